@@ -1,0 +1,3 @@
+module github.com/bloomery/bloomery
+
+go 1.26
