@@ -1,13 +1,10 @@
 package bloomery
 
-import "math/bits"
-
-// Odd constants of the mixers below: fractional parts of irrational numbers,
-// chosen for being arbitrary. Changing one changes where keys live.
+// Constants of the mixers below. Changing one changes where keys live.
 const (
 	routeMul1 = 0xbf58476d1ce4e5b9
 	routeMul2 = 0x94d049bb133111eb
-	saltMul   = 0x9e3779b97f4a7c15
+	saltAdd   = 0x9e3779b97f4a7c15
 )
 
 // Route tells which of 2^n parts the key with hash h belongs to. Parts,
@@ -23,8 +20,7 @@ func Route(h uint64, n uint) int {
 // and of the hash under any other salt. Filters that hold the same keys and
 // are asked together take one salt each, so that their errors are independent.
 func Salted(h, salt uint64) uint64 {
-	hi, lo := bits.Mul64(h^remix(salt), saltMul)
-	return remix(hi ^ lo ^ h)
+	return remix(h ^ remix(salt+saltAdd))
 }
 
 // remix is a bijection of 64 bits in which every bit of h moves every bit of
