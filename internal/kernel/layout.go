@@ -32,7 +32,10 @@
 // make byte 0 of y2 a function of two bytes of y.
 package kernel
 
-import "math/bits"
+import (
+	"math/bits"
+	"unsafe"
+)
 
 // Block is one cache line of the blocked layout, 8 lanes of 64 bits.
 type Block = [8]uint64
@@ -60,3 +63,14 @@ func spreadAgain(y uint64) uint64 {
 
 // turn rotates the bytes of y so that byte 0 is that of the start lane.
 func turn(y, start uint64) uint64 { return bits.RotateLeft64(y, -int(start*8)) }
+
+// Blocks returns the memory of words as blocks; words beyond the last whole
+// block are left out.
+func Blocks(words []uint64) []Block {
+	return unsafe.Slice((*Block)(unsafe.Pointer(unsafe.SliceData(words))), len(words)/8)
+}
+
+// Words returns the memory of blocks as words.
+func Words(blocks []Block) []uint64 {
+	return unsafe.Slice((*uint64)(unsafe.Pointer(unsafe.SliceData(blocks))), len(blocks)*8)
+}

@@ -1,0 +1,183 @@
+// Package hashing turns keys into the 64-bit hashes that filters work with.
+//
+// A [Hasher] is a small struct that every filter owns a copy of. Its zero
+// value is XXH3 with seed 0, the default everywhere, so that filters made
+// apart can be united. Three more ways to make one:
+//
+//	hashing.Seeded(42)        // XXH3, another seed: other false positives
+//	hashing.Keyed(secret)     // SipHash-2-4: nobody without the key can aim at a filter
+//	hashing.Func(myHash)      // a function of your own
+//
+// XXH3 is fast and not secret: who knows the seed can make keys that collide.
+// Take Keyed where keys come from people who would like your filter to fail; it
+// takes about four times as long (go test -bench Hasher ./hashing).
+package hashing
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/zeebo/xxh3"
+)
+
+// Kind numbers the hash functions in file headers. Numbers are never reused.
+type Kind uint8
+
+// The kinds of hash functions.
+const (
+	XXH3    Kind = 0 // XXH3-64 with a seed
+	SipHash Kind = 1 // SipHash-2-4 with a secret key
+	Custom  Kind = 2 // a function given to Func
+)
+
+// String returns the name of the hash function.
+func (k Kind) String() string {
+	switch k {
+	case XXH3:
+		return "xxh3"
+	case SipHash:
+		return "siphash"
+	case Custom:
+		return "custom"
+	}
+	return fmt.Sprintf("hash kind %d", uint8(k))
+}
+
+// Hasher hashes keys to 64 bits. The zero value is XXH3 with seed 0.
+//
+// It is a struct, not an interface, because a key that passes through an
+// interface or a function value is moved to the heap, which costs more than
+// the hash itself.
+//
+// Safe for concurrent use.
+type Hasher struct {
+	kind Kind
+	k0   uint64 // the seed of XXH3, or the first half of the SipHash key
+	k1   uint64 // the second half of the SipHash key
+	fn   *custom
+}
+
+// custom hides the function behind a pointer, see callCustom.
+type custom struct{ f func(key []byte) uint64 }
+
+// Seeded returns XXH3 with a seed. Filters with different seeds err on
+// different keys and cannot be united.
+func Seeded(seed uint64) Hasher { return Hasher{kind: XXH3, k0: seed} }
+
+// Keyed returns SipHash-2-4 with a secret key. A file written by a filter with
+// this hasher holds a fingerprint of the key, never the key.
+func Keyed(key [16]byte) Hasher {
+	return Hasher{
+		kind: SipHash,
+		k0:   binary.LittleEndian.Uint64(key[:8]),
+		k1:   binary.LittleEndian.Uint64(key[8:]),
+	}
+}
+
+// ErrFunc means that Func was given nil.
+var ErrFunc = errors.New("hashing: nil function")
+
+// Func returns a Hasher that calls f. All 64 bits that f returns must be well
+// mixed, and f must always return the same for the same key. f gets a copy of
+// the key, so each key costs an allocation. It panics if f is nil.
+func Func(f func(key []byte) uint64) Hasher {
+	if f == nil {
+		panic(ErrFunc)
+	}
+	return Hasher{kind: Custom, fn: &custom{f}}
+}
+
+// Bytes returns the hash of key.
+func (h Hasher) Bytes(key []byte) uint64 {
+	if h.kind == XXH3 {
+		return xxh3.HashSeed(key, h.k0)
+	}
+	return h.bytesSlow(key)
+}
+
+// String returns the hash of key, the same as Bytes of its bytes.
+func (h Hasher) String(key string) uint64 {
+	if h.kind == XXH3 {
+		return xxh3.HashStringSeed(key, h.k0)
+	}
+	return h.stringSlow(key)
+}
+
+// Uint64 returns the hash of an integer key. With XXH3 it is a mixer of its
+// own, a bijection three times as fast as hashing 8 bytes, so it differs from
+// Bytes of any encoding of x; otherwise it is Bytes of the 8 bytes of x in
+// little-endian order.
+func (h Hasher) Uint64(x uint64) uint64 {
+	if h.kind == XXH3 {
+		return mix(x ^ h.k0*golden)
+	}
+	return h.uint64Slow(x)
+}
+
+// Keys puts the hashes of keys into dst, as many as there is room for, and
+// returns their number.
+func (h Hasher) Keys(dst []uint64, keys [][]byte) int {
+	n := min(len(dst), len(keys))
+	for i, key := range keys[:n] {
+		dst[i] = h.Bytes(key)
+	}
+	return n
+}
+
+// Kind returns the kind of hash function.
+func (h Hasher) Kind() Kind { return h.kind }
+
+// Check is what a file header stores of a Hasher beside its kind: the seed of
+// XXH3; for SipHash and functions a fingerprint, the hash of a fixed text.
+func (h Hasher) Check() uint64 {
+	if h.kind == XXH3 {
+		return h.k0
+	}
+	return h.String(fingerprintText)
+}
+
+const fingerprintText = "bloomery: fingerprint of a hash key"
+
+//go:noinline
+func (h Hasher) bytesSlow(key []byte) uint64 {
+	if h.kind == SipHash {
+		return sip(h.k0, h.k1, key)
+	}
+	return h.callCustom(append([]byte(nil), key...))
+}
+
+//go:noinline
+func (h Hasher) stringSlow(key string) uint64 {
+	if h.kind == SipHash {
+		return sip(h.k0, h.k1, key)
+	}
+	return h.callCustom([]byte(key))
+}
+
+//go:noinline
+func (h Hasher) uint64Slow(x uint64) uint64 {
+	if h.kind == SipHash {
+		var b [8]byte
+		binary.LittleEndian.PutUint64(b[:], x)
+		return sip(h.k0, h.k1, b[:])
+	}
+	return h.callCustom(binary.LittleEndian.AppendUint64(nil, x))
+}
+
+// callCustom calls the user's function. Its argument goes to the heap, since
+// nobody knows what the function does with it; the callers above pass a copy,
+// so that keys of other hashers stay where they are.
+func (h Hasher) callCustom(key []byte) uint64 { return h.fn.f(key) }
+
+const golden = 0x9e3779b97f4a7c15
+
+// mix is a bijection in which every bit of x moves every bit of the result:
+// two rounds of xorshift and multiply (the constants of Stafford's mixer 13),
+// after an addition that takes 0 away from its fixed point.
+func mix(x uint64) uint64 {
+	x += golden
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}

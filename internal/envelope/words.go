@@ -1,0 +1,53 @@
+package envelope
+
+import (
+	"encoding/binary"
+	"unsafe"
+)
+
+// littleEndian tells whether words lie in memory as they do in files.
+var littleEndian = binary.NativeEndian.Uint16([]byte{1, 0}) == 1
+
+// WordsOf returns the words of a payload without a copy, where the machine is
+// little-endian and data begins at a multiple of 8; else it returns a copy.
+func WordsOf(data []byte) []uint64 {
+	p := unsafe.SliceData(data)
+	if len(data) == 0 {
+		return nil
+	}
+	if littleEndian && uintptr(unsafe.Pointer(p))%8 == 0 {
+		return unsafe.Slice((*uint64)(unsafe.Pointer(p)), len(data)/8)
+	}
+	words := make([]uint64, len(data)/8)
+	getWords(words, data)
+	return words
+}
+
+// bytesOf returns the payload bytes of words: a view where the machine is
+// little-endian, else a copy.
+func bytesOf(words []uint64) []byte {
+	if littleEndian {
+		return rawBytes(words)
+	}
+	b := make([]byte, 0, len(words)*8)
+	for _, w := range words {
+		b = binary.LittleEndian.AppendUint64(b, w)
+	}
+	return b
+}
+
+// rawBytes returns the memory of words.
+func rawBytes(words []uint64) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), len(words)*8)
+}
+
+// getWords decodes data into words.
+func getWords(words []uint64, data []byte) {
+	if littleEndian {
+		copy(rawBytes(words), data)
+		return
+	}
+	for i := range words {
+		words[i] = binary.LittleEndian.Uint64(data[8*i:])
+	}
+}

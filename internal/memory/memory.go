@@ -1,0 +1,65 @@
+// Package memory knows how much memory there is and gets large arrays.
+package memory
+
+import (
+	"sync"
+	"unsafe"
+)
+
+const (
+	// unknownLimit stands in where the system does not tell its memory.
+	unknownLimit = 1 << 40
+	// hugeFrom is the array size from which huge pages are asked for. They
+	// halve the time of random reads in arrays larger than the TLB reaches
+	// and gain nothing below.
+	hugeFrom = 4 << 20
+	// line is the size of a cache line in bytes.
+	line = 64
+)
+
+// Limit returns the physical memory in bytes, or 2^40 where the system does
+// not tell. A filter larger than that is refused before it is allocated.
+var Limit = sync.OnceValue(func() uint64 {
+	if n := physical(); n > 0 {
+		return n
+	}
+	return unknownLimit
+})
+
+// Words returns n zero words on the Go heap that begin at a cache line. From
+// 4 MiB on, Linux is asked to back them with huge pages.
+func Words(n int) []uint64 {
+	w := align(make([]uint64, n), n)
+	if len(w) >= hugeFrom/8 {
+		adviseHuge(bytesOf(w))
+	}
+	return w
+}
+
+// Of returns the memory of b as words. It reports false if b does not begin at
+// a multiple of 8 or does not hold whole words.
+func Of(b []byte) ([]uint64, bool) {
+	p := unsafe.Pointer(unsafe.SliceData(b))
+	if len(b) == 0 || len(b)%8 != 0 || uintptr(p)%8 != 0 {
+		return nil, false
+	}
+	return unsafe.Slice((*uint64)(p), len(b)/8), true
+}
+
+// align returns n words that begin at a cache line: w itself, as it turns out
+// for every size that the allocator of Go 1.26 gives, else a part of a new
+// array. The language promises no more than 8 bytes.
+func align(w []uint64, n int) []uint64 {
+	if n < line/8 || offset(w) == 0 {
+		return w
+	}
+	w = make([]uint64, n+line/8-1)
+	skip := (line - offset(w)) % line / 8
+	return w[skip : skip+n : skip+n]
+}
+
+func offset(w []uint64) int { return int(uintptr(unsafe.Pointer(unsafe.SliceData(w))) % line) }
+
+func bytesOf(w []uint64) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(w))), len(w)*8)
+}

@@ -1,0 +1,14 @@
+package memory
+
+import "golang.org/x/sys/unix"
+
+func physical() uint64 {
+	n, err := unix.SysctlUint64("hw.memsize")
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// adviseHuge does nothing: macOS has no such advice.
+func adviseHuge([]byte) {}

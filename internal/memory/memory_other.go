@@ -1,0 +1,8 @@
+//go:build !linux && !darwin
+
+package memory
+
+func physical() uint64 { return 0 }
+
+// adviseHuge does nothing: only Linux has such advice.
+func adviseHuge([]byte) {}

@@ -1,0 +1,38 @@
+package memory
+
+import "testing"
+
+func TestLimit(t *testing.T) {
+	if got := Limit(); got < 64<<20 {
+		t.Errorf("Limit() = %d, want at least 64 MiB", got)
+	}
+}
+
+func TestWordsAreZeroAndAligned(t *testing.T) {
+	for _, n := range []int{0, 1, 8, 9, 64, 104, 1000, 1 << 19, 1<<19 + 8, 1 << 21} {
+		w := Words(n)
+		if len(w) != n {
+			t.Fatalf("len(Words(%d)) = %d", n, len(w))
+		}
+		if n >= 8 && offset(w) != 0 {
+			t.Errorf("Words(%d) begins %d bytes after a cache line", n, offset(w))
+		}
+		for i, x := range w {
+			if x != 0 {
+				t.Fatalf("Words(%d)[%d] = %#x, want 0", n, i, x)
+			}
+		}
+	}
+}
+
+// The allocator happens to align all sizes we ask for, so the way around is
+// tried with slices that begin at every word of a line.
+func TestAlignMovesWhatIsNotAligned(t *testing.T) {
+	base := Words(64)
+	for i := range 8 {
+		w := align(base[i:i+32], 32)
+		if len(w) != 32 || cap(w) != 32 && i > 0 || offset(w) != 0 {
+			t.Errorf("from word %d: len %d, cap %d, %d bytes after a line", i, len(w), cap(w), offset(w))
+		}
+	}
+}
