@@ -1,0 +1,155 @@
+package sizing
+
+import (
+	"fmt"
+	"math"
+)
+
+const (
+	// MaxBits is the largest array this package describes.
+	MaxBits = 1 << 63
+	// MinBits is the smallest array that Size returns. A key's bits collide
+	// with each other too often in less, and a cache line is 512 bits anyway.
+	MinBits = 512
+	// BlockBits is the size of a block of the Blocked layout: one cache line.
+	BlockBits = lanes * laneBits
+	// MinBlockedRate is the lowest rate that Blocked.Size takes. Below it the
+	// standard layout needs less than three quarters of the bits.
+	MinBlockedRate = 1e-6
+
+	maxStandardK = 64
+	maxBlockedK  = 2 * lanes
+)
+
+// Layout says where the bits of a key lie.
+type Layout uint8
+
+const (
+	// Standard is the textbook layout: k independent bits anywhere.
+	Standard Layout = iota
+	// Blocked keeps all bits of a key in one block of 512 bits, 8 lanes of 64.
+	// Up to k = 8 a key has one bit in each of k neighbouring lanes, the first
+	// of them chosen at random and the last lane followed by the first. From
+	// k = 9 it has one bit in every lane and a second one in k-8 such lanes.
+	Blocked
+)
+
+// String returns the name of the layout in lower case.
+func (l Layout) String() string {
+	switch l {
+	case Standard:
+		return "standard"
+	case Blocked:
+		return "blocked"
+	}
+	return fmt.Sprintf("Layout(%d)", uint8(l))
+}
+
+// maxK returns the largest number of bits per key, 0 for an unknown layout.
+func (l Layout) maxK() int {
+	switch l {
+	case Standard:
+		return maxStandardK
+	case Blocked:
+		return maxBlockedK
+	}
+	return 0
+}
+
+// Shape is the size of a filter's array. The zero value is not a usable shape.
+//
+// Rate, Fill and Count answer for any shape and any number, NaN included, and
+// never with NaN: what makes no sense is answered like a full filter.
+// Safe for concurrent use.
+type Shape struct {
+	Layout Layout
+	Bits   uint64 // size of the array
+	K      int    // bits set by a key
+}
+
+// Valid returns nil if s is a usable shape, else an error that wraps
+// ErrParameter or ErrTooLarge and says what is wrong.
+func (s Shape) Valid() error {
+	if err := s.check(); err != nil {
+		return fmt.Errorf("sizing: shape: %w", err)
+	}
+	return nil
+}
+
+func (s Shape) check() error {
+	switch most := s.Layout.maxK(); {
+	case most == 0:
+		return fmt.Errorf("%w: unknown layout %d", ErrParameter, uint8(s.Layout))
+	case s.Bits == 0:
+		return fmt.Errorf("%w: 0 bits", ErrParameter)
+	case s.Bits > MaxBits:
+		return fmt.Errorf("%w: %d bits, at most 2^63", ErrTooLarge, s.Bits)
+	case s.Layout == Blocked && s.Bits%BlockBits != 0:
+		return fmt.Errorf("%w: %d bits are not whole blocks of %d", ErrParameter, s.Bits, BlockBits)
+	case s.K < 1 || s.K > most:
+		return fmt.Errorf("%w: k = %d, the %s layout takes 1 to %d", ErrParameter, s.K, s.Layout, most)
+	}
+	return nil
+}
+
+// usable is check without the message, for the methods that must be cheap.
+func (s Shape) usable() bool {
+	return s.Bits != 0 && s.Bits <= MaxBits && s.K >= 1 && s.K <= s.Layout.maxK() &&
+		(s.Layout != Blocked || s.Bits%BlockBits == 0)
+}
+
+// Rate returns the predicted error rate of a filter that holds n distinct
+// keys: the probability that a key that was never added is found. It is 0
+// for n <= 0, 1 for +Inf, and grows with n. It takes about a microsecond; the
+// first call for each k of the blocked layout takes a millisecond more.
+func (s Shape) Rate(n float64) float64 {
+	switch {
+	case n <= 0:
+		return 0
+	case !s.usable() || math.IsNaN(n) || math.IsInf(n, 1):
+		return 1
+	case s.Layout == Blocked:
+		return blockModel(s.K).rate(n, float64(s.Bits/BlockBits))
+	}
+	return standardRate(n, float64(s.Bits), s.K)
+}
+
+// Fill returns the expected share of set bits after n distinct keys: 0 for
+// n <= 0, and 1 for +Inf.
+func (s Shape) Fill(n float64) float64 {
+	switch {
+	case n <= 0:
+		return 0
+	case !s.usable() || math.IsNaN(n):
+		return 1
+	}
+	return -math.Expm1(n * s.logClear())
+}
+
+// Count returns the number of distinct keys after which the expected share of
+// set bits is fill. It is the inverse of Fill: 0 for fill <= 0, +Inf for
+// fill >= 1.
+func (s Shape) Count(fill float64) float64 {
+	switch {
+	case fill <= 0:
+		return 0
+	case !s.usable() || math.IsNaN(fill) || fill >= 1:
+		return math.Inf(1)
+	}
+	return math.Log1p(-fill) / s.logClear()
+}
+
+// logClear returns the logarithm of the probability that one key leaves a
+// given bit alone.
+func (s Shape) logClear() float64 {
+	m, k := float64(s.Bits), float64(s.K)
+	if s.Layout == Standard {
+		return k * math.Log1p(-1/m)
+	}
+	hit := k / BlockBits // in the key's own block
+	if s.K > lanes {
+		// One throw at the lane for certain, a second with chance (k-8)/8.
+		hit = 1 - (laneBits-1)/float64(laneBits)*(1-(k-lanes)/BlockBits)
+	}
+	return math.Log1p(-hit * BlockBits / m)
+}

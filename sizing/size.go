@@ -1,0 +1,161 @@
+package sizing
+
+import (
+	"fmt"
+	"math"
+)
+
+// enough is the rate below which a lower one is not worth more bits per key.
+const enough = 1e-9
+
+// Size returns the smallest shape whose predicted rate with n keys is at most
+// p. Between several k of the same size it takes the one with the lowest
+// rate, but no more bits per key than make a rate of 1e-9 (or p, if lower).
+// It takes some microseconds. The error wraps ErrParameter if n or p make no
+// sense for the layout, and ErrTooLarge if the array would exceed 2^63 bits.
+func (l Layout) Size(n uint64, p float64) (Shape, error) {
+	s, err := l.size(n, p)
+	if err != nil {
+		return Shape{}, fmt.Errorf("sizing: size: %w", err)
+	}
+	return s, nil
+}
+
+func (l Layout) size(n uint64, p float64) (Shape, error) {
+	switch {
+	case l.maxK() == 0:
+		return Shape{}, fmt.Errorf("%w: unknown layout %d", ErrParameter, uint8(l))
+	case n == 0:
+		return Shape{}, fmt.Errorf("%w: no keys: n = 0", ErrParameter)
+	case !(p > 0 && p < 1): // NaN too
+		return Shape{}, fmt.Errorf("%w: rate %v is not between 0 and 1", ErrParameter, p)
+	case l == Blocked && p < MinBlockedRate:
+		return Shape{}, fmt.Errorf("%w: rate %v is below %v, where the blocked layout wastes space: use the standard layout",
+			ErrParameter, p, MinBlockedRate)
+	}
+	q := request{layout: l, n: float64(n), p: p, unit: 1, least: MinBits, most: MaxBits}
+	if l == Blocked {
+		q.unit, q.least, q.most = BlockBits, 1, MaxBits/BlockBits
+	}
+	return q.smallest()
+}
+
+// request is one call of Size. Sizes in it count units: bits or blocks.
+type request struct {
+	layout      Layout
+	n, p        float64
+	unit        uint64
+	least, most uint64
+}
+
+// smallest finds the size for a likely k, and then lets every other k try to
+// do with less. No assumption is made on how the size depends on k.
+func (q request) smallest() (Shape, error) {
+	units, k := q.guess()
+	best, ok := q.search(k, units, q.most)
+	for other := 1; other <= q.layout.maxK(); other++ {
+		if other == k || (ok && best == q.least) {
+			continue
+		}
+		most := q.most
+		if ok {
+			most = best - 1
+		}
+		if !q.reaches(other, most) {
+			continue
+		}
+		best, ok = q.search(other, most, most)
+	}
+	if !ok {
+		return Shape{}, fmt.Errorf("%w: %.0f keys at rate %v need more than 2^63 bits", ErrTooLarge, q.n, q.p)
+	}
+	return Shape{Layout: q.layout, Bits: best * q.unit, K: q.tie(best)}, nil
+}
+
+// tie returns the k to take among those that reach the rate in so many units.
+func (q request) tie(units uint64) int {
+	k, lowest := 0, math.Inf(1)
+	for other := 1; other <= q.layout.maxK(); other++ {
+		if !q.reaches(other, units) {
+			continue
+		}
+		rate := q.rate(other, units)
+		if rate < lowest {
+			k, lowest = other, rate
+		}
+		if rate <= min(q.p, enough) {
+			break
+		}
+	}
+	return k
+}
+
+func (q request) rate(k int, units uint64) float64 {
+	return Shape{Layout: q.layout, Bits: units * q.unit, K: k}.Rate(q.n)
+}
+
+// reaches reports whether k bits per key keep the rate in so many units. For
+// the standard layout the mean of a power is at least the power of the mean,
+// a test that is cheap and sends nearly all k away.
+func (q request) reaches(k int, units uint64) bool {
+	if q.layout == Standard {
+		fill := Shape{Layout: Standard, Bits: units, K: k}.Fill(q.n)
+		if float64(k)*math.Log(fill) > math.Log(q.p)+1e-9 {
+			return false
+		}
+	}
+	return q.rate(k, units) <= q.p
+}
+
+// guess returns a k and a number of units near the answer. Only the time that
+// Size takes depends on it.
+func (q request) guess() (uint64, int) {
+	digits := -math.Log10(q.p)
+	if q.layout == Standard {
+		k := min(max(int(math.Round(digits*math.Log2(10))), 1), maxStandardK)
+		return q.clamp(throwsPerBit(q.p, k, q.n)), k
+	}
+	perKey := 4.8 * digits * (1 + 0.0095*digits*digits) // fits within some percent
+	k := min(max(int(math.Round(0.65*perKey/(1+perKey/60))), 1), maxBlockedK)
+	return q.clamp(perKey * q.n / BlockBits), k
+}
+
+// clamp rounds up to a size that is allowed.
+func (q request) clamp(units float64) uint64 {
+	if !(units < float64(q.most)) {
+		return q.most
+	}
+	return max(uint64(math.Ceil(units)), q.least)
+}
+
+// search returns the smallest size between least and most whose rate with k
+// bits per key is at most p, and false if there is none. It goes by secants of
+// log rate over log size, which is nearly a straight line, and by bisection if
+// these have not ended soon.
+func (q request) search(k int, x, most uint64) (uint64, bool) {
+	const secants = 16
+	bad, good := q.least-1, most+1 // rates above p, and at most p
+	slope := -0.6 * float64(k)
+	var lastX, lastY float64
+	for step := 0; good-bad > 1; step++ {
+		x = min(max(x, bad+1), good-1)
+		rate := q.rate(k, x)
+		if rate <= q.p {
+			good = x
+		} else {
+			bad = x
+		}
+		logX, y := math.Log(float64(x)), math.Log(rate/q.p)
+		if s := (y - lastY) / (logX - lastX); step > 0 && s < 0 {
+			slope = s
+		}
+		lastX, lastY = logX, y
+		next := math.Ceil(float64(x) * math.Exp(-y/slope))
+		if step > secants || math.IsNaN(next) || next > 0x1p63 {
+			x = bad + (good-bad)/2
+			continue
+		}
+		x = uint64(next)
+	}
+	return good, good <= most
+}
