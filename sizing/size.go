@@ -113,7 +113,7 @@ func (q request) guess() (uint64, int) {
 	digits := -math.Log10(q.p)
 	if q.layout == Standard {
 		k := min(max(int(math.Round(digits*math.Log2(10))), 1), maxStandardK)
-		return q.clamp(throwsPerBit(q.p, k, q.n)), k
+		return q.clamp(textbookBits(q.n, q.p, k)), k
 	}
 	perKey := 4.8 * digits * (1 + 0.0095*digits*digits) // fits within some percent
 	k := min(max(int(math.Round(0.65*perKey/(1+perKey/60))), 1), maxBlockedK)

@@ -76,7 +76,7 @@ func (q Params) check() error {
 func (q Params) solveM() (Params, error) {
 	m := -float64(q.N) * math.Log(q.P) / (math.Ln2 * math.Ln2)
 	if q.K != 0 {
-		m = throwsPerBit(q.P, q.K, float64(q.N))
+		m = textbookBits(float64(q.N), q.P, q.K)
 	}
 	if !(m <= MaxBits) {
 		return Params{}, fmt.Errorf("%w: %.4g bits, at most 2^63", ErrTooLarge, m)
@@ -89,7 +89,7 @@ func (q Params) solveM() (Params, error) {
 func (q Params) solveN() (Params, error) {
 	n := float64(q.M) * (math.Ln2 * math.Ln2) / -math.Log(q.P)
 	if q.K != 0 {
-		n = float64(q.M) / throwsPerBit(q.P, q.K, 1)
+		n = float64(q.M) / textbookBits(1, q.P, q.K)
 	}
 	if !(n <= MaxBits) {
 		return Params{}, fmt.Errorf("%w: %.4g keys, at most 2^63", ErrTooLarge, n)
@@ -128,11 +128,19 @@ func (q Params) bestK() int {
 
 // textbookLogRate returns the logarithm of (1 - e^(-kn/m))^k.
 func textbookLogRate(n, m float64, k int) float64 {
-	return float64(k) * math.Log(-math.Expm1(-float64(k)*n/m))
+	return float64(k) * logOneMinusExp(-float64(k)*n/m)
 }
 
-// throwsPerBit returns the bits m for which (1 - e^(-kn/m))^k is p.
-func throwsPerBit(p float64, k int, n float64) float64 {
-	empty := -math.Expm1(math.Log(p) / float64(k)) // 1 - p^(1/k)
-	return -float64(k) * n / math.Log(empty)
+// textbookBits returns the bits m for which (1 - e^(-kn/m))^k is p.
+func textbookBits(n, p float64, k int) float64 {
+	return -float64(k) * n / logOneMinusExp(math.Log(p)/float64(k))
+}
+
+// logOneMinusExp returns log(1 - e^x) for x < 0. Each branch is exact where
+// the other one subtracts nearly equal numbers.
+func logOneMinusExp(x float64) float64 {
+	if x > -math.Ln2 {
+		return math.Log(-math.Expm1(x))
+	}
+	return math.Log1p(-math.Exp(x))
 }

@@ -43,5 +43,8 @@ func fillSpread(t, m, clear, fill float64) float64 {
 	v := covariance + (clear-bothClear)/m
 	independent := fill * clear / m // what v would be without competition
 	v = min(max(v, 0), independent)
+	if v == 0 { // f may have underflowed to 0 as well
+		return 0
+	}
 	return v / (fill*clear - v)
 }
