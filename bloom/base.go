@@ -1,0 +1,194 @@
+package bloom
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/internal/envelope"
+	"github.com/bloomery/bloomery/sizing"
+)
+
+const (
+	// batch is how many keys are hashed before their hashes are looked up:
+	// 2 KiB of stack.
+	batch = 256
+	// sampleWords is how much of an array Stats looks at, 64 KiB.
+	sampleWords = 8192
+	// sampleRun is how many words of the sample lie together, a cache line.
+	sampleRun = 8
+)
+
+// base is what all filters of this package know beside their array.
+type base struct {
+	hasher   hashing.Hasher
+	shape    sizing.Shape
+	capacity uint64
+	rate     float64
+}
+
+// Hash returns the hash under which the filter knows key.
+func (b *base) Hash(key []byte) uint64 { return b.hasher.Bytes(key) }
+
+// Hasher returns the hasher of the filter.
+func (b *base) Hasher() hashing.Hasher { return b.hasher }
+
+// Shape returns the size of the array and the number of bits per key.
+func (b *base) Shape() sizing.Shape { return b.shape }
+
+// header returns the header of the filter's encoding.
+func (b *base) header(kind uint16, words []uint64) envelope.Header {
+	return envelope.Header{
+		Kind:     kind,
+		Hash:     b.hasher.Kind(),
+		Check:    b.hasher.Check(),
+		K:        uint8(b.shape.K),
+		Capacity: b.capacity,
+		Rate:     b.rate,
+		Size:     b.shape.Bits,
+		Payload:  uint64(len(words)) * 8,
+	}
+}
+
+// parse returns the base that h describes. given is the hasher for filters
+// whose hasher is not in the header.
+func parse(h envelope.Header, kind uint16, layout sizing.Layout, given hashing.Hasher) (base, error) {
+	if h.Kind != kind {
+		return base{}, fmt.Errorf("%w: the filter is of kind %d, not of kind %d (%v)", bloomery.ErrIncompatible, h.Kind, kind, layout)
+	}
+	b := base{
+		shape:    sizing.Shape{Layout: layout, Bits: h.Size, K: int(h.K)},
+		capacity: h.Capacity,
+		rate:     h.Rate,
+	}
+	if err := b.shape.Valid(); err != nil {
+		return base{}, fmt.Errorf("%w: %w", bloomery.ErrCorrupt, err)
+	}
+	if want := wordsFor(h.Size) * 8; h.Payload != want || h.Extra != 0 {
+		return base{}, fmt.Errorf("%w: payload of %d bytes for %d bits", bloomery.ErrCorrupt, h.Payload, h.Size)
+	}
+	var err error
+	b.hasher, err = h.Hasher(given)
+	return b, err
+}
+
+// wordsFor returns the number of words that hold n bits.
+func wordsFor(n uint64) uint64 { return n/64 + (n%64+63)/64 }
+
+// compatible returns nil if arrays of b and o mean the same, else an error
+// that names the first parameter that differs.
+func (b *base) compatible(o *base) error {
+	switch {
+	case b.shape.Bits != o.shape.Bits:
+		return fmt.Errorf("%w: %d bits and %d bits", bloomery.ErrIncompatible, b.shape.Bits, o.shape.Bits)
+	case b.shape.K != o.shape.K:
+		return fmt.Errorf("%w: %d hashes and %d hashes", bloomery.ErrIncompatible, b.shape.K, o.shape.K)
+	case b.hasher.Kind() != o.hasher.Kind():
+		return fmt.Errorf("%w: %v and %v", bloomery.ErrIncompatible, b.hasher.Kind(), o.hasher.Kind())
+	case b.hasher.Check() != o.hasher.Check() && b.hasher.Kind() == hashing.XXH3:
+		return fmt.Errorf("%w: seed %d and seed %d", bloomery.ErrIncompatible, b.hasher.Check(), o.hasher.Check())
+	case b.hasher.Check() != o.hasher.Check():
+		return fmt.Errorf("%w: different keys of %v", bloomery.ErrIncompatible, b.hasher.Kind())
+	}
+	return nil
+}
+
+// stats tells the state of a filter with this array.
+func (b *base) stats(kind string, words []uint64) bloomery.Stats {
+	fill := b.fill(sample(words))
+	n := b.shape.Count(fill)
+	return bloomery.Stats{
+		Kind:       kind,
+		Capacity:   b.capacity,
+		Items:      round(n),
+		Bits:       b.shape.Bits,
+		Bytes:      uint64(len(words)) * 8,
+		Saturation: fill,
+		Asked:      b.rate,
+		Predicted:  b.shape.Rate(n),
+	}
+}
+
+// fill returns the share of set bits, given how many of how many words' bits
+// are set. The last word of a Standard has bits beyond the array: they are
+// clear and do not count.
+func (b *base) fill(set, words uint64) float64 {
+	return min(1, float64(set)/float64(min(words*64, b.shape.Bits)))
+}
+
+// estimate returns the number of keys that would set as many bits.
+func (b *base) estimate(words []uint64) uint64 {
+	return round(b.shape.Count(b.fill(count(words), uint64(len(words)))))
+}
+
+// jaccard estimates the share of the keys in both filters among the keys in
+// one of them, from the bits of each and of their union.
+func (b *base) jaccard(x, y []uint64) float64 {
+	var nx, ny, nu uint64
+	for i, w := range x {
+		nx += uint64(bits.OnesCount64(w))
+		ny += uint64(bits.OnesCount64(y[i]))
+		nu += uint64(bits.OnesCount64(w | y[i]))
+	}
+	keys := func(set uint64) float64 { return b.shape.Count(b.fill(set, uint64(len(x)))) }
+	both, one := keys(nx)+keys(ny), keys(nu)
+	switch {
+	case one == 0:
+		return 1 // two empty sets are the same set
+	case math.IsInf(one, 1):
+		return 0 // a full union tells nothing
+	}
+	return max(0, min(1, both/one-1))
+}
+
+// round returns the nearest whole number; a full filter could hold any number
+// of keys and answers the largest.
+func round(n float64) uint64 {
+	if n >= math.MaxUint64 {
+		return math.MaxUint64
+	}
+	return uint64(math.Round(n))
+}
+
+// sample counts the set bits of a part of an array: all of it up to 64 KiB,
+// above that 1024 runs of one cache line, evenly spread. It returns how many
+// bits are set in how many words.
+func sample(words []uint64) (set, looked uint64) {
+	if len(words) <= sampleWords {
+		return count(words), uint64(len(words))
+	}
+	const runs = sampleWords / sampleRun
+	for i := range uint64(runs) {
+		at, _ := bits.Mul64(i<<54, uint64(len(words)-sampleRun)) // i * length / runs
+		at &^= sampleRun - 1
+		set += count(words[at : at+sampleRun])
+	}
+	return set, sampleWords
+}
+
+// count returns the number of set bits.
+func count(words []uint64) uint64 {
+	var n int
+	for _, w := range words {
+		n += bits.OnesCount64(w)
+	}
+	return uint64(n)
+}
+
+// or sets in x the bits that are set in y.
+func or(x, y []uint64) {
+	y = y[:len(x)]
+	for i := range x {
+		x[i] |= y[i]
+	}
+}
+
+// and clears in x the bits that are clear in y.
+func and(x, y []uint64) {
+	y = y[:len(x)]
+	for i := range x {
+		x[i] &= y[i]
+	}
+}

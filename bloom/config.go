@@ -1,0 +1,119 @@
+package bloom
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/internal/memory"
+	"github.com/bloomery/bloomery/sizing"
+)
+
+// Config says what filter to make. It is for values that come from users,
+// files or networks, since its methods return errors where New panics.
+//
+// The shape of the array follows from Capacity and ErrorRate, or is given by
+// Bits and Hashes.
+type Config struct {
+	_ struct{}
+
+	// Capacity is the number of different keys the filter is made for, at
+	// least 1. With Bits and Hashes it may be 0, not known.
+	Capacity int
+	// ErrorRate is the share of absent keys that may be answered with yes when
+	// Capacity keys are in the filter: more than 0 and less than 1. Filter
+	// goes down to 1e-6, Standard to 1e-15.
+	ErrorRate float64
+
+	// Bits is the size of the array; Filter rounds it up to a multiple of 512.
+	// It takes the place of ErrorRate and goes with Hashes.
+	Bits uint64
+	// Hashes is the number of bits that a key sets: 1 to 16 for Filter, 1 to
+	// 64 for Standard.
+	Hashes int
+
+	// Hasher hashes the keys. The zero value is XXH3 with seed 0.
+	Hasher hashing.Hasher
+
+	// Alloc returns memory for the array: at least the given number of bytes,
+	// all zero, beginning at a multiple of 8, better of 64. Nil means the Go
+	// heap, with huge pages on Linux from 4 MiB. The memory must stay as long
+	// as the filter is used; Clone, UnmarshalBinary and ReadFrom use the Go
+	// heap.
+	Alloc func(bytes int) ([]byte, error)
+}
+
+// shape returns the size of the array and the error rate that it was made for.
+func (c Config) shape(layout sizing.Layout) (sizing.Shape, float64, error) {
+	if c.Bits != 0 || c.Hashes != 0 {
+		return c.givenShape(layout)
+	}
+	if c.Capacity < 1 {
+		return sizing.Shape{}, 0, fmt.Errorf("%w: capacity %d is not at least 1", bloomery.ErrParameter, c.Capacity)
+	}
+	if !(c.ErrorRate > 0 && c.ErrorRate < 1) {
+		return sizing.Shape{}, 0, fmt.Errorf("%w: error rate %v is not between 0 and 1", bloomery.ErrParameter, c.ErrorRate)
+	}
+	s, err := layout.Size(uint64(c.Capacity), c.ErrorRate)
+	if err != nil {
+		return sizing.Shape{}, 0, wrap(err)
+	}
+	return s, c.ErrorRate, checkFits(s.Bits)
+}
+
+// givenShape is shape for a Config with Bits and Hashes.
+func (c Config) givenShape(layout sizing.Layout) (sizing.Shape, float64, error) {
+	if c.ErrorRate != 0 {
+		return sizing.Shape{}, 0, fmt.Errorf("%w: error rate %v and bits %d are given, one must follow from the other",
+			bloomery.ErrParameter, c.ErrorRate, c.Bits)
+	}
+	if c.Capacity < 0 {
+		return sizing.Shape{}, 0, fmt.Errorf("%w: capacity %d is negative", bloomery.ErrParameter, c.Capacity)
+	}
+	s := sizing.Shape{Layout: layout, Bits: c.Bits, K: c.Hashes}
+	if layout == sizing.Blocked {
+		s.Bits += -s.Bits % sizing.BlockBits
+	}
+	if err := s.Valid(); err != nil {
+		return sizing.Shape{}, 0, wrap(err)
+	}
+	return s, min(s.Rate(float64(c.Capacity)), math.Nextafter(1, 0)), checkFits(s.Bits)
+}
+
+// wrap gives an error of sizing its cause in the words of package bloomery.
+func wrap(err error) error {
+	if errors.Is(err, sizing.ErrTooLarge) {
+		return fmt.Errorf("%w: %w", bloomery.ErrTooLarge, err)
+	}
+	return fmt.Errorf("%w: %w", bloomery.ErrParameter, err)
+}
+
+// checkFits refuses arrays that cannot be had, before they are asked for: the
+// Go runtime ends the process when memory runs out.
+func checkFits(bits uint64) error {
+	if bytes, limit := bits/8, memory.Limit(); bytes > limit || bytes > math.MaxInt-64 {
+		return fmt.Errorf("%w: the array takes %d bytes, there are %d bytes of memory", bloomery.ErrTooLarge, bytes, limit)
+	}
+	return nil
+}
+
+// words returns an array of n zero words.
+func (c Config) words(n int) ([]uint64, error) {
+	if c.Alloc == nil {
+		return memory.Words(n), nil
+	}
+	b, err := c.Alloc(8 * n)
+	if err != nil {
+		return nil, err
+	}
+	if len(b) < 8*n {
+		return nil, fmt.Errorf("%w: Alloc returned %d bytes instead of %d", bloomery.ErrParameter, len(b), 8*n)
+	}
+	words, ok := memory.Of(b[:8*n])
+	if !ok {
+		return nil, fmt.Errorf("%w: Alloc returned memory that does not begin at a multiple of 8", bloomery.ErrParameter)
+	}
+	return words, nil
+}

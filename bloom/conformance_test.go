@@ -1,0 +1,77 @@
+package bloom_test
+
+import (
+	"io"
+	"testing"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/bloom"
+	"github.com/bloomery/bloomery/filtertest"
+	"github.com/bloomery/bloomery/hashing"
+)
+
+func TestFilterConformance(t *testing.T) {
+	filtertest.Test(t, filtertest.Kind{
+		Name: "bloom",
+		Make: func(hs []uint64, n int, p float64) (bloomery.Hashed, error) {
+			f, err := bloom.Config{Capacity: n, ErrorRate: p}.New()
+			if err != nil {
+				return nil, err
+			}
+			f.AddHashes(nil, hs)
+			return f, nil
+		},
+		MakeKeyed: func(h hashing.Hasher) (bloomery.Hashed, error) {
+			return bloom.Config{Capacity: 100, ErrorRate: 0.01, Hasher: h}.New()
+		},
+		Decode: func(data []byte, h hashing.Hasher) (bloomery.Hashed, error) {
+			f, err := bloom.Config{Capacity: 1, ErrorRate: 0.5, Hasher: h}.New()
+			if err != nil {
+				return nil, err
+			}
+			return f, f.UnmarshalBinary(data)
+		},
+		Read: func(r io.Reader) (bloomery.Hashed, error) {
+			var f bloom.Filter
+			_, err := f.ReadFrom(r)
+			return &f, err
+		},
+		View:  func(data []byte) (filtertest.View, error) { return bloom.NewView(data) },
+		Union: func(a, b bloomery.Hashed) error { return a.(*bloom.Filter).Union(b.(*bloom.Filter)) },
+		Clone: func(a bloomery.Hashed) bloomery.Hashed { return a.(*bloom.Filter).Clone() },
+		Clear: func(a bloomery.Hashed) { a.(*bloom.Filter).Clear() },
+	})
+}
+
+func TestStandardConformance(t *testing.T) {
+	filtertest.Test(t, filtertest.Kind{
+		Name: "standard",
+		Make: func(hs []uint64, n int, p float64) (bloomery.Hashed, error) {
+			f, err := bloom.Config{Capacity: n, ErrorRate: p}.NewStandard()
+			if err != nil {
+				return nil, err
+			}
+			f.AddHashes(nil, hs)
+			return f, nil
+		},
+		MakeKeyed: func(h hashing.Hasher) (bloomery.Hashed, error) {
+			return bloom.Config{Capacity: 100, ErrorRate: 0.01, Hasher: h}.NewStandard()
+		},
+		Decode: func(data []byte, h hashing.Hasher) (bloomery.Hashed, error) {
+			f, err := bloom.Config{Capacity: 1, ErrorRate: 0.5, Hasher: h}.NewStandard()
+			if err != nil {
+				return nil, err
+			}
+			return f, f.UnmarshalBinary(data)
+		},
+		Read: func(r io.Reader) (bloomery.Hashed, error) {
+			var f bloom.Standard
+			_, err := f.ReadFrom(r)
+			return &f, err
+		},
+		View:  func(data []byte) (filtertest.View, error) { return bloom.NewStandardView(data) },
+		Union: func(a, b bloomery.Hashed) error { return a.(*bloom.Standard).Union(b.(*bloom.Standard)) },
+		Clone: func(a bloomery.Hashed) bloomery.Hashed { return a.(*bloom.Standard).Clone() },
+		Clear: func(a bloomery.Hashed) { a.(*bloom.Standard).Clear() },
+	})
+}

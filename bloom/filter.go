@@ -1,0 +1,167 @@
+package bloom
+
+import (
+	"fmt"
+	"io"
+	"iter"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/internal/envelope"
+	"github.com/bloomery/bloomery/internal/kernel"
+	"github.com/bloomery/bloomery/sizing"
+)
+
+var (
+	_ bloomery.Hashed = (*Filter)(nil)
+	_ bloomery.Adder  = (*Filter)(nil)
+)
+
+// Filter is a Bloom filter that keeps all bits of a key in one cache line: 8
+// lanes of 64 bits, with one bit of the key in each of k neighbouring lanes,
+// or two in some of them. An operation costs one memory access.
+//
+//	blocks  [ 512 bits ][ 512 bits ][ 512 bits ] ...
+//	                     |
+//	one block            [lane 0][lane 1][lane 2] ... [lane 7]
+//	one key, k = 3                1 bit   1 bit  1 bit
+//
+// Make one with New or Config.New; a zero Filter is only good for
+// UnmarshalBinary and ReadFrom.
+//
+// Safe for concurrent readers; a writer needs exclusion.
+type Filter struct{ lines }
+
+// New returns a Filter for n keys with error rate p. It panics if n is less
+// than 1 or p is not between 1e-6 and 1: use Config.New for values that are
+// not written in the program.
+func New(n int, p float64) *Filter {
+	f, err := Config{Capacity: n, ErrorRate: p}.New()
+	if err != nil {
+		panic(err)
+	}
+	return f
+}
+
+// New returns a Filter. Its errors wrap ErrParameter or ErrTooLarge, or are
+// those of Alloc.
+func (c Config) New() (*Filter, error) {
+	shape, rate, err := c.shape(sizing.Blocked)
+	if err != nil {
+		return nil, fmt.Errorf("bloom: new: %w", err)
+	}
+	words, err := c.words(int(shape.Bits / 64))
+	if err != nil {
+		return nil, fmt.Errorf("bloom: new: %w", err)
+	}
+	b := base{c.Hasher, shape, uint64(c.Capacity), rate}
+	return &Filter{lines{b, kernel.Blocks(words)}}, nil
+}
+
+// Add adds key and reports whether the filter changed. False means that the
+// key was, or seemed to be, there already.
+func (f *Filter) Add(key []byte) bool { return f.AddHash(f.hasher.Bytes(key)) }
+
+// AddString is Add for a string.
+func (f *Filter) AddString(key string) bool { return f.AddHash(f.hasher.String(key)) }
+
+// AddHash is Add for a key whose hash is h.
+func (f *Filter) AddHash(h uint64) bool { return kernel.Set(f.blocks, f.shape.K, h) }
+
+// AddHashes adds all of hs, in order. If dst is not nil, dst[i] tells what
+// AddHash(hs[i]) would have returned; it must be as long as hs.
+func (f *Filter) AddHashes(dst []bool, hs []uint64) {
+	kernel.SetAll(dst, f.blocks, f.shape.K, hs)
+}
+
+// AddKeys is AddHashes for keys.
+func (f *Filter) AddKeys(dst []bool, keys [][]byte) {
+	if dst != nil {
+		dst = dst[:len(keys)]
+	}
+	var hs [batch]uint64
+	for len(keys) > 0 {
+		n := f.hasher.Keys(hs[:], keys)
+		keys = keys[n:]
+		if dst == nil {
+			f.AddHashes(nil, hs[:n])
+			continue
+		}
+		f.AddHashes(dst[:n], hs[:n])
+		dst = dst[n:]
+	}
+}
+
+// AddSeq adds all keys of seq. A key need not stay as it is after its turn.
+func (f *Filter) AddSeq(seq iter.Seq[[]byte]) {
+	hs := make([]uint64, 0, batch)
+	for key := range seq {
+		if len(hs) == cap(hs) {
+			f.AddHashes(nil, hs)
+			hs = hs[:0]
+		}
+		hs = append(hs, f.hasher.Bytes(key))
+	}
+	f.AddHashes(nil, hs)
+}
+
+// Union adds all keys of o to f. Both must have the same shape and hash, else
+// the error wraps ErrIncompatible, says how they differ and leaves f as it
+// was. The result is what adding all keys to one filter would have given.
+func (f *Filter) Union(o *Filter) error {
+	if err := f.compatible(&o.base); err != nil {
+		return fmt.Errorf("bloom: union: %w", err)
+	}
+	or(f.words(), o.words())
+	return nil
+}
+
+// Intersect keeps in f the keys that are in o, too, and with them more wrong
+// yeses than a filter made of those keys alone would have. Errors are those
+// of Union.
+func (f *Filter) Intersect(o *Filter) error {
+	if err := f.compatible(&o.base); err != nil {
+		return fmt.Errorf("bloom: intersect: %w", err)
+	}
+	and(f.words(), o.words())
+	return nil
+}
+
+// Jaccard estimates how alike the sets in f and o are: the number of keys in
+// both over the number in at least one. Errors are those of Union.
+func (f *Filter) Jaccard(o *Filter) (float64, error) {
+	if err := f.compatible(&o.base); err != nil {
+		return 0, fmt.Errorf("bloom: jaccard: %w", err)
+	}
+	return f.jaccard(f.words(), o.words()), nil
+}
+
+// Clear takes all keys out.
+func (f *Filter) Clear() { clear(f.blocks) }
+
+// UnmarshalBinary replaces f by the filter that data encodes. If that was made
+// with a secret key or a function, f must have been made with the same. On
+// error f stays as it was; the error wraps ErrCorrupt, ErrVersion,
+// ErrIncompatible or ErrKey.
+func (f *Filter) UnmarshalBinary(data []byte) error {
+	b, sealed, err := open(data, envelope.KindBloom, sizing.Blocked, f.hasher)
+	if err == nil {
+		err = sealed.Verify()
+	}
+	if err != nil {
+		return fmt.Errorf("bloom: unmarshal: %w", err)
+	}
+	*f = Filter{lines{b, kernel.Blocks(sealed.Words())}}
+	return nil
+}
+
+// ReadFrom replaces f by a filter that it reads from r, and reads no byte
+// more than that. Memory grows with what has arrived. On error f stays as it
+// was; errors are those of UnmarshalBinary, ErrTooLarge, or those of r.
+func (f *Filter) ReadFrom(r io.Reader) (int64, error) {
+	b, words, n, err := read(r, envelope.KindBloom, sizing.Blocked, f.hasher)
+	if err != nil {
+		return n, fmt.Errorf("bloom: read: %w", err)
+	}
+	*f = Filter{lines{b, kernel.Blocks(words)}}
+	return n, nil
+}

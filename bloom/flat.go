@@ -1,0 +1,121 @@
+package bloom
+
+import (
+	"io"
+	"math/bits"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/internal/envelope"
+	"github.com/bloomery/bloomery/internal/memory"
+)
+
+// The positions of a key in a flat array of m bits: with y = h + i*probeStep,
+// probe i is the upper 64 bits of ((y ^ y>>32) * probeMul) * m. One multiply
+// and one xorshift per probe make the probes independent. Double hashing
+// would save the multiply, but then two positions fix all the others, which
+// gives small arrays many times the error asked for. The constants are part of
+// the file format.
+const (
+	probeStep = 0x9e3779b97f4a7c15
+	probeMul  = 0xd6e8feb86659fd93
+
+	probeStep2 = 2 * probeStep & (1<<64 - 1)
+	probeStep3 = 3 * probeStep & (1<<64 - 1)
+	probeStep4 = 4 * probeStep & (1<<64 - 1)
+)
+
+// flat is an array of bits that is only read: what Standard and StandardView
+// share.
+type flat struct {
+	base
+	words []uint64
+}
+
+// probe returns the position for y in m bits.
+func probe(y, m uint64) uint64 {
+	at, _ := bits.Mul64((y^y>>32)*probeMul, m)
+	return at
+}
+
+// bit returns the bit at position at, in the lowest bit of the result.
+func bit(words []uint64, at uint64) uint64 { return words[at>>6] >> (at & 63) }
+
+// Contains reports whether key may be in the set. False is certain.
+func (f *flat) Contains(key []byte) bool { return f.ContainsHash(f.hasher.Bytes(key)) }
+
+// ContainsString is Contains for a string.
+func (f *flat) ContainsString(key string) bool { return f.ContainsHash(f.hasher.String(key)) }
+
+// ContainsHash is Contains for a key whose hash is h.
+//
+// It reads four bits and then decides: one branch on four bits goes wrong
+// less often than four branches, and the four reads overlap.
+func (f *flat) ContainsHash(h uint64) bool {
+	w, m, k := f.words, f.shape.Bits, f.shape.K
+	for ; k >= 4; k -= 4 {
+		b := bit(w, probe(h, m))
+		b &= bit(w, probe(h+probeStep, m))
+		b &= bit(w, probe(h+probeStep2, m))
+		b &= bit(w, probe(h+probeStep3, m))
+		if b&1 == 0 {
+			return false
+		}
+		h += probeStep4
+	}
+	b := uint64(1)
+	for ; k > 0; k-- {
+		b &= bit(w, probe(h, m))
+		h += probeStep
+	}
+	return b&1 != 0
+}
+
+// ContainsHashes sets dst[i] to ContainsHash(hs[i]). It panics if dst is
+// shorter than hs.
+func (f *flat) ContainsHashes(dst []bool, hs []uint64) {
+	dst = dst[:len(hs)]
+	for i, h := range hs {
+		dst[i] = f.ContainsHash(h)
+	}
+}
+
+// ContainsKeys is ContainsHashes for keys.
+func (f *flat) ContainsKeys(dst []bool, keys [][]byte) {
+	dst = dst[:len(keys)]
+	for i, key := range keys {
+		dst[i] = f.Contains(key)
+	}
+}
+
+// Stats tells the state of the filter. The fill of arrays above 64 KiB is
+// taken from a sample, so it costs the same for every size.
+func (f *flat) Stats() bloomery.Stats { return f.stats("standard", f.words) }
+
+// Saturation returns the share of set bits. It reads the whole array.
+func (f *flat) Saturation() float64 { return f.fill(count(f.words), uint64(len(f.words))) }
+
+// EstimateCount estimates the number of different keys from the set bits. It
+// reads the whole array. A full array answers math.MaxUint64: any number of
+// keys would look the same.
+func (f *flat) EstimateCount() uint64 { return f.estimate(f.words) }
+
+// Clone returns a Standard of its own memory with the same keys.
+func (f *flat) Clone() *Standard {
+	w := memory.Words(len(f.words))
+	copy(w, f.words)
+	return &Standard{flat{f.base, w}}
+}
+
+// AppendBinary appends the encoding of the filter to dst. The error is always
+// nil.
+func (f *flat) AppendBinary(dst []byte) ([]byte, error) {
+	return envelope.Append(dst, f.header(envelope.KindStandard, f.words), f.words), nil
+}
+
+// MarshalBinary returns the encoding of the filter. The error is always nil.
+func (f *flat) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
+
+// WriteTo writes the encoding of the filter to w.
+func (f *flat) WriteTo(w io.Writer) (int64, error) {
+	return envelope.WriteTo(w, f.header(envelope.KindStandard, f.words), f.words)
+}

@@ -1,0 +1,230 @@
+package filtertest
+
+import (
+	"fmt"
+	"math"
+	"sync"
+	"testing"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/hashing"
+)
+
+// neverForgets fills filters of many sizes to their capacity, and those that
+// can grow to twice of it.
+func neverForgets(t *testing.T, k Kind) {
+	for _, n := range []int{1, 2, 10, 100, 1000, 10_000, 100_000} {
+		for _, p := range k.Rates {
+			hs := hashes(n, 1)
+			f := k.must(t, hs, n, p)
+			if got := missing(f, hs); got > 0 {
+				t.Errorf("n = %d, p = %g: %d of %d keys forgotten", n, p, got, n)
+			}
+			a, ok := f.(bloomery.Adder)
+			if !ok {
+				continue
+			}
+			more := hashes(n, 2)
+			a.AddHashes(nil, more)
+			if got := missing(f, hs) + missing(f, more); got > 0 {
+				t.Errorf("n = %d, p = %g, twice over capacity: %d keys forgotten", n, p, got)
+			}
+		}
+	}
+}
+
+// keepsRate holds the mean over fresh filters with a million keys in all to
+// the rate asked, and to the rate that the filters themselves predict.
+func keepsRate(t *testing.T, k Kind) {
+	kinds := KeyKinds()
+	for _, p := range k.Rates {
+		if testing.Short() && p < 1e-2 {
+			continue
+		}
+		rows := kinds
+		sizes := []int{10, 1000, 1_000_000}
+		if p < 1e-4 {
+			rows, sizes = kinds[:1], []int{100_000} // a row each: 1000/p queries take long
+		}
+		for _, keys := range rows {
+			for _, n := range sizes {
+				t.Run(fmt.Sprintf("p=%g/keys=%s/n=%d", p, keys.Name, n), func(t *testing.T) {
+					t.Parallel()
+					holdRate(t, k, Plan{Keys: keys, N: n, Queries: uint64(1000 / p), Seed: 3}, p)
+				})
+			}
+		}
+	}
+}
+
+// holdRate measures and compares with what was asked and what is predicted.
+func holdRate(t *testing.T, k Kind, plan Plan, p float64) {
+	t.Helper()
+	var hasher hashing.Hasher // the zero one, as in Make
+	var predicted float64
+	r := Measure(plan, func() Subject {
+		var f bloomery.Hashed
+		var members []uint64
+		return Subject{
+			Add: func(keys [][]byte) {
+				for _, key := range keys {
+					members = append(members, hasher.Bytes(key))
+				}
+			},
+			Contains: func(dst []bool, keys [][]byte) {
+				if f == nil {
+					f = k.must(t, members, plan.N, p)
+					predicted = f.Stats().Predicted
+				}
+				var hs [batch]uint64
+				f.ContainsHashes(dst, hs[:hasher.Keys(hs[:], keys)])
+			},
+		}
+	})
+	if r.Lost > 0 {
+		t.Errorf("%d of %d keys forgotten", r.Lost, r.Keys)
+	}
+	if limit := p + 3*r.Sigma; r.Mean > limit {
+		t.Errorf("rate = %.4g (%d of %d), asked for %g: more than 3 sigma (%.2g) above", r.Mean, r.Wrong, r.Queries, p, r.Sigma)
+	}
+	// A single small filter's own prediction is as uncertain as its fill.
+	if plan.N >= 100_000 && r.Mean > 1.1*predicted+3*r.Sigma {
+		t.Errorf("rate = %.4g, predicted %.4g: more than 1.1 times and 3 sigma (%.2g) above", r.Mean, predicted, r.Sigma)
+	}
+}
+
+// keepsRateSplit spreads the keys over 64 filters by Route. A family that took
+// positions from the bits that Route uses would fill a 64th of each array.
+func keepsRateSplit(t *testing.T, k Kind) {
+	const bits, parts, each, p = 6, 64, 2000, 1e-2
+	var keys [parts][]uint64
+	for _, h := range hashes(parts*each, 5) {
+		part := bloomery.Route(h, bits)
+		keys[part] = append(keys[part], h)
+	}
+	var filters [parts]bloomery.Hashed
+	for i, hs := range keys {
+		// Parts differ in size; each is made for what it holds, so that the
+		// rate asked for is the rate expected.
+		filters[i] = k.must(t, hs, len(hs), p)
+		if got := missing(filters[i], hs); got > 0 {
+			t.Errorf("part %d: %d keys forgotten", i, got)
+		}
+	}
+	const queries = 1_000_000
+	wrong := 0
+	for _, h := range hashes(queries, 6) {
+		if filters[bloomery.Route(h, bits)].ContainsHash(h) {
+			wrong++
+		}
+	}
+	// The spread between filters of 2000 keys adds to the counting error: at
+	// 1% their rates differ by about a tenth, over 64 parts a hundredth.
+	sigma := math.Hypot(math.Sqrt(p/queries), p/10/math.Sqrt(parts))
+	if got := float64(wrong) / queries; got > p+3*sigma {
+		t.Errorf("rate behind a split in %d = %.4g, want at most %g + 3 * %.2g", parts, got, p, sigma)
+	}
+}
+
+// statsTellTheTruth holds items, saturation and rate to what is known.
+func statsTellTheTruth(t *testing.T, k Kind) {
+	const n, p = 200_000, 1e-2
+	empty := k.must(t, nil, n, p).Stats()
+	if empty.Items != 0 || empty.Saturation != 0 || empty.Predicted != 0 {
+		t.Errorf("empty: %+v, want no items, saturation or rate", empty)
+	}
+	s := k.must(t, hashes(n, 7), n, p).Stats()
+	if s.Kind != k.Name {
+		t.Errorf("Kind = %q, want %q", s.Kind, k.Name)
+	}
+	if s.Capacity != n || s.Asked != p {
+		t.Errorf("Capacity = %d, Asked = %g, want %d and %g", s.Capacity, s.Asked, n, p)
+	}
+	if s.Bytes*8 < s.Bits || s.Bits < n {
+		t.Errorf("Bits = %d, Bytes = %d for %d keys", s.Bits, s.Bytes, n)
+	}
+	// The sample has half a million bits; its fill is off by 0.1% (sigma), the
+	// count by 0.15%, the rate by 1% at most. The limits are 5 sigma and more.
+	if off := math.Abs(float64(s.Items)/n - 1); off > 0.01 || s.Exact && s.Items != n {
+		t.Errorf("Items = %d (exact: %v), want %d within 1%%", s.Items, s.Exact, n)
+	}
+	if s.Predicted > p*1.05 || s.Predicted < p/10 {
+		t.Errorf("Predicted = %g at capacity, asked for %g", s.Predicted, p)
+	}
+}
+
+// addAnswers holds the answers of AddHash and AddHashes to ContainsHash, with
+// keys that come twice in one batch.
+func addAnswers(t *testing.T, k Kind) {
+	const n = 5000
+	f, one := k.must(t, nil, n, 1e-2), k.must(t, nil, n, 1e-2)
+	a, ok := f.(bloomery.Adder)
+	if !ok {
+		return
+	}
+	b := one.(bloomery.Adder)
+	hs := hashes(n, 8)
+	for i := 3; i < n; i += 7 {
+		hs[i] = hs[i-1-i%3]
+	}
+	dst := make([]bool, n+1)
+	dst[n] = true
+	a.AddHashes(dst, hs)
+	for i, h := range hs {
+		had := one.ContainsHash(h)
+		if changed := b.AddHash(h); changed == had || dst[i] != changed {
+			t.Fatalf("key %d: contained %v, AddHash %v, AddHashes %v", i, had, changed, dst[i])
+		}
+	}
+	if !dst[n] {
+		t.Error("AddHashes wrote behind the last answer")
+	}
+}
+
+func noAllocations(t *testing.T, k Kind) {
+	hs := hashes(1000, 9)
+	f := k.must(t, hs, 2000, 1e-2)
+	dst := make([]bool, len(hs))
+	more := hashes(1000, 10)
+	var yes bool
+	for name, run := range map[string]func(){
+		"ContainsHash":   func() { yes = f.ContainsHash(hs[7]) },
+		"ContainsHashes": func() { f.ContainsHashes(dst, hs) },
+		"Hash":           func() { yes = f.Hash(nil) == 0 },
+		"AddHash": func() {
+			if a, ok := f.(bloomery.Adder); ok {
+				yes = a.AddHash(more[3])
+			}
+		},
+		"AddHashes": func() {
+			if a, ok := f.(bloomery.Adder); ok {
+				a.AddHashes(dst, more)
+				a.AddHashes(nil, more)
+			}
+		},
+	} {
+		if got := testing.AllocsPerRun(20, run); got > 0 {
+			t.Errorf("%s allocates %v times", name, got)
+		}
+	}
+	_ = yes
+}
+
+// concurrentReaders is for the race detector: readers must not disturb each
+// other.
+func concurrentReaders(t *testing.T, k Kind) {
+	hs := hashes(10_000, 11)
+	f := k.must(t, hs, len(hs), 1e-2)
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			if got := missing(f, hs); got > 0 {
+				t.Errorf("%d keys forgotten under concurrent readers", got)
+			}
+			if f.Stats().Saturation == 0 {
+				t.Error("no saturation under concurrent readers")
+			}
+		})
+	}
+	wg.Wait()
+}

@@ -1,0 +1,108 @@
+package filtertest
+
+import "math"
+
+// batch is the number of keys that are asked at once.
+const batch = 256
+
+// absent is the number of the first key that is never added.
+const absent = 1 << 40
+
+// Subject is one filter under measurement, ours or another library's.
+type Subject struct {
+	Add      func(keys [][]byte)
+	Contains func(dst []bool, keys [][]byte)
+}
+
+// Rate is a measured error rate.
+type Rate struct {
+	Filters int
+	Keys    uint64  // keys added, over all filters
+	Lost    uint64  // keys that were added and then denied
+	Queries uint64  // absent keys asked
+	Wrong   uint64  // absent keys answered with yes
+	Mean    float64 // Wrong over Queries
+	Sigma   float64 // standard deviation of Mean, the spread between filters included
+}
+
+// Plan says how a rate is measured.
+type Plan struct {
+	Keys    Keys
+	N       int    // keys in each filter
+	Filters int    // fresh filters, 0 for as many as hold a million keys
+	Queries uint64 // absent keys asked, over all filters
+	Seed    uint64 // moves the numbers of all keys
+}
+
+// million is the number of keys that the filters of a measurement hold at
+// least, all together: a rate is a mean over filters, and small ones differ.
+const million = 1_000_000
+
+// Measure fills fresh filters and asks them for absent keys. Each filter gets
+// keys of its own.
+func Measure(p Plan, fresh func() Subject) Rate {
+	r := Rate{Filters: p.Filters}
+	if r.Filters == 0 {
+		r.Filters = max(1, (million+p.N-1)/p.N)
+	}
+	each := max(1, p.Queries/uint64(r.Filters))
+	base := p.Seed << 41
+	var b block
+	var sum, squares float64
+	for i := range uint64(r.Filters) {
+		s := fresh()
+		first := base + i*uint64(p.N)
+		r.Lost += fillAndCheck(s, &b, p.Keys, first, p.N)
+		r.Keys += uint64(p.N)
+		wrong := ask(s, &b, p.Keys, base+absent+i*each, each)
+		r.Wrong += wrong
+		r.Queries += each
+		x := float64(wrong) / float64(each)
+		sum += x
+		squares += x * x
+	}
+	n := float64(r.Filters)
+	r.Mean = sum / n
+	// The spread between filters shows in the spread of their rates; the
+	// counting error is there even if a single filter shows no spread.
+	between := 0.0
+	if r.Filters > 1 {
+		between = max(0, squares/n-r.Mean*r.Mean) / (n - 1)
+	}
+	counting := r.Mean / float64(r.Queries)
+	r.Sigma = math.Sqrt(max(between, counting))
+	return r
+}
+
+// fillAndCheck adds n keys and returns how many of them are then denied.
+func fillAndCheck(s Subject, b *block, keys Keys, first uint64, n int) (lost uint64) {
+	for i := 0; i < n; i += batch {
+		s.Add(b.fill(keys, first+uint64(i), min(batch, n-i)))
+	}
+	var dst [batch]bool
+	for i := 0; i < n; i += batch {
+		m := min(batch, n-i)
+		s.Contains(dst[:m], b.fill(keys, first+uint64(i), m))
+		for _, yes := range dst[:m] {
+			if !yes {
+				lost++
+			}
+		}
+	}
+	return lost
+}
+
+// ask asks for n keys that were not added and counts the yeses.
+func ask(s Subject, b *block, keys Keys, first, n uint64) (wrong uint64) {
+	var dst [batch]bool
+	for i := uint64(0); i < n; i += batch {
+		m := int(min(batch, n-i))
+		s.Contains(dst[:m], b.fill(keys, first+i, m))
+		for _, yes := range dst[:m] {
+			if yes {
+				wrong++
+			}
+		}
+	}
+	return wrong
+}
