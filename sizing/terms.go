@@ -165,7 +165,7 @@ func (a dd) add(b dd) dd {
 }
 
 func (a dd) mul(b dd) dd {
-	p := a.hi * b.hi
+	p := float64(a.hi * b.hi) // the conversion keeps compilers from fusing it with the sum below
 	e := math.FMA(a.hi, b.hi, -p) + (a.hi*b.lo + a.lo*b.hi)
 	hi := p + e
 	return dd{hi, e - (hi - p)}
