@@ -102,7 +102,7 @@ func (b *blockedSim) fill() float64 {
 }
 
 func TestBlockedRateSimulated(t *testing.T) {
-	const trials = 1500
+	const trials = 600
 	rng := rand.New(rand.NewPCG(11, 2))
 	for _, c := range []struct{ blocks, keys, k int }{
 		{1, 60, 6}, {2, 40, 1}, {3, 150, 3}, {4, 200, 6}, {5, 200, 8}, {8, 260, 9},

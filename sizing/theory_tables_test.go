@@ -127,7 +127,7 @@ func tableDoubleHashing(w io.Writer) {
 // every pattern there is, so that only the choice of the keys is random.
 func doubleHashed(rng *rand.Rand, s sizing.Shape, n, least int) float64 {
 	m, found, asked := int(s.Bits), 0, 0
-	for asked < 20_000_000 {
+	for asked < 6_000_000 {
 		set := make([]bool, m)
 		for range n {
 			a, b := rng.IntN(m), least+rng.IntN(m-least)
