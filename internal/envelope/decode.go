@@ -42,7 +42,7 @@ func (s Sealed) Verify() error {
 	}
 	for i := 0; i*chunk < len(s.Payload); i++ {
 		part := s.Payload[i*chunk : min((i+1)*chunk, len(s.Payload))]
-		if err := checkChunk(sums, i, crc32.Checksum(part, castagnoli)); err != nil {
+		if err := s.Header.checkChunk(sums, i, crc32.Checksum(part, castagnoli)); err != nil {
 			return err
 		}
 	}
@@ -65,10 +65,12 @@ func openTable(table []byte) ([]byte, error) {
 	return sums, nil
 }
 
-func checkChunk(sums []byte, i int, got uint32) error {
+// checkChunk compares the checksum of chunk i with that in the table.
+func (h Header) checkChunk(sums []byte, i int, got uint32) error {
 	if want := binary.LittleEndian.Uint32(sums[4*i:]); got != want {
+		from := uint64(i) * chunk
 		return fmt.Errorf("%w: payload at offset %d to %d: checksum is %08x, should be %08x", bloomery.ErrCorrupt,
-			HeaderSize+int64(i)*chunk, HeaderSize+int64(i+1)*chunk, got, want)
+			HeaderSize+from, HeaderSize+min(from+chunk, h.Payload), got, want)
 	}
 	return nil
 }
@@ -123,7 +125,7 @@ func Read(r io.Reader, accept func(Header) error) (Header, []uint64, int64, erro
 		return Header{}, nil, in.n, err
 	}
 	for i, sum := range got {
-		if err := checkChunk(sums, i, sum); err != nil {
+		if err := h.checkChunk(sums, i, sum); err != nil {
 			return Header{}, nil, in.n, err
 		}
 	}

@@ -1,0 +1,108 @@
+package bloomery_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/bloomery/bloomery"
+
+// rooms lists, for each package of the module, which others it may import.
+// Arrows point down only: the picture is in docs/architecture.md. A name that
+// ends in "/..." stands for all packages below it.
+var rooms = map[string][]string{
+	"":                  {}, // the vocabulary
+	"hashing":           {},
+	"sizing":            {},
+	"internal/kernel":   {},
+	"internal/memory":   {},
+	"internal/envelope": {"", "hashing", "internal/memory"},
+	"bloom":             {"", "hashing", "sizing", "internal/kernel", "internal/memory", "internal/envelope"},
+	"filtertest":        {"", "hashing"},
+	"examples/words":    {"bloom"},
+}
+
+// library packages may import these modules and nothing else from outside.
+var libraryModules = []string{"github.com/zeebo/xxh3", "golang.org/x/sys"}
+
+// forbidden packages of the standard library: a library does not open files,
+// talk to networks or write logs behind its user's back.
+var forbidden = []string{"os", "net", "log", "log/slog", "os/exec", "net/http", "syscall"}
+
+// applications are the rooms that may import everything of the standard
+// library.
+var applications = []string{"examples/"}
+
+type listed struct {
+	ImportPath string
+	Imports    []string
+	Standard   bool
+}
+
+func TestArrows(t *testing.T) {
+	for _, p := range list(t) {
+		room := strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, module), "/")
+		allowed, known := rooms[room]
+		if !known {
+			t.Errorf("package %q is in no room: add it to the list and to docs/architecture.md", room)
+			continue
+		}
+		application := slices.ContainsFunc(applications, func(prefix string) bool { return strings.HasPrefix(room, prefix) })
+		for _, imported := range p.Imports {
+			switch own, ok := strings.CutPrefix(imported+"/", module+"/"); {
+			case ok:
+				if !slices.Contains(allowed, strings.TrimSuffix(own, "/")) {
+					t.Errorf("%q imports %q: no arrow points there", room, imported)
+				}
+			case application:
+			case isStandard(imported):
+				if slices.Contains(forbidden, imported) {
+					t.Errorf("%q imports %q: a library must not", room, imported)
+				}
+			case !slices.ContainsFunc(libraryModules, func(m string) bool { return strings.HasPrefix(imported+"/", m+"/") }):
+				t.Errorf("%q imports %q: library packages have no such dependency", room, imported)
+			}
+		}
+	}
+}
+
+// isStandard tells packages of the standard library by their first element,
+// which has no dot.
+func isStandard(path string) bool {
+	first, _, _ := strings.Cut(path, "/")
+	return !strings.Contains(first, ".")
+}
+
+// list asks the go command for all packages of the module and their imports.
+func list(t *testing.T) []listed {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "go", "list", "-json=ImportPath,Imports,Standard", module+"/...")
+	out, err := cmd.Output()
+	if err != nil {
+		var exit *exec.ExitError
+		if errors.As(err, &exit) {
+			t.Fatalf("go list: %v: %s", err, exit.Stderr)
+		}
+		t.Fatalf("go list: %v", err)
+	}
+	var packages []listed
+	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p listed
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		packages = append(packages, p)
+	}
+	if len(packages) < 5 {
+		t.Fatalf("go list names %d packages", len(packages))
+	}
+	return packages
+}

@@ -1,0 +1,75 @@
+package bloom_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/bloomery/bloomery/bloom"
+)
+
+// BenchmarkFilter and BenchmarkStandard vary the size across the caches; the
+// comparison with other libraries is in bench/.
+
+var sizes = []int{100_000, 1_000_000, 10_000_000}
+
+func BenchmarkFilter(b *testing.B) {
+	for _, n := range sizes {
+		f := bloom.New(n, 0.01)
+		in, out := hashes(n, 1), hashes(1<<16, 2)
+		f.AddHashes(nil, in)
+		dst := make([]bool, 4096)
+		b.Run(fmt.Sprintf("op=contains/n=%d/hit=1", n), func(b *testing.B) {
+			i := 0
+			for b.Loop() {
+				f.ContainsHash(in[i])
+				i = (i + 1) % 65536
+			}
+		})
+		b.Run(fmt.Sprintf("op=contains/n=%d/hit=0", n), func(b *testing.B) {
+			i := 0
+			for b.Loop() {
+				f.ContainsHash(out[i])
+				i = (i + 1) % 65536
+			}
+		})
+		b.Run(fmt.Sprintf("op=containsBatch/n=%d/hit=0", n), func(b *testing.B) {
+			perKey(b, func(i int) { f.ContainsHashes(dst, out[i:i+4096]) })
+		})
+		b.Run(fmt.Sprintf("op=addBatch/n=%d", n), func(b *testing.B) {
+			perKey(b, func(i int) { f.AddHashes(nil, in[i:i+4096]) })
+		})
+	}
+}
+
+func BenchmarkStandard(b *testing.B) {
+	for _, n := range sizes {
+		f := bloom.NewStandard(n, 0.01)
+		in, out := hashes(n, 1), hashes(1<<16, 2)
+		f.AddHashes(nil, in)
+		b.Run(fmt.Sprintf("op=contains/n=%d/hit=1", n), func(b *testing.B) {
+			i := 0
+			for b.Loop() {
+				f.ContainsHash(in[i])
+				i = (i + 1) % 65536
+			}
+		})
+		b.Run(fmt.Sprintf("op=contains/n=%d/hit=0", n), func(b *testing.B) {
+			i := 0
+			for b.Loop() {
+				f.ContainsHash(out[i])
+				i = (i + 1) % 65536
+			}
+		})
+	}
+}
+
+// perKey runs batches of 4096 and reports the time per key.
+func perKey(b *testing.B, run func(i int)) {
+	b.ReportAllocs()
+	i := 0
+	for b.Loop() {
+		run(i)
+		i = (i + 4096) % 61440
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/4096, "ns/key")
+}

@@ -1,0 +1,134 @@
+package bloom_test
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+
+	"github.com/bloomery/bloomery/bloom"
+	"github.com/bloomery/bloomery/hashing"
+)
+
+func Example() {
+	f := bloom.New(1_000_000, 0.01) // a million keys, 1% wrong yeses
+	f.AddString("alice")
+	f.AddString("bob")
+	fmt.Println(f.ContainsString("alice")) // always true
+	fmt.Println(f.ContainsString("carol")) // false, or true with a chance of 1%
+	// Output:
+	// true
+	// false
+}
+
+func ExampleNew() {
+	f := bloom.New(10_000, 0.001)
+	fmt.Println("first time:", f.AddString("alice"))
+	fmt.Println("second time:", f.AddString("alice"))
+	// Output:
+	// first time: true
+	// second time: false
+}
+
+func ExampleConfig_New() {
+	_, err := bloom.Config{Capacity: -3, ErrorRate: 0.01}.New()
+	fmt.Println(err)
+	f, err := bloom.Config{
+		Capacity:  10_000,
+		ErrorRate: 0.01,
+		Hasher:    hashing.Keyed([16]byte([]byte("sixteen byte key"))),
+	}.New()
+	fmt.Println(f.Shape().Bits, err)
+	// Output:
+	// bloom: new: bad parameter: capacity -3 is not at least 1
+	// 99328 <nil>
+}
+
+func ExampleNewStandard() {
+	s := bloom.NewStandard(1_000_000, 0.01)
+	fmt.Println(s.Shape().Bits, "bits,", s.Shape().K, "per key")
+	// Output: 9592957 bits, 7 per key
+}
+
+func ExampleFilter_ContainsHashes() {
+	f := bloom.New(1000, 0.001)
+	ids := []uint64{7, 42, 1001}
+	h := f.Hasher()
+	f.AddHash(h.Uint64(42))
+
+	hashes := make([]uint64, len(ids))
+	for i, id := range ids {
+		hashes[i] = h.Uint64(id)
+	}
+	found := make([]bool, len(ids))
+	f.ContainsHashes(found, hashes)
+	fmt.Println(found)
+	// Output: [false true false]
+}
+
+func ExampleFilter_AddSeq() {
+	lines := [][]byte{[]byte("one"), []byte("two"), []byte("three")}
+	f := bloom.New(100, 0.01)
+	f.AddSeq(slices.Values(lines))
+	fmt.Println(f.EstimateCount())
+	// Output: 3
+}
+
+func ExampleFilter_Union() {
+	monday, tuesday := bloom.New(1000, 0.01), bloom.New(1000, 0.01)
+	monday.AddString("alice")
+	tuesday.AddString("bob")
+	if err := monday.Union(tuesday); err != nil {
+		fmt.Println(err)
+	}
+	fmt.Println(monday.ContainsString("alice"), monday.ContainsString("bob"))
+
+	fmt.Println(monday.Union(bloom.New(5000, 0.01)))
+	// Output:
+	// true true
+	// bloom: union: incompatible: 10240 bits and 49664 bits
+}
+
+func ExampleFilter_WriteTo() {
+	f := bloom.New(1000, 0.01)
+	f.AddString("alice")
+	var file bytes.Buffer
+	n, err := f.WriteTo(&file)
+	fmt.Println(n, err)
+
+	var g bloom.Filter
+	_, err = g.ReadFrom(&file)
+	fmt.Println(g.ContainsString("alice"), err)
+	// Output:
+	// 1352 <nil>
+	// true <nil>
+}
+
+func ExampleNewView() {
+	f := bloom.New(1000, 0.01)
+	f.AddString("alice")
+	data, _ := f.MarshalBinary() // or a mapped file
+
+	v, err := bloom.NewView(data)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(v.ContainsString("alice"), v.Verify())
+
+	data[100] ^= 1
+	fmt.Println(v.Verify())
+	// Output:
+	// true <nil>
+	// bloom: verify: corrupt: payload at offset 64 to 1344: checksum is 256898b3, should be c6291f15
+}
+
+func ExampleFilter_Stats() {
+	f := bloom.New(1000, 0.01)
+	for i := range uint64(1000) {
+		f.AddHash(f.Hasher().Uint64(i))
+	}
+	s := f.Stats()
+	fmt.Printf("%s: %d of %d keys, %.0f%% full, asked %.2f%%, now %.2f%%\n",
+		s.Kind, s.Items, s.Capacity, s.Saturation*100, s.Asked*100, s.Predicted*100)
+	// Output: bloom: 1003 of 1000 keys, 50% full, asked 1.00%, now 0.89%
+}

@@ -1,0 +1,76 @@
+package bloom_test
+
+import (
+	"bytes"
+	"errors"
+	"testing"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/bloom"
+)
+
+// Whatever comes in: no panic, an error of a known cause, and what is accepted
+// comes out as it went in.
+
+func FuzzFilterUnmarshal(f *testing.F) {
+	x := bloom.New(20, 0.1)
+	x.AddString("a")
+	seed(f, x)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var x, y bloom.Filter
+		err := x.UnmarshalBinary(data)
+		_, err2 := y.ReadFrom(bytes.NewReader(data))
+		checkDecoded(t, data, err, err2, &x)
+		if v, err := bloom.NewView(data); err == nil {
+			v.ContainsString("b")
+			v.Stats()
+		}
+	})
+}
+
+func FuzzStandardUnmarshal(f *testing.F) {
+	x := bloom.NewStandard(20, 0.1)
+	x.AddString("a")
+	seed(f, x)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var x, y bloom.Standard
+		err := x.UnmarshalBinary(data)
+		_, err2 := y.ReadFrom(bytes.NewReader(data))
+		checkDecoded(t, data, err, err2, &x)
+		if v, err := bloom.NewStandardView(data); err == nil {
+			v.ContainsString("b")
+			v.Stats()
+		}
+	})
+}
+
+func seed(f *testing.F, x interface{ MarshalBinary() ([]byte, error) }) {
+	data, _ := x.MarshalBinary()
+	f.Add(data)
+	f.Add(data[:64])
+	f.Add([]byte{})
+}
+
+func checkDecoded(t *testing.T, data []byte, err, readErr error, x interface {
+	bloomery.Hashed
+	MarshalBinary() ([]byte, error)
+}) {
+	t.Helper()
+	if err == nil {
+		x.ContainsHash(42)
+		x.Stats()
+		if again, _ := x.MarshalBinary(); !bytes.Equal(again, data) {
+			t.Error("accepted bytes do not come out as they went in")
+		}
+		if readErr != nil {
+			t.Errorf("UnmarshalBinary accepts, ReadFrom says %v", readErr)
+		}
+		return
+	}
+	for _, err := range []error{err, readErr} {
+		if err != nil && !errors.Is(err, bloomery.ErrCorrupt) && !errors.Is(err, bloomery.ErrVersion) &&
+			!errors.Is(err, bloomery.ErrKey) && !errors.Is(err, bloomery.ErrIncompatible) && !errors.Is(err, bloomery.ErrTooLarge) {
+			t.Errorf("error without a known cause: %v", err)
+		}
+	}
+}

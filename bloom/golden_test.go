@@ -1,0 +1,75 @@
+package bloom_test
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/bloomery/bloomery/bloom"
+	"github.com/bloomery/bloomery/hashing"
+)
+
+var update = flag.Bool("update", false, "write golden files that do not exist yet")
+
+// The files in testdata are the contract of the format: they must always be
+// read, and the same keys must always give the same bytes. They are only
+// added, never rewritten.
+func TestGolden(t *testing.T) {
+	type filter interface {
+		AddString(string) bool
+		ContainsString(string) bool
+		MarshalBinary() ([]byte, error)
+		UnmarshalBinary([]byte) error
+	}
+	key := hashing.Keyed([16]byte([]byte("sixteen byte key")))
+	cases := map[string]func() filter{
+		"v1-bloom-1e-2":    func() filter { return bloom.New(100, 1e-2) },
+		"v1-bloom-1e-4":    func() filter { return bloom.New(100, 1e-4) }, // two bits in some lanes
+		"v1-standard-1e-3": func() filter { return bloom.NewStandard(100, 1e-3) },
+		"v1-bloom-seeded": func() filter {
+			f, _ := bloom.Config{Capacity: 10, ErrorRate: 0.1, Hasher: hashing.Seeded(42)}.New()
+			return f
+		},
+		"v1-bloom-keyed": func() filter {
+			f, _ := bloom.Config{Capacity: 10, ErrorRate: 0.1, Hasher: key}.New()
+			return f
+		},
+	}
+	for name, fresh := range cases {
+		t.Run(name, func(t *testing.T) {
+			f := fresh()
+			for i := range 80 {
+				f.AddString(fmt.Sprintf("key %d", i))
+			}
+			got, err := f.MarshalBinary()
+			if err != nil {
+				t.Fatal(err)
+			}
+			path := filepath.Join("testdata", name+".golden")
+			if _, err := os.Stat(path); os.IsNotExist(err) && *update {
+				if err := os.WriteFile(path, got, 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Equal(got, want) {
+				t.Errorf("the same keys give other bytes than %s", path)
+			}
+			g := fresh()
+			if err := g.UnmarshalBinary(want); err != nil {
+				t.Fatalf("the golden file is not read any more: %v", err)
+			}
+			for i := range 80 {
+				if k := fmt.Sprintf("key %d", i); !g.ContainsString(k) {
+					t.Errorf("%q is missing", k)
+				}
+			}
+		})
+	}
+}

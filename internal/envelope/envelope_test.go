@@ -1,0 +1,203 @@
+package envelope
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"hash/crc32"
+	"io"
+	"math"
+	"reflect"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/hashing"
+)
+
+func sampleHeader(words int) Header {
+	return Header{
+		Kind: 7, Hash: hashing.SipHash, Check: 1 << 63, K: 9, Extra: 11, Capacity: 123, Rate: 0.25,
+		Size: 456, Payload: uint64(words) * 8,
+	}
+}
+
+func sampleWords(n int) []uint64 {
+	words := make([]uint64, n)
+	for i := range words {
+		words[i] = uint64(i) * 0x9e3779b97f4a7c15
+	}
+	return words
+}
+
+func accept(Header) error { return nil }
+
+func TestHeaderRoundTrip(t *testing.T) {
+	h := sampleHeader(3)
+	b := h.AppendTo([]byte("x"))[1:]
+	if len(b) != HeaderSize {
+		t.Fatalf("header has %d bytes", len(b))
+	}
+	got, err := ParseHeader(b)
+	if err != nil || got != h {
+		t.Errorf("ParseHeader = %+v, %v, want %+v", got, err, h)
+	}
+}
+
+// Sizes around the chunk of 1 MiB and around what a reader grows by.
+func TestRoundTrip(t *testing.T) {
+	for _, n := range []int{0, 1, 8, chunk/8 - 1, chunk / 8, chunk/8 + 1, 2 * chunk / 8, 5*chunk/8 + 3} {
+		h, words := sampleHeader(n), sampleWords(n)
+		data := Append(nil, h, words)
+		if uint64(len(data)) != h.EncodedSize() {
+			t.Fatalf("%d words: %d bytes, EncodedSize says %d", n, len(data), h.EncodedSize())
+		}
+		s, err := Open(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Verify(); err != nil {
+			t.Errorf("%d words: %v", n, err)
+		}
+		if got := s.Words(); len(got) != n || n > 0 && !reflect.DeepEqual(got, words) {
+			t.Errorf("%d words come back as %d others", n, len(got))
+		}
+		got, back, read, err := Read(bytes.NewReader(data), accept)
+		if err != nil || got != h || read != int64(len(data)) || n > 0 && !reflect.DeepEqual(back, words) {
+			t.Errorf("%d words: Read = %+v, %d words, %d bytes, %v", n, got, len(back), read, err)
+		}
+		if len(back) != cap(back) && cap(back) > 2*max(n, chunk/8) {
+			t.Errorf("%d words are kept in memory for %d", n, cap(back))
+		}
+	}
+}
+
+// A big-endian machine encodes word by word; the result must be the same.
+func TestWordOrderDoesNotMatter(t *testing.T) {
+	words := sampleWords(1000)
+	fast := Append(nil, sampleHeader(1000), words)
+	littleEndian = false
+	defer func() { littleEndian = true }()
+	if slow := Append(nil, sampleHeader(1000), words); !bytes.Equal(fast, slow) {
+		t.Error("the portable encoder gives other bytes")
+	}
+	s, err := Open(fast)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := s.Words(); !reflect.DeepEqual(got, words) {
+		t.Error("the portable decoder gives other words")
+	}
+	if got := WordsOf(s.Payload); !reflect.DeepEqual(got, words) {
+		t.Error("the portable view gives other words")
+	}
+}
+
+// reseal puts the right checksum on a changed header.
+func reseal(b []byte) []byte {
+	binary.LittleEndian.PutUint32(b[60:], crc32.Checksum(b[:60], castagnoli))
+	return b
+}
+
+func TestHostileHeaders(t *testing.T) {
+	le := binary.LittleEndian
+	for name, c := range map[string]struct {
+		change func(b []byte)
+		want   error
+	}{
+		"another magic":      {func(b []byte) { b[0] = 'B' }, bloomery.ErrCorrupt},
+		"a later version":    {func(b []byte) { b[8] = 2 }, bloomery.ErrVersion},
+		"an unknown hash":    {func(b []byte) { b[12] = 3 }, bloomery.ErrVersion},
+		"reserved bytes":     {func(b []byte) { b[14] = 1 }, bloomery.ErrCorrupt},
+		"rate NaN":           {func(b []byte) { le.PutUint64(b[32:], math.Float64bits(math.NaN())) }, bloomery.ErrCorrupt},
+		"rate 1":             {func(b []byte) { le.PutUint64(b[32:], math.Float64bits(1)) }, bloomery.ErrCorrupt},
+		"rate -1":            {func(b []byte) { le.PutUint64(b[32:], math.Float64bits(-1)) }, bloomery.ErrCorrupt},
+		"odd payload":        {func(b []byte) { le.PutUint64(b[48:], 17) }, bloomery.ErrCorrupt},
+		"payload near 2^64":  {func(b []byte) { le.PutUint64(b[48:], math.MaxUint64-7) }, bloomery.ErrCorrupt},
+		"terabytes":          {func(b []byte) { le.PutUint64(b[48:], 1<<46) }, bloomery.ErrTooLarge},
+		"half of the memory": {func(b []byte) { le.PutUint64(b[48:], 1<<32) }, bloomery.ErrCorrupt}, // then the data ends
+	} {
+		data := Append(nil, sampleHeader(8), sampleWords(8))
+		c.change(data)
+		reseal(data)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, _, _, err := Read(bytes.NewReader(data), accept)
+		runtime.ReadMemStats(&after)
+		if !errors.Is(err, c.want) {
+			t.Errorf("%s: Read: %v, want %v", name, err, c.want)
+		}
+		if got := after.TotalAlloc - before.TotalAlloc; got > 4<<20 {
+			t.Errorf("%s: %d bytes allocated for %d bytes of data", name, got, len(data))
+		}
+		if _, err := Open(data); err == nil {
+			t.Errorf("%s: Open accepts it", name)
+		}
+	}
+}
+
+func TestReadStopsWhereRefused(t *testing.T) {
+	data := Append(nil, sampleHeader(8), sampleWords(8))
+	no := errors.New("no")
+	_, _, n, err := Read(bytes.NewReader(data), func(Header) error { return no })
+	if !errors.Is(err, no) || n != HeaderSize {
+		t.Errorf("Read = %d bytes, %v, want the header and the refusal", n, err)
+	}
+}
+
+// shortWriter takes a number of bytes and then fails.
+type shortWriter struct{ left int }
+
+func (w *shortWriter) Write(b []byte) (int, error) {
+	if len(b) > w.left {
+		n := w.left
+		w.left = 0
+		return n, io.ErrClosedPipe
+	}
+	w.left -= len(b)
+	return len(b), nil
+}
+
+func TestWriteToReportsFailure(t *testing.T) {
+	h, words := sampleHeader(chunk/4), sampleWords(chunk/4)
+	for _, room := range []int{0, 10, HeaderSize, HeaderSize + 100, HeaderSize + chunk, int(h.EncodedSize()) - 1} {
+		n, err := WriteTo(&shortWriter{room}, h, words)
+		if !errors.Is(err, io.ErrClosedPipe) || n != int64(room) {
+			t.Errorf("room for %d bytes: WriteTo = %d, %v", room, n, err)
+		}
+	}
+}
+
+func TestDamageHasAnOffset(t *testing.T) {
+	data := Append(nil, sampleHeader(chunk/8+10), sampleWords(chunk/8+10))
+	data[HeaderSize+chunk+3] ^= 4
+	s, err := Open(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Verify(); !errors.Is(err, bloomery.ErrCorrupt) || !strings.Contains(err.Error(), "offset 1048640 to 1048720") {
+		t.Errorf("Verify() = %v, want the offset of the second chunk", err)
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	f.Add(Append(nil, sampleHeader(3), sampleWords(3)))
+	f.Add([]byte(magic))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		h, words, n, err := Read(bytes.NewReader(data), accept)
+		if n > int64(len(data)) {
+			t.Fatalf("read %d of %d bytes", n, len(data))
+		}
+		if err == nil && !bytes.Equal(Append(nil, h, words), data[:n]) {
+			t.Error("accepted bytes do not come out as they went in")
+		}
+		s, err2 := Open(data)
+		if err2 == nil {
+			err2 = s.Verify()
+		}
+		if (err == nil) != (err2 == nil) && int(n) == len(data) {
+			t.Errorf("Read says %v, Open and Verify say %v", err, err2)
+		}
+	})
+}
