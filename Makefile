@@ -1,0 +1,87 @@
+# Every target is a command or two that one could type. `make` alone tells them.
+
+STAGE := scripts/stage
+TOOL  := go tool -modfile=tools.mod
+# N is how many inputs each fuzz target gets in `make fuzz`.
+N     ?= 200000x
+# PKG is what `make bench` measures, REF what `make bench-compare` compares with.
+PKG   ?= ./...
+REF   ?= HEAD~1
+
+.DEFAULT_GOAL := help
+.PHONY: help run test check unit race purego tiers cross golden fuzz fuzz-short lint fmt generate clean-tree bench bench-compare bench-peers promises
+
+help: ## tell the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+run: ## show the library at work: a filter of words, asked
+	go run ./examples/words
+
+test: ## all that CI runs, with the time of each stage
+	@$(STAGE) vet    go vet ./...
+	@$(STAGE) unit   $(MAKE) -s unit
+	@$(STAGE) race   $(MAKE) -s race
+	@$(STAGE) purego $(MAKE) -s purego
+	@$(STAGE) tiers  $(MAKE) -s tiers
+	@$(STAGE) cross  $(MAKE) -s cross
+	@$(STAGE) golden $(MAKE) -s golden
+	@$(STAGE) fuzz   $(MAKE) -s fuzz-short
+	@$(STAGE) bench  sh -c 'cd bench && go vet ./... && go test ./...'
+
+check: test ## test, and lint, a clean tree after generate, longer fuzzing
+	@$(STAGE) lint     $(MAKE) -s lint
+	@$(STAGE) generate $(MAKE) -s clean-tree
+	@$(STAGE) fuzz     $(MAKE) -s fuzz
+
+unit: ## unit, property and statistical tests
+	go test ./...
+
+race: ## the tests under the race detector; rates at 1% only
+	go test -race -short ./...
+
+purego: ## the tests without assembly; rates at 1% only
+	go test -tags purego -short ./...
+
+tiers: ## the tests on each lower instruction set; rates at 1% only
+	GODEBUG=cpu.avx512f=off go test -short ./bloom ./internal/kernel
+	GODEBUG=cpu.avx512f=off,cpu.avx2=off go test -short ./bloom ./internal/kernel
+
+cross: ## build for other processors and systems
+	GOARCH=386 go vet ./...
+	GOARCH=arm64 go vet ./...
+	GOOS=darwin GOARCH=arm64 go build ./...
+	GOOS=windows go build ./...
+
+golden: ## files of every format version must still be read
+	go test -count=1 -run Golden ./...
+
+fuzz: ## fuzz every target, N=200000x inputs each
+	scripts/fuzz $(N)
+
+fuzz-short:
+	scripts/fuzz 3000x
+
+lint: ## linters and formatters
+	$(TOOL) golangci-lint run ./...
+	$(TOOL) golangci-lint fmt --diff
+
+fmt: ## format all Go code
+	$(TOOL) golangci-lint fmt
+
+generate: ## remake all generated files
+	go generate ./...
+
+clean-tree: generate
+	@test -z "$$(git status --porcelain)" || { git status --short; echo "generated files are not up to date" >&2; exit 1; }
+
+bench: ## benchmarks of PKG=./..., as benchstat reads them
+	go test -run='^$$' -bench=. -benchmem $(PKG)
+
+bench-compare: ## compare this tree with REF=HEAD~1 by benchstat
+	bench/compare.sh $(REF)
+
+bench-peers: ## measure against other libraries, writes docs/benchmarks.md
+	cd bench && go run ./cmd/peers -out ../docs/benchmarks.md
+
+promises: ## ask every library for error rates, writes docs/promises.md (long)
+	cd bench && go run ./cmd/promises -out ../docs/promises.md
