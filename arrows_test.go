@@ -85,8 +85,7 @@ func list(t *testing.T) []listed {
 	cmd := exec.CommandContext(t.Context(), "go", "list", "-json=ImportPath,Imports,Standard", module+"/...")
 	out, err := cmd.Output()
 	if err != nil {
-		var exit *exec.ExitError
-		if errors.As(err, &exit) {
+		if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 			t.Fatalf("go list: %v: %s", err, exit.Stderr)
 		}
 		t.Fatalf("go list: %v", err)

@@ -65,6 +65,7 @@ func BenchmarkStandard(b *testing.B) {
 
 // perKey runs batches of 4096 and reports the time per key.
 func perKey(b *testing.B, run func(i int)) {
+	b.Helper()
 	b.ReportAllocs()
 	i := 0
 	for b.Loop() {

@@ -54,7 +54,8 @@ func seed(f *testing.F, x interface{ MarshalBinary() ([]byte, error) }) {
 func checkDecoded(t *testing.T, data []byte, err, readErr error, x interface {
 	bloomery.Hashed
 	MarshalBinary() ([]byte, error)
-}) {
+},
+) {
 	t.Helper()
 	if err == nil {
 		x.ContainsHash(42)

@@ -4,9 +4,10 @@ import (
 	"bytes"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/bloom"
-	"pgregory.net/rapid"
 )
 
 // mutable is what the histories below need of a filter.

@@ -8,8 +8,9 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/bloomery/bloomery/hashing"
 	"github.com/zeebo/xxh3"
+
+	"github.com/bloomery/bloomery/hashing"
 )
 
 // sipKey is the key of the reference vectors: bytes 0 to 15.

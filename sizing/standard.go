@@ -17,12 +17,12 @@ import "math"
 func standardRate(n, m float64, k int) float64 {
 	t := n * float64(k)
 	logClear := t * math.Log1p(-1/m)
-	clear := math.Exp(logClear)
-	if clear == 0 || m == 1 {
+	unset := math.Exp(logClear)
+	if unset == 0 || m == 1 {
 		return 1
 	}
 	fill := -math.Expm1(logClear)
-	u := fillSpread(t, m, clear, fill)
+	u := fillSpread(t, m, unset, fill)
 	rate := fill
 	for i := 1; i < k; i++ {
 		iu := float64(i) * u
@@ -37,14 +37,14 @@ func standardRate(n, m float64, k int) float64 {
 //	v = (1-1/m)(1-2/m)^t + (1-1/m)^t/m - (1-1/m)^2t
 //
 // written here such that nearly equal powers are not subtracted.
-func fillSpread(t, m, clear, fill float64) float64 {
+func fillSpread(t, m, unset, fill float64) float64 {
 	bothClear := math.Exp(t * math.Log1p(-2/m))
-	covariance := clear * clear * math.Expm1(t*math.Log1p(-1/((m-1)*(m-1))))
-	v := covariance + (clear-bothClear)/m
-	independent := fill * clear / m // what v would be without competition
+	covariance := unset * unset * math.Expm1(t*math.Log1p(-1/((m-1)*(m-1))))
+	v := covariance + (unset-bothClear)/m
+	independent := fill * unset / m // what v would be without competition
 	v = min(max(v, 0), independent)
 	if v == 0 { // f may have underflowed to 0 as well
 		return 0
 	}
-	return v / (fill*clear - v)
+	return v / (fill*unset - v)
 }

@@ -74,19 +74,19 @@ func (e *expansion) expand(lane int, weight int64, products [lanes]uint128) {
 	}
 }
 
-// throw multiplies each product by clear/64 for every bit that a key of that
+// throw multiplies each product by unset/64 for every bit that a key of that
 // rotation sets in the lane.
-func (e *expansion) throw(lane int, clear uint64, products [lanes]uint128) [lanes]uint128 {
+func (e *expansion) throw(lane int, unset uint64, products [lanes]uint128) [lanes]uint128 {
 	run := e.k // lanes that get a bit by rotation
 	if e.k > lanes {
 		run -= lanes
 	}
 	for r := range products {
 		if e.k > lanes {
-			products[r] = products[r].mul(clear)
+			products[r] = products[r].mul(unset)
 		}
 		if (lane-r+lanes)%lanes < run {
-			products[r] = products[r].mul(clear)
+			products[r] = products[r].mul(unset)
 		}
 	}
 	return products

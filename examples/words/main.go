@@ -2,11 +2,10 @@
 // asks it for them and for others.
 //
 //	go run ./examples/words                       # a list of its own
-//	go run ./examples/words /usr/share/dict/words # one word per line
+//	go run ./examples/words /usr/share/dict/words # or a file
 package main
 
 import (
-	"bufio"
 	"fmt"
 	"os"
 	"strings"
@@ -73,26 +72,16 @@ func mapBytes(words []string) int {
 	return n
 }
 
-// load reads one word per line from the file in args, or makes words.
+// load reads the words of the file in args, or makes words.
 func load(args []string) ([]string, error) {
 	if len(args) == 0 {
 		return syllables(), nil
 	}
-	file, err := os.Open(args[0])
+	text, err := os.ReadFile(args[0])
 	if err != nil {
 		return nil, err
 	}
-	defer file.Close()
-	var words []string
-	lines := bufio.NewScanner(file)
-	for lines.Scan() {
-		if w := strings.TrimSpace(lines.Text()); w != "" {
-			words = append(words, w)
-		}
-	}
-	if err := lines.Err(); err != nil {
-		return nil, fmt.Errorf("%s: %w", args[0], err)
-	}
+	words := strings.Fields(string(text))
 	if len(words) == 0 {
 		return nil, fmt.Errorf("%s: no words", args[0])
 	}

@@ -13,7 +13,7 @@ func physical() uint64 {
 	if err := unix.Sysinfo(&info); err != nil {
 		return 0
 	}
-	return uint64(info.Totalram) * uint64(info.Unit)
+	return uint64(info.Totalram) * uint64(info.Unit) //nolint:unconvert // 32 bits on some machines
 }
 
 // adviseHuge asks for huge pages in the part of b that whole huge pages cover.
