@@ -40,6 +40,11 @@ func (q Params) solve() (Params, error) {
 	if err := q.check(); err != nil {
 		return Params{}, err
 	}
+	if q.K == 0 && q.P > 0.5 {
+		// The formulas for the best k assume log2(1/p) bits per key, which is
+		// less than the one bit that a key must set.
+		q.K = 1
+	}
 	switch {
 	case q.M == 0:
 		return q.solveM()

@@ -82,6 +82,7 @@ func FuzzSolve(f *testing.F) {
 	f.Add(uint64(0), 1e-300, uint64(1)<<63, 1)
 	f.Add(uint64(1), 1-1e-16, uint64(0), math.MaxInt)
 	f.Add(uint64(1)<<62, 0.0, uint64(1), math.MaxInt)
+	f.Add(uint64(1_000_000), 0.8, uint64(0), 0) // less than one bit per key would do
 	f.Fuzz(func(t *testing.T, n uint64, p float64, m uint64, k int) {
 		in := sizing.Params{N: n, P: p, M: m, K: k}
 		got, err := sizing.Solve(in)
