@@ -1,0 +1,53 @@
+// Command gen writes the assembly of package kernel, one file per run:
+//
+//	go run . -file avx512 -out ../avx512_amd64.s -stubs ../avx512_amd64.go -pkg kernel
+//
+// It is a module of its own, so that its libraries are no dependency of
+// bloomery. Read them in this order:
+//
+//	key.go                      what is computed for a key, by scalar code
+//	avx512.go, avx2.go          how a block is tested and changed
+//	single.go                   the functions for one key
+//	loop.go                     the functions for a batch, in two stages
+//	avx512plan.go, avx2plan.go  the first stage: key.go for 8 keys at once
+//
+// The code keeps to four rules. No branch depends on a key or on a bit: a
+// branch that cannot be foretold costs more than a whole probe. No legacy SSE
+// instruction stands between vector instructions, and VZEROUPPER stands before
+// every RET: mixing the two encodings costs up to 350 ns. Every instruction is
+// covered by the features that tier_amd64.go asks for. Nothing is read outside
+// of blocks, hs and the tables, however long the lookahead.
+package main
+
+import (
+	"flag"
+	"log"
+
+	. "github.com/mmcloughlin/avo/build"
+)
+
+func main() {
+	file := flag.String("file", "", "avx512 or avx2 for the batches of a tier, single for single keys")
+	flag.Parse()
+	ConstraintExpr("!purego,!race")
+	constants()
+	switch *file {
+	case "avx512":
+		batches(newAVX512())
+	case "avx2":
+		batches(newAVX2())
+	case "single":
+		tiers := []tier{newAVX512(), newAVX2()}
+		single(tiers, has, "goHas")
+		single(tiers, set, "goSet")
+	default:
+		log.Fatalf("gen: no file %q", *file)
+	}
+	Generate()
+}
+
+func batches(t tier) {
+	for _, o := range []op{hasAll, setAll, setAllFresh} {
+		batch(t, o)
+	}
+}

@@ -1,0 +1,27 @@
+//go:build !purego && !race
+
+package kernel
+
+import "testing"
+
+// tiers returns the names of the tiers that this CPU and GODEBUG allow.
+func tiers() []string {
+	all := []string{"go"}
+	if hasAVX2 {
+		all = append(all, "avx2")
+	}
+	if hasAVX512 {
+		all = append(all, "avx512")
+	}
+	return all
+}
+
+// use makes the functions of the package run on a tier until the test ends.
+func use(t testing.TB, tier string) {
+	wide, narrow := hasAVX512, hasAVX2
+	t.Cleanup(func() { hasAVX512, hasAVX2 = wide, narrow })
+	hasAVX512, hasAVX2 = tier == "avx512", tier == "avx2"
+	if Tier() != tier {
+		t.Fatalf("Tier() = %q, want %q", Tier(), tier)
+	}
+}

@@ -1,0 +1,40 @@
+//go:build !purego && !race
+
+package kernel
+
+import "golang.org/x/sys/cpu"
+
+// The tiers that this CPU has. A flag of AVX-512 can be off while the others
+// stay on, so each that the assembly relies on is asked for. Tests change the
+// variables; nothing else does.
+var (
+	hasAVX512 = cpu.X86.HasAVX512F && cpu.X86.HasAVX512BW && cpu.X86.HasAVX512DQ &&
+		cpu.X86.HasAVX512VL && cpu.X86.HasBMI2
+	hasAVX2 = cpu.X86.HasAVX2 && cpu.X86.HasBMI2
+)
+
+// The functions for groups take 1 or more full groups, and a dst as long as hs.
+
+func hasGroups(dst []bool, blocks []Block, k int, hs []uint64) {
+	if hasAVX512 {
+		hasAllAVX512(&dst[0], &blocks[0], len(blocks), k, &hs[0], len(hs)/group)
+		return
+	}
+	hasAllAVX2(&dst[0], &blocks[0], len(blocks), k, &hs[0], len(hs)/group)
+}
+
+func setGroupsFresh(dst []bool, blocks []Block, k int, hs []uint64) {
+	if hasAVX512 {
+		setAllFreshAVX512(&dst[0], &blocks[0], len(blocks), k, &hs[0], len(hs)/group)
+		return
+	}
+	setAllFreshAVX2(&dst[0], &blocks[0], len(blocks), k, &hs[0], len(hs)/group)
+}
+
+func setGroups(blocks []Block, k int, hs []uint64) {
+	if hasAVX512 {
+		setAllAVX512(&blocks[0], len(blocks), k, &hs[0], len(hs)/group)
+		return
+	}
+	setAllAVX2(&blocks[0], len(blocks), k, &hs[0], len(hs)/group)
+}

@@ -1,0 +1,19 @@
+//go:build !amd64 || purego || race
+
+package kernel
+
+// Without assembly the choices of kernel.go are constant, and the compiler
+// drops what would call these functions.
+const (
+	hasAVX512 = false
+	hasAVX2   = false
+)
+
+const noAssembly = "kernel: built without assembly"
+
+func hasGroups([]bool, []Block, int, []uint64)      { panic(noAssembly) }
+func setGroupsFresh([]bool, []Block, int, []uint64) { panic(noAssembly) }
+func setGroups([]Block, int, []uint64)              { panic(noAssembly) }
+
+func hasOne(blocks []Block, k int, h uint64) bool { return goHas(blocks, k, h) }
+func setOne(blocks []Block, k int, h uint64) bool { return goSet(blocks, k, h) }
