@@ -2,6 +2,7 @@ package bloom
 
 import (
 	"fmt"
+	"iter"
 	"math"
 	"math/bits"
 
@@ -95,9 +96,10 @@ func (b *base) compatible(o *base) error {
 	return nil
 }
 
-// stats tells the state of a filter with this array.
-func (b *base) stats(kind string, words []uint64) bloomery.Stats {
-	fill := b.fill(sample(words))
+// stats tells the state of a filter with this array, whose set bits are
+// counted by count.
+func (b *base) stats(kind string, words []uint64, count func([]uint64) uint64) bloomery.Stats {
+	fill := b.fill(sample(words, count))
 	n := b.shape.Count(fill)
 	return bloomery.Stats{
 		Kind:       kind,
@@ -155,7 +157,7 @@ func round(n float64) uint64 {
 // sample counts the set bits of a part of an array: all of it up to 64 KiB,
 // above that 1024 runs of one cache line, evenly spread. It returns how many
 // bits are set in how many words.
-func sample(words []uint64) (set, looked uint64) {
+func sample(words []uint64, count func([]uint64) uint64) (set, looked uint64) {
 	if len(words) <= sampleWords {
 		return count(words), uint64(len(words))
 	}
@@ -175,6 +177,19 @@ func count(words []uint64) uint64 {
 		n += bits.OnesCount64(w)
 	}
 	return uint64(n)
+}
+
+// addSeq adds all keys of seq to a in batches of n.
+func addSeq(a bloomery.Adder, h hashing.Hasher, n int, seq iter.Seq[[]byte]) {
+	hs := make([]uint64, 0, n)
+	for key := range seq {
+		if len(hs) == n {
+			a.AddHashes(nil, hs)
+			hs = hs[:0]
+		}
+		hs = append(hs, h.Bytes(key))
+	}
+	a.AddHashes(nil, hs)
 }
 
 // or sets in x the bits that are set in y.

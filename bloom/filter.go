@@ -92,17 +92,7 @@ func (f *Filter) AddKeys(dst []bool, keys [][]byte) {
 }
 
 // AddSeq adds all keys of seq. A key need not stay as it is after its turn.
-func (f *Filter) AddSeq(seq iter.Seq[[]byte]) {
-	hs := make([]uint64, 0, batch)
-	for key := range seq {
-		if len(hs) == cap(hs) {
-			f.AddHashes(nil, hs)
-			hs = hs[:0]
-		}
-		hs = append(hs, f.hasher.Bytes(key))
-	}
-	f.AddHashes(nil, hs)
-}
+func (f *Filter) AddSeq(seq iter.Seq[[]byte]) { addSeq(f, f.hasher, batch, seq) }
 
 // Union adds all keys of o to f. Both must have the same shape and hash, else
 // the error wraps ErrIncompatible, says how they differ and leaves f as it

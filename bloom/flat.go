@@ -89,7 +89,7 @@ func (f *flat) ContainsKeys(dst []bool, keys [][]byte) {
 
 // Stats tells the state of the filter. The fill of arrays above 64 KiB is
 // taken from a sample, so it costs the same for every size.
-func (f *flat) Stats() bloomery.Stats { return f.stats("standard", f.words) }
+func (f *flat) Stats() bloomery.Stats { return f.stats("standard", f.words, count) }
 
 // Saturation returns the share of set bits. It reads the whole array.
 func (f *flat) Saturation() float64 { return f.fill(count(f.words), uint64(len(f.words))) }

@@ -101,12 +101,8 @@ func (s *Standard) AddKeys(dst []bool, keys [][]byte) {
 	}
 }
 
-// AddSeq adds all keys of seq.
-func (s *Standard) AddSeq(seq iter.Seq[[]byte]) {
-	for key := range seq {
-		s.Add(key)
-	}
-}
+// AddSeq adds all keys of seq. A key need not stay as it is after its turn.
+func (s *Standard) AddSeq(seq iter.Seq[[]byte]) { addSeq(s, s.hasher, batch, seq) }
 
 // Union adds all keys of o to s, see Filter.Union.
 func (s *Standard) Union(o *Standard) error {

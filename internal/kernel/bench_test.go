@@ -7,6 +7,7 @@ import (
 )
 
 func benchmark(b *testing.B, f func(blocks []Block, k int, hs []uint64, dst []bool)) {
+	b.Helper()
 	for _, k := range []int{6, 8, 12} {
 		for _, mib := range []int{1, 64} {
 			for _, tier := range tiers() {

@@ -17,11 +17,12 @@ func tiers() []string {
 }
 
 // use makes the functions of the package run on a tier until the test ends.
-func use(t testing.TB, tier string) {
+func use(tb testing.TB, tier string) {
+	tb.Helper()
 	wide, narrow := hasAVX512, hasAVX2
-	t.Cleanup(func() { hasAVX512, hasAVX2 = wide, narrow })
+	tb.Cleanup(func() { hasAVX512, hasAVX2 = wide, narrow })
 	hasAVX512, hasAVX2 = tier == "avx512", tier == "avx2"
 	if Tier() != tier {
-		t.Fatalf("Tier() = %q, want %q", Tier(), tier)
+		tb.Fatalf("Tier() = %q, want %q", Tier(), tier)
 	}
 }

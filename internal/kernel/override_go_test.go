@@ -6,8 +6,9 @@ import "testing"
 
 func tiers() []string { return []string{"go"} }
 
-func use(t testing.TB, tier string) {
+func use(tb testing.TB, tier string) {
+	tb.Helper()
 	if Tier() != tier {
-		t.Fatalf("Tier() = %q, want %q", Tier(), tier)
+		tb.Fatalf("Tier() = %q, want %q", Tier(), tier)
 	}
 }

@@ -1,0 +1,330 @@
+package bloom
+
+import (
+	"fmt"
+	"iter"
+	"math/bits"
+	"sync"
+	"sync/atomic"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/internal/kernel"
+	"github.com/bloomery/bloomery/internal/memory"
+)
+
+var (
+	_ bloomery.Hashed = (*Concurrent)(nil)
+	_ bloomery.Adder  = (*Concurrent)(nil)
+)
+
+const (
+	// stripes is the number of locks.
+	stripes = 256
+	// Batches lock the stripes of a run together.
+	runs      = 16
+	runLength = stripes / runs
+	// stripeBatch is how many keys are sorted by run at once: enough that a
+	// run gets 256 of them, few enough for the stack.
+	stripeBatch = 4096
+	// fewKeys is the batch size up to which each key takes its lock: no more
+	// locks than sorting would take.
+	fewKeys = stripes
+)
+
+// Concurrent is a Filter for many goroutines. The array is cut into 256
+// stripes with a lock each: adding locks one stripe, a batch sorts its
+// keys and takes each lock once. Reading takes no lock. Of several goroutines
+// that add the same new key exactly one is told true.
+//
+//	array    [ stripe 0 ][ stripe 1 ]      ...      [ stripe 255 ]
+//	locks      L0          L1                         L255
+//
+// A key is found by every Contains that begins after its Add has returned.
+// It takes the same bits per key as Filter and 16 KiB for the locks.
+//
+// Safe for concurrent use.
+type Concurrent struct {
+	base
+	blocks []kernel.Block
+	shift  uint // a block's stripe is its number >> shift
+	locks  [stripes]lock
+}
+
+// lock is a mutex in a cache line of its own: neighbours must not slow each
+// other down.
+type lock struct {
+	sync.Mutex
+	_ [56]byte
+}
+
+// NewConcurrent is New for a Concurrent.
+func NewConcurrent(n int, p float64) *Concurrent {
+	c, err := Config{Capacity: n, ErrorRate: p}.NewConcurrent()
+	if err != nil {
+		panic(err)
+	}
+	return c
+}
+
+// NewConcurrent is Config.New for a Concurrent.
+func (c Config) NewConcurrent() (*Concurrent, error) {
+	f, err := c.New()
+	if err != nil {
+		return nil, err
+	}
+	return f.Concurrent(), nil
+}
+
+// Concurrent returns a Concurrent that takes over the array of f, which must
+// not be used any more. This is how a Concurrent is read from a file.
+func (f *Filter) Concurrent() *Concurrent {
+	c := &Concurrent{base: f.base, blocks: f.blocks}
+	for (len(c.blocks)-1)>>c.shift >= stripes {
+		c.shift++
+	}
+	*f = Filter{}
+	return c
+}
+
+// Clone returns a Filter with the same keys: all whose Add returned before
+// Clone was called, and some of those that are added meanwhile. This is how a
+// Concurrent is written to a file.
+func (c *Concurrent) Clone() *Filter {
+	to, from := memory.Words(len(c.blocks)*8), kernel.Words(c.blocks)
+	for i := range from {
+		to[i] = atomic.LoadUint64(&from[i])
+	}
+	return &Filter{lines{c.base, kernel.Blocks(to)}}
+}
+
+// Contains reports whether key may be in the set. False is certain.
+func (c *Concurrent) Contains(key []byte) bool { return c.ContainsHash(c.hasher.Bytes(key)) }
+
+// ContainsString is Contains for a string.
+func (c *Concurrent) ContainsString(key string) bool { return c.ContainsHash(c.hasher.String(key)) }
+
+// ContainsHash is Contains for a key whose hash is h.
+func (c *Concurrent) ContainsHash(h uint64) bool {
+	return kernel.HasShared(c.blocks, c.shape.K, h)
+}
+
+// ContainsHashes sets dst[i] to ContainsHash(hs[i]). It panics if dst is
+// shorter than hs.
+func (c *Concurrent) ContainsHashes(dst []bool, hs []uint64) {
+	kernel.HasAllShared(dst, c.blocks, c.shape.K, hs)
+}
+
+// ContainsKeys is ContainsHashes for keys.
+func (c *Concurrent) ContainsKeys(dst []bool, keys [][]byte) {
+	dst = dst[:len(keys)]
+	var hs [batch]uint64
+	for len(keys) > 0 {
+		n := c.hasher.Keys(hs[:], keys)
+		c.ContainsHashes(dst[:n], hs[:n])
+		keys, dst = keys[n:], dst[n:]
+	}
+}
+
+// Add adds key and reports whether the filter changed. False means that the
+// key was, or seemed to be, there already.
+func (c *Concurrent) Add(key []byte) bool { return c.AddHash(c.hasher.Bytes(key)) }
+
+// AddString is Add for a string.
+func (c *Concurrent) AddString(key string) bool { return c.AddHash(c.hasher.String(key)) }
+
+// AddHash is Add for a key whose hash is h.
+func (c *Concurrent) AddHash(h uint64) bool {
+	l := &c.locks[c.stripe(h)]
+	l.Lock()
+	fresh := kernel.SetShared(c.blocks, c.shape.K, h)
+	l.Unlock()
+	return fresh
+}
+
+// stripe returns the number of the stripe that h belongs to.
+func (c *Concurrent) stripe(h uint64) uint8 {
+	block, _ := bits.Mul64(h, uint64(len(c.blocks)))
+	return uint8(block >> c.shift)
+}
+
+// AddHashes adds all of hs; equal ones in order. If dst is not nil, dst[i]
+// tells what AddHash(hs[i]) would have returned; it must be as long as hs.
+func (c *Concurrent) AddHashes(dst []bool, hs []uint64) {
+	if dst != nil {
+		dst = dst[:len(hs)]
+	}
+	for len(hs) > 0 {
+		n := min(len(hs), stripeBatch)
+		if n <= fewKeys {
+			for i, h := range hs {
+				if fresh := c.AddHash(h); dst != nil {
+					dst[i] = fresh
+				}
+			}
+			return
+		}
+		if dst == nil {
+			c.addByRun(nil, hs[:n])
+		} else {
+			c.addByRun(dst[:n], hs[:n])
+			dst = dst[n:]
+		}
+		hs = hs[n:]
+	}
+}
+
+// addByRun sorts hs by run of stripes, keeping the order inside each, and
+// takes each lock that is needed once. A run of 16 stripes gets enough keys of
+// a large batch for the kernel to fetch lines ahead; a single stripe does not.
+func (c *Concurrent) addByRun(dst []bool, hs []uint64) {
+	var (
+		of     [stripeBatch]uint8  // run of each key
+		need   [runs]uint16        // which stripes of a run have keys
+		ends   [runs]int           // where the next key of a run goes
+		sorted [stripeBatch]uint64 // hs by run
+		from   [stripeBatch]uint16 // place in hs of each sorted key
+		fresh  [stripeBatch]bool   // answers by run
+	)
+	for i, h := range hs {
+		s := c.stripe(h)
+		of[i] = s / runLength
+		need[s/runLength] |= 1 << (s % runLength)
+		ends[s/runLength]++
+	}
+	at := 0
+	for r, n := range ends {
+		ends[r] = at
+		at += n
+	}
+	for i, h := range hs {
+		to := ends[of[i]]
+		ends[of[i]]++
+		sorted[to] = h
+		from[to] = uint16(i)
+	}
+
+	// Goroutines begin at different runs, so that they do not follow each
+	// other from lock to lock.
+	first := int(of[0])
+	for i := range runs {
+		r := (first + i) % runs
+		lo, hi := 0, ends[r]
+		if r > 0 {
+			lo = ends[r-1]
+		}
+		if lo == hi {
+			continue
+		}
+		c.lockRun(r, need[r])
+		if dst == nil {
+			kernel.SetAllShared(nil, c.blocks, c.shape.K, sorted[lo:hi])
+		} else {
+			kernel.SetAllShared(fresh[lo:hi], c.blocks, c.shape.K, sorted[lo:hi])
+		}
+		c.unlockRun(r, need[r])
+	}
+	if dst != nil {
+		for i, place := range from[:len(hs)] {
+			dst[place] = fresh[i]
+		}
+	}
+}
+
+// lockRun takes the locks of a run whose bits are set in need, in ascending
+// order: whoever holds several locks has taken them so.
+func (c *Concurrent) lockRun(run int, need uint16) {
+	for ; need != 0; need &= need - 1 {
+		c.locks[run*runLength+bits.TrailingZeros16(need)].Lock()
+	}
+}
+
+func (c *Concurrent) unlockRun(run int, need uint16) {
+	for ; need != 0; need &= need - 1 {
+		c.locks[run*runLength+bits.TrailingZeros16(need)].Unlock()
+	}
+}
+
+// AddKeys is AddHashes for keys.
+func (c *Concurrent) AddKeys(dst []bool, keys [][]byte) {
+	if dst != nil {
+		dst = dst[:len(keys)]
+	}
+	var hs [stripeBatch]uint64
+	for len(keys) > 0 {
+		n := c.hasher.Keys(hs[:], keys)
+		keys = keys[n:]
+		if dst == nil {
+			c.AddHashes(nil, hs[:n])
+			continue
+		}
+		c.AddHashes(dst[:n], hs[:n])
+		dst = dst[n:]
+	}
+}
+
+// AddSeq adds all keys of seq. A key need not stay as it is after its turn.
+func (c *Concurrent) AddSeq(seq iter.Seq[[]byte]) { addSeq(c, c.hasher, stripeBatch, seq) }
+
+// Union adds all keys of o, which must not change meanwhile, see Filter.Union.
+func (c *Concurrent) Union(o *Filter) error {
+	if err := c.compatible(&o.base); err != nil {
+		return fmt.Errorf("bloom: union: %w", err)
+	}
+	words := o.words()
+	c.eachStripe(func(first int, mine []uint64) {
+		for i := range mine {
+			if v := mine[i]; v|words[first+i] != v {
+				atomic.StoreUint64(&mine[i], v|words[first+i])
+			}
+		}
+	})
+	return nil
+}
+
+// Clear takes out all keys whose Add returned before Clear was called, and
+// some of those that are added meanwhile, in whole or in part.
+func (c *Concurrent) Clear() {
+	c.eachStripe(func(_ int, mine []uint64) {
+		for i := range mine {
+			atomic.StoreUint64(&mine[i], 0)
+		}
+	})
+}
+
+// eachStripe calls f for the words of each stripe, under its lock, with the
+// number of the first of them.
+func (c *Concurrent) eachStripe(f func(first int, words []uint64)) {
+	words := kernel.Words(c.blocks)
+	length := 8 << c.shift
+	for s := 0; s*length < len(words); s++ {
+		c.locks[s].Lock()
+		f(s*length, words[s*length:min((s+1)*length, len(words))])
+		c.locks[s].Unlock()
+	}
+}
+
+// Stats tells the state of the filter, see Filter.Stats.
+func (c *Concurrent) Stats() bloomery.Stats {
+	return c.stats("bloom", kernel.Words(c.blocks), countShared)
+}
+
+// Saturation returns the share of set bits. It reads the whole array.
+func (c *Concurrent) Saturation() float64 {
+	w := kernel.Words(c.blocks)
+	return c.fill(countShared(w), uint64(len(w)))
+}
+
+// EstimateCount estimates the number of different keys, see
+// Filter.EstimateCount.
+func (c *Concurrent) EstimateCount() uint64 {
+	return round(c.shape.Count(c.Saturation()))
+}
+
+// countShared is count while others set bits.
+func countShared(words []uint64) uint64 {
+	var n int
+	for i := range words {
+		n += bits.OnesCount64(atomic.LoadUint64(&words[i]))
+	}
+	return uint64(n)
+}
