@@ -22,8 +22,12 @@ import (
 // The kinds of filters by their number in the header. Numbers are never
 // reused.
 const (
-	KindBloom    = 1
-	KindStandard = 2
+	KindBloom       = 1
+	KindStandard    = 2
+	KindPartitioned = 3
+	KindSplit       = 4
+	KindScalable    = 5
+	KindSliced      = 6
 )
 
 const (
