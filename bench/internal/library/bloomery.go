@@ -1,0 +1,139 @@
+package library
+
+import (
+	"github.com/bloomery/bloomery/bloom"
+	"github.com/bloomery/bloomery/filtertest"
+)
+
+// filter is bloom.Filter.
+func filter() Library {
+	wrap := func(f *bloom.Filter) Filter {
+		return Filter{
+			Subject: filtertest.Subject{
+				Add:      func(keys [][]byte) { f.AddKeys(nil, keys) },
+				Contains: f.ContainsKeys,
+			},
+			Bits:   f.Shape().Bits,
+			Encode: f.MarshalBinary,
+		}
+	}
+	return Library{
+		Name: "bloom.Filter",
+		Ours: true,
+		Make: func(n int64, p float64) (Filter, error) {
+			f, err := bloom.Config{Capacity: int(n), ErrorRate: p}.New()
+			if err != nil {
+				return Filter{}, err
+			}
+			return wrap(f), nil
+		},
+		Decode: func(data []byte) (Filter, error) {
+			var f bloom.Filter
+			err := f.UnmarshalBinary(data)
+			return wrap(&f), err
+		},
+		Hostile: claimTerabytes,
+		Array: func(bytes, k int) (Array, bool) {
+			f, err := bloom.Config{Bits: uint64(bytes) * 8, Hashes: k}.New()
+			if err != nil {
+				return Array{}, false
+			}
+			return filterArray(f), true
+		},
+	}
+}
+
+func filterArray(f *bloom.Filter) Array {
+	hasher := f.Hasher()
+	return Array{
+		Words: words(f, "blocks"),
+		Hashes: map[Call]func([]bool, []uint64){
+			HasBatch:   f.ContainsHashes,
+			AddBatch:   func(_ []bool, hs []uint64) { f.AddHashes(nil, hs) },
+			AddAnswers: f.AddHashes,
+			HasOne: func(dst []bool, hs []uint64) {
+				for i, h := range hs {
+					dst[i] = f.ContainsHash(h)
+				}
+			},
+			AddOne: func(_ []bool, hs []uint64) {
+				for _, h := range hs {
+					f.AddHash(h)
+				}
+			},
+		},
+		Ints: map[Call]func([]bool, []uint64){
+			HasBatch: func(dst []bool, keys []uint64) {
+				var hs [group]uint64
+				for len(keys) > 0 {
+					n := min(group, len(keys))
+					for i, key := range keys[:n] {
+						hs[i] = hasher.Uint64(key)
+					}
+					f.ContainsHashes(dst[:n], hs[:n])
+					keys, dst = keys[n:], dst[n:]
+				}
+			},
+			HasOne: func(dst []bool, keys []uint64) {
+				for i, key := range keys {
+					dst[i] = f.ContainsHash(hasher.Uint64(key))
+				}
+			},
+		},
+		Keys: map[Call]func([]bool, [][]byte){
+			HasBatch: f.ContainsKeys,
+			HasOne: func(dst []bool, keys [][]byte) {
+				for i, key := range keys {
+					dst[i] = f.Contains(key)
+				}
+			},
+		},
+	}
+}
+
+// standard is bloom.Standard.
+func standard() Library {
+	wrap := func(f *bloom.Standard) Filter {
+		return Filter{
+			Subject: filtertest.Subject{
+				Add:      func(keys [][]byte) { f.AddKeys(nil, keys) },
+				Contains: f.ContainsKeys,
+			},
+			Bits:   f.Shape().Bits,
+			Encode: f.MarshalBinary,
+		}
+	}
+	return Library{
+		Name: "bloom.Standard",
+		Ours: true,
+		Make: func(n int64, p float64) (Filter, error) {
+			f, err := bloom.Config{Capacity: int(n), ErrorRate: p}.NewStandard()
+			if err != nil {
+				return Filter{}, err
+			}
+			return wrap(f), nil
+		},
+		Decode: func(data []byte) (Filter, error) {
+			var f bloom.Standard
+			err := f.UnmarshalBinary(data)
+			return wrap(&f), err
+		},
+		Hostile: claimTerabytes,
+		Array: func(bytes, k int) (Array, bool) {
+			f, err := bloom.Config{Bits: uint64(bytes) * 8, Hashes: k}.NewStandard()
+			if err != nil {
+				return Array{}, false
+			}
+			return Array{
+				Words: words(f, "words"),
+				Keys: map[Call]func([]bool, [][]byte){
+					HasOne: func(dst []bool, keys [][]byte) {
+						for i, key := range keys {
+							dst[i] = f.Contains(key)
+						}
+					},
+				},
+			}, true
+		},
+	}
+}

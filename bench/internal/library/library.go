@@ -1,0 +1,110 @@
+// Package library puts the Bloom filters of this module and of its peers
+// behind one face: a table of libraries with small adapters. To add a peer,
+// write a file with its adapter and name it in All.
+package library
+
+import (
+	"runtime/debug"
+	"strings"
+
+	"github.com/bloomery/bloomery/filtertest"
+)
+
+// Library is one kind of filter, ours or a peer's. Fields that are nil stand
+// for what the library does not have.
+type Library struct {
+	Name   string // as tables show it
+	Module string // the module that go.mod pins, empty for ours
+	Ours   bool
+	Sizing string // how it is told its size, where that needs a word
+
+	// Make returns an empty filter for n keys at rate p, by the call that the
+	// library has for that. n is converted to the type of that call, as a
+	// caller would.
+	Make func(n int64, p float64) (Filter, error)
+	// Decode reads what Filter.Encode wrote.
+	Decode func(data []byte) (Filter, error)
+	// Hostile changes an encoding so that its header claims far too much.
+	Hostile func(data []byte) []byte
+	// Array returns a filter of so many bytes that sets k bits per key, for
+	// timing. It reports false if the library has no filter of that size.
+	Array func(bytes, k int) (Array, bool)
+}
+
+// Filter is a filter that is asked by key.
+type Filter struct {
+	filtertest.Subject
+	Bits   uint64                 // size of its array
+	Encode func() ([]byte, error) // nil if the library has no format
+}
+
+// Call names a way to use a filter.
+type Call string
+
+// The calls that are timed.
+const (
+	HasOne     Call = "contains, one by one"
+	HasBatch   Call = "contains, batch"
+	AddOne     Call = "add, one by one"
+	AddBatch   Call = "add, batch"
+	AddAnswers Call = "add, batch with answers"
+)
+
+// Array is a filter for timing. Each function does the same with all its keys
+// in a loop that is compiled for that library: no call between the keys goes
+// through a function value. Lookups put their answers into dst.
+type Array struct {
+	Words  []uint64 // its memory, to be filled at random
+	Hashes map[Call]func(dst []bool, hs []uint64)
+	Ints   map[Call]func(dst []bool, keys []uint64) // hashing included
+	Keys   map[Call]func(dst []bool, keys [][]byte) // hashing included
+}
+
+// All returns every library, ours first.
+func All() []Library {
+	return []Library{
+		filter(),
+		standard(),
+		blob(),
+		bitsAndBlooms(),
+		parquetGo(),
+		arrow(),
+		holiman(),
+		ristretto(),
+		boomFilters(),
+	}
+}
+
+// Named returns the library with this name and panics if there is none.
+func Named(name string) Library {
+	for _, l := range All() {
+		if l.Name == name {
+			return l
+		}
+	}
+	panic("library: no library is called " + name)
+}
+
+// Title returns the name with the version.
+func (l Library) Title() string {
+	if v := l.version(); v != "" {
+		return l.Name + " " + v
+	}
+	return l.Name
+}
+
+// version returns the version that was built in, without the time and the
+// hash of a version that has no tag.
+func (l Library) version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || l.Module == "" {
+		return ""
+	}
+	for _, dep := range info.Deps {
+		if dep.Path == l.Module {
+			v, _, _ := strings.Cut(dep.Version, "-0.")
+			return strings.TrimSuffix(v, "+incompatible")
+		}
+	}
+	return ""
+}
