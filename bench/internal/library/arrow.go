@@ -57,7 +57,7 @@ func arrow() Library {
 			f := metadata.NewBloomFilter(uint32(bytes), arrowMax, memory.DefaultAllocator).(arrowFilter)
 			loops := arrowLoops{f}
 			return Array{
-				Words: words(f, "bitset32"),
+				Words: Memory(f, "bitset32"),
 				Hashes: map[Call]func([]bool, []uint64){
 					HasOne: loops.has, HasBatch: loops.hasBulk, AddOne: loops.add, AddBatch: loops.addBulk,
 				},

@@ -35,6 +35,18 @@ func (b blobLoops) hasKeys(dst []bool, keys [][]byte) {
 	}
 }
 
+func (b blobLoops) addInts(_ []bool, keys []uint64) {
+	for _, key := range keys {
+		b.f.Add(xxh3.Uint64(key))
+	}
+}
+
+func (b blobLoops) addKeys(_ []bool, keys [][]byte) {
+	for _, key := range keys {
+		b.f.Add(xxh3.Bytes(key))
+	}
+}
+
 // blob is blobloom.Filter. New(m, k) sets k-1 bits per key; Array passes k on
 // as it is, which is to the advantage of blobloom by one probe.
 func blob() Library {
@@ -76,10 +88,10 @@ func blob() Library {
 			f := blobloom.New(uint64(bytes)*8, k)
 			loops := blobLoops{f}
 			return Array{
-				Words:  words(f, "b"),
+				Words:  Memory(f, "b"),
 				Hashes: map[Call]func([]bool, []uint64){HasOne: loops.has, AddOne: loops.add},
-				Ints:   map[Call]func([]bool, []uint64){HasOne: loops.hasInts},
-				Keys:   map[Call]func([]bool, [][]byte){HasOne: loops.hasKeys},
+				Ints:   map[Call]func([]bool, []uint64){HasOne: loops.hasInts, AddOne: loops.addInts},
+				Keys:   map[Call]func([]bool, [][]byte){HasOne: loops.hasKeys, AddOne: loops.addKeys},
 			}, true
 		},
 	}

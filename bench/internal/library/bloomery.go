@@ -46,7 +46,7 @@ func filter() Library {
 func filterArray(f *bloom.Filter) Array {
 	hasher := f.Hasher()
 	return Array{
-		Words: words(f, "blocks"),
+		Words: Memory(f, "blocks"),
 		Hashes: map[Call]func([]bool, []uint64){
 			HasBatch:   f.ContainsHashes,
 			AddBatch:   func(_ []bool, hs []uint64) { f.AddHashes(nil, hs) },
@@ -79,12 +79,23 @@ func filterArray(f *bloom.Filter) Array {
 					dst[i] = f.ContainsHash(hasher.Uint64(key))
 				}
 			},
+			AddOne: func(_ []bool, keys []uint64) {
+				for _, key := range keys {
+					f.AddHash(hasher.Uint64(key))
+				}
+			},
 		},
 		Keys: map[Call]func([]bool, [][]byte){
 			HasBatch: f.ContainsKeys,
+			AddBatch: func(_ []bool, keys [][]byte) { f.AddKeys(nil, keys) },
 			HasOne: func(dst []bool, keys [][]byte) {
 				for i, key := range keys {
 					dst[i] = f.Contains(key)
+				}
+			},
+			AddOne: func(_ []bool, keys [][]byte) {
+				for _, key := range keys {
+					f.Add(key)
 				}
 			},
 		},
@@ -125,13 +136,14 @@ func standard() Library {
 				return Array{}, false
 			}
 			return Array{
-				Words: words(f, "words"),
+				Words: Memory(f, "words"),
 				Keys: map[Call]func([]bool, [][]byte){
 					HasOne: func(dst []bool, keys [][]byte) {
 						for i, key := range keys {
 							dst[i] = f.Contains(key)
 						}
 					},
+					AddOne: func(_ []bool, keys [][]byte) { f.AddKeys(nil, keys) },
 				},
 			}, true
 		},

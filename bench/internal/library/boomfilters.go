@@ -82,7 +82,7 @@ func boomFilters() Library {
 			f := boom.NewBloomFilter(n, math.Pow(2, -float64(k)))
 			loops := boomLoops{f}
 			return Array{
-				Words: words(f, "buckets", "data"),
+				Words: Memory(f, "buckets", "data"),
 				Ints:  map[Call]func([]bool, []uint64){HasOne: loops.hasInts, AddOne: loops.addInts},
 				Keys: map[Call]func([]bool, [][]byte){
 					HasOne: loops.has,

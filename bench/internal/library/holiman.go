@@ -56,7 +56,7 @@ func holiman() Library {
 			}
 			loops := holimanLoops{f}
 			return Array{
-				Words:  words(f, "bits"),
+				Words:  Memory(f, "bits"),
 				Hashes: map[Call]func([]bool, []uint64){HasOne: loops.has, AddOne: loops.add},
 			}, true
 		},

@@ -35,6 +35,18 @@ func (s splitLoops) hasKeys(dst []bool, keys [][]byte) {
 	}
 }
 
+func (s splitLoops) addInts(_ []bool, keys []uint64) {
+	for _, key := range keys {
+		s.f.Insert(bloom.XXH64{}.Sum64Uint64(key))
+	}
+}
+
+func (s splitLoops) addKeys(_ []bool, keys [][]byte) {
+	for _, key := range keys {
+		s.f.Insert(bloom.XXH64{}.Sum64(key))
+	}
+}
+
 // parquetGo is package bloom of parquet-go. Its filters are slices of blocks,
 // and their encoding is their memory.
 func parquetGo() Library {
@@ -65,12 +77,12 @@ func parquetGo() Library {
 			f := make(bloom.SplitBlockFilter, bytes/bloom.BlockSize)
 			loops := splitLoops{f}
 			return Array{
-				Words: words(struct{ F bloom.SplitBlockFilter }{f}, "F"),
+				Words: Memory(struct{ F bloom.SplitBlockFilter }{f}, "F"),
 				Hashes: map[Call]func([]bool, []uint64){
 					HasOne: loops.has, AddOne: loops.add, AddBatch: loops.addBulk,
 				},
-				Ints: map[Call]func([]bool, []uint64){HasOne: loops.hasInts},
-				Keys: map[Call]func([]bool, [][]byte){HasOne: loops.hasKeys},
+				Ints: map[Call]func([]bool, []uint64){HasOne: loops.hasInts, AddOne: loops.addInts},
+				Keys: map[Call]func([]bool, [][]byte){HasOne: loops.hasKeys, AddOne: loops.addKeys},
 			}, true
 		},
 	}

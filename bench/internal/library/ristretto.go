@@ -28,7 +28,7 @@ func ristretto() Library {
 		loops := zLoops{f}
 		return Filter{
 			Subject: hashed(xxh3.Bytes, loops.add, loops.has),
-			Bits:    uint64(len(words(f, "bitset"))) * 64,
+			Bits:    uint64(len(Memory(f, "bitset"))) * 64,
 			Encode:  func() ([]byte, error) { return f.JSONMarshal(), nil },
 		}
 	}
@@ -53,7 +53,7 @@ func ristretto() Library {
 			f := z.NewBloomFilter(float64(bytes)*8, float64(k)) // from 1 on, p is k
 			loops := zLoops{f}
 			return Array{
-				Words:  words(f, "bitset"),
+				Words:  Memory(f, "bitset"),
 				Hashes: map[Call]func([]bool, []uint64){HasOne: loops.has, AddOne: loops.add},
 			}, true
 		},

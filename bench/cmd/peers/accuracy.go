@@ -1,0 +1,41 @@
+package main
+
+import (
+	"github.com/bloomery/bloomery/bench/internal/library"
+	"github.com/bloomery/bloomery/filtertest"
+)
+
+// rates are the error rates that size and error are told for.
+var rates = []float64{1e-2, 1e-3, 1e-4}
+
+// spend is what a library uses to keep a rate, and what it keeps.
+type spend struct {
+	bitsPerKey float64
+	rate       filtertest.Rate
+}
+
+// accuracy fills each library, as configured for each rate, with a million
+// random keys and measures its error.
+func accuracy(o options) map[string][]spend {
+	n, queries := 1_000_000, 1000.0
+	if o.quick {
+		n, queries = 10_000, 100
+	}
+	all := map[string][]spend{}
+	for _, l := range library.All() {
+		for _, p := range rates {
+			var bits uint64
+			plan := filtertest.Plan{Keys: filtertest.KeyKinds()[0], N: n, Filters: 1, Queries: uint64(queries / p)}
+			rate := filtertest.Measure(plan, func() filtertest.Subject {
+				f, err := l.Make(int64(n), p)
+				if err != nil {
+					panic(err) // none of these parameters is bad
+				}
+				bits = f.Bits
+				return f.Subject
+			})
+			all[l.Name] = append(all[l.Name], spend{float64(bits) / float64(n), rate})
+		}
+	}
+	return all
+}

@@ -1,0 +1,176 @@
+package main
+
+import (
+	_ "embed"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/bloomery/bloomery/bench/internal/library"
+	"github.com/bloomery/bloomery/bench/internal/report"
+)
+
+// notes are written by hand: what falls short, and why.
+//
+//go:embed notes.md
+var notes string
+
+// protocol tells how the figures come about.
+//
+//go:embed protocol.md
+var protocol string
+
+// document is everything that was measured.
+type document struct {
+	options
+	args     []string
+	started  time.Time
+	runs     []tierRun
+	accuracy map[string][]spend
+}
+
+// targets returns the section on what we aim at.
+func (d document) targets() string {
+	return "## What we aim at\n\n" + report.Paragraph(`Ratios of times in one run; "measured" has every size that the
+		aim is for. A ratio above 1 means that we are faster, except over the floor and where goroutines share a
+		filter: there it is a cost.`) +
+		"\n" + targetTable(d.runs).String() + "\n" + d.spaceTargets().String() + "\n"
+}
+
+// spaceTargets lists what we aim at in bits per key.
+func (d document) spaceTargets() *report.Table {
+	t := &report.Table{Head: []string{"bits per key of bloom.Filter, a million keys", "aim", "measured", "met"}}
+	for i, most := range []float64{10.0, 15.7, 22.2} {
+		s := d.accuracy["bloom.Filter"][i]
+		ok := s.bitsPerKey <= most && s.rate.Mean <= rates[i]+3*s.rate.Sigma
+		t.Row(percent(rates[i]), fmt.Sprintf("at most %g", most),
+			fmt.Sprintf("%.2f, error %s", s.bitsPerKey, percent(s.rate.Mean)), yesNo(ok))
+	}
+	return t
+}
+
+// String returns the document.
+func (d document) String() string {
+	var b strings.Builder
+	b.WriteString("# Benchmarks\n\n")
+	b.WriteString("This file is written by a program; `make bench-peers` writes it again.\n\n")
+	command := strings.TrimSpace("cd bench && go run ./cmd/peers " + strings.Join(d.args, " "))
+	b.WriteString(report.Origin(command, d.started))
+	if d.quick {
+		b.WriteString("\n**Made with -quick: the figures are worth little.**\n")
+	}
+	fmt.Fprintf(&b, "\n%s\n%s%s\n## How much faster\n\n", protocol, d.targets(), notes)
+	b.WriteString("Times of the peer over our time.\n\n")
+	b.WriteString(d.ratios(comparisons()).String())
+	b.WriteString("\nOur time over the floor.\n\n")
+	b.WriteString(d.ratios([]comparison{toFloor(hits), toFloor(misses)}).String())
+	b.WriteString("\n## Size and error\n\nA million random keys, each library as configured for the rate.\n\n")
+	b.WriteString(d.space().String())
+	b.WriteString("\n" + d.sizings())
+	for _, r := range d.runs {
+		fmt.Fprintf(&b, "\n## Nanoseconds per key, %v\n", r.Tier)
+		for _, s := range sections {
+			if t := d.times(r, s.name); !t.Empty() {
+				fmt.Fprintf(&b, "\n### %s\n\n%s", title(s.name), t)
+			}
+		}
+	}
+	return b.String()
+}
+
+// ratios has a row for each comparison and size, and a column for each
+// instruction set.
+func (d document) ratios(cs []comparison) *report.Table {
+	t := &report.Table{Head: []string{"what", "keys", "size"}}
+	for _, r := range d.runs {
+		t.Head = append(t.Head, r.Tier.String())
+	}
+	for _, c := range cs {
+		for _, mib := range d.sizes {
+			row, any := []string{c.title, c.keys, sizeName(mib)}, false
+			for _, r := range d.runs {
+				x := c.ratio(r, mib)
+				any = any || x != 0
+				row = append(row, report.Number(x))
+			}
+			if any {
+				t.Row(row...)
+			}
+		}
+	}
+	return t
+}
+
+// times has a row for each loop of a section and a column for each size.
+func (d document) times(r tierRun, section string) *report.Table {
+	t := &report.Table{Head: []string{"library", "call", "keys"}}
+	for _, mib := range d.sizes {
+		t.Head = append(t.Head, sizeName(mib))
+	}
+	var seen []sample
+	for _, s := range r.Samples {
+		if s.Section != section {
+			continue
+		}
+		s.MiB, s.NS = 0, 0
+		if slices.Contains(seen, s) {
+			continue
+		}
+		seen = append(seen, s)
+		row := []string{s.Who, string(s.Call), s.Keys}
+		for _, mib := range d.sizes {
+			row = append(row, report.Number(r.exactly(s, mib)))
+		}
+		t.Row(row...)
+	}
+	return t
+}
+
+// exactly returns the time of one loop at a size, or 0.
+func (r tierRun) exactly(of sample, mib int) float64 {
+	of.MiB = mib
+	for _, s := range r.Samples {
+		ns := s.NS
+		if s.NS = 0; s == of {
+			return ns
+		}
+	}
+	return 0
+}
+
+// space has the bits per key and the error of each library.
+func (d document) space() *report.Table {
+	t := &report.Table{Head: []string{"library"}}
+	for _, p := range rates {
+		t.Head = append(t.Head, "bits per key, "+percent(p), "error")
+	}
+	for _, l := range library.All() {
+		row := []string{l.Title()}
+		for i, s := range d.accuracy[l.Name] {
+			e := percent(s.rate.Mean)
+			if s.rate.Mean > rates[i]+3*s.rate.Sigma {
+				e = "**" + e + "**"
+			}
+			row = append(row, fmt.Sprintf("%.2f", s.bitsPerKey), e)
+		}
+		t.Row(row...)
+	}
+	return t
+}
+
+// sizings tells how libraries without an error rate were sized.
+func (d document) sizings() string {
+	var b strings.Builder
+	b.WriteString("An error in bold is above what was asked for by more than three standard deviations.\n\n")
+	for _, l := range library.All() {
+		if l.Sizing != "" {
+			fmt.Fprintf(&b, "- %s %s.\n", l.Name, l.Sizing)
+		}
+	}
+	return b.String()
+}
+
+func percent(p float64) string { return fmt.Sprintf("%.3g%%", 100*p) }
+
+func title(s string) string { return strings.ToUpper(s[:1]) + s[1:] }

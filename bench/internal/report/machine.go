@@ -1,0 +1,94 @@
+package report
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+)
+
+// Origin returns the list of where and when something was measured, and by
+// which command.
+func Origin(command string, started time.Time) string {
+	var b strings.Builder
+	for _, line := range [][2]string{
+		{"Command", "`" + command + "`"},
+		{"Commit", commit()},
+		{"Date", started.UTC().Format("2006-01-02 15:04 MST")},
+		{"Took", time.Since(started).Round(time.Second).String()},
+		{"CPU", cpu()},
+		{"Caches", caches()},
+		{"Go", runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH},
+		{"Transparent huge pages", hugePages()},
+	} {
+		if line[1] != "" {
+			fmt.Fprintf(&b, "- %s: %s\n", line[0], line[1])
+		}
+	}
+	return b.String()
+}
+
+// commit returns the commit that was measured. The documents themselves do not
+// count as changes.
+func commit() string {
+	out, err := exec.Command("git", "rev-parse", "--short=12", "HEAD").Output()
+	if err != nil {
+		return "unknown"
+	}
+	id := strings.TrimSpace(string(out))
+	changed, err := exec.Command("git", "status", "--porcelain", "--", ":/", ":(top,exclude)docs").Output()
+	if err != nil || len(changed) > 0 {
+		id += ", with changes"
+	}
+	return id
+}
+
+// cpu names the processor: hypervisors hide the model behind a family name,
+// so family and model numbers are told as well.
+func cpu() string {
+	f, err := os.Open("/proc/cpuinfo")
+	if err != nil {
+		return runtime.GOARCH
+	}
+	defer f.Close()
+	field := map[string]string{}
+	for s := bufio.NewScanner(f); s.Scan(); {
+		name, value, ok := strings.Cut(s.Text(), ":")
+		if name = strings.TrimSpace(name); ok && field[name] == "" {
+			field[name] = strings.TrimSpace(value)
+		}
+	}
+	return fmt.Sprintf("%s (family %s, model %s, stepping %s), %d cores",
+		field["model name"], field["cpu family"], field["model"], field["stepping"], runtime.NumCPU())
+}
+
+func caches() string {
+	files, _ := filepath.Glob("/sys/devices/system/cpu/cpu0/cache/index*/size")
+	var all []string
+	for _, file := range files {
+		dir := filepath.Dir(file)
+		if kind := read(filepath.Join(dir, "type")); kind != "Instruction" {
+			all = append(all, "L"+read(filepath.Join(dir, "level"))+" "+read(file))
+		}
+	}
+	return strings.Join(all, ", ")
+}
+
+// hugePages returns the setting in use, which the kernel puts in brackets.
+func hugePages() string {
+	_, rest, _ := strings.Cut(read("/sys/kernel/mm/transparent_hugepage/enabled"), "[")
+	setting, _, _ := strings.Cut(rest, "]")
+	return setting
+}
+
+func read(file string) string {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(data))
+}

@@ -1,0 +1,88 @@
+// Package report writes what was measured as Markdown, with all that a reader
+// needs to measure it again.
+package report
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Table is a Markdown table.
+type Table struct {
+	Head []string
+	rows [][]string
+}
+
+// Row adds a row.
+func (t *Table) Row(cells ...string) { t.rows = append(t.rows, cells) }
+
+// Empty reports whether no row was added.
+func (t *Table) Empty() bool { return len(t.rows) == 0 }
+
+// String returns the table, with all columns but the first aligned right
+// where their cells begin with a digit.
+func (t *Table) String() string {
+	var b strings.Builder
+	line := func(cells []string) { fmt.Fprintf(&b, "| %s |\n", strings.Join(cells, " | ")) }
+	line(t.Head)
+	rule := make([]string, len(t.Head))
+	for i := range rule {
+		rule[i] = "---"
+		if i > 0 && t.numeric(i) {
+			rule[i] = "--:"
+		}
+	}
+	line(rule)
+	for _, row := range t.rows {
+		line(row)
+	}
+	return b.String()
+}
+
+func (t *Table) numeric(column int) bool {
+	for _, row := range t.rows {
+		if c := row[column]; c != "" && c != none && (c[0] < '0' || c[0] > '9') {
+			return false
+		}
+	}
+	return true
+}
+
+// none stands for what was not measured.
+const none = "-"
+
+// Number returns x with three digits, and "-" for 0, which stands for what was
+// not measured.
+func Number(x float64) string {
+	switch {
+	case x == 0:
+		return none
+	case x < 10:
+		return fmt.Sprintf("%.2f", x)
+	case x < 100:
+		return fmt.Sprintf("%.1f", x)
+	}
+	return fmt.Sprintf("%.0f", x)
+}
+
+// Paragraph breaks text into lines of at most 100 characters.
+func Paragraph(text string) string {
+	const width = 100
+	var b strings.Builder
+	n := 0
+	for _, word := range strings.Fields(text) {
+		switch {
+		case n == 0:
+		case n+1+len(word) > width:
+			b.WriteByte('\n')
+			n = 0
+		default:
+			b.WriteByte(' ')
+			n++
+		}
+		b.WriteString(word)
+		n += len(word)
+	}
+	b.WriteByte('\n')
+	return b.String()
+}
