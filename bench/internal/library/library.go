@@ -17,6 +17,7 @@ type Library struct {
 	Module string // the module that go.mod pins, empty for ours
 	Ours   bool
 	Sizing string // how it is told its size, where that needs a word
+	NoRate bool   // it promises no error rate: Make goes by Sizing
 
 	// Make returns an empty filter for n keys at rate p, by the call that the
 	// library has for that. n is converted to the type of that call, as a
@@ -93,8 +94,8 @@ func (l Library) Title() string {
 	return l.Name
 }
 
-// version returns the version that was built in, without the time and the
-// hash of a version that has no tag.
+// version returns the version that was built in; of one that has no tag, the
+// commit.
 func (l Library) version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok || l.Module == "" {
@@ -102,8 +103,7 @@ func (l Library) version() string {
 	}
 	for _, dep := range info.Deps {
 		if dep.Path == l.Module {
-			v, _, _ := strings.Cut(dep.Version, "-0.")
-			return strings.TrimSuffix(v, "+incompatible")
+			return dep.Version[strings.LastIndexByte(dep.Version, '-')+1:]
 		}
 	}
 	return ""

@@ -61,6 +61,7 @@ func parquetGo() Library {
 	return Library{
 		Name:   "parquet-go",
 		Module: "github.com/parquet-go/parquet-go",
+		NoRate: true,
 		Sizing: "takes bits per value, not an error rate: the bits that the textbook formula gives for the rate, rounded up; " +
 			"its documentation points to a calculator of that formula",
 		Make: func(n int64, p float64) (Filter, error) {

@@ -19,8 +19,7 @@ func (t *Table) Row(cells ...string) { t.rows = append(t.rows, cells) }
 // Empty reports whether no row was added.
 func (t *Table) Empty() bool { return len(t.rows) == 0 }
 
-// String returns the table, with all columns but the first aligned right
-// where their cells begin with a digit.
+// String returns the table, with columns of numbers aligned right.
 func (t *Table) String() string {
 	var b strings.Builder
 	line := func(cells []string) { fmt.Fprintf(&b, "| %s |\n", strings.Join(cells, " | ")) }
@@ -28,7 +27,7 @@ func (t *Table) String() string {
 	rule := make([]string, len(t.Head))
 	for i := range rule {
 		rule[i] = "---"
-		if i > 0 && t.numeric(i) {
+		if t.numeric(i) {
 			rule[i] = "--:"
 		}
 	}
@@ -41,7 +40,7 @@ func (t *Table) String() string {
 
 func (t *Table) numeric(column int) bool {
 	for _, row := range t.rows {
-		if c := row[column]; c != "" && c != none && (c[0] < '0' || c[0] > '9') {
+		if strings.Trim(row[column], "0123456789.+-e%±* ") != "" {
 			return false
 		}
 	}
