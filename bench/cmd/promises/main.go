@@ -31,7 +31,7 @@ type options struct {
 	peers   float64 // queries of a peer, times 1/p
 	most    float64 // queries of a peer in a row
 	quick   bool
-	largest int     // keys
+	largest int // keys
 	timeout time.Duration
 	workers int
 }
