@@ -91,7 +91,7 @@ func comparisons() []comparison {
 		vs(section, section+", hashing included, batch, against BoomFilters", side{ours8.who, has}, side{boom8.who, hasOne})
 	}
 	vs("standard", "bloom.Standard against bits-and-blooms, k = 7, 8-byte keys, hashing included", side{standard7.who, hasOne}, side{bits7.who, hasOne})
-	return cs
+	return append(cs, scaling, keyByKey, keyByKeyTogether)
 }
 
 // addAnswers is apart because blobloom does not tell whether a key was new.
@@ -102,6 +102,9 @@ var addAnswers = comparison{
 	theirs:  side{blobloom8.who, library.AddOne},
 	keys:    adds,
 }
+
+// costs returns the ratios that are better the smaller they are.
+func costs() []comparison { return []comparison{toFloor(hits), toFloor(misses), sharing} }
 
 // toFloor is how far lookups are from what memory alone costs.
 func toFloor(keys string) comparison {

@@ -89,7 +89,7 @@ func TestTargetsNameLoops(t *testing.T) {
 			timed[comparison{section: s.name, ours: side{l.Who, l.Call}}] = true
 		}
 	}
-	cs := append(comparisons(), toFloor(hits), toFloor(misses))
+	cs := append(comparisons(), costs()...)
 	for _, x := range targets() {
 		cs = append(cs, x.comparison)
 	}

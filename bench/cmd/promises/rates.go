@@ -47,7 +47,7 @@ func rows(o options) []row {
 				for i, keys := range filtertest.KeyKinds() {
 					r := row{lib: lib, asked: asked, keys: keys, n: n}
 					large := n > most && (i > 0 || !lib.Ours && asked < lowestLarge)
-					if n <= o.largest && !large && o.only.MatchString(r.name()) {
+					if n <= o.largest && !large && asked >= lib.Lowest && o.only.MatchString(r.name()) {
 						all = append(all, r)
 					}
 				}

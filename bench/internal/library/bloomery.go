@@ -1,22 +1,37 @@
 package library
 
 import (
+	"encoding"
+
 	"github.com/bloomery/bloomery/bloom"
 	"github.com/bloomery/bloomery/filtertest"
+	"github.com/bloomery/bloomery/sizing"
 )
+
+// keyed is what the filters of package bloom share.
+type keyed interface {
+	AddKeys(dst []bool, keys [][]byte)
+	ContainsKeys(dst []bool, keys [][]byte)
+	Shape() sizing.Shape
+}
+
+// ours wraps a filter of package bloom.
+func ours(f keyed) Filter {
+	w := Filter{
+		Subject: filtertest.Subject{
+			Add:      func(keys [][]byte) { f.AddKeys(nil, keys) },
+			Contains: f.ContainsKeys,
+		},
+		Bits: f.Shape().Bits,
+	}
+	if m, ok := f.(encoding.BinaryMarshaler); ok {
+		w.Encode = m.MarshalBinary
+	}
+	return w
+}
 
 // filter is bloom.Filter.
 func filter() Library {
-	wrap := func(f *bloom.Filter) Filter {
-		return Filter{
-			Subject: filtertest.Subject{
-				Add:      func(keys [][]byte) { f.AddKeys(nil, keys) },
-				Contains: f.ContainsKeys,
-			},
-			Bits:   f.Shape().Bits,
-			Encode: f.MarshalBinary,
-		}
-	}
 	return Library{
 		Name: "bloom.Filter",
 		Ours: true,
@@ -25,12 +40,12 @@ func filter() Library {
 			if err != nil {
 				return Filter{}, err
 			}
-			return wrap(f), nil
+			return ours(f), nil
 		},
 		Decode: func(data []byte) (Filter, error) {
 			var f bloom.Filter
 			err := f.UnmarshalBinary(data)
-			return wrap(&f), err
+			return ours(&f), err
 		},
 		Hostile: claimTerabytes,
 		Array: func(bytes, k int) (Array, bool) {
@@ -98,54 +113,6 @@ func filterArray(f *bloom.Filter) Array {
 					f.Add(key)
 				}
 			},
-		},
-	}
-}
-
-// standard is bloom.Standard.
-func standard() Library {
-	wrap := func(f *bloom.Standard) Filter {
-		return Filter{
-			Subject: filtertest.Subject{
-				Add:      func(keys [][]byte) { f.AddKeys(nil, keys) },
-				Contains: f.ContainsKeys,
-			},
-			Bits:   f.Shape().Bits,
-			Encode: f.MarshalBinary,
-		}
-	}
-	return Library{
-		Name: "bloom.Standard",
-		Ours: true,
-		Make: func(n int64, p float64) (Filter, error) {
-			f, err := bloom.Config{Capacity: int(n), ErrorRate: p}.NewStandard()
-			if err != nil {
-				return Filter{}, err
-			}
-			return wrap(f), nil
-		},
-		Decode: func(data []byte) (Filter, error) {
-			var f bloom.Standard
-			err := f.UnmarshalBinary(data)
-			return wrap(&f), err
-		},
-		Hostile: claimTerabytes,
-		Array: func(bytes, k int) (Array, bool) {
-			f, err := bloom.Config{Bits: uint64(bytes) * 8, Hashes: k}.NewStandard()
-			if err != nil {
-				return Array{}, false
-			}
-			return Array{
-				Words: Memory(f, "words"),
-				Keys: map[Call]func([]bool, [][]byte){
-					HasOne: func(dst []bool, keys [][]byte) {
-						for i, key := range keys {
-							dst[i] = f.Contains(key)
-						}
-					},
-					AddOne: func(_ []bool, keys [][]byte) { f.AddKeys(nil, keys) },
-				},
-			}, true
 		},
 	}
 }

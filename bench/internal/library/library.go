@@ -16,8 +16,9 @@ type Library struct {
 	Name   string // as tables show it
 	Module string // the module that go.mod pins, empty for ours
 	Ours   bool
-	Sizing string // how it is told its size, where that needs a word
-	NoRate bool   // it promises no error rate: Make goes by Sizing
+	Sizing string  // how it is told its size, where that needs a word
+	NoRate bool    // it promises no error rate: Make goes by Sizing
+	Lowest float64 // the lowest rate worth measuring, 0 for all
 
 	// Make returns an empty filter for n keys at rate p, by the call that the
 	// library has for that. n is converted to the type of that call, as a
@@ -61,11 +62,15 @@ type Array struct {
 	Keys   map[Call]func(dst []bool, keys [][]byte) // hashing included
 }
 
+// Shared returns the filters that many goroutines may use at once.
+func Shared() []Library { return []Library{concurrent(), syncFilter()} }
+
 // All returns every library, ours first.
 func All() []Library {
 	return []Library{
 		filter(),
 		standard(),
+		concurrent(),
 		blob(),
 		bitsAndBlooms(),
 		parquetGo(),
@@ -78,7 +83,7 @@ func All() []Library {
 
 // Named returns the library with this name and panics if there is none.
 func Named(name string) Library {
-	for _, l := range All() {
+	for _, l := range append(All(), Shared()...) {
 		if l.Name == name {
 			return l
 		}

@@ -35,6 +35,16 @@ func TestAdapters(t *testing.T) {
 	}
 }
 
+func TestSharedArrays(t *testing.T) {
+	for _, l := range library.Shared() {
+		array, ok := l.Array(1<<20, 8)
+		if !ok {
+			t.Fatalf("%s has no array of 1 MiB", l.Name)
+		}
+		usesItsMemory(t, array)
+	}
+}
+
 func roundTrip(t *testing.T, l library.Library, f library.Filter) {
 	t.Helper()
 	keys := [][]byte{[]byte("alice"), []byte("bob")}
