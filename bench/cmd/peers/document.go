@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	_ "embed"
 	"fmt"
 	"slices"
@@ -32,11 +33,13 @@ type document struct {
 
 // targets returns the section on what we aim at.
 func (d document) targets() string {
-	return "## What we aim at\n\n" + report.Paragraph(`Ratios of times in one run; "measured" has every size that the
-		aim is for. A ratio above 1 means that we are faster, except over the floor and where goroutines share a
-		filter: there it is a cost.`) +
-		"\n" + targetTable(d.runs).String() + "\n" + d.spaceTargets().String() + "\n"
+	vs := verdicts(d.runs)
+	return "## What we aim at\n\n" + aims + "\n" + targetTable(vs).String() + "\n" +
+		d.spaceTargets().String() + "\n" + shortfalls(vs) + "\n"
 }
+
+var aims = report.Paragraph(`Ratios of times in one run; "measured" has every size that the aim is for. A ratio is
+	how many times as fast we are; where the aim is "at most", it is how many times as long we take.`)
 
 // spaceTargets lists what we aim at in bits per key.
 func (d document) spaceTargets() *report.Table {
@@ -51,12 +54,12 @@ func (d document) spaceTargets() *report.Table {
 }
 
 // String returns the document.
-func (d document) String() string {
+func (d document) String(ctx context.Context) string {
 	var b strings.Builder
 	b.WriteString("# Benchmarks\n\n")
 	b.WriteString("This file is written by a program; `make bench-peers` writes it again.\n\n")
 	command := strings.TrimSpace("cd bench && go run ./cmd/peers " + strings.Join(d.args, " "))
-	b.WriteString(report.Origin(command, d.started))
+	b.WriteString(report.Origin(ctx, command, d.started))
 	if d.quick {
 		b.WriteString("\n**Made with -quick: the figures are worth little.**\n")
 	}
@@ -88,13 +91,13 @@ func (d document) ratios(cs []comparison) *report.Table {
 	}
 	for _, c := range cs {
 		for _, mib := range d.sizes {
-			row, any := []string{c.title, c.keys, sizeName(mib)}, false
+			row, found := []string{c.title, c.keys, sizeName(mib)}, false
 			for _, r := range d.runs {
 				x := c.ratio(r, mib)
-				any = any || x != 0
+				found = found || x != 0
 				row = append(row, report.Number(x))
 			}
-			if any {
+			if found {
 				t.Row(row...)
 			}
 		}

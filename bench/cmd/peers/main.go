@@ -56,12 +56,16 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	}
 	progress("size and error of each library")
 	doc := document{o, args, started, runs, accuracy(o)}
-	fmt.Fprint(stdout, doc.targets())
+	text := doc.String(ctx)
 	if o.out == "" {
-		_, err = fmt.Fprint(stdout, doc.String())
+		_, err = io.WriteString(stdout, text)
 		return err
 	}
-	return os.WriteFile(o.out, []byte(doc.String()), 0o644)
+	if err := os.WriteFile(o.out, []byte(text), 0o644); err != nil {
+		return err
+	}
+	_, err = io.WriteString(stdout, doc.targets())
+	return err
 }
 
 func parse(args []string) (options, error) {

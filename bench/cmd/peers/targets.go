@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/bloomery/bloomery/bench/internal/library"
@@ -75,45 +76,73 @@ func targets() []target {
 	)
 }
 
-// met reports whether every size reaches the aim, and tells the ratios.
-func (t target) met(r tierRun) (ratios string, ok, measured bool) {
-	ok = true
-	var all []string
-	for _, mib := range t.sizes {
-		x := t.ratio(r, mib)
-		if x == 0 {
-			continue
-		}
-		measured = true
-		all = append(all, fmt.Sprintf("%s (%s)", report.Number(x), sizeName(mib)))
-		if t.cost && x > t.aim[r.Tier] || !t.cost && x < t.aim[r.Tier] {
-			ok = false
+// verdict is what a run has to say on a target.
+type verdict struct {
+	target
+	tier   tier
+	ratios []string // measured, one for each size
+	short  []string // those that miss the aim
+}
+
+// verdicts returns what was measured of the targets.
+func verdicts(runs []tierRun) []verdict {
+	var vs []verdict
+	for _, t := range targets() {
+		for _, r := range runs {
+			v := verdict{target: t, tier: r.Tier}
+			for _, mib := range t.sizes {
+				v.add(t.ratio(r, mib), mib)
+			}
+			if t.aim[r.Tier] != 0 && len(v.ratios) > 0 {
+				vs = append(vs, v)
+			}
 		}
 	}
-	return strings.Join(all, ", "), ok, measured
+	return vs
+}
+
+// add takes in the ratio at a size, or 0 for one that was not measured.
+func (v *verdict) add(x float64, mib int) {
+	if x == 0 {
+		return
+	}
+	text := fmt.Sprintf("%s (%s)", report.Number(x), sizeName(mib))
+	v.ratios = append(v.ratios, text)
+	aim := v.target.aim[v.tier]
+	if v.cost && x > aim || !v.cost && x < aim {
+		v.short = append(v.short, text)
+	}
+}
+
+// words returns the aim in words.
+func (v verdict) words() string {
+	if v.cost {
+		return fmt.Sprintf("at most %g", v.target.aim[v.tier])
+	}
+	return fmt.Sprintf("at least %g", v.target.aim[v.tier])
 }
 
 // targetTable lists every target that was measured.
-func targetTable(runs []tierRun) *report.Table {
+func targetTable(vs []verdict) *report.Table {
 	table := &report.Table{Head: []string{"what", "instructions", "keys", "aim", "measured", "met"}}
-	for _, t := range targets() {
-		for _, r := range runs {
-			aim := t.aim[r.Tier]
-			if aim == 0 {
-				continue
-			}
-			ratios, ok, measured := t.met(r)
-			if !measured {
-				continue
-			}
-			sign := "at least"
-			if t.cost {
-				sign = "at most"
-			}
-			table.Row(t.title, r.Tier.String(), t.keys, fmt.Sprintf("%s %g", sign, aim), ratios, yesNo(ok))
-		}
+	for _, v := range vs {
+		table.Row(v.title, v.tier.String(), v.keys, v.words(), strings.Join(v.ratios, ", "), yesNo(len(v.short) == 0))
 	}
 	return table
+}
+
+// shortfalls says in words which aims were missed.
+func shortfalls(vs []verdict) string {
+	vs = slices.DeleteFunc(slices.Clone(vs), func(v verdict) bool { return len(v.short) == 0 })
+	if len(vs) == 0 {
+		return "Every aim that was measured is met.\n"
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "Where it falls short, in %d of the rows above:\n\n", len(vs))
+	for _, v := range vs {
+		fmt.Fprintf(&b, "- %s (%s, %v): %s, where we want %s.\n", v.title, v.keys, v.tier, strings.Join(v.short, ", "), v.words())
+	}
+	return b.String()
 }
 
 func yesNo(ok bool) string {

@@ -32,7 +32,7 @@ func hostile() input {
 	return in
 }
 
-// flips flips 64 bits in the second half of the file, one at a time.
+// flips changes 64 bits in the second half of the file, one at a time.
 func flips() input {
 	const tries = 64
 	in := damage("one bit flipped", nil)

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"context"
 	_ "embed"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -40,12 +42,12 @@ func (d document) broken() []string {
 }
 
 // String returns the document.
-func (d document) String() string {
+func (d document) String(ctx context.Context) string {
 	var b strings.Builder
 	b.WriteString("# Promises\n\n")
 	b.WriteString("This file is written by a program; `make promises` writes it again.\n\n")
 	command := strings.TrimSpace("cd bench && go run ./cmd/promises " + strings.Join(d.args, " "))
-	b.WriteString(report.Origin(command, d.started))
+	b.WriteString(report.Origin(ctx, command, d.started))
 	fmt.Fprintf(&b, "\n%s\n## In short\n\n%s\n", protocol, d.summary())
 	fmt.Fprintf(&b, "## Bad parameters\n\n%s\n%s\n", parametersText, d.outcomes(false))
 	fmt.Fprintf(&b, "## Damaged files\n\n%s\n%s\n", filesText, d.outcomes(true))
@@ -94,7 +96,7 @@ func (d document) summary() *report.Table {
 			where = fmt.Sprintf("%g, %s keys, n = %d", worst.asked, worst.keys.Name, worst.n)
 		}
 		good, all := d.refused(lib.Name)
-		t.Row(lib.Title(), fmt.Sprint(rows), fmt.Sprint(kept), ratio, where, fmt.Sprintf("%d of %d", good, all))
+		t.Row(lib.Title(), strconv.Itoa(rows), strconv.Itoa(kept), ratio, where, fmt.Sprintf("%d of %d", good, all))
 	}
 	return t
 }
@@ -122,7 +124,7 @@ func (d document) outcomes(file bool) *report.Table {
 		}
 	}
 	for _, lib := range library.All() {
-		row, any := []string{lib.Name}, false
+		row, found := []string{lib.Name}, false
 		for _, in := range inputs() {
 			if in.file != file {
 				continue
@@ -130,12 +132,12 @@ func (d document) outcomes(file bool) *report.Table {
 			cell := "-"
 			for _, h := range d.hazards {
 				if h.lib.Name == lib.Name && h.input.name == in.name {
-					cell, any = h.outcome.String(), true
+					cell, found = h.outcome.String(), true
 				}
 			}
 			row = append(row, cell)
 		}
-		if any {
+		if found {
 			t.Row(row...)
 		}
 	}
@@ -147,7 +149,7 @@ func (d document) table(lib string) *report.Table {
 	t := &report.Table{Head: []string{"asked", "keys", "n", "got", "ratio", "bits per key", "verdict"}}
 	for _, r := range d.rows {
 		if r.lib.Name == lib {
-			t.Row(fmt.Sprintf("%g", r.asked), r.keys.Name, fmt.Sprint(r.n),
+			t.Row(fmt.Sprintf("%g", r.asked), r.keys.Name, strconv.Itoa(r.n),
 				fmt.Sprintf("%.4g ± %.1g", r.got.Mean, r.got.Sigma), fmt.Sprintf("%.3f", r.ratio()),
 				fmt.Sprintf("%.2f", r.bitsPerKey), r.verdict())
 		}

@@ -59,7 +59,7 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	text := d.String()
+	text := d.String(ctx)
 	if o.out == "" {
 		_, err = fmt.Fprint(stdout, text)
 	} else {

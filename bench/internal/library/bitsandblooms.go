@@ -67,7 +67,7 @@ func bitsAndBlooms() Library {
 			f := bloom.New(uint(bytes)*8, uint(k))
 			loops := bitsLoops{f}
 			return Array{
-				Words: f.BitSet().Bytes(),
+				Words: f.BitSet().Words(),
 				Ints:  map[Call]func([]bool, []uint64){HasOne: loops.hasInts, AddOne: loops.addInts},
 				Keys: map[Call]func([]bool, [][]byte){
 					HasOne: loops.has,

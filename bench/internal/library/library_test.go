@@ -13,7 +13,7 @@ func TestAdapters(t *testing.T) {
 	for _, l := range library.All() {
 		t.Run(l.Name, func(t *testing.T) {
 			t.Parallel()
-			make := func() library.Filter {
+			fresh := func() library.Filter {
 				f, err := l.Make(1000, 0.01)
 				if err != nil {
 					t.Fatalf("Make: %v", err)
@@ -21,12 +21,12 @@ func TestAdapters(t *testing.T) {
 				return f
 			}
 			plan := filtertest.Plan{Keys: filtertest.KeyKinds()[0], N: 1000, Filters: 3, Queries: 30_000}
-			rate := filtertest.Measure(plan, func() filtertest.Subject { return make().Subject })
+			rate := filtertest.Measure(plan, func() filtertest.Subject { return fresh().Subject })
 			if rate.Lost != 0 || rate.Mean > 0.05 {
 				t.Errorf("lost %d keys, rate %g", rate.Lost, rate.Mean)
 			}
 			if l.Decode != nil {
-				roundTrip(t, l, make())
+				roundTrip(t, l, fresh())
 			}
 			if array, ok := l.Array(1<<20, 8); ok {
 				usesItsMemory(t, array)

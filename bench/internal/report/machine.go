@@ -1,7 +1,7 @@
 package report
 
 import (
-	"bufio"
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -13,11 +13,11 @@ import (
 
 // Origin returns the list of where and when something was measured, and by
 // which command.
-func Origin(command string, started time.Time) string {
+func Origin(ctx context.Context, command string, started time.Time) string {
 	var b strings.Builder
 	for _, line := range [][2]string{
 		{"Command", "`" + command + "`"},
-		{"Commit", commit()},
+		{"Commit", commit(ctx)},
 		{"Date", started.UTC().Format("2006-01-02 15:04 MST")},
 		{"Took", time.Since(started).Round(time.Second).String()},
 		{"CPU", cpu()},
@@ -34,13 +34,13 @@ func Origin(command string, started time.Time) string {
 
 // commit returns the commit that was measured. The documents themselves do not
 // count as changes.
-func commit() string {
-	out, err := exec.Command("git", "rev-parse", "--short=12", "HEAD").Output()
+func commit(ctx context.Context) string {
+	out, err := exec.CommandContext(ctx, "git", "rev-parse", "--short=12", "HEAD").Output()
 	if err != nil {
 		return "unknown"
 	}
 	id := strings.TrimSpace(string(out))
-	changed, err := exec.Command("git", "status", "--porcelain", "--", ":/", ":(top,exclude)docs").Output()
+	changed, err := exec.CommandContext(ctx, "git", "status", "--porcelain", "--", ":/", ":(top,exclude)docs").Output()
 	if err != nil || len(changed) > 0 {
 		id += ", with changes"
 	}
@@ -50,17 +50,15 @@ func commit() string {
 // cpu names the processor: hypervisors hide the model behind a family name,
 // so family and model numbers are told as well.
 func cpu() string {
-	f, err := os.Open("/proc/cpuinfo")
-	if err != nil {
-		return runtime.GOARCH
-	}
-	defer f.Close()
 	field := map[string]string{}
-	for s := bufio.NewScanner(f); s.Scan(); {
-		name, value, ok := strings.Cut(s.Text(), ":")
+	for line := range strings.Lines(read("/proc/cpuinfo")) {
+		name, value, ok := strings.Cut(line, ":")
 		if name = strings.TrimSpace(name); ok && field[name] == "" {
 			field[name] = strings.TrimSpace(value)
 		}
+	}
+	if field["model name"] == "" {
+		return fmt.Sprintf("%s, %d cores", runtime.GOARCH, runtime.NumCPU())
 	}
 	return fmt.Sprintf("%s (family %s, model %s, stepping %s), %d cores",
 		field["model name"], field["cpu family"], field["model"], field["stepping"], runtime.NumCPU())

@@ -69,7 +69,7 @@ func Paragraph(text string) string {
 	const width = 100
 	var b strings.Builder
 	n := 0
-	for _, word := range strings.Fields(text) {
+	for word := range strings.FieldsSeq(text) {
 		switch {
 		case n == 0:
 		case n+1+len(word) > width:
