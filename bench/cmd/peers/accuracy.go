@@ -17,15 +17,15 @@ type spend struct {
 // accuracy fills each library, as configured for each rate, with a million
 // random keys and measures its error.
 func accuracy(o options) map[string][]spend {
-	n, queries := 1_000_000, 1000.0
+	n, queries := 1_000_000, uint64(20_000_000)
 	if o.quick {
-		n, queries = 10_000, 100
+		n, queries = 10_000, 1_000_000
 	}
 	all := map[string][]spend{}
 	for _, l := range library.All() {
 		for _, p := range rates {
 			var bits uint64
-			plan := filtertest.Plan{Keys: filtertest.KeyKinds()[0], N: n, Filters: 1, Queries: uint64(queries / p)}
+			plan := filtertest.Plan{Keys: filtertest.KeyKinds()[0], N: n, Filters: 1, Queries: queries}
 			rate := filtertest.Measure(plan, func() filtertest.Subject {
 				f, err := l.Make(int64(n), p)
 				if err != nil {

@@ -3,9 +3,10 @@
 //
 //	go run ./cmd/peers -out ../docs/benchmarks.md
 //
-// It starts itself once for each instruction set that the processor has. In
-// each of these runs the loops take turns: a round runs every loop once, and
-// the fastest of its rounds counts. Only times of the same run are compared.
+// It starts itself once for each instruction set that the processor has, and
+// for each section and size. In each of these runs the loops take turns: a
+// round runs every loop once, and the fastest of its rounds counts. Only times
+// of the same run are compared.
 package main
 
 import (
@@ -50,7 +51,7 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 		return json.NewEncoder(stdout).Encode(measure(o))
 	}
 	started := time.Now()
-	runs, err := everyTier(ctx, args)
+	runs, err := everyTier(ctx, o, args)
 	if err != nil {
 		return err
 	}

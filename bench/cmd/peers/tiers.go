@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
+	"strconv"
 
 	"github.com/bloomery/bloomery/internal/kernel"
 )
@@ -36,14 +38,14 @@ func (t tier) String() string {
 // godebug holds the settings that take instruction sets away, in order.
 var godebug = []string{"", "cpu.avx512f=off", "cpu.avx512f=off,cpu.avx2=off"}
 
-// tierRun is what one process measured.
+// tierRun is what was measured with one instruction set.
 type tierRun struct {
 	Tier    tier
 	Samples []sample
 }
 
 // everyTier runs this program for each instruction set that there is.
-func everyTier(ctx context.Context, args []string) ([]tierRun, error) {
+func everyTier(ctx context.Context, o options, args []string) ([]tierRun, error) {
 	var runs []tierRun
 	seen := map[tier]bool{}
 	for _, setting := range godebug {
@@ -55,14 +57,34 @@ func everyTier(ctx context.Context, args []string) ([]tierRun, error) {
 			continue
 		}
 		seen[t] = true
-		progress("run with %v", t)
-		var r tierRun
-		if err := again(ctx, setting, args, &r); err != nil {
+		samples, err := everySection(ctx, setting, o, args)
+		if err != nil {
 			return nil, err
 		}
-		runs = append(runs, r)
+		runs = append(runs, tierRun{t, samples})
 	}
 	return runs, nil
+}
+
+// everySection runs this program for each section and size. Each gets a
+// process of its own: memory that a Go program used before comes back without
+// huge pages, and the second size would not be measured like the first.
+func everySection(ctx context.Context, setting string, o options, args []string) ([]sample, error) {
+	var all []sample
+	for _, s := range sections {
+		for _, mib := range o.sizes {
+			if !o.only.MatchString(s.name) || !s.fits(mib) {
+				continue
+			}
+			one := slices.Concat(args, []string{"-only", "^" + s.name + "$", "-sizes", strconv.Itoa(mib)})
+			var r tierRun
+			if err := again(ctx, setting, one, &r); err != nil {
+				return nil, err
+			}
+			all = append(all, r.Samples...)
+		}
+	}
+	return all, nil
 }
 
 // tierUnder asks which instruction set a setting of GODEBUG leaves.
@@ -88,7 +110,7 @@ func again(ctx context.Context, setting string, args []string, r *tierRun) error
 	return json.Unmarshal(stdout.Bytes(), r)
 }
 
-// measure times all sections in this process.
+// measure times the sections that o selects in this process.
 func measure(o options) tierRun {
 	r := tierRun{Tier: tier(kernel.Tier())}
 	for _, s := range sections {
@@ -97,7 +119,7 @@ func measure(o options) tierRun {
 		}
 		for _, mib := range o.sizes {
 			if s.fits(mib) {
-				progress("  %s, %d MiB", s.name, mib)
+				progress("%v: %s, %d MiB", r.Tier, s.name, mib)
 				r.Samples = append(r.Samples, timed(o, s, mib)...)
 			}
 		}
