@@ -122,10 +122,10 @@ func (r row) verdict() string {
 	return fmt.Sprintf("**broken, %s times**", round(r.ratio()))
 }
 
-// round returns x with two digits.
+// round returns x with three digits.
 func round(x float64) string {
 	if x >= 100 {
 		return fmt.Sprintf("%.0f", math.Round(x))
 	}
-	return fmt.Sprintf("%.2g", x)
+	return fmt.Sprintf("%.3g", x)
 }
