@@ -108,7 +108,7 @@ func (v *verdict) add(x float64, mib int) {
 	}
 	text := fmt.Sprintf("%s (%s)", report.Number(x), sizeName(mib))
 	v.ratios = append(v.ratios, text)
-	aim := v.target.aim[v.tier]
+	aim := v.aim[v.tier]
 	if v.cost && x > aim || !v.cost && x < aim {
 		v.short = append(v.short, text)
 	}
@@ -117,9 +117,9 @@ func (v *verdict) add(x float64, mib int) {
 // words returns the aim in words.
 func (v verdict) words() string {
 	if v.cost {
-		return fmt.Sprintf("at most %g", v.target.aim[v.tier])
+		return fmt.Sprintf("at most %g", v.aim[v.tier])
 	}
-	return fmt.Sprintf("at least %g", v.target.aim[v.tier])
+	return fmt.Sprintf("at least %g", v.aim[v.tier])
 }
 
 // targetTable lists every target that was measured.
