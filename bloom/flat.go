@@ -48,11 +48,13 @@ func (f *flat) ContainsString(key string) bool { return f.ContainsHash(f.hasher.
 
 // ContainsHash is Contains for a key whose hash is h.
 //
-// It reads four bits and then decides: one branch on four bits goes wrong
-// less often than four branches, and the four reads overlap.
+// The first four bits are read before anything is decided: their reads
+// overlap, and of the keys that are absent from a half-full array 15 of 16 end
+// at this one branch, which is hardly ever mispredicted. The rest are tested
+// one by one, which is cheapest for keys that are there.
 func (f *flat) ContainsHash(h uint64) bool {
 	w, m, k := f.words, f.shape.Bits, f.shape.K
-	for ; k >= 4; k -= 4 {
+	if k >= 4 {
 		b := bit(w, probe(h, m))
 		b &= bit(w, probe(h+probeStep, m))
 		b &= bit(w, probe(h+probeStep2, m))
@@ -61,13 +63,16 @@ func (f *flat) ContainsHash(h uint64) bool {
 			return false
 		}
 		h += probeStep4
+		k -= 4
 	}
-	b := uint64(1)
 	for ; k > 0; k-- {
-		b &= bit(w, probe(h, m))
+		at := probe(h, m)
+		if w[at>>6]&(1<<(at&63)) == 0 {
+			return false
+		}
 		h += probeStep
 	}
-	return b&1 != 0
+	return true
 }
 
 // ContainsHashes sets dst[i] to ContainsHash(hs[i]). It panics if dst is
