@@ -3,6 +3,7 @@ package sizing
 import (
 	"fmt"
 	"math"
+	"math/bits"
 )
 
 const (
@@ -10,15 +11,25 @@ const (
 	MaxBits = 1 << 63
 	// MinBits is the smallest array that Size returns. A key's bits collide
 	// with each other too often in less, and a cache line is 512 bits anyway.
+	// Split, where they cannot collide, begins with one block.
 	MinBits = 512
 	// BlockBits is the size of a block of the Blocked layout: one cache line.
 	BlockBits = lanes * laneBits
 	// MinBlockedRate is the lowest rate that Blocked.Size takes. Below it the
 	// standard layout needs less than three quarters of the bits.
 	MinBlockedRate = 1e-6
+	// SplitBits is the size of a block of the Split layout: half a cache line.
+	SplitBits = lanes * splitLaneBits
+	// MaxSplitBits is the largest array of the Split layout, which finds the
+	// block by 32 bits of the hash.
+	MaxSplitBits = SplitBits << 32
+	// MinSplitRate is the lowest rate that Split.Size takes. Already there the
+	// standard layout needs less than half of the bits.
+	MinSplitRate = 1e-6
 
 	maxStandardK = 64
 	maxBlockedK  = 2 * lanes
+	splitK       = lanes
 )
 
 // Layout says where the bits of a key lie.
@@ -32,6 +43,9 @@ const (
 	// of them chosen at random and the last lane followed by the first. From
 	// k = 9 it has one bit in every lane and a second one in k-8 such lanes.
 	Blocked
+	// Split is the layout of Parquet files: blocks of 256 bits, 8 lanes of 32,
+	// and one bit of a key in every lane of its block. K is always 8.
+	Split
 )
 
 // String returns the name of the layout in lower case.
@@ -41,6 +55,8 @@ func (l Layout) String() string {
 		return "standard"
 	case Blocked:
 		return "blocked"
+	case Split:
+		return "split"
 	}
 	return fmt.Sprintf("Layout(%d)", uint8(l))
 }
@@ -52,6 +68,46 @@ func (l Layout) maxK() int {
 		return maxStandardK
 	case Blocked:
 		return maxBlockedK
+	case Split:
+		return splitK
+	}
+	return 0
+}
+
+// minK returns the smallest number of bits per key.
+func (l Layout) minK() int {
+	if l == Split {
+		return splitK
+	}
+	return 1
+}
+
+// unit returns what sizes are multiples of: one bit, or a block.
+func (l Layout) unit() uint64 {
+	switch l {
+	case Blocked:
+		return BlockBits
+	case Split:
+		return SplitBits
+	}
+	return 1
+}
+
+// maxBits returns the size of the largest array.
+func (l Layout) maxBits() uint64 {
+	if l == Split {
+		return MaxSplitBits
+	}
+	return MaxBits
+}
+
+// minRate returns the lowest rate worth asking for, 0 for any.
+func (l Layout) minRate() float64 {
+	switch l {
+	case Blocked:
+		return MinBlockedRate
+	case Split:
+		return MinSplitRate
 	}
 	return 0
 }
@@ -77,25 +133,27 @@ func (s Shape) Valid() error {
 }
 
 func (s Shape) check() error {
-	switch most := s.Layout.maxK(); {
+	switch least, most := s.Layout.minK(), s.Layout.maxK(); {
 	case most == 0:
 		return fmt.Errorf("%w: unknown layout %d", ErrParameter, uint8(s.Layout))
 	case s.Bits == 0:
 		return fmt.Errorf("%w: 0 bits", ErrParameter)
-	case s.Bits > MaxBits:
-		return fmt.Errorf("%w: %d bits, at most 2^63", ErrTooLarge, s.Bits)
-	case s.Layout == Blocked && s.Bits%BlockBits != 0:
-		return fmt.Errorf("%w: %d bits are not whole blocks of %d", ErrParameter, s.Bits, BlockBits)
-	case s.K < 1 || s.K > most:
-		return fmt.Errorf("%w: k = %d, the %s layout takes 1 to %d", ErrParameter, s.K, s.Layout, most)
+	case s.Bits > s.Layout.maxBits():
+		return fmt.Errorf("%w: %d bits, at most 2^%d", ErrTooLarge, s.Bits, bits.TrailingZeros64(s.Layout.maxBits()))
+	case s.Bits%s.Layout.unit() != 0:
+		return fmt.Errorf("%w: %d bits are not whole blocks of %d", ErrParameter, s.Bits, s.Layout.unit())
+	case least == most && s.K != most:
+		return fmt.Errorf("%w: k = %d, the %s layout takes %d", ErrParameter, s.K, s.Layout, most)
+	case s.K < least || s.K > most:
+		return fmt.Errorf("%w: k = %d, the %s layout takes %d to %d", ErrParameter, s.K, s.Layout, least, most)
 	}
 	return nil
 }
 
 // usable is check without the message, for the methods that must be cheap.
 func (s Shape) usable() bool {
-	return s.Bits != 0 && s.Bits <= MaxBits && s.K >= 1 && s.K <= s.Layout.maxK() &&
-		(s.Layout != Blocked || s.Bits%BlockBits == 0)
+	return s.Bits != 0 && s.Bits <= s.Layout.maxBits() && s.Bits%s.Layout.unit() == 0 &&
+		s.K >= s.Layout.minK() && s.K <= s.Layout.maxK()
 }
 
 // Rate returns the predicted error rate of a filter that holds n distinct
@@ -111,6 +169,8 @@ func (s Shape) Rate(n float64) float64 {
 		return 1
 	case s.Layout == Blocked:
 		return blockModel(s.K).rate(n, float64(s.Bits/BlockBits))
+	case s.Layout == Split:
+		return splitModel().rate(n, float64(s.Bits/SplitBits))
 	}
 	return standardRate(n, float64(s.Bits), s.K)
 }
@@ -144,8 +204,11 @@ func (s Shape) Count(fill float64) float64 {
 // given bit alone.
 func (s Shape) logClear() float64 {
 	m, k := float64(s.Bits), float64(s.K)
-	if s.Layout == Standard {
+	switch s.Layout {
+	case Standard:
 		return k * math.Log1p(-1/m)
+	case Split:
+		return math.Log1p(-k / m) // 1 bit of 32, in 1 block of m/256
 	}
 	hit := k / BlockBits // in the key's own block
 	if s.K > lanes {

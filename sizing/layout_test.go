@@ -10,11 +10,11 @@ import (
 	"github.com/bloomery/bloomery/sizing"
 )
 
-var layouts = []sizing.Layout{sizing.Standard, sizing.Blocked}
+var layouts = []sizing.Layout{sizing.Standard, sizing.Blocked, sizing.Split}
 
 func TestLayoutString(t *testing.T) {
 	for layout, want := range map[sizing.Layout]string{
-		sizing.Standard: "standard", sizing.Blocked: "blocked", 9: "Layout(9)",
+		sizing.Standard: "standard", sizing.Blocked: "blocked", sizing.Split: "split", 9: "Layout(9)",
 	} {
 		if got := layout.String(); got != want {
 			t.Errorf("String() = %q, want %q", got, want)
@@ -38,6 +38,12 @@ func TestShapeValid(t *testing.T) {
 		{sizing.Shape{Bits: 1<<63 + 1, K: 1}, sizing.ErrTooLarge, "2^63"},
 		{sizing.Shape{Layout: sizing.Blocked, Bits: 513, K: 1}, sizing.ErrParameter, "whole blocks"},
 		{sizing.Shape{Layout: sizing.Blocked, Bits: 512, K: 17}, sizing.ErrParameter, "1 to 16"},
+		{sizing.Shape{Layout: sizing.Split, Bits: 256, K: 8}, nil, ""},
+		{sizing.Shape{Layout: sizing.Split, Bits: sizing.MaxSplitBits, K: 8}, nil, ""},
+		{sizing.Shape{Layout: sizing.Split, Bits: sizing.MaxSplitBits + 256, K: 8}, sizing.ErrTooLarge, "2^40"},
+		{sizing.Shape{Layout: sizing.Split, Bits: 257, K: 8}, sizing.ErrParameter, "whole blocks of 256"},
+		{sizing.Shape{Layout: sizing.Split, Bits: 256, K: 7}, sizing.ErrParameter, "k = 7, the split layout takes 8"},
+		{sizing.Shape{Layout: sizing.Split, Bits: 256, K: 9}, sizing.ErrParameter, "k = 9, the split layout takes 8"},
 		{sizing.Shape{Layout: 7, Bits: 512, K: 1}, sizing.ErrParameter, "unknown layout 7"},
 	} {
 		err := c.shape.Valid()
@@ -69,6 +75,9 @@ func TestShapeExtremes(t *testing.T) {
 		{Layout: sizing.Blocked, Bits: 512, K: 16},
 		{Layout: sizing.Blocked, Bits: 1024, K: 5},
 		{Layout: sizing.Blocked, Bits: 1 << 63, K: 16},
+		{Layout: sizing.Split, Bits: 256, K: 8},
+		{Layout: sizing.Split, Bits: 512, K: 8},
+		{Layout: sizing.Split, Bits: sizing.MaxSplitBits, K: 8},
 	} {
 		for _, c := range []struct{ n, rate float64 }{{-inf, 0}, {-1, 0}, {0, 0}, {inf, 1}, {nan, 1}, {math.MaxFloat64, 1}} {
 			if got := s.Rate(c.n); got != c.rate {
@@ -94,8 +103,11 @@ func TestShapeExtremes(t *testing.T) {
 // randomShape returns a shape of up to 2^33 bits.
 func randomShape(rng *rand.Rand, l sizing.Layout) sizing.Shape {
 	bits := uint64(math.Exp(rng.Float64() * 33 * math.Ln2))
-	if l == sizing.Blocked {
+	switch l {
+	case sizing.Blocked:
 		return sizing.Shape{Layout: l, Bits: (bits/512 + 1) * 512, K: 1 + rng.IntN(16)}
+	case sizing.Split:
+		return sizing.Shape{Layout: l, Bits: (bits/256 + 1) * 256, K: 8}
 	}
 	return sizing.Shape{Layout: l, Bits: bits + 1, K: 1 + rng.IntN(64)}
 }

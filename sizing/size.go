@@ -3,6 +3,7 @@ package sizing
 import (
 	"fmt"
 	"math"
+	"math/bits"
 )
 
 // enough is the rate below which a lower one is not worth more bits per key.
@@ -14,7 +15,7 @@ const enough = 1e-9
 // It takes some 10 microseconds and allocates nothing; the first call for the
 // blocked layout takes a few milliseconds more, for tables that are kept. The
 // error wraps ErrParameter if n or p make no sense for the layout, and
-// ErrTooLarge if the array would exceed 2^63 bits.
+// ErrTooLarge if the array would exceed 2^63 bits, or 2^40 for Split.
 func (l Layout) Size(n uint64, p float64) (Shape, error) {
 	s, err := l.size(n, p)
 	if err != nil {
@@ -31,13 +32,13 @@ func (l Layout) size(n uint64, p float64) (Shape, error) {
 		return Shape{}, fmt.Errorf("%w: no keys: n = 0", ErrParameter)
 	case !(p > 0 && p < 1): // NaN too
 		return Shape{}, fmt.Errorf("%w: rate %v is not between 0 and 1", ErrParameter, p)
-	case l == Blocked && p < MinBlockedRate:
-		return Shape{}, fmt.Errorf("%w: rate %v is below %v, where the blocked layout wastes space: use the standard layout",
-			ErrParameter, p, MinBlockedRate)
+	case p < l.minRate():
+		return Shape{}, fmt.Errorf("%w: rate %v is below %v, where the %s layout wastes space: use the standard layout",
+			ErrParameter, p, l.minRate(), l)
 	}
-	q := request{layout: l, n: float64(n), p: p, unit: 1, least: MinBits, most: MaxBits}
-	if l == Blocked {
-		q.unit, q.least, q.most = BlockBits, 1, MaxBits/BlockBits
+	q := request{layout: l, n: float64(n), p: p, unit: l.unit(), least: 1, most: l.maxBits() / l.unit()}
+	if l == Standard {
+		q.least = MinBits
 	}
 	return q.smallest()
 }
@@ -55,7 +56,7 @@ type request struct {
 func (q request) smallest() (Shape, error) {
 	units, k := q.guess()
 	best, ok := q.search(k, units, q.most)
-	for other := 1; other <= q.layout.maxK(); other++ {
+	for other := q.layout.minK(); other <= q.layout.maxK(); other++ {
 		if other == k || (ok && best == q.least) {
 			continue
 		}
@@ -69,7 +70,7 @@ func (q request) smallest() (Shape, error) {
 		best, ok = q.search(other, most, most)
 	}
 	if !ok {
-		return Shape{}, fmt.Errorf("%w: %.0f keys at rate %v need more than 2^63 bits", ErrTooLarge, q.n, q.p)
+		return Shape{}, fmt.Errorf("%w: %.0f keys at rate %v need more than 2^%d bits", ErrTooLarge, q.n, q.p, bits.TrailingZeros64(q.layout.maxBits()))
 	}
 	return Shape{Layout: q.layout, Bits: best * q.unit, K: q.tie(best)}, nil
 }
@@ -77,7 +78,7 @@ func (q request) smallest() (Shape, error) {
 // tie returns the k to take among those that reach the rate in so many units.
 func (q request) tie(units uint64) int {
 	k, lowest := 0, math.Inf(1)
-	for other := 1; other <= q.layout.maxK(); other++ {
+	for other := q.layout.minK(); other <= q.layout.maxK(); other++ {
 		if !q.reaches(other, units) {
 			continue
 		}
@@ -116,6 +117,10 @@ func (q request) guess() (uint64, int) {
 	if q.layout == Standard {
 		k := min(max(int(math.Round(digits*math.Log2(10))), 1), maxStandardK)
 		return q.clamp(textbookBits(q.n, q.p, k)), k
+	}
+	if q.layout == Split {
+		perKey := 4.8 * digits * (1 + 0.035*digits*digits) // fits within some ten percent
+		return q.clamp(perKey * q.n / SplitBits), splitK
 	}
 	perKey := 4.8 * digits * (1 + 0.0095*digits*digits) // fits within some percent
 	k := min(max(int(math.Round(0.65*perKey/(1+perKey/60))), 1), maxBlockedK)

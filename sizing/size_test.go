@@ -32,6 +32,12 @@ func TestSizeVectors(t *testing.T) {
 		{sizing.Blocked, 1_000_000, 0.01, 19_402 * 512, 6},
 		{sizing.Blocked, 1_000_000, 0.001, 30_451 * 512, 9},
 		{sizing.Blocked, 1_000_000, 0.0001, 43_149 * 512, 12},
+		{sizing.Split, 1, 1e-6, 256, 8},
+		{sizing.Split, 1_000, 0.01, 42 * 256, 8},
+		{sizing.Split, 1_000_000, 0.01, 41_130 * 256, 8},
+		{sizing.Split, 1_000_000, 0.001, 65_976 * 256, 8},
+		{sizing.Split, 1_000_000, 0.0001, 102_897 * 256, 8},
+		{sizing.Split, 1_000_000, 1e-6, 252_590 * 256, 8},
 	} {
 		got, err := c.layout.Size(c.n, c.p)
 		want := sizing.Shape{Layout: c.layout, Bits: c.bits, K: c.k}
@@ -46,12 +52,16 @@ func logUniform(rng *rand.Rand, low, high float64) float64 {
 	return low * math.Exp(rng.Float64()*math.Log(high/low))
 }
 
-// unit returns the step between sizes of a layout, and its largest k.
-func unit(l sizing.Layout) (uint64, int) {
-	if l == sizing.Blocked {
-		return sizing.BlockBits, 16
+// unit returns the step between sizes of a layout, its smallest size, and the
+// range of its k.
+func unit(l sizing.Layout) (step, least uint64, minK, maxK int) {
+	switch l {
+	case sizing.Blocked:
+		return sizing.BlockBits, sizing.BlockBits, 1, 16
+	case sizing.Split:
+		return sizing.SplitBits, sizing.SplitBits, 8, 8
 	}
-	return 1, 64
+	return 1, sizing.MinBits, 1, 64
 }
 
 // TestSizeKeepsRate asks of each size that it keeps the rate, and that one bit
@@ -69,11 +79,11 @@ func TestSizeKeepsRate(t *testing.T) {
 			if rate := s.Rate(float64(n)); rate > p {
 				t.Errorf("%v.Size(%d, %v) = %+v has rate %v", l, n, p, s, rate)
 			}
-			step, most := unit(l)
-			if s.Bits == 512 {
+			step, least, minK, maxK := unit(l)
+			if s.Bits == least {
 				continue
 			}
-			for k := max(1, s.K-4); k <= min(most, s.K+4); k++ {
+			for k := max(minK, s.K-4); k <= min(maxK, s.K+4); k++ {
 				less := sizing.Shape{Layout: l, Bits: s.Bits - step, K: k}
 				if rate := less.Rate(float64(n)); rate <= p {
 					t.Errorf("%v.Size(%d, %v) = %+v, but %+v has rate %v", l, n, p, s, less, rate)
@@ -85,10 +95,10 @@ func TestSizeKeepsRate(t *testing.T) {
 
 // exhaustive finds the size by trying every shape from the smallest on.
 func exhaustive(l sizing.Layout, n uint64, p float64) sizing.Shape {
-	step, most := unit(l)
-	for bits := uint64(512); ; bits += step {
+	step, least, minK, maxK := unit(l)
+	for bits := least; ; bits += step {
 		best, lowest := 0, math.Inf(1)
-		for k := 1; k <= most; k++ {
+		for k := minK; k <= maxK; k++ {
 			rate := sizing.Shape{Layout: l, Bits: bits, K: k}.Rate(float64(n))
 			if rate <= p && rate < lowest {
 				best, lowest = k, rate
@@ -109,7 +119,7 @@ func TestSizeExhaustive(t *testing.T) {
 		layout  sizing.Layout
 		samples int
 		maxKeys float64
-	}{{sizing.Standard, 40, 100}, {sizing.Blocked, 200, 4000}} {
+	}{{sizing.Standard, 40, 100}, {sizing.Blocked, 200, 4000}, {sizing.Split, 200, 4000}} {
 		for range c.samples {
 			n, p := uint64(logUniform(rng, 1, c.maxKeys)), logUniform(rng, 1e-6, 0.5)
 			got, err := c.layout.Size(n, p)
@@ -143,6 +153,10 @@ func TestSizeBadInput(t *testing.T) {
 		{sizing.Blocked, 1 << 60, 0.01, sizing.ErrTooLarge, "2^63"},
 		{sizing.Blocked, 0, 0.01, sizing.ErrParameter, "n = 0"},
 		{sizing.Blocked, 1000, 9.9e-7, sizing.ErrParameter, "standard layout"},
+		{sizing.Split, 0, 0.01, sizing.ErrParameter, "n = 0"},
+		{sizing.Split, 1000, 9.9e-7, sizing.ErrParameter, "split layout wastes space: use the standard layout"},
+		{sizing.Split, 1 << 37, 0.01, sizing.ErrTooLarge, "2^40"},
+		{sizing.Split, math.MaxUint64, 0.01, sizing.ErrTooLarge, "2^40"},
 		{sizing.Layout(9), 1000, 0.01, sizing.ErrParameter, "unknown layout 9"},
 	} {
 		s, err := c.layout.Size(c.n, c.p)
@@ -172,6 +186,9 @@ func TestSizeExtremes(t *testing.T) {
 		{sizing.Blocked, 1, 1 - 1e-16},
 		{sizing.Blocked, 1 << 57, 1e-6},
 		{sizing.Blocked, math.MaxUint64, 1 - 1e-16},
+		{sizing.Split, 1, 1e-6},
+		{sizing.Split, 1, 1 - 1e-16},
+		{sizing.Split, 1 << 33, 1e-6},
 	} {
 		s, err := c.layout.Size(c.n, c.p)
 		if err != nil || s.Valid() != nil || s.Rate(float64(c.n)) > c.p {

@@ -87,7 +87,7 @@ func tableBlocked(w io.Writer) {
 
 func tableBitsPerKey(w io.Writer) {
 	const n = 1_000_000
-	fmt.Fprintln(w, "   rate   log2(1/p)   standard   k   ratio    blocked   k   ratio")
+	fmt.Fprintln(w, "   rate   log2(1/p)   standard   k   ratio    blocked   k   ratio      split   k   ratio")
 	for _, p := range []float64{0.1, 0.05, 0.01, 0.001, 1e-4, 1e-5, 1e-6} {
 		bound := -math.Log2(p)
 		fmt.Fprintf(w, "%6.4g%%  %10.2f", 100*p, bound)
