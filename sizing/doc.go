@@ -18,9 +18,9 @@
 // bits really err for 1.0039% of the absent keys; 9,592,957 keep the promise.
 // In small filters the textbook is wrong by more, since the share of set bits
 // varies from filter to filter and an unlucky filter loses more than a lucky
-// one gains: 3 to 5% at 30 keys. In the [Blocked] layout it does not hold at
-// all, since some blocks get more keys than others; that layout is computed
-// from its own exact form. The derivations are in docs/theory.md.
+// one gains: 3 to 5% at 30 keys. In the [Blocked] and [Split] layouts it does
+// not hold at all, since some blocks get more keys than others; they are
+// computed from exact forms of their own. The derivations are in docs/theory.md.
 //
 // Everything here is a pure function of its arguments and safe for concurrent
 // use. The package depends on the standard library alone.

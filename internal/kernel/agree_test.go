@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -72,60 +73,84 @@ func hashes(r *rand.Rand, n int) []uint64 {
 	return hs
 }
 
-// agree runs all four functions of a tier on copies of one array and compares
+// expected is what the functions of a layout should do to an array and a list
+// of hashes, according to the Go code for one key.
+type expected struct {
+	name          string // the parameters, for messages
+	shift         int
+	hashes        int
+	before, after *arena
+	has, fresh    []bool
+}
+
+// expect makes an arena, fills a part of it for k bits per key and runs has
+// and set on it.
+func expect(r *rand.Rand, name string, k, n, shift int, hs []uint64, has, set func(blocks []Block, h uint64) bool) *expected {
+	e := &expected{
+		name: name, shift: shift, hashes: len(hs),
+		before: newArena(n, shift), after: newArena(n, shift),
+		has: make([]bool, len(hs)), fresh: make([]bool, len(hs)),
+	}
+	e.before.half(r, k)
+	copy(e.after.blocks, e.before.blocks)
+	for i, h := range hs {
+		e.has[i] = has(e.before.blocks, h)
+		e.fresh[i] = set(e.after.blocks, h)
+	}
+	return e
+}
+
+// check runs f on a copy of the array before and compares answers, bits and
+// guards. Without answers dst must stay as it is.
+func (e *expected) check(t *testing.T, name string, answers []bool, want *arena, f func(dst []bool, blocks []Block)) {
+	t.Helper()
+	a := newArena(len(want.blocks), e.shift)
+	copy(a.blocks, e.before.blocks)
+	room := make([]byte, e.hashes+64)
+	for i := range room {
+		room[i] = guard
+	}
+	dst := unsafe.Slice((*bool)(unsafe.Pointer(&room[3])), e.hashes+13)
+	f(dst, a.blocks)
+	for i := range room {
+		want := byte(guard)
+		if i >= 3 && i-3 < e.hashes && answers != nil {
+			want = 0
+			if answers[i-3] {
+				want = 1
+			}
+		}
+		if room[i] != want {
+			t.Fatalf("%s, %s, %d hashes: dst[%d] = %#x, want %#x", name, e.name, e.hashes, i-3, room[i], want)
+		}
+	}
+	if !slices.Equal(a.blocks, want.blocks) {
+		t.Fatalf("%s, %s, %d hashes: bits differ", name, e.name, e.hashes)
+	}
+	if !a.intact(e.shift) {
+		t.Fatalf("%s, %s, %d hashes: wrote outside of blocks", name, e.name, e.hashes)
+	}
+}
+
+// agree runs all functions of a tier on copies of one array and compares
 // answers, bits and guards with goHas and goSet, one key at a time.
 func agree(t *testing.T, r *rand.Rand, k, n, shift int, hs []uint64) {
 	t.Helper()
-	before := newArena(n, shift)
-	before.half(r, k)
-	after := newArena(n, shift)
-	copy(after.blocks, before.blocks)
-	has, fresh := make([]bool, len(hs)), make([]bool, len(hs))
-	for i, h := range hs {
-		has[i] = goHas(before.blocks, k, h)
-		fresh[i] = goSet(after.blocks, k, h)
-	}
+	e := expect(r, fmt.Sprintf("k=%d, %d blocks", k, n), k, n, shift, hs,
+		func(blocks []Block, h uint64) bool { return goHas(blocks, k, h) },
+		func(blocks []Block, h uint64) bool { return goSet(blocks, k, h) })
 	for _, tier := range tiers() {
 		t.Run(tier, func(t *testing.T) {
 			use(t, tier)
-			run := func(name string, answers []bool, want *arena, f func(dst []bool, blocks []Block)) {
-				t.Helper()
-				a := newArena(n, shift)
-				copy(a.blocks, before.blocks)
-				room := make([]byte, len(hs)+64)
-				for i := range room {
-					room[i] = guard
-				}
-				dst := unsafe.Slice((*bool)(unsafe.Pointer(&room[3])), len(hs)+13)
-				f(dst, a.blocks)
-				for i := range room {
-					want := byte(guard)
-					if i >= 3 && i-3 < len(hs) && answers != nil {
-						want = 0
-						if answers[i-3] {
-							want = 1
-						}
-					}
-					if room[i] != want {
-						t.Fatalf("%s, k=%d, %d blocks, %d hashes: dst[%d] = %#x, want %#x", name, k, n, len(hs), i-3, room[i], want)
-					}
-				}
-				if !slices.Equal(a.blocks, want.blocks) {
-					t.Fatalf("%s, k=%d, %d blocks, %d hashes: bits differ", name, k, n, len(hs))
-				}
-				if !a.intact(shift) {
-					t.Fatalf("%s, k=%d, %d blocks, %d hashes: wrote outside of blocks", name, k, n, len(hs))
-				}
-			}
-			run("HasAll", has, before, func(dst []bool, blocks []Block) { HasAll(dst, blocks, k, hs) })
-			run("SetAll", fresh, after, func(dst []bool, blocks []Block) { SetAll(dst, blocks, k, hs) })
-			run("SetAll without dst", nil, after, func(dst []bool, blocks []Block) { SetAll(nil, blocks, k, hs) })
-			run("Has", has, before, func(dst []bool, blocks []Block) {
+			e.check(t, "HasAll", e.has, e.before, func(dst []bool, blocks []Block) { HasAll(dst, blocks, k, hs) })
+			e.check(t, "SetAll", e.fresh, e.after, func(dst []bool, blocks []Block) { SetAll(dst, blocks, k, hs) })
+			e.check(t, "SetAll without dst", nil, e.after, func(_ []bool, blocks []Block) { SetAll(nil, blocks, k, hs) })
+			e.check(t, "Has", e.has, e.before, func(dst []bool, blocks []Block) {
 				for i, h := range hs {
 					dst[i] = Has(blocks, k, h)
 				}
 			})
-			run("Set", fresh, after, func(dst []bool, blocks []Block) {
+			e.check(t, "Set", e.fresh, e.after, func(dst []bool, blocks []Block) {
 				for i, h := range hs {
 					dst[i] = Set(blocks, k, h)
 				}

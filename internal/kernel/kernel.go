@@ -4,10 +4,13 @@ package kernel
 //go:generate go -C gen run . -file avx512 -out ../avx512_amd64.s -stubs ../avx512_amd64.go -pkg kernel
 //go:generate go -C gen run . -file avx2 -out ../avx2_amd64.s -stubs ../avx2_amd64.go -pkg kernel
 //go:generate go -C gen run . -file single -out ../single_amd64.s -stubs ../single_amd64.go -pkg kernel
+//go:generate go -C gen run . -file split -out ../split_amd64.s -stubs ../split_amd64.go -pkg kernel
+//go:generate go -C gen run . -file rows -out ../rows_amd64.s -stubs ../rows_amd64.go -pkg kernel
 
 const (
 	badK   = "kernel: k is not in 1..16"
 	badDst = "kernel: dst is shorter than hs"
+	badRow = "kernel: a row has 1 to 16 words"
 )
 
 // chunk is the number of keys after which a batch comes back to Go: assembly

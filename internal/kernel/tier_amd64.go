@@ -38,3 +38,20 @@ func setGroups(blocks []Block, k int, hs []uint64) {
 	}
 	setAllAVX2(&blocks[0], len(blocks), k, &hs[0], len(hs)/group)
 }
+
+func hasGroupsSplit(dst []bool, blocks []SplitBlock, hs []uint64) {
+	hasAllSplitAVX2(&dst[0], &blocks[0], len(blocks), &hs[0], len(hs)/group)
+}
+
+func setGroupsFreshSplit(dst []bool, blocks []SplitBlock, hs []uint64) {
+	setAllFreshSplitAVX2(&dst[0], &blocks[0], len(blocks), &hs[0], len(hs)/group)
+}
+
+func setGroupsSplit(blocks []SplitBlock, hs []uint64) {
+	setAllSplitAVX2(&blocks[0], len(blocks), &hs[0], len(hs)/group)
+}
+
+// andRowsVector takes one row or more, of whole quads.
+func andRowsVector(dst, rows []uint64, at []uint64) {
+	andRowsAVX2(&dst[0], &rows[0], len(dst)/quad, &at[0], len(at))
+}

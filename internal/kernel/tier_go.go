@@ -15,5 +15,13 @@ func hasGroups([]bool, []Block, int, []uint64)      { panic(noAssembly) }
 func setGroupsFresh([]bool, []Block, int, []uint64) { panic(noAssembly) }
 func setGroups([]Block, int, []uint64)              { panic(noAssembly) }
 
+func hasGroupsSplit([]bool, []SplitBlock, []uint64)      { panic(noAssembly) }
+func setGroupsFreshSplit([]bool, []SplitBlock, []uint64) { panic(noAssembly) }
+func setGroupsSplit([]SplitBlock, []uint64)              { panic(noAssembly) }
+func andRowsVector(_, _, _ []uint64)                     { panic(noAssembly) }
+
+func hasOneSplit(blocks []SplitBlock, h uint64) bool { return goHasSplit(blocks, h) }
+func setOneSplit(blocks []SplitBlock, h uint64) bool { return goSetSplit(blocks, h) }
+
 func hasOne(blocks []Block, k int, h uint64) bool { return goHas(blocks, k, h) }
 func setOne(blocks []Block, k int, h uint64) bool { return goSet(blocks, k, h) }

@@ -10,6 +10,8 @@
 //	single.go                   the functions for one key
 //	loop.go                     the functions for a batch, in two stages
 //	avx512plan.go, avx2plan.go  the first stage: key.go for 8 keys at once
+//	split.go                    the split layout, on AVX2
+//	rows.go                     the rows of a sliced filter, on AVX2
 //
 // The code keeps to four rules. No branch depends on a key or on a bit: a
 // branch that cannot be foretold costs more than a whole probe. No legacy SSE
@@ -27,19 +29,25 @@ import (
 )
 
 func main() {
-	file := flag.String("file", "", "avx512 or avx2 for the batches of a tier, single for single keys")
+	file := flag.String("file", "", "avx512 or avx2 for the batches of a tier, single for single keys, split, rows")
 	flag.Parse()
 	ConstraintExpr("!purego,!race")
-	constants()
 	switch *file {
 	case "avx512":
+		constants()
 		batches(newAVX512())
 	case "avx2":
+		constants()
 		batches(newAVX2())
 	case "single":
+		constants()
 		tiers := []tier{newAVX512(), newAVX2()}
 		single(tiers, has, "goHas")
 		single(tiers, set, "goSet")
+	case "split":
+		splits(newSplit())
+	case "rows":
+		andRows()
 	default:
 		log.Fatalf("gen: no file %q", *file)
 	}
@@ -50,4 +58,12 @@ func batches(t tier) {
 	for _, o := range []op{hasAll, setAll, setAllFresh} {
 		batch(t, o)
 	}
+}
+
+func splits(t *split) {
+	for _, o := range splitOps {
+		splitBatch(t, o)
+	}
+	splitSingle(t, splitHas, "goHasSplit")
+	splitSingle(t, splitSet, "goSetSplit")
 }
