@@ -54,6 +54,14 @@ func TestIntersect(t *testing.T) {
 	if err := s.Intersect(o); err != nil || !s.ContainsString("both") || s.ContainsString("one") {
 		t.Errorf("standard: both %v, one %v, %v", s.ContainsString("both"), s.ContainsString("one"), err)
 	}
+
+	x, y := bloom.NewSplit(100, 0.01), bloom.NewSplit(100, 0.01)
+	x.AddString("both")
+	x.AddString("one")
+	y.AddString("both")
+	if err := x.Intersect(y); err != nil || !x.ContainsString("both") || x.ContainsString("one") {
+		t.Errorf("split: both %v, one %v, %v", x.ContainsString("both"), x.ContainsString("one"), err)
+	}
 }
 
 func TestIncompatible(t *testing.T) {
@@ -97,6 +105,13 @@ func TestIncompatible(t *testing.T) {
 			t.Errorf("standard: %v, want ErrIncompatible", err)
 		}
 	}
+	v, w := bloom.NewSplit(10, 0.1), bloom.NewSplit(5000, 0.1)
+	_, jaccard = v.Jaccard(w)
+	for _, err := range []error{v.Union(w), v.Intersect(w), jaccard} {
+		if !errors.Is(err, bloomery.ErrIncompatible) {
+			t.Errorf("split: %v, want ErrIncompatible", err)
+		}
+	}
 }
 
 // The spread of the count estimate at capacity is well below 1/sqrt(n) of it;
@@ -105,12 +120,15 @@ func TestEstimateCount(t *testing.T) {
 	for _, n := range []int{1, 10, 1000, 100_000} {
 		for _, share := range []float64{0.1, 1, 3} {
 			hs := hashes(int(math.Ceil(float64(n)*share)), 2)
-			f, s := bloom.New(n, 0.01), bloom.NewStandard(n, 0.01)
+			f, s, p := bloom.New(n, 0.01), bloom.NewStandard(n, 0.01), bloom.NewSplit(n, 0.01)
 			f.AddHashes(nil, hs)
 			f.AddHashes(nil, hs) // again: nothing changes
 			s.AddHashes(nil, hs)
+			p.AddHashes(nil, hs)
 			limit := 5*math.Sqrt(float64(len(hs))) + 1
-			for kind, got := range map[string]uint64{"bloom": f.EstimateCount(), "standard": s.EstimateCount()} {
+			for kind, got := range map[string]uint64{
+				"bloom": f.EstimateCount(), "standard": s.EstimateCount(), "split": p.EstimateCount(),
+			} {
 				if math.Abs(float64(got)-float64(len(hs))) > limit {
 					t.Errorf("%s for %d with %d keys: EstimateCount() = %d, want within %.0f", kind, n, len(hs), got, limit)
 				}
@@ -123,14 +141,16 @@ func TestEstimateCount(t *testing.T) {
 func TestFullFilter(t *testing.T) {
 	f := bloom.New(10, 0.1)
 	s := bloom.NewStandard(10, 0.1)
+	p := bloom.NewSplit(10, 0.1)
 	hs := hashes(100_000, 3)
 	f.AddHashes(nil, hs)
 	s.AddHashes(nil, hs)
+	p.AddHashes(nil, hs)
 	for kind, x := range map[string]interface {
 		bloomery.Hashed
 		EstimateCount() uint64
 		Saturation() float64
-	}{"bloom": f, "standard": s} {
+	}{"bloom": f, "standard": s, "split": p} {
 		if got := x.EstimateCount(); got != math.MaxUint64 {
 			t.Errorf("%s: EstimateCount() = %d, want the largest number", kind, got)
 		}
@@ -155,12 +175,16 @@ func TestJaccard(t *testing.T) {
 		s, o := bloom.NewStandard(n, 0.01), bloom.NewStandard(n, 0.01)
 		s.AddHashes(nil, all[:n])
 		o.AddHashes(nil, all[n-overlap:2*n-overlap])
+		x, y := bloom.NewSplit(n, 0.01), bloom.NewSplit(n, 0.01)
+		x.AddHashes(nil, all[:n])
+		y.AddHashes(nil, all[n-overlap:2*n-overlap])
 		got1, err1 := a.Jaccard(b)
 		got2, err2 := s.Jaccard(o)
-		for kind, got := range map[string]float64{"bloom": got1, "standard": got2} {
+		got3, err3 := x.Jaccard(y)
+		for kind, got := range map[string]float64{"bloom": got1, "standard": got2, "split": got3} {
 			// Three counts, each off by less than 0.3% (sigma).
-			if math.Abs(got-want) > 0.03 || err1 != nil || err2 != nil {
-				t.Errorf("%s: Jaccard = %.4f, want %.4f within 0.03 (%v, %v)", kind, got, want, err1, err2)
+			if math.Abs(got-want) > 0.03 || err1 != nil || err2 != nil || err3 != nil {
+				t.Errorf("%s: Jaccard = %.4f, want %.4f within 0.03 (%v, %v, %v)", kind, got, want, err1, err2, err3)
 			}
 		}
 	}
@@ -188,6 +212,7 @@ func TestSpellings(t *testing.T) {
 	for kind, make2 := range map[string]func() adds{
 		"bloom":    func() adds { return bloom.New(2000, 0.01) },
 		"standard": func() adds { return bloom.NewStandard(2000, 0.01) },
+		"split":    func() adds { return bloom.NewSplit(2000, 0.01) },
 	} {
 		one := make2()
 		for _, key := range keys {
@@ -212,6 +237,8 @@ func TestSpellings(t *testing.T) {
 				case *bloom.Filter:
 					f.AddSeq(slices.Values(keys))
 				case *bloom.Standard:
+					f.AddSeq(slices.Values(keys))
+				case *bloom.Split:
 					f.AddSeq(slices.Values(keys))
 				}
 			},
@@ -242,7 +269,7 @@ func TestSpellings(t *testing.T) {
 }
 
 func TestKeysDoNotEscape(t *testing.T) {
-	f, s := bloom.New(1000, 0.01), bloom.NewStandard(1000, 0.01)
+	f, s, p := bloom.New(1000, 0.01), bloom.NewStandard(1000, 0.01), bloom.NewSplit(1000, 0.01)
 	keys := [][]byte{[]byte("one"), []byte("two")}
 	dst := make([]bool, 2)
 	for name, run := range map[string]func(){
@@ -256,6 +283,12 @@ func TestKeysDoNotEscape(t *testing.T) {
 		"Standard.Contains":     func() { var k [16]byte; k[0]++; s.Contains(k[:]) },
 		"Standard.AddKeys":      func() { s.AddKeys(dst, keys); s.AddKeys(nil, keys) },
 		"Standard.ContainsKeys": func() { s.ContainsKeys(dst, keys) },
+		"Split.Add":             func() { var k [16]byte; k[0]++; p.Add(k[:]) },
+		"Split.Contains":        func() { var k [16]byte; k[0]++; p.Contains(k[:]) },
+		"Split.AddString":       func() { p.AddString("a string key") },
+		"Split.ContainsString":  func() { p.ContainsString("a string key") },
+		"Split.AddKeys":         func() { p.AddKeys(dst, keys); p.AddKeys(nil, keys) },
+		"Split.ContainsKeys":    func() { p.ContainsKeys(dst, keys) },
 	} {
 		if got := testing.AllocsPerRun(100, run); got != 0 {
 			t.Errorf("%s allocates %v times", name, got)
@@ -265,13 +298,15 @@ func TestKeysDoNotEscape(t *testing.T) {
 
 // Large arrays are sampled: Stats must stay close to a full scan.
 func TestStatsSample(t *testing.T) {
-	f, s := bloom.New(2_000_000, 0.01), bloom.NewStandard(2_000_000, 0.01)
+	f, s, p := bloom.New(2_000_000, 0.01), bloom.NewStandard(2_000_000, 0.01), bloom.NewSplit(2_000_000, 0.01)
 	hs := hashes(1_500_000, 5)
 	f.AddHashes(nil, hs)
 	s.AddHashes(nil, hs)
+	p.AddHashes(nil, hs)
 	for kind, c := range map[string][2]float64{
 		"bloom":    {f.Stats().Saturation, f.Saturation()},
 		"standard": {s.Stats().Saturation, s.Saturation()},
+		"split":    {p.Stats().Saturation, p.Saturation()},
 	} {
 		// 524,288 bits in blocks of 512: sigma of the mean is below 0.0015.
 		if math.Abs(c[0]-c[1]) > 0.006 {

@@ -7,7 +7,7 @@ import (
 	"github.com/bloomery/bloomery/bloom"
 )
 
-// BenchmarkFilter and BenchmarkStandard vary the size across the caches; the
+// BenchmarkFilter, BenchmarkSplit and BenchmarkStandard vary the size across the caches; the
 // comparison with other libraries is in bench/.
 
 var sizes = []int{100_000, 1_000_000, 10_000_000}
@@ -37,6 +37,28 @@ func BenchmarkFilter(b *testing.B) {
 		})
 		b.Run(fmt.Sprintf("op=addBatch/n=%d", n), func(b *testing.B) {
 			perKey(b, func(i int) { f.AddHashes(nil, in[i:i+4096]) })
+		})
+	}
+}
+
+func BenchmarkSplit(b *testing.B) {
+	for _, n := range sizes {
+		s := bloom.NewSplit(n, 0.01)
+		in, out := hashes(n, 1), hashes(1<<16, 2)
+		s.AddHashes(nil, in)
+		dst := make([]bool, 4096)
+		b.Run(fmt.Sprintf("op=contains/n=%d/hit=0", n), func(b *testing.B) {
+			i := 0
+			for b.Loop() {
+				s.ContainsHash(out[i])
+				i = (i + 1) % 65536
+			}
+		})
+		b.Run(fmt.Sprintf("op=containsBatch/n=%d/hit=0", n), func(b *testing.B) {
+			perKey(b, func(i int) { s.ContainsHashes(dst, out[i:i+4096]) })
+		})
+		b.Run(fmt.Sprintf("op=addBatch/n=%d", n), func(b *testing.B) {
+			perKey(b, func(i int) { s.AddHashes(nil, in[i:i+4096]) })
 		})
 	}
 }

@@ -24,14 +24,15 @@ type Config struct {
 	Capacity int
 	// ErrorRate is the share of absent keys that may be answered with yes when
 	// Capacity keys are in the filter: more than 0 and less than 1. Filter
-	// goes down to 1e-6, Standard to 1e-15.
+	// and Split go down to 1e-6, Standard to 1e-15.
 	ErrorRate float64
 
-	// Bits is the size of the array; Filter rounds it up to a multiple of 512.
-	// It takes the place of ErrorRate and goes with Hashes.
+	// Bits is the size of the array; Filter rounds it up to a multiple of 512,
+	// Split to one of 256. It takes the place of ErrorRate and goes with
+	// Hashes.
 	Bits uint64
 	// Hashes is the number of bits that a key sets: 1 to 16 for Filter, 1 to
-	// 64 for Standard.
+	// 64 for Standard, 8 for Split.
 	Hashes int
 
 	// Hasher hashes the keys. The zero value is XXH3 with seed 0.
@@ -73,8 +74,11 @@ func (c Config) givenShape(layout sizing.Layout) (sizing.Shape, float64, error) 
 		return sizing.Shape{}, 0, fmt.Errorf("%w: capacity %d is negative", bloomery.ErrParameter, c.Capacity)
 	}
 	s := sizing.Shape{Layout: layout, Bits: c.Bits, K: c.Hashes}
-	if layout == sizing.Blocked {
+	switch layout {
+	case sizing.Blocked:
 		s.Bits += -s.Bits % sizing.BlockBits
+	case sizing.Split:
+		s.Bits += -s.Bits % sizing.SplitBits
 	}
 	if err := s.Valid(); err != nil {
 		return sizing.Shape{}, 0, wrap(err)

@@ -10,7 +10,7 @@ import (
 	"github.com/bloomery/bloomery/bloom"
 )
 
-// makers are the two constructors behind one face.
+// makers are the constructors behind one face.
 var makers = map[string]func(bloom.Config) (bloomery.Hashed, error){
 	"bloom": func(c bloom.Config) (bloomery.Hashed, error) {
 		f, err := c.New()
@@ -21,6 +21,13 @@ var makers = map[string]func(bloom.Config) (bloomery.Hashed, error){
 	},
 	"standard": func(c bloom.Config) (bloomery.Hashed, error) {
 		f, err := c.NewStandard()
+		if err != nil {
+			return nil, err
+		}
+		return f, nil
+	},
+	"split": func(c bloom.Config) (bloomery.Hashed, error) {
+		f, err := c.NewSplit()
 		if err != nil {
 			return nil, err
 		}
@@ -47,7 +54,7 @@ func TestConfigRefuses(t *testing.T) {
 		{"p = +Inf", bloom.Config{Capacity: 10, ErrorRate: math.Inf(1)}, bloomery.ErrParameter, "error rate +Inf"},
 		{"p = -Inf", bloom.Config{Capacity: 10, ErrorRate: math.Inf(-1)}, bloomery.ErrParameter, "error rate -Inf"},
 		{"n = largest", bloom.Config{Capacity: math.MaxInt, ErrorRate: 0.01}, bloomery.ErrTooLarge, ""},
-		{"bits too many", bloom.Config{Bits: 1 << 60, Hashes: 7}, bloomery.ErrTooLarge, "bytes of memory"},
+		{"bits too many", bloom.Config{Bits: 1 << 60, Hashes: 8}, bloomery.ErrTooLarge, "too large"},
 		{"bits near overflow", bloom.Config{Bits: math.MaxUint64, Hashes: 7}, nil, ""},
 		{"bits without hashes", bloom.Config{Bits: 1024}, bloomery.ErrParameter, ""},
 		{"hashes without bits", bloom.Config{Hashes: 7}, bloomery.ErrParameter, ""},
@@ -74,6 +81,18 @@ func TestConfigRefuses(t *testing.T) {
 		!strings.Contains(err.Error(), "standard") {
 		t.Errorf("Filter at 1e-7: %v, want ErrParameter that names the standard layout", err)
 	}
+	if _, err := (bloom.Config{Capacity: 10, ErrorRate: 1e-7}).NewSplit(); !errors.Is(err, bloomery.ErrParameter) ||
+		!strings.Contains(err.Error(), "standard") {
+		t.Errorf("Split at 1e-7: %v, want ErrParameter that names the standard layout", err)
+	}
+	if _, err := (bloom.Config{Bits: 1024, Hashes: 7}).NewSplit(); !errors.Is(err, bloomery.ErrParameter) ||
+		!strings.Contains(err.Error(), "takes 8") {
+		t.Errorf("Split with 7 hashes: %v, want ErrParameter that says 8", err)
+	}
+	if _, err := (bloom.Config{Bits: 1<<40 + 1, Hashes: 8}).NewSplit(); !errors.Is(err, bloomery.ErrTooLarge) ||
+		!strings.Contains(err.Error(), "2^40") {
+		t.Errorf("Split of more than 2^40 bits: %v, want ErrTooLarge that says so", err)
+	}
 	if _, err := (bloom.Config{Capacity: 10, ErrorRate: 1e-15}).NewStandard(); err != nil {
 		t.Errorf("Standard at 1e-15: %v", err)
 	}
@@ -83,6 +102,7 @@ func TestNewPanicsWithASentence(t *testing.T) {
 	for name, run := range map[string]func(){
 		"New":         func() { bloom.New(0, 0.01) },
 		"NewStandard": func() { bloom.NewStandard(10, 1.5) },
+		"NewSplit":    func() { bloom.NewSplit(10, 1e-7) },
 	} {
 		func() {
 			defer func() {
@@ -132,6 +152,13 @@ func TestGivenShape(t *testing.T) {
 	}
 	if got := s.Shape(); got.Bits != 1000 || got.K != 20 {
 		t.Errorf("Shape() = %+v, want 1000 bits and 20 hashes", got)
+	}
+	p, err := bloom.Config{Bits: 1000, Hashes: 8}.NewSplit()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := p.Shape(); got.Bits != 1024 || got.K != 8 {
+		t.Errorf("Shape() = %+v, want 1024 bits and 8 hashes", got)
 	}
 }
 

@@ -75,3 +75,36 @@ func TestStandardConformance(t *testing.T) {
 		Clear: func(a bloomery.Hashed) { a.(*bloom.Standard).Clear() },
 	})
 }
+
+func TestSplitConformance(t *testing.T) {
+	filtertest.Test(t, filtertest.Kind{
+		Name: "split",
+		Make: func(hs []uint64, n int, p float64) (bloomery.Hashed, error) {
+			f, err := bloom.Config{Capacity: n, ErrorRate: p}.NewSplit()
+			if err != nil {
+				return nil, err
+			}
+			f.AddHashes(nil, hs)
+			return f, nil
+		},
+		MakeKeyed: func(h hashing.Hasher) (bloomery.Hashed, error) {
+			return bloom.Config{Capacity: 100, ErrorRate: 0.01, Hasher: h}.NewSplit()
+		},
+		Decode: func(data []byte, h hashing.Hasher) (bloomery.Hashed, error) {
+			f, err := bloom.Config{Capacity: 1, ErrorRate: 0.5, Hasher: h}.NewSplit()
+			if err != nil {
+				return nil, err
+			}
+			return f, f.UnmarshalBinary(data)
+		},
+		Read: func(r io.Reader) (bloomery.Hashed, error) {
+			var f bloom.Split
+			_, err := f.ReadFrom(r)
+			return &f, err
+		},
+		View:  func(data []byte) (filtertest.View, error) { return bloom.NewSplitView(data) },
+		Union: func(a, b bloomery.Hashed) error { return a.(*bloom.Split).Union(b.(*bloom.Split)) },
+		Clone: func(a bloomery.Hashed) bloomery.Hashed { return a.(*bloom.Split).Clone() },
+		Clear: func(a bloomery.Hashed) { a.(*bloom.Split).Clear() },
+	})
+}

@@ -44,6 +44,30 @@ func FuzzStandardUnmarshal(f *testing.F) {
 	})
 }
 
+func FuzzSplitUnmarshal(f *testing.F) {
+	x := bloom.NewSplit(20, 0.1)
+	x.AddString("a")
+	seed(f, x)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var x, y bloom.Split
+		err := x.UnmarshalBinary(data)
+		_, err2 := y.ReadFrom(bytes.NewReader(data))
+		checkDecoded(t, data, err, err2, &x)
+		if v, err := bloom.NewSplitView(data); err == nil {
+			v.ContainsString("b")
+			v.Stats()
+		}
+		if s, err := (bloom.Config{}).NewSplitFromBitset(data); err == nil {
+			s.ContainsString("b")
+			if !bytes.Equal(s.AppendBitset(nil), data) {
+				t.Error("the bitset does not come out as it went in")
+			}
+		} else if !errors.Is(err, bloomery.ErrCorrupt) {
+			t.Errorf("bitset of %d bytes: %v, want ErrCorrupt", len(data), err)
+		}
+	})
+}
+
 func seed(f *testing.F, x interface{ MarshalBinary() ([]byte, error) }) {
 	data, _ := x.MarshalBinary()
 	f.Add(data)

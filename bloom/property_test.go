@@ -39,6 +39,13 @@ func TestHistories(t *testing.T) {
 				func(a, b mutable) error { return a.(*bloom.Standard).Union(b.(*bloom.Standard)) })
 		})
 	})
+	t.Run("split", func(t *testing.T) {
+		rapid.Check(t, func(t *rapid.T) {
+			n, p := drawSize(t)
+			history(t, func() mutable { return bloom.NewSplit(n, p) },
+				func(a, b mutable) error { return a.(*bloom.Split).Union(b.(*bloom.Split)) })
+		})
+	})
 }
 
 func drawSize(t *rapid.T) (int, float64) {

@@ -12,6 +12,7 @@ import (
 var (
 	_ bloomery.Hashed = (*View)(nil)
 	_ bloomery.Hashed = (*StandardView)(nil)
+	_ bloomery.Hashed = (*SplitView)(nil)
 )
 
 // View is a Filter that is read where it lies: in a mapped file or in a part
@@ -69,6 +70,29 @@ func (c Config) NewStandardView(data []byte) (*StandardView, error) {
 
 // Verify is View.Verify.
 func (v *StandardView) Verify() error { return verify(v.sealed) }
+
+// SplitView is a Split that is read where it lies, see View.
+//
+// Safe for concurrent use.
+type SplitView struct {
+	halves
+	sealed envelope.Sealed
+}
+
+// NewSplitView is NewView for the encoding of a Split.
+func NewSplitView(data []byte) (*SplitView, error) { return Config{}.NewSplitView(data) }
+
+// NewSplitView is Config.NewView for the encoding of a Split.
+func (c Config) NewSplitView(data []byte) (*SplitView, error) {
+	b, sealed, err := open(data, envelope.KindSplit, sizing.Split, c.Hasher)
+	if err != nil {
+		return nil, fmt.Errorf("bloom: view: %w", err)
+	}
+	return &SplitView{halves{b, kernel.SplitBlocks(envelope.WordsOf(sealed.Payload))}, sealed}, nil
+}
+
+// Verify is View.Verify.
+func (v *SplitView) Verify() error { return verify(v.sealed) }
 
 func verify(s envelope.Sealed) error {
 	if err := s.Verify(); err != nil {

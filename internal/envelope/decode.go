@@ -52,7 +52,7 @@ func (s Sealed) Verify() error {
 // Words returns the payload as words of its own memory.
 func (s Sealed) Words() []uint64 {
 	words := memory.Words(len(s.Payload) / 8)
-	getWords(words, s.Payload)
+	GetWords(words, s.Payload)
 	return words
 }
 
@@ -112,7 +112,7 @@ func Read(r io.Reader, accept func(Header) error) (Header, []uint64, int64, erro
 		}
 		n := len(words)
 		words = words[:n+len(part)/8]
-		getWords(words[n:], part)
+		GetWords(words[n:], part)
 		got = append(got, crc32.Checksum(part, castagnoli))
 	}
 

@@ -19,7 +19,7 @@ func WordsOf(data []byte) []uint64 {
 		return unsafe.Slice((*uint64)(unsafe.Pointer(p)), len(data)/8)
 	}
 	words := make([]uint64, len(data)/8)
-	getWords(words, data)
+	GetWords(words, data)
 	return words
 }
 
@@ -29,11 +29,18 @@ func bytesOf(words []uint64) []byte {
 	if littleEndian {
 		return rawBytes(words)
 	}
-	b := make([]byte, 0, len(words)*8)
-	for _, w := range words {
-		b = binary.LittleEndian.AppendUint64(b, w)
+	return AppendWords(make([]byte, 0, len(words)*8), words)
+}
+
+// AppendWords appends the payload bytes of words to dst.
+func AppendWords(dst []byte, words []uint64) []byte {
+	if littleEndian {
+		return append(dst, rawBytes(words)...)
 	}
-	return b
+	for _, w := range words {
+		dst = binary.LittleEndian.AppendUint64(dst, w)
+	}
+	return dst
 }
 
 // rawBytes returns the memory of words.
@@ -41,8 +48,8 @@ func rawBytes(words []uint64) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), len(words)*8)
 }
 
-// getWords decodes data into words.
-func getWords(words []uint64, data []byte) {
+// GetWords decodes data, which is as long as words, into words.
+func GetWords(words []uint64, data []byte) {
 	if littleEndian {
 		copy(rawBytes(words), data)
 		return

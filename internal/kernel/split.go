@@ -23,6 +23,9 @@ import "unsafe"
 // lanes, so that memory and files agree about the order on every machine.
 type SplitBlock = [4]uint64
 
+// SplitK is the number of bits per key, one in each lane.
+const SplitK = 8
+
 // The salts of the Parquet format.
 const (
 	salt0 = 0x47b6137b

@@ -1,0 +1,87 @@
+package bloom
+
+import (
+	"io"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/internal/envelope"
+	"github.com/bloomery/bloomery/internal/kernel"
+	"github.com/bloomery/bloomery/internal/memory"
+)
+
+// halves is an array of half cache lines, the blocks of the split layout, that
+// is only read: what Split and SplitView share.
+type halves struct {
+	base
+	blocks []kernel.SplitBlock
+}
+
+func (s *halves) words() []uint64 { return kernel.SplitWords(s.blocks) }
+
+// Contains reports whether key may be in the set. False is certain.
+func (s *halves) Contains(key []byte) bool { return s.ContainsHash(s.hasher.Bytes(key)) }
+
+// ContainsString is Contains for a string.
+func (s *halves) ContainsString(key string) bool { return s.ContainsHash(s.hasher.String(key)) }
+
+// ContainsHash is Contains for a key whose hash is h.
+func (s *halves) ContainsHash(h uint64) bool { return kernel.HasSplit(s.blocks, h) }
+
+// ContainsHashes sets dst[i] to ContainsHash(hs[i]). It is several times
+// faster than as many single calls. It panics if dst is shorter than hs.
+func (s *halves) ContainsHashes(dst []bool, hs []uint64) { kernel.HasAllSplit(dst, s.blocks, hs) }
+
+// ContainsKeys is ContainsHashes for keys.
+func (s *halves) ContainsKeys(dst []bool, keys [][]byte) {
+	dst = dst[:len(keys)]
+	var hs [batch]uint64
+	for len(keys) > 0 {
+		n := s.hasher.Keys(hs[:], keys)
+		s.ContainsHashes(dst[:n], hs[:n])
+		keys, dst = keys[n:], dst[n:]
+	}
+}
+
+// Stats tells the state of the filter. The fill of arrays above 64 KiB is
+// taken from a sample, so it costs the same for every size.
+func (s *halves) Stats() bloomery.Stats { return s.stats("split", s.words(), count) }
+
+// Saturation returns the share of set bits. It reads the whole array.
+func (s *halves) Saturation() float64 {
+	w := s.words()
+	return s.fill(count(w), uint64(len(w)))
+}
+
+// EstimateCount estimates the number of different keys from the set bits. It
+// reads the whole array. A full array answers math.MaxUint64: any number of
+// keys would look the same.
+func (s *halves) EstimateCount() uint64 { return s.estimate(s.words()) }
+
+// Clone returns a Split of its own memory with the same keys.
+func (s *halves) Clone() *Split {
+	w := memory.Words(len(s.blocks) * 4)
+	copy(w, s.words())
+	return &Split{halves{s.base, kernel.SplitBlocks(w)}}
+}
+
+// AppendBitset appends the bare array to dst, byte for byte the bitset of a
+// filter in a Parquet file, without its header. Keys are found in it by those
+// who hash as s does; for Parquet that is XXH64 with seed 0 of the value in
+// plain encoding.
+func (s *halves) AppendBitset(dst []byte) []byte { return envelope.AppendWords(dst, s.words()) }
+
+// AppendBinary appends the encoding of the filter to dst. The error is always
+// nil.
+func (s *halves) AppendBinary(dst []byte) ([]byte, error) {
+	w := s.words()
+	return envelope.Append(dst, s.header(envelope.KindSplit, w), w), nil
+}
+
+// MarshalBinary returns the encoding of the filter. The error is always nil.
+func (s *halves) MarshalBinary() ([]byte, error) { return s.AppendBinary(nil) }
+
+// WriteTo writes the encoding of the filter to w.
+func (s *halves) WriteTo(w io.Writer) (int64, error) {
+	words := s.words()
+	return envelope.WriteTo(w, s.header(envelope.KindSplit, words), words)
+}
