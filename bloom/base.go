@@ -56,8 +56,21 @@ func (b *base) header(kind uint16, words []uint64) envelope.Header {
 // parse returns the base that h describes. given is the hasher for filters
 // whose hasher is not in the header.
 func parse(h envelope.Header, kind uint16, layout sizing.Layout, given hashing.Hasher) (base, error) {
+	b, err := parseShape(h, kind, layout, layout.String())
+	if err != nil {
+		return base{}, err
+	}
+	if want := wordsFor(h.Size) * 8; h.Payload != want || h.Extra != 0 {
+		return base{}, fmt.Errorf("%w: payload of %d bytes for %d bits", bloomery.ErrCorrupt, h.Payload, h.Size)
+	}
+	b.hasher, err = h.Hasher(given)
+	return b, err
+}
+
+// parseShape is parse without hasher and without a look at the payload.
+func parseShape(h envelope.Header, kind uint16, layout sizing.Layout, name string) (base, error) {
 	if h.Kind != kind {
-		return base{}, fmt.Errorf("%w: the filter is of kind %d, not of kind %d (%v)", bloomery.ErrIncompatible, h.Kind, kind, layout)
+		return base{}, fmt.Errorf("%w: the filter is of kind %d, not of kind %d (%s)", bloomery.ErrIncompatible, h.Kind, kind, name)
 	}
 	b := base{
 		shape:    sizing.Shape{Layout: layout, Bits: h.Size, K: int(h.K)},
@@ -67,12 +80,7 @@ func parse(h envelope.Header, kind uint16, layout sizing.Layout, given hashing.H
 	if err := b.shape.Valid(); err != nil {
 		return base{}, fmt.Errorf("%w: %w", bloomery.ErrCorrupt, err)
 	}
-	if want := wordsFor(h.Size) * 8; h.Payload != want || h.Extra != 0 {
-		return base{}, fmt.Errorf("%w: payload of %d bytes for %d bits", bloomery.ErrCorrupt, h.Payload, h.Size)
-	}
-	var err error
-	b.hasher, err = h.Hasher(given)
-	return b, err
+	return b, nil
 }
 
 // wordsFor returns the number of words that hold n bits.

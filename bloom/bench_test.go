@@ -85,6 +85,48 @@ func BenchmarkStandard(b *testing.B) {
 	}
 }
 
+// BenchmarkSliced asks 1024 filters for one key, together and in turn.
+func BenchmarkSliced(b *testing.B) {
+	const columns, p = 1024, 0.01
+	for _, n := range []int{100, 1000, 10_000} {
+		s := bloom.NewSliced(columns, n, p)
+		filters, standards := make([]*bloom.Filter, columns), make([]*bloom.Standard, columns)
+		for i := range columns {
+			hs := hashes(n, uint64(i))
+			filters[i], standards[i] = bloom.New(n, p), bloom.NewStandard(n, p)
+			filters[i].AddHashes(nil, hs)
+			standards[i].AddHashes(nil, hs)
+			if c, err := s.AddColumn(); err != nil || s.ReplaceColumn(c, standards[i]) != nil {
+				b.Fatal(err)
+			}
+		}
+		queries, at := hashes(1<<12, 5000), 0
+		next := func() uint64 { at++; return queries[at%len(queries)] }
+		dst := make([]uint64, s.Words())
+		b.Run(fmt.Sprintf("n=%d/impl=sliced", n), func(b *testing.B) {
+			for b.Loop() {
+				s.Which(dst, next())
+			}
+		})
+		b.Run(fmt.Sprintf("n=%d/impl=filters", n), func(b *testing.B) {
+			for b.Loop() {
+				h := next()
+				for _, f := range filters {
+					f.ContainsHash(h)
+				}
+			}
+		})
+		b.Run(fmt.Sprintf("n=%d/impl=standards", n), func(b *testing.B) {
+			for b.Loop() {
+				h := next()
+				for _, f := range standards {
+					f.ContainsHash(h)
+				}
+			}
+		})
+	}
+}
+
 // perKey runs batches of 4096 and reports the time per key.
 func perKey(b *testing.B, run func(i int)) {
 	b.Helper()

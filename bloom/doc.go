@@ -21,6 +21,12 @@
 // that the layout really has, whole numbers and small sizes included. All
 // can be united, intersected, compared, counted, written and read.
 //
+// # Many filters at once
+//
+// [Concurrent] is a Filter for many goroutines. [Sliced] is up to 1,024
+// Standards that are asked together which of them may hold a key, at about the
+// price of one.
+//
 // # Growing past the capacity
 //
 // Nothing breaks when more keys are added than the filter was made for; the

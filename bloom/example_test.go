@@ -122,6 +122,37 @@ func ExampleNewView() {
 	// bloom: verify: corrupt: payload at offset 64 to 1344: checksum is 256898b3, should be c6291f15
 }
 
+func ExampleNewSliced() {
+	s := bloom.NewSliced(100, 1000, 0.001) // 100 days, 1000 visitors each
+	for _, visitors := range [][]string{{"alice", "bob"}, {"carol"}, {"alice", "carol"}} {
+		day, _ := s.AddColumn()
+		for _, name := range visitors {
+			_, _ = s.AddHash(day, s.Hash([]byte(name)))
+		}
+	}
+
+	days := make([]uint64, s.Words())
+	s.Which(days, s.Hash([]byte("alice")))
+	fmt.Printf("%b\n", days)
+	// Output: [101 0]
+}
+
+func ExampleSliced_ReplaceColumn() {
+	s := bloom.NewSliced(64, 1000, 0.01)
+	day, _ := s.AddColumn()
+
+	built := bloom.NewStandard(1000, 0.01) // somewhere else
+	built.AddString("alice")
+	fmt.Println(s.ReplaceColumn(day, built))
+	fmt.Println(s.ContainsHash(day, s.Hash([]byte("alice"))))
+
+	fmt.Println(s.ReplaceColumn(day+1, built))
+	// Output:
+	// <nil>
+	// true <nil>
+	// bloom: replace column: bad parameter: column 1 is not in use
+}
+
 func ExampleFilter_Stats() {
 	f := bloom.New(1000, 0.01)
 	for i := range uint64(1000) {

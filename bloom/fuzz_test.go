@@ -68,6 +68,32 @@ func FuzzSplitUnmarshal(f *testing.F) {
 	})
 }
 
+func FuzzSlicedUnmarshal(f *testing.F) {
+	x := bloom.NewSliced(3, 20, 0.1)
+	if _, err := x.AddColumn(); err != nil {
+		f.Fatal(err)
+	}
+	seed(f, x)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var x, y bloom.Sliced
+		err := x.UnmarshalBinary(data)
+		_, err2 := y.ReadFrom(bytes.NewReader(data))
+		if err == nil {
+			if again, _ := x.MarshalBinary(); !bytes.Equal(again, data) {
+				t.Error("accepted bytes do not come out as they went in")
+			}
+			x.Which(make([]uint64, x.Words()), 42)
+			x.Stats()
+		}
+		checkCauses(t, err, err2)
+		if v, err := bloom.NewSlicedView(data); err == nil {
+			v.Which(make([]uint64, v.Words()), 42)
+			v.Stats()
+			v.Clone()
+		}
+	})
+}
+
 func seed(f *testing.F, x interface{ MarshalBinary() ([]byte, error) }) {
 	data, _ := x.MarshalBinary()
 	f.Add(data)
@@ -92,7 +118,12 @@ func checkDecoded(t *testing.T, data []byte, err, readErr error, x interface {
 		}
 		return
 	}
-	for _, err := range []error{err, readErr} {
+	checkCauses(t, err, readErr)
+}
+
+func checkCauses(t *testing.T, errs ...error) {
+	t.Helper()
+	for _, err := range errs {
 		if err != nil && !errors.Is(err, bloomery.ErrCorrupt) && !errors.Is(err, bloomery.ErrVersion) &&
 			!errors.Is(err, bloomery.ErrKey) && !errors.Is(err, bloomery.ErrIncompatible) && !errors.Is(err, bloomery.ErrTooLarge) {
 			t.Errorf("error without a known cause: %v", err)

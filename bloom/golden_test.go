@@ -49,19 +49,7 @@ func TestGolden(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			path := filepath.Join("testdata", name+".golden")
-			if _, err := os.Stat(path); os.IsNotExist(err) && *update {
-				if err := os.WriteFile(path, got, 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !bytes.Equal(got, want) {
-				t.Errorf("the same keys give other bytes than %s", path)
-			}
+			want := golden(t, name, got)
 			g := fresh()
 			if err := g.UnmarshalBinary(want); err != nil {
 				t.Fatalf("the golden file is not read any more: %v", err)
@@ -73,4 +61,49 @@ func TestGolden(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestGoldenSliced is TestGolden for columns.
+func TestGoldenSliced(t *testing.T) {
+	s := bloom.NewSliced(70, 20, 0.01)
+	for c := range 5 {
+		if _, err := s.AddColumn(); err != nil {
+			t.Fatal(err)
+		}
+		for i := range 20 {
+			if _, err := s.AddHash(c, s.Hash(fmt.Appendf(nil, "key %d of %d", i, c))); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := s.RemoveColumn(2); err != nil {
+		t.Fatal(err)
+	}
+	got, _ := s.MarshalBinary()
+	var again bloom.Sliced
+	if err := again.UnmarshalBinary(golden(t, "v1-sliced", got)); err != nil {
+		t.Fatalf("the golden file is not read any more: %v", err)
+	}
+	if got := again.Len(); got != 4 {
+		t.Errorf("Len() = %d, want 4", got)
+	}
+}
+
+// golden returns the golden file of this name, which must hold the bytes got.
+func golden(t *testing.T, name string, got []byte) []byte {
+	t.Helper()
+	path := filepath.Join("testdata", name+".golden")
+	if _, err := os.Stat(path); os.IsNotExist(err) && *update {
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("the same keys give other bytes than %s", path)
+	}
+	return want
 }

@@ -94,6 +94,30 @@ func (c Config) NewSplitView(data []byte) (*SplitView, error) {
 // Verify is View.Verify.
 func (v *SplitView) Verify() error { return verify(v.sealed) }
 
+// SlicedView is a Sliced that is read where it lies, see View.
+//
+// Safe for concurrent use.
+type SlicedView struct {
+	rows
+	sealed envelope.Sealed
+}
+
+// NewSlicedView is NewView for the encoding of a Sliced.
+func NewSlicedView(data []byte) (*SlicedView, error) { return Config{}.NewSlicedView(data) }
+
+// NewSlicedView is Config.NewView for the encoding of a Sliced.
+func (c Config) NewSlicedView(data []byte) (*SlicedView, error) {
+	r, sealed, err := openSliced(data, c.Hasher)
+	if err != nil {
+		return nil, fmt.Errorf("bloom: view: %w", err)
+	}
+	r.words = envelope.WordsOf(sealed.Payload)
+	return &SlicedView{r, sealed}, nil
+}
+
+// Verify is View.Verify.
+func (v *SlicedView) Verify() error { return verify(v.sealed) }
+
 func verify(s envelope.Sealed) error {
 	if err := s.Verify(); err != nil {
 		return fmt.Errorf("bloom: verify: %w", err)

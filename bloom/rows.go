@@ -1,0 +1,240 @@
+package bloom
+
+import (
+	"fmt"
+	"io"
+	"iter"
+	"math/bits"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/internal/envelope"
+	"github.com/bloomery/bloomery/internal/kernel"
+	"github.com/bloomery/bloomery/internal/memory"
+)
+
+const (
+	// MaxColumns is the number of filters that a Sliced has room for at most.
+	MaxColumns = 64 * kernel.MaxRow
+	// headWords is the length of the bitmap of columns in use that stands
+	// before the rows: as many words as the longest row has, so that rows
+	// begin at a cache line.
+	headWords = kernel.MaxRow
+	// ahead is how many positions are computed before their rows are read.
+	ahead = 16
+	// sampleRows is how many rows Stats looks at. The fill of a column is then
+	// off by 1.6% of the array (sigma) at most.
+	sampleRows = 1024
+)
+
+// rows is a sliced array that is only read: what Sliced and SlicedView share.
+// The shape is that of one column.
+type rows struct {
+	base
+	words  []uint64 // bit i of the first ones: column i is in use; then the rows
+	length int      // words in a row
+}
+
+// used returns the bitmap of the columns in use.
+func (r *rows) used() []uint64 { return r.words[:r.length] }
+
+// Room returns the number of columns that there is room for.
+func (r *rows) Room() int { return 64 * r.length }
+
+// Words returns the number of words that Which fills, a 64th of Room.
+func (r *rows) Words() int { return r.length }
+
+// Len returns the number of columns in use.
+func (r *rows) Len() int { return int(count(r.used())) }
+
+// Columns returns the numbers of the columns in use, in ascending order.
+func (r *rows) Columns() iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for i, w := range r.used() {
+			for ; w != 0; w &= w - 1 {
+				if !yield(64*i + bits.TrailingZeros64(w)) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Which sets bit i of dst, that is bit i mod 64 of dst[i/64], if the key with
+// hash h may be in column i, and clears it if the key certainly is not, or if
+// the column is not in use. It costs k memory accesses for all columns
+// together. It fills Words words and panics if dst is shorter.
+func (r *rows) Which(dst []uint64, h uint64) {
+	dst = dst[:r.length]
+	copy(dst, r.words)
+	m := r.shape.Bits
+	var at [ahead]uint64
+	for k := r.shape.K; k > 0; {
+		n := min(k, ahead)
+		for i := range n {
+			at[i] = probe(h, m)
+			h += probeStep
+		}
+		kernel.AndRows(dst, r.words[headWords:], at[:n])
+		k -= n
+	}
+}
+
+// ContainsHash reports whether the key with hash h may be in a column. False
+// is certain. The error wraps ErrParameter if the column is not in use.
+func (r *rows) ContainsHash(column int, h uint64) (bool, error) {
+	if err := r.check(column); err != nil {
+		return false, fmt.Errorf("bloom: contains: %w", err)
+	}
+	c := r.cell(column)
+	b := uint64(1)
+	for range r.shape.K {
+		b &= *c.word(probe(h, r.shape.Bits)) >> c.shift
+		h += probeStep
+	}
+	return b&1 != 0, nil
+}
+
+// check returns an error if a column is not in use.
+func (r *rows) check(column int) error {
+	if column < 0 || column >= r.Room() {
+		return fmt.Errorf("%w: column %d, there are 0 to %d", bloomery.ErrParameter, column, r.Room()-1)
+	}
+	if r.words[column/64]>>(column%64)&1 == 0 {
+		return fmt.Errorf("%w: column %d is not in use", bloomery.ErrParameter, column)
+	}
+	return nil
+}
+
+// cells are the bits of one column.
+type cells struct {
+	words  []uint64 // the rows from the word of the column on
+	length uint64
+	shift  uint // the bit of the column in its word
+}
+
+func (r *rows) cell(column int) cells {
+	return cells{r.words[headWords+column/64:], uint64(r.length), uint(column % 64)}
+}
+
+// word returns the word in the given row that holds the bit of the column.
+func (c cells) word(row uint64) *uint64 { return &c.words[row*c.length] }
+
+// Column returns a Standard of its own memory with the keys of a column. The
+// error wraps ErrParameter if the column is not in use.
+func (r *rows) Column(column int) (*Standard, error) {
+	if err := r.check(column); err != nil {
+		return nil, fmt.Errorf("bloom: column: %w", err)
+	}
+	c, w := r.cell(column), memory.Words(int(wordsFor(r.shape.Bits)))
+	for row := range r.shape.Bits {
+		w[row/64] |= *c.word(row) >> c.shift & 1 << (row % 64)
+	}
+	return &Standard{flat{r.base, w}}, nil
+}
+
+// Stats tells the state of all columns together: Items is the number of keys
+// in all of them, Capacity that of one column times the columns in use,
+// Saturation and Predicted are means over the columns in use. Bits and Bytes
+// are those of all columns that there is room for. It looks at 1024 rows.
+func (r *rows) Stats() bloomery.Stats {
+	var items, rates, full float64
+	sets, looked := r.sample()
+	for c := range r.Columns() {
+		fill := float64(sets[c]) / float64(looked)
+		n := r.shape.Count(fill)
+		items += n
+		rates += r.shape.Rate(n)
+		full += fill
+	}
+	n := max(1, float64(r.Len()))
+	return bloomery.Stats{
+		Kind:       "sliced",
+		Capacity:   r.capacity * uint64(r.Len()),
+		Items:      round(items),
+		Bits:       r.shape.Bits * uint64(r.Room()),
+		Bytes:      uint64(len(r.words)) * 8,
+		Saturation: full / n,
+		Asked:      r.rate,
+		Predicted:  rates / n,
+	}
+}
+
+// ColumnStats tells the state of one column, as Stats of its Standard would,
+// from up to 8192 rows. The error wraps ErrParameter if the column is not in
+// use.
+func (r *rows) ColumnStats(column int) (bloomery.Stats, error) {
+	if err := r.check(column); err != nil {
+		return bloomery.Stats{}, fmt.Errorf("bloom: column stats: %w", err)
+	}
+	c, m := r.cell(column), r.shape.Bits
+	looked, set := min(m, sampleWords), uint64(0)
+	for i := range looked {
+		set += *c.word(spread(i, looked, m)) >> c.shift & 1
+	}
+	fill := float64(set) / float64(looked)
+	n := r.shape.Count(fill)
+	return bloomery.Stats{
+		Kind:       "standard",
+		Capacity:   r.capacity,
+		Items:      round(n),
+		Bits:       m,
+		Bytes:      wordsFor(m) * 8,
+		Saturation: fill,
+		Asked:      r.rate,
+		Predicted:  r.shape.Rate(n),
+	}, nil
+}
+
+// sample counts, for each column, the set bits in up to sampleRows rows.
+func (r *rows) sample() (sets [MaxColumns]uint32, looked uint64) {
+	looked = min(r.shape.Bits, sampleRows)
+	for i := range looked {
+		row := spread(i, looked, r.shape.Bits)
+		for j, w := range r.words[headWords+row*uint64(r.length):][:r.length] {
+			for ; w != 0; w &= w - 1 {
+				sets[64*j+bits.TrailingZeros64(w)]++
+			}
+		}
+	}
+	return sets, looked
+}
+
+// spread returns the i-th of n rows that are evenly spread over m.
+func spread(i, n, m uint64) uint64 {
+	hi, lo := bits.Mul64(i, m)
+	row, _ := bits.Div64(hi, lo, n)
+	return row
+}
+
+// Clone returns a Sliced of its own memory with the same columns.
+func (r *rows) Clone() *Sliced {
+	w := memory.Words(len(r.words))
+	used := r.used()
+	copy(w, used)
+	for i := headWords; i < len(w); i += r.length {
+		// A damaged view may have bits in columns that are not in use.
+		for j, u := range used {
+			w[i+j] = r.words[i+j] & u
+		}
+	}
+	return &Sliced{rows{r.base, w, r.length}}
+}
+
+// header returns the header of the encoding.
+func (r *rows) header() envelope.Header {
+	h := r.base.header(envelope.KindSliced, r.words)
+	h.Extra = uint32(r.length)
+	return h
+}
+
+// AppendBinary appends the encoding of all columns to dst. The error is always
+// nil.
+func (r *rows) AppendBinary(dst []byte) ([]byte, error) {
+	return envelope.Append(dst, r.header(), r.words), nil
+}
+
+// MarshalBinary returns the encoding of all columns. The error is always nil.
+func (r *rows) MarshalBinary() ([]byte, error) { return r.AppendBinary(nil) }
+
+// WriteTo writes the encoding of all columns to w.
+func (r *rows) WriteTo(w io.Writer) (int64, error) { return envelope.WriteTo(w, r.header(), r.words) }

@@ -1,0 +1,280 @@
+package bloom
+
+import (
+	"fmt"
+	"io"
+	"math/bits"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/internal/envelope"
+	"github.com/bloomery/bloomery/sizing"
+)
+
+// Sliced is up to 1,024 filters of one shape that are asked together: which of
+// them may hold a key? Each filter is a column of a matrix of bits whose rows
+// are the positions of a Standard. The rows of the k positions of a key, ANDed,
+// have a bit set for each filter that may hold it: k memory accesses for all
+// filters together.
+//
+//	               column 0  1  2  3 ...
+//	row 0                 1  0  0  1
+//	row 1                 0  0  1  1   <- first position of the key
+//	row 2                 0  1  0  0
+//	row 3                 1  0  1  1   <- second position
+//	                      ----------
+//	both                  0  0  1  1   the key may be in 2 and 3
+//
+// All columns have the same capacity, error rate and hasher. Hash a key once,
+// by Hash or by Hasher, and ask for the hash. A column is added, then filled
+// key by key or replaced by a Standard of the same shape.
+//
+// Make one with NewSliced or Config.NewSliced; a zero Sliced is only good for
+// UnmarshalBinary and ReadFrom.
+//
+// Safe for concurrent readers; a writer needs exclusion.
+type Sliced struct{ rows }
+
+// NewSliced returns a Sliced with room for so many columns, each for n keys
+// with error rate p. It panics if columns is not between 1 and 1024, n is less
+// than 1 or p is not between 0 and 1: use Config.NewSliced for values that are
+// not written in the program.
+func NewSliced(columns, n int, p float64) *Sliced {
+	s, err := Config{Capacity: n, ErrorRate: p}.NewSliced(columns)
+	if err != nil {
+		panic(err)
+	}
+	return s
+}
+
+// NewSliced returns a Sliced with room for so many columns, 1 to 1024, and
+// none in use. Room is rounded up to a multiple of 64, and above 256 to a
+// multiple of 256. c describes one column, as for NewStandard; memory is taken
+// for all of them at once. Its errors wrap ErrParameter or ErrTooLarge, or are
+// those of Alloc.
+func (c Config) NewSliced(columns int) (*Sliced, error) {
+	if columns < 1 || columns > MaxColumns {
+		return nil, fmt.Errorf("bloom: new sliced: %w: %d columns, there can be 1 to %d", bloomery.ErrParameter, columns, MaxColumns)
+	}
+	shape, rate, err := c.shape(sizing.Standard)
+	if err != nil {
+		return nil, fmt.Errorf("bloom: new sliced: %w", err)
+	}
+	length := rowLength(columns)
+	n, err := slicedWords(shape.Bits, length)
+	if err != nil {
+		return nil, fmt.Errorf("bloom: new sliced: %w", err)
+	}
+	words, err := c.words(n)
+	if err != nil {
+		return nil, fmt.Errorf("bloom: new sliced: %w", err)
+	}
+	return &Sliced{rows{base{c.Hasher, shape, uint64(c.Capacity), rate}, words, length}}, nil
+}
+
+// rowLength returns the words in a row for so many columns. Up to 4 words any
+// number will do; beyond, rows are whole vectors of 4.
+func rowLength(columns int) int {
+	n := (columns + 63) / 64
+	if n > 4 {
+		n = (n + 3) / 4 * 4
+	}
+	return n
+}
+
+// slicedWords returns the size of the array.
+func slicedWords(positions uint64, length int) (int, error) {
+	over, total := bits.Mul64(positions, 64*uint64(length))
+	if over != 0 || total > sizing.MaxBits {
+		return 0, fmt.Errorf("%w: %d columns of %d bits", bloomery.ErrTooLarge, 64*length, positions)
+	}
+	return headWords + int(total/64), checkFits(total + 64*headWords)
+}
+
+// AddColumn takes the lowest column that is not in use, empty, and returns its
+// number. The error wraps ErrFull if there is none.
+func (s *Sliced) AddColumn() (int, error) {
+	for i, w := range s.used() {
+		if w != 1<<64-1 {
+			free := bits.TrailingZeros64(^w)
+			s.words[i] |= 1 << free
+			return 64*i + free, nil
+		}
+	}
+	return 0, fmt.Errorf("bloom: add column: %w: all %d columns are in use", bloomery.ErrFull, s.Room())
+}
+
+// ClearColumn takes all keys out of a column, which stays in use. It reads
+// every row. The error wraps ErrParameter if the column is not in use.
+func (s *Sliced) ClearColumn(column int) error {
+	if err := s.check(column); err != nil {
+		return fmt.Errorf("bloom: clear column: %w", err)
+	}
+	s.empty(column)
+	return nil
+}
+
+// RemoveColumn takes a column out of use, so that AddColumn may give its
+// number again. It reads every row. The error wraps ErrParameter if the column
+// is not in use.
+func (s *Sliced) RemoveColumn(column int) error {
+	if err := s.check(column); err != nil {
+		return fmt.Errorf("bloom: remove column: %w", err)
+	}
+	s.empty(column)
+	s.words[column/64] &^= 1 << (column % 64)
+	return nil
+}
+
+// empty clears the bits of a column.
+func (s *Sliced) empty(column int) {
+	c := s.cell(column)
+	for row := range s.shape.Bits {
+		*c.word(row) &^= 1 << c.shift
+	}
+}
+
+// ReplaceColumn replaces the keys of a column by those of o, which must have
+// the shape and the hasher of s. It reads every row. The error wraps
+// ErrParameter if the column is not in use, ErrIncompatible if o differs, says
+// how, and leaves s as it was.
+func (s *Sliced) ReplaceColumn(column int, o *Standard) error {
+	if err := s.check(column); err != nil {
+		return fmt.Errorf("bloom: replace column: %w", err)
+	}
+	if err := s.compatible(&o.base); err != nil {
+		return fmt.Errorf("bloom: replace column: %w", err)
+	}
+	c := s.cell(column)
+	for row := range s.shape.Bits {
+		w := c.word(row)
+		*w = *w&^(1<<c.shift) | bit(o.words, row)&1<<c.shift
+	}
+	return nil
+}
+
+// AddHash adds the key with hash h to a column and reports whether the column
+// changed. The error wraps ErrParameter if the column is not in use.
+func (s *Sliced) AddHash(column int, h uint64) (bool, error) {
+	if err := s.check(column); err != nil {
+		return false, fmt.Errorf("bloom: add: %w", err)
+	}
+	return s.add(s.cell(column), h), nil
+}
+
+// AddHashes adds all of hs to a column, in order. If dst is not nil, dst[i]
+// tells whether hs[i] changed the column; it must be as long as hs. The error
+// is that of AddHash.
+func (s *Sliced) AddHashes(column int, dst []bool, hs []uint64) error {
+	if err := s.check(column); err != nil {
+		return fmt.Errorf("bloom: add: %w", err)
+	}
+	c := s.cell(column)
+	if dst == nil {
+		for _, h := range hs {
+			s.add(c, h)
+		}
+		return nil
+	}
+	dst = dst[:len(hs)]
+	for i, h := range hs {
+		dst[i] = s.add(c, h)
+	}
+	return nil
+}
+
+func (s *Sliced) add(c cells, h uint64) bool {
+	fresh := uint64(0)
+	for range s.shape.K {
+		w, b := c.word(probe(h, s.shape.Bits)), uint64(1)<<c.shift
+		fresh |= b &^ *w
+		*w |= b
+		h += probeStep
+	}
+	return fresh != 0
+}
+
+// Clear takes all keys out of all columns, which stay in use.
+func (s *Sliced) Clear() { clear(s.words[headWords:]) }
+
+// parseSliced returns the rows that h describes, without their words.
+func parseSliced(h envelope.Header, given hashing.Hasher) (rows, error) {
+	b, err := parseShape(h, envelope.KindSliced, sizing.Standard, "sliced")
+	if err != nil {
+		return rows{}, err
+	}
+	length := int(h.Extra)
+	if h.Extra < 1 || h.Extra > headWords || length != rowLength(64*length) {
+		return rows{}, fmt.Errorf("%w: rows of %d words", bloomery.ErrCorrupt, h.Extra)
+	}
+	over, words := bits.Mul64(h.Size, uint64(length))
+	if over != 0 || h.Payload/8 != words+headWords {
+		return rows{}, fmt.Errorf("%w: payload of %d bytes for %d rows of %d words", bloomery.ErrCorrupt, h.Payload, h.Size, length)
+	}
+	b.hasher, err = h.Hasher(given)
+	return rows{base: b, length: length}, err
+}
+
+// tidy returns an error if bits are set outside of the columns in use.
+func (r *rows) tidy() error {
+	used := r.used()
+	stray := uint64(0)
+	for _, w := range r.words[r.length:headWords] {
+		stray |= w
+	}
+	for i := headWords; i < len(r.words); i += r.length {
+		for j, u := range used {
+			stray |= r.words[i+j] &^ u
+		}
+	}
+	if stray != 0 {
+		return fmt.Errorf("%w: bits in columns that are not in use", bloomery.ErrCorrupt)
+	}
+	return nil
+}
+
+// UnmarshalBinary replaces s by the columns that data encodes, see
+// Filter.UnmarshalBinary.
+func (s *Sliced) UnmarshalBinary(data []byte) error {
+	r, sealed, err := openSliced(data, s.hasher)
+	if err == nil {
+		err = sealed.Verify()
+	}
+	if err == nil {
+		r.words = sealed.Words()
+		err = r.tidy()
+	}
+	if err != nil {
+		return fmt.Errorf("bloom: unmarshal: %w", err)
+	}
+	*s = Sliced{r}
+	return nil
+}
+
+// openSliced checks header and lengths of one encoding.
+func openSliced(data []byte, given hashing.Hasher) (rows, envelope.Sealed, error) {
+	sealed, err := envelope.Open(data)
+	if err != nil {
+		return rows{}, sealed, err
+	}
+	r, err := parseSliced(sealed.Header, given)
+	return r, sealed, err
+}
+
+// ReadFrom replaces s by columns that it reads from r, see Filter.ReadFrom.
+func (s *Sliced) ReadFrom(r io.Reader) (int64, error) {
+	var got rows
+	_, words, n, err := envelope.Read(r, func(h envelope.Header) (err error) {
+		got, err = parseSliced(h, s.hasher)
+		return err
+	})
+	if err == nil {
+		got.words = words
+		err = got.tidy()
+	}
+	if err != nil {
+		return n, fmt.Errorf("bloom: read: %w", err)
+	}
+	*s = Sliced{got}
+	return n, nil
+}
