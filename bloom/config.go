@@ -74,12 +74,7 @@ func (c Config) givenShape(layout sizing.Layout) (sizing.Shape, float64, error) 
 		return sizing.Shape{}, 0, fmt.Errorf("%w: capacity %d is negative", bloomery.ErrParameter, c.Capacity)
 	}
 	s := sizing.Shape{Layout: layout, Bits: c.Bits, K: c.Hashes}
-	switch layout {
-	case sizing.Blocked:
-		s.Bits += -s.Bits % sizing.BlockBits
-	case sizing.Split:
-		s.Bits += -s.Bits % sizing.SplitBits
-	}
+	s.Bits += -s.Bits % layout.Unit()
 	if err := s.Valid(); err != nil {
 		return sizing.Shape{}, 0, wrap(err)
 	}

@@ -19,35 +19,35 @@ import (
 
 // filled returns a Sliced whose columns, all of them, hold each hashes of
 // their own.
-func filled(t testing.TB, columns, each int, p float64) (*bloom.Sliced, [][]uint64) {
-	t.Helper()
+func filled(tb testing.TB, columns, each int, p float64) (*bloom.Sliced, [][]uint64) {
+	tb.Helper()
 	s := bloom.NewSliced(columns, each, p)
 	sets := make([][]uint64, columns)
 	for i := range sets {
 		c, err := s.AddColumn()
 		if err != nil || c != i {
-			t.Fatalf("AddColumn() = %d, %v, want %d", c, err, i)
+			tb.Fatalf("AddColumn() = %d, %v, want %d", c, err, i)
 		}
 		sets[i] = hashes(each, uint64(100+i))
 		if err := s.AddHashes(i, nil, sets[i]); err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 	}
 	return s, sets
 }
 
 // which returns the answer of Which, with words beside it that must stay.
-func which(t testing.TB, s interface {
+func which(tb testing.TB, s interface {
 	Which([]uint64, uint64)
 	Words() int
 }, h uint64,
 ) []uint64 {
-	t.Helper()
+	tb.Helper()
 	dst := make([]uint64, s.Words()+2)
 	dst[0], dst[len(dst)-1] = 7, 7
 	s.Which(dst[1:], h)
 	if dst[0] != 7 || dst[len(dst)-1] != 7 {
-		t.Fatal("Which wrote outside of its words")
+		tb.Fatal("Which wrote outside of its words")
 	}
 	return dst[1 : len(dst)-1]
 }
@@ -220,6 +220,7 @@ func TestSlicedRefuses(t *testing.T) {
 		{"rate NaN", bloom.Config{Capacity: 10, ErrorRate: math.NaN()}, 1, bloomery.ErrParameter, "NaN"},
 		{"too large together", bloom.Config{Bits: 1 << 35, Hashes: 7}, 1024, bloomery.ErrTooLarge, ""},
 		{"hashes", bloom.Config{Bits: 512, Hashes: 65}, 1, bloomery.ErrParameter, "1 to 64"},
+		{"alloc", bloom.Config{Capacity: 9, ErrorRate: 0.1, Alloc: func(int) ([]byte, error) { return nil, io.ErrNoProgress }}, 1, io.ErrNoProgress, ""},
 	} {
 		s, err := c.config.NewSliced(c.columns)
 		if s != nil || !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.say) ||

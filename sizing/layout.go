@@ -48,69 +48,42 @@ const (
 	Split
 )
 
+// trait is what distinguishes a layout beside its formulas.
+type trait struct {
+	name       string
+	minK, maxK int
+	unit       uint64  // sizes are multiples of it
+	least      uint64  // the smallest array that Size returns
+	most       uint64  // the largest array
+	minRate    float64 // the lowest rate worth asking for, 0 for any
+}
+
+var traits = [...]trait{
+	Standard: {"standard", 1, maxStandardK, 1, MinBits, MaxBits, 0},
+	Blocked:  {"blocked", 1, maxBlockedK, BlockBits, BlockBits, MaxBits, MinBlockedRate},
+	Split:    {"split", splitK, splitK, SplitBits, SplitBits, MaxSplitBits, MinSplitRate},
+}
+
+// trait returns the traits of the layout. Those of an unknown one allow
+// nothing.
+func (l Layout) trait() trait {
+	if int(l) < len(traits) {
+		return traits[l]
+	}
+	return trait{unit: 1}
+}
+
 // String returns the name of the layout in lower case.
 func (l Layout) String() string {
-	switch l {
-	case Standard:
-		return "standard"
-	case Blocked:
-		return "blocked"
-	case Split:
-		return "split"
+	if name := l.trait().name; name != "" {
+		return name
 	}
 	return fmt.Sprintf("Layout(%d)", uint8(l))
 }
 
-// maxK returns the largest number of bits per key, 0 for an unknown layout.
-func (l Layout) maxK() int {
-	switch l {
-	case Standard:
-		return maxStandardK
-	case Blocked:
-		return maxBlockedK
-	case Split:
-		return splitK
-	}
-	return 0
-}
-
-// minK returns the smallest number of bits per key.
-func (l Layout) minK() int {
-	if l == Split {
-		return splitK
-	}
-	return 1
-}
-
-// unit returns what sizes are multiples of: one bit, or a block.
-func (l Layout) unit() uint64 {
-	switch l {
-	case Blocked:
-		return BlockBits
-	case Split:
-		return SplitBits
-	}
-	return 1
-}
-
-// maxBits returns the size of the largest array.
-func (l Layout) maxBits() uint64 {
-	if l == Split {
-		return MaxSplitBits
-	}
-	return MaxBits
-}
-
-// minRate returns the lowest rate worth asking for, 0 for any.
-func (l Layout) minRate() float64 {
-	switch l {
-	case Blocked:
-		return MinBlockedRate
-	case Split:
-		return MinSplitRate
-	}
-	return 0
-}
+// Unit returns the number of bits that sizes are multiples of: 1, or those of
+// a block.
+func (l Layout) Unit() uint64 { return l.trait().unit }
 
 // Shape is the size of a filter's array. The zero value is not a usable shape.
 //
@@ -133,27 +106,27 @@ func (s Shape) Valid() error {
 }
 
 func (s Shape) check() error {
-	switch least, most := s.Layout.minK(), s.Layout.maxK(); {
-	case most == 0:
+	switch t := s.Layout.trait(); {
+	case t.maxK == 0:
 		return fmt.Errorf("%w: unknown layout %d", ErrParameter, uint8(s.Layout))
 	case s.Bits == 0:
 		return fmt.Errorf("%w: 0 bits", ErrParameter)
-	case s.Bits > s.Layout.maxBits():
-		return fmt.Errorf("%w: %d bits, at most 2^%d", ErrTooLarge, s.Bits, bits.TrailingZeros64(s.Layout.maxBits()))
-	case s.Bits%s.Layout.unit() != 0:
-		return fmt.Errorf("%w: %d bits are not whole blocks of %d", ErrParameter, s.Bits, s.Layout.unit())
-	case least == most && s.K != most:
-		return fmt.Errorf("%w: k = %d, the %s layout takes %d", ErrParameter, s.K, s.Layout, most)
-	case s.K < least || s.K > most:
-		return fmt.Errorf("%w: k = %d, the %s layout takes %d to %d", ErrParameter, s.K, s.Layout, least, most)
+	case s.Bits > t.most:
+		return fmt.Errorf("%w: %d bits, at most 2^%d", ErrTooLarge, s.Bits, bits.TrailingZeros64(t.most))
+	case s.Bits%t.unit != 0:
+		return fmt.Errorf("%w: %d bits are not whole blocks of %d", ErrParameter, s.Bits, t.unit)
+	case t.minK == t.maxK && s.K != t.maxK:
+		return fmt.Errorf("%w: k = %d, the %s layout takes %d", ErrParameter, s.K, t.name, t.maxK)
+	case s.K < t.minK || s.K > t.maxK:
+		return fmt.Errorf("%w: k = %d, the %s layout takes %d to %d", ErrParameter, s.K, t.name, t.minK, t.maxK)
 	}
 	return nil
 }
 
 // usable is check without the message, for the methods that must be cheap.
 func (s Shape) usable() bool {
-	return s.Bits != 0 && s.Bits <= s.Layout.maxBits() && s.Bits%s.Layout.unit() == 0 &&
-		s.K >= s.Layout.minK() && s.K <= s.Layout.maxK()
+	t := s.Layout.trait()
+	return s.Bits != 0 && s.Bits <= t.most && s.Bits%t.unit == 0 && s.K >= t.minK && s.K <= t.maxK
 }
 
 // Rate returns the predicted error rate of a filter that holds n distinct
@@ -204,10 +177,10 @@ func (s Shape) Count(fill float64) float64 {
 // given bit alone.
 func (s Shape) logClear() float64 {
 	m, k := float64(s.Bits), float64(s.K)
-	switch s.Layout {
-	case Standard:
+	if s.Layout == Standard {
 		return k * math.Log1p(-1/m)
-	case Split:
+	}
+	if s.Layout == Split {
 		return math.Log1p(-k / m) // 1 bit of 32, in 1 block of m/256
 	}
 	hit := k / BlockBits // in the key's own block

@@ -108,6 +108,7 @@ func randomShape(rng *rand.Rand, l sizing.Layout) sizing.Shape {
 		return sizing.Shape{Layout: l, Bits: (bits/512 + 1) * 512, K: 1 + rng.IntN(16)}
 	case sizing.Split:
 		return sizing.Shape{Layout: l, Bits: (bits/256 + 1) * 256, K: 8}
+	case sizing.Standard:
 	}
 	return sizing.Shape{Layout: l, Bits: bits + 1, K: 1 + rng.IntN(64)}
 }

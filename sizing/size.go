@@ -25,20 +25,21 @@ func (l Layout) Size(n uint64, p float64) (Shape, error) {
 }
 
 func (l Layout) size(n uint64, p float64) (Shape, error) {
+	t := l.trait()
 	switch {
-	case l.maxK() == 0:
+	case t.maxK == 0:
 		return Shape{}, fmt.Errorf("%w: unknown layout %d", ErrParameter, uint8(l))
 	case n == 0:
 		return Shape{}, fmt.Errorf("%w: no keys: n = 0", ErrParameter)
 	case !(p > 0 && p < 1): // NaN too
 		return Shape{}, fmt.Errorf("%w: rate %v is not between 0 and 1", ErrParameter, p)
-	case p < l.minRate():
+	case p < t.minRate:
 		return Shape{}, fmt.Errorf("%w: rate %v is below %v, where the %s layout wastes space: use the standard layout",
-			ErrParameter, p, l.minRate(), l)
+			ErrParameter, p, t.minRate, t.name)
 	}
-	q := request{layout: l, n: float64(n), p: p, unit: l.unit(), least: 1, most: l.maxBits() / l.unit()}
-	if l == Standard {
-		q.least = MinBits
+	q := request{
+		layout: l, n: float64(n), p: p,
+		minK: t.minK, maxK: t.maxK, unit: t.unit, least: t.least / t.unit, most: t.most / t.unit,
 	}
 	return q.smallest()
 }
@@ -47,6 +48,7 @@ func (l Layout) size(n uint64, p float64) (Shape, error) {
 type request struct {
 	layout      Layout
 	n, p        float64
+	minK, maxK  int
 	unit        uint64
 	least, most uint64
 }
@@ -56,7 +58,7 @@ type request struct {
 func (q request) smallest() (Shape, error) {
 	units, k := q.guess()
 	best, ok := q.search(k, units, q.most)
-	for other := q.layout.minK(); other <= q.layout.maxK(); other++ {
+	for other := q.minK; other <= q.maxK; other++ {
 		if other == k || (ok && best == q.least) {
 			continue
 		}
@@ -70,7 +72,7 @@ func (q request) smallest() (Shape, error) {
 		best, ok = q.search(other, most, most)
 	}
 	if !ok {
-		return Shape{}, fmt.Errorf("%w: %.0f keys at rate %v need more than 2^%d bits", ErrTooLarge, q.n, q.p, bits.TrailingZeros64(q.layout.maxBits()))
+		return Shape{}, fmt.Errorf("%w: %.0f keys at rate %v need more than 2^%d bits", ErrTooLarge, q.n, q.p, bits.TrailingZeros64(q.most*q.unit))
 	}
 	return Shape{Layout: q.layout, Bits: best * q.unit, K: q.tie(best)}, nil
 }
@@ -78,7 +80,7 @@ func (q request) smallest() (Shape, error) {
 // tie returns the k to take among those that reach the rate in so many units.
 func (q request) tie(units uint64) int {
 	k, lowest := 0, math.Inf(1)
-	for other := q.layout.minK(); other <= q.layout.maxK(); other++ {
+	for other := q.minK; other <= q.maxK; other++ {
 		if !q.reaches(other, units) {
 			continue
 		}

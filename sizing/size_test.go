@@ -60,6 +60,7 @@ func unit(l sizing.Layout) (step, least uint64, minK, maxK int) {
 		return sizing.BlockBits, sizing.BlockBits, 1, 16
 	case sizing.Split:
 		return sizing.SplitBits, sizing.SplitBits, 8, 8
+	case sizing.Standard:
 	}
 	return 1, sizing.MinBits, 1, 64
 }
