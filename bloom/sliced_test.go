@@ -2,8 +2,10 @@ package bloom_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"math"
 	"math/bits"
@@ -512,5 +514,75 @@ func TestSlicedWrongKey(t *testing.T) {
 		if _, err := (bloom.Config{Hasher: h}).NewSlicedView(data); !errors.Is(err, bloomery.ErrKey) {
 			t.Errorf("%s: %v, want ErrKey", name, err)
 		}
+	}
+}
+
+// reseal makes the checksums of an encoding below 1 MiB right again.
+func reseal(data []byte) []byte {
+	table := crc32.MakeTable(crc32.Castagnoli)
+	le := binary.LittleEndian
+	le.PutUint32(data[60:], crc32.Checksum(data[:60], table))
+	sums := data[len(data)-8:]
+	le.PutUint32(sums, crc32.Checksum(data[64:len(data)-8], table))
+	le.PutUint32(sums[4:], crc32.Checksum(sums[:4], table))
+	return data
+}
+
+// TestSlicedForged opens encodings whose checksums are right and whose
+// contents make no sense.
+func TestSlicedForged(t *testing.T) {
+	s, sets := filled(t, 10, 40, 0.01)
+	data, _ := s.MarshalBinary()
+	if _, err := bloom.NewSlicedView(reseal(bytes.Clone(data))); err != nil {
+		t.Fatal(err)
+	}
+	le := binary.LittleEndian
+	for name, forge := range map[string]func(b []byte){
+		"rows of 0 words":    func(b []byte) { le.PutUint32(b[56:], 0) },
+		"rows of 2 words":    func(b []byte) { le.PutUint32(b[56:], 2) },
+		"rows of 5 words":    func(b []byte) { le.PutUint32(b[56:], 5) },
+		"rows of 17 words":   func(b []byte) { le.PutUint32(b[56:], 17) },
+		"rows of 2^32 words": func(b []byte) { le.PutUint32(b[56:], math.MaxUint32) },
+		"0 bits":             func(b []byte) { le.PutUint64(b[40:], 0) },
+		"2^63 bits":          func(b []byte) { le.PutUint64(b[40:], 1<<63); le.PutUint32(b[56:], 16) },
+		"k = 0":              func(b []byte) { b[13] = 0 },
+		"k = 65":             func(b []byte) { b[13] = 65 },
+	} {
+		bad := bytes.Clone(data)
+		forge(bad)
+		reseal(bad)
+		if _, err := bloom.NewSlicedView(bad); !errors.Is(err, bloomery.ErrCorrupt) {
+			t.Errorf("%s: view: %v, want ErrCorrupt", name, err)
+		}
+		if err := new(bloom.Sliced).UnmarshalBinary(bad); !errors.Is(err, bloomery.ErrCorrupt) {
+			t.Errorf("%s: %v, want ErrCorrupt", name, err)
+		}
+	}
+
+	// Column 3 taken out of use with its bits left, and columns that cannot be.
+	left := bytes.Clone(data)
+	left[64] &^= 1 << 3
+	beyond := bytes.Clone(data)
+	beyond[64+8*5] = 1
+	for name, bad := range map[string][]byte{"bits left": reseal(left), "column 320": reseal(beyond)} {
+		var x bloom.Sliced
+		_, readErr := x.ReadFrom(bytes.NewReader(bad))
+		for _, err := range []error{x.UnmarshalBinary(bad), readErr} {
+			if !errors.Is(err, bloomery.ErrCorrupt) || !strings.Contains(err.Error(), "not in use") {
+				t.Errorf("%s: %v, want ErrCorrupt", name, err)
+			}
+		}
+		v, err := bloom.NewSlicedView(bad)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, _ := v.Clone().MarshalBinary()
+		if err := x.UnmarshalBinary(again); err != nil {
+			t.Errorf("%s: the clone of the view: %v", name, err)
+		}
+	}
+	v, _ := bloom.NewSlicedView(left)
+	if has(which(t, v, sets[3][0]), 3) || !has(which(t, v, sets[4][0]), 4) {
+		t.Error("a view finds keys in a column that is not in use, or forgets others")
 	}
 }
