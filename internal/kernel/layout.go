@@ -1,5 +1,6 @@
-// Package kernel holds the inner loops of the blocked layout: the Go code that
-// is the truth, and assembly that must give the same bits.
+// Package kernel holds the inner loops of the blocked layout, of the split
+// layout (see SplitBlock) and of rows that are ANDed (see AndRows): the Go code
+// that is the truth, and assembly that must give the same bits.
 //
 // # The blocked layout
 //
