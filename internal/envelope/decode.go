@@ -116,7 +116,7 @@ func Read(r io.Reader, accept func(Header) error) (Header, []uint64, int64, erro
 		got = append(got, crc32.Checksum(part, castagnoli))
 	}
 
-	table := make([]byte, h.tableSize())
+	table := make([]byte, h.TableSize())
 	if err := in.full(table); err != nil {
 		return Header{}, nil, in.n, err
 	}

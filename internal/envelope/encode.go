@@ -12,7 +12,7 @@ import (
 func Append(dst []byte, h Header, words []uint64) []byte {
 	dst = slices.Grow(dst, int(h.EncodedSize()))
 	dst = h.AppendTo(dst)
-	table := make([]byte, 0, h.tableSize())
+	table := make([]byte, 0, h.TableSize())
 	for part := range slices.Chunk(words, chunk/8) {
 		b := bytesOf(part)
 		dst = append(dst, b...)
@@ -35,7 +35,7 @@ func WriteTo(w io.Writer, h Header, words []uint64) (int64, error) {
 	if err := write(h.AppendTo(nil)); err != nil {
 		return written, err
 	}
-	table := make([]byte, 0, h.tableSize())
+	table := make([]byte, 0, h.TableSize())
 	for part := range slices.Chunk(words, chunk/8) {
 		b := bytesOf(part)
 		if err := write(b); err != nil {

@@ -35,10 +35,13 @@ const (
 	HeaderSize = 64
 	// Version is the version of the format that is written.
 	Version = 1
-	// chunk is how many bytes of payload share a checksum.
+	// ChunkSize is how many bytes of payload share a checksum.
+	ChunkSize = chunk
+
 	chunk = 1 << 20
 
-	magic = "bloomery"
+	// Magic is what every encoding begins with.
+	Magic = "bloomery"
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -60,7 +63,7 @@ type Header struct {
 func (h Header) AppendTo(dst []byte) []byte {
 	start := len(dst)
 	le := binary.LittleEndian
-	dst = append(dst, magic...)
+	dst = append(dst, Magic...)
 	dst = le.AppendUint16(dst, Version)
 	dst = le.AppendUint16(dst, h.Kind)
 	dst = append(dst, byte(h.Hash), h.K, 0, 0)
@@ -81,7 +84,7 @@ func ParseHeader(b []byte) (Header, error) {
 	}
 	b = b[:HeaderSize]
 	le := binary.LittleEndian
-	if string(b[:8]) != magic {
+	if string(b[:8]) != Magic {
 		return Header{}, fmt.Errorf("%w: no filter: it begins with %q", bloomery.ErrCorrupt, b[:8])
 	}
 	if got, want := crc32.Checksum(b[:60], castagnoli), le.Uint32(b[60:]); got != want {
@@ -131,7 +134,7 @@ func (h Header) Hasher(given hashing.Hasher) (hashing.Hasher, error) {
 }
 
 // EncodedSize returns the length of the whole encoding.
-func (h Header) EncodedSize() uint64 { return HeaderSize + h.Payload + h.tableSize() }
+func (h Header) EncodedSize() uint64 { return HeaderSize + h.Payload + h.TableSize() }
 
-// tableSize returns the length of the checksum table with its own checksum.
-func (h Header) tableSize() uint64 { return (h.Payload+chunk-1)/chunk*4 + 4 }
+// TableSize returns the length of the checksum table with its own checksum.
+func (h Header) TableSize() uint64 { return (h.Payload+chunk-1)/chunk*4 + 4 }

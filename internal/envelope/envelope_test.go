@@ -183,7 +183,7 @@ func TestDamageHasAnOffset(t *testing.T) {
 
 func FuzzRead(f *testing.F) {
 	f.Add(Append(nil, sampleHeader(3), sampleWords(3)))
-	f.Add([]byte(magic))
+	f.Add([]byte(Magic))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		h, words, n, err := Read(bytes.NewReader(data), accept)
 		if n > int64(len(data)) {

@@ -1,0 +1,196 @@
+package codec_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"hash/crc32"
+	"io"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/bloom"
+	"github.com/bloomery/bloomery/codec"
+	"github.com/bloomery/bloomery/hashing"
+)
+
+// hashes returns n hashes; different seeds give different ones.
+func hashes(n int, seed uint64) []uint64 {
+	hs := make([]uint64, n)
+	h := hashing.Seeded(seed)
+	for i := range hs {
+		hs[i] = h.Uint64(uint64(i))
+	}
+	return hs
+}
+
+// made returns a filter of kind k for n keys at 1% that holds keys of them.
+func made(t testing.TB, k codec.Kind, n, keys int, h hashing.Hasher) bloomery.Hashed {
+	t.Helper()
+	f, err := k.New(n, 0.01, h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.(bloomery.Adder).AddHashes(nil, hashes(keys, 7))
+	return f
+}
+
+// encoded returns the encoding of f.
+func encoded(t testing.TB, f any) []byte {
+	t.Helper()
+	data, err := f.(interface{ MarshalBinary() ([]byte, error) }).MarshalBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+func compressed(t testing.TB, data []byte) []byte {
+	t.Helper()
+	small, err := codec.Compress(nil, data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return small
+}
+
+func TestKindsTable(t *testing.T) {
+	last := uint16(0)
+	for _, k := range codec.Kinds() {
+		if k.Number <= last {
+			t.Errorf("kind %d comes after %d", k.Number, last)
+		}
+		last = k.Number
+		f, err := k.New(100, 0.01, hashing.Hasher{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := f.Stats().Kind; got != k.Name {
+			t.Errorf("kind %d calls itself %q, the table says %q", k.Number, got, k.Name)
+		}
+		if got := binary.LittleEndian.Uint16(encoded(t, f)[10:]); got != k.Number {
+			t.Errorf("%s writes kind %d, the table says %d", k.Name, got, k.Number)
+		}
+		_, add := f.(bloomery.Adder)
+		_, insert := f.(bloomery.Inserter)
+		_, remove := f.(bloomery.Deleter)
+		_, count := f.(bloomery.Counter)
+		has := k.Features
+		if add != has.Add || insert != has.Insert || remove != has.Delete || count != has.Count {
+			t.Errorf("%s: the table says %+v, the filter is add %v, insert %v, delete %v, count %v", k.Name, has, add, insert, remove, count)
+		}
+		for _, bad := range []struct {
+			n int
+			p float64
+		}{{0, 0.01}, {-1, 0.01}, {10, 0}, {10, 1}} {
+			if f, err := k.New(bad.n, bad.p, hashing.Hasher{}); f != nil || !errors.Is(err, bloomery.ErrParameter) {
+				t.Errorf("%s for %d keys at %v: %v, %v, want ErrParameter", k.Name, bad.n, bad.p, f, err)
+			}
+		}
+	}
+}
+
+// Every kind comes back from every form by every way in, with its key only.
+func TestOpen(t *testing.T) {
+	secret := hashing.Keyed([16]byte([]byte("a secret of ours")))
+	for _, k := range codec.Kinds() {
+		for _, h := range []hashing.Hasher{{}, hashing.Seeded(9), secret} {
+			f := made(t, k, 5000, 300, h)
+			data := encoded(t, f)
+			for form, in := range map[string][]byte{"plain": data, "transport": compressed(t, data)} {
+				opened, err := codec.Open(in, h)
+				same(t, k.Name+" opened, "+form, f, opened, err)
+				r := io.MultiReader(iotest.HalfReader(bytes.NewReader(in)), strings.NewReader("rest"))
+				read, err := codec.Read(r, h)
+				same(t, k.Name+" read, "+form, f, read, err)
+				if rest, _ := io.ReadAll(r); string(rest) != "rest" {
+					t.Errorf("%s, %s: after reading %q is left", k.Name, form, rest)
+				}
+				if h.Kind() == hashing.SipHash {
+					_, err := codec.Open(in, hashing.Keyed([16]byte{1}))
+					_, err2 := codec.Read(bytes.NewReader(in), hashing.Hasher{})
+					if !errors.Is(err, bloomery.ErrKey) || !errors.Is(err2, bloomery.ErrKey) {
+						t.Errorf("%s, %s: wrong keys: %v, %v, want ErrKey", k.Name, form, err, err2)
+					}
+				}
+				if _, err := codec.Open(append(bytes.Clone(in), 0), h); !errors.Is(err, bloomery.ErrCorrupt) {
+					t.Errorf("%s, %s: a byte too many: %v, want ErrCorrupt", k.Name, form, err)
+				}
+			}
+			v, err := codec.NewView(data, h)
+			same(t, k.Name+" viewed", f, v, err)
+			if err := v.Verify(); err != nil {
+				t.Error(err)
+			}
+			data[100] ^= 1
+			if err := v.Verify(); !errors.Is(err, bloomery.ErrCorrupt) {
+				t.Errorf("%s: damaged view: %v", k.Name, err)
+			}
+		}
+	}
+}
+
+func same(t *testing.T, what string, f, g bloomery.Hashed, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatalf("%s: %v", what, err)
+	}
+	for _, h := range append(hashes(300, 7), hashes(2000, 8)...) {
+		if f.ContainsHash(h) != g.ContainsHash(h) {
+			t.Fatalf("%s: answers differ", what)
+		}
+	}
+	if f.Stats() != g.Stats() || f.Hash([]byte("k")) != g.Hash([]byte("k")) {
+		t.Fatalf("%s: stats or hasher differ", what)
+	}
+}
+
+// resealed returns data with a changed header under the right checksum.
+func resealed(data []byte, at int, b byte) []byte {
+	data = bytes.Clone(data)
+	data[at] = b
+	binary.LittleEndian.PutUint32(data[60:], crc32.Checksum(data[:60], crc32.MakeTable(crc32.Castagnoli)))
+	return data
+}
+
+func TestOpenRefuses(t *testing.T) {
+	data := encoded(t, bloom.New(100, 0.01))
+	patch, err := codec.Diff(data, data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	broken := errors.New("broken pipe")
+	for _, c := range []struct {
+		name string
+		data []byte
+		want error
+		says string
+	}{
+		{"unknown kind", resealed(data, 10, 99), bloomery.ErrVersion, "kind 99"},
+		{"unknown version", resealed(data, 8, 2), bloomery.ErrVersion, "format 2"},
+		{"nothing", nil, bloomery.ErrCorrupt, "0 bytes"},
+		{"text", bytes.Repeat([]byte("text"), 30), bloomery.ErrCorrupt, "texttext"},
+		{"a header alone", data[:64], bloomery.ErrCorrupt, "64 bytes"},
+		{"a patch", patch, bloomery.ErrIncompatible, "patch"},
+		{"a cut transport form", compressed(t, data)[:90], bloomery.ErrCorrupt, "ends"},
+	} {
+		f, err := codec.Open(c.data, hashing.Hasher{})
+		if f != nil || !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: Open = %v, %v, want %v and %q", c.name, f, err, c.want, c.says)
+		}
+		f, err = codec.Read(bytes.NewReader(c.data), hashing.Hasher{})
+		if f != nil || !errors.Is(err, c.want) {
+			t.Errorf("%s: Read = %v, %v, want %v", c.name, f, err, c.want)
+		}
+		f, err = codec.Read(io.MultiReader(bytes.NewReader(c.data[:min(len(c.data), 40)]), iotest.ErrReader(broken)), hashing.Hasher{})
+		if f != nil || !errors.Is(err, broken) {
+			t.Errorf("%s: broken reader: %v, %v", c.name, f, err)
+		}
+		v, err := codec.NewView(c.data, hashing.Hasher{})
+		if v != nil || err == nil {
+			t.Errorf("%s: NewView = %v, %v", c.name, v, err)
+		}
+	}
+}

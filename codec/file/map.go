@@ -1,0 +1,96 @@
+package file
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/codec"
+	"github.com/bloomery/bloomery/hashing"
+)
+
+// Mapped is a filter that is read where it lies in a file. The system brings
+// in the parts that are asked for, and shares them between processes. Where
+// the system has no mapping, the file is read into memory.
+//
+// A damaged file can make the filter forget keys: nothing but the header is
+// looked at when it is opened. Verify, of the embedded View, looks at all.
+//
+// The file must stay as it is. Who writes into it changes the filter; who
+// truncates it kills every process that then asks for a part that is gone
+// (SIGBUS). WriteFile does neither: it puts a new file in the old one's place,
+// and a Mapped goes on with the old one.
+//
+// A Mapped must not be used after Close: that panics at best.
+//
+// Safe for concurrent use.
+type Mapped struct {
+	codec.View
+	data []byte
+	name string
+}
+
+// Map maps the named file, the plain encoding of a filter of any kind. It
+// costs the same for every size. h is needed for filters that were made with a
+// secret key or a function. Errors are those of codec.NewView and of the file
+// system.
+func Map(name string, h hashing.Hasher) (*Mapped, error) {
+	m, err := mapped(name, h)
+	if err != nil {
+		return nil, fmt.Errorf("file: map %s: %w", name, cause(err))
+	}
+	return m, nil
+}
+
+func mapped(name string, h hashing.Hasher) (*Mapped, error) {
+	in, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close() //nolint:errcheck // it was only read, and the mapping outlives it
+	info, err := in.Stat()
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%w: not a regular file", fs.ErrInvalid)
+	case info.Size() == 0: // cannot be mapped
+		return nil, fmt.Errorf("%w: the file is empty", bloomery.ErrCorrupt)
+	case info.Size() > math.MaxInt:
+		return nil, fmt.Errorf("%w: %d bytes cannot be mapped here", bloomery.ErrTooLarge, info.Size())
+	}
+	data, err := mapFile(in, int(info.Size()))
+	if err != nil {
+		return nil, err
+	}
+	v, err := codec.NewView(data, h)
+	if err != nil {
+		return nil, errors.Join(err, unmap(data))
+	}
+	return &Mapped{v, data, name}, nil
+}
+
+// Verify checks the whole payload. The error wraps ErrCorrupt, and names the
+// file and the offset of the damage.
+func (m *Mapped) Verify() error {
+	if err := m.View.Verify(); err != nil {
+		return fmt.Errorf("file: verify %s: %w", m.name, err)
+	}
+	return nil
+}
+
+// Close gives the mapping back. A second Close does nothing.
+func (m *Mapped) Close() error {
+	data := m.data
+	m.View, m.data = nil, nil
+	if data == nil {
+		return nil
+	}
+	if err := unmap(data); err != nil {
+		return fmt.Errorf("file: close %s: %w", m.name, err)
+	}
+	return nil
+}

@@ -1,0 +1,129 @@
+package codec
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/bloom"
+	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/internal/envelope"
+)
+
+// Kind is one kind of filter. What it says of hashers is for filters whose
+// hasher is not in their encoding: those with a secret key or a function.
+type Kind struct {
+	// Number is the kind's number in the header of its encoding.
+	Number uint16
+	// Name is the kind's name, as Stats tells it.
+	Name string
+	// Features tells what filters of the kind can do beside Contains.
+	Features Features
+
+	// New returns an empty filter for n keys at error rate p. It is nil for
+	// static kinds. Errors wrap ErrParameter or ErrTooLarge.
+	New func(n int, p float64, h hashing.Hasher) (bloomery.Hashed, error)
+	// Decode returns the filter that data encodes. Errors wrap ErrCorrupt,
+	// ErrVersion, ErrIncompatible or ErrKey.
+	Decode func(data []byte, h hashing.Hasher) (bloomery.Hashed, error)
+	// Read reads one encoding from r and no byte more. Errors are those of
+	// Decode, ErrTooLarge, or those of r.
+	Read func(r io.Reader, h hashing.Hasher) (bloomery.Hashed, error)
+	// View returns a filter that is read where it lies in data; errors are
+	// those of Decode.
+	View func(data []byte, h hashing.Hasher) (View, error)
+}
+
+// Features are the abilities of a kind. The interfaces are those of package
+// bloomery.
+type Features struct {
+	Add    bool // is an Adder
+	Insert bool // is an Inserter
+	Delete bool // is a Deleter
+	Count  bool // is a Counter
+	Static bool // is built from all its keys at once and never changes
+	Grow   bool // keeps its error rate past its capacity by taking more memory
+}
+
+// View is a filter that is read where it lies, in a mapped file or a buffer,
+// and whose payload was not looked at when it was opened.
+type View interface {
+	bloomery.Hashed
+	// Verify checks the whole payload. The error wraps ErrCorrupt and names
+	// the offset of the damage.
+	Verify() error
+}
+
+// Kinds returns the table of all kinds, in the order of their numbers.
+func Kinds() []Kind {
+	return []Kind{
+		ofBits(envelope.KindBloom, "bloom", Features{Add: true}, bloom.Config.New, bloom.Config.NewView),
+		ofBits(envelope.KindStandard, "standard", Features{Add: true}, bloom.Config.NewStandard, bloom.Config.NewStandardView),
+	}
+}
+
+// kindOf returns the kind with a number. The error wraps ErrVersion.
+func kindOf(number uint16) (Kind, error) {
+	for _, k := range Kinds() {
+		if k.Number == number {
+			return k, nil
+		}
+	}
+	return Kind{}, fmt.Errorf("%w: a filter of kind %d, which this program does not know", bloomery.ErrVersion, number)
+}
+
+// decodable is a filter that can be replaced by a decoded one.
+type decodable interface {
+	bloomery.Hashed
+	io.ReaderFrom
+	UnmarshalBinary(data []byte) error
+}
+
+// ofBits returns the entry of a kind of package bloom, given how it is made and
+// how it is viewed.
+func ofBits[F decodable, V View](
+	number uint16, name string, features Features,
+	create func(bloom.Config) (F, error), view func(bloom.Config, []byte) (V, error),
+) Kind {
+	// The smallest filter with the hasher: the others are decoded into it.
+	blank := func(h hashing.Hasher) (F, error) {
+		return create(bloom.Config{Capacity: 1, ErrorRate: 0.5, Hasher: h})
+	}
+	return Kind{
+		Number:   number,
+		Name:     name,
+		Features: features,
+		New: func(n int, p float64, h hashing.Hasher) (bloomery.Hashed, error) {
+			return hashed(create(bloom.Config{Capacity: n, ErrorRate: p, Hasher: h}))
+		},
+		Decode: func(data []byte, h hashing.Hasher) (bloomery.Hashed, error) {
+			f, err := blank(h)
+			if err == nil {
+				err = f.UnmarshalBinary(data)
+			}
+			return hashed(f, err)
+		},
+		Read: func(r io.Reader, h hashing.Hasher) (bloomery.Hashed, error) {
+			f, err := blank(h)
+			if err == nil {
+				_, err = f.ReadFrom(r)
+			}
+			return hashed(f, err)
+		},
+		View: func(data []byte, h hashing.Hasher) (View, error) {
+			v, err := view(bloom.Config{Hasher: h}, data)
+			if err != nil {
+				return nil, err // not a nil pointer in an interface
+			}
+			return v, nil
+		},
+	}
+}
+
+// hashed returns f, or nil beside an error.
+func hashed[F bloomery.Hashed](f F, err error) (bloomery.Hashed, error) {
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
+}
