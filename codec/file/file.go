@@ -31,7 +31,9 @@ const bufferSize = 1 << 20
 // WriteFile writes the encoding of f, a filter of this module, to the named
 // file and replaces what was there: all of it or nothing, also if the machine
 // crashes meanwhile. When it returns nil, the file is on the disk. On error
-// the old file is as it was, and nothing is left behind.
+// the old file is as it was, and nothing is left behind; but if the very last
+// step fails, which puts the name on the disk, the new file is there and a
+// crash may undo it.
 //
 // The new file has the permissions of the old one, or 0666 before umask. It is
 // written beside the named file, so the folder must have room for both. A

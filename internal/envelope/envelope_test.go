@@ -9,6 +9,7 @@ import (
 	"math"
 	"reflect"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -178,6 +179,37 @@ func TestDamageHasAnOffset(t *testing.T) {
 	}
 	if err := s.Verify(); !errors.Is(err, bloomery.ErrCorrupt) || !strings.Contains(err.Error(), "offset 1048640 to 1048720") {
 		t.Errorf("Verify() = %v, want the offset of the second chunk", err)
+	}
+}
+
+// A Tally gets the checksums of a payload in whatever pieces it comes.
+func TestTally(t *testing.T) {
+	h, words := sampleHeader(3*chunk/8+5), sampleWords(3*chunk/8+5)
+	data := Append(nil, h, words)
+	s, err := Open(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, size := range []int{1000, 65536, chunk, chunk + 8, len(s.Payload)} {
+		var sound, damaged Tally
+		for part := range slices.Chunk(s.Payload, size) {
+			sound.Add(part)
+		}
+		if err := sound.Check(h, s.table); err != nil {
+			t.Errorf("pieces of %d: %v", size, err)
+		}
+		bad := bytes.Clone(s.Payload)
+		bad[chunk+7] ^= 1
+		bad[3*chunk+7] ^= 1
+		for part := range slices.Chunk(bad, size) {
+			damaged.Add(part)
+		}
+		if err := damaged.Check(h, s.table); !errors.Is(err, bloomery.ErrCorrupt) {
+			t.Errorf("pieces of %d, damaged: %v", size, err)
+		}
+		if got, err := damaged.Damaged(s.table); err != nil || !slices.Equal(got, []int{1, 3}) {
+			t.Errorf("pieces of %d: chunks %v are damaged (%v), want 1 and 3", size, got, err)
+		}
 	}
 }
 

@@ -1,0 +1,42 @@
+package file_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/bloomery/bloomery/bloom"
+	"github.com/bloomery/bloomery/codec/file"
+	"github.com/bloomery/bloomery/hashing"
+)
+
+func Example() {
+	dir, err := os.MkdirTemp("", "filters")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(dir)
+	name := filepath.Join(dir, "seen.bloom")
+
+	f := bloom.New(1000, 0.01)
+	f.AddString("alice")
+	if err := file.WriteFile(name, f); err != nil {
+		fmt.Println(err)
+	}
+
+	m, err := file.Map(name, hashing.Hasher{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer m.Close()
+	fmt.Println(m.Contains([]byte("alice")), m.Contains([]byte("bob")), m.Verify())
+	// Output: true false <nil>
+}
+
+func ExampleOpen() {
+	_, err := file.Open("no such file", hashing.Hasher{})
+	fmt.Println(err)
+	// Output: file: open no such file: open: no such file or directory
+}
