@@ -25,23 +25,32 @@ func (l Layout) Size(n uint64, p float64) (Shape, error) {
 }
 
 func (l Layout) size(n uint64, p float64) (Shape, error) {
+	q, err := l.request(n, p)
+	if err != nil {
+		return Shape{}, err
+	}
+	return q.smallest()
+}
+
+// request checks what is asked of Size.
+func (l Layout) request(n uint64, p float64) (request, error) {
 	t := l.trait()
 	switch {
 	case t.maxK == 0:
-		return Shape{}, fmt.Errorf("%w: unknown layout %d", ErrParameter, uint8(l))
+		return request{}, fmt.Errorf("%w: unknown layout %d", ErrParameter, uint8(l))
 	case n == 0:
-		return Shape{}, fmt.Errorf("%w: no keys: n = 0", ErrParameter)
+		return request{}, fmt.Errorf("%w: no keys: n = 0", ErrParameter)
 	case !(p > 0 && p < 1): // NaN too
-		return Shape{}, fmt.Errorf("%w: rate %v is not between 0 and 1", ErrParameter, p)
+		return request{}, fmt.Errorf("%w: rate %v is not between 0 and 1", ErrParameter, p)
 	case p < t.minRate:
-		return Shape{}, fmt.Errorf("%w: rate %v is below %v, where the %s layout wastes space: use the standard layout",
+		return request{}, fmt.Errorf("%w: rate %v is below %v, where the %s layout wastes space: use the standard layout",
 			ErrParameter, p, t.minRate, t.name)
 	}
 	q := request{
 		layout: l, n: float64(n), p: p,
 		minK: t.minK, maxK: t.maxK, unit: t.unit, least: t.least / t.unit, most: t.most / t.unit,
 	}
-	return q.smallest()
+	return q, nil
 }
 
 // request is one call of Size. Sizes in it count units: bits or blocks.
