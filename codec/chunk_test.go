@@ -35,6 +35,158 @@ func reopen(t testing.TB, packed []byte, size int) []byte {
 	return raw
 }
 
+// riceUpTo is the formula of its comment, and riceFor chooses by it.
+func TestRiceParameters(t *testing.T) {
+	golden := (math.Sqrt(5) - 1) / 2
+	for i, got := range riceUpTo {
+		share := 1 - math.Pow(golden, math.Ldexp(1, -i))
+		if want := uint64(share * (1 << 20)); got != want {
+			t.Errorf("riceUpTo[%d] = %d, want %d", i, got, want)
+		}
+	}
+	const n = 8 * chunkSize
+	for _, c := range []struct {
+		set  int
+		want uint
+	}{{0, maxRice}, {n / 1000, 9}, {n / 100, 6}, {n / 10, 3}, {n / 5, 2}, {n / 3, 1}, {n / 2, 0}} {
+		if got := riceFor(c.set, n); got != c.want {
+			t.Errorf("riceFor(%d of %d) = %d, want %d", c.set, n, got, c.want)
+		}
+	}
+}
+
+// slowGaps decodes gaps bit by bit, as the format says it.
+func slowGaps(size int, code []byte, r uint) ([]byte, bool) {
+	raw := make([]byte, size)
+	at := 0
+	bit := func() (b int, ok bool) {
+		if at >= 8*len(code) {
+			return 0, false
+		}
+		b = int(code[at/8]>>(at%8)) & 1
+		at++
+		return b, true
+	}
+	for pos := 0; ; pos++ {
+		for {
+			b, ok := bit()
+			if !ok {
+				return nil, false
+			}
+			if b == 1 {
+				break
+			}
+			pos += 1 << r
+		}
+		for i := range r {
+			b, ok := bit()
+			if !ok {
+				return nil, false
+			}
+			pos += b << i
+		}
+		if pos >= 8*size {
+			rest := 0
+			for at%8 != 0 {
+				b, _ := bit()
+				rest |= b
+			}
+			return raw, pos == 8*size && at == 8*len(code) && rest == 0
+		}
+		raw[pos/8] |= 1 << (pos % 8)
+	}
+}
+
+// FuzzGaps holds the decoder with its tables to the slow one, whatever the
+// code, and codes again what both accept.
+func FuzzGaps(f *testing.F) {
+	rng := rand.New(rand.NewPCG(3, 3))
+	for r, fill := range []float64{0.5, 0.3, 0.15, 0.08, 0.04, 0.02, 0.0005} {
+		raw := randomChunk(rng, 400, fill)
+		code, ok := appendGaps(nil, raw, 0, max(1, uint(r)), 1<<20)
+		if !ok {
+			f.Fatal("not coded")
+		}
+		f.Add(code, byte(r), uint16(50))
+	}
+	f.Add([]byte{1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7}, byte(2), uint16(100))
+	f.Fuzz(func(t *testing.T, data []byte, r byte, words uint16) {
+		rice := uint(r)%maxRice + 1
+		size := 8 * (int(words)%(chunkSize/8) + 1)
+		code := append(bytes.Clone(data), make([]byte, room)...)[:len(data)]
+		raw := make([]byte, size)
+		ok := gaps(raw, code, rice)
+		want, wantOK := slowGaps(size, data, rice)
+		if ok != wantOK {
+			t.Fatalf("accepted: %v, the slow decoder says %v", ok, wantOK)
+		}
+		if !ok {
+			return
+		}
+		if !bytes.Equal(raw, want) {
+			t.Fatal("other bits than the slow decoder's")
+		}
+		again, ok := appendGaps(nil, raw, 0, rice, len(code)+1)
+		if !ok || !bytes.Equal(again, data) {
+			t.Fatalf("the same bits are coded differently: %v", ok)
+		}
+	})
+}
+
+// Codes of every fill and parameter come back, also where the parameter does
+// not fit the fill.
+func TestGapsAgree(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 4))
+	for _, size := range []int{8, 64, 800, 8192} {
+		for _, fill := range []float64{0, 0.00001, 0.001, 0.02, 0.1, 0.3, 0.6, 1} {
+			raw := randomChunk(rng, size, fill)
+			for r := uint(1); r <= maxRice; r++ {
+				code, ok := appendGaps(nil, raw, 0, r, 1<<21)
+				if !ok {
+					t.Fatalf("%d bytes, fill %v, parameter %d: longer than 2 MiB", size, fill, r)
+				}
+				if least := leastGaps(ones8(raw), 8*size, r); len(code) < least {
+					t.Errorf("%d bytes, fill %v, parameter %d: %d bytes of code, at least %d were foretold", size, fill, r, len(code), least)
+				}
+				for limit := range 3 {
+					_, ok := appendGaps(nil, raw, 0, r, len(code)-1+limit)
+					if ok != (limit == 2) {
+						t.Errorf("%d bytes, fill %v, parameter %d: %d bytes of code, limit %d: %v", size, fill, r, len(code), len(code)-1+limit, ok)
+					}
+				}
+				got := make([]byte, size)
+				if n := len(code); !gaps(got, append(code, make([]byte, room)...)[:n], r) || !bytes.Equal(got, raw) {
+					t.Errorf("%d bytes, fill %v, parameter %d: comes back different", size, fill, r)
+				}
+			}
+		}
+	}
+}
+
+func ones8(raw []byte) int {
+	n, _ := survey(raw)
+	return n
+}
+
+// Coding and decoding in room that is there allocates nothing.
+func TestChunksDoNotAllocate(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 5))
+	for _, fill := range []float64{0.01, 0.1, 0.3, 0.5} {
+		raw := randomChunk(rng, chunkSize, fill)
+		dst := make([]byte, 0, 3*chunkSize)
+		packed := appendChunk(dst, raw)
+		code := packed[chunkHeader : len(packed) : len(packed)+room]
+		clear(packed[len(packed) : len(packed)+room])
+		got := make([]byte, chunkSize)
+		if n := testing.AllocsPerRun(10, func() {
+			openChunk(got, packed[0], uint(packed[1]), code)
+			appendChunk(dst, raw)
+		}); n > 0 {
+			t.Errorf("fill %v: %v allocations", fill, n)
+		}
+	}
+}
+
 func BenchmarkChunk(b *testing.B) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	for _, fill := range []float64{0.001, 0.01, 0.1, 0.3, 0.5, 0.9} {

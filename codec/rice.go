@@ -2,7 +2,6 @@ package codec
 
 import (
 	"encoding/binary"
-	"math/bits"
 	"slices"
 )
 
@@ -18,12 +17,12 @@ const (
 	// still fits into a word.
 	longRun = 32
 	// shortGap is how many zero bits a gap may have at the begin of a word
-	// that is coded by table: with 8 more for its bytes and 1 + maxTabled
-	// bits, the tail of a byte and the 7 of a begun byte it fits into a word.
+	// that is coded by table: with the bits of 7 empty bytes, the tail of
+	// the last and the 7 of a begun byte it still fits into a word.
 	shortGap = 8
 	// slack is how much room behind the limit the writer may touch: the gaps
-	// of one word of the chunk, and a word.
-	slack = 64*(maxRice+1)/8 + 64/8 + 16
+	// of one list, one of them long, and a word.
+	slack = listBytes*(maxRice+1) + 16
 )
 
 // riceUpTo[r-1] is the share of set bits, in units of 2^-20, up to which r
@@ -49,8 +48,9 @@ func riceFor(set, n int) uint {
 // for each gap, and the zero bits of gaps that are all as long as can be
 // without one.
 func leastGaps(set, n int, r uint) int {
-	zeros := (n - set - (set+1)*(1<<r-1)) >> r
-	return ((set+1)*int(r+1) + max(zeros, 0) + 7) / 8
+	count := int64(set) + 1
+	zeros := (int64(n-set) - count*(1<<r-1)) >> r
+	return int((count*int64(r+1) + max(zeros, 0) + 7) / 8)
 }
 
 // appendGaps appends the code of the bits of raw, each word of it xored with
@@ -60,18 +60,22 @@ func appendGaps(dst, raw []byte, flip uint64, r uint, limit int) ([]byte, bool) 
 	start := len(dst)
 	dst = slices.Grow(dst, limit+slack)
 	w := gapWriter{out: dst[start : start+limit+slack], limit: limit, r: r}
+	var list positions
 	for len(raw) > 0 {
-		if r <= maxTabled {
-			raw = w.tabled(raw, flip, pieceTables[r]())
-		}
-		if len(raw) > 0 {
-			if !w.word(binary.LittleEndian.Uint64(raw) ^ flip) {
-				return dst, false
+		take := min(len(raw), listBytes)
+		if r <= maxTails {
+			if raw = w.tabled(raw, flip, pieceTables[r]()); len(raw) == 0 {
+				break
 			}
-			raw = raw[8:]
+			take = 8
 		}
+		count := list.find(raw[:take], flip)
+		if !w.listed(list[:count], take*8) {
+			return dst, false
+		}
+		raw = raw[take:]
 	}
-	if !w.gap(0) {
+	if !w.listed([]uint32{0}, 0) { // the end
 		return dst, false
 	}
 	size := w.at + int(w.n+7)/8
@@ -89,44 +93,38 @@ type gapWriter struct {
 	zeros uint   // clear bits since the last set bit
 }
 
-// word writes the gaps before the set bits of x, one by one. It reports false
-// if the limit is reached.
-func (w *gapWriter) word(x uint64) bool {
-	from := uint(0)
-	for ; x != 0; x &= x - 1 {
-		at := uint(bits.TrailingZeros64(x))
-		if !w.gap(at - from) {
-			return false
-		}
-		from = at + 1
-	}
-	w.zeros += 64 - from
-	return true
-}
-
-// gap writes a gap that ends after count more clear bits. It reports false if
-// the limit is reached.
-func (w *gapWriter) gap(count uint) bool {
-	gap := w.zeros + count
-	w.zeros = 0
-	q := gap >> w.r
-	if w.at+int(q/8) >= w.limit {
+// listed writes the gaps before the set bits at these positions among bits. It
+// reports false if the limit is reached.
+func (w *gapWriter) listed(list []uint32, bits int) bool {
+	out, r, at, acc, n := w.out, w.r&63, w.at, w.acc, w.n
+	if at >= w.limit {
 		return false
 	}
-	if q >= longRun {
-		// Zero bits but for less than a byte.
-		w.out[w.at] = byte(w.acc)
-		whole := int(w.n+q) / 8
-		clear(w.out[w.at+1 : w.at+whole])
-		w.at += whole
-		w.acc, w.n, q = 0, 0, (w.n+q)%8
+	low := uint64(1)<<r - 1
+	next := -int(w.zeros) // the position behind the last set bit
+	for _, pos := range list {
+		gap := uint(int(pos) - next)
+		next = int(pos) + 1
+		q := gap >> r
+		if q >= longRun {
+			if at+int(q/8) >= w.limit {
+				return false
+			}
+			// Zero bits but for less than a byte.
+			out[at] = byte(acc)
+			whole := int(n+q) / 8
+			clear(out[at+1 : at+whole])
+			at += whole
+			acc, n, q = 0, 0, (n+q)%8
+		}
+		acc |= (uint64(gap)&low<<1 | 1) << (q & 63) << (n & 63)
+		n += q + 1 + r
+		binary.LittleEndian.PutUint64(out[at:], acc)
+		at += int(n >> 3)
+		acc >>= n &^ 7 & 63
+		n &= 7
 	}
-	w.acc |= riceCode(gap, w.r, q) << w.n
-	w.n += q + 1 + w.r
-	binary.LittleEndian.PutUint64(w.out[w.at:], w.acc)
-	w.at += int(w.n >> 3)
-	w.acc >>= w.n &^ 7
-	w.n &= 7
+	w.at, w.acc, w.n, w.zeros = at, acc, n, uint(bits-next)
 	return true
 }
 

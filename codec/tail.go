@@ -13,6 +13,10 @@ type pieces struct {
 }
 
 const (
+	// maxTails is the largest parameter with pieces. Above it a list of the
+	// set bits is faster: there is less than one of them in a byte.
+	maxTails = 2
+
 	headCount = 512
 	// noBit is added to the length of a gap that does not end in the byte.
 	// Heads from there on are empty.
@@ -41,8 +45,8 @@ func (t tail) first() uint  { return uint(t>>46) & (1<<9 - 1) }
 func (t tail) after(gap uint) uint { return uint(t>>56) + (gap-noBit)&-uint(t>>54&1) }
 
 // pieceTables holds the pieces of each parameter, made when first used.
-var pieceTables = func() (a [maxTabled + 1]func() *pieces) {
-	for r := uint(1); r <= maxTabled; r++ {
+var pieceTables = func() (a [maxTails + 1]func() *pieces) {
+	for r := uint(1); r <= maxTails; r++ {
 		a[r] = sync.OnceValue(func() *pieces { return newPieces(r) })
 	}
 	return a

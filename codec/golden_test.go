@@ -1,0 +1,91 @@
+package codec_test
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/bloomery/bloomery/bloom"
+	"github.com/bloomery/bloomery/codec"
+)
+
+var update = flag.Bool("update", false, "write golden files that do not exist yet")
+
+// golden compares got with a file in testdata. The files are the contract of
+// the format: they are only added, never rewritten.
+func golden(t *testing.T, name string, got []byte) []byte {
+	t.Helper()
+	path := filepath.Join("testdata", name+".golden")
+	if _, err := os.Stat(path); os.IsNotExist(err) && *update {
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("the same filter gives other bytes than %s", path)
+	}
+	return want
+}
+
+// words returns the encoding of a filter that holds so many keys.
+func words(t *testing.T, bits uint64, keys int) []byte {
+	t.Helper()
+	f, err := bloom.Config{Bits: bits, Hashes: 2}.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range keys {
+		f.AddString(fmt.Sprintf("key %d", i))
+	}
+	return encoded(t, f)
+}
+
+// One file for each form of a chunk, and one with several chunks.
+func TestGoldenTransport(t *testing.T) {
+	runs := words(t, 100_000, 0)
+	for i := range 40 {
+		runs[64+8*i] = byte(i * 37)
+	}
+	for i := range 800 {
+		runs[2000+i] = 0xff
+	}
+	copy(runs[8000:], bytes.Repeat([]byte("repeated"), 50))
+	payload := len(runs) - 64 - 8
+	for name, data := range map[string][]byte{
+		"v1-transport-raw":      words(t, 4096, 1400),
+		"v1-transport-set":      words(t, 16_384, 800),
+		"v1-transport-clear":    words(t, 16_384, 18_000),
+		"v1-transport-runs":     sealTable(runs, payload),
+		"v1-transport-empty":    words(t, 16_384, 0),
+		"v1-transport-3-chunks": words(t, 2*8*65536+512, 3000),
+	} {
+		want := golden(t, name, compressed(t, data))
+		back, err := codec.Decompress(nil, want)
+		if err != nil || !bytes.Equal(back, data) {
+			t.Errorf("%s is not read any more: %v", name, err)
+		}
+	}
+}
+
+func TestGoldenPatch(t *testing.T) {
+	for name, c := range map[string][2][]byte{
+		"v1-patch-added": {words(t, 16_384, 3000), words(t, 16_384, 3050)},
+		"v1-patch-grown": {words(t, 4096, 300), words(t, 8192, 300)},
+	} {
+		patch, err := codec.Diff(c[0], c[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		after, err := codec.Patch(c[0], golden(t, name, patch))
+		if err != nil || !bytes.Equal(after, c[1]) {
+			t.Errorf("%s is not read any more: %v", name, err)
+		}
+	}
+}
