@@ -21,16 +21,16 @@ func randomChunk(rng *rand.Rand, size int, fill float64) []byte {
 }
 
 // reopen decodes what appendChunk made.
-func reopen(t testing.TB, packed []byte, size int) []byte {
-	t.Helper()
+func reopen(tb testing.TB, packed []byte, size int) []byte {
+	tb.Helper()
 	code := append(bytes.Clone(packed[chunkHeader:]), make([]byte, 8)...)
 	code = code[:len(packed)-chunkHeader]
 	raw := make([]byte, size)
 	if packed[0] != codeRaw && int(binary.LittleEndian.Uint16(packed[2:])) != len(code) {
-		t.Fatalf("the length says %d, the code has %d bytes", binary.LittleEndian.Uint16(packed[2:]), len(code))
+		tb.Fatalf("the length says %d, the code has %d bytes", binary.LittleEndian.Uint16(packed[2:]), len(code))
 	}
 	if !openChunk(raw, packed[0], uint(packed[1]), code) {
-		t.Fatalf("form %d, parameter %d: not opened", packed[0], packed[1])
+		tb.Fatalf("form %d, parameter %d: not opened", packed[0], packed[1])
 	}
 	return raw
 }

@@ -27,31 +27,31 @@ func hashes(n int, seed uint64) []uint64 {
 }
 
 // made returns a filter of kind k for n keys at 1% that holds keys of them.
-func made(t testing.TB, k codec.Kind, n, keys int, h hashing.Hasher) bloomery.Hashed {
-	t.Helper()
+func made(tb testing.TB, k codec.Kind, n, keys int, h hashing.Hasher) bloomery.Hashed {
+	tb.Helper()
 	f, err := k.New(n, 0.01, h)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	f.(bloomery.Adder).AddHashes(nil, hashes(keys, 7))
 	return f
 }
 
 // encoded returns the encoding of f.
-func encoded(t testing.TB, f any) []byte {
-	t.Helper()
+func encoded(tb testing.TB, f any) []byte {
+	tb.Helper()
 	data, err := f.(interface{ MarshalBinary() ([]byte, error) }).MarshalBinary()
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return data
 }
 
-func compressed(t testing.TB, data []byte) []byte {
-	t.Helper()
+func compressed(tb testing.TB, data []byte) []byte {
+	tb.Helper()
 	small, err := codec.Compress(nil, data)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return small
 }
@@ -63,6 +63,12 @@ func TestKindsTable(t *testing.T) {
 			t.Errorf("kind %d comes after %d", k.Number, last)
 		}
 		last = k.Number
+		if (k.New == nil) != k.Features.Static {
+			t.Errorf("%s: static %v, but New is nil: %v", k.Name, k.Features.Static, k.New == nil)
+		}
+		if k.New == nil {
+			continue
+		}
 		f, err := k.New(100, 0.01, hashing.Hasher{})
 		if err != nil {
 			t.Fatal(err)

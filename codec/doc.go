@@ -15,7 +15,7 @@
 // A filter that is half full looks like random bits and cannot be compressed.
 // One that is emptier, or fuller, can. The transport form takes each 64 KiB of
 // the payload in the shortest of three forms: as they are; as gaps between set
-// (or clear) bits in Golomb–Rice code, which comes within 3% of the entropy for
+// (or clear) bits in Golomb–Rice code, which comes within 4% of the entropy of
 // independent bits; or as runs of equal words.
 //
 //	fill     1%     5%     10%    20%    30%    40% to 60%

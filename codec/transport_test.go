@@ -18,11 +18,11 @@ import (
 )
 
 // sparse returns a Standard with a share of its bits set.
-func sparse(t testing.TB, bits uint64, fill float64, seed uint64) *bloom.Standard {
-	t.Helper()
+func sparse(tb testing.TB, bits uint64, fill float64, seed uint64) *bloom.Standard {
+	tb.Helper()
 	f, err := bloom.Config{Bits: bits, Hashes: 1}.NewStandard()
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	rng := rand.New(rand.NewPCG(seed, 1))
 	hs := make([]uint64, int(f.Shape().Count(fill)))
@@ -211,7 +211,9 @@ func TestCompressRefuses(t *testing.T) {
 		}
 	}
 	r, w := io.Pipe()
-	r.Close()
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
 	cw := codec.NewWriter(w)
 	if _, err := cw.Write(data); !errors.Is(err, io.ErrClosedPipe) {
 		t.Errorf("closed pipe: %v", err)

@@ -16,7 +16,6 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	defer os.RemoveAll(dir)
 	name := filepath.Join(dir, "seen.bloom")
 
 	f := bloom.New(1000, 0.01)
@@ -30,9 +29,11 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	defer m.Close()
 	fmt.Println(m.Contains([]byte("alice")), m.Contains([]byte("bob")), m.Verify())
-	// Output: true false <nil>
+	fmt.Println(m.Close(), os.RemoveAll(dir))
+	// Output:
+	// true false <nil>
+	// <nil> <nil>
 }
 
 func ExampleOpen() {

@@ -10,7 +10,6 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/bloom"
@@ -28,10 +27,10 @@ func filled(n int) *bloom.Filter {
 	return f
 }
 
-func write(t testing.TB, name string, f io.WriterTo) {
-	t.Helper()
+func write(tb testing.TB, name string, f io.WriterTo) {
+	tb.Helper()
 	if err := file.WriteFile(name, f); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 }
 
@@ -218,130 +217,4 @@ func TestDamagedFiles(t *testing.T) {
 			t.Errorf("%v, %v: want errors that name the file once", err, mapErr)
 		}
 	}
-}
-
-// A Mapped goes on with the old file when a new one takes its place.
-func TestMapOutlivesReplacement(t *testing.T) {
-	name := filepath.Join(t.TempDir(), "a.bloom")
-	write(t, name, filled(1000))
-	m, err := file.Map(name, hashing.Hasher{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer m.Close()
-	want := m.Stats()
-	write(t, name, filled(50_000))
-	if m.Stats() != want || m.Verify() != nil {
-		t.Error("the mapped filter has changed")
-	}
-}
-
-// large makes a file of the given size with the header of an empty filter and
-// holes behind it.
-func large(t testing.TB, size int64) string {
-	t.Helper()
-	f, err := bloom.Config{Bits: uint64(size) * 8, Hashes: 6}.New()
-	if err != nil {
-		t.Skip(err)
-	}
-	name := filepath.Join(t.TempDir(), "large.bloom")
-	out, err := os.Create(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer out.Close()
-	if _, err := f.WriteTo(sparseFile{out}); err != nil {
-		t.Fatal(err)
-	}
-	return name
-}
-
-// sparseFile skips what it is given in large pieces: they are zeros.
-type sparseFile struct{ *os.File }
-
-func (s sparseFile) Write(b []byte) (int, error) {
-	if len(b) < 1<<20 {
-		return s.File.Write(b)
-	}
-	_, err := s.Seek(int64(len(b)), io.SeekCurrent)
-	return len(b), err
-}
-
-// A file of 1 GiB is open within 5 milliseconds; the best of some tries
-// counts, since other work may get in the way.
-func TestMapOpensAtOnce(t *testing.T) {
-	size := int64(1 << 30)
-	if testing.Short() {
-		size = 64 << 20
-	}
-	name := large(t, size)
-	best := time.Hour
-	for range 10 {
-		start := time.Now()
-		m, err := file.Map(name, hashing.Hasher{})
-		best = min(best, time.Since(start))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if m.ContainsHash(1) || m.Close() != nil {
-			t.Error("the filter is not empty, or does not close")
-		}
-	}
-	t.Logf("Map of %d MiB took %v", size>>20, best)
-	if best > 5*time.Millisecond {
-		t.Errorf("Map took %v, want at most 5ms", best)
-	}
-}
-
-func BenchmarkMap(b *testing.B) {
-	const size = 256 << 20
-	name := large(b, size)
-	b.Run("op=map", func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
-			m, err := file.Map(name, hashing.Hasher{})
-			if err != nil {
-				b.Fatal(err)
-			}
-			if err := m.Close(); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
-	b.Run("op=mapAndVerify", func(b *testing.B) {
-		b.SetBytes(size)
-		for b.Loop() {
-			m, err := file.Map(name, hashing.Hasher{})
-			if err != nil {
-				b.Fatal(err)
-			}
-			if err := m.Verify(); err != nil {
-				b.Fatal(err)
-			}
-			if err := m.Close(); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
-	b.Run("op=verify", func(b *testing.B) {
-		m, err := file.Map(name, hashing.Hasher{})
-		if err != nil {
-			b.Fatal(err)
-		}
-		defer m.Close()
-		b.SetBytes(size)
-		for b.Loop() {
-			if err := m.Verify(); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
-	b.Run("op=open", func(b *testing.B) {
-		b.SetBytes(size)
-		for b.Loop() {
-			if _, err := file.Open(name, hashing.Hasher{}); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
 }
