@@ -67,8 +67,8 @@ func newGlances(r uint) *[1 << peek]glance {
 }
 
 // gaps puts into raw the bits whose code is in code. raw is clear, and
-// code has room behind it, clear too. It reports false if the code
-// is damaged: if it does not end with raw, to the bit.
+// code has room behind it, clear too. It reports false if the code is damaged:
+// if it does not end with raw, to the bit.
 func gaps(raw, code []byte, r uint) bool {
 	end, pos, at := uint(len(raw)*8), uint(0), uint(0)
 	if r <= maxTabled {

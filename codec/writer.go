@@ -29,7 +29,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 //	_, err := f.WriteTo(w) // f is any filter of this module
 //	err = w.Close()
 //
-// It keeps some 200 KiB of memory, whatever the size of the filter. What is
+// It keeps some 300 KiB of memory, whatever the size of the filter. What is
 // written to it is checked: the error wraps ErrCorrupt or ErrVersion if that is
 // not an encoding, or is damaged. No error can be taken back: after one, the
 // Writer returns it always.
