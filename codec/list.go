@@ -25,10 +25,23 @@ func (p *positions) find(raw []byte, flip uint64) int {
 		end := count + bits.OnesCount64(x)
 		for ; count < end; count += listStep {
 			step := (*[listStep]uint32)(p[count:])
-			for i := range step {
-				step[i] = base + uint32(bits.TrailingZeros64(x))
-				x &= x - 1
-			}
+			// Written out, since the compiler does not unroll loops.
+			step[0] = base + uint32(bits.TrailingZeros64(x))
+			x &= x - 1
+			step[1] = base + uint32(bits.TrailingZeros64(x))
+			x &= x - 1
+			step[2] = base + uint32(bits.TrailingZeros64(x))
+			x &= x - 1
+			step[3] = base + uint32(bits.TrailingZeros64(x))
+			x &= x - 1
+			step[4] = base + uint32(bits.TrailingZeros64(x))
+			x &= x - 1
+			step[5] = base + uint32(bits.TrailingZeros64(x))
+			x &= x - 1
+			step[6] = base + uint32(bits.TrailingZeros64(x))
+			x &= x - 1
+			step[7] = base + uint32(bits.TrailingZeros64(x))
+			x &= x - 1
 		}
 		count = end
 	}
