@@ -46,6 +46,9 @@ const (
 	// Split is the layout of Parquet files: blocks of 256 bits, 8 lanes of 32,
 	// and one bit of a key in every lane of its block. K is always 8.
 	Split
+	// Partitioned cuts the array into k slices of the same length. A key has
+	// one bit in each.
+	Partitioned
 )
 
 // trait is what distinguishes a layout beside its formulas.
@@ -62,6 +65,8 @@ var traits = [...]trait{
 	Standard: {"standard", 1, maxStandardK, 1, MinBits, MaxBits, 0},
 	Blocked:  {"blocked", 1, maxBlockedK, BlockBits, BlockBits, MaxBits, MinBlockedRate},
 	Split:    {"split", splitK, splitK, SplitBits, SplitBits, MaxSplitBits, MinSplitRate},
+	// Sizes are multiples of k, too, which no row can say.
+	Partitioned: {"partitioned", 1, maxStandardK, 1, MinBits, MaxBits, 0},
 }
 
 // trait returns the traits of the layout. Those of an unknown one allow
@@ -119,6 +124,8 @@ func (s Shape) check() error {
 		return fmt.Errorf("%w: k = %d, the %s layout takes %d", ErrParameter, s.K, t.name, t.maxK)
 	case s.K < t.minK || s.K > t.maxK:
 		return fmt.Errorf("%w: k = %d, the %s layout takes %d to %d", ErrParameter, s.K, t.name, t.minK, t.maxK)
+	case s.Layout == Partitioned && s.Bits%uint64(s.K) != 0:
+		return fmt.Errorf("%w: %d bits are not %d slices of equal length", ErrParameter, s.Bits, s.K)
 	}
 	return nil
 }
@@ -126,7 +133,8 @@ func (s Shape) check() error {
 // usable is check without the message, for the methods that must be cheap.
 func (s Shape) usable() bool {
 	t := s.Layout.trait()
-	return s.Bits != 0 && s.Bits <= t.most && s.Bits%t.unit == 0 && s.K >= t.minK && s.K <= t.maxK
+	return s.Bits != 0 && s.Bits <= t.most && s.Bits%t.unit == 0 && s.K >= t.minK && s.K <= t.maxK &&
+		(s.Layout != Partitioned || s.Bits%uint64(s.K) == 0)
 }
 
 // Rate returns the predicted error rate of a filter that holds n distinct
@@ -144,6 +152,8 @@ func (s Shape) Rate(n float64) float64 {
 		return blockModel(s.K).rate(n, float64(s.Bits/BlockBits))
 	case s.Layout == Split:
 		return splitModel().rate(n, float64(s.Bits/SplitBits))
+	case s.Layout == Partitioned:
+		return partitionedRate(n, float64(s.Bits/uint64(s.K)), s.K)
 	}
 	return standardRate(n, float64(s.Bits), s.K)
 }
@@ -180,8 +190,8 @@ func (s Shape) logClear() float64 {
 	if s.Layout == Standard {
 		return k * math.Log1p(-1/m)
 	}
-	if s.Layout == Split {
-		return math.Log1p(-k / m) // 1 bit of 32, in 1 block of m/256
+	if s.Layout == Split || s.Layout == Partitioned {
+		return math.Log1p(-k / m) // 1 bit of 32 in 1 block of m/256, or 1 bit of m/k in each slice
 	}
 	hit := k / BlockBits // in the key's own block
 	if s.K > lanes {

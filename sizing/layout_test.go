@@ -10,11 +10,12 @@ import (
 	"github.com/bloomery/bloomery/sizing"
 )
 
-var layouts = []sizing.Layout{sizing.Standard, sizing.Blocked, sizing.Split}
+var layouts = []sizing.Layout{sizing.Standard, sizing.Blocked, sizing.Split, sizing.Partitioned}
 
 func TestLayoutString(t *testing.T) {
 	for layout, want := range map[sizing.Layout]string{
-		sizing.Standard: "standard", sizing.Blocked: "blocked", sizing.Split: "split", 9: "Layout(9)",
+		sizing.Standard: "standard", sizing.Blocked: "blocked", sizing.Split: "split",
+		sizing.Partitioned: "partitioned", 9: "Layout(9)",
 	} {
 		if got := layout.String(); got != want {
 			t.Errorf("String() = %q, want %q", got, want)
@@ -44,6 +45,11 @@ func TestShapeValid(t *testing.T) {
 		{sizing.Shape{Layout: sizing.Split, Bits: 257, K: 8}, sizing.ErrParameter, "whole blocks of 256"},
 		{sizing.Shape{Layout: sizing.Split, Bits: 256, K: 7}, sizing.ErrParameter, "k = 7, the split layout takes 8"},
 		{sizing.Shape{Layout: sizing.Split, Bits: 256, K: 9}, sizing.ErrParameter, "k = 9, the split layout takes 8"},
+		{sizing.Shape{Layout: sizing.Partitioned, Bits: 63, K: 7}, nil, ""},
+		{sizing.Shape{Layout: sizing.Partitioned, Bits: 64, K: 64}, nil, ""},
+		{sizing.Shape{Layout: sizing.Partitioned, Bits: 64, K: 7}, sizing.ErrParameter, "7 slices"},
+		{sizing.Shape{Layout: sizing.Partitioned, Bits: 650, K: 65}, sizing.ErrParameter, "1 to 64"},
+		{sizing.Shape{Layout: sizing.Partitioned, Bits: 640}, sizing.ErrParameter, "k = 0"},
 		{sizing.Shape{Layout: 7, Bits: 512, K: 1}, sizing.ErrParameter, "unknown layout 7"},
 	} {
 		err := c.shape.Valid()
@@ -78,6 +84,9 @@ func TestShapeExtremes(t *testing.T) {
 		{Layout: sizing.Split, Bits: 256, K: 8},
 		{Layout: sizing.Split, Bits: 512, K: 8},
 		{Layout: sizing.Split, Bits: sizing.MaxSplitBits, K: 8},
+		{Layout: sizing.Partitioned, Bits: 1, K: 1},
+		{Layout: sizing.Partitioned, Bits: 6, K: 3},
+		{Layout: sizing.Partitioned, Bits: 1 << 63, K: 64},
 	} {
 		for _, c := range []struct{ n, rate float64 }{{-inf, 0}, {-1, 0}, {0, 0}, {inf, 1}, {nan, 1}, {math.MaxFloat64, 1}} {
 			if got := s.Rate(c.n); got != c.rate {
@@ -108,9 +117,13 @@ func randomShape(rng *rand.Rand, l sizing.Layout) sizing.Shape {
 		return sizing.Shape{Layout: l, Bits: (bits/512 + 1) * 512, K: 1 + rng.IntN(16)}
 	case sizing.Split:
 		return sizing.Shape{Layout: l, Bits: (bits/256 + 1) * 256, K: 8}
-	case sizing.Standard:
+	case sizing.Standard, sizing.Partitioned:
 	}
-	return sizing.Shape{Layout: l, Bits: bits + 1, K: 1 + rng.IntN(64)}
+	k := 1 + rng.IntN(64)
+	if l == sizing.Partitioned {
+		return sizing.Shape{Layout: l, Bits: (bits/uint64(k) + 1) * uint64(k), K: k}
+	}
+	return sizing.Shape{Layout: l, Bits: bits + 1, K: k}
 }
 
 // TestRateMonotone asks for growth up to the last digits of a float.
@@ -139,7 +152,7 @@ func TestCountInvertsFill(t *testing.T) {
 	for _, l := range layouts {
 		for range 2000 {
 			s := randomShape(rng, l)
-			if s.Bits == 1 {
+			if s.Bits == 1 || s.Layout == sizing.Partitioned && s.Bits == uint64(s.K) {
 				continue // one bit tells nothing but empty and full
 			}
 			n := float64(s.Bits) / float64(s.K) * 5 * rng.Float64()

@@ -29,6 +29,9 @@ func (l Layout) size(n uint64, p float64) (Shape, error) {
 	if err != nil {
 		return Shape{}, err
 	}
+	if l == Partitioned {
+		return partitionedSize(q.n, q.p)
+	}
 	return q.smallest()
 }
 

@@ -21,6 +21,8 @@ func TestSizeVectors(t *testing.T) {
 		{sizing.Standard, 1_000_000, 0.01, 9_592_957, 7},
 		{sizing.Standard, 1_000_000, 0.001, 14_377_642, 10},
 		{sizing.Standard, 1, 0.01, 512, 5},
+		{sizing.Partitioned, 1_000_000, 0.01, 9_592_961, 7},
+		{sizing.Partitioned, 1, 0.01, 512, 8},
 		{sizing.Blocked, 1_000, 0.01, 20 * 512, 7},
 		{sizing.Blocked, 1_000, 0.001, 31 * 512, 9},
 		{sizing.Blocked, 1_000, 0.0001, 44 * 512, 12},
@@ -60,7 +62,7 @@ func unit(l sizing.Layout) (step, least uint64, minK, maxK int) {
 		return sizing.BlockBits, sizing.BlockBits, 1, 16
 	case sizing.Split:
 		return sizing.SplitBits, sizing.SplitBits, 8, 8
-	case sizing.Standard:
+	case sizing.Standard, sizing.Partitioned:
 	}
 	return 1, sizing.MinBits, 1, 64
 }
@@ -86,6 +88,12 @@ func TestSizeKeepsRate(t *testing.T) {
 			}
 			for k := max(minK, s.K-4); k <= min(maxK, s.K+4); k++ {
 				less := sizing.Shape{Layout: l, Bits: s.Bits - step, K: k}
+				if l == sizing.Partitioned {
+					less.Bits -= less.Bits % uint64(k)
+				}
+				if less.Bits < least {
+					continue
+				}
 				if rate := less.Rate(float64(n)); rate <= p {
 					t.Errorf("%v.Size(%d, %v) = %+v, but %+v has rate %v", l, n, p, s, less, rate)
 				}
@@ -120,7 +128,9 @@ func TestSizeExhaustive(t *testing.T) {
 		layout  sizing.Layout
 		samples int
 		maxKeys float64
-	}{{sizing.Standard, 40, 100}, {sizing.Blocked, 200, 4000}, {sizing.Split, 200, 4000}} {
+	}{
+		{sizing.Standard, 40, 100}, {sizing.Blocked, 200, 4000}, {sizing.Split, 200, 4000}, {sizing.Partitioned, 40, 100},
+	} {
 		for range c.samples {
 			n, p := uint64(logUniform(rng, 1, c.maxKeys)), logUniform(rng, 1e-6, 0.5)
 			got, err := c.layout.Size(n, p)
@@ -158,6 +168,10 @@ func TestSizeBadInput(t *testing.T) {
 		{sizing.Split, 1000, 9.9e-7, sizing.ErrParameter, "split layout wastes space: use the standard layout"},
 		{sizing.Split, 1 << 37, 0.01, sizing.ErrTooLarge, "2^40"},
 		{sizing.Split, math.MaxUint64, 0.01, sizing.ErrTooLarge, "2^40"},
+		{sizing.Partitioned, 0, 0.01, sizing.ErrParameter, "n = 0"},
+		{sizing.Partitioned, 1, math.NaN(), sizing.ErrParameter, "NaN"},
+		{sizing.Partitioned, math.MaxUint64, 0.01, sizing.ErrTooLarge, "2^63"},
+		{sizing.Partitioned, math.MaxUint64, 5e-324, sizing.ErrTooLarge, "2^63"},
 		{sizing.Layout(9), 1000, 0.01, sizing.ErrParameter, "unknown layout 9"},
 	} {
 		s, err := c.layout.Size(c.n, c.p)
@@ -190,6 +204,11 @@ func TestSizeExtremes(t *testing.T) {
 		{sizing.Split, 1, 1e-6},
 		{sizing.Split, 1, 1 - 1e-16},
 		{sizing.Split, 1 << 33, 1e-6},
+		{sizing.Partitioned, 1, math.SmallestNonzeroFloat64},
+		{sizing.Partitioned, 1, 1 - 1e-16},
+		{sizing.Partitioned, 1 << 32, 1e-300},
+		{sizing.Partitioned, 1 << 58, 0.01},
+		{sizing.Partitioned, math.MaxUint64, 1 - 1e-16},
 	} {
 		s, err := c.layout.Size(c.n, c.p)
 		if err != nil || s.Valid() != nil || s.Rate(float64(c.n)) > c.p {

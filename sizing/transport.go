@@ -42,7 +42,7 @@ func (l Layout) smallestTransport(n uint64, p float64, mostBits uint64) (Shape, 
 	if err != nil {
 		return Shape{}, 0, err
 	}
-	best, err := q.smallest()
+	best, err := l.size(n, p)
 	if err != nil {
 		return Shape{}, 0, err
 	}
@@ -54,21 +54,32 @@ func (l Layout) smallestTransport(n uint64, p float64, mostBits uint64) (Shape, 
 	// one, which travels no better than its counterpart with fewer: rate and
 	// entropy stay the same when set and clear bits change places. For each k
 	// the smallest array that keeps the rate travels best.
-	smallest, most := best, min(mostBits/q.unit, q.most)
+	smallest := best
 	for k := q.minK; k < smallest.K; k++ {
-		if !q.reaches(k, most) {
-			continue
-		}
-		units, ok := q.search(k, smallest.Bits/q.unit, most)
+		s, ok := q.sizeWith(k, smallest.Bits, mostBits)
 		if !ok {
 			continue
 		}
-		s := Shape{Layout: l, Bits: units * q.unit, K: k}
 		if b := s.TransportBytes(q.n); b < bytes {
 			best, bytes = s, b
 		}
 	}
 	return best, bytes, nil
+}
+
+// sizeWith returns the smallest shape of at most mostBits that keeps the rate
+// with k bits per key; false if there is none. The search begins at guess.
+func (q request) sizeWith(k int, guess, mostBits uint64) (Shape, bool) {
+	if q.layout == Partitioned {
+		s, ok := sliceBits(q.n, q.p, guessSlice(q.n, q.p, k), k)
+		return Shape{Layout: Partitioned, Bits: s * uint64(k), K: k}, ok && s <= mostBits/uint64(k)
+	}
+	most := min(mostBits/q.unit, q.most)
+	if !q.reaches(k, most) {
+		return Shape{}, false
+	}
+	units, ok := q.search(k, guess/q.unit, most)
+	return Shape{Layout: q.layout, Bits: units * q.unit, K: k}, ok
 }
 
 // TransportBytes returns the expected length of the transport form (package
