@@ -1,0 +1,243 @@
+package resp
+
+import (
+	"bytes"
+	"errors"
+)
+
+// The causes why Parser.Next gives up. Their texts are those of Redis, which
+// sends them after "ERR Protocol error: " and closes the connection.
+var (
+	ErrInlineTooBig     = errors.New("too big inline request")
+	ErrCountTooBig      = errors.New("too big mbulk count string")
+	ErrCount            = errors.New("invalid multibulk length")
+	ErrLengthTooBig     = errors.New("too big bulk count string")
+	ErrLength           = errors.New("invalid bulk length")
+	ErrQuotes           = errors.New("unbalanced quotes in request")
+	ErrNoPasswordCount  = errors.New("unauthenticated multibulk length")
+	ErrNoPasswordLength = errors.New("unauthenticated bulk length")
+)
+
+// DollarError is the error for a byte that stands where an argument should
+// begin.
+type DollarError struct{ Got byte }
+
+// Error implements error.
+func (e *DollarError) Error() string {
+	return "expected '$', got '" + string(rune(e.Got)) + "'"
+}
+
+// Limits of a request. The first two are Redis's; the last two hold for
+// clients that have not given the password yet, so that they cannot make the
+// server keep much.
+const (
+	// maxLine bounds an inline request and the digits of a length.
+	maxLine = 64 << 10
+	// maxCount bounds the number of arguments: what Redis can count to.
+	maxCount = 1<<31 - 1
+	// maxGuestCount and maxGuestLength are Redis's limits before AUTH.
+	maxGuestCount  = 10
+	maxGuestLength = 16 << 10
+	// firstArguments is how many places are made for arguments that were only
+	// announced; further ones are made as arguments arrive.
+	firstArguments = 16
+)
+
+// Parser cuts a stream of bytes into commands. It remembers how far it came in
+// a command that has not arrived whole, so a large command is read once however
+// many pieces it comes in. The zero value is ready to use.
+//
+// A writer needs exclusion.
+type Parser struct {
+	// MaxLength bounds one argument; 0 means 512 MiB, Redis's own limit.
+	MaxLength int
+	// Guest applies the limits for clients without a password.
+	Guest bool
+
+	pos     int    // bytes of the present command that were understood
+	missing int    // arguments still to come, when inside an array
+	length  int    // length of the argument at pos, -1 if not known yet
+	inside  bool   // the count of the array was read
+	spans   []span // arguments found so far
+}
+
+// span is the place of an argument, from the start of its command.
+type span struct{ from, to int }
+
+// Next takes the first command of buf. It returns the arguments appended to
+// args, as slices of buf, and the number of bytes that the command takes. If n
+// is 0 the command has not arrived whole: call again with the same bytes and
+// more behind them. An empty command (a blank line, an empty array) gives n > 0
+// and no argument. After an error the stream cannot be understood any more.
+func (p *Parser) Next(buf []byte, args [][]byte) (_ [][]byte, n int, err error) {
+	if !p.inside {
+		if len(buf) == 0 {
+			return args, 0, nil
+		}
+		if buf[0] != '*' {
+			return p.inline(buf, args)
+		}
+		count, next, err := number(buf, 1, ErrCountTooBig, ErrCount)
+		if next == 0 || err != nil {
+			return args, 0, err
+		}
+		if count > maxCount {
+			return args, 0, ErrCount
+		}
+		if count > maxGuestCount && p.Guest {
+			return args, 0, ErrNoPasswordCount
+		}
+		if count <= 0 {
+			return args, next, nil
+		}
+		p.pos, p.missing, p.length, p.inside = next, int(count), -1, true
+		p.spans = p.spans[:0]
+		if cap(args) == 0 {
+			args = make([][]byte, 0, min(int(count), firstArguments))
+		}
+	}
+	return p.array(buf, args)
+}
+
+// array goes on in an array of arguments. A command that arrives whole goes
+// straight to args; the places of arguments are kept only across calls, since
+// buf may have moved by then.
+func (p *Parser) array(buf []byte, args [][]byte) (_ [][]byte, n int, err error) {
+	base := len(args)
+	resumed := len(p.spans) > 0
+	for p.missing > 0 {
+		from, to, err := p.argument(buf)
+		if err != nil {
+			return args[:base], 0, err
+		}
+		if to < 0 {
+			if !resumed {
+				p.keep(buf, args[base:])
+			}
+			return args[:base], 0, nil
+		}
+		if resumed {
+			p.spans = append(p.spans, span{from, to})
+		} else {
+			args = append(args, buf[from:to:to])
+		}
+	}
+	if resumed {
+		for _, s := range p.spans {
+			args = append(args, buf[s.from:s.to:s.to])
+		}
+		p.spans = p.spans[:0]
+	}
+	n = p.pos
+	p.pos, p.inside = 0, false
+	return args, n, nil
+}
+
+// argument takes the argument at p.pos and returns its place. If it has not
+// arrived whole, to is -1.
+func (p *Parser) argument(buf []byte) (from, to int, err error) {
+	if p.length < 0 {
+		if p.pos >= len(buf) {
+			return 0, -1, nil
+		}
+		if buf[p.pos] != '$' {
+			return 0, 0, &DollarError{Got: buf[p.pos]}
+		}
+		length, next, err := number(buf, p.pos+1, ErrLengthTooBig, ErrLength)
+		if err != nil {
+			return 0, 0, err
+		}
+		if next == 0 {
+			return 0, -1, nil
+		}
+		if length < 0 || length > int64(p.maxLength()) {
+			return 0, 0, ErrLength
+		}
+		if length > maxGuestLength && p.Guest {
+			return 0, 0, ErrNoPasswordLength
+		}
+		p.pos, p.length = next, int(length)
+	}
+	from, to = p.pos, p.pos+p.length
+	if len(buf) < to+2 {
+		return 0, -1, nil
+	}
+	p.pos, p.length = to+2, -1
+	p.missing--
+	return from, to, nil
+}
+
+// keep notes the places of the arguments found before the command broke off.
+// Arguments stand one after the other, so each begins behind the length line
+// that follows the one before.
+func (p *Parser) keep(buf []byte, found [][]byte) {
+	at := bytes.IndexByte(buf, '\n') + 1
+	for _, a := range found {
+		at += bytes.IndexByte(buf[at:], '\n') + 1
+		p.spans = append(p.spans, span{at, at + len(a)})
+		at += len(a) + 2
+	}
+}
+
+// Wants returns how many bytes the present command needs at least to go on,
+// counted from its first byte; 0 if that is not known.
+func (p *Parser) Wants() int {
+	if !p.inside || p.length < 0 {
+		return 0
+	}
+	return p.pos + p.length + 2
+}
+
+// Idle reports whether the parser stands between two commands.
+func (p *Parser) Idle() bool { return !p.inside }
+
+// Reset forgets a command that was begun, and the memory kept for it.
+func (p *Parser) Reset() {
+	p.pos, p.inside, p.spans = 0, false, nil
+}
+
+func (p *Parser) maxLength() int {
+	if p.MaxLength > 0 {
+		return p.MaxLength
+	}
+	return 512 << 20
+}
+
+// number reads a decimal number and its CRLF at buf[at:]. It returns where the
+// line ends; 0 if it has not arrived whole.
+func number(buf []byte, at int, long, bad error) (v int64, next int, err error) {
+	i := at
+	negative := false
+	if i < len(buf) && buf[i] == '-' {
+		negative = true
+		i++
+	}
+	first := i
+	for i < len(buf) {
+		d := buf[i] - '0'
+		if d > 9 {
+			break
+		}
+		if i-first >= 18 {
+			return 0, 0, bad
+		}
+		v = v*10 + int64(d)
+		i++
+	}
+	if i+1 >= len(buf) {
+		if i-at > maxLine {
+			return 0, 0, long
+		}
+		if i < len(buf) && buf[i] != '\r' {
+			return 0, 0, bad
+		}
+		return 0, 0, nil
+	}
+	if i == first || buf[i] != '\r' || buf[i+1] != '\n' || (i-first > 1 && buf[first] == '0') {
+		return 0, 0, bad
+	}
+	if negative {
+		v = -v
+	}
+	return v, i + 2, nil
+}
