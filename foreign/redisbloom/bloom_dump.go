@@ -1,0 +1,221 @@
+package redisbloom
+
+import (
+	"encoding/binary"
+	"math"
+)
+
+const (
+	chunkBytes       = 16 << 20 // the longest chunk of a dump
+	bloomHeaderBytes = 20
+	layerHeaderBytes = 53
+)
+
+// BloomHeader is a decoded and checked header of a dump: what a filter will be.
+type BloomHeader struct {
+	items   uint64
+	options uint32
+	growth  uint32
+	data    uint64 // bytes of all layers
+	layers  []layerHeader
+}
+
+type layerHeader struct {
+	shape
+	size uint64
+}
+
+// ParseBloomHeader decodes and checks the header that BF.SCANDUMP gives first.
+// It allocates less than twice the length of data, whatever the header claims.
+// The error is ErrHeaderLength, ErrHeader or ErrTooLarge.
+func ParseBloomHeader(data []byte) (BloomHeader, error) {
+	if len(data) < bloomHeaderBytes {
+		return BloomHeader{}, ErrHeaderLength
+	}
+	le := binary.LittleEndian
+	h := BloomHeader{items: le.Uint64(data), options: le.Uint32(data[12:]), growth: le.Uint32(data[16:])}
+	n := uint64(le.Uint32(data[8:]))
+	if uint64(len(data)) != bloomHeaderBytes+n*layerHeaderBytes {
+		return BloomHeader{}, ErrHeaderLength
+	}
+	if n == 0 || h.options&^optKnown != 0 {
+		return BloomHeader{}, ErrHeader
+	}
+	h.layers = make([]layerHeader, n)
+	var items uint64
+	for i := range h.layers {
+		l, err := parseLayer(data[bloomHeaderBytes+i*layerHeaderBytes:])
+		if err != nil {
+			return BloomHeader{}, err
+		}
+		if h.data += l.bytes; h.data > MaxBytes {
+			return BloomHeader{}, ErrTooLarge
+		}
+		items += l.size
+		h.layers[i] = l
+	}
+	if items != h.items {
+		return BloomHeader{}, ErrHeader
+	}
+	return h, nil
+}
+
+func parseLayer(p []byte) (layerHeader, error) {
+	le := binary.LittleEndian
+	l := layerHeader{
+		shape: shape{
+			bytes:    le.Uint64(p),
+			err:      math.Float64frombits(le.Uint64(p[24:])),
+			bpe:      math.Float64frombits(le.Uint64(p[32:])),
+			hashes:   le.Uint32(p[40:]),
+			capacity: le.Uint64(p[44:]),
+			n2:       p[52],
+		},
+		size: le.Uint64(p[16:]),
+	}
+	nbits := le.Uint64(p[8:])
+	switch {
+	case l.bytes == 0, nbits/8 != l.bytes, nbits%8 != 0:
+		return l, ErrHeader
+	case !(l.err > 0 && l.err < 1), !(l.bpe > 0):
+		return l, ErrHeader
+	case l.hashes > maxHashes, float64(l.hashes) != math.Ceil(hashesPer*l.bpe):
+		return l, ErrHeader
+	case l.n2 > 63, l.n2 > 0 && 1<<l.n2 > nbits:
+		return l, ErrHeader
+	case l.bytes > MaxBytes:
+		return l, ErrTooLarge
+	}
+	return l, nil
+}
+
+// Bytes returns how much memory New would allocate.
+func (h BloomHeader) Bytes() uint64 {
+	return bloomBytes + uint64(len(h.layers)-1)*layerBytes + h.data
+}
+
+// New returns the filter that the header describes, with all bits clear: they
+// come with the chunks that follow.
+func (h BloomHeader) New() *Bloom {
+	b := &Bloom{items: h.items, options: h.options, growth: h.growth}
+	last := len(h.layers) - 1
+	if last > 0 {
+		b.older = make([]layer, last)
+	}
+	for i, lh := range h.layers {
+		l := b.layer(i)
+		*l = lh.make()
+		l.size = lh.size
+	}
+	return b
+}
+
+// AppendHeader appends the header of a dump to dst.
+func (b *Bloom) AppendHeader(dst []byte) []byte {
+	le := binary.LittleEndian
+	dst = le.AppendUint64(dst, b.items)
+	dst = le.AppendUint32(dst, uint32(b.Layers()))
+	dst = le.AppendUint32(dst, b.options)
+	dst = le.AppendUint32(dst, b.growth)
+	for i := range b.Layers() {
+		l := b.layer(i)
+		dst = le.AppendUint64(dst, uint64(len(l.data)))
+		dst = le.AppendUint64(dst, uint64(len(l.data))*8)
+		dst = le.AppendUint64(dst, l.size)
+		dst = le.AppendUint64(dst, math.Float64bits(l.err))
+		dst = le.AppendUint64(dst, math.Float64bits(l.bpe))
+		dst = le.AppendUint32(dst, l.hashes)
+		dst = le.AppendUint64(dst, l.capacity)
+		dst = append(dst, l.n2)
+	}
+	return dst
+}
+
+// ScanDump returns one step of a dump as BF.SCANDUMP does: the header for 0,
+// then chunks of at most 16 MiB, each with the iter that continues it. At the
+// end, and for an iter that is none, next is 0 and data is empty. Chunks alias
+// the filter: they are valid until it changes.
+func (b *Bloom) ScanDump(iter int64) (next int64, data []byte) {
+	if iter == 0 {
+		return 1, b.AppendHeader(nil)
+	}
+	if iter < 0 {
+		return 0, nil
+	}
+	l, off := b.find(uint64(iter - 1))
+	if l == nil {
+		return 0, nil
+	}
+	data = l.data[off:]
+	data = data[:min(len(data), chunkBytes)]
+	return iter + int64(len(data)), data
+}
+
+// find returns the layer at offset off of the layers laid end to end, and the
+// offset inside it. The layer is nil past the end.
+func (b *Bloom) find(off uint64) (*layer, uint64) {
+	for i := range b.Layers() {
+		l := b.layer(i)
+		if off < uint64(len(l.data)) {
+			return l, off
+		}
+		off -= uint64(len(l.data))
+	}
+	return nil, 0
+}
+
+// ChunkOffset checks a chunk of n bytes that arrives with iter, as BF.LOADCHUNK
+// does for a key that exists, and returns the offset for LoadAt. The error is
+// ErrChunkPosition, ErrChunkOffset or ErrChunkLength.
+func (b *Bloom) ChunkOffset(iter int64, n int) (uint64, error) {
+	if iter <= 0 || iter < int64(n) {
+		return 0, ErrChunkPosition
+	}
+	off := iter - int64(n) - 1
+	if off < 0 {
+		return 0, ErrChunkOffset
+	}
+	return uint64(off), b.checkAt(uint64(off), n)
+}
+
+func (b *Bloom) checkAt(off uint64, n int) error {
+	l, at := b.find(off)
+	if l == nil {
+		return ErrChunkOffset
+	}
+	if uint64(n) > uint64(len(l.data))-at {
+		return ErrChunkLength
+	}
+	return nil
+}
+
+// LoadChunk stores a chunk of a dump under the iter that came with it. The
+// error is that of ChunkOffset, and then nothing has changed.
+func (b *Bloom) LoadChunk(iter int64, data []byte) error {
+	off, err := b.ChunkOffset(iter, len(data))
+	if err != nil {
+		return err
+	}
+	return b.LoadAt(off, data)
+}
+
+// LoadAt stores data at offset off of the layers laid end to end: a chunk, or a
+// piece of one. It must lie inside one layer; the error is ErrChunkOffset or
+// ErrChunkLength, and then nothing has changed.
+func (b *Bloom) LoadAt(off uint64, data []byte) error {
+	if err := b.checkAt(off, len(data)); err != nil {
+		return err
+	}
+	for i := range b.Layers() {
+		l := b.layer(i)
+		if off < uint64(len(l.data)) {
+			if b.frozen != nil {
+				b.frozen.save(i, l.data, int(off), len(data))
+			}
+			copy(l.data[off:], data)
+			return nil
+		}
+		off -= uint64(len(l.data))
+	}
+	return nil
+}

@@ -1,0 +1,200 @@
+package redisbloom
+
+import (
+	"encoding/binary"
+	"math/bits"
+)
+
+const cuckooHeaderBytes = 38
+
+// CuckooHeader is a decoded and checked header of a dump: what a filter will
+// be.
+type CuckooHeader struct {
+	items     uint64
+	buckets   uint64
+	deletes   uint64
+	filters   uint64
+	bytes     uint64 // memory of the filter
+	bucket    uint16
+	maxKicks  uint16
+	expansion uint16
+}
+
+// ParseCuckooHeader decodes and checks the header that CF.SCANDUMP gives first.
+// It allocates nothing. The error is ErrHeaderLength, ErrHeader or ErrTooLarge.
+func ParseCuckooHeader(data []byte) (CuckooHeader, error) {
+	if len(data) != cuckooHeaderBytes {
+		return CuckooHeader{}, ErrHeaderLength
+	}
+	le := binary.LittleEndian
+	h := CuckooHeader{
+		items:     le.Uint64(data),
+		buckets:   le.Uint64(data[8:]),
+		deletes:   le.Uint64(data[16:]),
+		filters:   le.Uint64(data[24:]),
+		bucket:    le.Uint16(data[32:]),
+		maxKicks:  le.Uint16(data[34:]),
+		expansion: le.Uint16(data[36:]),
+	}
+	if bits.OnesCount64(h.buckets) != 1 || h.filters == 0 || h.bucket == 0 || h.maxKicks == 0 {
+		return CuckooHeader{}, ErrHeader
+	}
+	if h.expansion == 0 && h.filters > 1 {
+		return CuckooHeader{}, ErrHeader // it could not have grown
+	}
+	if !h.measure() {
+		return CuckooHeader{}, ErrTooLarge
+	}
+	return h, nil
+}
+
+// measure sets h.bytes. It reports false if the filter is larger than this
+// package allows.
+func (h *CuckooHeader) measure() bool {
+	if h.filters > MaxFilters {
+		return false
+	}
+	h.bytes = cuckooBytes + h.filters*subBytes
+	n := h.buckets
+	for i := range h.filters {
+		if i > 0 {
+			var ok bool
+			if n, ok = power(n, uint64(h.expansion), 1); !ok {
+				return false
+			}
+		}
+		hi, lo := bits.Mul64(n, uint64(h.bucket))
+		if hi != 0 || lo > MaxBytes || h.bytes > MaxBytes-lo {
+			return false
+		}
+		h.bytes += lo
+	}
+	return true
+}
+
+// Bytes returns how much memory New would allocate.
+func (h CuckooHeader) Bytes() uint64 { return h.bytes }
+
+// New returns the filter that the header describes, with all slots empty: they
+// come with the chunks that follow.
+func (h CuckooHeader) New() *Cuckoo {
+	c := &Cuckoo{
+		items:     h.items,
+		deletes:   h.deletes,
+		buckets:   h.buckets,
+		subs:      make([]sub, h.filters),
+		bucket:    h.bucket,
+		maxKicks:  h.maxKicks,
+		expansion: h.expansion,
+	}
+	n := h.buckets
+	for i := range c.subs {
+		if i > 0 {
+			n *= uint64(h.expansion)
+		}
+		c.subs[i] = sub{make([]byte, n*uint64(h.bucket)), n}
+		c.slots += n * uint64(h.bucket)
+	}
+	return c
+}
+
+// AppendHeader appends the header of a dump to dst.
+func (c *Cuckoo) AppendHeader(dst []byte) []byte {
+	le := binary.LittleEndian
+	dst = le.AppendUint64(dst, c.items)
+	dst = le.AppendUint64(dst, c.buckets)
+	dst = le.AppendUint64(dst, c.deletes)
+	dst = le.AppendUint64(dst, uint64(len(c.subs)))
+	dst = le.AppendUint16(dst, c.bucket)
+	dst = le.AppendUint16(dst, c.maxKicks)
+	return le.AppendUint16(dst, c.expansion)
+}
+
+// ScanDump returns one step of a dump as CF.SCANDUMP does: the header for 0,
+// then chunks, each with the iter that continues it. A sub-filter of at most
+// 16 MiB comes whole, wherever iter points inside it; a larger one in chunks of
+// 16 MiB. At the end, past it and for the header of a filter without items next
+// is 0 and data is nil. A negative iter is ErrChunkPosition. Chunks alias the filter: they
+// are valid until it changes.
+func (c *Cuckoo) ScanDump(iter int64) (next int64, data []byte, err error) {
+	if iter < 0 {
+		return 0, nil, ErrChunkPosition
+	}
+	if iter == 0 && c.items == 0 {
+		return 0, nil, nil
+	}
+	if iter == 0 {
+		return 1, c.AppendHeader(nil), nil
+	}
+	k, off := c.find(uint64(iter - 1))
+	if k < 0 {
+		return 0, nil, nil
+	}
+	data = c.subs[k].data
+	if len(data) > chunkBytes {
+		data = data[off:]
+		data = data[:min(len(data), chunkBytes)]
+	}
+	return iter + int64(len(data)), data, nil
+}
+
+// find returns the sub-filter at offset off of the sub-filters laid end to end,
+// and the offset inside it. Past the end k is -1.
+func (c *Cuckoo) find(off uint64) (k int, at uint64) {
+	for k := range c.subs {
+		n := uint64(len(c.subs[k].data))
+		if off < n {
+			return k, off
+		}
+		off -= n
+	}
+	return -1, 0
+}
+
+// ChunkOffset checks a chunk of n bytes that arrives with iter, as CF.LOADCHUNK
+// does, and returns the offset for LoadAt. The error is ErrChunkPosition,
+// ErrChunkOffset or ErrChunkLength; RedisBloom words them all alike.
+func (c *Cuckoo) ChunkOffset(iter int64, n int) (uint64, error) {
+	if n == 0 || iter <= int64(n) {
+		return 0, ErrChunkPosition
+	}
+	off := uint64(iter - int64(n) - 1)
+	_, _, err := c.checkAt(off, n)
+	return off, err
+}
+
+func (c *Cuckoo) checkAt(off uint64, n int) (k, at int, err error) {
+	k, o := c.find(off)
+	if k < 0 {
+		return 0, 0, ErrChunkOffset
+	}
+	if uint64(n) > uint64(len(c.subs[k].data))-o {
+		return 0, 0, ErrChunkLength
+	}
+	return k, int(o), nil
+}
+
+// LoadChunk stores a chunk of a dump under the iter that came with it. The
+// error is that of ChunkOffset, and then nothing has changed.
+func (c *Cuckoo) LoadChunk(iter int64, data []byte) error {
+	off, err := c.ChunkOffset(iter, len(data))
+	if err != nil {
+		return err
+	}
+	return c.LoadAt(off, data)
+}
+
+// LoadAt stores data at offset off of the sub-filters laid end to end: a chunk,
+// or a piece of one. It must lie inside one sub-filter; the error is
+// ErrChunkOffset or ErrChunkLength, and then nothing has changed.
+func (c *Cuckoo) LoadAt(off uint64, data []byte) error {
+	k, at, err := c.checkAt(off, len(data))
+	if err != nil {
+		return err
+	}
+	if c.frozen != nil {
+		c.frozen.save(k, c.subs[k].data, at, len(data))
+	}
+	copy(c.subs[k].data[at:], data)
+	return nil
+}

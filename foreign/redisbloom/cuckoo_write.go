@@ -1,0 +1,255 @@
+package redisbloom
+
+import "math"
+
+// Result is what became of one item of a batch of inserts.
+type Result int8
+
+// The results, with the values that CF.INSERTNX answers.
+const (
+	NoRoom   Result = -1
+	Present  Result = 0 // InsertNXDigests only
+	Inserted Result = 1
+)
+
+// InsertDigest inserts the item whose digest is h. The error is ErrFull or
+// ErrGrowth, and then nothing has changed.
+func (c *Cuckoo) InsertDigest(h uint64) error {
+	room := uint64(math.MaxUint64)
+	return c.insert(h, &room)
+}
+
+// InsertNXDigest inserts the item whose digest is h unless the filter seems to
+// have it, and reports whether it did.
+func (c *Cuckoo) InsertNXDigest(h uint64) (bool, error) {
+	if c.ContainsDigest(h) {
+		return false, nil
+	}
+	if err := c.InsertDigest(h); err != nil {
+		return false, err
+	}
+	return true, nil
+}
+
+// InsertDigests inserts hs in order and sets dst[i] to Inserted or NoRoom; an
+// item without room does not stop the others. Growth that would take more than
+// room bytes in all counts as no room. It returns the first error: ErrFull or
+// ErrGrowth. It panics if dst is shorter than hs.
+func (c *Cuckoo) InsertDigests(dst []Result, hs []uint64, room uint64) error {
+	return c.insertAll(dst, hs, false, room)
+}
+
+// InsertNXDigests is InsertDigests that passes over items that the filter seems
+// to have; for those dst[i] is Present.
+func (c *Cuckoo) InsertNXDigests(dst []Result, hs []uint64, room uint64) error {
+	return c.insertAll(dst, hs, true, room)
+}
+
+func (c *Cuckoo) insertAll(dst []Result, hs []uint64, nx bool, room uint64) (first error) {
+	dst = dst[:len(hs)]
+	for i, h := range hs {
+		if nx && c.ContainsDigest(h) {
+			dst[i] = Present
+			continue
+		}
+		dst[i] = Inserted
+		if err := c.insert(h, &room); err != nil {
+			dst[i] = NoRoom
+			if first == nil {
+				first = err
+			}
+		}
+	}
+	return first
+}
+
+func (c *Cuckoo) insert(h uint64, room *uint64) error {
+	fp := fingerprint(h)
+	if !c.place(h, fp) && !c.kick(h, fp) {
+		if err := c.grow(room); err != nil {
+			return err
+		}
+		last := len(c.subs) - 1
+		c.put(last, c.subs[last].at(h, int(c.bucket)), fp)
+	}
+	c.items++
+	return nil
+}
+
+// place stores fp in the first free slot of its two buckets, newest sub-filter
+// first.
+func (c *Cuckoo) place(h uint64, fp byte) bool {
+	h2 := other(h, fp)
+	size := int(c.bucket)
+	var n uint64
+	var i, j int
+	for k := len(c.subs) - 1; k >= 0; k-- {
+		s := &c.subs[k]
+		if s.n != n {
+			n, i, j = s.n, s.at(h, size), s.at(h2, size)
+		}
+		if v := find(s.data[i:i+size], 0); v >= 0 {
+			c.put(k, i+v, fp)
+			return true
+		}
+		if v := find(s.data[j:j+size], 0); v >= 0 {
+			c.put(k, j+v, fp)
+			return true
+		}
+	}
+	return false
+}
+
+// kick makes room in the newest sub-filter by moving items to their other
+// buckets. If that takes too many moves it takes them all back and reports
+// false.
+func (c *Cuckoo) kick(h uint64, fp byte) bool {
+	last := len(c.subs) - 1
+	s := &c.subs[last]
+	size := int(c.bucket)
+	trail := make([]int, 0, 32) // the slots in the order of the moves; the default of 20 fits
+	b := s.at(h, size)
+	for v := 0; len(trail) < int(c.maxKicks); v = (v + 1) % size {
+		slot := b + v
+		trail = append(trail, slot)
+		old := s.data[slot]
+		c.put(last, slot, fp)
+		fp = old
+		b = s.at(other(uint64(b/size), fp), size)
+		if free := find(s.data[b:b+size], 0); free >= 0 {
+			c.put(last, b+free, fp)
+			return true
+		}
+	}
+	for i := len(trail) - 1; i >= 0; i-- {
+		s.data[trail[i]], fp = fp, s.data[trail[i]]
+	}
+	return false
+}
+
+// grow appends a sub-filter.
+func (c *Cuckoo) grow(room *uint64) error {
+	if c.expansion == 0 {
+		return ErrFull
+	}
+	n, ok := c.nextBuckets()
+	if !ok {
+		return ErrGrowth
+	}
+	bytes := n * uint64(c.bucket)
+	if bytes+subBytes > *room {
+		return ErrGrowth
+	}
+	*room -= bytes + subBytes
+	c.subs = append(c.subs, sub{make([]byte, bytes), n})
+	c.slots += bytes
+	return nil
+}
+
+// put writes one slot.
+func (c *Cuckoo) put(k, slot int, v byte) {
+	if c.frozen != nil {
+		c.frozen.save(k, c.subs[k].data, slot, 1)
+	}
+	c.subs[k].data[slot] = v
+}
+
+// DeleteDigest removes one occurrence of the item whose digest is h and reports
+// whether there was one. Deleting an item that was never inserted may remove
+// another one. When a tenth of the items were deleted, a filter with more than
+// one sub-filter is compacted.
+func (c *Cuckoo) DeleteDigest(h uint64) bool {
+	fp := fingerprint(h)
+	k, slot := c.locate(h, fp)
+	if k < 0 {
+		return false
+	}
+	c.put(k, slot, 0)
+	c.items-- // a dump may claim too few: then this wraps, as in RedisBloom
+	c.deletes++
+	// RedisBloom compares with 0.10·items in floating point. The product is
+	// never rounded across an integer, so this is the same.
+	if len(c.subs) > 1 && c.deletes > c.items/10 {
+		c.compact(true)
+	}
+	return true
+}
+
+// locate returns the slot that holds fp, newest sub-filter first, or k = -1.
+func (c *Cuckoo) locate(h uint64, fp byte) (k, slot int) {
+	h2 := other(h, fp)
+	size := int(c.bucket)
+	for k := len(c.subs) - 1; k >= 0; k-- {
+		s := &c.subs[k]
+		for _, i := range [2]int{s.at(h, size), s.at(h2, size)} {
+			if v := find(s.data[i:i+size], fp); v >= 0 {
+				return k, i + v
+			}
+		}
+	}
+	return -1, 0
+}
+
+// Compact moves items from newer to older sub-filters and drops the newest
+// ones when they are empty. It visits every slot and, for every item it moves,
+// the older sub-filters.
+func (c *Cuckoo) Compact() { c.compact(false) }
+
+// compact is Compact; with stop it ends at the first sub-filter that it cannot
+// empty.
+func (c *Cuckoo) compact(stop bool) {
+	for x := len(c.subs) - 1; x > 0; x-- {
+		empty := c.pour(x)
+		if empty && x == len(c.subs)-1 {
+			c.slots -= uint64(len(c.subs[x].data))
+			c.subs[x] = sub{}
+			c.subs = c.subs[:x]
+		}
+		if !empty && stop {
+			break
+		}
+	}
+	c.deletes = 0
+}
+
+// pour moves what it can from sub-filter x to older ones, the first of them
+// first, and reports whether x is empty now.
+func (c *Cuckoo) pour(x int) bool {
+	empty := true
+	size := int(c.bucket)
+	for slot, fp := range c.subs[x].data {
+		if fp == 0 {
+			continue
+		}
+		k, to := c.older(x, uint64(slot/size), fp)
+		if k < 0 {
+			empty = false
+			continue
+		}
+		c.put(k, to, fp)
+		c.put(x, slot, 0)
+	}
+	return empty
+}
+
+// older returns the first free slot for an item of bucket b of sub-filter x in
+// the sub-filters before it, or k = -1.
+func (c *Cuckoo) older(x int, b uint64, fp byte) (k, slot int) {
+	b2 := other(b, fp)
+	size := int(c.bucket)
+	var n uint64
+	var i, j int
+	for k := range c.subs[:x] {
+		s := &c.subs[k]
+		if s.n != n {
+			n, i, j = s.n, s.at(b, size), s.at(b2, size)
+		}
+		if v := find(s.data[i:i+size], 0); v >= 0 {
+			return k, i + v
+		}
+		if v := find(s.data[j:j+size], 0); v >= 0 {
+			return k, j + v
+		}
+	}
+	return -1, 0
+}

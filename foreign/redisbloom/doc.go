@@ -1,0 +1,58 @@
+// Package redisbloom holds the filters of RedisBloom, bit for bit: Bloom is its
+// BF, Cuckoo its CF. The same items in the same order give the same bits, the
+// same sizes and the same dumps, so that dumps can be moved in both directions.
+//
+// These filters are here for that. A program that has no dumps to exchange
+// does better with package bloom or cuckoo.
+//
+//	b, err := redisbloom.NewBloom(redisbloom.BloomParams{Error: 0.01, Capacity: 100, Expansion: 2})
+//	if err != nil {
+//		return err
+//	}
+//	added, err := b.Add([]byte("key"))
+//	found := b.Contains([]byte("key")) // true
+//
+// # Bloom
+//
+// A Bloom is a chain of layers. Only the newest takes items; when it is full,
+// the next one has Expansion times its capacity and half its error. A scaling
+// chain begins with half the error asked for, so that the sum stays below it.
+//
+//	items | options | growth                          the chain
+//	┌ layer 0 ┐┌ layer 1 ───────┐┌ layer 2 ──────────────────────────────┐
+//	│ n, e    ││ n·g, e/2       ││ n·g², e/4                     newest  │
+//	└─────────┘└────────────────┘└───────────────────────────────────────┘
+//	 a dump is the header, then the layers end to end:
+//	 iter 0      iter 1 …                                           the end
+//	 └ header    └ offset 0 of the layers; iter = 1 + offset        iter 0
+//
+//	bit i of an item: (a + i·b) mod 2^64 mod bits, i = 0 … hashes-1
+//	byte 0         byte 1         byte 2
+//	76543210       76543210       76543210      bit p is 1<<(p&7) of byte p>>3
+//
+// The usual filter of one layer is two allocations: 128 bytes and its bits.
+//
+// # Cuckoo
+//
+// A Cuckoo is a list of sub-filters; sub-filter i has buckets·expansion^i
+// buckets of BucketSize slots. A slot is one byte: 0 is free, otherwise the
+// fingerprint of an item, hash mod 255 + 1.
+//
+//	sub-filter 0              sub-filter 1
+//	┌─────┬─────┬─────┬─────┐┌─────┬─────┬───   ───┬─────┐
+//	│ 9f·.│ .·. │ d9·01│ .·.││ .·. │ a5·.│    …    │ .·. │
+//	└─────┴─────┴─────┴─────┘└─────┴─────┴───   ───┴─────┘
+//	 bucket h mod n and bucket (h xor fp·0x5bd1e995) mod n
+//
+// Inserts try all sub-filters, the newest first; then they kick items of the
+// newest to their other buckets; then the list grows. Lookups visit every
+// sub-filter, so a list of many is slow: choose the capacity well.
+//
+// # Digests
+//
+// Both filters know keys by digest only: [Digest], 16 bytes, for a Bloom;
+// uint64 for a Cuckoo. Digests can be computed outside of locks and kept in
+// logs. All writes are functions of the filter and of their arguments: no
+// clock, no randomness, no result that differs between machines. Where growth
+// must be limited, the limit is an argument.
+package redisbloom

@@ -1,0 +1,79 @@
+package redisbloom
+
+import "encoding/binary"
+
+const (
+	murmurM   = 0xc6a4a7935bd1e995 // MurmurHash64A's multiplier; BF also takes it as the first seed
+	murmurM32 = 0x5bd1e995         // MurmurHash2's multiplier; CF also takes it to derive the second bucket
+	seed32    = 0x9747b28c         // first seed of a BF with 32-bit hashes
+)
+
+// Digest is all that a Bloom filter needs to know of a key: two hashes. It is
+// 16 bytes in a log, and no part of the key can be read from it.
+type Digest struct{ A, B uint64 }
+
+// BloomDigest returns the digest of key for a Bloom filter with 64-bit hashes,
+// which is every filter but those loaded from very old dumps: see
+// [Bloom.Digest].
+func BloomDigest(key []byte) Digest {
+	a := murmur64(key, murmurM)
+	return Digest{a, murmur64(key, a)}
+}
+
+// BloomDigest32 returns the digest of key for a Bloom filter with 32-bit
+// hashes: one for which [Bloom.Narrow] is true.
+func BloomDigest32(key []byte) Digest {
+	a := murmur32(key, seed32)
+	return Digest{uint64(a), uint64(murmur32(key, a))}
+}
+
+// CuckooDigest returns the digest of key for a cuckoo filter.
+func CuckooDigest(key []byte) uint64 { return murmur64(key, 0) }
+
+// murmur64 is MurmurHash64A by Austin Appleby (public domain), read in
+// little-endian order on every machine.
+func murmur64(p []byte, seed uint64) uint64 {
+	h := seed ^ uint64(len(p))*murmurM
+	for len(p) >= 8 {
+		k := binary.LittleEndian.Uint64(p) * murmurM
+		k ^= k >> 47
+		h = (h ^ k*murmurM) * murmurM
+		p = p[8:]
+	}
+	if len(p) > 0 {
+		h = (h ^ tail(p)) * murmurM
+	}
+	h ^= h >> 47
+	h *= murmurM
+	return h ^ h>>47
+}
+
+// tail reads 1 to 7 bytes as a little-endian number. From 4 bytes on two reads
+// overlap; the bytes they share are the same, so OR leaves them as they are.
+func tail(p []byte) uint64 {
+	n := len(p)
+	if n >= 4 {
+		lo := uint64(binary.LittleEndian.Uint32(p))
+		hi := uint64(binary.LittleEndian.Uint32(p[n-4:]))
+		return lo | hi<<(8*uint(n-4)&63)
+	}
+	mid := n / 2
+	return uint64(p[0]) | uint64(p[mid])<<(8*uint(mid)&63) | uint64(p[n-1])<<(8*uint(n-1)&63)
+}
+
+// murmur32 is MurmurHash2 by Austin Appleby (public domain).
+func murmur32(p []byte, seed uint32) uint32 {
+	h := seed ^ uint32(len(p))
+	for len(p) >= 4 {
+		k := binary.LittleEndian.Uint32(p) * murmurM32
+		k ^= k >> 24
+		h = h*murmurM32 ^ k*murmurM32
+		p = p[4:]
+	}
+	if len(p) > 0 {
+		h = (h ^ uint32(tail(p))) * murmurM32
+	}
+	h ^= h >> 13
+	h *= murmurM32
+	return h ^ h>>15
+}
