@@ -1,0 +1,232 @@
+// Package catalog maps names to what they stand for: an id that is never
+// reused, a kind, a deadline and a value.
+//
+// Names are spread over shards by a seeded hash, each shard a chained table
+// with a lock of its own:
+//
+//	Catalog ── shard 0 ── buckets ─► Entry ─► Entry
+//	        ├─ shard 1 ── …
+//	        └─ ids: id ─► Entry
+//
+// Changes are made by one writer at a time, between Lock and Unlock, in the
+// order of the records that ask for them. Readers take a shard's lock alone, so
+// a lookup waits for no writer elsewhere. The lock order is Catalog, then
+// shard; parts come after both.
+package catalog
+
+import (
+	"hash/maphash"
+	"slices"
+	"sync"
+	"sync/atomic"
+)
+
+// Kind says what a name stands for. The numbers are part of the log format.
+type Kind uint8
+
+// The kinds.
+const (
+	String Kind = 1 // a string of bytes
+	Bloom  Kind = 2 // RedisBloom's BF
+	Cuckoo Kind = 3 // RedisBloom's CF
+)
+
+// shardBits is the logarithm of the number of shards: few enough to walk, many
+// enough that growing one is short (1/256 of all names).
+const shardBits = 8
+
+// Entry is what a name stands for. ID, Kind and Value never change; a name
+// whose value is replaced gets a new entry. Name and Deadline belong to the
+// shard's lock.
+type Entry struct {
+	ID    uint64
+	Value any
+
+	name     string
+	deadline int64 // milliseconds since 1970, 0 for none
+	next     *Entry
+	hash     uint32
+	Kind     Kind
+}
+
+// Catalog is a set of entries, each known by name and by id. Make it with New.
+//
+// Safe for concurrent use, as far as the comments of its methods go.
+type Catalog struct {
+	writer sync.Mutex
+	seed   maphash.Seed
+	count  atomic.Int64
+	timers timers
+	shards [1 << shardBits]shard
+
+	idsMu sync.RWMutex
+	ids   map[uint64]*Entry
+}
+
+// New returns an empty catalogue.
+func New() *Catalog {
+	return &Catalog{seed: maphash.MakeSeed(), ids: make(map[uint64]*Entry)}
+}
+
+// Lock makes the caller the only writer. Insert, Remove, Rename, SetDeadline
+// and Clear must be called between Lock and Unlock.
+func (c *Catalog) Lock() { c.writer.Lock() }
+
+// Unlock lets other writers in.
+func (c *Catalog) Unlock() { c.writer.Unlock() }
+
+// Lookup returns the entry of name, nil if there is none or its deadline is
+// not after now.
+func (c *Catalog) Lookup(name []byte, now int64) *Entry {
+	s, h := c.place(maphash.Bytes(c.seed, name))
+	s.mu.RLock()
+	e := s.find(h, name)
+	if e != nil && e.expired(now) {
+		e = nil
+	}
+	s.mu.RUnlock()
+	return e
+}
+
+// Deadline returns the entry of name and its deadline, 0 for none.
+func (c *Catalog) Deadline(name []byte, now int64) (*Entry, int64) {
+	s, h := c.place(maphash.Bytes(c.seed, name))
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	e := s.find(h, name)
+	if e == nil || e.expired(now) {
+		return nil, 0
+	}
+	return e, e.deadline
+}
+
+// ByID returns the entry with an id, nil if there is none. It does not look at
+// the deadline.
+func (c *Catalog) ByID(id uint64) *Entry {
+	c.idsMu.RLock()
+	e := c.ids[id]
+	c.idsMu.RUnlock()
+	return e
+}
+
+// Get returns the entry of name whatever its deadline. Only the writer may
+// call it.
+func (c *Catalog) Get(name []byte) *Entry {
+	s, h := c.place(maphash.Bytes(c.seed, name))
+	return s.find(h, name)
+}
+
+// Name returns the name of an entry. Only the writer may call it.
+func (e *Entry) Name() string { return e.name }
+
+// When returns the deadline of an entry, 0 for none. Only the writer may call
+// it.
+func (e *Entry) When() int64 { return e.deadline }
+
+// Expired reports whether the deadline of an entry is not after now. Only the
+// writer may call it.
+func (e *Entry) Expired(now int64) bool { return e.expired(now) }
+
+func (e *Entry) expired(now int64) bool { return e.deadline != 0 && e.deadline <= now }
+
+// Len returns the number of entries, those past their deadline included.
+func (c *Catalog) Len() int { return int(c.count.Load()) }
+
+// Insert adds an entry. The name and the id must be new.
+func (c *Catalog) Insert(name string, id uint64, kind Kind, deadline int64, value any) *Entry {
+	s, h := c.place(maphash.String(c.seed, name))
+	e := &Entry{ID: id, Kind: kind, Value: value, name: name, deadline: deadline, hash: h}
+	s.mu.Lock()
+	s.add(e)
+	s.mu.Unlock()
+	c.idsMu.Lock()
+	c.ids[id] = e
+	c.idsMu.Unlock()
+	c.count.Add(1)
+	c.timers.set(e.ID, deadline, 0)
+	return e
+}
+
+// Remove takes an entry out.
+func (c *Catalog) Remove(e *Entry) {
+	s, _ := c.place(maphash.String(c.seed, e.name))
+	s.mu.Lock()
+	s.remove(e)
+	s.mu.Unlock()
+	c.idsMu.Lock()
+	delete(c.ids, e.ID)
+	c.idsMu.Unlock()
+	c.count.Add(-1)
+	c.timers.set(e.ID, 0, e.deadline)
+}
+
+// Rename gives an entry another name, which must be free. Readers see the entry
+// under one name or the other, never under none.
+func (c *Catalog) Rename(e *Entry, name string) {
+	from, _ := c.place(maphash.String(c.seed, e.name))
+	to, h := c.place(maphash.String(c.seed, name))
+	unlock := lockBoth(from, to)
+	from.remove(e)
+	e.name, e.hash = name, h
+	to.add(e)
+	unlock()
+}
+
+// SetDeadline sets the deadline of an entry; 0 takes it away.
+func (c *Catalog) SetDeadline(e *Entry, deadline int64) {
+	s, _ := c.place(maphash.String(c.seed, e.name))
+	s.mu.Lock()
+	old := e.deadline
+	e.deadline = deadline
+	s.mu.Unlock()
+	c.timers.set(e.ID, deadline, old)
+}
+
+// Clear removes every entry and passes each to gone.
+func (c *Catalog) Clear(gone func(*Entry)) {
+	for i := range c.shards {
+		c.shards[i].mu.Lock()
+	}
+	c.idsMu.Lock()
+	for _, e := range c.ids {
+		gone(e)
+	}
+	clear(c.ids)
+	c.ids = make(map[uint64]*Entry)
+	c.idsMu.Unlock()
+	for i := range c.shards {
+		s := &c.shards[i]
+		s.buckets, s.count = nil, 0
+		s.mu.Unlock()
+	}
+	c.count.Store(0)
+	c.timers.clear()
+}
+
+// Timed returns the number of entries that have a deadline.
+func (c *Catalog) Timed() int { return c.timers.live() }
+
+// Due returns up to most ids whose deadline is not after now. It may name an
+// entry whose deadline has changed since: the record that removes one says up
+// to which deadline.
+func (c *Catalog) Due(now int64, most int) []uint64 { return c.timers.due(now, most) }
+
+// All returns every entry in the order of ids. Only the writer may call it.
+func (c *Catalog) All() []*Entry {
+	all := make([]*Entry, 0, len(c.ids))
+	for _, e := range c.ids {
+		all = append(all, e)
+	}
+	slices.SortFunc(all, func(a, b *Entry) int {
+		if a.ID < b.ID {
+			return -1
+		}
+		return 1
+	})
+	return all
+}
+
+// place returns the shard of a hash and the part of it that the shard uses.
+func (c *Catalog) place(h uint64) (*shard, uint32) {
+	return &c.shards[h>>(64-shardBits)], uint32(h)
+}
