@@ -75,6 +75,9 @@ func (h *CuckooHeader) measure() bool {
 // Bytes returns how much memory New would allocate.
 func (h CuckooHeader) Bytes() uint64 { return h.bytes }
 
+// slots returns the number of slots of all sub-filters.
+func (h CuckooHeader) slots() uint64 { return h.bytes - cuckooBytes - h.filters*subBytes }
+
 // New returns the filter that the header describes, with all slots empty: they
 // come with the chunks that follow.
 func (h CuckooHeader) New() *Cuckoo {
