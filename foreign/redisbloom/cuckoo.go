@@ -1,6 +1,7 @@
 package redisbloom
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math"
 	"math/bits"
@@ -141,7 +142,7 @@ func (c *Cuckoo) ContainsDigest(h uint64) bool {
 		if s.n != n { // sub-filters of one size share their positions
 			n, i, j = s.n, s.at(h, size), s.at(h2, size)
 		}
-		if find(s.data[i:i+size], fp) >= 0 || find(s.data[j:j+size], fp) >= 0 {
+		if search(s.data, i, j, size, fp) >= 0 {
 			return true
 		}
 	}
@@ -174,6 +175,40 @@ func (c *Cuckoo) CountDigest(h uint64) uint64 {
 		sum += count(s.data[i:i+size], fp) + count(s.data[j:j+size], fp)
 	}
 	return sum
+}
+
+// search returns the index of v in data[i:i+size] or else in data[j:j+size], or
+// -1. The usual bucket sizes are compared in one word, the bucket at i in its
+// lower half.
+func search(data []byte, i, j, size int, v byte) int {
+	const ones = 0x0101010101010101
+	le := binary.LittleEndian
+	var w uint64
+	switch size {
+	case 2:
+		w = uint64(le.Uint16(data[i:])) | uint64(le.Uint16(data[j:]))<<16
+		w = (w ^ uint64(v)*ones) | ^uint64(1<<32-1)
+	case 4:
+		w = uint64(le.Uint32(data[i:])) | uint64(le.Uint32(data[j:]))<<32
+		w ^= uint64(v) * ones
+	default:
+		if k := find(data[i:i+size], v); k >= 0 {
+			return i + k
+		}
+		if k := find(data[j:j+size], v); k >= 0 {
+			return j + k
+		}
+		return -1
+	}
+	w = (w - ones) &^ w & (ones << 7) // the lowest bit is that of the first byte that is 0
+	if w == 0 {
+		return -1
+	}
+	k := bits.TrailingZeros64(w) / 8
+	if k < size {
+		return i + k
+	}
+	return j + k - size
 }
 
 // find returns the index of v in bucket, or -1.

@@ -88,12 +88,8 @@ func (c *Cuckoo) place(h uint64, fp byte) bool {
 		if s.n != n {
 			n, i, j = s.n, s.at(h, size), s.at(h2, size)
 		}
-		if v := find(s.data[i:i+size], 0); v >= 0 {
-			c.put(k, i+v, fp)
-			return true
-		}
-		if v := find(s.data[j:j+size], 0); v >= 0 {
-			c.put(k, j+v, fp)
+		if slot := search(s.data, i, j, size, 0); slot >= 0 {
+			c.put(k, slot, fp)
 			return true
 		}
 	}
@@ -181,10 +177,8 @@ func (c *Cuckoo) locate(h uint64, fp byte) (k, slot int) {
 	size := int(c.bucket)
 	for k := len(c.subs) - 1; k >= 0; k-- {
 		s := &c.subs[k]
-		for _, i := range [2]int{s.at(h, size), s.at(h2, size)} {
-			if v := find(s.data[i:i+size], fp); v >= 0 {
-				return k, i + v
-			}
+		if slot := search(s.data, s.at(h, size), s.at(h2, size), size, fp); slot >= 0 {
+			return k, slot
 		}
 	}
 	return -1, 0
@@ -244,11 +238,8 @@ func (c *Cuckoo) older(x int, b uint64, fp byte) (k, slot int) {
 		if s.n != n {
 			n, i, j = s.n, s.at(b, size), s.at(b2, size)
 		}
-		if v := find(s.data[i:i+size], 0); v >= 0 {
-			return k, i + v
-		}
-		if v := find(s.data[j:j+size], 0); v >= 0 {
-			return k, j + v
+		if slot := search(s.data, i, j, size, 0); slot >= 0 {
+			return k, slot
 		}
 	}
 	return -1, 0

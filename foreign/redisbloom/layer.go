@@ -121,9 +121,22 @@ func (l *layer) has(d Digest) bool {
 // set sets all bits of d and reports whether one of them was clear.
 func (l *layer) set(d Digest) bool {
 	data, m, inv := l.data, l.mod, l.inv
-	x := d.A
+	x, n := d.A, l.hashes
 	seen := byte(1)
-	for range l.hashes {
+	for ; n >= 4; n -= 4 {
+		p0 := rem(x, m, inv)
+		p1 := rem(x+d.B, m, inv)
+		p2 := rem(x+2*d.B, m, inv)
+		p3 := rem(x+3*d.B, m, inv)
+		b0, b1, b2, b3 := &data[p0>>3], &data[p1>>3], &data[p2>>3], &data[p3>>3]
+		seen &= *b0 >> (p0 & 7) & (*b1 >> (p1 & 7)) & (*b2 >> (p2 & 7)) & (*b3 >> (p3 & 7))
+		*b0 |= 1 << (p0 & 7)
+		*b1 |= 1 << (p1 & 7)
+		*b2 |= 1 << (p2 & 7)
+		*b3 |= 1 << (p3 & 7)
+		x += 4 * d.B
+	}
+	for ; n > 0; n-- {
 		p := rem(x, m, inv)
 		b := &data[p>>3]
 		seen &= *b >> (p & 7)
