@@ -1,0 +1,96 @@
+package store
+
+import (
+	"github.com/bloomery/bloomery/foreign/redisbloom"
+)
+
+// Op says what a record does. The numbers are part of the log format.
+type Op uint8
+
+// Records of the catalogue: they are applied in one order, under the
+// catalogue's lock, and carry the time at which they were prepared.
+const (
+	OpBloom      Op = 1  // make a BF from parameters
+	OpCuckoo     Op = 2  // make a CF from parameters
+	OpBloomDump  Op = 3  // make a BF from the header of a dump
+	OpCuckooDump Op = 4  // make a CF from the header of a dump
+	OpRemove     Op = 5  // remove names
+	OpRename     Op = 6  // give a name to another entry
+	OpExpire     Op = 7  // set a deadline
+	OpPersist    Op = 8  // take a deadline away
+	OpEvict      Op = 9  // remove ids whose deadline has passed
+	OpFlush      Op = 10 // remove everything
+	OpSet        Op = 11 // store a string
+	OpAppend     Op = 12 // add to the end of a string
+	OpSetRange   Op = 13 // overwrite a part of a string
+	OpIncrement  Op = 14 // add to a string that is a number
+)
+
+// Records of a part: they are applied in one order per part, under its lock.
+const (
+	OpAdd         Op = 32 // add digests to a BF
+	OpInsert      Op = 33 // insert digests into a CF
+	OpInsertNew   Op = 34 // insert digests that a CF does not have
+	OpDelete      Op = 35 // delete a digest from a CF
+	OpCompact     Op = 36 // compact a CF
+	OpBloomChunk  Op = 37 // store bytes of a dump in a BF
+	OpCuckooChunk Op = 38 // store bytes of a dump in a CF
+)
+
+// Records around a group of which all or none take effect at recovery.
+const (
+	OpBegin  Op = 64
+	OpCommit Op = 65
+)
+
+// Part reports whether op is a record of a part, not of the catalogue.
+func (op Op) Part() bool { return op >= OpAdd && op < OpBegin }
+
+// Conditions of a record. Apply decides them, since a record may meet a later
+// state than the one it was prepared on.
+const (
+	IfAbsent  = 1 << iota // only if the name is free, or has no deadline
+	IfPresent             // only if the name is taken, or has a deadline
+	IfLater               // only if the deadline would be later
+	IfEarlier             // only if the deadline would be earlier
+	KeepTTL               // the deadline stays as it is
+)
+
+// MaxRecord bounds one encoded record. Longer ones are cut into several.
+const MaxRecord = 1 << 20
+
+// Unlimited, as Room, lets a filter grow as its own rules say.
+const Unlimited = ^uint64(0)
+
+// Record is one write, with everything decided that does not depend on the
+// state it meets: digests, absolute deadlines, integer sizes, limits. Items are
+// never in it. Which fields count depends on Op; others are ignored.
+type Record struct {
+	Op    Op
+	Flags uint8
+	Index uint32 // which part of the filter; 0 for BF and CF
+	ID    uint64 // the filter of a part's record
+
+	Digests []redisbloom.Digest // OpAdd
+	Hashes  []uint64            // OpInsert, OpInsertNew, OpDelete
+	Room    uint64              // bytes that the filter may grow by
+	Limit   uint64              // sub-filters from which on inserts are refused; 0 for none
+
+	Value    []byte // a string, a chunk or a header
+	Position int64  // where Value goes; how much to add
+
+	At       int64 // when the record was prepared, milliseconds since 1970
+	Deadline int64 // milliseconds since 1970, 0 for none
+	Name     []byte
+	Other    []byte
+	Names    [][]byte
+	IDs      []uint64
+	Bloom    redisbloom.BloomParams
+	Cuckoo   redisbloom.CuckooParams
+
+	Origin Origin
+}
+
+// Origin tells which node made a record, so that a cluster can recognise one
+// that was sent twice. It is zero locally.
+type Origin struct{ Session, Counter uint64 }

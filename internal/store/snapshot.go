@@ -1,0 +1,54 @@
+package store
+
+import (
+	"encoding/binary"
+
+	"github.com/bloomery/bloomery/internal/catalog"
+)
+
+// AppendSnapshot appends every entry to b, in the order of ids: id, kind,
+// deadline, name and contents. Two states are equal if their snapshots are. The
+// caller holds the catalogue's lock.
+func (s *State) AppendSnapshot(b []byte) []byte {
+	b = binary.AppendUvarint(b, s.last)
+	for _, e := range s.Names.All() {
+		b = binary.AppendUvarint(b, e.ID)
+		b = append(b, byte(e.Kind))
+		b = binary.AppendVarint(b, e.When())
+		b = appendBytes(b, []byte(e.Name()))
+		b = appendContents(b, e)
+	}
+	return b
+}
+
+// appendContents appends a string, or the dump of a filter: its header and then
+// every chunk, each with its length in front and an empty one at the end.
+func appendContents(b []byte, e *catalog.Entry) []byte {
+	p := PartOf(e)
+	if p == nil {
+		return appendBytes(b, []byte(Text(e)))
+	}
+	p.RLock()
+	defer p.RUnlock()
+	if p.Bloom != nil {
+		b = appendBytes(b, p.Bloom.AppendHeader(nil))
+	} else {
+		b = appendBytes(b, p.Cuckoo.AppendHeader(nil))
+	}
+	for iter := int64(1); iter != 0; {
+		var chunk []byte
+		iter, chunk = p.ScanDump(iter)
+		b = appendBytes(b, chunk)
+	}
+	return b
+}
+
+// ScanDump returns the chunk at iter of the dump of a filter, and the iter of
+// the next, 0 at the end. The caller holds a lock; the chunk is valid as long.
+func (p *Part) ScanDump(iter int64) (next int64, chunk []byte) {
+	if p.Bloom != nil {
+		return p.Bloom.ScanDump(iter)
+	}
+	next, chunk, _ = p.Cuckoo.ScanDump(iter)
+	return next, chunk
+}
