@@ -3,7 +3,6 @@ package redisbloom
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/bloomery/bloomery"
 )
@@ -214,8 +213,9 @@ func (b *Bloom) grow(room *uint64) error {
 		return ErrGrowth
 	}
 	*room -= cost
-	b.older = append(slices.Grow(b.older, 1), b.newest)
-	b.newest = s.make()
+	older := make([]layer, len(b.older)+1) // exact: chains are short, and filters many
+	older[copy(older, b.older)] = b.newest
+	b.older, b.newest = older, s.make()
 	return nil
 }
 
@@ -313,9 +313,10 @@ func (b *Bloom) layer(i int) *layer {
 // holds it.
 const bloomBytes = 128
 
-// Bytes returns the memory that the filter takes.
+// Bytes returns the memory that the filter takes: what BloomParams.Bytes said,
+// and GrowBytes since. The rounding of the allocator is not in it.
 func (b *Bloom) Bytes() uint64 {
-	return bloomBytes + uint64(cap(b.older))*layerBytes + b.dataBytes()
+	return bloomBytes + uint64(len(b.older))*layerBytes + b.dataBytes()
 }
 
 func (b *Bloom) dataBytes() uint64 {

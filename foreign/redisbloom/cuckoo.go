@@ -12,7 +12,7 @@ import (
 var _ bloomery.Filter = (*Cuckoo)(nil)
 
 const (
-	cuckooBytes = 96 // of memory, without the sub-filters; a test holds it
+	cuckooBytes = 72 // of memory, without the sub-filters; a test holds it
 	subBytes    = 32 // of memory, for a sub-filter without its array; a test holds it
 
 	// MaxFilters is the largest number of sub-filters of a cuckoo filter.
@@ -255,8 +255,9 @@ func (c *Cuckoo) Expansion() uint16 { return c.expansion }
 // Size returns the memory that RedisBloom reports for such a filter.
 func (c *Cuckoo) Size() uint64 { return 56 + 16*uint64(len(c.subs)-1) + c.slots }
 
-// Bytes returns the memory that the filter takes.
-func (c *Cuckoo) Bytes() uint64 { return cuckooBytes + uint64(cap(c.subs))*subBytes + c.slots }
+// Bytes returns the memory that the filter takes: what CuckooParams.Bytes said,
+// and GrowBytes since. The rounding of the allocator is not in it.
+func (c *Cuckoo) Bytes() uint64 { return cuckooBytes + uint64(len(c.subs))*subBytes + c.slots }
 
 // GrowBytes returns what the next sub-filter would allocate, and 0 if the
 // filter cannot grow. A single insert takes at most that.

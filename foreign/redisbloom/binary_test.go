@@ -1,0 +1,295 @@
+package redisbloom_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"runtime"
+	"testing"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/foreign/redisbloom"
+)
+
+// TestBinaryDamage flips every byte, and cuts at every length: always an error,
+// never a change of the receiver.
+func TestBinaryDamage(t *testing.T) {
+	b := newBloom(t, redisbloom.BloomParams{Error: 0.01, Capacity: 4, Expansion: 2})
+	c := newCuckoo(t, redisbloom.CuckooParams{Capacity: 4, BucketSize: 2, MaxIterations: 20, Expansion: 2})
+	for i := range 20 {
+		b.Add(item(i))
+		c.InsertDigest(c.Digest(item(i)))
+	}
+	check := func(kind string, data []byte, unmarshal func([]byte) error, state func() ([]byte, error)) {
+		t.Helper()
+		want, _ := state()
+		damaged := func(d []byte) {
+			t.Helper()
+			if err := unmarshal(d); !errors.Is(err, bloomery.ErrCorrupt) && !errors.Is(err, bloomery.ErrVersion) {
+				t.Errorf("%s: %v", kind, err)
+			}
+			if got, _ := state(); !bytes.Equal(got, want) {
+				t.Fatalf("%s: receiver changed", kind)
+			}
+		}
+		for i := range data {
+			d := bytes.Clone(data)
+			d[i] ^= 1 << (i % 8)
+			damaged(d)
+			damaged(data[:i])
+		}
+		damaged(append(bytes.Clone(data), 0))
+	}
+	other := newBloom(t, redisbloom.BloomParams{Error: 0.1, Capacity: 10, Expansion: 2})
+	data, _ := b.MarshalBinary()
+	check("bloom", data, other.UnmarshalBinary, other.MarshalBinary)
+	one := newCuckoo(t, redisbloom.CuckooParams{Capacity: 16, BucketSize: 2, MaxIterations: 20})
+	data, _ = c.MarshalBinary()
+	check("cuckoo", data, one.UnmarshalBinary, one.MarshalBinary)
+}
+
+// TestBinaryGolden pins the binary form: files written today must open for ever.
+func TestBinaryGolden(t *testing.T) {
+	b := newBloom(t, redisbloom.BloomParams{Error: 0.01, Capacity: 4, Expansion: 2})
+	b.Add([]byte("hello"))
+	c := newCuckoo(t, redisbloom.CuckooParams{Capacity: 8, BucketSize: 1, MaxIterations: 20, Expansion: 1})
+	c.InsertDigest(c.Digest([]byte("hello")))
+	bloom, _ := b.MarshalBinary()
+	if got, want := fmt.Sprintf("%x", bloom), bloomGolden; got != want {
+		t.Errorf("bloom:\n got %s\nwant %s", got, want)
+	}
+	cuckoo, _ := c.MarshalBinary()
+	if got, want := fmt.Sprintf("%x", cuckoo), cuckooGolden; got != want {
+		t.Errorf("cuckoo:\n got %s\nwant %s", got, want)
+	}
+}
+
+// TestFrozen snapshots filters of several pages while they change, grow, shrink
+// and are loaded: the snapshot is what they were at Freeze, and the filter is
+// what it would be without.
+func TestFrozen(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	for round := range 10 {
+		b := newBloom(t, redisbloom.BloomParams{Error: 0.01, Capacity: 150000, Expansion: 2})
+		plain := newBloom(t, redisbloom.BloomParams{Error: 0.01, Capacity: 150000, Expansion: 2})
+		c := newCuckoo(t, redisbloom.CuckooParams{Capacity: 1 << 18, BucketSize: 2, MaxIterations: 20, Expansion: 1})
+		bare := newCuckoo(t, redisbloom.CuckooParams{Capacity: 1 << 18, BucketSize: 2, MaxIterations: 20, Expansion: 1})
+		n := 0
+		step := func(adds, loads int) {
+			for range adds {
+				n++
+				d, h := b.Digest(item(n)), c.Digest(item(n))
+				b.AddDigest(d)
+				plain.AddDigest(d)
+				c.InsertDigest(h)
+				bare.InsertDigest(h)
+				if n%3 == 0 {
+					h := c.Digest(item(rng.IntN(n)))
+					c.DeleteDigest(h)
+					bare.DeleteDigest(h)
+				}
+			}
+			for range loads {
+				piece := make([]byte, rng.IntN(100000))
+				off := rng.Uint64N(200000)
+				b.LoadAt(off, piece)
+				plain.LoadAt(off, piece)
+				c.LoadAt(off, piece)
+				bare.LoadAt(off, piece)
+			}
+		}
+		step(140000, 1) // near the growth of the Bloom filter
+		frozen(t, b.Freeze, b.MarshalBinary, func() { step(rng.IntN(2000), rng.IntN(2)) }, rng, round%3 == 2)
+		frozen(t, c.Freeze, c.MarshalBinary, func() {
+			step(rng.IntN(2000), rng.IntN(2))
+			if rng.IntN(4) == 0 {
+				c.Compact()
+				bare.Compact()
+			}
+		}, rng, round%3 == 2)
+		equal(t, b.MarshalBinary, plain.MarshalBinary)
+		equal(t, c.MarshalBinary, bare.MarshalBinary)
+	}
+}
+
+func equal(t *testing.T, a, b func() ([]byte, error)) {
+	t.Helper()
+	x, _ := a()
+	y, _ := b()
+	if !bytes.Equal(x, y) {
+		t.Error("filters differ after a snapshot")
+	}
+}
+
+// frozen reads one snapshot in pieces with changes between them; early closes
+// it before its end.
+func frozen(t *testing.T, freeze func() (*redisbloom.Frozen, error), state func() ([]byte, error), change func(), rng *rand.Rand, early bool) {
+	t.Helper()
+	want, _ := state()
+	f, err := freeze()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := freeze(); !errors.Is(err, redisbloom.ErrFrozen) {
+		t.Errorf("second Freeze: %v", err)
+	}
+	if f.Len() != int64(len(want)) {
+		t.Errorf("Len() = %d, want %d", f.Len(), len(want))
+	}
+	var got []byte
+	for {
+		change()
+		p := make([]byte, 1+rng.IntN(200000))
+		n, err := f.Read(p)
+		got = append(got, p[:n]...)
+		if early && len(got) > len(want)/2 || err == io.EOF {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if early {
+		want = want[:len(got)]
+	}
+	if !bytes.Equal(got, want) {
+		t.Error("snapshot differs from the filter it was taken of")
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := f.Read(make([]byte, 1)); n != 0 || err != io.EOF {
+		t.Errorf("Read after Close = %d, %v", n, err)
+	}
+	again, err := freeze()
+	if err != nil {
+		t.Fatalf("Freeze after Close: %v", err)
+	}
+	again.Close()
+}
+
+// allocated returns the bytes that f allocates.
+func allocated(f func()) uint64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	f()
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc
+}
+
+func FuzzBloomHeader(f *testing.F) {
+	f.Add(newBloom(f, redisbloom.BloomParams{Error: 0.01, Capacity: 100, Expansion: 2}).AppendHeader(nil))
+	f.Add(newBloom(f, redisbloom.BloomParams{Error: 0.01, Capacity: 100, NonScaling: true}).AppendHeader(nil))
+	f.Add(make([]byte, 73))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var h redisbloom.BloomHeader
+		var err error
+		if n := allocated(func() { h, err = redisbloom.ParseBloomHeader(data) }); n > 1<<16+4*uint64(len(data)) {
+			t.Fatalf("%d bytes allocated for %d", n, len(data))
+		}
+		if err != nil {
+			if !errors.Is(err, bloomery.ErrCorrupt) && !errors.Is(err, bloomery.ErrTooLarge) {
+				t.Fatalf("error of another kind: %v", err)
+			}
+			return
+		}
+		if h.Bytes() > 1<<20 {
+			return
+		}
+		b := h.New()
+		if got := b.AppendHeader(nil); !bytes.Equal(got, data) {
+			t.Fatalf("header comes back as %x, was %x", got, data)
+		}
+		for i := range 5 {
+			if b.GrowBytes(1) > 1<<20 {
+				return
+			}
+			if _, err := b.Add(item(i)); err == nil && !b.Contains(item(i)) {
+				t.Fatal("item forgotten")
+			}
+		}
+		b.Stats()
+	})
+}
+
+func FuzzCuckooHeader(f *testing.F) {
+	f.Add(newCuckoo(f, redisbloom.CuckooParams{Capacity: 16, BucketSize: 2, MaxIterations: 20, Expansion: 1}).AppendHeader(nil))
+	f.Add(newCuckoo(f, redisbloom.CuckooParams{Capacity: 1000, BucketSize: 255, MaxIterations: 1}).AppendHeader(nil))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var h redisbloom.CuckooHeader
+		var err error
+		if n := allocated(func() { h, err = redisbloom.ParseCuckooHeader(data) }); n > 1<<16 {
+			t.Fatalf("%d bytes allocated", n)
+		}
+		if err != nil {
+			if !errors.Is(err, bloomery.ErrCorrupt) && !errors.Is(err, bloomery.ErrTooLarge) {
+				t.Fatalf("error of another kind: %v", err)
+			}
+			return
+		}
+		if h.Bytes() > 1<<20 {
+			return
+		}
+		c := h.New()
+		if got := c.AppendHeader(nil); !bytes.Equal(got, data) {
+			t.Fatalf("header comes back as %x, was %x", got, data)
+		}
+		for i := range 5 {
+			if c.GrowBytes() > 1<<20 {
+				return
+			}
+			if err := c.InsertDigest(c.Digest(item(i))); err == nil && !c.Contains(item(i)) {
+				t.Fatal("item forgotten")
+			}
+			c.DeleteDigest(c.Digest(item(i - 1)))
+		}
+		c.Compact()
+		c.Stats()
+	})
+}
+
+func FuzzBinary(f *testing.F) {
+	b := newBloom(f, redisbloom.BloomParams{Error: 0.01, Capacity: 4, Expansion: 2})
+	c := newCuckoo(f, redisbloom.CuckooParams{Capacity: 4, BucketSize: 2, MaxIterations: 20, Expansion: 2})
+	for i := range 10 {
+		b.Add(item(i))
+		c.InsertDigest(c.Digest(item(i)))
+	}
+	data, _ := b.MarshalBinary()
+	f.Add(data[:len(data)-4])
+	data, _ = c.MarshalBinary()
+	f.Add(data[:len(data)-4])
+	f.Fuzz(func(t *testing.T, data []byte) {
+		// The checksum is made here, so that the fuzzer gets past it.
+		data = binary.LittleEndian.AppendUint32(bytes.Clone(data), redisbloom.Checksum(data))
+		var b redisbloom.Bloom
+		var c redisbloom.Cuckoo
+		for _, v := range []interface {
+			UnmarshalBinary([]byte) error
+			MarshalBinary() ([]byte, error)
+		}{&b, &c} {
+			var err error
+			// A sub-filter of one byte takes 32 bytes more, and 8 in the heap.
+			if n := allocated(func() { err = v.UnmarshalBinary(data) }); n > 1<<16+64*uint64(len(data)) {
+				t.Fatalf("%T: %d bytes allocated for %d", v, n, len(data))
+			}
+			if err != nil {
+				if !errors.Is(err, bloomery.ErrCorrupt) && !errors.Is(err, bloomery.ErrVersion) {
+					t.Fatalf("error of another kind: %v", err)
+				}
+				continue
+			}
+			if got, _ := v.MarshalBinary(); !bytes.Equal(got, data) {
+				t.Fatalf("%T comes back as %x, was %x", v, got, data)
+			}
+		}
+	})
+}
+
+const (
+	bloomGolden  = "626c6d72424601004900000001000000000000000100000005000000020000000800000000000000400000000000000001000000000000007b14ae47e17a743fe9862fb2350e2640080000000400000000000000002020200202020220b4532021"
+	cuckooGolden = "626c6d7243460100260000000100000000000000080000000000000000000000000000000100000000000000010014000100000000000000009fa126054c"
+)

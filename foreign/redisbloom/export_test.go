@@ -1,0 +1,25 @@
+package redisbloom
+
+import (
+	"hash/crc32"
+	"unsafe"
+)
+
+// NegLn is the logarithm that sizes layers.
+func NegLn(x float64) float64 { return negLn(x) }
+
+// Rem is the remainder by multiplication.
+func Rem(x, m, inv uint64) uint64 { return rem(x, m, inv) }
+
+// Accounted and Real are the memory of the structs: as accounted for, and as
+// the compiler lays them out.
+var (
+	Accounted = [4]uintptr{bloomBytes, layerBytes, cuckooBytes, subBytes}
+	Real      = [4]uintptr{
+		unsafe.Sizeof(Bloom{}), unsafe.Sizeof(layer{}),
+		unsafe.Sizeof(Cuckoo{}), unsafe.Sizeof(sub{}),
+	}
+)
+
+// Checksum is that of the binary form.
+func Checksum(data []byte) uint32 { return crc32.Checksum(data, castagnoli) }
