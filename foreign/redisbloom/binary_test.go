@@ -72,7 +72,7 @@ func TestBinaryGolden(t *testing.T) {
 // what it would be without.
 func TestFrozen(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
-	for round := range 10 {
+	for round := range 3 {
 		b := newBloom(t, redisbloom.BloomParams{Error: 0.01, Capacity: 150000, Expansion: 2})
 		plain := newBloom(t, redisbloom.BloomParams{Error: 0.01, Capacity: 150000, Expansion: 2})
 		c := newCuckoo(t, redisbloom.CuckooParams{Capacity: 1 << 18, BucketSize: 2, MaxIterations: 20, Expansion: 1})

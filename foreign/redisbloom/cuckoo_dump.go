@@ -144,6 +144,13 @@ func (c *Cuckoo) ScanDump(iter int64) (next int64, data []byte, err error) {
 // find returns the sub-filter at offset off of the sub-filters laid end to end,
 // and the offset inside it. Past the end k is -1.
 func (c *Cuckoo) find(off uint64) (k int, at uint64) {
+	if off >= c.slots {
+		return -1, 0
+	}
+	if c.expansion == 1 { // all of one size, and there may be many
+		n := uint64(len(c.subs[0].data))
+		return int(off / n), off % n
+	}
 	for k := range c.subs {
 		n := uint64(len(c.subs[k].data))
 		if off < n {
