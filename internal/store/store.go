@@ -110,6 +110,10 @@ func (p *Part) Bytes() uint64 {
 	return p.Cuckoo.Bytes()
 }
 
+// Narrow reports whether the filter knows its items by the 32-bit hashes of very
+// old dumps. It never changes and needs no lock.
+func (p *Part) Narrow() bool { return p.Bloom != nil && p.Bloom.Narrow() }
+
 // PartOf returns the part of a filter's entry, nil for a string.
 func PartOf(e *catalog.Entry) *Part {
 	p, _ := e.Value.(*Part)

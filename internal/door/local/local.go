@@ -87,11 +87,11 @@ func sameTarget(a, b *door.Op) bool {
 func (d *Door) names(op *door.Op) {
 	f := d.effects.Get().(*store.Effect)
 	f.Bytes = f.Bytes[:0]
+	defer d.effects.Put(f)
 	d.state.Names.Lock()
+	defer d.state.Names.Unlock()
 	d.apply(op, nil, f)
 	d.append(f.Bytes)
-	d.state.Names.Unlock()
-	d.effects.Put(f)
 }
 
 // part applies a run of records of one part.
@@ -110,13 +110,13 @@ func (d *Door) part(ops []*door.Op) {
 	}
 	f := d.effects.Get().(*store.Effect)
 	f.Bytes = f.Bytes[:0]
+	defer d.effects.Put(f)
 	p.Lock()
+	defer p.Unlock()
 	for _, op := range ops {
 		d.apply(op, p, f)
 	}
 	d.append(f.Bytes)
-	p.Unlock()
-	d.effects.Put(f)
 }
 
 func (d *Door) apply(op *door.Op, p *store.Part, f *store.Effect) {

@@ -1,0 +1,30 @@
+package command
+
+import (
+	"github.com/bloomery/bloomery/internal/catalog"
+	"github.com/bloomery/bloomery/internal/store"
+)
+
+// bfScanDump is BF.SCANDUMP key iter.
+var bfScanDump = Command{
+	Name: "bf.scandump", Arity: 3, Flags: ReadOnly | Module | Fast | heavy, Keys: oneKey, KeyFlags: keyRW,
+	Categories: []string{"read", "bloom"}, Tips: []string{"dont_cache"}, Group: groupBloom, Since: "1.0.0",
+	Syntax: "key iterator", Complexity: "O(n), n being the number of bytes returned",
+	Summary: "Returns one piece of a Bloom filter, and the iterator of the next.",
+	filter:  &filter{kind: catalog.Bloom, parse: parseBFScanDump, read: readBFScanDump, absent: notFound},
+}
+
+func parseBFScanDump(c *Call, _ *Defaults) {
+	c.items = nil
+	n, ok := parseInt(c.Args[2])
+	if !ok {
+		c.answer(fail(textScanNumber))
+		return
+	}
+	c.option = &options{position: n}
+}
+
+func readBFScanDump(p *store.Part, c *Call, _ *Workspace) {
+	next, data := p.Bloom.ScanDump(c.option.position)
+	c.answer(array(integer(next), bulk(string(data))))
+}

@@ -1,0 +1,185 @@
+package command
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+)
+
+// infoCmd is INFO [section [section ...]].
+var infoCmd = Command{
+	Name: "info", Arity: -1, Flags: Loading | Stale, Categories: []string{"slow", "dangerous"}, Group: groupServer, Since: "1.0.0",
+	Syntax: "[section [section ...]]", Complexity: "O(1)", Summary: "Describes the server.",
+	run: runInfo,
+}
+
+// infoSections are the sections of INFO in their order. Those that are not usual
+// are shown only when asked for, or with all.
+var infoSections = []struct {
+	name  string
+	usual bool
+	write func(*Engine, *strings.Builder, time.Time)
+}{
+	{"server", true, infoServer},
+	{"clients", true, infoClients},
+	{"memory", true, infoMemory},
+	{"persistence", true, infoPersistence},
+	{"stats", true, infoStats},
+	{"replication", true, infoReplication},
+	{"modules", true, infoModules},
+	{"commandstats", false, infoCommands},
+	{"cluster", true, infoCluster},
+	{"keyspace", true, infoKeyspace},
+}
+
+func runInfo(e *Engine, s *Session, c *Call) {
+	asked := func(name string, usual bool) bool {
+		if len(c.Args) == 1 {
+			return usual
+		}
+		return slices.ContainsFunc(c.Args[1:], func(a []byte) bool {
+			return is(a, name) || is(a, "all") || is(a, "everything") || usual && is(a, "default")
+		})
+	}
+	var b strings.Builder
+	for _, section := range infoSections {
+		if !asked(section.name, section.usual) {
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteString("\r\n")
+		}
+		b.WriteString("# " + strings.ToUpper(section.name[:1]) + section.name[1:] + "\r\n")
+		section.write(e, &b, s.now)
+	}
+	c.answer(Reply{Kind: Verbatim, Text: b.String()})
+}
+
+func line(b *strings.Builder, name string, value any) { fmt.Fprintf(b, "%s:%v\r\n", name, value) }
+
+func infoServer(e *Engine, b *strings.Builder, now time.Time) {
+	f := e.host.Facts()
+	up := int64(now.Sub(f.Started).Seconds())
+	line(b, "redis_version", RedisVersion)
+	line(b, "redis_mode", "standalone")
+	line(b, "server_name", "bloomery")
+	line(b, "bloomery_version", f.Version)
+	line(b, "os", runtime.GOOS+" "+runtime.GOARCH)
+	line(b, "arch_bits", 64)
+	line(b, "go_version", runtime.Version())
+	line(b, "process_id", os.Getpid())
+	line(b, "tcp_port", f.Port)
+	line(b, "server_time_usec", now.UnixMicro())
+	line(b, "uptime_in_seconds", up)
+	line(b, "uptime_in_days", up/86400)
+	line(b, "executable", f.Executable)
+	line(b, "config_file", f.ConfigFile)
+}
+
+func infoClients(e *Engine, b *strings.Builder, _ time.Time) {
+	f := e.host.Facts()
+	line(b, "connected_clients", f.Clients)
+	line(b, "maxclients", e.Settings.MaxClients.Load())
+	line(b, "blocked_clients", 0)
+}
+
+func infoMemory(e *Engine, b *strings.Builder, _ time.Time) {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	used := e.Budget.used()
+	line(b, "used_memory", used)
+	line(b, "used_memory_human", human(used))
+	line(b, "used_memory_rss", residentBytes())
+	line(b, "used_memory_dataset", e.state.Bytes())
+	line(b, "used_memory_clients", e.Budget.other.Load())
+	line(b, "maxmemory", e.Budget.max.Load())
+	line(b, "maxmemory_human", human(e.Budget.max.Load()))
+	line(b, "maxmemory_policy", "noeviction")
+	line(b, "go_heap_alloc", m.HeapAlloc)
+	line(b, "go_heap_sys", m.HeapSys)
+	line(b, "go_gc_cycles", m.NumGC)
+	line(b, "mem_allocator", "go")
+}
+
+// residentBytes returns the memory of the process as the system counts it, 0
+// where it does not tell.
+func residentBytes() int64 {
+	data, err := os.ReadFile("/proc/self/statm")
+	if err != nil {
+		return 0
+	}
+	var size, resident int64
+	if _, err := fmt.Sscan(string(data), &size, &resident); err != nil {
+		return 0
+	}
+	return resident * int64(os.Getpagesize())
+}
+
+// human formats bytes as Redis does.
+func human(n int64) string {
+	v, unit := float64(n), 0
+	for v >= 1024 && unit < 4 {
+		v /= 1024
+		unit++
+	}
+	if unit == 0 {
+		return fmt.Sprintf("%dB", n)
+	}
+	return fmt.Sprintf("%.2f%c", v, "BKMGT"[unit])
+}
+
+func infoPersistence(_ *Engine, b *strings.Builder, _ time.Time) {
+	line(b, "loading", 0)
+	line(b, "rdb_bgsave_in_progress", 0)
+	line(b, "aof_enabled", 0)
+}
+
+func infoStats(e *Engine, b *strings.Builder, _ time.Time) {
+	f := e.host.Facts()
+	var calls, rejected, failed int64
+	e.table.walk(func(c *Command) {
+		calls += c.stats.calls.Load()
+		rejected += c.stats.rejected.Load()
+		failed += c.stats.failed.Load()
+	})
+	line(b, "total_connections_received", f.Accepted)
+	line(b, "total_commands_processed", calls)
+	line(b, "total_net_input_bytes", f.BytesIn)
+	line(b, "total_net_output_bytes", f.BytesOut)
+	line(b, "rejected_connections", f.Rejected)
+	line(b, "expired_keys", e.Settings.expired.Load())
+	line(b, "evicted_keys", 0)
+	line(b, "total_error_replies", rejected+failed)
+}
+
+func infoReplication(_ *Engine, b *strings.Builder, _ time.Time) {
+	line(b, "role", "master")
+	line(b, "connected_slaves", 0)
+}
+
+func infoModules(_ *Engine, b *strings.Builder, _ time.Time) {
+	line(b, "module", fmt.Sprintf("name=bf,ver=%d,api=1,filters=0,usedby=[],using=[],options=[]", bloomVersion))
+}
+
+func infoCommands(e *Engine, b *strings.Builder, _ time.Time) {
+	e.table.walk(func(c *Command) {
+		calls, rejected := c.stats.calls.Load(), c.stats.rejected.Load()
+		if calls == 0 && rejected == 0 {
+			return
+		}
+		micros := float64(c.stats.nanos.Load()) / 1000
+		fmt.Fprintf(b, "cmdstat_%s:calls=%d,usec=%.0f,usec_per_call=%.2f,rejected_calls=%d,failed_calls=%d\r\n",
+			c.full, calls, micros, micros/float64(max(calls, 1)), rejected, c.stats.failed.Load())
+	})
+}
+
+func infoCluster(_ *Engine, b *strings.Builder, _ time.Time) { line(b, "cluster_enabled", 0) }
+
+func infoKeyspace(e *Engine, b *strings.Builder, _ time.Time) {
+	if n := e.state.Names.Len(); n > 0 {
+		line(b, "db0", fmt.Sprintf("keys=%d,expires=%d,avg_ttl=0", n, e.state.Names.Timed()))
+	}
+}

@@ -1,0 +1,82 @@
+package command
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/bloomery/bloomery/foreign/redisbloom"
+)
+
+// Defaults are RedisBloom's parameters: what a filter gets that is made without
+// saying.
+type Defaults struct {
+	BloomError      float64
+	BloomCapacity   int64
+	BloomExpansion  int64
+	CuckooBucket    int64
+	CuckooCapacity  int64
+	CuckooKicks     int64
+	CuckooExpansion int64
+	CuckooMost      int64 // sub-filters from which on a filter takes no more
+}
+
+// RedisBloomDefaults returns the parameters of RedisBloom as it comes.
+func RedisBloomDefaults() Defaults {
+	return Defaults{
+		BloomError: 0.01, BloomCapacity: 100, BloomExpansion: 2,
+		CuckooBucket: 2, CuckooCapacity: 1024, CuckooKicks: 20, CuckooExpansion: 1, CuckooMost: 32,
+	}
+}
+
+// Settings is what CONFIG SET can change, and counters that CONFIG RESETSTAT
+// resets. Make it with NewSettings.
+//
+// Safe for concurrent use.
+type Settings struct {
+	defaults atomic.Pointer[Defaults]
+	password atomic.Pointer[string]
+	expired  atomic.Int64
+	change   sync.Mutex // makes CONFIG SET atomic
+
+	// Server is what the server was started with and CONFIG GET shows, by
+	// name. It is not written to after NewSettings.
+	Server map[string]string
+
+	// Timeout is after how many seconds an idle client is sent away, 0 for
+	// never; MaxClients how many there may be.
+	Timeout    atomic.Int64
+	MaxClients atomic.Int64
+}
+
+// NewSettings returns settings with these defaults and password.
+func NewSettings(d Defaults, password string) *Settings {
+	s := &Settings{Server: map[string]string{}}
+	s.defaults.Store(&d)
+	s.password.Store(&password)
+	s.MaxClients.Store(10000)
+	return s
+}
+
+// Password returns the password that clients must give, "" for none.
+func (s *Settings) Password() string { return *s.password.Load() }
+
+// MaxExpansions returns the number of sub-filters from which on a cuckoo filter
+// takes no more items.
+func (s *Settings) MaxExpansions() uint64 { return uint64(s.defaults.Load().CuckooMost) }
+
+// bloom returns the parameters of a Bloom filter made without saying.
+func (s *Settings) bloom() redisbloom.BloomParams {
+	d := s.defaults.Load()
+	return redisbloom.BloomParams{
+		Error: d.BloomError, Capacity: uint64(d.BloomCapacity), Expansion: uint32(d.BloomExpansion),
+	}
+}
+
+// cuckoo returns the parameters of a cuckoo filter made without saying.
+func (s *Settings) cuckoo() redisbloom.CuckooParams {
+	d := s.defaults.Load()
+	return redisbloom.CuckooParams{
+		Capacity: uint64(d.CuckooCapacity), BucketSize: uint16(d.CuckooBucket),
+		MaxIterations: uint16(d.CuckooKicks), Expansion: uint16(d.CuckooExpansion),
+	}
+}
