@@ -1,0 +1,101 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/bloomery/bloomery/internal/command"
+	"github.com/bloomery/bloomery/internal/resp"
+)
+
+// Config is what a server is made from. The zero value of a field means its
+// default.
+type Config struct {
+	// Addr is where clients connect: "127.0.0.1:6379".
+	Addr string
+	// Password is what clients must give, "" for none.
+	Password string
+	// ProtectedMode refuses clients of other machines while there is no
+	// password.
+	ProtectedMode bool
+	// MaxMemory bounds the memory of names, filters, strings and large
+	// buffers, in bytes: 75% of this machine's.
+	MaxMemory int64
+	// MaxClients bounds the number of connections: 10,000.
+	MaxClients int
+	// MaxQuery bounds one command, in bytes: 512 MiB.
+	MaxQuery int
+	// IdleTimeout is when a client that sends nothing is closed; 0 for never.
+	IdleTimeout time.Duration
+	// WriteTimeout is when a client that takes no replies is closed: 60 s.
+	WriteTimeout time.Duration
+	// DrainTimeout is how long a shutdown waits for clients: 10 s.
+	DrainTimeout time.Duration
+	// Defaults are the parameters of filters made without saying.
+	Defaults command.Defaults
+	// Log is where the server says what it does; nil for nowhere.
+	Log *slog.Logger
+	// Version and File are what INFO shows.
+	Version, File string
+}
+
+// complete fills in defaults and checks the rest.
+func (c Config) complete() (Config, error) {
+	if c.Addr == "" {
+		c.Addr = "127.0.0.1:6379"
+	}
+	if _, _, err := net.SplitHostPort(c.Addr); err != nil {
+		return c, fmt.Errorf("server: addr %q: %w", c.Addr, err)
+	}
+	if c.MaxMemory == 0 {
+		c.MaxMemory = PhysicalMemory() / 4 * 3
+	}
+	setDefault(&c.MaxClients, 10_000)
+	setDefault(&c.MaxQuery, 512<<20)
+	setDefault(&c.WriteTimeout, time.Minute)
+	setDefault(&c.DrainTimeout, 10*time.Second)
+	if c.Defaults == (command.Defaults{}) {
+		c.Defaults = command.RedisBloomDefaults()
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.MaxMemory < 0 || c.MaxClients < 0 || c.MaxQuery < 0 || c.IdleTimeout < 0 || c.WriteTimeout < 0 || c.DrainTimeout < 0 {
+		return c, errors.New("server: a limit is negative")
+	}
+	return c, nil
+}
+
+func setDefault[T comparable](v *T, value T) {
+	var zero T
+	if *v == zero {
+		*v = value
+	}
+}
+
+// parameters are the settings that CONFIG GET shows and CONFIG SET cannot change.
+func (c *Config) parameters() map[string]string {
+	host, port, _ := net.SplitHostPort(c.Addr)
+	protected := "no"
+	if c.ProtectedMode {
+		protected = "yes"
+	}
+	return map[string]string{
+		"bind":                      host,
+		"port":                      port,
+		"protected-mode":            protected,
+		"proto-max-bulk-len":        strconv.Itoa(c.MaxQuery),
+		"client-query-buffer-limit": strconv.Itoa(c.MaxQuery),
+	}
+}
+
+func resetParser(maxQuery int, guest bool) resp.Parser {
+	return resp.Parser{MaxLength: maxQuery, Guest: guest}
+}
+
+func inUse(err error) bool { return errors.Is(err, syscall.EADDRINUSE) }

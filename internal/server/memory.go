@@ -1,0 +1,4 @@
+package server
+
+// unknownMemory is what a machine is taken to have when it does not tell.
+const unknownMemory = 2 << 30
