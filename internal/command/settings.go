@@ -1,6 +1,7 @@
 package command
 
 import (
+	"fmt"
 	"sync"
 	"sync/atomic"
 
@@ -26,6 +27,33 @@ func RedisBloomDefaults() Defaults {
 		BloomError: 0.01, BloomCapacity: 100, BloomExpansion: 2,
 		CuckooBucket: 2, CuckooCapacity: 1024, CuckooKicks: 20, CuckooExpansion: 1, CuckooMost: 32,
 	}
+}
+
+// Check returns an error that names the first parameter out of its range. A
+// larger error rate than RedisBloom takes is lowered, as CONFIG SET does.
+func (d *Defaults) Check() error {
+	for _, p := range []struct {
+		name      string
+		value     int64
+		low, high int64
+	}{
+		{"bf-initial-size", d.BloomCapacity, 1, redisbloom.MaxCapacity},
+		{"bf-expansion-factor", d.BloomExpansion, 0, redisbloom.MaxExpansion},
+		{"cf-bucket-size", d.CuckooBucket, 1, 255},
+		{"cf-initial-size", d.CuckooCapacity, 2 * d.CuckooBucket, redisbloom.MaxCapacity},
+		{"cf-max-iterations", d.CuckooKicks, 1, 65535},
+		{"cf-expansion-factor", d.CuckooExpansion, 0, redisbloom.MaxExpansion},
+		{"cf-max-expansions", d.CuckooMost, 1, 65536},
+	} {
+		if p.value < p.low || p.value > p.high {
+			return fmt.Errorf("command: %s: %d is not in the range [%d, %d]", p.name, p.value, p.low, p.high)
+		}
+	}
+	if !(d.BloomError > 0 && d.BloomError < 1) {
+		return fmt.Errorf("command: bf-error-rate: %v is not in the range (0, 1)", d.BloomError)
+	}
+	d.BloomError = min(d.BloomError, redisbloom.MaxError)
+	return nil
 }
 
 // Settings is what CONFIG SET can change, and counters that CONFIG RESETSTAT

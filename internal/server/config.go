@@ -62,6 +62,9 @@ func (c Config) complete() (Config, error) {
 	if c.Defaults == (command.Defaults{}) {
 		c.Defaults = command.RedisBloomDefaults()
 	}
+	if err := c.Defaults.Check(); err != nil {
+		return c, err
+	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
