@@ -12,7 +12,7 @@ import (
 var _ bloomery.Filter = (*Cuckoo)(nil)
 
 const (
-	cuckooBytes = 72 // of memory, without the sub-filters; a test holds it
+	cuckooBytes = 80 // of memory, without the sub-filters; a test holds it
 	subBytes    = 32 // of memory, for a sub-filter without its array; a test holds it
 
 	// MaxFilters is the largest number of sub-filters of a cuckoo filter.
@@ -48,7 +48,8 @@ type Cuckoo struct {
 	slots     uint64 // of all sub-filters
 	subs      []sub  // oldest first
 	frozen    *Frozen
-	bucket    uint16 // slots per bucket
+	full      *fullTable // nil below fullFrom sub-filters
+	bucket    uint16     // slots per bucket
 	maxKicks  uint16
 	expansion uint16
 }
@@ -257,7 +258,7 @@ func (c *Cuckoo) Size() uint64 { return 56 + 16*uint64(len(c.subs)-1) + c.slots 
 
 // Bytes returns the memory that the filter takes: what CuckooParams.Bytes said,
 // and GrowBytes since. The rounding of the allocator is not in it.
-func (c *Cuckoo) Bytes() uint64 { return cuckooBytes + uint64(len(c.subs))*subBytes + c.slots }
+func (c *Cuckoo) Bytes() uint64 { return overhead(uint64(len(c.subs))) + c.slots }
 
 // GrowBytes returns what the next sub-filter would allocate, and 0 if the
 // filter cannot grow. A single insert takes at most that.
@@ -266,7 +267,13 @@ func (c *Cuckoo) GrowBytes() uint64 {
 	if !ok {
 		return 0
 	}
-	return n*uint64(c.bucket) + subBytes
+	return c.growBytes(n)
+}
+
+// growBytes returns what a sub-filter of n buckets adds to Bytes.
+func (c *Cuckoo) growBytes(n uint64) uint64 {
+	filters := uint64(len(c.subs))
+	return n*uint64(c.bucket) + overhead(filters+1) - overhead(filters)
 }
 
 // nextBuckets returns the number of buckets of the next sub-filter. It reports

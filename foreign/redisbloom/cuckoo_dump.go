@@ -54,7 +54,7 @@ func (h *CuckooHeader) measure() bool {
 	if h.filters > MaxFilters {
 		return false
 	}
-	h.bytes = cuckooBytes + h.filters*subBytes
+	h.bytes = overhead(h.filters)
 	n := h.buckets
 	for i := range h.filters {
 		if i > 0 {
@@ -76,7 +76,7 @@ func (h *CuckooHeader) measure() bool {
 func (h CuckooHeader) Bytes() uint64 { return h.bytes }
 
 // slots returns the number of slots of all sub-filters.
-func (h CuckooHeader) slots() uint64 { return h.bytes - cuckooBytes - h.filters*subBytes }
+func (h CuckooHeader) slots() uint64 { return h.bytes - overhead(h.filters) }
 
 // New returns the filter that the header describes, with all slots empty: they
 // come with the chunks that follow.
@@ -89,6 +89,9 @@ func (h CuckooHeader) New() *Cuckoo {
 		bucket:    h.bucket,
 		maxKicks:  h.maxKicks,
 		expansion: h.expansion,
+	}
+	if h.filters >= fullFrom {
+		c.full = new(fullTable)
 	}
 	n := h.buckets
 	for i := range c.subs {
@@ -206,5 +209,6 @@ func (c *Cuckoo) LoadAt(off uint64, data []byte) error {
 		c.frozen.save(k, c.subs[k].data, at, len(data))
 	}
 	copy(c.subs[k].data[at:], data)
+	c.full.clear()
 	return nil
 }

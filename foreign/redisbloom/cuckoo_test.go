@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -42,7 +43,7 @@ func TestCuckooParameters(t *testing.T) {
 		{1 << 30, 1, 32768, 1 << 30, 32768},
 	} {
 		p := redisbloom.CuckooParams{Capacity: c.capacity, BucketSize: c.bucket, MaxIterations: 20, Expansion: c.expand}
-		want := 72 + 32 + c.buckets*uint64(c.bucket)
+		want := 80 + 32 + c.buckets*uint64(c.bucket)
 		if got, err := p.Bytes(); got != want || err != nil {
 			t.Errorf("%+v.Bytes() = %d, %v, want %d", p, got, err, want)
 		}
@@ -333,6 +334,48 @@ func TestCuckooHistory(t *testing.T) {
 	})
 }
 
+// TestCuckooHotItems inserts a few items over and over, to more than a hundred
+// sub-filters, with deletes and compactions between: slots are those of the
+// model.
+func TestCuckooHotItems(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 8))
+	most := 0
+	for round := range 12 {
+		p := redisbloom.CuckooParams{
+			Capacity: 4 << (round % 3), BucketSize: uint16(1 + round%2), MaxIterations: 5, Expansion: 1,
+		}
+		c := newCuckoo(t, p)
+		m := &model{bucket: int(p.BucketSize), kicks: 5, buckets: c.Buckets(), growth: 1}
+		m.grow()
+		hot := 1 + rng.IntN(5)
+		for step := range 1200 {
+			h := c.Digest(item(rng.IntN(hot)))
+			switch op := rng.IntN(1000); {
+			case op < 960:
+				m.insert(h)
+				c.InsertDigest(h)
+			case op < 998:
+				if got, want := c.DeleteDigest(h), m.delete(h); got != want {
+					t.Fatalf("DeleteDigest = %v, want %v", got, want)
+				}
+			default:
+				c.Compact()
+				m.compact(false)
+			}
+			most = max(most, c.Filters())
+			if step%20 == 0 && !bytes.Equal(cuckooBytes(t, c), m.bytes()) {
+				t.Fatalf("round %d, step %d: slots differ", round, step)
+			}
+			if step == 600 {
+				c = reloadCuckoo(t, c)
+			}
+		}
+	}
+	if most < 100 {
+		t.Errorf("at most %d sub-filters, want more than 100", most)
+	}
+}
+
 // reloadCuckoo returns a copy: by binary form, and by dump where there is one.
 func reloadCuckoo(t fataler, c *redisbloom.Cuckoo) *redisbloom.Cuckoo {
 	t.Helper()
@@ -464,39 +507,43 @@ func TestCuckooBadHeaders(t *testing.T) {
 	}
 }
 
-// TestCuckooManyFilters loads a filter of 50,000 full sub-filters, makes it grow
-// and asks it.
+// TestCuckooManyFilters inserts one item until there are 50,000 sub-filters, by
+// batches as a server would, and asks the filter.
 func TestCuckooManyFilters(t *testing.T) {
 	const filters = 50000
-	header := newCuckoo(t, redisbloom.CuckooParams{Capacity: 4, BucketSize: 2, MaxIterations: 1, Expansion: 1}).AppendHeader(nil)
-	binary.LittleEndian.PutUint64(header, 4*filters)
-	binary.LittleEndian.PutUint64(header[24:], filters)
-	h, err := redisbloom.ParseCuckooHeader(header)
-	if err != nil {
-		t.Fatal(err)
+	c := newCuckoo(t, redisbloom.CuckooParams{Capacity: 4, BucketSize: 2, MaxIterations: 1, Expansion: 1})
+	hs, dst := make([]uint64, 1000), make([]redisbloom.Result, 1000)
+	for i := range hs {
+		hs[i] = c.Digest([]byte("hello"))
 	}
-	c := h.New()
-	hello := c.Digest([]byte("hello"))
-	for i := range uint64(filters) {
-		if err := c.LoadAt(4*i, []byte{159, 159, 159, 159}); err != nil {
+	n := uint64(0)
+	for c.Filters() < filters {
+		before, grow, had := c.Bytes(), c.GrowBytes(), c.Filters()
+		if err := c.InsertDigest(hs[0]); err != nil {
 			t.Fatal(err)
 		}
-	}
-	for range 9 {
-		if err := c.InsertDigest(hello); err != nil {
+		if c.Filters() > had && c.Bytes() != before+grow {
+			t.Fatalf("%d filters: %d bytes, then %d: GrowBytes said %d", had, before, c.Bytes(), grow)
+		}
+		if err := c.InsertDigests(dst, hs, math.MaxUint64); err != nil {
 			t.Fatal(err)
 		}
+		n += 1001
 	}
-	if c.Filters() < filters+3 || c.CountDigest(hello) < 4*filters+9 {
-		t.Errorf("%d filters, count %d", c.Filters(), c.CountDigest(hello))
+	if c.Items() != n || c.CountDigest(hs[0]) < n {
+		t.Errorf("%d items, count %d, want %d", c.Items(), c.CountDigest(hs[0]), n)
 	}
 	if c.Contains([]byte("absent")) || !c.Contains([]byte("hello")) {
 		t.Error("wrong answer")
 	}
 	data, _ := c.MarshalBinary()
 	var again redisbloom.Cuckoo
-	if err := again.UnmarshalBinary(data); err != nil || again.CountDigest(hello) != c.CountDigest(hello) {
-		t.Errorf("UnmarshalBinary: %v, count %d", err, again.CountDigest(hello))
+	if err := again.UnmarshalBinary(data); err != nil || again.CountDigest(hs[0]) != c.CountDigest(hs[0]) {
+		t.Errorf("UnmarshalBinary: %v, count %d", err, again.CountDigest(hs[0]))
+	}
+	c.Compact()
+	if got, _ := c.MarshalBinary(); !bytes.Equal(got, data) {
+		t.Error("Compact changed a full filter")
 	}
 }
 

@@ -83,7 +83,8 @@ func (c *Cuckoo) place(h uint64, fp byte) bool {
 	size := int(c.bucket)
 	var n uint64
 	var i, j int
-	for k := len(c.subs) - 1; k >= 0; k-- {
+	low := c.full.filters(h)
+	for k := len(c.subs) - 1; k >= low; k-- {
 		s := &c.subs[k]
 		if s.n != n {
 			n, i, j = s.n, s.at(h, size), s.at(h2, size)
@@ -93,6 +94,7 @@ func (c *Cuckoo) place(h uint64, fp byte) bool {
 			return true
 		}
 	}
+	c.full.set(h, len(c.subs))
 	return false
 }
 
@@ -132,13 +134,17 @@ func (c *Cuckoo) grow(room *uint64) error {
 	if !ok {
 		return ErrGrowth
 	}
-	bytes := n * uint64(c.bucket)
-	if bytes+subBytes > *room {
+	cost := c.growBytes(n)
+	if cost > *room {
 		return ErrGrowth
 	}
-	*room -= bytes + subBytes
-	c.subs = append(c.subs, sub{make([]byte, bytes), n})
-	c.slots += bytes
+	*room -= cost
+	s := sub{make([]byte, n*uint64(c.bucket)), n}
+	c.subs = append(c.subs, s)
+	c.slots += uint64(len(s.data))
+	if len(c.subs) == fullFrom {
+		c.full = new(fullTable)
+	}
 	return nil
 }
 
@@ -161,6 +167,7 @@ func (c *Cuckoo) DeleteDigest(h uint64) bool {
 		return false
 	}
 	c.put(k, slot, 0)
+	c.full.clear()
 	c.items-- // a dump may claim too few: then this wraps, as in RedisBloom
 	c.deletes++
 	// RedisBloom compares with 0.10·items in floating point. The product is
@@ -192,6 +199,7 @@ func (c *Cuckoo) Compact() { c.compact(false) }
 // compact is Compact; with stop it ends at the first sub-filter that it cannot
 // empty.
 func (c *Cuckoo) compact(stop bool) {
+	c.full.clear()
 	for x := len(c.subs) - 1; x > 0; x-- {
 		empty := c.pour(x)
 		if empty && x == len(c.subs)-1 {
@@ -202,6 +210,10 @@ func (c *Cuckoo) compact(stop bool) {
 		if !empty && stop {
 			break
 		}
+	}
+	c.full.clear() // pour kept its own there
+	if len(c.subs) < fullFrom {
+		c.full = nil
 	}
 	c.deletes = 0
 }
@@ -233,14 +245,19 @@ func (c *Cuckoo) older(x int, b uint64, fp byte) (k, slot int) {
 	size := int(c.bucket)
 	var n uint64
 	var i, j int
-	for k := range c.subs[:x] {
+	// Older sub-filters only get fuller while x runs down, so what has no
+	// room now is not asked again for an item of the same bucket.
+	item := b<<8 | uint64(fp)
+	for k := c.full.filters(item); k < x; k++ {
 		s := &c.subs[k]
 		if s.n != n {
 			n, i, j = s.n, s.at(b, size), s.at(b2, size)
 		}
 		if slot := search(s.data, i, j, size, 0); slot >= 0 {
+			c.full.set(item, k)
 			return k, slot
 		}
 	}
+	c.full.set(item, x)
 	return -1, 0
 }

@@ -14,10 +14,10 @@ func Rem(x, m, inv uint64) uint64 { return rem(x, m, inv) }
 // Accounted and Real are the memory of the structs: as accounted for, and as
 // the compiler lays them out.
 var (
-	Accounted = [4]uintptr{bloomBytes, layerBytes, cuckooBytes, subBytes}
-	Real      = [4]uintptr{
+	Accounted = [5]uintptr{bloomBytes, layerBytes, cuckooBytes, subBytes, fullBytes}
+	Real      = [5]uintptr{
 		unsafe.Sizeof(Bloom{}), unsafe.Sizeof(layer{}),
-		unsafe.Sizeof(Cuckoo{}), unsafe.Sizeof(sub{}),
+		unsafe.Sizeof(Cuckoo{}), unsafe.Sizeof(sub{}), unsafe.Sizeof(fullTable{}),
 	}
 )
 
