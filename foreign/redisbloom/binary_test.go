@@ -72,7 +72,7 @@ func TestBinaryGolden(t *testing.T) {
 // what it would be without.
 func TestFrozen(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
-	for round := range 3 {
+	for round := range 6 {
 		b := newBloom(t, redisbloom.BloomParams{Error: 0.01, Capacity: 150000, Expansion: 2})
 		plain := newBloom(t, redisbloom.BloomParams{Error: 0.01, Capacity: 150000, Expansion: 2})
 		c := newCuckoo(t, redisbloom.CuckooParams{Capacity: 1 << 18, BucketSize: 2, MaxIterations: 20, Expansion: 1})
@@ -93,7 +93,7 @@ func TestFrozen(t *testing.T) {
 				}
 			}
 			for range loads {
-				piece := make([]byte, rng.IntN(100000))
+				piece := make([]byte, rng.IntN(1000))
 				off := rng.Uint64N(200000)
 				b.LoadAt(off, piece)
 				plain.LoadAt(off, piece)
@@ -101,10 +101,10 @@ func TestFrozen(t *testing.T) {
 				bare.LoadAt(off, piece)
 			}
 		}
-		step(140000, 1) // near the growth of the Bloom filter
-		frozen(t, b.Freeze, b.MarshalBinary, func() { step(rng.IntN(2000), rng.IntN(2)) }, rng, round%3 == 2)
+		step(149000+rng.IntN(1000), 1) // near the growth of the Bloom filter
+		frozen(t, b.Freeze, b.MarshalBinary, func() { step(rng.IntN(4), rng.IntN(2)) }, rng, round%3 == 2)
 		frozen(t, c.Freeze, c.MarshalBinary, func() {
-			step(rng.IntN(2000), rng.IntN(2))
+			step(rng.IntN(4), rng.IntN(2))
 			if rng.IntN(4) == 0 {
 				c.Compact()
 				bare.Compact()
@@ -112,6 +112,36 @@ func TestFrozen(t *testing.T) {
 		}, rng, round%3 == 2)
 		equal(t, b.MarshalBinary, plain.MarshalBinary)
 		equal(t, c.MarshalBinary, bare.MarshalBinary)
+	}
+}
+
+// TestFrozenDropped drops a sub-filter during a snapshot and grows another one
+// in its place.
+func TestFrozenDropped(t *testing.T) {
+	c := newCuckoo(t, redisbloom.CuckooParams{Capacity: 4, BucketSize: 2, MaxIterations: 20, Expansion: 1})
+	n := 0
+	for ; c.Filters() < 3; n++ {
+		c.InsertDigest(c.Digest(item(n)))
+	}
+	want, _ := c.MarshalBinary()
+	f, err := c.Freeze()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range n {
+		c.DeleteDigest(c.Digest(item(i)))
+	}
+	if c.Filters() == 3 {
+		t.Fatal("no sub-filter was dropped")
+	}
+	for i := 100; c.Filters() < 4; i++ {
+		c.InsertDigest(c.Digest(item(i)))
+	}
+	if got, err := io.ReadAll(f); err != nil || !bytes.Equal(got, want) {
+		t.Errorf("snapshot, %v:\n got %x\nwant %x", err, got, want)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -141,8 +171,10 @@ func frozen(t *testing.T, freeze func() (*redisbloom.Frozen, error), state func(
 	}
 	var got []byte
 	for {
-		change()
-		p := make([]byte, 1+rng.IntN(200000))
+		if rng.IntN(2) == 0 {
+			change()
+		}
+		p := make([]byte, 1+rng.IntN(40000))
 		n, err := f.Read(p)
 		got = append(got, p[:n]...)
 		if early && len(got) > len(want)/2 || err == io.EOF {

@@ -28,6 +28,10 @@ type layerHeader struct {
 // ParseBloomHeader decodes and checks the header that BF.SCANDUMP gives first.
 // It allocates less than twice the length of data, whatever the header claims.
 // The error is ErrHeaderLength, ErrHeader or ErrTooLarge.
+//
+// Headers of very old versions are taken too: layers of a power of two of bits,
+// and 32-bit hashes. Layers that such a filter grows later are sized like new
+// ones.
 func ParseBloomHeader(data []byte) (BloomHeader, error) {
 	if len(data) < bloomHeaderBytes {
 		return BloomHeader{}, ErrHeaderLength

@@ -334,6 +334,52 @@ func TestCuckooHistory(t *testing.T) {
 	})
 }
 
+// TestCuckooCompact compacts random slots, among them sub-filters that become
+// empty below one that does not.
+func TestCuckooCompact(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 10))
+	inner := 0
+	for range 3000 {
+		p := redisbloom.CuckooParams{Capacity: 8, BucketSize: 1 + uint16(rng.IntN(2)), MaxIterations: 5, Expansion: 1 << rng.IntN(2)}
+		header := newCuckoo(t, p).AppendHeader(nil)
+		header[0], header[24] = 1, 4
+		h, err := redisbloom.ParseCuckooHeader(header)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := h.New()
+		m := &model{bucket: int(p.BucketSize), kicks: 5, buckets: c.Buckets(), growth: uint64(p.Expansion), items: 1}
+		off, fill := uint64(0), rng.IntN(12)
+		for range 4 {
+			m.grow()
+			for _, bucket := range m.subs[len(m.subs)-1] {
+				for i := range bucket {
+					if rng.IntN(12) < fill {
+						bucket[i] = byte(1 + rng.IntN(255))
+					}
+				}
+				if err := c.LoadAt(off, bucket); err != nil {
+					t.Fatal(err)
+				}
+				off += uint64(len(bucket))
+			}
+		}
+		m.compact(false)
+		c.Compact()
+		if !bytes.Equal(cuckooBytes(t, c), m.bytes()) {
+			t.Fatalf("slots:\n got %x\nwant %x", cuckooBytes(t, c), m.bytes())
+		}
+		for _, s := range m.subs[1:] {
+			if len(bytes.Trim(bytes.Join(s, nil), "\x00")) == 0 {
+				inner++
+			}
+		}
+	}
+	if inner == 0 {
+		t.Error("no sub-filter was emptied below a newer one")
+	}
+}
+
 // TestCuckooHotItems inserts a few items over and over, to more than a hundred
 // sub-filters, with deletes and compactions between: slots are those of the
 // model.
@@ -434,7 +480,7 @@ func TestCuckooScanDumpInside(t *testing.T) {
 	for _, bad := range []struct {
 		iter int64
 		n    int
-	}{{0, 1}, {-5, 1}, {65, 0}, {1, 1}, {66, 1}, {67, 65}, {math.MinInt64, 1}, {math.MaxInt64, 1}} {
+	}{{0, 1}, {-5, 1}, {5, 0}, {65, 0}, {1, 1}, {66, 1}, {67, 65}, {math.MinInt64, 1}, {math.MaxInt64, 1}} {
 		if err := c.LoadChunk(bad.iter, make([]byte, bad.n)); err == nil {
 			t.Errorf("LoadChunk(%d) of %d bytes: no error", bad.iter, bad.n)
 		}

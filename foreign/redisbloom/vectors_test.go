@@ -218,6 +218,7 @@ func TestBloomSizing(t *testing.T) {
 		{0.3, 100, false, 56, 4, 0.125},
 		{0.3, 100, true, 40, 3, 0.25},
 		{0.01, 4, false, 8, 8, 0.005},
+		{0.01, 167, true, 200, 7, 0.01}, // 1600 bits: nothing to round up
 	} {
 		p := redisbloom.BloomParams{Error: c.err, Capacity: c.capacity, Expansion: 2, NonScaling: c.nonScaling}
 		b := newBloom(t, p)
