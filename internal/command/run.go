@@ -20,8 +20,8 @@ type filter struct {
 	parse func(*Call, *Defaults)
 	// read answers from the filter, under its read lock.
 	read func(*store.Part, *Call, *Workspace)
-	// contains marks a read that asks which of its items are there; one
-	// answers a single item. Groups of such reads ask for all items at once.
+	// contains marks a read that asks which of its items are there: it has no
+	// read of its own. Groups of such reads ask for all items at once.
 	contains bool
 	// single marks a command of one item, answered by a single value.
 	single bool
@@ -211,7 +211,11 @@ func (e *Engine) runReads(w *Workspace, p *store.Part, calls []Call) {
 		return
 	}
 	for i := range calls {
-		if c := &calls[i]; !c.answered {
+		switch c := &calls[i]; {
+		case c.answered:
+		case c.cmd.filter.contains:
+			w.contains(p, calls[i:i+1])
+		default:
 			c.cmd.filter.read(p, c, w)
 		}
 	}

@@ -1,0 +1,66 @@
+package command
+
+import (
+	"fmt"
+	"strings"
+)
+
+// docGroups are the chapters of docs/commands.md in their order.
+var docGroups = []struct{ name, title, intro string }{
+	{groupBloom, "Bloom filters", "As RedisBloom, replies and dumps to the byte."},
+	{groupCuckoo, "Cuckoo filters", "As RedisBloom, replies and dumps to the byte."},
+	{groupGeneric, "Keys", "Work on filters and strings alike."},
+	{groupString, "Strings", "The few that clients and tests expect; bloomery is not a string store."},
+	{groupMulti, "Transactions", ""},
+	{groupConnection, "Connection", ""},
+	{groupServer, "Server", ""},
+	{groupCluster, "Cluster", "Answered as by a Redis whose cluster support is disabled."},
+}
+
+// Docs returns docs/commands.md: the table of commands for people.
+func Docs() string {
+	t := NewTable()
+	var b strings.Builder
+	b.WriteString("# Commands\n\n<!-- Made by go generate from the command table. Do not edit. -->\n\n" +
+		"The server speaks RESP2 and RESP3. Names and option words may be written in letters of any case.\n" +
+		"An arity counts the name of the command; a negative one means \"at least\".\n")
+	for _, g := range docGroups {
+		fmt.Fprintf(&b, "\n## %s\n", g.title)
+		if g.intro != "" {
+			fmt.Fprintf(&b, "\n%s\n", g.intro)
+		}
+		for _, c := range t.All() {
+			if c.Group == g.name {
+				docCommand(&b, c)
+			}
+		}
+	}
+	return b.String()
+}
+
+func docCommand(b *strings.Builder, c *Command) {
+	fmt.Fprintf(b, "\n### %s\n\n", upper(c.Name))
+	if len(c.Subcommands) == 0 || c.run != nil {
+		docUse(b, c)
+	} else {
+		fmt.Fprintf(b, "%s\n", c.Summary)
+	}
+	for i := range c.Subcommands {
+		s := &c.Subcommands[i]
+		fmt.Fprintf(b, "\n#### %s %s\n\n", upper(c.Name), upper(s.Name))
+		docUse(b, s)
+	}
+}
+
+func docUse(b *strings.Builder, c *Command) {
+	name := upper(strings.ReplaceAll(c.full, "|", " "))
+	fmt.Fprintf(b, "    %s\n\n%s\n\n", strings.TrimSpace(name+" "+c.Syntax), c.Summary)
+	fmt.Fprintf(b, "Arity %d · since %s · %s", c.Arity, c.Since, c.Complexity)
+	if f := c.Flags.Names(); len(f) > 0 {
+		fmt.Fprintf(b, " · %s", strings.Join(f, " "))
+	}
+	if len(c.Categories) > 0 {
+		fmt.Fprintf(b, " · @%s", strings.Join(c.Categories, " @"))
+	}
+	b.WriteString("\n")
+}
