@@ -21,12 +21,12 @@ var aclCmd = Command{
 			Name: "list", Arity: 2, Flags: Admin | NoScript | Loading | Stale, Categories: []string{"admin", "slow", "dangerous"},
 			Complexity: "O(1)", Summary: "Lists the users and what they may do.",
 			run: func(e *Engine, _ *Session, c *Call) {
-				secret := "nopass"
+				secret := "nopass sanitize-payload"
 				if p := e.Settings.Password(); p != "" {
 					sum := sha256.Sum256([]byte(p))
-					secret = "#" + hex.EncodeToString(sum[:])
+					secret = "sanitize-payload #" + hex.EncodeToString(sum[:])
 				}
-				c.answer(bulks([]string{"user default on sanitize-payload " + secret + " ~* &* +@all"}))
+				c.answer(bulks([]string{"user default on " + secret + " ~* &* +@all"}))
 			},
 		},
 		{

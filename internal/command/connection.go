@@ -58,7 +58,7 @@ var selectCmd = Command{
 		n, ok := parseInt(c.Args[1])
 		switch {
 		case !ok || n != int64(int32(n)):
-			c.answer(fail("ERR invalid DB index"))
+			c.answer(fail(textInteger))
 		case n != 0:
 			c.answer(fail(textDB))
 		default:
@@ -69,11 +69,15 @@ var selectCmd = Command{
 
 // authCmd is AUTH [username] password.
 var authCmd = Command{
-	Name: "auth", Arity: -2, Max: 3, Flags: Fast | NoAuth | NoScript | Loading | Stale | immediate,
+	Name: "auth", Arity: -2, Flags: Fast | NoAuth | NoScript | Loading | Stale | immediate,
 	Categories: []string{"fast", "connection"}, Group: groupConnection,
 	Since: "1.0.0", Syntax: "[username] password", Complexity: "O(1)", Summary: "Gives the password.",
 	run: func(e *Engine, s *Session, c *Call) {
 		user := []byte("default")
+		if len(c.Args) > 3 {
+			c.answer(fail(textSyntax))
+			return
+		}
 		if len(c.Args) == 3 {
 			user = c.Args[1]
 		} else if e.Settings.Password() == "" {

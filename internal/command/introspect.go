@@ -45,7 +45,7 @@ var commandCmd = Command{
 					if cmd := e.table.find(name); cmd != nil {
 						elems = append(elems, commandInfo(cmd))
 					} else {
-						elems = append(elems, Reply{Kind: NullArray})
+						elems = append(elems, null())
 					}
 				}
 				c.answer(array(elems...))
@@ -86,7 +86,7 @@ func commandInfo(cmd *Command) Reply {
 	return array(
 		bulk(cmd.full), integer(int64(cmd.Arity)), unordered(statuses(cmd.Flags.Names())),
 		integer(int64(cmd.Keys.First)), integer(int64(cmd.Keys.Last)), integer(int64(cmd.Keys.Step)),
-		unordered(cats), array(tips...), array(keySpecs(cmd)...), array(subs...),
+		unordered(cats), unordered(tips), unordered(keySpecs(cmd)), unordered(subs),
 	)
 }
 

@@ -11,7 +11,7 @@ import (
 
 // getCmd is GET key.
 var getCmd = Command{
-	Name: "get", Arity: 2, Flags: ReadOnly | Fast, Keys: oneKey, KeyFlags: keyRO,
+	Name: "get", Arity: 2, Flags: ReadOnly | Fast, Keys: oneKey, KeyFlags: "RO access",
 	Categories: []string{"read", "string", "fast"}, Group: groupString, Since: "1.0.0",
 	Syntax: "key", Complexity: "O(1)", Summary: "Returns a string.",
 	run: func(e *Engine, s *Session, c *Call) {
