@@ -265,7 +265,7 @@ func TestHostileDumps(t *testing.T) {
 	bloom := []byte("\x01\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00\x05\x00\x00\x00\x02\x00\x00\x00\x10\x00\x00\x00\x00\x00\x00\x00\x80\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00{\x14\xaeG\xe1zt?\xe9\x86/\xb25\x0e&@\x08\x00\x00\x00\x0a\x00\x00\x00\x00\x00\x00\x00\x00")
 	cuckoo := []byte("\x08\x00\x00\x00\x00\x00\x00\x00\x08\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x02\x00\x14\x00\x01\x00")
 	values := []uint64{0, 1, 2, 8, 64, 1 << 20, 1 << 31, 1 << 32, 1 << 40, 1 << 62, 1 << 63, 1<<64 - 1}
-	for range 2000 {
+	for range 1000 {
 		h, cmd := bytes.Clone(bloom), "BF.LOADCHUNK"
 		if rng.IntN(2) == 0 {
 			h, cmd = bytes.Clone(cuckoo), "CF.LOADCHUNK"
@@ -297,8 +297,8 @@ func TestHostileDumps(t *testing.T) {
 // DUMP and RESTORE: both give the same dump again.
 func TestDumpsMove(t *testing.T) {
 	from, to := dial(t, start(t, server.Config{})), dial(t, start(t, server.Config{}))
-	from.do("BF.RESERVE", "b", "0.001", "20000000") // more than one chunk
-	from.do("CF.RESERVE", "c", "40000000")
+	from.do("BF.RESERVE", "b", "0.001", "10000000") // more than one chunk
+	from.do("CF.RESERVE", "c", "20000000")
 	args := []string{"BF.MADD", "b"}
 	for i := range 1000 {
 		args = append(args, fmt.Sprint("item", i))

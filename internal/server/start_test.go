@@ -71,7 +71,7 @@ func dial(t testing.TB, addr string) *client {
 	}
 	t.Cleanup(func() { nc.Close() })
 	_ = nc.SetDeadline(time.Now().Add(2 * time.Minute))
-	return &client{t, nc, bufio.NewReaderSize(nc, 64<<10)}
+	return &client{t, nc, bufio.NewReaderSize(nc, 4<<10)}
 }
 
 // request encodes a command.
