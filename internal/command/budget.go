@@ -98,14 +98,18 @@ func (b *Budget) Admit(op *door.Op) error {
 
 // growth returns the most that n inserts can make a filter grow, at most 2^62.
 func growth(f *redisbloom.Cuckoo, n int) uint64 {
-	const most = 1 << 62
-	step, sum := f.GrowBytes(), uint64(0)
+	const (
+		most  = 1 << 62
+		extra = 8 << 10 // what a filter of many sub-filters keeps besides
+	)
+	step := f.GrowBytes()
+	if step == 0 || f.Expansion() <= 1 {
+		return min(step*uint64(n)+extra, most)
+	}
+	sum := uint64(extra)
 	for range n {
 		if sum += step; sum > most || step > most {
 			return most
-		}
-		if f.Expansion() <= 1 {
-			return sum * uint64(n)
 		}
 		step *= uint64(f.Expansion())
 	}
