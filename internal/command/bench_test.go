@@ -17,12 +17,12 @@ func BenchmarkExec(b *testing.B) {
 			e.line("BF.RESERVE b 0.01 10000000")
 			e.line("CF.RESERVE c 10000000")
 			const pipeline = 64
-			batches := make([][][][]byte, 1000)
+			batches := make([][][][]byte, 8000)
 			for i := range batches {
 				for j := range pipeline {
 					words := strings.Fields(cmd)
 					if len(words) > 1 {
-						words = append(words, fmt.Sprintf("%012d", (i*pipeline+j)*7919%10_000_000))
+						words = append(words, fmt.Sprintf("%012d", (i*pipeline+j)*7919%100_000_007))
 					}
 					var args [][]byte
 					for _, w := range words {
@@ -35,6 +35,10 @@ func BenchmarkExec(b *testing.B) {
 			i := 0
 			b.ReportAllocs()
 			for b.Loop() {
+				if i%len(batches) == 0 && cmd == "CF.ADD c" {
+					e.line("DEL c")
+					e.line("CF.RESERVE c 10000000")
+				}
 				w.Reset()
 				for _, args := range batches[i%len(batches)] {
 					w.Add(args)

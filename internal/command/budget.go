@@ -1,17 +1,12 @@
 package command
 
 import (
-	"errors"
 	"sync/atomic"
 
 	"github.com/bloomery/bloomery/foreign/redisbloom"
 	"github.com/bloomery/bloomery/internal/door"
 	"github.com/bloomery/bloomery/internal/store"
 )
-
-// errOOM is the answer of Admit when a record would take more memory than there
-// is.
-var errOOM = errors.New("command: out of memory")
 
 // Budget is how much memory data may take. Memory that a record may need is
 // set aside before the record is applied, so two filters cannot grow into the
@@ -60,40 +55,44 @@ func (b *Budget) Hold(n int) bool {
 	return n <= 0 || !b.full()
 }
 
-// Admit implements door.Admitter: it sets the room that the filter of op may
-// grow by, and sets that much memory aside.
-func (b *Budget) Admit(op *door.Op) error {
-	r := &op.Record
-	r.Room = 0
-	if op.Part == nil || op.Part.Gone() {
-		return nil // Apply answers
+var _ door.Admitter = (*Budget)(nil)
+
+// Admit implements door.Admitter: the filter may grow by as much as all ops
+// together can need.
+func (b *Budget) Admit(p *store.Part, ops []*door.Op) (aside uint64, ok bool) {
+	n := 0
+	for _, op := range ops {
+		n += len(op.Record.Digests) + len(op.Record.Hashes)
 	}
-	switch r.Op {
-	case store.OpAdd:
-		if f := op.Part.Bloom; f != nil {
-			r.Room = f.GrowBytes(len(r.Digests))
+	need := uint64(0)
+	switch {
+	case p.Gone():
+	case p.Bloom != nil:
+		need = p.Bloom.GrowBytes(n)
+	default:
+		need = growth(p.Cuckoo, n)
+	}
+	if need > 0 && !b.reserve(need) {
+		if p.Bloom != nil || len(ops) > 1 {
+			return 0, false
 		}
-		if r.Room == 0 {
-			return nil
-		}
-		if !b.reserve(r.Room) {
-			r.Room = 0
-			return errOOM
-		}
-	case store.OpInsert, store.OpInsertNew:
-		// Whether an insert makes the filter grow is seen only when it is
-		// tried. It gets what may be needed, or what is left: an insert that
-		// finds a slot succeeds in either case.
-		if f := op.Part.Cuckoo; f != nil {
-			r.Room = growth(f, len(r.Hashes))
-		}
-		if r.Room > 0 && !b.reserve(r.Room) {
-			if r.Room = min(r.Room, b.left()); !b.reserve(r.Room) {
-				r.Room = 0
-			}
+		// Whether an insert makes a cuckoo filter grow is seen only when it is
+		// tried. It gets what is left: one that finds a slot succeeds.
+		if need = min(need, b.left()); !b.reserve(need) {
+			need = 0
 		}
 	}
-	return nil
+	for _, op := range ops {
+		op.Record.Room = need
+	}
+	return need, true
+}
+
+// Settle implements door.Admitter.
+func (b *Budget) Settle(aside uint64) {
+	if aside > 0 {
+		b.release(aside)
+	}
 }
 
 // growth returns the most that n inserts can make a filter grow, at most 2^62.
@@ -103,7 +102,10 @@ func growth(f *redisbloom.Cuckoo, n int) uint64 {
 		extra = 8 << 10 // what a filter of many sub-filters keeps besides
 	)
 	step := f.GrowBytes()
-	if step == 0 || f.Expansion() <= 1 {
+	if step == 0 {
+		return 0
+	}
+	if f.Expansion() == 1 {
 		return min(step*uint64(n)+extra, most)
 	}
 	sum := uint64(extra)
@@ -114,12 +116,4 @@ func growth(f *redisbloom.Cuckoo, n int) uint64 {
 		step *= uint64(f.Expansion())
 	}
 	return sum
-}
-
-// Settle implements door.Admitter: what the filter took is counted by the state
-// now.
-func (b *Budget) Settle(op *door.Op) {
-	if op.Record.Room > 0 {
-		b.release(op.Record.Room)
-	}
 }

@@ -130,9 +130,7 @@ func (e *Engine) step(s *Session, calls []Call) int {
 		return 1
 	}
 	if c.cmd.filter == nil {
-		c.cmd.run(e, s, c)
-		finish(s, c)
-		return 1
+		return e.runPlain(s, calls)
 	}
 	n := 1
 	for n < len(calls) && e.joins(c, &calls[n]) {
@@ -141,6 +139,27 @@ func (e *Engine) step(s *Session, calls []Call) int {
 	e.runFilter(s, calls[:n])
 	for i := range calls[:n] {
 		finish(s, &calls[i])
+	}
+	return n
+}
+
+// runPlain runs a command that is not on a filter, and fast ones of the same name
+// behind it: they share a reading of the clock.
+func (e *Engine) runPlain(s *Session, calls []Call) int {
+	c := &calls[0]
+	c.cmd.run(e, s, c)
+	finish(s, c)
+	n := 1
+	if c.cmd.Flags&(Fast|immediate) != Fast {
+		return n
+	}
+	for n < len(calls) && string(calls[n].Args[0]) == string(c.Args[0]) {
+		next := &calls[n]
+		if e.check(s, next) {
+			next.cmd.run(e, s, next)
+		}
+		finish(s, next)
+		n++
 	}
 	return n
 }
@@ -226,14 +245,16 @@ func finish(s *Session, c *Call) {
 
 // account counts calls that were run together.
 func (e *Engine) account(s *Session, calls []Call, took time.Duration) {
-	c := &calls[0]
-	if c.cmd == nil {
-		return
+	if cmd := calls[0].cmd; cmd != nil {
+		s.lastCmd.Store(cmd)
 	}
-	s.lastCmd.Store(c.cmd)
 	each := took / time.Duration(len(calls))
 	for i := 0; i < len(calls); {
 		cmd, from, failed := calls[i].cmd, i, int64(0)
+		if cmd == nil { // it was not run
+			i++
+			continue
+		}
 		for i < len(calls) && calls[i].cmd == cmd {
 			if calls[i].Reply.Kind == Error {
 				failed++

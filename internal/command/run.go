@@ -270,7 +270,7 @@ func (e *Engine) runWrites(w *Workspace, entry *catalog.Entry, p *store.Part, ca
 		n++
 		r := &op.Record
 		r.Op, r.ID, r.Index = c.cmd.filter.write.op, entry.ID, 0
-		r.Hashes = w.hashes[c.first : c.first+len(c.items)]
+		r.Digests, r.Hashes = nil, w.hashes[c.first:c.first+len(c.items)]
 		r.Limit, r.Room = e.Settings.MaxExpansions(), 0
 		op.Part, op.Admit = p, nil
 		op.Result.Bools, op.Result.Codes = nil, nil
@@ -328,7 +328,7 @@ func (e *Engine) add(w *Workspace, entry *catalog.Entry, p *store.Part, calls []
 	ops, refs := w.takeOps(1)
 	op := &ops[0]
 	op.Record.Op, op.Record.ID, op.Record.Index = store.OpAdd, entry.ID, 0
-	op.Record.Digests = w.digests[first : first+n]
+	op.Record.Digests, op.Record.Hashes = w.digests[first:first+n], nil
 	op.Record.Room = 0
 	op.Part, op.Admit = p, &e.Budget
 	op.Result.Bools = w.takeBools(n)
@@ -338,7 +338,7 @@ func (e *Engine) add(w *Workspace, entry *catalog.Entry, p *store.Part, calls []
 	switch {
 	case errors.Is(res.Err, store.ErrRetry):
 		return 0, true
-	case errors.Is(res.Err, errOOM) && len(calls) > 1:
+	case errors.Is(res.Err, door.ErrMemory) && len(calls) > 1:
 		// Together they may need more than is left, and one by one not.
 		for i := range calls {
 			if _, again := e.add(w, entry, p, calls[i:i+1]); again {
@@ -365,7 +365,7 @@ func (e *Engine) add(w *Workspace, entry *catalog.Entry, p *store.Part, calls []
 func answerAddError(c *Call, res *store.Result, before []bool) {
 	text := textGrowth
 	switch {
-	case errors.Is(res.Err, errOOM):
+	case errors.Is(res.Err, door.ErrMemory):
 		c.answer(fail(textOOM))
 		return
 	case errors.Is(res.Err, redisbloom.ErrFull):

@@ -5,6 +5,8 @@
 package door
 
 import (
+	"errors"
+
 	"github.com/bloomery/bloomery/internal/store"
 )
 
@@ -35,12 +37,19 @@ type Op struct {
 	Admit Admitter
 }
 
-// Admitter decides how much memory a record may take. It is the last step of
-// preparing a record: it sees the budget, which Apply does not.
+// ErrMemory is the result of a record for which there is no memory.
+var ErrMemory = errors.New("door: out of memory")
+
+// Admitter decides how much memory records may take. That is the last step of
+// preparing them: it sees the budget, which Apply does not.
 type Admitter interface {
-	// Admit sets op.Record.Room, or returns the error that is the answer. The
-	// caller holds a lock of op.Part.
-	Admit(op *Op) error
-	// Settle is called when op was applied or refused, after Admit said yes.
-	Settle(op *Op)
+	// Admit sets the Room of all ops, which are a run on p, sets as much
+	// memory aside and returns how much that is. If there is not enough for
+	// all of them it returns false; each is then asked for alone, and refused
+	// with ErrMemory if the answer is false again. The caller holds a lock of
+	// p.
+	Admit(p *store.Part, ops []*Op) (aside uint64, ok bool)
+	// Settle gives back what Admit has set aside, when ops are applied and
+	// the state counts what they took.
+	Settle(aside uint64)
 }

@@ -5,6 +5,9 @@ import (
 	"github.com/bloomery/bloomery/internal/catalog"
 )
 
+// largeArray is from where on arrays are asked to be on huge pages.
+const largeArray = 4 << 20
+
 // Result is what Apply answers. Bools and Codes may be given with memory to use;
 // Apply makes them as long as the digests of the record.
 type Result struct {
@@ -106,7 +109,7 @@ func (s *State) applyAdd(p *Part, r *Record, res *Result) {
 	res.Done, res.Err = p.Bloom.AddDigests(res.Bools, r.Digests, r.Room)
 	res.Changed = p.Bloom.Items() != items
 	if p.Bloom.Layers() != layers {
-		s.bytes.Add(int64(p.Bloom.Bytes()) - int64(before))
+		s.grown(p, before)
 	}
 }
 
@@ -129,7 +132,16 @@ func (s *State) applyInsert(p *Part, r *Record, res *Result) {
 	res.Done = len(r.Hashes)
 	res.Changed = c.Items() != items
 	if c.Filters() != filters {
-		s.bytes.Add(int64(c.Bytes()) - int64(before))
+		s.grown(p, before)
+	}
+}
+
+// grown counts the memory of a filter that took before bytes until now.
+func (s *State) grown(p *Part, before uint64) {
+	now := p.Bytes()
+	s.bytes.Add(int64(now) - int64(before))
+	if now-before >= largeArray {
+		p.advise()
 	}
 }
 

@@ -4,10 +4,14 @@ import "github.com/bloomery/bloomery/foreign/redisbloom"
 
 // Effect collects encoded records. A log that is written after Apply keeps what
 // a record did instead of what it asked for: digests that were new, without the
-// limits that the others met. Replayed on the same state that gives the same
-// state.
+// limits that the others met; and records of a run that do the same make one.
+// Replayed on the same state that gives the same state. The zero value is ready
+// to use.
 type Effect struct {
-	Bytes   []byte // encoded records, none longer than MaxRecord
+	bytes []byte // encoded records, none longer than MaxRecord
+
+	// The record that is being gathered: OpAdd, OpInsert, or none.
+	open    Record
 	digests []redisbloom.Digest
 	hashes  []uint64
 }
@@ -19,49 +23,67 @@ const (
 	maxPiece   = MaxRecord - 64
 )
 
-// Append encodes what r did, as res tells. It adds nothing if nothing changed.
-func (f *Effect) Append(r *Record, res *Result) {
+// Add notes what r did, as res tells: nothing if nothing changed.
+func (f *Effect) Add(r *Record, res *Result) {
 	if !res.Changed {
 		return
 	}
 	switch r.Op {
 	case OpAdd:
-		f.add(r, res)
+		f.gather(OpAdd, r)
+		for i, d := range r.Digests[:res.Done] {
+			if res.Bools[i] {
+				f.digests = append(f.digests, d)
+			}
+		}
 	case OpInsert, OpInsertNew:
-		f.insert(r, res)
+		f.gather(OpInsert, r)
+		for i, h := range r.Hashes[:res.Done] {
+			if res.Codes[i] == redisbloom.Inserted {
+				f.hashes = append(f.hashes, h)
+			}
+		}
 	case OpBloomChunk, OpCuckooChunk:
+		f.close()
 		f.chunk(r)
 	default:
-		f.Bytes = AppendRecord(f.Bytes, r)
+		f.close()
+		f.bytes = AppendRecord(f.bytes, r)
 	}
 }
 
-func (f *Effect) add(r *Record, res *Result) {
-	f.digests = f.digests[:0]
-	for i, d := range r.Digests[:res.Done] {
-		if res.Bools[i] {
-			f.digests = append(f.digests, d)
-		}
+// Take returns the records and forgets them. They are valid until the next Add.
+func (f *Effect) Take() []byte {
+	f.close()
+	b := f.bytes
+	f.bytes = f.bytes[:0]
+	if cap(f.bytes) > MaxRecord {
+		f.bytes, f.digests, f.hashes = nil, nil, nil
 	}
-	piece := Record{Op: OpAdd, Index: r.Index, ID: r.ID, Room: Unlimited, Origin: r.Origin}
-	for rest := f.digests; len(rest) > 0; rest = rest[len(piece.Digests):] {
-		piece.Digests = rest[:min(len(rest), maxDigests)]
-		f.Bytes = AppendRecord(f.Bytes, &piece)
-	}
+	return b
 }
 
-func (f *Effect) insert(r *Record, res *Result) {
-	f.hashes = f.hashes[:0]
-	for i, h := range r.Hashes[:res.Done] {
-		if res.Codes[i] == redisbloom.Inserted {
-			f.hashes = append(f.hashes, h)
-		}
+// gather makes sure that what is being gathered is of this operation and target.
+func (f *Effect) gather(op Op, r *Record) {
+	if f.open.Op == op && f.open.ID == r.ID && f.open.Index == r.Index && f.open.Origin == r.Origin {
+		return
 	}
-	piece := Record{Op: OpInsert, Index: r.Index, ID: r.ID, Room: Unlimited, Origin: r.Origin}
-	for rest := f.hashes; len(rest) > 0; rest = rest[len(piece.Hashes):] {
-		piece.Hashes = rest[:min(len(rest), maxHashes)]
-		f.Bytes = AppendRecord(f.Bytes, &piece)
+	f.close()
+	f.open.Op, f.open.ID, f.open.Index, f.open.Origin, f.open.Room = op, r.ID, r.Index, r.Origin, Unlimited
+}
+
+// close encodes what was gathered, cut into records of allowed length.
+func (f *Effect) close() {
+	for rest := f.digests; len(rest) > 0; rest = rest[len(f.open.Digests):] {
+		f.open.Digests = rest[:min(len(rest), maxDigests)]
+		f.bytes = AppendRecord(f.bytes, &f.open)
 	}
+	for rest := f.hashes; len(rest) > 0; rest = rest[len(f.open.Hashes):] {
+		f.open.Hashes = rest[:min(len(rest), maxHashes)]
+		f.bytes = AppendRecord(f.bytes, &f.open)
+	}
+	f.open.Op, f.open.Digests, f.open.Hashes = 0, nil, nil
+	f.digests, f.hashes = f.digests[:0], f.hashes[:0]
 }
 
 // chunk cuts a chunk into pieces. A position is that of the byte behind the
@@ -71,6 +93,6 @@ func (f *Effect) chunk(r *Record) {
 	for rest := r.Value; len(rest) > 0; rest = rest[len(piece.Value):] {
 		piece.Value = rest[:min(len(rest), maxPiece)]
 		piece.Position = r.Position - int64(len(rest)-len(piece.Value))
-		f.Bytes = AppendRecord(f.Bytes, &piece)
+		f.bytes = AppendRecord(f.bytes, &piece)
 	}
 }

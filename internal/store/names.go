@@ -126,6 +126,7 @@ func (s *State) create(r *Record, res *Result) {
 		return
 	}
 	s.bytes.Add(NewCost(r.Name, p.Bytes()))
+	p.advise()
 	res.Entry = s.insert(string(r.Name), kind, 0, p)
 	res.Changed = true
 }

@@ -80,18 +80,17 @@ func (d *Door) Do(ops []*door.Op) {
 }
 
 func sameTarget(a, b *door.Op) bool {
-	return a.Record.ID == b.Record.ID && a.Record.Index == b.Record.Index
+	return a.Record.ID == b.Record.ID && a.Record.Index == b.Record.Index && (a.Admit == nil) == (b.Admit == nil)
 }
 
 // names applies a record of the catalogue.
 func (d *Door) names(op *door.Op) {
 	f := d.effects.Get().(*store.Effect)
-	f.Bytes = f.Bytes[:0]
 	defer d.effects.Put(f)
 	d.state.Names.Lock()
 	defer d.state.Names.Unlock()
 	d.apply(op, nil, f)
-	d.append(f.Bytes)
+	d.append(f.Take())
 }
 
 // part applies a run of records of one part.
@@ -109,27 +108,44 @@ func (d *Door) part(ops []*door.Op) {
 		return
 	}
 	f := d.effects.Get().(*store.Effect)
-	f.Bytes = f.Bytes[:0]
 	defer d.effects.Put(f)
 	p.Lock()
 	defer p.Unlock()
-	for _, op := range ops {
-		d.apply(op, p, f)
+	d.admit(ops, p, f)
+	d.append(f.Take())
+}
+
+// admit asks for the memory of a run and applies it. If there is not enough for
+// all, it asks for one record after the other.
+func (d *Door) admit(ops []*door.Op, p *store.Part, f *store.Effect) {
+	admit := ops[0].Admit
+	if admit == nil {
+		for _, op := range ops {
+			d.apply(op, p, f)
+		}
+		return
 	}
-	d.append(f.Bytes)
+	aside, ok := admit.Admit(p, ops)
+	if ok {
+		for _, op := range ops {
+			d.apply(op, p, f)
+		}
+		admit.Settle(aside)
+		return
+	}
+	if len(ops) == 1 {
+		res := &ops[0].Result
+		res.Err, res.Changed, res.Done = door.ErrMemory, false, 0
+		return
+	}
+	for i := range ops {
+		d.admit(ops[i:i+1], p, f)
+	}
 }
 
 func (d *Door) apply(op *door.Op, p *store.Part, f *store.Effect) {
-	if op.Admit != nil {
-		op.Part = p
-		if err := op.Admit.Admit(op); err != nil {
-			op.Result.Err, op.Result.Changed, op.Result.Done = err, false, 0
-			return
-		}
-		defer op.Admit.Settle(op)
-	}
 	store.Apply(d.state, &op.Record, p, &op.Result)
-	f.Append(&op.Record, &op.Result)
+	f.Add(&op.Record, &op.Result)
 }
 
 // append adds encoded records to the log. The caller holds the lock of what
