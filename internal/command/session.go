@@ -64,9 +64,12 @@ func NewSession(id int64, addr, local string, now time.Time, kill func()) *Sessi
 	return s
 }
 
+// LastActive returns when the client last sent something, in Unix nanoseconds.
+func (s *Session) LastActive() int64 { return s.lastActive.Load() }
+
 // Idle returns for how long the client has sent nothing.
 func (s *Session) Idle(now time.Time) time.Duration {
-	return now.Sub(time.Unix(0, s.lastActive.Load()))
+	return now.Sub(time.Unix(0, s.LastActive()))
 }
 
 // Busy reports whether the client is inside a transaction or has asked for

@@ -26,9 +26,9 @@ var errQuit = errors.New("server: client left")
 type conn struct {
 	server  *Server
 	nc      net.Conn
-	reader  reader
 	session *command.Session
 	parser  resp.Parser
+	err     error // why the connection ends
 
 	b    *buffers // nil while idle
 	rest []byte   // the beginning of a command, while b is nil
@@ -42,16 +42,7 @@ type conn struct {
 func (c *conn) serve() {
 	defer c.server.drop(c)
 	defer c.rescue()
-	for {
-		err := c.fill()
-		if err == nil {
-			err = c.run()
-		}
-		if err != nil {
-			c.report(err)
-			return
-		}
-	}
+	c.report(c.loop())
 }
 
 // rescue keeps a fault in one command from ending the server.
@@ -68,40 +59,28 @@ func (c *conn) report(err error) {
 	c.server.log.Debug("connection ended", "client", c.session.Addr, "error", err)
 }
 
-// fill reads once what there is, behind what is left of an unfinished command.
-// It takes buffers only when there is something to read.
-func (c *conn) fill() error {
-	if c.b != nil && len(c.b.in) == cap(c.b.in) {
-		if err := c.grow(); err != nil {
-			return err
-		}
-	}
-	n, err := c.reader.read(c)
-	if errors.Is(err, os.ErrDeadlineExceeded) {
-		n, err = c.reader.now(c) // the server is closing: answer what has arrived
-	}
-	c.server.bytesIn.Add(int64(n))
-	if err != nil {
-		return err
-	}
-	if n == 0 {
-		return io.EOF
-	}
-	return nil
-}
-
-// space returns where the next read goes. It takes buffers if there are none.
-func (c *conn) space() []byte {
+// space returns where the next read goes, behind what is left of an unfinished
+// command. It takes buffers if there are none.
+func (c *conn) space() ([]byte, error) {
 	if c.b == nil {
 		c.b = c.server.buffers.get()
 		c.b.in = append(c.b.in, c.rest...)
 		c.rest = nil
 	}
-	return c.b.in[len(c.b.in):cap(c.b.in)]
+	if len(c.b.in) == cap(c.b.in) {
+		if err := c.grow(); err != nil {
+			return nil, err
+		}
+	}
+	return c.b.in[len(c.b.in):cap(c.b.in)], nil
 }
 
-// took notes that n bytes were read into space.
-func (c *conn) took(n int) { c.b.in = c.b.in[:len(c.b.in)+n] }
+// took runs what n more bytes in space have brought.
+func (c *conn) took(n int) error {
+	c.server.bytesIn.Add(int64(n))
+	c.b.in = c.b.in[:len(c.b.in)+n]
+	return c.run()
+}
 
 // grow doubles the read buffer. Memory follows the bytes that have arrived; large
 // buffers count in the budget.
@@ -237,7 +216,7 @@ func (c *conn) write() error {
 	if len(b.out) == 0 {
 		return nil
 	}
-	c.writing.Store(time.Now().UnixNano())
+	c.writing.Store(c.session.LastActive())
 	n, err := c.nc.Write(b.out)
 	c.writing.Store(0)
 	c.server.bytesOut.Add(int64(n))

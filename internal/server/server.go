@@ -163,12 +163,6 @@ func (s *Server) admit(nc net.Conn) {
 	c.session = command.NewSession(s.nextID, nc.RemoteAddr().String(), nc.LocalAddr().String(), time.Now(), c.kill)
 	c.session.Authenticated = s.settings.Password() == ""
 	c.parser = resetParser(s.config.MaxQuery, !c.session.Authenticated)
-	var err error
-	if c.reader, err = newReader(c); err != nil {
-		s.mu.Unlock()
-		_ = nc.Close()
-		return
-	}
 	s.conns[s.nextID] = c
 	s.wg.Add(1)
 	s.mu.Unlock()
