@@ -1,0 +1,55 @@
+package main
+
+import "strings"
+
+// benchCase is one run of redis-benchmark.
+type benchCase struct {
+	name     string
+	pipeline int
+	redis    bool     // runs against Redis: the yardstick
+	args     []string // the command
+	items    int      // items per request
+	before   []string // commands to run first; CAPACITY stands for it
+	target   float64  // share of Redis's PING to reach; 0 for none
+}
+
+// Keys are drawn from twice as many as the filters hold: half of them are there.
+const (
+	key        = "__rand_int__"
+	emptyBloom = "BF.RESERVE bf:fresh 0.01 CAPACITY"
+	emptyCuck  = "CF.RESERVE cf:fresh CAPACITY"
+)
+
+// cases returns all runs of a round in their order.
+func cases() []benchCase {
+	many := strings.Fields(strings.Repeat(key+" ", 100))
+	targets := map[string][3]float64{ // pipeline 1, 16, 64
+		"BF.EXISTS": {0, 0.8, 1.0}, "BF.ADD": {0, 0.7, 0.8},
+		"CF.EXISTS": {0, 0.8, 1.1}, "CF.ADD": {0, 0.8, 1.1}, "CF.DEL": {0, 0.8, 1.1},
+	}
+	var all []benchCase
+	for i, p := range []int{1, 16, 64} {
+		all = append(all,
+			benchCase{name: "Redis PING", pipeline: p, redis: true, args: []string{"PING"}, items: 1},
+			benchCase{name: "PING", pipeline: p, args: []string{"PING"}, items: 1},
+		)
+		for _, c := range []benchCase{
+			{name: "BF.EXISTS", args: []string{"BF.EXISTS", "bf", key}},
+			{name: "BF.ADD", args: []string{"BF.ADD", "bf:fresh", key}, before: []string{"DEL bf:fresh", emptyBloom}},
+			{name: "CF.EXISTS", args: []string{"CF.EXISTS", "cf", key}},
+			{name: "CF.ADD", args: []string{"CF.ADD", "cf:fresh", key}, before: []string{"DEL cf:fresh", emptyCuck}},
+			{name: "CF.DEL", args: []string{"CF.DEL", "cf:fresh", key}},
+		} {
+			c.pipeline, c.items, c.target = p, 1, targets[c.name][i]
+			all = append(all, c)
+		}
+		if p == 16 {
+			all = append(all,
+				benchCase{name: "BF.MEXISTS of 100", pipeline: p, items: 100, target: 6, args: append([]string{"BF.MEXISTS", "bf"}, many...)},
+				benchCase{name: "BF.MADD of 100", pipeline: p, items: 100, target: 4, args: append([]string{"BF.MADD", "bf:fresh"}, many...),
+					before: []string{"DEL bf:fresh", emptyBloom}},
+			)
+		}
+	}
+	return all
+}

@@ -1,0 +1,3 @@
+module github.com/bloomery/bloomery/bench/server
+
+go 1.26.0

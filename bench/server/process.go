@@ -1,0 +1,147 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// process is a server under test.
+type process struct {
+	port string
+	cmd  *exec.Cmd
+}
+
+// startServer starts a program and waits until its port is open.
+func startServer(port int, name string, args ...string) (*process, error) {
+	p := &process{port: strconv.Itoa(port), cmd: exec.Command(name, args...)}
+	p.cmd.Stderr = os.Stderr
+	if err := p.cmd.Start(); err != nil {
+		return nil, err
+	}
+	for range 100 {
+		if nc, err := net.Dial("tcp", "127.0.0.1:"+p.port); err == nil {
+			return p, nc.Close()
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	p.stop()
+	return nil, fmt.Errorf("%s does not listen on port %s", name, p.port)
+}
+
+func (p *process) stop() {
+	_ = p.cmd.Process.Signal(os.Interrupt)
+	_ = p.cmd.Wait()
+}
+
+// cli runs a command with redis-cli.
+func (p *process) cli(args ...string) (string, error) {
+	out, err := exec.Command("redis-cli", append([]string{"-e", "-p", p.port}, args...)...).CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("redis-cli %s: %w: %s", strings.Join(args, " "), err, out)
+	}
+	return string(out), nil
+}
+
+// cpu returns the processor time of the server so far.
+func (p *process) cpu() (time.Duration, error) {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.cmd.Process.Pid))
+	if err != nil {
+		return 0, err
+	}
+	_, rest, _ := strings.Cut(string(data), ") ")
+	fields := strings.Fields(rest) // from the third on; utime is the 14th, stime the 15th
+	if len(fields) < 13 {
+		return 0, fmt.Errorf("cannot read /proc/%d/stat", p.cmd.Process.Pid)
+	}
+	user, err := strconv.Atoi(fields[11])
+	if err != nil {
+		return 0, err
+	}
+	system, err := strconv.Atoi(fields[12])
+	return time.Duration(user+system) * 10 * time.Millisecond, err
+}
+
+// oneRun is what one run of redis-benchmark gave.
+type oneRun struct {
+	rate  float64       // items per second
+	cpu   time.Duration // of the server, per request
+	share float64       // of Redis's PING in the same round
+}
+
+var rateLine = regexp.MustCompile(`([0-9.]+) requests per second`)
+
+// benchmark runs redis-benchmark once.
+func (p *process) benchmark(c benchCase, o options) (oneRun, error) {
+	n := o.requests
+	if c.pipeline == 1 {
+		n /= 10
+	}
+	if c.items > 1 {
+		n /= 20
+	}
+	before, err := p.cpu()
+	if err != nil {
+		return oneRun{}, err
+	}
+	args := append([]string{"-p", p.port, "-c", "50", "-n", strconv.Itoa(n), "-P", strconv.Itoa(c.pipeline), "-r", strconv.Itoa(2 * o.capacity), "-q"}, c.args...)
+	out, err := exec.Command("redis-benchmark", args...).CombinedOutput()
+	if err != nil {
+		return oneRun{}, fmt.Errorf("redis-benchmark: %w: %s", err, out)
+	}
+	after, err := p.cpu()
+	if err != nil {
+		return oneRun{}, err
+	}
+	all := rateLine.FindAllSubmatch(out, -1)
+	if all == nil {
+		return oneRun{}, fmt.Errorf("redis-benchmark: no figure in %q", out)
+	}
+	rate, err := strconv.ParseFloat(string(all[len(all)-1][1]), 64)
+	return oneRun{rate: rate * float64(c.items), cpu: (after - before) / time.Duration(n)}, err
+}
+
+// fill makes the filters bf and cf with every second key of those that
+// redis-benchmark draws.
+func fill(p *process, capacity int) error {
+	for _, line := range []string{"DEL bf cf", "BF.RESERVE bf 0.01 " + strconv.Itoa(capacity), "CF.RESERVE cf " + strconv.Itoa(capacity)} {
+		if _, err := p.cli(strings.Fields(line)...); err != nil {
+			return err
+		}
+	}
+	nc, err := net.Dial("tcp", "127.0.0.1:"+p.port)
+	if err != nil {
+		return err
+	}
+	defer nc.Close()
+	w, r := bufio.NewWriterSize(nc, 1<<20), bufio.NewReaderSize(nc, 1<<20)
+	const batch = 1000
+	for i := 0; i < capacity; i += batch {
+		for _, head := range []string{"*1002\r\n$7\r\nBF.MADD\r\n$2\r\nbf\r\n", "*1003\r\n$9\r\nCF.INSERT\r\n$2\r\ncf\r\n$5\r\nITEMS\r\n"} {
+			if _, err := w.WriteString(head); err != nil {
+				return err
+			}
+			for j := range batch {
+				if _, err := fmt.Fprintf(w, "$12\r\n%012d\r\n", 2*(i+j)); err != nil {
+					return err
+				}
+			}
+		}
+		if err := w.Flush(); err != nil {
+			return err
+		}
+		for range 2 * (batch + 1) {
+			line, err := r.ReadString('\n')
+			if err != nil || line[0] == '-' {
+				return fmt.Errorf("fill: %q, %w", line, err)
+			}
+		}
+	}
+	return nil
+}
