@@ -104,32 +104,70 @@ func (p *Parser) Next(buf []byte, args [][]byte) (_ [][]byte, n int, err error) 
 // buf may have moved by then.
 func (p *Parser) array(buf []byte, args [][]byte) (_ [][]byte, n int, err error) {
 	base := len(args)
-	resumed := len(p.spans) > 0
+	if len(p.spans) > 0 {
+		return p.resume(buf, args)
+	}
+	if p.length < 0 {
+		args = p.short(buf, args)
+	}
 	for p.missing > 0 {
 		from, to, err := p.argument(buf)
 		if err != nil {
 			return args[:base], 0, err
 		}
 		if to < 0 {
-			if !resumed {
-				p.keep(buf, args[base:])
-			}
+			p.keep(buf, args[base:])
 			return args[:base], 0, nil
 		}
-		if resumed {
-			p.spans = append(p.spans, span{from, to})
-		} else {
-			args = append(args, buf[from:to:to])
-		}
-	}
-	if resumed {
-		for _, s := range p.spans {
-			args = append(args, buf[s.from:s.to:s.to])
-		}
-		p.spans = p.spans[:0]
+		args = append(args, buf[from:to:to])
 	}
 	n = p.pos
 	p.pos, p.inside = 0, false
+	return args, n, nil
+}
+
+// short takes arguments of at most 99 bytes, which almost all are, as long as
+// they come: it is argument without the checks that they cannot fail.
+func (p *Parser) short(buf []byte, args [][]byte) [][]byte {
+	pos, missing := p.pos, p.missing
+	limit := min(99, p.maxLength())
+	for missing > 0 && pos+5 < len(buf) && buf[pos] == '$' {
+		length, next := int(buf[pos+1]-'0'), pos+4
+		if buf[pos+2] != '\r' {
+			length, next = 10*length+int(buf[pos+2]-'0'), pos+5
+			if buf[pos+1] < '1' || buf[pos+2]-'0' > 9 || buf[pos+3] != '\r' {
+				break
+			}
+		}
+		end := next + length
+		if buf[pos+1]-'0' > 9 || buf[next-1] != '\n' || length > limit || len(buf) < end+2 {
+			break
+		}
+		args = append(args, buf[next:end:end])
+		pos = end + 2
+		missing--
+	}
+	p.pos, p.missing = pos, missing
+	return args
+}
+
+// resume goes on in a command that broke off.
+func (p *Parser) resume(buf []byte, args [][]byte) (_ [][]byte, n int, err error) {
+	for p.missing > 0 {
+		from, to, err := p.argument(buf)
+		if err != nil {
+			return args, 0, err
+		}
+		if to < 0 {
+			return args, 0, nil
+		}
+		p.spans = append(p.spans, span{from, to})
+	}
+	for _, s := range p.spans {
+		args = append(args, buf[s.from:s.to:s.to])
+	}
+	n = p.pos
+	p.pos, p.inside, p.spans = 0, false, p.spans[:0]
 	return args, n, nil
 }
 

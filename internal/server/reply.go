@@ -71,8 +71,13 @@ func appendBools(b []byte, p resp.Protocol, r *command.Reply) []byte {
 		n++
 	}
 	b = resp.AppendArray(b, n)
+	yes, no := resp.AppendBool(nil, p, true), resp.AppendBool(nil, p, false)
 	for _, v := range r.Bools {
-		b = resp.AppendBool(b, p, v)
+		if v {
+			b = append(b, yes...)
+		} else {
+			b = append(b, no...)
+		}
 	}
 	if r.Text != "" {
 		b = resp.AppendError(b, r.Text)

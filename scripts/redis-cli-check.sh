@@ -1,0 +1,111 @@
+#!/bin/sh
+# Tries a server with redis-cli and redis-benchmark: builds bloomery, starts it on
+# a free port, sends what people send, and compares the answers.
+#
+#   scripts/redis-cli-check.sh            # needs Go; installs redis-tools with apt when missing
+#   PORT=7000 scripts/redis-cli-check.sh  # another port
+set -eu
+
+cd "$(dirname "$0")/.."
+port=${PORT:-7379}
+
+if ! command -v redis-cli >/dev/null || ! command -v redis-benchmark >/dev/null; then
+	echo "redis-tools is missing: installing it"
+	if [ "$(id -u)" = 0 ]; then apt-get install -y redis-tools; else sudo apt-get install -y redis-tools; fi
+fi
+
+dir=$(mktemp -d)
+go build -o "$dir/bloomery" ./cmd/bloomery
+"$dir/bloomery" serve --addr "127.0.0.1:$port" --log-level warn &
+server=$!
+trap 'kill "$server" 2>/dev/null; wait "$server" 2>/dev/null; rm -rf "$dir"' EXIT
+for _ in $(seq 100); do
+	redis-cli -p "$port" ping >/dev/null 2>&1 && break
+	sleep 0.05
+done
+
+failed=0
+# check WANT ARGS...: redis-cli ARGS must answer WANT.
+check() {
+	want=$1
+	shift
+	got=$(redis-cli -p "$port" "$@" 2>&1) || true
+	if [ "$got" != "$want" ]; then
+		printf 'FAIL %s\n  got  %s\n  want %s\n' "$*" "$got" "$want"
+		failed=1
+	fi
+}
+# contains WORD ARGS...: the answer must have WORD in it.
+contains() {
+	want=$1
+	shift
+	got=$(redis-cli -p "$port" "$@" 2>&1) || true
+	case $got in
+	*"$want"*) ;;
+	*)
+		printf 'FAIL %s\n  got  %s\n  want %s in it\n' "$*" "$got" "$want"
+		failed=1
+		;;
+	esac
+}
+
+check PONG ping
+check OK BF.RESERVE bf 0.01 1000
+check 1 BF.ADD bf hello
+check 0 BF.ADD bf hello
+check 1 BF.EXISTS bf hello
+check "$(printf '1\n0')" BF.MEXISTS bf hello nobody
+contains "Number of items inserted" BF.INFO bf
+check 1 CF.ADD cf x
+check 2 EXISTS bf cf
+check MBbloom-- TYPE bf
+contains "(integer) 1" --no-raw CF.COUNT cf x
+contains "(true)" --no-raw -3 BF.EXISTS bf hello
+contains "(false)" --no-raw -3 BF.EXISTS bf nobody
+contains "1# Capacity => (integer) 1000" --no-raw -3 BF.INFO bf CAPACITY
+contains "redis_version:7.4" INFO server
+contains "bf.add" COMMAND DOCS bf.add
+contains "calls=" INFO commandstats
+contains "hello" ECHO hello
+
+# Interactive use asks for COMMAND DOCS at the start.
+if ! printf 'PING\nBF.CARD bf\n' | redis-cli -p "$port" | grep -q '^1$'; then
+	echo "FAIL redis-cli from standard input"
+	failed=1
+fi
+# Scanning the key space.
+for option in --scan --bigkeys --memkeys; do
+	if ! redis-cli -p "$port" $option 2>&1 | grep -q 'bf\|Sampled'; then
+		echo "FAIL redis-cli $option"
+		failed=1
+	fi
+done
+# Mass insertion.
+i=0
+while [ $i -lt 1000 ]; do
+	printf '*3\r\n$6\r\nBF.ADD\r\n$4\r\npipe\r\n$4\r\n%04d\r\n' $i
+	i=$((i + 1))
+done | redis-cli -p "$port" --pipe >"$dir/pipe"
+if ! grep -q 'errors: 0, replies: 1000' "$dir/pipe"; then
+	echo "FAIL redis-cli --pipe"
+	cat "$dir/pipe"
+	failed=1
+fi
+# A dump moves through a file.
+redis-cli -p "$port" --raw DUMP bf | head -c -1 >"$dir/dump"
+if [ "$(redis-cli -p "$port" -x RESTORE copy 0 <"$dir/dump")" != OK ]; then
+	echo "FAIL RESTORE of DUMP"
+	failed=1
+fi
+check 1 BF.EXISTS copy hello
+
+for command in PING "BF.ADD bench __rand_int__" "BF.EXISTS bench __rand_int__" "CF.ADD cbench __rand_int__" "SET s __rand_int__"; do
+	# shellcheck disable=SC2086
+	if ! redis-benchmark -p "$port" -q -n 20000 -P 16 -r 100000 $command | tr '\r' '\n' | grep 'requests per second'; then
+		echo "FAIL redis-benchmark $command"
+		failed=1
+	fi
+done
+
+if [ $failed = 0 ]; then echo "redis-cli and redis-benchmark: all well"; fi
+exit $failed
