@@ -29,6 +29,7 @@ type conn struct {
 	session *command.Session
 	parser  resp.Parser
 	err     error // why the connection ends
+	seen    int64 // bytes read
 
 	b    *buffers // nil while idle
 	rest []byte   // the beginning of a command, while b is nil
@@ -78,6 +79,7 @@ func (c *conn) space() ([]byte, error) {
 // took runs what n more bytes in space have brought.
 func (c *conn) took(n int) error {
 	c.server.bytesIn.Add(int64(n))
+	c.seen += int64(n)
 	c.b.in = c.b.in[:len(c.b.in)+n]
 	return c.run()
 }

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"syscall"
+	"time"
 )
 
 // loop reads, runs and writes until the client leaves.
@@ -30,10 +31,34 @@ func (c *conn) loop() error {
 	}
 	err = raw.Read(c.step)
 	if c.err == nil && errors.Is(err, os.ErrDeadlineExceeded) {
-		// The server is closing: answer what has arrived.
-		err = raw.Control(func(fd uintptr) { c.step(fd) })
+		err = c.finish(raw) // the server is closing
 	}
 	return errors.Join(c.err, err)
+}
+
+// finish answers what has been sent and is still on its way: it ends when the
+// client is quiet for a moment, and at the latest after a while.
+func (c *conn) finish(raw syscall.RawConn) error {
+	const (
+		quiet = 50 * time.Millisecond
+		while = time.Second
+	)
+	for end := time.Now().Add(while); time.Now().Before(end); {
+		before := c.seen
+		if err := raw.Control(func(fd uintptr) { c.step(fd) }); err != nil || c.err != nil {
+			return err
+		}
+		if err := c.nc.SetReadDeadline(time.Now().Add(quiet)); err != nil {
+			return err
+		}
+		if err := raw.Read(c.step); !errors.Is(err, os.ErrDeadlineExceeded) || c.err != nil {
+			return err
+		}
+		if c.seen == before {
+			return nil
+		}
+	}
+	return nil
 }
 
 // step reads and runs what there is. It reports true when the connection is to
