@@ -27,7 +27,7 @@ var bfInfo = Command{
 	Categories: []string{"read", "bloom", "fast"}, Tips: []string{"dont_cache"}, Group: groupBloom, Since: "1.0.0",
 	Syntax: "key [CAPACITY | SIZE | FILTERS | ITEMS | EXPANSION]", Complexity: "O(1)",
 	Summary: "Describes a Bloom filter, or tells one fact about it.",
-	filter:  &filter{kind: catalog.Bloom, parse: parseBFInfo, read: readBFInfo, absent: notFound},
+	filter:  &filter{kind: catalog.Bloom, parse: noItems, read: readBFInfo, absent: notFound},
 }
 
 // bfDebug is BF.DEBUG key.
@@ -62,29 +62,21 @@ func noItems(c *Call, _ *Defaults) { c.items = nil }
 // notFound answers that there is no such key.
 func notFound(_ *Engine, c *Call) { c.answer(fail(textNotFound)) }
 
-func parseBFInfo(c *Call, _ *Defaults) {
-	c.items = nil
-	if len(c.Args) == 2 {
-		return
-	}
-	for i, f := range bloomFields {
-		if is(c.Args[2], f.word) {
-			c.option = &options{field: i + 1}
+// readBFInfo looks at the field only when the key is known to be there, as
+// RedisBloom does.
+func readBFInfo(p *store.Part, c *Call, _ *Workspace) {
+	var elems []Reply
+	for _, f := range bloomFields {
+		if len(c.Args) == 2 {
+			elems = append(elems, status(f.name), f.value(p.Bloom))
+		} else if is(c.Args[2], f.word) {
+			c.answer(Reply{Kind: Fields, Elems: []Reply{status(f.name), f.value(p.Bloom)}})
 			return
 		}
 	}
-	c.answer(fail(textInfoValue))
-}
-
-func readBFInfo(p *store.Part, c *Call, _ *Workspace) {
-	if c.option != nil {
-		f := bloomFields[c.option.field-1]
-		c.answer(Reply{Kind: Fields, Elems: []Reply{status(f.name), f.value(p.Bloom)}})
+	if elems == nil {
+		c.answer(fail(textInfoValue))
 		return
-	}
-	var elems []Reply
-	for _, f := range bloomFields {
-		elems = append(elems, status(f.name), f.value(p.Bloom))
 	}
 	c.answer(pairs(elems...))
 }

@@ -53,11 +53,8 @@ func (e *Engine) loadHeader(s *Session, c *Call, op store.Op) (Reply, bool) {
 	r := store.Record{Op: op, Name: c.Args[1], At: s.ms, Value: c.Args[3]}
 	res, ok := e.createFilter(&r)
 	switch {
-	case !ok, errors.Is(res.Err, redisbloom.ErrTooLarge):
-		if op == store.OpBloomDump {
-			return fail(textNoMemory), true
-		}
-		return fail(textCuckooCreate), true
+	case !ok:
+		return fail(textOOM), true
 	case errors.Is(res.Err, store.ErrExists):
 		return Reply{}, false
 	case res.Err == nil:

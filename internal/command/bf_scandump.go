@@ -11,20 +11,17 @@ var bfScanDump = Command{
 	Categories: []string{"read", "bloom"}, Tips: []string{"dont_cache"}, Group: groupBloom, Since: "1.0.0",
 	Syntax: "key iterator", Complexity: "O(n), n being the number of bytes returned",
 	Summary: "Returns one piece of a Bloom filter, and the iterator of the next.",
-	filter:  &filter{kind: catalog.Bloom, parse: parseBFScanDump, read: readBFScanDump, absent: notFound},
+	filter:  &filter{kind: catalog.Bloom, parse: noItems, read: readBFScanDump, absent: notFound},
 }
 
-func parseBFScanDump(c *Call, _ *Defaults) {
-	c.items = nil
-	n, ok := parseInt(c.Args[2])
+// readBFScanDump reads the iterator only when the key is known to be there, as
+// RedisBloom does.
+func readBFScanDump(p *store.Part, c *Call, _ *Workspace) {
+	iter, ok := parseInt(c.Args[2])
 	if !ok {
 		c.answer(fail(textScanNumber))
 		return
 	}
-	c.option = &options{position: n}
-}
-
-func readBFScanDump(p *store.Part, c *Call, _ *Workspace) {
-	next, data := p.Bloom.ScanDump(c.option.position)
+	next, data := p.Bloom.ScanDump(iter)
 	c.answer(array(integer(next), bulk(string(data))))
 }

@@ -48,7 +48,6 @@ type options struct {
 	cuckoo   redisbloom.CuckooParams
 	set      uint8 // which parameters were given
 	noCreate bool
-	field    int
 	position int64
 }
 
