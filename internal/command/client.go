@@ -94,9 +94,15 @@ var clientCmd = Command{
 	},
 }
 
+// maxName bounds what a client may have noted about itself.
+const maxName = 64 << 10
+
 // setName names a session. It reports false if the name has bytes that would
-// spoil CLIENT LIST.
+// spoil CLIENT LIST, or too many.
 func (s *Session) setName(name []byte) bool {
+	if len(name) > maxName {
+		return false
+	}
 	for _, c := range name {
 		if c < '!' || c > '~' {
 			return false
@@ -141,8 +147,8 @@ func runClientReply(_ *Engine, s *Session, c *Call) {
 
 func runClientSetInfo(_ *Engine, s *Session, c *Call) {
 	value := c.Args[3]
-	for _, b := range value {
-		if b < '!' || b > '~' {
+	for i, b := range value {
+		if b < '!' || b > '~' || i == maxName {
 			c.answer(fail("ERR " + lower(c.Args[2]) + " cannot contain spaces, newlines or special characters."))
 			return
 		}

@@ -23,7 +23,12 @@ var dumpCmd = Command{
 			return
 		}
 		const most = 512 << 20 // what a reply can hold
-		if store.Cost("", entry) > most {
+		cost := store.Cost("", entry)
+		if uint64(cost) > e.Budget.left() && cost > 1<<20 {
+			c.answer(fail(textOOM))
+			return
+		}
+		if cost > most {
 			c.answer(fail("ERR value is too large for DUMP; use BF.SCANDUMP or CF.SCANDUMP"))
 			return
 		}
@@ -123,9 +128,9 @@ type restored struct {
 	layers [][]byte // of a filter
 }
 
-// parseValue reads a payload whose footer fits.
-func parseValue(b []byte) (v restored, ok bool) {
-	r := rdbReader{rest: b[:len(b)-rdbFooter]}
+// parseValue reads a payload whose footer fits. It unpacks at most room bytes.
+func parseValue(b []byte, room uint64) (v restored, ok bool) {
+	r := rdbReader{rest: b[:len(b)-rdbFooter], room: room}
 	switch r.byte() {
 	case rdbString:
 		v.kind, v.text = catalog.String, r.string()
@@ -241,7 +246,7 @@ func runRestore(e *Engine, s *Session, c *Call) {
 		c.answer(fail(textDumpFooter))
 		return
 	}
-	v, ok := parseValue(c.Args[3])
+	v, ok := parseValue(c.Args[3], e.Budget.left())
 	if !ok {
 		c.answer(fail(textBadDump))
 		return

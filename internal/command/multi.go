@@ -68,12 +68,9 @@ func (s *Session) enqueue(e *Engine, c *Call) {
 // discard ends a transaction and forgets the watched keys.
 func (e *Engine) discard(s *Session) {
 	e.Budget.Hold(-s.queuedBytes)
-	s.discard()
-}
-
-func (s *Session) discard() {
+	e.unwatch(s)
 	s.multi, s.multiFailed = false, false
-	s.queue, s.queuedBytes, s.watches = nil, 0, nil
+	s.queue, s.queuedBytes = nil, 0
 	s.inMulti.Store(false)
 }
 
@@ -104,11 +101,8 @@ func runExec(e *Engine, s *Session, c *Call) {
 		c.answer(Reply{Kind: NullArray})
 		return
 	}
-	held := s.queuedBytes
-	s.discard()
-	elems := e.execQueue(s, queue)
-	e.Budget.Hold(-held)
-	c.answer(array(elems...))
+	e.discard(s)
+	c.answer(array(e.execQueue(s, queue)...))
 }
 
 // execQueue runs the commands of a transaction one by one. If one of them

@@ -90,6 +90,9 @@ func footerFits(b []byte) bool {
 type rdbReader struct {
 	rest []byte
 	bad  bool
+	// room is how many bytes may be unpacked: a short payload can claim, and
+	// have, a very long string.
+	room uint64
 }
 
 func (r *rdbReader) take(n uint64) []byte {
@@ -179,7 +182,12 @@ func (r *rdbReader) string() []byte {
 	case 3:
 		packed, _ := r.length()
 		size, _ := r.length()
-		if out, ok := unpackLZF(r.take(packed), size); ok && !r.bad {
+		in := r.take(packed)
+		if size > r.room {
+			break
+		}
+		r.room -= size
+		if out, ok := unpackLZF(in, size); ok && !r.bad {
 			return out
 		}
 	}

@@ -39,6 +39,7 @@ type Session struct {
 	multiFailed     bool
 	queue           [][][]byte
 	queuedBytes     int
+	watchedBytes    int
 	watches         map[string]watched
 	w               *Workspace
 	now             time.Time

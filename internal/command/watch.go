@@ -9,6 +9,9 @@ type watched struct {
 	deadline int64
 }
 
+// watchBytes is what a watched key takes besides its name.
+const watchBytes = 96
+
 // watchCmd is WATCH key [key ...].
 var watchCmd = Command{
 	Name: "watch", Arity: -2, Flags: Fast | NoScript | Loading | Stale | immediate, Keys: Keys{1, -1, 1}, KeyFlags: keyRO,
@@ -23,9 +26,16 @@ var watchCmd = Command{
 			s.watches = make(map[string]watched)
 		}
 		for _, key := range c.Args[1:] {
-			if _, ok := s.watches[string(key)]; !ok {
-				s.watches[string(key)] = e.look(s, string(key))
+			if _, ok := s.watches[string(key)]; ok {
+				continue
 			}
+			size := len(key) + watchBytes
+			s.watchedBytes += size
+			if !e.Budget.Hold(size) {
+				c.answer(fail(textOOM))
+				return
+			}
+			s.watches[string(key)] = e.look(s, string(key))
 		}
 		c.answer(okReply)
 	},
@@ -36,10 +46,16 @@ var unwatchCmd = Command{
 	Name: "unwatch", Arity: 1, Flags: Fast | NoScript | Loading | Stale,
 	Categories: []string{"fast", "transaction"}, Group: groupMulti, Since: "2.2.0",
 	Complexity: "O(1)", Summary: "Forgets the watched keys.",
-	run: func(_ *Engine, s *Session, c *Call) {
-		s.watches = nil
+	run: func(e *Engine, s *Session, c *Call) {
+		e.unwatch(s)
 		c.answer(okReply)
 	},
+}
+
+// unwatch forgets the watched keys.
+func (e *Engine) unwatch(s *Session) {
+	e.Budget.Hold(-s.watchedBytes)
+	s.watches, s.watchedBytes = nil, 0
 }
 
 // look tells what a key is now.
