@@ -121,7 +121,7 @@ func TestIdleClients(t *testing.T) {
 // TestManyFilters holds the memory of a filter of 100 keys at 1% to 512 bytes of
 // live heap, everything counted. BLOOMERY_FILTERS=1000000 is the promise.
 func TestManyFilters(t *testing.T) {
-	n := scale("BLOOMERY_FILTERS", 50_000)
+	n := scale("BLOOMERY_FILTERS", 10_000)
 	addr := start(t, server.Config{})
 	c := dial(t, addr)
 	c.do("PING")

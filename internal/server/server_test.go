@@ -265,7 +265,7 @@ func TestHostileDumps(t *testing.T) {
 	bloom := []byte("\x01\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00\x05\x00\x00\x00\x02\x00\x00\x00\x10\x00\x00\x00\x00\x00\x00\x00\x80\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00{\x14\xaeG\xe1zt?\xe9\x86/\xb25\x0e&@\x08\x00\x00\x00\x0a\x00\x00\x00\x00\x00\x00\x00\x00")
 	cuckoo := []byte("\x08\x00\x00\x00\x00\x00\x00\x00\x08\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x02\x00\x14\x00\x01\x00")
 	values := []uint64{0, 1, 2, 8, 64, 1 << 20, 1 << 31, 1 << 32, 1 << 40, 1 << 62, 1 << 63, 1<<64 - 1}
-	for range 1000 {
+	for range 500 {
 		h, cmd := bytes.Clone(bloom), "BF.LOADCHUNK"
 		if rng.IntN(2) == 0 {
 			h, cmd = bytes.Clone(cuckoo), "CF.LOADCHUNK"
@@ -293,44 +293,56 @@ func TestHostileDumps(t *testing.T) {
 	}
 }
 
-// TestDumpsMove carries filters to another server by SCANDUMP and LOADCHUNK and by
-// DUMP and RESTORE: both give the same dump again.
+// TestDumpsMove carries filters to another server by SCANDUMP and LOADCHUNK, large
+// ones in several chunks, and by DUMP and RESTORE. All give the same dump again.
 func TestDumpsMove(t *testing.T) {
 	from, to := dial(t, start(t, server.Config{})), dial(t, start(t, server.Config{}))
-	from.do("BF.RESERVE", "b", "0.001", "10000000") // more than one chunk
-	from.do("CF.RESERVE", "c", "20000000")
-	args := []string{"BF.MADD", "b"}
-	for i := range 1000 {
-		args = append(args, fmt.Sprint("item", i))
+	items := make([]string, 1000)
+	for i := range items {
+		items[i] = fmt.Sprint("item", i)
 	}
-	from.do(args...)
-	from.do(append([]string{"CF.INSERT", "c", "ITEMS"}, args[2:]...)...)
-	for _, kind := range []string{"b", "c"} {
-		prefix := strings.ToUpper(kind) + "F."
+	for _, tt := range []struct {
+		reserve, insert []string
+		chunks          int
+	}{
+		{[]string{"BF.RESERVE", "bf", "0.01", "100"}, []string{"BF.MADD", "bf"}, 5},
+		{[]string{"CF.RESERVE", "cf", "100"}, []string{"CF.INSERT", "cf", "ITEMS"}, 5},
+		{[]string{"BF.RESERVE", "bf:large", "0.001", "10000000"}, []string{"BF.MADD", "bf:large"}, 3},
+		{[]string{"CF.RESERVE", "cf:large", "10000000"}, []string{"CF.INSERT", "cf:large", "ITEMS"}, 2},
+	} {
+		key, prefix := tt.reserve[1], tt.reserve[0][:3]
+		from.expect("+OK\r\n", tt.reserve...)
+		from.do(append(tt.insert, items...)...)
 		chunks := 0
 		for iter := "0"; ; chunks++ {
-			reply := from.do(prefix+"SCANDUMP", kind, iter)
+			before := iter
+			reply := from.do(prefix+"SCANDUMP", key, iter)
 			lines := strings.SplitN(reply, "\r\n", 4) // *2, :iter, $n, data
 			if iter = lines[1][1:]; iter == "0" {
 				break
 			}
-			data := strings.TrimSuffix(lines[3], "\r\n")
-			to.expect("+OK\r\n", prefix+"LOADCHUNK", kind, iter, data)
+			to.expect("+OK\r\n", prefix+"LOADCHUNK", key, iter, strings.TrimSuffix(lines[3], "\r\n"))
+			if before != "0" && to.do(prefix+"SCANDUMP", key, before) != reply {
+				t.Errorf("%sSCANDUMP %s %s differs after the move", prefix, key, before)
+			}
 		}
-		if chunks < 3 {
-			t.Errorf("%d chunks, want at least 3", chunks)
+		if chunks < tt.chunks {
+			t.Errorf("%s: %d chunks, want at least %d", key, chunks, tt.chunks)
 		}
-		if from.do(prefix+"DEBUG", kind) != to.do(prefix+"DEBUG", kind) {
-			t.Errorf("%sDEBUG differs after the move", prefix)
+		if from.do(prefix+"DEBUG", key) != to.do(prefix+"DEBUG", key) {
+			t.Errorf("%sDEBUG %s differs after the move", prefix, key)
 		}
-		dump := from.do("DUMP", kind)
-		if got := to.do("DUMP", kind); got != dump {
-			t.Errorf("DUMP %s differs after the move", kind)
+		if strings.HasSuffix(key, ":large") {
+			continue
+		}
+		dump := from.do("DUMP", key)
+		if got := to.do("DUMP", key); got != dump {
+			t.Errorf("DUMP %s differs after the move", key)
 		}
 		_, payload, _ := strings.Cut(strings.TrimSuffix(dump, "\r\n"), "\r\n")
-		to.expect("+OK\r\n", "RESTORE", kind, "0", payload, "REPLACE")
-		if got := to.do("DUMP", kind); got != dump {
-			t.Errorf("DUMP %s differs after RESTORE", kind)
+		to.expect("+OK\r\n", "RESTORE", key, "0", payload, "REPLACE")
+		if got := to.do("DUMP", key); got != dump {
+			t.Errorf("DUMP %s differs after RESTORE", key)
 		}
 	}
 }
