@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/bloomery/bloomery/internal/command"
 	"github.com/bloomery/bloomery/internal/door/local"
 	"github.com/bloomery/bloomery/internal/store"
 )
@@ -155,4 +157,43 @@ func snapshot(s *store.State) []byte {
 	s.Names.Lock()
 	defer s.Names.Unlock()
 	return s.AppendSnapshot(nil)
+}
+
+// TestReplayOfConcurrentWriters has several sessions create, change and remove
+// the same few keys at once. The order of the log must be the order in which the
+// state changed, so that it replays to the same bytes.
+func TestReplayOfConcurrentWriters(t *testing.T) {
+	b := newBench(t, 64<<20)
+	var wg sync.WaitGroup
+	for id := range uint64(8) {
+		wg.Go(func() {
+			h := &history{rng: rand.New(rand.NewPCG(id, 2))}
+			s := command.NewSession(int64(id), "", "", b.now, func() {})
+			var w command.Workspace
+			for range 1500 {
+				w.Reset()
+				for range 1 + h.rng.IntN(6) {
+					var args [][]byte
+					for _, word := range h.next() {
+						args = append(args, []byte(word))
+					}
+					w.Add(args)
+				}
+				for done := 0; done < len(w.Calls); {
+					done += b.engine.Exec(s, &w, done)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if err := b.door.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again := store.New()
+	if err := local.Replay(again, b.files.Bytes(local.FirstLog)); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(snapshot(again), snapshot(b.state)) {
+		t.Fatal("the log replays to another state")
+	}
 }

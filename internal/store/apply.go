@@ -32,11 +32,17 @@ type Result struct {
 	Bools []bool
 	// Codes tells what became of every digest of OpInsert and OpInsertNew.
 	Codes []redisbloom.Result
+
+	made *Part // locked until Release
 }
 
 // Apply changes s as r says and puts the answer into res. For a record of the
 // catalogue the caller holds the catalogue's lock, for one of a part the lock
 // of that part, which it may pass as p to save a lookup; p is nil otherwise.
+//
+// A part that Apply has made is locked: the caller calls res.Release when the
+// record is in the log, so that no record of the part can get there before the
+// one that made it.
 func Apply(s *State, r *Record, p *Part, res *Result) {
 	res.Err, res.Changed, res.Done, res.N = nil, false, 0, 0
 	if !r.Op.Part() {
@@ -56,6 +62,14 @@ func Apply(s *State, r *Record, p *Part, res *Result) {
 	s.applyPart(p, r, res)
 	if res.Changed {
 		p.version++
+	}
+}
+
+// Release unlocks the part that Apply has made, if it has made one.
+func (res *Result) Release() {
+	if res.made != nil {
+		res.made.mu.Unlock()
+		res.made = nil
 	}
 }
 

@@ -127,6 +127,8 @@ func (s *State) create(r *Record, res *Result) {
 	}
 	s.bytes.Add(NewCost(r.Name, p.Bytes()))
 	p.advise()
+	p.mu.Lock()
+	res.made = p
 	res.Entry = s.insert(string(r.Name), kind, 0, p)
 	res.Changed = true
 }

@@ -82,6 +82,7 @@ func TestGone(t *testing.T) {
 	if res.Err != nil {
 		t.Fatal(res.Err)
 	}
+	res.Release()
 	part, id := store.PartOf(res.Entry), res.Entry.ID
 	store.Apply(s, &store.Record{Op: store.OpRemove, Names: [][]byte{[]byte("k")}}, nil, &res)
 	if res.N != 1 || s.Bytes() != 0 {

@@ -91,6 +91,7 @@ func (d *Door) names(op *door.Op) {
 	defer d.state.Names.Unlock()
 	d.apply(op, nil, f)
 	d.append(f.Take())
+	op.Result.Release()
 }
 
 // part applies a run of records of one part.
@@ -240,6 +241,7 @@ func replayFrame(state *store.State, body []byte) error {
 		if !r.Op.Part() {
 			state.Names.Lock()
 			store.Apply(state, &r, nil, &res)
+			res.Release()
 			state.Names.Unlock()
 			continue
 		}
