@@ -9,13 +9,16 @@ PKG   ?= ./...
 REF   ?= HEAD~1
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check unit race purego tiers cross golden fuzz fuzz-short lint fmt generate clean-tree bench bench-compare bench-peers promises
+.PHONY: help run build test check unit race purego tiers cross golden fuzz fuzz-short lint fmt generate clean-tree bench bench-compare bench-peers bench-server clients scale promises
 
 help: ## tell the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: ## show the library at work: a filter of words, asked
-	go run ./examples/words
+run: ## start the server: RESP on 127.0.0.1:6379
+	go run ./cmd/bloomery serve
+
+build: ## build the program to bin/bloomery
+	go build -trimpath -o bin/bloomery ./cmd/bloomery
 
 test: ## all that CI runs, with the time of each stage
 	@$(STAGE) vet    go vet ./...
@@ -26,7 +29,9 @@ test: ## all that CI runs, with the time of each stage
 	@$(STAGE) cross  $(MAKE) -s cross
 	@$(STAGE) golden $(MAKE) -s golden
 	@$(STAGE) fuzz   $(MAKE) -s fuzz-short
-	@$(STAGE) bench  sh -c 'cd bench && go vet ./... && go test ./...'
+	@$(STAGE) bench  sh -c 'cd bench && go vet ./... && go test ./... && cd server && go vet ./... && go test ./...'
+	@$(STAGE) clients $(MAKE) -s clients
+	@$(STAGE) redis-cli scripts/redis-cli-check.sh
 
 check: test ## test, and lint, a clean tree after generate, longer fuzzing
 	@$(STAGE) lint     $(MAKE) -s lint
@@ -45,6 +50,9 @@ purego: ## the tests without assembly; rates at 1% only
 tiers: ## the tests on each lower instruction set; rates at 1% only
 	GODEBUG=cpu.avx512f=off go test -short ./bloom ./internal/kernel
 	GODEBUG=cpu.avx512f=off,cpu.avx2=off go test -short ./bloom ./internal/kernel
+
+clients: ## the server under four Go clients
+	cd internal/server/clienttest && go vet ./... && go test ./...
 
 cross: ## build for other processors and systems
 	GOARCH=386 go vet ./...
@@ -82,6 +90,12 @@ bench-compare: ## compare this tree with REF=HEAD~1 by benchstat
 
 bench-peers: ## measure against other libraries, writes docs/benchmarks.md
 	cd bench && go run ./cmd/peers -out ../docs/benchmarks.md
+
+bench-server: ## measure the server against Redis, writes docs/benchmarks-server.md
+	cd bench/server && go run . -rounds 5 -o ../../docs/benchmarks-server.md
+
+scale: ## 10,000 idle connections and 1,000,000 filters, with their memory
+	BLOOMERY_IDLE=10000 BLOOMERY_FILTERS=1000000 go test ./internal/server -count=1 -run 'Idle|ManyFilters' -v
 
 promises: ## ask every library for error rates, writes docs/promises.md (long)
 	cd bench && go run ./cmd/promises -out ../docs/promises.md

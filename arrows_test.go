@@ -14,8 +14,7 @@ import (
 const module = "github.com/bloomery/bloomery"
 
 // rooms lists, for each package of the module, which others it may import.
-// Arrows point down only: the picture is in docs/architecture.md. A name that
-// ends in "/..." stands for all packages below it.
+// Arrows point down only: the picture is in docs/architecture.md.
 var rooms = map[string][]string{
 	"":                  {}, // the vocabulary
 	"hashing":           {},
@@ -28,6 +27,17 @@ var rooms = map[string][]string{
 	"codec":             {"", "hashing", "bloom", "internal/envelope", "internal/memory"},
 	"codec/file":        {"", "hashing", "codec"},
 	"examples/words":    {"bloom"},
+
+	"foreign/redisbloom":       {""},
+	"internal/catalog":         {},
+	"internal/store":           {"", "foreign/redisbloom", "internal/catalog"},
+	"internal/door":            {"internal/store"},
+	"internal/door/local":      {"", "internal/door", "internal/store"},
+	"internal/command":         {"foreign/redisbloom", "internal/catalog", "internal/door", "internal/store"},
+	"internal/command/gendocs": {"internal/command"},
+	"internal/resp":            {},
+	"internal/server":          {"foreign/redisbloom", "internal/command", "internal/door/local", "internal/resp", "internal/store"},
+	"cmd/bloomery":             {"internal/command", "internal/server"},
 }
 
 // library packages may import these modules and nothing else from outside.
@@ -41,9 +51,12 @@ var forbidden = []string{"os", "net", "log", "log/slog", "os/exec", "net/http", 
 // all the same: files are what codec/file is for.
 var exceptions = map[string][]string{"codec/file": {"os"}}
 
-// applications are the rooms that may import everything of the standard
-// library.
-var applications = []string{"examples/"}
+// applications are the rooms that only our own programs use: they may import
+// the standard library and the modules that programs need.
+var applications = []string{
+	"examples/", "cmd/", "internal/server", "internal/command", "internal/door", "internal/store", "internal/catalog",
+	"internal/resp",
+}
 
 type listed struct {
 	ImportPath string

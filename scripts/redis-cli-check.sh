@@ -11,7 +11,10 @@ port=${PORT:-7379}
 
 if ! command -v redis-cli >/dev/null || ! command -v redis-benchmark >/dev/null; then
 	echo "redis-tools is missing: installing it"
-	if [ "$(id -u)" = 0 ]; then apt-get install -y redis-tools; else sudo apt-get install -y redis-tools; fi
+	sudo=
+	[ "$(id -u)" = 0 ] || sudo=sudo
+	$sudo apt-get update -qq
+	$sudo apt-get install -y -qq redis-tools
 fi
 
 dir=$(mktemp -d)
