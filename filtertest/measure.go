@@ -41,32 +41,42 @@ const million = 1_000_000
 // Measure fills fresh filters and asks them for absent keys. Each filter gets
 // keys of its own.
 func Measure(p Plan, fresh func() Subject) Rate {
-	r := Rate{Filters: p.Filters}
-	if r.Filters == 0 {
-		r.Filters = max(1, (million+p.N-1)/p.N)
+	filters := p.Filters
+	if filters == 0 {
+		filters = max(1, (million+p.N-1)/p.N)
 	}
-	each := max(1, p.Queries/uint64(r.Filters))
+	each := max(1, p.Queries/uint64(filters))
 	base := p.Seed << 41
 	var b block
-	var sum, squares float64
-	for i := range uint64(r.Filters) {
+	r := measure(filters, func(i uint64) (wrong, lost, asked uint64) {
 		s := fresh()
-		first := base + i*uint64(p.N)
-		r.Lost += fillAndCheck(s, &b, p.Keys, first, p.N)
-		r.Keys += uint64(p.N)
-		wrong := ask(s, &b, p.Keys, base+absent+i*each, each)
+		lost = fillAndCheck(s, &b, p.Keys, base+i*uint64(p.N), p.N)
+		return ask(s, &b, p.Keys, base+absent+i*each, each), lost, each
+	})
+	r.Keys = uint64(filters) * uint64(p.N)
+	return r
+}
+
+// measure adds up what one tells of each filter: how many of the absent keys
+// that were asked were answered with yes, and how many keys were lost.
+func measure(filters int, one func(i uint64) (wrong, lost, asked uint64)) Rate {
+	r := Rate{Filters: filters}
+	var sum, squares float64
+	for i := range uint64(filters) {
+		wrong, lost, asked := one(i)
 		r.Wrong += wrong
-		r.Queries += each
-		x := float64(wrong) / float64(each)
+		r.Lost += lost
+		r.Queries += asked
+		x := float64(wrong) / float64(asked)
 		sum += x
 		squares += x * x
 	}
-	n := float64(r.Filters)
+	n := float64(filters)
 	r.Mean = sum / n
 	// The spread between filters shows in the spread of their rates; the
 	// counting error is there even if a single filter shows no spread.
 	between := 0.0
-	if r.Filters > 1 {
+	if filters > 1 {
 		between = max(0, squares/n-r.Mean*r.Mean) / (n - 1)
 	}
 	counting := r.Mean / float64(r.Queries)
