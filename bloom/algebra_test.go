@@ -3,6 +3,7 @@ package bloom_test
 import (
 	"bytes"
 	"errors"
+	"iter"
 	"math"
 	"slices"
 	"strings"
@@ -62,6 +63,13 @@ func TestIntersect(t *testing.T) {
 	if err := x.Intersect(y); err != nil || !x.ContainsString("both") || x.ContainsString("one") {
 		t.Errorf("split: both %v, one %v, %v", x.ContainsString("both"), x.ContainsString("one"), err)
 	}
+	p, q := bloom.NewPartitioned(100, 0.01), bloom.NewPartitioned(100, 0.01)
+	p.AddString("both")
+	p.AddString("one")
+	q.AddString("both")
+	if err := p.Intersect(q); err != nil || !p.ContainsString("both") || p.ContainsString("one") {
+		t.Errorf("partitioned: both %v, one %v, %v", p.ContainsString("both"), p.ContainsString("one"), err)
+	}
 }
 
 func TestIncompatible(t *testing.T) {
@@ -112,6 +120,13 @@ func TestIncompatible(t *testing.T) {
 			t.Errorf("split: %v, want ErrIncompatible", err)
 		}
 	}
+	p, q := bloom.NewPartitioned(10, 0.1), bloom.NewPartitioned(5000, 0.1)
+	_, jaccard = p.Jaccard(q)
+	for _, err := range []error{p.Union(q), p.Intersect(q), jaccard} {
+		if !errors.Is(err, bloomery.ErrIncompatible) {
+			t.Errorf("partitioned: %v, want ErrIncompatible", err)
+		}
+	}
 }
 
 // The spread of the count estimate at capacity is well below 1/sqrt(n) of it;
@@ -125,9 +140,13 @@ func TestEstimateCount(t *testing.T) {
 			f.AddHashes(nil, hs) // again: nothing changes
 			s.AddHashes(nil, hs)
 			p.AddHashes(nil, hs)
+			part, grown := bloom.NewPartitioned(n, 0.01), bloom.NewScalable(n, 0.01)
+			part.AddHashes(nil, hs)
+			grown.AddHashes(nil, hs)
 			limit := 5*math.Sqrt(float64(len(hs))) + 1
 			for kind, got := range map[string]uint64{
 				"bloom": f.EstimateCount(), "standard": s.EstimateCount(), "split": p.EstimateCount(),
+				"partitioned": part.EstimateCount(), "scalable": grown.EstimateCount(),
 			} {
 				if math.Abs(float64(got)-float64(len(hs))) > limit {
 					t.Errorf("%s for %d with %d keys: EstimateCount() = %d, want within %.0f", kind, n, len(hs), got, limit)
@@ -141,16 +160,17 @@ func TestEstimateCount(t *testing.T) {
 func TestFullFilter(t *testing.T) {
 	f := bloom.New(10, 0.1)
 	s := bloom.NewStandard(10, 0.1)
-	p := bloom.NewSplit(10, 0.1)
+	p, q := bloom.NewSplit(10, 0.1), bloom.NewPartitioned(10, 0.1)
 	hs := hashes(100_000, 3)
 	f.AddHashes(nil, hs)
 	s.AddHashes(nil, hs)
 	p.AddHashes(nil, hs)
+	q.AddHashes(nil, hs)
 	for kind, x := range map[string]interface {
 		bloomery.Hashed
 		EstimateCount() uint64
 		Saturation() float64
-	}{"bloom": f, "standard": s, "split": p} {
+	}{"bloom": f, "standard": s, "split": p, "partitioned": q} {
 		if got := x.EstimateCount(); got != math.MaxUint64 {
 			t.Errorf("%s: EstimateCount() = %d, want the largest number", kind, got)
 		}
@@ -181,10 +201,15 @@ func TestJaccard(t *testing.T) {
 		got1, err1 := a.Jaccard(b)
 		got2, err2 := s.Jaccard(o)
 		got3, err3 := x.Jaccard(y)
-		for kind, got := range map[string]float64{"bloom": got1, "standard": got2, "split": got3} {
+		p, q := bloom.NewPartitioned(n, 0.01), bloom.NewPartitioned(n, 0.01)
+		p.AddHashes(nil, all[:n])
+		q.AddHashes(nil, all[n-overlap:2*n-overlap])
+		got4, err4 := p.Jaccard(q)
+		err := errors.Join(err1, err2, err3, err4)
+		for kind, got := range map[string]float64{"bloom": got1, "standard": got2, "split": got3, "partitioned": got4} {
 			// Three counts, each off by less than 0.3% (sigma).
-			if math.Abs(got-want) > 0.03 || err1 != nil || err2 != nil || err3 != nil {
-				t.Errorf("%s: Jaccard = %.4f, want %.4f within 0.03 (%v, %v, %v)", kind, got, want, err1, err2, err3)
+			if math.Abs(got-want) > 0.03 || err != nil {
+				t.Errorf("%s: Jaccard = %.4f, want %.4f within 0.03 (%v)", kind, got, want, err)
 			}
 		}
 	}
@@ -207,12 +232,15 @@ func TestSpellings(t *testing.T) {
 		AddKeys([]bool, [][]byte)
 		ContainsString(string) bool
 		ContainsKeys([]bool, [][]byte)
+		AddSeq(iter.Seq[[]byte])
 		MarshalBinary() ([]byte, error)
 	}
 	for kind, make2 := range map[string]func() adds{
-		"bloom":    func() adds { return bloom.New(2000, 0.01) },
-		"standard": func() adds { return bloom.NewStandard(2000, 0.01) },
-		"split":    func() adds { return bloom.NewSplit(2000, 0.01) },
+		"bloom":       func() adds { return bloom.New(2000, 0.01) },
+		"standard":    func() adds { return bloom.NewStandard(2000, 0.01) },
+		"split":       func() adds { return bloom.NewSplit(2000, 0.01) },
+		"partitioned": func() adds { return bloom.NewPartitioned(2000, 0.01) },
+		"scalable":    func() adds { return bloom.NewScalable(20, 0.01) },
 	} {
 		one := make2()
 		for _, key := range keys {
@@ -232,16 +260,7 @@ func TestSpellings(t *testing.T) {
 			},
 			"AddKeys":             func(f adds) { f.AddKeys(nil, keys) },
 			"AddKeys with answer": func(f adds) { f.AddKeys(make([]bool, len(keys)), keys) },
-			"AddSeq": func(f adds) {
-				switch f := f.(type) {
-				case *bloom.Filter:
-					f.AddSeq(slices.Values(keys))
-				case *bloom.Standard:
-					f.AddSeq(slices.Values(keys))
-				case *bloom.Split:
-					f.AddSeq(slices.Values(keys))
-				}
-			},
+			"AddSeq":              func(f adds) { f.AddSeq(slices.Values(keys)) },
 		} {
 			f := make2()
 			fill(f)
@@ -269,26 +288,37 @@ func TestSpellings(t *testing.T) {
 }
 
 func TestKeysDoNotEscape(t *testing.T) {
-	f, s, p := bloom.New(1000, 0.01), bloom.NewStandard(1000, 0.01), bloom.NewSplit(1000, 0.01)
+	f, s, x := bloom.New(1000, 0.01), bloom.NewStandard(1000, 0.01), bloom.NewSplit(1000, 0.01)
+	p, g := bloom.NewPartitioned(1000, 0.01), bloom.NewScalable(1000, 0.01)
 	keys := [][]byte{[]byte("one"), []byte("two")}
 	dst := make([]bool, 2)
 	for name, run := range map[string]func(){
-		"Filter.Add":            func() { var k [16]byte; k[0]++; f.Add(k[:]) },
-		"Filter.Contains":       func() { var k [16]byte; k[0]++; f.Contains(k[:]) },
-		"Filter.AddString":      func() { f.AddString("a string key") },
-		"Filter.ContainsString": func() { f.ContainsString("a string key") },
-		"Filter.AddKeys":        func() { f.AddKeys(dst, keys); f.AddKeys(nil, keys) },
-		"Filter.ContainsKeys":   func() { f.ContainsKeys(dst, keys) },
-		"Standard.Add":          func() { var k [16]byte; k[0]++; s.Add(k[:]) },
-		"Standard.Contains":     func() { var k [16]byte; k[0]++; s.Contains(k[:]) },
-		"Standard.AddKeys":      func() { s.AddKeys(dst, keys); s.AddKeys(nil, keys) },
-		"Standard.ContainsKeys": func() { s.ContainsKeys(dst, keys) },
-		"Split.Add":             func() { var k [16]byte; k[0]++; p.Add(k[:]) },
-		"Split.Contains":        func() { var k [16]byte; k[0]++; p.Contains(k[:]) },
-		"Split.AddString":       func() { p.AddString("a string key") },
-		"Split.ContainsString":  func() { p.ContainsString("a string key") },
-		"Split.AddKeys":         func() { p.AddKeys(dst, keys); p.AddKeys(nil, keys) },
-		"Split.ContainsKeys":    func() { p.ContainsKeys(dst, keys) },
+		"Filter.Add":               func() { var k [16]byte; k[0]++; f.Add(k[:]) },
+		"Filter.Contains":          func() { var k [16]byte; k[0]++; f.Contains(k[:]) },
+		"Filter.AddString":         func() { f.AddString("a string key") },
+		"Filter.ContainsString":    func() { f.ContainsString("a string key") },
+		"Filter.AddKeys":           func() { f.AddKeys(dst, keys); f.AddKeys(nil, keys) },
+		"Filter.ContainsKeys":      func() { f.ContainsKeys(dst, keys) },
+		"Standard.Add":             func() { var k [16]byte; k[0]++; s.Add(k[:]) },
+		"Standard.Contains":        func() { var k [16]byte; k[0]++; s.Contains(k[:]) },
+		"Standard.AddKeys":         func() { s.AddKeys(dst, keys); s.AddKeys(nil, keys) },
+		"Standard.ContainsKeys":    func() { s.ContainsKeys(dst, keys) },
+		"Split.Add":                func() { var k [16]byte; k[0]++; x.Add(k[:]) },
+		"Split.Contains":           func() { var k [16]byte; k[0]++; x.Contains(k[:]) },
+		"Split.AddString":          func() { x.AddString("a string key") },
+		"Split.ContainsString":     func() { x.ContainsString("a string key") },
+		"Split.AddKeys":            func() { x.AddKeys(dst, keys); x.AddKeys(nil, keys) },
+		"Split.ContainsKeys":       func() { x.ContainsKeys(dst, keys) },
+		"Partitioned.Add":          func() { var k [16]byte; k[0]++; p.Add(k[:]) },
+		"Partitioned.Contains":     func() { var k [16]byte; k[0]++; p.Contains(k[:]) },
+		"Partitioned.AddKeys":      func() { p.AddKeys(dst, keys); p.AddKeys(nil, keys) },
+		"Partitioned.ContainsKeys": func() { p.ContainsKeys(dst, keys) },
+		"Scalable.Add":             func() { var k [16]byte; k[0]++; g.Add(k[:]) },
+		"Scalable.Contains":        func() { var k [16]byte; k[0]++; g.Contains(k[:]) },
+		"Scalable.AddString":       func() { g.AddString("a string key") },
+		"Scalable.ContainsString":  func() { g.ContainsString("a string key") },
+		"Scalable.AddKeys":         func() { g.AddKeys(dst, keys); g.AddKeys(nil, keys) },
+		"Scalable.ContainsKeys":    func() { g.ContainsKeys(dst, keys) },
 	} {
 		if got := testing.AllocsPerRun(100, run); got != 0 {
 			t.Errorf("%s allocates %v times", name, got)

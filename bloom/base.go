@@ -94,12 +94,19 @@ func (b *base) compatible(o *base) error {
 		return fmt.Errorf("%w: %d bits and %d bits", bloomery.ErrIncompatible, b.shape.Bits, o.shape.Bits)
 	case b.shape.K != o.shape.K:
 		return fmt.Errorf("%w: %d hashes and %d hashes", bloomery.ErrIncompatible, b.shape.K, o.shape.K)
-	case b.hasher.Kind() != o.hasher.Kind():
-		return fmt.Errorf("%w: %v and %v", bloomery.ErrIncompatible, b.hasher.Kind(), o.hasher.Kind())
-	case b.hasher.Check() != o.hasher.Check() && b.hasher.Kind() == hashing.XXH3:
-		return fmt.Errorf("%w: seed %d and seed %d", bloomery.ErrIncompatible, b.hasher.Check(), o.hasher.Check())
-	case b.hasher.Check() != o.hasher.Check():
-		return fmt.Errorf("%w: different keys of %v", bloomery.ErrIncompatible, b.hasher.Kind())
+	}
+	return compatibleHash(b.hasher, o.hasher)
+}
+
+// compatibleHash is compatible for the hashers alone.
+func compatibleHash(a, b hashing.Hasher) error {
+	switch {
+	case a.Kind() != b.Kind():
+		return fmt.Errorf("%w: %v and %v", bloomery.ErrIncompatible, a.Kind(), b.Kind())
+	case a.Check() != b.Check() && a.Kind() == hashing.XXH3:
+		return fmt.Errorf("%w: seed %d and seed %d", bloomery.ErrIncompatible, a.Check(), b.Check())
+	case a.Check() != b.Check():
+		return fmt.Errorf("%w: different keys of %v", bloomery.ErrIncompatible, a.Kind())
 	}
 	return nil
 }

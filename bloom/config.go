@@ -24,16 +24,20 @@ type Config struct {
 	Capacity int
 	// ErrorRate is the share of absent keys that may be answered with yes when
 	// Capacity keys are in the filter: more than 0 and less than 1. Filter
-	// and Split go down to 1e-6, Standard to 1e-15.
+	// and Split go down to 1e-6, the others to 1e-15.
 	ErrorRate float64
 
 	// Bits is the size of the array; Filter rounds it up to a multiple of 512,
-	// Split to one of 256. It takes the place of ErrorRate and goes with
-	// Hashes.
+	// Split of 256, Partitioned of Hashes. It takes the place of ErrorRate and
+	// goes with Hashes.
 	Bits uint64
 	// Hashes is the number of bits that a key sets: 1 to 16 for Filter, 1 to
-	// 64 for Standard, 8 for Split.
+	// 64 for Standard and Partitioned, 8 for Split.
 	Hashes int
+
+	// Growth is how many times larger each layer of a Scalable is than the one
+	// before: 2 to 255, 0 stands for 2. Other filters do not use it.
+	Growth int
 
 	// Hasher hashes the keys. The zero value is XXH3 with seed 0.
 	Hasher hashing.Hasher
@@ -75,6 +79,9 @@ func (c Config) givenShape(layout sizing.Layout) (sizing.Shape, float64, error) 
 	}
 	s := sizing.Shape{Layout: layout, Bits: c.Bits, K: c.Hashes}
 	s.Bits += -s.Bits % layout.Unit()
+	if layout == sizing.Partitioned && s.K > 0 && s.Bits%uint64(s.K) != 0 {
+		s.Bits += uint64(s.K) - s.Bits%uint64(s.K)
+	}
 	if err := s.Valid(); err != nil {
 		return sizing.Shape{}, 0, wrap(err)
 	}

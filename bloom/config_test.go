@@ -10,7 +10,7 @@ import (
 	"github.com/bloomery/bloomery/bloom"
 )
 
-// makers are the constructors behind one face.
+// makers are the constructors of filters with a shape behind one face.
 var makers = map[string]func(bloom.Config) (bloomery.Hashed, error){
 	"bloom": func(c bloom.Config) (bloomery.Hashed, error) {
 		f, err := c.New()
@@ -28,6 +28,13 @@ var makers = map[string]func(bloom.Config) (bloomery.Hashed, error){
 	},
 	"split": func(c bloom.Config) (bloomery.Hashed, error) {
 		f, err := c.NewSplit()
+		if err != nil {
+			return nil, err
+		}
+		return f, nil
+	},
+	"partitioned": func(c bloom.Config) (bloomery.Hashed, error) {
+		f, err := c.NewPartitioned()
 		if err != nil {
 			return nil, err
 		}
@@ -100,9 +107,11 @@ func TestConfigRefuses(t *testing.T) {
 
 func TestNewPanicsWithASentence(t *testing.T) {
 	for name, run := range map[string]func(){
-		"New":         func() { bloom.New(0, 0.01) },
-		"NewStandard": func() { bloom.NewStandard(10, 1.5) },
-		"NewSplit":    func() { bloom.NewSplit(10, 1e-7) },
+		"New":            func() { bloom.New(0, 0.01) },
+		"NewStandard":    func() { bloom.NewStandard(10, 1.5) },
+		"NewSplit":       func() { bloom.NewSplit(10, 1e-7) },
+		"NewPartitioned": func() { bloom.NewPartitioned(10, 0) },
+		"NewScalable":    func() { bloom.NewScalable(-1, 0.1) },
 	} {
 		func() {
 			defer func() {
@@ -159,6 +168,13 @@ func TestGivenShape(t *testing.T) {
 	}
 	if got := p.Shape(); got.Bits != 1024 || got.K != 8 {
 		t.Errorf("Shape() = %+v, want 1024 bits and 8 hashes", got)
+	}
+	q, err := bloom.Config{Bits: 1000, Hashes: 7}.NewPartitioned()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := q.Shape(); got.Bits != 1001 || got.K != 7 {
+		t.Errorf("Shape() = %+v, want 7 slices of 143 bits", got)
 	}
 }
 

@@ -7,14 +7,15 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/internal/envelope"
 	"github.com/bloomery/bloomery/internal/memory"
+	"github.com/bloomery/bloomery/sizing"
 )
 
 // The positions of a key in a flat array of m bits: with y = h + i*probeStep,
-// probe i is the upper 64 bits of ((y ^ y>>32) * probeMul) * m. One multiply
-// and one xorshift per probe make the probes independent. Double hashing
-// would save the multiply, but then two positions fix all the others, which
-// gives small arrays many times the error asked for. The constants are part of
-// the file format.
+// probe i is the upper 64 bits of ((y ^ y>>32) * probeMul) * m; in slices of m
+// bits it is that far into slice i. One multiply and one xorshift per probe
+// make the probes independent. Double hashing would save the multiply, but
+// then two positions fix all the others, which gives small arrays many times
+// the error asked for. The constants are part of the file format.
 const (
 	probeStep = 0x9e3779b97f4a7c15
 	probeMul  = 0xd6e8feb86659fd93
@@ -24,11 +25,30 @@ const (
 	probeStep4 = 4 * probeStep & (1<<64 - 1)
 )
 
-// flat is an array of bits that is only read: what Standard and StandardView
-// share.
+// flat is an array of bits that is only read: what Standard, Partitioned and
+// their views share. A probe chooses one of span bits, and the next one does
+// so step bits further on: Standard has the whole array and 0, Partitioned the
+// length of a slice for both.
 type flat struct {
 	base
-	words []uint64
+	words      []uint64
+	span, step uint64
+}
+
+func newFlat(b base, words []uint64) flat {
+	if b.shape.Layout == sizing.Partitioned {
+		slice := b.shape.Bits / uint64(b.shape.K)
+		return flat{b, words, slice, slice}
+	}
+	return flat{b, words, b.shape.Bits, 0}
+}
+
+// kind returns the number of the kind of filter that has this layout.
+func (f *flat) kind() uint16 {
+	if f.shape.Layout == sizing.Partitioned {
+		return envelope.KindPartitioned
+	}
+	return envelope.KindStandard
 }
 
 // probe returns the position for y in m bits.
@@ -53,24 +73,27 @@ func (f *flat) ContainsString(key string) bool { return f.ContainsHash(f.hasher.
 // at this one branch, which is hardly ever mispredicted. The rest are tested
 // one by one, which is cheapest for keys that are there.
 func (f *flat) ContainsHash(h uint64) bool {
-	w, m, k := f.words, f.shape.Bits, f.shape.K
+	w, m, step := f.words, f.span, f.step
+	from, k := uint64(0), f.shape.K
 	if k >= 4 {
 		b := bit(w, probe(h, m))
-		b &= bit(w, probe(h+probeStep, m))
-		b &= bit(w, probe(h+probeStep2, m))
-		b &= bit(w, probe(h+probeStep3, m))
+		b &= bit(w, step+probe(h+probeStep, m))
+		b &= bit(w, 2*step+probe(h+probeStep2, m))
+		b &= bit(w, 3*step+probe(h+probeStep3, m))
 		if b&1 == 0 {
 			return false
 		}
 		h += probeStep4
+		from = 4 * step
 		k -= 4
 	}
 	for ; k > 0; k-- {
-		at := probe(h, m)
+		at := from + probe(h, m)
 		if w[at>>6]&(1<<(at&63)) == 0 {
 			return false
 		}
 		h += probeStep
+		from += step
 	}
 	return true
 }
@@ -94,7 +117,7 @@ func (f *flat) ContainsKeys(dst []bool, keys [][]byte) {
 
 // Stats tells the state of the filter. The fill of arrays above 64 KiB is
 // taken from a sample, so it costs the same for every size.
-func (f *flat) Stats() bloomery.Stats { return f.stats("standard", f.words, count) }
+func (f *flat) Stats() bloomery.Stats { return f.stats(f.shape.Layout.String(), f.words, count) }
 
 // Saturation returns the share of set bits. It reads the whole array.
 func (f *flat) Saturation() float64 { return f.fill(count(f.words), uint64(len(f.words))) }
@@ -104,17 +127,17 @@ func (f *flat) Saturation() float64 { return f.fill(count(f.words), uint64(len(f
 // keys would look the same.
 func (f *flat) EstimateCount() uint64 { return f.estimate(f.words) }
 
-// Clone returns a Standard of its own memory with the same keys.
-func (f *flat) Clone() *Standard {
+// copied returns the same array in memory of its own.
+func (f *flat) copied() flat {
 	w := memory.Words(len(f.words))
 	copy(w, f.words)
-	return &Standard{flat{f.base, w}}
+	return newFlat(f.base, w)
 }
 
 // AppendBinary appends the encoding of the filter to dst. The error is always
 // nil.
 func (f *flat) AppendBinary(dst []byte) ([]byte, error) {
-	return envelope.Append(dst, f.header(envelope.KindStandard, f.words), f.words), nil
+	return envelope.Append(dst, f.header(f.kind(), f.words), f.words), nil
 }
 
 // MarshalBinary returns the encoding of the filter. The error is always nil.
@@ -122,5 +145,5 @@ func (f *flat) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
 
 // WriteTo writes the encoding of the filter to w.
 func (f *flat) WriteTo(w io.Writer) (int64, error) {
-	return envelope.WriteTo(w, f.header(envelope.KindStandard, f.words), f.words)
+	return envelope.WriteTo(w, f.header(f.kind(), f.words), f.words)
 }

@@ -94,6 +94,42 @@ func FuzzSlicedUnmarshal(f *testing.F) {
 	})
 }
 
+func FuzzPartitionedUnmarshal(f *testing.F) {
+	x := bloom.NewPartitioned(20, 0.1)
+	x.AddString("a")
+	seed(f, x)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var x, y bloom.Partitioned
+		err := x.UnmarshalBinary(data)
+		_, err2 := y.ReadFrom(bytes.NewReader(data))
+		checkDecoded(t, data, err, err2, &x)
+		if v, err := bloom.NewPartitionedView(data); err == nil {
+			v.ContainsString("b")
+			v.Stats()
+		}
+	})
+}
+
+func FuzzScalableUnmarshal(f *testing.F) {
+	x := bloom.NewScalable(20, 0.1)
+	x.AddHashes(nil, hashes(100, 1)) // some layers
+	seed(f, x)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var x, y bloom.Scalable
+		err := x.UnmarshalBinary(data)
+		_, err2 := y.ReadFrom(bytes.NewReader(data))
+		checkDecoded(t, data, err, err2, &x)
+		if err == nil {
+			x.AddString("c") // may need a layer of any size
+			x.Clone().Clear()
+		}
+		if v, err := bloom.NewScalableView(data); err == nil {
+			v.ContainsString("b")
+			v.Stats()
+		}
+	})
+}
+
 func seed(f *testing.F, x interface{ MarshalBinary() ([]byte, error) }) {
 	data, _ := x.MarshalBinary()
 	f.Add(data)

@@ -26,10 +26,13 @@ func TestGolden(t *testing.T) {
 	}
 	key := hashing.Keyed([16]byte([]byte("sixteen byte key")))
 	cases := map[string]func() filter{
-		"v1-bloom-1e-2":    func() filter { return bloom.New(100, 1e-2) },
-		"v1-bloom-1e-4":    func() filter { return bloom.New(100, 1e-4) }, // two bits in some lanes
-		"v1-standard-1e-3": func() filter { return bloom.NewStandard(100, 1e-3) },
-		"v1-split-1e-2":    func() filter { return bloom.NewSplit(100, 1e-2) },
+		"v1-bloom-1e-2":       func() filter { return bloom.New(100, 1e-2) },
+		"v1-bloom-1e-4":       func() filter { return bloom.New(100, 1e-4) }, // two bits in some lanes
+		"v1-standard-1e-3":    func() filter { return bloom.NewStandard(100, 1e-3) },
+		"v1-split-1e-2":       func() filter { return bloom.NewSplit(100, 1e-2) },
+		"v1-partitioned-1e-3": func() filter { return bloom.NewPartitioned(100, 1e-3) },
+		"v1-scalable-1e-2":    func() filter { return bloom.NewScalable(10, 1e-2) }, // four layers
+		"v1-scalable-1e-5":    func() filter { return bloom.NewScalable(10, 1e-5) }, // standard layers
 		"v1-bloom-seeded": func() filter {
 			f, _ := bloom.Config{Capacity: 10, ErrorRate: 0.1, Hasher: hashing.Seeded(42)}.New()
 			return f

@@ -46,6 +46,26 @@ func TestHistories(t *testing.T) {
 				func(a, b mutable) error { return a.(*bloom.Split).Union(b.(*bloom.Split)) })
 		})
 	})
+	t.Run("partitioned", func(t *testing.T) {
+		rapid.Check(t, func(t *rapid.T) {
+			n, p := drawSize(t)
+			history(t, func() mutable { return bloom.NewPartitioned(n, p) },
+				func(a, b mutable) error { return a.(*bloom.Partitioned).Union(b.(*bloom.Partitioned)) })
+		})
+	})
+	t.Run("scalable", func(t *testing.T) {
+		rapid.Check(t, func(t *rapid.T) {
+			n, growth := rapid.IntRange(1, 300).Draw(t, "n"), rapid.IntRange(2, 5).Draw(t, "growth")
+			p := rapid.Float64Range(1e-6, 0.9).Draw(t, "p")
+			history(t, func() mutable {
+				f, err := bloom.Config{Capacity: n, ErrorRate: p, Growth: growth}.NewScalable()
+				if err != nil {
+					t.Fatal(err)
+				}
+				return f
+			}, func(a, b mutable) error { return a.(*bloom.Scalable).Union(b.(*bloom.Scalable)) })
+		})
+	})
 }
 
 func drawSize(t *rapid.T) (int, float64) {
@@ -101,7 +121,16 @@ func history(t *rapid.T, fresh func() mutable, unite func(a, b mutable) error) {
 		t.Fatal(err)
 	}
 	want, _ := plain.MarshalBinary()
-	for name, f := range map[string]mutable{"reloaded": reloaded, "single": single, "united": halves[0]} {
+	same := map[string]mutable{"reloaded": reloaded, "single": single, "united": halves[0]}
+	if _, ok := plain.(*bloom.Scalable); ok {
+		delete(same, "united") // it has the layers of both halves
+	}
+	for h := range exact {
+		if !halves[0].ContainsHash(h) {
+			t.Fatalf("hash %#x is forgotten by the union", h)
+		}
+	}
+	for name, f := range same {
 		if got, _ := f.MarshalBinary(); !bytes.Equal(got, want) {
 			t.Fatalf("the %s filter differs from the plain one", name)
 		}

@@ -129,7 +129,7 @@ func (r *rows) Column(column int) (*Standard, error) {
 	for row := range r.shape.Bits {
 		w[row/64] |= *c.word(row) >> c.shift & 1 << (row % 64)
 	}
-	return &Standard{flat{r.base, w}}, nil
+	return &Standard{flatSet{newFlat(r.base, w)}}, nil
 }
 
 // Stats tells the state of all columns together: Items is the number of keys

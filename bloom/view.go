@@ -13,6 +13,7 @@ var (
 	_ bloomery.Hashed = (*View)(nil)
 	_ bloomery.Hashed = (*StandardView)(nil)
 	_ bloomery.Hashed = (*SplitView)(nil)
+	_ bloomery.Hashed = (*PartitionedView)(nil)
 )
 
 // View is a Filter that is read where it lies: in a mapped file or in a part
@@ -65,8 +66,11 @@ func (c Config) NewStandardView(data []byte) (*StandardView, error) {
 	if err != nil {
 		return nil, fmt.Errorf("bloom: view: %w", err)
 	}
-	return &StandardView{flat{b, envelope.WordsOf(sealed.Payload)}, sealed}, nil
+	return &StandardView{newFlat(b, envelope.WordsOf(sealed.Payload)), sealed}, nil
 }
+
+// Clone returns a Standard of its own memory with the same keys.
+func (v *StandardView) Clone() *Standard { return &Standard{flatSet{v.copied()}} }
 
 // Verify is View.Verify.
 func (v *StandardView) Verify() error { return verify(v.sealed) }
@@ -117,6 +121,34 @@ func (c Config) NewSlicedView(data []byte) (*SlicedView, error) {
 
 // Verify is View.Verify.
 func (v *SlicedView) Verify() error { return verify(v.sealed) }
+
+// PartitionedView is a Partitioned that is read where it lies, see View.
+//
+// Safe for concurrent use.
+type PartitionedView struct {
+	flat
+	sealed envelope.Sealed
+}
+
+// NewPartitionedView is NewView for the encoding of a Partitioned.
+func NewPartitionedView(data []byte) (*PartitionedView, error) {
+	return Config{}.NewPartitionedView(data)
+}
+
+// NewPartitionedView is Config.NewView for the encoding of a Partitioned.
+func (c Config) NewPartitionedView(data []byte) (*PartitionedView, error) {
+	b, sealed, err := open(data, envelope.KindPartitioned, sizing.Partitioned, c.Hasher)
+	if err != nil {
+		return nil, fmt.Errorf("bloom: view: %w", err)
+	}
+	return &PartitionedView{newFlat(b, envelope.WordsOf(sealed.Payload)), sealed}, nil
+}
+
+// Clone returns a Partitioned of its own memory with the same keys.
+func (v *PartitionedView) Clone() *Partitioned { return &Partitioned{flatSet{v.copied()}} }
+
+// Verify is View.Verify.
+func (v *PartitionedView) Verify() error { return verify(v.sealed) }
 
 func verify(s envelope.Sealed) error {
 	if err := s.Verify(); err != nil {

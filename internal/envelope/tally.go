@@ -42,6 +42,15 @@ func (t *Tally) Check(h Header, table []byte) error {
 	return nil
 }
 
+// appendTable appends the table of the checksums, with its own, to dst.
+func (t *Tally) appendTable(dst []byte) []byte {
+	from := len(dst)
+	for _, sum := range t.sums {
+		dst = binary.LittleEndian.AppendUint32(dst, sum)
+	}
+	return binary.LittleEndian.AppendUint32(dst, crc32.Checksum(dst[from:], castagnoli))
+}
+
 // Damaged returns the number of every chunk, of ChunkSize bytes, whose
 // checksum is not that in the table; an error if the table itself is damaged.
 func (t *Tally) Damaged(table []byte) ([]int, error) {

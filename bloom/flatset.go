@@ -1,0 +1,127 @@
+package bloom
+
+import (
+	"fmt"
+	"io"
+	"iter"
+
+	"github.com/bloomery/bloomery/sizing"
+)
+
+// flatSet is a flat array that keys are added to: what Standard and
+// Partitioned share.
+type flatSet struct{ flat }
+
+// newFlatSet makes the array of a filter with this layout.
+func (c Config) newFlatSet(layout sizing.Layout) (flatSet, error) {
+	shape, rate, err := c.shape(layout)
+	if err != nil {
+		return flatSet{}, err
+	}
+	words, err := c.words(int(wordsFor(shape.Bits)))
+	if err != nil {
+		return flatSet{}, err
+	}
+	return flatSet{newFlat(base{c.Hasher, shape, uint64(c.Capacity), rate}, words)}, nil
+}
+
+// Add adds key and reports whether the filter changed. False means that the
+// key was, or seemed to be, there already.
+func (s *flatSet) Add(key []byte) bool { return s.AddHash(s.hasher.Bytes(key)) }
+
+// AddString is Add for a string.
+func (s *flatSet) AddString(key string) bool { return s.AddHash(s.hasher.String(key)) }
+
+// AddHash is Add for a key whose hash is h.
+func (s *flatSet) AddHash(h uint64) bool {
+	words, m, step := s.words, s.span, s.step
+	fresh, from := uint64(0), uint64(0)
+	for range s.shape.K {
+		at := from + probe(h, m)
+		w, b := &words[at>>6], uint64(1)<<(at&63)
+		fresh |= b &^ *w
+		*w |= b
+		h += probeStep
+		from += step
+	}
+	return fresh != 0
+}
+
+// AddHashes adds all of hs, in order. If dst is not nil, dst[i] tells what
+// AddHash(hs[i]) would have returned; it must be as long as hs.
+func (s *flatSet) AddHashes(dst []bool, hs []uint64) {
+	if dst == nil {
+		for _, h := range hs {
+			s.AddHash(h)
+		}
+		return
+	}
+	dst = dst[:len(hs)]
+	for i, h := range hs {
+		dst[i] = s.AddHash(h)
+	}
+}
+
+// AddKeys is AddHashes for keys.
+func (s *flatSet) AddKeys(dst []bool, keys [][]byte) {
+	if dst == nil {
+		for _, key := range keys {
+			s.Add(key)
+		}
+		return
+	}
+	dst = dst[:len(keys)]
+	for i, key := range keys {
+		dst[i] = s.Add(key)
+	}
+}
+
+// AddSeq adds all keys of seq. A key need not stay as it is after its turn.
+func (s *flatSet) AddSeq(seq iter.Seq[[]byte]) { addSeq(s, s.hasher, batch, seq) }
+
+// Clear takes all keys out.
+func (s *flatSet) Clear() { clear(s.words) }
+
+func (s *flatSet) union(o *flatSet) error {
+	if err := s.compatible(&o.base); err != nil {
+		return fmt.Errorf("bloom: union: %w", err)
+	}
+	or(s.words, o.words)
+	return nil
+}
+
+func (s *flatSet) intersect(o *flatSet) error {
+	if err := s.compatible(&o.base); err != nil {
+		return fmt.Errorf("bloom: intersect: %w", err)
+	}
+	and(s.words, o.words)
+	return nil
+}
+
+func (s *flatSet) alike(o *flatSet) (float64, error) {
+	if err := s.compatible(&o.base); err != nil {
+		return 0, fmt.Errorf("bloom: jaccard: %w", err)
+	}
+	return s.jaccard(s.words, o.words), nil
+}
+
+func (s *flatSet) unmarshal(data []byte, kind uint16, layout sizing.Layout) error {
+	b, sealed, err := open(data, kind, layout, s.hasher)
+	if err == nil {
+		err = sealed.Verify()
+	}
+	if err != nil {
+		return fmt.Errorf("bloom: unmarshal: %w", err)
+	}
+	*s = flatSet{newFlat(b, sealed.Words())}
+	return nil
+}
+
+func (s *flatSet) readFrom(r io.Reader, kind uint16, layout sizing.Layout) (int64, error) {
+	b, words, n, err := read(r, kind, layout, s.hasher)
+	if err != nil {
+		return n, fmt.Errorf("bloom: read: %w", err)
+	}
+	*s = flatSet{newFlat(b, words)}
+	return n, nil
+}

@@ -1,0 +1,223 @@
+package bloom
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"slices"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/internal/envelope"
+	"github.com/bloomery/bloomery/sizing"
+)
+
+var _ bloomery.Hashed = (*ScalableView)(nil)
+
+// lineWords is the number of words in a cache line: the payload of a Scalable
+// begins with a line about it and one about each layer, and every array begins
+// at a line.
+const lineWords = 8
+
+// header returns the header of the encoding.
+func (l *layered) header() envelope.Header {
+	h := envelope.Header{
+		Kind:     envelope.KindScalable,
+		Hash:     l.hasher.Kind(),
+		Check:    l.hasher.Check(),
+		K:        uint8(l.growth),
+		Extra:    uint32(len(l.layers)),
+		Capacity: l.first,
+		Rate:     l.rate,
+		Payload:  8 * lineWords * uint64(1+len(l.layers)),
+	}
+	for i := range l.layers {
+		h.Size += l.layers[i].shape.Bits
+		h.Payload += 8 * padded(l.layers[i].shape.Bits)
+	}
+	return h
+}
+
+// padded returns the words of an array of n bits in whole lines.
+func padded(n uint64) uint64 { return (wordsFor(n) + lineWords - 1) &^ (lineWords - 1) }
+
+// payload returns the parts of the payload: lines of facts, then the arrays.
+func (l *layered) payload() [][]uint64 {
+	facts := make([]uint64, lineWords*(1+len(l.layers)))
+	facts[0], facts[1] = math.Float64bits(l.total), uint64(l.made)
+	parts := append(make([][]uint64, 0, 1+2*len(l.layers)), facts)
+	for i := range l.layers {
+		x := &l.layers[i]
+		kind := uint64(envelope.KindStandard)
+		if x.blocked() {
+			kind = envelope.KindBloom
+		}
+		copy(facts[lineWords*(i+1):], []uint64{kind, x.shape.Bits, uint64(x.shape.K), x.capacity, math.Float64bits(x.rate), x.items})
+		parts = append(parts, x.words, make([]uint64, padded(x.shape.Bits)-uint64(len(x.words))))
+	}
+	return parts
+}
+
+// AppendBinary appends the encoding of the filter to dst. The error is always
+// nil.
+func (l *layered) AppendBinary(dst []byte) ([]byte, error) {
+	return envelope.Append(dst, l.header(), l.payload()...), nil
+}
+
+// MarshalBinary returns the encoding of the filter. The error is always nil.
+func (l *layered) MarshalBinary() ([]byte, error) { return l.AppendBinary(nil) }
+
+// WriteTo writes the encoding of the filter to w.
+func (l *layered) WriteTo(w io.Writer) (int64, error) {
+	return envelope.WriteTo(w, l.header(), l.payload()...)
+}
+
+// parseLayered checks all that a header says. The layers are in the payload.
+func parseLayered(h envelope.Header, given hashing.Hasher) (layered, error) {
+	arrays := h.Payload - 8*lineWords*(1+uint64(h.Extra)) // if that is negative: a number above all others
+	switch {
+	case h.Kind != envelope.KindScalable:
+		return layered{}, fmt.Errorf("%w: the filter is of kind %d, not of kind %d (scalable)",
+			bloomery.ErrIncompatible, h.Kind, envelope.KindScalable)
+	case h.Extra < 1 || h.Extra > maxLayers:
+		return layered{}, fmt.Errorf("%w: %d layers", bloomery.ErrCorrupt, h.Extra)
+	case arrays > h.Payload || h.Size/8 > arrays || arrays-h.Size/8 > 8*lineWords*uint64(h.Extra):
+		return layered{}, fmt.Errorf("%w: payload of %d bytes for %d layers of %d bits", bloomery.ErrCorrupt, h.Payload, h.Extra, h.Size)
+	case h.K < 2 || h.Capacity < 1 || h.Rate == 0:
+		return layered{}, fmt.Errorf("%w: growth %d, first capacity %d, rate %v", bloomery.ErrCorrupt, h.K, h.Capacity, h.Rate)
+	}
+	hasher, err := h.Hasher(given)
+	return layered{hasher: hasher, growth: int(h.K), first: h.Capacity, rate: h.Rate}, err
+}
+
+// parseLayers reads the layers from the payload, which they keep.
+func (l *layered) parseLayers(h envelope.Header, words []uint64) error {
+	n := int(h.Extra)
+	facts, rest := words[:lineWords*(1+n)], words[lineWords*(1+n):]
+	total, made := math.Float64frombits(facts[0]), facts[1]
+	if !(total >= l.rate && total < 1) || made < 1 || made > maxLayers || !zero(facts[2:lineWords]) {
+		return fmt.Errorf("%w: rate %v of all layers, %d of them made", bloomery.ErrCorrupt, total, made)
+	}
+	l.total, l.made = total, int(made)
+	l.layers = make([]layer, n)
+	size := uint64(0)
+	for i := range l.layers {
+		x, err := parseLayer(facts[lineWords*(i+1):lineWords*(i+2)], l.hasher)
+		if err != nil {
+			return fmt.Errorf("%w: layer %d: %w", bloomery.ErrCorrupt, i+1, err)
+		}
+		used, all := wordsFor(x.shape.Bits), padded(x.shape.Bits)
+		if all > uint64(len(rest)) || !zero(rest[used:all]) {
+			return fmt.Errorf("%w: layer %d: %d bits do not fit", bloomery.ErrCorrupt, i+1, x.shape.Bits)
+		}
+		x.flat = newFlat(x.base, rest[:used:used])
+		l.layers[i] = x
+		rest = rest[all:]
+		size += x.shape.Bits
+	}
+	if len(rest) != 0 || size != h.Size {
+		return fmt.Errorf("%w: the layers have %d bits, the header says %d", bloomery.ErrCorrupt, size, h.Size)
+	}
+	return nil
+}
+
+// parseLayer reads the line about one layer; its array comes later.
+func parseLayer(line []uint64, hasher hashing.Hasher) (layer, error) {
+	shape := sizing.Shape{Layout: sizing.Standard, Bits: line[1], K: int(min(line[2], math.MaxInt8))}
+	rate := math.Float64frombits(line[4])
+	switch {
+	case line[0] == envelope.KindBloom:
+		shape.Layout = sizing.Blocked
+	case line[0] != envelope.KindStandard:
+		return layer{}, fmt.Errorf("kind %d", line[0])
+	}
+	if line[3] < 1 || !(rate > 0 && rate < 1) || !zero(line[6:]) {
+		return layer{}, fmt.Errorf("capacity %d, rate %v", line[3], rate)
+	}
+	l := layer{items: line[5]}
+	l.base = base{hasher, shape, line[3], rate}
+	return l, shape.Valid()
+}
+
+func zero(words []uint64) bool {
+	return !slices.ContainsFunc(words, func(w uint64) bool { return w != 0 })
+}
+
+// UnmarshalBinary replaces s by the filter that data encodes, see
+// Filter.UnmarshalBinary. Layers to come are placed by the Alloc that s was
+// made with.
+func (s *Scalable) UnmarshalBinary(data []byte) error {
+	l, sealed, err := openLayered(data, s.hasher)
+	if err == nil {
+		err = sealed.Verify()
+	}
+	if err == nil {
+		err = l.parseLayers(sealed.Header, sealed.Words())
+	}
+	if err != nil {
+		return fmt.Errorf("bloom: unmarshal: %w", err)
+	}
+	s.replace(l)
+	return nil
+}
+
+// ReadFrom replaces s by a filter that it reads from r, see Filter.ReadFrom
+// and UnmarshalBinary.
+func (s *Scalable) ReadFrom(r io.Reader) (int64, error) {
+	var l layered
+	h, words, n, err := envelope.Read(r, func(h envelope.Header) (err error) {
+		l, err = parseLayered(h, s.hasher)
+		return err
+	})
+	if err == nil {
+		err = l.parseLayers(h, words)
+	}
+	if err != nil {
+		return n, fmt.Errorf("bloom: read: %w", err)
+	}
+	s.replace(l)
+	return n, nil
+}
+
+// replace makes l the contents of s.
+func (s *Scalable) replace(l layered) {
+	s.layered = l
+	s.settle()
+}
+
+// openLayered checks header and lengths of one encoding.
+func openLayered(data []byte, given hashing.Hasher) (layered, envelope.Sealed, error) {
+	sealed, err := envelope.Open(data)
+	if err != nil {
+		return layered{}, sealed, err
+	}
+	l, err := parseLayered(sealed.Header, given)
+	return l, sealed, err
+}
+
+// ScalableView is a Scalable that is read where it lies, see View.
+//
+// Safe for concurrent use.
+type ScalableView struct {
+	layered
+	sealed envelope.Sealed
+}
+
+// NewScalableView is NewView for the encoding of a Scalable. It checks the
+// lengths of the layers, too.
+func NewScalableView(data []byte) (*ScalableView, error) { return Config{}.NewScalableView(data) }
+
+// NewScalableView is Config.NewView for the encoding of a Scalable.
+func (c Config) NewScalableView(data []byte) (*ScalableView, error) {
+	l, sealed, err := openLayered(data, c.Hasher)
+	if err == nil {
+		err = l.parseLayers(sealed.Header, envelope.WordsOf(sealed.Payload))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("bloom: view: %w", err)
+	}
+	return &ScalableView{l, sealed}, nil
+}
+
+// Verify is View.Verify.
+func (v *ScalableView) Verify() error { return verify(v.sealed) }

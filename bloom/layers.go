@@ -1,0 +1,231 @@
+package bloom
+
+import (
+	"math"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/internal/kernel"
+	"github.com/bloomery/bloomery/sizing"
+)
+
+// maxLayers is the largest number of layers. Growth alone makes some 50 at
+// most, since memory ends there; unions may make more.
+const maxLayers = 4096
+
+// layer is one filter of a Scalable: blocked, or standard where its error rate
+// is below what the blocked layout is made for.
+type layer struct {
+	flatSet
+	items uint64 // keys that changed it
+}
+
+func (l *layer) blocked() bool { return l.shape.Layout == sizing.Blocked }
+
+func (l *layer) has(h uint64) bool {
+	if l.blocked() {
+		return kernel.Has(kernel.Blocks(l.words), l.shape.K, h)
+	}
+	return l.ContainsHash(h)
+}
+
+func (l *layer) hasAll(dst []bool, hs []uint64) {
+	if l.blocked() {
+		kernel.HasAll(dst, kernel.Blocks(l.words), l.shape.K, hs)
+		return
+	}
+	l.ContainsHashes(dst, hs)
+}
+
+func (l *layer) set(h uint64) bool {
+	if l.blocked() {
+		return kernel.Set(kernel.Blocks(l.words), l.shape.K, h)
+	}
+	return l.AddHash(h)
+}
+
+func (l *layer) setAll(dst []bool, hs []uint64) {
+	if l.blocked() {
+		kernel.SetAll(dst, kernel.Blocks(l.words), l.shape.K, hs)
+		return
+	}
+	l.AddHashes(dst, hs)
+}
+
+// layered is a number of layers that are only read: what Scalable and
+// ScalableView share.
+//
+// All layers are asked by the same hash. They hold different keys, so the rate
+// of "one of them errs" is at most the sum of theirs, however their positions
+// depend on each other; a hash of its own for each layer would cost time and
+// gain nothing.
+type layered struct {
+	hasher hashing.Hasher
+	growth int
+	first  uint64  // capacity of the first layer
+	rate   float64 // asked for, when it was made
+	total  float64 // the same with that of all filters that were united
+	made   int     // layers that came from growing; unions bring others
+	layers []layer // the largest last
+}
+
+// Hash returns the hash under which the filter knows key.
+func (l *layered) Hash(key []byte) uint64 { return l.hasher.Bytes(key) }
+
+// Hasher returns the hasher of the filter.
+func (l *layered) Hasher() hashing.Hasher { return l.hasher }
+
+// Layers returns the number of layers. A lookup asks all of them until one
+// says yes.
+func (l *layered) Layers() int { return len(l.layers) }
+
+// Contains reports whether key may be in the set. False is certain.
+func (l *layered) Contains(key []byte) bool { return l.ContainsHash(l.hasher.Bytes(key)) }
+
+// ContainsString is Contains for a string.
+func (l *layered) ContainsString(key string) bool { return l.ContainsHash(l.hasher.String(key)) }
+
+// ContainsHash is Contains for a key whose hash is h. The largest layer, which
+// has most of the keys, is asked first.
+func (l *layered) ContainsHash(h uint64) bool {
+	for i := len(l.layers) - 1; i >= 0; i-- {
+		if l.layers[i].has(h) {
+			return true
+		}
+	}
+	return false
+}
+
+// ContainsHashes sets dst[i] to ContainsHash(hs[i]). It is several times
+// faster than as many single calls. It panics if dst is shorter than hs.
+func (l *layered) ContainsHashes(dst []bool, hs []uint64) {
+	dst = dst[:len(hs)]
+	var open undecided
+	for len(hs) > 0 {
+		n := min(len(hs), batch)
+		open.begin(hs[:n])
+		clear(dst[:n])
+		for i := len(l.layers) - 1; i >= 0 && open.n > 0; i-- {
+			open.ask(&l.layers[i], dst[:n])
+		}
+		hs, dst = hs[n:], dst[n:]
+	}
+}
+
+// ContainsKeys is ContainsHashes for keys.
+func (l *layered) ContainsKeys(dst []bool, keys [][]byte) {
+	dst = dst[:len(keys)]
+	var hs [batch]uint64
+	for len(keys) > 0 {
+		n := l.hasher.Keys(hs[:], keys)
+		l.ContainsHashes(dst[:n], hs[:n])
+		keys, dst = keys[n:], dst[n:]
+	}
+}
+
+// undecided are the keys of a batch to which no layer has said yes yet.
+type undecided struct {
+	n   int
+	hs  [batch]uint64
+	at  [batch]uint8 // their places in the batch
+	yes [batch]bool  // answers of one layer
+}
+
+// begin takes a batch of at most 256.
+func (u *undecided) begin(hs []uint64) {
+	u.n = copy(u.hs[:], hs)
+	for i := range u.n {
+		u.at[i] = uint8(i)
+	}
+}
+
+// ask asks one layer, notes its answers in found and keeps the keys that it
+// does not have, in their order.
+func (u *undecided) ask(l *layer, found []bool) {
+	l.hasAll(u.yes[:u.n], u.hs[:u.n])
+	n := 0
+	for i, yes := range u.yes[:u.n] {
+		h, at := u.hs[i], u.at[i]
+		u.hs[n], u.at[n] = h, at
+		found[at] = yes
+		if !yes {
+			n++
+		}
+	}
+	u.n = n
+}
+
+// Stats tells the state of the filter. Capacity is what all layers hold
+// together, Items the number of keys that changed the filter: a few of those
+// added, at most the share of the error rate, seemed to be there and are not
+// counted. Predicted is the sum over the layers. Asked is the rate asked for;
+// after Union it is the sum of both.
+func (l *layered) Stats() bloomery.Stats {
+	s := bloomery.Stats{Kind: "scalable", Asked: l.total}
+	set := 0.0
+	for i := range l.layers {
+		x := &l.layers[i]
+		one := x.stats("", x.words, count)
+		s.Capacity += x.capacity
+		s.Items += x.items
+		s.Bits += one.Bits
+		s.Bytes += one.Bytes
+		s.Predicted += one.Predicted
+		set += one.Saturation * float64(one.Bits)
+	}
+	s.Predicted = min(s.Predicted, 1)
+	s.Saturation = set / float64(max(s.Bits, 1))
+	return s
+}
+
+// Saturation returns the share of set bits. It reads all layers.
+func (l *layered) Saturation() float64 {
+	var set, bits uint64
+	for i := range l.layers {
+		set += count(l.layers[i].words)
+		bits += l.layers[i].shape.Bits
+	}
+	return min(1, float64(set)/float64(max(bits, 1)))
+}
+
+// EstimateCount estimates the number of different keys from the set bits of
+// the layers, and from their rates how many seemed to be there already. It
+// reads all layers. Keys that were in both filters of a Union count twice. If
+// a layer is full the answer is math.MaxUint64.
+func (l *layered) EstimateCount() uint64 {
+	keys, before := 0.0, 0.0
+	for i := range l.layers {
+		x := &l.layers[i]
+		n := x.shape.Count(x.Saturation())
+		if n > 0 {
+			keys += n / max(0, 1-before)
+		}
+		before += x.shape.Rate(n)
+	}
+	return round(keys)
+}
+
+// Clone returns a Scalable of its own memory with the same keys. Its memory,
+// that of layers to come included, is on the Go heap.
+func (l *layered) Clone() *Scalable {
+	c := &Scalable{layered: *l}
+	c.layers = make([]layer, len(l.layers))
+	for i := range l.layers {
+		c.layers[i] = layer{flatSet{l.layers[i].copied()}, l.layers[i].items}
+	}
+	c.settle()
+	return c
+}
+
+// share returns the error rate of layer i, counted from 1, of a filter that
+// was asked for p. The sum over all i is p, however many there are.
+func share(p float64, i int) float64 {
+	return 6 * p / (math.Pi * math.Pi * float64(i) * float64(i))
+}
+
+// copyWords copies words to memory of a Config's choice.
+func (c Config) copyWords(words []uint64) ([]uint64, error) {
+	w, err := c.words(len(words))
+	copy(w, words)
+	return w, err
+}

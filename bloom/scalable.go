@@ -1,0 +1,320 @@
+package bloom
+
+import (
+	"cmp"
+	"fmt"
+	"iter"
+	"math"
+	"math/bits"
+	"slices"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/sizing"
+)
+
+var (
+	_ bloomery.Hashed = (*Scalable)(nil)
+	_ bloomery.Adder  = (*Scalable)(nil)
+)
+
+const (
+	defaultGrowth = 2
+	maxGrowth     = 255 // a byte of the header
+)
+
+// Scalable is a filter for a number of keys that is not known: when it is
+// full, it gets another layer, which is a filter twice as large (or Growth
+// times).
+//
+//	layer 1  [ n keys   ]  error 6p/π²
+//	layer 2  [ 2n keys          ]  error 6p/4π²
+//	layer 3  [ 4n keys                         ]  error 6p/9π²
+//	layer i  ...                                  error 6p/π²i²
+//
+// The sum of these is p: the error rate asked for is kept at every size. A key
+// that is in some layer is not added again, so that adding the same keys again
+// makes no new layer.
+//
+// It pays for what it does not know. A lookup asks one cache line per layer,
+// and later layers need more bits per key. With a first capacity that is about
+// right it takes some 15% more bits than Filter, after three doublings up to 3
+// times as many, and 5 times at worst: take the best guess for the first
+// capacity. A layer whose rate is below 1e-6 has the layout of Standard, which
+// is slower; with p = 1e-4 that begins at layer 8, with p = 1e-6 at layer 1.
+//
+// If Config.Alloc refuses another layer, or there is no memory for one, the
+// last layer goes on being filled, and Stats shows the rate; room is asked for
+// again each time it has got an eighth of its capacity more.
+//
+// Make one with NewScalable or Config.NewScalable; a zero Scalable is only
+// good for UnmarshalBinary and ReadFrom.
+//
+// Safe for concurrent readers; a writer needs exclusion.
+type Scalable struct {
+	layered
+	alloc  func(bytes int) ([]byte, error)
+	active int    // the layer that new keys go to
+	limit  uint64 // the number of its items at which another layer is wanted
+}
+
+// NewScalable returns a Scalable whose first layer is for n keys, with error
+// rate p at every size. It panics if n is less than 1 or p is not between 0
+// and 1: use Config.NewScalable for values that are not written in the program.
+func NewScalable(n int, p float64) *Scalable {
+	s, err := Config{Capacity: n, ErrorRate: p}.NewScalable()
+	if err != nil {
+		panic(err)
+	}
+	return s
+}
+
+// NewScalable returns a Scalable whose first layer is for c.Capacity keys. Its
+// errors wrap ErrParameter or ErrTooLarge, or are those of Alloc.
+func (c Config) NewScalable() (*Scalable, error) {
+	s, err := c.newScalable()
+	if err != nil {
+		return nil, fmt.Errorf("bloom: new scalable: %w", err)
+	}
+	return s, nil
+}
+
+func (c Config) newScalable() (*Scalable, error) {
+	growth := cmp.Or(c.Growth, defaultGrowth)
+	switch {
+	case c.Bits != 0 || c.Hashes != 0:
+		return nil, fmt.Errorf("%w: a scalable filter takes no bits (%d) and hashes (%d), its layers have their own",
+			bloomery.ErrParameter, c.Bits, c.Hashes)
+	case growth < 2 || growth > maxGrowth:
+		return nil, fmt.Errorf("%w: growth %d is not 2 to %d", bloomery.ErrParameter, growth, maxGrowth)
+	case !(c.ErrorRate > 0 && c.ErrorRate < 1):
+		return nil, fmt.Errorf("%w: error rate %v is not between 0 and 1", bloomery.ErrParameter, c.ErrorRate)
+	case c.Capacity < 1:
+		return nil, fmt.Errorf("%w: capacity %d is not at least 1", bloomery.ErrParameter, c.Capacity)
+	}
+	s := &Scalable{alloc: c.Alloc, layered: layered{
+		hasher: c.Hasher, growth: growth, first: uint64(c.Capacity), rate: c.ErrorRate, total: c.ErrorRate,
+	}}
+	if err := s.addLayer(s.first); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// addLayer appends the next layer, for so many keys.
+func (s *Scalable) addLayer(capacity uint64) error {
+	if len(s.layers) >= maxLayers || capacity > math.MaxInt {
+		return fmt.Errorf("%w: layer %d for %d keys", bloomery.ErrTooLarge, len(s.layers)+1, capacity)
+	}
+	c := Config{Capacity: int(capacity), ErrorRate: share(s.rate, s.made+1), Hasher: s.hasher, Alloc: s.alloc}
+	layout := sizing.Blocked
+	if c.ErrorRate < sizing.MinBlockedRate {
+		layout = sizing.Standard
+	}
+	set, err := c.newFlatSet(layout)
+	if err != nil {
+		return err
+	}
+	s.layers = append(s.layers, layer{flatSet: set})
+	s.made++
+	s.settle()
+	return nil
+}
+
+// settle lets new keys go to the last layer that has room, or to the last.
+// This depends on nothing that an encoding does not hold.
+func (s *Scalable) settle() {
+	s.active = max(0, len(s.layers)-1)
+	for i := range s.layers {
+		if s.layers[i].items < s.layers[i].capacity {
+			s.active = i
+		}
+	}
+	if len(s.layers) > 0 {
+		s.limit = s.layers[s.active].capacity
+	}
+}
+
+// room returns how many keys the active layer still takes.
+func (s *Scalable) room() uint64 {
+	if items := s.layers[s.active].items; items < s.limit {
+		return s.limit - items
+	}
+	return 0
+}
+
+// grow makes room for at least one key: in a layer that has some, in a new
+// one, or, if there is no memory for it, beyond the limit of the last.
+func (s *Scalable) grow() {
+	s.settle()
+	if s.room() > 0 {
+		return
+	}
+	last := &s.layers[len(s.layers)-1]
+	over, capacity := bits.Mul64(last.capacity, uint64(s.growth))
+	if over == 0 && s.addLayer(capacity) == nil {
+		return
+	}
+	s.limit = last.items + last.capacity/8 + 1
+}
+
+// Add adds key and reports whether the filter changed. False means that the
+// key was, or seemed to be, there already.
+func (s *Scalable) Add(key []byte) bool { return s.AddHash(s.hasher.Bytes(key)) }
+
+// AddString is Add for a string.
+func (s *Scalable) AddString(key string) bool { return s.AddHash(s.hasher.String(key)) }
+
+// AddHash is Add for a key whose hash is h.
+func (s *Scalable) AddHash(h uint64) bool {
+	if s.ContainsHash(h) {
+		return false
+	}
+	if s.room() == 0 {
+		s.grow()
+	}
+	l := &s.layers[s.active]
+	l.set(h)
+	l.items++
+	return true
+}
+
+// AddHashes adds all of hs, in order. If dst is not nil, dst[i] tells what
+// AddHash(hs[i]) would have returned; it must be as long as hs.
+func (s *Scalable) AddHashes(dst []bool, hs []uint64) {
+	if dst != nil {
+		dst = dst[:len(hs)]
+	}
+	var open undecided
+	var changed [batch]bool
+	for len(hs) > 0 {
+		n := min(len(hs), batch)
+		open.begin(hs[:n])
+		s.addBatch(changed[:n], &open)
+		hs = hs[n:]
+		if dst != nil {
+			copy(dst, changed[:n])
+			dst = dst[n:]
+		}
+	}
+}
+
+// addBatch adds the keys of open. Those that other layers do not have go to
+// the active one, as many at once as it has room for; the keys that are then
+// left meet a layer that is full, and one that is new.
+func (s *Scalable) addBatch(changed []bool, open *undecided) {
+	for i := len(s.layers) - 1; i >= 0 && open.n > 0; i-- {
+		if i != s.active {
+			open.ask(&s.layers[i], changed)
+		}
+	}
+	clear(changed)
+	for open.n > 0 {
+		if room := s.room(); room > 0 {
+			open.set(&s.layers[s.active], room, changed)
+			continue
+		}
+		open.drop(&s.layers[s.active])
+		if open.n > 0 {
+			s.grow()
+		}
+	}
+}
+
+// set adds the first of the keys, at most room, to l and notes in changed
+// which of them changed it.
+func (u *undecided) set(l *layer, room uint64, changed []bool) {
+	n := int(min(room, uint64(u.n)))
+	l.setAll(u.yes[:n], u.hs[:n])
+	for i, fresh := range u.yes[:n] {
+		changed[u.at[i]] = fresh
+		if fresh {
+			l.items++
+		}
+	}
+	u.n -= n
+	copy(u.hs[:u.n], u.hs[n:])
+	copy(u.at[:u.n], u.at[n:])
+}
+
+// drop leaves out the keys that l has.
+func (u *undecided) drop(l *layer) {
+	var found [batch]bool
+	u.ask(l, found[:])
+}
+
+// AddKeys is AddHashes for keys.
+func (s *Scalable) AddKeys(dst []bool, keys [][]byte) {
+	if dst != nil {
+		dst = dst[:len(keys)]
+	}
+	var hs [batch]uint64
+	for len(keys) > 0 {
+		n := s.hasher.Keys(hs[:], keys)
+		keys = keys[n:]
+		if dst == nil {
+			s.AddHashes(nil, hs[:n])
+			continue
+		}
+		s.AddHashes(dst[:n], hs[:n])
+		dst = dst[n:]
+	}
+}
+
+// AddSeq adds all keys of seq. A key need not stay as it is after its turn.
+func (s *Scalable) AddSeq(seq iter.Seq[[]byte]) { addSeq(s, s.hasher, batch, seq) }
+
+// Union adds all keys of o to s by taking over copies of its layers, so first
+// capacity, rate and growth of both may differ. The error rate is then at most
+// the sum of both, which Stats tells, and lookups ask the layers of both. The
+// hash must be the same, else the error wraps ErrIncompatible; with more than
+// 4096 layers it wraps ErrTooLarge, and it may be that of Alloc. On error s
+// stays as it was.
+func (s *Scalable) Union(o *Scalable) error {
+	if err := s.union(o); err != nil {
+		return fmt.Errorf("bloom: union: %w", err)
+	}
+	return nil
+}
+
+func (s *Scalable) union(o *Scalable) error {
+	if err := compatibleHash(s.hasher, o.hasher); err != nil {
+		return err
+	}
+	all := slices.Clone(s.layers)
+	for i := range o.layers {
+		l := o.layers[i]
+		if l.items == 0 {
+			continue
+		}
+		words, err := Config{Alloc: s.alloc}.copyWords(l.words)
+		if err != nil {
+			return err
+		}
+		l.words = words
+		all = append(all, l)
+	}
+	switch {
+	case len(all) == len(s.layers):
+		return nil
+	case len(all) > maxLayers:
+		return fmt.Errorf("%w: %d layers, at most %d", bloomery.ErrTooLarge, len(all), maxLayers)
+	}
+	slices.SortStableFunc(all, func(a, b layer) int { return cmp.Compare(a.capacity, b.capacity) })
+	s.layers = all
+	s.total = min(s.total+o.total, math.Nextafter(1, 0))
+	s.settle()
+	return nil
+}
+
+// Clear takes all keys out and goes back to the first layer.
+func (s *Scalable) Clear() {
+	first := max(0, slices.IndexFunc(s.layers, func(l layer) bool {
+		return l.capacity == s.first && l.rate == share(s.rate, 1)
+	}))
+	l := s.layers[first]
+	l.items = 0
+	clear(l.words)
+	s.layers = []layer{l}
+	s.made, s.total = 1, s.rate
+	s.settle()
+}
