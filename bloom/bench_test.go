@@ -4,11 +4,12 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/bloom"
 )
 
-// BenchmarkFilter, BenchmarkSplit and BenchmarkStandard vary the size across the caches; the
-// comparison with other libraries is in bench/.
+// The benchmarks vary the size across the caches; the comparison with other
+// libraries is in bench/.
 
 var sizes = []int{100_000, 1_000_000, 10_000_000}
 
@@ -64,8 +65,23 @@ func BenchmarkSplit(b *testing.B) {
 }
 
 func BenchmarkStandard(b *testing.B) {
+	flat(b, func(n int) adder { return bloom.NewStandard(n, 0.01) })
+}
+
+func BenchmarkPartitioned(b *testing.B) {
+	flat(b, func(n int) adder { return bloom.NewPartitioned(n, 0.01) })
+}
+
+type adder interface {
+	bloomery.Hashed
+	bloomery.Adder
+}
+
+// flat measures filters that have no batches of their own.
+func flat(b *testing.B, fresh func(n int) adder) {
+	b.Helper()
 	for _, n := range sizes {
-		f := bloom.NewStandard(n, 0.01)
+		f := fresh(n)
 		in, out := hashes(n, 1), hashes(1<<16, 2)
 		f.AddHashes(nil, in)
 		b.Run(fmt.Sprintf("op=contains/n=%d/hit=1", n), func(b *testing.B) {
@@ -124,6 +140,29 @@ func BenchmarkSliced(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// BenchmarkScalable begins with 1,000 keys and grows to n.
+func BenchmarkScalable(b *testing.B) {
+	for _, n := range sizes {
+		f := bloom.NewScalable(1000, 0.01)
+		in, out := hashes(n, 1), hashes(1<<16, 2)
+		f.AddHashes(nil, in)
+		dst := make([]bool, 4096)
+		for hit, hs := range [][]uint64{out, in} {
+			b.Run(fmt.Sprintf("op=contains/n=%d/hit=%d", n, hit), func(b *testing.B) {
+				i := 0
+				for b.Loop() {
+					f.ContainsHash(hs[i])
+					i = (i + 1) % 65536
+				}
+				b.ReportMetric(float64(f.Stats().Bits)/float64(n), "bits/key")
+			})
+			b.Run(fmt.Sprintf("op=containsBatch/n=%d/hit=%d", n, hit), func(b *testing.B) {
+				perKey(b, func(i int) { f.ContainsHashes(dst, hs[i:i+4096]) })
+			})
+		}
 	}
 }
 

@@ -6,7 +6,7 @@
 //	f.ContainsString("alice") // true, always
 //	f.ContainsString("bob")   // false, or true with a chance of 1%
 //
-// There are three layouts:
+// For a known number of keys:
 //
 //   - [Filter] keeps all bits of a key in one cache line. A lookup costs one
 //     memory access, whatever the size. It takes 9.93 bits per key at 1% and
@@ -16,12 +16,18 @@
 //     several memory accesses.
 //   - [Split] is the layout of Parquet files, for exchange with them. It costs
 //     one memory access and takes 10.53 bits per key at 1%.
+//   - [Partitioned] is Standard with the array cut into one slice per bit of a
+//     key.
+//
+// For a number of keys that is not known there is [Scalable], which grows by
+// layers.
 //
 // All keep the error rate they are asked for: arrays are sized by the rate
-// that the layout really has, whole numbers and small sizes included. All
-// can be united, intersected, compared, counted, written and read.
+// that the layout really has, whole numbers and small sizes included. All can
+// be united, counted, written and read, and all but Scalable be intersected and
+// compared.
 //
-// # Many filters at once
+// # Many goroutines, many filters
 //
 // [Concurrent] is a Filter for many goroutines. [Sliced] is up to 1,024
 // Standards that are asked together which of them may hold a key, at about the
@@ -30,7 +36,7 @@
 // # Growing past the capacity
 //
 // Nothing breaks when more keys are added than the filter was made for; the
-// error rate rises. Stats tells the present rate.
+// error rate rises. Stats tells the present rate. Only Scalable keeps it.
 //
 // # When to choose another family
 //

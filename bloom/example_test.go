@@ -49,6 +49,79 @@ func ExampleNewStandard() {
 	// Output: 9592957 bits, 7 per key
 }
 
+func ExampleNewPartitioned() {
+	p := bloom.NewPartitioned(1_000_000, 0.01)
+	k := p.Shape().K
+	fmt.Println(k, "slices of", p.Shape().Bits/uint64(k), "bits")
+	// Output: 7 slices of 1370423 bits
+}
+
+func ExampleNewPartitionedView() {
+	p := bloom.NewPartitioned(1000, 0.01)
+	p.AddString("alice")
+	data, _ := p.MarshalBinary()
+	v, err := bloom.NewPartitionedView(data)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(v.ContainsString("alice"), v.ContainsString("bob"), v.Verify())
+	// Output: true false <nil>
+}
+
+func ExampleNewScalable() {
+	s := bloom.NewScalable(1000, 0.01) // a guess: it may become more
+	for i := range uint64(20_000) {
+		s.AddHash(s.Hasher().Uint64(i))
+	}
+	stats := s.Stats()
+	fmt.Println(s.Layers(), "layers for", stats.Capacity, "keys")
+	fmt.Println("rate kept:", stats.Predicted <= stats.Asked)
+	// Output:
+	// 5 layers for 31000 keys
+	// rate kept: true
+}
+
+func ExampleConfig_NewScalable() {
+	s, err := bloom.Config{Capacity: 1000, ErrorRate: 0.01, Growth: 4}.NewScalable()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for i := range uint64(20_000) {
+		s.AddHash(s.Hasher().Uint64(i))
+	}
+	fmt.Println(s.Layers(), "layers")
+	// Output: 3 layers
+}
+
+func ExampleScalable_Union() {
+	a, b := bloom.NewScalable(100, 0.01), bloom.NewScalable(5000, 0.01)
+	a.AddString("alice")
+	b.AddString("bob")
+	if err := a.Union(b); err != nil {
+		fmt.Println(err)
+	}
+	fmt.Println(a.ContainsString("alice"), a.ContainsString("bob"))
+	fmt.Println(a.Layers(), "layers, error rate up to", a.Stats().Asked)
+	// Output:
+	// true true
+	// 2 layers, error rate up to 0.02
+}
+
+func ExampleNewScalableView() {
+	s := bloom.NewScalable(10, 0.01)
+	s.AddString("alice")
+	data, _ := s.MarshalBinary()
+	v, err := bloom.NewScalableView(data)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(v.ContainsString("alice"), v.ContainsString("bob"), v.Verify())
+	// Output: true false <nil>
+}
+
 func ExampleFilter_ContainsHashes() {
 	f := bloom.New(1000, 0.001)
 	ids := []uint64{7, 42, 1001}

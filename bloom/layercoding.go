@@ -131,8 +131,9 @@ func parseLayer(line []uint64, hasher hashing.Hasher) (layer, error) {
 	case line[0] != envelope.KindStandard:
 		return layer{}, fmt.Errorf("kind %d", line[0])
 	}
-	if line[3] < 1 || !(rate > 0 && rate < 1) || !zero(line[6:]) {
-		return layer{}, fmt.Errorf("capacity %d, rate %v", line[3], rate)
+	// Every key that was counted has set a bit.
+	if line[3] < 1 || !(rate > 0 && rate < 1) || line[5] > shape.Bits || !zero(line[6:]) {
+		return layer{}, fmt.Errorf("capacity %d, rate %v, %d items in %d bits", line[3], rate, line[5], shape.Bits)
 	}
 	l := layer{items: line[5]}
 	l.base = base{hasher, shape, line[3], rate}

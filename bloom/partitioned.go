@@ -24,15 +24,15 @@ var (
 // less below, and the same time. Its rate is known exactly at every size, and
 // a slice can be read, moved or compared on its own.
 //
-// Make one with NewPartitioned or Config.NewPartitioned; a zero Partitioned is only
-// good for UnmarshalBinary and ReadFrom.
+// Make one with NewPartitioned or Config.NewPartitioned; a zero Partitioned is
+// only good for UnmarshalBinary and ReadFrom.
 //
 // Safe for concurrent readers; a writer needs exclusion.
 type Partitioned struct{ flatSet }
 
-// NewPartitioned returns a Partitioned for n keys with error rate p. It panics if n
-// is less than 1 or p is not between 0 and 1: use Config.NewPartitioned for
-// values that are not written in the program.
+// NewPartitioned returns a Partitioned for n keys with error rate p. It panics
+// if n is less than 1 or p is not between 0 and 1: use Config.NewPartitioned
+// for values that are not written in the program.
 func NewPartitioned(n int, p float64) *Partitioned {
 	f, err := Config{Capacity: n, ErrorRate: p}.NewPartitioned()
 	if err != nil {
@@ -41,8 +41,8 @@ func NewPartitioned(n int, p float64) *Partitioned {
 	return f
 }
 
-// NewPartitioned returns a Partitioned. Its errors wrap ErrParameter or ErrTooLarge,
-// or are those of Alloc.
+// NewPartitioned returns a Partitioned. Its errors wrap ErrParameter or
+// ErrTooLarge, or are those of Alloc.
 func (c Config) NewPartitioned() (*Partitioned, error) {
 	set, err := c.newFlatSet(sizing.Partitioned)
 	if err != nil {

@@ -20,11 +20,13 @@ var (
 const (
 	defaultGrowth = 2
 	maxGrowth     = 255 // a byte of the header
+	// minScalableRate leaves room for the shares of late layers.
+	minScalableRate = 1e-15
 )
 
 // Scalable is a filter for a number of keys that is not known: when it is
-// full, it gets another layer, which is a filter twice as large (or Growth
-// times).
+// full, it gets another layer, a filter that is twice as large or, with
+// Config.Growth, any number of times.
 //
 //	layer 1  [ n keys   ]  error 6p/π²
 //	layer 2  [ 2n keys          ]  error 6p/4π²
@@ -36,11 +38,12 @@ const (
 // makes no new layer.
 //
 // It pays for what it does not know. A lookup asks one cache line per layer,
-// and later layers need more bits per key. With a first capacity that is about
-// right it takes some 15% more bits than Filter, after three doublings up to 3
-// times as many, and 5 times at worst: take the best guess for the first
-// capacity. A layer whose rate is below 1e-6 has the layout of Standard, which
-// is slower; with p = 1e-4 that begins at layer 8, with p = 1e-6 at layer 1.
+// and later layers need more bits per key: at 1% full layers take 1.1 times
+// the bits of a Filter of the right size if there is one, 1.5 times if there
+// are three and 2.5 times if there are fourteen. Just after a layer was made
+// it is 4 to 5 times. So take the best guess for the first capacity. A layer
+// whose rate is below 1e-6 has the layout of Standard, which is slower: with
+// p = 1e-4 from layer 8 on, with p = 1e-6 from the first.
 //
 // If Config.Alloc refuses another layer, or there is no memory for one, the
 // last layer goes on being filled, and Stats shows the rate; room is asked for
@@ -58,8 +61,9 @@ type Scalable struct {
 }
 
 // NewScalable returns a Scalable whose first layer is for n keys, with error
-// rate p at every size. It panics if n is less than 1 or p is not between 0
-// and 1: use Config.NewScalable for values that are not written in the program.
+// rate p at every size. It panics if n is less than 1 or p is not between
+// 1e-15 and 1: use Config.NewScalable for values that are not written in the
+// program.
 func NewScalable(n int, p float64) *Scalable {
 	s, err := Config{Capacity: n, ErrorRate: p}.NewScalable()
 	if err != nil {
@@ -88,6 +92,8 @@ func (c Config) newScalable() (*Scalable, error) {
 		return nil, fmt.Errorf("%w: growth %d is not 2 to %d", bloomery.ErrParameter, growth, maxGrowth)
 	case !(c.ErrorRate > 0 && c.ErrorRate < 1):
 		return nil, fmt.Errorf("%w: error rate %v is not between 0 and 1", bloomery.ErrParameter, c.ErrorRate)
+	case c.ErrorRate < minScalableRate:
+		return nil, fmt.Errorf("%w: error rate %v is below %v", bloomery.ErrParameter, c.ErrorRate, minScalableRate)
 	case c.Capacity < 1:
 		return nil, fmt.Errorf("%w: capacity %d is not at least 1", bloomery.ErrParameter, c.Capacity)
 	}

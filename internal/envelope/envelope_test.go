@@ -233,3 +233,28 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+// A payload in parts of any length has the encoding of the whole.
+func TestParts(t *testing.T) {
+	words := make([]uint64, 300_001) // two chunks and a half
+	for i := range words {
+		words[i] = uint64(i) * 0x9e3779b97f4a7c15
+	}
+	h := Header{Kind: 99, Payload: uint64(len(words)) * 8}
+	want := Append(nil, h, words)
+	for _, cuts := range [][]int{{0}, {1}, {131_072}, {8, 9, 9, 140_000}, {131_071, 131_073, 262_144, 300_001}} {
+		var parts [][]uint64
+		from := 0
+		for _, at := range append(cuts, len(words)) {
+			parts = append(parts, words[from:at])
+			from = at
+		}
+		if !bytes.Equal(Append(nil, h, parts...), want) {
+			t.Errorf("parts cut at %v: Append gives other bytes", cuts)
+		}
+		var buf bytes.Buffer
+		if n, err := WriteTo(&buf, h, parts...); err != nil || n != int64(len(want)) || !bytes.Equal(buf.Bytes(), want) {
+			t.Errorf("parts cut at %v: WriteTo gives other bytes (%v)", cuts, err)
+		}
+	}
+}
