@@ -20,9 +20,9 @@ var (
 //	array          [ slice 0 ][ slice 1 ][ slice 2 ] ... [ slice k-1 ]
 //	one key             1 bit    1 bit       1 bit          1 bit
 //
-// It takes as much space as Standard from some thousand keys on, up to 1%
-// less below, and the same time. Its rate is known exactly at every size, and
-// a slice can be read, moved or compared on its own.
+// It takes the time of Standard and, from a thousand keys on, the same space;
+// below up to 1% more. Its rate is known exactly at every size, and a slice can
+// be read, moved or compared on its own.
 //
 // Make one with NewPartitioned or Config.NewPartitioned; a zero Partitioned is
 // only good for UnmarshalBinary and ReadFrom.

@@ -41,7 +41,7 @@ const (
 // and later layers need more bits per key: at 1% full layers take 1.1 times
 // the bits of a Filter of the right size if there is one, 1.5 times if there
 // are three and 2.5 times if there are fourteen. Just after a layer was made
-// it is 4 to 5 times. So take the best guess for the first capacity. A layer
+// it is 3.5 to 5 times. So take the best guess for the first capacity. A layer
 // whose rate is below 1e-6 has the layout of Standard, which is slower: with
 // p = 1e-4 from layer 8 on, with p = 1e-6 from the first.
 //

@@ -115,6 +115,44 @@ func TestScalableGrows(t *testing.T) {
 	}
 }
 
+// From 1,000 to 10 million keys at 1%: the rate is kept all the way.
+func TestScalableFarBeyondTheGuess(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes 10 million keys")
+	}
+	const n, queries = 10_000_000, 1_000_000
+	s, h := bloom.NewScalable(1000, 0.01), hashing.Seeded(8)
+	hs, dst := make([]uint64, 4000), make([]bool, 4000)
+	next := func(from int) []uint64 {
+		for i := range hs {
+			hs[i] = h.Uint64(uint64(from + i))
+		}
+		return hs
+	}
+	for i := 0; i < n; i += len(hs) {
+		s.AddHashes(nil, next(i))
+	}
+	wrong := 0
+	for i := 0; i < queries; i += len(hs) {
+		s.ContainsHashes(dst, next(n+i))
+		for _, yes := range dst {
+			if yes {
+				wrong++
+			}
+		}
+	}
+	// Most of the rate is that of the first layers. They are small, and their
+	// own rates vary: one sigma of the whole is some 4%, the seed is fixed.
+	st := s.Stats()
+	if rate := float64(wrong) / queries; rate > 0.01 || st.Predicted > 0.01 {
+		t.Errorf("rate = %.4g, predicted %.4g, want at most 1%%", rate, st.Predicted)
+	}
+	one := float64(bloom.New(n, 0.01).Shape().Bits)
+	if ratio := float64(st.Bits) / one; s.Layers() != 14 || ratio > 4.2 {
+		t.Errorf("%d layers take %.2f times the bits of one Filter", s.Layers(), ratio)
+	}
+}
+
 func TestScalableRefuses(t *testing.T) {
 	for _, c := range []struct {
 		config bloom.Config

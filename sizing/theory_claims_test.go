@@ -49,7 +49,7 @@ func tableOverfilled(w io.Writer) {
 func tableTenBillion(w io.Writer) {
 	const n = 10_000_000_000
 	fmt.Fprintln(w, "           bits per key   gigabytes        rate")
-	for _, l := range []sizing.Layout{sizing.Standard, sizing.Blocked} {
+	for _, l := range []sizing.Layout{sizing.Standard, sizing.Blocked, sizing.Split} {
 		s := mustSize(l, n, 0.01)
 		fmt.Fprintf(w, "%-9s  %12.3f  %10.2f  %9.4f%%\n", l, float64(s.Bits)/n, float64(s.Bits)/8e9, 100*s.Rate(n))
 	}

@@ -91,7 +91,7 @@ func tableBitsPerKey(w io.Writer) {
 	for _, p := range []float64{0.1, 0.05, 0.01, 0.001, 1e-4, 1e-5, 1e-6} {
 		bound := -math.Log2(p)
 		fmt.Fprintf(w, "%6.4g%%  %10.2f", 100*p, bound)
-		for _, l := range []sizing.Layout{sizing.Standard, sizing.Blocked} {
+		for _, l := range []sizing.Layout{sizing.Standard, sizing.Blocked, sizing.Split} {
 			s := mustSize(l, n, p)
 			perKey := float64(s.Bits) / n
 			fmt.Fprintf(w, "  %9.2f  %2d  %6.2f", perKey, s.K, perKey/bound)

@@ -23,6 +23,8 @@ var theoryTables = []struct {
 	{"variance", tableVariance},
 	{"blocked", tableBlocked},
 	{"bits-per-key", tableBitsPerKey},
+	{"partitioned", tablePartitioned},
+	{"layers", tableLayers},
 	{"double-hashing", tableDoubleHashing},
 	{"count", tableCount},
 	{"union", tableUnion},

@@ -1,0 +1,40 @@
+package sizing_test
+
+import (
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/bloomery/bloomery/sizing"
+)
+
+func tablePartitioned(w io.Writer) {
+	fmt.Fprintln(w, "     keys   asked   standard   k   partitioned   k   more")
+	for _, n := range []uint64{30, 100, 1000, 10_000, 1_000_000} {
+		for _, p := range []float64{0.01, 0.0001} {
+			a, b := mustSize(sizing.Standard, n, p), mustSize(sizing.Partitioned, n, p)
+			fmt.Fprintf(w, "%9d  %5.4g%%  %9d  %2d  %12d  %2d  %4.2f%%\n", n, 100*p, a.Bits, a.K, b.Bits, b.K,
+				100*(float64(b.Bits)/float64(a.Bits)-1))
+		}
+	}
+}
+
+// tableLayers follows a filter that begins with 1,000 keys at 1% and doubles.
+func tableLayers(w io.Writer) {
+	fmt.Fprintln(w, "layers       rate   bits/key   holds in all   against one filter: just made    full")
+	total, before, capacity := 0.0, uint64(0), uint64(1000)
+	for i := 1; i <= 14; i++ {
+		p := 6 * 0.01 / (math.Pi * math.Pi * float64(i) * float64(i))
+		s := mustSize(sizing.Blocked, capacity, p)
+		total += float64(s.Bits)
+		all := before + capacity
+		one := func(n uint64) float64 { return float64(mustSize(sizing.Blocked, n, 0.01).Bits) }
+		made := "      -"
+		if before > 0 {
+			made = fmt.Sprintf("%7.2f", total/one(before))
+		}
+		fmt.Fprintf(w, "%6d  %8.5f%%  %9.2f  %13d  %29s  %6.2f\n", i, 100*p, float64(s.Bits)/float64(capacity), all, made, total/one(all))
+		before = all
+		capacity *= 2
+	}
+}
