@@ -123,38 +123,6 @@ func (l *layered) ContainsKeys(dst []bool, keys [][]byte) {
 	}
 }
 
-// undecided are the keys of a batch to which no layer has said yes yet.
-type undecided struct {
-	n   int
-	hs  [batch]uint64
-	at  [batch]uint8 // their places in the batch
-	yes [batch]bool  // answers of one layer
-}
-
-// begin takes a batch of at most 256.
-func (u *undecided) begin(hs []uint64) {
-	u.n = copy(u.hs[:], hs)
-	for i := range u.n {
-		u.at[i] = uint8(i)
-	}
-}
-
-// ask asks one layer, notes its answers in found and keeps the keys that it
-// does not have, in their order.
-func (u *undecided) ask(l *layer, found []bool) {
-	l.hasAll(u.yes[:u.n], u.hs[:u.n])
-	n := 0
-	for i, yes := range u.yes[:u.n] {
-		h, at := u.hs[i], u.at[i]
-		u.hs[n], u.at[n] = h, at
-		found[at] = yes
-		if !yes {
-			n++
-		}
-	}
-	u.n = n
-}
-
 // Stats tells the state of the filter. Capacity is what all layers hold
 // together, Items the number of keys that changed the filter: a few of those
 // added, at most the share of the error rate, seemed to be there and are not
@@ -221,11 +189,4 @@ func (l *layered) Clone() *Scalable {
 // was asked for p. The sum over all i is p, however many there are.
 func share(p float64, i int) float64 {
 	return 6 * p / (math.Pi * math.Pi * float64(i) * float64(i))
-}
-
-// copyWords copies words to memory of a Config's choice.
-func (c Config) copyWords(words []uint64) ([]uint64, error) {
-	w, err := c.words(len(words))
-	copy(w, words)
-	return w, err
 }

@@ -226,28 +226,6 @@ func (s *Scalable) addBatch(changed []bool, open *undecided) {
 	}
 }
 
-// set adds the first of the keys, at most room, to l and notes in changed
-// which of them changed it.
-func (u *undecided) set(l *layer, room uint64, changed []bool) {
-	n := int(min(room, uint64(u.n)))
-	l.setAll(u.yes[:n], u.hs[:n])
-	for i, fresh := range u.yes[:n] {
-		changed[u.at[i]] = fresh
-		if fresh {
-			l.items++
-		}
-	}
-	u.n -= n
-	copy(u.hs[:u.n], u.hs[n:])
-	copy(u.at[:u.n], u.at[n:])
-}
-
-// drop leaves out the keys that l has.
-func (u *undecided) drop(l *layer) {
-	var found [batch]bool
-	u.ask(l, found[:])
-}
-
 // AddKeys is AddHashes for keys.
 func (s *Scalable) AddKeys(dst []bool, keys [][]byte) {
 	if dst != nil {
@@ -292,10 +270,11 @@ func (s *Scalable) union(o *Scalable) error {
 		if l.items == 0 {
 			continue
 		}
-		words, err := Config{Alloc: s.alloc}.copyWords(l.words)
+		words, err := Config{Alloc: s.alloc}.words(len(l.words))
 		if err != nil {
 			return err
 		}
+		copy(words, l.words)
 		l.words = words
 		all = append(all, l)
 	}
@@ -317,6 +296,9 @@ func (s *Scalable) Clear() {
 	first := max(0, slices.IndexFunc(s.layers, func(l layer) bool {
 		return l.capacity == s.first && l.rate == share(s.rate, 1)
 	}))
+	if len(s.layers) == 0 {
+		return // a zero Scalable
+	}
 	l := s.layers[first]
 	l.items = 0
 	clear(l.words)
