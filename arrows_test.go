@@ -18,6 +18,7 @@ const module = "github.com/bloomery/bloomery"
 var rooms = map[string][]string{
 	"":                  {}, // the vocabulary
 	"hashing":           {},
+	"hashing/named":     {"", "hashing"},
 	"sizing":            {},
 	"internal/kernel":   {},
 	"internal/memory":   {},
@@ -42,6 +43,15 @@ var rooms = map[string][]string{
 
 // library packages may import these modules and nothing else from outside.
 var libraryModules = []string{"github.com/zeebo/xxh3", "golang.org/x/sys"}
+
+// roomModules are further modules that one room may import, so that only its
+// users download them; docs/adr has the decision for each.
+var roomModules = map[string][]string{
+	"hashing/named": {
+		"github.com/cespare/xxhash/v2", "github.com/dgryski/go-farm", "github.com/go-faster/city",
+		"golang.org/x/crypto", "lukechampine.com/blake3",
+	},
+}
 
 // forbidden packages of the standard library: a library does not open files,
 // talk to networks or write logs behind its user's back.
@@ -84,11 +94,16 @@ func TestArrows(t *testing.T) {
 				if slices.Contains(forbidden, imported) && !slices.Contains(exceptions[room], imported) {
 					t.Errorf("%q imports %q: a library must not", room, imported)
 				}
-			case !slices.ContainsFunc(libraryModules, func(m string) bool { return strings.HasPrefix(imported+"/", m+"/") }):
+			case !within(imported, libraryModules) && !within(imported, roomModules[room]):
 				t.Errorf("%q imports %q: library packages have no such dependency", room, imported)
 			}
 		}
 	}
+}
+
+// within reports whether a package belongs to one of the modules.
+func within(path string, modules []string) bool {
+	return slices.ContainsFunc(modules, func(m string) bool { return strings.HasPrefix(path+"/", m+"/") })
 }
 
 // isStandard tells packages of the standard library by their first element,
