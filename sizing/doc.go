@@ -22,6 +22,12 @@
 // not hold at all, since some blocks get more keys than others; they are
 // computed from exact forms of their own. The derivations are in docs/theory.md.
 //
+// [Advise] goes one step further: it takes what is known about a set of keys,
+// ranks the kinds of filters that serve, prices them beside a Go map, a sorted
+// array and a Redis set, and warns where a plan is not a good one.
+//
 // Everything here is a pure function of its arguments and safe for concurrent
 // use. The package depends on the standard library alone.
 package sizing
+
+//go:generate go run plot.go

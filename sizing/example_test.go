@@ -52,3 +52,56 @@ func ExampleShape_Count() {
 	// half full: 949904 keys
 	// their error rate: 0.78%
 }
+
+func ExampleAdvise() {
+	a, err := sizing.Advise(sizing.Needs{
+		Keys:      1_000_000,
+		Capacity:  1_500_000,
+		KeyBytes:  24,
+		ErrorRate: 0.01,
+	})
+	if err != nil {
+		panic(err)
+	}
+	for _, c := range a.Kinds[:2] {
+		fmt.Printf("%s: %d bytes, %d memory access, %.2f%%\n", c.Make, c.Bytes, c.Lookup, 100*c.ErrorRate)
+	}
+	for _, c := range a.Exact {
+		fmt.Printf("%s: %d bytes\n", c.Name, c.Bytes)
+	}
+	// Output:
+	// bloom.New: 1862528 bytes, 1 memory access, 0.17%
+	// bloom.NewSplit: 1974240 bytes, 1 memory access, 0.14%
+	// go map: 79698003 bytes
+	// sorted array: 28000000 bytes
+	// redis set: 72388608 bytes
+}
+
+func ExampleAdvise_warnings() {
+	a, err := sizing.Advise(sizing.Needs{Keys: 500, WrongYes: 100, ErrorRate: 0.05})
+	if err != nil {
+		panic(err)
+	}
+	for _, w := range a.Warnings {
+		fmt.Printf("%s: %s\n", w.Name, w.Text)
+	}
+	// Output:
+	// small: So few keys fit into a map of 35.31 KB, which is exact, can forget and be listed. Take that.
+	// headroom: There is room for the keys expected and no more. With half as many again the rate is 15% instead of 5%: set Capacity to the most that may come, or Growth.
+	// costly: Wrong yeses cost 5 times what the lookups do. A rate of 0.001 is worth its memory: a factor of ten costs about 5 bits for each key.
+}
+
+func ExampleAdvise_refused() {
+	a, err := sizing.Advise(sizing.Needs{Keys: 1_000_000, Growth: true, ErrorRate: 0.01})
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println("take", a.Kinds[0].Make)
+	for _, r := range a.Refused[:2] {
+		fmt.Printf("not %s: %s\n", r.Name, r.Reason)
+	}
+	// Output:
+	// take bloom.NewScalable
+	// not bloom: it cannot grow past its capacity
+	// not split: it cannot grow past its capacity
+}

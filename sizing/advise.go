@@ -1,0 +1,182 @@
+package sizing
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"math/bits"
+	"slices"
+)
+
+// Advice tells which kinds of filters serve a need, at what cost, and what a
+// careful engineer would say about the plan.
+type Advice struct {
+	// ErrorRate is the rate that the figures are for: the one asked, or the
+	// one that the cost of a wrong yes makes worth while.
+	ErrorRate float64
+	// Kinds are the kinds that can do all that is needed, best first: fewest
+	// memory accesses, then fewest bytes. There may be none.
+	Kinds []Choice
+	// Exact are a Go map, a sorted array and a Redis set of the same keys.
+	Exact []Choice
+	// Refused are the kinds that cannot serve.
+	Refused []Refusal
+	// Warnings are in the order of their weight.
+	Warnings []Warning
+}
+
+// Choice is a kind of set with its price.
+type Choice struct {
+	Name string // as in bloomery.Stats, or what it is called elsewhere
+	Make string // what to type, as "bloom.New"
+	// Bytes is its memory, 0 if the number of keys is not known; BitsPerKey
+	// is over the keys that are expected, and then over a million keys.
+	Bytes      uint64
+	BitsPerKey float64
+	// ErrorRate is the rate with the keys that are expected.
+	ErrorRate float64
+	// Lookup and Insert are the memory accesses that one key costs at most.
+	Lookup, Insert int
+	Reasons        []string
+}
+
+// Refusal says why a kind cannot serve.
+type Refusal struct {
+	Name   string
+	Reason string
+}
+
+// unknownKeys is the number of keys that figures per key are given for when
+// the true one is not known, and firstKeys what a filter that grows begins with.
+const (
+	unknownKeys = 1_000_000
+	firstKeys   = 1000
+)
+
+// Advise ranks the kinds of filters that serve a need, with their prices
+// beside those of exact sets. It advises only what this module has. It takes
+// some 100 microseconds. The error wraps ErrParameter if needs make no sense
+// or contradict each other, and ErrTooLarge if there are more than 2^63 keys.
+func Advise(needs Needs) (Advice, error) {
+	if err := needs.check(); err != nil {
+		return Advice{}, fmt.Errorf("sizing: advise: %w", err)
+	}
+	q := needs.filled()
+	a := Advice{ErrorRate: q.ErrorRate, Exact: q.exactChoices()}
+	for i := range kinds {
+		choice, reason := q.offer(&kinds[i])
+		if reason != "" {
+			a.Refused = append(a.Refused, Refusal{kinds[i].name, reason})
+			continue
+		}
+		a.Kinds = append(a.Kinds, choice)
+	}
+	slices.SortStableFunc(a.Kinds, func(x, y Choice) int {
+		return cmp.Or(cmp.Compare(x.Lookup+x.Insert, y.Lookup+y.Insert), cmp.Compare(x.BitsPerKey, y.BitsPerKey))
+	})
+	a.Warnings = q.warnings(a)
+	return a, nil
+}
+
+// offer prices a kind, or returns the reason why it does not serve.
+func (q Needs) offer(k *kind) (Choice, string) {
+	if missing := q.features() &^ k.has; missing != 0 {
+		return Choice{}, "it cannot " + missing.String()
+	}
+	if k.manySets && q.Sets == 1 {
+		return Choice{}, "it is for many sets that are asked for the same key"
+	}
+	if k.manySets && q.Sets > maxSets {
+		return Choice{}, fmt.Sprintf("it holds %d sets at most", maxSets)
+	}
+	p, err := q.planOf(k)
+	if err != nil {
+		return Choice{}, cause(err)
+	}
+	c := Choice{
+		Name: k.name, Make: k.make, Lookup: p.lookup, Insert: p.insert,
+		Reasons: append([]string{k.reason}, q.reasons(k, p)...),
+	}
+	total, ok := q.total(k, p.bits)
+	if !ok {
+		return Choice{}, "it takes more than 2^63 bits"
+	}
+	if k.manySets {
+		c.Lookup *= (q.Sets + BlockBits - 1) / BlockBits
+	} else {
+		c.Lookup *= q.Sets
+	}
+	c.BitsPerKey = float64(total) / float64(q.Sets) / float64(q.keys())
+	if q.Keys > 0 {
+		c.Bytes = total/8 + (total%8+7)/8
+	}
+	c.ErrorRate = p.rate(float64(q.keys()))
+	if q.Memory > 0 && c.Bytes > q.Memory {
+		return Choice{}, fmt.Sprintf("it takes %s, there are %s", size(c.Bytes), size(q.Memory))
+	}
+	return c, ""
+}
+
+// planOf plans one set, a grown one if nobody knows its size.
+func (q Needs) planOf(k *kind) (plan, error) {
+	if q.Capacity > 0 {
+		return k.plan(q.Capacity, q.ErrorRate)
+	}
+	return grownPlan(firstKeys, unknownKeys, q.ErrorRate) // only kinds that grow get here
+}
+
+// total is the size of all sets in bits, false if it cannot be.
+func (q Needs) total(k *kind, one uint64) (uint64, bool) {
+	sets := uint64(q.Sets)
+	if k.manySets {
+		sets += -sets % 64 // columns come in words
+	}
+	high, low := bits.Mul64(one, sets)
+	return low, high == 0 && low <= MaxBits
+}
+
+// keys is the number of keys that figures per key are over.
+func (q Needs) keys() uint64 {
+	if q.Keys == 0 {
+		return unknownKeys
+	}
+	return q.Keys
+}
+
+// reasons are the figures that speak for or against a plan.
+func (q Needs) reasons(k *kind, p plan) []string {
+	var r []string
+	if k.has&grows != 0 && q.Capacity == 0 {
+		r = append(r, fmt.Sprintf("figures are for %d keys after a start with %d", unknownKeys, firstKeys))
+	}
+	if bound := -math.Log2(q.ErrorRate); q.Capacity > 0 {
+		perKey := float64(p.bits) / float64(q.Capacity)
+		r = append(r, fmt.Sprintf("%.2f bits for each key that there is room for, %.2f times the least possible", perKey, perKey/bound))
+	}
+	if q.Adversary {
+		r = append(r, "give it hashing.Keyed with a secret")
+	}
+	return r
+}
+
+// cause takes the sentinel off an error that is shown as a reason.
+func cause(err error) string {
+	text := err.Error()
+	for _, sentinel := range [...]error{ErrParameter, ErrTooLarge} {
+		if prefix := sentinel.Error() + ": "; errors.Is(err, sentinel) && len(text) > len(prefix) {
+			return text[len(prefix):]
+		}
+	}
+	return text
+}
+
+// size writes a number of bytes for people.
+func size(b uint64) string {
+	units := [...]string{"bytes", "KB", "MB", "GB", "TB", "PB", "EB"}
+	x, i := float64(b), 0
+	for ; x >= 1000 && i < len(units)-1; i++ {
+		x /= 1000
+	}
+	return fmt.Sprintf("%.4g %s", x, units[i])
+}

@@ -1,0 +1,276 @@
+package sizing_test
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/bloomery/bloomery/sizing"
+)
+
+func mustAdvise(t *testing.T, q sizing.Needs) sizing.Advice {
+	t.Helper()
+	a, err := sizing.Advise(q)
+	if err != nil {
+		t.Fatalf("%+v: %v", q, err)
+	}
+	return a
+}
+
+// names returns the names of the choices in their order.
+func names(all []sizing.Choice) []string {
+	var s []string
+	for _, c := range all {
+		s = append(s, c.Name)
+	}
+	return s
+}
+
+// warned returns the names of the warnings.
+func warned(a sizing.Advice) []string {
+	var s []string
+	for _, w := range a.Warnings {
+		s = append(s, w.Name)
+	}
+	return s
+}
+
+// TestAdviseFirst is the table of what to take for what. An empty name means
+// that no kind serves.
+func TestAdviseFirst(t *testing.T) {
+	const million = 1_000_000
+	for _, c := range []struct {
+		what     string
+		needs    sizing.Needs
+		first    string
+		warnings string
+	}{
+		{"nothing known", sizing.Needs{}, "scalable", "unknown"},
+		{"a million", sizing.Needs{Keys: million, Capacity: 2 * million}, "bloom", ""},
+		{"a million for ever", sizing.Needs{Keys: million, Immutable: true}, "bloom", ""},
+		{"no headroom", sizing.Needs{Keys: million}, "bloom", "headroom"},
+		{"oversized", sizing.Needs{Keys: million, Capacity: 50 * million}, "bloom", "oversized"},
+		{"growth", sizing.Needs{Keys: million, Growth: true}, "scalable", ""},
+		{"writers", sizing.Needs{Keys: million, Capacity: 2 * million, Writers: true}, "concurrent", ""},
+		{"parquet", sizing.Needs{Keys: million, Immutable: true, Parquet: true}, "split", ""},
+		{"tiny rate", sizing.Needs{Keys: million, Immutable: true, ErrorRate: 1e-9}, "standard", "hashes"},
+		{"many sets", sizing.Needs{Keys: million, Immutable: true, Sets: 500}, "sliced", ""},
+		{"too many sets", sizing.Needs{Keys: million, Immutable: true, Sets: 5000}, "bloom", ""},
+		{"little memory", sizing.Needs{Keys: million, Immutable: true, Memory: 1_220_000}, "standard", ""},
+		{"no memory", sizing.Needs{Keys: million, Immutable: true, Memory: 1000}, "", "memory"},
+		{"few keys", sizing.Needs{Keys: 100, Immutable: true}, "bloom", "small"},
+		{"short keys", sizing.Needs{Keys: million, Immutable: true, KeyBytes: 2, ErrorRate: 1e-6}, "bloom", "short"},
+		{"deletes", sizing.Needs{Keys: million, Deletes: true}, "", "kind"},
+		{"counts", sizing.Needs{Keys: million, Counts: true}, "", "kind"},
+		{"expiry", sizing.Needs{Keys: million, Expiry: true}, "", "kind"},
+		{"growth and writers", sizing.Needs{Growth: true, Writers: true}, "", "kind unknown"},
+		{"never wrong", sizing.Needs{Keys: million, WrongYes: math.Inf(1)}, "", "kind"},
+		{"adversary", sizing.Needs{Keys: million, Immutable: true, Adversary: true}, "bloom", "adversary"},
+		{"all present", sizing.Needs{Keys: million, Immutable: true, Absent: 0.01}, "bloom", "absent"},
+		{"cheap store", sizing.Needs{Keys: million, Immutable: true, WrongYes: 0.5}, "bloom", "pointless"},
+		{"rate too low", sizing.Needs{Keys: million, Immutable: true, WrongYes: 20, ErrorRate: 1e-5}, "bloom", "cheap"},
+		{"rate too high", sizing.Needs{Keys: million, Immutable: true, WrongYes: 5000, ErrorRate: 0.01}, "bloom", "costly"},
+		{"half wrong", sizing.Needs{Keys: million, Immutable: true, ErrorRate: 0.5}, "standard", "useless"},
+	} {
+		a := mustAdvise(t, c.needs)
+		first := ""
+		if len(a.Kinds) > 0 {
+			first = a.Kinds[0].Name
+		}
+		if first != c.first {
+			t.Errorf("%s: first is %q of %v, want %q", c.what, first, names(a.Kinds), c.first)
+		}
+		if got := strings.Join(warned(a), " "); got != c.warnings {
+			t.Errorf("%s: warnings %q, want %q", c.what, got, c.warnings)
+		}
+		if got := names(a.Exact); !slices.Equal(got, []string{"go map", "sorted array", "redis set"}) {
+			t.Errorf("%s: exact sets %v", c.what, got)
+		}
+		if n := len(a.Kinds) + len(a.Refused); n != 7 {
+			t.Errorf("%s: %d kinds in all, want 7", c.what, n)
+		}
+	}
+}
+
+// TestAdviseBits holds the adviser's bits per key to those of the layouts, and
+// to figures that were computed apart from this code: the split layout from the
+// Poisson mixture, the partitioned one as the textbook's.
+func TestAdviseBits(t *testing.T) {
+	for _, c := range []struct {
+		p, split, textbook float64
+	}{
+		{0.05, 7.23, 6.25}, {0.01, 10.53, 9.59}, {0.004, 12.78, 11.49}, {1e-3, 16.89, 14.38}, {1e-4, 26.34, 19.17}, {1e-5, 40.99, 23.97},
+	} {
+		want := map[string]float64{
+			"split": c.split, "partitioned": c.textbook, "standard": c.textbook,
+			"bloom": float64(mustSize(sizing.Blocked, 1_000_000, c.p).Bits) / 1e6,
+		}
+		for _, k := range mustAdvise(t, sizing.Needs{Keys: 1_000_000, ErrorRate: c.p}).Kinds {
+			if w, ok := want[k.Name]; ok && math.Abs(k.BitsPerKey/w-1) > 0.003 {
+				t.Errorf("%s at %v: %.3f bits per key, want %.2f", k.Name, c.p, k.BitsPerKey, w)
+			}
+		}
+	}
+}
+
+func TestAdviseRefuses(t *testing.T) {
+	nan := math.NaN()
+	for _, c := range []struct {
+		needs sizing.Needs
+		want  error
+	}{
+		{sizing.Needs{Keys: 10, ErrorRate: nan}, sizing.ErrParameter},
+		{sizing.Needs{Keys: 10, ErrorRate: -1}, sizing.ErrParameter},
+		{sizing.Needs{Keys: 10, ErrorRate: 1}, sizing.ErrParameter},
+		{sizing.Needs{Keys: 10, Absent: 1.5}, sizing.ErrParameter},
+		{sizing.Needs{Keys: 10, Absent: nan}, sizing.ErrParameter},
+		{sizing.Needs{Keys: 10, WrongYes: -1}, sizing.ErrParameter},
+		{sizing.Needs{Keys: 10, WrongYes: nan}, sizing.ErrParameter},
+		{sizing.Needs{Keys: 10, KeyBytes: -1}, sizing.ErrParameter},
+		{sizing.Needs{Keys: 10, Sets: -1}, sizing.ErrParameter},
+		{sizing.Needs{Keys: 10, Capacity: 5}, sizing.ErrParameter},
+		{sizing.Needs{Keys: 10, Immutable: true, Deletes: true}, sizing.ErrParameter},
+		{sizing.Needs{Keys: 10, Immutable: true, Growth: true}, sizing.ErrParameter},
+		{sizing.Needs{Keys: 1<<63 + 1}, sizing.ErrTooLarge},
+	} {
+		if a, err := sizing.Advise(c.needs); !errors.Is(err, c.want) || len(a.Kinds) > 0 {
+			t.Errorf("%+v: %v, want %v and no advice", c.needs, err, c.want)
+		}
+	}
+}
+
+// The rate that is chosen makes wrong yeses cost a tenth of the lookups.
+func TestAdviseRate(t *testing.T) {
+	for _, c := range []struct {
+		needs sizing.Needs
+		want  float64
+	}{
+		{sizing.Needs{Keys: 1e6}, 0.01},
+		{sizing.Needs{Keys: 1e6, ErrorRate: 0.2, WrongYes: 10}, 0.2},
+		{sizing.Needs{Keys: 1e6, WrongYes: 1000}, 1e-4},
+		{sizing.Needs{Keys: 1e6, WrongYes: 1000, Absent: 0.1}, 1e-3},
+		{sizing.Needs{Keys: 1e6, WrongYes: 1e12}, 1e-6},
+		{sizing.Needs{Keys: 1e6, WrongYes: 0.001}, 0.1},
+	} {
+		if got := mustAdvise(t, c.needs).ErrorRate; math.Abs(got-c.want) > 1e-9 {
+			t.Errorf("%+v: rate %v, want %v", c.needs, got, c.want)
+		}
+	}
+}
+
+// can says what the kinds can do, apart from the code.
+var can = map[string]struct{ grow, writers, parquet bool }{
+	"bloom": {}, "standard": {}, "partitioned": {}, "sliced": {},
+	"scalable": {grow: true}, "concurrent": {writers: true}, "split": {parquet: true},
+}
+
+func drawNeeds(t *rapid.T) sizing.Needs {
+	q := sizing.Needs{
+		Keys:      rapid.OneOf(rapid.Uint64Range(0, 2000), rapid.Uint64Range(0, 1<<63)).Draw(t, "keys"),
+		KeyBytes:  rapid.IntRange(0, 1000).Draw(t, "key bytes"),
+		ErrorRate: rapid.OneOf(rapid.Just(0.0), rapid.Float64Range(1e-300, 0.999999)).Draw(t, "rate"),
+		WrongYes:  rapid.OneOf(rapid.Just(0.0), rapid.Float64Range(0, math.Inf(1))).Draw(t, "wrong yes"),
+		Absent:    rapid.Float64Range(0, 1).Draw(t, "absent"),
+		Memory:    rapid.OneOf(rapid.Just(uint64(0)), rapid.Uint64()).Draw(t, "memory"),
+		Sets:      rapid.IntRange(0, 3000).Draw(t, "sets"),
+		Growth:    rapid.Bool().Draw(t, "growth"),
+		Writers:   rapid.Bool().Draw(t, "writers"),
+		Parquet:   rapid.Bool().Draw(t, "parquet"),
+		Adversary: rapid.Bool().Draw(t, "adversary"),
+	}
+	if q.Keys > 0 {
+		q.Capacity = rapid.OneOf(rapid.Just(uint64(0)), rapid.Uint64Range(q.Keys, 1<<63)).Draw(t, "capacity")
+	}
+	return q
+}
+
+// TestAdviseProperties asks for anything: no kind is advised that lacks what
+// is needed or does not fit, and every figure is a number.
+func TestAdviseProperties(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		q := drawNeeds(t)
+		a, err := sizing.Advise(q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(a.Kinds) > 0 && math.IsInf(q.WrongYes, 1) {
+			t.Fatalf("%v advised where no error is allowed", names(a.Kinds))
+		}
+		grows := q.Growth || q.Keys == 0
+		for _, c := range a.Kinds {
+			has, known := can[c.Name]
+			if !known || grows && !has.grow || q.Writers && !has.writers || q.Parquet && !has.parquet {
+				t.Fatalf("%s advised for %+v", c.Name, q)
+			}
+			if q.Memory > 0 && c.Bytes > q.Memory {
+				t.Fatalf("%s takes %d bytes of %d", c.Name, c.Bytes, q.Memory)
+			}
+			if c.ErrorRate > a.ErrorRate*(1+1e-9) {
+				t.Fatalf("%s errs for %v, asked for %v", c.Name, c.ErrorRate, a.ErrorRate)
+			}
+			if c.Make == "" || len(c.Reasons) == 0 || c.Lookup < 1 || c.Insert < 1 {
+				t.Fatalf("%+v", c)
+			}
+		}
+		for _, c := range slices.Concat(a.Kinds, a.Exact) {
+			if !(c.BitsPerKey > 0) || math.IsInf(c.BitsPerKey, 0) || !(c.ErrorRate >= 0) || (c.Bytes == 0 && q.Keys > 0 && c.BitsPerKey < 1e6 && q.Keys < 1<<50 && q.Sets < 100) {
+				t.Fatalf("%+v", c)
+			}
+		}
+		for _, text := range append(reasons(a), texts(a)...) {
+			if strings.Contains(text, "NaN") || strings.Contains(text, "Inf") || strings.Contains(text, "%!") {
+				t.Fatalf("%q", text)
+			}
+		}
+	})
+}
+
+func reasons(a sizing.Advice) (s []string) {
+	for _, r := range a.Refused {
+		s = append(s, r.Reason)
+	}
+	return s
+}
+
+func texts(a sizing.Advice) (s []string) {
+	for _, w := range a.Warnings {
+		s = append(s, w.Text)
+	}
+	return s
+}
+
+// More keys never take fewer bytes, and a lower rate never takes less, but
+// for the layers of a scalable filter, which leave the blocked layout for a
+// smaller one at 1e-6.
+func TestAdviseMonotone(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.OneOf(rapid.Uint64Range(1, 5000), rapid.Uint64Range(1, 1<<50)).Draw(t, "n")
+		more := n + rapid.OneOf(rapid.Uint64Range(0, 100), rapid.Uint64Range(0, n)).Draw(t, "more")
+		p := rapid.Float64Range(1e-12, 0.5).Draw(t, "p")
+		small, large, low := prices(t, n, p), prices(t, more, p), prices(t, n, p/2)
+		for name, bytes := range small {
+			if b, ok := large[name]; ok && b < bytes {
+				t.Errorf("%s: %d bytes for %d keys, %d for %d", name, bytes, n, b, more)
+			}
+			if b, ok := low[name]; ok && b < bytes && name != "scalable" {
+				t.Errorf("%s: %d bytes at %v, %d at %v", name, bytes, p, b, p/2)
+			}
+		}
+	})
+}
+
+func prices(t *rapid.T, n uint64, p float64) map[string]uint64 {
+	a, err := sizing.Advise(sizing.Needs{Keys: n, ErrorRate: p})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := map[string]uint64{}
+	for _, c := range slices.Concat(a.Kinds, a.Exact) {
+		m[c.Name] = c.Bytes
+	}
+	return m
+}

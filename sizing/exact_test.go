@@ -1,0 +1,85 @@
+package sizing_test
+
+import (
+	"fmt"
+	"math"
+	"runtime"
+	"testing"
+
+	"github.com/bloomery/bloomery/sizing"
+)
+
+// exactBytes is what the adviser says of an exact set.
+func exactBytes(t *testing.T, which, n, keyBytes int) float64 {
+	t.Helper()
+	a := mustAdvise(t, sizing.Needs{Keys: uint64(n), KeyBytes: keyBytes})
+	return float64(a.Exact[which].Bytes)
+}
+
+// TestGoMapModel holds the model to the heap that a map really takes, at full
+// and at fresh tables.
+func TestGoMapModel(t *testing.T) {
+	for _, n := range []int{10, 100, 1000, 6000, 30_000, 100_000, 120_000, 300_000} {
+		for _, keyBytes := range []int{8, 16, 24, 60} {
+			if testing.Short() && n > 30_000 {
+				continue
+			}
+			got, want := exactBytes(t, 0, n, keyBytes), mapHeap(n, keyBytes)
+			t.Logf("%7d keys of %2d bytes: model %.0f, heap %.0f, ratio %.3f", n, keyBytes, got, want, got/want)
+			if off := math.Abs(got/want - 1); off > 0.25 {
+				t.Errorf("%d keys of %d bytes: %.0f bytes, the heap grows by %.0f", n, keyBytes, got, want)
+			}
+		}
+	}
+}
+
+// mapHeap fills maps, several if they are small, and returns the heap of one.
+func mapHeap(n, keyBytes int) float64 {
+	copies := max(1, 50_000/n)
+	var key []byte
+	maps := make([]map[string]struct{}, copies)
+	before := heap()
+	for i := range maps {
+		maps[i] = map[string]struct{}{}
+		for j := range n {
+			key = fmt.Appendf(key[:0], "%0*d", keyBytes, j)
+			maps[i][string(key)] = struct{}{}
+		}
+	}
+	grown := heap() - before
+	runtime.KeepAlive(maps)
+	return grown / float64(copies)
+}
+
+// heap returns the live bytes of the heap.
+func heap() float64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return float64(m.HeapAlloc)
+}
+
+// TestRedisSetModel holds the model to used_memory of Debian's Redis 7.0.15
+// before and after adding keys of a set with SADD, measured once.
+func TestRedisSetModel(t *testing.T) {
+	for _, c := range []struct {
+		n, keyBytes int
+		want        float64
+	}{
+		{10_000, 8, 676_760},
+		{10_000, 24, 838_688},
+		{10_000, 64, 1_316_760},
+		{100_000, 8, 6_373_016},
+		{100_000, 24, 7_973_016},
+		{100_000, 64, 12_773_016},
+		{1_000_000, 8, 56_388_760},
+		{1_000_000, 24, 72_390_688},
+		{1_000_000, 64, 120_398_720},
+	} {
+		got := exactBytes(t, 2, c.n, c.keyBytes)
+		if off := math.Abs(got/c.want - 1); off > 0.25 {
+			t.Errorf("%d keys of %d bytes: %.0f bytes, the server takes %.0f", c.n, c.keyBytes, got, c.want)
+		}
+	}
+}
