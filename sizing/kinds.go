@@ -96,10 +96,10 @@ func blockedPlan(n uint64, p float64) (plan, error) {
 	return plan{s.Bits, 1, 1, s.Rate}, err
 }
 
-// concurrentPlan counts the lock's cache line, too.
+// concurrentPlan counts the locks, too: 256, in a cache line each.
 func concurrentPlan(n uint64, p float64) (plan, error) {
 	s, err := Blocked.size(n, p)
-	return plan{s.Bits, 1, 2, s.Rate}, err
+	return plan{s.Bits + 256*BlockBits, 1, 2, s.Rate}, err
 }
 
 func standardPlan(n uint64, p float64) (plan, error) {
