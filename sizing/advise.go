@@ -57,7 +57,7 @@ const (
 // Advise ranks the kinds of filters that serve a need, with their prices
 // beside those of exact sets. It advises only what this module has. It takes
 // some 100 microseconds. The error wraps ErrParameter if needs make no sense
-// or contradict each other, and ErrTooLarge if there are more than 2^63 keys.
+// or contradict each other, and ErrTooLarge for more than 2^63 keys or 2^20 sets.
 func Advise(needs Needs) (Advice, error) {
 	if err := needs.check(); err != nil {
 		return Advice{}, fmt.Errorf("sizing: advise: %w", err)

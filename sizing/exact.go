@@ -47,8 +47,8 @@ func (q Needs) exactChoices() []Choice {
 		},
 	}
 	for i := range all {
-		if b := all[i].BitsPerKey / 8 * n * float64(q.Sets); q.Keys > 0 && b < 1<<63 {
-			all[i].Bytes = uint64(math.Ceil(b))
+		if q.Keys > 0 {
+			all[i].Bytes = uint64(math.Ceil(min(all[i].BitsPerKey/8*n*float64(q.Sets), 1<<63)))
 		}
 		if q.Sets > 1 {
 			all[i].Lookup *= q.Sets

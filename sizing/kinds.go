@@ -123,10 +123,29 @@ func splitPlan(n uint64, p float64) (plan, error) {
 	return plan{blocks * block, 1, 1, func(keys float64) float64 { return splitRate(keys, float64(blocks)) }}, nil
 }
 
-// splitRate is closed as model.closed is: the mean of x^j over the number j of
-// keys in a block is (1 - (1-x)/N)^n. Its nine terms cancel, and rounding leaves
-// less than 1e-13 of them, while no rate below 1e-6 is asked for.
+// splitRate is the mixture over the number of keys in a block, as in
+// model.mixture, and in closed form as in model.closed where blocks are
+// crowded: rates are high there, so that the signs of its terms do no harm.
 func splitRate(n, blocks float64) float64 {
+	mean := n / blocks
+	if mean > maxMean || blocks == 1 {
+		return splitClosed(n, blocks)
+	}
+	logMiss := math.Log1p(-1.0 / 32)
+	odds := 1 / (blocks - 1)
+	chance := math.Exp(n * math.Log1p(-1/blocks))
+	sum := 0.0
+	for j := 1; j < 2*tableLen; j++ {
+		chance *= (n - float64(j-1)) * odds / float64(j)
+		sum += chance * math.Pow(-math.Expm1(float64(j)*logMiss), 8)
+		if chance <= 0 || float64(j) > mean && chance < 1e-17*sum {
+			break
+		}
+	}
+	return min(max(sum, 0), 1)
+}
+
+func splitClosed(n, blocks float64) float64 {
 	sum, sign, choose := 0.0, 1.0, 1.0
 	for i := range 9 {
 		gap := -math.Expm1(float64(i) * math.Log1p(-1.0/32))

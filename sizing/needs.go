@@ -49,6 +49,7 @@ const (
 	lowestAdvised   = 1e-6
 	highestAdvised  = 0.1
 	maxSets         = 1024 // columns of a sliced filter
+	mostSets        = 1 << 20
 )
 
 func (q Needs) check() error {
@@ -63,6 +64,8 @@ func (q Needs) check() error {
 		return fmt.Errorf("%w: keys of %d bytes", ErrParameter, q.KeyBytes)
 	case q.Sets < 0:
 		return fmt.Errorf("%w: %d sets", ErrParameter, q.Sets)
+	case q.Sets > mostSets:
+		return fmt.Errorf("%w: %d sets, at most 2^20", ErrTooLarge, q.Sets)
 	case q.Keys > MaxBits || q.Capacity > MaxBits:
 		return fmt.Errorf("%w: %d keys, at most 2^63", ErrTooLarge, max(q.Keys, q.Capacity))
 	case q.Capacity != 0 && q.Capacity < q.Keys:

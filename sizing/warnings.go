@@ -89,7 +89,7 @@ func warnShortKeys(q Needs, a Advice) Warning {
 		return Warning{}
 	}
 	perKey := a.Kinds[0].BitsPerKey * float64(q.Keys) / float64(q.Capacity) // of a full filter
-	if perKey < float64(8*q.KeyBytes) {
+	if perKey < 8*float64(q.KeyBytes) {
 		return Warning{}
 	}
 	return Warning{"short", fmt.Sprintf("A key has %d bytes, the filter %.1f bits for it: an array of the keys is no larger and exact.",
@@ -112,8 +112,8 @@ func warnOversized(q Needs, a Advice) Warning {
 	if len(a.Kinds) == 0 || q.Capacity/oversized <= q.Keys {
 		return Warning{}
 	}
-	return Warning{"oversized", fmt.Sprintf("There is room for %.3g times the keys expected. %s at %s are mostly empty; "+
-		"a scalable filter takes memory when keys come.", float64(q.Capacity)/float64(q.Keys), a.Kinds[0].Name, size(a.Kinds[0].Bytes))}
+	return Warning{"oversized", fmt.Sprintf("There is room for %.3g times the keys expected: most of %s stay empty. "+
+		"A scalable filter takes memory when keys come.", float64(q.Capacity)/float64(q.Keys), size(a.Kinds[0].Bytes))}
 }
 
 func warnAccesses(q Needs, a Advice) Warning {

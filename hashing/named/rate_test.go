@@ -2,10 +2,12 @@ package named_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"testing"
 
+	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/bloom"
 	"github.com/bloomery/bloomery/filtertest"
 	"github.com/bloomery/bloomery/hashing"
@@ -114,6 +116,45 @@ func TestFNVTable(t *testing.T) {
 			if !bytes.Contains(doc, append(line, '\n')) {
 				t.Errorf("the package doc has no line %q", line)
 			}
+		}
+	}
+}
+
+// TestFiles writes a filter with each function and opens it by a Hasher that
+// was made apart: right ones open and unite, others are refused.
+func TestFiles(t *testing.T) {
+	fresh := func(name string) *bloom.Filter {
+		h, err := named.ByName(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		hasher, err := h.Hasher(secretFor(h))
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := bloom.Config{Capacity: 100, ErrorRate: 0.01, Hasher: hasher}.New()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f
+	}
+	for i, h := range named.All() {
+		f := fresh(h.Name)
+		f.AddString("alice")
+		data, err := f.MarshalBinary()
+		if err != nil {
+			t.Fatal(err)
+		}
+		g := fresh(h.Name)
+		if err := g.UnmarshalBinary(data); err != nil || !g.ContainsString("alice") {
+			t.Errorf("%s: opened by the same function: %v", h.Name, err)
+		}
+		if err := g.Union(f); err != nil {
+			t.Errorf("%s: united with the same function: %v", h.Name, err)
+		}
+		other := fresh(named.All()[(i+1)%len(named.All())].Name)
+		if err := other.UnmarshalBinary(data); !errors.Is(err, bloomery.ErrKey) {
+			t.Errorf("%s: opened by another function: %v, want ErrKey", h.Name, err)
 		}
 	}
 }
