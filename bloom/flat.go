@@ -73,18 +73,45 @@ func (f *flat) ContainsString(key string) bool { return f.ContainsHash(f.hasher.
 // at this one branch, which is hardly ever mispredicted. The rest are tested
 // one by one, which is cheapest for keys that are there.
 func (f *flat) ContainsHash(h uint64) bool {
-	w, m, step := f.words, f.span, f.step
-	from, k := uint64(0), f.shape.K
+	if f.step != 0 {
+		return f.slicesHave(h)
+	}
+	w, m, k := f.words, f.span, f.shape.K
 	if k >= 4 {
 		b := bit(w, probe(h, m))
-		b &= bit(w, step+probe(h+probeStep, m))
-		b &= bit(w, 2*step+probe(h+probeStep2, m))
-		b &= bit(w, 3*step+probe(h+probeStep3, m))
+		b &= bit(w, probe(h+probeStep, m))
+		b &= bit(w, probe(h+probeStep2, m))
+		b &= bit(w, probe(h+probeStep3, m))
 		if b&1 == 0 {
 			return false
 		}
 		h += probeStep4
-		from = 4 * step
+		k -= 4
+	}
+	for ; k > 0; k-- {
+		at := probe(h, m)
+		if w[at>>6]&(1<<(at&63)) == 0 {
+			return false
+		}
+		h += probeStep
+	}
+	return true
+}
+
+// slicesHave is ContainsHash for an array of slices. It is a function of its
+// own because its additions would make Standard slower.
+func (f *flat) slicesHave(h uint64) bool {
+	w, m, k, from := f.words, f.span, f.shape.K, uint64(0)
+	if k >= 4 {
+		b := bit(w, probe(h, m))
+		b &= bit(w, m+probe(h+probeStep, m))
+		b &= bit(w, 2*m+probe(h+probeStep2, m))
+		b &= bit(w, 3*m+probe(h+probeStep3, m))
+		if b&1 == 0 {
+			return false
+		}
+		h += probeStep4
+		from = 4 * m
 		k -= 4
 	}
 	for ; k > 0; k-- {
@@ -93,7 +120,7 @@ func (f *flat) ContainsHash(h uint64) bool {
 			return false
 		}
 		h += probeStep
-		from += step
+		from += m
 	}
 	return true
 }
