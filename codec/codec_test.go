@@ -6,6 +6,7 @@ import (
 	"errors"
 	"hash/crc32"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -58,7 +59,9 @@ func compressed(tb testing.TB, data []byte) []byte {
 
 func TestKindsTable(t *testing.T) {
 	last := uint16(0)
+	var names []string
 	for _, k := range codec.Kinds() {
+		names = append(names, k.Name)
 		if k.Number <= last {
 			t.Errorf("kind %d comes after %d", k.Number, last)
 		}
@@ -95,6 +98,14 @@ func TestKindsTable(t *testing.T) {
 				t.Errorf("%s for %d keys at %v: %v, %v, want ErrParameter", k.Name, bad.n, bad.p, f, err)
 			}
 		}
+		// Ten times too many keys: only those that grow keep the rate.
+		full := made(t, k, 100, 1000, hashing.Hasher{}).Stats()
+		if grows := full.Predicted <= full.Asked; grows != has.Grow {
+			t.Errorf("%s: the table says grow %v, overfull it is %+v", k.Name, has.Grow, full)
+		}
+	}
+	if want := []string{"bloom", "standard", "partitioned", "split", "scalable"}; !slices.Equal(names, want) {
+		t.Errorf("the table has %v, want %v", names, want)
 	}
 }
 
@@ -102,8 +113,9 @@ func TestKindsTable(t *testing.T) {
 func TestOpen(t *testing.T) {
 	secret := hashing.Keyed([16]byte([]byte("a secret of ours")))
 	for _, k := range codec.Kinds() {
-		for _, h := range []hashing.Hasher{{}, hashing.Seeded(9), secret} {
-			f := made(t, k, 5000, 300, h)
+		for i, h := range []hashing.Hasher{{}, hashing.Seeded(9), secret, {}} {
+			// The last one is overfull: a filter that grows has several layers.
+			f := made(t, k, []int{5000, 5000, 5000, 60}[i], 300, h)
 			data := encoded(t, f)
 			for form, in := range map[string][]byte{"plain": data, "transport": compressed(t, data)} {
 				opened, err := codec.Open(in, h)
@@ -167,6 +179,7 @@ func TestOpenRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	columns := encoded(t, bloom.NewSliced(10, 100, 0.01))
 	broken := errors.New("broken pipe")
 	for _, c := range []struct {
 		name string
@@ -180,6 +193,8 @@ func TestOpenRefuses(t *testing.T) {
 		{"text", bytes.Repeat([]byte("text"), 30), bloomery.ErrCorrupt, "texttext"},
 		{"a header alone", data[:64], bloomery.ErrCorrupt, "64 bytes"},
 		{"a patch", patch, bloomery.ErrIncompatible, "patch"},
+		{"a sliced", columns, bloomery.ErrIncompatible, "bloom.Sliced"},
+		{"a compressed sliced", compressed(t, columns), bloomery.ErrIncompatible, "bloom.Sliced"},
 		{"a cut transport form", compressed(t, data)[:90], bloomery.ErrCorrupt, "ends"},
 	} {
 		f, err := codec.Open(c.data, hashing.Hasher{})
@@ -195,8 +210,8 @@ func TestOpenRefuses(t *testing.T) {
 			t.Errorf("%s: broken reader: %v, %v", c.name, f, err)
 		}
 		v, err := codec.NewView(c.data, hashing.Hasher{})
-		if v != nil || err == nil {
-			t.Errorf("%s: NewView = %v, %v", c.name, v, err)
+		if v != nil || !errors.Is(err, c.want) && !errors.Is(err, bloomery.ErrIncompatible) {
+			t.Errorf("%s: NewView = %v, %v, want %v", c.name, v, err, c.want)
 		}
 	}
 }

@@ -30,7 +30,7 @@ func ExampleOpen() {
 }
 
 func ExampleKinds() {
-	for _, k := range codec.Kinds()[:2] {
+	for _, k := range codec.Kinds() {
 		f, err := k.New(1_000_000, 0.001, hashing.Hasher{})
 		if err != nil {
 			fmt.Println(err)
@@ -42,6 +42,9 @@ func ExampleKinds() {
 	// Output:
 	// 1 bloom: 1948864 bytes, adds true
 	// 2 standard: 1797208 bytes, adds true
+	// 3 partitioned: 1797208 bytes, adds true
+	// 4 split: 2111232 bytes, adds true
+	// 5 scalable: 2113408 bytes, adds true
 }
 
 func ExampleInspect() {

@@ -33,8 +33,11 @@ func seeds(f *testing.F) [][]byte {
 	for i := range 64 {
 		clustered[64+i] = byte(0x55 + i%5)
 	}
+	grown := bloom.NewScalable(20, 0.1)
+	grown.AddHashes(nil, hashes(100, 1))
 	return [][]byte{
-		encoded(f, bloom.New(20, 0.1)), encoded(f, sparse(f, 3000, 0.5, 1)), encoded(f, sparse(f, 3000, 0.1, 2)),
+		encoded(f, bloom.NewPartitioned(20, 0.1)), encoded(f, bloom.NewSplit(20, 0.1)), encoded(f, grown),
+		encoded(f, bloom.NewSliced(3, 20, 0.1)), encoded(f, bloom.New(20, 0.1)), encoded(f, sparse(f, 3000, 0.5, 1)), encoded(f, sparse(f, 3000, 0.1, 2)),
 		encoded(f, sparse(f, 3000, 0.95, 3)), encoded(f, sparse(f, 3000, 0.01, 3)), sealTable(clustered, 40*8),
 	}
 }

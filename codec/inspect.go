@@ -27,7 +27,10 @@ type Info struct {
 	Check uint64
 	// Hashes is the number of bits per key, Bits the size of the array,
 	// Capacity the number of keys that the filter was made for, and Rate the
-	// error rate that was asked for; Extra is of the kind's own use.
+	// error rate that was asked for; Extra is of the kind's own use. Of a
+	// scalable filter, Hashes is the growth, Bits that of all layers, Capacity
+	// that of the first, and Extra their number. Of a sliced one, all are
+	// those of one column, and Extra is the words of a row.
 	Hashes   int
 	Bits     uint64
 	Capacity uint64
@@ -44,7 +47,8 @@ type Info struct {
 	Payload uint64
 	Size    uint64
 	Read    int64
-	// Set is the number of set bits in the payload; 0 for a patch.
+	// Set is the number of set bits in the payload, what a scalable or sliced
+	// filter has in front of its arrays included; 0 for a patch.
 	Set uint64
 	// Damage lists what is damaged, in order; empty if all is sound.
 	Damage []Damage
@@ -140,9 +144,7 @@ func (i *Info) describe(h envelope.Header) {
 	i.Kind, i.Hash, i.Check, i.Hashes = h.Kind, h.Hash, h.Check, int(h.K)
 	i.Bits, i.Capacity, i.Rate, i.Extra = h.Size, h.Capacity, h.Rate, h.Extra
 	i.Payload, i.Size = h.Payload, h.EncodedSize()
-	if k, err := kindOf(h.Kind); err == nil {
-		i.Name = k.Name
-	}
+	i.Name = nameOf(h.Kind)
 }
 
 // damage notes an error that is damage and returns any other.

@@ -61,6 +61,38 @@ func TestInspect(t *testing.T) {
 	}
 }
 
+// Every kind is told by its name and what its header says, in both forms.
+func TestInspectKinds(t *testing.T) {
+	type want struct {
+		data []byte
+		name string
+		kind uint16
+	}
+	all := []want{{encoded(t, bloom.NewSliced(100, 50, 0.01)), "sliced", 6}}
+	for _, k := range codec.Kinds() {
+		all = append(all, want{encoded(t, made(t, k, 100, 300, hashing.Hasher{})), k.Name, k.Number})
+	}
+	for _, w := range all {
+		for _, data := range [][]byte{w.data, compressed(t, w.data)} {
+			got := inspected(t, data)
+			if got.Name != w.name || got.Kind != w.kind || got.Size != uint64(len(w.data)) || got.Rate != 0.01 || got.Err() != nil {
+				t.Errorf("Inspect = %+v, want kind %d (%s) of %d bytes at 1%%", got, w.kind, w.name, len(w.data))
+			}
+		}
+		bad := bytes.Clone(w.data)
+		bad[100] ^= 1
+		if got := inspected(t, bad); got.Name != w.name || len(got.Damage) != 1 {
+			t.Errorf("damaged %s: Inspect = %+v, want one damage", w.name, got)
+		}
+	}
+	grown := bloom.NewScalable(100, 0.01)
+	grown.AddHashes(nil, hashes(1000, 1))
+	got := inspected(t, encoded(t, grown))
+	if st := grown.Stats(); got.Hashes != 2 || got.Capacity != 100 || got.Bits != st.Bits || int(got.Extra) != grown.Layers() {
+		t.Errorf("Inspect = %+v of a filter with %d layers, %+v", got, grown.Layers(), st)
+	}
+}
+
 func TestInspectUnknownKind(t *testing.T) {
 	got := inspected(t, resealed(encoded(t, bloom.New(100, 0.01)), 10, 99))
 	if got.Kind != 99 || got.Name != "" || got.Err() != nil {

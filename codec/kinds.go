@@ -54,16 +54,37 @@ type View interface {
 	Verify() error
 }
 
-// Kinds returns the table of all kinds, in the order of their numbers.
+// Kinds returns the table of all kinds of filters, in the order of their
+// numbers. A bloom.Sliced is not among them: it is many filters, and answers
+// with a set of columns.
 func Kinds() []Kind {
 	return []Kind{
 		ofBits(envelope.KindBloom, "bloom", Features{Add: true}, bloom.Config.New, bloom.Config.NewView),
 		ofBits(envelope.KindStandard, "standard", Features{Add: true}, bloom.Config.NewStandard, bloom.Config.NewStandardView),
+		ofBits(envelope.KindPartitioned, "partitioned", Features{Add: true}, bloom.Config.NewPartitioned, bloom.Config.NewPartitionedView),
+		ofBits(envelope.KindSplit, "split", Features{Add: true}, bloom.Config.NewSplit, bloom.Config.NewSplitView),
+		ofBits(envelope.KindScalable, "scalable", Features{Add: true, Grow: true}, bloom.Config.NewScalable, bloom.Config.NewScalableView),
 	}
 }
 
-// kindOf returns the kind with a number. The error wraps ErrVersion.
+// sliced is the name of the kind that is not in the table.
+const sliced = "sliced"
+
+// nameOf returns the name of the kind with a number, "" if it is not known.
+func nameOf(number uint16) string {
+	if number == envelope.KindSliced {
+		return sliced
+	}
+	k, _ := kindOf(number) // an unknown one has no name
+	return k.Name
+}
+
+// kindOf returns the kind with a number. The error wraps ErrVersion, or
+// ErrIncompatible for a kind that is not one filter.
 func kindOf(number uint16) (Kind, error) {
+	if number == envelope.KindSliced {
+		return Kind{}, fmt.Errorf("%w: kind %d (%s) is many filters in one, which is opened as a bloom.Sliced", bloomery.ErrIncompatible, number, sliced)
+	}
 	for _, k := range Kinds() {
 		if k.Number == number {
 			return k, nil

@@ -14,8 +14,9 @@ import (
 // Open returns the filter that data encodes, of whatever kind, in the plain
 // or in the transport form. h is needed for filters that were made with a
 // secret key or a function; the zero Hasher serves for all others. Errors wrap
-// ErrCorrupt, ErrVersion (also for a kind that is not known here), ErrKey or
-// ErrTooLarge.
+// ErrCorrupt, ErrVersion (also for a kind that is not known here), ErrKey,
+// ErrTooLarge, or ErrIncompatible for a bloom.Sliced, which is not one filter,
+// and for a patch.
 func Open(data []byte, h hashing.Hasher) (bloomery.Hashed, error) {
 	if formOf(data) == FormTransport {
 		r := bytes.NewReader(data)

@@ -11,6 +11,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/bloom"
 	"github.com/bloomery/bloomery/codec"
+	"github.com/bloomery/bloomery/hashing"
 )
 
 // 1% changed bits travel in at most 0.1 of the bytes, wherever they lie.
@@ -75,6 +76,22 @@ func TestPatchRoundTrips(t *testing.T) {
 			t.Fatalf("a patch for another filter: %v, want ErrIncompatible", err)
 		}
 	})
+}
+
+// A filter of every kind that has got more keys, one that has got another
+// layer included, comes from the old one and a patch.
+func TestPatchKinds(t *testing.T) {
+	for _, k := range codec.Kinds() {
+		before := encoded(t, made(t, k, 200, 100, hashing.Hasher{}))
+		after := encoded(t, made(t, k, 200, 500, hashing.Hasher{}))
+		patch, err := codec.Diff(before, after)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := codec.Patch(before, patch); err != nil || !bytes.Equal(got, after) {
+			t.Errorf("%s: the patch makes something else (%v)", k.Name, err)
+		}
+	}
 }
 
 func TestPatchOfNothing(t *testing.T) {

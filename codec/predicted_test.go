@@ -14,7 +14,7 @@ import (
 // 0.05% at the most here: 0.25% is 5 of them.
 func TestTransportIsAsLongAsPredicted(t *testing.T) {
 	const n = 100_000
-	for _, l := range []sizing.Layout{sizing.Standard, sizing.Blocked} {
+	for _, l := range []sizing.Layout{sizing.Standard, sizing.Blocked, sizing.Split, sizing.Partitioned} {
 		for _, p := range []float64{1e-1, 1e-2, 1e-4, 1e-6} {
 			small, err := l.Size(n, p)
 			if err != nil {
@@ -51,9 +51,14 @@ func shaped(t *testing.T, s sizing.Shape) bloomery.Hashed {
 	c := bloom.Config{Bits: s.Bits, Hashes: s.K}
 	var f bloomery.Hashed
 	var err error
-	if s.Layout == sizing.Blocked {
+	switch s.Layout {
+	case sizing.Blocked:
 		f, err = c.New()
-	} else {
+	case sizing.Split:
+		f, err = c.NewSplit()
+	case sizing.Partitioned:
+		f, err = c.NewPartitioned()
+	case sizing.Standard:
 		f, err = c.NewStandard()
 	}
 	if err != nil {

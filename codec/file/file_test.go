@@ -59,13 +59,24 @@ func TestWriteOpenMap(t *testing.T) {
 		t.Fatal(err)
 	}
 	keyed.AddString("alice")
-	for _, c := range []struct {
-		f interface {
-			bloomery.Hashed
-			io.WriterTo
-		}
+	type filter interface {
+		bloomery.Hashed
+		io.WriterTo
+	}
+	type row struct {
+		f filter
 		h hashing.Hasher
-	}{{filled(100_000), hashing.Hasher{}}, {keyed, key}, {filled(10), hashing.Hasher{}}} {
+	}
+	rows := []row{{filled(100_000), hashing.Hasher{}}, {keyed, key}, {filled(10), hashing.Hasher{}}}
+	for _, k := range codec.Kinds() {
+		f, err := k.New(1000, 0.01, key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.(bloomery.Adder).AddHash(42)
+		rows = append(rows, row{f.(filter), key})
+	}
+	for _, c := range rows {
 		write(t, name, c.f)
 		only(t, dir, "a.bloom")
 		opened, err := file.Open(name, c.h)
