@@ -1,0 +1,69 @@
+package library
+
+import (
+	"encoding"
+
+	"github.com/bloomery/bloomery/bloom"
+	"github.com/bloomery/bloomery/filtertest"
+)
+
+// kind is what further filters of package bloom share. They are held to their
+// promises and not timed.
+type kind interface {
+	AddKeys(dst []bool, keys [][]byte)
+	ContainsKeys(dst []bool, keys [][]byte)
+	encoding.BinaryMarshaler
+	encoding.BinaryUnmarshaler
+}
+
+// kindLibrary returns the library of a kind: how one is made, and an empty one
+// that decodes. bits tells the size of its array.
+func kindLibrary[F kind](name string, create func(bloom.Config) (F, error), bits func(F) uint64) Library {
+	wrap := func(f F) Filter {
+		return Filter{
+			Subject: filtertest.Subject{
+				Add:      func(keys [][]byte) { f.AddKeys(nil, keys) },
+				Contains: f.ContainsKeys,
+			},
+			Bits:   bits(f),
+			Encode: f.MarshalBinary,
+		}
+	}
+	return Library{
+		Name: name,
+		Ours: true,
+		Make: func(n int64, p float64) (Filter, error) {
+			f, err := create(bloom.Config{Capacity: int(n), ErrorRate: p})
+			if err != nil {
+				return Filter{}, err
+			}
+			return wrap(f), nil
+		},
+		Decode: func(data []byte) (Filter, error) {
+			f, err := create(bloom.Config{Capacity: 1, ErrorRate: 0.5})
+			if err != nil {
+				return Filter{}, err
+			}
+			err = f.UnmarshalBinary(data)
+			return wrap(f), err
+		},
+		Hostile: claimTerabytes,
+	}
+}
+
+func partitioned() Library {
+	return kindLibrary("bloom.Partitioned", bloom.Config.NewPartitioned,
+		func(f *bloom.Partitioned) uint64 { return f.Shape().Bits })
+}
+
+func split() Library {
+	return kindLibrary("bloom.Split", bloom.Config.NewSplit,
+		func(f *bloom.Split) uint64 { return f.Shape().Bits })
+}
+
+// scalable gets the right number of keys as its first capacity; what it does
+// far beyond is held by the tests of package bloom.
+func scalable() Library {
+	return kindLibrary("bloom.Scalable", bloom.Config.NewScalable,
+		func(f *bloom.Scalable) uint64 { return f.Stats().Bits })
+}
