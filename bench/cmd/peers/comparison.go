@@ -82,6 +82,8 @@ func comparisons() []comparison {
 	vs("hashes", "single lookups, k = 8, against parquet-go Check", side{ours8.who, hasOne}, side{parquet8.who, hasOne})
 	vs("hashes", "batch adds, k = 8, against parquet-go InsertBulk", side{ours8.who, add}, side{parquet8.who, add})
 	vs("hashes", "batch lookups, k = 8, against arrow-go CheckBulk", side{ours8.who, has}, side{arrow8.who, has})
+	vs("hashes", "batch lookups of bloom.Split, against parquet-go Check", side{split8.who, has}, side{parquet8.who, hasOne})
+	vs("hashes", "batch lookups of bloom.Split, against arrow-go CheckBulk", side{split8.who, has}, side{arrow8.who, has})
 	vs("hashes", "batch lookups, k = 8, against holiman", side{ours8.who, has}, side{holiman8.who, hasOne})
 	vs("hashes", "batch lookups, k = 8, against ristretto", side{ours8.who, has}, side{ristretto8.who, hasOne})
 	for _, section := range []string{"8-byte keys", "24-byte keys"} {

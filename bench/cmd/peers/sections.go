@@ -42,6 +42,7 @@ type contestant struct {
 var (
 	ours8      = contestant{"bloom.Filter", 8, "bloom.Filter, k = 8"}
 	ours6      = contestant{"bloom.Filter", 6, "bloom.Filter, k = 6"}
+	split8     = contestant{"bloom.Split", 8, "bloom.Split"}
 	standard7  = contestant{"bloom.Standard", 7, "bloom.Standard, k = 7"}
 	blobloom8  = contestant{"blobloom", 8, "blobloom, 8 hashes"}
 	blobloom9  = contestant{"blobloom", 9, "blobloom, 9 hashes"}
@@ -98,7 +99,7 @@ func arrays(mib int, cs ...contestant) (made []contestant, as []library.Array) {
 
 func hashLoops(o options, mib int) []loop {
 	p := newPools(o, mib<<20, scramble)
-	cs, as := arrays(mib, ours8, ours6, blobloom8, blobloom9, parquet8, arrow8, holiman8, ristretto8)
+	cs, as := arrays(mib, ours8, ours6, split8, blobloom8, blobloom9, parquet8, arrow8, holiman8, ristretto8)
 	var loops []loop
 	for i, c := range cs {
 		loops = append(loops, loopsOf(sample{Section: "hashes", Who: c.who, MiB: mib}, o, p, as[i].Hashes)...)

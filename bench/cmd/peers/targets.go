@@ -57,6 +57,8 @@ func targets() []target {
 		{single8P, []int{1}, vector(0.9, 0.9)},
 		{single8P, []int{16, 256, 1024}, vector(1.0, 1.0)},
 		{with("hashes", "ContainsHashes against parquet-go Check", side{ours8.who, has}, parquet, hits), all, vector(1.6, 1.6)},
+		{with("hashes", "Split.ContainsHashes against parquet-go Check", side{split8.who, has}, parquet, hits), all, vector(1.6, 1.6)},
+		{with("hashes", "Split.ContainsHashes against arrow-go CheckBulk", side{split8.who, has}, side{arrow8.who, has}, hits), all, vector(2, 2)},
 		{toFloor(hits), []int{256}, vector(1.3, 1.7)},
 		{toFloor(hits), []int{1024}, vector(1.2, 1.4)},
 	}

@@ -7,8 +7,7 @@ import (
 	"github.com/bloomery/bloomery/filtertest"
 )
 
-// kind is what further filters of package bloom share. They are held to their
-// promises and not timed.
+// kind is what further filters of package bloom share.
 type kind interface {
 	AddKeys(dst []bool, keys [][]byte)
 	ContainsKeys(dst []bool, keys [][]byte)
@@ -57,8 +56,37 @@ func partitioned() Library {
 }
 
 func split() Library {
-	return kindLibrary("bloom.Split", bloom.Config.NewSplit,
+	l := kindLibrary("bloom.Split", bloom.Config.NewSplit,
 		func(f *bloom.Split) uint64 { return f.Shape().Bits })
+	l.Array = func(bytes, k int) (Array, bool) {
+		f, err := bloom.Config{Bits: uint64(bytes) * 8, Hashes: k}.NewSplit()
+		if err != nil {
+			return Array{}, false
+		}
+		return splitArray(f), true
+	}
+	return l
+}
+
+func splitArray(f *bloom.Split) Array {
+	return Array{
+		Words: Memory(f, "blocks"),
+		Hashes: map[Call]func([]bool, []uint64){
+			HasBatch:   f.ContainsHashes,
+			AddBatch:   func(_ []bool, hs []uint64) { f.AddHashes(nil, hs) },
+			AddAnswers: f.AddHashes,
+			HasOne: func(dst []bool, hs []uint64) {
+				for i, h := range hs {
+					dst[i] = f.ContainsHash(h)
+				}
+			},
+			AddOne: func(_ []bool, hs []uint64) {
+				for _, h := range hs {
+					f.AddHash(h)
+				}
+			},
+		},
+	}
 }
 
 // scalable gets the right number of keys as its first capacity; what it does
