@@ -9,7 +9,7 @@ PKG   ?= ./...
 REF   ?= HEAD~1
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test check unit race purego tiers cross golden fuzz fuzz-short lint fmt generate clean-tree bench bench-compare bench-peers bench-server clients scale promises
+.PHONY: help run build test check unit race purego tiers cross golden fuzz fuzz-short lint fmt generate clean-tree bench bench-compare bench-peers bench-server clients scale soak bench-door promises
 
 help: ## tell the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -96,6 +96,14 @@ bench-server: ## measure the server against Redis, writes docs/benchmarks-server
 
 scale: ## 10,000 idle connections and 1,000,000 filters, with their memory
 	BLOOMERY_IDLE=10000 BLOOMERY_FILTERS=1000000 go test ./internal/server -count=1 -run 'Idle|ManyFilters' -v
+
+soak: ## power cuts, kills and replays by the hundred thousand (long)
+	go test ./cmd/bloomery -count=1 -run TestKill -kills 200 -timeout 30m
+	go test ./internal/door/local -count=1 -run TestPowerCuts -cuts 200000 -timeout 30m
+	go test ./internal/command -count=1 -run 'TestReplay$$' -steps 100000 -seeds 20 -timeout 60m
+
+bench-door: ## measure log, snapshots, start and replay
+	go test ./internal/door/local -run='^$$' -bench=. -benchtime=1x
 
 promises: ## ask every library for error rates, writes docs/promises.md (long)
 	cd bench && go run ./cmd/promises -out ../docs/promises.md

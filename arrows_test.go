@@ -29,16 +29,17 @@ var rooms = map[string][]string{
 	"codec/file":        {"", "hashing", "codec"},
 	"examples/words":    {"bloom"},
 
-	"foreign/redisbloom":       {""},
-	"internal/catalog":         {},
-	"internal/store":           {"", "foreign/redisbloom", "internal/catalog"},
-	"internal/door":            {"internal/store"},
-	"internal/door/local":      {"", "internal/door", "internal/store"},
-	"internal/command":         {"foreign/redisbloom", "internal/catalog", "internal/door", "internal/store"},
-	"internal/command/gendocs": {"internal/command"},
-	"internal/resp":            {},
-	"internal/server":          {"foreign/redisbloom", "internal/command", "internal/door/local", "internal/resp", "internal/store"},
-	"cmd/bloomery":             {"internal/command", "internal/server"},
+	"foreign/redisbloom":           {""},
+	"internal/catalog":             {},
+	"internal/store":               {"", "foreign/redisbloom", "internal/catalog"},
+	"internal/door":                {"internal/store"},
+	"internal/door/local":          {"", "foreign/redisbloom", "internal/catalog", "internal/door", "internal/store"},
+	"internal/door/local/powercut": {"internal/door/local"},
+	"internal/command":             {"foreign/redisbloom", "internal/catalog", "internal/door", "internal/store"},
+	"internal/command/gendocs":     {"internal/command"},
+	"internal/resp":                {},
+	"internal/server":              {"foreign/redisbloom", "internal/command", "internal/door/local", "internal/resp", "internal/store"},
+	"cmd/bloomery":                 {"", "internal/command", "internal/door/local", "internal/server"},
 }
 
 // library packages may import these modules and nothing else from outside.

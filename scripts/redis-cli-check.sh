@@ -19,7 +19,7 @@ fi
 
 dir=$(mktemp -d)
 go build -o "$dir/bloomery" ./cmd/bloomery
-"$dir/bloomery" serve --addr "127.0.0.1:$port" --log-level warn &
+"$dir/bloomery" serve --addr "127.0.0.1:$port" --dir "$dir/data" --log-level warn &
 server=$!
 trap 'kill "$server" 2>/dev/null; wait "$server" 2>/dev/null; rm -rf "$dir"' EXIT
 for _ in $(seq 100); do

@@ -55,7 +55,7 @@ func run(o options) error {
 	if err := build.Run(); err != nil {
 		return fmt.Errorf("build: %w", err)
 	}
-	ours, err := startServer(7461, bloomery, "serve", "--addr", "127.0.0.1:7461", "--log-level", "warn")
+	ours, err := startServer(7461, bloomery, "serve", "--addr", "127.0.0.1:7461", "--dir", "", "--log-level", "warn")
 	if err != nil {
 		return err
 	}

@@ -91,13 +91,14 @@ func TestServe(t *testing.T) {
 		t.Fatal(err)
 	}
 	addr := l.Addr().String()
-	if code, _, errOut := call(t, "serve", "--addr", addr); code != 2 || !strings.Contains(errOut, "hint: choose another port with --addr 127.0.0.1:") {
+	dir := t.TempDir() + "/data"
+	if code, _, errOut := call(t, "serve", "--dir", dir, "--addr", addr); code != 2 || !strings.Contains(errOut, "hint: choose another port with --addr 127.0.0.1:") {
 		t.Errorf("taken port = %d, %q, want 2 and the flag to set", code, errOut)
 	}
 	l.Close()
 	done := make(chan int, 1)
 	go func() {
-		done <- run(ctx, []string{"serve", "--addr", addr, "--log-format", "json"}, strings.NewReader(""), &out, &errOut)
+		done <- run(ctx, []string{"serve", "--dir", dir, "--addr", addr, "--log-format", "json"}, strings.NewReader(""), &out, &errOut)
 	}()
 	var nc net.Conn
 	for range 100 {

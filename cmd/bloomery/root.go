@@ -7,12 +7,15 @@ import (
 	"io"
 
 	"github.com/spf13/cobra"
+
+	"github.com/bloomery/bloomery"
 )
 
 // Exit codes; the manual lists them.
 const (
 	exitOK    = 0
 	exitUsage = 2 // wrong usage, or input and output failed
+	exitBad   = 4 // a file is corrupt or of another version
 )
 
 // hinted is an error with advice.
@@ -39,6 +42,9 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 	if h, ok := errors.AsType[hinted](err); ok {
 		fmt.Fprintln(errOut, "hint:", h.hint)
 	}
+	if errors.Is(err, bloomery.ErrCorrupt) || errors.Is(err, bloomery.ErrVersion) {
+		return exitBad
+	}
 	return exitUsage
 }
 
@@ -59,6 +65,6 @@ func newRoot() *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return hinted{err, "see " + cmd.CommandPath() + " --help"}
 	})
-	root.AddCommand(newServe(), newVersion())
+	root.AddCommand(newServe(), newDoctor(), newBackup(), newVersion())
 	return root
 }

@@ -12,7 +12,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/internal/command"
+	"github.com/bloomery/bloomery/internal/door/local"
 	"github.com/bloomery/bloomery/internal/server"
 )
 
@@ -45,9 +47,15 @@ func newServe() *cobra.Command {
 
 Every setting is a flag, an environment variable (--max-memory is BLOOMERY_MAX_MEMORY)
 or a line of a TOML file (max-memory = "2GiB"), in this order; --print-config shows
-the result in the form of such a file. Data is kept in memory only.`,
+the result in the form of such a file.
+
+Data is kept in the folder --dir: a log of all writes, and snapshots that are taken
+when the log outgrows the data, or on SAVE and BGSAVE. --dir "" keeps it in memory
+only. --fsync says what a power cut can cost: nothing that was answered (always), at
+most one second (everysec), or what the system had not written (no).`,
 		Example: `  bloomery serve
   bloomery serve --addr 127.0.0.1:6380 --max-memory 2GiB
+  bloomery serve --dir /var/lib/bloomery --fsync always
   BLOOMERY_PASSWORD=secret bloomery serve --addr 0.0.0.0:6379`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -63,6 +71,8 @@ func serveFlags(f *pflag.FlagSet, c *server.Config, o *serveOptions) {
 	f.StringVar(&c.Addr, "addr", "127.0.0.1:6379", "where clients connect")
 	f.StringVar(&c.Password, "password", "", "what clients must give with AUTH; better in BLOOMERY_PASSWORD or the file")
 	f.BoolVar(&c.ProtectedMode, "protected-mode", true, "without a password, refuse clients of other machines")
+	f.StringVar(&c.Dir, "dir", "bloomery-data", "folder for data, made if it is not there; \"\" keeps data in memory only")
+	f.StringVar(&c.Fsync, "fsync", "everysec", "when writes are on disk: always, everysec or no")
 	f.Var(&o.maxMemory, "max-memory", "memory for data; commands that need more are refused")
 	f.IntVar(&c.MaxClients, "max-clients", 10_000, "connections at once")
 	f.Var(&o.maxQuery, "max-query", "size of one command")
@@ -100,15 +110,19 @@ func runServe(ctx context.Context, flags *pflag.FlagSet, c *server.Config, o *se
 	}
 	c.MaxMemory, c.MaxQuery = o.maxMemory.n, int(o.maxQuery.n)
 	c.Log, c.Version, c.File = log, thisBuild().Version, o.file
+	if o.printConfig {
+		if err := c.Check(); err != nil {
+			return fmt.Errorf("serve: %w", err)
+		}
+		return printSettings(out, flags, secrets, notSettings...)
+	}
 	s, err := server.New(*c)
 	if err != nil {
-		return fmt.Errorf("serve: %w", err)
-	}
-	if o.printConfig {
-		return printSettings(out, flags, secrets, notSettings...)
+		return serveError(c.Dir, err)
 	}
 	l, err := s.Listen(ctx)
 	if err != nil {
+		_ = s.Close() // nothing was changed
 		if p, ok := errors.AsType[*server.PortError](err); ok {
 			return hinted{fmt.Errorf("serve: %w", err), p.Hint}
 		}
@@ -118,6 +132,18 @@ func runServe(ctx context.Context, flags *pflag.FlagSet, c *server.Config, o *se
 		return fmt.Errorf("serve: %w", err)
 	}
 	return nil
+}
+
+// serveError adds what to do about a folder that cannot be used.
+func serveError(dir string, err error) error {
+	wrapped := fmt.Errorf("serve: %w", err)
+	switch {
+	case errors.Is(err, local.ErrLocked):
+		return hinted{wrapped, "another server uses " + dir + ": stop it, or choose another folder with --dir"}
+	case errors.Is(err, bloomery.ErrCorrupt), errors.Is(err, bloomery.ErrVersion):
+		return hinted{wrapped, "see what is wrong with: bloomery doctor " + dir}
+	}
+	return wrapped
 }
 
 func newLog(w io.Writer, level, format string) (*slog.Logger, error) {

@@ -6,11 +6,13 @@ import (
 	"io"
 )
 
-const pageBytes = 64 << 10 // what one write may have to copy
+// pageBytes is what one write may have to copy: an item sets several bits, each
+// in a page of its own if the filter is large.
+const pageBytes = 4 << 10
 
 // Frozen is a filter as it was at one moment, read as the bytes of its binary
 // form while the filter goes on changing. A writer that is about to change a
-// page of 64 KiB that was not read yet puts its old contents aside first: a
+// page of 4 KiB that was not read yet puts its old contents aside first: a
 // snapshot costs no copy of the filter, and no pause.
 //
 //	read so far          to be read
@@ -18,16 +20,23 @@ const pageBytes = 64 << 10 // what one write may have to copy
 //	 page   page   page   page   page   page   page   page
 //	                             └ put aside by a writer
 //
-// Freeze and Close need exclusion, like a write. Read needs that no writer is
-// active, like any reader: take the lock of the filter for each call. Only one
-// goroutine may read.
+// Read gives the bytes in their order; Next gives them in pieces, those that
+// were put aside first, so that little has to be kept aside. Use one or the
+// other.
+//
+// Freeze and Close need exclusion, like a write. Read and Next need that no
+// writer is active, like any reader: take the lock of the filter for each call.
+// Only one goroutine may read.
 type Frozen struct {
 	owner  **Frozen
 	prefix []byte
 	arrays [][]byte
 	saved  map[page][]byte
-	part   int // of the stream: 0 prefix, then the arrays, then the checksum
-	off    int // in that part
+	queue  []page     // the keys of saved, for Next
+	seen   [][]uint64 // a bit for every page of every array that was put aside
+	free   [][]byte   // pages to use again
+	part   int        // of the stream: 0 prefix, then the arrays, then the checksum
+	off    int        // in that part
 	crc    uint32
 }
 
@@ -47,18 +56,19 @@ func freeze(owner **Frozen, prefix []byte, arrays [][]byte) (*Frozen, error) {
 	if *owner != nil {
 		return nil, ErrFrozen
 	}
-	*owner = &Frozen{owner: owner, prefix: prefix, arrays: arrays, saved: map[page][]byte{}}
+	seen := make([][]uint64, len(arrays))
+	for i, a := range arrays {
+		seen[i] = make([]uint64, (len(a)/pageBytes+64)/64)
+	}
+	*owner = &Frozen{owner: owner, prefix: prefix, arrays: arrays, saved: map[page][]byte{}, seen: seen}
 	return *owner, nil
 }
 
-// Len returns the length of the whole stream.
-func (f *Frozen) Len() int64 {
-	n := int64(len(f.prefix) + crcBytes)
-	for _, a := range f.arrays {
-		n += int64(len(a))
-	}
-	return n
-}
+// Len returns the length of what Read gives.
+func (f *Frozen) Len() int64 { return f.Size() + crcBytes }
+
+// Size returns the length of what Next gives.
+func (f *Frozen) Size() int64 { return f.offset(len(f.arrays), 0) }
 
 // Read fills p with the next bytes of the binary form. It returns io.EOF after
 // the last one, and no other error.
@@ -123,11 +133,89 @@ func (f *Frozen) save(array int, data []byte, off, n int) {
 		if array < f.part-1 || array == f.part-1 && to <= f.off {
 			continue
 		}
+		if f.wasSeen(array, number) {
+			continue
+		}
 		key := page{array, number}
-		if _, ok := f.saved[key]; !ok {
-			f.saved[key] = append([]byte(nil), data[from:to]...)
+		f.seen[array][number/64] |= 1 << (number % 64)
+		f.saved[key] = append(f.page(), data[from:to]...)
+		f.queue = append(f.queue, key)
+	}
+}
+
+// page returns an empty page.
+func (f *Frozen) page() []byte {
+	n := len(f.free)
+	if n == 0 {
+		return make([]byte, 0, pageBytes)
+	}
+	p := f.free[n-1]
+	f.free = f.free[:n-1]
+	return p[:0]
+}
+
+// Saved returns how many bytes are put aside.
+func (f *Frozen) Saved() int { return len(f.saved) * pageBytes }
+
+// Next puts a piece of the binary form into dst, as long as dst or shorter, and
+// returns it with its place. The first piece is all that comes before the
+// arrays, whatever the length of dst; the checksum at the end is not given. A
+// piece of no bytes means that there are no more. dst must have room for a
+// page, 4 KiB.
+func (f *Frozen) Next(dst []byte) (piece []byte, off int64) {
+	if f.part == 0 {
+		f.part = 1
+		f.skipEmpty()
+		return append(dst[:0], f.prefix...), 0
+	}
+	if n := len(f.queue); n > 0 {
+		key := f.queue[n-1]
+		data := f.saved[key]
+		f.queue = f.queue[:n-1]
+		delete(f.saved, key)
+		f.free = append(f.free, data)
+		return append(dst[:0], data...), f.offset(key.array, key.number*pageBytes)
+	}
+	for f.part <= len(f.arrays) {
+		a := f.arrays[f.part-1]
+		from := f.off
+		for f.off < len(a) && f.off-from+pageBytes <= len(dst) && !f.wasSeen(f.part-1, f.off/pageBytes) {
+			f.off = min(f.off+pageBytes, len(a))
+		}
+		if f.off > from {
+			piece, off = append(dst[:0], a[from:f.off]...), f.offset(f.part-1, from)
+		} else {
+			f.off = min(f.off+pageBytes, len(a)) // that page was given
+		}
+		if f.off == len(a) {
+			f.part, f.off = f.part+1, 0
+			f.skipEmpty()
+		}
+		if len(piece) > 0 {
+			return piece, off
 		}
 	}
+	return dst[:0], 0
+}
+
+// wasSeen reports whether a page was put aside, or given by Next since.
+func (f *Frozen) wasSeen(array, number int) bool {
+	return f.seen[array][number/64]>>(number%64)&1 != 0
+}
+
+func (f *Frozen) skipEmpty() {
+	for f.part <= len(f.arrays) && len(f.arrays[f.part-1]) == 0 {
+		f.part++
+	}
+}
+
+// offset returns the place in the binary form of byte i of an array.
+func (f *Frozen) offset(array, i int) int64 {
+	n := int64(len(f.prefix) + i)
+	for _, a := range f.arrays[:array] {
+		n += int64(len(a))
+	}
+	return n
 }
 
 // Close ends the snapshot, read to its end or not.
@@ -135,7 +223,7 @@ func (f *Frozen) Close() error {
 	if *f.owner == f {
 		*f.owner = nil
 	}
-	f.arrays, f.saved = nil, nil
+	f.arrays, f.saved, f.queue, f.seen, f.free = nil, nil, nil, nil, nil
 	f.part = 2 // past the checksum
 	return nil
 }

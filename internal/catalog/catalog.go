@@ -211,12 +211,18 @@ func (c *Catalog) Timed() int { return c.timers.live() }
 // to which deadline.
 func (c *Catalog) Due(now int64, most int) []uint64 { return c.timers.due(now, most) }
 
-// All returns every entry in the order of ids. Only the writer may call it.
-func (c *Catalog) All() []*Entry {
+// Unsorted returns every entry. Only the writer may call it.
+func (c *Catalog) Unsorted() []*Entry {
 	all := make([]*Entry, 0, len(c.ids))
 	for _, e := range c.ids {
 		all = append(all, e)
 	}
+	return all
+}
+
+// All returns every entry in the order of ids. Only the writer may call it.
+func (c *Catalog) All() []*Entry {
+	all := c.Unsorted()
 	slices.SortFunc(all, func(a, b *Entry) int {
 		if a.ID < b.ID {
 			return -1

@@ -169,7 +169,10 @@ func TestCommands(t *testing.T) {
 			AUTH x -> -ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?
 			CLUSTER SLOTS -> -ERR This instance has cluster support disabled
 			ACL WHOAMI -> "default"
-			SAVE -> -ERR persistence is not available: this server keeps its data in memory only
+			SAVE -> +OK
+			BGSAVE soon -> -ERR syntax error
+			DEBUG RELOAD -> +OK
+			CONFIG GET appendonly -> ["appendonly" "yes"]
 			WAIT 1 10 -> :0
 			RESET -> +RESET
 			CLIENT GETNAME -> nil`,

@@ -115,7 +115,12 @@ var parameters = []parameter{
 	serverParameter("slowlog-max-len", 1, 1<<20,
 		func(e *Engine) int64 { return e.slow.maxLen() }, func(e *Engine, n int64) { e.slow.most.Store(n) }),
 	constant("maxmemory-policy", "noeviction"),
-	constant("appendonly", "no"),
+	{name: "appendonly", get: func(e *Engine) string {
+		if e.kept() {
+			return "yes"
+		}
+		return "no"
+	}},
 	constant("save", ""),
 	constant("databases", "1"),
 	constant("cluster-enabled", "no"),

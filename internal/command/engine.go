@@ -42,6 +42,7 @@ type Engine struct {
 
 	state *store.State
 	door  door.Door
+	keep  door.Keeper
 	host  Host
 	clock func() time.Time
 	table *Table
@@ -54,8 +55,10 @@ type Engine struct {
 
 // Config is what an Engine is made from.
 type Config struct {
-	State    *store.State
-	Door     door.Door
+	State *store.State
+	Door  door.Door
+	// Keeper writes data to disk; nil means that there is none.
+	Keeper   door.Keeper
 	Host     Host
 	Settings *Settings
 	// Clock tells the time; nil means time.Now.
@@ -67,7 +70,7 @@ type Config struct {
 // New returns an engine.
 func New(c Config) *Engine {
 	e := &Engine{
-		Settings: c.Settings, state: c.State, door: c.Door, host: c.Host, clock: c.Clock,
+		Settings: c.Settings, state: c.State, door: c.Door, keep: c.Keeper, host: c.Host, clock: c.Clock,
 		table: NewTable(),
 	}
 	if e.clock == nil {
@@ -83,6 +86,17 @@ func New(c Config) *Engine {
 // behind one whose reply may be large, so that it can be sent before the next
 // one is made.
 func (e *Engine) Exec(s *Session, w *Workspace, first int) int {
+	n := e.execGated(s, w, first)
+	if s.wrote {
+		s.wrote = false
+		if err := e.door.Sync(); err != nil {
+			unkept(w.Calls[first:first+n], err)
+		}
+	}
+	return n
+}
+
+func (e *Engine) execGated(s *Session, w *Workspace, first int) int {
 	s.w = w
 	e.gate.RLock()
 	defer func() {
@@ -103,6 +117,9 @@ func (e *Engine) exec(s *Session, calls []Call) (done int) {
 		began := s.now
 		s.tick(e.clock())
 		e.account(s, calls[done:done+n], s.now.Sub(began))
+		if cmd := calls[done].cmd; cmd != nil && cmd.Flags&Write != 0 {
+			s.wrote = true
+		}
 		done += n
 		if cmd := calls[done-1].cmd; cmd != nil && cmd.Flags&heavy != 0 {
 			break
@@ -216,6 +233,11 @@ func (e *Engine) check(s *Session, c *Call) bool {
 	if cmd.Flags&DenyOOM != 0 && e.Budget.full() {
 		return e.reject(s, c, fail(textOOM))
 	}
+	if cmd.Flags&Write != 0 {
+		if err := e.door.Refuses(); err != nil {
+			return e.reject(s, c, refused(err))
+		}
+	}
 	if s.multi && cmd.Flags&NoMulti != 0 {
 		return e.reject(s, c, fail("ERR Command not allowed inside a transaction"))
 	}
@@ -276,6 +298,9 @@ func (e *Engine) account(s *Session, calls []Call, took time.Duration) {
 // how many it found.
 func (e *Engine) Sweep(most int) int {
 	now := e.clock().UnixMilli()
+	if e.door.Refuses() != nil {
+		return 0 // nobody sees what is past its deadline
+	}
 	ids := e.state.Names.Due(now, most)
 	if len(ids) == 0 {
 		return 0

@@ -27,11 +27,11 @@ func newBench(t testing.TB, maxMemory int64) *bench {
 	t.Helper()
 	b := &bench{state: store.New(), files: &local.Memory{}, now: time.UnixMilli(1_700_000_000_000)}
 	var err error
-	if b.door, err = local.Open(b.state, b.files); err != nil {
+	if b.door, err = local.Open(local.Config{State: b.state, Files: b.files, Fsync: local.Always, SnapshotAfter: -1}); err != nil {
 		t.Fatal(err)
 	}
 	b.engine = command.New(command.Config{
-		State: b.state, Door: b.door, Host: b, Clock: func() time.Time { return b.now }, MaxMemory: maxMemory,
+		State: b.state, Door: b.door, Keeper: b.door, Host: b, Clock: func() time.Time { return b.now }, MaxMemory: maxMemory,
 		Settings: command.NewSettings(command.RedisBloomDefaults(), ""),
 	})
 	b.session = command.NewSession(1, "127.0.0.1:1", "127.0.0.1:2", b.now, func() {})

@@ -1,5 +1,7 @@
 package command
 
+import "strings"
+
 // Everything that Redis and RedisBloom say when they refuse, byte for byte.
 // Many texts of RedisBloom have no code in front.
 const (
@@ -69,6 +71,24 @@ const (
 	textGrow            = "Couldn't parse EXPANSION"
 	textGrowRange       = "EXPANSION: value must be in the range [0, 32768]"
 )
+
+// refused is the error for a write that could not be kept. Its code is the one
+// that clients of Redis know for a server that cannot save.
+func refused(err error) Reply {
+	return fail("MISCONF Writes are refused, reads go on: the log cannot be written (" + oneLine(err) + ").")
+}
+
+// oneLine returns the text of an error as an error reply can hold it.
+func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
+
+// unkept answers writes that were done but may not be on disk as they should be.
+func unkept(calls []Call, err error) {
+	for i := range calls {
+		if c := &calls[i]; c.cmd != nil && c.cmd.Flags&Write != 0 || c.cmd != nil && c.cmd.Name == "exec" {
+			c.Reply = fail("MISCONF The write was done in memory, but it is not on disk and may be lost (" + oneLine(err) + ").")
+		}
+	}
+}
 
 // wrongArity is the error for a wrong number of arguments.
 func wrongArity(name string) Reply {

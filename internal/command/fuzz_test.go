@@ -5,8 +5,6 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/internal/command"
-	"github.com/bloomery/bloomery/internal/door/local"
-	"github.com/bloomery/bloomery/internal/store"
 )
 
 // FuzzCommands runs whatever words it is given, in a server with little memory:
@@ -47,10 +45,7 @@ func FuzzCommands(f *testing.F) {
 		if err := b.door.Close(); err != nil {
 			t.Fatal(err)
 		}
-		again := store.New()
-		if err := local.Replay(again, b.files.Bytes(local.FirstLog)); err != nil {
-			t.Fatal(err)
-		}
+		again := reopen(t, b)
 		if !bytes.Equal(snapshot(again), snapshot(b.state)) {
 			t.Fatal("the log replays to another state")
 		}

@@ -131,10 +131,51 @@ func human(n int64) string {
 	return fmt.Sprintf("%.2f%c", v, "BKMGT"[unit])
 }
 
-func infoPersistence(_ *Engine, b *strings.Builder, _ time.Time) {
+func infoPersistence(e *Engine, b *strings.Builder, now time.Time) {
 	line(b, "loading", 0)
-	line(b, "rdb_bgsave_in_progress", 0)
-	line(b, "aof_enabled", 0)
+	if !e.kept() {
+		line(b, "rdb_bgsave_in_progress", 0)
+		line(b, "aof_enabled", 0)
+		return
+	}
+	st := e.keep.Status()
+	current := int64(-1)
+	if st.Saving {
+		current = int64(now.Sub(st.Began).Seconds())
+	}
+	refused := ""
+	if err := e.door.Refuses(); err != nil {
+		refused = oneLine(err)
+	}
+	line(b, "rdb_bgsave_in_progress", number(st.Saving))
+	line(b, "rdb_last_save_time", st.Saved.Unix())
+	line(b, "rdb_last_bgsave_status", okOrErr(st.Err == nil))
+	line(b, "rdb_last_bgsave_time_sec", int64(st.Took.Seconds()))
+	line(b, "rdb_current_bgsave_time_sec", current)
+	line(b, "rdb_saves", st.Snapshots)
+	line(b, "aof_enabled", 1)
+	line(b, "aof_last_write_status", okOrErr(refused == ""))
+	line(b, "aof_current_size", st.LogBytes)
+	line(b, "aof_buffer_length", st.Buffered)
+	line(b, "log_fsync", st.Mode)
+	line(b, "log_position", st.LogEnd)
+	line(b, "log_fsyncs", st.Syncs)
+	line(b, "log_behind_ms", st.Behind.Milliseconds())
+	line(b, "log_refused", refused)
+}
+
+func number(v bool) int {
+	if v {
+		return 1
+	}
+	return 0
+}
+
+func okOrErr(ok bool) string {
+	if ok {
+		return "ok"
+	}
+	return "err"
 }
 
 func infoStats(e *Engine, b *strings.Builder, _ time.Time) {

@@ -33,29 +33,6 @@ var waitCmd = Command{
 	},
 }
 
-// saveCmd is SAVE.
-var saveCmd = persistence("save", "Refused: data is kept in memory only.")
-
-// bgsaveCmd is BGSAVE [SCHEDULE].
-var bgsaveCmd = persistence("bgsave", "Refused: data is kept in memory only.")
-
-// persistence makes a command that would write data to disk. Saying OK without
-// doing so would be a lie that costs data.
-func persistence(name, summary string) Command {
-	return Command{
-		Name: name, Arity: -1, Flags: Admin | NoScript | NoMulti, Categories: []string{"admin", "slow", "dangerous"}, Group: groupServer,
-		Since: "1.0.0", Complexity: "O(1)", Summary: summary,
-		run: func(_ *Engine, _ *Session, c *Call) { c.answer(fail(textPersistence)) },
-	}
-}
-
-// lastSaveCmd is LASTSAVE.
-var lastSaveCmd = Command{
-	Name: "lastsave", Arity: 1, Flags: Fast | Loading | Stale, Categories: []string{"admin", "fast", "dangerous"}, Group: groupServer,
-	Since: "1.0.0", Complexity: "O(1)", Summary: "Returns when the server was started: nothing has been saved since.",
-	run: func(e *Engine, _ *Session, c *Call) { c.answer(integer(e.host.Facts().Started.Unix())) },
-}
-
 // clusterCmd is CLUSTER, all of whose subcommands say that there is no cluster.
 var clusterCmd = Command{
 	Name: "cluster", Arity: -2, Group: groupCluster, Since: "3.0.0", Syntax: "subcommand", Summary: "Tells of the cluster; there is none.",

@@ -113,7 +113,10 @@ func (e *Engine) execQueue(s *Session, queue [][][]byte) []Reply {
 	s.w, s.inExec = w, true
 	mark := e.writes(queue)
 	if mark {
+		s.wrote = true
 		e.do(&door.Op{Record: store.Record{Op: store.OpBegin}})
+		// Also if a command panics: what it has done stays in memory.
+		defer e.do(&door.Op{Record: store.Record{Op: store.OpCommit}})
 	}
 	elems := make([]Reply, len(queue))
 	for i, args := range queue {
@@ -122,9 +125,6 @@ func (e *Engine) execQueue(s *Session, queue [][][]byte) []Reply {
 		e.exec(s, w.Calls)
 		s.Quit = s.Quit || quit
 		elems[i] = w.Calls[0].Reply
-	}
-	if mark {
-		e.do(&door.Op{Record: store.Record{Op: store.OpCommit}})
 	}
 	s.w, s.inExec = outer, false
 	return elems

@@ -2,6 +2,7 @@ package command_test
 
 import (
 	"bytes"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"sync"
@@ -11,6 +12,11 @@ import (
 	"github.com/bloomery/bloomery/internal/command"
 	"github.com/bloomery/bloomery/internal/door/local"
 	"github.com/bloomery/bloomery/internal/store"
+)
+
+var (
+	steps = flag.Int("steps", 3000, "groups of commands per history of TestReplay")
+	seeds = flag.Int("seeds", 6, "histories of TestReplay")
 )
 
 // history makes random commands over few names, so that they meet.
@@ -90,20 +96,28 @@ func (h *history) next() []string {
 	}
 }
 
-// TestReplay runs a long random history and replays its log: the state must be
-// the same, byte for byte, at several points of the history.
+// TestReplay runs a long random history with snapshots and crashes at random
+// moments: the state that comes back must be the same, byte for byte.
 func TestReplay(t *testing.T) {
-	for seed := range uint64(6) {
+	for seed := range uint64(*seeds) {
 		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {
 			b := newBench(t, 64<<20)
 			h := &history{rng: rand.New(rand.NewPCG(seed, 1))}
-			for range 3000 {
+			for range *steps {
 				b.now = b.now.Add(time.Duration(h.rng.IntN(20)) * time.Millisecond)
 				if h.rng.IntN(50) == 0 {
 					b.engine.Sweep(100)
 				}
 				if h.rng.IntN(60) == 0 {
 					h.reload(b)
+				}
+				if h.rng.IntN(200) == 0 {
+					if err := b.door.Snapshot(); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if h.rng.IntN(300) == 0 && !b.session.Busy() {
+					crash(t, b)
 				}
 				group := make([][][]byte, 1+h.rng.IntN(8))
 				for i := range group {
@@ -117,19 +131,15 @@ func TestReplay(t *testing.T) {
 			if err := b.door.Close(); err != nil {
 				t.Fatal(err)
 			}
-			again := store.New()
-			log := b.files.Bytes(local.FirstLog)
-			if err := local.Replay(again, log); err != nil {
-				t.Fatal(err)
-			}
+			again := reopen(t, b)
 			want, got := snapshot(b.state), snapshot(again)
 			if !bytes.Equal(got, want) {
-				t.Fatalf("replay of %d bytes gives another state: %d bytes instead of %d", len(log), len(got), len(want))
+				t.Fatalf("replay gives another state: %d bytes instead of %d", len(got), len(want))
 			}
 			if again.Bytes() != b.state.Bytes() {
 				t.Errorf("replay counts %d bytes, want %d", again.Bytes(), b.state.Bytes())
 			}
-			t.Logf("%d bytes of log, %d of state, %d names", len(log), len(want), b.state.Names.Len())
+			t.Logf("%d bytes of state, %d names", len(want), b.state.Names.Len())
 		})
 	}
 }
@@ -151,6 +161,40 @@ func (h *history) reload(b *bench) {
 	if r := b.exec([][]byte{[]byte("DUMP"), []byte(from)})[0]; r.Text != "" && !r.Failed() {
 		b.do("RESTORE", to, fmt.Sprint(h.rng.IntN(3)*50), r.Text, "REPLACE")
 	}
+}
+
+// crash takes the files as they are, in the middle of everything, and asks that
+// what comes back from them is what was there when they were last in step.
+func crash(t *testing.T, b *bench) {
+	t.Helper()
+	if err := b.door.Sync(); err != nil {
+		t.Fatal(err)
+	}
+	state := store.New()
+	d, err := local.Open(local.Config{State: state, Files: b.files.Copy(), SnapshotAfter: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(snapshot(state), snapshot(b.state)) {
+		t.Fatal("another state comes back after a crash")
+	}
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// reopen returns what comes back from the files of a closed bench.
+func reopen(t *testing.T, b *bench) *store.State {
+	t.Helper()
+	state := store.New()
+	d, err := local.Open(local.Config{State: state, Files: b.files, SnapshotAfter: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return state
 }
 
 func snapshot(s *store.State) []byte {
@@ -185,15 +229,16 @@ func TestReplayOfConcurrentWriters(t *testing.T) {
 			}
 		})
 	}
+	for range 20 {
+		if err := b.door.Snapshot(); err != nil {
+			t.Error(err)
+		}
+	}
 	wg.Wait()
 	if err := b.door.Close(); err != nil {
 		t.Fatal(err)
 	}
-	again := store.New()
-	if err := local.Replay(again, b.files.Bytes(local.FirstLog)); err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(snapshot(again), snapshot(b.state)) {
+	if !bytes.Equal(snapshot(reopen(t, b)), snapshot(b.state)) {
 		t.Fatal("the log replays to another state")
 	}
 }

@@ -45,6 +45,7 @@ type Session struct {
 	now             time.Time
 	ms              int64
 	inExec          bool
+	wrote           bool // something that must be durable before it is answered
 	closeConnection func()
 }
 

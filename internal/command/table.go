@@ -64,7 +64,7 @@ func all() []Command {
 			touchCmd, ttlCmd, typeCmd, unlinkCmd, waitCmd,
 		},
 		[]Command{
-			aclCmd, bgsaveCmd, commandCmd, configCmd, dbSizeCmd, flushAllCmd, flushDBCmd, infoCmd, lastSaveCmd, memoryCmd, moduleCmd,
+			aclCmd, bgsaveCmd, commandCmd, configCmd, dbSizeCmd, debugCmd, flushAllCmd, flushDBCmd, infoCmd, lastSaveCmd, memoryCmd, moduleCmd,
 			saveCmd, slowLogCmd, timeCmd, clusterCmd, readOnlyCmd, readWriteCmd,
 		},
 		[]Command{

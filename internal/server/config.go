@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/internal/command"
+	"github.com/bloomery/bloomery/internal/door/local"
 	"github.com/bloomery/bloomery/internal/resp"
 )
 
@@ -36,12 +37,23 @@ type Config struct {
 	WriteTimeout time.Duration
 	// DrainTimeout is how long a shutdown waits for clients: 10 s.
 	DrainTimeout time.Duration
+	// Dir is the folder that data is kept in; "" keeps it in memory only.
+	Dir string
+	// Fsync says when writes are durable: always, everysec (the default) or
+	// no.
+	Fsync string
 	// Defaults are the parameters of filters made without saying.
 	Defaults command.Defaults
 	// Log is where the server says what it does; nil for nowhere.
 	Log *slog.Logger
 	// Version and File are what INFO shows.
 	Version, File string
+}
+
+// Check reports what is wrong with a configuration. It opens nothing.
+func (c Config) Check() error {
+	_, err := c.complete()
+	return err
 }
 
 // complete fills in defaults and checks the rest.
@@ -55,6 +67,7 @@ func (c Config) complete() (Config, error) {
 	if c.MaxMemory == 0 {
 		c.MaxMemory = PhysicalMemory() / 4 * 3
 	}
+	setDefault(&c.Fsync, "everysec")
 	setDefault(&c.MaxClients, 10_000)
 	setDefault(&c.MaxQuery, 512<<20)
 	setDefault(&c.WriteTimeout, time.Minute)
@@ -64,6 +77,9 @@ func (c Config) complete() (Config, error) {
 	}
 	if err := c.Defaults.Check(); err != nil {
 		return c, err
+	}
+	if _, err := local.ParseFsync(c.Fsync); err != nil {
+		return c, fmt.Errorf("server: %w", err)
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
@@ -89,6 +105,8 @@ func (c *Config) parameters() map[string]string {
 		protected = "yes"
 	}
 	return map[string]string{
+		"dir":                       c.Dir,
+		"appendfsync":               c.Fsync,
 		"bind":                      host,
 		"port":                      port,
 		"protected-mode":            protected,

@@ -64,12 +64,8 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newServer(c, local.Discard{})
-}
-
-func newServer(c Config, files local.Files) (*Server, error) {
 	state := store.New()
-	d, err := local.Open(state, files)
+	d, err := openDoor(&c, state)
 	if err != nil {
 		return nil, err
 	}
@@ -81,9 +77,27 @@ func newServer(c Config, files local.Files) (*Server, error) {
 	s.settings.MaxClients.Store(int64(c.MaxClients))
 	s.settings.Timeout.Store(int64(c.IdleTimeout / time.Second))
 	s.engine = command.New(command.Config{
-		State: state, Door: d, Host: s, Settings: s.settings, MaxMemory: c.MaxMemory,
+		State: state, Door: d, Keeper: d, Host: s, Settings: s.settings, MaxMemory: c.MaxMemory,
 	})
 	return s, nil
+}
+
+// openDoor opens the folder of c and fills state with what it holds.
+func openDoor(c *Config, state *store.State) (*local.Door, error) {
+	dc := local.Config{State: state, Log: c.Log}
+	if c.Dir == "" {
+		return local.Open(dc)
+	}
+	var err error
+	if dc.Fsync, err = local.ParseFsync(c.Fsync); err != nil {
+		return nil, err
+	}
+	disk, err := local.OpenDisk(c.Dir)
+	if err != nil {
+		return nil, err
+	}
+	dc.Files = disk
+	return local.Open(dc)
 }
 
 // Listen opens the address of the configuration. The error of a taken port says
@@ -99,6 +113,9 @@ func (s *Server) Listen(ctx context.Context) (net.Listener, error) {
 	}
 	return l, nil
 }
+
+// Close closes the data of a server that will not serve after all.
+func (s *Server) Close() error { return s.door.Close() }
 
 // Serve accepts clients until ctx ends, then lets those that are at work finish
 // and returns nil.

@@ -7,7 +7,7 @@ import "syscall"
 // cache too. It changes where memory is, never what is in it.
 func (p *Part) advise() {
 	const madvHugePage = 14
-	if p.Bytes() < largeArray {
+	if p.Void() || p.Bytes() < largeArray {
 		return
 	}
 	for iter := int64(1); iter != 0; {

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/foreign/redisbloom"
@@ -61,6 +62,7 @@ var fields = map[Op]field{
 	OpCuckooChunk: fieldIndex | fieldID | fieldPosition | fieldValue,
 	OpBegin:       0,
 	OpCommit:      0,
+	OpRollback:    0,
 }
 
 // AppendRecord appends the encoding of r to b: version, operation, origin, and
@@ -182,24 +184,35 @@ func appendCuckoo(b []byte, p *redisbloom.CuckooParams) []byte {
 // strings of the record are slices of b. The error wraps bloomery.ErrCorrupt or
 // bloomery.ErrVersion.
 func DecodeRecord(b []byte) (Record, int, error) {
+	var r Record
+	n, err := r.Decode(b)
+	if err != nil {
+		return Record{}, 0, err
+	}
+	return r, n, nil
+}
+
+// Decode is DecodeRecord into r, whose lists it uses again: a replay decodes
+// millions of records into one.
+func (r *Record) Decode(b []byte) (int, error) {
 	if len(b) < 2 {
-		return Record{}, 0, corrupt("record cut short")
+		return 0, corrupt("record cut short")
 	}
 	if b[0] != recordVersion {
-		return Record{}, 0, fmt.Errorf("store: decode: %w: record %d", bloomery.ErrVersion, b[0])
+		return 0, fmt.Errorf("store: decode: %w: record %d", bloomery.ErrVersion, b[0])
 	}
-	r := Record{Op: Op(b[1])}
+	*r = Record{Op: Op(b[1]), Digests: r.Digests[:0], Hashes: r.Hashes[:0], Names: r.Names[:0], IDs: r.IDs[:0]}
 	has, ok := fields[r.Op]
 	if !ok {
-		return Record{}, 0, corrupt("unknown operation")
+		return 0, corrupt("unknown operation")
 	}
 	d := decoder{rest: b[2:]}
 	r.Origin = Origin{d.uvarint(), d.uvarint()}
-	d.fields(&r, has)
+	d.fields(r, has)
 	if d.bad {
-		return Record{}, 0, corrupt("record cut short")
+		return 0, corrupt("record cut short")
 	}
-	return r, len(b) - len(d.rest), nil
+	return len(b) - len(d.rest), nil
 }
 
 func corrupt(what string) error {
@@ -254,10 +267,10 @@ func (d *decoder) fields(r *Record, has field) {
 		r.Limit = d.uvarint()
 	}
 	if has&fieldDigests != 0 {
-		r.Digests = d.digests()
+		r.Digests = d.digests(r.Digests)
 	}
 	if has&fieldHashes != 0 {
-		r.Hashes = d.hashes()
+		r.Hashes = d.hashes(r.Hashes)
 	}
 	if has&fieldBloom != 0 {
 		r.Bloom = redisbloom.BloomParams{
@@ -319,28 +332,30 @@ func (d *decoder) varint() int64 {
 
 func (d *decoder) bytes() []byte { return d.take(d.uvarint()) }
 
-func (d *decoder) digests() []redisbloom.Digest {
+func (d *decoder) digests(ds []redisbloom.Digest) []redisbloom.Digest {
 	n := d.uvarint()
 	if n > uint64(len(d.rest))/16 {
 		d.bad = true
 		return nil
 	}
-	ds := make([]redisbloom.Digest, n)
+	b := d.take(16 * n)
+	ds = slices.Grow(ds, int(n))[:n]
 	for i := range ds {
-		ds[i] = redisbloom.Digest{A: d.uint64(), B: d.uint64()}
+		ds[i] = redisbloom.Digest{A: binary.LittleEndian.Uint64(b[16*i:]), B: binary.LittleEndian.Uint64(b[16*i+8:])}
 	}
 	return ds
 }
 
-func (d *decoder) hashes() []uint64 {
+func (d *decoder) hashes(hs []uint64) []uint64 {
 	n := d.uvarint()
 	if n > uint64(len(d.rest))/8 {
 		d.bad = true
 		return nil
 	}
-	hs := make([]uint64, n)
+	b := d.take(8 * n)
+	hs = slices.Grow(hs, int(n))[:n]
 	for i := range hs {
-		hs[i] = d.uint64()
+		hs[i] = binary.LittleEndian.Uint64(b[8*i:])
 	}
 	return hs
 }

@@ -50,7 +50,7 @@ func (s *State) applyNames(r *Record, res *Result) {
 		s.flush(res)
 	case OpSet, OpAppend, OpSetRange, OpIncrement:
 		s.applyString(r, res)
-	case OpBegin, OpCommit:
+	case OpBegin, OpCommit, OpRollback:
 		res.Changed = true
 	default:
 		res.Err = ErrType

@@ -39,8 +39,9 @@ const (
 
 // Records around a group of which all or none take effect at recovery.
 const (
-	OpBegin  Op = 64
-	OpCommit Op = 65
+	OpBegin    Op = 64
+	OpCommit   Op = 65
+	OpRollback Op = 66 // recovery has dropped the group that is open
 )
 
 // Part reports whether op is a record of a part, not of the catalogue.

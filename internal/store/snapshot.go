@@ -3,6 +3,7 @@ package store
 import (
 	"encoding/binary"
 
+	"github.com/bloomery/bloomery/foreign/redisbloom"
 	"github.com/bloomery/bloomery/internal/catalog"
 )
 
@@ -41,6 +42,37 @@ func appendContents(b []byte, e *catalog.Entry) []byte {
 		b = appendBytes(b, chunk)
 	}
 	return b
+}
+
+// Last returns the last id that was given. The caller holds the catalogue's
+// lock.
+func (s *State) Last() uint64 { return s.last }
+
+// SetLast sets the last id that was given. It is for recovery.
+func (s *State) SetLast(id uint64) { s.last = id }
+
+// Restore adds an entry that a snapshot holds: value is a *Part or a string. The
+// caller holds the catalogue's lock.
+func (s *State) Restore(name string, id uint64, kind catalog.Kind, deadline int64, value any) {
+	n := uint64(0)
+	switch v := value.(type) {
+	case *Part:
+		n = v.Bytes()
+		v.advise()
+	case string:
+		n = uint64(len(v))
+	}
+	s.bytes.Add(NewCost([]byte(name), n))
+	s.Names.Insert(name, id, kind, deadline, value)
+}
+
+// Freeze begins a copy of the contents that writes do not disturb. The caller
+// holds the lock, and again when it closes the copy.
+func (p *Part) Freeze() (*redisbloom.Frozen, error) {
+	if p.Bloom != nil {
+		return p.Bloom.Freeze()
+	}
+	return p.Cuckoo.Freeze()
 }
 
 // ScanDump returns the chunk at iter of the dump of a filter, and the iter of

@@ -102,13 +102,23 @@ func (p *Part) Version() uint64 {
 	return p.version
 }
 
+// Changes is Version for a caller that holds a lock.
+func (p *Part) Changes() uint64 { return p.version }
+
 // Bytes returns the memory of the contents. The caller holds a lock.
 func (p *Part) Bytes() uint64 {
-	if p.Bloom != nil {
+	switch {
+	case p.Bloom != nil:
 		return p.Bloom.Bytes()
+	case p.Cuckoo != nil:
+		return p.Cuckoo.Bytes()
 	}
-	return p.Cuckoo.Bytes()
+	return 0
 }
+
+// Void reports whether the part has no contents, because a record further on in
+// the log removes it. There is such a part during recovery only.
+func (p *Part) Void() bool { return p.Bloom == nil && p.Cuckoo == nil }
 
 // Narrow reports whether the filter knows its items by the 32-bit hashes of very
 // old dumps. It never changes and needs no lock.

@@ -1,79 +1,42 @@
 package local
 
-import (
-	"bytes"
-	"io"
-	"sync"
-)
+import "io"
 
-// Files is where logs are kept.
+// Files is a folder: where log, snapshots and manifest are kept. All file access
+// goes through it, so that tests can cut the power.
 type Files interface {
 	// Create makes an empty file, or empties one that is there.
 	Create(name string) (File, error)
+	// Append opens a file to write behind its end, or to cut it.
+	Append(name string) (File, error)
+	// Open opens a file to be read from its beginning.
+	Open(name string) (Reader, error)
+	// List returns the names of all files, sorted.
+	List() ([]string, error)
+	// Rename gives a file another name, replacing the file that had it.
+	Rename(from, to string) error
+	// Remove takes a file away.
+	Remove(name string) error
+	// Sync returns when what Create, Rename and Remove did is durable.
+	Sync() error
+	// Lock makes the caller the only one, until it closes the lock. The error
+	// is ErrLocked if another process has it.
+	Lock() (io.Closer, error)
 }
 
 // File is a file that is only appended to.
 type File interface {
 	io.Writer
+	// Truncate cuts the file to size. Writes go on behind it.
+	Truncate(size int64) error
 	// Sync returns when what was written is durable.
 	Sync() error
 	io.Closer
 }
 
-// Memory keeps files in memory. The zero value is ready to use.
-//
-// Safe for concurrent use.
-type Memory struct {
-	mu    sync.Mutex
-	files map[string]*memoryFile
+// Reader reads a file.
+type Reader interface {
+	io.ReadCloser
+	// Size returns the length of the file.
+	Size() int64
 }
-
-type memoryFile struct {
-	memory *Memory
-	data   []byte
-}
-
-// Create implements Files.
-func (m *Memory) Create(name string) (File, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.files == nil {
-		m.files = make(map[string]*memoryFile)
-	}
-	f := &memoryFile{memory: m}
-	m.files[name] = f
-	return f, nil
-}
-
-// Bytes returns what the file of a name holds.
-func (m *Memory) Bytes(name string) []byte {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if f := m.files[name]; f != nil {
-		return bytes.Clone(f.data)
-	}
-	return nil
-}
-
-func (f *memoryFile) Write(p []byte) (int, error) {
-	f.memory.mu.Lock()
-	defer f.memory.mu.Unlock()
-	f.data = append(f.data, p...)
-	return len(p), nil
-}
-
-func (f *memoryFile) Sync() error  { return nil }
-func (f *memoryFile) Close() error { return nil }
-
-// Discard is Files that keep nothing: the log of a server whose data may be
-// lost with it.
-type Discard struct{}
-
-// Create implements Files.
-func (Discard) Create(string) (File, error) { return discardFile{}, nil }
-
-type discardFile struct{}
-
-func (discardFile) Write(p []byte) (int, error) { return len(p), nil }
-func (discardFile) Sync() error                 { return nil }
-func (discardFile) Close() error                { return nil }

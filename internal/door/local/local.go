@@ -4,67 +4,127 @@
 //
 //	Do ── lock part ── Admit, Apply, encode (per record) ── append (once) ── unlock
 //	                                                           │
-//	                                          buffer ── frame ─┴─► File
+//	                            buffer ── frame ── write, fsync by mode ─► log
 //
-// The log is a sequence of frames, each a batch of records with its length and
-// checksum. Files are reached through the small interface Files, which tests
-// replace.
+// A folder holds three kinds of files, all of them sequences of frames:
+//
+//	00000000000000000000.log   records; the name is the position of the first
+//	0000000000000001.part      contents of filters and strings
+//	MANIFEST                   names, and where the contents of each are
+//
+// A snapshot writes what changed since the last one, part by part, while writes
+// go on, and notes for every part the position up to which the log is in it.
+// Recovery reads the manifest, the parts, and then the log from the position of
+// the manifest on, leaving out what a part already has. Files are reached
+// through the small interface Files, which tests replace.
 package local
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
+	"io"
+	"log/slog"
 	"sync"
+	"sync/atomic"
+	"time"
 
-	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/internal/door"
 	"github.com/bloomery/bloomery/internal/store"
 )
 
-var _ door.Door = (*Door)(nil)
-
-const (
-	// frameBytes is how much is gathered before a frame is written.
-	frameBytes = 64 << 10
-	// frameHeader is version (4 bytes), length (4) and CRC-32C (4).
-	frameHeader  = 12
-	frameVersion = 1
+var (
+	_ door.Door   = (*Door)(nil)
+	_ door.Keeper = (*Door)(nil)
 )
 
-// FirstLog is the name of the first log file: the position of its first byte.
-const FirstLog = "00000000000000000000.log"
+const (
+	// flushEvery is how long records wait in memory at most, unless the mode
+	// is always.
+	flushEvery = 10 * time.Millisecond
+	// retryEvery is how often a full disk is tried again.
+	retryEvery = 100 * time.Millisecond
+)
 
-// castagnoli is read only once made.
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+// Config is what a door is made from.
+type Config struct {
+	// State is what records change. It must be empty: Open fills it from
+	// Files.
+	State *store.State
+	// Files is the folder; nil means that nothing is kept.
+	Files Files
+	// Fsync says when writes are durable.
+	Fsync Fsync
+	// SnapshotAfter is how many bytes of log begin a snapshot; if the data is
+	// larger, its size counts. 0 means 64 MiB, negative never.
+	SnapshotAfter int64
+	// Clock tells the time; nil means time.Now.
+	Clock func() time.Time
+	// Log is where the door says what it does; nil for nowhere.
+	Log *slog.Logger
 
-// Door is a door over a log file. Make it with Open.
+	manual bool      // nothing is done in the background
+	skip   syncPoint // left out
+	fileAt int64     // where a log file ends
+	small  int64     // up to where parts are packed
+}
+
+// Door is a door over a log. Make it with Open.
 //
 // Safe for concurrent use.
 type Door struct {
+	config  Config
 	state   *store.State
 	effects sync.Pool // *store.Effect
+	log     *log      // nil if nothing is kept
+	lock    io.Closer
+	frozen  atomic.Pointer[freeze]
 
-	mu   sync.Mutex // the log's
-	file File
-	buf  []byte // frameHeader bytes, then records
-	err  error  // the first that the file returned: no write is acknowledged after it
+	save  saver
+	stop  chan struct{}
+	tasks sync.WaitGroup
 }
 
-// Open returns a door that changes state and logs to a new file of files.
-func Open(state *store.State, files Files) (*Door, error) {
-	f, err := files.Create(FirstLog)
+// Open fills the state of c with what its folder holds, and returns a door that
+// changes it. An error that wraps bloomery.ErrCorrupt names file and offset.
+func Open(c Config) (*Door, error) {
+	if c.Clock == nil {
+		c.Clock = time.Now
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.SnapshotAfter == 0 {
+		c.SnapshotAfter = logFileBytes
+	}
+	if c.fileAt == 0 {
+		c.fileAt, c.small = logFileBytes, smallPart
+	}
+	d := &Door{config: c, state: c.State, stop: make(chan struct{})}
+	d.effects.New = func() any { return new(store.Effect) }
+	if c.Files == nil {
+		return d, nil
+	}
+	lock, err := c.Files.Lock()
 	if err != nil {
 		return nil, fmt.Errorf("local: open: %w", err)
 	}
-	d := &Door{state: state, file: f, buf: make([]byte, frameHeader, frameBytes+4096)}
-	d.effects.New = func() any { return new(store.Effect) }
+	d.lock = lock
+	if err := d.recover(); err != nil {
+		return nil, errors.Join(fmt.Errorf("local: open: %w", err), lock.Close())
+	}
+	if !c.manual {
+		d.tasks.Go(d.background)
+	}
 	return d, nil
 }
 
-// Do applies ops in order, each run on one part under one lock.
+// Do applies ops in order, each run on one part under one lock. It does not ask
+// whether writes are refused: what a full disk cannot take stays in memory until
+// it can.
 func (d *Door) Do(ops []*door.Op) {
+	if d.log != nil {
+		d.log.room()
+	}
 	for len(ops) > 0 {
 		n := 1
 		if !ops[0].Record.Op.Part() {
@@ -89,9 +149,18 @@ func (d *Door) names(op *door.Op) {
 	defer d.effects.Put(f)
 	d.state.Names.Lock()
 	defer d.state.Names.Unlock()
+	if d.log != nil && op.Record.Op == store.OpBegin {
+		d.log.mark(true)
+	}
 	d.apply(op, nil, f)
-	d.append(f.Take())
-	op.Result.Release()
+	defer op.Result.Release()
+	if d.log == nil {
+		return
+	}
+	d.log.append(f.Take())
+	if op.Record.Op == store.OpCommit {
+		d.log.mark(false)
+	}
 }
 
 // part applies a run of records of one part.
@@ -110,10 +179,13 @@ func (d *Door) part(ops []*door.Op) {
 	}
 	f := d.effects.Get().(*store.Effect)
 	defer d.effects.Put(f)
+	d.throttle(p)
 	p.Lock()
 	defer p.Unlock()
 	d.admit(ops, p, f)
-	d.append(f.Take())
+	if d.log != nil {
+		d.log.append(f.Take())
+	}
 }
 
 // admit asks for the memory of a run and applies it. If there is not enough for
@@ -146,116 +218,88 @@ func (d *Door) admit(ops []*door.Op, p *store.Part, f *store.Effect) {
 
 func (d *Door) apply(op *door.Op, p *store.Part, f *store.Effect) {
 	store.Apply(d.state, &op.Record, p, &op.Result)
-	f.Add(&op.Record, &op.Result)
-}
-
-// append adds encoded records to the log. The caller holds the lock of what
-// they changed, so the order of the log is the order of Apply.
-func (d *Door) append(records []byte) {
-	if len(records) == 0 {
-		return
-	}
-	d.mu.Lock()
-	d.buf = append(d.buf, records...)
-	if len(d.buf) >= frameBytes {
-		d.flush()
-	}
-	d.mu.Unlock()
-}
-
-// flush writes the buffer as one frame.
-func (d *Door) flush() {
-	if len(d.buf) == frameHeader {
-		return
-	}
-	body := d.buf[frameHeader:]
-	binary.LittleEndian.PutUint32(d.buf, frameVersion)
-	binary.LittleEndian.PutUint32(d.buf[4:], uint32(len(body)))
-	binary.LittleEndian.PutUint32(d.buf[8:], crc32.Checksum(body, castagnoli))
-	if _, err := d.file.Write(d.buf); err != nil && d.err == nil {
-		d.err = err
-	}
-	d.buf = d.buf[:frameHeader]
-	if cap(d.buf) > 16*frameBytes {
-		d.buf = make([]byte, frameHeader, frameBytes+4096)
+	if d.log != nil {
+		f.Add(&op.Record, &op.Result)
 	}
 }
 
-// Wait returns at once: ops were applied by Do, and this log promises no more
-// than memory does.
+// Wait returns at once: ops were applied by Do.
 func (d *Door) Wait([]*door.Op) {}
 
-// Close writes what is buffered and closes the log.
+// Sync implements door.Door.
+func (d *Door) Sync() error {
+	if d.log == nil {
+		return nil
+	}
+	return d.log.wait()
+}
+
+// Refuses implements door.Door.
+func (d *Door) Refuses() error {
+	if d.log == nil {
+		return nil
+	}
+	if err := d.log.err.Load(); err != nil {
+		return err
+	}
+	return nil
+}
+
+// Close waits for a snapshot that is being taken, makes everything durable and
+// closes the log. If much of the log would have to be replayed, it takes a
+// snapshot first.
 func (d *Door) Close() error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.flush()
-	if err := errors.Join(d.err, d.file.Close()); err != nil {
+	if d.log == nil {
+		return nil
+	}
+	close(d.stop)
+	d.tasks.Wait()
+	if d.config.SnapshotAfter > 0 && d.Status().LogBytes > closeSnapshot {
+		if err := d.Snapshot(); err != nil {
+			d.config.Log.Warn("no snapshot at the end: the next start replays the log", "error", err)
+		}
+	}
+	if err := errors.Join(d.log.close(), d.lock.Close()); err != nil {
 		return fmt.Errorf("local: close: %w", err)
 	}
 	return nil
 }
 
-// Replay applies every record of a log to state. The error wraps
-// bloomery.ErrCorrupt or bloomery.ErrVersion and names the offset.
-func Replay(state *store.State, log []byte) error {
-	for at := 0; at < len(log); {
-		body, err := frame(log[at:])
-		if err != nil {
-			return fmt.Errorf("local: replay: offset %d: %w", at, err)
-		}
-		if err := replayFrame(state, body); err != nil {
-			return fmt.Errorf("local: replay: frame at offset %d: %w", at, err)
-		}
-		at += frameHeader + len(body)
-	}
-	return nil
-}
+// closeSnapshot is how much log is left to the next start at most: what it
+// replays in about a second.
+const closeSnapshot = 32 << 20
 
-func frame(log []byte) ([]byte, error) {
-	if len(log) < frameHeader {
-		return nil, fmt.Errorf("%w: frame header cut short", bloomery.ErrCorrupt)
-	}
-	if v := binary.LittleEndian.Uint32(log); v != frameVersion {
-		return nil, fmt.Errorf("%w: frame %d", bloomery.ErrVersion, v)
-	}
-	n := uint64(binary.LittleEndian.Uint32(log[4:]))
-	if n > uint64(len(log)-frameHeader) {
-		return nil, fmt.Errorf("%w: frame cut short", bloomery.ErrCorrupt)
-	}
-	body := log[frameHeader : frameHeader+n]
-	if crc32.Checksum(body, castagnoli) != binary.LittleEndian.Uint32(log[8:]) {
-		return nil, fmt.Errorf("%w: frame checksum", bloomery.ErrCorrupt)
-	}
-	return body, nil
-}
-
-func replayFrame(state *store.State, body []byte) error {
-	var res store.Result
-	for len(body) > 0 {
-		r, n, err := store.DecodeRecord(body)
-		if err != nil {
-			return err
+// background writes the log and begins snapshots until the door is closed.
+func (d *Door) background() {
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	refused := false
+	for {
+		select {
+		case <-d.stop:
+			return
+		case <-d.log.wake:
+			if d.log.buffered.Load() < flushBytes && !refused {
+				timer.Reset(flushEvery)
+				continue
+			}
+		case <-timer.C:
 		}
-		body = body[n:]
-		if !r.Op.Part() {
-			state.Names.Lock()
-			store.Apply(state, &r, nil, &res)
-			res.Release()
-			state.Names.Unlock()
-			continue
+		err := d.log.step(d.config.Clock())
+		if (err != nil) != refused {
+			refused = err != nil
+			if refused {
+				d.config.Log.Error("writes are refused", "error", err)
+			} else {
+				d.config.Log.Info("writes are taken again")
+			}
 		}
-		var p *store.Part
-		if e := state.Names.ByID(r.ID); e != nil {
-			p = store.PartOf(e)
+		switch {
+		case refused:
+			timer.Reset(retryEvery)
+		case d.config.Fsync == EverySecond && d.log.oldest.Load() != 0:
+			timer.Reset(max(flushEvery, syncEvery-time.Duration(d.config.Clock().UnixNano()-d.log.oldest.Load())))
 		}
-		if p != nil {
-			p.Lock()
-		}
-		store.Apply(state, &r, p, &res)
-		if p != nil {
-			p.Unlock()
-		}
+		d.saveIfDue()
 	}
-	return nil
 }

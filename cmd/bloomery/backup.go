@@ -1,0 +1,85 @@
+package main
+
+import (
+	"archive/tar"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bloomery/bloomery/internal/door/local"
+)
+
+func newBackup() *cobra.Command {
+	var to string
+	cmd := &cobra.Command{
+		Use:   "backup DIR -o FILE",
+		Short: "Copy a data folder to one file, also while the server runs",
+		Long: `backup writes everything that a start needs to one tar file: the last snapshot and the
+log behind it. The server may be running; what is written meanwhile is in the copy or
+not, and a log that ends in the middle of a record is cut off there at the next start.
+
+To restore, unpack the file into an empty folder and start a server on it:
+
+  mkdir restored && tar -xf backup.tar -C restored
+  bloomery doctor restored --repair && bloomery serve --dir restored`,
+		Example: `  bloomery backup bloomery-data -o backup.tar
+  bloomery backup bloomery-data -o - | zstd > backup.tar.zst`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runBackup(args[0], to, cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	cmd.Flags().StringVarP(&to, "output", "o", "", "file to write; - is standard output")
+	_ = cmd.MarkFlagRequired("output") // it is defined above
+	return cmd
+}
+
+func runBackup(dir, to string, out, errOut io.Writer) error {
+	if _, err := os.Stat(dir); err != nil {
+		return fmt.Errorf("backup: %w", err)
+	}
+	if to == "-" {
+		if _, _, err := writeBackup(dir, out); err != nil {
+			return fmt.Errorf("backup: %w", err)
+		}
+		return nil
+	}
+	// Beside its place, so that a backup is there whole or not at all.
+	f, err := os.CreateTemp(filepath.Dir(to), ".bloomery-backup-*")
+	if err != nil {
+		return fmt.Errorf("backup: %w", err)
+	}
+	files, bytes, err := writeBackup(dir, f)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), to)
+	}
+	if err != nil {
+		return fmt.Errorf("backup: %w", errors.Join(err, os.Remove(f.Name())))
+	}
+	_, err = fmt.Fprintf(errOut, "%s: %d files, %d bytes\n", to, files, bytes)
+	return err
+}
+
+// writeBackup writes the files of a folder as a tar file.
+func writeBackup(dir string, w io.Writer) (files int, bytes int64, err error) {
+	t := tar.NewWriter(w)
+	now := time.Now()
+	err = local.Backup(local.Disk(dir), func(name string, size int64, r io.Reader) error {
+		files++
+		bytes += size
+		if err := t.WriteHeader(&tar.Header{Name: name, Size: size, Mode: 0o640, ModTime: now, Typeflag: tar.TypeReg}); err != nil {
+			return err
+		}
+		_, err := io.Copy(t, r)
+		return err
+	})
+	return files, bytes, errors.Join(err, t.Close())
+}

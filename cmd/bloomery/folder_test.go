@@ -1,0 +1,206 @@
+package main
+
+import (
+	"archive/tar"
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// dataFolder makes a folder with a snapshot and a log, as a server leaves it.
+func dataFolder(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	c := startChild(t, "--dir", dir)
+	nc := dial(t, c.addr)
+	if _, err := talk(nc, bufio.NewReader(nc), "BF.ADD k one", "CF.ADD c one", "SET s text", "SAVE", "BF.ADD k two"); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(100 * time.Millisecond)
+	c.kill()
+	return dir
+}
+
+func TestDoctor(t *testing.T) {
+	dir := dataFolder(t)
+	code, out, errOut := call(t, "doctor", dir)
+	if code != 0 || !strings.Contains(out, "3 names") || strings.Contains(out, "DAMAGED") {
+		t.Fatalf("doctor = %d\n%s%s", code, out, errOut)
+	}
+	logs, _ := filepath.Glob(filepath.Join(dir, "*.log"))
+	last := logs[len(logs)-1]
+	data, err := os.ReadFile(last)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Half a frame more: a torn end.
+	write(t, last, append(data, data[:20]...))
+	write(t, filepath.Join(dir, "0000000000009999.part"), []byte("left over"))
+	if code, out, _ := call(t, "doctor", dir); code != 0 || !strings.Contains(out, "torn") || !strings.Contains(out, "unneeded") {
+		t.Errorf("doctor of a torn log = %d\n%s", code, out)
+	}
+	if code, out, errOut := call(t, "doctor", dir, "--repair"); code != 0 || !strings.Contains(out, "repaired") {
+		t.Errorf("doctor --repair = %d\n%s%s", code, out, errOut)
+	}
+	if code, out, _ := call(t, "doctor", dir, "--json"); code != 0 || strings.Contains(out, "torn") || strings.Contains(out, "9999") {
+		t.Errorf("doctor after a repair = %d\n%s", code, out)
+	}
+	parts, _ := filepath.Glob(filepath.Join(dir, "*.part"))
+	data, err = os.ReadFile(parts[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	data[40] ^= 1
+	write(t, parts[0], data)
+	for _, args := range [][]string{{"doctor", dir}, {"doctor", dir, "--repair"}, {"serve", "--dir", dir, "--addr", "127.0.0.1:0"}} {
+		code, _, errOut := call(t, args...)
+		if code != 4 || !strings.Contains(errOut, filepath.Base(parts[0])+": offset 0") || !strings.Contains(errOut, "hint:") {
+			t.Errorf("%v of a damaged folder = %d, %s", args, code, errOut)
+		}
+	}
+	if code, _, _ := call(t, "doctor", filepath.Join(dir, "nothing")); code != 2 {
+		t.Errorf("doctor of no folder = %d, want 2", code)
+	}
+}
+
+func write(t *testing.T, name string, data []byte) {
+	t.Helper()
+	if err := os.WriteFile(name, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestBackup copies the folder of a server under load, restores it and asks for
+// everything that was answered before.
+func TestBackup(t *testing.T) {
+	dir := t.TempDir()
+	c := startChild(t, "--dir", dir, "--fsync", "always")
+	defer c.kill()
+	if code, _, errOut := call(t, "doctor", dir); code != 2 || !strings.Contains(errOut, "in use") {
+		t.Errorf("doctor of a folder in use = %d, %s", code, errOut)
+	}
+	w := &writer{}
+	var wg sync.WaitGroup
+	wg.Go(func() { w.run(c.addr) })
+	nc := dial(t, c.addr)
+	r := bufio.NewReader(nc)
+	if _, err := talk(nc, r, "BF.RESERVE large 0.01 2000000", "BF.ADD large x", "BGSAVE"); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 3 {
+		time.Sleep(50 * time.Millisecond)
+		if _, err := talk(nc, r, fmt.Sprintf("BF.ADD before item%d", i), "BGSAVE"); err != nil {
+			t.Fatal(err)
+		}
+		file := filepath.Join(t.TempDir(), "backup.tar")
+		if code, _, errOut := call(t, "backup", dir, "-o", file); code != 0 {
+			t.Fatalf("backup = %d, %s", code, errOut)
+		}
+		checkBackup(t, file, i)
+	}
+	c.kill()
+	wg.Wait()
+	if w.err != nil {
+		t.Error(w.err)
+	}
+}
+
+func checkBackup(t *testing.T, file string, last int) {
+	t.Helper()
+	dir := t.TempDir()
+	f, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	for tr := tar.NewReader(f); ; {
+		h, err := tr.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, err := io.ReadAll(tr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(t, filepath.Join(dir, h.Name), data)
+	}
+	if code, out, errOut := call(t, "doctor", dir, "--repair"); code != 0 {
+		t.Fatalf("doctor of a restored backup = %d\n%s%s", code, out, errOut)
+	}
+	c := startChild(t, "--dir", dir)
+	defer c.kill()
+	nc := dial(t, c.addr)
+	replies, err := talk(nc, bufio.NewReader(nc), "BF.EXISTS large x", fmt.Sprintf("BF.EXISTS before item%d", last))
+	if err != nil || replies[0] != ":1" || replies[1] != ":1" {
+		t.Errorf("a restored backup answers %v, %v", replies, err)
+	}
+}
+
+// TestRestart stops a server as an operator does: nothing is lost in any mode.
+func TestRestart(t *testing.T) {
+	for _, mode := range []string{"always", "everysec", "no"} {
+		dir := t.TempDir()
+		for i := range 3 {
+			c := startChild(t, "--dir", dir, "--fsync", mode)
+			nc := dial(t, c.addr)
+			r := bufio.NewReader(nc)
+			replies, err := talk(nc, r, "INCR starts", fmt.Sprintf("BF.ADD k item%d", i), "BF.CARD k", "INFO persistence")
+			if want := fmt.Sprint(":", i+1); err != nil || replies[0] != want || replies[2] != want {
+				t.Fatalf("mode %s, start %d: %v, %v", mode, i, replies, err)
+			}
+			if !strings.Contains(replies[3], "log_fsync:"+mode) {
+				t.Errorf("INFO: %s", replies[3])
+			}
+			if err := c.cmd.Process.Signal(os.Interrupt); err != nil {
+				t.Fatal(err)
+			}
+			if err := c.cmd.Wait(); err != nil {
+				t.Fatalf("mode %s: %v", mode, err)
+			}
+		}
+		if code, out, _ := call(t, "doctor", dir); code != 0 || strings.Contains(out, "torn") {
+			t.Errorf("doctor after a clean end = %d\n%s", code, out)
+		}
+	}
+}
+
+// TestCopiedFolder copies the folder of a running server after SAVE, as one does
+// without bloomery backup.
+func TestCopiedFolder(t *testing.T) {
+	dir, copied := t.TempDir(), t.TempDir()
+	c := startChild(t, "--dir", dir)
+	defer c.kill()
+	nc := dial(t, c.addr)
+	replies, err := talk(nc, bufio.NewReader(nc), "BF.ADD k one", "SET s text", "SAVE", "LASTSAVE")
+	if err != nil || replies[2] != "+OK" || replies[3] == ":0" {
+		t.Fatalf("%v, %v", replies, err)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		data, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(t, filepath.Join(copied, e.Name()), data)
+	}
+	again := startChild(t, "--dir", copied)
+	defer again.kill()
+	nc = dial(t, again.addr)
+	replies, err = talk(nc, bufio.NewReader(nc), "BF.EXISTS k one", "GET s")
+	if err != nil || replies[0] != ":1" || replies[1] != "text" {
+		t.Errorf("the copy answers %v, %v", replies, err)
+	}
+}

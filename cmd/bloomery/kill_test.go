@@ -1,0 +1,246 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"os"
+	"os/exec"
+	"os/signal"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+var kills = flag.Int("kills", 10, "how often TestKill kills the server")
+
+// childEnv makes the test binary be the command itself.
+const childEnv = "BLOOMERY_TEST_CHILD"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(childEnv) == "" {
+		os.Exit(m.Run())
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// child is a server in a process of its own.
+type child struct {
+	cmd  *exec.Cmd
+	addr string
+	log  *bytes.Buffer
+}
+
+func startChild(t *testing.T, args ...string) *child {
+	t.Helper()
+	c := &child{cmd: exec.CommandContext(t.Context(), os.Args[0], append([]string{"serve", "--addr", "127.0.0.1:0", "--log-format", "json"}, args...)...), log: new(bytes.Buffer)}
+	c.cmd.Env = append(os.Environ(), childEnv+"=1")
+	pipe, err := c.cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(pipe)
+	for lines.Scan() {
+		c.log.Write(append(lines.Bytes(), '\n'))
+		var line struct{ Msg, Addr string }
+		if json.Unmarshal(lines.Bytes(), &line) == nil && line.Msg == "ready" {
+			c.addr = line.Addr
+			go func() { _, _ = io.Copy(io.Discard, pipe) }()
+			return c
+		}
+	}
+	t.Fatalf("the server did not start: %v\n%s", c.cmd.Wait(), c.log)
+	return nil
+}
+
+// kill ends the server as a power cut would end a process: at once.
+func (c *child) kill() {
+	_ = c.cmd.Process.Kill()
+	_ = c.cmd.Wait()
+}
+
+// dial connects to a server until the test ends.
+func dial(t *testing.T, addr string) net.Conn {
+	t.Helper()
+	var d net.Dialer
+	nc, err := d.DialContext(t.Context(), "tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = nc.Close() })
+	return nc
+}
+
+// talk sends commands in one piece and returns the replies, each a line without
+// its end.
+func talk(nc net.Conn, r *bufio.Reader, commands ...string) ([]string, error) {
+	var b bytes.Buffer
+	for _, c := range commands {
+		words := strings.Fields(c)
+		fmt.Fprintf(&b, "*%d\r\n", len(words))
+		for _, w := range words {
+			fmt.Fprintf(&b, "$%d\r\n%s\r\n", len(w), w)
+		}
+	}
+	if _, err := nc.Write(b.Bytes()); err != nil {
+		return nil, err
+	}
+	var replies []string
+	for range commands {
+		line, err := r.ReadString('\n')
+		if err != nil {
+			return replies, err
+		}
+		if n, bulk := strings.CutPrefix(line, "$"); bulk {
+			if size, _ := strconv.Atoi(strings.TrimSpace(n)); size >= 0 {
+				data := make([]byte, size+2)
+				if _, err := io.ReadFull(r, data); err != nil {
+					return replies, err
+				}
+				line = string(data)
+			}
+		}
+		replies = append(replies, strings.TrimSpace(line))
+	}
+	return replies, nil
+}
+
+// writer adds numbers to filters and remembers when each was answered.
+type writer struct {
+	id    int
+	next  int
+	acked []time.Time // by number
+	err   error
+}
+
+func (w *writer) key(n int) string { return fmt.Sprintf("w%d-%d", w.id, n/5000) }
+
+func (w *writer) run(addr string) {
+	nc, err := net.Dial("tcp", addr)
+	if err != nil {
+		return
+	}
+	defer nc.Close()
+	r := bufio.NewReader(nc)
+	for {
+		var commands []string
+		for i := range 16 {
+			n := w.next + i
+			commands = append(commands, fmt.Sprintf("BF.ADD %s item%d", w.key(n), n))
+		}
+		commands = append(commands, fmt.Sprintf("SET last%d %d", w.id, w.next+15))
+		replies, err := talk(nc, r, commands...)
+		if err != nil {
+			return
+		}
+		for i, reply := range replies {
+			if strings.HasPrefix(reply, "-") {
+				w.err = fmt.Errorf("%s: %s", commands[i], reply)
+				return
+			}
+		}
+		now := time.Now()
+		for range 16 {
+			w.acked = append(w.acked, now)
+		}
+		w.next += 16
+	}
+}
+
+// TestKill kills a server under load, again and again: in mode always nothing
+// that was answered is lost, in mode everysec at most a second of it.
+func TestKill(t *testing.T) {
+	n := *kills
+	if testing.Short() {
+		n = 2
+	}
+	for i := range n {
+		mode := []string{"always", "everysec"}[i%2]
+		t.Run(fmt.Sprintf("%d-%s", i, mode), func(t *testing.T) { killOnce(t, mode, uint64(i)) })
+	}
+}
+
+func killOnce(t *testing.T, mode string, seed uint64) {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(seed, 1))
+	dir := t.TempDir()
+	writers := []*writer{{id: 0}, {id: 1}, {id: 2}}
+	for range 2 {
+		c := startChild(t, "--dir", dir, "--fsync", mode)
+		check(t, c.addr, mode, writers)
+		var wg sync.WaitGroup
+		for _, w := range writers {
+			wg.Go(func() { w.run(c.addr) })
+		}
+		if mode == "everysec" {
+			time.Sleep(700 * time.Millisecond)
+		}
+		time.Sleep(time.Duration(rng.IntN(150)) * time.Millisecond)
+		if nc, err := net.Dial("tcp", c.addr); err == nil {
+			_, _ = talk(nc, bufio.NewReader(nc), "BGSAVE")
+			nc.Close()
+		}
+		time.Sleep(time.Duration(rng.IntN(150)) * time.Millisecond)
+		c.kill()
+		wg.Wait()
+	}
+	c := startChild(t, "--dir", dir, "--fsync", mode)
+	check(t, c.addr, mode, writers)
+	c.kill()
+	if code, out, errOut := call(t, "doctor", dir); code != 0 {
+		t.Errorf("doctor = %d\n%s%s", code, out, errOut)
+	}
+}
+
+// check asks for everything that must be there. What may be lost the writers will
+// send again.
+func check(t *testing.T, addr, mode string, writers []*writer) {
+	t.Helper()
+	nc := dial(t, addr)
+	r := bufio.NewReader(nc)
+	total := 0
+	for _, w := range writers {
+		if w.err != nil {
+			t.Fatal(w.err)
+		}
+		must := w.next
+		if mode == "everysec" {
+			// The power stays, so far less than a second is lost.
+			for must > 0 && w.acked[w.next-1].Sub(w.acked[must-1]) <= time.Second/2 {
+				must--
+			}
+		}
+		total += must
+		for n := 0; n < must; {
+			var commands []string
+			for from := n; n < must && n < from+500; n++ {
+				commands = append(commands, fmt.Sprintf("BF.EXISTS %s item%d", w.key(n), n))
+			}
+			replies, err := talk(nc, r, commands...)
+			if i := slices.IndexFunc(replies, func(s string) bool { return s != ":1" }); err != nil || i >= 0 {
+				t.Fatalf("mode %s: of %d items of writer %d one below %d is lost: %v", mode, w.next, w.id, n, err)
+			}
+		}
+		w.next, w.acked = must, w.acked[:must]
+		replies, err := talk(nc, r, fmt.Sprintf("GET last%d", w.id))
+		if last, _ := strconv.Atoi(replies[0]); err != nil || last < must-16 {
+			t.Fatalf("mode %s: last of writer %d is %v, want %d", mode, w.id, replies, must-16)
+		}
+	}
+	t.Logf("%d answered items are there", total)
+}

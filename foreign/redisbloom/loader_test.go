@@ -1,0 +1,113 @@
+package redisbloom_test
+
+import (
+	"bytes"
+	"errors"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/foreign/redisbloom"
+)
+
+// TestPieces snapshots filters piece by piece while they change, and puts them
+// together again: the result is what they were at Freeze.
+func TestPieces(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 8))
+	for range 4 {
+		b := newBloom(t, redisbloom.BloomParams{Error: 0.01, Capacity: 100000, Expansion: 2})
+		c := newCuckoo(t, redisbloom.CuckooParams{Capacity: 1 << 16, BucketSize: 2, MaxIterations: 20, Expansion: 1})
+		n := 0
+		step := func(adds int) {
+			for range adds {
+				n++
+				b.AddDigest(b.Digest(item(n)))
+				c.InsertDigest(c.Digest(item(n)))
+			}
+		}
+		step(99900)
+		want, _ := b.MarshalBinary()
+		f, err := b.Freeze()
+		if err != nil {
+			t.Fatal(err)
+		}
+		bloom, _ := pieces(t, f, func() { step(rng.IntN(5)) })
+		if got, _ := bloom.MarshalBinary(); !bytes.Equal(got, want) {
+			t.Error("bloom: pieces give another filter")
+		}
+		want, _ = c.MarshalBinary()
+		if f, err = c.Freeze(); err != nil {
+			t.Fatal(err)
+		}
+		_, cuckoo := pieces(t, f, func() {
+			step(rng.IntN(5))
+			if rng.IntN(3) == 0 {
+				c.Compact()
+			}
+		})
+		if got, _ := cuckoo.MarshalBinary(); !bytes.Equal(got, want) {
+			t.Error("cuckoo: pieces give another filter")
+		}
+	}
+}
+
+func pieces(t *testing.T, f *redisbloom.Frozen, change func()) (*redisbloom.Bloom, *redisbloom.Cuckoo) {
+	t.Helper()
+	buf := make([]byte, 16<<10)
+	first, off := f.Next(buf)
+	if off != 0 {
+		t.Fatalf("first piece at %d", off)
+	}
+	l, err := redisbloom.NewLoader(first, f.Size())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := l.Done(); !errors.Is(err, bloomery.ErrCorrupt) {
+		t.Errorf("Done before the last piece: %v", err)
+	}
+	for {
+		change()
+		piece, off := f.Next(buf)
+		if len(piece) == 0 {
+			break
+		}
+		if err := l.Put(piece, off); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if f.Saved() != 0 {
+		t.Errorf("%d bytes put aside at the end", f.Saved())
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	b, c, err := l.Done()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b, c
+}
+
+func FuzzLoader(f *testing.F) {
+	b, c := newBloom(f, redisbloom.BloomParams{Error: 0.01, Capacity: 10, Expansion: 2}), newCuckoo(f, redisbloom.CuckooParams{Capacity: 8, BucketSize: 2, MaxIterations: 2})
+	for _, freeze := range []func() (*redisbloom.Frozen, error){b.Freeze, c.Freeze} {
+		z, err := freeze()
+		if err != nil {
+			f.Fatal(err)
+		}
+		first, _ := z.Next(make([]byte, 4096))
+		f.Add(bytes.Clone(first), z.Size(), []byte("piece"), int64(len(first)))
+	}
+	f.Fuzz(func(t *testing.T, first []byte, size int64, piece []byte, off int64) {
+		if size > 1<<20 {
+			return
+		}
+		l, err := redisbloom.NewLoader(first, size)
+		if err == nil {
+			err = l.Put(piece, off)
+		}
+		if err != nil && !errors.Is(err, bloomery.ErrCorrupt) && !errors.Is(err, bloomery.ErrVersion) {
+			t.Fatalf("error %v wraps neither cause", err)
+		}
+	})
+}

@@ -1,0 +1,87 @@
+package local
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+)
+
+var _ Files = Disk("")
+
+// lockName is the file that a server keeps locked while it uses the folder.
+const lockName = "LOCK"
+
+// ErrLocked means that another process uses the folder.
+var ErrLocked = errors.New("local: the folder is in use by another process")
+
+// Disk is a folder of the file system.
+type Disk string
+
+// OpenDisk returns the folder at path, which it makes if it is not there.
+func OpenDisk(path string) (Disk, error) {
+	if err := os.MkdirAll(path, 0o750); err != nil {
+		return "", fmt.Errorf("local: %w", err)
+	}
+	return Disk(path), nil
+}
+
+func (d Disk) path(name string) string { return filepath.Join(string(d), name) }
+
+// Create implements Files.
+func (d Disk) Create(name string) (File, error) {
+	return os.OpenFile(d.path(name), os.O_WRONLY|os.O_CREATE|os.O_TRUNC|os.O_APPEND, 0o640)
+}
+
+// Append implements Files.
+func (d Disk) Append(name string) (File, error) {
+	return os.OpenFile(d.path(name), os.O_WRONLY|os.O_APPEND, 0)
+}
+
+// Open implements Files.
+func (d Disk) Open(name string) (Reader, error) {
+	f, err := os.Open(d.path(name))
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return diskReader{f, info.Size()}, nil
+}
+
+// List implements Files. Folders and the lock are not in the list.
+func (d Disk) List() ([]string, error) {
+	entries, err := os.ReadDir(string(d))
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, e := range entries {
+		if !e.IsDir() && e.Name() != lockName {
+			names = append(names, e.Name())
+		}
+	}
+	return names, nil
+}
+
+// Rename implements Files.
+func (d Disk) Rename(from, to string) error { return os.Rename(d.path(from), d.path(to)) }
+
+// Remove implements Files.
+func (d Disk) Remove(name string) error { return os.Remove(d.path(name)) }
+
+// Sync implements Files.
+func (d Disk) Sync() error { return syncFolder(string(d)) }
+
+// Lock implements Files.
+func (d Disk) Lock() (io.Closer, error) { return lockFile(d.path(lockName)) }
+
+type diskReader struct {
+	*os.File
+	size int64
+}
+
+func (r diskReader) Size() int64 { return r.size }

@@ -1,0 +1,172 @@
+package local
+
+import (
+	"encoding/binary"
+	"errors"
+	"sync"
+
+	"github.com/bloomery/bloomery/foreign/redisbloom"
+)
+
+// A part file holds contents in pieces. The body of a frame is the id of a
+// filter or string, the length of its contents, where in them this piece
+// belongs, and the piece. The pieces of one id follow each other, the one at 0
+// first, the others in any order.
+
+// partsWriter writes part files: small contents are packed into one, large ones
+// have one each.
+type partsWriter struct {
+	door     *Door
+	next     uint64
+	made     map[uint64]uint64 // size by number
+	pack     *frameWriter
+	unsynced int64
+	syncing  sync.WaitGroup
+	failed   error // of a sync, which may tell it only once; after syncing
+	scratch  []byte
+	pieces   []piece
+}
+
+type piece struct {
+	off  int64
+	data []byte
+}
+
+func newPartsWriter(d *Door, next uint64) *partsWriter {
+	return &partsWriter{door: d, next: next, made: map[uint64]uint64{}}
+}
+
+// minPiece is the least room that Frozen.Next needs.
+const minPiece = 4 << 10
+
+// gather copies pieces of a filter, most bytes of them. The caller holds the
+// lock of the filter. It reports whether there may be more.
+func (w *partsWriter) gather(f *redisbloom.Frozen, most int) bool {
+	w.pieces = w.pieces[:0]
+	if len(w.scratch) < most {
+		w.scratch = make([]byte, most)
+	}
+	for n := 0; most-n >= minPiece; {
+		data, off := f.Next(w.scratch[n:most:most])
+		if len(data) == 0 {
+			return false
+		}
+		w.pieces = append(w.pieces, piece{off, data})
+		n += len(data)
+	}
+	return true
+}
+
+// small writes the pieces that were gathered, which are all.
+func (w *partsWriter) small(it *item, size int64) error {
+	f, err := w.packed()
+	if err != nil {
+		return err
+	}
+	return w.write(f, it, uint64(size))
+}
+
+// large writes a filter while it changes.
+func (w *partsWriter) large(it *item, z *freeze, size int64) error {
+	f, err := w.create()
+	if err != nil {
+		return err
+	}
+	for more := true; more && err == nil; {
+		more = z.progress(w)
+		err = w.write(f, it, uint64(size))
+	}
+	return errors.Join(err, w.finish(f))
+}
+
+// text writes a string.
+func (w *partsWriter) text(it *item, s string) (err error) {
+	large := len(s) > smallPart
+	begin := w.packed
+	if large {
+		begin = w.create
+	}
+	f, err := begin()
+	if err != nil {
+		return err
+	}
+	for at := 0; err == nil && (at < len(s) || at == 0); at += pieceBytes {
+		w.pieces = append(w.pieces[:0], piece{int64(at), []byte(s[at:min(at+pieceBytes, len(s))])})
+		err = w.write(f, it, uint64(len(s)))
+	}
+	if large {
+		err = errors.Join(err, w.finish(f))
+	}
+	return err
+}
+
+// write writes the pieces that were gathered.
+func (w *partsWriter) write(f *frameWriter, it *item, size uint64) error {
+	from := f.size
+	for _, p := range w.pieces {
+		b := f.body()
+		b = binary.AppendUvarint(b, it.id)
+		b = binary.AppendUvarint(b, size)
+		b = binary.AppendUvarint(b, uint64(p.off))
+		if err := f.seal(append(b, p.data...)); err != nil {
+			return err
+		}
+	}
+	it.file = f.number
+	it.size += uint64(f.size - from)
+	if w.unsynced += f.size - from; w.unsynced < syncBytes {
+		return nil
+	}
+	w.unsynced = 0
+	w.syncing.Wait() // one at a time
+	if w.failed != nil {
+		return w.failed
+	}
+	w.syncing.Go(func() { w.failed = w.door.sync(syncPart, f.file) })
+	return nil
+}
+
+// packed returns the file for small contents.
+func (w *partsWriter) packed() (*frameWriter, error) {
+	if w.pack != nil && w.pack.size < packBytes {
+		return w.pack, nil
+	}
+	if err := w.close(); err != nil {
+		return nil, err
+	}
+	f, err := w.create()
+	w.pack = f
+	return f, err
+}
+
+func (w *partsWriter) create() (*frameWriter, error) {
+	f, err := w.door.config.Files.Create(partName(w.next))
+	if err != nil {
+		return nil, err
+	}
+	w.made[w.next] = 0
+	fw := &frameWriter{file: f, kind: partFrame, number: w.next}
+	w.next++
+	return fw, nil
+}
+
+// finish makes a file durable and closes it.
+func (w *partsWriter) finish(f *frameWriter) error {
+	w.made[f.number] = uint64(f.size)
+	err := f.flush()
+	w.syncing.Wait()
+	if err = errors.Join(err, w.failed); err == nil {
+		err = w.door.sync(syncPart, f.file)
+	}
+	return errors.Join(err, f.file.Close())
+}
+
+// close finishes the file for small contents.
+func (w *partsWriter) close() error {
+	if w.pack == nil {
+		return nil
+	}
+	f := w.pack
+	w.pack = nil
+	return w.finish(f)
+}
