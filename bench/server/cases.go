@@ -46,8 +46,10 @@ func cases() []benchCase {
 		if p == 16 {
 			all = append(all,
 				benchCase{name: "BF.MEXISTS of 100", pipeline: p, items: 100, target: 6, args: append([]string{"BF.MEXISTS", "bf"}, many...)},
-				benchCase{name: "BF.MADD of 100", pipeline: p, items: 100, target: 4, args: append([]string{"BF.MADD", "bf:fresh"}, many...),
-					before: []string{"DEL bf:fresh", emptyBloom}},
+				benchCase{
+					name: "BF.MADD of 100", pipeline: p, items: 100, target: 4, args: append([]string{"BF.MADD", "bf:fresh"}, many...),
+					before: []string{"DEL bf:fresh", emptyBloom},
+				},
 			)
 		}
 	}

@@ -88,7 +88,7 @@ func TestBackup(t *testing.T) {
 	}
 	w := &writer{}
 	var wg sync.WaitGroup
-	wg.Go(func() { w.run(c.addr) })
+	wg.Go(func() { w.run(t.Context(), c.addr) })
 	nc := dial(t, c.addr)
 	r := bufio.NewReader(nc)
 	if _, err := talk(nc, r, "BF.RESERVE large 0.01 2000000", "BF.ADD large x", "BGSAVE"); err != nil {

@@ -130,12 +130,12 @@ type writer struct {
 
 func (w *writer) key(n int) string { return fmt.Sprintf("w%d-%d", w.id, n/5000) }
 
-func (w *writer) run(addr string) {
-	nc, err := net.Dial("tcp", addr)
+func (w *writer) run(ctx context.Context, addr string) {
+	nc, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
 	if err != nil {
 		return
 	}
-	defer nc.Close()
+	defer func() { _ = nc.Close() }()
 	r := bufio.NewReader(nc)
 	for {
 		var commands []string
@@ -185,15 +185,15 @@ func killOnce(t *testing.T, mode string, seed uint64) {
 		check(t, c.addr, mode, writers)
 		var wg sync.WaitGroup
 		for _, w := range writers {
-			wg.Go(func() { w.run(c.addr) })
+			wg.Go(func() { w.run(t.Context(), c.addr) })
 		}
 		if mode == "everysec" {
 			time.Sleep(700 * time.Millisecond)
 		}
 		time.Sleep(time.Duration(rng.IntN(150)) * time.Millisecond)
-		if nc, err := net.Dial("tcp", c.addr); err == nil {
+		if nc, err := new(net.Dialer).DialContext(t.Context(), "tcp", c.addr); err == nil {
 			_, _ = talk(nc, bufio.NewReader(nc), "BGSAVE")
-			nc.Close()
+			_ = nc.Close()
 		}
 		time.Sleep(time.Duration(rng.IntN(150)) * time.Millisecond)
 		c.kill()

@@ -69,8 +69,11 @@ func TestSettings(t *testing.T) {
 		t.Error("print-config shows the password")
 	}
 	// What was printed can be read again and means the same.
-	os.Unsetenv("BLOOMERY_MAX_MEMORY")
-	os.Unsetenv("BLOOMERY_MAX_CLIENTS")
+	for _, name := range []string{"BLOOMERY_MAX_MEMORY", "BLOOMERY_MAX_CLIENTS"} {
+		if err := os.Unsetenv(name); err != nil {
+			t.Fatal(err)
+		}
+	}
 	write(out)
 	if code, again, errOut := call(t, "serve", "--config", file, "--print-config"); code != 0 || again != out {
 		t.Errorf("print-config of its own output = %d, %s\n%s", code, errOut, again)
@@ -86,7 +89,7 @@ func TestSettings(t *testing.T) {
 func TestServe(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var out, errOut bytes.Buffer
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,14 +98,16 @@ func TestServe(t *testing.T) {
 	if code, _, errOut := call(t, "serve", "--dir", dir, "--addr", addr); code != 2 || !strings.Contains(errOut, "hint: choose another port with --addr 127.0.0.1:") {
 		t.Errorf("taken port = %d, %q, want 2 and the flag to set", code, errOut)
 	}
-	l.Close()
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
 	done := make(chan int, 1)
 	go func() {
 		done <- run(ctx, []string{"serve", "--dir", dir, "--addr", addr, "--log-format", "json"}, strings.NewReader(""), &out, &errOut)
 	}()
 	var nc net.Conn
 	for range 100 {
-		if nc, err = net.Dial("tcp", addr); err == nil {
+		if nc, err = new(net.Dialer).DialContext(ctx, "tcp", addr); err == nil {
 			break
 		}
 		time.Sleep(20 * time.Millisecond)
@@ -110,7 +115,7 @@ func TestServe(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer nc.Close()
+	defer func() { _ = nc.Close() }()
 	_, _ = nc.Write([]byte("PING\r\n"))
 	var reply [7]byte
 	if _, err := nc.Read(reply[:]); err != nil || string(reply[:]) != "+PONG\r\n" {

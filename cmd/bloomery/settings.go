@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/BurntSushi/toml"
@@ -128,7 +129,7 @@ func (v *bytesValue) String() string {
 		n /= unit
 		power++
 	}
-	return fmt.Sprint(n) + []string{"", "KiB", "MiB", "GiB", "TiB"}[power]
+	return strconv.FormatInt(n, 10) + []string{"", "KiB", "MiB", "GiB", "TiB"}[power]
 }
 
 // Type implements pflag.Value.

@@ -23,6 +23,7 @@ func benchBloom(b *testing.B, n int) (f *redisbloom.Bloom, in, out []redisbloom.
 }
 
 func perKey(b *testing.B, keys int) {
+	b.Helper()
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*keys), "ns/key")
 	b.ReportAllocs()
 }

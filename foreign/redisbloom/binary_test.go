@@ -3,8 +3,8 @@ package redisbloom_test
 import (
 	"bytes"
 	"encoding/binary"
+	"encoding/hex"
 	"errors"
-	"fmt"
 	"io"
 	"math/rand/v2"
 	"runtime"
@@ -20,8 +20,8 @@ func TestBinaryDamage(t *testing.T) {
 	b := newBloom(t, redisbloom.BloomParams{Error: 0.01, Capacity: 4, Expansion: 2})
 	c := newCuckoo(t, redisbloom.CuckooParams{Capacity: 4, BucketSize: 2, MaxIterations: 20, Expansion: 2})
 	for i := range 20 {
-		b.Add(item(i))
-		c.InsertDigest(c.Digest(item(i)))
+		_, _ = b.Add(item(i))
+		_ = c.InsertDigest(c.Digest(item(i)))
 	}
 	check := func(kind string, data []byte, unmarshal func([]byte) error, state func() ([]byte, error)) {
 		t.Helper()
@@ -54,15 +54,15 @@ func TestBinaryDamage(t *testing.T) {
 // TestBinaryGolden pins the binary form: files written today must open for ever.
 func TestBinaryGolden(t *testing.T) {
 	b := newBloom(t, redisbloom.BloomParams{Error: 0.01, Capacity: 4, Expansion: 2})
-	b.Add([]byte("hello"))
+	_, _ = b.Add([]byte("hello"))
 	c := newCuckoo(t, redisbloom.CuckooParams{Capacity: 8, BucketSize: 1, MaxIterations: 20, Expansion: 1})
-	c.InsertDigest(c.Digest([]byte("hello")))
+	_ = c.InsertDigest(c.Digest([]byte("hello")))
 	bloom, _ := b.MarshalBinary()
-	if got, want := fmt.Sprintf("%x", bloom), bloomGolden; got != want {
+	if got, want := hex.EncodeToString(bloom), bloomGolden; got != want {
 		t.Errorf("bloom:\n got %s\nwant %s", got, want)
 	}
 	cuckoo, _ := c.MarshalBinary()
-	if got, want := fmt.Sprintf("%x", cuckoo), cuckooGolden; got != want {
+	if got, want := hex.EncodeToString(cuckoo), cuckooGolden; got != want {
 		t.Errorf("cuckoo:\n got %s\nwant %s", got, want)
 	}
 }
@@ -82,10 +82,10 @@ func TestFrozen(t *testing.T) {
 			for range adds {
 				n++
 				d, h := b.Digest(item(n)), c.Digest(item(n))
-				b.AddDigest(d)
-				plain.AddDigest(d)
-				c.InsertDigest(h)
-				bare.InsertDigest(h)
+				_, _ = b.AddDigest(d)
+				_, _ = plain.AddDigest(d)
+				_ = c.InsertDigest(h)
+				_ = bare.InsertDigest(h)
 				if n%3 == 0 {
 					h := c.Digest(item(rng.IntN(n)))
 					c.DeleteDigest(h)
@@ -95,10 +95,10 @@ func TestFrozen(t *testing.T) {
 			for range loads {
 				piece := make([]byte, rng.IntN(1000))
 				off := rng.Uint64N(200000)
-				b.LoadAt(off, piece)
-				plain.LoadAt(off, piece)
-				c.LoadAt(off, piece)
-				bare.LoadAt(off, piece)
+				_ = b.LoadAt(off, piece)
+				_ = plain.LoadAt(off, piece)
+				_ = c.LoadAt(off, piece)
+				_ = bare.LoadAt(off, piece)
 			}
 		}
 		step(149000+rng.IntN(1000), 1) // near the growth of the Bloom filter
@@ -121,7 +121,7 @@ func TestFrozenDropped(t *testing.T) {
 	c := newCuckoo(t, redisbloom.CuckooParams{Capacity: 4, BucketSize: 2, MaxIterations: 20, Expansion: 1})
 	n := 0
 	for ; c.Filters() < 3; n++ {
-		c.InsertDigest(c.Digest(item(n)))
+		_ = c.InsertDigest(c.Digest(item(n)))
 	}
 	want, _ := c.MarshalBinary()
 	f, err := c.Freeze()
@@ -135,7 +135,7 @@ func TestFrozenDropped(t *testing.T) {
 		t.Fatal("no sub-filter was dropped")
 	}
 	for i := 100; c.Filters() < 4; i++ {
-		c.InsertDigest(c.Digest(item(i)))
+		_ = c.InsertDigest(c.Digest(item(i)))
 	}
 	if got, err := io.ReadAll(f); err != nil || !bytes.Equal(got, want) {
 		t.Errorf("snapshot, %v:\n got %x\nwant %x", err, got, want)
@@ -177,7 +177,7 @@ func frozen(t *testing.T, freeze func() (*redisbloom.Frozen, error), state func(
 		p := make([]byte, 1+rng.IntN(40000))
 		n, err := f.Read(p)
 		got = append(got, p[:n]...)
-		if early && len(got) > len(want)/2 || err == io.EOF {
+		if early && len(got) > len(want)/2 || err == io.EOF { //nolint:errorlint // a Reader returns EOF itself
 			break
 		}
 		if err != nil {
@@ -193,14 +193,16 @@ func frozen(t *testing.T, freeze func() (*redisbloom.Frozen, error), state func(
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if n, err := f.Read(make([]byte, 1)); n != 0 || err != io.EOF {
+	if n, err := f.Read(make([]byte, 1)); n != 0 || err != io.EOF { //nolint:errorlint // a Reader returns EOF itself
 		t.Errorf("Read after Close = %d, %v", n, err)
 	}
 	again, err := freeze()
 	if err != nil {
 		t.Fatalf("Freeze after Close: %v", err)
 	}
-	again.Close()
+	if err := again.Close(); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // allocated returns the bytes that f allocates.
@@ -287,8 +289,8 @@ func FuzzBinary(f *testing.F) {
 	b := newBloom(f, redisbloom.BloomParams{Error: 0.01, Capacity: 4, Expansion: 2})
 	c := newCuckoo(f, redisbloom.CuckooParams{Capacity: 4, BucketSize: 2, MaxIterations: 20, Expansion: 2})
 	for i := range 10 {
-		b.Add(item(i))
-		c.InsertDigest(c.Digest(item(i)))
+		_, _ = b.Add(item(i))
+		_ = c.InsertDigest(c.Digest(item(i)))
 	}
 	data, _ := b.MarshalBinary()
 	f.Add(data[:len(data)-4])

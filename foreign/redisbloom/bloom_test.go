@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"strconv"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -18,7 +19,9 @@ import (
 
 // TestMain fixes the seed of the property tests; -rapid.seed changes it.
 func TestMain(m *testing.M) {
-	flag.Set("rapid.seed", "1")
+	if err := flag.Set("rapid.seed", "1"); err != nil {
+		panic(err)
+	}
 	flag.Parse()
 	m.Run()
 }
@@ -164,7 +167,7 @@ func TestBloomHistory(t *testing.T) {
 			var want []bool
 			var wantErr error
 			for range rapid.IntRange(1, 10).Draw(t, "batch") {
-				key := fmt.Sprint(rapid.IntRange(0, 300).Draw(t, "key"))
+				key := strconv.Itoa(rapid.IntRange(0, 300).Draw(t, "key"))
 				d := redisbloom.BloomDigest([]byte(key))
 				ds = append(ds, d)
 				if wantErr != nil {
@@ -390,11 +393,11 @@ func TestBloomAllocs(t *testing.T) {
 			ds[i] = redisbloom.BloomDigest(key)
 			ds[i].A += uint64(i)
 		}
-		b.AddDigests(dst, ds, 0)
+		_, _ = b.AddDigests(dst, ds, 0)
 		b.ContainsDigests(dst, ds)
-		b.Add(key)
+		_, _ = b.Add(key)
 		b.Contains(key)
-		b.LoadChunk(9, key[:8])
+		_ = b.LoadChunk(9, key[:8])
 		b.ScanDump(1)
 		b.GrowBytes(100)
 		b.Stats()

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -150,7 +151,7 @@ func (m *model) store(k int, b uint64, old, v byte) bool {
 
 func (m *model) insert(h uint64) bool {
 	fp := byte(h%255) + 1
-	for k := len(m.subs) - 1; k >= 0; k-- {
+	for k := range slices.Backward(m.subs) {
 		for _, b := range m.pair(k, h, fp) {
 			if m.store(k, b, 0, fp) {
 				m.items++
@@ -183,7 +184,7 @@ func (m *model) insert(h uint64) bool {
 
 func (m *model) delete(h uint64) bool {
 	fp := byte(h%255) + 1
-	for k := len(m.subs) - 1; k >= 0; k-- {
+	for k := range slices.Backward(m.subs) {
 		for _, b := range m.pair(k, h, fp) {
 			if m.store(k, b, fp, 0) {
 				m.items--
@@ -399,7 +400,7 @@ func TestCuckooHotItems(t *testing.T) {
 			switch op := rng.IntN(1000); {
 			case op < 960:
 				m.insert(h)
-				c.InsertDigest(h)
+				_ = c.InsertDigest(h)
 			case op < 998:
 				if got, want := c.DeleteDigest(h), m.delete(h); got != want {
 					t.Fatalf("DeleteDigest = %v, want %v", got, want)
@@ -467,7 +468,7 @@ func TestCuckooScanDumpInside(t *testing.T) {
 	if next, data, err := c.ScanDump(1); next != 65 || len(data) != 64 || err != nil {
 		t.Errorf("ScanDump(1) of an empty filter = %d, %d bytes, %v", next, len(data), err)
 	}
-	c.InsertDigest(1)
+	_ = c.InsertDigest(1)
 	if next, data, err := c.ScanDump(2); next != 66 || len(data) != 64 || err != nil {
 		t.Errorf("ScanDump(2) = %d, %d bytes, %v", next, len(data), err)
 	}
@@ -492,7 +493,7 @@ func TestCuckooScanDumpInside(t *testing.T) {
 
 func TestCuckooLargeDump(t *testing.T) {
 	c := newCuckoo(t, redisbloom.CuckooParams{Capacity: 1 << 25, BucketSize: 2, MaxIterations: 20, Expansion: 1})
-	c.InsertDigest(c.Digest(item(0)))
+	_ = c.InsertDigest(c.Digest(item(0)))
 	for _, want := range []struct{ iter, next, n int64 }{
 		{1, 1 + 16<<20, 16 << 20},
 		{1 + 16<<20, 1 + 32<<20, 16 << 20},
@@ -627,8 +628,8 @@ func TestCuckooAllocs(t *testing.T) {
 			n++
 			hs[i] = redisbloom.CuckooDigest([]byte{byte(n), byte(n >> 8)})
 		}
-		c.InsertDigests(res, hs, 0)
-		c.InsertNXDigests(res, hs, 0)
+		_ = c.InsertDigests(res, hs, 0)
+		_ = c.InsertNXDigests(res, hs, 0)
 		c.ContainsDigests(dst, hs)
 		c.CountDigest(hs[0])
 		c.DeleteDigest(hs[0])

@@ -1,6 +1,9 @@
 package redisbloom
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // Result is what became of one item of a batch of inserts.
 type Result int8
@@ -119,8 +122,8 @@ func (c *Cuckoo) kick(h uint64, fp byte) bool {
 			return true
 		}
 	}
-	for i := len(trail) - 1; i >= 0; i-- {
-		s.data[trail[i]], fp = fp, s.data[trail[i]]
+	for _, slot := range slices.Backward(trail) {
+		s.data[slot], fp = fp, s.data[slot]
 	}
 	return false
 }

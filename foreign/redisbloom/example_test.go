@@ -43,7 +43,7 @@ func ExampleNewCuckoo() {
 // that BF.SCANDUMP returned beside it.
 func ExampleParseBloomHeader() {
 	from, _ := redisbloom.NewBloom(redisbloom.BloomParams{Error: 0.01, Capacity: 100, Expansion: 2})
-	from.Add([]byte("hello"))
+	_, _ = from.Add([]byte("hello"))
 
 	iter, header := from.ScanDump(0)
 	h, err := redisbloom.ParseBloomHeader(header)

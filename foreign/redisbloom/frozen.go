@@ -17,7 +17,7 @@ const pageBytes = 4 << 10
 //
 //	read so far          to be read
 //	├───────────────────┼────────────────────────────────────┤
-//	 page   page   page   page   page   page   page   page
+//	 page 1 page 2 page 3 page 4 page 5 page 6 page 7 page 8
 //	                             └ put aside by a writer
 //
 // Read gives the bytes in their order; Next gives them in pieces, those that

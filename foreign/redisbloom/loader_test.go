@@ -21,8 +21,8 @@ func TestPieces(t *testing.T) {
 		step := func(adds int) {
 			for range adds {
 				n++
-				b.AddDigest(b.Digest(item(n)))
-				c.InsertDigest(c.Digest(item(n)))
+				_, _ = b.AddDigest(b.Digest(item(n)))
+				_ = c.InsertDigest(c.Digest(item(n)))
 			}
 		}
 		step(99900)

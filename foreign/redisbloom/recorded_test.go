@@ -22,7 +22,7 @@ func TestRecorded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }()
 	server := &replayer{t: t}
 	lines := bufio.NewScanner(file)
 	n := 0

@@ -9,20 +9,20 @@ import (
 )
 
 // newBloom and newCuckoo make filters of parameters known to be good.
-func newBloom(t testing.TB, p redisbloom.BloomParams) *redisbloom.Bloom {
-	t.Helper()
+func newBloom(tb testing.TB, p redisbloom.BloomParams) *redisbloom.Bloom {
+	tb.Helper()
 	b, err := redisbloom.NewBloom(p)
 	if err != nil {
-		t.Fatalf("NewBloom(%+v): %v", p, err)
+		tb.Fatalf("NewBloom(%+v): %v", p, err)
 	}
 	return b
 }
 
-func newCuckoo(t testing.TB, p redisbloom.CuckooParams) *redisbloom.Cuckoo {
-	t.Helper()
+func newCuckoo(tb testing.TB, p redisbloom.CuckooParams) *redisbloom.Cuckoo {
+	tb.Helper()
 	c, err := redisbloom.NewCuckoo(p)
 	if err != nil {
-		t.Fatalf("NewCuckoo(%+v): %v", p, err)
+		tb.Fatalf("NewCuckoo(%+v): %v", p, err)
 	}
 	return c
 }
@@ -41,12 +41,12 @@ func bloomDump(b *redisbloom.Bloom) (iters []int64, parts []string) {
 	}
 }
 
-func cuckooDump(t testing.TB, c *redisbloom.Cuckoo) (iters []int64, parts []string) {
-	t.Helper()
+func cuckooDump(tb testing.TB, c *redisbloom.Cuckoo) (iters []int64, parts []string) {
+	tb.Helper()
 	for iter := int64(0); ; {
 		next, data, err := c.ScanDump(iter)
 		if err != nil {
-			t.Fatalf("ScanDump(%d): %v", iter, err)
+			tb.Fatalf("ScanDump(%d): %v", iter, err)
 		}
 		if next == 0 {
 			return iters, parts
@@ -134,7 +134,9 @@ func TestBloomVectors(t *testing.T) {
 		parts  []string
 	}{
 		{
-			"scaling", redisbloom.BloomParams{Error: 0.01, Capacity: 100, Expansion: 2}, 3,
+			"scaling",
+			redisbloom.BloomParams{Error: 0.01, Capacity: 100, Expansion: 2},
+			3,
 			[]int64{1, 145},
 			[]string{
 				"03000000000000000100000005000000020000009000000000000000800400000000000003000000000000007b14ae47e17a743fe9862fb2350e264008000000640000000000000000",
@@ -144,7 +146,9 @@ func TestBloomVectors(t *testing.T) {
 		{
 			// The bits per entry of this one differ in the last bit if the
 			// logarithm is that of package math.
-			"nonscaling", redisbloom.BloomParams{Error: 0.01, Capacity: 10, Expansion: 2, NonScaling: true}, 10,
+			"nonscaling",
+			redisbloom.BloomParams{Error: 0.01, Capacity: 10, Expansion: 2, NonScaling: true},
+			10,
 			[]int64{1, 17},
 			[]string{
 				"0a00000000000000010000000d00000002000000100000000000000080000000000000000a000000000000007b14ae47e17a843f88168ac58c2b2340070000000a0000000000000000",
@@ -152,7 +156,9 @@ func TestBloomVectors(t *testing.T) {
 			},
 		},
 		{
-			"two layers", redisbloom.BloomParams{Error: 0.01, Capacity: 10, Expansion: 2}, 30,
+			"two layers",
+			redisbloom.BloomParams{Error: 0.01, Capacity: 10, Expansion: 2},
+			30,
 			[]int64{1, 17, 49},
 			[]string{
 				"1e00000000000000020000000500000002000000100000000000000080000000000000000a000000000000007b14ae47e17a743fe9862fb2350e2640080000000a00000000000000002000000000000000000100000000000014000000000000007b14ae47e17a643f4af7d49edef0284009000000140000000000000000",

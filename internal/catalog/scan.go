@@ -29,10 +29,7 @@ func (c *Catalog) Scan(cursor uint64, count int, now int64, visit func(View)) ui
 	for seen := 0; at < len(c.shards); at, bucket = at+1, 0 {
 		s := &c.shards[at]
 		s.mu.RLock()
-		for {
-			if len(s.buckets) == 0 {
-				break
-			}
+		for len(s.buckets) > 0 {
 			mask := uint32(len(s.buckets) - 1)
 			for e := s.buckets[bucket&mask]; e != nil; e = e.next {
 				seen++

@@ -14,8 +14,10 @@ var cfAdd = Command{
 	Categories: []string{"write", "cuckoo"}, Group: groupCuckoo, Since: "1.0.0",
 	Syntax: "key item", Complexity: "O(n + i), n sub-filters and i iterations",
 	Summary: "Adds an item to a cuckoo filter, which is created if it is not there.",
-	filter: &filter{kind: catalog.Cuckoo, single: true,
-		write: &write{op: store.OpInsert, reply: replyCFAdd, create: prepareCuckoo}},
+	filter: &filter{
+		kind: catalog.Cuckoo, single: true,
+		write: &write{op: store.OpInsert, reply: replyCFAdd, create: prepareCuckoo},
+	},
 }
 
 // cfAddNX is CF.ADDNX key item.
@@ -24,8 +26,10 @@ var cfAddNX = Command{
 	Categories: []string{"write", "cuckoo"}, Group: groupCuckoo, Since: "1.0.0",
 	Syntax: "key item", Complexity: "O(n + i), n sub-filters and i iterations",
 	Summary: "Adds an item to a cuckoo filter unless it seems to be there.",
-	filter: &filter{kind: catalog.Cuckoo, single: true,
-		write: &write{op: store.OpInsertNew, reply: replyCFAdd, create: prepareCuckoo}},
+	filter: &filter{
+		kind: catalog.Cuckoo, single: true,
+		write: &write{op: store.OpInsertNew, reply: replyCFAdd, create: prepareCuckoo},
+	},
 }
 
 // prepareCuckoo makes the record that creates a missing cuckoo filter.

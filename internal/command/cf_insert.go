@@ -14,8 +14,10 @@ var cfInsert = Command{
 	Categories: []string{"write", "cuckoo"}, Group: groupCuckoo, Since: "1.0.0",
 	Syntax: "key [CAPACITY capacity] [NOCREATE] ITEMS item [item ...]", Complexity: "O(m · (n + i)), m items, n sub-filters, i iterations",
 	Summary: "Adds items to a cuckoo filter, which is created with this capacity if it is not there.",
-	filter: &filter{kind: catalog.Cuckoo, parse: parseCFInsert, absent: unlessNoCreate,
-		write: &write{op: store.OpInsert, reply: replyCFInsert, create: prepareCuckoo}},
+	filter: &filter{
+		kind: catalog.Cuckoo, parse: parseCFInsert, absent: unlessNoCreate,
+		write: &write{op: store.OpInsert, reply: replyCFInsert, create: prepareCuckoo},
+	},
 }
 
 // cfInsertNX is CF.INSERTNX key [CAPACITY n] [NOCREATE] ITEMS item [item ...].
@@ -24,8 +26,10 @@ var cfInsertNX = Command{
 	Categories: []string{"write", "cuckoo"}, Group: groupCuckoo, Since: "1.0.0",
 	Syntax: "key [CAPACITY capacity] [NOCREATE] ITEMS item [item ...]", Complexity: "O(m · (n + i)), m items, n sub-filters, i iterations",
 	Summary: "Adds items to a cuckoo filter unless they seem to be there.",
-	filter: &filter{kind: catalog.Cuckoo, parse: parseCFInsert, absent: unlessNoCreate,
-		write: &write{op: store.OpInsertNew, reply: replyCFInsert, create: prepareCuckoo}},
+	filter: &filter{
+		kind: catalog.Cuckoo, parse: parseCFInsert, absent: unlessNoCreate,
+		write: &write{op: store.OpInsertNew, reply: replyCFInsert, create: prepareCuckoo},
+	},
 }
 
 // parseCFInsert reads the options from left to right; the first letter of a word

@@ -105,6 +105,7 @@ func TestCommands(t *testing.T) {
 			CF.DEBUG e -> "bktsize:2 buckets:4 items:0 deletes:0 filters:1 max_iterations:20 expansion:4"
 			CF.RESERVE f 3 -> -Capacity must be in the range [2 * BUCKETSIZE, 1073741824]
 			CF.RESERVE f 8 EXPANSION -> -ERR wrong number of arguments for 'cf.reserve' command`,
+		//nolint:dupword // the same item three times is the test
 		"full": `
 			CF.RESERVE c 4 BUCKETSIZE 1 MAXITERATIONS 1 EXPANSION 0 -> +OK
 			CF.INSERT c ITEMS a a a -> [1 -1 -1]
@@ -313,10 +314,20 @@ func TestNumbers(t *testing.T) {
 		want int64
 		ok   bool
 	}{
-		{"0", 0, true}, {"-1", -1, true}, {"9223372036854775807", math.MaxInt64, true},
-		{"-9223372036854775808", math.MinInt64, true}, {"9223372036854775808", 0, false},
-		{"+5", 0, false}, {"05", 0, false}, {" 5", 0, false}, {"5 ", 0, false}, {"1.5", 0, false},
-		{"", 0, false}, {"-", 0, false}, {"-0", 0, false}, {"99999999999999999999", 0, false},
+		{"0", 0, true},
+		{"-1", -1, true},
+		{"9223372036854775807", math.MaxInt64, true},
+		{"-9223372036854775808", math.MinInt64, true},
+		{"9223372036854775808", 0, false},
+		{"+5", 0, false},
+		{"05", 0, false},
+		{" 5", 0, false},
+		{"5 ", 0, false},
+		{"1.5", 0, false},
+		{"", 0, false},
+		{"-", 0, false},
+		{"-0", 0, false},
+		{"99999999999999999999", 0, false},
 	} {
 		if got, ok := command.ParseInt([]byte(tt.in)); ok != tt.ok || ok && got != tt.want {
 			t.Errorf("parseInt(%q) = %d, %t, want %d, %t", tt.in, got, ok, tt.want, tt.ok)
@@ -327,10 +338,26 @@ func TestNumbers(t *testing.T) {
 		want float64
 		ok   bool
 	}{
-		{"0.01", 0.01, true}, {"1e-2", 0.01, true}, {".5", 0.5, true}, {"+.5", 0.5, true}, {"0x1p-4", 0.0625, true},
-		{"0x10", 16, true}, {"inf", math.Inf(1), true}, {"-Infinity", math.Inf(-1), true}, {"0e5", 0, true}, {"0x0p3", 0, true},
-		{"nan", 0, false}, {"1e-400", 0, false}, {"1e400", 0, false}, {" 1", 0, false}, {"1 ", 0, false}, {"", 0, false},
-		{"1_0", 0, false}, {"0x_1p0", 0, false}, {"--1", 0, false}, {"x", 0, false},
+		{"0.01", 0.01, true},
+		{"1e-2", 0.01, true},
+		{".5", 0.5, true},
+		{"+.5", 0.5, true},
+		{"0x1p-4", 0.0625, true},
+		{"0x10", 16, true},
+		{"inf", math.Inf(1), true},
+		{"-Infinity", math.Inf(-1), true},
+		{"0e5", 0, true},
+		{"0x0p3", 0, true},
+		{"nan", 0, false},
+		{"1e-400", 0, false},
+		{"1e400", 0, false},
+		{" 1", 0, false},
+		{"1 ", 0, false},
+		{"", 0, false},
+		{"1_0", 0, false},
+		{"0x_1p0", 0, false},
+		{"--1", 0, false},
+		{"x", 0, false},
 	} {
 		if got, ok := command.ParseFloat([]byte(tt.in)); ok != tt.ok || ok && got != tt.want {
 			t.Errorf("parseFloat(%q) = %v, %t, want %v, %t", tt.in, got, ok, tt.want, tt.ok)
@@ -351,9 +378,23 @@ func TestMatch(t *testing.T) {
 		pattern, s string
 		want       bool
 	}{
-		{"*", "", true}, {"", "", true}, {"", "a", false}, {"a*c", "abbc", true}, {"a*c", "abb", false}, {"?", "", false},
-		{"a?c", "abc", true}, {"[a-c]x", "bx", true}, {"[^a-c]x", "bx", false}, {"[^a-c]x", "dx", true}, {`\*`, "*", true},
-		{`\*`, "a", false}, {"[abc", "b", true}, {"a[", "a", false}, {"**a**", "bab", true}, {"[c-a]", "b", true}, {`[\]]`, "]", true},
+		{"*", "", true},
+		{"", "", true},
+		{"", "a", false},
+		{"a*c", "abbc", true},
+		{"a*c", "abb", false},
+		{"?", "", false},
+		{"a?c", "abc", true},
+		{"[a-c]x", "bx", true},
+		{"[^a-c]x", "bx", false},
+		{"[^a-c]x", "dx", true},
+		{`\*`, "*", true},
+		{`\*`, "a", false},
+		{"[abc", "b", true},
+		{"a[", "a", false},
+		{"**a**", "bab", true},
+		{"[c-a]", "b", true},
+		{`[\]]`, "]", true},
 	} {
 		if got := command.Match(tt.pattern, tt.s); got != tt.want {
 			t.Errorf("match(%q, %q) = %t, want %t", tt.pattern, tt.s, got, tt.want)
@@ -395,7 +436,7 @@ func TestHotPathDoesNotAllocate(t *testing.T) {
 	b.line("CF.RESERVE c 100000")
 	for _, cmd := range []string{"BF.EXISTS b item", "BF.ADD b item", "CF.EXISTS c item", "CF.ADD c item", "CF.DEL c item", "BF.MEXISTS b x y z", "PING"} {
 		var args [][]byte
-		for _, w := range strings.Fields(cmd) {
+		for w := range strings.FieldsSeq(cmd) {
 			args = append(args, []byte(w))
 		}
 		var w command.Workspace

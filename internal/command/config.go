@@ -226,7 +226,7 @@ func runConfigSet(e *Engine, _ *Session, c *Call) {
 	for i := 2; i < len(c.Args); i += 2 {
 		name := lower(c.Args[i])
 		p, ok := e.findParameter(name)
-		text := ""
+		var text string
 		var f func()
 		switch {
 		case !ok:

@@ -100,8 +100,8 @@ func (e *Engine) authenticate(s *Session, user, password []byte) bool {
 		return false
 	}
 	want := e.Settings.Password()
-	got, real := sha256.Sum256(password), sha256.Sum256([]byte(want))
-	if want != "" && subtle.ConstantTimeCompare(got[:], real[:]) == 0 {
+	got, right := sha256.Sum256(password), sha256.Sum256([]byte(want))
+	if want != "" && subtle.ConstantTimeCompare(got[:], right[:]) == 0 {
 		return false
 	}
 	s.Authenticated = true

@@ -23,12 +23,12 @@ type bench struct {
 	work    command.Workspace
 }
 
-func newBench(t testing.TB, maxMemory int64) *bench {
-	t.Helper()
+func newBench(tb testing.TB, maxMemory int64) *bench {
+	tb.Helper()
 	b := &bench{state: store.New(), files: &local.Memory{}, now: time.UnixMilli(1_700_000_000_000)}
 	var err error
 	if b.door, err = local.Open(local.Config{State: b.state, Files: b.files, Fsync: local.Always, SnapshotAfter: -1}); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	b.engine = command.New(command.Config{
 		State: b.state, Door: b.door, Keeper: b.door, Host: b, Clock: func() time.Time { return b.now }, MaxMemory: maxMemory,

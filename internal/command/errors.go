@@ -103,17 +103,18 @@ func unknownSubcommand(container string, arg []byte) Reply {
 // unknownCommand is the error for a name that is no command. As Redis does, it
 // quotes the first arguments until they are 128 bytes.
 func unknownCommand(args [][]byte) Reply {
-	text := "ERR unknown command '" + clip(args[0]) + "', with args beginning with: "
+	var text strings.Builder
+	text.WriteString("ERR unknown command '" + clip(args[0]) + "', with args beginning with: ")
 	quoted := 0
 	for _, a := range args[1:] {
 		if quoted >= 128 {
 			break
 		}
 		s := string(a[:min(len(a), 128-quoted)])
-		text += "'" + s + "' "
+		text.WriteString("'" + s + "' ")
 		quoted += len(s) + 3
 	}
-	return fail(text)
+	return fail(text.String())
 }
 
 func clip(arg []byte) string { return string(arg[:min(len(arg), 128)]) }

@@ -65,11 +65,6 @@ func appendDouble(b []byte, v float64) []byte {
 	return binary.LittleEndian.AppendUint64(append(b, opcodeDouble), math.Float64bits(v))
 }
 
-func appendData(b, data []byte) []byte {
-	b = appendLength(append(b, opcodeString), uint64(len(data)))
-	return append(b, data...)
-}
-
 // appendFooter ends a payload.
 func appendFooter(b []byte) []byte {
 	b = binary.LittleEndian.AppendUint16(b, rdbVersion)

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -37,9 +38,9 @@ func (h *history) next() []string {
 	k, item := h.name(), fmt.Sprint("item", h.rng.IntN(400))
 	switch h.rng.IntN(36) {
 	case 0:
-		return []string{"BF.RESERVE", k, "0.01", fmt.Sprint(1 + h.rng.IntN(50)), "EXPANSION", fmt.Sprint(1 + h.rng.IntN(3))}
+		return []string{"BF.RESERVE", k, "0.01", strconv.Itoa(1 + h.rng.IntN(50)), "EXPANSION", strconv.Itoa(1 + h.rng.IntN(3))}
 	case 1:
-		return []string{"BF.RESERVE", k, "0.02", fmt.Sprint(1 + h.rng.IntN(50)), "NONSCALING"}
+		return []string{"BF.RESERVE", k, "0.02", strconv.Itoa(1 + h.rng.IntN(50)), "NONSCALING"}
 	case 2, 3, 4:
 		return []string{"BF.ADD", k, item}
 	case 5, 6:
@@ -47,7 +48,7 @@ func (h *history) next() []string {
 	case 7:
 		return h.items("BF.INSERT", k, "CAPACITY", "20", "ERROR", "0.1", "ITEMS")
 	case 8:
-		return []string{"CF.RESERVE", k, fmt.Sprint(4 + h.rng.IntN(60)), "EXPANSION", fmt.Sprint(h.rng.IntN(4))}
+		return []string{"CF.RESERVE", k, strconv.Itoa(4 + h.rng.IntN(60)), "EXPANSION", strconv.Itoa(h.rng.IntN(4))}
 	case 9, 10, 11:
 		return []string{"CF.ADD", k, item}
 	case 12:
@@ -65,11 +66,11 @@ func (h *history) next() []string {
 	case 21:
 		return []string{"RENAME", k, h.name()}
 	case 22:
-		return []string{"PEXPIRE", k, fmt.Sprint(1 + h.rng.IntN(200))}
+		return []string{"PEXPIRE", k, strconv.Itoa(1 + h.rng.IntN(200))}
 	case 23:
 		return []string{"PERSIST", k}
 	case 24:
-		return []string{"SET", k, item, "PX", fmt.Sprint(1 + h.rng.IntN(100))}
+		return []string{"SET", k, item, "PX", strconv.Itoa(1 + h.rng.IntN(100))}
 	case 25:
 		return []string{"APPEND", k, "xyz"}
 	case 26:
@@ -154,12 +155,12 @@ func (h *history) reload(b *bench) {
 			if len(r.Elems) != 2 || r.Elems[0].N == 0 {
 				break
 			}
-			iter = fmt.Sprint(r.Elems[0].N)
+			iter = strconv.FormatInt(r.Elems[0].N, 10)
 			b.do(kind+".LOADCHUNK", to+"copy", iter, r.Elems[1].Text)
 		}
 	}
 	if r := b.exec([][]byte{[]byte("DUMP"), []byte(from)})[0]; r.Text != "" && !r.Failed() {
-		b.do("RESTORE", to, fmt.Sprint(h.rng.IntN(3)*50), r.Text, "REPLACE")
+		b.do("RESTORE", to, strconv.Itoa(h.rng.IntN(3)*50), r.Text, "REPLACE")
 	}
 }
 

@@ -279,6 +279,7 @@ func (e *Engine) runWrites(w *Workspace, entry *catalog.Entry, p *store.Part, ca
 			op.Result.Codes = w.takeCodes(len(c.items))
 		case store.OpDelete:
 			op.Result.Bools = w.takeBools(len(c.items))
+		default: // has no answers of its own
 		}
 	}
 	e.door.Do(refs[:n])

@@ -39,7 +39,7 @@ func recordings(t *testing.T, path string) (groups [][]recorded) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	lines := bufio.NewScanner(f)
 	lines.Buffer(nil, 16<<20)
 	last := ""

@@ -36,6 +36,7 @@ func live() uint64 {
 
 // rss returns the resident memory of this process.
 func rss(t *testing.T) int {
+	t.Helper()
 	data, err := os.ReadFile("/proc/self/status")
 	if err != nil {
 		t.Skip(err)

@@ -131,20 +131,17 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	closer := context.AfterFunc(ctx, func() { _ = l.Close() })
 	defer closer()
 
-	err := s.accept(l)
-	if ctx.Err() != nil {
-		err = nil
-	}
+	s.accept(l)
 	_ = l.Close()
 	s.drain()
 	stop()
 	background.Wait()
 	s.log.Info("stopped")
-	return errors.Join(err, s.door.Close())
+	return s.door.Close()
 }
 
 // accept takes clients until the listener is closed.
-func (s *Server) accept(l net.Listener) error {
+func (s *Server) accept(l net.Listener) {
 	for wait := time.Duration(0); ; {
 		nc, err := l.Accept()
 		if err == nil {
@@ -153,7 +150,7 @@ func (s *Server) accept(l net.Listener) error {
 			continue
 		}
 		if errors.Is(err, net.ErrClosed) {
-			return nil
+			return
 		}
 		// Out of file descriptors, most likely: wait, clients may leave.
 		wait = min(max(2*wait, 5*time.Millisecond), time.Second)

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"net"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -358,7 +359,7 @@ func TestShutdownDrains(t *testing.T) {
 	const n = 20_000
 	var all []byte
 	for i := range n {
-		all = append(all, request("BF.ADD", "k", fmt.Sprint(i))...)
+		all = append(all, request("BF.ADD", "k", strconv.Itoa(i))...)
 	}
 	sent := make(chan struct{})
 	go func() {
@@ -386,7 +387,7 @@ func TestShutdownDrains(t *testing.T) {
 	if !idle.closed() {
 		t.Error("an idle client is open")
 	}
-	if _, err := net.DialTimeout("tcp", addr, time.Second); err == nil {
+	if _, err := (&net.Dialer{Timeout: time.Second}).DialContext(t.Context(), "tcp", addr); err == nil {
 		t.Error("the port is open")
 	}
 }
@@ -423,8 +424,8 @@ func TestLoad(t *testing.T) {
 					n++
 				}
 				for range 20 {
-					k := fmt.Sprint(rng.IntN(3))
-					item := fmt.Sprint(rng.IntN(1000))
+					k := strconv.Itoa(rng.IntN(3))
+					item := strconv.Itoa(rng.IntN(1000))
 					switch rng.IntN(12) {
 					case 0, 1:
 						send("BF.ADD", "bf"+k, item)
@@ -439,7 +440,7 @@ func TestLoad(t *testing.T) {
 					case 8:
 						send("INCR", "n")
 					case 9:
-						send("RENAME", "bf"+k, "bf"+fmt.Sprint(rng.IntN(3)))
+						send("RENAME", "bf"+k, "bf"+strconv.Itoa(rng.IntN(3)))
 					case 10:
 						send("DEL", "bf"+k)
 					case 11:
@@ -449,7 +450,7 @@ func TestLoad(t *testing.T) {
 						send("EXEC")
 					}
 				}
-				send("BF.ADD", fmt.Sprint("own", id), fmt.Sprint(round))
+				send("BF.ADD", fmt.Sprint("own", id), strconv.Itoa(round))
 				if _, err := c.nc.Write(batch); err != nil {
 					t.Error(err)
 					return

@@ -16,26 +16,26 @@ import (
 
 // start runs a server on a free port until the test ends and returns its
 // address.
-func start(t testing.TB, c server.Config) string {
-	t.Helper()
-	addr, _ := startStop(t, c)
+func start(tb testing.TB, c server.Config) string {
+	tb.Helper()
+	addr, _ := startStop(tb, c)
 	return addr
 }
 
 // startStop is start for tests that stop the server themselves.
-func startStop(t testing.TB, c server.Config) (addr string, stop func() error) {
-	t.Helper()
+func startStop(tb testing.TB, c server.Config) (addr string, stop func() error) {
+	tb.Helper()
 	if c.Addr == "" {
 		c.Addr = "127.0.0.1:0"
 	}
 	s, err := server.New(c)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	l, err := s.Listen(ctx)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	done := make(chan error, 1)
 	go func() { done <- s.Serve(ctx, l) }()
@@ -48,9 +48,9 @@ func startStop(t testing.TB, c server.Config) (addr string, stop func() error) {
 		cancel()
 		return <-done
 	}
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		if err := stop(); err != nil {
-			t.Errorf("Serve: %v", err)
+			tb.Errorf("Serve: %v", err)
 		}
 	})
 	return l.Addr().String(), stop
@@ -63,15 +63,15 @@ type client struct {
 	r  *bufio.Reader
 }
 
-func dial(t testing.TB, addr string) *client {
-	t.Helper()
-	nc, err := net.DialTimeout("tcp", addr, 5*time.Second)
+func dial(tb testing.TB, addr string) *client {
+	tb.Helper()
+	nc, err := (&net.Dialer{Timeout: 5 * time.Second}).DialContext(tb.Context(), "tcp", addr)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(func() { nc.Close() })
+	tb.Cleanup(func() { _ = nc.Close() })
 	_ = nc.SetDeadline(time.Now().Add(2 * time.Minute))
-	return &client{t, nc, bufio.NewReaderSize(nc, 4<<10)}
+	return &client{tb, nc, bufio.NewReaderSize(nc, 4<<10)}
 }
 
 // request encodes a command.

@@ -83,8 +83,9 @@ func AppendRecord(b []byte, r *Record) []byte {
 		b = binary.AppendUvarint(b, r.Room+1)
 		b = binary.AppendUvarint(b, r.Limit)
 		return appendHashes(b, r.Hashes)
+	default:
+		return appendFields(b, r, fields[r.Op])
 	}
-	return appendFields(b, r, fields[r.Op])
 }
 
 func appendTarget(b []byte, r *Record) []byte {

@@ -121,6 +121,7 @@ func (s *State) create(r *Record, res *Result) {
 		if h, res.Err = redisbloom.ParseCuckooHeader(r.Value); res.Err == nil {
 			p.Cuckoo = h.New()
 		}
+	default: // applyNames sends no other
 	}
 	if res.Err != nil {
 		return
@@ -224,6 +225,7 @@ func (s *State) applyString(r *Record, res *Result) {
 		if text, res.N, res.Err = increment(res.Old, res.Had, r.Position); res.Err != nil {
 			return
 		}
+	default: // applyNames sends no other
 	}
 	if len(text) > MaxString {
 		res.Err = ErrLength

@@ -60,7 +60,7 @@ const (
 // MaxRecord bounds one encoded record. Longer ones are cut into several.
 const MaxRecord = 1 << 20
 
-// Unlimited, as Room, lets a filter grow as its own rules say.
+// Unlimited as Room lets a filter grow as its own rules say.
 const Unlimited = ^uint64(0)
 
 // Record is one write, with everything decided that does not depend on the

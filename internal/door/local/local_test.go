@@ -490,7 +490,7 @@ func checkBroken(t *testing.T, files *local.Memory, name string, offset int, wan
 		}
 		return
 	}
-	defer d.Close()
+	defer func() { _ = d.Close() }()
 	// Only the mark of a clean end can be lost without losing data.
 	if offset < size-32 || !strings.HasSuffix(name, ".log") || !strings.Contains(log.String(), name) {
 		t.Errorf("%s: offset %d: not noticed: %s", name, offset, log.String())
@@ -518,7 +518,7 @@ func TestRunsMakeOneFrame(t *testing.T) {
 	d.Do(ops)
 	d.Wait(ops)
 	if got := []bool{ops[0].Result.Bools[0], ops[1].Result.Bools[0], ops[2].Result.Bools[0]}; !got[0] || !got[1] || got[2] {
-		t.Errorf("new: %v, want true, true, false", got)
+		t.Errorf("new: %v, want true, true, false", got) //nolint:dupword // two are new
 	}
 	gone := &door.Op{Record: store.Record{Op: store.OpAdd, ID: 99}}
 	if d.Do([]*door.Op{gone}); !errors.Is(gone.Result.Err, store.ErrRetry) {
