@@ -15,7 +15,6 @@ package hashing
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 
 	"github.com/zeebo/xxh3"
@@ -75,15 +74,12 @@ func Keyed(key [16]byte) Hasher {
 	}
 }
 
-// ErrFunc means that Func was given nil.
-var ErrFunc = errors.New("hashing: nil function")
-
 // Func returns a Hasher that calls f. All 64 bits that f returns must be well
 // mixed, and f must always return the same for the same key. f gets a copy of
 // the key, so each key costs an allocation. It panics if f is nil.
 func Func(f func(key []byte) uint64) Hasher {
 	if f == nil {
-		panic(ErrFunc)
+		panic("hashing: Func of nil")
 	}
 	return Hasher{kind: Custom, fn: &custom{f}}
 }
