@@ -24,8 +24,14 @@ var rooms = map[string][]string{
 	"internal/memory":   {},
 	"internal/envelope": {"", "hashing", "internal/memory"},
 	"bloom":             {"", "hashing", "sizing", "internal/kernel", "internal/memory", "internal/envelope"},
+	"counting":          {"", "hashing", "sizing", "internal/kernel", "internal/memory", "internal/envelope"},
+	"cuckoo":            {"", "hashing", "sizing", "internal/kernel", "internal/memory", "internal/envelope"},
+	"quotient":          {"", "hashing", "sizing", "internal/kernel", "internal/memory", "internal/envelope"},
+	"internal/shards":   {""},
+	"fuse":              {"", "hashing", "sizing", "internal/kernel", "internal/memory", "internal/envelope", "internal/shards"},
+	"ribbon":            {"", "hashing", "sizing", "internal/kernel", "internal/memory", "internal/envelope", "internal/shards"},
 	"filtertest":        {"", "hashing"},
-	"codec":             {"", "hashing", "bloom", "internal/envelope", "internal/memory"},
+	"codec":             {"", "hashing", "bloom", "counting", "cuckoo", "quotient", "fuse", "ribbon", "internal/envelope", "internal/memory"},
 	"codec/file":        {"", "hashing", "codec"},
 	"examples/words":    {"bloom"},
 
@@ -39,7 +45,12 @@ var rooms = map[string][]string{
 	"internal/command/gendocs":     {"internal/command"},
 	"internal/resp":                {},
 	"internal/server":              {"foreign/redisbloom", "internal/command", "internal/door/local", "internal/resp", "internal/store"},
-	"cmd/bloomery":                 {"", "internal/command", "internal/door/local", "internal/server"},
+	"cmd/bloomery": {
+		"", "hashing", "hashing/named", "sizing", "bloom", "counting", "cuckoo", "quotient", "fuse", "ribbon", "codec", "codec/file",
+		"internal/lines", "internal/dedupe", "internal/command", "internal/door/local", "internal/server",
+	},
+	"internal/lines":  {},
+	"internal/dedupe": {"", "hashing", "bloom", "sizing", "internal/lines"},
 }
 
 // library packages may import these modules and nothing else from outside.
@@ -66,7 +77,7 @@ var exceptions = map[string][]string{"codec/file": {"os"}}
 // the standard library and the modules that programs need.
 var applications = []string{
 	"examples/", "cmd/", "internal/server", "internal/command", "internal/door", "internal/store", "internal/catalog",
-	"internal/resp",
+	"internal/resp", "internal/lines", "internal/dedupe",
 }
 
 type listed struct {

@@ -30,12 +30,33 @@ func hashes(n int, seed uint64) []uint64 {
 // made returns a filter of kind k for n keys at 1% that holds keys of them.
 func made(tb testing.TB, k codec.Kind, n, keys int, h hashing.Hasher) bloomery.Hashed {
 	tb.Helper()
+	if k.Features.Static {
+		f, err := k.Build(hashes(keys, 7), 0.01, h)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		return f
+	}
 	f, err := k.New(n, 0.01, h)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	f.(bloomery.Adder).AddHashes(nil, hashes(keys, 7))
+	fill(tb, f, hashes(keys, 7))
 	return f
+}
+
+// fill adds or inserts keys by their hashes.
+func fill(tb testing.TB, f bloomery.Hashed, hs []uint64) {
+	tb.Helper()
+	if a, ok := f.(bloomery.Adder); ok {
+		a.AddHashes(nil, hs)
+		return
+	}
+	for _, h := range hs {
+		if err := f.(bloomery.Inserter).InsertHash(h); err != nil {
+			tb.Fatal(err)
+		}
+	}
 }
 
 // encoded returns the encoding of f.
@@ -68,6 +89,9 @@ func TestKindsTable(t *testing.T) {
 		last = k.Number
 		if (k.New == nil) != k.Features.Static {
 			t.Errorf("%s: static %v, but New is nil: %v", k.Name, k.Features.Static, k.New == nil)
+		}
+		if (k.Build != nil) != k.Features.Static {
+			t.Errorf("%s: static %v, but Build is nil: %v", k.Name, k.Features.Static, k.Build == nil)
 		}
 		if k.New == nil {
 			continue

@@ -23,6 +23,10 @@ type Kind struct {
 	// New returns an empty filter for n keys at error rate p. It is nil for
 	// static kinds. Errors wrap ErrParameter or ErrTooLarge.
 	New func(n int, p float64, h hashing.Hasher) (bloomery.Hashed, error)
+	// Build returns a filter at error rate p that holds the keys with these
+	// hashes, which it may reorder. It is nil for kinds that are not static.
+	// Errors are those of New.
+	Build func(hashes []uint64, p float64, h hashing.Hasher) (bloomery.Hashed, error)
 	// Decode returns the filter that data encodes. Errors wrap ErrCorrupt,
 	// ErrVersion, ErrIncompatible or ErrKey.
 	Decode func(data []byte, h hashing.Hasher) (bloomery.Hashed, error)
@@ -106,17 +110,28 @@ func ofBits[F decodable, V View](
 	number uint16, name string, features Features,
 	create func(bloom.Config) (F, error), view func(bloom.Config, []byte) (V, error),
 ) Kind {
-	// The smallest filter with the hasher: the others are decoded into it.
-	blank := func(h hashing.Hasher) (F, error) {
+	k := decoded(number, name, features, func(h hashing.Hasher) (F, error) {
 		return create(bloom.Config{Capacity: 1, ErrorRate: 0.5, Hasher: h})
+	}, func(data []byte, h hashing.Hasher) (V, error) {
+		return view(bloom.Config{Hasher: h}, data)
+	})
+	k.New = func(n int, p float64, h hashing.Hasher) (bloomery.Hashed, error) {
+		return hashed(create(bloom.Config{Capacity: n, ErrorRate: p, Hasher: h}))
 	}
+	return k
+}
+
+// decoded returns the entry of a kind without the way to make a filter of
+// keys. blank returns a small filter with the hasher, into which others are
+// decoded.
+func decoded[F decodable, V View](
+	number uint16, name string, features Features,
+	blank func(hashing.Hasher) (F, error), view func([]byte, hashing.Hasher) (V, error),
+) Kind {
 	return Kind{
 		Number:   number,
 		Name:     name,
 		Features: features,
-		New: func(n int, p float64, h hashing.Hasher) (bloomery.Hashed, error) {
-			return hashed(create(bloom.Config{Capacity: n, ErrorRate: p, Hasher: h}))
-		},
 		Decode: func(data []byte, h hashing.Hasher) (bloomery.Hashed, error) {
 			f, err := blank(h)
 			if err == nil {
@@ -132,7 +147,7 @@ func ofBits[F decodable, V View](
 			return hashed(f, err)
 		},
 		View: func(data []byte, h hashing.Hasher) (View, error) {
-			v, err := view(bloom.Config{Hasher: h}, data)
+			v, err := view(data, h)
 			if err != nil {
 				return nil, err // not a nil pointer in an interface
 			}

@@ -28,6 +28,15 @@ const (
 	KindSplit       = 4
 	KindScalable    = 5
 	KindSliced      = 6
+	KindCounting    = 7
+	KindSpectral    = 8
+	KindStable      = 9
+	KindCuckoo      = 10
+	KindQuotient    = 11
+	KindFuse8       = 12
+	KindFuse16      = 13
+	KindFuse32      = 14
+	KindRibbon      = 15
 )
 
 const (
