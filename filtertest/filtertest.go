@@ -11,6 +11,7 @@
 // It asks for the laws that all kinds share: a filter never forgets, keeps the
 // error rate it was asked for, also behind a split by bloomery.Route, comes
 // back from its encoding as it was, notices damage, and allocates nothing.
+// Kinds that insert are held to an exact multiset.
 //
 // With -short only the rate of 1% is measured.
 package filtertest
@@ -73,6 +74,7 @@ func Test(t *testing.T, k Kind) {
 		{"KeepsRateSplit", true, keepsRateSplit},
 		{"StatsTellTheTruth", true, statsTellTheTruth},
 		{"AddAnswers", true, addAnswers},
+		{"Multiset", true, multisets},
 		{"RoundTrip", k.Decode != nil, roundTrip},
 		{"View", k.View != nil, viewing},
 		{"Damage", k.Decode != nil, damage},

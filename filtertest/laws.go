@@ -261,6 +261,17 @@ func noAllocations(t *testing.T, k Kind) {
 				a.AddHashes(nil, more)
 			}
 		},
+		"InsertHash, CountHash, DeleteHash": func() {
+			if i, ok := f.(bloomery.Inserter); ok {
+				yes = i.InsertHash(more[3]) == nil
+			}
+			if c, ok := f.(bloomery.Counter); ok {
+				yes = c.CountHash(more[3]) > 0
+			}
+			if d, ok := f.(bloomery.Deleter); ok {
+				yes = d.DeleteHash(more[3])
+			}
+		},
 	} {
 		if got := testing.AllocsPerRun(20, run); got > 0 {
 			t.Errorf("%s allocates %v times", name, got)
