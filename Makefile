@@ -102,8 +102,8 @@ soak: ## power cuts, kills and replays by the hundred thousand (long)
 	go test ./internal/door/local -count=1 -run TestPowerCuts -cuts 200000 -timeout 30m
 	go test ./internal/command -count=1 -run 'TestReplay$$' -steps 100000 -seeds 20 -timeout 60m
 
-bench-door: ## measure log, snapshots, start and replay
-	go test ./internal/door/local -run='^$$' -bench=. -benchtime=1x
+bench-door: ## measure log, snapshots, start and replay, writes docs/benchmarks-durability.md
+	cd bench/server && go run . -durability -rounds 5 -o ../../docs/benchmarks-durability.md
 
 promises: ## ask every library for error rates, writes docs/promises.md (long)
 	cd bench && go run ./cmd/promises -out ../docs/promises.md

@@ -26,6 +26,7 @@ type options struct {
 	out      string
 	root     string
 	memory   bool
+	log      bool
 }
 
 func main() {
@@ -36,6 +37,7 @@ func main() {
 	flag.StringVar(&o.out, "o", "", "file to write; standard output if empty")
 	flag.StringVar(&o.root, "root", "../..", "the repository")
 	flag.BoolVar(&o.memory, "memory", true, "measure filters and idle connections too")
+	flag.BoolVar(&o.log, "durability", false, "measure what the log, snapshots and the start cost, nothing else")
 	flag.Parse()
 	if err := run(o); err != nil {
 		fmt.Fprintln(os.Stderr, "bench/server:", err)
@@ -55,34 +57,46 @@ func run(o options) error {
 	if err := build.Run(); err != nil {
 		return fmt.Errorf("build: %w", err)
 	}
-	ours, err := startServer(7461, bloomery, "serve", "--addr", "127.0.0.1:7461", "--dir", "", "--log-level", "warn")
+	page, err := measured(o, bloomery, dir)
 	if err != nil {
 		return err
-	}
-	defer ours.stop()
-	redis, err := startServer(7462, "redis-server", "--port", "7462", "--save", "", "--appendonly", "no", "--dir", dir)
-	if err != nil {
-		return err
-	}
-	defer redis.stop()
-
-	fmt.Fprintln(os.Stderr, "filling filters of", o.capacity, "keys")
-	if err := fill(ours, o.capacity); err != nil {
-		return err
-	}
-	results, err := measure(o, ours, redis)
-	if err != nil {
-		return err
-	}
-	page := report(o, results)
-	if o.memory {
-		page += memory(o)
 	}
 	if o.out == "" {
 		_, err = fmt.Print(page)
 		return err
 	}
 	return os.WriteFile(o.out, []byte(page), 0o644)
+}
+
+// measured returns the page.
+func measured(o options, bloomery, dir string) (string, error) {
+	if o.log {
+		return durability(o, bloomery, dir)
+	}
+	ours, err := startServer(7461, bloomery, "serve", "--addr", "127.0.0.1:7461", "--dir", "", "--log-level", "warn")
+	if err != nil {
+		return "", err
+	}
+	defer ours.stop()
+	redis, err := startServer(7462, "redis-server", "--port", "7462", "--save", "", "--appendonly", "no", "--dir", dir)
+	if err != nil {
+		return "", err
+	}
+	defer redis.stop()
+
+	fmt.Fprintln(os.Stderr, "filling filters of", o.capacity, "keys")
+	if err := fill(ours, o.capacity); err != nil {
+		return "", err
+	}
+	results, err := measure(o, ours, redis)
+	if err != nil {
+		return "", err
+	}
+	page := report(o, results)
+	if o.memory {
+		page += memory(o)
+	}
+	return page, nil
 }
 
 // measure runs every case in every round, round by round.

@@ -22,7 +22,11 @@ func (r result) median(pick func(oneRun) float64) float64 {
 	for i, run := range r.runs {
 		values[i] = pick(run)
 	}
-	slices.Sort(values)
+	return median(values)
+}
+
+func median(values []float64) float64 {
+	values = slices.Sorted(slices.Values(values))
 	n := len(values)
 	return (values[(n-1)/2] + values[n/2]) / 2
 }
@@ -50,18 +54,7 @@ runs there, so single cells swing; CPU per request is the server's own processor
 Redis's CPU per PING over ours per item. "Busy" is how many processors the server kept busy: where it is well below 1,
 redis-benchmark (one thread, which also makes the random keys) was the limit, not the server.
 
-| | |
-|---|---|
-| machine | %s, %d processors |
-| system | %s |
-| Go | %s |
-| Redis | %s |
-| commit | %s |
-| date | %s |
-| command | %s |
-`, o.capacity, o.rounds, cpuModel(), runtime.NumCPU(), output("uname", "-sr"), runtime.Version(),
-		output("redis-server", "--version"), output("git", "-C", o.root, "rev-parse", "--short", "HEAD"),
-		time.Now().UTC().Format("2006-01-02"), fmt.Sprintf("`go run . -rounds %d -requests %d -capacity %d` in bench/server", o.rounds, o.requests, o.capacity))
+%s`, o.capacity, o.rounds, setting(o))
 	for _, p := range []int{1, 16, 64} {
 		fmt.Fprintf(&b, "\n## Pipeline %d\n\n| command | items/s | CPU per request, µs | busy | share of Redis PING | lowest – highest | share by CPU | target |\n|---|---|---|---|---|---|---|---|\n", p)
 		yardstick := 0.0
@@ -85,6 +78,22 @@ redis-benchmark (one thread, which also makes the random keys) was the limit, no
 		}
 	}
 	return b.String()
+}
+
+// setting returns the table that says where and how it was measured.
+func setting(o options) string {
+	return fmt.Sprintf(`| | |
+|---|---|
+| machine | %s, %d processors |
+| system | %s |
+| Go | %s |
+| Redis | %s |
+| commit | %s |
+| date | %s |
+| command | %s |
+`, cpuModel(), runtime.NumCPU(), output("uname", "-sr"), runtime.Version(),
+		output("redis-server", "--version"), output("git", "-C", o.root, "rev-parse", "--short", "HEAD"),
+		time.Now().UTC().Format("2006-01-02"), fmt.Sprintf("`go run . %s` in bench/server", strings.Join(os.Args[1:], " ")))
 }
 
 // memory runs the tests that hold the memory of filters and connections.
