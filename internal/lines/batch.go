@@ -1,0 +1,57 @@
+package lines
+
+import (
+	"bytes"
+	"fmt"
+)
+
+// Batch is some records of one file that follow each other. It is valid until
+// the function that it was given to returns, and may be changed meanwhile.
+type Batch struct {
+	// Name is the file, as it was given.
+	Name string
+	// First tells that the batch begins the file.
+	First bool
+	// Offset is where the batch begins in the file, after decompression.
+	Offset int64
+	// Records are the records without their separators, slices of Data.
+	Records [][]byte
+	// Data holds all records; each has its separator behind it, also the last
+	// one of a file that ends without.
+	Data []byte
+
+	buf []byte // what Data lies in
+}
+
+// Span returns the records from i up to, not including, j, each with its
+// separator: what to write if all of them are wanted. It is a slice of Data,
+// provided that Records is as it was.
+func (b *Batch) Span(i, j int) []byte {
+	if i >= j {
+		return nil
+	}
+	last := b.Records[j-1]
+	return b.Data[b.at(i) : b.at(j-1)+len(last)+1]
+}
+
+// at returns where record i begins in Data: the capacity of a slice tells how
+// much is behind its beginning.
+func (b *Batch) at(i int) int { return cap(b.Data) - cap(b.Records[i]) }
+
+// split cuts Data into records.
+func (b *Batch) split(separator byte, longest int) error {
+	b.Records = b.Records[:0]
+	for data := b.Data; len(data) > 0; {
+		n := bytes.IndexByte(data, separator)
+		if n > longest {
+			return tooLong(b.Name, b.Offset+int64(len(b.Data)-len(data)), longest)
+		}
+		b.Records = append(b.Records, data[:n])
+		data = data[n+1:]
+	}
+	return nil
+}
+
+func tooLong(name string, offset int64, longest int) error {
+	return fmt.Errorf("%s: %w: the line at byte %d has more than %d bytes", name, ErrTooLong, offset, longest)
+}

@@ -1,0 +1,166 @@
+package lines
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+)
+
+// reader reads one file after the other.
+type reader struct {
+	in    *Input
+	names []string // still to be read
+	now   *source
+}
+
+// next fills b with the next records. The error is io.EOF behind the last file.
+func (r *reader) next(b *Batch) error {
+	for {
+		if r.now == nil {
+			if len(r.names) == 0 {
+				return io.EOF
+			}
+			s, err := r.in.open(r.names[0])
+			if err != nil {
+				return err
+			}
+			r.now, r.names = s, r.names[1:]
+		}
+		if err := r.now.next(b); !errors.Is(err, io.EOF) {
+			return err
+		}
+		r.close()
+	}
+}
+
+// close closes the file that is being read.
+func (r *reader) close() {
+	if r.now != nil {
+		r.now.close()
+		r.now = nil
+	}
+}
+
+// source is the file that is being read.
+type source struct {
+	in     *Input
+	name   string
+	r      io.Reader
+	close  func()
+	first  bool
+	offset int64  // of what the next batch begins with
+	rest   []byte // read already: the beginning of the next record
+}
+
+// open opens a file and looks at its first bytes.
+func (in *Input) open(name string) (*source, error) {
+	s := &source{in: in, name: name, first: true, close: func() {}}
+	file := in.stdin()
+	if name != stdinName {
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, s.failed(err)
+		}
+		s.close = func() { _ = f.Close() } // it was only read
+		file = f
+	}
+	r, closeReader, err := decompressed(&counter{file, in})
+	if err != nil {
+		s.close()
+		return nil, s.failed(err)
+	}
+	closeFile := s.close
+	s.r, s.close = r, func() { closeReader(); closeFile() }
+	return s, nil
+}
+
+// failed names the file in an error, once.
+func (s *source) failed(err error) error {
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		err = e.Err
+	}
+	name := s.name
+	if name == stdinName {
+		name = "standard input"
+	}
+	return fmt.Errorf("%s: %w", name, err)
+}
+
+// next fills b with the records that one read brings, or more if that is not
+// one whole record. The error is io.EOF behind the last.
+func (s *source) next(b *Batch) error {
+	buf := slices.Grow(b.buf[:0], max(s.in.block(), len(s.rest)+1))
+	// The rest may lie in the same memory, further behind, or in that of a batch
+	// on its way: behind its Data, where nobody writes.
+	buf = append(buf, s.rest...)
+	s.rest = nil
+	for {
+		from := len(buf)
+		var err error
+		if buf, err = s.read(buf); err != nil && !errors.Is(err, io.EOF) {
+			return s.failed(err)
+		}
+		if err != nil { // the end
+			if len(buf) == 0 {
+				return io.EOF
+			}
+			if buf[len(buf)-1] != s.in.separator() {
+				buf = append(buf, s.in.separator())
+			}
+			s.hand(b, buf, len(buf))
+			return nil
+		}
+		if i := bytes.LastIndexByte(buf[from:], s.in.separator()); i >= 0 {
+			s.hand(b, buf, from+i+1)
+			return nil
+		}
+		if len(buf) > s.in.maxLine() {
+			return tooLong(s.name, s.offset, s.in.maxLine())
+		}
+	}
+}
+
+// hand makes the first n bytes of buf the batch.
+func (s *source) hand(b *Batch, buf []byte, n int) {
+	*b = Batch{Name: s.name, First: s.first, Offset: s.offset, Records: b.Records, Data: buf[:n:n], buf: buf}
+	s.rest = buf[n:]
+	s.first = false
+	s.offset += int64(n)
+}
+
+// emptyReads is how many reads in a row may bring nothing.
+const emptyReads = 100
+
+// read reads once into the room behind buf, which it makes if there is none.
+func (s *source) read(buf []byte) ([]byte, error) {
+	if cap(buf)-len(buf) < 1 {
+		buf = slices.Grow(buf, len(buf)) // twice the room, so that long lines are copied few times
+	}
+	for range emptyReads {
+		n, err := s.r.Read(buf[len(buf):cap(buf)])
+		buf = buf[:len(buf)+n]
+		if n > 0 && errors.Is(err, io.EOF) {
+			return buf, nil // the reader will say it again
+		}
+		if n > 0 || err != nil {
+			return buf, err
+		}
+	}
+	return buf, io.ErrNoProgress
+}
+
+// counter counts what is read from the files.
+type counter struct {
+	r  io.Reader
+	in *Input
+}
+
+func (c *counter) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.in.done.Add(int64(n))
+	return n, err
+}
