@@ -1,0 +1,181 @@
+package shards_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/internal/shards"
+)
+
+// disk is a Scratch in memory, of limited size.
+type disk struct {
+	mu   sync.Mutex
+	data []byte
+	room int
+}
+
+var errFull = errors.New("no space left on device")
+
+func (d *disk) WriteAt(b []byte, at int64) (int, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	end := int(at) + len(b)
+	if end > d.room {
+		return 0, errFull
+	}
+	if end > len(d.data) {
+		d.data = append(d.data, make([]byte, end-len(d.data))...)
+	}
+	return copy(d.data[at:], b), nil
+}
+
+func (d *disk) ReadAt(b []byte, at int64) (int, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if at >= int64(len(d.data)) {
+		return 0, io.EOF
+	}
+	n := copy(b, d.data[at:])
+	if n < len(b) {
+		return n, io.EOF
+	}
+	return n, nil
+}
+
+// spilled returns a Spill that holds hs.
+func spilled(t *testing.T, d *disk, memory int, hs []uint64) *shards.Spill {
+	t.Helper()
+	s := shards.NewSpill(d, memory)
+	if err := s.AddSeq(t.Context(), slices.Values(hs), nil); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestSpill(t *testing.T) {
+	hs := random(20_000, 1)
+	for _, memory := range []int{shards.MinMemory, 100_000, 5 << 20, 1 << 30} {
+		s := spilled(t, &disk{room: 1 << 30}, memory, hs)
+		if s.Total() != uint64(len(hs)) {
+			t.Errorf("Total() = %d, want %d", s.Total(), len(hs))
+		}
+		for b := range min(s.Bits(), 4) + 1 {
+			var longest uint64
+			for i := range 1 << b {
+				got, err := s.Load(nil, i, b)
+				if err != nil {
+					t.Fatal(err)
+				}
+				want := slices.DeleteFunc(slices.Clone(hs), func(h uint64) bool { return bloomery.Route(h, b) != i })
+				if uint64(len(want)) != s.Len(i, b) {
+					t.Errorf("Len(%d, %d) = %d, want %d", i, b, s.Len(i, b), len(want))
+				}
+				longest = max(longest, s.Len(i, b))
+				shards.Sort(got)
+				shards.Sort(want)
+				if !slices.Equal(got, want) {
+					t.Errorf("memory %d: shard %d of 2^%d has other hashes", memory, i, b)
+				}
+			}
+			if got := s.MaxLen(b); got != longest {
+				t.Errorf("MaxLen(%d) = %d, want %d", b, got, longest)
+			}
+		}
+	}
+}
+
+func TestSpillOfNothing(t *testing.T) {
+	s := spilled(t, &disk{}, shards.MinMemory, nil)
+	got, err := s.Load(nil, 0, 0)
+	if s.Total() != 0 || len(got) != 0 || err != nil {
+		t.Errorf("%d hashes, %d loaded (%v), want none", s.Total(), len(got), err)
+	}
+}
+
+func TestStoreRestore(t *testing.T) {
+	d := &disk{room: 1 << 30}
+	s := spilled(t, d, shards.MinMemory, random(1000, 2))
+	var wg sync.WaitGroup
+	for i, n := range []int{0, 1, 8191, 8192, 8193, 100_000} {
+		wg.Go(func() {
+			words := random(n, uint64(i))
+			runs, err := s.Store(words)
+			if err != nil {
+				t.Error(err)
+			}
+			var got []uint64
+			for piece, err := range s.Restore(runs) {
+				if err != nil {
+					t.Error(err)
+				}
+				got = append(got, piece...)
+			}
+			if !slices.Equal(got, words) {
+				t.Errorf("%d words come back as %d others", n, len(got))
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func TestFullDisk(t *testing.T) {
+	hs := random(50_000, 3)
+	s := shards.NewSpill(&disk{room: 100_000}, 1<<20)
+	if err := s.AddSeq(t.Context(), slices.Values(hs), nil); !errors.Is(err, errFull) {
+		t.Errorf("AddSeq: %v, want %v", err, errFull)
+	}
+	s = spilled(t, &disk{room: 8 * len(hs)}, 1<<20, hs)
+	if _, err := s.Store(hs); !errors.Is(err, errFull) {
+		t.Errorf("Store: %v, want %v", err, errFull)
+	}
+}
+
+// What the scratch loses or changes is noticed.
+func TestDamagedScratch(t *testing.T) {
+	hs := random(50_000, 4)
+	for name, damage := range map[string]func(d *disk){
+		"cut off": func(d *disk) { d.data = d.data[:len(d.data)-3] },
+		"empty":   func(d *disk) { d.data = nil },
+		"flipped": func(d *disk) { d.data[1000] ^= 1 },
+	} {
+		d := &disk{room: 1 << 30}
+		s := spilled(t, d, 1<<20, hs)
+		runs, err := s.Store(hs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		damage(d)
+		_, err = s.Load(nil, 0, 0)
+		for _, e := range s.Restore(runs) {
+			if err == nil {
+				err = e
+			}
+		}
+		if !errors.Is(err, bloomery.ErrCorrupt) {
+			t.Errorf("%s: %v, want ErrCorrupt", name, err)
+		}
+	}
+}
+
+func TestCancelledStream(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	read := 0
+	endless := func(yield func(uint64) bool) {
+		for h := uint64(0); yield(h * 0x9e3779b97f4a7c15); h++ {
+			if read++; read == 1_000_000 {
+				cancel()
+			}
+		}
+	}
+	var told uint64
+	s := shards.NewSpill(&disk{room: 1 << 30}, 1<<20)
+	err := s.AddSeq(ctx, endless, func(n uint64) { told = n })
+	if !errors.Is(err, context.Canceled) || read > 1_100_000 || told < 900_000 {
+		t.Errorf("%v after %d hashes, progress told of %d", err, read, told)
+	}
+}
