@@ -2,6 +2,7 @@ package envelope
 
 import (
 	"io"
+	"iter"
 	"slices"
 )
 
@@ -24,6 +25,19 @@ func Append(dst []byte, h Header, words ...[]uint64) []byte {
 // WriteTo writes the whole encoding to w without a copy of it in memory. Its
 // arguments are those of Append.
 func WriteTo(w io.Writer, h Header, words ...[]uint64) (int64, error) {
+	return WriteSeq(w, h, func(yield func([]uint64, error) bool) {
+		for _, part := range words {
+			if !yield(part, nil) {
+				return
+			}
+		}
+	})
+}
+
+// WriteSeq is WriteTo for a payload that is not in memory: it comes part by
+// part, and a part need not stay as it is after its turn. An error among them
+// ends the encoding and is returned.
+func WriteSeq(w io.Writer, h Header, parts iter.Seq2[[]uint64, error]) (int64, error) {
 	var written int64
 	write := func(b []byte) error {
 		n, err := w.Write(b)
@@ -37,7 +51,10 @@ func WriteTo(w io.Writer, h Header, words ...[]uint64) (int64, error) {
 		return written, err
 	}
 	sums := Tally{sums: make([]uint32, 0, h.TableSize()/4)}
-	for _, part := range words {
+	for part, err := range parts {
+		if err != nil {
+			return written, err
+		}
 		for piece := range slices.Chunk(part, chunk/8) {
 			b := bytesOf(piece)
 			if err := write(b); err != nil {

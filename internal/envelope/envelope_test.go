@@ -258,3 +258,14 @@ func TestParts(t *testing.T) {
 		}
 	}
 }
+
+// A payload that fails midway ends the encoding with its error.
+func TestWriteSeqPassesErrorsOn(t *testing.T) {
+	broken := errors.New("broken")
+	n, err := WriteSeq(io.Discard, sampleHeader(8), func(yield func([]uint64, error) bool) {
+		_ = yield(sampleWords(3), nil) && yield(nil, broken)
+	})
+	if !errors.Is(err, broken) || n != HeaderSize+24 {
+		t.Errorf("WriteSeq = %d, %v, want %d bytes and the error", n, err, HeaderSize+24)
+	}
+}
