@@ -9,7 +9,7 @@ PKG   ?= ./...
 REF   ?= HEAD~1
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test check unit race purego tiers cross golden fuzz fuzz-short lint fmt generate clean-tree bench bench-compare bench-peers bench-server clients scale soak bench-door promises
+.PHONY: help run build test check unit race purego tiers cross narrow golden fuzz fuzz-short lint fmt generate clean-tree bench bench-compare bench-peers bench-server clients scale soak bench-door promises
 
 help: ## tell the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -33,8 +33,9 @@ test: ## all that CI runs, with the time of each stage
 	@$(STAGE) clients $(MAKE) -s clients
 	@$(STAGE) redis-cli scripts/redis-cli-check.sh
 
-check: test ## test, and lint, a clean tree after generate, longer fuzzing
+check: test ## test, and lint, 32 bits, a clean tree after generate, longer fuzzing
 	@$(STAGE) lint     $(MAKE) -s lint
+	@$(STAGE) narrow   $(MAKE) -s narrow
 	@$(STAGE) generate $(MAKE) -s clean-tree
 	@$(STAGE) fuzz     $(MAKE) -s fuzz
 
@@ -59,6 +60,9 @@ cross: ## build for other processors and systems
 	GOARCH=arm64 go vet ./...
 	GOOS=darwin GOARCH=arm64 go build ./...
 	GOOS=windows go build ./...
+
+narrow: ## the tests with integers and pointers of 32 bits; rates at 1% only
+	GOARCH=386 go test -short ./...
 
 golden: ## files of every format version must still be read
 	go test -count=1 -run Golden ./...

@@ -68,10 +68,11 @@ type request struct {
 // smallest finds the size for a likely k, and then lets every other k try to
 // do with less. No assumption is made on how the size depends on k.
 func (q request) smallest() (Shape, error) {
-	units, k := q.guess()
+	units, guessed := q.guess()
+	k := guessed
 	best, ok := q.search(k, units, q.most)
 	for other := q.minK; other <= q.maxK; other++ {
-		if other == k || (ok && best == q.least) {
+		if other == guessed || (ok && best == q.least) {
 			continue
 		}
 		most := q.most
@@ -82,16 +83,18 @@ func (q request) smallest() (Shape, error) {
 			continue
 		}
 		best, ok = q.search(other, most, most)
+		k = other
 	}
 	if !ok {
 		return Shape{}, fmt.Errorf("%w: %.0f keys at rate %v need more than 2^%d bits", ErrTooLarge, q.n, q.p, bits.TrailingZeros64(q.most*q.unit))
 	}
-	return Shape{Layout: q.layout, Bits: best * q.unit, K: q.tie(best)}, nil
+	return Shape{Layout: q.layout, Bits: best * q.unit, K: q.tie(best, k)}, nil
 }
 
-// tie returns the k to take among those that reach the rate in so many units.
-func (q request) tie(units uint64) int {
-	k, lowest := 0, math.Inf(1)
+// tie returns the k to take among those that reach the rate in so many units,
+// of which k is one.
+func (q request) tie(units uint64, k int) int {
+	lowest := math.Inf(1)
 	for other := q.minK; other <= q.maxK; other++ {
 		if !q.reaches(other, units) {
 			continue

@@ -15,6 +15,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/internal/memory"
 )
 
 func sampleHeader(words int) Header {
@@ -103,6 +104,7 @@ func reseal(b []byte) []byte {
 
 func TestHostileHeaders(t *testing.T) {
 	le := binary.LittleEndian
+	half := memory.Limit() / 2 &^ 7
 	for name, c := range map[string]struct {
 		change func(b []byte)
 		want   error
@@ -117,7 +119,7 @@ func TestHostileHeaders(t *testing.T) {
 		"odd payload":        {func(b []byte) { le.PutUint64(b[48:], 17) }, bloomery.ErrCorrupt},
 		"payload near 2^64":  {func(b []byte) { le.PutUint64(b[48:], math.MaxUint64-7) }, bloomery.ErrCorrupt},
 		"terabytes":          {func(b []byte) { le.PutUint64(b[48:], 1<<46) }, bloomery.ErrTooLarge},
-		"half of the memory": {func(b []byte) { le.PutUint64(b[48:], 1<<32) }, bloomery.ErrCorrupt}, // then the data ends
+		"half of the memory": {func(b []byte) { le.PutUint64(b[48:], half) }, bloomery.ErrCorrupt}, // then the data ends
 	} {
 		data := Append(nil, sampleHeader(8), sampleWords(8))
 		c.change(data)

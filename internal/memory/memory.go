@@ -2,6 +2,7 @@
 package memory
 
 import (
+	"math"
 	"sync"
 	"unsafe"
 )
@@ -17,13 +18,14 @@ const (
 	line = 64
 )
 
-// Limit returns the physical memory in bytes, or 2^40 where the system does
-// not tell. A filter larger than that is refused before it is allocated.
+// Limit returns the physical memory in bytes as far as a slice can reach, or
+// 2^40 where the system does not tell. A filter larger than that is refused
+// before it is allocated.
 var Limit = sync.OnceValue(func() uint64 {
 	if n := physical(); n > 0 {
-		return n
+		return min(n, math.MaxInt)
 	}
-	return unknownLimit
+	return min(unknownLimit, math.MaxInt)
 })
 
 // Words returns n zero words on the Go heap that begin at a cache line. From
