@@ -2,30 +2,12 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
-
-	"github.com/bloomery/bloomery"
 )
-
-// Exit codes; the manual lists them.
-const (
-	exitOK    = 0
-	exitUsage = 2 // wrong usage, or input and output failed
-	exitBad   = 4 // a file is corrupt or of another version
-)
-
-// hinted is an error with advice.
-type hinted struct {
-	error
-	hint string
-}
-
-// Unwrap returns the error without the advice.
-func (h hinted) Unwrap() error { return h.error }
 
 // run runs one command line and returns its exit code.
 func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer) int {
@@ -35,17 +17,8 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 	root.SetOut(out)
 	root.SetErr(errOut)
 	err := root.ExecuteContext(ctx)
-	if err == nil {
-		return exitOK
-	}
-	fmt.Fprintln(errOut, "bloomery:", err)
-	if h, ok := errors.AsType[hinted](err); ok {
-		fmt.Fprintln(errOut, "hint:", h.hint)
-	}
-	if errors.Is(err, bloomery.ErrCorrupt) || errors.Is(err, bloomery.ErrVersion) {
-		return exitBad
-	}
-	return exitUsage
+	report(errOut, err)
+	return exitCode(err)
 }
 
 // newRoot returns the root command with all subcommands.
@@ -57,14 +30,26 @@ func newRoot() *cobra.Command {
 "No" is certain; "yes" is right up to an error rate that you choose.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		Args:          cobra.NoArgs,
+		Args:          unknownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return cmd.Help()
 		},
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return hinted{err, "see " + cmd.CommandPath() + " --help"}
+		return usage(cmd, fmt.Errorf("%s: %w", cmd.Name(), err))
 	})
 	root.AddCommand(newServe(), newDoctor(), newBackup(), newVersion())
 	return root
+}
+
+// unknownCommand is the check of arguments of the root, which has none.
+func unknownCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	err := fmt.Errorf("unknown command %q", args[0])
+	if like := cmd.SuggestionsFor(args[0]); len(like) > 0 {
+		return hinted{err, "did you mean " + strings.Join(like, " or ") + "?"}
+	}
+	return usage(cmd, err)
 }

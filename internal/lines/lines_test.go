@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -137,7 +138,7 @@ func TestFiles(t *testing.T) {
 	var size int64
 	text := strings.Repeat("some line\n", 5000) + "no end"
 	for i, format := range []string{"plain", "gzip", "zstd", "plain"} {
-		name := filepath.Join(dir, fmt.Sprint(i))
+		name := filepath.Join(dir, strconv.Itoa(i))
 		data := packed(t, format, text)
 		if err := os.WriteFile(name, data, 0o600); err != nil {
 			t.Fatal(err)

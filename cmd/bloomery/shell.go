@@ -1,0 +1,178 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// shell is what all commands on files and pipes have: the streams, and the
+// flags that mean the same everywhere.
+type shell struct {
+	in          io.Reader
+	out, errOut io.Writer
+
+	asJSON     bool
+	quiet      bool
+	verbose    bool
+	noProgress bool
+	colour     string
+
+	lookup   func(string) (string, bool) // the environment
+	terminal func(stream any) bool
+	width    func(stream any) int
+}
+
+// newShell gives cmd the common flags and makes it run f. Errors of f get the
+// name of the command in front.
+func newShell(cmd *cobra.Command, f func(ctx context.Context, s *shell, args []string) error) *shell {
+	s := &shell{lookup: os.LookupEnv, terminal: isTerminal, width: terminalWidth}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.BoolVar(&s.asJSON, "json", false, "write JSON, as described in docs/cli.md")
+	flags.BoolVarP(&s.quiet, "quiet", "q", false, "no summary, no progress, no warnings")
+	flags.BoolVar(&s.verbose, "verbose", false, "say more on standard error")
+	flags.BoolVar(&s.noProgress, "no-progress", false, "no progress line")
+	flags.StringVar(&s.colour, "color", "auto", "colours: auto, always or never")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		s.in, s.out, s.errOut = cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr()
+		switch s.colour {
+		case "auto", "always", "never":
+		default:
+			return usage(cmd, fmt.Errorf("%s: --color %q: want auto, always or never", cmd.Name(), s.colour))
+		}
+		err := f(cmd.Context(), s, args)
+		if err == nil {
+			return nil
+		}
+		if errors.Is(err, errHelp) {
+			s.shortHelp(cmd)
+			return usage(cmd, fmt.Errorf("%s: nothing to read: standard input is a terminal", cmd.Name()))
+		}
+		return fmt.Errorf("%s: %w", cmd.Name(), err)
+	}
+	return s
+}
+
+// errHelp asks for the short help: nothing was given and nobody pipes.
+var errHelp = errors.New("help")
+
+// files returns what the arguments stand for, errHelp if that would be a wait
+// for somebody to type.
+func (s *shell) files(args []string) ([]string, error) {
+	if len(args) == 0 && s.terminal(s.in) {
+		return nil, errHelp
+	}
+	return args, nil
+}
+
+// shortHelp prints how the command is used.
+func (s *shell) shortHelp(cmd *cobra.Command) {
+	fmt.Fprintf(s.errOut, "%s\n\nusage: %s\n\n%s\n\n", cmd.Short, cmd.UseLine(), cmd.Example)
+}
+
+// usage adds where to read more to an error about how a command was called.
+func usage(cmd *cobra.Command, err error) error {
+	return hinted{err, "see " + cmd.CommandPath() + " --help"}
+}
+
+// between is a check of arguments: at least low, and at most high if that is
+// not negative. what says what they are.
+func between(low, high int, what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) < low:
+			return usage(cmd, fmt.Errorf("%s: give %s", cmd.Name(), what))
+		case high >= 0 && len(args) > high:
+			return usage(cmd, fmt.Errorf("%s: give %s, and no more: what is %q?", cmd.Name(), what, args[high]))
+		}
+		return nil
+	}
+}
+
+// say writes a line for people to standard error, unless they want quiet.
+func (s *shell) say(format string, args ...any) {
+	if !s.quiet {
+		fmt.Fprintf(s.errOut, format+"\n", args...)
+	}
+}
+
+// warn is say with a word in front that stands out.
+func (s *shell) warn(format string, args ...any) {
+	s.say(s.paint(s.errOut, yellow, "warning:")+" "+format, args...)
+}
+
+// print writes one JSON object and a newline to standard output.
+func (s *shell) print(v any) error {
+	enc := json.NewEncoder(s.out)
+	enc.SetEscapeHTML(false)
+	return enc.Encode(v)
+}
+
+// colour is a sequence that switches a colour on.
+type colour string
+
+const (
+	red    colour = "\x1b[31m"
+	green  colour = "\x1b[32m"
+	yellow colour = "\x1b[33m"
+	bold   colour = "\x1b[1m"
+	plain         = "\x1b[0m"
+)
+
+// paint colours a text for a stream, if it wants colours.
+func (s *shell) paint(stream io.Writer, c colour, text string) string {
+	if !s.coloured(stream) {
+		return text
+	}
+	return string(c) + text + plain
+}
+
+// coloured decides as https://no-color.org asks.
+func (s *shell) coloured(stream io.Writer) bool {
+	if s.colour != "auto" {
+		return s.colour == "always"
+	}
+	none, _ := s.lookup("NO_COLOR")
+	term, _ := s.lookup("TERM")
+	return none == "" && term != "dumb" && s.terminal(stream)
+}
+
+// grouped writes a number with commas.
+func grouped(n uint64) string {
+	digits := strconv.FormatUint(n, 10)
+	var b strings.Builder
+	for i, d := range digits {
+		if i > 0 && (len(digits)-i)%3 == 0 {
+			b.WriteByte(',')
+		}
+		b.WriteRune(d)
+	}
+	return b.String()
+}
+
+// bytesText writes a number of bytes for people.
+func bytesText(n uint64) string {
+	units := [...]string{"bytes", "KB", "MB", "GB", "TB", "PB", "EB"}
+	x, i := float64(n), 0
+	for ; x >= 1000 && i < len(units)-1; i++ {
+		x /= 1000
+	}
+	return fmt.Sprintf("%.4g %s", x, units[i])
+}
+
+// rateText writes an error rate for people: as a percentage, and one in how
+// many.
+func rateText(p float64) string {
+	if p <= 0 {
+		return "0"
+	}
+	return fmt.Sprintf("%.3g%% (1 in %s)", 100*p, grouped(uint64(min(1/p+0.5, 1<<63))))
+}

@@ -1,0 +1,179 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/internal/lines"
+)
+
+func TestExitCodes(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		code int
+		text string
+	}{
+		{nil, 0, ""},
+		{errNo, 1, ""},
+		{fmt.Errorf("check: %w", &fs.PathError{Op: "write", Path: "/dev/stdout", Err: syscall.EPIPE}), 141, ""},
+		{fmt.Errorf("build: %w", context.Canceled), 130, "bloomery: interrupted\n"},
+		{fmt.Errorf("add: %w", bloomery.ErrFull), 3, "bloomery: add: full\n"},
+		{errLimit, 3, "bloomery: limit reached\n"},
+		{bloomery.ErrCorrupt, 4, "bloomery: corrupt\n"},
+		{bloomery.ErrIncompatible, 4, "bloomery: incompatible\n"},
+		{lines.ErrCorrupt, 4, "bloomery: corrupt\n"},
+		{fs.ErrNotExist, 2, "bloomery: file does not exist\n"},
+		{hinted{errors.New("two\nlines"), "do this"}, 2, "bloomery: two; lines\nhint: do this\n"},
+	} {
+		var out bytes.Buffer
+		report(&out, c.err)
+		if got := exitCode(c.err); got != c.code || out.String() != c.text {
+			t.Errorf("%v: %d, %q, want %d, %q", c.err, got, out.String(), c.code, c.text)
+		}
+	}
+}
+
+func TestAbout(t *testing.T) {
+	err := about("a.bf", fmt.Errorf("file: open a.bf: codec: read: %w: short", bloomery.ErrCorrupt))
+	if got, want := err.Error(), "a.bf: corrupt: short"; got != want || !errors.Is(err, bloomery.ErrCorrupt) {
+		t.Errorf("about = %q, want %q and ErrCorrupt", got, want)
+	}
+	if got, want := about("", errors.New("bloom: union: incompatible: 1 and 2")).Error(), "incompatible: 1 and 2"; got != want {
+		t.Errorf("about = %q, want %q", got, want)
+	}
+	if about("x", nil) != nil {
+		t.Error("about of nil is an error")
+	}
+}
+
+// fakeShell is a shell whose streams are terminals as asked.
+func fakeShell(terminals ...any) (*shell, *bytes.Buffer) {
+	var errOut bytes.Buffer
+	s := &shell{in: strings.NewReader(""), out: new(bytes.Buffer), errOut: &errOut, colour: "auto"}
+	s.lookup = func(string) (string, bool) { return "", false }
+	s.width = func(any) int { return defaultWidth }
+	s.terminal = func(stream any) bool {
+		for _, t := range terminals {
+			if t == "in" && stream == any(s.in) || t == "out" && stream == any(s.out) || t == "err" && stream == any(s.errOut) {
+				return true
+			}
+		}
+		return false
+	}
+	return s, &errOut
+}
+
+func TestProgress(t *testing.T) {
+	job := func(s *shell, lasts time.Duration) {
+		stop := s.progress("build", func() (int64, int64) { return 50, 100 })
+		time.Sleep(lasts)
+		stop()
+		stop()
+	}
+	synctest.Test(t, func(t *testing.T) {
+		s, errOut := fakeShell("err")
+		job(s, 400*time.Millisecond)
+		if errOut.Len() > 0 {
+			t.Errorf("a short job shows %q", errOut)
+		}
+		job(s, 700*time.Millisecond)
+		if got := errOut.String(); !strings.Contains(got, "build [############............]  50% of 100 bytes") || !strings.HasSuffix(got, eraseLine) {
+			t.Errorf("a long job shows %q", got)
+		}
+	})
+	for name, change := range map[string]func(*shell){
+		"quiet":       func(s *shell) { s.quiet = true },
+		"no progress": func(s *shell) { s.noProgress = true },
+		"CI":          func(s *shell) { s.lookup = func(n string) (string, bool) { return "", n == "CI" } },
+		"no terminal": func(s *shell) { s.terminal = func(any) bool { return false } },
+		"data there":  func(s *shell) { s.terminal = func(any) bool { return true } },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s, errOut := fakeShell("err")
+			change(s)
+			job(s, 2*time.Second)
+			if errOut.Len() > 0 {
+				t.Errorf("%s: shows %q", name, errOut)
+			}
+		})
+	}
+	if got, want := progressLine("check", 3_000_000, 0, time.Second), "check: 3 MB, 3 MB/s"; got != want {
+		t.Errorf("unknown size: %q, want %q", got, want)
+	}
+}
+
+func TestColour(t *testing.T) {
+	for _, c := range []struct {
+		flag, variable, value string
+		terminal, want        bool
+	}{
+		{"auto", "", "", true, true},
+		{"auto", "", "", false, false},
+		{"auto", "NO_COLOR", "1", true, false},
+		{"auto", "TERM", "dumb", true, false},
+		{"always", "NO_COLOR", "1", false, true},
+		{"never", "", "", true, false},
+	} {
+		s, _ := fakeShell()
+		s.colour = c.flag
+		s.terminal = func(any) bool { return c.terminal }
+		s.lookup = func(name string) (string, bool) {
+			if name == c.variable {
+				return c.value, true
+			}
+			return "", false
+		}
+		if got := s.paint(s.out, red, "x") != "x"; got != c.want {
+			t.Errorf("%+v: coloured %v", c, got)
+		}
+	}
+}
+
+// TestShell runs a command of no use through the frame.
+func TestShell(t *testing.T) {
+	newCommand := func(f func(context.Context, *shell, []string) error, terminal bool) *cobra.Command {
+		cmd := &cobra.Command{Use: "try [FILE…]", Short: "Try", Example: "  bloomery try", Args: between(0, 1, "one file"), SilenceUsage: true, SilenceErrors: true}
+		s := newShell(cmd, f)
+		s.terminal = func(any) bool { return terminal }
+		return cmd
+	}
+	run := func(cmd *cobra.Command, args ...string) (string, error) {
+		var errOut bytes.Buffer
+		cmd.SetArgs(args)
+		cmd.SetErr(&errOut)
+		cmd.SetOut(&errOut)
+		err := cmd.ExecuteContext(t.Context())
+		return errOut.String(), err
+	}
+	needs := func(_ context.Context, s *shell, args []string) error {
+		_, err := s.files(args)
+		return err
+	}
+	if out, err := run(newCommand(needs, true)); exitCode(err) != exitUsage || !strings.Contains(out, "usage: try") || hintOf(err) == "" {
+		t.Errorf("nothing given at a terminal: %v, %q", err, out)
+	}
+	if out, err := run(newCommand(needs, false)); err != nil || out != "" {
+		t.Errorf("nothing given in a pipe: %v, %q", err, out)
+	}
+	if _, err := run(newCommand(needs, false), "--color", "red"); exitCode(err) != exitUsage {
+		t.Errorf("--color red: %v", err)
+	}
+	if _, err := run(newCommand(needs, false), "a", "b"); err == nil || err.Error() != `try: give one file, and no more: what is "b"?` {
+		t.Errorf("too many files: %v", err)
+	}
+	fails := func(context.Context, *shell, []string) error { return bloomery.ErrFull }
+	if _, err := run(newCommand(fails, false)); err == nil || err.Error() != "try: full" {
+		t.Errorf("an error of the command: %v", err)
+	}
+}
