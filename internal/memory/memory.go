@@ -18,9 +18,9 @@ const (
 	line = 64
 )
 
-// Limit returns the physical memory in bytes as far as a slice can reach, or
-// 2^40 where the system does not tell. A filter larger than that is refused
-// before it is allocated.
+// Limit returns the physical memory in bytes, or the process's limit if that
+// is less, as far as a slice can reach, or 2^40 where the system does not tell.
+// A filter larger than that is refused before it is allocated.
 var Limit = sync.OnceValue(func() uint64 {
 	if n := physical(); n > 0 {
 		return min(n, math.MaxInt)

@@ -8,12 +8,19 @@ import (
 
 const hugePage = 2 << 20
 
+// physical returns the memory of the machine, or what the process may have of
+// it (ulimit -v): beyond that limit Go ends the process.
 func physical() uint64 {
 	var info unix.Sysinfo_t
 	if err := unix.Sysinfo(&info); err != nil {
 		return 0
 	}
-	return uint64(info.Totalram) * uint64(info.Unit) //nolint:unconvert // 32 bits on some machines
+	total := uint64(info.Totalram) * uint64(info.Unit) //nolint:unconvert // 32 bits on some machines
+	var addresses unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_AS, &addresses); err != nil {
+		return total
+	}
+	return min(total, addresses.Cur)
 }
 
 // adviseHuge asks for huge pages in the part of b that whole huge pages cover:
