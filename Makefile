@@ -109,5 +109,5 @@ soak: ## power cuts, kills and replays by the hundred thousand (long)
 bench-door: ## measure log, snapshots, start and replay, writes docs/benchmarks-durability.md
 	cd bench/server && go run . -durability -rounds 5 -o ../../docs/benchmarks-durability.md
 
-promises: ## ask every library for error rates, writes docs/promises.md (long)
-	cd bench && go run ./cmd/promises -out ../docs/promises.md
+promises: ## ask every library for error rates, goes on where it was, writes docs/promises.md (long)
+	cd bench && go run ./cmd/promises -results results/promises.jsonl -out ../docs/promises.md

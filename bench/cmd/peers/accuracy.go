@@ -24,7 +24,7 @@ func accuracy(o options) map[string][]spend {
 	all := map[string][]spend{}
 	for _, l := range library.All() {
 		for _, p := range rates {
-			var bits uint64
+			var bits func() uint64
 			plan := filtertest.Plan{Keys: filtertest.KeyKinds()[0], N: n, Filters: 1, Queries: queries}
 			rate := filtertest.Measure(plan, func() filtertest.Subject {
 				f, err := l.Make(int64(n), p)
@@ -34,7 +34,7 @@ func accuracy(o options) map[string][]spend {
 				bits = f.Bits
 				return f.Subject
 			})
-			all[l.Name] = append(all[l.Name], spend{float64(bits) / float64(n), rate})
+			all[l.Name] = append(all[l.Name], spend{float64(bits()) / float64(n), rate})
 		}
 	}
 	return all

@@ -1,12 +1,14 @@
 package main
 
 import (
-	"context"
+	"cmp"
 	_ "embed"
 	"fmt"
+	"maps"
+	"math"
+	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/bloomery/bloomery/bench/internal/library"
 	"github.com/bloomery/bloomery/bench/internal/report"
@@ -19,10 +21,33 @@ var protocol string
 
 // document is everything that was found.
 type document struct {
-	args    []string
-	started time.Time
 	rows    []row
 	hazards []hazard
+	missing int // rows and bad input that nobody measured yet
+}
+
+// gather returns the document of all that is known.
+func gather(known *results) document {
+	var d document
+	for _, r := range rows(math.MaxInt) {
+		one, ok := known.get(r.name())
+		if !ok {
+			d.missing++
+			continue
+		}
+		r.record = one
+		d.rows = append(d.rows, r)
+	}
+	for _, h := range hazards() {
+		one, ok := known.get(h.name())
+		if !ok {
+			d.missing++
+			continue
+		}
+		h.record, h.outcome = one, *one.Outcome
+		d.hazards = append(d.hazards, h)
+	}
+	return d
 }
 
 // broken returns the names of all rows of ours that do not hold.
@@ -42,13 +67,15 @@ func (d document) broken() []string {
 }
 
 // String returns the document.
-func (d document) String(ctx context.Context) string {
+func (d document) String() string {
 	var b strings.Builder
 	b.WriteString("# Promises\n\n")
-	b.WriteString("This file is written by a program; `make promises` writes it again.\n\n")
-	command := strings.TrimSpace("cd bench && go run ./cmd/promises " + strings.Join(d.args, " "))
-	b.WriteString(report.Origin(ctx, command, d.started))
+	b.WriteString(report.Paragraph(introText))
+	if d.missing > 0 {
+		fmt.Fprintf(&b, "\n%d rows and cases are not measured yet.\n", d.missing)
+	}
 	fmt.Fprintf(&b, "\n%s\n## In short\n\n%s\n", protocol, d.summary())
+	fmt.Fprintf(&b, "## Where the figures come from\n\n%s\n", d.origins())
 	fmt.Fprintf(&b, "## Bad parameters\n\n%s\n%s\n", parametersText, d.outcomes(false))
 	fmt.Fprintf(&b, "## Damaged files\n\n%s\n%s\n", filesText, d.outcomes(true))
 	b.WriteString("## Every row\n")
@@ -63,6 +90,10 @@ func (d document) String(ctx context.Context) string {
 	return b.String()
 }
 
+const introText = "This file is written by a program from bench/results/promises.jsonl, which holds each measurement " +
+	"with its commit, date, seed and counts. `make promises` measures what is missing there and writes this file again; " +
+	"`cd bench && go run ./cmd/promises -help` tells how to do a part of it."
+
 var (
 	parametersText = report.Paragraph(`A filter is asked for with a bad number of keys (at 1%) or a bad rate (for
 		1,000 keys); where the library gives one, 1,000 keys are added and 100,000 others asked for. In bold: what a
@@ -74,10 +105,13 @@ var (
 
 // summary has a row for each library.
 func (d document) summary() *report.Table {
-	t := &report.Table{Head: []string{"library", "rows", "kept", "worst, times the rate asked for", "where", "bad input refused"}}
+	t := &report.Table{Head: []string{
+		"library", "rows", "kept", "worst, times the rate asked for", "where", "absent keys asked, times 1/rate", "bad input met well",
+	}}
 	for _, lib := range library.All() {
 		var worst *row
 		rows, kept := 0, 0
+		least, most := math.Inf(1), 0.0
 		for i, r := range d.rows {
 			if r.lib.Name != lib.Name {
 				continue
@@ -89,6 +123,9 @@ func (d document) summary() *report.Table {
 			if worst == nil || r.ratio() > worst.ratio() {
 				worst = &d.rows[i]
 			}
+			if r.Rate != nil {
+				least, most = min(least, r.effort()), max(most, r.effort())
+			}
 		}
 		ratio, where := "-", "-"
 		if worst != nil {
@@ -96,7 +133,39 @@ func (d document) summary() *report.Table {
 			where = fmt.Sprintf("%g, %s keys, n = %d", worst.asked, worst.keys.Name, worst.n)
 		}
 		good, all := d.refused(lib.Name)
-		t.Row(lib.Title(), strconv.Itoa(rows), strconv.Itoa(kept), ratio, where, fmt.Sprintf("%d of %d", good, all))
+		t.Row(lib.Title(), strconv.Itoa(rows), strconv.Itoa(kept), ratio, where, span(least, most), fmt.Sprintf("%d of %d", good, all))
+	}
+	return t
+}
+
+// span writes an interval of efforts.
+func span(least, most float64) string {
+	switch {
+	case most == 0:
+		return "-"
+	case round(least) == round(most):
+		return round(most)
+	}
+	return round(least) + " to " + round(most)
+}
+
+// origins has a row for each commit and day.
+func (d document) origins() *report.Table {
+	type origin struct{ commit, date, version string }
+	rows, cases := map[origin]int{}, map[origin]int{}
+	for _, r := range d.rows {
+		rows[origin{r.Commit, r.Date, r.Go}]++
+	}
+	for _, h := range d.hazards {
+		cases[origin{h.record.Commit, h.record.Date, h.record.Go}]++
+	}
+	all := maps.Clone(rows)
+	maps.Copy(all, cases)
+	t := &report.Table{Head: []string{"date", "commit", "Go", "rows", "cases of bad input"}}
+	for _, o := range slices.SortedFunc(maps.Keys(all), func(a, b origin) int {
+		return cmp.Or(cmp.Compare(a.date, b.date), cmp.Compare(a.commit, b.commit), cmp.Compare(a.version, b.version))
+	}) {
+		t.Row(o.date, o.commit, o.version, strconv.Itoa(rows[o]), strconv.Itoa(cases[o]))
 	}
 	return t
 }
@@ -146,13 +215,17 @@ func (d document) outcomes(file bool) *report.Table {
 
 // table has all rows of one library.
 func (d document) table(lib string) *report.Table {
-	t := &report.Table{Head: []string{"asked", "keys", "n", "got", "ratio", "bits per key", "verdict"}}
+	t := &report.Table{Head: []string{"asked", "keys", "n", "absent keys asked", "got", "ratio", "bits per key", "verdict"}}
 	for _, r := range d.rows {
-		if r.lib.Name == lib {
-			t.Row(fmt.Sprintf("%g", r.asked), r.keys.Name, strconv.Itoa(r.n),
-				fmt.Sprintf("%.4g ± %.1g", r.got.Mean, r.got.Sigma), fmt.Sprintf("%.3f", r.ratio()),
-				fmt.Sprintf("%.2f", r.bitsPerKey), r.verdict())
+		if r.lib.Name != lib {
+			continue
 		}
+		asked, got := "-", "-"
+		if r.Rate != nil {
+			asked, got = fmt.Sprintf("%.3g", float64(r.queries())), fmt.Sprintf("%.4g ± %.1g", r.Rate.Mean, r.Rate.Sigma)
+		}
+		t.Row(fmt.Sprintf("%g", r.asked), r.keys.Name, strconv.Itoa(r.n), asked, got,
+			fmt.Sprintf("%.3f", r.ratio()), fmt.Sprintf("%.2f", r.BitsPerKey), r.verdict())
 	}
 	return t
 }

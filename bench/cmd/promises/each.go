@@ -1,24 +1,31 @@
 package main
 
 import (
+	"errors"
 	"sync"
 	"sync/atomic"
 )
 
-// each does something to all elements, a few at a time.
-func each[T any](workers int, all []T, do func(i int, x *T)) {
+// each does something to all elements, a few at a time. An error ends it when
+// what has begun is done.
+func each[T any](workers int, all []T, do func(i int, x *T) error) error {
 	var next atomic.Int64
+	var failed atomic.Bool
 	var wg sync.WaitGroup
-	for range workers {
+	errs := make([]error, workers)
+	for w := range workers {
 		wg.Go(func() {
-			for {
+			for !failed.Load() {
 				i := int(next.Add(1)) - 1
 				if i >= len(all) {
 					return
 				}
-				do(i, &all[i])
+				if errs[w] = do(i, &all[i]); errs[w] != nil {
+					failed.Store(true)
+				}
 			}
 		})
 	}
 	wg.Wait()
+	return errors.Join(errs...)
 }

@@ -20,13 +20,14 @@ type hazard struct {
 	lib     library.Library
 	input   input
 	outcome outcome
+	record  record
 }
 
 // outcome is what came of bad input.
 type outcome struct {
-	Kind string
-	Text string // what is to be said beyond the kind
-	Good bool   // whether a user can live with it
+	Kind string `json:"kind"`
+	Text string `json:"text,omitempty"` // what is to be said beyond the kind
+	Good bool   `json:"good"`           // whether a user can live with it
 }
 
 // The kinds of outcomes.
@@ -53,24 +54,37 @@ func (o outcome) String() string {
 // name is what -only looks at.
 func (h hazard) name() string { return h.lib.Name + "/" + h.input.name }
 
-// provoke gives every library all the bad input that o selects.
-func provoke(ctx context.Context, o options) ([]hazard, error) {
+// hazards returns all bad input for all libraries, nothing tried yet.
+func hazards() []hazard {
 	var all []hazard
 	for _, lib := range library.All() {
 		for _, in := range inputs() {
-			h := hazard{lib: lib, input: in}
-			if in.fits(lib) && o.only.MatchString(h.name()) {
-				all = append(all, h)
+			if in.fits(lib) {
+				all = append(all, hazard{lib: lib, input: in})
 			}
+		}
+	}
+	return all
+}
+
+// provoke gives every library the bad input that o selects and that it was not
+// given yet.
+func provoke(ctx context.Context, o options, known *results) error {
+	var all []hazard
+	for _, h := range hazards() {
+		if _, ok := known.get(h.name()); o.only.MatchString(h.name()) && (o.again || !ok) {
+			all = append(all, h)
 		}
 	}
 	self, err := os.Executable()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	progress("%d cases of bad input", len(all))
-	each(o.workers, all, func(_ int, h *hazard) { h.outcome = h.provoke(ctx, self, o.timeout) })
-	return all, nil
+	return each(o.workers, all, func(_ int, h *hazard) error {
+		h.outcome = h.provoke(ctx, self, o.timeout)
+		return known.add(record{Name: h.name(), Outcome: &h.outcome})
+	})
 }
 
 // childVariable holds the name of the hazard that a process is for.

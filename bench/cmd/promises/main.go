@@ -2,7 +2,12 @@
 // parameters and damaged files, and writes down what came of it in
 // docs/promises.md.
 //
-//	go run ./cmd/promises -out ../docs/promises.md
+//	go run ./cmd/promises -results results/promises.jsonl -out ../docs/promises.md
+//
+// Each row is a line of the results file as soon as it was measured. A later
+// run leaves out what is there, unless it asks for more queries or has -again,
+// and the document is written from all that the file holds: so a run can be
+// interrupted, and one part be done again.
 //
 // It ends with status 1 if a filter of this module broke a promise.
 package main
@@ -18,6 +23,8 @@ import (
 	"runtime"
 	"strings"
 	"time"
+
+	"github.com/bloomery/bloomery/bench/internal/report"
 )
 
 // errBroken means that a filter of ours did not keep its word.
@@ -26,6 +33,8 @@ var errBroken = errors.New("a filter of this module broke a promise")
 // options are the flags.
 type options struct {
 	out     string
+	results string
+	again   bool
 	only    *regexp.Regexp
 	ours    float64 // queries of ours, times 1/p
 	peers   float64 // queries of a peer, times 1/p
@@ -53,13 +62,18 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	d := document{args: args, started: time.Now()}
-	d.rows = measure(o)
-	d.hazards, err = provoke(ctx, o)
+	known, err := open(o.results, record{
+		Commit: report.Commit(ctx), Date: time.Now().UTC().Format(time.DateOnly), Go: runtime.Version(),
+	})
 	if err != nil {
 		return err
 	}
-	text := d.String(ctx)
+	// Bad input takes minutes, the rows take hours.
+	if err := errors.Join(provoke(ctx, o, known), measure(o, known), known.tidy()); err != nil {
+		return err
+	}
+	d := gather(known)
+	text := d.String()
 	if o.out == "" {
 		_, err = fmt.Fprint(stdout, text)
 	} else {
@@ -79,6 +93,8 @@ func parse(args []string) (options, error) {
 	var o options
 	var only string
 	flags.StringVar(&o.out, "out", "", "write the document to this `file` instead of standard output")
+	flags.StringVar(&o.results, "results", "", "keep results in this `file`, and go on from what it holds")
+	flags.BoolVar(&o.again, "again", false, "measure again what the results file holds")
 	flags.StringVar(&only, "only", "", "run only the rows whose names match this `regexp`, as in \"blobloom/rate=1e-06/user/n=1000\"")
 	flags.BoolVar(&o.quick, "quick", false, "few queries and at most 1,000 keys, for development")
 	flags.Float64Var(&o.ours, "queries", 10_000, "queries of our filters, times 1/rate")

@@ -20,7 +20,7 @@ func TestMain(m *testing.M) {
 // Ours must hold its rows; run returns an error if it does not.
 func TestOursHold(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "promises.md")
-	args := []string{"-quick", "-out", out, "-only", `^bloom\..*(rate=0.0.*n=1000$|/[^=]*$|/[np] = )`}
+	args := []string{"-quick", "-out", out, "-only", `^bloom\..*(rate=0.0.*(random|user)/n=1000$|/[^=]*$|/[np] = )`}
 	if err := run(t.Context(), args, os.Stdout); err != nil {
 		t.Fatal(err)
 	}
@@ -30,8 +30,8 @@ func TestOursHold(t *testing.T) {
 	}
 	doc := string(data)
 	for _, want := range []string{
-		"- Commit: ", "## In short", "## Bad parameters", "## Damaged files",
-		"### bloom.Filter", "### bloom.Standard", "| 0.001 | user | 1000 |",
+		"## In short", "## Where the figures come from", "## Bad parameters", "## Damaged files",
+		"### bloom.Filter", "### bloom.Standard", "| 0.001 | user | 1000 | 1e+05 |",
 		"| bloom.Filter | error | error | error | error | error | error |",
 	} {
 		if !strings.Contains(doc, want) {
@@ -50,10 +50,14 @@ func TestOutcomes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	hazards, err := provoke(t.Context(), o)
+	known, err := open("", record{})
 	if err != nil {
 		t.Fatal(err)
 	}
+	if err := provoke(t.Context(), o, known); err != nil {
+		t.Fatal(err)
+	}
+	hazards := gather(known).hazards
 	want := map[string]string{
 		"bits-and-blooms/n = 0":           hung,
 		"bits-and-blooms/p = 0":           panicked,
@@ -81,12 +85,19 @@ func TestBrokenIsTold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := document{rows: measure(o)}
+	known, err := open("", record{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := measure(o, known); err != nil {
+		t.Fatal(err)
+	}
+	d := gather(known)
 	if broken := d.broken(); len(broken) != 0 {
 		t.Fatalf("broken() = %q, want none", broken)
 	}
-	d.rows[0].got.Mean = 0.02
-	d.rows[0].got.Sigma = 0.001
+	d.rows[0].Rate.Mean = 0.02
+	d.rows[0].Rate.Sigma = 0.001
 	d.hazards = []hazard{{lib: d.rows[0].lib, input: inputNamed("p = 0"), outcome: outcome{Kind: hung}}}
 	if broken := d.broken(); len(broken) != 2 {
 		t.Errorf("broken() = %q, want both", broken)

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/bloomery/bloomery/bench/internal/library"
@@ -16,9 +18,7 @@ type row struct {
 	keys  filtertest.Keys
 	n     int
 
-	got        filtertest.Rate
-	bitsPerKey float64
-	failure    string // a panic or an error where a filter was due
+	record
 }
 
 var (
@@ -30,6 +30,9 @@ var (
 // ones.
 const most = 1_000_000
 
+// seed moves the numbers of all keys.
+const seed = 1
+
 // lowestLarge is the lowest rate that peers are asked for with more keys.
 const lowestLarge = 1e-4
 
@@ -38,8 +41,8 @@ func (r row) name() string {
 	return fmt.Sprintf("%s/rate=%g/%s/n=%d", r.lib.Name, r.asked, r.keys.Name, r.n)
 }
 
-// rows returns the rows that o selects, nothing measured yet.
-func rows(o options) []row {
+// rows returns all rows of at most so many keys, nothing measured yet.
+func rows(largest int) []row {
 	var all []row
 	for _, lib := range library.All() {
 		for _, asked := range askedRates {
@@ -47,7 +50,8 @@ func rows(o options) []row {
 				for i, keys := range filtertest.KeyKinds() {
 					r := row{lib: lib, asked: asked, keys: keys, n: n}
 					large := n > most && (i > 0 || !lib.Ours && asked < lowestLarge)
-					if n <= o.largest && !large && asked >= lib.Lowest && o.only.MatchString(r.name()) {
+					fits := n <= largest && (lib.Most == 0 || n <= lib.Most)
+					if fits && !large && asked >= lib.Lowest {
 						all = append(all, r)
 					}
 				}
@@ -57,63 +61,90 @@ func rows(o options) []row {
 	return all
 }
 
-// queries returns how many absent keys a row asks for.
-func (r row) queries(o options) uint64 {
+// wanted returns how many absent keys a row is to ask for.
+func (r row) wanted(o options) uint64 {
 	if r.lib.Ours && !o.quick {
 		return uint64(o.ours / r.asked)
 	}
 	return uint64(min(o.peers/r.asked, o.most))
 }
 
-// measure measures all rows.
-func measure(o options) []row {
-	all := rows(o)
+// missing returns the rows that o selects and that were not measured yet, or
+// with fewer queries. The quick ones come first: if a run is interrupted, as
+// much as possible is there.
+func missing(o options, known *results) []row {
+	var all []row
+	for _, r := range rows(o.largest) {
+		old, ok := known.get(r.name())
+		if o.only.MatchString(r.name()) && (o.again || !ok || !old.enough(r.wanted(o))) {
+			all = append(all, r)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b row) int { return cmp.Compare(a.wanted(o), b.wanted(o)) })
+	return all
+}
+
+// measure measures the rows that are missing.
+func measure(o options, known *results) error {
+	all := missing(o, known)
 	var total float64
 	for _, r := range all {
-		total += float64(r.queries(o))
+		total += float64(r.wanted(o))
 	}
 	progress("%d rows, %.3g queries", len(all), total)
-	each(o.workers, all, func(i int, r *row) {
+	return each(o.workers, all, func(i int, r *row) error {
 		start := time.Now()
 		r.measure(o)
 		progress("%d of %d: %s: %s (%v)", i+1, len(all), r.name(), r.verdict(), time.Since(start).Round(time.Second))
+		return known.add(r.record)
 	})
-	return all
 }
 
 // measure fills the filters and asks them.
 func (r *row) measure(o options) {
+	r.record = record{Name: r.name(), Seed: seed}
 	defer func() {
 		if p := recover(); p != nil {
-			r.failure = fmt.Sprint("panic: ", p)
+			r.Failure = short(fmt.Sprint("panic: ", p))
 		}
 	}()
-	plan := filtertest.Plan{Keys: r.keys, N: r.n, Queries: r.queries(o), Seed: 1}
-	r.got = filtertest.Measure(plan, func() filtertest.Subject {
+	var bits func() uint64
+	plan := filtertest.Plan{Keys: r.keys, N: r.n, Queries: r.wanted(o), Seed: seed}
+	rate := filtertest.Measure(plan, func() filtertest.Subject {
 		f, err := r.lib.Make(int64(r.n), r.asked)
 		if err != nil {
 			panic(err)
 		}
-		r.bitsPerKey = float64(f.Bits) / float64(r.n)
+		bits = f.Bits
 		return f.Subject
 	})
+	r.Rate, r.BitsPerKey = &rate, float64(bits())/float64(r.n)
 }
 
 // kept reports whether the row holds: no key lost, and an error rate of at
 // most three standard deviations above what was asked.
 func (r row) kept() bool {
-	return r.failure == "" && r.got.Lost == 0 && r.got.Mean <= r.asked+3*r.got.Sigma
+	return r.Failure == "" && r.Rate.Lost == 0 && r.Rate.Mean <= r.asked+3*r.Rate.Sigma
 }
 
-func (r row) ratio() float64 { return r.got.Mean / r.asked }
+// ratio returns the measured rate over the one asked for, 0 if there is none.
+func (r row) ratio() float64 {
+	if r.Rate == nil {
+		return 0
+	}
+	return r.Rate.Mean / r.asked
+}
+
+// effort returns the queries of a row over those that give one wrong answer.
+func (r row) effort() float64 { return float64(r.queries()) * r.asked }
 
 // verdict says in a word whether the promise was kept.
 func (r row) verdict() string {
 	switch {
-	case r.failure != "":
-		return "**" + r.failure + "**"
-	case r.got.Lost > 0:
-		return fmt.Sprintf("**broken, %d keys lost**", r.got.Lost)
+	case r.Failure != "":
+		return "**" + r.Failure + "**"
+	case r.Rate.Lost > 0:
+		return fmt.Sprintf("**broken, %d keys lost**", r.Rate.Lost)
 	case r.kept():
 		return "kept"
 	case r.lib.NoRate:

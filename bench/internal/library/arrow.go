@@ -47,7 +47,7 @@ func arrow() Library {
 			loops := arrowLoops{f}
 			return Filter{
 				Subject: hashed(f.Hasher().Sum64, loops.addBulk, loops.has),
-				Bits:    uint64(f.Size()) * 8,
+				Bits:    func() uint64 { return uint64(f.Size()) * 8 },
 			}, nil
 		},
 		Array: func(bytes, k int) (Array, bool) {

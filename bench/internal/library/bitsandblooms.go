@@ -45,7 +45,7 @@ func bitsAndBlooms() Library {
 		loops := bitsLoops{f}
 		return Filter{
 			Subject: filtertest.Subject{Add: loops.add, Contains: loops.has},
-			Bits:    uint64(f.Cap()),
+			Bits:    func() uint64 { return uint64(f.Cap()) },
 			Encode:  f.MarshalBinary,
 		}
 	}

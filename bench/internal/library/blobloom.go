@@ -54,7 +54,7 @@ func blob() Library {
 		loops := blobLoops{f}
 		return Filter{
 			Subject: hashed(xxh3.Bytes, loops.add, loops.has),
-			Bits:    f.NumBits(),
+			Bits:    f.NumBits,
 			Encode: func() ([]byte, error) {
 				var buf bytes.Buffer
 				_, err := blobloom.Dump(&buf, f, "")

@@ -22,7 +22,7 @@ func ours(f keyed) Filter {
 			Add:      func(keys [][]byte) { f.AddKeys(nil, keys) },
 			Contains: f.ContainsKeys,
 		},
-		Bits: f.Shape().Bits,
+		Bits: func() uint64 { return f.Shape().Bits },
 	}
 	if m, ok := f.(encoding.BinaryMarshaler); ok {
 		w.Encode = m.MarshalBinary

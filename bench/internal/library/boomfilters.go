@@ -51,7 +51,7 @@ func boomFilters() Library {
 		loops := boomLoops{f}
 		return Filter{
 			Subject: filtertest.Subject{Add: loops.add, Contains: loops.has},
-			Bits:    uint64(f.Capacity()),
+			Bits:    func() uint64 { return uint64(f.Capacity()) },
 			Encode: func() ([]byte, error) {
 				var buf bytes.Buffer
 				_, err := f.WriteTo(&buf)

@@ -27,7 +27,7 @@ func holiman() Library {
 		loops := holimanLoops{f}
 		return Filter{
 			Subject: hashed(xxh3.Bytes, loops.add, loops.has),
-			Bits:    f.M(),
+			Bits:    f.M,
 			Encode:  f.MarshalBinary,
 		}
 	}

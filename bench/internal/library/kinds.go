@@ -24,7 +24,7 @@ func kindLibrary[F kind](name string, create func(bloom.Config) (F, error), bits
 				Add:      func(keys [][]byte) { f.AddKeys(nil, keys) },
 				Contains: f.ContainsKeys,
 			},
-			Bits:   bits(f),
+			Bits:   func() uint64 { return bits(f) },
 			Encode: f.MarshalBinary,
 		}
 	}
@@ -89,9 +89,21 @@ func splitArray(f *bloom.Split) Array {
 	}
 }
 
-// scalable gets the right number of keys as its first capacity; what it does
-// far beyond is held by the tests of package bloom.
+// scalable gets the right number of keys as its first capacity.
 func scalable() Library {
 	return kindLibrary("bloom.Scalable", bloom.Config.NewScalable,
 		func(f *bloom.Scalable) uint64 { return f.Stats().Bits })
+}
+
+// grown is a Scalable that was told a thousandth of the number of keys: ten
+// layers instead of one.
+func grown() Library {
+	l := kindLibrary("bloom.Scalable, grown", func(c bloom.Config) (*bloom.Scalable, error) {
+		if c.Capacity > 0 {
+			c.Capacity = max(1, c.Capacity/1000)
+		}
+		return c.NewScalable()
+	}, func(f *bloom.Scalable) uint64 { return f.Stats().Bits })
+	l.Sizing = "is told a thousandth of the number of keys, at least 1, and grows"
+	return l
 }

@@ -19,6 +19,7 @@ type Library struct {
 	Sizing string  // how it is told its size, where that needs a word
 	NoRate bool    // it promises no error rate: Make goes by Sizing
 	Lowest float64 // the lowest rate worth measuring, 0 for all
+	Most   int     // the most keys that it has memory for, 0 for any number
 
 	// Make returns an empty filter for n keys at rate p, by the call that the
 	// library has for that. n is converted to the type of that call, as a
@@ -36,7 +37,7 @@ type Library struct {
 // Filter is a filter that is asked by key.
 type Filter struct {
 	filtertest.Subject
-	Bits   uint64                 // size of its array
+	Bits   func() uint64          // size of its array now: some filters grow
 	Encode func() ([]byte, error) // nil if the library has no format
 }
 
@@ -74,6 +75,8 @@ func All() []Library {
 		partitioned(),
 		split(),
 		scalable(),
+		grown(),
+		sliced(),
 		blob(),
 		bitsAndBlooms(),
 		parquetGo(),

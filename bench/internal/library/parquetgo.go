@@ -54,7 +54,7 @@ func parquetGo() Library {
 		loops := splitLoops{f}
 		return Filter{
 			Subject: hashed(bloom.XXH64{}.Sum64, loops.addBulk, loops.has),
-			Bits:    uint64(len(f)) * bloom.BlockSize * 8,
+			Bits:    func() uint64 { return uint64(len(f)) * bloom.BlockSize * 8 },
 			Encode:  func() ([]byte, error) { return f.Bytes(), nil },
 		}
 	}

@@ -28,7 +28,7 @@ func ristretto() Library {
 		loops := zLoops{f}
 		return Filter{
 			Subject: hashed(xxh3.Bytes, loops.add, loops.has),
-			Bits:    uint64(len(Memory(f, "bitset"))) * 64,
+			Bits:    func() uint64 { return uint64(len(Memory(f, "bitset"))) * 64 },
 			Encode:  func() ([]byte, error) { return f.JSONMarshal(), nil },
 		}
 	}

@@ -17,7 +17,7 @@ func Origin(ctx context.Context, command string, started time.Time) string {
 	var b strings.Builder
 	for _, line := range [][2]string{
 		{"Command", "`" + command + "`"},
-		{"Commit", commit(ctx)},
+		{"Commit", Commit(ctx)},
 		{"Date", started.UTC().Format("2006-01-02 15:04 MST")},
 		{"Took", time.Since(started).Round(time.Second).String()},
 		{"CPU", cpu()},
@@ -32,15 +32,15 @@ func Origin(ctx context.Context, command string, started time.Time) string {
 	return b.String()
 }
 
-// commit returns the commit that was measured. The documents themselves do not
+// Commit returns the commit that was measured. Documents and results do not
 // count as changes.
-func commit(ctx context.Context) string {
+func Commit(ctx context.Context) string {
 	out, err := exec.CommandContext(ctx, "git", "rev-parse", "--short=12", "HEAD").Output()
 	if err != nil {
 		return "unknown"
 	}
 	id := strings.TrimSpace(string(out))
-	changed, err := exec.CommandContext(ctx, "git", "status", "--porcelain", "--", ":/", ":(top,exclude)docs").Output()
+	changed, err := exec.CommandContext(ctx, "git", "status", "--porcelain", "--", ":/", ":(top,exclude)docs", ":(top,exclude)bench/results").Output()
 	if err != nil || len(changed) > 0 {
 		id += ", with changes"
 	}
