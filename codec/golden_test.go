@@ -74,6 +74,39 @@ func TestGoldenTransport(t *testing.T) {
 	}
 }
 
+// Kinds whose payload is not one array travel as well: a Scalable has layers,
+// each with a head of its own, and a Sliced has a bitmap before its rows.
+func TestGoldenTransportKinds(t *testing.T) {
+	scalable := bloom.NewScalable(100, 0.01)
+	sliced := bloom.NewSliced(64, 100, 0.01)
+	for i := range 300 {
+		scalable.AddString(fmt.Sprintf("key %d", i))
+	}
+	for range 3 {
+		column, err := sliced.AddColumn()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 100 {
+			h := sliced.Hash(fmt.Appendf(nil, "key %d of %d", i, column))
+			if _, err := sliced.AddHash(column, h); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for name, f := range map[string]any{"scalable": scalable, "sliced": sliced} {
+		data := encoded(t, f)
+		want := golden(t, "v1-transport-"+name, compressed(t, data))
+		back, err := codec.Decompress(nil, want)
+		if err != nil || !bytes.Equal(back, data) {
+			t.Errorf("%s is not read any more: %v", name, err)
+		}
+		if len(want) >= len(data) {
+			t.Errorf("%s travels in %d bytes, written it has %d", name, len(want), len(data))
+		}
+	}
+}
+
 func TestGoldenPatch(t *testing.T) {
 	for name, c := range map[string][2][]byte{
 		"v1-patch-added": {words(t, 16_384, 3000), words(t, 16_384, 3050)},
