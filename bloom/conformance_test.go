@@ -111,8 +111,7 @@ func TestSplitConformance(t *testing.T) {
 
 func TestPartitionedConformance(t *testing.T) {
 	filtertest.Test(t, filtertest.Kind{
-		Name:  "partitioned",
-		Rates: []float64{1e-2, 1e-3, 1e-4, 1e-5}, // the probes are Standard's
+		Name: "partitioned",
 		Make: func(hs []uint64, n int, p float64) (bloomery.Hashed, error) {
 			f, err := bloom.Config{Capacity: n, ErrorRate: p}.NewPartitioned()
 			if err != nil {
@@ -147,8 +146,7 @@ func TestPartitionedConformance(t *testing.T) {
 // is Union, which does not give what adding all keys to one filter would.
 func TestScalableConformance(t *testing.T) {
 	filtertest.Test(t, filtertest.Kind{
-		Name:  "scalable",
-		Rates: []float64{1e-2, 1e-4}, // the layers are Filter's and Standard's
+		Name: "scalable",
 		Make: func(hs []uint64, n int, p float64) (bloomery.Hashed, error) {
 			f, err := bloom.Config{Capacity: n, ErrorRate: p}.NewScalable()
 			if err != nil {
