@@ -47,7 +47,7 @@ var rooms = map[string][]string{
 	"internal/server":              {"foreign/redisbloom", "internal/command", "internal/door/local", "internal/resp", "internal/store"},
 	"cmd/bloomery": {
 		"", "hashing", "hashing/named", "sizing", "bloom", "counting", "cuckoo", "quotient", "fuse", "ribbon", "codec", "codec/file",
-		"internal/lines", "internal/dedupe", "internal/command", "internal/door/local", "internal/server",
+		"internal/lines", "internal/dedupe", "internal/shards", "internal/command", "internal/door/local", "internal/server",
 	},
 	"internal/lines":  {},
 	"internal/dedupe": {"", "hashing", "bloom", "sizing", "internal/lines"},

@@ -61,7 +61,7 @@ func (o *keyFlags) hasher() (hashing.Hasher, error) {
 	if len(data) != keySize {
 		return hashing.Hasher{}, hinted{
 			fmt.Errorf("--key-file: %s has %d bytes, want %d", o.file, len(data), keySize),
-			"make one with: head -c 16 /dev/urandom > " + o.file,
+			"make a new one with: head -c 16 /dev/urandom > new.key",
 		}
 	}
 	return hashing.Keyed([keySize]byte(data)), nil

@@ -38,7 +38,10 @@ func newRoot() *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usage(cmd, fmt.Errorf("%s: %w", cmd.Name(), err))
 	})
-	root.AddCommand(newServe(), newDoctor(), newBackup(), newVersion())
+	root.AddCommand(
+		newPlan(), newBuild(), newAdd(), newCheck(), newInspect(),
+		newServe(), newDoctor(), newBackup(), newVersion(),
+	)
 	return root
 }
 

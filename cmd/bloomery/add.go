@@ -1,0 +1,105 @@
+package main
+
+import (
+	"context"
+	"math"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bloomery/bloomery"
+)
+
+// addOptions are the flags of add.
+type addOptions struct {
+	inputFlags
+	keyFlags
+	force bool
+}
+
+func newAdd() *cobra.Command {
+	o := &addOptions{}
+	cmd := &cobra.Command{
+		Use:     "add F [FILE…]",
+		Aliases: []string{"insert"},
+		Short:   "Add the lines of files or standard input to a filter",
+		Long: `add puts all lines of the files, or of standard input, into the filter in the file F,
+which is replaced: whole, or not at all. Others may read it meanwhile; who else writes
+it at the same time may undo what you add.
+
+If the filter would hold more keys than it was made for, nothing is written and the
+exit code is 3, unless --force.`,
+		Example: `  bloomery add words.bf more.txt
+  echo zebra | bloomery add words.bf`,
+		Args: between(1, -1, "the filter to add to"),
+	}
+	newShell(cmd, func(ctx context.Context, s *shell, args []string) error { return o.run(ctx, s, args[0], args[1:]) })
+	cmd.Flags().BoolVar(&o.force, "force", false, "write the filter even if it is over its capacity")
+	o.inputFlags.bind(cmd.Flags())
+	o.keyFlags.bind(cmd.Flags())
+	return cmd
+}
+
+func (o *addOptions) run(ctx context.Context, s *shell, name string, args []string) error {
+	start := time.Now()
+	h, err := o.hasher()
+	if err != nil {
+		return err
+	}
+	files, err := s.files(args)
+	if err != nil {
+		return err
+	}
+	form, err := formOf(name)
+	if err != nil {
+		return err
+	}
+	f, err := openFilter(name, h)
+	if err != nil {
+		return err
+	}
+	before, exact := itemsOf(f)
+	lines, added, err := o.fill(ctx, s, f, files)
+	if err != nil {
+		return about(name, err)
+	}
+	b := buildOptions{force: o.force}
+	if err := b.fits(s, f, surely(f, before, exact, added)); err != nil {
+		return about(name, err)
+	}
+	if err := s.save(ctx, name, form, f); err != nil {
+		return err
+	}
+	return s.summary(name, f, lines, added, start)
+}
+
+// fill adds all lines to the filter.
+func (o *addOptions) fill(ctx context.Context, s *shell, f bloomery.Hashed, files []string) (lines, added uint64, err error) {
+	add, err := adderOf(f)
+	if err != nil {
+		return 0, 0, err
+	}
+	in := o.input(s, files)
+	stop := s.progress("add", func() (int64, int64) { return in.Done(), in.Total() })
+	defer stop()
+	b := builder{hashes: hashesOf(f), in: in}
+	err = b.read(ctx, func(hs []uint64) error {
+		changed, err := add(hs)
+		added += changed
+		return err
+	})
+	return b.lines, added, full(err)
+}
+
+// surely returns a number of keys that are in the filter in all likelihood:
+// what was in it before is an estimate, from which three standard deviations
+// are taken off. The deviation of an estimate from a half-full array is
+// sqrt(0.307 bits)/k keys, and k is 0.693 bits per key: 0.8 keys/sqrt(bits).
+func surely(f bloomery.Hashed, before uint64, exact bool, added uint64) uint64 {
+	if exact {
+		return before + added
+	}
+	stats := f.Stats()
+	slack := uint64(math.Ceil(3 * 0.8 * float64(stats.Capacity) / math.Sqrt(float64(max(stats.Bits, 1)))))
+	return before - min(before, slack) + added
+}

@@ -1,0 +1,302 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/codec"
+	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/internal/lines"
+)
+
+// buildOptions are the flags of build.
+type buildOptions struct {
+	inputFlags
+	keyFlags
+	output    string
+	kind      string
+	keys      number[uint64]
+	rate      number[float64]
+	seed      uint64
+	estimate  bool
+	transport bool
+	force     bool
+	maxMemory number[int64]
+}
+
+func newBuild() *cobra.Command {
+	o := &buildOptions{keys: countFlag(""), rate: rateFlag("1%"), maxMemory: sizeFlag("1GiB")}
+	cmd := &cobra.Command{
+		Use:   "build [-n N | --estimate] [-p P] [--kind KIND] -o F [FILE…]",
+		Short: "Make a filter from the lines of files or standard input",
+		Long: `build makes a filter of all lines of the files, or of standard input, and writes it
+to the file F: whole, or not at all. Files may be compressed by gzip or zstd.
+
+-n says how many different lines to make room for. More of them would raise the error
+rate above -p: then nothing is written and the exit code is 3, unless --force.
+--estimate, the default without -n, keeps 64-bit hashes until all lines are read, counts
+the different ones, and makes the filter just as large as they need; what exceeds
+--max-memory waits in a temporary file beside F.
+
+Kinds: ` + strings.Join(kindNames(), ", ") + `.
+bloomery plan compares them.`,
+		Example: `  bloomery build -n 1e6 -p 0.1% -o words.bf words.txt
+  sort -u words.txt | bloomery build --estimate --kind standard -o words.bf`,
+		Args: cobra.ArbitraryArgs,
+	}
+	newShell(cmd, func(ctx context.Context, s *shell, args []string) error { return o.run(ctx, s, args) })
+	o.flags(cmd)
+	cmd.Flags().StringVarP(&o.output, "output", "o", "", "file to write; - is standard output")
+	cmd.Flags().BoolVar(&o.estimate, "estimate", false, "count the keys first and make the filter as large as they need")
+	o.inputFlags.bind(cmd.Flags())
+	_ = cmd.MarkFlagRequired("output") // it is defined above
+	return cmd
+}
+
+// flags adds the flags that say what filter to make.
+func (o *buildOptions) flags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.VarP(&o.keys, "keys", "n", "different keys to make room for: 1e6, 10M")
+	f.VarP(&o.rate, "rate", "p", "error rate: 0.01, 0.1%, 1in1000")
+	f.StringVar(&o.kind, "kind", "bloom", "kind of filter")
+	f.Uint64Var(&o.seed, "seed", 0, "seed of the hash; filters that are merged have the same")
+	f.BoolVar(&o.transport, "transport", false, "write the transport form: smaller unless half full, not mapped")
+	f.BoolVar(&o.force, "force", false, "write the filter even if it is over its capacity")
+	f.Var(&o.maxMemory, "max-memory", "memory for hashes that wait to be counted")
+	o.keyFlags.bind(f)
+	_ = cmd.RegisterFlagCompletionFunc("kind", cobra.FixedCompletions(kindNames(), cobra.ShellCompDirectiveNoFileComp))
+}
+
+// hasher returns the hasher that the flags ask for.
+func (o *buildOptions) hasher() (hashing.Hasher, error) {
+	h, err := o.keyFlags.hasher()
+	switch {
+	case err != nil || o.seed == 0:
+		return h, err
+	case o.file != "":
+		return h, errors.New("--seed and --key-file exclude each other")
+	}
+	return hashing.Seeded(o.seed), nil
+}
+
+// form is how the filter is written.
+func (o *buildOptions) form() codec.Form {
+	if o.transport {
+		return codec.FormTransport
+	}
+	return codec.FormPlain
+}
+
+func (o *buildOptions) run(ctx context.Context, s *shell, args []string) error {
+	start := time.Now()
+	kind, err := kindNamed(o.kind)
+	if err != nil {
+		return err
+	}
+	h, err := o.hasher()
+	if err != nil {
+		return err
+	}
+	switch {
+	case o.estimate && o.keys.text != "":
+		return errors.New("-n and --estimate exclude each other")
+	case o.output == "-" && s.asJSON:
+		return errors.New("--json and -o - would both write to standard output")
+	}
+	files, err := s.files(args)
+	if err != nil {
+		return err
+	}
+	in := o.input(s, files)
+	stop := s.progress("build", func() (int64, int64) { return in.Done(), in.Total() })
+	defer stop()
+	b := builder{kind: kind, rate: o.rate.value, hasher: h, in: in}
+	b.hashes = func(dst []uint64, keys [][]byte) { h.Keys(dst, keys) }
+	if o.keys.text == "" || kind.New == nil {
+		b.spool = &spool{limit: o.maxMemory.value, folder: folderOf(o.output)}
+		defer b.spool.close()
+	}
+	f, err := b.build(ctx, o.keys.value)
+	if err != nil {
+		return err
+	}
+	if err := o.fits(s, f, b.added); err != nil {
+		return err
+	}
+	stop()
+	if err := s.save(ctx, o.output, o.form(), f); err != nil {
+		return err
+	}
+	return s.summary(o.output, f, b.lines, b.added, start)
+}
+
+// fits says no, or warns if it may, when there are more keys than the filter
+// was made for and the rate is above what was asked.
+func (o *buildOptions) fits(s *shell, f bloomery.Hashed, added uint64) error {
+	stats := f.Stats()
+	if stats.Capacity == 0 || added <= stats.Capacity || stats.Predicted <= stats.Asked {
+		return nil // small filters have room for more than was asked for
+	}
+	text := fmt.Sprintf("at least %s keys, and room for %s: the error rate is %s instead of %s",
+		grouped(added), grouped(stats.Capacity), rateText(stats.Predicted), rateText(stats.Asked))
+	if !o.force {
+		return hinted{
+			fmt.Errorf("%w: %s", errLimit, text),
+			"make room with a larger -n, take --kind scalable, or --force to write it all the same",
+		}
+	}
+	s.warn("%s", text)
+	return nil
+}
+
+// builder makes a filter of lines.
+type builder struct {
+	kind   codec.Kind
+	rate   float64
+	hasher hashing.Hasher
+	hashes func(dst []uint64, keys [][]byte)
+	in     *lines.Input
+	spool  *spool // nil if the size is known
+
+	lines uint64 // read
+	added uint64 // keys that were new to the filter, or different ones
+}
+
+// build makes the filter for n keys, or for those that there are.
+func (b *builder) build(ctx context.Context, n uint64) (bloomery.Hashed, error) {
+	if b.spool != nil {
+		return b.estimated(ctx)
+	}
+	f, err := b.create(n)
+	if err != nil {
+		return nil, err
+	}
+	add, err := adderOf(f)
+	if err != nil {
+		return nil, err
+	}
+	err = b.read(ctx, func(hs []uint64) error {
+		changed, err := add(hs)
+		b.added += changed
+		return err
+	})
+	return f, full(err)
+}
+
+// create returns an empty filter for n keys.
+func (b *builder) create(n uint64) (bloomery.Hashed, error) {
+	if n > 1<<62 || uint64(int(n)) != n {
+		return nil, fmt.Errorf("%w: %d keys", bloomery.ErrTooLarge, n)
+	}
+	f, err := b.kind.New(max(int(n), 1), b.rate, b.hasher)
+	return f, about("", err)
+}
+
+// read hands on the hashes of all lines, in their order.
+func (b *builder) read(ctx context.Context, take func(hs []uint64) error) error {
+	return lines.Process(ctx, b.in, runtime.GOMAXPROCS(0), hashWith(b.hashes), func(_ *lines.Batch, hs *[]uint64) error {
+		b.lines += uint64(len(*hs))
+		return take(*hs)
+	})
+}
+
+// hashWith returns the work that hashes a batch.
+func hashWith(hashes func(dst []uint64, keys [][]byte)) func(*lines.Batch, *[]uint64) error {
+	return func(b *lines.Batch, hs *[]uint64) error {
+		*hs = slices.Grow((*hs)[:0], len(b.Records))[:len(b.Records)]
+		hashes(*hs, b.Records)
+		return nil
+	}
+}
+
+// estimated reads everything first, and then makes the filter as large as it
+// must be.
+func (b *builder) estimated(ctx context.Context) (bloomery.Hashed, error) {
+	if err := b.read(ctx, b.spool.add); err != nil {
+		return nil, err
+	}
+	all := b.kind.Features.Insert
+	distinct, err := b.spool.sort(ctx, all)
+	if err != nil {
+		return nil, err
+	}
+	b.added = distinct
+	if b.kind.New == nil {
+		return b.static(ctx, distinct)
+	}
+	n := distinct
+	if all {
+		n = b.lines // every occurrence takes its room
+	}
+	f, err := b.create(n)
+	if err != nil {
+		return nil, err
+	}
+	add, err := adderOf(f)
+	if err != nil {
+		return nil, err
+	}
+	return f, full(b.spool.each(ctx, func(hs []uint64) error {
+		_, err := add(hs)
+		return err
+	}))
+}
+
+// static builds a filter that never changes.
+func (b *builder) static(ctx context.Context, n uint64) (bloomery.Hashed, error) {
+	hashes := make([]uint64, 0, n)
+	err := b.spool.each(ctx, func(hs []uint64) error {
+		hashes = append(hashes, hs...)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	f, err := b.kind.Build(hashes, b.rate, b.hasher)
+	return f, about("", err)
+}
+
+// adderOf returns the function that puts hashes into a filter and tells how
+// many of them were new to it; all, if the filter cannot tell.
+func adderOf(f bloomery.Hashed) (func(hs []uint64) (uint64, error), error) {
+	switch f := f.(type) {
+	case bloomery.Adder:
+		var changed []bool
+		return func(hs []uint64) (n uint64, _ error) {
+			changed = slices.Grow(changed[:0], len(hs))[:len(hs)]
+			f.AddHashes(changed, hs)
+			for _, c := range changed {
+				if c {
+					n++
+				}
+			}
+			return n, nil
+		}, nil
+	case bloomery.Inserter:
+		return func(hs []uint64) (uint64, error) {
+			for i, h := range hs {
+				if err := f.InsertHash(h); err != nil {
+					return uint64(i), err
+				}
+			}
+			return uint64(len(hs)), nil
+		}, nil
+	}
+	return nil, fmt.Errorf("a %s filter never changes: build it again from all keys", f.Stats().Kind)
+}
+
+// full adds what to do about a filter that has no more room.
+func full(err error) error {
+	if !errors.Is(err, bloomery.ErrFull) {
+		return err
+	}
+	return hinted{about("", err), "make room with a larger -n; a line that comes many times takes room each time: bloomery dedupe drops it"}
+}

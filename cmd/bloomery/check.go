@@ -1,0 +1,223 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/internal/lines"
+)
+
+// checkOptions are the flags of check.
+type checkOptions struct {
+	inputFlags
+	keyFlags
+	invert   bool
+	count    bool
+	noVerify bool
+	files    []string
+}
+
+func newCheck() *cobra.Command {
+	o := &checkOptions{}
+	cmd := &cobra.Command{
+		Use:     "check F [VALUE…]",
+		Aliases: []string{"contains"},
+		Short:   "Print the values that are in a filter, like grep",
+		Long: `check asks the filter in the file F for the values, or for the lines of standard input,
+and prints those that are (probably) in it; with -v those that certainly are not.
+
+The exit code is 0 if a value was printed, or would have been with -q or -c, else 1.
+Lines come out in their order. With -q the rest of the input is not read once the answer
+is known. The filter is mapped and its checksums are verified first; --no-verify asks
+without, which is faster if the file is large and the values are few.`,
+		Example: `  bloomery check words.bf alice bob
+  bloomery check -v words.bf < words2.txt
+  if bloomery check -q words.bf alice; then echo perhaps; fi`,
+		Args: between(1, -1, "the filter to ask"),
+	}
+	newShell(cmd, func(ctx context.Context, s *shell, args []string) error { return o.run(ctx, s, args[0], args[1:]) })
+	f := cmd.Flags()
+	f.BoolVarP(&o.invert, "invert", "v", false, "print the values that are certainly absent")
+	f.BoolVarP(&o.count, "count", "c", false, "print only their number")
+	f.StringArrayVarP(&o.files, "file", "f", nil, "read the values from the lines of a file, - is standard input; may be repeated")
+	f.BoolVar(&o.noVerify, "no-verify", false, "do not look at the checksums of the filter")
+	o.inputFlags.bind(f)
+	o.keyFlags.bind(f)
+	cmd.Flags().Lookup("quiet").Usage = "print nothing: only the exit code"
+	return cmd
+}
+
+func (o *checkOptions) run(ctx context.Context, s *shell, name string, values []string) error {
+	h, err := o.hasher()
+	if err != nil {
+		return err
+	}
+	in, err := o.values(s, values)
+	if err != nil {
+		return err
+	}
+	f, err := mapFilter(name, h, !o.noVerify)
+	if err != nil {
+		return err
+	}
+	defer f.close()
+	c := checker{f: f.Hashed, hashes: hashesOf(f.Hashed), want: !o.invert, out: s.out, asJSON: s.asJSON, silent: s.quiet || o.count, first: s.quiet && !o.count}
+	stop := s.progress("check", func() (int64, int64) { return in.Done(), in.Total() })
+	defer stop()
+	err = lines.Process(ctx, in, runtime.GOMAXPROCS(0), c.work, c.emit)
+	stop()
+	if err != nil && !errors.Is(err, errFound) {
+		return err
+	}
+	if o.count && !s.quiet {
+		if err := c.counted(s); err != nil {
+			return err
+		}
+	}
+	if c.selected == 0 {
+		return errNo
+	}
+	return nil
+}
+
+// values returns what is asked for as an input: the arguments, or lines.
+func (o *checkOptions) values(s *shell, values []string) (*lines.Input, error) {
+	if len(values) == 0 {
+		files, err := s.files(o.files)
+		return o.input(s, files), err
+	}
+	if len(o.files) > 0 {
+		return nil, errors.New("give values as arguments or by -f, not both")
+	}
+	separator := string(o.separator())
+	for _, v := range values {
+		if strings.Contains(v, separator) {
+			return nil, hinted{errors.New("a value has a newline in it"), "take -0, or -0 with standard input"}
+		}
+	}
+	in := o.input(s, nil)
+	in.Stdin = strings.NewReader(strings.Join(values, separator) + separator)
+	return in, nil
+}
+
+// errFound ends the reading as soon as the answer is known.
+var errFound = errors.New("found")
+
+// checker asks a filter for batches of lines.
+type checker struct {
+	f      bloomery.Hashed
+	hashes func(dst []uint64, keys [][]byte)
+	want   bool // print what is there, not what is absent
+	asJSON bool
+	silent bool // count only
+	first  bool // one is enough
+	out    io.Writer
+
+	lines    uint64
+	selected uint64
+}
+
+// answers are those for one batch.
+type answers struct {
+	hashes []uint64
+	found  []bool
+	count  int
+	text   []byte // to be written
+	buffer []byte // for text that is not in one piece
+}
+
+// work answers a batch and collects what is to be written.
+func (c *checker) work(b *lines.Batch, a *answers) error {
+	n := len(b.Records)
+	a.hashes = slices.Grow(a.hashes[:0], n)[:n]
+	a.found = slices.Grow(a.found[:0], n)[:n]
+	c.hashes(a.hashes, b.Records)
+	c.f.ContainsHashes(a.found, a.hashes)
+	a.count, a.text, a.buffer = 0, nil, a.buffer[:0]
+	for i := 0; i < n; {
+		if a.found[i] != c.want {
+			i++
+			continue
+		}
+		from := i
+		for i < n && a.found[i] == c.want {
+			i++
+		}
+		a.count += i - from
+		switch {
+		case c.silent:
+		case c.asJSON:
+			a.buffer = appendAnswers(a.buffer, b.Records[from:i], c.want)
+		case i-from == n:
+			a.text = b.Span(from, i)
+			return nil
+		default:
+			a.buffer = append(a.buffer, b.Span(from, i)...)
+		}
+	}
+	a.text = a.buffer
+	return nil
+}
+
+// emit writes what was selected of a batch.
+func (c *checker) emit(b *lines.Batch, a *answers) error {
+	c.lines += uint64(len(b.Records))
+	c.selected += uint64(a.count)
+	if len(a.text) > 0 {
+		if _, err := c.out.Write(a.text); err != nil {
+			return err
+		}
+	}
+	if c.first && c.selected > 0 {
+		return errFound
+	}
+	return nil
+}
+
+// counted prints the number of selected lines.
+func (c *checker) counted(s *shell) error {
+	if s.asJSON {
+		return s.print(struct {
+			Lines    uint64 `json:"lines"`
+			Selected uint64 `json:"selected"`
+		}{c.lines, c.selected})
+	}
+	_, err := io.WriteString(s.out, strconv.FormatUint(c.selected, 10)+"\n")
+	return err
+}
+
+// answerJSON is a selected line with --json. Bytes that are no text come as
+// base64.
+type answerJSON struct {
+	Value   *string `json:"value,omitempty"`
+	Base64  []byte  `json:"base64,omitempty"`
+	Present bool    `json:"present"`
+}
+
+func appendAnswers(dst []byte, records [][]byte, present bool) []byte {
+	for _, r := range records {
+		a := answerJSON{Present: present}
+		if utf8.Valid(r) {
+			text := string(r)
+			a.Value = &text
+		} else {
+			a.Base64 = r
+		}
+		line, err := json.Marshal(a)
+		if err != nil {
+			panic("bloomery: " + err.Error()) // strings, bytes and booleans
+		}
+		dst = append(append(dst, line...), '\n')
+	}
+	return dst
+}

@@ -1,0 +1,167 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/codec"
+	"github.com/bloomery/bloomery/codec/file"
+	"github.com/bloomery/bloomery/hashing"
+)
+
+// kindNames are the names of all kinds, in the order of the table.
+func kindNames() []string {
+	var names []string
+	for _, k := range codec.Kinds() {
+		names = append(names, k.Name)
+	}
+	return names
+}
+
+// kindNamed returns the kind with a name.
+func kindNamed(name string) (codec.Kind, error) {
+	for _, k := range codec.Kinds() {
+		if k.Name == name {
+			return k, nil
+		}
+	}
+	return codec.Kind{}, hinted{fmt.Errorf("unknown kind %q", name), "one of " + strings.Join(kindNames(), ", ")}
+}
+
+// openFilter reads the filter in a file into memory.
+func openFilter(name string, h hashing.Hasher) (bloomery.Hashed, error) {
+	f, err := file.Open(name, h)
+	return f, about(name, err)
+}
+
+// asked is a filter that is only asked, with what must be done behind it.
+type asked struct {
+	bloomery.Hashed
+	close func()
+}
+
+// mapFilter maps the filter in a file, and verifies it if asked to: what is
+// damaged would forget keys. A transport form is read into memory.
+func mapFilter(name string, h hashing.Hasher, verify bool) (asked, error) {
+	form, err := formOf(name)
+	if err != nil {
+		return asked{}, err
+	}
+	if form == codec.FormTransport {
+		f, err := openFilter(name, h)
+		return asked{f, func() {}}, err
+	}
+	m, err := file.Map(name, h)
+	if err != nil {
+		return asked{}, about(name, err)
+	}
+	if verify {
+		if err := m.Verify(); err != nil {
+			_ = m.Close() // it is of no use
+			return asked{}, hinted{about(name, err), "see all of the damage with: bloomery inspect " + name}
+		}
+	}
+	return asked{m.View, func() { _ = m.Close() }}, nil
+}
+
+// headSize is enough to tell the form of an encoding.
+const headSize = 64
+
+// formOf tells how the filter in a file is written down.
+func formOf(name string) (codec.Form, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return 0, about(name, cause(err))
+	}
+	defer f.Close() //nolint:errcheck // it was only read
+	info, err := codec.Inspect(io.LimitReader(f, headSize))
+	if err != nil && !errors.Is(err, bloomery.ErrCorrupt) && !errors.Is(err, bloomery.ErrVersion) {
+		return 0, about(name, cause(err))
+	}
+	return info.Form, nil // what is damaged is found when it is opened
+}
+
+// cause takes operation and name out of an error of the file system.
+func cause(err error) error {
+	if e, ok := errors.AsType[*os.PathError](err); ok {
+		return e.Err
+	}
+	return err
+}
+
+// hashesOf returns the function that puts the hashes of keys into dst, which is
+// as long, as the filter hashes them.
+func hashesOf(f bloomery.Hashed) func(dst []uint64, keys [][]byte) {
+	if own, ok := f.(interface{ Hasher() hashing.Hasher }); ok {
+		h := own.Hasher()
+		return func(dst []uint64, keys [][]byte) { h.Keys(dst, keys) }
+	}
+	return func(dst []uint64, keys [][]byte) {
+		for i, key := range keys {
+			dst[i] = f.Hash(key)
+		}
+	}
+}
+
+// itemsOf returns the number of different keys in a filter, and whether it was
+// counted. It may read the whole array, where Stats takes a sample.
+func itemsOf(f bloomery.Hashed) (uint64, bool) {
+	s := f.Stats()
+	if e, ok := f.(interface{ EstimateCount() uint64 }); ok && !s.Exact {
+		return e.EstimateCount(), false
+	}
+	return s.Items, s.Exact
+}
+
+// save writes a filter to a file, whole or not at all, or to standard output if
+// that is "-". Once ctx is cancelled nothing more is written.
+func (s *shell) save(ctx context.Context, name string, form codec.Form, f bloomery.Hashed) error {
+	w, ok := f.(io.WriterTo)
+	if !ok {
+		return fmt.Errorf("a %s filter cannot be written to a file", f.Stats().Kind)
+	}
+	out := cancelled{ctx, w, form}
+	if name == "-" {
+		_, err := out.WriteTo(s.out)
+		return about("", err)
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return about(name, file.WriteFile(name, out))
+}
+
+// cancelled writes a filter, in the plain or in the transport form, until its
+// context is cancelled.
+type cancelled struct {
+	ctx  context.Context
+	f    io.WriterTo
+	form codec.Form
+}
+
+// WriteTo implements io.WriterTo.
+func (c cancelled) WriteTo(w io.Writer) (int64, error) {
+	guarded := writerFunc(func(p []byte) (int, error) {
+		if err := c.ctx.Err(); err != nil {
+			return 0, err
+		}
+		return w.Write(p)
+	})
+	if c.form != codec.FormTransport {
+		return c.f.WriteTo(guarded)
+	}
+	z := codec.NewWriter(guarded)
+	n, err := c.f.WriteTo(z)
+	return n, errors.Join(err, z.Close())
+}
+
+// writerFunc is a function as an io.Writer.
+type writerFunc func(p []byte) (int, error)
+
+// Write implements io.Writer.
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }

@@ -1,0 +1,186 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/codec"
+	"github.com/bloomery/bloomery/hashing"
+)
+
+// inspectOptions are the flags of inspect.
+type inspectOptions struct {
+	keyFlags
+	probe number[uint64]
+}
+
+func newInspect() *cobra.Command {
+	o := &inspectOptions{probe: countFlag("")}
+	cmd := &cobra.Command{
+		Use:     "inspect F…",
+		Aliases: []string{"show", "info"},
+		Short:   "Tell what is in a filter file, and what is damaged",
+		Long: `inspect reads all of a filter file and tells its header, how full it is, its error rate
+by the model, and, with --probe N, as measured with N random keys. All checksums are
+compared: damage is listed by offset, and the exit code is then 4.`,
+		Example: `  bloomery inspect words.bf
+  bloomery inspect --probe 1e6 words.bf
+  bloomery inspect --json words.bf`,
+		Args: between(1, -1, "the filters to look at"),
+	}
+	newShell(cmd, func(ctx context.Context, s *shell, args []string) error { return o.run(ctx, s, args) })
+	cmd.Flags().Var(&o.probe, "probe", "measure the error rate with so many random keys: 1e6")
+	o.bind(cmd.Flags())
+	return cmd
+}
+
+func (o *inspectOptions) run(ctx context.Context, s *shell, names []string) error {
+	h, err := o.hasher()
+	if err != nil {
+		return err
+	}
+	var last error
+	for i, name := range names {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if i > 0 && !s.asJSON {
+			fmt.Fprintln(s.out)
+		}
+		err := o.show(s, name, h)
+		if errors.Is(err, syscall.EPIPE) {
+			return err
+		}
+		if err != nil && last != nil {
+			report(s.errOut, fmt.Errorf("inspect: %w", last)) // all are told, one at the end
+		}
+		if err != nil {
+			last = err
+		}
+	}
+	return last
+}
+
+// show prints what is in a file. The error is also for what is damaged.
+func (o *inspectOptions) show(s *shell, name string, h hashing.Hasher) error {
+	r, err := o.inspect(name, h)
+	if err != nil {
+		return err
+	}
+	if err := r.print(s); err != nil {
+		return err
+	}
+	return r.damage()
+}
+
+// inspected is what was found in a file.
+type inspected struct {
+	name     string
+	info     codec.Info
+	fill     []float64 // share of set bits along the payload
+	filter   bloomery.Hashed
+	openErr  error // why there is no filter
+	probed   uint64
+	wrong    uint64
+	fileSize int64
+}
+
+func (o *inspectOptions) inspect(name string, h hashing.Hasher) (*inspected, error) {
+	r := &inspected{name: name}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, about(name, cause(err))
+	}
+	defer f.Close() //nolint:errcheck // it was only read
+	if r.info, err = codec.Inspect(bufio.NewReaderSize(f, 1<<20)); err != nil {
+		return nil, about(name, cause(err))
+	}
+	if info, err := f.Stat(); err == nil {
+		r.fileSize = info.Size()
+	}
+	if len(r.info.Damage) > 0 || r.info.Form == codec.FormPatch {
+		return r, nil
+	}
+	if r.filter, r.openErr = openFilter(name, h); r.openErr != nil {
+		return r, nil
+	}
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return nil, about(name, cause(err))
+	}
+	if r.fill, err = fillOf(f, r.info); err != nil {
+		return nil, about(name, cause(err))
+	}
+	if o.probe.value > 0 {
+		r.probed = o.probe.value
+		r.wrong = probe(r.filter, r.probed)
+	}
+	return r, nil
+}
+
+// damage is the error that tells a damaged file, or one that cannot be opened.
+func (r *inspected) damage() error {
+	if err := r.info.Err(); err != nil {
+		return about(r.name, err)
+	}
+	return r.openErr
+}
+
+// probeSeed makes measurements repeatable.
+const probeSeed = 0x9e3779b97f4a7c15
+
+// probe asks a filter for so many random hashes, and counts the yeses: no key
+// was ever added that has one of them, but for a chance of n/2^64.
+func probe(f bloomery.Hashed, n uint64) (yes uint64) {
+	random := rand.NewPCG(probeSeed, 1)
+	hs, found := make([]uint64, 4096), make([]bool, 4096)
+	for n > 0 {
+		part := min(n, uint64(len(hs)))
+		for i := range hs[:part] {
+			hs[i] = random.Uint64()
+		}
+		f.ContainsHashes(found, hs[:part])
+		for _, y := range found[:part] {
+			if y {
+				yes++
+			}
+		}
+		n -= part
+	}
+	return yes
+}
+
+// rates returns the measured error rate and its standard deviation.
+func (r *inspected) rates() (rate, deviation float64) {
+	n := float64(r.probed)
+	rate = float64(r.wrong) / n
+	return rate, math.Sqrt(max(rate*(1-rate), 1/n) / n)
+}
+
+// verdict is one sentence on a file.
+func (r *inspected) verdict() (text string, c colour) {
+	switch {
+	case len(r.info.Damage) > 0:
+		return fmt.Sprintf("damaged: %d parts", len(r.info.Damage)), red
+	case r.info.Form == codec.FormPatch:
+		return "sound: a patch, to be applied to another filter", green
+	case r.openErr != nil:
+		return "sound, but it cannot be opened: " + strings.TrimPrefix(r.openErr.Error(), r.name+": "), yellow
+	}
+	s := r.filter.Stats()
+	// Twice the rate asked is beyond all rounding and sampling.
+	if s.Asked > 0 && s.Predicted > 2*s.Asked {
+		return fmt.Sprintf("sound, but overfull: the error rate is %.3g times what was asked for", s.Predicted/s.Asked), yellow
+	}
+	return "sound", green
+}

@@ -1,0 +1,196 @@
+package main
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math/bits"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/bloomery/bloomery/codec"
+)
+
+// inspectJSON is what inspect tells with --json.
+type inspectJSON struct {
+	File     string       `json:"file"`
+	Form     string       `json:"form"`
+	Kind     string       `json:"kind"`
+	Hash     string       `json:"hash"`
+	Seed     string       `json:"seed,omitempty"`
+	Check    string       `json:"fingerprint,omitempty"`
+	Hashes   int          `json:"k"`
+	Size     int64        `json:"file_bytes"`
+	Plain    uint64       `json:"plain_bytes"`
+	Identity string       `json:"checksum"`
+	Stats    *statsJSON   `json:"stats,omitempty"`
+	Fill     []float64    `json:"fill,omitempty"`
+	Probe    *probeJSON   `json:"probe,omitempty"`
+	Damage   []damageJSON `json:"damage"`
+	Verdict  string       `json:"verdict"`
+}
+
+type probeJSON struct {
+	Keys      uint64  `json:"keys"`
+	Wrong     uint64  `json:"wrong"`
+	Rate      float64 `json:"rate"`
+	Deviation float64 `json:"deviation"`
+}
+
+type damageJSON struct {
+	From  uint64 `json:"from"`
+	To    uint64 `json:"to"`
+	Cause string `json:"cause"`
+}
+
+// print tells all that was found.
+func (r *inspected) print(s *shell) error {
+	if s.asJSON {
+		return s.print(r.json())
+	}
+	w := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
+	row := func(name, format string, args ...any) { fmt.Fprintf(w, "%s\t%s\n", name, fmt.Sprintf(format, args...)) }
+	i := r.info
+	row("file", "%s, %s, %s form", r.name, bytesText(uint64(r.fileSize)), i.Form)
+	row("kind", "%s (%d)", kindText(i), i.Kind)
+	if i.Hash == 0 {
+		row("hash", "%s, seed %d", i.Hash, i.Check)
+	} else {
+		row("hash", "%s, fingerprint %016x", i.Hash, i.Check)
+	}
+	if r.filter == nil {
+		row("made for", "%s keys at %s", grouped(i.Capacity), rateText(i.Rate))
+	} else {
+		r.printStats(row)
+	}
+	row("checksum", "%016x", i.Identity)
+	for _, d := range i.Damage {
+		row(s.paint(s.out, red, "damage"), "offset %d to %d: %s", d.From, d.To, d.Cause)
+	}
+	text, c := r.verdict()
+	row("verdict", "%s", s.paint(s.out, c, text))
+	return w.Flush()
+}
+
+// kindText is the name of the kind, which may not be known here.
+func kindText(i codec.Info) string {
+	if i.Name == "" {
+		return "unknown"
+	}
+	return i.Name
+}
+
+// printStats tells what the filter says of itself.
+func (r *inspected) printStats(row func(name, format string, args ...any)) {
+	stats := statsOf(r.filter)
+	about := "about "
+	if stats.Exact {
+		about = ""
+	}
+	if stats.Capacity > 0 {
+		row("keys", "%s%s of %s", about, grouped(stats.Items), grouped(stats.Capacity))
+	} else {
+		row("keys", "%s%s", about, grouped(stats.Items))
+	}
+	row("array", "%s bits (%s), k = %d, %.4g%% in use", grouped(stats.Bits), bytesText(stats.Bytes), r.info.Hashes, 100*stats.Saturation)
+	row("fill", "%s", fillPicture(r.fill))
+	row("error rate", "%s now, %s asked for", rateText(stats.Predicted), rateText(stats.Asked))
+	if r.probed > 0 {
+		rate, deviation := r.rates()
+		row("measured", "%s ± %.2g%%: %s of %s random keys", rateText(rate), 100*deviation, grouped(r.wrong), grouped(r.probed))
+	}
+}
+
+func (r *inspected) json() inspectJSON {
+	i := r.info
+	j := inspectJSON{
+		File: r.name, Form: i.Form.String(), Kind: kindText(i), Hash: i.Hash.String(), Hashes: i.Hashes,
+		Size: r.fileSize, Plain: i.Size, Identity: fmt.Sprintf("%016x", i.Identity), Fill: r.fill, Damage: []damageJSON{},
+	}
+	if i.Hash == 0 {
+		j.Seed = strconv.FormatUint(i.Check, 10) // a string: JavaScript has 53 bits
+	} else {
+		j.Check = fmt.Sprintf("%016x", i.Check)
+	}
+	if r.filter != nil {
+		stats := statsOf(r.filter)
+		j.Stats = &stats
+	}
+	if r.probed > 0 {
+		rate, deviation := r.rates()
+		j.Probe = &probeJSON{r.probed, r.wrong, rate, deviation}
+	}
+	for _, d := range i.Damage {
+		j.Damage = append(j.Damage, damageJSON(d))
+	}
+	j.Verdict, _ = r.verdict()
+	return j
+}
+
+// fillColumns is how many parts of the payload the picture has.
+const fillColumns = 48
+
+// fillOf returns the share of set bits in equal parts of the payload.
+func fillOf(f io.Reader, info codec.Info) ([]float64, error) {
+	if info.Form == codec.FormTransport {
+		f = codec.NewReader(f)
+	}
+	header := int64(info.Size - info.Payload)
+	// The header comes first; the table of checksums is behind the payload.
+	const headerSize = 64
+	if header < headerSize {
+		return nil, errors.New("no header")
+	}
+	if _, err := io.CopyN(io.Discard, f, headerSize); err != nil {
+		return nil, err
+	}
+	columns := int(min(max(info.Payload/8, 1), fillColumns))
+	fill := make([]float64, columns)
+	buf := make([]byte, 64<<10)
+	for i := range fill {
+		from, to := info.Payload*uint64(i)/uint64(columns)&^7, info.Payload*uint64(i+1)/uint64(columns)&^7
+		if i == columns-1 {
+			to = info.Payload
+		}
+		ones := 0
+		for at := from; at < to; {
+			part := buf[:min(uint64(len(buf)), to-at)]
+			if _, err := io.ReadFull(f, part); err != nil {
+				return nil, err
+			}
+			ones += onesIn(part)
+			at += uint64(len(part))
+		}
+		fill[i] = float64(ones) / float64(max(8*(to-from), 1))
+	}
+	return fill, nil
+}
+
+// onesIn counts set bits.
+func onesIn(b []byte) (n int) {
+	for ; len(b) >= 8; b = b[8:] {
+		n += bits.OnesCount64(binary.LittleEndian.Uint64(b))
+	}
+	for _, x := range b {
+		n += bits.OnesCount8(x)
+	}
+	return n
+}
+
+// fillPicture draws a share from 0 to 1 for each part as a column.
+func fillPicture(fill []float64) string {
+	columns := []rune(" ▁▂▃▄▅▆▇█")
+	var b strings.Builder
+	b.WriteByte('[')
+	for _, x := range fill {
+		i := int(x*float64(len(columns)-1) + 0.5)
+		if x > 0 {
+			i = max(i, 1) // a little is not nothing
+		}
+		b.WriteRune(columns[i])
+	}
+	b.WriteByte(']')
+	return b.String()
+}

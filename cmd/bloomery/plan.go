@@ -1,0 +1,186 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bloomery/bloomery/sizing"
+)
+
+// planOptions are the flags of plan.
+type planOptions struct {
+	needs    []string
+	keyBytes int
+	wrongYes float64
+	absent   number[float64]
+	memory   number[int64]
+	sets     int
+	plot     bool
+}
+
+func newPlan() *cobra.Command {
+	o := &planOptions{absent: rateFlag(""), memory: sizeFlag("")}
+	cmd := &cobra.Command{
+		Use:     "plan n=KEYS p=RATE m=SIZE k=HASHES",
+		Aliases: []string{"calc"},
+		Short:   "Tell how large a filter must be, and which kind to take",
+		Long: `plan solves for what you leave out: give two of n (different keys), p (error rate) and
+m (size: a number of bits, or bytes as in 64KiB), and k (bits set by a key) if you
+insist on one. The first line is the textbook's answer. The table below has the size
+that every kind really needs to keep the rate, beside exact sets of the same keys.
+
+--needs takes what the set must be able to do: ` + strings.Join(needNames(), ", ") + `.`,
+		Example: `  bloomery plan n=1e6 p=0.1%
+  bloomery plan m=64KiB n=1e5
+  bloomery plan n=10M p=1in1000 --needs growth
+  bloomery plan n=1e6 p=1% --plot`,
+		Args: between(0, 4, "two of n=, p= and m=, and k= if you like"),
+	}
+	newShell(cmd, func(_ context.Context, s *shell, args []string) error { return o.run(s, args) })
+	f := cmd.Flags()
+	f.StringSliceVar(&o.needs, "needs", nil, "what the set must be able to do, separated by commas")
+	f.IntVar(&o.keyBytes, "key-bytes", 0, "mean length of a key, for exact sets; 0 is 16")
+	f.Float64Var(&o.wrongYes, "wrong-yes", 0, "cost of a wrong yes, in lookups of a filter: 1000 is a read from an SSD")
+	f.Var(&o.absent, "absent", "share of queries for absent keys: 0.9, 90%")
+	f.Var(&o.memory, "max-memory", "memory that there is")
+	f.IntVar(&o.sets, "sets", 1, "sets of this size that are asked for the same key")
+	f.BoolVar(&o.plot, "plot", false, "draw the error rate as keys are added")
+	_ = cmd.RegisterFlagCompletionFunc("needs", cobra.FixedCompletions(needNames(), cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+// needFields are what can be needed, and where it is written down.
+var needFields = []struct {
+	name string
+	set  func(*sizing.Needs)
+}{
+	{"growth", func(n *sizing.Needs) { n.Growth = true }},
+	{"deletes", func(n *sizing.Needs) { n.Deletes = true }},
+	{"counts", func(n *sizing.Needs) { n.Counts = true }},
+	{"expiry", func(n *sizing.Needs) { n.Expiry = true }},
+	{"immutable", func(n *sizing.Needs) { n.Immutable = true }},
+	{"writers", func(n *sizing.Needs) { n.Writers = true }},
+	{"parquet", func(n *sizing.Needs) { n.Parquet = true }},
+	{"adversary", func(n *sizing.Needs) { n.Adversary = true }},
+}
+
+func needNames() []string {
+	var names []string
+	for _, f := range needFields {
+		names = append(names, f.name)
+	}
+	return names
+}
+
+func (o *planOptions) run(s *shell, args []string) error {
+	if len(args) == 0 && len(o.needs) == 0 {
+		return solveHint(errors.New("nothing to plan: give two of n, p and m, or --needs"))
+	}
+	q, err := parseParams(args)
+	if err != nil {
+		return err
+	}
+	solved := q
+	if known(q) >= 2 {
+		if solved, err = sizing.Solve(q); err != nil {
+			return solveHint(err)
+		}
+	} else if q.M != 0 || q.K != 0 {
+		return solveHint(errors.New("under-determined: give two of n, p and m"))
+	}
+	needs, err := o.sizingNeeds(solved)
+	if err != nil {
+		return err
+	}
+	advice, err := sizing.Advise(needs)
+	if err != nil {
+		return about("", err)
+	}
+	p := planned{asked: q, solved: solved, needs: needs, advice: advice}
+	if s.asJSON {
+		return s.print(p.json())
+	}
+	text := p.text(s)
+	if o.plot {
+		drawn, err := p.plot(s.width(s.out))
+		if err != nil {
+			return err
+		}
+		text += "\n" + drawn
+	}
+	_, err = fmt.Fprint(s.out, text)
+	return err
+}
+
+// sizingNeeds are the needs that flags and figures tell.
+func (o *planOptions) sizingNeeds(q sizing.Params) (sizing.Needs, error) {
+	n := sizing.Needs{
+		Keys: q.N, ErrorRate: q.P, KeyBytes: o.keyBytes, WrongYes: o.wrongYes,
+		Absent: o.absent.value, Memory: uint64(o.memory.value), Sets: o.sets,
+	}
+	for _, need := range o.needs {
+		i := slices.Index(needNames(), strings.TrimSpace(need))
+		if i < 0 {
+			return n, hinted{fmt.Errorf("--needs: unknown need %q", need), "one of " + strings.Join(needNames(), ", ")}
+		}
+		needFields[i].set(&n)
+	}
+	return n, nil
+}
+
+// parseParams reads arguments of the form n=1e6.
+func parseParams(args []string) (q sizing.Params, err error) {
+	seen := map[string]bool{}
+	for _, arg := range args {
+		name, value, ok := strings.Cut(arg, "=")
+		name = strings.ToLower(strings.TrimSpace(name))
+		if !ok || !strings.Contains("npmk", name) || len(name) != 1 {
+			return q, hinted{fmt.Errorf("%q is not n=, p=, m= or k=", arg), "as in: bloomery plan n=1e6 p=0.1%"}
+		}
+		if seen[name] {
+			return q, fmt.Errorf("%s= is there twice", name)
+		}
+		seen[name] = true
+		switch name {
+		case "n":
+			q.N, err = parseCount(value)
+		case "p":
+			q.P, err = parseRate(value)
+		case "m":
+			q.M, err = parseBits(value)
+		case "k":
+			var k uint64
+			if k, err = parseCount(value); k > 1<<20 {
+				err = fmt.Errorf("%d bits for a key are too many", k)
+			}
+			q.K = int(k)
+		}
+		if err == nil && (name == "n" && q.N == 0 || name == "m" && q.M == 0 || name == "k" && q.K == 0) {
+			err = errors.New("must be at least 1")
+		}
+		if err != nil {
+			return q, fmt.Errorf("%s=: %w", name, err)
+		}
+	}
+	return q, nil
+}
+
+// known counts which of n, p and m are given.
+func known(q sizing.Params) int {
+	n := 0
+	for _, is := range []bool{q.N != 0, q.P != 0, q.M != 0} {
+		if is {
+			n++
+		}
+	}
+	return n
+}
+
+func solveHint(err error) error {
+	return hinted{about("", err), "as in: bloomery plan n=1e6 p=0.1%, or bloomery plan m=64KiB n=1e5"}
+}

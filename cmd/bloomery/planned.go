@@ -1,0 +1,182 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/guptarohit/asciigraph"
+
+	"github.com/bloomery/bloomery/sizing"
+)
+
+// planned is the answer of plan.
+type planned struct {
+	asked, solved sizing.Params
+	needs         sizing.Needs
+	advice        sizing.Advice
+}
+
+// planJSON is that with --json.
+type planJSON struct {
+	Textbook *paramsJSON   `json:"textbook,omitempty"`
+	Rate     float64       `json:"rate"`
+	Kinds    []choiceJSON  `json:"kinds"`
+	Exact    []choiceJSON  `json:"exact"`
+	Refused  []refusalJSON `json:"refused"`
+	Warnings []warningJSON `json:"warnings"`
+}
+
+type paramsJSON struct {
+	N uint64  `json:"n"`
+	P float64 `json:"p"`
+	M uint64  `json:"m"`
+	K int     `json:"k"`
+}
+
+type choiceJSON struct {
+	Name       string   `json:"name"`
+	Make       string   `json:"make"`
+	Bytes      uint64   `json:"bytes"`
+	BitsPerKey float64  `json:"bits_per_key"`
+	ErrorRate  float64  `json:"error_rate"`
+	Lookup     int      `json:"lookup"`
+	Insert     int      `json:"insert"`
+	Reasons    []string `json:"reasons"`
+}
+
+type refusalJSON struct {
+	Name   string `json:"name"`
+	Reason string `json:"reason"`
+}
+
+type warningJSON struct {
+	Name string `json:"name"`
+	Text string `json:"text"`
+}
+
+func (p planned) json() planJSON {
+	j := planJSON{
+		Rate: p.advice.ErrorRate, Kinds: choicesJSON(p.advice.Kinds), Exact: choicesJSON(p.advice.Exact),
+		Refused: []refusalJSON{}, Warnings: []warningJSON{},
+	}
+	if known(p.solved) == 3 {
+		t := paramsJSON(p.solved)
+		j.Textbook = &t
+	}
+	for _, r := range p.advice.Refused {
+		j.Refused = append(j.Refused, refusalJSON(r))
+	}
+	for _, w := range p.advice.Warnings {
+		j.Warnings = append(j.Warnings, warningJSON(w))
+	}
+	return j
+}
+
+func choicesJSON(choices []sizing.Choice) []choiceJSON {
+	all := []choiceJSON{}
+	for _, c := range choices {
+		all = append(all, choiceJSON(c))
+	}
+	return all
+}
+
+// text is the answer for people.
+func (p planned) text(s *shell) string {
+	var b strings.Builder
+	if q := p.solved; known(q) == 3 {
+		fmt.Fprintf(&b, "textbook: n = %s keys, p = %s, m = %s bits (%s), k = %d\n\n",
+			grouped(q.N), rateText(q.P), grouped(q.M), bytesText((q.M+7)/8), q.K)
+	}
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "kind\tbytes\tbits/key\trate\treads\twhat it is")
+	for _, c := range p.advice.Kinds {
+		choiceRow(w, c)
+	}
+	for _, c := range p.advice.Exact {
+		choiceRow(w, c)
+	}
+	_ = w.Flush() // to memory
+	if len(p.advice.Refused) > 0 {
+		b.WriteString("\ncannot serve here:\n")
+		for _, r := range p.advice.Refused {
+			fmt.Fprintf(&b, "  %s: %s\n", r.Name, r.Reason)
+		}
+	}
+	if len(p.advice.Warnings) > 0 {
+		b.WriteString("\n")
+		for _, w := range p.advice.Warnings {
+			fmt.Fprintf(&b, "%s %s\n", s.paint(s.out, yellow, "note:"), w.Text)
+		}
+	}
+	return b.String()
+}
+
+func choiceRow(w *tabwriter.Writer, c sizing.Choice) {
+	size, rate := "-", "exact"
+	if c.Bytes > 0 {
+		size = bytesText(c.Bytes)
+	}
+	if c.ErrorRate > 0 {
+		rate = fmt.Sprintf("%.3g%%", 100*c.ErrorRate)
+	}
+	reason := ""
+	if len(c.Reasons) > 0 {
+		reason = c.Reasons[0]
+	}
+	fmt.Fprintf(w, "%s\t%s\t%.2f\t%s\t%d\t%s\n", c.Name, size, c.BitsPerKey, rate, c.Lookup, reason)
+}
+
+// The drawing, in characters; over so many times the keys asked for.
+const (
+	plotHeight    = 14
+	plotMargin    = 12 // for the axis
+	plotMinWidth  = 20
+	plotMaxWidth  = 72
+	plotOverfill  = 2
+	plotPrecision = 3
+)
+
+// plot draws the error rate in percent as keys are added, up to twice as many
+// as there should be.
+func (p planned) plot(width int) (string, error) {
+	if known(p.solved) < 3 {
+		return "", solveHint(errors.New("--plot needs two of n, p and m"))
+	}
+	points := min(max(width-plotMargin, plotMinWidth), plotMaxWidth)
+	var curves [][]float64
+	var names []string
+	for _, layout := range []sizing.Layout{sizing.Blocked, sizing.Standard} {
+		shape, err := layout.Size(p.solved.N, p.solved.P)
+		if err != nil {
+			continue // the layout does not go as low
+		}
+		curve := make([]float64, points)
+		for i := range curve {
+			keys := float64(p.solved.N) * plotOverfill * float64(i) / float64(points-1)
+			curve[i] = 100 * shape.Rate(keys)
+		}
+		curves = append(curves, curve)
+		names = append(names, map[sizing.Layout]string{sizing.Blocked: "bloom", sizing.Standard: "standard"}[layout])
+	}
+	graph := asciigraph.PlotMany(curves, asciigraph.Height(plotHeight), asciigraph.Precision(plotPrecision),
+		asciigraph.LowerBound(0))
+	middle := points / 2
+	axis := strings.Repeat(" ", axisWidth(graph)) + "0" + strings.Repeat(" ", max(middle-2, 0)) + grouped(p.solved.N)
+	axis += strings.Repeat(" ", max(axisWidth(graph)+points-len(axis)-len(grouped(plotOverfill*p.solved.N)), 1)) + grouped(plotOverfill*p.solved.N)
+	return fmt.Sprintf("error rate in percent over the number of keys (%s; asked: %.3g%%)\n%s\n%s\n",
+		strings.Join(names, ", the upper curve, and "), 100*math.Min(p.solved.P, 1), graph, axis), nil
+}
+
+// axisWidth is how many characters stand before the curve.
+func axisWidth(graph string) int {
+	first, _, _ := strings.Cut(graph, "\n")
+	for i, r := range []rune(first) {
+		if r == '┤' || r == '┼' {
+			return i
+		}
+	}
+	return 0
+}

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// TestScripts runs the scripts in testdata/script: each is a session at a
+// terminal, with what must come out.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("NO_COLOR", "1")
+			var many strings.Builder
+			for i := range 300 {
+				fmt.Fprintf(&many, "line%d\n", i)
+			}
+			// The archive cannot hold the other bytes.
+			for name, data := range map[string]string{"zero.bin": "alice\x00bob", "noend.txt": "zoe\nalice", "many.txt": many.String()} {
+				if err := os.WriteFile(filepath.Join(env.WorkDir, name), []byte(data), 0o600); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits":    scriptExits,
+			"damage":   scriptDamage,
+			"truncate": scriptTruncate,
+		},
+	})
+}
+
+// scriptExits runs a command that must end with an exit code: exits 3 command.
+func scriptExits(ts *testscript.TestScript, _ bool, args []string) {
+	err := ts.Exec(args[1], args[2:]...)
+	exit, ok := errors.AsType[*exec.ExitError](err)
+	if !ok {
+		ts.Fatalf("the command does not exit with %s: %v", args[0], err)
+	}
+	if got := exit.ExitCode(); got != toInt(ts, args[0]) {
+		ts.Fatalf("exit code %d, want %s", got, args[0])
+	}
+}
+
+// scriptDamage flips a bit of a file: damage file offset.
+func scriptDamage(ts *testscript.TestScript, _ bool, args []string) {
+	name, n := ts.MkAbs(args[0]), toInt(ts, args[1])
+	data, err := os.ReadFile(name)
+	ts.Check(err)
+	data[n] ^= 0x10
+	ts.Check(os.WriteFile(name, data, 0o600))
+}
+
+// scriptTruncate cuts a file off: truncate file size.
+func scriptTruncate(ts *testscript.TestScript, _ bool, args []string) {
+	ts.Check(os.Truncate(ts.MkAbs(args[0]), int64(toInt(ts, args[1]))))
+}
+
+func toInt(ts *testscript.TestScript, s string) int {
+	n, err := strconv.Atoi(strings.TrimSpace(s))
+	ts.Check(err)
+	return n
+}

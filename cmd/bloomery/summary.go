@@ -1,0 +1,49 @@
+package main
+
+import (
+	"time"
+
+	"github.com/bloomery/bloomery"
+)
+
+// summaryJSON is what build and add tell with --json.
+type summaryJSON struct {
+	File  string    `json:"file"`
+	Lines uint64    `json:"lines"`
+	Added uint64    `json:"added"`
+	Stats statsJSON `json:"stats"`
+}
+
+// statsJSON is bloomery.Stats.
+type statsJSON struct {
+	Kind       string  `json:"kind"`
+	Capacity   uint64  `json:"capacity"`
+	Items      uint64  `json:"items"`
+	Exact      bool    `json:"exact"`
+	Bits       uint64  `json:"bits"`
+	Bytes      uint64  `json:"bytes"`
+	Saturation float64 `json:"saturation"`
+	Asked      float64 `json:"asked"`
+	Predicted  float64 `json:"predicted"`
+}
+
+func statsOf(f bloomery.Hashed) statsJSON {
+	s := f.Stats()
+	s.Items, s.Exact = itemsOf(f)
+	return statsJSON(s)
+}
+
+// summary tells what was written: one line, or one object.
+func (s *shell) summary(name string, f bloomery.Hashed, lines, added uint64, start time.Time) error {
+	stats := statsOf(f)
+	if s.asJSON {
+		return s.print(summaryJSON{name, lines, added, stats})
+	}
+	s.say("%s: %s, %s lines, %s keys added, %s, error rate %s", name, stats.Kind, grouped(lines), grouped(added),
+		bytesText(stats.Bytes), rateText(stats.Predicted))
+	if s.verbose {
+		took := time.Since(start)
+		s.say("took %s, %s lines/s", took.Round(time.Millisecond), grouped(uint64(float64(lines)/took.Seconds())))
+	}
+	return nil
+}
