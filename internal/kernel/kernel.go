@@ -11,6 +11,8 @@ const (
 	badK   = "kernel: k is not in 1..16"
 	badDst = "kernel: dst is shorter than hs"
 	badRow = "kernel: a row has 1 to 16 words"
+
+	noBlocks = "kernel: there are no blocks"
 )
 
 // chunk is the number of keys after which a batch comes back to Go: assembly
