@@ -1,0 +1,126 @@
+package sizing
+
+import (
+	"fmt"
+	"math"
+)
+
+const (
+	// MaxOverflow is the share of counters that may fill up in a counting
+	// filter whose user does not say. Full counters stay full: it takes 10,000
+	// complete changes of the set until one counter in a hundred is lost.
+	MaxOverflow = 1e-6
+	// SpectralBits is the width of the counters of a spectral filter.
+	SpectralBits = 32
+)
+
+// Counted is the size of a filter that has a counter beside every bit of a
+// blocked array. The counter is for the second key of a bit and those after
+// it, so one of w bits is full when 2^w keys have the bit.
+type Counted struct {
+	Shape     // the bits
+	Width int // bits of a counter
+}
+
+// Total returns the bits of the array and of the counters.
+func (c Counted) Total() uint64 { return c.Bits * (1 + uint64(c.Width)) }
+
+// Overflow returns the expected share of full counters when n keys are in the
+// filter, each so many times.
+func (c Counted) Overflow(n, copies float64) float64 {
+	return c.overflow(n, copies, c.Width)
+}
+
+// CountingSize returns the size of a counting filter for n keys at rate p: the
+// array of the blocked layout and counters of which at most the share
+// MaxOverflow is full when each key was inserted once. Errors are those of
+// Layout.Size.
+func CountingSize(n uint64, p float64) (Counted, error) {
+	s, err := Blocked.size(n, p)
+	if err != nil {
+		return Counted{}, fmt.Errorf("sizing: counting: %w", err)
+	}
+	width, err := s.CounterBits(float64(n), 1, MaxOverflow)
+	if err != nil {
+		return Counted{}, err
+	}
+	return counted(s, width)
+}
+
+// SpectralSize returns the size of a spectral filter for n keys at rate p.
+// Errors are those of Layout.Size.
+func SpectralSize(n uint64, p float64) (Counted, error) {
+	s, err := Blocked.size(n, p)
+	if err != nil {
+		return Counted{}, fmt.Errorf("sizing: spectral: %w", err)
+	}
+	return counted(s, SpectralBits)
+}
+
+// counted puts counters beside an array.
+func counted(s Shape, width int) (Counted, error) {
+	if s.Bits > MaxBits/(1+uint64(width)) {
+		return Counted{}, fmt.Errorf("sizing: counters: %w: %d counters of %d bits are more than 2^63 bits", ErrTooLarge, s.Bits, width)
+	}
+	return Counted{s, width}, nil
+}
+
+// CounterBits returns the width of counters, 2, 4, 8 or 16 bits, of which at
+// most this share is full when n keys are in the filter, each so many times.
+// The error wraps ErrParameter if a number makes no sense and ErrTooLarge if
+// 16 bits are not enough.
+func (s Shape) CounterBits(n, copies, share float64) (int, error) {
+	if !(n > 0) || !(copies >= 1) || !(share > 0 && share < 1) {
+		return 0, fmt.Errorf("sizing: counter bits: %w: %v keys, %v times each, a share of %v", ErrParameter, n, copies, share)
+	}
+	for width := 2; width <= 16; width *= 2 {
+		if s.overflow(n, copies, width) <= share {
+			return width, nil
+		}
+	}
+	return 0, fmt.Errorf("sizing: counter bits: %w: keys that are there %v times fill counters of 16 bits", ErrTooLarge, copies)
+}
+
+// overflow is the chance that a counter of this width is full: that enough of
+// n keys have its bit for their copies to be 2^width. In the blocked layout,
+// too, the number of keys of a bit is binomial: each key has it with the same
+// chance, and keys are independent.
+func (s Shape) overflow(n, copies float64, width int) float64 {
+	keys := math.Ceil(math.Ldexp(1, width) / max(copies, 1))
+	switch {
+	case !s.usable() || math.IsNaN(n) || math.IsNaN(copies) || n > MaxBits:
+		return 1
+	case n < keys:
+		return 0
+	}
+	return binomialTail(n, -math.Expm1(s.logClear()), keys)
+}
+
+// binomialTail returns the chance of at least t successes in n trials that
+// succeed with chance q. It adds up the shorter side, in logarithms: the first
+// terms of many trials are too small for a float64.
+func binomialTail(n, q, t float64) float64 {
+	odds := math.Log(q) - math.Log1p(-q)
+	log := n * math.Log1p(-q) // of the chance of no success
+	next := func(j float64) { log += math.Log((n-j)/(j+1)) + odds }
+	if n*q >= t {
+		below := 0.0
+		for j := 0.0; j < t; j++ {
+			below += math.Exp(log)
+			next(j)
+		}
+		return min(max(1-below, 0), 1)
+	}
+	for j := 0.0; j < t; j++ {
+		next(j)
+	}
+	sum := 0.0
+	for j := t; j <= n; j++ {
+		p := math.Exp(log)
+		if sum += p; p <= 1e-17*sum {
+			break
+		}
+		next(j)
+	}
+	return min(sum, 1)
+}
