@@ -16,6 +16,9 @@ type Stats struct {
 	Bytes uint64
 	// Saturation is the share of the array in use, from 0 to 1.
 	Saturation float64
+	// Overflow is the share of counters that are full and will not go down
+	// again, 0 for kinds that have none.
+	Overflow float64
 	// Asked is the error rate asked for at Capacity, Predicted the rate that
 	// the model of the layout gives for the present fill.
 	Asked     float64

@@ -6,6 +6,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/bloom"
+	"github.com/bloomery/bloomery/counting"
 	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/internal/envelope"
 )
@@ -68,6 +69,7 @@ func Kinds() []Kind {
 		ofBits(envelope.KindPartitioned, "partitioned", Features{Add: true}, bloom.Config.NewPartitioned, bloom.Config.NewPartitionedView),
 		ofBits(envelope.KindSplit, "split", Features{Add: true}, bloom.Config.NewSplit, bloom.Config.NewSplitView),
 		ofBits(envelope.KindScalable, "scalable", Features{Add: true, Grow: true}, bloom.Config.NewScalable, bloom.Config.NewScalableView),
+		ofCounters(envelope.KindCounting, "counting", Features{Insert: true, Delete: true, Count: true}, counting.Config.New, counting.Config.NewView),
 	}
 }
 

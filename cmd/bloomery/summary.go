@@ -23,6 +23,7 @@ type statsJSON struct {
 	Bits       uint64  `json:"bits"`
 	Bytes      uint64  `json:"bytes"`
 	Saturation float64 `json:"saturation"`
+	Overflow   float64 `json:"overflow,omitempty"`
 	Asked      float64 `json:"asked"`
 	Predicted  float64 `json:"predicted"`
 }

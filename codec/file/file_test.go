@@ -50,6 +50,28 @@ func only(t *testing.T, dir string, names ...string) {
 	}
 }
 
+// holding returns a filter of kind k that holds one key, by its hash.
+func holding(t *testing.T, k codec.Kind, h uint64, hasher hashing.Hasher) bloomery.Hashed {
+	t.Helper()
+	if k.Features.Static {
+		f, err := k.Build([]uint64{h}, 0.01, hasher)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f
+	}
+	f, err := k.New(1000, 0.01, hasher)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a, ok := f.(bloomery.Adder); ok {
+		a.AddHash(h)
+	} else if err := f.(bloomery.Inserter).InsertHash(h); err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
 func TestWriteOpenMap(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "a.bloom")
@@ -69,12 +91,7 @@ func TestWriteOpenMap(t *testing.T) {
 	}
 	rows := []row{{filled(100_000), hashing.Hasher{}}, {keyed, key}, {filled(10), hashing.Hasher{}}}
 	for _, k := range codec.Kinds() {
-		f, err := k.New(1000, 0.01, key)
-		if err != nil {
-			t.Fatal(err)
-		}
-		f.(bloomery.Adder).AddHash(42)
-		rows = append(rows, row{f.(filter), key})
+		rows = append(rows, row{holding(t, k, 42, key).(filter), key})
 	}
 	for _, c := range rows {
 		write(t, name, c.f)

@@ -1,0 +1,175 @@
+package counting
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/internal/memory"
+	"github.com/bloomery/bloomery/sizing"
+)
+
+// Config says what filter to make. It is for values that come from users,
+// files or networks, since its methods return errors where New panics.
+//
+// The shape of the array follows from Capacity and ErrorRate, or is given by
+// Bits and Hashes.
+type Config struct {
+	_ struct{}
+
+	// Capacity is the number of different keys the filter is made for, at
+	// least 1. With Bits and Hashes it may be 0, not known.
+	Capacity int
+	// ErrorRate is the share of absent keys that may be answered with yes when
+	// Capacity keys are in the filter: at least 1e-6 and less than 1.
+	ErrorRate float64
+
+	// Bits is the number of bits, each with a counter beside it; it is rounded
+	// up to a multiple of 512. It takes the place of ErrorRate and goes with
+	// Hashes. A bloom.Filter with the same two has the same bits.
+	Bits uint64
+	// Hashes is the number of bits that a key sets, 1 to 16.
+	Hashes int
+
+	// CounterBits is the width of the counters: 2, 4, 8 or 16. 0 stands for
+	// what Copies and Overflow need.
+	CounterBits int
+	// Copies is how often each key of a Filter is there at the same time, 0
+	// stands for 1; if keys differ much, take the largest number.
+	Copies int
+	// Overflow is the share of the counters of a Filter that may be full with
+	// Capacity keys: more than 0 and less than 1, 0 stands for 1e-6. Full
+	// counters do not go down again, so their bits stay set.
+	Overflow float64
+
+	// Hasher hashes the keys. The zero value is XXH3 with seed 0.
+	Hasher hashing.Hasher
+
+	// Alloc returns memory for the array: at least the given number of bytes,
+	// all zero, beginning at a multiple of 8, better of 64. Nil means the Go
+	// heap, with huge pages on Linux from 4 MiB. The memory must stay as long
+	// as the filter is used; Clone, UnmarshalBinary and ReadFrom use the Go
+	// heap.
+	Alloc func(bytes int) ([]byte, error)
+}
+
+// shape returns the size of the array of bits and the error rate that it is
+// made for.
+func (c Config) shape() (sizing.Shape, float64, error) {
+	if c.Bits != 0 || c.Hashes != 0 {
+		return c.givenShape()
+	}
+	if err := c.checkAsked(); err != nil {
+		return sizing.Shape{}, 0, err
+	}
+	s, err := sizing.Blocked.Size(uint64(c.Capacity), c.ErrorRate)
+	if err != nil {
+		return sizing.Shape{}, 0, wrap(err)
+	}
+	return s, c.ErrorRate, nil
+}
+
+// checkAsked checks Capacity and ErrorRate.
+func (c Config) checkAsked() error {
+	if c.Capacity < 1 {
+		return fmt.Errorf("%w: capacity %d is not at least 1", bloomery.ErrParameter, c.Capacity)
+	}
+	if !(c.ErrorRate > 0 && c.ErrorRate < 1) {
+		return fmt.Errorf("%w: error rate %v is not between 0 and 1", bloomery.ErrParameter, c.ErrorRate)
+	}
+	return nil
+}
+
+// givenShape is shape for a Config with Bits and Hashes.
+func (c Config) givenShape() (sizing.Shape, float64, error) {
+	if c.ErrorRate != 0 {
+		return sizing.Shape{}, 0, fmt.Errorf("%w: error rate %v and bits %d are given, one must follow from the other",
+			bloomery.ErrParameter, c.ErrorRate, c.Bits)
+	}
+	if c.Capacity < 0 {
+		return sizing.Shape{}, 0, fmt.Errorf("%w: capacity %d is negative", bloomery.ErrParameter, c.Capacity)
+	}
+	s := sizing.Shape{Layout: sizing.Blocked, Bits: c.Bits, K: c.Hashes}
+	s.Bits += -s.Bits % sizing.BlockBits
+	if err := s.Valid(); err != nil {
+		return sizing.Shape{}, 0, wrap(err)
+	}
+	return s, min(s.Rate(float64(c.Capacity)), math.Nextafter(1, 0)), nil
+}
+
+// width returns the width of the counters, or one that is computed if none is
+// asked for.
+func (c Config) width(form format, compute func() (int, error)) (int, error) {
+	if c.CounterBits == 0 {
+		return compute()
+	}
+	if !form.takes(c.CounterBits) {
+		return 0, fmt.Errorf("%w: counters of %d bits are not for kind %s", bloomery.ErrParameter, c.CounterBits, form.name)
+	}
+	return c.CounterBits, nil
+}
+
+// counterBits returns the narrowest counters for Copies and Overflow.
+func (c Config) counterBits(s sizing.Shape) (int, error) {
+	if c.Copies < 0 || !(c.Overflow >= 0 && c.Overflow < 1) {
+		return 0, fmt.Errorf("%w: %d copies of a key, or a share of %v for full counters", bloomery.ErrParameter, c.Copies, c.Overflow)
+	}
+	n, share := float64(c.Capacity), c.Overflow
+	if n == 0 {
+		n = s.Count(0.5) // where a filter of these bits is best
+	}
+	if share == 0 {
+		share = sizing.MaxOverflow
+	}
+	width, err := s.CounterBits(n, float64(max(c.Copies, 1)), share)
+	if err != nil {
+		return 0, wrap(err)
+	}
+	return width, nil
+}
+
+// table returns an empty table of a size.
+func (c Config) table(form format, size sizing.Counted, rate float64) (table, error) {
+	t := table{form: form, hasher: c.Hasher, size: size, capacity: uint64(c.Capacity), rate: rate}
+	if size.Bits > sizing.MaxBits/(1+uint64(size.Width)) {
+		return t, fmt.Errorf("%w: %d counters of %d bits", bloomery.ErrTooLarge, size.Bits, size.Width)
+	}
+	words, limit := form.words(size), memory.Limit()
+	if words > limit/8 || words > math.MaxInt/8-line {
+		return t, fmt.Errorf("%w: the array takes %d bytes, there are %d bytes of memory", bloomery.ErrTooLarge, words*8, limit)
+	}
+	array, err := c.words(int(words))
+	if err == nil {
+		t.hold(array)
+	}
+	return t, err
+}
+
+// words returns an array of n zero words.
+func (c Config) words(n int) ([]uint64, error) {
+	if c.Alloc == nil {
+		return memory.Words(n), nil
+	}
+	b, err := c.Alloc(8 * n)
+	if err != nil {
+		return nil, err
+	}
+	if len(b) < 8*n {
+		return nil, fmt.Errorf("%w: Alloc returned %d bytes instead of %d", bloomery.ErrParameter, len(b), 8*n)
+	}
+	words, ok := memory.Of(b[:8*n])
+	if !ok {
+		return nil, fmt.Errorf("%w: Alloc returned memory that does not begin at a multiple of 8", bloomery.ErrParameter)
+	}
+	return words, nil
+}
+
+// wrap gives an error of sizing its cause in the words of package bloomery.
+func wrap(err error) error {
+	if errors.Is(err, sizing.ErrTooLarge) {
+		return fmt.Errorf("%w: %w", bloomery.ErrTooLarge, err)
+	}
+	return fmt.Errorf("%w: %w", bloomery.ErrParameter, err)
+}

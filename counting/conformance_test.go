@@ -1,0 +1,64 @@
+package counting_test
+
+import (
+	"io"
+	"testing"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/counting"
+	"github.com/bloomery/bloomery/filtertest"
+	"github.com/bloomery/bloomery/hashing"
+)
+
+// hashes returns n hashes; different seeds give different ones.
+func hashes(n int, seed uint64) []uint64 {
+	hs := make([]uint64, n)
+	h := hashing.Seeded(seed)
+	for i := range hs {
+		hs[i] = h.Uint64(uint64(i))
+	}
+	return hs
+}
+
+// insert inserts all of hs; it ends the test if one is refused.
+func insert(tb testing.TB, f bloomery.Inserter, hs []uint64) {
+	tb.Helper()
+	for _, h := range hs {
+		if err := f.InsertHash(h); err != nil {
+			tb.Fatal(err)
+		}
+	}
+}
+
+func TestFilterConformance(t *testing.T) {
+	filtertest.Test(t, filtertest.Kind{
+		Name: "counting",
+		Make: func(hs []uint64, n int, p float64) (bloomery.Hashed, error) {
+			f, err := counting.Config{Capacity: n, ErrorRate: p}.New()
+			if err != nil {
+				return nil, err
+			}
+			insert(t, f, hs)
+			return f, nil
+		},
+		MakeKeyed: func(h hashing.Hasher) (bloomery.Hashed, error) {
+			return counting.Config{Capacity: 100, ErrorRate: 0.01, Hasher: h}.New()
+		},
+		Decode: func(data []byte, h hashing.Hasher) (bloomery.Hashed, error) {
+			f, err := counting.Config{Capacity: 1, ErrorRate: 0.5, Hasher: h}.New()
+			if err != nil {
+				return nil, err
+			}
+			return f, f.UnmarshalBinary(data)
+		},
+		Read: func(r io.Reader) (bloomery.Hashed, error) {
+			var f counting.Filter
+			_, err := f.ReadFrom(r)
+			return &f, err
+		},
+		View:  func(data []byte) (filtertest.View, error) { return counting.NewView(data) },
+		Union: func(a, b bloomery.Hashed) error { return a.(*counting.Filter).Union(b.(*counting.Filter)) },
+		Clone: func(a bloomery.Hashed) bloomery.Hashed { return a.(*counting.Filter).Clone() },
+		Clear: func(a bloomery.Hashed) { a.(*counting.Filter).Clear() },
+	})
+}

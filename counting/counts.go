@@ -1,0 +1,113 @@
+package counting
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/sizing"
+)
+
+// sampleBlocks is how many blocks Stats looks at, 64 KiB of bits.
+const sampleBlocks = 1024
+
+// unite adds the counts of o to those of t, in planes. A sum that is too large
+// for a counter makes it full.
+func (t *table) unite(o *table) {
+	width := t.size.Width
+	for block := range t.blocks {
+		mine, theirs := &t.blocks[block], &o.blocks[block]
+		to, from := t.planes[block*width:][:width], o.planes[block*width:][:width]
+		for i := range mine {
+			// Where both have a bit, its second key counts.
+			carry := mine[i] & theirs[i]
+			mine[i] |= theirs[i]
+			for j := range to {
+				x, y := to[j][i], from[j][i]
+				to[j][i] = x ^ y ^ carry
+				carry = x&y | carry&(x|y)
+			}
+			for j := range to {
+				to[j][i] |= carry
+			}
+		}
+	}
+}
+
+// sound checks that counters of clear bits are 0, as they must be.
+func (t *table) sound() error {
+	width := t.size.Width
+	for i := range t.planes {
+		block := i / width
+		for lane, w := range t.planes[i] {
+			if w &^= t.blocks[block][lane]; w != 0 {
+				return fmt.Errorf("%w: bit %d is clear and has a counter", bloomery.ErrCorrupt, block*sizing.BlockBits+lane*64+bits.TrailingZeros64(w))
+			}
+		}
+	}
+	return nil
+}
+
+// stats tells the state of a filter whose array is as full as its keys made it.
+func (t *table) stats() bloomery.Stats {
+	s := t.facts()
+	n := t.size.Count(s.Saturation)
+	s.Items, s.Predicted = round(n), t.size.Rate(n)
+	return s
+}
+
+// facts is stats without what is estimated from the fill.
+func (t *table) facts() bloomery.Stats {
+	return bloomery.Stats{
+		Kind:       t.form.name,
+		Capacity:   t.capacity,
+		Bits:       t.size.Total(),
+		Bytes:      uint64(len(t.words)) * 8,
+		Saturation: t.share(sampleBlocks, t.setBits),
+		Asked:      t.rate,
+	}
+}
+
+// share returns the share of places of a sample of blocks, evenly spread, that
+// count counts. A sample as large as the array is all of it.
+func (t *table) share(sample int, count func(block int) uint64) float64 {
+	sample = min(sample, len(t.blocks))
+	sum := uint64(0)
+	for i := range sample {
+		high, low := bits.Mul64(uint64(i), uint64(len(t.blocks)))
+		at, _ := bits.Div64(high, low, uint64(sample))
+		sum += count(int(at))
+	}
+	return float64(sum) / (float64(sample) * sizing.BlockBits)
+}
+
+// setBits returns the number of set bits of a block.
+func (t *table) setBits(block int) (n uint64) {
+	for _, w := range t.blocks[block] {
+		n += uint64(bits.OnesCount64(w))
+	}
+	return n
+}
+
+// fullPlanes returns the number of full counters of a block.
+func (t *table) fullPlanes(block int) (n uint64) {
+	width := t.size.Width
+	for lane := range line {
+		full := ^uint64(0)
+		for _, p := range t.planes[block*width:][:width] {
+			full &= p[lane]
+		}
+		n += uint64(bits.OnesCount64(full))
+	}
+	return n
+}
+
+// round returns the nearest whole number; a full filter could hold any number
+// of keys and answers the largest.
+func round(n float64) uint64 {
+	if n >= math.MaxUint64 {
+		return math.MaxUint64
+	}
+	return uint64(math.Round(n))
+}

@@ -1,0 +1,199 @@
+package counting
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/internal/envelope"
+	"github.com/bloomery/bloomery/internal/kernel"
+	"github.com/bloomery/bloomery/sizing"
+)
+
+var (
+	_ bloomery.Hashed   = (*Filter)(nil)
+	_ bloomery.Inserter = (*Filter)(nil)
+	_ bloomery.Deleter  = (*Filter)(nil)
+	_ bloomery.Counter  = (*Filter)(nil)
+)
+
+// Filter is a Bloom filter that keys can be taken out of. Each bit has a
+// counter of 2 to 16 bits beside it that tells how many keys have the bit. A
+// lookup reads bits only: one memory access. An insert touches one or two cache
+// lines of counters, too, a delete as many as counters have bits.
+//
+// A key that is inserted twice must be deleted twice. Only keys that are there
+// may be deleted: a Filter refuses to delete what is certainly absent, but of
+// absent keys it takes the share ErrorRate for present ones, and deleting
+// those takes counts away from others, which may then be denied.
+//
+// A counter that is full stays so for ever, since nobody knows any more how
+// many keys it stands for. Its keys can never be forgotten, and its bit is not
+// cleared again. The width of the counters is chosen so that this is rare, see
+// Config.Overflow; Stats tells the share of full counters.
+//
+// Make one with New or Config.New; a zero Filter is only good for
+// UnmarshalBinary and ReadFrom.
+//
+// Safe for concurrent readers; a writer needs exclusion.
+type Filter struct{ counted }
+
+// New returns a Filter for n keys with error rate p, each of which is there
+// once or twice. It panics if n is less than 1 or p is not between 1e-6 and 1:
+// use Config.New for values that are not written in the program.
+func New(n int, p float64) *Filter {
+	f, err := Config{Capacity: n, ErrorRate: p}.New()
+	if err != nil {
+		panic(err)
+	}
+	return f
+}
+
+// New returns a Filter. Its errors wrap ErrParameter or ErrTooLarge, or are
+// those of Alloc.
+func (c Config) New() (*Filter, error) {
+	t, err := c.newFilter()
+	if err != nil {
+		return nil, fmt.Errorf("counting: new: %w", err)
+	}
+	return &Filter{counted{t}}, nil
+}
+
+func (c Config) newFilter() (table, error) {
+	shape, rate, err := c.shape()
+	if err != nil {
+		return table{}, err
+	}
+	width, err := c.width(formatFilter, func() (int, error) { return c.counterBits(shape) })
+	if err != nil {
+		return table{}, err
+	}
+	return c.table(formatFilter, sizing.Counted{Shape: shape, Width: width}, rate)
+}
+
+// Insert inserts key once more. The error is nil, or wraps ErrFull if all of
+// the key's counters are full: the key is there, and one more could not be
+// counted. Nothing changes then.
+func (f *Filter) Insert(key []byte) error { return f.InsertHash(f.hasher.Bytes(key)) }
+
+// InsertString is Insert for a string.
+func (f *Filter) InsertString(key string) error { return f.InsertHash(f.hasher.String(key)) }
+
+// InsertHash is Insert for a key whose hash is h.
+func (f *Filter) InsertHash(h uint64) error {
+	if !kernel.Increase(f.blocks, f.planes, f.size.Width, f.size.K, h) {
+		return f.errFull()
+	}
+	return nil
+}
+
+// Delete takes key out once. It reports false, and changes nothing, if the key
+// is certainly absent. Deleting an absent key that the filter takes for
+// present is the caller's mistake, see Filter.
+func (f *Filter) Delete(key []byte) bool { return f.DeleteHash(f.hasher.Bytes(key)) }
+
+// DeleteString is Delete for a string.
+func (f *Filter) DeleteString(key string) bool { return f.DeleteHash(f.hasher.String(key)) }
+
+// DeleteHash is Delete for a key whose hash is h.
+func (f *Filter) DeleteHash(h uint64) bool {
+	return kernel.Decrease(f.blocks, f.planes, f.size.Width, f.size.K, h)
+}
+
+// Union inserts all keys of o into f, as often as they are in both together. A
+// sum that is too large for a counter makes it full. Both must have the same
+// shape, counters and hash, else the error wraps ErrIncompatible, says how
+// they differ and leaves f as it was. The result is what inserting all keys
+// into one filter would have given.
+func (f *Filter) Union(o *Filter) error {
+	if err := f.compatible(&o.table); err != nil {
+		return fmt.Errorf("counting: union: %w", err)
+	}
+	f.unite(&o.table)
+	return nil
+}
+
+// Clear takes all keys out, those of full counters, too.
+func (f *Filter) Clear() { clear(f.words) }
+
+// UnmarshalBinary replaces f by the filter that data encodes. If that was made
+// with a secret key or a function, f must have been made with the same. On
+// error f stays as it was; the error wraps ErrCorrupt, ErrVersion,
+// ErrIncompatible or ErrKey.
+func (f *Filter) UnmarshalBinary(data []byte) error {
+	t, err := unmarshal(data, formatFilter, f.hasher)
+	if err == nil {
+		*f = Filter{counted{t}}
+	}
+	return err
+}
+
+// ReadFrom replaces f by a filter that it reads from r, and reads no byte
+// more than that. Memory grows with what has arrived. On error f stays as it
+// was; errors are those of UnmarshalBinary, ErrTooLarge, or those of r.
+func (f *Filter) ReadFrom(r io.Reader) (int64, error) {
+	t, n, err := read(r, formatFilter, f.hasher)
+	if err == nil {
+		*f = Filter{counted{t}}
+	}
+	return n, err
+}
+
+// counted is a table that is only read: what Filter and View share.
+type counted struct{ table }
+
+// Count returns how often key is there: an upper bound, which is exact but for
+// about the share of keys that Stats predicts for wrong yeses. It is never
+// more than MaxCount, which stands for that number and all above.
+func (c *counted) Count(key []byte) uint64 { return c.CountHash(c.hasher.Bytes(key)) }
+
+// CountString is Count for a string.
+func (c *counted) CountString(key string) uint64 { return c.CountHash(c.hasher.String(key)) }
+
+// CountHash is Count for a key whose hash is h.
+func (c *counted) CountHash(h uint64) uint64 {
+	return kernel.Least(c.blocks, c.planes, c.size.Width, c.size.K, h)
+}
+
+// MaxCount returns the count that makes a counter full, 2 to the power of its
+// width.
+func (c *counted) MaxCount() uint64 { return 1 << c.size.Width }
+
+// Stats tells the state of the filter; items are different keys. The fill of
+// arrays above 64 KiB is taken from a sample, so it costs the same for every
+// size.
+func (c *counted) Stats() bloomery.Stats {
+	s := c.stats()
+	s.Overflow = c.share(sampleBlocks, c.fullPlanes)
+	return s
+}
+
+// Overflow returns the share of full counters. It reads the whole array.
+func (c *counted) Overflow() float64 { return c.share(len(c.blocks), c.fullPlanes) }
+
+// EstimateCount estimates the number of different keys from the set bits. It
+// reads the whole array. A full array answers math.MaxUint64: any number of
+// keys would look the same.
+func (c *counted) EstimateCount() uint64 { return round(c.size.Count(c.Saturation())) }
+
+// Clone returns a Filter of its own memory with the same keys.
+func (c *counted) Clone() *Filter { return &Filter{counted{c.copied()}} }
+
+// Bloom returns the encoding of a bloom.Filter with the same keys, for whom
+// only lookups matter: the bits without their counters, a fifth of the size
+// with counters of 4 bits. bloom.Filter, bloom.View and package codec open it.
+func (c *counted) Bloom() []byte { return c.AppendBloom(nil) }
+
+// AppendBloom appends to dst what Bloom returns.
+func (c *counted) AppendBloom(dst []byte) []byte {
+	words := kernel.Words(c.blocks)
+	h := c.header()
+	h.Kind, h.Extra, h.Payload = envelope.KindBloom, 0, uint64(len(words))*8
+	return envelope.Append(dst, h, words)
+}
+
+// errFull says that a key cannot be counted once more.
+func (c *counted) errFull() error {
+	return fmt.Errorf("counting: insert: %w: the key is counted %d times or more, and its counters have %d bits",
+		bloomery.ErrFull, c.MaxCount(), c.size.Width)
+}

@@ -1,0 +1,85 @@
+package counting_test
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/bloomery/bloomery/counting"
+	"github.com/bloomery/bloomery/hashing"
+)
+
+var update = flag.Bool("update", false, "write golden files that do not exist yet")
+
+// The files in testdata are the contract of the format: they must always be
+// read, and the same keys must always give the same bytes. They are only
+// added, never rewritten.
+func TestGolden(t *testing.T) {
+	type filter interface {
+		InsertString(string) error
+		ContainsString(string) bool
+		MarshalBinary() ([]byte, error)
+		UnmarshalBinary([]byte) error
+	}
+	made := func(f filter, err error) filter {
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f
+	}
+	key := hashing.Keyed([16]byte([]byte("sixteen byte key")))
+	cases := map[string]func() filter{
+		"v1-counting-1e-2": func() filter { return counting.New(60, 1e-2) },
+		"v1-counting-1e-4": func() filter { return counting.New(60, 1e-4) }, // two bits in some lanes
+		"v1-counting-2-bits": func() filter {
+			f, err := counting.Config{Capacity: 20, ErrorRate: 0.1, CounterBits: 2, Hasher: hashing.Seeded(42)}.New()
+			return made(f, err)
+		},
+		"v1-counting-keyed": func() filter {
+			f, err := counting.Config{Capacity: 20, ErrorRate: 0.1, CounterBits: 16, Hasher: key}.New()
+			return made(f, err)
+		},
+	}
+	for name, fresh := range cases {
+		t.Run(name, func(t *testing.T) {
+			f := fresh()
+			for i := range 80 {
+				for range 1 + i%3 {
+					_ = f.InsertString(fmt.Sprintf("key %d", i)) // it may be counted no further
+				}
+			}
+			want := golden(t, name, encoded(t, f))
+			g := fresh()
+			if err := g.UnmarshalBinary(want); err != nil {
+				t.Fatalf("the golden file is not read any more: %v", err)
+			}
+			for i := range 80 {
+				if k := fmt.Sprintf("key %d", i); g.ContainsString(k) != f.ContainsString(k) {
+					t.Errorf("%q: contained %v, want %v", k, g.ContainsString(k), f.ContainsString(k))
+				}
+			}
+		})
+	}
+}
+
+// golden returns the golden file of this name, which must hold the bytes got.
+func golden(t *testing.T, name string, got []byte) []byte {
+	t.Helper()
+	path := filepath.Join("testdata", name+".golden")
+	if _, err := os.Stat(path); os.IsNotExist(err) && *update {
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("the same keys give other bytes than %s", path)
+	}
+	return want
+}

@@ -1,0 +1,87 @@
+package counting_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"math"
+	"testing"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/counting"
+	"github.com/bloomery/bloomery/internal/envelope"
+)
+
+// Encodings with sound checksums whose header or words claim what is not so.
+// They must be refused by every way in; what only the payload tells, a view
+// finds by Verify.
+func TestFilterHostile(t *testing.T) {
+	f := counting.New(100, 1e-3)
+	insert(t, f, hashes(100, 1))
+	last := len(encoded(t, f))/8 - 10 // a word of the counters
+	hostile(t, encoded(t, f), map[string]change{
+		"another kind":     {header: func(h *envelope.Header) { h.Kind = envelope.KindSpectral }},
+		"counters of 3":    {header: func(h *envelope.Header) { h.Extra = 3 }},
+		"counters of 8":    {header: func(h *envelope.Header) { h.Extra = 8 }},
+		"counters of 260":  {header: func(h *envelope.Header) { h.Extra = 260 }},
+		"no counters":      {header: func(h *envelope.Header) { h.Extra = 0 }},
+		"larger":           {header: func(h *envelope.Header) { h.Size += 512 }},
+		"largest":          {header: func(h *envelope.Header) { h.Size = 1 << 63 }},
+		"odd size":         {header: func(h *envelope.Header) { h.Size++ }},
+		"k = 0":            {header: func(h *envelope.Header) { h.K = 0 }},
+		"k = 17":           {header: func(h *envelope.Header) { h.K = 17 }},
+		"no bits":          {header: func(h *envelope.Header) { h.Size = 0 }},
+		"a lost bit":       {words: func(w []uint64) { clear(w[:8]) }},
+		"a counter beside": {words: func(w []uint64) { w[last] = math.MaxUint64 }},
+	}, func() decodable { return new(counting.Filter) },
+		func(data []byte) (verifier, error) { return counting.NewView(data) })
+}
+
+// change is one lie, in the header or in the words.
+type change struct {
+	header func(h *envelope.Header)
+	words  func(words []uint64)
+}
+
+type decodable interface {
+	bloomery.Inserter
+	MarshalBinary() ([]byte, error)
+	UnmarshalBinary([]byte) error
+	io.ReaderFrom
+}
+
+type verifier interface{ Verify() error }
+
+func hostile(t *testing.T, data []byte, changes map[string]change, fresh func() decodable, view func([]byte) (verifier, error)) {
+	t.Helper()
+	sealed, err := envelope.Open(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range changes {
+		h, words := sealed.Header, sealed.Words()
+		if c.header != nil {
+			c.header(&h)
+		} else {
+			c.words(words)
+		}
+		bad := envelope.Append(nil, h, words)
+		x, y := fresh(), fresh()
+		if err := x.UnmarshalBinary(data); err != nil {
+			t.Fatal(err)
+		}
+		_, readErr := y.ReadFrom(bytes.NewReader(bad))
+		v, viewErr := view(bad)
+		if viewErr == nil {
+			viewErr = v.Verify()
+		}
+		for way, err := range map[string]error{"unmarshal": x.UnmarshalBinary(bad), "read": readErr, "view": viewErr} {
+			if !errors.Is(err, bloomery.ErrCorrupt) && !errors.Is(err, bloomery.ErrIncompatible) {
+				t.Errorf("%s: %s: %v, want ErrCorrupt", name, way, err)
+			}
+		}
+		if !bytes.Equal(data, encoded(t, x)) {
+			t.Errorf("%s: the refused encoding changed the filter", name)
+		}
+	}
+}

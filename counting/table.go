@@ -1,0 +1,172 @@
+package counting
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/internal/envelope"
+	"github.com/bloomery/bloomery/internal/kernel"
+	"github.com/bloomery/bloomery/internal/memory"
+	"github.com/bloomery/bloomery/sizing"
+)
+
+const (
+	// batch is how many keys are hashed before their hashes are looked up:
+	// 2 KiB of stack.
+	batch = 256
+	// line is the number of words in a cache line.
+	line = 8
+)
+
+// format is what distinguishes the kinds of this package in files.
+type format struct {
+	kind   uint16
+	name   string
+	head   int // words of state before the array: none or a line
+	widths int // sum of the widths of counters that the kind takes
+}
+
+var formatFilter = format{envelope.KindCounting, "counting", 0, 2 | 4 | 8 | 16}
+
+// takes reports whether counters of the kind can be so wide.
+func (f format) takes(width int) bool {
+	return width > 0 && width&(width-1) == 0 && f.widths&width != 0
+}
+
+// words returns the size of an array with its counters and its state.
+func (f format) words(c sizing.Counted) uint64 { return uint64(f.head) + c.Total()/64 }
+
+// table is a blocked array of bits with a counter beside each: what the types
+// of this package share. A clear bit is the count 0, and its counter is 0; a
+// set bit with the counter c is the count c + 1.
+type table struct {
+	form     format
+	hasher   hashing.Hasher
+	size     sizing.Counted
+	capacity uint64
+	rate     float64
+
+	words  []uint64 // all of it, as in the file
+	state  []uint64 // format.head words
+	blocks []kernel.Block
+	counts []uint64       // the counters of all blocks
+	planes []kernel.Block // the same memory, for kinds whose counters lie in planes
+}
+
+// hold makes words the array of t.
+func (t *table) hold(words []uint64) {
+	head, end := t.form.head, t.form.head+int(t.size.Bits/64)
+	t.words = words
+	t.state = words[:head:head]
+	t.blocks = kernel.Blocks(words[head:end:end])
+	t.counts = words[end:]
+	t.planes = kernel.Blocks(t.counts)
+}
+
+// Hash returns the hash under which the filter knows key.
+func (t *table) Hash(key []byte) uint64 { return t.hasher.Bytes(key) }
+
+// Hasher returns the hasher of the filter.
+func (t *table) Hasher() hashing.Hasher { return t.hasher }
+
+// Shape returns the size of the array of bits and the number of bits per key.
+func (t *table) Shape() sizing.Shape { return t.size.Shape }
+
+// Size returns the size of the array of bits and of its counters.
+func (t *table) Size() sizing.Counted { return t.size }
+
+// CounterBits returns the width of the counters.
+func (t *table) CounterBits() int { return t.size.Width }
+
+// Contains reports whether key may be in the set. False is certain.
+func (t *table) Contains(key []byte) bool { return t.ContainsHash(t.hasher.Bytes(key)) }
+
+// ContainsString is Contains for a string.
+func (t *table) ContainsString(key string) bool { return t.ContainsHash(t.hasher.String(key)) }
+
+// ContainsHash is Contains for a key whose hash is h. It costs one memory
+// access.
+func (t *table) ContainsHash(h uint64) bool { return kernel.Has(t.blocks, t.size.K, h) }
+
+// ContainsHashes sets dst[i] to ContainsHash(hs[i]). It is several times
+// faster than as many single calls. It panics if dst is shorter than hs.
+func (t *table) ContainsHashes(dst []bool, hs []uint64) {
+	kernel.HasAll(dst, t.blocks, t.size.K, hs)
+}
+
+// ContainsKeys is ContainsHashes for keys.
+func (t *table) ContainsKeys(dst []bool, keys [][]byte) {
+	dst = dst[:len(keys)]
+	var hs [batch]uint64
+	for len(keys) > 0 {
+		n := t.hasher.Keys(hs[:], keys)
+		t.ContainsHashes(dst[:n], hs[:n])
+		keys, dst = keys[n:], dst[n:]
+	}
+}
+
+// Saturation returns the share of set bits. It reads the whole array.
+func (t *table) Saturation() float64 {
+	return t.share(len(t.blocks), t.setBits)
+}
+
+// AppendBinary appends the encoding of the filter to dst. The error is always
+// nil.
+func (t *table) AppendBinary(dst []byte) ([]byte, error) {
+	return envelope.Append(dst, t.header(), t.words), nil
+}
+
+// MarshalBinary returns the encoding of the filter. The error is always nil.
+func (t *table) MarshalBinary() ([]byte, error) { return t.AppendBinary(nil) }
+
+// WriteTo writes the encoding of the filter to w.
+func (t *table) WriteTo(w io.Writer) (int64, error) {
+	return envelope.WriteTo(w, t.header(), t.words)
+}
+
+// header returns the header of the encoding.
+func (t *table) header() envelope.Header {
+	return envelope.Header{
+		Kind:     t.form.kind,
+		Hash:     t.hasher.Kind(),
+		Check:    t.hasher.Check(),
+		K:        uint8(t.size.K),
+		Extra:    uint32(t.size.Width),
+		Capacity: t.capacity,
+		Rate:     t.rate,
+		Size:     t.size.Bits,
+		Payload:  uint64(len(t.words)) * 8,
+	}
+}
+
+// copied returns a table of its own memory with the same counts.
+func (t *table) copied() table {
+	c := *t
+	words := memory.Words(len(t.words))
+	copy(words, t.words)
+	c.hold(words)
+	return c
+}
+
+// compatible returns nil if the counts of t and o mean the same, else an error
+// that names the first parameter that differs.
+func (t *table) compatible(o *table) error {
+	a, b := t.hasher, o.hasher
+	switch {
+	case t.size.Bits != o.size.Bits:
+		return fmt.Errorf("%w: %d bits and %d bits", bloomery.ErrIncompatible, t.size.Bits, o.size.Bits)
+	case t.size.K != o.size.K:
+		return fmt.Errorf("%w: %d hashes and %d hashes", bloomery.ErrIncompatible, t.size.K, o.size.K)
+	case t.size.Width != o.size.Width:
+		return fmt.Errorf("%w: counters of %d bits and of %d bits", bloomery.ErrIncompatible, t.size.Width, o.size.Width)
+	case a.Kind() != b.Kind():
+		return fmt.Errorf("%w: %v and %v", bloomery.ErrIncompatible, a.Kind(), b.Kind())
+	case a.Check() != b.Check() && a.Kind() == hashing.XXH3:
+		return fmt.Errorf("%w: seed %d and seed %d", bloomery.ErrIncompatible, a.Check(), b.Check())
+	case a.Check() != b.Check():
+		return fmt.Errorf("%w: different keys of %v", bloomery.ErrIncompatible, a.Kind())
+	}
+	return nil
+}
