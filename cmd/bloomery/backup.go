@@ -2,8 +2,8 @@ package main
 
 import (
 	"archive/tar"
+	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -29,30 +29,33 @@ To restore, unpack the file into an empty folder and start a server on it:
   bloomery doctor restored --repair && bloomery serve --dir restored`,
 		Example: `  bloomery backup bloomery-data -o backup.tar
   bloomery backup bloomery-data -o - | zstd > backup.tar.zst`,
-		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return runBackup(args[0], to, cmd.OutOrStdout(), cmd.ErrOrStderr())
-		},
+		Args: between(1, 1, "a data folder"),
 	}
-	cmd.Flags().StringVarP(&to, "output", "o", "", "file to write; - is standard output")
+	newShell(cmd, func(_ context.Context, s *shell, args []string) error { return runBackup(s, args[0], to) })
+	cmd.Flags().StringVarP(&to, "output", "o", "", "`FILE` to write; - is standard output")
 	_ = cmd.MarkFlagRequired("output") // it is defined above
 	return cmd
 }
 
-func runBackup(dir, to string, out, errOut io.Writer) error {
+// backupJSON is what backup tells with --json.
+type backupJSON struct {
+	File  string `json:"file"`
+	Files int    `json:"files"`
+	Bytes int64  `json:"bytes"`
+}
+
+func runBackup(s *shell, dir, to string) error {
 	if _, err := os.Stat(dir); err != nil {
-		return fmt.Errorf("backup: %w", err)
+		return err
 	}
 	if to == "-" {
-		if _, _, err := writeBackup(dir, out); err != nil {
-			return fmt.Errorf("backup: %w", err)
-		}
-		return nil
+		_, _, err := writeBackup(dir, s.out)
+		return err
 	}
 	// Beside its place, so that a backup is there whole or not at all.
 	f, err := os.CreateTemp(filepath.Dir(to), ".bloomery-backup-*")
 	if err != nil {
-		return fmt.Errorf("backup: %w", err)
+		return err
 	}
 	files, bytes, err := writeBackup(dir, f)
 	if err == nil {
@@ -62,10 +65,13 @@ func runBackup(dir, to string, out, errOut io.Writer) error {
 		err = os.Rename(f.Name(), to)
 	}
 	if err != nil {
-		return fmt.Errorf("backup: %w", errors.Join(err, os.Remove(f.Name())))
+		return errors.Join(err, os.Remove(f.Name()))
 	}
-	_, err = fmt.Fprintf(errOut, "%s: %d files, %d bytes\n", to, files, bytes)
-	return err
+	if s.asJSON {
+		return s.print(backupJSON{to, files, bytes})
+	}
+	s.say("%s: %d files, %d bytes", to, files, bytes)
+	return nil
 }
 
 // writeBackup writes the files of a folder as a tar file.

@@ -47,14 +47,14 @@ the different ones, and makes the filter just as large as they need; what exceed
 --max-memory waits in a temporary file beside F.
 
 Kinds: ` + strings.Join(kindNames(), ", ") + `.
-bloomery plan compares them.`,
+bloomery plan compares the kinds.`,
 		Example: `  bloomery build -n 1e6 -p 0.1% -o words.bf words.txt
   sort -u words.txt | bloomery build --estimate --kind standard -o words.bf`,
 		Args: cobra.ArbitraryArgs,
 	}
 	newShell(cmd, func(ctx context.Context, s *shell, args []string) error { return o.run(ctx, s, args) })
 	o.flags(cmd)
-	cmd.Flags().StringVarP(&o.output, "output", "o", "", "file to write; - is standard output")
+	cmd.Flags().StringVarP(&o.output, "output", "o", "", "`FILE` to write; - is standard output")
 	cmd.Flags().BoolVar(&o.estimate, "estimate", false, "count the keys first and make the filter as large as they need")
 	o.inputFlags.bind(cmd.Flags())
 	_ = cmd.MarkFlagRequired("output") // it is defined above
@@ -66,8 +66,8 @@ func (o *buildOptions) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.VarP(&o.keys, "keys", "n", "different keys to make room for: 1e6, 10M")
 	f.VarP(&o.rate, "rate", "p", "error rate: 0.01, 0.1%, 1in1000")
-	f.StringVar(&o.kind, "kind", "bloom", "kind of filter")
-	f.Uint64Var(&o.seed, "seed", 0, "seed of the hash; filters that are merged have the same")
+	f.StringVar(&o.kind, "kind", "bloom", "`KIND` of filter")
+	f.Uint64Var(&o.seed, "seed", 0, "seed `S` of the hash; filters that are merged have the same")
 	f.BoolVar(&o.transport, "transport", false, "write the transport form: smaller unless half full, not mapped")
 	f.BoolVar(&o.force, "force", false, "write the filter even if it is over its capacity")
 	f.Var(&o.maxMemory, "max-memory", "memory for hashes that wait to be counted")

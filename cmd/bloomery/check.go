@@ -49,7 +49,7 @@ without, which is faster if the file is large and the values are few.`,
 	f := cmd.Flags()
 	f.BoolVarP(&o.invert, "invert", "v", false, "print the values that are certainly absent")
 	f.BoolVarP(&o.count, "count", "c", false, "print only their number")
-	f.StringArrayVarP(&o.files, "file", "f", nil, "read the values from the lines of a file, - is standard input; may be repeated")
+	f.StringArrayVarP(&o.files, "file", "f", nil, "read the values from the lines of `FILE`, - is standard input; may be repeated")
 	f.BoolVar(&o.noVerify, "no-verify", false, "do not look at the checksums of the filter")
 	o.inputFlags.bind(f)
 	o.keyFlags.bind(f)
@@ -187,13 +187,16 @@ func (c *checker) emit(b *lines.Batch, a *answers) error {
 // counted prints the number of selected lines.
 func (c *checker) counted(s *shell) error {
 	if s.asJSON {
-		return s.print(struct {
-			Lines    uint64 `json:"lines"`
-			Selected uint64 `json:"selected"`
-		}{c.lines, c.selected})
+		return s.print(countedJSON{c.lines, c.selected})
 	}
 	_, err := io.WriteString(s.out, strconv.FormatUint(c.selected, 10)+"\n")
 	return err
+}
+
+// countedJSON is the answer with --count and --json.
+type countedJSON struct {
+	Lines    uint64 `json:"lines"`
+	Selected uint64 `json:"selected"`
 }
 
 // answerJSON is a selected line with --json. Bytes that are no text come as

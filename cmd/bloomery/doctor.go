@@ -1,7 +1,7 @@
 package main
 
 import (
-	"encoding/json"
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -14,7 +14,7 @@ import (
 )
 
 func newDoctor() *cobra.Command {
-	var repair, asJSON bool
+	var repair bool
 	cmd := &cobra.Command{
 		Use:   "doctor DIR",
 		Short: "Check a data folder: what is in it, every checksum, damage by file and offset",
@@ -27,45 +27,42 @@ removes files that nothing needs. Damage is never repaired: restore a backup.
 Exit codes: 0 all is well (or was repaired), 2 the folder cannot be read, 4 damaged.`,
 		Example: `  bloomery doctor bloomery-data
   bloomery doctor bloomery-data --repair`,
-		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return runDoctor(args[0], repair, asJSON, cmd.OutOrStdout())
-		},
+		Args: between(1, 1, "a data folder"),
 	}
+	newShell(cmd, func(_ context.Context, s *shell, args []string) error { return runDoctor(s, args[0], repair) })
 	cmd.Flags().BoolVar(&repair, "repair", false, "cut a torn end of the log and remove files that nothing needs")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object per file")
 	return cmd
 }
 
-func runDoctor(dir string, repair, asJSON bool, out io.Writer) error {
+func runDoctor(s *shell, dir string, repair bool) error {
 	disk, unlock, err := lockFolder(dir)
 	if err != nil {
-		return fmt.Errorf("doctor: %w", err)
+		return err
 	}
 	defer func() { _ = unlock.Close() }()
 	r, err := local.Inspect(disk)
 	if err != nil {
-		return fmt.Errorf("doctor: %w", err)
+		return err
 	}
-	if asJSON {
-		err = doctorJSON(out, r)
+	if s.asJSON {
+		err = doctorJSON(s, r)
 	} else {
-		err = doctorText(out, dir, r)
+		err = doctorText(s.out, dir, r)
 	}
 	if err != nil {
-		return fmt.Errorf("doctor: %w", err)
+		return err
 	}
 	if r.Damaged() {
-		return hinted{fmt.Errorf("doctor: %s: %w", dir, firstDamage(r)), "restore a backup; see docs/operations.md"}
+		return hinted{fmt.Errorf("%s: %w", dir, firstDamage(r)), "restore a backup; see docs/operations.md"}
 	}
 	if !repair || !r.Repairable() {
 		return nil
 	}
 	if err := local.Repair(disk, r); err != nil {
-		return fmt.Errorf("doctor: %w", err)
+		return err
 	}
-	_, err = fmt.Fprintln(out, "repaired")
-	return err
+	s.say("repaired")
+	return nil
 }
 
 // lockFolder returns a data folder that no server uses.
@@ -120,22 +117,23 @@ func verdict(f *local.FileReport) string {
 	return "ok"
 }
 
-func doctorJSON(out io.Writer, r *local.Report) error {
-	type line struct {
-		File    string `json:"file"`
-		Kind    string `json:"kind"`
-		Bytes   int64  `json:"bytes"`
-		Verdict string `json:"verdict"`
-		Detail  string `json:"detail,omitempty"`
-		Error   string `json:"error,omitempty"`
-	}
-	enc := json.NewEncoder(out)
+// doctorLineJSON is a file with --json.
+type doctorLineJSON struct {
+	File    string `json:"file"`
+	Kind    string `json:"kind"`
+	Bytes   int64  `json:"bytes"`
+	Verdict string `json:"verdict"`
+	Detail  string `json:"detail,omitempty"`
+	Error   string `json:"error,omitempty"`
+}
+
+func doctorJSON(s *shell, r *local.Report) error {
 	for _, f := range r.Files {
-		l := line{File: f.Name, Kind: f.Kind, Bytes: f.Size, Verdict: verdict(&f), Detail: f.Detail}
+		l := doctorLineJSON{File: f.Name, Kind: f.Kind, Bytes: f.Size, Verdict: verdict(&f), Detail: f.Detail}
 		if f.Err != nil {
 			l.Error = f.Err.Error()
 		}
-		if err := enc.Encode(l); err != nil {
+		if err := s.print(l); err != nil {
 			return err
 		}
 	}

@@ -42,7 +42,7 @@ type keyFlags struct {
 }
 
 func (o *keyFlags) bind(f *pflag.FlagSet) {
-	f.StringVar(&o.file, "key-file", "", "file with the 16 secret bytes of a keyed hash")
+	f.StringVar(&o.file, "key-file", "", "`FILE` with the 16 secret bytes of a keyed hash")
 }
 
 // keySize is the length of a key of SipHash.

@@ -34,7 +34,8 @@ m (size: a number of bits, or bytes as in 64KiB), and k (bits set by a key) if y
 insist on one. The first line is the textbook's answer. The table below has the size
 that every kind really needs to keep the rate, beside exact sets of the same keys.
 
---needs takes what the set must be able to do: ` + strings.Join(needNames(), ", ") + `.`,
+--needs takes what the set must be able to do, or what is true of it:
+` + strings.Join(needNames(), ", ") + `.`,
 		Example: `  bloomery plan n=1e6 p=0.1%
   bloomery plan m=64KiB n=1e5
   bloomery plan n=10M p=1in1000 --needs growth
@@ -43,12 +44,12 @@ that every kind really needs to keep the rate, beside exact sets of the same key
 	}
 	newShell(cmd, func(_ context.Context, s *shell, args []string) error { return o.run(s, args) })
 	f := cmd.Flags()
-	f.StringSliceVar(&o.needs, "needs", nil, "what the set must be able to do, separated by commas")
-	f.IntVar(&o.keyBytes, "key-bytes", 0, "mean length of a key, for exact sets; 0 is 16")
-	f.Float64Var(&o.wrongYes, "wrong-yes", 0, "cost of a wrong yes, in lookups of a filter: 1000 is a read from an SSD")
+	f.StringSliceVar(&o.needs, "needs", nil, "what the set must be able to do, a `LIST` separated by commas")
+	f.IntVar(&o.keyBytes, "key-bytes", 0, "mean length of a key in `BYTES`, for exact sets; 0 is 16")
+	f.Float64Var(&o.wrongYes, "wrong-yes", 0, "cost `C` of a wrong yes, in lookups of a filter: 1000 is a read from an SSD")
 	f.Var(&o.absent, "absent", "share of queries for absent keys: 0.9, 90%")
 	f.Var(&o.memory, "max-memory", "memory that there is")
-	f.IntVar(&o.sets, "sets", 1, "sets of this size that are asked for the same key")
+	f.IntVar(&o.sets, "sets", 1, "`N` sets of this size are asked for the same key")
 	f.BoolVar(&o.plot, "plot", false, "draw the error rate as keys are added")
 	_ = cmd.RegisterFlagCompletionFunc("needs", cobra.FixedCompletions(needNames(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd

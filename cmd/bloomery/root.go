@@ -12,7 +12,7 @@ import (
 // run runs one command line and returns its exit code.
 func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer) int {
 	root := newRoot()
-	root.SetArgs(args)
+	root.SetArgs(append([]string{}, args...)) // of nil, cobra would take those of the process
 	root.SetIn(in)
 	root.SetOut(out)
 	root.SetErr(errOut)
@@ -28,9 +28,10 @@ func newRoot() *cobra.Command {
 		Short: "Is this key in the set? Membership filters as a server and on the command line",
 		Long: `bloomery answers one question fast and in little memory: is this key in the set?
 "No" is certain; "yes" is right up to an error rate that you choose.`,
-		SilenceUsage:  true,
-		SilenceErrors: true,
-		Args:          unknownCommand,
+		SilenceUsage:               true,
+		SilenceErrors:              true,
+		SuggestionsMinimumDistance: 2,
+		Args:                       unknownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return cmd.Help()
 		},
@@ -39,8 +40,9 @@ func newRoot() *cobra.Command {
 		return usage(cmd, fmt.Errorf("%s: %w", cmd.Name(), err))
 	})
 	root.AddCommand(
-		newPlan(), newBuild(), newAdd(), newCheck(), newInspect(),
-		newServe(), newDoctor(), newBackup(), newVersion(),
+		newPlan(), newBuild(), newCreate(), newAdd(), newCheck(), newInspect(),
+		newMerge(), newIntersect(), newDiff(), newConvert(),
+		newServe(), newDoctor(), newBackup(), newMan(), newVersion(),
 	)
 	return root
 }

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"compress/gzip"
 	"errors"
 	"fmt"
 	"os"
@@ -10,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/klauspost/compress/zstd"
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
@@ -25,7 +28,10 @@ func TestScripts(t *testing.T) {
 				fmt.Fprintf(&many, "line%d\n", i)
 			}
 			// The archive cannot hold the other bytes.
-			for name, data := range map[string]string{"zero.bin": "alice\x00bob", "noend.txt": "zoe\nalice", "many.txt": many.String()} {
+			for name, data := range map[string]string{
+				"zero.bin": "alice\x00bob", "noend.txt": "zoe\nalice", "many.txt": many.String(),
+				"words.gz": gzipped("alice\nbob\n"), "words.zst": zstandard("alice\nbob\n"),
+			} {
 				if err := os.WriteFile(filepath.Join(env.WorkDir, name), []byte(data), 0o600); err != nil {
 					return err
 				}
@@ -70,4 +76,20 @@ func toInt(ts *testscript.TestScript, s string) int {
 	n, err := strconv.Atoi(strings.TrimSpace(s))
 	ts.Check(err)
 	return n
+}
+
+func gzipped(text string) string {
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	_, _ = w.Write([]byte(text)) // to memory
+	_ = w.Close()
+	return b.String()
+}
+
+func zstandard(text string) string {
+	w, err := zstd.NewWriter(nil)
+	if err != nil {
+		panic(err) // there are no options
+	}
+	return string(w.EncodeAll([]byte(text), nil))
 }

@@ -40,7 +40,7 @@ func newShell(cmd *cobra.Command, f func(ctx context.Context, s *shell, args []s
 	flags.BoolVarP(&s.quiet, "quiet", "q", false, "no summary, no progress, no warnings")
 	flags.BoolVar(&s.verbose, "verbose", false, "say more on standard error")
 	flags.BoolVar(&s.noProgress, "no-progress", false, "no progress line")
-	flags.StringVar(&s.colour, "color", "auto", "colours: auto, always or never")
+	flags.StringVar(&s.colour, "color", "auto", "colours: auto, always or never, as `WHEN`")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		s.in, s.out, s.errOut = cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr()
 		switch s.colour {

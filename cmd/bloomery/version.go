@@ -1,7 +1,7 @@
 package main
 
 import (
-	"encoding/json"
+	"context"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -42,20 +42,20 @@ func thisBuild() build {
 }
 
 func newVersion() *cobra.Command {
-	var asJSON bool
 	cmd := &cobra.Command{
-		Use:   "version",
-		Short: "Print the version",
-		Args:  cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			b := thisBuild()
-			if asJSON {
-				return json.NewEncoder(cmd.OutOrStdout()).Encode(b)
-			}
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "bloomery %s %s %s/%s\n", b.Version, b.Go, b.OS, b.Arch)
-			return err
-		},
+		Use:     "version",
+		Short:   "Print the version",
+		Long:    "version prints the version of bloomery, of Go, and the system it was built for.",
+		Example: "  bloomery version\n  bloomery version --json",
+		Args:    between(0, 0, "no arguments"),
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object")
+	newShell(cmd, func(_ context.Context, s *shell, _ []string) error {
+		b := thisBuild()
+		if s.asJSON {
+			return s.print(b)
+		}
+		_, err := fmt.Fprintf(s.out, "bloomery %s %s %s/%s\n", b.Version, b.Go, b.OS, b.Arch)
+		return err
+	})
 	return cmd
 }

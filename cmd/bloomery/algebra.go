@@ -1,0 +1,44 @@
+package main
+
+import (
+	"fmt"
+	"reflect"
+
+	"github.com/bloomery/bloomery"
+)
+
+// operation changes a filter by another one.
+type operation func(other bloomery.Hashed) error
+
+// unionOf returns the operation that adds the keys of another filter, nil if
+// the kind has none.
+func unionOf(f bloomery.Hashed) operation {
+	v := reflect.ValueOf(f)
+	if union := operationOf(f, v.MethodByName("Union")); union != nil {
+		return union
+	}
+	return operationOf(f, v.MethodByName("Merge"))
+}
+
+// intersectionOf returns the operation that keeps what is in another filter,
+// too, nil if the kind has none.
+func intersectionOf(f bloomery.Hashed) operation {
+	return operationOf(f, reflect.ValueOf(f).MethodByName("Intersect"))
+}
+
+// operationOf makes an operation of a method that takes a filter of its own
+// type, as all kinds spell it: no interface can say that, and a kind that comes
+// needs no entry here.
+func operationOf(f bloomery.Hashed, method reflect.Value) operation {
+	own := reflect.TypeOf(f)
+	if !method.IsValid() || method.Type() != reflect.FuncOf([]reflect.Type{own}, []reflect.Type{reflect.TypeFor[error]()}, false) {
+		return nil
+	}
+	return func(other bloomery.Hashed) error {
+		if reflect.TypeOf(other) != own {
+			return fmt.Errorf("%w: a %s filter and a %s filter", bloomery.ErrIncompatible, f.Stats().Kind, other.Stats().Kind)
+		}
+		err, _ := method.Call([]reflect.Value{reflect.ValueOf(other)})[0].Interface().(error)
+		return err
+	}
+}

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bloomery/bloomery"
+)
+
+func newCreate() *cobra.Command {
+	o := &buildOptions{keys: countFlag(""), rate: rateFlag("1%"), maxMemory: sizeFlag("1GiB")}
+	cmd := &cobra.Command{
+		Use:   "create -n N [-p P] [--kind KIND] F",
+		Short: "Make an empty filter",
+		Long: `create writes a filter without keys to the file F, as build does of no lines. Fill it
+with bloomery add.`,
+		Example: `  bloomery create -n 1e6 -p 0.1% seen.bf
+  echo alice | bloomery add seen.bf`,
+		Args: between(1, 1, "the file to write"),
+	}
+	newShell(cmd, func(ctx context.Context, s *shell, args []string) error { return o.create(ctx, s, args[0]) })
+	o.flags(cmd)
+	for _, name := range []string{"force", "max-memory"} {
+		_ = cmd.Flags().MarkHidden(name) // there are no keys
+	}
+	return cmd
+}
+
+// create writes an empty filter.
+func (o *buildOptions) create(ctx context.Context, s *shell, name string) error {
+	kind, err := kindNamed(o.kind)
+	if err != nil {
+		return err
+	}
+	h, err := o.hasher()
+	if err != nil {
+		return err
+	}
+	switch {
+	case kind.New == nil:
+		return hinted{errors.New("a " + kind.Name + " filter never changes"), "build it from all keys: bloomery build --kind " + kind.Name}
+	case o.keys.text == "" && !kind.Features.Grow:
+		return errors.New("give the number of keys with -n")
+	case name == "-" && s.asJSON:
+		return errors.New("--json and - would both write to standard output")
+	}
+	b := builder{kind: kind, rate: o.rate.value, hasher: h}
+	var f bloomery.Hashed
+	if f, err = b.create(o.keys.value); err != nil {
+		return err
+	}
+	if err := s.save(ctx, name, o.form(), f); err != nil {
+		return err
+	}
+	return s.summary(name, f, 0, 0, time.Now())
+}

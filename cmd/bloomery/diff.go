@@ -1,0 +1,186 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/codec"
+	"github.com/bloomery/bloomery/hashing"
+)
+
+// diffOptions are the flags of diff.
+type diffOptions struct{ keyFlags }
+
+func newDiff() *cobra.Command {
+	o := &diffOptions{}
+	cmd := &cobra.Command{
+		Use:   "diff A B",
+		Short: "Compare two filters: parameters, and how alike their keys are",
+		Long: `diff tells whether two filters have the same parameters and the same bits. If they can
+be united, it estimates how many keys they have together and in common, and their
+Jaccard index: the number of keys in both over the number in at least one. Estimates
+are for the number of different keys, without the error of the filters.
+
+The exit code is 0 if both are the same filter, 1 if they differ.`,
+		Example: `  bloomery diff words.bf monday.bf
+  bloomery diff monday.bf tuesday.bf || echo they differ`,
+		Args: between(2, 2, "two filters"),
+	}
+	newShell(cmd, func(_ context.Context, s *shell, args []string) error { return o.run(s, args[0], args[1]) })
+	o.bind(cmd.Flags())
+	return cmd
+}
+
+// diffJSON is what diff tells with --json. Fields about both filters are
+// missing if these cannot be united.
+type diffJSON struct {
+	A          statsJSON `json:"a"`
+	B          statsJSON `json:"b"`
+	Same       bool      `json:"same"`
+	Compatible bool      `json:"compatible"`
+	Reason     string    `json:"reason,omitempty"`
+	Either     *uint64   `json:"either,omitempty"`
+	Both       *uint64   `json:"both,omitempty"`
+	Jaccard    *float64  `json:"jaccard,omitempty"`
+}
+
+func (o *diffOptions) run(s *shell, nameA, nameB string) error {
+	h, err := o.hasher()
+	if err != nil {
+		return err
+	}
+	d, err := compare(nameA, nameB, h)
+	if err != nil {
+		return err
+	}
+	if s.asJSON {
+		err = s.print(d)
+	} else {
+		err = d.print(s, nameA, nameB)
+	}
+	if err == nil && !d.Same {
+		return errNo
+	}
+	return err
+}
+
+// compare compares the filters in two files.
+func compare(nameA, nameB string, h hashing.Hasher) (d diffJSON, err error) {
+	a, err := openFilter(nameA, h)
+	if err != nil {
+		return d, err
+	}
+	b, err := openFilter(nameB, h)
+	if err != nil {
+		return d, err
+	}
+	d.A, d.B = statsOf(a), statsOf(b)
+	if d.Same, err = sameBytes(nameA, nameB); err != nil {
+		return d, err
+	}
+	unite := unionOf(a)
+	if unite == nil {
+		d.Reason = fmt.Sprintf("%s filters cannot be united", d.A.Kind)
+		return d, nil
+	}
+	if err := unite(b); err != nil { // a has the keys of both from here on
+		if !errors.Is(err, bloomery.ErrIncompatible) {
+			return d, about(nameB, err)
+		}
+		d.Reason = about("", err).Error()
+		return d, nil
+	}
+	d.Compatible = true
+	if either, _ := itemsOf(a); either != math.MaxUint64 {
+		d.estimate(either)
+	}
+	return d, nil
+}
+
+// estimate fills in what follows from the number of keys in at least one.
+func (d *diffJSON) estimate(either uint64) {
+	sum := d.A.Items + d.B.Items
+	both := min(sum-min(sum, either), d.A.Items, d.B.Items)
+	jaccard := 1.0 // two empty sets are alike
+	if either > 0 {
+		jaccard = min(float64(both)/float64(either), 1)
+	}
+	d.Either, d.Both, d.Jaccard = &either, &both, &jaccard
+}
+
+func (d diffJSON) print(s *shell, nameA, nameB string) error {
+	w := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
+	for _, f := range []struct {
+		name  string
+		stats statsJSON
+	}{{nameA, d.A}, {nameB, d.B}} {
+		fmt.Fprintf(w, "%s\t%s, about %s keys, %s, made for %s at %s\n", f.name, f.stats.Kind, grouped(f.stats.Items),
+			bytesText(f.stats.Bytes), grouped(f.stats.Capacity), rateText(f.stats.Asked))
+	}
+	if d.Compatible {
+		fmt.Fprintf(w, "parameters\tthe same\n")
+	} else {
+		fmt.Fprintf(w, "parameters\t%s\n", d.Reason)
+	}
+	if d.Either != nil {
+		fmt.Fprintf(w, "in either\tabout %s keys\nin both\tabout %s keys\njaccard\t%.4f\n", grouped(*d.Either), grouped(*d.Both), *d.Jaccard)
+	}
+	verdict := "they differ"
+	if d.Same {
+		verdict = "the same filter"
+	}
+	fmt.Fprintf(w, "verdict\t%s\n", verdict)
+	return w.Flush()
+}
+
+// sameBytes reports whether two files hold the same encoding, in whatever form.
+func sameBytes(nameA, nameB string) (bool, error) {
+	a, closeA, err := plainReader(nameA)
+	if err != nil {
+		return false, err
+	}
+	defer closeA()
+	b, closeB, err := plainReader(nameB)
+	if err != nil {
+		return false, err
+	}
+	defer closeB()
+	bufA, bufB := make([]byte, 1<<16), make([]byte, 1<<16)
+	for {
+		n, errA := io.ReadFull(a, bufA)
+		m, errB := io.ReadFull(b, bufB)
+		if !bytes.Equal(bufA[:n], bufB[:m]) {
+			return false, nil
+		}
+		if errA != nil || errB != nil { // both were read whole before: the end
+			return true, nil
+		}
+	}
+}
+
+// plainReader reads a file as the plain encoding of its filter.
+func plainReader(name string) (io.Reader, func(), error) {
+	form, err := formOf(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, nil, about(name, cause(err))
+	}
+	var r io.Reader = bufio.NewReaderSize(f, 1<<16)
+	if form == codec.FormTransport {
+		r = codec.NewReader(r)
+	}
+	return r, func() { _ = f.Close() }, nil
+}

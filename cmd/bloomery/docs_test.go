@@ -1,0 +1,260 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+var update = flag.Bool("update", false, "write the generated parts of README.md and docs/cli.md")
+
+// notRun are commands whose examples need more than a folder with files.
+var notRun = map[string]string{
+	"serve":  "it serves until it is stopped",
+	"doctor": "it needs the folder of a server: see folder_test.go",
+	"backup": "it needs the folder of a server: see folder_test.go",
+}
+
+// eachCommand calls f for every command that users should know.
+func eachCommand(f func(*cobra.Command)) {
+	root := newRoot()
+	root.InitDefaultCompletionCmd()
+	for _, c := range documented(root) {
+		f(c)
+	}
+}
+
+// TestExamples runs the examples of all help texts, as they stand there.
+func TestExamples(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("examples are for a shell")
+	}
+	bin := t.TempDir()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(self, filepath.Join(bin, "bloomery")); err != nil {
+		t.Fatal(err)
+	}
+	eachCommand(func(c *cobra.Command) {
+		if notRun[c.Name()] != "" || c.Name() == "completion" {
+			return
+		}
+		if c.Example == "" {
+			t.Errorf("%s has no examples", c.Name())
+		}
+		dir := exampleFolder(t)
+		for line := range strings.Lines(c.Example) {
+			cmd := exec.CommandContext(t.Context(), "sh", "-c", "set -e\n"+strings.TrimSpace(line))
+			cmd.Dir = dir
+			// Scripts call the test binary by the name of the command.
+			cmd.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "NO_COLOR=1")
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Errorf("example of %s: %s\n%v\n%s", c.Name(), line, err, out)
+			}
+		}
+	})
+}
+
+// exampleFolder has the files that examples speak of.
+func exampleFolder(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"words.txt": "alice\nbob\neve\nalice\n", "words2.txt": "alice\nzoe\n", "more.txt": "dave\n",
+		"access.log": "10.0.0.1 GET /\n10.0.0.2 GET /\n10.0.0.1 GET /\n",
+	} {
+		write(t, filepath.Join(dir, name), []byte(text))
+	}
+	for name, words := range map[string]string{"words.bf": "words.txt", "monday.bf": "words.txt", "tuesday.bf": "words2.txt"} {
+		if code, _, errOut := call(t, "build", "-n", "1000", "-o", filepath.Join(dir, name), filepath.Join(dir, words)); code != 0 {
+			t.Fatal(errOut)
+		}
+	}
+	return dir
+}
+
+// TestHelpFits keeps help texts within the width of a terminal.
+func TestHelpFits(t *testing.T) {
+	eachCommand(func(c *cobra.Command) {
+		if c.Name() == "completion" {
+			return
+		}
+		for line := range strings.Lines(kindless(c.Long) + "\n" + c.Example) {
+			if n := len([]rune(strings.TrimRight(line, "\n"))); n > 90 {
+				t.Errorf("%s: a line of %d characters: %s", c.Name(), n, line)
+			}
+		}
+		if len(c.Short) > 80 || strings.HasSuffix(c.Short, ".") {
+			t.Errorf("%s: %q is no short text", c.Name(), c.Short)
+		}
+	})
+}
+
+// TestReadme holds the section of README to the help texts.
+func TestReadme(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("```sh\n")
+	for _, name := range []string{"plan", "build", "check", "add", "dedupe", "merge", "diff", "inspect", "convert"} {
+		c, _, err := newRoot().Find([]string{name})
+		if err != nil || c.Name() != name {
+			continue
+		}
+		fmt.Fprintf(&b, "# %s\n", c.Short)
+		for line := range strings.Lines(c.Example) {
+			b.WriteString(strings.TrimSpace(line) + "\n")
+		}
+	}
+	b.WriteString("```\n")
+	generated(t, "../../README.md", "command line", b.String())
+}
+
+// TestManual holds the reference in docs/cli.md to the commands.
+func TestManual(t *testing.T) {
+	var b strings.Builder
+	eachCommand(func(c *cobra.Command) {
+		if c.Name() == "completion" {
+			return
+		}
+		fmt.Fprintf(&b, "\n### %s\n\n%s.\n\n```\n%s\n```\n\n%s\n", c.Name(), c.Short, c.UseLine(), markdown(kindless(c.Long)))
+		if len(c.Aliases) > 0 {
+			fmt.Fprintf(&b, "\nAliases: `%s`.\n", strings.Join(c.Aliases, "`, `"))
+		}
+		if c.Example != "" {
+			fmt.Fprintf(&b, "\n```sh\n%s\n```\n", strings.ReplaceAll(strings.TrimPrefix(c.Example, "  "), "\n  ", "\n"))
+		}
+		head := "\n| flag | meaning |\n|---|---|\n"
+		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			if !f.Hidden && f.Name != "help" && !common[f.Name] {
+				fmt.Fprintf(&b, "%s| `%s` | %s |\n", head, flagText(f), strings.ReplaceAll(usageText(f)+machineless(f), "|", "\\|"))
+				head = ""
+			}
+		})
+	})
+	generated(t, "../../docs/cli.md", "commands", b.String())
+}
+
+// common flags are told once.
+var common = map[string]bool{"json": true, "quiet": true, "verbose": true, "no-progress": true, "color": true}
+
+// machineless is defaultText without what depends on the machine.
+func machineless(f *pflag.Flag) string {
+	if f.Name == "max-memory" && f.Value.Type() == "bytes" {
+		return " (default three quarters of the memory)"
+	}
+	return defaultText(f)
+}
+
+// kindless takes the list of kinds out, which grows.
+func kindless(text string) string {
+	return strings.ReplaceAll(text, "Kinds: "+strings.Join(kindNames(), ", ")+".\n", "")
+}
+
+// markdown makes code of what is indented.
+func markdown(text string) string {
+	var parts []string
+	for p := range strings.SplitSeq(text, "\n\n") {
+		if code, ok := strings.CutPrefix(p, "  "); ok {
+			p = "```sh\n" + strings.ReplaceAll(code, "\n  ", "\n") + "\n```"
+		}
+		parts = append(parts, strings.ReplaceAll(p, "*", "\\*"))
+	}
+	return strings.Join(parts, "\n\n")
+}
+
+// generated asks for a text between two marks of a file, or writes it.
+func generated(t *testing.T, file, name, want string) {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	begin := fmt.Sprintf("<!-- generated: %s; go test ./cmd/bloomery -update -->\n", name)
+	end := fmt.Sprintf("<!-- end of %s -->\n", name)
+	head, rest, ok1 := strings.Cut(string(data), begin)
+	got, tail, ok2 := strings.Cut(rest, end)
+	if !ok1 || !ok2 {
+		t.Fatalf("%s has no marks %q and %q", file, begin, end)
+	}
+	if got == want {
+		return
+	}
+	if !*update {
+		t.Fatalf("%s is not what the commands say: go test ./cmd/bloomery -run 'Readme|Manual' -update", file)
+	}
+	if err := os.WriteFile(file, []byte(head+begin+want+end+tail), 0o644); err != nil { //nolint:gosec // it is a document
+		t.Fatal(err)
+	}
+}
+
+// TestSchema asks that docs/cli.md tells every field of every JSON object.
+func TestSchema(t *testing.T) {
+	data, err := os.ReadFile("../../docs/cli.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, schema, _ := strings.Cut(string(data), "\n## JSON\n")
+	schema, _, _ = strings.Cut(schema, "\n## ")
+	for command, object := range jsonObjects {
+		_, section, ok := strings.Cut(schema, "\n### "+command+"\n")
+		if !ok {
+			t.Errorf("docs/cli.md has no section on the JSON of %s", command)
+			continue
+		}
+		section, _, _ = strings.Cut(section, "\n### ")
+		for _, field := range jsonFields(reflect.TypeOf(object)) {
+			if !strings.Contains(section, "`"+field+"`") {
+				t.Errorf("docs/cli.md does not tell the field %s of %s", field, command)
+			}
+		}
+	}
+}
+
+// jsonObjects are what commands print with --json.
+var jsonObjects = map[string]any{
+	"build, create and add": summaryJSON{},
+	"check":                 answerJSON{},
+	"check --count":         countedJSON{},
+	"plan":                  planJSON{},
+	"inspect":               inspectJSON{},
+	"merge and intersect":   mergedJSON{},
+	"diff":                  diffJSON{},
+	"convert":               convertedJSON{},
+	"doctor":                doctorLineJSON{},
+	"backup":                backupJSON{},
+	"version":               build{},
+	"stats":                 statsJSON{},
+}
+
+// jsonFields are the names of all fields of an object; stats have a section of
+// their own.
+func jsonFields(t reflect.Type) []string {
+	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct {
+		return nil
+	}
+	var all []string
+	for f := range t.Fields() {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if name == "" {
+			continue
+		}
+		all = append(all, name)
+		if f.Type != reflect.TypeFor[statsJSON]() && f.Type != reflect.TypeFor[*statsJSON]() {
+			all = append(all, jsonFields(f.Type)...)
+		}
+	}
+	return all
+}

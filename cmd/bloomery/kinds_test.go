@@ -1,0 +1,100 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/bloomery/bloomery/codec"
+)
+
+// TestKinds takes every kind of the table through the commands.
+func TestKinds(t *testing.T) {
+	dir := t.TempDir()
+	in := func(name string) string { return filepath.Join(dir, name) }
+	write(t, in("one"), []byte(strings.Repeat("alice\nbob\n", 2)+numbered(500)))
+	write(t, in("two"), []byte("carol\nbob\n"))
+	for _, k := range codec.Kinds() {
+		t.Run(k.Name, func(t *testing.T) {
+			fine := func(args ...string) (out string) {
+				t.Helper()
+				code, out, errOut := call(t, args...)
+				if code != 0 {
+					t.Errorf("%q = %d, %s", args, code, errOut)
+				}
+				return out
+			}
+			fine("build", "--kind", k.Name, "-p", "1%", "-o", in("counted"), in("one"))
+			fine("build", "--kind", k.Name, "-p", "1%", "--max-memory", "1000", "-o", in("spooled"), in("one"))
+			fine("build", "--kind", k.Name, "-n", "1000", "-p", "1%", "-o", in("a"), in("one"))
+			fine("build", "--kind", k.Name, "-n", "1000", "-p", "1%", "-o", in("b"), in("two"))
+			for _, f := range []string{"counted", "spooled", "a"} {
+				if out := fine("check", "-c", in(f), "-f", in("one")); out != "504\n" {
+					t.Errorf("%s finds %q of 504 lines", f, out)
+				}
+			}
+			if !k.Features.Static {
+				fine("create", "--kind", k.Name, "-n", "1000", in("empty"))
+				fine("add", in("empty"), in("one"))
+				fine("check", "-q", in("empty"), "alice")
+			} else if code, _, errOut := call(t, "add", in("a"), in("one")); code != 2 || !strings.Contains(errOut, "never changes") {
+				t.Errorf("add to a static filter = %d, %s", code, errOut)
+			}
+			if out := fine("inspect", "--probe", "1e4", in("a")); !strings.Contains(out, k.Name) || !strings.Contains(out, "sound") {
+				t.Errorf("inspect: %s", out)
+			}
+			fine("convert", "--to", "transport", "-o", in("packed"), in("a"))
+			fine("convert", "--to", "plain", "-o", in("again"), in("packed"))
+			sameFiles(t, in("a"), in("again"))
+			if code, _, errOut := call(t, "merge", "-o", in("m"), in("a"), in("b")); code == 0 {
+				fine("check", "-q", in("m"), "carol")
+			} else if code != 4 || !strings.Contains(errOut, "cannot") {
+				t.Errorf("merge = %d, %s", code, errOut)
+			}
+			if code, _, errOut := call(t, "diff", in("a"), in("b")); code != 1 {
+				t.Errorf("diff = %d, %s", code, errOut)
+			}
+		})
+	}
+}
+
+// numbered returns n lines.
+func numbered(n int) string {
+	var b strings.Builder
+	for i := range n {
+		b.WriteString(grouped(uint64(i)) + "\n")
+	}
+	return b.String()
+}
+
+func sameFiles(t *testing.T, a, b string) {
+	t.Helper()
+	x, err := os.ReadFile(a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	y, err := os.ReadFile(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(x) != string(y) {
+		t.Errorf("%s and %s differ", filepath.Base(a), filepath.Base(b))
+	}
+}
+
+// TestCounting makes a bloom filter of one that counts.
+func TestCounting(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "words"), []byte("alice\nbob\n"))
+	from, to := filepath.Join(dir, "counting"), filepath.Join(dir, "bloom")
+	for _, args := range [][]string{
+		{"build", "--kind", "counting", "-n", "100", "-o", from, filepath.Join(dir, "words")},
+		{"convert", "--to", "bloom", "-o", to, from},
+		{"check", "-q", to, "alice"},
+	} {
+		if code, _, errOut := call(t, args...); code != 0 {
+			t.Fatalf("%q = %d, %s", args, code, errOut)
+		}
+	}
+}

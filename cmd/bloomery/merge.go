@@ -1,0 +1,129 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/codec"
+)
+
+// mergeOptions are the flags of merge and intersect.
+type mergeOptions struct {
+	keyFlags
+	output string
+	force  bool
+	of     func(bloomery.Hashed) operation
+}
+
+func newMerge() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "merge -o F A B…",
+		Aliases: []string{"join", "union"},
+		Short:   "Make one filter of several: what is in any of them",
+		Long: `merge writes a filter that holds the keys of all the given ones. They must be of one
+kind, size and hash: built with the same --kind, -n, -p and --seed or --key-file. The
+result is the one that adding all keys to one filter would have given. If it is over
+its capacity, nothing is written and the exit code is 3, unless --force.`,
+		Example: `  bloomery merge -o all.bf monday.bf tuesday.bf`,
+		Args:    between(2, -1, "two filters or more"),
+	}
+	mergeCommand(cmd, unionOf)
+	return cmd
+}
+
+func newIntersect() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "intersect -o F A B…",
+		Short: "Make one filter of several: what is in all of them",
+		Long: `intersect writes a filter that holds the keys that are in all of the given ones, and
+with them more wrong yeses than a filter made of those keys alone would have. They must
+be of one kind, size and hash.`,
+		Example: `  bloomery intersect -o both.bf monday.bf tuesday.bf`,
+		Args:    between(2, -1, "two filters or more"),
+	}
+	mergeCommand(cmd, intersectionOf)
+	return cmd
+}
+
+func mergeCommand(cmd *cobra.Command, of func(bloomery.Hashed) operation) {
+	o := &mergeOptions{of: of}
+	newShell(cmd, func(ctx context.Context, s *shell, args []string) error { return o.run(ctx, s, cmd.Name(), args) })
+	cmd.Flags().StringVarP(&o.output, "output", "o", "", "`FILE` to write; - is standard output")
+	cmd.Flags().BoolVar(&o.force, "force", false, "write the filter even if it is over its capacity")
+	o.bind(cmd.Flags())
+	_ = cmd.MarkFlagRequired("output") // it is defined above
+}
+
+func (o *mergeOptions) run(ctx context.Context, s *shell, verb string, names []string) error {
+	start := time.Now()
+	h, err := o.hasher()
+	if err != nil {
+		return err
+	}
+	f, err := openFilter(names[0], h)
+	if err != nil {
+		return err
+	}
+	combine := o.of(f)
+	if combine == nil {
+		return hinted{
+			fmt.Errorf("%s: %w: %s filters cannot do that", names[0], bloomery.ErrIncompatible, f.Stats().Kind),
+			"build the filter from all keys",
+		}
+	}
+	for _, name := range names[1:] {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		other, err := openFilter(name, h)
+		if err != nil {
+			return err
+		}
+		if err := combine(other); err != nil {
+			return mergeHint(verb, about(name, err))
+		}
+	}
+	items, exact := itemsOf(f)
+	b := buildOptions{force: o.force}
+	if err := b.fits(s, f, surely(f, items, exact, 0)); err != nil {
+		return err
+	}
+	if err := s.save(ctx, o.output, codec.FormPlain, f); err != nil {
+		return err
+	}
+	return s.merged(o.output, f, len(names), start)
+}
+
+// mergeHint says what filters must have in common.
+func mergeHint(verb string, err error) error {
+	if !errors.Is(err, bloomery.ErrIncompatible) {
+		return err
+	}
+	return hinted{err, "to " + verb + " filters, build them with the same --kind, -n, -p and --seed"}
+}
+
+// mergedJSON is what merge and intersect tell with --json.
+type mergedJSON struct {
+	File    string    `json:"file"`
+	Filters int       `json:"filters"`
+	Stats   statsJSON `json:"stats"`
+}
+
+// merged tells what came out.
+func (s *shell) merged(name string, f bloomery.Hashed, filters int, start time.Time) error {
+	stats := statsOf(f)
+	if s.asJSON {
+		return s.print(mergedJSON{name, filters, stats})
+	}
+	s.say("%s: %s of %d filters, about %s keys, %s, error rate %s", name, stats.Kind, filters, grouped(stats.Items),
+		bytesText(stats.Bytes), rateText(stats.Predicted))
+	if s.verbose {
+		s.say("took %s", time.Since(start).Round(time.Millisecond))
+	}
+	return nil
+}
