@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"github.com/bloomery/bloomery/bench/internal/library"
+	"github.com/bloomery/bloomery/bench/internal/timing"
 )
 
 // The contestants that many goroutines may use at once.
@@ -21,7 +22,7 @@ const (
 // concurrentLoops times shared filters with one goroutine and with two that
 // share the keys of a pass, and the plain filter beside them.
 func concurrentLoops(o options, mib int) []loop {
-	p := newPools(o, mib<<20, scramble)
+	p := newPools(o, mib<<20, timing.Scramble)
 	cs, as := arrays(mib, ours8, concurrent8, sync8)
 	s := sample{Section: "concurrent", Who: ours8.who, MiB: mib}
 	loops := loopsOf(s, o, p, as[0].Hashes)
@@ -43,12 +44,12 @@ func inTwo(l loop, o options, list []uint64, do func([]bool, []uint64)) loop {
 	half := len(list) / 2
 	a := over(l.sample, list[:half], o.pass()/2, do)
 	b := over(l.sample, list[half:], o.pass()/2, do)
-	return loop{l.sample, a.keys + b.keys, func(i int) {
+	return loop{l.sample, timing.Loop{Keys: a.run.Keys + b.run.Keys, Pass: func(i int) {
 		var wg sync.WaitGroup
-		wg.Go(func() { a.pass(i) })
-		b.pass(i)
+		wg.Go(func() { a.run.Pass(i) })
+		b.run.Pass(i)
 		wg.Wait()
-	}}
+	}}}
 }
 
 // The comparisons of filters that goroutines share.

@@ -3,24 +3,18 @@ package main
 import (
 	"encoding/binary"
 	"fmt"
+
+	"github.com/bloomery/bloomery/bench/internal/timing"
 )
 
 // parts is how many passes go by before keys come again, where the array is
 // large enough for so many keys.
 const parts = 8
 
-// scramble is a bijection that leaves no order in its results (SplitMix64).
-func scramble(x uint64) uint64 {
-	x += 0x9e3779b97f4a7c15
-	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
-	x = (x ^ x>>27) * 0x94d049bb133111eb
-	return x ^ x>>31
-}
-
 // randomize fills an array with random bits: half of them are set.
 func randomize(words []uint64) {
 	for i := range words {
-		words[i] = scramble(uint64(i))
+		words[i] = timing.Scramble(uint64(i))
 	}
 }
 
@@ -68,7 +62,7 @@ func text(n int) func(i uint64) []byte {
 		key := room[:n:n]
 		room = room[n:]
 		if n == 8 {
-			binary.LittleEndian.PutUint64(key, scramble(i))
+			binary.LittleEndian.PutUint64(key, timing.Scramble(i))
 			return key
 		}
 		return fmt.Appendf(key[:0], "user:%0*d", n-len("user:"), i)

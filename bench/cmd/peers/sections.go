@@ -2,6 +2,7 @@ package main
 
 import (
 	"github.com/bloomery/bloomery/bench/internal/library"
+	"github.com/bloomery/bloomery/bench/internal/timing"
 )
 
 // section is a number of loops that are compared with each other and take
@@ -98,7 +99,7 @@ func arrays(mib int, cs ...contestant) (made []contestant, as []library.Array) {
 }
 
 func hashLoops(o options, mib int) []loop {
-	p := newPools(o, mib<<20, scramble)
+	p := newPools(o, mib<<20, timing.Scramble)
 	cs, as := arrays(mib, ours8, ours6, split8, blobloom8, blobloom9, parquet8, arrow8, holiman8, ristretto8)
 	var loops []loop
 	for i, c := range cs {
@@ -108,7 +109,7 @@ func hashLoops(o options, mib int) []loop {
 }
 
 func intLoops(o options, mib int) []loop {
-	p := newPools(o, mib<<20, scramble)
+	p := newPools(o, mib<<20, timing.Scramble)
 	cs, as := arrays(mib, ours8, blobloom8, parquet8, bits8, boom8)
 	var loops []loop
 	for i, c := range cs {

@@ -27,10 +27,10 @@ type document struct {
 }
 
 // gather returns the document of all that is known.
-func gather(known *results) document {
+func gather(known records) document {
 	var d document
 	for _, r := range rows(math.MaxInt) {
-		one, ok := known.get(r.name())
+		one, ok := known.Get(r.name())
 		if !ok {
 			d.missing++
 			continue
@@ -39,7 +39,7 @@ func gather(known *results) document {
 		d.rows = append(d.rows, r)
 	}
 	for _, h := range hazards() {
-		one, ok := known.get(h.name())
+		one, ok := known.Get(h.name())
 		if !ok {
 			d.missing++
 			continue

@@ -69,10 +69,10 @@ func hazards() []hazard {
 
 // provoke gives every library the bad input that o selects and that it was not
 // given yet.
-func provoke(ctx context.Context, o options, known *results) error {
+func provoke(ctx context.Context, o options, known records) error {
 	var all []hazard
 	for _, h := range hazards() {
-		if _, ok := known.get(h.name()); o.only.MatchString(h.name()) && (o.again || !ok) {
+		if _, ok := known.Get(h.name()); o.only.MatchString(h.name()) && (o.again || !ok) {
 			all = append(all, h)
 		}
 	}

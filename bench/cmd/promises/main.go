@@ -23,8 +23,6 @@ import (
 	"runtime"
 	"strings"
 	"time"
-
-	"github.com/bloomery/bloomery/bench/internal/report"
 )
 
 // errBroken means that a filter of ours did not keep its word.
@@ -62,14 +60,12 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	known, err := open(o.results, record{
-		Commit: report.Commit(ctx), Date: time.Now().UTC().Format(time.DateOnly), Go: runtime.Version(),
-	})
+	known, err := open(ctx, o.results)
 	if err != nil {
 		return err
 	}
 	// Bad input takes minutes, the rows take hours.
-	if err := errors.Join(provoke(ctx, o, known), measure(o, known), known.tidy()); err != nil {
+	if err := errors.Join(provoke(ctx, o, known), measure(o, known), known.Tidy()); err != nil {
 		return err
 	}
 	d := gather(known)

@@ -50,7 +50,7 @@ func TestOutcomes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	known, err := open("", record{})
+	known, err := open(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +85,7 @@ func TestBrokenIsTold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	known, err := open("", record{})
+	known, err := open(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -72,10 +72,10 @@ func (r row) wanted(o options) uint64 {
 // missing returns the rows that o selects and that were not measured yet, or
 // with fewer queries. The quick ones come first: if a run is interrupted, as
 // much as possible is there.
-func missing(o options, known *results) []row {
+func missing(o options, known records) []row {
 	var all []row
 	for _, r := range rows(o.largest) {
-		old, ok := known.get(r.name())
+		old, ok := known.Get(r.name())
 		if o.only.MatchString(r.name()) && (o.again || !ok || !old.enough(r.wanted(o))) {
 			all = append(all, r)
 		}
@@ -85,7 +85,7 @@ func missing(o options, known *results) []row {
 }
 
 // measure measures the rows that are missing.
-func measure(o options, known *results) error {
+func measure(o options, known records) error {
 	all := missing(o, known)
 	var total float64
 	for _, r := range all {

@@ -1,16 +1,12 @@
 package main
 
 import (
-	"bytes"
-	"cmp"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"io/fs"
-	"os"
-	"slices"
-	"sync"
+	"context"
+	"runtime"
+	"time"
 
+	"github.com/bloomery/bloomery/bench/internal/report"
+	"github.com/bloomery/bloomery/bench/internal/results"
 	"github.com/bloomery/bloomery/filtertest"
 )
 
@@ -46,97 +42,23 @@ func (r record) enough(queries uint64) bool {
 	return r.Failure != "" || r.Rate != nil && r.queries()+uint64(r.Rate.Filters) >= queries
 }
 
-// results are all records, by name. Each is in the file as soon as it is
-// there, so that a run of hours can be interrupted and goes on where it was.
-type results struct {
-	file  string // "" for none
-	stamp record // commit, date and Go of new ones
-	mu    sync.Mutex
-	all   map[string]record
+// records are all that is known. What is added gets the commit and the date of
+// this run.
+type records struct {
+	*results.File[record]
+	stamp record
 }
 
-// open reads the results of earlier runs. A later line replaces an earlier one
-// of the same name; what is left of a line that a crash cut off is dropped.
-func open(file string, stamp record) (*results, error) {
-	r := &results{file: file, stamp: stamp, all: map[string]record{}}
-	if file == "" {
-		return r, nil
-	}
-	data, err := os.ReadFile(file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return r, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	whole := data[:bytes.LastIndexByte(data, '\n')+1]
-	n := 0
-	for line := range bytes.Lines(whole) {
-		n++
-		var one record
-		if err := json.Unmarshal(line, &one); err != nil {
-			return nil, fmt.Errorf("%s:%d: %w", file, n, err)
-		}
-		r.all[one.Name] = one
-	}
-	if len(whole) < len(data) {
-		return r, os.Truncate(file, int64(len(whole)))
-	}
-	return r, nil
+// open reads the records of earlier runs.
+func open(ctx context.Context, file string) (records, error) {
+	f, err := results.Open(file, func(r record) string { return r.Name })
+	return records{f, record{
+		Commit: report.Commit(ctx), Date: time.Now().UTC().Format(time.DateOnly), Go: runtime.Version(),
+	}}, err
 }
 
-// get returns the record of that name.
-func (r *results) get(name string) (record, bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	one, ok := r.all[name]
-	return one, ok
-}
-
-// add keeps a new record and appends it to the file.
-func (r *results) add(one record) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+// add keeps a new record.
+func (r records) add(one record) error {
 	one.Commit, one.Date, one.Go = r.stamp.Commit, r.stamp.Date, r.stamp.Go
-	r.all[one.Name] = one
-	if r.file == "" {
-		return nil
-	}
-	f, err := os.OpenFile(r.file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
-	if err != nil {
-		return err
-	}
-	return errors.Join(json.NewEncoder(f).Encode(one), f.Close())
-}
-
-// tidy writes the file anew, in the order of the names and without the lines
-// that were replaced: so two runs of the same rows differ in these rows only.
-func (r *results) tidy() error {
-	if r.file == "" {
-		return nil
-	}
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	for _, one := range r.sorted() {
-		if err := e.Encode(one); err != nil {
-			return err
-		}
-	}
-	next := r.file + ".new"
-	if err := os.WriteFile(next, b.Bytes(), 0o644); err != nil {
-		return err
-	}
-	return os.Rename(next, r.file)
-}
-
-// sorted returns all records in the order of their names.
-func (r *results) sorted() []record {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	all := make([]record, 0, len(r.all))
-	for _, one := range r.all {
-		all = append(all, one)
-	}
-	slices.SortFunc(all, func(a, b record) int { return cmp.Compare(a.Name, b.Name) })
-	return all
+	return r.Add(one)
 }

@@ -82,33 +82,6 @@ func TestReplaces(t *testing.T) {
 	}
 }
 
-// A line is in the file as soon as it is measured, not at the end.
-func TestKeptAtOnce(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "promises.jsonl")
-	known, err := open(file, record{Commit: "c0ffee", Date: "2026-01-02", Go: "go1"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, name := range []string{"a", "b", "a"} {
-		if err := known.add(record{Name: name, Outcome: &outcome{Kind: refused}}); err != nil {
-			t.Fatal(err)
-		}
-		if got := len(readLines(t, file)); got != i+1 {
-			t.Errorf("%d lines after %d records", got, i+1)
-		}
-	}
-	if err := known.tidy(); err != nil {
-		t.Fatal(err)
-	}
-	want := []string{
-		`{"name":"a","commit":"c0ffee","date":"2026-01-02","go":"go1","outcome":{"kind":"error","good":false}}` + "\n",
-		`{"name":"b","commit":"c0ffee","date":"2026-01-02","go":"go1","outcome":{"kind":"error","good":false}}` + "\n",
-	}
-	if got := readLines(t, file); !slices.Equal(got, want) {
-		t.Errorf("tidy left\n%s\nwant\n%s", got, want)
-	}
-}
-
 // A file that is damaged in the middle is not overwritten.
 func TestDamagedResults(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "promises.jsonl")
