@@ -92,8 +92,9 @@ bench: ## benchmarks of PKG=./..., as benchstat reads them
 bench-compare: ## compare this tree with REF=HEAD~1 by benchstat
 	bench/compare.sh $(REF)
 
-bench-peers: ## measure against other libraries, writes docs/benchmarks.md
+bench-peers: ## measure against other libraries, writes docs/benchmarks.md and docs/benchmarks-families.md
 	cd bench && go run ./cmd/peers -out ../docs/benchmarks.md
+	cd bench && go run ./cmd/families -again -results results/families.jsonl -out ../docs/benchmarks-families.md
 
 bench-server: ## measure the server against Redis, writes docs/benchmarks-server.md
 	cd bench/server && go run . -rounds 5 -o ../../docs/benchmarks-server.md

@@ -5,13 +5,17 @@ go 1.26.0
 replace github.com/bloomery/bloomery => ..
 
 require (
+	github.com/FastFilter/xorfilter v0.5.1
 	github.com/apache/arrow-go/v18 v18.8.0
 	github.com/bits-and-blooms/bloom/v3 v3.7.1
 	github.com/bloomery/bloomery v0.0.0-00010101000000-000000000000
 	github.com/dgraph-io/ristretto/v2 v2.4.2
 	github.com/greatroar/blobloom v0.8.1
 	github.com/holiman/bloomfilter/v2 v2.0.3
+	github.com/linvon/cuckoo-filter v0.4.0
+	github.com/panmari/cuckoofilter v1.0.6
 	github.com/parquet-go/parquet-go v0.32.0
+	github.com/seiflotfy/cuckoofilter v0.0.0-20240715131351-a2f2c23f1771
 	github.com/tylertreat/BoomFilters v0.0.0-20251117164519-53813c36cc1b
 	golang.org/x/sys v0.49.0
 )
@@ -23,6 +27,7 @@ require (
 	github.com/bits-and-blooms/bitset v1.24.2 // indirect
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/d4l3k/messagediff v1.2.1 // indirect
+	github.com/dgryski/go-metro v0.0.0-20200812162917-85c65e2d0165 // indirect
 	github.com/dustin/go-humanize v1.0.1 // indirect
 	github.com/goccy/go-json v0.10.6 // indirect
 	github.com/google/flatbuffers v25.12.19+incompatible // indirect

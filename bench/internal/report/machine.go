@@ -20,7 +20,7 @@ func Origin(ctx context.Context, command string, started time.Time) string {
 		{"Commit", Commit(ctx)},
 		{"Date", started.UTC().Format("2006-01-02 15:04 MST")},
 		{"Took", time.Since(started).Round(time.Second).String()},
-		{"CPU", cpu()},
+		{"CPU", CPU()},
 		{"Caches", caches()},
 		{"Go", runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH},
 		{"Transparent huge pages", hugePages()},
@@ -47,9 +47,9 @@ func Commit(ctx context.Context) string {
 	return id
 }
 
-// cpu names the processor: hypervisors hide the model behind a family name,
+// CPU names the processor: hypervisors hide the model behind a family name,
 // so family and model numbers are told as well.
-func cpu() string {
+func CPU() string {
 	field := map[string]string{}
 	for line := range strings.Lines(read("/proc/cpuinfo")) {
 		name, value, ok := strings.Cut(line, ":")

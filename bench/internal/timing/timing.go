@@ -16,6 +16,9 @@ const Batch = 4096
 type Loop struct {
 	Keys int         // of one pass
 	Pass func(i int) // runs the loop over part i of its keys
+	// Litter means that a pass leaves much behind; it is swept up after it, off
+	// the clock.
+	Litter bool
 }
 
 // Over returns a loop over a list of keys. Passes take turns on parts of the
@@ -27,7 +30,7 @@ func Over[K any](list []K, pass int, do func(dst []bool, keys []K)) Loop {
 	parts := len(list) / part
 	repeat := max(1, pass/part)
 	dst := make([]bool, Batch)
-	return Loop{part * repeat, func(i int) {
+	return Loop{Keys: part * repeat, Pass: func(i int) {
 		keys := list[i%parts*part:][:part]
 		for range repeat {
 			for at := 0; at < part; at += Batch {
@@ -57,6 +60,9 @@ func Interleave(loops []Loop, rounds int, warm bool) []float64 {
 			start := time.Now()
 			l.Pass(part)
 			best[i] = min(best[i], float64(time.Since(start).Nanoseconds())/float64(l.Keys))
+			if l.Litter {
+				runtime.GC()
+			}
 		}
 	}
 	return best

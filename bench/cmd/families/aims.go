@@ -1,0 +1,69 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/bloomery/bloomery/bench/internal/report"
+)
+
+// aim is a figure that we want to reach.
+type aim struct {
+	title string
+	most  bool // at most, else at least
+	bound float64
+	value func(d document) float64 // 0 if it was not measured
+}
+
+func atMost(bound float64, title string, value func(d document) float64) aim {
+	return aim{title, true, bound, value}
+}
+
+func atLeast(bound float64, title string, value func(d document) float64) aim {
+	return aim{title, false, bound, value}
+}
+
+// place is where a figure is found.
+type place struct{ experiment, who, what string }
+
+func at(experiment, who, what string) place { return place{experiment, who, what} }
+
+// get returns the figure at p, or 0.
+func (d document) get(p place) float64 { return d.records[p.experiment].find(p.who, p.what) }
+
+// figureAt is the figure itself.
+func figureAt(p place) func(d document) float64 {
+	return func(d document) float64 { return d.get(p) }
+}
+
+// over is one figure over another of the same experiment, 0 if one of them is
+// missing.
+func over(a, b place) func(d document) float64 {
+	return func(d document) float64 {
+		x, y := d.get(a), d.get(b)
+		if y == 0 {
+			return 0
+		}
+		return x / y
+	}
+}
+
+// aims lists every aim that was measured.
+func (d document) aims() *report.Table {
+	t := &report.Table{Head: []string{"what", "aim", "measured", "met"}}
+	for _, a := range aims() {
+		x := a.value(d)
+		if x == 0 {
+			continue
+		}
+		words, met := "at least ", x >= a.bound
+		if a.most {
+			words, met = "at most ", x <= a.bound
+		}
+		yes := "yes"
+		if !met {
+			yes = "**no**"
+		}
+		t.Row(a.title, words+fmt.Sprintf("%.4g", a.bound), fmt.Sprintf("%.4g", x), yes)
+	}
+	return t
+}

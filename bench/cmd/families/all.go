@@ -1,0 +1,22 @@
+package main
+
+import "slices"
+
+// experiments returns all experiments, in the order of the document.
+func experiments() []experiment {
+	return slices.Concat(
+		scalableExperiments(),
+		slicedExperiments(),
+		countingExperiments(),
+		cuckooExperiments(),
+		fuseExperiments(),
+	)
+}
+
+// aims returns what we want of each family.
+func aims() []aim {
+	return slices.Concat(
+		scalableAims(),
+		slicedAims(),
+	)
+}
