@@ -38,7 +38,7 @@ func operationOf(f bloomery.Hashed, method reflect.Value) operation {
 		if reflect.TypeOf(other) != own {
 			return fmt.Errorf("%w: a %s filter and a %s filter", bloomery.ErrIncompatible, f.Stats().Kind, other.Stats().Kind)
 		}
-		err, _ := method.Call([]reflect.Value{reflect.ValueOf(other)})[0].Interface().(error)
+		err, _ := reflect.TypeAssert[error](method.Call([]reflect.Value{reflect.ValueOf(other)})[0])
 		return err
 	}
 }

@@ -223,8 +223,7 @@ func (b *builder) estimated(ctx context.Context) (bloomery.Hashed, error) {
 	if err := b.read(ctx, b.spool.add); err != nil {
 		return nil, err
 	}
-	all := b.kind.Features.Insert
-	distinct, err := b.spool.sort(ctx, all)
+	distinct, err := b.spool.sort(ctx, b.kind.Features.Insert)
 	if err != nil {
 		return nil, err
 	}
@@ -232,10 +231,15 @@ func (b *builder) estimated(ctx context.Context) (bloomery.Hashed, error) {
 	if b.kind.New == nil {
 		return b.static(ctx, distinct)
 	}
-	n := distinct
-	if all {
-		n = b.lines // every occurrence takes its room
+	f, err := b.fill(ctx, distinct)
+	if errors.Is(err, bloomery.ErrFull) && distinct < b.lines {
+		return b.fill(ctx, b.lines) // a kind where every occurrence takes its room
 	}
+	return f, err
+}
+
+// fill makes a filter for n keys of what was spooled.
+func (b *builder) fill(ctx context.Context, n uint64) (bloomery.Hashed, error) {
 	f, err := b.create(n)
 	if err != nil {
 		return nil, err

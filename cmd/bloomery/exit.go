@@ -108,7 +108,7 @@ func hintOf(err error) string {
 	case errors.Is(err, bloomery.ErrVersion):
 		return "a newer bloomery may have written it"
 	case errors.Is(err, syscall.ENOSPC):
-		return "the disk is full; the old file, if there was one, is as it was"
+		return "the disk is full; a file that was to be replaced is as it was"
 	}
 	return ""
 }

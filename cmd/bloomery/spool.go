@@ -139,7 +139,6 @@ func (p *spool) each(ctx context.Context, f func(hs []uint64) error) error {
 		if err := f(hs); err != nil {
 			return err
 		}
-		p.parts[min(i, len(p.parts)-1)] = nil // it is not needed twice
 	}
 	return nil
 }

@@ -1,0 +1,145 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// process is a command line in a process of its own.
+func process(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), os.Args[0], args...)
+	cmd.Args[0] = "bloomery" // by this name TestMain knows the command
+	return cmd
+}
+
+// exitOf returns the exit code of a command that has ended.
+func exitOf(t *testing.T, err error) int {
+	t.Helper()
+	if err == nil {
+		return 0
+	}
+	exit, ok := errors.AsType[*exec.ExitError](err)
+	if !ok {
+		t.Fatal(err)
+	}
+	return exit.ExitCode()
+}
+
+// TestInterrupt stops commands that wait for input: they end at once and leave
+// the old file, and nothing else.
+func TestInterrupt(t *testing.T) {
+	dir := t.TempDir()
+	name := filepath.Join(dir, "f.bf")
+	if code, _, errOut := call(t, "create", "-n", "1000", name); code != 0 {
+		t.Fatal(errOut)
+	}
+	before, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{
+		{"add", name}, {"build", "-n", "1000", "-o", name}, {"build", "--max-memory", "8", "-o", name}, {"check", name},
+	} {
+		cmd := process(t, args...)
+		in, err := cmd.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var errOut bytes.Buffer
+		cmd.Stderr = &errOut
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(in, "one\ntwo\nthree\n"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(50 * time.Millisecond)
+		if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
+			t.Fatal(err)
+		}
+		if got := exitOf(t, cmd.Wait()); got != exitInterrupted || errOut.String() != "bloomery: interrupted\n" {
+			t.Errorf("%q, interrupted = %d, %q", args, got, &errOut)
+		}
+		_ = in.Close()
+		entries, err := os.ReadDir(dir)
+		after, _ := os.ReadFile(name)
+		if err != nil || len(entries) != 1 || !bytes.Equal(before, after) {
+			t.Errorf("%q leaves %v, %v, or another filter", args, entries, err)
+		}
+	}
+}
+
+// TestBrokenPipe closes the pipe that a command writes to.
+func TestBrokenPipe(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "f.bf")
+	if code, _, errOut := call(t, "create", "-n", "1000", name); code != 0 {
+		t.Fatal(errOut)
+	}
+	cmd := process(t, "check", "-v", name)
+	cmd.Stdin = strings.NewReader(strings.Repeat("some line\n", 200_000))
+	var errOut bytes.Buffer
+	cmd.Stderr = &errOut
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadFull(out, make([]byte, 10)); err != nil {
+		t.Fatal(err)
+	}
+	_ = out.Close()
+	if got := exitOf(t, cmd.Wait()); got != exitPipe || errOut.Len() > 0 {
+		t.Errorf("a broken pipe = %d, %q, want %d and silence", got, &errOut, exitPipe)
+	}
+}
+
+// TestFullDisk writes to a device that is full.
+func TestFullDisk(t *testing.T) {
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skip("no /dev/full here")
+	}
+	defer func() { _ = full.Close() }()
+	name := filepath.Join(t.TempDir(), "f.bf")
+	if code, _, errOut := call(t, "create", "-n", "1000", name); code != 0 {
+		t.Fatal(errOut)
+	}
+	for _, args := range [][]string{
+		{"check", "-v", name}, {"check", "-v", "-c", name}, {"check", "-v", "--json", name}, {"build", "-n", "10", "-o", "-"},
+		{"plan", "n=1000", "p=1%"}, {"inspect", name}, {"version"}, {"man"},
+	} {
+		var errOut bytes.Buffer
+		if code := run(t.Context(), args, strings.NewReader("line\n"), full, &errOut); code != exitUsage || !strings.Contains(errOut.String(), "no space left on device") {
+			t.Errorf("%q to a full disk = %d, %s", args, code, &errOut)
+		}
+	}
+}
+
+// TestLocked names what the system says of files that must not be touched.
+func TestLocked(t *testing.T) {
+	if os.Getuid() == 0 || runtime.GOOS == "darwin" {
+		t.Skip("root may do anything")
+	}
+	name := filepath.Join(t.TempDir(), "f.bf")
+	write(t, name, []byte("x"))
+	if err := os.Chmod(name, 0); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, errOut := call(t, "check", name, "x"); code != exitUsage || !strings.Contains(errOut, "f.bf: permission denied") {
+		t.Errorf("check of a file that may not be read = %d, %s", code, errOut)
+	}
+}
