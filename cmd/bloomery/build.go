@@ -4,8 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
-	"slices"
+	"os"
 	"strings"
 	"time"
 
@@ -14,7 +13,6 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/codec"
 	"github.com/bloomery/bloomery/hashing"
-	"github.com/bloomery/bloomery/internal/lines"
 )
 
 // buildOptions are the flags of build.
@@ -115,6 +113,9 @@ func (o *buildOptions) run(ctx context.Context, s *shell, args []string) error {
 	if err != nil {
 		return err
 	}
+	if err := notInput(o.output, files); err != nil {
+		return err
+	}
 	in := o.input(s, files)
 	stop := s.progress("build", func() (int64, int64) { return in.Done(), in.Total() })
 	defer stop()
@@ -157,150 +158,16 @@ func (o *buildOptions) fits(s *shell, f bloomery.Hashed, added uint64) error {
 	return nil
 }
 
-// builder makes a filter of lines.
-type builder struct {
-	kind   codec.Kind
-	rate   float64
-	hasher hashing.Hasher
-	hashes func(dst []uint64, keys [][]byte)
-	in     *lines.Input
-	spool  *spool // nil if the size is known
-
-	lines uint64 // read
-	added uint64 // keys that were new to the filter, or different ones
-}
-
-// build makes the filter for n keys, or for those that there are.
-func (b *builder) build(ctx context.Context, n uint64) (bloomery.Hashed, error) {
-	if b.spool != nil {
-		return b.estimated(ctx)
-	}
-	f, err := b.create(n)
+// notInput refuses to replace a file that is read.
+func notInput(output string, files []string) error {
+	out, err := os.Stat(output)
 	if err != nil {
-		return nil, err
+		return nil //nolint:nilerr // it is not there: nothing can be lost
 	}
-	add, err := adderOf(f)
-	if err != nil {
-		return nil, err
+	for _, name := range files {
+		if info, err := os.Stat(name); err == nil && os.SameFile(out, info) {
+			return fmt.Errorf("%s is both read and written", name)
+		}
 	}
-	err = b.read(ctx, func(hs []uint64) error {
-		changed, err := add(hs)
-		b.added += changed
-		return err
-	})
-	return f, full(err)
-}
-
-// create returns an empty filter for n keys.
-func (b *builder) create(n uint64) (bloomery.Hashed, error) {
-	if n > 1<<62 || uint64(int(n)) != n {
-		return nil, fmt.Errorf("%w: %d keys", bloomery.ErrTooLarge, n)
-	}
-	f, err := b.kind.New(max(int(n), 1), b.rate, b.hasher)
-	return f, about("", err)
-}
-
-// read hands on the hashes of all lines, in their order.
-func (b *builder) read(ctx context.Context, take func(hs []uint64) error) error {
-	return lines.Process(ctx, b.in, runtime.GOMAXPROCS(0), hashWith(b.hashes), func(_ *lines.Batch, hs *[]uint64) error {
-		b.lines += uint64(len(*hs))
-		return take(*hs)
-	})
-}
-
-// hashWith returns the work that hashes a batch.
-func hashWith(hashes func(dst []uint64, keys [][]byte)) func(*lines.Batch, *[]uint64) error {
-	return func(b *lines.Batch, hs *[]uint64) error {
-		*hs = slices.Grow((*hs)[:0], len(b.Records))[:len(b.Records)]
-		hashes(*hs, b.Records)
-		return nil
-	}
-}
-
-// estimated reads everything first, and then makes the filter as large as it
-// must be.
-func (b *builder) estimated(ctx context.Context) (bloomery.Hashed, error) {
-	if err := b.read(ctx, b.spool.add); err != nil {
-		return nil, err
-	}
-	distinct, err := b.spool.sort(ctx, b.kind.Features.Insert)
-	if err != nil {
-		return nil, err
-	}
-	b.added = distinct
-	if b.kind.New == nil {
-		return b.static(ctx, distinct)
-	}
-	f, err := b.fill(ctx, distinct)
-	if errors.Is(err, bloomery.ErrFull) && distinct < b.lines {
-		return b.fill(ctx, b.lines) // a kind where every occurrence takes its room
-	}
-	return f, err
-}
-
-// fill makes a filter for n keys of what was spooled.
-func (b *builder) fill(ctx context.Context, n uint64) (bloomery.Hashed, error) {
-	f, err := b.create(n)
-	if err != nil {
-		return nil, err
-	}
-	add, err := adderOf(f)
-	if err != nil {
-		return nil, err
-	}
-	return f, full(b.spool.each(ctx, func(hs []uint64) error {
-		_, err := add(hs)
-		return err
-	}))
-}
-
-// static builds a filter that never changes.
-func (b *builder) static(ctx context.Context, n uint64) (bloomery.Hashed, error) {
-	hashes := make([]uint64, 0, n)
-	err := b.spool.each(ctx, func(hs []uint64) error {
-		hashes = append(hashes, hs...)
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	f, err := b.kind.Build(hashes, b.rate, b.hasher)
-	return f, about("", err)
-}
-
-// adderOf returns the function that puts hashes into a filter and tells how
-// many of them were new to it; all, if the filter cannot tell.
-func adderOf(f bloomery.Hashed) (func(hs []uint64) (uint64, error), error) {
-	switch f := f.(type) {
-	case bloomery.Adder:
-		var changed []bool
-		return func(hs []uint64) (n uint64, _ error) {
-			changed = slices.Grow(changed[:0], len(hs))[:len(hs)]
-			f.AddHashes(changed, hs)
-			for _, c := range changed {
-				if c {
-					n++
-				}
-			}
-			return n, nil
-		}, nil
-	case bloomery.Inserter:
-		return func(hs []uint64) (uint64, error) {
-			for i, h := range hs {
-				if err := f.InsertHash(h); err != nil {
-					return uint64(i), err
-				}
-			}
-			return uint64(len(hs)), nil
-		}, nil
-	}
-	return nil, fmt.Errorf("a %s filter never changes: build it again from all keys", f.Stats().Kind)
-}
-
-// full adds what to do about a filter that has no more room.
-func full(err error) error {
-	if !errors.Is(err, bloomery.ErrFull) {
-		return err
-	}
-	return hinted{about("", err), "make room with a larger -n; a line that comes many times takes room each time: bloomery dedupe drops it"}
+	return nil
 }

@@ -39,10 +39,17 @@ func openFilter(name string, h hashing.Hasher) (bloomery.Hashed, error) {
 	return f, about(name, err)
 }
 
-// asked is a filter that is only asked, with what must be done behind it.
+// asked is a filter that is only asked, in a mapping that must be closed.
 type asked struct {
 	bloomery.Hashed
-	close func()
+	mapping *file.Mapped // nil if the filter is in memory
+}
+
+// close gives the mapping back.
+func (a asked) close() {
+	if a.mapping != nil {
+		_ = a.mapping.Close() // it was only read
+	}
 }
 
 // mapFilter maps the filter in a file, and verifies it if asked to: what is
@@ -54,7 +61,7 @@ func mapFilter(name string, h hashing.Hasher, verify bool) (asked, error) {
 	}
 	if form == codec.FormTransport {
 		f, err := openFilter(name, h)
-		return asked{f, func() {}}, err
+		return asked{Hashed: f}, err
 	}
 	m, err := file.Map(name, h)
 	if err != nil {
@@ -66,7 +73,7 @@ func mapFilter(name string, h hashing.Hasher, verify bool) (asked, error) {
 			return asked{}, hinted{about(name, err), "see all of the damage with: bloomery inspect " + name}
 		}
 	}
-	return asked{m.View, func() { _ = m.Close() }}, nil
+	return asked{m.View, m}, nil
 }
 
 // headSize is enough to tell the form of an encoding.

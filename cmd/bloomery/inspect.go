@@ -78,6 +78,7 @@ func (o *inspectOptions) show(s *shell, name string, h hashing.Hasher) error {
 	if err != nil {
 		return err
 	}
+	defer r.filter.close()
 	if err := r.print(s); err != nil {
 		return err
 	}
@@ -89,7 +90,7 @@ type inspected struct {
 	name     string
 	info     codec.Info
 	fill     []float64 // share of set bits along the payload
-	filter   bloomery.Hashed
+	filter   asked
 	openErr  error // why there is no filter
 	probed   uint64
 	wrong    uint64
@@ -112,7 +113,8 @@ func (o *inspectOptions) inspect(name string, h hashing.Hasher) (*inspected, err
 	if len(r.info.Damage) > 0 || r.info.Form == codec.FormPatch {
 		return r, nil
 	}
-	if r.filter, r.openErr = openFilter(name, h); r.openErr != nil {
+	// All checksums were compared already.
+	if r.filter, r.openErr = mapFilter(name, h, false); r.openErr != nil {
 		return r, nil
 	}
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
@@ -123,7 +125,7 @@ func (o *inspectOptions) inspect(name string, h hashing.Hasher) (*inspected, err
 	}
 	if o.probe.value > 0 {
 		r.probed = o.probe.value
-		r.wrong = probe(r.filter, r.probed)
+		r.wrong = probe(r.filter.Hashed, r.probed)
 	}
 	return r, nil
 }

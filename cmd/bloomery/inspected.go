@@ -60,7 +60,7 @@ func (r *inspected) print(s *shell) error {
 	} else {
 		row("hash", "%s, fingerprint %016x", i.Hash, i.Check)
 	}
-	if r.filter == nil {
+	if r.filter.Hashed == nil {
 		row("made for", "%s keys at %s", grouped(i.Capacity), rateText(i.Rate))
 	} else {
 		r.printStats(row)
@@ -84,7 +84,7 @@ func kindText(i codec.Info) string {
 
 // printStats tells what the filter says of itself.
 func (r *inspected) printStats(row func(name, format string, args ...any)) {
-	stats := statsOf(r.filter)
+	stats := statsOf(r.filter.Hashed)
 	about := "about "
 	if stats.Exact {
 		about = ""
@@ -114,8 +114,8 @@ func (r *inspected) json() inspectJSON {
 	} else {
 		j.Check = fmt.Sprintf("%016x", i.Check)
 	}
-	if r.filter != nil {
-		stats := statsOf(r.filter)
+	if r.filter.Hashed != nil {
+		stats := statsOf(r.filter.Hashed)
 		j.Stats = &stats
 	}
 	if r.probed > 0 {

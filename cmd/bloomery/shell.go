@@ -123,7 +123,6 @@ const (
 	red    colour = "\x1b[31m"
 	green  colour = "\x1b[32m"
 	yellow colour = "\x1b[33m"
-	bold   colour = "\x1b[1m"
 	plain         = "\x1b[0m"
 )
 

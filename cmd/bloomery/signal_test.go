@@ -119,8 +119,14 @@ func TestFullDisk(t *testing.T) {
 		t.Fatal(errOut)
 	}
 	for _, args := range [][]string{
-		{"check", "-v", name}, {"check", "-v", "-c", name}, {"check", "-v", "--json", name}, {"build", "-n", "10", "-o", "-"},
-		{"plan", "n=1000", "p=1%"}, {"inspect", name}, {"version"}, {"man"},
+		{"check", "-v", name},
+		{"check", "-v", "-c", name},
+		{"check", "-v", "--json", name},
+		{"build", "-n", "10", "-o", "-"},
+		{"plan", "n=1000", "p=1%"},
+		{"inspect", name},
+		{"version"},
+		{"man"},
 	} {
 		var errOut bytes.Buffer
 		if code := run(t.Context(), args, strings.NewReader("line\n"), full, &errOut); code != exitUsage || !strings.Contains(errOut.String(), "no space left on device") {
