@@ -128,7 +128,7 @@ func TestKindsTable(t *testing.T) {
 			t.Errorf("%s: the table says grow %v, overfull it is %+v", k.Name, has.Grow, full)
 		}
 	}
-	if want := []string{"bloom", "standard", "partitioned", "split", "scalable", "counting"}; !slices.Equal(names, want) {
+	if want := []string{"bloom", "standard", "partitioned", "split", "scalable", "counting", "ribbon"}; !slices.Equal(names, want) {
 		t.Errorf("the table has %v, want %v", names, want)
 	}
 }

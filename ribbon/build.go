@@ -1,0 +1,104 @@
+package ribbon
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/internal/memory"
+	"github.com/bloomery/bloomery/internal/shards"
+)
+
+// Build returns a filter with error rate p that holds the keys with these
+// hashes, which must be well mixed, and which it leaves as they are. Duplicates
+// are allowed. There is no set of hashes that it fails for.
+//
+// It takes about 200 ns for each key and CPU, and beside the hashes 8 bytes for
+// each key, and 12 for each that is in a shard under way. Errors wrap
+// ErrParameter (p is not between 2^-32 and 1) or ErrTooLarge.
+func Build(hashes []uint64, p float64) (*Filter, error) {
+	return Config{ErrorRate: p}.Build(context.Background(), hashes)
+}
+
+// Build is the function Build. When ctx is cancelled, it returns its error, at
+// the latest when the shards that are under way are done.
+func (c Config) Build(ctx context.Context, hashes []uint64) (*Filter, error) {
+	f, err := c.build(ctx, hashes)
+	if err != nil {
+		return nil, fmt.Errorf("ribbon: build: %w", err)
+	}
+	return f, nil
+}
+
+func (c Config) build(ctx context.Context, hashes []uint64) (*Filter, error) {
+	p, err := c.check()
+	if err != nil {
+		return nil, err
+	}
+	n := uint64(len(hashes))
+	b := p.bits(n)
+	if need, limit := 8*n+p.need(n>>b), memory.Limit(); need > limit {
+		return nil, fmt.Errorf("%w: the build takes %d bytes, there are %d bytes of memory", bloomery.ErrTooLarge, need, limit)
+	}
+	parts := memory.Words(len(hashes))
+	ends := shards.Partition(parts, hashes, b)
+	made := progress{report: p.Progress, read: n}
+	made.add(0)
+	all := make([]built, 1<<b)
+	fillings := make([]*filling, p.workers)
+	err = shards.Each(ctx, len(all), p.workers, func(worker, i int) error {
+		if fillings[worker] == nil {
+			fillings[worker] = newFilling(&p)
+		}
+		part := parts[ends[i]:ends[i+1]]
+		all[i] = fillings[worker].build(part)
+		all[i].words = append(memory.Words(len(all[i].words))[:0], all[i].words...)
+		made.add(uint64(len(part)))
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	t := p.table(b)
+	t.assemble(all)
+	return &Filter{t}, nil
+}
+
+// assemble makes the table of its shards.
+func (t *table) assemble(all []built) {
+	t.parts = append(t.parts, directory(all))
+	for i := range all {
+		t.keys += uint64(all[i].keys)
+		t.parts = append(t.parts, all[i].words)
+		t.shards = append(t.shards, all[i].open(t.w, t.r))
+	}
+	t.weigh()
+}
+
+// progress adds up what several goroutines have done.
+type progress struct {
+	report func(read, built uint64)
+	mu     sync.Mutex
+	read   uint64
+	built  uint64
+}
+
+// add reports that n more hashes are in finished shards.
+func (p *progress) add(n uint64) {
+	if p.report == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.built += n
+	p.report(p.read, p.built)
+}
+
+// seen reports that n hashes were read.
+func (p *progress) seen(n uint64) {
+	p.mu.Lock()
+	p.read = n
+	p.mu.Unlock()
+	p.add(0)
+}

@@ -1,0 +1,60 @@
+package ribbon_test
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/ribbon"
+)
+
+var update = flag.Bool("update", false, "write golden files that do not exist yet")
+
+// The files in testdata are the contract of the format: they must always be
+// read, and the same keys must always give the same bytes. They are only
+// added, never rewritten.
+func TestGolden(t *testing.T) {
+	for name, x := range map[string]struct {
+		config ribbon.Config
+		keys   int
+	}{
+		"v1-ribbon-empty":    {ribbon.Config{ErrorRate: 0.01}, 0},
+		"v1-ribbon-list":     {ribbon.Config{ErrorRate: 0.01}, 10},
+		"v1-ribbon-64-1e-2":  {ribbon.Config{ErrorRate: 1e-2}, 3000}, // layers, and blocks of 6 and 7 columns
+		"v1-ribbon-64-2e-8":  {ribbon.Config{ErrorRate: 1. / 256}, 1500},
+		"v1-ribbon-128-1e-3": {ribbon.Config{ErrorRate: 1e-3, Width: 128}, 3000},
+		"v1-ribbon-shards":   {ribbon.Config{ErrorRate: 0.1, Shards: 4}, 2000},
+		"v1-ribbon-keyed":    {ribbon.Config{ErrorRate: 0.1, Hasher: hashing.Keyed([16]byte([]byte("sixteen byte key")))}, 100},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var hs []uint64
+			for i := range x.keys {
+				hs = append(hs, x.config.Hasher.Uint64(uint64(i)))
+			}
+			got := encoded(t, built(t, x.config, hs))
+			path := filepath.Join("testdata", name+".golden")
+			if _, err := os.Stat(path); os.IsNotExist(err) && *update {
+				if err := os.WriteFile(path, got, 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Equal(got, want) {
+				t.Errorf("the same keys give other bytes than %s", path)
+			}
+			f := built(t, x.config, nil)
+			if err := f.UnmarshalBinary(want); err != nil {
+				t.Fatalf("the golden file is not read any more: %v", err)
+			}
+			if got := forgotten(f, hs); got > 0 {
+				t.Errorf("%d keys are missing", got)
+			}
+		})
+	}
+}

@@ -1,0 +1,99 @@
+package ribbon_test
+
+import (
+	"bytes"
+	"errors"
+	"math"
+	"testing"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/internal/envelope"
+	"github.com/bloomery/bloomery/ribbon"
+)
+
+// Encodings with sound checksums whose header or directory claims what is not
+// so. They must be refused, by every way in.
+func TestHostile(t *testing.T) {
+	data := encoded(t, built(t, ribbon.Config{ErrorRate: 0.01, Shards: 2}, hashes(5000, 1)))
+	sealed, err := envelope.Open(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	type header = *envelope.Header
+	for name, change := range map[string]func(h header, w []uint64){
+		"no columns":          func(h header, _ []uint64) { h.K = 0 },
+		"33 columns":          func(h header, _ []uint64) { h.K = 33 },
+		"one column more":     func(h header, _ []uint64) { h.K++ },
+		"wide with 32":        func(h header, _ []uint64) { h.K = 32 },
+		"rows of no words":    func(h header, _ []uint64) { h.Extra &^= 0xff },
+		"rows of 3 words":     func(h header, _ []uint64) { h.Extra += 2 },
+		"one shard":           func(h header, _ []uint64) { h.Extra &= 0xff },
+		"2^20 shards":         func(h header, _ []uint64) { h.Extra = 20<<8 | 1 },
+		"2^21 shards":         func(h header, _ []uint64) { h.Extra = 21<<8 | 1 },
+		"most shards":         func(h header, _ []uint64) { h.Extra = math.MaxUint32&^0xff | 1 },
+		"larger":              func(h header, _ []uint64) { h.Size += 64 },
+		"largest":             func(h header, _ []uint64) { h.Size = math.MaxUint64 },
+		"no layers":           func(_ header, w []uint64) { w[0] = 0 },
+		"a layer less":        func(_ header, w []uint64) { w[0]-- },
+		"a layer more":        func(_ header, w []uint64) { w[0]++ },
+		"many layers":         func(_ header, w []uint64) { w[0] = 13 },
+		"most layers":         func(_ header, w []uint64) { w[0] = math.MaxUint64 },
+		"layers that wrap":    func(_ header, w []uint64) { w[0] = 1 << 63 },
+		"longer list":         func(_ header, w []uint64) { w[1] += 8 },
+		"longest list":        func(_ header, w []uint64) { w[1] = math.MaxUint64 },
+		"list beyond all":     func(_ header, w []uint64) { w[1] = math.MaxInt64 },
+		"no blocks":           func(_ header, w []uint64) { w[2], w[3] = 0, 0 },
+		"one block":           func(_ header, w []uint64) { w[2], w[3] = 1, 1 },
+		"more blocks":         func(_ header, w []uint64) { w[2] += 8 },
+		"most blocks":         func(_ header, w []uint64) { w[2] = math.MaxUint64 },
+		"blocks that wrap":    func(_ header, w []uint64) { w[2] = 1 << 61 },
+		"blocks beyond all":   func(_ header, w []uint64) { w[2] = uint64(len(w)) },
+		"all wide":            func(_ header, w []uint64) { w[3] = 0 },
+		"more narrow blocks":  func(_ header, w []uint64) { w[3] = w[2] + 1 },
+		"most narrow blocks":  func(_ header, w []uint64) { w[3] = math.MaxUint64 },
+		"another kind":        func(h header, _ []uint64) { h.Kind = envelope.KindBloom },
+		"rate that is no one": func(h header, _ []uint64) { h.Rate = math.NaN() },
+	} {
+		h, words := sealed.Header, sealed.Words()
+		change(&h, words)
+		bad := envelope.Append(nil, h, words)
+		x, y := built(t, ribbon.Config{ErrorRate: 0.1}, []uint64{7}), new(ribbon.Filter)
+		before := encoded(t, x)
+		_, readErr := y.ReadFrom(bytes.NewReader(bad))
+		_, viewErr := ribbon.NewView(bad)
+		for way, err := range map[string]error{"unmarshal": x.UnmarshalBinary(bad), "read": readErr, "view": viewErr} {
+			if !errors.Is(err, bloomery.ErrCorrupt) && !errors.Is(err, bloomery.ErrIncompatible) {
+				t.Errorf("%s: %s: %v, want ErrCorrupt", name, way, err)
+			}
+		}
+		if after := encoded(t, x); !bytes.Equal(before, after) {
+			t.Errorf("%s: the refused encoding changed the filter", name)
+		}
+	}
+}
+
+// Tables may hold anything, and headers what is possible though it is not so:
+// answers are wrong then, and nothing else.
+func TestHostileTables(t *testing.T) {
+	data := encoded(t, built(t, ribbon.Config{ErrorRate: 0.01, Width: 128}, hashes(5000, 1)))
+	sealed, err := envelope.Open(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, fill := range []uint64{0, math.MaxUint64, 0x5555555555555555} {
+		h, words := sealed.Header, sealed.Words()
+		h.Capacity = fill
+		for i := 16; i < len(words); i++ { // behind the directory
+			words[i] = fill
+		}
+		var f ribbon.Filter
+		if err := f.UnmarshalBinary(envelope.Append(nil, h, words)); err != nil {
+			t.Fatal(err)
+		}
+		f.ContainsHashes(make([]bool, 5000), hashes(5000, 2))
+		for _, h := range []uint64{0, 1, 1 << 63, math.MaxUint64} {
+			f.ContainsHash(h)
+		}
+		f.Stats()
+	}
+}

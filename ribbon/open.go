@@ -1,0 +1,100 @@
+package ribbon
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/internal/envelope"
+	"github.com/bloomery/bloomery/internal/shards"
+	"github.com/bloomery/bloomery/sizing"
+)
+
+// parse returns the table that a header describes, without shards. given is
+// the hasher for filters whose hasher is not in the header.
+func parse(h envelope.Header, given hashing.Hasher) (table, error) {
+	if h.Kind != envelope.KindRibbon {
+		return table{}, fmt.Errorf("%w: the filter is of kind %d, not of kind %d (ribbon)",
+			bloomery.ErrIncompatible, h.Kind, envelope.KindRibbon)
+	}
+	words, bits := h.Extra&0xff, uint(h.Extra>>8)
+	switch {
+	case h.K < 1 || h.K > sizing.MaxRibbonColumns:
+		return table{}, fmt.Errorf("%w: %d columns", bloomery.ErrCorrupt, h.K)
+	case words < 1 || int(words) >= len(widths):
+		return table{}, fmt.Errorf("%w: rows of %d words", bloomery.ErrCorrupt, words)
+	case bits > shards.MaxBits:
+		return table{}, fmt.Errorf("%w: 2^%d shards", bloomery.ErrCorrupt, bits)
+	case h.Size != h.Payload*8 || h.Payload/8 < uint64(lines(shardWords<<bits)):
+		return table{}, fmt.Errorf("%w: payload of %d bytes for %d bits in %d shards", bloomery.ErrCorrupt, h.Payload, h.Size, 1<<bits)
+	}
+	t := table{w: &widths[words], r: int(h.K), bits: bits, keys: h.Capacity, asked: h.Rate}
+	var err error
+	t.hasher, err = h.Hasher(given)
+	return t, err
+}
+
+// attach finds the shards in the words of a payload.
+func (t *table) attach(words []uint64) error {
+	t.parts = [][]uint64{words}
+	all := make([]built, 1<<t.bits)
+	dir := words
+	for i := range all {
+		if err := all[i].parse(&dir, t.w, t.r); err != nil {
+			return fmt.Errorf("%w: shard %d: %w", bloomery.ErrCorrupt, i, err)
+		}
+	}
+	rest := words[lines(len(words)-len(dir)):]
+	t.shards = make([]shard, len(all))
+	for i := range all {
+		n := all[i].list
+		for _, s := range all[i].shapes {
+			n += s.words(t.w, t.r)
+		}
+		if n = lines(n); n > len(rest) {
+			return fmt.Errorf("%w: shard %d takes %d words, %d are left", bloomery.ErrCorrupt, i, n, len(rest))
+		}
+		all[i].words, rest = rest[:n:n], rest[n:]
+		t.shards[i] = all[i].open(t.w, t.r)
+	}
+	if len(rest) > 0 {
+		return fmt.Errorf("%w: %d words behind the last shard", bloomery.ErrCorrupt, len(rest))
+	}
+	t.weigh()
+	return nil
+}
+
+// parse reads the shard's entry from the begin of dir, which it shortens. No
+// sum of the lengths that it accepts can overflow: dir holds at least a
+// hundredth of the words that they stand for.
+func (b *built) parse(dir *[]uint64, w *width, r int) error {
+	d, limit := *dir, uint64(len(*dir))
+	if len(d) < shardWords {
+		return errors.New("the directory ends")
+	}
+	layers, list := d[0], d[1]
+	d = d[shardWords:]
+	if layers > maxLayers || layers*layerWords > uint64(len(d)) || list > limit {
+		return fmt.Errorf("%d layers and %d listed", layers, list)
+	}
+	b.list = int(list)
+	b.shapes = make([]shape, layers)
+	for i := range b.shapes {
+		blocks, narrow := d[0], d[1]
+		d = d[layerWords:]
+		if blocks <= uint64(w.words()) || blocks > limit || narrow > blocks {
+			return fmt.Errorf("layer %d has %d blocks, %d of them narrow", i, blocks, narrow)
+		}
+		if narrow < blocks && r == sizing.MaxRibbonColumns {
+			return fmt.Errorf("layer %d has blocks of %d columns", i, r+1)
+		}
+		s := shape{int(blocks), int(narrow)}
+		if blocks*uint64(r) > limit || uint64(s.words(w, r)) > limit {
+			return fmt.Errorf("layer %d has %d blocks of %d columns", i, blocks, r)
+		}
+		b.shapes[i] = s
+	}
+	*dir = d
+	return nil
+}

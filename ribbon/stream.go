@@ -1,0 +1,160 @@
+package ribbon
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"iter"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/internal/envelope"
+	"github.com/bloomery/bloomery/internal/memory"
+	"github.com/bloomery/bloomery/internal/shards"
+)
+
+const (
+	// defaultMemory is what a Config without Memory stands for.
+	defaultMemory = 1 << 30
+	minMemory     = 1 << 20
+)
+
+// Scratch is a place for what does not fit into memory: an *os.File, or the
+// Scratch of package codec/file, which leaves nothing behind. What was in it
+// before is not looked at, and what is in it afterwards means nothing. It needs
+// room for 8 bytes for each hash, and for the filter.
+type Scratch interface {
+	io.ReaderAt
+	io.WriterAt
+}
+
+// Stream builds a filter from a stream of hashes that may be larger than
+// memory, and writes its encoding. It is an io.WriterTo, as file.WriteFile of
+// package codec/file takes it.
+//
+// Safe for one goroutine at a time.
+type Stream struct {
+	ctx    context.Context //nolint:containedctx // WriteTo has no room for it
+	config Config
+	hashes iter.Seq[uint64]
+}
+
+// Stream returns a Stream of hashes, which may come twice. Nothing is done, or
+// checked, before WriteTo. The stream is read once, by each WriteTo.
+func (c Config) Stream(ctx context.Context, hashes iter.Seq[uint64]) *Stream {
+	return &Stream{ctx, c, hashes}
+}
+
+// WriteTo builds the filter and writes its encoding, which is that of
+// Config.Build with the same number of shards. If Config does not say it, that
+// is what Build would take, or more, so that a shard can be built in the memory
+// allowed.
+//
+// It reads the stream once and keeps it in the scratch; then shard by shard is
+// built and kept there, too, until all are known. The error wraps ErrParameter,
+// ErrTooLarge (more memory is needed), ErrCorrupt (the scratch gave back other
+// bytes than it got), or is that of the context, of the scratch or of w.
+func (s *Stream) WriteTo(w io.Writer) (int64, error) {
+	n, err := s.writeTo(w)
+	if err != nil {
+		return n, fmt.Errorf("ribbon: stream: %w", err)
+	}
+	return n, nil
+}
+
+func (s *Stream) writeTo(w io.Writer) (int64, error) {
+	p, err := s.config.check()
+	if err != nil {
+		return 0, err
+	}
+	if p.Memory == 0 {
+		p.Memory = defaultMemory
+	}
+	switch {
+	case p.Scratch == nil:
+		return 0, fmt.Errorf("%w: there is no Scratch", bloomery.ErrParameter)
+	case p.Memory < minMemory:
+		return 0, fmt.Errorf("%w: %d bytes of memory are not at least %d", bloomery.ErrParameter, p.Memory, minMemory)
+	}
+	made := progress{report: p.Progress}
+	spill := shards.NewSpill(p.Scratch, p.Memory/4)
+	if err := spill.AddSeq(s.ctx, s.hashes, made.seen); err != nil {
+		return 0, err
+	}
+	t, runs, err := p.buildAll(s.ctx, spill, &made)
+	if err != nil {
+		return 0, err
+	}
+	return envelope.WriteSeq(w, t.header(), func(yield func([]uint64, error) bool) {
+		if !yield(t.parts[0], nil) {
+			return
+		}
+		for i := range runs {
+			for piece, err := range spill.Restore(runs[i]) {
+				if !yield(piece, err) || err != nil {
+					return
+				}
+			}
+		}
+	})
+}
+
+// buildAll builds all shards of a spill and stores them in the scratch. The
+// table that it returns has a directory and no shards.
+func (p *plan) buildAll(ctx context.Context, spill *shards.Spill, made *progress) (table, [][]shards.Run, error) {
+	b, longest, err := p.cut(spill)
+	if err != nil {
+		return table{}, nil, err
+	}
+	workers := int(min(uint64(p.workers), max(1, uint64(p.Memory)/p.need(longest))))
+	fillings := make([]*filling, workers)
+	hashes := make([][]uint64, workers)
+	all := make([]built, 1<<b)
+	runs := make([][]shards.Run, 1<<b)
+	err = shards.Each(ctx, len(all), workers, func(worker, i int) error {
+		if fillings[worker] == nil {
+			fillings[worker] = newFilling(p)
+			hashes[worker] = memory.Words(int(longest))
+		}
+		part, err := spill.Load(hashes[worker][:0], i, b)
+		if err != nil {
+			return err
+		}
+		all[i] = fillings[worker].build(part)
+		runs[i], err = spill.Store(all[i].words)
+		made.add(uint64(len(part)))
+		return err
+	})
+	if err != nil {
+		return table{}, nil, err
+	}
+	t := p.table(b)
+	t.parts = [][]uint64{directory(all)}
+	for i := range all {
+		t.keys += uint64(all[i].keys)
+		t.stored += 8 * uint64(len(all[i].words))
+	}
+	return t, runs, nil
+}
+
+// cut chooses the number of shards: that of a build in memory, or more, until
+// the longest fits. It returns its binary logarithm, and the keys in the
+// longest.
+func (p *plan) cut(spill *shards.Spill) (b uint, longest uint64, err error) {
+	b = p.bits(spill.Total())
+	if b > spill.Bits() {
+		return 0, 0, fmt.Errorf("%w: with %d bytes of memory a stream is cut into 2^%d shards at most, not 2^%d",
+			bloomery.ErrTooLarge, p.Memory, spill.Bits(), b)
+	}
+	for {
+		longest = spill.MaxLen(b)
+		need := p.need(longest)
+		if need <= uint64(p.Memory) {
+			return b, longest, nil
+		}
+		if p.Shards > 0 || b == spill.Bits() {
+			return 0, 0, fmt.Errorf("%w: a shard of %d keys takes %d bytes to build, of %d allowed",
+				bloomery.ErrTooLarge, longest, need, p.Memory)
+		}
+		b++
+	}
+}
