@@ -1,0 +1,6 @@
+//go:build !linux
+
+package dedupe
+
+// advise does nothing: only Linux has such advice.
+func advise([]byte) {}

@@ -1,0 +1,186 @@
+package dedupe
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/hashing"
+)
+
+// MinExact is the least memory that an Exact works with.
+const MinExact = 256 << 10
+
+// Sizes of the files that lines are spilled to. With many parts few lines need
+// a second round, and with large buffers the disk is asked seldom; both take
+// room from the lines.
+const (
+	manyFrom  = 8 << 20 // memory from which there are many parts
+	manyBits  = 6
+	fewBits   = 4
+	leastFile = 4 << 10
+	mostFile  = 64 << 10
+	fileShare = 1024 // of the memory for each file
+
+	// spareFiles are open beside the parts: what is read, what is written, and
+	// the lines known to be duplicates.
+	spareFiles = 3
+	// mostLevels is how often lines are spilled again. Each level divides by 16
+	// or more: only lines that were made to have equal hashes get so far.
+	mostLevels = 24
+)
+
+// Exact remembers lines. Those that do not fit into its memory it spills to
+// files in a temporary folder, one part of all hashes to each, and judges them
+// at the end, part by part; then it merges what is left of the parts in the
+// order of the lines:
+//
+//	lines ─► table ─► new: out at once          old: dropped at once
+//	           │
+//	           └─ not in it, and it is full ─► part 0 .. 63 ─► table ─► run 0 .. 63 ─► merged: out
+//
+// A part that does not fit is divided again by another hash. All lines that the
+// first table let out come before those of the runs, so order is kept.
+//
+// Close removes the folder. A writer needs exclusion.
+type Exact struct {
+	_ struct{}
+
+	// Memory bounds tables and file buffers, in bytes, at least MinExact. A
+	// line longer than that is kept all the same, one at a time.
+	Memory int
+	// Temp is where the temporary folder is made, if it is needed; empty stands
+	// for the place that the system has for that.
+	Temp string
+	// Count keeps all lines to the end, to write each with how often it came.
+	Count bool
+	// Duplicates wants the lines that came before instead of the new ones.
+	Duplicates bool
+	// Key says what of a line is compared.
+	Key Key
+
+	root    *node
+	arena   []byte
+	buffer  int  // bytes of a file buffer
+	bits    uint // of a part's number
+	disk    disk
+	newDisk func(parent string) (disk, error)
+	files   int // made so far: gives them names
+	opened  map[string]io.Closer
+	writers []*bufio.Writer
+	readers []*bufio.Reader
+	keyBuf  []byte
+	spilled uint64
+}
+
+// open makes the first table. Errors wrap ErrParameter.
+func (e *Exact) open() error {
+	if e.Memory < MinExact {
+		return fmt.Errorf("dedupe: exact: %w: memory of %d bytes, at least %d", bloomery.ErrParameter, e.Memory, MinExact)
+	}
+	e.bits = fewBits
+	if e.Memory >= manyFrom {
+		e.bits = manyBits
+	}
+	e.buffer = max(leastFile, min(mostFile, e.Memory/fileShare))
+	e.arena = bytesOf(array((e.Memory - (1<<e.bits+spareFiles)*e.buffer) / 8))
+	if e.newDisk == nil {
+		e.newDisk = newFolder
+	}
+	e.root = e.newNode(0)
+	return nil
+}
+
+// Spilled returns how many lines went to the temporary folder.
+func (e *Exact) Spilled() uint64 { return e.spilled }
+
+// Close removes the temporary folder.
+func (e *Exact) Close() error {
+	e.root, e.arena = nil, nil
+	if e.disk == nil {
+		return nil
+	}
+	for _, f := range e.opened {
+		_ = f.Close() // an error came first, or the job was ended
+	}
+	err := e.disk.close()
+	e.disk, e.opened = nil, nil
+	if err != nil {
+		return spillError(err)
+	}
+	return nil
+}
+
+// hasher returns that of a level: lines that share a part of one level are
+// spread over all parts of the next.
+func hasher(level int) hashing.Hasher { return hashing.Seeded(uint64(level)) }
+
+// create begins a new file of records.
+func (e *Exact) create() (*recordWriter, error) {
+	if e.disk == nil {
+		d, err := e.newDisk(e.Temp)
+		if err != nil {
+			return nil, spillError(err)
+		}
+		e.disk, e.opened = d, map[string]io.Closer{}
+	}
+	name := strconv.Itoa(e.files)
+	e.files++
+	f, err := e.disk.create(name)
+	if err != nil {
+		return nil, spillError(err)
+	}
+	e.opened[name] = f
+	return &recordWriter{name: name, f: f, w: e.writer(f)}, nil
+}
+
+// finish ends a file of records. Its buffer serves others.
+func (e *Exact) finish(r *recordWriter) error {
+	err := r.close()
+	delete(e.opened, r.name)
+	e.writers = append(e.writers, r.w)
+	return err
+}
+
+// reopen opens a file of records to be read.
+func (e *Exact) reopen(name string) (*recordReader, error) {
+	f, err := e.disk.open(name)
+	if err != nil {
+		return nil, spillError(err)
+	}
+	e.opened[name] = f
+	return &recordReader{name: name, f: f, r: e.reader(f)}, nil
+}
+
+// consumed removes a file that was read.
+func (e *Exact) consumed(r *recordReader) error {
+	e.readers = append(e.readers, r.r)
+	delete(e.opened, r.name)
+	if err := errors.Join(r.f.Close(), e.disk.remove(r.name)); err != nil {
+		return spillError(err)
+	}
+	return nil
+}
+
+func (e *Exact) writer(f io.Writer) *bufio.Writer {
+	if n := len(e.writers); n > 0 {
+		w := e.writers[n-1]
+		e.writers = e.writers[:n-1]
+		w.Reset(f)
+		return w
+	}
+	return bufio.NewWriterSize(f, e.buffer)
+}
+
+func (e *Exact) reader(f io.Reader) *bufio.Reader {
+	if n := len(e.readers); n > 0 {
+		r := e.readers[n-1]
+		e.readers = e.readers[:n-1]
+		r.Reset(f)
+		return r
+	}
+	return bufio.NewReaderSize(f, e.buffer)
+}

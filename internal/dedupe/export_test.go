@@ -1,0 +1,93 @@
+package dedupe
+
+import (
+	"bytes"
+	"encoding/binary"
+	"hash/crc32"
+	"io"
+	"io/fs"
+	"syscall"
+)
+
+// KeyOf returns the key of a line.
+func KeyOf(k Key, line string) string {
+	key, _ := k.of([]byte(line), nil)
+	return string(key)
+}
+
+// SetDisk gives an Exact another temporary folder.
+func SetDisk(e *Exact, d *FullDisk) {
+	e.newDisk = func(string) (disk, error) { return d, nil }
+}
+
+// FullDisk is a folder in memory with room for so many bytes.
+type FullDisk struct {
+	Closed bool
+	room   int
+	files  map[string]*bytes.Buffer
+	opened int
+}
+
+// NewFullDisk returns an empty FullDisk.
+func NewFullDisk(room int) *FullDisk {
+	return &FullDisk{room: room, files: map[string]*bytes.Buffer{}}
+}
+
+// Open returns how many files are open.
+func (d *FullDisk) Open() int { return d.opened }
+
+func (d *FullDisk) create(name string) (io.WriteCloser, error) {
+	d.files[name] = &bytes.Buffer{}
+	d.opened++
+	return &fullFile{d, d.files[name]}, nil
+}
+
+func (d *FullDisk) open(name string) (io.ReadCloser, error) {
+	f, ok := d.files[name]
+	if !ok {
+		return nil, fs.ErrNotExist
+	}
+	d.opened++
+	return &fullFile{d, f}, nil
+}
+
+func (d *FullDisk) remove(name string) error {
+	delete(d.files, name)
+	return nil
+}
+
+func (d *FullDisk) close() error {
+	d.Closed = true
+	return nil
+}
+
+type fullFile struct {
+	d *FullDisk
+	*bytes.Buffer
+}
+
+func (f *fullFile) Write(b []byte) (int, error) {
+	if f.d.room -= len(b); f.d.room < 0 {
+		return 0, &fs.PathError{Op: "write", Path: "secret", Err: syscall.ENOSPC}
+	}
+	return f.Buffer.Write(b)
+}
+
+func (f *fullFile) Close() error {
+	f.d.opened--
+	return nil
+}
+
+// FilterBytes returns the filter of s as a state holds it.
+func FilterBytes(s *Seen) []byte { return bytesOf(s.set.words[:s.set.most]) }
+
+// Reseal makes the checksums of a state right, so that fuzzing comes behind
+// them.
+func Reseal(data []byte) {
+	if len(data) < stateHead+4 {
+		return
+	}
+	binary.LittleEndian.PutUint32(data[stateSummed:], crc32.Checksum(data[:stateSummed], castagnoli))
+	end := len(data) - 4
+	binary.LittleEndian.PutUint32(data[end:], crc32.Checksum(data[stateHead:end], castagnoli))
+}

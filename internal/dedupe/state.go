@@ -1,0 +1,285 @@
+package dedupe
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"math"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/sizing"
+)
+
+// A state is what a Seen has seen, for the next run. Numbers are little-endian:
+//
+//	 0  magic "BLMSEEN" and the version, 1
+//	 8  what follows: 1 hashes, 2 a filter
+//	 9  bits per key of the filter
+//	10  1 if the hash 0 was seen
+//	16  fingerprint of the key: columns and delimiter
+//	24  number of hashes told new
+//	32  expected number of new ones told old, up to the next number; a float64
+//	40  number of hashes told new when the error rate was looked at last
+//	48  number of words that follow
+//	56  CRC-32C of the 56 bytes before
+//	64  the words: hashes other than 0 in ascending order, or the filter's blocks
+//	    CRC-32C of the words, 4 bytes
+const (
+	stateMagic   = "BLMSEEN"
+	stateVersion = 1
+	stateHead    = 64
+	stateSummed  = 56
+	kindHashes   = 1
+	kindFilter   = 2
+	chunkWords   = 8192
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// fingerprint tells keys apart that make other hashes of the same lines.
+func (k Key) fingerprint() uint64 {
+	if k.whole() {
+		return 0
+	}
+	return hashing.Hasher{}.String(k.Columns.String() + " " + k.Delimiter)
+}
+
+// WriteState writes the state of s, made with keys of this kind. One history
+// gives one state, byte for byte.
+func (s *Seen) WriteState(w io.Writer, k Key) error {
+	var err error
+	if s.filter != nil {
+		err = s.writeState(w, k, kindFilter, s.set.words[:s.set.most])
+	} else {
+		err = s.set.sorted(func(hs []uint64) error { return s.writeState(w, k, kindHashes, hs) })
+	}
+	if err != nil {
+		return fmt.Errorf("dedupe: write state: %w", err)
+	}
+	return nil
+}
+
+func (s *Seen) writeState(w io.Writer, k Key, kind byte, words []uint64) error {
+	head := make([]byte, stateHead)
+	copy(head, stateMagic)
+	head[7], head[8], head[9] = stateVersion, kind, byte(s.k)
+	if s.set.zero {
+		head[10] = 1
+	}
+	binary.LittleEndian.PutUint64(head[16:], k.fingerprint())
+	binary.LittleEndian.PutUint64(head[24:], uint64(s.n))
+	binary.LittleEndian.PutUint64(head[32:], math.Float64bits(s.wrong))
+	binary.LittleEndian.PutUint64(head[40:], uint64(s.last))
+	binary.LittleEndian.PutUint64(head[48:], uint64(len(words)))
+	binary.LittleEndian.PutUint32(head[stateSummed:], crc32.Checksum(head[:stateSummed], castagnoli))
+	if _, err := w.Write(head); err != nil {
+		return err
+	}
+	sum := crc32.New(castagnoli)
+	w = io.MultiWriter(w, sum)
+	buf := make([]byte, 0, chunkWords*8)
+	for len(words) > 0 {
+		n := min(chunkWords, len(words))
+		buf = buf[:0]
+		for _, x := range words[:n] {
+			buf = binary.LittleEndian.AppendUint64(buf, x)
+		}
+		words = words[n:]
+		if _, err := w.Write(buf); err != nil {
+			return err
+		}
+	}
+	_, err := w.Write(binary.LittleEndian.AppendUint32(nil, sum.Sum32()))
+	return err
+}
+
+// ReadState returns a Seen that goes on where the one that wrote the state was.
+// Hashes that do not fit into memory any more go to a filter; a filter that
+// does not is refused. Errors wrap ErrCorrupt, ErrVersion, ErrIncompatible if
+// the keys were other ones, ErrTooLarge, ErrParameter, or are those of r.
+func (c Config) ReadState(r io.Reader, k Key) (*Seen, error) {
+	s, err := c.readState(r, k)
+	if err != nil {
+		return nil, fmt.Errorf("dedupe: read state: %w", err)
+	}
+	return s, nil
+}
+
+// stateHeader is the header of a state, understood.
+type stateHeader struct {
+	kind  byte
+	k     int
+	zero  bool
+	n     uint64
+	wrong float64
+	last  uint64
+	words uint64
+}
+
+func (c Config) readState(r io.Reader, k Key) (*Seen, error) {
+	h, err := readHeader(r, k)
+	if err != nil {
+		return nil, err
+	}
+	s, err := c.empty()
+	if err != nil {
+		return nil, err
+	}
+	in := &wordReader{r: r, left: h.words}
+	if h.kind == kindFilter {
+		err = s.readFilter(in, h)
+	} else {
+		err = s.readHashes(in, h, c.Expected)
+	}
+	if err == nil {
+		err = in.check()
+	}
+	return s, err
+}
+
+func readHeader(r io.Reader, k Key) (h stateHeader, err error) {
+	var head [stateHead]byte
+	if _, err := io.ReadFull(r, head[:]); err != nil {
+		return h, cutOff(err)
+	}
+	switch {
+	case string(head[:7]) != stateMagic:
+		return h, fmt.Errorf("%w: not a state of dedupe", bloomery.ErrCorrupt)
+	case head[7] != stateVersion:
+		return h, fmt.Errorf("%w: state of version %d", bloomery.ErrVersion, head[7])
+	case binary.LittleEndian.Uint32(head[stateSummed:]) != crc32.Checksum(head[:stateSummed], castagnoli):
+		return h, fmt.Errorf("%w: checksum of the header", bloomery.ErrCorrupt)
+	case binary.LittleEndian.Uint64(head[16:]) != k.fingerprint():
+		return h, fmt.Errorf("%w: the state was made with other columns or another delimiter", bloomery.ErrIncompatible)
+	}
+	h = stateHeader{
+		kind: head[8], k: int(head[9]), zero: head[10] == 1,
+		n:     binary.LittleEndian.Uint64(head[24:]),
+		wrong: math.Float64frombits(binary.LittleEndian.Uint64(head[32:])),
+		last:  binary.LittleEndian.Uint64(head[40:]),
+		words: binary.LittleEndian.Uint64(head[48:]),
+	}
+	known := h.words
+	if h.zero {
+		known++
+	}
+	switch {
+	case h.kind != kindHashes && h.kind != kindFilter, head[10] > 1, !(h.wrong >= 0), h.n > math.MaxInt/2, h.last > h.n,
+		h.kind == kindHashes && h.n != known:
+		return h, fmt.Errorf("%w: header that makes no sense", bloomery.ErrCorrupt)
+	}
+	return h, nil
+}
+
+// readFilter takes the filter of a state, at the size that it has there.
+func (s *Seen) readFilter(in *wordReader, h stateHeader) error {
+	if h.words > s.set.most {
+		return fmt.Errorf("%w: the filter takes %d bytes, there is room for %d", bloomery.ErrTooLarge, h.words*8, s.set.most*8)
+	}
+	shape := sizing.Shape{Layout: sizing.Blocked, Bits: h.words * 64, K: h.k}
+	if err := shape.Valid(); err != nil {
+		return fmt.Errorf("%w: %w", bloomery.ErrCorrupt, err)
+	}
+	s.set.most = h.words
+	s.shape(shape)
+	if h.n-h.last >= uint64(s.step) {
+		return fmt.Errorf("%w: header that makes no sense", bloomery.ErrCorrupt)
+	}
+	if err := s.change(); err != nil {
+		return err
+	}
+	s.set.zero = h.zero
+	s.n, s.wrong = int(h.n), h.wrong
+	s.last, s.next = int(h.last), int(h.last)+s.step
+	for words := s.set.words[:h.words]; len(words) > 0; {
+		n, err := in.read(words)
+		if err != nil {
+			return err
+		}
+		words = words[n:]
+	}
+	return nil
+}
+
+// readHashes takes the hashes of a state.
+func (s *Seen) readHashes(in *wordReader, h stateHeader, expected int) error {
+	if expected > s.set.room() {
+		if err := s.change(); err != nil {
+			return err
+		}
+	}
+	var hs [chunkWords / 8]uint64
+	var fresh [chunkWords / 8]bool
+	last := uint64(0)
+	for in.left > 0 {
+		n, err := in.read(hs[:])
+		if err != nil {
+			return err
+		}
+		for _, x := range hs[:n] {
+			if x <= last {
+				return fmt.Errorf("%w: hashes are not in order", bloomery.ErrCorrupt)
+			}
+			last = x
+		}
+		s.AddHashes(fresh[:], hs[:n])
+	}
+	if h.zero {
+		s.AddHashes(fresh[:], []uint64{0})
+	}
+	if s.filter != nil {
+		// These hashes were told new when they came: what the filter lost of
+		// them on the way in was no line.
+		s.n, s.wrong = int(h.n), collisions(int(h.n))
+		s.last, s.next = s.n, s.n+s.step
+	}
+	return nil
+}
+
+// wordReader reads the words of a state and sums them up.
+type wordReader struct {
+	r    io.Reader
+	left uint64
+	sum  uint32
+	buf  [chunkWords * 8]byte
+}
+
+// read reads some words, at most those that are left.
+func (r *wordReader) read(words []uint64) (int, error) {
+	n := int(min(uint64(len(words)), r.left, chunkWords))
+	b := r.buf[:n*8]
+	if _, err := io.ReadFull(r.r, b); err != nil {
+		return 0, cutOff(err)
+	}
+	r.sum = crc32.Update(r.sum, castagnoli, b)
+	for i := range words[:n] {
+		words[i] = binary.LittleEndian.Uint64(b[8*i:])
+	}
+	r.left -= uint64(n)
+	return n, nil
+}
+
+// check compares the checksum, and asks for the end behind it.
+func (r *wordReader) check() error {
+	b := r.buf[:5]
+	switch n, err := io.ReadFull(r.r, b); {
+	case err == nil:
+		return fmt.Errorf("%w: bytes behind the end", bloomery.ErrCorrupt)
+	case n != 4:
+		return cutOff(err)
+	case binary.LittleEndian.Uint32(b) != r.sum:
+		return fmt.Errorf("%w: checksum", bloomery.ErrCorrupt)
+	}
+	return nil
+}
+
+// cutOff tells a short state from a failure to read.
+func cutOff(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return fmt.Errorf("%w: cut off", bloomery.ErrCorrupt)
+	}
+	return err
+}
