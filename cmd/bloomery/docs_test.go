@@ -72,6 +72,7 @@ func exampleFolder(t *testing.T) string {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
 		"words.txt": "alice\nbob\neve\nalice\n", "words2.txt": "alice\nzoe\n", "more.txt": "dave\n",
+		"users.csv":  "name,mail\nAnn,ann@example.org\nAnna,ann@example.org\n",
 		"access.log": "10.0.0.1 GET /\n10.0.0.2 GET /\n10.0.0.1 GET /\n",
 	} {
 		write(t, filepath.Join(dir, name), []byte(text))

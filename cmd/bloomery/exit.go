@@ -115,7 +115,7 @@ func hintOf(err error) string {
 
 // packages are those whose errors begin with their name and an operation, which
 // say nothing to who sits at a terminal.
-var packages = []string{"file", "codec", "bloom", "counting", "cuckoo", "quotient", "fuse", "ribbon", "sizing", "shards"}
+var packages = []string{"file", "codec", "bloom", "counting", "cuckoo", "quotient", "fuse", "ribbon", "sizing", "shards", "dedupe"}
 
 // about returns err for people: with the name of the file in front, once, and
 // without the packages that it came through.

@@ -40,7 +40,7 @@ func newRoot() *cobra.Command {
 		return usage(cmd, fmt.Errorf("%s: %w", cmd.Name(), err))
 	})
 	root.AddCommand(
-		newPlan(), newBuild(), newCreate(), newAdd(), newCheck(), newInspect(),
+		newPlan(), newBuild(), newCreate(), newAdd(), newCheck(), newDedupe(), newInspect(),
 		newMerge(), newIntersect(), newDiff(), newConvert(),
 		newServe(), newDoctor(), newBackup(), newMan(), newVersion(),
 	)

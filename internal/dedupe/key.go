@@ -34,7 +34,7 @@ func ParseColumns(s string) (Columns, error) {
 	joined := c.spans[:1]
 	for _, s := range c.spans[1:] {
 		last := &joined[len(joined)-1]
-		if s.first > last.last+1 {
+		if s.first-1 > last.last {
 			joined = append(joined, s)
 			continue
 		}

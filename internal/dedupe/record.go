@@ -34,6 +34,7 @@ func newFolder(parent string) (disk, error) {
 func (f folder) create(name string) (io.WriteCloser, error) {
 	return os.OpenFile(filepath.Join(string(f), name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 }
+
 func (f folder) open(name string) (io.ReadCloser, error) {
 	return os.Open(filepath.Join(string(f), name))
 }

@@ -37,10 +37,10 @@ type Config struct {
 // beyond in a Bloom filter. The filter takes the place of the hashes in the
 // same array, block by block, so that the change needs no more memory:
 //
-//	before  [ h h . h . h h h . h . h | slack ]
+//	before  [ hashes, in the order of their homes | slack ]
 //	          ────────►
-//	during  [ bits bits bits | h . h h . h . h ]
-//	after   [ bits bits bits bits bits bits bits ]
+//	during  [ blocks of bits | hashes                     ]
+//	after   [ blocks of bits                              ]
 //
 // A sweep may do that because both are in the order of the hashes: the block of
 // a hash never lies behind its slot.

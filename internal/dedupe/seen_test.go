@@ -173,8 +173,11 @@ func TestSeenKeepsItsBound(t *testing.T) {
 
 func TestConfigRefuses(t *testing.T) {
 	for _, c := range []dedupe.Config{
-		{Memory: dedupe.MinMemory - 1, ErrorRate: 0.01}, {Memory: -1, ErrorRate: 0.01},
-		{Memory: dedupe.MinMemory}, {Memory: dedupe.MinMemory, ErrorRate: 1}, {Memory: dedupe.MinMemory, ErrorRate: 1e-7},
+		{Memory: dedupe.MinMemory - 1, ErrorRate: 0.01},
+		{Memory: -1, ErrorRate: 0.01},
+		{Memory: dedupe.MinMemory},
+		{Memory: dedupe.MinMemory, ErrorRate: 1},
+		{Memory: dedupe.MinMemory, ErrorRate: 1e-7},
 		{Memory: dedupe.MinMemory, ErrorRate: math.NaN()},
 	} {
 		if _, err := c.New(); !errors.Is(err, bloomery.ErrParameter) {

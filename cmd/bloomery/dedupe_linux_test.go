@@ -1,0 +1,182 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// watched is a process, and what it writes to standard error.
+func watched(t *testing.T, args ...string) (cmd *exec.Cmd, errOut *bytes.Buffer) {
+	t.Helper()
+	cmd, errOut = process(t, args...), new(bytes.Buffer)
+	cmd.Stderr = errOut
+	return cmd, errOut
+}
+
+// numberedLines writes lines that all differ.
+func numberedLines(t *testing.T, n int) string {
+	t.Helper()
+	f, err := os.Create(filepath.Join(t.TempDir(), "lines.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := bufio.NewWriter(f)
+	for i := range n {
+		fmt.Fprintf(w, "%d: a line of the usual length\n", i)
+	}
+	if err := errors.Join(w.Flush(), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return f.Name()
+}
+
+// TestDedupeKeepsItsMemory asks the system how much the whole process took, the
+// change from hashes to a filter and a spill included.
+func TestDedupeKeepsItsMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the race detector takes memory of its own")
+	}
+	const limit = 40_000_000
+	for _, c := range []struct {
+		lines  int
+		args   []string
+		beyond string // tells that memory did not suffice
+	}{
+		{2_400_000, []string{"dedupe", "--json", "--max-memory", "40M"}, `"filter":true`},
+		{1_000_000, []string{"dedupe", "--json", "--max-memory", "40M", "--exact"}, `"exact":true,"spilled":5`},
+	} {
+		cmd, errOut := watched(t, append(c.args, numberedLines(t, c.lines))...)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		peak := make(chan int)
+		go func() { peak <- peakOf(cmd.Process.Pid) }()
+		err := cmd.Wait()
+		if got := <-peak; err != nil || got > limit || got < limit/2 {
+			t.Errorf("%q took %d bytes, want at most %d: %v", c.args, got, limit, err)
+		}
+		if !strings.Contains(errOut.String(), c.beyond) {
+			t.Errorf("%q: no %s in %s", c.args, c.beyond, errOut)
+		}
+	}
+}
+
+// peakOf follows a process to its end and returns the most memory that it had.
+// What wait returns for that is the parent's, if that is more.
+func peakOf(pid int) (peak int) {
+	for {
+		data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+		_, behind, ok := strings.Cut(string(data), "VmHWM:")
+		if err != nil || !ok { // it has ended
+			return peak
+		}
+		fields := strings.Fields(behind)
+		kilobytes, err := strconv.Atoi(fields[0])
+		if err != nil {
+			return 0
+		}
+		peak = max(peak, kilobytes*1024)
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// TestDedupeStreams asks for a line before the next one is written.
+func TestDedupeStreams(t *testing.T) {
+	cmd, errOut := watched(t, "dedupe", "-q")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	r := bufio.NewReader(out)
+	for i := range 3 {
+		fmt.Fprintf(in, "same\n%d\n", i)
+		for want := range strings.Lines([]string{"same\n0\n", "1\n", "2\n"}[i]) {
+			if got, err := r.ReadString('\n'); err != nil || got != want {
+				t.Fatalf("got %q, %v, want %q", got, err, want)
+			}
+		}
+	}
+	if err := in.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil || errOut.Len() > 0 {
+		t.Errorf("end: %v, %s", err, errOut)
+	}
+}
+
+// TestDedupeOnAClosedPipe has a reader that goes away: no message, exit 141.
+func TestDedupeOnAClosedPipe(t *testing.T) {
+	name := numberedLines(t, 100_000)
+	for _, args := range [][]string{{"dedupe"}, {"dedupe", "--exact", "--max-memory", "64KiB", "--temp", t.TempDir()}} {
+		cmd, errOut := watched(t, append(args, name)...)
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.ReadFull(out, make([]byte, 10)); err != nil {
+			t.Fatal(err)
+		}
+		if err := out.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if code := exitOf(t, cmd.Wait()); code != exitPipe || errOut.Len() > 0 {
+			t.Errorf("%q: exit code %d, %q, want %d and nothing", args, code, errOut, exitPipe)
+		}
+	}
+}
+
+// TestDedupeInterrupted stops in the middle: neither a state nor a temporary
+// folder is left behind, and an old state is as it was.
+func TestDedupeInterrupted(t *testing.T) {
+	data, err := os.ReadFile(numberedLines(t, 50_000))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, flag := range []string{"--state", "--exact"} {
+		dir := t.TempDir()
+		args := []string{"dedupe", "--max-memory", "64KiB", "--state", filepath.Join(dir, "state")}
+		if flag == "--exact" {
+			args = []string{"dedupe", "--max-memory", "64KiB", "--exact", "--temp", dir}
+		}
+		cmd, errOut := watched(t, args...)
+		in, err := cmd.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := in.Write(data); err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Process.Signal(os.Interrupt); err != nil {
+			t.Fatal(err)
+		}
+		if code := exitOf(t, cmd.Wait()); code != exitInterrupted || errOut.String() != "bloomery: interrupted\n" {
+			t.Errorf("%s: exit code %d, %q, want %d", flag, code, errOut, exitInterrupted)
+		}
+		if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+			t.Errorf("%s: left behind: %v, %v", flag, left, err)
+		}
+	}
+}
