@@ -14,7 +14,7 @@ func Append(dst []byte, h Header, words ...[]uint64) []byte {
 	sums := Tally{sums: make([]uint32, 0, h.TableSize()/4)}
 	for _, part := range words {
 		for piece := range slices.Chunk(part, chunk/8) {
-			b := bytesOf(piece)
+			b := BytesOf(piece)
 			dst = append(dst, b...)
 			sums.Add(b)
 		}
@@ -56,7 +56,7 @@ func WriteSeq(w io.Writer, h Header, parts iter.Seq2[[]uint64, error]) (int64, e
 			return written, err
 		}
 		for piece := range slices.Chunk(part, chunk/8) {
-			b := bytesOf(piece)
+			b := BytesOf(piece)
 			if err := write(b); err != nil {
 				return written, err
 			}

@@ -23,9 +23,9 @@ func WordsOf(data []byte) []uint64 {
 	return words
 }
 
-// bytesOf returns the payload bytes of words: a view where the machine is
+// BytesOf returns the payload bytes of words: a view where the machine is
 // little-endian, else a copy.
-func bytesOf(words []uint64) []byte {
+func BytesOf(words []uint64) []byte {
 	if littleEndian {
 		return rawBytes(words)
 	}

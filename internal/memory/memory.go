@@ -38,6 +38,9 @@ func Words(n int) []uint64 {
 	return w
 }
 
+// Bytes returns n zero bytes as Words does. There is room for whole words.
+func Bytes(n int) []byte { return bytesOf(Words((n + 7) / 8))[:n] }
+
 // Of returns the memory of b as words. It reports false if b does not begin at
 // a multiple of 8 or does not hold whole words.
 func Of(b []byte) ([]uint64, bool) {

@@ -1,0 +1,133 @@
+package quotient
+
+import (
+	"fmt"
+	"iter"
+	"math/bits"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/sizing"
+)
+
+// batch is how many keys are hashed before their hashes are looked up.
+const batch = 256
+
+// core is what can be read of a filter: what Filter and View share.
+type core struct {
+	table
+	totals
+	hasher   hashing.Hasher
+	shape    sizing.Quotient
+	capacity uint64
+	rate     float64
+}
+
+// setTotals sets the totals and what follows from them.
+func (c *core) setTotals(t totals) {
+	c.totals = t
+	c.counts = t.items != t.distinct
+}
+
+// Hash returns the hash under which the filter knows key.
+func (c *core) Hash(key []byte) uint64 { return c.hasher.Bytes(key) }
+
+// Hasher returns the hasher of the filter.
+func (c *core) Hasher() hashing.Hasher { return c.hasher }
+
+// Shape returns the size of the filter's array.
+func (c *core) Shape() sizing.Quotient { return c.shape }
+
+// Contains reports whether key may be in the filter. False is certain.
+func (c *core) Contains(key []byte) bool { return c.contains(c.hasher.Bytes(key)) }
+
+// ContainsString is Contains for a string.
+func (c *core) ContainsString(key string) bool { return c.contains(c.hasher.String(key)) }
+
+// ContainsHash is Contains for a key whose hash is h.
+func (c *core) ContainsHash(h uint64) bool { return c.contains(h) }
+
+// ContainsHashes sets dst[i] to ContainsHash(hs[i]). It panics if dst is
+// shorter than hs.
+func (c *core) ContainsHashes(dst []bool, hs []uint64) { c.containsAll(dst, hs) }
+
+// ContainsKeys is ContainsHashes for keys.
+func (c *core) ContainsKeys(dst []bool, keys [][]byte) {
+	dst = dst[:len(keys)]
+	var hs [batch]uint64
+	for len(keys) > 0 {
+		n := c.hasher.Keys(hs[:], keys)
+		c.containsAll(dst[:n], hs[:n])
+		keys, dst = keys[n:], dst[n:]
+	}
+}
+
+// Count returns how often key was inserted and not deleted, and with it every
+// key that has the same fingerprint: it is never too low.
+func (c *core) Count(key []byte) uint64 { return c.count(c.hasher.Bytes(key)) }
+
+// CountString is Count for a string.
+func (c *core) CountString(key string) uint64 { return c.count(c.hasher.String(key)) }
+
+// CountHash is Count for a key whose hash is h.
+func (c *core) CountHash(h uint64) uint64 { return c.count(h) }
+
+// Hashes returns all fingerprints in rising order, each as the smallest hash
+// that has it, and how often it is there. Inserting these hashes into an empty
+// filter of the same shape gives the same filter. The filter must not change
+// meanwhile.
+func (c *core) Hashes() iter.Seq2[uint64, uint64] {
+	return func(yield func(hash, count uint64) bool) {
+		all := c.shape.Fingerprints()
+		w := c.walk()
+		for f, e, ok := w.next(); ok; f, e, ok = w.next() {
+			h, rest := bits.Div64(f, 0, all) // f is less than all
+			if rest > 0 {
+				h++
+			}
+			if !yield(h, e.count) {
+				return
+			}
+		}
+	}
+}
+
+// Stats tells the state of the filter. Items are occurrences, and all figures
+// are exact: the rate predicted is the share of fingerprints in use.
+func (c *core) Stats() bloomery.Stats {
+	return bloomery.Stats{
+		Kind:       "quotient",
+		Capacity:   c.capacity,
+		Items:      c.items,
+		Exact:      true,
+		Bits:       c.shape.Bits(),
+		Bytes:      uint64(len(c.data)),
+		Saturation: min(1, float64(c.used)/float64(c.shape.Blocks*uint64(c.shape.Slots))),
+		Asked:      c.rate,
+		Predicted:  min(1, float64(c.distinct)/float64(c.shape.Fingerprints())),
+	}
+}
+
+// compatible returns nil if the fingerprints of o, without some of their lowest
+// bits, are those of c. It returns how many bits that are.
+func (c *core) compatible(o *core) (shift int, err error) {
+	a, b := c.hasher, o.hasher
+	switch {
+	case a.Kind() != b.Kind():
+		return 0, fmt.Errorf("%w: %v and %v", bloomery.ErrIncompatible, a.Kind(), b.Kind())
+	case a.Check() != b.Check() && a.Kind() == hashing.XXH3:
+		return 0, fmt.Errorf("%w: seed %d and seed %d", bloomery.ErrIncompatible, a.Check(), b.Check())
+	case a.Check() != b.Check():
+		return 0, fmt.Errorf("%w: different keys of %v", bloomery.ErrIncompatible, a.Kind())
+	}
+	mine, theirs := c.shape.Fingerprints(), o.shape.Fingerprints()
+	shift = bits.Len64(theirs) - bits.Len64(mine)
+	switch {
+	case shift >= 0 && mine<<shift == theirs:
+		return shift, nil
+	case shift < 0 && theirs<<-shift == mine:
+		return 0, fmt.Errorf("%w: fingerprints with %d bits less; they go together the other way round", bloomery.ErrIncompatible, -shift)
+	}
+	return 0, fmt.Errorf("%w: %d quotients and %d quotients, neither is a doubling of the other", bloomery.ErrIncompatible,
+		c.shape.Blocks*sizing.QuotientsPerBlock, o.shape.Blocks*sizing.QuotientsPerBlock)
+}

@@ -1,0 +1,77 @@
+package quotient_test
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/quotient"
+)
+
+var update = flag.Bool("update", false, "write golden files that do not exist yet")
+
+// The files in testdata are the contract of the format: they must always be
+// read, and the same keys must always give the same bytes. They are only added,
+// never rewritten.
+func TestGolden(t *testing.T) {
+	key := hashing.Keyed([16]byte([]byte("sixteen byte key")))
+	for name, c := range map[string]struct {
+		config  quotient.Config
+		doubled int
+	}{
+		"v1-quotient-1e-2":    {quotient.Config{Capacity: 400, ErrorRate: 1e-2}, 0},
+		"v1-quotient-1e-6":    {quotient.Config{Capacity: 400, ErrorRate: 1e-6}, 0},
+		"v1-quotient-resized": {quotient.Config{Capacity: 400, ErrorRate: 1e-2, Doublings: 1}, 700},
+		"v1-quotient-narrow":  {quotient.Config{Capacity: 1000, ErrorRate: 0.4}, 0}, // counts by repetition
+		"v1-quotient-keyed":   {quotient.Config{Capacity: 400, ErrorRate: 1e-3, Hasher: key}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := config(t, c.config)
+			for i := range 80 {
+				for range 1 + i%10*(i%3)*i { // up to 1,423 times
+					if err := f.InsertString(fmt.Sprintf("key %d", i)); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			if c.doubled > 0 {
+				if err := f.Resize(c.doubled); err != nil {
+					t.Fatal(err)
+				}
+			}
+			g := config(t, c.config)
+			if err := g.UnmarshalBinary(golden(t, name, marshal(t, f))); err != nil {
+				t.Fatalf("the golden file is not read any more: %v", err)
+			}
+			for i := range 80 {
+				k := fmt.Sprintf("key %d", i)
+				if got, want := g.CountString(k), uint64(1+i%10*(i%3)*i); got < want {
+					t.Errorf("%q is there %d times, want %d", k, got, want)
+				}
+			}
+		})
+	}
+}
+
+// golden returns the golden file of this name, which must hold the bytes got.
+func golden(t *testing.T, name string, got []byte) []byte {
+	t.Helper()
+	path := filepath.Join("testdata", name+".golden")
+	if _, err := os.Stat(path); os.IsNotExist(err) && *update {
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("the same keys give other bytes than %s", path)
+	}
+	return want
+}
