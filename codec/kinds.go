@@ -9,6 +9,7 @@ import (
 	"github.com/bloomery/bloomery/counting"
 	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/internal/envelope"
+	"github.com/bloomery/bloomery/quotient"
 )
 
 // Kind is one kind of filter. What it says of hashers is for filters whose
@@ -70,6 +71,7 @@ func Kinds() []Kind {
 		ofBits(envelope.KindSplit, "split", Features{Add: true}, bloom.Config.NewSplit, bloom.Config.NewSplitView),
 		ofBits(envelope.KindScalable, "scalable", Features{Add: true, Grow: true}, bloom.Config.NewScalable, bloom.Config.NewScalableView),
 		ofCounters(envelope.KindCounting, "counting", Features{Insert: true, Delete: true, Count: true}, counting.Config.New, counting.Config.NewView),
+		ofQuotients(),
 		ofRibbon(),
 	}
 }
@@ -120,6 +122,20 @@ func ofBits[F decodable, V View](
 	})
 	k.New = func(n int, p float64, h hashing.Hasher) (bloomery.Hashed, error) {
 		return hashed(create(bloom.Config{Capacity: n, ErrorRate: p, Hasher: h}))
+	}
+	return k
+}
+
+// ofQuotients returns the entry of package quotient.
+func ofQuotients() Kind {
+	k := decoded(envelope.KindQuotient, "quotient", Features{Insert: true, Delete: true, Count: true},
+		func(h hashing.Hasher) (*quotient.Filter, error) {
+			return quotient.Config{Capacity: 1, ErrorRate: 0.5, Hasher: h}.New()
+		}, func(data []byte, h hashing.Hasher) (*quotient.View, error) {
+			return quotient.Config{Hasher: h}.NewView(data)
+		})
+	k.New = func(n int, p float64, h hashing.Hasher) (bloomery.Hashed, error) {
+		return hashed(quotient.Config{Capacity: n, ErrorRate: p, Hasher: h}.New())
 	}
 	return k
 }
