@@ -31,6 +31,9 @@ type Kind struct {
 	// Rates are the error rates that the kind is measured at; nil stands for
 	// 1e-2, 1e-3, 1e-4, 1e-5 and 1e-6.
 	Rates []float64
+	// Distinct says that a filter made for n keys is sure to take n only if
+	// they are different ones: copies of a key crowd each other.
+	Distinct bool
 	// Make returns a filter for n keys at rate p that holds the keys with
 	// these hashes. Its hasher is the default one.
 	Make func(hashes []uint64, n int, p float64) (bloomery.Hashed, error)
