@@ -71,6 +71,7 @@ func Kinds() []Kind {
 		ofBits(envelope.KindSplit, "split", Features{Add: true}, bloom.Config.NewSplit, bloom.Config.NewSplitView),
 		ofBits(envelope.KindScalable, "scalable", Features{Add: true, Grow: true}, bloom.Config.NewScalable, bloom.Config.NewScalableView),
 		ofCounters(envelope.KindCounting, "counting", Features{Insert: true, Delete: true, Count: true}, counting.Config.New, counting.Config.NewView),
+		ofSlots(),
 		ofQuotients(),
 		ofRibbon(),
 	}

@@ -1,0 +1,134 @@
+package cuckoo
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/internal/kernel"
+	"github.com/bloomery/bloomery/internal/memory"
+	"github.com/bloomery/bloomery/sizing"
+)
+
+// Config says what filter to make. It is for values that come from users,
+// files or networks, since its methods return errors where New panics.
+//
+// The shape of the array follows from Capacity and ErrorRate, or is given by
+// Buckets and Width.
+type Config struct {
+	_ struct{}
+
+	// Capacity is the number of keys the filter is made for, at least 1. With
+	// Buckets and Width it may be 0, not known.
+	Capacity int
+	// ErrorRate is the share of absent keys that may be answered with yes when
+	// Capacity different keys are in the filter: at least 2e-9 and less than 1.
+	ErrorRate float64
+
+	// Buckets is the number of buckets of 4 slots, rounded up to an even one.
+	// It takes the place of ErrorRate and goes with Width.
+	Buckets uint64
+	// Width is the number of bits of a fingerprint: 4 to 30, or 32.
+	Width int
+
+	// Hasher hashes the keys. The zero value is XXH3 with seed 0.
+	Hasher hashing.Hasher
+
+	// Alloc returns memory for the array: at least the given number of bytes,
+	// all zero, beginning at a multiple of 8, better of 64. Nil means the Go
+	// heap, with huge pages on Linux from 4 MiB. The memory must stay as long
+	// as the filter is used; Clone, UnmarshalBinary and ReadFrom use the Go
+	// heap.
+	Alloc func(bytes int) ([]byte, error)
+}
+
+// New returns a Filter. Its errors wrap ErrParameter or ErrTooLarge, or are
+// those of Alloc.
+func (c Config) New() (*Filter, error) {
+	t, err := c.table()
+	if err != nil {
+		return nil, fmt.Errorf("cuckoo: new: %w", err)
+	}
+	return &Filter{t}, nil
+}
+
+// table returns an empty table.
+func (c Config) table() (table, error) {
+	shape, rate, err := c.shape()
+	if err != nil {
+		return table{}, err
+	}
+	n := kernel.BucketWords(shape.Buckets, shape.Width)
+	if bytes, limit := n*8, memory.Limit(); n > math.MaxInt/8-8 || bytes > limit {
+		return table{}, fmt.Errorf("%w: the array takes %d bytes, there are %d bytes of memory", bloomery.ErrTooLarge, bytes, limit)
+	}
+	words, err := c.words(int(n))
+	if err != nil {
+		return table{}, err
+	}
+	return newTable(c.Hasher, shape, uint64(c.Capacity), rate, words), nil
+}
+
+// shape returns the shape of the array and the error rate that it was made
+// for.
+func (c Config) shape() (sizing.Cuckoo, float64, error) {
+	if c.Buckets != 0 || c.Width != 0 {
+		return c.givenShape()
+	}
+	if c.Capacity < 1 {
+		return sizing.Cuckoo{}, 0, fmt.Errorf("%w: capacity %d is not at least 1", bloomery.ErrParameter, c.Capacity)
+	}
+	s, err := sizing.CuckooSize(uint64(c.Capacity), c.ErrorRate)
+	return s, c.ErrorRate, wrap(err)
+}
+
+// givenShape is shape for a Config with Buckets and Width.
+func (c Config) givenShape() (sizing.Cuckoo, float64, error) {
+	if c.ErrorRate != 0 {
+		return sizing.Cuckoo{}, 0, fmt.Errorf("%w: error rate %v and %d buckets are given, one must follow from the other",
+			bloomery.ErrParameter, c.ErrorRate, c.Buckets)
+	}
+	if c.Capacity < 0 {
+		return sizing.Cuckoo{}, 0, fmt.Errorf("%w: capacity %d is negative", bloomery.ErrParameter, c.Capacity)
+	}
+	s := sizing.Cuckoo{Buckets: c.Buckets + c.Buckets%2, Width: c.Width}
+	if err := s.Valid(); err != nil {
+		return sizing.Cuckoo{}, 0, wrap(err)
+	}
+	if uint64(c.Capacity) > s.Slots() {
+		return sizing.Cuckoo{}, 0, fmt.Errorf("%w: capacity %d, there are %d slots", bloomery.ErrParameter, c.Capacity, s.Slots())
+	}
+	return s, s.Rate(float64(c.Capacity)), nil
+}
+
+// wrap gives an error of sizing its cause in the words of package bloomery.
+func wrap(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, sizing.ErrTooLarge):
+		return fmt.Errorf("%w: %w", bloomery.ErrTooLarge, err)
+	}
+	return fmt.Errorf("%w: %w", bloomery.ErrParameter, err)
+}
+
+// words returns an array of n zero words.
+func (c Config) words(n int) ([]uint64, error) {
+	if c.Alloc == nil {
+		return memory.Words(n), nil
+	}
+	b, err := c.Alloc(8 * n)
+	if err != nil {
+		return nil, err
+	}
+	if len(b) < 8*n {
+		return nil, fmt.Errorf("%w: Alloc returned %d bytes instead of %d", bloomery.ErrParameter, len(b), 8*n)
+	}
+	words, ok := memory.Of(b[:8*n])
+	if !ok {
+		return nil, fmt.Errorf("%w: Alloc returned memory that does not begin at a multiple of 8", bloomery.ErrParameter)
+	}
+	return words, nil
+}

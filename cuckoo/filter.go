@@ -1,0 +1,88 @@
+package cuckoo
+
+import (
+	"fmt"
+
+	"github.com/bloomery/bloomery"
+)
+
+var (
+	_ bloomery.Hashed   = (*Filter)(nil)
+	_ bloomery.Inserter = (*Filter)(nil)
+	_ bloomery.Deleter  = (*Filter)(nil)
+	_ bloomery.Counter  = (*Filter)(nil)
+)
+
+// Filter is a cuckoo filter: a multiset of keys that can be taken out again.
+// See the package for how it works and what it promises.
+//
+// Make one with New or Config.New; a zero Filter is only good for
+// UnmarshalBinary and ReadFrom.
+//
+// Safe for concurrent readers; a writer needs exclusion.
+type Filter struct{ table }
+
+// New returns a Filter for n keys with error rate p. It panics if n is less
+// than 1 or p is not between 2e-9 and 1: use Config.New for values that are
+// not written in the program.
+func New(n int, p float64) *Filter {
+	f, err := Config{Capacity: n, ErrorRate: p}.New()
+	if err != nil {
+		panic(err)
+	}
+	return f
+}
+
+// Insert inserts key once more. It returns an error that wraps ErrFull, and
+// leaves the filter byte for byte as it was, if there is no room: when more
+// than 95% of the slots are taken, or for a ninth copy of a key. It costs two
+// memory accesses, and some more as the filter fills.
+func (f *Filter) Insert(key []byte) error { return f.InsertHash(f.hasher.Bytes(key)) }
+
+// InsertString is Insert for a string.
+func (f *Filter) InsertString(key string) error { return f.InsertHash(f.hasher.String(key)) }
+
+// InsertHash is Insert for a key whose hash is h.
+func (f *Filter) InsertHash(h uint64) error {
+	i, fingerprint := f.buckets.Place(h)
+	if !f.buckets.Replace(i, 0, fingerprint) {
+		j := f.buckets.Other(i, fingerprint)
+		if !f.buckets.Replace(j, 0, fingerprint) && !makeRoom(&f.buckets, i, j, fingerprint) {
+			return f.full()
+		}
+	}
+	f.items++
+	return nil
+}
+
+// full returns the error of an insert that found no room.
+func (f *Filter) full() error {
+	return fmt.Errorf("cuckoo: insert: %w: no room for another key of these buckets, %d of %d slots are taken",
+		bloomery.ErrFull, f.items, f.shape.Slots())
+}
+
+// Delete takes one occurrence of key out. It reports false, and changes
+// nothing, if the key is certainly absent. Only keys that were inserted may be
+// deleted: for another that Contains takes for present, with a chance of the
+// error rate, the fingerprint of some inserted key would go, which is then
+// forgotten.
+func (f *Filter) Delete(key []byte) bool { return f.DeleteHash(f.hasher.Bytes(key)) }
+
+// DeleteString is Delete for a string.
+func (f *Filter) DeleteString(key string) bool { return f.DeleteHash(f.hasher.String(key)) }
+
+// DeleteHash is Delete for a key whose hash is h.
+func (f *Filter) DeleteHash(h uint64) bool {
+	i, fingerprint := f.buckets.Place(h)
+	if !f.buckets.Replace(i, fingerprint, 0) && !f.buckets.Replace(f.buckets.Other(i, fingerprint), fingerprint, 0) {
+		return false
+	}
+	f.items--
+	return true
+}
+
+// Clear takes all keys out.
+func (f *Filter) Clear() {
+	clear(f.buckets.Words())
+	f.items = 0
+}

@@ -1,0 +1,75 @@
+package cuckoo_test
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/bloomery/bloomery/cuckoo"
+	"github.com/bloomery/bloomery/hashing"
+)
+
+var update = flag.Bool("update", false, "write golden files that do not exist yet")
+
+// The files in testdata are the contract of the format: they must always be
+// read, and the same keys must always give the same bytes. They are only
+// added, never rewritten.
+func TestGolden(t *testing.T) {
+	key := hashing.Keyed([16]byte([]byte("sixteen byte key")))
+	for name, config := range map[string]cuckoo.Config{
+		"v1-cuckoo-1e-2":   {Capacity: 80, ErrorRate: 1e-2}, // whole bytes
+		"v1-cuckoo-1e-3":   {Capacity: 80, ErrorRate: 1e-3}, // half bytes
+		"v1-cuckoo-1e-6":   {Capacity: 80, ErrorRate: 1e-6}, // two words
+		"v1-cuckoo-full":   {Buckets: 22, Width: 8},         // keys were moved
+		"v1-cuckoo-seeded": {Capacity: 80, ErrorRate: 0.1, Hasher: hashing.Seeded(42)},
+		"v1-cuckoo-keyed":  {Capacity: 80, ErrorRate: 0.1, Hasher: key},
+	} {
+		t.Run(name, func(t *testing.T) {
+			fresh := func() *cuckoo.Filter {
+				f, err := config.New()
+				if err != nil {
+					t.Fatal(err)
+				}
+				return f
+			}
+			f := fresh()
+			for i := range 80 {
+				if err := f.InsertString(fmt.Sprintf("key %d", i)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want := golden(t, name, encoded(f))
+			g := fresh()
+			if err := g.UnmarshalBinary(want); err != nil {
+				t.Fatalf("the golden file is not read any more: %v", err)
+			}
+			for i := range 80 {
+				if k := fmt.Sprintf("key %d", i); !g.ContainsString(k) {
+					t.Errorf("%q is missing", k)
+				}
+			}
+		})
+	}
+}
+
+// golden returns the golden file of this name, which must hold the bytes got.
+func golden(t *testing.T, name string, got []byte) []byte {
+	t.Helper()
+	path := filepath.Join("testdata", name+".golden")
+	if _, err := os.Stat(path); os.IsNotExist(err) && *update {
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("the same keys give other bytes than %s", path)
+	}
+	return want
+}

@@ -1,0 +1,145 @@
+package cuckoo_test
+
+import (
+	"bytes"
+	"errors"
+	"math"
+	"testing"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/cuckoo"
+	"github.com/bloomery/bloomery/internal/envelope"
+)
+
+// Encodings with sound checksums whose header or payload claims what is not
+// so. They must be refused before anything is allocated for them. A view sees
+// what is wrong with the header at once, and with the payload by Verify.
+func TestHostile(t *testing.T) {
+	f := shaped(t, 100, 13)
+	fillUp(f, 1)
+	sealed, err := envelope.Open(encoded(f))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		change  func(h *envelope.Header, words []uint64)
+		payload bool
+	}{
+		"width 0":          {change: func(h *envelope.Header, _ []uint64) { h.K = 0 }},
+		"width 3":          {change: func(h *envelope.Header, _ []uint64) { h.K = 3 }},
+		"width 31":         {change: func(h *envelope.Header, _ []uint64) { h.K = 31 }},
+		"width 33":         {change: func(h *envelope.Header, _ []uint64) { h.K = 33 }},
+		"width 255":        {change: func(h *envelope.Header, _ []uint64) { h.K = 255 }},
+		"another width":    {func(h *envelope.Header, _ []uint64) { h.K = 26 }, true},
+		"no buckets":       {change: func(h *envelope.Header, _ []uint64) { h.Size = 0 }},
+		"one bucket more":  {change: func(h *envelope.Header, _ []uint64) { h.Size += 4 * 13 }},
+		"two buckets more": {change: func(h *envelope.Header, _ []uint64) { h.Size += 8 * 13 }},
+		"one bit more":     {change: func(h *envelope.Header, _ []uint64) { h.Size++ }},
+		"most bits":        {change: func(h *envelope.Header, _ []uint64) { h.Size = math.MaxUint64 }},
+		"many bits":        {change: func(h *envelope.Header, _ []uint64) { h.Size = 1 << 62 / (8 * 13) * (8 * 13) }},
+		"extra":            {change: func(h *envelope.Header, _ []uint64) { h.Extra = 1 }},
+		"one item more":    {func(_ *envelope.Header, w []uint64) { w[0]++ }, true},
+		"most items":       {func(_ *envelope.Header, w []uint64) { w[0] = math.MaxUint64 }, true},
+		"rest of line":     {func(_ *envelope.Header, w []uint64) { w[7] = 1 }, true},
+		"behind the array": {func(_ *envelope.Header, w []uint64) { w[len(w)-1] = 1 }, true},
+		"end of last word": {func(_ *envelope.Header, w []uint64) { w[len(w)-2] |= 1 << 63 }, true},
+		"a free slot more": {func(_ *envelope.Header, w []uint64) { w[8] &^= 1<<13 - 1 }, true},
+	} {
+		h, words := sealed.Header, sealed.Words()
+		c.change(&h, words)
+		bad := envelope.Append(nil, h, words)
+		x, y := cuckoo.New(10, 0.1), cuckoo.New(10, 0.1)
+		if err := x.InsertString("stays"); err != nil {
+			t.Fatal(err)
+		}
+		before := encoded(x)
+		_, readErr := y.ReadFrom(bytes.NewReader(bad))
+		v, viewErr := cuckoo.NewView(bad)
+		if c.payload && viewErr == nil {
+			v.ContainsHash(1)
+			v.CountHash(1)
+			if s := v.Stats(); s.Saturation > 1 || s.Predicted > 1 {
+				t.Errorf("%s: Stats of a damaged view: %+v", name, s)
+			}
+			viewErr = v.Verify()
+		}
+		for way, err := range map[string]error{"unmarshal": x.UnmarshalBinary(bad), "read": readErr, "view": viewErr} {
+			if !errors.Is(err, bloomery.ErrCorrupt) {
+				t.Errorf("%s: %s: %v, want ErrCorrupt", name, way, err)
+			}
+		}
+		if !bytes.Equal(before, encoded(x)) {
+			t.Errorf("%s: the refused encoding changed the filter", name)
+		}
+	}
+	h := sealed.Header
+	h.Kind = envelope.KindBloom
+	if err := f.UnmarshalBinary(envelope.Append(nil, h, sealed.Words())); !errors.Is(err, bloomery.ErrIncompatible) {
+		t.Errorf("another kind: %v, want ErrIncompatible", err)
+	}
+}
+
+// Slots may hold anything: moves through an array that no history leads to do
+// no harm.
+func TestInsertIntoAnything(t *testing.T) {
+	f := shaped(t, 100, 11)
+	fillUp(f, 1)
+	sealed, err := envelope.Open(encoded(f))
+	if err != nil {
+		t.Fatal(err)
+	}
+	words := sealed.Words()
+	for i := range words[8 : len(words)-2] {
+		words[8+i] = words[8+i]&^0xff00 | 0x1100
+	}
+	v, err := cuckoo.NewView(envelope.Append(nil, sealed.Header, words))
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := v.Clone() // a view does not count the slots
+	for _, h := range hashes(300, 2) {
+		if g.DeleteHash(h) || g.InsertHash(h) == nil && !g.ContainsHash(h) {
+			continue
+		}
+		g.CountHash(h)
+	}
+	g.Stats()
+}
+
+func FuzzUnmarshal(f *testing.F) {
+	x := cuckoo.New(20, 0.1)
+	if err := x.InsertString("a"); err != nil {
+		f.Fatal(err)
+	}
+	data := encoded(x)
+	f.Add(data)
+	f.Add(data[:64])
+	f.Add([]byte{})
+	f.Add(encoded(shaped(f, 4, 19)))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var x, y cuckoo.Filter
+		err := x.UnmarshalBinary(data)
+		_, readErr := y.ReadFrom(bytes.NewReader(data))
+		if err == nil {
+			if readErr != nil || !bytes.Equal(encoded(&x), data) || !bytes.Equal(encoded(&y), data) {
+				t.Errorf("accepted bytes do not come out as they went in (%v)", readErr)
+			}
+			full := x.InsertHash(42)
+			if full == nil && (!x.ContainsHash(42) || !x.DeleteHash(42)) {
+				t.Error("a key that was inserted is not there")
+			}
+			x.Clone().Clear()
+		}
+		for _, err := range []error{err, readErr} {
+			if err != nil && !errors.Is(err, bloomery.ErrCorrupt) && !errors.Is(err, bloomery.ErrVersion) &&
+				!errors.Is(err, bloomery.ErrKey) && !errors.Is(err, bloomery.ErrIncompatible) && !errors.Is(err, bloomery.ErrTooLarge) {
+				t.Errorf("error without a known cause: %v", err)
+			}
+		}
+		if v, err := cuckoo.NewView(data); err == nil {
+			v.ContainsString("b")
+			v.CountString("b")
+			v.Stats()
+		}
+	})
+}

@@ -1,0 +1,123 @@
+package cuckoo
+
+import (
+	"io"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/internal/envelope"
+	"github.com/bloomery/bloomery/internal/kernel"
+	"github.com/bloomery/bloomery/internal/memory"
+	"github.com/bloomery/bloomery/sizing"
+)
+
+// batch is how many keys are hashed before their hashes are looked up: 2 KiB
+// of stack.
+const batch = 256
+
+// table is an array of buckets that is only read: what Filter and View share.
+type table struct {
+	hasher   hashing.Hasher
+	shape    sizing.Cuckoo
+	capacity uint64
+	rate     float64
+	items    uint64
+	buckets  kernel.Buckets
+}
+
+// newTable returns a table without items over the words of an array.
+func newTable(h hashing.Hasher, shape sizing.Cuckoo, capacity uint64, rate float64, words []uint64) table {
+	return table{
+		hasher: h, shape: shape, capacity: capacity, rate: rate,
+		buckets: kernel.NewBuckets(words, shape.Buckets, shape.Width),
+	}
+}
+
+// Hash returns the hash under which the filter knows key.
+func (t *table) Hash(key []byte) uint64 { return t.hasher.Bytes(key) }
+
+// Hasher returns the hasher of the filter.
+func (t *table) Hasher() hashing.Hasher { return t.hasher }
+
+// Shape returns the number of buckets and the width of the fingerprints.
+func (t *table) Shape() sizing.Cuckoo { return t.shape }
+
+// Contains reports whether key may be in the set. False is certain.
+func (t *table) Contains(key []byte) bool { return t.ContainsHash(t.hasher.Bytes(key)) }
+
+// ContainsString is Contains for a string.
+func (t *table) ContainsString(key string) bool { return t.ContainsHash(t.hasher.String(key)) }
+
+// ContainsHash is Contains for a key whose hash is h.
+func (t *table) ContainsHash(h uint64) bool { return t.buckets.Has(h) }
+
+// ContainsHashes sets dst[i] to ContainsHash(hs[i]). It is several times
+// faster than as many single calls. It panics if dst is shorter than hs.
+func (t *table) ContainsHashes(dst []bool, hs []uint64) { t.buckets.HasAll(dst, hs) }
+
+// ContainsKeys is ContainsHashes for keys.
+func (t *table) ContainsKeys(dst []bool, keys [][]byte) {
+	dst = dst[:len(keys)]
+	var hs [batch]uint64
+	for len(keys) > 0 {
+		n := t.hasher.Keys(hs[:], keys)
+		t.ContainsHashes(dst[:n], hs[:n])
+		keys, dst = keys[n:], dst[n:]
+	}
+}
+
+// Count returns an upper bound of how often key is in the filter, at most 8.
+// It is exact unless another key shares fingerprint and buckets, whose chance
+// is the error rate.
+func (t *table) Count(key []byte) uint64 { return t.CountHash(t.hasher.Bytes(key)) }
+
+// CountString is Count for a string.
+func (t *table) CountString(key string) uint64 { return t.CountHash(t.hasher.String(key)) }
+
+// CountHash is Count for a key whose hash is h.
+func (t *table) CountHash(h uint64) uint64 {
+	i, fingerprint := t.buckets.Place(h)
+	j := t.buckets.Other(i, fingerprint)
+	return uint64(t.buckets.Count(i, fingerprint) + t.buckets.Count(j, fingerprint))
+}
+
+// Stats tells the state of the filter. Items are counted, copies of a key
+// included; Predicted takes them for different keys.
+func (t *table) Stats() bloomery.Stats {
+	slots := t.shape.Slots()
+	items := min(t.items, slots) // a View may be damaged
+	return bloomery.Stats{
+		Kind:       "cuckoo",
+		Capacity:   t.capacity,
+		Items:      items,
+		Exact:      true,
+		Bits:       t.shape.Bits(),
+		Bytes:      uint64(len(t.buckets.Words())) * 8,
+		Saturation: float64(items) / float64(max(1, slots)),
+		Asked:      t.rate,
+		Predicted:  t.shape.Rate(float64(items)),
+	}
+}
+
+// Clone returns a Filter of its own memory with the same keys.
+func (t *table) Clone() *Filter {
+	words := memory.Words(len(t.buckets.Words()))
+	copy(words, t.buckets.Words())
+	c := newTable(t.hasher, t.shape, t.capacity, t.rate, words)
+	c.items = t.items
+	return &Filter{c}
+}
+
+// AppendBinary appends the encoding of the filter to dst. The error is always
+// nil.
+func (t *table) AppendBinary(dst []byte) ([]byte, error) {
+	return envelope.Append(dst, t.header(), t.preface(), t.buckets.Words()), nil
+}
+
+// MarshalBinary returns the encoding of the filter. The error is always nil.
+func (t *table) MarshalBinary() ([]byte, error) { return t.AppendBinary(nil) }
+
+// WriteTo writes the encoding of the filter to w.
+func (t *table) WriteTo(w io.Writer) (int64, error) {
+	return envelope.WriteTo(w, t.header(), t.preface(), t.buckets.Words())
+}
