@@ -130,7 +130,7 @@ func TestKindsTable(t *testing.T) {
 			t.Errorf("%s: the table says grow %v, overfull it is %+v", k.Name, has.Grow, full)
 		}
 	}
-	if want := []string{"bloom", "standard", "partitioned", "split", "scalable", "counting", "cuckoo", "quotient", "ribbon"}; !slices.Equal(names, want) {
+	if want := []string{"bloom", "standard", "partitioned", "split", "scalable", "counting", "cuckoo", "quotient", "fuse8", "fuse16", "fuse32", "ribbon"}; !slices.Equal(names, want) {
 		t.Errorf("the table has %v, want %v", names, want)
 	}
 }

@@ -30,7 +30,9 @@ type Info struct {
 	// error rate that was asked for; Extra is of the kind's own use. Of a
 	// scalable filter, Hashes is the growth, Bits that of all layers, Capacity
 	// that of the first, and Extra their number. Of a sliced one, all are
-	// those of one column, and Extra is the words of a row.
+	// those of one column, and Extra is the words of a row. Of a static one,
+	// Hashes is the slots of a key, and Extra the binary logarithm of the
+	// number of shards.
 	Hashes   int
 	Bits     uint64
 	Capacity uint64

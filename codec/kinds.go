@@ -1,12 +1,14 @@
 package codec
 
 import (
+	"context"
 	"fmt"
 	"io"
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/bloom"
 	"github.com/bloomery/bloomery/counting"
+	"github.com/bloomery/bloomery/fuse"
 	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/internal/envelope"
 	"github.com/bloomery/bloomery/quotient"
@@ -73,6 +75,9 @@ func Kinds() []Kind {
 		ofCounters(envelope.KindCounting, "counting", Features{Insert: true, Delete: true, Count: true}, counting.Config.New, counting.Config.NewView),
 		ofSlots(),
 		ofQuotients(),
+		ofFuse[uint8](envelope.KindFuse8, "fuse8"),
+		ofFuse[uint16](envelope.KindFuse16, "fuse16"),
+		ofFuse[uint32](envelope.KindFuse32, "fuse32"),
 		ofRibbon(),
 	}
 }
@@ -137,6 +142,25 @@ func ofQuotients() Kind {
 		})
 	k.New = func(n int, p float64, h hashing.Hasher) (bloomery.Hashed, error) {
 		return hashed(quotient.Config{Capacity: n, ErrorRate: p, Hasher: h}.New())
+	}
+	return k
+}
+
+// ofFuse returns the entry of a kind of package fuse.
+func ofFuse[T fuse.Fingerprint](number uint16, name string) Kind {
+	build := func(hashes []uint64, p float64, h hashing.Hasher) (*fuse.Filter[T], error) {
+		return fuse.Config[T]{ErrorRate: p, Hasher: h}.Build(context.Background(), hashes)
+	}
+	k := decoded(number, name, Features{Static: true}, func(h hashing.Hasher) (*fuse.Filter[T], error) {
+		return build(nil, 0, h)
+	}, func(data []byte, h hashing.Hasher) (*fuse.View[T], error) {
+		return fuse.Config[T]{Hasher: h}.NewView(data)
+	})
+	k.Build = func(hashes []uint64, p float64, h hashing.Hasher) (bloomery.Hashed, error) {
+		if p == 0 { // which stands for the rate of the kind in a Config
+			return nil, fmt.Errorf("codec: build: %w: error rate 0", bloomery.ErrParameter)
+		}
+		return hashed(build(hashes, p, h))
 	}
 	return k
 }

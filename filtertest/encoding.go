@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"testing"
 	"testing/iotest"
 
@@ -105,7 +106,7 @@ func viewing(t *testing.T, k Kind) {
 // data off at many lengths and adds to it.
 func damage(t *testing.T, k Kind) {
 	hs := hashes(200_000, 24) // more than one chunk of 1 MiB for some kinds
-	data := encode(t, k.must(t, hs, len(hs), 1e-3))
+	data := encode(t, k.must(t, hs, len(hs), max(1e-3, slices.Min(k.Rates))))
 	refused := func(what string, data []byte) {
 		t.Helper()
 		if _, err := k.Decode(data, hashing.Hasher{}); !isDamage(err) {

@@ -34,6 +34,9 @@ type Kind struct {
 	// Distinct says that a filter made for n keys is sure to take n only if
 	// they are different ones: copies of a key crowd each other.
 	Distinct bool
+	// Coarse says that the kind has few rates to choose from, and so may keep
+	// one far below the rate asked for.
+	Coarse bool
 	// Make returns a filter for n keys at rate p that holds the keys with
 	// these hashes. Its hasher is the default one.
 	Make func(hashes []uint64, n int, p float64) (bloomery.Hashed, error)

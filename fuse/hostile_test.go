@@ -1,0 +1,66 @@
+package fuse_test
+
+import (
+	"encoding/binary"
+	"errors"
+	"math"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/fuse"
+)
+
+// Headers and directories that claim what is not there are refused before
+// anything is allocated for it, and leave the filter as it was.
+func TestHostile(t *testing.T) {
+	le := binary.LittleEndian
+	good := encoded(t, built(t, fuse.Config[uint8]{Shards: 4}, random(1000, 1)))
+	entry := func(i int) int { return 64 + 16*i }
+	for name, c := range map[string]struct {
+		change func(b []byte)
+		want   error
+		text   string
+	}{
+		"another kind":      {func(b []byte) { b[10] = 13 }, bloomery.ErrIncompatible, "kind 13"},
+		"arity 2":           {func(b []byte) { b[13] = 2 }, bloomery.ErrCorrupt, "arity 2"},
+		"arity 4":           {func(b []byte) { b[13] = 4 }, nil, ""}, // four slots would fit, and find nothing
+		"2^21 shards":       {func(b []byte) { le.PutUint32(b[56:], 21) }, bloomery.ErrCorrupt, "2^21 shards"},
+		"2^32-1 shards":     {func(b []byte) { le.PutUint32(b[56:], math.MaxUint32) }, bloomery.ErrCorrupt, "shards"},
+		"2^20 shards":       {func(b []byte) { le.PutUint32(b[56:], 20) }, bloomery.ErrCorrupt, "payload"},
+		"odd bits":          {func(b []byte) { b[40]++ }, bloomery.ErrCorrupt, "payload"},
+		"huge bits":         {func(b []byte) { le.PutUint64(b[40:], 1<<63) }, bloomery.ErrCorrupt, "payload"},
+		"other keys":        {func(b []byte) { b[24]++ }, bloomery.ErrCorrupt, "the header says 1001 keys"},
+		"keys of a shard":   {func(b []byte) { le.PutUint64(b[entry(1):], 1<<40) }, bloomery.ErrCorrupt, "shard 1: 1099511627776 keys"},
+		"long segments":     {func(b []byte) { b[entry(1)+12] = 19 }, bloomery.ErrCorrupt, "2^19 slots"},
+		"longer segments":   {func(b []byte) { b[entry(1)+12] = 255 }, bloomery.ErrCorrupt, "2^255 slots"},
+		"short segments":    {func(b []byte) { b[entry(1)+12] = 5 }, bloomery.ErrCorrupt, "2^5 slots"},
+		"no segments":       {func(b []byte) { le.PutUint32(b[entry(2)+8:], 0) }, bloomery.ErrCorrupt, "shard 2: 0 segments"},
+		"two segments":      {func(b []byte) { le.PutUint32(b[entry(2)+8:], 2) }, bloomery.ErrCorrupt, "shard 2: 2 segments"},
+		"too many segments": {func(b []byte) { le.PutUint32(b[entry(2)+8:], math.MaxUint32) }, bloomery.ErrCorrupt, "shard 2"},
+		"more segments":     {func(b []byte) { b[entry(3)+8]++ }, bloomery.ErrCorrupt, "shard 3"},
+		"fewer segments":    {func(b []byte) { b[entry(3)+8]-- }, bloomery.ErrCorrupt, "words"},
+	} {
+		data := slices.Clone(good)
+		c.change(data)
+		reseal(data)
+		f := built(t, fuse.Config[uint8]{}, []uint64{42})
+		before := encoded(t, f)
+		var m1, m2 runtime.MemStats
+		runtime.ReadMemStats(&m1)
+		err := f.UnmarshalBinary(data)
+		_, viewErr := fuse.NewView[uint8](data)
+		runtime.ReadMemStats(&m2)
+		if !errors.Is(err, c.want) || !errors.Is(viewErr, c.want) || err != nil && !strings.Contains(err.Error(), c.text) {
+			t.Errorf("%s: %v, %v, want %v and %q", name, err, viewErr, c.want, c.text)
+		}
+		if got := m2.TotalAlloc - m1.TotalAlloc; got > 1<<20 {
+			t.Errorf("%s: %d bytes allocated for %d", name, got, len(data))
+		}
+		if err != nil && !slices.Equal(encoded(t, f), before) {
+			t.Errorf("%s: the filter has changed", name)
+		}
+	}
+}

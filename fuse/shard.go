@@ -1,0 +1,82 @@
+package fuse
+
+import "github.com/bloomery/bloomery/sizing"
+
+// shard is a filter of its own for the keys that Route sends to it: an array,
+// and where keys lie in it.
+type shard[T Fingerprint] struct {
+	place
+	salt  uint64 // of the seed, 0 for hashes as they are
+	table []T
+	shape sizing.FuseShape
+	seed  uint32 // the number of tries that failed
+	items uint64 // different keys
+}
+
+// newShard returns a shard without its array.
+func newShard[T Fingerprint](shape sizing.FuseShape, seed uint32, items uint64) shard[T] {
+	s := shard[T]{shape: shape, seed: seed, salt: saltOf(seed), items: items}
+	if shape.Segments > 0 { // else no slot is in any array, and no key is found
+		s.place = place{
+			starts: uint64(shape.Segments-shape.Arity+1) << shape.Log,
+			length: 1 << shape.Log,
+			mask:   1<<shape.Log - 1,
+			log:    uint32(shape.Log),
+		}
+	}
+	s.arity = shape.Arity
+	return s
+}
+
+// saltOf returns what hashes are mixed with after so many failures. The first
+// try takes them as they are: they are mixed already.
+func saltOf(seed uint32) uint64 { return uint64(seed) * 0x9e3779b97f4a7c15 }
+
+// mix returns another hash of the same key (the finalizer of MurmurHash3). It
+// is not the mixer of bloomery.Route, so that shards stay independent.
+func mix(h, salt uint64) uint64 {
+	h ^= salt
+	h = (h ^ h>>33) * 0xff51afd7ed558ccd
+	h = (h ^ h>>33) * 0xc4ceb9fe1a85ec53
+	return h ^ h>>33
+}
+
+// has reports whether the key with hash h may be in the shard.
+func (s *shard[T]) has(h uint64) bool {
+	if s.salt != 0 {
+		h = mix(h, s.salt)
+	}
+	t := s.table
+	if s.arity == 4 {
+		i0, i1, i2, i3 := s.four(h)
+		if int(i3) >= len(t) { // an empty shard
+			return false
+		}
+		return fingerprint[T](h)^t[i0]^t[i1]^t[i2]^t[i3] == 0
+	}
+	i0, i1, i2 := s.three(h)
+	if int(i2) >= len(t) {
+		return false
+	}
+	return fingerprint[T](h)^t[i0]^t[i1]^t[i2] == 0
+}
+
+// hasAll is has for many. No answer waits for the one before, so that the
+// memory accesses of several keys are under way at once.
+func (s *shard[T]) hasAll(dst []bool, hs []uint64) {
+	if s.salt != 0 || s.arity == 4 {
+		for i, h := range hs {
+			dst[i] = s.has(h)
+		}
+		return
+	}
+	t, p := s.table, s.place
+	for i, h := range hs {
+		i0, i1, i2 := p.three(h)
+		if int(i2) >= len(t) {
+			dst[i] = false
+			continue
+		}
+		dst[i] = fingerprint[T](h)^t[i0]^t[i1]^t[i2] == 0
+	}
+}

@@ -1,0 +1,80 @@
+package sizing_test
+
+import (
+	"errors"
+	"math"
+	"testing"
+
+	"github.com/bloomery/bloomery/sizing"
+)
+
+// What n keys take never falls by more than a segment as n grows, and stays
+// within the limits of the format.
+func TestFuseShapes(t *testing.T) {
+	for _, c := range []struct {
+		arity   int
+		longest uint
+	}{{3, sizing.MaxFuseLog3}, {4, sizing.MaxFuseLog4}} {
+		last := 0.0
+		for n := uint64(1); n < 1<<36; n += 1 + n/50 {
+			s := sizing.Fuse(n, c.arity)
+			if s.Log < sizing.MinFuseLog || s.Log > c.longest || s.Segments < c.arity || s.Arity != c.arity {
+				t.Fatalf("n = %d: %+v", n, s)
+			}
+			slots, segment := float64(s.Slots()), float64(uint64(1)<<s.Log)
+			if slots < 1.04*float64(n) {
+				t.Errorf("n = %d: %v slots", n, slots)
+			}
+			if slots < last-segment {
+				t.Errorf("n = %d: %v slots, fewer keys take %v", n, slots, last)
+			}
+			last = slots
+		}
+	}
+	if got := sizing.Fuse(0, 3).Slots(); got != 0 {
+		t.Errorf("no keys take %d slots", got)
+	}
+}
+
+func TestFuseBits(t *testing.T) {
+	for _, c := range []struct {
+		n            uint64
+		arity, width int
+		most         float64 // bits per key
+	}{
+		{10_000, 3, 8, 10.24},
+		{1_000_000, 3, 8, 9.04},
+		{10_000_000, 3, 8, 9.0},
+		{100_000_000, 3, 8, 9.0},
+		{1_000_000_000, 3, 8, 9.0},
+		{1_000_000, 3, 16, 18.08},
+		{1_000_000, 4, 8, 8 * 1.08},
+		{1_000_000, 4, 32, 32 * 1.08},
+		{100_000_000, 4, 8, 8 * 1.06},
+	} {
+		if got := float64(sizing.FuseBits(c.n, c.arity, c.width)) / float64(c.n); got > c.most || got < float64(c.width) {
+			t.Errorf("%+v: %.4f bits per key", c, got)
+		}
+	}
+}
+
+func TestFuseWidth(t *testing.T) {
+	for p, want := range map[float64]int{0.5: 8, 0.01: 8, 1. / 256: 8, 0.003: 16, 1e-4: 16, 1. / 65536: 16, 1e-5: 32, 1e-9: 32} {
+		if got, err := sizing.FuseWidth(p); got != want || err != nil {
+			t.Errorf("FuseWidth(%g) = %d, %v, want %d", p, got, err, want)
+		}
+	}
+	for _, p := range []float64{0, -1, 1, 2, 1e-10, math.NaN(), math.Inf(1)} {
+		if got, err := sizing.FuseWidth(p); !errors.Is(err, sizing.ErrParameter) {
+			t.Errorf("FuseWidth(%g) = %d, %v, want ErrParameter", p, got, err)
+		}
+	}
+}
+
+func TestFuseShards(t *testing.T) {
+	for n, want := range map[uint64]uint{0: 0, 1: 0, 1 << 24: 0, 1<<24 + 1: 1, 1 << 25: 1, 100_000_000: 3, 1_000_000_000: 6} {
+		if got := sizing.FuseShards(n); got != want {
+			t.Errorf("FuseShards(%d) = %d, want %d", n, got, want)
+		}
+	}
+}
