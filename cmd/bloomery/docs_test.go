@@ -19,6 +19,7 @@ var update = flag.Bool("update", false, "write the generated parts of README.md 
 
 // notRun are commands whose examples need more than a folder with files.
 var notRun = map[string]string{
+	"load":   "it needs a server: see load_test.go",
 	"serve":  "it serves until it is stopped",
 	"doctor": "it needs the folder of a server: see folder_test.go",
 	"backup": "it needs the folder of a server: see folder_test.go",

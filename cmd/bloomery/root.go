@@ -41,7 +41,7 @@ func newRoot() *cobra.Command {
 	})
 	root.AddCommand(
 		newPlan(), newBuild(), newCreate(), newAdd(), newCheck(), newDedupe(), newInspect(),
-		newMerge(), newIntersect(), newDiff(), newConvert(),
+		newMerge(), newIntersect(), newDiff(), newConvert(), newLoad(), newBench(),
 		newServe(), newDoctor(), newBackup(), newMan(), newVersion(),
 	)
 	return root

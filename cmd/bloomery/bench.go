@@ -1,0 +1,189 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/codec"
+	"github.com/bloomery/bloomery/hashing"
+)
+
+// benchBatch is how many hashes a call gets, as the commands on files do.
+const benchBatch = 4096
+
+// benchOptions are the flags of bench.
+type benchOptions struct {
+	kinds []string
+	sizes []string
+	rate  number[float64]
+	time  time.Duration
+}
+
+func newBench() *cobra.Command {
+	o := &benchOptions{rate: rateFlag("1%")}
+	cmd := &cobra.Command{
+		Use:   "bench [--kind KIND,…] [-n N,…] [-p P]",
+		Short: "Measure every kind of filter on this machine",
+		Long: `bench fills filters of every kind with N keys and tells how long an operation takes, in
+nanoseconds: to put a key in (for kinds that are built at once, all of the building),
+to find one that is there, and to miss one that is not. Keys come as 64-bit hashes, 4,096
+in a call, on one core. Beside it stand the bits that a key takes, and the error rate
+predicted for this fill.
+
+Figures of a busy machine are not worth much: take the best of several runs.`,
+		Example: `  bloomery bench -n 1e4
+  bloomery bench --kind bloom,standard -n 1e3,1e5 -p 0.1% --time 5ms --json`,
+		Args: cobra.NoArgs,
+	}
+	newShell(cmd, func(ctx context.Context, s *shell, _ []string) error { return o.run(ctx, s) })
+	f := cmd.Flags()
+	f.StringSliceVar(&o.kinds, "kind", nil, "kinds to measure, a `LIST` separated by commas (default all)")
+	f.StringSliceVarP(&o.sizes, "keys", "n", []string{"1e4", "1e6"}, "numbers of keys, a `LIST` separated by commas")
+	f.VarP(&o.rate, "rate", "p", "error rate: 0.01, 0.1%, 1in1000")
+	f.DurationVar(&o.time, "time", 50*time.Millisecond, "how long each operation is measured at least")
+	_ = cmd.RegisterFlagCompletionFunc("kind", cobra.FixedCompletions(kindNames(), cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+// mostBenchKeys bounds the memory for keys.
+const mostBenchKeys = 1e9
+
+// benchJSON is one measurement; times are nanoseconds for one key.
+type benchJSON struct {
+	Kind       string  `json:"kind"`
+	Keys       uint64  `json:"keys"`
+	Add        float64 `json:"add_ns"`
+	Hit        float64 `json:"hit_ns"`
+	Miss       float64 `json:"miss_ns"`
+	BitsPerKey float64 `json:"bits_per_key"`
+	Predicted  float64 `json:"predicted"`
+}
+
+func (o *benchOptions) run(ctx context.Context, s *shell) error {
+	kinds := codec.Kinds()
+	if len(o.kinds) > 0 {
+		kinds = kinds[:0]
+		for _, name := range o.kinds {
+			k, err := kindNamed(name)
+			if err != nil {
+				return err
+			}
+			kinds = append(kinds, k)
+		}
+	}
+	var table strings.Builder
+	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(w, "kind\tkeys\tadd ns\thit ns\tmiss ns\tbits/key\terror rate\t")
+	for _, size := range o.sizes {
+		n, err := parseCount(size)
+		if err != nil {
+			return err
+		}
+		if n < 1 || n > mostBenchKeys {
+			return fmt.Errorf("-n %s is not between 1 and 1e9", size)
+		}
+		for _, k := range kinds {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			b, err := o.measure(k, int(n))
+			if err != nil {
+				return about("", err)
+			}
+			if s.asJSON {
+				if err := s.print(b); err != nil {
+					return err
+				}
+			}
+			fmt.Fprintf(w, "%s\t%s\t%.1f\t%.1f\t%.1f\t%.1f\t%.3g%%\t\n", b.Kind, grouped(b.Keys), b.Add, b.Hit, b.Miss, b.BitsPerKey, 100*b.Predicted)
+		}
+	}
+	if s.asJSON {
+		return nil
+	}
+	_ = w.Flush() // a strings.Builder takes everything
+	_, err := fmt.Fprintf(s.out, "%s, %s/%s, one core\n%s", runtime.Version(), runtime.GOOS, runtime.GOARCH, table.String())
+	return err
+}
+
+// measure fills a filter and times its operations.
+func (o *benchOptions) measure(k codec.Kind, n int) (benchJSON, error) {
+	h := hashing.Hasher{}
+	keys := hashesFrom(h, 0, n)
+	var f bloomery.Hashed
+	var err error
+	add := perKey(n, o.time, func() {
+		if err == nil {
+			f, err = o.filled(k, keys, h)
+		}
+	})
+	if err != nil {
+		return benchJSON{}, err
+	}
+	found := make([]bool, benchBatch)
+	ask := func(keys []uint64) float64 {
+		return perKey(len(keys), o.time, func() {
+			for some := range slices.Chunk(keys, benchBatch) {
+				f.ContainsHashes(found, some)
+			}
+		})
+	}
+	b := benchJSON{Kind: k.Name, Keys: uint64(n), Add: add, Hit: ask(keys)}
+	b.Miss = ask(hashesFrom(h, n, n))
+	stats := f.Stats()
+	b.BitsPerKey, b.Predicted = float64(stats.Bytes)*8/float64(n), stats.Predicted
+	return b, nil
+}
+
+// filled returns a filter of these keys.
+func (o *benchOptions) filled(k codec.Kind, keys []uint64, h hashing.Hasher) (bloomery.Hashed, error) {
+	if k.New == nil {
+		return k.Build(slices.Clone(keys), o.rate.value, h)
+	}
+	f, err := k.New(len(keys), o.rate.value, h)
+	if err != nil {
+		return nil, err
+	}
+	add, err := adderOf(f)
+	if err != nil {
+		return nil, err
+	}
+	for some := range slices.Chunk(keys, benchBatch) {
+		if _, err := add(some); err != nil {
+			return nil, err
+		}
+	}
+	return f, nil
+}
+
+// hashesFrom returns the hashes of n numbers.
+func hashesFrom(h hashing.Hasher, from, n int) []uint64 {
+	hs := make([]uint64, n)
+	for i := range hs {
+		hs[i] = h.Uint64(uint64(from + i))
+	}
+	return hs
+}
+
+// perKey calls f again and again for some time, at least once, and returns the
+// nanoseconds that each of n keys took in the fastest call.
+func perKey(n int, least time.Duration, f func()) float64 {
+	best := math.Inf(1)
+	for start := time.Now(); ; {
+		before := time.Now()
+		f()
+		best = min(best, float64(time.Since(before).Nanoseconds())/float64(n))
+		if time.Since(start) >= least {
+			return best
+		}
+	}
+}

@@ -1,0 +1,215 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bloomery/bloomery/internal/lines"
+	"github.com/bloomery/bloomery/internal/resp"
+)
+
+// dialTimeout is how long a server may take to answer at all.
+const dialTimeout = 10 * time.Second
+
+// shownErrors is how many lines that were refused are told one by one.
+const shownErrors = 10
+
+// loadOptions are the flags of load.
+type loadOptions struct {
+	inputFlags
+	addr     string
+	user     string
+	password string
+	reserve  string
+	batch    int
+}
+
+func newLoad() *cobra.Command {
+	o := &loadOptions{}
+	cmd := &cobra.Command{
+		Use:   "load [--addr HOST:PORT] [--reserve N,P] KEY [FILE…]",
+		Short: "Add the lines of files or standard input to a server's Bloom filter",
+		Long: `load adds all lines to the Bloom filter KEY of a server that speaks RESP: bloomery serve,
+or Redis with RedisBloom. Many lines travel in one BF.MADD, and many commands are on
+their way at once. A filter that is not there is made by the server, as it is configured,
+or with --reserve for N different lines at the error rate P.
+
+Lines that the server refuses are told with file and number, and the exit code is 3 if
+the filter is full, else 2. Adding a line twice changes nothing: what broke off can be
+done again.
+
+The password is better in BLOOMERY_PASSWORD than behind --password, where others see it.`,
+		Example: `  bloomery load --addr 127.0.0.1:6379 users users.txt
+  zcat urls.gz | bloomery load --reserve 10M,0.1% urls`,
+		Args: between(1, -1, "the key of the filter"),
+	}
+	newShell(cmd, func(ctx context.Context, s *shell, args []string) error { return o.run(ctx, s, args[0], args[1:]) })
+	f := cmd.Flags()
+	f.StringVar(&o.addr, "addr", "127.0.0.1:6379", "`HOST:PORT` of the server")
+	f.StringVar(&o.reserve, "reserve", "", "make the filter first, for `N,P`: 1e6,0.1%")
+	f.StringVar(&o.user, "user", "", "`NAME` to give with the password")
+	f.StringVar(&o.password, "password", "", "password of the server; better in BLOOMERY_PASSWORD")
+	f.IntVar(&o.batch, "batch", 1000, "most lines in a command")
+	o.bind(f)
+	return cmd
+}
+
+func (o *loadOptions) run(ctx context.Context, s *shell, key string, args []string) error {
+	if o.batch < 1 {
+		return fmt.Errorf("--batch %d is not at least 1", o.batch)
+	}
+	greeting, err := o.greeting(s, key)
+	if err != nil {
+		return err
+	}
+	files, err := s.files(args)
+	if err != nil {
+		return err
+	}
+	nc, err := (&net.Dialer{Timeout: dialTimeout}).DialContext(ctx, "tcp", o.addr)
+	if err != nil {
+		return hinted{about(o.addr, networkCause(err)), "is the server running? bloomery serve starts one"}
+	}
+	in := o.input(s, files)
+	l := newLoader(s, nc, key, o.batch)
+	stop := s.progress("load", func() (int64, int64) { return in.Done(), in.Total() })
+	defer stop()
+	l.say = func(format string, args ...any) { stop(); s.say(format, args...) }
+	err = l.load(ctx, in, greeting)
+	stop()
+	if err != nil {
+		return o.brokenOff(err, l.answered)
+	}
+	return l.tell(s)
+}
+
+// greeting is what goes before the lines: commands that must be answered with
+// OK.
+func (o *loadOptions) greeting(s *shell, key string) ([][]string, error) {
+	var commands [][]string
+	password := o.password
+	if password == "" {
+		password, _ = s.lookup(envPrefix + "PASSWORD")
+	}
+	switch {
+	case password != "" && o.user != "":
+		commands = append(commands, []string{"AUTH", o.user, password})
+	case password != "":
+		commands = append(commands, []string{"AUTH", password})
+	}
+	if o.reserve == "" {
+		return commands, nil
+	}
+	n, p, ok := strings.Cut(o.reserve, ",")
+	if !ok {
+		return nil, fmt.Errorf("--reserve %q: want keys and rate, as in 1e6,0.1%%", o.reserve)
+	}
+	keys, err := parseCount(n)
+	if err != nil {
+		return nil, fmt.Errorf("--reserve: %w", err)
+	}
+	share, err := parseRate(p)
+	if err != nil {
+		return nil, fmt.Errorf("--reserve: %w", err)
+	}
+	return append(commands, []string{
+		"BF.RESERVE", key, strconv.FormatFloat(share, 'g', -1, 64), strconv.FormatUint(keys, 10),
+	}), nil
+}
+
+// brokenOff tells how far a load came that did not come to its end.
+func (o *loadOptions) brokenOff(err error, answered uint64) error {
+	var refused refusedError
+	switch {
+	case errors.Is(err, context.Canceled), errors.As(err, &refused):
+		return err
+	case errors.Is(err, errServer):
+		return hinted{
+			fmt.Errorf("%s: %w, after %s lines were answered", o.addr, networkCause(err), grouped(answered)),
+			"what was added stays; adding it again is harmless",
+		}
+	}
+	return err
+}
+
+// networkCause takes operation and addresses out of an error of the network.
+func networkCause(err error) error {
+	if e, ok := errors.AsType[*net.OpError](err); ok && !errors.Is(err, errServer) {
+		err = e.Err
+	}
+	if e, ok := errors.AsType[*os.SyscallError](err); ok && !errors.Is(err, errServer) {
+		return e.Err
+	}
+	return err
+}
+
+// load sends all lines and waits for all answers.
+func (l *loader) load(ctx context.Context, in *lines.Input, greeting [][]string) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	// A read or write that waits ends when its connection does.
+	defer context.AfterFunc(ctx, func() { _ = l.nc.Close() })()
+	defer l.nc.Close() //nolint:errcheck // all answers are there, or an error
+	if err := l.greet(greeting); err != nil {
+		return first(ctx, err)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := l.receive(); err != nil {
+			cancel(err)
+		}
+	}()
+	err := lines.Process(ctx, in, runtime.GOMAXPROCS(0), l.encode, func(b *lines.Batch, e *encoded) error { return l.send(ctx, b, e) })
+	close(l.pending)
+	if err != nil {
+		cancel(err)
+	}
+	<-done
+	return first(ctx, err)
+}
+
+// first returns why a context ended, or else err: what fails later fails
+// because of that.
+func first(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); cause != nil {
+		return cause
+	}
+	return err
+}
+
+// refusedError is the answer to a command that must be answered with OK.
+type refusedError string
+
+// Error implements error.
+func (e refusedError) Error() string { return string(e) }
+
+// greet sends the first commands, one after the other.
+func (l *loader) greet(commands [][]string) error {
+	var reply resp.Reply
+	for _, c := range commands {
+		if _, err := l.nc.Write(resp.AppendCommand(nil, c...)); err != nil {
+			return serverError(err)
+		}
+		if err := reply.Read(l.r); err != nil {
+			return serverError(err)
+		}
+		if reply.Type == '-' {
+			err := error(refusedError(fmt.Sprintf("%s: the server says: %s", c[0], reply.Text)))
+			if c[0] == "BF.RESERVE" {
+				err = hinted{err, "without --reserve, lines are added to a filter that is there"}
+			}
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,179 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"io"
+	"net"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// loadFrom runs load on a text as standard input.
+func loadFrom(ctx context.Context, text string, args ...string) (code int, out, errOut string) {
+	var o, e bytes.Buffer
+	code = run(ctx, append([]string{"load"}, args...), strings.NewReader(text), &o, &e)
+	return code, o.String(), e.String()
+}
+
+func TestLoad(t *testing.T) {
+	c := startChild(t, "--dir", filepath.Join(t.TempDir(), "data"))
+	t.Cleanup(c.kill)
+	nc := dial(t, c.addr)
+	r := bufio.NewReader(nc)
+	ask := func(commands ...string) []string {
+		t.Helper()
+		replies, err := talk(nc, r, commands...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return replies
+	}
+	many := numbered(20_000)
+	code, out, errOut := loadFrom(t.Context(), many, "--addr", c.addr, "--reserve", "1e5,1e-6", "users")
+	if code != 0 || out != "" || errOut != "users: 20,000 lines, 20,000 added, 0 were there or seemed to be, 0 refused\n" {
+		t.Errorf("load = %d, %q, %q", code, out, errOut)
+	}
+	code, out, _ = loadFrom(t.Context(), many, "--addr", c.addr, "--batch", "7", "--json", "users")
+	if code != 0 || out != `{"key":"users","lines":20000,"added":0,"refused":0}`+"\n" {
+		t.Errorf("load again = %d, %q", code, out)
+	}
+	first, _, _ := strings.Cut(many, "\n")
+	if got := ask("BF.EXISTS users "+first, "BF.EXISTS users nobody", "BF.CARD users"); !slices.Equal(got, []string{":1", ":0", ":20000"}) {
+		t.Errorf("the server answers %q", got)
+	}
+	code, _, errOut = loadFrom(t.Context(), "x\n", "--addr", c.addr, "--reserve", "1e5,1e-6", "users")
+	if code != 2 || !strings.Contains(errOut, "BF.RESERVE: the server says: ERR item exists\nhint: without --reserve") {
+		t.Errorf("reserve again = %d, %q", code, errOut)
+	}
+	// Binary lines, of all lengths.
+	binary := "a\r\x00" + strings.Repeat("x", 600_000) + "\x00\n\n\x00$3\r\n\x00"
+	code, _, errOut = loadFrom(t.Context(), binary, "--addr", c.addr, "-0", "binary")
+	if code != 0 || !strings.HasPrefix(errOut, "binary: 4 lines, 4 added") {
+		t.Errorf("binary = %d, %q", code, errOut)
+	}
+
+	// A filter that becomes full in the middle, and a key that is no filter.
+	ask("BF.RESERVE small 0.01 2 NONSCALING", "SET text hello")
+	code, _, errOut = loadFrom(t.Context(), "1\n2\n3\n4\n", "--addr", c.addr, "small")
+	if code != 3 || errOut != "standard input:3 and 1 more: the server says: ERR non scaling filter is full\n"+
+		"small: 4 lines, 2 added, 0 were there or seemed to be, 2 refused\n"+
+		"bloomery: load: limit reached: the filter is full, 2 lines were refused\n" {
+		t.Errorf("full = %d, %q", code, errOut)
+	}
+	code, _, errOut = loadFrom(t.Context(), "1\n2\n", "--addr", c.addr, "--batch", "1", "text")
+	if code != 2 || !strings.Contains(errOut, "standard input:1: the server says: WRONGTYPE") || !strings.Contains(errOut, "standard input:2: ") {
+		t.Errorf("wrong type = %d, %q", code, errOut)
+	}
+}
+
+func TestLoadWithPassword(t *testing.T) {
+	c := startChild(t, "--dir", filepath.Join(t.TempDir(), "data"), "--password", "secret")
+	t.Cleanup(c.kill)
+	for _, args := range [][]string{{"--password", "wrong"}, {}} {
+		code, _, errOut := loadFrom(t.Context(), "x\n", append(args, "--addr", c.addr, "k")...)
+		if code != 2 || !strings.Contains(errOut, "the server says: ") || strings.Contains(errOut, "wrong ") {
+			t.Errorf("%q = %d, %q", args, code, errOut)
+		}
+	}
+	t.Setenv("BLOOMERY_PASSWORD", "secret")
+	if code, _, errOut := loadFrom(t.Context(), "x\n", "--addr", c.addr, "k"); code != 0 {
+		t.Errorf("with the password = %d, %q", code, errOut)
+	}
+}
+
+// badServer listens and treats each connection as told.
+func badServer(t *testing.T, treat func(net.Conn)) (addr string) {
+	t.Helper()
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	go func() {
+		for {
+			nc, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				treat(nc)
+				_ = nc.Close()
+			}()
+		}
+	}()
+	return l.Addr().String()
+}
+
+func TestLoadFails(t *testing.T) {
+	text := numbered(100_000)
+	for _, c := range []struct{ answer, want string }{
+		{strings.Repeat("*1\r\n:1\r\n", 7), "after 7 lines were answered\nhint: what was added stays"},
+		{"", "after 0 lines were answered\nhint: what was added stays"},
+		{"+OK\r\n", "not an answer to BF.MADD"},
+		{"hello\r\n", "invalid reply"},
+		{"*2\r\n:1\r\n:1\r\n", "not an answer to BF.MADD"},
+	} {
+		addr := badServer(t, func(nc net.Conn) {
+			if _, err := nc.Read(make([]byte, 10)); err != nil {
+				return
+			}
+			_, _ = io.WriteString(nc, c.answer)
+			if tcp, ok := nc.(*net.TCPConn); ok {
+				_ = tcp.CloseWrite()
+			}
+			time.Sleep(20 * time.Millisecond)
+		})
+		if code, _, errOut := loadFrom(t.Context(), text, "--batch", "1", "--addr", addr, "k"); code != 2 || !strings.Contains(errOut, c.want) {
+			t.Errorf("%.10q = %d, %q, want %q", c.answer, code, errOut, c.want)
+		}
+	}
+	for _, args := range [][]string{{"k", "nothing.txt"}, {"--batch", "0", "k"}, {"--reserve", "5", "k"}, {"--reserve", "x,1%", "k"}, {"--reserve", "5,2", "k"}, {}} {
+		if code, _, errOut := loadFrom(t.Context(), "x\n", append(args, "--addr", badServer(t, func(net.Conn) {}))...); code != 2 || errOut == "" {
+			t.Errorf("%q = %d, %q", args, code, errOut)
+		}
+	}
+	if code, _, errOut := loadFrom(t.Context(), "x\n", "--addr", "127.0.0.1:1", "k"); code != 2 ||
+		!strings.HasPrefix(errOut, "bloomery: load: 127.0.0.1:1: connection refused\nhint: is the server running?") {
+		t.Errorf("no server = %d, %q", code, errOut)
+	}
+}
+
+// TestLoadInterrupted stops while a server does not answer.
+func TestLoadInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	addr := badServer(t, func(nc net.Conn) {
+		_, _ = nc.Read(make([]byte, 10))
+		cancel()
+		_, _ = nc.Read(make([]byte, 1))
+		<-ctx.Done()
+	})
+	if code, _, errOut := loadFrom(ctx, numbered(200_000), "--addr", addr, "k"); code != exitInterrupted || errOut != "bloomery: interrupted\n" {
+		t.Errorf("load = %d, %q", code, errOut)
+	}
+}
+
+func TestBench(t *testing.T) {
+	code, out, errOut := call(t, "bench", "-n", "1000", "--time", "1us")
+	if code != 0 || errOut != "" {
+		t.Fatalf("bench = %d, %q", code, errOut)
+	}
+	for _, name := range kindNames() {
+		if !strings.Contains(out, name+" ") {
+			t.Errorf("bench says nothing of %s:\n%s", name, out)
+		}
+	}
+	code, out, _ = call(t, "bench", "-n", "10,1e3", "--kind", "bloom", "--time", "1us", "--json")
+	if code != 0 || strings.Count(out, `"kind":"bloom"`) != 2 || !strings.Contains(out, `"keys":1000,"add_ns":`) {
+		t.Errorf("bench --json = %d, %s", code, out)
+	}
+	for _, args := range [][]string{{"--kind", "nosuch"}, {"-n", "0"}, {"-n", "many"}, {"-n", "1e12"}, {"file"}} {
+		if code, _, errOut := call(t, append([]string{"bench"}, args...)...); code != 2 || errOut == "" {
+			t.Errorf("bench %q = %d, %q", args, code, errOut)
+		}
+	}
+}
