@@ -153,6 +153,14 @@ func (b *Buckets) HasAll(dst []bool, hs []uint64) {
 		panic(badDst)
 	}
 	dst = dst[:len(hs)]
+	// The assembly multiplies 32 bits: enough for 8 billion slots.
+	if hasAVX512 && b.n < 1<<31 {
+		for len(hs) >= group {
+			n := min(len(hs), chunk) &^ (group - 1)
+			hasGroupsBuckets(dst[:n], b, hs[:n])
+			dst, hs = dst[n:], hs[n:]
+		}
+	}
 	if b.width <= oneWord {
 		for ; len(hs) >= touched; hs, dst = hs[touched:], dst[touched:] {
 			b.hasGroup((*[touched]bool)(dst), (*[touched]uint64)(hs))

@@ -140,12 +140,49 @@ func agreeOnKeys(t *testing.T, r *rand.Rand, b *Buckets, want slots) {
 			t.Fatalf("width %d: Has = %v, want %v", b.width, got, should[k])
 		}
 	}
-	for n := range len(hs) + 1 {
-		got := make([]bool, len(hs)+1)
-		got[n] = true
-		b.HasAll(got, hs[:n])
-		if !slices.Equal(got[:n], should[:n]) || !got[n] {
-			t.Fatalf("width %d: HasAll of %d keys = %v, want %v", b.width, n, got[:n], should[:n])
+	for _, tier := range tiers() {
+		use(t, tier)
+		for n := range len(hs) + 1 {
+			got := make([]bool, len(hs)+1)
+			got[n] = true
+			b.HasAll(got, hs[:n])
+			if !slices.Equal(got[:n], should[:n]) || !got[n] {
+				t.Fatalf("%s, width %d: HasAll of %d keys = %v, want %v", tier, b.width, n, got[:n], should[:n])
+			}
+		}
+	}
+}
+
+// The arithmetic of the assembly is that of the Go code for numbers of buckets
+// of all lengths, and an array of more than one chunk of keys.
+func TestBucketsAgreeOnPlaces(t *testing.T) {
+	r := rand.New(rand.NewPCG(4, 50))
+	for _, width := range bucketWidths() {
+		for _, n := range []uint64{2, 4, 1000, 65_534, 200_002} {
+			b := NewBuckets(make([]uint64, BucketWords(n, width)), n, width)
+			for i := range b.words {
+				b.words[i] = r.Uint64() & r.Uint64()
+			}
+			hs := make([]uint64, 1000)
+			if n == 1000 {
+				hs = make([]uint64, 2*chunk+13)
+			}
+			want, got := make([]bool, len(hs)), make([]bool, len(hs))
+			for i := range hs {
+				hs[i] = r.Uint64()
+				if i < 2 {
+					hs[i] = -uint64(i) // the first and the last bucket
+				}
+				want[i] = b.Has(hs[i])
+			}
+			for _, tier := range tiers() {
+				use(t, tier)
+				clear(got)
+				b.HasAll(got, hs)
+				if !slices.Equal(got, want) {
+					t.Fatalf("%s, width %d, %d buckets: HasAll differs from Has", tier, width, n)
+				}
+			}
 		}
 	}
 }
@@ -176,8 +213,9 @@ func TestBucketsPanic(t *testing.T) {
 	b := NewBuckets(make([]uint64, BucketWords(2, 8)), 2, 8)
 	var zero Buckets
 	for name, run := range map[string]func(){
-		"short dst": func() { b.HasAll(make([]bool, 1), make([]uint64, 2)) },
-		"zero":      func() { zero.Has(1) },
+		"zero, many": func() { zero.HasAll(make([]bool, 9), make([]uint64, 9)) },
+		"short dst":  func() { b.HasAll(make([]bool, 1), make([]uint64, 2)) },
+		"zero":       func() { zero.Has(1) },
 	} {
 		func() {
 			defer func() {

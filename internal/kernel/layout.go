@@ -1,6 +1,7 @@
 // Package kernel holds the inner loops of the blocked layout, of the split
-// layout (see SplitBlock) and of rows that are ANDed (see AndRows): the Go code
-// that is the truth, and assembly that must give the same bits.
+// layout (see SplitBlock), of rows that are ANDed (see AndRows) and of buckets
+// of fingerprints (see Buckets): the Go code that is the truth, and assembly
+// that must give the same bits.
 //
 // # The blocked layout
 //

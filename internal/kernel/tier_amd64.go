@@ -55,3 +55,11 @@ func setGroupsSplit(blocks []SplitBlock, hs []uint64) {
 func andRowsVector(dst, rows []uint64, at []uint64) {
 	andRowsAVX2(&dst[0], &rows[0], len(dst)/quad, &at[0], len(at))
 }
+
+func hasGroupsBuckets(dst []bool, b *Buckets, hs []uint64) {
+	if b.width > oneWord {
+		hasWideBucketsAVX512(&dst[0], &b.words[0], b.n, b.width, b.values, b.ones, b.highs, &hs[0], len(hs)/group)
+		return
+	}
+	hasBucketsAVX512(&dst[0], &b.words[0], b.n, b.width, b.values, b.ones, b.highs, &hs[0], len(hs)/group)
+}

@@ -18,6 +18,7 @@ func setGroups([]Block, int, []uint64)              { panic(noAssembly) }
 func hasGroupsSplit([]bool, []SplitBlock, []uint64)      { panic(noAssembly) }
 func setGroupsFreshSplit([]bool, []SplitBlock, []uint64) { panic(noAssembly) }
 func setGroupsSplit([]SplitBlock, []uint64)              { panic(noAssembly) }
+func hasGroupsBuckets([]bool, *Buckets, []uint64)        { panic(noAssembly) }
 func andRowsVector(_, _, _ []uint64)                     { panic(noAssembly) }
 
 func hasOneSplit(blocks []SplitBlock, h uint64) bool { return goHasSplit(blocks, h) }

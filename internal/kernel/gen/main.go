@@ -12,6 +12,7 @@
 //	avx512plan.go, avx2plan.go  the first stage: key.go for 8 keys at once
 //	split.go                    the split layout, on AVX2
 //	rows.go                     the rows of a sliced filter, on AVX2
+//	buckets.go                  the buckets of a cuckoo filter, on AVX-512
 //
 // The code keeps to four rules. No branch depends on a key or on a bit: a
 // branch that cannot be foretold costs more than a whole probe. No legacy SSE
@@ -29,7 +30,7 @@ import (
 )
 
 func main() {
-	file := flag.String("file", "", "avx512 or avx2 for the batches of a tier, single for single keys, split, rows")
+	file := flag.String("file", "", "avx512 or avx2 for the batches of a tier, single for single keys, split, rows, buckets")
 	flag.Parse()
 	ConstraintExpr("!purego,!race")
 	switch *file {
@@ -48,6 +49,9 @@ func main() {
 		splits(newSplit())
 	case "rows":
 		andRows()
+	case "buckets":
+		hasBuckets("hasBucketsAVX512", false)
+		hasBuckets("hasWideBucketsAVX512", true)
 	default:
 		log.Fatalf("gen: no file %q", *file)
 	}
