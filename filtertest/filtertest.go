@@ -37,6 +37,10 @@ type Kind struct {
 	// Coarse says that the kind has few rates to choose from, and so may keep
 	// one far below the rate asked for.
 	Coarse bool
+	// Forgets says that keys are forgotten after more than n others, so that the
+	// error rate holds for ever: its own law takes the place of that of never
+	// forgetting.
+	Forgets bool
 	// Make returns a filter for n keys at rate p that holds the keys with
 	// these hashes. Its hasher is the default one.
 	Make func(hashes []uint64, n int, p float64) (bloomery.Hashed, error)
@@ -81,6 +85,7 @@ func Test(t *testing.T, k Kind) {
 		{"StatsTellTheTruth", true, statsTellTheTruth},
 		{"AddAnswers", true, addAnswers},
 		{"Multiset", true, multisets},
+		{"Forgets", k.Forgets, forgets},
 		{"RoundTrip", k.Decode != nil, roundTrip},
 		{"View", k.View != nil, viewing},
 		{"Damage", k.Decode != nil, damage},

@@ -179,3 +179,38 @@ func Least(blocks, planes []Block, width, k int, h uint64) uint64 {
 	}
 	return least
 }
+
+// Refresh makes the counts of h as large as they can be. It panics as Has
+// does.
+func Refresh(blocks, planes []Block, width, k int, h uint64) {
+	var m Block
+	block := mask(&m, uint64(len(blocks)), k, h)
+	b := &blocks[block]
+	for i := range m {
+		b[i] |= m[i]
+	}
+	for j := range planesOf(planes, width, block) {
+		p := &planes[block*uint64(width)+uint64(j)]
+		for i := range m {
+			p[i] |= m[i]
+		}
+	}
+}
+
+// Sweep takes 1 from all counts of a block that are not 0, full ones, too.
+func Sweep(blocks, planes []Block, width int, block uint64) {
+	b := &blocks[block]
+	counters := planesOf(planes, width, block)
+	for i := range b {
+		var some uint64
+		for j := range counters {
+			some |= counters[j][i]
+		}
+		b[i] &= some // counts of 1 end
+		borrow := some
+		for j := range counters {
+			counters[j][i] ^= borrow
+			borrow &= counters[j][i]
+		}
+	}
+}

@@ -109,6 +109,36 @@ func TestPlanesCount(t *testing.T) {
 	}
 }
 
+// A random history of refreshed keys and swept blocks, in planes and in numbers.
+func TestPlanesForget(t *testing.T) {
+	for k := 1; k <= MaxK; k++ {
+		for _, width := range []int{1, 2, 4, 8} {
+			r := rand.New(rand.NewPCG(uint64(k), uint64(width)))
+			blocks := make([]Block, 3)
+			planes := make([]Block, len(blocks)*width)
+			c := &counts{uint64(len(blocks)), k, 1 << width, map[[2]uint64]uint64{}}
+			for range 400 {
+				h := r.Uint64()
+				Refresh(blocks, planes, width, k, h)
+				for _, at := range c.places(h) {
+					c.number[at] = c.full
+				}
+				block := r.Uint64N(c.n)
+				Sweep(blocks, planes, width, block)
+				for at, n := range c.number {
+					if at[0] == block && n > 0 {
+						c.number[at]--
+					}
+				}
+				if got, want := Least(blocks, planes, width, k, h), c.least(h); got != want {
+					t.Fatalf("k = %d, width %d: Least = %d, want %d", k, width, got, want)
+				}
+			}
+			c.same(t, blocks, planes, width)
+		}
+	}
+}
+
 func TestPlanesPanic(t *testing.T) {
 	blocks, planes := make([]Block, 1), make([]Block, 4)
 	for name, run := range map[string]func(){
@@ -116,6 +146,7 @@ func TestPlanesPanic(t *testing.T) {
 		"Increase, k = 17":  func() { Increase(blocks, planes, 4, 17, 1) },
 		"Decrease, k = 0":   func() { Decrease(blocks, planes, 4, 0, 1) },
 		"Least, k = 17":     func() { Least(blocks, planes, 4, 17, 1) },
+		"Refresh, k = 0":    func() { Refresh(blocks, planes, 4, 0, 1) },
 		"Increase, nothing": func() { Increase(nil, nil, 4, 3, 1) },
 		"Decrease, nothing": func() { Decrease(nil, nil, 4, 3, 1) },
 	} {
