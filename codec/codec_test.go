@@ -129,8 +129,11 @@ func TestKindsTable(t *testing.T) {
 		if grows := full.Items > 900 && full.Predicted <= full.Asked; grows != has.Grow {
 			t.Errorf("%s: the table says grow %v, overfull it is %+v", k.Name, has.Grow, full)
 		}
+		if has.Forget && (full.Items > 200 || full.Predicted > 1.5*full.Asked) {
+			t.Errorf("%s: the table says that it forgets, overfull it is %+v", k.Name, full)
+		}
 	}
-	if want := []string{"bloom", "standard", "partitioned", "split", "scalable", "counting", "cuckoo", "quotient", "fuse8", "fuse16", "fuse32", "ribbon"}; !slices.Equal(names, want) {
+	if want := []string{"bloom", "standard", "partitioned", "split", "scalable", "counting", "spectral", "stable", "cuckoo", "quotient", "fuse8", "fuse16", "fuse32", "ribbon"}; !slices.Equal(names, want) {
 		t.Errorf("the table has %v, want %v", names, want)
 	}
 }

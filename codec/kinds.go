@@ -51,6 +51,7 @@ type Features struct {
 	Count  bool // is a Counter
 	Static bool // is built from all its keys at once and never changes
 	Grow   bool // keeps its error rate past its capacity by taking more memory
+	Forget bool // keeps its error rate past its capacity by forgetting the oldest keys
 }
 
 // View is a filter that is read where it lies, in a mapped file or a buffer,
@@ -73,6 +74,8 @@ func Kinds() []Kind {
 		ofBits(envelope.KindSplit, "split", Features{Add: true}, bloom.Config.NewSplit, bloom.Config.NewSplitView),
 		ofBits(envelope.KindScalable, "scalable", Features{Add: true, Grow: true}, bloom.Config.NewScalable, bloom.Config.NewScalableView),
 		ofCounters(envelope.KindCounting, "counting", Features{Insert: true, Delete: true, Count: true}, counting.Config.New, counting.Config.NewView),
+		ofCounters(envelope.KindSpectral, "spectral", Features{Insert: true, Count: true}, counting.Config.NewSpectral, counting.Config.NewSpectralView),
+		ofCounters(envelope.KindStable, "stable", Features{Insert: true, Forget: true}, counting.Config.NewStable, counting.Config.NewStableView),
 		ofSlots(),
 		ofQuotients(),
 		ofFuse[uint8](envelope.KindFuse8, "fuse8"),

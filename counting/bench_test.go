@@ -53,6 +53,46 @@ func BenchmarkFilter(b *testing.B) {
 	}
 }
 
+func BenchmarkSpectral(b *testing.B) {
+	for _, n := range sizes[:2] {
+		f := counting.NewSpectral(n, 0.01)
+		in := hashes(n, 1)
+		insert(b, f, in)
+		for name, run := range map[string]func(h uint64){
+			"insert":   func(h uint64) { _ = f.InsertHash(h) },
+			"count":    func(h uint64) { f.CountHash(h) },
+			"contains": func(h uint64) { f.ContainsHash(h) },
+		} {
+			each(b, fmt.Sprintf("op=%s/n=%d", name, n), in, run)
+		}
+	}
+}
+
+func BenchmarkStable(b *testing.B) {
+	for _, n := range sizes[:2] {
+		f := counting.NewStable(n, 0.01)
+		in := hashes(n, 1)
+		insert(b, f, in)
+		each(b, fmt.Sprintf("op=insert/n=%d", n), in, func(h uint64) { _ = f.InsertHash(h) })
+		each(b, fmt.Sprintf("op=contains/n=%d", n), in, func(h uint64) { f.ContainsHash(h) })
+	}
+}
+
+// each runs one hash after the other.
+func each(b *testing.B, name string, hs []uint64, run func(h uint64)) {
+	b.Helper()
+	b.Run(name, func(b *testing.B) {
+		b.ReportAllocs()
+		i := 0
+		for b.Loop() {
+			run(hs[i])
+			if i++; i == len(hs) {
+				i = 0
+			}
+		}
+	})
+}
+
 // perKey runs batches of 4096 and reports the time per key.
 func perKey(b *testing.B, run func(i int)) {
 	b.Helper()

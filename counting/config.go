@@ -20,10 +20,12 @@ type Config struct {
 	_ struct{}
 
 	// Capacity is the number of different keys the filter is made for, at
-	// least 1. With Bits and Hashes it may be 0, not known.
+	// least 1; for a Stable the number of last keys that it remembers for
+	// certain. With Bits and Hashes it may be 0, not known, but for a Stable.
 	Capacity int
 	// ErrorRate is the share of absent keys that may be answered with yes when
-	// Capacity keys are in the filter: at least 1e-6 and less than 1.
+	// Capacity keys are in the filter, and at any time for a Stable: at least
+	// 1e-6 and less than 1.
 	ErrorRate float64
 
 	// Bits is the number of bits, each with a counter beside it; it is rounded
@@ -33,8 +35,9 @@ type Config struct {
 	// Hashes is the number of bits that a key sets, 1 to 16.
 	Hashes int
 
-	// CounterBits is the width of the counters: 2, 4, 8 or 16. 0 stands for
-	// what Copies and Overflow need.
+	// CounterBits is the width of the counters: 2, 4, 8 or 16 for a Filter,
+	// 8, 16 or 32 for a Spectral, 1, 2, 4 or 8 for a Stable. 0 stands for what
+	// Copies and Overflow need in a Filter, for 32 and for 2.
 	CounterBits int
 	// Copies is how often each key of a Filter is there at the same time, 0
 	// stands for 1; if keys differ much, take the largest number.

@@ -12,7 +12,9 @@ import (
 
 // makers are the constructors behind one face.
 var makers = map[string]func(counting.Config) (bloomery.Hashed, error){
-	"new": func(c counting.Config) (bloomery.Hashed, error) { return made(c.New()) },
+	"new":          func(c counting.Config) (bloomery.Hashed, error) { return made(c.New()) },
+	"new spectral": func(c counting.Config) (bloomery.Hashed, error) { return made(c.NewSpectral()) },
+	"new stable":   func(c counting.Config) (bloomery.Hashed, error) { return made(c.NewStable()) },
 }
 
 // made returns f, or nil beside an error.
@@ -62,7 +64,7 @@ func TestConfigRefuses(t *testing.T) {
 			if c.want != nil && !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.say) {
 				t.Errorf("%s, %s: %q, want %q with %q", kind, c.name, err, c.want, c.say)
 			}
-			if !strings.HasPrefix(err.Error(), "counting: new") {
+			if !strings.HasPrefix(err.Error(), "counting: "+kind+": ") {
 				t.Errorf("%s, %s: %q does not say where it comes from", kind, c.name, err)
 			}
 		}
@@ -93,7 +95,9 @@ func TestConfigRefusesCounters(t *testing.T) {
 
 func TestNewPanicsWithASentence(t *testing.T) {
 	for name, run := range map[string]func(){
-		"New": func() { counting.New(0, 0.01) },
+		"New":         func() { counting.New(0, 0.01) },
+		"NewSpectral": func() { counting.NewSpectral(10, 1.5) },
+		"NewStable":   func() { counting.NewStable(10, 1e-7) },
 	} {
 		func() {
 			defer func() {

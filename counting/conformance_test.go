@@ -2,6 +2,7 @@ package counting_test
 
 import (
 	"io"
+	"sync"
 	"testing"
 
 	"github.com/bloomery/bloomery"
@@ -32,7 +33,8 @@ func insert(tb testing.TB, f bloomery.Inserter, hs []uint64) {
 
 func TestFilterConformance(t *testing.T) {
 	filtertest.Test(t, filtertest.Kind{
-		Name: "counting",
+		Name:  "counting",
+		Rates: []float64{1e-2, 1e-3, 1e-4, 1e-6},
 		Make: func(hs []uint64, n int, p float64) (bloomery.Hashed, error) {
 			f, err := counting.Config{Capacity: n, ErrorRate: p}.New()
 			if err != nil {
@@ -60,5 +62,86 @@ func TestFilterConformance(t *testing.T) {
 		Union: func(a, b bloomery.Hashed) error { return a.(*counting.Filter).Union(b.(*counting.Filter)) },
 		Clone: func(a bloomery.Hashed) bloomery.Hashed { return a.(*counting.Filter).Clone() },
 		Clear: func(a bloomery.Hashed) { a.(*counting.Filter).Clear() },
+	})
+}
+
+func TestSpectralConformance(t *testing.T) {
+	filtertest.Test(t, filtertest.Kind{
+		Name:  "spectral",
+		Rates: []float64{1e-2, 1e-3}, // lookups are Filter's
+		Make: func(hs []uint64, n int, p float64) (bloomery.Hashed, error) {
+			f, err := counting.Config{Capacity: n, ErrorRate: p}.NewSpectral()
+			if err != nil {
+				return nil, err
+			}
+			insert(t, f, hs)
+			return f, nil
+		},
+		MakeKeyed: func(h hashing.Hasher) (bloomery.Hashed, error) {
+			return counting.Config{Capacity: 100, ErrorRate: 0.01, Hasher: h}.NewSpectral()
+		},
+		Decode: func(data []byte, h hashing.Hasher) (bloomery.Hashed, error) {
+			f, err := counting.Config{Capacity: 1, ErrorRate: 0.5, Hasher: h}.NewSpectral()
+			if err != nil {
+				return nil, err
+			}
+			return f, f.UnmarshalBinary(data)
+		},
+		Read: func(r io.Reader) (bloomery.Hashed, error) {
+			var f counting.Spectral
+			_, err := f.ReadFrom(r)
+			return &f, err
+		},
+		View:  func(data []byte) (filtertest.View, error) { return counting.NewSpectralView(data) },
+		Union: func(a, b bloomery.Hashed) error { return a.(*counting.Spectral).Union(b.(*counting.Spectral)) },
+		Clone: func(a bloomery.Hashed) bloomery.Hashed { return a.(*counting.Spectral).Clone() },
+		Clear: func(a bloomery.Hashed) { a.(*counting.Spectral).Clear() },
+	})
+}
+
+func TestStableConformance(t *testing.T) {
+	// The suite makes 100,000 filters for 10 keys. To find their size, which
+	// takes longer than all the rest, once is enough.
+	type size struct {
+		n int
+		p float64
+	}
+	var empty sync.Map
+	filtertest.Test(t, filtertest.Kind{
+		Name:    "stable",
+		Rates:   []float64{1e-2, 1e-3}, // lookups are Filter's
+		Forgets: true,
+		Make: func(hs []uint64, n int, p float64) (bloomery.Hashed, error) {
+			e, ok := empty.Load(size{n, p})
+			if !ok {
+				f, err := counting.Config{Capacity: n, ErrorRate: p}.NewStable()
+				if err != nil {
+					return nil, err
+				}
+				e = f
+				empty.Store(size{n, p}, e)
+			}
+			f := e.(*counting.Stable).Clone()
+			insert(t, f, hs)
+			return f, nil
+		},
+		MakeKeyed: func(h hashing.Hasher) (bloomery.Hashed, error) {
+			return counting.Config{Capacity: 100, ErrorRate: 0.01, Hasher: h}.NewStable()
+		},
+		Decode: func(data []byte, h hashing.Hasher) (bloomery.Hashed, error) {
+			f, err := counting.Config{Capacity: 1, ErrorRate: 0.5, Hasher: h}.NewStable()
+			if err != nil {
+				return nil, err
+			}
+			return f, f.UnmarshalBinary(data)
+		},
+		Read: func(r io.Reader) (bloomery.Hashed, error) {
+			var f counting.Stable
+			_, err := f.ReadFrom(r)
+			return &f, err
+		},
+		View:  func(data []byte) (filtertest.View, error) { return counting.NewStableView(data) },
+		Clone: func(a bloomery.Hashed) bloomery.Hashed { return a.(*counting.Stable).Clone() },
+		Clear: func(a bloomery.Hashed) { a.(*counting.Stable).Clear() },
 	})
 }

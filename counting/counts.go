@@ -12,9 +12,9 @@ import (
 // sampleBlocks is how many blocks Stats looks at, 64 KiB of bits.
 const sampleBlocks = 1024
 
-// unite adds the counts of o to those of t, in planes. A sum that is too large
+// unitePlanes adds the counts of o to those of t, in planes. A sum that is too large
 // for a counter makes it full.
-func (t *table) unite(o *table) {
+func (t *table) unitePlanes(o *table) {
 	width := t.size.Width
 	for block := range t.blocks {
 		mine, theirs := &t.blocks[block], &o.blocks[block]
@@ -35,8 +35,8 @@ func (t *table) unite(o *table) {
 	}
 }
 
-// sound checks that counters of clear bits are 0, as they must be.
-func (t *table) sound() error {
+// soundPlanes checks that counters of clear bits are 0, as they must be.
+func (t *table) soundPlanes() error {
 	width := t.size.Width
 	for i := range t.planes {
 		block := i / width

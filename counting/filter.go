@@ -109,7 +109,7 @@ func (f *Filter) Union(o *Filter) error {
 	if err := f.compatible(&o.table); err != nil {
 		return fmt.Errorf("counting: union: %w", err)
 	}
-	f.unite(&o.table)
+	f.unitePlanes(&o.table)
 	return nil
 }
 

@@ -169,7 +169,7 @@ func TestUnionSaturates(t *testing.T) {
 
 // Operations on the filter allocate nothing; filtertest sees to the lookups.
 func TestNoAllocations(t *testing.T) {
-	f := counting.New(1000, 0.01)
+	f, s, a := counting.New(1000, 0.01), counting.NewSpectral(1000, 0.01), counting.NewStable(1000, 0.01)
 	key, keys, dst := []byte("key"), [][]byte{[]byte("a"), []byte("b")}, make([]bool, 2)
 	for name, run := range map[string]func(){
 		"Insert": func() {
@@ -186,6 +186,19 @@ func TestNoAllocations(t *testing.T) {
 		"CountString":  func() { f.CountString("key") },
 		"ContainsKeys": func() { f.ContainsKeys(dst, keys) },
 		"Stats":        func() { f.Stats() },
+		"Spectral": func() {
+			if s.Insert(key) == nil && s.InsertString("key") == nil {
+				s.CountString("key")
+			}
+			s.Stats()
+			s.Excess()
+		},
+		"Stable": func() {
+			if a.Insert(key) == nil && a.InsertString("key") == nil {
+				a.Forgotten(7)
+			}
+			a.Stats()
+		},
 	} {
 		if got := testing.AllocsPerRun(20, run); got > 0 {
 			t.Errorf("%s allocates %v times", name, got)

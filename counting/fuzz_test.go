@@ -33,6 +33,46 @@ func FuzzFilterUnmarshal(f *testing.F) {
 	})
 }
 
+func FuzzSpectralUnmarshal(f *testing.F) {
+	x, err := counting.Config{Capacity: 20, ErrorRate: 0.1, CounterBits: 8}.NewSpectral()
+	if err != nil {
+		f.Fatal(err)
+	}
+	insert(f, x, append(hashes(30, 1), hashes(10, 1)...))
+	seed(f, x)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var x, y counting.Spectral
+		err := x.UnmarshalBinary(data)
+		_, err2 := y.ReadFrom(bytes.NewReader(data))
+		checkDecoded(t, data, err, err2, &x)
+		if v, err := counting.NewSpectralView(data); err == nil {
+			v.CountHash(42)
+			v.Stats()
+			v.Excess()
+			_ = v.Clone().InsertHash(42) // full or not
+		}
+	})
+}
+
+func FuzzStableUnmarshal(f *testing.F) {
+	x := counting.NewStable(20, 0.1)
+	insert(f, x, hashes(50, 1))
+	seed(f, x)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var x, y counting.Stable
+		err := x.UnmarshalBinary(data)
+		_, err2 := y.ReadFrom(bytes.NewReader(data))
+		checkDecoded(t, data, err, err2, &x)
+		if v, err := counting.NewStableView(data); err == nil {
+			v.Forgotten(42)
+			v.Stats()
+			if err := v.Clone().InsertHash(42); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
 func seed(f *testing.F, x interface{ MarshalBinary() ([]byte, error) }) {
 	f.Helper()
 	data := encoded(f, x)

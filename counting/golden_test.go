@@ -38,6 +38,16 @@ func TestGolden(t *testing.T) {
 			f, err := counting.Config{Capacity: 20, ErrorRate: 0.1, CounterBits: 2, Hasher: hashing.Seeded(42)}.New()
 			return made(f, err)
 		},
+		"v1-spectral-1e-1": func() filter { return counting.NewSpectral(20, 0.1) },
+		"v1-spectral-8-bits": func() filter {
+			f, err := counting.Config{Capacity: 60, ErrorRate: 1e-4, CounterBits: 8}.NewSpectral()
+			return made(f, err)
+		},
+		"v1-stable-1e-2": func() filter { return counting.NewStable(60, 1e-2) },
+		"v1-stable-1-bit": func() filter {
+			f, err := counting.Config{Capacity: 70, ErrorRate: 1e-4, CounterBits: 1}.NewStable()
+			return made(f, err)
+		},
 		"v1-counting-keyed": func() filter {
 			f, err := counting.Config{Capacity: 20, ErrorRate: 0.1, CounterBits: 16, Hasher: key}.New()
 			return made(f, err)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"math"
+	"math/bits"
 	"testing"
 
 	"github.com/bloomery/bloomery"
@@ -35,6 +36,73 @@ func TestFilterHostile(t *testing.T) {
 		"a counter beside": {words: func(w []uint64) { w[last] = math.MaxUint64 }},
 	}, func() decodable { return new(counting.Filter) },
 		func(data []byte) (verifier, error) { return counting.NewView(data) })
+}
+
+func TestSpectralHostile(t *testing.T) {
+	s := counting.NewSpectral(20, 0.1)
+	insert(t, s, append(hashes(20, 1), hashes(20, 1)...))
+	hostile(t, encoded(t, s), map[string]change{
+		"counters of 4":      {header: func(h *envelope.Header) { h.Extra = 4 }},
+		"counters of 64":     {header: func(h *envelope.Header) { h.Extra = 64 }},
+		"a block more":       {header: func(h *envelope.Header) { h.Size += 512 }},
+		"the rest of a line": {words: func(w []uint64) { w[1] = 1 }},
+		"the end of a line":  {words: func(w []uint64) { w[7] = 1 }},
+		"lost bits":          {words: func(w []uint64) { clear(w[8:16]) }},
+		"a counter beside": {words: func(w []uint64) {
+			unset := bits.TrailingZeros64(^w[8]) // of the first lane
+			w[16+unset/2] |= 1 << (32*(unset%2) + 31)
+		}},
+		"another one beside": {words: func(w []uint64) {
+			unset := 63 - bits.LeadingZeros64(^w[15])
+			w[len(w)-32+unset/2] |= 1 << (32 * (unset % 2))
+		}},
+		"counters everywhere": {words: func(w []uint64) { fill(w[16:]) }},
+	}, func() decodable { return new(counting.Spectral) },
+		func(data []byte) (verifier, error) { return counting.NewSpectralView(data) })
+}
+
+func TestStableHostile(t *testing.T) {
+	s := counting.NewStable(100, 0.1)
+	insert(t, s, hashes(250, 1))
+	data := encoded(t, s)
+	blocks := s.Shape().Bits / 512
+	hostile(t, data, map[string]change{
+		"counters of 16":     {header: func(h *envelope.Header) { h.Extra = 16 }},
+		"no capacity":        {header: func(h *envelope.Header) { h.Capacity = 0 }},
+		"hand outside":       {words: func(w []uint64) { w[0] = blocks }},
+		"hand far outside":   {words: func(w []uint64) { w[0] = math.MaxUint64 }},
+		"credit of a period": {words: func(w []uint64) { w[1] = 34 }},
+		"credit for ever":    {words: func(w []uint64) { w[1] = math.MaxUint64 }},
+		"the rest of a line": {words: func(w []uint64) { w[3] = 1 }},
+		"counters alone":     {words: func(w []uint64) { fill(w[8+8*blocks:]) }},
+	}, func() decodable { return new(counting.Stable) },
+		func(data []byte) (verifier, error) { return counting.NewStableView(data) })
+
+	// A damaged view that is cloned all the same can be inserted into.
+	sealed, err := envelope.Open(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	words := sealed.Words()
+	words[0], words[1] = math.MaxUint64, math.MaxUint64
+	v, err := counting.NewStableView(envelope.Append(nil, sealed.Header, words))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := v.Clone()
+	insert(t, c, hashes(500, 2))
+	for _, h := range hashes(500, 2)[400:] {
+		if !c.ContainsHash(h) {
+			t.Fatal("one of the last 100 keys is forgotten")
+		}
+	}
+}
+
+// fill sets all bits.
+func fill(words []uint64) {
+	for i := range words {
+		words[i] = math.MaxUint64
+	}
 }
 
 // change is one lie, in the header or in the words.

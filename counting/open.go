@@ -28,6 +28,9 @@ func parse(h envelope.Header, form format, given hashing.Hasher) (table, error) 
 	if t.size.Bits > sizing.MaxBits/(1+uint64(t.size.Width)) || h.Payload != 8*form.words(t.size) {
 		return table{}, fmt.Errorf("%w: payload of %d bytes for %d bits with counters of %d", bloomery.ErrCorrupt, h.Payload, h.Size, h.Extra)
 	}
+	if form.kind == envelope.KindStable && h.Capacity == 0 {
+		return table{}, fmt.Errorf("%w: a filter that forgets must know after how many keys", bloomery.ErrCorrupt)
+	}
 	var err error
 	t.hasher, err = h.Hasher(given)
 	return t, err
@@ -86,4 +89,24 @@ func read(r io.Reader, form format, given hashing.Hasher) (t table, n int64, err
 
 // check checks what a sound checksum does not tell: that the words can be the
 // state of such a filter.
-func (t *table) check() error { return t.sound() }
+func (t *table) check() error {
+	switch t.form.kind {
+	case envelope.KindSpectral:
+		return t.checkSpectral()
+	case envelope.KindStable:
+		if err := t.checkStable(); err != nil {
+			return err
+		}
+	}
+	return t.soundPlanes()
+}
+
+// zero checks that words without a meaning are 0.
+func zero(words []uint64) error {
+	for _, w := range words {
+		if w != 0 {
+			return fmt.Errorf("%w: the rest of the first line is not zero", bloomery.ErrCorrupt)
+		}
+	}
+	return nil
+}

@@ -28,7 +28,12 @@ type format struct {
 	widths int // sum of the widths of counters that the kind takes
 }
 
-var formatFilter = format{envelope.KindCounting, "counting", 0, 2 | 4 | 8 | 16}
+// The formats of the three kinds.
+var (
+	formatFilter   = format{envelope.KindCounting, "counting", 0, 2 | 4 | 8 | 16}
+	formatSpectral = format{envelope.KindSpectral, "spectral", line, 8 | 16 | 32}
+	formatStable   = format{envelope.KindStable, "stable", line, 1 | 2 | 4 | 8}
+)
 
 // takes reports whether counters of the kind can be so wide.
 func (f format) takes(width int) bool {
@@ -47,6 +52,7 @@ type table struct {
 	size     sizing.Counted
 	capacity uint64
 	rate     float64
+	period   uint64 // inserts until a Stable has swept all blocks
 
 	words  []uint64 // all of it, as in the file
 	state  []uint64 // format.head words
@@ -63,6 +69,9 @@ func (t *table) hold(words []uint64) {
 	t.blocks = kernel.Blocks(words[head:end:end])
 	t.counts = words[end:]
 	t.planes = kernel.Blocks(t.counts)
+	if t.form.kind == envelope.KindStable {
+		t.period = sizing.AgingPeriod(t.capacity, t.size.Width)
+	}
 }
 
 // Hash returns the hash under which the filter knows key.

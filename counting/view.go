@@ -10,6 +10,9 @@ import (
 var (
 	_ bloomery.Hashed  = (*View)(nil)
 	_ bloomery.Counter = (*View)(nil)
+	_ bloomery.Hashed  = (*SpectralView)(nil)
+	_ bloomery.Counter = (*SpectralView)(nil)
+	_ bloomery.Hashed  = (*StableView)(nil)
 )
 
 // View is a Filter that is read where it lies: in a mapped file or in a part
@@ -44,6 +47,52 @@ func (c Config) NewView(data []byte) (*View, error) {
 // Verify checks the whole payload. The error wraps ErrCorrupt and names the
 // offset of the damage in data.
 func (v *View) Verify() error { return verify(&v.table, v.sealed) }
+
+// SpectralView is a Spectral that is read where it lies, see View.
+//
+// Safe for concurrent use.
+type SpectralView struct {
+	spectrum
+	sealed envelope.Sealed
+}
+
+// NewSpectralView is NewView for the encoding of a Spectral.
+func NewSpectralView(data []byte) (*SpectralView, error) { return Config{}.NewSpectralView(data) }
+
+// NewSpectralView is Config.NewView for the encoding of a Spectral.
+func (c Config) NewSpectralView(data []byte) (*SpectralView, error) {
+	t, sealed, err := view(data, formatSpectral, c.Hasher)
+	if err != nil {
+		return nil, fmt.Errorf("counting: view: %w", err)
+	}
+	return &SpectralView{spectrum{t}, sealed}, nil
+}
+
+// Verify is View.Verify.
+func (v *SpectralView) Verify() error { return verify(&v.table, v.sealed) }
+
+// StableView is a Stable that is read where it lies, see View.
+//
+// Safe for concurrent use.
+type StableView struct {
+	memories
+	sealed envelope.Sealed
+}
+
+// NewStableView is NewView for the encoding of a Stable.
+func NewStableView(data []byte) (*StableView, error) { return Config{}.NewStableView(data) }
+
+// NewStableView is Config.NewView for the encoding of a Stable.
+func (c Config) NewStableView(data []byte) (*StableView, error) {
+	t, sealed, err := view(data, formatStable, c.Hasher)
+	if err != nil {
+		return nil, fmt.Errorf("counting: view: %w", err)
+	}
+	return &StableView{memories{t}, sealed}, nil
+}
+
+// Verify is View.Verify.
+func (v *StableView) Verify() error { return verify(&v.table, v.sealed) }
 
 func verify(t *table, s envelope.Sealed) error {
 	err := s.Verify()

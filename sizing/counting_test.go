@@ -120,8 +120,12 @@ func TestCounterBitsRefuses(t *testing.T) {
 		n, copies, share float64
 		want             error
 	}{
-		{0, 1, 0.1, sizing.ErrParameter}, {math.NaN(), 1, 0.1, sizing.ErrParameter}, {10, 0, 0.1, sizing.ErrParameter},
-		{10, 1, 0, sizing.ErrParameter}, {10, 1, 1, sizing.ErrParameter}, {1e5, 1e6, 1e-6, sizing.ErrTooLarge},
+		{0, 1, 0.1, sizing.ErrParameter},
+		{math.NaN(), 1, 0.1, sizing.ErrParameter},
+		{10, 0, 0.1, sizing.ErrParameter},
+		{10, 1, 0, sizing.ErrParameter},
+		{10, 1, 1, sizing.ErrParameter},
+		{1e5, 1e6, 1e-6, sizing.ErrTooLarge},
 	} {
 		if got, err := s.CounterBits(c.n, c.copies, c.share); !errors.Is(err, c.want) {
 			t.Errorf("CounterBits(%v, %v, %v) = %d, %v, want %v", c.n, c.copies, c.share, got, err, c.want)

@@ -1,0 +1,139 @@
+package counting
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/internal/kernel"
+	"github.com/bloomery/bloomery/sizing"
+)
+
+var (
+	_ bloomery.Hashed   = (*Spectral)(nil)
+	_ bloomery.Inserter = (*Spectral)(nil)
+	_ bloomery.Counter  = (*Spectral)(nil)
+)
+
+// Spectral tells how often keys were inserted, without keeping them. Each key
+// has k counters, and its count is the smallest of them: never too low, and too
+// high only if each of the k is one of other keys, too. An insert adds to the
+// smallest only (minimum increase), so that rare keys do not disturb frequent
+// ones: counts of the heaviest keys are exact nearly always.
+//
+//	state     [ inserts, zeros: one line ]
+//	bits      [ 512 bits ][ 512 bits ] ...      a lookup ends here
+//	counters  [ 512 counters of 32 bits ][ 512 counters of 32 bits ] ...
+//
+// It takes 328 bits per key at 1%, and 160 at 10%, which is enough where only
+// the heavy keys matter: of 100 million downloads of 180,000 packages, drawn by
+// their popularity, all of the 10,000 most frequent ones were counted within 1%,
+// in 4 MB. Keys cannot be taken out. A lookup costs one memory access, an insert
+// or a count k + 1.
+//
+// Make one with NewSpectral or Config.NewSpectral; a zero Spectral is only
+// good for UnmarshalBinary and ReadFrom.
+//
+// Safe for concurrent readers; a writer needs exclusion.
+type Spectral struct{ spectrum }
+
+// NewSpectral returns a Spectral for n different keys at error rate p, which
+// also bounds the share of keys whose count is too high. It panics if n is less
+// than 1 or p is not between 1e-6 and 1: use Config.NewSpectral for values that
+// are not written in the program.
+func NewSpectral(n int, p float64) *Spectral {
+	s, err := Config{Capacity: n, ErrorRate: p}.NewSpectral()
+	if err != nil {
+		panic(err)
+	}
+	return s
+}
+
+// NewSpectral returns a Spectral. Its errors wrap ErrParameter or ErrTooLarge,
+// or are those of Alloc.
+func (c Config) NewSpectral() (*Spectral, error) {
+	t, err := c.newSpectral()
+	if err != nil {
+		return nil, fmt.Errorf("counting: new spectral: %w", err)
+	}
+	return &Spectral{spectrum{t}}, nil
+}
+
+func (c Config) newSpectral() (table, error) {
+	shape, rate, err := c.shape()
+	if err != nil {
+		return table{}, err
+	}
+	width, err := c.width(formatSpectral, func() (int, error) { return sizing.SpectralBits, nil })
+	if err != nil {
+		return table{}, err
+	}
+	return c.table(formatSpectral, sizing.Counted{Shape: shape, Width: width}, rate)
+}
+
+// Insert inserts key once more. The error is nil, or wraps ErrFull if the
+// key's counters cannot count further. Nothing changes then.
+func (s *Spectral) Insert(key []byte) error { return s.InsertHash(s.hasher.Bytes(key)) }
+
+// InsertString is Insert for a string.
+func (s *Spectral) InsertString(key string) error { return s.InsertHash(s.hasher.String(key)) }
+
+// InsertHash is Insert for a key whose hash is h.
+func (s *Spectral) InsertHash(h uint64) error {
+	var at [kernel.MaxK]uint16
+	block, n := kernel.Places(&at, uint64(len(s.blocks)), s.size.K, h)
+	least := s.least(block, at[:n])
+	if least == s.MaxCount() {
+		return fmt.Errorf("counting: insert: %w: the key is counted %d times, and its counters have %d bits",
+			bloomery.ErrFull, least, s.size.Width)
+	}
+	s.state[0]++
+	b := &s.blocks[block]
+	for _, place := range at[:n] {
+		if least == 0 {
+			b[place>>6&7] |= 1 << (place & 63)
+			continue
+		}
+		word, shift, full := s.counter(block, place)
+		var low uint64
+		if *word>>shift&full == least-1 {
+			low = 1
+		}
+		*word += low << shift
+	}
+	return nil
+}
+
+// Union inserts all keys of o into s, as often as they are in both together.
+// Counts stay upper bounds, but are not as good as if all keys had been
+// inserted into one filter. A sum that is too large for a counter makes it
+// full. Errors are those of Filter.Union.
+func (s *Spectral) Union(o *Spectral) error {
+	if err := s.compatible(&o.table); err != nil {
+		return fmt.Errorf("counting: union: %w", err)
+	}
+	s.unite(&o.spectrum)
+	return nil
+}
+
+// Clear takes all keys out.
+func (s *Spectral) Clear() { clear(s.words) }
+
+// UnmarshalBinary replaces s by the filter that data encodes, see
+// Filter.UnmarshalBinary.
+func (s *Spectral) UnmarshalBinary(data []byte) error {
+	t, err := unmarshal(data, formatSpectral, s.hasher)
+	if err == nil {
+		*s = Spectral{spectrum{t}}
+	}
+	return err
+}
+
+// ReadFrom replaces s by a filter that it reads from r, see Filter.ReadFrom.
+func (s *Spectral) ReadFrom(r io.Reader) (int64, error) {
+	t, n, err := read(r, formatSpectral, s.hasher)
+	if err == nil {
+		*s = Spectral{spectrum{t}}
+	}
+	return n, err
+}

@@ -1,0 +1,142 @@
+package counting
+
+import (
+	"fmt"
+	"math/bits"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/internal/kernel"
+	"github.com/bloomery/bloomery/sizing"
+)
+
+// spectrum is a table whose counters lie side by side, and that is only read:
+// what Spectral and SpectralView share. Planes would spread each counter of 32
+// bits over 32 cache lines.
+type spectrum struct{ table }
+
+// counter returns the word that the counter of a place is in, its shift there
+// and the highest value of a counter.
+func (s *spectrum) counter(block uint64, place uint16) (word *uint64, shift, full uint64) {
+	width := uint64(s.size.Width)
+	bit := (block*sizing.BlockBits + uint64(place)) * width
+	return &s.counts[bit>>6], bit & 63, 1<<(width&63) - 1
+}
+
+// least returns the smallest count of the places of a block.
+func (s *spectrum) least(block uint64, places []uint16) uint64 {
+	b, all := &s.blocks[block], uint64(1)
+	for _, place := range places {
+		all &= b[place>>6&7] >> (place & 63)
+	}
+	if all&1 == 0 {
+		return 0
+	}
+	least := s.MaxCount() - 1
+	for _, place := range places {
+		word, shift, full := s.counter(block, place)
+		least = min(least, *word>>shift&full)
+	}
+	return least + 1
+}
+
+// Count returns how often key was inserted: an upper bound, which is exact but
+// for a smaller share of keys than Stats predicts for wrong yeses. It is never
+// more than MaxCount; that many can be more only after Union.
+func (s *spectrum) Count(key []byte) uint64 { return s.CountHash(s.hasher.Bytes(key)) }
+
+// CountString is Count for a string.
+func (s *spectrum) CountString(key string) uint64 { return s.CountHash(s.hasher.String(key)) }
+
+// CountHash is Count for a key whose hash is h.
+func (s *spectrum) CountHash(h uint64) uint64 {
+	if !s.ContainsHash(h) {
+		return 0
+	}
+	var at [kernel.MaxK]uint16
+	block, n := kernel.Places(&at, uint64(len(s.blocks)), s.size.K, h)
+	return s.least(block, at[:n])
+}
+
+// MaxCount returns the highest count, 2 to the power of the width of a counter.
+func (s *spectrum) MaxCount() uint64 { return 1 << s.size.Width }
+
+// Inserts returns the number of inserts, the sum of the true counts of all keys.
+func (s *spectrum) Inserts() uint64 { return s.state[0] }
+
+// Excess returns how much too high the count of a key is expected to be at
+// most, on the average over all keys, present and absent. By Markov's
+// inequality no more than the share 1/a of keys is off by a times as much.
+//
+// The bound is that of counters that all keys of a place add to, whose mean is
+// Inserts * Hashes / Bits. Each of the k others of a key must be so high for
+// its count to be too high. Adding to the smallest counters only makes counts
+// better than that, by ten times and more where few keys are frequent.
+func (s *spectrum) Excess() float64 {
+	k := float64(s.size.K)
+	fill := s.share(sampleBlocks, s.setBits)
+	if fill == 0 {
+		return 0
+	}
+	mean := float64(s.Inserts()) * k / float64(s.size.Bits)
+	if s.size.K == 1 {
+		return mean
+	}
+	// The integral of min(fill, mean/t)^k over t, with the rate of the layout
+	// for fill^k.
+	return s.size.Rate(s.size.Count(fill)) / fill * mean * k / (k - 1)
+}
+
+// Stats tells the state of the filter; items are different keys, and Predicted
+// is also a bound of the share of keys whose count is too high. The fill of
+// arrays above 64 KiB is taken from a sample, so it costs the same for every
+// size.
+func (s *spectrum) Stats() bloomery.Stats { return s.stats() }
+
+// EstimateCount estimates the number of different keys, see
+// Filter.EstimateCount.
+func (s *spectrum) EstimateCount() uint64 { return round(s.size.Count(s.Saturation())) }
+
+// Clone returns a Spectral of its own memory with the same keys.
+func (s *spectrum) Clone() *Spectral { return &Spectral{spectrum{s.copied()}} }
+
+// unite adds the counts of o to those of s.
+func (s *spectrum) unite(o *spectrum) {
+	sum, over := bits.Add64(s.state[0], o.state[0], 0)
+	s.state[0] = sum | -over
+	for block := range s.blocks {
+		for lane, theirs := range o.blocks[block] {
+			mine := &s.blocks[block][lane]
+			for ; theirs != 0; theirs &= theirs - 1 {
+				at := bits.TrailingZeros64(theirs)
+				place := uint16(lane*64 + at)
+				word, shift, full := s.counter(uint64(block), place)
+				other, _, _ := o.counter(uint64(block), place)
+				// Where both have the bit, its second key counts.
+				one := *word>>shift&full + *other>>shift&full + *mine>>at&1
+				*mine |= 1 << at
+				*word = *word&^(full<<shift) | min(one, full)<<shift
+			}
+		}
+	}
+}
+
+// checkSpectral checks the first line, and that counters of clear bits are 0.
+func (t *table) checkSpectral() error {
+	if err := zero(t.state[1:]); err != nil {
+		return err
+	}
+	width := t.size.Width
+	per := 64 / width // counters of a word
+	for i, w := range t.counts {
+		if w == 0 {
+			continue
+		}
+		lane := &t.blocks[i/(line*width)][i/width%line]
+		for c := range per {
+			if at := i%width*per + c; w>>(c*width)&(1<<width-1) != 0 && *lane>>at&1 == 0 {
+				return fmt.Errorf("%w: bit %d is clear and has a counter", bloomery.ErrCorrupt, i/width*64+at)
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,191 @@
+package counting
+
+import (
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/internal/kernel"
+	"github.com/bloomery/bloomery/sizing"
+)
+
+var (
+	_ bloomery.Hashed   = (*Stable)(nil)
+	_ bloomery.Inserter = (*Stable)(nil)
+)
+
+// Stable is for endless streams: it remembers the last keys, forgets the older
+// ones, and its error rate stays below the one asked for, however many keys
+// have passed. The last n keys, counting repetitions, are there for certain.
+// Older ones are forgotten gradually: with counters of 2 bits the last of them
+// when n/3 more have passed. Forgotten tells how many of an age are.
+//
+//	state     [ hand, credit, inserts, zeros: one line ]
+//	bits      [ 512 bits ][ 512 bits ] ...                  a lookup ends here
+//	counters  [ plane 0 ][ plane 1 ] ...                    for each block
+//
+// An insert sets the counts of its key to the highest. A hand goes round the
+// blocks, as fast as keys come, and takes 1 from all counts of the block it
+// comes to. Nothing is random: the hand is part of the encoding. It takes 35.1
+// bits per key to be remembered at 1%, and 31.3 with counters of 1 bit, which
+// forget between n and 2n. A lookup costs one memory access, an insert one more
+// for each bit of a counter.
+//
+// Make one with NewStable or Config.NewStable; a zero Stable is only good for
+// UnmarshalBinary and ReadFrom.
+//
+// Safe for concurrent readers; a writer needs exclusion.
+type Stable struct{ memories }
+
+// NewStable returns a Stable that remembers the last n keys with error rate p.
+// It panics if n is less than 1 or p is not between 1e-6 and 1: use
+// Config.NewStable for values that are not written in the program.
+func NewStable(n int, p float64) *Stable {
+	s, err := Config{Capacity: n, ErrorRate: p}.NewStable()
+	if err != nil {
+		panic(err)
+	}
+	return s
+}
+
+// NewStable returns a Stable. Its errors wrap ErrParameter or ErrTooLarge, or
+// are those of Alloc.
+func (c Config) NewStable() (*Stable, error) {
+	t, err := c.newStable()
+	if err != nil {
+		return nil, fmt.Errorf("counting: new stable: %w", err)
+	}
+	return &Stable{memories{t}}, nil
+}
+
+func (c Config) newStable() (table, error) {
+	width, err := c.width(formatStable, func() (int, error) { return stableBits, nil })
+	if err != nil {
+		return table{}, err
+	}
+	if c.Bits == 0 && c.Hashes == 0 {
+		if err := c.checkAsked(); err != nil {
+			return table{}, err
+		}
+		size, err := sizing.StableSize(uint64(c.Capacity), c.ErrorRate, width)
+		if err != nil {
+			return table{}, wrap(err)
+		}
+		return c.table(formatStable, size.Counted, c.ErrorRate)
+	}
+	shape, _, err := c.givenShape()
+	if err != nil {
+		return table{}, err
+	}
+	if c.Capacity < 1 {
+		return table{}, fmt.Errorf("%w: capacity %d is not at least 1: after how many keys to forget?", bloomery.ErrParameter, c.Capacity)
+	}
+	size := sizing.Counted{Shape: shape, Width: width}
+	aging := sizing.Aging{Counted: size, Period: sizing.AgingPeriod(uint64(c.Capacity), width)}
+	return c.table(formatStable, size, min(aging.Rate(math.Inf(1)), math.Nextafter(1, 0)))
+}
+
+const (
+	// stableBits is the width of counters if none is asked for: it takes an
+	// eighth more memory than 1 bit, and forgets three times as sharply.
+	stableBits = 2
+
+	// The words of the state.
+	hand    = 0 // the block that is swept next
+	credit  = 1 // blocks to sweep, times the period, that are not due yet
+	inserts = 2 // all inserts
+)
+
+// Insert inserts key, which is from now on the youngest. The error is always
+// nil.
+func (s *Stable) Insert(key []byte) error { return s.InsertHash(s.hasher.Bytes(key)) }
+
+// InsertString is Insert for a string.
+func (s *Stable) InsertString(key string) error { return s.InsertHash(s.hasher.String(key)) }
+
+// InsertHash is Insert for a key whose hash is h.
+func (s *Stable) InsertHash(h uint64) error {
+	s.state[inserts]++
+	s.state[credit] += uint64(len(s.blocks))
+	if s.state[credit] >= s.period {
+		s.sweep()
+	}
+	kernel.Refresh(s.blocks, s.planes, s.size.Width, s.size.K, h)
+	return nil
+}
+
+// sweep moves the hand over the blocks that are due, so that it comes to each
+// block once in a period.
+func (s *Stable) sweep() {
+	for ; s.state[credit] >= s.period; s.state[credit] -= s.period {
+		kernel.Sweep(s.blocks, s.planes, s.size.Width, s.state[hand])
+		if s.state[hand]++; s.state[hand] == uint64(len(s.blocks)) {
+			s.state[hand] = 0
+		}
+	}
+}
+
+// Clear takes all keys out and begins anew.
+func (s *Stable) Clear() { clear(s.words) }
+
+// UnmarshalBinary replaces s by the filter that data encodes, see
+// Filter.UnmarshalBinary.
+func (s *Stable) UnmarshalBinary(data []byte) error {
+	t, err := unmarshal(data, formatStable, s.hasher)
+	if err == nil {
+		*s = Stable{memories{t}}
+	}
+	return err
+}
+
+// ReadFrom replaces s by a filter that it reads from r, see Filter.ReadFrom.
+func (s *Stable) ReadFrom(r io.Reader) (int64, error) {
+	t, n, err := read(r, formatStable, s.hasher)
+	if err == nil {
+		*s = Stable{memories{t}}
+	}
+	return n, err
+}
+
+// memories is a table of a Stable that is only read: what Stable and
+// StableView share.
+type memories struct{ table }
+
+// aging is the model of what the filter remembers.
+func (m *memories) aging() sizing.Aging { return sizing.Aging{Counted: m.size, Period: m.period} }
+
+// Forgotten returns the share of keys that the filter is expected to deny when
+// so many others were inserted after them. It is 0 up to Capacity, and at most
+// 1 minus the error rate.
+func (m *memories) Forgotten(age uint64) float64 { return m.aging().Forgotten(float64(age)) }
+
+// Inserts returns the number of all inserts, of keys that are forgotten, too.
+func (m *memories) Inserts() uint64 { return m.state[inserts] }
+
+// Stats tells the state of the filter; items are the different keys that it
+// remembers. The fill of arrays above 64 KiB is taken from a sample, so it
+// costs the same for every size.
+func (m *memories) Stats() bloomery.Stats {
+	s := m.facts()
+	keys, rate := m.aging().State(float64(m.Inserts()), s.Saturation)
+	s.Items, s.Predicted = round(keys), rate
+	return s
+}
+
+// Clone returns a Stable of its own memory with the same keys.
+func (m *memories) Clone() *Stable {
+	c := &Stable{memories{m.copied()}}
+	if c.checkStable() != nil { // a damaged view must not make Insert panic
+		clear(c.state)
+	}
+	return c
+}
+
+// checkStable checks the first line.
+func (t *table) checkStable() error {
+	if t.state[hand] >= uint64(len(t.blocks)) || t.state[credit] >= t.period {
+		return fmt.Errorf("%w: hand at %d of %d blocks, credit %d of %d", bloomery.ErrCorrupt, t.state[hand], len(t.blocks), t.state[credit], t.period)
+	}
+	return zero(t.state[inserts+1:])
+}
