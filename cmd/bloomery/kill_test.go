@@ -28,8 +28,13 @@ var kills = flag.Int("kills", 10, "how often TestKill kills the server")
 // childEnv makes the test binary be the command itself.
 const childEnv = "BLOOMERY_TEST_CHILD"
 
+// noSleep is for the race detector, which else waits a second at the end of
+// each of our processes.
+const noSleep = "atexit_sleep_ms=0"
+
 func TestMain(m *testing.M) {
 	if os.Getenv(childEnv) == "" {
+		_ = os.Setenv("GORACE", noSleep)
 		testscript.Main(m, map[string]func(){"bloomery": main})
 		return
 	}

@@ -23,6 +23,7 @@ func TestScripts(t *testing.T) {
 		Dir: "testdata/script",
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("NO_COLOR", "1")
+			env.Setenv("GORACE", noSleep)
 			var many strings.Builder
 			for i := range 300 {
 				fmt.Fprintf(&many, "line%d\n", i)

@@ -13,7 +13,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 )
 
 // process is a command line in a process of its own.
@@ -62,10 +61,10 @@ func TestInterrupt(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := io.WriteString(in, "one\ntwo\nthree\n"); err != nil {
+		// More than a pipe holds: when it is written, the command is reading.
+		if _, err := io.WriteString(in, strings.Repeat("line\n", 1<<17)); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(50 * time.Millisecond)
 		if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
 			t.Fatal(err)
 		}
