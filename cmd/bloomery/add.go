@@ -67,7 +67,7 @@ func (o *addOptions) run(ctx context.Context, s *shell, name string, args []stri
 	if err := b.fits(s, f, surely(f, before, exact, added)); err != nil {
 		return about(name, err)
 	}
-	if err := s.save(ctx, name, form, f); err != nil {
+	if err := s.saveFilter(ctx, name, form, f); err != nil {
 		return err
 	}
 	return s.summary(name, f, lines, added, start)

@@ -31,7 +31,7 @@ type buildOptions struct {
 }
 
 func newBuild() *cobra.Command {
-	o := &buildOptions{keys: countFlag(""), rate: rateFlag("1%"), maxMemory: sizeFlag("1GiB")}
+	o := &buildOptions{keys: countFlag(), rate: rateFlag("1%"), maxMemory: sizeFlag("1GiB")}
 	cmd := &cobra.Command{
 		Use:   "build [-n N | --estimate] [-p P] [--kind KIND] -o F [FILE…]",
 		Short: "Make a filter from the lines of files or standard input",
@@ -42,7 +42,8 @@ to the file F: whole, or not at all. Files may be compressed by gzip or zstd.
 rate above -p: then nothing is written and the exit code is 3, unless --force.
 --estimate, the default without -n, keeps 64-bit hashes until all lines are read, counts
 the different ones, and makes the filter just as large as they need; what exceeds
---max-memory waits in a temporary file beside F.
+--max-memory waits in a temporary file beside F. Static kinds are always made so, and
+may be larger than memory; fuse stands for the smallest fuse kind with the rate.
 
 Kinds: ` + strings.Join(kindNames(), ", ") + `.
 bloomery plan compares the kinds.`,
@@ -68,7 +69,7 @@ func (o *buildOptions) flags(cmd *cobra.Command) {
 	f.Uint64Var(&o.seed, "seed", 0, "seed `S` of the hash; filters that are merged have the same")
 	f.BoolVar(&o.transport, "transport", false, "write the transport form: smaller unless half full, not mapped")
 	f.BoolVar(&o.force, "force", false, "write the filter even if it is over its capacity")
-	f.Var(&o.maxMemory, "max-memory", "memory for hashes that wait to be counted")
+	f.Var(&o.maxMemory, "max-memory", "memory for hashes that wait, and to build static kinds")
 	o.keyFlags.bind(f)
 	_ = cmd.RegisterFlagCompletionFunc("kind", cobra.FixedCompletions(kindNames(), cobra.ShellCompDirectiveNoFileComp))
 }
@@ -95,6 +96,12 @@ func (o *buildOptions) form() codec.Form {
 
 func (o *buildOptions) run(ctx context.Context, s *shell, args []string) error {
 	start := time.Now()
+	var err error
+	if o.kind == "fuse" {
+		if o.kind, err = fuseFor(o.rate.value); err != nil {
+			return err
+		}
+	}
 	kind, err := kindNamed(o.kind)
 	if err != nil {
 		return err
@@ -119,24 +126,47 @@ func (o *buildOptions) run(ctx context.Context, s *shell, args []string) error {
 	in := o.input(s, files)
 	stop := s.progress("build", func() (int64, int64) { return in.Done(), in.Total() })
 	defer stop()
-	b := builder{kind: kind, rate: o.rate.value, hasher: h, in: in}
+	b := builder{kind: kind, rate: o.rate.value, hasher: h, in: in, memory: o.maxMemory.value}
 	b.hashes = func(dst []uint64, keys [][]byte) { h.Keys(dst, keys) }
 	if o.keys.text == "" || kind.New == nil {
 		b.spool = &spool{limit: o.maxMemory.value, folder: folderOf(o.output)}
 		defer b.spool.close()
 	}
-	f, err := b.build(ctx, o.keys.value)
+	if kind.New == nil {
+		b.spool.limit /= staticShare
+	}
+	w, err := b.build(ctx, o.keys.value)
 	if err != nil {
 		return err
 	}
-	if err := o.fits(s, f, b.added); err != nil {
-		return err
+	f, ok := w.(bloomery.Hashed)
+	if ok {
+		if err := o.fits(s, f, b.added); err != nil {
+			return err
+		}
 	}
 	stop()
-	if err := s.save(ctx, o.output, o.form(), f); err != nil {
+	if err := s.save(ctx, o.output, o.form(), w); err != nil {
 		return err
 	}
-	return s.summary(o.output, f, b.lines, b.added, start)
+	if ok {
+		return s.summary(o.output, f, b.lines, b.added, start)
+	}
+	return o.streamed(s, &b, start)
+}
+
+// streamed tells of a filter that was never in memory.
+func (o *buildOptions) streamed(s *shell, b *builder, start time.Time) error {
+	if o.output == "-" {
+		s.say("-: %s, %s lines", b.kind.Name, grouped(b.lines))
+		return nil
+	}
+	f, err := mapFilter(o.output, b.hasher, false)
+	if err != nil {
+		return err
+	}
+	defer f.close()
+	return s.summary(o.output, f.Hashed, b.lines, f.Stats().Items, start)
 }
 
 // fits says no, or warns if it may, when there are more keys than the filter

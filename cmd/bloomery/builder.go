@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"runtime"
 	"slices"
 
@@ -21,16 +22,44 @@ type builder struct {
 	hashes func(dst []uint64, keys [][]byte)
 	in     *lines.Input
 	spool  *spool // nil if the size is known
+	memory int64  // for building a static filter
 
 	lines uint64 // read
 	added uint64 // keys that were new to the filter, or different ones
 }
 
-// build makes the filter for n keys, or for those that there are.
-func (b *builder) build(ctx context.Context, n uint64) (bloomery.Hashed, error) {
-	if b.spool != nil {
-		return b.estimated(ctx)
+// build makes the filter for n keys, or for those that there are. It is written
+// by what it returns; a filter that is too large for memory is nothing else.
+func (b *builder) build(ctx context.Context, n uint64) (io.WriterTo, error) {
+	if b.spool == nil {
+		return written(b.sized(ctx, n))
 	}
+	if err := b.read(ctx, b.spool.add); err != nil {
+		return nil, err
+	}
+	if err := b.spool.flush(); err != nil {
+		return nil, err
+	}
+	if b.kind.New == nil && b.spool.spill != nil {
+		return b.streamed(ctx)
+	}
+	return written(b.estimated(ctx))
+}
+
+// written returns a filter as what writes it.
+func written(f bloomery.Hashed, err error) (io.WriterTo, error) {
+	if err != nil {
+		return nil, err
+	}
+	w, ok := f.(io.WriterTo)
+	if !ok {
+		return nil, fmt.Errorf("a %s filter cannot be written to a file", f.Stats().Kind)
+	}
+	return w, nil
+}
+
+// sized makes a filter for n keys and adds all lines.
+func (b *builder) sized(ctx context.Context, n uint64) (bloomery.Hashed, error) {
 	f, err := b.create(n)
 	if err != nil {
 		return nil, err
@@ -73,12 +102,8 @@ func hashWith(hashes func(dst []uint64, keys [][]byte)) func(*lines.Batch, *[]ui
 	}
 }
 
-// estimated reads everything first, and then makes the filter as large as it
-// must be.
+// estimated makes the filter as large as what was spooled needs it.
 func (b *builder) estimated(ctx context.Context) (bloomery.Hashed, error) {
-	if err := b.read(ctx, b.spool.add); err != nil {
-		return nil, err
-	}
 	distinct, err := b.spool.sort(ctx, b.kind.Features.Insert)
 	if err != nil {
 		return nil, err
@@ -108,20 +133,6 @@ func (b *builder) fill(ctx context.Context, n uint64) (bloomery.Hashed, error) {
 		_, err := add(hs)
 		return err
 	}))
-}
-
-// static builds a filter that never changes.
-func (b *builder) static(ctx context.Context, n uint64) (bloomery.Hashed, error) {
-	hashes := make([]uint64, 0, n)
-	err := b.spool.each(ctx, func(hs []uint64) error {
-		hashes = append(hashes, hs...)
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	f, err := b.kind.Build(hashes, b.rate, b.hasher)
-	return f, about("", err)
 }
 
 // adderOf returns the function that puts hashes into a filter and tells how

@@ -77,7 +77,7 @@ func (o *convertOptions) run(ctx context.Context, s *shell, name string) error {
 	if to == toTransport {
 		form = codec.FormTransport
 	}
-	if err := s.save(ctx, o.output, form, f); err != nil {
+	if err := s.saveFilter(ctx, o.output, form, f); err != nil {
 		return err
 	}
 	return s.converted(o.output, form, f)

@@ -11,7 +11,7 @@ import (
 )
 
 func newCreate() *cobra.Command {
-	o := &buildOptions{keys: countFlag(""), rate: rateFlag("1%"), maxMemory: sizeFlag("1GiB")}
+	o := &buildOptions{keys: countFlag(), rate: rateFlag("1%"), maxMemory: sizeFlag("1GiB")}
 	cmd := &cobra.Command{
 		Use:   "create -n N [-p P] [--kind KIND] F",
 		Short: "Make an empty filter",
@@ -52,7 +52,7 @@ func (o *buildOptions) create(ctx context.Context, s *shell, name string) error 
 	if f, err = b.create(o.keys.value); err != nil {
 		return err
 	}
-	if err := s.save(ctx, name, o.form(), f); err != nil {
+	if err := s.saveFilter(ctx, name, o.form(), f); err != nil {
 		return err
 	}
 	return s.summary(name, f, 0, 0, time.Now())

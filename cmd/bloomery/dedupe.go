@@ -44,7 +44,7 @@ type dedupeOptions struct {
 }
 
 func newDedupe() *cobra.Command {
-	o := &dedupeOptions{keys: countFlag(""), rate: rateFlag("1e-6"), maxMemory: sizeFlag("64M")}
+	o := &dedupeOptions{keys: countFlag(), rate: rateFlag("1e-6"), maxMemory: sizeFlag("64M")}
 	cmd := &cobra.Command{
 		Use:     "dedupe [--max-memory SIZE] [-p P | --exact] [-d D -k COLUMNS] [FILE…]",
 		Aliases: []string{"uniq"},

@@ -127,11 +127,7 @@ func itemsOf(f bloomery.Hashed) (uint64, bool) {
 
 // save writes a filter to a file, whole or not at all, or to standard output if
 // that is "-". Once ctx is cancelled nothing more is written.
-func (s *shell) save(ctx context.Context, name string, form codec.Form, f bloomery.Hashed) error {
-	w, ok := f.(io.WriterTo)
-	if !ok {
-		return fmt.Errorf("a %s filter cannot be written to a file", f.Stats().Kind)
-	}
+func (s *shell) save(ctx context.Context, name string, form codec.Form, w io.WriterTo) error {
 	out := cancelled{ctx, w, form}
 	if name == "-" {
 		_, err := out.WriteTo(s.out)
@@ -141,6 +137,15 @@ func (s *shell) save(ctx context.Context, name string, form codec.Form, f bloome
 		return err
 	}
 	return about(name, file.WriteFile(name, out))
+}
+
+// saveFilter is save for a filter.
+func (s *shell) saveFilter(ctx context.Context, name string, form codec.Form, f bloomery.Hashed) error {
+	w, err := written(f, nil)
+	if err != nil {
+		return err
+	}
+	return s.save(ctx, name, form, w)
 }
 
 // cancelled writes a filter, in the plain or in the transport form, until its

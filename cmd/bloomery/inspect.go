@@ -26,7 +26,7 @@ type inspectOptions struct {
 }
 
 func newInspect() *cobra.Command {
-	o := &inspectOptions{probe: countFlag("")}
+	o := &inspectOptions{probe: countFlag()}
 	cmd := &cobra.Command{
 		Use:     "inspect F…",
 		Aliases: []string{"show", "info"},

@@ -93,7 +93,7 @@ func (o *mergeOptions) run(ctx context.Context, s *shell, verb string, names []s
 	if err := b.fits(s, f, surely(f, items, exact, 0)); err != nil {
 		return err
 	}
-	if err := s.save(ctx, o.output, codec.FormPlain, f); err != nil {
+	if err := s.saveFilter(ctx, o.output, codec.FormPlain, f); err != nil {
 		return err
 	}
 	return s.merged(o.output, f, len(names), start)

@@ -167,11 +167,10 @@ func (v *number[T]) String() string { return v.text }
 // Type implements pflag.Value.
 func (v *number[T]) Type() string { return v.kind }
 
-// countFlag is a flag for a number of things; the default is left out if it is
-// empty.
-func countFlag(text string) number[uint64] { return newNumber("N", text, parseCount) }
+// countFlag is a flag for a number of things, without a default.
+func countFlag() number[uint64] { return newNumber("N", "", parseCount) }
 
-// rateFlag is a flag for an error rate.
+// rateFlag is a flag for an error rate; the default may be empty.
 func rateFlag(text string) number[float64] { return newNumber("P", text, parseRate) }
 
 // sizeFlag is a flag for an amount of memory.

@@ -2,12 +2,15 @@ package main
 
 import (
 	"context"
+	"iter"
+	"math"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/codec/file"
 	"github.com/bloomery/bloomery/internal/shards"
 )
 
@@ -22,10 +25,10 @@ type spool struct {
 	folder string // for the temporary file
 	total  uint64
 
-	parts [1 << partBits][]uint64
-	file  *os.File
-	spill *shards.Spill
-	bits  uint // how fine the file is cut when it is read
+	parts   [1 << partBits][]uint64
+	scratch *file.Scratch
+	spill   *shards.Spill
+	bits    uint // how fine the file is cut when it is read
 }
 
 // add takes more hashes.
@@ -49,13 +52,10 @@ func (p *spool) add(hs []uint64) error {
 
 // toDisk moves all hashes to a temporary file.
 func (p *spool) toDisk() (err error) {
-	if p.file, err = os.CreateTemp(p.folder, ".bloomery-hashes-*"); err != nil {
+	if p.scratch, err = file.NewScratch(p.folder); err != nil {
 		return err
 	}
-	// Where a file can be removed while it is open, nothing is left behind
-	// even by a crash.
-	_ = os.Remove(p.file.Name())
-	p.spill = shards.NewSpill(p.file, int(max(p.limit/4, shards.MinMemory)))
+	p.spill = shards.NewSpill(p.scratch, int(min(max(p.limit/4, shards.MinMemory), math.MaxInt)))
 	for i := range p.parts {
 		for _, h := range p.parts[i] {
 			if err := p.spill.Add(h); err != nil {
@@ -69,25 +69,29 @@ func (p *spool) toDisk() (err error) {
 
 // close removes the temporary file.
 func (p *spool) close() {
-	if p.file != nil {
-		_ = p.file.Close()
-		_ = os.Remove(p.file.Name())
+	if p.scratch != nil {
+		_ = p.scratch.Close() // it is of no use any more
 	}
 }
 
-// sort ends the adding: it sorts all parts and returns the number of different
+// flush ends the adding, and says how fine a temporary file is cut.
+func (p *spool) flush() error {
+	if p.spill == nil {
+		return nil
+	}
+	if err := p.spill.Flush(); err != nil {
+		return err
+	}
+	// Each worker holds one shard.
+	p.bits = min(shards.Bits(8*p.total, uint64(p.limit)/uint64(2*runtime.GOMAXPROCS(0))), p.spill.Bits())
+	return nil
+}
+
+// sort sorts all parts, after flush, and returns the number of different
 // hashes. Unless all are wanted, it drops those that came before.
 func (p *spool) sort(ctx context.Context, all bool) (distinct uint64, err error) {
-	workers := runtime.GOMAXPROCS(0)
-	if p.spill != nil {
-		if err := p.spill.Flush(); err != nil {
-			return 0, err
-		}
-		// Each worker holds one shard.
-		p.bits = min(shards.Bits(8*p.total, uint64(p.limit)/uint64(2*workers)), p.spill.Bits())
-	}
 	counts := make([]uint64, p.shards())
-	err = shards.Each(ctx, p.shards(), workers, func(_, i int) error {
+	err = shards.Each(ctx, p.shards(), runtime.GOMAXPROCS(0), func(_, i int) error {
 		hs, err := p.load(i)
 		if err != nil {
 			return err
@@ -141,6 +145,25 @@ func (p *spool) each(ctx context.Context, f func(hs []uint64) error) error {
 		}
 	}
 	return nil
+}
+
+// all returns all hashes one by one, in no order. An error ends them and is put
+// into failed.
+func (p *spool) all(failed *error) iter.Seq[uint64] {
+	return func(yield func(uint64) bool) {
+		for i := range p.shards() {
+			hs, err := p.load(i)
+			if err != nil {
+				*failed = err
+				return
+			}
+			for _, h := range hs {
+				if !yield(h) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // different counts the different values of a sorted slice.
