@@ -11,37 +11,47 @@ import (
 const lookAhead = 64
 
 // contains reports whether the fingerprint of h is in the table. All of a run's
-// remainders are compared at once, in one word, and whether its quotient has a
-// run at all is only asked in the end: a branch would be guessed wrong every
-// second time. What is not so easy is left to search: a run that is not in its
-// own block, that is longer than a word, or that may have counts in it.
+// remainders are compared at once, in one word: slot by slot, a branch would be
+// guessed wrong every second time. What is not so easy is left to search: a run
+// that ends in another block than it begins in, that is longer than a word, or
+// in which what looks equal may be a digit of a count.
 func (t *table) contains(h uint64) bool {
 	quotient, remainder := t.split(h)
 	i := quotient % sizing.QuotientsPerBlock
 	at := int(quotient/sizing.QuotientsPerBlock) * t.size
 	block := t.data[at : at+endsAt+8]
 	occupied := load(block, occupiedAt)
-	has := occupied >> i & 1
+	if occupied>>i&1 == 0 {
+		return false
+	}
 	before := bits.OnesCount64(occupied & (1<<i - 1))
 	offset := uint(block[0])
 	ends := (load(block, endsAt) & t.ends) >> offset
-	if bits.OnesCount64(ends) <= before {
-		return has != 0 && t.search(quotient, remainder)
-	}
 	// The run begins behind the end of the one before: the ends, moved by one
 	// slot, with one for the first run. The bit that is lost is behind ours.
 	skip := uint(nth(ends<<1|1, before))
-	n := uint(t.slots) + (offset+skip)*t.width
-	x := load(t.data, at+endsAt+int(n>>3)) >> (n & 7)
-	length := uint(bits.TrailingZeros64(ends>>skip)) + 1
-	if length > t.lanes && has != 0 {
+	slot := offset + skip
+	for slot >= uint(t.slots) { // in the next block, where it is one of the first
+		if at += t.size; offset >= uint(t.slots) || at >= t.blocks*t.size {
+			return t.search(quotient, remainder)
+		}
+		before -= bits.OnesCount64(ends)
+		ends = load(t.data, at+endsAt) & t.ends
+		offset, skip = 0, uint(nth(ends<<1|1, before))
+		slot = skip
+	}
+	// Shifts are taken modulo 64, which changes nothing and takes less time.
+	length := uint(bits.TrailingZeros64(ends>>(skip%64))) + 1
+	if length > t.lanes {
 		return t.search(quotient, remainder)
 	}
+	n := uint(t.slots) + slot*t.width
+	x := load(t.data, at+endsAt+int(n>>3)) >> (n & 7)
 	// The lanes of the run that are equal, and perhaps others above the first.
-	// What is equal may be a digit of a count, but not in the first two lanes.
+	// There is no digit of a count in the first two.
 	x ^= remainder * t.low
-	x = (x - t.low) &^ x & (t.low << (t.width - 1)) & (1<<(length*t.width) - 1) & -has
-	if x>>(2*t.width) != 0 && t.counts && x<<(64-2*t.width) == 0 {
+	x = (x - t.low) &^ x & t.high & (1<<(length*t.width%64) - 1)
+	if t.counts && x != 0 && x&t.pair == 0 {
 		return t.search(quotient, remainder)
 	}
 	return x != 0
@@ -86,7 +96,7 @@ func (t *table) containsAll(dst []bool, hs []uint64) {
 //go:noinline
 func (t *table) touch(hs []uint64) (x byte) {
 	for _, h := range hs {
-		quotient, _ := bits.Mul64(h, uint64(t.home)*sizing.QuotientsPerBlock)
+		quotient, _ := bits.Mul64(h, t.quotients)
 		at := int(quotient/sizing.QuotientsPerBlock) * t.size
 		x ^= t.data[at] ^ t.data[at+t.size-1]
 	}

@@ -8,8 +8,9 @@
 //	f.DeleteString("alice")            // true
 //
 // It takes (log2(1/p) + 2.1) / 0.95 bits per key, whatever p and the number of
-// keys: 9.2 at 1%, 12.8 at 0.1%. A lookup reads one block of some 64 slots, an
-// insert moves slots: about 35 of them at a load of 90%, 100 at 95%.
+// keys: 9.2 at 1%, 12.8 at 0.1%. A lookup reads one block of 32 to 64 slots, at
+// times the next one, too. An insert moves slots: some 15 of them in a filter that
+// is half full, some 200 at a load of 95%.
 //
 // # The layout
 //

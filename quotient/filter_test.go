@@ -285,6 +285,11 @@ func TestNth(t *testing.T) {
 			}
 			left &= left - 1
 		}
+		for k := bits.OnesCount64(x); k < 64; k++ {
+			if got := quotient.Nth(x, k); got < 64 {
+				t.Fatalf("nth(%#x, %d) = %d, want at least 64", x, k, got)
+			}
+		}
 	}
 }
 

@@ -34,9 +34,12 @@ type table struct {
 	ends   uint64 // the end bits of a block, those of its slots
 	home   int    // blocks that have quotients
 	blocks int    // all blocks
-	lanes  uint   // remainders that one load holds, wherever in a byte they begin
-	low    uint64 // the lowest bit of each of these
 	counts bool   // some remainder may be there more than once
+
+	quotients uint64
+	lanes     uint   // remainders that one load holds, wherever in a byte they begin
+	low, high uint64 // the lowest and the highest bit of each of these
+	pair      uint64 // the bits of the first two
 }
 
 // place is a slot: that of a number in a block.
@@ -52,11 +55,15 @@ func newTable(q sizing.Quotient, data []byte) table {
 		ends:   1<<q.Slots - 1,
 		home:   int(q.Blocks),
 		blocks: int(q.Blocks + q.Spill),
-		lanes:  57 / uint(q.Remainder),
+
+		quotients: q.Blocks * sizing.QuotientsPerBlock,
+		lanes:     57 / uint(q.Remainder),
+		pair:      1<<(2*q.Remainder) - 1,
 	}
 	for i := range t.lanes {
 		t.low |= 1 << (i * t.width)
 	}
+	t.high = t.low << (t.width - 1)
 	return t
 }
 
@@ -66,13 +73,15 @@ func arrayBytes(q sizing.Quotient) uint64 { return (q.Bits()/8 + padding + 7) &^
 // split returns quotient and remainder of a hash: the bits before and behind
 // the point in the product of the hash, as a fraction, and the quotients.
 func (t *table) split(h uint64) (quotient, remainder uint64) {
-	quotient, rest := bits.Mul64(h, uint64(t.home)*sizing.QuotientsPerBlock)
-	return quotient, rest >> (64 - t.width)
+	quotient, rest := bits.Mul64(h, t.quotients)
+	return quotient, rest >> ((64 - t.width) % 64) // the width is at least 1
 }
 
-func load(b []byte, at int) uint64 { return binary.LittleEndian.Uint64(b[at:]) }
+// load returns 8 bytes. That the slice is of them alone saves the compiler a
+// case, that of an empty one behind the end.
+func load(b []byte, at int) uint64 { return binary.LittleEndian.Uint64(b[at : at+8 : at+8]) }
 
-func store(b []byte, at int, x uint64) { binary.LittleEndian.PutUint64(b[at:], x) }
+func store(b []byte, at int, x uint64) { binary.LittleEndian.PutUint64(b[at:at+8:at+8], x) }
 
 func (t *table) offset(block int) byte { return t.data[block*t.size] }
 
