@@ -16,7 +16,8 @@ type Advice struct {
 	// one that the cost of a wrong yes makes worth while.
 	ErrorRate float64
 	// Kinds are the kinds that can do all that is needed, best first: fewest
-	// memory accesses, then fewest bytes. There may be none.
+	// memory accesses (of a lookup, if the set never changes), then fewest
+	// bytes. There may be none.
 	Kinds []Choice
 	// Exact are a Go map, a sorted array and a Redis set of the same keys.
 	Exact []Choice
@@ -37,6 +38,7 @@ type Choice struct {
 	// ErrorRate is the rate with the keys that are expected.
 	ErrorRate float64
 	// Lookup and Insert are the memory accesses that one key costs at most.
+	// Insert is 0 for kinds that are built at once.
 	Lookup, Insert int
 	Reasons        []string
 }
@@ -73,16 +75,30 @@ func Advise(needs Needs) (Advice, error) {
 		a.Kinds = append(a.Kinds, choice)
 	}
 	slices.SortStableFunc(a.Kinds, func(x, y Choice) int {
-		return cmp.Or(cmp.Compare(x.Lookup+x.Insert, y.Lookup+y.Insert), cmp.Compare(x.BitsPerKey, y.BitsPerKey))
+		return cmp.Or(cmp.Compare(q.accesses(x), q.accesses(y)), cmp.Compare(x.BitsPerKey, y.BitsPerKey))
 	})
 	a.Warnings = q.warnings(a)
 	return a, nil
+}
+
+// accesses is what kinds are ranked by: a set that never changes is only asked.
+func (q Needs) accesses(c Choice) int {
+	if q.Immutable {
+		return c.Lookup
+	}
+	return c.Lookup + c.Insert
 }
 
 // offer prices a kind, or returns the reason why it does not serve.
 func (q Needs) offer(k *kind) (Choice, string) {
 	if missing := q.features() &^ k.has; missing != 0 {
 		return Choice{}, "it cannot " + missing.String()
+	}
+	if k.static && !q.Immutable {
+		return Choice{}, "it is built from all keys at once and never changes"
+	}
+	if k.bounded && q.Capacity == 0 && !q.Deletes && !q.Counts {
+		return Choice{}, "how far it can grow is fixed when it is made"
 	}
 	if k.manySets && q.Sets == 1 {
 		return Choice{}, "it is for many sets that are asked for the same key"
@@ -123,7 +139,7 @@ func (q Needs) planOf(k *kind) (plan, error) {
 	if q.Capacity > 0 {
 		return k.plan(q.Capacity, q.ErrorRate)
 	}
-	return grownPlan(firstKeys, unknownKeys, q.ErrorRate) // only kinds that grow get here
+	return k.grown(firstKeys, unknownKeys, q.ErrorRate) // only kinds that grow get here
 }
 
 // total is the size of all sets in bits, false if it cannot be.

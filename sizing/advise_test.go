@@ -57,16 +57,21 @@ func TestAdviseFirst(t *testing.T) {
 		{"growth", sizing.Needs{Keys: million, Growth: true}, "scalable", ""},
 		{"writers", sizing.Needs{Keys: million, Capacity: 2 * million, Writers: true}, "concurrent", ""},
 		{"parquet", sizing.Needs{Keys: million, Immutable: true, Parquet: true}, "split", ""},
-		{"tiny rate", sizing.Needs{Keys: million, Immutable: true, ErrorRate: 1e-9}, "standard", "hashes"},
+		{"tiny rate", sizing.Needs{Keys: million, Immutable: true, ErrorRate: 1e-9}, "fuse", ""},
+		{"tiny rate, added one by one", sizing.Needs{Keys: million, Capacity: 2 * million, ErrorRate: 1e-9}, "quotient", ""},
+		{"tinier rate", sizing.Needs{Keys: million, Capacity: 2 * million, ErrorRate: 1e-14}, "standard", "hashes"},
 		{"many sets", sizing.Needs{Keys: million, Immutable: true, Sets: 500}, "sliced", ""},
 		{"too many sets", sizing.Needs{Keys: million, Immutable: true, Sets: 5000}, "bloom", ""},
-		{"little memory", sizing.Needs{Keys: million, Immutable: true, Memory: 1_220_000}, "standard", ""},
+		{"little memory", sizing.Needs{Keys: million, Immutable: true, Memory: 1_220_000}, "fuse", ""},
+		{"less memory", sizing.Needs{Keys: million, Immutable: true, Memory: 900_000}, "ribbon", ""},
 		{"no memory", sizing.Needs{Keys: million, Immutable: true, Memory: 1000}, "", "memory"},
 		{"few keys", sizing.Needs{Keys: 100, Immutable: true}, "bloom", "small"},
 		{"short keys", sizing.Needs{Keys: million, Immutable: true, KeyBytes: 2, ErrorRate: 1e-6}, "bloom", "short"},
-		{"deletes", sizing.Needs{Keys: million, Deletes: true}, "", "kind"},
-		{"counts", sizing.Needs{Keys: million, Counts: true}, "", "kind"},
-		{"expiry", sizing.Needs{Keys: million, Expiry: true}, "", "kind"},
+		{"deletes", sizing.Needs{Keys: million, Capacity: 2 * million, Deletes: true}, "cuckoo", ""},
+		{"deletes and growth", sizing.Needs{Deletes: true, Growth: true}, "quotient", "unknown"},
+		{"counts", sizing.Needs{Keys: million, Capacity: 2 * million, Counts: true}, "counting", ""},
+		{"expiry", sizing.Needs{Keys: million, Capacity: 2 * million, Expiry: true}, "stable", ""},
+		{"expiry and deletes", sizing.Needs{Keys: million, Expiry: true, Deletes: true}, "", "kind"},
 		{"growth and writers", sizing.Needs{Growth: true, Writers: true}, "", "kind unknown"},
 		{"never wrong", sizing.Needs{Keys: million, WrongYes: math.Inf(1)}, "", "kind"},
 		{"adversary", sizing.Needs{Keys: million, Immutable: true, Adversary: true}, "bloom", "adversary"},
@@ -90,8 +95,8 @@ func TestAdviseFirst(t *testing.T) {
 		if got := names(a.Exact); !slices.Equal(got, []string{"go map", "sorted array", "redis set"}) {
 			t.Errorf("%s: exact sets %v", c.what, got)
 		}
-		if n := len(a.Kinds) + len(a.Refused); n != 7 {
-			t.Errorf("%s: %d kinds in all, want 7", c.what, n)
+		if n := len(a.Kinds) + len(a.Refused); n != 14 {
+			t.Errorf("%s: %d kinds in all, want 14", c.what, n)
 		}
 	}
 }
@@ -164,9 +169,12 @@ func TestAdviseRate(t *testing.T) {
 }
 
 // can says what the kinds can do, apart from the code.
-var can = map[string]struct{ grow, writers, parquet bool }{
+var can = map[string]struct{ grow, writers, parquet, deletes, counts, expires, static bool }{
 	"bloom": {}, "standard": {}, "partitioned": {}, "sliced": {},
 	"scalable": {grow: true}, "concurrent": {writers: true}, "split": {parquet: true},
+	"cuckoo": {deletes: true}, "quotient": {deletes: true, counts: true, grow: true},
+	"counting": {deletes: true, counts: true}, "spectral": {counts: true}, "stable": {expires: true},
+	"fuse": {static: true}, "ribbon": {static: true},
 }
 
 func drawNeeds(t *rapid.T) sizing.Needs {
@@ -182,6 +190,12 @@ func drawNeeds(t *rapid.T) sizing.Needs {
 		Writers:   rapid.Bool().Draw(t, "writers"),
 		Parquet:   rapid.Bool().Draw(t, "parquet"),
 		Adversary: rapid.Bool().Draw(t, "adversary"),
+		Deletes:   rapid.Bool().Draw(t, "deletes"),
+		Counts:    rapid.Bool().Draw(t, "counts"),
+		Expiry:    rapid.Bool().Draw(t, "expiry"),
+	}
+	if !q.Growth && !q.Writers && !q.Deletes && !q.Expiry {
+		q.Immutable = rapid.Bool().Draw(t, "immutable")
 	}
 	if q.Keys > 0 {
 		q.Capacity = rapid.OneOf(rapid.Just(uint64(0)), rapid.Uint64Range(q.Keys, 1<<63)).Draw(t, "capacity")
@@ -207,13 +221,16 @@ func TestAdviseProperties(t *testing.T) {
 			if !known || grows && !has.grow || q.Writers && !has.writers || q.Parquet && !has.parquet {
 				t.Fatalf("%s advised for %+v", c.Name, q)
 			}
+			if q.Deletes && !has.deletes || q.Counts && !has.counts || q.Expiry && !has.expires || has.static && !q.Immutable {
+				t.Fatalf("%s advised for %+v", c.Name, q)
+			}
 			if q.Memory > 0 && c.Bytes > q.Memory {
 				t.Fatalf("%s takes %d bytes of %d", c.Name, c.Bytes, q.Memory)
 			}
 			if c.ErrorRate > a.ErrorRate*(1+1e-9) {
 				t.Fatalf("%s errs for %v, asked for %v", c.Name, c.ErrorRate, a.ErrorRate)
 			}
-			if c.Make == "" || len(c.Reasons) == 0 || c.Lookup < 1 || c.Insert < 1 {
+			if c.Make == "" || len(c.Reasons) == 0 || c.Lookup < 1 || (c.Insert < 1) != has.static {
 				t.Fatalf("%+v", c)
 			}
 		}

@@ -48,7 +48,10 @@ type kind struct {
 	has      feature
 	reason   string // when it is the one to take
 	plan     func(n uint64, p float64) (plan, error)
-	manySets bool // one array for all sets, see Needs.Sets
+	grown    func(first, n uint64, p float64) (plan, error) // after a start with few keys, if it grows
+	manySets bool                                           // one array for all sets, see Needs.Sets
+	static   bool                                           // built from all keys at once
+	bounded  bool                                           // how far it grows is fixed when it is made
 }
 
 // plan is what a kind takes for one set.
@@ -58,7 +61,7 @@ type plan struct {
 	rate           func(keys float64) float64 // error rate with so many keys
 }
 
-// kinds are those that package bloom has.
+// kinds are those that this module has.
 var kinds = [...]kind{
 	{
 		name: "bloom", make: "bloom.New", plan: blockedPlan,
@@ -69,7 +72,7 @@ var kinds = [...]kind{
 		reason: "the layout of Parquet files: one memory access, k fixed at 8",
 	},
 	{
-		name: "scalable", make: "bloom.NewScalable", has: grows, plan: scalablePlan,
+		name: "scalable", make: "bloom.NewScalable", has: grows, plan: scalablePlan, grown: grownPlan,
 		reason: "adds a layer of twice the size when it is full and keeps the rate; one more access for each layer",
 	},
 	{
@@ -87,6 +90,34 @@ var kinds = [...]kind{
 	{
 		name: "sliced", make: "bloom.NewSliced", manySets: true, plan: standardPlan,
 		reason: "all sets in one array, a column each: k rows tell for all sets at once",
+	},
+	{
+		name: "cuckoo", make: "cuckoo.New", has: deletes, plan: cuckooPlan,
+		reason: "fingerprints in buckets of 4: keys can be taken out, small at low rates; it can be full, and holds a key 8 times at most",
+	},
+	{
+		name: "quotient", make: "quotient.New", has: deletes | counts | grows, plan: quotientPlan, grown: grownQuotient, bounded: true,
+		reason: "a sorted table of fingerprints: deletes, exact counts, merging, growth without the keys; an insert moves a part of it",
+	},
+	{
+		name: "counting", make: "counting.New", has: deletes | counts, plan: countingPlan,
+		reason: "bloom with a counter beside each bit: lookups as fast, never full, counts to 16",
+	},
+	{
+		name: "spectral", make: "counting.NewSpectral", has: counts, plan: spectralPlan,
+		reason: "how often a key came, to 4 billion: exact for all but few keys",
+	},
+	{
+		name: "stable", make: "counting.NewStable", has: expires, plan: stablePlan,
+		reason: "remembers at least the last keys that it was made for and forgets older ones, for streams without end",
+	},
+	{
+		name: "fuse", make: "fuse.Build", static: true, plan: fusePlan,
+		reason: "built once from all keys: three reads, rates of 1/256, 1/65536 or 2^-32",
+	},
+	{
+		name: "ribbon", make: "ribbon.Build", static: true, plan: ribbonPlan,
+		reason: "built once from all keys: within half a percent of the least possible space, at any rate",
 	},
 }
 

@@ -38,6 +38,10 @@ var curves = []curve{
 	{"bloom, concurrent: one cache line per key", "#2563eb", "", kind("bloom")},
 	{"scalable, before it grows", "#a855f7", "9 5", kind("scalable")},
 	{"standard, partitioned, sliced", "#16a34a", "", kind("standard")},
+	{"cuckoo", "#db2777", "", kind("cuckoo")},
+	{"quotient", "#0891b2", "9 5", kind("quotient")},
+	{"fuse: 8, 16 or 32 bits", "#65a30d", "4 3", kind("fuse")},
+	{"ribbon", "#dc2626", "", kind("ribbon")},
 	{"least possible: log2(1/p)", "#808080", "2 5", func(p float64) (float64, bool) { return -math.Log2(p), true }},
 }
 

@@ -1,0 +1,70 @@
+package sizing
+
+// Plans of the families beside Bloom filters, as rows of kinds use them.
+
+// countingPlan writes to the bits of a key and, next to always, to two planes
+// of its counters.
+func countingPlan(n uint64, p float64) (plan, error) {
+	c, err := CountingSize(n, p)
+	return plan{c.Total(), 1, 3, c.Rate}, err
+}
+
+// spectralPlan reads and writes a counter for each bit of a key.
+func spectralPlan(n uint64, p float64) (plan, error) {
+	c, err := SpectralSize(n, p)
+	return plan{c.Total(), 1, 1 + c.K, c.Rate}, err
+}
+
+// stablePlan is for counters of 2 bits: n keys are remembered, and the rate is
+// that after any number of them.
+func stablePlan(n uint64, p float64) (plan, error) {
+	a, err := StableSize(n, p, stableWidth)
+	return plan{a.Total(), 1, 1 + stableWidth, a.Rate}, err
+}
+
+// stableWidth is the width of counters that counting.NewStable takes.
+const stableWidth = 2
+
+func cuckooPlan(n uint64, p float64) (plan, error) {
+	c, err := CuckooSize(n, p)
+	return plan{c.Bits(), 2, 2, c.Rate}, err
+}
+
+// quotientPlan counts the bits at the begin of a block and of the next, into
+// which its runs may go on, and a run that lies over two lines.
+func quotientPlan(n uint64, p float64) (plan, error) {
+	q, err := SizeQuotient(n, p)
+	return plan{q.Bits(), 4, 4, q.Rate}, err
+}
+
+// grownQuotient is a quotient filter that was made for first keys, with enough
+// bits in its remainders that it keeps the rate with n keys.
+func grownQuotient(first, n uint64, p float64) (plan, error) {
+	q, err := SizeQuotient(first, p*float64(first)/float64(n))
+	if err != nil {
+		return plan{}, err
+	}
+	q, err = q.Grown(n)
+	return plan{q.Bits(), 4, 4, q.Rate}, err
+}
+
+// fusePlan takes the narrowest fingerprints that reach the rate.
+func fusePlan(n uint64, p float64) (plan, error) {
+	width, err := FuseWidth(p)
+	if err != nil {
+		return plan{}, err
+	}
+	rate := func(float64) float64 { return FuseRate(width) }
+	return plan{FuseBits(n, 3, width), 3, 0, rate}, nil
+}
+
+// ribbonPlan counts the code of a key's bucket, and its row, which lies over two
+// or three lines.
+func ribbonPlan(n uint64, p float64) (plan, error) {
+	r, err := SizeRibbon(p, ribbonWidth)
+	rate := func(float64) float64 { return r.Rate() }
+	return plan{r.Bits(n), 4, 0, rate}, err
+}
+
+// ribbonWidth is the width of rows that ribbon.Build takes.
+const ribbonWidth = 64
