@@ -18,5 +18,6 @@ func aims() []aim {
 	return slices.Concat(
 		scalableAims(),
 		slicedAims(),
+		countingAims(),
 	)
 }

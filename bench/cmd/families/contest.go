@@ -25,7 +25,7 @@ type contestant struct {
 // them are there, and times lookups and inserts.
 func contest(b *bench, all []contestant) error {
 	keys, others := keysOf(present, b.n), keysOf(absent, min(b.n, someKeys))
-	there := spread(keys)
+	there := pack(spread(keys))
 	for _, c := range all {
 		f, err := c.filled(keys)
 		if err != nil {

@@ -87,11 +87,16 @@ func (b *bench) time(who, what string, l timing.Loop) {
 // turns runs all waiting loops in turns and keeps their times, in nanoseconds
 // per key.
 func (b *bench) turns(rounds int) {
-	for i, ns := range timing.Interleave(b.loops, rounds, false) {
+	for i, ns := range timing.Interleave(b.loops, rounds, false, timing.CPU) {
 		b.note(b.waiting[i].Who, b.waiting[i].What, ns)
 	}
 	b.waiting, b.loops = nil, nil
 }
 
-// long returns the rounds for passes that take seconds.
-func (b *bench) long() int { return max(1, b.rounds/3) }
+// long returns the rounds for passes over all keys, which may take seconds.
+func (b *bench) long() int {
+	if b.n <= 1_000_000 {
+		return b.rounds
+	}
+	return max(1, b.rounds/3)
+}

@@ -35,6 +35,18 @@ func keysOf(kind uint64, n int) [][]byte {
 	return keys
 }
 
+// pack returns copies of keys that lie one after the other in memory, so that
+// reading them costs the same as reading others.
+func pack(keys [][]byte) [][]byte {
+	room := make([]byte, 0, 8*len(keys))
+	packed := make([][]byte, len(keys))
+	for i, key := range keys {
+		room = append(room, key...)
+		packed[i] = room[8*i : 8*i+8 : 8*i+8]
+	}
+	return packed
+}
+
 // spread returns some of the elements of list, from all over it, in no order
 // that a filter could know.
 func spread[K any](list []K) []K {

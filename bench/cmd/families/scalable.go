@@ -32,7 +32,7 @@ const (
 // foreign/redisbloom: layers double, their rates are halved.
 func scalable(_ context.Context, b *bench) error {
 	keys, others := keysOf(present, b.n), keysOf(absent, min(2_000_000, 10*b.n))
-	there := spread(keys)
+	there := pack(spread(keys))
 	one := bloom.New(b.n, growRate)
 	one.AddKeys(nil, keys)
 	right := float64(one.Shape().Bits)

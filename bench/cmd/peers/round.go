@@ -45,7 +45,7 @@ func timed(o options, s section, mib int) []sample {
 	for i, l := range loops {
 		bare[i], samples[i] = l.run, l.sample
 	}
-	for i, ns := range timing.Interleave(bare, o.rounds, mib <= small) {
+	for i, ns := range timing.Interleave(bare, o.rounds, mib <= small, timing.Wall) {
 		samples[i].NS = ns
 	}
 	return samples

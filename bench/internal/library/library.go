@@ -77,6 +77,7 @@ func All() []Library {
 		scalable(),
 		grown(),
 		sliced(),
+		countingFilter(),
 		blob(),
 		bitsAndBlooms(),
 		parquetGo(),

@@ -6,7 +6,6 @@ import (
 	"math"
 	"runtime"
 	"runtime/debug"
-	"time"
 )
 
 // Batch is how many keys a call of a loop gets.
@@ -19,6 +18,9 @@ type Loop struct {
 	// Litter means that a pass leaves much behind; it is swept up after it, off
 	// the clock.
 	Litter bool
+	// Parallel means that a pass runs on several processors, so that the time
+	// that passes counts, whatever the clock.
+	Parallel bool
 }
 
 // Over returns a loop over a list of keys. Passes take turns on parts of the
@@ -42,9 +44,9 @@ func Over[K any](list []K, pass int, do func(dst []bool, keys []K)) Loop {
 }
 
 // Interleave runs every loop once per round and returns the fastest time of
-// each, in nanoseconds per key. If warm is set, each pass is run once before it
-// is timed. The garbage collector rests meanwhile.
-func Interleave(loops []Loop, rounds int, warm bool) []float64 {
+// each by the clock, in nanoseconds per key. If warm is set, each pass is run
+// once before it is timed. The garbage collector rests meanwhile.
+func Interleave(loops []Loop, rounds int, warm bool, clock Clock) []float64 {
 	runtime.GC()
 	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // not while the clock runs
 	best := make([]float64, len(loops))
@@ -57,9 +59,13 @@ func Interleave(loops []Loop, rounds int, warm bool) []float64 {
 			if warm {
 				l.Pass(part)
 			}
-			start := time.Now()
+			now := clock
+			if l.Parallel {
+				now = Wall
+			}
+			start := now()
 			l.Pass(part)
-			best[i] = min(best[i], float64(time.Since(start).Nanoseconds())/float64(l.Keys))
+			best[i] = min(best[i], float64((now()-start).Nanoseconds())/float64(l.Keys))
 			if l.Litter {
 				runtime.GC()
 			}

@@ -1,0 +1,62 @@
+package library
+
+import (
+	"encoding"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/counting"
+	"github.com/bloomery/bloomery/filtertest"
+)
+
+// inserting is what the families share whose keys are inserted.
+type inserting interface {
+	Insert(key []byte) error
+	ContainsKeys(dst []bool, keys [][]byte)
+	Stats() bloomery.Stats
+	encoding.BinaryMarshaler
+	encoding.BinaryUnmarshaler
+}
+
+// insertingLibrary returns the library of a family: how a filter is made, and
+// a zero one that decodes.
+func insertingLibrary[F inserting](name string, create func(n int, p float64) (F, error), zero func() F) Library {
+	wrap := func(f F) Filter {
+		return Filter{
+			Subject: filtertest.Subject{
+				Add: func(keys [][]byte) {
+					for _, key := range keys {
+						if err := f.Insert(key); err != nil {
+							panic(err)
+						}
+					}
+				},
+				Contains: f.ContainsKeys,
+			},
+			Bits:   func() uint64 { return 8 * f.Stats().Bytes },
+			Encode: f.MarshalBinary,
+		}
+	}
+	return Library{
+		Name: name,
+		Ours: true,
+		Make: func(n int64, p float64) (Filter, error) {
+			f, err := create(int(n), p)
+			if err != nil {
+				return Filter{}, err
+			}
+			return wrap(f), nil
+		},
+		Decode: func(data []byte) (Filter, error) {
+			f := zero()
+			err := f.UnmarshalBinary(data)
+			return wrap(f), err
+		},
+		Hostile: claimTerabytes,
+	}
+}
+
+func countingFilter() Library {
+	return insertingLibrary("counting.Filter", func(n int, p float64) (*counting.Filter, error) {
+		return counting.Config{Capacity: n, ErrorRate: p}.New()
+	}, func() *counting.Filter { return new(counting.Filter) })
+}
