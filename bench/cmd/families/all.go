@@ -10,6 +10,7 @@ func experiments() []experiment {
 		countingExperiments(),
 		cuckooExperiments(),
 		fuseExperiments(),
+		ribbonExperiments(),
 	)
 }
 
@@ -19,5 +20,6 @@ func aims() []aim {
 		scalableAims(),
 		slicedAims(),
 		countingAims(),
+		ribbonAims(),
 	)
 }

@@ -56,8 +56,9 @@ func parameter(name string, n int64, p float64) input {
 	bad := n < 1 || !(p > 0 && p < 1)
 	return input{
 		name: name,
-		// A library without error rates can only be given a bad n.
-		fits: func(lib library.Library) bool { return !lib.NoRate || p == 0.01 },
+		// A library without error rates can only be given a bad n, and one
+		// without a number of keys only a bad rate.
+		fits: func(lib library.Library) bool { return (!lib.NoRate || p == 0.01) && (!lib.NoCapacity || n == members) },
 		give: func(lib library.Library) outcome {
 			f, err := lib.Make(n, p)
 			if err != nil {

@@ -21,6 +21,8 @@ type Library struct {
 	Lowest float64 // the lowest rate worth measuring, 0 for all
 	Most   int     // the most keys that it has memory for, 0 for any number
 
+	NoCapacity bool // it is built from its keys: Make needs no n
+
 	// Make returns an empty filter for n keys at rate p, by the call that the
 	// library has for that. n is converted to the type of that call, as a
 	// caller would.
@@ -78,6 +80,8 @@ func All() []Library {
 		grown(),
 		sliced(),
 		countingFilter(),
+		ribbonFilter("ribbon.Filter", 64),
+		ribbonFilter("ribbon.Filter, 128 wide", 128),
 		blob(),
 		bitsAndBlooms(),
 		parquetGo(),

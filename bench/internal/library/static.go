@@ -1,0 +1,85 @@
+package library
+
+import (
+	"context"
+	"encoding"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/filtertest"
+	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/ribbon"
+)
+
+// static is what the families share that are built once from all hashes.
+type static interface {
+	ContainsKeys(dst []bool, keys [][]byte)
+	Stats() bloomery.Stats
+	encoding.BinaryMarshaler
+}
+
+// builder collects the hashes of keys until it is asked.
+type builder struct {
+	hasher hashing.Hasher
+	hashes []uint64
+	build  func(hashes []uint64) (static, error)
+	made   static
+}
+
+func (b *builder) add(keys [][]byte) {
+	for _, key := range keys {
+		b.hashes = append(b.hashes, b.hasher.Bytes(key))
+	}
+}
+
+// filter returns the filter of all keys, built when it is first asked for.
+func (b *builder) filter() static {
+	if b.made == nil {
+		f, err := b.build(b.hashes)
+		if err != nil {
+			panic(err)
+		}
+		b.made, b.hashes = f, nil
+	}
+	return b.made
+}
+
+// staticLibrary returns the library of a static family: how a filter with an
+// error rate is built from hashes, and how one is read.
+func staticLibrary(name string, build func(hashes []uint64, p float64) (static, error), decode func(data []byte) (static, error)) Library {
+	wrap := func(b *builder) Filter {
+		return Filter{
+			Subject: filtertest.Subject{
+				Add:      b.add,
+				Contains: func(dst []bool, keys [][]byte) { b.filter().ContainsKeys(dst, keys) },
+			},
+			Bits:   func() uint64 { return 8 * b.filter().Stats().Bytes },
+			Encode: func() ([]byte, error) { return b.filter().MarshalBinary() },
+		}
+	}
+	return Library{
+		Name:       name,
+		Ours:       true,
+		NoCapacity: true,
+		Make: func(_ int64, p float64) (Filter, error) {
+			// A rate that cannot be had shows without keys as well.
+			if _, err := build(nil, p); err != nil {
+				return Filter{}, err
+			}
+			return wrap(&builder{build: func(hs []uint64) (static, error) { return build(hs, p) }}), nil
+		},
+		Decode: func(data []byte) (Filter, error) {
+			f, err := decode(data)
+			return wrap(&builder{made: f}), err
+		},
+		Hostile: claimTerabytes,
+	}
+}
+
+func ribbonFilter(name string, width int) Library {
+	return staticLibrary(name, func(hashes []uint64, p float64) (static, error) {
+		return ribbon.Config{ErrorRate: p, Width: width}.Build(context.Background(), hashes)
+	}, func(data []byte) (static, error) {
+		f := new(ribbon.Filter)
+		return f, f.UnmarshalBinary(data)
+	})
+}
