@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/bloomery/bloomery/bench/internal/report"
 )
@@ -44,6 +45,23 @@ func over(a, b place) func(d document) float64 {
 			return 0
 		}
 		return x / y
+	}
+}
+
+// faster is how many times as fast we are as the fastest of the others.
+func faster(experiment, ours, what string, others []string, theirs string) func(d document) float64 {
+	return func(d document) float64 {
+		best := math.Inf(1)
+		for _, who := range others {
+			if ns := d.get(at(experiment, who, theirs)); ns > 0 {
+				best = min(best, ns)
+			}
+		}
+		mine := d.get(at(experiment, ours, what))
+		if mine == 0 || math.IsInf(best, 1) {
+			return 0
+		}
+		return best / mine
 	}
 }
 

@@ -20,6 +20,8 @@ func aims() []aim {
 		scalableAims(),
 		slicedAims(),
 		countingAims(),
+		cuckooAims(),
+		fuseAims(),
 		ribbonAims(),
 	)
 }

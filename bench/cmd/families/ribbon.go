@@ -5,8 +5,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/FastFilter/xorfilter"
-
+	"github.com/bloomery/bloomery/fuse"
 	"github.com/bloomery/bloomery/ribbon"
 )
 
@@ -72,13 +71,13 @@ func ribbonTimes(ctx context.Context, b *bench) error {
 		})
 		lookups(b, w.who, batch, b.pass(), there, others, f.ContainsHashes)
 	}
-	fuse, err := xorfilter.PopulateBinaryFuse8(append([]uint64(nil), hs...))
+	f, err := fuse.Build[uint8](hs)
 	if err != nil {
 		return err
 	}
-	lookups(b, xorFuse8, single, b.pass(), there, others, func(dst []bool, hs []uint64) {
+	lookups(b, oursFuse8, single, b.pass(), there, others, func(dst []bool, hs []uint64) {
 		for i, h := range hs {
-			dst[i] = fuse.Contains(h)
+			dst[i] = f.ContainsHash(h)
 		}
 	})
 	b.turns(b.rounds)
@@ -126,9 +125,9 @@ func ribbonAims() []aim {
 	for _, keys := range []string{", hits", ", misses"} {
 		all = append(all,
 			atMost(5, ribbon64+" with 10 M keys, time of a lookup over fuse8"+keys,
-				over(at(times, ribbon64, single+keys), at(times, xorFuse8, single+keys))),
+				over(at(times, ribbon64, single+keys), at(times, oursFuse8, single+keys))),
 			atMost(3, ribbon64+" with 10 M keys, time of a lookup in a batch over fuse8, single"+keys,
-				over(at(times, ribbon64, batch+keys), at(times, xorFuse8, single+keys))))
+				over(at(times, ribbon64, batch+keys), at(times, oursFuse8, single+keys))))
 	}
 	return append(all,
 		atMost(400, ribbon64+" with 10 M keys, ns per key of a build on one core", figureAt(at(times, ribbon64, buildTime))),

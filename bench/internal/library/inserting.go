@@ -5,6 +5,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/counting"
+	"github.com/bloomery/bloomery/cuckoo"
 	"github.com/bloomery/bloomery/filtertest"
 )
 
@@ -59,4 +60,10 @@ func countingFilter() Library {
 	return insertingLibrary("counting.Filter", func(n int, p float64) (*counting.Filter, error) {
 		return counting.Config{Capacity: n, ErrorRate: p}.New()
 	}, func() *counting.Filter { return new(counting.Filter) })
+}
+
+func cuckooFilter() Library {
+	return insertingLibrary("cuckoo.Filter", func(n int, p float64) (*cuckoo.Filter, error) {
+		return cuckoo.Config{Capacity: n, ErrorRate: p}.New()
+	}, func() *cuckoo.Filter { return new(cuckoo.Filter) })
 }

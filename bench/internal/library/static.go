@@ -3,9 +3,12 @@ package library
 import (
 	"context"
 	"encoding"
+	"math"
+	"unsafe"
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filtertest"
+	"github.com/bloomery/bloomery/fuse"
 	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/ribbon"
 )
@@ -73,6 +76,22 @@ func staticLibrary(name string, build func(hashes []uint64, p float64) (static, 
 		},
 		Hostile: claimTerabytes,
 	}
+}
+
+// fuseFilter is a fuse filter with fingerprints of one width, which is made for
+// rates from its own on.
+func fuseFilter[T fuse.Fingerprint](name string) Library {
+	l := staticLibrary(name, func(hashes []uint64, p float64) (static, error) {
+		if p == 0 {
+			p = math.SmallestNonzeroFloat64 // 0 stands for the rate of T
+		}
+		return fuse.Config[T]{ErrorRate: p}.Build(context.Background(), hashes)
+	}, func(data []byte) (static, error) {
+		f := new(fuse.Filter[T])
+		return f, f.UnmarshalBinary(data)
+	})
+	l.Lowest = math.Ldexp(1, -8*int(unsafe.Sizeof(T(0))))
+	return l
 }
 
 func ribbonFilter(name string, width int) Library {
