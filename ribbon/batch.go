@@ -3,18 +3,22 @@ package ribbon
 import (
 	"math/bits"
 	"runtime"
+
+	"github.com/bloomery/bloomery"
 )
 
-// window is how many lookups of a batch are under way at once: enough that
-// their memory accesses overlap, and 5 KiB of stack.
-const window = 64
+const (
+	// window is how many lookups of a batch are under way at once: enough that
+	// their memory accesses overlap.
+	window = 64
+	// fewKeys is how many keys are not worth a window.
+	fewKeys = 4
+)
 
-// probe is a lookup whose place is known.
-type probe struct {
-	lo, mid, hi uint64   // the coefficients as they fall on the blocks; rows of 64 end at mid
-	print       uint64   // the fingerprint
-	cols        []uint64 // the columns of the first two blocks
-	last        []uint64 // those of the third, for rows of 128
+// place is where a key is looked for.
+type place struct {
+	start uint64
+	shard uint32
 }
 
 // ContainsHashes sets dst[i] to ContainsHash(hs[i]). It panics if dst is
@@ -22,37 +26,61 @@ type probe struct {
 //
 // It goes over a number of keys three times: it finds out where their rows lie
 // in the first layer of their shard, and asks memory for them; it compares
-// them, eight columns without a branch; and it looks for the few that are not in the first
-// layer one by one.
+// them, eight columns without a branch; and it looks for the few that are not
+// in the first layer one by one.
 func (t *table) ContainsHashes(dst []bool, hs []uint64) {
 	dst = dst[:len(hs)]
-	if !t.layered {
+	if !t.layered || len(hs) <= fewKeys {
 		for i, h := range hs {
 			dst[i] = t.ContainsHash(h)
 		}
 		return
 	}
+	var places [window]place
 	for len(hs) > 0 {
 		n := min(window, len(hs))
-		t.lookAt(dst[:n], hs[:n])
+		t.aim(&places, hs[:n])
+		t.lookAt(dst[:n], hs[:n], &places)
 		dst, hs = dst[n:], hs[n:]
 	}
 }
 
-// lookAt is ContainsHashes for at most one window.
-func (t *table) lookAt(dst []bool, hs []uint64) {
-	var probes [window]probe
-	var bumped [window]uint8
-	var count int
-	if t.w.bits == 64 {
-		count = t.aim64(&probes, &bumped, hs)
-		for i := range dst {
-			dst[i] = probes[i&(window-1)].compare64()
+// aim finds the places of keys in the first layer of their shards. It does as
+// little as it can for each, so that many accesses to memory are under way.
+func (t *table) aim(places *[window]place, hs []uint64) {
+	var touched uint64
+	reach := (t.w.words() + 1) * t.r
+	for i, h := range hs {
+		shard := 0
+		if t.bits > 0 {
+			shard = bloomery.Route(h, t.bits)
 		}
-	} else {
-		count = t.aim128(&probes, &bumped, hs)
-		for i := range dst {
-			dst[i] = probes[i&(window-1)].compare128()
+		l := &t.shards[shard].layers[0]
+		start := startOf(h, l.starts)
+		places[i&(window-1)] = place{start, uint32(shard)}
+		// To read a word is the only way to ask for its cache line in Go.
+		at := l.at(int(start/blockSlots), t.r)
+		cols := l.cols[at:][:reach]
+		touched ^= cols[0] ^ cols[t.r] ^ cols[reach-t.r] ^ cols[reach-1]
+	}
+	runtime.KeepAlive(touched)
+}
+
+// lookAt answers for the keys of one window.
+func (t *table) lookAt(dst []bool, hs []uint64, places *[window]place) {
+	var bumped [window]uint8
+	count := 0
+	for i, h := range hs {
+		p := &places[i&(window-1)]
+		l := &t.shards[p.shard].layers[0]
+		bumped[count&(window-1)] = uint8(i)
+		if !l.keeps(p.start, t.w) {
+			count++
+		}
+		if t.w.bits == 64 {
+			dst[i] = l.compare64(h, p.start, t.r)
+		} else {
+			dst[i] = l.compare128(h, p.start, t.r)
 		}
 	}
 	for _, i := range bumped[:count] {
@@ -60,67 +88,16 @@ func (t *table) lookAt(dst []bool, hs []uint64) {
 	}
 }
 
-// aim64 sets the probes of hs in the first layer of their shards, and returns
-// how many keys are not there; bumped tells which.
-func (t *table) aim64(probes *[window]probe, bumped *[window]uint8, hs []uint64) (count int) {
-	var touched uint64
-	for i, h := range hs {
-		l := &t.shardOf(h).layers[0]
-		start := startOf(h, l.starts)
-		x := row64(h)
-		block, off := int(start/blockSlots), start%blockSlots
-		at, n := l.at(block, t.r), l.columns(block, t.r)
-		p := &probes[i&(window-1)]
-		p.lo = x.lo << (off & 63)
-		p.mid = x.lo >> 1 >> (63 - off&63)
-		p.print = uint64(x.print)
-		p.cols = l.cols[at:][:2*n]
-		// To read a word is the only way to ask for its cache line in Go.
-		touched ^= p.cols[0] ^ p.cols[n] ^ p.cols[2*n-1]
-
-		bumped[count&(window-1)] = uint8(i)
-		if !l.keeps(start, t.w) {
-			count++
-		}
-	}
-	runtime.KeepAlive(touched)
-	return count
-}
-
-// aim128 is aim64 for rows of 128.
-func (t *table) aim128(probes *[window]probe, bumped *[window]uint8, hs []uint64) (count int) {
-	var touched uint64
-	for i, h := range hs {
-		l := &t.shardOf(h).layers[0]
-		start := startOf(h, l.starts)
-		x := row128(h)
-		block, off := int(start/blockSlots), start%blockSlots
-		at, n := l.at(block, t.r), l.columns(block, t.r)
-		p := &probes[i&(window-1)]
-		p.lo = x.lo << (off & 63)
-		p.mid = x.hi<<(off&63) | x.lo>>1>>(63-off&63)
-		p.hi = x.hi >> 1 >> (63 - off&63)
-		p.print = uint64(x.print)
-		p.cols = l.cols[at:][:2*n]
-		p.last = l.cols[l.at(block+2, t.r):][:n]
-		touched ^= p.cols[0] ^ p.cols[n] ^ p.last[0] ^ p.last[n-1]
-
-		bumped[count&(window-1)] = uint8(i)
-		if !l.keeps(start, t.w) {
-			count++
-		}
-	}
-	runtime.KeepAlive(touched)
-	return count
-}
-
-// compare64 reports whether a row of 64 gives its fingerprint. It decides only
-// once in eight columns: nearly all absent keys end there, so that those with
-// many columns take no longer.
-func (p *probe) compare64() bool {
-	n := len(p.cols) / 2
-	a, b := p.cols[:n], p.cols[n:]
-	lo, mid, v := p.lo, p.mid, p.print
+// compare64 is match64 with a branch in eight columns only: nearly all absent
+// keys end there, so that those with many columns take no longer.
+func (l *layer) compare64(h, start uint64, r int) bool {
+	x := row64(h)
+	block, off := int(start/blockSlots), start%blockSlots
+	lo, mid := x.lo<<(off&63), x.lo>>1>>(63-off&63)
+	at, n := l.at(block, r), l.columns(block, r)
+	cols := l.cols[at:][:2*n]
+	a, b := cols[:n], cols[n:]
+	v := uint64(x.print)
 	var d uint64
 	for len(a) >= 8 && len(b) >= 8 {
 		d |= uint64(bits.OnesCount64(a[0]&lo^b[0]&mid)) ^ v
@@ -136,13 +113,6 @@ func (p *probe) compare64() bool {
 		}
 		a, b, v = a[8:], b[8:], v>>8
 	}
-	if len(a) >= 4 && len(b) >= 4 {
-		d |= uint64(bits.OnesCount64(a[0]&lo^b[0]&mid)) ^ v
-		d |= uint64(bits.OnesCount64(a[1]&lo^b[1]&mid)) ^ v>>1
-		d |= uint64(bits.OnesCount64(a[2]&lo^b[2]&mid)) ^ v>>2
-		d |= uint64(bits.OnesCount64(a[3]&lo^b[3]&mid)) ^ v>>3
-		a, b, v = a[4:], b[4:], v>>4
-	}
 	for j := range min(len(a), len(b)) {
 		d |= uint64(bits.OnesCount64(a[j]&lo^b[j]&mid)) ^ v
 		v >>= 1
@@ -150,11 +120,17 @@ func (p *probe) compare64() bool {
 	return d&1 == 0
 }
 
-// compare128 reports whether a row of 128 gives its fingerprint.
-func (p *probe) compare128() bool {
-	n := len(p.cols) / 2
-	a, b, c := p.cols[:n], p.cols[n:], p.last
-	lo, mid, hi, v := p.lo, p.mid, p.hi, p.print
+// compare128 is match128 with a branch in eight columns only.
+func (l *layer) compare128(h, start uint64, r int) bool {
+	x := row128(h)
+	block, off := int(start/blockSlots), start%blockSlots
+	lo := x.lo << (off & 63)
+	mid := x.hi<<(off&63) | x.lo>>1>>(63-off&63)
+	hi := x.hi >> 1 >> (63 - off&63)
+	at, n := l.at(block, r), l.columns(block, r)
+	cols := l.cols[at:][:2*n]
+	a, b, c := cols[:n], cols[n:], l.cols[l.at(block+2, r):][:n]
+	v := uint64(x.print)
 	var d uint64
 	for len(a) >= 8 && len(b) >= 8 && len(c) >= 8 {
 		d |= uint64(bits.OnesCount64(a[0]&lo^b[0]&mid^c[0]&hi)) ^ v
@@ -169,13 +145,6 @@ func (p *probe) compare128() bool {
 			return false
 		}
 		a, b, c, v = a[8:], b[8:], c[8:], v>>8
-	}
-	if len(a) >= 4 && len(b) >= 4 && len(c) >= 4 {
-		d |= uint64(bits.OnesCount64(a[0]&lo^b[0]&mid^c[0]&hi)) ^ v
-		d |= uint64(bits.OnesCount64(a[1]&lo^b[1]&mid^c[1]&hi)) ^ v>>1
-		d |= uint64(bits.OnesCount64(a[2]&lo^b[2]&mid^c[2]&hi)) ^ v>>2
-		d |= uint64(bits.OnesCount64(a[3]&lo^b[3]&mid^c[3]&hi)) ^ v>>3
-		a, b, c, v = a[4:], b[4:], c[4:], v>>4
 	}
 	for j := range min(len(a), len(b), len(c)) {
 		d |= uint64(bits.OnesCount64(a[j]&lo^b[j]&mid^c[j]&hi)) ^ v

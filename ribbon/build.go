@@ -3,6 +3,7 @@ package ribbon
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/bloomery/bloomery"
@@ -53,7 +54,7 @@ func (c Config) build(ctx context.Context, hashes []uint64) (*Filter, error) {
 		}
 		part := parts[ends[i]:ends[i+1]]
 		all[i] = fillings[worker].build(part)
-		all[i].words = append(memory.Words(len(all[i].words))[:0], all[i].words...)
+		all[i].words = slices.Clone(all[i].words)
 		made.add(uint64(len(part)))
 		return nil
 	})
@@ -65,13 +66,22 @@ func (c Config) build(ctx context.Context, hashes []uint64) (*Filter, error) {
 	return &Filter{t}, nil
 }
 
-// assemble makes the table of its shards.
+// assemble makes the table of its shards. They are copied into one array,
+// which gets huge pages where a shard alone is too small for them.
 func (t *table) assemble(all []built) {
-	t.parts = append(t.parts, directory(all))
+	dir := directory(all)
+	total := len(dir)
 	for i := range all {
+		total += len(all[i].words)
+	}
+	t.words = memory.Words(total)
+	rest := t.words[copy(t.words, dir):]
+	t.shards = make([]shard, len(all))
+	for i := range all {
+		n := copy(rest, all[i].words)
+		all[i].words, rest = rest[:n:n], rest[n:]
 		t.keys += uint64(all[i].keys)
-		t.parts = append(t.parts, all[i].words)
-		t.shards = append(t.shards, all[i].open(t.w, t.r))
+		t.shards[i] = all[i].open(t.w, t.r)
 	}
 	t.weigh()
 }

@@ -105,12 +105,10 @@ func newLayer(s shape, r int, w *width, words []uint64) (layer, []uint64) {
 // at returns where the columns of a block begin in a table of r columns.
 func (l *layer) at(block, r int) int { return block*r + max(0, block-l.narrow) }
 
-// columns returns how many columns a block has in a table of r columns.
+// columns returns how many columns a block has in a table of r columns. It has
+// no branches.
 func (l *layer) columns(block, r int) int {
-	if block >= l.narrow {
-		r++
-	}
-	return r
+	return r + int(uint64(int64(l.narrow)-1-int64(block))>>63)
 }
 
 // keeps reports whether keys that begin at start are in this layer. It has no

@@ -37,7 +37,7 @@ func parse(h envelope.Header, given hashing.Hasher) (table, error) {
 
 // attach finds the shards in the words of a payload.
 func (t *table) attach(words []uint64) error {
-	t.parts = [][]uint64{words}
+	t.words = words
 	all := make([]built, 1<<t.bits)
 	dir := words
 	for i := range all {

@@ -85,7 +85,7 @@ func (s *Stream) writeTo(w io.Writer) (int64, error) {
 		return 0, err
 	}
 	return envelope.WriteSeq(w, t.header(), func(yield func([]uint64, error) bool) {
-		if !yield(t.parts[0], nil) {
+		if !yield(t.words, nil) {
 			return
 		}
 		for i := range runs {
@@ -128,10 +128,10 @@ func (p *plan) buildAll(ctx context.Context, spill *shards.Spill, made *progress
 		return table{}, nil, err
 	}
 	t := p.table(b)
-	t.parts = [][]uint64{directory(all)}
+	t.words = directory(all)
 	for i := range all {
 		t.keys += uint64(all[i].keys)
-		t.stored += 8 * uint64(len(all[i].words))
+		t.stored += uint64(len(all[i].words))
 	}
 	return t, runs, nil
 }

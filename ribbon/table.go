@@ -25,8 +25,8 @@ type table struct {
 	slots     uint64 // of all layers, and keys in lists
 	layered   bool   // all shards have a layer: some keys, and not few
 	shards    []shard
-	parts     [][]uint64 // the payload
-	stored    uint64     // bytes of payload that are elsewhere, while a Stream is written
+	words     []uint64 // the payload
+	stored    uint64   // words of the payload that are elsewhere, while a Stream is written
 }
 
 // Hash returns the hash under which the filter knows key.
@@ -80,13 +80,7 @@ func (t *table) Stats() bloomery.Stats {
 }
 
 // payload returns the length of the payload in bytes.
-func (t *table) payload() uint64 {
-	n := t.stored
-	for _, part := range t.parts {
-		n += 8 * uint64(len(part))
-	}
-	return n
-}
+func (t *table) payload() uint64 { return 8 * (uint64(len(t.words)) + t.stored) }
 
 // weigh sets what follows from the sizes of the layers: the number of slots
 // and the rate to expect. A key that is asked for meets a layer about as often
@@ -132,7 +126,7 @@ func (t *table) header() envelope.Header {
 // AppendBinary appends the encoding of the filter to dst. The error is always
 // nil.
 func (t *table) AppendBinary(dst []byte) ([]byte, error) {
-	return envelope.Append(dst, t.header(), t.parts...), nil
+	return envelope.Append(dst, t.header(), t.words), nil
 }
 
 // MarshalBinary returns the encoding of the filter. The error is always nil.
@@ -140,7 +134,7 @@ func (t *table) MarshalBinary() ([]byte, error) { return t.AppendBinary(nil) }
 
 // WriteTo writes the encoding of the filter to w.
 func (t *table) WriteTo(w io.Writer) (int64, error) {
-	n, err := envelope.WriteTo(w, t.header(), t.parts...)
+	n, err := envelope.WriteTo(w, t.header(), t.words)
 	if err != nil {
 		return n, fmt.Errorf("ribbon: write: %w", err)
 	}
