@@ -11,6 +11,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/bloomery/bloomery/codec"
+	"github.com/bloomery/bloomery/sizing"
 )
 
 // inspectJSON is what inspect tells with --json.
@@ -21,7 +22,7 @@ type inspectJSON struct {
 	Hash     string       `json:"hash"`
 	Seed     string       `json:"seed,omitempty"`
 	Check    string       `json:"fingerprint,omitempty"`
-	Hashes   int          `json:"k"`
+	Hashes   int          `json:"k,omitempty"`
 	Size     int64        `json:"file_bytes"`
 	Plain    uint64       `json:"plain_bytes"`
 	Identity string       `json:"checksum"`
@@ -94,7 +95,11 @@ func (r *inspected) printStats(row func(name, format string, args ...any)) {
 	} else {
 		row("keys", "%s%s", about, grouped(stats.Items))
 	}
-	row("array", "%s bits (%s), k = %d, %.4g%% in use", grouped(stats.Bits), bytesText(stats.Bytes), r.info.Hashes, 100*stats.Saturation)
+	k := ""
+	if n := r.k(); n > 0 {
+		k = fmt.Sprintf(", k = %d", n)
+	}
+	row("array", "%s bits (%s)%s, %.4g%% in use", grouped(stats.Bits), bytesText(stats.Bytes), k, 100*stats.Saturation)
 	row("fill", "%s", fillPicture(r.fill))
 	row("error rate", "%s now, %s asked for", rateText(stats.Predicted), rateText(stats.Asked))
 	if r.probed > 0 {
@@ -103,10 +108,18 @@ func (r *inspected) printStats(row func(name, format string, args ...any)) {
 	}
 }
 
+// k returns the number of bits that a key sets, 0 for kinds where it sets none.
+func (r *inspected) k() int {
+	if f, ok := r.filter.Hashed.(interface{ Shape() sizing.Shape }); ok {
+		return f.Shape().K
+	}
+	return 0
+}
+
 func (r *inspected) json() inspectJSON {
 	i := r.info
 	j := inspectJSON{
-		File: r.name, Form: i.Form.String(), Kind: kindText(i), Hash: i.Hash.String(), Hashes: i.Hashes,
+		File: r.name, Form: i.Form.String(), Kind: kindText(i), Hash: i.Hash.String(), Hashes: r.k(),
 		Size: r.fileSize, Plain: i.Size, Identity: fmt.Sprintf("%016x", i.Identity), Fill: r.fill, Damage: []damageJSON{},
 	}
 	if i.Hash == 0 {
