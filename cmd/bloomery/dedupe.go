@@ -243,8 +243,11 @@ type dedupeJSON struct {
 }
 
 func (r *dedupeJSON) seen(s *dedupe.Seen, before float64) {
-	r.Distinct, r.Capacity, r.Filter = uint64(s.Count()), uint64(s.Capacity()), s.Filtered()
+	r.Distinct, r.Filter = uint64(s.Count()), s.Filtered()
 	r.Wrong, r.Rate = s.Wrong()-before, s.Rate()
+	if r.Filter {
+		r.Capacity = uint64(s.Capacity())
+	}
 }
 
 // tell says what was done. A filter that holds too much is an error, though all

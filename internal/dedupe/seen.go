@@ -49,10 +49,13 @@ type Config struct {
 type Seen struct {
 	set    hashSet // until there is a filter
 	filter *bloom.Filter
-	k      int // bits per key of the filter to come
-	// capacity is how many hashes the filter holds at the rate asked.
-	capacity int
-	asked    float64
+	asked  float64
+	expect int // hashes to come, 0 if not known
+
+	// These are found when they are needed: the tables of the model take some
+	// milliseconds, which few lines need not wait for.
+	k        int // bits per key of the filter, 0 if not known yet
+	capacity int // how many hashes the filter holds at the rate asked
 
 	n     int     // hashes told new
 	wrong float64 // expected number of new ones told old, up to the last step
@@ -82,15 +85,21 @@ func (c Config) empty() (*Seen, error) {
 	if !(c.ErrorRate >= sizing.MinBlockedRate && c.ErrorRate < 1) {
 		return nil, fmt.Errorf("%w: error rate %v is not between %v and 1", bloomery.ErrParameter, c.ErrorRate, sizing.MinBlockedRate)
 	}
-	s := &Seen{set: newHashSet(array(c.Memory / 8)), asked: c.ErrorRate}
+	return &Seen{set: newHashSet(array(c.Memory / 8)), asked: c.ErrorRate, expect: c.Expected}, nil
+}
+
+// plan finds the shape of the filter, unless it is known.
+func (s *Seen) plan() {
+	if s.k != 0 {
+		return
+	}
 	shape := sizing.Shape{Layout: sizing.Blocked, Bits: s.set.most * 64}
 	var most int
-	most, shape.K = capacity(shape.Bits, c.ErrorRate)
-	if c.Expected > most {
-		shape.K = bestK(shape, float64(c.Expected))
+	most, shape.K = capacity(shape.Bits, s.asked)
+	if s.expect > most {
+		shape.K = bestK(shape, float64(s.expect))
 	}
 	s.shape(shape)
-	return s, nil
 }
 
 // shape notes what filter will take the place of the set, or has.
@@ -167,6 +176,7 @@ func (s *Seen) missed(from, to int) float64 {
 
 // change puts a filter in the place of the set.
 func (s *Seen) change() error {
+	s.plan()
 	words := s.set.words[:s.set.most]
 	f, err := bloom.Config{
 		Bits: uint64(len(words)) * 64, Hashes: s.k, Capacity: s.capacity,
@@ -222,7 +232,10 @@ func (s *Seen) Count() int { return s.n }
 func (s *Seen) Room() int { return s.set.room() }
 
 // Capacity returns how many hashes the filter holds at the rate asked.
-func (s *Seen) Capacity() int { return s.capacity }
+func (s *Seen) Capacity() int {
+	s.plan()
+	return s.capacity
+}
 
 // Filtered reports whether hashes are in a filter by now.
 func (s *Seen) Filtered() bool { return s.filter != nil }

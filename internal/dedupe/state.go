@@ -17,7 +17,7 @@ import (
 //
 //	 0  magic "BLMSEEN" and the version, 1
 //	 8  what follows: 1 hashes, 2 a filter
-//	 9  bits per key of the filter
+//	 9  bits per key of the filter, 0 without
 //	10  1 if the hash 0 was seen
 //	16  fingerprint of the key: columns and delimiter
 //	24  number of hashes told new
@@ -65,7 +65,10 @@ func (s *Seen) WriteState(w io.Writer, k Key) error {
 func (s *Seen) writeState(w io.Writer, k Key, kind byte, words []uint64) error {
 	head := make([]byte, stateHead)
 	copy(head, stateMagic)
-	head[7], head[8], head[9] = stateVersion, kind, byte(s.k)
+	head[7], head[8] = stateVersion, kind
+	if kind == kindFilter {
+		head[9] = byte(s.k)
+	}
 	if s.set.zero {
 		head[10] = 1
 	}

@@ -3,6 +3,10 @@ package dedupe_test
 import (
 	"bytes"
 	"errors"
+	"flag"
+	"hash/crc32"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 
@@ -124,6 +128,42 @@ func TestStateDamaged(t *testing.T) {
 		}
 	}
 }
+
+var update = flag.Bool("update", false, "write golden files")
+
+// TestGoldenStates holds states to those of the first version: the hashes to
+// the file, the filter, which is large, to its checksum.
+func TestGoldenStates(t *testing.T) {
+	c := dedupe.Config{Memory: dedupe.MinMemory, ErrorRate: 1e-4}
+	s := newSeen(t, c.Memory, c.ErrorRate)
+	s.AddHashes(make([]bool, 21), append(hashesUpTo(20), 0))
+	name := filepath.Join("testdata", "v1-hashes.golden")
+	if *update {
+		if err := os.WriteFile(name, state(t, s, secondColumn(t)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	golden, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(golden, state(t, s, secondColumn(t))) {
+		t.Errorf("the state differs from %s", name)
+	}
+	if g, err := c.ReadState(bytes.NewReader(golden), secondColumn(t)); err != nil || g.Count() != 21 {
+		t.Errorf("%s: %v", name, err)
+	}
+	s = newSeen(t, c.Memory, c.ErrorRate)
+	s.AddHashes(make([]bool, 10_000), hashesUpTo(10_000))
+	// The expected number of mistakes is a float, which some processors round
+	// otherwise: it is left out.
+	if got, want := crc32.ChecksumIEEE(state(t, s, dedupe.Key{})[64:]), uint32(goldenFilter); got != want {
+		t.Errorf("checksum of a filter's state = %#x, want %#x", got, want)
+	}
+}
+
+// goldenFilter is the checksum of the state with 10,000 hashes, from byte 64 on.
+const goldenFilter = 0x7b5be8f
 
 // FuzzReadState asks for errors instead of panics, and for states that can be
 // written again.
