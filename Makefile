@@ -9,7 +9,7 @@ PKG   ?= ./...
 REF   ?= HEAD~1
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test check unit race purego tiers cross narrow golden fuzz fuzz-short lint fmt generate clean-tree bench bench-compare bench-peers bench-lookups bench-server clients scale soak bench-door promises
+.PHONY: help run build test check unit race purego tiers cross narrow golden fuzz fuzz-short lint fmt generate clean-tree bench bench-compare bench-peers bench-lookups bench-cli bench-server clients scale soak bench-door promises
 
 help: ## tell the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -98,6 +98,9 @@ bench-peers: ## measure against other libraries, writes docs/benchmarks.md and d
 
 bench-lookups: ## time lookups in every kind, writes docs/static.md and its plot
 	cd bench && go run ./cmd/lookups -doc ../docs/static.md -plot ../docs/img/lookups.svg
+
+bench-cli: ## measure the command line against sort, awk and DCSO's bloom, writes docs/benchmarks-cli.md
+	cd bench && go run ./cmd/cli -out ../docs/benchmarks-cli.md
 
 bench-server: ## measure the server against Redis, writes docs/benchmarks-server.md
 	cd bench/server && go run . -rounds 5 -o ../../docs/benchmarks-server.md

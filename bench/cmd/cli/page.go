@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+)
+
+// page returns the document.
+func (b *bench) page(ctx context.Context, origin string, rounds int) string {
+	var s strings.Builder
+	size := int64(0)
+	if info, err := os.Stat(b.text); err == nil {
+		size = info.Size()
+	}
+	unique := b.tasks[0].ways[0].runs[0].lines
+	fmt.Fprintf(&s, `# Command line benchmarks
+
+<!-- Made by make bench-cli. -->
+
+%d lines of real text (names of npm packages, paths of Debian packages, drawn with repetition), %d MB, %d of them
+different. All programs in turns, %d rounds, medians. Output goes to a pipe whose lines are counted. Memory is the peak of
+the resident set of the whole process, in millions of bytes.
+
+%s- Programs: %s
+- Load of the machine at the end: %s
+
+`, sampleLines, size/1e6, unique, rounds, origin, versions(ctx), load())
+	for _, t := range b.tasks {
+		fmt.Fprintf(&s, "## %s\n\n| | wall s | CPU s | lines/s | peak MB | lines out |\n|---|---|---|---|---|---|\n", t.title)
+		for _, w := range t.ways {
+			fmt.Fprintf(&s, "| %s | %.2f | %.2f | %.2f M | %.0f | %d |\n", w.name, w.median(wall), w.median(cpu),
+				sampleLines/w.median(wall)/1e6, w.median(peak), w.runs[0].lines)
+		}
+		s.WriteString("\n```sh\n")
+		for _, w := range t.ways {
+			for _, p := range w.programs {
+				s.WriteString(b.plain(p.String()) + "\n")
+			}
+		}
+		s.WriteString("```\n\n")
+	}
+	s.WriteString(b.targets())
+	return s.String()
+}
+
+// plain takes the names of temporary files out of a command line.
+func (b *bench) plain(s string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(s, b.dir+"/", ""), b.text, "FILE")
+}
+
+// versions tells what was measured.
+func versions(ctx context.Context) string {
+	var all []string
+	for _, name := range []string{"coreutils", "mawk", "golang-github-dcso-bloom-cli"} {
+		out, err := exec.CommandContext(ctx, "dpkg-query", "-W", "-f", "${Package} ${Version}", name).Output()
+		if err == nil {
+			all = append(all, string(out))
+		}
+	}
+	return strings.Join(all, ", ")
+}
+
+// load returns how many processes wanted a processor, in the last minute and in
+// the last quarter of an hour, ours included.
+func load() string {
+	data, err := os.ReadFile("/proc/loadavg")
+	fields := strings.Fields(string(data))
+	if err != nil || len(fields) < 3 {
+		return "unknown"
+	}
+	return fields[0] + ", " + fields[2]
+}
+
+// targets compares with what we want to reach.
+func (b *bench) targets() string {
+	var s strings.Builder
+	s.WriteString("## Targets\n\n| | measured | target | |\n|---|---|---|---|\n")
+	row := func(name string, got float64, format string, ok bool, target string) {
+		verdict := "**missed**"
+		if ok {
+			verdict = "met"
+		}
+		fmt.Fprintf(&s, "| %s | "+format+" | %s | %s |\n", name, got, target, verdict)
+	}
+	ratio := func(t, w int, pick func(usage) float64) float64 {
+		return b.tasks[t].ways[w].median(pick) / b.tasks[t].ways[0].median(pick)
+	}
+	for _, c := range []struct {
+		name string
+		t, w int
+		pick func(usage) float64
+		want float64
+	}{
+		{"dedupe: times as fast as `LC_ALL=C sort -u`", 0, 1, wall, 3},
+		{"dedupe: `sort -u` takes this many times the memory", 0, 1, peak, 15},
+		{"dedupe: times as fast as mawk", 0, 2, wall, 12},
+		{"dedupe: mawk takes this many times the memory", 0, 2, peak, 12},
+		{"build: times as fast as DCSO's", 1, 1, wall, 5},
+		{"check: times as fast as DCSO's", 2, 1, wall, 5},
+	} {
+		got := ratio(c.t, c.w, c.pick)
+		row(c.name, got, "%.1f", got >= c.want, fmt.Sprintf("at least %.0f", c.want))
+	}
+	speed := sampleLines / b.tasks[2].ways[0].median(wall) / 1e6
+	row("check: million lines a second", speed, "%.1f", speed >= 6, "at least 6")
+	first := median(b.first)
+	row("from the start to the first output on a pipe, ms", first, "%.1f", first <= 15, "at most 15")
+	return s.String()
+}
