@@ -47,10 +47,10 @@ var rooms = map[string][]string{
 	"internal/server":              {"foreign/redisbloom", "internal/command", "internal/door/local", "internal/resp", "internal/store"},
 	"cmd/bloomery": {
 		"", "hashing", "hashing/named", "sizing", "bloom", "counting", "cuckoo", "quotient", "fuse", "ribbon", "codec", "codec/file",
-		"internal/lines", "internal/dedupe", "internal/shards", "internal/command", "internal/door/local", "internal/server",
+		"internal/lines", "internal/dedupe", "internal/shards", "internal/resp", "internal/command", "internal/door/local", "internal/server",
 	},
 	"internal/lines":  {},
-	"internal/dedupe": {"", "hashing", "bloom", "sizing", "internal/lines"},
+	"internal/dedupe": {"", "hashing", "bloom", "sizing", "internal/lines", "internal/memory"},
 }
 
 // library packages may import these modules and nothing else from outside.
