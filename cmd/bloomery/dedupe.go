@@ -24,8 +24,12 @@ import (
 // blocks of lines on their way: half, but no more than those need.
 const (
 	dedupeShare   = 2
-	dedupeReserve = 18 << 20
+	dedupeReserve = 20 << 20
 )
+
+// leastLimit keeps the collector from running all the time for a bound that the
+// program cannot keep.
+const leastLimit = 32 << 20
 
 // dedupeOptions are the flags of dedupe.
 type dedupeOptions struct {
@@ -60,7 +64,7 @@ there were more lines than the filter holds at that rate, the exit code is 3.
 --exact never drops a line wrongly: it keeps the lines themselves, and what does not fit
 into --max-memory goes through a temporary folder and is written at the end.
 
---max-memory is for the whole program, from 40M on; a line longer than that is read all
+--max-memory is for the whole program, from 48M on; a line longer than that is read all
 the same, up to --max-line.
 
 With -k only some columns are compared: 2, or 1,3, or 2-4, or 3-. They are parted by the
@@ -100,7 +104,7 @@ func (o *dedupeOptions) run(ctx context.Context, s *shell, args []string) error 
 	}
 	// The array is most of the memory and is no work for the collector; it must
 	// not be the measure for how much garbage may lie about.
-	defer debug.SetMemoryLimit(debug.SetMemoryLimit(max(o.maxMemory.value, 1)))
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(max(o.maxMemory.value, leastLimit)))
 	before := 0.0
 	if job.Exact == nil {
 		if job.Seen, err = o.seen(job.Key); err != nil {

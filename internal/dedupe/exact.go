@@ -7,7 +7,6 @@ import (
 	"io"
 	"strconv"
 
-	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/hashing"
 )
 
@@ -76,10 +75,10 @@ type Exact struct {
 	spilled uint64
 }
 
-// open makes the first table. Errors wrap ErrParameter.
+// open makes the first table. Errors wrap ErrParameter or ErrTooLarge.
 func (e *Exact) open() error {
-	if e.Memory < MinExact {
-		return fmt.Errorf("dedupe: exact: %w: memory of %d bytes, at least %d", bloomery.ErrParameter, e.Memory, MinExact)
+	if err := checkMemory(e.Memory, MinExact); err != nil {
+		return fmt.Errorf("dedupe: exact: %w", err)
 	}
 	e.bits = fewBits
 	if e.Memory >= manyFrom {

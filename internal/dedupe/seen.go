@@ -64,7 +64,8 @@ type Seen struct {
 	last  int     // n at the last one
 }
 
-// New returns a Seen that has seen nothing. Errors wrap ErrParameter.
+// New returns a Seen that has seen nothing. Errors wrap ErrParameter or
+// ErrTooLarge.
 func (c Config) New() (*Seen, error) {
 	s, err := c.empty()
 	if err != nil {
@@ -79,8 +80,8 @@ func (c Config) New() (*Seen, error) {
 }
 
 func (c Config) empty() (*Seen, error) {
-	if c.Memory < MinMemory {
-		return nil, fmt.Errorf("%w: memory of %d bytes, at least %d", bloomery.ErrParameter, c.Memory, MinMemory)
+	if err := checkMemory(c.Memory, MinMemory); err != nil {
+		return nil, err
 	}
 	if !(c.ErrorRate >= sizing.MinBlockedRate && c.ErrorRate < 1) {
 		return nil, fmt.Errorf("%w: error rate %v is not between %v and 1", bloomery.ErrParameter, c.ErrorRate, sizing.MinBlockedRate)

@@ -184,6 +184,15 @@ func TestConfigRefuses(t *testing.T) {
 			t.Errorf("%+v: %v, want ErrParameter", c, err)
 		}
 	}
+	if _, err := (dedupe.Config{Memory: math.MaxInt, ErrorRate: 0.01}).New(); !errors.Is(err, bloomery.ErrTooLarge) {
+		t.Errorf("all memory: %v, want ErrTooLarge", err)
+	}
+	for memory, want := range map[int]error{dedupe.MinExact - 1: bloomery.ErrParameter, math.MaxInt: bloomery.ErrTooLarge} {
+		j := dedupe.Job{Input: input("a\n", 0), Exact: &dedupe.Exact{Memory: memory}}
+		if _, err := j.Run(t.Context()); !errors.Is(err, want) {
+			t.Errorf("exact with %d bytes: %v, want %v", memory, err, want)
+		}
+	}
 }
 
 func BenchmarkSeen(b *testing.B) {
