@@ -3,6 +3,7 @@ package fuse
 import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/internal/kernel"
 	"github.com/bloomery/bloomery/sizing"
 )
 
@@ -48,7 +49,7 @@ func (a *array[T]) ContainsHash(h uint64) bool {
 		if a.bits > 0 {
 			s = &a.shards[bloomery.Route(h, a.bits)]
 		}
-		return s.has(h)
+		return s.has(s.mixed(h))
 	}
 	i0, i1, i2 := s.three(h)
 	t := s.table
@@ -62,12 +63,13 @@ func (a *array[T]) ContainsHash(h uint64) bool {
 // as many single calls. It panics if dst is shorter than hs.
 func (a *array[T]) ContainsHashes(dst []bool, hs []uint64) {
 	dst = dst[:len(hs)]
-	if a.bits == 0 {
+	switch far := a.slots*uint64(width[T]()) > nearBits && kernel.CanPrefetch(); {
+	case a.bits > 0 || a.first.salt != 0:
+		a.routed(dst, hs, far)
+	case far:
+		a.first.hasAllAhead(dst, hs)
+	default:
 		a.first.hasAll(dst, hs)
-		return
-	}
-	for i, h := range hs {
-		dst[i] = a.shards[bloomery.Route(h, a.bits)].has(h)
 	}
 }
 

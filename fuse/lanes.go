@@ -45,5 +45,10 @@ func packed[T Fingerprint](table []T) []uint64 {
 	return words
 }
 
+// memoryOf returns where the fingerprints lie, nil if there are none.
+func memoryOf[T Fingerprint](table []T) *byte {
+	return (*byte)(unsafe.Pointer(unsafe.SliceData(table)))
+}
+
 // words32 returns n zero numbers of 32 bits in memory for large arrays.
 func words32(n int) []uint32 { return lanes[uint32](memory.Words((n + 1) / 2)) }

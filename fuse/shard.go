@@ -1,6 +1,11 @@
 package fuse
 
-import "github.com/bloomery/bloomery/sizing"
+import (
+	"math/bits"
+
+	"github.com/bloomery/bloomery/internal/kernel"
+	"github.com/bloomery/bloomery/sizing"
+)
 
 // shard is a filter of its own for the keys that Route sends to it: an array,
 // and where keys lie in it.
@@ -41,11 +46,16 @@ func mix(h, salt uint64) uint64 {
 	return h ^ h>>33
 }
 
-// has reports whether the key with hash h may be in the shard.
-func (s *shard[T]) has(h uint64) bool {
+// mixed returns the hash that the shard knows the key with hash h by.
+func (s *shard[T]) mixed(h uint64) uint64 {
 	if s.salt != 0 {
-		h = mix(h, s.salt)
+		return mix(h, s.salt)
 	}
+	return h
+}
+
+// has reports whether the key with this hash, mixed, may be in the shard.
+func (s *shard[T]) has(h uint64) bool {
 	t := s.table
 	if s.arity == 4 {
 		i0, i1, i2, i3 := s.four(h)
@@ -64,13 +74,14 @@ func (s *shard[T]) has(h uint64) bool {
 // hasAll is has for many. No answer waits for the one before, so that the
 // memory accesses of several keys are under way at once.
 func (s *shard[T]) hasAll(dst []bool, hs []uint64) {
-	if s.salt != 0 || s.arity == 4 {
+	dst = dst[:len(hs)]
+	t, p := s.table, s.place
+	if p.arity == 4 {
 		for i, h := range hs {
 			dst[i] = s.has(h)
 		}
 		return
 	}
-	t, p := s.table, s.place
 	for i, h := range hs {
 		i0, i1, i2 := p.three(h)
 		if int(i2) >= len(t) {
@@ -78,5 +89,13 @@ func (s *shard[T]) hasAll(dst []bool, hs []uint64) {
 			continue
 		}
 		dst[i] = fingerprint[T](h)^t[i0]^t[i1]^t[i2] == 0
+	}
+}
+
+// ahead returns what asks for slots of the shard before they are read.
+func (s *shard[T]) ahead() kernel.Ahead {
+	return kernel.Ahead{
+		Table: memoryOf(s.table), Scale: uint(bits.Len(uint(width[T]() / 16))),
+		Starts: s.starts, Length: uint64(s.length), Four: s.arity == 4,
 	}
 }

@@ -7,6 +7,7 @@ package kernel
 //go:generate go -C gen run . -file split -out ../split_amd64.s -stubs ../split_amd64.go -pkg kernel
 //go:generate go -C gen run . -file rows -out ../rows_amd64.s -stubs ../rows_amd64.go -pkg kernel
 //go:generate go -C gen run . -file buckets -out ../buckets_amd64.s -stubs ../buckets_amd64.go -pkg kernel
+//go:generate go -C gen run . -file ahead -out ../ahead_amd64.s -stubs ../ahead_amd64.go -pkg kernel
 
 const (
 	badK   = "kernel: k is not in 1..16"

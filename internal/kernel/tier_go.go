@@ -21,6 +21,9 @@ func setGroupsSplit([]SplitBlock, []uint64)              { panic(noAssembly) }
 func hasGroupsBuckets([]bool, *Buckets, []uint64)        { panic(noAssembly) }
 func andRowsVector(_, _, _ []uint64)                     { panic(noAssembly) }
 
+func ahead3BMI2(*byte, uint64, uint64, uint64, *uint64, int) { panic(noAssembly) }
+func ahead4BMI2(*byte, uint64, uint64, uint64, *uint64, int) { panic(noAssembly) }
+
 func hasOneSplit(blocks []SplitBlock, h uint64) bool { return goHasSplit(blocks, h) }
 func setOneSplit(blocks []SplitBlock, h uint64) bool { return goSetSplit(blocks, h) }
 

@@ -13,6 +13,7 @@
 //	split.go                    the split layout, on AVX2
 //	rows.go                     the rows of a sliced filter, on AVX2
 //	buckets.go                  the buckets of a cuckoo filter, on AVX-512
+//	ahead.go                    the slots of fuse filters, asked for ahead
 //
 // The code keeps to four rules. No branch depends on a key or on a bit: a
 // branch that cannot be foretold costs more than a whole probe. No legacy SSE
@@ -30,7 +31,7 @@ import (
 )
 
 func main() {
-	file := flag.String("file", "", "avx512 or avx2 for the batches of a tier, single for single keys, split, rows, buckets")
+	file := flag.String("file", "", "avx512 or avx2 for the batches of a tier, single for single keys, split, rows, buckets, ahead")
 	flag.Parse()
 	ConstraintExpr("!purego,!race")
 	switch *file {
@@ -52,6 +53,9 @@ func main() {
 	case "buckets":
 		hasBuckets("hasBucketsAVX512", false)
 		hasBuckets("hasWideBucketsAVX512", true)
+	case "ahead":
+		ahead(18, 0)
+		ahead(30, 15, 0)
 	default:
 		log.Fatalf("gen: no file %q", *file)
 	}
