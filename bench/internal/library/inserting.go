@@ -62,6 +62,31 @@ func countingFilter() Library {
 	}, func() *counting.Filter { return new(counting.Filter) })
 }
 
+func spectral() Library {
+	return insertingLibrary("counting.Spectral", func(n int, p float64) (*counting.Spectral, error) {
+		return counting.Config{Capacity: n, ErrorRate: p}.NewSpectral()
+	}, func() *counting.Spectral { return new(counting.Spectral) })
+}
+
+// stable has seen twice as many other keys when its own come: it must remember
+// these and keep its rate all the same.
+func stable() Library {
+	l := insertingLibrary("counting.Stable", func(n int, p float64) (*counting.Stable, error) {
+		f, err := counting.Config{Capacity: n, ErrorRate: p}.NewStable()
+		if err != nil {
+			return nil, err
+		}
+		for i := range uint64(2 * n) {
+			if err := f.InsertHash(xxh3.Uint64(1<<62 + i)); err != nil {
+				return nil, err
+			}
+		}
+		return f, nil
+	}, func() *counting.Stable { return new(counting.Stable) })
+	l.Sizing = "is made for the last keys, and twice as many others came before them"
+	return l
+}
+
 func cuckooFilter() Library {
 	return insertingLibrary("cuckoo.Filter", func(n int, p float64) (*cuckoo.Filter, error) {
 		return cuckoo.Config{Capacity: n, ErrorRate: p}.New()

@@ -80,6 +80,8 @@ func All() []Library {
 		grown(),
 		sliced(),
 		countingFilter(),
+		spectral(),
+		stable(),
 		cuckooFilter(),
 		fuseFilter[uint8]("fuse.Filter, 8 bits"),
 		fuseFilter[uint16]("fuse.Filter, 16 bits"),
