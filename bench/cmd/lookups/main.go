@@ -114,7 +114,7 @@ func measure(n, rounds int, rate float64) ([]figure, error) {
 			}
 		}), timing.Over(queries, asked/4, f.ContainsHashes))
 	}
-	times := timing.Interleave(loops, rounds, false)
+	times := timing.Interleave(loops, rounds, false, timing.Wall)
 	for i := range figures {
 		figures[i].one, figures[i].batch = times[2*i], times[2*i+1]
 	}
