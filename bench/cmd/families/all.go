@@ -10,6 +10,7 @@ func experiments() []experiment {
 		countingExperiments(),
 		spectralExperiments(),
 		cuckooExperiments(),
+		quotientExperiments(),
 		fuseExperiments(),
 		ribbonExperiments(),
 	)
@@ -23,6 +24,7 @@ func aims() []aim {
 		countingAims(),
 		spectralAims(),
 		cuckooAims(),
+		quotientAims(),
 		fuseAims(),
 		ribbonAims(),
 	)

@@ -79,24 +79,28 @@ func cuckooWith(who string, width int, slots uint) contestant {
 		if err != nil {
 			return keyed{}, err
 		}
-		return keyed{
-			insert: func(keys [][]byte) error {
-				for _, key := range keys {
-					if err := f.Insert(key); err != nil {
-						return err
-					}
-				}
-				return nil
-			},
-			has: func(dst []bool, keys [][]byte) {
-				for i, key := range keys {
-					dst[i] = f.Contains(key)
-				}
-			},
-			batch: f.ContainsKeys,
-			bits:  func() uint64 { return 8 * f.Stats().Bytes },
-		}, nil
+		return keyedCuckoo(f), nil
 	}}
+}
+
+func keyedCuckoo(f *cuckoo.Filter) keyed {
+	return keyed{
+		insert: func(keys [][]byte) error {
+			for _, key := range keys {
+				if err := f.Insert(key); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+		has: func(dst []bool, keys [][]byte) {
+			for i, key := range keys {
+				dst[i] = f.Contains(key)
+			}
+		},
+		batch: f.ContainsKeys,
+		bits:  func() uint64 { return 8 * f.Stats().Bytes },
+	}
 }
 
 func linvonWith(who string, width uint, n int) contestant {

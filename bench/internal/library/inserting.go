@@ -7,6 +7,7 @@ import (
 	"github.com/bloomery/bloomery/counting"
 	"github.com/bloomery/bloomery/cuckoo"
 	"github.com/bloomery/bloomery/filtertest"
+	"github.com/bloomery/bloomery/quotient"
 )
 
 // inserting is what the families share whose keys are inserted.
@@ -91,4 +92,10 @@ func cuckooFilter() Library {
 	return insertingLibrary("cuckoo.Filter", func(n int, p float64) (*cuckoo.Filter, error) {
 		return cuckoo.Config{Capacity: n, ErrorRate: p}.New()
 	}, func() *cuckoo.Filter { return new(cuckoo.Filter) })
+}
+
+func quotientFilter() Library {
+	return insertingLibrary("quotient.Filter", func(n int, p float64) (*quotient.Filter, error) {
+		return quotient.Config{Capacity: n, ErrorRate: p}.New()
+	}, func() *quotient.Filter { return new(quotient.Filter) })
 }

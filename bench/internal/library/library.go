@@ -83,6 +83,7 @@ func All() []Library {
 		spectral(),
 		stable(),
 		cuckooFilter(),
+		quotientFilter(),
 		fuseFilter[uint8]("fuse.Filter, 8 bits"),
 		fuseFilter[uint16]("fuse.Filter, 16 bits"),
 		fuseFilter[uint32]("fuse.Filter, 32 bits"),
