@@ -22,6 +22,9 @@ func TestSpectralZipf(t *testing.T) {
 		weights[i] = 1 / float64(i+1)
 	}
 	for _, p := range []float64{0.3, 0.1, 0.01} {
+		if testing.Short() && p != 0.1 {
+			continue
+		}
 		// Not all keys are drawn.
 		near, _ := drawn(t, counting.NewSpectral(keys*4/5, p), weights, hs, draws, heavy)
 		if near < 0.99 {

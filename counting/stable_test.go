@@ -28,6 +28,9 @@ func TestStableForgetsAsPredicted(t *testing.T) {
 	const n, around = 20_000, 1500
 	for _, width := range []int{1, 2, 4, 8} {
 		for _, p := range []float64{0.3, 0.01} {
+			if testing.Short() && (width != 2 || p != 0.01) {
+				continue
+			}
 			s := stable(t, n, p, width)
 			hs := hashes(12*n, uint64(width))
 			denied, predicted := map[int]float64{}, map[int]float64{}
@@ -75,6 +78,9 @@ func TestStableForgetsAsPredicted(t *testing.T) {
 func TestStableRateConverges(t *testing.T) {
 	const n, p = 30_000, 0.02
 	for _, width := range []int{1, 2, 4} {
+		if testing.Short() && width != 2 {
+			continue
+		}
 		s := stable(t, n, p, width)
 		hs, none := hashes(8*n, 5), hashes(200_000, 6)
 		dst := make([]bool, len(none))
