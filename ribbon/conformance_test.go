@@ -38,6 +38,7 @@ func kind(c ribbon.Config) filtertest.Kind {
 	}
 }
 
+// Filters of several shards are in TestVariants and beside it.
 func TestConformance(t *testing.T) {
 	filtertest.Test(t, kind(ribbon.Config{}))
 }
@@ -47,17 +48,6 @@ func TestConformanceWide(t *testing.T) {
 		t.Skip("millions of keys are built")
 	}
 	k := kind(ribbon.Config{Width: 128})
-	k.Rates = []float64{1e-2, 1e-4} // the rates themselves are those of rows of 64
-	filtertest.Test(t, k)
-}
-
-// The suite damages a sample of bytes and wants views not to notice. Of two
-// shards none is in the directory, which tells lengths.
-func TestConformanceSharded(t *testing.T) {
-	if testing.Short() {
-		t.Skip("millions of keys are built")
-	}
-	k := kind(ribbon.Config{Shards: 2})
-	k.Rates = []float64{1e-2}
+	k.Rates = []float64{1e-2} // others follow from the columns, as with rows of 64
 	filtertest.Test(t, k)
 }
