@@ -97,3 +97,20 @@ func TestHostileTables(t *testing.T) {
 		f.Stats()
 	}
 }
+
+// A directory that fills the payload to its last word, which is not the end of
+// a line: nothing lies behind it, not even its padding.
+func TestHostileDirectory(t *testing.T) {
+	words := []uint64{4, 0, 2, 2, 2, 2, 2, 2, 2, 2} // four layers of two narrow blocks
+	h := envelope.Header{Kind: envelope.KindRibbon, K: 1, Extra: 1, Rate: 0.5, Payload: uint64(len(words)) * 8}
+	h.Size = h.Payload * 8
+	data := envelope.Append(nil, h, words)
+	var f ribbon.Filter
+	_, readErr := f.ReadFrom(bytes.NewReader(data))
+	_, viewErr := ribbon.NewView(data)
+	for way, err := range map[string]error{"unmarshal": f.UnmarshalBinary(data), "read": readErr, "view": viewErr} {
+		if !errors.Is(err, bloomery.ErrCorrupt) {
+			t.Errorf("%s: %v, want ErrCorrupt", way, err)
+		}
+	}
+}

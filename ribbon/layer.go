@@ -49,7 +49,7 @@ func (w *width) bound(code uint64) uint64 { return w.bounds >> (16 * code & 63) 
 
 // blocks returns how many blocks of slots a layer for n keys has.
 func (w *width) blocks(n int) int {
-	slots := n - n*w.saved/1000
+	slots := n - int(int64(n)*int64(w.saved)/1000)
 	if n <= w.few {
 		slots = n + n/w.spare + w.bits
 	}

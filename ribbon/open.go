@@ -26,7 +26,7 @@ func parse(h envelope.Header, given hashing.Hasher) (table, error) {
 		return table{}, fmt.Errorf("%w: rows of %d words", bloomery.ErrCorrupt, words)
 	case bits > shards.MaxBits:
 		return table{}, fmt.Errorf("%w: 2^%d shards", bloomery.ErrCorrupt, bits)
-	case h.Size != h.Payload*8 || h.Payload/8 < uint64(lines(shardWords<<bits)):
+	case h.Size != h.Payload*8 || h.Payload%(8*lineWords) != 0 || h.Payload/8 < uint64(lines(shardWords<<bits)):
 		return table{}, fmt.Errorf("%w: payload of %d bytes for %d bits in %d shards", bloomery.ErrCorrupt, h.Payload, h.Size, 1<<bits)
 	}
 	t := table{w: &widths[words], r: int(h.K), bits: bits, keys: h.Capacity, asked: h.Rate}
@@ -48,11 +48,11 @@ func (t *table) attach(words []uint64) error {
 	rest := words[lines(len(words)-len(dir)):]
 	t.shards = make([]shard, len(all))
 	for i := range all {
-		n := all[i].list
+		n := uint64(all[i].list)
 		for _, s := range all[i].shapes {
-			n += s.words(t.w, t.r)
+			n += uint64(s.words(t.w, t.r))
 		}
-		if n = lines(n); n > len(rest) {
+		if n = lines(n); n > uint64(len(rest)) {
 			return fmt.Errorf("%w: shard %d takes %d words, %d are left", bloomery.ErrCorrupt, i, n, len(rest))
 		}
 		all[i].words, rest = rest[:n:n], rest[n:]
@@ -66,8 +66,7 @@ func (t *table) attach(words []uint64) error {
 }
 
 // parse reads the shard's entry from the begin of dir, which it shortens. No
-// sum of the lengths that it accepts can overflow: dir holds at least a
-// hundredth of the words that they stand for.
+// length that it accepts is more than that of the payload.
 func (b *built) parse(dir *[]uint64, w *width, r int) error {
 	d, limit := *dir, uint64(len(*dir))
 	if len(d) < shardWords {

@@ -69,7 +69,7 @@ func (f *filling) more(n int) []uint64 {
 }
 
 // lines returns the number of words in the lines that hold n words.
-func lines(n int) int { return (n + lineWords - 1) &^ (lineWords - 1) }
+func lines[N int | uint64](n N) N { return (n + lineWords - 1) &^ (lineWords - 1) }
 
 // appendTo appends the entry of the directory.
 func (b *built) appendTo(dir []uint64) []uint64 {
