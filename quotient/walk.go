@@ -68,7 +68,7 @@ func (t *table) check() (totals, error) {
 			return totals{}, fmt.Errorf("%w: block %d: %w", bloomery.ErrCorrupt, c.block, err)
 		}
 	}
-	if c.p.block > t.blocks || c.p.block == t.blocks && c.p.slot > 0 || !t.isZero(t.blocks*t.size*8, len(t.data)*8) {
+	if c.p.block > t.blocks || c.p.block == t.blocks && c.p.slot > 0 || !isZero(t.data[t.blocks*t.size:], 0, (len(t.data)-t.blocks*t.size)*8) {
 		return totals{}, fmt.Errorf("%w: something lies behind the last block", bloomery.ErrCorrupt)
 	}
 	return c.totals, nil
@@ -106,18 +106,18 @@ func (c *checker) checkBlock() error {
 	if c.p.block == c.block {
 		used = c.p.slot
 	}
-	from := c.block*t.size*8 + endsAt*8
-	if !t.isZero(from+used, from+t.slots) || !t.isZero(from+t.slots+used*int(t.width), (c.block+1)*t.size*8) {
+	block := t.data[c.block*t.size+endsAt : (c.block+1)*t.size]
+	if !isZero(block, used, t.slots) || !isZero(block, t.slots+used*int(t.width), len(block)*8) {
 		return fmt.Errorf("slots are not zero that are not in use, from slot %d on", used)
 	}
 	return nil
 }
 
-// isZero reports whether a range of bits of the array is zero.
-func (t *table) isZero(from, to int) bool {
+// isZero reports whether a range of bits of b is zero.
+func isZero(b []byte, from, to int) bool {
 	for from < to {
 		n := min(to-from, 8-from%8)
-		if t.data[from/8]>>(from%8)&byte(1<<n-1) != 0 {
+		if b[from/8]>>(from%8)&byte(1<<n-1) != 0 {
 			return false
 		}
 		from += n
