@@ -111,7 +111,7 @@ func (p *plan[T]) bits(n uint64) uint {
 // need returns the bytes that building a shard of n keys takes, its array and
 // hashes included.
 func (p *plan[T]) need(n uint64) uint64 {
-	return sizing.Fuse(n, p.arity).Slots()*uint64(8+4+width[T]()/8) + 2*8*n
+	return sizing.FuseSize(n, p.arity).Slots()*uint64(8+4+width[T]()/8) + 2*8*n
 }
 
 // Build returns a filter that holds the keys with these hashes, which must be

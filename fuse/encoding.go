@@ -146,12 +146,12 @@ func (a array[T]) parseShard(items, entry uint64) (shard[T], error) {
 	if segments > maxSegments {
 		return shard[T]{}, fmt.Errorf("%d segments", segments)
 	}
-	shape := sizing.FuseShape{Arity: a.arity, Log: uint(entry >> segmentBits & (1<<logBits - 1)), Segments: int(segments)}
+	shape := sizing.Fuse{Arity: a.arity, Log: uint(entry >> segmentBits & (1<<logBits - 1)), Segments: int(segments)}
 	longest := uint(sizing.MaxFuseLog3)
 	if a.arity == 4 {
 		longest = sizing.MaxFuseLog4
 	}
-	empty := shape == sizing.FuseShape{Arity: a.arity} && items == 0
+	empty := shape == sizing.Fuse{Arity: a.arity} && items == 0
 	switch {
 	case empty:
 	case shape.Log < sizing.MinFuseLog || shape.Log > longest || shape.Segments < a.arity || shape.Slots() > math.MaxUint32:

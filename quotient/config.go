@@ -52,7 +52,7 @@ func (c Config) shape() (sizing.Quotient, error) {
 		return sizing.Quotient{}, fmt.Errorf("%w: %d doublings, 0 to %d are possible", bloomery.ErrParameter, c.Doublings, maxDoublings)
 	}
 	for p := math.Ldexp(c.ErrorRate, -c.Doublings); ; p /= 2 {
-		q, err := sizing.SizeQuotient(uint64(c.Capacity), p)
+		q, err := sizing.QuotientSize(uint64(c.Capacity), p)
 		if err != nil {
 			return q, wrap(err)
 		}

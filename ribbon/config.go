@@ -67,7 +67,7 @@ func (c Config) check() (plan, error) {
 		p.workers = runtime.GOMAXPROCS(0)
 	}
 	var err error
-	p.size, err = sizing.SizeRibbon(c.ErrorRate, coefs)
+	p.size, err = sizing.RibbonSize(c.ErrorRate, coefs)
 	switch {
 	case err != nil:
 		return p, wrap(err)
@@ -93,7 +93,7 @@ func (p *plan) bits(n uint64) uint {
 	if p.Shards > 0 {
 		return uint(bits.TrailingZeros(uint(p.Shards)))
 	}
-	return shards.Bits(n, sizing.RibbonShard)
+	return shards.Bits(n, sizing.RibbonShardKeys)
 }
 
 // need returns the bytes that building a shard of n keys takes: their hashes,

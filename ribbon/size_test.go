@@ -68,7 +68,7 @@ func TestSizePredicted(t *testing.T) {
 		for _, n := range []int{0, 1, 10, 100, 1000, 10_000, 50_000} {
 			for _, p := range []float64{0.4, 1e-2, 1e-5} {
 				f := built(t, ribbon.Config{ErrorRate: p, Width: width}, hashes(n, 3))
-				shape, err := sizing.SizeRibbon(p, width)
+				shape, err := sizing.RibbonSize(p, width)
 				if err != nil {
 					t.Fatal(err)
 				}

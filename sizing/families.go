@@ -33,14 +33,14 @@ func cuckooPlan(n uint64, p float64) (plan, error) {
 // quotientPlan counts the bits at the begin of a block and of the next, into
 // which its runs may go on, and a run that lies over two lines.
 func quotientPlan(n uint64, p float64) (plan, error) {
-	q, err := SizeQuotient(n, p)
+	q, err := QuotientSize(n, p)
 	return plan{q.Bits(), 4, 4, q.Rate}, err
 }
 
 // grownQuotient is a quotient filter that was made for first keys, with enough
 // bits in its remainders that it keeps the rate with n keys.
 func grownQuotient(first, n uint64, p float64) (plan, error) {
-	q, err := SizeQuotient(first, p*float64(first)/float64(n))
+	q, err := QuotientSize(first, p*float64(first)/float64(n))
 	if err != nil {
 		return plan{}, err
 	}
@@ -61,7 +61,7 @@ func fusePlan(n uint64, p float64) (plan, error) {
 // ribbonPlan counts the code of a key's bucket, and its row, which lies over two
 // or three lines.
 func ribbonPlan(n uint64, p float64) (plan, error) {
-	r, err := SizeRibbon(p, ribbonWidth)
+	r, err := RibbonSize(p, ribbonWidth)
 	rate := func(float64) float64 { return r.Rate() }
 	return plan{r.Bits(n), 4, 0, rate}, err
 }

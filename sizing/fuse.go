@@ -19,22 +19,22 @@ const (
 	MaxFuseLog4 = 15
 )
 
-// FuseShape is the size of the array of a binary fuse filter, or of one of its
+// Fuse is the size of the array of a binary fuse filter, or of one of its
 // shards. One without segments holds no keys.
-type FuseShape struct {
+type Fuse struct {
 	Arity    int  // slots of a key, 3 or 4, in neighbouring segments
 	Log      uint // binary logarithm of the slots of a segment
 	Segments int
 }
 
 // Slots returns the number of slots, each of which has a fingerprint.
-func (s FuseShape) Slots() uint64 { return uint64(s.Segments) << s.Log }
+func (s Fuse) Slots() uint64 { return uint64(s.Segments) << s.Log }
 
-// Fuse returns the shape that a binary fuse filter of n different keys takes,
+// FuseSize returns the shape that a binary fuse filter of n different keys takes,
 // at the first try of its build; later ones, if that fails, may take more.
 // Arity is 3 or 4.
-func Fuse(n uint64, arity int) FuseShape {
-	s := FuseShape{Arity: arity}
+func FuseSize(n uint64, arity int) Fuse {
+	s := Fuse{Arity: arity}
 	if n == 0 {
 		return s
 	}
@@ -84,7 +84,7 @@ func FuseShards(n uint64) uint {
 // differ a little in size.
 func FuseBits(n uint64, arity, width int) uint64 {
 	b := FuseShards(n)
-	return Fuse(n>>b, arity).Slots() << b * uint64(width)
+	return FuseSize(n>>b, arity).Slots() << b * uint64(width)
 }
 
 // fuseRow says what 2^i keys take, in row i: found by simulation, as about the

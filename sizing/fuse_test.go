@@ -17,7 +17,7 @@ func TestFuseShapes(t *testing.T) {
 	}{{3, sizing.MaxFuseLog3}, {4, sizing.MaxFuseLog4}} {
 		last := 0.0
 		for n := uint64(1); n < 1<<36; n += 1 + n/50 {
-			s := sizing.Fuse(n, c.arity)
+			s := sizing.FuseSize(n, c.arity)
 			if s.Log < sizing.MinFuseLog || s.Log > c.longest || s.Segments < c.arity || s.Arity != c.arity {
 				t.Fatalf("n = %d: %+v", n, s)
 			}
@@ -31,7 +31,7 @@ func TestFuseShapes(t *testing.T) {
 			last = slots
 		}
 	}
-	if got := sizing.Fuse(0, 3).Slots(); got != 0 {
+	if got := sizing.FuseSize(0, 3).Slots(); got != 0 {
 		t.Errorf("no keys take %d slots", got)
 	}
 }

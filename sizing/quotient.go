@@ -10,7 +10,7 @@ const (
 	// QuotientsPerBlock is how many quotients share a block of a quotient
 	// filter: a word of bits that tell which of them are in use.
 	QuotientsPerBlock = 64
-	// MaxQuotientLoad is the share of the slots that SizeQuotient fills. A
+	// MaxQuotientLoad is the share of the slots that QuotientSize fills. A
 	// fuller table takes less memory, and an insert moves more of it.
 	MaxQuotientLoad = 0.95
 
@@ -30,7 +30,7 @@ const (
 	spillNats = 28
 )
 
-// Quotient is the size of a quotient filter, as SizeQuotient gives it. A key
+// Quotient is the size of a quotient filter, as QuotientSize gives it. A key
 // takes one slot; its quotient tells the block, and its remainder is in the
 // slot. The zero value is not a usable size.
 //
@@ -46,11 +46,11 @@ type Quotient struct {
 	Remainder int    // bits of a slot, 1 to 56
 }
 
-// SizeQuotient returns the smallest size that takes n distinct keys at a load
+// QuotientSize returns the smallest size that takes n distinct keys at a load
 // of at most MaxQuotientLoad and whose predicted rate with them is at most p.
 // The error wraps ErrParameter if n or p make no sense, or if the rate takes
 // more bits than a hash has, and ErrTooLarge if there are more than 2^48 keys.
-func SizeQuotient(n uint64, p float64) (Quotient, error) {
+func QuotientSize(n uint64, p float64) (Quotient, error) {
 	switch {
 	case n == 0:
 		return Quotient{}, fmt.Errorf("sizing: quotient: %w: no keys: n = 0", ErrParameter)

@@ -16,7 +16,7 @@ func bitsTheory(p float64) float64 { return (math.Log2(1/p) + 2.125) / 0.95 }
 // Every size keeps its rate and its load. From 100,000 keys on, every rate up
 // to 0.475 takes at most 1.03 times what the book says: a remainder has whole bits, the
 // fraction comes from the slots of a block.
-func TestSizeQuotient(t *testing.T) {
+func TestQuotientSize(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 7))
 	worst := 0.0
 	for i := range 60_000 {
@@ -28,7 +28,7 @@ func TestSizeQuotient(t *testing.T) {
 		if i%5 == 0 {
 			p = math.Ldexp(1, -1-i%30)
 		}
-		q, err := sizing.SizeQuotient(n, p)
+		q, err := sizing.QuotientSize(n, p)
 		if err != nil {
 			t.Fatalf("n = %d, p = %g: %v", n, p, err)
 		}
@@ -53,7 +53,7 @@ func TestSizeQuotient(t *testing.T) {
 	}
 	t.Logf("at most %.4f times the theory", worst)
 	for _, p := range []float64{1e-2, 1e-3, 1e-4, 1.0 / 256, 1.0 / 65536} {
-		q, _ := sizing.SizeQuotient(1_000_000, p)
+		q, _ := sizing.QuotientSize(1_000_000, p)
 		perKey := float64(q.Bits()) / 1e6
 		t.Logf("n = 1e6, p = %.3g: %.3f bits per key, %.4f times the theory: %+v", p, perKey, perKey/bitsTheory(p), q)
 	}
@@ -91,7 +91,7 @@ func TestQuotientRate(t *testing.T) {
 	}
 }
 
-func TestSizeQuotientRefuses(t *testing.T) {
+func TestQuotientSizeRefuses(t *testing.T) {
 	for _, c := range []struct {
 		n    uint64
 		p    float64
@@ -108,14 +108,14 @@ func TestSizeQuotientRefuses(t *testing.T) {
 		{math.MaxUint64, 0.1, sizing.ErrTooLarge},
 		{1, 5e-324, sizing.ErrParameter},
 	} {
-		if q, err := sizing.SizeQuotient(c.n, c.p); !errors.Is(err, c.want) || q != (sizing.Quotient{}) {
-			t.Errorf("SizeQuotient(%d, %g) = %+v, %v, want %v", c.n, c.p, q, err, c.want)
+		if q, err := sizing.QuotientSize(c.n, c.p); !errors.Is(err, c.want) || q != (sizing.Quotient{}) {
+			t.Errorf("QuotientSize(%d, %g) = %+v, %v, want %v", c.n, c.p, q, err, c.want)
 		}
 	}
 	for _, p := range []float64{0.999, 0.5, 1e-15} {
 		for _, n := range []uint64{1, 2, 10, 100} {
-			if _, err := sizing.SizeQuotient(n, p); err != nil {
-				t.Errorf("SizeQuotient(%d, %g): %v", n, p, err)
+			if _, err := sizing.QuotientSize(n, p); err != nil {
+				t.Errorf("QuotientSize(%d, %g): %v", n, p, err)
 			}
 		}
 	}

@@ -23,10 +23,10 @@ type Ribbon struct {
 	Share   float64 // of the slots that have one bit more, 0 to 1
 }
 
-// SizeRibbon returns the ribbon filter of rows of the given width, 64 or 128,
+// RibbonSize returns the ribbon filter of rows of the given width, 64 or 128,
 // that keeps error rate p in the fewest bits. The rate is that at any number
 // of keys. Errors wrap ErrParameter.
-func SizeRibbon(p float64, width int) (Ribbon, error) {
+func RibbonSize(p float64, width int) (Ribbon, error) {
 	switch {
 	case !(p > 0 && p < 1):
 		return Ribbon{}, fmt.Errorf("sizing: ribbon: %w: error rate %v is not between 0 and 1", ErrParameter, p)
@@ -51,10 +51,10 @@ func SizeRibbon(p float64, width int) (Ribbon, error) {
 // Rate returns the error rate.
 func (r Ribbon) Rate() float64 { return math.Ldexp(1-r.Share/2, -r.Columns) }
 
-// RibbonShard is how many keys a ribbon filter has in a shard at most, on
+// RibbonShardKeys is how many keys a ribbon filter has in a shard at most, on
 // average. A shard costs some hundred slots, which are nothing beside two
 // million, and sets that take seconds to build have several.
-const RibbonShard = 4 << 20
+const RibbonShardKeys = 4 << 20
 
 // ribbonTrait is what a width costs, measured in builds of ten thousand to ten
 // million keys.
@@ -75,7 +75,7 @@ func (r Ribbon) Bits(n uint64) uint64 {
 	const entry = 640 // bits of a shard in the directory
 	t := ribbonTraits[r.Width]
 	columns := float64(r.Columns) + r.Share
-	shards := math.Ceil(float64(n) / RibbonShard)
+	shards := math.Ceil(float64(n) / RibbonShardKeys)
 	slots := float64(n)*(1+t.empty) + shards*min(t.tail, float64(n)/16+float64(r.Width)+32)
 	bits := slots*columns + float64(n)*t.codes + shards*entry
 	return uint64(min(bits, 64*float64(n)+entry)) // a few keys are listed

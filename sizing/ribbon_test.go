@@ -8,7 +8,7 @@ import (
 	"github.com/bloomery/bloomery/sizing"
 )
 
-func TestSizeRibbon(t *testing.T) {
+func TestRibbonSize(t *testing.T) {
 	for _, c := range []struct {
 		p       float64
 		columns int
@@ -25,25 +25,25 @@ func TestSizeRibbon(t *testing.T) {
 		{math.Nextafter(1./128, 1), 6, 1},
 		{sizing.MinRibbonRate, 32, 0},
 	} {
-		got, err := sizing.SizeRibbon(c.p, 64)
+		got, err := sizing.RibbonSize(c.p, 64)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if got.Columns != c.columns || math.Abs(got.Share-c.share) > 1e-12 {
-			t.Errorf("SizeRibbon(%v) = %+v, want %d columns and share %v", c.p, got, c.columns, c.share)
+			t.Errorf("RibbonSize(%v) = %+v, want %d columns and share %v", c.p, got, c.columns, c.share)
 		}
 		if want := min(c.p, 0.5); math.Abs(got.Rate()/want-1) > 1e-12 {
-			t.Errorf("SizeRibbon(%v).Rate() = %v", c.p, got.Rate())
+			t.Errorf("RibbonSize(%v).Rate() = %v", c.p, got.Rate())
 		}
 	}
 	for _, p := range []float64{0, 1, -1, 2, math.NaN(), math.Inf(1), math.Nextafter(sizing.MinRibbonRate, 0), 1e-300} {
-		if _, err := sizing.SizeRibbon(p, 64); !errors.Is(err, sizing.ErrParameter) {
-			t.Errorf("SizeRibbon(%v): %v, want ErrParameter", p, err)
+		if _, err := sizing.RibbonSize(p, 64); !errors.Is(err, sizing.ErrParameter) {
+			t.Errorf("RibbonSize(%v): %v, want ErrParameter", p, err)
 		}
 	}
 	for _, width := range []int{0, 1, 63, 96, 256, -64} {
-		if _, err := sizing.SizeRibbon(0.01, width); !errors.Is(err, sizing.ErrParameter) {
-			t.Errorf("SizeRibbon of width %d: %v, want ErrParameter", width, err)
+		if _, err := sizing.RibbonSize(0.01, width); !errors.Is(err, sizing.ErrParameter) {
+			t.Errorf("RibbonSize of width %d: %v, want ErrParameter", width, err)
 		}
 	}
 }
@@ -53,7 +53,7 @@ func TestSizeRibbon(t *testing.T) {
 func TestRibbonBits(t *testing.T) {
 	for _, width := range []int{64, 128} {
 		for _, p := range []float64{0.5, 0.1, 0.01, 1e-3, 1e-6, 1e-9} {
-			r, err := sizing.SizeRibbon(p, width)
+			r, err := sizing.RibbonSize(p, width)
 			if err != nil {
 				t.Fatal(err)
 			}
