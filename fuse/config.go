@@ -114,6 +114,18 @@ func (p *plan[T]) need(n uint64) uint64 {
 	return sizing.FuseSize(n, p.arity).Slots()*uint64(8+4+width[T]()/8) + 2*8*n
 }
 
+// needAll returns the bytes that building all 2^b shards in memory takes, with
+// so many of them under way at once: the hashes, a copy by shards if there are
+// several, the arrays, and what the shards under way need beside.
+func (p *plan[T]) needAll(n uint64, b uint, workers int) uint64 {
+	each := n >> b
+	need := p.need(each) * uint64(workers)
+	if b > 0 {
+		need += 2*8*n + sizing.FuseSize(each, p.arity).Slots()<<b*uint64(width[T]()/8)
+	}
+	return need
+}
+
 // Build returns a filter that holds the keys with these hashes, which must be
 // well mixed; it may reorder them. Duplicates are allowed, and found out only
 // if there are any. The filter follows from the set of hashes: their order,
@@ -160,7 +172,8 @@ func (b *Builder[T]) build(ctx context.Context, c Config[T], hashes []uint64) (*
 	}
 	n := uint64(len(hashes))
 	a := array[T]{hasher: p.Hasher, rate: p.rate, arity: p.arity, bits: p.bits(n)}
-	if need, limit := p.need(n>>a.bits)<<a.bits, memory.Limit(); a.bits == 0 && need > limit {
+	workers := min(p.workers, 1<<a.bits) // more would have nothing to do
+	if need, limit := p.needAll(n, a.bits, workers), memory.Limit(); need > limit {
 		return nil, fmt.Errorf("%w: the build takes %d bytes, there are %d bytes of memory", bloomery.ErrTooLarge, need, limit)
 	}
 	ends := []int{0, len(hashes)}
@@ -171,11 +184,11 @@ func (b *Builder[T]) build(ctx context.Context, c Config[T], hashes []uint64) (*
 		ends = shards.Partition(b.parts[:len(hashes)], hashes, a.bits)
 		hashes = b.parts[:len(hashes)]
 	}
-	b.grow(p.workers)
+	b.grow(workers)
 	made := progress{report: p.Progress, read: n}
 	made.add(0)
 	a.shards = make([]shard[T], 1<<a.bits)
-	err = shards.Each(ctx, len(a.shards), p.workers, func(worker, i int) (err error) {
+	err = shards.Each(ctx, len(a.shards), workers, func(worker, i int) (err error) {
 		part := hashes[ends[i]:ends[i+1]]
 		a.shards[i], err = build[T](b.workers[worker], p.arity, part, memory.Words)
 		made.add(uint64(len(part)))

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/fuse"
+	"github.com/bloomery/bloomery/internal/memory"
 )
 
 // random returns n hashes; different seeds give different ones.
@@ -113,6 +115,16 @@ func TestDuplicates(t *testing.T) {
 		hs := slices.Repeat([]uint64{0x123456789abcdef}, n)
 		holds(t, built(t, fuse.Config[uint8]{}, hs), hs)
 		holds(t, built(t, fuse.Config[uint32]{Arity: 4}, hs), hs)
+	}
+}
+
+// Workers that have no shard cost nothing, however many there are.
+func TestManyWorkers(t *testing.T) {
+	hs := random(1000, 9)
+	c := fuse.Config[uint8]{Shards: 2, Workers: math.MaxInt, Scratch: scratch(t)}
+	holds(t, built(t, c, hs), hs)
+	if _, err := c.Stream(t.Context(), slices.Values(hs)).WriteTo(io.Discard); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -258,6 +270,21 @@ func TestLargeBatches(t *testing.T) {
 					}
 				}
 			}
+		}
+	}
+}
+
+// A build that memory cannot hold is refused before it begins, in one shard as
+// in several.
+func TestBuildTooLarge(t *testing.T) {
+	limit := memory.Limit
+	t.Cleanup(func() { memory.Limit = limit })
+	memory.Limit = func() uint64 { return 1 << 20 }
+	hs := random(100_000, 10)
+	for _, shards := range []int{1, 4} {
+		c := fuse.Config[uint8]{Shards: shards}
+		if _, err := c.Build(t.Context(), hs); !errors.Is(err, bloomery.ErrTooLarge) {
+			t.Errorf("%d shards: %v, want ErrTooLarge", shards, err)
 		}
 	}
 }

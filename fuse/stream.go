@@ -106,7 +106,7 @@ func (p *plan[T]) buildAll(ctx context.Context, spill *shards.Spill, made *progr
 	if err != nil {
 		return a, nil, err
 	}
-	workers := int(min(uint64(p.workers), max(1, uint64(p.Memory)/p.need(max(longest, 1)))))
+	workers := int(min(uint64(p.workers), 1<<a.bits, max(1, uint64(p.Memory)/p.need(max(longest, 1)))))
 	benches := make([]bench, workers)
 	a.shards = make([]shard[T], 1<<a.bits)
 	runs := make([][]shards.Run, 1<<a.bits)

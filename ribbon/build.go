@@ -47,8 +47,9 @@ func (c Config) build(ctx context.Context, hashes []uint64) (*Filter, error) {
 	made := progress{report: p.Progress, read: n}
 	made.add(0)
 	all := make([]built, 1<<b)
-	fillings := make([]*filling, p.workers)
-	err = shards.Each(ctx, len(all), p.workers, func(worker, i int) error {
+	workers := min(p.workers, len(all)) // more would have nothing to do
+	fillings := make([]*filling, workers)
+	err = shards.Each(ctx, len(all), workers, func(worker, i int) error {
 		if fillings[worker] == nil {
 			fillings[worker] = newFilling(&p)
 		}

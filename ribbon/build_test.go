@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"math"
 	"slices"
 	"testing"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/internal/memory"
 	"github.com/bloomery/bloomery/ribbon"
 )
 
@@ -157,6 +159,18 @@ func TestBuildRefuses(t *testing.T) {
 	}
 }
 
+// Workers that have no shard cost nothing, however many there are.
+func TestManyWorkers(t *testing.T) {
+	hs := hashes(1000, 9)
+	c := ribbon.Config{ErrorRate: 0.01, Shards: 2, Workers: math.MaxInt, Scratch: newDisk()}
+	if got := forgotten(built(t, c, hs), hs); got > 0 {
+		t.Errorf("%d keys forgotten", got)
+	}
+	if _, err := c.Stream(t.Context(), slices.Values(hs)).WriteTo(io.Discard); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestBuildTellsProgress(t *testing.T) {
 	var last [2]uint64
 	c := ribbon.Config{ErrorRate: 0.01, Shards: 16, Progress: func(read, built uint64) {
@@ -196,5 +210,18 @@ func TestZeroFilter(t *testing.T) {
 	f.ContainsHashes(make([]bool, 3), []uint64{1, 2, 3})
 	if s := f.Stats(); s.Items != 0 || s.Predicted != 0 {
 		t.Errorf("Stats() = %+v", s)
+	}
+}
+
+// A build that memory cannot hold is refused before it begins.
+func TestBuildTooLarge(t *testing.T) {
+	limit := memory.Limit
+	t.Cleanup(func() { memory.Limit = limit })
+	memory.Limit = func() uint64 { return 1 << 20 }
+	for _, shards := range []int{1, 4} {
+		c := ribbon.Config{ErrorRate: 0.01, Shards: shards, Workers: 1}
+		if _, err := c.Build(t.Context(), hashes(100_000, 10)); !errors.Is(err, bloomery.ErrTooLarge) {
+			t.Errorf("%d shards: %v, want ErrTooLarge", shards, err)
+		}
 	}
 }

@@ -105,7 +105,7 @@ func (p *plan) buildAll(ctx context.Context, spill *shards.Spill, made *progress
 	if err != nil {
 		return table{}, nil, err
 	}
-	workers := int(min(uint64(p.workers), max(1, uint64(p.Memory)/p.need(longest))))
+	workers := int(min(uint64(p.workers), 1<<b, max(1, uint64(p.Memory)/p.need(longest))))
 	fillings := make([]*filling, workers)
 	hashes := make([][]uint64, workers)
 	all := make([]built, 1<<b)
