@@ -14,7 +14,7 @@ const batch = 256
 // array is a filter that is only read: what Filter and View share.
 type array[T Fingerprint] struct {
 	first  shard[T] // the only shard, if bits is 0
-	plain  bool     // first is all, of three slots, and takes hashes as they are
+	plain  bool     // all shards have three slots and take hashes as they are
 	shards []shard[T]
 	bits   uint // binary logarithm of their number
 	arity  int
@@ -26,13 +26,15 @@ type array[T Fingerprint] struct {
 
 // finished returns the array with all that follows from its shards.
 func (a array[T]) finished() array[T] {
-	a.items, a.slots = 0, 0
+	a.items, a.slots, a.plain = 0, 0, a.arity == 3
 	for i := range a.shards {
-		a.items += a.shards[i].items
-		a.slots += a.shards[i].shape.Slots()
+		s := &a.shards[i]
+		a.items += s.items
+		a.slots += s.shape.Slots()
+		a.plain = a.plain && s.salt == 0
+		s.ahead = s.prefetcher()
 	}
 	a.first = a.shards[0]
-	a.plain = a.bits == 0 && a.arity == 3 && a.first.salt == 0
 	return a
 }
 
@@ -45,10 +47,10 @@ func (a *array[T]) ContainsString(key string) bool { return a.ContainsHash(a.has
 // ContainsHash is Contains for a key whose hash is h.
 func (a *array[T]) ContainsHash(h uint64) bool {
 	s := &a.first
+	if a.bits > 0 {
+		s = &a.shards[bloomery.Route(h, a.bits)]
+	}
 	if !a.plain {
-		if a.bits > 0 {
-			s = &a.shards[bloomery.Route(h, a.bits)]
-		}
 		return s.has(s.mixed(h))
 	}
 	i0, i1, i2 := s.three(h)

@@ -14,7 +14,7 @@ const (
 // hasAllAhead is hasAll for an array that is not in the cache: while the
 // answers of one group are found, the slots of the next are on their way.
 func (s *shard[T]) hasAllAhead(dst []bool, hs []uint64) {
-	ahead := s.ahead()
+	ahead := &s.ahead
 	ahead.Prefetch(hs[:min(group, len(hs))])
 	for len(hs) > group {
 		ahead.Prefetch(hs[group:min(2*group, len(hs))])
@@ -34,8 +34,7 @@ func (a *array[T]) routed(dst []bool, hs []uint64, far bool) {
 			s := &a.shards[bloomery.Route(h, a.bits)]
 			which[i], mixed[i] = s, s.mixed(h)
 			if far {
-				ahead := s.ahead()
-				ahead.Prefetch(mixed[i : i+1])
+				s.ahead.Prefetch(mixed[i : i+1])
 			}
 		}
 		for i, s := range which[:n] {

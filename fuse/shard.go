@@ -13,6 +13,7 @@ type shard[T Fingerprint] struct {
 	place
 	salt  uint64 // of the seed, 0 for hashes as they are
 	table []T
+	ahead kernel.Ahead
 	shape sizing.Fuse
 	seed  uint32 // the number of tries that failed
 	items uint64 // different keys
@@ -92,8 +93,8 @@ func (s *shard[T]) hasAll(dst []bool, hs []uint64) {
 	}
 }
 
-// ahead returns what asks for slots of the shard before they are read.
-func (s *shard[T]) ahead() kernel.Ahead {
+// prefetcher returns what asks for slots of the shard before they are read.
+func (s *shard[T]) prefetcher() kernel.Ahead {
 	return kernel.Ahead{
 		Table: memoryOf(s.table), Scale: uint(bits.Len(uint(width[T]() / 16))),
 		Starts: s.starts, Length: uint64(s.length), Four: s.arity == 4,

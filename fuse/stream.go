@@ -146,10 +146,13 @@ func (p *plan[T]) cut(a *array[T], spill *shards.Spill) (longest uint64, err err
 	for {
 		longest = spill.MaxLen(a.bits)
 		need := p.need(longest)
-		if need <= uint64(p.Memory) {
+		// Two at a time, better: the number of shards must not depend on that
+		// of the workers.
+		last := p.Shards > 0 || a.bits == spill.Bits()
+		if 2*need <= uint64(p.Memory) || last && need <= uint64(p.Memory) {
 			return longest, nil
 		}
-		if p.Shards > 0 || a.bits == spill.Bits() {
+		if last {
 			return 0, fmt.Errorf("%w: a shard of %d keys takes %d bytes to build, of %d allowed",
 				bloomery.ErrTooLarge, longest, need, p.Memory)
 		}

@@ -72,7 +72,7 @@ func TestFuseWidth(t *testing.T) {
 }
 
 func TestFuseShards(t *testing.T) {
-	for n, want := range map[uint64]uint{0: 0, 1: 0, 1 << 24: 0, 1<<24 + 1: 1, 1 << 25: 1, 100_000_000: 3, 1_000_000_000: 6} {
+	for n, want := range map[uint64]uint{0: 0, 1: 0, 1 << 27: 0, 1<<27 + 1: 1, 1 << 28: 1, 100_000_000: 0, 1_000_000_000: 3} {
 		if got := sizing.FuseShards(n); got != want {
 			t.Errorf("FuseShards(%d) = %d, want %d", n, got, want)
 		}
