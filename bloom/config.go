@@ -24,7 +24,8 @@ type Config struct {
 	Capacity int
 	// ErrorRate is the share of absent keys that may be answered with yes when
 	// Capacity keys are in the filter: more than 0 and less than 1. Filter
-	// and Split go down to 1e-6, the others to 1e-15.
+	// and Split go down to 1e-6, Scalable to 1e-15, the others to any rate that
+	// fits into memory.
 	ErrorRate float64
 
 	// Bits is the size of the array; Filter rounds it up to a multiple of 512,

@@ -81,7 +81,7 @@ var kinds = [...]kind{
 	},
 	{
 		name: "standard", make: "bloom.NewStandard", plan: standardPlan,
-		reason: "the textbook layout: the smallest, at any rate, for k memory accesses",
+		reason: "the textbook layout: the smallest Bloom filter, at any rate, for k memory accesses",
 	},
 	{
 		name: "partitioned", make: "bloom.NewPartitioned", plan: partitionedPlan,
@@ -101,7 +101,7 @@ var kinds = [...]kind{
 	},
 	{
 		name: "counting", make: "counting.New", has: deletes | counts, plan: countingPlan,
-		reason: "bloom with a counter beside each bit: lookups as fast, never full, counts to 16",
+		reason: "bloom with a counter beside each bit: lookups as fast, room for any number of keys, each counted to 16",
 	},
 	{
 		name: "spectral", make: "counting.NewSpectral", has: counts, plan: spectralPlan,

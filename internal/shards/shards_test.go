@@ -73,8 +73,12 @@ func TestDedupe(t *testing.T) {
 		"ends":         slices.Repeat([]uint64{0, math.MaxUint64, 1, 1 << 63}, 100),
 	} {
 		want := slices.Compact(slices.Sorted(slices.Values(hs)))
-		if got := shards.Dedupe(slices.Clone(hs)); !slices.Equal(got, want) {
+		given := slices.Clone(hs)
+		if got := shards.Dedupe(given); !slices.Equal(got, want) {
 			t.Errorf("%s: %d of %d hashes are left, want %d in order", name, len(got), len(hs), len(want))
+		}
+		if !slices.Equal(slices.Sorted(slices.Values(given)), slices.Sorted(slices.Values(hs))) {
+			t.Errorf("%s: the slice holds other hashes than before", name)
 		}
 	}
 	low := random(3000, 4) // nothing to see in the upper digits

@@ -1,7 +1,5 @@
 package shards
 
-import "slices"
-
 const (
 	digit = 8 // bits that one pass of Sort looks at
 	// small is the length from which on a pass is dearer than an insertion
@@ -9,10 +7,19 @@ const (
 	small = 40
 )
 
-// Dedupe sorts hashes in place and returns them without duplicates.
+// Dedupe sorts hashes in place and returns them without duplicates. These are
+// behind the result: the slice is the caller's, who may build from it again.
 func Dedupe(hashes []uint64) []uint64 {
 	Sort(hashes)
-	return slices.Compact(hashes)
+	n := 0
+	for i, h := range hashes {
+		if n > 0 && h == hashes[n-1] {
+			continue
+		}
+		hashes[i], hashes[n] = hashes[n], h
+		n++
+	}
+	return hashes[:n]
 }
 
 // Sort sorts hashes in place, from the top digit down. Well-mixed hashes take
