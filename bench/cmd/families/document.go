@@ -48,6 +48,9 @@ func (d document) String() string {
 		}
 		fmt.Fprintf(&b, "\n## %s, n = %d\n\n%s\n%s\n%s", title(e.family), e.keys, report.Paragraph(e.about), table(r), origin(r))
 	}
+	if t := d.cppTable(); !t.Empty() {
+		fmt.Fprintf(&b, "\n## Beside C++\n\n%s\n%s", report.Paragraph(cppText), t)
+	}
 	fmt.Fprintf(&b, "\n## Layers of a Scalable\n\n%s\n%s", report.Paragraph(layersText), layersTable())
 	return b.String()
 }

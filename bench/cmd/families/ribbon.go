@@ -62,8 +62,11 @@ func ribbonTimes(ctx context.Context, b *bench) error {
 		if err != nil {
 			return err
 		}
-		b.note(w.who, "keys lost", float64(lost(hs, f.ContainsHashes)))
-		b.note(w.who, rate, errorOf(others, f.ContainsHashes))
+		data, err := f.MarshalBinary()
+		if err != nil {
+			return err
+		}
+		b.static(w.who, len(data), hs, others, f.ContainsHashes)
 		lookups(b, w.who, single, b.pass(), there, others, func(dst []bool, hs []uint64) {
 			for i, h := range hs {
 				dst[i] = f.ContainsHash(h)
