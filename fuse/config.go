@@ -185,13 +185,13 @@ func (b *Builder[T]) build(ctx context.Context, c Config[T], hashes []uint64) (*
 		hashes = b.parts[:len(hashes)]
 	}
 	b.grow(workers)
-	made := progress{report: p.Progress, read: n}
-	made.add(0)
+	made := shards.NewProgress(p.Progress)
+	made.Read(n)
 	a.shards = make([]shard[T], 1<<a.bits)
 	err = shards.Each(ctx, len(a.shards), workers, func(worker, i int) (err error) {
 		part := hashes[ends[i]:ends[i+1]]
 		a.shards[i], err = build[T](b.workers[worker], p.arity, part, memory.Words)
-		made.add(uint64(len(part)))
+		made.Built(uint64(len(part)))
 		return err
 	})
 	if err != nil {

@@ -10,10 +10,12 @@ import (
 
 var _ bloomery.Hashed = (*Filter[uint8])(nil)
 
-// Filter is a binary fuse filter. It never changes; Build makes one. A zero
-// Filter is only good for UnmarshalBinary and ReadFrom.
+// Filter is a binary fuse filter: a set of keys that never changes.
 //
-// Safe for concurrent use.
+// Make one with Build or Config.Build; a zero Filter is only good for
+// UnmarshalBinary and ReadFrom.
+//
+// Safe for concurrent readers; a writer needs exclusion.
 type Filter[T Fingerprint] struct{ array[T] }
 
 // UnmarshalBinary replaces f by the filter that data encodes. If that was made

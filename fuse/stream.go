@@ -75,12 +75,12 @@ func (s *Stream[T]) writeTo(w io.Writer) (int64, error) {
 	case p.Memory < minMemory:
 		return 0, fmt.Errorf("%w: %d bytes of memory are not at least %d", bloomery.ErrParameter, p.Memory, minMemory)
 	}
-	made := progress{report: p.Progress}
+	made := shards.NewProgress(p.Progress)
 	spill := shards.NewSpill(p.Scratch, p.Memory/4)
-	if err := spill.AddSeq(s.ctx, s.hashes, made.seen); err != nil {
+	if err := spill.AddSeq(s.ctx, s.hashes, made.Read); err != nil {
 		return 0, err
 	}
-	a, runs, err := p.buildAll(s.ctx, spill, &made)
+	a, runs, err := p.buildAll(s.ctx, spill, made)
 	if err != nil {
 		return 0, err
 	}
@@ -100,7 +100,7 @@ func (s *Stream[T]) writeTo(w io.Writer) (int64, error) {
 
 // buildAll builds all shards of a spill and stores their arrays in the
 // scratch. The array that it returns has none.
-func (p *plan[T]) buildAll(ctx context.Context, spill *shards.Spill, made *progress) (array[T], [][]shards.Run, error) {
+func (p *plan[T]) buildAll(ctx context.Context, spill *shards.Spill, made *shards.Progress) (array[T], [][]shards.Run, error) {
 	a := array[T]{hasher: p.Hasher, rate: p.rate, arity: p.arity}
 	longest, err := p.cut(&a, spill)
 	if err != nil {
@@ -126,7 +126,7 @@ func (p *plan[T]) buildAll(ctx context.Context, spill *shards.Spill, made *progr
 		runs[i], err = spill.Store(packed(s.table))
 		s.table = nil
 		a.shards[i] = s
-		made.add(uint64(len(hashes)))
+		made.Built(uint64(len(hashes)))
 		return err
 	})
 	if err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sync"
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/internal/memory"
@@ -44,8 +43,8 @@ func (c Config) build(ctx context.Context, hashes []uint64) (*Filter, error) {
 	}
 	parts := memory.Words(len(hashes))
 	ends := shards.Partition(parts, hashes, b)
-	made := progress{report: p.Progress, read: n}
-	made.add(0)
+	made := shards.NewProgress(p.Progress)
+	made.Read(n)
 	all := make([]built, 1<<b)
 	workers := min(p.workers, len(all)) // more would have nothing to do
 	fillings := make([]*filling, workers)
@@ -56,7 +55,7 @@ func (c Config) build(ctx context.Context, hashes []uint64) (*Filter, error) {
 		part := parts[ends[i]:ends[i+1]]
 		all[i] = fillings[worker].build(part)
 		all[i].words = slices.Clone(all[i].words)
-		made.add(uint64(len(part)))
+		made.Built(uint64(len(part)))
 		return nil
 	})
 	if err != nil {
@@ -85,31 +84,4 @@ func (t *table) assemble(all []built) {
 		t.shards[i] = all[i].open(t.w, t.r)
 	}
 	t.weigh()
-}
-
-// progress adds up what several goroutines have done.
-type progress struct {
-	report func(read, built uint64)
-	mu     sync.Mutex
-	read   uint64
-	built  uint64
-}
-
-// add reports that n more hashes are in finished shards.
-func (p *progress) add(n uint64) {
-	if p.report == nil {
-		return
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.built += n
-	p.report(p.read, p.built)
-}
-
-// seen reports that n hashes were read.
-func (p *progress) seen(n uint64) {
-	p.mu.Lock()
-	p.read = n
-	p.mu.Unlock()
-	p.add(0)
 }

@@ -17,7 +17,7 @@ var (
 // Filter is a bumped ribbon filter: a set of keys that never changes, in
 // hardly more space than any filter needs.
 //
-// Make one with Build or Config.Build; a zero Filter is empty, and good for
+// Make one with Build or Config.Build; a zero Filter is only good for
 // UnmarshalBinary and ReadFrom.
 //
 // Safe for concurrent readers; a writer needs exclusion.

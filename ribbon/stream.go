@@ -33,7 +33,7 @@ type Scratch interface {
 //
 // Safe for one goroutine at a time.
 type Stream struct {
-	ctx    context.Context //nolint:containedctx // WriteTo has no room for it
+	ctx    context.Context // io.WriterTo has no room for it
 	config Config
 	hashes iter.Seq[uint64]
 }
@@ -75,12 +75,12 @@ func (s *Stream) writeTo(w io.Writer) (int64, error) {
 	case p.Memory < minMemory:
 		return 0, fmt.Errorf("%w: %d bytes of memory are not at least %d", bloomery.ErrParameter, p.Memory, minMemory)
 	}
-	made := progress{report: p.Progress}
+	made := shards.NewProgress(p.Progress)
 	spill := shards.NewSpill(p.Scratch, p.Memory/4)
-	if err := spill.AddSeq(s.ctx, s.hashes, made.seen); err != nil {
+	if err := spill.AddSeq(s.ctx, s.hashes, made.Read); err != nil {
 		return 0, err
 	}
-	t, runs, err := p.buildAll(s.ctx, spill, &made)
+	t, runs, err := p.buildAll(s.ctx, spill, made)
 	if err != nil {
 		return 0, err
 	}
@@ -100,7 +100,7 @@ func (s *Stream) writeTo(w io.Writer) (int64, error) {
 
 // buildAll builds all shards of a spill and stores them in the scratch. The
 // table that it returns has a directory and no shards.
-func (p *plan) buildAll(ctx context.Context, spill *shards.Spill, made *progress) (table, [][]shards.Run, error) {
+func (p *plan) buildAll(ctx context.Context, spill *shards.Spill, made *shards.Progress) (table, [][]shards.Run, error) {
 	b, longest, err := p.cut(spill)
 	if err != nil {
 		return table{}, nil, err
@@ -121,7 +121,7 @@ func (p *plan) buildAll(ctx context.Context, spill *shards.Spill, made *progress
 		}
 		all[i] = fillings[worker].build(part)
 		runs[i], err = spill.Store(all[i].words)
-		made.add(uint64(len(part)))
+		made.Built(uint64(len(part)))
 		return err
 	})
 	if err != nil {

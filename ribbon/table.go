@@ -1,7 +1,6 @@
 package ribbon
 
 import (
-	"fmt"
 	"io"
 	"math"
 
@@ -134,9 +133,5 @@ func (t *table) MarshalBinary() ([]byte, error) { return t.AppendBinary(nil) }
 
 // WriteTo writes the encoding of the filter to w.
 func (t *table) WriteTo(w io.Writer) (int64, error) {
-	n, err := envelope.WriteTo(w, t.header(), t.words)
-	if err != nil {
-		return n, fmt.Errorf("ribbon: write: %w", err)
-	}
-	return n, nil
+	return envelope.WriteTo(w, t.header(), t.words)
 }
