@@ -39,7 +39,9 @@ type Stream[T Fingerprint] struct {
 }
 
 // Stream returns a Stream of hashes, which may come twice. Nothing is done, or
-// checked, before WriteTo. The stream is read once, by each WriteTo.
+// checked, before WriteTo. The stream is read once, by each WriteTo. One that
+// ends because its source has failed must cancel ctx with the cause before it
+// does (context.WithCancelCause): else what came is taken for the whole set.
 func (c Config[T]) Stream(ctx context.Context, hashes iter.Seq[uint64]) *Stream[T] {
 	return &Stream[T]{ctx, c, hashes}
 }

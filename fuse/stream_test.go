@@ -229,3 +229,23 @@ func TestLargeStream(t *testing.T) {
 	t.Logf("%d keys in %v, %.3f bits per key, rate %.4f%%, %d MiB from the system",
 		s.Items, took.Round(time.Millisecond), float64(s.Bytes)*8/float64(s.Items), 100*float64(wrong)/asked, stats.Sys>>20)
 }
+
+// A stream whose source fails says so by its context: nothing is written then.
+func TestStreamTruncated(t *testing.T) {
+	lost := errors.New("source lost")
+	ctx, fail := context.WithCancelCause(t.Context())
+	hs := random(1000, 12)
+	truncated := func(yield func(uint64) bool) {
+		for _, h := range hs[:500] {
+			if !yield(h) {
+				return
+			}
+		}
+		fail(lost)
+	}
+	var out bytes.Buffer
+	_, err := fuse.Config[uint8]{Scratch: scratch(t)}.Stream(ctx, truncated).WriteTo(&out)
+	if !errors.Is(err, lost) || out.Len() > 0 {
+		t.Errorf("%v and %d bytes, want %v and none", err, out.Len(), lost)
+	}
+}

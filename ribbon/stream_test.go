@@ -165,3 +165,23 @@ func TestStreamFails(t *testing.T) {
 type failing struct{ err error }
 
 func (f failing) Write([]byte) (int, error) { return 0, f.err }
+
+// A stream whose source fails says so by its context: nothing is written then.
+func TestStreamTruncated(t *testing.T) {
+	lost := errors.New("source lost")
+	ctx, fail := context.WithCancelCause(t.Context())
+	hs := hashes(1000, 12)
+	truncated := func(yield func(uint64) bool) {
+		for _, h := range hs[:500] {
+			if !yield(h) {
+				return
+			}
+		}
+		fail(lost)
+	}
+	var out bytes.Buffer
+	_, err := ribbon.Config{ErrorRate: 0.01, Scratch: newDisk()}.Stream(ctx, truncated).WriteTo(&out)
+	if !errors.Is(err, lost) || out.Len() > 0 {
+		t.Errorf("%v and %d bytes, want %v and none", err, out.Len(), lost)
+	}
+}

@@ -147,14 +147,14 @@ func (p *spool) each(ctx context.Context, f func(hs []uint64) error) error {
 	return nil
 }
 
-// all returns all hashes one by one, in no order. An error ends them and is put
-// into failed.
-func (p *spool) all(failed *error) iter.Seq[uint64] {
+// all returns all hashes one by one, in no order. An error ends them, and fail
+// is told before.
+func (p *spool) all(fail func(error)) iter.Seq[uint64] {
 	return func(yield func(uint64) bool) {
 		for i := range p.shards() {
 			hs, err := p.load(i)
 			if err != nil {
-				*failed = err
+				fail(err)
 				return
 			}
 			for _, h := range hs {

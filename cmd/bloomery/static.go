@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"iter"
 	"math"
 
 	"github.com/bloomery/bloomery"
@@ -34,17 +35,17 @@ func (b *builder) static(ctx context.Context, n uint64) (bloomery.Hashed, error)
 // streamed returns what builds a static filter of more hashes than fit into
 // memory and writes it.
 func (b *builder) streamed(ctx context.Context) (io.WriterTo, error) {
-	s := &stream{b: b}
+	s := &stream{ctx: ctx, b: b}
 	switch b.kind.Name {
 	case "fuse8":
-		s.with = fuseStream[uint8](ctx, s)
+		s.with = fuseStream[uint8](b)
 	case "fuse16":
-		s.with = fuseStream[uint16](ctx, s)
+		s.with = fuseStream[uint16](b)
 	case "fuse32":
-		s.with = fuseStream[uint32](ctx, s)
+		s.with = fuseStream[uint32](b)
 	case "ribbon":
-		s.with = func(scratch *file.Scratch, memory int) io.WriterTo {
-			return ribbon.Config{ErrorRate: b.rate, Hasher: b.hasher, Scratch: scratch, Memory: memory}.Stream(ctx, b.spool.all(&s.failed))
+		s.with = func(ctx context.Context, hashes iter.Seq[uint64], scratch *file.Scratch, memory int) io.WriterTo {
+			return ribbon.Config{ErrorRate: b.rate, Hasher: b.hasher, Scratch: scratch, Memory: memory}.Stream(ctx, hashes)
 		}
 	default:
 		return nil, hinted{
@@ -55,10 +56,12 @@ func (b *builder) streamed(ctx context.Context) (io.WriterTo, error) {
 	return s, nil
 }
 
-func fuseStream[T fuse.Fingerprint](ctx context.Context, s *stream) func(*file.Scratch, int) io.WriterTo {
-	return func(scratch *file.Scratch, memory int) io.WriterTo {
-		c := fuse.Config[T]{ErrorRate: s.b.rate, Hasher: s.b.hasher, Scratch: scratch, Memory: memory}
-		return c.Stream(ctx, s.b.spool.all(&s.failed))
+// streamer returns what builds a filter from hashes and writes it.
+type streamer func(ctx context.Context, hashes iter.Seq[uint64], scratch *file.Scratch, memory int) io.WriterTo
+
+func fuseStream[T fuse.Fingerprint](b *builder) streamer {
+	return func(ctx context.Context, hashes iter.Seq[uint64], scratch *file.Scratch, memory int) io.WriterTo {
+		return fuse.Config[T]{ErrorRate: b.rate, Hasher: b.hasher, Scratch: scratch, Memory: memory}.Stream(ctx, hashes)
 	}
 }
 
@@ -72,9 +75,9 @@ func fuseFor(rate float64) (string, error) {
 // stream is a static filter on its way from one temporary file through another
 // to its place.
 type stream struct {
-	b      *builder
-	with   func(scratch *file.Scratch, memory int) io.WriterTo
-	failed error // of the reading of what was spooled
+	ctx  context.Context // io.WriterTo has no room for it
+	b    *builder
+	with streamer
 }
 
 // leastMemory is what a stream needs in any case.
@@ -88,9 +91,7 @@ func (s *stream) WriteTo(w io.Writer) (int64, error) {
 	}
 	defer scratch.Close() //nolint:errcheck // it is of no use any more
 	memory := int(min(max(s.b.memory, leastMemory), math.MaxInt))
-	n, err := s.with(scratch, memory).WriteTo(w)
-	if s.failed != nil {
-		err = s.failed
-	}
-	return n, err
+	ctx, fail := context.WithCancelCause(s.ctx) // when what was spooled cannot be read
+	defer fail(nil)
+	return s.with(ctx, s.b.spool.all(fail), scratch, memory).WriteTo(w)
 }
