@@ -21,7 +21,7 @@ var rooms = map[string][]string{
 	"hashing/named":     {"", "hashing"},
 	"sizing":            {},
 	"internal/kernel":   {},
-	"internal/memory":   {},
+	"internal/memory":   {""},
 	"internal/envelope": {"", "hashing", "internal/memory"},
 	"bloom":             {"", "hashing", "sizing", "internal/kernel", "internal/memory", "internal/envelope"},
 	"counting":          {"", "hashing", "sizing", "internal/kernel", "internal/memory", "internal/envelope"},

@@ -95,20 +95,7 @@ func (b *base) compatible(o *base) error {
 	case b.shape.K != o.shape.K:
 		return fmt.Errorf("%w: %d hashes and %d hashes", bloomery.ErrIncompatible, b.shape.K, o.shape.K)
 	}
-	return compatibleHash(b.hasher, o.hasher)
-}
-
-// compatibleHash is compatible for the hashers alone.
-func compatibleHash(a, b hashing.Hasher) error {
-	switch {
-	case a.Kind() != b.Kind():
-		return fmt.Errorf("%w: %v and %v", bloomery.ErrIncompatible, a.Kind(), b.Kind())
-	case a.Check() != b.Check() && a.Kind() == hashing.XXH3:
-		return fmt.Errorf("%w: seed %d and seed %d", bloomery.ErrIncompatible, a.Check(), b.Check())
-	case a.Check() != b.Check():
-		return fmt.Errorf("%w: different keys of %v", bloomery.ErrIncompatible, a.Kind())
-	}
-	return nil
+	return envelope.SameHash(b.hasher, o.hasher)
 }
 
 // stats tells the state of a filter with this array, whose set bits are

@@ -66,7 +66,7 @@ func (c Config) shape(layout sizing.Layout) (sizing.Shape, float64, error) {
 	if err != nil {
 		return sizing.Shape{}, 0, wrap(err)
 	}
-	return s, c.ErrorRate, checkFits(s.Bits)
+	return s, c.ErrorRate, memory.Fits(s.Bits / 8)
 }
 
 // givenShape is shape for a Config with Bits and Hashes.
@@ -86,7 +86,7 @@ func (c Config) givenShape(layout sizing.Layout) (sizing.Shape, float64, error) 
 	if err := s.Valid(); err != nil {
 		return sizing.Shape{}, 0, wrap(err)
 	}
-	return s, min(s.Rate(float64(c.Capacity)), math.Nextafter(1, 0)), checkFits(s.Bits)
+	return s, min(s.Rate(float64(c.Capacity)), math.Nextafter(1, 0)), memory.Fits(s.Bits / 8)
 }
 
 // wrap gives an error of sizing its cause in the words of package bloomery.
@@ -95,32 +95,4 @@ func wrap(err error) error {
 		return fmt.Errorf("%w: %w", bloomery.ErrTooLarge, err)
 	}
 	return fmt.Errorf("%w: %w", bloomery.ErrParameter, err)
-}
-
-// checkFits refuses arrays that cannot be had, before they are asked for: the
-// Go runtime ends the process when memory runs out.
-func checkFits(bits uint64) error {
-	if bytes, limit := bits/8, memory.Limit(); bytes > limit || bytes > math.MaxInt-64 {
-		return fmt.Errorf("%w: the array takes %d bytes, there are %d bytes of memory", bloomery.ErrTooLarge, bytes, limit)
-	}
-	return nil
-}
-
-// words returns an array of n zero words.
-func (c Config) words(n int) ([]uint64, error) {
-	if c.Alloc == nil {
-		return memory.Words(n), nil
-	}
-	b, err := c.Alloc(8 * n)
-	if err != nil {
-		return nil, err
-	}
-	if len(b) < 8*n {
-		return nil, fmt.Errorf("%w: Alloc returned %d bytes instead of %d", bloomery.ErrParameter, len(b), 8*n)
-	}
-	words, ok := memory.Of(b[:8*n])
-	if !ok {
-		return nil, fmt.Errorf("%w: Alloc returned memory that does not begin at a multiple of 8", bloomery.ErrParameter)
-	}
-	return words, nil
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/internal/envelope"
 	"github.com/bloomery/bloomery/internal/kernel"
+	"github.com/bloomery/bloomery/internal/memory"
 	"github.com/bloomery/bloomery/sizing"
 )
 
@@ -49,7 +50,7 @@ func (c Config) New() (*Filter, error) {
 	if err != nil {
 		return nil, fmt.Errorf("bloom: new: %w", err)
 	}
-	words, err := c.words(int(shape.Bits / 64))
+	words, err := memory.Array(int(shape.Bits/64), c.Alloc)
 	if err != nil {
 		return nil, fmt.Errorf("bloom: new: %w", err)
 	}

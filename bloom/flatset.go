@@ -5,6 +5,7 @@ import (
 	"io"
 	"iter"
 
+	"github.com/bloomery/bloomery/internal/memory"
 	"github.com/bloomery/bloomery/sizing"
 )
 
@@ -18,7 +19,7 @@ func (c Config) newFlatSet(layout sizing.Layout) (flatSet, error) {
 	if err != nil {
 		return flatSet{}, err
 	}
-	words, err := c.words(int(wordsFor(shape.Bits)))
+	words, err := memory.Array(int(wordsFor(shape.Bits)), c.Alloc)
 	if err != nil {
 		return flatSet{}, err
 	}

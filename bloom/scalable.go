@@ -9,6 +9,8 @@ import (
 	"slices"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/internal/envelope"
+	"github.com/bloomery/bloomery/internal/memory"
 	"github.com/bloomery/bloomery/sizing"
 )
 
@@ -261,7 +263,7 @@ func (s *Scalable) Union(o *Scalable) error {
 }
 
 func (s *Scalable) union(o *Scalable) error {
-	if err := compatibleHash(s.hasher, o.hasher); err != nil {
+	if err := envelope.SameHash(s.hasher, o.hasher); err != nil {
 		return err
 	}
 	all := slices.Clone(s.layers)
@@ -270,7 +272,7 @@ func (s *Scalable) union(o *Scalable) error {
 		if l.items == 0 {
 			continue
 		}
-		words, err := Config{Alloc: s.alloc}.words(len(l.words))
+		words, err := memory.Array(len(l.words), s.alloc)
 		if err != nil {
 			return err
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/internal/envelope"
+	"github.com/bloomery/bloomery/internal/memory"
 	"github.com/bloomery/bloomery/sizing"
 )
 
@@ -65,7 +66,7 @@ func (c Config) NewSliced(columns int) (*Sliced, error) {
 	if err != nil {
 		return nil, fmt.Errorf("bloom: new sliced: %w", err)
 	}
-	words, err := c.words(n)
+	words, err := memory.Array(n, c.Alloc)
 	if err != nil {
 		return nil, fmt.Errorf("bloom: new sliced: %w", err)
 	}
@@ -88,7 +89,7 @@ func slicedWords(positions uint64, length int) (int, error) {
 	if over != 0 || total > sizing.MaxBits {
 		return 0, fmt.Errorf("%w: %d columns of %d bits", bloomery.ErrTooLarge, 64*length, positions)
 	}
-	return headWords + int(total/64), checkFits(total + 64*headWords)
+	return headWords + int(total/64), memory.Fits(total/8 + 8*headWords)
 }
 
 // AddColumn takes the lowest column that is not in use, empty, and returns its

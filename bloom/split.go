@@ -8,6 +8,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/internal/envelope"
 	"github.com/bloomery/bloomery/internal/kernel"
+	"github.com/bloomery/bloomery/internal/memory"
 	"github.com/bloomery/bloomery/sizing"
 )
 
@@ -58,7 +59,7 @@ func (c Config) NewSplit() (*Split, error) {
 	if err != nil {
 		return nil, fmt.Errorf("bloom: new split: %w", err)
 	}
-	words, err := c.words(int(shape.Bits / 64))
+	words, err := memory.Array(int(shape.Bits/64), c.Alloc)
 	if err != nil {
 		return nil, fmt.Errorf("bloom: new split: %w", err)
 	}

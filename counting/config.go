@@ -139,34 +139,15 @@ func (c Config) table(form format, size sizing.Counted, rate float64) (table, er
 	if size.Bits > sizing.MaxBits/(1+uint64(size.Width)) {
 		return t, fmt.Errorf("%w: %d counters of %d bits", bloomery.ErrTooLarge, size.Bits, size.Width)
 	}
-	words, limit := form.words(size), memory.Limit()
-	if words > limit/8 || words > math.MaxInt/8-line {
-		return t, fmt.Errorf("%w: the array takes %d bytes, there are %d bytes of memory", bloomery.ErrTooLarge, words*8, limit)
+	words := form.words(size)
+	if err := memory.Fits(8 * words); err != nil {
+		return t, err
 	}
-	array, err := c.words(int(words))
+	array, err := memory.Array(int(words), c.Alloc)
 	if err == nil {
 		t.hold(array)
 	}
 	return t, err
-}
-
-// words returns an array of n zero words.
-func (c Config) words(n int) ([]uint64, error) {
-	if c.Alloc == nil {
-		return memory.Words(n), nil
-	}
-	b, err := c.Alloc(8 * n)
-	if err != nil {
-		return nil, err
-	}
-	if len(b) < 8*n {
-		return nil, fmt.Errorf("%w: Alloc returned %d bytes instead of %d", bloomery.ErrParameter, len(b), 8*n)
-	}
-	words, ok := memory.Of(b[:8*n])
-	if !ok {
-		return nil, fmt.Errorf("%w: Alloc returned memory that does not begin at a multiple of 8", bloomery.ErrParameter)
-	}
-	return words, nil
 }
 
 // wrap gives an error of sizing its cause in the words of package bloomery.

@@ -162,7 +162,6 @@ func (t *table) copied() table {
 // compatible returns nil if the counts of t and o mean the same, else an error
 // that names the first parameter that differs.
 func (t *table) compatible(o *table) error {
-	a, b := t.hasher, o.hasher
 	switch {
 	case t.size.Bits != o.size.Bits:
 		return fmt.Errorf("%w: %d bits and %d bits", bloomery.ErrIncompatible, t.size.Bits, o.size.Bits)
@@ -170,12 +169,6 @@ func (t *table) compatible(o *table) error {
 		return fmt.Errorf("%w: %d hashes and %d hashes", bloomery.ErrIncompatible, t.size.K, o.size.K)
 	case t.size.Width != o.size.Width:
 		return fmt.Errorf("%w: counters of %d bits and of %d bits", bloomery.ErrIncompatible, t.size.Width, o.size.Width)
-	case a.Kind() != b.Kind():
-		return fmt.Errorf("%w: %v and %v", bloomery.ErrIncompatible, a.Kind(), b.Kind())
-	case a.Check() != b.Check() && a.Kind() == hashing.XXH3:
-		return fmt.Errorf("%w: seed %d and seed %d", bloomery.ErrIncompatible, a.Check(), b.Check())
-	case a.Check() != b.Check():
-		return fmt.Errorf("%w: different keys of %v", bloomery.ErrIncompatible, a.Kind())
 	}
-	return nil
+	return envelope.SameHash(t.hasher, o.hasher)
 }

@@ -3,7 +3,6 @@ package cuckoo
 import (
 	"errors"
 	"fmt"
-	"math"
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/hashing"
@@ -61,10 +60,10 @@ func (c Config) table() (table, error) {
 		return table{}, err
 	}
 	n := kernel.BucketWords(shape.Buckets, shape.Width)
-	if bytes, limit := n*8, memory.Limit(); n > math.MaxInt/8-8 || bytes > limit {
-		return table{}, fmt.Errorf("%w: the array takes %d bytes, there are %d bytes of memory", bloomery.ErrTooLarge, bytes, limit)
+	if err := memory.Fits(8 * n); err != nil {
+		return table{}, err
 	}
-	words, err := c.words(int(n))
+	words, err := memory.Array(int(n), c.Alloc)
 	if err != nil {
 		return table{}, err
 	}
@@ -112,23 +111,4 @@ func wrap(err error) error {
 		return fmt.Errorf("%w: %w", bloomery.ErrTooLarge, err)
 	}
 	return fmt.Errorf("%w: %w", bloomery.ErrParameter, err)
-}
-
-// words returns an array of n zero words.
-func (c Config) words(n int) ([]uint64, error) {
-	if c.Alloc == nil {
-		return memory.Words(n), nil
-	}
-	b, err := c.Alloc(8 * n)
-	if err != nil {
-		return nil, err
-	}
-	if len(b) < 8*n {
-		return nil, fmt.Errorf("%w: Alloc returned %d bytes instead of %d", bloomery.ErrParameter, len(b), 8*n)
-	}
-	words, ok := memory.Of(b[:8*n])
-	if !ok {
-		return nil, fmt.Errorf("%w: Alloc returned memory that does not begin at a multiple of 8", bloomery.ErrParameter)
-	}
-	return words, nil
 }

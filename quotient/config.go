@@ -58,7 +58,7 @@ func (c Config) shape() (sizing.Quotient, error) {
 		}
 		// At high rates the remainder may have too few bits to give away.
 		if _, err := q.Grown(uint64(c.Capacity) << c.Doublings); err == nil {
-			return q, checkFits(q)
+			return q, memory.Fits(arrayBytes(q))
 		}
 	}
 }
@@ -69,29 +69,4 @@ func wrap(err error) error {
 		return fmt.Errorf("%w: %w", bloomery.ErrTooLarge, err)
 	}
 	return fmt.Errorf("%w: %w", bloomery.ErrParameter, err)
-}
-
-// checkFits refuses arrays that cannot be had, before they are asked for: the
-// Go runtime ends the process when memory runs out.
-func checkFits(q sizing.Quotient) error {
-	if bytes, limit := arrayBytes(q), memory.Limit(); bytes > limit || bytes > math.MaxInt-64 {
-		return fmt.Errorf("%w: the array takes %d bytes, there are %d bytes of memory", bloomery.ErrTooLarge, bytes, limit)
-	}
-	return nil
-}
-
-// array returns an empty array for a table, from alloc if that is not nil.
-func array(q sizing.Quotient, alloc func(int) ([]byte, error)) ([]byte, error) {
-	n := int(arrayBytes(q))
-	if alloc == nil {
-		return memory.Bytes(n), nil
-	}
-	b, err := alloc(n)
-	if err != nil {
-		return nil, err
-	}
-	if len(b) < n {
-		return nil, fmt.Errorf("%w: Alloc returned %d bytes instead of %d", bloomery.ErrParameter, len(b), n)
-	}
-	return b[:n:n], nil
 }

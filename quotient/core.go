@@ -7,6 +7,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/internal/envelope"
 	"github.com/bloomery/bloomery/sizing"
 )
 
@@ -111,14 +112,8 @@ func (c *core) Stats() bloomery.Stats {
 // compatible returns nil if the fingerprints of o, without some of their lowest
 // bits, are those of c. It returns how many bits that are.
 func (c *core) compatible(o *core) (shift int, err error) {
-	a, b := c.hasher, o.hasher
-	switch {
-	case a.Kind() != b.Kind():
-		return 0, fmt.Errorf("%w: %v and %v", bloomery.ErrIncompatible, a.Kind(), b.Kind())
-	case a.Check() != b.Check() && a.Kind() == hashing.XXH3:
-		return 0, fmt.Errorf("%w: seed %d and seed %d", bloomery.ErrIncompatible, a.Check(), b.Check())
-	case a.Check() != b.Check():
-		return 0, fmt.Errorf("%w: different keys of %v", bloomery.ErrIncompatible, a.Kind())
+	if err := envelope.SameHash(c.hasher, o.hasher); err != nil {
+		return 0, err
 	}
 	mine, theirs := c.shape.Fingerprints(), o.shape.Fingerprints()
 	shift = bits.Len64(theirs) - bits.Len64(mine)

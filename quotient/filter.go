@@ -50,7 +50,7 @@ func (c Config) New() (*Filter, error) {
 	if err != nil {
 		return nil, fmt.Errorf("quotient: new: %w", err)
 	}
-	data, err := array(q, c.Alloc)
+	data, err := memory.ByteArray(int(arrayBytes(q)), c.Alloc)
 	if err != nil {
 		return nil, fmt.Errorf("quotient: new: %w", err)
 	}
@@ -202,10 +202,10 @@ func (f *Filter) Resize(n int) error {
 
 // rebuild moves all entries to a table of another shape.
 func (f *Filter) rebuild(q sizing.Quotient) error {
-	if err := checkFits(q); err != nil {
+	if err := memory.Fits(arrayBytes(q)); err != nil {
 		return err
 	}
-	data, err := array(q, f.alloc)
+	data, err := memory.ByteArray(int(arrayBytes(q)), f.alloc)
 	if err != nil {
 		return err
 	}

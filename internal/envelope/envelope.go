@@ -142,6 +142,20 @@ func (h Header) Hasher(given hashing.Hasher) (hashing.Hasher, error) {
 	return given, nil
 }
 
+// SameHash returns nil if two filters with these hashers know keys by the same
+// hashes, else an error that wraps ErrIncompatible and says how they differ.
+func SameHash(a, b hashing.Hasher) error {
+	switch {
+	case a.Kind() != b.Kind():
+		return fmt.Errorf("%w: %v and %v", bloomery.ErrIncompatible, a.Kind(), b.Kind())
+	case a.Check() != b.Check() && a.Kind() == hashing.XXH3:
+		return fmt.Errorf("%w: seed %d and seed %d", bloomery.ErrIncompatible, a.Check(), b.Check())
+	case a.Check() != b.Check():
+		return fmt.Errorf("%w: different keys of %v", bloomery.ErrIncompatible, a.Kind())
+	}
+	return nil
+}
+
 // EncodedSize returns the length of the whole encoding.
 func (h Header) EncodedSize() uint64 { return HeaderSize + h.Payload + h.TableSize() }
 
