@@ -119,7 +119,7 @@ func (q Quotient) Grown(n uint64) (Quotient, error) {
 // ErrParameter and says what is wrong.
 func (q Quotient) Valid() error {
 	switch {
-	case q.Blocks == 0 || q.Blocks > 1<<50 || q.Spill > 1<<24:
+	case q.Blocks == 0 || q.Blocks > 1<<50 || q.Spill >= 1<<24:
 		return fmt.Errorf("sizing: quotient: %w: %d blocks and %d more", ErrParameter, q.Blocks, q.Spill)
 	case q.Slots < minQuotientSlots || q.Slots > maxQuotientSlots:
 		return fmt.Errorf("sizing: quotient: %w: %d slots in a block, it has %d to %d", ErrParameter, q.Slots, minQuotientSlots, maxQuotientSlots)
