@@ -243,3 +243,30 @@ func TestContainsKeys(t *testing.T) {
 		t.Error("ContainsKeys wrote behind the last answer")
 	}
 }
+
+// Inserts allocate nothing, those that must move others at a high load too;
+// filtertest sees to the lookups.
+func TestNoAllocations(t *testing.T) {
+	f := cuckoo.New(10_000, 0.01)
+	hs := hashes(10_000, 6)
+	for _, h := range hs[:9900] {
+		if err := f.InsertHash(h); err != nil {
+			t.Fatal(err)
+		}
+	}
+	i := 0
+	if got := testing.AllocsPerRun(1, func() {
+		for range 50 {
+			if err := f.InsertHash(hs[9900+i]); err != nil {
+				t.Fatal(err)
+			}
+			i++
+		}
+		for range 10 {
+			f.DeleteHash(hs[i])
+			f.CountHash(hs[i])
+		}
+	}); got > 0 {
+		t.Errorf("inserts and deletes allocate %v times", got)
+	}
+}
