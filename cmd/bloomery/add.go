@@ -14,7 +14,8 @@ import (
 type addOptions struct {
 	inputFlags
 	keyFlags
-	force bool
+	force    bool
+	multiset bool
 }
 
 func newAdd() *cobra.Command {
@@ -28,13 +29,18 @@ which is replaced: whole, or not at all. Others may read it meanwhile; who else 
 it at the same time may undo what you add.
 
 If the filter would hold more keys than it was made for, nothing is written and the
-exit code is 3, unless --force.`,
+exit code is 3, unless --force.
+
+The lines are a set: one that comes again changes nothing. Kinds that count or take keys
+out get each different line once, whatever they hold; with --multiset they get it as often
+as it comes.`,
 		Example: `  bloomery add words.bf more.txt
   echo zebra | bloomery add words.bf`,
 		Args: between(1, -1, "the filter to add to"),
 	}
 	newShell(cmd, func(ctx context.Context, s *shell, args []string) error { return o.run(ctx, s, args[0], args[1:]) })
 	cmd.Flags().BoolVar(&o.force, "force", false, "write the filter even if it is over its capacity")
+	bindMultiset(cmd.Flags(), &o.multiset)
 	o.inputFlags.bind(cmd.Flags())
 	o.keyFlags.bind(cmd.Flags())
 	return cmd
@@ -59,9 +65,9 @@ func (o *addOptions) run(ctx context.Context, s *shell, name string, args []stri
 		return err
 	}
 	before, exact := itemsOf(f)
-	lines, added, err := o.fill(ctx, s, f, files)
+	lines, added, err := o.fill(ctx, s, f, files, folderOf(followed(name)))
 	if err != nil {
-		return about(name, err)
+		return about(name, fullOfOne(err, o.multiset))
 	}
 	b := buildOptions{force: o.force}
 	if err := b.fits(s, f, surely(f, before, exact, added)); err != nil {
@@ -73,21 +79,38 @@ func (o *addOptions) run(ctx context.Context, s *shell, name string, args []stri
 	return s.summary(name, f, lines, added, start)
 }
 
+// addMemory is for hashes that wait; more of them go to a temporary file.
+const addMemory = 256 << 20
+
 // fill adds all lines to the filter.
-func (o *addOptions) fill(ctx context.Context, s *shell, f bloomery.Hashed, files []string) (lines, added uint64, err error) {
+func (o *addOptions) fill(ctx context.Context, s *shell, f bloomery.Hashed, files []string, folder string) (lines, added uint64, err error) {
 	add, err := adderOf(f)
 	if err != nil {
 		return 0, 0, err
+	}
+	kind, err := kindNamed(f.Stats().Kind)
+	if err != nil {
+		return 0, 0, err
+	}
+	if o.multiset && !kind.Features.Insert {
+		return 0, 0, errNoCounts(kind.Name)
 	}
 	in := o.input(s, files)
 	stop := s.progress("add", func() (int64, int64) { return in.Done(), in.Total() })
 	defer stop()
 	b := builder{hashes: hashesOf(f), in: in}
-	err = b.read(ctx, func(hs []uint64) error {
+	put := func(hs []uint64) error {
 		changed, err := add(hs)
 		added += changed
 		return err
-	})
+	}
+	if !asSet(kind, o.multiset) {
+		err = b.read(ctx, put)
+		return b.lines, added, full(err)
+	}
+	b.spool = &spool{limit: addMemory, folder: folder}
+	defer b.spool.close()
+	err = b.distinct(ctx, put)
 	return b.lines, added, full(err)
 }
 

@@ -33,7 +33,7 @@ To restore, unpack the file into an empty folder and start a server on it:
 	}
 	newShell(cmd, func(_ context.Context, s *shell, args []string) error { return runBackup(s, args[0], to) })
 	cmd.Flags().StringVarP(&to, "output", "o", "", "`FILE` to write; - is standard output")
-	_ = cmd.MarkFlagRequired("output") // it is defined above
+	requireOutput(cmd)
 	return cmd
 }
 

@@ -9,11 +9,16 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/codec"
 	"github.com/bloomery/bloomery/hashing"
 )
+
+// leastBuild is the least --max-memory: building a static kind needs as much in
+// any case.
+const leastBuild = leastMemory
 
 // buildOptions are the flags of build.
 type buildOptions struct {
@@ -23,15 +28,20 @@ type buildOptions struct {
 	kind      string
 	keys      number[uint64]
 	rate      number[float64]
-	seed      uint64
+	seed      number[uint64]
 	estimate  bool
 	transport bool
+	multiset  bool
 	force     bool
 	maxMemory number[int64]
 }
 
+func newBuildOptions() *buildOptions {
+	return &buildOptions{keys: countFlag(), rate: rateFlag("1%"), seed: seedFlag(), maxMemory: sizeFlag("1GiB")}
+}
+
 func newBuild() *cobra.Command {
-	o := &buildOptions{keys: countFlag(), rate: rateFlag("1%"), maxMemory: sizeFlag("1GiB")}
+	o := newBuildOptions()
 	cmd := &cobra.Command{
 		Use:   "build [-n N | --estimate] [-p P] [--kind KIND] -o F [FILE…]",
 		Short: "Make a filter from the lines of files or standard input",
@@ -42,8 +52,12 @@ to the file F: whole, or not at all. Files may be compressed by gzip or zstd.
 rate above -p: then nothing is written and the exit code is 3, unless --force.
 --estimate, the default without -n, keeps 64-bit hashes until all lines are read, counts
 the different ones, and makes the filter just as large as they need; what exceeds
---max-memory waits in a temporary file beside F. Static kinds are always made so, and
-may be larger than memory; fuse stands for the smallest fuse kind with the rate.
+--max-memory, 1MiB or more, waits in a temporary file beside F. Static kinds are always
+made so, and may be larger than memory; fuse stands for the smallest fuse kind with the
+rate.
+
+The lines are a set: one that comes again changes nothing. Kinds that count or take keys
+out get each different line once; with --multiset they get it as often as it comes.
 
 Kinds: ` + strings.Join(kindNames(), ", ") + `.
 bloomery plan compares the kinds.`,
@@ -55,9 +69,20 @@ bloomery plan compares the kinds.`,
 	o.flags(cmd)
 	cmd.Flags().StringVarP(&o.output, "output", "o", "", "`FILE` to write; - is standard output")
 	cmd.Flags().BoolVar(&o.estimate, "estimate", false, "count the keys first and make the filter as large as they need")
+	bindMultiset(cmd.Flags(), &o.multiset)
 	o.inputFlags.bind(cmd.Flags())
-	_ = cmd.MarkFlagRequired("output") // it is defined above
+	requireOutput(cmd)
 	return cmd
+}
+
+// bindMultiset adds the flag of the commands that put lines into a filter.
+func bindMultiset(f *pflag.FlagSet, multiset *bool) {
+	f.BoolVar(multiset, "multiset", false, "for kinds that count or take keys out: insert a line as often as it comes")
+}
+
+// errNoCounts refuses --multiset for a kind.
+func errNoCounts(kind string) error {
+	return hinted{fmt.Errorf("--multiset: a %s filter does not count", kind), "leave it out, or take --kind counting, spectral, cuckoo or quotient"}
 }
 
 // flags adds the flags that say what filter to make.
@@ -66,10 +91,10 @@ func (o *buildOptions) flags(cmd *cobra.Command) {
 	f.VarP(&o.keys, "keys", "n", "different keys to make room for: 1e6, 10M")
 	f.VarP(&o.rate, "rate", "p", "error rate: 0.01, 0.1%, 1in1000")
 	f.StringVar(&o.kind, "kind", "bloom", "`KIND` of filter")
-	f.Uint64Var(&o.seed, "seed", 0, "seed `S` of the hash; filters that are merged have the same")
+	f.Var(&o.seed, "seed", "seed `S` of the hash; filters that are merged have the same")
 	f.BoolVar(&o.transport, "transport", false, "write the transport form: smaller unless half full, not mapped")
 	f.BoolVar(&o.force, "force", false, "write the filter even if it is over its capacity")
-	f.Var(&o.maxMemory, "max-memory", "memory for hashes that wait, and to build static kinds")
+	f.Var(&o.maxMemory, "max-memory", "memory for hashes that wait, and to build static kinds, 1MiB or more")
 	o.keyFlags.bind(f)
 	_ = cmd.RegisterFlagCompletionFunc("kind", cobra.FixedCompletions(kindNames(), cobra.ShellCompDirectiveNoFileComp))
 }
@@ -78,12 +103,12 @@ func (o *buildOptions) flags(cmd *cobra.Command) {
 func (o *buildOptions) hasher() (hashing.Hasher, error) {
 	h, err := o.keyFlags.hasher()
 	switch {
-	case err != nil || o.seed == 0:
+	case err != nil || o.seed.value == 0:
 		return h, err
 	case o.file != "":
 		return h, errors.New("--seed and --key-file exclude each other")
 	}
-	return hashing.Seeded(o.seed), nil
+	return hashing.Seeded(o.seed.value), nil
 }
 
 // form is how the filter is written.
@@ -113,6 +138,10 @@ func (o *buildOptions) run(ctx context.Context, s *shell, args []string) error {
 	switch {
 	case o.estimate && o.keys.text != "":
 		return errors.New("-n and --estimate exclude each other")
+	case o.multiset && !kind.Features.Insert:
+		return errNoCounts(kind.Name)
+	case o.maxMemory.value < leastBuild:
+		return hinted{fmt.Errorf("--max-memory %s is below 1MiB", o.maxMemory.text), "what does not fit into memory waits in a temporary file"}
 	case o.output == "-" && s.asJSON:
 		return errors.New("--json and -o - would both write to standard output")
 	}
@@ -128,8 +157,8 @@ func (o *buildOptions) run(ctx context.Context, s *shell, args []string) error {
 	defer stop()
 	b := builder{kind: kind, rate: o.rate.value, hasher: h, in: in, memory: o.maxMemory.value}
 	b.hashes = func(dst []uint64, keys [][]byte) { h.Keys(dst, keys) }
-	if o.keys.text == "" || kind.New == nil {
-		b.spool = &spool{limit: o.maxMemory.value, folder: folderOf(o.output)}
+	if o.keys.text == "" || kind.New == nil || asSet(kind, o.multiset) {
+		b.spool = &spool{limit: o.maxMemory.value, folder: folderOf(followed(o.output)), repeat: o.multiset}
 		defer b.spool.close()
 	}
 	if kind.New == nil {
@@ -137,7 +166,7 @@ func (o *buildOptions) run(ctx context.Context, s *shell, args []string) error {
 	}
 	w, err := b.build(ctx, o.keys.value)
 	if err != nil {
-		return err
+		return fullOfOne(err, o.multiset)
 	}
 	f, ok := w.(bloomery.Hashed)
 	if ok {
@@ -158,7 +187,7 @@ func (o *buildOptions) run(ctx context.Context, s *shell, args []string) error {
 // streamed tells of a filter that was never in memory.
 func (o *buildOptions) streamed(s *shell, b *builder, start time.Time) error {
 	if o.output == "-" {
-		s.say("-: %s, %s lines", b.kind.Name, grouped(b.lines))
+		s.say("-: %s, %s", b.kind.Name, plural(b.lines, "line"))
 		return nil
 	}
 	f, err := mapFilter(o.output, b.hasher, false)
@@ -176,8 +205,8 @@ func (o *buildOptions) fits(s *shell, f bloomery.Hashed, added uint64) error {
 	if stats.Capacity == 0 || added <= stats.Capacity || stats.Predicted <= stats.Asked {
 		return nil // small filters have room for more than was asked for
 	}
-	text := fmt.Sprintf("at least %s keys, and room for %s: the error rate is %s instead of %s",
-		grouped(added), grouped(stats.Capacity), rateText(stats.Predicted), rateText(stats.Asked))
+	text := fmt.Sprintf("at least %s, and room for %s: the error rate is %s instead of %s",
+		plural(added, "key"), grouped(stats.Capacity), rateText(stats.Predicted), rateText(stats.Asked))
 	if !o.force {
 		return hinted{
 			fmt.Errorf("%w: %s", errLimit, text),

@@ -21,7 +21,7 @@ type builder struct {
 	hasher hashing.Hasher
 	hashes func(dst []uint64, keys [][]byte)
 	in     *lines.Input
-	spool  *spool // nil if the size is known
+	spool  *spool // nil if hashes need not wait
 	memory int64  // for building a static filter
 
 	lines uint64 // read
@@ -43,7 +43,7 @@ func (b *builder) build(ctx context.Context, n uint64) (io.WriterTo, error) {
 	if b.kind.New == nil && b.spool.spill != nil {
 		return b.streamed(ctx)
 	}
-	return written(b.estimated(ctx))
+	return written(b.spooled(ctx, n))
 }
 
 // written returns a filter as what writes it.
@@ -93,6 +93,20 @@ func (b *builder) read(ctx context.Context, take func(hs []uint64) error) error 
 	})
 }
 
+// distinct hands on the hashes of all lines, each once.
+func (b *builder) distinct(ctx context.Context, take func(hs []uint64) error) error {
+	if err := b.read(ctx, b.spool.add); err != nil {
+		return err
+	}
+	if err := b.spool.flush(); err != nil {
+		return err
+	}
+	if _, err := b.spool.sort(ctx); err != nil {
+		return err
+	}
+	return b.spool.each(ctx, take)
+}
+
 // hashWith returns the work that hashes a batch.
 func hashWith(hashes func(dst []uint64, keys [][]byte)) func(*lines.Batch, *[]uint64) error {
 	return func(b *lines.Batch, hs *[]uint64) error {
@@ -102,18 +116,31 @@ func hashWith(hashes func(dst []uint64, keys [][]byte)) func(*lines.Batch, *[]ui
 	}
 }
 
-// estimated makes the filter as large as what was spooled needs it.
-func (b *builder) estimated(ctx context.Context) (bloomery.Hashed, error) {
-	distinct, err := b.spool.sort(ctx, b.kind.Features.Insert)
+// asSet reports whether lines that come again must be dropped before they get
+// to a kind: it would take them for another occurrence, each with its room.
+func asSet(k codec.Kind, multiset bool) bool {
+	return k.Features.Insert && !k.Features.Forget && !multiset
+}
+
+// spooled makes the filter of what was spooled, for n keys, or if that is 0 for
+// as many as there are.
+func (b *builder) spooled(ctx context.Context, n uint64) (bloomery.Hashed, error) {
+	distinct, err := b.spool.sort(ctx)
 	if err != nil {
 		return nil, err
 	}
 	b.added = distinct
+	if b.spool.repeat {
+		b.added = b.lines
+	}
 	if b.kind.New == nil {
 		return b.static(ctx, distinct)
 	}
+	if n > 0 {
+		return b.fill(ctx, n)
+	}
 	f, err := b.fill(ctx, distinct)
-	if errors.Is(err, bloomery.ErrFull) && distinct < b.lines {
+	if errors.Is(err, bloomery.ErrFull) && b.spool.repeat && distinct < b.lines {
 		return b.fill(ctx, b.lines) // a kind where every occurrence takes its room
 	}
 	return f, err
@@ -169,5 +196,13 @@ func full(err error) error {
 	if !errors.Is(err, bloomery.ErrFull) {
 		return err
 	}
-	return hinted{about("", err), "make room with a larger -n; a line that comes many times takes room each time: bloomery dedupe drops it"}
+	return hinted{about("", err), "build it from all keys with a larger -n, or without -n: then they are counted"}
+}
+
+// fullOfOne is full for lines that are inserted as often as they come.
+func fullOfOne(err error, multiset bool) error {
+	if h, ok := errors.AsType[hinted](err); ok && multiset && errors.Is(err, bloomery.ErrFull) {
+		return hinted{h.error, "each occurrence of a line takes room: leave --multiset out, or take a kind that counts further"}
+	}
+	return err
 }

@@ -46,7 +46,7 @@ be built from the keys.`,
 	cmd.Flags().StringVar(&o.to, "to", "", "`FORM` or kind to write: plain, transport or a kind")
 	cmd.Flags().StringVarP(&o.output, "output", "o", "", "`FILE` to write; - is standard output")
 	o.bind(cmd.Flags())
-	_ = cmd.MarkFlagRequired("output") // it is defined above
+	requireOutput(cmd)
 	return cmd
 }
 

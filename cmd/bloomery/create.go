@@ -11,7 +11,7 @@ import (
 )
 
 func newCreate() *cobra.Command {
-	o := &buildOptions{keys: countFlag(), rate: rateFlag("1%"), maxMemory: sizeFlag("1GiB")}
+	o := newBuildOptions()
 	cmd := &cobra.Command{
 		Use:   "create -n N [-p P] [--kind KIND] F",
 		Short: "Make an empty filter",

@@ -2,13 +2,12 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"math"
 	"os"
+	"path/filepath"
 	"runtime/debug"
 	"strconv"
 	"strings"
@@ -16,20 +15,17 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/codec/file"
 	"github.com/bloomery/bloomery/internal/dedupe"
+	"github.com/bloomery/bloomery/sizing"
 )
 
-// What of --max-memory is left to the program itself, its buffers and the
-// blocks of lines on their way: half, but no more than those need.
-const (
-	dedupeShare   = 2
-	dedupeReserve = 20 << 20
-)
+// dedupeReserve is what of --max-memory is left to the program itself, its
+// buffers and the blocks of lines on their way.
+const dedupeReserve = 20 << 20
 
-// leastLimit keeps the collector from running all the time for a bound that the
-// program cannot keep.
-const leastLimit = 32 << 20
+// leastDedupe is the least --max-memory: with less, the program itself would
+// leave no room for what was seen.
+const leastDedupe = 48_000_000
 
 // dedupeOptions are the flags of dedupe.
 type dedupeOptions struct {
@@ -37,6 +33,7 @@ type dedupeOptions struct {
 	keys      number[uint64]
 	rate      number[float64]
 	maxMemory number[int64]
+	seenBytes number[int64] // of maxMemory, for what was seen
 	delimiter string
 	columns   string
 	state     string
@@ -45,10 +42,11 @@ type dedupeOptions struct {
 	invert    bool
 	exact     bool
 	count     bool
+	given     func(flag string) bool
 }
 
 func newDedupe() *cobra.Command {
-	o := &dedupeOptions{keys: countFlag(), rate: rateFlag("1e-6"), maxMemory: sizeFlag("64M")}
+	o := &dedupeOptions{keys: countFlag(), rate: rateFlag("1e-6"), maxMemory: sizeFlag("64M"), seenBytes: sizeFlag("")}
 	cmd := &cobra.Command{
 		Use:     "dedupe [--max-memory SIZE] [-p P | --exact] [-d D -k COLUMNS] [FILE…]",
 		Aliases: []string{"uniq"},
@@ -64,12 +62,14 @@ there were more lines than the filter holds at that rate, the exit code is 3.
 --exact never drops a line wrongly: it keeps the lines themselves, and what does not fit
 into --max-memory goes through a temporary folder and is written at the end.
 
---max-memory is for the whole program, from 48M on; a line longer than that is read all
-the same, up to --max-line.
+--max-memory is for the whole program, 48M or more; a line longer than that is read all
+the same, up to --max-line. -n says how many different lines to expect: if they do not
+fit at -p, dedupe says so before it reads anything.
 
 With -k only some columns are compared: 2, or 1,3, or 2-4, or 3-. They are parted by the
 text after -d, a tab if there is none; quotes have no meaning.
---state carries what was seen from run to run. The file is replaced when all went well.`,
+--state carries what was seen from run to run. The file is replaced when all lines were
+written, also with the exit code 3, and is as it was after any other error.`,
 		Example: `  bloomery dedupe access.log > unique.log
   bloomery dedupe -d , -k 2 --header users.csv
   bloomery dedupe --exact --count words.txt
@@ -78,9 +78,11 @@ text after -d, a tab if there is none; quotes have no meaning.
 	}
 	newShell(cmd, func(ctx context.Context, s *shell, args []string) error { return o.run(ctx, s, args) })
 	f := cmd.Flags()
-	f.Var(&o.maxMemory, "max-memory", "memory for the whole program")
+	f.Var(&o.maxMemory, "max-memory", "memory for the whole program, 48M or more")
+	f.Var(&o.seenBytes, "seen-memory", "memory for what was seen, without the program: small ones are for tests")
+	_ = f.MarkHidden("seen-memory") // it is defined above
 	f.VarP(&o.rate, "rate", "p", "error rate of the filter, 1e-6 or more")
-	f.VarP(&o.keys, "keys", "n", "different lines to expect: if hashes of so many do not fit, begin with the filter")
+	f.VarP(&o.keys, "keys", "n", "different lines to expect: if hashes of so many do not fit, begin with the filter; refused if that does not hold them")
 	f.BoolVar(&o.exact, "exact", false, "compare lines, not hashes: no line is dropped wrongly")
 	f.BoolVarP(&o.count, "count", "c", false, "write how often each line came, and a tab, in front of it; needs --exact")
 	f.StringVar(&o.temp, "temp", "", "where --exact makes its temporary folder (default that of the system)")
@@ -90,6 +92,7 @@ text after -d, a tab if there is none; quotes have no meaning.
 	f.BoolVarP(&o.invert, "invert", "v", false, "write the lines that came before instead of the new ones")
 	f.StringVar(&o.state, "state", "", "file that carries what was seen from run to run")
 	o.bind(f)
+	o.given = f.Changed
 	return cmd
 }
 
@@ -104,7 +107,7 @@ func (o *dedupeOptions) run(ctx context.Context, s *shell, args []string) error 
 	}
 	// The array is most of the memory and is no work for the collector; it must
 	// not be the measure for how much garbage may lie about.
-	defer debug.SetMemoryLimit(debug.SetMemoryLimit(max(o.maxMemory.value, leastLimit)))
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(o.maxMemory.value))
 	before := 0.0
 	if job.Exact == nil {
 		if job.Seen, err = o.seen(job.Key); err != nil {
@@ -117,7 +120,7 @@ func (o *dedupeOptions) run(ctx context.Context, s *shell, args []string) error 
 	defer stop()
 	sum, err := job.Run(ctx)
 	if err == nil && o.state != "" {
-		err = about(o.state, file.WriteFile(o.state, &stateWriter{ctx, job.Seen, job.Key}))
+		err = writeFile(o.state, &stateWriter{ctx, job.Seen, job.Key})
 	}
 	if err != nil {
 		return about("", err)
@@ -127,24 +130,19 @@ func (o *dedupeOptions) run(ctx context.Context, s *shell, args []string) error 
 	if job.Exact != nil {
 		r.Spilled = job.Exact.Spilled()
 	} else {
-		r.seen(job.Seen, before)
+		old := sum.Dropped
+		if o.invert {
+			old = sum.Out
+		}
+		r.seen(job.Seen, before, old)
 	}
 	return o.tell(s, r)
 }
 
 // job returns the job that the flags ask for, without input and memory.
 func (o *dedupeOptions) job() (*dedupe.Job, error) {
-	switch {
-	case o.count && !o.exact:
-		return nil, hinted{errors.New("--count needs --exact"), "hashes and filters tell that a line came before, not how often"}
-	case o.count && o.invert:
-		return nil, errors.New("--count and --invert exclude each other")
-	case o.exact && o.state != "":
-		return nil, errors.New("--state keeps hashes, so --exact and --state exclude each other")
-	case o.delimiter != "" && o.columns == "":
-		return nil, hinted{errors.New("-d without -k"), "say which columns to compare: -k 2"}
-	case o.state == "-":
-		return nil, errors.New("--state needs a file")
+	if err := o.check(); err != nil {
+		return nil, err
 	}
 	j := &dedupe.Job{Header: o.header, Duplicates: o.invert}
 	if o.columns != "" {
@@ -153,22 +151,69 @@ func (o *dedupeOptions) job() (*dedupe.Job, error) {
 			return nil, about("", err)
 		}
 		j.Key = dedupe.Key{Columns: columns, Delimiter: "\t"}
-		if o.delimiter != "" {
+		if o.given("delimiter") {
 			if j.Key.Delimiter, err = unescape(o.delimiter); err != nil {
 				return nil, fmt.Errorf("-d %s: %w", o.delimiter, err)
 			}
 		}
 	}
 	if o.exact {
-		j.Exact = &dedupe.Exact{Memory: max(o.memory(), dedupe.MinExact), Temp: o.temp, Count: o.count}
+		j.Exact = &dedupe.Exact{Memory: o.memory(), Temp: o.temp, Count: o.count}
 	}
 	return j, nil
 }
 
+// check refuses flags that make no sense, alone or together.
+func (o *dedupeOptions) check() error {
+	switch {
+	case o.maxMemory.value < leastDedupe:
+		return hinted{fmt.Errorf("--max-memory %s is below 48M", o.maxMemory.text), "it is for the whole program, which needs 20M for itself"}
+	case o.count && !o.exact:
+		return hinted{errors.New("--count needs --exact"), "hashes and filters tell that a line came before, not how often"}
+	case o.count && o.invert:
+		return errors.New("--count and --invert exclude each other")
+	case o.exact && o.state != "":
+		return errors.New("--state keeps hashes, so --exact and --state exclude each other")
+	case o.exact && (o.given("rate") || o.given("keys")):
+		return errors.New("-p and -n are for a filter, and --exact has none: they exclude each other")
+	case o.given("temp") && !o.exact:
+		return errors.New("--temp needs --exact")
+	case o.given("columns") && o.columns == "":
+		return errors.New("-k: which columns?")
+	case o.given("delimiter") && o.delimiter == "":
+		return errors.New("-d: an empty text parts nothing")
+	case o.given("delimiter") && o.columns == "":
+		return hinted{errors.New("-d without -k"), "say which columns to compare: -k 2"}
+	case o.state == "-" || o.state == "" && o.given("state"):
+		return errors.New("--state needs a file")
+	case !o.exact && o.rate.value < sizing.MinBlockedRate:
+		return hinted{fmt.Errorf("-p %s is below 1e-6", o.rate.text), "--exact never drops a line wrongly"}
+	}
+	return o.checkState()
+}
+
+// checkState looks for the folder of the state: an hour later is too late.
+func (o *dedupeOptions) checkState() error {
+	if o.state == "" {
+		return nil
+	}
+	folder := filepath.Dir(followed(o.state))
+	info, err := os.Stat(folder)
+	switch {
+	case err != nil:
+		return about("--state "+o.state, fmt.Errorf("%s: %w", folder, cause(err)))
+	case !info.IsDir():
+		return fmt.Errorf("--state %s: %s is no folder", o.state, folder)
+	}
+	return nil
+}
+
 // memory is what may be used for what was seen.
 func (o *dedupeOptions) memory() int {
-	all := o.maxMemory.value
-	return int(min(all-min(all/dedupeShare, dedupeReserve), math.MaxInt))
+	if o.seenBytes.value > 0 {
+		return int(min(o.seenBytes.value, math.MaxInt))
+	}
+	return int(min(o.maxMemory.value-dedupeReserve, math.MaxInt))
 }
 
 // unescape reads a delimiter with the escapes of Go.
@@ -181,11 +226,11 @@ func unescape(s string) (string, error) {
 
 // seen returns the memory for hashes: that of the state, if there is one.
 func (o *dedupeOptions) seen(k dedupe.Key) (*dedupe.Seen, error) {
-	if o.rate.value < 1e-6 {
-		return nil, hinted{fmt.Errorf("-p %s is below 1e-6", o.rate.text), "--exact never drops a line wrongly"}
-	}
 	c := dedupe.Config{
-		Memory: max(o.memory(), dedupe.MinMemory), ErrorRate: o.rate.value, Expected: int(min(o.keys.value, math.MaxInt)),
+		Memory: o.memory(), ErrorRate: o.rate.value, Expected: int(min(o.keys.value, math.MaxInt)),
+	}
+	if err := o.holds(c); err != nil {
+		return nil, err
 	}
 	if o.state == "" {
 		seen, err := c.New()
@@ -207,83 +252,23 @@ func (o *dedupeOptions) seen(k dedupe.Key) (*dedupe.Seen, error) {
 	return seen, about(o.state, cause(err))
 }
 
-// stateWriter writes a state until its context is cancelled.
-type stateWriter struct {
-	ctx  context.Context
-	seen *dedupe.Seen
-	key  dedupe.Key
-}
-
-// WriteTo implements io.WriterTo.
-func (w *stateWriter) WriteTo(out io.Writer) (n int64, err error) {
-	err = w.seen.WriteState(writerFunc(func(p []byte) (int, error) {
-		if err := w.ctx.Err(); err != nil {
-			return 0, err
-		}
-		m, err := out.Write(p)
-		n += int64(m)
-		return m, err
-	}), w.key)
-	return n, err
-}
-
-// dedupeJSON is what dedupe tells with --json, on standard error.
-type dedupeJSON struct {
-	In      uint64 `json:"in"`
-	Out     uint64 `json:"out"`
-	Dropped uint64 `json:"dropped"`
-	Bytes   uint64 `json:"bytes"`
-	Exact   bool   `json:"exact"`
-	Spilled uint64 `json:"spilled"`
-	// Distinct is the number of different lines seen, earlier runs included.
-	Distinct uint64 `json:"distinct,omitempty"`
-	Capacity uint64 `json:"capacity,omitempty"`
-	Filter   bool   `json:"filter"`
-	// Wrong is the expected number of lines of this run that were taken for
-	// old ones and were new.
-	Wrong float64 `json:"wrong"`
-	// Rate is the share of new lines that would be taken for old ones now.
-	Rate float64 `json:"rate"`
-}
-
-func (r *dedupeJSON) seen(s *dedupe.Seen, before float64) {
-	r.Distinct, r.Filter = uint64(s.Count()), s.Filtered()
-	r.Wrong, r.Rate = s.Wrong()-before, s.Rate()
-	if r.Filter {
-		r.Capacity = uint64(s.Capacity())
+// holds says no if more lines are expected than the filter holds at the rate
+// asked.
+func (o *dedupeOptions) holds(c dedupe.Config) error {
+	if c.Expected == 0 {
+		return nil
 	}
-}
-
-// tell says what was done. A filter that holds too much is an error, though all
-// lines are written.
-func (o *dedupeOptions) tell(s *shell, r dedupeJSON) error {
-	verb := "dropped"
-	if o.invert {
-		verb = "written"
+	most := c.Capacity()
+	if most == 0 || c.Expected <= most {
+		return nil // 0 is an error that New tells
 	}
-	switch {
-	case s.quiet:
-	case s.asJSON:
-		if err := json.NewEncoder(s.errOut).Encode(r); err != nil {
-			return err
-		}
-	case o.exact:
-		s.say("%s lines in, %s out, %s dropped; none %s wrongly, %s went through the temporary folder",
-			grouped(r.In), grouped(r.Out), grouped(r.Dropped), verb, grouped(r.Spilled))
-	default:
-		how := "hashes"
-		if r.Filter {
-			how = "filter"
-		}
-		s.say("%s lines in, %s out, %s dropped; expected number %s wrongly: %.2g (%s of %s different lines)",
-			grouped(r.In), grouped(r.Out), grouped(r.Dropped), verb, r.Wrong, how, grouped(r.Distinct))
+	hint := "take --exact"
+	if shape, err := sizing.Blocked.Size(uint64(c.Expected), c.ErrorRate); err == nil {
+		// The array has some slack.
+		hint = fmt.Sprintf("give --max-memory %dM, a higher -p, or take --exact", (shape.Bits/8+shape.Bits/128+dedupeReserve)/1_000_000+1)
 	}
-	if r.Filter && r.Distinct > r.Capacity {
-		return hinted{
-			fmt.Errorf("%w: %s different lines, and room for %s at the error rate %s: it is %s by now",
-				errLimit, grouped(r.Distinct), grouped(r.Capacity), o.rate.text, rateText(r.Rate)),
-			"give more with --max-memory, or take --exact",
-		}
+	return hinted{
+		fmt.Errorf("-n %s: --max-memory has room for %s different lines at the error rate %s", o.keys.text, grouped(uint64(most)), o.rate.text),
+		hint,
 	}
-	return nil
 }

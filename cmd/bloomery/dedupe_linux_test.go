@@ -124,7 +124,7 @@ func TestDedupeStreams(t *testing.T) {
 // TestDedupeOnAClosedPipe has a reader that goes away: no message, exit 141.
 func TestDedupeOnAClosedPipe(t *testing.T) {
 	name := numberedLines(t, 100_000)
-	for _, args := range [][]string{{"dedupe"}, {"dedupe", "--exact", "--max-memory", "64KiB", "--temp", t.TempDir()}} {
+	for _, args := range [][]string{{"dedupe"}, {"dedupe", "--exact", "--seen-memory", "256KiB", "--temp", t.TempDir()}} {
 		cmd, errOut := watched(t, append(args, name)...)
 		out, err := cmd.StdoutPipe()
 		if err != nil {
@@ -154,9 +154,9 @@ func TestDedupeInterrupted(t *testing.T) {
 	}
 	for _, flag := range []string{"--state", "--exact"} {
 		dir := t.TempDir()
-		args := []string{"dedupe", "--max-memory", "64KiB", "--state", filepath.Join(dir, "state")}
+		args := []string{"dedupe", "--seen-memory", "64KiB", "--state", filepath.Join(dir, "state")}
 		if flag == "--exact" {
-			args = []string{"dedupe", "--max-memory", "64KiB", "--exact", "--temp", dir}
+			args = []string{"dedupe", "--seen-memory", "256KiB", "--exact", "--temp", dir}
 		}
 		cmd, errOut := watched(t, args...)
 		in, err := cmd.StdinPipe()

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"math"
 	"os"
 	"text/tabwriter"
@@ -16,6 +17,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/codec"
 	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/quotient"
 )
 
 // diffOptions are the flags of diff.
@@ -29,7 +31,8 @@ func newDiff() *cobra.Command {
 		Long: `diff tells whether two filters have the same parameters and the same bits. If they can
 be united, it estimates how many keys they have together and in common, and their
 Jaccard index: the number of keys in both over the number in at least one. Estimates
-are for the number of different keys, without the error of the filters.
+are for the number of different keys, without the error of the filters. There is none
+for scalable filters that differ: nobody can tell which of their keys are the same.
 
 The exit code is 0 if both are the same filter, 1 if they differ.`,
 		Example: `  bloomery diff words.bf monday.bf
@@ -42,7 +45,7 @@ The exit code is 0 if both are the same filter, 1 if they differ.`,
 }
 
 // diffJSON is what diff tells with --json. Fields about both filters are
-// missing if these cannot be united.
+// missing if these cannot be united, or the kind cannot tell.
 type diffJSON struct {
 	A          statsJSON `json:"a"`
 	B          statsJSON `json:"b"`
@@ -93,24 +96,70 @@ func compare(nameA, nameB string, h hashing.Hasher) (d diffJSON, err error) {
 		d.Reason = fmt.Sprintf("%s filters cannot be united", d.A.Kind)
 		return d, nil
 	}
-	if err := unite(b); err != nil { // a has the keys of both from here on
-		if !errors.Is(err, bloomery.ErrIncompatible) {
-			return d, about(nameB, err)
-		}
+	listed, both, either := inCommon(a, b)
+	switch err := unite(b); { // a has the keys of both from here on
+	case errors.Is(err, bloomery.ErrIncompatible):
 		d.Reason = about("", err).Error()
 		return d, nil
+	case errors.Is(err, bloomery.ErrFull): // they fit together, only not into one
+	case err != nil:
+		return d, about(nameB, err)
+	case !listed:
+		d.estimate(a)
 	}
 	d.Compatible = true
-	if either, _ := itemsOf(a); either != math.MaxUint64 {
-		d.estimate(either)
+	if listed {
+		d.count(both, either)
 	}
 	return d, nil
 }
 
-// estimate fills in what follows from the number of keys in at least one.
-func (d *diffJSON) estimate(either uint64) {
-	sum := d.A.Items + d.B.Items
-	both := min(sum-min(sum, either), d.A.Items, d.B.Items)
+// inCommon counts what is in both of two filters, and in at least one, if they
+// can list what they hold and have the same size.
+func inCommon(a, b bloomery.Hashed) (ok bool, both, either uint64) {
+	x, isX := a.(*quotient.Filter)
+	y, isY := b.(*quotient.Filter)
+	if !isX || !isY || x.Shape().Fingerprints() != y.Shape().Fingerprints() {
+		return false, 0, 0
+	}
+	next, stop := iter.Pull2(y.Hashes())
+	defer stop()
+	h, _, more := next()
+	for g := range x.Hashes() { // both are in rising order
+		for more && h < g {
+			either++
+			h, _, more = next()
+		}
+		if more && h == g {
+			both++
+			h, _, more = next()
+		}
+		either++
+	}
+	for ; more; _, _, more = next() {
+		either++
+	}
+	return true, both, either
+}
+
+// estimate fills in what follows from the number of keys in the union of both,
+// if the kind can tell it.
+func (d *diffJSON) estimate(union bloomery.Hashed) {
+	either, exact := itemsOf(union)
+	kind, err := kindNamed(d.A.Kind)
+	switch {
+	case d.Same && !exact:
+		d.count(d.A.Items, d.A.Items)
+	case exact || err != nil || kind.Features.Grow || either == math.MaxUint64:
+		// A sum of both, in which keys of both count twice, or no estimate.
+	default:
+		sum := d.A.Items + d.B.Items
+		d.count(min(sum-min(sum, either), d.A.Items, d.B.Items), either)
+	}
+}
+
+// count fills in how many keys are in both and in at least one.
+func (d *diffJSON) count(both, either uint64) {
 	jaccard := 1.0 // two empty sets are alike
 	if either > 0 {
 		jaccard = min(float64(both)/float64(either), 1)
@@ -124,7 +173,7 @@ func (d diffJSON) print(s *shell, nameA, nameB string) error {
 		name  string
 		stats statsJSON
 	}{{nameA, d.A}, {nameB, d.B}} {
-		fmt.Fprintf(w, "%s\t%s, about %s keys, %s, made for %s at %s\n", f.name, f.stats.Kind, grouped(f.stats.Items),
+		fmt.Fprintf(w, "%s\t%s, %s, %s, made for %s at %s\n", f.name, f.stats.Kind, f.stats.keys(),
 			bytesText(f.stats.Bytes), grouped(f.stats.Capacity), rateText(f.stats.Asked))
 	}
 	if d.Compatible {
@@ -133,7 +182,7 @@ func (d diffJSON) print(s *shell, nameA, nameB string) error {
 		fmt.Fprintf(w, "parameters\t%s\n", d.Reason)
 	}
 	if d.Either != nil {
-		fmt.Fprintf(w, "in either\tabout %s keys\nin both\tabout %s keys\njaccard\t%.4f\n", grouped(*d.Either), grouped(*d.Both), *d.Jaccard)
+		fmt.Fprintf(w, "in either\tabout %s\nin both\tabout %s\njaccard\t%.4f\n", plural(*d.Either, "key"), plural(*d.Both, "key"), *d.Jaccard)
 	}
 	verdict := "they differ"
 	if d.Same {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/bloomery/bloomery"
@@ -136,7 +137,36 @@ func (s *shell) save(ctx context.Context, name string, form codec.Form, w io.Wri
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return about(name, file.WriteFile(name, out))
+	return writeFile(name, out)
+}
+
+// writeFile replaces a file, whole or not at all. Behind a symbolic link it is
+// the file that is replaced, not the link.
+func writeFile(name string, w io.WriterTo) error {
+	return about(name, file.WriteFile(followed(name), w))
+}
+
+// mostLinks is how many symbolic links in a row are followed, as systems do.
+const mostLinks = 40
+
+// followed returns the file that a name stands for behind symbolic links; it
+// need not be there.
+func followed(name string) string {
+	for range mostLinks {
+		target, err := os.Readlink(name)
+		if err != nil {
+			return name
+		}
+		if !filepath.IsAbs(target) {
+			folder, err := filepath.EvalSymlinks(filepath.Dir(name))
+			if err != nil {
+				return name
+			}
+			target = filepath.Join(folder, target)
+		}
+		name = target
+	}
+	return name
 }
 
 // saveFilter is save for a filter.

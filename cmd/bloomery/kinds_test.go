@@ -15,6 +15,7 @@ func TestKinds(t *testing.T) {
 	in := func(name string) string { return filepath.Join(dir, name) }
 	write(t, in("one"), []byte(strings.Repeat("alice\nbob\n", 2)+numbered(500)))
 	write(t, in("two"), []byte("carol\nbob\n"))
+	write(t, in("many"), []byte(numbered(140_000))) // more hashes than the least memory holds
 	for _, k := range codec.Kinds() {
 		t.Run(k.Name, func(t *testing.T) {
 			fine := func(args ...string) (out string) {
@@ -26,7 +27,7 @@ func TestKinds(t *testing.T) {
 				return out
 			}
 			fine("build", "--kind", k.Name, "-p", "1%", "-o", in("counted"), in("one"))
-			fine("build", "--kind", k.Name, "-p", "1%", "--max-memory", "1000", "-o", in("spooled"), in("one"))
+			fine("build", "--kind", k.Name, "-p", "1%", "--max-memory", "1MiB", "-o", in("spooled"), in("many"), in("one"))
 			fine("build", "--kind", k.Name, "-n", "1000", "-p", "1%", "-o", in("a"), in("one"))
 			fine("build", "--kind", k.Name, "-n", "1000", "-p", "1%", "-o", in("b"), in("two"))
 			for _, f := range []string{"counted", "spooled", "a"} {
@@ -54,6 +55,9 @@ func TestKinds(t *testing.T) {
 			}
 			if code, _, errOut := call(t, "diff", in("a"), in("b")); code != 1 {
 				t.Errorf("diff = %d, %s", code, errOut)
+			}
+			if out := fine("diff", "--json", in("a"), in("a")); strings.Contains(out, `"jaccard"`) && !strings.Contains(out, `"jaccard":1}`) {
+				t.Errorf("a filter is not like itself: %s", out)
 			}
 		})
 	}

@@ -28,7 +28,12 @@ func newMerge() *cobra.Command {
 		Long: `merge writes a filter that holds the keys of all the given ones. They must be of one
 kind, size and hash: built with the same --kind, -n, -p and --seed or --key-file. The
 result is the one that adding all keys to one filter would have given. If it is over
-its capacity, nothing is written and the exit code is 3, unless --force.`,
+its capacity, nothing is written and the exit code is 3, unless --force.
+
+Two kinds differ. Scalable filters need only have the same hash; the result has the
+layers of all, keys that are in several are held several times, and the error rates that
+were asked for add up. In counting, spectral and quotient filters the counts of a key add
+up.`,
 		Example: `  bloomery merge -o all.bf monday.bf tuesday.bf`,
 		Args:    between(2, -1, "two filters or more"),
 	}
@@ -56,7 +61,7 @@ func mergeCommand(cmd *cobra.Command, of func(bloomery.Hashed) operation) {
 	cmd.Flags().StringVarP(&o.output, "output", "o", "", "`FILE` to write; - is standard output")
 	cmd.Flags().BoolVar(&o.force, "force", false, "write the filter even if it is over its capacity")
 	o.bind(cmd.Flags())
-	_ = cmd.MarkFlagRequired("output") // it is defined above
+	requireOutput(cmd)
 }
 
 func (o *mergeOptions) run(ctx context.Context, s *shell, verb string, names []string) error {
@@ -69,6 +74,7 @@ func (o *mergeOptions) run(ctx context.Context, s *shell, verb string, names []s
 	if err != nil {
 		return err
 	}
+	asked := f.Stats().Asked
 	combine := o.of(f)
 	if combine == nil {
 		return hinted{
@@ -96,12 +102,15 @@ func (o *mergeOptions) run(ctx context.Context, s *shell, verb string, names []s
 	if err := s.saveFilter(ctx, o.output, codec.FormPlain, f); err != nil {
 		return err
 	}
-	return s.merged(o.output, f, len(names), start)
+	return s.merged(o.output, f, len(names), asked, start)
 }
 
 // mergeHint says what filters must have in common.
 func mergeHint(verb string, err error) error {
-	if !errors.Is(err, bloomery.ErrIncompatible) {
+	switch {
+	case errors.Is(err, bloomery.ErrFull):
+		return hinted{err, "to " + verb + " them, build filters with room for the keys of all: a larger -n"}
+	case !errors.Is(err, bloomery.ErrIncompatible):
 		return err
 	}
 	return hinted{err, "to " + verb + " filters, build them with the same --kind, -n, -p and --seed"}
@@ -114,14 +123,17 @@ type mergedJSON struct {
 	Stats   statsJSON `json:"stats"`
 }
 
-// merged tells what came out.
-func (s *shell) merged(name string, f bloomery.Hashed, filters int, start time.Time) error {
+// merged tells what came out of filters, the first of which was asked for a rate.
+func (s *shell) merged(name string, f bloomery.Hashed, filters int, asked float64, start time.Time) error {
 	stats := statsOf(f)
 	if s.asJSON {
 		return s.print(mergedJSON{name, filters, stats})
 	}
-	s.say("%s: %s of %d filters, about %s keys, %s, error rate %s", name, stats.Kind, filters, grouped(stats.Items),
+	s.say("%s: %s of %d filters, %s, %s, error rate %s", name, stats.Kind, filters, stats.keys(),
 		bytesText(stats.Bytes), rateText(stats.Predicted))
+	if stats.Asked > asked {
+		s.say("the error rate asked for rose from %s to %s: those of %s filters add up", rateText(asked), rateText(stats.Asked), stats.Kind)
+	}
 	if s.verbose {
 		s.say("took %s", time.Since(start).Round(time.Millisecond))
 	}

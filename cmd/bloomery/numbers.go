@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -167,14 +168,37 @@ func (v *number[T]) String() string { return v.text }
 // Type implements pflag.Value.
 func (v *number[T]) Type() string { return v.kind }
 
-// countFlag is a flag for a number of things, without a default.
-func countFlag() number[uint64] { return newNumber("N", "", parseCount) }
+// countFlag is a flag for a number of things, at least 1, without a default.
+func countFlag() number[uint64] { return newNumber("N", "", atLeastOne(parseCount)) }
 
 // rateFlag is a flag for an error rate; the default may be empty.
 func rateFlag(text string) number[float64] { return newNumber("P", text, parseRate) }
 
-// sizeFlag is a flag for an amount of memory.
-func sizeFlag(text string) number[int64] { return newNumber("SIZE", text, parseSize) }
+// sizeFlag is a flag for an amount of memory, at least 1 byte.
+func sizeFlag(text string) number[int64] { return newNumber("SIZE", text, atLeastOne(parseSize)) }
+
+// seedFlag is a flag for the seed of a hash.
+func seedFlag() number[uint64] {
+	return newNumber("S", "", func(s string) (uint64, error) {
+		n, err := strconv.ParseUint(s, 0, 64)
+		if err != nil {
+			return 0, fmt.Errorf("%q is no whole number from 0 to 2^64-1", s)
+		}
+		return n, nil
+	})
+}
+
+// atLeastOne makes a function refuse 0, which would mean nothing, or something
+// else than it says.
+func atLeastOne[T int64 | uint64](parse func(string) (T, error)) func(string) (T, error) {
+	return func(s string) (T, error) {
+		n, err := parse(s)
+		if err == nil && n < 1 {
+			return 0, errors.New("must be at least 1")
+		}
+		return n, err
+	}
+}
 
 func newNumber[T int64 | uint64 | float64](kind, text string, parse func(string) (T, error)) number[T] {
 	v := number[T]{kind: kind, parse: parse}

@@ -97,6 +97,17 @@ func between(low, high int, what string) cobra.PositionalArgs {
 	}
 }
 
+// requireOutput makes -o a flag that must be there.
+func requireOutput(cmd *cobra.Command) {
+	run := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if cmd.Flags().Lookup("output").Value.String() == "" {
+			return hinted{fmt.Errorf("%s: give the file to write with -o", cmd.Name()), "-o - is standard output; see " + cmd.CommandPath() + " --help"}
+		}
+		return run(cmd, args)
+	}
+}
+
 // say writes a line for people to standard error, unless they want quiet.
 func (s *shell) say(format string, args ...any) {
 	if !s.quiet {
@@ -155,6 +166,14 @@ func grouped(n uint64) string {
 		b.WriteRune(d)
 	}
 	return b.String()
+}
+
+// plural writes a number of things: 1 line, 2,000 lines.
+func plural(n uint64, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return grouped(n) + " " + thing + "s"
 }
 
 // bytesText writes a number of bytes for people.

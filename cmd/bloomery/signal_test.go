@@ -49,7 +49,7 @@ func TestInterrupt(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, args := range [][]string{
-		{"add", name}, {"build", "-n", "1000", "-o", name}, {"build", "--max-memory", "8", "-o", name}, {"check", name},
+		{"add", name}, {"build", "-n", "1000", "-o", name}, {"build", "--max-memory", "1MiB", "-o", name}, {"check", name},
 	} {
 		cmd := process(t, args...)
 		in, err := cmd.StdinPipe()
@@ -62,7 +62,7 @@ func TestInterrupt(t *testing.T) {
 			t.Fatal(err)
 		}
 		// More than a pipe holds: when it is written, the command is reading.
-		if _, err := io.WriteString(in, strings.Repeat("line\n", 1<<17)); err != nil {
+		if _, err := io.WriteString(in, strings.Repeat("line\n", 1<<18)); err != nil {
 			t.Fatal(err)
 		}
 		if err := cmd.Process.Signal(syscall.SIGINT); err != nil {

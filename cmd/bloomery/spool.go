@@ -24,6 +24,7 @@ type spool struct {
 	limit  int64  // bytes
 	folder string // for the temporary file
 	total  uint64
+	repeat bool // hand on hashes as often as they came
 
 	parts   [1 << partBits][]uint64
 	scratch *file.Scratch
@@ -88,8 +89,8 @@ func (p *spool) flush() error {
 }
 
 // sort sorts all parts, after flush, and returns the number of different
-// hashes. Unless all are wanted, it drops those that came before.
-func (p *spool) sort(ctx context.Context, all bool) (distinct uint64, err error) {
+// hashes. Unless all are wanted, those that came before are dropped.
+func (p *spool) sort(ctx context.Context) (distinct uint64, err error) {
 	counts := make([]uint64, p.shards())
 	err = shards.Each(ctx, p.shards(), runtime.GOMAXPROCS(0), func(_, i int) error {
 		hs, err := p.load(i)
@@ -97,7 +98,7 @@ func (p *spool) sort(ctx context.Context, all bool) (distinct uint64, err error)
 			return err
 		}
 		shards.Sort(hs)
-		if !all && p.spill == nil {
+		if !p.repeat && p.spill == nil {
 			hs = slices.Compact(hs)
 			p.parts[i] = hs
 		}
@@ -139,6 +140,9 @@ func (p *spool) each(ctx context.Context, f func(hs []uint64) error) error {
 		}
 		if p.spill != nil {
 			shards.Sort(hs)
+			if !p.repeat {
+				hs = slices.Compact(hs)
+			}
 		}
 		if err := f(hs); err != nil {
 			return err

@@ -34,13 +34,21 @@ func statsOf(f bloomery.Hashed) statsJSON {
 	return statsJSON(s)
 }
 
+// keys writes the number of keys for people.
+func (s statsJSON) keys() string {
+	if s.Exact {
+		return plural(s.Items, "key")
+	}
+	return "about " + plural(s.Items, "key")
+}
+
 // summary tells what was written: one line, or one object.
 func (s *shell) summary(name string, f bloomery.Hashed, lines, added uint64, start time.Time) error {
 	stats := statsOf(f)
 	if s.asJSON {
 		return s.print(summaryJSON{name, lines, added, stats})
 	}
-	s.say("%s: %s, %s lines, %s keys added, %s, error rate %s", name, stats.Kind, grouped(lines), grouped(added),
+	s.say("%s: %s, %s, %s added, %s, error rate %s", name, stats.Kind, plural(lines, "line"), plural(added, "key"),
 		bytesText(stats.Bytes), rateText(stats.Predicted))
 	if s.verbose {
 		took := time.Since(start)

@@ -41,10 +41,17 @@ type hashSet struct {
 
 // newHashSet returns an empty set that lies in words, which must be zero.
 func newHashSet(words []uint64) hashSet {
-	slack := max(leastSlack, min(mostSlack, uint64(len(words))/16))
-	s := hashSet{words: words, most: (uint64(len(words)) - slack) &^ 7, slack: slack}
+	most, slack := homes(len(words))
+	s := hashSet{words: words, most: most, slack: slack}
 	s.resize(min(firstSlots, s.most))
 	return s
+}
+
+// homes returns how many homes there are in so many words at most, and the
+// slack behind them.
+func homes(words int) (most, slack uint64) {
+	slack = max(leastSlack, min(mostSlack, uint64(words)/16))
+	return (uint64(words) - slack) &^ 7, slack
 }
 
 func (s *hashSet) resize(slots uint64) {

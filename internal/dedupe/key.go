@@ -51,9 +51,6 @@ func parseSpan(s string) (span, error) {
 	low, high, isRange := strings.Cut(s, "-")
 	var one span
 	var err error
-	if low == "" && isRange && high != "" {
-		low = "1"
-	}
 	if one.first, err = parseColumn(low); err != nil {
 		return span{}, err
 	}

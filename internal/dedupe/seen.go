@@ -29,8 +29,21 @@ type Config struct {
 	// and less than 1.
 	ErrorRate float64
 	// Expected is how many distinct hashes will come, 0 if that is not known.
-	// If they do not fit as they are, the filter is there from the beginning.
+	// If they do not fit as they are and the filter holds them, it is there
+	// from the beginning. More than Capacity are as good as not known: a filter
+	// shaped for them would err more often, from the first hash on.
 	Expected int
+}
+
+// Capacity returns how many hashes the filter of a Seen holds at the rate asked,
+// 0 if the memory or the rate is none that a Seen has.
+func (c Config) Capacity() int {
+	if c.check() != nil {
+		return 0
+	}
+	most, _ := homes(c.Memory / 8)
+	n, _ := capacity(most*64, c.ErrorRate)
+	return n
 }
 
 // Seen remembers hashes: as they are, as long as there is room for them, and
@@ -50,7 +63,6 @@ type Seen struct {
 	set    hashSet // until there is a filter
 	filter *bloom.Filter
 	asked  float64
-	expect int // hashes to come, 0 if not known
 
 	// These are found when they are needed: the tables of the model take some
 	// milliseconds, which few lines need not wait for.
@@ -71,22 +83,36 @@ func (c Config) New() (*Seen, error) {
 	if err != nil {
 		return nil, fmt.Errorf("dedupe: new: %w", err)
 	}
-	if c.Expected > s.set.room() {
-		if err := s.change(); err != nil {
-			return nil, fmt.Errorf("dedupe: new: %w", err)
-		}
+	if err := s.expect(c.Expected); err != nil {
+		return nil, fmt.Errorf("dedupe: new: %w", err)
 	}
 	return s, nil
 }
 
-func (c Config) empty() (*Seen, error) {
+func (c Config) check() error {
 	if err := checkMemory(c.Memory, MinMemory); err != nil {
-		return nil, err
+		return err
 	}
 	if !(c.ErrorRate >= sizing.MinBlockedRate && c.ErrorRate < 1) {
-		return nil, fmt.Errorf("%w: error rate %v is not between %v and 1", bloomery.ErrParameter, c.ErrorRate, sizing.MinBlockedRate)
+		return fmt.Errorf("%w: error rate %v is not between %v and 1", bloomery.ErrParameter, c.ErrorRate, sizing.MinBlockedRate)
 	}
-	return &Seen{set: newHashSet(array(c.Memory / 8)), asked: c.ErrorRate, expect: c.Expected}, nil
+	return nil
+}
+
+func (c Config) empty() (*Seen, error) {
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	return &Seen{set: newHashSet(array(c.Memory / 8)), asked: c.ErrorRate}, nil
+}
+
+// expect goes over to the filter if it is known to be the right place for so
+// many hashes.
+func (s *Seen) expect(n int) error {
+	if n <= s.set.room() || n > s.Capacity() {
+		return nil
+	}
+	return s.change()
 }
 
 // plan finds the shape of the filter, unless it is known.
@@ -95,11 +121,7 @@ func (s *Seen) plan() {
 		return
 	}
 	shape := sizing.Shape{Layout: sizing.Blocked, Bits: s.set.most * 64}
-	var most int
-	most, shape.K = capacity(shape.Bits, s.asked)
-	if s.expect > most {
-		shape.K = bestK(shape, float64(s.expect))
-	}
+	_, shape.K = capacity(shape.Bits, s.asked)
 	s.shape(shape)
 }
 
@@ -125,17 +147,6 @@ func capacity(bits uint64, rate float64) (n, k int) {
 		k = sizing.BlockBits / 64
 	}
 	return n, k
-}
-
-// bestK returns the number of bits per key that gives n keys the lowest rate.
-func bestK(shape sizing.Shape, n float64) int {
-	best, lowest := 1, math.Inf(1)
-	for shape.K = 1; shape.Valid() == nil; shape.K++ {
-		if r := shape.Rate(n); r < lowest {
-			best, lowest = shape.K, r
-		}
-	}
-	return best
 }
 
 // AddHashes adds hashes in order and sets fresh[i] to whether hs[i] is new:
@@ -169,10 +180,12 @@ func (s *Seen) AddHashes(fresh []bool, hs []uint64) {
 // missed returns the expected number of new hashes that were told old while
 // the count of new ones went from one number to another. A hash is told new
 // with chance 1 - r, so there were r/(1-r) wrong answers for each. The filter
-// holds those that were told old, too.
+// holds those that were told old, too. That of a full filter, which knows
+// everything, is bounded: a sum of bounded numbers stays a number.
 func (s *Seen) missed(from, to int) float64 {
+	const least = 1e-9 // no filter is of use at this rate
 	r := s.filter.Shape().Rate(float64(from+to)/2 + s.wrong)
-	return float64(to-from) * r / max(1-r, math.SmallestNonzeroFloat64)
+	return float64(to-from) * r / max(1-r, least)
 }
 
 // change puts a filter in the place of the set.

@@ -152,6 +152,49 @@ func TestWrong(t *testing.T) {
 	}
 }
 
+// TestExpectingTooManyCostsNothing gives as many hashes as the filter holds, and
+// expects far more: no more of them are told old than without.
+func TestExpectingTooManyCostsNothing(t *testing.T) {
+	plain := dedupe.Config{Memory: 1 << 20, ErrorRate: 1e-4}
+	for _, expected := range []int{plain.Capacity(), plain.Capacity() + 1, 1_000_000_000, math.MaxInt} {
+		c := plain
+		c.Expected = expected
+		s, err := c.New()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := s.Capacity(), plain.Capacity(); got < want {
+			t.Errorf("Expected: %d: Capacity() = %d, want %d", expected, got, want)
+		}
+		hs := hashesUpTo(plain.Capacity())
+		s.AddHashes(make([]bool, len(hs)), hs)
+		// The rate is below 1e-4 all the way: far fewer than 1 in 10,000.
+		if lost := len(hs) - s.Count(); lost > len(hs)/10_000 || s.Rate() > 1e-4 {
+			t.Errorf("Expected: %d: %d of %d hashes were told old, rate %v", expected, lost, len(hs), s.Rate())
+		}
+	}
+}
+
+// TestWrongIsANumber fills a filter until it knows everything.
+func TestWrongIsANumber(t *testing.T) {
+	s := newSeen(t, dedupe.MinMemory, 0.5)
+	for i := range 40 {
+		hs := make([]uint64, 100_000)
+		for j := range hs {
+			hs[j] = hashing.Hasher{}.Uint64(uint64(i*len(hs) + j))
+		}
+		s.AddHashes(make([]bool, len(hs)), hs)
+		if w, r := s.Wrong(), s.Rate(); !(w >= 0 && w < 1e300) || !(r >= 0 && r <= 1) {
+			t.Fatalf("after %d hashes: Wrong() = %v, Rate() = %v", (i+1)*len(hs), w, r)
+		}
+	}
+	c := dedupe.Config{Memory: dedupe.MinMemory, ErrorRate: 0.5}
+	g, err := c.ReadState(bytes.NewReader(state(t, s, dedupe.Key{})), dedupe.Key{})
+	if err != nil || g.Wrong() != s.Wrong() {
+		t.Errorf("the state of a full filter: %v", err)
+	}
+}
+
 // TestSeenKeepsItsBound counts what is allocated: one array, whatever comes,
 // the change from set to filter included.
 func TestSeenKeepsItsBound(t *testing.T) {

@@ -170,7 +170,7 @@ func readHeader(r io.Reader, k Key) (h stateHeader, err error) {
 		known++
 	}
 	switch {
-	case h.kind != kindHashes && h.kind != kindFilter, head[10] > 1, !(h.wrong >= 0), h.n > math.MaxInt/2, h.last > h.n,
+	case h.kind != kindHashes && h.kind != kindFilter, head[10] > 1, !(h.wrong >= 0 && h.wrong <= math.MaxFloat64), h.n > math.MaxInt/2, h.last > h.n,
 		h.kind == kindHashes && h.n != known:
 		return h, fmt.Errorf("%w: header that makes no sense", bloomery.ErrCorrupt)
 	}
@@ -209,10 +209,8 @@ func (s *Seen) readFilter(in *wordReader, h stateHeader) error {
 
 // readHashes takes the hashes of a state.
 func (s *Seen) readHashes(in *wordReader, h stateHeader, expected int) error {
-	if expected > s.set.room() {
-		if err := s.change(); err != nil {
-			return err
-		}
+	if err := s.expect(expected); err != nil {
+		return err
 	}
 	var hs [chunkWords / 8]uint64
 	var fresh [chunkWords / 8]bool
