@@ -3,6 +3,7 @@ package file
 import (
 	"fmt"
 	"os"
+	"sync/atomic"
 )
 
 // Scratch is a temporary file for static filters whose keys do not fit into
@@ -15,12 +16,16 @@ type Scratch struct {
 	file   *os.File
 	dir    string
 	remove bool // when it is closed
+	closed atomic.Bool
 }
 
 // NewScratch returns an empty Scratch in a folder, "" for that of the system.
 // The folder should lie on a disk: there are systems whose temporary folder is
 // memory. Errors are those of the file system.
 func NewScratch(dir string) (*Scratch, error) {
+	if dir == "" {
+		dir = os.TempDir()
+	}
 	f, err := os.CreateTemp(dir, "bloomery-*.scratch")
 	if err != nil {
 		return nil, fmt.Errorf("file: scratch in %s: %w", dir, cause(err))
@@ -44,7 +49,7 @@ func (s *Scratch) WriteAt(b []byte, at int64) (int, error) {
 // Close gives the file and its room on the disk back. A second Close does
 // nothing.
 func (s *Scratch) Close() error {
-	if s.file == nil {
+	if s.closed.Swap(true) {
 		return nil
 	}
 	err := s.file.Close()
@@ -53,7 +58,6 @@ func (s *Scratch) Close() error {
 			err = e
 		}
 	}
-	s.file = nil
 	if err != nil {
 		return fmt.Errorf("file: scratch in %s: %w", s.dir, cause(err))
 	}

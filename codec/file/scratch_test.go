@@ -44,4 +44,22 @@ func TestScratchFails(t *testing.T) {
 	if _, err := file.NewScratch(dir); !errors.Is(err, fs.ErrNotExist) || strings.Count(err.Error(), dir) != 1 {
 		t.Errorf("no such folder: %v, want an error that names it once", err)
 	}
+	t.Setenv("TMPDIR", dir)
+	t.Setenv("TMP", dir) // on Windows
+	if _, err := file.NewScratch(""); !errors.Is(err, fs.ErrNotExist) || strings.Count(err.Error(), dir) != 1 {
+		t.Errorf("no such folder of the system: %v, want an error that names it once", err)
+	}
+	s, err := file.NewScratch(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.WriteAt([]byte("late"), 0); !errors.Is(err, fs.ErrClosed) {
+		t.Errorf("WriteAt after Close: %v, want fs.ErrClosed", err)
+	}
+	if _, err := s.ReadAt(make([]byte, 4), 0); !errors.Is(err, fs.ErrClosed) {
+		t.Errorf("ReadAt after Close: %v, want fs.ErrClosed", err)
+	}
 }
