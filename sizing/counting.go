@@ -17,6 +17,8 @@ const (
 // Counted is the size of a filter that has a counter beside every bit of a
 // blocked array. The counter is for the second key of a bit and those after
 // it, so one of w bits is full when 2^w keys have the bit.
+//
+// Safe for concurrent use.
 type Counted struct {
 	Shape     // the bits
 	Width int // bits of a counter

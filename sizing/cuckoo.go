@@ -23,6 +23,8 @@ const (
 // slots, and the width of the fingerprints in them. A fingerprint is one of
 // 2^width - 1 values, since 0 stands for a free slot. The zero value is not a
 // usable shape.
+//
+// Safe for concurrent use.
 type Cuckoo struct {
 	Buckets uint64
 	Width   int // bits of a fingerprint: 4 to 30, or 32

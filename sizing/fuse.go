@@ -20,6 +20,8 @@ const (
 
 // Fuse is the size of the array of a binary fuse filter, or of one of its
 // shards. One without segments holds no keys.
+//
+// Safe for concurrent use.
 type Fuse struct {
 	Arity    int  // slots of a key, 3 or 4, in neighbouring segments
 	Log      uint // binary logarithm of the slots of a segment

@@ -14,6 +14,8 @@ import (
 // that was swept the share u of a period ago holds the keys of the last
 // 2^Width-1+u periods, and at any time the shares of all blocks are spread
 // evenly from 0 to 1. Hence the error rate is the mean of Shape.Rate over them.
+//
+// Safe for concurrent use.
 type Aging struct {
 	Counted
 	Period uint64 // inserts until all blocks were swept once

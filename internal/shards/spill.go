@@ -37,9 +37,6 @@ type Run struct {
 	sum uint32
 }
 
-// Len returns the number of words in the run.
-func (r Run) Len() int { return r.n }
-
 // Spill takes a stream of hashes and gives it back shard by shard. Between,
 // the hashes lie in a Scratch. First all are added by one goroutine, then
 // Flush is called, then shards are loaded.
