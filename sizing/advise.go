@@ -171,7 +171,7 @@ func (q Needs) reasons(k *kind, p plan) []string {
 		r = append(r, fmt.Sprintf("%.2f bits for each key that there is room for, %.2f times the least possible", perKey, perKey/bound))
 	}
 	if q.Adversary {
-		r = append(r, "give it hashing.Keyed with a secret")
+		r = append(r, "give it a keyed hash with a secret")
 	}
 	return r
 }

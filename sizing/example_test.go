@@ -87,7 +87,7 @@ func ExampleAdvise_warnings() {
 	}
 	// Output:
 	// small: So few keys fit into a map of 35.31 KB, which is exact, can forget and be listed. Take that.
-	// headroom: There is room for the keys expected and no more. With half as many again the rate is 15% instead of 5%: set Capacity to the most that may come, or Growth.
+	// headroom: There is room for the keys expected and no more. With half as many again the rate of a bloom filter is 12% instead of 5%: make room for the most that may come, or take a filter that grows.
 	// costly: Wrong yeses cost 5 times what the lookups do. A rate of 0.001 is worth its memory: a factor of ten costs about 5 bits for each key.
 }
 

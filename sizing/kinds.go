@@ -52,6 +52,7 @@ type kind struct {
 	manySets bool                                           // one array for all sets, see Needs.Sets
 	static   bool                                           // built from all keys at once
 	bounded  bool                                           // how far it grows is fixed when it is made
+	refuses  bool                                           // takes no keys past its capacity
 }
 
 // plan is what a kind takes for one set.
@@ -92,11 +93,11 @@ var kinds = [...]kind{
 		reason: "all sets in one array, a column each: k rows tell for all sets at once",
 	},
 	{
-		name: "cuckoo", make: "cuckoo.New", has: deletes, plan: cuckooPlan,
+		name: "cuckoo", make: "cuckoo.New", has: deletes, plan: cuckooPlan, refuses: true,
 		reason: "fingerprints in buckets of 4: keys can be taken out, small at low rates; it can be full, and holds a key 8 times at most",
 	},
 	{
-		name: "quotient", make: "quotient.New", has: deletes | counts | grows, plan: quotientPlan, grown: grownQuotient, bounded: true,
+		name: "quotient", make: "quotient.New", has: deletes | counts | grows, plan: quotientPlan, grown: grownQuotient, bounded: true, refuses: true,
 		reason: "a sorted table of fingerprints: deletes, exact counts, merging, growth without the keys; an insert moves a part of it",
 	},
 	{

@@ -1,6 +1,9 @@
 package sizing
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Warning is something that a careful engineer would say about a plan.
 type Warning struct {
@@ -64,8 +67,19 @@ func warnMemory(q Needs, a Advice) Warning {
 	if err != nil {
 		return Warning{"memory", fmt.Sprintf("%s hold no such filter.", size(q.Memory))}
 	}
-	return Warning{"memory", fmt.Sprintf("No kind fits into %s. They would hold a standard filter with a rate of %.2g%%.",
-		size(q.Memory), 100*best.P)}
+	if best.P > uselessRate {
+		return Warning{"memory", fmt.Sprintf("No kind fits into %s, and no filter of that size is of use for so many keys.", size(q.Memory))}
+	}
+	return Warning{"memory", fmt.Sprintf("No kind fits into %s. They would hold a standard filter with a rate of %s.",
+		size(q.Memory), percent(best.P))}
+}
+
+// percent writes a share for people.
+func percent(p float64) string {
+	if p >= 0.1 { // two digits would make 1e+02 of 100
+		return fmt.Sprintf("%.0f%%", 100*p)
+	}
+	return fmt.Sprintf("%.2g%%", 100*p)
 }
 
 func warnUnknown(q Needs, _ Advice) Warning {
@@ -96,16 +110,27 @@ func warnShortKeys(q Needs, a Advice) Warning {
 		q.KeyBytes, perKey)}
 }
 
+// warnHeadroom tells what becomes of the first choice when more keys come.
 func warnHeadroom(q Needs, a Advice) Warning {
 	if len(a.Kinds) == 0 || q.Keys == 0 || q.Immutable || q.Growth || float64(q.Capacity) >= headroom*float64(q.Keys) {
 		return Warning{}
 	}
-	s, err := Standard.size(q.Capacity, q.ErrorRate)
+	first := a.Kinds[0].Name
+	k := &kinds[slices.IndexFunc(kinds[:], func(k kind) bool { return k.name == first })]
+	const advice = "make room for the most that may come, or take a filter that grows."
+	if k.refuses {
+		return Warning{"headroom", fmt.Sprintf("There is room for the keys expected and no more, and a %s filter refuses what comes then: %s", first, advice)}
+	}
+	p, err := q.planOf(k)
 	if err != nil {
 		return Warning{}
 	}
-	return Warning{"headroom", fmt.Sprintf("There is room for the keys expected and no more. With half as many again the rate is %.2g%% "+
-		"instead of %.2g%%: set Capacity to the most that may come, or Growth.", 100*s.Rate(1.5*float64(q.Capacity)), 100*q.ErrorRate)}
+	rate := p.rate(1.5 * float64(q.Capacity))
+	if rate <= q.ErrorRate {
+		return Warning{} // it grows, or forgets
+	}
+	return Warning{"headroom", fmt.Sprintf("There is room for the keys expected and no more. With half as many again the rate of a %s filter is %s "+
+		"instead of %s: %s", first, percent(rate), percent(q.ErrorRate), advice)}
 }
 
 func warnOversized(q Needs, a Advice) Warning {
@@ -161,13 +186,13 @@ func warnAbsent(q Needs, _ Advice) Warning {
 	if q.Absent == 0 || q.Absent >= rareAbsent {
 		return Warning{}
 	}
-	return Warning{"absent", fmt.Sprintf("Only %.2g%% of the queries are for absent keys. A filter spares no more than those.", 100*q.Absent)}
+	return Warning{"absent", fmt.Sprintf("Only %s of the queries are for absent keys. A filter spares no more than those.", percent(q.Absent))}
 }
 
 func warnAdversary(q Needs, _ Advice) Warning {
 	if !q.Adversary {
 		return Warning{}
 	}
-	return Warning{"adversary", "Who knows the hash can make keys that all collide. Take hashing.Keyed with a secret that is not in the program, " +
-		"and do not show answers for free."}
+	return Warning{"adversary", "Who knows the hash can make keys that all collide. Take a keyed hash with a secret that is not in the program " +
+		"(hashing.Keyed, or --key-file on the command line), and do not show answers for free."}
 }

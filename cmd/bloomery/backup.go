@@ -70,7 +70,7 @@ func runBackup(s *shell, dir, to string) error {
 	if s.asJSON {
 		return s.print(backupJSON{to, files, bytes})
 	}
-	s.say("%s: %d files, %d bytes", to, files, bytes)
+	s.say("%s: %s, %s", to, plural(uint64(files), "file"), plural(uint64(bytes), "byte"))
 	return nil
 }
 

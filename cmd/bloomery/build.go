@@ -96,7 +96,7 @@ func (o *buildOptions) flags(cmd *cobra.Command) {
 	f.BoolVar(&o.force, "force", false, "write the filter even if it is over its capacity")
 	f.Var(&o.maxMemory, "max-memory", "memory for hashes that wait, and to build static kinds, 1MiB or more")
 	o.keyFlags.bind(f)
-	_ = cmd.RegisterFlagCompletionFunc("kind", cobra.FixedCompletions(kindNames(), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("kind", cobra.FixedCompletions(append(kindNames(), anyFuse), cobra.ShellCompDirectiveNoFileComp))
 }
 
 // hasher returns the hasher that the flags ask for.
@@ -121,13 +121,7 @@ func (o *buildOptions) form() codec.Form {
 
 func (o *buildOptions) run(ctx context.Context, s *shell, args []string) error {
 	start := time.Now()
-	var err error
-	if o.kind == "fuse" {
-		if o.kind, err = fuseFor(o.rate.value); err != nil {
-			return err
-		}
-	}
-	kind, err := kindNamed(o.kind)
+	kind, err := kindFor(o.kind, o.rate.value)
 	if err != nil {
 		return err
 	}

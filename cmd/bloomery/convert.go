@@ -86,7 +86,7 @@ func (o *convertOptions) run(ctx context.Context, s *shell, name string) error {
 // target returns what to convert to: what was asked for, or the form that the
 // file does not have.
 func (o *convertOptions) target(form codec.Form) (string, error) {
-	known := append([]string{toPlain, toTransport}, kindNames()...)
+	known := append([]string{toPlain, toTransport, anyFuse}, kindNames()...)
 	switch {
 	case o.to != "" && !slices.Contains(known, o.to):
 		return "", hinted{fmt.Errorf("--to: unknown form or kind %q", o.to), "one of " + strings.Join(known, ", ")}
@@ -102,7 +102,7 @@ func (o *convertOptions) target(form codec.Form) (string, error) {
 // possible.
 func convertKind(f bloomery.Hashed, to string, h hashing.Hasher) (bloomery.Hashed, error) {
 	from := f.Stats().Kind
-	if from == to {
+	if from == to || to == anyFuse && strings.HasPrefix(from, anyFuse) {
 		return f, nil
 	}
 	if c, ok := f.(interface{ Bloom() []byte }); ok && to == "bloom" {

@@ -31,7 +31,7 @@ with bloomery add.`,
 
 // create writes an empty filter.
 func (o *buildOptions) create(ctx context.Context, s *shell, name string) error {
-	kind, err := kindNamed(o.kind)
+	kind, err := kindFor(o.kind, o.rate.value)
 	if err != nil {
 		return err
 	}

@@ -229,6 +229,7 @@ var jsonObjects = map[string]any{
 	"check --count":         countedJSON{},
 	"plan":                  planJSON{},
 	"inspect":               inspectJSON{},
+	"inspect of no filter":  uninspectedJSON{},
 	"merge and intersect":   mergedJSON{},
 	"diff":                  diffJSON{},
 	"convert":               convertedJSON{},

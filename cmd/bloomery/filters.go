@@ -34,8 +34,33 @@ func kindNamed(name string) (codec.Kind, error) {
 	return codec.Kind{}, hinted{fmt.Errorf("unknown kind %q", name), "one of " + strings.Join(kindNames(), ", ")}
 }
 
+// anyFuse stands for the smallest fuse kind with the rate asked.
+const anyFuse = "fuse"
+
+// kindFor returns the kind with a name for an error rate.
+func kindFor(name string, rate float64) (codec.Kind, error) {
+	if name == anyFuse {
+		var err error
+		if name, err = fuseFor(rate); err != nil {
+			return codec.Kind{}, err
+		}
+	}
+	return kindNamed(name)
+}
+
+// notPiped refuses standard input as a filter, which is read more than once.
+func notPiped(name string) error {
+	if name != "-" {
+		return nil
+	}
+	return hinted{errors.New("-: a filter is not read from standard input"), "write it to a file first; one of this name is ./-"}
+}
+
 // openFilter reads the filter in a file into memory.
 func openFilter(name string, h hashing.Hasher) (bloomery.Hashed, error) {
+	if err := notPiped(name); err != nil {
+		return nil, err
+	}
 	f, err := file.Open(name, h)
 	return f, about(name, err)
 }
@@ -82,6 +107,9 @@ const headSize = 64
 
 // formOf tells how the filter in a file is written down.
 func formOf(name string) (codec.Form, error) {
+	if err := notPiped(name); err != nil {
+		return 0, err
+	}
 	f, err := os.Open(name)
 	if err != nil {
 		return 0, about(name, cause(err))

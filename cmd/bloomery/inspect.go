@@ -76,6 +76,9 @@ func (o *inspectOptions) run(ctx context.Context, s *shell, names []string) erro
 func (o *inspectOptions) show(s *shell, name string, h hashing.Hasher) error {
 	r, err := o.inspect(name, h)
 	if err != nil {
+		if s.asJSON {
+			return errors.Join(err, s.print(uninspectedJSON{name, err.Error()}))
+		}
 		return err
 	}
 	defer r.filter.close()
@@ -98,6 +101,9 @@ type inspected struct {
 }
 
 func (o *inspectOptions) inspect(name string, h hashing.Hasher) (*inspected, error) {
+	if err := notPiped(name); err != nil {
+		return nil, err
+	}
 	r := &inspected{name: name}
 	f, err := os.Open(name)
 	if err != nil {
@@ -173,7 +179,7 @@ func (r *inspected) rates() (rate, deviation float64) {
 func (r *inspected) verdict() (text string, c colour) {
 	switch {
 	case len(r.info.Damage) > 0:
-		return fmt.Sprintf("damaged: %d parts", len(r.info.Damage)), red
+		return "damaged: " + plural(uint64(len(r.info.Damage)), "part"), red
 	case r.info.Form == codec.FormPatch:
 		return "sound: a patch, to be applied to another filter", green
 	case r.openErr != nil:

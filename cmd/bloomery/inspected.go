@@ -33,6 +33,12 @@ type inspectJSON struct {
 	Verdict  string       `json:"verdict"`
 }
 
+// uninspectedJSON is what inspect tells with --json of what is no filter.
+type uninspectedJSON struct {
+	File  string `json:"file"`
+	Error string `json:"error"`
+}
+
 type probeJSON struct {
 	Keys      uint64  `json:"keys"`
 	Wrong     uint64  `json:"wrong"`

@@ -20,7 +20,8 @@ import (
 // dialTimeout is how long a server may take to answer at all.
 const dialTimeout = 10 * time.Second
 
-// shownErrors is how many lines that were refused are told one by one.
+// shownErrors is how many refusals are told, each of one line or of several that
+// follow each other.
 const shownErrors = 10
 
 // loadOptions are the flags of load.
@@ -113,7 +114,7 @@ func (o *loadOptions) greeting(s *shell, key string) ([][]string, error) {
 	if !ok {
 		return nil, fmt.Errorf("--reserve %q: want keys and rate, as in 1e6,0.1%%", o.reserve)
 	}
-	keys, err := parseCount(n)
+	keys, err := atLeastOne(parseCount)(n)
 	if err != nil {
 		return nil, fmt.Errorf("--reserve: %w", err)
 	}
@@ -134,11 +135,19 @@ func (o *loadOptions) brokenOff(err error, answered uint64) error {
 		return err
 	case errors.Is(err, errServer):
 		return hinted{
-			fmt.Errorf("%s: %w, after %s lines were answered", o.addr, networkCause(err), grouped(answered)),
+			fmt.Errorf("%s: %w, after %s answered", o.addr, networkCause(err), linesWere(answered)),
 			"what was added stays; adding it again is harmless",
 		}
 	}
 	return err
+}
+
+// linesWere begins a sentence about lines.
+func linesWere(n uint64) string {
+	if n == 1 {
+		return "1 line was"
+	}
+	return grouped(n) + " lines were"
 }
 
 // networkCause takes operation and addresses out of an error of the network.

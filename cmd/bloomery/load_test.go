@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"net"
 	"path/filepath"
@@ -60,10 +61,23 @@ func TestLoad(t *testing.T) {
 	// A filter that becomes full in the middle, and a key that is no filter.
 	ask("BF.RESERVE small 0.01 2 NONSCALING", "SET text hello")
 	code, _, errOut = loadFrom(t.Context(), "1\n2\n3\n4\n", "--addr", c.addr, "small")
-	if code != 3 || errOut != "standard input:3 and 1 more: the server says: ERR non scaling filter is full\n"+
+	if code != 3 || errOut != "standard input:3 and the next 1: the server says: ERR non scaling filter is full\n"+
 		"small: 4 lines, 2 added, 0 were there or seemed to be, 2 refused\n"+
-		"bloomery: load: limit reached: the filter is full, 2 lines were refused\n" {
+		"bloomery: load: limit reached: the filter is full, 2 lines refused\n" {
 		t.Errorf("full = %d, %q", code, errOut)
+	}
+	// What is told of refused lines adds up.
+	ask("BF.RESERVE tiny 0.01 100 NONSCALING")
+	code, _, errOut = loadFrom(t.Context(), numbered(2000), "--addr", c.addr, "--batch", "1000", "tiny")
+	var first1, more1, first2, more2, refused int
+	_, err := fmt.Sscanf(strings.NewReplacer(",", "", "ERR non scaling filter is full\n", "").Replace(errOut),
+		"standard input:%d and the next %d: the server says: standard input:%d and the next %d: the server says: tiny: 2000 lines 100 added", &first1, &more1, &first2, &more2)
+	if refused = more1 + 1 + more2 + 1; err != nil || code != 3 || first2 != first1+more1+1 || !strings.Contains(errOut, grouped(uint64(refused))+" refused\n") {
+		t.Errorf("full in the middle = %d, %v, %q", code, err, errOut)
+	}
+	code, _, errOut = loadFrom(t.Context(), numbered(50), "--addr", c.addr, "--batch", "1", "text")
+	if code != 2 || strings.Count(errOut, "WRONGTYPE") != shownErrors || !strings.Contains(errOut, "\n40 more refused lines not listed\n") {
+		t.Errorf("many refusals = %d, %q", code, errOut)
 	}
 	code, _, errOut = loadFrom(t.Context(), "1\n2\n", "--addr", c.addr, "--batch", "1", "text")
 	if code != 2 || !strings.Contains(errOut, "standard input:1: the server says: WRONGTYPE") || !strings.Contains(errOut, "standard input:2: ") {
@@ -132,7 +146,7 @@ func TestLoadFails(t *testing.T) {
 			t.Errorf("%.10q = %d, %q, want %q", c.answer, code, errOut, c.want)
 		}
 	}
-	for _, args := range [][]string{{"k", "nothing.txt"}, {"--batch", "0", "k"}, {"--reserve", "5", "k"}, {"--reserve", "x,1%", "k"}, {"--reserve", "5,2", "k"}, {}} {
+	for _, args := range [][]string{{"k", "nothing.txt"}, {"--batch", "0", "k"}, {"--reserve", "5", "k"}, {"--reserve", "x,1%", "k"}, {"--reserve", "5,2", "k"}, {"--reserve", "0,1%", "k"}, {}} {
 		if code, _, errOut := loadFrom(t.Context(), "x\n", append(args, "--addr", badServer(t, func(net.Conn) {}))...); code != 2 || errOut == "" {
 			t.Errorf("%q = %d, %q", args, code, errOut)
 		}
@@ -171,7 +185,11 @@ func TestBench(t *testing.T) {
 	if code != 0 || strings.Count(out, `"kind":"bloom"`) != 2 || !strings.Contains(out, `"keys":1000,"add_ns":`) {
 		t.Errorf("bench --json = %d, %s", code, out)
 	}
-	for _, args := range [][]string{{"--kind", "nosuch"}, {"-n", "0"}, {"-n", "many"}, {"-n", "1e12"}, {"file"}} {
+	code, out, errOut = call(t, "bench", "-n", "10", "-p", "1e-9", "--time", "1us")
+	if code != 0 || !strings.Contains(out, "standard ") || strings.Contains(out, "bloom ") || !strings.Contains(errOut, "bloom is left out: ") {
+		t.Errorf("bench at 1e-9 = %d, %s%s", code, out, errOut)
+	}
+	for _, args := range [][]string{{"--kind", "nosuch"}, {"-n", "0"}, {"-n", "many"}, {"-n", "1e12"}, {"-n", ""}, {"--time", "-1ms"}, {"--kind", "bloom", "-p", "1e-9"}, {"file"}} {
 		if code, _, errOut := call(t, append([]string{"bench"}, args...)...); code != 2 || errOut == "" {
 			t.Errorf("bench %q = %d, %q", args, code, errOut)
 		}

@@ -60,6 +60,8 @@ type loader struct {
 	answered uint64 // lines with an answer
 	added    uint64
 	refused  uint64 // lines
+	shown    uint64 // messages about them
+	hidden   uint64 // lines that no message told
 	full     bool
 }
 
@@ -184,16 +186,19 @@ func (l *loader) answers(c sent, replies []resp.Reply) {
 // refuse notes that lines of a command were not added, from the i-th on.
 func (l *loader) refuse(c sent, i, n int, reason []byte) {
 	l.full = l.full || strings.Contains(string(reason), "full")
-	if l.refused < shownErrors {
+	if l.shown < shownErrors {
+		l.shown++
 		name := c.name
 		if name == "-" {
 			name = "standard input"
 		}
 		text := fmt.Sprintf("%s:%d", name, c.line+uint64(i))
 		if n > 1 {
-			text += fmt.Sprintf(" and %d more", n-1)
+			text += fmt.Sprintf(" and the next %s", grouped(uint64(n-1)))
 		}
 		l.say("%s: the server says: %s", text, reason)
+	} else {
+		l.hidden += uint64(n)
 	}
 	l.refused += uint64(n)
 }
@@ -208,19 +213,22 @@ type loadJSON struct {
 
 // tell says what was done; lines that were refused are an error.
 func (l *loader) tell(s *shell) error {
+	if l.hidden > 0 {
+		s.say("%s not listed", plural(l.hidden, "more refused line"))
+	}
 	if s.asJSON {
 		if err := s.print(loadJSON{l.key, l.sent, l.added, l.refused}); err != nil {
 			return err
 		}
 	} else {
-		s.say("%s: %s lines, %s added, %s were there or seemed to be, %s refused", l.key, grouped(l.sent), grouped(l.added),
+		s.say("%s: %s, %s added, %s were there or seemed to be, %s refused", l.key, plural(l.sent, "line"), grouped(l.added),
 			grouped(l.sent-l.added-l.refused), grouped(l.refused))
 	}
 	switch {
 	case l.refused == 0:
 		return nil
 	case l.full:
-		return fmt.Errorf("%w: the filter is full, %s lines were refused", errLimit, grouped(l.refused))
+		return fmt.Errorf("%w: the filter is full, %s refused", errLimit, plural(l.refused, "line"))
 	}
-	return fmt.Errorf("%s lines were refused", grouped(l.refused))
+	return fmt.Errorf("%s refused", plural(l.refused, "line"))
 }

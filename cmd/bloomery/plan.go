@@ -32,7 +32,8 @@ func newPlan() *cobra.Command {
 		Long: `plan solves for what you leave out: give two of n (different keys), p (error rate) and
 m (size: a number of bits, or bytes as in 64KiB), and k (bits set by a key) if you
 insist on one. The first line is the textbook's answer. The table below has the size
-that every kind really needs to keep the rate, beside exact sets of the same keys.
+that every kind really needs to keep the rate, beside exact sets of the same keys; with m
+it is told below the table which of them are larger than that.
 
 --needs takes what the set must be able to do, or what is true of it:
 ` + strings.Join(needNames(), ", ") + `.`,

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -99,6 +100,9 @@ func (p planned) text(s *shell) string {
 		choiceRow(w, c)
 	}
 	_ = w.Flush() // to memory
+	if larger := p.larger(); len(larger) > 0 {
+		fmt.Fprintf(&b, "\nlarger than m = %s: %s; in m their rate is higher\n", bytesText((p.asked.M+7)/8), strings.Join(larger, ", "))
+	}
 	if len(p.advice.Refused) > 0 {
 		b.WriteString("\ncannot serve here:\n")
 		for _, r := range p.advice.Refused {
@@ -112,6 +116,17 @@ func (p planned) text(s *shell) string {
 		}
 	}
 	return b.String()
+}
+
+// larger lists the kinds that keep the rate only with more than the size given.
+func (p planned) larger() []string {
+	var names []string
+	for _, c := range p.advice.Kinds {
+		if p.asked.M > 0 && c.Bytes > (p.asked.M+7)/8 {
+			names = append(names, c.Name)
+		}
+	}
+	return names
 }
 
 func choiceRow(w *tabwriter.Writer, c sizing.Choice) {
@@ -161,13 +176,23 @@ func (p planned) plot(width int) (string, error) {
 		curves = append(curves, curve)
 		names = append(names, map[sizing.Layout]string{sizing.Blocked: "bloom", sizing.Standard: "standard"}[layout])
 	}
+	if len(curves) == 0 {
+		return "", errors.New("--plot: no layout goes as low")
+	}
 	graph := asciigraph.PlotMany(curves, asciigraph.Height(plotHeight), asciigraph.Precision(plotPrecision),
 		asciigraph.LowerBound(0))
+	title := names[0]
+	if len(curves) == 2 {
+		if curves[0][points-1] < curves[1][points-1] {
+			slices.Reverse(names)
+		}
+		title = fmt.Sprintf("at the right: %s above, %s below", names[0], names[1])
+	}
 	middle := points / 2
 	axis := strings.Repeat(" ", axisWidth(graph)) + "0" + strings.Repeat(" ", max(middle-2, 0)) + grouped(p.solved.N)
 	axis += strings.Repeat(" ", max(axisWidth(graph)+points-len(axis)-len(grouped(plotOverfill*p.solved.N)), 1)) + grouped(plotOverfill*p.solved.N)
 	return fmt.Sprintf("error rate in percent over the number of keys (%s; asked: %.3g%%)\n%s\n%s\n",
-		strings.Join(names, ", the upper curve, and "), 100*math.Min(p.solved.P, 1), graph, axis), nil
+		title, 100*math.Min(p.solved.P, 1), graph, axis), nil
 }
 
 // axisWidth is how many characters stand before the curve.

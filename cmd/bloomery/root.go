@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -31,20 +32,61 @@ func newRoot() *cobra.Command {
 		SilenceUsage:               true,
 		SilenceErrors:              true,
 		SuggestionsMinimumDistance: 2,
+		Version:                    thisBuild().String(),
 		Args:                       unknownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return cmd.Help()
 		},
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usage(cmd, fmt.Errorf("%s: %w", cmd.Name(), err))
+		return usage(cmd, named(cmd, worded{err, parsing.ReplaceAllString(err.Error(), "")}))
 	})
+	root.SetVersionTemplate("{{.Version}}\n")
 	root.AddCommand(
 		newPlan(), newBuild(), newCreate(), newAdd(), newCheck(), newDedupe(), newInspect(),
 		newMerge(), newIntersect(), newDiff(), newConvert(), newLoad(), newBench(),
 		newServe(), newDoctor(), newBackup(), newMan(), newVersion(),
 	)
+	strict(root)
 	return root
+}
+
+// parsing is what strconv says before the cause, of what the user knows.
+var parsing = regexp.MustCompile(`strconv\.\w+: parsing "[^"]*": `)
+
+// named puts the name of a command before an error; that of the root is there
+// already.
+func named(cmd *cobra.Command, err error) error {
+	if !cmd.HasParent() {
+		return err
+	}
+	return fmt.Errorf("%s: %w", cmd.Name(), err)
+}
+
+// strict makes the commands that come with cobra refuse what they do not know.
+func strict(root *cobra.Command) {
+	root.InitDefaultCompletionCmd()
+	root.InitDefaultHelpCmd()
+	for _, cmd := range root.Commands() {
+		switch cmd.Name() {
+		case "completion":
+			cmd.Args = cobra.ArbitraryArgs
+			cmd.RunE = func(cmd *cobra.Command, args []string) error {
+				if len(args) > 0 {
+					return hinted{fmt.Errorf("completion: unknown shell %q", args[0]), "one of bash, fish, powershell, zsh"}
+				}
+				return cmd.Help()
+			}
+		case "help":
+			cmd.RunE = func(cmd *cobra.Command, args []string) error {
+				of, _, err := cmd.Root().Find(args)
+				if err != nil || of == cmd.Root() && len(args) > 0 {
+					return unknownCommand(cmd.Root(), args)
+				}
+				return of.Help()
+			}
+		}
+	}
 }
 
 // unknownCommand is the check of arguments of the root, which has none.

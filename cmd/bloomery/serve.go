@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -104,6 +105,9 @@ func runServe(ctx context.Context, flags *pflag.FlagSet, c *server.Config, o *se
 	if err := loadSettings(flags, o.file, os.LookupEnv, notSettings...); err != nil {
 		return fmt.Errorf("serve: %w", err)
 	}
+	if err := notNegative(flags); err != nil {
+		return fmt.Errorf("serve: %w", err)
+	}
 	log, err := newLog(errOut, o.logLevel, o.logFormat)
 	if err != nil {
 		return fmt.Errorf("serve: %w", err)
@@ -132,6 +136,17 @@ func runServe(ctx context.Context, flags *pflag.FlagSet, c *server.Config, o *se
 		return fmt.Errorf("serve: %w", err)
 	}
 	return nil
+}
+
+// notNegative names the first setting that is below 0, which none may be.
+func notNegative(flags *pflag.FlagSet) (err error) {
+	flags.VisitAll(func(f *pflag.Flag) {
+		text := f.Value.String()
+		if err == nil && f.Value.Type() != "string" && strings.HasPrefix(text, "-") {
+			err = fmt.Errorf("--%s %s is negative", f.Name, text)
+		}
+	})
+	return err
 }
 
 // serveError adds what to do about a folder that cannot be used.

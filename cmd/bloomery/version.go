@@ -41,6 +41,11 @@ func thisBuild() build {
 	return b
 }
 
+// String is the line that version prints.
+func (b build) String() string {
+	return fmt.Sprintf("bloomery %s %s %s/%s", b.Version, b.Go, b.OS, b.Arch)
+}
+
 func newVersion() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "version",
@@ -54,7 +59,7 @@ func newVersion() *cobra.Command {
 		if s.asJSON {
 			return s.print(b)
 		}
-		_, err := fmt.Fprintf(s.out, "bloomery %s %s %s/%s\n", b.Version, b.Go, b.OS, b.Arch)
+		_, err := fmt.Fprintln(s.out, b)
 		return err
 	})
 	return cmd
