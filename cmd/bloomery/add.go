@@ -119,8 +119,11 @@ func (o *addOptions) fill(ctx context.Context, s *shell, f bloomery.Hashed, file
 // are taken off. The deviation of an estimate from a half-full array is
 // sqrt(0.307 bits)/k keys, and k is 0.693 bits per key: 0.8 keys/sqrt(bits).
 func surely(f bloomery.Hashed, before uint64, exact bool, added uint64) uint64 {
-	if exact {
+	switch {
+	case exact:
 		return before + added
+	case before == unknownItems:
+		return before
 	}
 	stats := f.Stats()
 	slack := uint64(math.Ceil(3 * 0.8 * float64(stats.Capacity) / math.Sqrt(float64(max(stats.Bits, 1)))))

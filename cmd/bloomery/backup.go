@@ -53,7 +53,8 @@ func runBackup(s *shell, dir, to string) error {
 		return err
 	}
 	// Beside its place, so that a backup is there whole or not at all.
-	f, err := os.CreateTemp(filepath.Dir(to), ".bloomery-backup-*")
+	target := followed(to)
+	f, err := os.CreateTemp(filepath.Dir(target), ".bloomery-backup-*")
 	if err != nil {
 		return err
 	}
@@ -62,7 +63,7 @@ func runBackup(s *shell, dir, to string) error {
 		err = f.Sync()
 	}
 	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), to)
+		err = os.Rename(f.Name(), target)
 	}
 	if err != nil {
 		return errors.Join(err, os.Remove(f.Name()))

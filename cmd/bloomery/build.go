@@ -199,8 +199,12 @@ func (o *buildOptions) fits(s *shell, f bloomery.Hashed, added uint64) error {
 	if stats.Capacity == 0 || added <= stats.Capacity || stats.Predicted <= stats.Asked {
 		return nil // small filters have room for more than was asked for
 	}
-	text := fmt.Sprintf("at least %s, and room for %s: the error rate is %s instead of %s",
-		plural(added, "key"), grouped(stats.Capacity), rateText(stats.Predicted), rateText(stats.Asked))
+	keys := "at least " + plural(added, "key")
+	if added == unknownItems {
+		keys = "more keys than can be told"
+	}
+	text := fmt.Sprintf("%s, and room for %s: the error rate is %s instead of %s",
+		keys, grouped(stats.Capacity), rateText(stats.Predicted), rateText(stats.Asked))
 	if !o.force {
 		return hinted{
 			fmt.Errorf("%w: %s", errLimit, text),

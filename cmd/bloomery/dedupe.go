@@ -264,8 +264,8 @@ func (o *dedupeOptions) holds(c dedupe.Config) error {
 	}
 	hint := "take --exact"
 	if shape, err := sizing.Blocked.Size(uint64(c.Expected), c.ErrorRate); err == nil {
-		// The array has some slack.
-		hint = fmt.Sprintf("give --max-memory %dM, a higher -p, or take --exact", (shape.Bits/8+shape.Bits/128+dedupeReserve)/1_000_000+1)
+		const slack = 64 << 10 // of the array
+		hint = fmt.Sprintf("give --max-memory %dM, a higher -p, or take --exact", (shape.Bits/8+slack+dedupeReserve)/1_000_000+1)
 	}
 	return hinted{
 		fmt.Errorf("-n %s: --max-memory has room for %s different lines at the error rate %s", o.keys.text, grouped(uint64(most)), o.rate.text),

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"math"
 	"os"
 	"text/tabwriter"
 
@@ -148,10 +147,12 @@ func (d *diffJSON) estimate(union bloomery.Hashed) {
 	either, exact := itemsOf(union)
 	kind, err := kindNamed(d.A.Kind)
 	switch {
-	case d.Same && !exact:
-		d.count(d.A.Items, d.A.Items)
-	case exact || err != nil || kind.Features.Grow || either == math.MaxUint64:
+	case exact || either == unknownItems:
 		// A sum of both, in which keys of both count twice, or no estimate.
+	case d.Same:
+		d.count(d.A.Items, d.A.Items)
+	case err != nil || kind.Features.Grow:
+		// The layers of both, as above.
 	default:
 		sum := d.A.Items + d.B.Items
 		d.count(min(sum-min(sum, either), d.A.Items, d.B.Items), either)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -127,6 +128,10 @@ func about(name string, err error) error {
 	for trimmed := true; trimmed; {
 		trimmed = false
 		first, rest, ok := strings.Cut(text, ": ")
+		if again := strings.Index(rest, ": "+first+": "); ok && again >= 0 && slices.Contains(packages, rest[:strings.Index(rest, ": ")]) {
+			text, trimmed = rest, true // the cause says it itself, behind its package
+			continue
+		}
 		for _, p := range packages {
 			if ok && first == p {
 				if _, behind, ok := strings.Cut(rest, ": "); ok {

@@ -92,15 +92,11 @@ func kindText(i codec.Info) string {
 // printStats tells what the filter says of itself.
 func (r *inspected) printStats(row func(name, format string, args ...any)) {
 	stats := statsOf(r.filter.Hashed)
-	about := "about "
-	if stats.Exact {
-		about = ""
-	}
+	keys := strings.TrimSuffix(strings.TrimSuffix(stats.keys(), " key"), " keys")
 	if stats.Capacity > 0 {
-		row("keys", "%s%s of %s", about, grouped(stats.Items), grouped(stats.Capacity))
-	} else {
-		row("keys", "%s%s", about, grouped(stats.Items))
+		keys += " of " + grouped(stats.Capacity)
 	}
+	row("keys", "%s", keys)
 	k := ""
 	if n := r.k(); n > 0 {
 		k = fmt.Sprintf(", k = %d", n)

@@ -33,7 +33,7 @@ func newPlan() *cobra.Command {
 m (size: a number of bits, or bytes as in 64KiB), and k (bits set by a key) if you
 insist on one. The first line is the textbook's answer. The table below has the size
 that every kind really needs to keep the rate, beside exact sets of the same keys; with m
-it is told below the table which of them are larger than that.
+it is told below the table what rate larger ones have in it.
 
 --needs takes what the set must be able to do, or what is true of it:
 ` + strings.Join(needNames(), ", ") + `.`,

@@ -71,7 +71,7 @@ func (p planned) json() planJSON {
 		j.Refused = append(j.Refused, refusalJSON(r))
 	}
 	for _, w := range p.advice.Warnings {
-		j.Warnings = append(j.Warnings, warningJSON(w))
+		j.Warnings = append(j.Warnings, warningJSON{w.Name, inFlags.Replace(w.Text)})
 	}
 	return j
 }
@@ -101,7 +101,7 @@ func (p planned) text(s *shell) string {
 	}
 	_ = w.Flush() // to memory
 	if larger := p.larger(); len(larger) > 0 {
-		fmt.Fprintf(&b, "\nlarger than m = %s: %s; in m their rate is higher\n", bytesText((p.asked.M+7)/8), strings.Join(larger, ", "))
+		fmt.Fprintf(&b, "\nlarger than m; in %s their rate is: %s\n", bytesText((p.asked.M+7)/8), strings.Join(larger, ", "))
 	}
 	if len(p.advice.Refused) > 0 {
 		b.WriteString("\ncannot serve here:\n")
@@ -112,22 +112,66 @@ func (p planned) text(s *shell) string {
 	if len(p.advice.Warnings) > 0 {
 		b.WriteString("\n")
 		for _, w := range p.advice.Warnings {
-			fmt.Fprintf(&b, "%s %s\n", s.paint(s.out, yellow, "note:"), w.Text)
+			fmt.Fprintf(&b, "%s %s\n", s.paint(s.out, yellow, "note:"), inFlags.Replace(w.Text))
 		}
 	}
 	return b.String()
 }
 
-// larger lists the kinds that keep the rate only with more than the size given.
+// roundingShare is the part of a size by which kinds may exceed it that differ
+// from the textbook in rounding only.
+const roundingShare = 256
+
+// larger lists the kinds that keep the rate only with more than the size given,
+// with the rate that they have in it.
 func (p planned) larger() []string {
-	var names []string
+	var texts []string
 	for _, c := range p.advice.Kinds {
-		if p.asked.M > 0 && c.Bytes > (p.asked.M+7)/8 {
-			names = append(names, c.Name)
+		if p.asked.M == 0 || c.Bytes <= (p.asked.M+p.asked.M/roundingShare+7)/8 {
+			continue
+		}
+		rate := "too large at any rate"
+		if r, ok := p.rateIn(c.Name); ok {
+			rate = fmt.Sprintf("%.3g%%", 100*r)
+		}
+		texts = append(texts, c.Name+" "+rate)
+	}
+	return texts
+}
+
+// rateIn returns the lowest rate at which a kind fits into the size given, found
+// to within a thousandth.
+func (p planned) rateIn(name string) (float64, bool) {
+	needs := p.needs
+	needs.Memory = (p.asked.M + 7) / 8
+	fits := func(rate float64) bool {
+		needs.ErrorRate = rate
+		a, err := sizing.Advise(needs)
+		return err == nil && slices.ContainsFunc(a.Kinds, func(c sizing.Choice) bool { return c.Name == name })
+	}
+	low, high := p.solved.P, 0.999
+	if !fits(high) {
+		for high = 0.5; high > low && !fits(high); high /= 2 { // some kinds have no high rates
+		}
+		if high <= low {
+			return 0, false
 		}
 	}
-	return names
+	for high/low > 1.001 {
+		if middle := math.Sqrt(low * high); fits(middle) {
+			high = middle
+		} else {
+			low = middle
+		}
+	}
+	return high, true
 }
+
+// inFlags says what the adviser says in the words of the command line.
+var inFlags = strings.NewReplacer(
+	"make room for the most that may come, or take a filter that grows", "take the most that may come as n, or --needs growth",
+	"(hashing.Keyed, or --key-file on the command line)", "(--key-file)",
+)
 
 func choiceRow(w *tabwriter.Writer, c sizing.Choice) {
 	size, rate := "-", "exact"

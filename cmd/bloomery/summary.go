@@ -1,6 +1,7 @@
 package main
 
 import (
+	"math"
 	"time"
 
 	"github.com/bloomery/bloomery"
@@ -34,10 +35,16 @@ func statsOf(f bloomery.Hashed) statsJSON {
 	return statsJSON(s)
 }
 
+// unknownItems is the estimate of a filter whose bits are all set.
+const unknownItems = math.MaxUint64
+
 // keys writes the number of keys for people.
 func (s statsJSON) keys() string {
-	if s.Exact {
+	switch {
+	case s.Exact:
 		return plural(s.Items, "key")
+	case s.Items == unknownItems:
+		return "more keys than can be told"
 	}
 	return "about " + plural(s.Items, "key")
 }
