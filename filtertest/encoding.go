@@ -51,6 +51,9 @@ func same(t *testing.T, what string, a, b bloomery.Hashed, hs []uint64) {
 
 func roundTrip(t *testing.T, k Kind) {
 	for _, n := range []int{1, 100, 10_000, 1_000_000} {
+		if testing.Short() && n > 10_000 {
+			continue
+		}
 		hs := hashes(n, 20)
 		f := k.must(t, hs, n, 1e-2)
 		data := encode(t, f)
@@ -106,6 +109,9 @@ func viewing(t *testing.T, k Kind) {
 // data off at many lengths and adds to it.
 func damage(t *testing.T, k Kind) {
 	hs := hashes(200_000, 24) // more than one chunk of 1 MiB for some kinds
+	if testing.Short() {
+		hs = hs[:5000]
+	}
 	p := max(1e-3, slices.Min(k.Rates))
 	data := encode(t, k.must(t, hs, len(hs), p))
 	if len(data) > 4<<20 { // two chunks will do
@@ -150,8 +156,11 @@ func damage(t *testing.T, k Kind) {
 			continue
 		}
 		v, err := k.View(bad)
-		if err != nil {
-			t.Fatalf("byte %d flipped: view looks at more than header and lengths: %v", at, err)
+		if err != nil { // a payload may begin with lengths, which a view looks at
+			if !isDamage(err) {
+				t.Errorf("byte %d flipped: view: %v", at, err)
+			}
+			continue
 		}
 		if err := v.Verify(); !errors.Is(err, bloomery.ErrCorrupt) {
 			t.Errorf("byte %d flipped: Verify: %v, want ErrCorrupt", at, err)

@@ -13,7 +13,7 @@
 // back from its encoding as it was, notices damage, and allocates nothing.
 // Kinds that insert are held to an exact multiset.
 //
-// With -short only the rate of 1% is measured.
+// With -short only the rate of 1% is measured, with random keys.
 package filtertest
 
 import (
