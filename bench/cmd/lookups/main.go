@@ -107,7 +107,8 @@ func measure(n, rounds int, rate float64) ([]figure, error) {
 		if err != nil {
 			return nil, err
 		}
-		figures = append(figures, figure{kind: k.Name, rate: rate, bitsPerKey: 8 * float64(len(data)) / float64(n)})
+		family := strings.TrimRight(k.Name, "0123456789") // the fuse filter of the rate
+		figures = append(figures, figure{kind: family, rate: rate, bitsPerKey: 8 * float64(len(data)) / float64(n)})
 		loops = append(loops, timing.Over(queries, asked/4, func(dst []bool, hs []uint64) {
 			for i, h := range hs {
 				dst[i] = f.ContainsHash(h)

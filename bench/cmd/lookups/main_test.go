@@ -19,13 +19,13 @@ func TestRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"before\n", "after\n", "| bloom |", "| fuse8 |", "| ribbon |", "| quotient |", "CPU"} {
+	for _, want := range []string{"before\n", "after\n", "| bloom |", "| fuse |", "| ribbon |", "| quotient |", "CPU"} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("the document has no %q:\n%s", want, text)
 		}
 	}
 	drawing, err := os.ReadFile(plot)
-	if err != nil || !strings.Contains(string(drawing), ">cuckoo</text>") {
+	if err != nil || !strings.Contains(string(drawing), ">fuse</text>") {
 		t.Errorf("the plot does not have all kinds (%v)", err)
 	}
 	if err := run(2000, 1, plot, ""); err == nil {

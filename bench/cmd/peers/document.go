@@ -151,6 +151,10 @@ func (d document) space() *report.Table {
 	for _, l := range library.All() {
 		row := []string{l.Title()}
 		for i, s := range d.accuracy[l.Name] {
+			if s.bitsPerKey == 0 { // it does not go so low
+				row = append(row, "-", "-")
+				continue
+			}
 			e := percent(s.rate.Mean)
 			if s.rate.Mean > rates[i]+3*s.rate.Sigma {
 				e = "**" + e + "**"
