@@ -35,7 +35,7 @@ text { font: 13px system-ui, sans-serif; fill: #6e7781 }
 @media (prefers-color-scheme: dark) { text { fill: #c9d1d9 } .line, circle { filter: brightness(1.5) } }
 </style>
 `)
-	axes(&b, 0, fmt.Sprintf("One by one, %.3g keys", float64(n)))
+	axes(&b, 0, fmt.Sprintf("One by one, %g million keys", float64(n)/1e6))
 	axes(&b, 1, "In batches")
 	for i, name := range drawn(all) {
 		colour := colours[i%len(colours)]
