@@ -94,6 +94,9 @@ func (q Needs) offer(k *kind) (Choice, string) {
 	if missing := q.features() &^ k.has; missing != 0 {
 		return Choice{}, "it cannot " + missing.String()
 	}
+	if k.has&expires != 0 && !q.Expiry {
+		return Choice{}, "it forgets keys"
+	}
 	if k.static && !q.Immutable {
 		return Choice{}, "it is built from all keys at once and never changes"
 	}

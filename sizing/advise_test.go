@@ -221,7 +221,7 @@ func TestAdviseProperties(t *testing.T) {
 			if !known || grows && !has.grow || q.Writers && !has.writers || q.Parquet && !has.parquet {
 				t.Fatalf("%s advised for %+v", c.Name, q)
 			}
-			if q.Deletes && !has.deletes || q.Counts && !has.counts || q.Expiry && !has.expires || has.static && !q.Immutable {
+			if q.Deletes && !has.deletes || q.Counts && !has.counts || q.Expiry && !has.expires || has.static && !q.Immutable || has.expires && !q.Expiry {
 				t.Fatalf("%s advised for %+v", c.Name, q)
 			}
 			if q.Memory > 0 && c.Bytes > q.Memory {

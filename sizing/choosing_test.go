@@ -52,6 +52,7 @@ func choice(t *testing.T, name string, p float64) sizing.Choice {
 	t.Helper()
 	needs := sizing.Needs{Keys: 1_000_000, ErrorRate: p}
 	needs.Immutable = name == "fuse" || name == "ribbon"
+	needs.Expiry = name == "stable"
 	for _, c := range mustAdvise(t, needs).Kinds {
 		if c.Name == name {
 			return c
