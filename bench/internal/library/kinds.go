@@ -105,5 +105,6 @@ func grown() Library {
 		return c.NewScalable()
 	}, func(f *bloom.Scalable) uint64 { return f.Stats().Bits })
 	l.Sizing = "is told a thousandth of the number of keys, at least 1, and grows"
+	l.Uneven = true // its first layers are small
 	return l
 }

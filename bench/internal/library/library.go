@@ -19,6 +19,7 @@ type Library struct {
 	Sizing string  // how it is told its size, where that needs a word
 	NoRate bool    // it promises no error rate: Make goes by Sizing
 	Lowest float64 // the lowest rate worth measuring, 0 for all
+	Uneven bool    // large filters differ from one another, since they have small parts
 	Most   int     // the most keys that it has memory for, 0 for any number
 
 	NoCapacity bool // it is built from its keys: Make needs no n
