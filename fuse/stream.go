@@ -12,12 +12,6 @@ import (
 	"github.com/bloomery/bloomery/internal/shards"
 )
 
-const (
-	// defaultMemory is what a Config without Memory stands for.
-	defaultMemory = 1 << 30
-	minMemory     = 1 << 20
-)
-
 // Scratch is a place for what does not fit into memory: an *os.File, or the
 // Scratch of package codec/file, which leaves nothing behind. What was in it
 // before is not looked at, and what is in it afterwards means nothing. It needs
@@ -68,14 +62,8 @@ func (s *Stream[T]) writeTo(w io.Writer) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	if p.Memory == 0 {
-		p.Memory = defaultMemory
-	}
-	switch {
-	case p.Scratch == nil:
-		return 0, fmt.Errorf("%w: there is no Scratch", bloomery.ErrParameter)
-	case p.Memory < minMemory:
-		return 0, fmt.Errorf("%w: %d bytes of memory are not at least %d", bloomery.ErrParameter, p.Memory, minMemory)
+	if p.Memory, err = shards.Allowed(p.Scratch, p.Memory); err != nil {
+		return 0, err
 	}
 	made := shards.NewProgress(p.Progress)
 	spill := shards.NewSpill(p.Scratch, p.Memory/4)
@@ -86,18 +74,7 @@ func (s *Stream[T]) writeTo(w io.Writer) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return envelope.WriteSeq(w, a.header(), func(yield func([]uint64, error) bool) {
-		if !yield(a.directory(), nil) {
-			return
-		}
-		for i := range runs {
-			for piece, err := range spill.Restore(runs[i]) {
-				if !yield(piece, err) || err != nil {
-					return
-				}
-			}
-		}
-	})
+	return envelope.WriteSeq(w, a.header(), spill.Payload(a.directory(), runs))
 }
 
 // buildAll builds all shards of a spill and stores their arrays in the

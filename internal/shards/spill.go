@@ -22,6 +22,11 @@ const (
 	// MinMemory is the least memory that a Spill can do with.
 	MinMemory = 2 * minBlock
 
+	// defaultAllowed is the memory of a stream whose user does not say, and
+	// minAllowed the least that it may be.
+	defaultAllowed = 1 << 30
+	minAllowed     = 1 << 20
+
 	// checkEvery is after how many hashes a stream looks whether it was
 	// cancelled and tells its progress.
 	checkEvery = 1 << 16
@@ -55,6 +60,22 @@ type Spill struct {
 
 	mu  sync.Mutex
 	end int64 // of what is written
+}
+
+// Allowed returns the memory that the build from a stream may take, given what
+// its user said, 0 for nothing. The error wraps ErrParameter if it is too
+// little, or if there is no scratch.
+func Allowed(scratch Scratch, memory int) (int, error) {
+	if memory == 0 {
+		memory = defaultAllowed
+	}
+	switch {
+	case scratch == nil:
+		return 0, fmt.Errorf("%w: there is no Scratch", bloomery.ErrParameter)
+	case memory < minAllowed:
+		return 0, fmt.Errorf("%w: %d bytes of memory are not at least %d", bloomery.ErrParameter, memory, minAllowed)
+	}
+	return memory, nil
 }
 
 // NewSpill returns a Spill that writes to scratch. Its buffers take at most
@@ -247,4 +268,21 @@ func (s *Spill) read(words []uint64, buf []byte, r Run) error {
 		words[i] = binary.LittleEndian.Uint64(buf[8*i:])
 	}
 	return nil
+}
+
+// Payload returns head, and behind it what the runs of all shards hold, in
+// pieces. It ends with the first error.
+func (s *Spill) Payload(head []uint64, shards [][]Run) iter.Seq2[[]uint64, error] {
+	return func(yield func([]uint64, error) bool) {
+		if !yield(head, nil) {
+			return
+		}
+		for _, runs := range shards {
+			for piece, err := range s.Restore(runs) {
+				if !yield(piece, err) || err != nil {
+					return
+				}
+			}
+		}
+	}
 }
