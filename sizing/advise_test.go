@@ -292,3 +292,23 @@ func prices(t *rapid.T, n uint64, p float64) map[string]uint64 {
 	}
 	return m
 }
+
+// TestAdviseOnlyWhereWanted holds kinds that give something up to the needs
+// that allow it: random needs seldom come near them.
+func TestAdviseOnlyWhereWanted(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		needs sizing.Needs
+	}{
+		{"stable", sizing.Needs{Keys: 1_000_000, Expiry: true}},
+		{"fuse", sizing.Needs{Keys: 1_000_000, Immutable: true}},
+		{"ribbon", sizing.Needs{Keys: 1_000_000, Immutable: true}},
+	} {
+		if !slices.Contains(names(mustAdvise(t, c.needs).Kinds), c.name) {
+			t.Errorf("%s is not advised for %+v", c.name, c.needs)
+		}
+		if slices.Contains(names(mustAdvise(t, sizing.Needs{Keys: c.needs.Keys}).Kinds), c.name) {
+			t.Errorf("%s is advised where nobody asked for it", c.name)
+		}
+	}
+}
