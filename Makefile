@@ -53,7 +53,7 @@ tiers: ## the tests on each lower instruction set; rates at 1% only
 	GODEBUG=cpu.avx512f=off,cpu.avx2=off go test -short ./bloom ./internal/kernel
 
 clients: ## the server under four Go clients
-	cd internal/server/clienttest && go vet ./... && go test ./...
+	cd server/clienttest && go vet ./... && go test ./...
 
 cross: ## build for other processors and systems
 	GOARCH=386 go vet ./...
@@ -106,12 +106,12 @@ bench-server: ## measure the server against Redis, writes docs/benchmarks-server
 	cd bench/server && go run . -rounds 5 -o ../../docs/benchmarks-server.md
 
 scale: ## 10,000 idle connections and 1,000,000 filters, with their memory
-	BLOOMERY_IDLE=10000 BLOOMERY_FILTERS=1000000 go test ./internal/server -count=1 -run 'Idle|ManyFilters' -v
+	BLOOMERY_IDLE=10000 BLOOMERY_FILTERS=1000000 go test ./server -count=1 -run 'Idle|ManyFilters' -v
 
 soak: ## power cuts, kills and replays by the hundred thousand (long)
 	go test ./cmd/bloomery -count=1 -run TestKill -kills 200 -timeout 30m
-	go test ./internal/door/local -count=1 -run TestPowerCuts -cuts 200000 -timeout 30m
-	go test ./internal/command -count=1 -run 'TestReplay$$' -steps 100000 -seeds 20 -timeout 60m
+	go test ./server/internal/door/local -count=1 -run TestPowerCuts -cuts 200000 -timeout 30m
+	go test ./server/internal/command -count=1 -run 'TestReplay$$' -steps 100000 -seeds 20 -timeout 60m
 
 bench-door: ## measure log, snapshots, start and replay, writes docs/benchmarks-durability.md
 	cd bench/server && go run . -durability -rounds 5 -o ../../docs/benchmarks-durability.md

@@ -16,41 +16,48 @@ const module = "github.com/bloomery/bloomery"
 // rooms lists, for each package of the module, which others it may import.
 // Arrows point down only: the picture is in docs/architecture.md.
 var rooms = map[string][]string{
+	// What both wings stand on.
 	"":                  {}, // the vocabulary
-	"hashing":           {},
-	"hashing/named":     {"", "hashing"},
-	"sizing":            {},
 	"internal/kernel":   {},
 	"internal/memory":   {""},
 	"internal/envelope": {"", "hashing", "internal/memory"},
-	"bloom":             {"", "hashing", "sizing", "internal/kernel", "internal/memory", "internal/envelope"},
-	"counting":          {"", "hashing", "sizing", "internal/kernel", "internal/memory", "internal/envelope"},
-	"cuckoo":            {"", "hashing", "sizing", "internal/kernel", "internal/memory", "internal/envelope"},
-	"quotient":          {"", "hashing", "sizing", "internal/kernel", "internal/memory", "internal/envelope"},
 	"internal/shards":   {""},
-	"fuse":              {"", "hashing", "sizing", "internal/kernel", "internal/memory", "internal/envelope", "internal/shards"},
-	"ribbon":            {"", "hashing", "sizing", "internal/kernel", "internal/memory", "internal/envelope", "internal/shards"},
-	"filtertest":        {"", "hashing"},
-	"codec":             {"", "hashing", "bloom", "counting", "cuckoo", "quotient", "fuse", "ribbon", "internal/envelope", "internal/memory"},
-	"codec/file":        {"", "hashing", "codec"},
-	"examples/words":    {"bloom"},
+	"internal/resp":     {},
 
-	"foreign/redisbloom":           {""},
-	"internal/catalog":             {},
-	"internal/store":               {"", "foreign/redisbloom", "internal/catalog"},
-	"internal/door":                {"internal/store"},
-	"internal/door/local":          {"", "foreign/redisbloom", "internal/catalog", "internal/door", "internal/store"},
-	"internal/door/local/powercut": {"internal/door/local"},
-	"internal/command":             {"foreign/redisbloom", "internal/catalog", "internal/door", "internal/store"},
-	"internal/command/gendocs":     {"internal/command"},
-	"internal/resp":                {},
-	"internal/server":              {"foreign/redisbloom", "internal/command", "internal/door/local", "internal/resp", "internal/store"},
+	// The library.
+	"hashing":            {},
+	"hashing/named":      {"", "hashing"},
+	"sizing":             {""},
+	"bloom":              {"", "hashing", "sizing", "internal/kernel", "internal/memory", "internal/envelope"},
+	"counting":           {"", "hashing", "sizing", "internal/kernel", "internal/memory", "internal/envelope"},
+	"cuckoo":             {"", "hashing", "sizing", "internal/kernel", "internal/memory", "internal/envelope"},
+	"quotient":           {"", "hashing", "sizing", "internal/kernel", "internal/memory", "internal/envelope"},
+	"fuse":               {"", "hashing", "sizing", "internal/kernel", "internal/memory", "internal/envelope", "internal/shards"},
+	"ribbon":             {"", "hashing", "sizing", "internal/kernel", "internal/memory", "internal/envelope", "internal/shards"},
+	"filtertest":         {"", "hashing"},
+	"codec":              {"", "hashing", "bloom", "counting", "cuckoo", "quotient", "fuse", "ribbon", "internal/envelope", "internal/memory"},
+	"codec/file":         {"", "hashing", "codec"},
+	"foreign/redisbloom": {"", "internal/memory"},
+
+	// What people run.
+	"server/internal/catalog":             {},
+	"server/internal/store":               {"", "foreign/redisbloom", "internal/memory", "server/internal/catalog"},
+	"server/internal/door":                {"server/internal/store"},
+	"server/internal/door/local":          {"", "foreign/redisbloom", "server/internal/catalog", "server/internal/door", "server/internal/store"},
+	"server/internal/door/local/powercut": {"server/internal/door/local"},
+	"server/internal/command":             {"foreign/redisbloom", "server/internal/catalog", "server/internal/door", "server/internal/store"},
+	"server/internal/command/gendocs":     {"server/internal/command"},
+	"server": {
+		"foreign/redisbloom", "internal/memory", "internal/resp",
+		"server/internal/command", "server/internal/door/local", "server/internal/store",
+	},
+	"cmd/bloomery/internal/lines":  {},
+	"cmd/bloomery/internal/dedupe": {"", "hashing", "bloom", "sizing", "internal/memory", "cmd/bloomery/internal/lines"},
 	"cmd/bloomery": {
 		"", "hashing", "hashing/named", "sizing", "bloom", "counting", "cuckoo", "quotient", "fuse", "ribbon", "codec", "codec/file",
-		"internal/lines", "internal/dedupe", "internal/shards", "internal/resp", "internal/command", "internal/door/local", "internal/server",
+		"internal/memory", "internal/shards", "internal/resp", "server", "cmd/bloomery/internal/lines", "cmd/bloomery/internal/dedupe",
 	},
-	"internal/lines":  {},
-	"internal/dedupe": {"", "hashing", "bloom", "sizing", "internal/lines", "internal/memory"},
+	"examples/words": {"bloom"},
 }
 
 // library packages may import these modules and nothing else from outside.
@@ -75,10 +82,7 @@ var exceptions = map[string][]string{"codec/file": {"os"}}
 
 // applications are the rooms that only our own programs use: they may import
 // the standard library and the modules that programs need.
-var applications = []string{
-	"examples/", "cmd/", "internal/server", "internal/command", "internal/door", "internal/store", "internal/catalog",
-	"internal/resp", "internal/lines", "internal/dedupe",
-}
+var applications = []string{"examples/", "cmd/", "server", "internal/resp"}
 
 type listed struct {
 	ImportPath string

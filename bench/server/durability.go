@@ -83,7 +83,7 @@ var doorFigure = regexp.MustCompile(`([0-9.e+]+) ([A-Za-z][^\s]*)`)
 // doorFigures runs the benchmarks of the door and returns their figures as
 // "Snapshot/bytes=1GiB/load=true cp-s".
 func doorFigures(o options) (map[string]float64, error) {
-	cmd := exec.Command("go", "test", "./internal/door/local", "-run=^$", "-bench=Snapshot|Open|Replay|Names", "-benchtime=1x")
+	cmd := exec.Command("go", "test", "./server/internal/door/local", "-run=^$", "-bench=Snapshot|Open|Replay|Names", "-benchtime=1x")
 	cmd.Dir = o.root
 	out, err := cmd.CombinedOutput()
 	if err != nil {
@@ -125,7 +125,7 @@ func durabilityPage(o options, rates [][]float64, disk []float64, door map[strin
 
 Remade by %s; do not edit. Servers without a log, with a sync each second and with a sync
 before each reply took turns under redis-benchmark (50 clients, pipeline 16, BF.ADD of random keys), with %s
-between them; medians of %d rounds, ratios within a round. Snapshots, start and replay are the benchmarks of internal/door/local.
+between them; medians of %d rounds, ratios within a round. Snapshots, start and replay are the benchmarks of server/internal/door/local.
 
 %s
 | figure | target | value | lowest – highest |

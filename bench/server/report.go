@@ -98,12 +98,12 @@ func setting(o options) string {
 
 // memory runs the tests that hold the memory of filters and connections.
 func memory(o options) string {
-	cmd := exec.Command("go", "test", "./internal/server", "-count=1", "-v", "-run", "^(TestIdleConnections|TestManyFilters)$")
+	cmd := exec.Command("go", "test", "./server", "-count=1", "-v", "-run", "^(TestIdleConnections|TestManyFilters)$")
 	cmd.Dir = o.root
 	cmd.Env = append(os.Environ(), "BLOOMERY_IDLE=10000", "BLOOMERY_FILTERS=1000000")
 	out, err := cmd.CombinedOutput()
 	var b strings.Builder
-	b.WriteString("\n## Memory\n\nLive heap and stacks after a collection, and resident memory, by `BLOOMERY_IDLE=10000 BLOOMERY_FILTERS=1000000 go test ./internal/server -run 'Idle|ManyFilters' -v`.\n" +
+	b.WriteString("\n## Memory\n\nLive heap and stacks after a collection, and resident memory, by `BLOOMERY_IDLE=10000 BLOOMERY_FILTERS=1000000 go test ./server -run 'Idle|ManyFilters' -v`.\n" +
 		"Targets: at most 512 bytes of live heap for a filter of 100 keys at 1%, at most 16 KiB for an idle connection. Resident memory includes what\n" +
 		"the collector has not given back after the load.\n\n")
 	for line := range strings.Lines(string(out)) {

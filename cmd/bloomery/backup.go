@@ -1,17 +1,15 @@
 package main
 
 import (
-	"archive/tar"
 	"context"
 	"errors"
 	"io"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/bloomery/bloomery/internal/door/local"
+	"github.com/bloomery/bloomery/server"
 )
 
 func newBackup() *cobra.Command {
@@ -40,7 +38,6 @@ To restore, unpack the file into an empty folder and start a server on it:
 // backupJSON is what backup tells with --json.
 type backupJSON struct {
 	File  string `json:"file"`
-	Files int    `json:"files"`
 	Bytes int64  `json:"bytes"`
 }
 
@@ -49,7 +46,7 @@ func runBackup(s *shell, dir, to string) error {
 		return err
 	}
 	if to == "-" {
-		_, _, err := writeBackup(dir, s.out)
+		_, err := writeBackup(dir, s.out)
 		return err
 	}
 	// Beside its place, so that a backup is there whole or not at all.
@@ -58,7 +55,7 @@ func runBackup(s *shell, dir, to string) error {
 	if err != nil {
 		return err
 	}
-	files, bytes, err := writeBackup(dir, f)
+	bytes, err := writeBackup(dir, f)
 	if err == nil {
 		err = f.Sync()
 	}
@@ -69,24 +66,27 @@ func runBackup(s *shell, dir, to string) error {
 		return errors.Join(err, os.Remove(f.Name()))
 	}
 	if s.asJSON {
-		return s.print(backupJSON{to, files, bytes})
+		return s.print(backupJSON{to, bytes})
 	}
-	s.say("%s: %s, %s", to, plural(uint64(files), "file"), plural(uint64(bytes), "byte"))
+	s.say("%s: %s", to, plural(uint64(bytes), "byte"))
 	return nil
 }
 
-// writeBackup writes the files of a folder as a tar file.
-func writeBackup(dir string, w io.Writer) (files int, bytes int64, err error) {
-	t := tar.NewWriter(w)
-	now := time.Now()
-	err = local.Backup(local.Disk(dir), func(name string, size int64, r io.Reader) error {
-		files++
-		bytes += size
-		if err := t.WriteHeader(&tar.Header{Name: name, Size: size, Mode: 0o640, ModTime: now, Typeflag: tar.TypeReg}); err != nil {
-			return err
-		}
-		_, err := io.Copy(t, r)
-		return err
-	})
-	return files, bytes, errors.Join(err, t.Close())
+// writeBackup writes the files of a folder to w as a tar file.
+func writeBackup(dir string, w io.Writer) (bytes int64, err error) {
+	counted := &countingWriter{w: w}
+	err = server.Backup(dir, counted)
+	return counted.n, err
+}
+
+// countingWriter counts what is written through it.
+type countingWriter struct {
+	w io.Writer
+	n int64
+}
+
+func (c *countingWriter) Write(b []byte) (int, error) {
+	n, err := c.w.Write(b)
+	c.n += int64(n)
+	return n, err
 }

@@ -9,9 +9,9 @@ import (
 	"slices"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/cmd/bloomery/internal/lines"
 	"github.com/bloomery/bloomery/codec"
 	"github.com/bloomery/bloomery/hashing"
-	"github.com/bloomery/bloomery/internal/lines"
 )
 
 // builder makes a filter of lines.

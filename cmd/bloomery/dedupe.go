@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/internal/dedupe"
+	"github.com/bloomery/bloomery/cmd/bloomery/internal/dedupe"
 	"github.com/bloomery/bloomery/sizing"
 )
 

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/bloomery/bloomery/internal/dedupe"
+	"github.com/bloomery/bloomery/cmd/bloomery/internal/dedupe"
 )
 
 // stateWriter writes a state until its context is cancelled.

@@ -4,13 +4,12 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/internal/door/local"
+	"github.com/bloomery/bloomery/server"
 )
 
 func newDoctor() *cobra.Command {
@@ -35,12 +34,7 @@ Exit codes: 0 all is well (or was repaired), 2 the folder cannot be read, 4 dama
 }
 
 func runDoctor(s *shell, dir string, repair bool) error {
-	disk, unlock, err := lockFolder(dir)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = unlock.Close() }()
-	r, err := local.Inspect(disk)
+	r, err := server.Inspect(dir)
 	if err != nil {
 		return err
 	}
@@ -58,24 +52,14 @@ func runDoctor(s *shell, dir string, repair bool) error {
 	if !repair || !r.Repairable() {
 		return nil
 	}
-	if err := local.Repair(disk, r); err != nil {
+	if err := server.Repair(dir, r); err != nil {
 		return err
 	}
 	s.say("repaired")
 	return nil
 }
 
-// lockFolder returns a data folder that no server uses.
-func lockFolder(dir string) (local.Disk, io.Closer, error) {
-	if _, err := os.Stat(dir); err != nil {
-		return "", nil, err
-	}
-	disk := local.Disk(dir)
-	lock, err := disk.Lock()
-	return disk, lock, err
-}
-
-func firstDamage(r *local.Report) error {
+func firstDamage(r *server.Report) error {
 	for _, f := range r.Files {
 		if f.Err != nil {
 			return fmt.Errorf("%s: %w", f.Name, f.Err)
@@ -84,7 +68,7 @@ func firstDamage(r *local.Report) error {
 	return bloomery.ErrCorrupt
 }
 
-func doctorText(out io.Writer, dir string, r *local.Report) error {
+func doctorText(out io.Writer, dir string, r *server.Report) error {
 	saved := "no snapshot"
 	if r.Saved > 0 {
 		saved = "snapshot of " + time.UnixMilli(r.Saved).UTC().Format(time.RFC3339)
@@ -103,7 +87,7 @@ func doctorText(out io.Writer, dir string, r *local.Report) error {
 }
 
 // verdict is one word on a file.
-func verdict(f *local.FileReport) string {
+func verdict(f *server.FileReport) string {
 	switch {
 	case f.Err != nil:
 		return "DAMAGED"
@@ -127,7 +111,7 @@ type doctorLineJSON struct {
 	Error   string `json:"error,omitempty"`
 }
 
-func doctorJSON(s *shell, r *local.Report) error {
+func doctorJSON(s *shell, r *server.Report) error {
 	for _, f := range r.Files {
 		l := doctorLineJSON{File: f.Name, Kind: f.Kind, Bytes: f.Size, Verdict: verdict(&f), Detail: f.Detail}
 		if f.Err != nil {

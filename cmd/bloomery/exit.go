@@ -10,7 +10,7 @@ import (
 	"syscall"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/internal/lines"
+	"github.com/bloomery/bloomery/cmd/bloomery/internal/lines"
 )
 
 // Exit codes, those of grep and some more; the manual lists them.

@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/bloomery/bloomery/cmd/bloomery/internal/lines"
 	"github.com/bloomery/bloomery/hashing"
-	"github.com/bloomery/bloomery/internal/lines"
 )
 
 // inputFlags say how input is cut into records.

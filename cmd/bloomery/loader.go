@@ -10,7 +10,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/bloomery/bloomery/internal/lines"
+	"github.com/bloomery/bloomery/cmd/bloomery/internal/lines"
 	"github.com/bloomery/bloomery/internal/resp"
 )
 

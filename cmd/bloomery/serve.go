@@ -14,9 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/internal/command"
-	"github.com/bloomery/bloomery/internal/door/local"
-	"github.com/bloomery/bloomery/internal/server"
+	"github.com/bloomery/bloomery/server"
 )
 
 // serveOptions are the flags of serve that are not fields of server.Config.
@@ -38,8 +36,8 @@ var (
 func newServe() *cobra.Command {
 	var c server.Config
 	o := serveOptions{
-		maxMemory: bytesValue{server.PhysicalMemory() / 4 * 3, command.ParseBytes},
-		maxQuery:  bytesValue{512 << 20, command.ParseBytes},
+		maxMemory: bytesValue{server.DefaultMaxMemory(), server.ParseBytes},
+		maxQuery:  bytesValue{512 << 20, server.ParseBytes},
 	}
 	cmd := &cobra.Command{
 		Use:   "serve",
@@ -83,7 +81,7 @@ func serveFlags(f *pflag.FlagSet, c *server.Config, o *serveOptions) {
 	f.StringVar(&o.logLevel, "log-level", "info", "debug, info, warn or error")
 	f.StringVar(&o.logFormat, "log-format", "text", "text or json")
 
-	d := command.RedisBloomDefaults()
+	d := server.RedisBloomDefaults()
 	c.Defaults = d
 	f.Float64Var(&c.Defaults.BloomError, "bf-error-rate", d.BloomError, "error rate of a BF made without saying")
 	f.Int64Var(&c.Defaults.BloomCapacity, "bf-initial-size", d.BloomCapacity, "capacity of a BF made without saying")
@@ -153,7 +151,7 @@ func notNegative(flags *pflag.FlagSet) (err error) {
 func serveError(dir string, err error) error {
 	wrapped := fmt.Errorf("serve: %w", err)
 	switch {
-	case errors.Is(err, local.ErrLocked):
+	case errors.Is(err, server.ErrLocked):
 		return hinted{wrapped, "another server uses " + dir + ": stop it, or choose another folder with --dir"}
 	case errors.Is(err, bloomery.ErrCorrupt), errors.Is(err, bloomery.ErrVersion):
 		return hinted{wrapped, "see what is wrong with: bloomery doctor " + dir}

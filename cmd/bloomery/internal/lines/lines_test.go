@@ -1,0 +1,378 @@
+package lines_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+	"go.uber.org/goleak"
+
+	"github.com/bloomery/bloomery/cmd/bloomery/internal/lines"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// collect returns all records of in, as strings.
+func collect(t *testing.T, in *lines.Input, workers int) ([]string, error) {
+	t.Helper()
+	var got []string
+	err := lines.Process(t.Context(), in, workers, func(b *lines.Batch, sum *int) error {
+		*sum = len(b.Records)
+		return nil
+	}, func(b *lines.Batch, sum *int) error {
+		if *sum != len(b.Records) {
+			t.Errorf("a batch of %d records came with the scratch of another, %d", len(b.Records), *sum)
+		}
+		for _, r := range b.Records {
+			got = append(got, string(r))
+		}
+		if all := b.Span(0, len(b.Records)); !bytes.Equal(all, b.Data) {
+			t.Errorf("Span of all is %q, Data %q", all, b.Data)
+		}
+		return nil
+	})
+	return got, err
+}
+
+func TestRecords(t *testing.T) {
+	long := strings.Repeat("x", 1000)
+	for _, c := range []struct {
+		text string
+		zero bool
+		want []string
+	}{
+		{"", false, nil},
+		{"\n", false, []string{""}},
+		{"a", false, []string{"a"}},
+		{"a\n", false, []string{"a"}},
+		{"a\nb", false, []string{"a", "b"}},
+		{"a\n\nb\n", false, []string{"a", "", "b"}},
+		{"a\r\n\x00\xff\n", false, []string{"a\r", "\x00\xff"}},
+		{"a\nb\x00c", true, []string{"a\nb", "c"}},
+		{"\x00\x00", true, []string{"", ""}},
+		{long + "\n" + long, false, []string{long, long}},
+		{"a\n" + long + "\nb", false, []string{"a", long, "b"}},
+		{"\x1f", false, []string{"\x1f"}},
+		{"P*", false, []string{"P*"}},
+		{"\x28\xb5\nx", false, []string{"\x28\xb5", "x"}},
+	} {
+		for _, block := range []int{1, 2, 7, 64, 0} {
+			for name, r := range map[string]io.Reader{
+				"whole": strings.NewReader(c.text),
+				"bytes": iotest.OneByteReader(strings.NewReader(c.text)),
+				"eof":   iotest.DataErrReader(strings.NewReader(c.text)),
+			} {
+				got, err := collect(t, &lines.Input{Stdin: r, Zero: c.zero, Block: block}, 2)
+				if err != nil || !slices.Equal(got, c.want) {
+					t.Errorf("%q, blocks of %d, %s: %q, %v, want %q", c.text, block, name, got, err, c.want)
+				}
+			}
+		}
+	}
+}
+
+// TestOrder reads many random lines with workers that take their time.
+func TestOrder(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	var text bytes.Buffer
+	var want []string
+	for i := range 20_000 {
+		line := fmt.Sprint(i, " ", strings.Repeat("y", random.IntN(60)))
+		want = append(want, line)
+		text.WriteString(line + "\n")
+	}
+	for _, workers := range []int{0, 1, 3, 8} {
+		in := &lines.Input{Stdin: bytes.NewReader(text.Bytes()), Block: 4096}
+		got, err := collect(t, in, workers)
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("%d workers: %d lines, %v, want %d in order", workers, len(got), err, len(want))
+		}
+		if in.Done() != int64(text.Len()) {
+			t.Errorf("Done() = %d, want %d", in.Done(), text.Len())
+		}
+	}
+}
+
+func packed(t *testing.T, format, text string) []byte {
+	t.Helper()
+	var buf bytes.Buffer
+	var w io.WriteCloser
+	switch format {
+	case "gzip":
+		w = gzip.NewWriter(&buf)
+	case "zstd":
+		z, err := zstd.NewWriter(&buf)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w = z
+	default:
+		return []byte(text)
+	}
+	if _, err := w.Write([]byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return buf.Bytes()
+}
+
+func TestFiles(t *testing.T) {
+	dir := t.TempDir()
+	var files, want []string
+	var size int64
+	text := strings.Repeat("some line\n", 5000) + "no end"
+	for i, format := range []string{"plain", "gzip", "zstd", "plain"} {
+		name := filepath.Join(dir, strconv.Itoa(i))
+		data := packed(t, format, text)
+		if err := os.WriteFile(name, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, name)
+		size += int64(len(data))
+		want = append(want, strings.Split(text, "\n")...)
+	}
+	in := &lines.Input{Files: files}
+	if got := in.Total(); got != size {
+		t.Errorf("Total() = %d, want %d", got, size)
+	}
+	if got, err := collect(t, in, 2); err != nil || !slices.Equal(got, want) {
+		t.Errorf("%d lines, %v, want %d", len(got), err, len(want))
+	}
+	if got := in.Done(); got != size {
+		t.Errorf("Done() = %d, want %d", got, size)
+	}
+	in = &lines.Input{Files: []string{files[1], "-", files[1]}, Stdin: bytes.NewReader(append(packed(t, "gzip", "one\n"), packed(t, "gzip", "two\n")...))}
+	if got := in.Total(); got != 0 {
+		t.Errorf("Total() with a pipe = %d, want 0", got)
+	}
+	got, err := collect(t, in, 1)
+	if n := 5001; err != nil || len(got) != 2*n+2 || got[n] != "one" || got[n+1] != "two" {
+		t.Errorf("gzip, standard input, gzip: %d lines, %v", len(got), err)
+	}
+}
+
+// TestStart asks for the marks that a caller tells files apart by.
+func TestStart(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "f")
+	if err := os.WriteFile(name, []byte("head\none\ntwo\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var firsts []string
+	var offset int64
+	err := lines.Process(t.Context(), &lines.Input{Files: []string{name, name}, Block: 5}, 2, nil, func(b *lines.Batch, _ *struct{}) error {
+		if b.First {
+			firsts = append(firsts, string(b.Records[0]))
+			offset = 0
+		}
+		if b.Offset != offset || b.Name != name {
+			t.Errorf("a batch of %s begins at %d, want %s at %d", b.Name, b.Offset, name, offset)
+		}
+		offset += int64(len(b.Data))
+		return nil
+	})
+	if want := []string{"head", "head"}; err != nil || !slices.Equal(firsts, want) {
+		t.Errorf("files begin with %q, %v, want %q", firsts, err, want)
+	}
+}
+
+func TestBadInput(t *testing.T) {
+	dir := t.TempDir()
+	text := strings.Repeat("not quite random text 0123456789\n", 20_000)
+	file := func(name string, data []byte) string {
+		name = filepath.Join(dir, name)
+		if err := os.WriteFile(name, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return name
+	}
+	gz, zst := packed(t, "gzip", text), packed(t, "zstd", text)
+	flipped := slices.Clone(gz)
+	flipped[len(flipped)-6] ^= 1
+	for _, c := range []struct {
+		name string
+		want error
+		text string
+	}{
+		{filepath.Join(dir, "nothing"), fs.ErrNotExist, "no such file"},
+		{dir, nil, "is a directory"},
+		{file("cut.gz", gz[:len(gz)/2]), lines.ErrCorrupt, "cut off"},
+		{file("head.gz", gz[:5]), lines.ErrCorrupt, "cut off"},
+		{file("cut.zst", zst[:len(zst)/2]), lines.ErrCorrupt, "cut off"},
+		{file("flipped.gz", flipped), lines.ErrCorrupt, "checksum"},
+		{file("behind.gz", append(slices.Clone(gz), "garbage"...)), lines.ErrCorrupt, "gzip"},
+	} {
+		_, err := collect(t, &lines.Input{Files: []string{c.name}}, 2)
+		if err == nil || c.want != nil && !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.text) || strings.Count(err.Error(), c.name) != 1 {
+			t.Errorf("%s: %v, want %v, %q and the name once", c.name, err, c.want, c.text)
+		}
+	}
+	failure := errors.New("cable pulled")
+	got, err := collect(t, &lines.Input{Stdin: io.MultiReader(strings.NewReader("a\nb\n"), iotest.ErrReader(failure))}, 2)
+	if !errors.Is(err, failure) || !slices.Equal(got, []string{"a", "b"}) {
+		t.Errorf("a reader that fails: %q, %v", got, err)
+	}
+}
+
+func TestTooLong(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		ok   bool
+	}{
+		{"12345678\n12345678", true},
+		{"1\n123456789\n", false},
+		{"1\n123456789", false},
+		{strings.Repeat("x", 100_000), false},
+	} {
+		for _, block := range []int{1, 0} {
+			_, err := collect(t, &lines.Input{Stdin: strings.NewReader(c.text), MaxLine: 8, Block: block}, 2)
+			if c.ok && err != nil || !c.ok && !errors.Is(err, lines.ErrTooLong) {
+				t.Errorf("%.20q in blocks of %d: %v, fine: %v", c.text, block, err, c.ok)
+			}
+		}
+	}
+	_, err := collect(t, &lines.Input{Stdin: strings.NewReader("1\n123456789"), MaxLine: 8}, 1)
+	if want := "byte 2 has more than 8 bytes"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("%v, want %q", err, want)
+	}
+}
+
+// TestStop ends early from every place. The reader that blocks for ever is let
+// go at the end, for the check of leaks.
+func TestStop(t *testing.T) {
+	stop := errors.New("stop")
+	endless := func() (*io.PipeReader, *io.PipeWriter) {
+		r, w := io.Pipe()
+		go func() {
+			for {
+				if _, err := w.Write([]byte("line\nline\n")); err != nil {
+					return
+				}
+			}
+		}()
+		return r, w
+	}
+	fails := func(*lines.Batch, *int) error { return stop }
+	fine := func(*lines.Batch, *int) error { return nil }
+	r, w := endless()
+	if err := lines.Process(t.Context(), &lines.Input{Stdin: r}, 2, fails, fine); !errors.Is(err, stop) {
+		t.Errorf("work fails: %v", err)
+	}
+	if err := lines.Process(t.Context(), &lines.Input{Stdin: r}, 2, fine, fails); !errors.Is(err, stop) {
+		t.Errorf("emit fails: %v", err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if err := lines.Process(ctx, &lines.Input{Stdin: r}, 2, fine, fine); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("cancelled: %v", err)
+	}
+	_ = w.CloseWithError(io.EOF)
+	silent, w := io.Pipe()
+	ctx, cancel = context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if err := lines.Process(ctx, &lines.Input{Stdin: silent}, 2, fine, fine); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("cancelled while a read blocks: %v", err)
+	}
+	_ = w.CloseWithError(io.EOF)
+}
+
+// TestAtOnce asks that a line on a pipe is handed on before the next arrives.
+func TestAtOnce(t *testing.T) {
+	r, w := io.Pipe()
+	seen := make(chan string)
+	done := make(chan error)
+	go func() {
+		done <- lines.Process(t.Context(), &lines.Input{Stdin: r}, 2, nil, func(b *lines.Batch, _ *int) error {
+			seen <- string(b.Records[0])
+			return nil
+		})
+	}()
+	for _, line := range []string{"a", "", "second"} {
+		if _, err := w.Write([]byte(line + "\n")); err != nil {
+			t.Fatal(err)
+		}
+		if got := <-seen; got != line {
+			t.Errorf("got %q, want %q", got, line)
+		}
+	}
+	_ = w.Close()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
+func TestSteadyMemory(t *testing.T) {
+	text := strings.Repeat("a line of some length\n", 200_000)
+	run := func(n int) float64 {
+		return testing.AllocsPerRun(3, func() {
+			in := &lines.Input{Stdin: strings.NewReader(text[:n]), Block: 16 << 10}
+			if err := lines.Process(t.Context(), in, 2, nil, func(*lines.Batch, *int) error { return nil }); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+	// Both have every slot in use; the longer input has 7 times the batches.
+	if short, long := run(len(text)/8), run(len(text)); long > short+20 {
+		t.Errorf("%v allocations for %d bytes, %v for %d", short, len(text)/8, long, len(text))
+	}
+}
+
+func FuzzRecords(f *testing.F) {
+	f.Add([]byte("a\nb\n\nc"), uint8(3), false)
+	f.Add([]byte("\x1f\x8b"), uint8(1), true)
+	f.Fuzz(func(t *testing.T, data []byte, block uint8, zero bool) {
+		if bytes.HasPrefix(data, []byte("\x1f\x8b")) || bytes.HasPrefix(data, []byte("\x28\xb5\x2f\xfd")) || len(data) > 3 && string(data[1:4]) == "\x2a\x4d\x18" {
+			// Compressed: no panic, whatever comes out.
+			_, _ = collect(t, &lines.Input{Stdin: bytes.NewReader(data), Zero: zero}, 1)
+			return
+		}
+		separator := "\n"
+		if zero {
+			separator = "\x00"
+		}
+		var want []string
+		if len(data) > 0 {
+			want = strings.Split(strings.TrimSuffix(string(data), separator), separator)
+		}
+		got, err := collect(t, &lines.Input{Stdin: bytes.NewReader(data), Zero: zero, Block: int(block)}, 2)
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("%q, %v, want %q", got, err, want)
+		}
+	})
+}
+
+func BenchmarkProcess(b *testing.B) {
+	text := bytes.Repeat([]byte("a line of some 45 characters, as in a corpus\n"), 1<<20)
+	for _, workers := range []int{1, 2} {
+		b.Run(fmt.Sprintf("workers=%d", workers), func(b *testing.B) {
+			b.SetBytes(int64(len(text)))
+			b.ReportAllocs()
+			for b.Loop() {
+				n := 0
+				err := lines.Process(b.Context(), &lines.Input{Stdin: bytes.NewReader(text)}, workers, nil, func(batch *lines.Batch, _ *int) error {
+					n += len(batch.Records)
+					return nil
+				})
+				if err != nil || n != 1<<20 {
+					b.Fatal(n, err)
+				}
+			}
+			b.ReportMetric(float64(b.N)*(1<<20)/b.Elapsed().Seconds(), "lines/s")
+		})
+	}
+}

@@ -1,0 +1,54 @@
+package server
+
+import (
+	"sync"
+
+	"github.com/bloomery/bloomery/server/internal/command"
+)
+
+const (
+	// readBytes is the size of a fresh read buffer, writeBytes how much is
+	// gathered before it is written.
+	readBytes  = 64 << 10
+	writeBytes = 64 << 10
+	// maxKeptBytes bounds the buffers that go back to the pool.
+	maxKeptBytes = 256 << 10
+	// maxCalls bounds the commands that are run before their replies are
+	// made.
+	maxCalls = 256
+	// maxArgs bounds the memory for arguments that goes back to the pool.
+	maxArgs = 16 << 10
+)
+
+// buffers is what a connection needs while it has something to do. An idle
+// connection has none.
+type buffers struct {
+	in   []byte // what was read and not run yet
+	out  []byte // replies not written yet
+	args [][]byte
+	work command.Workspace
+}
+
+// bufferPool keeps buffers that no connection needs now.
+type bufferPool struct{ pool sync.Pool }
+
+func (p *bufferPool) get() *buffers {
+	if b, ok := p.pool.Get().(*buffers); ok {
+		return b
+	}
+	return &buffers{
+		in:   make([]byte, 0, readBytes),
+		out:  make([]byte, 0, writeBytes+4096),
+		args: make([][]byte, 0, 1024),
+	}
+}
+
+// put takes b back, unless it has grown too large to keep.
+func (p *bufferPool) put(b *buffers) {
+	if cap(b.in) > maxKeptBytes || cap(b.out) > maxKeptBytes || cap(b.args) > maxArgs {
+		return
+	}
+	b.in, b.out, b.args = b.in[:0], b.out[:0], b.args[:0]
+	b.work.Reset()
+	p.pool.Put(b)
+}

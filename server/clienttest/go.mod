@@ -1,0 +1,19 @@
+module github.com/bloomery/bloomery/server/clienttest
+
+go 1.26.0
+
+require (
+	github.com/bloomery/bloomery v0.0.0
+	github.com/gomodule/redigo v1.9.3
+	github.com/redis/go-redis/v9 v9.23.0
+	github.com/redis/rueidis v1.0.79
+	github.com/valkey-io/valkey-go v1.0.79
+)
+
+require (
+	github.com/cespare/xxhash/v2 v2.3.0 // indirect
+	go.uber.org/atomic v1.12.0 // indirect
+	golang.org/x/sys v0.49.0 // indirect
+)
+
+replace github.com/bloomery/bloomery => ../..

@@ -1,0 +1,52 @@
+package command_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/bloomery/bloomery/server/internal/command"
+)
+
+// BenchmarkExec is the time of one command in a pipeline of 64, without the
+// network.
+func BenchmarkExec(b *testing.B) {
+	for _, cmd := range []string{"PING", "BF.EXISTS b", "BF.ADD b", "CF.EXISTS c", "CF.ADD c", "CF.DEL c"} {
+		b.Run("cmd="+strings.Fields(cmd)[0], func(b *testing.B) {
+			e := newBench(b, 8<<30)
+			e.line("BF.RESERVE b 0.01 10000000")
+			e.line("CF.RESERVE c 10000000")
+			const pipeline = 64
+			batches := make([][][][]byte, 8000)
+			for i := range batches {
+				for j := range pipeline {
+					words := strings.Fields(cmd)
+					if len(words) > 1 {
+						words = append(words, fmt.Sprintf("%012d", (i*pipeline+j)*7919%100_000_007))
+					}
+					var args [][]byte
+					for _, w := range words {
+						args = append(args, []byte(w))
+					}
+					batches[i] = append(batches[i], args)
+				}
+			}
+			var w command.Workspace
+			i := 0
+			b.ReportAllocs()
+			for b.Loop() {
+				if i%len(batches) == 0 && cmd == "CF.ADD c" {
+					e.line("DEL c")
+					e.line("CF.RESERVE c 10000000")
+				}
+				w.Reset()
+				for _, args := range batches[i%len(batches)] {
+					w.Add(args)
+				}
+				e.engine.Exec(e.session, &w, 0)
+				i++
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*pipeline), "ns/command")
+		})
+	}
+}

@@ -1,0 +1,109 @@
+package command_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bloomery/bloomery/server/internal/command"
+	"github.com/bloomery/bloomery/server/internal/door/local"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// bench is an engine with one session, a clock that tests set and a log that they
+// can read.
+type bench struct {
+	engine  *command.Engine
+	state   *store.State
+	door    *local.Door
+	files   *local.Memory
+	session *command.Session
+	now     time.Time
+	work    command.Workspace
+}
+
+func newBench(tb testing.TB, maxMemory int64) *bench {
+	tb.Helper()
+	b := &bench{state: store.New(), files: &local.Memory{}, now: time.UnixMilli(1_700_000_000_000)}
+	var err error
+	if b.door, err = local.Open(local.Config{State: b.state, Files: b.files, Fsync: local.Always, SnapshotAfter: -1}); err != nil {
+		tb.Fatal(err)
+	}
+	b.engine = command.New(command.Config{
+		State: b.state, Door: b.door, Keeper: b.door, Host: b, Clock: func() time.Time { return b.now }, MaxMemory: maxMemory,
+		Settings: command.NewSettings(command.RedisBloomDefaults(), ""),
+	})
+	b.session = command.NewSession(1, "127.0.0.1:1", "127.0.0.1:2", b.now, func() {})
+	return b
+}
+
+// Sessions implements command.Host.
+func (b *bench) Sessions() []*command.Session { return []*command.Session{b.session} }
+
+// Facts implements command.Host.
+func (b *bench) Facts() command.Facts { return command.Facts{Started: b.now, Clients: 1} }
+
+// exec runs commands together and returns their replies.
+func (b *bench) exec(commands ...[][]byte) []command.Reply {
+	b.work.Reset()
+	for _, args := range commands {
+		b.work.Add(args)
+	}
+	for done := 0; done < len(commands); {
+		n := b.engine.Exec(b.session, &b.work, done)
+		if n == 0 {
+			break
+		}
+		done += n
+	}
+	replies := make([]command.Reply, len(commands))
+	for i := range replies {
+		replies[i] = b.work.Calls[i].Reply
+	}
+	return replies
+}
+
+// do runs one command of words and returns its reply in a short form.
+func (b *bench) do(words ...string) string {
+	args := make([][]byte, len(words))
+	for i, w := range words {
+		args[i] = []byte(w)
+	}
+	return show(b.exec(args)[0])
+}
+
+// line is do for a command whose words have no blanks.
+func (b *bench) line(s string) string { return b.do(strings.Fields(s)...) }
+
+// show writes a reply for people: +OK, -error, :1, "bulk", nil, [a b].
+func show(r command.Reply) string {
+	switch r.Kind {
+	case command.Status:
+		return "+" + r.Text
+	case command.Error:
+		return "-" + r.Text
+	case command.Int, command.Bool:
+		return fmt.Sprint(":", r.N)
+	case command.Bulk, command.Verbatim:
+		return fmt.Sprintf("%q", r.Text)
+	case command.Null, command.NullArray:
+		return "nil"
+	case command.Bools:
+		s := fmt.Sprint(r.Bools)
+		if r.Text != "" {
+			s += " -" + r.Text
+		}
+		return s
+	case command.Codes, command.CodeInts:
+		return fmt.Sprint(r.Codes)
+	case command.Array, command.Map, command.Set, command.Fields:
+		var parts []string
+		for _, e := range r.Elems {
+			parts = append(parts, show(e))
+		}
+		return "[" + strings.Join(parts, " ") + "]"
+	default:
+		return "none"
+	}
+}

@@ -1,0 +1,83 @@
+package command_test
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/bloomery/bloomery/server/internal/command"
+)
+
+// FuzzCommands runs whatever words it is given, in a server with little memory:
+// every command and every parser is behind it. Every command must be answered,
+// memory must keep to its limit, and the log must replay to the same state.
+func FuzzCommands(f *testing.F) {
+	for _, s := range []string{
+		"BF.RESERVE k 0.01 100 EXPANSION 2\nBF.MADD k a b c\nBF.INFO k size\nBF.DEBUG k\nBF.SCANDUMP k 0",
+		"BF.INSERT k CAPACITY 10 ERROR 0.1 NONSCALING ITEMS a b\nBF.CARD k\nBF.EXISTS k a\nBF.MEXISTS k a b\nBF.LOADCHUNK l 1 x",
+		"CF.RESERVE c 4 BUCKETSIZE 1 MAXITERATIONS 3 EXPANSION 2\nCF.ADD c x\nCF.ADDNX c x\nCF.DEL c x\nCF.COUNT c x\nCF.COMPACT c",
+		"CF.INSERT c CAPACITY 10 NOCREATE ITEMS a\nCF.INSERTNX c ITEMS a b\nCF.MEXISTS c a\nCF.INFO c\nCF.DEBUG c\nCF.SCANDUMP c 0",
+		"HELLO 3 AUTH default x SETNAME n\nCLIENT LIST\nCLIENT KILL ID 3\nCLIENT REPLY SKIP\nPING\nCLIENT SETINFO lib-name x\nRESET",
+		"SET s v EX 10 NX GET\nGET s\nINCR s\nAPPEND s x\nSETRANGE s 5 x\nEXPIRE s 10 GT\nTTL s\nPERSIST s\nRENAME s t\nCOPY t u\nTYPE u", //nolint:dupword // an option and a command
+		"SCAN 0 MATCH a*[b-c] COUNT 5 TYPE string\nKEYS *\nRANDOMKEY\nOBJECT ENCODING s\nMEMORY USAGE s SAMPLES 0\nDBSIZE\nFLUSHALL ASYNC",
+		"CONFIG SET bf-error-rate 0.5 cf-bucket-size 3\nCONFIG GET *\nINFO all\nSLOWLOG GET 1\nCOMMAND DOCS\nCOMMAND INFO get\nACL CAT bloom",
+		"MULTI\nBF.ADD k x\nEXEC\nWATCH k\nDISCARD\nUNWATCH\nDUMP k\nRESTORE k 0 x REPLACE\nTIME\nWAIT 0 0\nCLUSTER SLOTS\nMODULE LIST",
+	} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		const limit = 1 << 20
+		b := newBench(t, limit)
+		var group [][][]byte
+		for line := range bytes.SplitSeq(data, []byte("\n")) {
+			if args := bytes.Split(line, []byte(" ")); len(group) < 64 {
+				group = append(group, args)
+			}
+		}
+		for i, r := range b.exec(group...) {
+			if r.Kind == command.None && !b.session.Quit {
+				t.Fatalf("%q has no reply", group[i])
+			}
+		}
+		changed := b.do("CONFIG", "GET", "maxmemory") != `["maxmemory" "1048576"]`
+		if b.state.Bytes() > limit && !changed && !b.session.Quit {
+			t.Fatalf("%d bytes in use, limit %d", b.state.Bytes(), limit)
+		}
+		if err := b.door.Close(); err != nil {
+			t.Fatal(err)
+		}
+		again := reopen(t, b)
+		if !bytes.Equal(snapshot(again), snapshot(b.state)) {
+			t.Fatal("the log replays to another state")
+		}
+	})
+}
+
+// FuzzRestore asks that a payload with a right footer, whatever it holds, is
+// refused or becomes a key that dumps and restores again.
+func FuzzRestore(f *testing.F) {
+	b := newBench(f, 1<<20)
+	b.line("BF.INSERT b CAPACITY 5 ITEMS 1 2 3 4 5 6 7 8 9")
+	b.line("CF.INSERT c CAPACITY 5 ITEMS 1 2 3 4 5 6 7 8 9")
+	b.line("SET s hello")
+	for _, key := range []string{"b", "c", "s"} {
+		r := b.exec([][]byte{[]byte("DUMP"), []byte(key)})[0]
+		f.Add([]byte(r.Text[:len(r.Text)-10]))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		b := newBench(t, 1<<20)
+		got := b.do("RESTORE", "k", "0", string(command.AppendFooter(bytes.Clone(data))))
+		if got != "+OK" {
+			if b.state.Names.Len() != 0 {
+				t.Fatalf("refused with %s, and there is a key", got)
+			}
+			return
+		}
+		dump := b.exec([][]byte{[]byte("DUMP"), []byte("k")})[0].Text
+		if got := b.do("RESTORE", "l", "0", dump); got != "+OK" {
+			t.Fatalf("RESTORE of our own dump = %s", got)
+		}
+		if again := b.exec([][]byte{[]byte("DUMP"), []byte("l")})[0].Text; again != dump {
+			t.Fatal("a dump restored gives another dump")
+		}
+	})
+}

@@ -1,0 +1,245 @@
+package command_test
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/bloomery/bloomery/server/internal/command"
+	"github.com/bloomery/bloomery/server/internal/door/local"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+var (
+	steps = flag.Int("steps", 3000, "groups of commands per history of TestReplay")
+	seeds = flag.Int("seeds", 6, "histories of TestReplay")
+)
+
+// history makes random commands over few names, so that they meet.
+type history struct {
+	rng *rand.Rand
+}
+
+func (h *history) name() string { return fmt.Sprint("k", h.rng.IntN(12)) }
+
+func (h *history) items(words ...string) []string {
+	for range 1 + h.rng.IntN(40) {
+		words = append(words, fmt.Sprint("item", h.rng.IntN(400)))
+	}
+	return words
+}
+
+func (h *history) next() []string {
+	k, item := h.name(), fmt.Sprint("item", h.rng.IntN(400))
+	switch h.rng.IntN(36) {
+	case 0:
+		return []string{"BF.RESERVE", k, "0.01", strconv.Itoa(1 + h.rng.IntN(50)), "EXPANSION", strconv.Itoa(1 + h.rng.IntN(3))}
+	case 1:
+		return []string{"BF.RESERVE", k, "0.02", strconv.Itoa(1 + h.rng.IntN(50)), "NONSCALING"}
+	case 2, 3, 4:
+		return []string{"BF.ADD", k, item}
+	case 5, 6:
+		return h.items("BF.MADD", k)
+	case 7:
+		return h.items("BF.INSERT", k, "CAPACITY", "20", "ERROR", "0.1", "ITEMS")
+	case 8:
+		return []string{"CF.RESERVE", k, strconv.Itoa(4 + h.rng.IntN(60)), "EXPANSION", strconv.Itoa(h.rng.IntN(4))}
+	case 9, 10, 11:
+		return []string{"CF.ADD", k, item}
+	case 12:
+		return []string{"CF.ADDNX", k, item}
+	case 13, 14:
+		return h.items("CF.INSERT", k, "CAPACITY", "16", "ITEMS")
+	case 15:
+		return h.items("CF.INSERTNX", k, "ITEMS")
+	case 16, 17, 18:
+		return []string{"CF.DEL", k, item}
+	case 19:
+		return []string{"CF.COMPACT", k}
+	case 20:
+		return []string{"DEL", k, h.name()}
+	case 21:
+		return []string{"RENAME", k, h.name()}
+	case 22:
+		return []string{"PEXPIRE", k, strconv.Itoa(1 + h.rng.IntN(200))}
+	case 23:
+		return []string{"PERSIST", k}
+	case 24:
+		return []string{"SET", k, item, "PX", strconv.Itoa(1 + h.rng.IntN(100))}
+	case 25:
+		return []string{"APPEND", k, "xyz"}
+	case 26:
+		return []string{"SETRANGE", k, "3", "abc"}
+	case 27:
+		return []string{"INCRBY", k, "7"}
+	case 28:
+		return []string{"SET", k, "5", "NX"}
+	case 29:
+		return []string{"EXPIRE", k, "100", "GT"}
+	case 30:
+		if h.rng.IntN(20) == 0 {
+			return []string{"FLUSHALL"}
+		}
+		return []string{"RENAMENX", k, h.name()}
+	case 31:
+		return []string{"MULTI"}
+	case 32:
+		return []string{"EXEC"}
+	case 33:
+		return []string{"COPY", k, h.name(), "REPLACE"}
+	default:
+		return []string{"BF.EXISTS", k, item}
+	}
+}
+
+// TestReplay runs a long random history with snapshots and crashes at random
+// moments: the state that comes back must be the same, byte for byte.
+func TestReplay(t *testing.T) {
+	for seed := range uint64(*seeds) {
+		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {
+			b := newBench(t, 64<<20)
+			h := &history{rng: rand.New(rand.NewPCG(seed, 1))}
+			for range *steps {
+				b.now = b.now.Add(time.Duration(h.rng.IntN(20)) * time.Millisecond)
+				if h.rng.IntN(50) == 0 {
+					b.engine.Sweep(100)
+				}
+				if h.rng.IntN(60) == 0 {
+					h.reload(b)
+				}
+				if h.rng.IntN(200) == 0 {
+					if err := b.door.Snapshot(); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if h.rng.IntN(300) == 0 && !b.session.Busy() {
+					crash(t, b)
+				}
+				group := make([][][]byte, 1+h.rng.IntN(8))
+				for i := range group {
+					for _, w := range h.next() {
+						group[i] = append(group[i], []byte(w))
+					}
+				}
+				b.exec(group...)
+			}
+			b.do("EXEC")
+			if err := b.door.Close(); err != nil {
+				t.Fatal(err)
+			}
+			again := reopen(t, b)
+			want, got := snapshot(b.state), snapshot(again)
+			if !bytes.Equal(got, want) {
+				t.Fatalf("replay gives another state: %d bytes instead of %d", len(got), len(want))
+			}
+			if again.Bytes() != b.state.Bytes() {
+				t.Errorf("replay counts %d bytes, want %d", again.Bytes(), b.state.Bytes())
+			}
+			t.Logf("%d bytes of state, %d names", len(want), b.state.Names.Len())
+		})
+	}
+}
+
+// reload copies a filter through its dump: SCANDUMP, LOADCHUNK, DUMP, RESTORE.
+func (h *history) reload(b *bench) {
+	from, to := h.name(), h.name()
+	for _, kind := range []string{"BF", "CF"} {
+		iter := "0"
+		for range 100 {
+			r := b.exec([][]byte{[]byte(kind + ".SCANDUMP"), []byte(from), []byte(iter)})[0]
+			if len(r.Elems) != 2 || r.Elems[0].N == 0 {
+				break
+			}
+			iter = strconv.FormatInt(r.Elems[0].N, 10)
+			b.do(kind+".LOADCHUNK", to+"copy", iter, r.Elems[1].Text)
+		}
+	}
+	if r := b.exec([][]byte{[]byte("DUMP"), []byte(from)})[0]; r.Text != "" && !r.Failed() {
+		b.do("RESTORE", to, strconv.Itoa(h.rng.IntN(3)*50), r.Text, "REPLACE")
+	}
+}
+
+// crash takes the files as they are, in the middle of everything, and asks that
+// what comes back from them is what was there when they were last in step.
+func crash(t *testing.T, b *bench) {
+	t.Helper()
+	if err := b.door.Sync(); err != nil {
+		t.Fatal(err)
+	}
+	state := store.New()
+	d, err := local.Open(local.Config{State: state, Files: b.files.Copy(), SnapshotAfter: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(snapshot(state), snapshot(b.state)) {
+		t.Fatal("another state comes back after a crash")
+	}
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// reopen returns what comes back from the files of a closed bench.
+func reopen(t *testing.T, b *bench) *store.State {
+	t.Helper()
+	state := store.New()
+	d, err := local.Open(local.Config{State: state, Files: b.files, SnapshotAfter: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return state
+}
+
+func snapshot(s *store.State) []byte {
+	s.Names.Lock()
+	defer s.Names.Unlock()
+	return s.AppendSnapshot(nil)
+}
+
+// TestReplayOfConcurrentWriters has several sessions create, change and remove
+// the same few keys at once. The order of the log must be the order in which the
+// state changed, so that it replays to the same bytes.
+func TestReplayOfConcurrentWriters(t *testing.T) {
+	b := newBench(t, 64<<20)
+	var wg sync.WaitGroup
+	for id := range uint64(8) {
+		wg.Go(func() {
+			h := &history{rng: rand.New(rand.NewPCG(id, 2))}
+			s := command.NewSession(int64(id), "", "", b.now, func() {})
+			var w command.Workspace
+			for range 1500 {
+				w.Reset()
+				for range 1 + h.rng.IntN(6) {
+					var args [][]byte
+					for _, word := range h.next() {
+						args = append(args, []byte(word))
+					}
+					w.Add(args)
+				}
+				for done := 0; done < len(w.Calls); {
+					done += b.engine.Exec(s, &w, done)
+				}
+			}
+		})
+	}
+	for range 20 {
+		if err := b.door.Snapshot(); err != nil {
+			t.Error(err)
+		}
+	}
+	wg.Wait()
+	if err := b.door.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(snapshot(reopen(t, b)), snapshot(b.state)) {
+		t.Fatal("the log replays to another state")
+	}
+}

@@ -1,0 +1,66 @@
+package command_test
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/bloomery/bloomery/server/internal/command"
+)
+
+func TestDocsAreCurrent(t *testing.T) {
+	got, err := os.ReadFile("../../../docs/commands.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(got) != command.Docs() {
+		t.Error("docs/commands.md is not what the table says: run go generate ./server/internal/command")
+	}
+}
+
+// TestTable asks that every command is described whole.
+func TestTable(t *testing.T) {
+	check := func(c *command.Command) {
+		if c.Name != strings.ToLower(c.Name) || len(c.Name) > 32 {
+			t.Errorf("%s: name is not lower case, or too long", c.Name)
+		}
+		if c.Summary == "" || c.Group == "" || c.Since == "" || !strings.HasSuffix(c.Summary, ".") {
+			t.Errorf("%s: summary, group or version is missing", c.FullName())
+		}
+		if len(c.Categories) == 0 || len(c.Subcommands) == 0 && c.Complexity == "" {
+			t.Errorf("%s: categories or complexity are missing", c.FullName())
+		}
+		if (c.Keys.First > 0) != (c.KeyFlags != "") {
+			t.Errorf("%s: keys and key flags do not fit", c.FullName())
+		}
+		if slices.Contains(c.Categories, "write") && c.Flags&command.Write == 0 {
+			t.Errorf("%s: category write without the flag", c.FullName())
+		}
+	}
+	seen := map[string]bool{}
+	for _, c := range command.NewTable().All() {
+		if seen[c.Name] {
+			t.Errorf("%s is there twice", c.Name)
+		}
+		seen[c.Name] = true
+		check(c)
+		for i := range c.Subcommands {
+			check(&c.Subcommands[i])
+		}
+	}
+}
+
+func TestLookup(t *testing.T) {
+	table := command.NewTable()
+	for _, name := range []string{"bf.add", "BF.ADD", "Bf.aDd"} {
+		if c := table.Lookup([]byte(name)); c == nil || c.Name != "bf.add" {
+			t.Errorf("Lookup(%q) = %v, want bf.add", name, c)
+		}
+	}
+	for _, name := range []string{"", "bf.ad", strings.Repeat("x", 100)} {
+		if c := table.Lookup([]byte(name)); c != nil {
+			t.Errorf("Lookup(%q) = %s, want none", name, c.Name)
+		}
+	}
+}

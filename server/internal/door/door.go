@@ -1,0 +1,100 @@
+// Package door puts write records in order. Every change of the state passes
+// through a [Door]: package local orders records by locks and a log on this
+// machine, a cluster orders them by a replicated stream. Both share records,
+// [store.Apply] and snapshots.
+package door
+
+import (
+	"errors"
+	"time"
+
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// Door takes writes.
+type Door interface {
+	// Do puts ops in order. Those on one part that follow each other make one
+	// run: one lock and one append to the log. Locally they are applied on
+	// return; in a cluster they are on their way.
+	Do(ops []*Op)
+	// Wait returns when ops are applied here.
+	Wait(ops []*Op)
+	// Sync returns when everything that was put in order so far is as durable
+	// as was asked for. It is called once for all that was read from a
+	// connection, before the replies are written. An error means that it is
+	// not, and wraps ErrRefused.
+	Sync() error
+	// Refuses returns why writes are refused at present, nil if they are not.
+	// The error wraps ErrRefused.
+	Refuses() error
+	// Close waits for what is under way and closes the log.
+	Close() error
+}
+
+// Op is a record on its way through a door, and what came of it. Result.Bools
+// and Result.Codes may bring memory for the answer.
+type Op struct {
+	Record store.Record
+	Result store.Result
+
+	// Part is the part that Record.ID names, if the caller knows it.
+	Part *store.Part
+	// Admit, if not nil, is asked right before the record is put in order,
+	// while its part cannot change.
+	Admit Admitter
+}
+
+// Errors of a record that was not put in order.
+var (
+	// ErrMemory means that there is no memory for it.
+	ErrMemory = errors.New("door: out of memory")
+	// ErrRefused means that it could not be kept: the disk is full or broken.
+	ErrRefused = errors.New("door: writes are refused")
+)
+
+// Admitter decides how much memory records may take. That is the last step of
+// preparing them: it sees the budget, which Apply does not.
+type Admitter interface {
+	// Admit sets the Room of all ops, which are a run on p, sets as much
+	// memory aside and returns how much that is. If there is not enough for
+	// all of them it returns false; each is then asked for alone, and refused
+	// with ErrMemory if the answer is false again. The caller holds a lock of
+	// p.
+	Admit(p *store.Part, ops []*Op) (aside uint64, ok bool)
+	// Settle gives back what Admit has set aside, when ops are applied and
+	// the state counts what they took.
+	Settle(aside uint64)
+}
+
+// Keeper is a door that keeps data on this machine's disk.
+type Keeper interface {
+	// Snapshot writes all data to disk and returns when it is durable. The
+	// error is ErrSaving if that is being done already.
+	Snapshot() error
+	// StartSnapshot is Snapshot in the background.
+	StartSnapshot() error
+	// Verify reads everything on disk back and checks it.
+	Verify() error
+	// Status returns how the keeper is doing.
+	Status() Status
+}
+
+// ErrSaving means that a snapshot is being taken already.
+var ErrSaving = errors.New("door: a snapshot is being taken already")
+
+// Status is what a Keeper tells of itself.
+type Status struct {
+	Kept      bool      // data is kept at all
+	Mode      string    // when writes are durable: always, everysec or no
+	Saving    bool      // a snapshot is being taken
+	Began     time.Time // when it, or the last one, was begun
+	Saved     time.Time // of the last snapshot; the start if there was none
+	Took      time.Duration
+	Err       error         // of the last snapshot
+	Snapshots int64         // taken since the start
+	LogBytes  int64         // what a start would replay
+	LogEnd    uint64        // position
+	Buffered  int64         // bytes not yet written
+	Behind    time.Duration // age of the oldest record that is not durable
+	Syncs     int64         // of the log, since the start
+}

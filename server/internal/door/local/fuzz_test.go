@@ -1,0 +1,140 @@
+package local_test
+
+import (
+	"bytes"
+	"errors"
+	"testing"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/foreign/redisbloom"
+	"github.com/bloomery/bloomery/server/internal/door/local"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// folder returns the files of a small folder.
+func folder(tb testing.TB) *local.Memory {
+	tb.Helper()
+	files := &local.Memory{}
+	_, d := open(tb, files, local.EverySecond)
+	fillSmall(tb, d)
+	if err := d.Snapshot(); err != nil {
+		tb.Fatal(err)
+	}
+	do(tb, d, store.Record{Op: store.OpBegin}, add(1, 20, 21), store.Record{Op: store.OpCommit}, add(1, 22))
+	if err := d.Close(); err != nil {
+		tb.Fatal(err)
+	}
+	return files
+}
+
+func known(err error) bool {
+	return errors.Is(err, bloomery.ErrCorrupt) || errors.Is(err, bloomery.ErrVersion)
+}
+
+func FuzzFrame(f *testing.F) {
+	f.Add(local.SealLog([]byte("body"), 5, 3))
+	f.Add(local.SealLog(nil, 0, 0))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		again, err := local.ParseFrame(data)
+		if err != nil {
+			if !known(err) {
+				t.Fatalf("error %v wraps neither cause", err)
+			}
+			return
+		}
+		if !bytes.HasPrefix(data, again) {
+			t.Fatal("a frame that was taken encodes to other bytes")
+		}
+	})
+}
+
+// FuzzLog starts from a log of whatever records, in one frame that is intact.
+func FuzzLog(f *testing.F) {
+	files := folder(f)
+	names, _ := files.List()
+	for _, name := range names {
+		if data := files.Bytes(name); len(data) > 32 {
+			f.Add(data[32:])
+		}
+	}
+	f.Fuzz(func(t *testing.T, records []byte) {
+		if huge(records) {
+			return
+		}
+		files := &local.Memory{}
+		files.Put("00000000000000000000.log", local.SealLog(records, 0, 0))
+		report, err := local.Inspect(files)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := local.Open(local.Config{State: store.New(), Files: files, SnapshotAfter: -1})
+		if (err != nil) != report.Damaged() {
+			t.Fatalf("Open: %v; Inspect: %+v", err, report)
+		}
+		if err != nil {
+			if !known(err) {
+				t.Fatalf("error %v wraps neither cause", err)
+			}
+			return
+		}
+		if err := d.Close(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// huge reports whether records ask for more memory than a test should take.
+func huge(records []byte) bool {
+	const most = 1 << 24
+	for len(records) > 0 {
+		r, n, err := store.DecodeRecord(records)
+		if err != nil {
+			return false
+		}
+		size := uint64(max(r.Position, 0))
+		switch r.Op {
+		case store.OpBloom:
+			size, _ = r.Bloom.Bytes()
+		case store.OpCuckoo:
+			size, _ = r.Cuckoo.Bytes()
+		case store.OpBloomDump:
+			h, _ := redisbloom.ParseBloomHeader(r.Value)
+			size = h.Bytes()
+		case store.OpCuckooDump:
+			h, _ := redisbloom.ParseCuckooHeader(r.Value)
+			size = h.Bytes()
+		default: // its position is all that it asks for
+		}
+		if size > most {
+			return true
+		}
+		records = records[n:]
+	}
+	return false
+}
+
+func FuzzManifest(f *testing.F) {
+	f.Add(folder(f).Bytes("MANIFEST"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		again, err := local.ReadManifest(data)
+		if err != nil {
+			if !known(err) {
+				t.Fatalf("error %v wraps neither cause", err)
+			}
+			return
+		}
+		if last, err := local.ReadManifest(again); err != nil || !bytes.Equal(last, again) {
+			t.Fatalf("a manifest that was taken does not come back: %v", err)
+		}
+	})
+}
+
+func FuzzParts(f *testing.F) {
+	f.Add([]byte{3, 2, 0, 'h', 'i'}, []byte{3, 2, 1, 'i'})
+	f.Add([]byte{1, 200, 1, 0}, []byte{2, 100, 0, 'b', 'l', 'm', 'r', 'C', 'F'})
+	f.Fuzz(func(t *testing.T, a, b []byte) {
+		if err := local.ReadParts(a, b); err != nil && !known(err) {
+			t.Fatalf("error %v wraps neither cause", err)
+		}
+	})
+}

@@ -1,0 +1,305 @@
+// Package local is the door of a single machine: records are ordered by the
+// locks of what they change, applied in the caller's goroutine, and appended to
+// a log.
+//
+//	Do ── lock part ── Admit, Apply, encode (per record) ── append (once) ── unlock
+//	                                                           │
+//	                            buffer ── frame ── write, fsync by mode ─► log
+//
+// A folder holds three kinds of files, all of them sequences of frames:
+//
+//	00000000000000000000.log   records; the name is the position of the first
+//	0000000000000001.part      contents of filters and strings
+//	MANIFEST                   names, and where the contents of each are
+//
+// A snapshot writes what changed since the last one, part by part, while writes
+// go on, and notes for every part the position up to which the log is in it.
+// Recovery reads the manifest, the parts, and then the log from the position of
+// the manifest on, leaving out what a part already has. Files are reached
+// through the small interface Files, which tests replace.
+package local
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+var (
+	_ door.Door   = (*Door)(nil)
+	_ door.Keeper = (*Door)(nil)
+)
+
+const (
+	// flushEvery is how long records wait in memory at most, unless the mode
+	// is always.
+	flushEvery = 10 * time.Millisecond
+	// retryEvery is how often a full disk is tried again.
+	retryEvery = 100 * time.Millisecond
+)
+
+// Config is what a door is made from.
+type Config struct {
+	// State is what records change. It must be empty: Open fills it from
+	// Files.
+	State *store.State
+	// Files is the folder; nil means that nothing is kept.
+	Files Files
+	// Fsync says when writes are durable.
+	Fsync Fsync
+	// SnapshotAfter is how many bytes of log begin a snapshot; if the data is
+	// larger, its size counts. 0 means 64 MiB, negative never.
+	SnapshotAfter int64
+	// Clock tells the time; nil means time.Now.
+	Clock func() time.Time
+	// Log is where the door says what it does; nil for nowhere.
+	Log *slog.Logger
+
+	manual bool      // nothing is done in the background
+	skip   syncPoint // left out
+	fileAt int64     // where a log file ends
+	small  int64     // up to where parts are packed
+}
+
+// Door is a door over a log. Make it with Open.
+//
+// Safe for concurrent use.
+type Door struct {
+	config  Config
+	state   *store.State
+	effects sync.Pool // *store.Effect
+	log     *log      // nil if nothing is kept
+	lock    io.Closer
+	frozen  atomic.Pointer[freeze]
+
+	save  saver
+	stop  chan struct{}
+	tasks sync.WaitGroup
+}
+
+// Open fills the state of c with what its folder holds, and returns a door that
+// changes it. An error that wraps bloomery.ErrCorrupt names file and offset.
+func Open(c Config) (*Door, error) {
+	if c.Clock == nil {
+		c.Clock = time.Now
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.SnapshotAfter == 0 {
+		c.SnapshotAfter = logFileBytes
+	}
+	if c.fileAt == 0 {
+		c.fileAt, c.small = logFileBytes, smallPart
+	}
+	d := &Door{config: c, state: c.State, stop: make(chan struct{})}
+	d.effects.New = func() any { return new(store.Effect) }
+	if c.Files == nil {
+		return d, nil
+	}
+	lock, err := c.Files.Lock()
+	if err != nil {
+		return nil, fmt.Errorf("local: open: %w", err)
+	}
+	d.lock = lock
+	if err := d.recover(); err != nil {
+		return nil, errors.Join(fmt.Errorf("local: open: %w", err), lock.Close())
+	}
+	if !c.manual {
+		d.tasks.Go(d.background)
+	}
+	return d, nil
+}
+
+// Do applies ops in order, each run on one part under one lock. It does not ask
+// whether writes are refused: what a full disk cannot take stays in memory until
+// it can.
+func (d *Door) Do(ops []*door.Op) {
+	if d.log != nil {
+		d.log.room()
+	}
+	for len(ops) > 0 {
+		n := 1
+		if !ops[0].Record.Op.Part() {
+			d.names(ops[0])
+		} else {
+			for n < len(ops) && ops[n].Record.Op.Part() && sameTarget(ops[n], ops[0]) {
+				n++
+			}
+			d.part(ops[:n])
+		}
+		ops = ops[n:]
+	}
+}
+
+func sameTarget(a, b *door.Op) bool {
+	return a.Record.ID == b.Record.ID && a.Record.Index == b.Record.Index && (a.Admit == nil) == (b.Admit == nil)
+}
+
+// names applies a record of the catalogue.
+func (d *Door) names(op *door.Op) {
+	f := d.effects.Get().(*store.Effect)
+	defer d.effects.Put(f)
+	d.state.Names.Lock()
+	defer d.state.Names.Unlock()
+	if d.log != nil && op.Record.Op == store.OpBegin {
+		d.log.mark(true)
+	}
+	d.apply(op, nil, f)
+	defer op.Result.Release()
+	if d.log == nil {
+		return
+	}
+	d.log.append(f.Take())
+	if op.Record.Op == store.OpCommit {
+		d.log.mark(false)
+	}
+}
+
+// part applies a run of records of one part.
+func (d *Door) part(ops []*door.Op) {
+	p := ops[0].Part
+	if p == nil {
+		if e := d.state.Names.ByID(ops[0].Record.ID); e != nil {
+			p = store.PartOf(e)
+		}
+	}
+	if p == nil {
+		for _, op := range ops {
+			op.Result.Err = store.ErrRetry
+		}
+		return
+	}
+	f := d.effects.Get().(*store.Effect)
+	defer d.effects.Put(f)
+	d.throttle(p)
+	p.Lock()
+	defer p.Unlock()
+	d.admit(ops, p, f)
+	if d.log != nil {
+		d.log.append(f.Take())
+	}
+}
+
+// admit asks for the memory of a run and applies it. If there is not enough for
+// all, it asks for one record after the other.
+func (d *Door) admit(ops []*door.Op, p *store.Part, f *store.Effect) {
+	admit := ops[0].Admit
+	if admit == nil {
+		for _, op := range ops {
+			d.apply(op, p, f)
+		}
+		return
+	}
+	aside, ok := admit.Admit(p, ops)
+	if ok {
+		for _, op := range ops {
+			d.apply(op, p, f)
+		}
+		admit.Settle(aside)
+		return
+	}
+	if len(ops) == 1 {
+		res := &ops[0].Result
+		res.Err, res.Changed, res.Done = door.ErrMemory, false, 0
+		return
+	}
+	for i := range ops {
+		d.admit(ops[i:i+1], p, f)
+	}
+}
+
+func (d *Door) apply(op *door.Op, p *store.Part, f *store.Effect) {
+	store.Apply(d.state, &op.Record, p, &op.Result)
+	if d.log != nil {
+		f.Add(&op.Record, &op.Result)
+	}
+}
+
+// Wait returns at once: ops were applied by Do.
+func (d *Door) Wait([]*door.Op) {}
+
+// Sync implements door.Door.
+func (d *Door) Sync() error {
+	if d.log == nil {
+		return nil
+	}
+	return d.log.wait()
+}
+
+// Refuses implements door.Door.
+func (d *Door) Refuses() error {
+	if d.log == nil {
+		return nil
+	}
+	if err := d.log.err.Load(); err != nil {
+		return err
+	}
+	return nil
+}
+
+// Close waits for a snapshot that is being taken, makes everything durable and
+// closes the log. If much of the log would have to be replayed, it takes a
+// snapshot first.
+func (d *Door) Close() error {
+	if d.log == nil {
+		return nil
+	}
+	close(d.stop)
+	d.tasks.Wait()
+	if d.config.SnapshotAfter > 0 && d.Status().LogBytes > closeSnapshot {
+		if err := d.Snapshot(); err != nil {
+			d.config.Log.Warn("no snapshot at the end: the next start replays the log", "error", err)
+		}
+	}
+	if err := errors.Join(d.log.close(), d.lock.Close()); err != nil {
+		return fmt.Errorf("local: close: %w", err)
+	}
+	return nil
+}
+
+// closeSnapshot is how much log is left to the next start at most: what it
+// replays in about a second.
+const closeSnapshot = 32 << 20
+
+// background writes the log and begins snapshots until the door is closed.
+func (d *Door) background() {
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	refused := false
+	for {
+		select {
+		case <-d.stop:
+			return
+		case <-d.log.wake:
+			if d.log.buffered.Load() < flushBytes && !refused {
+				timer.Reset(flushEvery)
+				continue
+			}
+		case <-timer.C:
+		}
+		err := d.log.step(d.config.Clock())
+		if (err != nil) != refused {
+			refused = err != nil
+			if refused {
+				d.config.Log.Error("writes are refused", "error", err)
+			} else {
+				d.config.Log.Info("writes are taken again")
+			}
+		}
+		switch {
+		case refused:
+			timer.Reset(retryEvery)
+		case d.config.Fsync == EverySecond && d.log.oldest.Load() != 0:
+			timer.Reset(max(flushEvery, syncEvery-time.Duration(d.config.Clock().UnixNano()-d.log.oldest.Load())))
+		}
+		d.saveIfDue()
+	}
+}

@@ -1,0 +1,376 @@
+package local
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/bloomery/bloomery/server/internal/door"
+)
+
+const (
+	// logFileBytes is where a log file ends and the next one begins.
+	logFileBytes = 64 << 20
+	// maxBuffered is how much may wait to be written before writers wait.
+	maxBuffered = 8 << 20
+	// flushBytes is how much is gathered at most before it is written.
+	flushBytes = 256 << 10
+	// firstBuffer is where a buffer begins to grow.
+	firstBuffer = 4 << 10
+	// keptBuffer is the largest buffer that is used again.
+	keptBuffer = 1 << 20
+
+	// everysec: an fsync begins syncEvery after the first record that it
+	// makes durable, and a writer waits for it if it has not ended maxBehind
+	// after that record.
+	syncEvery = 500 * time.Millisecond
+	maxBehind = time.Second
+)
+
+// log is a sequence of records in files. Records are appended to a buffer and
+// written a frame at a time, by whoever needs it: a writer that must know them
+// durable, one that finds the buffer full, or the door's background.
+type log struct {
+	files Files
+	fsync Fsync
+	clock func() time.Time
+	skip  syncPoint
+	limit int64         // of a file
+	wake  chan struct{} // told when there is something to write
+
+	io      sync.Mutex // one at a time writes; before mu
+	file    File
+	size    int64  // of the file
+	pending []byte // a frame that could not be written
+	spare   []byte
+
+	mu      sync.Mutex
+	quiet   sync.Cond // told when no group is open
+	buf     []byte    // room for a header, then records
+	end     uint64    // position behind the last record
+	written uint64    // position behind what the file has
+	durable uint64    // position behind what the disk has
+	group   bool      // between OpBegin and OpCommit
+	bufAt   int64     // when the first record of buf came, in nanoseconds
+
+	err      atomic.Pointer[logError]
+	oldest   atomic.Int64 // when the first record that is not durable came; 0 if there is none
+	buffered atomic.Int64
+	syncs    atomic.Int64
+}
+
+// logError is why writes are refused.
+type logError struct {
+	err   error
+	final bool
+}
+
+func (e *logError) Error() string { return e.err.Error() }
+func (e *logError) Unwrap() error { return e.err }
+
+// logName returns the name of the log file that begins at a position.
+func logName(position uint64) string { return fmt.Sprintf("%020d.log", position) }
+
+// parseLogName returns the position that a log file begins at.
+func parseLogName(name string) (uint64, bool) {
+	digits, ok := strings.CutSuffix(name, ".log")
+	if !ok || len(digits) != 20 {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(digits, 10, 64)
+	return n, err == nil
+}
+
+// begin starts a new file at position end; all before it is durable.
+func (l *log) begin(end uint64) error {
+	l.quiet.L = &l.mu
+	l.end, l.written, l.durable = end, end, end
+	l.buf = make([]byte, frameHeader, firstBuffer)
+	l.wake = make(chan struct{}, 1)
+	return l.create()
+}
+
+func (l *log) create() error {
+	f, err := l.files.Create(logName(l.written))
+	if err != nil {
+		return err
+	}
+	if err := l.syncFolder(syncLogFolder); err != nil {
+		return errors.Join(err, f.Close())
+	}
+	l.file, l.size = f, 0
+	return nil
+}
+
+// append adds encoded records. The caller holds the lock of what they changed,
+// so the order of the log is the order of Apply. It does not wait, unless a frame
+// would become too long.
+func (l *log) append(records []byte) {
+	if len(records) == 0 {
+		return
+	}
+	if n := l.buffered.Load(); n > frameHeader && n+int64(len(records)) > maxFrame/2 {
+		l.io.Lock()   // strings of hundreds of megabytes
+		_ = l.flush() // Refuses tells
+		l.io.Unlock()
+	}
+	l.mu.Lock()
+	first := len(l.buf) == frameHeader
+	l.buf = append(l.buf, records...)
+	l.end += uint64(len(records))
+	if first {
+		l.bufAt = l.clock().UnixNano()
+		if l.oldest.Load() == 0 {
+			l.oldest.Store(l.bufAt)
+		}
+	}
+	n := len(l.buf)
+	l.buffered.Store(int64(n))
+	l.mu.Unlock()
+	if first || n >= flushBytes && n-len(records) < flushBytes {
+		select {
+		case l.wake <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// mark notes the beginning or the end of a group.
+func (l *log) mark(open bool) {
+	l.mu.Lock()
+	l.group = open
+	l.mu.Unlock()
+	if !open {
+		l.quiet.Broadcast()
+	}
+}
+
+// position returns the position of the next record.
+func (l *log) position() uint64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.end
+}
+
+// room waits until there is room for more, unless nothing can be written.
+func (l *log) room() {
+	if l.buffered.Load() < maxBuffered && !l.behind() || l.err.Load() != nil {
+		return
+	}
+	l.io.Lock()
+	defer l.io.Unlock()
+	if err := l.flush(); err == nil && l.behind() {
+		_ = l.sync(syncLog) // Refuses tells
+	}
+}
+
+// behind reports whether the disk is further behind than everysec allows.
+func (l *log) behind() bool {
+	if l.fsync != EverySecond {
+		return false
+	}
+	at := l.oldest.Load()
+	return at != 0 && l.clock().UnixNano()-at > int64(maxBehind)
+}
+
+// wait returns when all that was appended so far is as durable as the mode asks.
+func (l *log) wait() error {
+	if l.fsync != Always {
+		// What cannot be written now may not be on disk in a second.
+		if e := l.err.Load(); e != nil && (e.final || l.fsync == EverySecond) {
+			return e
+		}
+		return nil
+	}
+	return l.syncTo(l.position(), syncLog)
+}
+
+// syncTo makes everything before a position durable. Those who wait while
+// another one syncs find their records in what it, or the next, has synced.
+func (l *log) syncTo(position uint64, point syncPoint) error {
+	if l.durableTo(position) {
+		return nil
+	}
+	l.io.Lock()
+	defer l.io.Unlock()
+	if l.durableTo(position) {
+		return nil
+	}
+	if err := l.flush(); err != nil {
+		return err
+	}
+	return l.sync(point)
+}
+
+func (l *log) durableTo(position uint64) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.durable >= position
+}
+
+// barrier makes the log durable up to a position at which no group is open, and
+// returns it.
+func (l *log) barrier() (uint64, error) {
+	l.mu.Lock()
+	for l.group {
+		l.quiet.Wait()
+	}
+	end := l.end
+	l.mu.Unlock()
+	return end, l.syncTo(end, syncBarrier)
+}
+
+// step does what is due at a time.
+func (l *log) step(now time.Time) error {
+	l.io.Lock()
+	defer l.io.Unlock()
+	if err := l.flush(); err != nil {
+		return err
+	}
+	oldest := l.oldest.Load()
+	due := l.fsync == Always || l.fsync == EverySecond && now.UnixNano()-oldest >= int64(syncEvery)
+	if oldest == 0 || !due {
+		return nil
+	}
+	return l.sync(syncLog)
+}
+
+// flush writes the buffer as one frame, behind one that could not be written
+// before. The caller holds io.
+func (l *log) flush() error {
+	if e := l.err.Load(); e != nil && e.final {
+		return e
+	}
+	if l.pending != nil {
+		if err := l.write(); err != nil {
+			return err
+		}
+	}
+	if l.take() {
+		if err := l.write(); err != nil {
+			return err
+		}
+	}
+	if l.size >= l.limit {
+		return l.rotate()
+	}
+	return nil
+}
+
+// write writes the frame that is pending.
+func (l *log) write() error {
+	if n, err := l.file.Write(l.pending); err != nil {
+		// The file must not keep a piece of a frame that others will follow.
+		if n > 0 {
+			if err := l.file.Truncate(l.size); err != nil {
+				return l.fail(err, true)
+			}
+		}
+		return l.fail(err, false)
+	}
+	l.size += int64(len(l.pending))
+	l.mu.Lock()
+	l.written += uint64(len(l.pending) - frameHeader)
+	l.mu.Unlock()
+	if cap(l.pending) <= keptBuffer {
+		l.spare = l.pending[:frameHeader]
+	}
+	l.pending = nil
+	l.err.Store(nil)
+	return nil
+}
+
+// take makes a frame of the buffer. It reports false if the buffer is empty.
+func (l *log) take() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.buf) == frameHeader {
+		return false
+	}
+	l.pending = l.buf
+	sealFrame(l.pending, logFrame, l.written, l.durable)
+	if l.buf, l.spare = l.spare, nil; l.buf == nil {
+		l.buf = make([]byte, frameHeader, firstBuffer)
+	}
+	l.buffered.Store(0)
+	return true
+}
+
+// sync makes durable what was written. The caller holds io.
+func (l *log) sync(point syncPoint) error {
+	if e := l.err.Load(); e != nil && e.final {
+		return e
+	}
+	if l.skip != point {
+		if err := l.file.Sync(); err != nil {
+			return l.fail(err, true)
+		}
+	}
+	l.syncs.Add(1)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.durable = l.written
+	l.oldest.Store(0)
+	if len(l.buf) > frameHeader {
+		l.oldest.Store(l.bufAt)
+	}
+	return nil
+}
+
+func (l *log) syncFolder(point syncPoint) error {
+	if l.skip == point {
+		return nil
+	}
+	return l.files.Sync()
+}
+
+// rotate begins the next file. If there is no room for it the old one goes on.
+// The caller holds io.
+func (l *log) rotate() error {
+	if l.size == 0 {
+		return nil
+	}
+	if err := l.sync(syncRotated); err != nil {
+		return err
+	}
+	old := l.file
+	if l.create() != nil {
+		_ = l.files.Remove(logName(l.written)) // it is empty: recovery does without
+	} else {
+		_ = old.Close() // all of it is durable
+	}
+	return nil
+}
+
+// fail notes why writes are refused from now on: until one succeeds, or for
+// ever.
+func (l *log) fail(err error, final bool) error {
+	e := &logError{fmt.Errorf("%w: %w", door.ErrRefused, err), final}
+	l.err.Store(e)
+	return e
+}
+
+// close writes and syncs everything, and a last frame that is empty: it says
+// that all before it was durable.
+func (l *log) close() error {
+	l.io.Lock()
+	defer l.io.Unlock()
+	err := l.flush()
+	if err == nil {
+		err = l.sync(syncLog)
+	}
+	if err == nil {
+		last := make([]byte, frameHeader)
+		sealFrame(last, logFrame, l.written, l.durable)
+		_, err = l.file.Write(last)
+	}
+	if err == nil && l.skip != syncLog {
+		err = l.file.Sync()
+	}
+	l.err.Store(&logError{errors.New("local: closed"), true})
+	return errors.Join(err, l.file.Close())
+}

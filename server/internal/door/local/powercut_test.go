@@ -1,0 +1,319 @@
+package local_test
+
+import (
+	"flag"
+	"fmt"
+	"hash/maphash"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/bloomery/bloomery/foreign/redisbloom"
+	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/door/local"
+	"github.com/bloomery/bloomery/server/internal/door/local/powercut"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+var cuts = flag.Int("cuts", 10_000, "power cuts of TestPowerCuts")
+
+// world is a door over a disk that loses power, and what is known of its
+// history: a number for every state it went through.
+type world struct {
+	rng   *rand.Rand
+	mode  local.Fsync
+	skip  int
+	disk  *powercut.Disk
+	state *store.State
+	door  *local.Door
+	now   time.Time
+	seed  maphash.Seed
+
+	past   []moment // past[0] is the empty state
+	kept   int      // states up to this one must not be lost
+	acked  int      // the last one that was answered
+	group  bool
+	inHook bool
+	full   bool // the disk
+	cuts   int
+}
+
+// moment is a state in the history.
+type moment struct {
+	hash   uint64
+	at     time.Time
+	inside bool // of a group: no recovery may end here
+}
+
+func newWorld(seed uint64, mode local.Fsync, skip int) *world {
+	w := &world{
+		rng: rand.New(rand.NewPCG(seed, uint64(mode))), mode: mode, skip: skip, disk: powercut.New(seed),
+		now: time.UnixMilli(1_700_000_000_000), seed: maphash.MakeSeed(),
+	}
+	w.past = []moment{{hash: w.hash(store.New()), at: w.now}}
+	return w
+}
+
+func (w *world) hash(s *store.State) uint64 {
+	s.Names.Lock()
+	defer s.Names.Unlock()
+	return maphash.Bytes(w.seed, s.AppendSnapshot(nil))
+}
+
+// open starts the door, again and again if the power goes meanwhile, and checks
+// what has come back.
+func (w *world) open() error {
+	for {
+		w.state = store.New()
+		c := local.Config{State: w.state, Files: w.disk, Fsync: w.mode, SnapshotAfter: -1, Clock: func() time.Time { return w.now }}
+		d, err := local.Open(c.Manual().Small(600, 200).Skip(w.skip))
+		if err == nil {
+			w.door = d
+			break
+		}
+		if !w.disk.Dead() {
+			return fmt.Errorf("refuses to start: %w", err)
+		}
+		w.cut()
+	}
+	got := w.hash(w.state)
+	from := w.kept
+	if w.mode == local.EverySecond {
+		from = max(from, w.secondAgo())
+	}
+	for i := len(w.past) - 1; i >= from; i-- {
+		if w.past[i].hash == got && !w.past[i].inside {
+			w.past, w.kept, w.acked = w.past[:i+1], i, i
+			return nil
+		}
+	}
+	for i, m := range w.past {
+		if m.hash == got {
+			return fmt.Errorf("lost writes: state %d of %d came back, kept must be %d (inside a group: %v)", i, len(w.past)-1, from, m.inside)
+		}
+	}
+	return fmt.Errorf("a state came back that never was (%d states, %d kept)", len(w.past), from)
+}
+
+// secondAgo returns the last state that was answered more than a second before
+// the last answer.
+func (w *world) secondAgo() int {
+	i := w.acked
+	for i > 0 && w.past[w.acked].at.Sub(w.past[i].at) <= time.Second {
+		i--
+	}
+	return i
+}
+
+// cut restarts the disk, which may lose power again soon.
+func (w *world) cut() {
+	w.cuts++
+	w.full = false
+	w.disk = w.disk.Restart()
+	w.disk.Fail = w.meanwhile
+	w.disk.CutAfter(w.rng.IntN(4) * w.rng.IntN(60))
+}
+
+// meanwhile writes while a snapshot is being written.
+func (w *world) meanwhile(op, name string) error {
+	if w.full && op == "write" {
+		return powercut.ErrShort
+	}
+	if op != "write" || len(name) < 4 || name[len(name)-4:] == ".log" || w.inHook || w.door == nil {
+		return nil
+	}
+	w.inHook = true
+	for range w.rng.IntN(3) {
+		w.write()
+	}
+	w.inHook = false
+	return nil
+}
+
+func (w *world) do(r store.Record) *store.Result {
+	op := &door.Op{Record: r}
+	w.door.Do([]*door.Op{op})
+	if op.Result.Changed {
+		w.past = append(w.past, moment{w.hash(w.state), w.now, w.group})
+	}
+	return &op.Result
+}
+
+// write changes something, at random, unless writes are refused.
+func (w *world) write() {
+	if w.door.Refuses() != nil && !w.group {
+		return
+	}
+	rng := w.rng
+	name := func() []byte { return []byte{byte('a' + rng.IntN(6))} }
+	at := w.now.UnixMilli()
+	switch rng.IntN(20) {
+	case 0:
+		w.do(store.Record{Op: store.OpBloom, Name: name(), At: at, Bloom: redisbloom.BloomParams{Error: 0.1, Capacity: 1 + rng.Uint64N(600), Expansion: 2}})
+	case 1:
+		w.do(store.Record{Op: store.OpCuckoo, Name: name(), At: at, Cuckoo: redisbloom.CuckooParams{Capacity: 4 + rng.Uint64N(40), BucketSize: 2, MaxIterations: 5, Expansion: 1}})
+	case 2:
+		w.do(store.Record{Op: store.OpSet, Name: name(), At: at, Value: fmt.Append(nil, rng.IntN(1000))})
+	case 3:
+		w.do(store.Record{Op: store.OpRemove, Names: [][]byte{name(), name()}, At: at})
+	case 4:
+		w.do(store.Record{Op: store.OpRename, Name: name(), Other: name(), At: at})
+	case 5:
+		w.do(store.Record{Op: store.OpExpire, Name: name(), At: at, Deadline: at + int64(rng.IntN(5000))})
+	case 6:
+		if rng.IntN(8) == 0 {
+			w.do(store.Record{Op: store.OpFlush, At: at})
+		}
+	default:
+		e := w.state.Names.Lookup(name(), 0)
+		if e == nil || store.PartOf(e) == nil {
+			return
+		}
+		r := store.Record{Op: store.OpAdd, ID: e.ID, Room: store.Unlimited}
+		if store.PartOf(e).Cuckoo != nil {
+			r.Op = []store.Op{store.OpInsert, store.OpInsertNew, store.OpDelete, store.OpCompact}[rng.IntN(4)]
+		}
+		for range 1 + rng.IntN(8) {
+			v := rng.Uint64N(200) * 0x9e3779b97f4a7c15
+			r.Digests = append(r.Digests, redisbloom.Digest{A: v, B: v >> 7})
+			r.Hashes = append(r.Hashes, v)
+		}
+		w.do(r)
+	}
+}
+
+// transaction writes a group.
+func (w *world) transaction() {
+	if w.door.Refuses() != nil {
+		return
+	}
+	w.group = true
+	w.do(store.Record{Op: store.OpBegin})
+	for range 1 + w.rng.IntN(4) {
+		w.write()
+	}
+	w.group = false
+	w.do(store.Record{Op: store.OpCommit})
+}
+
+// step does something, and what the background would.
+func (w *world) step() error {
+	switch k := w.rng.IntN(40); {
+	case k == 0:
+		if err := w.door.Snapshot(); err != nil && !w.disk.Dead() && !w.full {
+			return err
+		}
+	case k == 1:
+		return w.close()
+	case k == 2:
+		w.full = w.rng.IntN(2) == 0
+	case k < 5:
+		w.transaction()
+	case k < 12:
+		w.now = w.now.Add(time.Duration(w.rng.IntN(400)) * time.Millisecond)
+		if err := w.door.Step(w.now); err != nil && !w.disk.Dead() && !w.full {
+			return err
+		}
+	case k == 12 && w.mode == local.EverySecond:
+		w.now = w.now.Add(1500 * time.Millisecond) // the background is stuck
+		w.write()
+	default:
+		w.write()
+	}
+	return nil
+}
+
+// close ends the door as a shutdown does and starts it again.
+func (w *world) close() error {
+	w.full = false
+	err := w.door.Close()
+	if w.disk.Dead() {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	w.kept = len(w.past) - 1
+	return w.open()
+}
+
+// run lives through a number of power cuts.
+func (w *world) run(cuts int) error {
+	w.disk.Fail = w.meanwhile
+	w.disk.CutAfter(w.rng.IntN(80))
+	if err := w.open(); err != nil {
+		return err
+	}
+	for w.cuts < cuts {
+		if err := w.step(); err != nil {
+			return err
+		}
+		if err := w.door.Sync(); err == nil {
+			w.acked = len(w.past) - 1
+			if w.mode == local.Always {
+				w.kept = w.acked
+			}
+		}
+		killed := w.rng.IntN(60) == 0
+		if killed && !w.disk.Dead() {
+			w.full = false
+			w.disk.Kill()
+			if err := w.open(); err != nil {
+				return fmt.Errorf("after a kill: %w", err)
+			}
+			continue
+		}
+		if w.disk.Dead() {
+			w.cut()
+			if err := w.open(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+var modes = []local.Fsync{local.Always, local.EverySecond, local.Never}
+
+// TestPowerCuts cuts the power at random operations: what comes back is always a
+// state that was, never one inside a transaction; in mode always none that was
+// answered is lost, in mode everysec at most one second of them.
+func TestPowerCuts(t *testing.T) {
+	n := *cuts
+	if testing.Short() {
+		n /= 10
+	}
+	const each = 5
+	for i, mode := range modes {
+		t.Run(mode.String(), func(t *testing.T) {
+			t.Parallel()
+			done := 0
+			for seed := uint64(i); done < n/len(modes)+1; seed += 3 {
+				w := newWorld(seed, mode, 0)
+				if err := w.run(each); err != nil {
+					t.Fatalf("seed %d, cut %d: %v", seed, w.cuts, err)
+				}
+				done += w.cuts
+			}
+			t.Logf("%d power cuts", done)
+		})
+	}
+}
+
+// TestEverySyncIsNeeded leaves out one sync at a time: the power cuts must
+// notice.
+func TestEverySyncIsNeeded(t *testing.T) {
+	for point := 1; point <= local.LastSyncPoint; point++ {
+		t.Run(local.SyncPoints[point], func(t *testing.T) {
+			t.Parallel()
+			for seed := range uint64(20_000) {
+				w := newWorld(seed, modes[seed%3], point)
+				if err := w.run(5); err != nil {
+					t.Logf("seed %d, mode %v, cut %d: %v", seed, w.mode, w.cuts, err)
+					return
+				}
+			}
+			t.Error("nothing was lost without it")
+		})
+	}
+}

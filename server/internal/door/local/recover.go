@@ -1,0 +1,396 @@
+package local
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// recover fills the state from the folder and begins a new log file behind what
+// there is.
+func (d *Door) recover() error {
+	began := d.config.Clock()
+	files := d.config.Files
+	m, err := readManifest(files)
+	if err != nil {
+		return err
+	}
+	first := m == nil
+	if first {
+		m = &manifest{}
+	}
+	sizes, err := load(files, m, d.state)
+	if err != nil {
+		return err
+	}
+	names, err := files.List()
+	if err != nil {
+		return err
+	}
+	r := replayer{state: d.state, m: m}
+	tail, err := scanLog(files, names, m, r.frame)
+	if err == nil {
+		err = r.finish(tail.end)
+	}
+	if err != nil {
+		return err
+	}
+	d.log = &log{files: files, fsync: d.config.Fsync, clock: d.config.Clock, skip: d.config.skip, limit: d.config.fileAt}
+	if err := d.mend(tail); err != nil {
+		return err
+	}
+	if err := d.log.begin(tail.end); err != nil {
+		return err
+	}
+	if r.group {
+		d.config.Log.Warn("a transaction that was cut short is left out", "records", len(r.held))
+		d.log.append(store.AppendRecord(nil, &store.Record{Op: store.OpRollback}))
+		if err := d.log.syncTo(d.log.position(), syncLog); err != nil {
+			return err
+		}
+	}
+	d.save.adopt(m, sizes)
+	d.save.last.Store(began.Unix())
+	if !first {
+		d.save.last.Store(m.saved / 1000)
+	}
+	d.removeOld(m)
+	if len(names) > 0 {
+		d.config.Log.Info("data recovered", "names", d.state.Names.Len(), "bytes", d.state.Bytes(), "replayed", r.applied,
+			"seconds", d.config.Clock().Sub(began).Round(time.Millisecond).Seconds())
+	}
+	return nil
+}
+
+// damage is an error in a file of the folder.
+type damage struct {
+	file string
+	err  error
+}
+
+func (d *damage) Error() string { return d.file + ": " + d.err.Error() }
+func (d *damage) Unwrap() error { return d.err }
+
+// logTail is where a log ends.
+type logTail struct {
+	end  uint64 // position
+	file string // the last file with frames, or that has to be cut
+	cut  bool
+	at   int64    // where file has to be cut
+	size int64    // of file, as it is
+	rest []string // files that have to be removed
+}
+
+// mend cuts off what is behind the end of the log, and makes durable what is
+// before it: it may never have been, if only the process has ended.
+func (d *Door) mend(t logTail) error {
+	for _, name := range t.rest {
+		d.config.Log.Warn("a file behind the end of the log is removed", "file", name)
+		if err := d.config.Files.Remove(name); err != nil {
+			return err
+		}
+	}
+	if t.file == "" {
+		return nil
+	}
+	f, err := d.config.Files.Append(t.file)
+	if err != nil {
+		return err
+	}
+	if t.cut {
+		d.config.Log.Warn("the end of the log is torn and cut off", "file", t.file, "offset", t.at, "bytes", t.size-t.at)
+		err = f.Truncate(t.at)
+		if err == nil {
+			err = d.sync(syncCut, f)
+		}
+	} else {
+		err = d.sync(syncRecovered, f)
+	}
+	return errors.Join(err, f.Close())
+}
+
+// logFile is a log file of a folder.
+type logFile struct {
+	name  string
+	start uint64
+}
+
+// logFiles returns the log files among names that a recovery from m reads.
+func logFiles(names []string, m *manifest) ([]logFile, error) {
+	var all []logFile
+	for _, name := range names {
+		if start, ok := parseLogName(name); ok {
+			all = append(all, logFile{name, start})
+		}
+	}
+	slices.SortFunc(all, func(a, b logFile) int { return compare(a.start, b.start) })
+	if len(all) == 0 {
+		if m.number == 0 {
+			return nil, nil
+		}
+		return nil, fmt.Errorf("%w: there is no log; the snapshot needs it from position %d", bloomery.ErrCorrupt, m.position)
+	}
+	if all[0].start > m.position {
+		return nil, &damage{all[0].name, fmt.Errorf("offset 0: %w: the log begins at position %d, needed is %d (is %s missing?)",
+			bloomery.ErrCorrupt, all[0].start, m.position, missing(m))}
+	}
+	for len(all) > 1 && all[1].start <= m.position {
+		all = all[1:]
+	}
+	return all, nil
+}
+
+// missing names the file without which a log cannot be read.
+func missing(m *manifest) string {
+	if m.number == 0 {
+		return manifestName
+	}
+	return logName(m.position)
+}
+
+// scanLog passes every intact frame of the log to visit, in order, and returns
+// where the log ends. A bad frame is the torn end of the log unless a later one
+// says that it was durable, or m needs it: then the error names file and offset.
+func scanLog(files Files, names []string, m *manifest, visit func(position uint64, body []byte) error) (logTail, error) {
+	logs, err := logFiles(names, m)
+	if err != nil || len(logs) == 0 {
+		return logTail{}, err
+	}
+	t := logTail{end: logs[0].start}
+	var data []byte
+	for i, f := range logs {
+		if data, err = readFile(files, f.name, data); err != nil {
+			return t, err
+		}
+		if len(data) == 0 && (f.start < t.end || i+1 < len(logs)) {
+			t.rest = append(t.rest, f.name) // begun, and then not needed
+			continue
+		}
+		at, bad, err := scanFile(data, f, &t, visit)
+		if err != nil {
+			return t, &damage{f.name, fmt.Errorf("offset %d: %w", at, err)}
+		}
+		if bad == nil {
+			t.file, t.at, t.size = f.name, at, int64(len(data))
+			continue
+		}
+		drop := logs[i:]
+		if f.start == t.end || at > 0 {
+			t.file, t.at, t.size, t.cut = f.name, at, int64(len(data)), true
+			drop = logs[i+1:]
+		}
+		for _, f := range drop {
+			t.rest = append(t.rest, f.name)
+		}
+		after, err := durableAfter(files, data[min(at+1, int64(len(data))):], logs[i+1:])
+		if err != nil {
+			return t, err
+		}
+		if need := max(after, m.high); need > t.end {
+			return t, &damage{f.name, fmt.Errorf("offset %d: %w (position %d; the log is known to go on to %d)", at, bad, t.end, need)}
+		}
+		return t, nil
+	}
+	if t.end < m.high {
+		return t, &damage{t.file, fmt.Errorf("offset %d: %w: the log ends at position %d, the snapshot needs it up to %d", t.size, bloomery.ErrCorrupt, t.end, m.high)}
+	}
+	return t, nil
+}
+
+// scanFile visits the frames of one file and moves the end of t. bad is why it
+// stopped at an offset before the end of the file; err is what visit returned,
+// or a version that is not known.
+func scanFile(data []byte, f logFile, t *logTail, visit func(uint64, []byte) error) (at int64, bad, err error) {
+	if f.start != t.end {
+		return 0, fmt.Errorf("%w: the log has a gap", bloomery.ErrCorrupt), nil
+	}
+	for at < int64(len(data)) {
+		fr, err := parseFrame(data[at:], logFrame)
+		if errors.Is(err, bloomery.ErrVersion) {
+			return at, nil, err
+		}
+		if err == nil && fr.a != t.end {
+			err = fmt.Errorf("%w: frame of position %d, want %d", bloomery.ErrCorrupt, fr.a, t.end)
+		}
+		if err != nil {
+			return at, err, nil
+		}
+		if err := visit(fr.a, fr.body); err != nil {
+			return at, nil, err
+		}
+		at += int64(frameHeader + len(fr.body))
+		t.end += uint64(len(fr.body))
+	}
+	return at, nil, nil
+}
+
+// durableAfter returns the highest position that intact frames in the rest of a
+// file and in the files behind it know to have been durable.
+func durableAfter(files Files, rest []byte, logs []logFile) (uint64, error) {
+	var most uint64
+	for i := 0; ; i++ {
+		for at := findFrame(rest, logFrame); at >= 0; at = findFrame(rest, logFrame) {
+			fr, err := parseFrame(rest[at:], logFrame)
+			if err != nil {
+				break
+			}
+			most = max(most, fr.b)
+			rest = rest[at+frameHeader+len(fr.body):]
+		}
+		if i == len(logs) {
+			return most, nil
+		}
+		var err error
+		if rest, err = readFile(files, logs[i].name, nil); err != nil {
+			return 0, err
+		}
+	}
+}
+
+// readFile reads a whole file into buf, or into a larger one.
+func readFile(files Files, name string, buf []byte) ([]byte, error) {
+	r, err := files.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = r.Close() }() // it was only read
+	buf = slices.Grow(buf[:0], int(r.Size()))[:r.Size()]
+	if _, err := io.ReadFull(r, buf); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return buf, nil
+}
+
+// replayer applies the records of frames to a state that a manifest has filled.
+type replayer struct {
+	state   *store.State
+	m       *manifest
+	record  store.Record
+	result  store.Result
+	id      uint64 // whose part is part
+	part    *store.Part
+	from    uint64 // position from which on part takes records
+	applied int
+
+	group bool // between OpBegin and OpCommit
+	held  []heldRecord
+}
+
+type heldRecord struct {
+	position uint64
+	data     []byte
+}
+
+// frame applies the records of a frame. Those of a group wait for its end.
+func (r *replayer) frame(position uint64, body []byte) error {
+	for len(body) > 0 {
+		n, err := r.record.Decode(body)
+		if err != nil {
+			return err
+		}
+		switch op := r.record.Op; {
+		case op == store.OpBegin:
+			r.group, r.held = true, r.held[:0]
+		case op == store.OpRollback:
+			r.group, r.held = false, r.held[:0]
+		case op == store.OpCommit:
+			if err := r.commit(); err != nil {
+				return err
+			}
+		case r.group:
+			r.held = append(r.held, heldRecord{position, slices.Clone(body[:n])})
+		default:
+			if err := r.apply(position); err != nil {
+				return err
+			}
+		}
+		body = body[n:]
+		position += uint64(n)
+	}
+	return nil
+}
+
+func (r *replayer) commit() error {
+	r.group = false
+	for _, h := range r.held {
+		if _, err := r.record.Decode(h.data); err != nil {
+			return err
+		}
+		if err := r.apply(h.position); err != nil {
+			return err
+		}
+	}
+	r.held = r.held[:0]
+	return nil
+}
+
+// apply applies the record at a position, unless the snapshot has it.
+func (r *replayer) apply(position uint64) error {
+	rec := &r.record
+	if !rec.Op.Part() {
+		if position < r.m.position {
+			return nil
+		}
+		r.part = nil // it may be gone
+		r.applied++
+		r.state.Names.Lock()
+		store.Apply(r.state, rec, nil, &r.result)
+		r.result.Release()
+		r.state.Names.Unlock()
+		return nil
+	}
+	if r.part == nil || r.id != rec.ID {
+		if !r.target(rec.ID) {
+			return nil
+		}
+	}
+	if position < r.from {
+		return nil
+	}
+	r.applied++
+	r.part.Lock()
+	store.Apply(r.state, rec, r.part, &r.result)
+	r.part.Unlock()
+	if err := r.result.Err; err != nil {
+		return fmt.Errorf("%w: record at position %d for id %d: %w", bloomery.ErrCorrupt, position, rec.ID, err)
+	}
+	return nil
+}
+
+// target finds the part of an id. It reports false if there is none that takes
+// records.
+func (r *replayer) target(id uint64) bool {
+	r.part = nil
+	e := r.state.Names.ByID(id)
+	if e == nil {
+		return false
+	}
+	p := store.PartOf(e)
+	if p == nil || p.Void() {
+		return false
+	}
+	r.id, r.part, r.from = id, p, 0
+	if it := r.m.find(id); it != nil {
+		r.from = it.position
+	}
+	return true
+}
+
+// finish checks that nothing is missing at the end of the log.
+func (r *replayer) finish(end uint64) error {
+	for i := range r.m.items {
+		it := &r.m.items[i]
+		if !it.gone {
+			continue
+		}
+		if e := r.state.Names.ByID(it.id); e != nil {
+			return fmt.Errorf("%w: id %d was removed, and the log up to position %d does not say so", bloomery.ErrCorrupt, it.id, end)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,267 @@
+package store
+
+import (
+	"math"
+	"strconv"
+
+	"github.com/bloomery/bloomery/foreign/redisbloom"
+	"github.com/bloomery/bloomery/server/internal/catalog"
+)
+
+// applyNames applies a record of the catalogue. Entries past their deadline at
+// the time of the record count as absent and are removed when met.
+func (s *State) applyNames(r *Record, res *Result) {
+	res.Entry, res.Old, res.Had = nil, "", false
+	switch r.Op {
+	case OpBloom, OpCuckoo, OpBloomDump, OpCuckooDump:
+		s.create(r, res)
+	case OpRemove:
+		for _, name := range r.Names {
+			if e := s.live(name, r.At, res); e != nil {
+				s.drop(e)
+				res.N++
+				res.Changed = true
+			}
+		}
+	case OpRename:
+		s.rename(r, res)
+	case OpExpire:
+		s.expire(r, res)
+	case OpPersist:
+		e := s.live(r.Name, r.At, res)
+		switch {
+		case e == nil:
+			res.Err = ErrMissing
+		case e.When() == 0:
+			res.Err = ErrCondition
+		default:
+			s.Names.SetDeadline(e, 0)
+			res.Changed = true
+		}
+	case OpEvict:
+		for _, id := range r.IDs {
+			if e := s.Names.ByID(id); e != nil && e.Expired(r.At) {
+				s.drop(e)
+				res.N++
+				res.Changed = true
+			}
+		}
+	case OpFlush:
+		s.flush(res)
+	case OpSet, OpAppend, OpSetRange, OpIncrement:
+		s.applyString(r, res)
+	case OpBegin, OpCommit, OpRollback:
+		res.Changed = true
+	default:
+		res.Err = ErrType
+	}
+}
+
+// live returns the entry of a name, nil if it is absent or past its deadline.
+func (s *State) live(name []byte, at int64, res *Result) *catalog.Entry {
+	e := s.Names.Get(name)
+	if e != nil && e.Expired(at) {
+		s.drop(e)
+		res.Changed = true
+		return nil
+	}
+	return e
+}
+
+// drop removes an entry and tells its part.
+func (s *State) drop(e *catalog.Entry) {
+	s.Names.Remove(e)
+	s.bytes.Add(-leave(e))
+}
+
+// leave marks the part of an entry as gone and returns what the entry took.
+func leave(e *catalog.Entry) int64 {
+	n := int64(entryBytes + len(e.Name()))
+	p := PartOf(e)
+	if p == nil {
+		return n + int64(len(Text(e)))
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.gone = true
+	return n + int64(p.Bytes())
+}
+
+func (s *State) flush(res *Result) {
+	var sum int64
+	s.Names.Clear(func(e *catalog.Entry) {
+		sum += leave(e)
+		res.N++
+	})
+	s.bytes.Add(-sum)
+	res.Changed = res.N > 0
+}
+
+func (s *State) create(r *Record, res *Result) {
+	if e := s.live(r.Name, r.At, res); e != nil {
+		res.Err = ErrExists
+		return
+	}
+	kind := catalog.Bloom
+	p := new(Part)
+	switch r.Op {
+	case OpBloom:
+		p.Bloom, res.Err = redisbloom.NewBloom(r.Bloom)
+	case OpCuckoo:
+		kind = catalog.Cuckoo
+		p.Cuckoo, res.Err = redisbloom.NewCuckoo(r.Cuckoo)
+	case OpBloomDump:
+		var h redisbloom.BloomHeader
+		if h, res.Err = redisbloom.ParseBloomHeader(r.Value); res.Err == nil {
+			p.Bloom = h.New()
+		}
+	case OpCuckooDump:
+		kind = catalog.Cuckoo
+		var h redisbloom.CuckooHeader
+		if h, res.Err = redisbloom.ParseCuckooHeader(r.Value); res.Err == nil {
+			p.Cuckoo = h.New()
+		}
+	default: // applyNames sends no other
+	}
+	if res.Err != nil {
+		return
+	}
+	s.bytes.Add(NewCost(r.Name, p.Bytes()))
+	p.advise()
+	p.mu.Lock()
+	res.made = p
+	res.Entry = s.insert(string(r.Name), kind, 0, p)
+	res.Changed = true
+}
+
+// insert adds an entry under the next id. The caller has counted its bytes.
+func (s *State) insert(name string, kind catalog.Kind, deadline int64, value any) *catalog.Entry {
+	s.last++
+	return s.Names.Insert(name, s.last, kind, deadline, value)
+}
+
+func (s *State) rename(r *Record, res *Result) {
+	e := s.live(r.Name, r.At, res)
+	if e == nil {
+		res.Err = ErrMissing
+		return
+	}
+	old := s.live(r.Other, r.At, res)
+	if old != nil && r.Flags&IfAbsent != 0 {
+		res.Err = ErrExists
+		return
+	}
+	if old == e {
+		return
+	}
+	if old != nil {
+		s.drop(old)
+	}
+	s.bytes.Add(int64(len(r.Other) - len(r.Name)))
+	s.Names.Rename(e, string(r.Other))
+	res.Changed = true
+}
+
+func (s *State) expire(r *Record, res *Result) {
+	e := s.live(r.Name, r.At, res)
+	if e == nil {
+		res.Err = ErrMissing
+		return
+	}
+	old := e.When()
+	later := old != 0 && r.Deadline > old // no deadline is the latest of all
+	earlier := old == 0 || r.Deadline < old
+	if r.Flags&IfAbsent != 0 && old != 0 || r.Flags&IfPresent != 0 && old == 0 ||
+		r.Flags&IfLater != 0 && !later || r.Flags&IfEarlier != 0 && !earlier {
+		res.Err = ErrCondition
+		return
+	}
+	res.Changed = true
+	if r.Deadline <= r.At {
+		s.drop(e)
+		return
+	}
+	s.Names.SetDeadline(e, r.Deadline)
+}
+
+// applyString applies a record that makes a string. A string never changes: it
+// is replaced, entry and all, so readers need no lock.
+func (s *State) applyString(r *Record, res *Result) {
+	e := s.live(r.Name, r.At, res)
+	if r.Op != OpSet && e != nil && e.Kind != catalog.String {
+		res.Err = ErrType
+		return
+	}
+	if e != nil && e.Kind == catalog.String {
+		res.Old, res.Had = Text(e), true
+	}
+	text, deadline := "", int64(0)
+	if e != nil {
+		deadline = e.When()
+	}
+	switch r.Op {
+	case OpSet:
+		if r.Flags&IfAbsent != 0 && e != nil || r.Flags&IfPresent != 0 && e == nil {
+			res.Err = ErrCondition
+			return
+		}
+		text = string(r.Value)
+		if r.Flags&KeepTTL == 0 {
+			deadline = r.Deadline
+		}
+	case OpAppend:
+		text = res.Old + string(r.Value)
+	case OpSetRange:
+		if len(r.Value) == 0 {
+			res.N = int64(len(res.Old))
+			return
+		}
+		if r.Position < 0 || r.Position > MaxString-int64(len(r.Value)) {
+			res.Err = ErrLength
+			return
+		}
+		text = overwrite(res.Old, int(r.Position), r.Value)
+	case OpIncrement:
+		if text, res.N, res.Err = increment(res.Old, res.Had, r.Position); res.Err != nil {
+			return
+		}
+	default: // applyNames sends no other
+	}
+	if len(text) > MaxString {
+		res.Err = ErrLength
+		return
+	}
+	if r.Op != OpIncrement {
+		res.N = int64(len(text))
+	}
+	if e != nil {
+		s.drop(e)
+	}
+	s.bytes.Add(NewCost(r.Name, uint64(len(text))))
+	res.Entry = s.insert(string(r.Name), catalog.String, deadline, text)
+	res.Changed = true
+}
+
+// overwrite puts v at position at of old, with zeros in between if old is
+// shorter.
+func overwrite(old string, at int, v []byte) string {
+	b := make([]byte, max(len(old), at+len(v)))
+	copy(b, old)
+	copy(b[at:], v)
+	return string(b)
+}
+
+func increment(old string, had bool, by int64) (string, int64, error) {
+	v := int64(0)
+	if had {
+		var err error
+		v, err = strconv.ParseInt(old, 10, 64)
+		if err != nil || strconv.FormatInt(v, 10) != old {
+			return "", 0, ErrNumber
+		}
+	}
+	if by > 0 && v > math.MaxInt64-by || by < 0 && v < math.MinInt64-by {
+		return "", 0, ErrOverflow
+	}
+	return strconv.FormatInt(v+by, 10), v + by, nil
+}

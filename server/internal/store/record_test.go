@@ -1,0 +1,153 @@
+package store_test
+
+import (
+	"errors"
+	"reflect"
+	"testing"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/foreign/redisbloom"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// records has one record of every operation.
+var records = []store.Record{
+	{Op: store.OpBloom, At: 5, Name: []byte("k"), Bloom: redisbloom.BloomParams{Error: 0.01, Capacity: 100, Expansion: 2, NonScaling: true}},
+	{Op: store.OpCuckoo, At: 5, Name: []byte("k"), Cuckoo: redisbloom.CuckooParams{Capacity: 100, BucketSize: 2, MaxIterations: 20, Expansion: 1}},
+	{Op: store.OpBloomDump, At: 5, Name: []byte("k"), Value: []byte("header")},
+	{Op: store.OpCuckooDump, At: 5, Name: []byte("k"), Value: []byte("header")},
+	{Op: store.OpRemove, At: -1, Names: [][]byte{[]byte("a"), []byte("b")}},
+	{Op: store.OpRename, At: 5, Name: []byte("a"), Other: []byte("b"), Flags: store.IfAbsent},
+	{Op: store.OpExpire, At: 5, Name: []byte("a"), Deadline: 1 << 40, Flags: store.IfLater},
+	{Op: store.OpPersist, At: 5, Name: []byte("a")},
+	{Op: store.OpEvict, At: 5, IDs: []uint64{1, 1 << 60}},
+	{Op: store.OpFlush, At: 5},
+	{Op: store.OpSet, At: 5, Name: []byte("a"), Value: []byte("v"), Deadline: 9, Flags: store.KeepTTL},
+	{Op: store.OpAppend, At: 5, Name: []byte("a"), Value: []byte("v")},
+	{Op: store.OpSetRange, At: 5, Name: []byte("a"), Value: []byte("v"), Position: 3},
+	{Op: store.OpIncrement, At: 5, Name: []byte("a"), Position: -3},
+	{Op: store.OpAdd, ID: 7, Index: 1, Room: store.Unlimited, Digests: []redisbloom.Digest{{A: 1, B: 1<<64 - 1}}},
+	{Op: store.OpAdd, ID: 7, Room: 0, Digests: []redisbloom.Digest{{A: 1, B: 2}, {A: 3, B: 4}}},
+	{Op: store.OpInsert, ID: 7, Room: 100, Limit: 32, Hashes: []uint64{1, 2}},
+	{Op: store.OpInsertNew, ID: 7, Room: 100, Limit: 32, Hashes: []uint64{1, 2}},
+	{Op: store.OpDelete, ID: 7, Hashes: []uint64{1}},
+	{Op: store.OpCompact, ID: 7, Origin: store.Origin{Session: 3, Counter: 4}},
+	{Op: store.OpBloomChunk, ID: 7, Position: 17, Value: []byte("data")},
+	{Op: store.OpCuckooChunk, ID: 7, Position: 17, Value: []byte("data")},
+	{Op: store.OpBegin},
+	{Op: store.OpCommit},
+}
+
+func TestRecordsRoundTrip(t *testing.T) {
+	var all []byte
+	for _, r := range records {
+		all = store.AppendRecord(all, &r)
+	}
+	for _, want := range records {
+		got, n, err := store.DecodeRecord(all)
+		if err != nil {
+			t.Fatalf("operation %d: %v", want.Op, err)
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("operation %d:\n got %+v\nwant %+v", want.Op, got, want)
+		}
+		all = all[n:]
+	}
+	if len(all) != 0 {
+		t.Errorf("%d bytes left", len(all))
+	}
+}
+
+func TestRecordsCutShort(t *testing.T) {
+	for _, r := range records {
+		b := store.AppendRecord(nil, &r)
+		for n := range b {
+			if _, _, err := store.DecodeRecord(b[:n]); !errors.Is(err, bloomery.ErrCorrupt) {
+				t.Errorf("operation %d cut to %d of %d bytes: %v, want %v", r.Op, n, len(b), err, bloomery.ErrCorrupt)
+			}
+		}
+	}
+	if _, _, err := store.DecodeRecord([]byte{9, 1}); !errors.Is(err, bloomery.ErrVersion) {
+		t.Errorf("another version: %v, want %v", err, bloomery.ErrVersion)
+	}
+}
+
+// TestGone asks that a record for a filter that is gone says so.
+func TestGone(t *testing.T) {
+	s := store.New()
+	var res store.Result
+	s.Names.Lock()
+	defer s.Names.Unlock()
+	store.Apply(s, &store.Record{Op: store.OpBloom, Name: []byte("k"), Bloom: redisbloom.BloomParams{Error: 0.01, Capacity: 10, Expansion: 2}}, nil, &res)
+	if res.Err != nil {
+		t.Fatal(res.Err)
+	}
+	res.Release()
+	part, id := store.PartOf(res.Entry), res.Entry.ID
+	store.Apply(s, &store.Record{Op: store.OpRemove, Names: [][]byte{[]byte("k")}}, nil, &res)
+	if res.N != 1 || s.Bytes() != 0 {
+		t.Errorf("removed %d, %d bytes left, want 1 and 0", res.N, s.Bytes())
+	}
+	add := store.Record{Op: store.OpAdd, ID: id, Room: store.Unlimited, Digests: []redisbloom.Digest{{A: 1, B: 2}}}
+	for _, p := range []*store.Part{part, nil} {
+		if store.Apply(s, &add, p, &res); !errors.Is(res.Err, store.ErrRetry) {
+			t.Errorf("a record for a filter that is gone: %v, want %v", res.Err, store.ErrRetry)
+		}
+	}
+}
+
+// TestEffectsAreCut asks that what is logged has no record longer than allowed.
+func TestEffectsAreCut(t *testing.T) {
+	var f store.Effect
+	chunk := store.Record{Op: store.OpBloomChunk, ID: 1, Position: 5<<20 + 1, Value: make([]byte, 5<<20)}
+	f.Add(&chunk, &store.Result{Changed: true})
+	add := store.Record{Op: store.OpAdd, ID: 1, Digests: make([]redisbloom.Digest, 200_000)}
+	res := store.Result{Changed: true, Done: len(add.Digests), Bools: make([]bool, len(add.Digests))}
+	for i := range res.Bools {
+		res.Bools[i] = i%2 == 0
+	}
+	f.Add(&add, &res)
+	bytes, digests := 0, 0
+	for b := f.Take(); len(b) > 0; {
+		r, n, err := store.DecodeRecord(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n > store.MaxRecord {
+			t.Errorf("a record of %d bytes, want at most %d", n, store.MaxRecord)
+		}
+		if r.Op == store.OpBloomChunk {
+			if bytes += len(r.Value); r.Position != int64(bytes)+1 {
+				t.Errorf("a piece up to byte %d has position %d", bytes, r.Position)
+			}
+		}
+		digests += len(r.Digests)
+		b = b[n:]
+	}
+	if bytes != 5<<20 || digests != 100_000 {
+		t.Errorf("%d bytes and %d digests, want %d and 100000", bytes, digests, 5<<20)
+	}
+}
+
+// FuzzDecodeRecord asks that what is understood is written as it was read.
+func FuzzDecodeRecord(f *testing.F) {
+	for _, r := range records {
+		f.Add(store.AppendRecord(nil, &r))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		r, n, err := store.DecodeRecord(data)
+		if err != nil {
+			if !errors.Is(err, bloomery.ErrCorrupt) && !errors.Is(err, bloomery.ErrVersion) {
+				t.Fatalf("error %v wraps neither cause", err)
+			}
+			return
+		}
+		if n > len(data) {
+			t.Fatalf("took %d of %d bytes", n, len(data))
+		}
+		again, _, err := store.DecodeRecord(store.AppendRecord(nil, &r))
+		if err != nil || !reflect.DeepEqual(again, r) && r.Bloom.Error == r.Bloom.Error {
+			t.Fatalf("again: %+v, %v, want %+v", again, err, r)
+		}
+	})
+}

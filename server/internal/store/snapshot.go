@@ -1,0 +1,86 @@
+package store
+
+import (
+	"encoding/binary"
+
+	"github.com/bloomery/bloomery/foreign/redisbloom"
+	"github.com/bloomery/bloomery/server/internal/catalog"
+)
+
+// AppendSnapshot appends every entry to b, in the order of ids: id, kind,
+// deadline, name and contents. Two states are equal if their snapshots are. The
+// caller holds the catalogue's lock.
+func (s *State) AppendSnapshot(b []byte) []byte {
+	b = binary.AppendUvarint(b, s.last)
+	for _, e := range s.Names.All() {
+		b = binary.AppendUvarint(b, e.ID)
+		b = append(b, byte(e.Kind))
+		b = binary.AppendVarint(b, e.When())
+		b = appendBytes(b, []byte(e.Name()))
+		b = appendContents(b, e)
+	}
+	return b
+}
+
+// appendContents appends a string, or the dump of a filter: its header and then
+// every chunk, each with its length in front and an empty one at the end.
+func appendContents(b []byte, e *catalog.Entry) []byte {
+	p := PartOf(e)
+	if p == nil {
+		return appendBytes(b, []byte(Text(e)))
+	}
+	p.RLock()
+	defer p.RUnlock()
+	if p.Bloom != nil {
+		b = appendBytes(b, p.Bloom.AppendHeader(nil))
+	} else {
+		b = appendBytes(b, p.Cuckoo.AppendHeader(nil))
+	}
+	for iter := int64(1); iter != 0; {
+		var chunk []byte
+		iter, chunk = p.ScanDump(iter)
+		b = appendBytes(b, chunk)
+	}
+	return b
+}
+
+// Last returns the last id that was given. The caller holds the catalogue's
+// lock.
+func (s *State) Last() uint64 { return s.last }
+
+// SetLast sets the last id that was given. It is for recovery.
+func (s *State) SetLast(id uint64) { s.last = id }
+
+// Restore adds an entry that a snapshot holds: value is a *Part or a string. The
+// caller holds the catalogue's lock.
+func (s *State) Restore(name string, id uint64, kind catalog.Kind, deadline int64, value any) {
+	n := uint64(0)
+	switch v := value.(type) {
+	case *Part:
+		n = v.Bytes()
+		v.advise()
+	case string:
+		n = uint64(len(v))
+	}
+	s.bytes.Add(NewCost([]byte(name), n))
+	s.Names.Insert(name, id, kind, deadline, value)
+}
+
+// Freeze begins a copy of the contents that writes do not disturb. The caller
+// holds the lock, and again when it closes the copy.
+func (p *Part) Freeze() (*redisbloom.Frozen, error) {
+	if p.Bloom != nil {
+		return p.Bloom.Freeze()
+	}
+	return p.Cuckoo.Freeze()
+}
+
+// ScanDump returns the chunk at iter of the dump of a filter, and the iter of
+// the next, 0 at the end. The caller holds a lock; the chunk is valid as long.
+func (p *Part) ScanDump(iter int64) (next int64, chunk []byte) {
+	if p.Bloom != nil {
+		return p.Bloom.ScanDump(iter)
+	}
+	next, chunk, _ = p.Cuckoo.ScanDump(iter)
+	return next, chunk
+}

@@ -1,0 +1,151 @@
+// Package store holds the contents of filters and the one function that changes
+// them.
+//
+// A [State] is a catalogue of names and, for every filter, a [Part] with its
+// contents. [Apply] changes a state by a [Record] and is pure: it sees no clock,
+// no configuration, no memory limit and no randomness, so that one sequence of
+// records gives one state, bit for bit, on every machine and at every replay.
+// Whatever depends on the state it meets it decides itself; whatever does not,
+// the record holds.
+//
+// Records of the catalogue are applied under the catalogue's lock, those of a
+// part under the part's. The order of locks is catalogue, shard, part.
+package store
+
+import (
+	"errors"
+	"sync"
+	"sync/atomic"
+
+	"github.com/bloomery/bloomery/foreign/redisbloom"
+	"github.com/bloomery/bloomery/server/internal/catalog"
+)
+
+// What Apply answers when it did not do what the record says. Errors of package
+// redisbloom pass through.
+var (
+	// ErrRetry means that the record is for an id that is gone: prepare it
+	// again.
+	ErrRetry = errors.New("store: id is gone")
+	// ErrExists means that the name is taken.
+	ErrExists = errors.New("store: name is taken")
+	// ErrMissing means that there is no such name.
+	ErrMissing = errors.New("store: no such name")
+	// ErrType means that the name stands for something of another kind.
+	ErrType = errors.New("store: wrong kind")
+	// ErrCondition means that a condition of the record does not hold.
+	ErrCondition = errors.New("store: condition does not hold")
+	// ErrExpansions means that a cuckoo filter has as many sub-filters as the
+	// record allows, or more.
+	ErrExpansions = errors.New("store: too many sub-filters")
+	// ErrNumber means that a string is no number.
+	ErrNumber = errors.New("store: not a number")
+	// ErrOverflow means that a number would not fit into 64 bits.
+	ErrOverflow = errors.New("store: number too large")
+	// ErrLength means that a string would be too long.
+	ErrLength = errors.New("store: string too long")
+)
+
+// MaxString bounds a string, as Redis does.
+const MaxString = 512 << 20
+
+// entryBytes is what an entry takes besides its name and contents: the entry,
+// its place by name and by id, and its Part. A test holds it to the heap.
+const entryBytes = 176
+
+// State is everything that records change. Make it with New.
+//
+// Safe for concurrent use under the locks that the package comment names.
+type State struct {
+	Names *catalog.Catalog
+
+	last  uint64 // the last id that was given
+	bytes atomic.Int64
+}
+
+// New returns an empty state.
+func New() *State { return &State{Names: catalog.New()} }
+
+// Bytes returns the memory that names and contents take.
+func (s *State) Bytes() int64 { return s.bytes.Load() }
+
+// Part is the contents of a filter: the unit of locking. Exactly one of Bloom
+// and Cuckoo is set; they belong to the lock.
+type Part struct {
+	mu      sync.RWMutex
+	version uint64 // counts changes
+	gone    bool   // the filter was removed
+
+	Bloom  *redisbloom.Bloom
+	Cuckoo *redisbloom.Cuckoo
+}
+
+// Lock locks p for writing.
+func (p *Part) Lock() { p.mu.Lock() }
+
+// Unlock undoes Lock.
+func (p *Part) Unlock() { p.mu.Unlock() }
+
+// RLock locks p for reading.
+func (p *Part) RLock() { p.mu.RLock() }
+
+// RUnlock undoes RLock.
+func (p *Part) RUnlock() { p.mu.RUnlock() }
+
+// Gone reports whether the filter was removed. The caller holds a lock.
+func (p *Part) Gone() bool { return p.gone }
+
+// Version returns a number that every change of the contents raises.
+func (p *Part) Version() uint64 {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	return p.version
+}
+
+// Changes is Version for a caller that holds a lock.
+func (p *Part) Changes() uint64 { return p.version }
+
+// Bytes returns the memory of the contents. The caller holds a lock.
+func (p *Part) Bytes() uint64 {
+	switch {
+	case p.Bloom != nil:
+		return p.Bloom.Bytes()
+	case p.Cuckoo != nil:
+		return p.Cuckoo.Bytes()
+	}
+	return 0
+}
+
+// Void reports whether the part has no contents, because a record further on in
+// the log removes it. There is such a part during recovery only.
+func (p *Part) Void() bool { return p.Bloom == nil && p.Cuckoo == nil }
+
+// Narrow reports whether the filter knows its items by the 32-bit hashes of very
+// old dumps. It never changes and needs no lock.
+func (p *Part) Narrow() bool { return p.Bloom != nil && p.Bloom.Narrow() }
+
+// PartOf returns the part of a filter's entry, nil for a string.
+func PartOf(e *catalog.Entry) *Part {
+	p, _ := e.Value.(*Part)
+	return p
+}
+
+// Text returns the string that an entry stands for.
+func Text(e *catalog.Entry) string {
+	s, _ := e.Value.(string)
+	return s
+}
+
+// Cost returns the memory that an entry takes, its name included.
+func Cost(name string, e *catalog.Entry) int64 {
+	n := int64(entryBytes + len(name))
+	if p := PartOf(e); p != nil {
+		p.RLock()
+		defer p.RUnlock()
+		return n + int64(p.Bytes())
+	}
+	return n + int64(len(Text(e)))
+}
+
+// NewCost returns the memory of a new entry whose contents take n bytes.
+func NewCost(name []byte, n uint64) int64 { return int64(entryBytes+len(name)) + int64(n) }

@@ -1,0 +1,159 @@
+//go:build linux
+
+package server_test
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bloomery/bloomery/server"
+)
+
+// scale returns how large a test of size is to be: small by default, as named by
+// an environment variable when a promise is to be measured.
+func scale(name string, small int) int {
+	if n, err := strconv.Atoi(os.Getenv(name)); err == nil {
+		return n
+	}
+	return small
+}
+
+// live returns the bytes in use by heap and stacks after a collection.
+func live() uint64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc + m.StackInuse
+}
+
+// rss returns the resident memory of this process.
+func rss(t *testing.T) int {
+	t.Helper()
+	data, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		t.Skip(err)
+	}
+	_, rest, _ := strings.Cut(string(data), "VmRSS:")
+	n, _ := strconv.Atoi(strings.Fields(rest)[0])
+	return n << 10
+}
+
+// TestIdleConnections holds the memory of a connection that has done something
+// and now waits to 16 KiB. BLOOMERY_IDLE=10000 is the promise. The clients are
+// another process, so that each needs its own files only.
+func TestIdleConnections(t *testing.T) {
+	n := scale("BLOOMERY_IDLE", 1000)
+	addr := start(t, server.Config{MaxClients: n + 100})
+	dial(t, addr).do("BF.ADD", "k", "x")
+	before, resident := live(), rss(t)
+
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestIdleClients$")
+	cmd.Env = append(os.Environ(), "BLOOMERY_IDLE_CLIENTS="+addr+" "+strconv.Itoa(n))
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	pipe, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	out := bufio.NewReader(pipe)
+	if line, err := out.ReadString('\n'); line != "ready\n" {
+		t.Fatalf("clients: %q, %v", line, err)
+	}
+	time.Sleep(200 * time.Millisecond)
+	each := int(live()-before) / n
+	t.Logf("%d idle connections: %d bytes each live, %d resident", n, each, (rss(t)-resident)/n)
+	if each > 16<<10 {
+		t.Errorf("an idle connection takes %d bytes, want at most %d", each, 16<<10)
+	}
+	fmt.Fprintln(in, "go on")
+	if line, err := out.ReadString('\n'); line != "done\n" {
+		t.Errorf("clients after a rest: %q, %v", line, err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestIdleClients is the other process of TestIdleConnections.
+func TestIdleClients(t *testing.T) {
+	var addr string
+	var n int
+	if _, err := fmt.Sscan(os.Getenv("BLOOMERY_IDLE_CLIENTS"), &addr, &n); err != nil {
+		t.Skip("run by TestIdleConnections")
+	}
+	all := func(send, want string, conns []*client) {
+		for _, c := range conns {
+			if _, err := c.nc.Write([]byte(send)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, c := range conns {
+			if got := c.reply(); got != want {
+				t.Fatalf("reply = %q, want %q", got, want)
+			}
+		}
+	}
+	conns := make([]*client, n)
+	for i := range conns {
+		conns[i] = dial(t, addr)
+	}
+	all(string(request("BF.EXISTS", "k", "x"))+"*2\r\n$4\r\nEC", ":1\r\n", conns) // and a piece of another
+	fmt.Println("ready")
+	_, _ = bufio.NewReader(os.Stdin).ReadString('\n')
+	all("HO\r\n$2\r\nhi\r\n", "$2\r\nhi\r\n", conns)
+	fmt.Println("done")
+	os.Exit(0)
+}
+
+// TestManyFilters holds the memory of a filter of 100 keys at 1% to 512 bytes of
+// live heap, everything counted. BLOOMERY_FILTERS=1000000 is the promise.
+func TestManyFilters(t *testing.T) {
+	n := scale("BLOOMERY_FILTERS", 10_000)
+	addr := start(t, server.Config{})
+	c := dial(t, addr)
+	c.do("PING")
+	before, resident := live(), rss(t)
+	items := make([]string, 100)
+	for i := range items {
+		items[i] = fmt.Sprint("key", i)
+	}
+	const batch = 100
+	for i := 0; i < n; i += batch {
+		var b []byte
+		for j := i; j < i+batch; j++ {
+			b = append(b, request(append([]string{"BF.MADD", fmt.Sprintf("filter:%08d", j)}, items...)...)...)
+		}
+		if _, err := c.nc.Write(b); err != nil {
+			t.Fatal(err)
+		}
+		for range batch {
+			c.reply()
+		}
+	}
+	each := int(live()-before) / n
+	info := c.do("INFO", "memory")
+	_, used, _ := strings.Cut(info, "used_memory_dataset:")
+	used, _, _ = strings.Cut(used, "\r\n")
+	counted, _ := strconv.Atoi(used)
+	t.Logf("%d filters: %d bytes each live, %d counted, %d resident", n, each, counted/n, (rss(t)-resident)/n)
+	if each > 512 {
+		t.Errorf("a filter of 100 keys takes %d bytes, want at most 512", each)
+	}
+	if got := counted / n; got < each*8/10 || got > each*13/10 {
+		t.Errorf("a filter is counted as %d bytes and takes %d", got, each)
+	}
+}

@@ -1,0 +1,149 @@
+package server_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/bloomery/bloomery/internal/resp"
+	"github.com/bloomery/bloomery/server"
+)
+
+// start runs a server on a free port until the test ends and returns its
+// address.
+func start(tb testing.TB, c server.Config) string {
+	tb.Helper()
+	addr, _ := startStop(tb, c)
+	return addr
+}
+
+// startStop is start for tests that stop the server themselves.
+func startStop(tb testing.TB, c server.Config) (addr string, stop func() error) {
+	tb.Helper()
+	if c.Addr == "" {
+		c.Addr = "127.0.0.1:0"
+	}
+	s, err := server.New(c)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	l, err := s.Listen(ctx)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- s.Serve(ctx, l) }()
+	stopped := false
+	stop = func() error {
+		if stopped {
+			return nil
+		}
+		stopped = true
+		cancel()
+		return <-done
+	}
+	tb.Cleanup(func() {
+		if err := stop(); err != nil {
+			tb.Errorf("Serve: %v", err)
+		}
+	})
+	return l.Addr().String(), stop
+}
+
+// client is a connection that speaks raw RESP.
+type client struct {
+	t  testing.TB
+	nc net.Conn
+	r  *bufio.Reader
+}
+
+func dial(tb testing.TB, addr string) *client {
+	tb.Helper()
+	nc, err := (&net.Dialer{Timeout: 5 * time.Second}).DialContext(tb.Context(), "tcp", addr)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = nc.Close() })
+	_ = nc.SetDeadline(time.Now().Add(2 * time.Minute))
+	return &client{tb, nc, bufio.NewReaderSize(nc, 4<<10)}
+}
+
+// request encodes a command.
+func request(args ...string) []byte {
+	b := resp.AppendArray(nil, len(args))
+	for _, a := range args {
+		b = resp.AppendBulk(b, a)
+	}
+	return b
+}
+
+// do sends a command and returns the raw reply.
+func (c *client) do(args ...string) string {
+	c.t.Helper()
+	if _, err := c.nc.Write(request(args...)); err != nil {
+		c.t.Fatalf("%q: %v", args, err)
+	}
+	return c.reply()
+}
+
+// reply reads one raw reply.
+func (c *client) reply() string {
+	c.t.Helper()
+	b, err := readRaw(nil, c.r)
+	if err != nil {
+		c.t.Fatalf("reply: %v", err)
+	}
+	return string(b)
+}
+
+// expect fails the test unless a command has this reply.
+func (c *client) expect(want string, args ...string) {
+	c.t.Helper()
+	if got := c.do(args...); got != want {
+		c.t.Errorf("%q = %q, want %q", args, got, want)
+	}
+}
+
+// closed reports whether the server closed the connection.
+func (c *client) closed() bool {
+	_ = c.nc.SetReadDeadline(time.Now().Add(5 * time.Second))
+	_, err := c.r.ReadByte()
+	return err == io.EOF
+}
+
+// readRaw appends one reply, of whatever type, to b.
+func readRaw(b []byte, r *bufio.Reader) ([]byte, error) {
+	line, err := r.ReadBytes('\n')
+	b = append(b, line...)
+	if err != nil || len(line) < 3 {
+		return b, fmt.Errorf("line %q: %w", line, err)
+	}
+	n, _ := strconv.Atoi(string(line[1 : len(line)-2]))
+	elems := 0
+	switch line[0] {
+	case '$', '=', '!':
+		if n < 0 {
+			return b, nil
+		}
+		at := len(b)
+		b = append(b, make([]byte, n+2)...)
+		_, err = io.ReadFull(r, b[at:])
+		return b, err
+	case '*', '~', '>':
+		elems = n
+	case '%', '|':
+		elems = 2 * n
+	}
+	for range elems {
+		if b, err = readRaw(b, r); err != nil {
+			return b, err
+		}
+	}
+	return b, nil
+}
