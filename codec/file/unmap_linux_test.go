@@ -1,0 +1,48 @@
+package file_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/bloomery/bloomery/codec/file"
+	"github.com/bloomery/bloomery/hashing"
+)
+
+// mappings returns how many mappings of the named file the process has.
+func mappings(t *testing.T, name string) int {
+	t.Helper()
+	maps, err := os.ReadFile("/proc/self/maps")
+	if err != nil {
+		t.Skip(err)
+	}
+	return strings.Count(string(maps), name)
+}
+
+func TestMapGivesMemoryBack(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "a.bloom")
+	write(t, name, filled(1000))
+	m, err := file.Map(name, hashing.Hasher{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := mappings(t, name); got != 1 {
+		t.Errorf("Map: the file is mapped %d times, want once", got)
+	}
+	if err := m.Close(); err != nil {
+		t.Error(err)
+	}
+	if got := mappings(t, name); got != 0 {
+		t.Errorf("Close: the file is still mapped %d times", got)
+	}
+	if err := os.WriteFile(name, []byte(strings.Repeat("not a filter", 100)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := file.Map(name, hashing.Hasher{}); err == nil {
+		t.Error("Map accepts text")
+	}
+	if got := mappings(t, name); got != 0 {
+		t.Errorf("Map failed: the file is still mapped %d times", got)
+	}
+}
