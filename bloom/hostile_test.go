@@ -31,6 +31,8 @@ func TestScalableHostile(t *testing.T) {
 		"growth 1":                func(h *envelope.Header, _ []uint64) { h.K = 1 },
 		"no first capacity":       func(h *envelope.Header, _ []uint64) { h.Capacity = 0 },
 		"no rate":                 func(h *envelope.Header, _ []uint64) { h.Rate = 0 },
+		"rate below the least":    func(h *envelope.Header, w []uint64) { h.Rate = 9e-16 },
+		"least rate of all":       func(h *envelope.Header, w []uint64) { h.Rate = math.SmallestNonzeroFloat64 },
 		"larger":                  func(h *envelope.Header, _ []uint64) { h.Size += 512 },
 		"largest":                 func(h *envelope.Header, _ []uint64) { h.Size = math.MaxUint64 },
 		"smaller":                 func(h *envelope.Header, _ []uint64) { h.Size -= 64 },
@@ -38,6 +40,7 @@ func TestScalableHostile(t *testing.T) {
 		"total not a number":      func(_ *envelope.Header, w []uint64) { w[0] = rate(math.NaN()) },
 		"none made":               func(_ *envelope.Header, w []uint64) { w[1] = 0 },
 		"too many made":           func(_ *envelope.Header, w []uint64) { w[1] = math.MaxUint64 },
+		"more made than layers":   func(h *envelope.Header, w []uint64) { w[1] = uint64(h.Extra) + 1 },
 		"rest of line":            func(_ *envelope.Header, w []uint64) { w[7] = 1 },
 		"unknown kind of layer":   func(_ *envelope.Header, w []uint64) { w[8] = 3 },
 		"other kind of layer":     func(_ *envelope.Header, w []uint64) { w[3*8] = 1; w[3*8+1]++ },
@@ -50,6 +53,11 @@ func TestScalableHostile(t *testing.T) {
 		"layer with largest k":    func(_ *envelope.Header, w []uint64) { w[10] = math.MaxUint64 },
 		"layer without capacity":  func(_ *envelope.Header, w []uint64) { w[11] = 0 },
 		"layer with rate 1":       func(_ *envelope.Header, w []uint64) { w[12] = rate(1) },
+		"layer above total":       func(_ *envelope.Header, w []uint64) { w[12] = rate(1.1e-5) },
+		"layer with rate 0.7":     func(_ *envelope.Header, w []uint64) { w[12] = rate(0.7) },
+		"layer with least rate":   func(_ *envelope.Header, w []uint64) { w[12] = rate(1e-300) },
+		"layer over capacity":     func(_ *envelope.Header, w []uint64) { w[11] += w[11] / 8 },
+		"layer of most capacity":  func(_ *envelope.Header, w []uint64) { w[11] = math.MaxUint64 },
 		"more items than bits":    func(_ *envelope.Header, w []uint64) { w[13] = w[9] + 1 },
 		"rest of a layer's line":  func(_ *envelope.Header, w []uint64) { w[14] = 1 },
 		"padding that is not nil": func(_ *envelope.Header, w []uint64) { w[len(w)-1] = 1 },
@@ -74,7 +82,7 @@ func TestScalableHostile(t *testing.T) {
 	// Numbers that are possible, though no history leads there, do no harm.
 	for name, change := range map[string]func(words []uint64){
 		"all items":     func(w []uint64) { w[4*8+5] = w[4*8+1] },
-		"most capacity": func(w []uint64) { w[4*8+3] = math.MaxUint64 },
+		"less capacity": func(w []uint64) { w[4*8+3] = 1 },
 		"no items":      func(w []uint64) { w[4*8+5] = 0 },
 	} {
 		words := sealed.Words()
@@ -92,5 +100,41 @@ func TestScalableHostile(t *testing.T) {
 		}
 		x.Stats()
 		x.Clear()
+	}
+}
+
+// A file of a few hundred bytes cannot claim so much that the next keys take
+// much memory: whatever is accepted grows as constructors allow.
+func TestScalableHostileGrowth(t *testing.T) {
+	small, err := bloom.Config{Capacity: 10, ErrorRate: 0.5, Growth: 255}.NewScalable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, _ := small.MarshalBinary()
+	sealed, err := envelope.Open(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	accepted := 0
+	for _, rate := range []float64{0.5, 1e-3, 1e-15, 1e-100, 1e-300} {
+		for capacity := uint64(1); capacity < 1<<40; capacity += capacity/8 + 1 {
+			h, words := sealed.Header, sealed.Words()
+			h.Rate = rate
+			words[0] = math.Float64bits(math.Nextafter(1, 0))
+			words[12] = math.Float64bits(0.6)
+			words[11], words[13] = capacity, min(capacity, h.Size)
+			var s bloom.Scalable
+			if s.UnmarshalBinary(envelope.Append(nil, h, words)) != nil {
+				continue
+			}
+			accepted++
+			s.AddHashes(nil, hashes(20, 3))
+			if got := s.Stats().Bytes; got > 4<<20 {
+				t.Fatalf("rate %v, capacity %d: %d bytes of file became %d bytes in 20 adds", rate, capacity, len(data), got)
+			}
+		}
+	}
+	if accepted == 0 {
+		t.Error("no file was accepted")
 	}
 }

@@ -83,7 +83,7 @@ func parseLayered(h envelope.Header, given hashing.Hasher) (layered, error) {
 		return layered{}, fmt.Errorf("%w: %d layers", bloomery.ErrCorrupt, h.Extra)
 	case arrays > h.Payload || h.Size/8 > arrays || arrays-h.Size/8 > 8*lineWords*uint64(h.Extra):
 		return layered{}, fmt.Errorf("%w: payload of %d bytes for %d layers of %d bits", bloomery.ErrCorrupt, h.Payload, h.Extra, h.Size)
-	case h.K < 2 || h.Capacity < 1 || h.Rate == 0:
+	case h.K < minGrowth || h.Capacity < 1 || !(h.Rate >= minScalableRate && h.Rate < 1):
 		return layered{}, fmt.Errorf("%w: growth %d, first capacity %d, rate %v", bloomery.ErrCorrupt, h.K, h.Capacity, h.Rate)
 	}
 	hasher, err := h.Hasher(given)
@@ -95,7 +95,7 @@ func (l *layered) parseLayers(h envelope.Header, words []uint64) error {
 	n := int(h.Extra)
 	facts, rest := words[:lineWords*(1+n)], words[lineWords*(1+n):]
 	total, made := math.Float64frombits(facts[0]), facts[1]
-	if !(total >= l.rate && total < 1) || made < 1 || made > maxLayers || !zero(facts[2:lineWords]) {
+	if !(total >= l.rate && total < 1) || made < 1 || made > uint64(n) || !zero(facts[2:lineWords]) {
 		return fmt.Errorf("%w: rate %v of all layers, %d of them made", bloomery.ErrCorrupt, total, made)
 	}
 	l.total, l.made = total, int(made)
@@ -103,6 +103,9 @@ func (l *layered) parseLayers(h envelope.Header, words []uint64) error {
 	size := uint64(0)
 	for i := range l.layers {
 		x, err := parseLayer(facts[lineWords*(i+1):lineWords*(i+2)], l.hasher)
+		if err == nil && x.rate > total {
+			err = fmt.Errorf("rate %v, that of all layers is %v", x.rate, total)
+		}
 		if err != nil {
 			return fmt.Errorf("%w: layer %d: %w", bloomery.ErrCorrupt, i+1, err)
 		}
@@ -131,13 +134,25 @@ func parseLayer(line []uint64, hasher hashing.Hasher) (layer, error) {
 	case line[0] != envelope.KindStandard:
 		return layer{}, fmt.Errorf("kind %d", line[0])
 	}
+	if err := shape.Valid(); err != nil {
+		return layer{}, err
+	}
 	// Every key that was counted has set a bit.
-	if line[3] < 1 || !(rate > 0 && rate < 1) || line[5] > shape.Bits || !zero(line[6:]) {
+	if !possibleLayer(shape, line[3], rate) || line[5] > shape.Bits || !zero(line[6:]) {
 		return layer{}, fmt.Errorf("capacity %d, rate %v, %d items in %d bits", line[3], rate, line[5], shape.Bits)
 	}
 	l := layer{items: line[5]}
 	l.base = base{hasher, shape, line[3], rate}
-	return l, shape.Valid()
+	return l, nil
+}
+
+// possibleLayer reports whether a Scalable makes such layers. The next layer is
+// sized from the capacity and the rate of this one, so a small file with large
+// claims would take much memory when keys are added. A tenth is left for models
+// that are more exact than the one a layer was sized by.
+func possibleLayer(shape sizing.Shape, capacity uint64, rate float64) bool {
+	return capacity >= 1 && rate >= share(minScalableRate, maxLayers) && rate <= share(1, 1) &&
+		shape.Rate(float64(capacity)) <= 1.1*rate
 }
 
 func zero(words []uint64) bool {

@@ -21,6 +21,7 @@ var (
 
 const (
 	defaultGrowth = 2
+	minGrowth     = 2
 	maxGrowth     = 255 // a byte of the header
 	// minScalableRate leaves room for the shares of late layers.
 	minScalableRate = 1e-15
@@ -90,8 +91,8 @@ func (c Config) newScalable() (*Scalable, error) {
 	case c.Bits != 0 || c.Hashes != 0:
 		return nil, fmt.Errorf("%w: a scalable filter takes no bits (%d) and hashes (%d), its layers have their own",
 			bloomery.ErrParameter, c.Bits, c.Hashes)
-	case growth < 2 || growth > maxGrowth:
-		return nil, fmt.Errorf("%w: growth %d is not 2 to %d", bloomery.ErrParameter, growth, maxGrowth)
+	case growth < minGrowth || growth > maxGrowth:
+		return nil, fmt.Errorf("%w: growth %d is not %d to %d", bloomery.ErrParameter, growth, minGrowth, maxGrowth)
 	case !(c.ErrorRate > 0 && c.ErrorRate < 1):
 		return nil, fmt.Errorf("%w: error rate %v is not between 0 and 1", bloomery.ErrParameter, c.ErrorRate)
 	case c.ErrorRate < minScalableRate:
