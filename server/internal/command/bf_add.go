@@ -1,7 +1,6 @@
 package command
 
 import (
-	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -11,7 +10,7 @@ var bfAdd = Command{
 	Categories: []string{"write", "bloom"}, Group: groupBloom, Since: "1.0.0",
 	Syntax: "key item", Complexity: "O(k), k being the number of hash functions",
 	Summary: "Adds an item to a Bloom filter, which is created if it is not there.",
-	filter:  &filter{kind: catalog.Bloom, single: true, write: bloomAdd},
+	filter:  &filter{family: bloomFamily, single: true, write: bloomAdd},
 }
 
 // bfMAdd is BF.MADD key item [item ...].
@@ -20,7 +19,7 @@ var bfMAdd = Command{
 	Categories: []string{"write", "bloom"}, Group: groupBloom, Since: "1.0.0",
 	Syntax: "key item [item ...]", Complexity: "O(k · n), k hash functions and n items",
 	Summary: "Adds items to a Bloom filter, which is created if it is not there.",
-	filter:  &filter{kind: catalog.Bloom, write: bloomAdd},
+	filter:  &filter{family: bloomFamily, write: bloomAdd},
 }
 
 // bloomAdd is what all commands do that add to a Bloom filter.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/bloomery/bloomery/foreign/redisbloom"
-	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -15,8 +14,8 @@ var bfCard = Command{
 	Syntax: "key", Complexity: "O(1)",
 	Summary: "Returns how many items were new when they were added to a Bloom filter.",
 	filter: &filter{
-		kind: catalog.Bloom, parse: noItems,
-		read:   func(p *store.Part, c *Call, _ *Workspace) { c.answer(integer(int64(p.Bloom.Items()))) },
+		family: bloomFamily, parse: noItems,
+		read:   func(p *store.Part, c *Call, _ *Workspace) { c.answer(integer(int64(p.Bloom().Items()))) },
 		absent: func(_ *Engine, c *Call) { c.answer(integer(0)) },
 	},
 }
@@ -27,7 +26,7 @@ var bfInfo = Command{
 	Categories: []string{"read", "bloom", "fast"}, Tips: []string{"dont_cache"}, Group: groupBloom, Since: "1.0.0",
 	Syntax: "key [CAPACITY | SIZE | FILTERS | ITEMS | EXPANSION]", Complexity: "O(1)",
 	Summary: "Describes a Bloom filter, or tells one fact about it.",
-	filter:  &filter{kind: catalog.Bloom, parse: noItems, read: readBFInfo, absent: notFound},
+	filter:  &filter{family: bloomFamily, parse: noItems, read: readBFInfo, absent: notFound},
 }
 
 // bfDebug is BF.DEBUG key.
@@ -36,7 +35,7 @@ var bfDebug = Command{
 	Categories: []string{"read", "bloom"}, Tips: []string{"dont_cache"}, Group: groupBloom, Since: "1.0.0",
 	Syntax: "key", Complexity: "O(n), n being the number of layers",
 	Summary: "Describes every layer of a Bloom filter.",
-	filter:  &filter{kind: catalog.Bloom, parse: noItems, read: readBFDebug, absent: notFound},
+	filter:  &filter{family: bloomFamily, parse: noItems, read: readBFDebug, absent: notFound},
 }
 
 // bloomFields are the fields of BF.INFO, with the words that ask for one.
@@ -68,9 +67,9 @@ func readBFInfo(p *store.Part, c *Call, _ *Workspace) {
 	var elems []Reply
 	for _, f := range bloomFields {
 		if len(c.Args) == 2 {
-			elems = append(elems, status(f.name), f.value(p.Bloom))
+			elems = append(elems, status(f.name), f.value(p.Bloom()))
 		} else if is(c.Args[2], f.word) {
-			c.answer(Reply{Kind: Fields, Elems: []Reply{status(f.name), f.value(p.Bloom)}})
+			c.answer(Reply{Kind: Fields, Elems: []Reply{status(f.name), f.value(p.Bloom())}})
 			return
 		}
 	}
@@ -82,9 +81,9 @@ func readBFInfo(p *store.Part, c *Call, _ *Workspace) {
 }
 
 func readBFDebug(p *store.Part, c *Call, _ *Workspace) {
-	elems := []Reply{bulk(fmt.Sprint("size:", p.Bloom.Items()))}
-	for i := range p.Bloom.Layers() {
-		l := p.Bloom.Layer(i)
+	elems := []Reply{bulk(fmt.Sprint("size:", p.Bloom().Items()))}
+	for i := range p.Bloom().Layers() {
+		l := p.Bloom().Layer(i)
 		elems = append(elems, bulk(fmt.Sprintf(
 			"bytes:%d bits:%d hashes:%d hashwidth:%d capacity:%d size:%d ratio:%s",
 			l.Bytes, l.Bits, l.Hashes, l.HashWidth, l.Capacity, l.Size, formatG(l.Error))))

@@ -2,7 +2,6 @@ package command
 
 import (
 	"github.com/bloomery/bloomery/foreign/redisbloom"
-	"github.com/bloomery/bloomery/server/internal/catalog"
 )
 
 // Which parameters a command gave.
@@ -20,7 +19,7 @@ var bfInsert = Command{
 	Syntax:     "key [CAPACITY capacity] [ERROR error] [EXPANSION expansion] [NOCREATE] [NONSCALING] ITEMS item [item ...]",
 	Complexity: "O(k · n), k hash functions and n items",
 	Summary:    "Adds items to a Bloom filter, which is created with these parameters if it is not there.",
-	filter:     &filter{kind: catalog.Bloom, parse: parseBFInsert, write: bloomAdd, absent: unlessNoCreate},
+	filter:     &filter{family: bloomFamily, parse: parseBFInsert, write: bloomAdd, absent: unlessNoCreate},
 }
 
 // parseBFInsert reads the options from left to right. RedisBloom knows the words

@@ -1,7 +1,6 @@
 package command
 
 import (
-	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -11,7 +10,7 @@ var bfScanDump = Command{
 	Categories: []string{"read", "bloom"}, Tips: []string{"dont_cache"}, Group: groupBloom, Since: "1.0.0",
 	Syntax: "key iterator", Complexity: "O(n), n being the number of bytes returned",
 	Summary: "Returns one piece of a Bloom filter, and the iterator of the next.",
-	filter:  &filter{kind: catalog.Bloom, parse: noItems, read: readBFScanDump, absent: notFound},
+	filter:  &filter{family: bloomFamily, parse: noItems, read: readBFScanDump, absent: notFound},
 }
 
 // readBFScanDump reads the iterator only when the key is known to be there, as
@@ -22,6 +21,6 @@ func readBFScanDump(p *store.Part, c *Call, _ *Workspace) {
 		c.answer(fail(textScanNumber))
 		return
 	}
-	next, data := p.Bloom.ScanDump(iter)
+	next, data := p.Bloom().ScanDump(iter)
 	c.answer(array(integer(next), bulk(string(data))))
 }

@@ -3,7 +3,6 @@ package command
 import (
 	"sync/atomic"
 
-	"github.com/bloomery/bloomery/foreign/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -64,20 +63,16 @@ func (b *Budget) Admit(p *store.Part, ops []*door.Op) (aside uint64, ok bool) {
 	for _, op := range ops {
 		n += len(op.Record.Digests) + len(op.Record.Hashes)
 	}
-	need := uint64(0)
-	switch {
-	case p.Gone():
-	case p.Bloom != nil:
-		need = p.Bloom.GrowBytes(n)
-	default:
-		need = growth(p.Cuckoo, n)
+	need, sure := uint64(0), true
+	if !p.Gone() {
+		need, sure = p.Contents().Growth(n)
 	}
 	if need > 0 && !b.reserve(need) {
-		if p.Bloom != nil || len(ops) > 1 {
+		if sure || len(ops) > 1 {
 			return 0, false
 		}
-		// Whether an insert makes a cuckoo filter grow is seen only when it is
-		// tried. It gets what is left: one that finds a slot succeeds.
+		// Whether it makes the filter grow is seen only when it is tried. It
+		// gets what is left: one that fits without growth succeeds.
 		if need = min(need, b.left()); !b.reserve(need) {
 			need = 0
 		}
@@ -93,27 +88,4 @@ func (b *Budget) Settle(aside uint64) {
 	if aside > 0 {
 		b.release(aside)
 	}
-}
-
-// growth returns the most that n inserts can make a filter grow, at most 2^62.
-func growth(f *redisbloom.Cuckoo, n int) uint64 {
-	const (
-		most  = 1 << 62
-		extra = 8 << 10 // what a filter of many sub-filters keeps besides
-	)
-	step := f.GrowBytes()
-	if step == 0 {
-		return 0
-	}
-	if f.Expansion() == 1 {
-		return min(step*uint64(n)+extra, most)
-	}
-	sum := uint64(extra)
-	for range n {
-		if sum += step; sum > most || step > most {
-			return most
-		}
-		step *= uint64(f.Expansion())
-	}
-	return sum
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 
 	"github.com/bloomery/bloomery/foreign/redisbloom"
-	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -15,7 +14,7 @@ var cfAdd = Command{
 	Syntax: "key item", Complexity: "O(n + i), n sub-filters and i iterations",
 	Summary: "Adds an item to a cuckoo filter, which is created if it is not there.",
 	filter: &filter{
-		kind: catalog.Cuckoo, single: true,
+		family: cuckooFamily, single: true,
 		write: &write{op: store.OpInsert, reply: replyCFAdd, create: prepareCuckoo},
 	},
 }
@@ -27,7 +26,7 @@ var cfAddNX = Command{
 	Syntax: "key item", Complexity: "O(n + i), n sub-filters and i iterations",
 	Summary: "Adds an item to a cuckoo filter unless it seems to be there.",
 	filter: &filter{
-		kind: catalog.Cuckoo, single: true,
+		family: cuckooFamily, single: true,
 		write: &write{op: store.OpInsertNew, reply: replyCFAdd, create: prepareCuckoo},
 	},
 }

@@ -1,7 +1,6 @@
 package command
 
 import (
-	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -12,7 +11,7 @@ var cfDel = Command{
 	Syntax: "key item", Complexity: "O(n), n being the number of sub-filters; more when the filter is compacted",
 	Summary: "Removes one occurrence of an item from a cuckoo filter. Remove only what was added.",
 	filter: &filter{
-		kind: catalog.Cuckoo, single: true,
+		family: cuckooFamily, single: true,
 		write:   &write{op: store.OpDelete, reply: func(c *Call, res *store.Result) { c.Reply = boolean(res.Bools[0]) }},
 		absent:  func(_ *Engine, c *Call) { c.answer(fail(textCuckooMissing)) },
 		foreign: func(c *Call) { c.answer(fail(textCuckooMissing)) },
@@ -26,7 +25,7 @@ var cfCompact = Command{
 	Syntax: "key", Complexity: "O(s), s being the number of slots",
 	Summary: "Moves the items of a cuckoo filter into its older sub-filters, as far as there is room.",
 	filter: &filter{
-		kind:    catalog.Cuckoo,
+		family:  cuckooFamily,
 		parse:   parseCFCompact,
 		write:   &write{op: store.OpCompact, reply: func(c *Call, _ *store.Result) { c.Reply = okReply }},
 		absent:  func(_ *Engine, c *Call) { c.answer(fail(textCompactMissing)) },

@@ -1,7 +1,6 @@
 package command
 
 import (
-	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -11,7 +10,7 @@ var cfExists = Command{
 	Categories: []string{"read", "cuckoo"}, Group: groupCuckoo, Since: "1.0.0",
 	Syntax: "key item", Complexity: "O(n), n being the number of sub-filters",
 	Summary: "Tells whether an item may be in a cuckoo filter.",
-	filter:  &filter{kind: catalog.Cuckoo, contains: true, single: true, absent: noneThere, foreign: noneOf},
+	filter:  &filter{family: cuckooFamily, contains: true, single: true, absent: noneThere, foreign: noneOf},
 }
 
 // cfMExists is CF.MEXISTS key item [item ...].
@@ -20,7 +19,7 @@ var cfMExists = Command{
 	Categories: []string{"read", "cuckoo"}, Group: groupCuckoo, Since: "1.0.0",
 	Syntax: "key item [item ...]", Complexity: "O(m · n), m items and n sub-filters",
 	Summary: "Tells for each item whether it may be in a cuckoo filter.",
-	filter:  &filter{kind: catalog.Cuckoo, contains: true, absent: noneThere, foreign: noneOf},
+	filter:  &filter{family: cuckooFamily, contains: true, absent: noneThere, foreign: noneOf},
 }
 
 // cfCount is CF.COUNT key item.
@@ -30,9 +29,9 @@ var cfCount = Command{
 	Syntax: "key item", Complexity: "O(n), n being the number of sub-filters",
 	Summary: "Returns how often an item may be in a cuckoo filter.",
 	filter: &filter{
-		kind: catalog.Cuckoo,
+		family: cuckooFamily,
 		read: func(p *store.Part, c *Call, w *Workspace) {
-			c.answer(integer(int64(p.Cuckoo.CountDigest(w.hashes[c.first]))))
+			c.answer(integer(int64(p.Cuckoo().CountDigest(w.hashes[c.first]))))
 		},
 		absent:  func(_ *Engine, c *Call) { c.answer(integer(0)) },
 		foreign: func(c *Call) { c.answer(integer(0)) },

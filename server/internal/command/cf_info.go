@@ -3,7 +3,6 @@ package command
 import (
 	"fmt"
 
-	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -13,7 +12,7 @@ var cfInfo = Command{
 	Categories: []string{"read", "cuckoo", "fast"}, Tips: []string{"dont_cache"}, Group: groupCuckoo, Since: "1.0.0",
 	Syntax: "key", Complexity: "O(1)",
 	Summary: "Describes a cuckoo filter.",
-	filter:  &filter{kind: catalog.Cuckoo, parse: noItems, read: readCFInfo, absent: notFound},
+	filter:  &filter{family: cuckooFamily, parse: noItems, read: readCFInfo, absent: notFound},
 }
 
 // cfDebug is CF.DEBUG key.
@@ -22,11 +21,11 @@ var cfDebug = Command{
 	Categories: []string{"read", "cuckoo"}, Tips: []string{"dont_cache"}, Group: groupCuckoo, Since: "1.0.0",
 	Syntax: "key", Complexity: "O(1)",
 	Summary: "Describes a cuckoo filter in one line.",
-	filter:  &filter{kind: catalog.Cuckoo, parse: noItems, read: readCFDebug, absent: notFound},
+	filter:  &filter{family: cuckooFamily, parse: noItems, read: readCFDebug, absent: notFound},
 }
 
 func readCFInfo(p *store.Part, c *Call, _ *Workspace) {
-	f := p.Cuckoo
+	f := p.Cuckoo()
 	c.answer(pairs(
 		status("Size"), integer(int64(f.Size())),
 		status("Number of buckets"), integer(int64(f.Buckets())),
@@ -40,7 +39,7 @@ func readCFInfo(p *store.Part, c *Call, _ *Workspace) {
 }
 
 func readCFDebug(p *store.Part, c *Call, _ *Workspace) {
-	f := p.Cuckoo
+	f := p.Cuckoo()
 	c.answer(bulk(fmt.Sprintf("bktsize:%d buckets:%d items:%d deletes:%d filters:%d max_iterations:%d expansion:%d",
 		f.BucketSize(), f.Buckets(), f.Items(), f.Deletes(), f.Filters(), f.MaxIterations(), f.Expansion())))
 }

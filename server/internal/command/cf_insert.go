@@ -4,7 +4,6 @@ import (
 	"errors"
 
 	"github.com/bloomery/bloomery/foreign/redisbloom"
-	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -15,7 +14,7 @@ var cfInsert = Command{
 	Syntax: "key [CAPACITY capacity] [NOCREATE] ITEMS item [item ...]", Complexity: "O(m · (n + i)), m items, n sub-filters, i iterations",
 	Summary: "Adds items to a cuckoo filter, which is created with this capacity if it is not there.",
 	filter: &filter{
-		kind: catalog.Cuckoo, parse: parseCFInsert, absent: unlessNoCreate,
+		family: cuckooFamily, parse: parseCFInsert, absent: unlessNoCreate,
 		write: &write{op: store.OpInsert, reply: replyCFInsert, create: prepareCuckoo},
 	},
 }
@@ -27,7 +26,7 @@ var cfInsertNX = Command{
 	Syntax: "key [CAPACITY capacity] [NOCREATE] ITEMS item [item ...]", Complexity: "O(m · (n + i)), m items, n sub-filters, i iterations",
 	Summary: "Adds items to a cuckoo filter unless they seem to be there.",
 	filter: &filter{
-		kind: catalog.Cuckoo, parse: parseCFInsert, absent: unlessNoCreate,
+		family: cuckooFamily, parse: parseCFInsert, absent: unlessNoCreate,
 		write: &write{op: store.OpInsertNew, reply: replyCFInsert, create: prepareCuckoo},
 	},
 }

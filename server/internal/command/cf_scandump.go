@@ -1,7 +1,6 @@
 package command
 
 import (
-	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -11,7 +10,7 @@ var cfScanDump = Command{
 	Categories: []string{"read", "cuckoo"}, Tips: []string{"dont_cache"}, Group: groupCuckoo, Since: "1.0.0",
 	Syntax: "key iterator", Complexity: "O(n), n being the number of bytes returned",
 	Summary: "Returns one piece of a cuckoo filter, and the iterator of the next.",
-	filter:  &filter{kind: catalog.Cuckoo, parse: parseCFScanDump, read: readCFScanDump, absent: notFound},
+	filter:  &filter{family: cuckooFamily, parse: parseCFScanDump, read: readCFScanDump, absent: notFound},
 }
 
 func parseCFScanDump(c *Call, _ *Defaults) {
@@ -25,7 +24,7 @@ func parseCFScanDump(c *Call, _ *Defaults) {
 }
 
 func readCFScanDump(p *store.Part, c *Call, _ *Workspace) {
-	next, data, err := p.Cuckoo.ScanDump(c.option.position)
+	next, data, err := p.Cuckoo().ScanDump(c.option.position)
 	switch {
 	case err != nil:
 		c.answer(fail(textPosition))

@@ -1,11 +1,8 @@
 package command
 
 import (
-	"encoding/binary"
 	"errors"
-	"math"
 
-	"github.com/bloomery/bloomery/foreign/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/store"
@@ -46,60 +43,14 @@ func appendValue(entry *catalog.Entry) []byte {
 	p.RLock()
 	defer p.RUnlock()
 	b := appendLength([]byte{rdbModule}, moduleID(entry.Kind))
-	if p.Bloom != nil {
-		b = appendBloomValue(b, p)
-	} else {
-		b = appendCuckooValue(b, p)
-	}
-	return append(b, opcodeEnd)
-}
-
-// appendBloomValue encodes a Bloom filter from its dump: the same facts in
-// another order.
-func appendBloomValue(b []byte, p *store.Part) []byte {
-	h := p.Bloom.AppendHeader(nil)
-	le := binary.LittleEndian
-	b = appendUint(b, le.Uint64(h))
-	b = appendUint(b, uint64(le.Uint32(h[8:])))
-	b = appendUint(b, uint64(le.Uint32(h[12:])))
-	b = appendUint(b, uint64(le.Uint32(h[16:])))
-	iter := int64(1)
-	for l := h[20:]; len(l) > 0; l = l[53:] {
-		b = appendUint(b, le.Uint64(l[44:]))
-		b = appendDouble(b, math.Float64frombits(le.Uint64(l[24:])))
-		b = appendUint(b, uint64(le.Uint32(l[40:])))
-		b = appendDouble(b, math.Float64frombits(le.Uint64(l[32:])))
-		b = appendUint(b, le.Uint64(l[8:]))
-		b = appendUint(b, uint64(l[52]))
-		b, iter = appendLayer(b, p, iter, le.Uint64(l))
-		b = appendUint(b, le.Uint64(l[16:]))
-	}
-	return b
-}
-
-func appendCuckooValue(b []byte, p *store.Part) []byte {
-	f := p.Cuckoo
-	b = appendUint(b, uint64(f.Filters()))
-	b = appendUint(b, f.Buckets())
-	b = appendUint(b, f.Items())
-	b = appendUint(b, f.Deletes())
-	b = appendUint(b, uint64(f.BucketSize()))
-	b = appendUint(b, uint64(f.MaxIterations()))
-	b = appendUint(b, uint64(f.Expansion()))
-	iter, buckets := int64(1), f.Buckets()
-	for range f.Filters() {
-		b = appendUint(b, buckets)
-		b, iter = appendLayer(b, p, iter, buckets*uint64(f.BucketSize()))
-		buckets *= uint64(f.Expansion())
-	}
-	return b
+	return append(familyOf(entry.Kind).appendValue(b, p), opcodeEnd)
 }
 
 // appendLayer encodes the n bytes of the dump that begin at iter as one string.
 func appendLayer(b []byte, p *store.Part, iter int64, n uint64) ([]byte, int64) {
 	b = appendLength(append(b, opcodeString), n)
 	for n > 0 {
-		next, chunk := p.ScanDump(iter)
+		next, chunk := p.Contents().ScanDump(iter)
 		if next == 0 || uint64(len(chunk)) > n {
 			break // cannot be: the lengths come from the same filter
 		}
@@ -136,14 +87,7 @@ func parseValue(b []byte, room uint64) (v restored, ok bool) {
 		v.kind, v.text = catalog.String, r.string()
 	case rdbModule:
 		id, _ := r.length()
-		switch id {
-		case moduleID(catalog.Bloom):
-			v = r.bloom()
-		case moduleID(catalog.Cuckoo):
-			v = r.cuckoo()
-		default:
-			return v, false
-		}
+		v, r.bad = r.filter(id)
 		r.opcode(opcodeEnd)
 	default:
 		return v, false
@@ -151,56 +95,15 @@ func parseValue(b []byte, room uint64) (v restored, ok bool) {
 	return v, !r.bad && len(r.rest) == 0
 }
 
-func (r *rdbReader) bloom() restored {
-	le := binary.LittleEndian
-	v := restored{kind: catalog.Bloom}
-	h := le.AppendUint64(nil, r.uint())
-	layers := r.uint()
-	h = le.AppendUint32(h, uint32(layers))
-	h = le.AppendUint32(h, uint32(r.uint()))
-	h = le.AppendUint32(h, uint32(r.uint()))
-	for ; layers > 0 && !r.bad; layers-- {
-		capacity, rate, hashes, bpe, bits, n2 := r.uint(), r.double(), r.uint(), r.double(), r.uint(), r.uint()
-		data, size := r.data(), r.uint()
-		h = le.AppendUint64(h, uint64(len(data)))
-		h = le.AppendUint64(h, bits)
-		h = le.AppendUint64(h, size)
-		h = le.AppendUint64(h, math.Float64bits(rate))
-		h = le.AppendUint64(h, math.Float64bits(bpe))
-		h = le.AppendUint32(h, uint32(hashes))
-		h = le.AppendUint64(h, capacity)
-		h = append(h, byte(n2))
-		r.bad = r.bad || hashes > math.MaxUint32 || n2 > math.MaxUint8
-		v.layers = append(v.layers, data)
+// filter reads the filter of a module, and reports whether it is bad.
+func (r *rdbReader) filter(id uint64) (v restored, bad bool) {
+	for _, f := range families {
+		if moduleID(f.kind) == id {
+			v = f.readValue(r)
+			return v, r.bad
+		}
 	}
-	v.header = h
-	_, err := redisbloom.ParseBloomHeader(h)
-	r.bad = r.bad || err != nil
-	return v
-}
-
-func (r *rdbReader) cuckoo() restored {
-	le := binary.LittleEndian
-	v := restored{kind: catalog.Cuckoo}
-	filters, buckets, items, deletes := r.uint(), r.uint(), r.uint(), r.uint()
-	bucket, kicks, expansion := r.uint(), r.uint(), r.uint()
-	r.bad = r.bad || max(bucket, kicks, expansion) > math.MaxUint16
-	h := le.AppendUint64(nil, items)
-	h = le.AppendUint64(h, buckets)
-	h = le.AppendUint64(h, deletes)
-	h = le.AppendUint64(h, filters)
-	h = le.AppendUint16(h, uint16(bucket))
-	h = le.AppendUint16(h, uint16(kicks))
-	v.header = le.AppendUint16(h, uint16(expansion))
-	_, err := redisbloom.ParseCuckooHeader(v.header)
-	r.bad = r.bad || err != nil
-	for n := buckets; filters > 0 && !r.bad; filters-- {
-		count, data := r.uint(), r.data()
-		r.bad = r.bad || count != n || uint64(len(data)) != n*bucket
-		v.layers = append(v.layers, data)
-		n *= expansion
-	}
-	return v
+	return v, true
 }
 
 // parseRestore reads the options of RESTORE. It returns the error text, or "".
@@ -304,12 +207,9 @@ func (e *Engine) restore(s *Session, name []byte, v restored, deadline int64, re
 }
 
 func (e *Engine) restoreFilter(s *Session, name []byte, v restored, deadline int64) Reply {
-	create, chunk := store.OpBloomDump, store.OpBloomChunk
-	if v.kind == catalog.Cuckoo {
-		create, chunk = store.OpCuckooDump, store.OpCuckooChunk
-	}
-	r := store.Record{Op: create, Name: name, At: s.ms, Value: v.header}
-	size, err := newBytes(&r)
+	f := familyOf(v.kind)
+	r := store.Record{Op: f.create, Name: name, At: s.ms, Value: v.header}
+	size, err := store.NewBytes(&r)
 	if err != nil || !e.Budget.reserve(size) {
 		return fail(textOOM)
 	}
@@ -322,7 +222,7 @@ func (e *Engine) restoreFilter(s *Session, name []byte, v restored, deadline int
 	position := int64(1)
 	for _, data := range v.layers {
 		position += int64(len(data))
-		op := door.Op{Record: store.Record{Op: chunk, ID: res.Entry.ID, Position: position, Value: data}}
+		op := door.Op{Record: store.Record{Op: f.chunk, ID: res.Entry.ID, Position: position, Value: data}}
 		if e.do(&op); op.Result.Err != nil && !errors.Is(op.Result.Err, store.ErrRetry) {
 			return fail(textBadDump)
 		}

@@ -197,7 +197,7 @@ func (e *Engine) joins(c, next *Call) bool {
 		return false
 	}
 	f, g := cmd.filter, c.cmd.filter
-	return f.kind == g.kind && (f.write == nil) == (g.write == nil) &&
+	return f.family == g.family && (f.write == nil) == (g.write == nil) &&
 		cmd.Flags&(heavy|DenyOOM) == c.cmd.Flags&(heavy|DenyOOM)
 }
 

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/store"
 )
 
 // The parts of Redis's RDB format that DUMP and RESTORE need.
@@ -35,7 +36,7 @@ func checksum(b []byte) uint64 { return ^crc64.Update(^uint64(0), jones, b) }
 // encoding.
 func moduleID(kind catalog.Kind) uint64 {
 	id := uint64(0)
-	for _, c := range []byte(typeName(kind)) {
+	for _, c := range []byte(store.TypeName(kind)) {
 		for i := range len(moduleLetters) {
 			if moduleLetters[i] == c {
 				id = id<<6 | uint64(i)

@@ -13,7 +13,7 @@ import (
 // all of a group are parsed and their items hashed without a lock, then the
 // group takes the filter's lock once.
 type filter struct {
-	kind catalog.Kind
+	family *family
 	// parse checks the arguments and sets items, or answers. It sees the
 	// configured parameters and no state.
 	// nil means that all arguments behind the key are items.
@@ -74,14 +74,14 @@ func (e *Engine) runFilter(s *Session, calls []Call) {
 			e.runAbsent(s, &calls[i])
 			continue
 		}
-		if entry.Kind != f.kind {
+		if entry.Kind != f.family.kind {
 			runForeign(&calls[i])
 			continue
 		}
 		p := store.PartOf(entry)
-		if !hashed || p.Narrow() != narrow {
-			hashed, narrow = true, p.Narrow()
-			s.w.hash(calls[i:], f.kind, narrow)
+		if now := f.family.narrow(p); !hashed || now != narrow {
+			hashed, narrow = true, now
+			s.w.hash(calls[i:], narrow)
 		}
 		if f.write == nil {
 			e.runReads(s.w, p, calls[i:])
@@ -124,7 +124,7 @@ func (e *Engine) runAbsent(s *Session, c *Call) {
 // createFilter puts a record that makes a filter through the door. It reports
 // false if there is no memory for it.
 func (e *Engine) createFilter(r *store.Record) (store.Result, bool) {
-	size, err := newBytes(r)
+	size, err := store.NewBytes(r)
 	if err != nil {
 		return store.Result{Err: err}, true
 	}
@@ -138,25 +138,6 @@ func (e *Engine) createFilter(r *store.Record) (store.Result, bool) {
 	return op.Result, true
 }
 
-// newBytes returns the memory of the filter that a record makes.
-func newBytes(r *store.Record) (uint64, error) {
-	switch r.Op {
-	case store.OpBloom:
-		return r.Bloom.Bytes()
-	case store.OpCuckoo:
-		return r.Cuckoo.Bytes()
-	case store.OpBloomDump:
-		h, err := redisbloom.ParseBloomHeader(r.Value)
-		if err != nil {
-			return 0, err
-		}
-		return h.Bytes(), nil
-	default:
-		h, err := redisbloom.ParseCuckooHeader(r.Value)
-		return h.Bytes(), err
-	}
-}
-
 func runForeign(c *Call) {
 	if f := c.cmd.filter.foreign; f != nil {
 		f(c)
@@ -167,28 +148,10 @@ func runForeign(c *Call) {
 
 // hash makes the digests of all items of calls that are not answered, one after
 // the other.
-func (w *Workspace) hash(calls []Call, kind catalog.Kind, narrow bool) {
+func (w *Workspace) hash(calls []Call, narrow bool) {
 	for i := range calls {
-		c := &calls[i]
-		if c.answered {
-			continue
-		}
-		switch {
-		case kind == catalog.Cuckoo:
-			c.first = len(w.hashes)
-			for _, item := range c.items {
-				w.hashes = append(w.hashes, redisbloom.CuckooDigest(item))
-			}
-		case narrow:
-			c.first = len(w.digests)
-			for _, item := range c.items {
-				w.digests = append(w.digests, redisbloom.BloomDigest32(item))
-			}
-		default:
-			c.first = len(w.digests)
-			for _, item := range c.items {
-				w.digests = append(w.digests, redisbloom.BloomDigest(item))
-			}
+		if c := &calls[i]; !c.answered {
+			c.cmd.filter.family.hash(w, c, narrow)
 		}
 	}
 }
@@ -226,11 +189,7 @@ func (w *Workspace) contains(p *store.Part, calls []Call) {
 	first, last := calls[0].first, &calls[len(calls)-1]
 	n := last.first + len(last.items) - first
 	found := w.takeBools(n)
-	if p.Bloom != nil {
-		p.Bloom.ContainsDigests(found, w.digests[first:first+n])
-	} else {
-		p.Cuckoo.ContainsDigests(found, w.hashes[first:first+n])
-	}
+	calls[0].cmd.filter.family.contains(w, p, found, first)
 	for i := range calls {
 		c := &calls[i]
 		answerBools(c, found[c.first-first:][:len(c.items)])

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/store"
 )
 
 // scanCmd is SCAN cursor [MATCH pattern] [COUNT count] [TYPE type].
@@ -65,7 +66,7 @@ func runScan(e *Engine, s *Session, c *Call) {
 	}
 	names := []Reply{}
 	next := e.state.Names.Scan(q.cursor, q.count, s.ms, func(v catalog.View) {
-		if (q.kind == "" || strings.EqualFold(q.kind, typeName(v.Entry.Kind))) && (q.pattern == "*" || match(q.pattern, v.Name)) {
+		if (q.kind == "" || strings.EqualFold(q.kind, store.TypeName(v.Entry.Kind))) && (q.pattern == "*" || match(q.pattern, v.Name)) {
 			names = append(names, bulk(v.Name))
 		}
 	})

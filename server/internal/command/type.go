@@ -16,20 +16,8 @@ var typeCmd = Command{
 			c.answer(status("none"))
 			return
 		}
-		c.answer(status(typeName(entry.Kind)))
+		c.answer(status(store.TypeName(entry.Kind)))
 	},
-}
-
-// typeName returns the type of a kind as Redis spells it.
-func typeName(k catalog.Kind) string {
-	switch k {
-	case catalog.Bloom:
-		return "MBbloom--"
-	case catalog.Cuckoo:
-		return "MBbloomCF"
-	default:
-		return "string"
-	}
 }
 
 // objectCmd is OBJECT, with its subcommands.

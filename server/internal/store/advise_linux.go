@@ -12,7 +12,7 @@ func (p *Part) advise() {
 	}
 	for iter := int64(1); iter != 0; {
 		var chunk []byte
-		if iter, chunk = p.ScanDump(iter); len(chunk) >= largeArray {
+		if iter, chunk = p.contents.ScanDump(iter); len(chunk) >= largeArray {
 			_ = syscall.Madvise(chunk, madvHugePage) // advice: a system that does not know it goes on without
 		}
 	}

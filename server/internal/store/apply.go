@@ -55,7 +55,7 @@ func Apply(s *State, r *Record, p *Part, res *Result) {
 			return
 		}
 	}
-	if p.gone {
+	if p.gone || p.contents == nil {
 		res.Err = ErrRetry
 		return
 	}
@@ -81,97 +81,14 @@ func (s *State) part(id uint64) *Part {
 	return PartOf(e)
 }
 
+// applyPart applies a record to contents that are there.
 func (s *State) applyPart(p *Part, r *Record, res *Result) {
-	wantBloom := r.Op == OpAdd || r.Op == OpBloomChunk
-	if wantBloom != (p.Bloom != nil) {
-		res.Err = ErrType
+	grown := p.contents.Apply(r, res)
+	if grown == 0 {
 		return
 	}
-	switch r.Op {
-	case OpAdd:
-		s.applyAdd(p, r, res)
-	case OpInsert, OpInsertNew:
-		s.applyInsert(p, r, res)
-	case OpDelete:
-		s.applyDelete(p, r, res)
-	case OpCompact:
-		before := p.Cuckoo.Bytes()
-		p.Cuckoo.Compact()
-		s.bytes.Add(int64(p.Cuckoo.Bytes()) - int64(before))
-		res.Changed = true
-	case OpBloomChunk:
-		res.Err = p.Bloom.LoadChunk(r.Position, r.Value)
-		res.Changed = res.Err == nil && len(r.Value) > 0
-	case OpCuckooChunk:
-		res.Err = p.Cuckoo.LoadChunk(r.Position, r.Value)
-		res.Changed = res.Err == nil && len(r.Value) > 0
-	default:
-		res.Err = ErrType
-	}
-}
-
-func (s *State) applyAdd(p *Part, r *Record, res *Result) {
-	if cap(res.Bools) < len(r.Digests) {
-		res.Bools = make([]bool, len(r.Digests))
-	}
-	res.Bools = res.Bools[:len(r.Digests)]
-	layers, items := p.Bloom.Layers(), p.Bloom.Items()
-	var before uint64
-	if r.Room > 0 {
-		before = p.Bloom.Bytes()
-	}
-	res.Done, res.Err = p.Bloom.AddDigests(res.Bools, r.Digests, r.Room)
-	res.Changed = p.Bloom.Items() != items
-	if p.Bloom.Layers() != layers {
-		s.grown(p, before)
-	}
-}
-
-func (s *State) applyInsert(p *Part, r *Record, res *Result) {
-	c := p.Cuckoo
-	if r.Limit > 0 && uint64(c.Filters()) >= r.Limit {
-		res.Err = ErrExpansions
-		return
-	}
-	if cap(res.Codes) < len(r.Hashes) {
-		res.Codes = make([]redisbloom.Result, len(r.Hashes))
-	}
-	res.Codes = res.Codes[:len(r.Hashes)]
-	before, items, filters := c.Bytes(), c.Items(), c.Filters()
-	if r.Op == OpInsertNew {
-		res.Err = c.InsertNXDigests(res.Codes, r.Hashes, r.Room)
-	} else {
-		res.Err = c.InsertDigests(res.Codes, r.Hashes, r.Room)
-	}
-	res.Done = len(r.Hashes)
-	res.Changed = c.Items() != items
-	if c.Filters() != filters {
-		s.grown(p, before)
-	}
-}
-
-// grown counts the memory of a filter that took before bytes until now.
-func (s *State) grown(p *Part, before uint64) {
-	now := p.Bytes()
-	s.bytes.Add(int64(now) - int64(before))
-	if now-before >= largeArray {
+	s.bytes.Add(grown)
+	if grown >= largeArray {
 		p.advise()
-	}
-}
-
-func (s *State) applyDelete(p *Part, r *Record, res *Result) {
-	c := p.Cuckoo
-	if cap(res.Bools) < len(r.Hashes) {
-		res.Bools = make([]bool, len(r.Hashes))
-	}
-	res.Bools = res.Bools[:len(r.Hashes)]
-	before, filters := c.Bytes(), c.Filters()
-	for i, h := range r.Hashes {
-		res.Bools[i] = c.DeleteDigest(h)
-		res.Changed = res.Changed || res.Bools[i]
-	}
-	res.Done = len(r.Hashes)
-	if c.Filters() != filters {
-		s.bytes.Add(int64(c.Bytes()) - int64(before))
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/bloomery/bloomery/foreign/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 )
 
@@ -102,35 +101,18 @@ func (s *State) create(r *Record, res *Result) {
 		res.Err = ErrExists
 		return
 	}
-	kind := catalog.Bloom
-	p := new(Part)
-	switch r.Op {
-	case OpBloom:
-		p.Bloom, res.Err = redisbloom.NewBloom(r.Bloom)
-	case OpCuckoo:
-		kind = catalog.Cuckoo
-		p.Cuckoo, res.Err = redisbloom.NewCuckoo(r.Cuckoo)
-	case OpBloomDump:
-		var h redisbloom.BloomHeader
-		if h, res.Err = redisbloom.ParseBloomHeader(r.Value); res.Err == nil {
-			p.Bloom = h.New()
-		}
-	case OpCuckooDump:
-		kind = catalog.Cuckoo
-		var h redisbloom.CuckooHeader
-		if h, res.Err = redisbloom.ParseCuckooHeader(r.Value); res.Err == nil {
-			p.Cuckoo = h.New()
-		}
-	default: // applyNames sends no other
-	}
-	if res.Err != nil {
+	creator := creators[r.Op]
+	c, err := creator.make(r)
+	if err != nil {
+		res.Err = err
 		return
 	}
+	p := NewPart(c)
 	s.bytes.Add(NewCost(r.Name, p.Bytes()))
 	p.advise()
 	p.mu.Lock()
 	res.made = p
-	res.Entry = s.insert(string(r.Name), kind, 0, p)
+	res.Entry = s.insert(string(r.Name), creator.kind, 0, p)
 	res.Changed = true
 }
 

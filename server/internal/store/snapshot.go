@@ -3,7 +3,6 @@ package store
 import (
 	"encoding/binary"
 
-	"github.com/bloomery/bloomery/foreign/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 )
 
@@ -31,14 +30,10 @@ func appendContents(b []byte, e *catalog.Entry) []byte {
 	}
 	p.RLock()
 	defer p.RUnlock()
-	if p.Bloom != nil {
-		b = appendBytes(b, p.Bloom.AppendHeader(nil))
-	} else {
-		b = appendBytes(b, p.Cuckoo.AppendHeader(nil))
-	}
+	b = appendBytes(b, p.contents.AppendHeader(nil))
 	for iter := int64(1); iter != 0; {
 		var chunk []byte
-		iter, chunk = p.ScanDump(iter)
+		iter, chunk = p.contents.ScanDump(iter)
 		b = appendBytes(b, chunk)
 	}
 	return b
@@ -64,23 +59,4 @@ func (s *State) Restore(name string, id uint64, kind catalog.Kind, deadline int6
 	}
 	s.bytes.Add(NewCost([]byte(name), n))
 	s.Names.Insert(name, id, kind, deadline, value)
-}
-
-// Freeze begins a copy of the contents that writes do not disturb. The caller
-// holds the lock, and again when it closes the copy.
-func (p *Part) Freeze() (*redisbloom.Frozen, error) {
-	if p.Bloom != nil {
-		return p.Bloom.Freeze()
-	}
-	return p.Cuckoo.Freeze()
-}
-
-// ScanDump returns the chunk at iter of the dump of a filter, and the iter of
-// the next, 0 at the end. The caller holds a lock; the chunk is valid as long.
-func (p *Part) ScanDump(iter int64) (next int64, chunk []byte) {
-	if p.Bloom != nil {
-		return p.Bloom.ScanDump(iter)
-	}
-	next, chunk, _ = p.Cuckoo.ScanDump(iter)
-	return next, chunk
 }

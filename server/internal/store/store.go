@@ -17,7 +17,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/bloomery/bloomery/foreign/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 )
 
@@ -69,16 +68,24 @@ func New() *State { return &State{Names: catalog.New()} }
 // Bytes returns the memory that names and contents take.
 func (s *State) Bytes() int64 { return s.bytes.Load() }
 
-// Part is the contents of a filter: the unit of locking. Exactly one of Bloom
-// and Cuckoo is set; they belong to the lock.
+// Part is the contents of a filter, or one of several parts of them: the unit of
+// locking. Make it with NewPart; the zero value is void.
+//
+// Safe for concurrent use under its lock.
 type Part struct {
 	mu      sync.RWMutex
 	version uint64 // counts changes
 	gone    bool   // the filter was removed
 
-	Bloom  *redisbloom.Bloom
-	Cuckoo *redisbloom.Cuckoo
+	contents Contents // never replaced; what is in them belongs to the lock
 }
+
+// NewPart returns a part that holds c.
+func NewPart(c Contents) *Part { return &Part{contents: c} }
+
+// Contents returns what the part holds, nil if it is void. They belong to the
+// lock of p.
+func (p *Part) Contents() Contents { return p.contents }
 
 // Lock locks p for writing.
 func (p *Part) Lock() { p.mu.Lock() }
@@ -107,22 +114,15 @@ func (p *Part) Changes() uint64 { return p.version }
 
 // Bytes returns the memory of the contents. The caller holds a lock.
 func (p *Part) Bytes() uint64 {
-	switch {
-	case p.Bloom != nil:
-		return p.Bloom.Bytes()
-	case p.Cuckoo != nil:
-		return p.Cuckoo.Bytes()
+	if p.contents == nil {
+		return 0
 	}
-	return 0
+	return p.contents.Bytes()
 }
 
 // Void reports whether the part has no contents, because a record further on in
 // the log removes it. There is such a part during recovery only.
-func (p *Part) Void() bool { return p.Bloom == nil && p.Cuckoo == nil }
-
-// Narrow reports whether the filter knows its items by the 32-bit hashes of very
-// old dumps. It never changes and needs no lock.
-func (p *Part) Narrow() bool { return p.Bloom != nil && p.Bloom.Narrow() }
+func (p *Part) Void() bool { return p.contents == nil }
 
 // PartOf returns the part of a filter's entry, nil for a string.
 func PartOf(e *catalog.Entry) *Part {

@@ -10,7 +10,6 @@ import (
 	"sync"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/foreign/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -110,7 +109,7 @@ type assembly struct {
 	item  *item
 	size  uint64
 	text  []byte
-	from  *redisbloom.Loader
+	from  store.Loader
 }
 
 // take adds the piece of a frame. most bounds what contents may claim to be:
@@ -153,7 +152,7 @@ func (a *assembly) begin(id, size uint64, first []byte, m *manifest, number uint
 		a.text = append([]byte{}, first...)
 		return nil
 	}
-	a.from, err = redisbloom.NewLoader(first, int64(size))
+	a.from, err = store.NewLoader(a.item.kind, first, int64(size))
 	return err
 }
 
@@ -175,13 +174,10 @@ func (a *assembly) finish(values []any) error {
 		values[i] = string(text)
 		return nil
 	}
-	b, c, err := from.Done()
+	c, err := from.Done()
 	if err != nil {
-		return err
+		return fmt.Errorf("id %d: %w", it.id, err)
 	}
-	if (b != nil) != (it.kind == catalog.Bloom) {
-		return fmt.Errorf("%w: id %d is of another kind", bloomery.ErrCorrupt, it.id)
-	}
-	values[i] = &store.Part{Bloom: b, Cuckoo: c}
+	values[i] = store.NewPart(c)
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/store"
 )
 
 // The manifest is renamed into place when everything it names is durable.
@@ -195,8 +196,7 @@ func (c *cursor) item(m *manifest) (it item, ok bool) {
 		return it, false
 	}
 	it.kind, it.gone = catalog.Kind(flags[0]), flags[1] == 1
-	known := it.kind == catalog.String || it.kind == catalog.Bloom || it.kind == catalog.Cuckoo
-	return it, known && flags[1] <= 1 && it.id <= m.last && it.position <= m.high && it.file < m.next
+	return it, store.Known(it.kind) && flags[1] <= 1 && it.id <= m.last && it.position <= m.high && it.file < m.next
 }
 
 // find returns the item of an id, nil if there is none.

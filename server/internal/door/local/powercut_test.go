@@ -170,7 +170,7 @@ func (w *world) write() {
 			return
 		}
 		r := store.Record{Op: store.OpAdd, ID: e.ID, Room: store.Unlimited}
-		if store.PartOf(e).Cuckoo != nil {
+		if store.PartOf(e).Cuckoo() != nil {
 			r.Op = []store.Op{store.OpInsert, store.OpInsertNew, store.OpDelete, store.OpCompact}[rng.IntN(4)]
 		}
 		for range 1 + rng.IntN(8) {

@@ -10,7 +10,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/bloomery/bloomery/foreign/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/store"
@@ -65,7 +64,7 @@ type pack struct{ size, live uint64 }
 type freeze struct {
 	part   *store.Part
 	mu     sync.Mutex // before that of part; for frozen
-	frozen *redisbloom.Frozen
+	frozen store.Frozen
 	moved  sync.Cond
 	done   bool
 }
@@ -290,7 +289,7 @@ func (d *Door) contents(w *partsWriter, it *item, e *catalog.Entry) error {
 		it.file, it.size = old.file, old.size
 		return nil
 	}
-	frozen, err := p.Freeze()
+	frozen, err := p.Contents().Freeze()
 	if err != nil {
 		p.Unlock()
 		return err

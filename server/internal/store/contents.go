@@ -1,0 +1,125 @@
+package store
+
+import (
+	"fmt"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/server/internal/catalog"
+)
+
+// Contents is what a part holds: a filter of some kind. Everything that store,
+// doors and commands do with every filter is here; what is particular to one kind is
+// reached through a typed accessor of [Part].
+//
+// A filter may have several parts of one kind. Contents then are those of one
+// of them, and know nothing of the others.
+//
+// Safe for concurrent readers; Apply, Freeze and the Close of what Freeze
+// returned need exclusion.
+type Contents interface {
+	// Kind returns the kind of the filter.
+	Kind() catalog.Kind
+	// Stats describes the filter: items, capacity, rates.
+	Stats() bloomery.Stats
+	// Bytes returns the memory that the contents take.
+	Bytes() uint64
+	// Growth returns the most bytes that n more items can make the contents
+	// grow by. It reports sure if items that are new do need as much; if not,
+	// an item may fit without any growth.
+	Growth(n int) (most uint64, sure bool)
+	// Apply applies a record of a part, puts the answer into res and returns
+	// by how many bytes the contents have grown. A record of another kind is
+	// ErrType.
+	Apply(r *Record, res *Result) (grown int64)
+	// Freeze begins a copy that later records do not disturb.
+	Freeze() (Frozen, error)
+	// AppendHeader appends the header of a dump.
+	AppendHeader(b []byte) []byte
+	// ScanDump returns the chunk at iter of a dump, and the iter of the next,
+	// 0 at the end. The first iter is 1. The chunk aliases the contents.
+	ScanDump(iter int64) (next int64, chunk []byte)
+}
+
+// Frozen is contents as they were when they were frozen, read in pieces while
+// they change. Next and Saved need a read lock of the part, Close its lock.
+type Frozen interface {
+	// Size returns the length of all pieces together.
+	Size() int64
+	// Next puts a piece into dst, which has room for 4 KiB at least, and
+	// returns it with its place. The first piece is at 0 and may be longer
+	// than dst; one of no bytes means that there are no more.
+	Next(dst []byte) (piece []byte, off int64)
+	// Saved returns how many bytes writers had to put aside.
+	Saved() int
+	// Close ends the copy.
+	Close() error
+}
+
+// Loader puts contents together from the pieces of a Frozen.
+type Loader interface {
+	// Put stores a piece that begins at off. The error wraps
+	// bloomery.ErrCorrupt.
+	Put(piece []byte, off int64) error
+	// Done returns the contents when all pieces have come. The error wraps
+	// bloomery.ErrCorrupt.
+	Done() (Contents, error)
+}
+
+// kind is a row of the table of kinds.
+type kind struct {
+	name string // as TYPE spells it
+	// load begins a Loader with the first piece of size bytes.
+	load func(first []byte, size int64) (Loader, error)
+}
+
+// creator makes contents of a kind from a record of the catalogue.
+type creator struct {
+	kind  catalog.Kind
+	bytes func(*Record) (uint64, error)
+	make  func(*Record) (Contents, error)
+}
+
+// kinds is the table of kinds, creators that of the records that make them: a
+// new kind is a file like bloom.go, a row here, and its rows there.
+var (
+	kinds = map[catalog.Kind]kind{
+		catalog.String: {name: "string"},
+		catalog.Bloom:  {name: "MBbloom--", load: loadBloom},
+		catalog.Cuckoo: {name: "MBbloomCF", load: loadCuckoo},
+	}
+	creators = map[Op]creator{
+		OpBloom:      {catalog.Bloom, bloomBytes, newBloom},
+		OpBloomDump:  {catalog.Bloom, bloomDumpBytes, newBloomDump},
+		OpCuckoo:     {catalog.Cuckoo, cuckooBytes, newCuckoo},
+		OpCuckooDump: {catalog.Cuckoo, cuckooDumpBytes, newCuckooDump},
+	}
+)
+
+// Known reports whether k is a kind of this release.
+func Known(k catalog.Kind) bool {
+	_, ok := kinds[k]
+	return ok
+}
+
+// TypeName returns the name of a kind as TYPE spells it.
+func TypeName(k catalog.Kind) string { return kinds[k].name }
+
+// NewBytes returns the memory of the filter that a record makes, or why it
+// makes none. It allocates none of it.
+func NewBytes(r *Record) (uint64, error) {
+	c, ok := creators[r.Op]
+	if !ok {
+		return 0, ErrType
+	}
+	return c.bytes(r)
+}
+
+// NewLoader begins to load contents of a kind, size bytes of pieces, with the
+// first of them. The error wraps bloomery.ErrCorrupt or bloomery.ErrVersion.
+func NewLoader(k catalog.Kind, first []byte, size int64) (Loader, error) {
+	load := kinds[k].load
+	if load == nil {
+		return nil, fmt.Errorf("store: load: %w: kind %d", bloomery.ErrVersion, k)
+	}
+	return load(first, size)
+}

@@ -1,0 +1,185 @@
+package store_test
+
+import (
+	"bytes"
+	"errors"
+	"testing"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/foreign/redisbloom"
+	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// contents is one filter of every kind, and a record that fills it.
+var contents = []struct {
+	name         string
+	kind         catalog.Kind
+	create, fill store.Record
+	foreign      store.Op // a record of another kind
+}{
+	{
+		name: "MBbloom--", kind: catalog.Bloom,
+		create:  store.Record{Op: store.OpBloom, Name: []byte("k"), Bloom: redisbloom.BloomParams{Error: 0.01, Capacity: 1000, Expansion: 2}},
+		fill:    store.Record{Op: store.OpAdd, Room: store.Unlimited, Digests: digests(3000)},
+		foreign: store.OpInsert,
+	},
+	{
+		name: "MBbloomCF", kind: catalog.Cuckoo,
+		create:  store.Record{Op: store.OpCuckoo, Name: []byte("k"), Cuckoo: redisbloom.CuckooParams{Capacity: 1000, BucketSize: 2, MaxIterations: 20, Expansion: 1}},
+		fill:    store.Record{Op: store.OpInsert, Room: store.Unlimited, Hashes: hashes(3000)},
+		foreign: store.OpAdd,
+	},
+}
+
+func digests(n int) []redisbloom.Digest {
+	ds := make([]redisbloom.Digest, n)
+	for i := range ds {
+		ds[i] = redisbloom.BloomDigest([]byte{byte(i), byte(i >> 8)})
+	}
+	return ds
+}
+
+func hashes(n int) []uint64 {
+	hs := make([]uint64, n)
+	for i := range hs {
+		hs[i] = redisbloom.CuckooDigest([]byte{byte(i), byte(i >> 8)})
+	}
+	return hs
+}
+
+// apply applies a record and returns what came of it, with everything unlocked.
+func apply(t *testing.T, s *store.State, r store.Record) store.Result {
+	t.Helper()
+	var res store.Result
+	s.Names.Lock()
+	defer s.Names.Unlock()
+	store.Apply(s, &r, nil, &res)
+	res.Release()
+	return res
+}
+
+// TestContents holds every kind to what Contents promises.
+func TestContents(t *testing.T) {
+	for _, k := range contents {
+		t.Run(k.name, func(t *testing.T) {
+			s := store.New()
+			want, err := store.NewBytes(&k.create)
+			if err != nil {
+				t.Fatal(err)
+			}
+			res := apply(t, s, k.create)
+			if res.Err != nil {
+				t.Fatal(res.Err)
+			}
+			c := store.PartOf(res.Entry).Contents()
+			if got := c.Bytes(); got != want {
+				t.Errorf("%d bytes, NewBytes said %d", got, want)
+			}
+			if c.Kind() != k.kind || !store.Known(k.kind) || store.TypeName(k.kind) != k.name {
+				t.Errorf("kind %d named %q, want %d and %q", c.Kind(), store.TypeName(c.Kind()), k.kind, k.name)
+			}
+			bound, _ := c.Growth(3000)
+			before := s.Bytes()
+			k.fill.ID = res.Entry.ID
+			if res := apply(t, s, k.fill); res.Err != nil || !res.Changed {
+				t.Fatalf("fill: %v, changed %v", res.Err, res.Changed)
+			}
+			grown := c.Bytes() - want
+			if grown == 0 || grown > bound || s.Bytes()-before != int64(grown) {
+				t.Errorf("grown by %d bytes, the state counts %d, Growth allowed %d", grown, s.Bytes()-before, bound)
+			}
+			if items := c.Stats().Items; items < 2900 || items > 3000 {
+				t.Errorf("%v items, want about 3000", items)
+			}
+			if res := apply(t, s, store.Record{Op: k.foreign, ID: k.fill.ID}); !errors.Is(res.Err, store.ErrType) {
+				t.Errorf("a record of another kind: %v, want %v", res.Err, store.ErrType)
+			}
+			again := reload(t, c)
+			if !bytes.Equal(dump(again), dump(c)) {
+				t.Error("contents that were frozen and loaded differ")
+			}
+		})
+	}
+}
+
+// TestLoaderOfAnotherKind asks that contents are not taken for another kind.
+func TestLoaderOfAnotherKind(t *testing.T) {
+	for i, k := range contents {
+		s := store.New()
+		c := store.PartOf(apply(t, s, k.create).Entry).Contents()
+		first, rest, size := freeze(t, c)
+		other := contents[1-i].kind
+		l, err := store.NewLoader(other, first, size)
+		if err == nil {
+			for _, p := range rest {
+				if err == nil {
+					err = l.Put(p.data, p.off)
+				}
+			}
+			if err == nil {
+				_, err = l.Done()
+			}
+		}
+		if !errors.Is(err, bloomery.ErrCorrupt) {
+			t.Errorf("%s loaded as kind %d: %v, want %v", k.name, other, err, bloomery.ErrCorrupt)
+		}
+	}
+	if _, err := store.NewLoader(99, nil, 0); !errors.Is(err, bloomery.ErrVersion) {
+		t.Errorf("an unknown kind: %v, want %v", err, bloomery.ErrVersion)
+	}
+}
+
+type piece struct {
+	data []byte
+	off  int64
+}
+
+func freeze(t *testing.T, c store.Contents) (first []byte, rest []piece, size int64) {
+	t.Helper()
+	f, err := c.Freeze()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	for {
+		data, off := f.Next(make([]byte, 4<<10))
+		if len(data) == 0 {
+			return first, rest, f.Size()
+		}
+		if off == 0 {
+			first = data
+			continue
+		}
+		rest = append(rest, piece{data, off})
+	}
+}
+
+func reload(t *testing.T, c store.Contents) store.Contents {
+	t.Helper()
+	first, rest, size := freeze(t, c)
+	l, err := store.NewLoader(c.Kind(), first, size)
+	for _, p := range rest {
+		if err == nil {
+			err = l.Put(p.data, p.off)
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err = l.Done()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func dump(c store.Contents) []byte {
+	b := c.AppendHeader(nil)
+	for iter := int64(1); iter != 0; {
+		var chunk []byte
+		iter, chunk = c.ScanDump(iter)
+		b = append(b, chunk...)
+	}
+	return b
+}

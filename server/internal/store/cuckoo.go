@@ -1,0 +1,154 @@
+package store
+
+import (
+	"fmt"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/foreign/redisbloom"
+	"github.com/bloomery/bloomery/server/internal/catalog"
+)
+
+// cuckoo is a CF as contents. It is one pointer: an interface holds it without
+// an allocation.
+type cuckoo struct{ *redisbloom.Cuckoo }
+
+var _ Contents = cuckoo{}
+
+// Cuckoo returns the CF of a part, nil if it is of another kind. It belongs to
+// the lock of p.
+func (p *Part) Cuckoo() *redisbloom.Cuckoo {
+	c, _ := p.contents.(cuckoo)
+	return c.Cuckoo
+}
+
+func (cuckoo) Kind() catalog.Kind { return catalog.Cuckoo }
+
+// Growth returns at most 2^62. Whether an insert makes a cuckoo filter grow is
+// seen only when it is tried.
+func (c cuckoo) Growth(n int) (most uint64, sure bool) {
+	const (
+		limit = 1 << 62
+		extra = 8 << 10 // what a filter of many sub-filters keeps besides
+	)
+	step := c.GrowBytes()
+	if step == 0 {
+		return 0, false
+	}
+	if c.Expansion() == 1 {
+		return min(step*uint64(n)+extra, limit), false
+	}
+	sum := uint64(extra)
+	for range n {
+		if sum += step; sum > limit || step > limit {
+			return limit, false
+		}
+		step *= uint64(c.Expansion())
+	}
+	return sum, false
+}
+
+func (c cuckoo) Freeze() (Frozen, error) { return c.Cuckoo.Freeze() }
+
+func (c cuckoo) ScanDump(iter int64) (next int64, chunk []byte) {
+	next, chunk, _ = c.Cuckoo.ScanDump(iter)
+	return next, chunk
+}
+
+func (c cuckoo) Apply(r *Record, res *Result) (grown int64) {
+	switch r.Op {
+	case OpInsert, OpInsertNew:
+		return c.insert(r, res)
+	case OpDelete:
+		return c.delete(r, res)
+	case OpCompact:
+		before := c.Bytes()
+		c.Compact()
+		res.Changed = true
+		return int64(c.Bytes()) - int64(before)
+	case OpCuckooChunk:
+		res.Err = c.LoadChunk(r.Position, r.Value)
+		res.Changed = res.Err == nil && len(r.Value) > 0
+	default:
+		res.Err = ErrType
+	}
+	return 0
+}
+
+func (c cuckoo) insert(r *Record, res *Result) (grown int64) {
+	if r.Limit > 0 && uint64(c.Filters()) >= r.Limit {
+		res.Err = ErrExpansions
+		return 0
+	}
+	if cap(res.Codes) < len(r.Hashes) {
+		res.Codes = make([]redisbloom.Result, len(r.Hashes))
+	}
+	res.Codes = res.Codes[:len(r.Hashes)]
+	before, items, filters := c.Bytes(), c.Items(), c.Filters()
+	if r.Op == OpInsertNew {
+		res.Err = c.InsertNXDigests(res.Codes, r.Hashes, r.Room)
+	} else {
+		res.Err = c.InsertDigests(res.Codes, r.Hashes, r.Room)
+	}
+	res.Done = len(r.Hashes)
+	res.Changed = c.Items() != items
+	if c.Filters() != filters {
+		grown = int64(c.Bytes()) - int64(before)
+	}
+	return grown
+}
+
+func (c cuckoo) delete(r *Record, res *Result) (grown int64) {
+	if cap(res.Bools) < len(r.Hashes) {
+		res.Bools = make([]bool, len(r.Hashes))
+	}
+	res.Bools = res.Bools[:len(r.Hashes)]
+	before, filters := c.Bytes(), c.Filters()
+	for i, h := range r.Hashes {
+		res.Bools[i] = c.DeleteDigest(h)
+		res.Changed = res.Changed || res.Bools[i]
+	}
+	res.Done = len(r.Hashes)
+	if c.Filters() != filters {
+		grown = int64(c.Bytes()) - int64(before)
+	}
+	return grown
+}
+
+func cuckooBytes(r *Record) (uint64, error) { return r.Cuckoo.Bytes() }
+
+func newCuckoo(r *Record) (Contents, error) {
+	c, err := redisbloom.NewCuckoo(r.Cuckoo)
+	return cuckoo{c}, err
+}
+
+func cuckooDumpBytes(r *Record) (uint64, error) {
+	h, err := redisbloom.ParseCuckooHeader(r.Value)
+	if err != nil {
+		return 0, err
+	}
+	return h.Bytes(), nil
+}
+
+func newCuckooDump(r *Record) (Contents, error) {
+	h, err := redisbloom.ParseCuckooHeader(r.Value)
+	if err != nil {
+		return nil, err
+	}
+	return cuckoo{h.New()}, nil
+}
+
+// cuckooLoader is a Loader of a CF.
+type cuckooLoader struct{ *redisbloom.Loader }
+
+func loadCuckoo(first []byte, size int64) (Loader, error) {
+	l, err := redisbloom.NewLoader(first, size)
+	return cuckooLoader{l}, err
+}
+
+func (l cuckooLoader) Done() (Contents, error) {
+	_, c, err := l.Loader.Done()
+	if err == nil && c == nil {
+		err = fmt.Errorf("store: load: %w: not a CF", bloomery.ErrCorrupt)
+	}
+	return cuckoo{c}, err
+}
