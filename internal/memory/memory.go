@@ -1,4 +1,6 @@
-// Package memory knows how much memory there is and gets large arrays.
+// Package memory is the one place for facts about memory: how much of it the
+// process may have, and how large arrays are allocated, aligned, mapped and put
+// on huge pages.
 package memory
 
 import (
@@ -8,7 +10,7 @@ import (
 )
 
 const (
-	// unknownLimit stands in where the system does not tell its memory.
+	// unknownLimit stands in where the system does not show its memory.
 	unknownLimit = 1 << 40
 	// hugeFrom is the array size from which huge pages are asked for. They
 	// halve the time of random reads in arrays larger than the TLB reaches
@@ -18,9 +20,10 @@ const (
 	line = 64
 )
 
-// Limit returns the physical memory in bytes, or the process's limit if that
-// is less, as far as a slice can reach, or 2^40 where the system does not tell.
-// A filter larger than that is refused before it is allocated.
+// Limit returns the physical memory in bytes, or the limit of the process or of
+// its control groups if that is less, as far as a slice can reach, or 2^40 where
+// the system does not show its memory. A filter larger than that is refused
+// before it is allocated. The limit is read once.
 var Limit = sync.OnceValue(func() uint64 {
 	if n := physical(); n > 0 {
 		return min(n, math.MaxInt)
@@ -34,6 +37,7 @@ func Words(n int) []uint64 {
 	w := align(make([]uint64, n), n)
 	if len(w) >= hugeFrom/8 {
 		adviseHuge(bytesOf(w))
+		collapseHuge(bytesOf(w))
 	}
 	return w
 }

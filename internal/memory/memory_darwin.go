@@ -12,3 +12,6 @@ func physical() uint64 {
 
 // adviseHuge does nothing: macOS has no such advice.
 func adviseHuge([]byte) {}
+
+// collapseHuge does nothing: macOS has no such advice.
+func collapseHuge([]byte) {}

@@ -9,13 +9,15 @@ import (
 const hugePage = 2 << 20
 
 // physical returns the memory of the machine, or what the process may have of
-// it (ulimit -v): beyond that limit Go ends the process.
+// it if that is less: by ulimit -v, beyond which Go ends the process, or by its
+// control groups, beyond which the kernel does.
 func physical() uint64 {
 	var info unix.Sysinfo_t
 	if err := unix.Sysinfo(&info); err != nil {
 		return 0
 	}
 	total := uint64(info.Totalram) * uint64(info.Unit) //nolint:unconvert // 32 bits on some machines
+	total = min(total, cgroupLimit(readFile))
 	var addresses unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_AS, &addresses); err != nil {
 		return total
@@ -23,18 +25,30 @@ func physical() uint64 {
 	return min(total, addresses.Cur)
 }
 
-// adviseHuge asks for huge pages in the part of b that whole huge pages cover:
-// for memory that was never touched when it is first touched, for memory that
-// the heap used before, and so lies in small pages, at once. That second
-// question costs one to two seconds per GiB of small pages and nothing
-// otherwise. A kernel that refuses changes nothing but the speed, so errors are
-// dropped.
+// adviseHuge asks for huge pages in the part of b that whole huge pages cover.
+// The kernel gives them when memory is first touched. A kernel that refuses
+// changes nothing but the speed, so errors are dropped.
 func adviseHuge(b []byte) {
+	if b = wholePages(b); len(b) > 0 {
+		_ = unix.Madvise(b, unix.MADV_HUGEPAGE)
+	}
+}
+
+// collapseHuge asks to move memory that the heap used before, and that so lies
+// in small pages, to huge pages at once. That takes one to two seconds per GiB
+// of small pages and no time for memory that was never touched.
+func collapseHuge(b []byte) {
+	if b = wholePages(b); len(b) > 0 {
+		_ = unix.Madvise(b, unix.MADV_COLLAPSE)
+	}
+}
+
+// wholePages returns the part of b that whole huge pages cover.
+func wholePages(b []byte) []byte {
 	skip := int(-uintptr(unsafe.Pointer(unsafe.SliceData(b))) % hugePage)
 	n := (len(b) - skip) &^ (hugePage - 1)
 	if n <= 0 {
-		return
+		return nil
 	}
-	_ = unix.Madvise(b[skip:skip+n], unix.MADV_HUGEPAGE)
-	_ = unix.Madvise(b[skip:skip+n], unix.MADV_COLLAPSE)
+	return b[skip : skip+n]
 }

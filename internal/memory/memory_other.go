@@ -6,3 +6,6 @@ func physical() uint64 { return 0 }
 
 // adviseHuge does nothing: only Linux has such advice.
 func adviseHuge([]byte) {}
+
+// collapseHuge does nothing: only Linux has such advice.
+func collapseHuge([]byte) {}

@@ -31,7 +31,7 @@ func array(n int) []uint64 {
 	w := make([]uint64, n+line/8-1)
 	skip := -uintptr(unsafe.Pointer(unsafe.SliceData(w))) % line / 8
 	w = w[skip : skip+uintptr(n) : skip+uintptr(n)]
-	advise(bytesOf(w))
+	memory.Advise(bytesOf(w))
 	return w
 }
 

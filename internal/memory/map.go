@@ -1,0 +1,58 @@
+package memory
+
+import (
+	"fmt"
+
+	"github.com/bloomery/bloomery"
+)
+
+// mapFrom is the size from which Map asks the system for an array of its own:
+// below it, a system call for each array and a page that is not full would cost
+// more than the heap.
+const mapFrom = 1 << 20
+
+// Map returns an array of zero bytes outside of the Go heap if it has 1 MiB or
+// more and the system can do that, and one on the heap otherwise. The collector
+// does not count it, pages take memory when they are first touched, and Unmap
+// returns them at once. Memory that cannot be had is an error that wraps
+// ErrTooLarge, where the heap would end the process; a negative number is one
+// that wraps ErrParameter. Map is an [Alloc].
+func Map(bytes int) ([]byte, error) {
+	if bytes < 0 {
+		return nil, fmt.Errorf("memory: map: %w: %d bytes", bloomery.ErrParameter, bytes)
+	}
+	if err := Fits(uint64(bytes)); err != nil {
+		return nil, fmt.Errorf("memory: map: %w", err)
+	}
+	if bytes < mapFrom {
+		return Bytes(bytes), nil
+	}
+	b, err := mapped(bytes)
+	if err != nil {
+		return nil, fmt.Errorf("memory: map: %w: %d bytes: %w", bloomery.ErrTooLarge, bytes, err)
+	}
+	Advise(b)
+	return b, nil
+}
+
+// Unmap gives back an array that Map returned, as it was returned: nothing may
+// use it from then on. What lies on the heap is left to the collector. Any
+// other array of 1 MiB or more is an error that wraps ErrParameter.
+func Unmap(b []byte) error {
+	if len(b) < mapFrom {
+		return nil
+	}
+	if err := unmapped(b); err != nil {
+		return fmt.Errorf("memory: unmap: %w: %d bytes: %w", bloomery.ErrParameter, len(b), err)
+	}
+	return nil
+}
+
+// Advise asks for huge pages in an array of 4 MiB or more whose pages were not
+// touched yet. Random access to an array larger than the TLB covers takes less
+// time with them. It changes speed only, so there is no error.
+func Advise(b []byte) {
+	if len(b) >= hugeFrom {
+		adviseHuge(b)
+	}
+}
