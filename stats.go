@@ -1,26 +1,116 @@
 package bloomery
 
-// Stats is what a filter tells about itself.
+import (
+	"math"
+	"strconv"
+)
+
+// Stats is the state of a filter as it describes itself.
 type Stats struct {
 	// Kind is the name of the kind, as in "bloom" or "standard".
-	Kind string
-	// Capacity is the number of keys the filter was made for, 0 if that was
-	// never said.
-	Capacity uint64
-	// Items is the number of keys in the filter; Exact tells whether it was
-	// counted (true) or estimated from the fill (false).
-	Items uint64
-	Exact bool
+	Kind string `json:"kind"`
+	// Capacity is the number of keys the filter is sized for, 0 if that is not
+	// known.
+	Capacity uint64 `json:"capacity"`
+	// Items is the number of keys in the filter; Exact reports whether it was
+	// counted (true) or estimated from the fill (false). An array with all bits
+	// set could hold any number of keys: its estimate is math.MaxUint64.
+	Items uint64 `json:"items"`
+	Exact bool   `json:"exact"`
 	// Bits is the size of the filter's array, Bytes its memory.
-	Bits  uint64
-	Bytes uint64
+	Bits  uint64 `json:"bits"`
+	Bytes uint64 `json:"bytes"`
 	// Saturation is the share of the array in use, from 0 to 1.
-	Saturation float64
+	Saturation float64 `json:"saturation"`
 	// Overflow is the share of counters that are full and will not go down
 	// again, 0 for kinds that have none.
-	Overflow float64
-	// Asked is the error rate asked for at Capacity, Predicted the rate that
-	// the model of the layout gives for the present fill.
-	Asked     float64
-	Predicted float64
+	Overflow float64 `json:"overflow,omitempty"`
+	// Asked is the false positive rate asked for at Capacity, Predicted the
+	// rate that the model of the layout gives for the present fill.
+	Asked     float64 `json:"asked"`
+	Predicted float64 `json:"predicted"`
+	// PredictedSigma is one standard deviation of Predicted due to sampling, 0
+	// when the whole array was read.
+	PredictedSigma float64 `json:"predicted_sigma,omitempty"`
+}
+
+// String returns one line for people, such as
+//
+//	bloom: about 1,000 keys of 1,000,000, 1.18 MiB, 0.07% full, false positive rate 0.0000012% (asked 1%)
+func (s Stats) String() string {
+	line := s.Kind + ": " + s.items()
+	if s.Capacity > 0 {
+		line += " of " + grouped(s.Capacity)
+	}
+	line += ", " + size(s.Bytes) + ", " + percent(s.Saturation) + " full"
+	if s.Overflow > 0 {
+		line += ", " + percent(s.Overflow) + " of counters full"
+	}
+	line += ", false positive rate " + percent(s.Predicted)
+	if s.PredictedSigma > 0 {
+		line += " ± " + percent(s.PredictedSigma)
+	}
+	if s.Asked > 0 {
+		line += " (asked " + percent(s.Asked) + ")"
+	}
+	return line
+}
+
+// items is the number of keys in words.
+func (s Stats) items() string {
+	keys := " keys"
+	if s.Items == 1 {
+		keys = " key"
+	}
+	switch {
+	case s.Exact:
+		return grouped(s.Items) + keys
+	case s.Items == math.MaxUint64:
+		return "an unknown number of keys"
+	}
+	return "about " + grouped(s.Items) + keys
+}
+
+// grouped writes a number with commas: 1,000,000.
+func grouped(n uint64) string {
+	digits := strconv.FormatUint(n, 10)
+	text := make([]byte, 0, len(digits)+len(digits)/3)
+	for i := range len(digits) {
+		if i > 0 && (len(digits)-i)%3 == 0 {
+			text = append(text, ',')
+		}
+		text = append(text, digits[i])
+	}
+	return string(text)
+}
+
+// percent writes a share with two significant digits, and three from 1% on,
+// never with an exponent.
+func percent(share float64) string {
+	digits := 2
+	if share >= 0.01 {
+		digits = 3
+	}
+	x, err := strconv.ParseFloat(strconv.FormatFloat(100*share, 'g', digits, 64), 64)
+	if err != nil { // cannot be: it was written above
+		x = 100 * share
+	}
+	return strconv.FormatFloat(x, 'f', -1, 64) + "%"
+}
+
+// size writes a number of bytes in units of powers of two.
+func size(n uint64) string {
+	const units = "KMGTPE"
+	if n < 1024 {
+		return strconv.FormatUint(n, 10) + " B"
+	}
+	x, unit := float64(n)/1024, 0
+	for ; x >= 1023.5 && unit < len(units)-1; unit++ {
+		x /= 1024
+	}
+	digits := 0
+	for limit := 100.0; limit > 1 && x < limit; limit /= 10 {
+		digits++
+	}
+	return strconv.FormatFloat(x, 'f', digits, 64) + " " + units[unit:unit+1] + "iB"
 }

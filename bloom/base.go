@@ -31,7 +31,7 @@ type base struct {
 }
 
 // Hash returns the hash under which the filter knows key.
-func (b *base) Hash(key []byte) uint64 { return b.hasher.Bytes(key) }
+func (b *base) Hash(key []byte) uint64 { return b.hasher.Hash(key) }
 
 // Hasher returns the hasher of the filter.
 func (b *base) Hasher() hashing.Hasher { return b.hasher }
@@ -189,7 +189,7 @@ func addSeq(a bloomery.Adder, h hashing.Hasher, n int, seq iter.Seq[[]byte]) {
 			a.AddHashes(nil, hs)
 			hs = hs[:0]
 		}
-		hs = append(hs, h.Bytes(key))
+		hs = append(hs, h.Hash(key))
 	}
 	a.AddHashes(nil, hs)
 }

@@ -98,10 +98,10 @@ func (c *Concurrent) Clone() *Filter {
 }
 
 // Contains reports whether key may be in the set. False is certain.
-func (c *Concurrent) Contains(key []byte) bool { return c.ContainsHash(c.hasher.Bytes(key)) }
+func (c *Concurrent) Contains(key []byte) bool { return c.ContainsHash(c.hasher.Hash(key)) }
 
 // ContainsString is Contains for a string.
-func (c *Concurrent) ContainsString(key string) bool { return c.ContainsHash(c.hasher.String(key)) }
+func (c *Concurrent) ContainsString(key string) bool { return c.ContainsHash(c.hasher.HashString(key)) }
 
 // ContainsHash is Contains for a key whose hash is h.
 func (c *Concurrent) ContainsHash(h uint64) bool {
@@ -119,7 +119,7 @@ func (c *Concurrent) ContainsKeys(dst []bool, keys [][]byte) {
 	dst = dst[:len(keys)]
 	var hs [batch]uint64
 	for len(keys) > 0 {
-		n := c.hasher.Keys(hs[:], keys)
+		n := c.hasher.HashKeys(hs[:], keys)
 		c.ContainsHashes(dst[:n], hs[:n])
 		keys, dst = keys[n:], dst[n:]
 	}
@@ -127,10 +127,10 @@ func (c *Concurrent) ContainsKeys(dst []bool, keys [][]byte) {
 
 // Add adds key and reports whether the filter changed. False means that the
 // key was, or seemed to be, there already.
-func (c *Concurrent) Add(key []byte) bool { return c.AddHash(c.hasher.Bytes(key)) }
+func (c *Concurrent) Add(key []byte) bool { return c.AddHash(c.hasher.Hash(key)) }
 
 // AddString is Add for a string.
-func (c *Concurrent) AddString(key string) bool { return c.AddHash(c.hasher.String(key)) }
+func (c *Concurrent) AddString(key string) bool { return c.AddHash(c.hasher.HashString(key)) }
 
 // AddHash is Add for a key whose hash is h.
 func (c *Concurrent) AddHash(h uint64) bool {
@@ -251,7 +251,7 @@ func (c *Concurrent) AddKeys(dst []bool, keys [][]byte) {
 	}
 	var hs [stripeBatch]uint64
 	for len(keys) > 0 {
-		n := c.hasher.Keys(hs[:], keys)
+		n := c.hasher.HashKeys(hs[:], keys)
 		keys = keys[n:]
 		if dst == nil {
 			c.AddHashes(nil, hs[:n])

@@ -72,7 +72,7 @@ func ExampleNewPartitionedView() {
 func ExampleNewScalable() {
 	s := bloom.NewScalable(1000, 0.01) // a guess: it may become more
 	for i := range uint64(20_000) {
-		s.AddHash(s.Hasher().Uint64(i))
+		s.AddHash(s.Hasher().HashUint64(i))
 	}
 	stats := s.Stats()
 	fmt.Println(s.Layers(), "layers for", stats.Capacity, "keys")
@@ -89,7 +89,7 @@ func ExampleConfig_NewScalable() {
 		return
 	}
 	for i := range uint64(20_000) {
-		s.AddHash(s.Hasher().Uint64(i))
+		s.AddHash(s.Hasher().HashUint64(i))
 	}
 	fmt.Println(s.Layers(), "layers")
 	// Output: 3 layers
@@ -126,11 +126,11 @@ func ExampleFilter_ContainsHashes() {
 	f := bloom.New(1000, 0.001)
 	ids := []uint64{7, 42, 1001}
 	h := f.Hasher()
-	f.AddHash(h.Uint64(42))
+	f.AddHash(h.HashUint64(42))
 
 	hashes := make([]uint64, len(ids))
 	for i, id := range ids {
-		hashes[i] = h.Uint64(id)
+		hashes[i] = h.HashUint64(id)
 	}
 	found := make([]bool, len(ids))
 	f.ContainsHashes(found, hashes)
@@ -229,7 +229,7 @@ func ExampleSliced_ReplaceColumn() {
 func ExampleFilter_Stats() {
 	f := bloom.New(1000, 0.01)
 	for i := range uint64(1000) {
-		f.AddHash(f.Hasher().Uint64(i))
+		f.AddHash(f.Hasher().HashUint64(i))
 	}
 	s := f.Stats()
 	fmt.Printf("%s: %d of %d keys, %.0f%% full, asked %.2f%%, now %.2f%%\n",

@@ -60,10 +60,10 @@ func (c Config) New() (*Filter, error) {
 
 // Add adds key and reports whether the filter changed. False means that the
 // key was, or seemed to be, there already.
-func (f *Filter) Add(key []byte) bool { return f.AddHash(f.hasher.Bytes(key)) }
+func (f *Filter) Add(key []byte) bool { return f.AddHash(f.hasher.Hash(key)) }
 
 // AddString is Add for a string.
-func (f *Filter) AddString(key string) bool { return f.AddHash(f.hasher.String(key)) }
+func (f *Filter) AddString(key string) bool { return f.AddHash(f.hasher.HashString(key)) }
 
 // AddHash is Add for a key whose hash is h.
 func (f *Filter) AddHash(h uint64) bool { return kernel.Set(f.blocks, f.shape.K, h) }
@@ -81,7 +81,7 @@ func (f *Filter) AddKeys(dst []bool, keys [][]byte) {
 	}
 	var hs [batch]uint64
 	for len(keys) > 0 {
-		n := f.hasher.Keys(hs[:], keys)
+		n := f.hasher.HashKeys(hs[:], keys)
 		keys = keys[n:]
 		if dst == nil {
 			f.AddHashes(nil, hs[:n])

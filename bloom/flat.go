@@ -61,10 +61,10 @@ func probe(y, m uint64) uint64 {
 func bit(words []uint64, at uint64) uint64 { return words[at>>6] >> (at & 63) }
 
 // Contains reports whether key may be in the set. False is certain.
-func (f *flat) Contains(key []byte) bool { return f.ContainsHash(f.hasher.Bytes(key)) }
+func (f *flat) Contains(key []byte) bool { return f.ContainsHash(f.hasher.Hash(key)) }
 
 // ContainsString is Contains for a string.
-func (f *flat) ContainsString(key string) bool { return f.ContainsHash(f.hasher.String(key)) }
+func (f *flat) ContainsString(key string) bool { return f.ContainsHash(f.hasher.HashString(key)) }
 
 // ContainsHash is Contains for a key whose hash is h.
 //

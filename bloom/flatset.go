@@ -28,10 +28,10 @@ func (c Config) newFlatSet(layout sizing.Layout) (flatSet, error) {
 
 // Add adds key and reports whether the filter changed. False means that the
 // key was, or seemed to be, there already.
-func (s *flatSet) Add(key []byte) bool { return s.AddHash(s.hasher.Bytes(key)) }
+func (s *flatSet) Add(key []byte) bool { return s.AddHash(s.hasher.Hash(key)) }
 
 // AddString is Add for a string.
-func (s *flatSet) AddString(key string) bool { return s.AddHash(s.hasher.String(key)) }
+func (s *flatSet) AddString(key string) bool { return s.AddHash(s.hasher.HashString(key)) }
 
 // AddHash is Add for a key whose hash is h.
 func (s *flatSet) AddHash(h uint64) bool {

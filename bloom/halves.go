@@ -19,10 +19,10 @@ type halves struct {
 func (s *halves) words() []uint64 { return kernel.SplitWords(s.blocks) }
 
 // Contains reports whether key may be in the set. False is certain.
-func (s *halves) Contains(key []byte) bool { return s.ContainsHash(s.hasher.Bytes(key)) }
+func (s *halves) Contains(key []byte) bool { return s.ContainsHash(s.hasher.Hash(key)) }
 
 // ContainsString is Contains for a string.
-func (s *halves) ContainsString(key string) bool { return s.ContainsHash(s.hasher.String(key)) }
+func (s *halves) ContainsString(key string) bool { return s.ContainsHash(s.hasher.HashString(key)) }
 
 // ContainsHash is Contains for a key whose hash is h.
 func (s *halves) ContainsHash(h uint64) bool { return kernel.HasSplit(s.blocks, h) }
@@ -36,7 +36,7 @@ func (s *halves) ContainsKeys(dst []bool, keys [][]byte) {
 	dst = dst[:len(keys)]
 	var hs [batch]uint64
 	for len(keys) > 0 {
-		n := s.hasher.Keys(hs[:], keys)
+		n := s.hasher.HashKeys(hs[:], keys)
 		s.ContainsHashes(dst[:n], hs[:n])
 		keys, dst = keys[n:], dst[n:]
 	}

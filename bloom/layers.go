@@ -70,7 +70,7 @@ type layered struct {
 }
 
 // Hash returns the hash under which the filter knows key.
-func (l *layered) Hash(key []byte) uint64 { return l.hasher.Bytes(key) }
+func (l *layered) Hash(key []byte) uint64 { return l.hasher.Hash(key) }
 
 // Hasher returns the hasher of the filter.
 func (l *layered) Hasher() hashing.Hasher { return l.hasher }
@@ -80,10 +80,10 @@ func (l *layered) Hasher() hashing.Hasher { return l.hasher }
 func (l *layered) Layers() int { return len(l.layers) }
 
 // Contains reports whether key may be in the set. False is certain.
-func (l *layered) Contains(key []byte) bool { return l.ContainsHash(l.hasher.Bytes(key)) }
+func (l *layered) Contains(key []byte) bool { return l.ContainsHash(l.hasher.Hash(key)) }
 
 // ContainsString is Contains for a string.
-func (l *layered) ContainsString(key string) bool { return l.ContainsHash(l.hasher.String(key)) }
+func (l *layered) ContainsString(key string) bool { return l.ContainsHash(l.hasher.HashString(key)) }
 
 // ContainsHash is Contains for a key whose hash is h. The largest layer, which
 // has most of the keys, is asked first.
@@ -117,7 +117,7 @@ func (l *layered) ContainsKeys(dst []bool, keys [][]byte) {
 	dst = dst[:len(keys)]
 	var hs [batch]uint64
 	for len(keys) > 0 {
-		n := l.hasher.Keys(hs[:], keys)
+		n := l.hasher.HashKeys(hs[:], keys)
 		l.ContainsHashes(dst[:n], hs[:n])
 		keys, dst = keys[n:], dst[n:]
 	}

@@ -18,10 +18,10 @@ type lines struct {
 func (l *lines) words() []uint64 { return kernel.Words(l.blocks) }
 
 // Contains reports whether key may be in the set. False is certain.
-func (l *lines) Contains(key []byte) bool { return l.ContainsHash(l.hasher.Bytes(key)) }
+func (l *lines) Contains(key []byte) bool { return l.ContainsHash(l.hasher.Hash(key)) }
 
 // ContainsString is Contains for a string.
-func (l *lines) ContainsString(key string) bool { return l.ContainsHash(l.hasher.String(key)) }
+func (l *lines) ContainsString(key string) bool { return l.ContainsHash(l.hasher.HashString(key)) }
 
 // ContainsHash is Contains for a key whose hash is h.
 func (l *lines) ContainsHash(h uint64) bool { return kernel.Has(l.blocks, l.shape.K, h) }
@@ -37,7 +37,7 @@ func (l *lines) ContainsKeys(dst []bool, keys [][]byte) {
 	dst = dst[:len(keys)]
 	var hs [batch]uint64
 	for len(keys) > 0 {
-		n := l.hasher.Keys(hs[:], keys)
+		n := l.hasher.HashKeys(hs[:], keys)
 		l.ContainsHashes(dst[:n], hs[:n])
 		keys, dst = keys[n:], dst[n:]
 	}

@@ -97,7 +97,7 @@ func Example_fromBitsAndBloomsFiles() {
 func Example_fromBlobloom() {
 	n, p := 1000, 0.01
 	bits, k := uint64(10240), 7
-	h := named.XXH64().String("alice") // any hash of 64 good bits
+	h := named.XXH64().HashString("alice") // any hash of 64 good bits
 
 	f, err := bloom.Config{Capacity: n, ErrorRate: p}.New()
 	fmt.Println(f.Shape().Bits, err)

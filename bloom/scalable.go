@@ -168,10 +168,10 @@ func (s *Scalable) grow() {
 
 // Add adds key and reports whether the filter changed. False means that the
 // key was, or seemed to be, there already.
-func (s *Scalable) Add(key []byte) bool { return s.AddHash(s.hasher.Bytes(key)) }
+func (s *Scalable) Add(key []byte) bool { return s.AddHash(s.hasher.Hash(key)) }
 
 // AddString is Add for a string.
-func (s *Scalable) AddString(key string) bool { return s.AddHash(s.hasher.String(key)) }
+func (s *Scalable) AddString(key string) bool { return s.AddHash(s.hasher.HashString(key)) }
 
 // AddHash is Add for a key whose hash is h.
 func (s *Scalable) AddHash(h uint64) bool {
@@ -236,7 +236,7 @@ func (s *Scalable) AddKeys(dst []bool, keys [][]byte) {
 	}
 	var hs [batch]uint64
 	for len(keys) > 0 {
-		n := s.hasher.Keys(hs[:], keys)
+		n := s.hasher.HashKeys(hs[:], keys)
 		keys = keys[n:]
 		if dst == nil {
 			s.AddHashes(nil, hs[:n])

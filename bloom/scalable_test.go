@@ -125,7 +125,7 @@ func TestScalableFarBeyondTheGuess(t *testing.T) {
 	hs, dst := make([]uint64, 4000), make([]bool, 4000)
 	next := func(from int) []uint64 {
 		for i := range hs {
-			hs[i] = h.Uint64(uint64(from + i))
+			hs[i] = h.HashUint64(uint64(from + i))
 		}
 		return hs
 	}

@@ -92,10 +92,10 @@ func (c Config) NewSplitFromBitset(bitset []byte) (*Split, error) {
 
 // Add adds key and reports whether the filter changed. False means that the
 // key was, or seemed to be, there already.
-func (s *Split) Add(key []byte) bool { return s.AddHash(s.hasher.Bytes(key)) }
+func (s *Split) Add(key []byte) bool { return s.AddHash(s.hasher.Hash(key)) }
 
 // AddString is Add for a string.
-func (s *Split) AddString(key string) bool { return s.AddHash(s.hasher.String(key)) }
+func (s *Split) AddString(key string) bool { return s.AddHash(s.hasher.HashString(key)) }
 
 // AddHash is Add for a key whose hash is h.
 func (s *Split) AddHash(h uint64) bool { return kernel.SetSplit(s.blocks, h) }
@@ -111,7 +111,7 @@ func (s *Split) AddKeys(dst []bool, keys [][]byte) {
 	}
 	var hs [batch]uint64
 	for len(keys) > 0 {
-		n := s.hasher.Keys(hs[:], keys)
+		n := s.hasher.HashKeys(hs[:], keys)
 		keys = keys[n:]
 		if dst == nil {
 			s.AddHashes(nil, hs[:n])

@@ -72,7 +72,7 @@ func ExampleInspect() {
 func ExampleCompress() {
 	f := bloom.New(100_000, 0.01)
 	for i := range uint64(10_000) {
-		f.AddHash(f.Hasher().Uint64(i))
+		f.AddHash(f.Hasher().HashUint64(i))
 	}
 	data, _ := f.MarshalBinary()
 	small, err := codec.Compress(nil, data)

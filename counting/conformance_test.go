@@ -16,7 +16,7 @@ func hashes(n int, seed uint64) []uint64 {
 	hs := make([]uint64, n)
 	h := hashing.Seeded(seed)
 	for i := range hs {
-		hs[i] = h.Uint64(uint64(i))
+		hs[i] = h.HashUint64(uint64(i))
 	}
 	return hs
 }

@@ -74,10 +74,10 @@ func (c Config) newFilter() (table, error) {
 // Insert inserts key once more. The error is nil, or wraps ErrFull if all of
 // the key's counters are full: the key is there, and one more could not be
 // counted. Nothing changes then.
-func (f *Filter) Insert(key []byte) error { return f.InsertHash(f.hasher.Bytes(key)) }
+func (f *Filter) Insert(key []byte) error { return f.InsertHash(f.hasher.Hash(key)) }
 
 // InsertString is Insert for a string.
-func (f *Filter) InsertString(key string) error { return f.InsertHash(f.hasher.String(key)) }
+func (f *Filter) InsertString(key string) error { return f.InsertHash(f.hasher.HashString(key)) }
 
 // InsertHash is Insert for a key whose hash is h.
 func (f *Filter) InsertHash(h uint64) error {
@@ -90,10 +90,10 @@ func (f *Filter) InsertHash(h uint64) error {
 // Delete takes key out once. It reports false, and changes nothing, if the key
 // is certainly absent. Deleting an absent key that the filter takes for
 // present is the caller's mistake, see Filter.
-func (f *Filter) Delete(key []byte) bool { return f.DeleteHash(f.hasher.Bytes(key)) }
+func (f *Filter) Delete(key []byte) bool { return f.DeleteHash(f.hasher.Hash(key)) }
 
 // DeleteString is Delete for a string.
-func (f *Filter) DeleteString(key string) bool { return f.DeleteHash(f.hasher.String(key)) }
+func (f *Filter) DeleteString(key string) bool { return f.DeleteHash(f.hasher.HashString(key)) }
 
 // DeleteHash is Delete for a key whose hash is h.
 func (f *Filter) DeleteHash(h uint64) bool {
@@ -145,10 +145,10 @@ type counted struct{ table }
 // Count returns how often key is there: an upper bound, which is exact but for
 // about the share of keys that Stats predicts for wrong yeses. It is never
 // more than MaxCount, which stands for that number and all above.
-func (c *counted) Count(key []byte) uint64 { return c.CountHash(c.hasher.Bytes(key)) }
+func (c *counted) Count(key []byte) uint64 { return c.CountHash(c.hasher.Hash(key)) }
 
 // CountString is Count for a string.
-func (c *counted) CountString(key string) uint64 { return c.CountHash(c.hasher.String(key)) }
+func (c *counted) CountString(key string) uint64 { return c.CountHash(c.hasher.HashString(key)) }
 
 // CountHash is Count for a key whose hash is h.
 func (c *counted) CountHash(h uint64) uint64 {

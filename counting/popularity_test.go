@@ -66,7 +66,7 @@ func popularity(t *testing.T, path string) (weights []float64, hs []uint64) {
 	for d := json.NewDecoder(f); ; {
 		switch token, err := d.Token(); v := token.(type) {
 		case string:
-			hs = append(hs, hasher.String(v))
+			hs = append(hs, hasher.HashString(v))
 		case float64:
 			weights = append(weights, v)
 		default:

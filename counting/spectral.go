@@ -73,10 +73,10 @@ func (c Config) newSpectral() (table, error) {
 
 // Insert inserts key once more. The error is nil, or wraps ErrFull if the
 // key's counters cannot count further. Nothing changes then.
-func (s *Spectral) Insert(key []byte) error { return s.InsertHash(s.hasher.Bytes(key)) }
+func (s *Spectral) Insert(key []byte) error { return s.InsertHash(s.hasher.Hash(key)) }
 
 // InsertString is Insert for a string.
-func (s *Spectral) InsertString(key string) error { return s.InsertHash(s.hasher.String(key)) }
+func (s *Spectral) InsertString(key string) error { return s.InsertHash(s.hasher.HashString(key)) }
 
 // InsertHash is Insert for a key whose hash is h.
 func (s *Spectral) InsertHash(h uint64) error {

@@ -42,10 +42,10 @@ func (s *spectrum) least(block uint64, places []uint16) uint64 {
 // Count returns how often key was inserted: an upper bound, which is exact but
 // for a smaller share of keys than Stats predicts for wrong yeses. It is never
 // more than MaxCount; that many can be more only after Union.
-func (s *spectrum) Count(key []byte) uint64 { return s.CountHash(s.hasher.Bytes(key)) }
+func (s *spectrum) Count(key []byte) uint64 { return s.CountHash(s.hasher.Hash(key)) }
 
 // CountString is Count for a string.
-func (s *spectrum) CountString(key string) uint64 { return s.CountHash(s.hasher.String(key)) }
+func (s *spectrum) CountString(key string) uint64 { return s.CountHash(s.hasher.HashString(key)) }
 
 // CountHash is Count for a key whose hash is h.
 func (s *spectrum) CountHash(h uint64) uint64 {

@@ -99,10 +99,10 @@ const (
 
 // Insert inserts key, which is from now on the youngest. The error is always
 // nil.
-func (s *Stable) Insert(key []byte) error { return s.InsertHash(s.hasher.Bytes(key)) }
+func (s *Stable) Insert(key []byte) error { return s.InsertHash(s.hasher.Hash(key)) }
 
 // InsertString is Insert for a string.
-func (s *Stable) InsertString(key string) error { return s.InsertHash(s.hasher.String(key)) }
+func (s *Stable) InsertString(key string) error { return s.InsertHash(s.hasher.HashString(key)) }
 
 // InsertHash is Insert for a key whose hash is h.
 func (s *Stable) InsertHash(h uint64) error {

@@ -75,7 +75,7 @@ func (t *table) hold(words []uint64) {
 }
 
 // Hash returns the hash under which the filter knows key.
-func (t *table) Hash(key []byte) uint64 { return t.hasher.Bytes(key) }
+func (t *table) Hash(key []byte) uint64 { return t.hasher.Hash(key) }
 
 // Hasher returns the hasher of the filter.
 func (t *table) Hasher() hashing.Hasher { return t.hasher }
@@ -90,10 +90,10 @@ func (t *table) Size() sizing.Counted { return t.size }
 func (t *table) CounterBits() int { return t.size.Width }
 
 // Contains reports whether key may be in the set. False is certain.
-func (t *table) Contains(key []byte) bool { return t.ContainsHash(t.hasher.Bytes(key)) }
+func (t *table) Contains(key []byte) bool { return t.ContainsHash(t.hasher.Hash(key)) }
 
 // ContainsString is Contains for a string.
-func (t *table) ContainsString(key string) bool { return t.ContainsHash(t.hasher.String(key)) }
+func (t *table) ContainsString(key string) bool { return t.ContainsHash(t.hasher.HashString(key)) }
 
 // ContainsHash is Contains for a key whose hash is h. It costs one memory
 // access.
@@ -110,7 +110,7 @@ func (t *table) ContainsKeys(dst []bool, keys [][]byte) {
 	dst = dst[:len(keys)]
 	var hs [batch]uint64
 	for len(keys) > 0 {
-		n := t.hasher.Keys(hs[:], keys)
+		n := t.hasher.HashKeys(hs[:], keys)
 		t.ContainsHashes(dst[:n], hs[:n])
 		keys, dst = keys[n:], dst[n:]
 	}

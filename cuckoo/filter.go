@@ -37,10 +37,10 @@ func New(n int, p float64) *Filter {
 // leaves the filter byte for byte as it was, if there is no room: when more
 // than 95% of the slots are taken, or for a ninth copy of a key. It costs two
 // memory accesses, and some more as the filter fills.
-func (f *Filter) Insert(key []byte) error { return f.InsertHash(f.hasher.Bytes(key)) }
+func (f *Filter) Insert(key []byte) error { return f.InsertHash(f.hasher.Hash(key)) }
 
 // InsertString is Insert for a string.
-func (f *Filter) InsertString(key string) error { return f.InsertHash(f.hasher.String(key)) }
+func (f *Filter) InsertString(key string) error { return f.InsertHash(f.hasher.HashString(key)) }
 
 // InsertHash is Insert for a key whose hash is h.
 func (f *Filter) InsertHash(h uint64) error {
@@ -66,10 +66,10 @@ func (f *Filter) full() error {
 // deleted: for another that Contains takes for present, with a chance of the
 // error rate, the fingerprint of some inserted key would go, which is then
 // forgotten.
-func (f *Filter) Delete(key []byte) bool { return f.DeleteHash(f.hasher.Bytes(key)) }
+func (f *Filter) Delete(key []byte) bool { return f.DeleteHash(f.hasher.Hash(key)) }
 
 // DeleteString is Delete for a string.
-func (f *Filter) DeleteString(key string) bool { return f.DeleteHash(f.hasher.String(key)) }
+func (f *Filter) DeleteString(key string) bool { return f.DeleteHash(f.hasher.HashString(key)) }
 
 // DeleteHash is Delete for a key whose hash is h.
 func (f *Filter) DeleteHash(h uint64) bool {

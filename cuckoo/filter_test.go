@@ -16,7 +16,7 @@ func hashes(n int, seed uint64) []uint64 {
 	hs := make([]uint64, n)
 	h := hashing.Seeded(seed)
 	for i := range hs {
-		hs[i] = h.Uint64(uint64(i))
+		hs[i] = h.HashUint64(uint64(i))
 	}
 	return hs
 }
@@ -42,7 +42,7 @@ func fillUp(f *cuckoo.Filter, seed uint64) []uint64 {
 	h := hashing.Seeded(seed)
 	var in []uint64
 	for i := uint64(0); ; i++ {
-		x := h.Uint64(i)
+		x := h.HashUint64(i)
 		if err := f.InsertHash(x); err != nil {
 			return in
 		}

@@ -168,7 +168,7 @@ func TestOneHistoryOneFile(t *testing.T) {
 		}
 		h := hashing.Seeded(6)
 		for i := range uint64(500) {
-			_ = f.InsertHash(h.Uint64(i)) // some are refused
+			_ = f.InsertHash(h.HashUint64(i)) // some are refused
 		}
 		sum := sha256.Sum256(encoded(f))
 		if got := hex.EncodeToString(sum[:8]); got != want {

@@ -34,7 +34,7 @@ func newTable(h hashing.Hasher, shape sizing.Cuckoo, capacity uint64, rate float
 }
 
 // Hash returns the hash under which the filter knows key.
-func (t *table) Hash(key []byte) uint64 { return t.hasher.Bytes(key) }
+func (t *table) Hash(key []byte) uint64 { return t.hasher.Hash(key) }
 
 // Hasher returns the hasher of the filter.
 func (t *table) Hasher() hashing.Hasher { return t.hasher }
@@ -43,10 +43,10 @@ func (t *table) Hasher() hashing.Hasher { return t.hasher }
 func (t *table) Shape() sizing.Cuckoo { return t.shape }
 
 // Contains reports whether key may be in the set. False is certain.
-func (t *table) Contains(key []byte) bool { return t.ContainsHash(t.hasher.Bytes(key)) }
+func (t *table) Contains(key []byte) bool { return t.ContainsHash(t.hasher.Hash(key)) }
 
 // ContainsString is Contains for a string.
-func (t *table) ContainsString(key string) bool { return t.ContainsHash(t.hasher.String(key)) }
+func (t *table) ContainsString(key string) bool { return t.ContainsHash(t.hasher.HashString(key)) }
 
 // ContainsHash is Contains for a key whose hash is h.
 func (t *table) ContainsHash(h uint64) bool { return t.buckets.Has(h) }
@@ -60,7 +60,7 @@ func (t *table) ContainsKeys(dst []bool, keys [][]byte) {
 	dst = dst[:len(keys)]
 	var hs [batch]uint64
 	for len(keys) > 0 {
-		n := t.hasher.Keys(hs[:], keys)
+		n := t.hasher.HashKeys(hs[:], keys)
 		t.ContainsHashes(dst[:n], hs[:n])
 		keys, dst = keys[n:], dst[n:]
 	}
@@ -69,10 +69,10 @@ func (t *table) ContainsKeys(dst []bool, keys [][]byte) {
 // Count returns an upper bound of how often key is in the filter, at most 8.
 // It is exact unless another key shares fingerprint and buckets, whose chance
 // is the error rate.
-func (t *table) Count(key []byte) uint64 { return t.CountHash(t.hasher.Bytes(key)) }
+func (t *table) Count(key []byte) uint64 { return t.CountHash(t.hasher.Hash(key)) }
 
 // CountString is Count for a string.
-func (t *table) CountString(key string) uint64 { return t.CountHash(t.hasher.String(key)) }
+func (t *table) CountString(key string) uint64 { return t.CountHash(t.hasher.HashString(key)) }
 
 // CountHash is Count for a key whose hash is h.
 func (t *table) CountHash(h uint64) uint64 {

@@ -77,7 +77,7 @@ func holdRate(t *testing.T, k Kind, plan Plan, p float64) {
 		return Subject{
 			Add: func(keys [][]byte) {
 				for _, key := range keys {
-					members = append(members, hasher.Bytes(key))
+					members = append(members, hasher.Hash(key))
 				}
 			},
 			Contains: func(dst []bool, keys [][]byte) {
@@ -86,7 +86,7 @@ func holdRate(t *testing.T, k Kind, plan Plan, p float64) {
 					predicted = f.Stats().Predicted
 				}
 				var hs [batch]uint64
-				f.ContainsHashes(dst, hs[:hasher.Keys(hs[:], keys)])
+				f.ContainsHashes(dst, hs[:hasher.HashKeys(hs[:], keys)])
 			},
 		}
 	})
@@ -107,14 +107,14 @@ func holdRareRate(t *testing.T, k Kind, p float64) {
 	hs := make([]uint64, size)
 	fill := func(first uint64) {
 		for i := range hs {
-			hs[i] = hasher.Uint64(first + uint64(i))
+			hs[i] = hasher.HashUint64(first + uint64(i))
 		}
 	}
 	each := uint64(1000 / p / (million / n))
 	r := measure(million/n, func(i uint64) (wrong, lost, asked uint64) {
 		members := make([]uint64, n)
 		for j := range members {
-			members[j] = hasher.Uint64(i<<32 + uint64(j))
+			members[j] = hasher.HashUint64(i<<32 + uint64(j))
 		}
 		f := k.must(t, members, n, p)
 		predicted = f.Stats().Predicted

@@ -39,10 +39,10 @@ func (a array[T]) finished() array[T] {
 }
 
 // Contains reports whether key may be in the set. False is certain.
-func (a *array[T]) Contains(key []byte) bool { return a.ContainsHash(a.hasher.Bytes(key)) }
+func (a *array[T]) Contains(key []byte) bool { return a.ContainsHash(a.hasher.Hash(key)) }
 
 // ContainsString is Contains for a string.
-func (a *array[T]) ContainsString(key string) bool { return a.ContainsHash(a.hasher.String(key)) }
+func (a *array[T]) ContainsString(key string) bool { return a.ContainsHash(a.hasher.HashString(key)) }
 
 // ContainsHash is Contains for a key whose hash is h.
 func (a *array[T]) ContainsHash(h uint64) bool {
@@ -80,14 +80,14 @@ func (a *array[T]) ContainsKeys(dst []bool, keys [][]byte) {
 	dst = dst[:len(keys)]
 	var hs [batch]uint64
 	for len(keys) > 0 {
-		n := a.hasher.Keys(hs[:], keys)
+		n := a.hasher.HashKeys(hs[:], keys)
 		a.ContainsHashes(dst[:n], hs[:n])
 		keys, dst = keys[n:], dst[n:]
 	}
 }
 
 // Hash returns the hash under which the filter knows key.
-func (a *array[T]) Hash(key []byte) uint64 { return a.hasher.Bytes(key) }
+func (a *array[T]) Hash(key []byte) uint64 { return a.hasher.Hash(key) }
 
 // Hasher returns the hasher of the filter.
 func (a *array[T]) Hasher() hashing.Hasher { return a.hasher }

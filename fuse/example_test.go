@@ -15,7 +15,7 @@ import (
 func hashesOf(h hashing.Hasher, words ...string) []uint64 {
 	hs := make([]uint64, len(words))
 	for i, w := range words {
-		hs[i] = h.String(w)
+		hs[i] = h.HashString(w)
 	}
 	return hs
 }
@@ -82,7 +82,7 @@ func ExampleConfig_Stream() {
 	var h hashing.Hasher
 	numbers := func(yield func(uint64) bool) {
 		for i := range uint64(100_000) {
-			if !yield(h.Uint64(i)) {
+			if !yield(h.HashUint64(i)) {
 				return
 			}
 		}
@@ -99,7 +99,7 @@ func ExampleConfig_Stream() {
 		return
 	}
 	defer m.Close() //nolint:errcheck // an example
-	fmt.Println(m.Stats().Items, m.ContainsHash(h.Uint64(7)), m.Verify())
+	fmt.Println(m.Stats().Items, m.ContainsHash(h.HashUint64(7)), m.Verify())
 	// Output: 100000 true <nil>
 }
 

@@ -36,7 +36,7 @@ func golden[T fuse.Fingerprint](t *testing.T, name string, keys int, c fuse.Conf
 	t.Helper()
 	var hs []uint64
 	for i := range keys {
-		hs = append(hs, c.Hasher.String(fmt.Sprintf("key %d", i)))
+		hs = append(hs, c.Hasher.HashString(fmt.Sprintf("key %d", i)))
 	}
 	got := encoded(t, built(t, c, hs))
 	path := filepath.Join("testdata", name+".golden")

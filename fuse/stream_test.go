@@ -186,7 +186,7 @@ func TestLargeStream(t *testing.T) {
 	var hasher hashing.Hasher
 	stream := func(yield func(uint64) bool) {
 		for i := range keys {
-			if !yield(hasher.Uint64(i)) {
+			if !yield(hasher.HashUint64(i)) {
 				return
 			}
 		}
@@ -214,14 +214,14 @@ func TestLargeStream(t *testing.T) {
 	}
 	defer m.Close() //nolint:errcheck // it was only read
 	for i := uint64(0); i < keys; i += 1 + keys/10_000_000 {
-		if !m.ContainsHash(hasher.Uint64(i)) {
+		if !m.ContainsHash(hasher.HashUint64(i)) {
 			t.Fatalf("key %d is forgotten", i)
 		}
 	}
 	wrong := 0
 	const asked = 1_000_000
 	for i := range uint64(asked) {
-		if m.ContainsHash(hasher.Uint64(keys + i)) {
+		if m.ContainsHash(hasher.HashUint64(keys + i)) {
 			wrong++
 		}
 	}

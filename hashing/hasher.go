@@ -8,9 +8,9 @@
 //	hashing.Keyed(secret)     // SipHash-2-4: nobody without the key can aim at a filter
 //	hashing.Func(myHash)      // a function of your own
 //
-// XXH3 is fast and not secret: who knows the seed can make keys that collide.
-// Take Keyed where keys come from people who would like your filter to fail; it
-// takes about four times as long (go test -bench Hasher ./hashing).
+// XXH3 is fast and not secret: anyone can make keys that collide. Use Keyed for
+// untrusted input, where adversarial keys could drive up the false positive
+// rate; it takes about four times as long (go test -bench Hasher ./hashing).
 package hashing
 
 import (
@@ -47,31 +47,38 @@ func (k Kind) String() string {
 //
 // It is a struct, not an interface, because a key that passes through an
 // interface or a function value is moved to the heap, which costs more than
-// the hash itself.
+// the hash itself. Compare Hashers with Equal.
+//
+// Printing a Hasher, or anything that holds one, never shows a secret key.
 //
 // Safe for concurrent use.
 type Hasher struct {
-	kind Kind
-	k0   uint64 // the seed of XXH3, or the first half of the SipHash key
-	k1   uint64 // the second half of the SipHash key
-	fn   *custom
+	_ [0]func() // == would compare pointers to secrets; see Equal
+
+	seed   uint64  // of XXH3
+	secret *secret // of the other kinds
+	kind   Kind
 }
 
-// custom hides the function behind a pointer, see callCustom.
-type custom struct{ f func(key []byte) uint64 }
+// secret is what must not be seen: fmt prints unexported fields, but does not
+// follow a pointer inside of a struct. It also hides the function, see
+// callCustom.
+type secret struct {
+	k0, k1 uint64 // the key of SipHash
+	f      func(key []byte) uint64
+}
 
 // Seeded returns XXH3 with a seed. Filters with different seeds err on
 // different keys and cannot be united.
-func Seeded(seed uint64) Hasher { return Hasher{kind: XXH3, k0: seed} }
+func Seeded(seed uint64) Hasher { return Hasher{kind: XXH3, seed: seed} }
 
 // Keyed returns SipHash-2-4 with a secret key. A file written by a filter with
 // this hasher holds a fingerprint of the key, never the key.
 func Keyed(key [16]byte) Hasher {
-	return Hasher{
-		kind: SipHash,
-		k0:   binary.LittleEndian.Uint64(key[:8]),
-		k1:   binary.LittleEndian.Uint64(key[8:]),
-	}
+	return Hasher{kind: SipHash, secret: &secret{
+		k0: binary.LittleEndian.Uint64(key[:8]),
+		k1: binary.LittleEndian.Uint64(key[8:]),
+	}}
 }
 
 // Func returns a Hasher that calls f. All 64 bits that f returns must be well
@@ -81,42 +88,42 @@ func Func(f func(key []byte) uint64) Hasher {
 	if f == nil {
 		panic("hashing: Func of nil")
 	}
-	return Hasher{kind: Custom, fn: &custom{f}}
+	return Hasher{kind: Custom, secret: &secret{f: f}}
 }
 
-// Bytes returns the hash of key.
-func (h Hasher) Bytes(key []byte) uint64 {
+// Hash returns the hash of key.
+func (h Hasher) Hash(key []byte) uint64 {
 	if h.kind == XXH3 {
-		return xxh3.HashSeed(key, h.k0)
+		return xxh3.HashSeed(key, h.seed)
 	}
 	return h.bytesSlow(key)
 }
 
-// String returns the hash of key, the same as Bytes of its bytes.
-func (h Hasher) String(key string) uint64 {
+// HashString returns the hash of key, the same as Hash of its bytes.
+func (h Hasher) HashString(key string) uint64 {
 	if h.kind == XXH3 {
-		return xxh3.HashStringSeed(key, h.k0)
+		return xxh3.HashStringSeed(key, h.seed)
 	}
 	return h.stringSlow(key)
 }
 
-// Uint64 returns the hash of an integer key. With XXH3 it is a mixer of its
+// HashUint64 returns the hash of an integer key. With XXH3 it is a mixer of its
 // own, a bijection three times as fast as hashing 8 bytes, so it differs from
-// Bytes of any encoding of x; otherwise it is Bytes of the 8 bytes of x in
+// Hash of any encoding of x; otherwise it is Hash of the 8 bytes of x in
 // little-endian order.
-func (h Hasher) Uint64(x uint64) uint64 {
+func (h Hasher) HashUint64(x uint64) uint64 {
 	if h.kind == XXH3 {
-		return mix(x ^ h.k0*golden)
+		return mix(x ^ h.seed*golden)
 	}
 	return h.uint64Slow(x)
 }
 
-// Keys puts the hashes of keys into dst, as many as there is room for, and
+// HashKeys puts the hashes of keys into dst, as many as there is room for, and
 // returns their number.
-func (h Hasher) Keys(dst []uint64, keys [][]byte) int {
+func (h Hasher) HashKeys(dst []uint64, keys [][]byte) int {
 	n := min(len(dst), len(keys))
 	for i, key := range keys[:n] {
-		dst[i] = h.Bytes(key)
+		dst[i] = h.Hash(key)
 	}
 	return n
 }
@@ -128,9 +135,23 @@ func (h Hasher) Kind() Kind { return h.kind }
 // XXH3; for SipHash and functions a fingerprint, the hash of a fixed text.
 func (h Hasher) Check() uint64 {
 	if h.kind == XXH3 {
-		return h.k0
+		return h.seed
 	}
-	return h.String(fingerprintText)
+	return h.HashString(fingerprintText)
+}
+
+// Equal reports whether h and o give every key the same hash: both have the
+// same kind and the same Check. Two functions with the same fingerprint count
+// as equal.
+func (h Hasher) Equal(o Hasher) bool { return h.kind == o.kind && h.Check() == o.Check() }
+
+// String describes the hash function: its kind, and the seed of XXH3 or the
+// fingerprint of a key or function, never the key.
+func (h Hasher) String() string {
+	if h.kind == XXH3 {
+		return fmt.Sprintf("%v seed %d", h.kind, h.seed)
+	}
+	return fmt.Sprintf("%v fingerprint %016x", h.kind, h.Check())
 }
 
 const fingerprintText = "bloomery: fingerprint of a hash key"
@@ -138,7 +159,7 @@ const fingerprintText = "bloomery: fingerprint of a hash key"
 //go:noinline
 func (h Hasher) bytesSlow(key []byte) uint64 {
 	if h.kind == SipHash {
-		return sip(h.k0, h.k1, key)
+		return sip(h.secret.k0, h.secret.k1, key)
 	}
 	return h.callCustom(append([]byte(nil), key...))
 }
@@ -146,7 +167,7 @@ func (h Hasher) bytesSlow(key []byte) uint64 {
 //go:noinline
 func (h Hasher) stringSlow(key string) uint64 {
 	if h.kind == SipHash {
-		return sip(h.k0, h.k1, key)
+		return sip(h.secret.k0, h.secret.k1, key)
 	}
 	return h.callCustom([]byte(key))
 }
@@ -156,7 +177,7 @@ func (h Hasher) uint64Slow(x uint64) uint64 {
 	if h.kind == SipHash {
 		var b [8]byte
 		binary.LittleEndian.PutUint64(b[:], x)
-		return sip(h.k0, h.k1, b[:])
+		return sip(h.secret.k0, h.secret.k1, b[:])
 	}
 	return h.callCustom(binary.LittleEndian.AppendUint64(nil, x))
 }
@@ -164,7 +185,7 @@ func (h Hasher) uint64Slow(x uint64) uint64 {
 // callCustom calls the user's function. Its argument goes to the heap, since
 // nobody knows what the function does with it; the callers above pass a copy,
 // so that keys of other hashers stay where they are.
-func (h Hasher) callCustom(key []byte) uint64 { return h.fn.f(key) }
+func (h Hasher) callCustom(key []byte) uint64 { return h.secret.f(key) }
 
 const golden = 0x9e3779b97f4a7c15
 

@@ -43,7 +43,7 @@ func TestSipHashVectors(t *testing.T) {
 		for i := range msg {
 			msg[i] = byte(i)
 		}
-		if got := h.Bytes(msg); got != w {
+		if got := h.Hash(msg); got != w {
 			t.Errorf("SipHash of %d bytes = %#x, want %#x", n, got, w)
 		}
 	}
@@ -51,10 +51,10 @@ func TestSipHashVectors(t *testing.T) {
 
 // The values of the XXH3 specification's reference implementation.
 func TestXXH3Vectors(t *testing.T) {
-	if got, want := (hashing.Hasher{}).Bytes(nil), uint64(0x2d06800538d394c2); got != want {
+	if got, want := (hashing.Hasher{}).Hash(nil), uint64(0x2d06800538d394c2); got != want {
 		t.Errorf("XXH3 of nothing = %#x, want %#x", got, want)
 	}
-	if a, b := (hashing.Hasher{}).String("bloomery"), hashing.Seeded(0).String("bloomery"); a != b {
+	if a, b := (hashing.Hasher{}).HashString("bloomery"), hashing.Seeded(0).HashString("bloomery"); a != b {
 		t.Errorf("zero value hashes to %#x, Seeded(0) to %#x", a, b)
 	}
 }
@@ -67,8 +67,8 @@ func TestSpellingsAgree(t *testing.T) {
 			for i := range key {
 				key[i] = byte(r.Uint32())
 			}
-			if a, b := h.Bytes(key), h.String(string(key)); a != b {
-				t.Fatalf("%s: Bytes = %#x, String = %#x for %d bytes", name, a, b, n)
+			if a, b := h.Hash(key), h.HashString(string(key)); a != b {
+				t.Fatalf("%s: Hash = %#x, HashString = %#x for %d bytes", name, a, b, n)
 			}
 		}
 	}
@@ -76,23 +76,23 @@ func TestSpellingsAgree(t *testing.T) {
 		h := hashers()[name]
 		var b [8]byte
 		binary.LittleEndian.PutUint64(b[:], 0x0123456789abcdef)
-		if got, want := h.Uint64(0x0123456789abcdef), h.Bytes(b[:]); got != want {
-			t.Errorf("%s: Uint64 = %#x, Bytes of its 8 bytes = %#x", name, got, want)
+		if got, want := h.HashUint64(0x0123456789abcdef), h.Hash(b[:]); got != want {
+			t.Errorf("%s: HashUint64 = %#x, Hash of its 8 bytes = %#x", name, got, want)
 		}
 	}
 }
 
-// Flipping any input bit of Uint64 must flip each output bit half of the time:
+// Flipping any input bit of HashUint64 must flip each output bit half of the time:
 // over 20,000 inputs the share is 0.5 with a standard deviation of 0.0035, and
 // 5 deviations leave 4096 cells a chance of 0.2% to fail at random.
-func TestUint64Avalanche(t *testing.T) {
+func TestHashUint64Avalanche(t *testing.T) {
 	const inputs = 20000
 	sigma := 0.5 / math.Sqrt(inputs)
 	for _, h := range []hashing.Hasher{{}, hashing.Seeded(7)} {
 		for in := range 64 {
 			var flips [64]int
 			for x := range uint64(inputs) {
-				d := h.Uint64(x) ^ h.Uint64(x^1<<in)
+				d := h.HashUint64(x) ^ h.HashUint64(x^1<<in)
 				for ; d != 0; d &= d - 1 {
 					flips[bits.TrailingZeros64(d)]++
 				}
@@ -128,6 +128,38 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+// Equal is about what is hashed to what, not about where a key lies in memory.
+func TestEqual(t *testing.T) {
+	all := []hashing.Hasher{
+		{}, hashing.Seeded(1), hashing.Keyed(sipKey), hashing.Keyed([16]byte{}),
+		hashing.Func(func(b []byte) uint64 { return xxh3.Hash(b) + 1 }),
+	}
+	again := []hashing.Hasher{
+		hashing.Seeded(0), hashing.Seeded(1), hashing.Keyed(sipKey), hashing.Keyed([16]byte{}),
+		hashing.Func(func(b []byte) uint64 { return 1 + xxh3.Hash(b) }),
+	}
+	for i, a := range all {
+		for j, b := range again {
+			if got := a.Equal(b); got != (i == j) {
+				t.Errorf("%v equals %v: %v, want %v", a, b, got, i == j)
+			}
+		}
+	}
+}
+
+func TestHasherString(t *testing.T) {
+	for want, h := range map[string]hashing.Hasher{
+		"xxh3 seed 0":  {},
+		"xxh3 seed 42": hashing.Seeded(42),
+		fmt.Sprintf("siphash fingerprint %016x", hashing.Keyed(sipKey).Check()):  hashing.Keyed(sipKey),
+		fmt.Sprintf("custom fingerprint %016x", hashing.Func(xxh3.Hash).Check()): hashing.Func(xxh3.Hash),
+	} {
+		if got := h.String(); got != want {
+			t.Errorf("String() = %q, want %q", got, want)
+		}
+	}
+}
+
 func TestFuncNil(t *testing.T) {
 	defer func() {
 		if recover() == nil {
@@ -149,17 +181,17 @@ func TestAllocs(t *testing.T) {
 		got := testing.AllocsPerRun(100, func() {
 			var key [24]byte
 			key[3] = byte(sum)
-			sum += h.Bytes(key[:])
+			sum += h.Hash(key[:])
 		})
 		if got != want {
-			t.Errorf("%s: Bytes allocates %v times, want %v", name, got, want)
+			t.Errorf("%s: Hash allocates %v times, want %v", name, got, want)
 		}
 		if name == "func" {
 			continue
 		}
-		got = testing.AllocsPerRun(100, func() { sum += h.String("a key of some length") + h.Uint64(sum) })
+		got = testing.AllocsPerRun(100, func() { sum += h.HashString("a key of some length") + h.HashUint64(sum) })
 		if got != 0 {
-			t.Errorf("%s: String and Uint64 allocate %v times, want 0", name, got)
+			t.Errorf("%s: HashString and HashUint64 allocate %v times, want 0", name, got)
 		}
 	}
 }
@@ -177,7 +209,7 @@ func TestKindNames(t *testing.T) {
 func ExampleKeyed() {
 	secret := [16]byte([]byte("sixteen byte key"))
 	h := hashing.Keyed(secret)
-	fmt.Println(h.Kind(), h.String("alice") == h.Bytes([]byte("alice")))
+	fmt.Println(h.Kind(), h.HashString("alice") == h.Hash([]byte("alice")))
 	// Output: siphash true
 }
 
@@ -187,14 +219,14 @@ func BenchmarkHasher(b *testing.B) {
 		b.Run("hash="+name+"/len=24", func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				h.Bytes(key)
+				h.Hash(key)
 			}
 		})
 		b.Run("hash="+name+"/uint64", func(b *testing.B) {
 			b.ReportAllocs()
 			var x uint64
 			for b.Loop() {
-				x = h.Uint64(x)
+				x = h.HashUint64(x)
 			}
 		})
 	}

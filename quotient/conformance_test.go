@@ -61,7 +61,7 @@ func TestRareRate(t *testing.T) {
 	wrong := 0
 	for first := uint64(0); first < queries; first += uint64(len(hs)) {
 		for i := range hs {
-			hs[i] = hasher.Uint64(first + uint64(i))
+			hs[i] = hasher.HashUint64(first + uint64(i))
 		}
 		f.ContainsHashes(dst, hs)
 		for _, yes := range dst {

@@ -31,7 +31,7 @@ func (c *core) setTotals(t totals) {
 }
 
 // Hash returns the hash under which the filter knows key.
-func (c *core) Hash(key []byte) uint64 { return c.hasher.Bytes(key) }
+func (c *core) Hash(key []byte) uint64 { return c.hasher.Hash(key) }
 
 // Hasher returns the hasher of the filter.
 func (c *core) Hasher() hashing.Hasher { return c.hasher }
@@ -40,10 +40,10 @@ func (c *core) Hasher() hashing.Hasher { return c.hasher }
 func (c *core) Shape() sizing.Quotient { return c.shape }
 
 // Contains reports whether key may be in the filter. False is certain.
-func (c *core) Contains(key []byte) bool { return c.contains(c.hasher.Bytes(key)) }
+func (c *core) Contains(key []byte) bool { return c.contains(c.hasher.Hash(key)) }
 
 // ContainsString is Contains for a string.
-func (c *core) ContainsString(key string) bool { return c.contains(c.hasher.String(key)) }
+func (c *core) ContainsString(key string) bool { return c.contains(c.hasher.HashString(key)) }
 
 // ContainsHash is Contains for a key whose hash is h.
 func (c *core) ContainsHash(h uint64) bool { return c.contains(h) }
@@ -57,7 +57,7 @@ func (c *core) ContainsKeys(dst []bool, keys [][]byte) {
 	dst = dst[:len(keys)]
 	var hs [batch]uint64
 	for len(keys) > 0 {
-		n := c.hasher.Keys(hs[:], keys)
+		n := c.hasher.HashKeys(hs[:], keys)
 		c.containsAll(dst[:n], hs[:n])
 		keys, dst = keys[n:], dst[n:]
 	}
@@ -65,10 +65,10 @@ func (c *core) ContainsKeys(dst []bool, keys [][]byte) {
 
 // Count returns how often key was inserted and not deleted, and with it every
 // key that has the same fingerprint: it is never too low.
-func (c *core) Count(key []byte) uint64 { return c.count(c.hasher.Bytes(key)) }
+func (c *core) Count(key []byte) uint64 { return c.count(c.hasher.Hash(key)) }
 
 // CountString is Count for a string.
-func (c *core) CountString(key string) uint64 { return c.count(c.hasher.String(key)) }
+func (c *core) CountString(key string) uint64 { return c.count(c.hasher.HashString(key)) }
 
 // CountHash is Count for a key whose hash is h.
 func (c *core) CountHash(h uint64) uint64 { return c.count(h) }

@@ -48,7 +48,7 @@ func ExampleFilter_Resize() {
 		return
 	}
 	for i := range uint64(4000) {
-		h := f.Hasher().Uint64(i)
+		h := f.Hasher().HashUint64(i)
 		if err := f.InsertHash(h); errors.Is(err, bloomery.ErrFull) {
 			if err := f.Resize(2 * int(f.Stats().Capacity)); err != nil {
 				fmt.Println(err)

@@ -62,10 +62,10 @@ func (c Config) New() (*Filter, error) {
 // Insert adds an occurrence of key. It returns an error that wraps ErrFull, and
 // changes nothing, if 31 of 32 slots are in use, or if key is there MaxCount
 // times: Resize makes room. It costs more the fuller the filter is.
-func (f *Filter) Insert(key []byte) error { return f.InsertHash(f.hasher.Bytes(key)) }
+func (f *Filter) Insert(key []byte) error { return f.InsertHash(f.hasher.Hash(key)) }
 
 // InsertString is Insert for a string.
-func (f *Filter) InsertString(key string) error { return f.InsertHash(f.hasher.String(key)) }
+func (f *Filter) InsertString(key string) error { return f.InsertHash(f.hasher.HashString(key)) }
 
 // InsertHash is Insert for a key whose hash is h.
 func (f *Filter) InsertHash(h uint64) error {
@@ -103,10 +103,10 @@ func (f *Filter) full() error {
 
 // Delete takes out one occurrence of a key that was inserted. It reports false,
 // and changes nothing, if the key is certainly absent.
-func (f *Filter) Delete(key []byte) bool { return f.DeleteHash(f.hasher.Bytes(key)) }
+func (f *Filter) Delete(key []byte) bool { return f.DeleteHash(f.hasher.Hash(key)) }
 
 // DeleteString is Delete for a string.
-func (f *Filter) DeleteString(key string) bool { return f.DeleteHash(f.hasher.String(key)) }
+func (f *Filter) DeleteString(key string) bool { return f.DeleteHash(f.hasher.HashString(key)) }
 
 // DeleteHash is Delete for a key whose hash is h.
 func (f *Filter) DeleteHash(h uint64) bool {

@@ -225,7 +225,7 @@ func TestHasher(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := f.Hash([]byte("x")), f.Hasher().String("x"); got != want || f.Hasher().Check() != 7 {
+	if got, want := f.Hash([]byte("x")), f.Hasher().HashString("x"); got != want || f.Hasher().Check() != 7 {
 		t.Errorf("Hash = %#x, want %#x", got, want)
 	}
 }

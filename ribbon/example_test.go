@@ -13,7 +13,7 @@ func ExampleBuild() {
 	var h hashing.Hasher
 	var hashes []uint64
 	for _, name := range []string{"alice", "bob", "carol"} {
-		hashes = append(hashes, h.String(name))
+		hashes = append(hashes, h.HashString(name))
 	}
 	f, err := ribbon.Build(hashes, 0.01)
 	if err != nil {
@@ -30,7 +30,7 @@ func ExampleConfig_Build() {
 	secret := hashing.Keyed([16]byte([]byte("sixteen byte key")))
 	hashes := make([]uint64, 100_000)
 	for i := range hashes {
-		hashes[i] = secret.Uint64(uint64(i))
+		hashes[i] = secret.HashUint64(uint64(i))
 	}
 	f, err := ribbon.Config{ErrorRate: 0.001, Width: 128, Hasher: secret}.Build(context.Background(), hashes)
 	if err != nil {
@@ -43,7 +43,7 @@ func ExampleConfig_Build() {
 }
 
 func ExampleNewView() {
-	f, _ := ribbon.Build([]uint64{hashing.Hasher{}.String("alice")}, 0.01)
+	f, _ := ribbon.Build([]uint64{hashing.Hasher{}.HashString("alice")}, 0.01)
 	data, _ := f.MarshalBinary() // or a mapped file
 	v, err := ribbon.NewView(data)
 	if err != nil {

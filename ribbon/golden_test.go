@@ -32,7 +32,7 @@ func TestGolden(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var hs []uint64
 			for i := range x.keys {
-				hs = append(hs, x.config.Hasher.Uint64(uint64(i)))
+				hs = append(hs, x.config.Hasher.HashUint64(uint64(i)))
 			}
 			got := encoded(t, built(t, x.config, hs))
 			path := filepath.Join("testdata", name+".golden")

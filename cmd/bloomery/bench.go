@@ -187,7 +187,7 @@ func (o *benchOptions) filled(k codec.Kind, keys []uint64, h hashing.Hasher) (bl
 func hashesFrom(h hashing.Hasher, from, n int) []uint64 {
 	hs := make([]uint64, n)
 	for i := range hs {
-		hs[i] = h.Uint64(uint64(from + i))
+		hs[i] = h.HashUint64(uint64(from + i))
 	}
 	return hs
 }

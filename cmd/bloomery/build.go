@@ -150,7 +150,7 @@ func (o *buildOptions) run(ctx context.Context, s *shell, args []string) error {
 	stop := s.progress("build", func() (int64, int64) { return in.Done(), in.Total() })
 	defer stop()
 	b := builder{kind: kind, rate: o.rate.value, hasher: h, in: in, memory: o.maxMemory.value}
-	b.hashes = func(dst []uint64, keys [][]byte) { h.Keys(dst, keys) }
+	b.hashes = func(dst []uint64, keys [][]byte) { h.HashKeys(dst, keys) }
 	if o.keys.text == "" || kind.New == nil || asSet(kind, o.multiset) {
 		b.spool = &spool{limit: o.maxMemory.value, folder: folderOf(followed(o.output)), repeat: o.multiset}
 		defer b.spool.close()

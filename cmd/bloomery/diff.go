@@ -174,7 +174,7 @@ func (d diffJSON) print(s *shell, nameA, nameB string) error {
 		name  string
 		stats statsJSON
 	}{{nameA, d.A}, {nameB, d.B}} {
-		fmt.Fprintf(w, "%s\t%s, %s, %s, made for %s at %s\n", f.name, f.stats.Kind, f.stats.keys(),
+		fmt.Fprintf(w, "%s\t%s, %s, %s, made for %s at %s\n", f.name, f.stats.Kind, keysText(f.stats),
 			bytesText(f.stats.Bytes), grouped(f.stats.Capacity), rateText(f.stats.Asked))
 	}
 	if d.Compatible {

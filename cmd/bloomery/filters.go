@@ -135,7 +135,7 @@ func cause(err error) error {
 func hashesOf(f bloomery.Hashed) func(dst []uint64, keys [][]byte) {
 	if own, ok := f.(interface{ Hasher() hashing.Hasher }); ok {
 		h := own.Hasher()
-		return func(dst []uint64, keys [][]byte) { h.Keys(dst, keys) }
+		return func(dst []uint64, keys [][]byte) { h.HashKeys(dst, keys) }
 	}
 	return func(dst []uint64, keys [][]byte) {
 		for i, key := range keys {

@@ -92,7 +92,7 @@ func kindText(i codec.Info) string {
 // printStats tells what the filter says of itself.
 func (r *inspected) printStats(row func(name, format string, args ...any)) {
 	stats := statsOf(r.filter.Hashed)
-	keys := strings.TrimSuffix(strings.TrimSuffix(stats.keys(), " key"), " keys")
+	keys := strings.TrimSuffix(strings.TrimSuffix(keysText(stats), " key"), " keys")
 	if stats.Capacity > 0 {
 		keys += " of " + grouped(stats.Capacity)
 	}

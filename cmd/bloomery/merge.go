@@ -129,7 +129,7 @@ func (s *shell) merged(name string, f bloomery.Hashed, filters int, asked float6
 	if s.asJSON {
 		return s.print(mergedJSON{name, filters, stats})
 	}
-	s.say("%s: %s of %d filters, %s, %s, error rate %s", name, stats.Kind, filters, stats.keys(),
+	s.say("%s: %s of %d filters, %s, %s, error rate %s", name, stats.Kind, filters, keysText(stats),
 		bytesText(stats.Bytes), rateText(stats.Predicted))
 	if stats.Asked > asked {
 		s.say("the error rate asked for rose from %s to %s: those of %s filters add up", rateText(asked), rateText(stats.Asked), stats.Kind)

@@ -15,31 +15,20 @@ type summaryJSON struct {
 	Stats statsJSON `json:"stats"`
 }
 
-// statsJSON is bloomery.Stats.
-type statsJSON struct {
-	Kind       string  `json:"kind"`
-	Capacity   uint64  `json:"capacity"`
-	Items      uint64  `json:"items"`
-	Exact      bool    `json:"exact"`
-	Bits       uint64  `json:"bits"`
-	Bytes      uint64  `json:"bytes"`
-	Saturation float64 `json:"saturation"`
-	Overflow   float64 `json:"overflow,omitempty"`
-	Asked      float64 `json:"asked"`
-	Predicted  float64 `json:"predicted"`
-}
+// statsJSON is what all commands show of a filter.
+type statsJSON = bloomery.Stats
 
 func statsOf(f bloomery.Hashed) statsJSON {
 	s := f.Stats()
 	s.Items, s.Exact = itemsOf(f)
-	return statsJSON(s)
+	return s
 }
 
 // unknownItems is the estimate of a filter whose bits are all set.
 const unknownItems = math.MaxUint64
 
-// keys writes the number of keys for people.
-func (s statsJSON) keys() string {
+// keysText writes the number of keys for people.
+func keysText(s statsJSON) string {
 	switch {
 	case s.Exact:
 		return plural(s.Items, "key")

@@ -22,7 +22,7 @@ import (
 func filled(n int) *bloom.Filter {
 	f := bloom.New(n, 0.01)
 	for i := range uint64(n) {
-		f.AddHash(f.Hasher().Uint64(i))
+		f.AddHash(f.Hasher().HashUint64(i))
 	}
 	return f
 }
@@ -108,7 +108,7 @@ func TestWriteOpenMap(t *testing.T) {
 			t.Error(err)
 		}
 		for i := range uint64(100_000) {
-			if h := (hashing.Hasher{}).Uint64(i); opened.ContainsHash(h) != c.f.ContainsHash(h) || m.ContainsHash(h) != c.f.ContainsHash(h) {
+			if h := (hashing.Hasher{}).HashUint64(i); opened.ContainsHash(h) != c.f.ContainsHash(h) || m.ContainsHash(h) != c.f.ContainsHash(h) {
 				t.Fatal("answers differ")
 			}
 		}

@@ -56,7 +56,7 @@ func TestVectors(t *testing.T) {
 		},
 	} {
 		for range 2 { // HMAC keeps its state
-			if got := c.h.String(c.key); got != c.want {
+			if got := c.h.HashString(c.key); got != c.want {
 				t.Errorf("%s of %.20q = %016x, want %016x", c.name, c.key, got, c.want)
 			}
 		}
@@ -99,7 +99,7 @@ func TestSMHasherVerification(t *testing.T) {
 		return binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, h1), h2)
 	}
 	city := func(key []byte, _ uint64) []byte {
-		return binary.LittleEndian.AppendUint64(nil, named.City64().Bytes(key))
+		return binary.LittleEndian.AppendUint64(nil, named.City64().Hash(key))
 	}
 	for _, c := range []struct {
 		name string
@@ -133,7 +133,7 @@ func TestFNVAgreesWithStandardLibrary(t *testing.T) {
 		}
 		std := fnv.New64a()
 		std.Write(key)
-		if got, want := h.Bytes(key), std.Sum64(); got != want {
+		if got, want := h.Hash(key), std.Sum64(); got != want {
 			t.Fatalf("%d bytes: %016x, want %016x", n, got, want)
 		}
 	}
@@ -186,13 +186,13 @@ func TestCopies(t *testing.T) {
 	}
 	secret := []byte("a secret of ours")
 	h := named.HMACSHA256(secret)
-	want := h.String("x")
+	want := h.HashString("x")
 	clear(secret)
 	var wg sync.WaitGroup
 	for range 4 {
 		wg.Go(func() {
 			for range 100 {
-				if got := h.String("x"); got != want {
+				if got := h.HashString("x"); got != want {
 					t.Errorf("%016x, want %016x", got, want)
 				}
 			}
@@ -213,7 +213,7 @@ func TestAllocs(t *testing.T) {
 		if h.Secret {
 			want = 4 // the digest's buffer and state; under the race detector pools drop things
 		}
-		if got := testing.AllocsPerRun(100, func() { hasher.Bytes(key) }); got > want {
+		if got := testing.AllocsPerRun(100, func() { hasher.Hash(key) }); got > want {
 			t.Errorf("%s allocates %v times, want %v", h.Name, got, want)
 		}
 	}
@@ -237,7 +237,7 @@ func BenchmarkNamed(b *testing.B) {
 		b.Run("hash="+h.Name+"/len=24", func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				hasher.Bytes(key)
+				hasher.Hash(key)
 			}
 		})
 	}

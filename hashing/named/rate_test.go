@@ -129,7 +129,7 @@ func holdLowRates(t *testing.T, h hashing.Hasher, keys filtertest.Keys) {
 		hs := make([]uint64, n)
 		for i := range hs {
 			key = keys.Append(key[:0], first+uint64(i))
-			hs[i] = h.Bytes(key)
+			hs[i] = h.Hash(key)
 		}
 		return hs
 	}

@@ -88,7 +88,7 @@ func popular(ctx context.Context, folder string) (hs []uint64, weights []float64
 	}
 	var hasher hashing.Hasher
 	for _, name := range names {
-		hs = append(hs, hasher.String(name))
+		hs = append(hs, hasher.HashString(name))
 	}
 	return hs, weights, nil
 }

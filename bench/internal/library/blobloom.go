@@ -25,25 +25,25 @@ func (b blobLoops) add(_ []bool, hs []uint64) {
 
 func (b blobLoops) hasInts(dst []bool, keys []uint64) {
 	for i, key := range keys {
-		dst[i] = b.f.Has(xxh3.Uint64(key))
+		dst[i] = b.f.Has(xxh3.HashUint64(key))
 	}
 }
 
 func (b blobLoops) hasKeys(dst []bool, keys [][]byte) {
 	for i, key := range keys {
-		dst[i] = b.f.Has(xxh3.Bytes(key))
+		dst[i] = b.f.Has(xxh3.Hash(key))
 	}
 }
 
 func (b blobLoops) addInts(_ []bool, keys []uint64) {
 	for _, key := range keys {
-		b.f.Add(xxh3.Uint64(key))
+		b.f.Add(xxh3.HashUint64(key))
 	}
 }
 
 func (b blobLoops) addKeys(_ []bool, keys [][]byte) {
 	for _, key := range keys {
-		b.f.Add(xxh3.Bytes(key))
+		b.f.Add(xxh3.Hash(key))
 	}
 }
 
@@ -53,7 +53,7 @@ func blob() Library {
 	wrap := func(f *blobloom.Filter) Filter {
 		loops := blobLoops{f}
 		return Filter{
-			Subject: hashed(xxh3.Bytes, loops.add, loops.has),
+			Subject: hashed(xxh3.Hash, loops.add, loops.has),
 			Bits:    f.NumBits,
 			Encode: func() ([]byte, error) {
 				var buf bytes.Buffer

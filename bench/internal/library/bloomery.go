@@ -83,7 +83,7 @@ func filterArray(f *bloom.Filter) Array {
 				for len(keys) > 0 {
 					n := min(group, len(keys))
 					for i, key := range keys[:n] {
-						hs[i] = hasher.Uint64(key)
+						hs[i] = hasher.HashUint64(key)
 					}
 					f.ContainsHashes(dst[:n], hs[:n])
 					keys, dst = keys[n:], dst[n:]
@@ -91,12 +91,12 @@ func filterArray(f *bloom.Filter) Array {
 			},
 			HasOne: func(dst []bool, keys []uint64) {
 				for i, key := range keys {
-					dst[i] = f.ContainsHash(hasher.Uint64(key))
+					dst[i] = f.ContainsHash(hasher.HashUint64(key))
 				}
 			},
 			AddOne: func(_ []bool, keys []uint64) {
 				for _, key := range keys {
-					f.AddHash(hasher.Uint64(key))
+					f.AddHash(hasher.HashUint64(key))
 				}
 			},
 		},

@@ -26,7 +26,7 @@ func holiman() Library {
 	wrap := func(f *bloomfilter.Filter) Filter {
 		loops := holimanLoops{f}
 		return Filter{
-			Subject: hashed(xxh3.Bytes, loops.add, loops.has),
+			Subject: hashed(xxh3.Hash, loops.add, loops.has),
 			Bits:    f.M,
 			Encode:  f.MarshalBinary,
 		}

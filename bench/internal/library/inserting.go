@@ -78,7 +78,7 @@ func stable() Library {
 			return nil, err
 		}
 		for i := range uint64(2 * n) {
-			if err := f.InsertHash(xxh3.Uint64(1<<62 + i)); err != nil {
+			if err := f.InsertHash(xxh3.HashUint64(1<<62 + i)); err != nil {
 				return nil, err
 			}
 		}

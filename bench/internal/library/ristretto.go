@@ -27,7 +27,7 @@ func ristretto() Library {
 	wrap := func(f *z.Bloom) Filter {
 		loops := zLoops{f}
 		return Filter{
-			Subject: hashed(xxh3.Bytes, loops.add, loops.has),
+			Subject: hashed(xxh3.Hash, loops.add, loops.has),
 			Bits:    func() uint64 { return uint64(len(Memory(f, "bitset"))) * 64 },
 			Encode:  func() ([]byte, error) { return f.JSONMarshal(), nil },
 		}

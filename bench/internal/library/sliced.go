@@ -45,7 +45,7 @@ func slicedFilter(f *bloom.Sliced) Filter {
 		Subject: filtertest.Subject{
 			Add: func(keys [][]byte) {
 				for _, key := range keys {
-					h := hasher.Bytes(key)
+					h := hasher.Hash(key)
 					for column, h := range [...]uint64{^h, h} {
 						if _, err := f.AddHash(column, h); err != nil {
 							panic(err)
@@ -56,7 +56,7 @@ func slicedFilter(f *bloom.Sliced) Filter {
 			Contains: func(dst []bool, keys [][]byte) {
 				var which [slicedColumns / 64]uint64
 				for i, key := range keys {
-					f.Which(which[:], hasher.Bytes(key))
+					f.Which(which[:], hasher.Hash(key))
 					dst[i] = which[0]>>1&1 == 1
 				}
 			},

@@ -30,7 +30,7 @@ type builder struct {
 
 func (b *builder) add(keys [][]byte) {
 	for _, key := range keys {
-		b.hashes = append(b.hashes, b.hasher.Bytes(key))
+		b.hashes = append(b.hashes, b.hasher.Hash(key))
 	}
 }
 

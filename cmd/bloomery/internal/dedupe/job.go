@@ -93,13 +93,13 @@ func (j *Job) hash(b *lines.Batch, s *scratch) error {
 	}
 	s.hashes, s.wanted = s.hashes[:n], s.wanted[:n]
 	if j.Key.whole() {
-		h.Keys(s.hashes, b.Records)
+		h.HashKeys(s.hashes, b.Records)
 		return nil
 	}
 	for i, r := range b.Records {
 		var key []byte
 		key, s.key = j.Key.of(r, s.key)
-		s.hashes[i] = h.Bytes(key)
+		s.hashes[i] = h.Hash(key)
 	}
 	return nil
 }

@@ -45,7 +45,7 @@ func (e *Exact) newNode(level int) *node {
 		}
 	}
 	h := hasher(level)
-	n.table = table{tally: e.Count, key: key, hash: func(text []byte) uint64 { return h.Bytes(key(text)) }}
+	n.table = table{tally: e.Count, key: key, hash: func(text []byte) uint64 { return h.Hash(key(text)) }}
 	n.table.clear(e.arena)
 	return n
 }
@@ -191,7 +191,7 @@ func (n *node) read(ctx context.Context, in *recordReader, out sink) error {
 		}
 		key, n.e.keyBuf = n.e.Key.of(text, n.e.keyBuf)
 		var v verdict
-		if v, err = n.judge(in.index, text, key, h.Bytes(key)); err != nil {
+		if v, err = n.judge(in.index, text, key, h.Hash(key)); err != nil {
 			break
 		}
 		if v == isNew && !n.e.Duplicates || v == isOld && n.e.Duplicates {

@@ -19,7 +19,7 @@ import (
 func hashesUpTo(n int) []uint64 {
 	hs := make([]uint64, n)
 	for i := range hs {
-		hs[i] = hashing.Hasher{}.Uint64(uint64(i))
+		hs[i] = hashing.Hasher{}.HashUint64(uint64(i))
 	}
 	return hs
 }
@@ -181,7 +181,7 @@ func TestWrongIsANumber(t *testing.T) {
 	for i := range 40 {
 		hs := make([]uint64, 100_000)
 		for j := range hs {
-			hs[j] = hashing.Hasher{}.Uint64(uint64(i*len(hs) + j))
+			hs[j] = hashing.Hasher{}.HashUint64(uint64(i*len(hs) + j))
 		}
 		s.AddHashes(make([]bool, len(hs)), hs)
 		if w, r := s.Wrong(), s.Rate(); !(w >= 0 && w < 1e300) || !(r >= 0 && r <= 1) {
@@ -243,7 +243,7 @@ func BenchmarkSeen(b *testing.B) {
 	hs := make([]uint64, n)
 	r := rand.New(rand.NewPCG(1, 2))
 	for i := range hs {
-		hs[i] = hashing.Hasher{}.Uint64(r.Uint64N(n))
+		hs[i] = hashing.Hasher{}.HashUint64(r.Uint64N(n))
 	}
 	fresh := make([]bool, 4096)
 	for _, c := range []struct {

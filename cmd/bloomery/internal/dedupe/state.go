@@ -44,7 +44,7 @@ func (k Key) fingerprint() uint64 {
 	if k.whole() {
 		return 0
 	}
-	return hashing.Hasher{}.String(k.Columns.String() + " " + k.Delimiter)
+	return hashing.Hasher{}.HashString(k.Columns.String() + " " + k.Delimiter)
 }
 
 // WriteState writes the state of s, made with keys of this kind. One history
