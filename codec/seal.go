@@ -175,7 +175,7 @@ func (s *Sealer) flush(last bool) error {
 // Not safe for concurrent use.
 type Unsealer struct {
 	r     io.Reader
-	key   *[32]byte // behind a pointer, so that fmt does not print it
+	open  func(preface []byte) (cipher.AEAD, error) // holds the key where fmt cannot print it
 	aead  cipher.AEAD
 	nonce sealNonce
 	in    []byte
@@ -184,7 +184,10 @@ type Unsealer struct {
 }
 
 // NewUnsealer returns an Unsealer that reads from r.
-func NewUnsealer(r io.Reader, key [32]byte) *Unsealer { return &Unsealer{r: r, key: &key} }
+func NewUnsealer(r io.Reader, key [32]byte) *Unsealer {
+	open := func(preface []byte) (cipher.AEAD, error) { return openSeal(preface, key) }
+	return &Unsealer{r: r, open: open}
+}
 
 // Read reads the next bytes.
 func (u *Unsealer) Read(b []byte) (int, error) {
@@ -215,7 +218,7 @@ func (u *Unsealer) next() ([]byte, error) {
 		if err != nil && !endOfData(err) {
 			return nil, err
 		}
-		if u.aead, err = openSeal(preface[:n], *u.key); err != nil {
+		if u.aead, err = u.open(preface[:n]); err != nil {
 			return nil, err
 		}
 		u.in = make([]byte, sealChunk+sealTag)
