@@ -61,26 +61,29 @@ func parse(h envelope.Header, given hashing.Hasher) (table, error) {
 	return t, err
 }
 
-// over returns t over the payload that it was parsed with.
-func (t table) over(payload []uint64) table {
+// over returns t over the payload that it was parsed with. The error wraps
+// ErrCorrupt if what is before or behind the slots cannot be so.
+func (t table) over(payload []uint64) (table, error) {
 	c := newTable(t.hasher, t.shape, t.capacity, t.rate, payload[prefaceWords:])
 	c.items = payload[0]
-	return c
-}
-
-// check holds what is beside the slots to the slots, which may be any. It
-// reads the whole array.
-func (t *table) check(payload []uint64) error {
 	for _, w := range payload[1:prefaceWords] {
 		if w != 0 {
-			return fmt.Errorf("%w: the line before the array does not end with zeros", bloomery.ErrCorrupt)
+			return c, fmt.Errorf("%w: the line before the array does not end with zeros", bloomery.ErrCorrupt)
 		}
 	}
-	used, rest := t.buckets.Used()
-	switch {
-	case rest:
-		return fmt.Errorf("%w: there are bits behind the array", bloomery.ErrCorrupt)
-	case used != t.items:
+	switch slots := c.shape.Slots(); {
+	case c.items > slots:
+		return c, fmt.Errorf("%w: %d items in %d slots", bloomery.ErrCorrupt, c.items, slots)
+	case c.buckets.Rest():
+		return c, fmt.Errorf("%w: there are bits behind the array", bloomery.ErrCorrupt)
+	}
+	return c, nil
+}
+
+// check holds the number of items to the slots, which may be any. It reads the
+// whole array.
+func (t *table) check() error {
+	if used := t.buckets.Used(); used != t.items {
 		return fmt.Errorf("%w: %d slots are taken, it should be %d", bloomery.ErrCorrupt, used, t.items)
 	}
 	return nil
@@ -96,9 +99,10 @@ func (f *Filter) UnmarshalBinary(data []byte) error {
 		err = sealed.Verify()
 	}
 	if err == nil {
-		payload := sealed.Words()
-		t = t.over(payload)
-		err = t.check(payload)
+		t, err = t.over(sealed.Words())
+	}
+	if err == nil {
+		err = t.check()
 	}
 	if err != nil {
 		return fmt.Errorf("cuckoo: unmarshal: %w", err)
@@ -127,8 +131,10 @@ func (f *Filter) ReadFrom(r io.Reader) (int64, error) {
 		return err
 	})
 	if err == nil {
-		t = t.over(payload)
-		err = t.check(payload)
+		t, err = t.over(payload)
+	}
+	if err == nil {
+		err = t.check()
 	}
 	if err != nil {
 		return n, fmt.Errorf("cuckoo: read: %w", err)

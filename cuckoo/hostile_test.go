@@ -39,10 +39,11 @@ func TestHostile(t *testing.T) {
 		"many bits":        {change: func(h *envelope.Header, _ []uint64) { h.Size = 1 << 62 / (8 * 13) * (8 * 13) }},
 		"extra":            {change: func(h *envelope.Header, _ []uint64) { h.Extra = 1 }},
 		"one item more":    {func(_ *envelope.Header, w []uint64) { w[0]++ }, true},
-		"most items":       {func(_ *envelope.Header, w []uint64) { w[0] = math.MaxUint64 }, true},
-		"rest of line":     {func(_ *envelope.Header, w []uint64) { w[7] = 1 }, true},
-		"behind the array": {func(_ *envelope.Header, w []uint64) { w[len(w)-1] = 1 }, true},
-		"end of last word": {func(_ *envelope.Header, w []uint64) { w[len(w)-2] |= 1 << 63 }, true},
+		"items over slots": {change: func(_ *envelope.Header, w []uint64) { w[0] = 4*100 + 1 }},
+		"most items":       {change: func(_ *envelope.Header, w []uint64) { w[0] = math.MaxUint64 }},
+		"rest of line":     {change: func(_ *envelope.Header, w []uint64) { w[7] = 1 }},
+		"behind the array": {change: func(_ *envelope.Header, w []uint64) { w[len(w)-1] = 1 }},
+		"end of last word": {change: func(_ *envelope.Header, w []uint64) { w[len(w)-2] |= 1 << 63 }},
 		"a free slot more": {func(_ *envelope.Header, w []uint64) { w[8] &^= 1<<13 - 1 }, true},
 	} {
 		h, words := sealed.Header, sealed.Words()
@@ -76,6 +77,43 @@ func TestHostile(t *testing.T) {
 	h.Kind = envelope.KindBloom
 	if err := f.UnmarshalBinary(envelope.Append(nil, h, sealed.Words())); !errors.Is(err, bloomery.ErrIncompatible) {
 		t.Errorf("another kind: %v, want ErrIncompatible", err)
+	}
+}
+
+// A Clone of a view counts what is there: with the number that the encoding
+// claims, deleting what was inserted would end below zero.
+func TestViewCloneCounts(t *testing.T) {
+	f := shaped(t, 100, 13)
+	hs := hashes(50, 1)
+	for _, h := range hs {
+		if err := f.InsertHash(h); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sealed, err := envelope.Open(encoded(f))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, claim := range []uint64{0, 49, 51, 400} {
+		words := sealed.Words()
+		words[0] = claim
+		v, err := cuckoo.NewView(envelope.Append(nil, sealed.Header, words))
+		if err != nil {
+			t.Fatal(err)
+		}
+		g := v.Clone()
+		if got := g.Stats().Items; got != 50 {
+			t.Errorf("the encoding claims %d items, its clone has %d, want 50", claim, got)
+		}
+		if !bytes.Equal(encoded(g), encoded(f)) {
+			t.Errorf("the encoding claims %d items: the clone is not the filter", claim)
+		}
+		for _, h := range hs {
+			g.DeleteHash(h)
+		}
+		if got := g.Stats().Items; got != 0 {
+			t.Errorf("the encoding claims %d items, after all are deleted the clone has %d", claim, got)
+		}
 	}
 }
 

@@ -71,9 +71,9 @@ type View struct {
 }
 
 // NewView returns a View of data, the encoding of a Filter. It checks header,
-// directory and lengths, not the tables: opening takes a moment for every
-// size, and a damaged table can make the filter forget keys. Verify checks
-// them. Where data does not begin at a multiple of 8 bytes, or the machine is
+// directory, lengths and the order of the lists, not the tables: opening takes
+// a moment for every size, and a damaged table can make the filter forget keys.
+// Verify checks them. Where data does not begin at a multiple of 8 bytes, or the machine is
 // big-endian, the tables are copied.
 //
 // Errors are those of UnmarshalBinary. A filter with a secret key or a

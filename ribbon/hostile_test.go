@@ -72,6 +72,34 @@ func TestHostile(t *testing.T) {
 	}
 }
 
+// A list that is not sorted would hide keys that are in it: it is refused.
+func TestHostileList(t *testing.T) {
+	hs := hashes(10, 1) // so few are all listed
+	data := encoded(t, built(t, ribbon.Config{ErrorRate: 0.01}, hs))
+	sealed, err := envelope.Open(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	words := sealed.Words()
+	if words[0] != 0 || words[1] != 10 {
+		t.Fatalf("the shard has %d layers and a list of %d keys, want none and 10", words[0], words[1])
+	}
+	list := words[8:18]
+	for i := range len(list) - 1 {
+		list[i], list[i+1] = list[i+1], list[i]
+		bad := envelope.Append(nil, sealed.Header, words)
+		list[i], list[i+1] = list[i+1], list[i]
+		var f ribbon.Filter
+		_, readErr := f.ReadFrom(bytes.NewReader(bad))
+		_, viewErr := ribbon.NewView(bad)
+		for way, err := range map[string]error{"unmarshal": f.UnmarshalBinary(bad), "read": readErr, "view": viewErr} {
+			if !errors.Is(err, bloomery.ErrCorrupt) {
+				t.Errorf("%d and %d are swapped: %s: %v, want ErrCorrupt", i, i+1, way, err)
+			}
+		}
+	}
+}
+
 // Tables may hold anything, and headers what is possible though it is not so:
 // answers are wrong then, and nothing else.
 func TestHostileTables(t *testing.T) {

@@ -3,6 +3,7 @@ package ribbon
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/hashing"
@@ -35,7 +36,8 @@ func parse(h envelope.Header, given hashing.Hasher) (table, error) {
 	return t, err
 }
 
-// attach finds the shards in the words of a payload.
+// attach finds the shards in the words of a payload. It checks the order of the
+// lists, by which keys are looked up in them: they are short.
 func (t *table) attach(words []uint64) error {
 	t.words = words
 	all := make([]built, 1<<t.bits)
@@ -57,6 +59,9 @@ func (t *table) attach(words []uint64) error {
 		}
 		all[i].words, rest = rest[:n:n], rest[n:]
 		t.shards[i] = all[i].open(t.w, t.r)
+		if !slices.IsSorted(t.shards[i].list) {
+			return fmt.Errorf("%w: shard %d: the list is not sorted", bloomery.ErrCorrupt, i)
+		}
 	}
 	if len(rest) > 0 {
 		return fmt.Errorf("%w: %d words behind the last shard", bloomery.ErrCorrupt, len(rest))

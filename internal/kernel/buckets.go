@@ -247,19 +247,25 @@ func goStore(words []uint64, at, x uint64) {
 	w[1] = w[1]&^(1<<shift-1) | x>>1>>(63-shift)
 }
 
-// Used returns the number of slots that are not free, and whether a bit behind
-// the last slot is set.
-func (b *Buckets) Used() (slots uint64, rest bool) {
+// Used returns the number of slots that are not free. It reads all of them.
+func (b *Buckets) Used() (slots uint64) {
 	for i := range b.n {
 		slots += Slots - uint64(b.Count(i, 0))
 	}
+	return slots
+}
+
+// Rest reports whether a bit behind the last slot is set.
+func (b *Buckets) Rest() bool {
 	end := b.n * Slots * b.width
 	last := b.words[end/64:]
 	for i, w := range last {
 		if i == 0 {
 			w >>= end % 64
 		}
-		rest = rest || w != 0
+		if w != 0 {
+			return true
+		}
 	}
-	return slots, rest
+	return false
 }

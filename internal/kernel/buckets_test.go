@@ -100,12 +100,12 @@ func TestBucketsAgree(t *testing.T) {
 				}
 			}
 		}
-		if got, rest := b.Used(); got != used || rest {
-			t.Errorf("width %d: Used() = %d, %v, want %d", width, got, rest, used)
+		if got, rest := b.Used(), b.Rest(); got != used || rest {
+			t.Errorf("width %d: Used() = %d, Rest() = %v, want %d and false", width, got, rest, used)
 		}
 		agreeOnKeys(t, r, &b, want)
 		b.words[len(b.words)-1] |= 1 << 63
-		if _, rest := b.Used(); !rest {
+		if !b.Rest() {
 			t.Errorf("width %d: a bit behind the array is not seen", width)
 		}
 	}
