@@ -176,16 +176,17 @@ func (b *builder) merge(x, y walker, shift int, limit uint64) error {
 }
 
 // Resize makes room for n keys, counted with those that are there. It doubles
-// the array as often as that takes, and does nothing if there is room. Each
-// doubling costs a bit of the remainders: the rate with the same keys stays,
-// that at the new capacity doubles, as Stats tells. If the remainders have not
+// the array as often as that takes, and does nothing if there is room. All that
+// is there finds room again. Each doubling costs a bit of the remainders: the
+// rate with the same keys stays, that at the new capacity doubles, as Stats
+// tells. If the remainders have not
 // enough bits the error wraps ErrFull. Errors leave the filter as it was;
 // others wrap ErrParameter or ErrTooLarge, or are those of Alloc.
 func (f *Filter) Resize(n int) error {
 	if n < 1 {
 		return fmt.Errorf("quotient: resize: %w: room for %d keys", bloomery.ErrParameter, n)
 	}
-	q, err := f.shape.Grown(uint64(n))
+	q, err := f.grown(uint64(n))
 	if err != nil {
 		return fmt.Errorf("quotient: resize: %w: %w", bloomery.ErrFull, err)
 	}

@@ -176,6 +176,62 @@ func TestResize(t *testing.T) {
 	}
 }
 
+// Whatever fits into a filter fits after Resize, as long as remainders have a
+// bit to give: counts take more slots in narrower remainders, and may run over
+// the last block.
+func TestResizeKeepsCounts(t *testing.T) {
+	tries := 0
+	for _, p := range []float64{0.4, 0.25, 0.12, 0.06, 0.03, 0.015, 1e-3} {
+		for _, copies := range []int{2, 3, 4, 8, 9, 10, 12, 17, 18, 40, 1000} {
+			for _, order := range []string{"random", "last"} {
+				f := quotient.New(300, p)
+				if f.Shape().Remainder < 2 {
+					continue // it has no bit to give
+				}
+				fillWithCopies(f, copies, order == "last")
+				tries++
+				counts := make(map[uint64]uint64)
+				for h, n := range f.Hashes() {
+					counts[h] = n
+				}
+				if err := f.Resize(2 * 300); err != nil {
+					t.Errorf("rate %v, %d copies, %s: %v", p, copies, order, err)
+					continue
+				}
+				if err := quotient.Check(f); err != nil {
+					t.Errorf("rate %v, %d copies, %s: %v", p, copies, order, err)
+				}
+				for h, n := range counts {
+					if got := f.CountHash(h); got != n {
+						t.Fatalf("rate %v, %d copies, %s: a count was %d and is %d", p, copies, order, n, got)
+					}
+				}
+				if got := f.Stats().Saturation; got > 31./32 {
+					t.Errorf("rate %v, %d copies, %s: %v of the slots are in use after Resize", p, copies, order, got)
+				}
+			}
+		}
+	}
+	if tries < 100 {
+		t.Errorf("%d filters were resized", tries)
+	}
+}
+
+// fillWithCopies inserts keys so many times each until the filter is full. With
+// last their quotients are among the last ones.
+func fillWithCopies(f *quotient.Filter, copies int, last bool) {
+	for _, h := range hashes(10_000, uint64(copies)) {
+		if last {
+			h |= 0xc << 60
+		}
+		for range copies {
+			if f.InsertHash(h) != nil {
+				return
+			}
+		}
+	}
+}
+
 func TestResizeRefuses(t *testing.T) {
 	f := quotient.New(1000, 0.1)
 	insertAll(t, f, hashes(1000, 1))
