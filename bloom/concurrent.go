@@ -68,9 +68,9 @@ func NewConcurrent(n int, p float64) *Concurrent {
 
 // NewConcurrent is Config.New for a Concurrent.
 func (c Config) NewConcurrent() (*Concurrent, error) {
-	f, err := c.New()
+	f, err := c.newFilter()
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("bloom: new concurrent: %w", err)
 	}
 	return f.Concurrent(), nil
 }

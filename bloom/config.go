@@ -64,7 +64,7 @@ func (c Config) shape(layout sizing.Layout) (sizing.Shape, float64, error) {
 	}
 	s, err := layout.Size(uint64(c.Capacity), c.ErrorRate)
 	if err != nil {
-		return sizing.Shape{}, 0, wrap(err)
+		return sizing.Shape{}, 0, errors.Unwrap(err)
 	}
 	return s, c.ErrorRate, memory.Fits(s.Bits / 8)
 }
@@ -84,15 +84,7 @@ func (c Config) givenShape(layout sizing.Layout) (sizing.Shape, float64, error) 
 		s.Bits += uint64(s.K) - s.Bits%uint64(s.K)
 	}
 	if err := s.Valid(); err != nil {
-		return sizing.Shape{}, 0, wrap(err)
+		return sizing.Shape{}, 0, errors.Unwrap(err)
 	}
 	return s, min(s.Rate(float64(c.Capacity)), math.Nextafter(1, 0)), memory.Fits(s.Bits / 8)
-}
-
-// wrap gives an error of sizing its cause in the words of package bloomery.
-func wrap(err error) error {
-	if errors.Is(err, sizing.ErrTooLarge) {
-		return fmt.Errorf("%w: %w", bloomery.ErrTooLarge, err)
-	}
-	return fmt.Errorf("%w: %w", bloomery.ErrParameter, err)
 }

@@ -46,13 +46,21 @@ func New(n int, p float64) *Filter {
 // New returns a Filter. Its errors wrap ErrParameter or ErrTooLarge, or are
 // those of Alloc.
 func (c Config) New() (*Filter, error) {
-	shape, rate, err := c.shape(sizing.Blocked)
+	f, err := c.newFilter()
 	if err != nil {
 		return nil, fmt.Errorf("bloom: new: %w", err)
 	}
+	return f, nil
+}
+
+func (c Config) newFilter() (*Filter, error) {
+	shape, rate, err := c.shape(sizing.Blocked)
+	if err != nil {
+		return nil, err
+	}
 	words, err := memory.Array(int(shape.Bits/64), c.Alloc)
 	if err != nil {
-		return nil, fmt.Errorf("bloom: new: %w", err)
+		return nil, err
 	}
 	b := base{c.Hasher, shape, uint64(c.Capacity), rate}
 	return &Filter{lines{b, kernel.Blocks(words)}}, nil

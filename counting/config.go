@@ -69,7 +69,7 @@ func (c Config) shape() (sizing.Shape, float64, error) {
 	}
 	s, err := sizing.Blocked.Size(uint64(c.Capacity), c.ErrorRate)
 	if err != nil {
-		return sizing.Shape{}, 0, wrap(err)
+		return sizing.Shape{}, 0, errors.Unwrap(err)
 	}
 	return s, c.ErrorRate, nil
 }
@@ -97,7 +97,7 @@ func (c Config) givenShape() (sizing.Shape, float64, error) {
 	s := sizing.Shape{Layout: sizing.Blocked, Bits: c.Bits, K: c.Hashes}
 	s.Bits += -s.Bits % sizing.BlockBits
 	if err := s.Valid(); err != nil {
-		return sizing.Shape{}, 0, wrap(err)
+		return sizing.Shape{}, 0, errors.Unwrap(err)
 	}
 	return s, min(s.Rate(float64(c.Capacity)), math.Nextafter(1, 0)), nil
 }
@@ -128,7 +128,7 @@ func (c Config) counterBits(s sizing.Shape) (int, error) {
 	}
 	width, err := s.CounterBits(n, float64(max(c.Copies, 1)), share)
 	if err != nil {
-		return 0, wrap(err)
+		return 0, errors.Unwrap(err)
 	}
 	return width, nil
 }
@@ -148,12 +148,4 @@ func (c Config) table(form format, size sizing.Counted, rate float64) (table, er
 		t.hold(array)
 	}
 	return t, err
-}
-
-// wrap gives an error of sizing its cause in the words of package bloomery.
-func wrap(err error) error {
-	if errors.Is(err, sizing.ErrTooLarge) {
-		return fmt.Errorf("%w: %w", bloomery.ErrTooLarge, err)
-	}
-	return fmt.Errorf("%w: %w", bloomery.ErrParameter, err)
 }

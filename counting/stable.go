@@ -1,6 +1,7 @@
 package counting
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -70,7 +71,7 @@ func (c Config) newStable() (table, error) {
 		}
 		size, err := sizing.StableSize(uint64(c.Capacity), c.ErrorRate, width)
 		if err != nil {
-			return table{}, wrap(err)
+			return table{}, errors.Unwrap(err)
 		}
 		return c.table(formatStable, size.Counted, c.ErrorRate)
 	}

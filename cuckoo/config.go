@@ -80,7 +80,7 @@ func (c Config) shape() (sizing.Cuckoo, float64, error) {
 		return sizing.Cuckoo{}, 0, fmt.Errorf("%w: capacity %d is not at least 1", bloomery.ErrParameter, c.Capacity)
 	}
 	s, err := sizing.CuckooSize(uint64(c.Capacity), c.ErrorRate)
-	return s, c.ErrorRate, wrap(err)
+	return s, c.ErrorRate, errors.Unwrap(err)
 }
 
 // givenShape is shape for a Config with Buckets and Width.
@@ -94,21 +94,10 @@ func (c Config) givenShape() (sizing.Cuckoo, float64, error) {
 	}
 	s := sizing.Cuckoo{Buckets: c.Buckets + c.Buckets%2, Width: c.Width}
 	if err := s.Valid(); err != nil {
-		return sizing.Cuckoo{}, 0, wrap(err)
+		return sizing.Cuckoo{}, 0, errors.Unwrap(err)
 	}
 	if uint64(c.Capacity) > s.Slots() {
 		return sizing.Cuckoo{}, 0, fmt.Errorf("%w: capacity %d, there are %d slots", bloomery.ErrParameter, c.Capacity, s.Slots())
 	}
 	return s, s.Rate(float64(c.Capacity)), nil
-}
-
-// wrap gives an error of sizing its cause in the words of package bloomery.
-func wrap(err error) error {
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, sizing.ErrTooLarge):
-		return fmt.Errorf("%w: %w", bloomery.ErrTooLarge, err)
-	}
-	return fmt.Errorf("%w: %w", bloomery.ErrParameter, err)
 }

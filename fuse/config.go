@@ -2,6 +2,7 @@ package fuse
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/bits"
 	"runtime"
@@ -94,7 +95,7 @@ func (c Config[T]) check() (plan[T], error) {
 func tooLow(p float64, have int) error {
 	need, err := sizing.FuseWidth(p)
 	if err != nil {
-		return fmt.Errorf("%w: %w", bloomery.ErrParameter, err)
+		return errors.Unwrap(err)
 	}
 	return fmt.Errorf("%w: error rate %v is below the %.2g of %d-bit fingerprints: take %d bits",
 		bloomery.ErrParameter, p, sizing.FuseRate(have), have, need)

@@ -54,19 +54,11 @@ func (c Config) shape() (sizing.Quotient, error) {
 	for p := math.Ldexp(c.ErrorRate, -c.Doublings); ; p /= 2 {
 		q, err := sizing.QuotientSize(uint64(c.Capacity), p)
 		if err != nil {
-			return q, wrap(err)
+			return q, errors.Unwrap(err)
 		}
 		// At high rates the remainder may have too few bits to give away.
 		if _, err := q.Grown(uint64(c.Capacity) << c.Doublings); err == nil {
 			return q, memory.Fits(arrayBytes(q))
 		}
 	}
-}
-
-// wrap gives an error of sizing its cause in the words of package bloomery.
-func wrap(err error) error {
-	if errors.Is(err, sizing.ErrTooLarge) {
-		return fmt.Errorf("%w: %w", bloomery.ErrTooLarge, err)
-	}
-	return fmt.Errorf("%w: %w", bloomery.ErrParameter, err)
 }

@@ -70,7 +70,7 @@ func (c Config) check() (plan, error) {
 	p.size, err = sizing.RibbonSize(c.ErrorRate, coefs)
 	switch {
 	case err != nil:
-		return p, wrap(err)
+		return p, errors.Unwrap(err)
 	case c.Shards < 0 || c.Shards&(c.Shards-1) != 0 || c.Shards > 1<<shards.MaxBits:
 		return p, fmt.Errorf("%w: %d shards are not a power of two up to 2^%d", bloomery.ErrParameter, c.Shards, shards.MaxBits)
 	case p.workers < 1:
@@ -78,14 +78,6 @@ func (c Config) check() (plan, error) {
 	}
 	p.w = &widths[coefs/64]
 	return p, nil
-}
-
-// wrap gives an error of sizing its cause in the words of package bloomery.
-func wrap(err error) error {
-	if errors.Is(err, sizing.ErrTooLarge) {
-		return fmt.Errorf("%w: %w", bloomery.ErrTooLarge, err)
-	}
-	return fmt.Errorf("%w: %w", bloomery.ErrParameter, err)
 }
 
 // bits returns the binary logarithm of the number of shards for n keys.

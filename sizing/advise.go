@@ -2,11 +2,13 @@ package sizing
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"math"
 	"math/bits"
 	"slices"
+	"strings"
+
+	"github.com/bloomery/bloomery"
 )
 
 // Advice tells which kinds of filters serve a need, at what cost, and what a
@@ -62,7 +64,7 @@ const (
 // or contradict each other, and ErrTooLarge for more than 2^63 keys or 2^20 sets.
 func Advise(needs Needs) (Advice, error) {
 	if err := needs.check(); err != nil {
-		return Advice{}, fmt.Errorf("sizing: advise: %w", err)
+		return Advice{}, about("advise", err)
 	}
 	q := needs.filled()
 	a := Advice{ErrorRate: q.ErrorRate, Exact: q.exactChoices()}
@@ -179,12 +181,13 @@ func (q Needs) reasons(k *kind, p plan) []string {
 	return r
 }
 
-// cause takes the sentinel off an error that is shown as a reason.
+// cause is the last part of an error, which is shown as a reason: what is behind
+// the operation and the sentinel.
 func cause(err error) string {
 	text := err.Error()
-	for _, sentinel := range [...]error{ErrParameter, ErrTooLarge} {
-		if prefix := sentinel.Error() + ": "; errors.Is(err, sentinel) && len(text) > len(prefix) {
-			return text[len(prefix):]
+	for _, sentinel := range [...]error{bloomery.ErrParameter, bloomery.ErrTooLarge} {
+		if _, facts, ok := strings.Cut(text, sentinel.Error()+": "); ok {
+			return facts
 		}
 	}
 	return text

@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/sizing"
 )
 
@@ -128,20 +129,20 @@ func TestAdviseRefuses(t *testing.T) {
 		needs sizing.Needs
 		want  error
 	}{
-		{sizing.Needs{Keys: 10, ErrorRate: nan}, sizing.ErrParameter},
-		{sizing.Needs{Keys: 10, ErrorRate: -1}, sizing.ErrParameter},
-		{sizing.Needs{Keys: 10, ErrorRate: 1}, sizing.ErrParameter},
-		{sizing.Needs{Keys: 10, Absent: 1.5}, sizing.ErrParameter},
-		{sizing.Needs{Keys: 10, Absent: nan}, sizing.ErrParameter},
-		{sizing.Needs{Keys: 10, WrongYes: -1}, sizing.ErrParameter},
-		{sizing.Needs{Keys: 10, WrongYes: nan}, sizing.ErrParameter},
-		{sizing.Needs{Keys: 10, KeyBytes: -1}, sizing.ErrParameter},
-		{sizing.Needs{Keys: 10, Sets: -1}, sizing.ErrParameter},
-		{sizing.Needs{Keys: 10, Capacity: 5}, sizing.ErrParameter},
-		{sizing.Needs{Keys: 10, Immutable: true, Deletes: true}, sizing.ErrParameter},
-		{sizing.Needs{Keys: 10, Immutable: true, Growth: true}, sizing.ErrParameter},
-		{sizing.Needs{Keys: 1<<63 + 1}, sizing.ErrTooLarge},
-		{sizing.Needs{Keys: 10, Sets: math.MaxInt}, sizing.ErrTooLarge},
+		{sizing.Needs{Keys: 10, ErrorRate: nan}, bloomery.ErrParameter},
+		{sizing.Needs{Keys: 10, ErrorRate: -1}, bloomery.ErrParameter},
+		{sizing.Needs{Keys: 10, ErrorRate: 1}, bloomery.ErrParameter},
+		{sizing.Needs{Keys: 10, Absent: 1.5}, bloomery.ErrParameter},
+		{sizing.Needs{Keys: 10, Absent: nan}, bloomery.ErrParameter},
+		{sizing.Needs{Keys: 10, WrongYes: -1}, bloomery.ErrParameter},
+		{sizing.Needs{Keys: 10, WrongYes: nan}, bloomery.ErrParameter},
+		{sizing.Needs{Keys: 10, KeyBytes: -1}, bloomery.ErrParameter},
+		{sizing.Needs{Keys: 10, Sets: -1}, bloomery.ErrParameter},
+		{sizing.Needs{Keys: 10, Capacity: 5}, bloomery.ErrParameter},
+		{sizing.Needs{Keys: 10, Immutable: true, Deletes: true}, bloomery.ErrParameter},
+		{sizing.Needs{Keys: 10, Immutable: true, Growth: true}, bloomery.ErrParameter},
+		{sizing.Needs{Keys: 1<<63 + 1}, bloomery.ErrTooLarge},
+		{sizing.Needs{Keys: 10, Sets: math.MaxInt}, bloomery.ErrTooLarge},
 	} {
 		if a, err := sizing.Advise(c.needs); !errors.Is(err, c.want) || len(a.Kinds) > 0 {
 			t.Errorf("%+v: %v, want %v and no advice", c.needs, err, c.want)

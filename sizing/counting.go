@@ -1,8 +1,9 @@
 package sizing
 
 import (
-	"fmt"
 	"math"
+
+	"github.com/bloomery/bloomery"
 )
 
 const (
@@ -40,7 +41,7 @@ func (c Counted) Overflow(n, copies float64) float64 {
 func CountingSize(n uint64, p float64) (Counted, error) {
 	s, err := Blocked.size(n, p)
 	if err != nil {
-		return Counted{}, fmt.Errorf("sizing: counting: %w", err)
+		return Counted{}, about("counting", err)
 	}
 	width, err := s.CounterBits(float64(n), 1, MaxOverflow)
 	if err != nil {
@@ -54,7 +55,7 @@ func CountingSize(n uint64, p float64) (Counted, error) {
 func SpectralSize(n uint64, p float64) (Counted, error) {
 	s, err := Blocked.size(n, p)
 	if err != nil {
-		return Counted{}, fmt.Errorf("sizing: spectral: %w", err)
+		return Counted{}, about("spectral", err)
 	}
 	return counted(s, SpectralBits)
 }
@@ -62,7 +63,7 @@ func SpectralSize(n uint64, p float64) (Counted, error) {
 // counted puts counters beside an array.
 func counted(s Shape, width int) (Counted, error) {
 	if s.Bits > MaxBits/(1+uint64(width)) {
-		return Counted{}, fmt.Errorf("sizing: counters: %w: %d counters of %d bits are more than 2^63 bits", ErrTooLarge, s.Bits, width)
+		return Counted{}, refuse("counters", bloomery.ErrTooLarge, "%d counters of %d bits are more than 2^63 bits", s.Bits, width)
 	}
 	return Counted{s, width}, nil
 }
@@ -73,14 +74,14 @@ func counted(s Shape, width int) (Counted, error) {
 // 16 bits are not enough.
 func (s Shape) CounterBits(n, copies, share float64) (int, error) {
 	if !(n > 0) || !(copies >= 1) || !(share > 0 && share < 1) {
-		return 0, fmt.Errorf("sizing: counter bits: %w: %v keys, %v times each, a share of %v", ErrParameter, n, copies, share)
+		return 0, refuse("counter bits", bloomery.ErrParameter, "%v keys, %v times each, a share of %v", n, copies, share)
 	}
 	for width := 2; width <= 16; width *= 2 {
 		if s.overflow(n, copies, width) <= share {
 			return width, nil
 		}
 	}
-	return 0, fmt.Errorf("sizing: counter bits: %w: keys that are there %v times fill counters of 16 bits", ErrTooLarge, copies)
+	return 0, refuse("counter bits", bloomery.ErrTooLarge, "keys that are there %v times fill counters of 16 bits", copies)
 }
 
 // overflow is the chance that a counter of this width is full: that enough of

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/sizing"
 )
 
@@ -30,13 +31,13 @@ func TestCountingSize(t *testing.T) {
 			p    float64
 			want error
 		}{
-			{0, 0.1, sizing.ErrParameter},
-			{10, 0, sizing.ErrParameter},
-			{10, 1, sizing.ErrParameter},
-			{10, math.NaN(), sizing.ErrParameter},
-			{10, 1e-7, sizing.ErrParameter},
-			{1 << 62, 0.5, sizing.ErrTooLarge},
-			{math.MaxUint64, 0.01, sizing.ErrTooLarge},
+			{0, 0.1, bloomery.ErrParameter},
+			{10, 0, bloomery.ErrParameter},
+			{10, 1, bloomery.ErrParameter},
+			{10, math.NaN(), bloomery.ErrParameter},
+			{10, 1e-7, bloomery.ErrParameter},
+			{1 << 62, 0.5, bloomery.ErrTooLarge},
+			{math.MaxUint64, 0.01, bloomery.ErrTooLarge},
 		} {
 			if got, err := f(c.n, c.p); !errors.Is(err, c.want) {
 				t.Errorf("n = %d, p = %v: %+v, %v, want %v", c.n, c.p, got, err, c.want)
@@ -120,12 +121,12 @@ func TestCounterBitsRefuses(t *testing.T) {
 		n, copies, share float64
 		want             error
 	}{
-		{0, 1, 0.1, sizing.ErrParameter},
-		{math.NaN(), 1, 0.1, sizing.ErrParameter},
-		{10, 0, 0.1, sizing.ErrParameter},
-		{10, 1, 0, sizing.ErrParameter},
-		{10, 1, 1, sizing.ErrParameter},
-		{1e5, 1e6, 1e-6, sizing.ErrTooLarge},
+		{0, 1, 0.1, bloomery.ErrParameter},
+		{math.NaN(), 1, 0.1, bloomery.ErrParameter},
+		{10, 0, 0.1, bloomery.ErrParameter},
+		{10, 1, 0, bloomery.ErrParameter},
+		{10, 1, 1, bloomery.ErrParameter},
+		{1e5, 1e6, 1e-6, bloomery.ErrTooLarge},
 	} {
 		if got, err := s.CounterBits(c.n, c.copies, c.share); !errors.Is(err, c.want) {
 			t.Errorf("CounterBits(%v, %v, %v) = %d, %v, want %v", c.n, c.copies, c.share, got, err, c.want)

@@ -1,8 +1,9 @@
 package sizing
 
 import (
-	"fmt"
 	"math"
+
+	"github.com/bloomery/bloomery"
 )
 
 const (
@@ -37,12 +38,11 @@ type Cuckoo struct {
 func CuckooSize(n uint64, p float64) (Cuckoo, error) {
 	switch {
 	case n == 0:
-		return Cuckoo{}, fmt.Errorf("sizing: cuckoo: %w: no keys: n = 0", ErrParameter)
+		return Cuckoo{}, refuse("cuckoo", bloomery.ErrParameter, "no keys: n = 0")
 	case !(p > 0 && p < 1): // NaN too
-		return Cuckoo{}, fmt.Errorf("sizing: cuckoo: %w: rate %v is not between 0 and 1", ErrParameter, p)
+		return Cuckoo{}, refuse("cuckoo", bloomery.ErrParameter, "rate %v is not between 0 and 1", p)
 	case p < MinCuckooRate:
-		return Cuckoo{}, fmt.Errorf("sizing: cuckoo: %w: rate %v is below %v, that of the widest fingerprints, %d bits",
-			ErrParameter, p, MinCuckooRate, maxCuckooWidth)
+		return Cuckoo{}, refuse("cuckoo", bloomery.ErrParameter, "rate %v is below %v, that of the widest fingerprints, %d bits", p, MinCuckooRate, maxCuckooWidth)
 	}
 	// The width that fits a full table is nearly always the best; the others
 	// are then sent away by one look at the most they could take.
@@ -63,7 +63,7 @@ func CuckooSize(n uint64, p float64) (Cuckoo, error) {
 		}
 	}
 	if !ok {
-		return Cuckoo{}, fmt.Errorf("sizing: cuckoo: %w: %d keys at rate %v need more than 2^63 bits", ErrTooLarge, n, p)
+		return Cuckoo{}, refuse("cuckoo", bloomery.ErrTooLarge, "%d keys at rate %v need more than 2^63 bits", n, p)
 	}
 	return best, nil
 }
@@ -95,13 +95,11 @@ func (c *Cuckoo) search(n uint64, p float64, most uint64) bool {
 func (c Cuckoo) Valid() error {
 	switch {
 	case c.Width < minCuckooWidth || c.Width > maxCuckooWidth || c.Width == oddCuckooWidth:
-		return fmt.Errorf("sizing: cuckoo: %w: fingerprints of %d bits, there are those of %d to %d, and of %d",
-			ErrParameter, c.Width, minCuckooWidth, oddCuckooWidth-1, maxCuckooWidth)
+		return refuse("cuckoo", bloomery.ErrParameter, "fingerprints of %d bits, there are those of %d to %d, and of %d", c.Width, minCuckooWidth, oddCuckooWidth-1, maxCuckooWidth)
 	case c.Buckets == 0 || c.Buckets%2 != 0:
-		return fmt.Errorf("sizing: cuckoo: %w: %d buckets are not an even number of them", ErrParameter, c.Buckets)
+		return refuse("cuckoo", bloomery.ErrParameter, "%d buckets are not an even number of them", c.Buckets)
 	case c.Buckets > MaxBits/(CuckooSlots*uint64(c.Width)):
-		return fmt.Errorf("sizing: cuckoo: %w: %d buckets of %d bits are more than 2^63 bits",
-			ErrTooLarge, c.Buckets, CuckooSlots*c.Width)
+		return refuse("cuckoo", bloomery.ErrTooLarge, "%d buckets of %d bits are more than 2^63 bits", c.Buckets, CuckooSlots*c.Width)
 	}
 	return nil
 }

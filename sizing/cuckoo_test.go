@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/sizing"
 )
 
@@ -84,22 +85,22 @@ func TestCuckooErrors(t *testing.T) {
 		want error
 		say  string
 	}{
-		{0, 0.01, sizing.ErrParameter, "n = 0"},
-		{10, 0, sizing.ErrParameter, "rate 0"},
-		{10, -1, sizing.ErrParameter, "rate -1"},
-		{10, 1, sizing.ErrParameter, "rate 1"},
-		{10, math.NaN(), sizing.ErrParameter, "NaN"},
-		{10, math.Inf(1), sizing.ErrParameter, "Inf"},
-		{10, 1.9e-9, sizing.ErrParameter, "2e-09"},
-		{1 << 62, 0.01, sizing.ErrTooLarge, "2^63"},
-		{math.MaxUint64, 0.9, sizing.ErrTooLarge, "2^63"},
+		{0, 0.01, bloomery.ErrParameter, "n = 0"},
+		{10, 0, bloomery.ErrParameter, "rate 0"},
+		{10, -1, bloomery.ErrParameter, "rate -1"},
+		{10, 1, bloomery.ErrParameter, "rate 1"},
+		{10, math.NaN(), bloomery.ErrParameter, "NaN"},
+		{10, math.Inf(1), bloomery.ErrParameter, "Inf"},
+		{10, 1.9e-9, bloomery.ErrParameter, "2e-09"},
+		{1 << 62, 0.01, bloomery.ErrTooLarge, "2^63"},
+		{math.MaxUint64, 0.9, bloomery.ErrTooLarge, "2^63"},
 	} {
 		if s, err := sizing.CuckooSize(c.n, c.p); !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.say) {
 			t.Errorf("CuckooSize(%d, %v) = %+v, %v, want %v with %q", c.n, c.p, s, err, c.want, c.say)
 		}
 	}
 	for _, c := range []sizing.Cuckoo{{}, {2, 3}, {2, 31}, {2, 33}, {2, -1}, {0, 8}, {3, 8}, {1 << 60, 8}, {math.MaxUint64 - 1, 32}} {
-		if err := c.Valid(); !errors.Is(err, sizing.ErrParameter) && !errors.Is(err, sizing.ErrTooLarge) {
+		if err := c.Valid(); !errors.Is(err, bloomery.ErrParameter) && !errors.Is(err, bloomery.ErrTooLarge) {
 			t.Errorf("%+v is valid: %v", c, err)
 		}
 	}

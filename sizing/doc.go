@@ -26,8 +26,11 @@
 // ranks the kinds of filters that serve, prices them beside a Go map, a sorted
 // array and a Redis set, and warns where a plan is not a good one.
 //
+// Errors wrap [bloomery.ErrParameter] or [bloomery.ErrTooLarge] and read
+// "sizing: operation: cause". errors.Unwrap returns the cause alone.
+//
 // Everything here is a pure function of its arguments and safe for concurrent
-// use. The package depends on the standard library alone.
+// use.
 package sizing
 
 //go:generate go run plot.go

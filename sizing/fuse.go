@@ -1,8 +1,9 @@
 package sizing
 
 import (
-	"fmt"
 	"math/bits"
+
+	"github.com/bloomery/bloomery"
 )
 
 const (
@@ -68,7 +69,7 @@ func FuseWidth(p float64) (int, error) {
 			return width, nil
 		}
 	}
-	return 0, fmt.Errorf("sizing: fuse: %w: rate %v is not between %.2g and 1", ErrParameter, p, FuseRate(32))
+	return 0, refuse("fuse", bloomery.ErrParameter, "rate %v is not between %.2g and 1", p, FuseRate(32))
 }
 
 // FuseShards returns the binary logarithm of the number of shards that n keys

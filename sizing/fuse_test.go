@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/sizing"
 )
 
@@ -65,7 +66,7 @@ func TestFuseWidth(t *testing.T) {
 		}
 	}
 	for _, p := range []float64{0, -1, 1, 2, 1e-10, math.NaN(), math.Inf(1)} {
-		if got, err := sizing.FuseWidth(p); !errors.Is(err, sizing.ErrParameter) {
+		if got, err := sizing.FuseWidth(p); !errors.Is(err, bloomery.ErrParameter) {
 			t.Errorf("FuseWidth(%g) = %d, %v, want ErrParameter", p, got, err)
 		}
 	}

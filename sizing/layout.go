@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+
+	"github.com/bloomery/bloomery"
 )
 
 const (
@@ -105,7 +107,7 @@ type Shape struct {
 // ErrParameter or ErrTooLarge and says what is wrong.
 func (s Shape) Valid() error {
 	if err := s.check(); err != nil {
-		return fmt.Errorf("sizing: shape: %w", err)
+		return about("shape", err)
 	}
 	return nil
 }
@@ -113,19 +115,19 @@ func (s Shape) Valid() error {
 func (s Shape) check() error {
 	switch t := s.Layout.trait(); {
 	case t.maxK == 0:
-		return fmt.Errorf("%w: unknown layout %d", ErrParameter, uint8(s.Layout))
+		return fmt.Errorf("%w: unknown layout %d", bloomery.ErrParameter, uint8(s.Layout))
 	case s.Bits == 0:
-		return fmt.Errorf("%w: 0 bits", ErrParameter)
+		return fmt.Errorf("%w: 0 bits", bloomery.ErrParameter)
 	case s.Bits > t.most:
-		return fmt.Errorf("%w: %d bits, at most 2^%d", ErrTooLarge, s.Bits, bits.TrailingZeros64(t.most))
+		return fmt.Errorf("%w: %d bits, at most 2^%d", bloomery.ErrTooLarge, s.Bits, bits.TrailingZeros64(t.most))
 	case s.Bits%t.unit != 0:
-		return fmt.Errorf("%w: %d bits are not whole blocks of %d", ErrParameter, s.Bits, t.unit)
+		return fmt.Errorf("%w: %d bits are not whole blocks of %d", bloomery.ErrParameter, s.Bits, t.unit)
 	case t.minK == t.maxK && s.K != t.maxK:
-		return fmt.Errorf("%w: k = %d, the %s layout takes %d", ErrParameter, s.K, t.name, t.maxK)
+		return fmt.Errorf("%w: k = %d, the %s layout takes %d", bloomery.ErrParameter, s.K, t.name, t.maxK)
 	case s.K < t.minK || s.K > t.maxK:
-		return fmt.Errorf("%w: k = %d, the %s layout takes %d to %d", ErrParameter, s.K, t.name, t.minK, t.maxK)
+		return fmt.Errorf("%w: k = %d, the %s layout takes %d to %d", bloomery.ErrParameter, s.K, t.name, t.minK, t.maxK)
 	case s.Layout == Partitioned && s.Bits%uint64(s.K) != 0:
-		return fmt.Errorf("%w: %d bits are not %d slices of equal length", ErrParameter, s.Bits, s.K)
+		return fmt.Errorf("%w: %d bits are not %d slices of equal length", bloomery.ErrParameter, s.Bits, s.K)
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/sizing"
 )
 
@@ -32,25 +33,25 @@ func TestShapeValid(t *testing.T) {
 		{sizing.Shape{Layout: sizing.Standard, Bits: 1, K: 1}, nil, ""},
 		{sizing.Shape{Layout: sizing.Standard, Bits: 1 << 63, K: 64}, nil, ""},
 		{sizing.Shape{Layout: sizing.Blocked, Bits: 512, K: 16}, nil, ""},
-		{sizing.Shape{}, sizing.ErrParameter, "0 bits"},
-		{sizing.Shape{Bits: 512}, sizing.ErrParameter, "k = 0"},
-		{sizing.Shape{Bits: 512, K: -1}, sizing.ErrParameter, "k = -1"},
-		{sizing.Shape{Bits: 512, K: 65}, sizing.ErrParameter, "1 to 64"},
-		{sizing.Shape{Bits: 1<<63 + 1, K: 1}, sizing.ErrTooLarge, "2^63"},
-		{sizing.Shape{Layout: sizing.Blocked, Bits: 513, K: 1}, sizing.ErrParameter, "whole blocks"},
-		{sizing.Shape{Layout: sizing.Blocked, Bits: 512, K: 17}, sizing.ErrParameter, "1 to 16"},
+		{sizing.Shape{}, bloomery.ErrParameter, "0 bits"},
+		{sizing.Shape{Bits: 512}, bloomery.ErrParameter, "k = 0"},
+		{sizing.Shape{Bits: 512, K: -1}, bloomery.ErrParameter, "k = -1"},
+		{sizing.Shape{Bits: 512, K: 65}, bloomery.ErrParameter, "1 to 64"},
+		{sizing.Shape{Bits: 1<<63 + 1, K: 1}, bloomery.ErrTooLarge, "2^63"},
+		{sizing.Shape{Layout: sizing.Blocked, Bits: 513, K: 1}, bloomery.ErrParameter, "whole blocks"},
+		{sizing.Shape{Layout: sizing.Blocked, Bits: 512, K: 17}, bloomery.ErrParameter, "1 to 16"},
 		{sizing.Shape{Layout: sizing.Split, Bits: 256, K: 8}, nil, ""},
 		{sizing.Shape{Layout: sizing.Split, Bits: sizing.MaxSplitBits, K: 8}, nil, ""},
-		{sizing.Shape{Layout: sizing.Split, Bits: sizing.MaxSplitBits + 256, K: 8}, sizing.ErrTooLarge, "2^40"},
-		{sizing.Shape{Layout: sizing.Split, Bits: 257, K: 8}, sizing.ErrParameter, "whole blocks of 256"},
-		{sizing.Shape{Layout: sizing.Split, Bits: 256, K: 7}, sizing.ErrParameter, "k = 7, the split layout takes 8"},
-		{sizing.Shape{Layout: sizing.Split, Bits: 256, K: 9}, sizing.ErrParameter, "k = 9, the split layout takes 8"},
+		{sizing.Shape{Layout: sizing.Split, Bits: sizing.MaxSplitBits + 256, K: 8}, bloomery.ErrTooLarge, "2^40"},
+		{sizing.Shape{Layout: sizing.Split, Bits: 257, K: 8}, bloomery.ErrParameter, "whole blocks of 256"},
+		{sizing.Shape{Layout: sizing.Split, Bits: 256, K: 7}, bloomery.ErrParameter, "k = 7, the split layout takes 8"},
+		{sizing.Shape{Layout: sizing.Split, Bits: 256, K: 9}, bloomery.ErrParameter, "k = 9, the split layout takes 8"},
 		{sizing.Shape{Layout: sizing.Partitioned, Bits: 63, K: 7}, nil, ""},
 		{sizing.Shape{Layout: sizing.Partitioned, Bits: 64, K: 64}, nil, ""},
-		{sizing.Shape{Layout: sizing.Partitioned, Bits: 64, K: 7}, sizing.ErrParameter, "7 slices"},
-		{sizing.Shape{Layout: sizing.Partitioned, Bits: 650, K: 65}, sizing.ErrParameter, "1 to 64"},
-		{sizing.Shape{Layout: sizing.Partitioned, Bits: 640}, sizing.ErrParameter, "k = 0"},
-		{sizing.Shape{Layout: 7, Bits: 512, K: 1}, sizing.ErrParameter, "unknown layout 7"},
+		{sizing.Shape{Layout: sizing.Partitioned, Bits: 64, K: 7}, bloomery.ErrParameter, "7 slices"},
+		{sizing.Shape{Layout: sizing.Partitioned, Bits: 650, K: 65}, bloomery.ErrParameter, "1 to 64"},
+		{sizing.Shape{Layout: sizing.Partitioned, Bits: 640}, bloomery.ErrParameter, "k = 0"},
+		{sizing.Shape{Layout: 7, Bits: 512, K: 1}, bloomery.ErrParameter, "unknown layout 7"},
 	} {
 		err := c.shape.Valid()
 		if !errors.Is(err, c.want) || (err != nil && !strings.Contains(err.Error(), c.says)) {

@@ -3,6 +3,8 @@ package sizing
 import (
 	"fmt"
 	"math"
+
+	"github.com/bloomery/bloomery"
 )
 
 // Needs is what a user knows about a set of keys. The zero value of a field
@@ -55,23 +57,23 @@ const (
 func (q Needs) check() error {
 	switch {
 	case q.ErrorRate != 0 && !(q.ErrorRate > 0 && q.ErrorRate < 1): // NaN too
-		return fmt.Errorf("%w: rate %v is not between 0 and 1", ErrParameter, q.ErrorRate)
+		return fmt.Errorf("%w: rate %v is not between 0 and 1", bloomery.ErrParameter, q.ErrorRate)
 	case !(q.Absent >= 0 && q.Absent <= 1):
-		return fmt.Errorf("%w: the share of absent keys, %v, is not between 0 and 1", ErrParameter, q.Absent)
+		return fmt.Errorf("%w: the share of absent keys, %v, is not between 0 and 1", bloomery.ErrParameter, q.Absent)
 	case !(q.WrongYes >= 0):
-		return fmt.Errorf("%w: the cost of a wrong yes, %v, is not at least 0", ErrParameter, q.WrongYes)
+		return fmt.Errorf("%w: the cost of a wrong yes, %v, is not at least 0", bloomery.ErrParameter, q.WrongYes)
 	case q.KeyBytes < 0:
-		return fmt.Errorf("%w: keys of %d bytes", ErrParameter, q.KeyBytes)
+		return fmt.Errorf("%w: keys of %d bytes", bloomery.ErrParameter, q.KeyBytes)
 	case q.Sets < 0:
-		return fmt.Errorf("%w: %d sets", ErrParameter, q.Sets)
+		return fmt.Errorf("%w: %d sets", bloomery.ErrParameter, q.Sets)
 	case q.Sets > mostSets:
-		return fmt.Errorf("%w: %d sets, at most 2^20", ErrTooLarge, q.Sets)
+		return fmt.Errorf("%w: %d sets, at most 2^20", bloomery.ErrTooLarge, q.Sets)
 	case q.Keys > MaxBits || q.Capacity > MaxBits:
-		return fmt.Errorf("%w: %d keys, at most 2^63", ErrTooLarge, max(q.Keys, q.Capacity))
+		return fmt.Errorf("%w: %d keys, at most 2^63", bloomery.ErrTooLarge, max(q.Keys, q.Capacity))
 	case q.Capacity != 0 && q.Capacity < q.Keys:
-		return fmt.Errorf("%w: room for %d keys where %d are expected", ErrParameter, q.Capacity, q.Keys)
+		return fmt.Errorf("%w: room for %d keys where %d are expected", bloomery.ErrParameter, q.Capacity, q.Keys)
 	case q.Immutable && (q.Growth || q.Deletes || q.Expiry || q.Writers):
-		return fmt.Errorf("%w: a set that never changes has no growth, deletes, expiry or writers", ErrParameter)
+		return fmt.Errorf("%w: a set that never changes has no growth, deletes, expiry or writers", bloomery.ErrParameter)
 	}
 	return nil
 }

@@ -3,6 +3,8 @@ package sizing
 import (
 	"fmt"
 	"math"
+
+	"github.com/bloomery/bloomery"
 )
 
 // The partitioned layout has k slices of s bits, and a key sets one bit in
@@ -40,7 +42,7 @@ func partitionedSize(n, p float64) (Shape, error) {
 		}
 	}
 	if best.Bits == 0 {
-		return Shape{}, fmt.Errorf("%w: %.0f keys at rate %v need more than 2^63 bits", ErrTooLarge, n, p)
+		return Shape{}, fmt.Errorf("%w: %.0f keys at rate %v need more than 2^63 bits", bloomery.ErrTooLarge, n, p)
 	}
 	return best, nil
 }

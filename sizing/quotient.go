@@ -1,9 +1,10 @@
 package sizing
 
 import (
-	"fmt"
 	"math"
 	"math/bits"
+
+	"github.com/bloomery/bloomery"
 )
 
 const (
@@ -53,11 +54,11 @@ type Quotient struct {
 func QuotientSize(n uint64, p float64) (Quotient, error) {
 	switch {
 	case n == 0:
-		return Quotient{}, fmt.Errorf("sizing: quotient: %w: no keys: n = 0", ErrParameter)
+		return Quotient{}, refuse("quotient", bloomery.ErrParameter, "no keys: n = 0")
 	case !(p > 0 && p < 1): // NaN too
-		return Quotient{}, fmt.Errorf("sizing: quotient: %w: rate %v is not between 0 and 1", ErrParameter, p)
+		return Quotient{}, refuse("quotient", bloomery.ErrParameter, "rate %v is not between 0 and 1", p)
 	case n > 1<<48:
-		return Quotient{}, fmt.Errorf("sizing: quotient: %w: %d keys, at most 2^48", ErrTooLarge, n)
+		return Quotient{}, refuse("quotient", bloomery.ErrTooLarge, "%d keys, at most 2^48", n)
 	}
 	var best Quotient
 	for slots := maxQuotientSlots; slots >= minQuotientSlots; slots-- {
@@ -80,7 +81,7 @@ func QuotientSize(n uint64, p float64) (Quotient, error) {
 		}
 	}
 	if best.Blocks == 0 {
-		return Quotient{}, fmt.Errorf("sizing: quotient: %w: %d keys at rate %v take more bits than a hash has", ErrParameter, n, p)
+		return Quotient{}, refuse("quotient", bloomery.ErrParameter, "%d keys at rate %v take more bits than a hash has", n, p)
 	}
 	return best, nil
 }
@@ -106,8 +107,7 @@ func (q Quotient) Grown(n uint64) (Quotient, error) {
 	g := q
 	for float64(n) > MaxQuotientLoad*float64(g.Blocks)*float64(g.Slots) {
 		if g.Remainder--; g.Remainder < 1 {
-			return Quotient{}, fmt.Errorf("sizing: quotient: %w: %d blocks with remainders of %d bits cannot be doubled until %d keys fit",
-				ErrTooLarge, q.Blocks, q.Remainder, n)
+			return Quotient{}, refuse("quotient", bloomery.ErrTooLarge, "%d blocks with remainders of %d bits cannot be doubled until %d keys fit", q.Blocks, q.Remainder, n)
 		}
 		g.Blocks *= 2
 		g.Spill = max(g.Spill, g.spill(float64(n)))
@@ -120,13 +120,13 @@ func (q Quotient) Grown(n uint64) (Quotient, error) {
 func (q Quotient) Valid() error {
 	switch {
 	case q.Blocks == 0 || q.Blocks > 1<<50 || q.Spill >= 1<<24:
-		return fmt.Errorf("sizing: quotient: %w: %d blocks and %d more", ErrParameter, q.Blocks, q.Spill)
+		return refuse("quotient", bloomery.ErrParameter, "%d blocks and %d more", q.Blocks, q.Spill)
 	case q.Slots < minQuotientSlots || q.Slots > maxQuotientSlots:
-		return fmt.Errorf("sizing: quotient: %w: %d slots in a block, it has %d to %d", ErrParameter, q.Slots, minQuotientSlots, maxQuotientSlots)
+		return refuse("quotient", bloomery.ErrParameter, "%d slots in a block, it has %d to %d", q.Slots, minQuotientSlots, maxQuotientSlots)
 	case q.Remainder < 1 || q.Remainder > maxRemainder:
-		return fmt.Errorf("sizing: quotient: %w: remainders of %d bits, they have 1 to %d", ErrParameter, q.Remainder, maxRemainder)
+		return refuse("quotient", bloomery.ErrParameter, "remainders of %d bits, they have 1 to %d", q.Remainder, maxRemainder)
 	case bits.Len64(q.Blocks*QuotientsPerBlock)+q.Remainder > maxFingerprint:
-		return fmt.Errorf("sizing: quotient: %w: %d blocks and remainders of %d bits are more than a hash has", ErrParameter, q.Blocks, q.Remainder)
+		return refuse("quotient", bloomery.ErrParameter, "%d blocks and remainders of %d bits are more than a hash has", q.Blocks, q.Remainder)
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/sizing"
 )
 
@@ -97,16 +98,16 @@ func TestQuotientSizeRefuses(t *testing.T) {
 		p    float64
 		want error
 	}{
-		{0, 0.1, sizing.ErrParameter},
-		{1, 0, sizing.ErrParameter},
-		{1, 1, sizing.ErrParameter},
-		{1, -1, sizing.ErrParameter},
-		{1, math.NaN(), sizing.ErrParameter},
-		{1, math.Inf(1), sizing.ErrParameter},
-		{1, 1e-300, sizing.ErrParameter},
-		{1 << 40, 1e-9, sizing.ErrParameter},
-		{math.MaxUint64, 0.1, sizing.ErrTooLarge},
-		{1, 5e-324, sizing.ErrParameter},
+		{0, 0.1, bloomery.ErrParameter},
+		{1, 0, bloomery.ErrParameter},
+		{1, 1, bloomery.ErrParameter},
+		{1, -1, bloomery.ErrParameter},
+		{1, math.NaN(), bloomery.ErrParameter},
+		{1, math.Inf(1), bloomery.ErrParameter},
+		{1, 1e-300, bloomery.ErrParameter},
+		{1 << 40, 1e-9, bloomery.ErrParameter},
+		{math.MaxUint64, 0.1, bloomery.ErrTooLarge},
+		{1, 5e-324, bloomery.ErrParameter},
 	} {
 		if q, err := sizing.QuotientSize(c.n, c.p); !errors.Is(err, c.want) || q != (sizing.Quotient{}) {
 			t.Errorf("QuotientSize(%d, %g) = %+v, %v, want %v", c.n, c.p, q, err, c.want)

@@ -1,8 +1,9 @@
 package sizing
 
 import (
-	"fmt"
 	"math"
+
+	"github.com/bloomery/bloomery"
 )
 
 const (
@@ -29,11 +30,11 @@ type Ribbon struct {
 func RibbonSize(p float64, width int) (Ribbon, error) {
 	switch {
 	case !(p > 0 && p < 1):
-		return Ribbon{}, fmt.Errorf("sizing: ribbon: %w: error rate %v is not between 0 and 1", ErrParameter, p)
+		return Ribbon{}, refuse("ribbon", bloomery.ErrParameter, "error rate %v is not between 0 and 1", p)
 	case p < MinRibbonRate:
-		return Ribbon{}, fmt.Errorf("sizing: ribbon: %w: error rate %v is less than 2^-%d", ErrParameter, p, MaxRibbonColumns)
+		return Ribbon{}, refuse("ribbon", bloomery.ErrParameter, "error rate %v is less than 2^-%d", p, MaxRibbonColumns)
 	case width != 64 && width != 128:
-		return Ribbon{}, fmt.Errorf("sizing: ribbon: %w: rows of %d coefficients, not 64 or 128", ErrParameter, width)
+		return Ribbon{}, refuse("ribbon", bloomery.ErrParameter, "rows of %d coefficients, not 64 or 128", width)
 	}
 	frac, exp := math.Frexp(p) // p = frac × 2^exp with 1/2 <= frac < 1
 	if frac == 0.5 {

@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/sizing"
 )
 
@@ -37,12 +38,12 @@ func TestRibbonSize(t *testing.T) {
 		}
 	}
 	for _, p := range []float64{0, 1, -1, 2, math.NaN(), math.Inf(1), math.Nextafter(sizing.MinRibbonRate, 0), 1e-300} {
-		if _, err := sizing.RibbonSize(p, 64); !errors.Is(err, sizing.ErrParameter) {
+		if _, err := sizing.RibbonSize(p, 64); !errors.Is(err, bloomery.ErrParameter) {
 			t.Errorf("RibbonSize(%v): %v, want ErrParameter", p, err)
 		}
 	}
 	for _, width := range []int{0, 1, 63, 96, 256, -64} {
-		if _, err := sizing.RibbonSize(0.01, width); !errors.Is(err, sizing.ErrParameter) {
+		if _, err := sizing.RibbonSize(0.01, width); !errors.Is(err, bloomery.ErrParameter) {
 			t.Errorf("RibbonSize of width %d: %v, want ErrParameter", width, err)
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+
+	"github.com/bloomery/bloomery"
 )
 
 // enough is the rate below which a lower one is not worth more bits per key.
@@ -19,7 +21,7 @@ const enough = 1e-9
 func (l Layout) Size(n uint64, p float64) (Shape, error) {
 	s, err := l.size(n, p)
 	if err != nil {
-		return Shape{}, fmt.Errorf("sizing: size: %w", err)
+		return Shape{}, about("size", err)
 	}
 	return s, nil
 }
@@ -40,14 +42,14 @@ func (l Layout) request(n uint64, p float64) (request, error) {
 	t := l.trait()
 	switch {
 	case t.maxK == 0:
-		return request{}, fmt.Errorf("%w: unknown layout %d", ErrParameter, uint8(l))
+		return request{}, fmt.Errorf("%w: unknown layout %d", bloomery.ErrParameter, uint8(l))
 	case n == 0:
-		return request{}, fmt.Errorf("%w: no keys: n = 0", ErrParameter)
+		return request{}, fmt.Errorf("%w: no keys: n = 0", bloomery.ErrParameter)
 	case !(p > 0 && p < 1): // NaN too
-		return request{}, fmt.Errorf("%w: rate %v is not between 0 and 1", ErrParameter, p)
+		return request{}, fmt.Errorf("%w: rate %v is not between 0 and 1", bloomery.ErrParameter, p)
 	case p < t.minRate:
 		return request{}, fmt.Errorf("%w: rate %v is below %v, where the %s layout wastes space: use the standard layout",
-			ErrParameter, p, t.minRate, t.name)
+			bloomery.ErrParameter, p, t.minRate, t.name)
 	}
 	q := request{
 		layout: l, n: float64(n), p: p,
@@ -86,7 +88,7 @@ func (q request) smallest() (Shape, error) {
 		k = other
 	}
 	if !ok {
-		return Shape{}, fmt.Errorf("%w: %.0f keys at rate %v need more than 2^%d bits", ErrTooLarge, q.n, q.p, bits.TrailingZeros64(q.most*q.unit))
+		return Shape{}, fmt.Errorf("%w: %.0f keys at rate %v need more than 2^%d bits", bloomery.ErrTooLarge, q.n, q.p, bits.TrailingZeros64(q.most*q.unit))
 	}
 	return Shape{Layout: q.layout, Bits: best * q.unit, K: q.tie(best, k)}, nil
 }

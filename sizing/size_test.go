@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/sizing"
 )
 
@@ -150,29 +151,29 @@ func TestSizeBadInput(t *testing.T) {
 		want   error
 		says   string
 	}{
-		{sizing.Standard, 0, 0.01, sizing.ErrParameter, "n = 0"},
-		{sizing.Standard, 1, 0, sizing.ErrParameter, "rate 0"},
-		{sizing.Standard, 1, -0.5, sizing.ErrParameter, "rate -0.5"},
-		{sizing.Standard, 1, 1, sizing.ErrParameter, "rate 1"},
-		{sizing.Standard, 1, 2, sizing.ErrParameter, "rate 2"},
-		{sizing.Standard, 1, math.NaN(), sizing.ErrParameter, "NaN"},
-		{sizing.Standard, 1, math.Inf(1), sizing.ErrParameter, "+Inf"},
-		{sizing.Standard, 1, math.Inf(-1), sizing.ErrParameter, "-Inf"},
-		{sizing.Standard, math.MaxUint64, 0.01, sizing.ErrTooLarge, "2^63"},
-		{sizing.Standard, math.MaxUint64, 5e-324, sizing.ErrTooLarge, "2^63"},
-		{sizing.Blocked, math.MaxUint64, 0.01, sizing.ErrTooLarge, "2^63"},
-		{sizing.Blocked, 1 << 60, 0.01, sizing.ErrTooLarge, "2^63"},
-		{sizing.Blocked, 0, 0.01, sizing.ErrParameter, "n = 0"},
-		{sizing.Blocked, 1000, 9.9e-7, sizing.ErrParameter, "standard layout"},
-		{sizing.Split, 0, 0.01, sizing.ErrParameter, "n = 0"},
-		{sizing.Split, 1000, 9.9e-7, sizing.ErrParameter, "split layout wastes space: use the standard layout"},
-		{sizing.Split, 1 << 37, 0.01, sizing.ErrTooLarge, "2^40"},
-		{sizing.Split, math.MaxUint64, 0.01, sizing.ErrTooLarge, "2^40"},
-		{sizing.Partitioned, 0, 0.01, sizing.ErrParameter, "n = 0"},
-		{sizing.Partitioned, 1, math.NaN(), sizing.ErrParameter, "NaN"},
-		{sizing.Partitioned, math.MaxUint64, 0.01, sizing.ErrTooLarge, "2^63"},
-		{sizing.Partitioned, math.MaxUint64, 5e-324, sizing.ErrTooLarge, "2^63"},
-		{sizing.Layout(9), 1000, 0.01, sizing.ErrParameter, "unknown layout 9"},
+		{sizing.Standard, 0, 0.01, bloomery.ErrParameter, "n = 0"},
+		{sizing.Standard, 1, 0, bloomery.ErrParameter, "rate 0"},
+		{sizing.Standard, 1, -0.5, bloomery.ErrParameter, "rate -0.5"},
+		{sizing.Standard, 1, 1, bloomery.ErrParameter, "rate 1"},
+		{sizing.Standard, 1, 2, bloomery.ErrParameter, "rate 2"},
+		{sizing.Standard, 1, math.NaN(), bloomery.ErrParameter, "NaN"},
+		{sizing.Standard, 1, math.Inf(1), bloomery.ErrParameter, "+Inf"},
+		{sizing.Standard, 1, math.Inf(-1), bloomery.ErrParameter, "-Inf"},
+		{sizing.Standard, math.MaxUint64, 0.01, bloomery.ErrTooLarge, "2^63"},
+		{sizing.Standard, math.MaxUint64, 5e-324, bloomery.ErrTooLarge, "2^63"},
+		{sizing.Blocked, math.MaxUint64, 0.01, bloomery.ErrTooLarge, "2^63"},
+		{sizing.Blocked, 1 << 60, 0.01, bloomery.ErrTooLarge, "2^63"},
+		{sizing.Blocked, 0, 0.01, bloomery.ErrParameter, "n = 0"},
+		{sizing.Blocked, 1000, 9.9e-7, bloomery.ErrParameter, "standard layout"},
+		{sizing.Split, 0, 0.01, bloomery.ErrParameter, "n = 0"},
+		{sizing.Split, 1000, 9.9e-7, bloomery.ErrParameter, "split layout wastes space: use the standard layout"},
+		{sizing.Split, 1 << 37, 0.01, bloomery.ErrTooLarge, "2^40"},
+		{sizing.Split, math.MaxUint64, 0.01, bloomery.ErrTooLarge, "2^40"},
+		{sizing.Partitioned, 0, 0.01, bloomery.ErrParameter, "n = 0"},
+		{sizing.Partitioned, 1, math.NaN(), bloomery.ErrParameter, "NaN"},
+		{sizing.Partitioned, math.MaxUint64, 0.01, bloomery.ErrTooLarge, "2^63"},
+		{sizing.Partitioned, math.MaxUint64, 5e-324, bloomery.ErrTooLarge, "2^63"},
+		{sizing.Layout(9), 1000, 0.01, bloomery.ErrParameter, "unknown layout 9"},
 	} {
 		s, err := c.layout.Size(c.n, c.p)
 		if !errors.Is(err, c.want) || !strings.HasPrefix(err.Error(), "sizing: size: ") || !strings.Contains(err.Error(), c.says) {

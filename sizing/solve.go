@@ -3,6 +3,8 @@ package sizing
 import (
 	"fmt"
 	"math"
+
+	"github.com/bloomery/bloomery"
 )
 
 // Params are the four figures of the textbook. A zero field is unknown.
@@ -31,7 +33,7 @@ type Params struct {
 func Solve(q Params) (Params, error) {
 	r, err := q.solve()
 	if err != nil {
-		return Params{}, fmt.Errorf("sizing: solve: %w", err)
+		return Params{}, about("solve", err)
 	}
 	return r, nil
 }
@@ -63,17 +65,17 @@ func (q Params) check() error {
 	}
 	switch {
 	case q.P != 0 && !(q.P > 0 && q.P < 1): // NaN too
-		return fmt.Errorf("%w: rate %v is not between 0 and 1", ErrParameter, q.P)
+		return fmt.Errorf("%w: rate %v is not between 0 and 1", bloomery.ErrParameter, q.P)
 	case q.K < 0:
-		return fmt.Errorf("%w: k = %d is negative", ErrParameter, q.K)
+		return fmt.Errorf("%w: k = %d is negative", bloomery.ErrParameter, q.K)
 	case q.N > MaxBits:
-		return fmt.Errorf("%w: %d keys, at most 2^63", ErrTooLarge, q.N)
+		return fmt.Errorf("%w: %d keys, at most 2^63", bloomery.ErrTooLarge, q.N)
 	case q.M > MaxBits:
-		return fmt.Errorf("%w: %d bits, at most 2^63", ErrTooLarge, q.M)
+		return fmt.Errorf("%w: %d bits, at most 2^63", bloomery.ErrTooLarge, q.M)
 	case known < 2:
-		return fmt.Errorf("%w: under-determined: two of n, p and m must be known", ErrParameter)
+		return fmt.Errorf("%w: under-determined: two of n, p and m must be known", bloomery.ErrParameter)
 	case known > 2:
-		return fmt.Errorf("%w: over-determined: leave out one of n, p and m", ErrParameter)
+		return fmt.Errorf("%w: over-determined: leave out one of n, p and m", bloomery.ErrParameter)
 	}
 	return nil
 }
@@ -84,7 +86,7 @@ func (q Params) solveM() (Params, error) {
 		m = textbookBits(float64(q.N), q.P, q.K)
 	}
 	if !(m <= MaxBits) {
-		return Params{}, fmt.Errorf("%w: %.4g bits, at most 2^63", ErrTooLarge, m)
+		return Params{}, fmt.Errorf("%w: %.4g bits, at most 2^63", bloomery.ErrTooLarge, m)
 	}
 	q.M = max(uint64(math.Ceil(m)), 1)
 	q.K = q.bestK()
@@ -97,10 +99,10 @@ func (q Params) solveN() (Params, error) {
 		n = float64(q.M) / textbookBits(1, q.P, q.K)
 	}
 	if !(n <= MaxBits) {
-		return Params{}, fmt.Errorf("%w: %.4g keys, at most 2^63", ErrTooLarge, n)
+		return Params{}, fmt.Errorf("%w: %.4g keys, at most 2^63", bloomery.ErrTooLarge, n)
 	}
 	if n < 1 {
-		return Params{}, fmt.Errorf("%w: %d bits hold no key at rate %v", ErrParameter, q.M, q.P)
+		return Params{}, fmt.Errorf("%w: %d bits hold no key at rate %v", bloomery.ErrParameter, q.M, q.P)
 	}
 	q.N = uint64(n)
 	q.K = q.bestK()
@@ -111,7 +113,7 @@ func (q Params) solveP() (Params, error) {
 	q.K = q.bestK()
 	q.P = math.Exp(textbookLogRate(float64(q.N), float64(q.M), q.K))
 	if q.P == 0 {
-		return Params{}, fmt.Errorf("%w: the rate of %d bits per key is too low to be told from 0", ErrParameter, q.M/q.N)
+		return Params{}, fmt.Errorf("%w: the rate of %d bits per key is too low to be told from 0", bloomery.ErrParameter, q.M/q.N)
 	}
 	return q, nil
 }

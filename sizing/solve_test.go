@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/sizing"
 )
 
@@ -39,30 +40,30 @@ func TestSolveBadInput(t *testing.T) {
 		want error
 		says string
 	}{
-		{sizing.Params{}, sizing.ErrParameter, "under-determined"},
-		{sizing.Params{N: 1}, sizing.ErrParameter, "under-determined"},
-		{sizing.Params{P: 0.1}, sizing.ErrParameter, "under-determined"},
-		{sizing.Params{M: 1}, sizing.ErrParameter, "under-determined"},
-		{sizing.Params{K: 1}, sizing.ErrParameter, "under-determined"},
-		{sizing.Params{N: 1, K: 1}, sizing.ErrParameter, "under-determined"},
-		{sizing.Params{P: 0.1, K: 1}, sizing.ErrParameter, "under-determined"},
-		{sizing.Params{M: 1, K: 1}, sizing.ErrParameter, "under-determined"},
-		{sizing.Params{N: 1, P: 0.1, M: 5}, sizing.ErrParameter, "over-determined"},
-		{sizing.Params{N: 1, P: 0.1, M: 5, K: 3}, sizing.ErrParameter, "over-determined"},
-		{sizing.Params{N: 1, P: 1}, sizing.ErrParameter, "rate 1"},
-		{sizing.Params{N: 1, P: -1}, sizing.ErrParameter, "rate -1"},
-		{sizing.Params{N: 1, P: math.NaN()}, sizing.ErrParameter, "rate NaN"},
-		{sizing.Params{N: 1, P: math.Inf(1)}, sizing.ErrParameter, "rate +Inf"},
-		{sizing.Params{N: 1, P: math.Inf(-1)}, sizing.ErrParameter, "rate -Inf"},
-		{sizing.Params{N: 1, P: 0.1, K: -1}, sizing.ErrParameter, "k = -1"},
-		{sizing.Params{M: 5, P: 0.01}, sizing.ErrParameter, "hold no key"},
-		{sizing.Params{M: 100, P: 1e-9, K: 1}, sizing.ErrParameter, "hold no key"},
-		{sizing.Params{N: 1, M: 1 << 40}, sizing.ErrParameter, "told from 0"},
-		{sizing.Params{N: math.MaxUint64, M: 5}, sizing.ErrTooLarge, "keys"},
-		{sizing.Params{N: 5, M: math.MaxUint64}, sizing.ErrTooLarge, "bits"},
-		{sizing.Params{N: 1 << 62, P: 0.01}, sizing.ErrTooLarge, "bits"},
-		{sizing.Params{N: 1, P: 1e-300, K: 1}, sizing.ErrTooLarge, "bits"},
-		{sizing.Params{M: 1 << 63, P: 1 - 1e-16}, sizing.ErrTooLarge, "keys"},
+		{sizing.Params{}, bloomery.ErrParameter, "under-determined"},
+		{sizing.Params{N: 1}, bloomery.ErrParameter, "under-determined"},
+		{sizing.Params{P: 0.1}, bloomery.ErrParameter, "under-determined"},
+		{sizing.Params{M: 1}, bloomery.ErrParameter, "under-determined"},
+		{sizing.Params{K: 1}, bloomery.ErrParameter, "under-determined"},
+		{sizing.Params{N: 1, K: 1}, bloomery.ErrParameter, "under-determined"},
+		{sizing.Params{P: 0.1, K: 1}, bloomery.ErrParameter, "under-determined"},
+		{sizing.Params{M: 1, K: 1}, bloomery.ErrParameter, "under-determined"},
+		{sizing.Params{N: 1, P: 0.1, M: 5}, bloomery.ErrParameter, "over-determined"},
+		{sizing.Params{N: 1, P: 0.1, M: 5, K: 3}, bloomery.ErrParameter, "over-determined"},
+		{sizing.Params{N: 1, P: 1}, bloomery.ErrParameter, "rate 1"},
+		{sizing.Params{N: 1, P: -1}, bloomery.ErrParameter, "rate -1"},
+		{sizing.Params{N: 1, P: math.NaN()}, bloomery.ErrParameter, "rate NaN"},
+		{sizing.Params{N: 1, P: math.Inf(1)}, bloomery.ErrParameter, "rate +Inf"},
+		{sizing.Params{N: 1, P: math.Inf(-1)}, bloomery.ErrParameter, "rate -Inf"},
+		{sizing.Params{N: 1, P: 0.1, K: -1}, bloomery.ErrParameter, "k = -1"},
+		{sizing.Params{M: 5, P: 0.01}, bloomery.ErrParameter, "hold no key"},
+		{sizing.Params{M: 100, P: 1e-9, K: 1}, bloomery.ErrParameter, "hold no key"},
+		{sizing.Params{N: 1, M: 1 << 40}, bloomery.ErrParameter, "told from 0"},
+		{sizing.Params{N: math.MaxUint64, M: 5}, bloomery.ErrTooLarge, "keys"},
+		{sizing.Params{N: 5, M: math.MaxUint64}, bloomery.ErrTooLarge, "bits"},
+		{sizing.Params{N: 1 << 62, P: 0.01}, bloomery.ErrTooLarge, "bits"},
+		{sizing.Params{N: 1, P: 1e-300, K: 1}, bloomery.ErrTooLarge, "bits"},
+		{sizing.Params{M: 1 << 63, P: 1 - 1e-16}, bloomery.ErrTooLarge, "keys"},
 	} {
 		got, err := sizing.Solve(c.in)
 		if !errors.Is(err, c.want) || !strings.HasPrefix(err.Error(), "sizing: solve: ") || !strings.Contains(err.Error(), c.says) {
@@ -87,7 +88,7 @@ func FuzzSolve(f *testing.F) {
 		in := sizing.Params{N: n, P: p, M: m, K: k}
 		got, err := sizing.Solve(in)
 		if err != nil {
-			if !errors.Is(err, sizing.ErrParameter) && !errors.Is(err, sizing.ErrTooLarge) {
+			if !errors.Is(err, bloomery.ErrParameter) && !errors.Is(err, bloomery.ErrTooLarge) {
 				t.Fatalf("Solve(%+v): %v wraps no error of the package", in, err)
 			}
 			return

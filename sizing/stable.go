@@ -1,8 +1,9 @@
 package sizing
 
 import (
-	"fmt"
 	"math"
+
+	"github.com/bloomery/bloomery"
 )
 
 // Aging is the size of a filter that forgets, which is a Counted array whose
@@ -27,16 +28,16 @@ type Aging struct {
 // n + n/(2^width-1) keys, and take more room. Errors are those of Layout.Size.
 func StableSize(n uint64, p float64, width int) (Aging, error) {
 	if width < 1 || width > 8 || width&(width-1) != 0 {
-		return Aging{}, fmt.Errorf("sizing: stable: %w: counters of %d bits, not 1, 2, 4 or 8", ErrParameter, width)
+		return Aging{}, refuse("stable", bloomery.ErrParameter, "counters of %d bits, not 1, 2, 4 or 8", width)
 	}
 	if n >= MaxBits/2 {
-		return Aging{}, fmt.Errorf("sizing: stable: %w: %d keys", ErrTooLarge, n)
+		return Aging{}, refuse("stable", bloomery.ErrTooLarge, "%d keys", n)
 	}
 	period := AgingPeriod(n, width)
 	// Enough, if every block held the keys of 2^width periods.
 	most, err := Blocked.size(period<<width, p)
 	if err != nil {
-		return Aging{}, fmt.Errorf("sizing: stable: %w", err)
+		return Aging{}, about("stable", err)
 	}
 	best := Aging{Counted{most, width}, period}
 	best.shrink(p)

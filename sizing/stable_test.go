@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/sizing"
 )
 
@@ -55,17 +56,17 @@ func TestStableSizeRefuses(t *testing.T) {
 		width int
 		want  error
 	}{
-		{0, 0.1, 2, sizing.ErrParameter},
-		{10, 0, 2, sizing.ErrParameter},
-		{10, 1, 2, sizing.ErrParameter},
-		{10, math.NaN(), 2, sizing.ErrParameter},
-		{10, 1e-7, 2, sizing.ErrParameter},
-		{10, 0.1, 0, sizing.ErrParameter},
-		{10, 0.1, 3, sizing.ErrParameter},
-		{10, 0.1, 16, sizing.ErrParameter},
-		{1 << 61, 0.1, 2, sizing.ErrTooLarge},
-		{1 << 63, 0.1, 1, sizing.ErrTooLarge},
-		{math.MaxUint64, 0.1, 8, sizing.ErrTooLarge},
+		{0, 0.1, 2, bloomery.ErrParameter},
+		{10, 0, 2, bloomery.ErrParameter},
+		{10, 1, 2, bloomery.ErrParameter},
+		{10, math.NaN(), 2, bloomery.ErrParameter},
+		{10, 1e-7, 2, bloomery.ErrParameter},
+		{10, 0.1, 0, bloomery.ErrParameter},
+		{10, 0.1, 3, bloomery.ErrParameter},
+		{10, 0.1, 16, bloomery.ErrParameter},
+		{1 << 61, 0.1, 2, bloomery.ErrTooLarge},
+		{1 << 63, 0.1, 1, bloomery.ErrTooLarge},
+		{math.MaxUint64, 0.1, 8, bloomery.ErrTooLarge},
 	} {
 		if a, err := sizing.StableSize(c.n, c.p, c.width); !errors.Is(err, c.want) {
 			t.Errorf("n = %d, p = %v, width %d: %+v, %v, want %v", c.n, c.p, c.width, a, err, c.want)

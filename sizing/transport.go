@@ -3,6 +3,8 @@ package sizing
 import (
 	"fmt"
 	"math"
+
+	"github.com/bloomery/bloomery"
 )
 
 // The lengths of the transport form, see docs/format.md: what goes before the
@@ -32,7 +34,7 @@ const (
 func (l Layout) SmallestTransport(n uint64, p float64, mostBits uint64) (Shape, float64, error) {
 	s, bytes, err := l.smallestTransport(n, p, mostBits)
 	if err != nil {
-		return Shape{}, 0, fmt.Errorf("sizing: smallest transport: %w", err)
+		return Shape{}, 0, about("smallest transport", err)
 	}
 	return s, bytes, nil
 }
@@ -47,7 +49,7 @@ func (l Layout) smallestTransport(n uint64, p float64, mostBits uint64) (Shape, 
 		return Shape{}, 0, err
 	}
 	if best.Bits > mostBits {
-		return Shape{}, 0, fmt.Errorf("%w: %d keys at rate %v need %d bits, at most %d are allowed", ErrTooLarge, n, p, best.Bits, mostBits)
+		return Shape{}, 0, fmt.Errorf("%w: %d keys at rate %v need %d bits, at most %d are allowed", bloomery.ErrTooLarge, n, p, best.Bits, mostBits)
 	}
 	bytes := best.TransportBytes(q.n)
 	// More bits per key than in the smallest array make a larger and fuller

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/sizing"
 )
 
@@ -56,13 +57,13 @@ func TestSmallestTransportRefuses(t *testing.T) {
 		most uint64
 		want error
 	}{
-		{0, 0.01, 1 << 30, sizing.ErrParameter},
-		{10, 0, 1 << 30, sizing.ErrParameter},
-		{10, math.NaN(), 1 << 30, sizing.ErrParameter},
-		{10, 1, 1 << 30, sizing.ErrParameter},
-		{1000, 0.01, 0, sizing.ErrTooLarge},
-		{1000, 0.01, 9000, sizing.ErrTooLarge},
-		{math.MaxUint64, 0.01, math.MaxUint64, sizing.ErrTooLarge},
+		{0, 0.01, 1 << 30, bloomery.ErrParameter},
+		{10, 0, 1 << 30, bloomery.ErrParameter},
+		{10, math.NaN(), 1 << 30, bloomery.ErrParameter},
+		{10, 1, 1 << 30, bloomery.ErrParameter},
+		{1000, 0.01, 0, bloomery.ErrTooLarge},
+		{1000, 0.01, 9000, bloomery.ErrTooLarge},
+		{math.MaxUint64, 0.01, math.MaxUint64, bloomery.ErrTooLarge},
 	} {
 		for _, l := range layouts {
 			if s, b, err := l.SmallestTransport(c.n, c.p, c.most); !errors.Is(err, c.want) || s != (sizing.Shape{}) || b != 0 {
@@ -70,7 +71,7 @@ func TestSmallestTransportRefuses(t *testing.T) {
 			}
 		}
 	}
-	if _, _, err := sizing.Layout(9).SmallestTransport(10, 0.01, 1<<30); !errors.Is(err, sizing.ErrParameter) {
+	if _, _, err := sizing.Layout(9).SmallestTransport(10, 0.01, 1<<30); !errors.Is(err, bloomery.ErrParameter) {
 		t.Errorf("unknown layout: %v", err)
 	}
 }
