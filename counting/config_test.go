@@ -3,6 +3,7 @@ package counting_test
 import (
 	"errors"
 	"math"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -132,6 +133,31 @@ func TestAlloc(t *testing.T) {
 			c.Alloc = alloc
 			if _, err := construct(c); !errors.Is(err, bloomery.ErrParameter) && !errors.Is(err, refused) {
 				t.Errorf("%s: %s: %v", kind, what, err)
+			}
+		}
+	}
+}
+
+// TestCountersTakeTheCapacity inserts the keys that a filter is made for. Counters
+// of 2 bits refuse some of them from a rate of 10% on, where a key sets few bits:
+// they are refused by the constructor, and computed ones are wide enough.
+func TestCountersTakeTheCapacity(t *testing.T) {
+	const n = 20_000
+	rng := rand.New(rand.NewPCG(13, 3))
+	for _, p := range []float64{0.9, 0.5, 0.4, 1.0 / 3, 0.3, 0.2, 0.05, 0.01} {
+		for _, c := range []counting.Config{{Capacity: n, ErrorRate: p, CounterBits: 2}, {Capacity: n, ErrorRate: p, Overflow: 0.9}} {
+			f, err := c.New()
+			if err != nil {
+				if c.CounterBits == 0 || p < 0.1 || !errors.Is(err, bloomery.ErrParameter) {
+					t.Errorf("rate %v, counters of %d bits: %v", p, c.CounterBits, err)
+				}
+				continue
+			}
+			for i := range n {
+				if err := f.InsertHash(rng.Uint64()); err != nil {
+					t.Errorf("rate %v, counters of %d bits: key %d of %d: %v", p, f.CounterBits(), i, n, err)
+					break
+				}
 			}
 		}
 	}

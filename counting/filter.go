@@ -68,7 +68,12 @@ func (c Config) newFilter() (table, error) {
 	if err != nil {
 		return table{}, err
 	}
-	return c.table(formatFilter, sizing.Counted{Shape: shape, Width: width}, rate)
+	size := sizing.Counted{Shape: shape, Width: width}
+	if n := float64(c.Capacity); !size.Takes(n) {
+		return table{}, fmt.Errorf("%w: counters of %d bits refuse keys before capacity %d: use wider ones",
+			bloomery.ErrParameter, width, c.Capacity)
+	}
+	return c.table(formatFilter, size, rate)
 }
 
 // Insert inserts key once more. The error is nil, or wraps ErrFull if all of

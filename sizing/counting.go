@@ -11,6 +11,10 @@ const (
 	// filter whose user does not say. Full counters stay full: it takes 10,000
 	// complete changes of the set until one counter in a hundred is lost.
 	MaxOverflow = 1e-6
+	// maxRefused is the expected number of keys that find all of their counters
+	// full while a counting filter takes the keys it was made for: one filter
+	// in a thousand refuses one.
+	maxRefused = 1e-3
 	// SpectralBits is the width of the counters of a spectral filter.
 	SpectralBits = 32
 )
@@ -68,8 +72,24 @@ func counted(s Shape, width int) (Counted, error) {
 	return Counted{s, width}, nil
 }
 
+// Refused returns an upper bound of how many of n different keys are refused,
+// in the mean, since other keys have filled all of their counters. Where a key
+// sets one bit or two, narrow counters refuse keys long before the filter is
+// full.
+func (c Counted) Refused(n float64) float64 {
+	if !c.usable() || math.IsNaN(n) || n > MaxBits {
+		return math.Inf(1)
+	}
+	return max(n, 0) * c.crowded(n, c.Width)
+}
+
+// Takes reports whether n different keys can be inserted, but for one filter
+// in a thousand.
+func (c Counted) Takes(n float64) bool { return c.Refused(n) <= maxRefused }
+
 // CounterBits returns the width of counters, 2, 4, 8 or 16 bits, of which at
-// most this share is full when n keys are in the filter, each so many times.
+// most this share is full when n keys are in the filter, each so many times,
+// and which refuse none of the keys but in one filter of a thousand.
 // The error wraps ErrParameter if a number makes no sense and ErrTooLarge if
 // 16 bits are not enough.
 func (s Shape) CounterBits(n, copies, share float64) (int, error) {
@@ -77,7 +97,7 @@ func (s Shape) CounterBits(n, copies, share float64) (int, error) {
 		return 0, refuse("counter bits", bloomery.ErrParameter, "%v keys, %v times each, a share of %v", n, copies, share)
 	}
 	for width := 2; width <= 16; width *= 2 {
-		if s.overflow(n, copies, width) <= share {
+		if s.overflow(n, copies, width) <= share && (Counted{s, width}).Takes(n) {
 			return width, nil
 		}
 	}
@@ -97,6 +117,32 @@ func (s Shape) overflow(n, copies float64, width int) float64 {
 		return 0
 	}
 	return binomialTail(n, -math.Expm1(s.logClear()), keys)
+}
+
+// crowded is the chance that all counters of a new key are full with n keys in
+// the filter. The number of keys in its block is binomial, and given that, the
+// k counters are next to independent: mean over j of P(j keys) * full(j)^k.
+func (s Shape) crowded(n float64, width int) float64 {
+	blocks, t := float64(s.Bits/BlockBits), math.Ldexp(1, width)
+	mean, bit := n/blocks, float64(s.K)/BlockBits
+	p, sum := math.Exp(n*math.Log1p(-1/blocks)), 0.0
+	if n < t {
+		return 0
+	}
+	if blocks == 1 || mean > maxMean || width > 8 {
+		// One block, or so full that p above is no number: the mean load will do.
+		return math.Pow(binomialTail(max(mean, t), bit, t), float64(s.K))
+	}
+	for j := 0.0; j <= n && j < 4*maxMean; j++ {
+		if j >= t {
+			term := p * math.Pow(binomialTail(j, bit, t), float64(s.K))
+			if sum += term; j > mean && term <= 1e-9*sum {
+				break
+			}
+		}
+		p *= (n - j) / (j + 1) / (blocks - 1)
+	}
+	return min(sum, 1)
 }
 
 // binomialTail returns the chance of at least t successes in n trials that

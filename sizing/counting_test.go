@@ -133,3 +133,52 @@ func TestCounterBitsRefuses(t *testing.T) {
 		}
 	}
 }
+
+// TestRefusedSimulated holds the bound to keys that are thrown at random: the
+// expected number of those that are refused is between the bound and the mean of
+// the bound over the keys before, which assumes no more than that it grows.
+func TestRefusedSimulated(t *testing.T) {
+	const n, trials = 4096, 20
+	rng := rand.New(rand.NewPCG(13, 4))
+	for _, c := range []sizing.Counted{
+		{Shape: sizing.Shape{Layout: sizing.Blocked, Bits: 2048, K: 1}, Width: 2},
+		{Shape: sizing.Shape{Layout: sizing.Blocked, Bits: 8192, K: 2}, Width: 2},
+		{Shape: sizing.Shape{Layout: sizing.Blocked, Bits: 1024, K: 1}, Width: 4},
+	} {
+		refused, mean := 0, 0.0
+		for range trials {
+			counters := make([]int, c.Bits)
+			for range n {
+				block, full := sizing.BlockBits*rng.IntN(int(c.Bits/sizing.BlockBits)), 0
+				var bits [2]int
+				for i := range c.K {
+					bits[i] = block + i*256 + rng.IntN(sizing.BlockBits/c.K)
+					if counters[bits[i]] >= 1<<c.Width {
+						full++
+					}
+				}
+				if full == c.K {
+					refused++
+					continue
+				}
+				for _, b := range bits[:c.K] {
+					counters[b]++
+				}
+			}
+		}
+		for i := range n {
+			mean += c.Refused(float64(i)) / max(float64(i), 1)
+		}
+		// Refused keys leave no trace, so that a full filter refuses fewer than
+		// the model's: 15%, and five deviations.
+		got := float64(refused) / trials
+		if slack := 0.15*mean + 5*math.Sqrt(mean/trials); math.Abs(got-mean) > slack || got > c.Refused(n) {
+			t.Errorf("%+v: %.1f of %d refused, model %.1f, bound %.1f", c, got, n, mean, c.Refused(n))
+		}
+	}
+	for _, c := range []sizing.Counted{{}, {Shape: sizing.Shape{Layout: sizing.Blocked, Bits: 512, K: 1}, Width: 2}} {
+		if c.Takes(math.NaN()) || c.Takes(math.Inf(1)) {
+			t.Errorf("%+v takes any number of keys", c)
+		}
+	}
+}
