@@ -1,26 +1,28 @@
 package sizing
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"math/bits"
-	"slices"
 	"strings"
 
 	"github.com/bloomery/bloomery"
 )
 
-// Advice tells which kinds of filters serve a need, at what cost, and what a
-// careful engineer would say about the plan.
+// Advice is the answer of Advise: which kinds of filters serve a need, at what
+// cost, and what a careful engineer would say about the plan.
 type Advice struct {
 	// ErrorRate is the rate that the figures are for: the one asked, or the
-	// one that the cost of a wrong yes makes worth while.
+	// one that the cost of a false positive makes worth while.
 	ErrorRate float64
-	// Kinds are the kinds that can do all that is needed, best first: fewest
-	// memory accesses (of a lookup, if the set never changes), then fewest
-	// bytes. There may be none.
+	// Kinds are the kinds to choose from, best first. Static kinds come first
+	// for sets that never change, and kinds that count without a limit first
+	// where counts are needed; then those with the fewest memory accesses,
+	// then those with the fewest bytes. There may be none.
 	Kinds []Choice
+	// Others are the kinds that serve, too, but are worse than one of Kinds in
+	// something and better in nothing. Their last reason names it.
+	Others []Choice
 	// Exact are a Go map, a sorted array and a Redis set of the same keys.
 	Exact []Choice
 	// Refused are the kinds that cannot serve.
@@ -76,19 +78,9 @@ func Advise(needs Needs) (Advice, error) {
 		}
 		a.Kinds = append(a.Kinds, choice)
 	}
-	slices.SortStableFunc(a.Kinds, func(x, y Choice) int {
-		return cmp.Or(cmp.Compare(q.accesses(x), q.accesses(y)), cmp.Compare(x.BitsPerKey, y.BitsPerKey))
-	})
+	q.rank(&a)
 	a.Warnings = q.warnings(a)
 	return a, nil
-}
-
-// accesses is what kinds are ranked by: a set that never changes is only asked.
-func (q Needs) accesses(c Choice) int {
-	if q.Immutable {
-		return c.Lookup
-	}
-	return c.Lookup + c.Insert
 }
 
 // offer prices a kind, or returns the reason why it does not serve.

@@ -31,11 +31,14 @@ func names(all []sizing.Choice) []string {
 	return s
 }
 
+// serving are all kinds that serve, those that are dominated included.
+func serving(a sizing.Advice) []sizing.Choice { return slices.Concat(a.Kinds, a.Others) }
+
 // warned returns the names of the warnings.
 func warned(a sizing.Advice) []string {
 	var s []string
 	for _, w := range a.Warnings {
-		s = append(s, w.Name)
+		s = append(s, string(w.Code))
 	}
 	return s
 }
@@ -52,7 +55,7 @@ func TestAdviseFirst(t *testing.T) {
 	}{
 		{"nothing known", sizing.Needs{}, "scalable", "unknown"},
 		{"a million", sizing.Needs{Keys: million, Capacity: 2 * million}, "bloom", ""},
-		{"a million for ever", sizing.Needs{Keys: million, Immutable: true}, "bloom", ""},
+		{"a million for ever", sizing.Needs{Keys: million, Immutable: true}, "fuse", ""},
 		{"no headroom", sizing.Needs{Keys: million}, "bloom", "headroom"},
 		{"oversized", sizing.Needs{Keys: million, Capacity: 50 * million}, "bloom", "oversized"},
 		{"growth", sizing.Needs{Keys: million, Growth: true}, "scalable", ""},
@@ -62,25 +65,25 @@ func TestAdviseFirst(t *testing.T) {
 		{"tiny rate, added one by one", sizing.Needs{Keys: million, Capacity: 2 * million, ErrorRate: 1e-9}, "quotient", ""},
 		{"tinier rate", sizing.Needs{Keys: million, Capacity: 2 * million, ErrorRate: 1e-14}, "standard", "hashes"},
 		{"many sets", sizing.Needs{Keys: million, Immutable: true, Sets: 500}, "sliced", ""},
-		{"too many sets", sizing.Needs{Keys: million, Immutable: true, Sets: 5000}, "bloom", ""},
+		{"too many sets", sizing.Needs{Keys: million, Immutable: true, Sets: 5000}, "fuse", ""},
 		{"little memory", sizing.Needs{Keys: million, Immutable: true, Memory: 1_220_000}, "fuse", ""},
 		{"less memory", sizing.Needs{Keys: million, Immutable: true, Memory: 900_000}, "ribbon", ""},
 		{"no memory", sizing.Needs{Keys: million, Immutable: true, Memory: 1000}, "", "memory"},
 		{"few keys", sizing.Needs{Keys: 100, Immutable: true}, "bloom", "small"},
-		{"short keys", sizing.Needs{Keys: million, Immutable: true, KeyBytes: 2, ErrorRate: 1e-6}, "bloom", "short"},
+		{"short keys", sizing.Needs{Keys: million, Immutable: true, KeyBytes: 2, ErrorRate: 1e-6}, "ribbon", "short"},
 		{"deletes", sizing.Needs{Keys: million, Capacity: 2 * million, Deletes: true}, "cuckoo", ""},
 		{"deletes and growth", sizing.Needs{Deletes: true, Growth: true}, "quotient", "unknown"},
-		{"counts", sizing.Needs{Keys: million, Capacity: 2 * million, Counts: true}, "counting", ""},
+		{"counts", sizing.Needs{Keys: million, Capacity: 2 * million, Counts: true}, "quotient", ""},
 		{"expiry", sizing.Needs{Keys: million, Capacity: 2 * million, Expiry: true}, "stable", ""},
 		{"expiry and deletes", sizing.Needs{Keys: million, Expiry: true, Deletes: true}, "", "kind"},
 		{"growth and writers", sizing.Needs{Growth: true, Writers: true}, "", "kind unknown"},
 		{"never wrong", sizing.Needs{Keys: million, WrongYes: math.Inf(1)}, "", "kind"},
-		{"adversary", sizing.Needs{Keys: million, Immutable: true, Adversary: true}, "bloom", "adversary"},
-		{"all present", sizing.Needs{Keys: million, Immutable: true, Absent: 0.01}, "bloom", "absent"},
-		{"cheap store", sizing.Needs{Keys: million, Immutable: true, WrongYes: 0.5}, "bloom", "pointless"},
-		{"rate too low", sizing.Needs{Keys: million, Immutable: true, WrongYes: 20, ErrorRate: 1e-5}, "bloom", "cheap"},
-		{"rate too high", sizing.Needs{Keys: million, Immutable: true, WrongYes: 5000, ErrorRate: 0.01}, "bloom", "costly"},
-		{"half wrong", sizing.Needs{Keys: million, Immutable: true, ErrorRate: 0.5}, "standard", "useless"},
+		{"adversary", sizing.Needs{Keys: million, Immutable: true, Adversary: true}, "fuse", "adversary"},
+		{"all present", sizing.Needs{Keys: million, Immutable: true, Absent: 0.01}, "fuse", "absent"},
+		{"cheap store", sizing.Needs{Keys: million, Immutable: true, WrongYes: 0.5}, "ribbon", "pointless"},
+		{"rate too low", sizing.Needs{Keys: million, Immutable: true, WrongYes: 20, ErrorRate: 1e-5}, "ribbon", "cheap"},
+		{"rate too high", sizing.Needs{Keys: million, Immutable: true, WrongYes: 5000, ErrorRate: 0.01}, "fuse", "costly"},
+		{"half wrong", sizing.Needs{Keys: million, Immutable: true, ErrorRate: 0.5}, "ribbon", "useless"},
 	} {
 		a := mustAdvise(t, c.needs)
 		first := ""
@@ -96,9 +99,70 @@ func TestAdviseFirst(t *testing.T) {
 		if got := names(a.Exact); !slices.Equal(got, []string{"go map", "sorted array", "redis set"}) {
 			t.Errorf("%s: exact sets %v", c.what, got)
 		}
-		if n := len(a.Kinds) + len(a.Refused); n != 14 {
+		if n := len(a.Kinds) + len(a.Others) + len(a.Refused); n != 14 {
 			t.Errorf("%s: %d kinds in all, want 14", c.what, n)
 		}
+	}
+}
+
+// TestAdviseDominated asks that no kind stays in the list that another one beats
+// in accesses and bits, that every one that left was beaten, and that a kind that
+// can be full or counts to 16 sends none away that does not.
+func TestAdviseDominated(t *testing.T) {
+	const million = 1_000_000
+	for _, c := range []struct {
+		needs sizing.Needs
+		kinds string
+	}{
+		{sizing.Needs{Keys: million, Capacity: 2 * million}, "bloom quotient standard"},
+		{sizing.Needs{Keys: million, Immutable: true}, "fuse ribbon bloom"},
+		{sizing.Needs{Keys: million, Immutable: true, ErrorRate: 1e-3}, "ribbon bloom cuckoo"},
+		{sizing.Needs{Keys: million, Capacity: 2 * million, Deletes: true}, "cuckoo counting quotient"},
+		{sizing.Needs{Keys: million, Capacity: 2 * million, Counts: true}, "quotient spectral counting"},
+		{sizing.Needs{Keys: million, Capacity: 2 * million, Counts: true, Deletes: true}, "quotient counting"},
+	} {
+		a := mustAdvise(t, c.needs)
+		if got := strings.Join(names(a.Kinds), " "); got != c.kinds {
+			t.Errorf("%+v: %s, want %s", c.needs, got, c.kinds)
+		}
+		for i, x := range a.Kinds {
+			for _, y := range a.Kinds[i+1:] {
+				if x.Lookup <= y.Lookup && x.Insert <= y.Insert && x.BitsPerKey < y.BitsPerKey && x.Name != "quotient" && x.Name != "cuckoo" {
+					t.Errorf("%+v: %s beats %s", c.needs, x.Name, y.Name)
+				}
+			}
+		}
+		for _, y := range a.Others {
+			by, _, _ := strings.Cut(y.Reasons[len(y.Reasons)-1], " ")
+			i := slices.IndexFunc(a.Kinds, func(x sizing.Choice) bool { return x.Name == by })
+			if i < 0 || a.Kinds[i].Lookup > y.Lookup || a.Kinds[i].BitsPerKey > y.BitsPerKey {
+				t.Errorf("%+v: %s left the list for %s", c.needs, y.Name, by)
+			}
+		}
+	}
+}
+
+// TestAdviceText asks for the first line of the text.
+func TestAdviceText(t *testing.T) {
+	const million = 1_000_000
+	for _, c := range []struct {
+		needs sizing.Needs
+		first string
+	}{
+		{sizing.Needs{Keys: million, Capacity: 2 * million}, "take bloom: bloom.New, 19.87 bits per key, 2.483 MB"},
+		{sizing.Needs{Keys: million, Immutable: true}, "take fuse: fuse.Build, 9.01 bits per key, 1.126 MB"},
+		{sizing.Needs{}, "take scalable: bloom.NewScalable, 23.43 bits per key"},
+		{sizing.Needs{Keys: 100}, "take go map: map[string]struct{}, 404.48 bits per key, 5.056 KB"},
+		{sizing.Needs{Keys: million, WrongYes: math.Inf(1)}, "take no filter"},
+		{sizing.Needs{Keys: million, WrongYes: 0.5}, "take no filter"},
+	} {
+		a := mustAdvise(t, c.needs)
+		if first, _, _ := strings.Cut(a.String(), "\n"); first != c.first || !strings.HasPrefix(first, "take "+a.Take()) {
+			t.Errorf("%+v: %q (%s), want %q", c.needs, first, a.Take(), c.first)
+		}
+	}
+	if got := (sizing.Advice{}).String(); got != "take no filter" {
+		t.Errorf("no advice: %q", got)
 	}
 }
 
@@ -115,7 +179,7 @@ func TestAdviseBits(t *testing.T) {
 			"split": c.split, "partitioned": c.textbook, "standard": c.textbook,
 			"bloom": float64(mustSize(sizing.Blocked, 1_000_000, c.p).Bits) / 1e6,
 		}
-		for _, k := range mustAdvise(t, sizing.Needs{Keys: 1_000_000, ErrorRate: c.p}).Kinds {
+		for _, k := range serving(mustAdvise(t, sizing.Needs{Keys: 1_000_000, ErrorRate: c.p})) {
 			if w, ok := want[k.Name]; ok && math.Abs(k.BitsPerKey/w-1) > 0.003 {
 				t.Errorf("%s at %v: %.3f bits per key, want %.2f", k.Name, c.p, k.BitsPerKey, w)
 			}
@@ -217,7 +281,7 @@ func TestAdviseProperties(t *testing.T) {
 			t.Fatalf("%v advised where no error is allowed", names(a.Kinds))
 		}
 		grows := q.Growth || q.Keys == 0
-		for _, c := range a.Kinds {
+		for _, c := range serving(a) {
 			has, known := can[c.Name]
 			if !known || grows && !has.grow || q.Writers && !has.writers || q.Parquet && !has.parquet {
 				t.Fatalf("%s advised for %+v", c.Name, q)
@@ -235,7 +299,7 @@ func TestAdviseProperties(t *testing.T) {
 				t.Fatalf("%+v", c)
 			}
 		}
-		for _, c := range slices.Concat(a.Kinds, a.Exact) {
+		for _, c := range slices.Concat(a.Kinds, a.Others, a.Exact) {
 			if !(c.BitsPerKey > 0) || math.IsInf(c.BitsPerKey, 0) || !(c.ErrorRate >= 0) || (c.Bytes == 0) != (q.Keys == 0) {
 				t.Fatalf("%+v", c)
 			}
@@ -257,7 +321,7 @@ func reasons(a sizing.Advice) (s []string) {
 
 func texts(a sizing.Advice) (s []string) {
 	for _, w := range a.Warnings {
-		s = append(s, w.Text)
+		s = append(s, w.String())
 	}
 	return s
 }
@@ -288,7 +352,7 @@ func prices(t *rapid.T, n uint64, p float64) map[string]uint64 {
 		t.Fatal(err)
 	}
 	m := map[string]uint64{}
-	for _, c := range slices.Concat(a.Kinds, a.Exact) {
+	for _, c := range slices.Concat(a.Kinds, a.Others, a.Exact) {
 		m[c.Name] = c.Bytes
 	}
 	return m
@@ -305,10 +369,10 @@ func TestAdviseOnlyWhereWanted(t *testing.T) {
 		{"fuse", sizing.Needs{Keys: 1_000_000, Immutable: true}},
 		{"ribbon", sizing.Needs{Keys: 1_000_000, Immutable: true}},
 	} {
-		if !slices.Contains(names(mustAdvise(t, c.needs).Kinds), c.name) {
+		if !slices.Contains(names(serving(mustAdvise(t, c.needs))), c.name) {
 			t.Errorf("%s is not advised for %+v", c.name, c.needs)
 		}
-		if slices.Contains(names(mustAdvise(t, sizing.Needs{Keys: c.needs.Keys}).Kinds), c.name) {
+		if slices.Contains(names(serving(mustAdvise(t, sizing.Needs{Keys: c.needs.Keys}))), c.name) {
 			t.Errorf("%s is advised where nobody asked for it", c.name)
 		}
 	}

@@ -63,15 +63,17 @@ func ExampleAdvise() {
 	if err != nil {
 		panic(err)
 	}
+	fmt.Println("take", a.Take())
 	for _, c := range a.Kinds[:2] {
-		fmt.Printf("%s: %d bytes, %d memory access, %.2f%%\n", c.Make, c.Bytes, c.Lookup, 100*c.ErrorRate)
+		fmt.Printf("%s: %d bytes, %d memory accesses, %.2f%%\n", c.Make, c.Bytes, c.Lookup, 100*c.ErrorRate)
 	}
 	for _, c := range a.Exact {
 		fmt.Printf("%s: %d bytes\n", c.Name, c.Bytes)
 	}
 	// Output:
-	// bloom.New: 1862528 bytes, 1 memory access, 0.17%
-	// bloom.NewSplit: 1974240 bytes, 1 memory access, 0.14%
+	// take bloom
+	// bloom.New: 1862528 bytes, 1 memory accesses, 0.17%
+	// quotient.New: 1726169 bytes, 4 memory accesses, 0.66%
 	// go map: 79698003 bytes
 	// sorted array: 28000000 bytes
 	// redis set: 72388608 bytes
@@ -83,12 +85,12 @@ func ExampleAdvise_warnings() {
 		panic(err)
 	}
 	for _, w := range a.Warnings {
-		fmt.Printf("%s: %s\n", w.Name, w.Text)
+		fmt.Printf("%s: %s\n", w.Code, w)
 	}
 	// Output:
-	// small: So few keys fit into a map of 35.31 KB, which is exact, can forget and be listed. Take that.
-	// headroom: There is room for the keys expected and no more. With half as many again the rate of a bloom filter is 12% instead of 5%: make room for the most that may come, or take a filter that grows.
-	// costly: Wrong yeses cost 5 times what the lookups do. A rate of 0.001 is worth its memory: a factor of ten costs about 5 bits for each key.
+	// small: So few keys fit into a map of 35.31 KB, which is exact and can delete and list them. Use that.
+	// headroom: The capacity is the number of keys expected. With half as many again the rate of a bloom filter is 12% instead of 5%. Set the capacity to the largest number that may come, or use a filter that grows.
+	// costly: False positives cost 5 times what the lookups do. A rate of 0.001 is worth its memory: a factor of ten costs about 5 bits per key.
 }
 
 func ExampleAdvise_refused() {

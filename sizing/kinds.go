@@ -2,6 +2,7 @@ package sizing
 
 import (
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -53,6 +54,12 @@ type kind struct {
 	static   bool                                           // built from all keys at once
 	bounded  bool                                           // how far it grows is fixed when it is made
 	refuses  bool                                           // takes no keys past its capacity
+	fewTimes bool                                           // counts a key a few times only
+}
+
+// kindOf returns the row of a kind that is in the table.
+func kindOf(name string) *kind {
+	return &kinds[slices.IndexFunc(kinds[:], func(k kind) bool { return k.name == name })]
 }
 
 // plan is what a kind takes for one set.
@@ -101,7 +108,7 @@ var kinds = [...]kind{
 		reason: "a sorted table of fingerprints: deletes, exact counts, merging, growth without the keys; an insert moves a part of it",
 	},
 	{
-		name: "counting", make: "counting.New", has: deletes | counts, plan: countingPlan,
+		name: "counting", make: "counting.New", has: deletes | counts, plan: countingPlan, fewTimes: true,
 		reason: "bloom with a counter beside each bit: lookups as fast, room for any number of keys, each counted to 16",
 	},
 	{

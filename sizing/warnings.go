@@ -1,15 +1,6 @@
 package sizing
 
-import (
-	"fmt"
-	"slices"
-)
-
-// Warning is something that a careful engineer would say about a plan.
-type Warning struct {
-	Name string // one word, for programs
-	Text string // a sentence or two, for people
-}
+import "fmt"
 
 // Thresholds of the warnings. They are judgements, not laws.
 const (
@@ -28,14 +19,14 @@ func (q Needs) warnings(a Advice) []Warning {
 		warnNoKind, warnMemory, warnUnknown, warnSmall, warnShortKeys, warnHeadroom, warnOversized,
 		warnAccesses, warnPointless, warnRate, warnUseless, warnAbsent, warnAdversary,
 	} {
-		if w := ask(q, a); w.Text != "" {
+		if w := ask(q, a); w.Code != "" {
 			all = append(all, w)
 		}
 	}
 	return all
 }
 
-// warnNoKind says what to do instead if no kind has what is needed.
+// warnNoKind warns if no kind has all that is needed.
 func warnNoKind(q Needs, _ Advice) Warning {
 	need := q.features()
 	for i := range kinds {
@@ -43,35 +34,20 @@ func warnNoKind(q Needs, _ Advice) Warning {
 			return Warning{}
 		}
 	}
-	text := fmt.Sprintf("No kind can %s.", need)
-	switch {
-	case need&exact != 0:
-		text = "A filter errs. Take an exact set, or put a filter before one to spare it the absent keys."
-	case need&expires != 0:
-		text += " Keep two filters, add to the younger, ask both, and from time to time drop the older."
-	case need&(deletes|counts) != 0:
-		text += " Take an exact set, or build the filter afresh from time to time."
-	case need&writers != 0:
-		text += " Put a mutex around one that can do the rest."
-	}
-	return Warning{"kind", text}
+	return Warning{Code: NoKind, Missing: need.String(), missing: need}
 }
 
-// warnMemory tells the rate that the memory allows, if it is too small.
+// warnMemory gives the rate that the memory allows, if it is too small.
 func warnMemory(q Needs, a Advice) Warning {
-	if q.Memory == 0 || q.Keys == 0 || len(a.Kinds) > 0 || warnNoKind(q, a).Text != "" {
+	if q.Memory == 0 || q.Keys == 0 || len(a.Kinds) > 0 || warnNoKind(q, a).Code != "" {
 		return Warning{}
 	}
+	w := Warning{Code: NoRoom, Bytes: q.Memory}
 	each := min(q.Memory/uint64(q.Sets), MaxBits/8)
-	best, err := Solve(Params{N: q.Capacity, M: 8 * each})
-	if err != nil {
-		return Warning{"memory", fmt.Sprintf("%s hold no such filter.", size(q.Memory))}
+	if best, err := Solve(Params{N: q.Capacity, M: 8 * each}); err == nil && best.P <= uselessRate {
+		w.Rate = best.P
 	}
-	if best.P > uselessRate {
-		return Warning{"memory", fmt.Sprintf("No kind fits into %s, and no filter of that size is of use for so many keys.", size(q.Memory))}
-	}
-	return Warning{"memory", fmt.Sprintf("No kind fits into %s. They would hold a standard filter with a rate of %s.",
-		size(q.Memory), percent(best.P))}
+	return w
 }
 
 // percent writes a share for people.
@@ -86,8 +62,7 @@ func warnUnknown(q Needs, _ Advice) Warning {
 	if q.Keys > 0 {
 		return Warning{}
 	}
-	return Warning{"unknown", "The number of keys is not known. A filter that grows keeps its rate, for more memory and " +
-		"slower lookups than one of the right size: estimate, even roughly."}
+	return Warning{Code: Unknown}
 }
 
 func warnSmall(q Needs, a Advice) Warning {
@@ -95,7 +70,7 @@ func warnSmall(q Needs, a Advice) Warning {
 	if q.Keys == 0 || m.Bytes > smallMap || q.Sets > 1 || q.Parquet {
 		return Warning{}
 	}
-	return Warning{"small", fmt.Sprintf("So few keys fit into a map of %s, which is exact, can forget and be listed. Take that.", size(m.Bytes))}
+	return Warning{Code: FewKeys, Bytes: m.Bytes}
 }
 
 func warnShortKeys(q Needs, a Advice) Warning {
@@ -106,54 +81,48 @@ func warnShortKeys(q Needs, a Advice) Warning {
 	if perKey < 8*float64(q.KeyBytes) {
 		return Warning{}
 	}
-	return Warning{"short", fmt.Sprintf("A key has %d bytes, the filter %.1f bits for it: an array of the keys is no larger and exact.",
-		q.KeyBytes, perKey)}
+	return Warning{Code: ShortKeys, KeyBytes: q.KeyBytes, BitsPerKey: perKey}
 }
 
-// warnHeadroom tells what becomes of the first choice when more keys come.
+// warnHeadroom is about the first choice when more keys come.
 func warnHeadroom(q Needs, a Advice) Warning {
 	if len(a.Kinds) == 0 || q.Keys == 0 || q.Immutable || q.Growth || float64(q.Capacity) >= headroom*float64(q.Keys) {
 		return Warning{}
 	}
-	first := a.Kinds[0].Name
-	k := &kinds[slices.IndexFunc(kinds[:], func(k kind) bool { return k.name == first })]
-	const advice = "make room for the most that may come, or take a filter that grows."
+	k := kindOf(a.Kinds[0].Name)
+	w := Warning{Code: NoHeadroom, Kind: k.name, Asked: q.ErrorRate}
 	if k.refuses {
-		return Warning{"headroom", fmt.Sprintf("There is room for the keys expected and no more, and a %s filter refuses what comes then: %s", first, advice)}
+		return w
 	}
 	p, err := q.planOf(k)
 	if err != nil {
 		return Warning{}
 	}
-	rate := p.rate(1.5 * float64(q.Capacity))
-	if rate <= q.ErrorRate {
+	if w.Rate = p.rate(1.5 * float64(q.Capacity)); w.Rate <= q.ErrorRate {
 		return Warning{} // it grows, or forgets
 	}
-	return Warning{"headroom", fmt.Sprintf("There is room for the keys expected and no more. With half as many again the rate of a %s filter is %s "+
-		"instead of %s: %s", first, percent(rate), percent(q.ErrorRate), advice)}
+	return w
 }
 
 func warnOversized(q Needs, a Advice) Warning {
 	if len(a.Kinds) == 0 || q.Capacity/oversized <= q.Keys {
 		return Warning{}
 	}
-	return Warning{"oversized", fmt.Sprintf("There is room for %.3g times the keys expected: most of %s stay empty. "+
-		"A scalable filter takes memory when keys come.", float64(q.Capacity)/float64(q.Keys), size(a.Kinds[0].Bytes))}
+	return Warning{Code: Oversized, Times: float64(q.Capacity) / float64(q.Keys), Bytes: a.Kinds[0].Bytes}
 }
 
 func warnAccesses(q Needs, a Advice) Warning {
 	if len(a.Kinds) == 0 || a.Kinds[0].Lookup/q.Sets <= manyAccesses {
 		return Warning{}
 	}
-	return Warning{"hashes", fmt.Sprintf("At a rate of %.2g a lookup takes up to %d memory accesses. At %g it takes one.",
-		q.ErrorRate, a.Kinds[0].Lookup/q.Sets, MinBlockedRate)}
+	return Warning{Code: ManyReads, Asked: q.ErrorRate, Accesses: a.Kinds[0].Lookup / q.Sets}
 }
 
 func warnPointless(q Needs, _ Advice) Warning {
 	if !q.priced() || q.absent()*q.WrongYes > 1 {
 		return Warning{}
 	}
-	return Warning{"pointless", "What the filter would spare costs no more than asking the filter. Leave it out."}
+	return Warning{Code: Pointless}
 }
 
 // warnRate compares the rate asked with the one that is worth its bits: a
@@ -162,37 +131,33 @@ func warnRate(q Needs, _ Advice) Warning {
 	if !q.priced() || q.absent()*q.WrongYes <= 1 {
 		return Warning{}
 	}
-	worth := q.worthRate()
-	loss := q.ErrorRate * q.absent() * q.WrongYes
+	w := Warning{Asked: q.ErrorRate, Rate: q.worthRate(), Times: q.ErrorRate * q.absent() * q.WrongYes}
 	switch {
-	case q.ErrorRate > 10*worth:
-		return Warning{"costly", fmt.Sprintf("Wrong yeses cost %.3g times what the lookups do. A rate of %.2g is worth its memory: "+
-			"a factor of ten costs about 5 bits for each key.", loss, worth)}
-	case q.ErrorRate < worth/10:
-		return Warning{"cheap", fmt.Sprintf("Wrong yeses cost %.2g of what the lookups do. A rate of %.2g costs hardly more and spares "+
-			"about 5 bits for each key with each factor of ten.", loss, worth)}
+	case q.ErrorRate > 10*w.Rate:
+		w.Code = RateHigh
+	case q.ErrorRate < w.Rate/10:
+		w.Code = RateLow
 	}
-	return Warning{}
+	return w
 }
 
 func warnUseless(q Needs, _ Advice) Warning {
 	if q.ErrorRate <= uselessRate {
 		return Warning{}
 	}
-	return Warning{"useless", fmt.Sprintf("A filter that errs for %.0f%% of the absent keys spares little.", 100*q.ErrorRate)}
+	return Warning{Code: Useless, Asked: q.ErrorRate}
 }
 
 func warnAbsent(q Needs, _ Advice) Warning {
 	if q.Absent == 0 || q.Absent >= rareAbsent {
 		return Warning{}
 	}
-	return Warning{"absent", fmt.Sprintf("Only %s of the queries are for absent keys. A filter spares no more than those.", percent(q.Absent))}
+	return Warning{Code: FewAbsent, Rate: q.Absent}
 }
 
 func warnAdversary(q Needs, _ Advice) Warning {
 	if !q.Adversary {
 		return Warning{}
 	}
-	return Warning{"adversary", "Who knows the hash can make keys that all collide. Take a keyed hash with a secret that is not in the program " +
-		"(hashing.Keyed, or --key-file on the command line), and do not show answers for free."}
+	return Warning{Code: Adversary}
 }

@@ -20,14 +20,14 @@ func TestHeadroomIsThatOfTheFirst(t *testing.T) {
 		{sizing.Needs{Keys: million}, fmt.Sprintf("the rate of a bloom filter is %.2g%% instead of 1%%", 100*blocked.Rate(1.5*million))},
 		{sizing.Needs{Keys: million, ErrorRate: 1e-14}, "the rate of a standard filter is "},
 		{sizing.Needs{Keys: million, ErrorRate: 0.3}, "instead of 30%"},
-		{sizing.Needs{Keys: million, Deletes: true}, "a cuckoo filter refuses what comes then"},
+		{sizing.Needs{Keys: million, Deletes: true}, "a cuckoo filter refuses more"},
 		{sizing.Needs{Keys: million, Expiry: true}, ""},
 		{sizing.Needs{Keys: million, Memory: 1024}, "no filter of that size is of use"},
 	} {
 		var all []string
 		for _, w := range mustAdvise(t, c.needs).Warnings {
-			if w.Name == "headroom" || w.Name == "memory" {
-				all = append(all, w.Text)
+			if w.Code == sizing.NoHeadroom || w.Code == sizing.NoRoom {
+				all = append(all, w.String())
 			}
 		}
 		if got := strings.Join(all, " "); !strings.Contains(got, c.want) || (got == "") != (c.want == "") || strings.Contains(got, "e+") {

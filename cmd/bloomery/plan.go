@@ -31,9 +31,9 @@ func newPlan() *cobra.Command {
 		Short:   "Tell how large a filter must be, and which kind to take",
 		Long: `plan solves for what you leave out: give two of n (different keys), p (error rate) and
 m (size: a number of bits, or bytes as in 64KiB), and k (bits set by a key) if you
-insist on one. The first line is the textbook's answer. The table below has the size
-that every kind really needs to keep the rate, beside exact sets of the same keys; with m
-it is told below the table what rate larger ones have in it.
+insist on one. The first line is the kind to take, the second the textbook's figures. The
+table below has the size that each kind worth a choice needs to keep the rate, beside
+exact sets of the same keys; with m, a line below it has the rate of larger ones in m.
 
 --needs takes what the set must be able to do, or what is true of it:
 ` + strings.Join(needNames(), ", ") + `.`,

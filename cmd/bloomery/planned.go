@@ -24,7 +24,9 @@ type planned struct {
 type planJSON struct {
 	Textbook *paramsJSON   `json:"textbook,omitempty"`
 	Rate     float64       `json:"rate"`
+	Take     string        `json:"take"`
 	Kinds    []choiceJSON  `json:"kinds"`
+	Others   []choiceJSON  `json:"others"`
 	Exact    []choiceJSON  `json:"exact"`
 	Refused  []refusalJSON `json:"refused"`
 	Warnings []warningJSON `json:"warnings"`
@@ -60,7 +62,8 @@ type warningJSON struct {
 
 func (p planned) json() planJSON {
 	j := planJSON{
-		Rate: p.advice.ErrorRate, Kinds: choicesJSON(p.advice.Kinds), Exact: choicesJSON(p.advice.Exact),
+		Rate: p.advice.ErrorRate, Take: p.advice.Take(), Kinds: choicesJSON(p.advice.Kinds),
+		Others: choicesJSON(p.advice.Others), Exact: choicesJSON(p.advice.Exact),
 		Refused: []refusalJSON{}, Warnings: []warningJSON{},
 	}
 	if known(p.solved) == 3 {
@@ -71,7 +74,7 @@ func (p planned) json() planJSON {
 		j.Refused = append(j.Refused, refusalJSON(r))
 	}
 	for _, w := range p.advice.Warnings {
-		j.Warnings = append(j.Warnings, warningJSON{w.Name, inFlags.Replace(w.Text)})
+		j.Warnings = append(j.Warnings, warningJSON{string(w.Code), warningText(w)})
 	}
 	return j
 }
@@ -87,10 +90,13 @@ func choicesJSON(choices []sizing.Choice) []choiceJSON {
 // text is the answer for people.
 func (p planned) text(s *shell) string {
 	var b strings.Builder
+	take, _, _ := strings.Cut(p.advice.String(), "\n")
+	fmt.Fprintf(&b, "%s\n", take)
 	if q := p.solved; known(q) == 3 {
-		fmt.Fprintf(&b, "textbook: n = %s keys, p = %s, m = %s bits (%s), k = %d\n\n",
+		fmt.Fprintf(&b, "textbook: n = %s keys, p = %s, m = %s bits (%s), k = %d\n",
 			grouped(q.N), rateText(q.P), grouped(q.M), bytesText((q.M+7)/8), q.K)
 	}
+	b.WriteString("\n")
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "kind\tbytes\tbits/key\trate\treads\twhat it is")
 	for _, c := range p.advice.Kinds {
@@ -103,6 +109,12 @@ func (p planned) text(s *shell) string {
 	if larger := p.larger(); len(larger) > 0 {
 		fmt.Fprintf(&b, "\nlarger than m; in %s their rate is: %s\n", bytesText((p.asked.M+7)/8), strings.Join(larger, ", "))
 	}
+	if len(p.advice.Others) > 0 {
+		b.WriteString("\nserve too, no better in anything:\n")
+		for _, c := range p.advice.Others {
+			fmt.Fprintf(&b, "  %s: %s\n", c.Name, c.Reasons[len(c.Reasons)-1])
+		}
+	}
 	if len(p.advice.Refused) > 0 {
 		b.WriteString("\ncannot serve here:\n")
 		for _, r := range p.advice.Refused {
@@ -112,7 +124,7 @@ func (p planned) text(s *shell) string {
 	if len(p.advice.Warnings) > 0 {
 		b.WriteString("\n")
 		for _, w := range p.advice.Warnings {
-			fmt.Fprintf(&b, "%s %s\n", s.paint(s.out, yellow, "note:"), inFlags.Replace(w.Text))
+			fmt.Fprintf(&b, "%s %s\n", s.paint(s.out, yellow, "note:"), warningText(w))
 		}
 	}
 	return b.String()
@@ -147,7 +159,7 @@ func (p planned) rateIn(name string) (float64, bool) {
 	fits := func(rate float64) bool {
 		needs.ErrorRate = rate
 		a, err := sizing.Advise(needs)
-		return err == nil && slices.ContainsFunc(a.Kinds, func(c sizing.Choice) bool { return c.Name == name })
+		return err == nil && slices.ContainsFunc(slices.Concat(a.Kinds, a.Others), func(c sizing.Choice) bool { return c.Name == name })
 	}
 	low, high := p.solved.P, 0.999
 	if !fits(high) {
@@ -167,11 +179,19 @@ func (p planned) rateIn(name string) (float64, bool) {
 	return high, true
 }
 
-// inFlags says what the adviser says in the words of the command line.
-var inFlags = strings.NewReplacer(
-	"make room for the most that may come, or take a filter that grows", "take the most that may come as n, or --needs growth",
-	"(hashing.Keyed, or --key-file on the command line)", "(--key-file)",
-)
+// remedies are those that on the command line are a flag.
+var remedies = map[sizing.Code]string{
+	sizing.NoHeadroom: "Give the largest number that may come as n, or --needs growth.",
+	sizing.Adversary:  "Use a secret that is not in the program (--key-file), and do not show answers for free.",
+}
+
+// warningText is a warning in the words of the command line.
+func warningText(w sizing.Warning) string {
+	if remedy, ok := remedies[w.Code]; ok {
+		return w.Problem() + " " + remedy
+	}
+	return w.String()
+}
 
 func choiceRow(w *tabwriter.Writer, c sizing.Choice) {
 	size, rate := "-", "exact"

@@ -1,0 +1,112 @@
+package sizing
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+const (
+	// worthSpace is how many times the bits of the smallest kind a static one
+	// may take and still be the first: it is built for little memory.
+	worthSpace = 1.5
+	// wordSets is the number of sets from which one array for all of them has
+	// no empty columns: a word of them.
+	wordSets = 64
+)
+
+// rank sorts the kinds and moves those that are dominated to the others.
+func (q Needs) rank(a *Advice) {
+	least := math.Inf(1)
+	for _, c := range a.Kinds {
+		least = min(least, c.BitsPerKey)
+	}
+	class := func(c Choice) int { return q.class(c, least) }
+	slices.SortStableFunc(a.Kinds, func(x, y Choice) int {
+		return cmp.Or(cmp.Compare(class(x), class(y)), cmp.Compare(q.accesses(x), q.accesses(y)), cmp.Compare(x.BitsPerKey, y.BitsPerKey))
+	})
+	// A dominated kind stands behind the one that dominates it, and what
+	// dominates that one dominates it, too.
+	all := a.Kinds
+	a.Kinds = nil
+	for _, c := range all {
+		i := slices.IndexFunc(a.Kinds, func(better Choice) bool { return q.dominates(better, c) })
+		if i < 0 {
+			a.Kinds = append(a.Kinds, c)
+			continue
+		}
+		c.Reasons = append(c.Reasons, fmt.Sprintf("%s takes no more memory and no more accesses", a.Kinds[i].Name))
+		a.Others = append(a.Others, c)
+	}
+}
+
+// class puts the kinds that were made for a need before the others.
+func (q Needs) class(c Choice, least float64) int {
+	k := kindOf(c.Name)
+	switch {
+	case k.manySets && q.Sets >= wordSets:
+		return 0
+	case q.Immutable && k.static && c.BitsPerKey <= worthSpace*least:
+		return 1
+	case q.Counts && !k.fewTimes:
+		return 1
+	}
+	return 2
+}
+
+// dominates reports whether x, which stands before y, is no worse in anything
+// that y could be chosen for.
+func (q Needs) dominates(x, y Choice) bool {
+	full := kindOf(x.Name).refuses && !kindOf(y.Name).refuses
+	few := q.Counts && kindOf(x.Name).fewTimes && !kindOf(y.Name).fewTimes
+	slow := x.Lookup > y.Lookup || !q.Immutable && x.Insert > y.Insert
+	return !full && !few && !slow && x.BitsPerKey <= y.BitsPerKey
+}
+
+// accesses is what kinds are ranked by: a set that never changes is only asked.
+func (q Needs) accesses(c Choice) int {
+	if q.Immutable {
+		return c.Lookup
+	}
+	return c.Lookup + c.Insert
+}
+
+// Take returns what to take: the name of the first kind, "go map" where that
+// serves better, or "no filter".
+func (a Advice) Take() string {
+	for _, w := range a.Warnings {
+		switch w.Code {
+		case FewKeys:
+			return a.Exact[0].Name
+		case Pointless:
+			return "no filter"
+		}
+	}
+	if len(a.Kinds) == 0 {
+		return "no filter"
+	}
+	return a.Kinds[0].Name
+}
+
+// String returns the advice as lines of text: what to take, the alternatives,
+// and the warnings.
+func (a Advice) String() string {
+	lines := []string{"take " + a.Take()}
+	for _, c := range slices.Concat(a.Kinds, a.Exact[:min(len(a.Exact), 1)]) {
+		line := fmt.Sprintf("%s: %s, %.2f bits per key", c.Name, c.Make, c.BitsPerKey)
+		if c.Bytes > 0 {
+			line += ", " + size(c.Bytes)
+		}
+		if c.Name == a.Take() {
+			lines[0] = "take " + line
+			continue
+		}
+		lines = append(lines, "or "+line)
+	}
+	for _, w := range a.Warnings {
+		lines = append(lines, "note: "+w.String())
+	}
+	return strings.Join(lines, "\n")
+}
