@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
+	"iter"
 
 	"github.com/bloomery/bloomery"
 )
@@ -39,68 +40,106 @@ var (
 	_ encoding.BinaryUnmarshaler = (*Cuckoo)(nil)
 )
 
-// MarshalBinary returns the binary form of the filter. It never fails.
+// MarshalBinary returns the binary form of the filter. The error wraps
+// bloomery.ErrParameter for a zero Bloom; there is no other.
 func (b *Bloom) MarshalBinary() ([]byte, error) { return b.AppendBinary(nil) }
 
-// AppendBinary appends the binary form of the filter to dst. It never fails.
-// For a filter too large to be copied under a lock see Freeze.
+// AppendBinary appends the binary form of the filter to dst. Its error is that
+// of MarshalBinary. For a filter too large to be copied under a lock see Freeze.
 func (b *Bloom) AppendBinary(dst []byte) ([]byte, error) {
-	return appendBinary(dst, b.prefix(), b.arrays()), nil
+	if b.zero() {
+		return dst, errZero("marshal", "Bloom")
+	}
+	return appendBinary(dst, b.prefix(), b.Arrays()), nil
 }
 
-// UnmarshalBinary replaces the filter by one in binary form. The error wraps
-// bloomery.ErrCorrupt, or bloomery.ErrVersion, and then nothing has changed. It
-// allocates no more than the filter that data holds.
+// UnmarshalBinary replaces the filter by one in binary form, in the Memory that
+// the filter was made with. Its error is that of DecodeBloom, and then nothing has
+// changed.
 func (b *Bloom) UnmarshalBinary(data []byte) error {
-	header, rest, err := openBinary(bloomMagic, data)
+	n, err := DecodeBloom(data, b.memory)
 	if err != nil {
 		return err
 	}
-	h, err := ParseBloomHeader(header)
-	if err != nil {
-		return fmt.Errorf("redisbloom: unmarshal: %w: %w", bloomery.ErrCorrupt, err)
-	}
-	if uint64(len(rest)) != h.data {
-		return fmt.Errorf("redisbloom: unmarshal: %w: %d bytes for layers of %d", bloomery.ErrCorrupt, len(rest), h.data)
-	}
-	n := h.New()
-	for _, a := range n.arrays() {
-		rest = rest[copy(a, rest):]
-	}
+	b.Release()
 	*b = *n
 	return nil
 }
 
-// MarshalBinary returns the binary form of the filter. It never fails.
-func (c *Cuckoo) MarshalBinary() ([]byte, error) { return c.AppendBinary(nil) }
-
-// AppendBinary appends the binary form of the filter to dst. It never fails.
-// For a filter too large to be copied under a lock see Freeze.
-func (c *Cuckoo) AppendBinary(dst []byte) ([]byte, error) {
-	return appendBinary(dst, c.prefix(), c.arrays()), nil
+// DecodeBloom returns a filter in binary form. A nil m means the Go heap. The
+// error wraps bloomery.ErrCorrupt or bloomery.ErrVersion, bloomery.ErrTooLarge,
+// or is that of Alloc. It allocates no more than the filter that data holds.
+func DecodeBloom(data []byte, m *Memory) (*Bloom, error) {
+	header, rest, err := openBinary(bloomMagic, data)
+	if err != nil {
+		return nil, err
+	}
+	h, err := ParseBloomHeader(header)
+	if err != nil {
+		return nil, fmt.Errorf("redisbloom: unmarshal: %w: %w", bloomery.ErrCorrupt, err)
+	}
+	if uint64(len(rest)) != h.data {
+		return nil, fmt.Errorf("redisbloom: unmarshal: %w: %d bytes of data instead of %d", bloomery.ErrCorrupt, len(rest), h.data)
+	}
+	b, err := h.New(m)
+	if err != nil {
+		return nil, err
+	}
+	for a := range b.Arrays() {
+		rest = rest[copy(a, rest):]
+	}
+	return b, nil
 }
 
-// UnmarshalBinary replaces the filter by one in binary form. The error wraps
-// bloomery.ErrCorrupt, or bloomery.ErrVersion, and then nothing has changed. It
-// allocates no more than the filter that data holds.
+// MarshalBinary returns the binary form of the filter. The error wraps
+// bloomery.ErrParameter for a zero Cuckoo; there is no other.
+func (c *Cuckoo) MarshalBinary() ([]byte, error) { return c.AppendBinary(nil) }
+
+// AppendBinary appends the binary form of the filter to dst. Its error is that
+// of MarshalBinary. For a filter too large to be copied under a lock see Freeze.
+func (c *Cuckoo) AppendBinary(dst []byte) ([]byte, error) {
+	if len(c.subs) == 0 {
+		return dst, errZero("marshal", "Cuckoo")
+	}
+	return appendBinary(dst, c.prefix(), c.Arrays()), nil
+}
+
+// UnmarshalBinary replaces the filter by one in binary form, in the Memory that
+// the filter was made with. Its error is that of DecodeCuckoo, and then nothing has
+// changed.
 func (c *Cuckoo) UnmarshalBinary(data []byte) error {
-	header, rest, err := openBinary(cuckooMagic, data)
+	n, err := DecodeCuckoo(data, c.memory)
 	if err != nil {
 		return err
 	}
-	h, err := ParseCuckooHeader(header)
-	if err != nil {
-		return fmt.Errorf("redisbloom: unmarshal: %w: %w", bloomery.ErrCorrupt, err)
-	}
-	if uint64(len(rest)) != h.slots() {
-		return fmt.Errorf("redisbloom: unmarshal: %w: %d bytes for %d slots", bloomery.ErrCorrupt, len(rest), h.slots())
-	}
-	n := h.New()
-	for _, a := range n.arrays() {
-		rest = rest[copy(a, rest):]
-	}
+	c.Release()
 	*c = *n
 	return nil
+}
+
+// DecodeCuckoo returns a filter in binary form. A nil m means the Go heap. The
+// error wraps bloomery.ErrCorrupt or bloomery.ErrVersion, bloomery.ErrTooLarge,
+// or is that of Alloc. It allocates no more than the filter that data holds.
+func DecodeCuckoo(data []byte, m *Memory) (*Cuckoo, error) {
+	header, rest, err := openBinary(cuckooMagic, data)
+	if err != nil {
+		return nil, err
+	}
+	h, err := ParseCuckooHeader(header)
+	if err != nil {
+		return nil, fmt.Errorf("redisbloom: unmarshal: %w: %w", bloomery.ErrCorrupt, err)
+	}
+	if uint64(len(rest)) != h.slots() {
+		return nil, fmt.Errorf("redisbloom: unmarshal: %w: %d bytes of data instead of %d", bloomery.ErrCorrupt, len(rest), h.slots())
+	}
+	c, err := h.New(m)
+	if err != nil {
+		return nil, err
+	}
+	for a := range c.Arrays() {
+		rest = rest[copy(a, rest):]
+	}
+	return c, nil
 }
 
 // prefix returns the binary form up to the data.
@@ -120,27 +159,10 @@ func appendPrefix(dst []byte, magic string, header int) []byte {
 	return binary.LittleEndian.AppendUint32(dst, uint32(header))
 }
 
-// arrays returns the layers, oldest first.
-func (b *Bloom) arrays() [][]byte {
-	a := make([][]byte, b.Layers())
-	for i := range a {
-		a[i] = b.layer(i).data
-	}
-	return a
-}
-
-func (c *Cuckoo) arrays() [][]byte {
-	a := make([][]byte, len(c.subs))
-	for i := range a {
-		a[i] = c.subs[i].data
-	}
-	return a
-}
-
-func appendBinary(dst, prefix []byte, arrays [][]byte) []byte {
+func appendBinary(dst, prefix []byte, arrays iter.Seq[[]byte]) []byte {
 	start := len(dst)
 	dst = append(dst, prefix...)
-	for _, a := range arrays {
+	for a := range arrays {
 		dst = append(dst, a...)
 	}
 	return binary.LittleEndian.AppendUint32(dst, crc32.Checksum(dst[start:], castagnoli))

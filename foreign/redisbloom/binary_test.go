@@ -233,7 +233,7 @@ func FuzzBloomHeader(f *testing.F) {
 		if h.Bytes() > 1<<20 {
 			return
 		}
-		b := h.New()
+		b := newFromHeader(t, h)
 		if got := b.AppendHeader(nil); !bytes.Equal(got, data) {
 			t.Fatalf("header comes back as %x, was %x", got, data)
 		}
@@ -267,7 +267,7 @@ func FuzzCuckooHeader(f *testing.F) {
 		if h.Bytes() > 1<<20 {
 			return
 		}
-		c := h.New()
+		c := newFromHeader(t, h)
 		if got := c.AppendHeader(nil); !bytes.Equal(got, data) {
 			t.Fatalf("header comes back as %x, was %x", got, data)
 		}

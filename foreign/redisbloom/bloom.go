@@ -2,6 +2,7 @@ package redisbloom
 
 import (
 	"fmt"
+	"iter"
 	"math"
 
 	"github.com/bloomery/bloomery"
@@ -25,10 +26,9 @@ const (
 	MaxError     = 0.25 // a larger one is lowered to it
 )
 
-// BloomParams is what a Bloom filter is made from: four numbers, which is all
-// that a log has to keep of a BF.RESERVE. The sizes of later layers follow
-// from them in integer arithmetic, the same on every machine, so a log needs
-// no table of sizes.
+// BloomParams describes a Bloom filter to make. Its four numbers are all that a
+// log has to keep of a BF.RESERVE: the sizes of later layers follow from them
+// in integer arithmetic, the same on every machine.
 type BloomParams struct {
 	_ struct{}
 	// Error is the error rate asked for, in (0, 1). Above MaxError it counts
@@ -40,31 +40,40 @@ type BloomParams struct {
 	// means NonScaling.
 	Expansion uint32
 	// NonScaling makes a filter of one layer that refuses items when it is
-	// full. Expansion is then only remembered.
+	// full. Expansion is then stored and has no effect.
 	NonScaling bool
+	// Memory places the layers. Nil means the Go heap.
+	Memory *Memory
 }
 
 // Bloom is RedisBloom's BF: a chain of Bloom layers of which only the newest
-// takes items. Make it with [NewBloom] or from a [BloomHeader].
+// takes items. Make it with [NewBloom], from a [BloomHeader] or with
+// [DecodeBloom]. The zero value contains nothing and can only be unmarshaled
+// into.
 //
 // Safe for concurrent readers; a writer needs exclusion.
 type Bloom struct {
 	items   uint64
 	options uint32
 	growth  uint32
-	older   []layer // all layers but the newest, oldest first
+	older   *[]layer // all layers but the newest, oldest first; nil if there are none
 	frozen  *Frozen
+	memory  *Memory
 	newest  layer
 }
 
 // NewBloom returns an empty filter. The error wraps bloomery.ErrParameter or
-// is ErrTooLarge.
+// bloomery.ErrTooLarge, or is that of Memory.Alloc.
 func NewBloom(p BloomParams) (*Bloom, error) {
 	s, err := p.plan()
 	if err != nil {
 		return nil, err
 	}
-	b := &Bloom{options: optNoRound | optForce64, growth: p.Expansion, newest: s.make()}
+	data, err := p.Memory.array(s.bytes, bloomBytes+s.bytes)
+	if err != nil {
+		return nil, fmt.Errorf("redisbloom: new: %w", err)
+	}
+	b := &Bloom{options: optNoRound | optForce64, growth: p.Expansion, memory: p.Memory, newest: s.layer(data)}
 	if p.nonScaling() {
 		b.options |= optNoScaling
 	}
@@ -123,12 +132,13 @@ func (b *Bloom) Contains(key []byte) bool { return b.ContainsDigest(b.Digest(key
 
 // ContainsDigest is Contains for a key whose digest is d.
 func (b *Bloom) ContainsDigest(d Digest) bool {
-	return b.newest.has(d) || len(b.older) > 0 && b.olderHas(d)
+	return b.newest.has(d) || b.older != nil && b.olderHas(d)
 }
 
 func (b *Bloom) olderHas(d Digest) bool {
-	for i := len(b.older) - 1; i >= 0; i-- {
-		if b.older[i].has(d) {
+	older := *b.older
+	for i := len(older) - 1; i >= 0; i-- {
+		if older[i].has(d) {
 			return true
 		}
 	}
@@ -142,7 +152,7 @@ func (b *Bloom) ContainsDigests(dst []bool, ds []Digest) {
 	for i, d := range ds {
 		dst[i] = b.newest.has(d)
 	}
-	if len(b.older) == 0 {
+	if b.older == nil {
 		return
 	}
 	for i, d := range ds {
@@ -152,8 +162,9 @@ func (b *Bloom) ContainsDigests(dst []bool, ds []Digest) {
 	}
 }
 
-// Add adds key and reports whether the filter counted it as new. The error is
-// ErrFull or ErrGrowth, and then nothing has changed.
+// Add adds key and reports whether the filter counted it as new. It may make
+// the filter grow as far as there is memory. The error is ErrFull, ErrGrowth or
+// that of a refused array, and then nothing has changed.
 func (b *Bloom) Add(key []byte) (bool, error) { return b.AddDigest(b.Digest(key)) }
 
 // AddDigest is Add for a key whose digest is d.
@@ -162,10 +173,15 @@ func (b *Bloom) AddDigest(d Digest) (bool, error) {
 	return b.add(d, &room)
 }
 
-// AddDigests adds ds in order, sets dst[i] to what AddDigest(ds[i]) reports and
-// stops at the first error. It returns the number of digests done, so that
-// ds[n] is the one that failed. Growth that would take more than room bytes in
-// all is ErrGrowth. It panics if dst is shorter than ds.
+// AddDigests adds ds in order and sets dst[i] to what AddDigest(ds[i]) reports.
+// room is how many bytes the filter may grow by in all; [Bloom.GrowBytes]
+// returns how many it can need.
+//
+// It stops at the first error and returns the number of digests done: ds[n] is
+// the one that failed, and it and those behind it have changed nothing. The
+// error is ErrRoom if room was too little, so that AddDigests of ds[n:] with
+// more room goes on; otherwise it is that of AddDigest. It panics if dst is
+// shorter than ds.
 func (b *Bloom) AddDigests(dst []bool, ds []Digest, room uint64) (n int, err error) {
 	dst = dst[:len(ds)]
 	for i, d := range ds {
@@ -177,7 +193,7 @@ func (b *Bloom) AddDigests(dst []bool, ds []Digest, room uint64) (n int, err err
 }
 
 func (b *Bloom) add(d Digest, room *uint64) (bool, error) {
-	if len(b.older) > 0 && b.olderHas(d) {
+	if b.older != nil && b.olderHas(d) {
 		return false, nil
 	}
 	if b.newest.size >= b.newest.capacity {
@@ -201,6 +217,9 @@ func (b *Bloom) add(d Digest, room *uint64) (bool, error) {
 
 // grow appends a layer.
 func (b *Bloom) grow(room *uint64) error {
+	if b.zero() {
+		panic("redisbloom: Add to a zero Bloom: make it with NewBloom")
+	}
 	if b.NonScaling() {
 		return ErrFull
 	}
@@ -209,15 +228,28 @@ func (b *Bloom) grow(room *uint64) error {
 		return ErrGrowth
 	}
 	cost := s.bytes + layerBytes
+	if b.older == nil {
+		cost += olderBytes
+	}
 	if cost > *room {
-		return ErrGrowth
+		return ErrRoom
+	}
+	data, err := b.memory.grown(s.bytes, b.Bytes()+cost)
+	if err != nil {
+		return err
 	}
 	*room -= cost
-	older := make([]layer, len(b.older)+1) // exact: chains are short, and filters many
-	older[copy(older, b.older)] = b.newest
-	b.older, b.newest = older, s.make()
+	older := make([]layer, b.Layers()) // exact: chains are short, and filters many
+	if b.older != nil {
+		copy(older, *b.older)
+	}
+	older[len(older)-1] = b.newest
+	b.older, b.newest = &older, s.layer(data)
 	return nil
 }
+
+// zero reports whether b was never made.
+func (b *Bloom) zero() bool { return len(b.newest.data) == 0 }
 
 // next plans the layer that follows one of this capacity and error.
 func (b *Bloom) next(capacity uint64, err float64) (shape, bool) {
@@ -234,6 +266,10 @@ func (b *Bloom) GrowBytes(n int) uint64 {
 		return 0
 	}
 	var sum uint64
+	first := uint64(0)
+	if b.older == nil {
+		first = olderBytes
+	}
 	left, capacity, err := uint64(max(n, 0)), b.newest.capacity, b.newest.err
 	room := capacity - min(b.newest.size, capacity)
 	for left > room {
@@ -242,7 +278,8 @@ func (b *Bloom) GrowBytes(n int) uint64 {
 		if !ok {
 			break
 		}
-		sum += s.bytes + layerBytes
+		sum += s.bytes + layerBytes + first
+		first = 0
 		if room = s.capacity; room == 0 {
 			room = 1 // a layer takes an item before it is seen to be full
 		}
@@ -252,16 +289,16 @@ func (b *Bloom) GrowBytes(n int) uint64 {
 }
 
 // fits reports whether the filter may have s as well.
-func (b *Bloom) fits(s shape) bool { return b.dataBytes()+s.bytes <= MaxBytes }
+func (b *Bloom) fits(s shape) bool { return b.dataBytes()+s.bytes <= maxBytes }
 
 // Items returns the number of items that were new when they were added.
 func (b *Bloom) Items() uint64 { return b.items }
 
 // Capacity returns the sum of the capacities of all layers.
 func (b *Bloom) Capacity() uint64 {
-	sum := b.newest.capacity
-	for i := range b.older {
-		sum += b.older[i].capacity
+	sum := uint64(0)
+	for i := range b.Layers() {
+		sum += b.layer(i).capacity
 	}
 	return sum
 }
@@ -270,7 +307,12 @@ func (b *Bloom) Capacity() uint64 {
 func (b *Bloom) Size() uint64 { return 32 + 64*uint64(b.Layers()) + b.dataBytes() }
 
 // Layers returns the number of layers.
-func (b *Bloom) Layers() int { return len(b.older) + 1 }
+func (b *Bloom) Layers() int {
+	if b.older == nil {
+		return 1
+	}
+	return len(*b.older) + 1
+}
 
 // Expansion returns the factor from layer to layer.
 func (b *Bloom) Expansion() uint32 { return b.growth }
@@ -303,26 +345,55 @@ func (b *Bloom) Layer(i int) Layer {
 }
 
 func (b *Bloom) layer(i int) *layer {
-	if i == len(b.older) {
+	if b.older == nil || i == len(*b.older) {
 		return &b.newest
 	}
-	return &b.older[i]
+	return &(*b.older)[i]
 }
 
-// bloomBytes is the memory of a Bloom with one layer, without its array; a test
-// holds it.
-const bloomBytes = 128
+const (
+	bloomBytes = 120 // of memory, for a Bloom of one layer without its array; a test holds it
+	olderBytes = 24  // of memory, for the list of older layers; a test holds it
+)
 
-// Bytes returns the memory that the filter takes: what BloomParams.Bytes said,
-// and GrowBytes since. The rounding of the allocator is not in it.
+// Bytes returns the memory that the filter takes: what BloomParams.Bytes
+// returned, and GrowBytes since. The rounding of the allocator is not in it.
 func (b *Bloom) Bytes() uint64 {
-	return bloomBytes + uint64(len(b.older))*layerBytes + b.dataBytes()
+	n := bloomBytes + b.dataBytes()
+	if b.older != nil {
+		n += olderBytes + uint64(len(*b.older))*layerBytes
+	}
+	return n
 }
 
 func (b *Bloom) dataBytes() uint64 {
 	sum := uint64(len(b.newest.data))
-	for i := range b.older {
-		sum += uint64(len(b.older[i].data))
+	if b.older != nil {
+		for i := range *b.older {
+			sum += uint64(len((*b.older)[i].data))
+		}
 	}
 	return sum
+}
+
+// Arrays returns an iterator over the arrays that the filter owns, oldest layer
+// first: what an owner of their memory needs to count references. They are
+// valid until the filter changes.
+func (b *Bloom) Arrays() iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		for i := range b.Layers() {
+			if !yield(b.layer(i).data) {
+				return
+			}
+		}
+	}
+}
+
+// Release gives the arrays to Memory.Free, those of an open snapshot when that
+// is closed, and leaves a zero Bloom. Filters on the Go heap need no Release.
+func (b *Bloom) Release() {
+	if !b.zero() {
+		drop(b.memory, b.frozen, b.Arrays())
+	}
+	*b = Bloom{}
 }

@@ -2,6 +2,7 @@ package redisbloom
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math"
 )
 
@@ -52,7 +53,7 @@ func ParseBloomHeader(data []byte) (BloomHeader, error) {
 		if err != nil {
 			return BloomHeader{}, err
 		}
-		if h.data += l.bytes; h.data > MaxBytes {
+		if h.data += l.bytes; h.data > maxBytes {
 			return BloomHeader{}, ErrTooLarge
 		}
 		items += l.size
@@ -87,7 +88,7 @@ func parseLayer(p []byte) (layerHeader, error) {
 		return l, ErrHeader
 	case l.n2 > 63, l.n2 > 0 && 1<<l.n2 > nbits:
 		return l, ErrHeader
-	case l.bytes > MaxBytes:
+	case l.bytes > maxBytes:
 		return l, ErrTooLarge
 	}
 	return l, nil
@@ -95,23 +96,34 @@ func parseLayer(p []byte) (layerHeader, error) {
 
 // Bytes returns how much memory New would allocate.
 func (h BloomHeader) Bytes() uint64 {
-	return bloomBytes + uint64(len(h.layers)-1)*layerBytes + h.data
+	n := bloomBytes + h.data
+	if older := len(h.layers) - 1; older > 0 {
+		n += olderBytes + uint64(older)*layerBytes
+	}
+	return n
 }
 
 // New returns the filter that the header describes, with all bits clear: they
-// come with the chunks that follow.
-func (h BloomHeader) New() *Bloom {
-	b := &Bloom{items: h.items, options: h.options, growth: h.growth}
-	last := len(h.layers) - 1
-	if last > 0 {
-		b.older = make([]layer, last)
+// come with the chunks that follow. A nil m means the Go heap. The error wraps
+// bloomery.ErrTooLarge or is that of Alloc; what was allocated until then is
+// freed.
+func (h BloomHeader) New(m *Memory) (*Bloom, error) {
+	b := &Bloom{items: h.items, options: h.options, growth: h.growth, memory: m}
+	if last := len(h.layers) - 1; last > 0 {
+		older := make([]layer, last)
+		b.older = &older
 	}
 	for i, lh := range h.layers {
+		data, err := m.array(lh.bytes, h.Bytes())
+		if err != nil {
+			drop(m, nil, b.Arrays())
+			return nil, fmt.Errorf("redisbloom: load: %w", err)
+		}
 		l := b.layer(i)
-		*l = lh.make()
+		*l = lh.layer(data)
 		l.size = lh.size
 	}
-	return b
+	return b, nil
 }
 
 // AppendHeader appends the header of a dump to dst.
@@ -140,86 +152,55 @@ func (b *Bloom) AppendHeader(dst []byte) []byte {
 // end, and for an iter that is none, next is 0 and data is empty. Chunks alias
 // the filter: they are valid until it changes.
 func (b *Bloom) ScanDump(iter int64) (next int64, data []byte) {
+	if iter < 0 || b.zero() {
+		return 0, nil
+	}
 	if iter == 0 {
 		return 1, b.AppendHeader(nil)
 	}
-	if iter < 0 {
-		return 0, nil
-	}
-	l, off := b.find(uint64(iter - 1))
-	if l == nil {
-		return 0, nil
-	}
-	data = l.data[off:]
-	data = data[:min(len(data), chunkBytes)]
-	return iter + int64(len(data)), data
-}
-
-// find returns the layer at offset off of the layers laid end to end, and the
-// offset inside it. The layer is nil past the end.
-func (b *Bloom) find(off uint64) (*layer, uint64) {
-	for i := range b.Layers() {
-		l := b.layer(i)
-		if off < uint64(len(l.data)) {
-			return l, off
+	off := uint64(iter - 1)
+	for layer := range b.Arrays() {
+		n := uint64(len(layer))
+		if off < n {
+			data = layer[off:min(n, off+chunkBytes)]
+			return iter + int64(len(data)), data
 		}
-		off -= uint64(len(l.data))
+		off -= n
 	}
-	return nil, 0
+	return 0, nil
 }
 
-// ChunkOffset checks a chunk of n bytes that arrives with iter, as BF.LOADCHUNK
-// does for a key that exists, and returns the offset for LoadAt. The error is
-// ErrChunkPosition, ErrChunkOffset or ErrChunkLength.
-func (b *Bloom) ChunkOffset(iter int64, n int) (uint64, error) {
-	if iter <= 0 || iter < int64(n) {
-		return 0, ErrChunkPosition
+// LoadChunk stores a chunk of a dump under the iter that came with it, as
+// BF.LOADCHUNK does for a key that exists. The error is ErrChunkPosition,
+// ErrChunkOffset or ErrChunkLength, and then nothing has changed.
+func (b *Bloom) LoadChunk(iter int64, data []byte) error {
+	if iter <= 0 || iter < int64(len(data)) {
+		return ErrChunkPosition
 	}
-	off := iter - int64(n) - 1
+	off := iter - int64(len(data)) - 1
 	if off < 0 {
-		return 0, ErrChunkOffset
-	}
-	return uint64(off), b.checkAt(uint64(off), n)
-}
-
-func (b *Bloom) checkAt(off uint64, n int) error {
-	l, at := b.find(off)
-	if l == nil {
 		return ErrChunkOffset
 	}
-	if uint64(n) > uint64(len(l.data))-at {
-		return ErrChunkLength
-	}
-	return nil
+	return b.loadAt(uint64(off), data)
 }
 
-// LoadChunk stores a chunk of a dump under the iter that came with it. The
-// error is that of ChunkOffset, and then nothing has changed.
-func (b *Bloom) LoadChunk(iter int64, data []byte) error {
-	off, err := b.ChunkOffset(iter, len(data))
-	if err != nil {
-		return err
-	}
-	return b.LoadAt(off, data)
-}
-
-// LoadAt stores data at offset off of the layers laid end to end: a chunk, or a
-// piece of one. It must lie inside one layer; the error is ErrChunkOffset or
-// ErrChunkLength, and then nothing has changed.
-func (b *Bloom) LoadAt(off uint64, data []byte) error {
-	if err := b.checkAt(off, len(data)); err != nil {
-		return err
-	}
+// loadAt stores data at offset off of the layers laid end to end.
+func (b *Bloom) loadAt(off uint64, data []byte) error {
 	for i := range b.Layers() {
 		l := b.layer(i)
-		if off < uint64(len(l.data)) {
-			if b.frozen != nil {
-				b.frozen.save(i, l.data, int(off), len(data))
-			}
-			copy(l.data[off:], data)
-			return nil
+		n := uint64(len(l.data))
+		if off >= n {
+			off -= n
+			continue
 		}
-		off -= uint64(len(l.data))
+		if uint64(len(data)) > n-off {
+			return ErrChunkLength
+		}
+		if b.frozen != nil {
+			b.frozen.save(i, l.data, int(off), len(data))
+		}
+		copy(l.data[off:], data)
+		return nil
 	}
-	return nil
+	return ErrChunkOffset
 }

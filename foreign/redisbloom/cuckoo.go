@@ -3,6 +3,7 @@ package redisbloom
 import (
 	"encoding/binary"
 	"fmt"
+	"iter"
 	"math"
 	"math/bits"
 
@@ -12,14 +13,14 @@ import (
 var _ bloomery.Filter = (*Cuckoo)(nil)
 
 const (
-	cuckooBytes = 80 // of memory, without the sub-filters; a test holds it
+	cuckooBytes = 88 // of memory, without the sub-filters; a test holds it
 	subBytes    = 32 // of memory, for a sub-filter without its array; a test holds it
 
-	// MaxFilters is the largest number of sub-filters of a cuckoo filter.
-	MaxFilters = 1 << 22
+	// maxFilters is the largest number of sub-filters of a cuckoo filter.
+	maxFilters = 1 << 22
 )
 
-// CuckooParams is what a cuckoo filter is made from.
+// CuckooParams describes a cuckoo filter to make.
 type CuckooParams struct {
 	_ struct{}
 	// Capacity is the number of items of the first sub-filter,
@@ -35,10 +36,13 @@ type CuckooParams struct {
 	// MaxExpansion, rounded up to a power of two. 0 means that the filter
 	// never grows.
 	Expansion uint16
+	// Memory places the sub-filters. Nil means the Go heap.
+	Memory *Memory
 }
 
 // Cuckoo is RedisBloom's CF: a list of cuckoo filters with one byte per item.
-// Make it with [NewCuckoo] or from a [CuckooHeader].
+// Make it with [NewCuckoo], from a [CuckooHeader] or with [DecodeCuckoo]. The
+// zero value contains nothing and can only be unmarshaled into.
 //
 // Safe for concurrent readers; a writer needs exclusion.
 type Cuckoo struct {
@@ -48,6 +52,7 @@ type Cuckoo struct {
 	slots     uint64 // of all sub-filters
 	subs      []sub  // oldest first
 	frozen    *Frozen
+	memory    *Memory
 	full      *fullTable // nil below fullFrom sub-filters
 	bucket    uint16     // slots per bucket
 	maxKicks  uint16
@@ -60,13 +65,18 @@ type sub struct {
 	n    uint64
 }
 
-// NewCuckoo returns an empty filter. The error wraps bloomery.ErrParameter.
+// NewCuckoo returns an empty filter. The error wraps bloomery.ErrParameter or
+// bloomery.ErrTooLarge, or is that of Memory.Alloc.
 func NewCuckoo(p CuckooParams) (*Cuckoo, error) {
 	h, err := p.header()
 	if err != nil {
 		return nil, err
 	}
-	return h.New(), nil
+	c, err := h.make(p.Memory)
+	if err != nil {
+		return nil, fmt.Errorf("redisbloom: new: %w", err)
+	}
+	return c, nil
 }
 
 // Bytes returns how much memory NewCuckoo would allocate, or its error. It
@@ -159,9 +169,12 @@ func (c *Cuckoo) ContainsDigests(dst []bool, hs []uint64) {
 	}
 }
 
-// CountDigest returns how many slots hold the fingerprint of h in its two
-// buckets, over all sub-filters. As in RedisBloom an item whose two buckets are
-// the same one counts twice.
+// Count returns an upper bound of how often key is in the filter: the number
+// of slots in its two buckets, over all sub-filters, that hold its fingerprint.
+// As in RedisBloom a key whose two buckets are the same one counts twice.
+func (c *Cuckoo) Count(key []byte) uint64 { return c.CountDigest(CuckooDigest(key)) }
+
+// CountDigest is Count for a key whose digest is h.
 func (c *Cuckoo) CountDigest(h uint64) uint64 {
 	fp := fingerprint(h)
 	h2 := other(h, fp)
@@ -256,9 +269,29 @@ func (c *Cuckoo) Expansion() uint16 { return c.expansion }
 // Size returns the memory that RedisBloom reports for such a filter.
 func (c *Cuckoo) Size() uint64 { return 56 + 16*uint64(len(c.subs)-1) + c.slots }
 
-// Bytes returns the memory that the filter takes: what CuckooParams.Bytes said,
-// and GrowBytes since. The rounding of the allocator is not in it.
+// Bytes returns the memory that the filter takes: what CuckooParams.Bytes
+// returned, and GrowBytes since. The rounding of the allocator is not in it.
 func (c *Cuckoo) Bytes() uint64 { return overhead(uint64(len(c.subs))) + c.slots }
+
+// Arrays returns an iterator over the arrays that the filter owns, oldest
+// sub-filter first: what an owner of their memory needs to count references.
+// They are valid until the filter changes.
+func (c *Cuckoo) Arrays() iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		for i := range c.subs {
+			if !yield(c.subs[i].data) {
+				return
+			}
+		}
+	}
+}
+
+// Release gives the arrays to Memory.Free, those of an open snapshot when that
+// is closed, and leaves a zero Cuckoo. Filters on the Go heap need no Release.
+func (c *Cuckoo) Release() {
+	drop(c.memory, c.frozen, c.Arrays())
+	*c = Cuckoo{}
+}
 
 // GrowBytes returns what the next sub-filter would allocate, and 0 if the
 // filter cannot grow. A single insert takes at most that.
@@ -279,11 +312,11 @@ func (c *Cuckoo) growBytes(n uint64) uint64 {
 // nextBuckets returns the number of buckets of the next sub-filter. It reports
 // false if there can be none.
 func (c *Cuckoo) nextBuckets() (uint64, bool) {
-	if c.expansion == 0 || len(c.subs) >= MaxFilters {
+	if c.expansion == 0 || len(c.subs) >= maxFilters {
 		return 0, false
 	}
 	n, ok := power(c.buckets, uint64(c.expansion), uint64(len(c.subs)))
-	if !ok || n > MaxBytes/uint64(c.bucket) || n*uint64(c.bucket) > MaxBytes-c.slots {
+	if !ok || n > maxBytes/uint64(c.bucket) || n*uint64(c.bucket) > maxBytes-c.slots {
 		return 0, false
 	}
 	return n, true

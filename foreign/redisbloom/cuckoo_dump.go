@@ -2,7 +2,10 @@ package redisbloom
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math/bits"
+
+	"github.com/bloomery/bloomery/internal/memory"
 )
 
 const cuckooHeaderBytes = 38
@@ -51,7 +54,7 @@ func ParseCuckooHeader(data []byte) (CuckooHeader, error) {
 // measure sets h.bytes. It reports false if the filter is larger than this
 // package allows.
 func (h *CuckooHeader) measure() bool {
-	if h.filters > MaxFilters {
+	if h.filters > maxFilters {
 		return false
 	}
 	h.bytes = overhead(h.filters)
@@ -64,7 +67,7 @@ func (h *CuckooHeader) measure() bool {
 			}
 		}
 		hi, lo := bits.Mul64(n, uint64(h.bucket))
-		if hi != 0 || lo > MaxBytes || h.bytes > MaxBytes-lo {
+		if hi != 0 || lo > maxBytes || h.bytes > maxBytes-lo {
 			return false
 		}
 		h.bytes += lo
@@ -79,13 +82,27 @@ func (h CuckooHeader) Bytes() uint64 { return h.bytes }
 func (h CuckooHeader) slots() uint64 { return h.bytes - overhead(h.filters) }
 
 // New returns the filter that the header describes, with all slots empty: they
-// come with the chunks that follow.
-func (h CuckooHeader) New() *Cuckoo {
+// come with the chunks that follow. A nil m means the Go heap. The error wraps
+// bloomery.ErrTooLarge or is that of Alloc; what was allocated until then is
+// freed.
+func (h CuckooHeader) New(m *Memory) (*Cuckoo, error) {
+	c, err := h.make(m)
+	if err != nil {
+		return nil, fmt.Errorf("redisbloom: load: %w", err)
+	}
+	return c, nil
+}
+
+func (h CuckooHeader) make(m *Memory) (*Cuckoo, error) {
+	if err := memory.Fits(overhead(h.filters)); err != nil {
+		return nil, err
+	}
 	c := &Cuckoo{
 		items:     h.items,
 		deletes:   h.deletes,
 		buckets:   h.buckets,
 		subs:      make([]sub, h.filters),
+		memory:    m,
 		bucket:    h.bucket,
 		maxKicks:  h.maxKicks,
 		expansion: h.expansion,
@@ -98,10 +115,15 @@ func (h CuckooHeader) New() *Cuckoo {
 		if i > 0 {
 			n *= uint64(h.expansion)
 		}
-		c.subs[i] = sub{make([]byte, n*uint64(h.bucket)), n}
-		c.slots += n * uint64(h.bucket)
+		data, err := m.array(n*uint64(h.bucket), h.bytes)
+		if err != nil {
+			drop(m, nil, c.Arrays())
+			return nil, err
+		}
+		c.subs[i] = sub{data, n}
+		c.slots += uint64(len(data))
 	}
-	return c
+	return c, nil
 }
 
 // AppendHeader appends the header of a dump to dst.
@@ -120,8 +142,8 @@ func (c *Cuckoo) AppendHeader(dst []byte) []byte {
 // then chunks, each with the iter that continues it. A sub-filter of at most
 // 16 MiB comes whole, wherever iter points inside it; a larger one in chunks of
 // 16 MiB. At the end, past it and for the header of a filter without items next
-// is 0 and data is nil. A negative iter is ErrChunkPosition. Chunks alias the filter: they
-// are valid until it changes.
+// is 0 and data is nil. A negative iter is ErrChunkPosition. Chunks alias the
+// filter: they are valid until it changes.
 func (c *Cuckoo) ScanDump(iter int64) (next int64, data []byte, err error) {
 	if iter < 0 {
 		return 0, nil, ErrChunkPosition
@@ -164,49 +186,27 @@ func (c *Cuckoo) find(off uint64) (k int, at uint64) {
 	return -1, 0
 }
 
-// ChunkOffset checks a chunk of n bytes that arrives with iter, as CF.LOADCHUNK
-// does, and returns the offset for LoadAt. The error is ErrChunkPosition,
-// ErrChunkOffset or ErrChunkLength; RedisBloom words them all alike.
-func (c *Cuckoo) ChunkOffset(iter int64, n int) (uint64, error) {
-	if n == 0 || iter <= int64(n) {
-		return 0, ErrChunkPosition
-	}
-	off := uint64(iter - int64(n) - 1)
-	_, _, err := c.checkAt(off, n)
-	return off, err
-}
-
-func (c *Cuckoo) checkAt(off uint64, n int) (k, at int, err error) {
-	k, o := c.find(off)
-	if k < 0 {
-		return 0, 0, ErrChunkOffset
-	}
-	if uint64(n) > uint64(len(c.subs[k].data))-o {
-		return 0, 0, ErrChunkLength
-	}
-	return k, int(o), nil
-}
-
-// LoadChunk stores a chunk of a dump under the iter that came with it. The
-// error is that of ChunkOffset, and then nothing has changed.
+// LoadChunk stores a chunk of a dump under the iter that came with it, as
+// CF.LOADCHUNK does. The error is ErrChunkPosition, ErrChunkOffset or
+// ErrChunkLength, and then nothing has changed; RedisBloom words them all alike.
 func (c *Cuckoo) LoadChunk(iter int64, data []byte) error {
-	off, err := c.ChunkOffset(iter, len(data))
-	if err != nil {
-		return err
+	if len(data) == 0 || iter <= int64(len(data)) {
+		return ErrChunkPosition
 	}
-	return c.LoadAt(off, data)
+	return c.loadAt(uint64(iter-int64(len(data))-1), data)
 }
 
-// LoadAt stores data at offset off of the sub-filters laid end to end: a chunk,
-// or a piece of one. It must lie inside one sub-filter; the error is
-// ErrChunkOffset or ErrChunkLength, and then nothing has changed.
-func (c *Cuckoo) LoadAt(off uint64, data []byte) error {
-	k, at, err := c.checkAt(off, len(data))
-	if err != nil {
-		return err
+// loadAt stores data at offset off of the sub-filters laid end to end.
+func (c *Cuckoo) loadAt(off uint64, data []byte) error {
+	k, at := c.find(off)
+	if k < 0 {
+		return ErrChunkOffset
+	}
+	if uint64(len(data)) > uint64(len(c.subs[k].data))-at {
+		return ErrChunkLength
 	}
 	if c.frozen != nil {
-		c.frozen.save(k, c.subs[k].data, at, len(data))
+		c.frozen.save(k, c.subs[k].data, int(at), len(data))
 	}
 	copy(c.subs[k].data[at:], data)
 	c.full.clear()

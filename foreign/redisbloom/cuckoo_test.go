@@ -44,7 +44,7 @@ func TestCuckooParameters(t *testing.T) {
 		{1 << 30, 1, 32768, 1 << 30, 32768},
 	} {
 		p := redisbloom.CuckooParams{Capacity: c.capacity, BucketSize: c.bucket, MaxIterations: 20, Expansion: c.expand}
-		want := 80 + 32 + c.buckets*uint64(c.bucket)
+		want := 88 + 32 + c.buckets*uint64(c.bucket)
 		if got, err := p.Bytes(); got != want || err != nil {
 			t.Errorf("%+v.Bytes() = %d, %v, want %d", p, got, err, want)
 		}
@@ -85,8 +85,8 @@ func TestCuckooFull(t *testing.T) {
 	}
 	dst := make([]redisbloom.Result, 2)
 	hs := []uint64{c.Digest([]byte("hello")), c.Digest(item(0))}
-	if err := c.InsertNXDigests(dst, hs, math.MaxUint64); !errors.Is(err, redisbloom.ErrFull) {
-		t.Errorf("InsertNXDigests: %v", err)
+	if n, err := c.InsertNXDigests(dst, hs, math.MaxUint64); n != 2 || !errors.Is(err, redisbloom.ErrFull) {
+		t.Errorf("InsertNXDigests = %d, %v", n, err)
 	}
 	if dst[0] != redisbloom.NoRoom || dst[1] != redisbloom.Present {
 		t.Errorf("InsertNXDigests = %v", dst)
@@ -101,15 +101,26 @@ func TestCuckooRoom(t *testing.T) {
 		hs[i] = c.Digest(item(i))
 	}
 	before, grow := c.Bytes(), c.GrowBytes()
-	if err := c.InsertDigests(dst, hs, grow); !errors.Is(err, redisbloom.ErrGrowth) {
-		t.Errorf("InsertDigests: %v, want ErrGrowth", err)
+	n, err := c.InsertDigests(dst, hs, grow)
+	if !errors.Is(err, redisbloom.ErrRoom) || !errors.Is(err, bloomery.ErrTooLarge) || errors.Is(err, redisbloom.ErrGrowth) {
+		t.Errorf("InsertDigests: %v, want ErrRoom", err)
 	}
-	if c.Filters() != 2 || c.Bytes() != before+grow {
-		t.Errorf("%d filters, %d bytes, want 2 and %d", c.Filters(), c.Bytes(), before+grow)
+	if c.Filters() != 2 || c.Bytes() != before+grow || n < 8 || n > 24 || c.Items() != uint64(n) {
+		t.Errorf("%d done, %d filters, %d bytes, want 2 and %d", n, c.Filters(), c.Bytes(), before+grow)
 	}
-	if err := c.InsertDigests(dst, hs, math.MaxUint64); err != nil {
-		t.Errorf("InsertDigests with room: %v", err)
+	state, _ := c.MarshalBinary()
+	if m, err := c.InsertNXDigests(dst, hs[n:], 10); m != 0 || !errors.Is(err, redisbloom.ErrRoom) {
+		t.Errorf("InsertNXDigests without room = %d, %v", m, err)
 	}
+	if after, _ := c.MarshalBinary(); !bytes.Equal(after, state) {
+		t.Error("InsertNXDigests without room changed the filter")
+	}
+	if m, err := c.InsertDigests(dst[n:], hs[n:], math.MaxUint64); m != 100-n || err != nil {
+		t.Errorf("InsertDigests with room = %d, %v", m, err)
+	}
+	whole := newCuckoo(t, redisbloom.CuckooParams{Capacity: 8, BucketSize: 2, MaxIterations: 20, Expansion: 2})
+	_, _ = whole.InsertDigests(dst, hs, math.MaxUint64)
+	equal(t, c.MarshalBinary, whole.MarshalBinary)
 }
 
 // model is the law of the filter restated as plainly as possible, over lists of
@@ -348,7 +359,7 @@ func TestCuckooCompact(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c := h.New()
+		c := newFromHeader(t, h)
 		m := &model{bucket: int(p.BucketSize), kicks: 5, buckets: c.Buckets(), growth: uint64(p.Expansion), items: 1}
 		off, fill := uint64(0), rng.IntN(12)
 		for range 4 {
@@ -439,7 +450,7 @@ func reloadCuckoo(t fataler, c *redisbloom.Cuckoo) *redisbloom.Cuckoo {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := h.New()
+	d := newFromHeader(t, h)
 	for {
 		next, chunk, err := c.ScanDump(iter)
 		if err != nil {
@@ -539,7 +550,7 @@ func TestCuckooBadHeaders(t *testing.T) {
 		if err != nil {
 			continue
 		}
-		f := h.New()
+		f := newFromHeader(t, h)
 		if got := f.AppendHeader(nil); !bytes.Equal(got, data) {
 			t.Errorf("%s: header comes back as %x, was %x", name, got, data)
 		}
@@ -572,7 +583,7 @@ func TestCuckooManyFilters(t *testing.T) {
 		if c.Filters() > had && c.Bytes() != before+grow {
 			t.Fatalf("%d filters: %d bytes, then %d: GrowBytes said %d", had, before, c.Bytes(), grow)
 		}
-		if err := c.InsertDigests(dst, hs, math.MaxUint64); err != nil {
+		if _, err := c.InsertDigests(dst, hs, math.MaxUint64); err != nil {
 			t.Fatal(err)
 		}
 		n += 1001
@@ -628,8 +639,8 @@ func TestCuckooAllocs(t *testing.T) {
 			n++
 			hs[i] = redisbloom.CuckooDigest([]byte{byte(n), byte(n >> 8)})
 		}
-		_ = c.InsertDigests(res, hs, 0)
-		_ = c.InsertNXDigests(res, hs, 0)
+		_, _ = c.InsertDigests(res, hs, 0)
+		_, _ = c.InsertNXDigests(res, hs, 0)
 		c.ContainsDigests(dst, hs)
 		c.CountDigest(hs[0])
 		c.DeleteDigest(hs[0])

@@ -1,6 +1,7 @@
 package redisbloom
 
 import (
+	"errors"
 	"math"
 	"slices"
 )
@@ -15,15 +16,22 @@ const (
 	Inserted Result = 1
 )
 
-// InsertDigest inserts the item whose digest is h. The error is ErrFull or
-// ErrGrowth, and then nothing has changed.
+// Insert inserts key; twice counts twice. It may make the filter grow as far as
+// there is memory. The error is ErrFull, ErrGrowth or that of a refused array,
+// and then nothing has changed.
+func (c *Cuckoo) Insert(key []byte) error { return c.InsertDigest(CuckooDigest(key)) }
+
+// InsertDigest is Insert for a key whose digest is h.
 func (c *Cuckoo) InsertDigest(h uint64) error {
 	room := uint64(math.MaxUint64)
 	return c.insert(h, &room)
 }
 
-// InsertNXDigest inserts the item whose digest is h unless the filter seems to
-// have it, and reports whether it did.
+// InsertNX inserts key unless the filter seems to have it, and reports whether
+// it did. The error is that of Insert.
+func (c *Cuckoo) InsertNX(key []byte) (bool, error) { return c.InsertNXDigest(CuckooDigest(key)) }
+
+// InsertNXDigest is InsertNX for a key whose digest is h.
 func (c *Cuckoo) InsertNXDigest(h uint64) (bool, error) {
 	if c.ContainsDigest(h) {
 		return false, nil
@@ -34,21 +42,27 @@ func (c *Cuckoo) InsertNXDigest(h uint64) (bool, error) {
 	return true, nil
 }
 
-// InsertDigests inserts hs in order and sets dst[i] to Inserted or NoRoom; an
-// item without room does not stop the others. Growth that would take more than
-// room bytes in all counts as no room. It returns the first error: ErrFull or
-// ErrGrowth. It panics if dst is shorter than hs.
-func (c *Cuckoo) InsertDigests(dst []Result, hs []uint64, room uint64) error {
+// InsertDigests inserts hs in order and sets dst[i] to Inserted or NoRoom. room
+// is how many bytes the filter may grow by in all; [Cuckoo.GrowBytes] returns
+// what one sub-filter takes.
+//
+// It returns the number of digests done and the first error. A filter that
+// cannot grow (ErrFull, ErrGrowth) answers NoRoom and goes on with the next
+// item, as CF.INSERT does. Too little room (ErrRoom) and a refused array stop
+// it: hs[n] is the item that failed, and it and those behind it have changed
+// nothing, so that InsertDigests of hs[n:] with more room goes on. It panics if
+// dst is shorter than hs.
+func (c *Cuckoo) InsertDigests(dst []Result, hs []uint64, room uint64) (n int, err error) {
 	return c.insertAll(dst, hs, false, room)
 }
 
 // InsertNXDigests is InsertDigests that passes over items that the filter seems
 // to have; for those dst[i] is Present.
-func (c *Cuckoo) InsertNXDigests(dst []Result, hs []uint64, room uint64) error {
+func (c *Cuckoo) InsertNXDigests(dst []Result, hs []uint64, room uint64) (n int, err error) {
 	return c.insertAll(dst, hs, true, room)
 }
 
-func (c *Cuckoo) insertAll(dst []Result, hs []uint64, nx bool, room uint64) (first error) {
+func (c *Cuckoo) insertAll(dst []Result, hs []uint64, nx bool, room uint64) (n int, first error) {
 	dst = dst[:len(hs)]
 	for i, h := range hs {
 		if nx && c.ContainsDigest(h) {
@@ -56,14 +70,19 @@ func (c *Cuckoo) insertAll(dst []Result, hs []uint64, nx bool, room uint64) (fir
 			continue
 		}
 		dst[i] = Inserted
-		if err := c.insert(h, &room); err != nil {
-			dst[i] = NoRoom
-			if first == nil {
-				first = err
-			}
+		err := c.insert(h, &room)
+		if err == nil {
+			continue
+		}
+		if !errors.Is(err, ErrFull) && !errors.Is(err, ErrGrowth) {
+			return i, err
+		}
+		dst[i] = NoRoom
+		if first == nil {
+			first = err
 		}
 	}
-	return first
+	return len(hs), first
 }
 
 func (c *Cuckoo) insert(h uint64, room *uint64) error {
@@ -105,6 +124,7 @@ func (c *Cuckoo) place(h uint64, fp byte) bool {
 // buckets. If that takes too many moves it takes them all back and reports
 // false.
 func (c *Cuckoo) kick(h uint64, fp byte) bool {
+	c.mustBeMade()
 	last := len(c.subs) - 1
 	s := &c.subs[last]
 	size := int(c.bucket)
@@ -139,16 +159,26 @@ func (c *Cuckoo) grow(room *uint64) error {
 	}
 	cost := c.growBytes(n)
 	if cost > *room {
-		return ErrGrowth
+		return ErrRoom
+	}
+	data, err := c.memory.grown(n*uint64(c.bucket), c.Bytes()+cost)
+	if err != nil {
+		return err
 	}
 	*room -= cost
-	s := sub{make([]byte, n*uint64(c.bucket)), n}
-	c.subs = append(c.subs, s)
-	c.slots += uint64(len(s.data))
+	c.subs = append(c.subs, sub{data, n})
+	c.slots += uint64(len(data))
 	if len(c.subs) == fullFrom {
 		c.full = new(fullTable)
 	}
 	return nil
+}
+
+// mustBeMade panics for a zero Cuckoo.
+func (c *Cuckoo) mustBeMade() {
+	if len(c.subs) == 0 {
+		panic("redisbloom: change of a zero Cuckoo: make it with NewCuckoo")
+	}
 }
 
 // put writes one slot.
@@ -159,14 +189,18 @@ func (c *Cuckoo) put(k, slot int, v byte) {
 	c.subs[k].data[slot] = v
 }
 
-// DeleteDigest removes one occurrence of the item whose digest is h and reports
-// whether there was one. Deleting an item that was never inserted may remove
-// another one. When a tenth of the items were deleted, a filter with more than
-// one sub-filter is compacted.
+// Delete removes one occurrence of key and reports whether there was one.
+// Deleting a key that was never inserted may remove another one, which is then
+// a false negative. When a tenth of the items were deleted, a filter with more
+// than one sub-filter is compacted.
+func (c *Cuckoo) Delete(key []byte) bool { return c.DeleteDigest(CuckooDigest(key)) }
+
+// DeleteDigest is Delete for a key whose digest is h.
 func (c *Cuckoo) DeleteDigest(h uint64) bool {
 	fp := fingerprint(h)
 	k, slot := c.locate(h, fp)
 	if k < 0 {
+		c.mustBeMade()
 		return false
 	}
 	c.put(k, slot, 0)
@@ -197,7 +231,10 @@ func (c *Cuckoo) locate(h uint64, fp byte) (k, slot int) {
 // Compact moves items from newer to older sub-filters and drops the newest
 // ones when they are empty. It visits every slot and, for every item it moves,
 // the older sub-filters.
-func (c *Cuckoo) Compact() { c.compact(false) }
+func (c *Cuckoo) Compact() {
+	c.mustBeMade()
+	c.compact(false)
+}
 
 // compact is Compact; with stop it ends at the first sub-filter that it cannot
 // empty.
@@ -206,7 +243,11 @@ func (c *Cuckoo) compact(stop bool) {
 	for x := len(c.subs) - 1; x > 0; x-- {
 		empty := c.pour(x)
 		if empty && x == len(c.subs)-1 {
-			c.slots -= uint64(len(c.subs[x].data))
+			data := c.subs[x].data
+			c.slots -= uint64(len(data))
+			if !c.frozen.keeps(x, data) {
+				c.memory.free(data)
+			}
 			c.subs[x] = sub{}
 			c.subs = c.subs[:x]
 		}

@@ -1,9 +1,8 @@
-// Package redisbloom holds the filters of RedisBloom, bit for bit: Bloom is its
-// BF, Cuckoo its CF. The same items in the same order give the same bits, the
-// same sizes and the same dumps, so that dumps can be moved in both directions.
-//
-// These filters are here for that. A program that has no dumps to exchange
-// does better with package bloom or cuckoo.
+// Package redisbloom implements the filters of RedisBloom, bit for bit: [Bloom]
+// is its BF, [Cuckoo] its CF. The same items in the same order give the same
+// bits, the same sizes and the same dumps, so that dumps can be moved in both
+// directions. A program that has no dumps to exchange does better with package
+// bloom or cuckoo.
 //
 //	b, err := redisbloom.NewBloom(redisbloom.BloomParams{Error: 0.01, Capacity: 100, Expansion: 2})
 //	if err != nil {
@@ -15,8 +14,9 @@
 // # Bloom
 //
 // A Bloom is a chain of layers. Only the newest takes items; when it is full,
-// the next one has Expansion times its capacity and half its error. A scaling
-// chain begins with half the error asked for, so that the sum stays below it.
+// the next one has Expansion times its capacity and half its false positive
+// rate. A scaling chain starts with half the rate asked for, so that the sum
+// stays below it.
 //
 //	items | options | growth                          the chain
 //	┌ layer 0 ┐┌ layer 1 ───────┐┌ layer 2 ──────────────────────────────┐
@@ -30,7 +30,7 @@
 //	byte 0         byte 1         byte 2
 //	76543210       76543210       76543210      bit p is 1<<(p&7) of byte p>>3
 //
-// The usual filter of one layer is two allocations: 128 bytes and its bits.
+// The usual filter of one layer is two allocations: 120 bytes and its bits.
 //
 // # Cuckoo
 //
@@ -53,6 +53,24 @@
 // Both filters know keys by digest only: [Digest], 16 bytes, for a Bloom;
 // uint64 for a Cuckoo. Digests can be computed outside of locks and kept in
 // logs. All writes are functions of the filter and of their arguments: no
-// clock, no randomness, no result that differs between machines. Where growth
-// must be limited, the limit is an argument.
+// clock, no randomness, no result that differs between machines.
+//
+// # Memory
+//
+// Filters grow, some of them by large factors. Batches of digests take the
+// number of bytes that growth may need as an argument, and stop with [ErrRoom]
+// where that is too little; single keys may take what memory there is. Both
+// fail with an error that wraps bloomery.ErrTooLarge, and change nothing,
+// before the Go runtime would end the process.
+//
+// A [Memory] places all arrays of a filter outside of the Go heap and gets them
+// back when the filter is released, shrinks or is replaced:
+//
+//	m := &redisbloom.Memory{Alloc: mapped.Alloc, Free: mapped.Free}
+//	b, err := redisbloom.NewBloom(redisbloom.BloomParams{Error: 0.01, Capacity: 1e9, Expansion: 2, Memory: m})
+//	…
+//	b.Release() // Free gets every array, those of an open snapshot at its Close
+//
+// [Frozen] is a snapshot of a filter that goes on changing; [Loader] puts it
+// together again.
 package redisbloom

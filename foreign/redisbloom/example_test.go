@@ -31,12 +31,12 @@ func ExampleNewCuckoo() {
 	if err != nil {
 		panic(err)
 	}
-	h := c.Digest([]byte("hello"))
-	fmt.Println(c.InsertDigest(h), c.InsertDigest(h), c.CountDigest(h))
-	fmt.Println(c.DeleteDigest(h), c.CountDigest(h))
+	key := []byte("hello")
+	fmt.Println(c.Insert(key), c.Insert(key), c.Count(key))
+	fmt.Println(c.Delete(key), c.Count(key), c.Contains(key))
 	// Output:
 	// <nil> <nil> 2
-	// true 1
+	// true 1 true
 }
 
 // A dump of a RedisBloom server is a header and chunks, each with the number
@@ -54,7 +54,10 @@ func ExampleParseBloomHeader() {
 	if h.Bytes() > limit { // nothing is allocated yet
 		panic("too large")
 	}
-	to := h.New()
+	to, err := h.New(nil)
+	if err != nil {
+		panic(err)
+	}
 	for {
 		next, chunk := from.ScanDump(iter)
 		if next == 0 {

@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"hash/crc32"
 	"io"
+	"iter"
+	"slices"
 )
 
 // pageBytes is what one write may have to copy: an item sets several bits, each
@@ -24,11 +26,16 @@ const pageBytes = 4 << 10
 // were put aside first, so that little has to be kept aside. Use one or the
 // other.
 //
+// A snapshot holds the arrays that the filter had: those that the filter drops
+// in the meantime, or gives up by Release, go to Memory.Free at Close.
+//
 // Freeze and Close need exclusion, like a write. Read and Next need that no
 // writer is active, like any reader: take the lock of the filter for each call.
 // Only one goroutine may read.
 type Frozen struct {
 	owner  **Frozen
+	memory *Memory
+	left   [][]byte // arrays that the filter gave up
 	prefix []byte
 	arrays [][]byte
 	saved  map[page][]byte
@@ -45,14 +52,24 @@ var _ io.ReadCloser = (*Frozen)(nil)
 type page struct{ array, number int }
 
 // Freeze begins a snapshot. The error is ErrFrozen if the last one was not
-// closed.
-func (b *Bloom) Freeze() (*Frozen, error) { return freeze(&b.frozen, b.prefix(), b.arrays()) }
+// closed, or wraps bloomery.ErrParameter for a zero Bloom.
+func (b *Bloom) Freeze() (*Frozen, error) {
+	if b.zero() {
+		return nil, errZero("freeze", "Bloom")
+	}
+	return freeze(&b.frozen, b.memory, b.prefix(), slices.Collect(b.Arrays()))
+}
 
 // Freeze begins a snapshot. The error is ErrFrozen if the last one was not
-// closed.
-func (c *Cuckoo) Freeze() (*Frozen, error) { return freeze(&c.frozen, c.prefix(), c.arrays()) }
+// closed, or wraps bloomery.ErrParameter for a zero Cuckoo.
+func (c *Cuckoo) Freeze() (*Frozen, error) {
+	if len(c.subs) == 0 {
+		return nil, errZero("freeze", "Cuckoo")
+	}
+	return freeze(&c.frozen, c.memory, c.prefix(), slices.Collect(c.Arrays()))
+}
 
-func freeze(owner **Frozen, prefix []byte, arrays [][]byte) (*Frozen, error) {
+func freeze(owner **Frozen, m *Memory, prefix []byte, arrays [][]byte) (*Frozen, error) {
 	if *owner != nil {
 		return nil, ErrFrozen
 	}
@@ -60,7 +77,7 @@ func freeze(owner **Frozen, prefix []byte, arrays [][]byte) (*Frozen, error) {
 	for i, a := range arrays {
 		seen[i] = make([]uint64, (len(a)/pageBytes+64)/64)
 	}
-	*owner = &Frozen{owner: owner, prefix: prefix, arrays: arrays, saved: map[page][]byte{}, seen: seen}
+	*owner = &Frozen{owner: owner, memory: m, prefix: prefix, arrays: arrays, saved: map[page][]byte{}, seen: seen}
 	return *owner, nil
 }
 
@@ -125,7 +142,7 @@ func (f *Frozen) advance(m int) {
 // save puts aside what data[off:off+n] holds, before it changes. Arrays that
 // are younger than the snapshot, and pages that were read, are left alone.
 func (f *Frozen) save(array int, data []byte, off, n int) {
-	if n == 0 || array >= len(f.arrays) || &f.arrays[array][0] != &data[0] {
+	if n == 0 || !f.has(array, data) {
 		return
 	}
 	for number := off / pageBytes; number <= (off+n-1)/pageBytes; number++ {
@@ -140,6 +157,32 @@ func (f *Frozen) save(array int, data []byte, off, n int) {
 		f.seen[array][number/64] |= 1 << (number % 64)
 		f.saved[key] = append(f.page(), data[from:to]...)
 		f.queue = append(f.queue, key)
+	}
+}
+
+// has reports whether data is the array of that number in the snapshot.
+func (f *Frozen) has(array int, data []byte) bool {
+	return array < len(f.arrays) && &f.arrays[array][0] == &data[0]
+}
+
+// keeps takes over an array that the filter gives up. It reports false if the
+// snapshot does not have it, or if f is nil.
+func (f *Frozen) keeps(array int, data []byte) bool {
+	if f == nil || len(data) == 0 || !f.has(array, data) {
+		return false
+	}
+	f.left = append(f.left, data)
+	return true
+}
+
+// drop gives up arrays: f, if it is not nil, keeps those that it has.
+func drop(m *Memory, f *Frozen, arrays iter.Seq[[]byte]) {
+	i := 0
+	for a := range arrays {
+		if !f.keeps(i, a) {
+			m.free(a)
+		}
+		i++
 	}
 }
 
@@ -158,11 +201,14 @@ func (f *Frozen) page() []byte {
 func (f *Frozen) Saved() int { return len(f.saved) * pageBytes }
 
 // Next puts a piece of the binary form into dst, as long as dst or shorter, and
-// returns it with its place. The first piece is all that comes before the
-// arrays, whatever the length of dst; the checksum at the end is not given. A
-// piece of no bytes means that there are no more. dst must have room for a
-// page, 4 KiB.
+// returns it with its place. Pieces are whole pages, so that a dst shorter than
+// a page, 4 KiB, is replaced by a new one. The first piece is all that comes
+// before the arrays, whatever the length of dst; the checksum at the end is not
+// given. A piece of no bytes means that there are no more.
 func (f *Frozen) Next(dst []byte) (piece []byte, off int64) {
+	if len(dst) < pageBytes {
+		dst = make([]byte, pageBytes)
+	}
 	if f.part == 0 {
 		f.part = 1
 		f.skipEmpty()
@@ -218,12 +264,15 @@ func (f *Frozen) offset(array, i int) int64 {
 	return n
 }
 
-// Close ends the snapshot, read to its end or not.
+// Close ends the snapshot, read to its end or not. It always returns nil.
 func (f *Frozen) Close() error {
 	if *f.owner == f {
 		*f.owner = nil
 	}
-	f.arrays, f.saved, f.queue, f.seen, f.free = nil, nil, nil, nil, nil
+	for _, a := range f.left {
+		f.memory.free(a)
+	}
+	f.arrays, f.left, f.saved, f.queue, f.seen, f.free = nil, nil, nil, nil, nil, nil
 	f.part = 2 // past the checksum
 	return nil
 }
@@ -233,7 +282,7 @@ func (b *Bloom) saveDigest(d Digest) {
 	l := &b.newest
 	x := d.A
 	for range l.hashes {
-		b.frozen.save(len(b.older), l.data, int(rem(x, l.mod, l.inv)>>3), 1)
+		b.frozen.save(b.Layers()-1, l.data, int(rem(x, l.mod, l.inv)>>3), 1)
 		x += d.B
 	}
 }

@@ -11,10 +11,10 @@ const (
 	maxHashes  = 4096              // the smallest error of a float64 needs 1075
 	layerBytes = 80                // of memory, for the layer without its array; a test holds it
 
-	// MaxBytes is the largest array, and the largest filter, that this
-	// package makes. It guards against headers and growth beyond reason; a
-	// server has a smaller limit of its own.
-	MaxBytes = min(1<<40, math.MaxInt)
+	// maxBytes is the largest array, and the largest filter, that this
+	// package makes, whatever memory there is: one limit on every machine of
+	// 64 bits.
+	maxBytes = min(1<<40, math.MaxInt)
 )
 
 // layer is one Bloom filter of a chain. Its fields are those of the dump; inv
@@ -42,7 +42,7 @@ type shape struct {
 
 // planLayer sizes a layer for a capacity and an error rate. It reports false
 // if there is no such layer: err is 0 after too many halvings, or the array
-// would be larger than MaxBytes.
+// would be larger than maxBytes.
 //
 // The steps are those of RedisBloom in their order, each a single IEEE 754
 // operation with nothing to fuse, so that the result is the same bits on every
@@ -53,7 +53,7 @@ func planLayer(capacity uint64, err float64) (shape, bool) {
 	}
 	bpe := negLn(err) / bitsPerLn
 	raw := max(math.Trunc(float64(capacity)*bpe), 1)
-	if raw > 8*(MaxBytes-8) {
+	if raw > 8*(maxBytes-8) {
 		return shape{}, false
 	}
 	return shape{
@@ -65,9 +65,10 @@ func planLayer(capacity uint64, err float64) (shape, bool) {
 	}, true
 }
 
-func (s shape) make() layer {
+// layer returns an empty layer in data, which has s.bytes zero bytes.
+func (s shape) layer(data []byte) layer {
 	l := layer{
-		data:     make([]byte, s.bytes),
+		data:     data,
 		mod:      s.bytes * 8,
 		capacity: s.capacity,
 		err:      s.err,
@@ -115,7 +116,7 @@ func (l *layer) has(d Digest) bool {
 		}
 		x += d.B
 	}
-	return true
+	return len(data) > 0 // there is none in a zero filter
 }
 
 // set sets all bits of d and reports whether one of them was clear.

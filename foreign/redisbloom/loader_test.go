@@ -58,7 +58,7 @@ func pieces(t *testing.T, f *redisbloom.Frozen, change func()) (*redisbloom.Bloo
 	if off != 0 {
 		t.Fatalf("first piece at %d", off)
 	}
-	l, err := redisbloom.NewLoader(first, f.Size())
+	l, err := redisbloom.NewLoader(first, f.Size(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,6 +88,72 @@ func pieces(t *testing.T, f *redisbloom.Frozen, change func()) (*redisbloom.Bloo
 	return b, c
 }
 
+// TestLoaderCountsPlaces puts the first half of a filter twice, which has the
+// length of the whole: what has not come is missing.
+func TestLoaderCountsPlaces(t *testing.T) {
+	b := newBloom(t, redisbloom.BloomParams{Error: 0.01, Capacity: 60000, Expansion: 2})
+	f, err := b.Freeze()
+	if err != nil {
+		t.Fatal(err)
+	}
+	buf := make([]byte, 4096)
+	first, _ := f.Next(buf)
+	l, err := redisbloom.NewLoader(first, f.Size(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole := int(b.Layer(0).Bytes)
+	put := 0
+	for put < whole/2 {
+		piece, off := f.Next(buf)
+		if err := l.Put(piece, off); err != nil {
+			t.Fatal(err)
+		}
+		for _, bad := range []struct {
+			piece []byte
+			off   int64
+		}{{piece, off}, {piece[1:], off + 1}, {piece[:1], off}, {piece[:0], off}, {piece, off + 2048}, {piece, -1}, {piece, f.Size()}} {
+			if err := l.Put(bad.piece, bad.off); !errors.Is(err, bloomery.ErrCorrupt) {
+				t.Errorf("%d bytes at %d after %d at %d: %v", len(bad.piece), bad.off, len(piece), off, err)
+			}
+		}
+		put += len(piece)
+	}
+	if _, _, err := l.Done(); !errors.Is(err, bloomery.ErrCorrupt) {
+		t.Errorf("Done after half of the pages: %v", err)
+	}
+}
+
+// TestNextShort reads a snapshot with buffers shorter than a page: nothing is
+// passed over.
+func TestNextShort(t *testing.T) {
+	b := newBloom(t, redisbloom.BloomParams{Error: 0.01, Capacity: 60000, Expansion: 2})
+	for i := range 60000 {
+		_, _ = b.Add(item(i))
+	}
+	want, _ := b.MarshalBinary()
+	for _, n := range []int{0, 1, 4095, 4096, 5000} {
+		f, err := b.Freeze()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := make([]byte, f.Size())
+		sum := int64(0)
+		for {
+			piece, off := f.Next(make([]byte, n))
+			if len(piece) == 0 {
+				break
+			}
+			copy(got[off:], piece)
+			sum += int64(len(piece))
+		}
+		if sum != f.Size() || !bytes.Equal(got, want[:len(want)-4]) {
+			t.Errorf("buffers of %d bytes: %d bytes of %d, or others", n, sum, f.Size())
+		}
+		_ = f.Close()
+	}
+}
+
 func FuzzLoader(f *testing.F) {
 	b, c := newBloom(f, redisbloom.BloomParams{Error: 0.01, Capacity: 10, Expansion: 2}), newCuckoo(f, redisbloom.CuckooParams{Capacity: 8, BucketSize: 2, MaxIterations: 2})
 	for _, freeze := range []func() (*redisbloom.Frozen, error){b.Freeze, c.Freeze} {
@@ -102,7 +168,7 @@ func FuzzLoader(f *testing.F) {
 		if size > 1<<20 {
 			return
 		}
-		l, err := redisbloom.NewLoader(first, size)
+		l, err := redisbloom.NewLoader(first, size, nil)
 		if err == nil {
 			err = l.Put(piece, off)
 		}

@@ -184,7 +184,7 @@ func (r *replayer) bloomLoad(key string, words []string) string {
 		if err != nil {
 			return "-ERR received bad data\r\n"
 		}
-		r.bf[key] = h.New()
+		r.bf[key] = newFromHeader(r.t, h)
 		return "+OK\r\n"
 	}
 	switch err := b.LoadChunk(iter, []byte(words[1])); {
@@ -282,7 +282,7 @@ func (r *replayer) insertAll(cmd, key string, words []string) string {
 	if strings.HasSuffix(cmd, "NX") {
 		insert = c.InsertNXDigests
 	}
-	if err := insert(dst, hs, math.MaxUint64); err != nil {
+	if _, err := insert(dst, hs, math.MaxUint64); err != nil {
 		r.t.Errorf("%s: %v", cmd, err)
 	}
 	var replies []string
@@ -309,7 +309,7 @@ func (r *replayer) cuckooLoad(key string, words []string) string {
 		case err != nil:
 			return "-Couldn't create filter!\r\n"
 		}
-		r.cf[key] = h.New()
+		r.cf[key] = newFromHeader(r.t, h)
 		return "+OK\r\n"
 	}
 	if err := c.LoadChunk(iter, []byte(words[1])); err != nil {

@@ -11,7 +11,7 @@ import (
 // sampleBytes is how much of a filter Stats looks at.
 const sampleBytes = 64 << 10
 
-// Stats tells the state of the filter. Items is the number of items that were
+// Stats returns the state of the filter. Items is the number of items that were
 // new when they were added, which misses the false positives of that moment.
 // Asked is the error rate of the whole chain: twice that of its first layer,
 // if it scales.
@@ -27,6 +27,9 @@ func (b *Bloom) Stats() bloomery.Stats {
 	}
 	if !b.NonScaling() {
 		s.Asked *= 2
+	}
+	if b.zero() {
+		return s
 	}
 	no, set := 1.0, 0.0
 	for i := range b.Layers() {
@@ -63,11 +66,11 @@ func (l *layer) fill(limit int) float64 {
 	return float64(ones) / float64(8*seen)
 }
 
-// Stats tells the state of the filter. There is no error rate asked of a cuckoo
-// filter: Asked is the rate of a full first sub-filter. Predicted takes the
+// Stats returns the state of the filter. No rate is asked of a cuckoo filter:
+// Asked is the rate of a full first sub-filter. Predicted takes the
 // items as spread evenly over the slots.
 func (c *Cuckoo) Stats() bloomery.Stats {
-	load := min(float64(c.items)/float64(c.slots), 1)
+	load := min(float64(c.items)/float64(max(c.slots, 1)), 1)
 	return bloomery.Stats{
 		Kind:       "cf",
 		Capacity:   c.slots,

@@ -27,6 +27,19 @@ func newCuckoo(tb testing.TB, p redisbloom.CuckooParams) *redisbloom.Cuckoo {
 	return c
 }
 
+// newFromHeader makes a filter from a header that was parsed.
+func newFromHeader[F any](t fataler, header interface {
+	New(m *redisbloom.Memory) (F, error)
+},
+) F {
+	t.Helper()
+	f, err := header.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
 func item(i int) []byte { return fmt.Appendf(nil, "item%d", i) }
 
 // bloomDump and cuckooDump return the replies of a whole SCANDUMP loop.

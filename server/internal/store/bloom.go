@@ -78,14 +78,15 @@ func newBloomDump(r *Record) (Contents, error) {
 	if err != nil {
 		return nil, err
 	}
-	return bloom{h.New()}, nil
+	b, err := h.New(nil)
+	return bloom{b}, err
 }
 
 // bloomLoader is a Loader of a BF.
 type bloomLoader struct{ *redisbloom.Loader }
 
 func loadBloom(first []byte, size int64) (Loader, error) {
-	l, err := redisbloom.NewLoader(first, size)
+	l, err := redisbloom.NewLoader(first, size, nil)
 	return bloomLoader{l}, err
 }
 

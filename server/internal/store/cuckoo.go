@@ -84,12 +84,22 @@ func (c cuckoo) insert(r *Record, res *Result) (grown int64) {
 	}
 	res.Codes = res.Codes[:len(r.Hashes)]
 	before, items, filters := c.Bytes(), c.Items(), c.Filters()
+	insert := c.InsertDigests
 	if r.Op == OpInsertNew {
-		res.Err = c.InsertNXDigests(res.Codes, r.Hashes, r.Room)
-	} else {
-		res.Err = c.InsertDigests(res.Codes, r.Hashes, r.Room)
+		insert = c.InsertNXDigests
 	}
-	res.Done = len(r.Hashes)
+	for res.Done < len(r.Hashes) {
+		// What has no room does not stop the others, which may find a slot.
+		n, err := insert(res.Codes[res.Done:], r.Hashes[res.Done:], r.Room-(c.Bytes()-before))
+		res.Done += n
+		if res.Err == nil {
+			res.Err = err
+		}
+		if res.Done < len(r.Hashes) {
+			res.Codes[res.Done] = redisbloom.NoRoom
+			res.Done++
+		}
+	}
 	res.Changed = c.Items() != items
 	if c.Filters() != filters {
 		grown = int64(c.Bytes()) - int64(before)
@@ -134,14 +144,15 @@ func newCuckooDump(r *Record) (Contents, error) {
 	if err != nil {
 		return nil, err
 	}
-	return cuckoo{h.New()}, nil
+	c, err := h.New(nil)
+	return cuckoo{c}, err
 }
 
 // cuckooLoader is a Loader of a CF.
 type cuckooLoader struct{ *redisbloom.Loader }
 
 func loadCuckoo(first []byte, size int64) (Loader, error) {
-	l, err := redisbloom.NewLoader(first, size)
+	l, err := redisbloom.NewLoader(first, size, nil)
 	return cuckooLoader{l}, err
 }
 
