@@ -9,6 +9,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/internal/envelope"
+	"github.com/bloomery/bloomery/internal/kernel"
 	"github.com/bloomery/bloomery/sizing"
 )
 
@@ -16,10 +17,8 @@ const (
 	// batch is how many keys are hashed before their hashes are looked up:
 	// 2 KiB of stack.
 	batch = 256
-	// sampleWords is how much of an array Stats looks at, 64 KiB.
-	sampleWords = 8192
-	// sampleRun is how many words of the sample lie together, a cache line.
-	sampleRun = 8
+	// wholeWords is the largest array that Stats reads whole, 64 KiB.
+	wholeWords = 8192
 )
 
 // base is what all filters of this package know beside their array.
@@ -99,20 +98,34 @@ func (b *base) compatible(o *base) error {
 }
 
 // stats tells the state of a filter with this array, whose set bits are
-// counted by count.
-func (b *base) stats(kind string, words []uint64, count func([]uint64) uint64) bloomery.Stats {
-	fill := b.fill(sample(words, count))
-	n := b.shape.Count(fill)
+// counted by count. Tolerance is how far the predicted rate may be off (one
+// sigma) though it is more than 2% of it.
+func (b *base) stats(kind string, words []uint64, count func([]uint64) uint64, tolerance float64) bloomery.Stats {
+	sample := b.sample(words, count, tolerance)
 	return bloomery.Stats{
-		Kind:       kind,
-		Capacity:   b.capacity,
-		Items:      round(n),
-		Bits:       b.shape.Bits,
-		Bytes:      uint64(len(words)) * 8,
-		Saturation: fill,
-		Asked:      b.rate,
-		Predicted:  b.shape.Rate(n),
+		Kind:           kind,
+		Capacity:       b.capacity,
+		Items:          round(b.shape.Count(sample.Fill)),
+		Bits:           b.shape.Bits,
+		Bytes:          uint64(len(words)) * 8,
+		Saturation:     sample.Fill,
+		Asked:          b.rate,
+		Predicted:      sample.Rate,
+		PredictedSigma: sample.Sigma,
 	}
+}
+
+// sample returns the fill of an array and the rate that follows from it: from
+// the whole array up to 64 KiB, above that from a sample.
+func (b *base) sample(words []uint64, count func([]uint64) uint64, tolerance float64) kernel.Sampled {
+	rate := func(fill float64) float64 { return b.shape.Rate(b.shape.Count(fill)) }
+	if len(words) <= wholeWords {
+		fill := b.fill(count(words), uint64(len(words)))
+		return kernel.Sampled{Fill: fill, Rate: rate(fill)}
+	}
+	return kernel.Sample(len(words)/lineWords, func(line int) uint64 {
+		return count(words[line*lineWords:][:lineWords])
+	}, rate, tolerance)
 }
 
 // fill returns the share of set bits, given how many of how many words' bits
@@ -154,22 +167,6 @@ func round(n float64) uint64 {
 		return math.MaxUint64
 	}
 	return uint64(math.Round(n))
-}
-
-// sample counts the set bits of a part of an array: all of it up to 64 KiB,
-// above that 1024 runs of one cache line, evenly spread. It returns how many
-// bits are set in how many words.
-func sample(words []uint64, count func([]uint64) uint64) (set, looked uint64) {
-	if len(words) <= sampleWords {
-		return count(words), uint64(len(words))
-	}
-	const runs = sampleWords / sampleRun
-	for i := range uint64(runs) {
-		at, _ := bits.Mul64(i<<54, uint64(len(words)-sampleRun)) // i * length / runs
-		at &^= sampleRun - 1
-		set += count(words[at : at+sampleRun])
-	}
-	return set, sampleWords
 }
 
 // count returns the number of set bits.

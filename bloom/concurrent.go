@@ -305,7 +305,7 @@ func (c *Concurrent) eachStripe(f func(first int, words []uint64)) {
 
 // Stats tells the state of the filter, see Filter.Stats.
 func (c *Concurrent) Stats() bloomery.Stats {
-	return c.stats("bloom", kernel.Words(c.blocks), countShared)
+	return c.stats("bloom", kernel.Words(c.blocks), countShared, 0)
 }
 
 // Saturation returns the share of set bits. It reads the whole array.

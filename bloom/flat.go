@@ -143,8 +143,9 @@ func (f *flat) ContainsKeys(dst []bool, keys [][]byte) {
 }
 
 // Stats tells the state of the filter. The fill of arrays above 64 KiB is
-// taken from a sample, so it costs the same for every size.
-func (f *flat) Stats() bloomery.Stats { return f.stats(f.shape.Layout.String(), f.words, count) }
+// taken from a sample of at most 1 MiB, so it costs the same for every size;
+// PredictedSigma is how far that makes Predicted swing.
+func (f *flat) Stats() bloomery.Stats { return f.stats(f.shape.Layout.String(), f.words, count, 0) }
 
 // Saturation returns the share of set bits. It reads the whole array.
 func (f *flat) Saturation() float64 { return f.fill(count(f.words), uint64(len(f.words))) }

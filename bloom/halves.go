@@ -43,8 +43,9 @@ func (s *halves) ContainsKeys(dst []bool, keys [][]byte) {
 }
 
 // Stats tells the state of the filter. The fill of arrays above 64 KiB is
-// taken from a sample, so it costs the same for every size.
-func (s *halves) Stats() bloomery.Stats { return s.stats("split", s.words(), count) }
+// taken from a sample of at most 1 MiB, so it costs the same for every size;
+// PredictedSigma is how far that makes Predicted swing.
+func (s *halves) Stats() bloomery.Stats { return s.stats("split", s.words(), count, 0) }
 
 // Saturation returns the share of set bits. It reads the whole array.
 func (s *halves) Saturation() float64 {

@@ -13,6 +13,10 @@ import (
 // most, since memory ends there; unions may make more.
 const maxLayers = 4096
 
+// layerTolerance is how far the predicted rate of one layer may be off (one
+// sigma), as a share of the rate of all: more of it need not be read.
+const layerTolerance = 0.01
+
 // layer is one filter of a Scalable: blocked, or standard where its error rate
 // is below what the blocked layout is made for.
 type layer struct {
@@ -130,18 +134,20 @@ func (l *layered) ContainsKeys(dst []bool, keys [][]byte) {
 // after Union it is the sum of both.
 func (l *layered) Stats() bloomery.Stats {
 	s := bloomery.Stats{Kind: "scalable", Asked: l.total}
-	set := 0.0
+	set, variance := 0.0, 0.0
 	for i := range l.layers {
 		x := &l.layers[i]
-		one := x.stats("", x.words, count)
+		one := x.stats("", x.words, count, layerTolerance*l.total)
 		s.Capacity += x.capacity
 		s.Items += x.items
 		s.Bits += one.Bits
 		s.Bytes += one.Bytes
 		s.Predicted += one.Predicted
+		variance += one.PredictedSigma * one.PredictedSigma
 		set += one.Saturation * float64(one.Bits)
 	}
 	s.Predicted = min(s.Predicted, 1)
+	s.PredictedSigma = math.Sqrt(variance)
 	s.Saturation = set / float64(max(s.Bits, 1))
 	return s
 }

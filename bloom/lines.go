@@ -44,8 +44,9 @@ func (l *lines) ContainsKeys(dst []bool, keys [][]byte) {
 }
 
 // Stats tells the state of the filter. The fill of arrays above 64 KiB is
-// taken from a sample, so it costs the same for every size.
-func (l *lines) Stats() bloomery.Stats { return l.stats("bloom", l.words(), count) }
+// taken from a sample of at most 1 MiB, so it costs the same for every size;
+// PredictedSigma is how far that makes Predicted swing.
+func (l *lines) Stats() bloomery.Stats { return l.stats("bloom", l.words(), count, 0) }
 
 // Saturation returns the share of set bits. It reads the whole array.
 func (l *lines) Saturation() float64 {

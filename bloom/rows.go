@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"math"
 	"math/bits"
 
 	"github.com/bloomery/bloomery"
@@ -21,9 +22,10 @@ const (
 	headWords = kernel.MaxRow
 	// ahead is how many positions are computed before their rows are read.
 	ahead = 16
-	// sampleRows is how many rows Stats looks at. The fill of a column is then
-	// off by 1.6% of the array (sigma) at most.
-	sampleRows = 1024
+	// sampleRows is how many rows Stats looks at at least, and sampleCells how
+	// many words of rows it looks at if that are more.
+	sampleRows  = 1024
+	sampleCells = 1 << 16
 )
 
 // rows is a sliced array that is only read: what Sliced and SlicedView share.
@@ -135,16 +137,17 @@ func (r *rows) Column(column int) (*Standard, error) {
 // Stats tells the state of all columns together: Items is the number of keys
 // in all of them, Capacity that of one column times the columns in use,
 // Saturation and Predicted are means over the columns in use. Bits and Bytes
-// are those of all columns that there is room for. It looks at 1024 rows.
+// are those of all columns that there is room for. It looks at 1024 rows, or
+// at as many more as lie in half a megabyte.
 func (r *rows) Stats() bloomery.Stats {
-	var items, rates, full float64
+	var items, rates, variance, full float64
 	sets, looked := r.sample()
 	for c := range r.Columns() {
-		fill := float64(sets[c]) / float64(looked)
-		n := r.shape.Count(fill)
-		items += n
-		rates += r.shape.Rate(n)
-		full += fill
+		x := r.sampled(uint64(sets[c]), looked)
+		items += r.shape.Count(x.Fill)
+		rates += x.Rate
+		variance += x.Sigma * x.Sigma
+		full += x.Fill
 	}
 	n := max(1, float64(r.Len()))
 	return bloomery.Stats{
@@ -156,38 +159,51 @@ func (r *rows) Stats() bloomery.Stats {
 		Saturation: full / n,
 		Asked:      r.rate,
 		Predicted:  rates / n,
+
+		PredictedSigma: math.Sqrt(variance) / n,
 	}
 }
 
+// sampled returns what follows from so many set bits among those of a column
+// that were looked at.
+func (r *rows) sampled(set, looked uint64) kernel.Sampled {
+	rate := func(fill float64) float64 { return r.shape.Rate(r.shape.Count(fill)) }
+	fill := float64(set) / float64(looked)
+	left := 1 - float64(looked)/float64(r.shape.Bits)
+	sigma := math.Sqrt(fill * (1 - fill) / float64(looked) * left)
+	return kernel.Sampled{Fill: fill, Rate: rate(fill), Sigma: (rate(min(1, fill+sigma)) - rate(max(0, fill-sigma))) / 2}
+}
+
 // ColumnStats tells the state of one column, as Stats of its Standard would,
-// from up to 8192 rows. The error wraps ErrParameter if the column is not in
+// from up to 65,536 rows. The error wraps ErrParameter if the column is not in
 // use.
 func (r *rows) ColumnStats(column int) (bloomery.Stats, error) {
 	if err := r.check(column); err != nil {
 		return bloomery.Stats{}, fmt.Errorf("bloom: column stats: %w", err)
 	}
 	c, m := r.cell(column), r.shape.Bits
-	looked, set := min(m, sampleWords), uint64(0)
+	looked, set := min(m, sampleCells), uint64(0)
 	for i := range looked {
 		set += *c.word(spread(i, looked, m)) >> c.shift & 1
 	}
-	fill := float64(set) / float64(looked)
-	n := r.shape.Count(fill)
+	x := r.sampled(set, looked)
 	return bloomery.Stats{
 		Kind:       "standard",
 		Capacity:   r.capacity,
-		Items:      round(n),
+		Items:      round(r.shape.Count(x.Fill)),
 		Bits:       m,
 		Bytes:      wordsFor(m) * 8,
-		Saturation: fill,
+		Saturation: x.Fill,
 		Asked:      r.rate,
-		Predicted:  r.shape.Rate(n),
+		Predicted:  x.Rate,
+
+		PredictedSigma: x.Sigma,
 	}, nil
 }
 
-// sample counts, for each column, the set bits in up to sampleRows rows.
+// sample counts, for each column, the set bits of some rows.
 func (r *rows) sample() (sets [MaxColumns]uint32, looked uint64) {
-	looked = min(r.shape.Bits, sampleRows)
+	looked = min(r.shape.Bits, max(sampleRows, sampleCells/max(1, uint64(r.length))))
 	for i := range looked {
 		row := spread(i, looked, r.shape.Bits)
 		for j, w := range r.words[headWords+row*uint64(r.length):][:r.length] {

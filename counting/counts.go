@@ -6,10 +6,12 @@ import (
 	"math/bits"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/internal/kernel"
 	"github.com/bloomery/bloomery/sizing"
 )
 
-// sampleBlocks is how many blocks Stats looks at, 64 KiB of bits.
+// sampleBlocks is how many blocks are looked at for shares that need not be
+// exact, 64 KiB of bits.
 const sampleBlocks = 1024
 
 // unitePlanes adds the counts of o to those of t, in planes. A sum that is too large
@@ -51,21 +53,30 @@ func (t *table) soundPlanes() error {
 
 // stats tells the state of a filter whose array is as full as its keys made it.
 func (t *table) stats() bloomery.Stats {
-	s := t.facts()
-	n := t.size.Count(s.Saturation)
-	s.Items, s.Predicted = round(n), t.size.Rate(n)
-	return s
+	return t.statsBy(func(fill float64) (keys, rate float64) {
+		keys = t.size.Count(fill)
+		return keys, t.size.Rate(keys)
+	})
 }
 
-// facts is stats without what is estimated from the fill.
-func (t *table) facts() bloomery.Stats {
+// statsBy is stats for filters whose number of keys and rate follow from the
+// fill by the given function.
+func (t *table) statsBy(state func(fill float64) (keys, rate float64)) bloomery.Stats {
+	sample := kernel.Sample(len(t.blocks), t.setBits, func(fill float64) float64 {
+		_, rate := state(fill)
+		return rate
+	}, 0)
+	keys, _ := state(sample.Fill)
 	return bloomery.Stats{
-		Kind:       t.form.name,
-		Capacity:   t.capacity,
-		Bits:       t.size.Total(),
-		Bytes:      uint64(len(t.words)) * 8,
-		Saturation: t.share(sampleBlocks, t.setBits),
-		Asked:      t.rate,
+		Kind:           t.form.name,
+		Capacity:       t.capacity,
+		Items:          round(keys),
+		Bits:           t.size.Total(),
+		Bytes:          uint64(len(t.words)) * 8,
+		Saturation:     sample.Fill,
+		Asked:          t.rate,
+		Predicted:      sample.Rate,
+		PredictedSigma: sample.Sigma,
 	}
 }
 

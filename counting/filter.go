@@ -165,8 +165,8 @@ func (c *counted) CountHash(h uint64) uint64 {
 func (c *counted) MaxCount() uint64 { return 1 << c.size.Width }
 
 // Stats tells the state of the filter; items are different keys. The fill of
-// arrays above 64 KiB is taken from a sample, so it costs the same for every
-// size.
+// arrays above 64 KiB is taken from a sample of at most 1 MiB, so it costs the
+// same for every size; PredictedSigma is how far that makes Predicted swing.
 func (c *counted) Stats() bloomery.Stats {
 	s := c.stats()
 	s.Overflow = c.share(sampleBlocks, c.fullPlanes)

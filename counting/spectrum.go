@@ -88,8 +88,8 @@ func (s *spectrum) Excess() float64 {
 
 // Stats tells the state of the filter; items are different keys, and Predicted
 // is also a bound of the share of keys whose count is too high. The fill of
-// arrays above 64 KiB is taken from a sample, so it costs the same for every
-// size.
+// arrays above 64 KiB is taken from a sample of at most 1 MiB, so it costs the
+// same for every size; PredictedSigma is how far that makes Predicted swing.
 func (s *spectrum) Stats() bloomery.Stats { return s.stats() }
 
 // EstimateCount estimates the number of different keys, see

@@ -165,13 +165,12 @@ func (m *memories) Forgotten(age uint64) float64 { return m.aging().Forgotten(fl
 func (m *memories) Inserts() uint64 { return m.state[inserts] }
 
 // Stats tells the state of the filter; items are the different keys that it
-// remembers. The fill of arrays above 64 KiB is taken from a sample, so it
-// costs the same for every size.
+// remembers. The fill of arrays above 64 KiB is taken from a sample of at most
+// 1 MiB, so it costs the same for every size; PredictedSigma is how far that
+// makes Predicted swing.
 func (m *memories) Stats() bloomery.Stats {
-	s := m.facts()
-	keys, rate := m.aging().State(float64(m.Inserts()), s.Saturation)
-	s.Items, s.Predicted = round(keys), rate
-	return s
+	aging, inserts := m.aging(), float64(m.Inserts())
+	return m.statsBy(func(fill float64) (keys, rate float64) { return aging.State(inserts, fill) })
 }
 
 // Clone returns a Stable of its own memory with the same keys.
