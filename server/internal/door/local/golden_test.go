@@ -1,0 +1,126 @@
+package local_test
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/door/local"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// goldenEntry is what a released server answered about one name.
+type goldenEntry struct {
+	Name, Type, Text, Dump string
+	Deadline               int64
+	Items                  uint64
+}
+
+// TestGoldenFolders opens data folders that earlier releases wrote: all of it
+// comes back, doctor finds them whole, and a snapshot of this release keeps it.
+func TestGoldenFolders(t *testing.T) {
+	archives, err := filepath.Glob("testdata/folder*/*.tar.gz")
+	if err != nil || len(archives) == 0 {
+		t.Fatalf("no folders were kept: %v", err)
+	}
+	for _, archive := range archives {
+		t.Run(archive, func(t *testing.T) {
+			var want []goldenEntry
+			text, err := os.ReadFile(filepath.Join(filepath.Dir(archive), "want.json"))
+			if err == nil {
+				err = json.Unmarshal(text, &want)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			files := local.Disk(unpack(t, archive))
+			report, err := local.Inspect(files)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if report.Damaged() || report.Repairable() {
+				t.Errorf("doctor finds something: %+v", report)
+			}
+			state, d := open(t, files, local.EverySecond)
+			checkGolden(t, state, want)
+			if err := d.Snapshot(); err != nil {
+				t.Fatal(err)
+			}
+			state, d = same(t, files, state, d)
+			checkGolden(t, state, want)
+			if err := d.Close(); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
+func checkGolden(t *testing.T, state *store.State, want []goldenEntry) {
+	t.Helper()
+	if got := state.Names.Len(); got != len(want) {
+		t.Errorf("%d names, want %d", got, len(want))
+	}
+	for _, w := range want {
+		e, deadline := state.Names.Deadline([]byte(w.Name), 0)
+		if e == nil {
+			t.Errorf("%s is missing", w.Name)
+			continue
+		}
+		got := goldenEntry{Name: w.Name, Type: store.TypeName(e.Kind), Deadline: deadline}
+		if e.Kind == catalog.String {
+			got.Text = store.Text(e)
+		} else {
+			c := store.PartOf(e).Contents()
+			got.Items = uint64(c.Stats().Items)
+			sum := sha256.New()
+			sum.Write(c.AppendHeader(nil))
+			for iter := int64(1); iter != 0; {
+				var chunk []byte
+				iter, chunk = c.ScanDump(iter)
+				sum.Write(chunk)
+			}
+			got.Dump = hex.EncodeToString(sum.Sum(nil))
+		}
+		if got != w {
+			t.Errorf("came back as %+v\nwant %+v", got, w)
+		}
+	}
+}
+
+// unpack unpacks an archive into a folder of its own.
+func unpack(t *testing.T, archive string) string {
+	t.Helper()
+	data, err := os.ReadFile(archive)
+	if err != nil {
+		t.Fatal(err)
+	}
+	z, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for r := tar.NewReader(z); ; {
+		h, err := r.Next()
+		if err == io.EOF {
+			return dir
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(r)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, filepath.Base(h.Name)), body, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
