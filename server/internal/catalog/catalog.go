@@ -15,10 +15,12 @@
 package catalog
 
 import (
-	"hash/maphash"
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"github.com/zeebo/xxh3"
 )
 
 // Kind says what a name stands for. The numbers are part of the log format.
@@ -54,7 +56,7 @@ type Entry struct {
 // Safe for concurrent use, as far as the comments of its methods go.
 type Catalog struct {
 	writer sync.Mutex
-	seed   maphash.Seed
+	seed   uint64 // of the hash of names
 	count  atomic.Int64
 	timers timers
 	shards [1 << shardBits]shard
@@ -63,9 +65,28 @@ type Catalog struct {
 	ids   map[uint64]*Entry
 }
 
-// New returns an empty catalogue.
+// New returns an empty catalogue with a random seed.
 func New() *Catalog {
-	return &Catalog{seed: maphash.MakeSeed(), ids: make(map[uint64]*Entry)}
+	return &Catalog{seed: rand.Uint64(), ids: make(map[uint64]*Entry)}
+}
+
+// Seed returns the seed of the hash of names. Catalogues of one seed have names
+// in the same places, so a cursor of one goes on in another.
+func (c *Catalog) Seed() uint64 { return c.seed }
+
+// Reseed gives every entry the place that another seed asks for. Cursors of
+// before skip names or name them again. Nobody else may use the catalogue
+// meanwhile.
+func (c *Catalog) Reseed(seed uint64) {
+	c.seed = seed
+	for i := range c.shards {
+		c.shards[i].buckets, c.shards[i].count = nil, 0
+	}
+	for _, e := range c.ids {
+		s, h := c.place(e.name)
+		e.hash, e.next = h, nil
+		s.add(e)
+	}
 }
 
 // Lock makes the caller the only writer. Insert, Remove, Rename, SetDeadline
@@ -78,7 +99,7 @@ func (c *Catalog) Unlock() { c.writer.Unlock() }
 // Lookup returns the entry of name, nil if there is none or its deadline is
 // not after now.
 func (c *Catalog) Lookup(name []byte, now int64) *Entry {
-	s, h := c.place(maphash.Bytes(c.seed, name))
+	s, h := c.placeBytes(name)
 	s.mu.RLock()
 	e := s.find(h, name)
 	if e != nil && e.expired(now) {
@@ -90,7 +111,7 @@ func (c *Catalog) Lookup(name []byte, now int64) *Entry {
 
 // Deadline returns the entry of name and its deadline, 0 for none.
 func (c *Catalog) Deadline(name []byte, now int64) (*Entry, int64) {
-	s, h := c.place(maphash.Bytes(c.seed, name))
+	s, h := c.placeBytes(name)
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	e := s.find(h, name)
@@ -112,7 +133,7 @@ func (c *Catalog) ByID(id uint64) *Entry {
 // Get returns the entry of name whatever its deadline. Only the writer may
 // call it.
 func (c *Catalog) Get(name []byte) *Entry {
-	s, h := c.place(maphash.Bytes(c.seed, name))
+	s, h := c.placeBytes(name)
 	return s.find(h, name)
 }
 
@@ -134,7 +155,7 @@ func (c *Catalog) Len() int { return int(c.count.Load()) }
 
 // Insert adds an entry. The name and the id must be new.
 func (c *Catalog) Insert(name string, id uint64, kind Kind, deadline int64, value any) *Entry {
-	s, h := c.place(maphash.String(c.seed, name))
+	s, h := c.place(name)
 	e := &Entry{ID: id, Kind: kind, Value: value, name: name, deadline: deadline, hash: h}
 	s.mu.Lock()
 	s.add(e)
@@ -149,7 +170,7 @@ func (c *Catalog) Insert(name string, id uint64, kind Kind, deadline int64, valu
 
 // Remove takes an entry out.
 func (c *Catalog) Remove(e *Entry) {
-	s, _ := c.place(maphash.String(c.seed, e.name))
+	s, _ := c.place(e.name)
 	s.mu.Lock()
 	s.remove(e)
 	s.mu.Unlock()
@@ -163,8 +184,8 @@ func (c *Catalog) Remove(e *Entry) {
 // Rename gives an entry another name, which must be free. Readers see the entry
 // under one name or the other, never under none.
 func (c *Catalog) Rename(e *Entry, name string) {
-	from, _ := c.place(maphash.String(c.seed, e.name))
-	to, h := c.place(maphash.String(c.seed, name))
+	from, _ := c.place(e.name)
+	to, h := c.place(name)
 	unlock := lockBoth(from, to)
 	from.remove(e)
 	e.name, e.hash = name, h
@@ -174,7 +195,7 @@ func (c *Catalog) Rename(e *Entry, name string) {
 
 // SetDeadline sets the deadline of an entry; 0 takes it away.
 func (c *Catalog) SetDeadline(e *Entry, deadline int64) {
-	s, _ := c.place(maphash.String(c.seed, e.name))
+	s, _ := c.place(e.name)
 	s.mu.Lock()
 	old := e.deadline
 	e.deadline = deadline
@@ -206,9 +227,11 @@ func (c *Catalog) Clear(gone func(*Entry)) {
 // Timed returns the number of entries that have a deadline.
 func (c *Catalog) Timed() int { return c.timers.live() }
 
-// Due returns up to most ids whose deadline is not after now. It may name an
-// entry whose deadline has changed since: the record that removes one says up
-// to which deadline.
+// Due returns up to most ids whose deadline is not after now, those with the
+// earliest deadlines. It returns them again until they are removed or have
+// another deadline, so none is forgotten if the record that removes them is not
+// kept. It may name an entry whose deadline has changed since: the record that
+// removes one says up to which deadline.
 func (c *Catalog) Due(now int64, most int) []uint64 { return c.timers.due(now, most) }
 
 // Unsorted returns every entry. Only the writer may call it.
@@ -232,7 +255,15 @@ func (c *Catalog) All() []*Entry {
 	return all
 }
 
-// place returns the shard of a hash and the part of it that the shard uses.
-func (c *Catalog) place(h uint64) (*shard, uint32) {
+// place returns the shard of a name and the part of its hash that the shard
+// uses.
+func (c *Catalog) place(name string) (*shard, uint32) {
+	h := xxh3.HashStringSeed(name, c.seed)
+	return &c.shards[h>>(64-shardBits)], uint32(h)
+}
+
+// placeBytes is place for bytes.
+func (c *Catalog) placeBytes(name []byte) (*shard, uint32) {
+	h := xxh3.HashSeed(name, c.seed)
 	return &c.shards[h>>(64-shardBits)], uint32(h)
 }

@@ -111,6 +111,65 @@ func TestRandom(t *testing.T) {
 	}
 }
 
+// TestDueIsNotForgotten asks that what is due is named until it is removed: the
+// record that removes it may not be kept.
+func TestDueIsNotForgotten(t *testing.T) {
+	c := catalog.New()
+	c.Lock()
+	defer c.Unlock()
+	entries := make([]*catalog.Entry, 10)
+	for i := range entries {
+		entries[i] = c.Insert(fmt.Sprint(i), uint64(i+1), catalog.String, int64(100-i), nil)
+	}
+	c.SetDeadline(entries[9], 500)
+	c.SetDeadline(entries[9], 91) // as at first: it is in the heap twice
+	for range 3 {
+		if got, want := c.Due(94, 3), []uint64{10, 9, 8}; !slices.Equal(got, want) {
+			t.Fatalf("Due = %v, want %v again and again", got, want)
+		}
+	}
+	c.Remove(entries[8])
+	c.SetDeadline(entries[7], 0)
+	if got, want := c.Due(94, 10), []uint64{10, 7}; !slices.Equal(got, want) {
+		t.Errorf("Due = %v, want %v", got, want)
+	}
+}
+
+// TestReseed asks that equal seeds give equal cursors, whatever the history.
+func TestReseed(t *testing.T) {
+	order := func(seed uint64, late bool) (names []string) {
+		c := catalog.New()
+		c.Lock()
+		defer c.Unlock()
+		if !late {
+			c.Reseed(seed)
+		}
+		for i := range uint64(1000) {
+			c.Insert(fmt.Sprint("name", i), i+1, catalog.String, 0, nil)
+		}
+		if late {
+			c.Reseed(seed)
+		}
+		if c.Lookup([]byte("name7"), 0) == nil || c.Lookup([]byte("nokey"), 0) != nil || c.Seed() != seed {
+			t.Error("lookups fail after Reseed")
+		}
+		for cursor := uint64(0); ; {
+			at := len(names)
+			cursor = c.Scan(cursor, 1, 0, func(v catalog.View) { names = append(names, v.Name) })
+			slices.Sort(names[at:]) // the chain of one bucket has no order
+			if cursor == 0 {
+				return names
+			}
+		}
+	}
+	if !slices.Equal(order(7, true), order(7, false)) {
+		t.Error("one seed, two orders")
+	}
+	if slices.Equal(order(7, true), order(8, true)) {
+		t.Error("two seeds, one order")
+	}
+}
+
 func TestTimersForgetStaleDeadlines(t *testing.T) {
 	c := catalog.New()
 	c.Lock()

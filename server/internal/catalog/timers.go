@@ -52,14 +52,20 @@ func (t *timers) tidy() {
 	heap.Init(&t.queue)
 }
 
+// due takes the first timers out of the heap and puts back those in force.
 func (t *timers) due(now int64, most int) (ids []uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	var first []timer
 	for len(t.queue) > 0 && len(ids) < most && t.queue[0].deadline <= now {
 		next := heap.Pop(&t.queue).(timer)
-		if t.when[next.id] == next.deadline {
+		if t.when[next.id] == next.deadline && (len(ids) == 0 || ids[len(ids)-1] != next.id) {
 			ids = append(ids, next.id)
+			first = append(first, next)
 		}
+	}
+	for _, next := range first {
+		heap.Push(&t.queue, next)
 	}
 	return ids
 }
@@ -78,10 +84,14 @@ func (t *timers) clear() {
 
 type timerQueue []timer
 
-func (q timerQueue) Len() int           { return len(q) }
-func (q timerQueue) Less(i, j int) bool { return q[i].deadline < q[j].deadline }
-func (q timerQueue) Swap(i, j int)      { q[i], q[j] = q[j], q[i] }
-func (q *timerQueue) Push(x any)        { *q = append(*q, x.(timer)) }
+func (q timerQueue) Len() int      { return len(q) }
+func (q timerQueue) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
+func (q *timerQueue) Push(x any)   { *q = append(*q, x.(timer)) }
+
+// Less orders by deadline, then by id, so that repeats follow each other.
+func (q timerQueue) Less(i, j int) bool {
+	return q[i].deadline < q[j].deadline || q[i].deadline == q[j].deadline && q[i].id < q[j].id
+}
 func (q *timerQueue) Pop() any {
 	last := (*q)[len(*q)-1]
 	*q = (*q)[:len(*q)-1]

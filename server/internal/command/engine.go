@@ -316,6 +316,7 @@ func (e *Engine) Sweep(most int) int {
 // do puts one record through the door.
 func (e *Engine) do(op *door.Op) {
 	ops := []*door.Op{op}
+	e.door.Ready()
 	e.door.Do(ops)
 	e.door.Wait(ops)
 }

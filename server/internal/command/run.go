@@ -241,6 +241,7 @@ func (e *Engine) runWrites(w *Workspace, entry *catalog.Entry, p *store.Part, ca
 		default: // has no answers of its own
 		}
 	}
+	e.door.Ready()
 	e.door.Do(refs[:n])
 	e.door.Wait(refs[:n])
 	n = 0
@@ -291,6 +292,7 @@ func (e *Engine) add(w *Workspace, entry *catalog.Entry, p *store.Part, calls []
 	op.Record.Room = 0
 	op.Part, op.Admit = p, &e.Budget
 	op.Result.Bools = w.takeBools(n)
+	e.door.Ready()
 	e.door.Do(refs)
 	e.door.Wait(refs)
 	res := &op.Result

@@ -13,11 +13,16 @@ import (
 
 // Door takes writes.
 type Door interface {
+	// Ready returns when there is room for more records: it waits for a disk
+	// that is behind. It is called before Do, under no lock.
+	Ready()
 	// Do puts ops in order. Those on one part that follow each other make one
 	// run: one lock and one append to the log. Locally they are applied on
-	// return; in a cluster they are on their way.
+	// return; in a cluster they are on their way. It never waits for a disk or
+	// a network, so it may be called under a lock.
 	Do(ops []*Op)
-	// Wait returns when ops are applied here.
+	// Wait returns when ops are applied here, or are known not to be. It sets
+	// the Err of each.
 	Wait(ops []*Op)
 	// Sync returns when everything that was put in order so far is as durable
 	// as was asked for. It is called once for all that was read from a
@@ -36,6 +41,10 @@ type Door interface {
 type Op struct {
 	Record store.Record
 	Result store.Result
+
+	// Err, set by Wait, is why the record is not, or may not be, part of the
+	// state. Result then says nothing. It wraps ErrRefused.
+	Err error
 
 	// Part is the part that Record.ID names, if the caller knows it.
 	Part *store.Part

@@ -111,6 +111,9 @@ func NewBytes(r *Record) (uint64, error) {
 	if !ok {
 		return 0, ErrType
 	}
+	if len(r.Value) > maxText {
+		return 0, fmt.Errorf("store: create: %w: header of %d bytes", bloomery.ErrTooLarge, len(r.Value))
+	}
 	return c.bytes(r)
 }
 

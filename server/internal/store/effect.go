@@ -10,7 +10,7 @@ import "github.com/bloomery/bloomery/foreign/redisbloom"
 type Effect struct {
 	bytes []byte // encoded records, none longer than MaxRecord
 
-	// The record that is being gathered: OpAdd, OpInsert, or none.
+	// The record that is being gathered: OpAdd, OpInsert, OpDelete, or none.
 	open    Record
 	digests []redisbloom.Digest
 	hashes  []uint64
@@ -21,6 +21,8 @@ const (
 	maxDigests = (MaxRecord - 64) / 16
 	maxHashes  = (MaxRecord - 64) / 8
 	maxPiece   = MaxRecord - 64
+	maxText    = MaxRecord - MaxName - 64 // beside a name
+	maxIDs     = (MaxRecord - 64) / 10
 )
 
 // Add notes what r did, as res tells: nothing if nothing changed.
@@ -43,9 +45,25 @@ func (f *Effect) Add(r *Record, res *Result) {
 				f.hashes = append(f.hashes, h)
 			}
 		}
+	case OpDelete:
+		f.gather(OpDelete, r)
+		for i, h := range r.Hashes[:res.Done] {
+			if res.Bools[i] {
+				f.hashes = append(f.hashes, h)
+			}
+		}
 	case OpBloomChunk, OpCuckooChunk:
 		f.close()
 		f.chunk(r)
+	case OpSet, OpAppend, OpSetRange:
+		f.close()
+		f.text(r)
+	case OpRemove:
+		f.close()
+		f.names(r)
+	case OpEvict:
+		f.close()
+		f.ids(r)
 	default:
 		f.close()
 		f.bytes = AppendRecord(f.bytes, r)
@@ -94,5 +112,39 @@ func (f *Effect) chunk(r *Record) {
 		piece.Value = rest[:min(len(rest), maxPiece)]
 		piece.Position = r.Position - int64(len(rest)-len(piece.Value))
 		f.bytes = AppendRecord(f.bytes, &piece)
+	}
+}
+
+// text puts all of a string but its end into records of their own, if it is
+// long.
+func (f *Effect) text(r *Record) {
+	last := *r
+	for len(last.Value) > maxText {
+		f.bytes = AppendRecord(f.bytes, &Record{Op: OpPiece, Origin: r.Origin, Value: last.Value[:maxText]})
+		last.Value = last.Value[maxText:]
+	}
+	f.bytes = AppendRecord(f.bytes, &last)
+}
+
+// names cuts a removal: all its records are in one append to the log.
+func (f *Effect) names(r *Record) {
+	part := *r
+	for rest := r.Names; len(rest) > 0; rest = rest[len(part.Names):] {
+		n, size := 0, 64
+		for n < len(rest) && (n == 0 || size+len(rest[n])+10 <= MaxRecord) {
+			size += len(rest[n]) + 10
+			n++
+		}
+		part.Names = rest[:n]
+		f.bytes = AppendRecord(f.bytes, &part)
+	}
+}
+
+// ids cuts what expired.
+func (f *Effect) ids(r *Record) {
+	part := *r
+	for rest := r.IDs; len(rest) > 0; rest = rest[len(part.IDs):] {
+		part.IDs = rest[:min(len(rest), maxIDs)]
+		f.bytes = AppendRecord(f.bytes, &part)
 	}
 }

@@ -53,6 +53,8 @@ var fields = map[Op]field{
 	OpAppend:      fieldAt | fieldName | fieldValue,
 	OpSetRange:    fieldAt | fieldName | fieldValue | fieldPosition,
 	OpIncrement:   fieldAt | fieldName | fieldPosition,
+	OpPiece:       fieldValue,
+	OpSeed:        fieldPosition,
 	OpAdd:         fieldIndex | fieldID | fieldRoom | fieldDigests,
 	OpInsert:      fieldIndex | fieldID | fieldRoom | fieldLimit | fieldHashes,
 	OpInsertNew:   fieldIndex | fieldID | fieldRoom | fieldLimit | fieldHashes,
@@ -200,12 +202,12 @@ func (r *Record) Decode(b []byte) (int, error) {
 		return 0, corrupt("record cut short")
 	}
 	if b[0] != recordVersion {
-		return 0, fmt.Errorf("store: decode: %w: record %d", bloomery.ErrVersion, b[0])
+		return 0, fmt.Errorf("store: decode: %w: record of version %d, this release reads %d: a later one is needed", bloomery.ErrVersion, b[0], recordVersion)
 	}
 	*r = Record{Op: Op(b[1]), Digests: r.Digests[:0], Hashes: r.Hashes[:0], Names: r.Names[:0], IDs: r.IDs[:0]}
 	has, ok := fields[r.Op]
 	if !ok {
-		return 0, corrupt("unknown operation")
+		return 0, fmt.Errorf("store: decode: %w: operation %d, which this release does not have: a later one is needed", bloomery.ErrVersion, r.Op)
 	}
 	d := decoder{rest: b[2:]}
 	r.Origin = Origin{d.uvarint(), d.uvarint()}

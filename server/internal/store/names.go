@@ -49,6 +49,16 @@ func (s *State) applyNames(r *Record, res *Result) {
 		s.flush(res)
 	case OpSet, OpAppend, OpSetRange, OpIncrement:
 		s.applyString(r, res)
+	case OpPiece:
+		if len(s.pieces)+len(r.Value) > MaxString {
+			res.Err = ErrLength
+			return
+		}
+		s.pieces = append(s.pieces, r.Value...)
+		res.Changed = true
+	case OpSeed:
+		s.SetSeed(uint64(r.Position))
+		res.Changed = true
 	case OpBegin, OpCommit, OpRollback:
 		res.Changed = true
 	default:
@@ -169,6 +179,10 @@ func (s *State) expire(r *Record, res *Result) {
 // applyString applies a record that makes a string. A string never changes: it
 // is replaced, entry and all, so readers need no lock.
 func (s *State) applyString(r *Record, res *Result) {
+	value := r.Value
+	if len(s.pieces) > 0 {
+		value, s.pieces = append(s.pieces, value...), nil
+	}
 	e := s.live(r.Name, r.At, res)
 	if r.Op != OpSet && e != nil && e.Kind != catalog.String {
 		res.Err = ErrType
@@ -187,22 +201,22 @@ func (s *State) applyString(r *Record, res *Result) {
 			res.Err = ErrCondition
 			return
 		}
-		text = string(r.Value)
+		text = string(value)
 		if r.Flags&KeepTTL == 0 {
 			deadline = r.Deadline
 		}
 	case OpAppend:
-		text = res.Old + string(r.Value)
+		text = res.Old + string(value)
 	case OpSetRange:
-		if len(r.Value) == 0 {
+		if len(value) == 0 {
 			res.N = int64(len(res.Old))
 			return
 		}
-		if r.Position < 0 || r.Position > MaxString-int64(len(r.Value)) {
+		if r.Position < 0 || r.Position > MaxString-int64(len(value)) {
 			res.Err = ErrLength
 			return
 		}
-		text = overwrite(res.Old, int(r.Position), r.Value)
+		text = overwrite(res.Old, int(r.Position), value)
 	case OpIncrement:
 		if text, res.N, res.Err = increment(res.Old, res.Had, r.Position); res.Err != nil {
 			return

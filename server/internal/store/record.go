@@ -24,6 +24,8 @@ const (
 	OpAppend     Op = 12 // add to the end of a string
 	OpSetRange   Op = 13 // overwrite a part of a string
 	OpIncrement  Op = 14 // add to a string that is a number
+	OpPiece      Op = 15 // bytes that come before the value of the next record of a string
+	OpSeed       Op = 16 // seed the order of names; the first record of all
 )
 
 // Records of a part: they are applied in one order per part, under its lock.
@@ -57,8 +59,12 @@ const (
 	KeepTTL               // the deadline stays as it is
 )
 
-// MaxRecord bounds one encoded record. Longer ones are cut into several.
-const MaxRecord = 1 << 20
+// MaxRecord bounds one encoded record; Effect cuts longer ones into several. A
+// message of 1 MiB holds one with its envelope.
+const MaxRecord = 896 << 10
+
+// MaxName bounds a name, so that two of them fit into a record.
+const MaxName = 256 << 10
 
 // Unlimited as Room lets a filter grow as its own rules say.
 const Unlimited = ^uint64(0)
@@ -78,7 +84,7 @@ type Record struct {
 	Limit   uint64              // sub-filters from which on inserts are refused; 0 for none
 
 	Value    []byte // a string, a chunk or a header
-	Position int64  // where Value goes; how much to add
+	Position int64  // where Value goes; how much to add; a seed
 
 	At       int64 // when the record was prepared, milliseconds since 1970
 	Deadline int64 // milliseconds since 1970, 0 for none
@@ -90,6 +96,19 @@ type Record struct {
 	Cuckoo   redisbloom.CuckooParams
 
 	Origin Origin
+}
+
+// NewName returns the name that the record gives to something, nil if it gives
+// none.
+func (r *Record) NewName() []byte {
+	switch r.Op {
+	case OpRename:
+		return r.Other
+	case OpExpire, OpPersist:
+		return nil
+	default:
+		return r.Name
+	}
 }
 
 // Origin tells which node made a record, so that a cluster can recognise one

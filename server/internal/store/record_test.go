@@ -34,6 +34,8 @@ var records = []store.Record{
 	{Op: store.OpCompact, ID: 7, Origin: store.Origin{Session: 3, Counter: 4}},
 	{Op: store.OpBloomChunk, ID: 7, Position: 17, Value: []byte("data")},
 	{Op: store.OpCuckooChunk, ID: 7, Position: 17, Value: []byte("data")},
+	{Op: store.OpPiece, Value: []byte("piece")},
+	{Op: store.OpSeed, Position: -1 << 63},
 	{Op: store.OpBegin},
 	{Op: store.OpCommit},
 }
@@ -67,8 +69,10 @@ func TestRecordsCutShort(t *testing.T) {
 			}
 		}
 	}
-	if _, _, err := store.DecodeRecord([]byte{9, 1}); !errors.Is(err, bloomery.ErrVersion) {
-		t.Errorf("another version: %v, want %v", err, bloomery.ErrVersion)
+	for _, b := range [][]byte{{9, 1}, {1, 200, 0, 0}, {1, 0}} {
+		if _, _, err := store.DecodeRecord(b); !errors.Is(err, bloomery.ErrVersion) || errors.Is(err, bloomery.ErrCorrupt) {
+			t.Errorf("another version or operation: %v, want %v", err, bloomery.ErrVersion)
+		}
 	}
 }
 

@@ -46,6 +46,16 @@ func (s *State) Last() uint64 { return s.last }
 // SetLast sets the last id that was given. It is for recovery.
 func (s *State) SetLast(id uint64) { s.last = id }
 
+// Seeded reports whether the order of names was set by a record or a snapshot.
+func (s *State) Seeded() bool { return s.seeded }
+
+// SetSeed sets the order of names: SCAN visits them in that order, here and
+// wherever the seed is the same. It is for recovery.
+func (s *State) SetSeed(seed uint64) {
+	s.Names.Reseed(seed)
+	s.seeded = true
+}
+
 // Restore adds an entry that a snapshot holds: value is a *Part or a string. The
 // caller holds the catalogue's lock.
 func (s *State) Restore(name string, id uint64, kind catalog.Kind, deadline int64, value any) {

@@ -58,8 +58,10 @@ const entryBytes = 176
 type State struct {
 	Names *catalog.Catalog
 
-	last  uint64 // the last id that was given
-	bytes atomic.Int64
+	last   uint64 // the last id that was given
+	pieces []byte // what OpPiece brought for the next record of a string
+	seeded bool   // by a record or a snapshot
+	bytes  atomic.Int64
 }
 
 // New returns an empty state.

@@ -3,7 +3,6 @@ package local
 import (
 	"bytes"
 	"io"
-	"time"
 
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/store"
@@ -38,7 +37,7 @@ var SyncPoints = map[int]string{
 const LastSyncPoint = int(syncPoints) - 1
 
 // Step does what is due.
-func (d *Door) Step(now time.Time) error { return d.log.step(now) }
+func (d *Door) Step() error { return d.log.step() }
 
 // SealLog makes a frame of a log.
 func SealLog(body []byte, position, durable uint64) []byte {

@@ -61,6 +61,9 @@ func fill(m *manifest, values []any, state *store.State) error {
 	state.Names.Lock()
 	defer state.Names.Unlock()
 	state.SetLast(m.last)
+	if m.seeded {
+		state.SetSeed(m.seed)
+	}
 	for i := range m.items {
 		it := &m.items[i]
 		if values[i] == nil {

@@ -57,8 +57,12 @@ type Config struct {
 	// SnapshotAfter is how many bytes of log begin a snapshot; if the data is
 	// larger, its size counts. 0 means 64 MiB, negative never.
 	SnapshotAfter int64
-	// Clock tells the time; nil means time.Now.
+	// Clock returns the time of day; nil means time.Now.
 	Clock func() time.Time
+	// Tick returns the time since some moment, by a clock that nobody sets: it
+	// decides when the log is written and synced. nil means that of the
+	// machine.
+	Tick func() time.Duration
 	// Log is where the door says what it does; nil for nowhere.
 	Log *slog.Logger
 
@@ -90,6 +94,10 @@ func Open(c Config) (*Door, error) {
 	if c.Clock == nil {
 		c.Clock = time.Now
 	}
+	if c.Tick == nil {
+		began := time.Now()
+		c.Tick = func() time.Duration { return time.Since(began) }
+	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
@@ -118,12 +126,28 @@ func Open(c Config) (*Door, error) {
 	return d, nil
 }
 
-// Do applies ops in order, each run on one part under one lock. It does not ask
-// whether writes are refused: what a full disk cannot take stays in memory until
-// it can.
+// Ready implements door.Door: it waits until the buffer of the log has room, and
+// until a snapshot has caught up with what writers put aside.
+func (d *Door) Ready() {
+	if d.log == nil {
+		return
+	}
+	d.log.room()
+	d.throttle()
+}
+
+// Do applies ops in order, each run on one part under one lock. A full disk does
+// not stop it: what cannot be written stays in memory until it can. After a
+// failed sync, which is final, it applies nothing: Wait sets the error.
 func (d *Door) Do(ops []*door.Op) {
 	if d.log != nil {
-		d.log.room()
+		if err := d.log.err.Load(); err != nil && err.final {
+			d.refuse(ops, err)
+			return
+		}
+	}
+	for _, op := range ops {
+		op.Err = nil
 	}
 	for len(ops) > 0 {
 		n := 1
@@ -139,12 +163,26 @@ func (d *Door) Do(ops []*door.Op) {
 	}
 }
 
+// refuse answers ops with an error: none of them is applied.
+func (d *Door) refuse(ops []*door.Op, err error) {
+	for _, op := range ops {
+		op.Err, op.Result.Err, op.Result.Changed, op.Result.Done, op.Result.N = err, err, false, 0, 0
+		if op.Record.Op == store.OpCommit {
+			d.log.mark(false) // nobody must wait for its end
+		}
+	}
+}
+
 func sameTarget(a, b *door.Op) bool {
 	return a.Record.ID == b.Record.ID && a.Record.Index == b.Record.Index && (a.Admit == nil) == (b.Admit == nil)
 }
 
 // names applies a record of the catalogue.
 func (d *Door) names(op *door.Op) {
+	if len(op.Record.NewName()) > store.MaxName {
+		op.Result.Err, op.Result.Changed, op.Result.N = store.ErrLength, false, 0
+		return
+	}
 	f := d.effects.Get().(*store.Effect)
 	defer d.effects.Put(f)
 	d.state.Names.Lock()
@@ -179,12 +217,12 @@ func (d *Door) part(ops []*door.Op) {
 	}
 	f := d.effects.Get().(*store.Effect)
 	defer d.effects.Put(f)
-	d.throttle(p)
 	p.Lock()
 	defer p.Unlock()
 	d.admit(ops, p, f)
 	if d.log != nil {
 		d.log.append(f.Take())
+		d.noteSaved(p)
 	}
 }
 
@@ -223,7 +261,7 @@ func (d *Door) apply(op *door.Op, p *store.Part, f *store.Effect) {
 	}
 }
 
-// Wait returns at once: ops were applied by Do.
+// Wait returns at once: Do has applied ops, or set their Err.
 func (d *Door) Wait([]*door.Op) {}
 
 // Sync implements door.Door.
@@ -285,7 +323,7 @@ func (d *Door) background() {
 			}
 		case <-timer.C:
 		}
-		err := d.log.step(d.config.Clock())
+		err := d.log.step()
 		if (err != nil) != refused {
 			refused = err != nil
 			if refused {
@@ -298,7 +336,7 @@ func (d *Door) background() {
 		case refused:
 			timer.Reset(retryEvery)
 		case d.config.Fsync == EverySecond && d.log.oldest.Load() != 0:
-			timer.Reset(max(flushEvery, syncEvery-time.Duration(d.config.Clock().UnixNano()-d.log.oldest.Load())))
+			timer.Reset(max(flushEvery, syncEvery-d.log.age()))
 		}
 		d.saveIfDue()
 	}

@@ -266,7 +266,7 @@ func TestFailedSyncIsFinal(t *testing.T) {
 		}
 		return nil
 	}
-	_, d := open(t, disk, local.Always)
+	state, d := open(t, disk, local.Always)
 	id := do(t, d, newBloom("k", 100)).Entry.ID
 	fail.Store(true)
 	if err := d.Sync(); !errors.Is(err, syscall.EIO) {
@@ -276,7 +276,17 @@ func TestFailedSyncIsFinal(t *testing.T) {
 	if err := d.Refuses(); !errors.Is(err, door.ErrRefused) {
 		t.Errorf("Refuses() = %v", err)
 	}
-	do(t, d, add(id, 2)) // one that was on its way
+	late := []*door.Op{{Record: add(id, 2)}, {Record: newBloom("late", 100)}} // on their way
+	d.Do(late)
+	d.Wait(late)
+	for _, op := range late {
+		if !errors.Is(op.Err, door.ErrRefused) || op.Result.Changed {
+			t.Errorf("a record after it: %v, changed %v, want %v", op.Err, op.Result.Changed, door.ErrRefused)
+		}
+	}
+	if items := store.PartOf(state.Names.ByID(id)).Bloom().Items(); items != 0 || state.Names.Len() != 1 {
+		t.Errorf("%d items, %d names: what was refused is there", items, state.Names.Len())
+	}
 	if err := d.Sync(); !errors.Is(err, door.ErrRefused) {
 		t.Errorf("Sync() = %v, want %v", err, door.ErrRefused)
 	}
@@ -537,8 +547,8 @@ func TestRunsMakeOneFrame(t *testing.T) {
 		kinds = append(kinds, r.Op)
 		body = body[n:]
 	}
-	if len(kinds) != 3 || kinds[0] != store.OpBloom || kinds[1] != store.OpAdd || kinds[2] != store.OpAdd {
-		t.Errorf("log has %v, want a creation and two runs", kinds)
+	if !slices.Equal(kinds, []store.Op{store.OpSeed, store.OpBloom, store.OpAdd, store.OpAdd}) {
+		t.Errorf("log has %v, want a seed, a creation and two runs", kinds)
 	}
 	again, d := open(t, files, local.EverySecond)
 	if !bytes.Equal(snapshot(again), snapshot(state)) {

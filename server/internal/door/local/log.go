@@ -37,7 +37,7 @@ const (
 type log struct {
 	files Files
 	fsync Fsync
-	clock func() time.Time
+	tick  func() time.Duration
 	skip  syncPoint
 	limit int64         // of a file
 	wake  chan struct{} // told when there is something to write
@@ -55,7 +55,7 @@ type log struct {
 	written uint64    // position behind what the file has
 	durable uint64    // position behind what the disk has
 	group   bool      // between OpBegin and OpCommit
-	bufAt   int64     // when the first record of buf came, in nanoseconds
+	bufAt   int64     // when the first record of buf came, as now counts
 
 	err      atomic.Pointer[logError]
 	oldest   atomic.Int64 // when the first record that is not durable came; 0 if there is none
@@ -123,7 +123,7 @@ func (l *log) append(records []byte) {
 	l.buf = append(l.buf, records...)
 	l.end += uint64(len(records))
 	if first {
-		l.bufAt = l.clock().UnixNano()
+		l.bufAt = l.now()
 		if l.oldest.Load() == 0 {
 			l.oldest.Store(l.bufAt)
 		}
@@ -173,8 +173,20 @@ func (l *log) behind() bool {
 	if l.fsync != EverySecond {
 		return false
 	}
+	return l.age() > maxBehind
+}
+
+// now returns the time in nanoseconds, by a clock that never goes back. It is
+// never 0.
+func (l *log) now() int64 { return 1 + int64(l.tick()) }
+
+// age returns how old the oldest record is that is not durable, 0 if all are.
+func (l *log) age() time.Duration {
 	at := l.oldest.Load()
-	return at != 0 && l.clock().UnixNano()-at > int64(maxBehind)
+	if at == 0 {
+		return 0
+	}
+	return time.Duration(l.now() - at)
 }
 
 // wait returns when all that was appended so far is as durable as the mode asks.
@@ -224,16 +236,15 @@ func (l *log) barrier() (uint64, error) {
 	return end, l.syncTo(end, syncBarrier)
 }
 
-// step does what is due at a time.
-func (l *log) step(now time.Time) error {
+// step does what is due.
+func (l *log) step() error {
 	l.io.Lock()
 	defer l.io.Unlock()
 	if err := l.flush(); err != nil {
 		return err
 	}
-	oldest := l.oldest.Load()
-	due := l.fsync == Always || l.fsync == EverySecond && now.UnixNano()-oldest >= int64(syncEvery)
-	if oldest == 0 || !due {
+	due := l.fsync == Always || l.fsync == EverySecond && l.age() >= syncEvery
+	if l.oldest.Load() == 0 || !due {
 		return nil
 	}
 	return l.sync(syncLog)

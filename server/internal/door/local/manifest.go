@@ -30,6 +30,8 @@ type manifest struct {
 	last     uint64 // the last id that was given
 	next     uint64 // the number of the next part file
 	saved    int64  // when, in milliseconds since 1970
+	seeded   bool   // has a seed; the first manifests had none
+	seed     uint64 // of the order of names
 	count    uint64
 	items    []item
 }
@@ -57,6 +59,9 @@ func writeManifest(files Files, m *manifest, sync func(syncPoint, File) error) e
 	b := w.body()
 	for _, v := range []uint64{m.number, m.position, m.high, m.last, m.next, uint64(m.saved), uint64(len(m.items))} {
 		b = binary.AppendUvarint(b, v)
+	}
+	if m.seeded {
+		b = binary.AppendUvarint(b, m.seed)
 	}
 	err = w.seal(b)
 	for rest := m.items; err == nil && len(rest) > 0; {
@@ -122,6 +127,9 @@ func decodeManifest(r Reader) (*manifest, error) {
 	m := &manifest{
 		number: c.uvarint(), position: c.uvarint(), high: c.uvarint(), last: c.uvarint(), next: c.uvarint(),
 		saved: int64(c.uvarint()), count: c.uvarint(),
+	}
+	if m.seeded = len(c.rest) > 0; m.seeded {
+		m.seed = c.uvarint()
 	}
 	if c.bad || len(c.rest) > 0 || m.number != fr.a || m.high < m.position {
 		return nil, fmt.Errorf("offset 0: %w: header", bloomery.ErrCorrupt)

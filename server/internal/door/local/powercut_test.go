@@ -65,7 +65,8 @@ func (w *world) hash(s *store.State) uint64 {
 func (w *world) open() error {
 	for {
 		w.state = store.New()
-		c := local.Config{State: w.state, Files: w.disk, Fsync: w.mode, SnapshotAfter: -1, Clock: func() time.Time { return w.now }}
+		c := local.Config{State: w.state, Files: w.disk, Fsync: w.mode, SnapshotAfter: -1, Clock: func() time.Time { return w.now },
+			Tick: func() time.Duration { return w.now.Sub(time.UnixMilli(0)) }}
 		d, err := local.Open(c.Manual().Small(600, 200).Skip(w.skip))
 		if err == nil {
 			w.door = d
@@ -132,6 +133,7 @@ func (w *world) meanwhile(op, name string) error {
 
 func (w *world) do(r store.Record) *store.Result {
 	op := &door.Op{Record: r}
+	w.door.Ready()
 	w.door.Do([]*door.Op{op})
 	if op.Result.Changed {
 		w.past = append(w.past, moment{w.hash(w.state), w.now, w.group})
@@ -211,7 +213,7 @@ func (w *world) step() error {
 		w.transaction()
 	case k < 12:
 		w.now = w.now.Add(time.Duration(w.rng.IntN(400)) * time.Millisecond)
-		if err := w.door.Step(w.now); err != nil && !w.disk.Dead() && !w.full {
+		if err := w.door.Step(); err != nil && !w.disk.Dead() && !w.full {
 			return err
 		}
 	case k == 12 && w.mode == local.EverySecond:

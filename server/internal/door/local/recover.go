@@ -40,12 +40,17 @@ func (d *Door) recover() error {
 	if err != nil {
 		return err
 	}
-	d.log = &log{files: files, fsync: d.config.Fsync, clock: d.config.Clock, skip: d.config.skip, limit: d.config.fileAt}
+	d.log = &log{files: files, fsync: d.config.Fsync, tick: d.config.Tick, skip: d.config.skip, limit: d.config.fileAt}
 	if err := d.mend(tail); err != nil {
 		return err
 	}
 	if err := d.log.begin(tail.end); err != nil {
 		return err
+	}
+	if !d.state.Seeded() { // a new folder, or one of before there were seeds
+		seed := d.state.Names.Seed()
+		d.state.SetSeed(seed)
+		d.log.append(store.AppendRecord(nil, &store.Record{Op: store.OpSeed, Position: int64(seed)}))
 	}
 	if r.group {
 		d.config.Log.Warn("a transaction that was cut short is left out", "records", len(r.held))

@@ -47,6 +47,7 @@ type saver struct {
 
 	running  atomic.Bool
 	began    atomic.Int64 // Unix nanoseconds
+	tried    atomic.Int64 // the same, as Config.Tick counts
 	last     atomic.Int64 // when the last one was taken, Unix seconds
 	took     atomic.Int64 // nanoseconds
 	failed   atomic.Pointer[error]
@@ -67,24 +68,27 @@ type freeze struct {
 	frozen store.Frozen
 	moved  sync.Cond
 	done   bool
+	saved  atomic.Int64 // bytes that writers put aside
 }
 
-// throttle waits if p is being copied and too much of it was put aside.
-func (d *Door) throttle(p *store.Part) {
+// throttle waits while too much of the part that is being copied was put aside.
+func (d *Door) throttle() {
 	z := d.frozen.Load()
-	if z == nil || z.part != p {
+	if z == nil || z.saved.Load() < maxSaved {
 		return
 	}
 	z.mu.Lock()
 	defer z.mu.Unlock()
-	for !z.done {
-		p.RLock()
-		saved := z.frozen.Saved()
-		p.RUnlock()
-		if saved < maxSaved {
-			return
-		}
+	for !z.done && z.saved.Load() >= maxSaved {
 		z.moved.Wait()
+	}
+}
+
+// noteSaved notes how much of p was put aside, if it is being copied. The caller
+// holds its lock.
+func (d *Door) noteSaved(p *store.Part) {
+	if z := d.frozen.Load(); z != nil && z.part == p {
+		z.saved.Store(int64(z.frozen.Saved()))
 	}
 }
 
@@ -117,9 +121,7 @@ func (d *Door) Status() door.Status {
 	st.LogEnd = d.log.position()
 	st.LogBytes = int64(st.LogEnd - s.position.Load())
 	st.Buffered, st.Syncs = d.log.buffered.Load(), d.log.syncs.Load()
-	if at := d.log.oldest.Load(); at != 0 {
-		st.Behind = d.config.Clock().Sub(time.Unix(0, at))
-	}
+	st.Behind = d.log.age()
 	return st
 }
 
@@ -131,7 +133,7 @@ func (d *Door) saveIfDue() {
 		return
 	}
 	// After a failure, most likely a full disk, give people a minute.
-	if d.save.failed.Load() != nil && d.config.Clock().UnixNano()-d.save.began.Load() < int64(time.Minute) {
+	if d.save.failed.Load() != nil && d.config.Tick()-time.Duration(d.save.tried.Load()) < time.Minute {
 		return
 	}
 	_ = d.StartSnapshot()
@@ -171,8 +173,9 @@ func (d *Door) runSnapshot() error {
 	defer s.mu.Unlock()
 	began := d.config.Clock()
 	s.began.Store(began.UnixNano())
+	s.tried.Store(int64(d.config.Tick()))
 	m, err := d.snapshot()
-	took := d.config.Clock().Sub(began)
+	took := d.config.Tick() - time.Duration(s.tried.Load())
 	s.took.Store(int64(took))
 	if err != nil {
 		err = fmt.Errorf("local: snapshot: %w", err)
@@ -249,7 +252,7 @@ func (d *Door) catalogue() (*manifest, []*catalog.Entry) {
 	names := d.state.Names
 	names.Lock()
 	entries := names.Unsorted()
-	m := &manifest{position: d.log.position(), last: d.state.Last(), saved: d.config.Clock().UnixMilli()}
+	m := &manifest{position: d.log.position(), last: d.state.Last(), saved: d.config.Clock().UnixMilli(), seeded: true, seed: names.Seed()}
 	m.items = make([]item, len(entries))
 	for i, e := range entries {
 		m.items[i] = item{id: e.ID, kind: e.Kind, deadline: e.When(), name: e.Name()}
@@ -321,8 +324,10 @@ func (z *freeze) progress(w *partsWriter) bool {
 	defer z.mu.Unlock()
 	z.part.RLock()
 	defer z.part.RUnlock()
+	more := w.gather(z.frozen, pieceBytes)
+	z.saved.Store(int64(z.frozen.Saved()))
 	z.moved.Broadcast()
-	return w.gather(z.frozen, pieceBytes)
+	return more
 }
 
 func (z *freeze) finish() {

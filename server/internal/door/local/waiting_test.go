@@ -1,0 +1,159 @@
+package local_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/door/local"
+	"github.com/bloomery/bloomery/server/internal/door/local/powercut"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// TestDoNeverWaits holds the disk while records come: Do takes them all the
+// same, and Ready returns only when the disk goes on.
+func TestDoNeverWaits(t *testing.T) {
+	disk := powercut.New(1)
+	var held atomic.Bool
+	goOn := make(chan struct{})
+	disk.Fail = func(op, _ string) error {
+		if op == "write" && held.Load() {
+			<-goOn
+		}
+		return nil
+	}
+	_, d := open(t, disk, local.EverySecond)
+	held.Store(true)
+	ops := make(chan int, 1)
+	go func() {
+		n := 0
+		for ; n < 20; n++ { // 20 MiB: more than twice what Ready lets wait
+			d.Do([]*door.Op{{Record: store.Record{Op: store.OpSet, Name: fmt.Appendf(nil, "k%d", n), Value: make([]byte, 1<<20)}}})
+		}
+		ops <- n
+	}()
+	select {
+	case <-ops:
+	case <-time.After(20 * time.Second):
+		t.Fatal("Do waits for the disk")
+	}
+	ready := make(chan struct{})
+	go func() {
+		d.Ready()
+		close(ready)
+	}()
+	select {
+	case <-ready:
+		t.Error("Ready does not wait for the disk")
+	case <-time.After(100 * time.Millisecond):
+	}
+	held.Store(false)
+	close(goOn)
+	select {
+	case <-ready:
+	case <-time.After(20 * time.Second):
+		t.Fatal("Ready waits for ever")
+	}
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestEverySecondIgnoresTheTimeOfDay sets the clock back while records come:
+// they are synced within the second all the same.
+func TestEverySecondIgnoresTheTimeOfDay(t *testing.T) {
+	start := time.Now()
+	var back atomic.Int64
+	state := store.New()
+	d, err := local.Open(local.Config{State: state, Files: &local.Memory{}, Fsync: local.EverySecond, SnapshotAfter: -1,
+		Clock: func() time.Time { return start.Add(-time.Duration(back.Load())) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = d.Close() }()
+	id := do(t, d, newBloom("k", 1000)).Entry.ID
+	for i := range uint64(3) {
+		back.Add(int64(time.Hour))
+		syncs := d.Status().Syncs
+		do(t, d, add(id, i))
+		deadline := time.Now().Add(10 * time.Second)
+		for d.Status().Syncs == syncs {
+			if time.Now().After(deadline) {
+				t.Fatal("no sync after the clock was set back")
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+	}
+	if behind := d.Status().Behind; behind < 0 || behind > time.Hour/2 {
+		t.Errorf("Behind = %v", behind)
+	}
+}
+
+// TestCursorsOutliveTheProcess stops in the middle of a scan, starts again and
+// goes on: every name is visited.
+func TestCursorsOutliveTheProcess(t *testing.T) {
+	for _, saved := range []bool{false, true} {
+		files := &local.Memory{}
+		state, d := open(t, files, local.Never)
+		for i := range 3000 {
+			do(t, d, store.Record{Op: store.OpSet, Name: fmt.Appendf(nil, "name%d", i)})
+		}
+		seen := map[string]bool{}
+		visit := func(v catalog.View) { seen[v.Name] = true }
+		cursor := uint64(0)
+		for len(seen) < 1500 {
+			cursor = state.Names.Scan(cursor, 10, 0, visit)
+		}
+		if saved {
+			if err := d.Snapshot(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		state, d = same(t, files, state, d)
+		for cursor != 0 {
+			cursor = state.Names.Scan(cursor, 10, 0, visit)
+		}
+		if len(seen) != 3000 {
+			t.Errorf("snapshot %v: %d names seen, want 3000", saved, len(seen))
+		}
+		if err := d.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestLaterRelease asks that records of a later release are not taken for
+// damage.
+func TestLaterRelease(t *testing.T) {
+	for _, record := range [][]byte{{1, 250, 0, 0}, {2, 1, 0, 0}} {
+		files := &local.Memory{}
+		files.Put("00000000000000000000.log", local.SealLog(record, 0, 0))
+		_, err := local.Open(local.Config{State: store.New(), Files: files})
+		if !errors.Is(err, bloomery.ErrVersion) || errors.Is(err, bloomery.ErrCorrupt) || !bytes.Contains([]byte(err.Error()), []byte("a later one is needed")) {
+			t.Errorf("Open: %v, want %v", err, bloomery.ErrVersion)
+		}
+	}
+}
+
+// TestLongNames asks that no name gets in that a record could not hold.
+func TestLongNames(t *testing.T) {
+	state, d := open(t, &local.Memory{}, local.EverySecond)
+	defer func() { _ = d.Close() }()
+	do(t, d, store.Record{Op: store.OpSet, Name: make([]byte, store.MaxName)})
+	long := make([]byte, store.MaxName+1)
+	for _, r := range []store.Record{{Op: store.OpSet, Name: long}, {Op: store.OpRename, Name: make([]byte, store.MaxName), Other: long}, newBloom(string(long), 10)} {
+		op := &door.Op{Record: r}
+		if d.Do([]*door.Op{op}); !errors.Is(op.Result.Err, store.ErrLength) {
+			t.Errorf("operation %d: %v, want %v", r.Op, op.Result.Err, store.ErrLength)
+		}
+	}
+	if state.Names.Len() != 1 {
+		t.Errorf("%d names, want 1", state.Names.Len())
+	}
+}
