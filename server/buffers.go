@@ -11,13 +11,19 @@ const (
 	// gathered before it is written.
 	readBytes  = 64 << 10
 	writeBytes = 64 << 10
+	// slack is how much the last reply may go beyond writeBytes before the
+	// write buffer grows.
+	slack = 4 << 10
 	// maxKeptBytes bounds the buffers that go back to the pool.
 	maxKeptBytes = 256 << 10
-	// maxCalls bounds the commands that are run before their replies are
-	// made.
+	// maxCalls and maxArgs bound the commands, and their arguments, that are
+	// run before their replies are made.
 	maxCalls = 256
-	// maxArgs bounds the memory for arguments that goes back to the pool.
-	maxArgs = 16 << 10
+	maxArgs  = 8 << 10
+	// firstArgs is for how many arguments there is memory at first,
+	// maxKeptArgs bounds what is kept.
+	firstArgs   = 1 << 10
+	maxKeptArgs = 2 * maxArgs
 )
 
 // buffers is what a connection needs while it has something to do. An idle
@@ -29,6 +35,9 @@ type buffers struct {
 	work command.Workspace
 }
 
+// size returns the bytes that b takes.
+func (b *buffers) size() int { return cap(b.in) + cap(b.out) + 24*cap(b.args) }
+
 // bufferPool keeps buffers that no connection needs now.
 type bufferPool struct{ pool sync.Pool }
 
@@ -38,14 +47,14 @@ func (p *bufferPool) get() *buffers {
 	}
 	return &buffers{
 		in:   make([]byte, 0, readBytes),
-		out:  make([]byte, 0, writeBytes+4096),
-		args: make([][]byte, 0, 1024),
+		out:  make([]byte, 0, writeBytes+slack),
+		args: make([][]byte, 0, firstArgs),
 	}
 }
 
 // put takes b back, unless it has grown too large to keep.
 func (p *bufferPool) put(b *buffers) {
-	if cap(b.in) > maxKeptBytes || cap(b.out) > maxKeptBytes || cap(b.args) > maxArgs {
+	if cap(b.in) > maxKeptBytes || cap(b.out) > maxKeptBytes || cap(b.args) > maxKeptArgs {
 		return
 	}
 	b.in, b.out, b.args = b.in[:0], b.out[:0], b.args[:0]

@@ -4,54 +4,64 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
-	"strconv"
-	"syscall"
 	"time"
 
 	"github.com/bloomery/bloomery/internal/memory"
-	"github.com/bloomery/bloomery/internal/resp"
 	"github.com/bloomery/bloomery/server/internal/command"
 	"github.com/bloomery/bloomery/server/internal/door/local"
 )
 
 // Config is what a server is made from. The zero value of a field means its
-// default.
+// default. Settings describes most of the fields by name.
 type Config struct {
-	// Addr is where clients connect: "127.0.0.1:6379".
-	Addr string
+	// Addr lists where clients connect, each HOST:PORT or unix:PATH; port 0
+	// takes a free one. The default is 127.0.0.1:6379.
+	Addr []string
 	// Password is what clients must give, "" for none.
 	Password string
 	// ProtectedMode refuses clients of other machines while there is no
 	// password.
 	ProtectedMode bool
-	// MaxMemory bounds the memory of names, filters, strings and large
-	// buffers, in bytes: 75% of this machine's.
+	// MaxMemory bounds the memory of names, filters, strings and of what
+	// clients have under way, in bytes. The default is 75% of the memory that
+	// this process may have.
 	MaxMemory int64
-	// MaxClients bounds the number of connections: 10,000.
+	// MaxClients bounds the number of connections. The default is 10,000.
 	MaxClients int
-	// MaxQuery bounds one command, in bytes: 512 MiB.
+	// MaxQuery bounds one command, in bytes. The default is 512 MiB.
 	MaxQuery int
-	// IdleTimeout is when a client that sends nothing is closed; 0 for never.
+	// IdleTimeout is when a client that sends nothing is closed; 0 means
+	// never. A client whose command is still at work is not idle.
 	IdleTimeout time.Duration
-	// WriteTimeout is when a client that takes no replies is closed: 60 s.
+	// WriteTimeout is when a client is closed that takes nothing of its
+	// replies, or stops in the middle of a command: it is a limit on progress,
+	// not on the whole. The default is 60 s.
 	WriteTimeout time.Duration
-	// DrainTimeout is how long a shutdown waits for clients: 10 s.
-	DrainTimeout time.Duration
+	// ShutdownTimeout is how long Serve waits, at its end, until clients have
+	// taken their replies. The default is 10 s.
+	ShutdownTimeout time.Duration
 	// Dir is the folder that data is kept in; "" keeps it in memory only.
 	Dir string
-	// Fsync says when writes are durable: always, everysec (the default) or
-	// no.
+	// Fsync is when writes are durable: always, everysec (the default) or no.
 	Fsync string
-	// Defaults are the parameters of filters made without saying.
+	// Defaults are the parameters of filters that are created without any.
 	Defaults Defaults
-	// Log is where the server says what it does; nil for nowhere.
+	// Log receives what the server reports; nil means nothing.
 	Log *slog.Logger
-	// Version and File are what INFO shows.
+	// Now is the clock for deadlines of keys and for what clients are shown;
+	// nil means time.Now. It may step; timeouts do not depend on it.
+	Now func() time.Time
+	// OnMaxMemory is called with the limit in force: by New with MaxMemory,
+	// and within about a second after CONFIG SET maxmemory. A program that
+	// is nothing but this server may set Go's own memory limit by it; the
+	// server itself never does. It may be nil.
+	OnMaxMemory func(bytes int64)
+	// Version and File are what INFO shows as the version of the program and
+	// as its configuration file.
 	Version, File string
 }
 
-// Defaults are the parameters of filters made without saying.
+// Defaults are the parameters of filters that are created without any.
 type Defaults = command.Defaults
 
 // RedisBloomDefaults returns the defaults of RedisBloom.
@@ -72,11 +82,13 @@ func (c Config) Check() error {
 
 // complete fills in defaults and checks the rest.
 func (c Config) complete() (Config, error) {
-	if c.Addr == "" {
-		c.Addr = "127.0.0.1:6379"
+	if len(c.Addr) == 0 {
+		c.Addr = []string{"127.0.0.1:6379"}
 	}
-	if _, _, err := net.SplitHostPort(c.Addr); err != nil {
-		return c, fmt.Errorf("server: addr %q: %w", c.Addr, err)
+	for _, addr := range c.Addr {
+		if err := checkAddr(addr); err != nil {
+			return c, err
+		}
 	}
 	if c.MaxMemory == 0 {
 		c.MaxMemory = DefaultMaxMemory()
@@ -85,7 +97,7 @@ func (c Config) complete() (Config, error) {
 	setDefault(&c.MaxClients, 10_000)
 	setDefault(&c.MaxQuery, 512<<20)
 	setDefault(&c.WriteTimeout, time.Minute)
-	setDefault(&c.DrainTimeout, 10*time.Second)
+	setDefault(&c.ShutdownTimeout, 10*time.Second)
 	if c.Defaults == (Defaults{}) {
 		c.Defaults = RedisBloomDefaults()
 	}
@@ -98,7 +110,10 @@ func (c Config) complete() (Config, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	if c.MaxMemory < 0 || c.MaxClients < 0 || c.MaxQuery < 0 || c.IdleTimeout < 0 || c.WriteTimeout < 0 || c.DrainTimeout < 0 {
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.MaxMemory < 0 || c.MaxClients < 0 || c.MaxQuery < 0 || c.IdleTimeout < 0 || c.WriteTimeout < 0 || c.ShutdownTimeout < 0 {
 		return c, errors.New("server: a limit is negative")
 	}
 	return c, nil
@@ -110,27 +125,3 @@ func setDefault[T comparable](v *T, value T) {
 		*v = value
 	}
 }
-
-// parameters are the settings that CONFIG GET shows and CONFIG SET cannot change.
-func (c *Config) parameters() map[string]string {
-	host, port, _ := net.SplitHostPort(c.Addr)
-	protected := "no"
-	if c.ProtectedMode {
-		protected = "yes"
-	}
-	return map[string]string{
-		"dir":                       c.Dir,
-		"appendfsync":               c.Fsync,
-		"bind":                      host,
-		"port":                      port,
-		"protected-mode":            protected,
-		"proto-max-bulk-len":        strconv.Itoa(c.MaxQuery),
-		"client-query-buffer-limit": strconv.Itoa(c.MaxQuery),
-	}
-}
-
-func resetParser(maxQuery int, guest bool) resp.Parser {
-	return resp.Parser{MaxLength: maxQuery, Guest: guest}
-}
-
-func inUse(err error) bool { return errors.Is(err, syscall.EADDRINUSE) }

@@ -8,35 +8,82 @@ import (
 	"os"
 	"runtime/debug"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/bloomery/bloomery/internal/resp"
 	"github.com/bloomery/bloomery/server/internal/command"
 )
 
-// maxRest is how much of a command that has not arrived whole is copied, so that
-// the connection can give its buffers back while it waits.
-const maxRest = 16 << 10
+const (
+	// maxRest is how much of a command that has not arrived whole is copied,
+	// so that the connection can return its buffers while it waits.
+	maxRest = 16 << 10
+	// minRate is how many bytes a second a command must bring, on average,
+	// when it takes longer than the limit to arrive.
+	minRate = 1 << 10
+)
 
-// errQuit ends a connection without a word.
-var errQuit = errors.New("server: client left")
+// Why a connection ends.
+var (
+	errQuit     = errors.New("server: the client quit")
+	errKilled   = errors.New("server: the connection was killed")
+	errTooSlow  = errors.New("server: a command takes too long to arrive")
+	errReplies  = errors.New("server: too much memory waits for clients to take their replies")
+	errQuery    = errors.New("server: a command is larger than the limit")
+	errNoMemory = errors.New("server: no memory for a command")
+)
 
-// conn is a connection. One goroutine reads, runs and writes: everything that a
-// read brought is run and answered by one write.
+// What a connection is asked to do by others.
+const (
+	open     = iota
+	draining // answer what has arrived, then end
+	killed   // end
+)
+
+// What the goroutine of a connection is doing. The patrol decides by it what to
+// expect of the client.
+const (
+	waiting = iota // for a command
+	partial        // for the rest of a command
+	running        // commands: the client is owed something
+	writing        // replies that the client has not taken
+	phases  = 4
+)
+
+// longAgo is a deadline that wakes whoever waits.
+var longAgo = time.Unix(1, 0)
+
+// conn is a connection. One goroutine, its own, reads, runs, writes and closes.
+// Others only leave a mark in ending and wake it: they never wait for it.
 type conn struct {
 	server  *Server
 	nc      net.Conn
+	socket  socket
 	session *command.Session
 	parser  resp.Parser
 	err     error // why the connection ends
-	seen    int64 // bytes read
+	said    bool  // an error was sent that the client should be able to read
 
-	b    *buffers // nil while idle
-	rest []byte   // the beginning of a command, while b is nil
-	held int      // bytes counted in the budget
+	b     *buffers  // nil while idle
+	rest  []byte    // the beginning of a command, while b is nil
+	held  int       // bytes counted in the budget
+	ran   bool      // a command was run since the last wait
+	began time.Time // when the present command began to arrive, if it is late
+	mark  int64     // bytes read before it
 
-	writing atomic.Int64 // when the present write began, Unix nanoseconds; 0 if none
-	killed  atomic.Bool
+	ending atomic.Uint32
+	in     atomic.Int64  // bytes read
+	out    atomic.Int64  // bytes written
+	state  atomic.Uint64 // steps*phases + phase: every change is progress
+	steps  uint64
+	watch  watch // the notes of the patrol
+}
+
+// enter notes what the goroutine does now.
+func (c *conn) enter(phase uint64) {
+	c.steps++
+	c.state.Store(c.steps*phases + phase)
 }
 
 // serve reads and answers until the client leaves.
@@ -44,6 +91,9 @@ func (c *conn) serve() {
 	defer c.server.drop(c)
 	defer c.rescue()
 	c.report(c.loop())
+	if c.said {
+		c.linger()
+	}
 }
 
 // rescue keeps a fault in one command from ending the server.
@@ -54,10 +104,23 @@ func (c *conn) rescue() {
 }
 
 func (c *conn) report(err error) {
-	if errors.Is(err, errQuit) || errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) || errors.Is(err, os.ErrDeadlineExceeded) {
-		return
+	for _, usual := range []error{errQuit, errKilled, io.EOF, net.ErrClosed, os.ErrDeadlineExceeded, syscall.ECONNRESET, syscall.EPIPE} {
+		if errors.Is(err, usual) {
+			return
+		}
 	}
 	c.server.log.Debug("connection ended", "client", c.session.Addr, "error", err)
+}
+
+// linger discards what the client still sends, for a moment: closing a socket
+// with unread data would destroy the error on its way to the client.
+func (c *conn) linger() {
+	c.release()
+	closeWrite(c.nc)
+	_ = c.nc.SetReadDeadline(time.Now().Add(time.Second))
+	if c.ending.Load() == open {
+		_, _ = io.CopyN(io.Discard, c.nc, 64<<20)
+	}
 }
 
 // space returns where the next read goes, behind what is left of an unfinished
@@ -78,40 +141,19 @@ func (c *conn) space() ([]byte, error) {
 
 // took runs what n more bytes in space have brought.
 func (c *conn) took(n int) error {
-	c.server.bytesIn.Add(int64(n))
-	c.seen += int64(n)
+	c.in.Add(int64(n))
 	c.b.in = c.b.in[:len(c.b.in)+n]
 	return c.run()
 }
 
-// grow doubles the read buffer. Memory follows the bytes that have arrived; large
-// buffers count in the budget.
-func (c *conn) grow() error {
-	size := 2 * cap(c.b.in)
-	if wants := c.parser.Wants(); wants > 0 && wants < size {
-		size = max(wants, len(c.b.in)+readBytes)
-	}
-	if size > c.server.config.MaxQuery+readBytes {
-		c.complain("ERR Protocol error: query larger than the limit of this server (--max-query)")
-		return fmt.Errorf("query of more than %d bytes", c.server.config.MaxQuery)
-	}
-	budget := &c.server.engine.Budget
-	if !budget.Hold(size) {
-		budget.Hold(-size)
-		c.complain("OOM command not allowed when used memory > 'maxmemory'.")
-		return errors.New("no memory for a query")
-	}
-	in := make([]byte, len(c.b.in), size)
-	copy(in, c.b.in)
-	budget.Hold(-c.held)
-	c.held, c.b.in = size, in
-	return nil
-}
-
-// complain writes an error, as far as the client takes it at once.
+// complain sends an error that ends the connection, as far as the client takes
+// it at once.
 func (c *conn) complain(text string) {
+	c.said = true
 	_ = c.nc.SetWriteDeadline(time.Now().Add(time.Second))
-	_, _ = c.nc.Write(resp.AppendError(nil, text))
+	if c.ending.Load() != killed {
+		_, _ = c.nc.Write(resp.AppendError(nil, text))
+	}
 }
 
 // run takes all whole commands from the buffer, runs them and writes the replies.
@@ -122,11 +164,21 @@ func (c *conn) run() error {
 		base := len(b.args)
 		args, n, err := c.parser.Next(b.in[at:], b.args)
 		b.args = args
+		if errors.Is(err, resp.ErrRoom) {
+			if err := c.exec(); err != nil { // of what came before: its arguments go
+				return err
+			}
+			if err := c.moreRoom(); err != nil {
+				return err
+			}
+			continue
+		}
 		if err != nil {
 			if failed := c.exec(); failed != nil {
 				return failed
 			}
 			b.out = resp.AppendError(b.out, "ERR Protocol error: "+err.Error())
+			c.said = true
 			_ = c.write()
 			return err
 		}
@@ -137,7 +189,7 @@ func (c *conn) run() error {
 		if len(args) > base {
 			b.work.Add(args[base:len(args):len(args)])
 		}
-		if len(b.work.Calls) >= maxCalls {
+		if len(b.work.Calls) >= maxCalls || len(b.args) >= maxArgs {
 			if err := c.exec(); err != nil {
 				return err
 			}
@@ -150,6 +202,10 @@ func (c *conn) run() error {
 		return err
 	}
 	b.in = b.in[:copy(b.in, b.in[at:])]
+	if at > 0 {
+		c.ran = true
+		c.settle()
+	}
 	return nil
 }
 
@@ -158,6 +214,9 @@ func (c *conn) exec() error {
 	b := c.b
 	calls := b.work.Calls
 	for done := 0; done < len(calls); {
+		if c.ending.Load() == killed {
+			return errKilled
+		}
 		n := c.server.engine.Exec(c.session, &b.work, done)
 		for i := done; i < done+n; i++ {
 			if call := &calls[i]; !call.Mute {
@@ -172,89 +231,144 @@ func (c *conn) exec() error {
 			return errQuit
 		}
 	}
-	c.parser.Guest = !c.session.Authenticated && c.server.settings.Password() != ""
+	if len(calls) > 0 {
+		c.parser.Guest = !c.session.Authenticated && c.server.settings.Password() != ""
+	}
 	b.work.Reset()
-	b.args = b.args[:0]
+	if b.args = b.args[:0]; cap(b.args) > maxKeptArgs {
+		b.args = make([][]byte, 0, firstArgs)
+	}
 	return nil
 }
 
-// reply makes one reply. Large strings are written piece by piece, without a copy
-// of the whole.
-func (c *conn) reply(p resp.Protocol, r *command.Reply) error {
-	b := c.b
-	if r.Kind == command.Array && len(r.Elems) == 2 && len(r.Elems[1].Text) > writeBytes {
-		b.out = resp.AppendArray(b.out, 2) // a chunk of a dump
-		b.out = appendReply(b.out, p, &r.Elems[0])
-		r = &r.Elems[1]
-	}
-	if r.Kind == command.Bulk && len(r.Text) > writeBytes {
-		return c.large(r.Text)
-	}
-	b.out = appendReply(b.out, p, r)
-	if len(b.out) < writeBytes {
-		return nil
-	}
-	return c.write()
-}
-
-func (c *conn) large(text string) error {
-	b := c.b
-	b.out = resp.AppendBulkHead(b.out, len(text))
-	for len(text) > 0 {
-		n := min(len(text), writeBytes)
-		b.out = append(b.out, text[:n]...)
-		text = text[n:]
-		if err := c.write(); err != nil {
-			return err
-		}
-	}
-	b.out = resp.AppendCRLF(b.out)
-	return nil
-}
-
-// write sends what there is to send.
+// write sends what there is to send. Usually the socket takes it at once.
 func (c *conn) write() error {
 	b := c.b
 	if len(b.out) == 0 {
 		return nil
 	}
-	c.writing.Store(c.session.LastActive())
-	n, err := c.nc.Write(b.out)
-	c.writing.Store(0)
-	c.server.bytesOut.Add(int64(n))
-	b.out = b.out[:0]
-	if cap(b.out) > maxKeptBytes {
-		b.out = make([]byte, 0, writeBytes+4096)
+	n, err := c.socket.write(b.out)
+	if err == nil && n < len(b.out) {
+		err = c.writeSlowly(b.out[n:])
+		n = len(b.out)
 	}
+	c.out.Add(int64(n))
+	b.out = b.out[:0]
 	return err
 }
 
-// idle gives buffers back that are not needed while the client sends nothing. A
-// short piece of a command is kept on its own.
-func (c *conn) idle() {
-	if len(c.b.in) > maxRest {
-		return
+// writeSlowly sends to a client that does not take replies as fast as they are
+// made. Meanwhile its buffers count: there may be many such clients.
+func (c *conn) writeSlowly(out []byte) error {
+	size := c.b.size()
+	if !c.server.waitsForReader(size) {
+		return errReplies
 	}
-	if len(c.b.in) > 0 {
-		c.rest = append([]byte(nil), c.b.in...)
+	defer c.server.readerGone(size)
+	for len(out) > 0 {
+		c.enter(writing)
+		n := min(len(out), writeBytes)
+		if _, err := c.nc.Write(out[:n]); err != nil {
+			return err
+		}
+		out = out[n:]
 	}
-	c.release()
+	c.enter(running)
+	return nil
 }
 
-// release gives the buffers back.
+// idle returns buffers that are not needed while the client sends nothing. A
+// short piece of a command is kept on its own.
+func (c *conn) idle() error {
+	if len(c.b.in) == 0 && c.parser.Idle() {
+		c.release()
+		c.enter(waiting)
+		return nil
+	}
+	if err := c.late(); err != nil {
+		return err
+	}
+	if len(c.b.in) <= maxRest {
+		c.rest = append([]byte(nil), c.b.in...)
+		c.server.buffers.put(c.b)
+		c.b = nil
+	}
+	if !c.settle() {
+		c.complain(textNoMemory)
+		return errNoMemory
+	}
+	c.enter(partial)
+	return nil
+}
+
+// late ends a connection whose command arrives too slowly. One that does not
+// arrive at all is for the patrol.
+func (c *conn) late() error {
+	now := time.Now()
+	if c.ran || c.began.IsZero() {
+		c.ran, c.began, c.mark = false, now, c.in.Load()
+		return nil
+	}
+	after := now.Sub(c.began)
+	if after > c.server.config.WriteTimeout && float64(c.in.Load()-c.mark) < minRate*after.Seconds() {
+		return errTooSlow
+	}
+	return nil
+}
+
+// release returns the buffers and all that is counted for them.
 func (c *conn) release() {
 	if c.b != nil {
 		c.server.buffers.put(c.b)
 		c.b = nil
 	}
-	if c.held > 0 {
-		c.server.engine.Budget.Hold(-c.held)
-		c.held = 0
+	if c.parser.Kept() > 0 {
+		c.parser.Reset()
+	}
+	c.rest, c.began, c.ran = nil, time.Time{}, false
+	c.hold(0)
+}
+
+// kill ends the connection from any goroutine, without waiting: it leaves a
+// mark, takes both directions of the socket down and wakes who waits on it. The
+// connection's own goroutine closes it.
+func (c *conn) kill() {
+	c.ending.Store(killed)
+	_ = c.nc.SetDeadline(longAgo)
+	shutdown(c.nc)
+}
+
+// drain asks the connection to answer what has arrived and to end.
+func (c *conn) drain() {
+	c.ending.CompareAndSwap(open, draining)
+	_ = c.nc.SetReadDeadline(longAgo)
+}
+
+// readDeadline sets when a wait for the client ends. If someone marked the
+// connection meanwhile, that one's deadline holds.
+func (c *conn) readDeadline(t time.Time) {
+	_ = c.nc.SetReadDeadline(t)
+	if c.ending.Load() != open {
+		_ = c.nc.SetReadDeadline(longAgo)
 	}
 }
 
-// kill closes the connection from another goroutine.
-func (c *conn) kill() {
-	c.killed.Store(true)
-	_ = c.nc.Close()
+// halfCloser is a connection whose directions can be closed one by one.
+type halfCloser interface {
+	CloseRead() error
+	CloseWrite() error
+}
+
+func closeWrite(nc net.Conn) {
+	if h, ok := nc.(halfCloser); ok {
+		_ = h.CloseWrite()
+	}
+}
+
+// shutdown takes both directions of a connection down without closing it.
+func shutdown(nc net.Conn) {
+	if h, ok := nc.(halfCloser); ok {
+		_ = h.CloseWrite()
+		_ = h.CloseRead()
+	}
 }

@@ -11,50 +11,108 @@ import (
 	"time"
 )
 
+const (
+	// lookAgainAfter is when a read that did not fill its buffer is followed
+	// by another, at the latest.
+	lookAgainAfter = 250 * time.Millisecond
+	// youngReads is how many reads of a new connection are followed by
+	// another at once.
+	youngReads = 4
+)
+
+// socket is a connection's own way to its file descriptor.
+type socket struct {
+	raw   syscall.RawConn
+	fd    int
+	live  bool // fd is held by the loop
+	armed bool // the loop will be woken to look again
+	young int  // reads to go until reads are spared
+}
+
+// write sends as much as the socket takes at once.
+func (s *socket) write(out []byte) (int, error) {
+	if !s.live {
+		return 0, nil
+	}
+	for {
+		n, err := syscall.Write(s.fd, out)
+		switch {
+		case err == nil:
+			return n, nil
+		case errors.Is(err, syscall.EAGAIN):
+			return 0, nil
+		case !errors.Is(err, syscall.EINTR):
+			return 0, &net.OpError{Op: "write", Net: "socket", Err: err}
+		}
+	}
+}
+
 // loop reads, runs and writes until the client leaves.
 //
-// It works on the socket itself, inside one call of RawConn.Read that lasts as
-// long as the connection. That saves a system call per batch: a read that did
-// not fill the buffer has taken all there was, so the goroutine can wait at once
-// instead of reading again to be told that there is nothing. Nothing is missed:
-// the runtime notes what arrives while step is at work, since readiness is only
-// reset when RawConn.Read begins. And a connection needs no buffers while it
-// waits: they are taken when the socket has something.
+// It works on the socket itself, inside a call of RawConn.Read that lasts as long
+// as the connection is in use. That saves a system call per batch: a read that
+// did not fill the buffer has taken all there was, so the goroutine can wait at
+// once instead of reading again. The runtime notes what arrives while step is at
+// work, since readiness is only reset when RawConn.Read begins. And a connection
+// needs no buffers while it waits: they are taken when the socket has something.
+//
+// What a short read can hide is the end of the stream, if it came with the data:
+// the socket became readable once for both. So the loop looks again a little
+// later, once per quiet moment.
+//
+// RawConn.Read holds the descriptor: a Close by another goroutine would wait
+// until this one returns, perhaps for ever. So nobody else closes; see kill.
 func (c *conn) loop() error {
 	sc, ok := c.nc.(syscall.Conn)
 	if !ok {
-		return errors.New("connection has no socket")
+		return c.readLoop()
 	}
 	raw, err := sc.SyscallConn()
 	if err != nil {
 		return err
 	}
-	err = raw.Read(c.step)
-	if c.err == nil && errors.Is(err, os.ErrDeadlineExceeded) {
-		err = c.finish(raw) // the server is closing
+	c.socket = socket{raw: raw, young: youngReads}
+	for {
+		err := raw.Read(c.step)
+		c.socket.live = false
+		switch {
+		case c.err != nil:
+			return c.err
+		case !errors.Is(err, os.ErrDeadlineExceeded):
+			return err
+		case c.ending.Load() == killed:
+			return errKilled
+		case c.ending.Load() == draining:
+			return c.finish()
+		}
+		c.socket.armed = false
+		c.readDeadline(time.Time{})
 	}
-	return errors.Join(c.err, err)
+}
+
+// lookAgain has the loop read once more, soon, unless that is arranged already.
+func (c *conn) lookAgain() {
+	if !c.socket.armed {
+		c.socket.armed = true
+		c.readDeadline(time.Now().Add(lookAgainAfter))
+	}
 }
 
 // finish answers what has been sent and is still on its way: it ends when the
 // client is quiet for a moment, and at the latest after a while.
-func (c *conn) finish(raw syscall.RawConn) error {
-	const (
-		quiet = 50 * time.Millisecond
-		while = time.Second
-	)
-	for end := time.Now().Add(while); time.Now().Before(end); {
-		before := c.seen
-		if err := raw.Control(func(fd uintptr) { c.step(fd) }); err != nil || c.err != nil {
-			return err
-		}
+func (c *conn) finish() error {
+	c.socket.armed = true // by the deadlines here
+	for end := time.Now().Add(drainMost); time.Now().Before(end) && c.ending.Load() != killed; {
+		before := c.in.Load()
 		if err := c.nc.SetReadDeadline(time.Now().Add(quiet)); err != nil {
 			return err
 		}
-		if err := raw.Read(c.step); !errors.Is(err, os.ErrDeadlineExceeded) || c.err != nil {
-			return err
+		err := c.socket.raw.Read(c.step)
+		c.socket.live = false
+		if c.err != nil || !errors.Is(err, os.ErrDeadlineExceeded) {
+			return errors.Join(c.err, err)
 		}
-		if c.seen == before {
+		if c.in.Load() == before {
 			return nil
 		}
 	}
@@ -64,32 +122,41 @@ func (c *conn) finish(raw syscall.RawConn) error {
 // step reads and runs what there is. It reports true when the connection is to
 // end, with the reason in c.err.
 func (c *conn) step(fd uintptr) (done bool) {
-	for {
-		space, err := c.space()
-		if err != nil {
-			c.err = err
-			return true
+	c.enter(running)
+	c.socket.fd, c.socket.live = int(fd), true
+	for c.err == nil {
+		if c.ending.Load() == killed {
+			c.err = errKilled
+			break
+		}
+		var space []byte
+		if space, c.err = c.space(); c.err != nil {
+			break
 		}
 		n, err := syscall.Read(int(fd), space)
 		switch {
 		case errors.Is(err, syscall.EINTR):
 			continue
 		case errors.Is(err, syscall.EAGAIN):
-			c.idle()
-			return false
+			c.err = c.idle()
+			return c.err != nil
 		case err != nil:
-			c.err = &net.OpError{Op: "read", Net: "tcp", Err: err}
-			return true
+			c.err = &net.OpError{Op: "read", Net: "socket", Err: err}
 		case n == 0:
 			c.err = io.EOF
-			return true
+		default:
+			c.err = c.took(n)
 		}
-		if c.err = c.took(n); c.err != nil {
-			return true
+		if c.err != nil || n == len(space) {
+			continue
 		}
-		if n < len(space) {
-			c.idle()
-			return false
+		if c.socket.young > 0 {
+			c.socket.young--
+			continue
 		}
+		c.lookAgain()
+		c.err = c.idle()
+		return c.err != nil
 	}
+	return true
 }

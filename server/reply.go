@@ -1,13 +1,60 @@
 package server
 
 import (
+	"encoding/binary"
+	"slices"
+
 	"github.com/bloomery/bloomery/foreign/redisbloom"
 	"github.com/bloomery/bloomery/internal/resp"
 	"github.com/bloomery/bloomery/server/internal/command"
 )
 
-// appendReply writes a reply in a protocol.
-func appendReply(b []byte, p resp.Protocol, r *command.Reply) []byte {
+// flushItems is after how many elements of a plain array the buffer is looked at.
+const flushItems = 1024
+
+// reply makes one reply. What is large, as a whole or in its parts, is sent while
+// it is made: the buffer does not grow with the reply.
+func (c *conn) reply(p resp.Protocol, r *command.Reply) error {
+	b := c.b
+	switch r.Kind {
+	case command.Bulk, command.Verbatim:
+		if len(r.Text) > writeBytes {
+			return c.large(p, r)
+		}
+		b.out = appendPlain(b.out, p, r)
+	case command.Bools:
+		return c.bools(p, r)
+	case command.Codes:
+		return c.codes(p, r.Codes)
+	case command.CodeInts:
+		return c.codes(resp.RESP2, r.Codes)
+	case command.Array:
+		b.out = resp.AppendArray(b.out, len(r.Elems))
+		return c.elems(p, r.Elems)
+	case command.Map:
+		b.out = resp.AppendMap(b.out, p, len(r.Elems)/2)
+		return c.elems(p, r.Elems)
+	case command.Set:
+		b.out = resp.AppendSet(b.out, p, len(r.Elems))
+		return c.elems(p, r.Elems)
+	case command.Fields:
+		return c.fields(p, r.Elems)
+	default:
+		b.out = appendPlain(b.out, p, r)
+	}
+	return c.full()
+}
+
+// full sends the buffer if it is full.
+func (c *conn) full() error {
+	if len(c.b.out) < writeBytes {
+		return nil
+	}
+	return c.write()
+}
+
+// appendPlain writes a reply that has no parts.
+func appendPlain(b []byte, p resp.Protocol, r *command.Reply) []byte {
 	switch r.Kind {
 	case command.Bool:
 		return resp.AppendBool(b, p, r.N != 0)
@@ -25,75 +72,109 @@ func appendReply(b []byte, p resp.Protocol, r *command.Reply) []byte {
 		return resp.AppendNull(b, p)
 	case command.NullArray:
 		return resp.AppendNullArray(b, p)
-	case command.Bools:
-		return appendBools(b, p, r)
-	case command.Codes:
-		return appendCodes(b, p, r.Codes)
-	case command.CodeInts:
-		return appendCodes(b, resp.RESP2, r.Codes)
-	case command.Array:
-		return appendElems(resp.AppendArray(b, len(r.Elems)), p, r.Elems)
-	case command.Map:
-		return appendElems(resp.AppendMap(b, p, len(r.Elems)/2), p, r.Elems)
-	case command.Set:
-		return appendElems(resp.AppendSet(b, p, len(r.Elems)), p, r.Elems)
-	case command.Fields:
-		return appendFields(b, p, r.Elems)
 	default:
 		return b
 	}
 }
 
-func appendElems(b []byte, p resp.Protocol, elems []command.Reply) []byte {
+// large sends a long string piece by piece, without a copy of the whole.
+func (c *conn) large(p resp.Protocol, r *command.Reply) error {
+	b := c.b
+	if r.Kind == command.Verbatim {
+		b.out = resp.AppendVerbatimHead(b.out, p, len(r.Text))
+	} else {
+		b.out = resp.AppendBulkHead(b.out, len(r.Text))
+	}
+	for text := r.Text; len(text) > 0; {
+		n := min(len(text), max(writeBytes-len(b.out), 1))
+		b.out = append(b.out, text[:n]...)
+		text = text[n:]
+		if err := c.full(); err != nil {
+			return err
+		}
+	}
+	b.out = resp.AppendCRLF(b.out)
+	return nil
+}
+
+func (c *conn) elems(p resp.Protocol, elems []command.Reply) error {
 	for i := range elems {
-		b = appendReply(b, p, &elems[i])
+		if err := c.reply(p, &elems[i]); err != nil {
+			return err
+		}
 	}
-	return b
+	return nil
 }
 
-// appendFields writes a map, and where there are no maps its values alone.
-func appendFields(b []byte, p resp.Protocol, elems []command.Reply) []byte {
+// fields writes a map, and where there are no maps its values alone.
+func (c *conn) fields(p resp.Protocol, elems []command.Reply) error {
 	if p >= resp.RESP3 {
-		return appendElems(resp.AppendMap(b, p, len(elems)/2), p, elems)
+		c.b.out = resp.AppendMap(c.b.out, p, len(elems)/2)
+		return c.elems(p, elems)
 	}
-	b = resp.AppendArray(b, len(elems)/2)
+	c.b.out = resp.AppendArray(c.b.out, len(elems)/2)
 	for i := 1; i < len(elems); i += 2 {
-		b = appendReply(b, p, &elems[i])
+		if err := c.reply(p, &elems[i]); err != nil {
+			return err
+		}
 	}
-	return b
+	return nil
 }
 
-// appendBools writes an array of booleans, with an error as its last element if
-// there is one.
-func appendBools(b []byte, p resp.Protocol, r *command.Reply) []byte {
-	n := len(r.Bools)
+// bools writes an array of booleans, with an error as its last element if there
+// is one.
+func (c *conn) bools(p resp.Protocol, r *command.Reply) error {
+	b, n := c.b, len(r.Bools)
 	if r.Text != "" {
 		n++
 	}
-	b = resp.AppendArray(b, n)
-	yes, no := resp.AppendBool(nil, p, true), resp.AppendBool(nil, p, false)
-	for _, v := range r.Bools {
-		if v {
-			b = append(b, yes...)
-		} else {
-			b = append(b, no...)
+	b.out = resp.AppendArray(b.out, n)
+	yes, no := boolWord(p, true), boolWord(p, false)
+	for values := r.Bools; len(values) > 0; {
+		n := min(len(values), flushItems)
+		b.out = slices.Grow(b.out, 4*n)
+		for _, v := range values[:n] {
+			word := no
+			if v {
+				word = yes
+			}
+			b.out = binary.LittleEndian.AppendUint32(b.out, word)
+		}
+		values = values[n:]
+		if err := c.full(); err != nil {
+			return err
 		}
 	}
 	if r.Text != "" {
-		b = resp.AppendError(b, r.Text)
+		b.out = resp.AppendError(b.out, r.Text)
 	}
-	return b
+	return c.full()
 }
 
-// appendCodes writes an array of results; RESP3 has booleans for them.
-func appendCodes(b []byte, p resp.Protocol, codes []redisbloom.Result) []byte {
-	b = resp.AppendArray(b, len(codes))
-	for _, c := range codes {
-		if p >= resp.RESP3 {
-			b = resp.AppendBool(b, p, c > 0)
-		} else {
-			b = resp.AppendInt(b, int64(c))
+// boolWord returns the four bytes that a boolean takes in every protocol.
+func boolWord(p resp.Protocol, v bool) uint32 {
+	var word [4]byte
+	resp.AppendBool(word[:0], p, v)
+	return binary.LittleEndian.Uint32(word[:])
+}
+
+// codes writes an array of results; RESP3 has booleans for them.
+func (c *conn) codes(p resp.Protocol, codes []redisbloom.Result) error {
+	b := c.b
+	b.out = resp.AppendArray(b.out, len(codes))
+	for len(codes) > 0 {
+		n := min(len(codes), flushItems)
+		for _, code := range codes[:n] {
+			if p >= resp.RESP3 {
+				b.out = resp.AppendBool(b.out, p, code > 0)
+			} else {
+				b.out = resp.AppendInt(b.out, int64(code))
+			}
+		}
+		codes = codes[n:]
+		if err := c.full(); err != nil {
+			return err
 		}
 	}
-	return b
+	return c.full()
 }

@@ -2,12 +2,10 @@ package server_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"math/rand/v2"
 	"net"
 	"strconv"
@@ -117,7 +115,7 @@ func TestPassword(t *testing.T) {
 // TestProtectedMode needs an address of this machine that is not loopback.
 func TestProtectedMode(t *testing.T) {
 	ip := outsideAddr(t)
-	addr := start(t, server.Config{Addr: "0.0.0.0:0", ProtectedMode: true})
+	addr := start(t, server.Config{Addr: []string{"0.0.0.0:0"}, ProtectedMode: true})
 	_, port, _ := net.SplitHostPort(addr)
 	c := dial(t, net.JoinHostPort(ip, port))
 	if got := c.reply(); !strings.HasPrefix(got, "-DENIED ") {
@@ -125,7 +123,7 @@ func TestProtectedMode(t *testing.T) {
 	}
 	dial(t, net.JoinHostPort("127.0.0.1", port)).expect("+PONG\r\n", "PING")
 
-	addr = start(t, server.Config{Addr: "0.0.0.0:0", ProtectedMode: true, Password: "x"})
+	addr = start(t, server.Config{Addr: []string{"0.0.0.0:0"}, ProtectedMode: true, Password: "x"})
 	_, port, _ = net.SplitHostPort(addr)
 	dial(t, net.JoinHostPort(ip, port)).expect("+OK\r\n", "AUTH", "x")
 }
@@ -394,14 +392,10 @@ func TestShutdownDrains(t *testing.T) {
 
 func TestPortTaken(t *testing.T) {
 	addr := start(t, server.Config{})
-	s, err := server.New(server.Config{Addr: addr, Log: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = s.Listen(context.Background())
+	_, err := server.New(server.Config{Addr: []string{"127.0.0.1:0", addr}})
 	p, ok := errors.AsType[*server.PortError](err)
 	if !ok || !strings.Contains(p.Hint, "--addr 127.0.0.1:") {
-		t.Errorf("Listen on a taken port = %v, want an error that names --addr", err)
+		t.Errorf("New on a taken port = %v, want an error that names --addr", err)
 	}
 }
 

@@ -25,20 +25,16 @@ func start(tb testing.TB, c server.Config) string {
 // startStop is start for tests that stop the server themselves.
 func startStop(tb testing.TB, c server.Config) (addr string, stop func() error) {
 	tb.Helper()
-	if c.Addr == "" {
-		c.Addr = "127.0.0.1:0"
+	if len(c.Addr) == 0 {
+		c.Addr = []string{"127.0.0.1:0"}
 	}
 	s, err := server.New(c)
 	if err != nil {
 		tb.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	l, err := s.Listen(ctx)
-	if err != nil {
-		tb.Fatal(err)
-	}
 	done := make(chan error, 1)
-	go func() { done <- s.Serve(ctx, l) }()
+	go func() { done <- s.Serve(ctx) }()
 	stopped := false
 	stop = func() error {
 		if stopped {
@@ -53,7 +49,7 @@ func startStop(tb testing.TB, c server.Config) (addr string, stop func() error) 
 			tb.Errorf("Serve: %v", err)
 		}
 	})
-	return l.Addr().String(), stop
+	return s.Addr().String(), stop
 }
 
 // client is a connection that speaks raw RESP.

@@ -7,8 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"strings"
-	"time"
+	"runtime/debug"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -17,28 +16,20 @@ import (
 	"github.com/bloomery/bloomery/server"
 )
 
-// serveOptions are the flags of serve that are not fields of server.Config.
+// serveOptions are the flags of serve that are not settings of the server.
 type serveOptions struct {
 	file        string
 	printConfig bool
 	logLevel    string
 	logFormat   string
-	maxMemory   bytesValue
-	maxQuery    bytesValue
 }
 
-// Flags of serve that are no settings, and those that are secret.
-var (
-	notSettings = []string{"config", "print-config", "help"}
-	secrets     = []string{"password"}
-)
+// notSettings are flags of serve that the environment and the file do not have.
+var notSettings = []string{"config", "print-config", "help"}
 
 func newServe() *cobra.Command {
 	var c server.Config
-	o := serveOptions{
-		maxMemory: bytesValue{server.DefaultMaxMemory(), server.ParseBytes},
-		maxQuery:  bytesValue{512 << 20, server.ParseBytes},
-	}
+	var o serveOptions
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Serve filters on the Redis protocol: BF.* and CF.* as RedisBloom",
@@ -51,9 +42,13 @@ the result in the form of such a file.
 Data is kept in the folder --dir: a log of all writes, and snapshots that are taken
 when the log outgrows the data, or on SAVE and BGSAVE. --dir "" keeps it in memory
 only. --fsync says what a power cut can cost: nothing that was answered (always), at
-most one second (everysec), or what the system had not written (no).`,
+most one second (everysec), or what the system had not written (no).
+
+SIGTERM and SIGINT (Ctrl-C) end the server: clients get the replies to what they
+sent, the data is closed, and the exit code is 0. A second signal ends it at once.`,
 		Example: `  bloomery serve
   bloomery serve --addr 127.0.0.1:6380 --max-memory 2GiB
+  bloomery serve --addr 127.0.0.1:6379,unix:/run/bloomery.sock
   bloomery serve --dir /var/lib/bloomery --fsync always
   BLOOMERY_PASSWORD=secret bloomery serve --addr 0.0.0.0:6379`,
 		Args: cobra.NoArgs,
@@ -65,33 +60,15 @@ most one second (everysec), or what the system had not written (no).`,
 	return cmd
 }
 
+// serveFlags makes the flags of serve: one for each setting of the server, and
+// those of the program itself.
 func serveFlags(f *pflag.FlagSet, c *server.Config, o *serveOptions) {
 	f.SortFlags = false
-	f.StringVar(&c.Addr, "addr", "127.0.0.1:6379", "where clients connect")
-	f.StringVar(&c.Password, "password", "", "what clients must give with AUTH; better in BLOOMERY_PASSWORD or the file")
-	f.BoolVar(&c.ProtectedMode, "protected-mode", true, "without a password, refuse clients of other machines")
-	f.StringVar(&c.Dir, "dir", "bloomery-data", "folder for data, made if it is not there; \"\" keeps data in memory only")
-	f.StringVar(&c.Fsync, "fsync", "everysec", "when writes are on disk: always, everysec or no")
-	f.Var(&o.maxMemory, "max-memory", "memory for data; commands that need more are refused")
-	f.IntVar(&c.MaxClients, "max-clients", 10_000, "connections at once")
-	f.Var(&o.maxQuery, "max-query", "size of one command")
-	f.DurationVar(&c.IdleTimeout, "idle-timeout", 0, "close clients that send nothing for so long; 0 for never")
-	f.DurationVar(&c.WriteTimeout, "write-timeout", time.Minute, "close clients that do not take their replies for so long")
-	f.DurationVar(&c.DrainTimeout, "drain-timeout", 10*time.Second, "wait so long for clients at shutdown")
+	for _, s := range server.Settings() {
+		settingFlag(f, c, s)
+	}
 	f.StringVar(&o.logLevel, "log-level", "info", "debug, info, warn or error")
 	f.StringVar(&o.logFormat, "log-format", "text", "text or json")
-
-	d := server.RedisBloomDefaults()
-	c.Defaults = d
-	f.Float64Var(&c.Defaults.BloomError, "bf-error-rate", d.BloomError, "error rate of a BF made without saying")
-	f.Int64Var(&c.Defaults.BloomCapacity, "bf-initial-size", d.BloomCapacity, "capacity of a BF made without saying")
-	f.Int64Var(&c.Defaults.BloomExpansion, "bf-expansion-factor", d.BloomExpansion, "growth of a BF made without saying; 0 for none")
-	f.Int64Var(&c.Defaults.CuckooBucket, "cf-bucket-size", d.CuckooBucket, "bucket size of a CF made without saying")
-	f.Int64Var(&c.Defaults.CuckooCapacity, "cf-initial-size", d.CuckooCapacity, "capacity of a CF made without saying")
-	f.Int64Var(&c.Defaults.CuckooKicks, "cf-max-iterations", d.CuckooKicks, "kicks before a CF grows")
-	f.Int64Var(&c.Defaults.CuckooExpansion, "cf-expansion-factor", d.CuckooExpansion, "growth of a CF made without saying; 0 for none")
-	f.Int64Var(&c.Defaults.CuckooMost, "cf-max-expansions", d.CuckooMost, "sub-filters from which on a CF takes no more items")
-
 	f.StringVar(&o.file, "config", "", "TOML file with settings")
 	f.BoolVar(&o.printConfig, "print-config", false, "print the settings in force and exit")
 }
@@ -103,53 +80,41 @@ func runServe(ctx context.Context, flags *pflag.FlagSet, c *server.Config, o *se
 	if err := loadSettings(flags, o.file, os.LookupEnv, notSettings...); err != nil {
 		return fmt.Errorf("serve: %w", err)
 	}
-	if err := notNegative(flags); err != nil {
-		return fmt.Errorf("serve: %w", err)
-	}
 	log, err := newLog(errOut, o.logLevel, o.logFormat)
 	if err != nil {
 		return fmt.Errorf("serve: %w", err)
 	}
-	c.MaxMemory, c.MaxQuery = o.maxMemory.n, int(o.maxQuery.n)
-	c.Log, c.Version, c.File = log, thisBuild().Version, o.file
+	c.Log, c.Version, c.File, c.OnMaxMemory = log, thisBuild().Version, o.file, limitHeap
 	if o.printConfig {
 		if err := c.Check(); err != nil {
 			return fmt.Errorf("serve: %w", err)
 		}
-		return printSettings(out, flags, secrets, notSettings...)
+		return printSettings(out, flags, notSettings...)
 	}
 	s, err := server.New(*c)
 	if err != nil {
 		return serveError(c.Dir, err)
 	}
-	l, err := s.Listen(ctx)
-	if err != nil {
-		_ = s.Close() // nothing was changed
-		if p, ok := errors.AsType[*server.PortError](err); ok {
-			return hinted{fmt.Errorf("serve: %w", err), p.Hint}
-		}
-		return fmt.Errorf("serve: %w", err)
-	}
-	if err := s.Serve(ctx, l); err != nil {
+	if err := s.Serve(ctx); err != nil {
 		return fmt.Errorf("serve: %w", err)
 	}
 	return nil
 }
 
-// notNegative names the first setting that is below 0, which none may be.
-func notNegative(flags *pflag.FlagSet) (err error) {
-	flags.VisitAll(func(f *pflag.Flag) {
-		text := f.Value.String()
-		if err == nil && f.Value.Type() != "string" && strings.HasPrefix(text, "-") {
-			err = fmt.Errorf("--%s %s is negative", f.Name, text)
-		}
-	})
-	return err
+// limitHeap sets Go's memory limit for a server that may use so many bytes.
+// Without it the heap could grow to twice the data before it is collected. The
+// limit leaves room beyond the data: right at it, the collector would never rest.
+func limitHeap(maxMemory int64) {
+	const least = 32 << 20
+	debug.SetMemoryLimit(maxMemory + maxMemory/16 + least)
 }
 
-// serveError adds what to do about a folder that cannot be used.
+// serveError adds what to do about a folder or an address that cannot be used.
 func serveError(dir string, err error) error {
 	wrapped := fmt.Errorf("serve: %w", err)
+	if p, ok := errors.AsType[*server.PortError](err); ok {
+		return hinted{wrapped, p.Hint}
+	}
 	switch {
 	case errors.Is(err, server.ErrLocked):
 		return hinted{wrapped, "another server uses " + dir + ": stop it, or choose another folder with --dir"}

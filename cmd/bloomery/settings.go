@@ -6,11 +6,12 @@ import (
 	"io"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/BurntSushi/toml"
 	"github.com/spf13/pflag"
+
+	"github.com/bloomery/bloomery/server"
 )
 
 // envPrefix begins the name of every environment variable: --max-memory is
@@ -63,11 +64,24 @@ func loadFile(flags *pflag.FlagSet, file string, given map[string]bool, skip []s
 		if given[name] {
 			continue
 		}
-		if err := flags.Set(name, fmt.Sprint(values[name])); err != nil {
+		if err := flags.Set(name, tomlText(values[name])); err != nil {
 			return fmt.Errorf("%s: %s: %w", file, name, err)
 		}
 	}
 	return nil
+}
+
+// tomlText returns a value of a file as a flag takes it: lists with commas.
+func tomlText(v any) string {
+	list, ok := v.([]any)
+	if !ok {
+		return fmt.Sprint(v)
+	}
+	words := make([]string, len(list))
+	for i, e := range list {
+		words[i] = fmt.Sprint(e)
+	}
+	return strings.Join(words, ",")
 }
 
 func sortedKeys(m map[string]any) []string {
@@ -81,19 +95,20 @@ func sortedKeys(m map[string]any) []string {
 
 // printSettings writes all settings in force as a TOML file that gives the same
 // ones again. Secrets are not shown.
-func printSettings(w io.Writer, flags *pflag.FlagSet, secret []string, skip ...string) error {
+func printSettings(w io.Writer, flags *pflag.FlagSet, skip ...string) error {
 	var errs []error
 	flags.VisitAll(func(f *pflag.Flag) {
 		if slices.Contains(skip, f.Name) {
 			return
 		}
 		value := f.Value.String()
+		_, hidden := f.Annotations[secret]
 		switch {
-		case slices.Contains(secret, f.Name) && value != "":
+		case hidden && value != "":
 			_, err := fmt.Fprintf(w, "# %s is set\n", f.Name)
 			errs = append(errs, err)
 			return
-		case slices.Contains([]string{"bool", "int", "int64", "float64"}, f.Value.Type()):
+		case slices.Contains([]string{"bool", "int", "float"}, f.Value.Type()):
 		default:
 			value = fmt.Sprintf("%q", value)
 		}
@@ -103,34 +118,41 @@ func printSettings(w io.Writer, flags *pflag.FlagSet, secret []string, skip ...s
 	return errors.Join(errs...)
 }
 
-// bytesValue is a flag for an amount of memory: 512MiB, 1GB, 1000000.
-type bytesValue struct {
-	n     int64
-	parse func(string) (int64, bool)
+// settingFlag makes the flag of a setting, which sets it in c.
+func settingFlag(f *pflag.FlagSet, c *server.Config, s server.Setting) {
+	if err := s.Set(c, s.Default); err != nil {
+		panic(err) // a default that is no value
+	}
+	flag := f.VarPF(&settingValue{s, c}, s.Name, "", s.Help)
+	if s.Kind == "bool" {
+		flag.NoOptDefVal = "true"
+	}
+	if s.Secret {
+		flag.Annotations = map[string][]string{secret: nil}
+	}
 }
 
-var _ pflag.Value = (*bytesValue)(nil)
+// secret marks flags whose values are not shown.
+const secret = "secret"
+
+// settingValue is a setting of a configuration as a flag.
+type settingValue struct {
+	setting server.Setting
+	config  *server.Config
+}
+
+var _ pflag.Value = (*settingValue)(nil)
 
 // Set implements pflag.Value.
-func (v *bytesValue) Set(s string) error {
-	n, ok := v.parse(s)
-	if !ok {
-		return fmt.Errorf("%q is no amount of memory (512MiB, 2GB, 1000000)", s)
-	}
-	v.n = n
-	return nil
-}
+func (v *settingValue) Set(s string) error { return v.setting.Set(v.config, s) }
 
 // String implements pflag.Value.
-func (v *bytesValue) String() string {
-	const unit = 1024
-	n, power := v.n, 0
-	for n > 0 && n%unit == 0 && power < 4 {
-		n /= unit
-		power++
+func (v *settingValue) String() string {
+	if v.config == nil {
+		return ""
 	}
-	return strconv.FormatInt(n, 10) + []string{"", "KiB", "MiB", "GiB", "TiB"}[power]
+	return v.setting.Get(v.config)
 }
 
 // Type implements pflag.Value.
-func (v *bytesValue) Type() string { return "bytes" }
+func (v *settingValue) Type() string { return v.setting.Kind }

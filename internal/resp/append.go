@@ -44,13 +44,18 @@ func AppendCRLF(b []byte) []byte { return append(b, '\r', '\n') }
 // AppendVerbatim appends text for people: a verbatim string in RESP3, a bulk
 // string in RESP2.
 func AppendVerbatim(b []byte, p Protocol, s string) []byte {
-	if p < RESP3 {
-		return AppendBulk(b, s)
-	}
-	b = appendNumber(append(b, '='), int64(len(s)+4))
-	b = append(b, "txt:"...)
+	b = AppendVerbatimHead(b, p, len(s))
 	b = append(b, s...)
 	return append(b, '\r', '\n')
+}
+
+// AppendVerbatimHead is AppendBulkHead for a verbatim string.
+func AppendVerbatimHead(b []byte, p Protocol, n int) []byte {
+	if p < RESP3 {
+		return AppendBulkHead(b, n)
+	}
+	b = appendNumber(append(b, '='), int64(n+4))
+	return append(b, "txt:"...)
 }
 
 // AppendNull appends the absent value.

@@ -3,6 +3,8 @@ package resp
 import (
 	"bytes"
 	"errors"
+	"slices"
+	"unsafe"
 )
 
 // The causes why Parser.Next gives up. Their texts are those of Redis, which
@@ -17,6 +19,10 @@ var (
 	ErrNoPasswordCount  = errors.New("unauthenticated multibulk length")
 	ErrNoPasswordLength = errors.New("unauthenticated bulk length")
 )
+
+// ErrRoom means that a command has more arguments than Parser.Room. With more
+// Room, Next goes on where it stopped.
+var ErrRoom = errors.New("too many arguments")
 
 // DollarError is the error for a byte that stands where an argument should
 // begin.
@@ -41,6 +47,8 @@ const (
 	// firstArguments is how many places are made for arguments that were only
 	// announced; further ones are made as arguments arrive.
 	firstArguments = 16
+	// keptSpans is for how many arguments memory is kept between commands.
+	keptSpans = 4096
 )
 
 // Parser cuts a stream of bytes into commands. It remembers how far it came in
@@ -53,6 +61,9 @@ type Parser struct {
 	MaxLength int
 	// Guest applies the limits for clients without a password.
 	Guest bool
+	// Room is how many arguments of one command there is memory for; 0 means
+	// that it does not matter. Next returns ErrRoom rather than taking more.
+	Room int
 
 	pos     int    // bytes of the present command that were understood
 	missing int    // arguments still to come, when inside an array
@@ -63,6 +74,8 @@ type Parser struct {
 
 // span is the place of an argument, from the start of its command.
 type span struct{ from, to int }
+
+const spanBytes = int(unsafe.Sizeof(span{}))
 
 // Next takes the first command of buf. It returns the arguments appended to
 // args, as slices of buf, and the number of bytes that the command takes. If n
@@ -104,7 +117,7 @@ func (p *Parser) Next(buf []byte, args [][]byte) (_ [][]byte, n int, err error) 
 // buf may have moved by then.
 func (p *Parser) array(buf []byte, args [][]byte) (_ [][]byte, n int, err error) {
 	base := len(args)
-	if len(p.spans) > 0 {
+	if len(p.spans) > 0 || p.Room > 0 && p.missing > p.Room {
 		return p.resume(buf, args)
 	}
 	if p.length < 0 {
@@ -154,6 +167,9 @@ func (p *Parser) short(buf []byte, args [][]byte) [][]byte {
 // resume goes on in a command that broke off.
 func (p *Parser) resume(buf []byte, args [][]byte) (_ [][]byte, n int, err error) {
 	for p.missing > 0 {
+		if p.Room > 0 && len(p.spans) >= p.Room {
+			return args, 0, ErrRoom
+		}
 		from, to, err := p.argument(buf)
 		if err != nil {
 			return args, 0, err
@@ -163,11 +179,15 @@ func (p *Parser) resume(buf []byte, args [][]byte) (_ [][]byte, n int, err error
 		}
 		p.spans = append(p.spans, span{from, to})
 	}
+	args = slices.Grow(args, len(p.spans))
 	for _, s := range p.spans {
 		args = append(args, buf[s.from:s.to:s.to])
 	}
 	n = p.pos
 	p.pos, p.inside, p.spans = 0, false, p.spans[:0]
+	if cap(p.spans) > keptSpans {
+		p.spans = nil
+	}
 	return args, n, nil
 }
 
@@ -228,6 +248,10 @@ func (p *Parser) Wants() int {
 
 // Idle reports whether the parser stands between two commands.
 func (p *Parser) Idle() bool { return !p.inside }
+
+// Kept returns the bytes that the parser keeps for the arguments of a command
+// that has not arrived whole.
+func (p *Parser) Kept() int { return cap(p.spans) * spanBytes }
 
 // Reset forgets a command that was begun, and the memory kept for it.
 func (p *Parser) Reset() {

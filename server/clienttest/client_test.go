@@ -17,25 +17,21 @@ import (
 
 func start(t *testing.T, c server.Config) string {
 	t.Helper()
-	c.Addr = "127.0.0.1:0"
+	c.Addr = []string{"127.0.0.1:0"}
 	s, err := server.New(c)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	l, err := s.Listen(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
 	done := make(chan error, 1)
-	go func() { done <- s.Serve(ctx, l) }()
+	go func() { done <- s.Serve(ctx) }()
 	t.Cleanup(func() {
 		cancel()
 		if err := <-done; err != nil {
 			t.Error(err)
 		}
 	})
-	return l.Addr().String()
+	return s.Addr().String()
 }
 
 func TestGoRedis(t *testing.T) {

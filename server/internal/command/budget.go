@@ -46,13 +46,20 @@ func (b *Budget) reserve(n uint64) bool {
 
 func (b *Budget) release(n uint64) { b.aside.Add(-int64(n)) }
 
+// clientShare is which part of the budget data cannot take from what clients
+// have under way: with all memory used by data, reads and deletes still work.
+const clientShare = 16
+
 // Hold counts n more bytes (fewer if n is negative) that a connection keeps.
 // It reports false if there is no room for them; they are counted all the same,
 // so the caller gives them back when it has let them go.
 func (b *Budget) Hold(n int) bool {
-	b.other.Add(int64(n))
-	return n <= 0 || !b.full()
+	other := b.other.Add(int64(n))
+	return n <= 0 || !b.full() || other <= b.max.Load()/clientShare
 }
+
+// Max returns the limit in force, in bytes.
+func (b *Budget) Max() int64 { return b.max.Load() }
 
 var _ door.Admitter = (*Budget)(nil)
 

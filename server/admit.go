@@ -1,0 +1,120 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"time"
+
+	"github.com/bloomery/bloomery/internal/resp"
+	"github.com/bloomery/bloomery/server/internal/command"
+)
+
+const (
+	textDenied = "-DENIED bloomery is running in protected mode: no password is set, so only clients on this machine may connect. " +
+		"Set a password (--password), or turn protected mode off (--protected-mode=false) if the network is trusted.\r\n"
+	textTooMany = "-ERR max number of clients reached\r\n"
+)
+
+// accept takes clients until the listener is closed.
+func (s *Server) accept(l net.Listener) {
+	for wait := time.Duration(0); ; {
+		nc, err := l.Accept()
+		if err == nil {
+			wait = 0
+			s.admit(nc)
+			continue
+		}
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		// Out of file descriptors, most likely: wait, clients may leave.
+		wait = min(max(2*wait, 5*time.Millisecond), time.Second)
+		s.log.Warn("accept failed", "error", err, "retry", wait)
+		if within(wait, s.ended) {
+			return
+		}
+	}
+}
+
+// Dial connects to the server within the process, whatever addresses it listens
+// on. It works from New on, before Serve too, and fails when the server ends.
+func (s *Server) Dial(context.Context) (net.Conn, error) {
+	ours, theirs, err := connected()
+	if err != nil {
+		return nil, fmt.Errorf("server: dial: %w", err)
+	}
+	select {
+	case <-s.ended:
+		_ = ours.Close()
+		_ = theirs.Close()
+		return nil, fmt.Errorf("server: dial: %w", net.ErrClosed)
+	default:
+	}
+	s.admit(ours)
+	return theirs, nil
+}
+
+// admit starts a connection, or answers why not.
+func (s *Server) admit(nc net.Conn) {
+	s.accepted.Add(1)
+	if s.config.ProtectedMode && s.settings.Password() == "" && !onLoopback(nc.RemoteAddr()) {
+		s.refuse(nc, textDenied)
+		return
+	}
+	c := &conn{server: s, nc: nc}
+	s.mu.Lock()
+	if s.closing || int64(len(s.conns)) >= s.settings.MaxClients.Load() {
+		s.mu.Unlock()
+		s.refuse(nc, textTooMany)
+		return
+	}
+	s.nextID++
+	c.session = command.NewSession(s.nextID, nc.RemoteAddr().String(), nc.LocalAddr().String(), s.config.Now(), c.kill)
+	c.session.Authenticated = s.settings.Password() == ""
+	c.parser = resp.Parser{MaxLength: s.config.MaxQuery, Guest: !c.session.Authenticated, Room: maxArgs}
+	s.conns[s.nextID] = c
+	s.wg.Add(1)
+	s.mu.Unlock()
+	go c.serve()
+}
+
+func (s *Server) refuse(nc net.Conn, text string) {
+	s.rejected.Add(1)
+	s.log.Debug("client refused", "client", nc.RemoteAddr().String(), "reason", text[1:len(text)-2])
+	_ = nc.SetWriteDeadline(time.Now().Add(time.Second))
+	_, _ = nc.Write([]byte(text))
+	_ = nc.Close()
+}
+
+func onLoopback(a net.Addr) bool {
+	t, ok := a.(*net.TCPAddr)
+	return !ok || t.IP.IsLoopback()
+}
+
+// drop closes a connection that has ended. Its own goroutine calls it.
+func (s *Server) drop(c *conn) {
+	_ = c.nc.Close()
+	c.release()
+	s.engine.Close(c.session)
+	s.pastIn.Add(c.in.Load())
+	s.pastOut.Add(c.out.Load())
+	s.mu.Lock()
+	delete(s.conns, c.session.ID)
+	s.mu.Unlock()
+	s.wg.Done()
+}
+
+// connections returns all connections, in the order in which they came.
+func (s *Server) connections() []*conn {
+	s.mu.Lock()
+	all := make([]*conn, 0, len(s.conns))
+	for _, c := range s.conns {
+		all = append(all, c)
+	}
+	s.mu.Unlock()
+	slices.SortFunc(all, func(a, b *conn) int { return int(a.session.ID - b.session.ID) })
+	return all
+}

@@ -1,0 +1,79 @@
+package server
+
+const (
+	// roomStep is for how many more arguments memory is counted at a time.
+	roomStep = 256 << 10
+	// argumentBytes is what an argument of a command takes beside its bytes:
+	// its place while the command arrives, and its slice.
+	argumentBytes = 16 + 24
+)
+
+const (
+	textNoMemory = "OOM command not allowed when used memory > 'maxmemory'."
+	textQuery    = "ERR Protocol error: query larger than the limit of this server (--max-query)"
+)
+
+// hold makes n the number of bytes that count for this connection in the
+// budget. It reports false, and leaves it as it was, if there is no room.
+func (c *conn) hold(n int) bool {
+	more := n - c.held
+	if more == 0 {
+		return true
+	}
+	budget := &c.server.engine.Budget
+	if !budget.Hold(more) {
+		budget.Hold(-more)
+		return false
+	}
+	c.held = n
+	return true
+}
+
+// settle counts what the connection keeps for a command that has not arrived
+// whole: its bytes, if they are more than a buffer of the pool, and the places of
+// its arguments.
+func (c *conn) settle() bool {
+	if c.parser.Idle() {
+		c.parser.Room = maxArgs
+	}
+	n := len(c.rest) + max(c.parser.Kept(), (c.parser.Room-maxArgs)*argumentBytes)
+	if c.b != nil && (cap(c.b.in) > readBytes || !c.parser.Idle()) {
+		n += cap(c.b.in)
+	}
+	return c.hold(n)
+}
+
+// grow doubles the read buffer. Memory follows the bytes that have arrived and is
+// counted before it is allocated.
+func (c *conn) grow() error {
+	limit := c.server.config.MaxQuery + readBytes
+	if cap(c.b.in) >= limit {
+		c.complain(textQuery)
+		return errQuery
+	}
+	size := min(2*cap(c.b.in), limit)
+	if wants := c.parser.Wants(); wants > 0 && wants < size {
+		size = max(wants, len(c.b.in)+readBytes)
+	}
+	before := c.held
+	if !c.hold(before + size) { // the old one is there until it is copied
+		c.complain(textNoMemory)
+		return errNoMemory
+	}
+	in := make([]byte, len(c.b.in), size)
+	copy(in, c.b.in)
+	c.b.in = in
+	c.settle()
+	return nil
+}
+
+// moreRoom counts memory for further arguments of a command that has very many.
+func (c *conn) moreRoom() error {
+	step := max(roomStep, c.parser.Room) // doubled: so the memory for them grows
+	if !c.hold(c.held + step*argumentBytes) {
+		c.complain(textNoMemory)
+		return errNoMemory
+	}
+	c.parser.Room += step
+	return nil
+}

@@ -1,0 +1,52 @@
+package server
+
+import (
+	"net"
+	"os"
+
+	"github.com/bloomery/bloomery/server/internal/command"
+)
+
+// host is the server as commands see it.
+type host struct{ s *Server }
+
+var _ command.Host = host{}
+
+// Sessions implements command.Host.
+func (h host) Sessions() []*command.Session {
+	conns := h.s.connections()
+	all := make([]*command.Session, len(conns))
+	for i, c := range conns {
+		all[i] = c.session
+	}
+	return all
+}
+
+// Shutdown has the server end as if it were asked to from outside.
+func (h host) Shutdown() { h.s.requestEnd() }
+
+// Facts implements command.Host.
+func (h host) Facts() command.Facts {
+	s := h.s
+	executable, _ := os.Executable()
+	f := command.Facts{
+		Version: s.config.Version, Started: s.started, Port: port(s.Addr()),
+		Accepted: s.accepted.Load(), Rejected: s.rejected.Load(),
+		BytesIn: s.pastIn.Load(), BytesOut: s.pastOut.Load(),
+		Executable: executable, ConfigFile: s.config.File,
+	}
+	for _, c := range s.connections() {
+		f.Clients++
+		f.BytesIn += c.in.Load()
+		f.BytesOut += c.out.Load()
+	}
+	return f
+}
+
+// port returns the port of an address, 0 if it has none.
+func port(a net.Addr) int {
+	if t, ok := a.(*net.TCPAddr); ok {
+		return t.Port
+	}
+	return 0
+}

@@ -1,0 +1,62 @@
+package server
+
+import (
+	"errors"
+	"os"
+	"time"
+)
+
+const (
+	// quiet is how long a client must send nothing for a connection that
+	// drains to end, drainMost when it ends in any case.
+	quiet     = 50 * time.Millisecond
+	drainMost = time.Second
+)
+
+// readLoop reads, runs and writes until the client leaves. It works with any
+// net.Conn.
+func (c *conn) readLoop() error {
+	var end time.Time // when draining ends
+	for {
+		n, err := c.readOnce()
+		if err != nil {
+			return err
+		}
+		switch {
+		case n >= 0:
+		case end.IsZero():
+			end = time.Now().Add(drainMost)
+		default:
+			return nil // nothing came while draining
+		}
+		if !end.IsZero() {
+			if time.Now().After(end) {
+				return nil
+			}
+			_ = c.nc.SetReadDeadline(time.Now().Add(quiet))
+		}
+	}
+}
+
+// readOnce runs what one read brings. It returns -1 if the connection is asked
+// to drain and nothing came.
+func (c *conn) readOnce() (int, error) {
+	space, err := c.space()
+	if err != nil {
+		return 0, err
+	}
+	n, err := c.nc.Read(space)
+	c.enter(running)
+	switch {
+	case c.ending.Load() == killed:
+		return 0, errKilled
+	case n > 0: // an error comes back with the next read
+		if err := c.took(n); err != nil {
+			return 0, err
+		}
+		return n, c.idle()
+	case errors.Is(err, os.ErrDeadlineExceeded) && c.ending.Load() == draining:
+		return -1, nil
+	}
+	return 0, err
+}

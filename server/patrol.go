@@ -1,0 +1,127 @@
+package server
+
+import (
+	"context"
+	"runtime"
+	"time"
+)
+
+// How often the server looks after its connections and its keys.
+const (
+	patrolEvery = time.Second
+	sweepEvery  = 100 * time.Millisecond
+	sweepMost   = 1000
+)
+
+// watch is what the patrol noted about a connection when it last looked. Time is
+// that of a monotonic clock: steps of the wall clock do not matter.
+type watch struct {
+	state  uint64
+	unsent int
+	since  time.Time // of the last progress
+}
+
+// patrol closes connections that are idle for too long, and those that do not
+// take their replies or stop in the middle of a command.
+func (s *Server) patrol(ctx context.Context) {
+	tick := time.NewTicker(patrolEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			s.inspect(time.Now())
+			s.followMaxMemory()
+		}
+	}
+}
+
+// inspect looks at every connection once. No lock is held while something is
+// written to the log.
+func (s *Server) inspect(now time.Time) {
+	idle := time.Duration(s.settings.Timeout.Load()) * time.Second
+	for _, c := range s.connections() {
+		if c.ending.Load() != open {
+			continue
+		}
+		if why := c.overdue(now, idle, s.config.WriteTimeout); why != "" {
+			s.log.Info("client closed", "client", c.session.Addr, "reason", why)
+			c.kill()
+		}
+	}
+}
+
+// overdue returns why a connection is to be closed, "" if it is not. A client
+// whose commands are at work is never overdue: it is the server's turn.
+func (c *conn) overdue(now time.Time, idle, stalled time.Duration) string {
+	w := &c.watch
+	state := c.state.Load()
+	phase, unsent := state%phases, 0
+	if phase == writing {
+		unsent = c.unsent()
+	}
+	if state != w.state || unsent != w.unsent || w.since.IsZero() {
+		*w = watch{state, unsent, now}
+		return ""
+	}
+	switch quiet := now.Sub(w.since); {
+	case phase == waiting && idle > 0 && quiet >= idle:
+		return "it sent nothing for the idle timeout"
+	case phase == partial && (quiet >= stalled || idle > 0 && quiet >= idle):
+		return "it stopped in the middle of a command"
+	case phase == writing && quiet >= stalled:
+		return "it does not take its replies"
+	}
+	return ""
+}
+
+// sweep removes keys that are past their deadline.
+func (s *Server) sweep(ctx context.Context) {
+	tick := time.NewTicker(sweepEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			for s.engine.Sweep(sweepMost) == sweepMost && ctx.Err() == nil {
+				runtime.Gosched()
+			}
+		}
+	}
+}
+
+// followMaxMemory notes the limit on memory that is in force, and passes it on
+// when it has changed.
+func (s *Server) followMaxMemory() {
+	limit := s.engine.Budget.Max()
+	if s.maxMemory.Swap(limit) != limit && s.config.OnMaxMemory != nil {
+		s.config.OnMaxMemory(limit)
+	}
+}
+
+// waitsForReader counts the buffers of a connection that waits until its client
+// takes replies. It reports false if such connections have too much together:
+// then one that reads nothing must go.
+func (s *Server) waitsForReader(size int) bool {
+	total := s.unread.Add(int64(size))
+	s.engine.Budget.Hold(size)
+	if total <= max(minUnread, s.maxMemory.Load()/unreadShare) {
+		return true
+	}
+	s.readerGone(size)
+	return false
+}
+
+func (s *Server) readerGone(size int) {
+	s.unread.Add(int64(-size))
+	s.engine.Budget.Hold(-size)
+}
+
+const (
+	// Connections that wait for their clients may have one eighth of the
+	// memory together, and 16 MiB in any case.
+	unreadShare = 8
+	minUnread   = 16 << 20
+)

@@ -1,0 +1,235 @@
+package server
+
+import (
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Setting describes one setting of a server. The table of all of them, Settings,
+// is what flags, environment variables, the lines of a configuration file, CONFIG
+// GET and the documentation are made from.
+type Setting struct {
+	// Name is that of the flag and of the line in the file: max-memory.
+	Name string
+	// Kind is what values look like: string, list (with commas), bool, int,
+	// float, bytes (512MiB) or duration (1m30s).
+	Kind string
+	// Default is the value that bloomery serve starts with.
+	Default string
+	// Help describes it in a line.
+	Help string
+	// Redis is its name in CONFIG GET, "" if it is not there.
+	Redis string
+	// Live means that CONFIG SET changes it.
+	Live bool
+	// Secret means that its value must not be shown.
+	Secret bool
+
+	get func(*Config) string
+	set func(*Config, string) error
+}
+
+// Get returns the value that c has, in the form that Set takes.
+func (s Setting) Get(c *Config) string { return s.get(c) }
+
+// Set sets the value in c, or returns what is wrong with it.
+func (s Setting) Set(c *Config, value string) error { return s.set(c, value) }
+
+// Env returns the environment variable of the setting: BLOOMERY_MAX_MEMORY.
+func (s Setting) Env() string {
+	return "BLOOMERY_" + strings.ToUpper(strings.ReplaceAll(s.Name, "-", "_"))
+}
+
+// Settings returns the settings of a server, in the order of their documentation.
+func Settings() []Setting {
+	d := RedisBloomDefaults()
+	return []Setting{
+		listSetting("addr", "127.0.0.1:6379", "where clients connect: HOST:PORT or unix:PATH, several with commas", func(c *Config) *[]string { return &c.Addr }),
+		text("password", "", "what clients must give with AUTH; better in BLOOMERY_PASSWORD or the file", func(c *Config) *string { return &c.Password }).
+			redis("requirepass").live().secret(),
+		boolSetting("protected-mode", true, "without a password, refuse clients of other machines", func(c *Config) *bool { return &c.ProtectedMode }).redis("protected-mode"),
+		text("dir", "bloomery-data", "folder for data, made if it is not there; \"\" keeps data in memory only", func(c *Config) *string { return &c.Dir }).redis("dir"),
+		text("fsync", "everysec", "when writes are on disk: always, everysec or no", func(c *Config) *string { return &c.Fsync }).redis("appendfsync"),
+		bytesSetting("max-memory", DefaultMaxMemory(), "memory for data and for what clients have under way; commands that need more are refused",
+			func(c *Config) *int64 { return &c.MaxMemory }).redis("maxmemory").live(),
+		intSetting("max-clients", 10_000, "connections at once", func(c *Config) *int { return &c.MaxClients }).redis("maxclients").live(),
+		bytesSetting("max-query", 512<<20, "size of one command", func(c *Config) *int { return &c.MaxQuery }).redis("client-query-buffer-limit"),
+		durationSetting("idle-timeout", 0, "close clients that send nothing for so long; 0 for never", func(c *Config) *time.Duration { return &c.IdleTimeout }).
+			redis("timeout").live(),
+		durationSetting("write-timeout", time.Minute, "close clients that take nothing of their replies for so long, or stop in the middle of a command",
+			func(c *Config) *time.Duration { return &c.WriteTimeout }),
+		durationSetting("shutdown-timeout", 10*time.Second, "wait so long for clients to take their replies at shutdown",
+			func(c *Config) *time.Duration { return &c.ShutdownTimeout }).redis("shutdown-timeout"),
+		floatSetting("bf-error-rate", d.BloomError, "error rate of a BF that is created without one", func(c *Config) *float64 { return &c.Defaults.BloomError }).
+			redis("bf-error-rate").live(),
+		defaultOf("bf-initial-size", d.BloomCapacity, "capacity of a BF that is created without one", func(d *Defaults) *int64 { return &d.BloomCapacity }),
+		defaultOf("bf-expansion-factor", d.BloomExpansion, "growth of a BF that is created without one; 0 for none", func(d *Defaults) *int64 { return &d.BloomExpansion }),
+		defaultOf("cf-bucket-size", d.CuckooBucket, "bucket size of a CF that is created without one", func(d *Defaults) *int64 { return &d.CuckooBucket }),
+		defaultOf("cf-initial-size", d.CuckooCapacity, "capacity of a CF that is created without one", func(d *Defaults) *int64 { return &d.CuckooCapacity }),
+		defaultOf("cf-max-iterations", d.CuckooKicks, "kicks before a CF grows", func(d *Defaults) *int64 { return &d.CuckooKicks }),
+		defaultOf("cf-expansion-factor", d.CuckooExpansion, "growth of a CF that is created without one; 0 for none", func(d *Defaults) *int64 { return &d.CuckooExpansion }),
+		defaultOf("cf-max-expansions", d.CuckooMost, "sub-filters at which a CF takes no more items", func(d *Defaults) *int64 { return &d.CuckooMost }),
+	}
+}
+
+func (s Setting) redis(name string) Setting {
+	s.Redis = name
+	return s
+}
+
+func (s Setting) live() Setting {
+	s.Live = true
+	return s
+}
+
+func (s Setting) secret() Setting {
+	s.Secret = true
+	return s
+}
+
+// setting makes a setting of a field, with a way to write and to read values.
+func setting[T any](name, kind string, value T, help string, field func(*Config) *T, format func(T) string, parse func(string) (T, error)) Setting {
+	return Setting{
+		Name: name, Kind: kind, Default: format(value), Help: help,
+		get: func(c *Config) string { return format(*field(c)) },
+		set: func(c *Config, text string) error {
+			v, err := parse(text)
+			if err == nil {
+				*field(c) = v
+			}
+			return err
+		},
+	}
+}
+
+func text(name, value, help string, field func(*Config) *string) Setting {
+	return setting(name, "string", value, help, field, func(s string) string { return s }, func(s string) (string, error) { return s, nil })
+}
+
+func listSetting(name, value, help string, field func(*Config) *[]string) Setting {
+	split := func(s string) ([]string, error) {
+		return strings.FieldsFunc(s, func(r rune) bool { return r == ',' || r == ' ' }), nil
+	}
+	return setting(name, "list", []string{value}, help, field, func(s []string) string { return strings.Join(s, ",") }, split)
+}
+
+func boolSetting(name string, value bool, help string, field func(*Config) *bool) Setting {
+	return setting(name, "bool", value, help, field, strconv.FormatBool, func(s string) (bool, error) {
+		v, err := strconv.ParseBool(s)
+		if err != nil {
+			err = fmt.Errorf("%q is neither true nor false", s)
+		}
+		return v, err
+	})
+}
+
+func intSetting[T int | int64](name string, value T, help string, field func(*Config) *T) Setting {
+	return setting(name, "int", value, help, field, func(v T) string { return strconv.FormatInt(int64(v), 10) }, func(s string) (T, error) {
+		v, err := strconv.ParseInt(s, 10, 64)
+		if err != nil || int64(T(v)) != v {
+			return 0, fmt.Errorf("%q is not a number", s)
+		}
+		return T(v), notNegative(v, s)
+	})
+}
+
+func defaultOf(name string, value int64, help string, field func(*Defaults) *int64) Setting {
+	return intSetting(name, value, help, func(c *Config) *int64 { return field(&c.Defaults) }).redis(name).live()
+}
+
+func floatSetting(name string, value float64, help string, field func(*Config) *float64) Setting {
+	return setting(name, "float", value, help, field, func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }, func(s string) (float64, error) {
+		v, err := strconv.ParseFloat(s, 64)
+		if err != nil {
+			return 0, fmt.Errorf("%q is not a number", s)
+		}
+		return v, notNegative(v, s)
+	})
+}
+
+func durationSetting(name string, value time.Duration, help string, field func(*Config) *time.Duration) Setting {
+	return setting(name, "duration", value, help, field, time.Duration.String, func(s string) (time.Duration, error) {
+		v, err := time.ParseDuration(s)
+		if err != nil {
+			return 0, fmt.Errorf("%q is not a duration (10s, 5m, 1h30m)", s)
+		}
+		return v, notNegative(v, s)
+	})
+}
+
+func bytesSetting[T int | int64](name string, value T, help string, field func(*Config) *T) Setting {
+	return setting(name, "bytes", value, help, field, func(v T) string { return formatBytes(int64(v)) }, func(s string) (T, error) {
+		v, ok := ParseBytes(s)
+		if !ok || int64(T(v)) != v {
+			return 0, fmt.Errorf("%q is not an amount of memory (512MiB, 2GB, 1000000)", s)
+		}
+		return T(v), nil
+	})
+}
+
+func notNegative[T int64 | float64 | time.Duration](v T, text string) error {
+	if v < 0 {
+		return fmt.Errorf("%s is negative", text)
+	}
+	return nil
+}
+
+// formatBytes writes an amount of memory in the largest unit that it is a whole
+// number of.
+func formatBytes(n int64) string {
+	units := []string{"", "KiB", "MiB", "GiB", "TiB"}
+	unit := 0
+	for n > 0 && n%1024 == 0 && unit < len(units)-1 {
+		n /= 1024
+		unit++
+	}
+	return strconv.FormatInt(n, 10) + units[unit]
+}
+
+// parameters are the settings that CONFIG GET shows and CONFIG SET cannot change.
+func (c *Config) parameters(ls []net.Listener) map[string]string {
+	p := map[string]string{}
+	for _, s := range Settings() {
+		if s.Redis != "" && !s.Live {
+			p[s.Redis] = redisValue(s, c)
+		}
+	}
+	p["proto-max-bulk-len"] = p["client-query-buffer-limit"]
+	p["port"] = "0"
+	var hosts []string
+	for _, l := range ls {
+		switch a := l.Addr().(type) {
+		case *net.TCPAddr:
+			if hosts = append(hosts, a.IP.String()); len(hosts) == 1 {
+				p["port"] = strconv.Itoa(a.Port)
+			}
+		default:
+			p["unixsocket"] = a.String()
+		}
+	}
+	p["bind"] = strings.Join(hosts, " ")
+	return p
+}
+
+// redisValue returns a value as CONFIG GET shows it: bytes and seconds as
+// numbers, booleans as yes and no.
+func redisValue(s Setting, c *Config) string {
+	v := s.Get(c)
+	switch s.Kind {
+	case "bytes":
+		n, _ := ParseBytes(v)
+		return strconv.FormatInt(n, 10)
+	case "duration":
+		d, _ := time.ParseDuration(v)
+		return strconv.FormatInt(int64(d/time.Second), 10)
+	case "bool":
+		if v == "true" {
+			return "yes"
+		}
+		return "no"
+	}
+	return v
+}
