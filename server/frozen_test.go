@@ -1,0 +1,364 @@
+package server_test
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/bloomery/bloomery/server"
+)
+
+// alive fails the test unless a new client is answered within a limit.
+func alive(t *testing.T, addr string) {
+	t.Helper()
+	nc, err := net.DialTimeout("tcp", addr, 5*time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = nc.Close() }()
+	_ = nc.SetDeadline(time.Now().Add(5 * time.Second))
+	var reply [7]byte
+	if _, err := nc.Write([]byte("PING\r\n")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadFull(nc, reply[:]); err != nil || string(reply[:]) != "+PONG\r\n" {
+		t.Fatalf("the server is frozen: PING = %q, %v", reply, err)
+	}
+}
+
+// endsWithin fails the test unless the server stops in time.
+func endsWithin(t *testing.T, limit time.Duration, stop func() error) {
+	t.Helper()
+	ended := make(chan error, 1)
+	go func() { ended <- stop() }()
+	select {
+	case err := <-ended:
+		if err != nil {
+			t.Errorf("Serve: %v", err)
+		}
+	case <-time.After(limit):
+		t.Fatalf("the server did not end within %v", limit)
+	}
+}
+
+// TestKillPatterns has clients kill each other, themselves and all at once,
+// inside transactions and in the middle of pipelines.
+func TestKillPatterns(t *testing.T) {
+	for name, kill := range map[string][]string{
+		"each other":      {"CLIENT", "KILL", "TYPE", "NORMAL"},
+		"and themselves":  {"CLIENT", "KILL", "TYPE", "NORMAL", "SKIPME", "NO"},
+		"by age and user": {"CLIENT", "KILL", "USER", "default", "SKIPME", "YES"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			addr, stop := startStop(t, server.Config{ShutdownTimeout: 2 * time.Second})
+			const clients, rounds = 32, 8
+			var wg sync.WaitGroup
+			for id := range clients {
+				wg.Go(func() {
+					for round := range rounds {
+						killAndWork(t, addr, kill, (id+round)%2 == 0)
+					}
+				})
+			}
+			wg.Wait()
+			alive(t, addr)
+			endsWithin(t, 10*time.Second, stop)
+		})
+	}
+}
+
+// killAndWork sends a pipeline with CLIENT KILL in it, and reads until it is cut
+// off or answered.
+func killAndWork(t *testing.T, addr string, kill []string, transaction bool) {
+	nc, err := net.DialTimeout("tcp", addr, 5*time.Second)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	defer func() { _ = nc.Close() }()
+	_ = nc.SetDeadline(time.Now().Add(10 * time.Second))
+	var b []byte
+	for i := range 50 {
+		b = append(b, request("BF.ADD", "k", strconv.Itoa(i))...)
+	}
+	if transaction {
+		b = append(b, request("MULTI")...)
+	}
+	b = append(b, request(kill...)...)
+	b = append(b, request("BF.ADD", "k", "x")...)
+	if transaction {
+		b = append(b, request("EXEC")...)
+	}
+	b = append(b, request("QUIT")...)
+	_, _ = nc.Write(b)
+	if _, err := io.Copy(io.Discard, nc); err != nil && isTimeout(err) {
+		t.Errorf("a client was neither answered nor closed: %v", err)
+	}
+}
+
+func isTimeout(err error) bool {
+	ne, ok := err.(net.Error)
+	return ok && ne.Timeout()
+}
+
+// TestKillWhileWriting kills a client that reads nothing while its reply is being
+// written.
+func TestKillWhileWriting(t *testing.T) {
+	addr := start(t, server.Config{})
+	other := dial(t, addr)
+	other.expect("+OK\r\n", "SET", "s", strings.Repeat("x", 32<<20))
+	c := dial(t, addr)
+	c.expect(":2\r\n", "CLIENT", "ID")
+	if _, err := c.nc.Write(request("GET", "s")); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(100 * time.Millisecond)
+	began := time.Now()
+	other.expect(":1\r\n", "CLIENT", "KILL", "ID", "2")
+	gone(t, other, began.Add(5*time.Second), "id=2 ")
+}
+
+// gone waits until CLIENT LIST does not contain a text.
+func gone(t *testing.T, c *client, until time.Time, text string) {
+	t.Helper()
+	for strings.Contains(c.do("CLIENT", "LIST"), text) {
+		if time.Now().After(until) {
+			t.Fatalf("a client is still there: %s", text)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// TestShutdownUnderLoad stops the server while clients read nothing, send half
+// commands and kill each other: it ends within its limit.
+func TestShutdownUnderLoad(t *testing.T) {
+	addr, stop := startStop(t, server.Config{ShutdownTimeout: time.Second})
+	admin := dial(t, addr)
+	admin.expect("+OK\r\n", "SET", "s", strings.Repeat("x", 8<<20))
+	for range 10 {
+		_, _ = dial(t, addr).nc.Write(bytes.Repeat(request("GET", "s"), 20))
+		_, _ = dial(t, addr).nc.Write([]byte("*2\r\n$4\r\nECHO\r\n$100\r\nhal"))
+	}
+	done := make(chan struct{})
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				nc, err := net.DialTimeout("tcp", addr, time.Second)
+				if err != nil {
+					return
+				}
+				_ = nc.SetDeadline(time.Now().Add(time.Second))
+				_, _ = nc.Write(append(request("BF.ADD", "k", "x"), request("CLIENT", "KILL", "ID", "3")...))
+				_, _ = nc.Read(make([]byte, 100))
+				_ = nc.Close()
+			}
+		})
+	}
+	time.Sleep(200 * time.Millisecond)
+	endsWithin(t, 5*time.Second, stop)
+	close(done)
+	wg.Wait()
+}
+
+// TestBusyClientIsNotIdle uploads a command for longer than the idle timeout,
+// piece by piece, and reads a reply as slowly.
+func TestBusyClientIsNotIdle(t *testing.T) {
+	t.Parallel()
+	addr := start(t, server.Config{IdleTimeout: time.Second})
+	c := dial(t, addr)
+	value := strings.Repeat("x", 1<<20)
+	all := request("SET", "s", value)
+	for piece := range 15 { // three seconds
+		from, to := piece*len(all)/15, (piece+1)*len(all)/15
+		if _, err := c.nc.Write(all[from:to]); err != nil {
+			t.Fatalf("after %d pieces of a command: %v", piece, err)
+		}
+		time.Sleep(200 * time.Millisecond)
+	}
+	if got := c.reply(); got != "+OK\r\n" {
+		t.Errorf("SET in pieces = %.100q", got)
+	}
+	if !c.closed() {
+		t.Error("an idle client was not closed")
+	}
+}
+
+// TestHalfClose has clients send a command and the end of their stream at once:
+// each gets its replies and then the end of the other stream.
+func TestHalfClose(t *testing.T) {
+	addr := start(t, server.Config{})
+	var wg sync.WaitGroup
+	for id := range 40 {
+		wg.Go(func() {
+			nc, err := net.DialTimeout("tcp", addr, 5*time.Second)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer func() { _ = nc.Close() }()
+			_ = nc.SetDeadline(time.Now().Add(5 * time.Second))
+			// Some clients have worked before: the server does not look
+			// twice at every read of those.
+			for range id % 10 {
+				_, _ = nc.Write(request("PING"))
+				if _, err := io.ReadFull(nc, make([]byte, 7)); err != nil {
+					t.Error(err)
+				}
+			}
+			n := 1 + id%3
+			_, _ = nc.Write(bytes.Repeat(request("PING"), n))
+			_ = nc.(*net.TCPConn).CloseWrite()
+			if got, err := io.ReadAll(nc); err != nil || string(got) != strings.Repeat("+PONG\r\n", n) {
+				t.Errorf("client %d: %q, %v, want %d replies and the end", id, got, err, n)
+			}
+		})
+	}
+	wg.Wait()
+	gone(t, dial(t, addr), time.Now().Add(5*time.Second), "cmd=ping")
+}
+
+// TestPartialCommandsEnd leaves commands unfinished, in silence and drop by drop:
+// such clients are closed, others are not.
+func TestPartialCommandsEnd(t *testing.T) {
+	t.Parallel()
+	addr := start(t, server.Config{WriteTimeout: time.Second})
+	quiet := dial(t, addr)
+	quiet.expect("+PONG\r\n", "PING")
+	left := map[string]*client{}
+	for _, begin := range []string{"*2\r\n$4\r\nECHO\r\n", "*", "PIN", "*2\r\n$4\r\nECHO\r\n$70000\r\n" + strings.Repeat("x", 69000)} {
+		left[begin] = dial(t, addr)
+		_, _ = left[begin].nc.Write([]byte(begin))
+	}
+	for begin, c := range left {
+		if !c.closed() {
+			t.Errorf("%.20q was left unfinished and its connection is open", begin)
+		}
+	}
+	drops := dial(t, addr)
+	_, _ = drops.nc.Write([]byte("*2\r\n$4\r\nECHO\r\n$1000\r\n"))
+	began := time.Now()
+	for time.Since(began) < 10*time.Second {
+		if _, err := drops.nc.Write([]byte("x")); err != nil {
+			break
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("a command of ten bytes a second was waited for %v", took)
+	}
+	quiet.expect("+PONG\r\n", "PING")
+}
+
+// TestSlowReaderFinishes takes a reply for several times as long as the write
+// timeout, a little at a time.
+func TestSlowReaderFinishes(t *testing.T) {
+	t.Parallel()
+	addr := start(t, server.Config{WriteTimeout: time.Second})
+	c := dial(t, addr)
+	const size = 24 << 20
+	c.expect("+OK\r\n", "SET", "s", strings.Repeat("x", size))
+	if err := c.nc.(*net.TCPConn).SetReadBuffer(64 << 10); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.nc.Write(request("GET", "s")); err != nil {
+		t.Fatal(err)
+	}
+	got, began := 0, time.Now()
+	buf := make([]byte, 1<<20)
+	for got < size {
+		if time.Since(began) < 4*time.Second {
+			time.Sleep(100 * time.Millisecond)
+		}
+		n, err := c.r.Read(buf[:min(len(buf), 256<<10)])
+		if err != nil {
+			t.Fatalf("after %v and %d bytes: %v", time.Since(began), got, err)
+		}
+		got += n
+	}
+}
+
+// TestTrickleReaderFinishes reads so slowly that the socket takes nothing more
+// for longer than the limit: that the system sends what it has is progress.
+func TestTrickleReaderFinishes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	t.Parallel()
+	addr := start(t, server.Config{WriteTimeout: 2 * time.Second})
+	c := dial(t, addr)
+	const size = 16 << 20
+	c.expect("+OK\r\n", "SET", "s", strings.Repeat("x", size))
+	if err := c.nc.(*net.TCPConn).SetReadBuffer(16 << 10); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.nc.Write(request("GET", "s")); err != nil {
+		t.Fatal(err)
+	}
+	buf := make([]byte, 64<<10)
+	for began := time.Now(); time.Since(began) < 8*time.Second; time.Sleep(200 * time.Millisecond) {
+		if _, err := c.nc.Read(buf); err != nil {
+			t.Fatalf("a slow reader was cut off after %v: %v", time.Since(began), err)
+		}
+	}
+	if got := dial(t, addr).do("CLIENT", "LIST"); !strings.Contains(got, "cmd=get") {
+		t.Errorf("the slow reader is gone: %s", got)
+	}
+}
+
+// TestManyDeafClients has clients ask for much and read nothing: what waits for
+// them is bounded, and others work.
+func TestManyDeafClients(t *testing.T) {
+	addr := start(t, server.Config{MaxMemory: 64 << 20})
+	c := dial(t, addr)
+	c.expect("+OK\r\n", "SET", "s", strings.Repeat("x", 8<<20))
+	for range 300 {
+		_, _ = dial(t, addr).nc.Write(request("GET", "s"))
+	}
+	alive(t, addr)
+	if got := c.do("SET", "t", "x"); got != "+OK\r\n" {
+		t.Errorf("SET beside clients that read nothing = %q", got)
+	}
+	// 300 pairs of buffers would be 40 MiB; an eighth of the memory, and at
+	// least 16 MiB, is what they get.
+	if n := strings.Count(c.do("CLIENT", "LIST"), "cmd=get"); n > 150 {
+		t.Errorf("%d clients wait with their buffers", n)
+	}
+}
+
+// TestManyArguments sends commands whose arguments take more memory than their
+// bytes.
+func TestManyArguments(t *testing.T) {
+	addr := start(t, server.Config{MaxMemory: 16 << 20})
+	items := func(n int) []byte {
+		b := fmt.Appendf(nil, "*%d\r\n$7\r\nBF.MADD\r\n$1\r\nk\r\n", n+2)
+		return append(b, bytes.Repeat([]byte("$0\r\n\r\n"), n)...)
+	}
+	c := dial(t, addr)
+	if _, err := c.nc.Write(items(20_000)); err != nil {
+		t.Fatal(err)
+	}
+	if got := c.reply(); !strings.HasPrefix(got, "*20000\r\n:1\r\n:0\r\n") {
+		t.Errorf("20,000 empty items = %.40q", got)
+	}
+	go func() { _, _ = c.nc.Write(items(1_000_000)) }()
+	if got := c.reply(); !strings.HasPrefix(got, "-OOM ") {
+		t.Errorf("1,000,000 empty items = %.40q, want OOM", got)
+	}
+	c = dial(t, addr)
+	if info := c.do("INFO", "memory"); !strings.Contains(info, "mem_clients_normal:0\r\n") && strings.Contains(info, "mem_clients_normal:") {
+		t.Errorf("memory is still counted: %s", info)
+	}
+	c.expect(":0\r\n", "BF.ADD", "k", "")
+}
