@@ -1,6 +1,7 @@
 package filtertest
 
 import (
+	"flag"
 	"fmt"
 	"math"
 	"sync"
@@ -33,15 +34,33 @@ func neverForgets(t *testing.T, k Kind) {
 	}
 }
 
-// keepsRate holds the mean over fresh filters with a million keys in all to
-// the rate asked, and to the rate that the filters themselves predict: every
-// kind of keys at 1,000 keys, other sizes with random ones.
+// long makes rates be measured a few times more exactly.
+var long = flag.Bool("filtertest.long", false, "measure false positive rates with 1000 false positives each")
+
+// effort returns how many false positives at rate p are waited for, and how
+// many keys the filters hold together: a rate is a mean over filters, and small
+// ones differ.
+func effort(p float64) (positives float64, keys int) {
+	switch {
+	case *long:
+		return 1000, million
+	case testing.Short() || p < 1e-4:
+		return 100, million / 10
+	case p < 1e-2:
+		return 300, million / 5
+	}
+	return 1000, million / 5
+}
+
+// keepsRate holds the mean over fresh filters to the rate asked, and to the
+// rate that the filters themselves predict: every kind of keys at 1,000 keys,
+// other sizes with random ones. With -short it is one row, 1% of random keys.
 func keepsRate(t *testing.T, k Kind) {
 	for _, p := range k.Rates {
 		if testing.Short() && p < 1e-2 {
 			continue
 		}
-		if p < 1e-4 { // a row each: 1000/p queries take long
+		if p < 1e-4 { // a row each: so many queries take long
 			t.Run(fmt.Sprintf("p=%g/keys=integers/n=100000", p), func(t *testing.T) {
 				t.Parallel()
 				holdRareRate(t, k, p)
@@ -52,14 +71,15 @@ func keepsRate(t *testing.T, k Kind) {
 			sizes := []int{1000}
 			switch {
 			case testing.Short() && i > 0:
-				continue // the race detector makes a million keys dear
+				continue
 			case !testing.Short() && i == 0:
 				sizes = []int{10, 1000, 1_000_000}
 			}
 			for _, n := range sizes {
 				t.Run(fmt.Sprintf("p=%g/keys=%s/n=%d", p, keys.Name, n), func(t *testing.T) {
 					t.Parallel()
-					holdRate(t, k, Plan{Keys: keys, N: n, Queries: uint64(1000 / p), Seed: 3}, p)
+					positives, all := effort(p)
+					holdRate(t, k, Plan{Keys: keys, N: n, Filters: max(1, all/n), Queries: uint64(positives / p), Seed: 3}, p)
 				})
 			}
 		}
@@ -97,7 +117,7 @@ func holdRate(t *testing.T, k Kind, plan Plan, p float64) {
 	}
 }
 
-// holdRareRate is holdRate for rates that take a billion queries: keys are
+// holdRareRate is holdRate for rates that take a hundred million queries: keys are
 // integers, so that most of the time goes into the filter.
 func holdRareRate(t *testing.T, k Kind, p float64) {
 	t.Helper()
@@ -110,8 +130,10 @@ func holdRareRate(t *testing.T, k Kind, p float64) {
 			hs[i] = hasher.HashUint64(first + uint64(i))
 		}
 	}
-	each := uint64(1000 / p / (million / n))
-	r := measure(million/n, func(i uint64) (wrong, lost, asked uint64) {
+	positives, all := effort(p)
+	filters := all / n
+	each := uint64(positives / p / float64(filters))
+	r := measure(filters, func(i uint64) (wrong, lost, asked uint64) {
 		members := make([]uint64, n)
 		for j := range members {
 			members[j] = hasher.HashUint64(i<<32 + uint64(j))
@@ -131,7 +153,7 @@ func holdRareRate(t *testing.T, k Kind, p float64) {
 		}
 		return wrong, uint64(missing(f, members)), asked
 	})
-	r.Keys = million
+	r.Keys = uint64(filters) * n
 	judge(t, r, p)
 	judgePrediction(t, r, predicted)
 }
@@ -158,6 +180,9 @@ func judgePrediction(t *testing.T, r Rate, predicted float64) {
 // keepsRateSplit spreads the keys over 64 filters by Route. A family that took
 // positions from the bits that Route uses would fill a 64th of each array.
 func keepsRateSplit(t *testing.T, k Kind) {
+	if testing.Short() {
+		t.Skip("a rate is measured without the race detector")
+	}
 	const bits, parts, each, p = 6, 64, 2000, 1e-2
 	var keys [parts][]uint64
 	for _, h := range hashes(parts*each, 5) {
