@@ -4,12 +4,15 @@ STAGE := scripts/stage
 TOOL  := go tool -modfile=tools.mod
 # N is how many inputs each fuzz target gets in `make fuzz`.
 N     ?= 200000x
+# MUTANTS is how many changes `make mutants` tries, SEED which ones.
+MUTANTS ?= 100
+SEED    ?= 1
 # PKG is what `make bench` measures, REF what `make bench-compare` compares with.
 PKG   ?= ./...
 REF   ?= HEAD~1
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test check unit race purego tiers cross narrow golden fuzz fuzz-short lint fmt generate clean-tree bench bench-compare bench-peers bench-lookups bench-cli bench-server clients scale soak bench-door promises
+.PHONY: help run build test check unit race purego tiers cross narrow golden fuzz fuzz-short lint fmt generate clean-tree bench bench-compare bench-peers bench-lookups bench-cli bench-server clients redis-cli bench-test mutants scale soak bench-door promises
 
 help: ## tell the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -26,12 +29,8 @@ test: ## all that CI runs, with the time of each stage
 	@$(STAGE) race   $(MAKE) -s race
 	@$(STAGE) purego $(MAKE) -s purego
 	@$(STAGE) tiers  $(MAKE) -s tiers
-	@$(STAGE) cross  $(MAKE) -s cross
-	@$(STAGE) golden $(MAKE) -s golden
 	@$(STAGE) fuzz   $(MAKE) -s fuzz-short
-	@$(STAGE) bench  sh -c 'cd bench && go vet ./... && go test ./... && cd server && go vet ./... && go test ./...'
-	@$(STAGE) clients $(MAKE) -s clients
-	@$(STAGE) redis-cli scripts/redis-cli-check.sh
+	@$(STAGE) "cross, bench, clients, redis-cli" $(MAKE) -s -j2 -Otarget cross bench-test clients redis-cli
 
 check: test ## test, and lint, 32 bits, a clean tree after generate, longer fuzzing
 	@$(STAGE) lint     $(MAKE) -s lint
@@ -42,13 +41,13 @@ check: test ## test, and lint, 32 bits, a clean tree after generate, longer fuzz
 unit: ## unit, property and statistical tests
 	go test ./...
 
-race: ## the tests under the race detector; rates at 1% only
+race: ## the tests under the race detector, statistics left out
 	go test -race -short ./...
 
-purego: ## the tests without assembly; rates at 1% only
-	go test -tags purego -short ./...
+purego: ## the tests without assembly of what has some, statistics left out
+	go test -tags purego -short ./hashing/... ./bloom ./counting ./cuckoo ./quotient ./fuse ./ribbon ./codec/... ./internal/kernel ./internal/envelope
 
-tiers: ## the tests on each lower instruction set; rates at 1% only
+tiers: ## the tests on each lower instruction set, statistics left out
 	GODEBUG=cpu.avx512f=off go test -short ./bloom ./internal/kernel
 	GODEBUG=cpu.avx512f=off,cpu.avx2=off go test -short ./bloom ./internal/kernel
 
@@ -61,8 +60,15 @@ cross: ## build for other processors and systems
 	GOOS=darwin GOARCH=arm64 go build ./...
 	GOOS=windows go build ./...
 
-narrow: ## the tests with integers and pointers of 32 bits; rates at 1% only
+narrow: ## the tests with integers and pointers of 32 bits, statistics left out
 	GOARCH=386 go test -short ./...
+
+bench-test: ## the tests of the bench modules
+	cd bench && go vet ./... && go test ./...
+	cd bench/server && go vet ./... && go test ./...
+
+redis-cli: ## the server under redis-cli, if there is one
+	scripts/redis-cli-check.sh
 
 golden: ## files of every format version must still be read
 	go test -count=1 -run Golden ./...
@@ -108,7 +114,12 @@ bench-server: ## measure the server against Redis, writes docs/benchmarks-server
 scale: ## 10,000 idle connections and 1,000,000 filters, with their memory
 	BLOOMERY_IDLE=10000 BLOOMERY_FILTERS=1000000 go test ./server -count=1 -run 'Idle|ManyFilters' -v
 
-soak: ## power cuts, kills and replays by the hundred thousand (long)
+mutants: ## change PKG=./bloom in MUTANTS=100 small ways and print what no test notices
+	ulimit -v 16000000; GOFLAGS=-p=1 nice -n 19 go run scripts/mutants.go -n $(MUTANTS) -seed $(SEED) $(PKG)
+
+soak: ## rates measured exactly; power cuts, kills and replays by the hundred thousand (long)
+	go test ./bloom ./counting ./cuckoo ./quotient ./fuse ./ribbon -count=1 -run KeepsRate -filtertest.long -timeout 60m
+	go test ./hashing/named -count=1 -run TestFNVTable -table
 	go test ./cmd/bloomery -count=1 -run TestKill -kills 200 -timeout 30m
 	go test ./server/internal/door/local -count=1 -run TestPowerCuts -cuts 200000 -timeout 30m
 	go test ./server/internal/command -count=1 -run 'TestReplay$$' -steps 100000 -seeds 20 -timeout 60m

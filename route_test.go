@@ -65,6 +65,9 @@ func TestRouteRange(t *testing.T) {
 // Hashes of one key under two salts agree in a bit half of the time: over
 // 100,000 keys the share is 0.5 with a standard deviation of 0.0016.
 func TestSaltedIsIndependent(t *testing.T) {
+	if testing.Short() {
+		t.Skip("statistics: once is enough")
+	}
 	const n = 100_000
 	for _, salts := range [][2]uint64{{0, 1}, {1, 2}, {7, 1 << 63}} {
 		for bit := range 64 {

@@ -328,6 +328,9 @@ func TestKeysDoNotEscape(t *testing.T) {
 
 // Large arrays are sampled: Stats must stay close to a full scan.
 func TestStatsSample(t *testing.T) {
+	if testing.Short() {
+		t.Skip("statistics: once is enough")
+	}
 	f, s, p := bloom.New(2_000_000, 0.01), bloom.NewStandard(2_000_000, 0.01), bloom.NewSplit(2_000_000, 0.01)
 	hs := hashes(1_500_000, 5)
 	f.AddHashes(nil, hs)

@@ -128,6 +128,9 @@ func TestNewPanicsWithASentence(t *testing.T) {
 
 // The array must not cost more than these bits per key, from 10,000 keys on.
 func TestBitsPerKey(t *testing.T) {
+	if testing.Short() {
+		t.Skip("statistics: once is enough")
+	}
 	for p, limit := range map[float64]float64{1e-2: 10.0, 1e-3: 15.7, 1e-4: 22.2} {
 		for n := 10_000; n < 20_000_000; n += n / 7 {
 			f, err := bloom.Config{Capacity: n, ErrorRate: p, Alloc: lazily}.New()

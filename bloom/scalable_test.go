@@ -16,6 +16,9 @@ import (
 // The rate asked for is kept at every size: with one layer, just after another
 // one was made, and with many; and Stats predicts it.
 func TestScalableKeepsRate(t *testing.T) {
+	if testing.Short() {
+		t.Skip("statistics: once is enough")
+	}
 	rates, sizes := []float64{0.2, 1e-2, 1e-3}, []int{100, 101, 1500, 10_000, 300, 2000, 100_000}
 	if testing.Short() {
 		rates, sizes = rates[1:2], sizes[:4]

@@ -13,6 +13,9 @@ import (
 // array gives, and PredictedSigma is how near: at low rates a sample of 64 KiB
 // would be off by 10%.
 func TestStatsSigma(t *testing.T) {
+	if testing.Short() {
+		t.Skip("statistics: once is enough")
+	}
 	type filter interface {
 		bloomery.Hashed
 		bloomery.Adder
@@ -57,6 +60,9 @@ func TestStatsSigma(t *testing.T) {
 
 // A Scalable adds up what its layers are off.
 func TestScalableStatsSigma(t *testing.T) {
+	if testing.Short() {
+		t.Skip("statistics: once is enough")
+	}
 	s := bloom.NewScalable(200_000, 1e-5)
 	s.AddHashes(nil, hashes(900_000, 3))
 	got := s.Stats()

@@ -13,6 +13,9 @@ import (
 // filter to filter as the number of set bits does, whose standard deviation is
 // 0.05% at the most here: 0.25% is 5 of them.
 func TestTransportIsAsLongAsPredicted(t *testing.T) {
+	if testing.Short() {
+		t.Skip("statistics: once is enough")
+	}
 	const n = 100_000
 	for _, l := range []sizing.Layout{sizing.Standard, sizing.Blocked, sizing.Split, sizing.Partitioned} {
 		for _, p := range []float64{1e-1, 1e-2, 1e-4, 1e-6} {

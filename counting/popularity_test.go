@@ -16,6 +16,9 @@ import (
 // Counts of the heaviest keys of a stream whose popularity falls as that of
 // words does (Zipf's law).
 func TestSpectralZipf(t *testing.T) {
+	if testing.Short() {
+		t.Skip("statistics: once is enough")
+	}
 	const keys, draws, heavy = 100_000, 1_000_000, 1000
 	weights, hs := make([]float64, keys), hashes(keys, 3)
 	for i := range weights {

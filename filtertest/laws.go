@@ -15,6 +15,9 @@ import (
 // can grow to twice of it.
 func neverForgets(t *testing.T, k Kind) {
 	for _, n := range []int{1, 2, 10, 100, 1000, 10_000, 100_000} {
+		if testing.Short() && n > 10_000 {
+			continue
+		}
 		for _, p := range k.Rates {
 			hs := hashes(n, 1)
 			f := k.must(t, hs, n, p)

@@ -91,6 +91,9 @@ func TestBuildIsDeterministic(t *testing.T) {
 // A rate between the powers of two is mixed of them and held to what Stats
 // predicts, from both sides.
 func TestFractionalRates(t *testing.T) {
+	if testing.Short() {
+		t.Skip("statistics: once is enough")
+	}
 	const n, queries = 20_000, 400_000
 	absent, dst := hashes(queries, 99), make([]bool, queries)
 	for _, width := range []int{64, 128} {

@@ -93,6 +93,9 @@ func panics(t *testing.T, name, want string, f func()) {
 // TestRate compares the share of absent keys that are found with the exact
 // rate of the layout, within 3 standard deviations.
 func TestRate(t *testing.T) {
+	if testing.Short() {
+		t.Skip("statistics: once is enough")
+	}
 	for _, c := range []struct {
 		bits, k int
 		want    float64

@@ -111,6 +111,9 @@ func TestPlanesCount(t *testing.T) {
 
 // A random history of refreshed keys and swept blocks, in planes and in numbers.
 func TestPlanesForget(t *testing.T) {
+	if testing.Short() {
+		t.Skip("statistics: once is enough")
+	}
 	for k := 1; k <= MaxK; k++ {
 		for _, width := range []int{1, 2, 4, 8} {
 			r := rand.New(rand.NewPCG(uint64(k), uint64(width)))

@@ -12,6 +12,9 @@ import (
 // as those of a blocked filter do, the deviations from the rate of the whole
 // array, in sigmas, have a mean of 0 and a variance of 1.
 func TestSample(t *testing.T) {
+	if testing.Short() {
+		t.Skip("statistics: once is enough")
+	}
 	const arrays, lines = 400, 40_000
 	rate := func(fill float64) float64 { return math.Pow(fill, 12) }
 	rng := rand.New(rand.NewPCG(1, 2))

@@ -184,6 +184,9 @@ func TestSplitPanics(t *testing.T) {
 // exact rate of the layout, within 3 standard deviations: the salts must throw
 // as well as chance does.
 func TestSplitRate(t *testing.T) {
+	if testing.Short() {
+		t.Skip("statistics: once is enough")
+	}
 	for _, c := range []struct {
 		bits int
 		want float64
