@@ -4,35 +4,46 @@ import (
 	"archive/tar"
 	"errors"
 	"io"
+	"log/slog"
 	"os"
 	"time"
 
 	"github.com/bloomery/bloomery/server/internal/door/local"
 )
 
-// Report describes a data folder, FileReport one of its files.
+// Report describes a data folder, FileReport one of its files, LostName a name
+// whose contents are damaged.
 type (
 	Report     = local.Report
 	FileReport = local.FileReport
+	LostName   = local.LostName
 )
 
-// ErrLocked means that another process uses the data folder.
-var ErrLocked = local.ErrLocked
+var (
+	// ErrLocked means that another process uses the data folder.
+	ErrLocked = local.ErrLocked
+	// ErrNoData means that a folder is not one of a server.
+	ErrNoData = local.ErrNoData
+)
 
 // Inspect reads and checks every byte of a data folder that no server uses. It
-// changes nothing. The error is that of the file system, or ErrLocked; damage is
-// in the report.
+// changes nothing. The error is that of the file system, ErrLocked or ErrNoData;
+// damage is in the report.
 func Inspect(dir string) (*Report, error) {
 	disk, unlock, err := lockFolder(dir)
 	if err != nil {
 		return nil, err
 	}
 	r, err := local.Inspect(disk)
+	if err == nil && !r.Data() {
+		r, err = nil, ErrNoData
+	}
 	return r, errors.Join(err, unlock.Close())
 }
 
 // Repair does what is safe to a folder that Inspect has reported on: it cuts off
-// the torn end of the log and removes files that nothing needs.
+// the torn end of the log and removes files that nothing needs. Damage is an
+// error that wraps bloomery.ErrCorrupt.
 func Repair(dir string, r *Report) error {
 	disk, unlock, err := lockFolder(dir)
 	if err != nil {
@@ -41,8 +52,20 @@ func Repair(dir string, r *Report) error {
 	return errors.Join(local.Repair(disk, r), unlock.Close())
 }
 
+// Drop removes the names whose contents are damaged or missing, keeps all others
+// and returns what it has removed. It is for a folder of which Inspect has
+// reported that it is Droppable, and writes a snapshot of all that is left.
+// Damaged files stay in the folder under another name, which ends in ".damaged".
+func Drop(dir string, log *slog.Logger) ([]string, error) {
+	if _, err := os.Stat(dir); err != nil {
+		return nil, err
+	}
+	return local.Drop(local.Disk(dir), log)
+}
+
 // Backup writes the files of a data folder to w as a tar file: the last snapshot
-// and the log behind it. A server may be using the folder.
+// and the log behind it. A server may be using the folder. CheckBackup reads the
+// result.
 func Backup(dir string, w io.Writer) error {
 	t := tar.NewWriter(w)
 	now := time.Now()
@@ -54,6 +77,13 @@ func Backup(dir string, w io.Writer) error {
 		return err
 	})
 	return errors.Join(err, t.Close())
+}
+
+// CheckBackup reads a tar file that Backup wrote, size bytes of r: every frame of
+// every file, and that all that a start needs is there. It needs little memory.
+// The error wraps bloomery.ErrCorrupt, or is that of r.
+func CheckBackup(r io.ReaderAt, size int64) error {
+	return local.CheckArchive(r, size)
 }
 
 // lockFolder returns a data folder that no server uses.

@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -14,12 +16,18 @@ import (
 
 func newBackup() *cobra.Command {
 	var to string
+	var overwrite bool
 	cmd := &cobra.Command{
 		Use:   "backup DIR -o FILE",
 		Short: "Copy a data folder to one file, also while the server runs",
 		Long: `backup writes everything that a start needs to one tar file: the last snapshot and the
 log behind it. The server may be running; what is written meanwhile is in the copy or
 not, and a log that ends in the middle of a record is cut off there at the next start.
+
+A file that is there already is left alone unless --overwrite is given. The file is read
+back before it gets its name: every checksum of every part of it, and that all is there
+that a start needs. What goes to standard output cannot be read back: check it after
+unpacking, with bloomery doctor.
 
 To restore, unpack the file into an empty folder and start a server on it:
 
@@ -29,8 +37,9 @@ To restore, unpack the file into an empty folder and start a server on it:
   bloomery backup bloomery-data -o - | zstd > backup.tar.zst`,
 		Args: between(1, 1, "a data folder"),
 	}
-	newShell(cmd, func(_ context.Context, s *shell, args []string) error { return runBackup(s, args[0], to) })
+	newShell(cmd, func(_ context.Context, s *shell, args []string) error { return runBackup(s, args[0], to, overwrite) })
 	cmd.Flags().StringVarP(&to, "output", "o", "", "`FILE` to write; - is standard output")
+	cmd.Flags().BoolVar(&overwrite, "overwrite", false, "replace FILE if it is there")
 	requireOutput(cmd)
 	return cmd
 }
@@ -41,7 +50,7 @@ type backupJSON struct {
 	Bytes int64  `json:"bytes"`
 }
 
-func runBackup(s *shell, dir, to string) error {
+func runBackup(s *shell, dir, to string, overwrite bool) error {
 	if _, err := os.Stat(dir); err != nil {
 		return err
 	}
@@ -51,6 +60,9 @@ func runBackup(s *shell, dir, to string) error {
 	}
 	// Beside its place, so that a backup is there whole or not at all.
 	target := followed(to)
+	if _, err := os.Lstat(target); err == nil && !overwrite {
+		return fileExists(to)
+	}
 	f, err := os.CreateTemp(filepath.Dir(target), ".bloomery-backup-*")
 	if err != nil {
 		return err
@@ -59,8 +71,11 @@ func runBackup(s *shell, dir, to string) error {
 	if err == nil {
 		err = f.Sync()
 	}
+	if err == nil {
+		err = server.CheckBackup(f, bytes)
+	}
 	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), target)
+		err = place(f.Name(), target, overwrite)
 	}
 	if err != nil {
 		return errors.Join(err, os.Remove(f.Name()))
@@ -68,8 +83,28 @@ func runBackup(s *shell, dir, to string) error {
 	if s.asJSON {
 		return s.print(backupJSON{to, bytes})
 	}
-	s.say("%s: %s", to, plural(uint64(bytes), "byte"))
+	s.say("%s: %s, read back and checked", to, plural(uint64(bytes), "byte"))
 	return nil
+}
+
+// place gives a file its name. Without overwrite nothing is replaced, not even
+// what has come into being meanwhile.
+func place(from, to string, overwrite bool) error {
+	if overwrite {
+		return os.Rename(from, to)
+	}
+	err := os.Link(from, to)
+	switch {
+	case err == nil:
+		return os.Remove(from)
+	case errors.Is(err, fs.ErrExist):
+		return fileExists(to)
+	}
+	return os.Rename(from, to) // a file system without links
+}
+
+func fileExists(name string) error {
+	return hinted{fmt.Errorf("%s: there is a file already", name), "--overwrite replaces it"}
 }
 
 // writeBackup writes the files of a folder to w as a tar file.

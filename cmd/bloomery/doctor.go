@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -12,29 +13,46 @@ import (
 	"github.com/bloomery/bloomery/server"
 )
 
+// doctorOptions is what doctor may do.
+type doctorOptions struct{ repair, drop bool }
+
 func newDoctor() *cobra.Command {
-	var repair bool
+	var o doctorOptions
 	cmd := &cobra.Command{
 		Use:   "doctor DIR",
 		Short: "Check a data folder: what is in it, every checksum, damage by file and offset",
-		Long: `doctor reads every byte of a data folder and says what is in it. It needs as much
-memory as the data. The server must not be running.
+		Long: `doctor reads every byte of a data folder and prints what is in it. It needs as much
+memory as the data. The server must not be running. Without --repair it changes nothing.
 
 --repair does what is safe: it cuts off the torn end of the log, as a start would, and
-removes files that nothing needs. Damage is never repaired: restore a backup.
+removes files that nothing needs. It says what it has done, file by file.
 
-Exit codes: 0 all is well (or was repaired), 2 the folder cannot be read, 4 damaged.`,
+If the contents of some names are damaged or missing, doctor lists those names. Restore a
+backup to get them back. --repair --drop removes them instead and keeps all others; the
+damaged files stay in the folder, with names that end in ".damaged". Damage of the
+manifest or of the log cannot be dropped: restore a backup.
+
+Exit codes: 0 all is well (or is now), 2 the folder cannot be read or is not a data
+folder, 4 damaged.`,
 		Example: `  bloomery doctor bloomery-data
-  bloomery doctor bloomery-data --repair`,
+  bloomery doctor bloomery-data --repair
+  bloomery doctor bloomery-data --repair --drop`,
 		Args: between(1, 1, "a data folder"),
 	}
-	newShell(cmd, func(_ context.Context, s *shell, args []string) error { return runDoctor(s, args[0], repair) })
-	cmd.Flags().BoolVar(&repair, "repair", false, "cut a torn end of the log and remove files that nothing needs")
+	newShell(cmd, func(_ context.Context, s *shell, args []string) error { return runDoctor(s, args[0], o) })
+	cmd.Flags().BoolVar(&o.repair, "repair", false, "cut a torn end of the log and remove files that nothing needs")
+	cmd.Flags().BoolVar(&o.drop, "drop", false, "with --repair: remove the names whose contents are damaged, keep all others")
 	return cmd
 }
 
-func runDoctor(s *shell, dir string, repair bool) error {
+func runDoctor(s *shell, dir string, o doctorOptions) error {
+	if o.drop && !o.repair {
+		return hinted{errors.New("doctor: --drop needs --repair"), "without --repair nothing is changed"}
+	}
 	r, err := server.Inspect(dir)
+	if errors.Is(err, server.ErrNoData) {
+		return hinted{fmt.Errorf("%s: %w", dir, err), "name the folder that --dir of the server names"}
+	}
 	if err != nil {
 		return err
 	}
@@ -46,17 +64,46 @@ func runDoctor(s *shell, dir string, repair bool) error {
 	if err != nil {
 		return err
 	}
-	if r.Damaged() {
-		return hinted{fmt.Errorf("%s: %w", dir, firstDamage(r)), "restore a backup; see docs/operations.md"}
-	}
-	if !repair || !r.Repairable() {
+	switch {
+	case r.Damaged() && o.drop && r.Droppable():
+		return dropLost(s, dir, r)
+	case r.Damaged():
+		return hinted{fmt.Errorf("%s: %w", dir, firstDamage(r)), damageHint(dir, r)}
+	case !o.repair || !r.Repairable():
 		return nil
 	}
 	if err := server.Repair(dir, r); err != nil {
 		return err
 	}
-	s.say("repaired")
+	for _, f := range r.Files {
+		switch {
+		case f.Orphan:
+			s.say("removed %s: nothing needs it", f.Name)
+		case f.Torn >= 0:
+			s.say("cut %s off the end of %s: it was being written when the server ended", plural(uint64(f.Size-f.Torn), "byte"), f.Name)
+		}
+	}
 	return nil
+}
+
+// dropLost removes the names that r lists, which were printed.
+func dropLost(s *shell, dir string, r *server.Report) error {
+	names, err := server.Drop(dir, nil)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		s.say("dropped %q", name)
+	}
+	s.say("dropped %s, kept all others; damaged files are left as *.damaged", plural(uint64(len(names)), "name"))
+	return nil
+}
+
+func damageHint(dir string, r *server.Report) string {
+	if r.Droppable() {
+		return "restore a backup; or remove the names that are lost and keep all others: bloomery doctor " + dir + " --repair --drop"
+	}
+	return "restore a backup, or copy the folder again; see docs/operations.md"
 }
 
 func firstDamage(r *server.Report) error {
@@ -83,6 +130,11 @@ func doctorText(out io.Writer, dir string, r *server.Report) error {
 			_, err = fmt.Fprintf(out, "            %v\n", f.Err)
 		}
 	}
+	for _, l := range r.Lost {
+		if err == nil {
+			_, err = fmt.Fprintf(out, "  LOST      %q  %s  %s\n", l.Name, l.Kind, l.File)
+		}
+	}
 	return err
 }
 
@@ -95,20 +147,21 @@ func verdict(f *server.FileReport) string {
 		return "unneeded"
 	case f.Torn >= 0:
 		return "torn"
-	case f.Kind == "unknown":
-		return "unknown"
+	case f.Kind == "unknown", f.Kind == "set aside":
+		return f.Kind
 	}
 	return "ok"
 }
 
 // doctorLineJSON is a file with --json.
 type doctorLineJSON struct {
-	File    string `json:"file"`
-	Kind    string `json:"kind"`
-	Bytes   int64  `json:"bytes"`
-	Verdict string `json:"verdict"`
-	Detail  string `json:"detail,omitempty"`
-	Error   string `json:"error,omitempty"`
+	File    string   `json:"file"`
+	Kind    string   `json:"kind"`
+	Bytes   int64    `json:"bytes"`
+	Verdict string   `json:"verdict"`
+	Detail  string   `json:"detail,omitempty"`
+	Error   string   `json:"error,omitempty"`
+	Lost    []string `json:"lost,omitempty"`
 }
 
 func doctorJSON(s *shell, r *server.Report) error {
@@ -116,6 +169,11 @@ func doctorJSON(s *shell, r *server.Report) error {
 		l := doctorLineJSON{File: f.Name, Kind: f.Kind, Bytes: f.Size, Verdict: verdict(&f), Detail: f.Detail}
 		if f.Err != nil {
 			l.Error = f.Err.Error()
+		}
+		for _, lost := range r.Lost {
+			if lost.File == f.Name {
+				l.Lost = append(l.Lost, lost.Name)
+			}
 		}
 		if err := s.print(l); err != nil {
 			return err

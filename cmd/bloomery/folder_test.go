@@ -46,7 +46,8 @@ func TestDoctor(t *testing.T) {
 	if code, out, _ := call(t, "doctor", dir); code != 0 || !strings.Contains(out, "torn") || !strings.Contains(out, "unneeded") {
 		t.Errorf("doctor of a torn log = %d\n%s", code, out)
 	}
-	if code, out, errOut := call(t, "doctor", dir, "--repair"); code != 0 || !strings.Contains(errOut, "repaired") {
+	if code, out, errOut := call(t, "doctor", dir, "--repair"); code != 0 || !strings.Contains(errOut, "cut 20 bytes off the end of "+filepath.Base(last)) ||
+		!strings.Contains(errOut, "removed 0000000000009999.part") || strings.Contains(errOut, "repaired") {
 		t.Errorf("doctor --repair = %d\n%s%s", code, out, errOut)
 	}
 	if code, out, _ := call(t, "doctor", dir, "--json"); code != 0 || strings.Contains(out, "torn") || strings.Contains(out, "9999") {

@@ -118,7 +118,9 @@ func serveError(dir string, err error) error {
 	switch {
 	case errors.Is(err, server.ErrLocked):
 		return hinted{wrapped, "another server uses " + dir + ": stop it, or choose another folder with --dir"}
-	case errors.Is(err, bloomery.ErrCorrupt), errors.Is(err, bloomery.ErrVersion):
+	case errors.Is(err, bloomery.ErrVersion):
+		return hinted{wrapped, "start the release that wrote " + dir + ", or a later one"}
+	case errors.Is(err, bloomery.ErrCorrupt):
 		return hinted{wrapped, "see what is wrong with: bloomery doctor " + dir}
 	}
 	return wrapped

@@ -7,16 +7,22 @@ import (
 	"io/fs"
 )
 
+// ErrNoData means that a folder is not one of a server.
+var ErrNoData = errors.New("local: not a data folder: there is no manifest, log or part file in it")
+
 // Backup passes every file that a recovery needs to put, with its size. The
 // folder may be in use: what is written meanwhile is in the copy or not, but the
 // copy is always one that recovers. It holds all files open, so that a snapshot
-// that is taken meanwhile cannot remove them.
-func Backup(files Files, put func(name string, size int64, r io.Reader) error) error {
+// that is taken meanwhile cannot remove them. A folder without a log is an error:
+// every server that has started has one.
+func Backup(files Folder, put func(name string, size int64, r io.Reader) error) error {
 	const tries = 10
+	var missing error
 	for range tries {
 		names, readers, err := openAll(files)
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // a snapshot was taken
+			missing = err // a snapshot was taken, or it is not there at all
+			continue
 		}
 		if err != nil {
 			return fmt.Errorf("local: backup: %w", err)
@@ -32,12 +38,12 @@ func Backup(files Files, put func(name string, size int64, r io.Reader) error) e
 		}
 		return nil
 	}
-	return errors.New("local: backup: the folder changes too fast: snapshots are taken all the time")
+	return fmt.Errorf("local: backup: after %d tries: %w", tries, missing)
 }
 
 // openAll opens the files that a recovery needs. The error is fs.ErrNotExist if
 // a snapshot was taken meanwhile.
-func openAll(files Files) (names []string, readers []Reader, err error) {
+func openAll(files Folder) (names []string, readers []Reader, err error) {
 	defer func() {
 		if err == nil {
 			return
@@ -68,7 +74,13 @@ func openAll(files Files) (names []string, readers []Reader, err error) {
 	}
 	logs, err := logFiles(all, m)
 	if err != nil {
-		return nil, nil, fmt.Errorf("%w: %w", fs.ErrNotExist, err)
+		return nil, nil, errors.Join(err, fs.ErrNotExist)
+	}
+	if len(logs) == 0 {
+		if err := cutOff(all); err != nil {
+			return nil, nil, err
+		}
+		return nil, nil, ErrNoData
 	}
 	for _, f := range logs {
 		names = append(names, f.name)
@@ -82,7 +94,7 @@ func openAll(files Files) (names []string, readers []Reader, err error) {
 	}
 	again, err := readManifest(files)
 	if err == nil && again != nil && again.number != m.number {
-		err = fs.ErrNotExist
+		err = fmt.Errorf("snapshots are taken all the time: %w", fs.ErrNotExist)
 	}
 	return names, readers, err
 }

@@ -10,7 +10,8 @@ import (
 
 var _ Files = Disk("")
 
-// lockName is the file that a server keeps locked while it uses the folder.
+// lockName is the file that holds the lock where a folder cannot be locked. It
+// holds nothing, and may be left from earlier releases.
 const lockName = "LOCK"
 
 // ErrLocked means that another process uses the folder.
@@ -77,7 +78,7 @@ func (d Disk) Remove(name string) error { return os.Remove(d.path(name)) }
 func (d Disk) Sync() error { return syncFolder(string(d)) }
 
 // Lock implements Files.
-func (d Disk) Lock() (io.Closer, error) { return lockFile(d.path(lockName)) }
+func (d Disk) Lock() (io.Closer, error) { return lockFolder(string(d)) }
 
 type diskReader struct {
 	*os.File

@@ -18,9 +18,10 @@ func syncFolder(path string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// lockFile takes a lock that ends with the process, however it ends.
-func lockFile(path string) (io.Closer, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o640)
+// lockFolder locks the folder itself: no file is made, and none whose removal
+// would let another process in. The lock ends with the process, however it ends.
+func lockFolder(path string) (io.Closer, error) {
+	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
@@ -29,7 +30,7 @@ func lockFile(path string) (io.Closer, error) {
 		err = ErrLocked
 	}
 	if err != nil {
-		return nil, errors.Join(err, f.Close())
+		return nil, errors.Join(&os.PathError{Op: "lock", Path: path, Err: err}, f.Close())
 	}
 	return f, nil
 }

@@ -4,20 +4,26 @@ import (
 	"errors"
 	"io"
 	"os"
+	"path/filepath"
 	"syscall"
 )
 
 // syncFolder does nothing: Windows keeps the entries of a folder in its own log.
 func syncFolder(string) error { return nil }
 
-// lockFile opens a file that nobody else may open meanwhile.
-func lockFile(path string) (io.Closer, error) {
+// lockFolder opens a file of the folder that nobody else may open or remove
+// meanwhile, and that is gone when it is closed.
+func lockFolder(dir string) (io.Closer, error) {
+	path := filepath.Join(dir, lockName)
 	name, err := syscall.UTF16PtrFromString(path)
 	if err != nil {
 		return nil, err
 	}
-	h, err := syscall.CreateFile(name, syscall.GENERIC_READ|syscall.GENERIC_WRITE, 0, nil, syscall.OPEN_ALWAYS, syscall.FILE_ATTRIBUTE_NORMAL, 0)
-	const sharingViolation = syscall.Errno(32)
+	const (
+		deleteOnClose    = 0x04000000
+		sharingViolation = syscall.Errno(32)
+	)
+	h, err := syscall.CreateFile(name, syscall.GENERIC_READ|syscall.GENERIC_WRITE, 0, nil, syscall.OPEN_ALWAYS, syscall.FILE_ATTRIBUTE_NORMAL|deleteOnClose, 0)
 	if errors.Is(err, sharingViolation) {
 		return nil, ErrLocked
 	}

@@ -89,5 +89,6 @@ func ReadParts(bodies ...[]byte) error {
 	if err := a.finish(values); err != nil {
 		return err
 	}
-	return fill(m, values, store.New())
+	_, err := (&loaded{values: values}).fill(m, store.New())
+	return err
 }

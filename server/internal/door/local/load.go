@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"runtime"
 	"slices"
@@ -14,72 +15,141 @@ import (
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
-// load reads the part files that m names, several at a time, and fills state. It
-// returns their sizes. Errors name file and offset.
-func load(files Files, m *manifest, state *store.State) (map[uint64]uint64, error) {
-	values := make([]any, len(m.items))
-	sizes := map[uint64]uint64{}
+// loaded is what load has read.
+type loaded struct {
+	values  []any             // by item: a *store.Part or a string; nil if it is lost
+	sizes   map[uint64]uint64 // of the part files that are needed, by number
+	damaged map[uint64]error  // those that are missing or damaged
+}
+
+// load reads the part files that m names, several at a time. Contents of a file
+// that is damaged are nil as far as they are lost.
+func load(files Folder, m *manifest) *loaded {
+	l := &loaded{values: make([]any, len(m.items)), sizes: map[uint64]uint64{}, damaged: map[uint64]error{}}
 	for i := range m.items {
 		if it := &m.items[i]; it.gone {
-			values[i] = new(store.Part)
+			l.values[i] = new(store.Part)
 		} else {
-			sizes[it.file] = 0
+			l.sizes[it.file] = 0
 		}
 	}
 	var (
 		mu    sync.Mutex
 		wg    sync.WaitGroup
-		first error
-		queue = make(chan uint64, len(sizes))
+		queue = make(chan uint64, len(l.sizes))
 	)
-	for _, number := range slices.Sorted(maps.Keys(sizes)) {
+	for _, number := range slices.Sorted(maps.Keys(l.sizes)) {
 		queue <- number
 	}
 	close(queue)
-	for range min(runtime.GOMAXPROCS(0), len(sizes)) {
+	for range min(runtime.GOMAXPROCS(0), len(l.sizes)) {
 		wg.Go(func() {
 			for number := range queue {
-				size, err := loadParts(files, number, m, values)
+				size, err := loadParts(files, number, m, l.values)
+				if err == nil {
+					err = complete(m, number, size, l.values)
+				}
 				mu.Lock()
-				sizes[number] = uint64(size)
-				if err != nil && first == nil {
-					first = &damage{partName(number), err}
+				l.sizes[number] = uint64(size)
+				if err != nil {
+					l.damaged[number] = err
 				}
 				mu.Unlock()
 			}
 		})
 	}
 	wg.Wait()
-	if first != nil {
-		return nil, first
+	for number := range l.damaged {
+		salvage(files, number, m, l.values)
 	}
-	return sizes, fill(m, values, state)
+	return l
 }
 
-// fill puts the items of m and their contents into state.
-func fill(m *manifest, values []any, state *store.State) error {
+// first returns the first damage, with the name of its file.
+func (l *loaded) first() error {
+	for _, number := range slices.Sorted(maps.Keys(l.damaged)) {
+		return &damage{partName(number), l.damaged[number]}
+	}
+	return nil
+}
+
+// complete checks that a file held all that m says.
+func complete(m *manifest, number uint64, size int64, values []any) error {
+	for i := range m.items {
+		if it := &m.items[i]; it.file == number && values[i] == nil {
+			return fmt.Errorf("offset %d: %w: contents of id %d are missing", size, bloomery.ErrCorrupt, it.id)
+		}
+	}
+	return nil
+}
+
+// fill puts the items of m and their contents into state. Those that are lost
+// are void, and their ids in lost.
+func (l *loaded) fill(m *manifest, state *store.State) (lost map[uint64]bool, err error) {
 	state.Names.Lock()
 	defer state.Names.Unlock()
 	state.SetLast(m.last)
 	if m.seeded {
 		state.SetSeed(m.seed)
 	}
+	lost = map[uint64]bool{}
 	for i := range m.items {
 		it := &m.items[i]
-		if values[i] == nil {
-			return &damage{partName(it.file), fmt.Errorf("%w: contents of id %d are missing", bloomery.ErrCorrupt, it.id)}
-		}
 		if state.Names.Get([]byte(it.name)) != nil {
-			return &damage{manifestName, fmt.Errorf("%w: the name of id %d is there twice", bloomery.ErrCorrupt, it.id)}
+			return nil, &damage{manifestName, fmt.Errorf("%w: the name of id %d is there twice", bloomery.ErrCorrupt, it.id)}
 		}
-		state.Restore(it.name, it.id, it.kind, it.deadline, values[i])
+		v := l.values[i]
+		if v == nil {
+			v, lost[it.id] = new(store.Part), true
+		}
+		state.Restore(it.name, it.id, it.kind, it.deadline, v)
 	}
-	return nil
+	return lost, nil
+}
+
+// salvage reads what is whole in a damaged file of many small contents.
+func salvage(files Folder, number uint64, m *manifest, values []any) {
+	count := 0
+	for i := range m.items {
+		if it := &m.items[i]; !it.gone && it.file == number {
+			values[i] = nil
+			count++
+		}
+	}
+	if count < 2 {
+		return // it holds nothing else
+	}
+	data, err := readFile(files, partName(number), nil)
+	if err != nil {
+		return
+	}
+	var a assembly
+	for at := 0; at < len(data); {
+		fr, err := parseFrame(data[at:], partFrame)
+		if err == nil && fr.a == number && fr.b == uint64(at) {
+			err = a.take(fr.body, uint64(len(data)), m, number, values)
+			at += frameHeader + len(fr.body)
+			if err != nil {
+				a = assembly{}
+			}
+			continue
+		}
+		_ = a.finish(values) // it may have been whole before the damage
+		next := findFrame(data[at+1:], partFrame)
+		if next < 0 {
+			return
+		}
+		at += 1 + next
+	}
+	_ = a.finish(values)
 }
 
 // loadParts reads one part file into the values of m's items.
-func loadParts(files Files, number uint64, m *manifest, values []any) (int64, error) {
+func loadParts(files Folder, number uint64, m *manifest, values []any) (int64, error) {
 	r, err := files.Open(partName(number))
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, fmt.Errorf("%w: missing", bloomery.ErrCorrupt)
+	}
 	if err != nil {
 		return 0, err
 	}

@@ -66,6 +66,7 @@ type Config struct {
 	// Log is where the door says what it does; nil for nowhere.
 	Log *slog.Logger
 
+	drop   bool      // names whose contents are lost are removed
 	manual bool      // nothing is done in the background
 	skip   syncPoint // left out
 	fileAt int64     // where a log file ends
@@ -82,6 +83,9 @@ type Door struct {
 	log     *log      // nil if nothing is kept
 	lock    io.Closer
 	frozen  atomic.Pointer[freeze]
+
+	dropped []string // names, by dropLost
+	damaged []uint64 // part files, by dropLost
 
 	save  saver
 	stop  chan struct{}

@@ -51,11 +51,14 @@ type log struct {
 	mu      sync.Mutex
 	quiet   sync.Cond // told when no group is open
 	buf     []byte    // room for a header, then records
+	full    [][]byte  // the same, to be written before buf: a frame has a limit
 	end     uint64    // position behind the last record
 	written uint64    // position behind what the file has
 	durable uint64    // position behind what the disk has
 	group   bool      // between OpBegin and OpCommit
 	bufAt   int64     // when the first record of buf came, as now counts
+
+	fullBytes int // length of full
 
 	err      atomic.Pointer[logError]
 	oldest   atomic.Int64 // when the first record that is not durable came; 0 if there is none
@@ -107,19 +110,18 @@ func (l *log) create() error {
 }
 
 // append adds encoded records. The caller holds the lock of what they changed,
-// so the order of the log is the order of Apply. It does not wait, unless a frame
-// would become too long.
+// so the order of the log is the order of Apply. It does not wait.
 func (l *log) append(records []byte) {
 	if len(records) == 0 {
 		return
 	}
-	if n := l.buffered.Load(); n > frameHeader && n+int64(len(records)) > maxFrame/2 {
-		l.io.Lock()   // strings of hundreds of megabytes
-		_ = l.flush() // Refuses tells
-		l.io.Unlock()
-	}
 	l.mu.Lock()
-	first := len(l.buf) == frameHeader
+	first := len(l.buf) == frameHeader && len(l.full) == 0
+	if len(l.buf) > frameHeader && len(l.buf)+len(records) > maxFrame/2 {
+		l.full = append(l.full, l.buf) // strings of hundreds of megabytes
+		l.fullBytes += len(l.buf)
+		l.buf = make([]byte, frameHeader, frameHeader+len(records))
+	}
 	l.buf = append(l.buf, records...)
 	l.end += uint64(len(records))
 	if first {
@@ -128,7 +130,7 @@ func (l *log) append(records []byte) {
 			l.oldest.Store(l.bufAt)
 		}
 	}
-	n := len(l.buf)
+	n := len(l.buf) + l.fullBytes
 	l.buffered.Store(int64(n))
 	l.mu.Unlock()
 	if first || n >= flushBytes && n-len(records) < flushBytes {
@@ -261,7 +263,11 @@ func (l *log) flush() error {
 			return err
 		}
 	}
-	if l.take() {
+	for more := true; more; {
+		var ok bool
+		if ok, more = l.take(); !ok {
+			break
+		}
 		if err := l.write(); err != nil {
 			return err
 		}
@@ -295,20 +301,27 @@ func (l *log) write() error {
 	return nil
 }
 
-// take makes a frame of the buffer. It reports false if the buffer is empty.
-func (l *log) take() bool {
+// take makes a frame of the oldest buffer. It reports ok if there was one, and
+// more if it was not the one that is being filled.
+func (l *log) take() (ok, more bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.buf) == frameHeader {
-		return false
+	switch {
+	case len(l.full) > 0:
+		more = true
+		l.pending, l.full = l.full[0], l.full[1:]
+		l.fullBytes -= len(l.pending)
+	case len(l.buf) == frameHeader:
+		return false, false
+	default:
+		l.pending = l.buf
+		if l.buf, l.spare = l.spare, nil; l.buf == nil {
+			l.buf = make([]byte, frameHeader, firstBuffer)
+		}
 	}
-	l.pending = l.buf
 	sealFrame(l.pending, logFrame, l.written, l.durable)
-	if l.buf, l.spare = l.spare, nil; l.buf == nil {
-		l.buf = make([]byte, frameHeader, firstBuffer)
-	}
-	l.buffered.Store(0)
-	return true
+	l.buffered.Store(int64(l.fullBytes + len(l.buf) - frameHeader))
+	return true, more
 }
 
 // sync makes durable what was written. The caller holds io.
@@ -326,7 +339,7 @@ func (l *log) sync(point syncPoint) error {
 	defer l.mu.Unlock()
 	l.durable = l.written
 	l.oldest.Store(0)
-	if len(l.buf) > frameHeader {
+	if len(l.buf) > frameHeader || len(l.full) > 0 {
 		l.oldest.Store(l.bufAt)
 	}
 	return nil

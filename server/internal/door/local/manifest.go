@@ -96,7 +96,7 @@ func (it *item) append(b []byte, base uint64) []byte {
 }
 
 // readManifest reads the manifest of a folder. It returns nil if there is none.
-func readManifest(files Files) (*manifest, error) {
+func readManifest(files Folder) (*manifest, error) {
 	r, err := files.Open(manifestName)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil

@@ -4,10 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"time"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -24,15 +26,21 @@ func (d *Door) recover() error {
 	if first {
 		m = &manifest{}
 	}
-	sizes, err := load(files, m, d.state)
-	if err != nil {
-		return err
-	}
 	names, err := files.List()
 	if err != nil {
 		return err
 	}
+	if err := cutOff(names); err != nil {
+		return err
+	}
+	l := load(files, m)
+	if err := l.first(); err != nil && !d.config.drop {
+		return err
+	}
 	r := replayer{state: d.state, m: m}
+	if r.lost, err = l.fill(m, d.state); err != nil {
+		return err
+	}
 	tail, err := scanLog(files, names, m, r.frame)
 	if err == nil {
 		err = r.finish(tail.end)
@@ -59,10 +67,13 @@ func (d *Door) recover() error {
 			return err
 		}
 	}
-	d.save.adopt(m, sizes)
+	d.save.adopt(m, l.sizes)
 	d.save.last.Store(began.Unix())
 	if !first {
 		d.save.last.Store(m.saved / 1000)
+	}
+	if d.config.drop {
+		return d.dropLost(&r, l)
 	}
 	d.removeOld(m)
 	if len(names) > 0 {
@@ -70,6 +81,25 @@ func (d *Door) recover() error {
 			"seconds", d.config.Clock().Sub(began).Round(time.Millisecond).Seconds())
 	}
 	return nil
+}
+
+// cutOff refuses a folder that has contents and neither a manifest nor a log. A
+// start makes the log first, so such a folder is a copy that was cut off, or
+// somebody has removed files.
+func cutOff(names []string) error {
+	left := ""
+	for _, name := range names {
+		if _, ok := parseLogName(name); ok || name == manifestName {
+			return nil
+		}
+		if _, ok := parsePartName(name); left == "" && (ok || name == manifestTemp) {
+			left = name
+		}
+	}
+	if left == "" {
+		return nil
+	}
+	return &damage{left, fmt.Errorf("%w: there is neither a %s nor a log beside it: the folder is a part of a copy; nothing was changed", bloomery.ErrCorrupt, manifestName)}
 }
 
 // damage is an error in a file of the folder.
@@ -138,7 +168,7 @@ func logFiles(names []string, m *manifest) ([]logFile, error) {
 		if m.number == 0 {
 			return nil, nil
 		}
-		return nil, fmt.Errorf("%w: there is no log; the snapshot needs it from position %d", bloomery.ErrCorrupt, m.position)
+		return nil, &damage{logName(m.position), fmt.Errorf("%w: missing; the snapshot needs the log from position %d", bloomery.ErrCorrupt, m.position)}
 	}
 	if all[0].start > m.position {
 		return nil, &damage{all[0].name, fmt.Errorf("offset 0: %w: the log begins at position %d, needed is %d (is %s missing?)",
@@ -161,7 +191,7 @@ func missing(m *manifest) string {
 // scanLog passes every intact frame of the log to visit, in order, and returns
 // where the log ends. A bad frame is the torn end of the log unless a later one
 // says that it was durable, or m needs it: then the error names file and offset.
-func scanLog(files Files, names []string, m *manifest, visit func(position uint64, body []byte) error) (logTail, error) {
+func scanLog(files Folder, names []string, m *manifest, visit func(position uint64, body []byte) error) (logTail, error) {
 	logs, err := logFiles(names, m)
 	if err != nil || len(logs) == 0 {
 		return logTail{}, err
@@ -236,7 +266,7 @@ func scanFile(data []byte, f logFile, t *logTail, visit func(uint64, []byte) err
 
 // durableAfter returns the highest position that intact frames in the rest of a
 // file and in the files behind it know to have been durable.
-func durableAfter(files Files, rest []byte, logs []logFile) (uint64, error) {
+func durableAfter(files Folder, rest []byte, logs []logFile) (uint64, error) {
 	var most uint64
 	for i := 0; ; i++ {
 		for at := findFrame(rest, logFrame); at >= 0; at = findFrame(rest, logFrame) {
@@ -258,7 +288,7 @@ func durableAfter(files Files, rest []byte, logs []logFile) (uint64, error) {
 }
 
 // readFile reads a whole file into buf, or into a larger one.
-func readFile(files Files, name string, buf []byte) ([]byte, error) {
+func readFile(files Folder, name string, buf []byte) ([]byte, error) {
 	r, err := files.Open(name)
 	if err != nil {
 		return nil, err
@@ -281,6 +311,7 @@ type replayer struct {
 	part    *store.Part
 	from    uint64 // position from which on part takes records
 	applied int
+	lost    map[uint64]bool // ids whose contents could not be read
 
 	group bool // between OpBegin and OpCommit
 	held  []heldRecord
@@ -344,9 +375,13 @@ func (r *replayer) apply(position uint64) error {
 		r.part = nil // it may be gone
 		r.applied++
 		r.state.Names.Lock()
+		defer r.state.Names.Unlock()
+		derived := r.derived(rec)
 		store.Apply(r.state, rec, nil, &r.result)
 		r.result.Release()
-		r.state.Names.Unlock()
+		if derived {
+			r.lost[r.result.Entry.ID] = true
+		}
 		return nil
 	}
 	if r.part == nil || r.id != rec.ID {
@@ -365,6 +400,31 @@ func (r *replayer) apply(position uint64) error {
 		return fmt.Errorf("%w: record at position %d for id %d: %w", bloomery.ErrCorrupt, position, rec.ID, err)
 	}
 	return nil
+}
+
+// derived reports whether a record makes a string of one that is lost. It turns
+// the record into one that takes the same id and is lost too.
+func (r *replayer) derived(rec *store.Record) bool {
+	if len(r.lost) == 0 || rec.Op != store.OpAppend && rec.Op != store.OpSetRange && rec.Op != store.OpIncrement {
+		return false
+	}
+	e := r.state.Names.Get(rec.Name)
+	if e == nil || !r.lost[e.ID] || e.Expired(rec.At) || e.Kind != catalog.String {
+		return false
+	}
+	rec.Op, rec.Value, rec.Flags = store.OpSet, nil, store.KeepTTL
+	return true
+}
+
+// stillLost returns the entries that are lost at the end of the log.
+func (r *replayer) stillLost() []*catalog.Entry {
+	var lost []*catalog.Entry
+	for _, id := range slices.Sorted(maps.Keys(r.lost)) {
+		if e := r.state.Names.ByID(id); e != nil {
+			lost = append(lost, e)
+		}
+	}
+	return lost
 }
 
 // target finds the part of an id. It reports false if there is none that takes

@@ -383,7 +383,11 @@ func (d *Door) removeOld(m *manifest) {
 		return
 	}
 	for _, name := range unneeded(names, m, d.save.packs) {
-		if err := d.config.Files.Remove(name); err != nil {
+		aside, err := d.setAside(name)
+		if !aside {
+			err = d.config.Files.Remove(name)
+		}
+		if err != nil {
 			d.config.Log.Warn("cannot remove a file that is not needed", "file", name, "error", err)
 		}
 	}
