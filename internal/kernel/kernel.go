@@ -3,6 +3,7 @@ package kernel
 //go:generate go run probes.go
 //go:generate go -C gen run . -file avx512 -out ../avx512_amd64.s -stubs ../avx512_amd64.go -pkg kernel
 //go:generate go -C gen run . -file avx2 -out ../avx2_amd64.s -stubs ../avx2_amd64.go -pkg kernel
+//go:generate go -C gen run . -file generations -out ../generations_amd64.s -stubs ../generations_amd64.go -pkg kernel
 //go:generate go -C gen run . -file single -out ../single_amd64.s -stubs ../single_amd64.go -pkg kernel
 //go:generate go -C gen run . -file split -out ../split_amd64.s -stubs ../split_amd64.go -pkg kernel
 //go:generate go -C gen run . -file rows -out ../rows_amd64.s -stubs ../rows_amd64.go -pkg kernel

@@ -39,6 +39,14 @@ func setGroups(blocks []Block, k int, hs []uint64) {
 	setAllAVX2(&blocks[0], len(blocks), k, &hs[0], len(hs)/group)
 }
 
+func (g *Generations) findGroups(dst []bool, k int, hs []uint64) {
+	if hasAVX512 {
+		findAllAVX512(&dst[0], &g.blocks[0], int(g.each), int(g.ways), k, &hs[0], len(hs)/group)
+		return
+	}
+	findAllAVX2(&dst[0], &g.blocks[0], int(g.each), int(g.ways), k, &hs[0], len(hs)/group)
+}
+
 func hasGroupsSplit(dst []bool, blocks []SplitBlock, hs []uint64) {
 	hasAllSplitAVX2(&dst[0], &blocks[0], len(blocks), &hs[0], len(hs)/group)
 }

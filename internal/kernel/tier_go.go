@@ -15,6 +15,8 @@ func hasGroups([]bool, []Block, int, []uint64)      { panic(noAssembly) }
 func setGroupsFresh([]bool, []Block, int, []uint64) { panic(noAssembly) }
 func setGroups([]Block, int, []uint64)              { panic(noAssembly) }
 
+func (*Generations) findGroups([]bool, int, []uint64) { panic(noAssembly) }
+
 func hasGroupsSplit([]bool, []SplitBlock, []uint64)      { panic(noAssembly) }
 func setGroupsFreshSplit([]bool, []SplitBlock, []uint64) { panic(noAssembly) }
 func setGroupsSplit([]SplitBlock, []uint64)              { panic(noAssembly) }

@@ -158,3 +158,16 @@ func (t *avx2) set(c class, k key, out Op) {
 	t.fresh(bits, block)
 	SETNE(out)
 }
+
+func (t *avx2) find(c class, k key, lines Mem, label string, out Op) {
+	bits := t.bits(c, k)
+	eachLine(k.block, lines, label, out, func(line Mem, found Register) {
+		block := t.load(key{block: line})
+		for i := range bits {
+			VPANDN(bits[i], block[i], block[i])
+		}
+		VPOR(block[1], block[0], block[0])
+		VPTEST(block[0], block[0])
+		SETEQ(found)
+	})
+}

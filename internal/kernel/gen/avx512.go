@@ -132,3 +132,17 @@ func (t *avx512) set(c class, k key, out Op) {
 	KORTESTB(fresh, fresh)
 	SETNE(out)
 }
+
+func (t *avx512) find(c class, k key, lines Mem, label string, out Op) {
+	bits, second := t.bits(c, k)
+	if c == more {
+		VPORQ(second, bits, bits)
+	}
+	eachLine(k.block, lines, label, out, func(line Mem, found Register) {
+		set, whole := ZMM(), K()
+		VPANDQ(line, bits, set)
+		VPCMPEQQ(set, bits, whole)
+		KORTESTB(whole, whole) // sets the carry flag if all 8 are 1
+		SETCS(found)
+	})
+}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"log"
 
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
@@ -48,17 +49,28 @@ type tier interface {
 	plan(c class, hs, slot Mem)
 }
 
+// finder is a tier that can look into several filters at once.
+type finder interface {
+	// find sets out to 1 if one of so many lines from the block on has all
+	// bits of the key, else to 0. label is for its loop.
+	find(c class, k key, lines Mem, label string, out Op)
+}
+
 // op is one function of a tier: a name without the tier, a comment for the
 // stub, and which of has and set it does.
 type op struct {
 	name, doc string
 	sets, dst bool
+	// finds is for arrays that hold a block of several filters in lines that
+	// follow each other, as many as the parameter ways says.
+	finds bool
 }
 
 var (
 	hasAll      = op{name: "hasAll", dst: true, doc: "sets dst[i] to the answer of goHas for hs[i]."}
 	setAll      = op{name: "setAll", sets: true, doc: "sets the bits of hs[0], hs[1], and so on."}
 	setAllFresh = op{name: "setAllFresh", sets: true, dst: true, doc: "sets dst[i] to the answer of goSet for hs[i], in order."}
+	findAll     = op{name: "findAll", finds: true, dst: true, doc: "sets dst[i] to whether a filter of Generations holds hs[i]."}
 	has         = op{name: "hasOne", doc: "is Has."}
 	set         = op{name: "setOne", sets: true, doc: "is Set."}
 )
@@ -97,7 +109,11 @@ func batch(t tier, o op) {
 	if o.dst {
 		dst = "dst *bool, "
 	}
-	signature := fmt.Sprintf("func(%sblocks *[8]uint64, n, k int, hs *uint64, groups int)", dst)
+	ways := ""
+	if o.finds {
+		ways = "ways, "
+	}
+	signature := fmt.Sprintf("func(%sblocks *[8]uint64, n, %sk int, hs *uint64, groups int)", dst, ways)
 	TEXT(o.name+t.name(), 0, signature)
 	Pragma("noescape")
 	Doc(o.name + t.name() + " " + o.doc)
@@ -140,6 +156,10 @@ func stages(t tier, o op, c class, k Register, room Mem) {
 	for i := range lanes {
 		block := GP64()
 		MOVQ(Mem{Base: slot, Disp: offsets + 8*i}, block)
+		if o.finds {
+			prefetchLines(base, block, fmt.Sprintf("%sAhead%d", c, i))
+			continue
+		}
 		PREFETCHT0(Mem{Base: base, Index: block, Scale: 1})
 	}
 	ADDQ(Imm(8*lanes), hs)
@@ -162,6 +182,11 @@ func stages(t tier, o op, c class, k Register, room Mem) {
 		if o.dst {
 			out = Mem{Base: dst, Disp: i}
 		}
+		if o.finds {
+			IMULQ(ways(), block)
+			t.(finder).find(c, k, ways(), fmt.Sprintf("%sLine%d", c, i), out)
+			continue
+		}
 		o.probe(t, c, k, out)
 	}
 	if o.dst {
@@ -172,6 +197,47 @@ func stages(t tier, o op, c class, k Register, room Mem) {
 	JNE(LabelRef(next))
 	VZEROUPPER()
 	RET()
+}
+
+// ways returns the parameter of that name where it is: there is no register left
+// for it.
+func ways() Mem {
+	param, err := Param("ways").Resolve()
+	if err != nil {
+		log.Fatal(err)
+	}
+	return param.Addr
+}
+
+// prefetchLines prefetches the lines of a key in all filters, given the offset
+// that its block has in one of them.
+func prefetchLines(base, block Register, label string) {
+	left := GP64()
+	IMULQ(ways(), block)
+	ADDQ(base, block)
+	MOVQ(ways(), left)
+	Label(label)
+	PREFETCHT0(Mem{Base: block})
+	ADDQ(Imm(64), block)
+	DECQ(left)
+	JNE(LabelRef(label))
+}
+
+// eachLine runs probe for every line from the block on and ORs what it puts into
+// the register it is given to out.
+func eachLine(block Mem, lines Mem, label string, out Op, probe func(line Mem, found Register)) {
+	line, left, any := GP64(), GP64(), GP64()
+	LEAQ(block, line)
+	MOVQ(lines, left)
+	XORQ(any, any)
+	Label(label)
+	found := GP8()
+	probe(Mem{Base: line}, found)
+	ORB(found, any.As8())
+	ADDQ(Imm(64), line)
+	DECQ(left)
+	JNE(LabelRef(label))
+	MOVB(any.As8(), out)
 }
 
 // advance moves the offset of a slot to the next one.

@@ -10,6 +10,7 @@
 //	single.go                   the functions for one key
 //	loop.go                     the functions for a batch, in two stages
 //	avx512plan.go, avx2plan.go  the first stage: key.go for 8 keys at once
+//	                            (and findAll, over the lines of several filters)
 //	split.go                    the split layout, on AVX2
 //	rows.go                     the rows of a sliced filter, on AVX2
 //	buckets.go                  the buckets of a cuckoo filter, on AVX-512
@@ -31,7 +32,7 @@ import (
 )
 
 func main() {
-	file := flag.String("file", "", "avx512 or avx2 for the batches of a tier, single for single keys, split, rows, buckets, ahead")
+	file := flag.String("file", "", "avx512 or avx2 for the batches of a tier, generations, single for single keys, split, rows, buckets, ahead")
 	flag.Parse()
 	ConstraintExpr("!purego,!race")
 	switch *file {
@@ -41,6 +42,10 @@ func main() {
 	case "avx2":
 		constants()
 		batches(newAVX2())
+	case "generations":
+		constants()
+		batch(newAVX512(), findAll)
+		batch(newAVX2(), findAll)
 	case "single":
 		constants()
 		tiers := []tier{newAVX512(), newAVX2()}
