@@ -34,6 +34,7 @@ var rooms = map[string][]string{
 	"quotient":           {"", "hashing", "sizing", "internal/kernel", "internal/memory", "internal/envelope"},
 	"fuse":               {"", "hashing", "sizing", "internal/kernel", "internal/memory", "internal/envelope", "internal/shards"},
 	"ribbon":             {"", "hashing", "sizing", "internal/kernel", "internal/memory", "internal/envelope", "internal/shards"},
+	"compose":            {"", "hashing", "sizing", "internal/kernel", "internal/memory", "internal/envelope"},
 	"filtertest":         {"", "hashing"},
 	"codec":              {"", "hashing", "bloom", "counting", "cuckoo", "quotient", "fuse", "ribbon", "internal/envelope", "internal/memory"},
 	"codec/file":         {"", "hashing", "codec"},

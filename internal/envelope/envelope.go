@@ -37,6 +37,7 @@ const (
 	KindFuse16      = 13
 	KindFuse32      = 14
 	KindRibbon      = 15
+	KindWindow      = 17
 )
 
 const (

@@ -1,0 +1,393 @@
+package compose
+
+import (
+	"encoding/binary"
+	"fmt"
+	"iter"
+	"math"
+	"math/bits"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/internal/envelope"
+	"github.com/bloomery/bloomery/internal/kernel"
+	"github.com/bloomery/bloomery/internal/memory"
+	"github.com/bloomery/bloomery/sizing"
+)
+
+var (
+	_ bloomery.Hashed = (*Window)(nil)
+	_ bloomery.Adder  = (*Window)(nil)
+)
+
+// batch is how many keys are hashed before their hashes are looked up: 2 KiB of
+// stack.
+const batch = 256
+
+// Window is a Bloom filter of the keys of the last span of time. The span has g
+// generations; a key that was added in generation G is found until generation
+// G + g is over, and is then dropped with all keys of its generation.
+//
+//	generation   G-6   G-5   G-4   G-3   G-2   G-1    G
+//	             [   ][   ][   ][   ][   ][   ][ adds go here ]
+//	              |
+//	              dropped by Advance(G + 1)
+//
+// There is no clock in it: Advance is the only way in which time passes. Adding a
+// key again writes it to the present generation, so that it stays for another
+// span.
+//
+// The generations are filters of the layout of bloom.Filter that share the hash.
+// Their blocks of one number lie next to each other, so a lookup reads
+// neighbouring cache lines:
+//
+//	block 0 of all generations     block 1 of all generations
+//	[ line ][ line ] ... [ line ]  [ line ][ line ] ... [ line ]  ...
+//
+// With WindowConfig.Rotate every generation has a secret of its own, and an array
+// of its own.
+//
+// Make one with NewWindow or WindowConfig.New.
+//
+// Safe for concurrent readers; a writer needs exclusion.
+type Window struct{ window }
+
+// window is what a Window and a WindowView have in common.
+type window struct {
+	hasher   hashing.Hasher
+	size     sizing.Window
+	capacity uint64
+	rate     float64
+	rotate   bool
+
+	current uint64
+	blocks  []kernel.Block     // of all generations
+	lines   kernel.Generations // over blocks, unless rotate
+	salts   []uint64           // of each slot, if rotate
+}
+
+// NewWindow returns a Window for n keys per span with false positive rate p and
+// so many generations in a span. It panics on nonsense: use WindowConfig.New for
+// values that are not written in the program.
+func NewWindow(n int, p float64, generations int) *Window {
+	if generations == 0 {
+		panic(fmt.Sprintf("compose: new window: %v: 0 generations", bloomery.ErrParameter))
+	}
+	w, err := WindowConfig{Capacity: n, ErrorRate: p, Generations: generations}.New()
+	if err != nil {
+		panic(err)
+	}
+	return w
+}
+
+// attach gives w its array, which is empty or what was read.
+func (w *window) attach(blocks []kernel.Block) {
+	w.blocks = blocks
+	if !w.rotate {
+		w.lines = kernel.NewGenerations(blocks, w.ways())
+		return
+	}
+	w.salts = make([]uint64, w.ways())
+	w.salt()
+}
+
+// ways returns the number of generations that are kept.
+func (w *window) ways() int { return w.size.Generations + 1 }
+
+// slot returns where generation n lies.
+func (w *window) slot(n uint64) int { return int(n % uint64(w.ways())) }
+
+// apart returns the array of a slot of a rotating window.
+func (w *window) apart(slot int) []kernel.Block {
+	each := len(w.blocks) / w.ways()
+	return w.blocks[slot*each : (slot+1)*each]
+}
+
+// salt derives the secret of every generation from the keyed hash.
+func (w *window) salt() {
+	for back := range uint64(w.ways()) {
+		if back > w.current {
+			break
+		}
+		n := w.current - back
+		w.salts[w.slot(n)] = w.hasher.Hash(binary.LittleEndian.AppendUint64([]byte("bloomery window generation "), n))
+	}
+}
+
+// Generation returns the number of the present generation. It is 0 at first.
+func (w *window) Generation() uint64 { return w.current }
+
+// Hash returns the hash under which the window knows key.
+func (w *window) Hash(key []byte) uint64 { return w.hasher.Hash(key) }
+
+// Hasher returns the hasher of the window.
+func (w *window) Hasher() hashing.Hasher { return w.hasher }
+
+// Shape returns the size of each generation, their number and the burst.
+func (w *window) Shape() sizing.Window { return w.size }
+
+// Contains reports whether key may have been added in the last span. False is
+// certain.
+func (w *window) Contains(key []byte) bool { return w.ContainsHash(w.hasher.Hash(key)) }
+
+// ContainsString is Contains for a string.
+func (w *window) ContainsString(key string) bool { return w.ContainsHash(w.hasher.HashString(key)) }
+
+// ContainsHash is Contains for a key whose hash is h.
+func (w *window) ContainsHash(h uint64) bool {
+	switch {
+	case len(w.blocks) == 0:
+		return false
+	case !w.rotate:
+		return w.lines.Find(w.size.Shape.K, h) != 0
+	}
+	for slot, salt := range w.salts {
+		if kernel.Has(w.apart(slot), w.size.Shape.K, bloomery.Salted(h, salt)) {
+			return true
+		}
+	}
+	return false
+}
+
+// ContainsHashes sets dst[i] to ContainsHash(hs[i]). It is several times faster
+// than as many single calls. It panics if dst is shorter than hs.
+func (w *window) ContainsHashes(dst []bool, hs []uint64) {
+	dst = dst[:len(hs)]
+	switch {
+	case len(w.blocks) == 0:
+		clear(dst)
+		return
+	case !w.rotate:
+		w.lines.FindAll(dst, w.size.Shape.K, hs)
+		return
+	}
+	var salted [batch]uint64
+	var found [batch]bool
+	for len(hs) > 0 {
+		n := min(len(hs), batch)
+		clear(dst[:n])
+		for slot, salt := range w.salts {
+			for i, h := range hs[:n] {
+				salted[i] = bloomery.Salted(h, salt)
+			}
+			kernel.HasAll(found[:n], w.apart(slot), w.size.Shape.K, salted[:n])
+			for i, f := range found[:n] {
+				dst[i] = dst[i] || f
+			}
+		}
+		dst, hs = dst[n:], hs[n:]
+	}
+}
+
+// ContainsKeys is ContainsHashes for keys.
+func (w *window) ContainsKeys(dst []bool, keys [][]byte) {
+	dst = dst[:len(keys)]
+	var hs [batch]uint64
+	for len(keys) > 0 {
+		n := w.hasher.HashKeys(hs[:], keys)
+		w.ContainsHashes(dst[:n], hs[:n])
+		dst, keys = dst[n:], keys[n:]
+	}
+}
+
+// Add adds key to the present generation and reports whether no generation held
+// it. False means that the key was, or seemed to be, there already.
+func (w *Window) Add(key []byte) bool { return w.AddHash(w.hasher.Hash(key)) }
+
+// AddString is Add for a string.
+func (w *Window) AddString(key string) bool { return w.AddHash(w.hasher.HashString(key)) }
+
+// AddHash is Add for a key whose hash is h.
+func (w *Window) AddHash(h uint64) bool {
+	w.made()
+	k, slot := w.size.Shape.K, w.slot(w.current)
+	if !w.rotate {
+		fresh := w.lines.Find(k, h) == 0
+		w.lines.Set(k, slot, h)
+		return fresh
+	}
+	fresh := !w.ContainsHash(h)
+	kernel.Set(w.apart(slot), k, bloomery.Salted(h, w.salts[slot]))
+	return fresh
+}
+
+// AddHashes adds all of hs, in order. If dst is not nil, dst[i] is what
+// AddHash(hs[i]) would have returned; it panics if dst is then shorter than hs.
+func (w *Window) AddHashes(dst []bool, hs []uint64) {
+	w.made()
+	if dst != nil {
+		dst = dst[:len(hs)]
+	}
+	k, slot := w.size.Shape.K, w.slot(w.current)
+	for i, h := range hs {
+		switch {
+		case dst != nil:
+			dst[i] = w.AddHash(h)
+		case w.rotate:
+			kernel.Set(w.apart(slot), k, bloomery.Salted(h, w.salts[slot]))
+		default:
+			w.lines.Set(k, slot, h)
+		}
+	}
+}
+
+// AddKeys is AddHashes for keys.
+func (w *Window) AddKeys(dst []bool, keys [][]byte) {
+	if dst != nil {
+		dst = dst[:len(keys)]
+	}
+	var hs [batch]uint64
+	for len(keys) > 0 {
+		n := w.hasher.HashKeys(hs[:], keys)
+		if dst != nil {
+			w.AddHashes(dst[:n], hs[:n])
+			dst = dst[n:]
+		} else {
+			w.AddHashes(nil, hs[:n])
+		}
+		keys = keys[n:]
+	}
+}
+
+// AddSeq adds all keys of seq. It does not retain them.
+func (w *Window) AddSeq(seq iter.Seq[[]byte]) {
+	w.made()
+	for key := range seq {
+		w.AddHash(w.hasher.Hash(key))
+	}
+}
+
+// Advance makes generation n the present one and drops those that are then more
+// than a span old. Numbers may be left out: they stand for generations without
+// keys. An n that is not larger than Generation changes nothing, so a clock that
+// steps back does no harm. The cost is that of clearing the dropped generations.
+func (w *Window) Advance(n uint64) {
+	w.made()
+	if n <= w.current {
+		return
+	}
+	if steps := n - w.current; steps >= uint64(w.ways()) {
+		clear(w.blocks)
+	} else {
+		for back := range steps {
+			w.drop(w.slot(n - back))
+		}
+	}
+	w.current = n
+	if w.rotate {
+		w.salt()
+	}
+}
+
+func (w *Window) drop(slot int) {
+	if w.rotate {
+		clear(w.apart(slot))
+		return
+	}
+	w.lines.Clear(slot)
+}
+
+// Clear removes all keys. The present generation keeps its number.
+func (w *Window) Clear() {
+	w.made()
+	clear(w.blocks)
+}
+
+// Union adds all keys of o to w, each to the generation that it is in. Both must
+// have the same shape, hash and present generation, else the error wraps
+// ErrIncompatible, names the first difference and leaves w as it was.
+func (w *Window) Union(o *Window) error {
+	w.made()
+	if err := w.compatible(&o.window); err != nil {
+		return fmt.Errorf("compose: union: %w", err)
+	}
+	to, from := kernel.Words(w.blocks), kernel.Words(o.blocks)
+	for i := range to {
+		to[i] |= from[i]
+	}
+	return nil
+}
+
+// compatible returns nil if the arrays of two windows mean the same.
+func (w *window) compatible(o *window) error {
+	switch {
+	case w.size.Shape != o.size.Shape:
+		return fmt.Errorf("%w: %d bits with %d hashes and %d bits with %d hashes", bloomery.ErrIncompatible,
+			w.size.Shape.Bits, w.size.Shape.K, o.size.Shape.Bits, o.size.Shape.K)
+	case w.size.Generations != o.size.Generations:
+		return fmt.Errorf("%w: %d generations and %d generations", bloomery.ErrIncompatible, w.size.Generations, o.size.Generations)
+	case w.rotate != o.rotate:
+		return fmt.Errorf("%w: only one of them rotates its secret", bloomery.ErrIncompatible)
+	case w.current != o.current:
+		return fmt.Errorf("%w: generation %d and generation %d", bloomery.ErrIncompatible, w.current, o.current)
+	}
+	return envelope.SameHash(w.hasher, o.hasher)
+}
+
+// Clone returns a Window of its own memory with the same keys.
+func (w *Window) Clone() *Window {
+	w.made()
+	c := &Window{w.window}
+	blocks := kernel.Blocks(memory.Words(8 * len(w.blocks)))
+	copy(blocks, w.blocks)
+	c.attach(blocks)
+	return c
+}
+
+// made panics for a zero Window.
+func (w *window) made() {
+	if len(w.blocks) == 0 {
+		panic("compose: a zero Window: make it with NewWindow or WindowConfig.New")
+	}
+}
+
+// line returns block i of a generation.
+func (w *window) line(slot int, i uint64) *kernel.Block {
+	if w.rotate {
+		return &w.apart(slot)[i]
+	}
+	return w.lines.Line(slot, i)
+}
+
+// Stats describes the state of the window. Items is the sum over all generations:
+// a key that was added in several counts several times. Predicted is the rate over
+// all generations. The fill of large windows is sampled, so it costs the same for
+// every size.
+func (w *window) Stats() bloomery.Stats {
+	st := bloomery.Stats{
+		Kind: "window", Capacity: w.capacity, Asked: w.rate,
+		Bits: w.size.Bits(), Bytes: uint64(len(w.blocks)) * 64,
+	}
+	if len(w.blocks) == 0 {
+		return st
+	}
+	var items, variance float64
+	for slot := range w.ways() {
+		s := w.sample(slot)
+		items += w.size.Shape.Count(s.Fill)
+		st.Saturation += s.Fill / float64(w.ways())
+		st.Predicted += s.Rate
+		variance += s.Sigma * s.Sigma
+	}
+	st.Items = uint64(min(math.Round(items), 1<<63))
+	if math.IsInf(items, 1) {
+		st.Items = math.MaxUint64
+	}
+	st.Predicted = min(1, st.Predicted)
+	st.PredictedSigma = math.Sqrt(variance)
+	return st
+}
+
+// sample returns fill and rate of one generation.
+func (w *window) sample(slot int) kernel.Sampled {
+	shape := w.size.Shape
+	rate := func(fill float64) float64 { return shape.Rate(shape.Count(fill)) }
+	each := len(w.blocks) / w.ways()
+	count := func(i int) (set uint64) {
+		for _, word := range w.line(slot, uint64(i)) {
+			set += uint64(bits.OnesCount64(word))
+		}
+		return set
+	}
+	return kernel.Sample(each, count, rate, 0)
+}
