@@ -17,8 +17,10 @@ REF   ?= HEAD~1
 help: ## tell the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: ## start the server: RESP on 127.0.0.1:6379
-	go run ./cmd/bloomery serve
+run: ## start the server: RESP on 127.0.0.1:6379, Ctrl-C ends it
+	@echo "compiling bloomery; the first time this takes a minute"
+	@go build -o bin/bloomery ./cmd/bloomery
+	@scripts/run bin/bloomery serve
 
 build: ## build the program to bin/bloomery
 	go build -trimpath -o bin/bloomery ./cmd/bloomery
@@ -117,10 +119,13 @@ scale: ## 10,000 idle connections and 1,000,000 filters, with their memory
 mutants: ## change PKG=./bloom in MUTANTS=100 small ways and print what no test notices
 	ulimit -v 16000000; GOFLAGS=-p=1 nice -n 19 go run scripts/mutants.go -n $(MUTANTS) -seed $(SEED) $(PKG)
 
-soak: ## rates measured exactly; power cuts, kills and replays by the hundred thousand (long)
+soak: ## rates measured exactly; power cuts, kills, chaos, memory and replays at full length (long)
 	go test ./bloom ./counting ./cuckoo ./quotient ./fuse ./ribbon -count=1 -run KeepsRate -filtertest.long -timeout 60m
 	go test ./hashing/named -count=1 -run TestFNVTable -table
 	go test ./cmd/bloomery -count=1 -run TestKill -kills 200 -timeout 30m
+	go test ./server -count=1 -run TestChaos -chaos 30m -timeout 40m -v
+	go test -race ./server -count=1 -run TestChaos -chaos 10m -timeout 20m -v
+	go test ./cmd/bloomery -count=1 -run TestMemoryIsBounded -full -timeout 30m -v
 	go test ./server/internal/door/local -count=1 -run TestPowerCuts -cuts 200000 -timeout 30m
 	go test ./server/internal/command -count=1 -run 'TestReplay$$' -steps 100000 -seeds 20 -timeout 60m
 

@@ -112,7 +112,7 @@ func isTimeout(err error) bool {
 func TestKillWhileWriting(t *testing.T) {
 	addr := start(t, server.Config{})
 	other := dial(t, addr)
-	other.expect("+OK\r\n", "SET", "s", strings.Repeat("x", 32<<20))
+	other.expect("+OK\r\n", "SET", "s", strings.Repeat("x", 16<<20))
 	c := dial(t, addr)
 	c.expect(":2\r\n", "CLIENT", "ID")
 	if _, err := c.nc.Write(request("GET", "s")); err != nil {
@@ -267,7 +267,7 @@ func TestSlowReaderFinishes(t *testing.T) {
 	t.Parallel()
 	addr := start(t, server.Config{WriteTimeout: time.Second})
 	c := dial(t, addr)
-	const size = 24 << 20
+	const size = 24 << 20 / chaosFactor
 	c.expect("+OK\r\n", "SET", "s", strings.Repeat("x", size))
 	if err := c.nc.(*net.TCPConn).SetReadBuffer(64 << 10); err != nil {
 		t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net"
+	"os"
 	"strconv"
 	"strings"
 	"sync"
@@ -19,7 +20,12 @@ import (
 	"github.com/bloomery/bloomery/server"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(chaosEnv); dir != "" {
+		os.Exit(chaosServer(dir))
+	}
+	goleak.VerifyTestMain(m)
+}
 
 func TestProtocols(t *testing.T) {
 	c := dial(t, start(t, server.Config{}))
