@@ -15,6 +15,7 @@
 package catalog
 
 import (
+	"math"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -36,6 +37,9 @@ const (
 // shardBits is the logarithm of the number of shards: few enough to walk, many
 // enough that growing one is short (1/256 of all names).
 const shardBits = 8
+
+// Staged is the deadline of an entry that has no name yet: see Stage.
+const Staged = math.MinInt64
 
 // Entry is what a name stands for. ID, Kind and Value never change; a name
 // whose value is replaced gets a new entry. Name and Deadline belong to the
@@ -168,8 +172,33 @@ func (c *Catalog) Insert(name string, id uint64, kind Kind, deadline int64, valu
 	return e
 }
 
+// Stage adds an entry that is known by its id only, until Reveal gives it a
+// name. It counts as past its deadline.
+func (c *Catalog) Stage(id uint64, kind Kind, value any) *Entry {
+	e := &Entry{ID: id, Kind: kind, Value: value, deadline: Staged}
+	c.idsMu.Lock()
+	c.ids[id] = e
+	c.idsMu.Unlock()
+	return e
+}
+
+// Staged reports whether an entry has no name yet. Only the writer may call it.
+func (e *Entry) Staged() bool { return e.deadline == Staged }
+
+// Reveal returns the entry that a staged one becomes under a name, which must be
+// free, and a deadline.
+func (c *Catalog) Reveal(e *Entry, name string, deadline int64) *Entry {
+	return c.Insert(name, e.ID, e.Kind, deadline, e.Value)
+}
+
 // Remove takes an entry out.
 func (c *Catalog) Remove(e *Entry) {
+	if e.Staged() {
+		c.idsMu.Lock()
+		delete(c.ids, e.ID)
+		c.idsMu.Unlock()
+		return
+	}
 	s, _ := c.place(e.name)
 	s.mu.Lock()
 	s.remove(e)
@@ -203,17 +232,21 @@ func (c *Catalog) SetDeadline(e *Entry, deadline int64) {
 	c.timers.set(e.ID, deadline, old)
 }
 
-// Clear removes every entry and passes each to gone.
+// Clear removes every entry that has a name and passes each to gone.
 func (c *Catalog) Clear(gone func(*Entry)) {
 	for i := range c.shards {
 		c.shards[i].mu.Lock()
 	}
 	c.idsMu.Lock()
-	for _, e := range c.ids {
+	staged := make(map[uint64]*Entry)
+	for id, e := range c.ids {
+		if e.Staged() {
+			staged[id] = e
+			continue
+		}
 		gone(e)
 	}
-	clear(c.ids)
-	c.ids = make(map[uint64]*Entry)
+	c.ids = staged
 	c.idsMu.Unlock()
 	for i := range c.shards {
 		s := &c.shards[i]

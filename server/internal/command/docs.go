@@ -3,23 +3,25 @@ package command
 import (
 	"fmt"
 	"strings"
+
+	"github.com/bloomery/bloomery/server/internal/engine"
 )
 
 // docGroups are the chapters of docs/commands.md in their order.
 var docGroups = []struct{ name, title, intro string }{
-	{groupBloom, "Bloom filters", "As RedisBloom, replies and dumps to the byte."},
-	{groupCuckoo, "Cuckoo filters", "As RedisBloom, replies and dumps to the byte."},
-	{groupGeneric, "Keys", "Work on filters and strings alike."},
-	{groupString, "Strings", "The few that clients and tests expect; bloomery is not a string store."},
-	{groupMulti, "Transactions", ""},
-	{groupConnection, "Connection", ""},
-	{groupServer, "Server", ""},
-	{groupCluster, "Cluster", "Answered as by a Redis whose cluster support is disabled."},
+	{engine.GroupBloom, "Bloom filters", "As RedisBloom, replies and dumps to the byte."},
+	{engine.GroupCuckoo, "Cuckoo filters", "As RedisBloom, replies and dumps to the byte."},
+	{engine.GroupGeneric, "Keys", "Work on filters and strings alike."},
+	{engine.GroupString, "Strings", "The few that clients and tests expect; bloomery is not a string store."},
+	{engine.GroupMulti, "Transactions", ""},
+	{engine.GroupConnection, "Connection", ""},
+	{engine.GroupServer, "Server", ""},
+	{engine.GroupCluster, "Cluster", "Answered as by a Redis whose cluster support is disabled."},
 }
 
 // Docs returns docs/commands.md: the table of commands for people.
 func Docs() string {
-	t := NewTable()
+	t := engine.NewTable(All())
 	var b strings.Builder
 	b.WriteString("# Commands\n\n<!-- Made by go generate from the command table. Do not edit. -->\n\n" +
 		"The server speaks RESP2 and RESP3. Names and option words may be written in letters of any case.\n" +
@@ -38,22 +40,22 @@ func Docs() string {
 	return b.String()
 }
 
-func docCommand(b *strings.Builder, c *Command) {
-	fmt.Fprintf(b, "\n### %s\n\n", upper(c.Name))
-	if len(c.Subcommands) == 0 || c.run != nil {
+func docCommand(b *strings.Builder, c *engine.Command) {
+	fmt.Fprintf(b, "\n### %s\n\n", strings.ToUpper(c.Name))
+	if len(c.Subcommands) == 0 || c.Run != nil {
 		docUse(b, c)
 	} else {
 		fmt.Fprintf(b, "%s\n", c.Summary)
 	}
 	for i := range c.Subcommands {
 		s := &c.Subcommands[i]
-		fmt.Fprintf(b, "\n#### %s %s\n\n", upper(c.Name), upper(s.Name))
+		fmt.Fprintf(b, "\n#### %s %s\n\n", strings.ToUpper(c.Name), strings.ToUpper(s.Name))
 		docUse(b, s)
 	}
 }
 
-func docUse(b *strings.Builder, c *Command) {
-	name := upper(strings.ReplaceAll(c.full, "|", " "))
+func docUse(b *strings.Builder, c *engine.Command) {
+	name := strings.ToUpper(strings.ReplaceAll(c.FullName(), "|", " "))
 	fmt.Fprintf(b, "    %s\n\n%s\n\n", strings.TrimSpace(name+" "+c.Syntax), c.Summary)
 	fmt.Fprintf(b, "Arity %d · since %s · %s", c.Arity, c.Since, c.Complexity)
 	if f := c.Flags.Names(); len(f) > 0 {

@@ -31,8 +31,10 @@ func TestTable(t *testing.T) {
 		if len(c.Categories) == 0 || len(c.Subcommands) == 0 && c.Complexity == "" {
 			t.Errorf("%s: categories or complexity are missing", c.FullName())
 		}
-		if (c.Keys.First > 0) != (c.KeyFlags != "") {
-			t.Errorf("%s: keys and key flags do not fit", c.FullName())
+		for _, k := range c.Keys {
+			if k.First < 1 || k.Step < 1 || k.Access == "" {
+				t.Errorf("%s: keys %+v", c.FullName(), k)
+			}
 		}
 		if slices.Contains(c.Categories, "write") && c.Flags&command.Write == 0 {
 			t.Errorf("%s: category write without the flag", c.FullName())

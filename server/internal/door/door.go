@@ -16,13 +16,15 @@ type Door interface {
 	// Ready returns when there is room for more records: it waits for a disk
 	// that is behind. It is called before Do, under no lock.
 	Ready()
+	// Busy reports whether Ready would wait.
+	Busy() bool
 	// Do puts ops in order. Those on one part that follow each other make one
 	// run: one lock and one append to the log. Locally they are applied on
 	// return; in a cluster they are on their way. It never waits for a disk or
 	// a network, so it may be called under a lock.
 	Do(ops []*Op)
-	// Wait returns when ops are applied here, or are known not to be. It sets
-	// the Err of each.
+	// Wait returns when ops are settled: each is applied here, or its Err is
+	// set.
 	Wait(ops []*Op)
 	// Sync returns when everything that was put in order so far is as durable
 	// as was asked for. It is called once for all that was read from a
@@ -42,23 +44,28 @@ type Op struct {
 	Record store.Record
 	Result store.Result
 
-	// Err, set by Wait, is why the record is not, or may not be, part of the
-	// state. Result then says nothing. It wraps ErrRefused.
-	Err error
-
 	// Part is the part that Record.ID names, if the caller knows it.
 	Part *store.Part
 	// Admit, if not nil, is asked right before the record is put in order,
 	// while its part cannot change.
 	Admit Admitter
+
+	// Settled tells that there is nothing to wait for. Do sets it, or Wait.
+	Settled bool
+	// Err, of an op that is settled, is why the record is not, or may not be,
+	// part of the state. Result then says nothing. It wraps ErrRefused or
+	// ErrUnknown.
+	Err error
 }
 
-// Errors of a record that was not put in order.
+// Errors of a record that was not put in order, or of which nobody knows.
 var (
 	// ErrMemory means that there is no memory for it.
 	ErrMemory = errors.New("door: out of memory")
 	// ErrRefused means that it could not be kept: the disk is full or broken.
 	ErrRefused = errors.New("door: writes are refused")
+	// ErrUnknown means that nobody knows whether it was kept.
+	ErrUnknown = errors.New("door: no answer")
 )
 
 // Admitter decides how much memory records may take. That is the last step of

@@ -107,14 +107,23 @@ func TypeName(k catalog.Kind) string { return kinds[k].name }
 // NewBytes returns the memory of the filter that a record makes, or why it
 // makes none. It allocates none of it.
 func NewBytes(r *Record) (uint64, error) {
-	c, ok := creators[r.Op]
-	if !ok {
+	c := creatorOf(r)
+	if c.bytes == nil {
 		return 0, ErrType
 	}
 	if len(r.Value) > maxText {
 		return 0, fmt.Errorf("store: create: %w: header of %d bytes", bloomery.ErrTooLarge, len(r.Value))
 	}
 	return c.bytes(r)
+}
+
+// creatorOf returns how the contents are made that a record asks for; it is empty
+// if it asks for none.
+func creatorOf(r *Record) creator {
+	if r.Op == OpStage {
+		return creators[Op(r.Flags)]
+	}
+	return creators[r.Op]
 }
 
 // NewLoader begins to load contents of a kind, size bytes of pieces, with the

@@ -58,6 +58,8 @@ func (c cuckoo) Apply(r *Record, res *Result) (grown int64) {
 	switch r.Op {
 	case OpInsert, OpInsertNew:
 		return c.insert(r, res)
+	case OpInsertEach, OpInsertNewEach:
+		return c.insertEach(r, res)
 	case OpDelete:
 		return c.delete(r, res)
 	case OpCompact:
@@ -98,6 +100,46 @@ func (c cuckoo) insert(r *Record, res *Result) (grown int64) {
 		if res.Done < len(r.Hashes) {
 			res.Codes[res.Done] = redisbloom.NoRoom
 			res.Done++
+		}
+	}
+	res.Changed = c.Items() != items
+	if c.Filters() != filters {
+		grown = int64(c.Bytes()) - int64(before)
+	}
+	return grown
+}
+
+// insertEach inserts digests each of which is a command of its own.
+func (c cuckoo) insertEach(r *Record, res *Result) (grown int64) {
+	if cap(res.Codes) < len(r.Hashes) {
+		res.Codes = make([]redisbloom.Result, len(r.Hashes))
+	}
+	res.Codes = res.Codes[:len(r.Hashes)]
+	before, items, filters := c.Bytes(), c.Items(), c.Filters()
+	for res.Done < len(r.Hashes) {
+		n := len(r.Hashes) - res.Done
+		if r.Limit > 0 {
+			if uint64(c.Filters()) >= r.Limit {
+				res.Err = ErrExpansions
+				break
+			}
+			// An item adds one sub-filter at most: so many cannot pass the limit.
+			n = int(min(uint64(n), r.Limit-uint64(c.Filters())))
+		}
+		codes, hashes, room := res.Codes[res.Done:res.Done+n], r.Hashes[res.Done:res.Done+n], r.Room-(c.Bytes()-before)
+		var done int
+		var err error
+		if r.Op == OpInsertNewEach {
+			done, err = c.InsertNXDigests(codes, hashes, room)
+		} else {
+			done, err = c.InsertDigests(codes, hashes, room)
+		}
+		res.Done += done
+		if err != nil {
+			res.Err = err
+		}
+		if done < n {
+			break
 		}
 	}
 	res.Changed = c.Items() != items

@@ -39,32 +39,36 @@ const (
 // fields tells which fields a record has besides its origin. An operation that
 // is not here does not exist.
 var fields = map[Op]field{
-	OpBloom:       fieldAt | fieldName | fieldBloom,
-	OpCuckoo:      fieldAt | fieldName | fieldCuckoo,
-	OpBloomDump:   fieldAt | fieldName | fieldValue,
-	OpCuckooDump:  fieldAt | fieldName | fieldValue,
-	OpRemove:      fieldAt | fieldNames,
-	OpRename:      fieldAt | fieldName | fieldOther | fieldFlags,
-	OpExpire:      fieldAt | fieldName | fieldDeadline | fieldFlags,
-	OpPersist:     fieldAt | fieldName,
-	OpEvict:       fieldAt | fieldIDs,
-	OpFlush:       fieldAt,
-	OpSet:         fieldAt | fieldName | fieldValue | fieldDeadline | fieldFlags,
-	OpAppend:      fieldAt | fieldName | fieldValue,
-	OpSetRange:    fieldAt | fieldName | fieldValue | fieldPosition,
-	OpIncrement:   fieldAt | fieldName | fieldPosition,
-	OpPiece:       fieldValue,
-	OpSeed:        fieldPosition,
-	OpAdd:         fieldIndex | fieldID | fieldRoom | fieldDigests,
-	OpInsert:      fieldIndex | fieldID | fieldRoom | fieldLimit | fieldHashes,
-	OpInsertNew:   fieldIndex | fieldID | fieldRoom | fieldLimit | fieldHashes,
-	OpDelete:      fieldIndex | fieldID | fieldHashes,
-	OpCompact:     fieldIndex | fieldID,
-	OpBloomChunk:  fieldIndex | fieldID | fieldPosition | fieldValue,
-	OpCuckooChunk: fieldIndex | fieldID | fieldPosition | fieldValue,
-	OpBegin:       0,
-	OpCommit:      0,
-	OpRollback:    0,
+	OpBloom:         fieldAt | fieldName | fieldBloom,
+	OpCuckoo:        fieldAt | fieldName | fieldCuckoo,
+	OpBloomDump:     fieldAt | fieldName | fieldValue,
+	OpCuckooDump:    fieldAt | fieldName | fieldValue,
+	OpRemove:        fieldAt | fieldNames,
+	OpRename:        fieldAt | fieldName | fieldOther | fieldFlags,
+	OpExpire:        fieldAt | fieldName | fieldDeadline | fieldFlags,
+	OpPersist:       fieldAt | fieldName,
+	OpEvict:         fieldAt | fieldIDs,
+	OpFlush:         fieldAt,
+	OpSet:           fieldAt | fieldName | fieldValue | fieldDeadline | fieldFlags,
+	OpAppend:        fieldAt | fieldName | fieldValue,
+	OpSetRange:      fieldAt | fieldName | fieldValue | fieldPosition,
+	OpIncrement:     fieldAt | fieldName | fieldPosition,
+	OpPiece:         fieldValue,
+	OpSeed:          fieldPosition,
+	OpStage:         fieldAt | fieldFlags | fieldValue,
+	OpReveal:        fieldAt | fieldID | fieldName | fieldDeadline | fieldFlags,
+	OpAdd:           fieldIndex | fieldID | fieldRoom | fieldDigests,
+	OpInsert:        fieldIndex | fieldID | fieldRoom | fieldLimit | fieldHashes,
+	OpInsertNew:     fieldIndex | fieldID | fieldRoom | fieldLimit | fieldHashes,
+	OpInsertEach:    fieldIndex | fieldID | fieldRoom | fieldLimit | fieldHashes,
+	OpInsertNewEach: fieldIndex | fieldID | fieldRoom | fieldLimit | fieldHashes,
+	OpDelete:        fieldIndex | fieldID | fieldHashes,
+	OpCompact:       fieldIndex | fieldID,
+	OpBloomChunk:    fieldIndex | fieldID | fieldPosition | fieldValue,
+	OpCuckooChunk:   fieldIndex | fieldID | fieldPosition | fieldValue,
+	OpBegin:         0,
+	OpCommit:        0,
+	OpRollback:      0,
 }
 
 // AppendRecord appends the encoding of r to b: version, operation, origin, and
@@ -80,7 +84,7 @@ func AppendRecord(b []byte, r *Record) []byte {
 		b = appendTarget(b, r)
 		b = binary.AppendUvarint(b, r.Room+1) // Unlimited becomes 0
 		return appendDigests(b, r.Digests)
-	case OpInsert, OpInsertNew:
+	case OpInsert, OpInsertNew, OpInsertEach, OpInsertNewEach:
 		b = appendTarget(b, r)
 		b = binary.AppendUvarint(b, r.Room+1)
 		b = binary.AppendUvarint(b, r.Limit)

@@ -14,6 +14,10 @@ func (s *State) applyNames(r *Record, res *Result) {
 	switch r.Op {
 	case OpBloom, OpCuckoo, OpBloomDump, OpCuckooDump:
 		s.create(r, res)
+	case OpStage:
+		s.stage(r, res)
+	case OpReveal:
+		s.reveal(r, res)
 	case OpRemove:
 		for _, name := range r.Names {
 			if e := s.live(name, r.At, res); e != nil {
@@ -111,19 +115,67 @@ func (s *State) create(r *Record, res *Result) {
 		res.Err = ErrExists
 		return
 	}
-	creator := creators[r.Op]
+	if kind, p := s.newPart(r, res); p != nil {
+		res.Entry = s.insert(string(r.Name), kind, 0, p)
+	}
+}
+
+// newPart makes the part that a record asks for, locked, and counts its bytes. It
+// returns nil if that cannot be.
+func (s *State) newPart(r *Record, res *Result) (catalog.Kind, *Part) {
+	creator := creatorOf(r)
+	if creator.make == nil {
+		res.Err = ErrType
+		return 0, nil
+	}
 	c, err := creator.make(r)
 	if err != nil {
 		res.Err = err
-		return
+		return 0, nil
 	}
 	p := NewPart(c)
 	s.bytes.Add(NewCost(r.Name, p.Bytes()))
 	p.advise()
 	p.mu.Lock()
-	res.made = p
-	res.Entry = s.insert(string(r.Name), creator.kind, 0, p)
+	res.made, res.Changed = p, true
+	return creator.kind, p
+}
+
+// stage makes a filter that nobody can see yet.
+func (s *State) stage(r *Record, res *Result) {
+	if kind, p := s.newPart(r, res); p != nil {
+		s.last++
+		res.Entry = s.Names.Stage(s.last, kind, p)
+	}
+}
+
+// reveal gives a staged filter its name.
+func (s *State) reveal(r *Record, res *Result) {
+	e := s.Names.ByID(r.ID)
+	if e == nil || !e.Staged() {
+		res.Err = ErrMissing
+		return
+	}
+	if old := s.live(r.Name, r.At, res); old != nil {
+		if r.Flags&IfAbsent != 0 {
+			res.Err = ErrExists
+			return
+		}
+		s.drop(old)
+	}
+	s.bytes.Add(int64(len(r.Name)))
+	res.Entry = s.Names.Reveal(e, string(r.Name), r.Deadline)
 	res.Changed = true
+}
+
+// DropStaged removes the filters that never got a name: recovery is done with
+// them. The caller holds the catalogue's lock.
+func (s *State) DropStaged() {
+	for _, e := range s.Names.Unsorted() {
+		if e.Staged() {
+			s.drop(e)
+		}
+	}
 }
 
 // insert adds an entry under the next id. The caller has counted its bytes.

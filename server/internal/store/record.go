@@ -26,6 +26,8 @@ const (
 	OpIncrement  Op = 14 // add to a string that is a number
 	OpPiece      Op = 15 // bytes that come before the value of the next record of a string
 	OpSeed       Op = 16 // seed the order of names; the first record of all
+	OpStage      Op = 17 // make a filter without a name; Flags is the operation that would make it with one
+	OpReveal     Op = 18 // give a name to a filter that has none, replacing what has it
 )
 
 // Records of a part: they are applied in one order per part, under its lock.
@@ -37,6 +39,12 @@ const (
 	OpCompact     Op = 36 // compact a CF
 	OpBloomChunk  Op = 37 // store bytes of a dump in a BF
 	OpCuckooChunk Op = 38 // store bytes of a dump in a CF
+
+	// As OpInsert and OpInsertNew, but every digest is a command of its own: the
+	// limit of sub-filters is asked for each, and too little room stops at the
+	// first that needs more.
+	OpInsertEach    Op = 39
+	OpInsertNewEach Op = 40
 )
 
 // Records around a group of which all or none take effect at recovery.

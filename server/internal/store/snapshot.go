@@ -68,5 +68,9 @@ func (s *State) Restore(name string, id uint64, kind catalog.Kind, deadline int6
 		n = uint64(len(v))
 	}
 	s.bytes.Add(NewCost([]byte(name), n))
+	if deadline == catalog.Staged {
+		s.Names.Stage(id, kind, value)
+		return
+	}
 	s.Names.Insert(name, id, kind, deadline, value)
 }

@@ -151,7 +151,7 @@ func (d *Door) Do(ops []*door.Op) {
 		}
 	}
 	for _, op := range ops {
-		op.Err = nil
+		op.Err, op.Settled = nil, true
 	}
 	for len(ops) > 0 {
 		n := 1
@@ -170,6 +170,7 @@ func (d *Door) Do(ops []*door.Op) {
 // refuse answers ops with an error: none of them is applied.
 func (d *Door) refuse(ops []*door.Op, err error) {
 	for _, op := range ops {
+		op.Settled = true
 		op.Err, op.Result.Err, op.Result.Changed, op.Result.Done, op.Result.N = err, err, false, 0, 0
 		if op.Record.Op == store.OpCommit {
 			d.log.mark(false) // nobody must wait for its end
@@ -267,6 +268,15 @@ func (d *Door) apply(op *door.Op, p *store.Part, f *store.Effect) {
 
 // Wait returns at once: Do has applied ops, or set their Err.
 func (d *Door) Wait([]*door.Op) {}
+
+// Busy implements door.Door.
+func (d *Door) Busy() bool {
+	if d.log == nil {
+		return false
+	}
+	z := d.frozen.Load()
+	return d.log.full() || z != nil && z.saved.Load() >= maxSaved
+}
 
 // Sync implements door.Door.
 func (d *Door) Sync() error {

@@ -160,7 +160,7 @@ func (l *log) position() uint64 {
 
 // room waits until there is room for more, unless nothing can be written.
 func (l *log) room() {
-	if l.buffered.Load() < maxBuffered && !l.behind() || l.err.Load() != nil {
+	if !l.full() {
 		return
 	}
 	l.io.Lock()
@@ -168,6 +168,11 @@ func (l *log) room() {
 	if err := l.flush(); err == nil && l.behind() {
 		_ = l.sync(syncLog) // Refuses tells
 	}
+}
+
+// full reports whether room would wait.
+func (l *log) full() bool {
+	return (l.buffered.Load() >= maxBuffered || l.behind()) && l.err.Load() == nil
 }
 
 // behind reports whether the disk is further behind than everysec allows.

@@ -48,6 +48,9 @@ func (d *Door) recover() error {
 	if err != nil {
 		return err
 	}
+	d.state.Names.Lock()
+	d.state.DropStaged() // those who filled them are gone
+	d.state.Names.Unlock()
 	d.log = &log{files: files, fsync: d.config.Fsync, tick: d.config.Tick, skip: d.config.skip, limit: d.config.fileAt}
 	if err := d.mend(tail); err != nil {
 		return err

@@ -1,0 +1,18 @@
+// Package admin is the commands for operators and client libraries: CONFIG, INFO,
+// COMMAND, SAVE and their kin.
+package admin
+
+import "github.com/bloomery/bloomery/server/internal/engine"
+
+// Commands returns the commands for operators and client libraries.
+func Commands() []engine.Command {
+	return []engine.Command{
+		acl, bgsave, cluster, commandCommand, config, debug, info, lastSave, module, readOnly, readWrite, save, slowLog, timeCommand,
+		wait,
+	}
+}
+
+const (
+	textCluster     = "ERR This instance has cluster support disabled"
+	textPersistence = "ERR persistence is not available: this server keeps its data in memory only"
+)

@@ -1,0 +1,268 @@
+package admin
+
+import (
+	"fmt"
+	"github.com/bloomery/bloomery/server/internal/engine"
+	"slices"
+	"strconv"
+
+	"github.com/bloomery/bloomery/foreign/redisbloom"
+)
+
+// config is CONFIG, with its subcommands.
+var config = engine.Command{
+	Name: "config", Arity: -2, Group: engine.GroupServer, Since: "2.0.0", Syntax: "subcommand", Summary: "Shows and changes settings.",
+	Categories: []string{"slow"},
+	Subcommands: []engine.Command{
+		{
+			Name: "get", Arity: -3, Flags: engine.Admin | engine.NoScript | engine.Loading | engine.Stale, Categories: []string{"admin", "slow", "dangerous"},
+			Syntax: "parameter [parameter ...]", Complexity: "O(n · m), n settings and m patterns", Summary: "Returns settings by pattern.",
+			Run: runConfigGet,
+		},
+		{
+			Name: "resetstat", Arity: 2, Flags: engine.Admin | engine.NoScript | engine.Loading | engine.Stale, Categories: []string{"admin", "slow", "dangerous"},
+			Complexity: "O(1)", Summary: "Resets the counters of INFO.",
+			Run: func(x *engine.Context, c *engine.Call) {
+				x.ResetUsage()
+				c.Answer(engine.OK())
+			},
+		},
+		{
+			Name: "rewrite", Arity: 2, Flags: engine.Admin | engine.NoScript | engine.Loading | engine.Stale, Categories: []string{"admin", "slow", "dangerous"},
+			Complexity: "O(1)", Summary: "Refused: the configuration file is written by hand.",
+			Run: func(_ *engine.Context, c *engine.Call) {
+				c.Fail("ERR The server is running without a config file")
+			},
+		},
+		{
+			Name: "set", Arity: -4, Flags: engine.Admin | engine.NoScript | engine.Loading | engine.Stale, Categories: []string{"admin", "slow", "dangerous"},
+			Syntax: "parameter value [parameter value ...]", Complexity: "O(n), n being the number of settings", Summary: "Changes settings, all or none.",
+			Run: runConfigSet, Secret: secretConfig,
+		},
+	},
+}
+
+// parameter is a setting that CONFIG knows.
+type parameter struct {
+	name string
+	get  func(*engine.Context) string
+	// set checks a value and returns what puts it in force, or an error text.
+	// nil means that the setting cannot be changed.
+	set func(*engine.Context, *engine.Defaults, string) (apply func(), text string)
+}
+
+// parameters are the settings that can be changed, or computed. Those that a
+// server was started with come from Settings.Server.
+var parameters = []parameter{
+	{
+		name: "bf-error-rate",
+		get: func(x *engine.Context) string {
+			return strconv.FormatFloat(x.Settings().Defaults().BloomError, 'g', -1, 64)
+		},
+		set: func(_ *engine.Context, d *engine.Defaults, v string) (func(), string) {
+			rate, ok := engine.ParseFloat([]byte(v))
+			if !ok {
+				return nil, invalidValue("bf-error-rate")
+			}
+			if rate <= 0 || rate >= 1 {
+				return nil, "Value for `bf-error-rate` must be in the range (0.000000, 1.000000)"
+			}
+			d.BloomError = min(rate, redisbloom.MaxError)
+			return nil, ""
+		},
+	},
+	integerParameter("bf-initial-size", func(d *engine.Defaults) *int64 { return &d.BloomCapacity }, fixed(1, redisbloom.MaxCapacity)),
+	integerParameter("bf-expansion-factor", func(d *engine.Defaults) *int64 { return &d.BloomExpansion }, fixed(0, redisbloom.MaxExpansion)),
+	integerParameter("cf-bucket-size", func(d *engine.Defaults) *int64 { return &d.CuckooBucket }, func(d *engine.Defaults) (int64, int64) {
+		return 1, min(255, d.CuckooCapacity/2)
+	}),
+	integerParameter("cf-initial-size", func(d *engine.Defaults) *int64 { return &d.CuckooCapacity }, func(d *engine.Defaults) (int64, int64) {
+		return 2 * d.CuckooBucket, redisbloom.MaxCapacity
+	}),
+	integerParameter("cf-max-iterations", func(d *engine.Defaults) *int64 { return &d.CuckooKicks }, fixed(1, 65535)),
+	integerParameter("cf-expansion-factor", func(d *engine.Defaults) *int64 { return &d.CuckooExpansion }, fixed(0, redisbloom.MaxExpansion)),
+	integerParameter("cf-max-expansions", func(d *engine.Defaults) *int64 { return &d.CuckooMost }, fixed(1, 65536)),
+	{
+		name: "maxmemory",
+		get:  func(x *engine.Context) string { return strconv.FormatInt(x.Budget().Max(), 10) },
+		set: func(x *engine.Context, _ *engine.Defaults, v string) (func(), string) {
+			n, ok := engine.ParseBytes(v)
+			if !ok || n <= 0 {
+				return nil, "argument must be a memory value above 0"
+			}
+			return func() { x.SetMaxMemory(n) }, ""
+		},
+	},
+	{
+		name: "requirepass",
+		get:  func(x *engine.Context) string { return x.Settings().Password() },
+		set: func(x *engine.Context, _ *engine.Defaults, v string) (func(), string) {
+			return func() { x.Settings().SetPassword(v) }, ""
+		},
+	},
+	serverParameter("timeout", 0, 1<<31-1,
+		func(x *engine.Context) int64 { return x.Settings().Timeout.Load() }, func(x *engine.Context, n int64) { x.Settings().Timeout.Store(n) }),
+	serverParameter("maxclients", 1, 1<<32-1,
+		func(x *engine.Context) int64 { return x.Settings().MaxClients.Load() }, func(x *engine.Context, n int64) { x.Settings().MaxClients.Store(n) }),
+	serverParameter("slowlog-log-slower-than", -1, 1<<62,
+		func(x *engine.Context) int64 { return x.SlowLog().SlowerThan() }, func(x *engine.Context, n int64) { x.SlowLog().SetSlowerThan(n) }),
+	serverParameter("slowlog-max-len", 1, 1<<20,
+		func(x *engine.Context) int64 { return x.SlowLog().MaxLen() }, func(x *engine.Context, n int64) { x.SlowLog().SetMaxLen(n) }),
+	constant("maxmemory-policy", "noeviction"),
+	{name: "appendonly", get: func(x *engine.Context) string {
+		if _, kept := x.Kept(); kept {
+			return "yes"
+		}
+		return "no"
+	}},
+	constant("save", ""),
+	constant("databases", "1"),
+	constant("cluster-enabled", "no"),
+}
+
+func invalidValue(name string) string { return "Invalid value for `" + name + "`" }
+
+func fixed(low, high int64) func(*engine.Defaults) (int64, int64) {
+	return func(*engine.Defaults) (int64, int64) { return low, high }
+}
+
+// integerParameter is one of RedisBloom's parameters.
+func integerParameter(name string, field func(*engine.Defaults) *int64, limits func(*engine.Defaults) (low, high int64)) parameter {
+	return parameter{
+		name: name,
+		get:  func(x *engine.Context) string { return strconv.FormatInt(*field(x.Settings().Defaults()), 10) },
+		set: func(_ *engine.Context, d *engine.Defaults, v string) (func(), string) {
+			n, ok := engine.ParseInt([]byte(v))
+			if !ok {
+				return nil, invalidValue(name)
+			}
+			if low, high := limits(d); n < low || n > high {
+				return nil, fmt.Sprintf("Value for `%s` must be in the range [%d, %d]", name, low, high)
+			}
+			*field(d) = n
+			return nil, ""
+		},
+	}
+}
+
+// serverParameter is a number of the server's own.
+func serverParameter(name string, low, high int64, get func(*engine.Context) int64, set func(*engine.Context, int64)) parameter {
+	return parameter{
+		name: name,
+		get:  func(x *engine.Context) string { return strconv.FormatInt(get(x), 10) },
+		set: func(x *engine.Context, _ *engine.Defaults, v string) (func(), string) {
+			n, ok := engine.ParseInt([]byte(v))
+			if !ok {
+				return nil, "argument couldn't be parsed into an integer"
+			}
+			if n < low || n > high {
+				return nil, fmt.Sprintf("argument must be between %d and %d inclusive", low, high)
+			}
+			return func() { set(x, n) }, ""
+		},
+	}
+}
+
+func constant(name, value string) parameter {
+	return parameter{name: name, get: func(*engine.Context) string { return value }}
+}
+
+// findParameter returns the parameter of a name, and false if there is none.
+func findParameter(x *engine.Context, name string) (parameter, bool) {
+	for _, p := range parameters {
+		if p.name == name {
+			return p, true
+		}
+	}
+	if v, ok := x.Settings().Server[name]; ok {
+		return constant(name, v), true
+	}
+	return parameter{}, false
+}
+
+// parameterNames returns the names of all parameters, sorted.
+func parameterNames(x *engine.Context) []string {
+	var names []string
+	for _, p := range parameters {
+		names = append(names, p.name)
+	}
+	for name := range x.Settings().Server {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+func runConfigGet(x *engine.Context, c *engine.Call) {
+	elems := []engine.Reply{}
+	for _, name := range parameterNames(x) {
+		if !slices.ContainsFunc(c.Args[2:], func(a []byte) bool { return engine.Match(engine.Lower(a), name) }) {
+			continue
+		}
+		p, _ := findParameter(x, name)
+		elems = append(elems, engine.Text(name), engine.Text(p.get(x)))
+	}
+	c.Answer(engine.Pairs(elems...))
+}
+
+func runConfigSet(x *engine.Context, c *engine.Call) {
+	if len(c.Args)%2 != 0 {
+		c.Answer(engine.WrongArity(c.Command().FullName()))
+		return
+	}
+	var apply []func()
+	x.Settings().Change(func(next *engine.Defaults) bool {
+		var failed engine.Reply
+		if apply, failed = checkSettings(x, next, c.Args[2:]); failed.Kind != engine.None {
+			c.Answer(failed)
+			return false
+		}
+		for _, f := range apply {
+			f()
+		}
+		c.Answer(engine.OK())
+		return true
+	})
+}
+
+// checkSettings checks pairs of names and values and returns what puts them in
+// force: next, and functions to call.
+func checkSettings(x *engine.Context, next *engine.Defaults, args [][]byte) (apply []func(), failed engine.Reply) {
+	seen := map[string]bool{}
+	for i := 0; i < len(args); i += 2 {
+		name := engine.Lower(args[i])
+		p, ok := findParameter(x, name)
+		var text string
+		var f func()
+		switch {
+		case !ok:
+			return nil, engine.Fail("ERR Unknown option or number of arguments for CONFIG SET - '" + string(args[i]) + "'")
+		case seen[name]:
+			text = "duplicate parameter"
+		case p.set == nil:
+			text = "can't set immutable config"
+		default:
+			f, text = p.set(x, next, string(args[i+1]))
+		}
+		if text != "" {
+			return nil, engine.Fail("ERR CONFIG SET failed (possibly related to argument '" + name + "') - " + text)
+		}
+		seen[name] = true
+		if f != nil {
+			apply = append(apply, f)
+		}
+	}
+	return apply, engine.Reply{}
+}
+
+// secretConfig hides everything behind requirepass.
+func secretConfig(args [][]byte) (from, to int) {
+	for i := 2; i < len(args); i += 2 {
+		if engine.Is(args[i], "requirepass") {
+			return i + 1, len(args)
+		}
+	}
+	return 0, 0
+}

@@ -1,0 +1,228 @@
+package admin
+
+import (
+	"fmt"
+	"github.com/bloomery/bloomery/server/internal/engine"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+)
+
+// info is INFO [section [section ...]].
+var info = engine.Command{
+	Name: "info", Arity: -1, Flags: engine.Loading | engine.Stale | engine.Outside, Categories: []string{"slow", "dangerous"}, Group: engine.GroupServer, Since: "1.0.0",
+	Syntax: "[section [section ...]]", Complexity: "O(1)", Summary: "Describes the server.",
+	Run: runInfo,
+}
+
+// infoSections are the sections of INFO in their order. Those that are not usual
+// are shown only when asked for, or with all.
+var infoSections = []struct {
+	name  string
+	usual bool
+	write func(*engine.Context, *strings.Builder)
+}{
+	{"server", true, infoServer},
+	{"clients", true, infoClients},
+	{"memory", true, infoMemory},
+	{"persistence", true, infoPersistence},
+	{"stats", true, infoStats},
+	{"replication", true, infoReplication},
+	{"modules", true, infoModules},
+	{"commandstats", false, infoCommands},
+	{"cluster", true, infoCluster},
+	{"keyspace", true, infoKeyspace},
+}
+
+func runInfo(x *engine.Context, c *engine.Call) {
+	asked := func(name string, usual bool) bool {
+		if len(c.Args) == 1 {
+			return usual
+		}
+		return slices.ContainsFunc(c.Args[1:], func(a []byte) bool {
+			return engine.Is(a, name) || engine.Is(a, "all") || engine.Is(a, "everything") || usual && engine.Is(a, "default")
+		})
+	}
+	var b strings.Builder
+	for _, section := range infoSections {
+		if !asked(section.name, section.usual) {
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteString("\r\n")
+		}
+		b.WriteString("# " + strings.ToUpper(section.name[:1]) + section.name[1:] + "\r\n")
+		section.write(x, &b)
+	}
+	c.Answer(engine.Reply{Kind: engine.Verbatim, Text: b.String()})
+}
+
+func line(b *strings.Builder, name string, value any) { fmt.Fprintf(b, "%s:%v\r\n", name, value) }
+
+func infoServer(x *engine.Context, b *strings.Builder) {
+	f := x.Facts()
+	up := int64(x.Now().Sub(f.Started).Seconds())
+	line(b, "redis_version", engine.RedisVersion)
+	line(b, "redis_mode", "standalone")
+	line(b, "server_name", "bloomery")
+	line(b, "bloomery_version", f.Version)
+	line(b, "os", runtime.GOOS+" "+runtime.GOARCH)
+	line(b, "arch_bits", 64)
+	line(b, "go_version", runtime.Version())
+	line(b, "process_id", os.Getpid())
+	line(b, "tcp_port", f.Port)
+	line(b, "server_time_usec", x.Now().UnixMicro())
+	line(b, "uptime_in_seconds", up)
+	line(b, "uptime_in_days", up/86400)
+	line(b, "executable", f.Executable)
+	line(b, "config_file", f.ConfigFile)
+}
+
+func infoClients(x *engine.Context, b *strings.Builder) {
+	f := x.Facts()
+	line(b, "connected_clients", f.Clients)
+	line(b, "maxclients", x.Settings().MaxClients.Load())
+	line(b, "blocked_clients", 0)
+}
+
+func infoMemory(x *engine.Context, b *strings.Builder) {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	used := x.Budget().Used()
+	line(b, "used_memory", used)
+	line(b, "used_memory_human", human(used))
+	line(b, "used_memory_peak", x.Budget().Peak())
+	line(b, "used_memory_rss", residentBytes())
+	line(b, "used_memory_dataset", x.DataBytes())
+	line(b, "used_memory_clients", x.Budget().Clients())
+	line(b, "maxmemory", x.Budget().Max())
+	line(b, "maxmemory_human", human(x.Budget().Max()))
+	line(b, "maxmemory_policy", "noeviction")
+	line(b, "go_heap_alloc", m.HeapAlloc)
+	line(b, "go_heap_sys", m.HeapSys)
+	line(b, "go_gc_cycles", m.NumGC)
+	line(b, "mem_allocator", "go")
+}
+
+// residentBytes returns the memory of the process as the system counts it, 0
+// where it does not tell.
+func residentBytes() int64 {
+	data, err := os.ReadFile("/proc/self/statm")
+	if err != nil {
+		return 0
+	}
+	var size, resident int64
+	if _, err := fmt.Sscan(string(data), &size, &resident); err != nil {
+		return 0
+	}
+	return resident * int64(os.Getpagesize())
+}
+
+// human formats bytes as Redis does.
+func human(n int64) string {
+	v, unit := float64(n), 0
+	for v >= 1024 && unit < 4 {
+		v /= 1024
+		unit++
+	}
+	if unit == 0 {
+		return fmt.Sprintf("%dB", n)
+	}
+	return fmt.Sprintf("%.2f%c", v, "BKMGT"[unit])
+}
+
+func infoPersistence(x *engine.Context, b *strings.Builder) {
+	line(b, "loading", 0)
+	st, kept := x.Kept()
+	if !kept {
+		line(b, "rdb_bgsave_in_progress", 0)
+		line(b, "aof_enabled", 0)
+		return
+	}
+	current := int64(-1)
+	if st.Saving {
+		current = int64(x.Now().Sub(st.Began).Seconds())
+	}
+	refused := ""
+	if err := x.Refuses(); err != nil {
+		refused = engine.OneLine(err)
+	}
+	line(b, "rdb_bgsave_in_progress", number(st.Saving))
+	line(b, "rdb_last_save_time", st.Saved.Unix())
+	line(b, "rdb_last_bgsave_status", okOrErr(st.Err == nil))
+	line(b, "rdb_last_bgsave_time_sec", int64(st.Took.Seconds()))
+	line(b, "rdb_current_bgsave_time_sec", current)
+	line(b, "rdb_saves", st.Snapshots)
+	line(b, "aof_enabled", 1)
+	line(b, "aof_last_write_status", okOrErr(refused == ""))
+	line(b, "aof_current_size", st.LogBytes)
+	line(b, "aof_buffer_length", st.Buffered)
+	line(b, "log_fsync", st.Mode)
+	line(b, "log_position", st.LogEnd)
+	line(b, "log_fsyncs", st.Syncs)
+	line(b, "log_behind_ms", st.Behind.Milliseconds())
+	line(b, "log_refused", refused)
+}
+
+func number(v bool) int {
+	if v {
+		return 1
+	}
+	return 0
+}
+
+func okOrErr(ok bool) string {
+	if ok {
+		return "ok"
+	}
+	return "err"
+}
+
+func infoStats(x *engine.Context, b *strings.Builder) {
+	f := x.Facts()
+	var calls, rejected, failed int64
+	x.Table().Walk(func(c *engine.Command) {
+		u := x.Usage(c)
+		calls += u.Calls
+		rejected += u.Rejected
+		failed += u.Failed
+	})
+	line(b, "total_connections_received", f.Accepted)
+	line(b, "total_commands_processed", calls)
+	line(b, "total_net_input_bytes", f.BytesIn)
+	line(b, "total_net_output_bytes", f.BytesOut)
+	line(b, "rejected_connections", f.Rejected)
+	line(b, "expired_keys", x.Settings().Expired())
+	line(b, "evicted_keys", 0)
+	line(b, "total_error_replies", rejected+failed)
+}
+
+func infoReplication(_ *engine.Context, b *strings.Builder) {
+	line(b, "role", "master")
+	line(b, "connected_slaves", 0)
+}
+
+func infoModules(_ *engine.Context, b *strings.Builder) {
+	line(b, "module", fmt.Sprintf("name=bf,ver=%d,api=1,filters=0,usedby=[],using=[],options=[]", engine.BloomVersion))
+}
+
+func infoCommands(x *engine.Context, b *strings.Builder) {
+	x.Table().Walk(func(c *engine.Command) {
+		u := x.Usage(c)
+		if u.Calls == 0 && u.Rejected == 0 {
+			return
+		}
+		micros := float64(u.Nanos) / 1000
+		fmt.Fprintf(b, "cmdstat_%s:calls=%d,usec=%.0f,usec_per_call=%.2f,rejected_calls=%d,failed_calls=%d\r\n",
+			c.FullName(), u.Calls, micros, micros/float64(max(u.Calls, 1)), u.Rejected, u.Failed)
+	})
+}
+
+func infoCluster(_ *engine.Context, b *strings.Builder) { line(b, "cluster_enabled", 0) }
+
+func infoKeyspace(x *engine.Context, b *strings.Builder) {
+	if all, timed := x.Names(); all > 0 {
+		line(b, "db0", fmt.Sprintf("keys=%d,expires=%d,avg_ttl=0", all, timed))
+	}
+}

@@ -1,0 +1,79 @@
+package admin
+
+import (
+	"github.com/bloomery/bloomery/server/internal/engine"
+	"strconv"
+)
+
+// timeCommand is TIME.
+var timeCommand = engine.Command{
+	Name: "time", Arity: 1, Flags: engine.Fast | engine.Loading | engine.Stale, Categories: []string{"fast"}, Group: engine.GroupServer,
+	Since: "2.6.0", Complexity: "O(1)", Summary: "Returns seconds and microseconds since 1970.",
+	Run: func(x *engine.Context, c *engine.Call) {
+		micros := x.Now().UnixMicro()
+		c.Answer(engine.List(engine.Text(strconv.FormatInt(micros/1e6, 10)), engine.Text(strconv.FormatInt(micros%1e6, 10))))
+	},
+}
+
+// wait is WAIT numreplicas timeout. There are no replicas, so there is
+// nothing to wait for.
+var wait = engine.Command{
+	Name: "wait", Arity: 3, Flags: 0, Categories: []string{"slow", "connection"}, Group: engine.GroupGeneric,
+	Since: "3.0.0", Syntax: "numreplicas timeout", Complexity: "O(1)", Summary: "Returns 0: there are no replicas.",
+	Run: func(_ *engine.Context, c *engine.Call) {
+		_, ok := engine.ParseInt(c.Args[1])
+		timeout, ok2 := engine.ParseInt(c.Args[2])
+		switch {
+		case !ok:
+			c.Fail(engine.TextInteger)
+		case !ok2:
+			c.Fail("ERR timeout is not an integer or out of range")
+		case timeout < 0:
+			c.Fail("ERR timeout is negative")
+		default:
+			c.Answer(engine.Integer(0))
+		}
+	},
+}
+
+// cluster is CLUSTER, all of whose subcommands say that there is no cluster.
+var cluster = engine.Command{
+	Name: "cluster", Arity: -2, Group: engine.GroupCluster, Since: "3.0.0", Syntax: "subcommand", Summary: "Tells of the cluster; there is none.",
+	Categories: []string{"slow"},
+	Subcommands: []engine.Command{
+		noCluster("info"), noCluster("slots"), noCluster("shards"), noCluster("nodes"), noCluster("myid"), noCluster("keyslot"),
+	},
+}
+
+func noCluster(name string) engine.Command {
+	return engine.Command{
+		Name: name, Arity: -2, Flags: engine.Loading | engine.Stale, Categories: []string{"slow"}, Complexity: "O(1)",
+		Summary: "Refused: cluster support is disabled.",
+		Run:     func(_ *engine.Context, c *engine.Call) { c.Answer(engine.Fail(textCluster)) },
+	}
+}
+
+// readOnly is READONLY.
+var readOnly = withoutCluster("readonly")
+
+// readWrite is READWRITE.
+var readWrite = withoutCluster("readwrite")
+
+func withoutCluster(name string) engine.Command {
+	return engine.Command{
+		Name: name, Arity: 1, Flags: engine.Fast | engine.Loading | engine.Stale, Categories: []string{"fast", "connection"}, Group: engine.GroupCluster,
+		Since: "3.0.0", Complexity: "O(1)", Summary: "Refused: cluster support is disabled.",
+		Run: func(_ *engine.Context, c *engine.Call) { c.Answer(engine.Fail(textCluster)) },
+	}
+}
+
+// module is MODULE LIST.
+var module = engine.Command{
+	Name: "module", Arity: -2, Group: engine.GroupServer, Since: "4.0.0", Syntax: "LIST", Summary: "Lists modules.",
+	Categories: []string{"slow"},
+	Subcommands: []engine.Command{{
+		Name: "list", Arity: 2, Flags: engine.Admin | engine.NoScript, Categories: []string{"admin", "slow", "dangerous"}, Complexity: "O(1)",
+		Summary: "Lists the modules: bf, which is built in.",
+		Run:     func(_ *engine.Context, c *engine.Call) { c.Answer(engine.List(engine.BloomModule())) },
+	}},
+}

@@ -1,0 +1,48 @@
+package admin
+
+import "github.com/bloomery/bloomery/server/internal/engine"
+
+// slowLog is SLOWLOG, with its subcommands.
+var slowLog = engine.Command{
+	Name: "slowlog", Arity: -2, Group: engine.GroupServer, Since: "2.2.12", Syntax: "subcommand", Summary: "Tells which commands took long.",
+	Categories: []string{"slow"},
+	Subcommands: []engine.Command{
+		{
+			Name: "get", Arity: -2, Max: 3, Flags: engine.Admin | engine.Loading | engine.Stale, Categories: []string{"admin", "slow", "dangerous"},
+			Syntax: "[count]", Complexity: "O(n), n being the number of entries", Summary: "Returns the latest entries.",
+			Run: func(x *engine.Context, c *engine.Call) {
+				n := int64(10)
+				if len(c.Args) == 3 {
+					var ok bool
+					if n, ok = engine.ParseInt(c.Args[2]); !ok || n < -1 {
+						c.Fail("ERR count should be greater than or equal to -1")
+						return
+					}
+				}
+				c.Answer(slowReply(x.SlowLog().Latest(n)))
+			},
+		},
+		{
+			Name: "len", Arity: 2, Flags: engine.Admin | engine.Loading | engine.Stale, Categories: []string{"admin", "slow", "dangerous"},
+			Complexity: "O(1)", Summary: "Returns the number of entries.",
+			Run: func(x *engine.Context, c *engine.Call) { c.Answer(engine.Integer(int64(x.SlowLog().Len()))) },
+		},
+		{
+			Name: "reset", Arity: 2, Flags: engine.Admin | engine.Loading | engine.Stale, Categories: []string{"admin", "slow", "dangerous"},
+			Complexity: "O(n), n being the number of entries", Summary: "Removes the entries.",
+			Run: func(x *engine.Context, c *engine.Call) {
+				x.SlowLog().Reset()
+				c.Answer(engine.OK())
+			},
+		},
+	},
+}
+
+func slowReply(entries []engine.SlowEntry) engine.Reply {
+	elems := []engine.Reply{}
+	for _, e := range entries {
+		elems = append(elems, engine.List(engine.Integer(e.ID), engine.Integer(e.At.Unix()), engine.Integer(e.Took.Microseconds()),
+			engine.Texts(e.Args), engine.Text(e.Addr), engine.Text(e.Name)))
+	}
+	return engine.List(elems...)
+}

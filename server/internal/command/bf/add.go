@@ -1,0 +1,71 @@
+package bf
+
+import (
+	"errors"
+
+	"github.com/bloomery/bloomery/foreign/redisbloom"
+	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// add is BF.ADD key item.
+var add = engine.Command{
+	Name: "bf.add", Arity: 3, Flags: engine.Write | engine.DenyOOM | engine.Module, Keys: engine.OneKey(engine.KeyRW),
+	Categories: []string{"write", "bloom"}, Group: engine.GroupBloom, Since: "1.0.0",
+	Syntax: "key item", Complexity: "O(k), k being the number of hash functions",
+	Summary: "Adds an item to a Bloom filter, which is created if it is not there.",
+	Filter:  &engine.Filter{Family: family, Single: true, Write: adding},
+}
+
+// mAdd is BF.MADD key item [item ...].
+var mAdd = engine.Command{
+	Name: "bf.madd", Arity: -3, Flags: engine.Write | engine.DenyOOM | engine.Module, Keys: engine.OneKey(engine.KeyRW),
+	Categories: []string{"write", "bloom"}, Group: engine.GroupBloom, Since: "1.0.0",
+	Syntax: "key item [item ...]", Complexity: "O(k · n), k hash functions and n items",
+	Summary: "Adds items to a Bloom filter, which is created if it is not there.",
+	Filter:  &engine.Filter{Family: family, Write: adding},
+}
+
+// adding is what all commands do that add to a Bloom filter.
+var adding = &engine.Writing{Op: store.OpAdd, Merge: true, Grows: true, Reply: replyAdd, Create: create}
+
+// create makes the record that creates a missing Bloom filter: as the options
+// say, and as configured where they say nothing.
+func create(x *engine.Context, c *engine.Call) store.Record {
+	p := x.Settings().Bloom()
+	if o, ok := c.Option.(*options); ok {
+		if o.set&setCapacity != 0 {
+			p.Capacity = o.params.Capacity
+		}
+		if o.set&setError != 0 {
+			p.Error = o.params.Error
+		}
+		if o.set&setExpansion != 0 {
+			p.Expansion = o.params.Expansion
+		}
+		p.NonScaling = o.params.NonScaling
+	}
+	return store.Record{Op: store.OpBloom, Bloom: p}
+}
+
+// replyAdd answers which items were new. If one could not be added the array
+// ends there, with the error as its last element.
+func replyAdd(c *engine.Call, res *store.Result) {
+	text := textGrowth
+	switch {
+	case res.Err == nil:
+		c.AnswerBools(res.Bools)
+		return
+	case errors.Is(res.Err, door.ErrMemory), errors.Is(res.Err, redisbloom.ErrRoom):
+		c.Fail(engine.TextOOM)
+		return
+	case errors.Is(res.Err, redisbloom.ErrFull):
+		text = textFull
+	}
+	if c.Command().Filter.Single {
+		c.Fail(text)
+		return
+	}
+	c.Answer(engine.Reply{Kind: engine.Bools, Bools: res.Bools[:res.Done], Text: text})
+}

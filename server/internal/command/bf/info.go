@@ -1,0 +1,89 @@
+package bf
+
+import (
+	"fmt"
+	"github.com/bloomery/bloomery/server/internal/engine"
+
+	"github.com/bloomery/bloomery/foreign/redisbloom"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// card is BF.CARD key.
+var card = engine.Command{
+	Name: "bf.card", Arity: 2, Flags: engine.ReadOnly | engine.Module | engine.Fast, Keys: engine.OneKey(engine.KeyRO),
+	Categories: []string{"read", "bloom", "fast"}, Group: engine.GroupBloom, Since: "2.4.4",
+	Syntax: "key", Complexity: "O(1)",
+	Summary: "Returns how many items were new when they were added to a Bloom filter.",
+	Filter: &engine.Filter{
+		Family: family, Parse: engine.NoItems,
+		Read: func(_ *engine.Context, p *store.Part, c *engine.Call) {
+			c.Answer(engine.Integer(int64(p.Bloom().Items())))
+		},
+		Absent: func(c *engine.Call) { c.Answer(engine.Integer(0)) },
+	},
+}
+
+// info is BF.INFO key [CAPACITY | SIZE | FILTERS | ITEMS | EXPANSION].
+var info = engine.Command{
+	Name: "bf.info", Arity: -2, Max: 3, Flags: engine.ReadOnly | engine.Module | engine.Fast, Keys: engine.OneKey(engine.KeyRO),
+	Categories: []string{"read", "bloom", "fast"}, Tips: []string{"dont_cache"}, Group: engine.GroupBloom, Since: "1.0.0",
+	Syntax: "key [CAPACITY | SIZE | FILTERS | ITEMS | EXPANSION]", Complexity: "O(1)",
+	Summary: "Describes a Bloom filter, or tells one fact about it.",
+	Filter:  &engine.Filter{Family: family, Parse: engine.NoItems, Read: readInfo, Absent: engine.NotFound},
+}
+
+// debug is BF.DEBUG key.
+var debug = engine.Command{
+	Name: "bf.debug", Arity: 2, Flags: engine.ReadOnly | engine.Module | engine.Fast, Keys: engine.OneKey(engine.KeyRO),
+	Categories: []string{"read", "bloom"}, Tips: []string{"dont_cache"}, Group: engine.GroupBloom, Since: "1.0.0",
+	Syntax: "key", Complexity: "O(n), n being the number of layers",
+	Summary: "Describes every layer of a Bloom filter.",
+	Filter:  &engine.Filter{Family: family, Parse: engine.NoItems, Read: readDebug, Absent: engine.NotFound},
+}
+
+// fields are the fields of BF.INFO, with the words that ask for one.
+var fields = []struct {
+	word, name string
+	value      func(*redisbloom.Bloom) engine.Reply
+}{
+	{"capacity", "Capacity", func(b *redisbloom.Bloom) engine.Reply { return engine.Integer(int64(b.Capacity())) }},
+	{"size", "Size", func(b *redisbloom.Bloom) engine.Reply { return engine.Integer(int64(b.Size())) }},
+	{"filters", "Number of filters", func(b *redisbloom.Bloom) engine.Reply { return engine.Integer(int64(b.Layers())) }},
+	{"items", "Number of items inserted", func(b *redisbloom.Bloom) engine.Reply { return engine.Integer(int64(b.Items())) }},
+	{"expansion", "Expansion rate", func(b *redisbloom.Bloom) engine.Reply {
+		if b.NonScaling() {
+			return engine.Nil()
+		}
+		return engine.Integer(int64(b.Expansion()))
+	}},
+}
+
+// readInfo looks at the field only when the key is known to be there, as
+// RedisBloom does.
+func readInfo(_ *engine.Context, p *store.Part, c *engine.Call) {
+	var elems []engine.Reply
+	for _, f := range fields {
+		if len(c.Args) == 2 {
+			elems = append(elems, engine.Word(f.name), f.value(p.Bloom()))
+		} else if engine.Is(c.Args[2], f.word) {
+			c.Answer(engine.Reply{Kind: engine.Fields, Elems: []engine.Reply{engine.Word(f.name), f.value(p.Bloom())}})
+			return
+		}
+	}
+	if elems == nil {
+		c.Fail(textInfoValue)
+		return
+	}
+	c.Answer(engine.Pairs(elems...))
+}
+
+func readDebug(_ *engine.Context, p *store.Part, c *engine.Call) {
+	elems := []engine.Reply{engine.Text(fmt.Sprint("size:", p.Bloom().Items()))}
+	for i := range p.Bloom().Layers() {
+		l := p.Bloom().Layer(i)
+		elems = append(elems, engine.Text(fmt.Sprintf(
+			"bytes:%d bits:%d hashes:%d hashwidth:%d capacity:%d size:%d ratio:%s",
+			l.Bytes, l.Bits, l.Hashes, l.HashWidth, l.Capacity, l.Size, engine.FormatG(l.Error))))
+	}
+	c.Answer(engine.List(elems...))
+}

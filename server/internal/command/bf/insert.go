@@ -1,0 +1,103 @@
+package bf
+
+import (
+	"github.com/bloomery/bloomery/foreign/redisbloom"
+	"github.com/bloomery/bloomery/server/internal/engine"
+)
+
+// Which parameters a command gave.
+const (
+	setCapacity = 1 << iota
+	setError
+	setExpansion
+)
+
+// options is what BF.INSERT was given.
+type options struct {
+	params   redisbloom.BloomParams
+	set      uint8 // which parameters were given
+	noCreate bool
+}
+
+// insert is BF.INSERT key [CAPACITY n] [ERROR e] [EXPANSION n] [NOCREATE]
+// [NONSCALING] ITEMS item [item ...].
+var insert = engine.Command{
+	Name: "bf.insert", Arity: -4, Flags: engine.Write | engine.DenyOOM | engine.Module, Keys: engine.OneKey(engine.KeyRW),
+	Categories: []string{"write", "bloom"}, Group: engine.GroupBloom, Since: "1.0.0",
+	Syntax:     "key [CAPACITY capacity] [ERROR error] [EXPANSION expansion] [NOCREATE] [NONSCALING] ITEMS item [item ...]",
+	Complexity: "O(k · n), k hash functions and n items",
+	Summary:    "Adds items to a Bloom filter, which is created with these parameters if it is not there.",
+	Filter:     &engine.Filter{Family: family, Parse: parseInsert, Write: adding, Absent: unlessNoCreate},
+}
+
+// parseInsert reads the options from left to right. RedisBloom knows the words
+// by their letters: c, er, other e, n?c, other n, i.
+func parseInsert(_ *engine.Context, c *engine.Call) {
+	o := &options{}
+	c.Option = o
+	for i := 2; i < len(c.Args); {
+		word := c.Args[i]
+		letter := engine.Letter(word, 0)
+		i++
+		switch {
+		case letter == 'i':
+			if c.Items = c.Args[i:]; len(c.Items) == 0 {
+				c.Answer(engine.WrongArity(c.Command().Name))
+			}
+			return
+		case letter == 'n' && engine.Letter(word, 2) == 'c':
+			o.noCreate = true
+			continue
+		case letter == 'n':
+			o.params.NonScaling = true
+			continue
+		case letter != 'c' && letter != 'e':
+			c.Fail(engine.TextUnknownArgument)
+			return
+		}
+		if i == len(c.Args) {
+			break
+		}
+		if text := o.option(word, c.Args[i]); text != "" {
+			c.Fail(text)
+			return
+		}
+		i++
+	}
+	c.Answer(engine.WrongArity(c.Command().Name))
+}
+
+// option reads an option that has a value. It returns the error, or "".
+func (o *options) option(word, value []byte) string {
+	switch {
+	case engine.Letter(word, 0) == 'c':
+		n, ok := engine.ParseInt(value)
+		if !ok || n < 1 || n > redisbloom.MaxCapacity {
+			return engine.TextCapacity
+		}
+		o.set |= setCapacity
+		o.params.Capacity = uint64(n)
+	case engine.Letter(word, 1) == 'r':
+		v, ok := engine.ParseFloat(value)
+		if !ok || v <= 0 || v >= 1 {
+			return textInsertError
+		}
+		o.set |= setError
+		o.params.Error = min(v, redisbloom.MaxError)
+	default:
+		n, ok := engine.ParseInt(value)
+		if !ok || n < 0 || n > redisbloom.MaxExpansion {
+			return textInsertExpansion
+		}
+		o.set |= setExpansion
+		o.params.Expansion = uint32(n)
+	}
+	return ""
+}
+
+// unlessNoCreate answers a call that must not create its key.
+func unlessNoCreate(c *engine.Call) {
+	if c.Option.(*options).noCreate {
+		engine.NotFound(c)
+	}
+}

@@ -1,0 +1,61 @@
+package bf
+
+import (
+	"errors"
+
+	"github.com/bloomery/bloomery/foreign/redisbloom"
+	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// loadChunk is BF.LOADCHUNK key iter data.
+var loadChunk = engine.Command{
+	Name: "bf.loadchunk", Arity: 4, Flags: engine.Write | engine.DenyOOM | engine.Module, Keys: engine.OneKey(engine.KeyRW),
+	Categories: []string{"write", "bloom"}, Group: engine.GroupBloom, Since: "1.0.0",
+	Syntax: "key iterator data", Complexity: "O(n), n being the number of bytes",
+	Summary: "Stores one piece that BF.SCANDUMP returned.",
+	Prepare: prepareLoadChunk, Reply: replyLoadChunk,
+}
+
+func prepareLoadChunk(x *engine.Context, c *engine.Call) *engine.Op {
+	position, ok := engine.ParseInt(c.Args[2])
+	if !ok {
+		c.Fail(textLoadNumber)
+		return nil
+	}
+	entry := x.Lookup(c.Args[1])
+	switch {
+	case entry == nil && position != 1:
+		c.Fail(engine.TextNotFound)
+	case entry == nil:
+		op, ok := x.Creation(&store.Record{Op: store.OpBloomDump, Name: c.Args[1], Value: c.Args[3]})
+		if !ok {
+			c.Fail(textBadData)
+		}
+		return op
+	case entry.Kind != catalog.Bloom:
+		c.Fail(engine.TextWrongType)
+	default:
+		op := x.Record(store.Record{Op: store.OpBloomChunk, ID: entry.ID, Position: position, Value: c.Args[3]})
+		op.Part = store.PartOf(entry)
+		return op
+	}
+	return nil
+}
+
+// replyLoadChunk leaves a call without an answer whose key has come or gone
+// meanwhile.
+func replyLoadChunk(c *engine.Call, res *store.Result) {
+	switch {
+	case errors.Is(res.Err, store.ErrRetry), errors.Is(res.Err, store.ErrExists):
+	case res.Err == nil:
+		c.Answer(engine.OK())
+	case errors.Is(res.Err, redisbloom.ErrChunkOffset):
+		c.Fail(textBadOffset)
+	case errors.Is(res.Err, redisbloom.ErrChunkLength):
+		c.Fail(textBadChunk)
+	default:
+		c.Fail(textBadData)
+	}
+}

@@ -1,0 +1,106 @@
+package bf
+
+import (
+	"errors"
+	"github.com/bloomery/bloomery/server/internal/engine"
+
+	"github.com/bloomery/bloomery/foreign/redisbloom"
+	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// reserve is BF.RESERVE key error capacity [EXPANSION n] [NONSCALING].
+var reserve = engine.Command{
+	Name: "bf.reserve", Arity: -4, Max: 7, Flags: engine.Write | engine.DenyOOM | engine.Module, Keys: engine.OneKey(engine.KeyRW),
+	Categories: []string{"write", "bloom", "fast"}, Group: engine.GroupBloom, Since: "1.0.0",
+	Syntax: "key error_rate capacity [EXPANSION expansion] [NONSCALING]", Complexity: "O(1)",
+	Summary: "Creates a Bloom filter.",
+	Prepare: prepareReserve, Reply: replyReserve,
+}
+
+// parseReserve reads the parameters of a new filter. expansion is that of a
+// filter made without saying. It returns the error text, or "".
+func parseReserve(args [][]byte, expansion uint32) (p redisbloom.BloomParams, text string) {
+	rate, ok := engine.ParseFloat(args[2])
+	if !ok {
+		return p, textErrorRate
+	}
+	if rate <= 0 || rate >= 1 {
+		return p, textErrorRange
+	}
+	capacity, ok := engine.ParseInt(args[3])
+	if !ok {
+		return p, textCapacity
+	}
+	if capacity < 1 || capacity > redisbloom.MaxCapacity {
+		return p, textCapacityRange
+	}
+	p.Error, p.Capacity, p.Expansion = min(rate, redisbloom.MaxError), uint64(capacity), expansion
+	return p, parseExpansion(args, &p)
+}
+
+// parseExpansion looks for the option words anywhere, the key included, as
+// RedisBloom does; other words are passed over.
+func parseExpansion(args [][]byte, p *redisbloom.BloomParams) (text string) {
+	p.NonScaling = p.Expansion == 0 || find(args[1:], "nonscaling") >= 0
+	at := find(args[1:], "expansion")
+	if at < 0 {
+		return ""
+	}
+	if at+2 >= len(args) {
+		return textNoExpansion
+	}
+	n, ok := engine.ParseInt(args[at+2])
+	if !ok {
+		return textExpansion
+	}
+	if n < 0 || n > redisbloom.MaxExpansion {
+		return textExpansionRange
+	}
+	if n > 0 && p.NonScaling {
+		return textNonScaling
+	}
+	p.Expansion = uint32(n)
+	p.NonScaling = p.NonScaling || n == 0
+	return ""
+}
+
+// find returns the index of a word in args, in letters of any case, or -1.
+func find(args [][]byte, word string) int {
+	for i, a := range args {
+		if engine.Is(a, word) {
+			return i
+		}
+	}
+	return -1
+}
+
+func prepareReserve(x *engine.Context, c *engine.Call) *engine.Op {
+	p, text := parseReserve(c.Args, x.Settings().Bloom().Expansion)
+	if text != "" {
+		c.Fail(text)
+		return nil
+	}
+	if entry := x.Lookup(c.Args[1]); entry != nil {
+		c.Answer(engine.Taken(entry, catalog.Bloom))
+		return nil
+	}
+	op, ok := x.Creation(&store.Record{Op: store.OpBloom, Name: c.Args[1], Bloom: p})
+	if !ok {
+		c.Fail(engine.TextNoMemory)
+		return nil
+	}
+	op.NoMemory = engine.TextNoMemory
+	return op
+}
+
+func replyReserve(c *engine.Call, res *store.Result) {
+	switch {
+	case res.Err == nil:
+		c.Answer(engine.OK())
+	case errors.Is(res.Err, store.ErrExists):
+		c.Fail(engine.TextItemExists)
+	default:
+		c.Fail(engine.TextNoMemory)
+	}
+}

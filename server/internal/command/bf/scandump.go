@@ -1,0 +1,27 @@
+package bf
+
+import (
+	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// scanDump is BF.SCANDUMP key iter.
+var scanDump = engine.Command{
+	Name: "bf.scandump", Arity: 3, Flags: engine.ReadOnly | engine.Module | engine.Fast | engine.Heavy, Keys: engine.OneKey(engine.KeyRW),
+	Categories: []string{"read", "bloom"}, Tips: []string{"dont_cache"}, Group: engine.GroupBloom, Since: "1.0.0",
+	Syntax: "key iterator", Complexity: "O(n), n being the number of bytes returned",
+	Summary: "Returns one piece of a Bloom filter, and the iterator of the next.",
+	Filter:  &engine.Filter{Family: family, Parse: engine.NoItems, Read: readScanDump, Absent: engine.NotFound},
+}
+
+// readScanDump reads the iterator only when the key is known to be there, as
+// RedisBloom does.
+func readScanDump(x *engine.Context, p *store.Part, c *engine.Call) {
+	iter, ok := engine.ParseInt(c.Args[2])
+	if !ok {
+		c.Fail(textScanNumber)
+		return
+	}
+	next, data := p.Bloom().ScanDump(iter)
+	x.AnswerChunk(c, p, next, data)
+}

@@ -1,0 +1,54 @@
+package cf
+
+import (
+	"errors"
+
+	"github.com/bloomery/bloomery/foreign/redisbloom"
+	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// add is CF.ADD key item.
+var add = engine.Command{
+	Name: "cf.add", Arity: 3, Flags: engine.Write | engine.DenyOOM | engine.Module, Keys: engine.OneKey(engine.KeyRW),
+	Categories: []string{"write", "cuckoo"}, Group: engine.GroupCuckoo, Since: "1.0.0",
+	Syntax: "key item", Complexity: "O(n + i), n sub-filters and i iterations",
+	Summary: "Adds an item to a cuckoo filter, which is created if it is not there.",
+	Filter:  &engine.Filter{Family: family, Single: true, Write: single(store.OpInsertEach)},
+}
+
+// addNX is CF.ADDNX key item.
+var addNX = engine.Command{
+	Name: "cf.addnx", Arity: 3, Flags: engine.Write | engine.DenyOOM | engine.Module, Keys: engine.OneKey(engine.KeyRW),
+	Categories: []string{"write", "cuckoo"}, Group: engine.GroupCuckoo, Since: "1.0.0",
+	Syntax: "key item", Complexity: "O(n + i), n sub-filters and i iterations",
+	Summary: "Adds an item to a cuckoo filter unless it seems to be there.",
+	Filter:  &engine.Filter{Family: family, Single: true, Write: single(store.OpInsertNewEach)},
+}
+
+// single is what commands do that insert one item.
+func single(op store.Op) *engine.Writing {
+	return &engine.Writing{Op: op, Merge: true, Codes: true, Limited: true, Grows: true, Reply: replyAdd, Create: create}
+}
+
+// create makes the record that creates a missing cuckoo filter.
+func create(x *engine.Context, c *engine.Call) store.Record {
+	p := x.Settings().Cuckoo()
+	if o, ok := c.Option.(*options); ok && o.capacity != 0 {
+		p.Capacity = o.capacity
+	}
+	return store.Record{Op: store.OpCuckoo, Cuckoo: p}
+}
+
+func replyAdd(c *engine.Call, res *store.Result) {
+	switch {
+	case res.Err == nil:
+		c.Reply.Kind, c.Reply.N = engine.Bool, int64(res.Codes[0])
+	case errors.Is(res.Err, store.ErrExpansions):
+		c.Fail(textMost)
+	case errors.Is(res.Err, redisbloom.ErrFull):
+		c.Fail(textFull)
+	default:
+		c.Fail(engine.TextOOM)
+	}
+}

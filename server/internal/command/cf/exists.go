@@ -1,0 +1,40 @@
+package cf
+
+import (
+	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// exists is CF.EXISTS key item.
+var exists = engine.Command{
+	Name: "cf.exists", Arity: 3, Flags: engine.ReadOnly | engine.Module | engine.Fast, Keys: engine.OneKey(engine.KeyRO),
+	Categories: []string{"read", "cuckoo"}, Group: engine.GroupCuckoo, Since: "1.0.0",
+	Syntax: "key item", Complexity: "O(n), n being the number of sub-filters",
+	Summary: "Tells whether an item may be in a cuckoo filter.",
+	Filter:  &engine.Filter{Family: family, Contains: true, Single: true, Absent: engine.NoneOf, Foreign: engine.NoneOf},
+}
+
+// mExists is CF.MEXISTS key item [item ...].
+var mExists = engine.Command{
+	Name: "cf.mexists", Arity: -3, Flags: engine.ReadOnly | engine.Module | engine.Fast, Keys: engine.OneKey(engine.KeyRO),
+	Categories: []string{"read", "cuckoo"}, Group: engine.GroupCuckoo, Since: "1.0.0",
+	Syntax: "key item [item ...]", Complexity: "O(m · n), m items and n sub-filters",
+	Summary: "Tells for each item whether it may be in a cuckoo filter.",
+	Filter:  &engine.Filter{Family: family, Contains: true, Absent: engine.NoneOf, Foreign: engine.NoneOf},
+}
+
+// count is CF.COUNT key item.
+var count = engine.Command{
+	Name: "cf.count", Arity: 3, Flags: engine.ReadOnly | engine.Module | engine.Fast, Keys: engine.OneKey(engine.KeyRO),
+	Categories: []string{"read", "cuckoo"}, Group: engine.GroupCuckoo, Since: "1.0.0",
+	Syntax: "key item", Complexity: "O(n), n being the number of sub-filters",
+	Summary: "Returns how often an item may be in a cuckoo filter.",
+	Filter: &engine.Filter{
+		Family: family,
+		Read: func(x *engine.Context, p *store.Part, c *engine.Call) {
+			c.Answer(engine.Integer(int64(p.Cuckoo().CountDigest(x.Workspace().Hashes[c.First()]))))
+		},
+		Absent:  func(c *engine.Call) { c.Answer(engine.Integer(0)) },
+		Foreign: func(c *engine.Call) { c.Answer(engine.Integer(0)) },
+	},
+}

@@ -1,0 +1,94 @@
+package cf
+
+import (
+	"errors"
+
+	"github.com/bloomery/bloomery/foreign/redisbloom"
+	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// insert is CF.INSERT key [CAPACITY n] [NOCREATE] ITEMS item [item ...].
+var insert = engine.Command{
+	Name: "cf.insert", Arity: -4, Flags: engine.Write | engine.DenyOOM | engine.Module, Keys: engine.OneKey(engine.KeyRW),
+	Categories: []string{"write", "cuckoo"}, Group: engine.GroupCuckoo, Since: "1.0.0",
+	Syntax: "key [CAPACITY capacity] [NOCREATE] ITEMS item [item ...]", Complexity: "O(m · (n + i)), m items, n sub-filters, i iterations",
+	Summary: "Adds items to a cuckoo filter, which is created with this capacity if it is not there.",
+	Filter:  &engine.Filter{Family: family, Parse: parseInsert, Absent: unlessNoCreate, Write: several(store.OpInsert)},
+}
+
+// insertNX is CF.INSERTNX key [CAPACITY n] [NOCREATE] ITEMS item [item ...].
+var insertNX = engine.Command{
+	Name: "cf.insertnx", Arity: -4, Flags: engine.Write | engine.DenyOOM | engine.Module, Keys: engine.OneKey(engine.KeyRW),
+	Categories: []string{"write", "cuckoo"}, Group: engine.GroupCuckoo, Since: "1.0.0",
+	Syntax: "key [CAPACITY capacity] [NOCREATE] ITEMS item [item ...]", Complexity: "O(m · (n + i)), m items, n sub-filters, i iterations",
+	Summary: "Adds items to a cuckoo filter unless they seem to be there.",
+	Filter:  &engine.Filter{Family: family, Parse: parseInsert, Absent: unlessNoCreate, Write: several(store.OpInsertNew)},
+}
+
+// several is what commands do that insert items.
+func several(op store.Op) *engine.Writing {
+	return &engine.Writing{Op: op, Codes: true, Limited: true, Grows: true, Reply: replyInsert, Create: create}
+}
+
+// options is what CF.INSERT was given.
+type options struct {
+	capacity uint64 // 0 if none
+	noCreate bool
+}
+
+// parseInsert reads the options from left to right; the first letter of a word
+// counts.
+func parseInsert(x *engine.Context, c *engine.Call) {
+	o := &options{}
+	c.Option = o
+	for i := 2; i < len(c.Args); i++ {
+		switch engine.Letter(c.Args[i], 0) {
+		case 'i':
+			if c.Items = c.Args[i+1:]; len(c.Items) == 0 {
+				c.Answer(engine.WrongArity(c.Command().Name))
+			}
+			return
+		case 'n':
+			o.noCreate = true
+		case 'c':
+			if i++; i == len(c.Args) {
+				break
+			}
+			n, ok := engine.ParseInt(c.Args[i])
+			if !ok {
+				c.Fail(engine.TextCapacity)
+				return
+			}
+			if n < 2*x.Settings().Defaults().CuckooBucket || n > redisbloom.MaxCapacity {
+				c.Fail(textInsertRange)
+				return
+			}
+			o.capacity = uint64(n)
+		default:
+			c.Fail(engine.TextUnknownArgument)
+			return
+		}
+	}
+	c.Answer(engine.WrongArity(c.Command().Name))
+}
+
+// unlessNoCreate answers a call that must not create its key.
+func unlessNoCreate(c *engine.Call) {
+	if c.Option.(*options).noCreate {
+		engine.NotFound(c)
+	}
+}
+
+// replyInsert answers what became of every item. One that found no room is -1,
+// whatever the reason.
+func replyInsert(c *engine.Call, res *store.Result) {
+	if errors.Is(res.Err, store.ErrExpansions) {
+		c.Fail(textMost)
+		return
+	}
+	c.Reply.Kind, c.Reply.Codes = engine.Codes, res.Codes
+	if c.Command().Filter.Write.Op == store.OpInsertNew {
+		c.Reply.Kind = engine.CodeInts
+	}
+}

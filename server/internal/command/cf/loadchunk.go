@@ -1,0 +1,70 @@
+package cf
+
+import (
+	"errors"
+
+	"github.com/bloomery/bloomery/foreign/redisbloom"
+	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// loadChunk is CF.LOADCHUNK key iter data.
+var loadChunk = engine.Command{
+	Name: "cf.loadchunk", Arity: 4, Flags: engine.Write | engine.DenyOOM | engine.Module, Keys: engine.OneKey(engine.KeyRW),
+	Categories: []string{"write", "cuckoo"}, Group: engine.GroupCuckoo, Since: "1.0.0",
+	Syntax: "key iterator data", Complexity: "O(n), n being the number of bytes",
+	Summary: "Stores one piece that CF.SCANDUMP returned.",
+	Prepare: prepareLoadChunk, Reply: replyLoadChunk,
+}
+
+func prepareLoadChunk(x *engine.Context, c *engine.Call) *engine.Op {
+	position, ok := engine.ParseInt(c.Args[2])
+	if !ok || position == 0 {
+		c.Fail(textPosition)
+		return nil
+	}
+	entry := x.Lookup(c.Args[1])
+	switch {
+	case entry == nil && position != 1:
+		c.Fail(engine.TextNotFound)
+	case entry == nil:
+		return prepareHeader(x, c)
+	case entry.Kind != catalog.Cuckoo || position == 1:
+		c.Answer(engine.Taken(entry, catalog.Cuckoo))
+	default:
+		op := x.Record(store.Record{Op: store.OpCuckooChunk, ID: entry.ID, Position: position, Value: c.Args[3]})
+		op.Part = store.PartOf(entry)
+		return op
+	}
+	return nil
+}
+
+// prepareHeader makes a filter from the header of a dump.
+func prepareHeader(x *engine.Context, c *engine.Call) *engine.Op {
+	op, ok := x.Creation(&store.Record{Op: store.OpCuckooDump, Name: c.Args[1], Value: c.Args[3]})
+	if ok {
+		return op
+	}
+	_, err := redisbloom.ParseCuckooHeader(c.Args[3])
+	if errors.Is(err, redisbloom.ErrHeaderLength) {
+		c.Fail(textHeader)
+	} else {
+		c.Fail(textCreate)
+	}
+	return nil
+}
+
+// replyLoadChunk leaves a call without an answer whose key has come or gone
+// meanwhile.
+func replyLoadChunk(c *engine.Call, res *store.Result) {
+	switch {
+	case errors.Is(res.Err, store.ErrRetry), errors.Is(res.Err, store.ErrExists):
+	case res.Err == nil:
+		c.Answer(engine.OK())
+	case string(c.Args[2]) == "1":
+		c.Fail(textCreate)
+	default:
+		c.Fail(textChunk)
+	}
+}

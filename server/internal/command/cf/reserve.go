@@ -1,0 +1,102 @@
+package cf
+
+import (
+	"errors"
+
+	"github.com/bloomery/bloomery/foreign/redisbloom"
+	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// reserve is CF.RESERVE key capacity [BUCKETSIZE n] [MAXITERATIONS n]
+// [EXPANSION n].
+var reserve = engine.Command{
+	Name: "cf.reserve", Arity: -3, Flags: engine.Write | engine.DenyOOM | engine.Module, Keys: engine.OneKey(engine.KeyRW),
+	Categories: []string{"write", "cuckoo", "fast"}, Group: engine.GroupCuckoo, Since: "1.0.0",
+	Syntax: "key capacity [BUCKETSIZE bucketsize] [MAXITERATIONS maxiterations] [EXPANSION expansion]", Complexity: "O(1)",
+	Summary: "Creates a cuckoo filter.",
+	Prepare: prepareReserve, Reply: replyReserve,
+}
+
+// parseReserve reads the parameters of a new filter; p holds those that are
+// not given. Options are pairs; unknown pairs are passed over, and known ones
+// are checked in RedisBloom's order, not in the order sent.
+func parseReserve(args [][]byte, p redisbloom.CuckooParams) (_ redisbloom.CuckooParams, text string) {
+	capacity, ok := engine.ParseInt(args[2])
+	if !ok {
+		return p, engine.TextCapacity
+	}
+	for _, o := range []struct {
+		word       string
+		value      *uint16
+		low, high  int64
+		parse, out string
+	}{
+		{"maxiterations", &p.MaxIterations, 1, 65535, textIterations, textIterationsRange},
+		{"bucketsize", &p.BucketSize, 1, 255, textBucket, textBucketRange},
+		{"expansion", &p.Expansion, 0, redisbloom.MaxExpansion, textGrow, textGrowRange},
+	} {
+		value := pairValue(args[3:], o.word)
+		if value == nil {
+			continue
+		}
+		n, ok := engine.ParseInt(value)
+		if !ok {
+			return p, o.parse
+		}
+		if n < o.low || n > o.high {
+			return p, o.out
+		}
+		*o.value = uint16(n)
+	}
+	if capacity < 2*int64(p.BucketSize) || capacity > redisbloom.MaxCapacity {
+		return p, textRange
+	}
+	p.Capacity = uint64(capacity)
+	return p, ""
+}
+
+// pairValue returns the value behind a word, nil if the word is not there.
+func pairValue(args [][]byte, word string) []byte {
+	for i := 0; i+1 < len(args); i += 2 {
+		if engine.Is(args[i], word) {
+			return args[i+1]
+		}
+	}
+	return nil
+}
+
+func prepareReserve(x *engine.Context, c *engine.Call) *engine.Op {
+	if len(c.Args)%2 == 0 {
+		c.Answer(engine.WrongArity(c.Command().Name))
+		return nil
+	}
+	p, text := parseReserve(c.Args, x.Settings().Cuckoo())
+	if text != "" {
+		c.Fail(text)
+		return nil
+	}
+	if entry := x.Lookup(c.Args[1]); entry != nil {
+		c.Answer(engine.Taken(entry, catalog.Cuckoo))
+		return nil
+	}
+	op, ok := x.Creation(&store.Record{Op: store.OpCuckoo, Name: c.Args[1], Cuckoo: p})
+	if !ok {
+		c.Fail(textNoMemory)
+		return nil
+	}
+	op.NoMemory = textNoMemory
+	return op
+}
+
+func replyReserve(c *engine.Call, res *store.Result) {
+	switch {
+	case res.Err == nil:
+		c.Answer(engine.OK())
+	case errors.Is(res.Err, store.ErrExists):
+		c.Fail(engine.TextItemExists)
+	default:
+		c.Fail(textNoMemory)
+	}
+}

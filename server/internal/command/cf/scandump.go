@@ -1,0 +1,37 @@
+package cf
+
+import (
+	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// scanDump is CF.SCANDUMP key iter.
+var scanDump = engine.Command{
+	Name: "cf.scandump", Arity: 3, Flags: engine.ReadOnly | engine.Module | engine.Fast | engine.Heavy, Keys: engine.OneKey(engine.KeyRW),
+	Categories: []string{"read", "cuckoo"}, Tips: []string{"dont_cache"}, Group: engine.GroupCuckoo, Since: "1.0.0",
+	Syntax: "key iterator", Complexity: "O(n), n being the number of bytes returned",
+	Summary: "Returns one piece of a cuckoo filter, and the iterator of the next.",
+	Filter:  &engine.Filter{Family: family, Parse: parseScanDump, Read: readScanDump, Absent: engine.NotFound},
+}
+
+func parseScanDump(_ *engine.Context, c *engine.Call) {
+	c.Items = nil
+	n, ok := engine.ParseInt(c.Args[2])
+	if !ok || n < 0 {
+		c.Fail(textPosition)
+		return
+	}
+	c.Option = n
+}
+
+func readScanDump(x *engine.Context, p *store.Part, c *engine.Call) {
+	next, data, err := p.Cuckoo().ScanDump(c.Option.(int64))
+	switch {
+	case err != nil:
+		c.Fail(textPosition)
+	case next == 0:
+		c.Answer(engine.List(engine.Integer(0), engine.Nil()))
+	default:
+		x.AnswerChunk(c, p, next, data)
+	}
+}

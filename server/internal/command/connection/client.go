@@ -1,0 +1,172 @@
+package connection
+
+import (
+	"github.com/bloomery/bloomery/server/internal/engine"
+	"slices"
+	"strings"
+)
+
+const textClientName = "ERR Client names cannot contain spaces, newlines or special characters."
+
+// client is CLIENT, with its subcommands.
+var client = engine.Command{
+	Name: "client", Arity: -2, Group: engine.GroupConnection, Since: "2.4.0", Syntax: "subcommand", Summary: "Tells of clients and sets what they want.",
+	Categories: []string{"slow"},
+	Subcommands: []engine.Command{
+		{
+			Name: "getname", Arity: 2, Flags: engine.NoScript | engine.Loading | engine.Stale, Categories: []string{"slow", "connection"},
+			Complexity: "O(1)", Summary: "Returns the name of this connection.",
+			Run: func(x *engine.Context, c *engine.Call) {
+				name := x.Session().Name()
+				if name == "" {
+					c.Answer(engine.Nil())
+					return
+				}
+				c.Answer(engine.Text(name))
+			},
+		},
+		{
+			Name: "id", Arity: 2, Flags: engine.NoScript | engine.Loading | engine.Stale, Categories: []string{"slow", "connection"},
+			Complexity: "O(1)", Summary: "Returns the number of this connection.",
+			Run: func(x *engine.Context, c *engine.Call) { c.Answer(engine.Integer(x.Session().ID)) },
+		},
+		{
+			Name: "info", Arity: 2, Flags: engine.NoScript | engine.Loading | engine.Stale, Categories: []string{"slow", "connection"},
+			Complexity: "O(1)", Summary: "Describes this connection.",
+			Run: func(x *engine.Context, c *engine.Call) {
+				c.Answer(engine.Reply{Kind: engine.Verbatim, Text: x.Describe() + "\n"})
+			},
+		},
+		{
+			Name: "kill", Arity: -3, Flags: engine.Admin | engine.NoScript | engine.Loading | engine.Stale | engine.Outside, Categories: []string{"admin", "slow", "dangerous", "connection"},
+			Syntax:     "ip:port | [ID client-id] [TYPE NORMAL] [USER username] [ADDR ip:port] [LADDR ip:port] [SKIPME yes|no] [MAXAGE seconds]",
+			Complexity: "O(n), n being the number of connections", Summary: "Closes connections.",
+			Run: runClientKill,
+		},
+		{
+			Name: "list", Arity: -2, Flags: engine.Admin | engine.NoScript | engine.Loading | engine.Stale | engine.Outside, Categories: []string{"admin", "slow", "dangerous", "connection"},
+			Syntax:     "[TYPE NORMAL|MASTER|REPLICA|PUBSUB] [ID client-id [client-id ...]]",
+			Complexity: "O(n), n being the number of connections", Summary: "Describes all connections.",
+			Run: runClientList,
+		},
+		{
+			Name: "no-evict", Arity: 3, Flags: engine.Admin | engine.NoScript | engine.Loading | engine.Stale, Categories: []string{"admin", "slow", "dangerous", "connection"},
+			Syntax: "ON|OFF", Complexity: "O(1)", Summary: "Accepted; connections are not evicted here.",
+			Run: runOnOff,
+		},
+		{
+			Name: "no-touch", Arity: 3, Flags: engine.NoScript | engine.Loading | engine.Stale, Categories: []string{"slow", "connection"},
+			Syntax: "ON|OFF", Complexity: "O(1)", Summary: "Accepted; reading a key changes nothing here.",
+			Run: runOnOff,
+		},
+		{
+			Name: "reply", Arity: 3, Flags: engine.NoScript | engine.Loading | engine.Stale, Categories: []string{"slow", "connection"},
+			Syntax: "ON|OFF|SKIP", Complexity: "O(1)", Summary: "Turns replies on or off, or skips the next.",
+			Run: runClientReply,
+		},
+		{
+			Name: "setinfo", Arity: 4, Flags: engine.NoScript | engine.Loading | engine.Stale, Categories: []string{"slow", "connection"},
+			Syntax: "LIB-NAME libname | LIB-VER libver", Complexity: "O(1)", Summary: "Notes the client library.",
+			Run: runClientSetInfo,
+		},
+		{
+			Name: "setname", Arity: 3, Flags: engine.NoScript | engine.Loading | engine.Stale, Categories: []string{"slow", "connection"},
+			Syntax: "connection-name", Complexity: "O(1)", Summary: "Names this connection.",
+			Run: func(x *engine.Context, c *engine.Call) {
+				if !x.Session().SetName(c.Args[2]) {
+					c.Fail(textClientName)
+					return
+				}
+				c.Answer(engine.OK())
+			},
+		},
+		{
+			Name: "tracking", Arity: -3, Flags: engine.NoScript | engine.Loading | engine.Stale, Categories: []string{"slow", "connection"},
+			Syntax: "ON|OFF [option ...]", Complexity: "O(1)", Summary: "Refused: client-side caching is not supported.",
+			Run: func(_ *engine.Context, c *engine.Call) {
+				if engine.Is(c.Args[2], "off") {
+					c.Answer(engine.OK())
+					return
+				}
+				c.Fail("ERR Client tracking is not supported by this server")
+			},
+		},
+	},
+}
+
+// runOnOff takes ON and OFF: what they turn on or off does not exist here.
+func runOnOff(_ *engine.Context, c *engine.Call) {
+	if !engine.Is(c.Args[2], "on") && !engine.Is(c.Args[2], "off") {
+		c.Fail(engine.TextSyntax)
+		return
+	}
+	c.Answer(engine.OK())
+}
+
+func runClientReply(x *engine.Context, c *engine.Call) {
+	switch {
+	case engine.Is(c.Args[2], "on"):
+		x.Session().SetReplies(true)
+	case engine.Is(c.Args[2], "off"):
+		x.Session().SetReplies(false)
+	case engine.Is(c.Args[2], "skip"):
+		x.Session().SkipReply()
+	default:
+		c.Fail(engine.TextSyntax)
+		return
+	}
+	c.Answer(engine.OK())
+}
+
+func runClientSetInfo(x *engine.Context, c *engine.Call) {
+	var name, version []byte
+	switch {
+	case engine.Is(c.Args[2], "lib-name"):
+		name = c.Args[3]
+	case engine.Is(c.Args[2], "lib-ver"):
+		version = c.Args[3]
+	default:
+		c.Fail("ERR Unrecognized option '" + string(c.Args[2]) + "'")
+		return
+	}
+	if !x.Session().SetLibrary(name, version) {
+		c.Fail("ERR " + engine.Lower(c.Args[2]) + " cannot contain spaces, newlines or special characters.")
+		return
+	}
+	c.Answer(engine.OK())
+}
+
+func runClientList(x *engine.Context, c *engine.Call) {
+	var ids []int64
+	args := c.Args[2:]
+	normal := true
+	switch {
+	case len(args) == 0:
+	case engine.Is(args[0], "type") && len(args) == 2:
+		normal = engine.Is(args[1], "normal")
+		if !normal && !engine.Is(args[1], "master") && !engine.Is(args[1], "replica") && !engine.Is(args[1], "slave") && !engine.Is(args[1], "pubsub") {
+			c.Fail("ERR Unknown client type '" + string(args[1]) + "'")
+			return
+		}
+	case engine.Is(args[0], "id") && len(args) > 1:
+		for _, a := range args[1:] {
+			id, ok := engine.ParseInt(a)
+			if !ok || id < 1 {
+				c.Fail("ERR Invalid client ID")
+				return
+			}
+			ids = append(ids, id)
+		}
+	default:
+		c.Fail(engine.TextSyntax)
+		return
+	}
+	var b strings.Builder
+	x.Peers(func(p engine.Peer) {
+		if normal && (ids == nil || slices.Contains(ids, p.ID())) {
+			b.WriteString(p.Describe(x.Now()))
+			b.WriteByte('\n')
+		}
+	})
+	c.Answer(engine.Reply{Kind: engine.Verbatim, Text: b.String()})
+}

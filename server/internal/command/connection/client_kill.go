@@ -1,0 +1,102 @@
+package connection
+
+import (
+	"github.com/bloomery/bloomery/server/internal/engine"
+	"time"
+)
+
+// killFilter is which connections CLIENT KILL closes.
+type killFilter struct {
+	id          int64
+	addr, local string
+	normal      bool
+	skipMe      bool
+	maxAge      time.Duration
+	old         bool // kill addr: the form with one argument
+}
+
+// parseClientKill reads the arguments of CLIENT KILL. It returns the error text,
+// or "".
+func parseClientKill(args [][]byte) (f killFilter, text string) {
+	f = killFilter{normal: true, skipMe: true}
+	if len(args) == 1 {
+		f.addr, f.old, f.skipMe = string(args[0]), true, false
+		return f, ""
+	}
+	if len(args)%2 != 0 {
+		return f, engine.TextSyntax
+	}
+	for i := 0; i < len(args); i += 2 {
+		value := args[i+1]
+		switch {
+		case engine.Is(args[i], "id"):
+			id, ok := engine.ParseInt(value)
+			if !ok || id < 1 {
+				return f, "ERR client-id should be greater than 0"
+			}
+			f.id = id
+		case engine.Is(args[i], "addr"):
+			f.addr = string(value)
+		case engine.Is(args[i], "laddr"):
+			f.local = string(value)
+		case engine.Is(args[i], "user"):
+			if string(value) != "default" {
+				return f, "ERR No such user '" + string(value) + "'"
+			}
+		case engine.Is(args[i], "type"):
+			switch {
+			case engine.Is(value, "normal"):
+			case engine.Is(value, "master"), engine.Is(value, "replica"), engine.Is(value, "slave"), engine.Is(value, "pubsub"):
+				f.normal = false
+			default:
+				return f, "ERR Unknown client type '" + string(value) + "'"
+			}
+		case engine.Is(args[i], "skipme"):
+			if !engine.Is(value, "yes") && !engine.Is(value, "no") {
+				return f, engine.TextSyntax
+			}
+			f.skipMe = engine.Is(value, "yes")
+		case engine.Is(args[i], "maxage"):
+			n, ok := engine.ParseInt(value)
+			if !ok || n < 1 {
+				return f, "ERR maxage is not an integer or out of range"
+			}
+			f.maxAge = time.Duration(min(n, 1<<32)) * time.Second
+		default:
+			return f, engine.TextSyntax
+		}
+	}
+	return f, ""
+}
+
+// takes reports whether a connection is to be closed.
+func (f *killFilter) takes(x *engine.Context, p engine.Peer) bool {
+	return f.normal && (!f.skipMe || !p.Me(x)) &&
+		(f.id == 0 || f.id == p.ID()) &&
+		(f.addr == "" || f.addr == p.Addr()) &&
+		(f.local == "" || f.local == p.LocalAddr()) &&
+		(f.maxAge == 0 || p.Age(x.Now()) >= f.maxAge)
+}
+
+func runClientKill(x *engine.Context, c *engine.Call) {
+	f, text := parseClientKill(c.Args[2:])
+	if text != "" {
+		c.Fail(text)
+		return
+	}
+	killed := int64(0)
+	x.Peers(func(p engine.Peer) {
+		if f.takes(x, p) {
+			killed++
+			p.Kill(x)
+		}
+	})
+	switch {
+	case !f.old:
+		c.Answer(engine.Integer(killed))
+	case killed == 0:
+		c.Fail("ERR No such client")
+	default:
+		c.Answer(engine.OK())
+	}
+}

@@ -1,0 +1,104 @@
+// Package connection is the commands on the connection itself: PING, AUTH, HELLO,
+// CLIENT, and transactions.
+package connection
+
+import "github.com/bloomery/bloomery/server/internal/engine"
+
+// Commands returns the commands on the connection.
+func Commands() []engine.Command {
+	return []engine.Command{
+		auth, client, discard, echo, exec, helloCommand, multi, ping, quit, reset, selectCmd, unwatch, watch,
+	}
+}
+
+const (
+	textWrongPass  = "WRONGPASS invalid username-password pair or user is disabled."
+	textNoPassword = "ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?"
+	textNoProto    = "NOPROTO unsupported protocol version"
+)
+
+// ping is PING [message].
+var ping = engine.Command{
+	Name: "ping", Arity: -1, Max: 2, Flags: engine.Fast, Categories: []string{"fast", "connection"}, Group: engine.GroupConnection,
+	Since: "1.0.0", Syntax: "[message]", Complexity: "O(1)", Summary: "Answers PONG, or the message.",
+	Run: func(_ *engine.Context, c *engine.Call) {
+		if len(c.Args) == 2 {
+			c.Answer(engine.Text(string(c.Args[1])))
+			return
+		}
+		c.Answer(pong)
+	},
+}
+
+var pong = engine.Word("PONG")
+
+// echo is ECHO message.
+var echo = engine.Command{
+	Name: "echo", Arity: 2, Flags: engine.Fast | engine.Loading | engine.Stale, Categories: []string{"fast", "connection"}, Group: engine.GroupConnection,
+	Since: "1.0.0", Syntax: "message", Complexity: "O(1)", Summary: "Answers the message.",
+	Run: func(_ *engine.Context, c *engine.Call) { c.Answer(engine.Text(string(c.Args[1]))) },
+}
+
+// quit is QUIT.
+var quit = engine.Command{
+	Name: "quit", Arity: -1, Flags: engine.Fast | engine.NoAuth | engine.NoScript | engine.Loading | engine.Stale | engine.Immediate,
+	Categories: []string{"fast", "connection"}, Group: engine.GroupConnection,
+	Since: "1.0.0", Complexity: "O(1)", Summary: "Closes the connection.",
+	Run: func(x *engine.Context, c *engine.Call) {
+		x.Session().Quit = true
+		c.Answer(engine.OK())
+	},
+}
+
+// reset is RESET.
+var reset = engine.Command{
+	Name: "reset", Arity: 1, Flags: engine.Fast | engine.NoAuth | engine.NoScript | engine.Loading | engine.Stale | engine.Immediate,
+	Categories: []string{"fast", "connection"}, Group: engine.GroupConnection,
+	Since: "6.2.0", Complexity: "O(1)", Summary: "Puts the connection back to its beginning.",
+	Run: func(x *engine.Context, c *engine.Call) {
+		x.Reset()
+		c.Answer(engine.Word("RESET"))
+	},
+}
+
+// selectCmd is SELECT index. There is one database.
+var selectCmd = engine.Command{
+	Name: "select", Arity: 2, Flags: engine.Fast | engine.Loading | engine.Stale, Categories: []string{"fast", "connection"}, Group: engine.GroupConnection,
+	Since: "1.0.0", Syntax: "index", Complexity: "O(1)", Summary: "Chooses the database; there is one, 0.",
+	Run: func(_ *engine.Context, c *engine.Call) {
+		n, ok := engine.ParseInt(c.Args[1])
+		switch {
+		case !ok || n != int64(int32(n)):
+			c.Fail(engine.TextInteger)
+		case n != 0:
+			c.Fail(engine.TextDB)
+		default:
+			c.Answer(engine.OK())
+		}
+	},
+}
+
+// auth is AUTH [username] password.
+var auth = engine.Command{
+	Name: "auth", Arity: -2, Flags: engine.Fast | engine.NoAuth | engine.NoScript | engine.Loading | engine.Stale | engine.Immediate,
+	Categories: []string{"fast", "connection"}, Group: engine.GroupConnection,
+	Secret: engine.Behind(1), Since: "1.0.0", Syntax: "[username] password", Complexity: "O(1)", Summary: "Gives the password.",
+	Run: func(x *engine.Context, c *engine.Call) {
+		user := []byte("default")
+		if len(c.Args) > 3 {
+			c.Fail(engine.TextSyntax)
+			return
+		}
+		if len(c.Args) == 3 {
+			user = c.Args[1]
+		} else if x.Settings().Password() == "" {
+			c.Fail(textNoPassword)
+			return
+		}
+		if !x.Authenticate(user, c.Args[len(c.Args)-1]) {
+			c.Fail(textWrongPass)
+			return
+		}
+		c.Answer(engine.OK())
+	},
+}

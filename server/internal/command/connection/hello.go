@@ -1,0 +1,93 @@
+package connection
+
+import "github.com/bloomery/bloomery/server/internal/engine"
+
+// helloCommand is HELLO [protover [AUTH username password] [SETNAME name]].
+var helloCommand = engine.Command{
+	Name: "hello", Arity: -1, Flags: engine.Fast | engine.NoAuth | engine.NoScript | engine.Loading | engine.Stale | engine.Immediate,
+	Categories: []string{"fast", "connection"}, Group: engine.GroupConnection, Since: "6.0.0",
+	Syntax: "[protover [AUTH username password] [SETNAME clientname]]", Complexity: "O(1)",
+	Summary: "Chooses the protocol and describes the server.",
+	Run:     runHello, Secret: secretHello,
+}
+
+// hello is what HELLO asks for.
+type hello struct {
+	proto          uint8 // 0 to keep what there is
+	user, password []byte
+	name           []byte
+	named          bool
+}
+
+// parseHello reads the arguments of HELLO. It returns the error text, or "".
+func parseHello(args [][]byte) (h hello, text string) {
+	if len(args) == 1 {
+		return h, ""
+	}
+	version, ok := engine.ParseInt(args[1])
+	if !ok {
+		return h, "ERR Protocol version is not an integer or out of range"
+	}
+	if version < 2 || version > 3 {
+		return h, textNoProto
+	}
+	h.proto = uint8(version)
+	for i := 2; i < len(args); i++ {
+		left := len(args) - i - 1
+		switch {
+		case engine.Is(args[i], "auth") && left >= 2:
+			h.user, h.password = args[i+1], args[i+2]
+			i += 2
+		case engine.Is(args[i], "setname") && left >= 1:
+			h.name, h.named = args[i+1], true
+			i++
+		default:
+			return h, "ERR Syntax error in HELLO option '" + string(args[i]) + "'"
+		}
+	}
+	return h, ""
+}
+
+func runHello(x *engine.Context, c *engine.Call) {
+	s := x.Session()
+	h, text := parseHello(c.Args)
+	if text != "" {
+		c.Fail(text)
+		return
+	}
+	if h.user != nil && !x.Authenticate(h.user, h.password) {
+		c.Fail(textWrongPass)
+		return
+	}
+	if !s.Authenticated && x.Settings().Password() != "" {
+		c.Fail("NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH <user> <pass> option can be used to authenticate the client and select the RESP protocol version at the same time")
+		return
+	}
+	if h.named && !s.SetName(h.name) {
+		c.Fail(textClientName)
+		return
+	}
+	if h.proto != 0 {
+		s.SetProto(h.proto)
+	}
+	c.Answer(engine.Pairs(
+		engine.Text("server"), engine.Text("redis"),
+		engine.Text("version"), engine.Text(engine.RedisVersion),
+		engine.Text("proto"), engine.Integer(int64(s.Proto)),
+		engine.Text("id"), engine.Integer(s.ID),
+		engine.Text("mode"), engine.Text("standalone"),
+		engine.Text("role"), engine.Text("master"),
+		engine.Text("modules"), engine.List(engine.BloomModule()),
+	))
+}
+
+// secretHello finds the password: behind AUTH and a name. What looks like it, and
+// is not, is hidden too.
+func secretHello(args [][]byte) (from, to int) {
+	for i, a := range args {
+		if engine.Is(a, "auth") {
+			return i + 1, len(args)
+		}
+	}
+	return 0, 0
+}

@@ -1,0 +1,79 @@
+package connection
+
+import "github.com/bloomery/bloomery/server/internal/engine"
+
+// multi is MULTI.
+var multi = engine.Command{
+	Name: "multi", Arity: 1, Flags: engine.Fast | engine.NoScript | engine.Loading | engine.Stale | engine.Immediate,
+	Categories: []string{"fast", "transaction"}, Group: engine.GroupMulti,
+	Since: "1.2.0", Complexity: "O(1)", Summary: "Begins a transaction.",
+	Run: func(x *engine.Context, c *engine.Call) {
+		if !x.Begin() {
+			c.Fail("ERR MULTI calls can not be nested")
+			return
+		}
+		c.Answer(engine.OK())
+	},
+}
+
+// discard is DISCARD.
+var discard = engine.Command{
+	Name: "discard", Arity: 1, Flags: engine.Fast | engine.NoScript | engine.Loading | engine.Stale | engine.Immediate,
+	Categories: []string{"fast", "transaction"}, Group: engine.GroupMulti,
+	Since: "2.0.0", Complexity: "O(n), n being the number of queued commands", Summary: "Gives a transaction up.",
+	Run: func(x *engine.Context, c *engine.Call) {
+		if !x.InTransaction() {
+			c.Fail("ERR DISCARD without MULTI")
+			return
+		}
+		x.Discard()
+		c.Answer(engine.OK())
+	},
+}
+
+// exec is EXEC.
+var exec = engine.Command{
+	Name: "exec", Arity: 1, Flags: engine.NoScript | engine.Loading | engine.Stale | engine.Immediate | engine.Outside,
+	Categories: []string{"slow", "transaction"}, Group: engine.GroupMulti,
+	Since: "1.2.0", Complexity: "that of the queued commands", Summary: "Runs the commands of a transaction, with no other in between.",
+	Run: func(x *engine.Context, c *engine.Call) {
+		if !x.InTransaction() {
+			c.Fail("ERR EXEC without MULTI")
+			return
+		}
+		x.Commit(c)
+	},
+}
+
+// watch is WATCH key [key ...].
+var watch = engine.Command{
+	Name: "watch", Arity: -2, Flags: engine.Fast | engine.NoScript | engine.Loading | engine.Stale | engine.Immediate,
+	Keys:       engine.AllKeys(engine.KeyRO),
+	Categories: []string{"fast", "transaction"}, Group: engine.GroupMulti, Since: "2.2.0",
+	Syntax: "key [key ...]", Complexity: "O(1) for every key", Summary: "Makes the next EXEC depend on keys not changing.",
+	Run: func(x *engine.Context, c *engine.Call) {
+		if x.InTransaction() {
+			c.Fail("ERR WATCH inside MULTI is not allowed")
+			return
+		}
+		for _, key := range c.Args[1:] {
+			if !x.Watch(key) {
+				c.Fail(engine.TextOOM)
+				return
+			}
+			x.Worked(1)
+		}
+		c.Answer(engine.OK())
+	},
+}
+
+// unwatch is UNWATCH.
+var unwatch = engine.Command{
+	Name: "unwatch", Arity: 1, Flags: engine.Fast | engine.NoScript | engine.Loading | engine.Stale,
+	Categories: []string{"fast", "transaction"}, Group: engine.GroupMulti, Since: "2.2.0",
+	Complexity: "O(1)", Summary: "Forgets the watched keys.",
+	Run: func(x *engine.Context, c *engine.Call) {
+		x.Unwatch()
+		c.Answer(engine.OK())
+	},
+}

@@ -1,0 +1,85 @@
+package keys
+
+import (
+	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// del is DEL key [key ...].
+var del = engine.Command{
+	Name: "del", Arity: -2, Flags: engine.Write, Keys: engine.AllKeys(engine.KeyDelete),
+	Categories: []string{"keyspace", "write", "slow"}, Group: engine.GroupGeneric, Since: "1.0.0",
+	Syntax: "key [key ...]", Complexity: "O(1) for every key", Summary: "Removes keys.",
+	Prepare: prepareDel, Reply: replyDel,
+}
+
+// unlink is UNLINK key [key ...]. Memory is freed in the background by DEL
+// too.
+var unlink = engine.Command{
+	Name: "unlink", Arity: -2, Flags: engine.Write | engine.Fast, Keys: engine.AllKeys(engine.KeyDelete),
+	Categories: []string{"keyspace", "write", "fast"}, Group: engine.GroupGeneric, Since: "4.0.0",
+	Syntax: "key [key ...]", Complexity: "O(1) for every key", Summary: "Removes keys, as DEL does.",
+	Prepare: prepareDel, Reply: replyDel,
+}
+
+// maxNames is how many names one record removes. More are removed in several:
+// others have their turn in between.
+const maxNames = 1024
+
+// removal is how far a DEL of very many names has come.
+type removal struct {
+	done    int
+	removed int64
+}
+
+func prepareDel(x *engine.Context, c *engine.Call) *engine.Op {
+	names := c.Args[1:]
+	if len(names) > maxNames {
+		r, ok := c.Option.(*removal)
+		if !ok {
+			r = &removal{}
+			c.Option = r
+		}
+		names = names[r.done:min(r.done+maxNames, len(names))]
+	}
+	return x.Record(store.Record{Op: store.OpRemove, Names: names})
+}
+
+func replyDel(c *engine.Call, res *store.Result) {
+	r, ok := c.Option.(*removal)
+	if !ok {
+		c.Answer(engine.Integer(res.N))
+		return
+	}
+	r.removed += res.N
+	if r.done += maxNames; r.done >= len(c.Args)-1 {
+		c.Answer(engine.Integer(r.removed))
+	}
+}
+
+// exists is EXISTS key [key ...].
+var exists = engine.Command{
+	Name: "exists", Arity: -2, Flags: engine.ReadOnly | engine.Fast, Keys: engine.AllKeys(engine.KeyRO),
+	Categories: []string{"keyspace", "read", "fast"}, Group: engine.GroupGeneric, Since: "1.0.0",
+	Syntax: "key [key ...]", Complexity: "O(1) for every key", Summary: "Returns how many of the keys are there.",
+	Run: runExists,
+}
+
+// touch is TOUCH key [key ...].
+var touch = engine.Command{
+	Name: "touch", Arity: -2, Flags: engine.ReadOnly | engine.Fast, Keys: engine.AllKeys(engine.KeyRO),
+	Categories: []string{"keyspace", "read", "fast"}, Group: engine.GroupGeneric, Since: "3.2.1",
+	Syntax: "key [key ...]", Complexity: "O(1) for every key", Summary: "Returns how many of the keys are there.",
+	Run: runExists,
+}
+
+func runExists(x *engine.Context, c *engine.Call) {
+	n := int64(0)
+	for _, key := range c.Args[1:] {
+		if x.Lookup(key) != nil {
+			n++
+		}
+		x.Worked(1)
+	}
+	c.Answer(engine.Integer(n))
+}

@@ -1,0 +1,161 @@
+package keys
+
+import (
+	"errors"
+	"time"
+	"unsafe"
+
+	"github.com/bloomery/bloomery/foreign/redisbloom"
+	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/rdb"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// dump is DUMP key.
+var dump = engine.Command{
+	Name: "dump", Arity: 2, Flags: engine.ReadOnly | engine.Heavy | engine.Outside, Keys: engine.OneKey(engine.KeyRO),
+	Categories: []string{"keyspace", "read", "slow"}, Group: engine.GroupGeneric, Since: "2.6.0",
+	Syntax: "key", Complexity: "O(n), n being the number of bytes", Summary: "Returns a key in Redis's own format.",
+	Run: runDump,
+}
+
+const (
+	// maxDump is what a reply can hold.
+	maxDump = 512 << 20
+	// dumpPiece is how much of a filter is copied under its lock at a time.
+	dumpPiece = 128 << 10
+	// dumpExtra is what a dump takes besides the data: headers, numbers, footer.
+	dumpExtra = 4 << 10
+)
+
+// runDump freezes the filter inside the gate and encodes it outside.
+func runDump(x *engine.Context, c *engine.Call) {
+	for !c.Answered() {
+		wait := false
+		x.Look(func() { wait = !freeze(x, c) })
+		if wait {
+			time.Sleep(time.Millisecond) // a snapshot, or another DUMP, is copying it
+		}
+	}
+}
+
+// freeze answers, or makes the reply from a frozen copy later. It reports false if
+// the filter is being copied already.
+func freeze(x *engine.Context, c *engine.Call) bool {
+	entry := x.Lookup(c.Args[1])
+	if entry == nil {
+		c.Answer(engine.Nil())
+		return true
+	}
+	cost := store.Cost("", entry)
+	if cost > maxDump {
+		c.Fail("ERR value is too large for DUMP; use BF.SCANDUMP or CF.SCANDUMP")
+		return true
+	}
+	p := store.PartOf(entry)
+	if p == nil {
+		return dumpString(x, c, store.Text(entry))
+	}
+	p.Lock()
+	defer p.Unlock()
+	if p.Gone() {
+		c.Answer(engine.Nil())
+		return true
+	}
+	frozen, err := p.Contents().Freeze()
+	if err != nil {
+		if frozen = nil; errors.Is(err, redisbloom.ErrFrozen) && !x.Alone() {
+			return false
+		}
+	}
+	size := int(p.Bytes()) + dumpExtra
+	if !x.Hold(size) {
+		if frozen != nil {
+			_ = frozen.Close()
+		}
+		c.Fail(engine.TextOOM)
+		return true
+	}
+	d := &filterDump{
+		part: p, frozen: frozen, id: rdb.ModuleID(store.TypeName(entry.Kind)), size: size,
+		family: x.Family(entry.Kind), header: p.Contents().AppendHeader(nil),
+	}
+	if frozen == nil { // inside a transaction nobody can wait: copy it at once
+		d.copy()
+	}
+	c.AnswerLater(d.reply)
+	return true
+}
+
+// filterDump is a filter as it was when DUMP was called.
+type filterDump struct {
+	part   *store.Part
+	frozen store.Frozen
+	id     uint64
+	size   int
+	family *engine.Family
+	header []byte
+	writer *rdb.Writer
+}
+
+// begin writes everything but the layers.
+func (d *filterDump) begin() {
+	d.writer = rdb.NewWriter(d.id, d.size)
+	d.family.WriteValue(d.writer, d.header)
+}
+
+// copy copies the layers at once. The caller holds the lock of the part.
+func (d *filterDump) copy() {
+	d.begin()
+	for iter := int64(1); iter != 0; {
+		at := int(iter - 1)
+		var chunk []byte
+		if iter, chunk = d.part.Contents().ScanDump(iter); iter != 0 {
+			d.writer.Fill(at, chunk)
+		}
+	}
+}
+
+// reply makes the reply, outside the gate.
+func (d *filterDump) reply() engine.Reply {
+	if d.frozen != nil {
+		d.begin()
+		thaw(d.writer, d.part, d.frozen)
+	}
+	return payload(d.writer.Payload())
+}
+
+// thaw copies a frozen filter into the holes of w, piece by piece.
+func thaw(w *rdb.Writer, p *store.Part, frozen store.Frozen) {
+	buf := make([]byte, dumpPiece)
+	prefix := 0
+	for more := true; more; {
+		p.RLock()
+		piece, off := frozen.Next(buf)
+		p.RUnlock()
+		switch more = len(piece) > 0; {
+		case !more:
+		case prefix == 0:
+			prefix = len(piece) // the first piece is what stands before the arrays
+		default:
+			w.Fill(int(off)-prefix, piece)
+		}
+	}
+	p.Lock()
+	defer p.Unlock()
+	_ = frozen.Close()
+}
+
+func dumpString(x *engine.Context, c *engine.Call, text string) bool {
+	if !x.Hold(len(text) + dumpExtra) {
+		c.Fail(engine.TextOOM)
+		return true
+	}
+	c.AnswerLater(func() engine.Reply {
+		return payload(rdb.AppendFooter(rdb.AppendString(make([]byte, 0, len(text)+dumpExtra), text)))
+	})
+	return true
+}
+
+// payload answers bytes that nobody changes any more, without a copy.
+func payload(b []byte) engine.Reply { return engine.Text(unsafe.String(unsafe.SliceData(b), len(b))) }

@@ -1,0 +1,38 @@
+package keys
+
+import (
+	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// memory is MEMORY USAGE key [SAMPLES count].
+var memory = engine.Command{
+	Name: "memory", Arity: -2, Group: engine.GroupServer, Since: "4.0.0", Syntax: "subcommand", Summary: "Tells of memory.",
+	Categories: []string{"slow"},
+	Subcommands: []engine.Command{{
+		Name: "usage", Arity: -3, Flags: engine.ReadOnly, Keys: []engine.Keys{engine.KeyAt(2, engine.KeyRO)}, Categories: []string{"read", "slow"},
+		Syntax: "key [SAMPLES count]", Complexity: "O(1)", Summary: "Returns the bytes that a key takes.",
+		Run: runMemoryUsage,
+	}},
+}
+
+// runMemoryUsage answers what a key takes in this server, its name and its place
+// in the catalogue included.
+func runMemoryUsage(x *engine.Context, c *engine.Call) {
+	for i := 3; i < len(c.Args); i += 2 {
+		if !engine.Is(c.Args[i], "samples") || i+1 == len(c.Args) {
+			c.Fail(engine.TextSyntax)
+			return
+		}
+		if n, ok := engine.ParseInt(c.Args[i+1]); !ok || n < 0 {
+			c.Fail(engine.TextInteger)
+			return
+		}
+	}
+	entry := x.Lookup(c.Args[2])
+	if entry == nil {
+		c.Answer(engine.Nil())
+		return
+	}
+	c.Answer(engine.Integer(store.Cost(string(c.Args[2]), entry)))
+}

@@ -1,0 +1,175 @@
+package keys
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/rdb"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// restore is RESTORE key ttl serialized-value [REPLACE] [ABSTTL] [IDLETIME
+// seconds] [FREQ frequency]. The filter is made without a name, while others go
+// on; then it gets its name.
+var restore = engine.Command{
+	Name: "restore", Arity: -4, Flags: engine.Write | engine.DenyOOM, Keys: engine.OneKey(engine.KeyOW),
+	Categories: []string{"keyspace", "write", "slow", "dangerous"}, Group: engine.GroupGeneric, Since: "2.6.0",
+	Syntax:     "key ttl serialized-value [REPLACE] [ABSTTL] [IDLETIME seconds] [FREQ frequency]",
+	Complexity: "O(n), n being the number of bytes", Summary: "Makes a key from what DUMP returned.",
+	Before: beforeRestore, Prepare: prepareRestore, Reply: replyRestore, After: afterRestore,
+}
+
+// restoring is a value that was read from a payload and has no name yet.
+type restoring struct {
+	kind     catalog.Kind
+	text     []byte // of a string
+	id       uint64 // of a staged filter
+	deadline int64
+	flags    uint8
+	dead     bool // its deadline has passed: it only removes what is there
+}
+
+// parseRestore reads the options of RESTORE. It returns the error text, or "".
+func parseRestore(args [][]byte) (ttl int64, replace, absolute bool, text string) {
+	for i := 4; i < len(args); i++ {
+		switch {
+		case engine.Is(args[i], "replace"):
+			replace = true
+		case engine.Is(args[i], "absttl"):
+			absolute = true
+		case (engine.Is(args[i], "idletime") || engine.Is(args[i], "freq")) && i+1 < len(args):
+			i++
+			if n, ok := engine.ParseInt(args[i]); !ok {
+				return 0, false, false, engine.TextInteger
+			} else if n < 0 {
+				return 0, false, false, "ERR Invalid " + strings.ToUpper(string(args[i-1])) + " value, must be >= 0"
+			}
+		default:
+			return 0, false, false, engine.TextSyntax
+		}
+	}
+	ttl, ok := engine.ParseInt(args[2])
+	switch {
+	case !ok:
+		return 0, false, false, engine.TextInteger
+	case ttl < 0:
+		return 0, false, false, textTTL
+	}
+	return ttl, replace, absolute, ""
+}
+
+func beforeRestore(x *engine.Context, c *engine.Call) {
+	ttl, replace, absolute, text := parseRestore(c.Args)
+	v := &restoring{}
+	if !replace {
+		v.flags = store.IfAbsent
+	}
+	switch {
+	case text != "":
+		c.Fail(text)
+	case !replace && x.Lookup(c.Args[1]) != nil:
+		c.Fail(textBusyKey)
+	case !rdb.FooterFits(c.Args[3]):
+		c.Fail(textDumpFooter)
+	default:
+		var ok bool
+		if v.deadline, ok = restoreDeadline(ttl, absolute, x.Milliseconds()); !ok {
+			c.Fail(textTTL)
+			return
+		}
+		v.dead = v.deadline != 0 && v.deadline <= x.Milliseconds()
+		if v.read(x, c) {
+			c.Option = v
+		}
+	}
+}
+
+func restoreDeadline(ttl int64, absolute bool, now int64) (int64, bool) {
+	if ttl == 0 || absolute {
+		return ttl, true
+	}
+	return engine.DeadlineOf(ttl, 1, now)
+}
+
+// read reads the payload of a call, and stages the filter that is in it. It
+// reports false if that is not possible, and has answered then.
+func (v *restoring) read(x *engine.Context, c *engine.Call) bool {
+	r := rdb.NewReader(c.Args[3], x.Budget().Left())
+	var family *engine.Family
+	var header []byte
+	var layers [][]byte
+	switch r.Byte() {
+	case rdb.String:
+		v.kind, v.text = catalog.String, r.Text()
+	case rdb.Module:
+		id, _ := r.Length()
+		x.Table().Families(func(f *engine.Family) {
+			if rdb.ModuleID(store.TypeName(f.Kind)) == id {
+				family = f
+			}
+		})
+		if family == nil {
+			c.Fail(textBadDump)
+			return false
+		}
+		v.kind = family.Kind
+		header, layers = family.ReadValue(r)
+		r.End()
+	default:
+		r.Bad = true
+	}
+	if !r.Done() {
+		c.Fail(textBadDump)
+		return false
+	}
+	if v.dead || family == nil {
+		return true
+	}
+	var failed engine.Reply
+	if v.id, failed = x.Stage(family, header, layers); failed.Kind != engine.None {
+		c.Answer(failed)
+		return false
+	}
+	return true
+}
+
+func prepareRestore(x *engine.Context, c *engine.Call) *engine.Op {
+	v := c.Option.(*restoring)
+	name := c.Args[1]
+	switch {
+	case v.flags&store.IfAbsent != 0 && x.Lookup(name) != nil:
+		c.Fail(textBusyKey)
+		return nil
+	case v.dead: // born dead, as in Redis
+		return x.Record(store.Record{Op: store.OpRemove, Names: [][]byte{name}})
+	case v.kind == catalog.String:
+		op := x.Record(store.Record{Op: store.OpSet, Name: name, Value: v.text, Deadline: v.deadline, Flags: v.flags})
+		op.Cost = uint64(store.NewCost(name, uint64(len(v.text))))
+		return op
+	default:
+		return x.Record(store.Record{Op: store.OpReveal, ID: v.id, Name: name, Deadline: v.deadline, Flags: v.flags})
+	}
+}
+
+func replyRestore(c *engine.Call, res *store.Result) {
+	v := c.Option.(*restoring)
+	switch {
+	case res.Err == nil:
+		v.id = 0 // it has its name
+		c.Answer(engine.OK())
+	case errors.Is(res.Err, store.ErrExists), errors.Is(res.Err, store.ErrCondition):
+		c.Fail(textBusyKey)
+	default:
+		c.Fail(textBadDump)
+	}
+}
+
+// afterRestore removes what has got no name.
+func afterRestore(x *engine.Context, c *engine.Call) {
+	if v, ok := c.Option.(*restoring); ok && v.id != 0 {
+		x.Unstage(v.id)
+		v.id = 0
+	}
+}

@@ -1,0 +1,149 @@
+package keys
+
+import (
+	"github.com/bloomery/bloomery/server/internal/engine"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// scan is SCAN cursor [MATCH pattern] [COUNT count] [TYPE type].
+var scan = engine.Command{
+	Name: "scan", Arity: -2, Flags: engine.ReadOnly | engine.Outside, Categories: []string{"keyspace", "read", "slow"},
+	Group: engine.GroupGeneric, Since: "2.8.0",
+	Syntax: "cursor [MATCH pattern] [COUNT count] [TYPE type]", Complexity: "O(1) for every call, O(n) for all keys",
+	Summary: "Returns some of the keys, and the cursor of the next.",
+	Run:     runScan,
+}
+
+// query is what SCAN asks for.
+type query struct {
+	cursor  uint64
+	pattern *engine.Pattern
+	count   int
+	kind    string
+}
+
+// parseScan reads the arguments of SCAN. It returns the error text, or "".
+func parseScan(args [][]byte) (q query, text string) {
+	const most = 1 << 20 // of one call; more would keep a client too long
+	cursor, err := strconv.ParseUint(string(args[1]), 10, 64)
+	if err != nil {
+		return q, textCursor
+	}
+	q = query{cursor: cursor, pattern: engine.NewPattern("*"), count: 10}
+	for i := 2; i < len(args); i += 2 {
+		if i+1 == len(args) {
+			return q, engine.TextSyntax
+		}
+		value := args[i+1]
+		switch {
+		case engine.Is(args[i], "count"):
+			n, ok := engine.ParseInt(value)
+			if !ok {
+				return q, engine.TextInteger
+			}
+			if n < 1 {
+				return q, engine.TextSyntax
+			}
+			q.count = int(min(n, most))
+		case engine.Is(args[i], "match"):
+			q.pattern = engine.NewPattern(string(value))
+		case engine.Is(args[i], "type"):
+			q.kind = string(value)
+		default:
+			return q, engine.TextSyntax
+		}
+	}
+	return q, ""
+}
+
+func runScan(x *engine.Context, c *engine.Call) {
+	q, text := parseScan(c.Args)
+	if text != "" {
+		c.Fail(text)
+		return
+	}
+	names := []engine.Reply{}
+	next, ok := walk(x, q.cursor, q.count, func(v catalog.View) bool {
+		return (q.kind == "" || strings.EqualFold(q.kind, store.TypeName(v.Entry.Kind))) && q.pattern.Match(v.Name)
+	}, &names)
+	if !ok {
+		c.Fail(engine.TextOOM)
+		return
+	}
+	c.Answer(engine.List(engine.Text(strconv.FormatUint(next, 10)), engine.List(names...)))
+}
+
+// walk appends the names that match to names, from cursor on, until it has seen
+// at least count, and returns the cursor to go on with. It looks at a few names
+// at a time and compares them outside the gate. It reports false if there is no
+// memory for the reply.
+func walk(x *engine.Context, cursor uint64, count int, match func(catalog.View) bool, names *[]engine.Reply) (next uint64, ok bool) {
+	const (
+		few       = 512
+		nameBytes = 128 // of a reply in memory, besides the name
+	)
+	var seen []catalog.View
+	for {
+		seen = seen[:0]
+		x.Look(func() {
+			cursor = x.Scan(cursor, min(count, few), func(v catalog.View) { seen = append(seen, v) })
+		})
+		size := 0
+		for _, v := range seen {
+			if match(v) {
+				*names = append(*names, engine.Text(v.Name))
+				size += nameBytes + len(v.Name)
+			}
+		}
+		if !x.Hold(size) {
+			return 0, false
+		}
+		// A walk that meets names past their deadline sees fewer than it has
+		// passed.
+		if count -= max(len(seen), min(count, few)); cursor == 0 || count <= 0 {
+			return cursor, true
+		}
+	}
+}
+
+// keys is KEYS pattern.
+var keys = engine.Command{
+	Name: "keys", Arity: 2, Flags: engine.ReadOnly | engine.Heavy | engine.Outside,
+	Categories: []string{"keyspace", "read", "slow", "dangerous"}, Group: engine.GroupGeneric,
+	Since: "1.0.0", Syntax: "pattern", Complexity: "O(n), n being the number of keys", Summary: "Returns the keys that match a pattern.",
+	Run: func(x *engine.Context, c *engine.Call) {
+		pattern := engine.NewPattern(string(c.Args[1]))
+		names := []engine.Reply{}
+		if _, ok := walk(x, 0, math.MaxInt, func(v catalog.View) bool { return pattern.Match(v.Name) }, &names); !ok {
+			c.Fail(engine.TextOOM)
+			return
+		}
+		c.Answer(engine.List(names...))
+	},
+}
+
+// dbSize is DBSIZE.
+var dbSize = engine.Command{
+	Name: "dbsize", Arity: 1, Flags: engine.ReadOnly | engine.Fast, Categories: []string{"keyspace", "read", "fast"}, Group: engine.GroupServer,
+	Since: "1.0.0", Complexity: "O(1)", Summary: "Returns the number of keys.",
+	Run: func(x *engine.Context, c *engine.Call) { all, _ := x.Names(); c.Answer(engine.Integer(int64(all))) },
+}
+
+// randomKey is RANDOMKEY.
+var randomKey = engine.Command{
+	Name: "randomkey", Arity: 1, Flags: engine.ReadOnly, Categories: []string{"keyspace", "read", "slow"}, Group: engine.GroupGeneric,
+	Since: "1.0.0", Complexity: "O(1)", Summary: "Returns some key.",
+	Run: func(x *engine.Context, c *engine.Call) {
+		name, entry := x.Random()
+		if entry == nil {
+			c.Answer(engine.Nil())
+			return
+		}
+		c.Answer(engine.Text(name))
+	},
+}

@@ -1,0 +1,72 @@
+package keys
+
+import (
+	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// typeCmd is TYPE key.
+var typeCmd = engine.Command{
+	Name: "type", Arity: 2, Flags: engine.ReadOnly | engine.Fast, Keys: engine.OneKey(engine.KeyRO),
+	Categories: []string{"keyspace", "read", "fast"}, Group: engine.GroupGeneric, Since: "1.0.0",
+	Syntax: "key", Complexity: "O(1)", Summary: "Returns the type of a key.",
+	Run: func(x *engine.Context, c *engine.Call) {
+		entry := x.Lookup(c.Args[1])
+		if entry == nil {
+			c.Answer(engine.Word("none"))
+			return
+		}
+		c.Answer(engine.Word(store.TypeName(entry.Kind)))
+	},
+}
+
+// object is OBJECT, with its subcommands.
+var object = engine.Command{
+	Name: "object", Arity: -2, Group: engine.GroupGeneric, Since: "2.2.3", Syntax: "subcommand", Summary: "Tells how a key is kept.",
+	Categories: []string{"slow"},
+	Subcommands: []engine.Command{
+		objectSub("encoding", "Returns the encoding of a key.", func(entry *catalog.Entry) engine.Reply {
+			return engine.Text(encoding(entry))
+		}),
+		objectSub("freq", "Refused: there is no LFU policy.", func(*catalog.Entry) engine.Reply {
+			return engine.Fail("ERR An LFU maxmemory policy is not selected, access frequency not tracked. Please note that when switching between policies at runtime LRU and LFU data will take some time to adjust.")
+		}),
+		objectSub("idletime", "Returns 0: reading a key leaves no trace here.", func(*catalog.Entry) engine.Reply {
+			return engine.Integer(0)
+		}),
+		objectSub("refcount", "Returns 1.", func(*catalog.Entry) engine.Reply { return engine.Integer(1) }),
+	},
+}
+
+func objectSub(name, summary string, answer func(*catalog.Entry) engine.Reply) engine.Command {
+	return engine.Command{
+		Name: name, Arity: 3, Flags: engine.ReadOnly, Keys: []engine.Keys{engine.KeyAt(2, engine.KeyRO)},
+		Categories: []string{"keyspace", "read", "slow"}, Syntax: "key", Complexity: "O(1)", Summary: summary,
+		Run: func(x *engine.Context, c *engine.Call) {
+			entry := x.Lookup(c.Args[2])
+			if entry == nil {
+				c.Answer(engine.Nil())
+				return
+			}
+			c.Answer(answer(entry))
+		},
+	}
+}
+
+// encoding is what OBJECT ENCODING says: filters are raw, strings are told apart
+// as in Redis.
+func encoding(entry *catalog.Entry) string {
+	if entry.Kind != catalog.String {
+		return "raw"
+	}
+	text := store.Text(entry)
+	if _, ok := engine.ParseInt([]byte(text)); ok {
+		return "int"
+	}
+	const embedded = 44 // the longest string that Redis keeps inside the object
+	if len(text) <= embedded {
+		return "embstr"
+	}
+	return "raw"
+}

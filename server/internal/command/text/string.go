@@ -1,0 +1,120 @@
+package text
+
+import (
+	"github.com/bloomery/bloomery/server/internal/engine"
+	"math"
+
+	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// get is GET key.
+var get = engine.Command{
+	Name: "get", Arity: 2, Flags: engine.ReadOnly | engine.Fast, Keys: engine.OneKey(engine.KeyGet),
+	Categories: []string{"read", "string", "fast"}, Group: engine.GroupString, Since: "1.0.0",
+	Syntax: "key", Complexity: "O(1)", Summary: "Returns a string.",
+	Run: func(x *engine.Context, c *engine.Call) {
+		entry := x.Lookup(c.Args[1])
+		switch {
+		case entry == nil:
+			c.Answer(engine.Nil())
+		case entry.Kind != catalog.String:
+			c.Fail(engine.TextWrongType)
+		default:
+			c.Answer(engine.Text(store.Text(entry)))
+		}
+	},
+}
+
+// strLen is STRLEN key.
+var strLen = engine.Command{
+	Name: "strlen", Arity: 2, Flags: engine.ReadOnly | engine.Fast, Keys: engine.OneKey(engine.KeyRO),
+	Categories: []string{"read", "string", "fast"}, Group: engine.GroupString, Since: "2.2.0",
+	Syntax: "key", Complexity: "O(1)", Summary: "Returns the length of a string.",
+	Run: func(x *engine.Context, c *engine.Call) {
+		entry := x.Lookup(c.Args[1])
+		switch {
+		case entry == nil:
+			c.Answer(engine.Integer(0))
+		case entry.Kind != catalog.String:
+			c.Fail(engine.TextWrongType)
+		default:
+			c.Answer(engine.Integer(int64(len(store.Text(entry)))))
+		}
+	},
+}
+
+// appendCmd is APPEND key value.
+var appendCmd = engine.Command{
+	Name: "append", Arity: 3, Flags: engine.Write | engine.DenyOOM | engine.Fast, Keys: engine.OneKey(engine.KeyRW),
+	Categories: []string{"write", "string", "fast"}, Group: engine.GroupString, Since: "2.0.0",
+	Syntax: "key value", Complexity: "O(n), n being the length of the string", Summary: "Adds to the end of a string.",
+	Prepare: func(x *engine.Context, c *engine.Call) *engine.Op {
+		return change(x, c, store.Record{Op: store.OpAppend, Value: c.Args[2]}, len(c.Args[2]))
+	},
+	Reply: reply,
+}
+
+// setRange is SETRANGE key offset value.
+var setRange = engine.Command{
+	Name: "setrange", Arity: 4, Flags: engine.Write | engine.DenyOOM, Keys: engine.OneKey(engine.KeyRW),
+	Categories: []string{"write", "string", "slow"}, Group: engine.GroupString, Since: "2.2.0",
+	Syntax: "key offset value", Complexity: "O(n), n being the length of the string", Summary: "Overwrites a part of a string.",
+	Prepare: func(x *engine.Context, c *engine.Call) *engine.Op {
+		at, ok := engine.ParseInt(c.Args[2])
+		switch {
+		case !ok:
+			c.Fail(engine.TextInteger)
+		case at < 0:
+			c.Fail(textOffset)
+		default:
+			grow := int(min(at, store.MaxString)) + len(c.Args[3])
+			return change(x, c, store.Record{Op: store.OpSetRange, Value: c.Args[3], Position: at}, grow)
+		}
+		return nil
+	},
+	Reply: reply,
+}
+
+var (
+	// incr is INCR key.
+	incr = incrementCommand("incr", 2, "key", "Adds 1 to a number.", func(*engine.Call) (int64, string) { return 1, "" })
+	// decr is DECR key.
+	decr = incrementCommand("decr", 2, "key", "Takes 1 from a number.", func(*engine.Call) (int64, string) { return -1, "" })
+	// incrBy is INCRBY key increment.
+	incrBy = incrementCommand("incrby", 3, "key increment", "Adds to a number.", parseIncrBy)
+	// decrBy is DECRBY key decrement.
+	decrBy = incrementCommand("decrby", 3, "key decrement", "Takes from a number.", func(c *engine.Call) (int64, string) {
+		n, text := parseIncrBy(c)
+		if n == math.MinInt64 {
+			return 0, "ERR decrement would overflow"
+		}
+		return -n, text
+	})
+)
+
+func incrementCommand(name string, arity int, syntax, summary string, parse func(*engine.Call) (int64, string)) engine.Command {
+	return engine.Command{
+		Name: name, Arity: arity, Flags: engine.Write | engine.DenyOOM | engine.Fast, Keys: engine.OneKey(engine.KeyRW),
+		Categories: []string{"write", "string", "fast"}, Group: engine.GroupString, Since: "1.0.0",
+		Syntax: syntax, Complexity: "O(1)", Summary: summary,
+		Prepare: func(x *engine.Context, c *engine.Call) *engine.Op {
+			by, text := parse(c)
+			if text != "" {
+				c.Fail(text)
+				return nil
+			}
+			const digits = 20 // of the longest number
+			return change(x, c, store.Record{Op: store.OpIncrement, Position: by}, digits)
+		},
+		Reply: reply,
+	}
+}
+
+func parseIncrBy(c *engine.Call) (int64, string) {
+	n, ok := engine.ParseInt(c.Args[2])
+	if !ok {
+		return 0, engine.TextInteger
+	}
+	return n, ""
+}

@@ -1,0 +1,50 @@
+// Package text is the commands on strings: the few that clients and tests
+// expect. A string never changes: it is replaced, so readers need no lock.
+package text
+
+import (
+	"errors"
+
+	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// Commands returns the commands on strings.
+func Commands() []engine.Command {
+	return []engine.Command{appendCmd, decr, decrBy, get, incr, incrBy, set, setRange, strLen}
+}
+
+const (
+	textOverflow = "ERR increment or decrement would overflow"
+	textOffset   = "ERR offset is out of range"
+	textLength   = "ERR string exceeds maximum allowed size (proto-max-bulk-len)"
+)
+
+// change returns the op of a record that replaces a string, with memory for one
+// that is grow bytes longer.
+func change(x *engine.Context, c *engine.Call, r store.Record, grow int) *engine.Op {
+	r.Name = c.Args[1]
+	size := grow
+	if entry := x.Lookup(r.Name); entry != nil {
+		size += len(store.Text(entry))
+	}
+	op := x.Record(r)
+	op.Cost = uint64(store.NewCost(r.Name, uint64(size)))
+	return op
+}
+
+// reply answers the number that a record has brought.
+func reply(c *engine.Call, res *store.Result) {
+	switch {
+	case res.Err == nil:
+		c.Answer(engine.Integer(res.N))
+	case errors.Is(res.Err, store.ErrType):
+		c.Fail(engine.TextWrongType)
+	case errors.Is(res.Err, store.ErrNumber):
+		c.Fail(engine.TextInteger)
+	case errors.Is(res.Err, store.ErrOverflow):
+		c.Fail(textOverflow)
+	default:
+		c.Fail(textLength)
+	}
+}

@@ -1,0 +1,158 @@
+package engine
+
+import (
+	"sync/atomic"
+
+	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// Budget is how much memory the server may take. Memory that a record may need
+// is set aside before the record is applied, so two filters cannot grow into the
+// same bytes.
+//
+// What clients make the server hold (queries, replies, queued transactions)
+// counts too. A tenth of the budget is theirs even when data fills the rest: with
+// the budget full, reads and deletes still work.
+//
+// Safe for concurrent use.
+type Budget struct {
+	state *store.State
+	max   atomic.Int64
+	aside atomic.Int64 // for records on their way
+	other atomic.Int64 // held for clients
+	peak  atomic.Int64 // the most that was seen in use
+}
+
+// Used returns the bytes in use, set aside or not.
+func (b *Budget) Used() int64 {
+	n := b.state.Bytes() + b.aside.Load() + b.other.Load()
+	for {
+		peak := b.peak.Load()
+		if n <= peak || b.peak.CompareAndSwap(peak, n) {
+			return n
+		}
+	}
+}
+
+// Peak returns the most bytes that were seen in use.
+func (b *Budget) Peak() int64 {
+	b.Used()
+	return b.peak.Load()
+}
+
+// Max returns the bound of the budget.
+func (b *Budget) Max() int64 { return b.max.Load() }
+
+// Clients returns the bytes that are held for clients.
+func (b *Budget) Clients() int64 { return b.other.Load() }
+
+// full reports whether nothing may grow any more.
+func (b *Budget) full() bool {
+	return b.state.Bytes()+b.aside.Load()+b.other.Load() > b.max.Load()
+}
+
+// Left returns how many bytes are free.
+func (b *Budget) Left() uint64 { return uint64(max(0, b.max.Load()-b.Used())) }
+
+// reserve sets n bytes aside. It reports false, and sets nothing aside, if
+// there are not so many.
+func (b *Budget) reserve(n uint64) bool {
+	if n > uint64(b.max.Load()) {
+		return false
+	}
+	b.aside.Add(int64(n))
+	if b.Used() > b.max.Load() {
+		b.aside.Add(-int64(n))
+		return false
+	}
+	return true
+}
+
+func (b *Budget) release(n uint64) { b.aside.Add(-int64(n)) }
+
+// clientShare is the part of the budget that is for clients only.
+const clientShare = 10
+
+// Hold counts n more bytes (fewer if n is negative) that are held for clients.
+// It reports false if there is no room for them; they are counted all the same,
+// so the caller gives them back when it has let them go.
+func (b *Budget) Hold(n int) bool {
+	held := b.other.Add(int64(n))
+	return n <= 0 || held <= b.max.Load()/clientShare || b.Used() <= b.max.Load()
+}
+
+// Hold counts n more bytes (fewer if n is negative) that are held for the client
+// of s, as [Budget.Hold] does.
+func (e *Engine) Hold(s *Session, n int) bool { return e.hold(s, n) }
+
+func (e *Engine) hold(s *Session, n int) bool {
+	s.memory.Add(int64(n))
+	return e.Budget.Hold(n)
+}
+
+// holdReply counts n bytes of a reply until it is written. It reports false, and
+// counts nothing, if there is no room for them.
+func (e *Engine) holdReply(s *Session, n int) bool {
+	if !e.hold(s, n) {
+		e.hold(s, -n)
+		return false
+	}
+	s.replyBytes += n
+	return true
+}
+
+var _ door.Admitter = (*Budget)(nil)
+
+// smallGrowth is up to where room is made for every item of a record that might
+// need it. Beyond, it is made for one step of growth: one record never needs two
+// of that size, and if it does, the rest is prepared again.
+const smallGrowth = 1 << 20
+
+// Admit implements door.Admitter: the filter may grow by as much as all ops
+// together can need.
+func (b *Budget) Admit(p *store.Part, ops []*door.Op) (aside uint64, ok bool) {
+	n := 0
+	for _, op := range ops {
+		n += len(op.Record.Digests) + len(op.Record.Hashes)
+	}
+	need, sure := uint64(0), true
+	if !p.Gone() {
+		need, sure = p.Contents().Growth(n)
+		if !sure && n > 1 && need > smallGrowth && merged(ops) {
+			need, _ = p.Contents().Growth(1)
+		}
+	}
+	if need > 0 && !b.reserve(need) {
+		if sure || len(ops) > 1 {
+			return 0, false
+		}
+		// Whether it makes the filter grow is seen only when it is tried. It
+		// gets what is left: one that fits without growth succeeds.
+		if need = min(need, b.Left()); !b.reserve(need) {
+			need = 0
+		}
+	}
+	for _, op := range ops {
+		op.Record.Room = need
+	}
+	return need, true
+}
+
+// merged reports whether all records are of calls that can be prepared again one
+// by one.
+func merged(ops []*door.Op) bool {
+	for _, op := range ops {
+		if op.Record.Op != store.OpInsertEach && op.Record.Op != store.OpInsertNewEach {
+			return false
+		}
+	}
+	return true
+}
+
+// Settle implements door.Admitter.
+func (b *Budget) Settle(aside uint64) {
+	if aside > 0 {
+		b.release(aside)
+	}
+}

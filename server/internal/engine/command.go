@@ -1,0 +1,181 @@
+package engine
+
+import (
+	"strings"
+
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// Flags describe a command; their names are those of COMMAND INFO.
+type Flags uint32
+
+// The flags. Those from Heavy on are not shown: they say how the engine runs a
+// command.
+const (
+	Write     Flags = 1 << iota // changes data
+	ReadOnly                    // looks at data
+	DenyOOM                     // refused when memory is used up
+	Admin                       // for operators
+	NoAuth                      // allowed without a password
+	Fast                        // its time does not grow with the data
+	Module                      // one of RedisBloom's
+	NoMulti                     // not allowed between MULTI and EXEC
+	Loading                     // works while data is loaded
+	Stale                       // works on a replica that lost its master
+	NoScript                    // not for scripts
+	Heavy                       // its reply may be large: nothing is run behind it before that is sent
+	Immediate                   // run at once inside MULTI instead of queued
+	Outside                     // Run may take long: it is called outside the gate
+	Alone                       // nothing else runs meanwhile, and recovery takes all of it or nothing
+	Wrote                       // writes, although COMMAND INFO says otherwise, as RedisBloom does
+)
+
+var flagNames = []struct {
+	flag Flags
+	name string
+}{
+	{Write, "write"},
+	{ReadOnly, "readonly"},
+	{DenyOOM, "denyoom"},
+	{Module, "module"},
+	{Admin, "admin"},
+	{NoScript, "noscript"},
+	{Loading, "loading"},
+	{Stale, "stale"},
+	{Fast, "fast"},
+	{NoAuth, "no_auth"},
+	{NoMulti, "no_multi"},
+}
+
+// Names returns the names of the flags.
+func (f Flags) Names() []string {
+	var names []string
+	for _, n := range flagNames {
+		if f&n.flag != 0 {
+			names = append(names, n.name)
+		}
+	}
+	return names
+}
+
+// Groups of commands, as COMMAND DOCS and docs/commands.md name them.
+const (
+	GroupBloom      = "bf"
+	GroupCuckoo     = "cf"
+	GroupConnection = "connection"
+	GroupGeneric    = "generic"
+	GroupServer     = "server"
+	GroupString     = "string"
+	GroupMulti      = "transactions"
+	GroupCluster    = "cluster"
+)
+
+// What a command does to its keys, in the words of COMMAND INFO.
+const (
+	KeyRW     = "RW"
+	KeyRO     = "RO"
+	KeyGet    = "RO access"
+	KeyUpdate = "RW access update"
+	KeyDelete = "RM delete"
+	KeyOW     = "OW update"
+)
+
+// Keys tells where keys of a command are, from First to Last, every Step, and
+// what is done to them. A negative Last counts from the end.
+type Keys struct {
+	First, Last, Step int
+	Access            string
+}
+
+// OneKey is the position of almost every key.
+func OneKey(access string) []Keys { return []Keys{KeyAt(1, access)} }
+
+// KeyAt is the position of one key.
+func KeyAt(i int, access string) Keys { return Keys{i, i, 1, access} }
+
+// AllKeys are the positions of a command all of whose arguments are keys.
+func AllKeys(access string) []Keys { return []Keys{{1, -1, 1, access}} }
+
+// ReadsOnly reports whether these keys are looked at and never changed.
+func (k Keys) ReadsOnly() bool { return strings.HasPrefix(k.Access, KeyRO) }
+
+// Command describes a command, or a subcommand of one, and says how it is run.
+//
+// A command has one of three shapes:
+//
+//   - Run answers at once: it looks at names and settings and changes no data;
+//   - Prepare makes an Op, and Reply answers when that is settled;
+//   - Filter is Prepare and Reply for commands on the items of one filter: those
+//     that follow each other are hashed together and make one record.
+type Command struct {
+	// Name is in lower case.
+	Name string
+	// Arity is the number of arguments, the name included; negative for "at
+	// least". Max, if it is not 0, bounds it.
+	Arity, Max int
+	Flags      Flags
+	// Keys tells where keys are and what is done to them.
+	Keys []Keys
+	// Secret, if it is not nil, reports which arguments nobody may see.
+	Secret func(args [][]byte) (from, to int)
+	// Categories are those of ACL, without @.
+	Categories []string
+	Tips       []string
+	Group      string
+	// Syntax is what follows the name.
+	Syntax     string
+	Summary    string
+	Since      string
+	Complexity string
+	// Subcommands make this a container: the first argument names one.
+	Subcommands []Command
+
+	// Before, if there is one, is called outside the gate before Prepare: the
+	// long part of a write. It may answer, and then that is all. After is
+	// called, outside the gate too, when a call that Before has seen is
+	// answered, or never will be.
+	Before, After func(*Context, *Call)
+	// Run answers.
+	Run func(*Context, *Call)
+	// Prepare makes the record of a write, or answers and returns nil.
+	Prepare func(*Context, *Call) *Op
+	// Reply answers when the record is settled. A call that it leaves without
+	// an answer is prepared again.
+	Reply func(*Call, *store.Result)
+	// Filter is how a command on one filter runs.
+	Filter *Filter
+
+	full  string // the name with its container: "client|list"
+	index int    // of its counters
+	subs  map[string]*Command
+}
+
+// writes reports whether the command may change data.
+func (c *Command) writes() bool { return c.Flags&(Write|Wrote) != 0 }
+
+// Takes reports whether n arguments are allowed, the name included.
+func (c *Command) Takes(n int) bool {
+	if c.Max > 0 && n > c.Max {
+		return false
+	}
+	return n == c.Arity || c.Arity < 0 && n >= -c.Arity
+}
+
+// FullName returns the name with that of its container: "client|list".
+func (c *Command) FullName() string { return c.full }
+
+// Sub returns the subcommand of a name in lower case, nil if there is none.
+func (c *Command) Sub(name string) *Command { return c.subs[name] }
+
+// EachKey calls f with the index of every key in args, and what is done to it.
+func (c *Command) EachKey(args [][]byte, f func(i int, k Keys)) {
+	for _, k := range c.Keys {
+		last := k.Last
+		if last < 0 {
+			last += len(args)
+		}
+		for i := k.First; i <= last && i < len(args); i += k.Step {
+			f(i, k)
+		}
+	}
+}

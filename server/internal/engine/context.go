@@ -1,0 +1,281 @@
+package engine
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"strings"
+	"time"
+
+	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// Context is what a handler sees: clock, settings, names, memory for its record,
+// and its own session. It sees no door, no gate and no map of sessions.
+type Context struct {
+	e *Engine
+	s *Session
+}
+
+// Now returns the time at which the group of this call began.
+func (x *Context) Now() time.Time { return x.s.now }
+
+// Milliseconds returns Now in milliseconds since 1970.
+func (x *Context) Milliseconds() int64 { return x.s.ms }
+
+// Settings returns what CONFIG SET can change.
+func (x *Context) Settings() *Settings { return x.e.Settings }
+
+// Session returns the session of the client.
+func (x *Context) Session() *Session { return x.s }
+
+// Table returns the table of commands.
+func (x *Context) Table() *Table { return x.e.table }
+
+// SlowLog returns the log of commands that took long.
+func (x *Context) SlowLog() *SlowLog { return &x.e.slow }
+
+// Facts returns what only the server knows.
+func (x *Context) Facts() Facts { return x.e.host.Facts() }
+
+// Budget returns the budget of memory.
+func (x *Context) Budget() *Budget { return &x.e.Budget }
+
+// Lookup returns the entry of a name, nil if there is none.
+func (x *Context) Lookup(name []byte) *catalog.Entry { return x.e.state.Names.Lookup(name, x.s.ms) }
+
+// Deadline returns the entry of a name and its deadline, 0 for none.
+func (x *Context) Deadline(name []byte) (*catalog.Entry, int64) {
+	return x.e.state.Names.Deadline(name, x.s.ms)
+}
+
+// Scan passes names to visit, as [catalog.Catalog.Scan] does.
+func (x *Context) Scan(cursor uint64, count int, visit func(catalog.View)) uint64 {
+	return x.e.state.Names.Scan(cursor, count, x.s.ms, visit)
+}
+
+// Look calls f inside the gate: for a command that runs outside it.
+func (x *Context) Look(f func()) {
+	x.e.enter(x.s)
+	defer x.e.leave(x.s)
+	f()
+}
+
+// Worked says that a handler has looked at n more names. It lets transactions in
+// between if that was much: a command of very many keys is run in pieces.
+func (x *Context) Worked(n int) {
+	if x.s.weight += n; x.s.inside {
+		x.e.enter(x.s)
+	}
+}
+
+// Random returns some name, and a nil entry if there is none.
+func (x *Context) Random() (string, *catalog.Entry) { return x.e.state.Names.Random(x.s.ms) }
+
+// Names returns the number of names, and of those that have a deadline.
+func (x *Context) Names() (all, timed int) { return x.e.state.Names.Len(), x.e.state.Names.Timed() }
+
+// DataBytes returns the memory that names and contents take.
+func (x *Context) DataBytes() int64 { return x.e.state.Bytes() }
+
+// Record returns an op for a record. It is the call's until that is answered.
+func (x *Context) Record(r store.Record) *Op {
+	op := x.s.w.takeOp()
+	*op = Op{Op: door.Op{Record: r}}
+	op.Record.At = x.s.ms
+	return op
+}
+
+// Creation returns the op that makes a filter, with what it costs. It reports
+// false if the record makes none.
+func (x *Context) Creation(r *store.Record) (*Op, bool) {
+	size, err := store.NewBytes(r)
+	if err != nil {
+		return nil, false
+	}
+	op := x.Record(*r)
+	op.Cost = uint64(store.NewCost(r.Name, size))
+	return op, true
+}
+
+// Hold counts n bytes of the reply until it is written. It reports false, and
+// counts nothing, if there is no room for them.
+func (x *Context) Hold(n int) bool { return x.e.holdReply(x.s, n) }
+
+// Alone reports whether this runs inside a transaction: nobody else runs, and
+// nothing may wait.
+func (x *Context) Alone() bool { return x.s.alone }
+
+// Workspace returns the memory of digests: those of a call's items begin at
+// First.
+func (x *Context) Workspace() *Workspace { return x.s.w }
+
+// AnswerChunk answers a piece of a dump, which is a part of the contents of p,
+// and the iterator of the next. Large ones are copied outside the gate, a little
+// at a time: what is written meanwhile is in the copy or not, as it is between
+// two pieces.
+func (x *Context) AnswerChunk(c *Call, p *store.Part, next int64, data []byte) {
+	const little = 128 << 10
+	if len(data) <= little {
+		c.Answer(List(Integer(next), Text(string(data))))
+		return
+	}
+	if !x.Hold(len(data)) {
+		c.Fail(TextOOM)
+		return
+	}
+	left := int64(len(data)) // data itself is not touched any more: a write may free it
+	c.AnswerLater(func() Reply {
+		var text strings.Builder
+		text.Grow(int(left))
+		for left > 0 {
+			p.RLock()
+			end, chunk := int64(0), []byte(nil)
+			if !p.Gone() {
+				end, chunk = p.Contents().ScanDump(next - left)
+			}
+			chunk = chunk[:min(int64(len(chunk)), left, little)]
+			text.Write(chunk)
+			p.RUnlock()
+			if end == 0 || len(chunk) == 0 {
+				return Fail(TextNotFound)
+			}
+			left -= int64(len(chunk))
+		}
+		return List(Integer(next), Text(text.String()))
+	})
+}
+
+// Authenticate checks a password. Without one configured, the default user has
+// none and any is right, as in Redis. It takes the same time for every wrong
+// password.
+func (x *Context) Authenticate(user, password []byte) bool {
+	if string(user) != "default" {
+		return false
+	}
+	want := x.e.Settings.Password()
+	got, right := sha256.Sum256(password), sha256.Sum256([]byte(want))
+	if want != "" && subtle.ConstantTimeCompare(got[:], right[:]) == 0 {
+		return false
+	}
+	x.s.Authenticated = true
+	return true
+}
+
+// Reset puts the session back to its beginning.
+func (x *Context) Reset() {
+	x.e.discard(x.s)
+	x.s.reset(x.e.Settings.Password() == "")
+}
+
+// Begin begins a transaction. It reports false if one has begun.
+func (x *Context) Begin() bool {
+	if x.s.multi {
+		return false
+	}
+	x.s.multi, x.s.multiFailed = true, false
+	x.s.inMulti.Store(1)
+	return true
+}
+
+// InTransaction reports whether a transaction has begun.
+func (x *Context) InTransaction() bool { return x.s.multi }
+
+// Discard gives a transaction up.
+func (x *Context) Discard() { x.e.discard(x.s) }
+
+// Commit runs the queued commands and answers c.
+func (x *Context) Commit(c *Call) { x.e.commit(x.s, c) }
+
+// Watch makes the next transaction depend on a key. It reports false if there is
+// no memory for that.
+func (x *Context) Watch(key []byte) bool { return x.e.watch(x.s, key) }
+
+// Unwatch forgets the watched keys.
+func (x *Context) Unwatch() { x.e.unwatch(x.s) }
+
+// Describe returns the line of CLIENT LIST of the client itself.
+func (x *Context) Describe() string { return x.s.describe(x.s.now) }
+
+// Peer is another session, as far as CLIENT LIST and KILL need it.
+type Peer struct{ s *Session }
+
+// Peers calls f for every client.
+func (x *Context) Peers(f func(Peer)) {
+	for _, s := range x.e.host.Sessions() {
+		f(Peer{s})
+	}
+}
+
+// Me reports whether the peer is the session of x.
+func (p Peer) Me(x *Context) bool { return p.s == x.s }
+
+// ID returns the number of the client.
+func (p Peer) ID() int64 { return p.s.ID }
+
+// Addr returns the address of the client.
+func (p Peer) Addr() string { return p.s.Addr }
+
+// LocalAddr returns the address that the client has connected to.
+func (p Peer) LocalAddr() string { return p.s.LocalAddr }
+
+// Age returns for how long the client is there.
+func (p Peer) Age(now time.Time) time.Duration { return now.Sub(p.s.Created) }
+
+// Describe returns the line of CLIENT LIST.
+func (p Peer) Describe(now time.Time) string { return p.s.describe(now) }
+
+// Kill closes the connection, when the present command is answered if it is the
+// client's own. It does not wait.
+func (p Peer) Kill(x *Context) {
+	if p.Me(x) {
+		x.s.Quit = true
+		return
+	}
+	p.s.Kill()
+}
+
+// Usage returns how a command was used.
+func (x *Context) Usage(c *Command) Usage { return x.e.stats.sum(c) }
+
+// ResetUsage begins to count again.
+func (x *Context) ResetUsage() {
+	x.e.stats.reset()
+	x.e.Settings.expired.Store(0)
+}
+
+// Kept reports whether data is kept on disk, and how that is doing.
+func (x *Context) Kept() (door.Status, bool) {
+	if x.e.keep == nil {
+		return door.Status{}, false
+	}
+	st := x.e.keep.Status()
+	return st, st.Kept
+}
+
+// Refuses returns why writes are refused at present, nil if they are not.
+func (x *Context) Refuses() error { return x.e.door.Refuses() }
+
+// Snapshot writes all data to disk. It takes long.
+func (x *Context) Snapshot() error {
+	x.e.gate.watch.waits(x.s, "snapshot")
+	return x.e.keep.Snapshot()
+}
+
+// StartSnapshot is Snapshot in the background.
+func (x *Context) StartSnapshot() error { return x.e.keep.StartSnapshot() }
+
+// Verify reads the snapshot back and checks it. It takes long.
+func (x *Context) Verify() error {
+	x.e.gate.watch.waits(x.s, "verify")
+	return x.e.keep.Verify()
+}
+
+// SetMaxMemory changes the bound of the budget.
+func (x *Context) SetMaxMemory(n int64) {
+	x.e.Budget.max.Store(n)
+	if x.e.memoryLimit != nil {
+		x.e.memoryLimit(n)
+	}
+}

@@ -1,0 +1,432 @@
+// Package engine runs commands. It knows none of them: a [Table] says what there
+// is, and a [Command] how it is run.
+//
+//	Exec ── run ── step ─┬─ runGroup   calls on one filter that follow each other
+//	                     └─ perform    any other call
+//	                          │
+//	                 Prepare ─► door.Do ─► settle ─► Reply
+//
+// [Engine.Exec] takes all that a connection has sent. Calls that follow each
+// other on one filter are hashed together and make one record, which takes one
+// lock. Records are put in order by a door; those that it has not applied yet are
+// waited for once, at the end, or before a call that looks at what they change.
+// Everything that looks at data or changes it runs inside the gate, which a
+// transaction closes; nothing waits inside.
+//
+// Handlers see a [Context]: names, settings, clock. They never see the door, the
+// gate or other sessions. Commands return [Reply] values and know nothing of
+// protocols.
+//
+// Locks, in the order in which they are taken: gate, catalogue, shard of the
+// catalogue, part, log. Settings, slow log and session names have locks of their
+// own, under which nothing else is taken.
+package engine
+
+import (
+	"time"
+
+	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// Host is the server as commands see it.
+type Host interface {
+	// Sessions returns the sessions of all clients.
+	Sessions() []*Session
+	// Facts returns what INFO tells of the server.
+	Facts() Facts
+}
+
+// Facts is what only the server knows.
+type Facts struct {
+	Version     string
+	Started     time.Time
+	Port        int
+	Clients     int
+	MaxClients  int
+	Accepted    int64 // connections ever
+	Rejected    int64 // connections refused
+	BytesIn     int64
+	BytesOut    int64
+	ConfigFile  string
+	Executable  string
+	ProtectedBy string
+}
+
+// Engine runs commands. Make it with New.
+//
+// Safe for concurrent use, each Session and Workspace by one goroutine at a
+// time.
+type Engine struct {
+	Settings *Settings
+	Budget   Budget
+
+	state *store.State
+	door  door.Door
+	keep  door.Keeper
+	host  Host
+	clock func() time.Time
+	table *Table
+	slow  SlowLog
+	stats *counters
+	gate  gate
+
+	memoryLimit func(int64)
+}
+
+// Config is what an Engine is made from.
+type Config struct {
+	// Commands is what the engine can do.
+	Commands []Command
+	State    *store.State
+	Door     door.Door
+	// Keeper writes data to disk; nil means that there is none.
+	Keeper   door.Keeper
+	Host     Host
+	Settings *Settings
+	// Clock tells the time; nil means time.Now.
+	Clock func() time.Time
+	// MaxMemory bounds the memory of data, in bytes.
+	MaxMemory int64
+	// SetMaxMemory is called when CONFIG SET has changed the bound; nil if
+	// nobody needs to know.
+	SetMaxMemory func(int64)
+}
+
+// New returns an engine.
+func New(c Config) *Engine {
+	e := &Engine{
+		Settings: c.Settings, state: c.State, door: c.Door, keep: c.Keeper, host: c.Host, clock: c.Clock,
+		table: NewTable(c.Commands), memoryLimit: c.SetMaxMemory,
+	}
+	if e.clock == nil {
+		e.clock = time.Now
+	}
+	e.stats = newCounters(e.table.count)
+	e.Budget.state = c.State
+	e.Budget.max.Store(c.MaxMemory)
+	return e
+}
+
+// Exec runs the calls of w from the one at first on, in order, and returns how
+// many it answered. It stops behind a call that ends the session (QUIT), and
+// behind one whose reply may be large, so that it can be sent before the next
+// one is made.
+func (e *Engine) Exec(s *Session, w *Workspace, first int) int {
+	e.Release(s)
+	s.w = w
+	s.ctx = Context{e, s}
+	defer e.end(s)
+	calls := w.Calls[first:]
+	n := e.run(s, calls)
+	e.settle(s)
+	e.leave(s)
+	e.finish(s, calls[:n])
+	if s.wrote {
+		s.wrote = false
+		e.gate.watch.waits(s, "sync the log")
+		if err := e.door.Sync(); err != nil {
+			unkept(calls[:n], err)
+		}
+	}
+	return n
+}
+
+// end leaves the gate, whatever has happened.
+func (e *Engine) end(s *Session) {
+	e.leave(s)
+	s.lastActive.Store(s.now.UnixNano())
+	s.w = nil
+}
+
+// Release gives back the memory of replies that were written. Exec and Close do
+// so too; a connection that waits for its client calls it first.
+func (e *Engine) Release(s *Session) {
+	if s.replyBytes > 0 {
+		e.hold(s, -s.replyBytes)
+		s.replyBytes = 0
+	}
+}
+
+// run runs calls, group by group. The clock is read once per group: the end of
+// one is the beginning of the next.
+func (e *Engine) run(s *Session, calls []Call) (done int) {
+	s.tick(e.clock())
+	for done < len(calls) && !s.Quit {
+		n := e.step(s, calls[done:])
+		began := s.now
+		s.tick(e.clock())
+		e.account(s, calls[done:done+n], s.now.Sub(began))
+		last := calls[done+n-1].cmd
+		if cmd := calls[done].cmd; cmd != nil && cmd.writes() {
+			s.wrote = true
+		}
+		done += n
+		if last != nil && last.Flags&Heavy != 0 {
+			break
+		}
+	}
+	return done
+}
+
+func (s *Session) tick(now time.Time) {
+	s.now = now
+	s.ms = now.UnixMilli()
+}
+
+// maxWeight is after how many items a session leaves the gate for a moment.
+const maxWeight = 1024
+
+// enter enters the gate, unless the session is inside.
+func (e *Engine) enter(s *Session) {
+	if s.inside {
+		if s.weight < maxWeight {
+			return
+		}
+		e.leave(s)
+	}
+	if !s.alone {
+		e.gate.enter(s.slot)
+		s.inside, s.weight = true, 0
+	}
+}
+
+// leave leaves the gate, if the session is inside. Whoever is about to wait
+// calls it first.
+func (e *Engine) leave(s *Session) {
+	if s.inside {
+		s.inside = false
+		e.gate.leave(s.slot)
+	}
+}
+
+// step runs the first call, and with it those behind it that make one group
+// with it, and returns how many that were.
+func (e *Engine) step(s *Session, calls []Call) int {
+	c := &calls[0]
+	if !e.check(s, c) {
+		s.note(c)
+		return 1
+	}
+	if s.multi && c.cmd.Flags&Immediate == 0 {
+		e.enqueue(s, c)
+		s.note(c)
+		return 1
+	}
+	if c.cmd.Filter == nil {
+		return e.runPlain(s, calls)
+	}
+	n := 1
+	for n < len(calls) && e.joins(c, &calls[n]) {
+		n++
+	}
+	e.runGroup(s, calls[:n])
+	for i := range calls[:n] {
+		s.note(&calls[i])
+	}
+	return n
+}
+
+// runPlain runs a command that is not on a filter, and fast ones of the same name
+// behind it: they share a reading of the clock.
+func (e *Engine) runPlain(s *Session, calls []Call) int {
+	c := &calls[0]
+	e.perform(s, calls[:1])
+	s.note(c)
+	n := 1
+	if c.cmd.Flags&(Fast|Immediate|Outside) != Fast {
+		return n
+	}
+	for n < len(calls) && string(calls[n].Args[0]) == string(c.Args[0]) {
+		next := &calls[n]
+		if e.check(s, next) {
+			e.perform(s, calls[n:n+1])
+		}
+		s.note(next)
+		n++
+	}
+	return n
+}
+
+// perform runs calls[0], which is not on a filter: it answers, or makes a record.
+func (e *Engine) perform(s *Session, calls []Call) {
+	c := &calls[0]
+	cmd := c.cmd
+	if s.w.touched(c) {
+		e.settle(s)
+	}
+	if cmd.Before != nil && !s.alone {
+		e.leave(s)
+		cmd.Before(&s.ctx, c)
+	}
+	switch {
+	case c.answered:
+	case cmd.Flags&Alone != 0 && !s.alone:
+		e.leave(s)
+		e.closed(s, true, func() { e.prepare(s, calls) })
+	case cmd.Prepare != nil:
+		e.prepare(s, calls)
+	case cmd.Flags&Outside != 0:
+		e.leave(s)
+		cmd.Run(&s.ctx, c)
+	default:
+		e.enter(s)
+		cmd.Run(&s.ctx, c)
+		s.weight++
+	}
+}
+
+// prepare makes the record of calls[0] and puts it in order, until the call is
+// answered or waits for the record.
+func (e *Engine) prepare(s *Session, calls []Call) {
+	c := &calls[0]
+	for !c.answered && !c.waiting {
+		e.enter(s)
+		if e.busy(s) {
+			continue
+		}
+		s.w.reuse()
+		if op := c.cmd.Prepare(&s.ctx, c); op != nil {
+			e.put(s, calls, op)
+		}
+	}
+}
+
+// busy waits outside the gate if the door cannot take a record now. It reports
+// true if it has: what was looked up may have changed.
+func (e *Engine) busy(s *Session) bool {
+	if s.alone || !e.door.Busy() {
+		return false
+	}
+	e.leave(s)
+	e.gate.watch.waits(s, "room in the log")
+	e.door.Ready()
+	return true
+}
+
+// joins reports whether next belongs to the group that c begins: a filter
+// command on the same key, reading or writing as c does.
+func (e *Engine) joins(c, next *Call) bool {
+	if len(next.Args) < 2 || len(c.Args) < 2 || c.cmd.Flags&Heavy != 0 || string(next.Args[1]) != string(c.Args[1]) {
+		return false
+	}
+	if string(next.Args[0]) == string(c.Args[0]) {
+		next.cmd = c.cmd
+	} else {
+		next.cmd = e.table.Lookup(next.Args[0])
+	}
+	cmd := next.cmd
+	if cmd == nil || cmd.Filter == nil || !cmd.Takes(len(next.Args)) {
+		return false
+	}
+	f, g := cmd.Filter, c.cmd.Filter
+	return f.Family == g.Family && (f.Write == nil) == (g.Write == nil) &&
+		cmd.Flags&(Heavy|DenyOOM) == c.cmd.Flags&(Heavy|DenyOOM)
+}
+
+// check finds the command of a call and answers what can be answered without
+// running it.
+func (e *Engine) check(s *Session, c *Call) bool {
+	c.cmd = nil
+	cmd := e.table.Lookup(c.Args[0])
+	if cmd == nil {
+		if Is(c.Args[0], "post") || Is(c.Args[0], "host:") {
+			s.Quit, c.Mute = true, true // a browser that was tricked into talking to us
+		}
+		c.Answer(unknownCommand(c.Args))
+		s.multiFailed = true
+		return false
+	}
+	if cmd.subs != nil && len(c.Args) > 1 {
+		sub := cmd.subs[Lower(c.Args[1])]
+		if sub == nil {
+			c.Answer(unknownSubcommand(cmd.Name, c.Args[1]))
+			s.multiFailed = true
+			return false
+		}
+		cmd = sub
+	}
+	c.cmd = cmd
+	if !cmd.Takes(len(c.Args)) {
+		return e.reject(s, c, WrongArity(cmd.full))
+	}
+	if !s.Authenticated && cmd.Flags&NoAuth == 0 && e.Settings.Password() != "" {
+		return e.reject(s, c, Fail(TextNoAuth))
+	}
+	if cmd.Flags&DenyOOM != 0 && e.Budget.full() {
+		return e.reject(s, c, Fail(TextOOM))
+	}
+	if cmd.writes() {
+		if err := e.door.Refuses(); err != nil {
+			return e.reject(s, c, refused(err))
+		}
+	}
+	if s.multi && cmd.Flags&NoMulti != 0 {
+		return e.reject(s, c, Fail("ERR Command not allowed inside a transaction"))
+	}
+	return true
+}
+
+func (e *Engine) reject(s *Session, c *Call, r Reply) bool {
+	c.Answer(r)
+	e.stats.of(s, c.cmd).rejected.Add(1)
+	c.cmd = nil // it was not run: account passes over it
+	s.multiFailed = true
+	return false
+}
+
+// note notes the protocol of a reply and whether the client wants it.
+func (s *Session) note(c *Call) {
+	c.Proto = s.Proto
+	if s.replies == repliesOn && !s.skipNext || s.alone {
+		return
+	}
+	c.Mute = true
+	if c.cmd == nil || c.cmd.full != "client|reply" {
+		s.skipNext = false
+	}
+}
+
+// finish does what was put off until the gate was left: it makes replies, and
+// cleans up.
+func (e *Engine) finish(s *Session, calls []Call) {
+	for i := range calls {
+		c := &calls[i]
+		if c.finish != nil {
+			c.Reply, c.finish = c.finish(), nil
+		}
+		if c.cmd != nil && c.cmd.After != nil {
+			c.cmd.After(&s.ctx, c)
+		}
+	}
+}
+
+// account counts calls that were run together.
+func (e *Engine) account(s *Session, calls []Call, took time.Duration) {
+	if cmd := calls[0].cmd; cmd != nil {
+		s.lastCmd.Store(cmd)
+	}
+	each := took / time.Duration(len(calls))
+	for i := 0; i < len(calls); {
+		cmd, from, failed := calls[i].cmd, i, int64(0)
+		if cmd == nil { // it was not run
+			i++
+			continue
+		}
+		for i < len(calls) && calls[i].cmd == cmd {
+			if calls[i].Reply.Kind == Error {
+				failed++
+			}
+			i++
+		}
+		n := e.stats.of(s, cmd)
+		n.calls.Add(int64(i - from))
+		n.nanos.Add(int64(each) * int64(i-from))
+		if failed > 0 {
+			n.failed.Add(failed)
+		}
+	}
+	if took >= e.slow.threshold() {
+		e.slow.add(s, calls, took)
+	}
+}

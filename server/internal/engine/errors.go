@@ -1,0 +1,71 @@
+package engine
+
+import "strings"
+
+// What Redis and RedisBloom say when they refuse, byte for byte, as far as
+// several packages of commands need it. Many texts of RedisBloom have no code in
+// front.
+const (
+	TextSyntax    = "ERR syntax error"
+	TextInteger   = "ERR value is not an integer or out of range"
+	TextNoSuchKey = "ERR no such key"
+	TextWrongType = "WRONGTYPE Operation against a key holding the wrong kind of value"
+	TextOOM       = "OOM command not allowed when used memory > 'maxmemory'."
+	TextNoAuth    = "NOAUTH Authentication required."
+	TextExpire    = "ERR invalid expire time in '"
+	TextExecAbort = "EXECABORT Transaction discarded because of previous errors."
+	TextDB        = "ERR DB index is out of range"
+
+	TextItemExists      = "ERR item exists"
+	TextNotFound        = "ERR not found"
+	TextCapacity        = "Bad capacity"
+	TextUnknownArgument = "Unknown argument received"
+	TextNoMemory        = "ERR Insufficient memory to create filter"
+)
+
+// refused is the error for a write that could not be kept. Its code is the one
+// that clients of Redis know for a server that cannot save.
+func refused(err error) Reply {
+	return Fail("MISCONF Writes are refused, reads go on: the log cannot be written (" + OneLine(err) + ").")
+}
+
+// OneLine returns the text of an error as an error reply can hold it.
+func OneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
+
+// unkept answers writes that were done but may not be on disk as they should be.
+func unkept(calls []Call, err error) {
+	for i := range calls {
+		if c := &calls[i]; c.cmd != nil && (c.cmd.writes() || c.cmd.Name == "exec") {
+			c.Reply = Fail("MISCONF The write was done in memory, but it is not on disk and may be lost (" + OneLine(err) + ").")
+		}
+	}
+}
+
+// WrongArity is the error for a wrong number of arguments.
+func WrongArity(name string) Reply {
+	return Fail("ERR wrong number of arguments for '" + name + "' command")
+}
+
+// unknownSubcommand is the error of a container command such as CLIENT.
+func unknownSubcommand(container string, arg []byte) Reply {
+	return Fail("ERR unknown subcommand '" + clip(arg) + "'. Try " + strings.ToUpper(container) + " HELP.")
+}
+
+// unknownCommand is the error for a name that is no command. As Redis does, it
+// quotes the first arguments until they are 128 bytes.
+func unknownCommand(args [][]byte) Reply {
+	var text strings.Builder
+	text.WriteString("ERR unknown command '" + clip(args[0]) + "', with args beginning with: ")
+	quoted := 0
+	for _, a := range args[1:] {
+		if quoted >= 128 {
+			break
+		}
+		s := string(a[:min(len(a), 128-quoted)])
+		text.WriteString("'" + s + "' ")
+		quoted += len(s) + 3
+	}
+	return Fail(text.String())
+}
+
+func clip(arg []byte) string { return string(arg[:min(len(arg), 128)]) }

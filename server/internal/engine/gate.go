@@ -1,0 +1,57 @@
+package engine
+
+import "sync"
+
+// gate makes transactions alone. Everything that looks at data or changes it
+// runs inside the gate; EXEC closes it for all others. It is held for
+// microseconds and never while anything waits: see Session.enter and leave.
+//
+// It has one lock for every few sessions, so that sessions on different
+// processors do not share a cache line; to close the gate takes all of them.
+//
+// Safe for concurrent use.
+type gate struct {
+	slots [gateSlots]gateSlot
+	watch gateWatch
+}
+
+// gateSlots is how many locks a gate has.
+const gateSlots = 16
+
+// cacheLine is the distance at which two values are on different cache lines,
+// also for a processor that fetches two lines at once.
+const cacheLine = 128
+
+type gateSlot struct {
+	sync.RWMutex
+	_ [cacheLine - 24]byte
+}
+
+// enter lets a session in.
+func (g *gate) enter(slot int) {
+	g.slots[slot].RLock()
+	g.watch.entered(slot)
+}
+
+// leave undoes enter.
+func (g *gate) leave(slot int) {
+	g.watch.left(slot)
+	g.slots[slot].RUnlock()
+}
+
+// close waits until all have left and lets nobody in. Locks are taken in the
+// order of their numbers.
+func (g *gate) close() {
+	for i := range g.slots {
+		g.slots[i].Lock()
+	}
+	g.watch.closed()
+}
+
+// open undoes close.
+func (g *gate) open() {
+	g.watch.opened()
+	for i := range g.slots {
+		g.slots[i].Unlock()
+	}
+}

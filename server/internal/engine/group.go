@@ -1,0 +1,200 @@
+package engine
+
+import (
+	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/rdb"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// Family is what the commands on filters of one kind share.
+type Family struct {
+	Kind catalog.Kind
+	// Narrow reports whether a filter knows items by the digests of very old
+	// dumps. It never changes in the life of a filter and needs no lock.
+	Narrow func(*store.Part) bool
+	// Hash appends the digests of items to those of the workspace and returns
+	// where they begin.
+	Hash func(w *Workspace, items [][]byte, narrow bool) (first int)
+	// Contains asks for the digests from the one at first on, one for each of
+	// found.
+	Contains func(w *Workspace, p *store.Part, found []bool, first int)
+	// Record puts n digests, from the one at first on, into a record.
+	Record func(w *Workspace, r *store.Record, first, n int)
+	// WriteValue encodes a filter for DUMP, from the header of its dump;
+	// ReadValue reads it for RESTORE. Create and Chunk are the records that
+	// make it again.
+	WriteValue    func(w *rdb.Writer, header []byte)
+	ReadValue     func(*rdb.Reader) (header []byte, layers [][]byte)
+	Create, Chunk store.Op
+}
+
+// Filter is how a command on one filter runs. Such commands are run in groups:
+// the items of a group are hashed together, and its records take the lock of the
+// filter once.
+type Filter struct {
+	Family *Family
+	// Parse checks the arguments and sets Items, or answers. It must not look
+	// at names: nil means that all arguments behind the key are items.
+	Parse func(*Context, *Call)
+	// Read answers from the filter, under its read lock.
+	Read func(*Context, *store.Part, *Call)
+	// Contains marks a read that asks which of its items are there: it has no
+	// Read of its own. Groups of such reads ask for all items at once.
+	Contains bool
+	// Single marks a command of one item, answered by a single value.
+	Single bool
+	// Write is what a write does.
+	Write *Writing
+	// Absent and Foreign answer when there is no such key, and when it holds
+	// something else. A nil Absent, or one that does not answer, creates the
+	// key; a nil Foreign is WRONGTYPE.
+	Absent, Foreign func(*Call)
+}
+
+// Writing is the part of a filter command that changes the filter.
+type Writing struct {
+	Op store.Op
+	// Merge tells that calls which follow each other make one record.
+	Merge bool
+	// Codes tells that the result of a record is Codes instead of Bools.
+	Codes bool
+	// Limited tells that the record holds the limit of sub-filters.
+	Limited bool
+	// Grows tells that the record may need memory.
+	Grows bool
+	// Reply turns the result of the record into the answer.
+	Reply func(*Call, *store.Result)
+	// Create makes the record for a key that is not there.
+	Create func(*Context, *Call) store.Record
+}
+
+// maxRun is how many items are looked at under one lock. Commands of more are
+// run in pieces, between which others have their turn.
+const maxRun = 2048
+
+// runGroup runs a group: calls of one family on one key, all reading or all
+// writing.
+func (e *Engine) runGroup(s *Session, calls []Call) {
+	for i := range calls {
+		if c := &calls[i]; c.cmd.Filter.Parse != nil {
+			c.cmd.Filter.Parse(&s.ctx, c)
+		} else {
+			c.Items = c.Args[2:]
+		}
+	}
+	e.runParsed(s, calls)
+}
+
+// runParsed runs the calls of a group that are not answered and not waiting.
+func (e *Engine) runParsed(s *Session, calls []Call) {
+	for i := 0; i < len(calls); {
+		if calls[i].answered || calls[i].waiting {
+			i++
+			continue
+		}
+		n := i + 1
+		for items := len(calls[i].Items); n < len(calls); n++ {
+			c := &calls[n]
+			if items += len(c.Items); c.answered || c.waiting || items > maxRun {
+				break
+			}
+		}
+		e.runSpan(s, calls[i:n])
+	}
+}
+
+// runSpan runs calls none of which is answered. It leaves some without an answer
+// if the filter has gone meanwhile; they are run again.
+func (e *Engine) runSpan(s *Session, calls []Call) {
+	c := &calls[0]
+	f := c.cmd.Filter
+	if s.w.touched(c) {
+		e.settle(s)
+	}
+	if len(c.Items) > maxRun {
+		e.runPieces(s, c)
+		return
+	}
+	e.enter(s)
+	entry := e.find(s, c)
+	if entry == nil {
+		return
+	}
+	p := store.PartOf(entry)
+	if f.Write != nil && e.busy(s) {
+		return
+	}
+	w := s.w
+	w.reuse()
+	narrow := f.Family.Narrow(p)
+	for i := range calls {
+		calls[i].first = f.Family.Hash(w, calls[i].Items, narrow)
+	}
+	last := &calls[len(calls)-1]
+	s.weight += last.first + len(last.Items) - c.first + len(calls)
+	if f.Write == nil {
+		e.read(s, p, calls)
+		return
+	}
+	e.write(s, entry, p, calls)
+}
+
+// find returns the filter of a call. If there is none, or it is of another kind,
+// it answers or makes one, and returns nil.
+func (e *Engine) find(s *Session, c *Call) *catalog.Entry {
+	f := c.cmd.Filter
+	entry := e.state.Names.Lookup(c.Args[1], s.ms)
+	switch {
+	case entry == nil:
+		e.absent(s, c)
+		return nil
+	case entry.Kind != f.Family.Kind && f.Foreign != nil:
+		f.Foreign(c)
+		return nil
+	case entry.Kind != f.Family.Kind:
+		c.Fail(TextWrongType)
+		return nil
+	}
+	return entry
+}
+
+// read answers calls under the read lock of p. It answers none if the filter is
+// gone.
+func (e *Engine) read(s *Session, p *store.Part, calls []Call) {
+	w := s.w
+	contains := true
+	for i := range calls {
+		contains = contains && calls[i].cmd.Filter.Contains
+	}
+	p.RLock()
+	defer p.RUnlock()
+	if p.Gone() {
+		return
+	}
+	if contains {
+		w.contains(p, calls)
+		return
+	}
+	for i := range calls {
+		if c := &calls[i]; c.cmd.Filter.Contains {
+			w.contains(p, calls[i:i+1])
+		} else {
+			c.cmd.Filter.Read(&s.ctx, p, c)
+		}
+	}
+}
+
+// contains asks p for all items of calls at once. Their digests stand one after
+// the other.
+func (w *Workspace) contains(p *store.Part, calls []Call) {
+	first, last := calls[0].first, &calls[len(calls)-1]
+	found := w.takeBools(last.first + len(last.Items) - first)
+	calls[0].cmd.Filter.Family.Contains(w, p, found, first)
+	for i := range calls {
+		c := &calls[i]
+		c.AnswerBools(found[c.first-first:][:len(c.Items)])
+	}
+}
+
+// First returns where the digests of a call's items begin.
+func (c *Call) First() int { return c.first }

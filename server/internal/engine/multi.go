@@ -1,0 +1,191 @@
+package engine
+
+import (
+	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// watched is what a key was when it was watched.
+type watched struct {
+	id       uint64 // 0 if there was none
+	version  uint64
+	deadline int64
+}
+
+// What a watched key, and an argument of a queued command, take besides their
+// bytes.
+const (
+	watchBytes = 96
+	argBytes   = 24
+)
+
+// enqueue keeps a call for EXEC. Its arguments are copied: the buffer they are
+// in will be used again.
+func (e *Engine) enqueue(s *Session, c *Call) {
+	size := argBytes
+	for _, a := range c.Args {
+		size += len(a) + argBytes
+	}
+	s.queuedBytes += size
+	if !e.hold(s, size) {
+		s.multiFailed = true
+		c.Fail(TextOOM)
+		return
+	}
+	args := make([][]byte, len(c.Args))
+	for i, a := range c.Args {
+		args[i] = append([]byte(nil), a...)
+	}
+	s.queue = append(s.queue, args)
+	s.inMulti.Add(1)
+	c.Answer(Word("QUEUED"))
+}
+
+// discard ends a transaction and forgets the watched keys.
+func (e *Engine) discard(s *Session) {
+	e.hold(s, -s.queuedBytes)
+	e.unwatch(s)
+	s.multi, s.multiFailed = false, false
+	s.queue, s.queuedBytes = nil, 0
+	s.inMulti.Store(0)
+}
+
+// unwatch forgets the watched keys.
+func (e *Engine) unwatch(s *Session) {
+	e.hold(s, -s.watchBytes)
+	s.watches, s.watchBytes = nil, 0
+	s.watching.Store(0)
+}
+
+// Close gives back what a session holds when its connection ends.
+func (e *Engine) Close(s *Session) {
+	e.discard(s)
+	e.Release(s)
+}
+
+// watch notes what a key is now. It reports false if there is no memory for it.
+func (e *Engine) watch(s *Session, key []byte) bool {
+	if _, ok := s.watches[string(key)]; ok {
+		return true
+	}
+	size := len(key) + watchBytes
+	s.watchBytes += size
+	if !e.hold(s, size) {
+		return false
+	}
+	if s.watches == nil {
+		s.watches = make(map[string]watched)
+	}
+	s.watches[string(key)] = e.look(s, key)
+	s.watching.Add(1)
+	return true
+}
+
+// look returns what a key is now.
+func (e *Engine) look(s *Session, key []byte) watched {
+	entry, deadline := e.state.Names.Deadline(key, s.ms)
+	if entry == nil {
+		return watched{}
+	}
+	w := watched{id: entry.ID, deadline: deadline}
+	if p := store.PartOf(entry); p != nil {
+		w.version = p.Version()
+	}
+	return w
+}
+
+func (e *Engine) watchedChanged(s *Session) bool {
+	for key, before := range s.watches {
+		if e.look(s, []byte(key)) != before {
+			return true
+		}
+	}
+	return false
+}
+
+// commit runs the queued commands with no other in between. What takes long is
+// done before the gate is closed, or when it is open again.
+func (e *Engine) commit(s *Session, c *Call) {
+	if s.multiFailed {
+		e.discard(s)
+		c.Fail(TextExecAbort)
+		return
+	}
+	calls := make([]Call, len(s.queue))
+	writes := false
+	for i, args := range s.queue {
+		calls[i].Args = args
+		if cmd := e.table.Lookup(args[0]); cmd != nil {
+			writes = writes || cmd.writes()
+			if cmd.Before != nil {
+				calls[i].cmd = cmd
+				cmd.Before(&s.ctx, &calls[i])
+			}
+		}
+	}
+	held := s.queuedBytes
+	s.queuedBytes = 0 // until the replies are made
+	defer e.hold(s, -held)
+	changed := false
+	e.closed(s, writes, func() {
+		if changed = e.watchedChanged(s); !changed {
+			e.discard(s)
+			e.runQueue(s, calls)
+		}
+	})
+	e.finish(s, calls)
+	if changed {
+		e.discard(s)
+		c.Answer(Reply{Kind: NullArray})
+		return
+	}
+	elems := make([]Reply, len(calls))
+	for i := range calls {
+		elems[i] = calls[i].Reply
+	}
+	c.Answer(List(elems...))
+}
+
+// runQueue runs the commands of a transaction, each on its own.
+func (e *Engine) runQueue(s *Session, calls []Call) {
+	outer := s.w
+	s.w = &Workspace{}
+	defer func() { s.w = outer }()
+	quit := s.Quit
+	for i := range calls {
+		s.Quit = false
+		e.run(s, calls[i:i+1])
+		e.settle(s)
+		quit = quit || s.Quit
+	}
+	s.Quit = quit
+}
+
+// closed runs f while the gate is closed for all others. If f writes, its records
+// stand between marks: recovery takes all or none.
+func (e *Engine) closed(s *Session, writes bool, f func()) {
+	e.gate.watch.waits(s, "room in the log")
+	if writes {
+		e.door.Ready()
+	}
+	e.gate.close()
+	s.alone = true
+	defer func() {
+		s.alone = false
+		e.gate.open()
+	}()
+	if writes {
+		s.wrote = true
+		e.mark(store.OpBegin)
+		defer e.mark(store.OpCommit) // also if a command panics: what it has done stays in memory
+	}
+	f()
+}
+
+func (e *Engine) mark(op store.Op) {
+	ops := []*door.Op{{Record: store.Record{Op: op}}}
+	e.door.Do(ops)
+	if !ops[0].Settled {
+		e.door.Wait(ops)
+	}
+}

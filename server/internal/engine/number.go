@@ -1,0 +1,145 @@
+package engine
+
+import (
+	"math"
+	"strconv"
+	"strings"
+)
+
+// ParseInt reads a signed 64-bit decimal as strictly as Redis does: no blanks,
+// no plus sign, no leading zero, no "-0".
+func ParseInt(arg []byte) (int64, bool) {
+	digits := arg
+	negative := len(arg) > 0 && arg[0] == '-'
+	if negative {
+		digits = arg[1:]
+	}
+	if len(digits) == 0 || len(digits) > 19 {
+		return 0, false
+	}
+	if digits[0] == '0' {
+		return 0, len(arg) == 1
+	}
+	var v uint64
+	for _, c := range digits {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		v = v*10 + uint64(c-'0') // 19 digits fit into 64 bits
+	}
+	if negative {
+		return -int64(v), v <= 1<<63
+	}
+	return int64(v), v <= math.MaxInt64
+}
+
+// ParseFloat reads a number as C's strtod does, over the whole argument. "nan"
+// is refused, and so is a number that is not 0 and too small, or too large, to
+// be told from 0 or infinity; "inf" is a number.
+func ParseFloat(arg []byte) (float64, bool) {
+	s := string(arg)
+	if s == "" || strings.ContainsRune(s, '_') {
+		return 0, false
+	}
+	unsigned := strings.ToLower(strings.TrimLeft(s, "+-"))
+	if len(s)-len(unsigned) > 1 {
+		return 0, false
+	}
+	if strings.HasPrefix(unsigned, "0x") && !strings.Contains(unsigned, "p") {
+		s += "p0" // C does not ask for an exponent
+	}
+	v, err := strconv.ParseFloat(s, 64)
+	if err != nil || math.IsNaN(v) {
+		return 0, false
+	}
+	if v == 0 && !isZero(unsigned) {
+		return 0, false
+	}
+	return v, true
+}
+
+// isZero reports whether the digits of a number are all zeros.
+func isZero(unsigned string) bool {
+	exponent := "e"
+	if hex, ok := strings.CutPrefix(unsigned, "0x"); ok {
+		unsigned, exponent = hex, "p"
+	}
+	mantissa, _, _ := strings.Cut(unsigned, exponent)
+	return strings.Trim(mantissa, "0.") == ""
+}
+
+// FormatG formats v as C's %g does.
+func FormatG(v float64) string {
+	const digits = 6
+	s := strconv.FormatFloat(v, 'e', digits-1, 64)
+	mantissa, exponent, _ := strings.Cut(s, "e")
+	x, _ := strconv.Atoi(exponent)
+	if x >= -4 && x < digits {
+		s = strconv.FormatFloat(v, 'f', digits-1-x, 64)
+		return trimZeros(s)
+	}
+	sign := "+"
+	if x < 0 {
+		sign, x = "-", -x
+	}
+	exponent = strconv.Itoa(x)
+	if x < 10 {
+		exponent = "0" + exponent
+	}
+	return trimZeros(mantissa) + "e" + sign + exponent
+}
+
+func trimZeros(s string) string {
+	if !strings.Contains(s, ".") {
+		return s
+	}
+	return strings.TrimSuffix(strings.TrimRight(s, "0"), ".")
+}
+
+// DeadlineOf returns base + n·scale in milliseconds, and false if that is no time
+// in 64 bits.
+func DeadlineOf(n, scale, base int64) (int64, bool) {
+	if n > math.MaxInt64/scale || n < math.MinInt64/scale {
+		return 0, false
+	}
+	n *= scale
+	if n > 0 && base > math.MaxInt64-n {
+		return 0, false
+	}
+	if n += base; n == 0 {
+		n = -1 // 0 means no deadline; 1970 is long past either way
+	}
+	return n, true
+}
+
+// ParseBytes reads an amount of memory: digits and maybe a unit, k, kb, kib and
+// so on up to t. As in Redis k is 1000 and kb is 1024; so is kib.
+func ParseBytes(s string) (int64, bool) {
+	s = strings.ToLower(strings.TrimSpace(s))
+	digits := strings.TrimRight(s, "abcdefghijklmnopqrstuvwxyz")
+	n, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil || n < 0 {
+		return 0, false
+	}
+	unit := s[len(digits):]
+	if unit == "" || unit == "b" {
+		return n, true
+	}
+	power := strings.IndexByte("kmgt", unit[0]) + 1
+	base := int64(1024)
+	switch {
+	case power == 0:
+		return 0, false
+	case len(unit) == 1:
+		base = 1000
+	case unit[1:] != "b" && unit[1:] != "ib":
+		return 0, false
+	}
+	for range power {
+		if n > (1<<62)/base {
+			return 0, false
+		}
+		n *= base
+	}
+	return n, true
+}

@@ -1,0 +1,136 @@
+package engine
+
+import (
+	"errors"
+
+	"github.com/bloomery/bloomery/server/internal/door"
+)
+
+// Op is a record on its way, with what the engine does around it.
+type Op struct {
+	door.Op
+	// Cost is how much memory the record may take. It is set aside until the
+	// record is applied and the state counts what it took.
+	Cost uint64
+	// NoMemory is what is answered if there is not so much; "" for OOM.
+	NoMemory string
+}
+
+// put puts the op of calls[0] in order. If it is not settled then the call waits,
+// and settle answers it.
+func (e *Engine) put(s *Session, calls []Call, op *Op) {
+	c := &calls[0]
+	if op.Cost > 0 && !e.Budget.reserve(op.Cost) {
+		text := op.NoMemory
+		if text == "" {
+			text = TextOOM
+		}
+		c.Fail(text)
+		return
+	}
+	w := s.w
+	w.refs = append(w.refs[:0], &op.Op)
+	e.door.Do(w.refs)
+	s.weight += 1 + len(op.Record.Names)
+	if op.Settled {
+		e.conclude(c, op)
+		return
+	}
+	c.waiting = true
+	w.pending = append(w.pending, span{calls, op})
+}
+
+// conclude answers a call whose op is settled, unless it has to be prepared
+// again.
+func (e *Engine) conclude(c *Call, op *Op) {
+	if op.Cost > 0 {
+		e.Budget.release(op.Cost)
+	}
+	if op.Err != nil {
+		c.Answer(unsettled(op.Err))
+		return
+	}
+	c.cmd.Reply(c, &op.Result)
+}
+
+// unsettled is the one place that answers a record that was not kept, or of
+// which nobody knows.
+func unsettled(err error) Reply {
+	if errors.Is(err, door.ErrUnknown) {
+		return Fail("UNKNOWN the write may be kept or not (" + OneLine(err) + ")")
+	}
+	return refused(err)
+}
+
+// settle waits for all ops that are on their way, outside the gate, and answers
+// their calls. What has to be prepared again is.
+func (e *Engine) settle(s *Session) {
+	w := s.w
+	for len(w.pending) > 0 {
+		e.leave(s)
+		e.gate.watch.waits(s, "wait for records")
+		pending := w.pending
+		w.pending = nil
+		refs := make([]*door.Op, len(pending))
+		for i := range pending {
+			refs[i] = &pending[i].op.Op
+		}
+		e.door.Wait(refs)
+		for i := range pending {
+			e.answer(s, pending[i])
+		}
+		for i := range pending {
+			e.again(s, pending[i].calls)
+		}
+	}
+}
+
+// answer answers the calls of a span that waited.
+func (e *Engine) answer(s *Session, v span) {
+	for i := range v.calls {
+		v.calls[i].waiting = false
+	}
+	if v.calls[0].cmd.Filter != nil {
+		e.distribute(s.w, v)
+		return
+	}
+	e.conclude(&v.calls[0], v.op)
+}
+
+// again runs the calls of a span that were left without an answer.
+func (e *Engine) again(s *Session, calls []Call) {
+	switch {
+	case calls[0].cmd.Filter != nil:
+		e.runParsed(s, calls)
+	case !calls[0].answered:
+		e.perform(s, calls)
+	}
+}
+
+// touched reports whether a record on its way has to do with what a call looks
+// at: one of its keys, or all of them for a command that names none.
+func (w *Workspace) touched(c *Call) bool {
+	if len(w.pending) == 0 {
+		return false
+	}
+	if len(c.cmd.Keys) == 0 {
+		return true
+	}
+	hit := false
+	c.cmd.EachKey(c.Args, func(i int, _ Keys) {
+		for j := range w.pending {
+			hit = hit || w.pending[j].touches(c.Args[i])
+		}
+	})
+	return hit
+}
+
+func (v *span) touches(key []byte) bool {
+	c := &v.calls[0]
+	if len(c.cmd.Keys) == 0 {
+		return true
+	}
+	hit := false
+	c.cmd.EachKey(c.Args, func(i int, _ Keys) { hit = hit || string(c.Args[i]) == string(key) })
+	return hit
+}

@@ -1,0 +1,110 @@
+package engine
+
+import (
+	"errors"
+
+	"github.com/bloomery/bloomery/foreign/redisbloom"
+	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// pieces is a call of very many items while it is run, maxRun of them at a time.
+// Digests take memory for one piece only; the answers are held for the reply.
+type pieces struct {
+	found []bool
+	codes []redisbloom.Result
+	done  int
+	err   error // of the first piece that had one
+}
+
+// runPieces runs a call of more than maxRun items. Other commands may be run
+// between two pieces, as they may between two commands.
+func (e *Engine) runPieces(s *Session, c *Call) {
+	f := c.cmd.Filter
+	if !e.holdReply(s, len(c.Items)) {
+		c.Fail(TextOOM)
+		return
+	}
+	var v pieces
+	if f.Write != nil && f.Write.Codes {
+		v.codes = make([]redisbloom.Result, len(c.Items))
+	} else {
+		v.found = make([]bool, len(c.Items))
+	}
+	for v.done < len(c.Items) && v.err == nil && !c.answered {
+		e.leave(s) // others have their turn
+		e.enter(s)
+		if entry := e.find(s, c); entry != nil {
+			e.runPiece(s, c, entry, &v)
+		}
+	}
+	switch {
+	case c.answered:
+	case f.Write == nil:
+		c.AnswerBools(v.found)
+	default:
+		res := &s.w.view
+		res.Err, res.Done = v.err, v.done
+		res.Bools, res.Codes = v.found, v.codes
+		c.answered = true
+		f.Write.Reply(c, res)
+	}
+}
+
+// runPiece runs the next piece of a call on a filter.
+func (e *Engine) runPiece(s *Session, c *Call, entry *catalog.Entry, v *pieces) {
+	f, w := c.cmd.Filter, s.w
+	p := store.PartOf(entry)
+	if f.Write != nil && e.busy(s) {
+		return
+	}
+	e.settle(s) // the digests of earlier pieces are not needed any more
+	e.enter(s)
+	w.reuse()
+	items := c.Items[v.done:min(v.done+maxRun, len(c.Items))]
+	first := f.Family.Hash(w, items, f.Family.Narrow(p))
+	s.weight += len(items)
+	if f.Write == nil {
+		p.RLock()
+		defer p.RUnlock()
+		if !p.Gone() {
+			f.Family.Contains(w, p, v.found[v.done:v.done+len(items)], first)
+			v.done += len(items)
+		}
+		return
+	}
+	mark := len(w.bools)
+	op := e.record(w, f, entry, p, first, len(items))
+	w.bools = w.bools[:min(mark, len(w.bools))]
+	if f.Write.Codes {
+		op.Result.Codes = v.codes[v.done : v.done+len(items)]
+	} else {
+		op.Result.Bools = v.found[v.done : v.done+len(items)]
+	}
+	if v.done > 0 {
+		op.Record.Limit = 0 // a command is asked for it once
+	}
+	e.putPiece(s, c, op, v)
+}
+
+func (e *Engine) putPiece(s *Session, c *Call, op *Op, v *pieces) {
+	ops := []*door.Op{&op.Op}
+	e.door.Do(ops)
+	if !op.Settled {
+		e.leave(s)
+		e.gate.watch.waits(s, "wait for a piece")
+		e.door.Wait(ops)
+	}
+	res := &op.Result
+	switch {
+	case op.Err != nil:
+		c.Answer(unsettled(op.Err))
+	case errors.Is(res.Err, store.ErrRetry):
+	case c.cmd.Filter.Write.Codes && res.Done == len(op.Result.Codes):
+		v.done += res.Done // an item without room does not stop the others
+	default:
+		v.done += res.Done
+		v.err = res.Err
+	}
+}

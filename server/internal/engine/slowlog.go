@@ -1,0 +1,118 @@
+package engine
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Limits of an entry, as in Redis.
+const (
+	slowArgs     = 32
+	slowArgBytes = 128
+)
+
+// SlowLog keeps the latest groups of commands that took long. The zero value
+// keeps 128 of those that took 10 ms or more.
+//
+// Safe for concurrent use.
+type SlowLog struct {
+	micros atomic.Int64 // 0 means 10,000; -1 turns the log off
+	most   atomic.Int64 // 0 means 128
+
+	mu      sync.Mutex
+	next    int64
+	entries []SlowEntry // latest first
+}
+
+// SlowEntry is a group of commands that took long; Args are those of the first.
+type SlowEntry struct {
+	ID         int64
+	At         time.Time
+	Took       time.Duration
+	Args       []string
+	Addr, Name string
+}
+
+// SlowerThan returns the threshold in microseconds, negative if the log is off.
+func (l *SlowLog) SlowerThan() int64 {
+	if v := l.micros.Load(); v != 0 {
+		return v
+	}
+	return 10_000
+}
+
+// SetSlowerThan sets the threshold in microseconds; a negative one turns the log
+// off.
+func (l *SlowLog) SetSlowerThan(micros int64) {
+	if micros == 0 {
+		micros = 1 // 0 is "everything": no group takes less than a microsecond
+	}
+	l.micros.Store(micros)
+}
+
+// MaxLen returns how many entries are kept.
+func (l *SlowLog) MaxLen() int64 {
+	if v := l.most.Load(); v != 0 {
+		return v
+	}
+	return 128
+}
+
+// SetMaxLen sets how many entries are kept.
+func (l *SlowLog) SetMaxLen(n int64) { l.most.Store(n) }
+
+func (l *SlowLog) threshold() time.Duration {
+	v := l.SlowerThan()
+	if v < 0 {
+		return time.Duration(1<<63 - 1)
+	}
+	return time.Duration(v) * time.Microsecond
+}
+
+// add notes a group: its first command stands for it. Secrets are left out.
+func (l *SlowLog) add(s *Session, calls []Call, took time.Duration) {
+	e := SlowEntry{At: s.now, Took: took, Addr: s.Addr, Name: s.Name()}
+	c := &calls[0]
+	args := c.Args
+	for i := range args {
+		if i == slowArgs-1 && len(args) > slowArgs {
+			e.Args = append(e.Args, fmt.Sprintf("... (%d more arguments)", len(args)-i))
+			break
+		}
+		e.Args = append(e.Args, c.cmd.Show(args, i, slowArgBytes))
+	}
+	if len(calls) > 1 {
+		e.Args = append(e.Args, fmt.Sprintf("... (%d more commands in the same run)", len(calls)-1))
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	e.ID = l.next
+	l.next++
+	l.entries = append([]SlowEntry{e}, l.entries[:min(len(l.entries), int(l.MaxLen())-1)]...)
+}
+
+// Latest returns the latest n entries, all if n is negative.
+func (l *SlowLog) Latest(n int64) []SlowEntry {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if n < 0 || n > int64(len(l.entries)) {
+		n = int64(len(l.entries))
+	}
+	return append([]SlowEntry(nil), l.entries[:n]...)
+}
+
+// Len returns the number of entries.
+func (l *SlowLog) Len() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.entries)
+}
+
+// Reset removes all entries.
+func (l *SlowLog) Reset() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.entries = nil
+}

@@ -1,0 +1,76 @@
+package engine
+
+import (
+	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// stagePiece is how many bytes of a filter one record of Stage holds.
+const stagePiece = 256 << 10
+
+// Stage makes a filter that nobody can see yet, from the header of its dump and
+// its layers: the long part of a RESTORE, outside the gate. A record of
+// [store.OpReveal] gives it a name; Unstage removes it if that does not happen.
+// The reply tells what is wrong, and is None if nothing is.
+func (x *Context) Stage(f *Family, header []byte, layers [][]byte) (id uint64, r Reply) {
+	e := x.e
+	e.leave(x.s)
+	op, ok := x.Creation(&store.Record{Op: store.OpStage, Flags: uint8(f.Create), Value: header})
+	if !ok || !e.Budget.reserve(op.Cost) {
+		return 0, Fail(TextOOM)
+	}
+	err := x.apply(&op.Op)
+	e.Budget.release(op.Cost)
+	switch {
+	case err != nil:
+		return 0, unsettled(err)
+	case op.Result.Err != nil:
+		return 0, Fail(TextOOM)
+	}
+	id = op.Result.Entry.ID
+	p := store.PartOf(op.Result.Entry)
+	position := int64(1)
+	for _, data := range layers {
+		for len(data) > 0 {
+			n := min(len(data), stagePiece)
+			position += int64(n)
+			chunk := &door.Op{Part: p, Record: store.Record{Op: f.Chunk, ID: id, Position: position, Value: data[:n]}}
+			if err := x.apply(chunk); err != nil {
+				x.Unstage(id)
+				return 0, unsettled(err)
+			}
+			if chunk.Result.Err != nil {
+				x.Unstage(id)
+				return 0, Fail(textBadData)
+			}
+			data = data[n:]
+		}
+	}
+	return id, Reply{}
+}
+
+const textBadData = "ERR Bad data format"
+
+// Unstage removes a filter that never got a name.
+func (x *Context) Unstage(id uint64) {
+	x.e.leave(x.s)
+	op := &door.Op{Record: store.Record{Op: store.OpEvict, At: x.s.ms, IDs: []uint64{id}}}
+	_ = x.apply(op) // a record that is lost is dropped by the next recovery
+}
+
+// apply puts an op in order and waits for it, outside the gate.
+func (x *Context) apply(op *door.Op) error {
+	e := x.e
+	e.gate.watch.waits(x.s, "stage a filter")
+	e.door.Ready()
+	ops := []*door.Op{op}
+	e.door.Do(ops)
+	if !op.Settled {
+		e.door.Wait(ops)
+	}
+	return op.Err
+}
+
+// Family returns what the commands on filters of a kind share, nil for strings.
+func (x *Context) Family(k catalog.Kind) *Family { return x.e.table.Family(k) }

@@ -1,0 +1,136 @@
+package engine
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/bloomery/bloomery/server/internal/catalog"
+)
+
+// Table is the commands by name. Make it with NewTable.
+//
+// Safe for concurrent use.
+type Table struct {
+	list   []*Command
+	byName map[string]*Command
+	// byRaw also holds the names in upper case, the way most clients send
+	// them.
+	byRaw    map[string]*Command
+	families map[catalog.Kind]*Family
+	count    int // of commands and subcommands
+}
+
+// NewTable returns a table of commands.
+func NewTable(commands []Command) *Table {
+	t := &Table{
+		byName: map[string]*Command{}, byRaw: map[string]*Command{}, families: map[catalog.Kind]*Family{},
+	}
+	for _, c := range commands {
+		t.add(c)
+	}
+	slices.SortFunc(t.list, func(a, b *Command) int { return strings.Compare(a.Name, b.Name) })
+	return t
+}
+
+func (t *Table) add(c Command) {
+	cmd := &c
+	cmd.full = c.Name
+	t.number(cmd)
+	if len(c.Subcommands) > 0 {
+		subs := slices.Concat(c.Subcommands, []Command{helpFor(c)})
+		slices.SortFunc(subs, func(a, b Command) int { return strings.Compare(a.Name, b.Name) })
+		cmd.Subcommands = subs
+		cmd.subs = make(map[string]*Command, len(subs))
+		for i := range subs {
+			s := &subs[i]
+			s.full, s.Group = c.Name+"|"+s.Name, c.Group
+			if s.Since == "" {
+				s.Since = c.Since
+			}
+			t.number(s)
+			cmd.subs[s.Name] = s
+		}
+	}
+	if c.Filter != nil {
+		t.families[c.Filter.Family.Kind] = c.Filter.Family
+	}
+	t.list = append(t.list, cmd)
+	t.byName[c.Name] = cmd
+	t.byRaw[c.Name] = cmd
+	t.byRaw[strings.ToUpper(c.Name)] = cmd
+}
+
+func (t *Table) number(c *Command) {
+	c.index = t.count
+	t.count++
+}
+
+// Lookup returns the command of a name in letters of any case, nil if there is
+// none.
+func (t *Table) Lookup(name []byte) *Command {
+	if c := t.byRaw[string(name)]; c != nil {
+		return c
+	}
+	const longest = 32 // no name is longer
+	if len(name) > longest {
+		return nil
+	}
+	var low [longest]byte
+	for i, c := range name {
+		if c >= 'A' && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		low[i] = c
+	}
+	return t.byName[string(low[:len(name)])]
+}
+
+// Find is Lookup that knows "client|list" too.
+func (t *Table) Find(name []byte) *Command {
+	container, sub, ok := strings.Cut(Lower(name), "|")
+	cmd := t.byName[container]
+	if cmd == nil || !ok {
+		return cmd
+	}
+	return cmd.subs[sub]
+}
+
+// All returns the commands in the order of their names.
+func (t *Table) All() []*Command { return t.list }
+
+// Walk calls f for every command and subcommand.
+func (t *Table) Walk(f func(*Command)) {
+	for _, c := range t.list {
+		f(c)
+		for i := range c.Subcommands {
+			f(&c.Subcommands[i])
+		}
+	}
+}
+
+// Family returns what the commands on filters of a kind share, nil if there are
+// none.
+func (t *Table) Family(k catalog.Kind) *Family { return t.families[k] }
+
+// Families calls f for every family.
+func (t *Table) Families(f func(*Family)) {
+	for _, v := range t.families {
+		f(v)
+	}
+}
+
+// helpFor makes the subcommand HELP of a container from its other subcommands.
+func helpFor(c Command) Command {
+	return Command{
+		Name: "help", Arity: 2, Flags: Loading | Stale, Categories: []string{"slow"},
+		Summary: "Lists the subcommands.", Complexity: "O(1)",
+		Run: func(_ *Context, call *Call) {
+			lines := []string{strings.ToUpper(c.Name) + " <subcommand> [<arg> [value] [opt] ...]. Subcommands are:"}
+			for _, s := range c.Subcommands {
+				lines = append(lines, strings.TrimSpace(strings.ToUpper(s.Name)+" "+s.Syntax), "    "+s.Summary)
+			}
+			lines = append(lines, "HELP", "    Lists the subcommands.")
+			call.Answer(List(Words(lines)...))
+		},
+	}
+}

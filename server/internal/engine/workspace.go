@@ -1,0 +1,107 @@
+package engine
+
+import (
+	"github.com/bloomery/bloomery/foreign/redisbloom"
+	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// Workspace is memory for running commands that is used again and again. A
+// connection takes one from a pool when it has something to run. The zero value
+// is ready to use.
+type Workspace struct {
+	Calls []Call
+
+	// Digests and Hashes are those of the items that are being looked at;
+	// families append to the one that they use.
+	Digests []redisbloom.Digest
+	Hashes  []uint64
+
+	bools   []bool
+	codes   []redisbloom.Result
+	ops     []*Op // taken and free ones
+	taken   int
+	spans   []span     // of the group that is being run
+	refs    []*door.Op // their ops
+	pending []span     // put in order and not applied yet
+	view    store.Result
+}
+
+// span is calls whose answers come from one op.
+type span struct {
+	calls []Call
+	op    *Op
+}
+
+// maxKept bounds the items for which a workspace keeps memory.
+const maxKept = 4096
+
+// Add appends a call with these arguments.
+func (w *Workspace) Add(args [][]byte) {
+	if len(w.Calls) < cap(w.Calls) {
+		w.Calls = w.Calls[:len(w.Calls)+1]
+		c := &w.Calls[len(w.Calls)-1]
+		c.Args, c.Reply.Kind, c.answered, c.Mute, c.Option, c.finish = args, None, false, false, nil, nil
+		c.waiting, c.single = false, false
+		return
+	}
+	w.Calls = append(w.Calls, Call{Args: args})
+}
+
+// Reset forgets all calls.
+func (w *Workspace) Reset() {
+	w.Calls = w.Calls[:0]
+	if cap(w.Digests) > maxKept {
+		w.Digests = nil
+	}
+	if cap(w.Hashes) > maxKept {
+		w.Hashes = nil
+	}
+	if cap(w.bools) > maxKept {
+		w.bools = nil
+	}
+	if cap(w.codes) > maxKept {
+		w.codes = nil
+	}
+	w.Digests, w.Hashes = w.Digests[:0], w.Hashes[:0]
+	w.bools, w.codes = w.bools[:0], w.codes[:0]
+	w.taken = 0
+}
+
+// reuse makes the memory of digests and ops free again, if no record that is on
+// its way is in it.
+func (w *Workspace) reuse() {
+	if len(w.pending) == 0 {
+		w.Digests, w.Hashes, w.taken = w.Digests[:0], w.Hashes[:0], 0
+	}
+}
+
+// takeBools returns n booleans that stay valid until Reset.
+func (w *Workspace) takeBools(n int) []bool {
+	if cap(w.bools)-len(w.bools) < n {
+		w.bools = make([]bool, 0, max(n, 256))
+	}
+	at := len(w.bools)
+	w.bools = w.bools[:at+n]
+	return w.bools[at : at+n : at+n]
+}
+
+// takeCodes returns n codes that stay valid until Reset.
+func (w *Workspace) takeCodes(n int) []redisbloom.Result {
+	if cap(w.codes)-len(w.codes) < n {
+		w.codes = make([]redisbloom.Result, 0, max(n, 256))
+	}
+	at := len(w.codes)
+	w.codes = w.codes[:at+n]
+	return w.codes[at : at+n : at+n]
+}
+
+// takeOp returns an op that is the caller's until it is settled.
+func (w *Workspace) takeOp() *Op {
+	if w.taken == len(w.ops) {
+		w.ops = append(w.ops, new(Op))
+	}
+	op := w.ops[w.taken]
+	w.taken++
+	return op
+}

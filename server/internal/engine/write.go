@@ -1,0 +1,158 @@
+package engine
+
+import (
+	"errors"
+
+	"github.com/bloomery/bloomery/foreign/redisbloom"
+	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// absent answers a call whose key is not there, or makes the key. The call is
+// then run again.
+func (e *Engine) absent(s *Session, c *Call) {
+	f := c.cmd.Filter
+	if f.Absent != nil {
+		if f.Absent(c); c.answered {
+			return
+		}
+	}
+	if e.busy(s) {
+		return
+	}
+	r := f.Write.Create(&s.ctx, c)
+	r.Name, r.At = c.Args[1], s.ms
+	op, ok := s.ctx.Creation(&r)
+	if !ok {
+		c.Fail(TextNoMemory)
+		return
+	}
+	if !e.Budget.reserve(op.Cost) {
+		c.Fail(TextOOM)
+		return
+	}
+	ops := []*door.Op{&op.Op}
+	e.door.Do(ops)
+	if !op.Settled {
+		e.leave(s)
+		e.gate.watch.waits(s, "wait for a key")
+		e.door.Wait(ops)
+	}
+	e.Budget.release(op.Cost)
+	switch err := op.Result.Err; {
+	case op.Err != nil:
+		c.Answer(unsettled(op.Err))
+	case err != nil && !errors.Is(err, store.ErrExists):
+		c.Fail(TextNoMemory)
+	}
+}
+
+// write makes records of calls and puts them in order. Calls that follow each
+// other and do the same make one record where the command allows it.
+func (e *Engine) write(s *Session, entry *catalog.Entry, p *store.Part, calls []Call) {
+	w := s.w
+	w.spans, w.refs = w.spans[:0], w.refs[:0]
+	for len(calls) > 0 {
+		n := 1
+		wr := calls[0].cmd.Filter.Write
+		for wr.Merge && n < len(calls) && calls[n].cmd.Filter.Write == wr && !calls[n].single && !calls[0].single {
+			n++
+		}
+		last := &calls[n-1]
+		op := e.record(w, calls[0].cmd.Filter, entry, p, calls[0].first, last.first+len(last.Items)-calls[0].first)
+		w.spans = append(w.spans, span{calls[:n:n], op})
+		w.refs = append(w.refs, &op.Op)
+		calls = calls[n:]
+	}
+	e.door.Do(w.refs)
+	for _, v := range w.spans {
+		if v.op.Settled {
+			e.distribute(w, v)
+			continue
+		}
+		for i := range v.calls {
+			v.calls[i].waiting = true
+		}
+		w.pending = append(w.pending, v)
+	}
+}
+
+// record makes the record of n digests from the one at first on.
+func (e *Engine) record(w *Workspace, f *Filter, entry *catalog.Entry, p *store.Part, first, n int) *Op {
+	op := w.takeOp()
+	r, res := &op.Record, &op.Result
+	r.Op, r.ID, r.Index, r.Flags = f.Write.Op, entry.ID, 0, 0
+	r.Digests, r.Hashes, r.Value = nil, nil, nil
+	r.Limit, r.Room = 0, 0
+	f.Family.Record(w, r, first, n)
+	op.Part, op.Admit, op.Err, op.Settled, op.Cost = p, nil, nil, false, 0
+	res.Bools, res.Codes = nil, nil
+	if f.Write.Codes {
+		res.Codes = w.takeCodes(n)
+	} else {
+		res.Bools = w.takeBools(n)
+	}
+	if f.Write.Limited {
+		r.Limit = e.Settings.MaxExpansions()
+	}
+	if f.Write.Grows {
+		op.Admit = &e.Budget
+	}
+	return op
+}
+
+// distribute answers calls from the result of their record: all of them, or those
+// up to the first that failed; the others are run again. It answers none if the
+// filter is gone.
+func (e *Engine) distribute(w *Workspace, v span) {
+	calls, res := v.calls, &v.op.Result
+	switch {
+	case v.op.Err != nil:
+		for i := range calls {
+			calls[i].Answer(unsettled(v.op.Err))
+		}
+	case errors.Is(res.Err, store.ErrRetry):
+	case len(calls) == 1:
+		calls[0].answered = true
+		calls[0].cmd.Filter.Write.Reply(&calls[0], res)
+	default:
+		w.share(calls, res)
+	}
+}
+
+// share answers calls from the result of the record that they share.
+func (w *Workspace) share(calls []Call, res *store.Result) {
+	write, first := calls[0].cmd.Filter.Write, calls[0].first
+	for i := range calls {
+		c := &calls[i]
+		from := c.first - first
+		to := from + len(c.Items)
+		w.view.Err = nil
+		switch {
+		case to > res.Done && (errors.Is(res.Err, door.ErrMemory) || errors.Is(res.Err, redisbloom.ErrRoom)):
+			// Together they may need more than is left, and one by one not.
+			for j := range calls[i:] {
+				calls[i+j].single = true
+			}
+			return
+		case to > res.Done: // the first that failed
+			w.view.Err = res.Err
+			to = max(from, res.Done)
+		case write.Codes && res.Codes[from] == redisbloom.NoRoom:
+			c.single = true // run again, alone, to learn why
+			continue
+		}
+		w.view.Done = to - from
+		if write.Codes {
+			w.view.Codes = res.Codes[from:to]
+		} else {
+			w.view.Bools = res.Bools[from:to]
+		}
+		c.answered = true
+		write.Reply(c, &w.view)
+		if w.view.Err != nil {
+			return
+		}
+	}
+}
