@@ -275,7 +275,7 @@ func (d *Door) Busy() bool {
 		return false
 	}
 	z := d.frozen.Load()
-	return d.log.full() || z != nil && z.saved.Load() >= maxSaved
+	return d.log.crowded() || z != nil && z.saved.Load() >= maxSaved
 }
 
 // Sync implements door.Door.

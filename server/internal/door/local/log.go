@@ -160,7 +160,7 @@ func (l *log) position() uint64 {
 
 // room waits until there is room for more, unless nothing can be written.
 func (l *log) room() {
-	if !l.full() {
+	if !l.crowded() {
 		return
 	}
 	l.io.Lock()
@@ -170,8 +170,8 @@ func (l *log) room() {
 	}
 }
 
-// full reports whether room would wait.
-func (l *log) full() bool {
+// crowded reports whether room would wait.
+func (l *log) crowded() bool {
 	return (l.buffered.Load() >= maxBuffered || l.behind()) && l.err.Load() == nil
 }
 
