@@ -18,6 +18,11 @@ type peeler struct {
 	order []uint32 // slots in the order in which their keys were taken away
 }
 
+// spareOrder is the room behind the order. A slot gets into it once at most,
+// when its count becomes 1; the room is for slots that are written before they
+// are judged.
+const spareOrder = 4
+
 // load puts all keys in. It reports false if the hashes are so badly mixed
 // that a slot has too many.
 func (p *peeler) load(pl *place, slots int, hashes []uint64) bool {
@@ -52,10 +57,7 @@ func (p *peeler) load(pl *place, slots int, hashes []uint64) bool {
 
 // peel takes away as many keys as it can and returns their number.
 func (p *peeler) peel(pl *place) int {
-	// A slot gets into the order once at most, when its count becomes 1; the
-	// room behind is for slots that are written before they are judged.
-	const spare = 4
-	if n := len(p.words) + spare; cap(p.order) < n {
+	if n := len(p.words) + spareOrder; cap(p.order) < n {
 		p.order = words32(n)
 	}
 	p.order = p.order[:cap(p.order)]

@@ -6,11 +6,15 @@ import (
 	"io"
 	"iter"
 
-	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/internal/envelope"
 	"github.com/bloomery/bloomery/internal/memory"
 	"github.com/bloomery/bloomery/internal/shards"
 )
+
+// spillShare is the share of the memory that the buffers of the hashes take: a
+// quarter. They are not given back before shards are built, since no one knows
+// when they are collected.
+const spillShare = 4
 
 // Scratch is a place for what does not fit into memory: an *os.File, or the
 // Scratch of package codec/file, which leaves nothing behind. What was in it
@@ -43,10 +47,12 @@ func (c Config[T]) Stream(ctx context.Context, hashes iter.Seq[uint64]) *Stream[
 // WriteTo builds the filter and writes its encoding, which is that of
 // Config.Build with the same number of shards. If Config does not say it, that
 // is what Build would take, or more, so that a shard can be built in the memory
-// allowed.
+// allowed. There can be 1,024 shards or Config.Shards, but no more than one for
+// each 16 KiB of memory; a stream that takes more ends with ErrTooLarge.
 //
 // It reads the stream once and keeps it in the scratch; then shard by shard is
-// built and kept there, too, until all are known. The error wraps ErrParameter,
+// built and kept there, too, until all are known. Duplicates are dropped on the
+// way, most of them before they get to the scratch. The error wraps ErrParameter,
 // ErrTooLarge (more memory is needed), ErrCorrupt (the scratch gave back other
 // bytes than it got), or is that of the context, of the scratch or of w.
 func (s *Stream[T]) WriteTo(w io.Writer) (int64, error) {
@@ -66,7 +72,7 @@ func (s *Stream[T]) writeTo(w io.Writer) (int64, error) {
 		return 0, err
 	}
 	made := shards.NewProgress(p.Progress)
-	spill := shards.NewSpill(p.Scratch, p.Memory/4)
+	spill := shards.NewSpill(p.Scratch, p.Memory/spillShare, p.bits(0))
 	if err := spill.AddSeq(s.ctx, s.hashes, made.Read); err != nil {
 		return 0, err
 	}
@@ -81,18 +87,23 @@ func (s *Stream[T]) writeTo(w io.Writer) (int64, error) {
 // scratch. The array that it returns has none.
 func (p *plan[T]) buildAll(ctx context.Context, spill *shards.Spill, made *shards.Progress) (array[T], [][]shards.Run, error) {
 	a := array[T]{hasher: p.Hasher, rate: p.rate, arity: p.arity}
-	longest, err := p.cut(&a, spill)
+	b, longest, left, err := spill.Cut(ctx, shards.Demand{
+		Bits: p.bits, Fixed: p.Shards > 0, Need: p.need, Memory: uint64(p.Memory - p.Memory/spillShare),
+	})
 	if err != nil {
 		return a, nil, err
 	}
-	workers := int(min(uint64(p.workers), 1<<a.bits, max(1, uint64(p.Memory)/p.need(max(longest, 1)))))
+	a.bits = b
+	made.Built(spill.Dropped())
+	workers := int(min(uint64(p.workers), 1<<a.bits, max(1, left/p.need(max(longest, 1)))))
 	benches := make([]bench, workers)
 	a.shards = make([]shard[T], 1<<a.bits)
 	runs := make([][]shards.Run, 1<<a.bits)
 	err = shards.Each(ctx, len(a.shards), workers, func(worker, i int) error {
 		b := &benches[worker]
 		if b.hashes == nil {
-			b.hashes = memory.Words(int(longest))
+			slots := int(shapeFor(longest, p.arity, 0).Slots())
+			b.reserve(slots, int(longest), slots*width[T]()/64)
 		}
 		hashes, err := spill.Load(b.hashes[:0], i, a.bits)
 		if err != nil {
@@ -114,36 +125,21 @@ func (p *plan[T]) buildAll(ctx context.Context, spill *shards.Spill, made *shard
 	return a.finished(), runs, nil
 }
 
-// cut chooses the number of shards: that of a build in memory, or more, until
-// the longest fits. It returns the keys in the longest.
-func (p *plan[T]) cut(a *array[T], spill *shards.Spill) (longest uint64, err error) {
-	a.bits = p.bits(spill.Total())
-	if a.bits > spill.Bits() {
-		return 0, fmt.Errorf("%w: with %d bytes of memory a stream is cut into 2^%d shards at most, not 2^%d",
-			bloomery.ErrTooLarge, p.Memory, spill.Bits(), a.bits)
-	}
-	for {
-		longest = spill.MaxLen(a.bits)
-		need := p.need(longest)
-		// Two at a time, better: the number of shards must not depend on that
-		// of the workers.
-		last := p.Shards > 0 || a.bits == spill.Bits()
-		if 2*need <= uint64(p.Memory) || last && need <= uint64(p.Memory) {
-			return longest, nil
-		}
-		if last {
-			return 0, fmt.Errorf("%w: a shard of %d keys takes %d bytes to build, of %d allowed",
-				bloomery.ErrTooLarge, longest, need, p.Memory)
-		}
-		a.bits++
-	}
-}
-
 // bench is what a worker of a Stream keeps from shard to shard.
 type bench struct {
 	worker
 	hashes []uint64
 	table  []uint64
+}
+
+// reserve makes the buffers for a shard of n hashes: buffers that grow from
+// shard to shard would leave others behind them.
+func (b *bench) reserve(slots, n, tableWords int) {
+	b.hashes = memory.Words(n)
+	b.near = memory.Words(n)
+	b.words = memory.Words(slots)
+	b.order = words32(slots + spareOrder)
+	b.table = memory.Words(tableWords)
 }
 
 // zero returns n zero words.

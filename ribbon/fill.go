@@ -3,6 +3,8 @@ package ribbon
 import (
 	"math"
 	"slices"
+
+	"github.com/bloomery/bloomery/sizing"
 )
 
 // filling fills the layers of one shard after the other. Its memory is used
@@ -28,6 +30,15 @@ func newFilling(p *plan) *filling {
 		columns++
 	}
 	return &filling{w: p.w, r: p.size.Columns, share: p.size.Share, mask: uint32(1<<columns - 1), band: p.w.inserter()}
+}
+
+// reserve makes the buffers for a shard of n keys: buffers that grow from shard
+// to shard would leave others behind them.
+func (f *filling) reserve(n int, size sizing.Ribbon) {
+	blocks := f.w.blocks(n)
+	f.band.reset(blocks * blockSlots)
+	f.codes = make([]uint64, codeWordsFor(blocks, f.w))
+	f.words = make([]uint64, 0, size.Bits(uint64(n))/64*17/16+64)
 }
 
 // fill puts as many of the sorted keys as it can into an empty layer of so

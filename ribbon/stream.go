@@ -6,11 +6,15 @@ import (
 	"io"
 	"iter"
 
-	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/internal/envelope"
 	"github.com/bloomery/bloomery/internal/memory"
 	"github.com/bloomery/bloomery/internal/shards"
 )
+
+// spillShare is the share of the memory that the buffers of the hashes take: a
+// quarter. They are not given back before shards are built, since no one knows
+// when they are collected.
+const spillShare = 4
 
 // Scratch is a place for what does not fit into memory: an *os.File, or the
 // Scratch of package codec/file, which leaves nothing behind. What was in it
@@ -43,10 +47,12 @@ func (c Config) Stream(ctx context.Context, hashes iter.Seq[uint64]) *Stream {
 // WriteTo builds the filter and writes its encoding, which is that of
 // Config.Build with the same number of shards. If Config does not say it, that
 // is what Build would take, or more, so that a shard can be built in the memory
-// allowed.
+// allowed. There can be 1,024 shards or Config.Shards, but no more than one for
+// each 16 KiB of memory; a stream that takes more ends with ErrTooLarge.
 //
 // It reads the stream once and keeps it in the scratch; then shard by shard is
-// built and kept there, too, until all are known. The error wraps ErrParameter,
+// built and kept there, too, until all are known. Duplicates are dropped on the
+// way, most of them before they get to the scratch. The error wraps ErrParameter,
 // ErrTooLarge (more memory is needed), ErrCorrupt (the scratch gave back other
 // bytes than it got), or is that of the context, of the scratch or of w.
 func (s *Stream) WriteTo(w io.Writer) (int64, error) {
@@ -66,7 +72,7 @@ func (s *Stream) writeTo(w io.Writer) (int64, error) {
 		return 0, err
 	}
 	made := shards.NewProgress(p.Progress)
-	spill := shards.NewSpill(p.Scratch, p.Memory/4)
+	spill := shards.NewSpill(p.Scratch, p.Memory/spillShare, p.bits(0))
 	if err := spill.AddSeq(s.ctx, s.hashes, made.Read); err != nil {
 		return 0, err
 	}
@@ -80,11 +86,14 @@ func (s *Stream) writeTo(w io.Writer) (int64, error) {
 // buildAll builds all shards of a spill and stores them in the scratch. The
 // table that it returns has a directory and no shards.
 func (p *plan) buildAll(ctx context.Context, spill *shards.Spill, made *shards.Progress) (table, [][]shards.Run, error) {
-	b, longest, err := p.cut(spill)
+	b, longest, left, err := spill.Cut(ctx, shards.Demand{
+		Bits: p.bits, Fixed: p.Shards > 0, Need: p.need, Memory: uint64(p.Memory - p.Memory/spillShare),
+	})
 	if err != nil {
 		return table{}, nil, err
 	}
-	workers := int(min(uint64(p.workers), 1<<b, max(1, uint64(p.Memory)/p.need(longest))))
+	made.Built(spill.Dropped())
+	workers := int(min(uint64(p.workers), 1<<b, max(1, left/p.need(longest))))
 	fillings := make([]*filling, workers)
 	hashes := make([][]uint64, workers)
 	all := make([]built, 1<<b)
@@ -92,6 +101,7 @@ func (p *plan) buildAll(ctx context.Context, spill *shards.Spill, made *shards.P
 	err = shards.Each(ctx, len(all), workers, func(worker, i int) error {
 		if fillings[worker] == nil {
 			fillings[worker] = newFilling(p)
+			fillings[worker].reserve(int(longest), p.size)
 			hashes[worker] = memory.Words(int(longest))
 		}
 		part, err := spill.Load(hashes[worker][:0], i, b)
@@ -113,27 +123,4 @@ func (p *plan) buildAll(ctx context.Context, spill *shards.Spill, made *shards.P
 		t.stored += uint64(len(all[i].words))
 	}
 	return t, runs, nil
-}
-
-// cut chooses the number of shards: that of a build in memory, or more, until
-// the longest fits. It returns its binary logarithm, and the keys in the
-// longest.
-func (p *plan) cut(spill *shards.Spill) (b uint, longest uint64, err error) {
-	b = p.bits(spill.Total())
-	if b > spill.Bits() {
-		return 0, 0, fmt.Errorf("%w: with %d bytes of memory a stream is cut into 2^%d shards at most, not 2^%d",
-			bloomery.ErrTooLarge, p.Memory, spill.Bits(), b)
-	}
-	for {
-		longest = spill.MaxLen(b)
-		need := p.need(longest)
-		if need <= uint64(p.Memory) {
-			return b, longest, nil
-		}
-		if p.Shards > 0 || b == spill.Bits() {
-			return 0, 0, fmt.Errorf("%w: a shard of %d keys takes %d bytes to build, of %d allowed",
-				bloomery.ErrTooLarge, longest, need, p.Memory)
-		}
-		b++
-	}
 }

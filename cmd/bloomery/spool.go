@@ -56,7 +56,8 @@ func (p *spool) toDisk() (err error) {
 	if p.scratch, err = file.NewScratch(p.folder); err != nil {
 		return err
 	}
-	p.spill = shards.NewSpill(p.scratch, int(min(max(p.limit/4, shards.MinMemory), math.MaxInt)))
+	p.spill = shards.NewSpill(p.scratch, int(min(max(p.limit/4, shards.MinMemory), math.MaxInt)), 0)
+	p.spill.KeepDuplicates = p.repeat
 	for i := range p.parts {
 		for _, h := range p.parts[i] {
 			if err := p.spill.Add(h); err != nil {
@@ -83,8 +84,13 @@ func (p *spool) flush() error {
 	if err := p.spill.Flush(); err != nil {
 		return err
 	}
+	if 8*p.spill.Total() > uint64(p.limit) {
+		if err := p.spill.Compact(context.Background(), uint64(p.limit)/2); err != nil {
+			return err
+		}
+	}
 	// Each worker holds one shard.
-	p.bits = min(shards.Bits(8*p.total, uint64(p.limit)/uint64(2*runtime.GOMAXPROCS(0))), p.spill.Bits())
+	p.bits = min(shards.Bits(8*p.spill.Total(), uint64(p.limit)/uint64(2*runtime.GOMAXPROCS(0))), p.spill.Bits())
 	return nil
 }
 

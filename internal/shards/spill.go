@@ -8,14 +8,16 @@ import (
 	"hash/crc32"
 	"io"
 	"iter"
+	"slices"
 	"sync"
 
 	"github.com/bloomery/bloomery"
 )
 
 const (
-	// maxSpillBits is how fine a stream is cut at most: 1,024 parts.
-	maxSpillBits = 10
+	// usualBits is how fine a stream is cut if nobody asks for more shards:
+	// 1,024 parts.
+	usualBits = 10
 	// A block is what is written at once: large enough that disks are fast,
 	// and small enough that one for each part is little memory.
 	minBlock, maxBlock = 4 << 10, 64 << 10
@@ -38,25 +40,36 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // as it was written.
 type Run struct {
 	at  int64
-	n   int // words
+	n   uint32 // words, at most maxBlock/8
 	sum uint32
 }
+
+const runBytes = 16
 
 // Spill takes a stream of hashes and gives it back shard by shard. Between,
 // the hashes lie in a Scratch. First all are added by one goroutine, then
 // Flush is called, then shards are loaded.
 //
-// Load, Store and Restore are safe for concurrent use; Add and Flush need
+// Duplicates are dropped where they meet: in a buffer before it is written, and
+// by Cut in shards that are too long. Others come back with Load.
+//
+// Load, Store and Restore are safe for concurrent use; all others need
 // exclusion.
 type Spill struct {
+	// KeepDuplicates says that hashes come back as often as they were added. It
+	// is set before the first one.
+	KeepDuplicates bool
+
 	scratch Scratch
 	bits    uint
-	block   int      // bytes of a buffer
-	buffer  []byte   // one block for each part
-	fill    []int32  // bytes in each
+	block   int      // words of a buffer
+	buffer  []uint64 // one block for each part
+	fill    []int32  // words in each
 	parts   [][]Run  // what is written of each
 	counts  []uint64 // hashes in each
 	total   uint64
+	dropped uint64
+	blocks  sync.Pool // *[]byte of maxBlock
 
 	mu  sync.Mutex
 	end int64 // of what is written
@@ -79,31 +92,49 @@ func Allowed(scratch Scratch, memory int) (int, error) {
 }
 
 // NewSpill returns a Spill that writes to scratch. Its buffers take at most
-// the given number of bytes, which is at least MinMemory, and are gone after
-// Flush.
-func NewSpill(scratch Scratch, memory int) *Spill {
-	s := &Spill{scratch: scratch, bits: maxSpillBits}
+// the given number of bytes, which is at least MinMemory. There can be 2^bits
+// shards if the memory has a block of 4 KiB for each, see Bits.
+func NewSpill(scratch Scratch, memory int, bits uint) *Spill {
+	s := &Spill{scratch: scratch, bits: min(max(bits, usualBits), MaxBits)}
 	for s.bits > 1 && memory>>s.bits < minBlock {
 		s.bits--
 	}
-	s.block = min(max(memory>>s.bits, minBlock), maxBlock) &^ 7
-	s.buffer = make([]byte, s.block<<s.bits)
+	s.block = min(max(memory>>s.bits, minBlock), maxBlock) / 8
+	s.buffer = make([]uint64, s.block<<s.bits)
 	s.fill = make([]int32, 1<<s.bits)
 	s.parts = make([][]Run, 1<<s.bits)
 	s.counts = make([]uint64, 1<<s.bits)
+	s.blocks.New = func() any { b := make([]byte, maxBlock); return &b }
 	return s
 }
 
 // Add takes one hash.
 func (s *Spill) Add(h uint64) error {
 	part := bloomery.Route(h, s.bits)
-	at := s.fill[part]
-	binary.LittleEndian.PutUint64(s.buffer[part*s.block+int(at):], h)
-	s.fill[part] = at + 8
-	if int(at)+8 == s.block {
-		return s.flush(part)
+	at := int(s.fill[part])
+	s.buffer[part*s.block+at] = h
+	s.fill[part]++
+	if at+1 < s.block {
+		return nil
 	}
-	return nil
+	// A buffer that was full of duplicates goes on being filled.
+	if s.dedupe(part) <= s.block*3/4 {
+		return nil
+	}
+	return s.flush(part)
+}
+
+// dedupe drops the duplicates in the buffer of a part and returns how many
+// hashes are left.
+func (s *Spill) dedupe(part int) int {
+	all := s.buffer[part*s.block:][:s.fill[part]]
+	if s.KeepDuplicates {
+		return len(all)
+	}
+	left := len(Dedupe(all))
+	s.dropped += uint64(len(all) - left)
+	s.fill[part] = int32(left)
+	return left
 }
 
 // AddSeq adds all hashes of seq and flushes. progress, which may be nil, is
@@ -137,6 +168,7 @@ func (s *Spill) AddSeq(ctx context.Context, seq iter.Seq[uint64], progress func(
 // can be added afterwards.
 func (s *Spill) Flush() error {
 	for part := range s.fill {
+		s.dedupe(part)
 		if err := s.flush(part); err != nil {
 			return err
 		}
@@ -147,11 +179,11 @@ func (s *Spill) Flush() error {
 
 // flush writes the buffer of a part.
 func (s *Spill) flush(part int) error {
-	b := s.buffer[part*s.block:][:s.fill[part]]
-	if len(b) == 0 {
+	words := s.buffer[part*s.block:][:s.fill[part]]
+	if len(words) == 0 {
 		return nil
 	}
-	r, err := s.write(b)
+	r, err := s.write(words)
 	if err != nil {
 		return err
 	}
@@ -162,13 +194,17 @@ func (s *Spill) flush(part int) error {
 	return nil
 }
 
-// Total returns the number of hashes, duplicates included, that were flushed.
+// Total returns the number of hashes that were flushed. Duplicates that were
+// not dropped yet are included.
 func (s *Spill) Total() uint64 { return s.total }
+
+// Dropped returns the number of duplicates that were dropped.
+func (s *Spill) Dropped() uint64 { return s.dropped }
 
 // Bits returns how fine the stream is cut: there can be at most 2^Bits shards.
 func (s *Spill) Bits() uint { return s.bits }
 
-// Len returns the number of hashes in shard i of 2^b, duplicates included.
+// Len returns the number of hashes in shard i of 2^b, see Total.
 func (s *Spill) Len(i int, b uint) (n uint64) {
 	for _, count := range s.counts[i<<(s.bits-b) : (i+1)<<(s.bits-b)] {
 		n += count
@@ -187,12 +223,12 @@ func (s *Spill) MaxLen(b uint) (n uint64) {
 // Load appends the hashes of shard i of 2^b to dst, in the order in which
 // their blocks were written. b is at most Bits.
 func (s *Spill) Load(dst []uint64, i int, b uint) ([]uint64, error) {
-	buf := make([]byte, s.block)
+	dst = slices.Grow(dst, int(s.Len(i, b)))
 	for _, part := range s.parts[i<<(s.bits-b) : (i+1)<<(s.bits-b)] {
 		for _, r := range part {
 			n := len(dst)
-			dst = append(dst, make([]uint64, r.n)...)
-			if err := s.read(dst[n:], buf, r); err != nil {
+			dst = dst[:n+int(r.n)]
+			if err := s.read(dst[n:], r); err != nil {
 				return dst[:n], err
 			}
 		}
@@ -202,15 +238,10 @@ func (s *Spill) Load(dst []uint64, i int, b uint) ([]uint64, error) {
 
 // Store writes words to the scratch file.
 func (s *Spill) Store(words []uint64) ([]Run, error) {
-	buf := make([]byte, 0, min(maxBlock, 8*len(words)))
-	var runs []Run
+	runs := make([]Run, 0, (len(words)+maxBlock/8-1)/(maxBlock/8))
 	for len(words) > 0 {
 		n := min(len(words), maxBlock/8)
-		buf = buf[:0]
-		for _, w := range words[:n] {
-			buf = binary.LittleEndian.AppendUint64(buf, w)
-		}
-		r, err := s.write(buf)
+		r, err := s.write(words[:n])
 		if err != nil {
 			return nil, err
 		}
@@ -223,24 +254,19 @@ func (s *Spill) Store(words []uint64) ([]Run, error) {
 // Restore yields the words of runs, piece by piece; a piece is good until the
 // next one. An error is the last that it yields.
 func (s *Spill) Restore(runs []Run) iter.Seq2[[]uint64, error] {
-	return func(yield func([]uint64, error) bool) {
-		words, buf := make([]uint64, maxBlock/8), make([]byte, maxBlock)
-		for _, r := range runs {
-			if err := s.read(words[:r.n], buf, r); err != nil {
-				yield(nil, err)
-				return
-			}
-			if !yield(words[:r.n], nil) {
-				return
-			}
-		}
-	}
+	return s.Payload(nil, [][]Run{runs})
 }
 
-// write appends b to the scratch file.
-func (s *Spill) write(b []byte) (Run, error) {
+// write appends words, at most maxBlock/8, to the scratch file.
+func (s *Spill) write(words []uint64) (Run, error) {
+	block := s.blocks.Get().(*[]byte)
+	defer s.blocks.Put(block)
+	b := (*block)[:8*len(words)]
+	for i, w := range words {
+		binary.LittleEndian.PutUint64(b[8*i:], w)
+	}
 	s.mu.Lock()
-	r := Run{at: s.end, n: len(b) / 8, sum: crc32.Checksum(b, castagnoli)}
+	r := Run{at: s.end, n: uint32(len(words)), sum: crc32.Checksum(b, castagnoli)}
 	s.end += int64(len(b))
 	s.mu.Unlock()
 	if n, err := s.scratch.WriteAt(b, r.at); err != nil {
@@ -251,9 +277,11 @@ func (s *Spill) write(b []byte) (Run, error) {
 	return r, nil
 }
 
-// read reads a run into words by way of buf, which is large enough.
-func (s *Spill) read(words []uint64, buf []byte, r Run) error {
-	buf = buf[:8*r.n]
+// read reads a run into words.
+func (s *Spill) read(words []uint64, r Run) error {
+	block := s.blocks.Get().(*[]byte)
+	defer s.blocks.Put(block)
+	buf := (*block)[:8*r.n]
 	n, err := s.scratch.ReadAt(buf, r.at)
 	switch {
 	case n < len(buf) && (err == nil || errors.Is(err, io.EOF)):
@@ -270,16 +298,18 @@ func (s *Spill) read(words []uint64, buf []byte, r Run) error {
 	return nil
 }
 
-// Payload returns head, and behind it what the runs of all shards hold, in
-// pieces. It ends with the first error.
+// Payload returns head, if it is not empty, and behind it what the runs of all
+// shards hold, in pieces. It ends with the first error.
 func (s *Spill) Payload(head []uint64, shards [][]Run) iter.Seq2[[]uint64, error] {
 	return func(yield func([]uint64, error) bool) {
-		if !yield(head, nil) {
+		if len(head) > 0 && !yield(head, nil) {
 			return
 		}
+		words := make([]uint64, maxBlock/8)
 		for _, runs := range shards {
-			for piece, err := range s.Restore(runs) {
-				if !yield(piece, err) || err != nil {
+			for _, r := range runs {
+				err := s.read(words[:r.n], r)
+				if !yield(words[:r.n], err) || err != nil {
 					return
 				}
 			}

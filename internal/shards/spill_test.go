@@ -50,7 +50,7 @@ func (d *disk) ReadAt(b []byte, at int64) (int, error) {
 // spilled returns a Spill that holds hs.
 func spilled(t *testing.T, d *disk, memory int, hs []uint64) *shards.Spill {
 	t.Helper()
-	s := shards.NewSpill(d, memory)
+	s := shards.NewSpill(d, memory, 0)
 	if err := s.AddSeq(t.Context(), slices.Values(hs), nil); err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +125,7 @@ func TestStoreRestore(t *testing.T) {
 
 func TestFullDisk(t *testing.T) {
 	hs := random(50_000, 3)
-	s := shards.NewSpill(&disk{room: 100_000}, 1<<20)
+	s := shards.NewSpill(&disk{room: 100_000}, 1<<20, 0)
 	if err := s.AddSeq(t.Context(), slices.Values(hs), nil); !errors.Is(err, errFull) {
 		t.Errorf("AddSeq: %v, want %v", err, errFull)
 	}
@@ -173,9 +173,115 @@ func TestCancelledStream(t *testing.T) {
 		}
 	}
 	var told uint64
-	s := shards.NewSpill(&disk{room: 1 << 30}, 1<<20)
+	s := shards.NewSpill(&disk{room: 1 << 30}, 1<<20, 0)
 	err := s.AddSeq(ctx, endless, func(n uint64) { told = n })
 	if !errors.Is(err, context.Canceled) || read > 1_100_000 || told < 900_000 {
 		t.Errorf("%v after %d hashes, progress told of %d", err, read, told)
+	}
+}
+
+// Copies of a hash are dropped before they are counted, and before they are
+// written where they come close after each other.
+func TestSpillDropsDuplicates(t *testing.T) {
+	hs := random(1000, 5)
+	many := slices.Concat(hs[:500], slices.Repeat(hs[:1], 100_000), hs[500:], slices.Repeat(hs[7:9], 50_000))
+	for _, memory := range []int{1 << 18, 4 << 20} {
+		d := &disk{room: 1 << 30}
+		s := spilled(t, d, memory, many)
+		if want := uint64(len(many) - len(hs)); s.Total() != 1000 || s.Dropped() != want {
+			t.Errorf("%d bytes: Total() = %d, Dropped() = %d, want 1000 and %d", memory, s.Total(), s.Dropped(), want)
+		}
+		if len(d.data) != 8*len(hs) {
+			t.Errorf("%d bytes: %d bytes are on the disk, want %d", memory, len(d.data), 8*len(hs))
+		}
+		got, err := s.Load(nil, 0, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(shards.Dedupe(got), slices.Sorted(slices.Values(hs))) {
+			t.Errorf("%d bytes: other hashes come back", memory)
+		}
+	}
+	s := shards.NewSpill(&disk{room: 1 << 30}, 1<<18, 0)
+	s.KeepDuplicates = true
+	if err := s.AddSeq(t.Context(), slices.Values(many), nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Compact(t.Context(), 1<<20); err != nil {
+		t.Fatal(err)
+	}
+	if s.Total() != uint64(len(many)) || s.Dropped() != 0 {
+		t.Errorf("KeepDuplicates: Total() = %d, Dropped() = %d, want %d and 0", s.Total(), s.Dropped(), len(many))
+	}
+}
+
+// Compact finds duplicates however far apart they come, if memory holds the
+// different hashes of a part.
+func TestCompact(t *testing.T) {
+	hs := random(20_000, 6)
+	d := &disk{room: 1 << 30}
+	s := spilled(t, d, shards.MinMemory, slices.Repeat(hs, 5))
+	if s.Total() <= 60_000 {
+		t.Fatalf("Total() = %d: they came too close after each other", s.Total())
+	}
+	before := s.Total()
+	if err := s.Compact(t.Context(), 8*5000); err != nil || s.Total() != before {
+		t.Errorf("with too little memory: %v, %d hashes of %d", err, s.Total(), before)
+	}
+	if err := s.Compact(t.Context(), 8*12_000); err != nil {
+		t.Fatal(err)
+	}
+	if s.Total() != 20_000 || s.Dropped() != 80_000 || s.Len(0, 1)+s.Len(1, 1) != 20_000 {
+		t.Errorf("Total() = %d, Dropped() = %d, want 20000 and 80000", s.Total(), s.Dropped())
+	}
+	got, err := s.Load(nil, 0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shards.Sort(got)
+	if !slices.Equal(got, slices.Sorted(slices.Values(hs))) {
+		t.Error("other hashes come back")
+	}
+	d.data[len(d.data)-1] ^= 1
+	if err := s.Compact(t.Context(), 1<<20); !errors.Is(err, bloomery.ErrCorrupt) {
+		t.Errorf("damaged scratch: %v, want ErrCorrupt", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := s.Compact(ctx, 1<<20); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+}
+
+func TestCut(t *testing.T) {
+	hs := random(40_000, 7)
+	need := func(n uint64) uint64 { return 100 * n }
+	bits := func(total uint64) uint { return shards.Bits(total, 30_000) }
+	for name, c := range map[string]struct {
+		hs     []uint64
+		d      shards.Demand
+		want   uint
+		refuse bool
+	}{
+		"as in memory":     {hs, shards.Demand{Bits: bits, Need: need, Memory: 1 << 30}, 1, false},
+		"more":             {hs, shards.Demand{Bits: bits, Need: need, Memory: 1 << 20}, 3, false},
+		"one at a time":    {hs, shards.Demand{Bits: bits, Need: need, Memory: 100_000}, 6, false},
+		"too little":       {hs, shards.Demand{Bits: bits, Need: need, Memory: 30_000}, 0, true},
+		"fixed":            {hs, shards.Demand{Bits: func(uint64) uint { return 3 }, Fixed: true, Need: need, Memory: 600_000}, 3, false},
+		"fixed, too large": {hs, shards.Demand{Bits: func(uint64) uint { return 3 }, Fixed: true, Need: need, Memory: 400_000}, 0, true},
+		"too many":         {hs, shards.Demand{Bits: func(uint64) uint { return 12 }, Need: need, Memory: 1 << 30}, 0, true},
+		"duplicates":       {slices.Repeat(hs, 10), shards.Demand{Bits: bits, Need: need, Memory: 100_000}, 6, false},
+	} {
+		s := spilled(t, &disk{room: 1 << 30}, 1<<18, c.hs)
+		b, longest, left, err := s.Cut(t.Context(), c.d)
+		if c.refuse {
+			if !errors.Is(err, bloomery.ErrTooLarge) {
+				t.Errorf("%s: %v, want ErrTooLarge", name, err)
+			}
+			continue
+		}
+		if err != nil || b != c.want || longest != s.MaxLen(b) || left >= c.d.Memory || need(longest) > left {
+			t.Errorf("%s: 2^%d shards of up to %d, %d bytes are left (%v), want 2^%d", name, b, longest, left, err, c.want)
+		}
 	}
 }
