@@ -101,6 +101,9 @@ func (b *base) compatible(o *base) error {
 // counted by count. Tolerance is how far the predicted rate may be off (one
 // sigma) though it is more than 2% of it.
 func (b *base) stats(kind string, words []uint64, count func([]uint64) uint64, tolerance float64) bloomery.Stats {
+	if len(words) == 0 { // a zero filter
+		return bloomery.Stats{Kind: kind}
+	}
 	sample := b.sample(words, count, tolerance)
 	return bloomery.Stats{
 		Kind:           kind,
@@ -132,11 +135,17 @@ func (b *base) sample(words []uint64, count func([]uint64) uint64, tolerance flo
 // are set. The last word of a Standard has bits beyond the array: they are
 // clear and do not count.
 func (b *base) fill(set, words uint64) float64 {
+	if words == 0 { // a zero filter
+		return 0
+	}
 	return min(1, float64(set)/float64(min(words*64, b.shape.Bits)))
 }
 
 // estimate returns the number of keys that would set as many bits.
 func (b *base) estimate(words []uint64) uint64 {
+	if len(words) == 0 {
+		return 0
+	}
 	return round(b.shape.Count(b.fill(count(words), uint64(len(words)))))
 }
 

@@ -68,7 +68,7 @@ func NewConcurrent(n int, p float64) *Concurrent {
 
 // NewConcurrent is Config.New for a Concurrent.
 func (c Config) NewConcurrent() (*Concurrent, error) {
-	f, err := c.newFilter()
+	f, err := c.newFilter("NewConcurrent")
 	if err != nil {
 		return nil, fmt.Errorf("bloom: new concurrent: %w", err)
 	}
@@ -105,18 +105,22 @@ func (c *Concurrent) ContainsString(key string) bool { return c.ContainsHash(c.h
 
 // ContainsHash is Contains for a key whose hash is h.
 func (c *Concurrent) ContainsHash(h uint64) bool {
-	return kernel.HasShared(c.blocks, c.shape.K, h)
+	return len(c.blocks) > 0 && kernel.HasShared(c.blocks, c.shape.K, h)
 }
 
 // ContainsHashes sets dst[i] to ContainsHash(hs[i]). It panics if dst is
 // shorter than hs.
 func (c *Concurrent) ContainsHashes(dst []bool, hs []uint64) {
-	kernel.HasAllShared(dst, c.blocks, c.shape.K, hs)
+	if len(c.blocks) == 0 {
+		clear(dst[:len(hs):len(dst)])
+		return
+	}
+	kernel.HasAllShared(dst[:len(hs):len(dst)], c.blocks, c.shape.K, hs)
 }
 
 // ContainsKeys is ContainsHashes for keys.
 func (c *Concurrent) ContainsKeys(dst []bool, keys [][]byte) {
-	dst = dst[:len(keys)]
+	dst = dst[:len(keys):len(dst)]
 	var hs [batch]uint64
 	for len(keys) > 0 {
 		n := c.hasher.HashKeys(hs[:], keys)
@@ -134,6 +138,9 @@ func (c *Concurrent) AddString(key string) bool { return c.AddHash(c.hasher.Hash
 
 // AddHash is Add for a key whose hash is h.
 func (c *Concurrent) AddHash(h uint64) bool {
+	if len(c.blocks) == 0 {
+		panicZero(concurrentConstructors)
+	}
 	l := &c.locks[c.stripe(h)]
 	l.Lock()
 	fresh := kernel.SetShared(c.blocks, c.shape.K, h)
@@ -150,8 +157,9 @@ func (c *Concurrent) stripe(h uint64) uint8 {
 // AddHashes adds all of hs; equal ones in order. If dst is not nil, dst[i]
 // tells what AddHash(hs[i]) would have returned; it must be as long as hs.
 func (c *Concurrent) AddHashes(dst []bool, hs []uint64) {
+	c.mustBeMade()
 	if dst != nil {
-		dst = dst[:len(hs)]
+		dst = dst[:len(hs):len(dst)]
 	}
 	for len(hs) > 0 {
 		n := min(len(hs), stripeBatch)
@@ -246,8 +254,9 @@ func (c *Concurrent) unlockRun(run int, need uint16) {
 
 // AddKeys is AddHashes for keys.
 func (c *Concurrent) AddKeys(dst []bool, keys [][]byte) {
+	c.mustBeMade()
 	if dst != nil {
-		dst = dst[:len(keys)]
+		dst = dst[:len(keys):len(dst)]
 	}
 	var hs [stripeBatch]uint64
 	for len(keys) > 0 {
@@ -262,11 +271,25 @@ func (c *Concurrent) AddKeys(dst []bool, keys [][]byte) {
 	}
 }
 
-// AddSeq adds all keys of seq. A key need not stay as it is after its turn.
-func (c *Concurrent) AddSeq(seq iter.Seq[[]byte]) { addSeq(c, c.hasher, stripeBatch, seq) }
+// AddSeq adds all keys of seq. It does not retain them.
+func (c *Concurrent) AddSeq(seq iter.Seq[[]byte]) {
+	c.mustBeMade()
+	addSeq(c, c.hasher, stripeBatch, seq)
+}
+
+// concurrentConstructors is how to make a Concurrent.
+const concurrentConstructors = "NewConcurrent, Config.NewConcurrent or Filter.Concurrent"
+
+// mustBeMade panics for a zero Concurrent.
+func (c *Concurrent) mustBeMade() {
+	if len(c.blocks) == 0 {
+		panicZero(concurrentConstructors)
+	}
+}
 
 // Union adds all keys of o, which must not change meanwhile, see Filter.Union.
 func (c *Concurrent) Union(o *Filter) error {
+	c.mustBeMade()
 	if err := c.compatible(&o.base); err != nil {
 		return fmt.Errorf("bloom: union: %w", err)
 	}
@@ -284,6 +307,7 @@ func (c *Concurrent) Union(o *Filter) error {
 // Clear takes out all keys whose Add returned before Clear was called, and
 // some of those that are added meanwhile, in whole or in part.
 func (c *Concurrent) Clear() {
+	c.mustBeMade()
 	c.eachStripe(func(_ int, mine []uint64) {
 		for i := range mine {
 			atomic.StoreUint64(&mine[i], 0)
@@ -305,7 +329,7 @@ func (c *Concurrent) eachStripe(f func(first int, words []uint64)) {
 
 // Stats tells the state of the filter, see Filter.Stats.
 func (c *Concurrent) Stats() bloomery.Stats {
-	return c.stats("bloom", kernel.Words(c.blocks), countShared, 0)
+	return c.stats("concurrent", kernel.Words(c.blocks), countShared, 0)
 }
 
 // Saturation returns the share of set bits. It reads the whole array.

@@ -16,7 +16,7 @@ import (
 
 func TestConcurrentConformance(t *testing.T) {
 	filtertest.Test(t, filtertest.Kind{
-		Name:  "bloom",
+		Name:  "concurrent",
 		Rates: []float64{1e-2, 1e-4}, // the layout is Filter's
 		Make: func(hs []uint64, n int, p float64) (bloomery.Hashed, error) {
 			c, err := bloom.Config{Capacity: n, ErrorRate: p}.NewConcurrent()

@@ -7,6 +7,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/internal/fields"
 	"github.com/bloomery/bloomery/internal/memory"
 	"github.com/bloomery/bloomery/sizing"
 )
@@ -36,6 +37,11 @@ type Config struct {
 	// 64 for Standard and Partitioned, 8 for Split.
 	Hashes int
 
+	// BitsPerKey is the size of the array over Capacity, where that is known
+	// rather than a rate: it takes the place of ErrorRate, Bits and Hashes. The
+	// number of bits per key is the one with the lowest false positive rate.
+	BitsPerKey float64
+
 	// Growth is how many times larger each layer of a Scalable is than the one
 	// before: 2 to 255, 0 stands for 2. Other filters do not use it.
 	Growth int
@@ -51,8 +57,18 @@ type Config struct {
 	Alloc func(bytes int) ([]byte, error)
 }
 
+// only returns an error if a field is set that a constructor does not use: all
+// use those of the first list.
+func (c Config) only(constructor string, more ...string) error {
+	used := []string{"Capacity", "ErrorRate", "Bits", "Hashes", "BitsPerKey", "Hasher", "Alloc"}
+	return fields.Only(c, constructor, append(used, more...)...)
+}
+
 // shape returns the size of the array and the error rate that it was made for.
 func (c Config) shape(layout sizing.Layout) (sizing.Shape, float64, error) {
+	if c.BitsPerKey != 0 {
+		return c.bestShape(layout)
+	}
 	if c.Bits != 0 || c.Hashes != 0 {
 		return c.givenShape(layout)
 	}
@@ -87,4 +103,40 @@ func (c Config) givenShape(layout sizing.Layout) (sizing.Shape, float64, error) 
 		return sizing.Shape{}, 0, errors.Unwrap(err)
 	}
 	return s, min(s.Rate(float64(c.Capacity)), math.Nextafter(1, 0)), memory.Fits(s.Bits / 8)
+}
+
+// maxK is the largest number of bits per key of any layout.
+const maxK = 64
+
+// bestShape is shape for a Config with BitsPerKey.
+func (c Config) bestShape(layout sizing.Layout) (sizing.Shape, float64, error) {
+	if c.ErrorRate != 0 || c.Bits != 0 || c.Hashes != 0 {
+		return sizing.Shape{}, 0, fmt.Errorf("%w: BitsPerKey is set beside ErrorRate, Bits or Hashes", bloomery.ErrParameter)
+	}
+	if c.Capacity < 1 {
+		return sizing.Shape{}, 0, fmt.Errorf("%w: capacity %d is not at least 1", bloomery.ErrParameter, c.Capacity)
+	}
+	total := math.Ceil(c.BitsPerKey * float64(c.Capacity))
+	if !(total >= 1) {
+		return sizing.Shape{}, 0, fmt.Errorf("%w: %v bits per key", bloomery.ErrParameter, c.BitsPerKey)
+	}
+	if total > sizing.MaxBits {
+		return sizing.Shape{}, 0, fmt.Errorf("%w: %v bits per key for %d keys", bloomery.ErrTooLarge, c.BitsPerKey, c.Capacity)
+	}
+	given := Config{Capacity: c.Capacity, Bits: uint64(total)}
+	var best sizing.Shape
+	var rate float64
+	var failed error
+	for given.Hashes = 1; given.Hashes <= maxK; given.Hashes++ {
+		switch s, p, err := given.givenShape(layout); {
+		case err != nil:
+			failed = err
+		case best.K == 0 || p < rate:
+			best, rate = s, p
+		}
+	}
+	if best.K == 0 {
+		return best, 0, failed
+	}
+	return best, rate, nil
 }

@@ -36,7 +36,7 @@ func TestFilterConformance(t *testing.T) {
 			_, err := f.ReadFrom(r)
 			return &f, err
 		},
-		View:  func(data []byte) (filtertest.View, error) { return bloom.NewView(data) },
+		View:  func(data []byte) (filtertest.View, error) { return bloom.Config{}.View(data) },
 		Union: func(a, b bloomery.Hashed) error { return a.(*bloom.Filter).Union(b.(*bloom.Filter)) },
 		Clone: func(a bloomery.Hashed) bloomery.Hashed { return a.(*bloom.Filter).Clone() },
 		Clear: func(a bloomery.Hashed) { a.(*bloom.Filter).Clear() },
@@ -69,7 +69,7 @@ func TestStandardConformance(t *testing.T) {
 			_, err := f.ReadFrom(r)
 			return &f, err
 		},
-		View:  func(data []byte) (filtertest.View, error) { return bloom.NewStandardView(data) },
+		View:  func(data []byte) (filtertest.View, error) { return bloom.Config{}.ViewStandard(data) },
 		Union: func(a, b bloomery.Hashed) error { return a.(*bloom.Standard).Union(b.(*bloom.Standard)) },
 		Clone: func(a bloomery.Hashed) bloomery.Hashed { return a.(*bloom.Standard).Clone() },
 		Clear: func(a bloomery.Hashed) { a.(*bloom.Standard).Clear() },
@@ -102,7 +102,7 @@ func TestSplitConformance(t *testing.T) {
 			_, err := f.ReadFrom(r)
 			return &f, err
 		},
-		View:  func(data []byte) (filtertest.View, error) { return bloom.NewSplitView(data) },
+		View:  func(data []byte) (filtertest.View, error) { return bloom.Config{}.ViewSplit(data) },
 		Union: func(a, b bloomery.Hashed) error { return a.(*bloom.Split).Union(b.(*bloom.Split)) },
 		Clone: func(a bloomery.Hashed) bloomery.Hashed { return a.(*bloom.Split).Clone() },
 		Clear: func(a bloomery.Hashed) { a.(*bloom.Split).Clear() },
@@ -135,7 +135,7 @@ func TestPartitionedConformance(t *testing.T) {
 			_, err := f.ReadFrom(r)
 			return &f, err
 		},
-		View:  func(data []byte) (filtertest.View, error) { return bloom.NewPartitionedView(data) },
+		View:  func(data []byte) (filtertest.View, error) { return bloom.Config{}.ViewPartitioned(data) },
 		Union: func(a, b bloomery.Hashed) error { return a.(*bloom.Partitioned).Union(b.(*bloom.Partitioned)) },
 		Clone: func(a bloomery.Hashed) bloomery.Hashed { return a.(*bloom.Partitioned).Clone() },
 		Clear: func(a bloomery.Hashed) { a.(*bloom.Partitioned).Clear() },
@@ -170,7 +170,7 @@ func TestScalableConformance(t *testing.T) {
 			_, err := f.ReadFrom(r)
 			return &f, err
 		},
-		View:  func(data []byte) (filtertest.View, error) { return bloom.NewScalableView(data) },
+		View:  func(data []byte) (filtertest.View, error) { return bloom.Config{}.ViewScalable(data) },
 		Clone: func(a bloomery.Hashed) bloomery.Hashed { return a.(*bloom.Scalable).Clone() },
 		Clear: func(a bloomery.Hashed) { a.(*bloom.Scalable).Clear() },
 	})

@@ -56,11 +56,11 @@ func ExampleNewPartitioned() {
 	// Output: 7 slices of 1370423 bits
 }
 
-func ExampleNewPartitionedView() {
+func ExampleConfig_ViewPartitioned() {
 	p := bloom.NewPartitioned(1000, 0.01)
 	p.AddString("alice")
 	data, _ := p.MarshalBinary()
-	v, err := bloom.NewPartitionedView(data)
+	v, err := bloom.Config{}.ViewPartitioned(data)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -109,11 +109,11 @@ func ExampleScalable_Union() {
 	// 2 layers, error rate up to 0.02
 }
 
-func ExampleNewScalableView() {
+func ExampleConfig_ViewScalable() {
 	s := bloom.NewScalable(10, 0.01)
 	s.AddString("alice")
 	data, _ := s.MarshalBinary()
-	v, err := bloom.NewScalableView(data)
+	v, err := bloom.Config{}.ViewScalable(data)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -176,12 +176,12 @@ func ExampleFilter_WriteTo() {
 	// true <nil>
 }
 
-func ExampleNewView() {
+func ExampleConfig_View() {
 	f := bloom.New(1000, 0.01)
 	f.AddString("alice")
 	data, _ := f.MarshalBinary() // or a mapped file
 
-	v, err := bloom.NewView(data)
+	v, err := bloom.Config{}.View(data)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -26,8 +26,8 @@ var (
 //	one block            [lane 0][lane 1][lane 2] ... [lane 7]
 //	one key, k = 3                1 bit   1 bit  1 bit
 //
-// Make one with New or Config.New; a zero Filter is only good for
-// UnmarshalBinary and ReadFrom.
+// Make one with New or Config.New. A zero Filter is empty and cannot be
+// changed or encoded, but UnmarshalBinary and ReadFrom can replace it.
 //
 // Safe for concurrent readers; a writer needs exclusion.
 type Filter struct{ lines }
@@ -46,14 +46,18 @@ func New(n int, p float64) *Filter {
 // New returns a Filter. Its errors wrap ErrParameter or ErrTooLarge, or are
 // those of Alloc.
 func (c Config) New() (*Filter, error) {
-	f, err := c.newFilter()
+	f, err := c.newFilter("New")
 	if err != nil {
 		return nil, fmt.Errorf("bloom: new: %w", err)
 	}
 	return f, nil
 }
 
-func (c Config) newFilter() (*Filter, error) {
+// newFilter is New for the constructor with this name.
+func (c Config) newFilter(constructor string) (*Filter, error) {
+	if err := c.only(constructor); err != nil {
+		return nil, err
+	}
 	shape, rate, err := c.shape(sizing.Blocked)
 	if err != nil {
 		return nil, err
@@ -74,18 +78,25 @@ func (f *Filter) Add(key []byte) bool { return f.AddHash(f.hasher.Hash(key)) }
 func (f *Filter) AddString(key string) bool { return f.AddHash(f.hasher.HashString(key)) }
 
 // AddHash is Add for a key whose hash is h.
-func (f *Filter) AddHash(h uint64) bool { return kernel.Set(f.blocks, f.shape.K, h) }
+func (f *Filter) AddHash(h uint64) bool {
+	if len(f.blocks) == 0 {
+		panicZero(constructors)
+	}
+	return kernel.Set(f.blocks, f.shape.K, h)
+}
 
 // AddHashes adds all of hs, in order. If dst is not nil, dst[i] tells what
 // AddHash(hs[i]) would have returned; it must be as long as hs.
 func (f *Filter) AddHashes(dst []bool, hs []uint64) {
+	f.mustBeMade()
 	kernel.SetAll(dst, f.blocks, f.shape.K, hs)
 }
 
 // AddKeys is AddHashes for keys.
 func (f *Filter) AddKeys(dst []bool, keys [][]byte) {
+	f.mustBeMade()
 	if dst != nil {
-		dst = dst[:len(keys)]
+		dst = dst[:len(keys):len(dst)]
 	}
 	var hs [batch]uint64
 	for len(keys) > 0 {
@@ -100,13 +111,17 @@ func (f *Filter) AddKeys(dst []bool, keys [][]byte) {
 	}
 }
 
-// AddSeq adds all keys of seq. A key need not stay as it is after its turn.
-func (f *Filter) AddSeq(seq iter.Seq[[]byte]) { addSeq(f, f.hasher, batch, seq) }
+// AddSeq adds all keys of seq. It does not retain them.
+func (f *Filter) AddSeq(seq iter.Seq[[]byte]) {
+	f.mustBeMade()
+	addSeq(f, f.hasher, batch, seq)
+}
 
 // Union adds all keys of o to f. Both must have the same shape and hash, else
 // the error wraps ErrIncompatible, says how they differ and leaves f as it
 // was. The result is what adding all keys to one filter would have given.
 func (f *Filter) Union(o *Filter) error {
+	f.mustBeMade()
 	if err := f.compatible(&o.base); err != nil {
 		return fmt.Errorf("bloom: union: %w", err)
 	}
@@ -118,6 +133,7 @@ func (f *Filter) Union(o *Filter) error {
 // yeses than a filter made of those keys alone would have. Errors are those
 // of Union.
 func (f *Filter) Intersect(o *Filter) error {
+	f.mustBeMade()
 	if err := f.compatible(&o.base); err != nil {
 		return fmt.Errorf("bloom: intersect: %w", err)
 	}
@@ -134,33 +150,37 @@ func (f *Filter) Jaccard(o *Filter) (float64, error) {
 	return f.jaccard(f.words(), o.words()), nil
 }
 
-// Clear takes all keys out.
-func (f *Filter) Clear() { clear(f.blocks) }
+// Clone returns a Filter of its own memory with the same keys.
+func (f *Filter) Clone() *Filter { return f.clone() }
+
+// Clear removes all keys.
+func (f *Filter) Clear() {
+	f.mustBeMade()
+	clear(f.blocks)
+}
+
+// constructors is how to make a Filter.
+const constructors = "New or Config.New"
+
+// mustBeMade panics for a zero Filter.
+func (f *Filter) mustBeMade() {
+	if len(f.blocks) == 0 {
+		panicZero(constructors)
+	}
+}
 
 // UnmarshalBinary replaces f by the filter that data encodes. If that was made
-// with a secret key or a function, f must have been made with the same. On
-// error f stays as it was; the error wraps ErrCorrupt, ErrVersion,
-// ErrIncompatible or ErrKey.
+// with a secret key or a function, f must have been made with the same, see
+// Config.Decode. On error f stays as it was; the error wraps ErrCorrupt,
+// ErrVersion, ErrIncompatible or ErrKey.
 func (f *Filter) UnmarshalBinary(data []byte) error {
-	b, sealed, err := open(data, envelope.KindBloom, sizing.Blocked, f.hasher)
-	if err == nil {
-		err = sealed.Verify()
-	}
-	if err != nil {
-		return fmt.Errorf("bloom: unmarshal: %w", err)
-	}
-	*f = Filter{lines{b, kernel.Blocks(sealed.Words())}}
-	return nil
+	return envelope.Unmarshal("bloom", data, f.hasher, f.load)
 }
 
 // ReadFrom replaces f by a filter that it reads from r, and reads no byte
-// more than that. Memory grows with what has arrived. On error f stays as it
-// was; errors are those of UnmarshalBinary, ErrTooLarge, or those of r.
+// more than that. Memory grows with the bytes that have arrived. On error f
+// stays as it was; errors are those of UnmarshalBinary, ErrTooLarge, or those
+// of r.
 func (f *Filter) ReadFrom(r io.Reader) (int64, error) {
-	b, words, n, err := read(r, envelope.KindBloom, sizing.Blocked, f.hasher)
-	if err != nil {
-		return n, fmt.Errorf("bloom: read: %w", err)
-	}
-	*f = Filter{lines{b, kernel.Blocks(words)}}
-	return n, nil
+	return envelope.ReadFrom("bloom", r, f.hasher, f.load)
 }

@@ -77,6 +77,9 @@ func (f *flat) ContainsHash(h uint64) bool {
 		return f.slicesHave(h)
 	}
 	w, m, k := f.words, f.span, f.shape.K
+	if len(w) == 0 {
+		return false // a zero filter
+	}
 	if k >= 4 {
 		b := bit(w, probe(h, m))
 		b &= bit(w, probe(h+probeStep, m))
@@ -128,7 +131,7 @@ func (f *flat) slicesHave(h uint64) bool {
 // ContainsHashes sets dst[i] to ContainsHash(hs[i]). It panics if dst is
 // shorter than hs.
 func (f *flat) ContainsHashes(dst []bool, hs []uint64) {
-	dst = dst[:len(hs)]
+	dst = dst[:len(hs):len(dst)]
 	for i, h := range hs {
 		dst[i] = f.ContainsHash(h)
 	}
@@ -136,7 +139,7 @@ func (f *flat) ContainsHashes(dst []bool, hs []uint64) {
 
 // ContainsKeys is ContainsHashes for keys.
 func (f *flat) ContainsKeys(dst []bool, keys [][]byte) {
-	dst = dst[:len(keys)]
+	dst = dst[:len(keys):len(dst)]
 	for i, key := range keys {
 		dst[i] = f.Contains(key)
 	}
@@ -145,7 +148,12 @@ func (f *flat) ContainsKeys(dst []bool, keys [][]byte) {
 // Stats tells the state of the filter. The fill of arrays above 64 KiB is
 // taken from a sample of at most 1 MiB, so it costs the same for every size;
 // PredictedSigma is how far that makes Predicted swing.
-func (f *flat) Stats() bloomery.Stats { return f.stats(f.shape.Layout.String(), f.words, count, 0) }
+func (f *flat) Stats() bloomery.Stats {
+	if len(f.words) == 0 {
+		return bloomery.Stats{} // a zero filter is of no kind yet
+	}
+	return f.stats(f.shape.Layout.String(), f.words, count, 0)
+}
 
 // Saturation returns the share of set bits. It reads the whole array.
 func (f *flat) Saturation() float64 { return f.fill(count(f.words), uint64(len(f.words))) }
@@ -162,16 +170,23 @@ func (f *flat) copied() flat {
 	return newFlat(f.base, w)
 }
 
-// AppendBinary appends the encoding of the filter to dst. The error is always
-// nil.
+// AppendBinary appends the encoding of the filter to dst. The error is nil but
+// for a zero filter.
 func (f *flat) AppendBinary(dst []byte) ([]byte, error) {
+	if len(f.words) == 0 {
+		return dst, errZero("marshal")
+	}
 	return envelope.Append(dst, f.header(f.kind(), f.words), f.words), nil
 }
 
-// MarshalBinary returns the encoding of the filter. The error is always nil.
+// MarshalBinary returns the encoding of the filter. The error is nil but for a
+// zero filter.
 func (f *flat) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
 
 // WriteTo writes the encoding of the filter to w.
 func (f *flat) WriteTo(w io.Writer) (int64, error) {
+	if len(f.words) == 0 {
+		return 0, errZero("write")
+	}
 	return envelope.WriteTo(w, f.header(f.kind(), f.words), f.words)
 }

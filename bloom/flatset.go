@@ -2,7 +2,6 @@ package bloom
 
 import (
 	"fmt"
-	"io"
 	"iter"
 
 	"github.com/bloomery/bloomery/internal/memory"
@@ -36,6 +35,9 @@ func (s *flatSet) AddString(key string) bool { return s.AddHash(s.hasher.HashStr
 // AddHash is Add for a key whose hash is h.
 func (s *flatSet) AddHash(h uint64) bool {
 	words, m, step := s.words, s.span, s.step
+	if len(words) == 0 {
+		panicZero(flatConstructors)
+	}
 	fresh, from := uint64(0), uint64(0)
 	for range s.shape.K {
 		at := from + probe(h, m)
@@ -51,13 +53,14 @@ func (s *flatSet) AddHash(h uint64) bool {
 // AddHashes adds all of hs, in order. If dst is not nil, dst[i] tells what
 // AddHash(hs[i]) would have returned; it must be as long as hs.
 func (s *flatSet) AddHashes(dst []bool, hs []uint64) {
+	s.mustBeMade()
 	if dst == nil {
 		for _, h := range hs {
 			s.AddHash(h)
 		}
 		return
 	}
-	dst = dst[:len(hs)]
+	dst = dst[:len(hs):len(dst)]
 	for i, h := range hs {
 		dst[i] = s.AddHash(h)
 	}
@@ -65,25 +68,43 @@ func (s *flatSet) AddHashes(dst []bool, hs []uint64) {
 
 // AddKeys is AddHashes for keys.
 func (s *flatSet) AddKeys(dst []bool, keys [][]byte) {
+	s.mustBeMade()
 	if dst == nil {
 		for _, key := range keys {
 			s.Add(key)
 		}
 		return
 	}
-	dst = dst[:len(keys)]
+	dst = dst[:len(keys):len(dst)]
 	for i, key := range keys {
 		dst[i] = s.Add(key)
 	}
 }
 
-// AddSeq adds all keys of seq. A key need not stay as it is after its turn.
-func (s *flatSet) AddSeq(seq iter.Seq[[]byte]) { addSeq(s, s.hasher, batch, seq) }
+// AddSeq adds all keys of seq. It does not retain them.
+func (s *flatSet) AddSeq(seq iter.Seq[[]byte]) {
+	s.mustBeMade()
+	addSeq(s, s.hasher, batch, seq)
+}
 
-// Clear takes all keys out.
-func (s *flatSet) Clear() { clear(s.words) }
+// Clear removes all keys.
+func (s *flatSet) Clear() {
+	s.mustBeMade()
+	clear(s.words)
+}
+
+// flatConstructors is how to make what is a flatSet.
+const flatConstructors = "NewStandard, NewPartitioned or a Config"
+
+// mustBeMade panics for a zero filter.
+func (s *flatSet) mustBeMade() {
+	if len(s.words) == 0 {
+		panicZero(flatConstructors)
+	}
+}
 
 func (s *flatSet) union(o *flatSet) error {
+	s.mustBeMade()
 	if err := s.compatible(&o.base); err != nil {
 		return fmt.Errorf("bloom: union: %w", err)
 	}
@@ -92,6 +113,7 @@ func (s *flatSet) union(o *flatSet) error {
 }
 
 func (s *flatSet) intersect(o *flatSet) error {
+	s.mustBeMade()
 	if err := s.compatible(&o.base); err != nil {
 		return fmt.Errorf("bloom: intersect: %w", err)
 	}
@@ -104,25 +126,4 @@ func (s *flatSet) alike(o *flatSet) (float64, error) {
 		return 0, fmt.Errorf("bloom: jaccard: %w", err)
 	}
 	return s.jaccard(s.words, o.words), nil
-}
-
-func (s *flatSet) unmarshal(data []byte, kind uint16, layout sizing.Layout) error {
-	b, sealed, err := open(data, kind, layout, s.hasher)
-	if err == nil {
-		err = sealed.Verify()
-	}
-	if err != nil {
-		return fmt.Errorf("bloom: unmarshal: %w", err)
-	}
-	*s = flatSet{newFlat(b, sealed.Words())}
-	return nil
-}
-
-func (s *flatSet) readFrom(r io.Reader, kind uint16, layout sizing.Layout) (int64, error) {
-	b, words, n, err := read(r, kind, layout, s.hasher)
-	if err != nil {
-		return n, fmt.Errorf("bloom: read: %w", err)
-	}
-	*s = flatSet{newFlat(b, words)}
-	return n, nil
 }

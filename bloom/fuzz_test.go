@@ -21,7 +21,7 @@ func FuzzFilterUnmarshal(f *testing.F) {
 		err := x.UnmarshalBinary(data)
 		_, err2 := y.ReadFrom(bytes.NewReader(data))
 		checkDecoded(t, data, err, err2, &x)
-		if v, err := bloom.NewView(data); err == nil {
+		if v, err := (bloom.Config{}).View(data); err == nil {
 			v.ContainsString("b")
 			v.Stats()
 		}
@@ -37,7 +37,7 @@ func FuzzStandardUnmarshal(f *testing.F) {
 		err := x.UnmarshalBinary(data)
 		_, err2 := y.ReadFrom(bytes.NewReader(data))
 		checkDecoded(t, data, err, err2, &x)
-		if v, err := bloom.NewStandardView(data); err == nil {
+		if v, err := (bloom.Config{}).ViewStandard(data); err == nil {
 			v.ContainsString("b")
 			v.Stats()
 		}
@@ -53,7 +53,7 @@ func FuzzSplitUnmarshal(f *testing.F) {
 		err := x.UnmarshalBinary(data)
 		_, err2 := y.ReadFrom(bytes.NewReader(data))
 		checkDecoded(t, data, err, err2, &x)
-		if v, err := bloom.NewSplitView(data); err == nil {
+		if v, err := (bloom.Config{}).ViewSplit(data); err == nil {
 			v.ContainsString("b")
 			v.Stats()
 		}
@@ -86,7 +86,7 @@ func FuzzSlicedUnmarshal(f *testing.F) {
 			x.Stats()
 		}
 		checkCauses(t, err, err2)
-		if v, err := bloom.NewSlicedView(data); err == nil {
+		if v, err := (bloom.Config{}).ViewSliced(data); err == nil {
 			v.Which(make([]uint64, v.Words()), 42)
 			v.Stats()
 			v.Clone()
@@ -103,7 +103,7 @@ func FuzzPartitionedUnmarshal(f *testing.F) {
 		err := x.UnmarshalBinary(data)
 		_, err2 := y.ReadFrom(bytes.NewReader(data))
 		checkDecoded(t, data, err, err2, &x)
-		if v, err := bloom.NewPartitionedView(data); err == nil {
+		if v, err := (bloom.Config{}).ViewPartitioned(data); err == nil {
 			v.ContainsString("b")
 			v.Stats()
 		}
@@ -123,7 +123,7 @@ func FuzzScalableUnmarshal(f *testing.F) {
 			x.AddString("c") // may need a layer of any size
 			x.Clone().Clear()
 		}
-		if v, err := bloom.NewScalableView(data); err == nil {
+		if v, err := (bloom.Config{}).ViewScalable(data); err == nil {
 			v.ContainsString("b")
 			v.Stats()
 		}

@@ -25,15 +25,23 @@ func (s *halves) Contains(key []byte) bool { return s.ContainsHash(s.hasher.Hash
 func (s *halves) ContainsString(key string) bool { return s.ContainsHash(s.hasher.HashString(key)) }
 
 // ContainsHash is Contains for a key whose hash is h.
-func (s *halves) ContainsHash(h uint64) bool { return kernel.HasSplit(s.blocks, h) }
+func (s *halves) ContainsHash(h uint64) bool {
+	return len(s.blocks) > 0 && kernel.HasSplit(s.blocks, h)
+}
 
 // ContainsHashes sets dst[i] to ContainsHash(hs[i]). It is several times
 // faster than as many single calls. It panics if dst is shorter than hs.
-func (s *halves) ContainsHashes(dst []bool, hs []uint64) { kernel.HasAllSplit(dst, s.blocks, hs) }
+func (s *halves) ContainsHashes(dst []bool, hs []uint64) {
+	if len(s.blocks) == 0 {
+		clear(dst[:len(hs):len(dst)])
+		return
+	}
+	kernel.HasAllSplit(dst, s.blocks, hs)
+}
 
 // ContainsKeys is ContainsHashes for keys.
 func (s *halves) ContainsKeys(dst []bool, keys [][]byte) {
-	dst = dst[:len(keys)]
+	dst = dst[:len(keys):len(dst)]
 	var hs [batch]uint64
 	for len(keys) > 0 {
 		n := s.hasher.HashKeys(hs[:], keys)
@@ -58,8 +66,8 @@ func (s *halves) Saturation() float64 {
 // keys would look the same.
 func (s *halves) EstimateCount() uint64 { return s.estimate(s.words()) }
 
-// Clone returns a Split of its own memory with the same keys.
-func (s *halves) Clone() *Split {
+// clone returns a Split of its own memory with the same keys.
+func (s *halves) clone() *Split {
 	w := memory.Words(len(s.blocks) * 4)
 	copy(w, s.words())
 	return &Split{halves{s.base, kernel.SplitBlocks(w)}}
@@ -71,18 +79,25 @@ func (s *halves) Clone() *Split {
 // plain encoding.
 func (s *halves) AppendBitset(dst []byte) []byte { return envelope.AppendWords(dst, s.words()) }
 
-// AppendBinary appends the encoding of the filter to dst. The error is always
-// nil.
+// AppendBinary appends the encoding of the filter to dst. The error is nil but
+// for a zero filter.
 func (s *halves) AppendBinary(dst []byte) ([]byte, error) {
+	if len(s.blocks) == 0 {
+		return dst, errZero("marshal")
+	}
 	w := s.words()
 	return envelope.Append(dst, s.header(envelope.KindSplit, w), w), nil
 }
 
-// MarshalBinary returns the encoding of the filter. The error is always nil.
+// MarshalBinary returns the encoding of the filter. The error is nil but for a
+// zero filter.
 func (s *halves) MarshalBinary() ([]byte, error) { return s.AppendBinary(nil) }
 
 // WriteTo writes the encoding of the filter to w.
 func (s *halves) WriteTo(w io.Writer) (int64, error) {
+	if len(s.blocks) == 0 {
+		return 0, errZero("write")
+	}
 	words := s.words()
 	return envelope.WriteTo(w, s.header(envelope.KindSplit, words), words)
 }

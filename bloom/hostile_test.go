@@ -69,7 +69,7 @@ func TestScalableHostile(t *testing.T) {
 		x.AddString("stays")
 		before, _ := x.MarshalBinary()
 		_, readErr := y.ReadFrom(bytes.NewReader(bad))
-		_, viewErr := bloom.NewScalableView(bad)
+		_, viewErr := bloom.Config{}.ViewScalable(bad)
 		for way, err := range map[string]error{"unmarshal": x.UnmarshalBinary(bad), "read": readErr, "view": viewErr} {
 			if !errors.Is(err, bloomery.ErrCorrupt) {
 				t.Errorf("%s: %s: %v, want ErrCorrupt", name, way, err)

@@ -58,17 +58,24 @@ func (l *layered) payload() [][]uint64 {
 	return parts
 }
 
-// AppendBinary appends the encoding of the filter to dst. The error is always
-// nil.
+// AppendBinary appends the encoding of the filter to dst. The error is nil but
+// for a zero filter.
 func (l *layered) AppendBinary(dst []byte) ([]byte, error) {
+	if len(l.layers) == 0 {
+		return dst, errZero("marshal")
+	}
 	return envelope.Append(dst, l.header(), l.payload()...), nil
 }
 
-// MarshalBinary returns the encoding of the filter. The error is always nil.
+// MarshalBinary returns the encoding of the filter. The error is nil but for a
+// zero filter.
 func (l *layered) MarshalBinary() ([]byte, error) { return l.AppendBinary(nil) }
 
 // WriteTo writes the encoding of the filter to w.
 func (l *layered) WriteTo(w io.Writer) (int64, error) {
+	if len(l.layers) == 0 {
+		return 0, errZero("write")
+	}
 	return envelope.WriteTo(w, l.header(), l.payload()...)
 }
 
@@ -163,52 +170,36 @@ func zero(words []uint64) bool {
 // Filter.UnmarshalBinary. Layers to come are placed by the Alloc that s was
 // made with.
 func (s *Scalable) UnmarshalBinary(data []byte) error {
-	l, sealed, err := openLayered(data, s.hasher)
-	if err == nil {
-		err = sealed.Verify()
-	}
-	if err == nil {
-		err = l.parseLayers(sealed.Header, sealed.Words())
-	}
-	if err != nil {
-		return fmt.Errorf("bloom: unmarshal: %w", err)
-	}
-	s.replace(l)
-	return nil
+	return envelope.Unmarshal("bloom", data, s.hasher, s.load)
 }
 
 // ReadFrom replaces s by a filter that it reads from r, see Filter.ReadFrom
 // and UnmarshalBinary.
 func (s *Scalable) ReadFrom(r io.Reader) (int64, error) {
-	var l layered
-	h, words, n, err := envelope.Read(r, func(h envelope.Header) (err error) {
-		l, err = parseLayered(h, s.hasher)
+	return envelope.ReadFrom("bloom", r, s.hasher, s.load)
+}
+
+func (s *Scalable) load(given hashing.Hasher, from *envelope.Source) error {
+	err := s.layered.load(given, from)
+	if err == nil {
+		s.settle()
+	}
+	return err
+}
+
+func (l *layered) load(given hashing.Hasher, from *envelope.Source) error {
+	var got layered
+	h, words, err := from.Words(func(h envelope.Header) (err error) {
+		got, err = parseLayered(h, given)
 		return err
 	})
 	if err == nil {
-		err = l.parseLayers(h, words)
+		err = got.parseLayers(h, words)
 	}
-	if err != nil {
-		return n, fmt.Errorf("bloom: read: %w", err)
+	if err == nil {
+		*l = got
 	}
-	s.replace(l)
-	return n, nil
-}
-
-// replace makes l the contents of s.
-func (s *Scalable) replace(l layered) {
-	s.layered = l
-	s.settle()
-}
-
-// openLayered checks header and lengths of one encoding.
-func openLayered(data []byte, given hashing.Hasher) (layered, envelope.Sealed, error) {
-	sealed, err := envelope.Open(data)
-	if err != nil {
-		return layered{}, sealed, err
-	}
-	l, err := parseLayered(sealed.Header, given)
-	return l, sealed, err
+	return err
 }
 
 // ScalableView is a Scalable that is read where it lies, see View.
@@ -219,21 +210,14 @@ type ScalableView struct {
 	sealed envelope.Sealed
 }
 
-// NewScalableView is NewView for the encoding of a Scalable. It checks the
-// lengths of the layers, too.
-func NewScalableView(data []byte) (*ScalableView, error) { return Config{}.NewScalableView(data) }
-
-// NewScalableView is Config.NewView for the encoding of a Scalable.
-func (c Config) NewScalableView(data []byte) (*ScalableView, error) {
-	l, sealed, err := openLayered(data, c.Hasher)
-	if err == nil {
-		err = l.parseLayers(sealed.Header, envelope.WordsOf(sealed.Payload))
-	}
-	if err != nil {
-		return nil, fmt.Errorf("bloom: view: %w", err)
-	}
-	return &ScalableView{l, sealed}, nil
+func (v *ScalableView) load(given hashing.Hasher, from *envelope.Source) error {
+	err := v.layered.load(given, from)
+	v.sealed = from.Sealed
+	return err
 }
+
+// Clone is View.Clone for a Scalable.
+func (v *ScalableView) Clone() (*Scalable, error) { return cloned(v.sealed, v.clone) }
 
 // Verify is View.Verify.
 func (v *ScalableView) Verify() error { return verify(v.sealed) }

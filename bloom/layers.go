@@ -103,7 +103,7 @@ func (l *layered) ContainsHash(h uint64) bool {
 // ContainsHashes sets dst[i] to ContainsHash(hs[i]). It is several times
 // faster than as many single calls. It panics if dst is shorter than hs.
 func (l *layered) ContainsHashes(dst []bool, hs []uint64) {
-	dst = dst[:len(hs)]
+	dst = dst[:len(hs):len(dst)]
 	var open undecided
 	for len(hs) > 0 {
 		n := min(len(hs), batch)
@@ -118,7 +118,7 @@ func (l *layered) ContainsHashes(dst []bool, hs []uint64) {
 
 // ContainsKeys is ContainsHashes for keys.
 func (l *layered) ContainsKeys(dst []bool, keys [][]byte) {
-	dst = dst[:len(keys)]
+	dst = dst[:len(keys):len(dst)]
 	var hs [batch]uint64
 	for len(keys) > 0 {
 		n := l.hasher.HashKeys(hs[:], keys)
@@ -179,9 +179,8 @@ func (l *layered) EstimateCount() uint64 {
 	return round(keys)
 }
 
-// Clone returns a Scalable of its own memory with the same keys. Its memory,
-// that of layers to come included, is on the Go heap.
-func (l *layered) Clone() *Scalable {
+// clone returns a Scalable of its own memory with the same keys.
+func (l *layered) clone() *Scalable {
 	c := &Scalable{layered: *l}
 	c.layers = make([]layer, len(l.layers))
 	for i := range l.layers {

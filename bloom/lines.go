@@ -24,17 +24,23 @@ func (l *lines) Contains(key []byte) bool { return l.ContainsHash(l.hasher.Hash(
 func (l *lines) ContainsString(key string) bool { return l.ContainsHash(l.hasher.HashString(key)) }
 
 // ContainsHash is Contains for a key whose hash is h.
-func (l *lines) ContainsHash(h uint64) bool { return kernel.Has(l.blocks, l.shape.K, h) }
+func (l *lines) ContainsHash(h uint64) bool {
+	return len(l.blocks) > 0 && kernel.Has(l.blocks, l.shape.K, h)
+}
 
 // ContainsHashes sets dst[i] to ContainsHash(hs[i]). It is several times
 // faster than as many single calls. It panics if dst is shorter than hs.
 func (l *lines) ContainsHashes(dst []bool, hs []uint64) {
+	if len(l.blocks) == 0 {
+		clear(dst[:len(hs):len(dst)])
+		return
+	}
 	kernel.HasAll(dst, l.blocks, l.shape.K, hs)
 }
 
 // ContainsKeys is ContainsHashes for keys.
 func (l *lines) ContainsKeys(dst []bool, keys [][]byte) {
-	dst = dst[:len(keys)]
+	dst = dst[:len(keys):len(dst)]
 	var hs [batch]uint64
 	for len(keys) > 0 {
 		n := l.hasher.HashKeys(hs[:], keys)
@@ -59,25 +65,32 @@ func (l *lines) Saturation() float64 {
 // keys would look the same.
 func (l *lines) EstimateCount() uint64 { return l.estimate(l.words()) }
 
-// Clone returns a Filter of its own memory with the same keys.
-func (l *lines) Clone() *Filter {
+// clone returns a Filter of its own memory with the same keys.
+func (l *lines) clone() *Filter {
 	w := memory.Words(len(l.blocks) * 8)
 	copy(w, l.words())
 	return &Filter{lines{l.base, kernel.Blocks(w)}}
 }
 
-// AppendBinary appends the encoding of the filter to dst. The error is always
-// nil.
+// AppendBinary appends the encoding of the filter to dst. The error is nil but
+// for a zero filter.
 func (l *lines) AppendBinary(dst []byte) ([]byte, error) {
+	if len(l.blocks) == 0 {
+		return dst, errZero("marshal")
+	}
 	w := l.words()
 	return envelope.Append(dst, l.header(envelope.KindBloom, w), w), nil
 }
 
-// MarshalBinary returns the encoding of the filter. The error is always nil.
+// MarshalBinary returns the encoding of the filter. The error is nil but for a
+// zero filter.
 func (l *lines) MarshalBinary() ([]byte, error) { return l.AppendBinary(nil) }
 
 // WriteTo writes the encoding of the filter to w.
 func (l *lines) WriteTo(w io.Writer) (int64, error) {
+	if len(l.blocks) == 0 {
+		return 0, errZero("write")
+	}
 	words := l.words()
 	return envelope.WriteTo(w, l.header(envelope.KindBloom, words), words)
 }

@@ -1,28 +1,180 @@
 package bloom
 
 import (
+	"fmt"
 	"io"
 
+	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/internal/envelope"
+	"github.com/bloomery/bloomery/internal/kernel"
 	"github.com/bloomery/bloomery/sizing"
 )
 
-// open checks header and lengths of one encoding of the given kind.
-func open(data []byte, kind uint16, layout sizing.Layout, given hashing.Hasher) (base, envelope.Sealed, error) {
-	sealed, err := envelope.Open(data)
-	if err != nil {
-		return base{}, sealed, err
-	}
-	b, err := parse(sealed.Header, kind, layout, given)
-	return b, sealed, err
+// opening returns what c says of opening filters.
+func (c Config) opening() envelope.Opening {
+	return envelope.Opening{Package: "bloom", Config: c, Hasher: c.Hasher, Alloc: c.Alloc}
 }
 
-// read reads and checks one encoding of the given kind, and no byte more.
-func read(r io.Reader, kind uint16, layout sizing.Layout, given hashing.Hasher) (b base, words []uint64, n int64, err error) {
-	_, words, n, err = envelope.Read(r, func(h envelope.Header) (err error) {
+// Decode returns the Filter that data encodes. Of c only Hasher and Alloc may
+// be set: Hasher is needed for a filter that was made with a secret key or a
+// function, Alloc places the array. The error wraps ErrCorrupt, ErrVersion,
+// ErrIncompatible for another kind of filter, ErrKey or ErrParameter, or is
+// that of Alloc.
+func (c Config) Decode(data []byte) (*Filter, error) {
+	return envelope.Decode(c.opening(), "Decode", data, (*Filter).load)
+}
+
+// Read is Decode for a reader: it reads one filter, and no byte more. Memory
+// grows with the bytes that have arrived, but Alloc is asked for all of it at
+// once. Errors are those of Decode, ErrTooLarge, or those of r.
+func (c Config) Read(r io.Reader) (*Filter, error) {
+	return envelope.ReadFilter(c.opening(), "Read", r, (*Filter).load)
+}
+
+// View returns a View of data, the encoding of a Filter. It checks header and
+// lengths, not the payload: opening costs the same for every size, and a
+// corrupt payload can cause false negatives. Verify checks it. Where data does
+// not start at a multiple of 8 bytes, or the machine is big-endian, the array
+// is copied. Errors are those of Decode.
+func (c Config) View(data []byte) (*View, error) {
+	return envelope.View(c.opening(), "View", data, (*View).load)
+}
+
+// DecodeStandard is Decode for a Standard.
+func (c Config) DecodeStandard(data []byte) (*Standard, error) {
+	return envelope.Decode(c.opening(), "DecodeStandard", data, (*Standard).load)
+}
+
+// ReadStandard is Read for a Standard.
+func (c Config) ReadStandard(r io.Reader) (*Standard, error) {
+	return envelope.ReadFilter(c.opening(), "ReadStandard", r, (*Standard).load)
+}
+
+// ViewStandard is View for a Standard.
+func (c Config) ViewStandard(data []byte) (*StandardView, error) {
+	return envelope.View(c.opening(), "ViewStandard", data, (*StandardView).load)
+}
+
+// DecodePartitioned is Decode for a Partitioned.
+func (c Config) DecodePartitioned(data []byte) (*Partitioned, error) {
+	return envelope.Decode(c.opening(), "DecodePartitioned", data, (*Partitioned).load)
+}
+
+// ReadPartitioned is Read for a Partitioned.
+func (c Config) ReadPartitioned(r io.Reader) (*Partitioned, error) {
+	return envelope.ReadFilter(c.opening(), "ReadPartitioned", r, (*Partitioned).load)
+}
+
+// ViewPartitioned is View for a Partitioned.
+func (c Config) ViewPartitioned(data []byte) (*PartitionedView, error) {
+	return envelope.View(c.opening(), "ViewPartitioned", data, (*PartitionedView).load)
+}
+
+// DecodeSplit is Decode for a Split.
+func (c Config) DecodeSplit(data []byte) (*Split, error) {
+	return envelope.Decode(c.opening(), "DecodeSplit", data, (*Split).load)
+}
+
+// ReadSplit is Read for a Split.
+func (c Config) ReadSplit(r io.Reader) (*Split, error) {
+	return envelope.ReadFilter(c.opening(), "ReadSplit", r, (*Split).load)
+}
+
+// ViewSplit is View for a Split.
+func (c Config) ViewSplit(data []byte) (*SplitView, error) {
+	return envelope.View(c.opening(), "ViewSplit", data, (*SplitView).load)
+}
+
+// DecodeScalable is Decode for a Scalable. Alloc also places the layers that
+// are added later.
+func (c Config) DecodeScalable(data []byte) (*Scalable, error) {
+	return c.growing(envelope.Decode(c.opening(), "DecodeScalable", data, (*Scalable).load))
+}
+
+// ReadScalable is Read for a Scalable, see DecodeScalable.
+func (c Config) ReadScalable(r io.Reader) (*Scalable, error) {
+	return c.growing(envelope.ReadFilter(c.opening(), "ReadScalable", r, (*Scalable).load))
+}
+
+// growing gives a Scalable the Alloc of c.
+func (c Config) growing(s *Scalable, err error) (*Scalable, error) {
+	if err == nil {
+		s.alloc = c.Alloc
+	}
+	return s, err
+}
+
+// ViewScalable is View for a Scalable. It checks the lengths of the layers,
+// too.
+func (c Config) ViewScalable(data []byte) (*ScalableView, error) {
+	return envelope.View(c.opening(), "ViewScalable", data, (*ScalableView).load)
+}
+
+// DecodeSliced is Decode for a Sliced.
+func (c Config) DecodeSliced(data []byte) (*Sliced, error) {
+	return envelope.Decode(c.opening(), "DecodeSliced", data, (*Sliced).load)
+}
+
+// ReadSliced is Read for a Sliced.
+func (c Config) ReadSliced(r io.Reader) (*Sliced, error) {
+	return envelope.ReadFilter(c.opening(), "ReadSliced", r, (*Sliced).load)
+}
+
+// ViewSliced is View for a Sliced.
+func (c Config) ViewSliced(data []byte) (*SlicedView, error) {
+	return envelope.View(c.opening(), "ViewSliced", data, (*SlicedView).load)
+}
+
+// load makes l what a source holds; on error l stays as it was.
+func (l *lines) load(given hashing.Hasher, from *envelope.Source) error {
+	b, words, err := load(from, envelope.KindBloom, sizing.Blocked, given)
+	if err == nil {
+		*l = lines{b, kernel.Blocks(words)}
+	}
+	return err
+}
+
+func (s *halves) load(given hashing.Hasher, from *envelope.Source) error {
+	b, words, err := load(from, envelope.KindSplit, sizing.Split, given)
+	if err == nil {
+		*s = halves{b, kernel.SplitBlocks(words)}
+	}
+	return err
+}
+
+func (f *flat) loadAs(kind uint16, layout sizing.Layout, given hashing.Hasher, from *envelope.Source) error {
+	b, words, err := load(from, kind, layout, given)
+	if err == nil {
+		*f = newFlat(b, words)
+	}
+	return err
+}
+
+func (s *Standard) load(given hashing.Hasher, from *envelope.Source) error {
+	return s.loadAs(envelope.KindStandard, sizing.Standard, given, from)
+}
+
+func (p *Partitioned) load(given hashing.Hasher, from *envelope.Source) error {
+	return p.loadAs(envelope.KindPartitioned, sizing.Partitioned, given, from)
+}
+
+// load returns base and array of what a source holds.
+func load(from *envelope.Source, kind uint16, layout sizing.Layout, given hashing.Hasher) (b base, words []uint64, err error) {
+	_, words, err = from.Words(func(h envelope.Header) (err error) {
 		b, err = parse(h, kind, layout, given)
 		return err
 	})
-	return b, words, n, err
+	return b, words, err
+}
+
+// errZero is the error for the encoding of a filter that was never made.
+func errZero(op string) error {
+	return fmt.Errorf("bloom: %s: %w: a zero filter has no encoding", op, bloomery.ErrParameter)
+}
+
+// panicZero ends a call that would change a filter that was never made.
+// constructor is how to make one.
+func panicZero(constructor string) {
+	panic("bloom: the filter is zero and cannot be changed: make it with " + constructor)
 }

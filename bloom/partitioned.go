@@ -24,8 +24,8 @@ var (
 // below up to 1% more. Its rate is known exactly at every size, and a slice can
 // be read, moved or compared on its own.
 //
-// Make one with NewPartitioned or Config.NewPartitioned; a zero Partitioned is
-// only good for UnmarshalBinary and ReadFrom.
+// Make one with NewPartitioned or Config.NewPartitioned; for a zero
+// Partitioned see Filter.
 //
 // Safe for concurrent readers; a writer needs exclusion.
 type Partitioned struct{ flatSet }
@@ -44,6 +44,9 @@ func NewPartitioned(n int, p float64) *Partitioned {
 // NewPartitioned returns a Partitioned. Its errors wrap ErrParameter or
 // ErrTooLarge, or are those of Alloc.
 func (c Config) NewPartitioned() (*Partitioned, error) {
+	if err := c.only("NewPartitioned"); err != nil {
+		return nil, fmt.Errorf("bloom: new partitioned: %w", err)
+	}
 	set, err := c.newFlatSet(sizing.Partitioned)
 	if err != nil {
 		return nil, fmt.Errorf("bloom: new partitioned: %w", err)
@@ -66,10 +69,10 @@ func (p *Partitioned) Clone() *Partitioned { return &Partitioned{flatSet{p.copie
 // UnmarshalBinary replaces p by the filter that data encodes, see
 // Filter.UnmarshalBinary.
 func (p *Partitioned) UnmarshalBinary(data []byte) error {
-	return p.unmarshal(data, envelope.KindPartitioned, sizing.Partitioned)
+	return envelope.Unmarshal("bloom", data, p.hasher, p.load)
 }
 
 // ReadFrom replaces p by a filter that it reads from r, see Filter.ReadFrom.
 func (p *Partitioned) ReadFrom(r io.Reader) (int64, error) {
-	return p.readFrom(r, envelope.KindPartitioned, sizing.Partitioned)
+	return envelope.ReadFrom("bloom", r, p.hasher, p.load)
 }

@@ -66,7 +66,7 @@ func (r *rows) Columns() iter.Seq[int] {
 // the column is not in use. It costs k memory accesses for all columns
 // together. It fills Words words and panics if dst is shorter.
 func (r *rows) Which(dst []uint64, h uint64) {
-	dst = dst[:r.length]
+	dst = dst[:r.length:len(dst)]
 	copy(dst, r.words)
 	m := r.shape.Bits
 	var at [ahead]uint64
@@ -140,6 +140,9 @@ func (r *rows) Column(column int) (*Standard, error) {
 // are those of all columns that there is room for. It looks at 1024 rows, or
 // at as many more as lie in half a megabyte.
 func (r *rows) Stats() bloomery.Stats {
+	if len(r.words) == 0 {
+		return bloomery.Stats{Kind: "sliced"}
+	}
 	var items, rates, variance, full float64
 	sets, looked := r.sample()
 	for c := range r.Columns() {
@@ -222,8 +225,8 @@ func spread(i, n, m uint64) uint64 {
 	return row
 }
 
-// Clone returns a Sliced of its own memory with the same columns.
-func (r *rows) Clone() *Sliced {
+// clone returns a Sliced of its own memory with the same columns.
+func (r *rows) clone() *Sliced {
 	w := memory.Words(len(r.words))
 	used := r.used()
 	copy(w, used)
@@ -243,14 +246,23 @@ func (r *rows) header() envelope.Header {
 	return h
 }
 
-// AppendBinary appends the encoding of all columns to dst. The error is always
-// nil.
+// AppendBinary appends the encoding of all columns to dst. The error is nil but
+// for a zero Sliced.
 func (r *rows) AppendBinary(dst []byte) ([]byte, error) {
+	if len(r.words) == 0 {
+		return dst, errZero("marshal")
+	}
 	return envelope.Append(dst, r.header(), r.words), nil
 }
 
-// MarshalBinary returns the encoding of all columns. The error is always nil.
+// MarshalBinary returns the encoding of all columns. The error is nil but for
+// a zero Sliced.
 func (r *rows) MarshalBinary() ([]byte, error) { return r.AppendBinary(nil) }
 
 // WriteTo writes the encoding of all columns to w.
-func (r *rows) WriteTo(w io.Writer) (int64, error) { return envelope.WriteTo(w, r.header(), r.words) }
+func (r *rows) WriteTo(w io.Writer) (int64, error) {
+	if len(r.words) == 0 {
+		return 0, errZero("write")
+	}
+	return envelope.WriteTo(w, r.header(), r.words)
+}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/internal/envelope"
+	"github.com/bloomery/bloomery/internal/fields"
 	"github.com/bloomery/bloomery/internal/memory"
 	"github.com/bloomery/bloomery/sizing"
 )
@@ -52,8 +53,8 @@ const (
 // last layer goes on being filled, and Stats shows the rate; room is asked for
 // again each time it has got an eighth of its capacity more.
 //
-// Make one with NewScalable or Config.NewScalable; a zero Scalable is only
-// good for UnmarshalBinary and ReadFrom.
+// Make one with NewScalable or Config.NewScalable; for a zero Scalable see
+// Filter.
 //
 // Safe for concurrent readers; a writer needs exclusion.
 type Scalable struct {
@@ -86,11 +87,11 @@ func (c Config) NewScalable() (*Scalable, error) {
 }
 
 func (c Config) newScalable() (*Scalable, error) {
+	if err := fields.Only(c, "NewScalable", "Capacity", "ErrorRate", "Growth", "Hasher", "Alloc"); err != nil {
+		return nil, err
+	}
 	growth := cmp.Or(c.Growth, defaultGrowth)
 	switch {
-	case c.Bits != 0 || c.Hashes != 0:
-		return nil, fmt.Errorf("%w: a scalable filter takes no bits (%d) and hashes (%d), its layers have their own",
-			bloomery.ErrParameter, c.Bits, c.Hashes)
 	case growth < minGrowth || growth > maxGrowth:
 		return nil, fmt.Errorf("%w: growth %d is not %d to %d", bloomery.ErrParameter, growth, minGrowth, maxGrowth)
 	case !(c.ErrorRate > 0 && c.ErrorRate < 1):
@@ -175,6 +176,7 @@ func (s *Scalable) AddString(key string) bool { return s.AddHash(s.hasher.HashSt
 
 // AddHash is Add for a key whose hash is h.
 func (s *Scalable) AddHash(h uint64) bool {
+	s.mustBeMade()
 	if s.ContainsHash(h) {
 		return false
 	}
@@ -190,8 +192,9 @@ func (s *Scalable) AddHash(h uint64) bool {
 // AddHashes adds all of hs, in order. If dst is not nil, dst[i] tells what
 // AddHash(hs[i]) would have returned; it must be as long as hs.
 func (s *Scalable) AddHashes(dst []bool, hs []uint64) {
+	s.mustBeMade()
 	if dst != nil {
-		dst = dst[:len(hs)]
+		dst = dst[:len(hs):len(dst)]
 	}
 	var open undecided
 	var changed [batch]bool
@@ -231,8 +234,9 @@ func (s *Scalable) addBatch(changed []bool, open *undecided) {
 
 // AddKeys is AddHashes for keys.
 func (s *Scalable) AddKeys(dst []bool, keys [][]byte) {
+	s.mustBeMade()
 	if dst != nil {
-		dst = dst[:len(keys)]
+		dst = dst[:len(keys):len(dst)]
 	}
 	var hs [batch]uint64
 	for len(keys) > 0 {
@@ -247,8 +251,18 @@ func (s *Scalable) AddKeys(dst []bool, keys [][]byte) {
 	}
 }
 
-// AddSeq adds all keys of seq. A key need not stay as it is after its turn.
-func (s *Scalable) AddSeq(seq iter.Seq[[]byte]) { addSeq(s, s.hasher, batch, seq) }
+// AddSeq adds all keys of seq. It does not retain them.
+func (s *Scalable) AddSeq(seq iter.Seq[[]byte]) {
+	s.mustBeMade()
+	addSeq(s, s.hasher, batch, seq)
+}
+
+// mustBeMade panics for a zero Scalable.
+func (s *Scalable) mustBeMade() {
+	if len(s.layers) == 0 {
+		panicZero("NewScalable or Config.NewScalable")
+	}
+}
 
 // Union adds all keys of o to s by taking over copies of its layers, so first
 // capacity, rate and growth of both may differ. The error rate is then at most
@@ -257,6 +271,7 @@ func (s *Scalable) AddSeq(seq iter.Seq[[]byte]) { addSeq(s, s.hasher, batch, seq
 // 4096 layers it wraps ErrTooLarge, and it may be that of Alloc. On error s
 // stays as it was.
 func (s *Scalable) Union(o *Scalable) error {
+	s.mustBeMade()
 	if err := s.union(o); err != nil {
 		return fmt.Errorf("bloom: union: %w", err)
 	}
@@ -294,14 +309,16 @@ func (s *Scalable) union(o *Scalable) error {
 	return nil
 }
 
-// Clear takes all keys out and goes back to the first layer.
+// Clone returns a Scalable of its own memory with the same keys. Its memory,
+// that of layers to come included, is on the Go heap.
+func (s *Scalable) Clone() *Scalable { return s.clone() }
+
+// Clear removes all keys and goes back to the first layer.
 func (s *Scalable) Clear() {
+	s.mustBeMade()
 	first := max(0, slices.IndexFunc(s.layers, func(l layer) bool {
 		return l.capacity == s.first && l.rate == share(s.rate, 1)
 	}))
-	if len(s.layers) == 0 {
-		return // a zero Scalable
-	}
 	l := s.layers[first]
 	l.items = 0
 	clear(l.words)

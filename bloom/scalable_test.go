@@ -172,7 +172,7 @@ func TestScalableRefuses(t *testing.T) {
 		{bloom.Config{Capacity: 10, ErrorRate: 0.1, Growth: 1}, bloomery.ErrParameter, "growth 1 "},
 		{bloom.Config{Capacity: 10, ErrorRate: 0.1, Growth: -2}, bloomery.ErrParameter, "growth -2"},
 		{bloom.Config{Capacity: 10, ErrorRate: 0.1, Growth: 256}, bloomery.ErrParameter, "growth 256"},
-		{bloom.Config{Capacity: 10, Bits: 1024, Hashes: 3}, bloomery.ErrParameter, "1024"},
+		{bloom.Config{Capacity: 10, Bits: 1024, Hashes: 3}, bloomery.ErrParameter, "Bits is set, which NewScalable does not use"},
 		{bloom.Config{Capacity: math.MaxInt, ErrorRate: 1e-15}, bloomery.ErrTooLarge, ""},
 	} {
 		s, err := c.config.NewScalable()

@@ -30,8 +30,8 @@ import (
 // by Hash or by Hasher, and ask for the hash. A column is added, then filled
 // key by key or replaced by a Standard of the same shape.
 //
-// Make one with NewSliced or Config.NewSliced; a zero Sliced is only good for
-// UnmarshalBinary and ReadFrom.
+// Make one with NewSliced or Config.NewSliced. A zero Sliced has no columns and
+// can only be replaced by UnmarshalBinary and ReadFrom.
 //
 // Safe for concurrent readers; a writer needs exclusion.
 type Sliced struct{ rows }
@@ -54,6 +54,9 @@ func NewSliced(columns, n int, p float64) *Sliced {
 // for all of them at once. Its errors wrap ErrParameter or ErrTooLarge, or are
 // those of Alloc.
 func (c Config) NewSliced(columns int) (*Sliced, error) {
+	if err := c.only("NewSliced"); err != nil {
+		return nil, fmt.Errorf("bloom: new sliced: %w", err)
+	}
 	if columns < 1 || columns > MaxColumns {
 		return nil, fmt.Errorf("bloom: new sliced: %w: %d columns, there can be 1 to %d", bloomery.ErrParameter, columns, MaxColumns)
 	}
@@ -95,6 +98,7 @@ func slicedWords(positions uint64, length int) (int, error) {
 // AddColumn takes the lowest column that is not in use, empty, and returns its
 // number. The error wraps ErrFull if there is none.
 func (s *Sliced) AddColumn() (int, error) {
+	s.mustBeMade()
 	for i, w := range s.used() {
 		if w != 1<<64-1 {
 			free := bits.TrailingZeros64(^w)
@@ -108,6 +112,7 @@ func (s *Sliced) AddColumn() (int, error) {
 // ClearColumn takes all keys out of a column, which stays in use. It reads
 // every row. The error wraps ErrParameter if the column is not in use.
 func (s *Sliced) ClearColumn(column int) error {
+	s.mustBeMade()
 	if err := s.check(column); err != nil {
 		return fmt.Errorf("bloom: clear column: %w", err)
 	}
@@ -119,6 +124,7 @@ func (s *Sliced) ClearColumn(column int) error {
 // number again. It reads every row. The error wraps ErrParameter if the column
 // is not in use.
 func (s *Sliced) RemoveColumn(column int) error {
+	s.mustBeMade()
 	if err := s.check(column); err != nil {
 		return fmt.Errorf("bloom: remove column: %w", err)
 	}
@@ -140,6 +146,7 @@ func (s *Sliced) empty(column int) {
 // ErrParameter if the column is not in use, ErrIncompatible if o differs, says
 // how, and leaves s as it was.
 func (s *Sliced) ReplaceColumn(column int, o *Standard) error {
+	s.mustBeMade()
 	if err := s.check(column); err != nil {
 		return fmt.Errorf("bloom: replace column: %w", err)
 	}
@@ -157,6 +164,7 @@ func (s *Sliced) ReplaceColumn(column int, o *Standard) error {
 // AddHash adds the key with hash h to a column and reports whether the column
 // changed. The error wraps ErrParameter if the column is not in use.
 func (s *Sliced) AddHash(column int, h uint64) (bool, error) {
+	s.mustBeMade()
 	if err := s.check(column); err != nil {
 		return false, fmt.Errorf("bloom: add: %w", err)
 	}
@@ -167,6 +175,7 @@ func (s *Sliced) AddHash(column int, h uint64) (bool, error) {
 // tells whether hs[i] changed the column; it must be as long as hs. The error
 // is that of AddHash.
 func (s *Sliced) AddHashes(column int, dst []bool, hs []uint64) error {
+	s.mustBeMade()
 	if err := s.check(column); err != nil {
 		return fmt.Errorf("bloom: add: %w", err)
 	}
@@ -177,7 +186,7 @@ func (s *Sliced) AddHashes(column int, dst []bool, hs []uint64) error {
 		}
 		return nil
 	}
-	dst = dst[:len(hs)]
+	dst = dst[:len(hs):len(dst)]
 	for i, h := range hs {
 		dst[i] = s.add(c, h)
 	}
@@ -195,8 +204,21 @@ func (s *Sliced) add(c cells, h uint64) bool {
 	return fresh != 0
 }
 
-// Clear takes all keys out of all columns, which stay in use.
-func (s *Sliced) Clear() { clear(s.words[headWords:]) }
+// Clone returns a Sliced of its own memory with the same columns.
+func (s *Sliced) Clone() *Sliced { return s.clone() }
+
+// Clear removes all keys from all columns, which stay in use.
+func (s *Sliced) Clear() {
+	s.mustBeMade()
+	clear(s.words[headWords:])
+}
+
+// mustBeMade panics for a zero Sliced.
+func (s *Sliced) mustBeMade() {
+	if len(s.words) == 0 {
+		panicZero("NewSliced or Config.NewSliced")
+	}
+}
 
 // parseSliced returns the rows that h describes, without their words.
 func parseSliced(h envelope.Header, given hashing.Hasher) (rows, error) {
@@ -234,48 +256,33 @@ func (r *rows) tidy() error {
 	return nil
 }
 
-// UnmarshalBinary replaces s by the columns that data encodes, see
-// Filter.UnmarshalBinary.
-func (s *Sliced) UnmarshalBinary(data []byte) error {
-	r, sealed, err := openSliced(data, s.hasher)
-	if err == nil {
-		err = sealed.Verify()
-	}
-	if err == nil {
-		r.words = sealed.Words()
-		err = r.tidy()
-	}
+// load makes r what a source holds; on error r stays as it was.
+func (r *rows) load(given hashing.Hasher, from *envelope.Source) error {
+	var got rows
+	_, words, err := from.Words(func(h envelope.Header) (err error) {
+		got, err = parseSliced(h, given)
+		return err
+	})
 	if err != nil {
-		return fmt.Errorf("bloom: unmarshal: %w", err)
+		return err
 	}
-	*s = Sliced{r}
+	got.words = words
+	if !from.InPlace {
+		if err := got.tidy(); err != nil {
+			return err
+		}
+	}
+	*r = got
 	return nil
 }
 
-// openSliced checks header and lengths of one encoding.
-func openSliced(data []byte, given hashing.Hasher) (rows, envelope.Sealed, error) {
-	sealed, err := envelope.Open(data)
-	if err != nil {
-		return rows{}, sealed, err
-	}
-	r, err := parseSliced(sealed.Header, given)
-	return r, sealed, err
+// UnmarshalBinary replaces s by the Sliced that data encodes, see
+// Filter.UnmarshalBinary.
+func (s *Sliced) UnmarshalBinary(data []byte) error {
+	return envelope.Unmarshal("bloom", data, s.hasher, s.load)
 }
 
-// ReadFrom replaces s by columns that it reads from r, see Filter.ReadFrom.
+// ReadFrom replaces s by a Sliced that it reads from r, see Filter.ReadFrom.
 func (s *Sliced) ReadFrom(r io.Reader) (int64, error) {
-	var got rows
-	_, words, n, err := envelope.Read(r, func(h envelope.Header) (err error) {
-		got, err = parseSliced(h, s.hasher)
-		return err
-	})
-	if err == nil {
-		got.words = words
-		err = got.tidy()
-	}
-	if err != nil {
-		return n, fmt.Errorf("bloom: read: %w", err)
-	}
-	*s = Sliced{got}
-	return n, nil
+	return envelope.ReadFrom("bloom", r, s.hasher, s.load)
 }

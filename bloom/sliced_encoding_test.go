@@ -47,14 +47,18 @@ func TestSlicedEncoding(t *testing.T) {
 		}
 		for shift := range 9 {
 			moved := append(make([]byte, shift, shift+len(data)), data...)[shift:]
-			v, err := bloom.NewSlicedView(moved)
+			v, err := bloom.Config{}.ViewSliced(moved)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if err := v.Verify(); err != nil {
 				t.Error(err)
 			}
-			for name, got := range map[string]encoder{"unmarshalled": &x, "read": &y, "viewed": v, "cloned": v.Clone()} {
+			cloned, err := v.Clone()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for name, got := range map[string]encoder{"unmarshalled": &x, "read": &y, "viewed": v, "cloned": cloned} {
 				if again, _ := got.MarshalBinary(); !bytes.Equal(again, data) {
 					t.Fatalf("%d columns: the %s ones encode to other bytes", columns, name)
 				}
@@ -103,7 +107,7 @@ func TestSlicedDamage(t *testing.T) {
 			bad := bytes.Clone(data)
 			bad[at] ^= 1 << bit
 			refused(fmt.Sprintf("byte %d, bit %d flipped", at, bit), bad)
-			v, err := bloom.NewSlicedView(bad)
+			v, err := bloom.Config{}.ViewSliced(bad)
 			if (err == nil) != (at >= 64) {
 				t.Errorf("byte %d, bit %d flipped: view: %v", at, bit, err)
 			}
@@ -140,11 +144,11 @@ func TestSlicedWrongKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	data, _ := s.MarshalBinary()
-	if _, err := c.NewSlicedView(data); err != nil {
+	if _, err := (bloom.Config{Hasher: right}).ViewSliced(data); err != nil {
 		t.Errorf("right key: %v", err)
 	}
 	for name, h := range map[string]hashing.Hasher{"wrong key": wrong, "no key": {}} {
-		if _, err := (bloom.Config{Hasher: h}).NewSlicedView(data); !errors.Is(err, bloomery.ErrKey) {
+		if _, err := (bloom.Config{Hasher: h}).ViewSliced(data); !errors.Is(err, bloomery.ErrKey) {
 			t.Errorf("%s: %v, want ErrKey", name, err)
 		}
 	}
@@ -166,7 +170,7 @@ func reseal(data []byte) []byte {
 func TestSlicedForged(t *testing.T) {
 	s, sets := filled(t, 10, 40, 0.01)
 	data, _ := s.MarshalBinary()
-	if _, err := bloom.NewSlicedView(reseal(bytes.Clone(data))); err != nil {
+	if _, err := (bloom.Config{}).ViewSliced(reseal(bytes.Clone(data))); err != nil {
 		t.Fatal(err)
 	}
 	le := binary.LittleEndian
@@ -184,7 +188,7 @@ func TestSlicedForged(t *testing.T) {
 		bad := bytes.Clone(data)
 		forge(bad)
 		reseal(bad)
-		if _, err := bloom.NewSlicedView(bad); !errors.Is(err, bloomery.ErrCorrupt) {
+		if _, err := (bloom.Config{}).ViewSliced(bad); !errors.Is(err, bloomery.ErrCorrupt) {
 			t.Errorf("%s: view: %v, want ErrCorrupt", name, err)
 		}
 		if err := new(bloom.Sliced).UnmarshalBinary(bad); !errors.Is(err, bloomery.ErrCorrupt) {
@@ -205,16 +209,20 @@ func TestSlicedForged(t *testing.T) {
 				t.Errorf("%s: %v, want ErrCorrupt", name, err)
 			}
 		}
-		v, err := bloom.NewSlicedView(bad)
+		v, err := bloom.Config{}.ViewSliced(bad)
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, _ := v.Clone().MarshalBinary()
+		clone, err := v.Clone()
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, _ := clone.MarshalBinary()
 		if err := x.UnmarshalBinary(again); err != nil {
 			t.Errorf("%s: the clone of the view: %v", name, err)
 		}
 	}
-	v, _ := bloom.NewSlicedView(left)
+	v, _ := bloom.Config{}.ViewSliced(left)
 	if has(which(t, v, sets[3][0]), 3) || !has(which(t, v, sets[4][0]), 4) {
 		t.Error("a view finds keys in a column that is not in use, or forgets others")
 	}

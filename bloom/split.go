@@ -7,6 +7,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/internal/envelope"
+	"github.com/bloomery/bloomery/internal/fields"
 	"github.com/bloomery/bloomery/internal/kernel"
 	"github.com/bloomery/bloomery/internal/memory"
 	"github.com/bloomery/bloomery/sizing"
@@ -35,8 +36,7 @@ var (
 // Parquet to find the keys in it, they must have been hashed by XXH64 with
 // seed 0, which Config.Hasher can say; the default is XXH3 as everywhere.
 //
-// Make one with NewSplit or Config.NewSplit; a zero Split is only good for
-// UnmarshalBinary and ReadFrom.
+// Make one with NewSplit or Config.NewSplit; for a zero Split see Filter.
 //
 // Safe for concurrent readers; a writer needs exclusion.
 type Split struct{ halves }
@@ -55,6 +55,10 @@ func NewSplit(n int, p float64) *Split {
 // NewSplit returns a Split. Its errors wrap ErrParameter or ErrTooLarge, or
 // are those of Alloc.
 func (c Config) NewSplit() (*Split, error) {
+	err := c.only("NewSplit")
+	if err != nil {
+		return nil, fmt.Errorf("bloom: new split: %w", err)
+	}
 	shape, rate, err := c.shape(sizing.Split)
 	if err != nil {
 		return nil, fmt.Errorf("bloom: new split: %w", err)
@@ -68,9 +72,9 @@ func (c Config) NewSplit() (*Split, error) {
 
 // NewSplitFromBitset returns a Split with a copy of a bare array, as
 // AppendBitset gives it and as it stands behind the header of a filter in a
-// Parquet file. The size follows from the length of the bitset, so c must
-// have no ErrorRate, Bits or Hashes. c.Hasher must be the one that the keys
-// were hashed with. Errors are those of NewSplit, and ErrCorrupt if the bitset
+// Parquet file. The size follows from the length of the bitset, so only
+// Capacity, Hasher and Alloc of c may be set. c.Hasher must be the one that the
+// keys were hashed with. Errors are those of NewSplit, and ErrCorrupt if the bitset
 // is not a sequence of blocks of 32 bytes.
 func (c Config) NewSplitFromBitset(bitset []byte) (*Split, error) {
 	const blockBytes = sizing.SplitBits / 8
@@ -78,8 +82,8 @@ func (c Config) NewSplitFromBitset(bitset []byte) (*Split, error) {
 		return nil, fmt.Errorf("bloom: new split: %w: a bitset of %d bytes is not whole blocks of %d",
 			bloomery.ErrCorrupt, len(bitset), blockBytes)
 	}
-	if c.Bits != 0 || c.Hashes != 0 || c.ErrorRate != 0 {
-		return nil, fmt.Errorf("bloom: new split: %w: bits, hashes or error rate are given beside a bitset", bloomery.ErrParameter)
+	if err := fields.Only(c, "NewSplitFromBitset", "Capacity", "Hasher", "Alloc"); err != nil {
+		return nil, fmt.Errorf("bloom: new split: %w", err)
 	}
 	c.Bits, c.Hashes = uint64(len(bitset))*8, kernel.SplitK
 	s, err := c.NewSplit()
@@ -98,16 +102,25 @@ func (s *Split) Add(key []byte) bool { return s.AddHash(s.hasher.Hash(key)) }
 func (s *Split) AddString(key string) bool { return s.AddHash(s.hasher.HashString(key)) }
 
 // AddHash is Add for a key whose hash is h.
-func (s *Split) AddHash(h uint64) bool { return kernel.SetSplit(s.blocks, h) }
+func (s *Split) AddHash(h uint64) bool {
+	if len(s.blocks) == 0 {
+		panicZero(splitConstructors)
+	}
+	return kernel.SetSplit(s.blocks, h)
+}
 
 // AddHashes adds all of hs, in order. If dst is not nil, dst[i] tells what
 // AddHash(hs[i]) would have returned; it must be as long as hs.
-func (s *Split) AddHashes(dst []bool, hs []uint64) { kernel.SetAllSplit(dst, s.blocks, hs) }
+func (s *Split) AddHashes(dst []bool, hs []uint64) {
+	s.mustBeMade()
+	kernel.SetAllSplit(dst, s.blocks, hs)
+}
 
 // AddKeys is AddHashes for keys.
 func (s *Split) AddKeys(dst []bool, keys [][]byte) {
+	s.mustBeMade()
 	if dst != nil {
-		dst = dst[:len(keys)]
+		dst = dst[:len(keys):len(dst)]
 	}
 	var hs [batch]uint64
 	for len(keys) > 0 {
@@ -122,11 +135,15 @@ func (s *Split) AddKeys(dst []bool, keys [][]byte) {
 	}
 }
 
-// AddSeq adds all keys of seq. A key need not stay as it is after its turn.
-func (s *Split) AddSeq(seq iter.Seq[[]byte]) { addSeq(s, s.hasher, batch, seq) }
+// AddSeq adds all keys of seq. It does not retain them.
+func (s *Split) AddSeq(seq iter.Seq[[]byte]) {
+	s.mustBeMade()
+	addSeq(s, s.hasher, batch, seq)
+}
 
 // Union adds all keys of o to s, see Filter.Union.
 func (s *Split) Union(o *Split) error {
+	s.mustBeMade()
 	if err := s.compatible(&o.base); err != nil {
 		return fmt.Errorf("bloom: union: %w", err)
 	}
@@ -136,6 +153,7 @@ func (s *Split) Union(o *Split) error {
 
 // Intersect keeps in s the keys that are in o, too, see Filter.Intersect.
 func (s *Split) Intersect(o *Split) error {
+	s.mustBeMade()
 	if err := s.compatible(&o.base); err != nil {
 		return fmt.Errorf("bloom: intersect: %w", err)
 	}
@@ -151,29 +169,32 @@ func (s *Split) Jaccard(o *Split) (float64, error) {
 	return s.jaccard(s.words(), o.words()), nil
 }
 
-// Clear takes all keys out.
-func (s *Split) Clear() { clear(s.blocks) }
+// Clone returns a Split of its own memory with the same keys.
+func (s *Split) Clone() *Split { return s.clone() }
+
+// Clear removes all keys.
+func (s *Split) Clear() {
+	s.mustBeMade()
+	clear(s.blocks)
+}
+
+// splitConstructors is how to make a Split.
+const splitConstructors = "NewSplit or Config.NewSplit"
+
+// mustBeMade panics for a zero Split.
+func (s *Split) mustBeMade() {
+	if len(s.blocks) == 0 {
+		panicZero(splitConstructors)
+	}
+}
 
 // UnmarshalBinary replaces s by the filter that data encodes, see
 // Filter.UnmarshalBinary.
 func (s *Split) UnmarshalBinary(data []byte) error {
-	b, sealed, err := open(data, envelope.KindSplit, sizing.Split, s.hasher)
-	if err == nil {
-		err = sealed.Verify()
-	}
-	if err != nil {
-		return fmt.Errorf("bloom: unmarshal: %w", err)
-	}
-	*s = Split{halves{b, kernel.SplitBlocks(sealed.Words())}}
-	return nil
+	return envelope.Unmarshal("bloom", data, s.hasher, s.load)
 }
 
 // ReadFrom replaces s by a filter that it reads from r, see Filter.ReadFrom.
 func (s *Split) ReadFrom(r io.Reader) (int64, error) {
-	b, words, n, err := read(r, envelope.KindSplit, sizing.Split, s.hasher)
-	if err != nil {
-		return n, fmt.Errorf("bloom: read: %w", err)
-	}
-	*s = Split{halves{b, kernel.SplitBlocks(words)}}
-	return n, nil
+	return envelope.ReadFrom("bloom", r, s.hasher, s.load)
 }

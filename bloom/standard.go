@@ -19,8 +19,8 @@ var (
 // against Filter at 1e-4 and by 36% at 1e-6; but each lookup costs up to k
 // memory accesses.
 //
-// Make one with NewStandard or Config.NewStandard; a zero Standard is only
-// good for UnmarshalBinary and ReadFrom.
+// Make one with NewStandard or Config.NewStandard; for a zero
+// Standard see Filter.
 //
 // Safe for concurrent readers; a writer needs exclusion.
 type Standard struct{ flatSet }
@@ -39,6 +39,9 @@ func NewStandard(n int, p float64) *Standard {
 // NewStandard returns a Standard. Its errors wrap ErrParameter or ErrTooLarge,
 // or are those of Alloc.
 func (c Config) NewStandard() (*Standard, error) {
+	if err := c.only("NewStandard"); err != nil {
+		return nil, fmt.Errorf("bloom: new standard: %w", err)
+	}
 	set, err := c.newFlatSet(sizing.Standard)
 	if err != nil {
 		return nil, fmt.Errorf("bloom: new standard: %w", err)
@@ -61,10 +64,10 @@ func (s *Standard) Clone() *Standard { return &Standard{flatSet{s.copied()}} }
 // UnmarshalBinary replaces s by the filter that data encodes, see
 // Filter.UnmarshalBinary.
 func (s *Standard) UnmarshalBinary(data []byte) error {
-	return s.unmarshal(data, envelope.KindStandard, sizing.Standard)
+	return envelope.Unmarshal("bloom", data, s.hasher, s.load)
 }
 
 // ReadFrom replaces s by a filter that it reads from r, see Filter.ReadFrom.
 func (s *Standard) ReadFrom(r io.Reader) (int64, error) {
-	return s.readFrom(r, envelope.KindStandard, sizing.Standard)
+	return envelope.ReadFrom("bloom", r, s.hasher, s.load)
 }

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/codec"
-	"github.com/bloomery/bloomery/hashing"
 )
 
 // The speed is in bytes of the plain encoding, both ways.
@@ -50,9 +49,9 @@ func BenchmarkPlain(b *testing.B) {
 		})
 	}
 	run("append", func() error { _, err := f.AppendBinary(dst); return err })
-	run("open", func() error { _, err := codec.Open(data, hashing.Hasher{}); return err })
-	run("read", func() error { _, err := codec.Read(bytes.NewReader(data), hashing.Hasher{}); return err })
-	run("view", func() error { _, err := codec.NewView(data, hashing.Hasher{}); return err })
+	run("open", func() error { _, err := codec.Open(data); return err })
+	run("read", func() error { _, err := codec.Read(bytes.NewReader(data)); return err })
+	run("view", func() error { _, err := codec.Config{}.View(data); return err })
 	run("inspect", func() error { _, err := codec.Inspect(bytes.NewReader(data)); return err })
 }
 

@@ -147,26 +147,26 @@ func TestOpen(t *testing.T) {
 			f := made(t, k, []int{5000, 5000, 5000, 60}[i], 300, h)
 			data := encoded(t, f)
 			for form, in := range map[string][]byte{"plain": data, "transport": compressed(t, data)} {
-				opened, err := codec.Open(in, h)
+				opened, err := codec.Config{Hasher: h}.Open(in)
 				same(t, k.Name+" opened, "+form, f, opened, err)
 				r := io.MultiReader(iotest.HalfReader(bytes.NewReader(in)), strings.NewReader("rest"))
-				read, err := codec.Read(r, h)
+				read, err := codec.Config{Hasher: h}.Read(r)
 				same(t, k.Name+" read, "+form, f, read, err)
 				if rest, _ := io.ReadAll(r); string(rest) != "rest" {
 					t.Errorf("%s, %s: after reading %q is left", k.Name, form, rest)
 				}
 				if h.Kind() == hashing.SipHash {
-					_, err := codec.Open(in, hashing.Keyed([16]byte{1}))
-					_, err2 := codec.Read(bytes.NewReader(in), hashing.Hasher{})
+					_, err := codec.Config{Hasher: hashing.Keyed([16]byte{1})}.Open(in)
+					_, err2 := codec.Read(bytes.NewReader(in))
 					if !errors.Is(err, bloomery.ErrKey) || !errors.Is(err2, bloomery.ErrKey) {
 						t.Errorf("%s, %s: wrong keys: %v, %v, want ErrKey", k.Name, form, err, err2)
 					}
 				}
-				if _, err := codec.Open(append(bytes.Clone(in), 0), h); !errors.Is(err, bloomery.ErrCorrupt) {
+				if _, err := (codec.Config{Hasher: h}).Open(append(bytes.Clone(in), 0)); !errors.Is(err, bloomery.ErrCorrupt) {
 					t.Errorf("%s, %s: a byte too many: %v, want ErrCorrupt", k.Name, form, err)
 				}
 			}
-			v, err := codec.NewView(data, h)
+			v, err := codec.Config{Hasher: h}.View(data)
 			same(t, k.Name+" viewed", f, v, err)
 			if err := v.Verify(); err != nil {
 				t.Error(err)
@@ -226,19 +226,19 @@ func TestOpenRefuses(t *testing.T) {
 		{"a compressed sliced", compressed(t, columns), bloomery.ErrIncompatible, "bloom.Sliced"},
 		{"a cut transport form", compressed(t, data)[:90], bloomery.ErrCorrupt, "ends"},
 	} {
-		f, err := codec.Open(c.data, hashing.Hasher{})
+		f, err := codec.Open(c.data)
 		if f != nil || !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: Open = %v, %v, want %v and %q", c.name, f, err, c.want, c.says)
 		}
-		f, err = codec.Read(bytes.NewReader(c.data), hashing.Hasher{})
+		f, err = codec.Read(bytes.NewReader(c.data))
 		if f != nil || !errors.Is(err, c.want) {
 			t.Errorf("%s: Read = %v, %v, want %v", c.name, f, err, c.want)
 		}
-		f, err = codec.Read(io.MultiReader(bytes.NewReader(c.data[:min(len(c.data), 40)]), iotest.ErrReader(broken)), hashing.Hasher{})
+		f, err = codec.Read(io.MultiReader(bytes.NewReader(c.data[:min(len(c.data), 40)]), iotest.ErrReader(broken)))
 		if f != nil || !errors.Is(err, broken) {
 			t.Errorf("%s: broken reader: %v, %v", c.name, f, err)
 		}
-		v, err := codec.NewView(c.data, hashing.Hasher{})
+		v, err := codec.Config{}.View(c.data)
 		if v != nil || !errors.Is(err, c.want) && !errors.Is(err, bloomery.ErrIncompatible) {
 			t.Errorf("%s: NewView = %v, %v, want %v", c.name, v, err, c.want)
 		}

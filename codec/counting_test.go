@@ -31,7 +31,7 @@ func TestCountingBloom(t *testing.T) {
 			if got, want := string(f.AppendBloom([]byte("before"))), "before"+string(encoded(t, b)); got != want {
 				t.Errorf("p = %g: Bloom() is not what a bloom.Filter with the same keys encodes to", p)
 			}
-			opened, err := codec.Open(f.Bloom(), h)
+			opened, err := codec.Config{Hasher: h}.Open(f.Bloom())
 			if err != nil {
 				t.Fatal(err)
 			}

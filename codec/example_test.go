@@ -14,14 +14,14 @@ func ExampleOpen() {
 	s.AddString("alice")
 	data, _ := s.MarshalBinary()
 
-	f, err := codec.Open(data, hashing.Hasher{})
+	f, err := codec.Open(data)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	fmt.Println(f.Stats().Kind, f.Contains([]byte("alice")))
 
-	_, err = codec.Open([]byte("not a filter"), hashing.Hasher{})
+	_, err = codec.Open([]byte("not a filter"))
 	fmt.Println(err)
 	// Output:
 	// standard true

@@ -9,7 +9,6 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/bloom"
 	"github.com/bloomery/bloomery/codec"
-	"github.com/bloomery/bloomery/hashing"
 )
 
 // Whatever comes in: no panic, an error of a known cause, and what is accepted
@@ -48,14 +47,14 @@ func FuzzOpen(f *testing.F) {
 		f.Add(compressed(f, data))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		x, err := codec.Open(data, hashing.Hasher{})
+		x, err := codec.Open(data)
 		if err != nil && !known(err) {
 			t.Errorf("Open: error without a known cause: %v", err)
 		}
-		if _, err2 := codec.Read(bytes.NewReader(data), hashing.Hasher{}); err == nil && err2 != nil {
+		if _, err2 := codec.Read(bytes.NewReader(data)); err == nil && err2 != nil {
 			t.Errorf("Open accepts, Read says %v", err2)
 		}
-		if v, err := codec.NewView(data, hashing.Hasher{}); err == nil {
+		if v, err := (codec.Config{}).View(data); err == nil {
 			v.ContainsHash(1)
 		}
 		if err == nil {
@@ -148,7 +147,7 @@ func FuzzInspect(f *testing.F) {
 		if i.Read > int64(len(data)) {
 			t.Errorf("read %d of %d bytes", i.Read, len(data))
 		}
-		if _, openErr := codec.Open(data, hashing.Hasher{}); openErr == nil && (err != nil || i.Err() != nil) {
+		if _, openErr := codec.Open(data); openErr == nil && (err != nil || i.Err() != nil) {
 			t.Errorf("Open accepts, Inspect says %v, %v", err, i.Err())
 		}
 		for _, d := range i.Damage {

@@ -4,42 +4,42 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/bloom"
 	"github.com/bloomery/bloomery/counting"
+	"github.com/bloomery/bloomery/cuckoo"
 	"github.com/bloomery/bloomery/fuse"
 	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/internal/envelope"
 	"github.com/bloomery/bloomery/quotient"
+	"github.com/bloomery/bloomery/ribbon"
 )
 
-// Kind is one kind of filter. What it says of hashers is for filters whose
-// hasher is not in their encoding: those with a secret key or a function.
+// Kind is one kind of filter.
 type Kind struct {
 	// Number is the kind's number in the header of its encoding.
 	Number uint16
-	// Name is the kind's name, as Stats tells it.
+	// Name is the kind's name, that of Stats.Kind.
 	Name string
-	// Features tells what filters of the kind can do beside Contains.
+	// Features are what filters of the kind can do beside Contains.
 	Features Features
 
-	// New returns an empty filter for n keys at error rate p. It is nil for
-	// static kinds. Errors wrap ErrParameter or ErrTooLarge.
+	// New returns an empty filter for n keys with false positive rate p. It is
+	// nil for static kinds. Errors wrap ErrParameter or ErrTooLarge.
 	New func(n int, p float64, h hashing.Hasher) (bloomery.Hashed, error)
-	// Build returns a filter at error rate p that holds the keys with these
-	// hashes, which it may reorder. It is nil for kinds that are not static.
-	// Errors are those of New.
+	// Build returns a filter with false positive rate p that holds the keys
+	// with these hashes, which it may reorder. It is nil for kinds that are not
+	// static. Errors are those of New.
 	Build func(hashes []uint64, p float64, h hashing.Hasher) (bloomery.Hashed, error)
-	// Decode returns the filter that data encodes. Errors wrap ErrCorrupt,
-	// ErrVersion, ErrIncompatible or ErrKey.
-	Decode func(data []byte, h hashing.Hasher) (bloomery.Hashed, error)
-	// Read reads one encoding from r and no byte more. Errors are those of
-	// Decode, ErrTooLarge, or those of r.
-	Read func(r io.Reader, h hashing.Hasher) (bloomery.Hashed, error)
-	// View returns a filter that is read where it lies in data; errors are
-	// those of Decode.
-	View func(data []byte, h hashing.Hasher) (View, error)
+
+	decode func(c Config, data []byte) (bloomery.Hashed, error)
+	read   func(c Config, r io.Reader) (bloomery.Hashed, error)
+	view   func(c Config, data []byte) (View, error)
+	// shards is how many shards a header describes; each takes shardBytes
+	// beside the payload.
+	shards func(h envelope.Header) uint64
 }
 
 // Features are the abilities of a kind. The interfaces are those of package
@@ -63,26 +63,115 @@ type View interface {
 	Verify() error
 }
 
-// Kinds returns the table of all kinds of filters, in the order of their
-// numbers. A bloom.Sliced is not among them: it is many filters, and answers
-// with a set of columns.
-func Kinds() []Kind {
-	return []Kind{
-		ofBits(envelope.KindBloom, "bloom", Features{Add: true}, bloom.Config.New, bloom.Config.NewView),
-		ofBits(envelope.KindStandard, "standard", Features{Add: true}, bloom.Config.NewStandard, bloom.Config.NewStandardView),
-		ofBits(envelope.KindPartitioned, "partitioned", Features{Add: true}, bloom.Config.NewPartitioned, bloom.Config.NewPartitionedView),
-		ofBits(envelope.KindSplit, "split", Features{Add: true}, bloom.Config.NewSplit, bloom.Config.NewSplitView),
-		ofBits(envelope.KindScalable, "scalable", Features{Add: true, Grow: true}, bloom.Config.NewScalable, bloom.Config.NewScalableView),
-		ofCounters(envelope.KindCounting, "counting", Features{Insert: true, Delete: true, Count: true}, counting.Config.New, counting.Config.NewView),
-		ofCounters(envelope.KindSpectral, "spectral", Features{Insert: true, Count: true}, counting.Config.NewSpectral, counting.Config.NewSpectralView),
-		ofCounters(envelope.KindStable, "stable", Features{Insert: true, Forget: true}, counting.Config.NewStable, counting.Config.NewStableView),
-		ofSlots(),
-		ofQuotients(),
-		ofFuse[uint8](envelope.KindFuse8, "fuse8"),
-		ofFuse[uint16](envelope.KindFuse16, "fuse16"),
-		ofFuse[uint32](envelope.KindFuse32, "fuse32"),
-		ofRibbon(),
+// kinds is the table of all kinds, in the order of their numbers. A new kind is
+// a line here and a golden file; tests, command line and server follow.
+var kinds = []Kind{
+	opened(Kind{Number: envelope.KindBloom, Name: "bloom", Features: Features{Add: true}, New: ofBits(bloom.Config.New)},
+		asBits, bloom.Config.Decode, bloom.Config.Read, bloom.Config.View),
+	opened(Kind{Number: envelope.KindStandard, Name: "standard", Features: Features{Add: true}, New: ofBits(bloom.Config.NewStandard)},
+		asBits, bloom.Config.DecodeStandard, bloom.Config.ReadStandard, bloom.Config.ViewStandard),
+	opened(Kind{Number: envelope.KindPartitioned, Name: "partitioned", Features: Features{Add: true}, New: ofBits(bloom.Config.NewPartitioned)},
+		asBits, bloom.Config.DecodePartitioned, bloom.Config.ReadPartitioned, bloom.Config.ViewPartitioned),
+	opened(Kind{Number: envelope.KindSplit, Name: "split", Features: Features{Add: true}, New: ofBits(bloom.Config.NewSplit)},
+		asBits, bloom.Config.DecodeSplit, bloom.Config.ReadSplit, bloom.Config.ViewSplit),
+	opened(Kind{Number: envelope.KindScalable, Name: "scalable", Features: Features{Add: true, Grow: true}, New: ofBits(bloom.Config.NewScalable)},
+		asBits, bloom.Config.DecodeScalable, bloom.Config.ReadScalable, bloom.Config.ViewScalable),
+	opened(Kind{Number: envelope.KindCounting, Name: "counting", Features: Features{Insert: true, Delete: true, Count: true}, New: ofCounters(counting.Config.New)},
+		asCounters, counting.Config.Decode, counting.Config.Read, counting.Config.View),
+	opened(Kind{Number: envelope.KindSpectral, Name: "spectral", Features: Features{Insert: true, Count: true}, New: ofCounters(counting.Config.NewSpectral)},
+		asCounters, counting.Config.DecodeSpectral, counting.Config.ReadSpectral, counting.Config.ViewSpectral),
+	opened(Kind{Number: envelope.KindStable, Name: "stable", Features: Features{Insert: true, Forget: true}, New: ofCounters(counting.Config.NewStable)},
+		asCounters, counting.Config.DecodeStable, counting.Config.ReadStable, counting.Config.ViewStable),
+	opened(Kind{Number: envelope.KindCuckoo, Name: "cuckoo", Features: Features{Insert: true, Delete: true, Count: true}, New: newCuckoo},
+		asSlots, cuckoo.Config.Decode, cuckoo.Config.Read, cuckoo.Config.View),
+	opened(Kind{Number: envelope.KindQuotient, Name: "quotient", Features: Features{Insert: true, Delete: true, Count: true}, New: newQuotient},
+		asQuotients, quotient.Config.Decode, quotient.Config.Read, quotient.Config.View),
+	fused[uint8](envelope.KindFuse8, "fuse8"),
+	fused[uint16](envelope.KindFuse16, "fuse16"),
+	fused[uint32](envelope.KindFuse32, "fuse32"),
+	opened(Kind{
+		Number: envelope.KindRibbon, Name: "ribbon", Features: Features{Static: true}, Build: buildRibbon,
+		shards: func(h envelope.Header) uint64 { return 1 << min(h.Extra>>8, 63) },
+	}, asRibbon, ribbon.Config.Decode, ribbon.Config.Read, ribbon.Config.View),
+}
+
+// Kinds returns a copy of the table of all kinds of filters, in the order of
+// their numbers. A bloom.Sliced is not among them: it is many filters, and
+// answers with a set of columns.
+func Kinds() []Kind { return slices.Clone(kinds) }
+
+// How the families are opened.
+func asBits(c Config) bloom.Config         { return bloom.Config{Hasher: c.Hasher, Alloc: c.Alloc} }
+func asCounters(c Config) counting.Config  { return counting.Config{Hasher: c.Hasher, Alloc: c.Alloc} }
+func asSlots(c Config) cuckoo.Config       { return cuckoo.Config{Hasher: c.Hasher, Alloc: c.Alloc} }
+func asQuotients(c Config) quotient.Config { return quotient.Config{Hasher: c.Hasher, Alloc: c.Alloc} }
+func asRibbon(c Config) ribbon.Config      { return ribbon.Config{Hasher: c.Hasher, Alloc: c.Alloc} }
+
+// opened returns the entry of a kind with the ways to open it.
+func opened[C any, F bloomery.Hashed, V View](
+	k Kind, config func(Config) C,
+	decode func(C, []byte) (F, error), read func(C, io.Reader) (F, error), view func(C, []byte) (V, error),
+) Kind {
+	k.decode = func(c Config, data []byte) (bloomery.Hashed, error) { return hashed(decode(config(c), data)) }
+	k.read = func(c Config, r io.Reader) (bloomery.Hashed, error) { return hashed(read(config(c), r)) }
+	k.view = func(c Config, data []byte) (View, error) {
+		v, err := view(config(c), data)
+		if err != nil {
+			return nil, err // not a nil pointer in an interface
+		}
+		return v, nil
 	}
+	return k
+}
+
+// hashed returns f, or nil beside an error.
+func hashed[F bloomery.Hashed](f F, err error) (bloomery.Hashed, error) {
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// ofBits makes filters of package bloom.
+func ofBits[F bloomery.Hashed](create func(bloom.Config) (F, error)) func(int, float64, hashing.Hasher) (bloomery.Hashed, error) {
+	return func(n int, p float64, h hashing.Hasher) (bloomery.Hashed, error) {
+		return hashed(create(bloom.Config{Capacity: n, ErrorRate: p, Hasher: h}))
+	}
+}
+
+// ofCounters makes filters of package counting.
+func ofCounters[F bloomery.Hashed](create func(counting.Config) (F, error)) func(int, float64, hashing.Hasher) (bloomery.Hashed, error) {
+	return func(n int, p float64, h hashing.Hasher) (bloomery.Hashed, error) {
+		return hashed(create(counting.Config{Capacity: n, ErrorRate: p, Hasher: h}))
+	}
+}
+
+func newCuckoo(n int, p float64, h hashing.Hasher) (bloomery.Hashed, error) {
+	return hashed(cuckoo.Config{Capacity: n, ErrorRate: p, Hasher: h}.New())
+}
+
+func newQuotient(n int, p float64, h hashing.Hasher) (bloomery.Hashed, error) {
+	return hashed(quotient.Config{Capacity: n, ErrorRate: p, Hasher: h}.New())
+}
+
+func buildRibbon(hashes []uint64, p float64, h hashing.Hasher) (bloomery.Hashed, error) {
+	return hashed(ribbon.Config{ErrorRate: p, Hasher: h}.Build(context.Background(), hashes))
+}
+
+// fused returns the entry of a kind of package fuse.
+func fused[T fuse.Fingerprint](number uint16, name string) Kind {
+	k := Kind{
+		Number: number, Name: name, Features: Features{Static: true},
+		shards: func(h envelope.Header) uint64 { return 1 << min(h.Extra, 63) },
+	}
+	k.Build = func(hashes []uint64, p float64, h hashing.Hasher) (bloomery.Hashed, error) {
+		if p == 0 { // which is the default of a Config
+			return nil, fmt.Errorf("codec: build: %w: error rate 0", bloomery.ErrParameter)
+		}
+		return hashed(fuse.Config[T]{ErrorRate: p, Hasher: h}.Build(context.Background(), hashes))
+	}
+	config := func(c Config) fuse.Config[T] { return fuse.Config[T]{Hasher: c.Hasher, Alloc: c.Alloc} }
+	return opened(k, config, fuse.Config[T].Decode, fuse.Config[T].Read, fuse.Config[T].View)
 }
 
 // sliced is the name of the kind that is not in the table.
@@ -103,110 +192,10 @@ func kindOf(number uint16) (Kind, error) {
 	if number == envelope.KindSliced {
 		return Kind{}, fmt.Errorf("%w: kind %d (%s) is many filters in one, which is opened as a bloom.Sliced", bloomery.ErrIncompatible, number, sliced)
 	}
-	for _, k := range Kinds() {
+	for _, k := range kinds {
 		if k.Number == number {
 			return k, nil
 		}
 	}
 	return Kind{}, fmt.Errorf("%w: a filter of kind %d, which this program does not know", bloomery.ErrVersion, number)
-}
-
-// decodable is a filter that can be replaced by a decoded one.
-type decodable interface {
-	bloomery.Hashed
-	io.ReaderFrom
-	UnmarshalBinary(data []byte) error
-}
-
-// ofBits returns the entry of a kind of package bloom, given how it is made and
-// how it is viewed.
-func ofBits[F decodable, V View](
-	number uint16, name string, features Features,
-	create func(bloom.Config) (F, error), view func(bloom.Config, []byte) (V, error),
-) Kind {
-	k := decoded(number, name, features, func(h hashing.Hasher) (F, error) {
-		return create(bloom.Config{Capacity: 1, ErrorRate: 0.5, Hasher: h})
-	}, func(data []byte, h hashing.Hasher) (V, error) {
-		return view(bloom.Config{Hasher: h}, data)
-	})
-	k.New = func(n int, p float64, h hashing.Hasher) (bloomery.Hashed, error) {
-		return hashed(create(bloom.Config{Capacity: n, ErrorRate: p, Hasher: h}))
-	}
-	return k
-}
-
-// ofQuotients returns the entry of package quotient.
-func ofQuotients() Kind {
-	k := decoded(envelope.KindQuotient, "quotient", Features{Insert: true, Delete: true, Count: true},
-		func(h hashing.Hasher) (*quotient.Filter, error) {
-			return quotient.Config{Capacity: 1, ErrorRate: 0.5, Hasher: h}.New()
-		}, func(data []byte, h hashing.Hasher) (*quotient.View, error) {
-			return quotient.Config{Hasher: h}.NewView(data)
-		})
-	k.New = func(n int, p float64, h hashing.Hasher) (bloomery.Hashed, error) {
-		return hashed(quotient.Config{Capacity: n, ErrorRate: p, Hasher: h}.New())
-	}
-	return k
-}
-
-// ofFuse returns the entry of a kind of package fuse.
-func ofFuse[T fuse.Fingerprint](number uint16, name string) Kind {
-	build := func(hashes []uint64, p float64, h hashing.Hasher) (*fuse.Filter[T], error) {
-		return fuse.Config[T]{ErrorRate: p, Hasher: h}.Build(context.Background(), hashes)
-	}
-	k := decoded(number, name, Features{Static: true}, func(h hashing.Hasher) (*fuse.Filter[T], error) {
-		return build(nil, 0, h)
-	}, func(data []byte, h hashing.Hasher) (*fuse.View[T], error) {
-		return fuse.Config[T]{Hasher: h}.NewView(data)
-	})
-	k.Build = func(hashes []uint64, p float64, h hashing.Hasher) (bloomery.Hashed, error) {
-		if p == 0 { // which stands for the rate of the kind in a Config
-			return nil, fmt.Errorf("codec: build: %w: error rate 0", bloomery.ErrParameter)
-		}
-		return hashed(build(hashes, p, h))
-	}
-	return k
-}
-
-// decoded returns the entry of a kind without the way to make a filter of
-// keys. blank returns a small filter with the hasher, into which others are
-// decoded.
-func decoded[F decodable, V View](
-	number uint16, name string, features Features,
-	blank func(hashing.Hasher) (F, error), view func([]byte, hashing.Hasher) (V, error),
-) Kind {
-	return Kind{
-		Number:   number,
-		Name:     name,
-		Features: features,
-		Decode: func(data []byte, h hashing.Hasher) (bloomery.Hashed, error) {
-			f, err := blank(h)
-			if err == nil {
-				err = f.UnmarshalBinary(data)
-			}
-			return hashed(f, err)
-		},
-		Read: func(r io.Reader, h hashing.Hasher) (bloomery.Hashed, error) {
-			f, err := blank(h)
-			if err == nil {
-				_, err = f.ReadFrom(r)
-			}
-			return hashed(f, err)
-		},
-		View: func(data []byte, h hashing.Hasher) (View, error) {
-			v, err := view(data, h)
-			if err != nil {
-				return nil, err // not a nil pointer in an interface
-			}
-			return v, nil
-		},
-	}
-}
-
-// hashed returns f, or nil beside an error.
-func hashed[F bloomery.Hashed](f F, err error) (bloomery.Hashed, error) {
-	if err != nil {
-		return nil, err
-	}
-	return f, nil
 }

@@ -9,33 +9,84 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/internal/envelope"
+	"github.com/bloomery/bloomery/internal/memory"
 )
 
-// Open returns the filter that data encodes, of whatever kind, in the plain
-// or in the transport form. h is needed for filters that were made with a
-// secret key or a function; the zero Hasher serves for all others. Errors wrap
-// ErrCorrupt, ErrVersion (also for a kind that is not known here), ErrKey,
-// ErrTooLarge, or ErrIncompatible for a bloom.Sliced, which is not one filter,
-// and for a patch.
-func Open(data []byte, h hashing.Hasher) (bloomery.Hashed, error) {
+// Config says how filters of whatever kind are opened. Its zero value serves
+// for all filters but those that were made with a secret key or a function.
+type Config struct {
+	_ struct{}
+
+	// Hasher is the one that the filter was made with, if that is not in its
+	// encoding: with a secret key or a function.
+	Hasher hashing.Hasher
+	// Alloc returns memory for the array: at least the given number of bytes,
+	// all zero, starting at a multiple of 8, better of 64. Nil means the Go
+	// heap. See Config.Alloc of the families.
+	Alloc func(bytes int) ([]byte, error)
+	// Limits bounds what untrusted data can make the process allocate.
+	Limits Limits
+}
+
+// Limits bounds what the encoding of a filter can make the process allocate.
+// It is checked before anything is allocated.
+type Limits struct {
+	_ struct{}
+
+	// Bytes is the largest size of a filter in memory, also of one whose
+	// transport form is much smaller. 0 means the memory of the machine.
+	Bytes uint64
+}
+
+// shardBytes is what a shard of a static filter takes beside its array, and
+// more.
+const shardBytes = 256
+
+// allow returns an error that wraps ErrTooLarge if a filter of the kind with
+// this header is larger than the limit.
+func (c Config) allow(k Kind, h envelope.Header) error {
+	limit := memory.Limit()
+	if c.Limits.Bytes > 0 {
+		limit = min(limit, c.Limits.Bytes)
+	}
+	need, beside := h.EncodedSize(), uint64(0)
+	if k.shards != nil {
+		beside = min(k.shards(h), 1<<50) * shardBytes
+	}
+	if need > limit || beside > limit-need {
+		return fmt.Errorf("%w: the filter takes %d bytes, the limit is %d", bloomery.ErrTooLarge, need+beside, limit)
+	}
+	return nil
+}
+
+// Open returns the filter that data encodes, of whatever kind, in the plain or
+// in the transport form. The error wraps ErrCorrupt, ErrVersion (also for a
+// kind that is not known here), ErrKey, ErrTooLarge, or ErrIncompatible for a
+// bloom.Sliced, which is not one filter, and for a patch; or it is that of
+// Alloc.
+func (c Config) Open(data []byte) (bloomery.Hashed, error) {
 	if formOf(data) == FormTransport {
 		r := bytes.NewReader(data)
-		f, err := Read(r, h)
+		f, err := c.Read(r)
 		if err == nil && r.Len() > 0 {
 			return nil, fmt.Errorf("codec: open: %w: %d bytes behind the end", bloomery.ErrCorrupt, r.Len())
 		}
 		return f, err
 	}
-	k, err := kindIn(data)
+	k, err := c.kindIn(data)
 	if err != nil {
 		return nil, fmt.Errorf("codec: open: %w", err)
 	}
-	return k.Decode(data, h)
+	return k.decode(c, data)
 }
 
+// Open is Config.Open with the zero Config.
+func Open(data []byte) (bloomery.Hashed, error) { return Config{}.Open(data) }
+
 // Read is Open for a reader: it reads one filter, and no byte more. Memory
-// grows with what has arrived. Errors are those of Open, or those of r.
-func Read(r io.Reader, h hashing.Hasher) (bloomery.Hashed, error) {
+// grows with the bytes that have arrived, but Alloc is asked for all of it at
+// once. Errors are those of Open, or those of r.
+func (c Config) Read(r io.Reader) (bloomery.Hashed, error) {
 	magic := make([]byte, len(packMagic))
 	n, err := io.ReadFull(r, magic)
 	if err != nil && !ended(err) {
@@ -43,10 +94,10 @@ func Read(r io.Reader, h hashing.Hasher) (bloomery.Hashed, error) {
 	}
 	r = io.MultiReader(bytes.NewReader(magic[:n]), r)
 	if formOf(magic[:n]) != FormTransport {
-		return readPlain(r, h)
+		return c.readPlain(r)
 	}
 	in := NewReader(r)
-	f, err := readPlain(in, h)
+	f, err := c.readPlain(in)
 	if err != nil {
 		return nil, err
 	}
@@ -57,18 +108,21 @@ func Read(r io.Reader, h hashing.Hasher) (bloomery.Hashed, error) {
 	return f, nil
 }
 
+// Read is Config.Read with the zero Config.
+func Read(r io.Reader) (bloomery.Hashed, error) { return Config{}.Read(r) }
+
 // readPlain reads a filter in the plain form.
-func readPlain(r io.Reader, h hashing.Hasher) (bloomery.Hashed, error) {
+func (c Config) readPlain(r io.Reader) (bloomery.Hashed, error) {
 	head := make([]byte, envelope.HeaderSize)
 	n, err := io.ReadFull(r, head)
 	if err != nil && !ended(err) {
 		return nil, fmt.Errorf("codec: read: %w", err)
 	}
-	k, err := kindIn(head[:n])
+	k, err := c.kindIn(head[:n])
 	if err != nil {
 		return nil, fmt.Errorf("codec: read: %w", err)
 	}
-	return k.Read(io.MultiReader(bytes.NewReader(head), r), h)
+	return k.read(c, io.MultiReader(bytes.NewReader(head), r))
 }
 
 // ended tells the end of the data from failures of a reader.
@@ -76,24 +130,24 @@ func ended(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
-// NewView returns a view of data, the plain encoding of a filter of any kind.
-// It checks header and lengths, not the payload: opening costs the same for
-// every size, and a damaged payload can make the filter forget keys. Verify
-// checks it. The memory must stay as it is while the view is used. Errors are
-// those of Open; a transport form cannot be viewed, which is ErrIncompatible.
-func NewView(data []byte, h hashing.Hasher) (View, error) {
+// View returns a view of data, the plain encoding of a filter of any kind. It
+// checks header and lengths, not the payload: opening costs the same for every
+// size, and a corrupt payload can cause false negatives. Verify checks it. The
+// memory must stay as it is while the view is used. Errors are those of Open; a
+// transport form cannot be viewed, which is ErrIncompatible.
+func (c Config) View(data []byte) (View, error) {
 	if formOf(data) == FormTransport {
 		return nil, fmt.Errorf("codec: view: %w: a transport form cannot be read where it lies, open it", bloomery.ErrIncompatible)
 	}
-	k, err := kindIn(data)
+	k, err := c.kindIn(data)
 	if err != nil {
 		return nil, fmt.Errorf("codec: view: %w", err)
 	}
-	return k.View(data, h)
+	return k.view(c, data)
 }
 
 // kindIn returns the kind of the filter whose encoding begins with data.
-func kindIn(data []byte) (Kind, error) {
+func (c Config) kindIn(data []byte) (Kind, error) {
 	if formOf(data) == FormPatch {
 		return Kind{}, fmt.Errorf("%w: a patch is not a filter", bloomery.ErrIncompatible)
 	}
@@ -101,7 +155,11 @@ func kindIn(data []byte) (Kind, error) {
 	if err != nil {
 		return Kind{}, err
 	}
-	return kindOf(header.Kind)
+	k, err := kindOf(header.Kind)
+	if err != nil {
+		return Kind{}, err
+	}
+	return k, c.allow(k, header)
 }
 
 // Form says how a filter is written down.

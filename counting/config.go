@@ -7,6 +7,8 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/internal/fields"
+	"github.com/bloomery/bloomery/internal/kernel"
 	"github.com/bloomery/bloomery/internal/memory"
 	"github.com/bloomery/bloomery/sizing"
 )
@@ -35,6 +37,11 @@ type Config struct {
 	// Hashes is the number of bits that a key sets, 1 to 16.
 	Hashes int
 
+	// BitsPerKey is the size of bits and counters together over Capacity, where
+	// that is known rather than a rate: it takes the place of ErrorRate, Bits
+	// and Hashes.
+	BitsPerKey float64
+
 	// CounterBits is the width of the counters: 2, 4, 8 or 16 for a Filter,
 	// 8, 16 or 32 for a Spectral, 1, 2, 4 or 8 for a Stable. 0 stands for what
 	// Copies and Overflow need in a Filter, for 32 and for 2.
@@ -56,6 +63,13 @@ type Config struct {
 	// as the filter is used; Clone, UnmarshalBinary and ReadFrom use the Go
 	// heap.
 	Alloc func(bytes int) ([]byte, error)
+}
+
+// only returns an error if a field is set that a constructor does not use: all
+// use those of the first list.
+func (c Config) only(constructor string, more ...string) error {
+	used := []string{"Capacity", "ErrorRate", "Bits", "Hashes", "BitsPerKey", "CounterBits", "Hasher", "Alloc"}
+	return fields.Only(c, constructor, append(used, more...)...)
 }
 
 // shape returns the size of the array of bits and the error rate that it is
@@ -100,6 +114,36 @@ func (c Config) givenShape() (sizing.Shape, float64, error) {
 		return sizing.Shape{}, 0, errors.Unwrap(err)
 	}
 	return s, min(s.Rate(float64(c.Capacity)), math.Nextafter(1, 0)), nil
+}
+
+// bestShape returns the shape with the lowest rate among those that take
+// BitsPerKey with counters of so many bits.
+func (c Config) bestShape(width int, rate func(sizing.Shape) float64) (sizing.Shape, float64, error) {
+	var best sizing.Shape
+	if c.ErrorRate != 0 || c.Bits != 0 || c.Hashes != 0 {
+		return best, 0, fmt.Errorf("%w: BitsPerKey is set beside ErrorRate, Bits or Hashes", bloomery.ErrParameter)
+	}
+	if c.Capacity < 1 {
+		return best, 0, fmt.Errorf("%w: capacity %d is not at least 1", bloomery.ErrParameter, c.Capacity)
+	}
+	total := math.Ceil(c.BitsPerKey * float64(c.Capacity) / float64(1+width))
+	if !(total >= 1) {
+		return best, 0, fmt.Errorf("%w: %v bits per key", bloomery.ErrParameter, c.BitsPerKey)
+	}
+	if total > sizing.MaxBits {
+		return best, 0, fmt.Errorf("%w: %v bits per key for %d keys", bloomery.ErrTooLarge, c.BitsPerKey, c.Capacity)
+	}
+	least := math.Inf(1)
+	for k := 1; k <= kernel.MaxK; k++ {
+		s, _, err := Config{Capacity: c.Capacity, Bits: uint64(total), Hashes: k}.givenShape()
+		if err != nil {
+			return best, 0, err
+		}
+		if p := rate(s); p < least {
+			best, least = s, p
+		}
+	}
+	return best, min(least, math.Nextafter(1, 0)), nil
 }
 
 // width returns the width of the counters, or one that is computed if none is

@@ -155,7 +155,7 @@ func TestCountersTakeTheCapacity(t *testing.T) {
 			}
 			for i := range n {
 				if err := f.InsertHash(rng.Uint64()); err != nil {
-					t.Errorf("rate %v, counters of %d bits: key %d of %d: %v", p, f.CounterBits(), i, n, err)
+					t.Errorf("rate %v, counters of %d bits: key %d of %d: %v", p, f.Shape().Width, i, n, err)
 					break
 				}
 			}

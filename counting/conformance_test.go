@@ -58,8 +58,8 @@ func TestFilterConformance(t *testing.T) {
 			_, err := f.ReadFrom(r)
 			return &f, err
 		},
-		View:  func(data []byte) (filtertest.View, error) { return counting.NewView(data) },
-		Union: func(a, b bloomery.Hashed) error { return a.(*counting.Filter).Union(b.(*counting.Filter)) },
+		View:  func(data []byte) (filtertest.View, error) { return counting.Config{}.View(data) },
+		Union: func(a, b bloomery.Hashed) error { return a.(*counting.Filter).Merge(b.(*counting.Filter)) },
 		Clone: func(a bloomery.Hashed) bloomery.Hashed { return a.(*counting.Filter).Clone() },
 		Clear: func(a bloomery.Hashed) { a.(*counting.Filter).Clear() },
 	})
@@ -92,8 +92,8 @@ func TestSpectralConformance(t *testing.T) {
 			_, err := f.ReadFrom(r)
 			return &f, err
 		},
-		View:  func(data []byte) (filtertest.View, error) { return counting.NewSpectralView(data) },
-		Union: func(a, b bloomery.Hashed) error { return a.(*counting.Spectral).Union(b.(*counting.Spectral)) },
+		View:  func(data []byte) (filtertest.View, error) { return counting.Config{}.ViewSpectral(data) },
+		Union: func(a, b bloomery.Hashed) error { return a.(*counting.Spectral).Merge(b.(*counting.Spectral)) },
 		Clone: func(a bloomery.Hashed) bloomery.Hashed { return a.(*counting.Spectral).Clone() },
 		Clear: func(a bloomery.Hashed) { a.(*counting.Spectral).Clear() },
 	})
@@ -140,7 +140,7 @@ func TestStableConformance(t *testing.T) {
 			_, err := f.ReadFrom(r)
 			return &f, err
 		},
-		View:  func(data []byte) (filtertest.View, error) { return counting.NewStableView(data) },
+		View:  func(data []byte) (filtertest.View, error) { return counting.Config{}.ViewStable(data) },
 		Clone: func(a bloomery.Hashed) bloomery.Hashed { return a.(*counting.Stable).Clone() },
 		Clear: func(a bloomery.Hashed) { a.(*counting.Stable).Clear() },
 	})

@@ -62,6 +62,9 @@ func (t *table) stats() bloomery.Stats {
 // statsBy is stats for filters whose number of keys and rate follow from the
 // fill by the given function.
 func (t *table) statsBy(state func(fill float64) (keys, rate float64)) bloomery.Stats {
+	if len(t.blocks) == 0 {
+		return bloomery.Stats{} // a zero filter is of no kind yet
+	}
 	sample := kernel.Sample(len(t.blocks), t.setBits, func(fill float64) float64 {
 		_, rate := state(fill)
 		return rate
@@ -84,6 +87,9 @@ func (t *table) statsBy(state func(fill float64) (keys, rate float64)) bloomery.
 // count counts. A sample as large as the array is all of it.
 func (t *table) share(sample int, count func(block int) uint64) float64 {
 	sample = min(sample, len(t.blocks))
+	if sample == 0 {
+		return 0
+	}
 	sum := uint64(0)
 	for i := range sample {
 		high, low := bits.Mul64(uint64(i), uint64(len(t.blocks)))

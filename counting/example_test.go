@@ -33,7 +33,7 @@ func ExampleConfig_New() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(f.CounterBits(), f.Stats().Bits/1_000_000)
+	fmt.Println(f.Shape().Width, f.Stats().Bits/1_000_000)
 	_, err = counting.Config{Capacity: 1_000_000, ErrorRate: 2}.New()
 	fmt.Println(err)
 	// Output:
@@ -48,7 +48,7 @@ func ExampleFilter_Bloom() {
 	_ = f.InsertString("bob")
 	f.DeleteString("bob")
 
-	v, err := bloom.NewView(f.Bloom())
+	v, err := bloom.Config{}.View(f.Bloom())
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -3,6 +3,7 @@ package counting
 import (
 	"fmt"
 	"io"
+	"iter"
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/internal/envelope"
@@ -32,11 +33,14 @@ var (
 // cleared again. The width of the counters is chosen so that this is rare, see
 // Config.Overflow; Stats tells the share of full counters.
 //
-// Make one with New or Config.New; a zero Filter is only good for
-// UnmarshalBinary and ReadFrom.
+// Make one with New or Config.New. A zero Filter is empty and cannot be
+// changed or encoded, but UnmarshalBinary and ReadFrom can replace it.
 //
 // Safe for concurrent readers; a writer needs exclusion.
 type Filter struct{ counted }
+
+// filterConstructors is how to make a Filter.
+const filterConstructors = "New or Config.New"
 
 // New returns a Filter for n keys with error rate p, each of which is there
 // once or twice. It panics if n is less than 1 or p is not between 1e-6 and 1:
@@ -60,20 +64,55 @@ func (c Config) New() (*Filter, error) {
 }
 
 func (c Config) newFilter() (table, error) {
-	shape, rate, err := c.shape()
+	if err := c.only("New", "Copies", "Overflow"); err != nil {
+		return table{}, err
+	}
+	size, rate, err := c.filterSize()
 	if err != nil {
 		return table{}, err
 	}
-	width, err := c.width(formatFilter, func() (int, error) { return c.counterBits(shape) })
-	if err != nil {
-		return table{}, err
-	}
-	size := sizing.Counted{Shape: shape, Width: width}
 	if n := float64(c.Capacity); !size.Takes(n) {
 		return table{}, fmt.Errorf("%w: counters of %d bits refuse keys before capacity %d: use wider ones",
-			bloomery.ErrParameter, width, c.Capacity)
+			bloomery.ErrParameter, size.Width, c.Capacity)
 	}
 	return c.table(formatFilter, size, rate)
+}
+
+// filterSize returns the size of a Filter and the rate that it is made for.
+func (c Config) filterSize() (sizing.Counted, float64, error) {
+	if c.BitsPerKey != 0 {
+		return c.bestFilter()
+	}
+	shape, rate, err := c.shape()
+	if err != nil {
+		return sizing.Counted{}, 0, err
+	}
+	width, err := c.width(formatFilter, func() (int, error) { return c.counterBits(shape) })
+	return sizing.Counted{Shape: shape, Width: width}, rate, err
+}
+
+// bestFilter is filterSize for a Config with BitsPerKey: that with the
+// narrowest counters that are wide enough.
+func (c Config) bestFilter() (sizing.Counted, float64, error) {
+	rate := func(s sizing.Shape) float64 { return s.Rate(float64(c.Capacity)) }
+	if c.CounterBits != 0 {
+		width, err := c.width(formatFilter, nil)
+		if err != nil {
+			return sizing.Counted{}, 0, err
+		}
+		shape, p, err := c.bestShape(width, rate)
+		return sizing.Counted{Shape: shape, Width: width}, p, err
+	}
+	for width := 2; ; width *= 2 {
+		shape, p, err := c.bestShape(width, rate)
+		if err != nil {
+			return sizing.Counted{}, 0, err
+		}
+		need, err := c.counterBits(shape)
+		if err != nil || need <= width {
+			return sizing.Counted{Shape: shape, Width: width}, p, err
+		}
+	}
 }
 
 // Insert inserts key once more. The error is nil, or wraps ErrFull if all of
@@ -86,10 +125,46 @@ func (f *Filter) InsertString(key string) error { return f.InsertHash(f.hasher.H
 
 // InsertHash is Insert for a key whose hash is h.
 func (f *Filter) InsertHash(h uint64) error {
+	f.mustBeMade(filterConstructors)
 	if !kernel.Increase(f.blocks, f.planes, f.size.Width, f.size.K, h) {
 		return f.errFull()
 	}
 	return nil
+}
+
+// InsertHashes inserts all of hs, in order. It stops at the first error, that
+// of InsertHash, and returns how many were inserted.
+func (f *Filter) InsertHashes(hs []uint64) (n int, err error) {
+	f.mustBeMade(filterConstructors)
+	for i, h := range hs {
+		if err := f.InsertHash(h); err != nil {
+			return i, err
+		}
+	}
+	return len(hs), nil
+}
+
+// InsertKeys is InsertHashes for keys.
+func (f *Filter) InsertKeys(keys [][]byte) (n int, err error) {
+	f.mustBeMade(filterConstructors)
+	for i, key := range keys {
+		if err := f.Insert(key); err != nil {
+			return i, err
+		}
+	}
+	return len(keys), nil
+}
+
+// InsertSeq is InsertKeys for all keys of seq. It does not retain them.
+func (f *Filter) InsertSeq(seq iter.Seq[[]byte]) (n int, err error) {
+	f.mustBeMade(filterConstructors)
+	for key := range seq {
+		if err := f.Insert(key); err != nil {
+			return n, err
+		}
+		n++
+	}
+	return n, nil
 }
 
 // Delete takes key out once. It reports false, and changes nothing, if the key
@@ -102,46 +177,47 @@ func (f *Filter) DeleteString(key string) bool { return f.DeleteHash(f.hasher.Ha
 
 // DeleteHash is Delete for a key whose hash is h.
 func (f *Filter) DeleteHash(h uint64) bool {
+	f.mustBeMade(filterConstructors)
 	return kernel.Decrease(f.blocks, f.planes, f.size.Width, f.size.K, h)
 }
 
-// Union inserts all keys of o into f, as often as they are in both together. A
+// Merge inserts all keys of o into f, as often as they are in both together. A
 // sum that is too large for a counter makes it full. Both must have the same
 // shape, counters and hash, else the error wraps ErrIncompatible, says how
 // they differ and leaves f as it was. The result is what inserting all keys
 // into one filter would have given.
-func (f *Filter) Union(o *Filter) error {
+func (f *Filter) Merge(o *Filter) error {
+	f.mustBeMade(filterConstructors)
 	if err := f.compatible(&o.table); err != nil {
-		return fmt.Errorf("counting: union: %w", err)
+		return fmt.Errorf("counting: merge: %w", err)
 	}
 	f.unitePlanes(&o.table)
 	return nil
 }
 
-// Clear takes all keys out, those of full counters, too.
-func (f *Filter) Clear() { clear(f.words) }
+// Clone returns a Filter of its own memory with the same keys.
+func (f *Filter) Clone() *Filter { return f.clone() }
+
+// Clear removes all keys, those of full counters, too.
+func (f *Filter) Clear() {
+	f.mustBeMade(filterConstructors)
+	clear(f.words)
+}
 
 // UnmarshalBinary replaces f by the filter that data encodes. If that was made
-// with a secret key or a function, f must have been made with the same. On
-// error f stays as it was; the error wraps ErrCorrupt, ErrVersion,
-// ErrIncompatible or ErrKey.
+// with a secret key or a function, f must have been made with the same, see
+// Config.Decode. On error f stays as it was; the error wraps ErrCorrupt,
+// ErrVersion, ErrIncompatible or ErrKey.
 func (f *Filter) UnmarshalBinary(data []byte) error {
-	t, err := unmarshal(data, formatFilter, f.hasher)
-	if err == nil {
-		*f = Filter{counted{t}}
-	}
-	return err
+	return envelope.Unmarshal("counting", data, f.hasher, f.load)
 }
 
 // ReadFrom replaces f by a filter that it reads from r, and reads no byte
-// more than that. Memory grows with what has arrived. On error f stays as it
-// was; errors are those of UnmarshalBinary, ErrTooLarge, or those of r.
+// more than that. Memory grows with the bytes that have arrived. On error f
+// stays as it was; errors are those of UnmarshalBinary, ErrTooLarge, or those
+// of r.
 func (f *Filter) ReadFrom(r io.Reader) (int64, error) {
-	t, n, err := read(r, formatFilter, f.hasher)
-	if err == nil {
-		*f = Filter{counted{t}}
-	}
-	return n, err
+	return envelope.ReadFrom("counting", r, f.hasher, f.load)
 }
 
 // counted is a table that is only read: what Filter and View share.
@@ -181,8 +257,7 @@ func (c *counted) Overflow() float64 { return c.share(len(c.blocks), c.fullPlane
 // keys would look the same.
 func (c *counted) EstimateCount() uint64 { return round(c.size.Count(c.Saturation())) }
 
-// Clone returns a Filter of its own memory with the same keys.
-func (c *counted) Clone() *Filter { return &Filter{counted{c.copied()}} }
+func (c *counted) clone() *Filter { return &Filter{counted{c.copied()}} }
 
 // Bloom returns the encoding of a bloom.Filter with the same keys, for whom
 // only lookups matter: the bits without their counters, a fifth of the size

@@ -87,11 +87,11 @@ func TestOverflowIsAsPredicted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := f.CounterBits(); got != 2 {
+	if got := f.Shape().Width; got != 2 {
 		t.Fatalf("for 1%% of full counters: CounterBits() = %d, want 2", got)
 	}
 	insert(t, f, hashes(n, 1))
-	want := f.Size().Overflow(n, 1)
+	want := f.Shape().Overflow(n, 1)
 	if got := f.Overflow(); math.Abs(got/want-1) > 4*0.016 {
 		t.Errorf("Overflow() = %g, predicted %g", got, want)
 	}
@@ -119,8 +119,8 @@ func TestCounterBits(t *testing.T) {
 		{counting.Config{Bits: 1 << 20, Hashes: 7, Copies: 4}, 8},
 	} {
 		f, err := c.config.New()
-		if err != nil || f.CounterBits() != c.want {
-			t.Errorf("%+v: counters of %d bits (%v), want %d", c.config, f.CounterBits(), err, c.want)
+		if err != nil || f.Shape().Width != c.want {
+			t.Errorf("%+v: counters of %d bits (%v), want %d", c.config, f.Shape().Width, err, c.want)
 		}
 	}
 }
@@ -137,7 +137,7 @@ func TestUnionNamesTheDifference(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := f.Union(o); !errors.Is(err, bloomery.ErrIncompatible) || !strings.Contains(err.Error(), says) {
+		if err := f.Merge(o); !errors.Is(err, bloomery.ErrIncompatible) || !strings.Contains(err.Error(), says) {
 			t.Errorf("union with %+v: %v, want ErrIncompatible and %q", c, err, says)
 		}
 	}
@@ -153,7 +153,7 @@ func TestUnionSaturates(t *testing.T) {
 			insert(t, b, []uint64{1 << 60, 3 << 60})
 		}
 	}
-	if err := a.Union(b); err != nil {
+	if err := a.Merge(b); err != nil {
 		t.Fatal(err)
 	}
 	if got := a.CountHash(1 << 60); got != 16 {
@@ -162,7 +162,7 @@ func TestUnionSaturates(t *testing.T) {
 	if got := a.CountHash(3 << 60); got != 10 {
 		t.Errorf("0 + 10 copies: count %d, want 10", got)
 	}
-	if err := a.Union(a.Clone()); err != nil || a.CountHash(3<<60) != 16 {
+	if err := a.Merge(a.Clone()); err != nil || a.CountHash(3<<60) != 16 {
 		t.Errorf("twice 10 copies: count %d (%v), want 16", a.CountHash(3<<60), err)
 	}
 }

@@ -25,10 +25,12 @@ func FuzzFilterUnmarshal(f *testing.F) {
 			x.DeleteHash(42)
 			x.CountHash(42)
 		}
-		if v, err := counting.NewView(data); err == nil {
+		if v, err := (counting.Config{}).View(data); err == nil {
 			v.CountHash(42)
 			v.Stats()
-			v.Clone().DeleteHash(42)
+			if c, err := v.Clone(); err == nil {
+				c.DeleteHash(42)
+			}
 		}
 	})
 }
@@ -45,11 +47,13 @@ func FuzzSpectralUnmarshal(f *testing.F) {
 		err := x.UnmarshalBinary(data)
 		_, err2 := y.ReadFrom(bytes.NewReader(data))
 		checkDecoded(t, data, err, err2, &x)
-		if v, err := counting.NewSpectralView(data); err == nil {
+		if v, err := (counting.Config{}).ViewSpectral(data); err == nil {
 			v.CountHash(42)
 			v.Stats()
 			v.Excess()
-			_ = v.Clone().InsertHash(42) // full or not
+			if c, err := v.Clone(); err == nil {
+				_ = c.InsertHash(42) // full or not
+			}
 		}
 	})
 }
@@ -63,10 +67,14 @@ func FuzzStableUnmarshal(f *testing.F) {
 		err := x.UnmarshalBinary(data)
 		_, err2 := y.ReadFrom(bytes.NewReader(data))
 		checkDecoded(t, data, err, err2, &x)
-		if v, err := counting.NewStableView(data); err == nil {
+		if v, err := (counting.Config{}).ViewStable(data); err == nil {
 			v.Forgotten(42)
 			v.Stats()
-			if err := v.Clone().InsertHash(42); err != nil {
+			c, err := v.Clone()
+			if err != nil {
+				return
+			}
+			if err := c.InsertHash(42); err != nil {
 				t.Error(err)
 			}
 		}

@@ -10,6 +10,66 @@ import (
 	"github.com/bloomery/bloomery/sizing"
 )
 
+// opening returns what c says of opening filters.
+func (c Config) opening() envelope.Opening {
+	return envelope.Opening{Package: "counting", Config: c, Hasher: c.Hasher, Alloc: c.Alloc}
+}
+
+// Decode returns the Filter that data encodes. Of c only Hasher and Alloc may
+// be set: Hasher is needed for a filter that was made with a secret key or a
+// function, Alloc places the array. The error wraps ErrCorrupt, ErrVersion,
+// ErrIncompatible for another kind of filter, ErrKey or ErrParameter, or is
+// that of Alloc.
+func (c Config) Decode(data []byte) (*Filter, error) {
+	return envelope.Decode(c.opening(), "Decode", data, (*Filter).load)
+}
+
+// Read is Decode for a reader: it reads one filter, and no byte more. Memory
+// grows with the bytes that have arrived, but Alloc is asked for all of it at
+// once. Errors are those of Decode, ErrTooLarge, or those of r.
+func (c Config) Read(r io.Reader) (*Filter, error) {
+	return envelope.ReadFilter(c.opening(), "Read", r, (*Filter).load)
+}
+
+// View returns a View of data, the encoding of a Filter. It checks header and
+// lengths, not the payload: opening costs the same for every size, and a
+// corrupt payload can cause false negatives. Verify checks it. Where data does
+// not start at a multiple of 8 bytes, or the machine is big-endian, the array
+// is copied. Errors are those of Decode.
+func (c Config) View(data []byte) (*View, error) {
+	return envelope.View(c.opening(), "View", data, (*View).load)
+}
+
+// DecodeSpectral is Decode for a Spectral.
+func (c Config) DecodeSpectral(data []byte) (*Spectral, error) {
+	return envelope.Decode(c.opening(), "DecodeSpectral", data, (*Spectral).load)
+}
+
+// ReadSpectral is Read for a Spectral.
+func (c Config) ReadSpectral(r io.Reader) (*Spectral, error) {
+	return envelope.ReadFilter(c.opening(), "ReadSpectral", r, (*Spectral).load)
+}
+
+// ViewSpectral is View for a Spectral.
+func (c Config) ViewSpectral(data []byte) (*SpectralView, error) {
+	return envelope.View(c.opening(), "ViewSpectral", data, (*SpectralView).load)
+}
+
+// DecodeStable is Decode for a Stable.
+func (c Config) DecodeStable(data []byte) (*Stable, error) {
+	return envelope.Decode(c.opening(), "DecodeStable", data, (*Stable).load)
+}
+
+// ReadStable is Read for a Stable.
+func (c Config) ReadStable(r io.Reader) (*Stable, error) {
+	return envelope.ReadFilter(c.opening(), "ReadStable", r, (*Stable).load)
+}
+
+// ViewStable is View for a Stable.
+func (c Config) ViewStable(data []byte) (*StableView, error) {
+	return envelope.View(c.opening(), "ViewStable", data, (*StableView).load)
+}
+
 // parse returns the table that h describes, without its array. given is the
 // hasher for filters whose hasher is not in the header.
 func parse(h envelope.Header, form format, given hashing.Hasher) (table, error) {
@@ -36,55 +96,37 @@ func parse(h envelope.Header, form format, given hashing.Hasher) (table, error) 
 	return t, err
 }
 
-// view returns a table that lies in data, one encoding of the kind, and checks
-// header and lengths.
-func view(data []byte, form format, given hashing.Hasher) (table, envelope.Sealed, error) {
-	sealed, err := envelope.Open(data)
-	if err != nil {
-		return table{}, sealed, err
-	}
-	t, err := parse(sealed.Header, form, given)
-	if err != nil {
-		return table{}, sealed, err
-	}
-	t.hold(envelope.WordsOf(sealed.Payload))
-	return t, sealed, nil
-}
-
-// unmarshal returns the table that data encodes and checks all of it.
-func unmarshal(data []byte, form format, given hashing.Hasher) (table, error) {
-	sealed, err := envelope.Open(data)
-	if err != nil {
-		return table{}, fmt.Errorf("counting: unmarshal: %w", err)
-	}
-	t, err := parse(sealed.Header, form, given)
-	if err == nil {
-		err = sealed.Verify()
-	}
-	if err == nil {
-		t.hold(sealed.Words())
-		err = t.check()
-	}
-	if err != nil {
-		return table{}, fmt.Errorf("counting: unmarshal: %w", err)
-	}
-	return t, nil
-}
-
-// read reads and checks one encoding of the kind, and no byte more.
-func read(r io.Reader, form format, given hashing.Hasher) (t table, n int64, err error) {
-	_, words, n, err := envelope.Read(r, func(h envelope.Header) (err error) {
-		t, err = parse(h, form, given)
+// load makes t, a table of the format, what a source holds; on error t stays as
+// it was.
+func (t *table) load(form format, given hashing.Hasher, from *envelope.Source) error {
+	var got table
+	_, words, err := from.Words(func(h envelope.Header) (err error) {
+		got, err = parse(h, form, given)
 		return err
 	})
-	if err == nil {
-		t.hold(words)
-		err = t.check()
-	}
 	if err != nil {
-		return table{}, n, fmt.Errorf("counting: read: %w", err)
+		return err
 	}
-	return t, n, nil
+	got.hold(words)
+	if !from.InPlace {
+		if err := got.check(); err != nil {
+			return err
+		}
+	}
+	*t = got
+	return nil
+}
+
+func (c *counted) load(given hashing.Hasher, from *envelope.Source) error {
+	return c.table.load(formatFilter, given, from)
+}
+
+func (s *spectrum) load(given hashing.Hasher, from *envelope.Source) error {
+	return s.table.load(formatSpectral, given, from)
+}
+
+func (m *memories) load(given hashing.Hasher, from *envelope.Source) error {
+	return m.table.load(formatStable, given, from)
 }
 
 // check checks what a sound checksum does not tell: that the words can be the
@@ -109,4 +151,17 @@ func zero(words []uint64) error {
 		}
 	}
 	return nil
+}
+
+// errZero is the error for the encoding of a filter that was never made.
+func errZero(op string) error {
+	return fmt.Errorf("counting: %s: %w: a zero filter has no encoding", op, bloomery.ErrParameter)
+}
+
+// mustBeMade panics for a zero filter, which cannot be changed. constructor is
+// how to make one.
+func (t *table) mustBeMade(constructor string) {
+	if len(t.blocks) == 0 {
+		panic("counting: the filter is zero and cannot be changed: make it with " + constructor)
+	}
 }

@@ -3,8 +3,10 @@ package counting
 import (
 	"fmt"
 	"io"
+	"iter"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/internal/envelope"
 	"github.com/bloomery/bloomery/internal/kernel"
 	"github.com/bloomery/bloomery/sizing"
 )
@@ -31,11 +33,14 @@ var (
 // in 4 MB. Keys cannot be taken out. A lookup costs one memory access, an insert
 // or a count k + 1.
 //
-// Make one with NewSpectral or Config.NewSpectral; a zero Spectral is only
-// good for UnmarshalBinary and ReadFrom.
+// Make one with NewSpectral or Config.NewSpectral; for a zero Spectral see
+// Filter.
 //
 // Safe for concurrent readers; a writer needs exclusion.
 type Spectral struct{ spectrum }
+
+// spectralConstructors is how to make a Spectral.
+const spectralConstructors = "NewSpectral or Config.NewSpectral"
 
 // NewSpectral returns a Spectral for n different keys at error rate p, which
 // also bounds the share of keys whose count is too high. It panics if n is less
@@ -60,11 +65,17 @@ func (c Config) NewSpectral() (*Spectral, error) {
 }
 
 func (c Config) newSpectral() (table, error) {
-	shape, rate, err := c.shape()
-	if err != nil {
+	if err := c.only("NewSpectral"); err != nil {
 		return table{}, err
 	}
 	width, err := c.width(formatSpectral, func() (int, error) { return sizing.SpectralBits, nil })
+	if err != nil {
+		return table{}, err
+	}
+	shape, rate, err := c.shape()
+	if c.BitsPerKey != 0 {
+		shape, rate, err = c.bestShape(width, func(s sizing.Shape) float64 { return s.Rate(float64(c.Capacity)) })
+	}
 	if err != nil {
 		return table{}, err
 	}
@@ -80,6 +91,7 @@ func (s *Spectral) InsertString(key string) error { return s.InsertHash(s.hasher
 
 // InsertHash is Insert for a key whose hash is h.
 func (s *Spectral) InsertHash(h uint64) error {
+	s.mustBeMade(spectralConstructors)
 	var at [kernel.MaxK]uint16
 	block, n := kernel.Places(&at, uint64(len(s.blocks)), s.size.K, h)
 	least := s.least(block, at[:n])
@@ -104,36 +116,70 @@ func (s *Spectral) InsertHash(h uint64) error {
 	return nil
 }
 
-// Union inserts all keys of o into s, as often as they are in both together.
+// InsertHashes inserts all of hs, in order. It stops at the first error, that
+// of InsertHash, and returns how many were inserted.
+func (s *Spectral) InsertHashes(hs []uint64) (n int, err error) {
+	s.mustBeMade(spectralConstructors)
+	for i, h := range hs {
+		if err := s.InsertHash(h); err != nil {
+			return i, err
+		}
+	}
+	return len(hs), nil
+}
+
+// InsertKeys is InsertHashes for keys.
+func (s *Spectral) InsertKeys(keys [][]byte) (n int, err error) {
+	s.mustBeMade(spectralConstructors)
+	for i, key := range keys {
+		if err := s.Insert(key); err != nil {
+			return i, err
+		}
+	}
+	return len(keys), nil
+}
+
+// InsertSeq is InsertKeys for all keys of seq. It does not retain them.
+func (s *Spectral) InsertSeq(seq iter.Seq[[]byte]) (n int, err error) {
+	s.mustBeMade(spectralConstructors)
+	for key := range seq {
+		if err := s.Insert(key); err != nil {
+			return n, err
+		}
+		n++
+	}
+	return n, nil
+}
+
+// Merge inserts all keys of o into s, as often as they are in both together.
 // Counts stay upper bounds, but are not as good as if all keys had been
 // inserted into one filter. A sum that is too large for a counter makes it
-// full. Errors are those of Filter.Union.
-func (s *Spectral) Union(o *Spectral) error {
+// full. Errors are those of Filter.Merge.
+func (s *Spectral) Merge(o *Spectral) error {
+	s.mustBeMade(spectralConstructors)
 	if err := s.compatible(&o.table); err != nil {
-		return fmt.Errorf("counting: union: %w", err)
+		return fmt.Errorf("counting: merge: %w", err)
 	}
 	s.unite(&o.spectrum)
 	return nil
 }
 
-// Clear takes all keys out.
-func (s *Spectral) Clear() { clear(s.words) }
+// Clone returns a Spectral of its own memory with the same keys.
+func (s *Spectral) Clone() *Spectral { return s.clone() }
+
+// Clear removes all keys.
+func (s *Spectral) Clear() {
+	s.mustBeMade(spectralConstructors)
+	clear(s.words)
+}
 
 // UnmarshalBinary replaces s by the filter that data encodes, see
 // Filter.UnmarshalBinary.
 func (s *Spectral) UnmarshalBinary(data []byte) error {
-	t, err := unmarshal(data, formatSpectral, s.hasher)
-	if err == nil {
-		*s = Spectral{spectrum{t}}
-	}
-	return err
+	return envelope.Unmarshal("counting", data, s.hasher, s.load)
 }
 
 // ReadFrom replaces s by a filter that it reads from r, see Filter.ReadFrom.
 func (s *Spectral) ReadFrom(r io.Reader) (int64, error) {
-	t, n, err := read(r, formatSpectral, s.hasher)
-	if err == nil {
-		*s = Spectral{spectrum{t}}
-	}
-	return n, err
+	return envelope.ReadFrom("counting", r, s.hasher, s.load)
 }

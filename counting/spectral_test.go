@@ -63,7 +63,7 @@ func TestSpectralHistories(t *testing.T) {
 				}
 			}
 		}
-		if err := halves[0].Union(halves[1]); err != nil {
+		if err := halves[0].Merge(halves[1]); err != nil {
 			t.Fatal(err)
 		}
 		for h, n := range exact {
@@ -97,10 +97,10 @@ func TestSpectralCountsNoFurther(t *testing.T) {
 	if !bytes.Equal(before, encoded(t, s)) {
 		t.Error("a refused insert changed the filter")
 	}
-	if err := s.Union(s.Clone()); err != nil || s.CountString("alice") != 256 || s.Inserts() != 512 {
+	if err := s.Merge(s.Clone()); err != nil || s.CountString("alice") != 256 || s.Inserts() != 512 {
 		t.Errorf("twice 256: count %d, inserts %d (%v), want 256 and 512", s.CountString("alice"), s.Inserts(), err)
 	}
-	if err := s.Union(counting.NewSpectral(100, 0.01)); !errors.Is(err, bloomery.ErrIncompatible) {
+	if err := s.Merge(counting.NewSpectral(100, 0.01)); !errors.Is(err, bloomery.ErrIncompatible) {
 		t.Errorf("union with other counters: %v, want ErrIncompatible", err)
 	}
 	if s.Clear(); s.Inserts() != 0 || s.Excess() != 0 || s.ContainsString("alice") {

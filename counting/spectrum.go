@@ -41,7 +41,7 @@ func (s *spectrum) least(block uint64, places []uint16) uint64 {
 
 // Count returns how often key was inserted: an upper bound, which is exact but
 // for a smaller share of keys than Stats predicts for wrong yeses. It is never
-// more than MaxCount; that many can be more only after Union.
+// more than MaxCount; that many can be more only after Merge.
 func (s *spectrum) Count(key []byte) uint64 { return s.CountHash(s.hasher.Hash(key)) }
 
 // CountString is Count for a string.
@@ -61,7 +61,12 @@ func (s *spectrum) CountHash(h uint64) uint64 {
 func (s *spectrum) MaxCount() uint64 { return 1 << s.size.Width }
 
 // Inserts returns the number of inserts, the sum of the true counts of all keys.
-func (s *spectrum) Inserts() uint64 { return s.state[0] }
+func (s *spectrum) Inserts() uint64 {
+	if len(s.state) == 0 {
+		return 0 // a zero filter
+	}
+	return s.state[0]
+}
 
 // Excess returns how much too high the count of a key is expected to be at
 // most, on the average over all keys, present and absent. By Markov's
@@ -96,8 +101,7 @@ func (s *spectrum) Stats() bloomery.Stats { return s.stats() }
 // Filter.EstimateCount.
 func (s *spectrum) EstimateCount() uint64 { return round(s.size.Count(s.Saturation())) }
 
-// Clone returns a Spectral of its own memory with the same keys.
-func (s *spectrum) Clone() *Spectral { return &Spectral{spectrum{s.copied()}} }
+func (s *spectrum) clone() *Spectral { return &Spectral{spectrum{s.copied()}} }
 
 // unite adds the counts of o to those of s.
 func (s *spectrum) unite(o *spectrum) {

@@ -4,9 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"math"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/internal/envelope"
 	"github.com/bloomery/bloomery/internal/kernel"
 	"github.com/bloomery/bloomery/sizing"
 )
@@ -33,11 +35,14 @@ var (
 // forget between n and 2n. A lookup costs one memory access, an insert one more
 // for each bit of a counter.
 //
-// Make one with NewStable or Config.NewStable; a zero Stable is only good for
-// UnmarshalBinary and ReadFrom.
+// Make one with NewStable or Config.NewStable; for a zero Stable see
+// Filter.
 //
 // Safe for concurrent readers; a writer needs exclusion.
 type Stable struct{ memories }
+
+// stableConstructors is how to make a Stable.
+const stableConstructors = "NewStable or Config.NewStable"
 
 // NewStable returns a Stable that remembers the last n keys with error rate p.
 // It panics if n is less than 1 or p is not between 1e-6 and 1: use
@@ -61,9 +66,23 @@ func (c Config) NewStable() (*Stable, error) {
 }
 
 func (c Config) newStable() (table, error) {
+	if err := c.only("NewStable"); err != nil {
+		return table{}, err
+	}
 	width, err := c.width(formatStable, func() (int, error) { return stableBits, nil })
 	if err != nil {
 		return table{}, err
+	}
+	aging := func(s sizing.Shape) float64 {
+		a := sizing.Aging{Counted: sizing.Counted{Shape: s, Width: width}, Period: sizing.AgingPeriod(uint64(c.Capacity), width)}
+		return a.Rate(math.Inf(1))
+	}
+	if c.BitsPerKey != 0 {
+		shape, rate, err := c.bestShape(width, aging)
+		if err != nil {
+			return table{}, err
+		}
+		return c.table(formatStable, sizing.Counted{Shape: shape, Width: width}, rate)
 	}
 	if c.Bits == 0 && c.Hashes == 0 {
 		if err := c.checkAsked(); err != nil {
@@ -83,8 +102,7 @@ func (c Config) newStable() (table, error) {
 		return table{}, fmt.Errorf("%w: capacity %d is not at least 1: after how many keys to forget?", bloomery.ErrParameter, c.Capacity)
 	}
 	size := sizing.Counted{Shape: shape, Width: width}
-	aging := sizing.Aging{Counted: size, Period: sizing.AgingPeriod(uint64(c.Capacity), width)}
-	return c.table(formatStable, size, min(aging.Rate(math.Inf(1)), math.Nextafter(1, 0)))
+	return c.table(formatStable, size, min(aging(shape), math.Nextafter(1, 0)))
 }
 
 const (
@@ -107,6 +125,7 @@ func (s *Stable) InsertString(key string) error { return s.InsertHash(s.hasher.H
 
 // InsertHash is Insert for a key whose hash is h.
 func (s *Stable) InsertHash(h uint64) error {
+	s.mustBeMade(stableConstructors)
 	s.state[inserts]++
 	s.state[credit] += uint64(len(s.blocks))
 	if s.state[credit] >= s.period {
@@ -114,6 +133,41 @@ func (s *Stable) InsertHash(h uint64) error {
 	}
 	kernel.Refresh(s.blocks, s.planes, s.size.Width, s.size.K, h)
 	return nil
+}
+
+// InsertHashes inserts all of hs, in order. It stops at the first error, that
+// of InsertHash, and returns how many were inserted.
+func (s *Stable) InsertHashes(hs []uint64) (n int, err error) {
+	s.mustBeMade(stableConstructors)
+	for i, h := range hs {
+		if err := s.InsertHash(h); err != nil {
+			return i, err
+		}
+	}
+	return len(hs), nil
+}
+
+// InsertKeys is InsertHashes for keys.
+func (s *Stable) InsertKeys(keys [][]byte) (n int, err error) {
+	s.mustBeMade(stableConstructors)
+	for i, key := range keys {
+		if err := s.Insert(key); err != nil {
+			return i, err
+		}
+	}
+	return len(keys), nil
+}
+
+// InsertSeq is InsertKeys for all keys of seq. It does not retain them.
+func (s *Stable) InsertSeq(seq iter.Seq[[]byte]) (n int, err error) {
+	s.mustBeMade(stableConstructors)
+	for key := range seq {
+		if err := s.Insert(key); err != nil {
+			return n, err
+		}
+		n++
+	}
+	return n, nil
 }
 
 // sweep moves the hand over the blocks that are due, so that it comes to each
@@ -127,26 +181,24 @@ func (s *Stable) sweep() {
 	}
 }
 
-// Clear takes all keys out and begins anew.
-func (s *Stable) Clear() { clear(s.words) }
+// Clone returns a Stable of its own memory with the same keys.
+func (s *Stable) Clone() *Stable { return s.clone() }
+
+// Clear removes all keys and begins anew.
+func (s *Stable) Clear() {
+	s.mustBeMade(stableConstructors)
+	clear(s.words)
+}
 
 // UnmarshalBinary replaces s by the filter that data encodes, see
 // Filter.UnmarshalBinary.
 func (s *Stable) UnmarshalBinary(data []byte) error {
-	t, err := unmarshal(data, formatStable, s.hasher)
-	if err == nil {
-		*s = Stable{memories{t}}
-	}
-	return err
+	return envelope.Unmarshal("counting", data, s.hasher, s.load)
 }
 
 // ReadFrom replaces s by a filter that it reads from r, see Filter.ReadFrom.
 func (s *Stable) ReadFrom(r io.Reader) (int64, error) {
-	t, n, err := read(r, formatStable, s.hasher)
-	if err == nil {
-		*s = Stable{memories{t}}
-	}
-	return n, err
+	return envelope.ReadFrom("counting", r, s.hasher, s.load)
 }
 
 // memories is a table of a Stable that is only read: what Stable and
@@ -162,7 +214,12 @@ func (m *memories) aging() sizing.Aging { return sizing.Aging{Counted: m.size, P
 func (m *memories) Forgotten(age uint64) float64 { return m.aging().Forgotten(float64(age)) }
 
 // Inserts returns the number of all inserts, of keys that are forgotten, too.
-func (m *memories) Inserts() uint64 { return m.state[inserts] }
+func (m *memories) Inserts() uint64 {
+	if len(m.state) == 0 {
+		return 0 // a zero filter
+	}
+	return m.state[inserts]
+}
 
 // Stats tells the state of the filter; items are the different keys that it
 // remembers. The fill of arrays above 64 KiB is taken from a sample of at most
@@ -173,14 +230,7 @@ func (m *memories) Stats() bloomery.Stats {
 	return m.statsBy(func(fill float64) (keys, rate float64) { return aging.State(inserts, fill) })
 }
 
-// Clone returns a Stable of its own memory with the same keys.
-func (m *memories) Clone() *Stable {
-	c := &Stable{memories{m.copied()}}
-	if c.checkStable() != nil { // a damaged view must not make Insert panic
-		clear(c.state)
-	}
-	return c
-}
+func (m *memories) clone() *Stable { return &Stable{memories{m.copied()}} }
 
 // checkStable checks the first line.
 func (t *table) checkStable() error {

@@ -153,11 +153,13 @@ func TestStableHistories(t *testing.T) {
 				}
 			}
 			data := encoded(t, reloaded)
-			v, err := counting.NewStableView(data)
+			v, err := counting.Config{}.ViewStable(data)
 			if err != nil {
 				t.Fatal(err)
 			}
-			reloaded = v.Clone()
+			if reloaded, err = v.Clone(); err != nil {
+				t.Fatal(err)
+			}
 			if !bytes.Equal(data, encoded(t, plain)) {
 				t.Fatal("the reloaded filter differs from the plain one")
 			}
@@ -170,7 +172,7 @@ func TestStableHistories(t *testing.T) {
 
 func TestStableGivenShape(t *testing.T) {
 	s, err := counting.Config{Capacity: 100, Bits: 4000, Hashes: 5}.NewStable()
-	if err != nil || s.Shape().Bits != 4096 || s.CounterBits() != 2 {
+	if err != nil || s.Shape().Bits != 4096 || s.Shape().Width != 2 {
 		t.Fatalf("%v, %v", s, err)
 	}
 	insert(t, s, hashes(5000, 1))

@@ -80,14 +80,9 @@ func (t *table) Hash(key []byte) uint64 { return t.hasher.Hash(key) }
 // Hasher returns the hasher of the filter.
 func (t *table) Hasher() hashing.Hasher { return t.hasher }
 
-// Shape returns the size of the array of bits and the number of bits per key.
-func (t *table) Shape() sizing.Shape { return t.size.Shape }
-
-// Size returns the size of the array of bits and of its counters.
-func (t *table) Size() sizing.Counted { return t.size }
-
-// CounterBits returns the width of the counters.
-func (t *table) CounterBits() int { return t.size.Width }
+// Shape returns the size of the array of bits, the number of bits per key and
+// the width of the counters.
+func (t *table) Shape() sizing.Counted { return t.size }
 
 // Contains reports whether key may be in the set. False is certain.
 func (t *table) Contains(key []byte) bool { return t.ContainsHash(t.hasher.Hash(key)) }
@@ -97,17 +92,23 @@ func (t *table) ContainsString(key string) bool { return t.ContainsHash(t.hasher
 
 // ContainsHash is Contains for a key whose hash is h. It costs one memory
 // access.
-func (t *table) ContainsHash(h uint64) bool { return kernel.Has(t.blocks, t.size.K, h) }
+func (t *table) ContainsHash(h uint64) bool {
+	return len(t.blocks) > 0 && kernel.Has(t.blocks, t.size.K, h)
+}
 
 // ContainsHashes sets dst[i] to ContainsHash(hs[i]). It is several times
 // faster than as many single calls. It panics if dst is shorter than hs.
 func (t *table) ContainsHashes(dst []bool, hs []uint64) {
+	if len(t.blocks) == 0 {
+		clear(dst[:len(hs):len(dst)])
+		return
+	}
 	kernel.HasAll(dst, t.blocks, t.size.K, hs)
 }
 
 // ContainsKeys is ContainsHashes for keys.
 func (t *table) ContainsKeys(dst []bool, keys [][]byte) {
-	dst = dst[:len(keys)]
+	dst = dst[:len(keys):len(dst)]
 	var hs [batch]uint64
 	for len(keys) > 0 {
 		n := t.hasher.HashKeys(hs[:], keys)
@@ -121,17 +122,24 @@ func (t *table) Saturation() float64 {
 	return t.share(len(t.blocks), t.setBits)
 }
 
-// AppendBinary appends the encoding of the filter to dst. The error is always
-// nil.
+// AppendBinary appends the encoding of the filter to dst. The error is nil but
+// for a zero filter.
 func (t *table) AppendBinary(dst []byte) ([]byte, error) {
+	if len(t.words) == 0 {
+		return dst, errZero("marshal")
+	}
 	return envelope.Append(dst, t.header(), t.words), nil
 }
 
-// MarshalBinary returns the encoding of the filter. The error is always nil.
+// MarshalBinary returns the encoding of the filter. The error is nil but for a
+// zero filter.
 func (t *table) MarshalBinary() ([]byte, error) { return t.AppendBinary(nil) }
 
 // WriteTo writes the encoding of the filter to w.
 func (t *table) WriteTo(w io.Writer) (int64, error) {
+	if len(t.words) == 0 {
+		return 0, errZero("write")
+	}
 	return envelope.WriteTo(w, t.header(), t.words)
 }
 

@@ -3,9 +3,11 @@ package cuckoo
 import (
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/internal/fields"
 	"github.com/bloomery/bloomery/internal/kernel"
 	"github.com/bloomery/bloomery/internal/memory"
 	"github.com/bloomery/bloomery/sizing"
@@ -32,6 +34,11 @@ type Config struct {
 	// Width is the number of bits of a fingerprint: 4 to 30, or 32.
 	Width int
 
+	// BitsPerKey is the size of the array over Capacity, where that is known
+	// rather than a rate: it takes the place of ErrorRate, Buckets and Width.
+	// Fingerprints get as many bits as fit.
+	BitsPerKey float64
+
 	// Hasher hashes the keys. The zero value is XXH3 with seed 0.
 	Hasher hashing.Hasher
 
@@ -55,6 +62,10 @@ func (c Config) New() (*Filter, error) {
 
 // table returns an empty table.
 func (c Config) table() (table, error) {
+	err := fields.Only(c, "New", "Capacity", "ErrorRate", "Buckets", "Width", "BitsPerKey", "Hasher", "Alloc")
+	if err != nil {
+		return table{}, err
+	}
 	shape, rate, err := c.shape()
 	if err != nil {
 		return table{}, err
@@ -73,6 +84,9 @@ func (c Config) table() (table, error) {
 // shape returns the shape of the array and the error rate that it was made
 // for.
 func (c Config) shape() (sizing.Cuckoo, float64, error) {
+	if c.BitsPerKey != 0 {
+		return c.bestShape()
+	}
 	if c.Buckets != 0 || c.Width != 0 {
 		return c.givenShape()
 	}
@@ -82,6 +96,42 @@ func (c Config) shape() (sizing.Cuckoo, float64, error) {
 	s, err := sizing.CuckooSize(uint64(c.Capacity), c.ErrorRate)
 	return s, c.ErrorRate, errors.Unwrap(err)
 }
+
+// bestShape is shape for a Config with BitsPerKey.
+func (c Config) bestShape() (sizing.Cuckoo, float64, error) {
+	switch {
+	case c.ErrorRate != 0 || c.Buckets != 0 || c.Width != 0:
+		return sizing.Cuckoo{}, 0, fmt.Errorf("%w: BitsPerKey is set beside ErrorRate, Buckets or Width", bloomery.ErrParameter)
+	case c.Capacity < 1:
+		return sizing.Cuckoo{}, 0, fmt.Errorf("%w: capacity %d is not at least 1", bloomery.ErrParameter, c.Capacity)
+	}
+	total := c.BitsPerKey * float64(c.Capacity)
+	size := func(bits float64) (sizing.Cuckoo, error) {
+		return sizing.CuckooSize(uint64(c.Capacity), math.Exp2(-bits))
+	}
+	// The smallest size is that of rates near 1; the lowest rate whose size is
+	// small enough is found by halving what lies between.
+	best, err := size(tiny)
+	if err != nil {
+		return best, 0, errors.Unwrap(err)
+	}
+	if !(float64(best.Bits()) <= total) {
+		return best, 0, fmt.Errorf("%w: %v bits per key, %d keys take %d bits at least",
+			bloomery.ErrParameter, c.BitsPerKey, c.Capacity, best.Bits())
+	}
+	for low, high := tiny, -math.Log2(sizing.MinCuckooRate); high-low > 1e-3; {
+		half := (low + high) / 2
+		if s, err := size(half); err == nil && float64(s.Bits()) <= total {
+			best, low = s, half
+		} else {
+			high = half
+		}
+	}
+	return best, best.Rate(float64(c.Capacity)), nil
+}
+
+// tiny is the binary logarithm of the highest rate that bestShape tries.
+const tiny = 1e-3
 
 // givenShape is shape for a Config with Buckets and Width.
 func (c Config) givenShape() (sizing.Cuckoo, float64, error) {

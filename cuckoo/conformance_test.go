@@ -44,7 +44,7 @@ func TestConformance(t *testing.T) {
 			_, err := f.ReadFrom(r)
 			return &f, err
 		},
-		View:  func(data []byte) (filtertest.View, error) { return cuckoo.NewView(data) },
+		View:  func(data []byte) (filtertest.View, error) { return cuckoo.Config{}.View(data) },
 		Clone: func(a bloomery.Hashed) bloomery.Hashed { return a.(*cuckoo.Filter).Clone() },
 		Clear: func(a bloomery.Hashed) { a.(*cuckoo.Filter).Clear() },
 	})

@@ -89,56 +89,73 @@ func (t *table) check() error {
 	return nil
 }
 
-// UnmarshalBinary replaces f by the filter that data encodes. If that was made
-// with a secret key or a function, f must have been made with the same. On
-// error f stays as it was; the error wraps ErrCorrupt, ErrVersion,
-// ErrIncompatible or ErrKey.
-func (f *Filter) UnmarshalBinary(data []byte) error {
-	t, sealed, err := open(data, f.hasher)
-	if err == nil {
-		err = sealed.Verify()
-	}
-	if err == nil {
-		t, err = t.over(sealed.Words())
-	}
-	if err == nil {
-		err = t.check()
-	}
-	if err != nil {
-		return fmt.Errorf("cuckoo: unmarshal: %w", err)
-	}
-	*f = Filter{t}
-	return nil
+// opening returns what c says of opening filters.
+func (c Config) opening() envelope.Opening {
+	return envelope.Opening{Package: "cuckoo", Config: c, Hasher: c.Hasher, Alloc: c.Alloc}
 }
 
-// open checks header and lengths of one encoding.
-func open(data []byte, given hashing.Hasher) (table, envelope.Sealed, error) {
-	sealed, err := envelope.Open(data)
-	if err != nil {
-		return table{}, sealed, err
-	}
-	t, err := parse(sealed.Header, given)
-	return t, sealed, err
+// Decode returns the Filter that data encodes. Of c only Hasher and Alloc may
+// be set: Hasher is needed for a filter that was made with a secret key or a
+// function, Alloc places the array. The error wraps ErrCorrupt, ErrVersion,
+// ErrIncompatible for another kind of filter, ErrKey or ErrParameter, or is
+// that of Alloc.
+func (c Config) Decode(data []byte) (*Filter, error) {
+	return envelope.Decode(c.opening(), "Decode", data, (*Filter).load)
 }
 
-// ReadFrom replaces f by a filter that it reads from r, and reads no byte
-// more than that. Memory grows with what has arrived. On error f stays as it
-// was; errors are those of UnmarshalBinary, ErrTooLarge, or those of r.
-func (f *Filter) ReadFrom(r io.Reader) (int64, error) {
-	var t table
-	_, payload, n, err := envelope.Read(r, func(h envelope.Header) (err error) {
-		t, err = parse(h, f.hasher)
+// Read is Decode for a reader: it reads one filter, and no byte more. Memory
+// grows with the bytes that have arrived, but Alloc is asked for all of it at
+// once. Errors are those of Decode, ErrTooLarge, or those of r.
+func (c Config) Read(r io.Reader) (*Filter, error) {
+	return envelope.ReadFilter(c.opening(), "Read", r, (*Filter).load)
+}
+
+// View returns a View of data, the encoding of a Filter. It checks header,
+// lengths and that the number of items is possible, not the slots:
+// opening costs the same for every size, and a corrupt payload can cause false
+// negatives. Verify checks it. Where data does not start at a multiple of 8
+// bytes, or the machine is big-endian, the array is copied. Errors are those of
+// Decode.
+func (c Config) View(data []byte) (*View, error) {
+	return envelope.View(c.opening(), "View", data, (*View).load)
+}
+
+// load makes t what a source holds; on error t stays as it was.
+func (t *table) load(given hashing.Hasher, from *envelope.Source) error {
+	var got table
+	_, payload, err := from.Words(func(h envelope.Header) (err error) {
+		got, err = parse(h, given)
 		return err
 	})
 	if err == nil {
-		t, err = t.over(payload)
+		got, err = got.over(payload)
+	}
+	if err == nil && !from.InPlace {
+		err = got.check()
 	}
 	if err == nil {
-		err = t.check()
+		*t = got
 	}
-	if err != nil {
-		return n, fmt.Errorf("cuckoo: read: %w", err)
-	}
-	*f = Filter{t}
-	return n, nil
+	return err
+}
+
+// UnmarshalBinary replaces f by the filter that data encodes. If that was made
+// with a secret key or a function, f must have been made with the same, see
+// Config.Decode. On error f stays as it was; the error wraps ErrCorrupt,
+// ErrVersion, ErrIncompatible or ErrKey.
+func (f *Filter) UnmarshalBinary(data []byte) error {
+	return envelope.Unmarshal("cuckoo", data, f.hasher, f.load)
+}
+
+// ReadFrom replaces f by a filter that it reads from r, and reads no byte
+// more than that. Memory grows with the bytes that have arrived. On error f
+// stays as it was; errors are those of UnmarshalBinary, ErrTooLarge, or those
+// of r.
+func (f *Filter) ReadFrom(r io.Reader) (int64, error) {
+	return envelope.ReadFrom("cuckoo", r, f.hasher, f.load)
+}
+
+// errZero is the error for the encoding of a filter that was never made.
+func errZero(op string) error {
+	return fmt.Errorf("cuckoo: %s: %w: a zero filter has no encoding", op, bloomery.ErrParameter)
 }

@@ -65,13 +65,13 @@ func ExampleFilter_Count() {
 	// Output: 3 0
 }
 
-func ExampleNewView() {
+func ExampleConfig_View() {
 	f := cuckoo.New(1000, 0.01)
 	if err := f.InsertString("alice"); err != nil {
 		fmt.Println(err)
 	}
 	data, _ := f.MarshalBinary()
-	v, err := cuckoo.NewView(data)
+	v, err := cuckoo.Config{}.View(data)
 	if err != nil {
 		fmt.Println(err)
 		return

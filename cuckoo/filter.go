@@ -2,6 +2,7 @@ package cuckoo
 
 import (
 	"fmt"
+	"iter"
 
 	"github.com/bloomery/bloomery"
 )
@@ -16,8 +17,8 @@ var (
 // Filter is a cuckoo filter: a multiset of keys that can be taken out again.
 // See the package for how it works and what it promises.
 //
-// Make one with New or Config.New; a zero Filter is only good for
-// UnmarshalBinary and ReadFrom.
+// Make one with New or Config.New. A zero Filter is empty and cannot be
+// changed or encoded, but UnmarshalBinary and ReadFrom can replace it.
 //
 // Safe for concurrent readers; a writer needs exclusion.
 type Filter struct{ table }
@@ -44,6 +45,7 @@ func (f *Filter) InsertString(key string) error { return f.InsertHash(f.hasher.H
 
 // InsertHash is Insert for a key whose hash is h.
 func (f *Filter) InsertHash(h uint64) error {
+	f.mustBeMade()
 	i, fingerprint := f.buckets.Place(h)
 	if !f.buckets.Replace(i, 0, fingerprint) {
 		j := f.buckets.Other(i, fingerprint)
@@ -53,6 +55,41 @@ func (f *Filter) InsertHash(h uint64) error {
 	}
 	f.items++
 	return nil
+}
+
+// InsertHashes inserts all of hs, in order. It stops at the first error, that
+// of InsertHash, and returns how many were inserted.
+func (f *Filter) InsertHashes(hs []uint64) (n int, err error) {
+	f.mustBeMade()
+	for i, h := range hs {
+		if err := f.InsertHash(h); err != nil {
+			return i, err
+		}
+	}
+	return len(hs), nil
+}
+
+// InsertKeys is InsertHashes for keys.
+func (f *Filter) InsertKeys(keys [][]byte) (n int, err error) {
+	f.mustBeMade()
+	for i, key := range keys {
+		if err := f.Insert(key); err != nil {
+			return i, err
+		}
+	}
+	return len(keys), nil
+}
+
+// InsertSeq is InsertKeys for all keys of seq. It does not retain them.
+func (f *Filter) InsertSeq(seq iter.Seq[[]byte]) (n int, err error) {
+	f.mustBeMade()
+	for key := range seq {
+		if err := f.Insert(key); err != nil {
+			return n, err
+		}
+		n++
+	}
+	return n, nil
 }
 
 // full returns the error of an insert that found no room.
@@ -73,6 +110,7 @@ func (f *Filter) DeleteString(key string) bool { return f.DeleteHash(f.hasher.Ha
 
 // DeleteHash is Delete for a key whose hash is h.
 func (f *Filter) DeleteHash(h uint64) bool {
+	f.mustBeMade()
 	i, fingerprint := f.buckets.Place(h)
 	if !f.buckets.Replace(i, fingerprint, 0) && !f.buckets.Replace(f.buckets.Other(i, fingerprint), fingerprint, 0) {
 		return false
@@ -81,8 +119,19 @@ func (f *Filter) DeleteHash(h uint64) bool {
 	return true
 }
 
-// Clear takes all keys out.
+// Clone returns a Filter of its own memory with the same keys.
+func (f *Filter) Clone() *Filter { return f.clone() }
+
+// Clear removes all keys.
 func (f *Filter) Clear() {
+	f.mustBeMade()
 	clear(f.buckets.Words())
 	f.items = 0
+}
+
+// mustBeMade panics for a zero Filter, which cannot be changed.
+func (f *Filter) mustBeMade() {
+	if f.shape.Buckets == 0 {
+		panic("cuckoo: the filter is zero and cannot be changed: make it with New or Config.New")
+	}
 }

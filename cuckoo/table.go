@@ -49,15 +49,22 @@ func (t *table) Contains(key []byte) bool { return t.ContainsHash(t.hasher.Hash(
 func (t *table) ContainsString(key string) bool { return t.ContainsHash(t.hasher.HashString(key)) }
 
 // ContainsHash is Contains for a key whose hash is h.
-func (t *table) ContainsHash(h uint64) bool { return t.buckets.Has(h) }
+func (t *table) ContainsHash(h uint64) bool { return t.shape.Buckets > 0 && t.buckets.Has(h) }
 
 // ContainsHashes sets dst[i] to ContainsHash(hs[i]). It is several times
 // faster than as many single calls. It panics if dst is shorter than hs.
-func (t *table) ContainsHashes(dst []bool, hs []uint64) { t.buckets.HasAll(dst, hs) }
+func (t *table) ContainsHashes(dst []bool, hs []uint64) {
+	dst = dst[:len(hs):len(dst)]
+	if t.shape.Buckets == 0 { // a zero filter
+		clear(dst)
+		return
+	}
+	t.buckets.HasAll(dst, hs)
+}
 
 // ContainsKeys is ContainsHashes for keys.
 func (t *table) ContainsKeys(dst []bool, keys [][]byte) {
-	dst = dst[:len(keys)]
+	dst = dst[:len(keys):len(dst)]
 	var hs [batch]uint64
 	for len(keys) > 0 {
 		n := t.hasher.HashKeys(hs[:], keys)
@@ -66,7 +73,12 @@ func (t *table) ContainsKeys(dst []bool, keys [][]byte) {
 	}
 }
 
-// Count returns an upper bound of how often key is in the filter, at most 8.
+// MaxCount returns the highest count: how many slots the two buckets of a key
+// have.
+func (t *table) MaxCount() uint64 { return 2 * sizing.CuckooSlots }
+
+// Count returns an upper bound of how often key is in the filter, at most
+// MaxCount.
 // It is exact unless another key shares fingerprint and buckets, whose chance
 // is the error rate.
 func (t *table) Count(key []byte) uint64 { return t.CountHash(t.hasher.Hash(key)) }
@@ -76,6 +88,9 @@ func (t *table) CountString(key string) uint64 { return t.CountHash(t.hasher.Has
 
 // CountHash is Count for a key whose hash is h.
 func (t *table) CountHash(h uint64) uint64 {
+	if t.shape.Buckets == 0 {
+		return 0 // a zero filter
+	}
 	i, fingerprint := t.buckets.Place(h)
 	j := t.buckets.Other(i, fingerprint)
 	return uint64(t.buckets.Count(i, fingerprint) + t.buckets.Count(j, fingerprint))
@@ -84,6 +99,9 @@ func (t *table) CountHash(h uint64) uint64 {
 // Stats tells the state of the filter. Items are counted, copies of a key
 // included; Predicted takes them for different keys.
 func (t *table) Stats() bloomery.Stats {
+	if t.shape.Buckets == 0 {
+		return bloomery.Stats{Kind: "cuckoo"}
+	}
 	slots := t.shape.Slots()
 	items := min(t.items, slots) // a View may be damaged
 	return bloomery.Stats{
@@ -99,8 +117,7 @@ func (t *table) Stats() bloomery.Stats {
 	}
 }
 
-// Clone returns a Filter of its own memory with the same keys.
-func (t *table) Clone() *Filter {
+func (t *table) clone() *Filter {
 	words := memory.Words(len(t.buckets.Words()))
 	copy(words, t.buckets.Words())
 	c := newTable(t.hasher, t.shape, t.capacity, t.rate, words)
@@ -108,16 +125,23 @@ func (t *table) Clone() *Filter {
 	return &Filter{c}
 }
 
-// AppendBinary appends the encoding of the filter to dst. The error is always
-// nil.
+// AppendBinary appends the encoding of the filter to dst. The error is nil but
+// for a zero filter.
 func (t *table) AppendBinary(dst []byte) ([]byte, error) {
+	if t.shape.Buckets == 0 {
+		return dst, errZero("marshal")
+	}
 	return envelope.Append(dst, t.header(), t.preface(), t.buckets.Words()), nil
 }
 
-// MarshalBinary returns the encoding of the filter. The error is always nil.
+// MarshalBinary returns the encoding of the filter. The error is nil but for a
+// zero filter.
 func (t *table) MarshalBinary() ([]byte, error) { return t.AppendBinary(nil) }
 
 // WriteTo writes the encoding of the filter to w.
 func (t *table) WriteTo(w io.Writer) (int64, error) {
+	if t.shape.Buckets == 0 {
+		return 0, errZero("write")
+	}
 	return envelope.WriteTo(w, t.header(), t.preface(), t.buckets.Words())
 }

@@ -64,7 +64,7 @@ func (a *array[T]) ContainsHash(h uint64) bool {
 // ContainsHashes sets dst[i] to ContainsHash(hs[i]). It is faster than
 // as many single calls. It panics if dst is shorter than hs.
 func (a *array[T]) ContainsHashes(dst []bool, hs []uint64) {
-	dst = dst[:len(hs)]
+	dst = dst[:len(hs):len(dst)]
 	switch far := a.slots*uint64(width[T]()) > nearBits && kernel.CanPrefetch(); {
 	case a.bits > 0 || a.first.salt != 0:
 		a.routed(dst, hs, far)
@@ -77,7 +77,7 @@ func (a *array[T]) ContainsHashes(dst []bool, hs []uint64) {
 
 // ContainsKeys is ContainsHashes for keys.
 func (a *array[T]) ContainsKeys(dst []bool, keys [][]byte) {
-	dst = dst[:len(keys)]
+	dst = dst[:len(keys):len(dst)]
 	var hs [batch]uint64
 	for len(keys) > 0 {
 		n := a.hasher.HashKeys(hs[:], keys)
@@ -102,6 +102,9 @@ func (a *array[T]) Arity() int { return a.arity }
 // keys, Capacity the same, and Saturation the share of the slots that keys
 // were given.
 func (a *array[T]) Stats() bloomery.Stats {
+	if a.arity == 0 {
+		return bloomery.Stats{Kind: kindName[T]()} // a zero filter
+	}
 	s := bloomery.Stats{
 		Kind:     kindName[T](),
 		Capacity: a.items,

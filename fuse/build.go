@@ -36,7 +36,7 @@ type worker struct {
 // build returns a shard that holds the keys with these hashes, which it may
 // reorder. alloc returns zero words for its array. The result depends on the
 // set of hashes and on nothing else.
-func build[T Fingerprint](w *worker, arity int, hashes []uint64, alloc func(words int) []uint64) (shard[T], error) {
+func build[T Fingerprint](w *worker, arity int, hashes []uint64, alloc func(words int) ([]uint64, error)) (shard[T], error) {
 	distinct := false
 	for seed := uint32(0); seed < maxTries; {
 		s := newShard[T](shapeFor(uint64(len(hashes)), arity, seed), seed, uint64(len(hashes)))
@@ -45,7 +45,11 @@ func build[T Fingerprint](w *worker, arity int, hashes []uint64, alloc func(word
 			return s, fmt.Errorf("%w: %d keys in one shard", bloomery.ErrTooLarge, len(hashes))
 		}
 		if w.load(&s.place, int(slots), w.arrange(int(slots), s.salt, hashes)) && w.peel(&s.place) == len(hashes) {
-			s.table = lanes[T](alloc(int(slots) * width[T]() / 64))
+			words, err := alloc(int(slots) * width[T]() / 64)
+			if err != nil {
+				return s, err
+			}
+			s.table = lanes[T](words)
 			fill(s.table, &w.peeler, &s.place)
 			return s, nil
 		}

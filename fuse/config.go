@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"math/bits"
 	"runtime"
+	"sync"
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/internal/fields"
 	"github.com/bloomery/bloomery/internal/memory"
 	"github.com/bloomery/bloomery/internal/shards"
 	"github.com/bloomery/bloomery/sizing"
@@ -38,6 +40,14 @@ type Config[T Fingerprint] struct {
 	// Hasher hashes the keys that the filter is asked for; the hashes that it
 	// is built from must be its own. The zero value is XXH3 with seed 0.
 	Hasher hashing.Hasher
+
+	// Alloc returns memory for the arrays: at least the given number of bytes,
+	// all zero, starting at a multiple of 8, better of 64. Nil means the Go
+	// heap, with huge pages on Linux from 4 MiB. It is called by one goroutine
+	// at a time. The memory must stay as long as the filter is used;
+	// UnmarshalBinary and ReadFrom use the Go heap, and a Stream has no arrays
+	// in memory.
+	Alloc func(bytes int) ([]byte, error)
 
 	// Workers is the number of goroutines that build shards; 0 stands for
 	// GOMAXPROCS. The filter does not depend on it.
@@ -167,6 +177,9 @@ func (b *Builder[T]) Build(ctx context.Context, c Config[T], hashes []uint64) (*
 }
 
 func (b *Builder[T]) build(ctx context.Context, c Config[T], hashes []uint64) (*Filter[T], error) {
+	if c.Scratch != nil || c.Memory != 0 {
+		return nil, fields.Only(c, "Build", "ErrorRate", "Arity", "Shards", "Hasher", "Alloc", "Workers", "Progress")
+	}
 	p, err := c.check()
 	if err != nil {
 		return nil, err
@@ -189,9 +202,18 @@ func (b *Builder[T]) build(ctx context.Context, c Config[T], hashes []uint64) (*
 	made := shards.NewProgress(p.Progress)
 	made.Read(n)
 	a.shards = make([]shard[T], 1<<a.bits)
+	var one sync.Mutex // Alloc is called by one worker at a time
+	alloc := func(words int) ([]uint64, error) {
+		if c.Alloc == nil {
+			return memory.Words(words), nil
+		}
+		one.Lock()
+		defer one.Unlock()
+		return memory.Array(words, c.Alloc)
+	}
 	err = shards.Each(ctx, len(a.shards), workers, func(worker, i int) (err error) {
 		part := hashes[ends[i]:ends[i+1]]
-		a.shards[i], err = build[T](b.workers[worker], p.arity, part, memory.Words)
+		a.shards[i], err = build[T](b.workers[worker], p.arity, part, alloc)
 		made.Built(uint64(len(part)))
 		return err
 	})

@@ -47,6 +47,6 @@ func conformance[T fuse.Fingerprint](t *testing.T, name string, arity int, rates
 			_, err := f.ReadFrom(r)
 			return &f, err
 		},
-		View: func(data []byte) (filtertest.View, error) { return fuse.NewView[T](data) },
+		View: func(data []byte) (filtertest.View, error) { return fuse.Config[T]{}.View(data) },
 	})
 }

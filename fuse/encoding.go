@@ -81,17 +81,24 @@ func (a *array[T]) payload() [][]uint64 {
 	return parts
 }
 
-// AppendBinary appends the encoding of the filter to dst. The error is always
-// nil.
+// AppendBinary appends the encoding of the filter to dst. The error is nil but
+// for a zero filter.
 func (a *array[T]) AppendBinary(dst []byte) ([]byte, error) {
+	if a.arity == 0 {
+		return dst, errZero("marshal")
+	}
 	return envelope.Append(dst, a.header(), a.payload()...), nil
 }
 
-// MarshalBinary returns the encoding of the filter. The error is always nil.
+// MarshalBinary returns the encoding of the filter. The error is nil but for a
+// zero filter.
 func (a *array[T]) MarshalBinary() ([]byte, error) { return a.AppendBinary(nil) }
 
 // WriteTo writes the encoding of the filter to w.
 func (a *array[T]) WriteTo(w io.Writer) (int64, error) {
+	if a.arity == 0 {
+		return 0, errZero("write")
+	}
 	return envelope.WriteTo(w, a.header(), a.payload()...)
 }
 
@@ -162,20 +169,70 @@ func (a array[T]) parseShard(items, entry uint64) (shard[T], error) {
 	return newShard[T](shape, uint32(entry>>(segmentBits+logBits)), items), nil
 }
 
-// open checks header, lengths and directory of an encoding.
-func open[T Fingerprint](data []byte, given hashing.Hasher, words func(envelope.Sealed) ([]uint64, error)) (array[T], envelope.Sealed, error) {
-	sealed, err := envelope.Open(data)
-	if err != nil {
-		return array[T]{}, sealed, err
+// opening returns what c says of opening filters.
+func (c Config[T]) opening() envelope.Opening {
+	return envelope.Opening{Package: "fuse", Config: c, Hasher: c.Hasher, Alloc: c.Alloc}
+}
+
+// Decode returns the Filter that data encodes. Of c only Hasher and Alloc may
+// be set: Hasher is needed for a filter that was made with a secret key or a
+// function, Alloc places the array. The error wraps ErrCorrupt, ErrVersion,
+// ErrIncompatible for another kind of filter, ErrKey or ErrParameter, or is
+// that of Alloc.
+func (c Config[T]) Decode(data []byte) (*Filter[T], error) {
+	return envelope.Decode(c.opening(), "Decode", data, (*Filter[T]).load)
+}
+
+// Read is Decode for a reader: it reads one filter, and no byte more. Memory
+// grows with the bytes that have arrived, but Alloc is asked for all of it at
+// once. Errors are those of Decode, ErrTooLarge, or those of r.
+func (c Config[T]) Read(r io.Reader) (*Filter[T], error) {
+	return envelope.ReadFilter(c.opening(), "Read", r, (*Filter[T]).load)
+}
+
+// View returns a View of data, the encoding of a Filter. It checks header,
+// lengths and the directory of the shards, not the arrays:
+// opening costs the same for every size, and a corrupt payload can cause false
+// negatives. Verify checks it. Where data does not start at a multiple of 8
+// bytes, or the machine is big-endian, the array is copied. Errors are those of
+// Decode.
+func (c Config[T]) View(data []byte) (*View[T], error) {
+	return envelope.View(c.opening(), "View", data, (*View[T]).load)
+}
+
+// load makes a what a source holds; on error a stays as it was.
+func (a *array[T]) load(given hashing.Hasher, from *envelope.Source) error {
+	var got array[T]
+	h, words, err := from.Words(func(h envelope.Header) (err error) {
+		got, err = parse[T](h, given)
+		return err
+	})
+	if err == nil {
+		got, err = got.parseShards(h, words)
 	}
-	a, err := parse[T](sealed.Header, given)
-	if err != nil {
-		return a, sealed, err
+	if err == nil {
+		*a = got
 	}
-	w, err := words(sealed)
-	if err != nil {
-		return a, sealed, err
-	}
-	a, err = a.parseShards(sealed.Header, w)
-	return a, sealed, err
+	return err
+}
+
+// UnmarshalBinary replaces f by the filter that data encodes. If that was made
+// with a secret key or a function, f must have been made with the same, see
+// Config.Decode. On error f stays as it was; the error wraps ErrCorrupt,
+// ErrVersion, ErrIncompatible or ErrKey.
+func (f *Filter[T]) UnmarshalBinary(data []byte) error {
+	return envelope.Unmarshal("fuse", data, f.hasher, f.load)
+}
+
+// ReadFrom replaces f by a filter that it reads from r, and reads no byte
+// more than that. Memory grows with the bytes that have arrived. On error f
+// stays as it was; errors are those of UnmarshalBinary, ErrTooLarge, or those
+// of r.
+func (f *Filter[T]) ReadFrom(r io.Reader) (int64, error) {
+	return envelope.ReadFrom("fuse", r, f.hasher, f.load)
+}
+
+// errZero is the error for the encoding of a filter that was never made.
+func errZero(op string) error {
+	return fmt.Errorf("fuse: %s: %w: a zero filter has no encoding", op, bloomery.ErrParameter)
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/bloomery/bloomery/codec"
 	"github.com/bloomery/bloomery/codec/file"
 	"github.com/bloomery/bloomery/fuse"
 	"github.com/bloomery/bloomery/hashing"
@@ -93,7 +94,7 @@ func ExampleConfig_Stream() {
 		fmt.Println(err)
 		return
 	}
-	m, err := file.Map(name, h)
+	m, err := file.Map(name, codec.Config{Hasher: h})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -103,12 +104,12 @@ func ExampleConfig_Stream() {
 	// Output: 100000 true <nil>
 }
 
-func ExampleNewView() {
+func ExampleConfig_View() {
 	var h hashing.Hasher
 	f, _ := fuse.Build[uint8](hashesOf(h, "alice", "bob"))
 	data, _ := f.MarshalBinary() // or a mapped file
 
-	v, err := fuse.NewView[uint8](data)
+	v, err := fuse.Config[uint8]{}.View(data)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -118,7 +119,7 @@ func ExampleNewView() {
 	for i := 128; i < len(data); i++ {
 		data[i] = 1 // nobody looks at the array before Verify
 	}
-	v, err = fuse.NewView[uint8](data)
+	v, err = fuse.Config[uint8]{}.View(data)
 	fmt.Println(v.ContainsString("alice"), err, v.Verify() != nil)
 	// Output:
 	// true <nil>

@@ -29,6 +29,7 @@ func random(n int, seed uint64) []uint64 {
 // built returns a filter of a copy of hs.
 func built[T fuse.Fingerprint](tb testing.TB, c fuse.Config[T], hs []uint64) *fuse.Filter[T] {
 	tb.Helper()
+	c.Scratch, c.Memory = nil, 0 // of a Stream
 	f, err := c.Build(tb.Context(), slices.Clone(hs))
 	if err != nil {
 		tb.Fatal(err)

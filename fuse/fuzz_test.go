@@ -51,7 +51,7 @@ func decode(t *testing.T, data []byte) {
 	var x, y fuse.Filter[uint8]
 	err := x.UnmarshalBinary(data)
 	_, readErr := y.ReadFrom(bytes.NewReader(data))
-	v, viewErr := fuse.NewView[uint8](data)
+	v, viewErr := fuse.Config[uint8]{}.View(data)
 	if viewErr == nil {
 		for h := range uint64(50) {
 			v.ContainsHash(h * 0x9e3779b97f4a7c15)

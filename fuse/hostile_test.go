@@ -51,7 +51,7 @@ func TestHostile(t *testing.T) {
 		var m1, m2 runtime.MemStats
 		runtime.ReadMemStats(&m1)
 		err := f.UnmarshalBinary(data)
-		_, viewErr := fuse.NewView[uint8](data)
+		_, viewErr := fuse.Config[uint8]{}.View(data)
 		runtime.ReadMemStats(&m2)
 		if !errors.Is(err, c.want) || !errors.Is(viewErr, c.want) || err != nil && !strings.Contains(err.Error(), c.text) {
 			t.Errorf("%s: %v, %v, want %v and %q", name, err, viewErr, c.want, c.text)

@@ -48,7 +48,7 @@ func TestWays(t *testing.T) {
 		if _, err := c.Stream(t.Context(), slices.Values(hs)).WriteTo(&buf); err != nil || !bytes.Equal(buf.Bytes(), want) {
 			r.Fatalf("stream: other bytes (%v)", err)
 		}
-		v, err := fuse.NewView[uint16](want)
+		v, err := fuse.Config[uint16]{}.View(want)
 		if err != nil || v.Stats() != f.Stats() {
 			r.Fatalf("view: %v", err)
 		}

@@ -7,6 +7,7 @@ import (
 	"iter"
 
 	"github.com/bloomery/bloomery/internal/envelope"
+	"github.com/bloomery/bloomery/internal/fields"
 	"github.com/bloomery/bloomery/internal/memory"
 	"github.com/bloomery/bloomery/internal/shards"
 )
@@ -64,6 +65,10 @@ func (s *Stream[T]) WriteTo(w io.Writer) (int64, error) {
 }
 
 func (s *Stream[T]) writeTo(w io.Writer) (int64, error) {
+	err := fields.Only(s.config, "Stream", "ErrorRate", "Arity", "Shards", "Hasher", "Workers", "Progress", "Scratch", "Memory")
+	if err != nil {
+		return 0, err
+	}
 	p, err := s.config.check()
 	if err != nil {
 		return 0, err
@@ -143,12 +148,12 @@ func (b *bench) reserve(slots, n, tableWords int) {
 }
 
 // zero returns n zero words.
-func (b *bench) zero(n int) []uint64 {
+func (b *bench) zero(n int) ([]uint64, error) {
 	if cap(b.table) < n {
 		b.table = memory.Words(n)
-		return b.table
+		return b.table, nil
 	}
 	b.table = b.table[:n]
 	clear(b.table)
-	return b.table
+	return b.table, nil
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/codec"
 	"github.com/bloomery/bloomery/codec/file"
 	"github.com/bloomery/bloomery/fuse"
 	"github.com/bloomery/bloomery/hashing"
@@ -155,7 +156,7 @@ func TestStreamToFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v, err := fuse.NewView[uint8](data)
+	v, err := fuse.Config[uint8]{}.View(data)
 	if err != nil || v.Verify() != nil {
 		t.Fatal(err, v.Verify())
 	}
@@ -208,7 +209,7 @@ func TestLargeStream(t *testing.T) {
 	if stats.Sys > uint64(allowed)+128<<20 {
 		t.Errorf("%d MiB were taken from the system, %d MiB allowed", stats.Sys>>20, allowed>>20)
 	}
-	m, err := file.Map(name, hashing.Hasher{})
+	m, err := file.Map(name, codec.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -41,7 +41,7 @@ func TestConformance(t *testing.T) {
 			_, err := f.ReadFrom(r)
 			return &f, err
 		},
-		View:  func(data []byte) (filtertest.View, error) { return quotient.NewView(data) },
+		View:  func(data []byte) (filtertest.View, error) { return quotient.Config{}.View(data) },
 		Clone: func(a bloomery.Hashed) bloomery.Hashed { return a.(*quotient.Filter).Clone() },
 		Clear: func(a bloomery.Hashed) { a.(*quotient.Filter).Clear() },
 	})

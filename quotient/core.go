@@ -40,45 +40,63 @@ func (c *core) Hasher() hashing.Hasher { return c.hasher }
 func (c *core) Shape() sizing.Quotient { return c.shape }
 
 // Contains reports whether key may be in the filter. False is certain.
-func (c *core) Contains(key []byte) bool { return c.contains(c.hasher.Hash(key)) }
+func (c *core) Contains(key []byte) bool { return c.ContainsHash(c.hasher.Hash(key)) }
 
 // ContainsString is Contains for a string.
-func (c *core) ContainsString(key string) bool { return c.contains(c.hasher.HashString(key)) }
+func (c *core) ContainsString(key string) bool { return c.ContainsHash(c.hasher.HashString(key)) }
 
 // ContainsHash is Contains for a key whose hash is h.
-func (c *core) ContainsHash(h uint64) bool { return c.contains(h) }
+func (c *core) ContainsHash(h uint64) bool { return len(c.data) > 0 && c.contains(h) }
 
 // ContainsHashes sets dst[i] to ContainsHash(hs[i]). It panics if dst is
 // shorter than hs.
-func (c *core) ContainsHashes(dst []bool, hs []uint64) { c.containsAll(dst, hs) }
+func (c *core) ContainsHashes(dst []bool, hs []uint64) {
+	dst = dst[:len(hs):len(dst)]
+	if len(c.data) == 0 { // a zero filter
+		clear(dst)
+		return
+	}
+	c.containsAll(dst, hs)
+}
 
 // ContainsKeys is ContainsHashes for keys.
 func (c *core) ContainsKeys(dst []bool, keys [][]byte) {
-	dst = dst[:len(keys)]
+	dst = dst[:len(keys):len(dst)]
 	var hs [batch]uint64
 	for len(keys) > 0 {
 		n := c.hasher.HashKeys(hs[:], keys)
-		c.containsAll(dst[:n], hs[:n])
+		c.ContainsHashes(dst[:n], hs[:n])
 		keys, dst = keys[n:], dst[n:]
 	}
 }
 
 // Count returns how often key was inserted and not deleted, and with it every
 // key that has the same fingerprint: it is never too low.
-func (c *core) Count(key []byte) uint64 { return c.count(c.hasher.Hash(key)) }
+func (c *core) Count(key []byte) uint64 { return c.CountHash(c.hasher.Hash(key)) }
 
 // CountString is Count for a string.
-func (c *core) CountString(key string) uint64 { return c.count(c.hasher.HashString(key)) }
+func (c *core) CountString(key string) uint64 { return c.CountHash(c.hasher.HashString(key)) }
 
 // CountHash is Count for a key whose hash is h.
-func (c *core) CountHash(h uint64) uint64 { return c.count(h) }
+func (c *core) CountHash(h uint64) uint64 {
+	if len(c.data) == 0 {
+		return 0 // a zero filter
+	}
+	return c.count(h)
+}
 
-// Hashes returns all fingerprints in rising order, each as the smallest hash
+// MaxCount returns the highest count of a key.
+func (c *core) MaxCount() uint64 { return maxCount }
+
+// All returns all fingerprints in rising order, each as the smallest hash
 // that has it, and how often it is there. Inserting these hashes into an empty
 // filter of the same shape gives the same filter. The filter must not change
 // meanwhile.
-func (c *core) Hashes() iter.Seq2[uint64, uint64] {
+func (c *core) All() iter.Seq2[uint64, uint64] {
 	return func(yield func(hash, count uint64) bool) {
+		if len(c.data) == 0 {
+			return // a zero filter
+		}
 		all := c.shape.Fingerprints()
 		w := c.walk()
 		for f, e, ok := w.next(); ok; f, e, ok = w.next() {
@@ -96,6 +114,9 @@ func (c *core) Hashes() iter.Seq2[uint64, uint64] {
 // Stats tells the state of the filter. Items are occurrences, and all figures
 // are exact: the rate predicted is the share of fingerprints in use.
 func (c *core) Stats() bloomery.Stats {
+	if len(c.data) == 0 {
+		return bloomery.Stats{Kind: "quotient"}
+	}
 	return bloomery.Stats{
 		Kind:       "quotient",
 		Capacity:   c.capacity,

@@ -8,7 +8,6 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/internal/envelope"
-	"github.com/bloomery/bloomery/internal/memory"
 	"github.com/bloomery/bloomery/sizing"
 )
 
@@ -74,73 +73,105 @@ func (c *core) payload() (totals, array []uint64) {
 	return []uint64{c.items, c.distinct, c.used}, envelope.WordsOf(c.data)
 }
 
-// AppendBinary appends the encoding of the filter to dst. The error is always
-// nil.
+// AppendBinary appends the encoding of the filter to dst. The error is nil but
+// for a zero filter.
 func (c *core) AppendBinary(dst []byte) ([]byte, error) {
+	if len(c.data) == 0 {
+		return dst, errZero("marshal")
+	}
 	totals, array := c.payload()
 	return envelope.Append(dst, c.header(), totals, array), nil
 }
 
-// MarshalBinary returns the encoding of the filter. The error is always nil.
+// MarshalBinary returns the encoding of the filter. The error is nil but for a
+// zero filter.
 func (c *core) MarshalBinary() ([]byte, error) { return c.AppendBinary(nil) }
 
 // WriteTo writes the encoding of the filter to w.
 func (c *core) WriteTo(w io.Writer) (int64, error) {
+	if len(c.data) == 0 {
+		return 0, errZero("write")
+	}
 	totals, array := c.payload()
 	return envelope.WriteTo(w, c.header(), totals, array)
 }
 
-// open checks header and lengths of an encoding.
-func open(data []byte, given hashing.Hasher) (core, envelope.Sealed, error) {
-	sealed, err := envelope.Open(data)
-	if err != nil {
-		return core{}, sealed, err
-	}
-	c, err := parse(sealed.Header, given)
-	if err != nil {
-		return core{}, sealed, err
-	}
-	c.fill(sealed.Payload)
-	return c, sealed, nil
+// opening returns what c says of opening filters.
+func (c Config) opening() envelope.Opening {
+	return envelope.Opening{Package: "quotient", Config: c, Hasher: c.Hasher, Alloc: c.Alloc}
 }
 
-// UnmarshalBinary replaces f by the filter that data encodes. If that was made
-// with a secret key or a function, f must have been made with the same. On
-// error f stays as it was; the error wraps ErrCorrupt, ErrVersion,
-// ErrIncompatible or ErrKey.
-func (f *Filter) UnmarshalBinary(data []byte) error {
-	c, sealed, err := open(data, f.hasher)
+// Decode returns the Filter that data encodes. Of c only Hasher and Alloc may
+// be set: Hasher is needed for a filter that was made with a secret key or a
+// function, Alloc places the array, now and when Resize makes it larger. The error wraps ErrCorrupt, ErrVersion,
+// ErrIncompatible for another kind of filter, ErrKey or ErrParameter, or is
+// that of Alloc.
+func (c Config) Decode(data []byte) (*Filter, error) {
+	return c.resizing(envelope.Decode(c.opening(), "Decode", data, (*Filter).load))
+}
+
+// Read is Decode for a reader: it reads one filter, and no byte more. Memory
+// grows with the bytes that have arrived, but Alloc is asked for all of it at
+// once. Errors are those of Decode, ErrTooLarge, or those of r.
+func (c Config) Read(r io.Reader) (*Filter, error) {
+	return c.resizing(envelope.ReadFilter(c.opening(), "Read", r, (*Filter).load))
+}
+
+// View returns a View of data, the encoding of a Filter. It checks header and
+// lengths, not the payload:
+// opening costs the same for every size, and a corrupt payload can cause false
+// negatives. Verify checks it. Where data does not start at a multiple of 8
+// bytes, or the machine is big-endian, the array is copied. Errors are those of
+// Decode.
+func (c Config) View(data []byte) (*View, error) {
+	return envelope.View(c.opening(), "View", data, (*View).load)
+}
+
+// resizing gives a Filter the Alloc of c.
+func (c Config) resizing(f *Filter, err error) (*Filter, error) {
 	if err == nil {
-		err = sealed.Verify()
+		f.alloc = c.Alloc
 	}
-	if err == nil {
-		err = c.verify()
-	}
+	return f, err
+}
+
+// load makes c what a source holds; on error c stays as it was.
+func (c *core) load(given hashing.Hasher, from *envelope.Source) error {
+	var got core
+	_, words, err := from.Words(func(h envelope.Header) (err error) {
+		got, err = parse(h, given)
+		return err
+	})
 	if err != nil {
-		return fmt.Errorf("quotient: unmarshal: %w", err)
+		return err
 	}
-	c.data = memory.Bytes(len(c.data))
-	copy(c.data, sealed.Payload[totalsBytes:])
-	*f = Filter{core: c}
+	got.fill(envelope.BytesOf(words))
+	if !from.InPlace {
+		if err := got.verify(); err != nil {
+			return err
+		}
+	}
+	*c = got
 	return nil
 }
 
-// ReadFrom replaces f by a filter that it reads from r, and reads no byte more
-// than that. Memory grows with what has arrived. On error f stays as it was;
-// errors are those of UnmarshalBinary, ErrTooLarge, or those of r.
+// UnmarshalBinary replaces f by the filter that data encodes. If that was made
+// with a secret key or a function, f must have been made with the same, see
+// Config.Decode. On error f stays as it was; the error wraps ErrCorrupt,
+// ErrVersion, ErrIncompatible or ErrKey.
+func (f *Filter) UnmarshalBinary(data []byte) error {
+	return envelope.Unmarshal("quotient", data, f.hasher, f.load)
+}
+
+// ReadFrom replaces f by a filter that it reads from r, and reads no byte
+// more than that. Memory grows with the bytes that have arrived. On error f
+// stays as it was; errors are those of UnmarshalBinary, ErrTooLarge, or those
+// of r.
 func (f *Filter) ReadFrom(r io.Reader) (int64, error) {
-	var c core
-	_, words, n, err := envelope.Read(r, func(h envelope.Header) (err error) {
-		c, err = parse(h, f.hasher)
-		return err
-	})
-	if err == nil {
-		c.fill(envelope.BytesOf(words))
-		err = c.verify()
-	}
-	if err != nil {
-		return n, fmt.Errorf("quotient: read: %w", err)
-	}
-	*f = Filter{core: c}
-	return n, nil
+	return envelope.ReadFrom("quotient", r, f.hasher, f.load)
+}
+
+// errZero is the error for the encoding of a filter that was never made.
+func errZero(op string) error {
+	return fmt.Errorf("quotient: %s: %w: a zero filter has no encoding", op, bloomery.ErrParameter)
 }

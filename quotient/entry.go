@@ -1,7 +1,7 @@
 package quotient
 
-// MaxCount is how many occurrences of one key can be counted.
-const MaxCount uint64 = 1<<32 - 1
+// maxCount is how many occurrences of one key can be counted.
+const maxCount uint64 = 1<<32 - 1
 
 // How often a fingerprint is there is told by the order of its run, in which
 // remainders rise. With x for a remainder of 4 bits or more:
@@ -46,7 +46,7 @@ func (t *table) entryAt(p place) entry {
 	} else {
 		t.coded(&e)
 	}
-	e.bad = e.bad || e.count > MaxCount
+	e.bad = e.bad || e.count > maxCount
 	return e
 }
 
@@ -115,7 +115,7 @@ func (t *table) digits(e *entry) (n uint64) {
 		}
 		more := digit >> worth
 		digit &^= more << worth
-		if digit > MaxCount>>shift {
+		if digit > maxCount>>shift {
 			e.bad = true
 			return n
 		}

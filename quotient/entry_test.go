@@ -51,18 +51,18 @@ func TestCountsPastTheCounter(t *testing.T) {
 		t.Fatal(err)
 	}
 	one := f.Clone()
-	for f.CountHash(h) <= quotient.MaxCount/2 {
+	for f.CountHash(h) <= f.MaxCount()/2 {
 		if err := f.Merge(f); err != nil {
 			t.Fatal(err)
 		}
-		if f.CountHash(h) <= quotient.MaxCount/2 {
+		if f.CountHash(h) <= f.MaxCount()/2 {
 			if err := f.Merge(one); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	if err := f.Merge(one); err != nil || f.CountHash(h) != quotient.MaxCount {
-		t.Fatalf("count %d (%v), want %d", f.CountHash(h), err, quotient.MaxCount)
+	if err := f.Merge(one); err != nil || f.CountHash(h) != f.MaxCount() {
+		t.Fatalf("count %d (%v), want %d", f.CountHash(h), err, f.MaxCount())
 	}
 	before := marshal(t, f)
 	for what, err := range map[string]error{"insert": f.InsertHash(h), "merge": f.Merge(one)} {
@@ -73,7 +73,7 @@ func TestCountsPastTheCounter(t *testing.T) {
 	if !bytes.Equal(before, marshal(t, f)) {
 		t.Error("what was refused changed the filter")
 	}
-	if !f.DeleteHash(h) || f.CountHash(h) != quotient.MaxCount-1 || quotient.Check(f) != nil {
+	if !f.DeleteHash(h) || f.CountHash(h) != f.MaxCount()-1 || quotient.Check(f) != nil {
 		t.Errorf("after a delete: count %d, %v", f.CountHash(h), quotient.Check(f))
 	}
 }

@@ -79,24 +79,24 @@ func ExampleFilter_Merge() {
 	// quotient: merge: incompatible: 1664 quotients and 2304 quotients, neither is a doubling of the other
 }
 
-func ExampleFilter_Hashes() {
+func ExampleFilter_All() {
 	f := quotient.New(1000, 0.01)
 	for range 3 {
 		_ = f.InsertString("alice") // there is room
 	}
-	for h, count := range f.Hashes() {
+	for h, count := range f.All() {
 		fmt.Println(f.ContainsHash(h), count)
 	}
 	// Output:
 	// true 3
 }
 
-func ExampleNewView() {
+func ExampleConfig_View() {
 	f := quotient.New(1000, 0.01)
 	_ = f.InsertString("alice") // there is room
 	data, _ := f.MarshalBinary()
 
-	v, err := quotient.NewView(data) // data could be a mapped file
+	v, err := quotient.Config{}.View(data) // data could be a mapped file
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -2,6 +2,7 @@ package quotient
 
 import (
 	"fmt"
+	"iter"
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/internal/memory"
@@ -23,8 +24,8 @@ var (
 // error rate, deleting a key that was never inserted takes out another one.
 // Delete what was inserted, and no key is ever forgotten.
 //
-// Make one with New or Config.New; a zero Filter is only good for
-// UnmarshalBinary and ReadFrom.
+// Make one with New or Config.New. A zero Filter is empty and cannot be
+// changed or encoded, but UnmarshalBinary and ReadFrom can replace it.
 //
 // Safe for concurrent readers; a writer needs exclusion.
 type Filter struct {
@@ -46,7 +47,7 @@ func New(n int, p float64) *Filter {
 // New returns a Filter. Its errors wrap ErrParameter or ErrTooLarge, or are
 // those of Alloc.
 func (c Config) New() (*Filter, error) {
-	q, err := c.shape()
+	q, rate, err := c.shape()
 	if err != nil {
 		return nil, fmt.Errorf("quotient: new: %w", err)
 	}
@@ -55,7 +56,7 @@ func (c Config) New() (*Filter, error) {
 		return nil, fmt.Errorf("quotient: new: %w", err)
 	}
 	return &Filter{core{
-		table: newTable(q, data), hasher: c.Hasher, shape: q, capacity: uint64(c.Capacity), rate: c.ErrorRate,
+		table: newTable(q, data), hasher: c.Hasher, shape: q, capacity: uint64(c.Capacity), rate: rate,
 	}, c.Alloc}, nil
 }
 
@@ -69,6 +70,7 @@ func (f *Filter) InsertString(key string) error { return f.InsertHash(f.hasher.H
 
 // InsertHash is Insert for a key whose hash is h.
 func (f *Filter) InsertHash(h uint64) error {
+	f.mustBeMade()
 	quotient, remainder := f.split(h)
 	room := f.shape.Limit() - f.used
 	if room > 0 && f.insertHere(quotient, remainder) {
@@ -78,7 +80,7 @@ func (f *Filter) InsertHash(h uint64) error {
 		return nil
 	}
 	s := f.find(quotient, remainder)
-	if s.found && s.count == MaxCount {
+	if s.found && s.count == maxCount {
 		return fmt.Errorf("quotient: insert: %w: the key is there %d times, which is as far as counters go", bloomery.ErrFull, s.count)
 	}
 	slots, ok := f.insert(s, remainder, room)
@@ -93,6 +95,41 @@ func (f *Filter) InsertHash(h uint64) error {
 		f.distinct++
 	}
 	return nil
+}
+
+// InsertHashes inserts all of hs, in order. It stops at the first error, that
+// of InsertHash, and returns how many were inserted.
+func (f *Filter) InsertHashes(hs []uint64) (n int, err error) {
+	f.mustBeMade()
+	for i, h := range hs {
+		if err := f.InsertHash(h); err != nil {
+			return i, err
+		}
+	}
+	return len(hs), nil
+}
+
+// InsertKeys is InsertHashes for keys.
+func (f *Filter) InsertKeys(keys [][]byte) (n int, err error) {
+	f.mustBeMade()
+	for i, key := range keys {
+		if err := f.Insert(key); err != nil {
+			return i, err
+		}
+	}
+	return len(keys), nil
+}
+
+// InsertSeq is InsertKeys for all keys of seq. It does not retain them.
+func (f *Filter) InsertSeq(seq iter.Seq[[]byte]) (n int, err error) {
+	f.mustBeMade()
+	for key := range seq {
+		if err := f.Insert(key); err != nil {
+			return n, err
+		}
+		n++
+	}
+	return n, nil
 }
 
 // full returns the error of an insert for which there is no room.
@@ -110,6 +147,7 @@ func (f *Filter) DeleteString(key string) bool { return f.DeleteHash(f.hasher.Ha
 
 // DeleteHash is Delete for a key whose hash is h.
 func (f *Filter) DeleteHash(h uint64) bool {
+	f.mustBeMade()
 	s := f.find(f.split(h))
 	if !s.found {
 		return false
@@ -130,6 +168,7 @@ func (f *Filter) DeleteHash(h uint64) bool {
 // no room for all of them, or for a count. An error leaves f as it was. It takes
 // the time to read both and an array of f's size on the Go heap.
 func (f *Filter) Merge(o *Filter) error {
+	f.mustBeMade()
 	shift, err := f.compatible(&o.core)
 	if err != nil {
 		return fmt.Errorf("quotient: merge: %w", err)
@@ -164,8 +203,8 @@ func (b *builder) merge(x, y walker, shift int, limit uint64) error {
 			fy, ey, oky = y.next()
 			fy >>= shift
 		}
-		if count > MaxCount {
-			return fmt.Errorf("%w: a key would be there %d times, counters go to %d", bloomery.ErrFull, count, MaxCount)
+		if count > maxCount {
+			return fmt.Errorf("%w: a key would be there %d times, counters go to %d", bloomery.ErrFull, count, maxCount)
 		}
 		if !b.append(at, count) || b.used > limit {
 			return fmt.Errorf("%w: the keys take more than %d slots", bloomery.ErrFull, limit)
@@ -183,6 +222,7 @@ func (b *builder) merge(x, y walker, shift int, limit uint64) error {
 // enough bits the error wraps ErrFull. Errors leave the filter as it was;
 // others wrap ErrParameter or ErrTooLarge, or are those of Alloc.
 func (f *Filter) Resize(n int) error {
+	f.mustBeMade()
 	if n < 1 {
 		return fmt.Errorf("quotient: resize: %w: room for %d keys", bloomery.ErrParameter, n)
 	}
@@ -232,8 +272,16 @@ func (f *Filter) Clone() *Filter {
 	return c
 }
 
-// Clear takes all keys out.
+// Clear removes all keys.
 func (f *Filter) Clear() {
+	f.mustBeMade()
 	clear(f.data)
 	f.setTotals(totals{})
+}
+
+// mustBeMade panics for a zero Filter, which cannot be changed.
+func (f *Filter) mustBeMade() {
+	if len(f.data) == 0 {
+		panic("quotient: the filter is zero and cannot be changed: make it with New or Config.New")
+	}
 }

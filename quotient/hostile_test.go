@@ -70,7 +70,7 @@ func refused(t *testing.T, name string, data []byte, byView bool) {
 	before := marshal(t, f)
 	errs := map[string]error{"unmarshal": f.UnmarshalBinary(data)}
 	_, errs["read"] = f.ReadFrom(bytes.NewReader(data))
-	v, err := quotient.NewView(data)
+	v, err := quotient.Config{}.View(data)
 	if byView || err != nil {
 		errs["view"] = err
 	} else {
@@ -120,7 +120,7 @@ func TestHostilePayloads(t *testing.T) {
 // look reads from a view of data whose payload is what it may be.
 func look(t *testing.T, data []byte) {
 	t.Helper()
-	v, err := quotient.NewView(data)
+	v, err := quotient.Config{}.View(data)
 	if err != nil {
 		t.Fatalf("view: %v", err)
 	}
@@ -131,7 +131,7 @@ func look(t *testing.T, data []byte) {
 		v.CountHash(h)
 	}
 	n := 0
-	for range v.Hashes() {
+	for range v.All() {
 		n++
 	}
 	if s := v.Stats(); s.Saturation > 1 || s.Predicted > 1 {
@@ -150,7 +150,7 @@ func exercise(t *testing.T, f *quotient.Filter) {
 		}
 	}
 	hs := []uint64{}
-	for h := range f.Hashes() {
+	for h := range f.All() {
 		hs = append(hs, h)
 	}
 	for _, h := range hs {
@@ -231,7 +231,7 @@ func FuzzPayload(f *testing.F) {
 		} else if !errors.Is(err, bloomery.ErrCorrupt) {
 			t.Errorf("error without a known cause: %v", err)
 		}
-		if _, err := quotient.NewView(data); err == nil {
+		if _, err := (quotient.Config{}).View(data); err == nil {
 			look(t, data)
 		}
 	})

@@ -191,7 +191,7 @@ func TestResizeKeepsCounts(t *testing.T) {
 				fillWithCopies(f, copies, order == "last")
 				tries++
 				counts := make(map[uint64]uint64)
-				for h, n := range f.Hashes() {
+				for h, n := range f.All() {
 					counts[h] = n
 				}
 				if err := f.Resize(2 * 300); err != nil {
@@ -256,7 +256,7 @@ func TestResizeRefuses(t *testing.T) {
 func TestHashes(t *testing.T) {
 	f := filled(t, hashes(3000, 1), 1e-4)
 	last, n := uint64(0), 0
-	for h, count := range f.Hashes() {
+	for h, count := range f.All() {
 		if n > 0 && h <= last || count < 1 || f.CountHash(h) != count {
 			t.Fatalf("hash %#x after %#x, %d times, counted %d", h, last, count, f.CountHash(h))
 		}
@@ -270,10 +270,10 @@ func TestHashes(t *testing.T) {
 	if n < 2990 {
 		t.Errorf("%d fingerprints of 3000 keys", n)
 	}
-	for range f.Hashes() {
+	for range f.All() {
 		break // must not panic
 	}
-	for range quotient.New(10, 0.1).Hashes() {
+	for range quotient.New(10, 0.1).All() {
 		t.Error("an empty filter has a hash")
 	}
 }

@@ -149,7 +149,7 @@ func (m *machine) check(t *rapid.T) {
 		t.Fatal(err)
 	}
 	items, seen := uint64(0), model{}
-	for h, n := range m.f.Hashes() {
+	for h, n := range m.f.All() {
 		k := m.key(h)
 		seen[k] = n
 		if m.exact[k] != n || m.f.CountHash(h) != n || !m.f.ContainsHash(h) {
@@ -216,7 +216,7 @@ func TestHistories(t *testing.T) {
 		}
 		again := m.f.Clone()
 		again.Clear()
-		for h, n := range m.f.Hashes() {
+		for h, n := range m.f.All() {
 			for range n {
 				if err := again.InsertHash(h); err != nil {
 					t.Fatalf("the same multiset once more: %v", err)
@@ -226,7 +226,7 @@ func TestHistories(t *testing.T) {
 		if !bytes.Equal(marshal(t, m.f), marshal(t, again)) {
 			t.Fatal("one multiset has two arrays")
 		}
-		for h, n := range m.f.Hashes() {
+		for h, n := range m.f.All() {
 			for range n {
 				if !again.DeleteHash(h) {
 					t.Fatal("a key is gone before all its occurrences are")

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/internal/envelope"
 	"github.com/bloomery/bloomery/internal/memory"
 )
@@ -14,8 +15,8 @@ var (
 )
 
 // View is a Filter that is read where it lies: in a mapped file or in a part of
-// a larger buffer. It cannot be changed; Clone gives a Filter that can. The
-// memory must stay as it is while the View is used.
+// a larger buffer. It cannot be changed; Clone returns a Filter that can. The
+// memory must stay as it is while the View is used. Make one with Config.View.
 //
 // Safe for concurrent use.
 type View struct {
@@ -23,21 +24,10 @@ type View struct {
 	sealed envelope.Sealed
 }
 
-// NewView returns a View of data, the encoding of a Filter. It checks header
-// and lengths, not the payload: opening costs the same for every size, and a
-// damaged payload gives wrong answers, never a panic. Verify checks it.
-//
-// Errors are those of UnmarshalBinary. A filter with a secret key or a function
-// for its hash is opened by Config.NewView.
-func NewView(data []byte) (*View, error) { return Config{}.NewView(data) }
-
-// NewView is the function NewView for filters that were made with c.Hasher.
-func (c Config) NewView(data []byte) (*View, error) {
-	x, sealed, err := open(data, c.Hasher)
-	if err != nil {
-		return nil, fmt.Errorf("quotient: view: %w", err)
-	}
-	return &View{x, sealed}, nil
+func (v *View) load(given hashing.Hasher, from *envelope.Source) error {
+	err := v.core.load(given, from)
+	v.sealed = from.Sealed
+	return err
 }
 
 // Verify checks the whole payload: its checksums, and that it is the array of

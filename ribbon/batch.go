@@ -29,7 +29,7 @@ type place struct {
 // them, eight columns without a branch; and it looks for the few that are not
 // in the first layer one by one.
 func (t *table) ContainsHashes(dst []bool, hs []uint64) {
-	dst = dst[:len(hs)]
+	dst = dst[:len(hs):len(dst)]
 	if !t.layered || len(hs) <= fewKeys {
 		for i, h := range hs {
 			dst[i] = t.ContainsHash(h)

@@ -6,8 +6,10 @@ import (
 	"slices"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/internal/fields"
 	"github.com/bloomery/bloomery/internal/memory"
 	"github.com/bloomery/bloomery/internal/shards"
+	"github.com/bloomery/bloomery/sizing"
 )
 
 // Build returns a filter with error rate p that holds the keys with these
@@ -24,36 +26,56 @@ func Build(hashes []uint64, p float64) (*Filter, error) {
 // Build is the function Build. When ctx is cancelled, it returns its error, at
 // the latest when the shards that are under way are done.
 func (c Config) Build(ctx context.Context, hashes []uint64) (*Filter, error) {
-	f, err := c.build(ctx, hashes)
+	var b Builder
+	return b.Build(ctx, c, hashes)
+}
+
+// Builder builds filters one after the other and keeps its buffers, 8 bytes for
+// each key and some 12 for each of the largest shard and goroutine. The filters
+// have memory of their own. The zero value is ready.
+//
+// Safe for one goroutine at a time.
+type Builder struct {
+	parts    []uint64 // hashes by shards
+	size     sizing.Ribbon
+	fillings []*filling // for that size
+}
+
+// Build is Config.Build with the buffers of b.
+func (b *Builder) Build(ctx context.Context, c Config, hashes []uint64) (*Filter, error) {
+	f, err := b.build(ctx, c, hashes)
 	if err != nil {
 		return nil, fmt.Errorf("ribbon: build: %w", err)
 	}
 	return f, nil
 }
 
-func (c Config) build(ctx context.Context, hashes []uint64) (*Filter, error) {
+func (b *Builder) build(ctx context.Context, c Config, hashes []uint64) (*Filter, error) {
+	if c.Scratch != nil || c.Memory != 0 {
+		return nil, fields.Only(c, "Build", "ErrorRate", "Width", "Shards", "Hasher", "Alloc", "Workers", "Progress")
+	}
 	p, err := c.check()
 	if err != nil {
 		return nil, err
 	}
 	n := uint64(len(hashes))
-	b := p.bits(n)
-	if need, limit := 8*n+p.need(n>>b), memory.Limit(); need > limit {
+	bits := p.bits(n)
+	if need, limit := 8*n+p.need(n>>bits), memory.Limit(); need > limit {
 		return nil, fmt.Errorf("%w: the build takes %d bytes, there are %d bytes of memory", bloomery.ErrTooLarge, need, limit)
 	}
-	parts := memory.Words(len(hashes))
-	ends := shards.Partition(parts, hashes, b)
+	if cap(b.parts) < len(hashes) {
+		b.parts = memory.Words(len(hashes))
+	}
+	parts := b.parts[:len(hashes)]
+	ends := shards.Partition(parts, hashes, bits)
 	made := shards.NewProgress(p.Progress)
 	made.Read(n)
-	all := make([]built, 1<<b)
+	all := make([]built, 1<<bits)
 	workers := min(p.workers, len(all)) // more would have nothing to do
-	fillings := make([]*filling, workers)
+	b.grow(workers, &p)
 	err = shards.Each(ctx, len(all), workers, func(worker, i int) error {
-		if fillings[worker] == nil {
-			fillings[worker] = newFilling(&p)
-		}
 		part := parts[ends[i]:ends[i+1]]
-		all[i] = fillings[worker].build(part)
+		all[i] = b.fillings[worker].build(part)
 		all[i].words = slices.Clone(all[i].words)
 		made.Built(uint64(len(part)))
 		return nil
@@ -61,20 +83,34 @@ func (c Config) build(ctx context.Context, hashes []uint64) (*Filter, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := p.table(b)
-	t.assemble(all)
+	t := p.table(bits)
+	if err := t.assemble(all, c.Alloc); err != nil {
+		return nil, err
+	}
 	return &Filter{t}, nil
+}
+
+// grow makes sure that there are n fillings for the plan.
+func (b *Builder) grow(n int, p *plan) {
+	if b.size != p.size {
+		b.size, b.fillings = p.size, nil
+	}
+	for len(b.fillings) < n {
+		b.fillings = append(b.fillings, newFilling(p))
+	}
 }
 
 // assemble makes the table of its shards. They are copied into one array,
 // which gets huge pages where a shard alone is too small for them.
-func (t *table) assemble(all []built) {
+func (t *table) assemble(all []built, alloc memory.Alloc) (err error) {
 	dir := directory(all)
 	total := len(dir)
 	for i := range all {
 		total += len(all[i].words)
 	}
-	t.words = memory.Words(total)
+	if t.words, err = memory.Array(total, alloc); err != nil {
+		return err
+	}
 	rest := t.words[copy(t.words, dir):]
 	t.shards = make([]shard, len(all))
 	for i := range all {
@@ -84,4 +120,5 @@ func (t *table) assemble(all []built) {
 		t.shards[i] = all[i].open(t.w, t.r)
 	}
 	t.weigh()
+	return nil
 }

@@ -33,6 +33,14 @@ type Config struct {
 	// is built from must be its own. The zero value is XXH3 with seed 0.
 	Hasher hashing.Hasher
 
+	// Alloc returns memory for the array: at least the given number of bytes,
+	// all zero, starting at a multiple of 8, better of 64. Nil means the Go
+	// heap, with huge pages on Linux from 4 MiB. It is called by one goroutine
+	// at a time. The memory must stay as long as the filter is used;
+	// UnmarshalBinary and ReadFrom use the Go heap, and a Stream has no arrays
+	// in memory.
+	Alloc func(bytes int) ([]byte, error)
+
 	// Workers is the number of goroutines that build shards; 0 stands for
 	// GOMAXPROCS. The filter does not depend on it.
 	Workers int

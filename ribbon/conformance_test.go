@@ -34,7 +34,7 @@ func kind(c ribbon.Config) filtertest.Kind {
 			_, err := f.ReadFrom(r)
 			return &f, err
 		},
-		View: func(data []byte) (filtertest.View, error) { return ribbon.NewView(data) },
+		View: func(data []byte) (filtertest.View, error) { return ribbon.Config{}.View(data) },
 	}
 }
 

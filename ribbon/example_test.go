@@ -42,10 +42,10 @@ func ExampleConfig_Build() {
 	// Output: 10.0 bits per key, at least 10.0
 }
 
-func ExampleNewView() {
+func ExampleConfig_View() {
 	f, _ := ribbon.Build([]uint64{hashing.Hasher{}.HashString("alice")}, 0.01)
 	data, _ := f.MarshalBinary() // or a mapped file
-	v, err := ribbon.NewView(data)
+	v, err := ribbon.Config{}.View(data)
 	if err != nil {
 		fmt.Println(err)
 		return

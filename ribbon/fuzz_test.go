@@ -28,7 +28,7 @@ func FuzzUnmarshal(f *testing.F) {
 		var x, y ribbon.Filter
 		err := x.UnmarshalBinary(data)
 		_, readErr := y.ReadFrom(bytes.NewReader(data))
-		if v, err := ribbon.NewView(data); err == nil {
+		if v, err := (ribbon.Config{}).View(data); err == nil {
 			v.ContainsString("b")
 			v.Stats()
 		}

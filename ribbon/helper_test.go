@@ -21,6 +21,7 @@ func hashes(n int, seed uint64) []uint64 {
 // built returns the filter of c that holds hs.
 func built(tb testing.TB, c ribbon.Config, hs []uint64) *ribbon.Filter {
 	tb.Helper()
+	c.Scratch, c.Memory = nil, 0 // of a Stream
 	f, err := c.Build(context.Background(), hs)
 	if err != nil {
 		tb.Fatal(err)

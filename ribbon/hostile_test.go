@@ -60,7 +60,7 @@ func TestHostile(t *testing.T) {
 		x, y := built(t, ribbon.Config{ErrorRate: 0.1}, []uint64{7}), new(ribbon.Filter)
 		before := encoded(t, x)
 		_, readErr := y.ReadFrom(bytes.NewReader(bad))
-		_, viewErr := ribbon.NewView(bad)
+		_, viewErr := ribbon.Config{}.View(bad)
 		for way, err := range map[string]error{"unmarshal": x.UnmarshalBinary(bad), "read": readErr, "view": viewErr} {
 			if !errors.Is(err, bloomery.ErrCorrupt) && !errors.Is(err, bloomery.ErrIncompatible) {
 				t.Errorf("%s: %s: %v, want ErrCorrupt", name, way, err)
@@ -91,7 +91,7 @@ func TestHostileList(t *testing.T) {
 		list[i], list[i+1] = list[i+1], list[i]
 		var f ribbon.Filter
 		_, readErr := f.ReadFrom(bytes.NewReader(bad))
-		_, viewErr := ribbon.NewView(bad)
+		_, viewErr := ribbon.Config{}.View(bad)
 		for way, err := range map[string]error{"unmarshal": f.UnmarshalBinary(bad), "read": readErr, "view": viewErr} {
 			if !errors.Is(err, bloomery.ErrCorrupt) {
 				t.Errorf("%d and %d are swapped: %s: %v, want ErrCorrupt", i, i+1, way, err)
@@ -135,7 +135,7 @@ func TestHostileDirectory(t *testing.T) {
 	data := envelope.Append(nil, h, words)
 	var f ribbon.Filter
 	_, readErr := f.ReadFrom(bytes.NewReader(data))
-	_, viewErr := ribbon.NewView(data)
+	_, viewErr := ribbon.Config{}.View(data)
 	for way, err := range map[string]error{"unmarshal": f.UnmarshalBinary(data), "read": readErr, "view": viewErr} {
 		if !errors.Is(err, bloomery.ErrCorrupt) {
 			t.Errorf("%s: %v, want ErrCorrupt", way, err)

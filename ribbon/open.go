@@ -3,6 +3,7 @@ package ribbon
 import (
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 
 	"github.com/bloomery/bloomery"
@@ -11,6 +12,74 @@ import (
 	"github.com/bloomery/bloomery/internal/shards"
 	"github.com/bloomery/bloomery/sizing"
 )
+
+// opening returns what c says of opening filters.
+func (c Config) opening() envelope.Opening {
+	return envelope.Opening{Package: "ribbon", Config: c, Hasher: c.Hasher, Alloc: c.Alloc}
+}
+
+// Decode returns the Filter that data encodes. Of c only Hasher and Alloc may
+// be set: Hasher is needed for a filter that was made with a secret key or a
+// function, Alloc places the array. The error wraps ErrCorrupt, ErrVersion,
+// ErrIncompatible for another kind of filter, ErrKey or ErrParameter, or is
+// that of Alloc.
+func (c Config) Decode(data []byte) (*Filter, error) {
+	return envelope.Decode(c.opening(), "Decode", data, (*Filter).load)
+}
+
+// Read is Decode for a reader: it reads one filter, and no byte more. Memory
+// grows with the bytes that have arrived, but Alloc is asked for all of it at
+// once. Errors are those of Decode, ErrTooLarge, or those of r.
+func (c Config) Read(r io.Reader) (*Filter, error) {
+	return envelope.ReadFilter(c.opening(), "Read", r, (*Filter).load)
+}
+
+// View returns a View of data, the encoding of a Filter. It checks header,
+// lengths and the directory of the shards, not the arrays:
+// opening costs the same for every size, and a corrupt payload can cause false
+// negatives. Verify checks it. Where data does not start at a multiple of 8
+// bytes, or the machine is big-endian, the array is copied. Errors are those of
+// Decode.
+func (c Config) View(data []byte) (*View, error) {
+	return envelope.View(c.opening(), "View", data, (*View).load)
+}
+
+// load makes t what a source holds; on error t stays as it was.
+func (t *table) load(given hashing.Hasher, from *envelope.Source) error {
+	var got table
+	_, words, err := from.Words(func(h envelope.Header) (err error) {
+		got, err = parse(h, given)
+		return err
+	})
+	if err == nil {
+		err = got.attach(words)
+	}
+	if err == nil {
+		*t = got
+	}
+	return err
+}
+
+// UnmarshalBinary replaces f by the filter that data encodes. If that was made
+// with a secret key or a function, f must have been made with the same, see
+// Config.Decode. On error f stays as it was; the error wraps ErrCorrupt,
+// ErrVersion, ErrIncompatible or ErrKey.
+func (f *Filter) UnmarshalBinary(data []byte) error {
+	return envelope.Unmarshal("ribbon", data, f.hasher, f.load)
+}
+
+// ReadFrom replaces f by a filter that it reads from r, and reads no byte
+// more than that. Memory grows with the bytes that have arrived. On error f
+// stays as it was; errors are those of UnmarshalBinary, ErrTooLarge, or those
+// of r.
+func (f *Filter) ReadFrom(r io.Reader) (int64, error) {
+	return envelope.ReadFrom("ribbon", r, f.hasher, f.load)
+}
+
+// errZero is the error for the encoding of a filter that was never made.
+func errZero(op string) error {
+	return fmt.Errorf("ribbon: %s: %w: a zero filter has no encoding", op, bloomery.ErrParameter)
+}
 
 // parse returns the table that a header describes, without shards. given is
 // the hasher for filters whose hasher is not in the header.

@@ -57,7 +57,7 @@ func TestVariants(t *testing.T) {
 		if err := reloaded.UnmarshalBinary(want); err != nil {
 			t.Fatal(err)
 		}
-		view, err := ribbon.NewView(want)
+		view, err := ribbon.Config{}.View(want)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,6 +7,7 @@ import (
 	"iter"
 
 	"github.com/bloomery/bloomery/internal/envelope"
+	"github.com/bloomery/bloomery/internal/fields"
 	"github.com/bloomery/bloomery/internal/memory"
 	"github.com/bloomery/bloomery/internal/shards"
 )
@@ -64,6 +65,10 @@ func (s *Stream) WriteTo(w io.Writer) (int64, error) {
 }
 
 func (s *Stream) writeTo(w io.Writer) (int64, error) {
+	err := fields.Only(s.config, "Stream", "ErrorRate", "Width", "Shards", "Hasher", "Workers", "Progress", "Scratch", "Memory")
+	if err != nil {
+		return 0, err
+	}
 	p, err := s.config.check()
 	if err != nil {
 		return 0, err

@@ -34,6 +34,9 @@ func (t *table) Hash(key []byte) uint64 { return t.hasher.Hash(key) }
 // Hasher returns the hasher of the filter.
 func (t *table) Hasher() hashing.Hasher { return t.hasher }
 
+// Shards returns the number of shards, a power of two.
+func (t *table) Shards() int { return len(t.shards) }
+
 // Contains reports whether key may be in the set. False is certain.
 func (t *table) Contains(key []byte) bool { return t.ContainsHash(t.hasher.Hash(key)) }
 
@@ -50,7 +53,7 @@ func (t *table) ContainsHash(h uint64) bool {
 
 // ContainsKeys is ContainsHashes for keys.
 func (t *table) ContainsKeys(dst []bool, keys [][]byte) {
-	dst = dst[:len(keys)]
+	dst = dst[:len(keys):len(dst)]
 	var hs [batch]uint64
 	for len(keys) > 0 {
 		n := t.hasher.HashKeys(hs[:], keys)
@@ -122,16 +125,23 @@ func (t *table) header() envelope.Header {
 	}
 }
 
-// AppendBinary appends the encoding of the filter to dst. The error is always
-// nil.
+// AppendBinary appends the encoding of the filter to dst. The error is nil but
+// for a zero filter.
 func (t *table) AppendBinary(dst []byte) ([]byte, error) {
+	if t.w == nil {
+		return dst, errZero("marshal")
+	}
 	return envelope.Append(dst, t.header(), t.words), nil
 }
 
-// MarshalBinary returns the encoding of the filter. The error is always nil.
+// MarshalBinary returns the encoding of the filter. The error is nil but for a
+// zero filter.
 func (t *table) MarshalBinary() ([]byte, error) { return t.AppendBinary(nil) }
 
 // WriteTo writes the encoding of the filter to w.
 func (t *table) WriteTo(w io.Writer) (int64, error) {
+	if t.w == nil {
+		return 0, errZero("write")
+	}
 	return envelope.WriteTo(w, t.header(), t.words)
 }

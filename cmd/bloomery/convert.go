@@ -106,7 +106,7 @@ func convertKind(f bloomery.Hashed, to string, h hashing.Hasher) (bloomery.Hashe
 		return f, nil
 	}
 	if c, ok := f.(interface{ Bloom() []byte }); ok && to == "bloom" {
-		return codec.Open(c.Bloom(), h)
+		return codec.Config{Hasher: h}.Open(c.Bloom())
 	}
 	return nil, hinted{
 		fmt.Errorf("%w: a %s filter cannot become a %s filter: it does not hold its keys", bloomery.ErrIncompatible, from, to),

@@ -121,10 +121,10 @@ func inCommon(a, b bloomery.Hashed) (ok bool, both, either uint64) {
 	if !isX || !isY || x.Shape().Fingerprints() != y.Shape().Fingerprints() {
 		return false, 0, 0
 	}
-	next, stop := iter.Pull2(y.Hashes())
+	next, stop := iter.Pull2(y.All())
 	defer stop()
 	h, _, more := next()
-	for g := range x.Hashes() { // both are in rising order
+	for g := range x.All() { // both are in rising order
 		for more && h < g {
 			either++
 			h, _, more = next()

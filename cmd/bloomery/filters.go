@@ -61,7 +61,7 @@ func openFilter(name string, h hashing.Hasher) (bloomery.Hashed, error) {
 	if err := notPiped(name); err != nil {
 		return nil, err
 	}
-	f, err := file.Open(name, h)
+	f, err := file.Open(name, codec.Config{Hasher: h})
 	return f, about(name, err)
 }
 
@@ -89,7 +89,7 @@ func mapFilter(name string, h hashing.Hasher, verify bool) (asked, error) {
 		f, err := openFilter(name, h)
 		return asked{Hashed: f}, err
 	}
-	m, err := file.Map(name, h)
+	m, err := file.Map(name, codec.Config{Hasher: h})
 	if err != nil {
 		return asked{}, about(name, err)
 	}

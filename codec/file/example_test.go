@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 
 	"github.com/bloomery/bloomery/bloom"
+	"github.com/bloomery/bloomery/codec"
 	"github.com/bloomery/bloomery/codec/file"
-	"github.com/bloomery/bloomery/hashing"
 )
 
 func Example() {
@@ -24,7 +24,7 @@ func Example() {
 		fmt.Println(err)
 	}
 
-	m, err := file.Map(name, hashing.Hasher{})
+	m, err := file.Map(name, codec.Config{})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -37,7 +37,7 @@ func Example() {
 }
 
 func ExampleOpen() {
-	_, err := file.Open("no such file", hashing.Hasher{})
+	_, err := file.Open("no such file", codec.Config{})
 	fmt.Println(err)
 	// Output: file: open no such file: open: no such file or directory
 }

@@ -3,8 +3,8 @@
 // open at once.
 //
 //	err := file.WriteFile("seen.bloom", f)
-//	g, err := file.Open("seen.bloom", hashing.Hasher{})  // into memory
-//	m, err := file.Map("seen.bloom", hashing.Hasher{})   // where it lies
+//	g, err := file.Open("seen.bloom", codec.Config{}) // into memory
+//	m, err := file.Map("seen.bloom", codec.Config{})  // where it lies
 //	defer m.Close()
 //
 // Errors name the file. It is the one library package of this module that
@@ -21,31 +21,29 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/codec"
-	"github.com/bloomery/bloomery/hashing"
 )
 
 // bufferSize is how much is read at once: transport forms come in small parts.
 const bufferSize = 1 << 20
 
 // Open reads the filter in the named file into memory, in the plain or in the
-// transport form. h is needed for filters that were made with a secret key or
-// a function. Errors are those of codec.Open and of the file system.
-func Open(name string, h hashing.Hasher) (bloomery.Hashed, error) {
-	f, err := open(name, h)
+// transport form. Errors are those of c.Open and of the file system.
+func Open(name string, c codec.Config) (bloomery.Hashed, error) {
+	f, err := open(name, c)
 	if err != nil {
 		return nil, fmt.Errorf("file: open %s: %w", name, cause(err))
 	}
 	return f, nil
 }
 
-func open(name string, h hashing.Hasher) (bloomery.Hashed, error) {
+func open(name string, c codec.Config) (bloomery.Hashed, error) {
 	in, err := os.Open(name)
 	if err != nil {
 		return nil, err
 	}
 	defer in.Close() //nolint:errcheck // it was only read
 	r := bufio.NewReaderSize(in, bufferSize)
-	f, err := codec.Read(r, h)
+	f, err := c.Read(r)
 	if err != nil {
 		return nil, err
 	}

@@ -96,11 +96,11 @@ func TestWriteOpenMap(t *testing.T) {
 	for _, c := range rows {
 		write(t, name, c.f)
 		only(t, dir, "a.bloom")
-		opened, err := file.Open(name, c.h)
+		opened, err := file.Open(name, codec.Config{Hasher: c.h})
 		if err != nil {
 			t.Fatal(err)
 		}
-		m, err := file.Map(name, c.h)
+		m, err := file.Map(name, codec.Config{Hasher: c.h})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -122,8 +122,8 @@ func TestWriteOpenMap(t *testing.T) {
 		}
 	}
 	for _, open := range []func() error{
-		func() error { write(t, name, keyed); _, err := file.Open(name, hashing.Hasher{}); return err },
-		func() error { _, err := file.Map(name, hashing.Hasher{}); return err },
+		func() error { write(t, name, keyed); _, err := file.Open(name, codec.Config{}); return err },
+		func() error { _, err := file.Map(name, codec.Config{}); return err },
 	} {
 		if err := open(); !errors.Is(err, bloomery.ErrKey) || !strings.Contains(err.Error(), name) {
 			t.Errorf("without the key: %v, want ErrKey and the name of the file", err)
@@ -142,10 +142,10 @@ func TestOpenTransport(t *testing.T) {
 	if err := os.WriteFile(name, small, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if g, err := file.Open(name, hashing.Hasher{}); err != nil || g.Stats() != f.Stats() {
+	if g, err := file.Open(name, codec.Config{}); err != nil || g.Stats() != f.Stats() {
 		t.Errorf("Open: %v", err)
 	}
-	if _, err := file.Map(name, hashing.Hasher{}); !errors.Is(err, bloomery.ErrIncompatible) {
+	if _, err := file.Map(name, codec.Config{}); !errors.Is(err, bloomery.ErrIncompatible) {
 		t.Errorf("Map: %v, want ErrIncompatible", err)
 	}
 }
@@ -192,7 +192,7 @@ func TestWriteFilePassesOverLeftovers(t *testing.T) {
 	}
 	write(t, name, filled(10))
 	only(t, dir, "a.bloom", "a.bloom.0.tmp")
-	if _, err := file.Open(name, hashing.Hasher{}); err != nil {
+	if _, err := file.Open(name, codec.Config{}); err != nil {
 		t.Error(err)
 	}
 }
@@ -224,8 +224,8 @@ func TestDamagedFiles(t *testing.T) {
 		if err := os.WriteFile(path, bad, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		_, err := file.Open(path, hashing.Hasher{})
-		m, mapErr := file.Map(path, hashing.Hasher{})
+		_, err := file.Open(path, codec.Config{})
+		m, mapErr := file.Map(path, codec.Config{})
 		if mapErr == nil {
 			mapErr = m.Verify()
 			if err := m.Close(); err != nil {
@@ -239,8 +239,8 @@ func TestDamagedFiles(t *testing.T) {
 		}
 	}
 	for _, path := range []string{filepath.Join(dir, "none"), dir} {
-		_, err := file.Open(path, hashing.Hasher{})
-		_, mapErr := file.Map(path, hashing.Hasher{})
+		_, err := file.Open(path, codec.Config{})
+		_, mapErr := file.Map(path, codec.Config{})
 		if err == nil || mapErr == nil || strings.Count(err.Error(), path) != 1 || strings.Count(mapErr.Error(), path) != 1 {
 			t.Errorf("%v, %v: want errors that name the file once", err, mapErr)
 		}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/codec"
-	"github.com/bloomery/bloomery/hashing"
 )
 
 // Mapped is a filter that is read where it lies in a file. The system brings
@@ -34,18 +33,17 @@ type Mapped struct {
 }
 
 // Map maps the named file, the plain encoding of a filter of any kind. It
-// costs the same for every size. h is needed for filters that were made with a
-// secret key or a function. Errors are those of codec.NewView and of the file
+// costs the same for every size. Errors are those of c.View and of the file
 // system.
-func Map(name string, h hashing.Hasher) (*Mapped, error) {
-	m, err := mapped(name, h)
+func Map(name string, c codec.Config) (*Mapped, error) {
+	m, err := mapped(name, c)
 	if err != nil {
 		return nil, fmt.Errorf("file: map %s: %w", name, cause(err))
 	}
 	return m, nil
 }
 
-func mapped(name string, h hashing.Hasher) (*Mapped, error) {
+func mapped(name string, c codec.Config) (*Mapped, error) {
 	in, err := os.Open(name)
 	if err != nil {
 		return nil, err
@@ -66,7 +64,7 @@ func mapped(name string, h hashing.Hasher) (*Mapped, error) {
 	if err != nil {
 		return nil, err
 	}
-	v, err := codec.NewView(data, h)
+	v, err := c.View(data)
 	if err != nil {
 		return nil, errors.Join(err, unmap(data))
 	}

@@ -8,15 +8,15 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/bloom"
+	"github.com/bloomery/bloomery/codec"
 	"github.com/bloomery/bloomery/codec/file"
-	"github.com/bloomery/bloomery/hashing"
 )
 
 // A Mapped goes on with the old file when a new one takes its place.
 func TestMapOutlivesReplacement(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "a.bloom")
 	write(t, name, filled(1000))
-	m, err := file.Map(name, hashing.Hasher{})
+	m, err := file.Map(name, codec.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +67,7 @@ func TestMapOpensAtOnce(t *testing.T) {
 	best := time.Hour
 	for range 10 {
 		start := time.Now()
-		m, err := file.Map(name, hashing.Hasher{})
+		m, err := file.Map(name, codec.Config{})
 		best = min(best, time.Since(start))
 		if err != nil {
 			t.Fatal(err)
@@ -88,7 +88,7 @@ func BenchmarkMap(b *testing.B) {
 	b.Run("op=map", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			m, err := file.Map(name, hashing.Hasher{})
+			m, err := file.Map(name, codec.Config{})
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -100,7 +100,7 @@ func BenchmarkMap(b *testing.B) {
 	b.Run("op=mapAndVerify", func(b *testing.B) {
 		b.SetBytes(size)
 		for b.Loop() {
-			m, err := file.Map(name, hashing.Hasher{})
+			m, err := file.Map(name, codec.Config{})
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -113,7 +113,7 @@ func BenchmarkMap(b *testing.B) {
 		}
 	})
 	b.Run("op=verify", func(b *testing.B) {
-		m, err := file.Map(name, hashing.Hasher{})
+		m, err := file.Map(name, codec.Config{})
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -128,7 +128,7 @@ func BenchmarkMap(b *testing.B) {
 	b.Run("op=open", func(b *testing.B) {
 		b.SetBytes(size)
 		for b.Loop() {
-			if _, err := file.Open(name, hashing.Hasher{}); err != nil {
+			if _, err := file.Open(name, codec.Config{}); err != nil {
 				b.Fatal(err)
 			}
 		}

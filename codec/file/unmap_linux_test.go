@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bloomery/bloomery/codec"
 	"github.com/bloomery/bloomery/codec/file"
-	"github.com/bloomery/bloomery/hashing"
 )
 
 // mappings returns how many mappings of the named file the process has.
@@ -23,7 +23,7 @@ func mappings(t *testing.T, name string) int {
 func TestMapGivesMemoryBack(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "a.bloom")
 	write(t, name, filled(1000))
-	m, err := file.Map(name, hashing.Hasher{})
+	m, err := file.Map(name, codec.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +39,7 @@ func TestMapGivesMemoryBack(t *testing.T) {
 	if err := os.WriteFile(name, []byte(strings.Repeat("not a filter", 100)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := file.Map(name, hashing.Hasher{}); err == nil {
+	if _, err := file.Map(name, codec.Config{}); err == nil {
 		t.Error("Map accepts text")
 	}
 	if got := mappings(t, name); got != 0 {

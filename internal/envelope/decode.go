@@ -36,6 +36,9 @@ func Open(data []byte) (Sealed, error) {
 // Verify checks the payload against the table. The error names the offset,
 // counted from the first byte of the header, of the chunk that is damaged.
 func (s Sealed) Verify() error {
+	if len(s.table) == 0 {
+		return fmt.Errorf("%w: nothing was opened", bloomery.ErrCorrupt)
+	}
 	sums, err := openTable(s.table)
 	if err != nil {
 		return err
@@ -51,9 +54,18 @@ func (s Sealed) Verify() error {
 
 // Words returns the payload as words of its own memory.
 func (s Sealed) Words() []uint64 {
-	words := memory.Words(len(s.Payload) / 8)
-	GetWords(words, s.Payload)
+	words, _ := s.WordsIn(nil) // the heap does not refuse
 	return words
+}
+
+// WordsIn is Words with memory from alloc if that is not nil. Errors are those
+// of memory.Array.
+func (s Sealed) WordsIn(alloc memory.Alloc) ([]uint64, error) {
+	words, err := memory.Array(len(s.Payload)/8, alloc)
+	if err == nil {
+		GetWords(words, s.Payload)
+	}
+	return words, err
 }
 
 // openTable checks the checksum of the table and returns the table without it.
@@ -80,6 +92,12 @@ func (h Header) checkChunk(sums []byte, i int, got uint32) error {
 // bytes that have arrived: a header that claims terabytes costs nothing until
 // they come.
 func Read(r io.Reader, accept func(Header) error) (Header, []uint64, int64, error) {
+	return ReadIn(r, nil, accept)
+}
+
+// ReadIn is Read with memory from alloc if that is not nil, which is asked for
+// the whole payload at once and may refuse.
+func ReadIn(r io.Reader, alloc memory.Alloc, accept func(Header) error) (Header, []uint64, int64, error) {
 	in := &counted{r: r}
 	head := make([]byte, HeaderSize)
 	if err := in.full(head); err != nil {
@@ -98,6 +116,12 @@ func Read(r io.Reader, accept func(Header) error) (Header, []uint64, int64, erro
 
 	total := int(h.Payload / 8)
 	words := make([]uint64, 0, min(total, chunk/8))
+	if alloc != nil {
+		if words, err = memory.Array(total, alloc); err != nil {
+			return Header{}, nil, in.n, err
+		}
+		words = words[:0]
+	}
 	buf := make([]byte, min(h.Payload, chunk))
 	var got []uint32
 	for len(words) < total {
