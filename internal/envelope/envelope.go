@@ -38,6 +38,8 @@ const (
 	KindFuse32      = 14
 	KindRibbon      = 15
 	KindWindow      = 17
+	KindQuorum      = 18
+	KindStriped     = 19
 )
 
 const (

@@ -1,0 +1,168 @@
+package compose
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"sync/atomic"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/hashing"
+)
+
+// Layers asks filters one after the other, and then the truth: a Bloom filter
+// that stops most absent keys in one memory access, a cuckoo filter that stops
+// most of the rest, and a function that looks the key up where it is stored.
+//
+//	Contains ──► layer 0 ──yes──► layer 1 ──yes──► Exact
+//	               │no              │no              │
+//	               ▼                ▼                ▼
+//	             false            false        the right answer
+//
+// Every layer knows keys by a salted hash, so that their false positives are
+// independent: what passes all of them is the product of their rates. Layers
+// counts what each of them stopped.
+//
+// It has no encoding, since it holds a function: write the layers themselves.
+//
+// Asking is safe for concurrent use if Exact is; a writer needs exclusion.
+type Layers struct {
+	hasher hashing.Hasher
+	layers []bloomery.Hashed
+	exact  func(key []byte) bool
+
+	queries atomic.Uint64
+	stopped []atomic.Uint64 // by each layer, and by exact
+	passed  atomic.Uint64
+}
+
+// NewLayers returns Layers over filters that are asked in this order, of the
+// same hash, as a rule empty. exact reports whether a key is really in the set;
+// nil means that there is no such function, and a key that passes all filters
+// counts as found. Errors wrap ErrParameter or ErrIncompatible.
+func NewLayers(exact func(key []byte) bool, layers ...bloomery.Hashed) (*Layers, error) {
+	if len(layers) == 0 {
+		return nil, fmt.Errorf("compose: new layers: %w: there are none", bloomery.ErrParameter)
+	}
+	for i, m := range layers {
+		if m == nil {
+			return nil, fmt.Errorf("compose: new layers: %w: layer %d is nil", bloomery.ErrParameter, i)
+		}
+	}
+	if err := checkHash(layers); err != nil {
+		return nil, fmt.Errorf("compose: new layers: %w", err)
+	}
+	hasher, err := hasherOf(layers[0])
+	if err != nil {
+		return nil, fmt.Errorf("compose: new layers: %w", err)
+	}
+	return &Layers{
+		hasher: hasher, layers: slices.Clone(layers), exact: exact,
+		stopped: make([]atomic.Uint64, len(layers)+1),
+	}, nil
+}
+
+// layerHash returns the hash under which layer i knows a key. The first one uses
+// the hash as it is, so that a filter that is there already can be it.
+func layerHash(h uint64, i int) uint64 {
+	if i == 0 {
+		return h
+	}
+	return bloomery.Salted(h, uint64(i))
+}
+
+// Contains reports whether key is in the set: with Exact for certain.
+func (l *Layers) Contains(key []byte) bool {
+	h := l.hasher.Hash(key)
+	l.queries.Add(1)
+	for i, m := range l.layers {
+		if !m.ContainsHash(layerHash(h, i)) {
+			l.stopped[i].Add(1)
+			return false
+		}
+	}
+	if l.exact != nil && !l.exact(key) {
+		l.stopped[len(l.layers)].Add(1)
+		return false
+	}
+	l.passed.Add(1)
+	return true
+}
+
+// Add adds key to every layer. Layers that count, such as a cuckoo filter, get it
+// once more if it is there already, so that Delete removes one copy. The error
+// wraps ErrFull, or ErrIncompatible for a layer that takes no keys; layers before
+// the one that refused hold the key then, which is harmless.
+func (l *Layers) Add(key []byte) error {
+	h := l.hasher.Hash(key)
+	for i, m := range l.layers {
+		if err := writable(i, m); err != nil {
+			return fmt.Errorf("compose: add: %w: layer %d takes no keys", bloomery.ErrIncompatible, i)
+		}
+	}
+	for i, m := range l.layers {
+		if _, err := put(m, layerHash(h, i)); err != nil {
+			return fmt.Errorf("compose: add: layer %d: %w", i, err)
+		}
+	}
+	return nil
+}
+
+// Delete removes one copy of a key that was added from the layers that can
+// delete, and reports whether one of them did. Others keep it: their false
+// positives are stopped by the next.
+func (l *Layers) Delete(key []byte) bool {
+	h, deleted := l.hasher.Hash(key), false
+	for i, m := range l.layers {
+		if d, ok := m.(bloomery.Deleter); ok {
+			deleted = d.DeleteHash(layerHash(h, i)) || deleted
+		}
+	}
+	return deleted
+}
+
+// LayersStats counts queries.
+type LayersStats struct {
+	// Queries is how many keys were asked for, Found how many passed.
+	Queries uint64 `json:"queries"`
+	Found   uint64 `json:"found"`
+	// Stopped is how many each layer stopped, in their order; Exact how many
+	// passed all layers and were not in the set.
+	Stopped []uint64 `json:"stopped"`
+	Exact   uint64   `json:"exact"`
+}
+
+// Counts returns what became of the queries so far.
+func (l *Layers) Counts() LayersStats {
+	n := len(l.layers)
+	st := LayersStats{Queries: l.queries.Load(), Found: l.passed.Load(), Exact: l.stopped[n].Load(), Stopped: make([]uint64, n)}
+	for i := range st.Stopped {
+		st.Stopped[i] = l.stopped[i].Load()
+	}
+	return st
+}
+
+// Stats describes all layers together: Items is that of the last layer, and
+// Predicted the share of absent keys that pass all filters, which is the share
+// for which Exact is asked in vain.
+func (l *Layers) Stats() bloomery.Stats {
+	st := bloomery.Stats{Kind: "layers", Asked: 1, Predicted: 1}
+	all := make([]bloomery.Stats, len(l.layers))
+	var relative float64
+	for i, m := range l.layers {
+		all[i] = m.Stats()
+		st.Asked *= all[i].Asked
+		st.Predicted *= all[i].Predicted
+		if all[i].Predicted > 0 {
+			r := all[i].PredictedSigma / all[i].Predicted
+			relative += r * r
+		}
+	}
+	sum(&st, all)
+	last := all[len(all)-1]
+	st.Items, st.Exact, st.Capacity = last.Items, last.Exact, last.Capacity
+	st.PredictedSigma = st.Predicted * math.Sqrt(relative)
+	return st
+}
+
+var _ bloomery.Filter = (*Layers)(nil)

@@ -1,0 +1,186 @@
+package compose
+
+import (
+	"encoding"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/internal/envelope"
+)
+
+// What Quorum and Striped have in common: members, and an encoding that holds
+// theirs.
+
+// An OpenFunc returns the filter that data encodes. codec.Config.Open is one.
+type OpenFunc = func(data []byte) (bloomery.Hashed, error)
+
+// put adds or inserts a key, whatever the member can do.
+func put(m bloomery.Hashed, h uint64) (changed bool, err error) {
+	if a, ok := m.(bloomery.Adder); ok {
+		return a.AddHash(h), nil
+	}
+	fresh := !m.ContainsHash(h)
+	return fresh, m.(bloomery.Inserter).InsertHash(h)
+}
+
+// writable returns an error unless keys can be put into a member.
+func writable(i int, m bloomery.Hashed) error {
+	if m == nil {
+		return fmt.Errorf("%w: member %d is nil", bloomery.ErrParameter, i)
+	}
+	_, adds := m.(bloomery.Adder)
+	_, inserts := m.(bloomery.Inserter)
+	if !adds && !inserts {
+		return fmt.Errorf("%w: member %d, a %T, takes no keys", bloomery.ErrParameter, i, m)
+	}
+	return nil
+}
+
+// checkHash returns an error if a member knows keys by another hash than the
+// first.
+func checkHash(members []bloomery.Hashed) error {
+	probe := []byte("bloomery members")
+	for i, m := range members[1:] {
+		if m.Hash(probe) != members[0].Hash(probe) {
+			return fmt.Errorf("%w: member %d has another hash than member 0", bloomery.ErrIncompatible, i+1)
+		}
+	}
+	return nil
+}
+
+// The payload of an encoding of members: a line with the length of each in words,
+// rounded up to whole lines, then their encodings, each from a line on and filled
+// up with zeros.
+const lineBytes = 64
+
+func lines(n int) int { return (n + lineBytes - 1) / lineBytes * lineBytes }
+
+// appendMembers appends the payload to dst.
+func appendMembers(dst []byte, members []bloomery.Hashed) ([]byte, error) {
+	table := len(dst)
+	dst = append(dst, make([]byte, lines(8*len(members)))...)
+	for i, m := range members {
+		a, ok := m.(encoding.BinaryAppender)
+		if !ok {
+			return nil, fmt.Errorf("%w: member %d, a %T, has no encoding", bloomery.ErrIncompatible, i, m)
+		}
+		start := len(dst)
+		var err error
+		if dst, err = a.AppendBinary(dst); err != nil {
+			return nil, err
+		}
+		n := len(dst) - start
+		binary.LittleEndian.PutUint64(dst[table+8*i:], uint64(n))
+		dst = append(dst, make([]byte, lines(n)-n)...)
+	}
+	return dst, nil
+}
+
+// openMembers returns the members of a payload that was verified.
+func openMembers(payload []byte, n int, open OpenFunc) ([]bloomery.Hashed, error) {
+	if len(payload) < lines(8*n) {
+		return nil, fmt.Errorf("%w: payload of %d bytes for %d members", bloomery.ErrCorrupt, len(payload), n)
+	}
+	table, rest := payload[:lines(8*n)], payload[lines(8*n):]
+	members := make([]bloomery.Hashed, n)
+	for i := range members {
+		size := binary.LittleEndian.Uint64(table[8*i:])
+		if size > uint64(len(rest)) || lines(int(size)) > len(rest) {
+			return nil, fmt.Errorf("%w: member %d of %d bytes, %d are left", bloomery.ErrCorrupt, i, size, len(rest))
+		}
+		m, err := open(rest[:size:size])
+		if err != nil {
+			return nil, fmt.Errorf("member %d: %w", i, err)
+		}
+		if err := writable(i, m); err != nil {
+			return nil, fmt.Errorf("%w: member %d takes no keys", bloomery.ErrCorrupt, i)
+		}
+		for _, b := range rest[size:lines(int(size))] {
+			if b != 0 {
+				return nil, fmt.Errorf("%w: bytes behind member %d are not zero", bloomery.ErrCorrupt, i)
+			}
+		}
+		members[i], rest = m, rest[lines(int(size)):]
+	}
+	for _, b := range table[8*n:] {
+		if b != 0 {
+			return nil, fmt.Errorf("%w: reserved bytes are not zero", bloomery.ErrCorrupt)
+		}
+	}
+	if len(rest) != 0 {
+		return nil, fmt.Errorf("%w: %d bytes behind the last member", bloomery.ErrCorrupt, len(rest))
+	}
+	return members, nil
+}
+
+// encodeMembers returns a whole encoding.
+func encodeMembers(dst []byte, h envelope.Header, members []bloomery.Hashed) ([]byte, error) {
+	payload, err := appendMembers(nil, members)
+	if err != nil {
+		return dst, err
+	}
+	h.Payload = uint64(len(payload))
+	return envelope.Append(dst, h, envelope.WordsOf(payload)), nil
+}
+
+// decodeMembers returns the header and the members of an encoding of a kind.
+func decodeMembers(data []byte, kind uint16, most int, open OpenFunc) (envelope.Header, []bloomery.Hashed, error) {
+	if open == nil {
+		return envelope.Header{}, nil, fmt.Errorf("%w: there is no function to open members", bloomery.ErrParameter)
+	}
+	sealed, err := envelope.Open(data)
+	if err != nil {
+		return envelope.Header{}, nil, err
+	}
+	h := sealed.Header
+	switch {
+	case h.Kind != kind:
+		return h, nil, fmt.Errorf("%w: the filter is of kind %d, not of kind %d", bloomery.ErrIncompatible, h.Kind, kind)
+	case h.Extra < 1 || h.Extra > uint32(most):
+		return h, nil, fmt.Errorf("%w: %d members", bloomery.ErrCorrupt, h.Extra)
+	}
+	if err := sealed.Verify(); err != nil {
+		return h, nil, err
+	}
+	members, err := openMembers(sealed.Payload, int(h.Extra), open)
+	if err != nil {
+		return h, nil, err
+	}
+	if err := checkHash(members); err != nil {
+		return h, nil, fmt.Errorf("%w: %w", bloomery.ErrCorrupt, err)
+	}
+	return h, members, nil
+}
+
+// hasherOf returns the hasher of a member, which all families show.
+func hasherOf(m bloomery.Hashed) (hashing.Hasher, error) {
+	o, ok := m.(interface{ Hasher() hashing.Hasher })
+	if !ok {
+		return hashing.Hasher{}, fmt.Errorf("%w: a %T does not show its hasher", bloomery.ErrIncompatible, m)
+	}
+	return o.Hasher(), nil
+}
+
+// sum adds up the sizes and items of members.
+func sum(st *bloomery.Stats, members []bloomery.Stats) {
+	st.Exact = true
+	var items float64
+	for _, m := range members {
+		st.Bits += m.Bits
+		st.Bytes += m.Bytes
+		st.Saturation += m.Saturation / float64(len(members))
+		st.Overflow += m.Overflow / float64(len(members))
+		st.Exact = st.Exact && m.Exact
+		items += float64(m.Items)
+	}
+	st.Items = math.MaxUint64
+	if items < math.MaxUint64 {
+		st.Items = uint64(items)
+	}
+}
+
+var errZero = errors.New("a zero value has no encoding")

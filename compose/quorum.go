@@ -1,0 +1,304 @@
+package compose
+
+import (
+	"encoding/binary"
+	"fmt"
+	"iter"
+	"math"
+	"slices"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/internal/envelope"
+)
+
+var _ bloomery.Hashed = (*Quorum)(nil)
+
+// MaxMembers bounds the members of a Quorum.
+const MaxMembers = 255
+
+// Quorum is n filters that hold the same keys, of which at least m must say yes.
+// Each knows keys by a salted hash of its own, so that they err independently. With
+// m = n the false positive rate is the product of their rates; with a smaller m it
+// is larger, but up to n - m members may be lost, replaced by empty ones or damaged
+// without a false negative.
+//
+//	m of n, each at 1%    rate of the quorum
+//	2 of 2                0.01%
+//	2 of 3                0.03%
+//	3 of 3                0.0001%
+//	3 of 5                0.001%
+//
+// Make one with NewQuorum.
+//
+// Safe for concurrent readers if its members are; a writer needs exclusion.
+type Quorum struct {
+	hasher  hashing.Hasher
+	need    int
+	members []bloomery.Hashed
+	salts   []uint64
+}
+
+// NewQuorum returns a Quorum that needs so many of its members to agree. They must
+// have the same hash, take keys, and be empty, or be the members of a Quorum from
+// before in their order. Errors wrap ErrParameter or ErrIncompatible.
+func NewQuorum(need int, members ...bloomery.Hashed) (*Quorum, error) {
+	q, err := newQuorum(need, members)
+	if err != nil {
+		return nil, fmt.Errorf("compose: new quorum: %w", err)
+	}
+	return q, nil
+}
+
+func newQuorum(need int, members []bloomery.Hashed) (*Quorum, error) {
+	switch n := len(members); {
+	case n < 1 || n > MaxMembers:
+		return nil, fmt.Errorf("%w: %d members, a quorum has 1 to %d", bloomery.ErrParameter, n, MaxMembers)
+	case need < 1 || need > n:
+		return nil, fmt.Errorf("%w: %d of %d members cannot agree", bloomery.ErrParameter, need, n)
+	}
+	for i, m := range members {
+		if err := writable(i, m); err != nil {
+			return nil, err
+		}
+	}
+	if err := checkHash(members); err != nil {
+		return nil, err
+	}
+	hasher, err := hasherOf(members[0])
+	if err != nil {
+		return nil, err
+	}
+	q := &Quorum{hasher: hasher, need: need, members: slices.Clone(members), salts: make([]uint64, len(members))}
+	for i := range q.salts { // secret if the hash is
+		q.salts[i] = hasher.Hash(binary.LittleEndian.AppendUint64([]byte("bloomery quorum member "), uint64(i)))
+	}
+	return q, nil
+}
+
+// Members returns the members in their order. Need returns how many must agree.
+func (q *Quorum) Members() []bloomery.Hashed { return slices.Clone(q.members) }
+
+// Need returns how many members must agree.
+func (q *Quorum) Need() int { return q.need }
+
+// Hash returns the hash under which the quorum knows key.
+func (q *Quorum) Hash(key []byte) uint64 { return q.hasher.Hash(key) }
+
+// Hasher returns the hasher of all members.
+func (q *Quorum) Hasher() hashing.Hasher { return q.hasher }
+
+// Contains reports whether enough members say that key may be in the set. False is
+// certain while not more than n - m members have lost keys.
+func (q *Quorum) Contains(key []byte) bool { return q.ContainsHash(q.hasher.Hash(key)) }
+
+// ContainsString is Contains for a string.
+func (q *Quorum) ContainsString(key string) bool { return q.ContainsHash(q.hasher.HashString(key)) }
+
+// ContainsHash is Contains for a key whose hash is h. It stops as soon as the
+// members that are left cannot change the answer.
+func (q *Quorum) ContainsHash(h uint64) bool {
+	yes, left := 0, len(q.members)
+	for i, m := range q.members {
+		if m.ContainsHash(bloomery.Salted(h, q.salts[i])) {
+			if yes++; yes >= q.need {
+				return true
+			}
+		}
+		if left--; yes+left < q.need {
+			return false
+		}
+	}
+	return false
+}
+
+// ContainsHashes sets dst[i] to ContainsHash(hs[i]). It panics if dst is shorter
+// than hs.
+func (q *Quorum) ContainsHashes(dst []bool, hs []uint64) {
+	dst = dst[:len(hs)]
+	s := quorumScratch{}
+	for len(hs) > 0 {
+		n := min(len(hs), batch)
+		q.containsBatch(dst[:n], hs[:n], &s)
+		dst, hs = dst[n:], hs[n:]
+	}
+}
+
+// quorumScratch is memory for a batch. It escapes, since members are behind an
+// interface: one allocation a call, not one a key.
+type quorumScratch struct {
+	salted [batch]uint64
+	found  [batch]bool
+	yes    [batch]uint8
+}
+
+func (q *Quorum) containsBatch(dst []bool, hs []uint64, s *quorumScratch) {
+	n := len(hs)
+	clear(s.yes[:n])
+	for i, m := range q.members {
+		for j, h := range hs {
+			s.salted[j] = bloomery.Salted(h, q.salts[i])
+		}
+		m.ContainsHashes(s.found[:n], s.salted[:n])
+		for j, f := range s.found[:n] {
+			if f {
+				s.yes[j]++
+			}
+		}
+	}
+	for j := range dst {
+		dst[j] = q.need > 0 && int(s.yes[j]) >= q.need
+	}
+}
+
+// ContainsKeys is ContainsHashes for keys.
+func (q *Quorum) ContainsKeys(dst []bool, keys [][]byte) {
+	dst = dst[:len(keys)]
+	hs := make([]uint64, min(len(keys), batch))
+	for len(keys) > 0 {
+		n := q.hasher.HashKeys(hs, keys)
+		q.ContainsHashes(dst[:n], hs[:n])
+		dst, keys = dst[n:], keys[n:]
+	}
+}
+
+// Insert adds or inserts key into every member. Members that cannot be full never
+// fail; else the error wraps ErrFull, names the member, and the members before it
+// hold the key. With need below the number of members the key is found all the
+// same, if enough of them took it.
+func (q *Quorum) Insert(key []byte) error { return q.InsertHash(q.hasher.Hash(key)) }
+
+// InsertString is Insert for a string.
+func (q *Quorum) InsertString(key string) error { return q.InsertHash(q.hasher.HashString(key)) }
+
+// InsertHash is Insert for a key whose hash is h.
+func (q *Quorum) InsertHash(h uint64) error {
+	if len(q.members) == 0 {
+		panic("compose: a zero Quorum: make it with NewQuorum")
+	}
+	for i, m := range q.members {
+		if _, err := put(m, bloomery.Salted(h, q.salts[i])); err != nil {
+			return fmt.Errorf("compose: insert: member %d: %w", i, err)
+		}
+	}
+	return nil
+}
+
+// InsertHashes inserts hs in order and stops at the first failure; n is how many
+// are in.
+func (q *Quorum) InsertHashes(hs []uint64) (n int, err error) {
+	for i, h := range hs {
+		if err := q.InsertHash(h); err != nil {
+			return i, err
+		}
+	}
+	return len(hs), nil
+}
+
+// InsertKeys is InsertHashes for keys.
+func (q *Quorum) InsertKeys(keys [][]byte) (n int, err error) {
+	for i, key := range keys {
+		if err := q.Insert(key); err != nil {
+			return i, err
+		}
+	}
+	return len(keys), nil
+}
+
+// InsertSeq is InsertKeys for a sequence. It does not retain keys.
+func (q *Quorum) InsertSeq(seq iter.Seq[[]byte]) (n int, err error) {
+	for key := range seq {
+		if err := q.Insert(key); err != nil {
+			return n, err
+		}
+		n++
+	}
+	return n, nil
+}
+
+// Stats describes all members together. Items is that of the first; Asked and
+// Predicted are joint rates: that at least Need members err on the same key.
+func (q *Quorum) Stats() bloomery.Stats {
+	st := bloomery.Stats{Kind: "quorum"}
+	if len(q.members) == 0 {
+		return st
+	}
+	all := make([]bloomery.Stats, len(q.members))
+	asked, predicted := make([]float64, len(all)), make([]float64, len(all))
+	for i, m := range q.members {
+		all[i] = m.Stats()
+		asked[i], predicted[i] = all[i].Asked, all[i].Predicted
+	}
+	sum(&st, all)
+	st.Items, st.Exact, st.Capacity = all[0].Items, all[0].Exact, all[0].Capacity
+	st.Asked, st.Predicted = atLeast(q.need, asked), atLeast(q.need, predicted)
+	var variance float64
+	for i, m := range all { // how far one member's sigma moves the joint rate
+		p := predicted[i]
+		predicted[i] = min(1, p+m.PredictedSigma)
+		d := atLeast(q.need, predicted) - st.Predicted
+		variance += d * d
+		predicted[i] = p
+	}
+	st.PredictedSigma = math.Sqrt(variance)
+	return st
+}
+
+// atLeast returns the probability that at least m of independent events happen.
+func atLeast(m int, p []float64) float64 {
+	// exactly[i] is the probability that i of the events so far happened; the
+	// last one stands for m and more.
+	exactly := make([]float64, m+1)
+	exactly[0] = 1
+	for _, p := range p {
+		exactly[m] += exactly[m-1] * p
+		for i := m - 1; i > 0; i-- {
+			exactly[i] = exactly[i]*(1-p) + exactly[i-1]*p
+		}
+		exactly[0] *= 1 - p
+	}
+	return exactly[m]
+}
+
+func (q *Quorum) header() envelope.Header {
+	st := q.members[0].Stats()
+	return envelope.Header{
+		Kind: envelope.KindQuorum, Hash: q.hasher.Kind(), Check: q.hasher.Check(),
+		K: uint8(q.need), Extra: uint32(len(q.members)), Capacity: st.Capacity,
+	}
+}
+
+// AppendBinary appends the encoding of the quorum to dst: that of all members. The
+// error wraps ErrIncompatible if a member has none.
+func (q *Quorum) AppendBinary(dst []byte) ([]byte, error) {
+	if len(q.members) == 0 {
+		return dst, fmt.Errorf("compose: marshal quorum: %w", errZero)
+	}
+	out, err := encodeMembers(dst, q.header(), q.members)
+	if err != nil {
+		return dst, fmt.Errorf("compose: marshal quorum: %w", err)
+	}
+	return out, nil
+}
+
+// MarshalBinary returns the encoding of the quorum, see AppendBinary.
+func (q *Quorum) MarshalBinary() ([]byte, error) { return q.AppendBinary(nil) }
+
+// DecodeQuorum returns the Quorum that data encodes. open opens the members:
+// codec.Open, or the method of a codec.Config with the Hasher that they were made
+// with. Errors wrap ErrCorrupt, ErrVersion, ErrIncompatible or ErrParameter, or are
+// those of open.
+func DecodeQuorum(data []byte, open OpenFunc) (*Quorum, error) {
+	h, members, err := decodeMembers(data, envelope.KindQuorum, MaxMembers, open)
+	if err != nil {
+		return nil, fmt.Errorf("compose: decode quorum: %w", err)
+	}
+	q, err := newQuorum(int(h.K), members)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("compose: decode quorum: %w: %w", bloomery.ErrCorrupt, err)
+	case q.hasher.Kind() != h.Hash || q.hasher.Check() != h.Check || h.Rate != 0 || h.Size != 0:
+		return nil, fmt.Errorf("compose: decode quorum: %w: the header does not fit its members", bloomery.ErrCorrupt)
+	}
+	return q, nil
+}
