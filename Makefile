@@ -125,7 +125,7 @@ soak: ## rates measured exactly; power cuts, kills, chaos, memory and replays at
 	go test ./cmd/bloomery -count=1 -run TestKill -kills 200 -timeout 30m
 	go test ./server -count=1 -run TestChaos -chaos 30m -timeout 40m -v
 	go test -race ./server -count=1 -run TestChaos -chaos 10m -timeout 20m -v
-	go test ./cmd/bloomery -count=1 -run TestMemoryIsBounded -full -timeout 30m -v
+	go test ./cmd/bloomery -count=1 -run TestMemory -full-memory -timeout 30m -v
 	go test ./server/internal/door/local -count=1 -run TestPowerCuts -cuts 200000 -timeout 30m
 	go test ./server/internal/command -count=1 -run 'TestReplay$$' -steps 100000 -seeds 20 -timeout 60m
 

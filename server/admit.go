@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/internal/resp"
-	"github.com/bloomery/bloomery/server/internal/command"
+	"github.com/bloomery/bloomery/server/internal/engine"
 )
 
 const (
@@ -72,7 +72,7 @@ func (s *Server) admit(nc net.Conn) {
 		return
 	}
 	s.nextID++
-	c.session = command.NewSession(s.nextID, nc.RemoteAddr().String(), nc.LocalAddr().String(), s.config.Now(), c.kill)
+	c.session = engine.NewSession(s.nextID, nc.RemoteAddr().String(), nc.LocalAddr().String(), s.config.Now(), c.kill)
 	c.session.Authenticated = s.settings.Password() == ""
 	c.parser = resp.Parser{MaxLength: s.config.MaxQuery, Guest: !c.session.Authenticated, Room: maxArgs}
 	s.conns[s.nextID] = c

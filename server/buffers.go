@@ -3,7 +3,7 @@ package server
 import (
 	"sync"
 
-	"github.com/bloomery/bloomery/server/internal/command"
+	"github.com/bloomery/bloomery/server/internal/engine"
 )
 
 const (
@@ -32,7 +32,7 @@ type buffers struct {
 	in   []byte // what was read and not run yet
 	out  []byte // replies not written yet
 	args [][]byte
-	work command.Workspace
+	work engine.Workspace
 }
 
 // size returns the bytes that b takes.

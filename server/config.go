@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/internal/memory"
-	"github.com/bloomery/bloomery/server/internal/command"
 	"github.com/bloomery/bloomery/server/internal/door/local"
+	"github.com/bloomery/bloomery/server/internal/engine"
 )
 
 // Config is what a server is made from. The zero value of a field means its
@@ -52,9 +52,9 @@ type Config struct {
 	// nil means time.Now. It may step; timeouts do not depend on it.
 	Now func() time.Time
 	// OnMaxMemory is called with the limit in force: by New with MaxMemory,
-	// and within about a second after CONFIG SET maxmemory. A program that
-	// is nothing but this server may set Go's own memory limit by it; the
-	// server itself never does. It may be nil.
+	// and by CONFIG SET maxmemory. A program that is nothing but this server
+	// may set Go's own memory limit by it; the server itself never does. It
+	// may be nil.
 	OnMaxMemory func(bytes int64)
 	// Version and File are what INFO shows as the version of the program and
 	// as its configuration file.
@@ -62,13 +62,13 @@ type Config struct {
 }
 
 // Defaults are the parameters of filters that are created without any.
-type Defaults = command.Defaults
+type Defaults = engine.Defaults
 
 // RedisBloomDefaults returns the defaults of RedisBloom.
-func RedisBloomDefaults() Defaults { return command.RedisBloomDefaults() }
+func RedisBloomDefaults() Defaults { return engine.RedisBloomDefaults() }
 
 // ParseBytes reads a number of bytes as CONFIG SET takes it: 100mb, 2GiB.
-func ParseBytes(s string) (int64, bool) { return command.ParseBytes(s) }
+func ParseBytes(s string) (int64, bool) { return engine.ParseBytes(s) }
 
 // DefaultMaxMemory is MaxMemory where it is not set: three quarters of the memory
 // that this process may have.

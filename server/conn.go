@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/internal/resp"
-	"github.com/bloomery/bloomery/server/internal/command"
+	"github.com/bloomery/bloomery/server/internal/engine"
 )
 
 const (
@@ -60,7 +60,7 @@ type conn struct {
 	server  *Server
 	nc      net.Conn
 	socket  socket
-	session *command.Session
+	session *engine.Session
 	parser  resp.Parser
 	err     error // why the connection ends
 	said    bool  // an error was sent that the client should be able to read
@@ -204,6 +204,7 @@ func (c *conn) run() error {
 	b.in = b.in[:copy(b.in, b.in[at:])]
 	if at > 0 {
 		c.ran = true
+		c.server.engine.Release(c.session)
 		c.settle()
 	}
 	return nil
@@ -261,10 +262,10 @@ func (c *conn) write() error {
 // made. Meanwhile its buffers count: there may be many such clients.
 func (c *conn) writeSlowly(out []byte) error {
 	size := c.b.size()
-	if !c.server.waitsForReader(size) {
+	if !c.server.waitsForReader(c, size) {
 		return errReplies
 	}
-	defer c.server.readerGone(size)
+	defer c.server.readerWentOn(c, size)
 	for len(out) > 0 {
 		c.enter(writing)
 		n := min(len(out), writeBytes)

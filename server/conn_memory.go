@@ -20,9 +20,8 @@ func (c *conn) hold(n int) bool {
 	if more == 0 {
 		return true
 	}
-	budget := &c.server.engine.Budget
-	if !budget.Hold(more) {
-		budget.Hold(-more)
+	if !c.server.engine.Hold(c.session, more) {
+		c.server.engine.Hold(c.session, -more)
 		return false
 	}
 	c.held = n

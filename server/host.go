@@ -4,18 +4,18 @@ import (
 	"net"
 	"os"
 
-	"github.com/bloomery/bloomery/server/internal/command"
+	"github.com/bloomery/bloomery/server/internal/engine"
 )
 
 // host is the server as commands see it.
 type host struct{ s *Server }
 
-var _ command.Host = host{}
+var _ engine.Host = host{}
 
-// Sessions implements command.Host.
-func (h host) Sessions() []*command.Session {
+// Sessions implements engine.Host.
+func (h host) Sessions() []*engine.Session {
 	conns := h.s.connections()
-	all := make([]*command.Session, len(conns))
+	all := make([]*engine.Session, len(conns))
 	for i, c := range conns {
 		all[i] = c.session
 	}
@@ -25,11 +25,11 @@ func (h host) Sessions() []*command.Session {
 // Shutdown has the server end as if it were asked to from outside.
 func (h host) Shutdown() { h.s.requestEnd() }
 
-// Facts implements command.Host.
-func (h host) Facts() command.Facts {
+// Facts implements engine.Host.
+func (h host) Facts() engine.Facts {
 	s := h.s
 	executable, _ := os.Executable()
-	f := command.Facts{
+	f := engine.Facts{
 		Version: s.config.Version, Started: s.started, Port: port(s.Addr()),
 		Accepted: s.accepted.Load(), Rejected: s.rejected.Load(),
 		BytesIn: s.pastIn.Load(), BytesOut: s.pastOut.Load(),

@@ -32,7 +32,6 @@ func (s *Server) patrol(ctx context.Context) {
 			return
 		case <-tick.C:
 			s.inspect(time.Now())
-			s.followMaxMemory()
 		}
 	}
 }
@@ -92,31 +91,12 @@ func (s *Server) sweep(ctx context.Context) {
 	}
 }
 
-// followMaxMemory notes the limit on memory that is in force, and passes it on
-// when it has changed.
-func (s *Server) followMaxMemory() {
-	limit := s.engine.Budget.Max()
-	if s.maxMemory.Swap(limit) != limit && s.config.OnMaxMemory != nil {
+// setMaxMemory notes the limit on memory that is in force and passes it on.
+func (s *Server) setMaxMemory(limit int64) {
+	s.maxMemory.Store(limit)
+	if s.config.OnMaxMemory != nil {
 		s.config.OnMaxMemory(limit)
 	}
-}
-
-// waitsForReader counts the buffers of a connection that waits until its client
-// takes replies. It reports false if such connections have too much together:
-// then one that reads nothing must go.
-func (s *Server) waitsForReader(size int) bool {
-	total := s.unread.Add(int64(size))
-	s.engine.Budget.Hold(size)
-	if total <= max(minUnread, s.maxMemory.Load()/unreadShare) {
-		return true
-	}
-	s.readerGone(size)
-	return false
-}
-
-func (s *Server) readerGone(size int) {
-	s.unread.Add(int64(-size))
-	s.engine.Budget.Hold(-size)
 }
 
 const (
@@ -125,3 +105,21 @@ const (
 	unreadShare = 8
 	minUnread   = 16 << 20
 )
+
+// waitsForReader counts the buffers of a connection that waits until its client
+// takes replies. It reports false if such connections have too much together:
+// then one that reads nothing must go.
+func (s *Server) waitsForReader(c *conn, size int) bool {
+	total := s.unread.Add(int64(size))
+	s.engine.Hold(c.session, size)
+	if total <= max(minUnread, s.maxMemory.Load()/unreadShare) {
+		return true
+	}
+	s.readerWentOn(c, size)
+	return false
+}
+
+func (s *Server) readerWentOn(c *conn, size int) {
+	s.unread.Add(int64(-size))
+	s.engine.Hold(c.session, -size)
+}

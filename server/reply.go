@@ -6,7 +6,7 @@ import (
 
 	"github.com/bloomery/bloomery/foreign/redisbloom"
 	"github.com/bloomery/bloomery/internal/resp"
-	"github.com/bloomery/bloomery/server/internal/command"
+	"github.com/bloomery/bloomery/server/internal/engine"
 )
 
 // flushItems is after how many elements of a plain array the buffer is looked at.
@@ -14,30 +14,30 @@ const flushItems = 1024
 
 // reply makes one reply. What is large, as a whole or in its parts, is sent while
 // it is made: the buffer does not grow with the reply.
-func (c *conn) reply(p resp.Protocol, r *command.Reply) error {
+func (c *conn) reply(p resp.Protocol, r *engine.Reply) error {
 	b := c.b
 	switch r.Kind {
-	case command.Bulk, command.Verbatim:
+	case engine.Bulk, engine.Verbatim:
 		if len(r.Text) > writeBytes {
 			return c.large(p, r)
 		}
 		b.out = appendPlain(b.out, p, r)
-	case command.Bools:
+	case engine.Bools:
 		return c.bools(p, r)
-	case command.Codes:
+	case engine.Codes:
 		return c.codes(p, r.Codes)
-	case command.CodeInts:
+	case engine.CodeInts:
 		return c.codes(resp.RESP2, r.Codes)
-	case command.Array:
+	case engine.Array:
 		b.out = resp.AppendArray(b.out, len(r.Elems))
 		return c.elems(p, r.Elems)
-	case command.Map:
+	case engine.Map:
 		b.out = resp.AppendMap(b.out, p, len(r.Elems)/2)
 		return c.elems(p, r.Elems)
-	case command.Set:
+	case engine.Set:
 		b.out = resp.AppendSet(b.out, p, len(r.Elems))
 		return c.elems(p, r.Elems)
-	case command.Fields:
+	case engine.Fields:
 		return c.fields(p, r.Elems)
 	default:
 		b.out = appendPlain(b.out, p, r)
@@ -54,23 +54,23 @@ func (c *conn) full() error {
 }
 
 // appendPlain writes a reply that has no parts.
-func appendPlain(b []byte, p resp.Protocol, r *command.Reply) []byte {
+func appendPlain(b []byte, p resp.Protocol, r *engine.Reply) []byte {
 	switch r.Kind {
-	case command.Bool:
+	case engine.Bool:
 		return resp.AppendBool(b, p, r.N != 0)
-	case command.Int:
+	case engine.Int:
 		return resp.AppendInt(b, r.N)
-	case command.Status:
+	case engine.Status:
 		return resp.AppendStatus(b, r.Text)
-	case command.Error:
+	case engine.Error:
 		return resp.AppendError(b, r.Text)
-	case command.Bulk:
+	case engine.Bulk:
 		return resp.AppendBulk(b, r.Text)
-	case command.Verbatim:
+	case engine.Verbatim:
 		return resp.AppendVerbatim(b, p, r.Text)
-	case command.Null:
+	case engine.Null:
 		return resp.AppendNull(b, p)
-	case command.NullArray:
+	case engine.NullArray:
 		return resp.AppendNullArray(b, p)
 	default:
 		return b
@@ -78,9 +78,9 @@ func appendPlain(b []byte, p resp.Protocol, r *command.Reply) []byte {
 }
 
 // large sends a long string piece by piece, without a copy of the whole.
-func (c *conn) large(p resp.Protocol, r *command.Reply) error {
+func (c *conn) large(p resp.Protocol, r *engine.Reply) error {
 	b := c.b
-	if r.Kind == command.Verbatim {
+	if r.Kind == engine.Verbatim {
 		b.out = resp.AppendVerbatimHead(b.out, p, len(r.Text))
 	} else {
 		b.out = resp.AppendBulkHead(b.out, len(r.Text))
@@ -97,7 +97,7 @@ func (c *conn) large(p resp.Protocol, r *command.Reply) error {
 	return nil
 }
 
-func (c *conn) elems(p resp.Protocol, elems []command.Reply) error {
+func (c *conn) elems(p resp.Protocol, elems []engine.Reply) error {
 	for i := range elems {
 		if err := c.reply(p, &elems[i]); err != nil {
 			return err
@@ -107,7 +107,7 @@ func (c *conn) elems(p resp.Protocol, elems []command.Reply) error {
 }
 
 // fields writes a map, and where there are no maps its values alone.
-func (c *conn) fields(p resp.Protocol, elems []command.Reply) error {
+func (c *conn) fields(p resp.Protocol, elems []engine.Reply) error {
 	if p >= resp.RESP3 {
 		c.b.out = resp.AppendMap(c.b.out, p, len(elems)/2)
 		return c.elems(p, elems)
@@ -123,7 +123,7 @@ func (c *conn) fields(p resp.Protocol, elems []command.Reply) error {
 
 // bools writes an array of booleans, with an error as its last element if there
 // is one.
-func (c *conn) bools(p resp.Protocol, r *command.Reply) error {
+func (c *conn) bools(p resp.Protocol, r *engine.Reply) error {
 	b, n := c.b, len(r.Bools)
 	if r.Text != "" {
 		n++

@@ -21,6 +21,7 @@ import (
 
 	"github.com/bloomery/bloomery/server/internal/command"
 	"github.com/bloomery/bloomery/server/internal/door/local"
+	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -30,8 +31,8 @@ import (
 type Server struct {
 	config    Config
 	log       *slog.Logger
-	settings  *command.Settings
-	engine    *command.Engine
+	settings  *engine.Settings
+	engine    *engine.Engine
 	door      *local.Door
 	listeners []net.Listener
 	started   time.Time
@@ -76,7 +77,7 @@ func New(c Config) (*Server, error) {
 	s := &Server{
 		config: c, log: c.Log, door: d, started: c.Now(), conns: map[int64]*conn{},
 		ended: make(chan struct{}), done: make(chan struct{}),
-		settings: command.NewSettings(c.Defaults, c.Password),
+		settings: engine.NewSettings(c.Defaults, c.Password),
 	}
 	if s.listeners, err = listenAll(c.Addr); err != nil {
 		return nil, errors.Join(err, d.Close())
@@ -84,10 +85,11 @@ func New(c Config) (*Server, error) {
 	s.settings.Server = c.parameters(s.listeners)
 	s.settings.MaxClients.Store(int64(c.MaxClients))
 	s.settings.Timeout.Store(int64(c.IdleTimeout / time.Second))
-	s.engine = command.New(command.Config{
-		State: state, Door: d, Keeper: d, Host: host{s}, Settings: s.settings, MaxMemory: c.MaxMemory, Clock: c.Now,
+	s.engine = engine.New(engine.Config{
+		Commands: command.All(), State: state, Door: d, Keeper: d, Host: host{s}, Settings: s.settings, Clock: c.Now,
+		MaxMemory: c.MaxMemory, SetMaxMemory: s.setMaxMemory,
 	})
-	s.followMaxMemory()
+	s.setMaxMemory(c.MaxMemory)
 	return s, nil
 }
 

@@ -1,0 +1,211 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+var fullMemory = flag.Bool("full-memory", false, "run TestMemoryIsBounded with full sizes instead of an eighth")
+
+// memoryCase is something that clients may do which takes memory.
+type memoryCase struct {
+	name string
+	max  int64 // --max-memory at full size, in MiB
+	run  func(*memoryClient)
+}
+
+// TestMemoryIsBounded has clients do what takes much memory, each in a server of
+// its own, and asks that the process never had more than 15% over --max-memory.
+// At an eighth of the size what the program itself needs weighs more: it gets 24
+// MiB beside.
+func TestMemoryIsBounded(t *testing.T) {
+	for _, c := range []memoryCase{
+		{"one MADD of 20,000,000 empty items", 512, manyItems},
+		{"a transaction with 200 GETs of 50 MB", 512, manyGets},
+		{"200 clients with 3 MB of a command each", 512, manyParts},
+		{"100 clients that take no replies", 512, manyDeaf},
+		{"DUMP of 262 MiB", 1024, largeDump},
+		{"filters that come and go", 2048, churn},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if testing.Short() {
+				t.Skip("takes seconds")
+			}
+			limit, scale, extra := c.max<<20, int64(8), int64(24<<20)
+			if *fullMemory {
+				scale, extra = 1, 0
+			}
+			limit /= scale
+			server := startChild(t, "--dir", "", "--max-memory", fmt.Sprint(limit))
+			defer server.kill()
+			m := &memoryClient{t: t, addr: server.addr, scale: int(scale)}
+			m.connect()
+			began := time.Now()
+			c.run(m)
+			peak := memoryOf(t, server.cmd.Process.Pid, "VmHWM")
+			t.Logf("%.1f s, peak %d MiB of %d MiB", time.Since(began).Seconds(), peak>>20, limit>>20)
+			if most := limit + limit*15/100 + extra; peak > most {
+				t.Errorf("the process had %d MiB, want at most %d MiB", peak>>20, most>>20)
+			}
+			m.connect()
+			if got := m.do("PING"); got != "+PONG" {
+				t.Errorf("PING = %q", got)
+			}
+		})
+	}
+}
+
+// memoryOf returns a line of /proc/PID/status in bytes.
+func memoryOf(t *testing.T, pid int, name string) int64 {
+	t.Helper()
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(data), name+":")
+	n, err := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n << 10
+}
+
+// memoryClient talks to a server that may refuse and close.
+type memoryClient struct {
+	t     *testing.T
+	addr  string
+	scale int // sizes are divided by it
+	nc    net.Conn
+	r     *bufio.Reader
+}
+
+func (m *memoryClient) connect() {
+	m.nc = dial(m.t, m.addr)
+	_ = m.nc.SetDeadline(time.Now().Add(5 * time.Minute))
+	m.r = bufio.NewReaderSize(m.nc, 64<<10)
+}
+
+// send writes a command, whose arguments need not fit into memory twice.
+func (m *memoryClient) send(args ...string) {
+	fmt.Fprintf(m.nc, "*%d\r\n", len(args))
+	for _, a := range args {
+		_, _ = io.WriteString(m.nc, fmt.Sprintf("$%d\r\n", len(a))+a+"\r\n")
+	}
+}
+
+// do returns the first line of a reply and discards the rest.
+func (m *memoryClient) do(args ...string) string {
+	m.send(args...)
+	return m.reply()
+}
+
+func (m *memoryClient) reply() string {
+	line, err := m.r.ReadString('\n')
+	if err != nil {
+		return err.Error()
+	}
+	line = strings.TrimSpace(line)
+	n, err := strconv.Atoi(line[1:])
+	switch {
+	case line[0] == '$' && n >= 0:
+		_, _ = io.CopyN(io.Discard, m.r, int64(n)+2)
+	case line[0] == '*' && err == nil:
+		for range n {
+			m.reply()
+		}
+	}
+	return line
+}
+
+// filter makes a filter of about so many bytes with something on every page.
+func (m *memoryClient) filter(name string, size int) bool {
+	if got := m.do("BF.RESERVE", name, "0.01", strconv.Itoa(size*8/10)); got != "+OK" {
+		return false
+	}
+	const batch = 10_000
+	for i := 0; i < size/4096*2; i += batch {
+		args := []string{"BF.MADD", name}
+		for j := range batch {
+			args = append(args, strconv.Itoa(i+j))
+		}
+		var b bytes.Buffer
+		fmt.Fprintf(&b, "*%d\r\n", len(args))
+		for _, a := range args {
+			fmt.Fprintf(&b, "$%d\r\n%s\r\n", len(a), a)
+		}
+		if _, err := m.nc.Write(b.Bytes()); err != nil {
+			return false
+		}
+		m.reply()
+	}
+	return true
+}
+
+func manyItems(m *memoryClient) {
+	n := 20_000_000 / m.scale
+	piece := bytes.Repeat([]byte("$0\r\n\r\n"), 10_000)
+	go func() {
+		fmt.Fprintf(m.nc, "*%d\r\n$7\r\nBF.MADD\r\n$1\r\nk\r\n", n+2)
+		for range n / 10_000 {
+			if _, err := m.nc.Write(piece); err != nil {
+				return
+			}
+		}
+	}()
+	m.t.Logf("reply %s", m.reply())
+}
+
+func manyGets(m *memoryClient) {
+	m.do("SET", "s", strings.Repeat("x", 50_000_000/m.scale))
+	m.do("MULTI")
+	for range 200 {
+		m.do("GET", "s")
+	}
+	m.t.Logf("reply %s", m.do("EXEC"))
+}
+
+func manyParts(m *memoryClient) {
+	part := strings.Repeat("x", 3_000_000/m.scale)
+	for range 200 {
+		nc := dial(m.t, m.addr)
+		_ = nc.SetWriteDeadline(time.Now().Add(5 * time.Second))
+		fmt.Fprintf(nc, "*2\r\n$4\r\nECHO\r\n$%d\r\n%s", 2*len(part), part)
+	}
+}
+
+func manyDeaf(m *memoryClient) {
+	m.do("SET", "s", strings.Repeat("x", 50_000_000/m.scale))
+	for range 100 {
+		c := &memoryClient{t: m.t, addr: m.addr}
+		c.connect()
+		c.send("GET", "s")
+	}
+	time.Sleep(time.Second)
+}
+
+func largeDump(m *memoryClient) {
+	if !m.filter("k", 262<<20/m.scale) {
+		m.t.Fatal("no filter")
+	}
+	m.t.Logf("reply %s", m.do("DUMP", "k"))
+}
+
+func churn(m *memoryClient) {
+	size := 1700 << 20 / m.scale / 4
+	for i := range 16 {
+		name := strconv.Itoa(i % 4)
+		m.do("DEL", name)
+		if !m.filter(name, size) {
+			m.t.Fatalf("filter %d was refused", i)
+		}
+	}
+}
