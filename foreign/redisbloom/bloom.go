@@ -390,10 +390,11 @@ func (b *Bloom) Arrays() iter.Seq[[]byte] {
 }
 
 // Release gives the arrays to Memory.Free, those of an open snapshot when that
-// is closed, and leaves a zero Bloom. Filters on the Go heap need no Release.
+// is closed, and leaves a Bloom that holds nothing, like a zero one. Narrow may
+// be called meanwhile. Filters on the Go heap need no Release.
 func (b *Bloom) Release() {
 	if !b.zero() {
 		drop(b.memory, b.frozen, b.Arrays())
 	}
-	*b = Bloom{}
+	b.older, b.newest, b.items, b.frozen = nil, layer{}, 0, nil
 }

@@ -5,9 +5,6 @@ import (
 	"github.com/bloomery/bloomery/server/internal/catalog"
 )
 
-// largeArray is from where on arrays are asked to be on huge pages.
-const largeArray = 4 << 20
-
 // Result is what Apply answers. Bools and Codes may be given with memory to use;
 // Apply makes them as long as the digests of the record.
 type Result struct {
@@ -83,12 +80,7 @@ func (s *State) part(id uint64) *Part {
 
 // applyPart applies a record to contents that are there.
 func (s *State) applyPart(p *Part, r *Record, res *Result) {
-	grown := p.contents.Apply(r, res)
-	if grown == 0 {
-		return
-	}
-	s.bytes.Add(grown)
-	if grown >= largeArray {
-		p.advise()
+	if grown := p.contents.Apply(r, res); grown != 0 {
+		s.bytes.Add(grown)
 	}
 }

@@ -60,8 +60,10 @@ func (b bloom) add(r *Record, res *Result) (grown int64) {
 
 func bloomBytes(r *Record) (uint64, error) { return r.Bloom.Bytes() }
 
-func newBloom(r *Record) (Contents, error) {
-	b, err := redisbloom.NewBloom(r.Bloom)
+func newBloom(r *Record, m *redisbloom.Memory) (Contents, error) {
+	p := r.Bloom
+	p.Memory = m
+	b, err := redisbloom.NewBloom(p)
 	return bloom{b}, err
 }
 
@@ -73,20 +75,20 @@ func bloomDumpBytes(r *Record) (uint64, error) {
 	return h.Bytes(), nil
 }
 
-func newBloomDump(r *Record) (Contents, error) {
+func newBloomDump(r *Record, m *redisbloom.Memory) (Contents, error) {
 	h, err := redisbloom.ParseBloomHeader(r.Value)
 	if err != nil {
 		return nil, err
 	}
-	b, err := h.New(nil)
+	b, err := h.New(m)
 	return bloom{b}, err
 }
 
 // bloomLoader is a Loader of a BF.
 type bloomLoader struct{ *redisbloom.Loader }
 
-func loadBloom(first []byte, size int64) (Loader, error) {
-	l, err := redisbloom.NewLoader(first, size, nil)
+func loadBloom(first []byte, size int64, m *redisbloom.Memory) (Loader, error) {
+	l, err := redisbloom.NewLoader(first, size, m)
 	return bloomLoader{l}, err
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/foreign/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 )
 
@@ -38,6 +39,8 @@ type Contents interface {
 	// ScanDump returns the chunk at iter of a dump, and the iter of the next,
 	// 0 at the end. The first iter is 1. The chunk aliases the contents.
 	ScanDump(iter int64) (next int64, chunk []byte)
+	// Release gives the memory back. Contents that were released are empty.
+	Release()
 }
 
 // Frozen is contents as they were when they were frozen, read in pieces while
@@ -63,20 +66,22 @@ type Loader interface {
 	// Done returns the contents when all pieces have come. The error wraps
 	// bloomery.ErrCorrupt.
 	Done() (Contents, error)
+	// Release gives the memory of a load that failed back.
+	Release()
 }
 
 // kind is a row of the table of kinds.
 type kind struct {
 	name string // as TYPE spells it
 	// load begins a Loader with the first piece of size bytes.
-	load func(first []byte, size int64) (Loader, error)
+	load func(first []byte, size int64, m *redisbloom.Memory) (Loader, error)
 }
 
 // creator makes contents of a kind from a record of the catalogue.
 type creator struct {
 	kind  catalog.Kind
 	bytes func(*Record) (uint64, error)
-	make  func(*Record) (Contents, error)
+	make  func(*Record, *redisbloom.Memory) (Contents, error)
 }
 
 // kinds is the table of kinds, creators that of the records that make them: a
@@ -127,11 +132,12 @@ func creatorOf(r *Record) creator {
 }
 
 // NewLoader begins to load contents of a kind, size bytes of pieces, with the
-// first of them. The error wraps bloomery.ErrCorrupt or bloomery.ErrVersion.
-func NewLoader(k catalog.Kind, first []byte, size int64) (Loader, error) {
+// first of them. The error wraps bloomery.ErrCorrupt or bloomery.ErrVersion, or
+// ErrMemory.
+func (s *State) NewLoader(k catalog.Kind, first []byte, size int64) (Loader, error) {
 	load := kinds[k].load
 	if load == nil {
 		return nil, fmt.Errorf("store: load: %w: kind %d", bloomery.ErrVersion, k)
 	}
-	return load(first, size)
+	return load(first, size, s.memory)
 }

@@ -52,6 +52,13 @@ func hashes(n int) []uint64 {
 func apply(t *testing.T, s *store.State, r store.Record) store.Result {
 	t.Helper()
 	var res store.Result
+	if r.Op.Part() {
+		p := store.PartOf(s.Names.ByID(r.ID))
+		p.Lock()
+		defer p.Unlock()
+		store.Apply(s, &r, p, &res)
+		return res
+	}
 	s.Names.Lock()
 	defer s.Names.Unlock()
 	store.Apply(s, &r, nil, &res)
@@ -95,7 +102,7 @@ func TestContents(t *testing.T) {
 			if res := apply(t, s, store.Record{Op: k.foreign, ID: k.fill.ID}); !errors.Is(res.Err, store.ErrType) {
 				t.Errorf("a record of another kind: %v, want %v", res.Err, store.ErrType)
 			}
-			again := reload(t, c)
+			again := reload(t, s, c)
 			if !bytes.Equal(dump(again), dump(c)) {
 				t.Error("contents that were frozen and loaded differ")
 			}
@@ -110,7 +117,7 @@ func TestLoaderOfAnotherKind(t *testing.T) {
 		c := store.PartOf(apply(t, s, k.create).Entry).Contents()
 		first, rest, size := freeze(t, c)
 		other := contents[1-i].kind
-		l, err := store.NewLoader(other, first, size)
+		l, err := s.NewLoader(other, first, size)
 		if err == nil {
 			for _, p := range rest {
 				if err == nil {
@@ -125,7 +132,7 @@ func TestLoaderOfAnotherKind(t *testing.T) {
 			t.Errorf("%s loaded as kind %d: %v, want %v", k.name, other, err, bloomery.ErrCorrupt)
 		}
 	}
-	if _, err := store.NewLoader(99, nil, 0); !errors.Is(err, bloomery.ErrVersion) {
+	if _, err := store.New().NewLoader(99, nil, 0); !errors.Is(err, bloomery.ErrVersion) {
 		t.Errorf("an unknown kind: %v, want %v", err, bloomery.ErrVersion)
 	}
 }
@@ -155,10 +162,10 @@ func freeze(t *testing.T, c store.Contents) (first []byte, rest []piece, size in
 	}
 }
 
-func reload(t *testing.T, c store.Contents) store.Contents {
+func reload(t *testing.T, s *store.State, c store.Contents) store.Contents {
 	t.Helper()
 	first, rest, size := freeze(t, c)
-	l, err := store.NewLoader(c.Kind(), first, size)
+	l, err := s.NewLoader(c.Kind(), first, size)
 	for _, p := range rest {
 		if err == nil {
 			err = l.Put(p.data, p.off)

@@ -168,8 +168,10 @@ func (c cuckoo) delete(r *Record, res *Result) (grown int64) {
 
 func cuckooBytes(r *Record) (uint64, error) { return r.Cuckoo.Bytes() }
 
-func newCuckoo(r *Record) (Contents, error) {
-	c, err := redisbloom.NewCuckoo(r.Cuckoo)
+func newCuckoo(r *Record, m *redisbloom.Memory) (Contents, error) {
+	p := r.Cuckoo
+	p.Memory = m
+	c, err := redisbloom.NewCuckoo(p)
 	return cuckoo{c}, err
 }
 
@@ -181,20 +183,20 @@ func cuckooDumpBytes(r *Record) (uint64, error) {
 	return h.Bytes(), nil
 }
 
-func newCuckooDump(r *Record) (Contents, error) {
+func newCuckooDump(r *Record, m *redisbloom.Memory) (Contents, error) {
 	h, err := redisbloom.ParseCuckooHeader(r.Value)
 	if err != nil {
 		return nil, err
 	}
-	c, err := h.New(nil)
+	c, err := h.New(m)
 	return cuckoo{c}, err
 }
 
 // cuckooLoader is a Loader of a CF.
 type cuckooLoader struct{ *redisbloom.Loader }
 
-func loadCuckoo(first []byte, size int64) (Loader, error) {
-	l, err := redisbloom.NewLoader(first, size, nil)
+func loadCuckoo(first []byte, size int64, m *redisbloom.Memory) (Loader, error) {
+	l, err := redisbloom.NewLoader(first, size, m)
 	return cuckooLoader{l}, err
 }
 

@@ -94,10 +94,7 @@ func leave(e *catalog.Entry) int64 {
 	if p == nil {
 		return n + int64(len(Text(e)))
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.gone = true
-	return n + int64(p.Bytes())
+	return n + int64(p.leave())
 }
 
 func (s *State) flush(res *Result) {
@@ -111,11 +108,12 @@ func (s *State) flush(res *Result) {
 }
 
 func (s *State) create(r *Record, res *Result) {
-	if e := s.live(r.Name, r.At, res); e != nil {
+	if e := s.Names.Get(r.Name); e != nil && !e.Expired(r.At) {
 		res.Err = ErrExists
 		return
 	}
 	if kind, p := s.newPart(r, res); p != nil {
+		s.live(r.Name, r.At, res) // drops what has expired
 		res.Entry = s.insert(string(r.Name), kind, 0, p)
 	}
 }
@@ -128,14 +126,13 @@ func (s *State) newPart(r *Record, res *Result) (catalog.Kind, *Part) {
 		res.Err = ErrType
 		return 0, nil
 	}
-	c, err := creator.make(r)
-	if err != nil {
+	c, err := creator.make(r, s.memory)
+	if err != nil { // the system may have no memory: then nothing has changed
 		res.Err = err
 		return 0, nil
 	}
 	p := NewPart(c)
 	s.bytes.Add(NewCost(r.Name, p.Bytes()))
-	p.advise()
 	p.mu.Lock()
 	res.made, res.Changed = p, true
 	return creator.kind, p

@@ -63,7 +63,6 @@ func (s *State) Restore(name string, id uint64, kind catalog.Kind, deadline int6
 	switch v := value.(type) {
 	case *Part:
 		n = v.Bytes()
-		v.advise()
 	case string:
 		n = uint64(len(v))
 	}

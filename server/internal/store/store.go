@@ -17,6 +17,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/bloomery/bloomery/foreign/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 )
 
@@ -61,11 +62,26 @@ type State struct {
 	last   uint64 // the last id that was given
 	pieces []byte // what OpPiece brought for the next record of a string
 	seeded bool   // by a record or a snapshot
+	arena  *arena
+	memory *redisbloom.Memory // of all filters
 	bytes  atomic.Int64
 }
 
 // New returns an empty state.
-func New() *State { return &State{Names: catalog.New()} }
+func New() *State {
+	s := &State{Names: catalog.New()}
+	s.arena, s.memory = newArena()
+	return s
+}
+
+// Discard removes everything and gives the memory back: the state will not be
+// used again. Locks of parts must be free.
+func (s *State) Discard() {
+	s.Names.Lock()
+	defer s.Names.Unlock()
+	s.flush(new(Result))
+	s.DropStaged()
+}
 
 // Bytes returns the memory that names and contents take.
 func (s *State) Bytes() int64 { return s.bytes.Load() }
@@ -76,8 +92,9 @@ func (s *State) Bytes() int64 { return s.bytes.Load() }
 // Safe for concurrent use under its lock.
 type Part struct {
 	mu      sync.RWMutex
-	version uint64 // counts changes
-	gone    bool   // the filter was removed
+	version uint64       // counts changes
+	holders atomic.Int32 // who keep the contents of a filter that may be gone
+	gone    bool         // the filter was removed
 
 	contents Contents // never replaced; what is in them belongs to the lock
 }
@@ -100,6 +117,42 @@ func (p *Part) RLock() { p.mu.RLock() }
 
 // RUnlock undoes RLock.
 func (p *Part) RUnlock() { p.mu.RUnlock() }
+
+// Hold keeps the contents until Unhold, also if the filter is removed meanwhile:
+// they can be read under a lock of p, as they were when the filter went. The
+// caller holds a lock and has asked Gone.
+func (p *Part) Hold() { p.holders.Add(1) }
+
+// Unhold undoes Hold. The last holder of a filter that is gone gives its memory
+// back. The caller holds no lock of p.
+func (p *Part) Unhold() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.holders.Add(-1) == 0 && p.gone {
+		p.contents.Release()
+	}
+}
+
+// leave marks p as gone, gives its memory back unless somebody holds it, and
+// returns how much that was.
+func (p *Part) leave() uint64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n := p.Bytes()
+	p.gone = true
+	if p.contents != nil && p.holders.Load() == 0 {
+		p.contents.Release()
+	}
+	return n
+}
+
+// Discard gives back the memory of a part that nobody uses, because it is part of
+// no state.
+func (p *Part) Discard() {
+	if p.contents != nil {
+		p.contents.Release()
+	}
+}
 
 // Gone reports whether the filter was removed. The caller holds a lock.
 func (p *Part) Gone() bool { return p.gone }

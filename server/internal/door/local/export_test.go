@@ -79,16 +79,16 @@ func ReadParts(bodies ...[]byte) error {
 	m := &manifest{items: []item{
 		{id: 1, kind: catalog.Bloom, name: "a"}, {id: 2, kind: catalog.Cuckoo, name: "b"}, {id: 3, kind: catalog.String, name: "c"},
 	}}
-	values := make([]any, len(m.items))
-	var a assembly
+	l := &loaded{state: store.New(), values: make([]any, len(m.items))}
+	a := assembly{loaded: l}
 	for _, b := range bodies {
-		if err := a.take(b, 1<<20, m, 0, values); err != nil {
+		if err := a.take(b, 1<<20, m, 0); err != nil {
 			return err
 		}
 	}
-	if err := a.finish(values); err != nil {
+	if err := a.finish(); err != nil {
 		return err
 	}
-	_, err := (&loaded{values: values}).fill(m, store.New())
+	_, err := l.fill(m, l.state)
 	return err
 }

@@ -130,9 +130,13 @@ func Inspect(files Folder) (*Report, error) {
 	if !whole { // nobody knows which parts are needed, or where the log has to begin
 		return r, nil
 	}
-	l := load(files, m)
-	r.parts(m, l)
 	rp := &replayer{state: store.New(), m: m}
+	l := load(files, m, rp.state)
+	defer rp.state.Discard()
+	if l.failed != nil {
+		return nil, fmt.Errorf("local: inspect: %w", l.failed)
+	}
+	r.parts(m, l)
 	if rp.lost, err = l.fill(m, rp.state); err != nil {
 		r.blame(err)
 		return r, nil

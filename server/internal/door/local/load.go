@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"syscall"
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/server/internal/catalog"
@@ -17,15 +18,17 @@ import (
 
 // loaded is what load has read.
 type loaded struct {
+	state   *store.State
 	values  []any             // by item: a *store.Part or a string; nil if it is lost
 	sizes   map[uint64]uint64 // of the part files that are needed, by number
 	damaged map[uint64]error  // those that are missing or damaged
+	failed  error             // a file could not be read, which says nothing about it
 }
 
 // load reads the part files that m names, several at a time. Contents of a file
 // that is damaged are nil as far as they are lost.
-func load(files Folder, m *manifest) *loaded {
-	l := &loaded{values: make([]any, len(m.items)), sizes: map[uint64]uint64{}, damaged: map[uint64]error{}}
+func load(files Folder, m *manifest, state *store.State) *loaded {
+	l := &loaded{state: state, values: make([]any, len(m.items)), sizes: map[uint64]uint64{}, damaged: map[uint64]error{}}
 	for i := range m.items {
 		if it := &m.items[i]; it.gone {
 			l.values[i] = new(store.Part)
@@ -45,14 +48,17 @@ func load(files Folder, m *manifest) *loaded {
 	for range min(runtime.GOMAXPROCS(0), len(l.sizes)) {
 		wg.Go(func() {
 			for number := range queue {
-				size, err := loadParts(files, number, m, l.values)
+				size, err := l.loadParts(files, number, m)
 				if err == nil {
 					err = complete(m, number, size, l.values)
 				}
 				mu.Lock()
 				l.sizes[number] = uint64(size)
-				if err != nil {
+				switch {
+				case isDamage(err):
 					l.damaged[number] = err
+				case err != nil:
+					l.failed = &damage{partName(number), err}
 				}
 				mu.Unlock()
 			}
@@ -60,9 +66,15 @@ func load(files Folder, m *manifest) *loaded {
 	}
 	wg.Wait()
 	for number := range l.damaged {
-		salvage(files, number, m, l.values)
+		l.salvage(files, number, m)
 	}
 	return l
+}
+
+// isDamage reports whether an error is of the file: not one of a later release,
+// of memory, of permissions. A start refuses them all; only damage is dropped.
+func isDamage(err error) bool {
+	return errors.Is(err, bloomery.ErrCorrupt) && !errors.Is(err, bloomery.ErrVersion) && !errors.Is(err, store.ErrMemory) || errors.Is(err, syscall.EIO)
 }
 
 // first returns the first damage, with the name of its file.
@@ -95,7 +107,7 @@ func (l *loaded) fill(m *manifest, state *store.State) (lost map[uint64]bool, er
 	lost = map[uint64]bool{}
 	for i := range m.items {
 		it := &m.items[i]
-		if state.Names.Get([]byte(it.name)) != nil {
+		if it.deadline != catalog.Staged && state.Names.Get([]byte(it.name)) != nil {
 			return nil, &damage{manifestName, fmt.Errorf("%w: the name of id %d is there twice", bloomery.ErrCorrupt, it.id)}
 		}
 		v := l.values[i]
@@ -108,11 +120,14 @@ func (l *loaded) fill(m *manifest, state *store.State) (lost map[uint64]bool, er
 }
 
 // salvage reads what is whole in a damaged file of many small contents.
-func salvage(files Folder, number uint64, m *manifest, values []any) {
+func (l *loaded) salvage(files Folder, number uint64, m *manifest) {
 	count := 0
 	for i := range m.items {
 		if it := &m.items[i]; !it.gone && it.file == number {
-			values[i] = nil
+			if p, ok := l.values[i].(*store.Part); ok {
+				p.Discard()
+			}
+			l.values[i] = nil
 			count++
 		}
 	}
@@ -123,29 +138,29 @@ func salvage(files Folder, number uint64, m *manifest, values []any) {
 	if err != nil {
 		return
 	}
-	var a assembly
+	a := assembly{loaded: l}
 	for at := 0; at < len(data); {
 		fr, err := parseFrame(data[at:], partFrame)
 		if err == nil && fr.a == number && fr.b == uint64(at) {
-			err = a.take(fr.body, uint64(len(data)), m, number, values)
+			err = a.take(fr.body, uint64(len(data)), m, number)
 			at += frameHeader + len(fr.body)
 			if err != nil {
-				a = assembly{}
+				a.release()
 			}
 			continue
 		}
-		_ = a.finish(values) // it may have been whole before the damage
+		_ = a.finish() // it may have been whole before the damage
 		next := findFrame(data[at+1:], partFrame)
 		if next < 0 {
 			return
 		}
 		at += 1 + next
 	}
-	_ = a.finish(values)
+	_ = a.finish()
 }
 
 // loadParts reads one part file into the values of m's items.
-func loadParts(files Folder, number uint64, m *manifest, values []any) (int64, error) {
+func (l *loaded) loadParts(files Folder, number uint64, m *manifest) (int64, error) {
 	r, err := files.Open(partName(number))
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, fmt.Errorf("%w: missing", bloomery.ErrCorrupt)
@@ -155,7 +170,8 @@ func loadParts(files Folder, number uint64, m *manifest, values []any) (int64, e
 	}
 	defer func() { _ = r.Close() }() // it was only read
 	f := frameReader{r: r, kind: partFrame, number: number}
-	var a assembly
+	a := assembly{loaded: l}
+	defer a.release()
 	for {
 		at := f.off
 		fr, err := f.next()
@@ -165,11 +181,11 @@ func loadParts(files Folder, number uint64, m *manifest, values []any) (int64, e
 		if err != nil {
 			return 0, err
 		}
-		if err := a.take(fr.body, uint64(r.Size()), m, number, values); err != nil {
+		if err := a.take(fr.body, uint64(r.Size()), m, number); err != nil {
 			return 0, fmt.Errorf("offset %d: %w", at, err)
 		}
 	}
-	if err := a.finish(values); err != nil {
+	if err := a.finish(); err != nil {
 		return 0, fmt.Errorf("offset %d: %w", f.off, err)
 	}
 	return r.Size(), nil
@@ -177,6 +193,7 @@ func loadParts(files Folder, number uint64, m *manifest, values []any) (int64, e
 
 // assembly puts contents together from pieces.
 type assembly struct {
+	*loaded
 	id    uint64 // 0 for none, or for what nobody needs
 	index int    // of the item
 	item  *item
@@ -187,14 +204,14 @@ type assembly struct {
 
 // take adds the piece of a frame. most bounds what contents may claim to be:
 // they are in a file of that size.
-func (a *assembly) take(body []byte, most uint64, m *manifest, number uint64, values []any) error {
+func (a *assembly) take(body []byte, most uint64, m *manifest, number uint64) error {
 	c := cursor{rest: body}
 	id, size, off := c.uvarint(), c.uvarint(), c.uvarint()
 	if c.bad || id == 0 || off > size || uint64(len(c.rest)) > size-off || size > most {
 		return fmt.Errorf("%w: piece", bloomery.ErrCorrupt)
 	}
 	if off == 0 {
-		if err := a.finish(values); err != nil {
+		if err := a.finish(); err != nil {
 			return err
 		}
 		return a.begin(id, size, c.rest, m, number)
@@ -215,29 +232,35 @@ func (a *assembly) take(body []byte, most uint64, m *manifest, number uint64, va
 	return nil
 }
 
-func (a *assembly) begin(id, size uint64, first []byte, m *manifest, number uint64) (err error) {
+func (a *assembly) begin(id, size uint64, first []byte, m *manifest, number uint64) error {
 	i, ok := slices.BinarySearchFunc(m.items, id, func(it item, id uint64) int { return compare(it.id, id) })
 	if !ok || m.items[i].file != number || m.items[i].gone {
 		return nil // nobody needs it any more
 	}
-	a.id, a.index, a.item, a.size = id, i, &m.items[i], size
-	if a.item.kind == catalog.String {
-		a.text = append([]byte{}, first...)
+	it := &m.items[i]
+	if it.kind == catalog.String {
+		a.id, a.index, a.item, a.size, a.text = id, i, it, size, append([]byte{}, first...)
 		return nil
 	}
-	a.from, err = store.NewLoader(a.item.kind, first, int64(size))
+	from, err := a.state.NewLoader(it.kind, first, int64(size))
+	if err == nil {
+		a.id, a.index, a.item, a.size, a.from = id, i, it, size, from
+	}
 	return err
 }
 
 // finish makes a value of what has come.
-func (a *assembly) finish(values []any) error {
+func (a *assembly) finish() error {
 	if a.id == 0 {
 		return nil
 	}
 	it, text, from := a.item, a.text, a.from
-	i, size := a.index, a.size
-	*a = assembly{}
+	i, size, values := a.index, a.size, a.values
+	*a = assembly{loaded: a.loaded}
 	if values[i] != nil {
+		if from != nil {
+			from.Release()
+		}
 		return fmt.Errorf("%w: contents of id %d are there twice", bloomery.ErrCorrupt, it.id)
 	}
 	if from == nil {
@@ -249,8 +272,17 @@ func (a *assembly) finish(values []any) error {
 	}
 	c, err := from.Done()
 	if err != nil {
+		from.Release()
 		return fmt.Errorf("id %d: %w", it.id, err)
 	}
 	values[i] = store.NewPart(c)
 	return nil
+}
+
+// release gives up what has come.
+func (a *assembly) release() {
+	if a.from != nil {
+		a.from.Release()
+	}
+	*a = assembly{loaded: a.loaded}
 }

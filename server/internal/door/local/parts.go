@@ -79,6 +79,15 @@ func (w *partsWriter) large(it *item, z *freeze, size int64) error {
 	return errors.Join(err, w.finish(f))
 }
 
+// discard removes the file of a filter that is gone: it may not be whole.
+func (w *partsWriter) discard(it *item) {
+	if it.size > 0 {
+		delete(w.made, it.file)
+		_ = w.door.config.Files.Remove(partName(it.file)) // nothing needs it
+	}
+	it.file, it.size = 0, 0
+}
+
 // text writes a string.
 func (w *partsWriter) text(it *item, s string) (err error) {
 	large := len(s) > smallPart

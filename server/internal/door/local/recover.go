@@ -33,7 +33,10 @@ func (d *Door) recover() error {
 	if err := cutOff(names); err != nil {
 		return err
 	}
-	l := load(files, m)
+	l := load(files, m, d.state)
+	if l.failed != nil {
+		return l.failed
+	}
 	if err := l.first(); err != nil && !d.config.drop {
 		return err
 	}
@@ -385,6 +388,9 @@ func (r *replayer) apply(position uint64) error {
 		if derived {
 			r.lost[r.result.Entry.ID] = true
 		}
+		if errors.Is(r.result.Err, store.ErrMemory) {
+			return fmt.Errorf("record at position %d: %w", position, r.result.Err)
+		}
 		return nil
 	}
 	if r.part == nil || r.id != rec.ID {
@@ -399,7 +405,9 @@ func (r *replayer) apply(position uint64) error {
 	r.part.Lock()
 	store.Apply(r.state, rec, r.part, &r.result)
 	r.part.Unlock()
-	if err := r.result.Err; err != nil {
+	if err := r.result.Err; errors.Is(err, store.ErrMemory) {
+		return fmt.Errorf("record at position %d for id %d: %w", position, rec.ID, err)
+	} else if err != nil {
 		return fmt.Errorf("%w: record at position %d for id %d: %w", bloomery.ErrCorrupt, position, rec.ID, err)
 	}
 	return nil
@@ -423,7 +431,7 @@ func (r *replayer) derived(rec *store.Record) bool {
 func (r *replayer) stillLost() []*catalog.Entry {
 	var lost []*catalog.Entry
 	for _, id := range slices.Sorted(maps.Keys(r.lost)) {
-		if e := r.state.Names.ByID(id); e != nil {
+		if e := r.state.Names.ByID(id); e != nil && !e.Staged() {
 			lost = append(lost, e)
 		}
 	}

@@ -307,23 +307,33 @@ func (d *Door) contents(w *partsWriter, it *item, e *catalog.Entry) error {
 	z := &freeze{part: p, frozen: frozen}
 	z.moved.L = &z.mu
 	d.frozen.Store(z)
+	p.Hold()
 	p.Unlock()
 	err = w.large(it, z, size)
 	p.Lock()
 	_ = frozen.Close()
+	it.gone = p.Gone()
 	p.Unlock()
+	p.Unhold()
 	d.frozen.Store(nil)
 	z.finish()
+	if it.gone {
+		w.discard(it)
+	}
 	return err
 }
 
 // progress copies some pieces and wakes writers that wait for that. It reports
-// whether there may be more.
+// whether there may be more; there are none of a filter that is gone.
 func (z *freeze) progress(w *partsWriter) bool {
 	z.mu.Lock()
 	defer z.mu.Unlock()
 	z.part.RLock()
 	defer z.part.RUnlock()
+	if z.part.Gone() {
+		w.pieces = w.pieces[:0]
+		return false
+	}
 	more := w.gather(z.frozen, pieceBytes)
 	z.saved.Store(int64(z.frozen.Saved()))
 	z.moved.Broadcast()

@@ -1,0 +1,54 @@
+package store_test
+
+import (
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// resident returns how many bytes of the process are in memory.
+func resident(t *testing.T) int64 {
+	t.Helper()
+	data, err := os.ReadFile("/proc/self/statm")
+	if err != nil {
+		t.Skip(err)
+	}
+	pages, err := strconv.ParseInt(strings.Fields(string(data))[1], 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pages * int64(os.Getpagesize())
+}
+
+// TestMemoryGoesBack removes a filter of 128 MiB: the process has given its
+// memory back within five seconds, without a collection.
+func TestMemoryGoesBack(t *testing.T) {
+	const size, slack = 128 << 20, 24 << 20
+	s := store.New()
+	base := resident(t)
+	part := largeBloom(t, s, "k", size>>20)
+	part.Lock()
+	for iter := int64(1); iter != 0; { // every page
+		var chunk []byte
+		iter, chunk = part.Contents().ScanDump(iter)
+		for i := 0; i < len(chunk); i += 4096 {
+			chunk[i] |= 1
+		}
+	}
+	part.Unlock()
+	if grown := resident(t) - base; grown < size-slack {
+		t.Fatalf("a filter of %d bytes takes %d of memory", size, grown)
+	}
+	remove(t, s, "k")
+	deadline := time.Now().Add(5 * time.Second)
+	for resident(t)-base > slack {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d bytes more than before are left after 5 s", resident(t)-base)
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
