@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"math"
+	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -25,8 +26,8 @@ func newAdd() *cobra.Command {
 		Aliases: []string{"insert"},
 		Short:   "Add the lines of files or standard input to a filter",
 		Long: `add puts all lines of the files, or of standard input, into the filter in the file F,
-which is replaced: whole, or not at all. Others may read it meanwhile; who else writes
-it at the same time may undo what you add.
+which is replaced: whole, or not at all. Others may read it meanwhile. Two that add to
+one filter at the same time wait for each other.
 
 If the filter would hold more keys than it was made for, nothing is written and the
 exit code is 3, unless --force.
@@ -56,11 +57,22 @@ func (o *addOptions) run(ctx context.Context, s *shell, name string, args []stri
 	if err != nil {
 		return err
 	}
+	if err := notPiped(name); err != nil {
+		return err
+	}
+	if _, err := os.Stat(name); err != nil {
+		return about(name, cause(err))
+	}
+	unlock, err := s.lockFile(ctx, name)
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	form, err := formOf(name)
 	if err != nil {
 		return err
 	}
-	f, err := openFilter(name, h)
+	f, err := openFilter(ctx, name, h)
 	if err != nil {
 		return err
 	}
@@ -73,7 +85,7 @@ func (o *addOptions) run(ctx context.Context, s *shell, name string, args []stri
 	if err := b.fits(s, f, surely(f, before, exact, added)); err != nil {
 		return about(name, err)
 	}
-	if err := s.saveFilter(ctx, name, form, f); err != nil {
+	if err := s.saveFilter(ctx, outputFlags{name, true}, form, f); err != nil {
 		return err
 	}
 	return s.summary(name, f, lines, added, start)

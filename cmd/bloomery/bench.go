@@ -104,7 +104,7 @@ func (o *benchOptions) run(ctx context.Context, s *shell) error {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			b, err := o.measure(k, int(n))
+			b, err := abandon(ctx, func() (benchJSON, error) { return o.measure(k, int(n)) })
 			if errors.Is(err, bloomery.ErrParameter) { // the rate is none that the kind has
 				skipped = about("", err)
 				s.say("%s is left out: %s", k.Name, skipped)

@@ -24,7 +24,7 @@ const leastBuild = leastMemory
 type buildOptions struct {
 	inputFlags
 	keyFlags
-	output    string
+	outputFlags
 	kind      string
 	keys      number[uint64]
 	rate      number[float64]
@@ -67,11 +67,10 @@ bloomery plan compares the kinds.`,
 	}
 	newShell(cmd, func(ctx context.Context, s *shell, args []string) error { return o.run(ctx, s, args) })
 	o.flags(cmd)
-	cmd.Flags().StringVarP(&o.output, "output", "o", "", "`FILE` to write; - is standard output")
 	cmd.Flags().BoolVar(&o.estimate, "estimate", false, "count the keys first and make the filter as large as they need")
 	bindMultiset(cmd.Flags(), &o.multiset)
 	o.inputFlags.bind(cmd.Flags())
-	requireOutput(cmd)
+	o.bindOutput(cmd)
 	return cmd
 }
 
@@ -146,6 +145,9 @@ func (o *buildOptions) run(ctx context.Context, s *shell, args []string) error {
 	if err := notInput(o.output, files); err != nil {
 		return err
 	}
+	if err := s.checkOutput(o.output, o.overwrite); err != nil {
+		return err
+	}
 	in := o.input(s, files)
 	stop := s.progress("build", func() (int64, int64) { return in.Done(), in.Total() })
 	defer stop()
@@ -169,22 +171,22 @@ func (o *buildOptions) run(ctx context.Context, s *shell, args []string) error {
 		}
 	}
 	stop()
-	if err := s.save(ctx, o.output, o.form(), w); err != nil {
+	if err := s.save(ctx, o.outputFlags, o.form(), w); err != nil {
 		return err
 	}
 	if ok {
 		return s.summary(o.output, f, b.lines, b.added, start)
 	}
-	return o.streamed(s, &b, start)
+	return o.streamed(ctx, s, &b, start)
 }
 
 // streamed tells of a filter that was never in memory.
-func (o *buildOptions) streamed(s *shell, b *builder, start time.Time) error {
+func (o *buildOptions) streamed(ctx context.Context, s *shell, b *builder, start time.Time) error {
 	if o.output == "-" {
 		s.say("-: %s, %s", b.kind.Name, plural(b.lines, "line"))
 		return nil
 	}
-	f, err := mapFilter(o.output, b.hasher, false)
+	f, err := mapFilter(ctx, o.output, b.hasher, false)
 	if err != nil {
 		return err
 	}

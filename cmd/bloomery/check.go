@@ -66,12 +66,12 @@ func (o *checkOptions) run(ctx context.Context, s *shell, name string, values []
 	if err != nil {
 		return err
 	}
-	f, err := mapFilter(name, h, !o.noVerify)
+	f, err := mapFilter(ctx, name, h, !o.noVerify)
 	if err != nil {
 		return err
 	}
 	defer f.close()
-	c := checker{f: f.Hashed, hashes: hashesOf(f.Hashed), want: !o.invert, out: s.out, asJSON: s.asJSON, silent: s.quiet || o.count, first: s.quiet && !o.count}
+	c := checker{f: f.Hashed, hashes: hashesOf(f.Hashed), want: !o.invert, out: s.data(ctx), asJSON: s.asJSON, silent: s.quiet || o.count, first: s.quiet && !o.count}
 	stop := s.progress("check", func() (int64, int64) { return in.Done(), in.Total() })
 	defer stop()
 	err = lines.Process(ctx, in, runtime.GOMAXPROCS(0), c.work, c.emit)

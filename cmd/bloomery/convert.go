@@ -16,8 +16,8 @@ import (
 // convertOptions are the flags of convert.
 type convertOptions struct {
 	keyFlags
-	output string
-	to     string
+	outputFlags
+	to string
 }
 
 // Forms that a filter can be converted to, beside kinds.
@@ -39,14 +39,13 @@ A filter does not hold its keys, so it becomes another kind only where the bits 
 are those of the other: a counting filter becomes a bloom filter. All other kinds must
 be built from the keys.`,
 		Example: `  bloomery convert --to transport -o words.bft words.bf
-  bloomery convert --to plain -o words.bf words.bft`,
+  bloomery convert --to plain -o plain.bf words.bft`,
 		Args: between(1, 1, "the filter to convert"),
 	}
 	newShell(cmd, func(ctx context.Context, s *shell, args []string) error { return o.run(ctx, s, args[0]) })
 	cmd.Flags().StringVar(&o.to, "to", "", "`FORM` or kind to write: plain, transport or a kind")
-	cmd.Flags().StringVarP(&o.output, "output", "o", "", "`FILE` to write; - is standard output")
 	o.bind(cmd.Flags())
-	requireOutput(cmd)
+	o.bindOutput(cmd)
 	return cmd
 }
 
@@ -55,11 +54,14 @@ func (o *convertOptions) run(ctx context.Context, s *shell, name string) error {
 	if err != nil {
 		return err
 	}
+	if err := s.checkOutput(o.output, o.overwrite); err != nil {
+		return err
+	}
 	form, err := formOf(name)
 	if err != nil {
 		return err
 	}
-	f, err := openFilter(name, h)
+	f, err := openFilter(ctx, name, h)
 	if err != nil {
 		return err
 	}
@@ -77,7 +79,7 @@ func (o *convertOptions) run(ctx context.Context, s *shell, name string) error {
 	if to == toTransport {
 		form = codec.FormTransport
 	}
-	if err := s.saveFilter(ctx, o.output, form, f); err != nil {
+	if err := s.saveFilter(ctx, o.outputFlags, form, f); err != nil {
 		return err
 	}
 	return s.converted(o.output, form, f)

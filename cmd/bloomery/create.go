@@ -23,6 +23,7 @@ with bloomery add.`,
 	}
 	newShell(cmd, func(ctx context.Context, s *shell, args []string) error { return o.create(ctx, s, args[0]) })
 	o.flags(cmd)
+	bindOverwrite(cmd.Flags(), &o.overwrite)
 	for _, name := range []string{"force", "max-memory"} {
 		_ = cmd.Flags().MarkHidden(name) // there are no keys
 	}
@@ -47,12 +48,15 @@ func (o *buildOptions) create(ctx context.Context, s *shell, name string) error 
 	case name == "-" && s.asJSON:
 		return errors.New("--json and - would both write to standard output")
 	}
+	if err := s.checkOutput(name, o.overwrite); err != nil {
+		return err
+	}
 	b := builder{kind: kind, rate: o.rate.value, hasher: h}
 	var f bloomery.Hashed
 	if f, err = b.create(o.keys.value); err != nil {
 		return err
 	}
-	if err := s.saveFilter(ctx, name, o.form(), f); err != nil {
+	if err := s.saveFilter(ctx, outputFlags{name, o.overwrite}, o.form(), f); err != nil {
 		return err
 	}
 	return s.summary(name, f, 0, 0, time.Now())

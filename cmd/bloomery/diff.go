@@ -38,7 +38,7 @@ The exit code is 0 if both are the same filter, 1 if they differ.`,
   bloomery diff monday.bf tuesday.bf || echo they differ`,
 		Args: between(2, 2, "two filters"),
 	}
-	newShell(cmd, func(_ context.Context, s *shell, args []string) error { return o.run(s, args[0], args[1]) })
+	newShell(cmd, func(ctx context.Context, s *shell, args []string) error { return o.run(ctx, s, args[0], args[1]) })
 	o.bind(cmd.Flags())
 	return cmd
 }
@@ -56,12 +56,12 @@ type diffJSON struct {
 	Jaccard    *float64  `json:"jaccard,omitempty"`
 }
 
-func (o *diffOptions) run(s *shell, nameA, nameB string) error {
+func (o *diffOptions) run(ctx context.Context, s *shell, nameA, nameB string) error {
 	h, err := o.hasher()
 	if err != nil {
 		return err
 	}
-	d, err := compare(nameA, nameB, h)
+	d, err := abandon(ctx, func() (diffJSON, error) { return compare(ctx, nameA, nameB, h) })
 	if err != nil {
 		return err
 	}
@@ -77,12 +77,12 @@ func (o *diffOptions) run(s *shell, nameA, nameB string) error {
 }
 
 // compare compares the filters in two files.
-func compare(nameA, nameB string, h hashing.Hasher) (d diffJSON, err error) {
-	a, err := openFilter(nameA, h)
+func compare(ctx context.Context, nameA, nameB string, h hashing.Hasher) (d diffJSON, err error) {
+	a, err := openFilter(ctx, nameA, h)
 	if err != nil {
 		return d, err
 	}
-	b, err := openFilter(nameB, h)
+	b, err := openFilter(ctx, nameB, h)
 	if err != nil {
 		return d, err
 	}

@@ -56,6 +56,9 @@ func TestExamples(t *testing.T) {
 		}
 		dir := exampleFolder(t)
 		for line := range strings.Lines(c.Example) {
+			if c.Name() == "build" { // each of its examples makes the filter that others ask
+				_ = os.Remove(filepath.Join(dir, "words.bf"))
+			}
 			cmd := exec.CommandContext(t.Context(), "sh", "-c", "set -e\n"+strings.TrimSpace(line))
 			cmd.Dir = dir
 			// Scripts call the test binary by the name of the command.

@@ -57,11 +57,11 @@ func notPiped(name string) error {
 }
 
 // openFilter reads the filter in a file into memory.
-func openFilter(name string, h hashing.Hasher) (bloomery.Hashed, error) {
+func openFilter(ctx context.Context, name string, h hashing.Hasher) (bloomery.Hashed, error) {
 	if err := notPiped(name); err != nil {
 		return nil, err
 	}
-	f, err := file.Open(name, codec.Config{Hasher: h})
+	f, err := abandon(ctx, func() (bloomery.Hashed, error) { return file.Open(name, codec.Config{Hasher: h}) })
 	return f, about(name, err)
 }
 
@@ -80,13 +80,13 @@ func (a asked) close() {
 
 // mapFilter maps the filter in a file, and verifies it if asked to: what is
 // damaged would forget keys. A transport form is read into memory.
-func mapFilter(name string, h hashing.Hasher, verify bool) (asked, error) {
+func mapFilter(ctx context.Context, name string, h hashing.Hasher, verify bool) (asked, error) {
 	form, err := formOf(name)
 	if err != nil {
 		return asked{}, err
 	}
 	if form == codec.FormTransport {
-		f, err := openFilter(name, h)
+		f, err := openFilter(ctx, name, h)
 		return asked{Hashed: f}, err
 	}
 	m, err := file.Map(name, codec.Config{Hasher: h})
@@ -94,7 +94,11 @@ func mapFilter(name string, h hashing.Hasher, verify bool) (asked, error) {
 		return asked{}, about(name, err)
 	}
 	if verify {
-		if err := m.Verify(); err != nil {
+		_, err := abandon(ctx, func() (struct{}, error) { return struct{}{}, m.Verify() })
+		if ctx.Err() != nil {
+			return asked{}, ctx.Err() // and the mapping stays, since it is still read
+		}
+		if err != nil {
 			_ = m.Close() // it is of no use
 			return asked{}, hinted{about(name, err), "see all of the damage with: bloomery inspect " + name}
 		}
@@ -156,16 +160,16 @@ func itemsOf(f bloomery.Hashed) (uint64, bool) {
 
 // save writes a filter to a file, whole or not at all, or to standard output if
 // that is "-". Once ctx is cancelled nothing more is written.
-func (s *shell) save(ctx context.Context, name string, form codec.Form, w io.WriterTo) error {
-	out := cancelled{ctx, w, form}
-	if name == "-" {
-		_, err := out.WriteTo(s.out)
-		return about("", err)
-	}
-	if err := ctx.Err(); err != nil {
+func (s *shell) save(ctx context.Context, to outputFlags, form codec.Form, w io.WriterTo) error {
+	if err := errors.Join(ctx.Err(), s.checkOutput(to.output, to.overwrite)); err != nil {
 		return err
 	}
-	return writeFile(name, out)
+	out := cancelled{ctx, w, form}
+	if to.output == "-" {
+		_, err := out.WriteTo(s.data(ctx))
+		return about("", err)
+	}
+	return writeFile(to.output, out)
 }
 
 // writeFile replaces a file, whole or not at all. Behind a symbolic link it is
@@ -198,12 +202,12 @@ func followed(name string) string {
 }
 
 // saveFilter is save for a filter.
-func (s *shell) saveFilter(ctx context.Context, name string, form codec.Form, f bloomery.Hashed) error {
+func (s *shell) saveFilter(ctx context.Context, to outputFlags, form codec.Form, f bloomery.Hashed) error {
 	w, err := written(f, nil)
 	if err != nil {
 		return err
 	}
-	return s.save(ctx, name, form, w)
+	return s.save(ctx, to, form, w)
 }
 
 // cancelled writes a filter, in the plain or in the transport form, until its

@@ -58,8 +58,8 @@ func (o *inspectOptions) run(ctx context.Context, s *shell, names []string) erro
 		if i > 0 && !s.asJSON {
 			fmt.Fprintln(s.out)
 		}
-		err := o.show(s, name, h)
-		if errors.Is(err, syscall.EPIPE) {
+		err := o.show(ctx, s, name, h)
+		if errors.Is(err, syscall.EPIPE) || ctx.Err() != nil {
 			return err
 		}
 		if err != nil && last != nil {
@@ -73,8 +73,11 @@ func (o *inspectOptions) run(ctx context.Context, s *shell, names []string) erro
 }
 
 // show prints what is in a file. The error is also for what is damaged.
-func (o *inspectOptions) show(s *shell, name string, h hashing.Hasher) error {
-	r, err := o.inspect(name, h)
+func (o *inspectOptions) show(ctx context.Context, s *shell, name string, h hashing.Hasher) error {
+	r, err := abandon(ctx, func() (*inspected, error) { return o.inspect(ctx, name, h) })
+	if errors.Is(err, context.Canceled) {
+		return err
+	}
 	if err != nil {
 		if s.asJSON {
 			return errors.Join(err, s.print(uninspectedJSON{name, err.Error()}))
@@ -100,7 +103,7 @@ type inspected struct {
 	fileSize int64
 }
 
-func (o *inspectOptions) inspect(name string, h hashing.Hasher) (*inspected, error) {
+func (o *inspectOptions) inspect(ctx context.Context, name string, h hashing.Hasher) (*inspected, error) {
 	if err := notPiped(name); err != nil {
 		return nil, err
 	}
@@ -120,7 +123,7 @@ func (o *inspectOptions) inspect(name string, h hashing.Hasher) (*inspected, err
 		return r, nil
 	}
 	// All checksums were compared already.
-	if r.filter, r.openErr = mapFilter(name, h, false); r.openErr != nil {
+	if r.filter, r.openErr = mapFilter(ctx, name, h, false); r.openErr != nil {
 		return r, nil
 	}
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
@@ -131,7 +134,9 @@ func (o *inspectOptions) inspect(name string, h hashing.Hasher) (*inspected, err
 	}
 	if o.probe.value > 0 {
 		r.probed = o.probe.value
-		r.wrong = probe(r.filter.Hashed, r.probed)
+		if r.wrong, err = probe(ctx, r.filter.Hashed, r.probed); err != nil {
+			return nil, err
+		}
 	}
 	return r, nil
 }
@@ -149,10 +154,13 @@ const probeSeed = 0x9e3779b97f4a7c15
 
 // probe asks a filter for so many random hashes, and counts the yeses: no key
 // was ever added that has one of them, but for a chance of n/2^64.
-func probe(f bloomery.Hashed, n uint64) (yes uint64) {
+func probe(ctx context.Context, f bloomery.Hashed, n uint64) (yes uint64, err error) {
 	random := rand.NewPCG(probeSeed, 1)
 	hs, found := make([]uint64, 4096), make([]bool, 4096)
 	for n > 0 {
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
 		part := min(n, uint64(len(hs)))
 		for i := range hs[:part] {
 			hs[i] = random.Uint64()
@@ -165,7 +173,7 @@ func probe(f bloomery.Hashed, n uint64) (yes uint64) {
 		}
 		n -= part
 	}
-	return yes
+	return yes, nil
 }
 
 // rates returns the measured error rate and its standard deviation.

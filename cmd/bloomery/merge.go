@@ -15,9 +15,9 @@ import (
 // mergeOptions are the flags of merge and intersect.
 type mergeOptions struct {
 	keyFlags
-	output string
-	force  bool
-	of     func(bloomery.Hashed) operation
+	outputFlags
+	force bool
+	of    func(bloomery.Hashed) operation
 }
 
 func newMerge() *cobra.Command {
@@ -58,10 +58,9 @@ be of one kind, size and hash.`,
 func mergeCommand(cmd *cobra.Command, of func(bloomery.Hashed) operation) {
 	o := &mergeOptions{of: of}
 	newShell(cmd, func(ctx context.Context, s *shell, args []string) error { return o.run(ctx, s, cmd.Name(), args) })
-	cmd.Flags().StringVarP(&o.output, "output", "o", "", "`FILE` to write; - is standard output")
 	cmd.Flags().BoolVar(&o.force, "force", false, "write the filter even if it is over its capacity")
 	o.bind(cmd.Flags())
-	requireOutput(cmd)
+	o.bindOutput(cmd)
 }
 
 func (o *mergeOptions) run(ctx context.Context, s *shell, verb string, names []string) error {
@@ -70,7 +69,10 @@ func (o *mergeOptions) run(ctx context.Context, s *shell, verb string, names []s
 	if err != nil {
 		return err
 	}
-	f, err := openFilter(names[0], h)
+	if err := s.checkOutput(o.output, o.overwrite); err != nil {
+		return err
+	}
+	f, err := openFilter(ctx, names[0], h)
 	if err != nil {
 		return err
 	}
@@ -86,7 +88,7 @@ func (o *mergeOptions) run(ctx context.Context, s *shell, verb string, names []s
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		other, err := openFilter(name, h)
+		other, err := openFilter(ctx, name, h)
 		if err != nil {
 			return err
 		}
@@ -99,7 +101,7 @@ func (o *mergeOptions) run(ctx context.Context, s *shell, verb string, names []s
 	if err := b.fits(s, f, surely(f, items, exact, 0)); err != nil {
 		return err
 	}
-	if err := s.saveFilter(ctx, o.output, codec.FormPlain, f); err != nil {
+	if err := s.saveFilter(ctx, o.outputFlags, codec.FormPlain, f); err != nil {
 		return err
 	}
 	return s.merged(o.output, f, len(names), asked, start)

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // process is a command line in a process of its own.
@@ -49,7 +50,7 @@ func TestInterrupt(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, args := range [][]string{
-		{"add", name}, {"build", "-n", "1000", "-o", name}, {"build", "--max-memory", "1MiB", "-o", name}, {"check", name},
+		{"add", name}, {"build", "-n", "1000", "--overwrite", "-o", name}, {"build", "--max-memory", "1MiB", "--overwrite", "-o", name}, {"check", name},
 	} {
 		cmd := process(t, args...)
 		in, err := cmd.StdinPipe()
@@ -77,6 +78,47 @@ func TestInterrupt(t *testing.T) {
 		if err != nil || len(entries) != 1 || !bytes.Equal(before, after) {
 			t.Errorf("%q leaves %v, %v, or another filter", args, entries, err)
 		}
+	}
+}
+
+// TestInterruptAtWork stops commands that compute for long, and one whose output
+// nobody reads: they end at once, by the first signal.
+func TestInterruptAtWork(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "f.bf")
+	if code, _, errOut := call(t, "create", "-n", "1e6", name); code != 0 {
+		t.Fatal(errOut)
+	}
+	lines := filepath.Join(t.TempDir(), "lines")
+	write(t, lines, []byte(numbered(100_000)))
+	for _, args := range [][]string{
+		{"inspect", "--probe", "1e15", name},
+		{"inspect", "--json", "--probe", "1e15", name, name},
+		{"bench", "--kind", "bloom,ribbon", "-n", "1e5", "--time", "10m"},
+		{"check", "-v", name, "-f", lines},
+		{"dedupe", lines},
+	} {
+		cmd := process(t, args...)
+		out, in, err := os.Pipe() // nobody reads it
+		if err != nil {
+			t.Fatal(err)
+		}
+		var errOut bytes.Buffer
+		cmd.Stdout, cmd.Stderr = in, &errOut
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(300 * time.Millisecond) // until it is at work
+		start := time.Now()
+		if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
+			t.Fatal(err)
+		}
+		late := time.AfterFunc(10*time.Second, func() { _ = cmd.Process.Kill() })
+		code := exitOf(t, cmd.Wait())
+		late.Stop()
+		if took := time.Since(start); code != exitInterrupted || errOut.String() != "bloomery: interrupted\n" || took > 5*time.Second {
+			t.Errorf("%q, interrupted = %d after %v, %q", args, code, took, &errOut)
+		}
+		_, _ = in.Close(), out.Close()
 	}
 }
 

@@ -28,7 +28,7 @@ func (b *builder) static(ctx context.Context, n uint64) (bloomery.Hashed, error)
 	if err != nil {
 		return nil, err
 	}
-	f, err := b.kind.Build(hashes, b.rate, b.hasher)
+	f, err := abandon(ctx, func() (bloomery.Hashed, error) { return b.kind.Build(hashes, b.rate, b.hasher) })
 	return f, about("", err)
 }
 
