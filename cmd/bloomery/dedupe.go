@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -16,12 +18,17 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/cmd/bloomery/internal/dedupe"
+	"github.com/bloomery/bloomery/internal/memory"
 	"github.com/bloomery/bloomery/sizing"
 )
 
 // dedupeReserve is what of --max-memory is left to the program itself, its
-// buffers and the blocks of lines on their way.
-const dedupeReserve = 20 << 20
+// buffers and the blocks of lines on their way, and reserveShare is its share of
+// a large --max-memory: long lines need more.
+const (
+	dedupeReserve = 20 << 20
+	reserveShare  = 16
+)
 
 // leastDedupe is the least --max-memory: with less, the program itself would
 // leave no room for what was seen.
@@ -30,6 +37,7 @@ const leastDedupe = 48_000_000
 // dedupeOptions are the flags of dedupe.
 type dedupeOptions struct {
 	inputFlags
+	outputFlags
 	keys      number[uint64]
 	rate      number[float64]
 	maxMemory number[int64]
@@ -46,58 +54,72 @@ type dedupeOptions struct {
 }
 
 func newDedupe() *cobra.Command {
-	o := &dedupeOptions{keys: countFlag(), rate: rateFlag("1e-6"), maxMemory: sizeFlag("64M"), seenBytes: sizeFlag("")}
+	o := &dedupeOptions{keys: countFlag(), rate: rateFlag(""), maxMemory: sizeFlag(""), seenBytes: sizeFlag("")}
 	cmd := &cobra.Command{
-		Use:     "dedupe [--max-memory SIZE] [-p P | --exact] [-d D -k COLUMNS] [FILE…]",
+		Use:     "dedupe [--max-memory SIZE] [--rate P | --exact] [-d D -k COLUMNS] [FILE…]",
 		Aliases: []string{"uniq"},
-		Short:   "Drop the lines that were there before, in order and in little memory",
-		Long: `dedupe writes each line of the files, or of standard input, the first time that it comes:
+		Short:   "Drop duplicate lines, keep their order, lose none",
+		Long: `dedupe writes each line of the files, or of standard input, the first time that it occurs:
 at once, and in the order of the input, which need not be sorted. Files may be compressed
 by gzip or zstd.
 
-It keeps 64-bit hashes of the lines as long as they fit into --max-memory, and goes over
-to a Bloom filter with the error rate -p beyond. Both can take a new line for an old one.
-At the end dedupe says how many lines it must be expected to have dropped wrongly; if
-there were more lines than the filter holds at that rate, the exit code is 3.
---exact never drops a line wrongly: it keeps the lines themselves, and what does not fit
-into --max-memory goes through a temporary folder and is written at the end.
+It keeps a 128-bit hash of each different line. When they fill --max-memory, dedupe says
+so: duplicates of the lines before are still dropped at once, all other lines are
+undecided, go to a temporary folder, and the new ones among them come at the end, in
+their order. No line is lost, but for a collision of hashes, seeded anew for each run:
+1.5e-21 for a billion lines. --exact compares whole lines instead of hashes, in the same
+way and in more memory.
 
---max-memory is for the whole program, 48M or more; a line longer than that is read all
-the same, up to --max-line. -n says how many different lines to expect: if they do not
-fit at -p, dedupe says so before it reads anything.
+--rate P loses lines in exchange for memory and an output without delay, for streams
+without end. When memory is full a Bloom filter takes over, with the false positive rate P
+at its capacity: that share of new lines is taken for old ones. At the end dedupe prints
+the expected number of unique lines lost; if there were more lines than the filter holds
+at P, the exit code is 3. -n is the number of different lines to expect: if they do not
+fit at P, dedupe says so before it reads anything.
 
-With -k only some columns are compared: 2, or 1,3, or 2-4, or 3-. They are parted by the
-text after -d, a tab if there is none; quotes have no meaning.
---state carries what was seen from run to run. The file is replaced when all lines were
-written, also with the exit code 3, and is as it was after any other error.`,
+--max-memory is for the whole program, 48M or more, by default half of what the machine,
+the container or ulimit allows; a line longer than that is read all the same, up to
+--max-line.
+
+With -k only some columns are compared: 2, or 1,3, or 2-4, or 3-. They are separated by
+the text after -d, a tab if there is none; quotes have no meaning.
+--state carries what was seen from run to run; it must fit into memory, else the exit code
+is 3. Two runs with one state wait for each other. The file is replaced when all lines
+were written, with --rate also if the exit code is 3, and is as it was after any error.`,
 		Example: `  bloomery dedupe access.log > unique.log
   bloomery dedupe -d , -k 2 --header users.csv
   bloomery dedupe --exact --count words.txt
-  bloomery dedupe --state seen.state access.log > new.log`,
+  bloomery dedupe --rate 1e-6 --max-memory 64M access.log
+  bloomery dedupe --state seen.state -o new.log access.log`,
 		Args: cobra.ArbitraryArgs,
 	}
 	newShell(cmd, func(ctx context.Context, s *shell, args []string) error { return o.run(ctx, s, args) })
 	f := cmd.Flags()
-	f.Var(&o.maxMemory, "max-memory", "memory for the whole program, 48M or more")
+	f.Var(&o.maxMemory, "max-memory", "memory for the whole program, 48M or more (default half of the memory)")
 	f.Var(&o.seenBytes, "seen-memory", "memory for what was seen, without the program: small ones are for tests")
 	_ = f.MarkHidden("seen-memory") // it is defined above
-	f.VarP(&o.rate, "rate", "p", "error rate of the filter, 1e-6 or more")
-	f.VarP(&o.keys, "keys", "n", "different lines to expect: if hashes of so many do not fit, begin with the filter; refused if that does not hold them")
-	f.BoolVar(&o.exact, "exact", false, "compare lines, not hashes: no line is dropped wrongly")
-	f.BoolVarP(&o.count, "count", "c", false, "write how often each line came, and a tab, in front of it; needs --exact")
-	f.StringVar(&o.temp, "temp", "", "where --exact makes its temporary folder (default that of the system)")
-	f.StringVarP(&o.delimiter, "delimiter", "d", "", `what parts columns, \t and \x00 are known (default a tab)`)
+	f.VarP(&o.rate, "rate", "p", "lose lines: false positive rate of a filter that takes over when memory is full, 1e-6 or more")
+	f.VarP(&o.keys, "keys", "n", "with --rate, different lines to expect: if their hashes do not fit, start with the filter; refused if that does not hold them")
+	f.BoolVar(&o.exact, "exact", false, "compare whole lines, not hashes of 128 bits")
+	f.BoolVarP(&o.count, "count", "c", false, "write how often each line occurs, and a tab, in front of it; needs --exact")
+	f.StringVar(&o.temp, "temp", "", "where the temporary folder is made (default that of the system)")
+	f.StringVarP(&o.delimiter, "delimiter", "d", "", `what separates columns, \t and \x00 are known (default a tab)`)
 	f.StringVarP(&o.columns, "columns", "k", "", "columns to compare: 2, 1,3, 2-4, 3-")
 	f.BoolVar(&o.header, "header", false, "the first line of each file is a header: write that of the first file only")
-	f.BoolVarP(&o.invert, "invert", "v", false, "write the lines that came before instead of the new ones")
+	f.BoolVarP(&o.invert, "invert", "v", false, "write the duplicates instead of the new lines")
 	f.StringVar(&o.state, "state", "", "file that carries what was seen from run to run")
+	f.StringVarP(&o.output, "output", "o", "-", "`FILE` to write; - is standard output")
+	bindOverwrite(f, &o.overwrite)
 	o.bind(f)
 	o.given = f.Changed
 	return cmd
 }
 
 func (o *dedupeOptions) run(ctx context.Context, s *shell, args []string) error {
-	job, err := o.job()
+	if o.maxMemory.text == "" {
+		o.maxMemory.value = max(leastDedupe, int64(memory.Limit()/2))
+	}
+	job, err := o.job(s)
 	if err != nil {
 		return err
 	}
@@ -105,42 +127,83 @@ func (o *dedupeOptions) run(ctx context.Context, s *shell, args []string) error 
 	if err != nil {
 		return err
 	}
-	// The array is most of the memory and is no work for the collector; it must
-	// not be the measure for how much garbage may lie about.
-	defer debug.SetMemoryLimit(debug.SetMemoryLimit(o.maxMemory.value))
-	before := 0.0
-	if job.Exact == nil {
-		if job.Seen, err = o.seen(job.Key); err != nil {
+	if err := errors.Join(o.checkFiles(s, files), o.checkTemp(s)); err != nil {
+		return err
+	}
+	if o.state != "" {
+		unlock, err := s.lockFile(ctx, o.state)
+		if err != nil {
 			return err
 		}
-		before = job.Seen.Wrong()
+		defer unlock()
 	}
-	job.Input, job.Out = o.input(s, files), s.out
+	// What was seen lies outside of the heap: the collector has the rest.
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(o.reserve()))
+	before, err := o.remember(job)
+	if err != nil {
+		return err
+	}
+	defer forget(job)
+	job.Input = o.input(s, files)
 	stop := s.progress("dedupe", func() (int64, int64) { return job.Input.Done(), job.Input.Total() })
 	defer stop()
-	sum, err := job.Run(ctx)
+	sum, err := o.write(ctx, s, job)
 	if err == nil && o.state != "" {
-		err = writeFile(o.state, &stateWriter{ctx, job.Seen, job.Key})
+		err = writeFile(o.state, &stateWriter{ctx, job})
 	}
 	if err != nil {
-		return about("", err)
+		return o.explain(err)
 	}
 	stop()
-	r := dedupeJSON{In: sum.In, Out: sum.Out, Dropped: sum.Dropped, Bytes: sum.Bytes, Exact: o.exact}
-	if job.Exact != nil {
-		r.Spilled = job.Exact.Spilled()
-	} else {
-		old := sum.Dropped
-		if o.invert {
-			old = sum.Out
-		}
-		r.seen(job.Seen, before, old)
+	return o.tell(s, o.result(job, sum, before))
+}
+
+// write runs the job with its output.
+func (o *dedupeOptions) write(ctx context.Context, s *shell, job *dedupe.Job) (sum dedupe.Summary, err error) {
+	if o.output == "-" {
+		job.Out = s.data(ctx)
+		return job.Run(ctx)
 	}
-	return o.tell(s, r)
+	var failed error
+	err = writeFile(o.output, writerTo(func(w io.Writer) error {
+		job.Out = w
+		if sum, failed = job.Run(ctx); failed == nil {
+			failed = s.checkOutput(o.output, o.overwrite)
+		}
+		return failed
+	}))
+	if failed != nil {
+		err = failed // which is not about the output
+	}
+	return sum, err
+}
+
+// explain adds what to do about an error of a run.
+func (o *dedupeOptions) explain(err error) error {
+	if errors.Is(err, bloomery.ErrFull) {
+		return hinted{
+			fmt.Errorf("%w: --state %s: more different lines than fit into memory; the state is as it was", errLimit, o.state),
+			"give more with --max-memory, or lose lines with --rate",
+		}
+	}
+	if o.temp == "" && dedupe.IsTemporary(err) {
+		return hinted{about("", err), "another place for the temporary folder is given by --temp"}
+	}
+	return about("", err)
+}
+
+// forget gives the memory of a job back, and removes its temporary folder.
+func forget(job *dedupe.Job) {
+	if job.Exact != nil {
+		_ = job.Exact.Close() // all lines are written, or an error comes first
+	}
+	if job.Seen != nil {
+		_ = job.Seen.Close()
+	}
 }
 
 // job returns the job that the flags ask for, without input and memory.
-func (o *dedupeOptions) job() (*dedupe.Job, error) {
+func (o *dedupeOptions) job(s *shell) (*dedupe.Job, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
@@ -157,8 +220,13 @@ func (o *dedupeOptions) job() (*dedupe.Job, error) {
 			}
 		}
 	}
-	if o.exact {
-		j.Exact = &dedupe.Exact{Memory: o.memory(), Temp: o.temp, Count: o.count}
+	if !o.given("rate") {
+		j.Exact = &dedupe.Exact{
+			Memory: o.memory(), Temp: o.temp, Seed: rand.Uint64(), Texts: o.exact, Count: o.count, Key: j.Key, Bounded: o.state != "",
+			Spilling: func(distinct uint64) {
+				s.say("memory is full with %s: lines that are not among them are undecided, and come at the end", plural(distinct, "different line"))
+			},
+		}
 	}
 	return j, nil
 }
@@ -169,27 +237,66 @@ func (o *dedupeOptions) check() error {
 	case o.maxMemory.value < leastDedupe:
 		return hinted{fmt.Errorf("--max-memory %s is below 48M", o.maxMemory.text), "it is for the whole program, which needs 20M for itself"}
 	case o.count && !o.exact:
-		return hinted{errors.New("--count needs --exact"), "hashes and filters tell that a line came before, not how often"}
+		return hinted{errors.New("--count needs --exact"), "hashes show that a line occurred before, not how often"}
 	case o.count && o.invert:
 		return errors.New("--count and --invert exclude each other")
 	case o.exact && o.state != "":
 		return errors.New("--state keeps hashes, so --exact and --state exclude each other")
-	case o.exact && (o.given("rate") || o.given("keys")):
-		return errors.New("-p and -n are for a filter, and --exact has none: they exclude each other")
-	case o.given("temp") && !o.exact:
-		return errors.New("--temp needs --exact")
+	case o.exact && o.given("rate"):
+		return errors.New("--rate loses lines and --exact does not: they exclude each other")
+	case o.given("keys") && !o.given("rate"):
+		return hinted{errors.New("-n needs --rate"), "without --rate no line is lost, whatever their number"}
+	case o.given("temp") && o.given("rate"):
+		return errors.New("--rate needs no temporary folder: --temp and --rate exclude each other")
+	case o.given("temp") && o.state != "":
+		return errors.New("--state needs no temporary folder: --temp and --state exclude each other")
 	case o.given("columns") && o.columns == "":
 		return errors.New("-k: which columns?")
 	case o.given("delimiter") && o.delimiter == "":
-		return errors.New("-d: an empty text parts nothing")
+		return errors.New("-d: an empty text separates nothing")
 	case o.given("delimiter") && o.columns == "":
-		return hinted{errors.New("-d without -k"), "say which columns to compare: -k 2"}
+		return hinted{errors.New("-d without -k"), "give the columns to compare: -k 2"}
 	case o.state == "-" || o.state == "" && o.given("state"):
 		return errors.New("--state needs a file")
-	case !o.exact && o.rate.value < sizing.MinBlockedRate:
-		return hinted{fmt.Errorf("-p %s is below 1e-6", o.rate.text), "--exact never drops a line wrongly"}
+	case o.output == "":
+		return errors.New("-o needs a file; - is standard output")
+	case o.given("rate") && o.rate.value < sizing.MinBlockedRate:
+		return hinted{fmt.Errorf("--rate %s is below 1e-6", o.rate.text), "without --rate no line is lost"}
 	}
 	return o.checkState()
+}
+
+// checkFiles refuses what would overwrite a file, or lose the output.
+func (o *dedupeOptions) checkFiles(s *shell, files []string) error {
+	if o.output != "-" {
+		if err := notInput(o.output, append([]string{o.state}, files...)); err != nil {
+			return err
+		}
+	}
+	if err := notInput(o.state, files); err != nil {
+		return err
+	}
+	return s.checkOutput(o.output, o.overwrite)
+}
+
+// checkTemp makes a temporary folder and removes it: when memory is full, hours
+// later, is too late for an error.
+func (o *dedupeOptions) checkTemp(s *shell) error {
+	if o.given("rate") || o.state != "" {
+		return nil
+	}
+	dir, err := os.MkdirTemp(o.temp, "bloomery-dedupe-*")
+	if err == nil {
+		err = os.Remove(dir)
+	}
+	switch {
+	case err == nil:
+		return nil
+	case o.temp != "":
+		return fmt.Errorf("--temp %s: %w", o.temp, cause(err))
+	}
+	s.warn("no temporary folder if memory is full: %v; --temp gives another place", err)
+	return nil
 }
 
 // checkState looks for the folder of the state: an hour later is too late.
@@ -208,12 +315,15 @@ func (o *dedupeOptions) checkState() error {
 	return nil
 }
 
+// reserve is what of --max-memory is not used for what was seen.
+func (o *dedupeOptions) reserve() int64 { return max(dedupeReserve, o.maxMemory.value/reserveShare) }
+
 // memory is what may be used for what was seen.
 func (o *dedupeOptions) memory() int {
 	if o.seenBytes.value > 0 {
 		return int(min(o.seenBytes.value, math.MaxInt))
 	}
-	return int(min(o.maxMemory.value-dedupeReserve, math.MaxInt))
+	return int(min(o.maxMemory.value-o.reserve(), math.MaxInt))
 }
 
 // unescape reads a delimiter with the escapes of Go.
@@ -224,32 +334,71 @@ func unescape(s string) (string, error) {
 	return strconv.Unquote(`"` + strings.ReplaceAll(s, `"`, `\"`) + `"`)
 }
 
-// seen returns the memory for hashes: that of the state, if there is one.
-func (o *dedupeOptions) seen(k dedupe.Key) (*dedupe.Seen, error) {
+// remember gets the memory of a job, with what the state holds, if there is one.
+// It returns how many lines were lost before, by the state of a filter.
+func (o *dedupeOptions) remember(job *dedupe.Job) (lost float64, err error) {
+	if job.Exact != nil {
+		if err := job.Exact.Open(); err != nil {
+			return 0, o.tooLarge(err)
+		}
+		err := o.readState(job.Exact.ReadState)
+		if err != nil {
+			forget(job)
+		}
+		return 0, err
+	}
 	c := dedupe.Config{
 		Memory: o.memory(), ErrorRate: o.rate.value, Expected: int(min(o.keys.value, math.MaxInt)),
 	}
 	if err := o.holds(c); err != nil {
-		return nil, err
+		return 0, err
 	}
+	err = o.readState(func(r io.Reader) (err error) {
+		job.Seen, err = c.ReadState(r, job.Key)
+		return err
+	})
+	if err == nil && job.Seen == nil {
+		if job.Seen, err = c.New(); err != nil {
+			err = o.tooLarge(err)
+		}
+	}
+	if err != nil {
+		return 0, err
+	}
+	return job.Seen.Wrong(), nil
+}
+
+// tooLarge adds what to do if memory cannot be had.
+func (o *dedupeOptions) tooLarge(err error) error {
+	if errors.Is(err, bloomery.ErrTooLarge) && o.maxMemory.text == "" {
+		return hinted{about("", err), "give less with --max-memory"}
+	}
+	return about("", err)
+}
+
+// readState reads the state, unless there is none yet.
+func (o *dedupeOptions) readState(read func(io.Reader) error) error {
 	if o.state == "" {
-		seen, err := c.New()
-		return seen, about("", err)
+		return nil
 	}
 	f, err := os.Open(o.state)
 	if errors.Is(err, fs.ErrNotExist) {
-		seen, err := c.New()
-		return seen, about("", err)
+		return nil
 	}
 	if err != nil {
-		return nil, about(o.state, cause(err))
+		return about(o.state, cause(err))
 	}
 	defer f.Close() //nolint:errcheck // it was only read
-	seen, err := c.ReadState(f, k)
-	if errors.Is(err, bloomery.ErrTooLarge) {
-		return nil, hinted{about(o.state, err), "give it the --max-memory that it was made with"}
+	err = read(f)
+	switch {
+	case errors.Is(err, bloomery.ErrTooLarge):
+		return hinted{about(o.state, err), "give it the --max-memory that it was made with"}
+	case errors.Is(err, dedupe.ErrOtherState) && o.given("rate"):
+		return hinted{about(o.state, err), "leave --rate out: the state has lost no line yet"}
+	case errors.Is(err, dedupe.ErrOtherState):
+		return hinted{about(o.state, err), "give --rate, as when it was made"}
 	}
-	return seen, about(o.state, cause(err))
+	return about(o.state, cause(err))
 }
 
 // holds says no if more lines are expected than the filter holds at the rate
@@ -260,15 +409,15 @@ func (o *dedupeOptions) holds(c dedupe.Config) error {
 	}
 	most := c.Capacity()
 	if most == 0 || c.Expected <= most {
-		return nil // 0 is an error that New tells
+		return nil // 0 is an error that New returns
 	}
-	hint := "take --exact"
+	hint := "leave --rate out: no line is lost then"
 	if shape, err := sizing.Blocked.Size(uint64(c.Expected), c.ErrorRate); err == nil {
 		const slack = 64 << 10 // of the array
-		hint = fmt.Sprintf("give --max-memory %dM, a higher -p, or take --exact", (shape.Bits/8+slack+dedupeReserve)/1_000_000+1)
+		hint = fmt.Sprintf("give --max-memory %dM, a higher --rate, or none: no line is lost then", (shape.Bits/8+slack+dedupeReserve)/1_000_000+1)
 	}
 	return hinted{
-		fmt.Errorf("-n %s: --max-memory has room for %s different lines at the error rate %s", o.keys.text, grouped(uint64(most)), o.rate.text),
+		fmt.Errorf("-n %s: --max-memory has room for %s different lines at the false positive rate %s", o.keys.text, grouped(uint64(most)), o.rate.text),
 		hint,
 	}
 }

@@ -41,7 +41,7 @@ func numberedLines(t *testing.T, n int) string {
 }
 
 // TestDedupeKeepsItsMemory asks the system how much the whole process took, the
-// change from hashes to a filter and a spill included.
+// change from hashes to a filter and spills included.
 func TestDedupeKeepsItsMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the race detector takes memory of its own")
@@ -52,7 +52,8 @@ func TestDedupeKeepsItsMemory(t *testing.T) {
 		args  []string
 		fits  string // would tell that memory sufficed
 	}{
-		{3_000_000, []string{"dedupe", "--json", "--max-memory", "48M"}, `"filter":false`},
+		{2_000_000, []string{"dedupe", "--json", "--max-memory", "48M"}, `"spilled":0,`},
+		{3_000_000, []string{"dedupe", "--json", "--max-memory", "48M", "--rate", "1e-6"}, `"filter":false`},
 		{1_200_000, []string{"dedupe", "--json", "--max-memory", "48M", "--exact"}, `"spilled":0,`},
 	} {
 		cmd, errOut := watched(t, append(c.args, numberedLines(t, c.lines))...)
@@ -124,7 +125,7 @@ func TestDedupeStreams(t *testing.T) {
 // TestDedupeOnAClosedPipe has a reader that goes away: no message, exit 141.
 func TestDedupeOnAClosedPipe(t *testing.T) {
 	name := numberedLines(t, 100_000)
-	for _, args := range [][]string{{"dedupe"}, {"dedupe", "--exact", "--seen-memory", "256KiB", "--temp", t.TempDir()}} {
+	for _, args := range [][]string{{"dedupe"}, {"dedupe", "-q", "--exact", "--seen-memory", "256KiB", "--temp", t.TempDir()}} {
 		cmd, errOut := watched(t, append(args, name)...)
 		out, err := cmd.StdoutPipe()
 		if err != nil {
@@ -152,13 +153,13 @@ func TestDedupeInterrupted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, flag := range []string{"--state", "--exact"} {
+	for flag, args := range map[string][]string{
+		"--state": {"--seen-memory", "64KiB", "--rate", "1e-6", "--state", "state"}, "-o": {"-o", "out"},
+		"--temp": {"--seen-memory", "256KiB", "--temp", "."}, "--exact": {"--seen-memory", "256KiB", "--exact", "--temp", "."},
+	} {
 		dir := t.TempDir()
-		args := []string{"dedupe", "--seen-memory", "64KiB", "--state", filepath.Join(dir, "state")}
-		if flag == "--exact" {
-			args = []string{"dedupe", "--seen-memory", "256KiB", "--exact", "--temp", dir}
-		}
-		cmd, errOut := watched(t, args...)
+		cmd, errOut := watched(t, append([]string{"dedupe", "-q"}, args...)...)
+		cmd.Dir = dir
 		in, err := cmd.StdinPipe()
 		if err != nil {
 			t.Fatal(err)

@@ -25,15 +25,9 @@ func checkMemory(bytes, least int) error {
 	return nil
 }
 
-// array returns n zero words that begin at a cache line, on pages that the
-// system gives when they are touched first.
-func array(n int) []uint64 {
-	w := make([]uint64, n+line/8-1)
-	skip := -uintptr(unsafe.Pointer(unsafe.SliceData(w))) % line / 8
-	w = w[skip : skip+uintptr(n) : skip+uintptr(n)]
-	memory.Advise(bytesOf(w))
-	return w
-}
+// array returns n zero words that begin at a cache line, outside of the heap if
+// they are many: pages take memory when they are touched first.
+func array(n int) ([]uint64, error) { return memory.Array(n, memory.Map) }
 
 // bytesOf returns the memory of words as bytes.
 func bytesOf(w []uint64) []byte {

@@ -1,17 +1,19 @@
-// Package dedupe drops the lines that were there before, in one pass and in
-// their order, within a bound of memory.
+// Package dedupe drops duplicate lines in one pass and in their order, within a
+// bound of memory.
 //
-//	seen, err := dedupe.Config{Memory: 44 << 20, ErrorRate: 1e-6}.New()
-//	job := dedupe.Job{Input: lines.Input{Files: files}, Out: os.Stdout, Seen: seen}
+//	exact := &dedupe.Exact{Memory: 44 << 20, Seed: rand.Uint64()}
+//	defer exact.Close()
+//	job := dedupe.Job{Input: lines.Input{Files: files}, Out: os.Stdout, Exact: exact}
 //	sum, err := job.Run(ctx)
-//	fmt.Println(sum.In, sum.Out, seen.Wrong()) // lines in, out, expected mistakes
+//	fmt.Println(sum.In, sum.Out, sum.Late) // lines in, out, and out at the end
 //
-// There are two memories. [Seen] keeps 64-bit hashes while they fit, 10 bytes
-// each, and goes over to a Bloom filter beyond, in the same array; both can take
-// a new line for an old one, and Seen counts how often that must be expected.
-// [Exact] keeps the lines themselves and writes those that do not fit to a
-// temporary folder, in parts that fit one after the other; it never errs and
-// writes most of its output at the end.
+// There are two memories. [Exact] loses no line: it keeps 128-bit hashes, 20
+// bytes each, or the lines themselves, and writes lines that it cannot decide to
+// a temporary folder when memory is full, in parts that fit one after the other;
+// those that are new come at the end. [Seen] is for streams without end: it
+// keeps 64-bit hashes while they fit, 10 bytes each, and goes over to a Bloom
+// filter beyond, in the same array; it takes some new lines for old ones, and
+// counts how many must be expected.
 //
 // One goroutine reads, others split and hash, and the caller's goroutine asks
 // the memory and writes, in the order of the input:

@@ -7,7 +7,10 @@ import (
 	"io"
 	"strconv"
 
-	"github.com/bloomery/bloomery/hashing"
+	"github.com/zeebo/xxh3"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/internal/memory"
 )
 
 // MinExact is the least memory that an Exact works with.
@@ -32,30 +35,43 @@ const (
 	mostLevels = 24
 )
 
-// Exact remembers lines. Those that do not fit into its memory it spills to
-// files in a temporary folder, one part of all hashes to each, and judges them
-// at the end, part by part; then it merges what is left of the parts in the
-// order of the lines:
+// Exact loses no line. It keeps hashes of 128 bits, or the lines themselves if
+// Texts is set. When memory is full, lines that are not known to be old are
+// undecided: they go to files in a temporary folder, one part of all hashes to
+// each, and are judged at the end, part by part; then what is left of the parts
+// is merged in the order of the lines:
 //
-//	lines ─► table ─► new: out at once          old: dropped at once
+//	lines ─► memory ─► new: out at once          old: dropped at once
 //	           │
-//	           └─ not in it, and it is full ─► part 0 .. 63 ─► table ─► run 0 .. 63 ─► merged: out
+//	           └─ not in it, and it is full ─► part 0 .. 63 ─► memory ─► run 0 .. 63 ─► merged: out
 //
 // A part that does not fit is divided again by another hash. All lines that the
-// first table let out come before those of the runs, so order is kept.
+// first pass let out come before those of the runs, so order is kept.
 //
 // Close removes the folder. A writer needs exclusion.
 type Exact struct {
 	_ struct{}
 
-	// Memory bounds tables and file buffers, in bytes, at least MinExact. A
-	// line longer than that is kept all the same, one at a time.
+	// Memory bounds sets and file buffers, in bytes, at least MinExact. With
+	// Texts, a line longer than that is kept all the same, one at a time.
 	Memory int
 	// Temp is where the temporary folder is made, if it is needed; empty stands
 	// for the place that the system has for that.
 	Temp string
+	// Seed is that of the hashes. If it cannot be guessed, nobody can make lines
+	// whose hashes are equal.
+	Seed uint64
+	// Texts compares whole lines instead of hashes.
+	Texts bool
 	// Count keeps all lines to the end, to write each with how often it came.
+	// It needs Texts.
 	Count bool
+	// Bounded returns an error that wraps ErrFull when memory is full, instead
+	// of spilling: a state holds what memory holds.
+	Bounded bool
+	// Spilling is called once, when the first line is about to be spilled; nil
+	// for nothing.
+	Spilling func(distinct uint64)
 	// Duplicates wants the lines that came before instead of the new ones.
 	Duplicates bool
 	// Key says what of a line is compared.
@@ -63,8 +79,9 @@ type Exact struct {
 
 	root    *node
 	arena   []byte
-	buffer  int  // bytes of a file buffer
-	bits    uint // of a part's number
+	pairs   pairSet // in the arena, without Texts
+	buffer  int     // bytes of a file buffer
+	bits    uint    // of a part's number
 	disk    disk
 	newDisk func(parent string) (disk, error)
 	files   int // made so far: gives them names
@@ -75,47 +92,74 @@ type Exact struct {
 	spilled uint64
 }
 
-// open makes the first table. Errors wrap ErrParameter or ErrTooLarge.
-func (e *Exact) open() error {
+// Open gets the memory. Run does that unless it was done before. Errors wrap
+// ErrParameter or ErrTooLarge.
+func (e *Exact) Open() error {
+	if e.root != nil {
+		return nil
+	}
 	if err := checkMemory(e.Memory, MinExact); err != nil {
 		return fmt.Errorf("dedupe: exact: %w", err)
+	}
+	if e.Count && !e.Texts {
+		return fmt.Errorf("dedupe: exact: %w: Count without Texts", bloomery.ErrParameter)
 	}
 	e.bits = fewBits
 	if e.Memory >= manyFrom {
 		e.bits = manyBits
 	}
 	e.buffer = max(leastFile, min(mostFile, e.Memory/fileShare))
-	e.arena = bytesOf(array((e.Memory - (1<<e.bits+spareFiles)*e.buffer) / 8))
+	words, err := array((e.Memory - (1<<e.bits+spareFiles)*e.buffer) / 8)
+	if err != nil {
+		return fmt.Errorf("dedupe: exact: %w", err)
+	}
+	e.arena = bytesOf(words)
 	if e.newDisk == nil {
 		e.newDisk = newFolder
+	}
+	if !e.Texts {
+		e.pairs = newPairSet(words)
 	}
 	e.root = e.newNode(0)
 	return nil
 }
 
+// distinct returns how many different lines are in memory.
+func (e *Exact) distinct() uint64 {
+	if e.Texts {
+		return uint64(e.root.table.n)
+	}
+	return uint64(e.pairs.n)
+}
+
 // Spilled returns how many lines went to the temporary folder.
 func (e *Exact) Spilled() uint64 { return e.spilled }
 
-// Close removes the temporary folder.
+// Close gives the memory back and removes the temporary folder.
 func (e *Exact) Close() error {
-	e.root, e.arena = nil, nil
+	err := memory.Unmap(e.arena)
+	e.root, e.arena, e.pairs = nil, nil, pairSet{}
 	if e.disk == nil {
-		return nil
+		return err
 	}
 	for _, f := range e.opened {
 		_ = f.Close() // an error came first, or the job was ended
 	}
-	err := e.disk.close()
-	e.disk, e.opened = nil, nil
-	if err != nil {
-		return spillError(err)
+	if failed := e.disk.close(); failed != nil {
+		err = errors.Join(err, spillError(failed))
 	}
-	return nil
+	e.disk, e.opened = nil, nil
+	return err
 }
 
-// hasher returns that of a level: lines that share a part of one level are
-// spread over all parts of the next.
-func hasher(level int) hashing.Hasher { return hashing.Seeded(uint64(level)) }
+// levelStep makes the seeds of levels differ in many bits.
+const levelStep = 0x9e3779b97f4a7c15
+
+// hash returns the hash of a key for a level: lines that share a part of one
+// level are spread over all parts of the next.
+func (e *Exact) hash(level int, key []byte) hash {
+	return xxh3.Hash128Seed(key, e.Seed+uint64(level)*levelStep)
+}
 
 // create begins a new file of records.
 func (e *Exact) create() (*recordWriter, error) {

@@ -91,3 +91,35 @@ func Reseal(data []byte) {
 	end := len(data) - 4
 	binary.LittleEndian.PutUint32(data[end:], crc32.Checksum(data[stateHead:end], castagnoli))
 }
+
+// Pairs is a pairSet of its own.
+type Pairs struct{ s pairSet }
+
+// NewPairs returns an empty set in so many words.
+func NewPairs(words int) *Pairs { return &Pairs{newPairSet(make([]uint64, words))} }
+
+// AddAll adds hashes, given by their halves, and returns how many had room.
+func (p *Pairs) AddAll(fresh []bool, hs [][2]uint64) int {
+	sums := make([]hash, len(hs))
+	for i, h := range hs {
+		sums[i] = hash{Hi: h[0], Lo: h[1]}
+	}
+	return p.s.addAll(fresh, sums)
+}
+
+// Contains reports whether a hash is in the set.
+func (p *Pairs) Contains(h [2]uint64) bool { return p.s.contains(hash{Hi: h[0], Lo: h[1]}) }
+
+// Room returns how many hashes fit.
+func (p *Pairs) Room() int { return p.s.room() }
+
+// Clear empties the set; Clean reports whether nothing is left of it then.
+func (p *Pairs) Clear() (clean bool) {
+	p.s.clear()
+	for _, w := range p.s.words {
+		if w != 0 {
+			return false
+		}
+	}
+	return p.s.n == 0
+}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"slices"
 	"strconv"
 
 	"github.com/bloomery/bloomery/cmd/bloomery/internal/lines"
@@ -45,30 +46,27 @@ type Summary struct {
 	In      uint64 // lines read
 	Out     uint64 // lines written
 	Dropped uint64 // lines not written
+	Late    uint64 // of those written, how many were undecided until the end
 	Bytes   uint64 // read, after decompression
 }
 
 // scratch is what a worker leaves for the one who asks the memory.
 type scratch struct {
-	hashes []uint64
+	hashes []uint64 // for a Seen
+	sums   []hash   // for an Exact
 	wanted []bool
 	key    []byte
 }
 
 // Run reads all lines and writes those that are wanted. What it returns counts
 // what was done until an error came; that is one of the files, of Out, of the
-// temporary folder or of ctx. An Exact is closed by then.
-func (j *Job) Run(ctx context.Context) (sum Summary, err error) {
+// temporary folder or of ctx. The memory is closed by the caller.
+func (j *Job) Run(ctx context.Context) (Summary, error) {
 	if j.Exact != nil {
 		j.Exact.Key, j.Exact.Duplicates = j.Key, j.Duplicates
-		if err := j.Exact.open(); err != nil {
+		if err := j.Exact.Open(); err != nil {
 			return j.sum, err
 		}
-		defer func() {
-			if e := j.Exact.Close(); err == nil {
-				err = e
-			}
-		}()
 	}
 	if j.Input.Block == 0 {
 		j.Input.Block = block
@@ -77,7 +75,7 @@ func (j *Job) Run(ctx context.Context) (sum Summary, err error) {
 	if workers == 0 {
 		workers = max(1, runtime.GOMAXPROCS(0)-1)
 	}
-	err = lines.Process(ctx, j.Input, workers, j.hash, j.emit)
+	err := lines.Process(ctx, j.Input, workers, j.hash, j.emit)
 	if err == nil && j.Exact != nil {
 		err = j.rest(ctx)
 	}
@@ -86,12 +84,19 @@ func (j *Job) Run(ctx context.Context) (sum Summary, err error) {
 
 // hash puts the hashes of a batch's keys into its scratch.
 func (j *Job) hash(b *lines.Batch, s *scratch) error {
-	h := hashing.Hasher{}
 	n := len(b.Records)
-	if cap(s.hashes) < n {
-		s.hashes, s.wanted = make([]uint64, n+n/4), make([]bool, n+n/4)
+	s.wanted = slices.Grow(s.wanted[:0], n)[:n]
+	if j.Exact != nil {
+		s.sums = slices.Grow(s.sums[:0], n)[:n]
+		for i, r := range b.Records {
+			var key []byte
+			key, s.key = j.Key.of(r, s.key)
+			s.sums[i] = j.Exact.hash(0, key)
+		}
+		return nil
 	}
-	s.hashes, s.wanted = s.hashes[:n], s.wanted[:n]
+	h := hashing.Hasher{}
+	s.hashes = slices.Grow(s.hashes[:0], n)[:n]
 	if j.Key.whole() {
 		h.HashKeys(s.hashes, b.Records)
 		return nil
@@ -136,28 +141,39 @@ func (j *Job) emit(b *lines.Batch, s *scratch) error {
 // judge finds out which lines of a batch are wanted, from the first on that is
 // no header.
 func (j *Job) judge(b *lines.Batch, s *scratch, first int) error {
-	wanted, hashes := s.wanted[first:], s.hashes[first:]
+	wanted := s.wanted[first:]
 	if j.Exact != nil {
-		return j.judgeExactly(b.Records[first:], wanted, hashes, s)
+		return j.judgeExactly(b.Records[first:], wanted, s.sums[first:], s)
 	}
-	j.Seen.AddHashes(wanted, hashes)
-	if j.Duplicates {
-		for i, w := range wanted {
-			wanted[i] = !w
-		}
-	}
+	j.Seen.AddHashes(wanted, s.hashes[first:])
+	j.invert(wanted)
 	return nil
 }
 
-func (j *Job) judgeExactly(records [][]byte, wanted []bool, hashes []uint64, s *scratch) error {
+// invert makes the wanted lines of new ones.
+func (j *Job) invert(fresh []bool) {
+	if !j.Duplicates {
+		return
+	}
+	for i, f := range fresh {
+		fresh[i] = !f
+	}
+}
+
+func (j *Job) judgeExactly(records [][]byte, wanted []bool, sums []hash, s *scratch) error {
+	done := 0
+	if !j.Exact.Texts && !j.Exact.root.full {
+		done = j.Exact.pairs.addAll(wanted, sums)
+		j.invert(wanted[:done])
+	}
 	want := isNew
 	if j.Duplicates {
 		want = isOld
 	}
-	for i, r := range records {
+	for i := done; i < len(records); i++ {
 		var key []byte
-		key, s.key = j.Key.of(r, s.key)
-		v, err := j.Exact.root.judge(j.sum.In+uint64(i), r, key, hashes[i])
+		key, s.key = j.Key.of(records[i], s.key)
+		v, err := j.Exact.root.judge(j.sum.In+uint64(i), records[i], key, sums[i])
 		if err != nil {
 			return err
 		}
@@ -194,6 +210,7 @@ func (j *Job) rest(ctx context.Context) error {
 	out := &lineWriter{w: bufio.NewWriterSize(j.Out, mostFile), separator: separator, count: j.Exact.Count}
 	err := j.Exact.root.end(ctx, out)
 	j.sum.Out += out.n
+	j.sum.Late = out.n
 	j.sum.Dropped = j.sum.In - j.sum.Out
 	if err != nil {
 		return err

@@ -14,6 +14,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/cmd/bloomery/internal/dedupe"
 	"github.com/bloomery/bloomery/cmd/bloomery/internal/lines"
 )
@@ -54,11 +55,23 @@ func run(tb testing.TB, j *dedupe.Job) (dedupe.Summary, string) {
 	tb.Helper()
 	var out bytes.Buffer
 	j.Out = &out
-	sum, err := j.Run(tb.Context())
+	sum, err := finish(tb, tb.Context(), j)
 	if err != nil {
 		tb.Fatal(err)
 	}
 	return sum, out.String()
+}
+
+// finish runs a job and closes its memory.
+func finish(tb testing.TB, ctx context.Context, j *dedupe.Job) (dedupe.Summary, error) {
+	tb.Helper()
+	sum, err := j.Run(ctx)
+	if j.Exact != nil {
+		if err := j.Exact.Close(); err != nil {
+			tb.Error(err)
+		}
+	}
+	return sum, err
 }
 
 // TestJobAgreesWithMap holds both memories to a map, on texts of many kinds and
@@ -88,13 +101,13 @@ func TestJobAgreesWithMap(t *testing.T) {
 			}
 		}
 		if rapid.Bool().Draw(r, "exact") {
-			j.Exact = &dedupe.Exact{Memory: dedupe.MinExact, Temp: temp}
+			j.Exact = &dedupe.Exact{Memory: dedupe.MinExact, Temp: temp, Seed: rapid.Uint64().Draw(r, "seed"), Texts: rapid.Bool().Draw(r, "texts")}
 		} else {
 			j.Seen = newSeen(t, dedupe.MinMemory, 1e-6)
 		}
 		var out bytes.Buffer
 		j.Out = &out
-		sum, err := j.Run(t.Context())
+		sum, err := finish(t, t.Context(), &j)
 		if err != nil {
 			r.Fatal(err)
 		}
@@ -118,26 +131,43 @@ func manyLines(n, distinct int, seed uint64) string {
 }
 
 // TestExactSpills asks for the same answer when most lines are spilled, some of
-// them several times, and for an empty folder behind.
+// them several times, for one notice of it, and for an empty folder behind.
 func TestExactSpills(t *testing.T) {
 	n := 200_000
 	if testing.Short() {
 		n = 60_000
 	}
 	text := manyLines(n, n*2/3, 1)
-	for _, duplicates := range []bool{false, true} {
+	for _, c := range []struct{ duplicates, texts bool }{{false, false}, {true, false}, {false, true}, {true, true}} {
 		temp := t.TempDir()
-		e := &dedupe.Exact{Memory: dedupe.MinExact, Temp: temp}
-		sum, out := run(t, &dedupe.Job{Input: input(text, 0), Exact: e, Duplicates: duplicates})
-		if w := want(text, same, duplicates); out != w {
-			t.Errorf("duplicates %v: %d bytes that differ from the %d wanted", duplicates, len(out), len(w))
+		notices, known := 0, uint64(0)
+		e := &dedupe.Exact{Memory: dedupe.MinExact, Temp: temp, Seed: 7, Texts: c.texts, Spilling: func(distinct uint64) { notices, known = notices+1, distinct }}
+		sum, out := run(t, &dedupe.Job{Input: input(text, 0), Exact: e, Duplicates: c.duplicates})
+		if w := want(text, same, c.duplicates); out != w {
+			t.Errorf("%+v: %d bytes that differ from the %d wanted", c, len(out), len(w))
 		}
-		if sum.In != uint64(n) || sum.Out != uint64(strings.Count(out, "\n")) || e.Spilled() < uint64(n)/2 {
-			t.Errorf("summary %+v, %d spilled", sum, e.Spilled())
+		if sum.In != uint64(n) || sum.Out != uint64(strings.Count(out, "\n")) || e.Spilled() < uint64(n)/3 || notices != 1 {
+			t.Errorf("%+v: summary %+v, %d spilled, %d notices", c, sum, e.Spilled(), notices)
+		}
+		if !c.duplicates && sum.Out-sum.Late != known {
+			t.Errorf("%+v: %d of %d lines came at the end, and memory held %d", c, sum.Late, sum.Out, known)
 		}
 		if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
-			t.Errorf("left behind: %v, %v", left, err)
+			t.Errorf("%+v: left behind: %v, %v", c, left, err)
 		}
+	}
+}
+
+// TestBoundedDoesNotSpill asks for an error when memory is full.
+func TestBoundedDoesNotSpill(t *testing.T) {
+	temp := t.TempDir()
+	var out bytes.Buffer
+	j := &dedupe.Job{Input: input(manyLines(60_000, 50_000, 6), 0), Exact: &dedupe.Exact{Memory: dedupe.MinExact, Temp: temp, Bounded: true}, Out: &out}
+	if _, err := finish(t, t.Context(), j); !errors.Is(err, bloomery.ErrFull) {
+		t.Errorf("Run: %v, want ErrFull", err)
+	}
+	if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
 	}
 }
 
@@ -152,7 +182,7 @@ func TestExactCounts(t *testing.T) {
 		for line := range strings.Lines(want(text, same, false)) {
 			fmt.Fprintf(&w, "%d\t%s", counts[line], line)
 		}
-		sum, out := run(t, &dedupe.Job{Input: input(text, 0), Exact: &dedupe.Exact{Memory: dedupe.MinExact, Temp: t.TempDir(), Count: true}})
+		sum, out := run(t, &dedupe.Job{Input: input(text, 0), Exact: &dedupe.Exact{Memory: dedupe.MinExact, Temp: t.TempDir(), Texts: true, Count: true}})
 		if out != w.String() {
 			t.Errorf("n = %d: %d bytes that differ from the %d wanted", n, len(out), w.Len())
 		}
@@ -169,7 +199,7 @@ func TestExactCountsKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	j := &dedupe.Job{
-		Input: input("a;1;x\na;2;y\na;3;x\nb\nb;;\nb;1;\n", 0), Exact: &dedupe.Exact{Memory: dedupe.MinExact, Count: true},
+		Input: input("a;1;x\na;2;y\na;3;x\nb\nb;;\nb;1;\n", 0), Exact: &dedupe.Exact{Memory: dedupe.MinExact, Texts: true, Count: true},
 		Key: dedupe.Key{Delimiter: ";", Columns: columns},
 	}
 	if _, out := run(t, j); out != "2\ta;1;x\n1\ta;2;y\n3\tb\n" {
@@ -181,7 +211,7 @@ func TestExactCountsKeys(t *testing.T) {
 func TestExactLongLines(t *testing.T) {
 	long := strings.Repeat("x", dedupe.MinExact)
 	text := "a\n" + long + "1\n" + long + "2\nb\n" + long + "1\na\n" + long + "3\n" + long + "2\nc\n"
-	if _, out := run(t, &dedupe.Job{Input: input(text, 0), Exact: &dedupe.Exact{Memory: dedupe.MinExact, Temp: t.TempDir()}}); out != want(text, same, false) {
+	if _, out := run(t, &dedupe.Job{Input: input(text, 0), Exact: &dedupe.Exact{Memory: dedupe.MinExact, Temp: t.TempDir(), Texts: true}}); out != want(text, same, false) {
 		t.Errorf("%d bytes", len(out))
 	}
 }
@@ -218,21 +248,24 @@ func TestJobFails(t *testing.T) {
 		"seen": func(string) *dedupe.Job {
 			return &dedupe.Job{Input: input(text, 0), Seen: newSeen(t, dedupe.MinMemory, 1e-6), Out: broken{}}
 		},
-		"exact": func(temp string) *dedupe.Job {
+		"hashes": func(temp string) *dedupe.Job {
 			return &dedupe.Job{Input: input(text, 0), Exact: &dedupe.Exact{Memory: dedupe.MinExact, Temp: temp}, Out: broken{}}
 		},
+		"exact": func(temp string) *dedupe.Job {
+			return &dedupe.Job{Input: input(text, 0), Exact: &dedupe.Exact{Memory: dedupe.MinExact, Temp: temp, Texts: true}, Out: broken{}}
+		},
 		"exact, at the end": func(temp string) *dedupe.Job {
-			return &dedupe.Job{Input: input(text, 0), Exact: &dedupe.Exact{Memory: dedupe.MinExact, Temp: temp, Count: true}, Out: broken{}}
+			return &dedupe.Job{Input: input(text, 0), Exact: &dedupe.Exact{Memory: dedupe.MinExact, Temp: temp, Texts: true, Count: true}, Out: broken{}}
 		},
 	}
 	for name, job := range jobs {
 		temp := t.TempDir()
-		if _, err := job(temp).Run(t.Context()); !errors.Is(err, syscall.EPIPE) {
+		if _, err := finish(t, t.Context(), job(temp)); !errors.Is(err, syscall.EPIPE) {
 			t.Errorf("%s: %v, want EPIPE", name, err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if _, err := job(temp).Run(ctx); !errors.Is(err, context.Canceled) {
+		if _, err := finish(t, ctx, job(temp)); !errors.Is(err, context.Canceled) {
 			t.Errorf("%s, cancelled: %v", name, err)
 		}
 		if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
@@ -255,9 +288,9 @@ func TestCancelAtTheEnd(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	j := &dedupe.Job{
 		Input: input(manyLines(100_000, 80_000, 4), 0), Out: cancelling{cancel},
-		Exact: &dedupe.Exact{Memory: dedupe.MinExact, Temp: temp, Count: true},
+		Exact: &dedupe.Exact{Memory: dedupe.MinExact, Temp: temp, Texts: true, Count: true},
 	}
-	if _, err := j.Run(ctx); !errors.Is(err, context.Canceled) {
+	if _, err := finish(t, ctx, j); !errors.Is(err, context.Canceled) {
 		t.Errorf("Run: %v", err)
 	}
 	if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
@@ -268,20 +301,22 @@ func TestCancelAtTheEnd(t *testing.T) {
 // TestFullDisk gives the temporary folder room for less and less.
 func TestFullDisk(t *testing.T) {
 	text := manyLines(60_000, 50_000, 5)
-	for _, room := range []int{0, 1, 100_000, 1_000_000, 1_500_000} {
-		full := dedupe.NewFullDisk(room)
-		e := &dedupe.Exact{Memory: dedupe.MinExact}
-		dedupe.SetDisk(e, full)
-		var out bytes.Buffer
-		_, err := (&dedupe.Job{Input: input(text, 0), Exact: e, Out: &out}).Run(t.Context())
-		if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "temporary folder") {
-			t.Errorf("room for %d bytes: %v, want ENOSPC of the temporary folder", room, err)
-		}
-		if !strings.HasPrefix(want(text, same, false), out.String()) {
-			t.Errorf("room for %d bytes: what was written is not the beginning of what is right", room)
-		}
-		if n := full.Open(); n > 0 || !full.Closed {
-			t.Errorf("room for %d bytes: %d files open, folder removed: %v", room, n, full.Closed)
+	for _, texts := range []bool{false, true} {
+		for _, room := range []int{0, 1, 100_000, 900_000, 1_100_000} {
+			full := dedupe.NewFullDisk(room)
+			e := &dedupe.Exact{Memory: dedupe.MinExact, Texts: texts}
+			dedupe.SetDisk(e, full)
+			var out bytes.Buffer
+			_, err := finish(t, t.Context(), &dedupe.Job{Input: input(text, 0), Exact: e, Out: &out})
+			if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "temporary folder") {
+				t.Errorf("room for %d bytes: %v, want ENOSPC of the temporary folder", room, err)
+			}
+			if !strings.HasPrefix(want(text, same, false), out.String()) {
+				t.Errorf("room for %d bytes: what was written is not the beginning of what is right", room)
+			}
+			if n := full.Open(); n > 0 || !full.Closed {
+				t.Errorf("room for %d bytes: %d files open, folder removed: %v", room, n, full.Closed)
+			}
 		}
 	}
 }

@@ -23,10 +23,11 @@ const (
 )
 
 // node judges one stream of lines: the input, or a part of it that was spilled.
+// There is one at a time for each level, and the deepest has the memory.
 type node struct {
 	e     *Exact
 	level int
-	table table
+	table table // with Texts; else the hashes are in the pairs of e
 	full  bool
 	parts []*recordWriter // when the table is full
 	// known are duplicates that were found when others were delayed already:
@@ -36,6 +37,10 @@ type node struct {
 
 func (e *Exact) newNode(level int) *node {
 	n := &node{e: e, level: level}
+	if !e.Texts {
+		e.pairs.clear()
+		return n
+	}
 	key := func(text []byte) []byte { return text }
 	if e.Count && !e.Key.whole() {
 		var buf []byte
@@ -44,18 +49,16 @@ func (e *Exact) newNode(level int) *node {
 			return k
 		}
 	}
-	h := hasher(level)
-	n.table = table{tally: e.Count, key: key, hash: func(text []byte) uint64 { return h.Hash(key(text)) }}
+	n.table = table{tally: e.Count, key: key, hash: func(text []byte) uint64 { return e.hash(level, key(text)).Lo }}
 	n.table.clear(e.arena)
 	return n
 }
 
 // judge takes the next line of the stream, its key and the hash of that.
-func (n *node) judge(index uint64, text, key []byte, h uint64) (verdict, error) {
-	if at, ok := n.table.find(h, key); ok {
+func (n *node) judge(index uint64, text, key []byte, h hash) (verdict, error) {
+	if n.find(key, h) {
 		switch {
 		case n.e.Count:
-			n.table.count(at)
 			return isDelayed, nil
 		case n.full && n.e.Duplicates:
 			return isDelayed, n.known.put(index, 1, text)
@@ -74,29 +77,53 @@ func (n *node) judge(index uint64, text, key []byte, h uint64) (verdict, error) 
 		}
 	}
 	n.e.spilled++
-	return isDelayed, n.parts[bloomery.Route(h, n.e.bits)].put(index, 1, text)
+	return isDelayed, n.parts[bloomery.Route(h.Lo, n.e.bits)].put(index, 1, text)
+}
+
+// find reports whether a line came before, and counts it if that is wanted.
+func (n *node) find(key []byte, h hash) bool {
+	if !n.e.Texts {
+		return n.e.pairs.contains(h)
+	}
+	at, ok := n.table.find(h.Lo, key)
+	if ok && n.e.Count {
+		n.table.count(at)
+	}
+	return ok
 }
 
 // insert stores a new line, or opens the parts if it has no room. The first
 // line always gets room, so that each stream is shorter than the one it comes
 // from.
-func (n *node) insert(index uint64, text, key []byte, h uint64) (bool, error) {
+func (n *node) insert(index uint64, text, key []byte, h hash) (bool, error) {
+	if !n.e.Texts {
+		if _, ok := n.e.pairs.add(h); ok {
+			return true, nil
+		}
+		return false, n.divide()
+	}
 	stored := key
 	if n.e.Count {
 		stored = text
 	}
-	if n.table.insert(h, index, stored) {
+	if n.table.insert(h.Lo, index, stored) {
 		return true, nil
 	}
 	if n.table.n == 0 {
 		n.table.clear(make([]byte, len(stored)+maxTextHead+firstTable*slotBytes))
-		return n.table.insert(h, index, stored), nil
+		return n.table.insert(h.Lo, index, stored), nil
 	}
 	return false, n.divide()
 }
 
 // divide opens the files that lines are spilled to from now on.
 func (n *node) divide() error {
+	if n.e.Bounded {
+		return fmt.Errorf("%w: memory holds %d different lines", bloomery.ErrFull, n.e.distinct())
+	}
+	if n.level == 0 && n.e.Spilling != nil {
+		n.e.Spilling(n.e.distinct())
+	}
 	if n.level >= mostLevels {
 		return fmt.Errorf("%w: lines with equal hashes do not fit into memory", bloomery.ErrTooLarge)
 	}
@@ -176,7 +203,6 @@ func (n *node) part(ctx context.Context, name string) (run string, err error) {
 
 // read judges all lines of a part and removes it.
 func (n *node) read(ctx context.Context, in *recordReader, out sink) error {
-	h := hasher(n.level)
 	var text, key []byte
 	var err error
 	for i := 0; ; i++ {
@@ -191,7 +217,7 @@ func (n *node) read(ctx context.Context, in *recordReader, out sink) error {
 		}
 		key, n.e.keyBuf = n.e.Key.of(text, n.e.keyBuf)
 		var v verdict
-		if v, err = n.judge(in.index, text, key, h.Hash(key)); err != nil {
+		if v, err = n.judge(in.index, text, key, n.e.hash(n.level, key)); err != nil {
 			break
 		}
 		if v == isNew && !n.e.Duplicates || v == isOld && n.e.Duplicates {

@@ -141,5 +141,20 @@ func spillError(err error) error {
 	if errors.Is(err, io.EOF) {
 		err = io.ErrUnexpectedEOF
 	}
-	return fmt.Errorf("temporary folder: %w", err)
+	return temporaryError{err}
+}
+
+// temporaryError is an error of the temporary folder.
+type temporaryError struct{ error }
+
+// Error implements error.
+func (e temporaryError) Error() string { return "temporary folder: " + e.error.Error() }
+
+// Unwrap returns the cause.
+func (e temporaryError) Unwrap() error { return e.error }
+
+// IsTemporary reports whether an error is one of the temporary folder.
+func IsTemporary(err error) bool {
+	_, ok := errors.AsType[temporaryError](err)
+	return ok
 }

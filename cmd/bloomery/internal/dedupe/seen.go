@@ -7,6 +7,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/bloom"
+	"github.com/bloomery/bloomery/internal/memory"
 	"github.com/bloomery/bloomery/sizing"
 )
 
@@ -103,7 +104,18 @@ func (c Config) empty() (*Seen, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
-	return &Seen{set: newHashSet(array(c.Memory / 8)), asked: c.ErrorRate}, nil
+	words, err := array(c.Memory / 8)
+	if err != nil {
+		return nil, err
+	}
+	return &Seen{set: newHashSet(words), asked: c.ErrorRate}, nil
+}
+
+// Close gives the memory back: s is of no use any more.
+func (s *Seen) Close() error {
+	b := bytesOf(s.set.words)
+	s.set, s.filter = hashSet{}, nil
+	return memory.Unmap(b)
 }
 
 // expect goes over to the filter if it is known to be the right place for so

@@ -232,7 +232,7 @@ func TestConfigRefuses(t *testing.T) {
 	}
 	for memory, want := range map[int]error{dedupe.MinExact - 1: bloomery.ErrParameter, math.MaxInt: bloomery.ErrTooLarge} {
 		j := dedupe.Job{Input: input("a\n", 0), Exact: &dedupe.Exact{Memory: memory}}
-		if _, err := j.Run(t.Context()); !errors.Is(err, want) {
+		if _, err := finish(t, t.Context(), &j); !errors.Is(err, want) {
 			t.Errorf("exact with %d bytes: %v, want %v", memory, err, want)
 		}
 	}

@@ -13,7 +13,8 @@ import (
 	"github.com/bloomery/bloomery/sizing"
 )
 
-// A state is what a Seen has seen, for the next run. Numbers are little-endian:
+// A state is what a Seen or an Exact has seen, for the next run. Numbers are
+// little-endian. That of a Seen, version 1:
 //
 //	 0  magic "BLMSEEN" and the version, 1
 //	 8  what follows: 1 hashes, 2 a filter
@@ -27,13 +28,19 @@ import (
 //	56  CRC-32C of the 56 bytes before
 //	64  the words: hashes other than 0 in ascending order, or the filter's blocks
 //	    CRC-32C of the words, 4 bytes
+//
+// That of an Exact, version 2, has 3 for hashes of 128 bits at 8, the seed of the
+// hashes at 32, zeros at 9 to 15 and 40, and two words for each hash, in
+// ascending order, the upper word first.
 const (
 	stateMagic   = "BLMSEEN"
 	stateVersion = 1
+	exactVersion = 2
 	stateHead    = 64
 	stateSummed  = 56
 	kindHashes   = 1
 	kindFilter   = 2
+	kindPairs    = 3
 	chunkWords   = 8192
 )
 
@@ -76,6 +83,12 @@ func (s *Seen) writeState(w io.Writer, k Key, kind byte, words []uint64) error {
 	binary.LittleEndian.PutUint64(head[24:], uint64(s.n))
 	binary.LittleEndian.PutUint64(head[32:], math.Float64bits(s.wrong))
 	binary.LittleEndian.PutUint64(head[40:], uint64(s.last))
+	return writeWords(w, head, words)
+}
+
+// writeWords writes a header, of which only the number of words and the checksum
+// are missing, and the words.
+func writeWords(w io.Writer, head []byte, words []uint64) error {
 	binary.LittleEndian.PutUint64(head[48:], uint64(len(words)))
 	binary.LittleEndian.PutUint32(head[stateSummed:], crc32.Checksum(head[:stateSummed], castagnoli))
 	if _, err := w.Write(head); err != nil {
@@ -143,20 +156,34 @@ func (c Config) readState(r io.Reader, k Key) (*Seen, error) {
 	return s, err
 }
 
-func readHeader(r io.Reader, k Key) (h stateHeader, err error) {
-	var head [stateHead]byte
+// readHead reads a header and checks what all versions have in common.
+func readHead(r io.Reader, k Key, version byte) (head [stateHead]byte, err error) {
 	if _, err := io.ReadFull(r, head[:]); err != nil {
-		return h, cutOff(err)
+		return head, cutOff(err)
 	}
 	switch {
 	case string(head[:7]) != stateMagic:
-		return h, fmt.Errorf("%w: not a state of dedupe", bloomery.ErrCorrupt)
-	case head[7] != stateVersion:
-		return h, fmt.Errorf("%w: state of version %d", bloomery.ErrVersion, head[7])
+		return head, fmt.Errorf("%w: not a state of dedupe", bloomery.ErrCorrupt)
+	case head[7] != stateVersion && head[7] != exactVersion:
+		return head, fmt.Errorf("%w: state of version %d", bloomery.ErrVersion, head[7])
 	case binary.LittleEndian.Uint32(head[stateSummed:]) != crc32.Checksum(head[:stateSummed], castagnoli):
-		return h, fmt.Errorf("%w: checksum of the header", bloomery.ErrCorrupt)
+		return head, fmt.Errorf("%w: checksum of the header", bloomery.ErrCorrupt)
+	case head[7] != version:
+		return head, fmt.Errorf("%w: %w", bloomery.ErrIncompatible, ErrOtherState)
 	case binary.LittleEndian.Uint64(head[16:]) != k.fingerprint():
-		return h, fmt.Errorf("%w: the state was made with other columns or another delimiter", bloomery.ErrIncompatible)
+		return head, fmt.Errorf("%w: the state was made with other columns or another delimiter", bloomery.ErrIncompatible)
+	}
+	return head, nil
+}
+
+// ErrOtherState means a state of a Seen where one of an Exact is needed, or the
+// other way round.
+var ErrOtherState = errors.New("a state with a rate and one without are not the same")
+
+func readHeader(r io.Reader, k Key) (h stateHeader, err error) {
+	head, err := readHead(r, k, stateVersion)
+	if err != nil {
+		return h, err
 	}
 	h = stateHeader{
 		kind: head[8], k: int(head[9]), zero: head[10] == 1,
@@ -175,6 +202,68 @@ func readHeader(r io.Reader, k Key) (h stateHeader, err error) {
 		return h, fmt.Errorf("%w: header that makes no sense", bloomery.ErrCorrupt)
 	}
 	return h, nil
+}
+
+// WriteState writes the state of e, which must be open and keep hashes. One
+// history with one seed gives one state, byte for byte.
+func (e *Exact) WriteState(w io.Writer) error {
+	head := make([]byte, stateHead)
+	copy(head, stateMagic)
+	head[7], head[8] = exactVersion, kindPairs
+	binary.LittleEndian.PutUint64(head[16:], e.Key.fingerprint())
+	binary.LittleEndian.PutUint64(head[24:], uint64(e.pairs.n))
+	binary.LittleEndian.PutUint64(head[32:], e.Seed)
+	err := e.pairs.sorted(func(words []uint64) error { return writeWords(w, head, words) })
+	if err != nil {
+		return fmt.Errorf("dedupe: write state: %w", err)
+	}
+	return nil
+}
+
+// ReadState makes e, which must be open, keep hashes and be empty, go on where
+// the one that wrote the state was, with its seed. Errors wrap ErrCorrupt,
+// ErrVersion, ErrIncompatible, ErrTooLarge if the hashes do not fit into
+// memory, or are those of r; then e is of no use any more.
+func (e *Exact) ReadState(r io.Reader) error {
+	if err := e.readState(r); err != nil {
+		return fmt.Errorf("dedupe: read state: %w", err)
+	}
+	return nil
+}
+
+func (e *Exact) readState(r io.Reader) error {
+	head, err := readHead(r, e.Key, exactVersion)
+	if err != nil {
+		return err
+	}
+	n, words := binary.LittleEndian.Uint64(head[24:]), binary.LittleEndian.Uint64(head[48:])
+	if head[8] != kindPairs || n > math.MaxInt64/2 || words != 2*n || binary.LittleEndian.Uint64(head[40:]) != 0 {
+		return fmt.Errorf("%w: header that makes no sense", bloomery.ErrCorrupt)
+	}
+	if room := uint64(e.pairs.room()); n > room {
+		return fmt.Errorf("%w: the state has %d hashes, there is room for %d", bloomery.ErrTooLarge, n, room)
+	}
+	e.Seed = binary.LittleEndian.Uint64(head[32:])
+	in := &wordReader{r: r, left: words}
+	var some [chunkWords / 8]uint64
+	var last hash
+	for in.left > 0 {
+		got, err := in.read(some[:])
+		if err != nil {
+			return err
+		}
+		for i := 0; i < got; i += 2 {
+			h := hash{Hi: some[i], Lo: some[i+1]}
+			if !less(last.Hi, last.Lo, h.Hi, h.Lo) {
+				return fmt.Errorf("%w: hashes are not in order", bloomery.ErrCorrupt)
+			}
+			last = h
+			if _, ok := e.pairs.add(h); !ok {
+				return fmt.Errorf("%w: hashes that collide", bloomery.ErrTooLarge)
+			}
+		}
+	}
+	return in.check()
 }
 
 // readFilter takes the filter of a state, at the size that it has there.
