@@ -41,9 +41,9 @@ var rooms = map[string][]string{
 	"quotient":           {"", "hashing", "sizing", "internal/kernel", "internal/memory", "internal/envelope", "internal/fields"},
 	"fuse":               {"", "hashing", "sizing", "internal/kernel", "internal/memory", "internal/envelope", "internal/shards", "internal/fields"},
 	"ribbon":             {"", "hashing", "sizing", "internal/kernel", "internal/memory", "internal/envelope", "internal/shards", "internal/fields"},
-	"compose":            {"", "hashing", "sizing", "internal/kernel", "internal/memory", "internal/envelope", "internal/fields"},
+	"compose":            {"", "hashing", "sizing", "bloom", "internal/kernel", "internal/memory", "internal/envelope", "internal/fields"},
 	"filtertest":         {"", "hashing"},
-	"codec":              {"", "hashing", "bloom", "counting", "cuckoo", "quotient", "fuse", "ribbon", "internal/envelope", "internal/memory"},
+	"codec":              {"", "hashing", "bloom", "counting", "cuckoo", "quotient", "fuse", "ribbon", "compose", "internal/envelope", "internal/memory"},
 	"codec/file":         {"", "hashing", "codec"},
 	"foreign/redisbloom": {"", "internal/memory"},
 

@@ -47,6 +47,7 @@ func ExampleKinds() {
 	// 3 partitioned: 1797208 bytes
 	// 4 split: 2111232 bytes
 	// 5 scalable: 2113408 bytes
+	// 17 window: 5652416 bytes
 }
 
 func ExampleInspect() {

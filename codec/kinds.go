@@ -8,6 +8,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/bloom"
+	"github.com/bloomery/bloomery/compose"
 	"github.com/bloomery/bloomery/counting"
 	"github.com/bloomery/bloomery/cuckoo"
 	"github.com/bloomery/bloomery/fuse"
@@ -37,6 +38,10 @@ type Kind struct {
 	decode func(c Config, data []byte) (bloomery.Hashed, error)
 	read   func(c Config, r io.Reader) (bloomery.Hashed, error)
 	view   func(c Config, data []byte) (View, error)
+	// members takes the place of the three for a filter of filters, which are
+	// opened by open.
+	members     func(data []byte, open compose.OpenFunc) (bloomery.Hashed, error)
+	viewMembers func(data []byte, open compose.OpenFunc) (*compose.QuorumView, error)
 	// shards is how many shards a header describes; each takes shardBytes
 	// beside the payload.
 	shards func(h envelope.Header) uint64
@@ -52,6 +57,7 @@ type Features struct {
 	Static bool // is built from all its keys at once and never changes
 	Grow   bool // keeps its error rate past its capacity by taking more memory
 	Forget bool // keeps its error rate past its capacity by forgetting the oldest keys
+	Expire bool // forgets keys by age, when it is told that time has passed
 }
 
 // View is a filter that is read where it lies, in a mapped file or a buffer,
@@ -93,7 +99,14 @@ var kinds = []Kind{
 		Number: envelope.KindRibbon, Name: "ribbon", Features: Features{Static: true}, Build: buildRibbon,
 		shards: func(h envelope.Header) uint64 { return 1 << min(h.Extra>>8, 63) },
 	}, asRibbon, ribbon.Config.Decode, ribbon.Config.Read, ribbon.Config.View),
+	opened(Kind{Number: envelope.KindWindow, Name: "window", Features: Features{Add: true, Expire: true}, New: newWindow},
+		asWindow, compose.WindowConfig.Decode, compose.WindowConfig.Read, compose.WindowConfig.View),
+	{Number: envelope.KindQuorum, Name: "quorum", Features: Features{Insert: true}, New: newQuorum, members: ofMembers(compose.DecodeQuorum), viewMembers: compose.ViewQuorum},
 }
+
+// striped is opened like the kinds of the table and is not one of them: its family
+// is that of its members.
+var striped = Kind{Number: envelope.KindStriped, Name: "striped", members: ofMembers(compose.DecodeStriped)}
 
 // Kinds returns a copy of the table of all kinds of filters, in the order of
 // their numbers. A bloom.Sliced is not among them: it is many filters, and
@@ -106,6 +119,9 @@ func asCounters(c Config) counting.Config  { return counting.Config{Hasher: c.Ha
 func asSlots(c Config) cuckoo.Config       { return cuckoo.Config{Hasher: c.Hasher, Alloc: c.Alloc} }
 func asQuotients(c Config) quotient.Config { return quotient.Config{Hasher: c.Hasher, Alloc: c.Alloc} }
 func asRibbon(c Config) ribbon.Config      { return ribbon.Config{Hasher: c.Hasher, Alloc: c.Alloc} }
+func asWindow(c Config) compose.WindowConfig {
+	return compose.WindowConfig{Hasher: c.Hasher, Alloc: c.Alloc}
+}
 
 // opened returns the entry of a kind with the ways to open it.
 func opened[C any, F bloomery.Hashed, V View](
@@ -122,6 +138,11 @@ func opened[C any, F bloomery.Hashed, V View](
 		return v, nil
 	}
 	return k
+}
+
+// ofMembers opens a filter of filters.
+func ofMembers[F bloomery.Hashed](decode func([]byte, compose.OpenFunc) (F, error)) func([]byte, compose.OpenFunc) (bloomery.Hashed, error) {
+	return func(data []byte, open compose.OpenFunc) (bloomery.Hashed, error) { return hashed(decode(data, open)) }
 }
 
 // hashed returns f, or nil beside an error.
@@ -152,6 +173,14 @@ func newCuckoo(n int, p float64, h hashing.Hasher) (bloomery.Hashed, error) {
 
 func newQuotient(n int, p float64, h hashing.Hasher) (bloomery.Hashed, error) {
 	return hashed(quotient.Config{Capacity: n, ErrorRate: p, Hasher: h}.New())
+}
+
+func newWindow(n int, p float64, h hashing.Hasher) (bloomery.Hashed, error) {
+	return hashed(compose.WindowConfig{Capacity: n, ErrorRate: p, Hasher: h}.New())
+}
+
+func newQuorum(n int, p float64, h hashing.Hasher) (bloomery.Hashed, error) {
+	return hashed(compose.QuorumConfig{Capacity: n, ErrorRate: p, Hasher: h}.New())
 }
 
 func buildRibbon(hashes []uint64, p float64, h hashing.Hasher) (bloomery.Hashed, error) {
@@ -191,6 +220,9 @@ func nameOf(number uint16) string {
 func kindOf(number uint16) (Kind, error) {
 	if number == envelope.KindSliced {
 		return Kind{}, fmt.Errorf("%w: kind %d (%s) is many filters in one, which is opened as a bloom.Sliced", bloomery.ErrIncompatible, number, sliced)
+	}
+	if number == striped.Number {
+		return striped, nil
 	}
 	for _, k := range kinds {
 		if k.Number == number {

@@ -77,6 +77,9 @@ func (c Config) Open(data []byte) (bloomery.Hashed, error) {
 	if err != nil {
 		return nil, fmt.Errorf("codec: open: %w", err)
 	}
+	if k.members != nil {
+		return k.members(data, c.member)
+	}
 	return k.decode(c, data)
 }
 
@@ -122,7 +125,44 @@ func (c Config) readPlain(r io.Reader) (bloomery.Hashed, error) {
 	if err != nil {
 		return nil, fmt.Errorf("codec: read: %w", err)
 	}
-	return k.read(c, io.MultiReader(bytes.NewReader(head), r))
+	r = io.MultiReader(bytes.NewReader(head), r)
+	if k.members == nil {
+		return k.read(c, r)
+	}
+	h, words, _, err := envelope.Read(r, func(envelope.Header) error { return nil })
+	if err != nil {
+		return nil, fmt.Errorf("codec: read: %w", err)
+	}
+	return k.members(envelope.Append(nil, h, words), c.member)
+}
+
+// member opens a member of another filter. It is not made of members itself.
+func (c Config) member(data []byte) (bloomery.Hashed, error) {
+	k, err := c.memberKind(data)
+	if err != nil {
+		return nil, err
+	}
+	return k.decode(c, data)
+}
+
+// viewedMember is member for a view.
+func (c Config) viewedMember(data []byte) (bloomery.Hashed, error) {
+	k, err := c.memberKind(data)
+	if err != nil {
+		return nil, err
+	}
+	return k.view(c, data)
+}
+
+func (c Config) memberKind(data []byte) (Kind, error) {
+	if formOf(data) != FormPlain {
+		return Kind{}, fmt.Errorf("%w: a member that is not in the plain form", bloomery.ErrCorrupt)
+	}
+	k, err := c.kindIn(data)
+	if err == nil && k.members != nil {
+		err = fmt.Errorf("%w: a member that has members", bloomery.ErrCorrupt)
+	}
+	return k, err
 }
 
 // ended tells the end of the data from failures of a reader.
@@ -134,7 +174,8 @@ func ended(err error) bool {
 // checks header and lengths, not the payload: opening costs the same for every
 // size, and a corrupt payload can cause false negatives. Verify checks it. The
 // memory must stay as it is while the view is used. Errors are those of Open; a
-// transport form cannot be viewed, which is ErrIncompatible.
+// transport form and a compose.Striped cannot be viewed, which is
+// ErrIncompatible.
 func (c Config) View(data []byte) (View, error) {
 	if formOf(data) == FormTransport {
 		return nil, fmt.Errorf("codec: view: %w: a transport form cannot be read where it lies, open it", bloomery.ErrIncompatible)
@@ -142,6 +183,16 @@ func (c Config) View(data []byte) (View, error) {
 	k, err := c.kindIn(data)
 	if err != nil {
 		return nil, fmt.Errorf("codec: view: %w", err)
+	}
+	switch {
+	case k.viewMembers != nil:
+		v, err := k.viewMembers(data, c.viewedMember)
+		if err != nil {
+			return nil, err // not a nil pointer in an interface
+		}
+		return v, nil
+	case k.members != nil:
+		return nil, fmt.Errorf("codec: view: %w: a filter of kind %s cannot be read where it lies, open it", bloomery.ErrIncompatible, k.Name)
 	}
 	return k.view(c, data)
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 
 	"github.com/bloomery/bloomery"
@@ -96,9 +97,6 @@ func openMembers(payload []byte, n int, open OpenFunc) ([]bloomery.Hashed, error
 		if err != nil {
 			return nil, fmt.Errorf("member %d: %w", i, err)
 		}
-		if err := writable(i, m); err != nil {
-			return nil, fmt.Errorf("%w: member %d takes no keys", bloomery.ErrCorrupt, i)
-		}
 		for _, b := range rest[size:lines(int(size))] {
 			if b != 0 {
 				return nil, fmt.Errorf("%w: bytes behind member %d are not zero", bloomery.ErrCorrupt, i)
@@ -127,33 +125,49 @@ func encodeMembers(dst []byte, h envelope.Header, members []bloomery.Hashed) ([]
 	return envelope.Append(dst, h, envelope.WordsOf(payload)), nil
 }
 
-// decodeMembers returns the header and the members of an encoding of a kind.
-func decodeMembers(data []byte, kind uint16, most int, open OpenFunc) (envelope.Header, []bloomery.Hashed, error) {
+// writeTo writes what marshal returns.
+func writeTo(w io.Writer, marshal func() ([]byte, error)) (int64, error) {
+	data, err := marshal()
+	if err != nil {
+		return 0, err
+	}
+	n, err := w.Write(data)
+	if err == nil && n < len(data) {
+		err = io.ErrShortWrite
+	}
+	return int64(n), err
+}
+
+// decodeMembers returns the members of an encoding of a kind. verify checks its
+// payload first.
+func decodeMembers(data []byte, kind uint16, most int, open OpenFunc, verify bool) (envelope.Sealed, []bloomery.Hashed, error) {
 	if open == nil {
-		return envelope.Header{}, nil, fmt.Errorf("%w: there is no function to open members", bloomery.ErrParameter)
+		return envelope.Sealed{}, nil, fmt.Errorf("%w: there is no function to open members", bloomery.ErrParameter)
 	}
 	sealed, err := envelope.Open(data)
 	if err != nil {
-		return envelope.Header{}, nil, err
+		return sealed, nil, err
 	}
 	h := sealed.Header
 	switch {
 	case h.Kind != kind:
-		return h, nil, fmt.Errorf("%w: the filter is of kind %d, not of kind %d", bloomery.ErrIncompatible, h.Kind, kind)
+		return sealed, nil, fmt.Errorf("%w: the filter is of kind %d, not of kind %d", bloomery.ErrIncompatible, h.Kind, kind)
 	case h.Extra < 1 || h.Extra > uint32(most):
-		return h, nil, fmt.Errorf("%w: %d members", bloomery.ErrCorrupt, h.Extra)
+		return sealed, nil, fmt.Errorf("%w: %d members", bloomery.ErrCorrupt, h.Extra)
 	}
-	if err := sealed.Verify(); err != nil {
-		return h, nil, err
+	if verify {
+		if err := sealed.Verify(); err != nil {
+			return sealed, nil, err
+		}
 	}
 	members, err := openMembers(sealed.Payload, int(h.Extra), open)
 	if err != nil {
-		return h, nil, err
+		return sealed, nil, err
 	}
 	if err := checkHash(members); err != nil {
-		return h, nil, fmt.Errorf("%w: %w", bloomery.ErrCorrupt, err)
+		return sealed, nil, fmt.Errorf("%w: %w", bloomery.ErrCorrupt, err)
 	}
-	return h, members, nil
+	return sealed, members, nil
 }
 
 // hasherOf returns the hasher of a member, which all families show.

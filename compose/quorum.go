@@ -3,6 +3,7 @@ package compose
 import (
 	"encoding/binary"
 	"fmt"
+	"io"
 	"iter"
 	"math"
 	"slices"
@@ -32,7 +33,10 @@ const MaxMembers = 255
 // Make one with NewQuorum.
 //
 // Safe for concurrent readers if its members are; a writer needs exclusion.
-type Quorum struct {
+type Quorum struct{ quorum }
+
+// quorum is what a Quorum and a QuorumView have in common.
+type quorum struct {
 	hasher  hashing.Hasher
 	need    int
 	members []bloomery.Hashed
@@ -62,14 +66,23 @@ func newQuorum(need int, members []bloomery.Hashed) (*Quorum, error) {
 			return nil, err
 		}
 	}
-	if err := checkHash(members); err != nil {
-		return nil, err
-	}
-	hasher, err := hasherOf(members[0])
+	q, err := agree(need, members)
 	if err != nil {
 		return nil, err
 	}
-	q := &Quorum{hasher: hasher, need: need, members: slices.Clone(members), salts: make([]uint64, len(members))}
+	return &Quorum{q}, nil
+}
+
+// agree returns the quorum of members that may or may not take keys.
+func agree(need int, members []bloomery.Hashed) (quorum, error) {
+	if err := checkHash(members); err != nil {
+		return quorum{}, err
+	}
+	hasher, err := hasherOf(members[0])
+	if err != nil {
+		return quorum{}, err
+	}
+	q := quorum{hasher: hasher, need: need, members: slices.Clone(members), salts: make([]uint64, len(members))}
 	for i := range q.salts { // secret if the hash is
 		q.salts[i] = hasher.Hash(binary.LittleEndian.AppendUint64([]byte("bloomery quorum member "), uint64(i)))
 	}
@@ -77,27 +90,27 @@ func newQuorum(need int, members []bloomery.Hashed) (*Quorum, error) {
 }
 
 // Members returns the members in their order. Need returns how many must agree.
-func (q *Quorum) Members() []bloomery.Hashed { return slices.Clone(q.members) }
+func (q *quorum) Members() []bloomery.Hashed { return slices.Clone(q.members) }
 
 // Need returns how many members must agree.
-func (q *Quorum) Need() int { return q.need }
+func (q *quorum) Need() int { return q.need }
 
 // Hash returns the hash under which the quorum knows key.
-func (q *Quorum) Hash(key []byte) uint64 { return q.hasher.Hash(key) }
+func (q *quorum) Hash(key []byte) uint64 { return q.hasher.Hash(key) }
 
 // Hasher returns the hasher of all members.
-func (q *Quorum) Hasher() hashing.Hasher { return q.hasher }
+func (q *quorum) Hasher() hashing.Hasher { return q.hasher }
 
 // Contains reports whether enough members say that key may be in the set. False is
 // certain while not more than n - m members have lost keys.
-func (q *Quorum) Contains(key []byte) bool { return q.ContainsHash(q.hasher.Hash(key)) }
+func (q *quorum) Contains(key []byte) bool { return q.ContainsHash(q.hasher.Hash(key)) }
 
 // ContainsString is Contains for a string.
-func (q *Quorum) ContainsString(key string) bool { return q.ContainsHash(q.hasher.HashString(key)) }
+func (q *quorum) ContainsString(key string) bool { return q.ContainsHash(q.hasher.HashString(key)) }
 
 // ContainsHash is Contains for a key whose hash is h. It stops as soon as the
 // members that are left cannot change the answer.
-func (q *Quorum) ContainsHash(h uint64) bool {
+func (q *quorum) ContainsHash(h uint64) bool {
 	yes, left := 0, len(q.members)
 	for i, m := range q.members {
 		if m.ContainsHash(bloomery.Salted(h, q.salts[i])) {
@@ -114,7 +127,7 @@ func (q *Quorum) ContainsHash(h uint64) bool {
 
 // ContainsHashes sets dst[i] to ContainsHash(hs[i]). It panics if dst is shorter
 // than hs.
-func (q *Quorum) ContainsHashes(dst []bool, hs []uint64) {
+func (q *quorum) ContainsHashes(dst []bool, hs []uint64) {
 	dst = dst[:len(hs)]
 	s := quorumScratch{}
 	for len(hs) > 0 {
@@ -132,7 +145,7 @@ type quorumScratch struct {
 	yes    [batch]uint8
 }
 
-func (q *Quorum) containsBatch(dst []bool, hs []uint64, s *quorumScratch) {
+func (q *quorum) containsBatch(dst []bool, hs []uint64, s *quorumScratch) {
 	n := len(hs)
 	clear(s.yes[:n])
 	for i, m := range q.members {
@@ -152,7 +165,7 @@ func (q *Quorum) containsBatch(dst []bool, hs []uint64, s *quorumScratch) {
 }
 
 // ContainsKeys is ContainsHashes for keys.
-func (q *Quorum) ContainsKeys(dst []bool, keys [][]byte) {
+func (q *quorum) ContainsKeys(dst []bool, keys [][]byte) {
 	dst = dst[:len(keys)]
 	hs := make([]uint64, min(len(keys), batch))
 	for len(keys) > 0 {
@@ -218,7 +231,7 @@ func (q *Quorum) InsertSeq(seq iter.Seq[[]byte]) (n int, err error) {
 
 // Stats describes all members together. Items is that of the first; Asked and
 // Predicted are joint rates: that at least Need members err on the same key.
-func (q *Quorum) Stats() bloomery.Stats {
+func (q *quorum) Stats() bloomery.Stats {
 	st := bloomery.Stats{Kind: "quorum"}
 	if len(q.members) == 0 {
 		return st
@@ -244,33 +257,35 @@ func (q *Quorum) Stats() bloomery.Stats {
 	return st
 }
 
-// atLeast returns the probability that at least m of independent events happen.
+// atLeast returns the probability that at least m of independent events happen. The
+// conversions keep the compiler from fusing a product and a sum: the result is in
+// the encoding, and must be the same on every processor.
 func atLeast(m int, p []float64) float64 {
 	// exactly[i] is the probability that i of the events so far happened; the
 	// last one stands for m and more.
 	exactly := make([]float64, m+1)
 	exactly[0] = 1
 	for _, p := range p {
-		exactly[m] += exactly[m-1] * p
+		exactly[m] += float64(exactly[m-1] * p)
 		for i := m - 1; i > 0; i-- {
-			exactly[i] = exactly[i]*(1-p) + exactly[i-1]*p
+			exactly[i] = float64(exactly[i]*(1-p)) + float64(exactly[i-1]*p)
 		}
 		exactly[0] *= 1 - p
 	}
 	return exactly[m]
 }
 
-func (q *Quorum) header() envelope.Header {
-	st := q.members[0].Stats()
+func (q *quorum) header() envelope.Header {
+	st := q.Stats()
 	return envelope.Header{
-		Kind: envelope.KindQuorum, Hash: q.hasher.Kind(), Check: q.hasher.Check(),
-		K: uint8(q.need), Extra: uint32(len(q.members)), Capacity: st.Capacity,
+		Kind: envelope.KindQuorum, Hash: q.hasher.Kind(), Check: q.hasher.Check(), K: uint8(q.need),
+		Extra: uint32(len(q.members)), Capacity: st.Capacity, Rate: min(st.Asked, math.Nextafter(1, 0)), Size: st.Bits,
 	}
 }
 
 // AppendBinary appends the encoding of the quorum to dst: that of all members. The
 // error wraps ErrIncompatible if a member has none.
-func (q *Quorum) AppendBinary(dst []byte) ([]byte, error) {
+func (q *quorum) AppendBinary(dst []byte) ([]byte, error) {
 	if len(q.members) == 0 {
 		return dst, fmt.Errorf("compose: marshal quorum: %w", errZero)
 	}
@@ -282,23 +297,81 @@ func (q *Quorum) AppendBinary(dst []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of the quorum, see AppendBinary.
-func (q *Quorum) MarshalBinary() ([]byte, error) { return q.AppendBinary(nil) }
+func (q *quorum) MarshalBinary() ([]byte, error) { return q.AppendBinary(nil) }
+
+// WriteTo writes the encoding of the quorum to w.
+func (q *quorum) WriteTo(w io.Writer) (int64, error) { return writeTo(w, q.MarshalBinary) }
 
 // DecodeQuorum returns the Quorum that data encodes. open opens the members:
 // codec.Open, or the method of a codec.Config with the Hasher that they were made
 // with. Errors wrap ErrCorrupt, ErrVersion, ErrIncompatible or ErrParameter, or are
 // those of open.
 func DecodeQuorum(data []byte, open OpenFunc) (*Quorum, error) {
-	h, members, err := decodeMembers(data, envelope.KindQuorum, MaxMembers, open)
+	q, _, err := openQuorum(data, open, true)
+	if err == nil {
+		for i, m := range q.members {
+			if writable(i, m) != nil {
+				err = fmt.Errorf("%w: member %d takes no keys", bloomery.ErrCorrupt, i)
+			}
+		}
+	}
 	if err != nil {
 		return nil, fmt.Errorf("compose: decode quorum: %w", err)
 	}
-	q, err := newQuorum(int(h.K), members)
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("compose: decode quorum: %w: %w", bloomery.ErrCorrupt, err)
-	case q.hasher.Kind() != h.Hash || q.hasher.Check() != h.Check || h.Rate != 0 || h.Size != 0:
-		return nil, fmt.Errorf("compose: decode quorum: %w: the header does not fit its members", bloomery.ErrCorrupt)
+	return &Quorum{q}, nil
+}
+
+// openQuorum returns the quorum that data encodes; verify checks its payload.
+func openQuorum(data []byte, open OpenFunc, verify bool) (quorum, envelope.Sealed, error) {
+	sealed, members, err := decodeMembers(data, envelope.KindQuorum, MaxMembers, open, verify)
+	if err != nil {
+		return quorum{}, sealed, err
 	}
-	return q, nil
+	need := int(sealed.Header.K)
+	if need < 1 || need > len(members) {
+		return quorum{}, sealed, fmt.Errorf("%w: %d of %d members cannot agree", bloomery.ErrCorrupt, need, len(members))
+	}
+	q, err := agree(need, members)
+	if err != nil {
+		return quorum{}, sealed, fmt.Errorf("%w: %w", bloomery.ErrCorrupt, err)
+	}
+	want := q.header()
+	if want.Payload = sealed.Header.Payload; want != sealed.Header {
+		return quorum{}, sealed, fmt.Errorf("%w: the header does not fit the members", bloomery.ErrCorrupt)
+	}
+	return q, sealed, nil
+}
+
+// QuorumView is a Quorum that is read where it lies. It cannot be changed. The
+// memory must stay as it is while the view is used.
+//
+// Safe for concurrent use.
+type QuorumView struct {
+	quorum
+	sealed envelope.Sealed
+}
+
+var _ bloomery.Hashed = (*QuorumView)(nil)
+
+// ViewQuorum returns a view of data, the encoding of a Quorum, whose members are
+// opened by open, as a rule as views. It checks header and lengths, not the payload:
+// Verify does.
+func ViewQuorum(data []byte, open OpenFunc) (*QuorumView, error) {
+	q, sealed, err := openQuorum(data, open, false)
+	if err != nil {
+		return nil, fmt.Errorf("compose: view quorum: %w", err)
+	}
+	return &QuorumView{q, sealed}, nil
+}
+
+// Verify checks the whole payload. The error wraps ErrCorrupt and names the offset
+// of the damage.
+func (v *QuorumView) Verify() error {
+	if len(v.members) == 0 {
+		return fmt.Errorf("compose: verify quorum: %w", errZero)
+	}
+	if err := v.sealed.Verify(); err != nil {
+		return fmt.Errorf("compose: verify quorum: %w", err)
+	}
+	return nil
 }

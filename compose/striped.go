@@ -2,6 +2,7 @@ package compose
 
 import (
 	"fmt"
+	"io"
 	"math"
 	"math/bits"
 	"slices"
@@ -305,12 +306,15 @@ func (l lockedStripe) AppendBinary(dst []byte) ([]byte, error) {
 // MarshalBinary returns the encoding of all stripes, see AppendBinary.
 func (s *Striped) MarshalBinary() ([]byte, error) { return s.AppendBinary(nil) }
 
+// WriteTo writes the encoding of all stripes to w.
+func (s *Striped) WriteTo(w io.Writer) (int64, error) { return writeTo(w, s.MarshalBinary) }
+
 // DecodeStriped returns the Striped that data encodes. open opens the stripes:
 // codec.Open, or the method of a codec.Config with the Hasher that they were made
 // with. Errors wrap ErrCorrupt, ErrVersion, ErrIncompatible or ErrParameter, or are
 // those of open.
 func DecodeStriped(data []byte, open OpenFunc) (*Striped, error) {
-	h, members, err := decodeMembers(data, envelope.KindStriped, MaxStripes, open)
+	sealed, members, err := decodeMembers(data, envelope.KindStriped, MaxStripes, open, true)
 	if err != nil {
 		return nil, fmt.Errorf("compose: decode striped: %w", err)
 	}
@@ -318,7 +322,7 @@ func DecodeStriped(data []byte, open OpenFunc) (*Striped, error) {
 		return nil, fmt.Errorf("compose: decode striped: %w: %d stripes, not a power of two", bloomery.ErrCorrupt, n)
 	}
 	s, err := newStriped(members)
-	switch {
+	switch h := sealed.Header; {
 	case err != nil:
 		return nil, fmt.Errorf("compose: decode striped: %w: %w", bloomery.ErrCorrupt, err)
 	case s.hasher.Kind() != h.Hash || s.hasher.Check() != h.Check || h.Rate != 0 || h.Size != 0 || h.K != 0 || h.Capacity != 0:

@@ -150,6 +150,9 @@ func TestWindowHistories(t *testing.T) {
 // the worst places; after ten rotations; and for even traffic. The tolerance is 4
 // standard deviations of the number of false positives.
 func TestWindowKeepsItsRate(t *testing.T) {
+	if testing.Short() {
+		t.Skip("statistics are done once, without -short")
+	}
 	const n, p, asked = 60_000, 0.01, 400_000
 	splits := map[string]func(generation int) int{
 		"even":                  func(int) int { return n / 6 },
