@@ -218,6 +218,46 @@ func TestJaccard(t *testing.T) {
 	}
 }
 
+// As the union saturates Jaccard becomes inexact, and then 0, as its doc says.
+func TestJaccardSaturates(t *testing.T) {
+	const n = 50_000
+	for _, c := range []struct {
+		over int
+		want float64 // a third is in both
+		off  float64
+	}{{1, 1. / 3, 0.01}, {6, 1. / 3, 0.01}, {10, 1. / 3, 0.1}, {16, 0, 0}} {
+		a, b := bloom.New(n, 0.01), bloom.New(n, 0.01)
+		m := c.over * n
+		hs := hashes(3*m/2, 9)
+		a.AddHashes(nil, hs[:m])
+		b.AddHashes(nil, hs[m/2:])
+		if got, err := a.Jaccard(b); math.Abs(got-c.want) > c.off || err != nil {
+			t.Errorf("%d times the capacity: Jaccard = %.4f, want %.4f within %v (%v)", c.over, got, c.want, c.off, err)
+		}
+	}
+}
+
+// A Scalable estimates, too, how many keys seemed to be there when they came:
+// at high rates that are many.
+func TestScalableEstimateCount(t *testing.T) {
+	for _, c := range []struct{ p, off float64 }{{0.01, 0.01}, {0.2, 0.02}, {0.6, 0.05}} {
+		s := bloom.NewScalable(1000, c.p)
+		const n = 100_000
+		s.AddHashes(nil, hashes(n, 11))
+		got := float64(s.EstimateCount())
+		if math.Abs(got/n-1) > c.off {
+			t.Errorf("p = %v: EstimateCount() = %.0f of %d keys, want within %v", c.p, got, n, c.off)
+		}
+		if items := float64(s.Stats().Items); c.p > 0.1 && items > 0.96*n {
+			t.Errorf("p = %v: %.0f keys changed the filter: the test shows nothing", c.p, items)
+		}
+	}
+	empty := bloom.NewScalable(1000, 0.01)
+	if got := empty.EstimateCount(); got != 0 {
+		t.Errorf("an empty filter: EstimateCount() = %d", got)
+	}
+}
+
 // All spellings of add and contains mean the same.
 func TestSpellings(t *testing.T) {
 	var keys [][]byte

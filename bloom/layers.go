@@ -167,14 +167,14 @@ func (l *layered) Saturation() float64 {
 // reads all layers. Keys that were in both filters of a Union count twice. If
 // a layer is full the answer is math.MaxUint64.
 func (l *layered) EstimateCount() uint64 {
-	keys, before := 0.0, 0.0
+	keys, absent := 0.0, 1.0 // absent: the share of new keys that no layer before has
 	for i := range l.layers {
 		x := &l.layers[i]
 		n := x.shape.Count(x.Saturation())
 		if n > 0 {
-			keys += n / max(0, 1-before)
+			keys += n / absent
 		}
-		before += x.shape.Rate(n)
+		absent *= 1 - x.shape.Rate(n)
 	}
 	return round(keys)
 }

@@ -254,8 +254,8 @@ func (f *Filter) rebuild(q sizing.Quotient) error {
 	b := builder{t: &fresh}
 	w := f.walk()
 	for fingerprint, e, ok := w.next(); ok; fingerprint, e, ok = w.next() {
-		if !b.append(fingerprint, e.count) || b.used > q.Limit() {
-			return fmt.Errorf("%w: the keys take more than %d slots", bloomery.ErrFull, q.Limit())
+		if !b.append(fingerprint, e.count) {
+			return fmt.Errorf("%w: the keys run over the last block", bloomery.ErrFull)
 		}
 	}
 	b.finish()

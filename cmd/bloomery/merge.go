@@ -10,14 +10,16 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/codec"
+	"github.com/bloomery/bloomery/hashing"
 )
 
 // mergeOptions are the flags of merge and intersect.
 type mergeOptions struct {
 	keyFlags
 	outputFlags
-	force bool
-	of    func(bloomery.Hashed) operation
+	force  bool
+	of     func(bloomery.Hashed) operation
+	common bool // the result has what is in all
 }
 
 func newMerge() *cobra.Command {
@@ -37,7 +39,7 @@ up.`,
 		Example: `  bloomery merge -o all.bf monday.bf tuesday.bf`,
 		Args:    between(2, -1, "two filters or more"),
 	}
-	mergeCommand(cmd, unionOf)
+	mergeCommand(cmd, &mergeOptions{of: unionOf})
 	return cmd
 }
 
@@ -46,17 +48,17 @@ func newIntersect() *cobra.Command {
 		Use:   "intersect -o F A B…",
 		Short: "Make one filter of several: what is in all of them",
 		Long: `intersect writes a filter that holds the keys that are in all of the given ones, and
-with them more wrong yeses than a filter made of those keys alone would have. They must
-be of one kind, size and hash.`,
+with them more false positives than a filter made of those keys alone would have. They
+must be of one kind, size and hash. Of two filters the number of keys is estimated by
+inclusion and exclusion: that of both less that of their union. Of more it is not known.`,
 		Example: `  bloomery intersect -o both.bf monday.bf tuesday.bf`,
 		Args:    between(2, -1, "two filters or more"),
 	}
-	mergeCommand(cmd, intersectionOf)
+	mergeCommand(cmd, &mergeOptions{of: intersectionOf, common: true})
 	return cmd
 }
 
-func mergeCommand(cmd *cobra.Command, of func(bloomery.Hashed) operation) {
-	o := &mergeOptions{of: of}
+func mergeCommand(cmd *cobra.Command, o *mergeOptions) {
 	newShell(cmd, func(ctx context.Context, s *shell, args []string) error { return o.run(ctx, s, cmd.Name(), args) })
 	cmd.Flags().BoolVar(&o.force, "force", false, "write the filter even if it is over its capacity")
 	o.bind(cmd.Flags())
@@ -101,10 +103,27 @@ func (o *mergeOptions) run(ctx context.Context, s *shell, verb string, names []s
 	if err := b.fits(s, f, surely(f, items, exact, 0)); err != nil {
 		return err
 	}
+	stats := statsOf(f)
+	if o.common { // before the output, which may be one of the files
+		stats.Items = keysInCommon(ctx, names, h)
+	}
 	if err := s.saveFilter(ctx, o.outputFlags, codec.FormPlain, f); err != nil {
 		return err
 	}
-	return s.merged(o.output, f, len(names), asked, start)
+	return s.merged(o.output, stats, len(names), asked, start)
+}
+
+// keysInCommon estimates how many keys are in two filters. The bits that an
+// intersection has left do not tell: many are there by chance.
+func keysInCommon(ctx context.Context, names []string, h hashing.Hasher) uint64 {
+	if len(names) != 2 {
+		return unknownItems
+	}
+	d, err := compare(ctx, names[0], names[1], h)
+	if err != nil || d.Both == nil {
+		return unknownItems
+	}
+	return *d.Both
 }
 
 // mergeHint says what filters must have in common.
@@ -126,12 +145,15 @@ type mergedJSON struct {
 }
 
 // merged tells what came out of filters, the first of which was asked for a rate.
-func (s *shell) merged(name string, f bloomery.Hashed, filters int, asked float64, start time.Time) error {
-	stats := statsOf(f)
+func (s *shell) merged(name string, stats statsJSON, filters int, asked float64, start time.Time) error {
 	if s.asJSON {
 		return s.print(mergedJSON{name, filters, stats})
 	}
-	s.say("%s: %s of %d filters, %s, %s, error rate %s", name, stats.Kind, filters, keysText(stats),
+	keys := keysText(stats) + ", "
+	if stats.Items == unknownItems && !stats.Exact {
+		keys = ""
+	}
+	s.say("%s: %s of %d filters, %s%s, error rate %s", name, stats.Kind, filters, keys,
 		bytesText(stats.Bytes), rateText(stats.Predicted))
 	if stats.Asked > asked {
 		s.say("the error rate asked for rose from %s to %s: those of %s filters add up", rateText(asked), rateText(stats.Asked), stats.Kind)
