@@ -110,8 +110,9 @@ bench-lookups: ## time lookups in every kind, writes docs/static.md and its plot
 bench-cli: ## measure the command line against sort, awk and DCSO's bloom, writes docs/benchmarks-cli.md
 	cd bench && go run ./cmd/cli -out ../docs/benchmarks-cli.md
 
-bench-server: ## measure the server against Redis, writes docs/benchmarks-server.md
-	cd bench/server && go run . -rounds 5 -o ../../docs/benchmarks-server.md
+bench-server: ## measure the server against Redis, and commit BASE if given, writes docs/benchmarks-server.md
+	@scripts/need-redis redis-server redis-cli redis-benchmark
+	cd bench/server && go run . -rounds 5 -base "$(BASE)" -o ../../docs/benchmarks-server.md
 
 scale: ## 10,000 idle connections and 1,000,000 filters, with their memory
 	BLOOMERY_IDLE=10000 BLOOMERY_FILTERS=1000000 go test ./server -count=1 -run 'Idle|ManyFilters' -v

@@ -9,13 +9,7 @@ set -eu
 cd "$(dirname "$0")/.."
 port=${PORT:-7379}
 
-if ! command -v redis-cli >/dev/null || ! command -v redis-benchmark >/dev/null; then
-	echo "redis-tools is missing: installing it"
-	sudo=
-	[ "$(id -u)" = 0 ] || sudo=sudo
-	$sudo apt-get update -qq
-	$sudo apt-get install -y -qq redis-tools
-fi
+scripts/need-redis redis-cli redis-benchmark
 
 dir=$(mktemp -d)
 go build -o "$dir/bloomery" ./cmd/bloomery

@@ -4,7 +4,8 @@
 //	go run . -rounds 5 -o ../../docs/benchmarks-server.md
 //
 // Redis answering PING is the yardstick, measured in every round between the
-// other runs, so that a slow moment of the machine hits both sides.
+// other runs, so that a slow moment of the machine hits both sides. With -base
+// an older revision of bloomery takes part in every round too.
 package main
 
 import (
@@ -25,6 +26,7 @@ type options struct {
 	capacity int
 	out      string
 	root     string
+	base     string
 	memory   bool
 	log      bool
 }
@@ -36,6 +38,7 @@ func main() {
 	flag.IntVar(&o.capacity, "capacity", 10_000_000, "keys of the filters")
 	flag.StringVar(&o.out, "o", "", "file to write; standard output if empty")
 	flag.StringVar(&o.root, "root", "../..", "the repository")
+	flag.StringVar(&o.base, "base", "", "revision of bloomery to compare with, in the same rounds")
 	flag.BoolVar(&o.memory, "memory", true, "measure filters and idle connections too")
 	flag.BoolVar(&o.log, "durability", false, "measure what the log, snapshots and the start cost, nothing else")
 	flag.Parse()
@@ -52,10 +55,8 @@ func run(o options) error {
 	}
 	defer os.RemoveAll(dir)
 	bloomery := filepath.Join(dir, "bloomery")
-	build := exec.Command("go", "build", "-trimpath", "-o", bloomery, "./cmd/bloomery")
-	build.Dir, build.Stderr = o.root, os.Stderr
-	if err := build.Run(); err != nil {
-		return fmt.Errorf("build: %w", err)
+	if err := build(o.root, bloomery); err != nil {
+		return err
 	}
 	page, err := measured(o, bloomery, dir)
 	if err != nil {
@@ -68,27 +69,77 @@ func run(o options) error {
 	return os.WriteFile(o.out, []byte(page), 0o644)
 }
 
+// build makes the program of a source tree.
+func build(root, to string) error {
+	cmd := exec.Command("go", "build", "-trimpath", "-o", to, "./cmd/bloomery")
+	cmd.Dir, cmd.Stderr = root, os.Stderr
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("build: %w", err)
+	}
+	return nil
+}
+
+// buildRevision makes the program of another revision of the repository.
+func buildRevision(o options, dir string) (string, error) {
+	tree := filepath.Join(dir, "tree")
+	if err := os.Mkdir(tree, 0o755); err != nil {
+		return "", err
+	}
+	cmd := exec.Command("sh", "-c", `git -C "$1" archive "$2" | tar -x -C "$3"`, "sh", o.root, o.base, tree)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("revision %s: %w: %s", o.base, err, out)
+	}
+	program := filepath.Join(dir, "bloomery-base")
+	return program, build(tree, program)
+}
+
+// Who is measured.
+const (
+	redis = iota
+	ours
+	base
+	parties
+)
+
 // measured returns the page.
 func measured(o options, bloomery, dir string) (string, error) {
 	if o.log {
 		return durability(o, bloomery, dir)
 	}
-	ours, err := startServer(7461, bloomery, "serve", "--addr", "127.0.0.1:7461", "--dir", "", "--log-level", "warn")
-	if err != nil {
+	var servers [parties]*process
+	defer func() {
+		for _, p := range servers {
+			if p != nil {
+				p.stop()
+			}
+		}
+	}()
+	programs := [parties]string{ours: bloomery}
+	var err error
+	if o.base != "" {
+		if programs[base], err = buildRevision(o, dir); err != nil {
+			return "", err
+		}
+	}
+	if servers[redis], err = startServer(7462, "redis-server", "--port", "7462", "--save", "", "--appendonly", "no", "--dir", dir); err != nil {
 		return "", err
 	}
-	defer ours.stop()
-	redis, err := startServer(7462, "redis-server", "--port", "7462", "--save", "", "--appendonly", "no", "--dir", dir)
-	if err != nil {
-		return "", err
+	for i, program := range programs {
+		if program == "" {
+			continue
+		}
+		port := 7463 + i
+		servers[i], err = startServer(port, program, "serve", "--addr", "127.0.0.1:"+strconv.Itoa(port), "--log-level", "warn",
+			"--dir", filepath.Join(dir, "data"+strconv.Itoa(i)), "--fsync", "everysec")
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintln(os.Stderr, "filling filters of", o.capacity, "keys")
+		if err := fill(servers[i], o.capacity); err != nil {
+			return "", err
+		}
 	}
-	defer redis.stop()
-
-	fmt.Fprintln(os.Stderr, "filling filters of", o.capacity, "keys")
-	if err := fill(ours, o.capacity); err != nil {
-		return "", err
-	}
-	results, err := measure(o, ours, redis)
+	results, err := measure(o, servers)
 	if err != nil {
 		return "", err
 	}
@@ -99,35 +150,41 @@ func measured(o options, bloomery, dir string) (string, error) {
 	return page, nil
 }
 
-// measure runs every case in every round, round by round.
-func measure(o options, ours, redis *process) ([]result, error) {
+// measure runs every case in every round, round by round. Ours and the base take
+// turns in going first.
+func measure(o options, servers [parties]*process) ([]result, error) {
 	cases := cases()
 	results := make([]result, len(cases))
 	for round := range o.rounds {
 		started := time.Now()
-		yardstick := map[int]float64{}
+		order := []int{redis, ours, base}
+		if round%2 == 1 {
+			order = []int{redis, base, ours}
+		}
 		for i, c := range cases {
-			target := ours
-			if c.redis {
-				target = redis
-			}
-			for _, line := range c.before {
-				if _, err := target.cli(strings.Fields(strings.ReplaceAll(line, "CAPACITY", strconv.Itoa(o.capacity)))...); err != nil {
-					return nil, err
-				}
-			}
-			r, err := target.benchmark(c, o)
-			if err != nil {
-				return nil, fmt.Errorf("%s, pipeline %d: %w", c.name, c.pipeline, err)
-			}
-			if c.redis {
-				yardstick[c.pipeline] = r.rate
-			}
-			r.share = r.rate / yardstick[c.pipeline]
 			results[i].c = c
-			results[i].runs = append(results[i].runs, r)
+			for _, who := range order {
+				if servers[who] == nil || c.redis != (who == redis) {
+					continue
+				}
+				r, err := runCase(o, servers[who], c)
+				if err != nil {
+					return nil, fmt.Errorf("%s, pipeline %d: %w", c.name, c.pipeline, err)
+				}
+				results[i].runs[who] = append(results[i].runs[who], r)
+			}
 		}
 		fmt.Fprintf(os.Stderr, "round %d of %d: %s\n", round+1, o.rounds, time.Since(started).Round(time.Second))
 	}
 	return results, nil
+}
+
+// runCase prepares a server for a case and runs it.
+func runCase(o options, p *process, c benchCase) (oneRun, error) {
+	for _, line := range c.before {
+		if _, err := p.cli(strings.Fields(strings.ReplaceAll(line, "CAPACITY", strconv.Itoa(o.capacity)))...); err != nil {
+			return oneRun{}, err
+		}
+	}
+	return p.benchmark(c, o)
 }

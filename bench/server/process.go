@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -49,30 +50,32 @@ func (p *process) cli(args ...string) (string, error) {
 	return string(out), nil
 }
 
-// cpu returns the processor time of the server so far.
+// cpu returns the processor time of the server so far, from the scheduler's
+// counters, which are in nanoseconds; the ticks of /proc/PID/stat are too coarse.
 func (p *process) cpu() (time.Duration, error) {
-	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.cmd.Process.Pid))
-	if err != nil {
-		return 0, err
+	tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", p.cmd.Process.Pid))
+	if err != nil || len(tasks) == 0 {
+		return 0, fmt.Errorf("no /proc/%d/task/*/schedstat: %w", p.cmd.Process.Pid, err)
 	}
-	_, rest, _ := strings.Cut(string(data), ") ")
-	fields := strings.Fields(rest) // from the third on; utime is the 14th, stime the 15th
-	if len(fields) < 13 {
-		return 0, fmt.Errorf("cannot read /proc/%d/stat", p.cmd.Process.Pid)
+	var sum time.Duration
+	for _, task := range tasks {
+		data, err := os.ReadFile(task)
+		if err != nil {
+			continue // the thread has ended
+		}
+		var ran int64
+		if _, err := fmt.Sscan(string(data), &ran); err != nil {
+			return 0, fmt.Errorf("%s: %q: %w", task, data, err)
+		}
+		sum += time.Duration(ran)
 	}
-	user, err := strconv.Atoi(fields[11])
-	if err != nil {
-		return 0, err
-	}
-	system, err := strconv.Atoi(fields[12])
-	return time.Duration(user+system) * 10 * time.Millisecond, err
+	return sum, nil
 }
 
 // oneRun is what one run of redis-benchmark gave.
 type oneRun struct {
-	rate  float64       // items per second
-	cpu   time.Duration // of the server, per request
-	share float64       // of Redis's PING in the same round
+	rate float64       // items per second
+	cpu  time.Duration // of the server, per request
 }
 
 var rateLine = regexp.MustCompile(`([0-9.]+) requests per second`)

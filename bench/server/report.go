@@ -10,16 +10,16 @@ import (
 	"time"
 )
 
-// result is all runs of a case.
+// result is all runs of a case, by who was measured and by round.
 type result struct {
 	c    benchCase
-	runs []oneRun
+	runs [parties][]oneRun
 }
 
 // median returns the middle of the values that pick takes from the runs.
-func (r result) median(pick func(oneRun) float64) float64 {
-	values := make([]float64, len(r.runs))
-	for i, run := range r.runs {
+func (r result) median(who int, pick func(oneRun) float64) float64 {
+	values := make([]float64, len(r.runs[who]))
+	for i, run := range r.runs[who] {
 		values[i] = pick(run)
 	}
 	return median(values)
@@ -31,53 +31,78 @@ func median(values []float64) float64 {
 	return (values[(n-1)/2] + values[n/2]) / 2
 }
 
-// spread returns the lowest and the highest share.
-func (r result) spread() (low, high float64) {
-	low, high = r.runs[0].share, r.runs[0].share
-	for _, run := range r.runs {
-		low, high = min(low, run.share), max(high, run.share)
+// shares returns, round by round, Redis's CPU per PING over that of an item.
+func shares(ping, r result, who int) []float64 {
+	var all []float64
+	for i, run := range r.runs[who] {
+		all = append(all, ping.runs[redis][i].cpu.Seconds()*float64(r.c.items)/run.cpu.Seconds())
 	}
-	return low, high
+	return all
 }
 
-// report writes the page.
-func report(o options, results []result) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, `# Server benchmarks
+// overBase returns, round by round, our CPU over that of the base.
+func overBase(r result) []float64 {
+	var all []float64
+	for i, run := range r.runs[base] {
+		all = append(all, r.runs[ours][i].cpu.Seconds()/run.cpu.Seconds())
+	}
+	return all
+}
+
+const intro = `# Server benchmarks
 
 <!-- Made by make bench-server. -->
 
 redis-benchmark with 50 clients; filters of %d keys at 1%%, half of the keys asked are there, added keys go to an empty
-filter; %d interleaved rounds, medians. The yardstick is Redis answering PING in the same round: a share of 1 means as
-many items per second as Redis answers PINGs. Client and server share the processors of one machine with whatever else
-runs there, so single cells swing; CPU per request is the server's own processor time and swings less. "Share by CPU" is
-Redis's CPU per PING over ours per item. "Busy" is how many processors the server kept busy: where it is well below 1,
-redis-benchmark (one thread, which also makes the random keys) was the limit, not the server.
+filter; all bloomery servers keep a log with one fsync a second; %d interleaved rounds, medians, ratios within a round. CPU is the
+server's own processor time per request, from the scheduler's counters. "By CPU" is Redis's CPU per PING at the same pipeline
+over ours per item: above 1 an item costs less than a PING of Redis. Client and server share the processors of one machine with whatever
+else runs there, so throughput swings; CPU swings less.%s
 
-%s`, o.capacity, o.rounds, setting(o))
+%s`
+
+// report writes the page.
+func report(o options, results []result) string {
+	var b strings.Builder
+	about := ""
+	if o.base != "" {
+		about = fmt.Sprintf(" \"Base\" is commit %s of bloomery, in the same rounds;\n\"over base\" is our CPU over its. At pipeline 1 that is to be at most 1.05.", o.base)
+	}
+	fmt.Fprintf(&b, intro, o.capacity, o.rounds, about, setting(o))
 	for _, p := range []int{1, 16, 64} {
-		fmt.Fprintf(&b, "\n## Pipeline %d\n\n| command | items/s | CPU per request, µs | busy | share of Redis PING | lowest – highest | share by CPU | target |\n|---|---|---|---|---|---|---|---|\n", p)
-		yardstick := 0.0
+		fmt.Fprintf(&b, "\n## Pipeline %d\n\n| command | items/s | CPU, µs | by CPU | lowest – highest | target | base: CPU, µs | base: by CPU | over base |\n|---|---|---|---|---|---|---|---|---|\n", p)
+		var ping result
 		for _, r := range results {
 			if r.c.pipeline != p {
 				continue
 			}
-			target := "–"
-			if r.c.target > 0 {
-				target = fmt.Sprintf("≥ %.1f", r.c.target)
-			}
-			low, high := r.spread()
-			rate := r.median(func(x oneRun) float64 { return x.rate })
-			cpu := r.median(func(x oneRun) float64 { return x.cpu.Seconds() })
 			if r.c.redis {
-				yardstick = cpu
+				ping = r
 			}
-			items := float64(r.c.items)
-			fmt.Fprintf(&b, "| %s | %.0f | %.2f | %.2f | **%.2f** | %.2f – %.2f | %.2f | %s |\n", r.c.name,
-				rate, cpu*1e6, cpu*rate/items, r.median(func(x oneRun) float64 { return x.share }), low, high, yardstick*items/cpu, target)
+			b.WriteString(row(ping, r))
 		}
 	}
 	return b.String()
+}
+
+// row returns the line of a case.
+func row(ping, r result) string {
+	who := ours
+	if r.c.redis {
+		who = redis
+	}
+	rate := func(x oneRun) float64 { return x.rate }
+	cpu := func(x oneRun) float64 { return x.cpu.Seconds() * 1e6 }
+	share := shares(ping, r, who)
+	target := "–"
+	if r.c.target > 0 {
+		target = fmt.Sprintf("≥ %.2f", r.c.target)
+	}
+	line := fmt.Sprintf("| %s | %.0f | %.2f | **%.2f** | %s | %s |", r.c.name, r.median(who, rate), r.median(who, cpu), median(share), span(share, "%.2f"), target)
+	if len(r.runs[base]) == 0 {
+		return line + " | | |\n"
+	}
+	return line + fmt.Sprintf(" %.2f | %.2f | %.2f |\n", r.median(base, cpu), median(shares(ping, r, base)), median(overBase(r)))
 }
 
 // setting returns the table that says where and how it was measured.
