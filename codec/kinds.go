@@ -99,6 +99,8 @@ var kinds = []Kind{
 		Number: envelope.KindRibbon, Name: "ribbon", Features: Features{Static: true}, Build: buildRibbon,
 		shards: func(h envelope.Header) uint64 { return 1 << min(h.Extra>>8, 63) },
 	}, asRibbon, ribbon.Config.Decode, ribbon.Config.Read, ribbon.Config.View),
+	opened(Kind{Number: envelope.KindGrowing, Name: "growing", Features: Features{Insert: true, Delete: true, Count: true, Grow: true}, New: newGrowing},
+		asGrowing, quotient.Config.DecodeGrowing, quotient.Config.ReadGrowing, quotient.Config.ViewGrowing),
 	opened(Kind{Number: envelope.KindWindow, Name: "window", Features: Features{Add: true, Expire: true}, New: newWindow},
 		asWindow, compose.WindowConfig.Decode, compose.WindowConfig.Read, compose.WindowConfig.View),
 	{Number: envelope.KindQuorum, Name: "quorum", Features: Features{Insert: true}, New: newQuorum, members: ofMembers(compose.DecodeQuorum), viewMembers: compose.ViewQuorum},
@@ -122,6 +124,10 @@ func asRibbon(c Config) ribbon.Config      { return ribbon.Config{Hasher: c.Hash
 func asWindow(c Config) compose.WindowConfig {
 	return compose.WindowConfig{Hasher: c.Hasher, Alloc: c.Alloc}
 }
+
+// asGrowing has no Alloc: the segments of a growing filter come and go, and lie
+// on the Go heap.
+func asGrowing(c Config) quotient.Config { return quotient.Config{Hasher: c.Hasher} }
 
 // opened returns the entry of a kind with the ways to open it.
 func opened[C any, F bloomery.Hashed, V View](
@@ -181,6 +187,10 @@ func newWindow(n int, p float64, h hashing.Hasher) (bloomery.Hashed, error) {
 
 func newQuorum(n int, p float64, h hashing.Hasher) (bloomery.Hashed, error) {
 	return hashed(compose.QuorumConfig{Capacity: n, ErrorRate: p, Hasher: h}.New())
+}
+
+func newGrowing(n int, p float64, h hashing.Hasher) (bloomery.Hashed, error) {
+	return hashed(quotient.Config{Capacity: n, ErrorRate: p, Hasher: h}.NewGrowing())
 }
 
 func buildRibbon(hashes []uint64, p float64, h hashing.Hasher) (bloomery.Hashed, error) {

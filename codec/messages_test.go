@@ -36,6 +36,7 @@ func refused(n int, p float64) map[string]error {
 	_, errs["counting: new stable"] = c.NewStable()
 	_, errs["cuckoo: new"] = cuckoo.Config{Capacity: n, ErrorRate: p}.New()
 	_, errs["quotient: new"] = quotient.Config{Capacity: n, ErrorRate: p}.New()
+	_, errs["quotient: new growing"] = quotient.Config{Capacity: n, ErrorRate: p}.NewGrowing()
 	if n > 0 { // static kinds take no number of keys
 		_, errs["fuse: build"] = fuse.Config[uint8]{ErrorRate: p}.Build(context.Background(), nil)
 		_, errs["ribbon: build"] = ribbon.Config{ErrorRate: p}.Build(context.Background(), nil)

@@ -35,6 +35,11 @@ type Config struct {
 	// Resize can go on after that, at a higher rate.
 	Doublings int
 
+	// Expected is how many keys a Growing is expected to hold in the end, a hint
+	// that makes it smallest there; 0 if that is not known. Less than twice the
+	// Capacity is no hint. Other filters do not take it.
+	Expected int
+
 	// Hasher hashes the keys. The zero value is XXH3 with seed 0.
 	Hasher hashing.Hasher
 

@@ -47,6 +47,10 @@ func (t *table) contains(h uint64) bool {
 	}
 	n := uint(t.slots) + slot*t.width
 	x := load(t.data, at+endsAt+int(n>>3)) >> (n & 7)
+	if t.ragged {
+		yes, ok := t.lanesMatch(x, remainder, length)
+		return yes || !ok && t.hasPrefix(quotient, remainder)
+	}
 	// The lanes of the run that are equal, and perhaps others above the first.
 	// There is no digit of a count in the first two.
 	x ^= remainder * t.low
@@ -59,6 +63,9 @@ func (t *table) contains(h uint64) bool {
 
 // search is contains for a quotient and a remainder in any place.
 func (t *table) search(quotient, remainder uint64) bool {
+	if t.ragged {
+		return t.hasPrefix(quotient, remainder)
+	}
 	p, ok := t.start(quotient)
 	if !ok {
 		return false

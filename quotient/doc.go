@@ -40,6 +40,33 @@
 // bits in at the begin. Merge puts the keys of two filters together, and Hashes
 // tells all of them, as hashes that stand for the keys.
 //
+// # Growing without end
+//
+// A [Growing] is for sets of unknown size. It lies in segments, each the table of
+// the keys whose hashes begin with a prefix; a directory finds it by the first
+// bits of a hash.
+//
+//	hash        [prefix  ][quotient     ][fingerprint      ] ...
+//	             e bits    up to 14 bits  l bits, of a new key
+//
+//	directory   [00] [01] [10] [11]          2^max(e) entries
+//	              |    |    |____|
+//	              v    v       v
+//	segments     [00] [01]    [1 ]           tables of up to 256 blocks
+//
+//	slot        [bits of the fingerprint][1][0 ...]   w = l + 1 bits
+//	            [1][0 ...                         ]   void: no bits are left
+//
+// A segment that is full gets more slots in its blocks, in three steps, and then
+// doubles: while it is small in place, then into two. A doubling makes the first
+// bit of every fingerprint the last one of its address. Slots keep their order, a
+// new key gets l bits again, and a lookup compares as many bits as a slot has.
+// What has no bits left is void, stands in every quotient that it covers, and is
+// counted in a list of its own, which a lookup does not read. A key errs with
+// 2^-(bits of address and fingerprint when it was inserted) for ever: with the
+// same l in every generation each has the same share of the rate, and 40
+// doublings keep the rate asked.
+//
 // # When to choose another family
 //
 // A cuckoo filter answers faster, but cannot grow, be merged, or count more

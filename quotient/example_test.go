@@ -105,3 +105,22 @@ func ExampleConfig_View() {
 	// Output:
 	// true 1 <nil>
 }
+
+// A filter that starts with room for 100 keys and gets 10,000, some of which
+// leave again.
+func ExampleNewGrowing() {
+	g := quotient.NewGrowing(100, 0.01)
+	for i := range uint64(10_000) {
+		if err := g.InsertHash(g.Hasher().HashUint64(i)); err != nil {
+			fmt.Println(err)
+			return
+		}
+	}
+	g.DeleteHash(g.Hasher().HashUint64(7))
+	s := g.Stats()
+	fmt.Println(s.Items, "keys, rate kept:", s.Predicted <= 0.01)
+	fmt.Println(g.ContainsHash(g.Hasher().HashUint64(8)), g.CountHash(g.Hasher().HashUint64(9)))
+	// Output:
+	// 9999 keys, rate kept: true
+	// true 1
+}

@@ -1,5 +1,11 @@
 package quotient
 
+import (
+	"fmt"
+
+	"github.com/bloomery/bloomery/sizing"
+)
+
 // Nth, Saturated and Check are for tests of what cannot be seen from outside.
 var Nth = nth
 
@@ -19,3 +25,48 @@ func Saturated(f *Filter) (n int) {
 
 // Split returns quotient and remainder of a hash in f.
 func Split(f *Filter, h uint64) (quotient, remainder uint64) { return f.split(h) }
+
+// GrowingOf returns a Growing for n keys with a plan of the test's own.
+func GrowingOf(n int, plan sizing.Growing) *Growing {
+	g := &Growing{segments{plan: plan, capacity: uint64(n), rate: min(plan.Rate(sizing.MaxGrowth), 0.99)}}
+	g.start()
+	return g
+}
+
+// GrowingBits returns the bits of address and fingerprint that a key with hash h
+// gets when it is inserted now.
+func GrowingBits(g *Growing, h uint64) int {
+	s := g.at(h)
+	return s.address + int(s.width) - 1
+}
+
+// Code is elderCode.
+var Code = elderCode
+
+// CheckGrowing returns an error if g is not the filter of a multiset, or if its
+// sums are not those of its segments.
+func CheckGrowing(g *Growing) error {
+	c := g.clone()
+	if err := c.verify(); err != nil {
+		return err
+	}
+	for s := range g.each {
+		if got := c.at(s.prefix); got.totals != s.totals || got.mass != s.mass || got.counts != s.counts {
+			return fmt.Errorf("segment %#x: %+v, should be %+v", s.prefix, s.totals, got.totals)
+		}
+	}
+	return nil
+}
+
+// Segments returns how many segments g has, the most keys in one of them, and
+// how many elders there are.
+func Segments(g *Growing) (segments, most, elders uint64) {
+	for s := range g.each {
+		segments++
+		most = max(most, s.distinct)
+	}
+	return segments, most, uint64(len(g.elders.counts))
+}
+
+// Directory returns the entries of g's directory.
+func Directory(g *Growing) int { return len(g.dir) }

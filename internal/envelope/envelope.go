@@ -37,6 +37,7 @@ const (
 	KindFuse16      = 13
 	KindFuse32      = 14
 	KindRibbon      = 15
+	KindGrowing     = 16
 	KindWindow      = 17
 	KindQuorum      = 18
 	KindStriped     = 19

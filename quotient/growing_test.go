@@ -1,0 +1,273 @@
+package quotient_test
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/quotient"
+	"github.com/bloomery/bloomery/sizing"
+)
+
+// measured returns the share of random hashes that g finds.
+func measured(g *quotient.Growing, queries int, rng *rand.Rand) float64 {
+	hs, found := make([]uint64, 4096), make([]bool, 4096)
+	wrong := 0
+	for n := 0; n < queries; n += len(hs) {
+		for i := range hs {
+			hs[i] = rng.Uint64()
+		}
+		g.ContainsHashes(found, hs)
+		for _, yes := range found {
+			if yes {
+				wrong++
+			}
+		}
+	}
+	return float64(wrong) / float64((queries+4095)/4096*4096)
+}
+
+// TestGrowingFormula holds the rate to the formula, a sum over generations, with
+// fingerprints of 3 to 8 bits, over growth by 2^2 to 2^14: as far as the formula
+// gives less than 25%. Where fingerprints are used up and where not it is the
+// same, so that it gives the rate after 2^40-fold growth, too. A key is found by
+// chance with 1 - exp(-sum), since prefixes cover each other; that must be
+// measured within 4 deviations and 2%. The rate predicted counts what is covered
+// twice as twice, and must not be less than what is measured.
+func TestGrowingFormula(t *testing.T) {
+	keys := 1 << 20
+	if testing.Short() {
+		keys = 1 << 16
+	}
+	for l := 3; l <= 8; l++ {
+		plan := sizing.Growing{Slots: 64, Bits: l}
+		rng := rand.New(rand.NewPCG(uint64(l), 3))
+		g := quotient.GrowingOf(60, plan)
+		checked := 0
+		for n := range keys + 1 {
+			if n >= 64 && n&(n-1) == 0 {
+				_, sum := plan.Grown(60, uint64(n))
+				if sum > 0.25 {
+					break
+				}
+				const queries = 200_000
+				want, predicted := -math.Expm1(-sum), g.Stats().Predicted
+				sigma := math.Sqrt(want * (1 - want) / queries)
+				// With few keys the filters differ: their number in each generation
+				// is off by its root.
+				got, spread := measured(g, queries, rng), want/math.Sqrt(float64(n))
+				if math.Abs(got-want) > 4*math.Hypot(sigma, spread)+0.02*want || got > predicted+4*sigma {
+					t.Errorf("%d bits, %d keys: measured %.4g, formula %.4g, predicted %.4g, sigma %.2g", l, n, got, want, predicted, sigma)
+				}
+				checked++
+			}
+			if err := g.InsertHash(rng.Uint64()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, _, elders := quotient.Segments(g); checked < 2 || l >= 5 && elders == 0 {
+			t.Errorf("%d bits: %d checks, %d elders", l, checked, elders)
+		}
+	}
+}
+
+// TestGrowingKeepsRate grows from 1,000 to 300,000 keys and holds rate and
+// memory to what is promised just before and after every growth.
+func TestGrowingKeepsRate(t *testing.T) {
+	for _, c := range []struct {
+		p           float64
+		expected    int
+		mean, worst float64 // bits per key, from 50,000 keys on
+	}{{0.01, 0, 19, 22}, {0.001, 0, 23, 26}, {0.01, 300_000, 17, 20}, {0.1, 0, 16, 18}} {
+		g, err := quotient.Config{Capacity: 1000, ErrorRate: c.p, Expected: c.expected}.NewGrowing()
+		if err != nil {
+			t.Fatal(err)
+		}
+		hs := hashes(300_000, 9)
+		sum, worst, before := 0.0, 0.0, uint64(0)
+		for i, h := range hs {
+			if err := g.InsertHash(h); err != nil {
+				t.Fatal(err)
+			}
+			if i%100 > 0 {
+				continue
+			}
+			s := g.Stats()
+			if s.Predicted > c.p || s.Bits < before {
+				t.Fatalf("%g, %d keys: predicted %g, %d bits after %d", c.p, i, s.Predicted, s.Bits, before)
+			}
+			before = s.Bits
+			if i >= 50_000 {
+				perKey := float64(s.Bits) / float64(i)
+				sum, worst = sum+perKey*100, max(worst, perKey)
+			}
+		}
+		if mean := sum / 250_000; mean > c.mean || worst > c.worst {
+			t.Errorf("%g, %d expected: mean %.2f bits per key, worst %.2f, want %g and %g", c.p, c.expected, mean, worst, c.mean, c.worst)
+		}
+		for _, h := range hs {
+			if !g.ContainsHash(h) || g.CountHash(h) == 0 {
+				t.Fatalf("%g: key %#x is lost", c.p, h)
+			}
+		}
+		size, rate := g.Plan().Grown(1000, 300_000)
+		if s := g.Stats(); math.Abs(s.Predicted/rate-1) > 0.03 || math.Abs(float64(s.Bits)/float64(size)-1) > 0.05 {
+			t.Errorf("%g, %d expected: predicted %g in %d bits, model %g in %d", c.p, c.expected, s.Predicted, s.Bits, rate, size)
+		}
+	}
+}
+
+// TestGrowingRateFalls deletes what was inserted: the rate goes down with it.
+func TestGrowingRateFalls(t *testing.T) {
+	g := quotient.NewGrowing(1000, 0.001)
+	hs := hashes(20_000, 10)
+	if n, err := g.InsertHashes(hs); n != len(hs) || err != nil {
+		t.Fatal(n, err)
+	}
+	full := g.Stats().Predicted
+	for _, h := range hs[:15_000] {
+		if !g.DeleteHash(h) {
+			t.Fatal("a key that is there was not deleted")
+		}
+	}
+	if got := g.Stats(); got.Predicted > full/3 || got.Items != 5000 {
+		t.Errorf("%d items, predicted %g, before %g", got.Items, got.Predicted, full)
+	}
+}
+
+func TestGrowingRefuses(t *testing.T) {
+	for _, c := range []struct {
+		config quotient.Config
+		want   error
+		say    string
+	}{
+		{quotient.Config{ErrorRate: 0.01}, bloomery.ErrParameter, "capacity 0"},
+		{quotient.Config{Capacity: -1, ErrorRate: 0.01}, bloomery.ErrParameter, "capacity -1"},
+		{quotient.Config{Capacity: 10}, bloomery.ErrParameter, "rate 0"},
+		{quotient.Config{Capacity: 10, ErrorRate: math.NaN()}, bloomery.ErrParameter, "NaN"},
+		{quotient.Config{Capacity: 10, ErrorRate: 1}, bloomery.ErrParameter, "rate 1"},
+		{quotient.Config{Capacity: 10, ErrorRate: 1e-18}, bloomery.ErrParameter, "more bits than a hash has"},
+		{quotient.Config{Capacity: 10, ErrorRate: 0.01, Expected: -1}, bloomery.ErrParameter, "-1 keys expected"},
+		{quotient.Config{Capacity: 10, ErrorRate: 0.01, Doublings: 1}, bloomery.ErrParameter, "Doublings is set"},
+		{quotient.Config{Capacity: 10, ErrorRate: 0.01, Alloc: func(int) ([]byte, error) { return nil, nil }}, bloomery.ErrParameter, "Alloc"},
+		{quotient.Config{Capacity: math.MaxInt, ErrorRate: 0.01}, bloomery.ErrTooLarge, "2^48"},
+		{quotient.Config{Capacity: 1 << 44, ErrorRate: 0.9}, bloomery.ErrTooLarge, "memory"},
+	} {
+		g, err := c.config.NewGrowing()
+		if g != nil || !errors.Is(err, c.want) || !strings.HasPrefix(err.Error(), "quotient: new growing: ") || !strings.Contains(err.Error(), c.say) {
+			t.Errorf("%+v: %v, want %v with %q", c.config, err, c.want, c.say)
+		}
+	}
+	if _, err := (quotient.Config{Capacity: 10, ErrorRate: 0.01, Expected: 100}).New(); !errors.Is(err, bloomery.ErrParameter) {
+		t.Errorf("a Filter with a hint of growth: %v", err)
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("NewGrowing(0, 0.01) did not panic")
+		}
+	}()
+	quotient.NewGrowing(0, 0.01)
+}
+
+// TestGrowingZero asks a zero Growing.
+func TestGrowingZero(t *testing.T) {
+	var g quotient.Growing
+	if g.ContainsHash(1) || g.CountHash(1) != 0 || g.Stats().Items != 0 {
+		t.Error("a zero Growing holds something")
+	}
+	g.ContainsHashes(make([]bool, 3), hashes(3, 1))
+	g.Clear()
+	if _, err := g.MarshalBinary(); !errors.Is(err, bloomery.ErrParameter) {
+		t.Errorf("marshal: %v", err)
+	}
+	if _, err := g.WriteTo(nil); !errors.Is(err, bloomery.ErrParameter) {
+		t.Errorf("write: %v", err)
+	}
+	for name, change := range map[string]func(){"insert": func() { _ = g.InsertHash(1) }, "delete": func() { g.DeleteHash(1) }} {
+		func() {
+			defer func() {
+				if said := fmt.Sprint(recover()); !strings.Contains(said, "NewGrowing") {
+					t.Errorf("%s: panicked with %q", name, said)
+				}
+			}()
+			change()
+		}()
+	}
+}
+
+// TestGrowingSkew inserts hashes that all begin with the same bits, as a bad hash
+// or an attacker makes them. In the end they are refused, and neither memory nor
+// directory have grown out of proportion.
+func TestGrowingSkew(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 4))
+	for _, same := range []int{8, 20, 40, 63} {
+		g := quotient.NewGrowing(100, 0.01)
+		var in []uint64
+		var err error
+		for range 100_000 {
+			h := uint64(0xfedcba9876543210)
+			h = h>>(64-same)<<(64-same) | rng.Uint64()>>same
+			if err = g.InsertHash(h); err != nil {
+				break
+			}
+			in = append(in, h)
+		}
+		if err != nil && (!errors.Is(err, bloomery.ErrFull) || same < 10) {
+			t.Errorf("%d bits: %v after %d", same, err, len(in))
+		}
+		if n := quotient.Directory(g); n > 1<<14 || g.Stats().Bytes > 4<<20 {
+			t.Errorf("%d bits: a directory of %d entries, %d bytes for %d keys", same, n, g.Stats().Bytes, len(in))
+		}
+		for _, h := range in {
+			if !g.ContainsHash(h) {
+				t.Fatalf("%d bits: a key is lost", same)
+			}
+		}
+		if err := quotient.CheckGrowing(g); err != nil {
+			t.Errorf("%d bits: %v", same, err)
+		}
+	}
+}
+
+// TestGrowingInserts asks the batch forms, Clone and Clear.
+func TestGrowingInserts(t *testing.T) {
+	g := quotient.NewGrowing(10, 0.01)
+	keys := [][]byte{[]byte("alice"), []byte("bob"), []byte("alice")}
+	if n, err := g.InsertKeys(keys); n != 3 || err != nil {
+		t.Fatal(n, err)
+	}
+	if n, err := g.InsertSeq(slices.Values(keys)); n != 3 || err != nil {
+		t.Fatal(n, err)
+	}
+	if got := g.CountString("alice"); got != 4 {
+		t.Errorf("alice is there %d times, want 4", got)
+	}
+	c := g.Clone()
+	if !c.DeleteString("bob") || !c.Delete(keys[1]) || c.ContainsString("bob") || !g.Contains(keys[1]) {
+		t.Error("a clone shares its memory")
+	}
+	g.Clear()
+	if s := g.Stats(); s.Items != 0 || s.Saturation != 0 || s.Predicted != 0 || c.CountString("alice") != 4 {
+		t.Errorf("cleared: %+v", s)
+	}
+	if got, want := encoded(t, g), encoded(t, quotient.NewGrowing(10, 0.01)); !slices.Equal(got, want) {
+		t.Error("a cleared filter is not a new one")
+	}
+	key := hashing.Keyed([16]byte([]byte("sixteen byte key")))
+	k, err := quotient.Config{Capacity: 10, ErrorRate: 0.01, Hasher: key}.NewGrowing()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := (quotient.Config{}).DecodeGrowing(encoded(t, k)); !errors.Is(err, bloomery.ErrKey) {
+		t.Errorf("without the key: %v", err)
+	}
+	if _, err := (quotient.Config{Hasher: key}).DecodeGrowing(encoded(t, k)); err != nil {
+		t.Errorf("with the key: %v", err)
+	}
+}
