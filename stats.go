@@ -32,6 +32,11 @@ type Stats struct {
 	// PredictedSigma is one standard deviation of Predicted due to sampling, 0
 	// when the whole array was read.
 	PredictedSigma float64 `json:"predicted_sigma,omitempty"`
+	// Skew shows keys that were aimed at one place of a blocked filter: chance
+	// alone fills a block as much as the fullest that was looked at with
+	// probability 10^-Skew. Random keys give less than 6; Predicted does not
+	// hold for keys that are aimed. 0 for layouts without blocks.
+	Skew float64 `json:"skew,omitempty"`
 }
 
 // String returns one line for people, such as

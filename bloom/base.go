@@ -115,6 +115,7 @@ func (b *base) stats(kind string, words []uint64, count func([]uint64) uint64, t
 		Asked:          b.rate,
 		Predicted:      sample.Rate,
 		PredictedSigma: sample.Sigma,
+		Skew:           b.skew(words, count, sample.Fill),
 	}
 }
 
