@@ -2,13 +2,16 @@ package file
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 // faulty is the file system with a list of what was asked of it. The step
@@ -189,5 +192,55 @@ func TestWriteFileLongNames(t *testing.T) {
 		if got, _ := os.ReadFile(name); string(got) != "long" {
 			t.Errorf("a name of %d bytes: the file holds %q", len(base), got)
 		}
+	}
+}
+
+// names is a disk on which all files exist.
+type names struct {
+	osDisk
+	asked []string
+	modes []fs.FileMode
+}
+
+func (n *names) create(name string, mode fs.FileMode) (temporary, error) {
+	n.asked, n.modes = append(n.asked, name), append(n.modes, mode)
+	if len(n.asked) == 3 {
+		return nil, errFault
+	}
+	return nil, fs.ErrExist
+}
+
+// The name of the temporary file is valid where that of the file is, however it
+// is cut, and a new file has the usual mode.
+func TestTemporaryNames(t *testing.T) {
+	for _, base := range []string{"a", strings.Repeat("a", 100), strings.Repeat("a", 101), strings.Repeat("ü", 100), "a" + strings.Repeat("ü", 100), strings.Repeat("€", 80), "a" + strings.Repeat("€", 80), strings.Repeat("\xff", 200)} {
+		var n names
+		if err := writeFile(&n, filepath.Join(t.TempDir(), base), text("")); !errors.Is(err, errFault) {
+			t.Errorf("%q: %v, want the error of create", base, err)
+		}
+		for i, name := range n.asked {
+			temporary := filepath.Base(name)
+			if len(temporary) > 143 || utf8.ValidString(base) && !utf8.ValidString(temporary) {
+				t.Errorf("%q: the temporary file is called %q", base, temporary)
+			}
+			if utf8.ValidString(base) && len(base) > 100 && len(temporary) < 97 {
+				t.Errorf("%q: the temporary file is called %q, too short", base, temporary)
+			}
+			if !strings.HasSuffix(name, fmt.Sprintf(".%d.tmp", i)) || n.modes[i] != 0o666 {
+				t.Errorf("%q: %q with mode %v", base, name, n.modes[i])
+			}
+		}
+	}
+}
+
+func TestSyncFolderFails(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("windows has no such sync")
+	}
+	if err := syncFolder(filepath.Join(t.TempDir(), "none")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("no such folder: %v, want ErrNotExist", err)
+	}
+	if err := syncFolder(t.TempDir()); err != nil {
+		t.Error(err)
 	}
 }

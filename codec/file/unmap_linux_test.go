@@ -46,3 +46,47 @@ func TestMapGivesMemoryBack(t *testing.T) {
 		t.Errorf("Map failed: the file is still mapped %d times", got)
 	}
 }
+
+// Nothing that opens or writes files, with success or without, keeps one open.
+func TestFilesAreClosed(t *testing.T) {
+	open := func() int {
+		all, err := os.ReadDir("/proc/self/fd")
+		if err != nil {
+			t.Skip(err)
+		}
+		return len(all)
+	}
+	dir := t.TempDir()
+	name := filepath.Join(dir, "a.bloom")
+	write(t, name, filled(10))
+	bad := filepath.Join(dir, "bad")
+	if err := os.WriteFile(bad, []byte("text"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	before := open()
+	for range 20 {
+		write(t, name, filled(10))
+		if err := file.WriteFile(name, failing{os.ErrInvalid}); err == nil {
+			t.Error("WriteFile of a filter that fails returns nil")
+		}
+		if _, err := file.Open(name, codec.Config{}); err != nil {
+			t.Error(err)
+		}
+		if _, err := file.Open(bad, codec.Config{}); err == nil {
+			t.Error("Open accepts text")
+		}
+		m, err := file.Map(name, codec.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := m.Close(); err != nil {
+			t.Error(err)
+		}
+		if _, err := file.Map(bad, codec.Config{}); err == nil {
+			t.Error("Map accepts text")
+		}
+	}
+	if after := open(); after >= before+20 {
+		t.Errorf("%d files are open, before it were %d", after, before)
+	}
+}
