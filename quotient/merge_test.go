@@ -232,6 +232,26 @@ func fillWithCopies(f *quotient.Filter, copies int, last bool) {
 	}
 }
 
+// Counts of a few keys cost no doubling more, and Resize within the room there
+// is only changes the capacity.
+func TestResizeNoMoreThanNeeded(t *testing.T) {
+	f := quotient.New(1000, 1e-3)
+	insertAll(t, f, hashes(950, 3))
+	insertAll(t, f, hashes(10, 3)) // again
+	want, err := f.Shape().Grown(2000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Resize(2000); err != nil || f.Shape() != want {
+		t.Errorf("Resize(2000): %v, shape %+v, want %+v", err, f.Shape(), want)
+	}
+	for _, c := range []struct{ n, want int }{{1, 2000}, {2001, 2001}, {1999, 2001}} {
+		if err := f.Resize(c.n); err != nil || f.Shape() != want || f.Stats().Capacity != uint64(c.want) {
+			t.Errorf("Resize(%d): %v, shape %+v, capacity %d, want %d", c.n, err, f.Shape(), f.Stats().Capacity, c.want)
+		}
+	}
+}
+
 func TestResizeRefuses(t *testing.T) {
 	f := quotient.New(1000, 0.1)
 	insertAll(t, f, hashes(1000, 1))
