@@ -124,7 +124,7 @@ func (b *Bloom) Digest(key []byte) Digest {
 }
 
 // Narrow reports whether the filter knows its items by 32-bit hashes. Only
-// very old dumps do.
+// very old dumps do. It needs no lock.
 func (b *Bloom) Narrow() bool { return b.options&optForce64 == 0 }
 
 // Contains reports whether key may have been added.

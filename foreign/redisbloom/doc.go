@@ -1,8 +1,16 @@
-// Package redisbloom implements the filters of RedisBloom, bit for bit: [Bloom]
-// is its BF, [Cuckoo] its CF. The same items in the same order give the same
-// bits, the same sizes and the same dumps, so that dumps can be moved in both
-// directions. A program that has no dumps to exchange does better with package
-// bloom or cuckoo.
+// Package redisbloom implements the filters and sketches of RedisBloom, bit for
+// bit: [Bloom] is its BF, [Cuckoo] its CF, [CountMin] its CMS, [TopK] its TOPK
+// and [TDigest] its TDIGEST. The same items in the same order give the same
+// answers, the same sizes and the same dumps, so that dumps can be moved in
+// both directions. A program that has no dumps to exchange does better with
+// package bloom or cuckoo, and with package counting for frequencies.
+//
+//	question                             type       error of an answer
+//	was it added?                        Bloom      false positive
+//	is it there? delete it               Cuckoo     false positive
+//	how often did it occur?              CountMin   count too high
+//	which occurred most often?           TopK       count too low, item missing
+//	which value has half of all below?   TDigest    rank slightly off
 //
 //	b, err := redisbloom.NewBloom(redisbloom.BloomParams{Error: 0.01, Capacity: 100, Expansion: 2})
 //	if err != nil {
@@ -48,16 +56,48 @@
 // newest to their other buckets; then the list grows. Lookups visit every
 // sub-filter, so a list of many is slow: choose the capacity well.
 //
+// # Sketches
+//
+// A CountMin has depth rows of width counters. An item has one counter in every
+// row; its count is the smallest of them. What it bounds is stated with
+// [CountMin]: counts are never too low, and rarely too high by more than 2/width
+// of everything that was counted.
+//
+//	row 0   0 3 0 0 7 0 0 0 1      hash with seed 0, mod width
+//	row 1   0 0 0 4 0 0 0 7 0      hash with seed 1, mod width
+//	          └ 3     └ 4          the count is 3
+//
+// A TopK has rows of cells, each owned by the fingerprint of one item, and a
+// heap of the k items with the largest counts. An item that meets a cell of
+// another takes from its count with a chance that falls with the count: large
+// ones stay, small ones make way. Neither counts nor the list are bounded by
+// theory; [TopK] states what holds.
+//
+// A TDigest has nodes, each the mean and the weight of neighbouring values:
+// small nodes near the smallest and the largest value, large ones in the middle.
+// It bounds its memory and keeps the two ends exact; accuracy in between is
+// experience.
+//
+//	weight  1 1 2 4   9     16      17     8   4 2 1 1
+//	mean    ├─┼─┼──┼────┼─────────┼─────────┼─────┼──┼─┼─┤
+//	       min                                          max
+//
+// Hashes of sketches have no secret: adversarial items can be made to collide.
+//
 // # Digests
 //
-// Both filters know keys by digest only: [Digest], 16 bytes, for a Bloom;
-// uint64 for a Cuckoo. Digests can be computed outside of locks and kept in
-// logs. All writes are functions of the filter and of their arguments: no
-// clock, no randomness, no result that differs between machines.
+// Bloom and Cuckoo know keys by digest only: [Digest], 16 bytes, for a Bloom;
+// uint64 for a Cuckoo; a CountMin by [AppendHashes]. They can be computed
+// outside of locks and kept in logs. A TopK keeps items whole. All writes are
+// functions of the filter and of their arguments: no clock, no result that
+// differs between machines. The chances of a TopK come from a generator in the
+// sketch.
 //
 // # Memory
 //
-// Filters grow, some of them by large factors. Batches of digests take the
+// What New would allocate is known before: see the Bytes methods of parameters,
+// headers and dumps. Sketches do not grow, but for the items of a TopK. Filters
+// do, some of them by large factors. Batches of digests take the
 // number of bytes that growth may need as an argument, and stop with [ErrRoom]
 // where that is too little; single keys may take what memory there is. Both
 // fail with an error that wraps bloomery.ErrTooLarge, and change nothing,

@@ -36,6 +36,9 @@ var (
 	// ErrChunkLength means that a chunk would run past the end of its layer.
 	ErrChunkLength = fmt.Errorf("redisbloom: load: chunk too long: %w", bloomery.ErrParameter)
 
+	// ErrOverflow means that counts leave their range.
+	ErrOverflow = fmt.Errorf("redisbloom: merge: overflow: %w", bloomery.ErrTooLarge)
+
 	// ErrFrozen means that a filter is frozen already.
 	ErrFrozen = fmt.Errorf("redisbloom: freeze: frozen already: %w", bloomery.ErrParameter)
 )

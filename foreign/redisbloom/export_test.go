@@ -5,8 +5,8 @@ import (
 	"unsafe"
 )
 
-// NegLn is the logarithm that sizes layers.
-func NegLn(x float64) float64 { return negLn(x) }
+// AbsLn is the logarithm that sizes layers.
+func AbsLn(x float64) float64 { return absLn(x) }
 
 // Rem is the remainder by multiplication.
 func Rem(x, m, inv uint64) uint64 { return rem(x, m, inv) }
@@ -14,10 +14,11 @@ func Rem(x, m, inv uint64) uint64 { return rem(x, m, inv) }
 // Accounted and Real are the memory of the structs: as accounted for, and as
 // the compiler lays them out.
 var (
-	Accounted = [6]uintptr{bloomBytes, olderBytes, layerBytes, cuckooBytes, subBytes, fullBytes}
-	Real      = [6]uintptr{
+	Accounted = [10]uintptr{bloomBytes, olderBytes, layerBytes, cuckooBytes, subBytes, fullBytes, countMinBytes, topKBytes, slotBytes, tdigestBytes}
+	Real      = [10]uintptr{
 		unsafe.Sizeof(Bloom{}), unsafe.Sizeof([]layer{}), unsafe.Sizeof(layer{}),
 		unsafe.Sizeof(Cuckoo{}), unsafe.Sizeof(sub{}), unsafe.Sizeof(fullTable{}),
+		unsafe.Sizeof(CountMin{}), unsafe.Sizeof(TopK{}), unsafe.Sizeof(slot{}), unsafe.Sizeof(TDigest{}),
 	}
 )
 
@@ -29,3 +30,12 @@ func (b *Bloom) LoadAt(off uint64, data []byte) error { return b.loadAt(off, dat
 
 // LoadAt stores data at an offset of the sub-filters laid end to end.
 func (c *Cuckoo) LoadAt(off uint64, data []byte) error { return c.loadAt(off, data) }
+
+// Column is the remainder of a hash by a width.
+func Column(h uint32, width uint64) uint64 { return newColumns(width).of(h) }
+
+// SortNodes sorts nodes of a digest, each a mean and a weight.
+func SortNodes(nodes []uint64) { sortNodes(nodes) }
+
+// Chance is the chance that a count falls by one, times 2^64.
+func (t *TopK) Chance(count uint32) uint64 { return t.chance(count) }

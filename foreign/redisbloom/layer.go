@@ -51,7 +51,7 @@ func planLayer(capacity uint64, err float64) (shape, bool) {
 	if !(err > 0 && err < 1) {
 		return shape{}, false
 	}
-	bpe := negLn(err) / bitsPerLn
+	bpe := absLn(err) / bitsPerLn
 	raw := max(math.Trunc(float64(capacity)*bpe), 1)
 	if raw > 8*(maxBytes-8) {
 		return shape{}, false

@@ -11,7 +11,7 @@ const (
 	ln2Lo = 0xc9e3b39803f2f6af
 )
 
-// negLn returns -ln(x), correctly rounded, for 0 < x < 1.
+// absLn returns |ln(x)|, correctly rounded, for a positive x that is not 1.
 //
 // Layers are sized by a logarithm, and a layer may be made while a log is
 // replayed on another machine: the result must be the same bits everywhere.
@@ -19,24 +19,24 @@ const (
 // differs from the C library that RedisBloom runs on, as for 0.01. This one is
 // integer arithmetic, to 2^-110, so that only the last rounding is left.
 //
-// With x = m·2^-e and m in [√½, √2): -ln x = e·ln 2 - ln m, and
+// With x = m·2^e and m in [√½, √2): ln x = e·ln 2 + ln m, and
 // ln m = 2·artanh(s) = 2·(s + s³/3 + s⁵/5 + …), s = (m-1)/(m+1), |s| < 0.172.
-func negLn(x float64) float64 {
-	f, exp := math.Frexp(x)                // f in [½, 1)
-	m := uint64(math.Ldexp(f, 53))         // exact: f has 53 bits
-	e, one := uint64(1-exp), uint64(1)<<52 // m/one in [1, 2)
-	above := true                          // m/one >= 1
-	if m > 0x16a09e667f3bcd {              // √2·2^52
-		e, one, above = e-1, one<<1, false
+func absLn(x float64) float64 {
+	f, exp := math.Frexp(x)        // f in [½, 1)
+	m := uint64(math.Ldexp(f, 53)) // exact: f has 53 bits
+	e, one := exp-1, uint64(1)<<52 // m/one in [1, 2)
+	if m > 0x16a09e667f3bcd {      // √2·2^52
+		e, one = e+1, one<<1
 	}
-	hi, lo := artanh2(max(m, one)-min(m, one), m+one)
+	hi, lo := artanh2(max(m, one)-min(m, one), m+one) // |ln m|
 
-	// w2.w1w0 = e·ln 2 -/+ |ln m|
-	c1, w0 := bits.Mul64(e, ln2Lo)
-	w2, w1 := bits.Mul64(e, ln2Hi)
+	// w2.w1w0 = |e|·ln 2 ± |ln m|: less if e and ln m differ in sign.
+	size := uint64(max(e, -e))
+	c1, w0 := bits.Mul64(size, ln2Lo)
+	w2, w1 := bits.Mul64(size, ln2Hi)
 	w1, c := bits.Add64(w1, c1, 0)
 	w2 += c
-	if above {
+	if e != 0 && (e > 0) != (m >= one) {
 		w0, c = bits.Sub64(w0, lo, 0)
 		w1, c = bits.Sub64(w1, hi, c)
 		w2 -= c

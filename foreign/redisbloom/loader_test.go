@@ -31,7 +31,7 @@ func TestPieces(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		bloom, _ := pieces(t, f, func() { step(rng.IntN(5)) })
+		bloom := pieces(t, f, redisbloom.NewBloomLoader, func() { step(rng.IntN(5)) })
 		if got, _ := bloom.MarshalBinary(); !bytes.Equal(got, want) {
 			t.Error("bloom: pieces give another filter")
 		}
@@ -39,7 +39,7 @@ func TestPieces(t *testing.T) {
 		if f, err = c.Freeze(); err != nil {
 			t.Fatal(err)
 		}
-		_, cuckoo := pieces(t, f, func() {
+		cuckoo := pieces(t, f, redisbloom.NewCuckooLoader, func() {
 			step(rng.IntN(5))
 			if rng.IntN(3) == 0 {
 				c.Compact()
@@ -51,18 +51,22 @@ func TestPieces(t *testing.T) {
 	}
 }
 
-func pieces(t *testing.T, f *redisbloom.Frozen, change func()) (*redisbloom.Bloom, *redisbloom.Cuckoo) {
+// starter is a function that starts to load an F.
+type starter[F interface{ Release() }] func([]byte, int64, *redisbloom.Memory) (*redisbloom.Loader[F], error)
+
+// pieces reads a snapshot in pieces with changes between them, and loads them.
+func pieces[F interface{ Release() }](t *testing.T, f *redisbloom.Frozen, start starter[F], change func()) F {
 	t.Helper()
 	buf := make([]byte, 16<<10)
 	first, off := f.Next(buf)
 	if off != 0 {
 		t.Fatalf("first piece at %d", off)
 	}
-	l, err := redisbloom.NewLoader(first, f.Size(), nil)
+	l, err := start(first, f.Size(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := l.Done(); !errors.Is(err, bloomery.ErrCorrupt) {
+	if _, err := l.Done(); f.Size() > int64(len(first)) && !errors.Is(err, bloomery.ErrCorrupt) {
 		t.Errorf("Done before the last piece: %v", err)
 	}
 	for {
@@ -81,11 +85,11 @@ func pieces(t *testing.T, f *redisbloom.Frozen, change func()) (*redisbloom.Bloo
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
-	b, c, err := l.Done()
+	loaded, err := l.Done()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return b, c
+	return loaded
 }
 
 // TestLoaderCountsPlaces puts the first half of a filter twice, which has the
@@ -98,7 +102,7 @@ func TestLoaderCountsPlaces(t *testing.T) {
 	}
 	buf := make([]byte, 4096)
 	first, _ := f.Next(buf)
-	l, err := redisbloom.NewLoader(first, f.Size(), nil)
+	l, err := redisbloom.NewBloomLoader(first, f.Size(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +123,7 @@ func TestLoaderCountsPlaces(t *testing.T) {
 		}
 		put += len(piece)
 	}
-	if _, _, err := l.Done(); !errors.Is(err, bloomery.ErrCorrupt) {
+	if _, err := l.Done(); !errors.Is(err, bloomery.ErrCorrupt) {
 		t.Errorf("Done after half of the pages: %v", err)
 	}
 }
@@ -154,26 +158,47 @@ func TestNextShort(t *testing.T) {
 	}
 }
 
+// load puts one piece and asks for the result.
+func load[F interface{ Release() }](start starter[F], first []byte, size int64, piece []byte, off int64) error {
+	l, err := start(first, size, nil)
+	if err != nil {
+		return err
+	}
+	if err := l.Put(piece, off); err != nil {
+		return err
+	}
+	_, err = l.Done()
+	return err
+}
+
 func FuzzLoader(f *testing.F) {
 	b, c := newBloom(f, redisbloom.BloomParams{Error: 0.01, Capacity: 10, Expansion: 2}), newCuckoo(f, redisbloom.CuckooParams{Capacity: 8, BucketSize: 2, MaxIterations: 2})
-	for _, freeze := range []func() (*redisbloom.Frozen, error){b.Freeze, c.Freeze} {
+	s, k, d := newCountMin(f, 4, 2), newTopK(f, redisbloom.TopKParams{K: 2, Width: 4, Depth: 2, Decay: 0.9}), newTDigest(f, 10)
+	k.Add([]byte("item"))
+	_ = d.Add(1, 2, 3)
+	for _, freeze := range []func() (*redisbloom.Frozen, error){b.Freeze, c.Freeze, s.Freeze, k.Freeze, d.Freeze} {
 		z, err := freeze()
 		if err != nil {
 			f.Fatal(err)
 		}
-		first, _ := z.Next(make([]byte, 4096))
-		f.Add(bytes.Clone(first), z.Size(), []byte("piece"), int64(len(first)))
+		first, _ := z.Next(nil)
+		piece, off := z.Next(nil)
+		f.Add(bytes.Clone(first), z.Size(), bytes.Clone(piece), off)
 	}
 	f.Fuzz(func(t *testing.T, first []byte, size int64, piece []byte, off int64) {
 		if size > 1<<20 {
 			return
 		}
-		l, err := redisbloom.NewLoader(first, size, nil)
-		if err == nil {
-			err = l.Put(piece, off)
-		}
-		if err != nil && !errors.Is(err, bloomery.ErrCorrupt) && !errors.Is(err, bloomery.ErrVersion) {
-			t.Fatalf("error %v wraps neither cause", err)
+		for i, err := range []error{
+			load(redisbloom.NewBloomLoader, first, size, piece, off),
+			load(redisbloom.NewCuckooLoader, first, size, piece, off),
+			load(redisbloom.NewCountMinLoader, first, size, piece, off),
+			load(redisbloom.NewTopKLoader, first, size, piece, off),
+			load(redisbloom.NewTDigestLoader, first, size, piece, off),
+		} {
+			if err != nil && !errors.Is(err, bloomery.ErrCorrupt) && !errors.Is(err, bloomery.ErrVersion) {
+				t.Fatalf("loader %d: error %v wraps neither cause", i, err)
+			}
 		}
 	})
 }

@@ -3,6 +3,7 @@ package redisbloom
 import (
 	"fmt"
 
+	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/internal/memory"
 )
 
@@ -20,7 +21,7 @@ const largeArray = 4 << 20
 type Memory struct {
 	_ struct{}
 	// Alloc returns memory for an array: at least the given number of bytes,
-	// all zero. Its error refuses the array, and the operation that needed it
+	// all zero, starting at a multiple of 8. Its error refuses the array, and the operation that needed it
 	// fails and changes nothing.
 	Alloc func(bytes int) ([]byte, error)
 	// Free, if it is not nil, gets every array back exactly once, when neither
@@ -48,6 +49,26 @@ func (m *Memory) array(n, total uint64) ([]byte, error) {
 		return make([]byte, n), nil
 	}
 	return memory.Bytes(int(n)), nil
+}
+
+// words returns an array of n zero words, as bytes and as words.
+func (m *Memory) words(n int) ([]byte, []uint64, error) {
+	var array []byte
+	var err error
+	if !m.heap() {
+		array, err = memory.ByteArray(8*n, m.Alloc)
+	} else if err = memory.Fits(8 * uint64(n)); err == nil {
+		array = memory.Bytes(8 * n)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	words, ok := memory.Of(array)
+	if !ok {
+		m.free(array)
+		return nil, nil, fmt.Errorf("%w: Alloc returned memory that does not start at a multiple of 8", bloomery.ErrParameter)
+	}
+	return array, words, nil
 }
 
 // free gives an array back.

@@ -135,7 +135,7 @@ func TestMemoryPlacesEverything(t *testing.T) {
 	a.owns(c.Arrays())
 	f, _ := c.Freeze()
 	first, _ := f.Next(nil)
-	l, err := redisbloom.NewLoader(first, f.Size(), m)
+	l, err := redisbloom.NewCuckooLoader(first, f.Size(), m)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,13 +170,16 @@ func TestMemoryRefused(t *testing.T) {
 		check("DecodeBloom", err)
 		_, err = redisbloom.DecodeCuckoo(cuckooData, m)
 		check("DecodeCuckoo", err)
-		for _, freeze := range []func() (*redisbloom.Frozen, error){b.Freeze, c.Freeze} {
-			f, _ := freeze()
-			first, _ := f.Next(nil)
-			_, err = redisbloom.NewLoader(first, f.Size(), m)
-			check("NewLoader", err)
-			_ = f.Close()
-		}
+		f, _ := b.Freeze()
+		first, _ := f.Next(nil)
+		_, err = redisbloom.NewBloomLoader(first, f.Size(), m)
+		check("NewBloomLoader", err)
+		_ = f.Close()
+		f, _ = c.Freeze()
+		first, _ = f.Next(nil)
+		_, err = redisbloom.NewCuckooLoader(first, f.Size(), m)
+		check("NewCuckooLoader", err)
+		_ = f.Close()
 		if arrays > 0 {
 			continue
 		}

@@ -1,6 +1,9 @@
 package redisbloom
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"math/bits"
+)
 
 const (
 	murmurM   = 0xc6a4a7935bd1e995 // MurmurHash64A's multiplier; BF also takes it as the first seed
@@ -73,7 +76,51 @@ func murmur32(p []byte, seed uint32) uint32 {
 	if len(p) > 0 {
 		h = (h ^ uint32(tail(p))) * murmurM32
 	}
+	return finish32(h)
+}
+
+// rowSeeds is how many seeds murmurRows hashes with.
+const rowSeeds = 4
+
+// murmurRows is murmur32 with the seeds first … first+3: the rows of a sketch.
+// One pass over the item serves all of them, and they do not wait for each
+// other.
+func murmurRows(p []byte, first uint32) (h [rowSeeds]uint32) {
+	n := uint32(len(p))
+	h0, h1, h2, h3 := first^n, (first+1)^n, (first+2)^n, (first+3)^n
+	for len(p) >= 4 {
+		k := binary.LittleEndian.Uint32(p) * murmurM32
+		k = (k ^ k>>24) * murmurM32
+		h0, h1, h2, h3 = h0*murmurM32^k, h1*murmurM32^k, h2*murmurM32^k, h3*murmurM32^k
+		p = p[4:]
+	}
+	if len(p) > 0 {
+		k := uint32(tail(p))
+		h0, h1, h2, h3 = (h0^k)*murmurM32, (h1^k)*murmurM32, (h2^k)*murmurM32, (h3^k)*murmurM32
+	}
+	return [rowSeeds]uint32{finish32(h0), finish32(h1), finish32(h2), finish32(h3)}
+}
+
+func finish32(h uint32) uint32 {
 	h ^= h >> 13
 	h *= murmurM32
 	return h ^ h>>15
+}
+
+// columns maps hashes of 32 bits to the columns of a row: hash mod width.
+type columns struct {
+	width   uint64
+	inverse uint64 // ceil(2^64 / width), 0 for a width of 1; for a width below 2^32
+}
+
+func newColumns(width uint64) columns { return columns{width, ^uint64(0)/width + 1} }
+
+// of returns h mod width, by two multiplications (Lemire, Kaser and Kurz,
+// "Faster remainder by direct computation", 2019).
+func (c columns) of(h uint32) uint64 {
+	if c.width > 1<<32-1 {
+		return uint64(h)
+	}
+	hi, _ := bits.Mul64(c.inverse*uint64(h), c.width)
+	return hi
 }

@@ -1,9 +1,6 @@
 package store
 
 import (
-	"fmt"
-
-	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/foreign/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 )
@@ -85,17 +82,14 @@ func newBloomDump(r *Record, m *redisbloom.Memory) (Contents, error) {
 }
 
 // bloomLoader is a Loader of a BF.
-type bloomLoader struct{ *redisbloom.Loader }
+type bloomLoader struct{ *redisbloom.Loader[*redisbloom.Bloom] }
 
 func loadBloom(first []byte, size int64, m *redisbloom.Memory) (Loader, error) {
-	l, err := redisbloom.NewLoader(first, size, m)
+	l, err := redisbloom.NewBloomLoader(first, size, m)
 	return bloomLoader{l}, err
 }
 
 func (l bloomLoader) Done() (Contents, error) {
-	b, _, err := l.Loader.Done()
-	if err == nil && b == nil {
-		err = fmt.Errorf("store: load: %w: not a BF", bloomery.ErrCorrupt)
-	}
+	b, err := l.Loader.Done()
 	return bloom{b}, err
 }

@@ -1,9 +1,6 @@
 package store
 
 import (
-	"fmt"
-
-	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/foreign/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 )
@@ -193,17 +190,14 @@ func newCuckooDump(r *Record, m *redisbloom.Memory) (Contents, error) {
 }
 
 // cuckooLoader is a Loader of a CF.
-type cuckooLoader struct{ *redisbloom.Loader }
+type cuckooLoader struct{ *redisbloom.Loader[*redisbloom.Cuckoo] }
 
 func loadCuckoo(first []byte, size int64, m *redisbloom.Memory) (Loader, error) {
-	l, err := redisbloom.NewLoader(first, size, m)
+	l, err := redisbloom.NewCuckooLoader(first, size, m)
 	return cuckooLoader{l}, err
 }
 
 func (l cuckooLoader) Done() (Contents, error) {
-	_, c, err := l.Loader.Done()
-	if err == nil && c == nil {
-		err = fmt.Errorf("store: load: %w: not a CF", bloomery.ErrCorrupt)
-	}
+	c, err := l.Loader.Done()
 	return cuckoo{c}, err
 }

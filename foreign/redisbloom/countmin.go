@@ -1,0 +1,243 @@
+package redisbloom
+
+import (
+	"encoding/binary"
+	"fmt"
+	"iter"
+	"math"
+	"math/bits"
+
+	"github.com/bloomery/bloomery"
+)
+
+const (
+	cellBytes     = 4
+	countMinBytes = 72 // of memory, without the cells; a test holds it
+)
+
+// CountMinParams describes a count-min sketch to make.
+type CountMinParams struct {
+	_ struct{}
+	// Width is the number of counters of a row, at least 1.
+	Width uint64
+	// Depth is the number of rows, at least 1.
+	Depth uint64
+	// Memory places the counters. Nil means the Go heap.
+	Memory *Memory
+}
+
+// CountMinFor returns the parameters of a sketch that overestimates by more
+// than rate times the sum of all increments with at most this probability, as
+// CMS.INITBYPROB chooses them. Both are in (0, 1). The error wraps
+// bloomery.ErrParameter.
+func CountMinFor(rate, probability float64) (CountMinParams, error) {
+	if !(rate > 0 && rate < 1) {
+		return CountMinParams{}, fmt.Errorf("redisbloom: new: %w: rate %v", bloomery.ErrParameter, rate)
+	}
+	if !(probability > 0 && probability < 1) {
+		return CountMinParams{}, fmt.Errorf("redisbloom: new: %w: probability %v", bloomery.ErrParameter, probability)
+	}
+	width := math.Ceil(2 / rate)
+	depth := math.Ceil(float64(log10(probability) / log10(0.5)))
+	// In 32 bits a probability can become 0 or 1, and the depth Inf or 0.
+	if !(width < 1<<63) || !(depth >= 1 && depth < 1<<31) {
+		return CountMinParams{}, fmt.Errorf("redisbloom: new: %w: %v by %v counters", bloomery.ErrParameter, width, depth)
+	}
+	return CountMinParams{Width: uint64(width), Depth: uint64(depth)}, nil
+}
+
+// log10 is the logarithm of RedisBloom's sizing, in single precision.
+func log10(x float64) float32 { return float32(math.Log10(float64(float32(x)))) }
+
+// CountMin is RedisBloom's CMS, a count-min sketch: it counts how often items
+// occurred, in space that does not depend on their number. Make it with
+// [NewCountMin] or [DecodeCountMin].
+//
+// A count is never too low. It is too high by more than 2/width of the sum of
+// all increments with probability at most 2^-depth. That holds for each item
+// asked by itself, and for items that were not chosen to collide: the hash has
+// no secret. Counters stop at 4,294,967,295, which then means "at least".
+// [CountMin.Merge] with negative weights voids the bound.
+//
+// Safe for concurrent readers; a writer needs exclusion.
+type CountMin struct {
+	columns columns
+	depth   uint64
+	count   uint64
+	cells   []byte // rows of uint32, little-endian
+	frozen  *Frozen
+	memory  *Memory
+}
+
+// NewCountMin returns a sketch of zeros. The error wraps bloomery.ErrParameter
+// or bloomery.ErrTooLarge, or is that of Memory.Alloc.
+func NewCountMin(p CountMinParams) (*CountMin, error) {
+	total, err := p.Bytes()
+	if err != nil {
+		return nil, err
+	}
+	cells, err := p.Memory.array(total-countMinBytes, total)
+	if err != nil {
+		return nil, fmt.Errorf("redisbloom: new: %w", err)
+	}
+	return &CountMin{columns: newColumns(p.Width), depth: p.Depth, cells: cells, memory: p.Memory}, nil
+}
+
+// Bytes returns how much memory NewCountMin would allocate, or its error. It
+// allocates nothing.
+func (p CountMinParams) Bytes() (uint64, error) {
+	if p.Width < 1 || p.Depth < 1 {
+		return 0, fmt.Errorf("redisbloom: new: %w: %d by %d counters", bloomery.ErrParameter, p.Width, p.Depth)
+	}
+	hi, n := bits.Mul64(p.Width, p.Depth)
+	if hi != 0 || n > maxBytes/cellBytes {
+		return 0, ErrTooLarge
+	}
+	return countMinBytes + n*cellBytes, nil
+}
+
+// Incr adds n to the count of item and returns the new count. A count of
+// math.MaxUint32 means that it is that or more.
+func (c *CountMin) Incr(item []byte, n uint64) uint32 {
+	c.mustBeMade()
+	c.count += n
+	least := uint32(math.MaxUint32)
+	for row := uint64(0); row < c.depth; row += rowSeeds {
+		h := murmurRows(item, uint32(row))
+		for i := uint64(0); i < min(rowSeeds, c.depth-row); i++ {
+			least = min(least, c.add(row+i, h[i], n))
+		}
+	}
+	return least
+}
+
+// add adds n to one counter and returns it.
+func (c *CountMin) add(row uint64, h uint32, n uint64) uint32 {
+	at := c.at(row, h)
+	v := uint64(binary.LittleEndian.Uint32(c.cells[at:]))
+	sum := uint32(min(v+min(n, math.MaxUint32), math.MaxUint32))
+	if c.frozen != nil {
+		c.frozen.save(0, c.cells, int(at), cellBytes)
+	}
+	binary.LittleEndian.PutUint32(c.cells[at:], sum)
+	return sum
+}
+
+// at returns where the counter of a hash is.
+func (c *CountMin) at(row uint64, h uint32) uint64 {
+	return (row*c.columns.width + c.columns.of(h)) * cellBytes
+}
+
+// Query returns the count of item: 0 for one that certainly did not occur.
+func (c *CountMin) Query(item []byte) uint32 {
+	if c.depth == 0 {
+		return 0
+	}
+	least := uint32(math.MaxUint32)
+	for row := uint64(0); row < c.depth; row += rowSeeds {
+		h := murmurRows(item, uint32(row))
+		for i := uint64(0); i < min(rowSeeds, c.depth-row); i++ {
+			least = min(least, binary.LittleEndian.Uint32(c.cells[c.at(row+i, h[i]):]))
+		}
+	}
+	return least
+}
+
+// AppendHashes appends the hashes of item to dst, one for each of depth rows:
+// all that a sketch of that depth needs to know of it. They can be computed
+// outside of locks and kept in logs.
+func AppendHashes(dst []uint32, item []byte, depth uint64) []uint32 {
+	for row := uint64(0); row < depth; row += rowSeeds {
+		h := murmurRows(item, uint32(row))
+		dst = append(dst, h[:min(rowSeeds, depth-row)]...)
+	}
+	return dst
+}
+
+// IncrHashes is Incr for an item by its hashes. It panics if there are not as
+// many as the sketch has rows.
+func (c *CountMin) IncrHashes(hs []uint32, n uint64) uint32 {
+	c.mustBeMade()
+	hs = c.rows(hs)
+	c.count += n
+	least := uint32(math.MaxUint32)
+	for row, h := range hs {
+		least = min(least, c.add(uint64(row), h, n))
+	}
+	return least
+}
+
+// QueryHashes is Query for an item by its hashes. It panics if there are not as
+// many as the sketch has rows.
+func (c *CountMin) QueryHashes(hs []uint32) uint32 {
+	least := uint32(math.MaxUint32)
+	for row, h := range c.rows(hs) {
+		least = min(least, binary.LittleEndian.Uint32(c.cells[c.at(uint64(row), h):]))
+	}
+	return least
+}
+
+func (c *CountMin) rows(hs []uint32) []uint32 {
+	if uint64(len(hs)) != c.depth {
+		panic(fmt.Sprintf("redisbloom: %d hashes for %d rows", len(hs), c.depth))
+	}
+	return hs
+}
+
+func (c *CountMin) mustBeMade() {
+	if c.depth == 0 {
+		panic("redisbloom: change of a zero CountMin: make it with NewCountMin")
+	}
+}
+
+// Width returns the number of counters of a row.
+func (c *CountMin) Width() uint64 { return c.columns.width }
+
+// Depth returns the number of rows.
+func (c *CountMin) Depth() uint64 { return c.depth }
+
+// Count returns the sum of all increments, modulo 2^64. RedisBloom shows it as
+// a signed number.
+func (c *CountMin) Count() uint64 { return c.count }
+
+// Size returns the memory that RedisBloom reports for such a sketch.
+func (c *CountMin) Size() uint64 { return 32 + uint64(len(c.cells)) }
+
+// Bytes returns the memory that the sketch takes: what CountMinParams.Bytes
+// returned. It never grows.
+func (c *CountMin) Bytes() uint64 { return countMinBytes + uint64(len(c.cells)) }
+
+// CountMinStats is what a CountMin bounds.
+type CountMinStats struct {
+	// Rate and Probability: a count is too high by more than Rate·Count with
+	// at most this probability.
+	Rate, Probability float64
+	// Bytes is the memory of the sketch.
+	Bytes uint64
+}
+
+// Stats returns what the sketch bounds.
+func (c *CountMin) Stats() CountMinStats {
+	s := CountMinStats{Bytes: c.Bytes()}
+	if c.depth > 0 {
+		s.Rate = min(2/float64(c.columns.width), 1)
+		s.Probability = math.Ldexp(1, -int(min(c.depth, 2000)))
+	}
+	return s
+}
+
+// Arrays returns an iterator over the one array that the sketch owns.
+func (c *CountMin) Arrays() iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		if len(c.cells) > 0 {
+			yield(c.cells)
+		}
+	}
+}
+
+// Release gives the array to Memory.Free, that of an open snapshot when that is
+// closed, and leaves a zero CountMin. Sketches on the Go heap need no Release.
+func (c *CountMin) Release() {
+	drop(c.memory, c.frozen, c.Arrays())
+	*c = CountMin{}
+}

@@ -1,0 +1,153 @@
+package redisbloom
+
+import (
+	"encoding"
+	"encoding/binary"
+	"fmt"
+	"slices"
+
+	"github.com/bloomery/bloomery"
+)
+
+const (
+	countMinMagic       = "blmrCM"
+	countMinHeaderBytes = 24
+)
+
+var (
+	_ encoding.BinaryAppender    = (*CountMin)(nil)
+	_ encoding.BinaryMarshaler   = (*CountMin)(nil)
+	_ encoding.BinaryUnmarshaler = (*CountMin)(nil)
+)
+
+// CountMinDump is a CountMin as RedisBloom dumps it, field by field in the
+// order of the dump.
+type CountMinDump struct {
+	Width, Depth uint64
+	Count        uint64
+	// Cells are the rows one after another, in little-endian order.
+	Cells []byte
+}
+
+// Dump returns the sketch as RedisBloom dumps it. Cells aliases the sketch and
+// is valid until it changes.
+func (c *CountMin) Dump() CountMinDump {
+	return CountMinDump{Width: c.columns.width, Depth: c.depth, Count: c.count, Cells: c.cells}
+}
+
+// Bytes returns how much memory New would allocate, or its error. It allocates
+// nothing.
+func (d CountMinDump) Bytes() (uint64, error) {
+	total, err := CountMinParams{Width: d.Width, Depth: d.Depth}.Bytes()
+	if err != nil {
+		return 0, fmt.Errorf("redisbloom: load: %w: %w", bloomery.ErrCorrupt, err)
+	}
+	if uint64(len(d.Cells)) != total-countMinBytes {
+		return 0, fmt.Errorf("redisbloom: load: %w: %d bytes for %d by %d counters", bloomery.ErrCorrupt, len(d.Cells), d.Width, d.Depth)
+	}
+	return total, nil
+}
+
+// New returns the sketch that was dumped. A nil m means the Go heap. The error
+// wraps bloomery.ErrCorrupt or bloomery.ErrTooLarge, or is that of Alloc.
+func (d CountMinDump) New(m *Memory) (*CountMin, error) {
+	if _, err := d.Bytes(); err != nil {
+		return nil, err
+	}
+	c, err := NewCountMin(CountMinParams{Width: d.Width, Depth: d.Depth, Memory: m})
+	if err != nil {
+		return nil, err
+	}
+	c.count = d.Count
+	copy(c.cells, d.Cells)
+	return c, nil
+}
+
+// MarshalBinary returns the binary form of the sketch. The error wraps
+// bloomery.ErrParameter for a zero CountMin; there is no other.
+func (c *CountMin) MarshalBinary() ([]byte, error) { return c.AppendBinary(nil) }
+
+// AppendBinary appends the binary form of the sketch to dst. Its error is that
+// of MarshalBinary. For a sketch too large to be copied under a lock see Freeze.
+func (c *CountMin) AppendBinary(dst []byte) ([]byte, error) {
+	if c.depth == 0 {
+		return dst, errZero("marshal", "CountMin")
+	}
+	return appendBinary(dst, c.prefix(), c.Arrays()), nil
+}
+
+// UnmarshalBinary replaces the sketch by one in binary form, in the Memory that
+// the sketch was made with. Its error is that of DecodeCountMin, and then
+// nothing has changed.
+func (c *CountMin) UnmarshalBinary(data []byte) error {
+	n, err := DecodeCountMin(data, c.memory)
+	if err != nil {
+		return err
+	}
+	c.Release()
+	*c = *n
+	return nil
+}
+
+// DecodeCountMin returns a sketch in binary form. A nil m means the Go heap.
+// The error wraps bloomery.ErrCorrupt, bloomery.ErrVersion or
+// bloomery.ErrTooLarge, or is that of Alloc. It allocates no more than the
+// sketch that data holds.
+func DecodeCountMin(data []byte, m *Memory) (*CountMin, error) {
+	header, rest, err := openBinary(countMinMagic, data)
+	if err != nil {
+		return nil, err
+	}
+	c, err := newCountMinOf(header, uint64(len(rest)), m)
+	if err != nil {
+		return nil, err
+	}
+	copy(c.cells, rest)
+	return c, nil
+}
+
+// NewCountMinLoader starts to load a sketch: see [Loader].
+func NewCountMinLoader(first []byte, size int64, m *Memory) (*Loader[*CountMin], error) {
+	return newLoader(countMinMagic, first, size, func(header []byte, bytes uint64) (*CountMin, [][]byte, error) {
+		c, err := newCountMinOf(header, bytes, m)
+		if err != nil {
+			return nil, nil, err
+		}
+		return c, slices.Collect(c.Arrays()), nil
+	})
+}
+
+// Freeze begins a snapshot. The error is ErrFrozen if the last one was not
+// closed, or wraps bloomery.ErrParameter for a zero CountMin.
+func (c *CountMin) Freeze() (*Frozen, error) {
+	if c.depth == 0 {
+		return nil, errZero("freeze", "CountMin")
+	}
+	return freeze(&c.frozen, c.memory, c.prefix(), slices.Collect(c.Arrays()))
+}
+
+// prefix returns the binary form up to the cells.
+func (c *CountMin) prefix() []byte {
+	b := appendPrefix(make([]byte, 0, prefixBytes+countMinHeaderBytes), countMinMagic, countMinHeaderBytes)
+	b = binary.LittleEndian.AppendUint64(b, c.columns.width)
+	b = binary.LittleEndian.AppendUint64(b, c.depth)
+	return binary.LittleEndian.AppendUint64(b, c.count)
+}
+
+// newCountMinOf returns the sketch of a header, with bytes of cells to come.
+func newCountMinOf(header []byte, bytes uint64, m *Memory) (*CountMin, error) {
+	if len(header) != countMinHeaderBytes {
+		return nil, fmt.Errorf("redisbloom: load: %w: header of %d bytes", bloomery.ErrCorrupt, len(header))
+	}
+	le := binary.LittleEndian
+	p := CountMinParams{Width: le.Uint64(header), Depth: le.Uint64(header[8:]), Memory: m}
+	if total, err := p.Bytes(); err != nil || total-countMinBytes != bytes {
+		return nil, fmt.Errorf("redisbloom: load: %w: %d bytes for %d by %d counters", bloomery.ErrCorrupt, bytes, p.Width, p.Depth)
+	}
+	c, err := NewCountMin(p)
+	if err != nil {
+		return nil, err
+	}
+	c.count = le.Uint64(header[16:])
+	return c, nil
+}

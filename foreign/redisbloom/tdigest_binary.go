@@ -1,0 +1,267 @@
+package redisbloom
+
+import (
+	"encoding"
+	"encoding/binary"
+	"fmt"
+	"iter"
+	"math"
+
+	"github.com/bloomery/bloomery"
+)
+
+// The binary form of a TDigest:
+//
+//	header   compression i64 · least f64 · largest f64 · merged nodes u64 ·
+//	         waiting nodes u64 · compressions i64
+//	nodes    mean f64 · weight i64, the merged ones first
+const (
+	tdigestMagic       = "blmrTD"
+	tdigestHeaderBytes = 48
+)
+
+var (
+	_ encoding.BinaryAppender    = (*TDigest)(nil)
+	_ encoding.BinaryMarshaler   = (*TDigest)(nil)
+	_ encoding.BinaryUnmarshaler = (*TDigest)(nil)
+)
+
+// TDigestDump is a TDigest as RedisBloom dumps it, field by field in the order
+// of the dump.
+type TDigestDump struct {
+	Compression, Min, Max        float64
+	Capacity, Merged, Unmerged   uint64
+	Compressions                 uint64
+	MergedWeight, UnmergedWeight float64
+	// Means and Weights are those of the merged nodes.
+	Means, Weights []float64
+}
+
+// Dump compresses the digest and returns it as RedisBloom dumps it.
+func (t *TDigest) Dump() TDigestDump {
+	t.Compress()
+	d := TDigestDump{
+		Compression: float64(t.compression), Min: t.min, Max: t.max,
+		Capacity: uint64(t.capacity()), Merged: uint64(t.merged), Unmerged: uint64(t.waiting),
+		Compressions: uint64(t.compressions),
+		MergedWeight: float64(t.mergedSum), UnmergedWeight: float64(t.waitingSum),
+		Means: make([]float64, t.merged), Weights: make([]float64, t.merged),
+	}
+	for i := range t.merged {
+		d.Means[i], d.Weights[i] = t.mean(i), t.size(i)
+	}
+	return d
+}
+
+// Bytes returns how much memory New would allocate, or its error. It allocates
+// nothing.
+func (d TDigestDump) Bytes() (uint64, error) {
+	if !(d.Compression >= 1 && d.Compression < 1<<62) || d.Compression != math.Trunc(d.Compression) {
+		return 0, errDigest("compression %v", d.Compression)
+	}
+	p := TDigestParams{Compression: int64(d.Compression)}
+	total, err := p.Bytes()
+	if err != nil {
+		return 0, fmt.Errorf("redisbloom: load: %w: %w", bloomery.ErrCorrupt, err)
+	}
+	if d.Capacity != 6*uint64(p.Compression)+10 || d.Compressions > math.MaxInt64 {
+		return 0, errDigest("capacity %d, %d compressions", d.Capacity, d.Compressions)
+	}
+	if d.Merged > d.Capacity || d.Merged != uint64(len(d.Means)) || d.Merged != uint64(len(d.Weights)) {
+		return 0, errDigest("%d nodes, %d means, %d weights", d.Merged, len(d.Means), len(d.Weights))
+	}
+	// A dump is compressed: there is nothing that waits but a single value.
+	if d.Unmerged != 0 && (d.Unmerged != 1 || d.Merged != 0) {
+		return 0, errDigest("%d merged and %d unmerged nodes", d.Merged, d.Unmerged)
+	}
+	if d.UnmergedWeight != float64(d.Unmerged) {
+		return 0, errDigest("weight %v of unmerged nodes", d.UnmergedWeight)
+	}
+	sum := int64(0)
+	for _, w := range d.Weights {
+		if !(w >= 1 && w < 1<<63) || w != math.Trunc(w) || int64(w) > math.MaxInt64-sum {
+			return 0, errDigest("weight %v", w)
+		}
+		sum += int64(w)
+	}
+	// Beyond 2^53 weights are rounded one by one.
+	if !(math.Abs(d.MergedWeight-float64(sum)) <= 1e-9*float64(sum)) {
+		return 0, errDigest("weight %v instead of %d", d.MergedWeight, sum)
+	}
+	return total, nil
+}
+
+func errDigest(format string, args ...any) error {
+	return fmt.Errorf("redisbloom: load: %w: %s", bloomery.ErrCorrupt, fmt.Sprintf(format, args...))
+}
+
+// New returns the digest that was dumped. A nil m means the Go heap. The error
+// wraps bloomery.ErrCorrupt or bloomery.ErrTooLarge, or is that of Alloc.
+//
+// RedisBloom does not dump the only value of a digest, and loses it. Here it is
+// known from Min.
+func (d TDigestDump) New(m *Memory) (*TDigest, error) {
+	if _, err := d.Bytes(); err != nil {
+		return nil, err
+	}
+	t, err := NewTDigest(TDigestParams{Compression: int64(d.Compression), Memory: m})
+	if err != nil {
+		return nil, err
+	}
+	t.merged = int(d.Merged)
+	for i := range t.merged {
+		t.nodes[2*i], t.nodes[2*i+1] = math.Float64bits(d.Means[i]), uint64(d.Weights[i])
+		t.mergedSum += int64(d.Weights[i])
+	}
+	t.min, t.max, t.compressions = d.Min, d.Max, int64(d.Compressions)
+	if d.Unmerged == 1 {
+		t.nodes[0], t.nodes[1] = math.Float64bits(d.Min), 1
+		t.waiting, t.waitingSum = 1, 1
+	}
+	return t, nil
+}
+
+// MarshalBinary returns the binary form of the digest. It does not compress it.
+// The error wraps bloomery.ErrParameter for a zero TDigest; there is no other.
+func (t *TDigest) MarshalBinary() ([]byte, error) { return t.AppendBinary(nil) }
+
+// AppendBinary appends the binary form of the digest to dst. Its error is that
+// of MarshalBinary.
+func (t *TDigest) AppendBinary(dst []byte) ([]byte, error) {
+	if t.compression == 0 {
+		return dst, errZero("marshal", "TDigest")
+	}
+	return appendBinary(dst, t.prefix(), one(t.appendNodes(nil))), nil
+}
+
+// UnmarshalBinary replaces the digest by one in binary form, in the Memory that
+// the digest was made with. Its error is that of DecodeTDigest, and then
+// nothing has changed.
+func (t *TDigest) UnmarshalBinary(data []byte) error {
+	n, err := DecodeTDigest(data, t.memory)
+	if err != nil {
+		return err
+	}
+	t.Release()
+	*t = *n
+	return nil
+}
+
+// DecodeTDigest returns a digest in binary form. A nil m means the Go heap. The
+// error wraps bloomery.ErrCorrupt, bloomery.ErrVersion or bloomery.ErrTooLarge,
+// or is that of Alloc. It allocates memory for the nodes that data holds; the
+// next Add does so for all that the digest may have.
+func DecodeTDigest(data []byte, m *Memory) (*TDigest, error) {
+	header, rest, err := openBinary(tdigestMagic, data)
+	if err != nil {
+		return nil, err
+	}
+	t, err := newTDigestOf(header, uint64(len(rest)), m)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.setNodes(rest); err != nil {
+		t.Release()
+		return nil, err
+	}
+	return t, nil
+}
+
+// NewTDigestLoader starts to load a digest: see [Loader].
+func NewTDigestLoader(first []byte, size int64, m *Memory) (*Loader[*TDigest], error) {
+	var nodes []byte
+	l, err := newLoader(tdigestMagic, first, size, func(header []byte, bytes uint64) (*TDigest, [][]byte, error) {
+		t, err := newTDigestOf(header, bytes, m)
+		if err != nil {
+			return nil, nil, err
+		}
+		nodes = make([]byte, bytes)
+		return t, [][]byte{nodes}, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	l.finish = func() error { return l.filter.setNodes(nodes) }
+	return l, nil
+}
+
+// Freeze begins a snapshot. It copies the nodes, so that later changes cost
+// nothing and several snapshots can be open. The error wraps
+// bloomery.ErrParameter for a zero TDigest.
+func (t *TDigest) Freeze() (*Frozen, error) {
+	if t.compression == 0 {
+		return nil, errZero("freeze", "TDigest")
+	}
+	var none *Frozen
+	return freeze(&none, nil, t.prefix(), [][]byte{t.appendNodes(nil)})
+}
+
+// one returns an iterator over one array.
+func one(a []byte) iter.Seq[[]byte] { return func(yield func([]byte) bool) { yield(a) } }
+
+// prefix returns the binary form up to the nodes.
+func (t *TDigest) prefix() []byte {
+	le := binary.LittleEndian
+	b := appendPrefix(make([]byte, 0, prefixBytes+tdigestHeaderBytes), tdigestMagic, tdigestHeaderBytes)
+	b = le.AppendUint64(b, uint64(t.compression))
+	b = le.AppendUint64(b, math.Float64bits(t.min))
+	b = le.AppendUint64(b, math.Float64bits(t.max))
+	b = le.AppendUint64(b, uint64(t.merged))
+	b = le.AppendUint64(b, uint64(t.waiting))
+	return le.AppendUint64(b, uint64(t.compressions))
+}
+
+// newTDigestOf returns the digest of a header, with memory for its nodes, which
+// have so many bytes.
+func newTDigestOf(header []byte, size uint64, m *Memory) (*TDigest, error) {
+	if len(header) != tdigestHeaderBytes {
+		return nil, errDigest("header of %d bytes", len(header))
+	}
+	le := binary.LittleEndian
+	t, err := newTDigest(TDigestParams{Compression: int64(le.Uint64(header)), Memory: m})
+	if err != nil {
+		return nil, fmt.Errorf("redisbloom: load: %w: %w", bloomery.ErrCorrupt, err)
+	}
+	t.min, t.max = math.Float64frombits(le.Uint64(header[8:])), math.Float64frombits(le.Uint64(header[16:]))
+	merged, waiting := le.Uint64(header[24:]), le.Uint64(header[32:])
+	t.compressions = int64(le.Uint64(header[40:]))
+	most := uint64(t.capacity())
+	if merged > most || waiting > most-merged || (merged+waiting)*nodeBytes != size || t.compressions < 0 {
+		return nil, errDigest("%d merged and %d unmerged nodes in %d bytes", merged, waiting, size)
+	}
+	if size > 0 {
+		if err := t.reserve(int(merged + waiting)); err != nil {
+			return nil, fmt.Errorf("redisbloom: load: %w", err)
+		}
+	}
+	t.merged, t.waiting = int(merged), int(waiting)
+	return t, nil
+}
+
+// appendNodes appends the nodes to dst.
+func (t *TDigest) appendNodes(dst []byte) []byte {
+	for _, v := range t.nodes[:2*(t.merged+t.waiting)] {
+		dst = binary.LittleEndian.AppendUint64(dst, v)
+	}
+	return dst
+}
+
+// setNodes reads what appendNodes wrote.
+func (t *TDigest) setNodes(data []byte) error {
+	sums := [2]int64{}
+	for i := range t.merged + t.waiting {
+		node := data[i*nodeBytes:]
+		mean, weight := binary.LittleEndian.Uint64(node), int64(binary.LittleEndian.Uint64(node[8:]))
+		if weight < 1 || weight > math.MaxInt64-sums[0]-sums[1] {
+			return errDigest("weight %d", weight)
+		}
+		t.nodes[2*i], t.nodes[2*i+1] = mean, uint64(weight)
+		part := 0
+		if i >= t.merged {
+			part = 1
+		}
+		sums[part] += weight
+	}
+	t.mergedSum, t.waitingSum = sums[0], sums[1]
+	return nil
+}

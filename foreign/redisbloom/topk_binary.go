@@ -1,0 +1,287 @@
+package redisbloom
+
+import (
+	"bytes"
+	"encoding"
+	"encoding/binary"
+	"fmt"
+	"iter"
+	"math"
+
+	"github.com/bloomery/bloomery"
+)
+
+// The binary form of a TopK:
+//
+//	header   k u32 · width u32 · depth u32 · 0 u32 · decay f64 · state of the
+//	         generator u64 · bytes of the slots u64
+//	slots    fingerprint u32 · count u32 · length + 1 u64, 0 for no name · item
+//	cells    fingerprint u32 · count u32
+const (
+	topKMagic       = "blmrTK"
+	topKHeaderBytes = 40
+	slotHeaderBytes = 16
+	cellsArray      = 1  // the number of the cells among the arrays of a snapshot
+	dumpSlotBytes   = 24 // of a slot in RedisBloom's dump
+)
+
+var (
+	_ encoding.BinaryAppender    = (*TopK)(nil)
+	_ encoding.BinaryMarshaler   = (*TopK)(nil)
+	_ encoding.BinaryUnmarshaler = (*TopK)(nil)
+)
+
+// TopKDump is a TopK as RedisBloom dumps it, field by field in the order of the
+// dump.
+type TopKDump struct {
+	K, Width, Depth uint64
+	Decay           float64
+	// Cells are the rows one after another, each cell a fingerprint and a
+	// count of 32 bits in little-endian order.
+	Cells []byte
+	// Slots are the k slots of the heap, 24 bytes each: fingerprint, length of
+	// the item, 8 bytes that have no meaning, count, 4 bytes of padding.
+	Slots []byte
+	// Items are the k items, each with a zero byte behind it; that of an empty
+	// slot is the zero byte alone.
+	Items [][]byte
+}
+
+// Dump returns the sketch as RedisBloom dumps it. It has neither the state of
+// the generator nor, once it is loaded, what follows the first zero byte of an
+// item. Cells aliases the sketch and is valid until it changes.
+func (t *TopK) Dump() TopKDump {
+	d := TopKDump{
+		K: uint64(len(t.heap)), Width: t.columns.width, Depth: uint64(t.depth), Decay: t.decay,
+		Cells: t.cells, Slots: make([]byte, 0, dumpSlotBytes*len(t.heap)), Items: make([][]byte, len(t.heap)),
+	}
+	le := binary.LittleEndian
+	for i := range t.heap {
+		s := &t.heap[i]
+		d.Slots = le.AppendUint32(d.Slots, s.fp)
+		d.Slots = le.AppendUint32(d.Slots, uint32(len(s.item)))
+		d.Slots = le.AppendUint64(d.Slots, 0)
+		d.Slots = le.AppendUint64(d.Slots, uint64(s.count))
+		d.Items[i] = append(append(make([]byte, 0, len(s.item)+1), s.item...), 0)
+	}
+	return d
+}
+
+// Bytes returns how much memory New would allocate, or its error. It allocates
+// nothing.
+func (d TopKDump) Bytes() (uint64, error) {
+	if max(d.K, d.Width, d.Depth) > math.MaxUint32 {
+		return 0, fmt.Errorf("redisbloom: load: %w: %d items, %d by %d cells", bloomery.ErrCorrupt, d.K, d.Width, d.Depth)
+	}
+	total, err := d.params().Bytes()
+	if err != nil {
+		return 0, fmt.Errorf("redisbloom: load: %w: %w", bloomery.ErrCorrupt, err)
+	}
+	if uint64(len(d.Cells)) != d.Width*d.Depth*topKCellBytes || uint64(len(d.Slots)) != d.K*dumpSlotBytes || uint64(len(d.Items)) != d.K {
+		return 0, fmt.Errorf("redisbloom: load: %w: %d bytes of cells, %d of slots, %d items", bloomery.ErrCorrupt,
+			len(d.Cells), len(d.Slots), len(d.Items))
+	}
+	for _, item := range d.Items {
+		if len(item) == 0 || item[len(item)-1] != 0 {
+			return 0, fmt.Errorf("redisbloom: load: %w: item without an end", bloomery.ErrCorrupt)
+		}
+		total += uint64(len(item))
+	}
+	return total, nil
+}
+
+func (d TopKDump) params() TopKParams {
+	return TopKParams{K: uint32(d.K), Width: uint32(d.Width), Depth: uint32(d.Depth), Decay: d.Decay}
+}
+
+// New returns the sketch that was dumped; its generator starts anew. A nil m
+// means the Go heap. The error wraps bloomery.ErrCorrupt or
+// bloomery.ErrTooLarge, or is that of Alloc.
+func (d TopKDump) New(m *Memory) (*TopK, error) {
+	if _, err := d.Bytes(); err != nil {
+		return nil, err
+	}
+	p := d.params()
+	p.Memory = m
+	t, err := NewTopK(p)
+	if err != nil {
+		return nil, err
+	}
+	copy(t.cells, d.Cells)
+	for i, item := range d.Items {
+		s := d.Slots[i*dumpSlotBytes:]
+		item = item[:bytes.IndexByte(item, 0)]
+		t.heap[i] = slot{fp: binary.LittleEndian.Uint32(s), count: binary.LittleEndian.Uint32(s[16:])}
+		if len(item) > 0 {
+			t.heap[i].item = bytes.Clone(item)
+			t.held += uint64(len(item))
+		}
+	}
+	return t, nil
+}
+
+// MarshalBinary returns the binary form of the sketch. The error wraps
+// bloomery.ErrParameter for a zero TopK; there is no other.
+func (t *TopK) MarshalBinary() ([]byte, error) { return t.AppendBinary(nil) }
+
+// AppendBinary appends the binary form of the sketch to dst. Its error is that
+// of MarshalBinary. For a sketch too large to be copied under a lock see Freeze.
+func (t *TopK) AppendBinary(dst []byte) ([]byte, error) {
+	if len(t.heap) == 0 {
+		return dst, errZero("marshal", "TopK")
+	}
+	slots := t.appendSlots(nil)
+	return appendBinary(dst, t.prefix(len(slots)), both(slots, t.cells)), nil
+}
+
+// UnmarshalBinary replaces the sketch by one in binary form, in the Memory that
+// the sketch was made with. Its error is that of DecodeTopK, and then nothing
+// has changed.
+func (t *TopK) UnmarshalBinary(data []byte) error {
+	n, err := DecodeTopK(data, t.memory)
+	if err != nil {
+		return err
+	}
+	t.Release()
+	*t = *n
+	return nil
+}
+
+// DecodeTopK returns a sketch in binary form. A nil m means the Go heap. The
+// error wraps bloomery.ErrCorrupt, bloomery.ErrVersion or bloomery.ErrTooLarge,
+// or is that of Alloc. It allocates no more than twice the length of data.
+func DecodeTopK(data []byte, m *Memory) (*TopK, error) {
+	header, rest, err := openBinary(topKMagic, data)
+	if err != nil {
+		return nil, err
+	}
+	t, slots, err := newTopKOf(header, uint64(len(rest)), m)
+	if err != nil {
+		return nil, err
+	}
+	copy(t.cells, rest[slots:])
+	if err := t.setSlots(rest[:slots]); err != nil {
+		t.Release()
+		return nil, err
+	}
+	return t, nil
+}
+
+// NewTopKLoader starts to load a sketch: see [Loader].
+func NewTopKLoader(first []byte, size int64, m *Memory) (*Loader[*TopK], error) {
+	var slots []byte
+	l, err := newLoader(topKMagic, first, size, func(header []byte, bytes uint64) (*TopK, [][]byte, error) {
+		t, n, err := newTopKOf(header, bytes, m)
+		if err != nil {
+			return nil, nil, err
+		}
+		slots = make([]byte, n)
+		return t, [][]byte{slots, t.cells}, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	l.finish = func() error { return l.filter.setSlots(slots) }
+	return l, nil
+}
+
+// Freeze begins a snapshot. The error is ErrFrozen if the last one was not
+// closed, or wraps bloomery.ErrParameter for a zero TopK.
+func (t *TopK) Freeze() (*Frozen, error) {
+	if len(t.heap) == 0 {
+		return nil, errZero("freeze", "TopK")
+	}
+	slots := t.appendSlots(nil)
+	return freeze(&t.frozen, t.memory, t.prefix(len(slots)), [][]byte{slots, t.cells})
+}
+
+// both returns an iterator over two arrays.
+func both(a, b []byte) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		if yield(a) {
+			yield(b)
+		}
+	}
+}
+
+// prefix returns the binary form up to the slots, which have so many bytes.
+func (t *TopK) prefix(slots int) []byte {
+	le := binary.LittleEndian
+	b := appendPrefix(make([]byte, 0, prefixBytes+topKHeaderBytes), topKMagic, topKHeaderBytes)
+	b = le.AppendUint32(b, uint32(len(t.heap)))
+	b = le.AppendUint32(b, uint32(t.columns.width))
+	b = le.AppendUint32(b, t.depth)
+	b = le.AppendUint32(b, 0)
+	b = le.AppendUint64(b, math.Float64bits(t.decay))
+	b = le.AppendUint64(b, t.state)
+	return le.AppendUint64(b, uint64(slots))
+}
+
+// newTopKOf returns the sketch of a header, with empty slots and cells, and the
+// bytes of the slots. Both together have so many bytes.
+func newTopKOf(header []byte, size uint64, m *Memory) (t *TopK, slots uint64, err error) {
+	if len(header) != topKHeaderBytes {
+		return nil, 0, fmt.Errorf("redisbloom: load: %w: header of %d bytes", bloomery.ErrCorrupt, len(header))
+	}
+	le := binary.LittleEndian
+	p := TopKParams{
+		K: le.Uint32(header), Width: le.Uint32(header[4:]), Depth: le.Uint32(header[8:]),
+		Decay: math.Float64frombits(le.Uint64(header[16:])), Seed: le.Uint64(header[24:]), Memory: m,
+	}
+	slots = le.Uint64(header[32:])
+	_, err = p.Bytes()
+	cells := uint64(p.Width) * uint64(p.Depth) * topKCellBytes
+	if err != nil || le.Uint32(header[12:]) != 0 || slots < uint64(p.K)*slotHeaderBytes || slots > size || size-slots != cells {
+		return nil, 0, fmt.Errorf("redisbloom: load: %w: %d bytes for %d items, %d by %d cells", bloomery.ErrCorrupt,
+			size, p.K, p.Width, p.Depth)
+	}
+	t, err = NewTopK(p)
+	return t, slots, err
+}
+
+// appendSlots appends the slots with their items to dst.
+func (t *TopK) appendSlots(dst []byte) []byte {
+	for i := range t.heap {
+		s := &t.heap[i]
+		dst = binary.LittleEndian.AppendUint32(dst, s.fp)
+		dst = binary.LittleEndian.AppendUint32(dst, s.count)
+		length := uint64(0)
+		if s.item != nil {
+			length = uint64(len(s.item)) + 1
+		}
+		dst = binary.LittleEndian.AppendUint64(dst, length)
+		dst = append(dst, s.item...)
+	}
+	return dst
+}
+
+// setSlots reads what appendSlots wrote.
+func (t *TopK) setSlots(data []byte) error {
+	held := uint64(0)
+	for i := range t.heap {
+		if len(data) < slotHeaderBytes {
+			return errSlots(i)
+		}
+		s := slot{fp: binary.LittleEndian.Uint32(data), count: binary.LittleEndian.Uint32(data[4:])}
+		n := binary.LittleEndian.Uint64(data[8:])
+		data = data[slotHeaderBytes:]
+		if n > 0 {
+			if n--; n > uint64(len(data)) {
+				return errSlots(i)
+			}
+			s.item = append(make([]byte, 0, n), data[:n]...)
+			data = data[n:]
+			held += n
+		}
+		t.heap[i] = s
+	}
+	if len(data) > 0 {
+		return errSlots(len(t.heap))
+	}
+	t.held = held
+	return nil
+}
+
+func errSlots(i int) error {
+	return fmt.Errorf("redisbloom: load: %w: slot %d", bloomery.ErrCorrupt, i)
+}
