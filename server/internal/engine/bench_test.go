@@ -1,0 +1,226 @@
+package engine_test
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/bloomery/bloomery/server/internal/command"
+	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/door/local"
+	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// bench is an engine with all commands over a door that tests can make misbehave.
+type bench struct {
+	*client
+	engine *engine.Engine
+	state  *store.State
+	door   *testDoor
+	files  *local.Memory
+
+	mu       sync.Mutex
+	sessions []*engine.Session
+	now      time.Time
+}
+
+// client is one session of a bench.
+type client struct {
+	b       *bench
+	session *engine.Session
+	work    engine.Workspace
+}
+
+func newBench(tb testing.TB, maxMemory int64) *bench {
+	tb.Helper()
+	b := &bench{state: store.New(), files: &local.Memory{}, now: time.UnixMilli(1_700_000_000_000)}
+	inner, err := local.Open(local.Config{State: b.state, Files: b.files, Fsync: local.Always, SnapshotAfter: -1})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	b.door = &testDoor{Door: inner}
+	b.engine = engine.New(engine.Config{
+		Commands: command.All(), State: b.state, Door: b.door, Keeper: inner, Host: b, MaxMemory: maxMemory,
+		Clock: func() time.Time { return b.now }, Settings: engine.NewSettings(engine.RedisBloomDefaults(), ""),
+	})
+	b.client = b.connect()
+	return b
+}
+
+func (b *bench) connect() *client {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	id := int64(len(b.sessions) + 1)
+	c := &client{b: b, session: engine.NewSession(id, fmt.Sprint("127.0.0.1:", id), "127.0.0.1:9", b.now, func() {})}
+	b.sessions = append(b.sessions, c.session)
+	return c
+}
+
+// Sessions implements engine.Host.
+func (b *bench) Sessions() []*engine.Session {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.sessions
+}
+
+// Facts implements engine.Host.
+func (b *bench) Facts() engine.Facts { return engine.Facts{Started: b.now, Clients: 1} }
+
+// exec runs commands together and returns their replies.
+func (c *client) exec(commands ...[][]byte) []engine.Reply {
+	c.work.Reset()
+	for _, args := range commands {
+		c.work.Add(args)
+	}
+	for done := 0; done < len(commands); {
+		n := c.b.engine.Exec(c.session, &c.work, done)
+		if n == 0 {
+			break
+		}
+		done += n
+	}
+	replies := make([]engine.Reply, len(commands))
+	for i := range replies {
+		replies[i] = c.work.Calls[i].Reply
+	}
+	return replies
+}
+
+// lines runs commands whose words have no blanks as one pipeline.
+func (c *client) lines(lines ...string) []string {
+	commands := make([][][]byte, len(lines))
+	for i, l := range lines {
+		for _, w := range strings.Fields(l) {
+			commands[i] = append(commands[i], []byte(w))
+		}
+	}
+	shown := make([]string, len(lines))
+	for i, r := range c.exec(commands...) {
+		shown[i] = show(r)
+	}
+	return shown
+}
+
+func (c *client) line(l string) string { return c.lines(l)[0] }
+
+// do runs one command of words.
+func (c *client) do(words ...string) string {
+	args := make([][]byte, len(words))
+	for i, w := range words {
+		args[i] = []byte(w)
+	}
+	return show(c.exec(args)[0])
+}
+
+// show writes a reply for people: +OK, -error, :1, "bulk", nil, [a b].
+func show(r engine.Reply) string {
+	switch r.Kind {
+	case engine.Status:
+		return "+" + r.Text
+	case engine.Error:
+		return "-" + r.Text
+	case engine.Int, engine.Bool:
+		return fmt.Sprint(":", r.N)
+	case engine.Bulk, engine.Verbatim:
+		return fmt.Sprintf("%q", r.Text)
+	case engine.Null, engine.NullArray:
+		return "nil"
+	case engine.Bools:
+		s := fmt.Sprint(r.Bools)
+		if r.Text != "" {
+			s += " -" + r.Text
+		}
+		return s
+	case engine.Codes, engine.CodeInts:
+		return fmt.Sprint(r.Codes)
+	case engine.Array, engine.Map, engine.Set, engine.Fields:
+		var parts []string
+		for _, e := range r.Elems {
+			parts = append(parts, show(e))
+		}
+		return "[" + strings.Join(parts, " ") + "]"
+	default:
+		return "none"
+	}
+}
+
+// snapshot returns the whole state as bytes.
+func snapshot(s *store.State) []byte {
+	s.Names.Lock()
+	defer s.Names.Unlock()
+	return s.AppendSnapshot(nil)
+}
+
+// replays asks that the log gives the state that is in memory.
+func (b *bench) replays(t *testing.T) {
+	t.Helper()
+	if err := b.door.Close(); err != nil {
+		t.Fatal(err)
+	}
+	state := store.New()
+	d, err := local.Open(local.Config{State: state, Files: b.files, SnapshotAfter: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(snapshot(state), snapshot(b.state)) {
+		t.Error("the log replays to another state")
+	}
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// testDoor is a local door that can lose records and put them off.
+type testDoor struct {
+	*local.Door
+	lose  error // every record fails with it
+	late  bool  // records are applied by Wait, as in a cluster
+	block chan struct{}
+
+	mu     sync.Mutex
+	queue  []*door.Op
+	waits  int
+	groups [][]*door.Op
+}
+
+// Do implements door.Door.
+func (d *testDoor) Do(ops []*door.Op) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.groups = append(d.groups, append([]*door.Op(nil), ops...))
+	switch {
+	case d.late:
+		for _, op := range ops {
+			op.Settled, op.Err = false, nil
+		}
+		d.queue = append(d.queue, ops...)
+	case d.lose != nil:
+		d.fail(ops)
+	default:
+		d.Door.Do(ops)
+	}
+}
+
+func (d *testDoor) fail(ops []*door.Op) {
+	for _, op := range ops {
+		op.Settled, op.Err, op.Result = true, d.lose, store.Result{}
+	}
+}
+
+// Wait implements door.Door.
+func (d *testDoor) Wait(ops []*door.Op) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.waits++
+	queue := d.queue
+	d.queue = nil
+	if d.lose != nil {
+		d.fail(queue)
+		return
+	}
+	d.Door.Do(queue)
+}
