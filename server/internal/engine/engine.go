@@ -175,7 +175,7 @@ func (s *Session) tick(now time.Time) {
 }
 
 // maxWeight is after how many items a session leaves the gate for a moment.
-const maxWeight = 1024
+const maxWeight = 256
 
 // enter enters the gate, unless the session is inside.
 func (e *Engine) enter(s *Session) {

@@ -70,7 +70,7 @@ type Writing struct {
 
 // maxRun is how many items are looked at under one lock. Commands of more are
 // run in pieces, between which others have their turn.
-const maxRun = 2048
+const maxRun = 256
 
 // runGroup runs a group: calls of one family on one key, all reading or all
 // writing.

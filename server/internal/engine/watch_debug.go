@@ -5,7 +5,6 @@ package engine
 import (
 	"fmt"
 	"runtime"
-	"slices"
 	"sync"
 	"time"
 )
@@ -14,35 +13,41 @@ import (
 // built with the tag bloomerydebug.
 type gateWatch struct {
 	mu      sync.Mutex
-	inside  map[uint64]time.Time // by goroutine
-	alone   time.Time
-	shared  []time.Duration
-	single  []time.Duration
+	inside  map[uint64]mark // by goroutine
+	alone   mark
+	shared  []Hold
+	single  []Hold
 	worst   string // who held the gate longest
 	longest time.Duration
 	waiting []string
 }
 
-// GateReport is what the debug build has recorded of the gate.
-type GateReport struct {
-	// Shared and Alone are the holds by usual commands and by transactions,
-	// sorted.
-	Shared, Alone []time.Duration
-	// Waits tells who has waited inside the gate; it must be empty.
-	Waits []string
-	// Worst is the stack of the longest hold.
-	Worst string
+// mark is when a hold began.
+type mark struct {
+	at    time.Time
+	cpu   time.Duration
+	waits int64
 }
 
-// Longest returns the longest hold of all.
-func (r *GateReport) Longest() time.Duration {
-	longest := time.Duration(0)
-	for _, v := range [][]time.Duration{r.Shared, r.Alone} {
-		if len(v) > 0 {
-			longest = max(longest, v[len(v)-1])
-		}
-	}
-	return longest
+// Hold is how long the gate was held.
+type Hold struct {
+	// Wall is the time on a clock, CPU that of the processor: on a machine
+	// with more work than processors only the second says something.
+	Wall, CPU time.Duration
+	// Blocked tells that the thread has waited for something meanwhile, most
+	// likely the lock of a part.
+	Blocked bool
+}
+
+// GateReport is what the debug build has recorded of the gate.
+type GateReport struct {
+	// Shared and Alone are the holds by usual commands and by transactions.
+	Shared, Alone []Hold
+	// Waits tells who has waited for log, disk or records inside the gate; it
+	// must be empty.
+	Waits []string
+	// Worst is the stack of the hold with the most CPU.
+	Worst string
 }
 
 // GateReport returns what was recorded since the last call.
@@ -51,8 +56,6 @@ func (e *Engine) GateReport() GateReport {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	r := GateReport{Shared: w.shared, Alone: w.single, Waits: w.waiting, Worst: w.worst}
-	slices.Sort(r.Shared)
-	slices.Sort(r.Alone)
 	w.shared, w.single, w.waiting, w.worst, w.longest = nil, nil, nil, "", 0
 	return r
 }
@@ -60,24 +63,33 @@ func (e *Engine) GateReport() GateReport {
 // maxHolds bounds what is recorded.
 const maxHolds = 1 << 20
 
+// begin begins a hold. The goroutine stays on its thread, whose time is read.
+func begin() mark {
+	runtime.LockOSThread()
+	m := mark{}
+	m.cpu, m.waits = threadUsage()
+	m.at = time.Now()
+	return m
+}
+
 func (w *gateWatch) entered(int) {
 	id := goroutine()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.inside == nil {
-		w.inside = map[uint64]time.Time{}
+		w.inside = map[uint64]mark{}
 	}
 	if _, twice := w.inside[id]; twice {
 		panic("engine: entered the gate twice: a transaction in between would be a deadlock")
 	}
-	w.inside[id] = time.Now()
+	w.inside[id] = begin()
 }
 
 func (w *gateWatch) left(int) {
-	id := goroutine()
+	now, id := end(), goroutine()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.note(&w.shared, time.Since(w.inside[id]))
+	w.note(&w.shared, w.inside[id], now)
 	delete(w.inside, id)
 }
 
@@ -87,23 +99,32 @@ func (w *gateWatch) closed() {
 	if len(w.inside) > 0 {
 		panic(fmt.Sprintf("engine: %d sessions inside a closed gate", len(w.inside)))
 	}
-	w.alone = time.Now()
+	w.alone = begin()
 }
 
 func (w *gateWatch) opened() {
+	now := end()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.note(&w.single, time.Since(w.alone))
-	w.alone = time.Time{}
+	w.note(&w.single, w.alone, now)
 }
 
-func (w *gateWatch) note(list *[]time.Duration, took time.Duration) {
+// end ends a hold.
+func end() mark {
+	m := mark{at: time.Now()}
+	m.cpu, m.waits = threadUsage()
+	runtime.UnlockOSThread()
+	return m
+}
+
+func (w *gateWatch) note(list *[]Hold, from, to mark) {
+	h := Hold{to.at.Sub(from.at), to.cpu - from.cpu, to.waits != from.waits}
 	if len(*list) < maxHolds {
-		*list = append(*list, took)
+		*list = append(*list, h)
 	}
-	if took > w.longest {
+	if h.CPU > w.longest {
 		buf := make([]byte, 4096)
-		w.longest, w.worst = took, string(buf[:runtime.Stack(buf, false)])
+		w.longest, w.worst = h.CPU, string(buf[:runtime.Stack(buf, false)])
 	}
 }
 

@@ -24,7 +24,7 @@ var unlink = engine.Command{
 
 // maxNames is how many names one record removes. More are removed in several:
 // others have their turn in between.
-const maxNames = 1024
+const maxNames = 128
 
 // removal is how far a DEL of very many names has come.
 type removal struct {

@@ -84,7 +84,7 @@ func runScan(x *engine.Context, c *engine.Call) {
 // memory for the reply.
 func walk(x *engine.Context, cursor uint64, count int, match func(catalog.View) bool, names *[]engine.Reply) (next uint64, ok bool) {
 	const (
-		few       = 512
+		few       = 128
 		nameBytes = 128 // of a reply in memory, besides the name
 	)
 	var seen []catalog.View

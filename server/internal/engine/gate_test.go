@@ -1,0 +1,175 @@
+//go:build bloomerydebug
+
+package engine_test
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/bloomery/bloomery/server/internal/command"
+	"github.com/bloomery/bloomery/server/internal/door/local"
+	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// longestHold is how long the gate may be held.
+const longestHold = time.Millisecond
+
+// newDisk is newBench over files of the system, with the mode everysec.
+func newDisk(t *testing.T) *bench {
+	t.Helper()
+	b := &bench{state: store.New(), now: time.UnixMilli(1_700_000_000_000)}
+	disk, err := local.OpenDisk(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	inner, err := local.Open(local.Config{State: b.state, Files: disk, SnapshotAfter: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = inner.Close() })
+	b.door = &testDoor{Door: inner}
+	b.engine = engine.New(engine.Config{
+		Commands: command.All(), State: b.state, Door: inner, Keeper: inner, Host: b, MaxMemory: 8 << 30,
+		Settings: engine.NewSettings(engine.RedisBloomDefaults(), ""),
+	})
+	b.client = b.connect()
+	return b
+}
+
+// TestGateIsHeldShortly has clients read, write and run transactions while one of
+// them does something long, and asks how long the gate was held at most, that
+// nobody waited inside it, and how long others waited for their replies.
+func TestGateIsHeldShortly(t *testing.T) {
+	capacity := 200_000_000 // 262 MiB
+	if testing.Short() {
+		capacity /= 20
+	}
+	b := newDisk(t)
+	if got := b.line(fmt.Sprint("BF.RESERVE large 0.01 ", capacity)); got != "+OK" {
+		t.Fatal(got)
+	}
+	for i := range 200 {
+		items := []string{"BF.MADD", "large"}
+		for j := range 500 {
+			items = append(items, fmt.Sprint(i, "-", j))
+		}
+		b.do(items...)
+	}
+	b.line("BF.RESERVE small 0.01 100000")
+	b.line("CF.RESERVE cuckoo 100000")
+	for i := range 20_000 {
+		b.do("SET", fmt.Sprint("name", i), "v")
+	}
+	dump := b.exec([][]byte{[]byte("DUMP"), []byte("large")})[0].Text
+	for _, tt := range []struct {
+		name string
+		long func(c *client) string
+	}{
+		{"SAVE", func(c *client) string { c.line("BF.ADD large save"); return c.line("SAVE") }},
+		{"DUMP", func(c *client) string {
+			return c.exec([][]byte{[]byte("DUMP"), []byte("large")})[0].Text[:1]
+		}},
+		{"DUMP in EXEC", func(c *client) string {
+			c.line("MULTI")
+			c.line("DUMP large")
+			return fmt.Sprint(len(c.exec([][]byte{[]byte("EXEC")})[0].Elems))
+		}},
+		{"RESTORE", func(c *client) string { return c.do("RESTORE", "again", "0", dump, "REPLACE") }},
+		{"KEYS", func(c *client) string { return fmt.Sprint(len(c.line("KEYS n*9*9*"))) }},
+		{"SCAN", func(c *client) string { return fmt.Sprint(len(c.line("SCAN 0 COUNT 100000"))) }},
+		{"MADD", func(c *client) string {
+			items := []string{"BF.MADD", "large"}
+			for i := range 100_000 {
+				items = append(items, fmt.Sprint("many", i))
+			}
+			return fmt.Sprint(len(c.do(items...)))
+		}},
+		{"DEL", func(c *client) string {
+			names := []string{"DEL"}
+			for i := range 10_000 {
+				names = append(names, fmt.Sprint("name", i))
+			}
+			return c.do(names...)
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			b.engine.GateReport()
+			var stop atomic.Bool
+			var wg sync.WaitGroup
+			var worst atomic.Int64
+			for i := range 3 {
+				c := b.connect()
+				wg.Go(func() {
+					for n := 0; !stop.Load(); n++ {
+						began := time.Now()
+						switch i {
+						case 0:
+							c.lines("MULTI", "BF.ADD small x", fmt.Sprint("SET t ", n), "EXEC")
+						case 1:
+							c.lines(fmt.Sprint("BF.ADD large ", n), fmt.Sprint("CF.ADD cuckoo ", n), "BF.EXISTS small x")
+						default:
+							c.line("PING")
+						}
+						for took := int64(time.Since(began)); ; {
+							old := worst.Load()
+							if took <= old || worst.CompareAndSwap(old, took) {
+								break
+							}
+						}
+					}
+				})
+			}
+			began := time.Now()
+			got := tt.long(b.connect())
+			took := time.Since(began)
+			stop.Store(true)
+			wg.Wait()
+			r := b.engine.GateReport()
+			shared, alone := sum(r.Shared), sum(r.Alone)
+			t.Logf("%s = %.20s in %v; worst reply of others %v", tt.name, got, took, time.Duration(worst.Load()))
+			t.Logf("shared: %s", shared)
+			t.Logf("alone: %s", alone)
+			if len(r.Waits) > 0 {
+				t.Errorf("%d waits inside the gate, the first: %s", len(r.Waits), r.Waits[0])
+			}
+			if m := max(shared.cpu, alone.cpu); m > longestHold {
+				t.Errorf("a hold took %v of the processor, want at most %v:\n%s", m, longestHold, r.Worst)
+			}
+		})
+	}
+}
+
+// holds describes holds of the gate.
+type holds struct {
+	n, blocked           int
+	cpu, wall, wall999   time.Duration
+	blockedWall, half999 time.Duration
+}
+
+func sum(list []engine.Hold) holds {
+	h := holds{n: len(list)}
+	var walls []time.Duration
+	for _, v := range list {
+		h.cpu, h.wall = max(h.cpu, v.CPU), max(h.wall, v.Wall)
+		walls = append(walls, v.Wall)
+		if v.Blocked {
+			h.blocked++
+			h.blockedWall = max(h.blockedWall, v.Wall)
+		}
+	}
+	slices.Sort(walls)
+	if len(walls) > 0 {
+		h.half999, h.wall999 = walls[len(walls)/2], walls[len(walls)*999/1000]
+	}
+	return h
+}
+
+func (h holds) String() string {
+	return fmt.Sprintf("%d holds, longest by processor %v; by the clock median %v, 99.9%% %v, longest %v; %d blocked, up to %v",
+		h.n, h.cpu, h.half999, h.wall999, h.wall, h.blocked, h.blockedWall)
+}
