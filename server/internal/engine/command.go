@@ -146,6 +146,8 @@ type Command struct {
 	Filter *Filter
 
 	full  string // the name with its container: "client|list"
+	quick bool   // Run, inside the gate, is all
+	sub   bool   // of a container
 	index int    // of its counters
 	subs  map[string]*Command
 }

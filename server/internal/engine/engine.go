@@ -237,9 +237,10 @@ func (e *Engine) runPlain(s *Session, calls []Call) int {
 	if c.cmd.Flags&(Fast|Immediate|Outside) != Fast {
 		return n
 	}
+	cmd := c.cmd
 	for n < len(calls) && string(calls[n].Args[0]) == string(c.Args[0]) {
 		next := &calls[n]
-		if e.check(s, next) {
+		if cmd.sub && e.check(s, next) || !cmd.sub && e.allow(s, next, cmd) {
 			e.perform(s, calls[n:n+1])
 		}
 		s.note(next)
@@ -252,8 +253,14 @@ func (e *Engine) runPlain(s *Session, calls []Call) int {
 func (e *Engine) perform(s *Session, calls []Call) {
 	c := &calls[0]
 	cmd := c.cmd
-	if s.w.touched(c) {
+	if len(s.w.pending) > 0 && s.w.touched(c) {
 		e.settle(s)
+	}
+	if cmd.quick {
+		e.enter(s)
+		cmd.Run(&s.ctx, c)
+		s.weight++
+		return
 	}
 	if cmd.Before != nil && !s.alone {
 		e.leave(s)
@@ -266,13 +273,9 @@ func (e *Engine) perform(s *Session, calls []Call) {
 		e.closed(s, true, func() { e.prepare(s, calls) })
 	case cmd.Prepare != nil:
 		e.prepare(s, calls)
-	case cmd.Flags&Outside != 0:
+	default:
 		e.leave(s)
 		cmd.Run(&s.ctx, c)
-	default:
-		e.enter(s)
-		cmd.Run(&s.ctx, c)
-		s.weight++
 	}
 }
 
@@ -346,6 +349,11 @@ func (e *Engine) check(s *Session, c *Call) bool {
 		}
 		cmd = sub
 	}
+	return e.allow(s, c, cmd)
+}
+
+// allow answers a call of a command that may not be run now.
+func (e *Engine) allow(s *Session, c *Call, cmd *Command) bool {
 	c.cmd = cmd
 	if !cmd.Takes(len(c.Args)) {
 		return e.reject(s, c, WrongArity(cmd.full))

@@ -108,7 +108,7 @@ func (e *Engine) runParsed(s *Session, calls []Call) {
 func (e *Engine) runSpan(s *Session, calls []Call) {
 	c := &calls[0]
 	f := c.cmd.Filter
-	if s.w.touched(c) {
+	if len(s.w.pending) > 0 && s.w.touched(c) {
 		e.settle(s)
 	}
 	if len(c.Items) > maxRun {

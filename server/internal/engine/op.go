@@ -110,9 +110,6 @@ func (e *Engine) again(s *Session, calls []Call) {
 // touched reports whether a record on its way has to do with what a call looks
 // at: one of its keys, or all of them for a command that names none.
 func (w *Workspace) touched(c *Call) bool {
-	if len(w.pending) == 0 {
-		return false
-	}
 	if len(c.cmd.Keys) == 0 {
 		return true
 	}

@@ -47,6 +47,7 @@ func (t *Table) add(c Command) {
 			if s.Since == "" {
 				s.Since = c.Since
 			}
+			s.sub = true
 			t.number(s)
 			cmd.subs[s.Name] = s
 		}
@@ -61,6 +62,7 @@ func (t *Table) add(c Command) {
 }
 
 func (t *Table) number(c *Command) {
+	c.quick = c.Run != nil && c.Before == nil && c.Flags&(Outside|Alone) == 0
 	c.index = t.count
 	t.count++
 }
