@@ -2,10 +2,9 @@ package command_test
 
 import (
 	"fmt"
+	"github.com/bloomery/bloomery/server/internal/engine"
 	"strings"
 	"testing"
-
-	"github.com/bloomery/bloomery/server/internal/command"
 )
 
 // BenchmarkExec is the time of one command in a pipeline of 64, without the
@@ -31,7 +30,7 @@ func BenchmarkExec(b *testing.B) {
 					batches[i] = append(batches[i], args)
 				}
 			}
-			var w command.Workspace
+			var w engine.Workspace
 			i := 0
 			b.ReportAllocs()
 			for b.Loop() {

@@ -1,12 +1,12 @@
 package command_test
 
 import (
+	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/rdb"
 	"math"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/bloomery/bloomery/server/internal/command"
 )
 
 // TestCommands runs small scripts: each line is a command, " -> " and the reply.
@@ -329,7 +329,7 @@ func TestNumbers(t *testing.T) {
 		{"-0", 0, false},
 		{"99999999999999999999", 0, false},
 	} {
-		if got, ok := command.ParseInt([]byte(tt.in)); ok != tt.ok || ok && got != tt.want {
+		if got, ok := engine.ParseInt([]byte(tt.in)); ok != tt.ok || ok && got != tt.want {
 			t.Errorf("parseInt(%q) = %d, %t, want %d, %t", tt.in, got, ok, tt.want, tt.ok)
 		}
 	}
@@ -359,7 +359,7 @@ func TestNumbers(t *testing.T) {
 		{"--1", 0, false},
 		{"x", 0, false},
 	} {
-		if got, ok := command.ParseFloat([]byte(tt.in)); ok != tt.ok || ok && got != tt.want {
+		if got, ok := engine.ParseFloat([]byte(tt.in)); ok != tt.ok || ok && got != tt.want {
 			t.Errorf("parseFloat(%q) = %v, %t, want %v, %t", tt.in, got, ok, tt.want, tt.ok)
 		}
 	}
@@ -367,7 +367,7 @@ func TestNumbers(t *testing.T) {
 		0.005: "0.005", 0.00125: "0.00125", 1e-5: "1e-05", 1.5e-300: "1.5e-300", 0.0001: "0.0001", 0.000078125: "7.8125e-05",
 		0.25: "0.25", 1: "1", 123456789: "1.23457e+08", 0.1234567: "0.123457",
 	} {
-		if got := command.FormatG(in); got != want {
+		if got := engine.FormatG(in); got != want {
 			t.Errorf("formatG(%v) = %s, want %s", in, got, want)
 		}
 	}
@@ -396,27 +396,27 @@ func TestMatch(t *testing.T) {
 		{"[c-a]", "b", true},
 		{`[\]]`, "]", true},
 	} {
-		if got := command.Match(tt.pattern, tt.s); got != tt.want {
+		if got := engine.Match(tt.pattern, tt.s); got != tt.want {
 			t.Errorf("match(%q, %q) = %t, want %t", tt.pattern, tt.s, got, tt.want)
 		}
 	}
 }
 
 func TestDumpFormat(t *testing.T) {
-	if got := command.Checksum([]byte("123456789")); got != 0xe9c6d914c4b8d9ca {
+	if got := rdb.Checksum([]byte("123456789")); got != 0xe9c6d914c4b8d9ca {
 		t.Errorf("checksum = %x, want e9c6d914c4b8d9ca", got)
 	}
 	// "aaaaaaaaaaaaaaaaaaaaaaaa" as Redis packs it: one literal, one copy.
-	if got, ok := command.UnpackLZF([]byte{0, 'a', 0xe0, 14, 0}, 24); !ok || string(got) != strings.Repeat("a", 24) {
+	if got, ok := rdb.UnpackLZF([]byte{0, 'a', 0xe0, 14, 0}, 24); !ok || string(got) != strings.Repeat("a", 24) {
 		t.Errorf("unpackLZF = %q, %t", got, ok)
 	}
 	b := newBench(t, 1<<30)
 	for _, tt := range []struct{ payload, want string }{
 		{"", "-ERR DUMP payload version or checksum are wrong"},
 		{"0123456789", "-ERR DUMP payload version or checksum are wrong"},
-		{string(command.AppendFooter([]byte{7, 1, 2, 3})), "-ERR Bad data format"},
-		{string(command.AppendFooter([]byte{4, 1, 'a'})), "-ERR Bad data format"},
-		{string(command.AppendFooter([]byte{0, 1, 'a'})), "+OK"},
+		{string(rdb.AppendFooter([]byte{7, 1, 2, 3})), "-ERR Bad data format"},
+		{string(rdb.AppendFooter([]byte{4, 1, 'a'})), "-ERR Bad data format"},
+		{string(rdb.AppendFooter([]byte{0, 1, 'a'})), "+OK"},
 	} {
 		if got := b.do("RESTORE", "k", "0", tt.payload); got != tt.want {
 			t.Errorf("RESTORE of %q = %s, want %s", tt.payload, got, tt.want)
@@ -425,7 +425,7 @@ func TestDumpFormat(t *testing.T) {
 	if got := b.line("GET k"); got != `"a"` {
 		t.Errorf("GET of a restored string = %s", got)
 	}
-	if got := b.do("RESTORE", "k", "0", string(command.AppendFooter([]byte{0, 0}))); got != "-BUSYKEY Target key name already exists." {
+	if got := b.do("RESTORE", "k", "0", string(rdb.AppendFooter([]byte{0, 0}))); got != "-BUSYKEY Target key name already exists." {
 		t.Errorf("RESTORE over a key = %s", got)
 	}
 }
@@ -439,7 +439,7 @@ func TestHotPathDoesNotAllocate(t *testing.T) {
 		for w := range strings.FieldsSeq(cmd) {
 			args = append(args, []byte(w))
 		}
-		var w command.Workspace
+		var w engine.Workspace
 		run := func() {
 			w.Reset()
 			for range 16 {

@@ -2,6 +2,7 @@ package command_test
 
 import (
 	"fmt"
+	"github.com/bloomery/bloomery/server/internal/engine"
 	"strings"
 	"testing"
 	"time"
@@ -14,13 +15,13 @@ import (
 // bench is an engine with one session, a clock that tests set and a log that they
 // can read.
 type bench struct {
-	engine  *command.Engine
+	engine  *engine.Engine
 	state   *store.State
 	door    *local.Door
 	files   *local.Memory
-	session *command.Session
+	session *engine.Session
 	now     time.Time
-	work    command.Workspace
+	work    engine.Workspace
 }
 
 func newBench(tb testing.TB, maxMemory int64) *bench {
@@ -30,22 +31,23 @@ func newBench(tb testing.TB, maxMemory int64) *bench {
 	if b.door, err = local.Open(local.Config{State: b.state, Files: b.files, Fsync: local.Always, SnapshotAfter: -1}); err != nil {
 		tb.Fatal(err)
 	}
-	b.engine = command.New(command.Config{
-		State: b.state, Door: b.door, Keeper: b.door, Host: b, Clock: func() time.Time { return b.now }, MaxMemory: maxMemory,
-		Settings: command.NewSettings(command.RedisBloomDefaults(), ""),
+	b.engine = engine.New(engine.Config{
+		Commands: command.All(),
+		State:    b.state, Door: b.door, Keeper: b.door, Host: b, Clock: func() time.Time { return b.now }, MaxMemory: maxMemory,
+		Settings: engine.NewSettings(engine.RedisBloomDefaults(), ""),
 	})
-	b.session = command.NewSession(1, "127.0.0.1:1", "127.0.0.1:2", b.now, func() {})
+	b.session = engine.NewSession(1, "127.0.0.1:1", "127.0.0.1:2", b.now, func() {})
 	return b
 }
 
 // Sessions implements command.Host.
-func (b *bench) Sessions() []*command.Session { return []*command.Session{b.session} }
+func (b *bench) Sessions() []*engine.Session { return []*engine.Session{b.session} }
 
 // Facts implements command.Host.
-func (b *bench) Facts() command.Facts { return command.Facts{Started: b.now, Clients: 1} }
+func (b *bench) Facts() engine.Facts { return engine.Facts{Started: b.now, Clients: 1} }
 
 // exec runs commands together and returns their replies.
-func (b *bench) exec(commands ...[][]byte) []command.Reply {
+func (b *bench) exec(commands ...[][]byte) []engine.Reply {
 	b.work.Reset()
 	for _, args := range commands {
 		b.work.Add(args)
@@ -57,7 +59,7 @@ func (b *bench) exec(commands ...[][]byte) []command.Reply {
 		}
 		done += n
 	}
-	replies := make([]command.Reply, len(commands))
+	replies := make([]engine.Reply, len(commands))
 	for i := range replies {
 		replies[i] = b.work.Calls[i].Reply
 	}
@@ -77,27 +79,27 @@ func (b *bench) do(words ...string) string {
 func (b *bench) line(s string) string { return b.do(strings.Fields(s)...) }
 
 // show writes a reply for people: +OK, -error, :1, "bulk", nil, [a b].
-func show(r command.Reply) string {
+func show(r engine.Reply) string {
 	switch r.Kind {
-	case command.Status:
+	case engine.Status:
 		return "+" + r.Text
-	case command.Error:
+	case engine.Error:
 		return "-" + r.Text
-	case command.Int, command.Bool:
+	case engine.Int, engine.Bool:
 		return fmt.Sprint(":", r.N)
-	case command.Bulk, command.Verbatim:
+	case engine.Bulk, engine.Verbatim:
 		return fmt.Sprintf("%q", r.Text)
-	case command.Null, command.NullArray:
+	case engine.Null, engine.NullArray:
 		return "nil"
-	case command.Bools:
+	case engine.Bools:
 		s := fmt.Sprint(r.Bools)
 		if r.Text != "" {
 			s += " -" + r.Text
 		}
 		return s
-	case command.Codes, command.CodeInts:
+	case engine.Codes, engine.CodeInts:
 		return fmt.Sprint(r.Codes)
-	case command.Array, command.Map, command.Set, command.Fields:
+	case engine.Array, engine.Map, engine.Set, engine.Fields:
 		var parts []string
 		for _, e := range r.Elems {
 			parts = append(parts, show(e))

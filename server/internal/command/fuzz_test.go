@@ -2,9 +2,9 @@ package command_test
 
 import (
 	"bytes"
+	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/rdb"
 	"testing"
-
-	"github.com/bloomery/bloomery/server/internal/command"
 )
 
 // FuzzCommands runs whatever words it is given, in a server with little memory:
@@ -34,7 +34,7 @@ func FuzzCommands(f *testing.F) {
 			}
 		}
 		for i, r := range b.exec(group...) {
-			if r.Kind == command.None && !b.session.Quit {
+			if r.Kind == engine.None && !b.session.Quit {
 				t.Fatalf("%q has no reply", group[i])
 			}
 		}
@@ -65,7 +65,7 @@ func FuzzRestore(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		b := newBench(t, 1<<20)
-		got := b.do("RESTORE", "k", "0", string(command.AppendFooter(bytes.Clone(data))))
+		got := b.do("RESTORE", "k", "0", string(rdb.AppendFooter(bytes.Clone(data))))
 		if got != "+OK" {
 			if b.state.Names.Len() != 0 {
 				t.Fatalf("refused with %s, and there is a key", got)

@@ -4,13 +4,13 @@ import (
 	"bytes"
 	"flag"
 	"fmt"
+	"github.com/bloomery/bloomery/server/internal/engine"
 	"math/rand/v2"
 	"strconv"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/bloomery/bloomery/server/internal/command"
 	"github.com/bloomery/bloomery/server/internal/door/local"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -213,8 +213,8 @@ func TestReplayOfConcurrentWriters(t *testing.T) {
 	for id := range uint64(8) {
 		wg.Go(func() {
 			h := &history{rng: rand.New(rand.NewPCG(id, 2))}
-			s := command.NewSession(int64(id), "", "", b.now, func() {})
-			var w command.Workspace
+			s := engine.NewSession(int64(id), "", "", b.now, func() {})
+			var w engine.Workspace
 			for range 1500 {
 				w.Reset()
 				for range 1 + h.rng.IntN(6) {

@@ -2,6 +2,7 @@ package command_test
 
 import (
 	"bytes"
+	"github.com/bloomery/bloomery/server/internal/engine"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -23,11 +24,12 @@ func newDurable(t *testing.T, disk *powercut.Disk, fsync local.Fsync) *bench {
 	if b.door, err = local.Open(local.Config{State: b.state, Files: disk, Fsync: fsync, SnapshotAfter: -1}); err != nil {
 		t.Fatal(err)
 	}
-	b.engine = command.New(command.Config{
-		State: b.state, Door: b.door, Keeper: b.door, Host: b, Clock: func() time.Time { return b.now }, MaxMemory: 64 << 20,
-		Settings: command.NewSettings(command.RedisBloomDefaults(), ""),
+	b.engine = engine.New(engine.Config{
+		Commands: command.All(),
+		State:    b.state, Door: b.door, Keeper: b.door, Host: b, Clock: func() time.Time { return b.now }, MaxMemory: 64 << 20,
+		Settings: engine.NewSettings(engine.RedisBloomDefaults(), ""),
 	})
-	b.session = command.NewSession(1, "127.0.0.1:1", "127.0.0.1:2", b.now, func() {})
+	b.session = engine.NewSession(1, "127.0.0.1:1", "127.0.0.1:2", b.now, func() {})
 	return b
 }
 
@@ -113,11 +115,12 @@ func TestSaveWithoutFolder(t *testing.T) {
 	if b.door, err = local.Open(local.Config{State: b.state}); err != nil {
 		t.Fatal(err)
 	}
-	b.engine = command.New(command.Config{
-		State: b.state, Door: b.door, Keeper: b.door, Host: b, Clock: func() time.Time { return b.now }, MaxMemory: 64 << 20,
-		Settings: command.NewSettings(command.RedisBloomDefaults(), ""),
+	b.engine = engine.New(engine.Config{
+		Commands: command.All(),
+		State:    b.state, Door: b.door, Keeper: b.door, Host: b, Clock: func() time.Time { return b.now }, MaxMemory: 64 << 20,
+		Settings: engine.NewSettings(engine.RedisBloomDefaults(), ""),
 	})
-	b.session = command.NewSession(1, "127.0.0.1:1", "127.0.0.1:2", b.now, func() {})
+	b.session = engine.NewSession(1, "127.0.0.1:1", "127.0.0.1:2", b.now, func() {})
 	for _, line := range []string{"SAVE", "BGSAVE", "DEBUG RELOAD"} {
 		if got := b.line(line); got != "-ERR persistence is not available: this server keeps its data in memory only" {
 			t.Errorf("%s = %s", line, got)

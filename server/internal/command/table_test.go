@@ -1,6 +1,7 @@
 package command_test
 
 import (
+	"github.com/bloomery/bloomery/server/internal/engine"
 	"os"
 	"slices"
 	"strings"
@@ -21,7 +22,7 @@ func TestDocsAreCurrent(t *testing.T) {
 
 // TestTable asks that every command is described whole.
 func TestTable(t *testing.T) {
-	check := func(c *command.Command) {
+	check := func(c *engine.Command) {
 		if c.Name != strings.ToLower(c.Name) || len(c.Name) > 32 {
 			t.Errorf("%s: name is not lower case, or too long", c.Name)
 		}
@@ -36,12 +37,12 @@ func TestTable(t *testing.T) {
 				t.Errorf("%s: keys %+v", c.FullName(), k)
 			}
 		}
-		if slices.Contains(c.Categories, "write") && c.Flags&command.Write == 0 {
+		if slices.Contains(c.Categories, "write") && c.Flags&engine.Write == 0 {
 			t.Errorf("%s: category write without the flag", c.FullName())
 		}
 	}
 	seen := map[string]bool{}
-	for _, c := range command.NewTable().All() {
+	for _, c := range engine.NewTable(command.All()).All() {
 		if seen[c.Name] {
 			t.Errorf("%s is there twice", c.Name)
 		}
@@ -54,7 +55,7 @@ func TestTable(t *testing.T) {
 }
 
 func TestLookup(t *testing.T) {
-	table := command.NewTable()
+	table := engine.NewTable(command.All())
 	for _, name := range []string{"bf.add", "BF.ADD", "Bf.aDd"} {
 		if c := table.Lookup([]byte(name)); c == nil || c.Name != "bf.add" {
 			t.Errorf("Lookup(%q) = %v, want bf.add", name, c)

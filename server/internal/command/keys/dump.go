@@ -80,7 +80,9 @@ func freeze(x *engine.Context, c *engine.Call) bool {
 		part: p, frozen: frozen, id: rdb.ModuleID(store.TypeName(entry.Kind)), size: size,
 		family: x.Family(entry.Kind), header: p.Contents().AppendHeader(nil),
 	}
-	if frozen == nil { // inside a transaction nobody can wait: copy it at once
+	if frozen != nil {
+		p.Hold() // a DEL meanwhile must not take the memory away
+	} else { // inside a transaction nobody can wait: copy it at once
 		d.copy()
 	}
 	c.AnswerLater(d.reply)
@@ -142,8 +144,9 @@ func thaw(w *rdb.Writer, p *store.Part, frozen store.Frozen) {
 		}
 	}
 	p.Lock()
-	defer p.Unlock()
 	_ = frozen.Close()
+	p.Unlock()
+	p.Unhold()
 }
 
 func dumpString(x *engine.Context, c *engine.Call, text string) bool {
