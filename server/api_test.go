@@ -244,23 +244,30 @@ func TestClock(t *testing.T) {
 	c.expect("+PONG\r\n", "PING")
 }
 
-// TestOnMaxMemory asks that the program learns the limit at the start and when
-// it changes.
-func TestOnMaxMemory(t *testing.T) {
-	limits := make(chan int64, 4)
-	addr := start(t, server.Config{MaxMemory: 64 << 20, OnMaxMemory: func(n int64) { limits <- n }})
-	if got := <-limits; got != 64<<20 {
-		t.Errorf("at the start: %d", got)
-	}
-	dial(t, addr).expect("+OK\r\n", "CONFIG", "SET", "maxmemory", "32mb")
-	select {
-	case got := <-limits:
-		if got != 32<<20 {
-			t.Errorf("after CONFIG SET: %d", got)
+// TestHeapLimit asks that the program learns what the heap may have: at the
+// start, when large filters come, and when the limit on memory is changed.
+func TestHeapLimit(t *testing.T) {
+	limits := make(chan int64, 100)
+	addr := start(t, server.Config{MaxMemory: 64 << 20, OnHeapLimit: func(n int64) { limits <- n }})
+	next := func(what string, low, high int64) {
+		t.Helper()
+		select {
+		case got := <-limits:
+			if got < low || got > high {
+				t.Errorf("%s: %d MiB, want %d to %d MiB", what, got>>20, low>>20, high>>20)
+			}
+		case <-time.After(5 * time.Second):
+			t.Errorf("%s: no call", what)
 		}
-	case <-time.After(5 * time.Second):
-		t.Error("CONFIG SET maxmemory did not reach the program")
 	}
+	next("at the start", 65<<20, 96<<20)
+	c := dial(t, addr)
+	c.expect("+OK\r\n", "BF.RESERVE", "k", "0.01", "26000000")
+	next("with a filter of 32 MiB", 32<<20, 60<<20)
+	c.expect("+OK\r\n", "CONFIG", "SET", "maxmemory", "256mb")
+	next("with a larger limit", 225<<20, 256<<20)
+	c.expect(":1\r\n", "DEL", "k")
+	next("without the filter", 257<<20, 290<<20)
 }
 
 // TestSettings holds the table of settings to what CONFIG shows and takes.

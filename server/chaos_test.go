@@ -50,7 +50,7 @@ func chaosServer(dir string) int {
 		Addr: []string{"127.0.0.1:0", "unix:" + filepath.Join(dir, "socket")}, Dir: filepath.Join(dir, "data"),
 		MaxMemory: chaosMemory, MaxClients: 2000, ShutdownTimeout: chaosShutdown, WriteTimeout: chaosStall,
 		Now:         func() time.Time { return time.Now().Add(time.Duration(offset.Load())) },
-		OnMaxMemory: func(n int64) { debug.SetMemoryLimit(n + n/16 + 32<<20) },
+		OnHeapLimit: func(n int64) { debug.SetMemoryLimit(n) },
 	})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -51,11 +51,13 @@ type Config struct {
 	// Now is the clock for deadlines of keys and for what clients are shown;
 	// nil means time.Now. It may step; timeouts do not depend on it.
 	Now func() time.Time
-	// OnMaxMemory is called with the limit in force: by New with MaxMemory,
-	// and by CONFIG SET maxmemory. A program that is nothing but this server
-	// may set Go's own memory limit by it; the server itself never does. It
-	// may be nil.
-	OnMaxMemory func(bytes int64)
+	// OnHeapLimit is called with the number of bytes that Go's heap should
+	// keep to: MaxMemory and some room, less the large arrays, which are
+	// outside of the heap. New calls it, CONFIG SET maxmemory, and the server
+	// when the arrays have grown or shrunk. A program that is nothing but
+	// this server sets Go's memory limit by it (runtime/debug.SetMemoryLimit);
+	// the server itself never does. It may be nil.
+	OnHeapLimit func(bytes int64)
 	// Version and File are what INFO shows as the version of the program and
 	// as its configuration file.
 	Version, File string

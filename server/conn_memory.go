@@ -1,12 +1,8 @@
 package server
 
-const (
-	// roomStep is for how many more arguments memory is counted at a time.
-	roomStep = 256 << 10
-	// argumentBytes is what an argument of a command takes beside its bytes:
-	// its place while the command arrives, and its slice.
-	argumentBytes = 16 + 24
-)
+// argumentBytes is what an argument of a command takes beside its bytes: its
+// place while the command arrives, and its slice.
+const argumentBytes = 16 + 24
 
 const (
 	textNoMemory = "OOM command not allowed when used memory > 'maxmemory'."
@@ -68,11 +64,10 @@ func (c *conn) grow() error {
 
 // moreRoom counts memory for further arguments of a command that has very many.
 func (c *conn) moreRoom() error {
-	step := max(roomStep, c.parser.Room) // doubled: so the memory for them grows
-	if !c.hold(c.held + step*argumentBytes) {
+	if !c.hold(c.held + c.parser.Room*argumentBytes) {
 		c.complain(textNoMemory)
 		return errNoMemory
 	}
-	c.parser.Room += step
+	c.parser.Room *= 2
 	return nil
 }

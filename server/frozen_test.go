@@ -337,6 +337,54 @@ func TestManyDeafClients(t *testing.T) {
 	}
 }
 
+// TestReadsWithFullBudget fills the memory with data: reading and deleting still
+// work, whatever the size of command and reply, and commands in pieces too.
+func TestReadsWithFullBudget(t *testing.T) {
+	addr := start(t, server.Config{MaxMemory: 48 << 20})
+	c := dial(t, addr)
+	c.expect(":1\r\n", "BF.ADD", "b", "x")
+	value := strings.Repeat("x", 4<<20)
+	n := 0
+	for ; c.do("SET", "s"+strconv.Itoa(n), value) == "+OK\r\n"; n++ {
+		if n > 20 {
+			t.Fatal("there is no end of memory")
+		}
+	}
+	c = dial(t, addr) // a command that is too large ends its connection
+	for i := range 400 { // and to the last kilobyte
+		if got := c.do("SET", "small"+strconv.Itoa(i), value[:16<<10]); got != "+OK\r\n" {
+			break
+		}
+	}
+	c = dial(t, addr)
+	if got := c.do("GET", "s0"); len(got) < len(value) {
+		t.Errorf("GET = %.40q", got)
+	}
+	items := []string{"BF.MEXISTS", "b", "x"}
+	for i := range 20_000 {
+		items = append(items, "item"+strconv.Itoa(i))
+	}
+	if got := c.do(items...); !strings.HasPrefix(got, "*20001\r\n:1\r\n") {
+		t.Errorf("BF.MEXISTS of 20,001 items = %.40q", got)
+	}
+	all := request("BF.MEXISTS", "b", value[:100_000], "x")
+	for len(all) > 0 {
+		piece := min(len(all), 30_000)
+		_, _ = c.nc.Write(all[:piece])
+		all = all[piece:]
+		time.Sleep(20 * time.Millisecond)
+	}
+	if got := c.reply(); got != "*2\r\n:0\r\n:1\r\n" {
+		t.Errorf("BF.MEXISTS in pieces = %.40q", got)
+	}
+	keys := []string{"DEL"}
+	for i := range n + 2000 {
+		keys = append(keys, "s"+strconv.Itoa(i))
+	}
+	c.expect(fmt.Sprintf(":%d\r\n", n), keys...)
+	c.expect("+OK\r\n", "SET", "s", value)
+}
+
 // TestManyArguments sends commands whose arguments take more memory than their
 // bytes.
 func TestManyArguments(t *testing.T) {

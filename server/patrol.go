@@ -84,42 +84,10 @@ func (s *Server) sweep(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
+			s.limitHeap()
 			for s.engine.Sweep(sweepMost) == sweepMost && ctx.Err() == nil {
 				runtime.Gosched()
 			}
 		}
 	}
-}
-
-// setMaxMemory notes the limit on memory that is in force and passes it on.
-func (s *Server) setMaxMemory(limit int64) {
-	s.maxMemory.Store(limit)
-	if s.config.OnMaxMemory != nil {
-		s.config.OnMaxMemory(limit)
-	}
-}
-
-const (
-	// Connections that wait for their clients may have one eighth of the
-	// memory together, and 16 MiB in any case.
-	unreadShare = 8
-	minUnread   = 16 << 20
-)
-
-// waitsForReader counts the buffers of a connection that waits until its client
-// takes replies. It reports false if such connections have too much together:
-// then one that reads nothing must go.
-func (s *Server) waitsForReader(c *conn, size int) bool {
-	total := s.unread.Add(int64(size))
-	s.engine.Hold(c.session, size)
-	if total <= max(minUnread, s.maxMemory.Load()/unreadShare) {
-		return true
-	}
-	s.readerWentOn(c, size)
-	return false
-}
-
-func (s *Server) readerWentOn(c *conn, size int) {
-	s.unread.Add(int64(-size))
-	s.engine.Hold(c.session, -size)
 }

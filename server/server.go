@@ -33,6 +33,7 @@ type Server struct {
 	log       *slog.Logger
 	settings  *engine.Settings
 	engine    *engine.Engine
+	state     *store.State
 	door      *local.Door
 	listeners []net.Listener
 	started   time.Time
@@ -51,6 +52,8 @@ type Server struct {
 	closing bool
 	wg      sync.WaitGroup // of connections
 
+	heapMu    sync.Mutex
+	heap      int64 // what OnHeapLimit was last called with
 	maxMemory atomic.Int64
 	unread    atomic.Int64 // bytes of connections that wait for their clients
 	accepted  atomic.Int64
@@ -75,7 +78,7 @@ func New(c Config) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{
-		config: c, log: c.Log, door: d, started: c.Now(), conns: map[int64]*conn{},
+		config: c, log: c.Log, state: state, door: d, started: c.Now(), conns: map[int64]*conn{},
 		ended: make(chan struct{}), done: make(chan struct{}),
 		settings: engine.NewSettings(c.Defaults, c.Password),
 	}

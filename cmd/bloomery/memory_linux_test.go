@@ -29,7 +29,12 @@ type memoryCase struct {
 // MiB beside.
 func TestMemoryIsBounded(t *testing.T) {
 	for _, c := range []memoryCase{
-		{"one MADD of 20,000,000 empty items", 512, manyItems},
+		{"one MADD of 20,000,000 empty items", 512, func(m *memoryClient) { m.t.Logf("reply %s", manyItems(m, 20_000_000/m.scale)) }},
+		{"one MADD of 4,000,000 empty items", 512, func(m *memoryClient) {
+			if n := 4_000_000 / m.scale; manyItems(m, n) != fmt.Sprint("*", n) {
+				m.t.Error("refused")
+			}
+		}},
 		{"a transaction with 200 GETs of 50 MB", 512, manyGets},
 		{"200 clients with 3 MB of a command each", 512, manyParts},
 		{"100 clients that take no replies", 512, manyDeaf},
@@ -61,6 +66,40 @@ func TestMemoryIsBounded(t *testing.T) {
 				t.Errorf("PING = %q", got)
 			}
 		})
+	}
+}
+
+// TestMemoryComesBack deletes a large filter: the system has its memory again
+// within 5 seconds.
+func TestMemoryComesBack(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	size := 160 << 20
+	if *fullMemory {
+		size = 1250 << 20
+	}
+	server := startChild(t, "--dir", "")
+	defer server.kill()
+	m := &memoryClient{t: t, addr: server.addr, scale: 1}
+	m.connect()
+	before := memoryOf(t, server.cmd.Process.Pid, "VmRSS")
+	m.filter("k", size)
+	if got := memoryOf(t, server.cmd.Process.Pid, "VmRSS") - before; got < int64(size)/2 {
+		t.Fatalf("a filter of %d bytes takes %d: it was not filled", size, got)
+	}
+	if got := m.do("DEL", "k"); got != ":1" {
+		t.Fatalf("DEL = %q", got)
+	}
+	for began := time.Now(); ; time.Sleep(100 * time.Millisecond) {
+		left := memoryOf(t, server.cmd.Process.Pid, "VmRSS") - before
+		if left < int64(size)/8 {
+			break
+		}
+		if time.Since(began) > 5*time.Second {
+			t.Errorf("after 5 s the process still has %d MiB of a filter of %d MiB", left>>20, size>>20)
+			break
+		}
 	}
 }
 
@@ -150,8 +189,7 @@ func (m *memoryClient) filter(name string, size int) bool {
 	return true
 }
 
-func manyItems(m *memoryClient) {
-	n := 20_000_000 / m.scale
+func manyItems(m *memoryClient, n int) string {
 	piece := bytes.Repeat([]byte("$0\r\n\r\n"), 10_000)
 	go func() {
 		fmt.Fprintf(m.nc, "*%d\r\n$7\r\nBF.MADD\r\n$1\r\nk\r\n", n+2)
@@ -161,7 +199,7 @@ func manyItems(m *memoryClient) {
 			}
 		}
 	}()
-	m.t.Logf("reply %s", m.reply())
+	return m.reply()
 }
 
 func manyGets(m *memoryClient) {

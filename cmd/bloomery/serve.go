@@ -84,7 +84,10 @@ func runServe(ctx context.Context, flags *pflag.FlagSet, c *server.Config, o *se
 	if err != nil {
 		return fmt.Errorf("serve: %w", err)
 	}
-	c.Log, c.Version, c.File, c.OnMaxMemory = log, thisBuild().Version, o.file, limitHeap
+	c.Log, c.Version, c.File = log, thisBuild().Version, o.file
+	// Without a limit the heap could grow to twice its data before it is
+	// collected.
+	c.OnHeapLimit = func(bytes int64) { debug.SetMemoryLimit(bytes) }
 	if o.printConfig {
 		if err := c.Check(); err != nil {
 			return fmt.Errorf("serve: %w", err)
@@ -99,14 +102,6 @@ func runServe(ctx context.Context, flags *pflag.FlagSet, c *server.Config, o *se
 		return fmt.Errorf("serve: %w", err)
 	}
 	return nil
-}
-
-// limitHeap sets Go's memory limit for a server that may use so many bytes.
-// Without it the heap could grow to twice the data before it is collected. The
-// limit leaves room beyond the data: right at it, the collector would never rest.
-func limitHeap(maxMemory int64) {
-	const least = 32 << 20
-	debug.SetMemoryLimit(maxMemory + maxMemory/16 + least)
 }
 
 // serveError adds what to do about a folder or an address that cannot be used.

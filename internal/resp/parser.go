@@ -177,6 +177,10 @@ func (p *Parser) resume(buf []byte, args [][]byte) (_ [][]byte, n int, err error
 		if to < 0 {
 			return args, 0, nil
 		}
+		if len(p.spans) == cap(p.spans) && len(p.spans) > keptSpans && p.Room > 0 {
+			// To what there is memory for, at once: append would leave a trail.
+			p.spans = append(make([]span, 0, p.Room), p.spans...)
+		}
 		p.spans = append(p.spans, span{from, to})
 	}
 	args = slices.Grow(args, len(p.spans))

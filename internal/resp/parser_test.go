@@ -174,3 +174,38 @@ func BenchmarkParser(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(64*b.N), "ns/command")
 }
+
+// TestRoom stops at arguments for which there is no room, and goes on with more,
+// however the command is cut into pieces.
+func TestRoom(t *testing.T) {
+	const n = 20_000
+	var all []byte
+	all = fmt.Appendf(all, "*%d\r\n", n)
+	for i := range n {
+		all = fmt.Appendf(all, "$5\r\n%05d\r\n", i)
+	}
+	for _, piece := range []int{len(all), 1000, 77_777} {
+		p := resp.Parser{Room: 100}
+		rooms, got := 0, [][]byte(nil)
+		for have := min(piece, len(all)); len(got) == 0; {
+			args, size, err := p.Next(all[:have], nil)
+			switch {
+			case errors.Is(err, resp.ErrRoom):
+				if len(args) > 0 || p.Kept() > 2*16*max(p.Room, 8192) {
+					t.Fatalf("room for %d arguments: %d given, %d bytes kept", p.Room, len(args), p.Kept())
+				}
+				rooms++
+				p.Room *= 2
+			case err != nil:
+				t.Fatal(err)
+			case size == 0:
+				have = min(have+piece, len(all))
+			default:
+				got = args
+			}
+		}
+		if rooms != 8 || len(got) != n || string(got[n-1]) != "19999" || !p.Idle() || p.Kept() > 4096*16 {
+			t.Errorf("in pieces of %d: %d times no room, %d arguments, %d bytes kept", piece, rooms, len(got), p.Kept())
+		}
+	}
+}

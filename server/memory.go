@@ -1,0 +1,56 @@
+package server
+
+const (
+	// Connections that wait for their clients may have one eighth of the
+	// memory together, and 16 MiB in any case.
+	unreadShare = 8
+	minUnread   = 16 << 20
+)
+
+// waitsForReader counts the buffers of a connection that waits until its client
+// takes replies. It reports false if such connections have too much together:
+// then one that reads nothing must go.
+func (s *Server) waitsForReader(c *conn, size int) bool {
+	total := s.unread.Add(int64(size))
+	s.engine.Hold(c.session, size)
+	if total <= max(minUnread, s.maxMemory.Load()/unreadShare) {
+		return true
+	}
+	s.readerWentOn(c, size)
+	return false
+}
+
+func (s *Server) readerWentOn(c *conn, size int) {
+	s.unread.Add(int64(-size))
+	s.engine.Hold(c.session, -size)
+}
+
+// Room that the heap gets beyond the limit on memory: right at it, the collector
+// would never rest. The smallest change worth a call is a part of the limit.
+const (
+	heapRoom      = 16 << 20
+	heapRoomShare = 16
+	heapStepShare = 64
+)
+
+// setMaxMemory puts another limit on memory in force.
+func (s *Server) setMaxMemory(limit int64) {
+	s.maxMemory.Store(limit)
+	s.limitHeap()
+}
+
+// limitHeap passes on what Go's heap should keep to, when that has changed.
+func (s *Server) limitHeap() {
+	if s.config.OnHeapLimit == nil {
+		return
+	}
+	s.heapMu.Lock()
+	defer s.heapMu.Unlock()
+	limit := s.maxMemory.Load()
+	room := limit/heapRoomShare + heapRoom
+	heap := max(limit-s.state.Mapped(), 0) + room
+	if change := heap - s.heap; change >= limit/heapStepShare || -change >= limit/heapStepShare {
+		s.heap = heap
+		s.config.OnHeapLimit(heap)
+	}
+}
