@@ -31,12 +31,28 @@ type bench struct {
 	text  string
 	tasks []task
 	first []float64 // milliseconds to the first byte
+	// shared compares CPU time instead of the time of a clock: others use the
+	// machine, too.
+	shared bool
 }
+
+// the names of the tasks.
+const (
+	dedupeTask = "dedupe"
+	buildTask  = "build"
+	checkTask  = "check"
+)
 
 // all runs every way of every task, round by round, so that a busy minute of
 // the machine hits all of them.
-func (b *bench) all(ctx context.Context, rounds int) error {
+func (b *bench) all(ctx context.Context, rounds int, only string) error {
 	b.tasks = b.define()
+	if only != "" {
+		b.tasks = slices.DeleteFunc(b.tasks, func(t task) bool { return t.title != only })
+	}
+	if len(b.tasks) == 0 {
+		return fmt.Errorf("no task is called %q", only)
+	}
 	for i := range rounds {
 		for t := range b.tasks {
 			for w := range b.tasks[t].ways {
@@ -67,19 +83,21 @@ func (b *bench) define() []task {
 	ours, theirs := filepath.Join(b.dir, "ours.bf"), filepath.Join(b.dir, "theirs.bloom")
 	own := func(args ...string) program { return program{args: append([]string{b.own()}, args...)} }
 	return []task{
-		{"dedupe", []way{
-			{name: "bloomery dedupe", programs: []program{own("dedupe", "--max-memory", "64M", "-p", "1e-6", b.text)}},
+		{dedupeTask, []way{
+			{name: "bloomery dedupe", programs: []program{own("dedupe", b.text)}},
+			{name: "bloomery dedupe, most lines through a temporary folder", programs: []program{own("dedupe", "--max-memory", "64M", b.text)}},
+			{name: "bloomery dedupe with a rate", programs: []program{own("dedupe", "--max-memory", "64M", "--rate", "1e-6", b.text)}},
 			{name: "sort -u", programs: []program{{args: []string{"sort", "-u", b.text}, env: []string{"LC_ALL=C"}}}},
 			{name: "mawk", programs: []program{{args: []string{"mawk", "!seen[$0]++", b.text}}}},
 		}},
-		{"build", []way{
-			{name: "bloomery build", programs: []program{own("build", "-n", "10M", "-p", "0.01", "-o", ours, b.text)}},
+		{buildTask, []way{
+			{name: "bloomery build", programs: []program{own("build", "-n", "10M", "-p", "0.01", "--overwrite", "-o", ours, b.text)}},
 			{name: "DCSO bloom create, insert", programs: []program{
 				{args: []string{"bloom", "create", "-p", "0.01", "-n", "10000000", theirs}},
 				{args: []string{"bloom", "insert", theirs}, stdin: b.text},
 			}},
 		}},
-		{"check", []way{
+		{checkTask, []way{
 			{name: "bloomery check", programs: []program{{args: []string{b.own(), "check", ours}, stdin: b.text}}},
 			{name: "DCSO bloom check", programs: []program{{args: []string{"bloom", "check", theirs}, stdin: b.text}}},
 		}},

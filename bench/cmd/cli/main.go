@@ -26,8 +26,10 @@ func main() {
 	rounds := flag.Int("rounds", 3, "how often each program is run")
 	out := flag.String("out", "", "file to write; standard output if empty")
 	sample := flag.String("sample", "", "only write the sample of the corpora to this file")
+	only := flag.String("only", "", "only this task: dedupe, build or check; build must run for check")
+	shared := flag.Bool("shared", false, "others use the machine: compare CPU time")
 	flag.Parse()
-	do := func() error { return measure(ctx, *rounds, *out) }
+	do := func() error { return measure(ctx, *rounds, *out, *only, *shared) }
 	if *sample != "" {
 		do = func() error { return writeSample(*sample) }
 	}
@@ -41,7 +43,7 @@ func main() {
 var packages = map[string]string{"mawk": "mawk", "bloom": "golang-github-dcso-bloom-cli", "sort": "coreutils"}
 
 // measure prepares everything, runs all programs and writes the page.
-func measure(ctx context.Context, rounds int, out string) error {
+func measure(ctx context.Context, rounds int, out, only string, shared bool) error {
 	started := time.Now()
 	for program, name := range packages {
 		if _, err := exec.LookPath(program); err != nil {
@@ -69,8 +71,8 @@ func measure(ctx context.Context, rounds int, out string) error {
 	if err := run(ctx, "go", "build", "-C", "..", "-trimpath", "-o", filepath.Join(dir, "bloomery"), "./cmd/bloomery"); err != nil {
 		return err
 	}
-	b := bench{dir: dir, text: text}
-	if err := b.all(ctx, rounds); err != nil {
+	b := bench{dir: dir, text: text, shared: shared}
+	if err := b.all(ctx, rounds, only); err != nil {
 		return err
 	}
 	page := b.page(ctx, report.Origin(ctx, "make bench-cli", started), rounds)

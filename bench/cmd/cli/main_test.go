@@ -38,15 +38,19 @@ func TestPage(t *testing.T) {
 	}
 	page := b.page(t.Context(), "- CPU: some\n", 1)
 	for _, want := range []string{
-		"| dedupe: times as fast as `LC_ALL=C sort -u` | 11.0 | at least 3 | met |\n",
-		"| dedupe: `sort -u` takes this many times the memory | 11.0 | at least 15 | **missed** |\n",
+		"| dedupe: times as fast as `LC_ALL=C sort -u` | 31.0 | at least 3 | met |\n",
+		"| dedupe with a rate: `sort -u` takes this many times the memory | 1.5 | at least 15 | **missed** |\n",
 		"| from the start to the first output on a pipe, ms | 2.0 | at most 15 | met |\n",
-		"bloomery dedupe --max-memory 64M -p 1e-6 FILE\nLC_ALL=C sort -u FILE\nmawk '!seen[$0]++' FILE\n",
+		"bloomery dedupe --max-memory 64M --rate 1e-6 FILE\nLC_ALL=C sort -u FILE\nmawk '!seen[$0]++' FILE\n",
 		"bloomery check ours.bf < FILE\n", "- CPU: some\n",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page has no %q:\n%s", want, page)
 		}
+	}
+	part := bench{dir: b.dir, text: b.text, tasks: b.tasks[:1], first: b.first, shared: true}
+	if page := part.page(t.Context(), "", 1); !strings.Contains(page, "mawk, CPU time | 1.0 | at least 12 | **missed**") || strings.Contains(page, "DCSO's") {
+		t.Errorf("the page of one task by CPU time:\n%s", page)
 	}
 	b.tasks[0].ways[1].runs[0].lines = 8
 	if err := b.agree(); err == nil {
