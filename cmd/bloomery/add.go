@@ -3,20 +3,19 @@ package main
 import (
 	"context"
 	"math"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/codec"
+	"github.com/bloomery/bloomery/hashing"
 )
 
 // addOptions are the flags of add.
 type addOptions struct {
-	inputFlags
-	keyFlags
-	force    bool
-	multiset bool
+	changeFlags
+	force bool
 }
 
 func newAdd() *cobra.Command {
@@ -57,29 +56,19 @@ func (o *addOptions) run(ctx context.Context, s *shell, name string, args []stri
 	if err != nil {
 		return err
 	}
-	if err := notPiped(name); err != nil {
-		return err
-	}
-	if _, err := os.Stat(name); err != nil {
-		return about(name, cause(err))
-	}
-	unlock, err := s.lockFile(ctx, name)
+	f, form, unlock, err := s.openToChange(ctx, name, h)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	form, err := formOf(name)
-	if err != nil {
-		return err
-	}
-	f, err := openFilter(ctx, name, h)
-	if err != nil {
-		return err
-	}
 	before, exact := itemsOf(f)
-	lines, added, err := o.fill(ctx, s, f, files, folderOf(followed(name)))
+	add, err := adderOf(f)
 	if err != nil {
-		return about(name, fullOfOne(err, o.multiset))
+		return about(name, err)
+	}
+	lines, added, err := o.each(ctx, s, "add", f, files, folderOf(followed(name)), add)
+	if err != nil {
+		return about(name, fullOfOne(full(err), o.multiset))
 	}
 	b := buildOptions{force: o.force}
 	if err := b.fits(s, f, surely(f, before, exact, added)); err != nil {
@@ -91,15 +80,38 @@ func (o *addOptions) run(ctx context.Context, s *shell, name string, args []stri
 	return s.summary(name, f, lines, added, start)
 }
 
+// openToChange opens a filter that will be replaced, and locks it until unlock
+// is called.
+func (s *shell) openToChange(ctx context.Context, name string, h hashing.Hasher) (f bloomery.Hashed, form codec.Form, unlock func(), err error) {
+	if unlock, err = s.lockExisting(ctx, name); err != nil {
+		return nil, 0, nil, err
+	}
+	if form, err = formOf(name); err == nil {
+		f, err = openFilter(ctx, name, h)
+	}
+	if err != nil {
+		unlock()
+		return nil, 0, nil, err
+	}
+	return f, form, unlock, nil
+}
+
 // addMemory is for hashes that wait; more of them go to a temporary file.
 const addMemory = 256 << 20
 
-// fill adds all lines to the filter.
-func (o *addOptions) fill(ctx context.Context, s *shell, f bloomery.Hashed, files []string, folder string) (lines, added uint64, err error) {
-	add, err := adderOf(f)
-	if err != nil {
-		return 0, 0, err
-	}
+// changeFlags are those of commands that put lines into a filter or remove
+// them.
+type changeFlags struct {
+	inputFlags
+	keyFlags
+	multiset bool
+}
+
+// each hands the hashes of all lines to change, and returns how many lines there
+// were and how many keys were changed.
+func (o *changeFlags) each(ctx context.Context, s *shell, verb string, f bloomery.Hashed, files []string, folder string,
+	change func(hs []uint64) (uint64, error),
+) (lines, changed uint64, err error) {
 	kind, err := kindNamed(f.Stats().Kind)
 	if err != nil {
 		return 0, 0, err
@@ -108,22 +120,22 @@ func (o *addOptions) fill(ctx context.Context, s *shell, f bloomery.Hashed, file
 		return 0, 0, errNoCounts(kind.Name)
 	}
 	in := o.input(s, files)
-	stop := s.progress("add", func() (int64, int64) { return in.Done(), in.Total() })
+	stop := s.progress(verb, func() (int64, int64) { return in.Done(), in.Total() })
 	defer stop()
 	b := builder{hashes: hashesOf(f), in: in}
 	put := func(hs []uint64) error {
-		changed, err := add(hs)
-		added += changed
+		n, err := change(hs)
+		changed += n
 		return err
 	}
 	if !asSet(kind, o.multiset) {
 		err = b.read(ctx, put)
-		return b.lines, added, full(err)
+		return b.lines, changed, err
 	}
 	b.spool = &spool{limit: addMemory, folder: folder}
 	defer b.spool.close()
 	err = b.distinct(ctx, put)
-	return b.lines, added, full(err)
+	return b.lines, changed, err
 }
 
 // surely returns a number of keys that are in the filter in all likelihood:

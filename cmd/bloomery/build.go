@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/codec"
 	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/hashing/named"
 )
 
 // leastBuild is the least --max-memory: building a static kind needs as much in
@@ -29,6 +31,7 @@ type buildOptions struct {
 	keys      number[uint64]
 	rate      number[float64]
 	seed      number[uint64]
+	hash      string
 	estimate  bool
 	transport bool
 	multiset  bool
@@ -58,6 +61,8 @@ rate.
 
 The lines are a set: one that comes again changes nothing. Kinds that count or take keys
 out get each different line once; with --multiset they get it as often as it comes.
+
+--kind sliced makes a filter of each file, all in one, for bloomery which.
 
 Kinds: ` + strings.Join(kindNames(), ", ") + `.
 bloomery plan compares the kinds.`,
@@ -90,24 +95,67 @@ func (o *buildOptions) flags(cmd *cobra.Command) {
 	f.VarP(&o.keys, "keys", "n", "different keys to make room for: 1e6, 10M")
 	f.VarP(&o.rate, "rate", "p", "error rate: 0.01, 0.1%, 1in1000")
 	f.StringVar(&o.kind, "kind", "bloom", "`KIND` of filter")
-	f.Var(&o.seed, "seed", "seed `S` of the hash; filters that are merged have the same")
+	f.Var(&o.seed, "seed", "seed `S` of the hash, or random; filters that are merged have the same")
+	f.StringVar(&o.hash, "hash", "xxh3", "hash function `NAME`, for filters that other programs ask: "+strings.Join(hashNames(), ", "))
 	f.BoolVar(&o.transport, "transport", false, "write the transport form: smaller unless half full, not mapped")
 	f.BoolVar(&o.force, "force", false, "write the filter even if it is over its capacity")
 	f.Var(&o.maxMemory, "max-memory", "memory for hashes that wait, and to build static kinds, 1MiB or more")
 	o.keyFlags.bind(f)
-	_ = cmd.RegisterFlagCompletionFunc("kind", cobra.FixedCompletions(append(kindNames(), anyFuse), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("hash", cobra.FixedCompletions(hashNames(), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("kind", cobra.FixedCompletions(append(kindNames(), anyFuse, slicedKind), cobra.ShellCompDirectiveNoFileComp))
 }
 
 // hasher returns the hasher that the flags ask for.
 func (o *buildOptions) hasher() (hashing.Hasher, error) {
 	h, err := o.keyFlags.hasher()
 	switch {
-	case err != nil || o.seed.value == 0:
+	case err != nil:
 		return h, err
+	case o.hash != "" && o.hash != defaultHash:
+		return o.named()
+	case o.seed.text == "":
+		return h, nil
 	case o.file != "":
 		return h, errors.New("--seed and --key-file exclude each other")
 	}
 	return hashing.Seeded(o.seed.value), nil
+}
+
+// defaultHash is the name of the hash that has a seed.
+const defaultHash = "xxh3"
+
+// hashNames are the hashes that --hash takes: those that need no secret, which
+// is what --key-file is for.
+func hashNames() []string {
+	names := []string{defaultHash}
+	for _, h := range named.All() {
+		if !h.Secret {
+			names = append(names, h.Name)
+		}
+	}
+	return names
+}
+
+// named returns the function that --hash names.
+func (o *buildOptions) named() (hashing.Hasher, error) {
+	if o.seed.text != "" || o.file != "" {
+		return hashing.Hasher{}, fmt.Errorf("--hash %s has no seed and no key: leave --seed and --key-file out", o.hash)
+	}
+	if !slices.Contains(hashNames(), o.hash) {
+		return hashing.Hasher{}, hinted{fmt.Errorf("--hash: unknown function %q", o.hash), "one of " + strings.Join(hashNames(), ", ")}
+	}
+	f, err := named.ByName(o.hash)
+	if err != nil {
+		return hashing.Hasher{}, err
+	}
+	return f.Hasher(nil)
+}
+
+// warnOfHash says what is wrong with a function that breaks rates.
+func (o *buildOptions) warnOfHash(s *shell) {
+	if f, err := named.ByName(o.hash); err == nil && f.Weakness != "" {
+		s.warn("--hash %s: %s", o.hash, f.Weakness)
+	}
 }
 
 // form is how the filter is written.
@@ -120,6 +168,9 @@ func (o *buildOptions) form() codec.Form {
 
 func (o *buildOptions) run(ctx context.Context, s *shell, args []string) error {
 	start := time.Now()
+	if o.kind == slicedKind {
+		return o.buildSliced(ctx, s, args)
+	}
 	kind, err := kindFor(o.kind, o.rate.value)
 	if err != nil {
 		return err
@@ -136,7 +187,7 @@ func (o *buildOptions) run(ctx context.Context, s *shell, args []string) error {
 	case o.maxMemory.value < leastBuild:
 		return hinted{fmt.Errorf("--max-memory %s is below 1MiB", o.maxMemory.text), "what does not fit into memory waits in a temporary file"}
 	case o.output == "-" && s.asJSON:
-		return errors.New("--json and -o - would both write to standard output")
+		return errJSONOutput
 	}
 	files, err := s.files(args)
 	if err != nil {
@@ -148,6 +199,7 @@ func (o *buildOptions) run(ctx context.Context, s *shell, args []string) error {
 	if err := s.checkOutput(o.output, o.overwrite); err != nil {
 		return err
 	}
+	o.warnOfHash(s)
 	in := o.input(s, files)
 	stop := s.progress("build", func() (int64, int64) { return in.Done(), in.Total() })
 	defer stop()

@@ -17,7 +17,9 @@ import (
 type convertOptions struct {
 	keyFlags
 	outputFlags
-	to string
+	to     string
+	seal   string
+	unseal string
 }
 
 // Forms that a filter can be converted to, beside kinds.
@@ -37,13 +39,23 @@ mapped. Without --to it writes the one that A has not.
 
 A filter does not hold its keys, so it becomes another kind only where the bits of one
 are those of the other: a counting filter becomes a bloom filter. All other kinds must
-be built from the keys.`,
+be built from the keys.
+
+--seal encrypts the file with the 32 secret bytes in a key file: only who has them can
+read it, and no change of it goes unnoticed. --unseal makes it a filter again; no other
+command reads a sealed file. Sealing keeps the form, and unsealing gives the plain one,
+unless --to asks for another.`,
 		Example: `  bloomery convert --to transport -o words.bft words.bf
-  bloomery convert --to plain -o plain.bf words.bft`,
+  bloomery convert --to plain -o plain.bf words.bft
+  head -c 32 /dev/urandom > secret.key
+  bloomery convert --seal secret.key -o words.sealed words.bf
+  bloomery convert --unseal secret.key -o opened.bf words.sealed`,
 		Args: between(1, 1, "the filter to convert"),
 	}
 	newShell(cmd, func(ctx context.Context, s *shell, args []string) error { return o.run(ctx, s, args[0]) })
 	cmd.Flags().StringVar(&o.to, "to", "", "`FORM` or kind to write: plain, transport or a kind")
+	cmd.Flags().StringVar(&o.seal, "seal", "", "encrypt what is written with the 32 secret bytes in `FILE`")
+	cmd.Flags().StringVar(&o.unseal, "unseal", "", "A is sealed with the 32 secret bytes in `FILE`")
 	o.bind(cmd.Flags())
 	o.bindOutput(cmd)
 	return cmd
@@ -54,14 +66,13 @@ func (o *convertOptions) run(ctx context.Context, s *shell, name string) error {
 	if err != nil {
 		return err
 	}
+	if o.output == "-" && s.asJSON {
+		return errJSONOutput
+	}
 	if err := s.checkOutput(o.output, o.overwrite); err != nil {
 		return err
 	}
-	form, err := formOf(name)
-	if err != nil {
-		return err
-	}
-	f, err := openFilter(ctx, name, h)
+	f, form, err := o.open(ctx, name, h)
 	if err != nil {
 		return err
 	}
@@ -79,10 +90,45 @@ func (o *convertOptions) run(ctx context.Context, s *shell, name string) error {
 	if to == toTransport {
 		form = codec.FormTransport
 	}
-	if err := s.saveFilter(ctx, o.outputFlags, form, f); err != nil {
+	if err := o.save(ctx, s, form, f); err != nil {
 		return err
 	}
 	return s.converted(o.output, form, f)
+}
+
+// open reads the filter, and returns the form that it had; that of a sealed one
+// is of no interest.
+func (o *convertOptions) open(ctx context.Context, name string, h hashing.Hasher) (bloomery.Hashed, codec.Form, error) {
+	if o.unseal != "" {
+		key, err := sealKey("unseal", o.unseal)
+		if err != nil {
+			return nil, 0, err
+		}
+		f, err := openSealed(ctx, name, key, h)
+		return f, codec.FormTransport, err
+	}
+	form, err := formOf(name)
+	if err != nil {
+		return nil, 0, err
+	}
+	f, err := openFilter(ctx, name, h)
+	return f, form, err
+}
+
+// save writes the filter, sealed if that is asked for.
+func (o *convertOptions) save(ctx context.Context, s *shell, form codec.Form, f bloomery.Hashed) error {
+	if o.seal == "" {
+		return s.saveFilter(ctx, o.outputFlags, form, f)
+	}
+	key, err := sealKey("seal", o.seal)
+	if err != nil {
+		return err
+	}
+	w, err := written(f, nil)
+	if err != nil {
+		return err
+	}
+	return s.save(ctx, o.outputFlags, codec.FormPlain, sealing{cancelled{ctx, w, form}, key})
 }
 
 // target returns what to convert to: what was asked for, or the form that the
@@ -94,7 +140,9 @@ func (o *convertOptions) target(form codec.Form) (string, error) {
 		return "", hinted{fmt.Errorf("--to: unknown form or kind %q", o.to), "one of " + strings.Join(known, ", ")}
 	case o.to != "":
 		return o.to, nil
-	case form == codec.FormTransport:
+	case o.unseal != "":
+		return toPlain, nil
+	case form == codec.FormTransport && o.seal == "" || form == codec.FormPlain && o.seal != "":
 		return toPlain, nil
 	}
 	return toTransport, nil

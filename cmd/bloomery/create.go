@@ -51,6 +51,7 @@ func (o *buildOptions) create(ctx context.Context, s *shell, name string) error 
 	if err := s.checkOutput(name, o.overwrite); err != nil {
 		return err
 	}
+	o.warnOfHash(s)
 	b := builder{kind: kind, rate: o.rate.value, hasher: h}
 	var f bloomery.Hashed
 	if f, err = b.create(o.keys.value); err != nil {

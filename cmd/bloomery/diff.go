@@ -20,12 +20,15 @@ import (
 )
 
 // diffOptions are the flags of diff.
-type diffOptions struct{ keyFlags }
+type diffOptions struct {
+	keyFlags
+	patch outputFlags
+}
 
 func newDiff() *cobra.Command {
 	o := &diffOptions{}
 	cmd := &cobra.Command{
-		Use:   "diff A B",
+		Use:   "diff [--patch FILE] A B",
 		Short: "Compare two filters: parameters, and how alike their keys are",
 		Long: `diff tells whether two filters have the same parameters and the same bits. If they can
 be united, it estimates how many keys they have together and in common, and their
@@ -33,12 +36,18 @@ Jaccard index: the number of keys in both over the number in at least one. Estim
 are for the number of different keys, without the error of the filters. There is none
 for scalable filters that differ: nobody can tell which of their keys are the same.
 
-The exit code is 0 if both are the same filter, 1 if they differ.`,
+The exit code is 0 if both are the same filter, 1 if they differ.
+
+--patch writes what makes A into B to a file instead, for bloomery patch: short, if
+little changed. The exit code is then 0.`,
 		Example: `  bloomery diff words.bf monday.bf
-  bloomery diff monday.bf tuesday.bf || echo they differ`,
+  bloomery diff monday.bf tuesday.bf || echo they differ
+  bloomery diff --patch day.patch monday.bf tuesday.bf`,
 		Args: between(2, 2, "two filters"),
 	}
 	newShell(cmd, func(ctx context.Context, s *shell, args []string) error { return o.run(ctx, s, args[0], args[1]) })
+	cmd.Flags().StringVar(&o.patch.output, "patch", "", "write a patch that makes A into B to `FILE`; - is standard output")
+	bindOverwrite(cmd.Flags(), &o.patch.overwrite)
 	o.bind(cmd.Flags())
 	return cmd
 }
@@ -57,6 +66,9 @@ type diffJSON struct {
 }
 
 func (o *diffOptions) run(ctx context.Context, s *shell, nameA, nameB string) error {
+	if o.patch.output != "" {
+		return makePatch(ctx, s, o.patch, nameA, nameB)
+	}
 	h, err := o.hasher()
 	if err != nil {
 		return err

@@ -86,6 +86,9 @@ func exampleFolder(t *testing.T) string {
 			t.Fatal(errOut)
 		}
 	}
+	if code, _, errOut := call(t, "build", "--kind", "cuckoo", "-n", "1000", "-o", filepath.Join(dir, "seen.cf"), filepath.Join(dir, "words.txt")); code != 0 {
+		t.Fatal(errOut)
+	}
 	return dir
 }
 
@@ -227,19 +230,24 @@ func TestSchema(t *testing.T) {
 
 // jsonObjects are what commands print with --json.
 var jsonObjects = map[string]any{
-	"build, create and add": summaryJSON{},
-	"check":                 answerJSON{},
-	"check --count":         countedJSON{},
-	"plan":                  planJSON{},
-	"inspect":               inspectJSON{},
-	"inspect of no filter":  uninspectedJSON{},
-	"merge and intersect":   mergedJSON{},
-	"diff":                  diffJSON{},
-	"convert":               convertedJSON{},
-	"doctor":                doctorLineJSON{},
-	"backup":                backupJSON{},
-	"version":               build{},
-	"stats":                 statsJSON{},
+	"build, create and add":  summaryJSON{},
+	"build --kind sliced":    slicedJSON{},
+	"remove":                 removedJSON{},
+	"count":                  tallyJSON{},
+	"which":                  placesJSON{},
+	"patch and diff --patch": patchedJSON{},
+	"check":                  answerJSON{},
+	"check --count":          countedJSON{},
+	"plan":                   planJSON{},
+	"inspect":                inspectJSON{},
+	"inspect of no filter":   uninspectedJSON{},
+	"merge and intersect":    mergedJSON{},
+	"diff":                   diffJSON{},
+	"convert":                convertedJSON{},
+	"doctor":                 doctorLineJSON{},
+	"backup":                 backupJSON{},
+	"version":                build{},
+	"stats":                  statsJSON{},
 }
 
 // jsonFields are the names of all fields of an object; stats have a section of

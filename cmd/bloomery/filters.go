@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"github.com/bloomery/bloomery/codec"
 	"github.com/bloomery/bloomery/codec/file"
 	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/hashing/named"
 )
 
 // kindNames are the names of all kinds, in the order of the table.
@@ -61,7 +63,11 @@ func openFilter(ctx context.Context, name string, h hashing.Hasher) (bloomery.Ha
 	if err := notPiped(name); err != nil {
 		return nil, err
 	}
-	f, err := abandon(ctx, func() (bloomery.Hashed, error) { return file.Open(name, codec.Config{Hasher: h}) })
+	info, err := headOf(name)
+	if err != nil {
+		return nil, err
+	}
+	f, err := abandon(ctx, func() (bloomery.Hashed, error) { return file.Open(name, codec.Config{Hasher: hasherFor(info, h)}) })
 	return f, about(name, err)
 }
 
@@ -81,15 +87,15 @@ func (a asked) close() {
 // mapFilter maps the filter in a file, and verifies it if asked to: what is
 // damaged would forget keys. A transport form is read into memory.
 func mapFilter(ctx context.Context, name string, h hashing.Hasher, verify bool) (asked, error) {
-	form, err := formOf(name)
+	info, err := headOf(name)
 	if err != nil {
 		return asked{}, err
 	}
-	if form == codec.FormTransport {
+	if info.Form == codec.FormTransport {
 		f, err := openFilter(ctx, name, h)
 		return asked{Hashed: f}, err
 	}
-	m, err := file.Map(name, codec.Config{Hasher: h})
+	m, err := file.Map(name, codec.Config{Hasher: hasherFor(info, h)})
 	if err != nil {
 		return asked{}, about(name, err)
 	}
@@ -106,24 +112,56 @@ func mapFilter(ctx context.Context, name string, h hashing.Hasher, verify bool) 
 	return asked{m.View, m}, nil
 }
 
-// headSize is enough to tell the form of an encoding.
-const headSize = 64
+// headSize is enough for the header of an encoding in any form.
+const headSize = 256
 
-// formOf tells how the filter in a file is written down.
+// formOf returns how the filter in a file is written down.
 func formOf(name string) (codec.Form, error) {
+	info, err := headOf(name)
+	return info.Form, err
+}
+
+// hasherFor returns the hasher to open a filter with: the one that the user gave,
+// or the function that the header names, if it is one of package named.
+func hasherFor(info codec.Info, given hashing.Hasher) hashing.Hasher {
+	if f, ok := functionOf(info); ok && given.Equal(hashing.Hasher{}) {
+		if h, err := f.Hasher(nil); err == nil {
+			return h
+		}
+	}
+	return given
+}
+
+// functionOf returns the function of package named that a filter was made with.
+func functionOf(info codec.Info) (named.Hash, bool) {
+	if info.Hash != hashing.Custom {
+		return named.Hash{}, false
+	}
+	return named.Find(info.Check)
+}
+
+// headOf returns what the header of a filter file says.
+func headOf(name string) (none codec.Info, err error) {
 	if err := notPiped(name); err != nil {
-		return 0, err
+		return none, err
 	}
 	f, err := os.Open(name)
 	if err != nil {
-		return 0, about(name, cause(err))
+		return none, about(name, cause(err))
 	}
 	defer f.Close() //nolint:errcheck // it was only read
-	info, err := codec.Inspect(io.LimitReader(f, headSize))
-	if err != nil && !errors.Is(err, bloomery.ErrCorrupt) && !errors.Is(err, bloomery.ErrVersion) {
-		return 0, about(name, cause(err))
+	head, err := io.ReadAll(io.LimitReader(f, headSize))
+	switch {
+	case err != nil:
+		return none, about(name, cause(err))
+	case codec.Sealed(head):
+		return none, errSealed(name)
 	}
-	return info.Form, nil // what is damaged is found when it is opened
+	info, err := codec.Inspect(bytes.NewReader(head))
+	if err != nil && !errors.Is(err, bloomery.ErrCorrupt) && !errors.Is(err, bloomery.ErrVersion) {
+		return none, about(name, cause(err))
+	}
+	return info, nil // what is damaged is found when it is opened
 }
 
 // cause takes operation and name out of an error of the file system.

@@ -23,24 +23,33 @@ import (
 type inspectOptions struct {
 	keyFlags
 	probe number[uint64]
+	bits  number[uint64]
 }
 
+// mostBits bounds what --bits prints, and what it takes in memory.
+const mostBits = 1 << 26
+
 func newInspect() *cobra.Command {
-	o := &inspectOptions{probe: countFlag()}
+	o := &inspectOptions{probe: countFlag(), bits: countFlag()}
 	cmd := &cobra.Command{
 		Use:     "inspect F…",
 		Aliases: []string{"show", "info"},
 		Short:   "Tell what is in a filter file, and what is damaged",
 		Long: `inspect reads all of a filter file and tells its header, how full it is, its error rate
 by the model, and, with --probe N, as measured with N random keys. All checksums are
-compared: damage is listed by offset, and the exit code is then 4.`,
+compared: damage is listed by offset, and the exit code is then 4.
+
+--bits N prints the first N bits of the array, 64 in a row, the lowest bit of each word
+first: a small filter is an easy way to see how keys set bits.`,
 		Example: `  bloomery inspect words.bf
   bloomery inspect --probe 1e6 words.bf
-  bloomery inspect --json words.bf`,
+  bloomery inspect --json words.bf
+  bloomery inspect --bits 512 words.bf`,
 		Args: between(1, -1, "the filters to look at"),
 	}
 	newShell(cmd, func(ctx context.Context, s *shell, args []string) error { return o.run(ctx, s, args) })
 	cmd.Flags().Var(&o.probe, "probe", "measure the error rate with so many random keys: 1e6")
+	cmd.Flags().Var(&o.bits, "bits", "print the first N bits of the array, as 0 and 1")
 	o.bind(cmd.Flags())
 	return cmd
 }
@@ -49,6 +58,9 @@ func (o *inspectOptions) run(ctx context.Context, s *shell, names []string) erro
 	h, err := o.hasher()
 	if err != nil {
 		return err
+	}
+	if o.bits.value > mostBits {
+		return fmt.Errorf("--bits %s is above %s", o.bits.text, grouped(mostBits))
 	}
 	var last error
 	for i, name := range names {
@@ -101,6 +113,8 @@ type inspected struct {
 	probed   uint64
 	wrong    uint64
 	fileSize int64
+	bits     []byte // the first of the payload
+	bitCount uint64
 }
 
 func (o *inspectOptions) inspect(ctx context.Context, name string, h hashing.Hasher) (*inspected, error) {
@@ -119,7 +133,7 @@ func (o *inspectOptions) inspect(ctx context.Context, name string, h hashing.Has
 	if info, err := f.Stat(); err == nil {
 		r.fileSize = info.Size()
 	}
-	if len(r.info.Damage) > 0 || r.info.Form == codec.FormPatch {
+	if len(r.info.Damage) > 0 || r.info.Form == codec.FormPatch || r.info.Name == slicedKind {
 		return r, nil
 	}
 	// All checksums were compared already.
@@ -131,6 +145,14 @@ func (o *inspectOptions) inspect(ctx context.Context, name string, h hashing.Has
 	}
 	if r.fill, err = fillOf(f, r.info); err != nil {
 		return nil, about(name, cause(err))
+	}
+	if o.bits.value > 0 {
+		if _, err := f.Seek(0, io.SeekStart); err != nil {
+			return nil, about(name, cause(err))
+		}
+		if err := r.readBits(f, o.bits.value); err != nil {
+			return nil, about(name, cause(err))
+		}
 	}
 	if o.probe.value > 0 {
 		r.probed = o.probe.value
@@ -190,6 +212,8 @@ func (r *inspected) verdict() (text string, c colour) {
 		return "damaged: " + plural(uint64(len(r.info.Damage)), "part"), red
 	case r.info.Form == codec.FormPatch:
 		return "sound: a patch, to be applied to another filter", green
+	case r.info.Name == slicedKind:
+		return "sound: many filters in one, for bloomery which", green
 	case r.openErr != nil:
 		return "sound, but it cannot be opened: " + strings.TrimPrefix(r.openErr.Error(), r.name+": "), yellow
 	}

@@ -22,6 +22,7 @@ type inspectJSON struct {
 	Hash     string       `json:"hash"`
 	Seed     string       `json:"seed,omitempty"`
 	Check    string       `json:"fingerprint,omitempty"`
+	Function string       `json:"function,omitempty"`
 	Hashes   int          `json:"k,omitempty"`
 	Size     int64        `json:"file_bytes"`
 	Plain    uint64       `json:"plain_bytes"`
@@ -31,6 +32,7 @@ type inspectJSON struct {
 	Probe    *probeJSON   `json:"probe,omitempty"`
 	Damage   []damageJSON `json:"damage"`
 	Verdict  string       `json:"verdict"`
+	Bits     string       `json:"bits,omitempty"`
 }
 
 // uninspectedJSON is what inspect tells with --json of what is no filter.
@@ -65,7 +67,11 @@ func (r *inspected) print(s *shell) error {
 	if i.Hash == 0 {
 		row("hash", "%s, seed %d", i.Hash, i.Check)
 	} else {
-		row("hash", "%s, fingerprint %016x", i.Hash, i.Check)
+		name := i.Hash.String()
+		if f, ok := functionOf(i); ok {
+			name = f.Name
+		}
+		row("hash", "%s, fingerprint %016x", name, i.Check)
 	}
 	if r.filter.Hashed == nil {
 		row("made for", "%s keys at %s", grouped(i.Capacity), rateText(i.Rate))
@@ -78,8 +84,45 @@ func (r *inspected) print(s *shell) error {
 	}
 	text, c := r.verdict()
 	row("verdict", "%s", s.paint(s.out, c, text))
-	return w.Flush()
+	if err := w.Flush(); err != nil || r.bitCount == 0 {
+		return err
+	}
+	_, err := fmt.Fprintf(s.out, "\nbits 0 to %s of %s:\n%s\n", grouped(r.bitCount-1), grouped(8*i.Payload), bitText(r.bits, r.bitCount, bitsPerRow))
+	return err
 }
+
+// bitsPerRow is how many bits stand in a row: a word of the file.
+const bitsPerRow = 64
+
+// bitText writes the first n bits of an array as 0 and 1, the lowest bit of each
+// byte first, as filters number them; rows have so many each.
+func bitText(data []byte, n, perRow uint64) string {
+	var b strings.Builder
+	for i := range n {
+		if i > 0 && i%perRow == 0 {
+			b.WriteByte('\n')
+		}
+		b.WriteByte('0' + data[i/8]>>(i%8)&1)
+	}
+	return b.String()
+}
+
+// readBits keeps the first n bits of the payload.
+func (r *inspected) readBits(f io.Reader, n uint64) error {
+	if r.info.Form == codec.FormTransport {
+		f = codec.NewReader(f)
+	}
+	r.bitCount = min(n, 8*r.info.Payload)
+	r.bits = make([]byte, (r.bitCount+7)/8)
+	if _, err := io.CopyN(io.Discard, f, payloadOffset); err != nil {
+		return err
+	}
+	_, err := io.ReadFull(f, r.bits)
+	return err
+}
+
+// payloadOffset is where the payload of the plain form begins.
+const payloadOffset = 64
 
 // kindText is the name of the kind, which may not be known here.
 func kindText(i codec.Info) string {
@@ -128,6 +171,9 @@ func (r *inspected) json() inspectJSON {
 		j.Seed = strconv.FormatUint(i.Check, 10) // a string: JavaScript has 53 bits
 	} else {
 		j.Check = fmt.Sprintf("%016x", i.Check)
+		if f, ok := functionOf(i); ok {
+			j.Function = f.Name
+		}
 	}
 	if r.filter.Hashed != nil {
 		stats := statsOf(r.filter.Hashed)
@@ -141,6 +187,7 @@ func (r *inspected) json() inspectJSON {
 		j.Damage = append(j.Damage, damageJSON(d))
 	}
 	j.Verdict, _ = r.verdict()
+	j.Bits = bitText(r.bits, r.bitCount, r.bitCount)
 	return j
 }
 
@@ -154,11 +201,10 @@ func fillOf(f io.Reader, info codec.Info) ([]float64, error) {
 	}
 	header := int64(info.Size - info.Payload)
 	// The header comes first; the table of checksums is behind the payload.
-	const headerSize = 64
-	if header < headerSize {
+	if header < payloadOffset {
 		return nil, errors.New("no header")
 	}
-	if _, err := io.CopyN(io.Discard, f, headerSize); err != nil {
+	if _, err := io.CopyN(io.Discard, f, payloadOffset); err != nil {
 		return nil, err
 	}
 	columns := int(min(max(info.Payload/8, 1), fillColumns))

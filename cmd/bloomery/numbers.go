@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"strconv"
 	"strings"
 
@@ -177,12 +178,18 @@ func rateFlag(text string) number[float64] { return newNumber("P", text, parseRa
 // sizeFlag is a flag for an amount of memory, at least 1 byte.
 func sizeFlag(text string) number[int64] { return newNumber("SIZE", text, atLeastOne(parseSize)) }
 
+// randomSeed asks for a seed that nobody can guess beforehand.
+const randomSeed = "random"
+
 // seedFlag is a flag for the seed of a hash.
 func seedFlag() number[uint64] {
 	return newNumber("S", "", func(s string) (uint64, error) {
+		if s == randomSeed {
+			return rand.Uint64(), nil
+		}
 		n, err := strconv.ParseUint(s, 0, 64)
 		if err != nil {
-			return 0, fmt.Errorf("%q is no whole number from 0 to 2^64-1", s)
+			return 0, fmt.Errorf("%q is no whole number from 0 to 2^64-1, and not random", s)
 		}
 		return n, nil
 	})

@@ -49,6 +49,9 @@ func (s *shell) checkOutput(name string, overwrite bool) error {
 	return hinted{fmt.Errorf("%s: %w", name, errExists), "--overwrite replaces it"}
 }
 
+// errJSONOutput refuses two things on one stream.
+var errJSONOutput = errors.New("--json and -o - would both write to standard output")
+
 // errExists refuses to replace a file.
 var errExists = errors.New("file exists")
 

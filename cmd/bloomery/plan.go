@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -21,27 +23,38 @@ type planOptions struct {
 	memory   number[int64]
 	sets     int
 	plot     bool
+	queries  number[uint64]
 }
 
 func newPlan() *cobra.Command {
-	o := &planOptions{absent: rateFlag(""), memory: sizeFlag("")}
+	o := &planOptions{absent: rateFlag(""), memory: sizeFlag(""), queries: newNumber("N/s", "", atLeastOne(parseQueries))}
 	cmd := &cobra.Command{
-		Use:     "plan n=KEYS p=RATE m=SIZE k=HASHES",
+		Use:     "plan n=KEYS p=RATE m=SIZE k=HASHES bits=PER-KEY",
 		Aliases: []string{"calc"},
 		Short:   "Tell how large a filter must be, and which kind to take",
 		Long: `plan solves for what you leave out: give two of n (different keys), p (error rate) and
 m (size: a number of bits, or bytes as in 64KiB), and k (bits set by a key) if you
-insist on one. The first line is the kind to take, the second the textbook's figures. The
-table below has the size that each kind worth a choice needs to keep the rate, beside
-exact sets of the same keys; with m, a line below it has the rate of larger ones in m.
+insist on one: a better one is named. bits= is the number of bits per key instead of m;
+bits=10 or k=7 alone are for a million keys, which the rate does not depend on.
+
+The first line is the kind to take, the second the textbook's figures. The table below
+has the size that each kind worth a choice needs to keep the rate, beside exact sets of
+the same keys; with m, a line below it has the rate of larger ones in m.
+
+--queries N/s weighs the filter in front of a disk or another machine against none, and
+against an exact set in memory. The last line has the verdict, overkill, fits or
+essential, the work that it saves in cores, and the memory. A query behind the filter is
+reckoned as --wrong-yes lookups, 1,000 by default, and --absent as a half.
 
 --needs takes what the set must be able to do, or what is true of it:
 ` + strings.Join(needNames(), ", ") + `.`,
 		Example: `  bloomery plan n=1e6 p=0.1%
   bloomery plan m=64KiB n=1e5
   bloomery plan n=10M p=1in1000 --needs growth
-  bloomery plan n=1e6 p=1% --plot`,
-		Args: between(0, 4, "two of n=, p= and m=, and k= if you like"),
+  bloomery plan n=1e6 p=1% --plot
+  bloomery plan bits=10
+  bloomery plan n=1e8 p=1% --queries 50k/s`,
+		Args: between(0, 4, "two of n=, p= and m= or bits=, and k= if you like"),
 	}
 	newShell(cmd, func(_ context.Context, s *shell, args []string) error { return o.run(s, args) })
 	f := cmd.Flags()
@@ -51,6 +64,7 @@ exact sets of the same keys; with m, a line below it has the rate of larger ones
 	f.Var(&o.absent, "absent", "share of queries for absent keys: 0.9, 90%")
 	f.Var(&o.memory, "max-memory", "memory that there is")
 	f.IntVar(&o.sets, "sets", 1, "`N` sets of this size are asked for the same key")
+	f.Var(&o.queries, "queries", "queries per second, to weigh what the filter saves: 50k/s")
 	f.BoolVar(&o.plot, "plot", false, "draw the error rate as keys are added")
 	_ = cmd.RegisterFlagCompletionFunc("needs", cobra.FixedCompletions(needNames(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
@@ -83,7 +97,7 @@ func (o *planOptions) run(s *shell, args []string) error {
 	if len(args) == 0 && len(o.needs) == 0 {
 		return solveHint(errors.New("nothing to plan: give two of n, p and m, or --needs"))
 	}
-	q, err := parseParams(args)
+	q, assumed, err := parseParams(args)
 	if err != nil {
 		return err
 	}
@@ -103,7 +117,14 @@ func (o *planOptions) run(s *shell, args []string) error {
 	if err != nil {
 		return about("", err)
 	}
-	p := planned{asked: q, solved: solved, needs: needs, advice: advice}
+	p := planned{asked: q, solved: solved, needs: needs, advice: advice, assumed: assumed}
+	if o.queries.value > 0 {
+		worth, err := p.worth(o.queries.value)
+		if err != nil {
+			return err
+		}
+		p.queries = &worth
+	}
 	if s.asJSON {
 		return s.print(p.json())
 	}
@@ -114,6 +135,9 @@ func (o *planOptions) run(s *shell, args []string) error {
 			return err
 		}
 		text += "\n" + drawn
+	}
+	if p.queries != nil {
+		text += p.queries.text()
 	}
 	_, err = fmt.Fprint(s.out, text)
 	return err
@@ -135,17 +159,54 @@ func (o *planOptions) sizingNeeds(q sizing.Params) (sizing.Needs, error) {
 	return n, nil
 }
 
-// parseParams reads arguments of the form n=1e6.
-func parseParams(args []string) (q sizing.Params, err error) {
+// assumedKeys is the number of keys where it does not matter.
+const assumedKeys = 1_000_000
+
+// mostBitsPerKey is more than any filter has use for.
+const mostBitsPerKey = 1000
+
+// parseParams reads arguments of the form n=1e6. It reports whether it assumed
+// the number of keys.
+func parseParams(args []string) (q sizing.Params, assumed bool, err error) {
+	q, bits, err := parseFigures(args)
+	if err != nil {
+		return q, false, err
+	}
+	if bits > 0 {
+		if q.M != 0 || q.P != 0 {
+			return q, false, errors.New("bits= stands for m= beside n=, and excludes m= and p=")
+		}
+		if assumed = q.N == 0; assumed {
+			q.N = assumedKeys
+		}
+		m := math.Ceil(bits * float64(q.N))
+		if m >= 1<<63 {
+			return q, false, fmt.Errorf("bits=%v and n=%d are too many bits", bits, q.N)
+		}
+		q.M = uint64(m)
+		return q, assumed, nil
+	}
+	if q.K != 0 && known(q) == 0 { // the rate that it is the best for
+		if q.P = math.Ldexp(1, -q.K); q.P == 0 {
+			return q, false, fmt.Errorf("%d bits for a key are too many", q.K)
+		}
+		q.N = assumedKeys
+		return q, true, nil
+	}
+	return q, false, nil
+}
+
+// parseFigures reads the arguments as they are; bits is the number per key.
+func parseFigures(args []string) (q sizing.Params, bits float64, err error) {
 	seen := map[string]bool{}
 	for _, arg := range args {
 		name, value, ok := strings.Cut(arg, "=")
 		name = strings.ToLower(strings.TrimSpace(name))
-		if !ok || !strings.Contains("npmk", name) || len(name) != 1 {
-			return q, hinted{fmt.Errorf("%q is not n=, p=, m= or k=", arg), "as in: bloomery plan n=1e6 p=0.1%"}
+		if !ok || !slices.Contains([]string{"n", "p", "m", "k", "bits"}, name) {
+			return q, 0, hinted{fmt.Errorf("%q is not n=, p=, m=, k= or bits=", arg), "as in: bloomery plan n=1e6 p=0.1%"}
 		}
 		if seen[name] {
-			return q, fmt.Errorf("%s= is there twice", name)
+			return q, 0, fmt.Errorf("%s= is there twice", name)
 		}
 		seen[name] = true
 		switch name {
@@ -161,15 +222,19 @@ func parseParams(args []string) (q sizing.Params, err error) {
 				err = fmt.Errorf("%d bits for a key are too many", k)
 			}
 			q.K = int(k)
+		case "bits":
+			if bits, err = strconv.ParseFloat(value, 64); err != nil || !(bits > 0 && bits <= mostBitsPerKey) {
+				err = fmt.Errorf("%q is no number of bits per key, above 0 and up to %d", value, mostBitsPerKey)
+			}
 		}
 		if err == nil && (name == "n" && q.N == 0 || name == "m" && q.M == 0 || name == "k" && q.K == 0) {
 			err = errors.New("must be at least 1")
 		}
 		if err != nil {
-			return q, fmt.Errorf("%s=: %w", name, err)
+			return q, 0, fmt.Errorf("%s=: %w", name, err)
 		}
 	}
-	return q, nil
+	return q, bits, nil
 }
 
 // known counts which of n, p and m are given.

@@ -18,6 +18,8 @@ type planned struct {
 	asked, solved sizing.Params
 	needs         sizing.Needs
 	advice        sizing.Advice
+	assumed       bool // the number of keys was not given
+	queries       *queriesJSON
 }
 
 // planJSON is that with --json.
@@ -30,6 +32,8 @@ type planJSON struct {
 	Exact    []choiceJSON  `json:"exact"`
 	Refused  []refusalJSON `json:"refused"`
 	Warnings []warningJSON `json:"warnings"`
+	Better   *paramsJSON   `json:"better,omitempty"`
+	Queries  *queriesJSON  `json:"queries,omitempty"`
 }
 
 type paramsJSON struct {
@@ -64,7 +68,11 @@ func (p planned) json() planJSON {
 	j := planJSON{
 		Rate: p.advice.ErrorRate, Take: p.advice.Take(), Kinds: choicesJSON(p.advice.Kinds),
 		Others: choicesJSON(p.advice.Others), Exact: choicesJSON(p.advice.Exact),
-		Refused: []refusalJSON{}, Warnings: []warningJSON{},
+		Refused: []refusalJSON{}, Warnings: []warningJSON{}, Queries: p.queries,
+	}
+	if best, ok := p.better(); ok {
+		t := paramsJSON(best)
+		j.Better = &t
 	}
 	if known(p.solved) == 3 {
 		t := paramsJSON(p.solved)
@@ -95,6 +103,10 @@ func (p planned) text(s *shell) string {
 	if q := p.solved; known(q) == 3 {
 		fmt.Fprintf(&b, "textbook: n = %s keys, p = %s, m = %s bits (%s), k = %d\n",
 			grouped(q.N), rateText(q.P), grouped(q.M), bytesText((q.M+7)/8), q.K)
+		b.WriteString(p.betterText())
+		if p.assumed {
+			fmt.Fprintf(&b, "for %s keys, since n is not given: %.2f bits per key\n", grouped(q.N), float64(q.M)/float64(q.N))
+		}
 	}
 	b.WriteString("\n")
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)

@@ -39,12 +39,12 @@ func newRoot() *cobra.Command {
 		},
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usage(cmd, named(cmd, worded{err, parsing.ReplaceAllString(err.Error(), "")}))
+		return usage(cmd, prefixed(cmd, worded{err, parsing.ReplaceAllString(err.Error(), "")}))
 	})
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.AddCommand(
-		newPlan(), newBuild(), newCreate(), newAdd(), newCheck(), newDedupe(), newInspect(),
-		newMerge(), newIntersect(), newDiff(), newConvert(), newLoad(), newBench(),
+		newPlan(), newBuild(), newCreate(), newAdd(), newRemove(), newCheck(), newCount(), newWhich(), newDedupe(), newInspect(),
+		newMerge(), newIntersect(), newDiff(), newPatch(), newConvert(), newLoad(), newBench(),
 		newServe(), newDoctor(), newBackup(), newMan(), newVersion(),
 	)
 	strict(root)
@@ -54,9 +54,9 @@ func newRoot() *cobra.Command {
 // parsing is what strconv says before the cause, of what the user knows.
 var parsing = regexp.MustCompile(`strconv\.\w+: parsing "[^"]*": `)
 
-// named puts the name of a command before an error; that of the root is there
+// prefixed puts the name of a command before an error; that of the root is there
 // already.
-func named(cmd *cobra.Command, err error) error {
+func prefixed(cmd *cobra.Command, err error) error {
 	if !cmd.HasParent() {
 		return err
 	}

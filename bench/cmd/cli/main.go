@@ -46,6 +46,9 @@ var packages = map[string]string{"mawk": "mawk", "bloom": "golang-github-dcso-bl
 func measure(ctx context.Context, rounds int, out, only string, shared bool) error {
 	started := time.Now()
 	for program, name := range packages {
+		if only == dedupeTask && program == "bloom" {
+			continue // it has no such thing
+		}
 		if _, err := exec.LookPath(program); err != nil {
 			if err := run(ctx, "apt-get", "install", "-y", "-qq", name); err != nil {
 				return err
@@ -75,12 +78,20 @@ func measure(ctx context.Context, rounds int, out, only string, shared bool) err
 	if err := b.all(ctx, rounds, only); err != nil {
 		return err
 	}
-	page := b.page(ctx, report.Origin(ctx, "make bench-cli", started), rounds)
+	page := b.page(ctx, report.Origin(ctx, command(only, shared), started), rounds)
 	if out == "" {
 		_, err := os.Stdout.WriteString(page)
 		return err
 	}
 	return os.WriteFile(out, []byte(page), 0o644)
+}
+
+// command is what was typed.
+func command(only string, shared bool) string {
+	if only == "" && !shared {
+		return "make bench-cli"
+	}
+	return fmt.Sprintf("cd bench && go run ./cmd/cli -only=%s -shared=%t", only, shared)
 }
 
 // run runs a program that prepares something.

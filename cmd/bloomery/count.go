@@ -1,0 +1,135 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"runtime"
+	"slices"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/cmd/bloomery/internal/lines"
+)
+
+// countOptions are the flags of count: those of check that say what is asked.
+type countOptions struct{ checkOptions }
+
+func newCount() *cobra.Command {
+	o := &countOptions{}
+	cmd := &cobra.Command{
+		Use:   "count F [VALUE…]",
+		Short: "Print how often values were added to a filter",
+		Long: `count asks the filter in the file F for the values, or for the lines of standard input,
+and prints how often each was added, a tab and the value. The number is an upper bound:
+it is never too low, and 0 is certain. The kinds counting, spectral, cuckoo and quotient
+count; a filter that was filled without --multiset has each different line once.
+
+The exit code is 0 if a number is above 0, else 1.`,
+		Example: `  bloomery count seen.cf alice bob
+  bloomery count --json seen.cf < words2.txt`,
+		Args: between(1, -1, "a filter, and values if they are not on standard input"),
+	}
+	newShell(cmd, func(ctx context.Context, s *shell, args []string) error { return o.run(ctx, s, args[0], args[1:]) })
+	f := cmd.Flags()
+	f.StringArrayVarP(&o.files, "file", "f", nil, "read the values from the lines of `FILE`, - is standard input; may be repeated")
+	f.BoolVar(&o.noVerify, "no-verify", false, "do not look at the checksums of the filter")
+	o.inputFlags.bind(f)
+	o.keyFlags.bind(f)
+	return cmd
+}
+
+func (o *countOptions) run(ctx context.Context, s *shell, name string, values []string) error {
+	h, err := o.hasher()
+	if err != nil {
+		return err
+	}
+	in, err := o.values(s, values)
+	if err != nil {
+		return err
+	}
+	f, err := mapFilter(ctx, name, h, !o.noVerify)
+	if err != nil {
+		return err
+	}
+	defer f.close()
+	counter, ok := f.Hashed.(bloomery.Counter)
+	if !ok {
+		return hinted{
+			fmt.Errorf("%s: %w: a %s filter does not count", name, bloomery.ErrIncompatible, f.Stats().Kind),
+			"build one of the kinds counting, spectral, cuckoo or quotient",
+		}
+	}
+	stop := s.progress("count", func() (int64, int64) { return in.Done(), in.Total() })
+	defer stop()
+	c := tallier{hashes: hashesOf(f.Hashed), count: counter.CountHash, separator: o.separator(), asJSON: s.asJSON}
+	out, found := s.data(ctx), false
+	err = lines.Process(ctx, in, runtime.GOMAXPROCS(0), c.work, func(_ *lines.Batch, t *tallies) error {
+		found = found || t.found
+		if s.quiet || len(t.text) == 0 {
+			return nil
+		}
+		_, err := out.Write(t.text)
+		return err
+	})
+	stop()
+	if err == nil && !found {
+		return errNo
+	}
+	return err
+}
+
+// tallier counts batches of lines.
+type tallier struct {
+	hashes    func(dst []uint64, keys [][]byte)
+	count     func(h uint64) uint64
+	separator byte
+	asJSON    bool
+}
+
+// tallies are those of one batch.
+type tallies struct {
+	hashes []uint64
+	text   []byte // to be written
+	found  bool
+}
+
+// tallyJSON is a line with --json. Bytes that are no text come as base64.
+type tallyJSON struct {
+	Value  *string `json:"value,omitempty"`
+	Base64 []byte  `json:"base64,omitempty"`
+	Count  uint64  `json:"count"`
+}
+
+// work counts a batch.
+func (c *tallier) work(b *lines.Batch, t *tallies) error {
+	n := len(b.Records)
+	t.hashes = slices.Grow(t.hashes[:0], n)[:n]
+	t.text, t.found = t.text[:0], false
+	c.hashes(t.hashes, b.Records)
+	for i, r := range b.Records {
+		count := c.count(t.hashes[i])
+		t.found = t.found || count > 0
+		if !c.asJSON {
+			t.text = strconv.AppendUint(t.text, count, 10)
+			t.text = append(append(append(t.text, '\t'), r...), c.separator)
+			continue
+		}
+		j := tallyJSON{Count: count}
+		if utf8.Valid(r) {
+			text := string(r)
+			j.Value = &text
+		} else {
+			j.Base64 = r
+		}
+		line, err := json.Marshal(j)
+		if err != nil {
+			return err
+		}
+		t.text = append(append(t.text, line...), '\n')
+	}
+	return nil
+}

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bloomery/bloomery"
+)
+
+// removeOptions are the flags of remove.
+type removeOptions struct{ changeFlags }
+
+func newRemove() *cobra.Command {
+	o := &removeOptions{}
+	cmd := &cobra.Command{
+		Use:     "remove F [FILE…]",
+		Aliases: []string{"delete"},
+		Short:   "Remove the lines of files or standard input from a filter",
+		Long: `remove deletes all lines of the files, or of standard input, from the filter in the file
+F, which is replaced: whole, or not at all. The kinds counting, cuckoo and quotient can
+do that. Two that change one filter at the same time wait for each other.
+
+Remove only what was added. A line that was never added is skipped if the filter knows
+that it is absent; if it is a false positive, a key that looks like it is removed instead,
+and is not found any more.
+
+The lines are a set: one that comes again is removed once. With --multiset it is removed
+as often as it comes.`,
+		Example: `  bloomery remove seen.cf words2.txt
+  echo alice | bloomery remove seen.cf`,
+		Args: between(1, -1, "the filter to remove from"),
+	}
+	newShell(cmd, func(ctx context.Context, s *shell, args []string) error { return o.run(ctx, s, args[0], args[1:]) })
+	cmd.Flags().BoolVar(&o.multiset, "multiset", false, "remove a line as often as it comes")
+	o.inputFlags.bind(cmd.Flags())
+	o.keyFlags.bind(cmd.Flags())
+	return cmd
+}
+
+// removedJSON is what remove writes with --json.
+type removedJSON struct {
+	File    string    `json:"file"`
+	Lines   uint64    `json:"lines"`
+	Removed uint64    `json:"removed"`
+	Absent  uint64    `json:"absent"`
+	Stats   statsJSON `json:"stats"`
+}
+
+func (o *removeOptions) run(ctx context.Context, s *shell, name string, args []string) error {
+	start := time.Now()
+	h, err := o.hasher()
+	if err != nil {
+		return err
+	}
+	files, err := s.files(args)
+	if err != nil {
+		return err
+	}
+	f, form, unlock, err := s.openToChange(ctx, name, h)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	from, ok := f.(bloomery.Deleter)
+	if !ok {
+		return hinted{
+			fmt.Errorf("%s: %w: keys cannot be removed from a %s filter", name, bloomery.ErrIncompatible, f.Stats().Kind),
+			"build one of the kinds counting, cuckoo or quotient, or build it again without the keys",
+		}
+	}
+	absent := uint64(0)
+	lines, removed, err := o.each(ctx, s, "remove", f, files, folderOf(followed(name)), func(hs []uint64) (n uint64, _ error) {
+		for _, h := range hs {
+			if from.DeleteHash(h) {
+				n++
+			} else {
+				absent++
+			}
+		}
+		return n, nil
+	})
+	if err != nil {
+		return about(name, err)
+	}
+	if err := s.saveFilter(ctx, outputFlags{name, true}, form, f); err != nil {
+		return err
+	}
+	stats := statsOf(f)
+	if s.asJSON {
+		return s.print(removedJSON{name, lines, removed, absent, stats})
+	}
+	s.say("%s: %s, %s, %s removed, %s absent, %s left", name, stats.Kind, plural(lines, "line"), plural(removed, "key"), grouped(absent), keysText(stats))
+	if s.verbose {
+		s.say("took %s", time.Since(start).Round(time.Millisecond))
+	}
+	return nil
+}

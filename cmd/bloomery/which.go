@@ -1,0 +1,233 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"runtime"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bloomery/bloomery/bloom"
+	"github.com/bloomery/bloomery/cmd/bloomery/internal/lines"
+	"github.com/bloomery/bloomery/hashing"
+)
+
+// whichOptions are the flags of which.
+type whichOptions struct {
+	inputFlags
+	keyFlags
+	invert bool
+	files  []string
+}
+
+func newWhich() *cobra.Command {
+	o := &whichOptions{}
+	cmd := &cobra.Command{
+		Use:   "which SET…",
+		Short: "Print in which of several filters lines are",
+		Long: `which asks all filters for each line of standard input, and prints the lines that are
+(probably) in at least one, a tab, and the names of those filters, separated by commas.
+With -v it prints the lines that certainly are in none.
+
+A filter is called by its file. A sliced one holds many, and answers for all of them at
+once: its columns are called FILE:1, FILE:2 and so on, in the order of the files that
+bloomery build --kind sliced was given.
+
+The exit code is 0 if a line was printed, else 1.`,
+		Example: `  bloomery build --kind sliced -o days.bs words.txt words2.txt
+  bloomery which days.bs < words2.txt
+  bloomery which -f words2.txt monday.bf tuesday.bf`,
+		Args: between(1, -1, "the filters to ask"),
+	}
+	newShell(cmd, func(ctx context.Context, s *shell, args []string) error { return o.run(ctx, s, args) })
+	f := cmd.Flags()
+	f.BoolVarP(&o.invert, "invert", "v", false, "print the lines that certainly are in none")
+	f.StringArrayVarP(&o.files, "file", "f", nil, "read the lines of `FILE`, - is standard input; may be repeated")
+	o.inputFlags.bind(f)
+	o.keyFlags.bind(f)
+	return cmd
+}
+
+func (o *whichOptions) run(ctx context.Context, s *shell, names []string) error {
+	h, err := o.hasher()
+	if err != nil {
+		return err
+	}
+	files, err := s.files(o.files)
+	if err != nil {
+		return err
+	}
+	w := wherever{separator: o.separator(), invert: o.invert, asJSON: s.asJSON}
+	for _, name := range names {
+		m, err := openMember(ctx, name, h, len(w.labels))
+		if err != nil {
+			return err
+		}
+		defer m.close()
+		w.members = append(w.members, m)
+		w.labels = append(w.labels, m.labels...)
+	}
+	in := o.input(s, files)
+	stop := s.progress("which", func() (int64, int64) { return in.Done(), in.Total() })
+	defer stop()
+	out, found := s.data(ctx), false
+	err = lines.Process(ctx, in, runtime.GOMAXPROCS(0), w.work, func(_ *lines.Batch, p *places) error {
+		found = found || p.found
+		if s.quiet || len(p.text) == 0 {
+			return nil
+		}
+		_, err := out.Write(p.text)
+		return err
+	})
+	stop()
+	if err == nil && !found {
+		return errNo
+	}
+	return err
+}
+
+// member is one of the files that are asked: a filter, or many in one.
+type member struct {
+	labels []string
+	first  int // number of the first label among those of all members
+	hashes func(dst []uint64, keys [][]byte)
+	filter asked
+	sliced *bloom.Sliced // or nil
+}
+
+func (m member) close() {
+	if m.filter.Hashed != nil {
+		m.filter.close()
+	}
+}
+
+// openMember opens a filter, whose labels come behind so many of others.
+func openMember(ctx context.Context, name string, h hashing.Hasher, first int) (member, error) {
+	info, err := headOf(name)
+	if err != nil {
+		return member{}, err
+	}
+	if info.Name != slicedKind {
+		f, err := mapFilter(ctx, name, h, true)
+		if err != nil {
+			return member{}, err
+		}
+		return member{labels: []string{name}, first: first, hashes: hashesOf(f.Hashed), filter: f}, nil
+	}
+	set, err := openSliced(ctx, name, info, h)
+	if err != nil {
+		return member{}, err
+	}
+	m := member{first: first, sliced: set}
+	own := set.Hasher()
+	m.hashes = func(dst []uint64, keys [][]byte) { own.HashKeys(dst, keys) }
+	for column := range set.Len() {
+		m.labels = append(m.labels, fmt.Sprintf("%s:%d", name, column+1))
+	}
+	return m, nil
+}
+
+// ask notes for each hash in which places it is: the numbers of labels.
+func (m member) ask(p *places, hs []uint64) {
+	if m.sliced == nil {
+		p.yes = slices.Grow(p.yes[:0], len(hs))[:len(hs)]
+		m.filter.ContainsHashes(p.yes, hs)
+		for i, isIn := range p.yes {
+			if isIn {
+				p.in[i] = append(p.in[i], m.first)
+			}
+		}
+		return
+	}
+	p.words = slices.Grow(p.words[:0], m.sliced.Words())[:m.sliced.Words()]
+	for i, h := range hs {
+		m.sliced.Which(p.words, h)
+		for column := range m.labels {
+			if p.words[column/64]>>(column%64)&1 != 0 {
+				p.in[i] = append(p.in[i], m.first+column)
+			}
+		}
+	}
+}
+
+// wherever asks all members for batches of lines.
+type wherever struct {
+	members   []member
+	labels    []string
+	separator byte
+	invert    bool
+	asJSON    bool
+}
+
+// places are the answers for one batch.
+type places struct {
+	hashes []uint64
+	yes    []bool
+	words  []uint64
+	in     [][]int // numbers of labels, for each line
+	text   []byte  // to be written
+	found  bool
+}
+
+// placesJSON is a line with --json. Bytes that are no text come as base64.
+type placesJSON struct {
+	Value  *string  `json:"value,omitempty"`
+	Base64 []byte   `json:"base64,omitempty"`
+	Sets   []string `json:"sets"`
+}
+
+// work answers a batch.
+func (w *wherever) work(b *lines.Batch, p *places) error {
+	n := len(b.Records)
+	p.hashes = slices.Grow(p.hashes[:0], n)[:n]
+	p.in = slices.Grow(p.in[:0], n)[:n]
+	for i := range p.in {
+		p.in[i] = p.in[i][:0]
+	}
+	for _, m := range w.members {
+		m.hashes(p.hashes, b.Records)
+		m.ask(p, p.hashes)
+	}
+	p.text, p.found = p.text[:0], false
+	for i, r := range b.Records {
+		if (len(p.in[i]) == 0) != w.invert {
+			continue
+		}
+		p.found = true
+		var err error
+		if p.text, err = w.appendLine(p.text, r, p.in[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// appendLine appends a line and the labels of its places.
+func (w *wherever) appendLine(dst, line []byte, in []int) ([]byte, error) {
+	if w.asJSON {
+		j := placesJSON{Sets: []string{}}
+		if utf8.Valid(line) {
+			text := string(line)
+			j.Value = &text
+		} else {
+			j.Base64 = line
+		}
+		for _, label := range in {
+			j.Sets = append(j.Sets, w.labels[label])
+		}
+		data, err := json.Marshal(j)
+		return append(append(dst, data...), '\n'), err
+	}
+	dst = append(dst, line...)
+	for i, label := range in {
+		separator := byte(',')
+		if i == 0 {
+			separator = '\t'
+		}
+		dst = append(append(dst, separator), w.labels[label]...)
+	}
+	return append(dst, w.separator), nil
+}
