@@ -50,8 +50,8 @@ purego: ## the tests without assembly of what has some, statistics left out
 	go test -tags purego -short ./hashing/... ./bloom ./counting ./cuckoo ./quotient ./fuse ./ribbon ./codec/... ./internal/kernel ./internal/envelope
 
 tiers: ## the tests on each lower instruction set, statistics left out
-	GODEBUG=cpu.avx512f=off go test -short ./bloom ./internal/kernel
-	GODEBUG=cpu.avx512f=off,cpu.avx2=off go test -short ./bloom ./internal/kernel
+	GODEBUG=cpu.avx512f=off go test -short ./bloom ./codec ./internal/kernel
+	GODEBUG=cpu.avx512f=off,cpu.avx2=off go test -short ./bloom ./codec ./internal/kernel
 
 clients: ## the server under four Go clients
 	cd server/clienttest && go vet ./... && go test ./...

@@ -29,6 +29,7 @@ var rooms = map[string][]string{
 	"internal/envelope": {"", "hashing", "internal/memory", "internal/fields"},
 	"internal/shards":   {""},
 	"internal/fields":   {""},
+	"internal/measuring":  {},
 	"internal/resp":     {},
 
 	// The library.
@@ -42,7 +43,7 @@ var rooms = map[string][]string{
 	"fuse":               {"", "hashing", "sizing", "internal/kernel", "internal/memory", "internal/envelope", "internal/shards", "internal/fields"},
 	"ribbon":             {"", "hashing", "sizing", "internal/kernel", "internal/memory", "internal/envelope", "internal/shards", "internal/fields"},
 	"compose":            {"", "hashing", "sizing", "bloom", "internal/kernel", "internal/memory", "internal/envelope", "internal/fields"},
-	"filtertest":         {"", "hashing"},
+	"filtertest":         {"", "hashing", "internal/measuring"},
 	"codec":              {"", "hashing", "bloom", "counting", "cuckoo", "quotient", "fuse", "ribbon", "compose", "internal/envelope", "internal/memory"},
 	"codec/file":         {"", "hashing", "codec"},
 	"foreign/redisbloom": {"", "internal/memory"},

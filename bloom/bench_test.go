@@ -105,7 +105,7 @@ func flat(b *testing.B, fresh func(n int) adder) {
 func BenchmarkSliced(b *testing.B) {
 	const columns, p = 1024, 0.01
 	for _, n := range []int{100, 1000, 10_000} {
-		s := bloom.NewSliced(columns, n, p)
+		s := sliced(columns, n, p)
 		filters, standards := make([]*bloom.Filter, columns), make([]*bloom.Standard, columns)
 		for i := range columns {
 			hs := hashes(n, uint64(i))

@@ -46,6 +46,10 @@ type Config struct {
 	// before: 2 to 255, 0 stands for 2. Other filters do not use it.
 	Growth int
 
+	// Columns is how many filters a Sliced has room for, 1 to MaxColumns. Other
+	// filters do not use it.
+	Columns int
+
 	// Hasher hashes the keys. The zero value is XXH3 with seed 0.
 	Hasher hashing.Hasher
 

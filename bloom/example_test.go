@@ -195,8 +195,12 @@ func ExampleConfig_View() {
 	// bloom: verify: corrupt: payload at offset 64 to 1344: checksum is 256898b3, should be c6291f15
 }
 
-func ExampleNewSliced() {
-	s := bloom.NewSliced(100, 1000, 0.001) // 100 days, 1000 visitors each
+func ExampleConfig_NewSliced() {
+	// 100 days, 1000 visitors each
+	s, err := bloom.Config{Columns: 100, Capacity: 1000, ErrorRate: 0.001}.NewSliced()
+	if err != nil {
+		panic(err)
+	}
 	for _, visitors := range [][]string{{"alice", "bob"}, {"carol"}, {"alice", "carol"}} {
 		day, _ := s.AddColumn()
 		for _, name := range visitors {
@@ -211,7 +215,10 @@ func ExampleNewSliced() {
 }
 
 func ExampleSliced_ReplaceColumn() {
-	s := bloom.NewSliced(64, 1000, 0.01)
+	s, err := bloom.Config{Columns: 64, Capacity: 1000, ErrorRate: 0.01}.NewSliced()
+	if err != nil {
+		panic(err)
+	}
 	day, _ := s.AddColumn()
 
 	built := bloom.NewStandard(1000, 0.01) // somewhere else

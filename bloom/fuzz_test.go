@@ -69,7 +69,7 @@ func FuzzSplitUnmarshal(f *testing.F) {
 }
 
 func FuzzSlicedUnmarshal(f *testing.F) {
-	x := bloom.NewSliced(3, 20, 0.1)
+	x := sliced(3, 20, 0.1)
 	if _, err := x.AddColumn(); err != nil {
 		f.Fatal(err)
 	}

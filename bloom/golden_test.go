@@ -68,7 +68,7 @@ func TestGolden(t *testing.T) {
 
 // TestGoldenSliced is TestGolden for columns.
 func TestGoldenSliced(t *testing.T) {
-	s := bloom.NewSliced(70, 20, 0.01)
+	s := sliced(70, 20, 0.01)
 	for c := range 5 {
 		if _, err := s.AddColumn(); err != nil {
 			t.Fatal(err)

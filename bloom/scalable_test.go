@@ -9,8 +9,8 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/bloom"
-	"github.com/bloomery/bloomery/filtertest"
 	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/internal/measuring"
 )
 
 // The rate asked for is kept at every size: with one layer, just after another
@@ -28,12 +28,12 @@ func TestScalableKeepsRate(t *testing.T) {
 			t.Run(fmt.Sprintf("p=%g/n=%d", p, n), func(t *testing.T) {
 				t.Parallel()
 				predicted, filters := 0.0, 0.0
-				plan := filtertest.Plan{
-					Keys: filtertest.KeyKinds()[1], N: n, Filters: max(20, 200_000/n), Queries: uint64(2000 / p), Seed: 5,
+				plan := measuring.Plan{
+					Keys: measuring.KeyKinds()[1], N: n, Filters: max(20, 200_000/n), Queries: uint64(2000 / p), Seed: 5,
 				}
-				r := filtertest.Measure(plan, func() filtertest.Subject {
+				r := measuring.Run(plan, func() measuring.Subject {
 					s, added := bloom.NewScalable(100, p), 0
-					return filtertest.Subject{
+					return measuring.Subject{
 						Add: func(keys [][]byte) {
 							s.AddKeys(nil, keys)
 							if added += len(keys); added == n {

@@ -30,41 +30,29 @@ import (
 // by Hash or by Hasher, and ask for the hash. A column is added, then filled
 // key by key or replaced by a Standard of the same shape.
 //
-// Make one with NewSliced or Config.NewSliced. A zero Sliced has no columns and
+// Make one with Config.NewSliced. A zero Sliced has no columns and
 // can only be replaced by UnmarshalBinary and ReadFrom.
 //
 // Safe for concurrent readers; a writer needs exclusion.
 type Sliced struct{ rows }
 
-// NewSliced returns a Sliced with room for so many columns, each for n keys
-// with error rate p. It panics if columns is not between 1 and 1024, n is less
-// than 1 or p is not between 0 and 1: use Config.NewSliced for values that are
-// not written in the program.
-func NewSliced(columns, n int, p float64) *Sliced {
-	s, err := Config{Capacity: n, ErrorRate: p}.NewSliced(columns)
-	if err != nil {
-		panic(err)
-	}
-	return s
-}
-
-// NewSliced returns a Sliced with room for so many columns, 1 to 1024, and
-// none in use. Room is rounded up to a multiple of 64, and above 256 to a
-// multiple of 256. c describes one column, as for NewStandard; memory is taken
-// for all of them at once. Its errors wrap ErrParameter or ErrTooLarge, or are
+// NewSliced returns a Sliced with room for c.Columns columns and none in use.
+// Room is rounded up to a multiple of 64, and above 256 to a multiple of 256.
+// The rest of c describes one column, as for NewStandard; memory is taken for
+// all of them at once. Its errors wrap ErrParameter or ErrTooLarge, or are
 // those of Alloc.
-func (c Config) NewSliced(columns int) (*Sliced, error) {
-	if err := c.only("NewSliced"); err != nil {
+func (c Config) NewSliced() (*Sliced, error) {
+	if err := c.only("NewSliced", "Columns"); err != nil {
 		return nil, fmt.Errorf("bloom: new sliced: %w", err)
 	}
-	if columns < 1 || columns > MaxColumns {
-		return nil, fmt.Errorf("bloom: new sliced: %w: %d columns, there can be 1 to %d", bloomery.ErrParameter, columns, MaxColumns)
+	if c.Columns < 1 || c.Columns > MaxColumns {
+		return nil, fmt.Errorf("bloom: new sliced: %w: %d columns, there can be 1 to %d", bloomery.ErrParameter, c.Columns, MaxColumns)
 	}
 	shape, rate, err := c.shape(sizing.Standard)
 	if err != nil {
 		return nil, fmt.Errorf("bloom: new sliced: %w", err)
 	}
-	length := rowLength(columns)
+	length := rowLength(c.Columns)
 	n, err := slicedWords(shape.Bits, length)
 	if err != nil {
 		return nil, fmt.Errorf("bloom: new sliced: %w", err)
@@ -216,7 +204,7 @@ func (s *Sliced) Clear() {
 // mustBeMade panics for a zero Sliced.
 func (s *Sliced) mustBeMade() {
 	if len(s.words) == 0 {
-		panicZero("NewSliced or Config.NewSliced")
+		panicZero("Config.NewSliced")
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 )
 
 func TestSlicedAddColumn(t *testing.T) {
-	s := bloom.NewSliced(3, 10, 0.1)
+	s := sliced(3, 10, 0.1)
 	if s.Room() != 64 {
 		t.Errorf("Room() = %d, want 64", s.Room())
 	}
@@ -75,7 +75,8 @@ func TestSlicedRefuses(t *testing.T) {
 		{"hashes", bloom.Config{Bits: 512, Hashes: 65}, 1, bloomery.ErrParameter, "1 to 64"},
 		{"alloc", bloom.Config{Capacity: 9, ErrorRate: 0.1, Alloc: func(int) ([]byte, error) { return nil, io.ErrNoProgress }}, 1, io.ErrNoProgress, ""},
 	} {
-		s, err := c.config.NewSliced(c.columns)
+		c.config.Columns = c.columns
+		s, err := c.config.NewSliced()
 		if s != nil || !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.say) ||
 			!strings.HasPrefix(err.Error(), "bloom: new sliced: ") {
 			t.Errorf("%s: %v, want %v that says %q", c.name, err, c.want, c.say)
@@ -115,14 +116,13 @@ func TestSlicedRefuses(t *testing.T) {
 	}
 }
 
-func TestNewSlicedPanics(t *testing.T) {
-	defer func() {
-		if err, ok := recover().(error); !ok || !errors.Is(err, bloomery.ErrParameter) {
-			t.Errorf("NewSliced panicked with %v, want an ErrParameter", err)
-		}
-	}()
-	bloom.NewSliced(2000, 10, 0.1)
-	t.Error("NewSliced did not panic")
+// sliced returns a Sliced; wrong numbers end the test.
+func sliced(columns, n int, p float64) *bloom.Sliced {
+	s, err := bloom.Config{Columns: columns, Capacity: n, ErrorRate: p}.NewSliced()
+	if err != nil {
+		panic(err)
+	}
+	return s
 }
 
 func TestSlicedReplaceAndClear(t *testing.T) {
@@ -166,7 +166,7 @@ func TestSlicedReplaceAndClear(t *testing.T) {
 // TestSlicedStats gives columns different numbers of keys.
 func TestSlicedStats(t *testing.T) {
 	const columns, each, p = 100, 2000, 0.01
-	s := bloom.NewSliced(columns, each, p)
+	s := sliced(columns, each, p)
 	if st := s.Stats(); st != (bloomery.Stats{Kind: "sliced", Bits: st.Bits, Bytes: st.Bytes, Asked: p}) {
 		t.Errorf("without columns: %+v", st)
 	}

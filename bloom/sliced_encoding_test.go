@@ -138,8 +138,8 @@ func TestSlicedDamage(t *testing.T) {
 
 func TestSlicedWrongKey(t *testing.T) {
 	right, wrong := hashing.Keyed([16]byte{1}), hashing.Keyed([16]byte{2})
-	c := bloom.Config{Capacity: 10, ErrorRate: 0.1, Hasher: right}
-	s, err := c.NewSliced(2)
+	c := bloom.Config{Columns: 2, Capacity: 10, ErrorRate: 0.1, Hasher: right}
+	s, err := c.NewSliced()
 	if err != nil {
 		t.Fatal(err)
 	}

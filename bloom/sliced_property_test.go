@@ -23,7 +23,7 @@ func TestSlicedHistories(t *testing.T) {
 		room := rapid.IntRange(1, bloom.MaxColumns).Draw(t, "columns")
 		n := rapid.IntRange(1, 60).Draw(t, "n")
 		p := rapid.Float64Range(1e-6, 0.5).Draw(t, "p")
-		s, exact := bloom.NewSliced(room, n, p), columnSets{}
+		s, exact := sliced(room, n, p), columnSets{}
 		grow := rapid.IntRange(1, s.Room()).Draw(t, "first")
 		for range grow {
 			addColumn(t, s, exact)
@@ -134,7 +134,7 @@ func checkColumns(t *rapid.T, s *bloom.Sliced, exact columnSets) {
 
 // rebuilt returns a Sliced with these columns.
 func rebuilt(t *rapid.T, columns, n int, p float64, exact columnSets) *bloom.Sliced {
-	s := bloom.NewSliced(columns, n, p)
+	s := sliced(columns, n, p)
 	for range s.Room() {
 		if _, err := s.AddColumn(); err != nil {
 			t.Fatal(err)

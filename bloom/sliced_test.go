@@ -14,7 +14,7 @@ import (
 // their own.
 func filled(tb testing.TB, columns, each int, p float64) (*bloom.Sliced, [][]uint64) {
 	tb.Helper()
-	s := bloom.NewSliced(columns, each, p)
+	s := sliced(columns, each, p)
 	sets := make([][]uint64, columns)
 	for i := range sets {
 		c, err := s.AddColumn()
@@ -131,7 +131,7 @@ func TestSlicedKeepsRate(t *testing.T) {
 }
 
 func TestSlicedAddAnswers(t *testing.T) {
-	s, o := bloom.NewSliced(70, 1000, 0.01), bloom.NewStandard(1000, 0.01)
+	s, o := sliced(70, 1000, 0.01), bloom.NewStandard(1000, 0.01)
 	for range 70 {
 		if _, err := s.AddColumn(); err != nil {
 			t.Fatal(err)

@@ -208,7 +208,7 @@ func TestOpenRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	columns := encoded(t, bloom.NewSliced(10, 100, 0.01))
+	columns := encoded(t, slicedFilter(t))
 	broken := errors.New("broken pipe")
 	for _, c := range []struct {
 		name string
@@ -243,4 +243,14 @@ func TestOpenRefuses(t *testing.T) {
 			t.Errorf("%s: NewView = %v, %v, want %v", c.name, v, err, c.want)
 		}
 	}
+}
+
+// slicedFilter returns an empty bloom.Sliced of 100 columns for 50 keys each.
+func slicedFilter(tb testing.TB) *bloom.Sliced {
+	tb.Helper()
+	s, err := bloom.Config{Columns: 100, Capacity: 50, ErrorRate: 0.01}.NewSliced()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return s
 }

@@ -36,7 +36,7 @@ func seeds(f *testing.F) [][]byte {
 	grown.AddHashes(nil, hashes(100, 1))
 	return [][]byte{
 		encoded(f, bloom.NewPartitioned(20, 0.1)), encoded(f, bloom.NewSplit(20, 0.1)), encoded(f, grown),
-		encoded(f, bloom.NewSliced(3, 20, 0.1)), encoded(f, bloom.New(20, 0.1)), encoded(f, sparse(f, 3000, 0.5, 1)), encoded(f, sparse(f, 3000, 0.1, 2)),
+		encoded(f, slicedFilter(f)), encoded(f, bloom.New(20, 0.1)), encoded(f, sparse(f, 3000, 0.5, 1)), encoded(f, sparse(f, 3000, 0.1, 2)),
 		encoded(f, sparse(f, 3000, 0.95, 3)), encoded(f, sparse(f, 3000, 0.01, 3)), sealTable(clustered, 40*8),
 	}
 }

@@ -78,7 +78,10 @@ func TestGoldenTransport(t *testing.T) {
 // each with a head of its own, and a Sliced has a bitmap before its rows.
 func TestGoldenTransportKinds(t *testing.T) {
 	scalable := bloom.NewScalable(100, 0.01)
-	sliced := bloom.NewSliced(64, 100, 0.01)
+	sliced, err := bloom.Config{Columns: 64, Capacity: 100, ErrorRate: 0.01}.NewSliced()
+	if err != nil {
+		t.Fatal(err)
+	}
 	for i := range 300 {
 		scalable.AddString(fmt.Sprintf("key %d", i))
 	}

@@ -25,15 +25,15 @@ type Info struct {
 	// another.
 	Hash  hashing.Kind
 	Check uint64
-	// Hashes is the number of bits per key, Bits the size of the array,
-	// Capacity the number of keys that the filter was made for, and Rate the
-	// error rate that was asked for; Extra is of the kind's own use. Of a
-	// scalable filter, Hashes is the growth, Bits that of all layers, Capacity
-	// that of the first, and Extra their number. Of a sliced one, all are
-	// those of one column, and Extra is the words of a row. Of a static one,
-	// Hashes is the slots of a key, and Extra the binary logarithm of the
-	// number of shards.
-	Hashes   int
+	// K is the number of bits per key, Bits the size of the array, Capacity
+	// the number of keys that the filter was made for, and Rate the false
+	// positive rate that was asked for; Extra is of the kind's own use. Of a
+	// scalable filter, K is the growth, Bits that of all layers, Capacity that
+	// of the first, and Extra their number. Of a sliced one, all are those of
+	// one column, and Extra is the words of a row. Of a cuckoo or quotient
+	// filter K is the bits of a slot, of a fuse filter the slots of a key, of a
+	// ribbon filter its columns. docs/format.md has the details.
+	K        int
 	Bits     uint64
 	Capacity uint64
 	Rate     float64
@@ -143,7 +143,7 @@ func (i *Info) scan(u *unpacker) error {
 
 // describe fills in what the header says.
 func (i *Info) describe(h envelope.Header) {
-	i.Kind, i.Hash, i.Check, i.Hashes = h.Kind, h.Hash, h.Check, int(h.K)
+	i.Kind, i.Hash, i.Check, i.K = h.Kind, h.Hash, h.Check, int(h.K)
 	i.Bits, i.Capacity, i.Rate, i.Extra = h.Size, h.Capacity, h.Rate, h.Extra
 	i.Payload, i.Size = h.Payload, h.EncodedSize()
 	i.Name = nameOf(h.Kind)

@@ -39,7 +39,7 @@ func TestInspect(t *testing.T) {
 		set += uint64(bits.OnesCount8(b))
 	}
 	want := codec.Info{
-		Kind: 1, Name: "bloom", Hash: hashing.SipHash, Check: key.Check(), Hashes: f.Shape().K, Bits: f.Shape().Bits,
+		Kind: 1, Name: "bloom", Hash: hashing.SipHash, Check: key.Check(), K: f.Shape().K, Bits: f.Shape().Bits,
 		Capacity: 1000, Rate: 0.01, Payload: f.Shape().Bits / 8, Size: uint64(len(data)), Read: int64(len(data)), Set: set,
 	}
 	got := inspected(t, data)
@@ -69,7 +69,7 @@ func TestInspectKinds(t *testing.T) {
 		name string
 		kind uint16
 	}
-	all := []want{{encoded(t, bloom.NewSliced(100, 50, 0.01)), "sliced", 6}}
+	all := []want{{encoded(t, slicedFilter(t)), "sliced", 6}}
 	for _, k := range codec.Kinds() {
 		all = append(all, want{encoded(t, made(t, k, 100, 300, hashing.Hasher{})), k.Name, k.Number})
 	}
@@ -89,7 +89,7 @@ func TestInspectKinds(t *testing.T) {
 	grown := bloom.NewScalable(100, 0.01)
 	grown.AddHashes(nil, hashes(1000, 1))
 	got := inspected(t, encoded(t, grown))
-	if st := grown.Stats(); got.Hashes != 2 || got.Capacity != 100 || got.Bits != st.Bits || int(got.Extra) != grown.Layers() {
+	if st := grown.Stats(); got.K != 2 || got.Capacity != 100 || got.Bits != st.Bits || int(got.Extra) != grown.Layers() {
 		t.Errorf("Inspect = %+v of a filter with %d layers, %+v", got, grown.Layers(), st)
 	}
 }

@@ -29,7 +29,9 @@ func refused(n int, p float64) map[string]error {
 	_, errs["bloom: new split"] = b.NewSplit()
 	_, errs["bloom: new scalable"] = b.NewScalable()
 	_, errs["bloom: new concurrent"] = b.NewConcurrent()
-	_, errs["bloom: new sliced"] = b.NewSliced(64)
+	b.Columns = 64
+	_, errs["bloom: new sliced"] = b.NewSliced()
+	b.Columns = 0
 	c := counting.Config{Capacity: n, ErrorRate: p}
 	_, errs["counting: new"] = c.New()
 	_, errs["counting: new spectral"] = c.NewSpectral()

@@ -128,7 +128,7 @@ func (q *quorum) ContainsHash(h uint64) bool {
 // ContainsHashes sets dst[i] to ContainsHash(hs[i]). It panics if dst is shorter
 // than hs.
 func (q *quorum) ContainsHashes(dst []bool, hs []uint64) {
-	dst = dst[:len(hs)]
+	dst = dst[:len(hs):len(dst)]
 	s := quorumScratch{}
 	for len(hs) > 0 {
 		n := min(len(hs), batch)
@@ -166,7 +166,7 @@ func (q *quorum) containsBatch(dst []bool, hs []uint64, s *quorumScratch) {
 
 // ContainsKeys is ContainsHashes for keys.
 func (q *quorum) ContainsKeys(dst []bool, keys [][]byte) {
-	dst = dst[:len(keys)]
+	dst = dst[:len(keys):len(dst)]
 	hs := make([]uint64, min(len(keys), batch))
 	for len(keys) > 0 {
 		n := q.hasher.HashKeys(hs, keys)

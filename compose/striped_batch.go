@@ -58,7 +58,7 @@ func (s *Striped) sorted(hs []uint64, visit func(t *stripe, hs []uint64, index [
 // ContainsHashes sets dst[i] to ContainsHash(hs[i]). It takes each lock once for
 // 4,096 keys. It panics if dst is shorter than hs.
 func (s *Striped) ContainsHashes(dst []bool, hs []uint64) {
-	dst = dst[:len(hs)]
+	dst = dst[:len(hs):len(dst)]
 	if len(s.stripes) == 0 {
 		clear(dst)
 		return
@@ -80,7 +80,7 @@ func (s *Striped) ContainsHashes(dst []bool, hs []uint64) {
 
 // ContainsKeys is ContainsHashes for keys.
 func (s *Striped) ContainsKeys(dst []bool, keys [][]byte) {
-	dst = dst[:len(keys)]
+	dst = dst[:len(keys):len(dst)]
 	hs := make([]uint64, min(len(keys), stripedBatch))
 	for len(keys) > 0 {
 		n := s.hasher.HashKeys(hs, keys)

@@ -152,7 +152,7 @@ func (w *window) ContainsHash(h uint64) bool {
 // ContainsHashes sets dst[i] to ContainsHash(hs[i]). It is several times faster
 // than as many single calls. It panics if dst is shorter than hs.
 func (w *window) ContainsHashes(dst []bool, hs []uint64) {
-	dst = dst[:len(hs)]
+	dst = dst[:len(hs):len(dst)]
 	switch {
 	case len(w.blocks) == 0:
 		clear(dst)
@@ -181,7 +181,7 @@ func (w *window) ContainsHashes(dst []bool, hs []uint64) {
 
 // ContainsKeys is ContainsHashes for keys.
 func (w *window) ContainsKeys(dst []bool, keys [][]byte) {
-	dst = dst[:len(keys)]
+	dst = dst[:len(keys):len(dst)]
 	var hs [batch]uint64
 	for len(keys) > 0 {
 		n := w.hasher.HashKeys(hs[:], keys)
@@ -216,7 +216,7 @@ func (w *Window) AddHash(h uint64) bool {
 func (w *Window) AddHashes(dst []bool, hs []uint64) {
 	w.made()
 	if dst != nil {
-		dst = dst[:len(hs)]
+		dst = dst[:len(hs):len(dst)]
 	}
 	k, slot := w.size.Shape.K, w.slot(w.current)
 	for i, h := range hs {
@@ -234,7 +234,7 @@ func (w *Window) AddHashes(dst []bool, hs []uint64) {
 // AddKeys is AddHashes for keys.
 func (w *Window) AddKeys(dst []bool, keys [][]byte) {
 	if dst != nil {
-		dst = dst[:len(keys)]
+		dst = dst[:len(keys):len(dst)]
 	}
 	var hs [batch]uint64
 	for len(keys) > 0 {

@@ -268,10 +268,14 @@ func (v *WindowView) Verify() error {
 	return nil
 }
 
-// Clone returns a Window of its own memory with the same keys.
+// Clone returns a Window of its own memory with the same keys. It checks the
+// payload first: errors are those of Verify, or wrap ErrTooLarge.
 func (v *WindowView) Clone() (*Window, error) {
 	if len(v.blocks) == 0 {
 		return nil, errZeroWindow
+	}
+	if err := v.Verify(); err != nil {
+		return nil, err
 	}
 	if err := memory.Fits(uint64(len(v.blocks)) * 64); err != nil {
 		return nil, fmt.Errorf("compose: clone window: %w", err)

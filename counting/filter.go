@@ -233,6 +233,9 @@ func (c *counted) CountString(key string) uint64 { return c.CountHash(c.hasher.H
 
 // CountHash is Count for a key whose hash is h.
 func (c *counted) CountHash(h uint64) uint64 {
+	if len(c.blocks) == 0 {
+		return 0 // a zero filter
+	}
 	return kernel.Least(c.blocks, c.planes, c.size.Width, c.size.K, h)
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/internal/measuring"
 )
 
 // headerSize is the length of the header that all encodings begin with.
@@ -146,7 +147,7 @@ func damage(t *testing.T, k Kind) {
 		}
 	}
 	for i := range 200 {
-		at := headerSize + int(scramble(uint64(i))%uint64(len(data)-headerSize))
+		at := headerSize + int(measuring.Scramble(uint64(i))%uint64(len(data)-headerSize))
 		if i < 20 {
 			at = len(data) - 1 - i // the checksum table
 		}

@@ -22,6 +22,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/internal/measuring"
 )
 
 // Kind tells the suite how to make and read filters of one kind. Make is
@@ -85,6 +86,8 @@ func Test(t *testing.T, k Kind) {
 		{"StatsTellTheTruth", true, statsTellTheTruth},
 		{"AddAnswers", true, addAnswers},
 		{"Multiset", true, multisets},
+		{"ShortDst", true, shortDst},
+		{"InsertBatches", true, insertBatches},
 		{"Forgets", k.Forgets, forgets},
 		{"RoundTrip", k.Decode != nil, roundTrip},
 		{"View", k.View != nil, viewing},
@@ -107,7 +110,7 @@ func Test(t *testing.T, k Kind) {
 func hashes(n int, seed uint64) []uint64 {
 	hs := make([]uint64, n)
 	for i := range hs {
-		hs[i] = scramble(seed<<40 + uint64(i))
+		hs[i] = measuring.Scramble(seed<<40 + uint64(i))
 	}
 	return hs
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/internal/measuring"
 )
 
 // neverForgets fills filters of many sizes to their capacity, and those that
@@ -46,13 +47,13 @@ var long = flag.Bool("filtertest.long", false, "measure false positive rates wit
 func effort(p float64) (positives float64, keys int) {
 	switch {
 	case *long:
-		return 1000, million
+		return 1000, measuring.Million
 	case testing.Short() || p < 1e-4:
-		return 100, million / 10
+		return 100, measuring.Million / 10
 	case p < 1e-2:
-		return 300, million / 5
+		return 300, measuring.Million / 5
 	}
-	return 1000, million / 5
+	return 1000, measuring.Million / 5
 }
 
 // keepsRate holds the mean over fresh filters to the rate asked, and to the
@@ -70,7 +71,7 @@ func keepsRate(t *testing.T, k Kind) {
 			})
 			continue
 		}
-		for i, keys := range KeyKinds() {
+		for i, keys := range measuring.KeyKinds() {
 			sizes := []int{1000}
 			switch {
 			case testing.Short() && i > 0:
@@ -82,7 +83,7 @@ func keepsRate(t *testing.T, k Kind) {
 				t.Run(fmt.Sprintf("p=%g/keys=%s/n=%d", p, keys.Name, n), func(t *testing.T) {
 					t.Parallel()
 					positives, all := effort(p)
-					holdRate(t, k, Plan{Keys: keys, N: n, Filters: max(1, all/n), Queries: uint64(positives / p), Seed: 3}, p)
+					holdRate(t, k, measuring.Plan{Keys: keys, N: n, Filters: max(1, all/n), Queries: uint64(positives / p), Seed: 3}, p)
 				})
 			}
 		}
@@ -90,14 +91,14 @@ func keepsRate(t *testing.T, k Kind) {
 }
 
 // holdRate measures and compares with what was asked and what is predicted.
-func holdRate(t *testing.T, k Kind, plan Plan, p float64) {
+func holdRate(t *testing.T, k Kind, plan measuring.Plan, p float64) {
 	t.Helper()
 	var hasher hashing.Hasher // the zero one, as in Make
 	var predicted float64
-	r := Measure(plan, func() Subject {
+	r := measuring.Run(plan, func() measuring.Subject {
 		var f bloomery.Hashed
 		var members []uint64
-		return Subject{
+		return measuring.Subject{
 			Add: func(keys [][]byte) {
 				for _, key := range keys {
 					members = append(members, hasher.Hash(key))
@@ -108,7 +109,7 @@ func holdRate(t *testing.T, k Kind, plan Plan, p float64) {
 					f = k.must(t, members, plan.N, p)
 					predicted = f.Stats().Predicted
 				}
-				var hs [batch]uint64
+				var hs [measuring.Batch]uint64
 				f.ContainsHashes(dst, hs[:hasher.HashKeys(hs[:], keys)])
 			},
 		}
@@ -136,7 +137,7 @@ func holdRareRate(t *testing.T, k Kind, p float64) {
 	positives, all := effort(p)
 	filters := all / n
 	each := uint64(positives / p / float64(filters))
-	r := measure(filters, func(i uint64) (wrong, lost, asked uint64) {
+	r := measuring.Each(filters, func(i uint64) (wrong, lost, asked uint64) {
 		members := make([]uint64, n)
 		for j := range members {
 			members[j] = hasher.HashUint64(i<<32 + uint64(j))
@@ -145,7 +146,7 @@ func holdRareRate(t *testing.T, k Kind, p float64) {
 		predicted = f.Stats().Predicted
 		dst := make([]bool, size)
 		for asked < each {
-			fill(i<<32 + absent + asked)
+			fill(i<<32 + measuring.Absent + asked)
 			f.ContainsHashes(dst, hs)
 			for _, yes := range dst {
 				if yes {
@@ -162,7 +163,7 @@ func holdRareRate(t *testing.T, k Kind, p float64) {
 }
 
 // judge holds a measured rate to the rate asked.
-func judge(t *testing.T, r Rate, p float64) {
+func judge(t *testing.T, r measuring.Rate, p float64) {
 	t.Helper()
 	if r.Lost > 0 {
 		t.Errorf("%d of %d keys forgotten", r.Lost, r.Keys)
@@ -173,7 +174,7 @@ func judge(t *testing.T, r Rate, p float64) {
 }
 
 // judgePrediction holds a measured rate to the rate that the filter predicts.
-func judgePrediction(t *testing.T, r Rate, predicted float64) {
+func judgePrediction(t *testing.T, r measuring.Rate, predicted float64) {
 	t.Helper()
 	if r.Mean > 1.1*predicted+3*r.Sigma {
 		t.Errorf("rate = %.4g, predicted %.4g: more than 1.1 times and 3 sigma (%.2g) above", r.Mean, predicted, r.Sigma)
@@ -233,7 +234,7 @@ func statsTellTheTruth(t *testing.T, k Kind) {
 	if s.Bytes*8 < s.Bits || s.Bits < n {
 		t.Errorf("Bits = %d, Bytes = %d for %d keys", s.Bits, s.Bytes, n)
 	}
-	// The sample has half a million bits; its fill is off by 0.1% (sigma), the
+	// The sample has half a measuring.Million bits; its fill is off by 0.1% (sigma), the
 	// count by 0.15%, the rate by 1% at most. The limits are 5 sigma and more.
 	if off := math.Abs(float64(s.Items)/n - 1); off > 0.01 || s.Exact && s.Items != n {
 		t.Errorf("Items = %d (exact: %v), want %d within 1%%", s.Items, s.Exact, n)

@@ -55,14 +55,14 @@ func (k Kind) String() string {
 type Hasher struct {
 	_ [0]func() // == would compare pointers to secrets; see Equal
 
-	seed   uint64  // of XXH3
-	secret *secret // of the other kinds
+	seed   uint64   // of XXH3
+	secret **secret // of the other kinds
 	kind   Kind
 }
 
-// secret is what must not be seen: fmt prints unexported fields, but does not
-// follow a pointer inside of a struct. It also hides the function, see
-// callCustom.
+// secret is what must not be seen. fmt prints unexported fields, and follows a
+// pointer to a struct when a verb does not fit (%!s(*T=&{...})), but never two
+// pointers. It also hides the function, see callCustom.
 type secret struct {
 	k0, k1 uint64 // the key of SipHash
 	f      func(key []byte) uint64
@@ -75,10 +75,10 @@ func Seeded(seed uint64) Hasher { return Hasher{kind: XXH3, seed: seed} }
 // Keyed returns SipHash-2-4 with a secret key. A file written by a filter with
 // this hasher holds a fingerprint of the key, never the key.
 func Keyed(key [16]byte) Hasher {
-	return Hasher{kind: SipHash, secret: &secret{
+	return hiding(SipHash, &secret{
 		k0: binary.LittleEndian.Uint64(key[:8]),
 		k1: binary.LittleEndian.Uint64(key[8:]),
-	}}
+	})
 }
 
 // Func returns a Hasher that calls f. All 64 bits that f returns must be well
@@ -88,8 +88,10 @@ func Func(f func(key []byte) uint64) Hasher {
 	if f == nil {
 		panic("hashing: Func of nil")
 	}
-	return Hasher{kind: Custom, secret: &secret{f: f}}
+	return hiding(Custom, &secret{f: f})
 }
+
+func hiding(k Kind, s *secret) Hasher { return Hasher{kind: k, secret: &s} }
 
 // Hash returns the hash of key.
 func (h Hasher) Hash(key []byte) uint64 {
@@ -159,7 +161,8 @@ const fingerprintText = "bloomery: fingerprint of a hash key"
 //go:noinline
 func (h Hasher) bytesSlow(key []byte) uint64 {
 	if h.kind == SipHash {
-		return sip(h.secret.k0, h.secret.k1, key)
+		s := *h.secret
+		return sip(s.k0, s.k1, key)
 	}
 	return h.callCustom(append([]byte(nil), key...))
 }
@@ -167,7 +170,8 @@ func (h Hasher) bytesSlow(key []byte) uint64 {
 //go:noinline
 func (h Hasher) stringSlow(key string) uint64 {
 	if h.kind == SipHash {
-		return sip(h.secret.k0, h.secret.k1, key)
+		s := *h.secret
+		return sip(s.k0, s.k1, key)
 	}
 	return h.callCustom([]byte(key))
 }
@@ -177,7 +181,8 @@ func (h Hasher) uint64Slow(x uint64) uint64 {
 	if h.kind == SipHash {
 		var b [8]byte
 		binary.LittleEndian.PutUint64(b[:], x)
-		return sip(h.secret.k0, h.secret.k1, b[:])
+		s := *h.secret
+		return sip(s.k0, s.k1, b[:])
 	}
 	return h.callCustom(binary.LittleEndian.AppendUint64(nil, x))
 }
@@ -185,7 +190,7 @@ func (h Hasher) uint64Slow(x uint64) uint64 {
 // callCustom calls the user's function. Its argument goes to the heap, since
 // nobody knows what the function does with it; the callers above pass a copy,
 // so that keys of other hashers stay where they are.
-func (h Hasher) callCustom(key []byte) uint64 { return h.secret.f(key) }
+func (h Hasher) callCustom(key []byte) uint64 { return (*h.secret).f(key) }
 
 const golden = 0x9e3779b97f4a7c15
 

@@ -11,9 +11,9 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/bloom"
-	"github.com/bloomery/bloomery/filtertest"
 	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/hashing/named"
+	"github.com/bloomery/bloomery/internal/measuring"
 )
 
 var table = flag.Bool("table", false, "measure the table of the package doc, see TestFNVTable")
@@ -21,36 +21,36 @@ var table = flag.Bool("table", false, "measure the table of the package doc, see
 // layouts make filters of both layouts as the measurement wants them.
 var layouts = []struct {
 	name  string
-	fresh func(t *testing.T, c bloom.Config) filtertest.Subject
+	fresh func(t *testing.T, c bloom.Config) measuring.Subject
 }{
-	{"bloom", func(t *testing.T, c bloom.Config) filtertest.Subject {
+	{"bloom", func(t *testing.T, c bloom.Config) measuring.Subject {
 		t.Helper()
 		f, err := c.New()
 		if err != nil {
 			t.Fatal(err)
 		}
-		return filtertest.Subject{Add: func(keys [][]byte) { f.AddKeys(nil, keys) }, Contains: f.ContainsKeys}
+		return measuring.Subject{Add: func(keys [][]byte) { f.AddKeys(nil, keys) }, Contains: f.ContainsKeys}
 	}},
-	{"standard", func(t *testing.T, c bloom.Config) filtertest.Subject {
+	{"standard", func(t *testing.T, c bloom.Config) measuring.Subject {
 		t.Helper()
 		f, err := c.NewStandard()
 		if err != nil {
 			t.Fatal(err)
 		}
-		return filtertest.Subject{Add: func(keys [][]byte) { f.AddKeys(nil, keys) }, Contains: f.ContainsKeys}
+		return measuring.Subject{Add: func(keys [][]byte) { f.AddKeys(nil, keys) }, Contains: f.ContainsKeys}
 	}},
 }
 
 // measure returns the rate of filters of n keys, 100,000 keys or more in all,
 // asked for as many absent keys as give a thousand wrong answers; with -short
 // a twentieth of both.
-func measure(t *testing.T, h hashing.Hasher, keys filtertest.Keys, layout, n int, p float64) filtertest.Rate {
+func measure(t *testing.T, h hashing.Hasher, keys measuring.Keys, layout, n int, p float64) measuring.Rate {
 	t.Helper()
-	plan := filtertest.Plan{Keys: keys, N: n, Filters: max(1, 100_000/n), Queries: uint64(1000 / p), Seed: 3}
+	plan := measuring.Plan{Keys: keys, N: n, Filters: max(1, 100_000/n), Queries: uint64(1000 / p), Seed: 3}
 	if testing.Short() {
 		plan.Filters, plan.Queries = max(1, plan.Filters/20), plan.Queries/20
 	}
-	r := filtertest.Measure(plan, func() filtertest.Subject {
+	r := measuring.Run(plan, func() measuring.Subject {
 		return layouts[layout].fresh(t, bloom.Config{Capacity: n, ErrorRate: p, Hasher: h})
 	})
 	if r.Lost > 0 {
@@ -71,7 +71,7 @@ func TestKeepsRate(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, keys := range filtertest.KeyKinds() {
+		for _, keys := range measuring.KeyKinds() {
 			t.Run("hash="+h.Name+"/keys="+keys.Name, func(t *testing.T) {
 				t.Parallel()
 				holdRate(t, hasher, keys)
@@ -81,7 +81,7 @@ func TestKeepsRate(t *testing.T) {
 }
 
 // holdRate measures 1% in both layouts.
-func holdRate(t *testing.T, h hashing.Hasher, keys filtertest.Keys) {
+func holdRate(t *testing.T, h hashing.Hasher, keys measuring.Keys) {
 	t.Helper()
 	const p = 1e-2
 	rows, sizes := layouts, []int{1000, 100_000}
@@ -115,7 +115,7 @@ func TestKeepsLowRates(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, keys := range filtertest.KeyKinds() {
+		for _, keys := range measuring.KeyKinds() {
 			t.Run("hash="+h.Name+"/keys="+keys.Name, func(t *testing.T) {
 				t.Parallel()
 				holdLowRates(t, hasher, keys)
@@ -124,7 +124,7 @@ func TestKeepsLowRates(t *testing.T) {
 	}
 }
 
-func holdLowRates(t *testing.T, h hashing.Hasher, keys filtertest.Keys) {
+func holdLowRates(t *testing.T, h hashing.Hasher, keys measuring.Keys) {
 	t.Helper()
 	const n, queries, absent = 100_000, 400_000, 1 << 40
 	hash := func(first, n uint64) []uint64 {
@@ -177,7 +177,7 @@ func TestFNVTable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, keys := range filtertest.KeyKinds() {
+	for _, keys := range measuring.KeyKinds() {
 		for layout := range layouts {
 			line := fmt.Appendf(nil, "//\t%-10s  %-8s", keys.Name, layouts[layout].name)
 			for _, n := range []int{1000, 100_000, 1_000_000} {

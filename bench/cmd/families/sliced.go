@@ -17,7 +17,10 @@ const (
 func sliced(_ context.Context, b *bench) error {
 	const p = 0.01
 	columns := bloom.MaxColumns
-	s := bloom.NewSliced(columns, b.n, p)
+	s, err := bloom.Config{Columns: columns, Capacity: b.n, ErrorRate: p}.NewSliced()
+	if err != nil {
+		return err
+	}
 	filters := make([]*bloom.Standard, columns)
 	for i := range filters {
 		filters[i] = bloom.NewStandard(b.n, p)

@@ -2,7 +2,7 @@ package main
 
 import (
 	"github.com/bloomery/bloomery/bench/internal/library"
-	"github.com/bloomery/bloomery/filtertest"
+	"github.com/bloomery/bloomery/internal/measuring"
 )
 
 // rates are the error rates that size and error are told for.
@@ -11,7 +11,7 @@ var rates = []float64{1e-2, 1e-3, 1e-4}
 // spend is what a library uses to keep a rate, and what it keeps.
 type spend struct {
 	bitsPerKey float64
-	rate       filtertest.Rate
+	rate       measuring.Rate
 }
 
 // accuracy fills each library, as configured for each rate, with a million
@@ -29,8 +29,8 @@ func accuracy(o options) map[string][]spend {
 				continue
 			}
 			var bits func() uint64
-			plan := filtertest.Plan{Keys: filtertest.KeyKinds()[0], N: n, Filters: 1, Queries: queries}
-			rate := filtertest.Measure(plan, func() filtertest.Subject {
+			plan := measuring.Plan{Keys: measuring.KeyKinds()[0], N: n, Filters: 1, Queries: queries}
+			rate := measuring.Run(plan, func() measuring.Subject {
 				f, err := l.Make(int64(n), p)
 				if err != nil {
 					panic(err) // none of these parameters is bad

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/bloomery/bloomery/bench/internal/library"
-	"github.com/bloomery/bloomery/filtertest"
+	"github.com/bloomery/bloomery/internal/measuring"
 )
 
 // damage writes a filter, damages what was written and reads it.
@@ -93,7 +93,7 @@ func count(f library.Filter, first uint64, n int) (yes int) {
 }
 
 func keysFrom(first uint64, n int) [][]byte {
-	kind := filtertest.KeyKinds()[0]
+	kind := measuring.KeyKinds()[0]
 	keys := make([][]byte, n)
 	for i := range keys {
 		keys[i] = kind.Append(nil, first+uint64(i))

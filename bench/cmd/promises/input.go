@@ -6,7 +6,7 @@ import (
 	"math"
 
 	"github.com/bloomery/bloomery/bench/internal/library"
-	"github.com/bloomery/bloomery/filtertest"
+	"github.com/bloomery/bloomery/internal/measuring"
 )
 
 // input is something that a library should refuse.
@@ -81,7 +81,7 @@ const members = 1000
 
 // use adds 1,000 keys and tells how many of them are lost, and the error rate.
 func use(f library.Filter) (lost uint64, rate float64) {
-	plan := filtertest.Plan{Keys: filtertest.KeyKinds()[0], N: members, Filters: 1, Queries: 100_000}
-	r := filtertest.Measure(plan, func() filtertest.Subject { return f.Subject })
+	plan := measuring.Plan{Keys: measuring.KeyKinds()[0], N: members, Filters: 1, Queries: 100_000}
+	r := measuring.Run(plan, func() measuring.Subject { return f.Subject })
 	return r.Lost, r.Mean
 }

@@ -8,14 +8,14 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/bench/internal/library"
-	"github.com/bloomery/bloomery/filtertest"
+	"github.com/bloomery/bloomery/internal/measuring"
 )
 
 // row asks one library for one error rate.
 type row struct {
 	lib   library.Library
 	asked float64
-	keys  filtertest.Keys
+	keys  measuring.Keys
 	n     int
 
 	record
@@ -50,7 +50,7 @@ func rows(largest int) []row {
 	for _, lib := range library.All() {
 		for _, asked := range askedRates {
 			for _, n := range keyCounts {
-				for i, keys := range filtertest.KeyKinds() {
+				for i, keys := range measuring.KeyKinds() {
 					r := row{lib: lib, asked: asked, keys: keys, n: n}
 					large := n > most && (i > 0 || !lib.Ours && asked < lowestLarge)
 					fits := n <= largest && (lib.Most == 0 || n <= lib.Most)
@@ -112,11 +112,11 @@ func (r *row) measure(o options) {
 		}
 	}()
 	var bits func() uint64
-	plan := filtertest.Plan{Keys: r.keys, N: r.n, Queries: r.wanted(o), Seed: seed}
+	plan := measuring.Plan{Keys: r.keys, N: r.n, Queries: r.wanted(o), Seed: seed}
 	if r.lib.Uneven && r.n >= 1_000_000 { // one filter would say nothing of the mean
 		plan.Filters = max(2, unevenKeys/r.n)
 	}
-	rate := filtertest.Measure(plan, func() filtertest.Subject {
+	rate := measuring.Run(plan, func() measuring.Subject {
 		f, err := r.lib.Make(int64(r.n), r.asked)
 		if err != nil {
 			panic(err)

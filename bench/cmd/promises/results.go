@@ -7,7 +7,7 @@ import (
 
 	"github.com/bloomery/bloomery/bench/internal/report"
 	"github.com/bloomery/bloomery/bench/internal/results"
-	"github.com/bloomery/bloomery/filtertest"
+	"github.com/bloomery/bloomery/internal/measuring"
 )
 
 // record is one line of the results file: a row that was measured, or what
@@ -19,10 +19,10 @@ type record struct {
 	Go     string `json:"go"`
 
 	// Of a row.
-	Seed       uint64           `json:"seed,omitempty"`
-	Rate       *filtertest.Rate `json:"rate,omitempty"`
-	BitsPerKey float64          `json:"bits_per_key,omitempty"`
-	Failure    string           `json:"failure,omitempty"` // a panic or an error where a filter was due
+	Seed       uint64          `json:"seed,omitempty"`
+	Rate       *measuring.Rate `json:"rate,omitempty"`
+	BitsPerKey float64         `json:"bits_per_key,omitempty"`
+	Failure    string          `json:"failure,omitempty"` // a panic or an error where a filter was due
 
 	// Of bad input.
 	Outcome *outcome `json:"outcome,omitempty"`

@@ -5,7 +5,7 @@ import (
 
 	"github.com/bits-and-blooms/bloom/v3"
 
-	"github.com/bloomery/bloomery/filtertest"
+	"github.com/bloomery/bloomery/internal/measuring"
 )
 
 // bitsLoops are the loops over a bloom.BloomFilter of bits-and-blooms.
@@ -44,7 +44,7 @@ func bitsAndBlooms() Library {
 	wrap := func(f *bloom.BloomFilter) Filter {
 		loops := bitsLoops{f}
 		return Filter{
-			Subject: filtertest.Subject{Add: loops.add, Contains: loops.has},
+			Subject: measuring.Subject{Add: loops.add, Contains: loops.has},
 			Bits:    func() uint64 { return uint64(f.Cap()) },
 			Encode:  f.MarshalBinary,
 		}

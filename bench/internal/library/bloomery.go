@@ -4,7 +4,7 @@ import (
 	"encoding"
 
 	"github.com/bloomery/bloomery/bloom"
-	"github.com/bloomery/bloomery/filtertest"
+	"github.com/bloomery/bloomery/internal/measuring"
 	"github.com/bloomery/bloomery/sizing"
 )
 
@@ -18,7 +18,7 @@ type keyed interface {
 // ours wraps a filter of package bloom.
 func ours(f keyed) Filter {
 	w := Filter{
-		Subject: filtertest.Subject{
+		Subject: measuring.Subject{
 			Add:      func(keys [][]byte) { f.AddKeys(nil, keys) },
 			Contains: f.ContainsKeys,
 		},

@@ -7,7 +7,7 @@ import (
 
 	boom "github.com/tylertreat/BoomFilters"
 
-	"github.com/bloomery/bloomery/filtertest"
+	"github.com/bloomery/bloomery/internal/measuring"
 )
 
 // boomMax is the size in bytes above which BoomFilters counts its bits with
@@ -50,7 +50,7 @@ func boomFilters() Library {
 	wrap := func(f *boom.BloomFilter) Filter {
 		loops := boomLoops{f}
 		return Filter{
-			Subject: filtertest.Subject{Add: loops.add, Contains: loops.has},
+			Subject: measuring.Subject{Add: loops.add, Contains: loops.has},
 			Bits:    func() uint64 { return uint64(f.Capacity()) },
 			Encode: func() ([]byte, error) {
 				var buf bytes.Buffer

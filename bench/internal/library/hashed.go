@@ -1,8 +1,8 @@
 package library
 
 import (
-	"github.com/bloomery/bloomery/filtertest"
 	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/internal/measuring"
 )
 
 // group is how many keys are hashed at once.
@@ -13,7 +13,7 @@ const group = 256
 var xxh3 hashing.Hasher
 
 // hashed returns a Subject for a library that takes hashes.
-func hashed(hash func([]byte) uint64, add, has func(dst []bool, hs []uint64)) filtertest.Subject {
+func hashed(hash func([]byte) uint64, add, has func(dst []bool, hs []uint64)) measuring.Subject {
 	each := func(dst []bool, keys [][]byte, do func([]bool, []uint64)) {
 		var hs [group]uint64
 		for len(keys) > 0 {
@@ -30,7 +30,7 @@ func hashed(hash func([]byte) uint64, add, has func(dst []bool, hs []uint64)) fi
 			keys = keys[n:]
 		}
 	}
-	return filtertest.Subject{
+	return measuring.Subject{
 		Add:      func(keys [][]byte) { each(nil, keys, add) },
 		Contains: func(dst []bool, keys [][]byte) { each(dst, keys, has) },
 	}

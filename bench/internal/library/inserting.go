@@ -6,7 +6,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/counting"
 	"github.com/bloomery/bloomery/cuckoo"
-	"github.com/bloomery/bloomery/filtertest"
+	"github.com/bloomery/bloomery/internal/measuring"
 	"github.com/bloomery/bloomery/quotient"
 )
 
@@ -24,7 +24,7 @@ type inserting interface {
 func insertingLibrary[F inserting](name string, create func(n int, p float64) (F, error), zero func() F) Library {
 	wrap := func(f F) Filter {
 		return Filter{
-			Subject: filtertest.Subject{
+			Subject: measuring.Subject{
 				Add: func(keys [][]byte) {
 					for _, key := range keys {
 						if err := f.Insert(key); err != nil {

@@ -4,7 +4,7 @@ import (
 	"encoding"
 
 	"github.com/bloomery/bloomery/bloom"
-	"github.com/bloomery/bloomery/filtertest"
+	"github.com/bloomery/bloomery/internal/measuring"
 )
 
 // kind is what further filters of package bloom share.
@@ -20,7 +20,7 @@ type kind interface {
 func kindLibrary[F kind](name string, create func(bloom.Config) (F, error), bits func(F) uint64) Library {
 	wrap := func(f F) Filter {
 		return Filter{
-			Subject: filtertest.Subject{
+			Subject: measuring.Subject{
 				Add:      func(keys [][]byte) { f.AddKeys(nil, keys) },
 				Contains: f.ContainsKeys,
 			},

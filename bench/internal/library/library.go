@@ -7,7 +7,7 @@ import (
 	"runtime/debug"
 	"strings"
 
-	"github.com/bloomery/bloomery/filtertest"
+	"github.com/bloomery/bloomery/internal/measuring"
 )
 
 // Library is one kind of filter, ours or a peer's. Fields that are nil stand
@@ -39,7 +39,7 @@ type Library struct {
 
 // Filter is a filter that is asked by key.
 type Filter struct {
-	filtertest.Subject
+	measuring.Subject
 	Bits   func() uint64          // size of its array now: some filters grow
 	Encode func() ([]byte, error) // nil if the library has no format
 }

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/bench/internal/library"
-	"github.com/bloomery/bloomery/filtertest"
+	"github.com/bloomery/bloomery/internal/measuring"
 )
 
 // Every adapter must do what its table says: keep keys, round-trip, and give
@@ -20,8 +20,8 @@ func TestAdapters(t *testing.T) {
 				}
 				return f
 			}
-			plan := filtertest.Plan{Keys: filtertest.KeyKinds()[0], N: 1000, Filters: 3, Queries: 30_000}
-			rate := filtertest.Measure(plan, func() filtertest.Subject { return fresh().Subject })
+			plan := measuring.Plan{Keys: measuring.KeyKinds()[0], N: 1000, Filters: 3, Queries: 30_000}
+			rate := measuring.Run(plan, func() measuring.Subject { return fresh().Subject })
 			if rate.Lost != 0 || rate.Mean > 0.05 {
 				t.Errorf("lost %d keys, rate %g", rate.Lost, rate.Mean)
 			}

@@ -2,7 +2,7 @@ package library
 
 import (
 	"github.com/bloomery/bloomery/bloom"
-	"github.com/bloomery/bloomery/filtertest"
+	"github.com/bloomery/bloomery/internal/measuring"
 )
 
 // slicedColumns is how many columns there is room for: the fewest possible.
@@ -17,7 +17,7 @@ func sliced() Library {
 		Most:   1_000_000, // room for 64 columns, whether they are in use or not
 		Sizing: "is asked for one of two columns; its bits per key are those of a column",
 		Make: func(n int64, p float64) (Filter, error) {
-			f, err := bloom.Config{Capacity: int(n), ErrorRate: p}.NewSliced(slicedColumns)
+			f, err := bloom.Config{Columns: slicedColumns, Capacity: int(n), ErrorRate: p}.NewSliced()
 			if err != nil {
 				return Filter{}, err
 			}
@@ -42,7 +42,7 @@ func sliced() Library {
 func slicedFilter(f *bloom.Sliced) Filter {
 	hasher := f.Hasher()
 	return Filter{
-		Subject: filtertest.Subject{
+		Subject: measuring.Subject{
 			Add: func(keys [][]byte) {
 				for _, key := range keys {
 					h := hasher.Hash(key)

@@ -7,9 +7,9 @@ import (
 	"unsafe"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/filtertest"
 	"github.com/bloomery/bloomery/fuse"
 	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/internal/measuring"
 	"github.com/bloomery/bloomery/ribbon"
 )
 
@@ -51,7 +51,7 @@ func (b *builder) filter() static {
 func staticLibrary(name string, build func(hashes []uint64, p float64) (static, error), decode func(data []byte) (static, error)) Library {
 	wrap := func(b *builder) Filter {
 		return Filter{
-			Subject: filtertest.Subject{
+			Subject: measuring.Subject{
 				Add:      b.add,
 				Contains: func(dst []bool, keys [][]byte) { b.filter().ContainsKeys(dst, keys) },
 			},

@@ -1,4 +1,4 @@
-package filtertest
+package measuring
 
 import (
 	"encoding/binary"
@@ -17,7 +17,7 @@ type Keys struct {
 func KeyKinds() []Keys {
 	return []Keys{
 		{"random", func(dst []byte, i uint64) []byte {
-			return binary.LittleEndian.AppendUint64(dst, scramble(i))
+			return binary.LittleEndian.AppendUint64(dst, Scramble(i))
 		}},
 		{"sequential", binary.LittleEndian.AppendUint64},
 		{"user", func(dst []byte, i uint64) []byte {
@@ -45,8 +45,8 @@ func appendPadded(dst []byte, i uint64, n int) []byte {
 	return dst
 }
 
-// scramble is a bijection that leaves no order in its results.
-func scramble(x uint64) uint64 {
+// Scramble is a bijection that leaves no order in its results.
+func Scramble(x uint64) uint64 {
 	x += 0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
 	x = (x ^ x>>27) * 0x94d049bb133111eb
@@ -63,7 +63,7 @@ type block struct {
 func (b *block) fill(keys Keys, first uint64, n int) [][]byte {
 	b.buf = b.buf[:0]
 	b.keys = b.keys[:0]
-	var ends [batch]int
+	var ends [Batch]int
 	for i := range n {
 		b.buf = keys.Append(b.buf, first+uint64(i))
 		ends[i] = len(b.buf)

@@ -1,12 +1,14 @@
-package filtertest
+// Package measuring measures the false positive rates of filters, ours and those
+// of other libraries, with several kinds of keys.
+package measuring
 
 import "math"
 
-// batch is the number of keys that are asked at once.
-const batch = 256
+// Batch is the number of keys that are asked at once.
+const Batch = 256
 
-// absent is the number of the first key that is never added.
-const absent = 1 << 40
+// Absent is the number of the first key that is never added.
+const Absent = 1 << 40
 
 // Subject is one filter under measurement, ours or another library's.
 type Subject struct {
@@ -29,37 +31,37 @@ type Rate struct {
 type Plan struct {
 	Keys    Keys
 	N       int    // keys in each filter
-	Filters int    // fresh filters, 0 for as many as hold a million keys
+	Filters int    // fresh filters, 0 for as many as hold a Million keys
 	Queries uint64 // absent keys asked, over all filters
 	Seed    uint64 // moves the numbers of all keys
 }
 
-// million is the number of keys that the filters of a measurement hold at
+// Million is the number of keys that the filters of a measurement hold at
 // least, all together: a rate is a mean over filters, and small ones differ.
-const million = 1_000_000
+const Million = 1_000_000
 
-// Measure fills fresh filters and asks them for absent keys. Each filter gets
+// Run fills fresh filters and asks them for absent keys. Each filter gets
 // keys of its own.
-func Measure(p Plan, fresh func() Subject) Rate {
+func Run(p Plan, fresh func() Subject) Rate {
 	filters := p.Filters
 	if filters == 0 {
-		filters = max(1, (million+p.N-1)/p.N)
+		filters = max(1, (Million+p.N-1)/p.N)
 	}
 	each := max(1, p.Queries/uint64(filters))
 	base := p.Seed << 41
 	var b block
-	r := measure(filters, func(i uint64) (wrong, lost, asked uint64) {
+	r := Each(filters, func(i uint64) (wrong, lost, asked uint64) {
 		s := fresh()
 		lost = fillAndCheck(s, &b, p.Keys, base+i*uint64(p.N), p.N)
-		return ask(s, &b, p.Keys, base+absent+i*each, each), lost, each
+		return ask(s, &b, p.Keys, base+Absent+i*each, each), lost, each
 	})
 	r.Keys = uint64(filters) * uint64(p.N)
 	return r
 }
 
-// measure adds up what one tells of each filter: how many of the absent keys
+// Each adds up what one reports of each filter: how many of the absent keys
 // that were asked were answered with yes, and how many keys were lost.
-func measure(filters int, one func(i uint64) (wrong, lost, asked uint64)) Rate {
+func Each(filters int, one func(i uint64) (wrong, lost, asked uint64)) Rate {
 	r := Rate{Filters: filters}
 	var sum, squares float64
 	for i := range uint64(filters) {
@@ -86,12 +88,12 @@ func measure(filters int, one func(i uint64) (wrong, lost, asked uint64)) Rate {
 
 // fillAndCheck adds n keys and returns how many of them are then denied.
 func fillAndCheck(s Subject, b *block, keys Keys, first uint64, n int) (lost uint64) {
-	for i := 0; i < n; i += batch {
-		s.Add(b.fill(keys, first+uint64(i), min(batch, n-i)))
+	for i := 0; i < n; i += Batch {
+		s.Add(b.fill(keys, first+uint64(i), min(Batch, n-i)))
 	}
-	var dst [batch]bool
-	for i := 0; i < n; i += batch {
-		m := min(batch, n-i)
+	var dst [Batch]bool
+	for i := 0; i < n; i += Batch {
+		m := min(Batch, n-i)
 		s.Contains(dst[:m], b.fill(keys, first+uint64(i), m))
 		for _, yes := range dst[:m] {
 			if !yes {
@@ -104,9 +106,9 @@ func fillAndCheck(s Subject, b *block, keys Keys, first uint64, n int) (lost uin
 
 // ask asks for n keys that were not added and counts the yeses.
 func ask(s Subject, b *block, keys Keys, first, n uint64) (wrong uint64) {
-	var dst [batch]bool
-	for i := uint64(0); i < n; i += batch {
-		m := int(min(batch, n-i))
+	var dst [Batch]bool
+	for i := uint64(0); i < n; i += Batch {
+		m := int(min(Batch, n-i))
 		s.Contains(dst[:m], b.fill(keys, first+i, m))
 		for _, yes := range dst[:m] {
 			if yes {

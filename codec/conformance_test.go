@@ -1,0 +1,223 @@
+package codec_test
+
+import (
+	"errors"
+	"io"
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/bloom"
+	"github.com/bloomery/bloomery/codec"
+	"github.com/bloomery/bloomery/counting"
+	"github.com/bloomery/bloomery/cuckoo"
+	"github.com/bloomery/bloomery/filtertest"
+	"github.com/bloomery/bloomery/fuse"
+	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/quotient"
+	"github.com/bloomery/bloomery/ribbon"
+)
+
+// traits are what the suite has to know of a kind that its features do not say.
+var traits = map[string]struct {
+	rates            []float64 // nil for all
+	distinct, coarse bool
+	apart            bool // Union does not give what adding all keys to one filter would
+	long             bool // left out with -short: another kind has the same code
+	elsewhere        bool // its own package runs the suite, with what it needs
+	onHeap           bool // it does not take Alloc, or for a part only
+}{
+	"scalable": {apart: true},
+	"counting": {rates: []float64{1e-2, 1e-3, 1e-4, 1e-6}},
+	"spectral": {rates: []float64{1e-2, 1e-3}}, // lookups are those of counting
+	"stable":   {rates: []float64{1e-2, 1e-3}},
+	"cuckoo":   {rates: []float64{1e-2, 1e-3, 1e-4, 1e-5}, distinct: true},
+	"quotient": {rates: []float64{1e-2, 1e-3, 1e-4, 1e-5}, apart: true},
+	"growing":  {elsewhere: true, onHeap: true},
+	"window":   {elsewhere: true}, // keeps rates from 2e-6, and forgets by Advance
+	"quorum":   {elsewhere: true, onHeap: true},
+	"fuse8":    {rates: []float64{1e-2}, coarse: true},
+	"fuse16":   {rates: []float64{1e-2, 1e-4}, coarse: true, long: true},
+	"fuse32":   {rates: []float64{1e-2, 1e-5}, coarse: true, long: true},
+}
+
+// TestConformance runs the suite for every kind of the table.
+func TestConformance(t *testing.T) {
+	for _, k := range codec.Kinds() {
+		t.Run(k.Name, func(t *testing.T) {
+			if testing.Short() && traits[k.Name].long {
+				t.Skip("another kind of the same code is tested")
+			}
+			if traits[k.Name].elsewhere {
+				t.Skip("tested in its package")
+			}
+			filtertest.Test(t, conformer(k))
+		})
+	}
+}
+
+// conformer returns what the suite needs of a kind.
+func conformer(k codec.Kind) filtertest.Kind {
+	trait := traits[k.Name]
+	c := filtertest.Kind{
+		Name:     k.Name,
+		Rates:    trait.rates,
+		Distinct: trait.distinct,
+		Coarse:   trait.coarse,
+		Forgets:  k.Features.Forget,
+		Make: func(hs []uint64, n int, p float64) (bloomery.Hashed, error) {
+			return filledKind(k, hs, n, p, hashing.Hasher{})
+		},
+		MakeKeyed: func(h hashing.Hasher) (bloomery.Hashed, error) { return filledKind(k, nil, 100, 0.01, h) },
+		Decode: func(data []byte, h hashing.Hasher) (bloomery.Hashed, error) {
+			return codec.Config{Hasher: h}.Open(data)
+		},
+		Read: func(r io.Reader) (bloomery.Hashed, error) { return codec.Read(r) },
+		View: func(data []byte) (filtertest.View, error) { return codec.Config{}.View(data) },
+	}
+	f, err := filledKind(k, nil, 1, 0.01, hashing.Hasher{})
+	if err != nil {
+		panic(err)
+	}
+	method := func(name string) (m reflect.Method, ok bool) { return reflect.TypeOf(f).MethodByName(name) }
+	union, ok := method("Union")
+	if !ok {
+		union, ok = method("Merge")
+	}
+	if ok && !trait.apart {
+		c.Union = func(a, b bloomery.Hashed) error {
+			err, _ := union.Func.Call([]reflect.Value{reflect.ValueOf(a), reflect.ValueOf(b)})[0].Interface().(error)
+			return err
+		}
+	}
+	if clone, ok := method("Clone"); ok {
+		c.Clone = func(a bloomery.Hashed) bloomery.Hashed {
+			return clone.Func.Call([]reflect.Value{reflect.ValueOf(a)})[0].Interface().(bloomery.Hashed)
+		}
+		c.Clear = func(a bloomery.Hashed) { a.(interface{ Clear() }).Clear() }
+	}
+	return c
+}
+
+// filledKind returns a filter of a kind that holds the keys with these hashes.
+func filledKind(k codec.Kind, hs []uint64, n int, p float64, h hashing.Hasher) (bloomery.Hashed, error) {
+	if k.Build != nil {
+		return k.Build(slices.Clone(hs), p, h)
+	}
+	f, err := k.New(n, p, h)
+	if err != nil {
+		return nil, err
+	}
+	switch f := f.(type) {
+	case bloomery.Adder:
+		f.AddHashes(nil, hs)
+	case bloomery.Inserter:
+		for _, h := range hs {
+			if err := f.InsertHash(h); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return f, nil
+}
+
+// TestZero holds every type of every family to the law of zero values.
+func TestZero(t *testing.T) {
+	for _, c := range []struct {
+		zero        any
+		constructor string
+	}{
+		{new(bloom.Filter), "Config.New"},
+		{new(bloom.Standard), "NewStandard"},
+		{new(bloom.Partitioned), "NewPartitioned"},
+		{new(bloom.Split), "NewSplit"},
+		{new(bloom.Scalable), "NewScalable"},
+		{new(bloom.Sliced), "NewSliced"},
+		{new(bloom.Concurrent), "NewConcurrent"},
+		{new(bloom.View), ""},
+		{new(bloom.StandardView), ""},
+		{new(bloom.PartitionedView), ""},
+		{new(bloom.SplitView), ""},
+		{new(bloom.ScalableView), ""},
+		{new(bloom.SlicedView), ""},
+		{new(counting.Filter), "Config.New"},
+		{new(counting.Spectral), "NewSpectral"},
+		{new(counting.Stable), "NewStable"},
+		{new(counting.View), ""},
+		{new(counting.SpectralView), ""},
+		{new(counting.StableView), ""},
+		{new(cuckoo.Filter), "Config.New"},
+		{new(cuckoo.View), ""},
+		{new(quotient.Filter), "Config.New"},
+		{new(quotient.View), ""},
+		{new(fuse.Filter[uint8]), ""},
+		{new(fuse.View[uint8]), ""},
+		{new(ribbon.Filter), ""},
+		{new(ribbon.View), ""},
+	} {
+		filtertest.Zero(t, c.zero, c.constructor)
+	}
+}
+
+// TestShortDst is the law of short slices for all kinds, those too that run the
+// suite elsewhere, and for the one filter that no table has.
+func TestShortDst(t *testing.T) {
+	for _, k := range codec.Kinds() {
+		f, err := filledKind(k, hashes(10, 1), 10, 0.01, hashing.Hasher{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		filtertest.ShortDst(t, f)
+		v, err := codec.Config{}.View(encoded(t, f))
+		if err != nil {
+			t.Fatal(err)
+		}
+		filtertest.ShortDst(t, v)
+	}
+	f := bloom.NewConcurrent(1000, 0.01)
+	f.AddString("alice")
+	filtertest.ShortDst(t, f)
+}
+
+// TestViewClone clones the view of every kind, sound and corrupt: all return
+// the filter, or an error.
+func TestViewClone(t *testing.T) {
+	for _, k := range codec.Kinds() {
+		f, err := filledKind(k, hashes(100, 3), 100, 0.01, hashing.Keyed([16]byte{1}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		data := encoded(t, f)
+		for _, bad := range []bool{false, true} {
+			if bad {
+				data[len(data)-20] ^= 1 // the end of the payload, or the table
+			}
+			v, err := codec.Config{Hasher: hashing.Keyed([16]byte{1})}.View(data)
+			if bad && errors.Is(err, bloomery.ErrCorrupt) {
+				continue // it is what a view looks at
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			clone := reflect.ValueOf(v).MethodByName("Clone")
+			if k.Name == "quorum" {
+				continue // its members are cloned one by one
+			}
+			if !clone.IsValid() || clone.Type().NumOut() != 2 {
+				t.Fatalf("%T: Clone does not return a filter and an error", v)
+			}
+			out := clone.Call(nil)
+			err, _ = out[1].Interface().(error)
+			if bad {
+				if !errors.Is(err, bloomery.ErrCorrupt) || !out[0].IsNil() {
+					t.Errorf("%s: clone of a corrupt view: %v, %v, want ErrCorrupt", k.Name, out[0], err)
+				}
+				continue
+			}
+			if err != nil || string(encoded(t, out[0].Interface())) != string(data) {
+				t.Errorf("%s: the clone of the view is another filter (%v)", k.Name, err)
+			}
+		}
+	}
+}
