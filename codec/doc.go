@@ -2,7 +2,7 @@
 // package that knows all families: code that does not care which filter it
 // has, a server or a tool, begins here.
 //
-//	f, err := codec.Open(data) // of whatever kind
+//	f, err := codec.Open(data)                   // of whatever kind
 //	info, err := codec.Inspect(file)             // what is it, is it sound?
 //	small, err := codec.Compress(nil, data)      // for the network
 //	patch, err := codec.Diff(yesterday, today)   // for who has yesterday's

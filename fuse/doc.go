@@ -2,7 +2,7 @@
 // never change. They are the fastest filters to ask among those that take little
 // more than the least memory possible.
 //
-//	hashes := []uint64{h.String("alice"), h.String("bob")} // h is a hashing.Hasher
+//	hashes := []uint64{h.HashString("alice"), h.HashString("bob")} // h is a hashing.Hasher
 //	f, err := fuse.Build[uint8](hashes)
 //	f.ContainsString("alice") // true, always
 //	f.ContainsString("carol") // false, or true with a chance of 0.39%

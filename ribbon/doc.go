@@ -4,7 +4,7 @@
 //
 //	hashes := make([]uint64, 0, len(words))
 //	for _, w := range words {
-//		hashes = append(hashes, hashing.Hasher{}.String(w))
+//		hashes = append(hashes, hashing.Hasher{}.HashString(w))
 //	}
 //	f, err := ribbon.Build(hashes, 0.01) // 6.74 bits per key
 //	f.ContainsString("alice")            // true if it was there, else false with 99%
