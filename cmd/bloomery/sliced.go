@@ -124,7 +124,7 @@ func (o *buildOptions) fillSliced(ctx context.Context, h hashing.Hasher, columns
 	if n > 1<<62 || uint64(int(n)) != n {
 		return nil, fmt.Errorf("%w: %d keys", bloomery.ErrTooLarge, n)
 	}
-	set, err := bloom.Config{Capacity: int(n), ErrorRate: o.rate.value, Hasher: h}.NewSliced(len(columns))
+	set, err := bloom.Config{Columns: len(columns), Capacity: int(n), ErrorRate: o.rate.value, Hasher: h}.NewSliced()
 	if err != nil {
 		return nil, about("", err)
 	}
