@@ -62,6 +62,29 @@ type byteReader struct {
 
 func (r byteReader) Close() error { return nil }
 
+// LaterManifest returns a manifest with one name of a kind, and more bytes in its
+// header.
+func LaterManifest(kind catalog.Kind, more []byte) []byte {
+	m := &manifest{number: 1, next: 1, last: 1, items: []item{{id: 1, kind: kind, name: "k", gone: true}}}
+	files := &Memory{}
+	if err := writeManifest(files, m, func(_ syncPoint, f File) error { return f.Sync() }); err != nil {
+		panic(err)
+	}
+	data := files.Bytes(manifestTemp)
+	n, err := frameLength(data)
+	if err != nil {
+		panic(err)
+	}
+	first := append(data[:frameHeader+n:frameHeader+n], more...)
+	sealFrame(first, manifestFrame, m.number, 0)
+	w := frameWriter{file: &memoryFile{memory: &Memory{}}, kind: manifestFrame, number: m.number, size: int64(len(first))}
+	rest := append(w.body(), data[frameHeader+n+frameHeader:]...)
+	if err := w.seal(rest); err != nil {
+		panic(err)
+	}
+	return append(first, w.buf...)
+}
+
 // ReadManifest decodes a manifest and encodes it again.
 func ReadManifest(data []byte) ([]byte, error) {
 	m, err := decodeManifest(byteReader{Reader: bytes.NewReader(data)})

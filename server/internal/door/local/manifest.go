@@ -131,7 +131,10 @@ func decodeManifest(r Reader) (*manifest, error) {
 	if m.seeded = len(c.rest) > 0; m.seeded {
 		m.seed = c.uvarint()
 	}
-	if c.bad || len(c.rest) > 0 || m.number != fr.a || m.high < m.position {
+	if !c.bad && len(c.rest) > 0 {
+		return nil, fmt.Errorf("offset 0: %w: a header with more fields than this release knows: a later one is needed", bloomery.ErrVersion)
+	}
+	if c.bad || m.number != fr.a || m.high < m.position {
 		return nil, fmt.Errorf("offset 0: %w: header", bloomery.ErrCorrupt)
 	}
 	for {
@@ -147,6 +150,9 @@ func decodeManifest(r Reader) (*manifest, error) {
 			it, ok := c.item(m)
 			if !ok || len(m.items) > 0 && m.items[len(m.items)-1].id >= it.id {
 				return nil, fmt.Errorf("offset %d: %w: item", at, bloomery.ErrCorrupt)
+			}
+			if !store.Known(it.kind) {
+				return nil, fmt.Errorf("offset %d: %w: %q is of kind %d, which this release does not have: a later one is needed", at, bloomery.ErrVersion, it.name, it.kind)
 			}
 			m.items = append(m.items, it)
 		}
@@ -204,7 +210,7 @@ func (c *cursor) item(m *manifest) (it item, ok bool) {
 		return it, false
 	}
 	it.kind, it.gone = catalog.Kind(flags[0]), flags[1] == 1
-	return it, store.Known(it.kind) && flags[1] <= 1 && it.id <= m.last && it.position <= m.high && it.file < m.next
+	return it, flags[1] <= 1 && it.id <= m.last && it.position <= m.high && it.file < m.next
 }
 
 // find returns the item of an id, nil if there is none.

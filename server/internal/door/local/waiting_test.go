@@ -141,6 +141,27 @@ func TestLaterRelease(t *testing.T) {
 	}
 }
 
+// TestLaterManifest asks the same of a manifest: of kinds, and of what its header
+// holds.
+func TestLaterManifest(t *testing.T) {
+	for _, c := range []struct {
+		kind catalog.Kind
+		more []byte
+		want error
+	}{
+		{catalog.Bloom, nil, nil},
+		{catalog.Bloom, []byte{5}, nil}, // a seed
+		{99, nil, bloomery.ErrVersion},
+		{catalog.Bloom, []byte{5, 6}, bloomery.ErrVersion},
+		{catalog.Bloom, []byte{0x80}, bloomery.ErrCorrupt},
+	} {
+		_, err := local.ReadManifest(local.LaterManifest(c.kind, c.more))
+		if !errors.Is(err, c.want) || c.want == bloomery.ErrVersion && errors.Is(err, bloomery.ErrCorrupt) {
+			t.Errorf("kind %d, header with % x: %v, want %v", c.kind, c.more, err, c.want)
+		}
+	}
+}
+
 // TestLongNames asks that no name gets in that a record could not hold.
 func TestLongNames(t *testing.T) {
 	state, d := open(t, &local.Memory{}, local.EverySecond)
