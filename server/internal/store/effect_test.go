@@ -39,7 +39,7 @@ func TestEffectsOfLongRecords(t *testing.T) {
 	}
 	records = append(records,
 		store.Record{Op: store.OpRemove, Names: names[:30_000]},
-		store.Record{Op: store.OpEvict, At: 2, IDs: ids(30_000, 200_000)})
+		store.Record{Op: store.OpEvict, At: 2, IDs: ids(30_000, 400_000)})
 	live, again := store.New(), store.New()
 	for _, r := range records {
 		var f store.Effect
