@@ -50,6 +50,9 @@ func TestLoadedFiltersAreOnHugePages(t *testing.T) {
 			}
 		}
 		state, d = same(t, files, state, d)
+		if state.Mapped() < 9<<20 {
+			t.Errorf("snapshot %v: %d bytes are mapped after a start", saved, state.Mapped())
+		}
 		_, chunk := store.PartOf(state.Names.ByID(1)).Contents().ScanDump(1)
 		if got := flags(t, &chunk[len(chunk)/2]); !strings.Contains(got+" ", "hg ") {
 			t.Errorf("snapshot %v: the mapping has flags %q, want hg among them", saved, got)

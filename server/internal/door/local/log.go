@@ -39,7 +39,7 @@ type log struct {
 	fsync Fsync
 	tick  func() time.Duration
 	skip  syncPoint
-	limit int64         // of a file
+	limit int64         // of a file, and of a frame of several appends
 	wake  chan struct{} // told when there is something to write
 
 	io      sync.Mutex // one at a time writes; before mu
@@ -117,8 +117,8 @@ func (l *log) append(records []byte) {
 	}
 	l.mu.Lock()
 	first := len(l.buf) == frameHeader && len(l.full) == 0
-	if len(l.buf) > frameHeader && len(l.buf)+len(records) > maxFrame/2 {
-		l.full = append(l.full, l.buf) // strings of hundreds of megabytes
+	if len(l.buf) > frameHeader && int64(len(l.buf)+len(records)) > l.limit {
+		l.full = append(l.full, l.buf) // what comes is long, or the disk far behind
 		l.fullBytes += len(l.buf)
 		l.buf = make([]byte, frameHeader, frameHeader+len(records))
 	}

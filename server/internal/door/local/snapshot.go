@@ -307,14 +307,12 @@ func (d *Door) contents(w *partsWriter, it *item, e *catalog.Entry) error {
 	z := &freeze{part: p, frozen: frozen}
 	z.moved.L = &z.mu
 	d.frozen.Store(z)
-	p.Hold()
 	p.Unlock()
 	err = w.large(it, z, size)
 	p.Lock()
 	_ = frozen.Close()
 	it.gone = p.Gone()
 	p.Unlock()
-	p.Unhold()
 	d.frozen.Store(nil)
 	z.finish()
 	if it.gone {

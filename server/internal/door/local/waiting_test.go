@@ -65,6 +65,52 @@ func TestDoNeverWaits(t *testing.T) {
 	}
 }
 
+// TestFramesHaveALimit lets much more wait than a frame may hold: it is written as
+// several frames, and all of it comes back.
+func TestFramesHaveALimit(t *testing.T) {
+	const limit = 2000
+	files := &local.Memory{}
+	state := store.New()
+	d, err := local.Open(local.Config{State: state, Files: files, Fsync: local.Always, SnapshotAfter: -1}.Manual().Small(limit, 200))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 100 {
+		size := 100
+		if i == 50 {
+			size = 10 * limit // longer than a frame of several
+		}
+		do(t, d, store.Record{Op: store.OpSet, Name: fmt.Appendf(nil, "k%d", i), Value: make([]byte, size)})
+	}
+	if got := d.Status().Buffered; got < 100*100+10*limit {
+		t.Errorf("%d bytes are said to wait", got)
+	}
+	if err := d.Sync(); err != nil {
+		t.Fatal(err)
+	}
+	if st := d.Status(); st.Buffered != 0 || st.Behind != 0 {
+		t.Errorf("after Sync: %d bytes wait, the oldest for %v", st.Buffered, st.Behind)
+	}
+	frames := 0
+	names, _ := files.List()
+	for _, name := range names {
+		for data := files.Bytes(name); len(data) > 0; frames++ {
+			n := 32 + int(data[8]) + int(data[9])<<8 + int(data[10])<<16
+			if n > limit+32 && n < 10*limit {
+				t.Errorf("a frame of %d bytes", n)
+			}
+			data = data[n:]
+		}
+	}
+	if frames < 100*100/limit {
+		t.Errorf("%d frames", frames)
+	}
+	_, d = same(t, files, state, d)
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestEverySecondIgnoresTheTimeOfDay sets the clock back while records come:
 // they are synced within the second all the same.
 func TestEverySecondIgnoresTheTimeOfDay(t *testing.T) {
