@@ -73,7 +73,7 @@ var rooms = map[string][]string{
 		"server/internal/command", "server/internal/engine", "server/internal/door/local", "server/internal/store",
 	},
 	"cmd/bloomery/internal/lines":  {},
-	"cmd/bloomery/internal/dedupe": {"", "hashing", "bloom", "sizing", "internal/memory", "cmd/bloomery/internal/lines"},
+	"cmd/bloomery/internal/dedupe": {"", "hashing", "bloom", "compose", "sizing", "internal/memory", "cmd/bloomery/internal/lines"},
 	"cmd/bloomery": {
 		"", "hashing", "hashing/named", "sizing", "bloom", "counting", "cuckoo", "quotient", "fuse", "ribbon", "codec", "codec/file",
 		"internal/memory", "internal/shards", "internal/resp", "server", "cmd/bloomery/internal/lines", "cmd/bloomery/internal/dedupe",

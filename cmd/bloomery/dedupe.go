@@ -13,6 +13,7 @@ import (
 	"runtime/debug"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -50,6 +51,7 @@ type dedupeOptions struct {
 	invert    bool
 	exact     bool
 	count     bool
+	window    time.Duration
 	given     func(flag string) bool
 }
 
@@ -77,6 +79,10 @@ the expected number of unique lines lost; if there were more lines than the filt
 at P, the exit code is 3. -n is the number of different lines to expect: if they do not
 fit at P, dedupe says so before it reads anything.
 
+--window D, with --rate and -n, is for streams: a line is a duplicate if it occurred in
+the last D, and is forgotten after D to 7/6 of D. -n is then the number of different
+lines in D, for which the filter is made at once; if there are more, the exit code is 3.
+
 --max-memory is for the whole program, 48M or more, by default half of what the machine,
 the container or ulimit allows; a line longer than that is read all the same, up to
 --max-line.
@@ -90,6 +96,7 @@ were written, with --rate also if the exit code is 3, and is as it was after any
   bloomery dedupe -d , -k 2 --header users.csv
   bloomery dedupe --exact --count words.txt
   bloomery dedupe --rate 1e-6 --max-memory 64M access.log
+  bloomery dedupe --window 24h -n 1e6 --rate 0.1% access.log
   bloomery dedupe --state seen.state -o new.log access.log`,
 		Args: cobra.ArbitraryArgs,
 	}
@@ -107,6 +114,7 @@ were written, with --rate also if the exit code is 3, and is as it was after any
 	f.StringVarP(&o.columns, "columns", "k", "", "columns to compare: 2, 1,3, 2-4, 3-")
 	f.BoolVar(&o.header, "header", false, "the first line of each file is a header: write that of the first file only")
 	f.BoolVarP(&o.invert, "invert", "v", false, "write the duplicates instead of the new lines")
+	f.DurationVar(&o.window, "window", 0, "forget lines that did not occur for so long: 24h, 90m; needs --rate and -n")
 	f.StringVar(&o.state, "state", "", "file that carries what was seen from run to run")
 	f.StringVarP(&o.output, "output", "o", "-", "`FILE` to write; - is standard output")
 	bindOverwrite(f, &o.overwrite)
@@ -138,7 +146,11 @@ func (o *dedupeOptions) run(ctx context.Context, s *shell, args []string) error 
 		defer unlock()
 	}
 	// What was seen lies outside of the heap: the collector has the rest.
-	defer debug.SetMemoryLimit(debug.SetMemoryLimit(o.reserve()))
+	limit := o.reserve()
+	if job.Recent != nil {
+		limit = o.maxMemory.value // its filter is on the heap
+	}
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(limit))
 	before, err := o.remember(job)
 	if err != nil {
 		return err
@@ -220,6 +232,12 @@ func (o *dedupeOptions) job(s *shell) (*dedupe.Job, error) {
 			}
 		}
 	}
+	if o.window != 0 {
+		j.Recent = &dedupe.Recent{
+			Span: o.window, Keys: int(min(o.keys.value, math.MaxInt)), ErrorRate: o.rate.value, Memory: o.memory(), Now: time.Now,
+		}
+		return j, nil
+	}
 	if !o.given("rate") {
 		j.Exact = &dedupe.Exact{
 			Memory: o.memory(), Temp: o.temp, Seed: rand.Uint64(), Texts: o.exact, Count: o.count, Key: j.Key, Bounded: o.state != "",
@@ -250,6 +268,12 @@ func (o *dedupeOptions) check() error {
 		return errors.New("--rate needs no temporary folder: --temp and --rate exclude each other")
 	case o.given("temp") && o.state != "":
 		return errors.New("--state needs no temporary folder: --temp and --state exclude each other")
+	case o.given("window") && o.window < time.Second:
+		return fmt.Errorf("--window %v is below a second", o.window)
+	case o.given("window") && (!o.given("rate") || !o.given("keys")):
+		return hinted{errors.New("--window needs --rate and -n"), "-n is the number of different lines in that time"}
+	case o.given("window") && o.state != "":
+		return errors.New("--window forgets and --state keeps: they exclude each other")
 	case o.given("columns") && o.columns == "":
 		return errors.New("-k: which columns?")
 	case o.given("delimiter") && o.delimiter == "":
@@ -346,6 +370,13 @@ func (o *dedupeOptions) remember(job *dedupe.Job) (lost float64, err error) {
 			forget(job)
 		}
 		return 0, err
+	}
+	if job.Recent != nil {
+		err := job.Recent.Open()
+		if errors.Is(err, bloomery.ErrTooLarge) {
+			return 0, hinted{about("", err), "give more with --max-memory, a higher --rate, or a shorter --window with a lower -n"}
+		}
+		return 0, about("", err)
 	}
 	c := dedupe.Config{
 		Memory: o.memory(), ErrorRate: o.rate.value, Expected: int(min(o.keys.value, math.MaxInt)),

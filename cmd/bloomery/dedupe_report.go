@@ -73,6 +73,11 @@ func (o *dedupeOptions) result(job *dedupe.Job, sum dedupe.Summary, lost float64
 	if o.invert {
 		old = sum.Out
 	}
+	if job.Recent != nil {
+		r.Capacity, r.Filter = uint64(job.Recent.Keys), true
+		r.Wrong, r.Rate = min(job.Recent.Wrong(), float64(old)), job.Recent.Rate()
+		return r
+	}
 	seen := job.Seen
 	r.Distinct, r.Filter = uint64(seen.Count()), seen.Filtered()
 	// No more lines can be taken for duplicates than were: the model knows only
@@ -95,6 +100,13 @@ func (o *dedupeOptions) tell(s *shell, r dedupeJSON) error {
 		}
 	default:
 		s.say("%s in, %s out, %s dropped; %s", plural(r.In, "line"), grouped(r.Out), grouped(r.Dropped), o.losses(r))
+	}
+	// Twice the rate asked is beyond all sampling.
+	if o.window != 0 && r.Rate > 2*o.rate.value {
+		return hinted{
+			fmt.Errorf("%w: more than %s different lines in %v: the false positive rate is %s by now", errLimit, grouped(r.Capacity), o.window, rateText(r.Rate)),
+			"give a larger -n",
+		}
 	}
 	if r.Filter && r.Distinct > r.Capacity {
 		return hinted{

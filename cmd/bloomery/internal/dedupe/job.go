@@ -17,8 +17,8 @@ import (
 // stay in the caches of their cores, and there are few of them.
 const block = 256 << 10
 
-// Job is one run over an input. One of Seen and Exact must be given; Key is
-// that of the Exact, if there is one.
+// Job is one run over an input. One of Seen, Recent and Exact must be given; Key
+// is that of the Exact, if there is one.
 type Job struct {
 	_ struct{}
 
@@ -26,6 +26,8 @@ type Job struct {
 	Out   io.Writer
 	Seen  *Seen
 	Exact *Exact
+	// Recent must be open.
+	Recent *Recent
 	// Key says what of a line is compared.
 	Key Key
 	// Header takes the first line of each file as a header: that of the first
@@ -145,7 +147,11 @@ func (j *Job) judge(b *lines.Batch, s *scratch, first int) error {
 	if j.Exact != nil {
 		return j.judgeExactly(b.Records[first:], wanted, s.sums[first:], s)
 	}
-	j.Seen.AddHashes(wanted, s.hashes[first:])
+	if j.Recent != nil {
+		j.Recent.AddHashes(wanted, s.hashes[first:])
+	} else {
+		j.Seen.AddHashes(wanted, s.hashes[first:])
+	}
 	j.invert(wanted)
 	return nil
 }
