@@ -26,6 +26,14 @@ type bench struct {
 	mu       sync.Mutex
 	sessions []*engine.Session
 	now      time.Time
+	step     time.Duration // between two readings of the clock
+}
+
+func (b *bench) clock() time.Time {
+	if b.step > 0 {
+		b.now = b.now.Add(b.step)
+	}
+	return b.now
 }
 
 // client is one session of a bench.
@@ -45,7 +53,7 @@ func newBench(tb testing.TB, maxMemory int64) *bench {
 	b.door = &testDoor{Door: inner}
 	b.engine = engine.New(engine.Config{
 		Commands: command.All(), State: b.state, Door: b.door, Keeper: inner, Host: b, MaxMemory: maxMemory,
-		Clock: func() time.Time { return b.now }, Settings: engine.NewSettings(engine.RedisBloomDefaults(), ""),
+		Clock: b.clock, Settings: engine.NewSettings(engine.RedisBloomDefaults(), ""),
 	})
 	b.client = b.connect()
 	return b
@@ -177,9 +185,9 @@ func (b *bench) replays(t *testing.T) {
 // testDoor is a local door that can lose records and put them off.
 type testDoor struct {
 	*local.Door
-	lose  error // every record fails with it
-	late  bool  // records are applied by Wait, as in a cluster
-	block chan struct{}
+	lose    error // every record fails with it
+	late    bool  // records are applied by Wait, as in a cluster
+	refuses error
 
 	mu     sync.Mutex
 	queue  []*door.Op
@@ -209,6 +217,14 @@ func (d *testDoor) fail(ops []*door.Op) {
 	for _, op := range ops {
 		op.Settled, op.Err, op.Result = true, d.lose, store.Result{}
 	}
+}
+
+// Refuses implements door.Door.
+func (d *testDoor) Refuses() error {
+	if d.refuses != nil {
+		return d.refuses
+	}
+	return d.Door.Refuses()
 }
 
 // Wait implements door.Door.

@@ -1,0 +1,127 @@
+package engine_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// TestReadsWorkWhenMemoryIsFull fills the budget with data and asks that reads
+// and deletes of many keys go on, and that writes are refused.
+func TestReadsWorkWhenMemoryIsFull(t *testing.T) {
+	b := newBench(t, 8<<20)
+	value := strings.Repeat("v", 100_000)
+	full := false
+	for i := 0; i < 200 && !full; i++ {
+		full = strings.HasPrefix(b.do("SET", fmt.Sprint("s", i), value), "-OOM")
+	}
+	if !full {
+		t.Fatal("the budget is never full")
+	}
+	if got := b.do("SET", "more", value); !strings.HasPrefix(got, "-OOM") {
+		t.Errorf("SET with the budget full = %.60s", got)
+	}
+	if got := b.line("STRLEN s0"); got != ":100000" {
+		t.Errorf("STRLEN = %s", got)
+	}
+	if got := b.do("GET", "s1"); len(got) != 100_002 {
+		t.Errorf("GET = %.60s", got)
+	}
+	if got := b.do("DUMP", "s1"); len(got) < 100_000 {
+		t.Errorf("DUMP = %.60s", got)
+	}
+	if got := b.line("KEYS *"); !strings.HasPrefix(got, "[") {
+		t.Errorf("KEYS = %.60s", got)
+	}
+	names := []string{"DEL"}
+	for i := range 5000 {
+		names = append(names, fmt.Sprint("s", i))
+	}
+	if got := b.do(names...); got == ":0" || strings.HasPrefix(got, "-") {
+		t.Errorf("DEL of 5000 names = %s", got)
+	}
+	if got := b.state.Bytes(); got != 0 {
+		t.Errorf("%d bytes in use after DEL", got)
+	}
+}
+
+// TestWhatClientsHoldCounts asks that queued commands, watched keys and replies
+// count for the client and together, and are given back.
+func TestWhatClientsHoldCounts(t *testing.T) {
+	b := newBench(t, 1<<20)
+	value := strings.Repeat("v", 10_000)
+	b.line("MULTI")
+	for range 10 {
+		b.do("SET", "s", value)
+	}
+	if got := b.session.Memory(); got < 100_000 || got > 110_000 {
+		t.Errorf("ten queued values of 10,000 bytes: %d bytes are held", got)
+	}
+	if got := b.engine.Budget.Clients(); got != b.session.Memory() {
+		t.Errorf("%d bytes are held for clients, %d for the only one", got, b.session.Memory())
+	}
+	other := b.connect()
+	if got := other.line("CLIENT LIST"); !strings.Contains(got, fmt.Sprint("tot-mem=", b.session.Memory())) || !strings.Contains(got, "multi=10") {
+		t.Errorf("CLIENT LIST = %s", got)
+	}
+	if got := b.line("EXEC"); !strings.HasPrefix(got, "[+OK") {
+		t.Errorf("EXEC = %.40s", got)
+	}
+	b.line("WATCH a b c")
+	if got := other.line("CLIENT LIST"); !strings.Contains(got, "watch=3") {
+		t.Errorf("CLIENT LIST = %s", got)
+	}
+	b.line("UNWATCH")
+	if got := b.session.Memory(); got != 0 {
+		t.Errorf("%d bytes are held after EXEC and UNWATCH", got)
+	}
+	// More than there is: the transaction is refused, and nothing stays.
+	b.line("MULTI")
+	refused := ""
+	for range 200 {
+		if got := b.do("SET", "s", value); got != "+QUEUED" {
+			refused = got
+			break
+		}
+	}
+	if !strings.HasPrefix(refused, "-OOM") {
+		t.Errorf("a transaction of more than the budget: %s", refused)
+	}
+	if got := b.line("EXEC"); !strings.HasPrefix(got, "-EXECABORT") {
+		t.Errorf("EXEC = %.60s", got)
+	}
+	b.engine.Close(b.session)
+	if got := b.engine.Budget.Clients(); got != 0 {
+		t.Errorf("%d bytes are held for clients that left", got)
+	}
+}
+
+// TestDumpsCount asks that a dump is held until it is written, and refused when
+// there is no room for it.
+func TestDumpsCount(t *testing.T) {
+	b := newBench(t, 4<<20)
+	b.line("BF.RESERVE b 0.01 2000000") // 2.4 MB
+	if got := b.line("DUMP b"); !strings.HasPrefix(got, "-OOM") {
+		t.Errorf("DUMP without room = %.60s", got)
+	}
+	b.line("BF.RESERVE c 0.01 200000")
+	if got := b.line("DUMP c"); strings.HasPrefix(got, "-") {
+		t.Errorf("DUMP with room = %.60s", got)
+	}
+	if got := b.session.Memory(); got < 200_000 {
+		t.Errorf("%d bytes are held for a dump that is not written", got)
+	}
+	b.engine.Release(b.session)
+	if got := b.session.Memory(); got != 0 {
+		t.Errorf("%d bytes are held for a dump that was written", got)
+	}
+	if got := b.line("CONFIG SET maxmemory 1gb"); got != "+OK" {
+		t.Fatal(got)
+	}
+	if got := b.line("DUMP b"); strings.HasPrefix(got, "-") {
+		t.Errorf("DUMP with more memory = %.60s", got)
+	}
+	if b.engine.Budget.Peak() < b.state.Bytes() {
+		t.Errorf("peak %d, and %d bytes are in use", b.engine.Budget.Peak(), b.state.Bytes())
+	}
+}

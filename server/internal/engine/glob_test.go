@@ -1,0 +1,150 @@
+package engine_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bloomery/bloomery/server/internal/engine"
+)
+
+// slowMatch is a glob by the book, without a thought for time.
+func slowMatch(pattern, s string) bool {
+	if pattern == "" {
+		return s == ""
+	}
+	if pattern[0] == '*' {
+		return slowMatch(pattern[1:], s) || s != "" && slowMatch(pattern, s[1:])
+	}
+	if s == "" {
+		return false
+	}
+	switch {
+	case pattern[0] == '?':
+		return slowMatch(pattern[1:], s[1:])
+	case pattern[0] == '[':
+		p, negate, ok := 1, false, false
+		if p < len(pattern) && pattern[p] == '^' {
+			negate = true
+			p++
+		}
+		for ; p < len(pattern) && pattern[p] != ']'; p++ {
+			switch {
+			case pattern[p] == '\\' && p+1 < len(pattern):
+				p++
+				ok = ok || pattern[p] == s[0]
+			case p+2 < len(pattern) && pattern[p+1] == '-':
+				ok = ok || min(pattern[p], pattern[p+2]) <= s[0] && s[0] <= max(pattern[p], pattern[p+2])
+				p += 2
+			default:
+				ok = ok || pattern[p] == s[0]
+			}
+		}
+		return ok != negate && slowMatch(pattern[min(p+1, len(pattern)):], s[1:])
+	case pattern[0] == '\\' && len(pattern) > 1:
+		return pattern[1] == s[0] && slowMatch(pattern[2:], s[1:])
+	}
+	return pattern[0] == s[0] && slowMatch(pattern[1:], s[1:])
+}
+
+func TestMatchIsTheBooks(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	word := func(letters string, n int) string {
+		b := make([]byte, rng.IntN(n+1))
+		for i := range b {
+			b[i] = letters[rng.IntN(len(letters))]
+		}
+		return string(b)
+	}
+	for range 200_000 {
+		pattern, s := word(`ab**?[]^-\`, 8), word("ab-]", 8)
+		if got, want := engine.Match(pattern, s), slowMatch(pattern, s); got != want {
+			t.Fatalf("Match(%q, %q) = %t, want %t", pattern, s, got, want)
+		}
+	}
+	// Segments that are searched for at 64 places at once.
+	for range 2_000 {
+		middle := word("ab?", 150) + "a[ab]b"
+		pattern, s := "*"+middle+"*"+word("ab", 3), word("ab", 300)
+		if rng.IntN(2) == 0 {
+			s += strings.NewReplacer("?", "a", "[ab]", "b").Replace(middle) + word("ab", 20)
+		}
+		if got, want := engine.Match(pattern, s), slowFloat(pattern, s); got != want {
+			t.Fatalf("Match(%q, %q) = %t, want %t", pattern, s, got, want)
+		}
+	}
+}
+
+// slowFloat is slowMatch for a pattern of two stars, by trying every place.
+func slowFloat(pattern, s string) bool {
+	end := strings.LastIndexByte(pattern, '*')
+	for i := range len(s) + 1 {
+		for j := i; j <= len(s); j++ {
+			if slowMatch(pattern[1:end], s[i:j]) && strings.HasSuffix(s[j:], pattern[end+1:]) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// TestMatchIsLinear asks for the patterns that take others minutes.
+func TestMatchIsLinear(t *testing.T) {
+	long := strings.Repeat("a", 1<<20)
+	for _, pattern := range []string{
+		strings.Repeat("a*", 2000) + "b",
+		"*" + strings.Repeat("a", 4000) + "b*",
+		"*" + strings.Repeat("?", 2000) + "b" + strings.Repeat("[a-z]", 1000) + "*",
+		strings.Repeat("*a", 4096) + "b",
+		strings.Repeat("*", 1<<20) + "b",
+	} {
+		began := time.Now()
+		if engine.Match(pattern, long) {
+			t.Errorf("%.20q matches", pattern)
+		}
+		if took := time.Since(began); took > 5*time.Second {
+			t.Errorf("%.20q took %v on %d bytes", pattern, took, len(long))
+		}
+	}
+	if engine.Match("*"+strings.Repeat("a", 4097)+"*", long) {
+		t.Error("a pattern of more than 4096 floating elements matches")
+	}
+	if !engine.Match(strings.Repeat("a", 1<<20), long) {
+		t.Error("a long pattern without a star does not match itself")
+	}
+}
+
+func TestKeysOfManyNames(t *testing.T) {
+	b := newBench(t, 1<<30)
+	for i := range 3000 {
+		b.do("SET", fmt.Sprint("name:", i), "v")
+	}
+	for pattern, want := range map[string]int{"*": 3000, "name:1??": 100, "nothing*": 0, "name:[0-4]": 5} {
+		r := b.exec([][]byte{[]byte("KEYS"), []byte(pattern)})[0]
+		if len(r.Elems) != want {
+			t.Errorf("KEYS %s returns %d names, want %d", pattern, len(r.Elems), want)
+		}
+	}
+	seen := map[string]bool{}
+	for cursor, calls := "0", 0; calls == 0 || cursor != "0"; calls++ {
+		if calls > 3000 {
+			t.Fatal("SCAN does not end")
+		}
+		r := b.exec([][]byte{[]byte("SCAN"), []byte(cursor), []byte("COUNT"), []byte("700")})[0]
+		cursor = r.Elems[0].Text
+		for _, e := range r.Elems[1].Elems {
+			seen[e.Text] = true
+		}
+	}
+	if len(seen) != 3000 {
+		t.Errorf("SCAN has seen %d names, want 3000", len(seen))
+	}
+	if got := b.session.Memory(); got != 0 {
+		b.line("PING")
+		if got = b.session.Memory(); got != 0 {
+			t.Errorf("%d bytes are held for replies that were written", got)
+		}
+	}
+}

@@ -1,0 +1,130 @@
+package engine_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// TestLargeCommandsAnswerAsSmallOnes runs commands of more items than are looked
+// at under one lock and asks for the replies of the same items one by one.
+func TestLargeCommandsAnswerAsSmallOnes(t *testing.T) {
+	large, small := newBench(t, 1<<30), newBench(t, 1<<30)
+	var items []string
+	for i := range 3000 {
+		items = append(items, fmt.Sprint("i", i%2500))
+	}
+	for _, tt := range []struct{ many, one, key string }{
+		{"BF.MADD", "BF.ADD", "b"},
+		{"BF.MEXISTS", "BF.EXISTS", "b"},
+		{"CF.INSERT", "CF.ADD", "c"},
+		{"CF.INSERTNX", "CF.ADDNX", "c"},
+		{"CF.MEXISTS", "CF.EXISTS", "c"},
+		{"BF.MEXISTS", "BF.EXISTS", "none"},
+	} {
+		words := []string{tt.many, tt.key}
+		if strings.Contains(tt.many, "INSERT") {
+			words = append(words, "ITEMS")
+		}
+		got := strings.Fields(strings.Trim(large.do(append(words, items...)...), "[]"))
+		if len(got) != len(items) {
+			t.Fatalf("%s of %d items = %.80s", tt.many, len(items), got)
+		}
+		for i, item := range items {
+			want := strings.TrimPrefix(small.do(tt.one, tt.key, item), ":")
+			if yes := map[string]string{"true": "1", "false": "0"}[got[i]]; yes != "" {
+				got[i] = yes
+			}
+			if got[i] != want {
+				t.Fatalf("%s: item %d = %s, %s says %s", tt.many, i, got[i], tt.one, want)
+			}
+		}
+	}
+	large.replays(t)
+}
+
+// TestAddsMakeOneRecord asks that additions and deletions that follow each other
+// on one filter make one record, for both kinds.
+func TestAddsMakeOneRecord(t *testing.T) {
+	for _, tt := range []struct {
+		setup, cmd string
+		op         store.Op
+	}{
+		{"BF.RESERVE k 0.01 1000", "BF.ADD", store.OpAdd},
+		{"CF.RESERVE k 1000", "CF.ADD", store.OpInsertEach},
+		{"CF.RESERVE k 1000", "CF.ADDNX", store.OpInsertNewEach},
+		{"CF.RESERVE k 1000", "CF.DEL", store.OpDelete},
+	} {
+		b := newBench(t, 1<<30)
+		b.line(tt.setup)
+		var lines []string
+		for i := range 64 {
+			lines = append(lines, fmt.Sprint(tt.cmd, " k i", i))
+		}
+		b.door.groups = nil
+		b.lines(lines...)
+		if len(b.door.groups) != 1 || len(b.door.groups[0]) != 1 || b.door.groups[0][0].Record.Op != tt.op {
+			t.Errorf("64 times %s: %d groups, want one record of %d", tt.cmd, len(b.door.groups), tt.op)
+		}
+		b.replays(t)
+	}
+}
+
+// TestMergedInsertsKeepTheirErrors asks that limits and errors stay those of each
+// command when many CF.ADD make one record.
+func TestMergedInsertsKeepTheirErrors(t *testing.T) {
+	for name, setup := range map[string][]string{
+		"expansions": {"CONFIG SET cf-max-expansions 4", "CF.RESERVE k 4 BUCKETSIZE 1 MAXITERATIONS 1 EXPANSION 1"},
+		"full":       {"CF.RESERVE k 8 BUCKETSIZE 1 MAXITERATIONS 1 EXPANSION 0"},
+		"memory":     {"CONFIG SET maxmemory 6000", "CF.RESERVE k 1024 BUCKETSIZE 1 MAXITERATIONS 1 EXPANSION 2"},
+		"plenty":     {"CONFIG SET cf-max-expansions 1000", "CF.RESERVE k 4 BUCKETSIZE 1 MAXITERATIONS 1 EXPANSION 1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			together, apart := newBench(t, 1<<30), newBench(t, 1<<30)
+			var lines []string
+			for i := range 200 {
+				lines = append(lines, []string{"CF.ADD k a", fmt.Sprint("CF.ADD k ", i), fmt.Sprint("CF.ADDNX k ", i/2)}[i%3])
+			}
+			for _, line := range setup {
+				together.line(line)
+				apart.line(line)
+			}
+			got := together.lines(lines...)
+			want := make([]string, len(lines))
+			for i, line := range lines {
+				want[i] = apart.line(line)
+			}
+			if name == "plenty" && slices.ContainsFunc(want, func(s string) bool { return s[0] == '-' }) {
+				t.Errorf("errors where there is room: %q", want)
+			}
+			if name != "plenty" && !slices.ContainsFunc(want, func(s string) bool { return s[0] == '-' }) {
+				t.Error("no command fails: the test asks for nothing")
+			}
+			// Which item finds the last slot may depend on the order in which
+			// those without room were tried again; what is said, and how
+			// often, may not.
+			slices.Sort(got)
+			slices.Sort(want)
+			if !slices.Equal(slices.Compact(got), slices.Compact(want)) {
+				t.Errorf("together %q, one by one %q", got, want)
+			}
+			together.replays(t)
+		})
+	}
+}
+
+// TestGroupsWithWrongCalls asks that a call that cannot be run, in the middle of
+// others, does not change their answers.
+func TestGroupsWithWrongCalls(t *testing.T) {
+	b := newBench(t, 1<<30)
+	got := b.lines("BF.ADD k a", "BF.INSERT k BAD x ITEMS y", "BF.ADD k", "BF.MADD k a b", "BF.INSERT k ITEMS c a",
+		"BF.EXISTS k c", "BF.CARD k", "BF.MEXISTS k a x", "CF.ADD k x", "BF.EXISTS k b")
+	want := []string{":1", "-Unknown argument received", "-ERR wrong number of arguments for 'bf.add' command", "[false true]", "[true false]",
+		":1", ":3", "[true false]", "-WRONGTYPE Operation against a key holding the wrong kind of value", ":1"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

@@ -1,0 +1,161 @@
+package engine_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bloomery/bloomery/server/internal/command"
+	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// TestSecretsAreNotLogged has the slow log note everything and asks that it holds
+// no password, whatever way it came.
+func TestSecretsAreNotLogged(t *testing.T) {
+	b := newBench(t, 1<<30)
+	b.step = time.Millisecond
+	b.line("CONFIG SET slowlog-log-slower-than 0")
+	for _, line := range []string{
+		"AUTH s3cret", "AUTH default s3cret", "HELLO 3 AUTH default s3cret SETNAME x", "CONFIG SET requirepass s3cret",
+		"AUTH s3cret", "HELLO 2 SETNAME x AUTH default s3cret", "AHTU s3cret", "CONFIG SET timeout 0 requirepass s3cret", "BF.ADD k item",
+	} {
+		b.line(line)
+	}
+	got := b.line("SLOWLOG GET -1")
+	if strings.Contains(got, "s3cret") {
+		t.Errorf("SLOWLOG holds the password: %s", got)
+	}
+	for _, want := range []string{`"AUTH" "(redacted)"`, `"HELLO" "3" "AUTH" "(redacted)"`, `"BF.ADD" "k" "item"`, `"requirepass" "(redacted)"`} {
+		if !strings.Contains(got, want) {
+			t.Errorf("SLOWLOG has no %s: %s", want, got)
+		}
+	}
+	// Every command that takes a secret says where.
+	engine.NewTable(command.All()).Walk(func(c *engine.Command) {
+		if strings.Contains(c.Syntax, "password") && c.Secret == nil {
+			t.Errorf("%s takes a password and does not say where", c.FullName())
+		}
+	})
+}
+
+// TestCompactIsAWrite asks that CF.COMPACT is refused when writes are, although
+// clients are told that it only reads.
+func TestCompactIsAWrite(t *testing.T) {
+	b := newBench(t, 1<<30)
+	b.line("CF.ADD c x")
+	b.door.refuses = fmt.Errorf("%w: test", door.ErrRefused)
+	if got := b.line("CF.COMPACT c"); !strings.HasPrefix(got, "-MISCONF") {
+		t.Errorf("CF.COMPACT while writes are refused = %s", got)
+	}
+	if got := b.line("CF.EXISTS c x"); got != ":1" {
+		t.Errorf("CF.EXISTS while writes are refused = %s", got)
+	}
+	if got := b.line("COMMAND INFO cf.compact"); !strings.Contains(got, "+readonly") || strings.Contains(got, "+write ") {
+		t.Errorf("COMMAND INFO = %s", got)
+	}
+}
+
+// TestExpiryIsNotForgotten asks that what could not be removed at its deadline is
+// removed later.
+func TestExpiryIsNotForgotten(t *testing.T) {
+	b := newBench(t, 1<<30)
+	b.line("SET s v PX 100")
+	b.line("BF.ADD b x")
+	b.line("PEXPIRE b 100")
+	b.now = b.now.Add(time.Second)
+	b.door.lose = fmt.Errorf("%w: test", door.ErrRefused)
+	if got := b.engine.Sweep(10); got != 0 {
+		t.Errorf("Sweep over a door that keeps nothing = %d", got)
+	}
+	b.door.lose = nil
+	if got := b.engine.Sweep(10); got != 2 {
+		t.Errorf("Sweep after that = %d, want 2", got)
+	}
+	if got := b.line("DBSIZE"); got != ":0" {
+		t.Errorf("DBSIZE = %s", got)
+	}
+}
+
+// TestRestoreLeavesNothingBehind asks that a RESTORE that fails, at whatever
+// point, leaves no filter without a name: not in memory, and not after a crash.
+func TestRestoreLeavesNothingBehind(t *testing.T) {
+	b := newBench(t, 1<<30)
+	b.line("BF.RESERVE big 0.01 2000000")
+	b.line("BF.ADD big x")
+	b.line("SET taken v")
+	dump := b.exec([][]byte{[]byte("DUMP"), []byte("big")})[0].Text
+	header := b.exec([][]byte{[]byte("BF.SCANDUMP"), []byte("big"), []byte("0")})[0].Elems[1].Text
+	b.line("DEL big")
+	before := b.state.Bytes()
+	if got := b.do("RESTORE", "taken", "0", dump); !strings.HasPrefix(got, "-BUSYKEY") {
+		t.Errorf("RESTORE over a key = %.60s", got)
+	}
+	// The key comes into being while the filter is being filled.
+	b.line("MULTI")
+	b.line("SET late v")
+	b.do("RESTORE", "late", "0", dump)
+	if got := b.line("EXEC"); !strings.HasPrefix(got, "[+OK -BUSYKEY") {
+		t.Errorf("EXEC = %.60s", got)
+	}
+	b.line("DEL late")
+	// A watched key has changed: the transaction is not run.
+	b.line("WATCH w")
+	b.connect().line("SET w 1")
+	b.line("MULTI")
+	b.do("RESTORE", "never", "0", dump)
+	if got := b.line("EXEC"); got != "nil" {
+		t.Errorf("EXEC = %.60s", got)
+	}
+	b.line("DEL w")
+	b.engine.Release(b.session)
+	if got := b.state.Bytes(); got != before {
+		t.Errorf("%d bytes in use, want %d", got, before)
+	}
+	if got := b.engine.Budget.Used(); got != before {
+		t.Errorf("%d bytes counted, want %d", got, before)
+	}
+	// A crash in the middle: the filter has no name, and is dropped.
+	stage := &door.Op{Record: store.Record{Op: store.OpStage, Flags: uint8(store.OpBloomDump), Value: []byte(header)}}
+	b.door.Do([]*door.Op{stage})
+	if stage.Result.Err != nil {
+		t.Fatal(stage.Result.Err)
+	}
+	if b.state.Bytes() == before || b.line("DBSIZE") != ":1" {
+		t.Errorf("a staged filter: %d bytes, DBSIZE %s", b.state.Bytes(), b.line("DBSIZE"))
+	}
+	if got := b.line("FLUSHALL"); got != "+OK" {
+		t.Error(got)
+	}
+	b.state.Names.Lock()
+	b.state.DropStaged()
+	b.state.Names.Unlock()
+	b.replays(t)
+}
+
+// TestDumpOfADeletedFilter deletes filters while they are dumped: the dump is
+// whole, and so is what it makes again.
+func TestDumpOfADeletedFilter(t *testing.T) {
+	b := newBench(t, 1<<30)
+	for i := range 20 {
+		b.line("BF.RESERVE big 0.01 3000000")
+		b.line("BF.ADD big x")
+		done := make(chan string)
+		c, other := b.connect(), b.connect()
+		go func() { done <- c.exec([][]byte{[]byte("DUMP"), []byte("big")})[0].Text }()
+		if i%2 == 0 {
+			time.Sleep(time.Duration(i) * 100 * time.Microsecond)
+		}
+		other.line("DEL big")
+		if dump := <-done; dump != "" {
+			if got := b.do("RESTORE", "again", "0", dump, "REPLACE"); got != "+OK" {
+				t.Fatalf("RESTORE = %.60s", got)
+			}
+			if got := b.line("BF.EXISTS again x"); got != ":1" {
+				t.Fatalf("BF.EXISTS = %s", got)
+			}
+		}
+	}
+}
