@@ -125,26 +125,34 @@ func (x *Context) AnswerChunk(c *Call, p *store.Part, next int64, data []byte) {
 		c.Fail(TextOOM)
 		return
 	}
-	left := int64(len(data)) // data itself is not touched any more: a write may free it
+	size, from := len(data), next-int64(len(data)) // data itself is not touched any more: a write may free it
 	c.AnswerLater(func() Reply {
 		var text strings.Builder
-		text.Grow(int(left))
-		for left > 0 {
-			p.RLock()
-			end, chunk := int64(0), []byte(nil)
-			if !p.Gone() {
-				end, chunk = p.Contents().ScanDump(next - left)
-			}
-			chunk = chunk[:min(int64(len(chunk)), left, little)]
-			text.Write(chunk)
-			p.RUnlock()
-			if end == 0 || len(chunk) == 0 {
+		text.Grow(size)
+		for text.Len() < size {
+			if !copyChunk(&text, p, from, min(little, size-text.Len())) {
 				return Fail(TextNotFound)
 			}
-			left -= int64(len(chunk))
 		}
 		return List(Integer(next), Text(text.String()))
 	})
+}
+
+// copyChunk appends the next n bytes of the chunk at an iterator to text. It
+// reports false if they are not there any more.
+func copyChunk(text *strings.Builder, p *store.Part, iter int64, n int) bool {
+	p.RLock()
+	defer p.RUnlock()
+	if p.Gone() {
+		return false
+	}
+	at := text.Len()
+	_, chunk := p.Contents().ScanDump(iter)
+	if len(chunk) < at+n {
+		return false
+	}
+	text.Write(chunk[at : at+n])
+	return true
 }
 
 // Authenticate checks a password. Without one configured, the default user has

@@ -128,3 +128,41 @@ func TestGroupsWithWrongCalls(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+// TestLoadOfLargeChunks copies filters by SCANDUMP and LOADCHUNK whose chunks are
+// stored in several records, and asks that one that does not fit changes nothing.
+func TestLoadOfLargeChunks(t *testing.T) {
+	b := newBench(t, 1<<30)
+	b.line("BF.RESERVE bf 0.01 2000000")
+	b.line("CF.RESERVE cf 2000000")
+	for i := range 2000 {
+		b.lines(fmt.Sprint("BF.ADD bf ", i), fmt.Sprint("CF.ADD cf ", i))
+	}
+	for _, kind := range []string{"bf", "cf"} {
+		iter, data := "0", ""
+		for range 20 {
+			r := b.exec([][]byte{[]byte(kind + ".scandump"), []byte(kind), []byte(iter)})[0]
+			if iter = fmt.Sprint(r.Elems[0].N); iter == "0" {
+				break
+			}
+			data = r.Elems[1].Text
+			if got := b.do(kind+".loadchunk", kind+"copy", iter, data); got != "+OK" {
+				t.Fatalf("%s.LOADCHUNK %s of %d bytes = %s", kind, iter, len(data), got)
+			}
+		}
+		for i := range 2000 {
+			if got := b.do(kind+".exists", kind+"copy", fmt.Sprint(i)); got != ":1" {
+				t.Fatalf("%s: item %d is not in the copy", kind, i)
+			}
+		}
+		copied := func() string { return b.do("DUMP", kind+"copy") }
+		before := copied()
+		if got := b.do(kind+".loadchunk", kind+"copy", fmt.Sprint(len(data)+2+100), strings.Repeat("x", len(data)+100)); !strings.HasPrefix(got, "-") {
+			t.Errorf("%s.LOADCHUNK of too much = %s", kind, got)
+		}
+		if copied() != before {
+			t.Errorf("%s.LOADCHUNK of too much has changed the filter", kind)
+		}
+	}
+	b.replays(t)
+}

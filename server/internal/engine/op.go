@@ -31,7 +31,7 @@ func (e *Engine) put(s *Session, calls []Call, op *Op) {
 	w := s.w
 	w.refs = append(w.refs[:0], &op.Op)
 	e.door.Do(w.refs)
-	s.weight += 1 + len(op.Record.Names)
+	s.weight += 1 + len(op.Record.Names) + len(op.Record.Value)>>10
 	if op.Settled {
 		e.conclude(c, op)
 		return

@@ -21,6 +21,7 @@ type Workspace struct {
 	codes   []redisbloom.Result
 	ops     []*Op // taken and free ones
 	taken   int
+	used    int        // the most that were taken since Reset
 	spans   []span     // of the group that is being run
 	refs    []*door.Op // their ops
 	pending []span     // put in order and not applied yet
@@ -65,7 +66,10 @@ func (w *Workspace) Reset() {
 	}
 	w.Digests, w.Hashes = w.Digests[:0], w.Hashes[:0]
 	w.bools, w.codes = w.bools[:0], w.codes[:0]
-	w.taken = 0
+	for _, op := range w.ops[:w.used] {
+		*op = Op{} // it keeps what a client has sent
+	}
+	w.taken, w.used, w.pending = 0, 0, nil
 }
 
 // reuse makes the memory of digests and ops free again, if no record that is on
@@ -103,5 +107,6 @@ func (w *Workspace) takeOp() *Op {
 	}
 	op := w.ops[w.taken]
 	w.taken++
+	w.used = max(w.used, w.taken)
 	return op
 }

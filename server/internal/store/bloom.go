@@ -82,7 +82,9 @@ func newBloomDump(r *Record, m *redisbloom.Memory) (Contents, error) {
 }
 
 // bloomLoader is a Loader of a BF.
-type bloomLoader struct{ *redisbloom.Loader[*redisbloom.Bloom] }
+type bloomLoader struct {
+	*redisbloom.Loader[*redisbloom.Bloom]
+}
 
 func loadBloom(first []byte, size int64, m *redisbloom.Memory) (Loader, error) {
 	l, err := redisbloom.NewBloomLoader(first, size, m)

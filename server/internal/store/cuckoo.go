@@ -190,7 +190,9 @@ func newCuckooDump(r *Record, m *redisbloom.Memory) (Contents, error) {
 }
 
 // cuckooLoader is a Loader of a CF.
-type cuckooLoader struct{ *redisbloom.Loader[*redisbloom.Cuckoo] }
+type cuckooLoader struct {
+	*redisbloom.Loader[*redisbloom.Cuckoo]
+}
 
 func loadCuckoo(first []byte, size int64, m *redisbloom.Memory) (Loader, error) {
 	l, err := redisbloom.NewCuckooLoader(first, size, m)

@@ -37,9 +37,7 @@ func prepareLoadChunk(x *engine.Context, c *engine.Call) *engine.Op {
 	case entry.Kind != catalog.Bloom:
 		c.Fail(engine.TextWrongType)
 	default:
-		op := x.Record(store.Record{Op: store.OpBloomChunk, ID: entry.ID, Position: position, Value: c.Args[3]})
-		op.Part = store.PartOf(entry)
-		return op
+		return x.Chunk(c, entry, store.OpBloomChunk, position)
 	}
 	return nil
 }
@@ -48,7 +46,7 @@ func prepareLoadChunk(x *engine.Context, c *engine.Call) *engine.Op {
 // meanwhile.
 func replyLoadChunk(c *engine.Call, res *store.Result) {
 	switch {
-	case errors.Is(res.Err, store.ErrRetry), errors.Is(res.Err, store.ErrExists):
+	case c.MoreChunks(res), errors.Is(res.Err, store.ErrRetry), errors.Is(res.Err, store.ErrExists):
 	case res.Err == nil:
 		c.Answer(engine.OK())
 	case errors.Is(res.Err, redisbloom.ErrChunkOffset):

@@ -33,9 +33,7 @@ func prepareLoadChunk(x *engine.Context, c *engine.Call) *engine.Op {
 	case entry.Kind != catalog.Cuckoo || position == 1:
 		c.Answer(engine.Taken(entry, catalog.Cuckoo))
 	default:
-		op := x.Record(store.Record{Op: store.OpCuckooChunk, ID: entry.ID, Position: position, Value: c.Args[3]})
-		op.Part = store.PartOf(entry)
-		return op
+		return x.Chunk(c, entry, store.OpCuckooChunk, position)
 	}
 	return nil
 }
@@ -59,7 +57,7 @@ func prepareHeader(x *engine.Context, c *engine.Call) *engine.Op {
 // meanwhile.
 func replyLoadChunk(c *engine.Call, res *store.Result) {
 	switch {
-	case errors.Is(res.Err, store.ErrRetry), errors.Is(res.Err, store.ErrExists):
+	case c.MoreChunks(res), errors.Is(res.Err, store.ErrRetry), errors.Is(res.Err, store.ErrExists):
 	case res.Err == nil:
 		c.Answer(engine.OK())
 	case string(c.Args[2]) == "1":
