@@ -226,6 +226,35 @@ func TestServeOnce(t *testing.T) {
 	}
 }
 
+// TestShutdownCommand asks that SHUTDOWN ends Serve in order, and keeps all data.
+func TestShutdownCommand(t *testing.T) {
+	dir := t.TempDir()
+	for i, args := range [][]string{{"SHUTDOWN"}, {"SHUTDOWN", "NOSAVE", "NOW"}, {"shutdown", "save", "force"}} {
+		s := open0(t, server.Config{Dir: dir})
+		ended := make(chan error, 1)
+		go func() { ended <- s.Serve(context.Background()) }()
+		c, other := dial(t, s.Addr().String()), dial(t, s.Addr().String())
+		c.expect(fmt.Sprintf(":%d\r\n", i+1), "INCR", "starts")
+		other.expect("+PONG\r\n", "PING")
+		c.expect("-ERR syntax error\r\n", "SHUTDOWN", "SOON")
+		c.expect("-ERR No shutdown in progress.\r\n", "SHUTDOWN", "ABORT")
+		if _, err := c.nc.Write(request(args...)); err != nil {
+			t.Fatal(err)
+		}
+		if !c.closed() || !other.closed() {
+			t.Errorf("%v: clients got something else than the end", args)
+		}
+		select {
+		case err := <-ended:
+			if err != nil {
+				t.Errorf("%v: Serve = %v", args, err)
+			}
+		case <-time.After(10 * time.Second):
+			t.Fatalf("%v did not end the server", args)
+		}
+	}
+}
+
 // TestClock asks that keys expire by the clock of the configuration, and that
 // connections outlive its steps.
 func TestClock(t *testing.T) {

@@ -176,7 +176,7 @@ func halfCloser(_ context.Context, c *chaos, rng *rand.Rand) {
 		return
 	}
 	defer p.close()
-	_ = p.nc.SetDeadline(time.Now().Add(chaosFactor * 8 * time.Second))
+	_ = p.nc.SetDeadline(time.Now().Add(stretched(8 * time.Second)))
 	for range rng.IntN(8) {
 		if p.do("PING") == "" {
 			return

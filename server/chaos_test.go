@@ -13,7 +13,9 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -30,7 +32,7 @@ const (
 	// pingLimit is how long a new client may wait for its first reply, endLimit
 	// how long the server may take from SIGTERM to its end. Under the race
 	// detector they are chaosFactor times as long, with as many times fewer
-	// clients.
+	// clients; on a machine that others use too, slowness times as long.
 	pingLimit = time.Second
 	endLimit  = chaosShutdown + 5*time.Second
 
@@ -200,12 +202,33 @@ func rest(ctx context.Context, d time.Duration) {
 	}
 }
 
+// stretched returns a limit as it is for this build and this machine.
+func stretched(limit time.Duration) time.Duration {
+	return time.Duration(float64(limit) * chaosFactor * slowness())
+}
+
+// slowness is how much longer everything takes while others use the machine: the
+// load average over four per processor, which this test makes by itself, and at
+// least 1.
+func slowness() float64 {
+	data, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return 1
+	}
+	load, _, _ := strings.Cut(string(data), " ")
+	x, err := strconv.ParseFloat(load, 64)
+	if err != nil {
+		return 1
+	}
+	return max(1, x/float64(4*runtime.NumCPU()))
+}
+
 // watchdog asks the server for a sign of life all the time. A machine that has
 // no time for this process does not count: beside each PING it asks an echo in
 // this process, and where that takes a quarter of the limit too it says so.
 func (c *chaos) watchdog(ctx context.Context) {
-	limit := pingLimit * chaosFactor
 	for ctx.Err() == nil {
+		limit := stretched(pingLimit)
 		took, err := roundTrip(c.addr.Load().(string), 10*limit)
 		control, _ := roundTrip(c.control.Addr().String(), 10*limit)
 		c.pings.Add(1)
@@ -266,7 +289,7 @@ func (c *chaos) frozen(why string) {
 // nothingLeft asks that, some time after all clients have gone, the server has
 // noticed.
 func (c *chaos) nothingLeft() {
-	until := time.Now().Add(chaosFactor * (chaosStall + 5*time.Second))
+	until := time.Now().Add(stretched(chaosStall + 5*time.Second))
 	for {
 		nc, err := net.DialTimeout("tcp", c.addr.Load().(string), time.Second)
 		if err == nil {
@@ -291,7 +314,7 @@ func (c *chaos) end() {
 	if c.failed.Load() {
 		return
 	}
-	limit := endLimit * chaosFactor
+	limit := stretched(endLimit)
 	timer := time.AfterFunc(limit, func() { c.frozen(fmt.Sprintf("SIGTERM did not end the server within %v", limit)) })
 	defer timer.Stop()
 	_ = c.server.Process.Signal(syscall.SIGTERM)

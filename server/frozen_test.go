@@ -350,7 +350,7 @@ func TestReadsWithFullBudget(t *testing.T) {
 			t.Fatal("there is no end of memory")
 		}
 	}
-	c = dial(t, addr) // a command that is too large ends its connection
+	c = dial(t, addr)    // a command that is too large ends its connection
 	for i := range 400 { // and to the last kilobyte
 		if got := c.do("SET", "small"+strconv.Itoa(i), value[:16<<10]); got != "+OK\r\n" {
 			break

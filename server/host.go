@@ -22,7 +22,8 @@ func (h host) Sessions() []*engine.Session {
 	return all
 }
 
-// Shutdown has the server end as if it were asked to from outside.
+// Shutdown implements engine.Host: the server ends as if it were asked to from
+// outside.
 func (h host) Shutdown() { h.s.requestEnd() }
 
 // Facts implements engine.Host.

@@ -44,6 +44,8 @@ func newBench(tb testing.TB, maxMemory int64) *bench {
 func (b *bench) Sessions() []*engine.Session { return []*engine.Session{b.session} }
 
 // Facts implements command.Host.
+func (b *bench) Shutdown() {}
+
 func (b *bench) Facts() engine.Facts { return engine.Facts{Started: b.now, Clients: 1} }
 
 // exec runs commands together and returns their replies.

@@ -76,6 +76,8 @@ func (b *bench) Sessions() []*engine.Session {
 }
 
 // Facts implements engine.Host.
+func (b *bench) Shutdown() {}
+
 func (b *bench) Facts() engine.Facts { return engine.Facts{Started: b.now, Clients: 1} }
 
 // exec runs commands together and returns their replies.

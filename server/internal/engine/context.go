@@ -36,6 +36,12 @@ func (x *Context) Table() *Table { return x.e.table }
 // SlowLog returns the log of commands that took long.
 func (x *Context) SlowLog() *SlowLog { return &x.e.slow }
 
+// Shutdown has the server end in order, and the session of the client with it.
+func (x *Context) Shutdown() {
+	x.s.Quit = true
+	x.e.host.Shutdown()
+}
+
 // Facts returns what only the server knows.
 func (x *Context) Facts() Facts { return x.e.host.Facts() }
 

@@ -35,6 +35,8 @@ type Host interface {
 	Sessions() []*Session
 	// Facts returns what INFO tells of the server.
 	Facts() Facts
+	// Shutdown has the server end in order. It does not wait.
+	Shutdown()
 }
 
 // Facts is what only the server knows.

@@ -1,0 +1,28 @@
+package admin
+
+import "github.com/bloomery/bloomery/server/internal/engine"
+
+// shutdown is SHUTDOWN. There is no reply: the connection ends, as all do.
+var shutdown = engine.Command{
+	Name: "shutdown", Arity: -1, Max: 4, Flags: engine.Admin | engine.NoScript | engine.NoMulti | engine.Loading | engine.Stale,
+	Categories: []string{"admin", "slow", "dangerous"}, Group: engine.GroupServer, Syntax: "[NOSAVE|SAVE] [NOW] [FORCE]",
+	Since: "1.0.0", Complexity: "O(n), n being the data that is not on disk yet",
+	Summary: "Ends the server in order. The log has all writes, so that nothing is lost with NOSAVE either.",
+	Run:     runShutdown,
+}
+
+func runShutdown(x *engine.Context, c *engine.Call) {
+	for _, a := range c.Args[1:] {
+		switch {
+		case engine.Is(a, "abort"):
+			c.Fail("ERR No shutdown in progress.")
+			return
+		case !engine.Is(a, "save") && !engine.Is(a, "nosave") && !engine.Is(a, "now") && !engine.Is(a, "force"):
+			c.Fail(engine.TextSyntax)
+			return
+		}
+	}
+	c.Answer(engine.OK())
+	c.Mute = true
+	x.Shutdown()
+}
