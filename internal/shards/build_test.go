@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -81,6 +82,22 @@ func TestEachIsParallel(t *testing.T) {
 	}
 }
 
+// Each returns after the last call has.
+func TestEachWaits(t *testing.T) {
+	var done atomic.Int32
+	for range 20 {
+		done.Store(0)
+		err := shards.Each(t.Context(), 4, 4, func(_, i int) error {
+			time.Sleep(time.Duration(i) * time.Millisecond)
+			done.Add(1)
+			return nil
+		})
+		if got := done.Load(); got != 4 || err != nil {
+			t.Fatalf("%d of 4 calls are done (%v)", got, err)
+		}
+	}
+}
+
 // An error of the last blocks is one of AddSeq, and one reader that stops ends
 // the payload.
 func TestSpillEnds(t *testing.T) {
@@ -93,6 +110,16 @@ func TestSpillEnds(t *testing.T) {
 	runs, err := s.Store(random(20_000, 9))
 	if err != nil {
 		t.Fatal(err)
+	}
+	var all []uint64
+	for piece, err := range s.Payload([]uint64{1, 2}, [][]shards.Run{runs, runs}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, piece...)
+	}
+	if want := slices.Concat([]uint64{1, 2}, random(20_000, 9), random(20_000, 9)); !slices.Equal(all, want) {
+		t.Errorf("the payload has %d words, want %d, or others", len(all), len(want))
 	}
 	for stop := range 4 {
 		pieces := 0
