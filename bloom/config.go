@@ -42,6 +42,11 @@ type Config struct {
 	// number of bits per key is the one with the lowest false positive rate.
 	BitsPerKey float64
 
+	// Foldable makes a Filter or a Standard that Fold can halve three times: the
+	// size is rounded up to a multiple of 8 blocks, or bits, and a key sets 8
+	// bits of a Filter.
+	Foldable bool
+
 	// Growth is how many times larger each layer of a Scalable is than the one
 	// before: 2 to 255, 0 stands for 2. Other filters do not use it.
 	Growth int

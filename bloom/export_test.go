@@ -13,3 +13,11 @@ func UnlockAll(c *Concurrent) {
 		c.locks[i].Unlock()
 	}
 }
+
+// LayerRates returns the sum of the rates that the layers of s were made for.
+func LayerRates(s *Scalable) (sum float64) {
+	for i := range s.layers {
+		sum += s.layers[i].rate
+	}
+	return sum
+}

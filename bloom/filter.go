@@ -46,19 +46,20 @@ func New(n int, p float64) *Filter {
 // New returns a Filter. Its errors wrap ErrParameter or ErrTooLarge, or are
 // those of Alloc.
 func (c Config) New() (*Filter, error) {
-	f, err := c.newFilter("New")
+	f, err := c.newFilter("New", "Foldable")
 	if err != nil {
 		return nil, fmt.Errorf("bloom: new: %w", err)
 	}
 	return f, nil
 }
 
-// newFilter is New for the constructor with this name.
-func (c Config) newFilter(constructor string) (*Filter, error) {
-	if err := c.only(constructor); err != nil {
+// newFilter is New for the constructor with this name, which uses more fields
+// than all do.
+func (c Config) newFilter(constructor string, more ...string) (*Filter, error) {
+	if err := c.only(constructor, more...); err != nil {
 		return nil, err
 	}
-	shape, rate, err := c.shape(sizing.Blocked)
+	shape, rate, err := c.foldable(sizing.Blocked)
 	if err != nil {
 		return nil, err
 	}

@@ -14,7 +14,7 @@ type flatSet struct{ flat }
 
 // newFlatSet makes the array of a filter with this layout.
 func (c Config) newFlatSet(layout sizing.Layout) (flatSet, error) {
-	shape, rate, err := c.shape(layout)
+	shape, rate, err := c.foldable(layout)
 	if err != nil {
 		return flatSet{}, err
 	}

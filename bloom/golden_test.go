@@ -26,13 +26,13 @@ func TestGolden(t *testing.T) {
 	}
 	key := hashing.Keyed([16]byte([]byte("sixteen byte key")))
 	cases := map[string]func() filter{
-		"v1-bloom-1e-2":       func() filter { return bloom.New(100, 1e-2) },
-		"v1-bloom-1e-4":       func() filter { return bloom.New(100, 1e-4) }, // two bits in some lanes
-		"v1-standard-1e-3":    func() filter { return bloom.NewStandard(100, 1e-3) },
-		"v1-split-1e-2":       func() filter { return bloom.NewSplit(100, 1e-2) },
-		"v1-partitioned-1e-3": func() filter { return bloom.NewPartitioned(100, 1e-3) },
-		"v1-scalable-1e-2":    func() filter { return bloom.NewScalable(10, 1e-2) }, // four layers
-		"v1-scalable-1e-5":    func() filter { return bloom.NewScalable(10, 1e-5) }, // standard layers
+		"v1-bloom-1e-2":          func() filter { return bloom.New(100, 1e-2) },
+		"v1-bloom-1e-4":          func() filter { return bloom.New(100, 1e-4) }, // two bits in some lanes
+		"v1-standard-1e-3":       func() filter { return bloom.NewStandard(100, 1e-3) },
+		"v1-split-1e-2":          func() filter { return bloom.NewSplit(100, 1e-2) },
+		"v1-partitioned-1e-3":    func() filter { return bloom.NewPartitioned(100, 1e-3) },
+		"v1-scalable-equal-1e-2": func() filter { return bloom.NewScalable(10, 1e-2) }, // four layers
+		"v1-scalable-equal-1e-5": func() filter { return bloom.NewScalable(10, 1e-5) }, // standard layers
 		"v1-bloom-seeded": func() filter {
 			f, _ := bloom.Config{Capacity: 10, ErrorRate: 0.1, Hasher: hashing.Seeded(42)}.New()
 			return f
@@ -63,6 +63,43 @@ func TestGolden(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestGoldenTapered opens files of Scalables whose layers have falling shares of
+// the rate, as they had before all had the same. They keep their keys, and grow on
+// with falling shares: with equal ones their rates would add up to 1.6 times the
+// rate asked.
+func TestGoldenTapered(t *testing.T) {
+	for name, p := range map[string]float64{"v1-scalable-1e-2": 1e-2, "v1-scalable-1e-5": 1e-5} {
+		data, err := os.ReadFile(filepath.Join("testdata", name+".golden"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := bloom.Config{}.DecodeScalable(data)
+		if err != nil {
+			t.Fatalf("%s is not read any more: %v", name, err)
+		}
+		for i := range 80 {
+			if k := fmt.Sprintf("key %d", i); !s.ContainsString(k) {
+				t.Errorf("%s: %q is missing", name, k)
+			}
+		}
+		if again, err := s.MarshalBinary(); err != nil || !bytes.Equal(again, data) {
+			t.Errorf("%s is written otherwise than it was read: %v", name, err)
+		}
+		for i := range 5000 {
+			s.AddString(fmt.Sprintf("more %d", i))
+		}
+		if sum := bloom.LayerRates(s); sum > p || sum < 0.9*p {
+			t.Errorf("%s: the rates of %d layers add up to %g, asked for %g", name, s.Layers(), sum, p)
+		}
+		if got := s.Stats(); got.Predicted > 1.05*p || got.Asked != p {
+			t.Errorf("%s: grown: %+v", name, got)
+		}
+		if s.Clear(); s.Layers() != 1 || s.Stats().Asked != p {
+			t.Errorf("%s: cleared: %+v", name, s.Stats())
+		}
 	}
 }
 

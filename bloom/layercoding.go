@@ -125,6 +125,7 @@ func (l *layered) parseLayers(h envelope.Header, words []uint64) error {
 		rest = rest[all:]
 		size += x.shape.Bits
 	}
+	l.tapered = l.layers[l.firstLayer()].rate == taperedShare(l.rate, 1)
 	if len(rest) != 0 || size != h.Size {
 		return fmt.Errorf("%w: the layers have %d bits, the header says %d", bloomery.ErrCorrupt, size, h.Size)
 	}
@@ -158,7 +159,7 @@ func parseLayer(line []uint64, hasher hashing.Hasher) (layer, error) {
 // claims would take much memory when keys are added. A tenth is left for models
 // that are more exact than the one a layer was sized by.
 func possibleLayer(shape sizing.Shape, capacity uint64, rate float64) bool {
-	return capacity >= 1 && rate >= share(minScalableRate, maxLayers) && rate <= share(1, 1) &&
+	return capacity >= 1 && rate >= taperedShare(minScalableRate, maxLayers) && rate <= maxLayerRate &&
 		shape.Rate(float64(capacity)) <= 1.1*rate
 }
 

@@ -2,6 +2,7 @@ package bloom
 
 import (
 	"math"
+	"slices"
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/hashing"
@@ -70,7 +71,9 @@ type layered struct {
 	rate   float64 // asked for, when it was made
 	total  float64 // the same with that of all filters that were united
 	made   int     // layers that came from growing; unions bring others
-	layers []layer // the largest last
+	// tapered says that the rates of its layers fall, see taperedShare.
+	tapered bool
+	layers  []layer // the largest last
 }
 
 // Hash returns the hash under which the filter knows key.
@@ -190,8 +193,32 @@ func (l *layered) clone() *Scalable {
 	return c
 }
 
-// share returns the error rate of layer i, counted from 1, of a filter that
-// was asked for p. The sum over all i is p, however many there are.
-func share(p float64, i int) float64 {
+// layerShares is the number of layers that share the rate of a Scalable.
+// Growing by two from a single key makes as many as memory can hold.
+const layerShares = 40
+
+// share returns the rate of one layer of a filter with rate p: all have the
+// same. The largest layer has most of the keys, so the least memory is that of
+// the highest rate for it, not of shares that fall.
+func share(p float64) float64 { return p / layerShares }
+
+// taperedShare is the share of layer i in files of before: 6p/(π²i²), whose sum
+// is p. Such filters grow on by it, since their first layers have most of p.
+func taperedShare(p float64, i int) float64 {
 	return 6 * p / (math.Pi * math.Pi * float64(i) * float64(i))
+}
+
+// nextShare returns the rate of the next layer that growing makes.
+func (l *layered) nextShare() float64 {
+	if l.tapered {
+		return taperedShare(l.rate, l.made+1)
+	}
+	return share(l.rate)
+}
+
+// firstLayer returns the layer that the filter started with.
+func (l *layered) firstLayer() int {
+	return max(0, slices.IndexFunc(l.layers, func(x layer) bool {
+		return x.capacity == l.first && (x.rate == share(l.rate) || x.rate == taperedShare(l.rate, 1))
+	}))
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/internal/envelope"
 	"github.com/bloomery/bloomery/internal/fields"
+	"github.com/bloomery/bloomery/internal/kernel"
 	"github.com/bloomery/bloomery/internal/memory"
 	"github.com/bloomery/bloomery/sizing"
 )
@@ -24,30 +25,33 @@ const (
 	defaultGrowth = 2
 	minGrowth     = 2
 	maxGrowth     = 255 // a byte of the header
-	// minScalableRate leaves room for the shares of late layers.
+	// minScalableRate leaves room for the shares of layers.
 	minScalableRate = 1e-15
+	// maxLayerRate is the highest rate of a layer: that of the first layer of a
+	// filter with falling shares, and more than a layer of ScalableFrom needs.
+	maxLayerRate = 6 / (math.Pi * math.Pi)
 )
 
 // Scalable is a filter for a number of keys that is not known: when it is
 // full, it gets another layer, a filter that is twice as large or, with
 // Config.Growth, any number of times.
 //
-//	layer 1  [ n keys   ]  error 6p/π²
-//	layer 2  [ 2n keys          ]  error 6p/4π²
-//	layer 3  [ 4n keys                         ]  error 6p/9π²
-//	layer i  ...                                  error 6p/π²i²
+//	layer 1  [ n keys   ]                          rate p/40
+//	layer 2  [ 2n keys          ]                  rate p/40
+//	layer 3  [ 4n keys                         ]   rate p/40
+//	layer i  ...
 //
-// The sum of these is p: the error rate asked for is kept at every size. A key
+// 40 layers have rate p together: the false positive rate asked for is kept at
+// every size that memory can hold. A key
 // that is in some layer is not added again, so that adding the same keys again
 // makes no new layer.
 //
-// It pays for what it does not know. A lookup asks one cache line per layer,
-// and later layers need more bits per key: at 1% full layers take 1.1 times
-// the bits of a Filter of the right size if there is one, 1.5 times if there
-// are three and 2.5 times if there are fourteen. Just after a layer was made
-// it is 3.5 to 5 times. So take the best guess for the first capacity. A layer
-// whose rate is below 1e-6 has the layout of Standard, which is slower: with
-// p = 1e-4 from layer 8 on, with p = 1e-6 from the first.
+// It pays for what it does not know. A lookup reads one cache line per layer,
+// and a layer has a fortieth of the rate: at 1% full layers take about 2 times
+// the bits of a Filter of the right size, and 4 times just after a layer was
+// made, the first ones more. So take the best guess for the first capacity; quotient.Growing
+// takes less where there is none. A layer whose rate is below 1e-6 has the
+// layout of Standard, which is slower: from p = 4e-5 down.
 //
 // If Config.Alloc refuses another layer, or there is no memory for one, the
 // last layer goes on being filled, and Stats shows the rate; room is asked for
@@ -112,10 +116,10 @@ func (c Config) newScalable() (*Scalable, error) {
 
 // addLayer appends the next layer, for so many keys.
 func (s *Scalable) addLayer(capacity uint64) error {
-	if len(s.layers) >= maxLayers || capacity > math.MaxInt {
+	if len(s.layers) >= maxLayers || !s.tapered && s.made >= layerShares || capacity > math.MaxInt {
 		return fmt.Errorf("%w: layer %d for %d keys", bloomery.ErrTooLarge, len(s.layers)+1, capacity)
 	}
-	c := Config{Capacity: int(capacity), ErrorRate: share(s.rate, s.made+1), Hasher: s.hasher, Alloc: s.alloc}
+	c := Config{Capacity: int(capacity), ErrorRate: s.nextShare(), Hasher: s.hasher, Alloc: s.alloc}
 	layout := sizing.Blocked
 	if c.ErrorRate < sizing.MinBlockedRate {
 		layout = sizing.Standard
@@ -264,6 +268,33 @@ func (s *Scalable) mustBeMade() {
 	}
 }
 
+// ScalableFrom returns a Scalable whose first layer is a copy of f: a filter that
+// is full becomes one that grows, and no key is lost. The first layer has spent
+// the rate of f, so p, the rate of the whole, must be more than that; 0 stands
+// for twice the rate of f. Errors wrap ErrParameter.
+func ScalableFrom(f *Filter, p float64) (*Scalable, error) {
+	if p == 0 {
+		p = 2 * f.rate
+	}
+	switch rest := p - f.rate; {
+	case f.capacity == 0 || len(f.blocks) == 0:
+		return nil, fmt.Errorf("bloom: scalable from: %w: a filter of unknown capacity", bloomery.ErrParameter)
+	case !(f.rate <= maxLayerRate):
+		return nil, fmt.Errorf("bloom: scalable from: %w: a filter of rate %v", bloomery.ErrParameter, f.rate)
+	case !(p < 1 && rest >= minScalableRate):
+		return nil, fmt.Errorf("bloom: scalable from: %w: rate %v for all, the first layer has %v", bloomery.ErrParameter, p, f.rate)
+	default:
+		copied := f.Clone()
+		words := kernel.Words(copied.blocks)
+		s := &Scalable{layered: layered{
+			hasher: f.hasher, growth: defaultGrowth, first: f.capacity, rate: rest, total: p, made: 1,
+			layers: []layer{{flatSet{newFlat(f.base, words)}, min(f.EstimateCount(), f.shape.Bits)}},
+		}}
+		s.settle()
+		return s, nil
+	}
+}
+
 // Union adds all keys of o to s by taking over copies of its layers, so first
 // capacity, rate and growth of both may differ. The error rate is then at most
 // the sum of both, which Stats tells, and lookups ask the layers of both. The
@@ -316,13 +347,13 @@ func (s *Scalable) Clone() *Scalable { return s.clone() }
 // Clear removes all keys and goes back to the first layer.
 func (s *Scalable) Clear() {
 	s.mustBeMade()
-	first := max(0, slices.IndexFunc(s.layers, func(l layer) bool {
-		return l.capacity == s.first && l.rate == share(s.rate, 1)
-	}))
-	l := s.layers[first]
+	l := s.layers[s.firstLayer()]
 	l.items = 0
 	clear(l.words)
 	s.layers = []layer{l}
 	s.made, s.total = 1, s.rate
+	if spent := share(s.rate); !s.tapered && l.rate > spent {
+		s.total += l.rate - spent // of ScalableFrom
+	}
 	s.settle()
 }

@@ -28,13 +28,13 @@ var traits = map[string]struct {
 	elsewhere        bool // its own package runs the suite, with what it needs
 	onHeap           bool // it does not take Alloc, or for a part only
 }{
-	"scalable": {apart: true},
+	"scalable": {apart: true, coarse: true}, // a layer has a fortieth of the rate
 	"counting": {rates: []float64{1e-2, 1e-3, 1e-4, 1e-6}},
 	"spectral": {rates: []float64{1e-2, 1e-3}}, // lookups are those of counting
 	"stable":   {rates: []float64{1e-2, 1e-3}},
 	"cuckoo":   {rates: []float64{1e-2, 1e-3, 1e-4, 1e-5}, distinct: true},
 	"quotient": {rates: []float64{1e-2, 1e-3, 1e-4, 1e-5}, apart: true},
-	"growing":  {elsewhere: true, onHeap: true},
+	"growing":  {rates: []float64{1e-2, 1e-3, 1e-4, 1e-5}, coarse: true, onHeap: true}, // most of the rate is for later generations
 	"window":   {elsewhere: true}, // keeps rates from 2e-6, and forgets by Advance
 	"quorum":   {elsewhere: true, onHeap: true},
 	"fuse8":    {rates: []float64{1e-2}, coarse: true},

@@ -31,7 +31,7 @@ func TestConfigFields(t *testing.T) {
 	const static = "ErrorRate Shards Hasher Alloc Workers Progress"
 	const stream = "ErrorRate Shards Hasher Workers Progress Scratch Memory"
 	fieldsOf(t, map[string]string{
-		"New": bits, "NewStandard": bits, "NewPartitioned": bits, "NewSplit": bits, "NewConcurrent": bits,
+		"New": bits + " Foldable", "NewStandard": bits + " Foldable", "NewPartitioned": bits, "NewSplit": bits, "NewConcurrent": bits,
 		"NewSliced": bits + " Columns", "NewScalable": "Capacity ErrorRate Growth Hasher Alloc",
 		"NewSplitFromBitset": "Capacity Hasher Alloc",
 		"Decode":             opens, "DecodeStandard": opens, "DecodePartitioned": opens, "DecodeSplit": opens, "DecodeScalable": opens, "DecodeSliced": opens,

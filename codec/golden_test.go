@@ -97,7 +97,7 @@ func TestGoldenTransportKinds(t *testing.T) {
 			}
 		}
 	}
-	for name, f := range map[string]any{"scalable": scalable, "sliced": sliced} {
+	for name, f := range map[string]any{"scalable-equal": scalable, "sliced": sliced} {
 		data := encoded(t, f)
 		want := golden(t, "v1-transport-"+name, compressed(t, data))
 		back, err := codec.Decompress(nil, want)
@@ -106,6 +106,24 @@ func TestGoldenTransportKinds(t *testing.T) {
 		}
 		if len(want) >= len(data) {
 			t.Errorf("%s travels in %d bytes, written it has %d", name, len(want), len(data))
+		}
+	}
+}
+
+// TestGoldenTransportTapered opens a Scalable of before, with falling shares of
+// the rate.
+func TestGoldenTransportTapered(t *testing.T) {
+	data, err := os.ReadFile(filepath.Join("testdata", "v1-transport-scalable.golden"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := codec.Open(data)
+	if err != nil {
+		t.Fatalf("the golden file is not read any more: %v", err)
+	}
+	for i := range 300 {
+		if k := fmt.Appendf(nil, "key %d", i); !f.Contains(k) {
+			t.Errorf("%q is missing", k)
 		}
 	}
 }

@@ -133,6 +133,9 @@ func (q Needs) offer(k *kind) (Choice, string) {
 
 // planOf plans one set, a grown one if nobody knows its size.
 func (q Needs) planOf(k *kind) (plan, error) {
+	if q.Keys > 0 && q.uncertain() && k.endless() {
+		return k.grown(min(firstKeys, q.Keys), q.Keys, q.ErrorRate)
+	}
 	if q.Capacity > 0 {
 		return k.plan(q.Capacity, q.ErrorRate)
 	}

@@ -53,11 +53,11 @@ func TestAdviseFirst(t *testing.T) {
 		first    string
 		warnings string
 	}{
-		{"nothing known", sizing.Needs{}, "scalable", "unknown"},
+		{"nothing known", sizing.Needs{}, "growing", "unknown"},
 		{"a million", sizing.Needs{Keys: million, Capacity: 2 * million}, "bloom", ""},
 		{"a million for ever", sizing.Needs{Keys: million, Immutable: true}, "fuse", ""},
 		{"no headroom", sizing.Needs{Keys: million}, "bloom", "headroom"},
-		{"oversized", sizing.Needs{Keys: million, Capacity: 50 * million}, "bloom", "oversized"},
+		{"oversized", sizing.Needs{Keys: million, Capacity: 50 * million}, "growing", ""},
 		{"growth", sizing.Needs{Keys: million, Growth: true}, "scalable", ""},
 		{"writers", sizing.Needs{Keys: million, Capacity: 2 * million, Writers: true}, "concurrent", ""},
 		{"parquet", sizing.Needs{Keys: million, Immutable: true, Parquet: true}, "split", ""},
@@ -72,7 +72,10 @@ func TestAdviseFirst(t *testing.T) {
 		{"few keys", sizing.Needs{Keys: 100, Immutable: true}, "bloom", "small"},
 		{"short keys", sizing.Needs{Keys: million, Immutable: true, KeyBytes: 2, ErrorRate: 1e-6}, "ribbon", "short"},
 		{"deletes", sizing.Needs{Keys: million, Capacity: 2 * million, Deletes: true}, "cuckoo", ""},
-		{"deletes and growth", sizing.Needs{Deletes: true, Growth: true}, "quotient", "unknown"},
+		{"deletes and growth", sizing.Needs{Deletes: true, Growth: true}, "growing", "unknown"},
+		{"deletes and growth from a million", sizing.Needs{Keys: million, Deletes: true, Growth: true}, "growing", ""},
+		{"oversized for ever", sizing.Needs{Keys: million, Capacity: 50 * million, Parquet: true}, "split", "oversized"},
+		{"known within four times", sizing.Needs{Keys: million, Capacity: 4 * million}, "bloom", ""},
 		{"counts", sizing.Needs{Keys: million, Capacity: 2 * million, Counts: true}, "quotient", ""},
 		{"expiry", sizing.Needs{Keys: million, Capacity: 2 * million, Expiry: true}, "stable", ""},
 		{"expiry and deletes", sizing.Needs{Keys: million, Expiry: true, Deletes: true}, "", "kind"},
@@ -99,8 +102,8 @@ func TestAdviseFirst(t *testing.T) {
 		if got := names(a.Exact); !slices.Equal(got, []string{"go map", "sorted array", "redis set"}) {
 			t.Errorf("%s: exact sets %v", c.what, got)
 		}
-		if n := len(a.Kinds) + len(a.Others) + len(a.Refused); n != 14 {
-			t.Errorf("%s: %d kinds in all, want 14", c.what, n)
+		if n := len(a.Kinds) + len(a.Others) + len(a.Refused); n != 15 {
+			t.Errorf("%s: %d kinds in all, want 15", c.what, n)
 		}
 	}
 }
@@ -117,9 +120,9 @@ func TestAdviseDominated(t *testing.T) {
 		{sizing.Needs{Keys: million, Capacity: 2 * million}, "bloom quotient standard"},
 		{sizing.Needs{Keys: million, Immutable: true}, "fuse ribbon bloom"},
 		{sizing.Needs{Keys: million, Immutable: true, ErrorRate: 1e-3}, "ribbon bloom cuckoo"},
-		{sizing.Needs{Keys: million, Capacity: 2 * million, Deletes: true}, "cuckoo counting quotient"},
-		{sizing.Needs{Keys: million, Capacity: 2 * million, Counts: true}, "quotient spectral counting"},
-		{sizing.Needs{Keys: million, Capacity: 2 * million, Counts: true, Deletes: true}, "quotient counting"},
+		{sizing.Needs{Keys: million, Capacity: 2 * million, Deletes: true}, "cuckoo counting quotient growing"},
+		{sizing.Needs{Keys: million, Capacity: 2 * million, Counts: true}, "quotient spectral growing counting"},
+		{sizing.Needs{Keys: million, Capacity: 2 * million, Counts: true, Deletes: true}, "quotient growing counting"},
 	} {
 		a := mustAdvise(t, c.needs)
 		if got := strings.Join(names(a.Kinds), " "); got != c.kinds {
@@ -151,7 +154,7 @@ func TestAdviceText(t *testing.T) {
 	}{
 		{sizing.Needs{Keys: million, Capacity: 2 * million}, "take bloom: bloom.New, 19.87 bits per key, 2.483 MB"},
 		{sizing.Needs{Keys: million, Immutable: true}, "take fuse: fuse.Build, 9.01 bits per key, 1.126 MB"},
-		{sizing.Needs{}, "take scalable: bloom.NewScalable, 23.43 bits per key"},
+		{sizing.Needs{}, "take growing: quotient.NewGrowing, 20.08 bits per key"},
 		{sizing.Needs{Keys: 100}, "take go map: map[string]struct{}, 404.48 bits per key, 5.056 KB"},
 		{sizing.Needs{Keys: million, WrongYes: math.Inf(1)}, "take no filter"},
 		{sizing.Needs{Keys: million, WrongYes: 0.5}, "take no filter"},
@@ -237,7 +240,7 @@ func TestAdviseRate(t *testing.T) {
 var can = map[string]struct{ grow, writers, parquet, deletes, counts, expires, static bool }{
 	"bloom": {}, "standard": {}, "partitioned": {}, "sliced": {},
 	"scalable": {grow: true}, "concurrent": {writers: true}, "split": {parquet: true},
-	"cuckoo": {deletes: true}, "quotient": {deletes: true, counts: true, grow: true},
+	"cuckoo": {deletes: true}, "quotient": {deletes: true, counts: true, grow: true}, "growing": {deletes: true, counts: true, grow: true},
 	"counting": {deletes: true, counts: true}, "spectral": {counts: true}, "stable": {expires: true},
 	"fuse": {static: true}, "ribbon": {static: true},
 }

@@ -48,6 +48,27 @@ func grownQuotient(first, n uint64, p float64) (plan, error) {
 	return plan{q.Bits(), 4, 4, q.Rate}, err
 }
 
+// growingPlan is for a growing filter that starts with n keys. It reads what a
+// quotient filter reads, and where the segment is.
+func growingPlan(n uint64, p float64) (plan, error) { return grownGrowing(n, n, p) }
+
+// grownGrowing is a growing filter that was made for first keys and holds n.
+func grownGrowing(first, n uint64, p float64) (plan, error) {
+	g, err := GrowingSize(first, 0, p)
+	if err != nil {
+		return plan{}, err
+	}
+	size, _ := g.Grown(first, n)
+	rate := func(keys float64) float64 {
+		if keys <= 0 {
+			return 0
+		}
+		_, r := g.Grown(first, uint64(min(keys, 1<<48)))
+		return r
+	}
+	return plan{size, 5, 5, rate}, nil
+}
+
 // fusePlan takes the narrowest fingerprints that reach the rate.
 func fusePlan(n uint64, p float64) (plan, error) {
 	width, err := FuseWidth(p)

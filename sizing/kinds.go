@@ -1,7 +1,6 @@
 package sizing
 
 import (
-	"math"
 	"slices"
 	"strings"
 )
@@ -96,7 +95,7 @@ var kinds = [...]kind{
 		reason: "a slice of the array for each of k bits: as small as standard, no two bits of a key collide",
 	},
 	{
-		name: "sliced", make: "bloom.NewSliced", manySets: true, plan: standardPlan,
+		name: "sliced", make: "bloom.Config.NewSliced", manySets: true, plan: standardPlan,
 		reason: "all sets in one array, a column each: k rows tell for all sets at once",
 	},
 	{
@@ -106,6 +105,10 @@ var kinds = [...]kind{
 	{
 		name: "quotient", make: "quotient.New", has: deletes | counts | grows, plan: quotientPlan, grown: grownQuotient, bounded: true, refuses: true,
 		reason: "a sorted table of fingerprints: deletes, exact counts, merging, growth without the keys; an insert moves a part of it",
+	},
+	{
+		name: "growing", make: "quotient.NewGrowing", has: deletes | counts | grows, plan: growingPlan, grown: grownGrowing,
+		reason: "quotient in segments that double: starts small, grows without end, keeps the rate; deletes and counts",
 	},
 	{
 		name: "counting", make: "counting.New", has: deletes | counts, plan: countingPlan, fewTimes: true,
@@ -155,10 +158,10 @@ func partitionedPlan(n uint64, p float64) (plan, error) {
 	return plan{s.Bits, s.K, s.K, s.Rate}, err
 }
 
-// scalablePlan is for one layer, made for n keys: layer i gets the share
-// 6/(π²i²) of the rate, so that all of them stay below it together.
+// scalablePlan is for one layer, made for n keys: each has a fortieth of the
+// rate, so that all of them stay below it together.
 func scalablePlan(n uint64, p float64) (plan, error) {
-	one, err := layerPlan(n, p, 1)
+	one, err := layerPlan(n, p)
 	if err != nil {
 		return plan{}, err
 	}
@@ -172,9 +175,12 @@ func scalablePlan(n uint64, p float64) (plan, error) {
 	return one, nil
 }
 
-// layerPlan plans layer i, in the blocked layout as far as that goes.
-func layerPlan(n uint64, p float64, i int) (plan, error) {
-	share := p * 6 / (math.Pi * math.Pi * float64(i*i))
+// layerShares is the number of layers of a scalable filter that share its rate.
+const layerShares = 40
+
+// layerPlan plans a layer, in the blocked layout as far as that goes.
+func layerPlan(n uint64, p float64) (plan, error) {
+	share := p / layerShares
 	if share >= MinBlockedRate {
 		return blockedPlan(n, share)
 	}
@@ -185,8 +191,8 @@ func layerPlan(n uint64, p float64, i int) (plan, error) {
 // holds n.
 func grownPlan(first, n uint64, p float64) (plan, error) {
 	var sum plan
-	for i, room, layer := 1, uint64(0), first; room < n; i, layer = i+1, 2*layer {
-		one, err := layerPlan(layer, p, i)
+	for room, layer := uint64(0), first; room < n; layer *= 2 {
+		one, err := layerPlan(layer, p)
 		if err != nil {
 			return plan{}, err
 		}

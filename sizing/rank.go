@@ -50,11 +50,25 @@ func (q Needs) class(c Choice, least float64) int {
 		return 0
 	case q.Immutable && k.static && c.BitsPerKey <= worthSpace*least:
 		return 1
+	case q.needs(grows) && k.bounded:
+		return 3
+	case k.endless() && (q.uncertain() || q.Growth && (q.Deletes || q.Counts)):
+		return 1
 	case q.Counts && !k.fewTimes:
 		return 1
 	}
 	return 2
 }
+
+// endless reports whether a kind keeps the rate, and deletes, however far it grows.
+func (k *kind) endless() bool { return k.has&(grows|deletes) == grows|deletes && !k.bounded }
+
+// needs reports whether a kind must have a feature.
+func (q Needs) needs(f feature) bool { return q.features()&f != 0 }
+
+// uncertain reports whether nobody knows the number of keys within a factor of
+// four.
+func (q Needs) uncertain() bool { return q.Keys == 0 || q.Capacity/oversized > q.Keys }
 
 // dominates reports whether x, which stands before y, is no worse in anything
 // that y could be chosen for.

@@ -3,7 +3,6 @@ package sizing_test
 import (
 	"fmt"
 	"io"
-	"math"
 
 	"github.com/bloomery/bloomery/sizing"
 )
@@ -24,7 +23,7 @@ func tableLayers(w io.Writer) {
 	fmt.Fprintln(w, "layers       rate   bits/key   holds in all   against one filter: just made    full")
 	total, before, capacity := 0.0, uint64(0), uint64(1000)
 	for i := 1; i <= 14; i++ {
-		p := 6 * 0.01 / (math.Pi * math.Pi * float64(i) * float64(i))
+		const p = 0.01 / 40
 		s := mustSize(sizing.Blocked, capacity, p)
 		total += float64(s.Bits)
 		all := before + capacity

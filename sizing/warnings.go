@@ -105,7 +105,7 @@ func warnHeadroom(q Needs, a Advice) Warning {
 }
 
 func warnOversized(q Needs, a Advice) Warning {
-	if len(a.Kinds) == 0 || q.Capacity/oversized <= q.Keys {
+	if len(a.Kinds) == 0 || q.Capacity/oversized <= q.Keys || kindOf(a.Kinds[0].Name).endless() {
 		return Warning{}
 	}
 	return Warning{Code: Oversized, Times: float64(q.Capacity) / float64(q.Keys), Bytes: a.Kinds[0].Bytes}

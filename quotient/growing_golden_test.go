@@ -2,39 +2,11 @@ package quotient_test
 
 import (
 	"fmt"
-	"io"
 	"testing"
 
-	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/filtertest"
 	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/quotient"
 )
-
-func TestGrowingConformance(t *testing.T) {
-	filtertest.Test(t, filtertest.Kind{
-		Name:   "growing",
-		Rates:  []float64{1e-2, 1e-3, 1e-4, 1e-5},
-		Coarse: true, // it keeps most of its rate for later generations
-		Make: func(hs []uint64, n int, p float64) (bloomery.Hashed, error) {
-			g, err := quotient.Config{Capacity: n, ErrorRate: p}.NewGrowing()
-			if err == nil {
-				_, err = g.InsertHashes(hs)
-			}
-			return g, err
-		},
-		MakeKeyed: func(h hashing.Hasher) (bloomery.Hashed, error) {
-			return quotient.Config{Capacity: 100, ErrorRate: 0.01, Hasher: h}.NewGrowing()
-		},
-		Decode: func(data []byte, h hashing.Hasher) (bloomery.Hashed, error) {
-			return quotient.Config{Hasher: h}.DecodeGrowing(data)
-		},
-		Read:  func(r io.Reader) (bloomery.Hashed, error) { return quotient.Config{}.ReadGrowing(r) },
-		View:  func(data []byte) (filtertest.View, error) { return quotient.Config{}.ViewGrowing(data) },
-		Clone: func(a bloomery.Hashed) bloomery.Hashed { return a.(*quotient.Growing).Clone() },
-		Clear: func(a bloomery.Hashed) { a.(*quotient.Growing).Clear() },
-	})
-}
 
 // TestGrowingGolden is TestGolden for filters that have grown: without elders,
 // with elders, with a hint, with a key.

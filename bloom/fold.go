@@ -1,0 +1,151 @@
+package bloom
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+	"strconv"
+	"strings"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/internal/kernel"
+	"github.com/bloomery/bloomery/internal/memory"
+	"github.com/bloomery/bloomery/sizing"
+)
+
+const (
+	// foldUnit is what the size of a foldable filter is a multiple of, in blocks
+	// or bits: it can be halved three times.
+	foldUnit = 8
+	// foldHashes is the number of bits per key of a Filter that can be folded,
+	// one in each lane of a block. With fewer or more, the lanes depend on the
+	// number of blocks.
+	foldHashes = 8
+)
+
+// Fold returns a smaller filter with the same keys: the one that a filter with a
+// by-th of the blocks would be if all keys had been added to it. Block i is the
+// union of the blocks i·by to i·by+by-1, since a key's block is its hash, as a
+// fraction, times their number. The rate is that of the smaller array, as Stats
+// has it, both asked and predicted.
+//
+// Only a filter that sets 8 bits per key can be folded, as Config.Foldable makes
+// it, and only by a divisor of its blocks: else the error wraps ErrIncompatible
+// and names the divisors. It wraps ErrParameter if by is less than 1.
+func (f *Filter) Fold(by int) (*Filter, error) {
+	f.mustBeMade()
+	b, err := f.folded(by, uint64(len(f.blocks)))
+	if err != nil {
+		return nil, fmt.Errorf("bloom: fold: %w", err)
+	}
+	blocks := kernel.Blocks(memory.Words(len(f.blocks) / by * 8))
+	for i, block := range f.blocks {
+		to := &blocks[i/by]
+		for lane, word := range block {
+			to[lane] |= word
+		}
+	}
+	return &Filter{lines{b, blocks}}, nil
+}
+
+// Fold is Filter.Fold for a Standard: bits i·by to i·by+by-1 become bit i. It
+// takes any number of bits per key, and time for each set bit.
+func (s *Standard) Fold(by int) (*Standard, error) {
+	if len(s.words) == 0 {
+		panicZero(flatConstructors)
+	}
+	b, err := s.folded(by, s.shape.Bits)
+	if err != nil {
+		return nil, fmt.Errorf("bloom: fold: %w", err)
+	}
+	words := memory.Words(int(wordsFor(b.shape.Bits)))
+	for i, word := range s.words {
+		for ; word != 0; word &= word - 1 {
+			at := (uint64(i)*64 + uint64(bits.TrailingZeros64(word))) / uint64(by)
+			words[at/64] |= 1 << (at % 64)
+		}
+	}
+	return &Standard{flatSet{newFlat(b, words)}}, nil
+}
+
+// folded returns the base of a filter with a by-th of its units.
+func (b *base) folded(by int, units uint64) (base, error) {
+	switch {
+	case by < 1:
+		return base{}, fmt.Errorf("%w: by %d, not 1 or more", bloomery.ErrParameter, by)
+	case by > 1 && b.shape.Layout == sizing.Blocked && b.shape.K != foldHashes:
+		return base{}, fmt.Errorf("%w: %d bits per key, a filter that can be folded sets %d, see Config.Foldable",
+			bloomery.ErrIncompatible, b.shape.K, foldHashes)
+	case units%uint64(by) != 0:
+		return base{}, fmt.Errorf("%w: a size of %d cannot be folded by %d, but by %s", bloomery.ErrIncompatible, units, by, divisors(units))
+	}
+	c := *b
+	c.shape.Bits /= uint64(by)
+	if err := c.shape.Valid(); err != nil {
+		return base{}, fmt.Errorf("%w: %d bits are too few", bloomery.ErrIncompatible, c.shape.Bits)
+	}
+	c.rate = min(max(b.rate, c.shape.Rate(float64(c.capacity))), math.Nextafter(1, 0))
+	return c, nil
+}
+
+// divisors lists the first divisors of n above 1, for people.
+func divisors(n uint64) string {
+	const most, far = 8, 1 << 16
+	var list []string
+	for d := uint64(2); d <= min(n, far) && len(list) < most; d++ {
+		if n%d == 0 {
+			list = append(list, strconv.FormatUint(d, 10))
+		}
+	}
+	if len(list) == 0 {
+		return "nothing"
+	}
+	return strings.Join(list, ", ")
+}
+
+// foldable is shape for filters that have a Fold.
+func (c Config) foldable(layout sizing.Layout) (sizing.Shape, float64, error) {
+	s, rate, err := c.shape(layout)
+	if err != nil || !c.Foldable {
+		return s, rate, err
+	}
+	unit := foldUnit * layout.Unit()
+	given := c.Bits != 0 || c.BitsPerKey != 0
+	if layout == sizing.Blocked && s.K != foldHashes {
+		if c.Hashes != 0 {
+			return s, 0, fmt.Errorf("%w: Hashes is %d, a Filter that can be folded has %d", bloomery.ErrParameter, c.Hashes, foldHashes)
+		}
+		s.K = foldHashes
+		if !given {
+			s.Bits = leastUnits(unit, func(n uint64) bool {
+				return sizing.Shape{Layout: layout, Bits: n, K: s.K}.Rate(float64(c.Capacity)) <= rate
+			})
+		}
+	}
+	s.Bits += (unit - s.Bits%unit) % unit
+	if err := s.Valid(); err != nil {
+		return s, 0, fmt.Errorf("%w: %d bits", bloomery.ErrTooLarge, s.Bits)
+	}
+	if given {
+		rate = min(s.Rate(float64(c.Capacity)), math.Nextafter(1, 0))
+	}
+	return s, rate, memory.Fits(s.Bits / 8)
+}
+
+// leastUnits returns the least multiple of unit that is enough, or the first
+// beyond MaxBits.
+func leastUnits(unit uint64, enough func(n uint64) bool) uint64 {
+	high := unit
+	for high <= sizing.MaxBits/2 && !enough(high) {
+		high *= 2
+	}
+	low := high / 2 // not enough, or 0 where the first is
+	for high-low > unit {
+		if half := (low + (high-low)/2) / unit * unit; half > low && enough(half) {
+			high = half
+		} else {
+			low = max(half, low+unit)
+		}
+	}
+	return high
+}
