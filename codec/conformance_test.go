@@ -35,7 +35,7 @@ var traits = map[string]struct {
 	"cuckoo":   {rates: []float64{1e-2, 1e-3, 1e-4, 1e-5}, distinct: true},
 	"quotient": {rates: []float64{1e-2, 1e-3, 1e-4, 1e-5}, apart: true},
 	"growing":  {rates: []float64{1e-2, 1e-3, 1e-4, 1e-5}, coarse: true, onHeap: true}, // most of the rate is for later generations
-	"window":   {elsewhere: true}, // keeps rates from 2e-6, and forgets by Advance
+	"window":   {elsewhere: true},                                                      // keeps rates from 2e-6, and forgets by Advance
 	"quorum":   {elsewhere: true, onHeap: true},
 	"fuse8":    {rates: []float64{1e-2}, coarse: true},
 	"fuse16":   {rates: []float64{1e-2, 1e-4}, coarse: true, long: true},

@@ -131,6 +131,8 @@ func some(t reflect.Type) reflect.Value {
 		return reflect.ValueOf(noScratch{})
 	}
 	switch t.Kind() {
+	case reflect.Bool:
+		return reflect.ValueOf(true)
 	case reflect.Func:
 		return reflect.MakeFunc(t, func([]reflect.Value) []reflect.Value {
 			out := make([]reflect.Value, t.NumOut())

@@ -331,7 +331,8 @@ func texts(a sizing.Advice) (s []string) {
 
 // More keys never take fewer bytes, and a lower rate never takes less, but
 // for the layers of a scalable filter, which leave the blocked layout for a
-// smaller one at 1e-6.
+// smaller one at 1e-6, and for a growing one, whose steps of 1.26 lie elsewhere for
+// every rate.
 func TestAdviseMonotone(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.OneOf(rapid.Uint64Range(1, 5000), rapid.Uint64Range(1, 1<<32)).Draw(t, "n")
@@ -339,10 +340,10 @@ func TestAdviseMonotone(t *testing.T) {
 		p := rapid.Float64Range(1e-12, 0.5).Draw(t, "p")
 		small, large, low := prices(t, n, p), prices(t, more, p), prices(t, n, p/2)
 		for name, bytes := range small {
-			if b, ok := large[name]; ok && b < bytes {
+			if b, ok := large[name]; ok && b < bytes && name != "growing" {
 				t.Errorf("%s: %d bytes for %d keys, %d for %d", name, bytes, n, b, more)
 			}
-			if b, ok := low[name]; ok && b < bytes && name != "scalable" {
+			if b, ok := low[name]; ok && b < bytes && name != "scalable" && name != "growing" {
 				t.Errorf("%s: %d bytes at %v, %d at %v", name, bytes, p, b, p/2)
 			}
 		}
