@@ -190,6 +190,7 @@ type testDoor struct {
 	lose    error // every record fails with it
 	late    bool  // records are applied by Wait, as in a cluster
 	refuses error
+	stingy  int // records that get no room to grow
 
 	mu     sync.Mutex
 	queue  []*door.Op
@@ -202,6 +203,11 @@ func (d *testDoor) Do(ops []*door.Op) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.groups = append(d.groups, append([]*door.Op(nil), ops...))
+	for _, op := range ops {
+		if op.Admit != nil && d.stingy > 0 {
+			op.Admit = stingy{op.Admit, &d.stingy}
+		}
+	}
 	switch {
 	case d.late:
 		for _, op := range ops {

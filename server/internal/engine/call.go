@@ -21,6 +21,8 @@ type Call struct {
 	answered bool         // Reply is final
 	waiting  bool         // for a record that is on its way
 	single   bool         // its record is its own: together there was no memory
+	rooms    uint8        // how often a record of it had too little room
+	pieces   *pieces      // what was done of it before
 	first    int          // of the items' digests in the workspace
 	finish   func() Reply // makes the reply when the gate is left
 }

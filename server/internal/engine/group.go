@@ -95,7 +95,7 @@ func (e *Engine) runParsed(s *Session, calls []Call) {
 		n := i + 1
 		for items := len(calls[i].Items); n < len(calls); n++ {
 			c := &calls[n]
-			if items += len(c.Items); c.answered || c.waiting || items > maxRun {
+			if items += len(c.Items); c.answered || c.waiting || c.pieces != nil || items > maxRun {
 				break
 			}
 		}
@@ -111,7 +111,7 @@ func (e *Engine) runSpan(s *Session, calls []Call) {
 	if len(s.w.pending) > 0 && s.w.touched(c) {
 		e.settle(s)
 	}
-	if len(c.Items) > maxRun {
+	if len(c.Items) > maxRun || c.pieces != nil {
 		e.runPieces(s, c)
 		return
 	}

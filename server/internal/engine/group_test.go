@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -165,4 +166,54 @@ func TestLoadOfLargeChunks(t *testing.T) {
 		}
 	}
 	b.replays(t)
+}
+
+// stingy is an admitter that gives the first few records no room to grow.
+type stingy struct {
+	door.Admitter
+	left *int
+}
+
+// Admit implements door.Admitter.
+func (a stingy) Admit(p *store.Part, ops []*door.Op) (uint64, bool) {
+	aside, ok := a.Admitter.Admit(p, ops)
+	if *a.left > 0 {
+		*a.left--
+		for _, op := range ops {
+			op.Record.Room = 0
+		}
+	}
+	return aside, ok
+}
+
+// TestTooLittleRoomIsPreparedAgain has records meet filters that have to grow and
+// may not, as in a cluster where another node was faster: the rest is prepared
+// again, and every answer is that of a record with room.
+func TestTooLittleRoomIsPreparedAgain(t *testing.T) {
+	items := make([]string, 60)
+	for i := range items {
+		items[i] = fmt.Sprint("i", i)
+	}
+	for _, tt := range []struct{ setup, cmd string }{
+		{"BF.RESERVE k 0.01 20", "BF.MADD k " + strings.Join(items, " ")},
+		{"BF.RESERVE k 0.01 1", "BF.ADD k x"},
+		{"CF.RESERVE k 4 BUCKETSIZE 1 MAXITERATIONS 1", "CF.ADD k x"},
+	} {
+		want, b := newBench(t, 1<<30), newBench(t, 1<<30)
+		for _, c := range []*bench{want, b} {
+			c.line(tt.setup)
+			c.lines(strings.Fields(tt.setup)[0][:2]+".ADD k y", strings.Fields(tt.setup)[0][:2]+".ADD k z")
+		}
+		b.door.stingy = 2
+		if got, want := b.line(tt.cmd), want.line(tt.cmd); got != want {
+			t.Errorf("%.20s with too little room = %s, want %s", tt.cmd, got, want)
+		}
+		if b.door.stingy != 0 && strings.HasPrefix(tt.cmd, "BF.M") {
+			t.Errorf("%.20s was not prepared again", tt.cmd)
+		}
+		if got := b.engine.Budget.Used() - b.state.Bytes(); got != 0 {
+			t.Errorf("%.20s: %d bytes stay set aside", tt.cmd, got)
+		}
+		b.replays(t)
+	}
 }

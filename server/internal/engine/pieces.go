@@ -21,22 +21,24 @@ type pieces struct {
 // runPieces runs a call of more than maxRun items. Other commands may be run
 // between two pieces, as they may between two commands.
 func (e *Engine) runPieces(s *Session, c *Call) {
-	f := c.cmd.Filter
-	if !e.holdReply(s, len(c.Items)) {
-		c.Fail(TextOOM)
-		return
-	}
-	var v pieces
-	if f.Write != nil && f.Write.Codes {
-		v.codes = make([]redisbloom.Result, len(c.Items))
-	} else {
-		v.found = make([]bool, len(c.Items))
+	f, v := c.cmd.Filter, c.pieces
+	if v == nil {
+		if !e.holdReply(s, len(c.Items)) {
+			c.Fail(TextOOM)
+			return
+		}
+		v = &pieces{}
+		if f.Write != nil && f.Write.Codes {
+			v.codes = make([]redisbloom.Result, len(c.Items))
+		} else {
+			v.found = make([]bool, len(c.Items))
+		}
 	}
 	for v.done < len(c.Items) && v.err == nil && !c.answered {
 		e.leave(s) // others have their turn
 		e.enter(s)
 		if entry := e.find(s, c); entry != nil {
-			e.runPiece(s, c, entry, &v)
+			e.runPiece(s, c, entry, v)
 		}
 	}
 	switch {
@@ -103,6 +105,8 @@ func (e *Engine) putPiece(s *Session, c *Call, op *Op, v *pieces) {
 	case errors.Is(res.Err, store.ErrRetry):
 	case c.cmd.Filter.Write.Codes && res.Done == len(op.Result.Codes):
 		v.done += res.Done // an item without room does not stop the others
+	case c.lacksRoom(res):
+		v.done += res.Done
 	default:
 		v.done += res.Done
 		v.err = res.Err

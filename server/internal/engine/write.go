@@ -113,6 +113,8 @@ func (e *Engine) distribute(w *Workspace, v span) {
 			calls[i].Answer(unsettled(v.op.Err))
 		}
 	case errors.Is(res.Err, store.ErrRetry):
+	case len(calls) == 1 && calls[0].lacksRoom(res):
+		calls[0].keep(res)
 	case len(calls) == 1:
 		calls[0].answered = true
 		calls[0].cmd.Filter.Write.Reply(&calls[0], res)
@@ -154,5 +156,33 @@ func (w *Workspace) share(calls []Call, res *store.Result) {
 		if w.view.Err != nil {
 			return
 		}
+	}
+}
+
+// maxRooms is how often the rest of a call is prepared again because its filter
+// needed more room than it had when the record was prepared.
+const maxRooms = 2
+
+// lacksRoom reports whether the rest of a call is to be prepared again.
+func (c *Call) lacksRoom(res *store.Result) bool {
+	if !errors.Is(res.Err, redisbloom.ErrRoom) || c.rooms >= maxRooms || res.Done >= len(c.Items) {
+		return false
+	}
+	c.rooms++
+	return true
+}
+
+// keep keeps what a record has done of a call whose rest is prepared again.
+func (c *Call) keep(res *store.Result) {
+	if res.Done == 0 {
+		return
+	}
+	c.pieces = &pieces{done: res.Done}
+	if c.cmd.Filter.Write.Codes {
+		c.pieces.codes = make([]redisbloom.Result, len(c.Items))
+		copy(c.pieces.codes, res.Codes[:res.Done])
+	} else {
+		c.pieces.found = make([]bool, len(c.Items))
+		copy(c.pieces.found, res.Bools[:res.Done])
 	}
 }
