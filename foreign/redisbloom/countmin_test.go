@@ -192,7 +192,15 @@ func TestCountMinMerge(t *testing.T) {
 	if merged < 300 || refused < 300 {
 		t.Errorf("%d merged, %d refused: one of them is hardly tested", merged, refused)
 	}
-	err := newCountMin(t, 3, 2).Merge([]*redisbloom.CountMin{newCountMin(t, 2, 3)}, nil)
+	// A count is unsigned: its product with -1 is beyond the signed numbers.
+	huge, err := redisbloom.CountMinDump{Width: 1, Depth: 1, Count: 1<<63 + 5, Cells: make([]byte, 4)}.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := newCountMin(t, 1, 1).Merge([]*redisbloom.CountMin{huge}, []int64{-1}); !errors.Is(err, redisbloom.ErrOverflow) {
+		t.Errorf("Merge of a count of 2^63+5 with the weight -1: %v", err)
+	}
+	err = newCountMin(t, 3, 2).Merge([]*redisbloom.CountMin{newCountMin(t, 2, 3)}, nil)
 	if !errors.Is(err, bloomery.ErrIncompatible) {
 		t.Errorf("Merge of another shape: %v", err)
 	}

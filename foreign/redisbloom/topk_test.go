@@ -292,6 +292,17 @@ func TestTopKItems(t *testing.T) {
 	}
 }
 
+// TestTopKSaturates adds more than a count can hold: it stays at the largest.
+func TestTopKSaturates(t *testing.T) {
+	k := newTopK(t, redisbloom.TopKParams{K: 1, Width: 1, Depth: 1, Decay: 0.9})
+	for range math.MaxUint32/redisbloom.MaxIncrement + 2 {
+		_, _, _ = k.Incr([]byte("a"), redisbloom.MaxIncrement)
+	}
+	if got := k.Count([]byte("a")); got != math.MaxUint32 || !k.Contains([]byte("a")) {
+		t.Errorf("Count = %d, want %d", got, uint32(math.MaxUint32))
+	}
+}
+
 func TestTopKAllocs(t *testing.T) {
 	k := newTopK(t, redisbloom.TopKParams{K: 10, Width: 100, Depth: 7, Decay: 0.9})
 	for i := range 10 {
