@@ -6,6 +6,7 @@ import "slices"
 func experiments() []experiment {
 	return slices.Concat(
 		scalableExperiments(),
+		growingExperiments(),
 		slicedExperiments(),
 		countingExperiments(),
 		spectralExperiments(),
@@ -20,6 +21,7 @@ func experiments() []experiment {
 func aims() []aim {
 	return slices.Concat(
 		scalableAims(),
+		growingAims(),
 		slicedAims(),
 		countingAims(),
 		spectralAims(),

@@ -102,7 +102,7 @@ func scalableAims() []aim {
 	const large, small = "scalable/n=10000000", "scalable/n=100000"
 	all := []aim{
 		atMost(1, "Scalable from 1,000 to 10 M keys at 1%, error in %", figureAt(at(large, oursGrown, rate))),
-		atMost(1.6, "the same, bits over one filter of the right size", figureAt(at(large, oursGrown, overRight))),
+		atMost(33, "the same, bits per key", figureAt(at(large, oursGrown, bits))),
 	}
 	for _, keys := range []string{", hits", ", misses"} {
 		all = append(all,
