@@ -34,6 +34,7 @@ type buildOptions struct {
 	hash      string
 	estimate  bool
 	transport bool
+	foldable  bool
 	multiset  bool
 	force     bool
 	maxMemory number[int64]
@@ -98,6 +99,7 @@ func (o *buildOptions) flags(cmd *cobra.Command) {
 	f.Var(&o.seed, "seed", "seed `S` of the hash, or random; filters that are merged have the same")
 	f.StringVar(&o.hash, "hash", "xxh3", "hash function `NAME`, for filters that other programs ask: "+strings.Join(hashNames(), ", "))
 	f.BoolVar(&o.transport, "transport", false, "write the transport form: smaller unless half full, not mapped")
+	f.BoolVar(&o.foldable, "foldable", false, "make a bloom or standard filter that bloomery fold can make smaller")
 	f.BoolVar(&o.force, "force", false, "write the filter even if it is over its capacity")
 	f.Var(&o.maxMemory, "max-memory", "memory for hashes that wait, and to build static kinds, 1MiB or more")
 	o.keyFlags.bind(f)
@@ -189,6 +191,9 @@ func (o *buildOptions) run(ctx context.Context, s *shell, args []string) error {
 	case o.output == "-" && s.asJSON:
 		return errJSONOutput
 	}
+	if o.foldable && kind.Name != "bloom" && kind.Name != "standard" {
+		return errors.New("--foldable is for the kinds bloom and standard")
+	}
 	files, err := s.files(args)
 	if err != nil {
 		return err
@@ -203,7 +208,7 @@ func (o *buildOptions) run(ctx context.Context, s *shell, args []string) error {
 	in := o.input(s, files)
 	stop := s.progress("build", func() (int64, int64) { return in.Done(), in.Total() })
 	defer stop()
-	b := builder{kind: kind, rate: o.rate.value, hasher: h, in: in, memory: o.maxMemory.value}
+	b := builder{kind: kind, rate: o.rate.value, hasher: h, in: in, memory: o.maxMemory.value, foldable: o.foldable}
 	b.hashes = func(dst []uint64, keys [][]byte) { h.HashKeys(dst, keys) }
 	if o.keys.text == "" || kind.New == nil || asSet(kind, o.multiset) {
 		b.spool = &spool{limit: o.maxMemory.value, folder: folderOf(followed(o.output)), repeat: o.multiset}

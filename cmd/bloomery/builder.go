@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/bloom"
 	"github.com/bloomery/bloomery/cmd/bloomery/internal/lines"
 	"github.com/bloomery/bloomery/codec"
 	"github.com/bloomery/bloomery/hashing"
@@ -23,6 +24,8 @@ type builder struct {
 	in     *lines.Input
 	spool  *spool // nil if hashes need not wait
 	memory int64  // for building a static filter
+	// foldable makes a filter that fold makes smaller.
+	foldable bool
 
 	lines uint64 // read
 	added uint64 // keys that were new to the filter, or different ones
@@ -81,8 +84,28 @@ func (b *builder) create(n uint64) (bloomery.Hashed, error) {
 	if n > 1<<62 || uint64(int(n)) != n {
 		return nil, fmt.Errorf("%w: %d keys", bloomery.ErrTooLarge, n)
 	}
+	if b.foldable {
+		return b.createFoldable(max(int(n), 1))
+	}
 	f, err := b.kind.New(max(int(n), 1), b.rate, b.hasher)
 	return f, about("", err)
+}
+
+// createFoldable returns an empty filter that fold makes smaller.
+func (b *builder) createFoldable(n int) (f bloomery.Hashed, err error) {
+	c := bloom.Config{Capacity: n, ErrorRate: b.rate, Hasher: b.hasher, Foldable: true}
+	switch b.kind.Name {
+	case "bloom":
+		f, err = c.New()
+	case "standard":
+		f, err = c.NewStandard()
+	default:
+		err = errors.New("--foldable is for the kinds bloom and standard")
+	}
+	if err != nil {
+		return nil, about("", err)
+	}
+	return f, nil
 }
 
 // read hands on the hashes of all lines, in their order.

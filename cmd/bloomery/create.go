@@ -52,7 +52,7 @@ func (o *buildOptions) create(ctx context.Context, s *shell, name string) error 
 		return err
 	}
 	o.warnOfHash(s)
-	b := builder{kind: kind, rate: o.rate.value, hasher: h}
+	b := builder{kind: kind, rate: o.rate.value, hasher: h, foldable: o.foldable}
 	var f bloomery.Hashed
 	if f, err = b.create(o.keys.value); err != nil {
 		return err

@@ -1,0 +1,131 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/bloom"
+)
+
+// reshapeOptions are the flags of fold and grow, which make a filter of another
+// size from one without its keys.
+type reshapeOptions struct {
+	keyFlags
+	outputFlags
+	by   int
+	rate number[float64]
+	make func(bloomery.Hashed) (bloomery.Hashed, error)
+}
+
+func newFold() *cobra.Command {
+	o := &reshapeOptions{}
+	cmd := &cobra.Command{
+		Use:   "fold --by N [-o F] A",
+		Short: "Make a filter smaller without its keys",
+		Long: `fold makes the filter in the file A so many times smaller, and writes it to F, or
+replaces A: whole, or not at all. All keys stay; the error rate rises to that of a filter
+of the smaller size. Two, four and eight times are possible for bloom and standard
+filters that bloomery build --foldable made; for most others the exit code is 4.`,
+		Example: `  bloomery build --foldable -n 1000 -o large.bf words.txt
+  bloomery fold --by 4 -o small.bf large.bf`,
+		Args: between(1, 1, "the filter to fold"),
+	}
+	o.make = o.fold
+	reshapeCommand(cmd, o)
+	cmd.Flags().IntVar(&o.by, "by", 2, "how many times smaller, `N`")
+	return cmd
+}
+
+func newGrow() *cobra.Command {
+	o := &reshapeOptions{rate: rateFlag("")}
+	cmd := &cobra.Command{
+		Use:   "grow [-p P] [-o F] A",
+		Short: "Make a filter one that grows, without its keys",
+		Long: `grow makes the bloom filter in the file A the first layer of a scalable filter, and
+writes it to F, or replaces A: whole, or not at all. All keys stay, and bloomery add can
+add any number more. The first layer has spent its error rate, so the whole has twice
+that, or -p, which must be more.`,
+		Example: `  bloomery grow -o grown.bf words.bf
+  bloomery add grown.bf more.txt`,
+		Args: between(1, 1, "the filter to grow"),
+	}
+	o.make = o.grow
+	reshapeCommand(cmd, o)
+	cmd.Flags().VarP(&o.rate, "rate", "p", "error rate of the whole (default twice that of A)")
+	return cmd
+}
+
+func reshapeCommand(cmd *cobra.Command, o *reshapeOptions) {
+	newShell(cmd, func(ctx context.Context, s *shell, args []string) error { return o.run(ctx, s, args[0]) })
+	cmd.Flags().StringVarP(&o.output, "output", "o", "", "`FILE` to write instead of A; - is standard output")
+	bindOverwrite(cmd.Flags(), &o.overwrite)
+	o.bind(cmd.Flags())
+}
+
+func (o *reshapeOptions) run(ctx context.Context, s *shell, name string) error {
+	start := time.Now()
+	h, err := o.hasher()
+	if err != nil {
+		return err
+	}
+	to := o.outputFlags
+	if to.output == "" {
+		to = outputFlags{name, true}
+	}
+	if to.output == "-" && s.asJSON {
+		return errJSONOutput
+	}
+	if err := s.checkOutput(to.output, to.overwrite); err != nil {
+		return err
+	}
+	f, form, unlock, err := s.openToChange(ctx, name, h)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	made, err := o.make(f)
+	if err != nil {
+		return about(name, err)
+	}
+	if err := s.saveFilter(ctx, to, form, made); err != nil {
+		return err
+	}
+	return s.summary(to.output, made, 0, 0, start)
+}
+
+// fold returns a smaller filter.
+func (o *reshapeOptions) fold(f bloomery.Hashed) (folded bloomery.Hashed, err error) {
+	switch f := f.(type) {
+	case *bloom.Filter:
+		folded, err = f.Fold(o.by)
+	case *bloom.Standard:
+		folded, err = f.Fold(o.by)
+	default:
+		return nil, fmt.Errorf("%w: a %s filter cannot be folded", bloomery.ErrIncompatible, f.Stats().Kind)
+	}
+	if errors.Is(err, bloomery.ErrIncompatible) {
+		return nil, hinted{about("", err), "filters of bloomery build --foldable can be folded by 2, 4 and 8"}
+	}
+	return folded, about("", err)
+}
+
+// grow returns a filter that grows.
+func (o *reshapeOptions) grow(f bloomery.Hashed) (bloomery.Hashed, error) {
+	b, ok := f.(*bloom.Filter)
+	if !ok {
+		return nil, hinted{
+			fmt.Errorf("%w: a %s filter cannot become one that grows", bloomery.ErrIncompatible, f.Stats().Kind),
+			"bloom filters can; build others again with --kind scalable",
+		}
+	}
+	grown, err := bloom.ScalableFrom(b, o.rate.value)
+	if err != nil {
+		return nil, about("", err)
+	}
+	return grown, nil
+}
