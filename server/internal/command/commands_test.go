@@ -34,6 +34,72 @@ func TestCommands(t *testing.T) {
 			GET nokey -> nil
 			SET m 9223372036854775807 -> +OK
 			INCR m -> -ERR increment or decrement would overflow`,
+		"strings, several and in exchange": `
+			BF.ADD f x -> :1
+			MSET a 1 b 2 a 3 -> +OK
+			MGET a b nokey f -> ["3" "2" nil nil]
+			MSET a 1 b -> -ERR wrong number of arguments for 'mset' command
+			MSET a -> -ERR wrong number of arguments for 'mset' command
+			MGET -> -ERR wrong number of arguments for 'mget' command
+			EXPIRE a 100 -> :1
+			MSET a 4 f 5 -> +OK
+			TTL a -> :-1
+			GET f -> "5"
+			DEL f -> :1
+			BF.ADD f x -> :1
+			SETEX a 10 v -> +OK
+			TTL a -> :10
+			PSETEX a 1500 v -> +OK
+			PTTL a -> :1500
+			SETEX a 0 v -> -ERR invalid expire time in 'setex' command
+			PSETEX a -1 v -> -ERR invalid expire time in 'psetex' command
+			SETEX a 9223372036854775807 v -> -ERR invalid expire time in 'setex' command
+			SETEX a x v -> -ERR value is not an integer or out of range
+			SETEX a 10 -> -ERR wrong number of arguments for 'setex' command
+			SETNX a w -> :0
+			SETNX f w -> :0
+			SETNX n w -> :1
+			GETSET a w -> "v"
+			TTL a -> :-1
+			GETSET new v -> nil
+			GETSET f v -> -WRONGTYPE Operation against a key holding the wrong kind of value
+			SET f v GET -> -WRONGTYPE Operation against a key holding the wrong kind of value
+			SET f v NX GET -> -WRONGTYPE Operation against a key holding the wrong kind of value
+			BF.EXISTS f x -> :1
+			SET nokey v XX GET -> nil
+			SET a v NX GET -> "w"
+			SET a v EX x y -> -ERR syntax error
+			GETDEL a -> "w"
+			GETDEL a -> nil
+			GETDEL f -> -WRONGTYPE Operation against a key holding the wrong kind of value
+			GETEX nokey EX 0 -> nil
+			GETEX f EX 0 -> -WRONGTYPE Operation against a key holding the wrong kind of value
+			GETEX n -> "w"
+			GETEX n EX 10 -> "w"
+			TTL n -> :10
+			GETEX n -> "w"
+			TTL n -> :10
+			GETEX n PERSIST -> "w"
+			TTL n -> :-1
+			GETEX n PERSIST EX 10 -> -ERR syntax error
+			GETEX n EX 10 PERSIST -> -ERR syntax error
+			GETEX n EX 10 PX 10 -> -ERR syntax error
+			GETEX n EX -> -ERR syntax error
+			GETEX n KEEPTTL -> -ERR syntax error
+			GETEX n EX 0 -> -ERR invalid expire time in 'getex' command
+			GETEX n EX x -> -ERR value is not an integer or out of range
+			GETEX n PXAT 1700000000500 -> "w"
+			PTTL n -> :500
+			GETEX n EXAT 1 -> "w"
+			EXISTS n -> :0
+			MULTI -> +OK
+			MSET a 1 b 2 -> +QUEUED
+			MGET a b -> +QUEUED
+			GETDEL a -> +QUEUED
+			MSET a 1 b -> +QUEUED
+			GETEX b EX 5 -> +QUEUED
+			EXEC -> [+OK ["1" "2"] "1" -ERR wrong number of arguments for 'mset' command "2"]
+			TTL b -> :5`,
 		"keys": `
 			BF.ADD b x -> :1
 			CF.ADD c x -> :1

@@ -36,7 +36,7 @@ func (h *history) items(words ...string) []string {
 
 func (h *history) next() []string {
 	k, item := h.name(), fmt.Sprint("item", h.rng.IntN(400))
-	switch h.rng.IntN(36) {
+	switch h.rng.IntN(41) {
 	case 0:
 		return []string{"BF.RESERVE", k, "0.01", strconv.Itoa(1 + h.rng.IntN(50)), "EXPANSION", strconv.Itoa(1 + h.rng.IntN(3))}
 	case 1:
@@ -90,6 +90,16 @@ func (h *history) next() []string {
 		return []string{"MULTI"}
 	case 32:
 		return []string{"EXEC"}
+	case 36:
+		return []string{"MSET", k, item, h.name(), "7", h.name(), ""}
+	case 37:
+		return []string{"GETDEL", k}
+	case 38:
+		return []string{"GETEX", k, "PX", strconv.Itoa(1 + h.rng.IntN(200))}
+	case 39:
+		return []string{"GETEX", k, "PERSIST"}
+	case 40:
+		return []string{"GETSET", k, "8"}
 	case 33:
 		return []string{"COPY", k, h.name(), "REPLACE"}
 	default:

@@ -78,6 +78,8 @@ const (
 	KeyUpdate = "RW access update"
 	KeyDelete = "RM delete"
 	KeyOW     = "OW update"
+	KeyNew    = "OW insert"
+	KeyTake   = "RW access delete"
 )
 
 // Keys tells where keys of a command are, from First to Last, every Step, and

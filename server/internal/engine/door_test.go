@@ -37,15 +37,22 @@ var samples = map[string][]string{
 	"expireat":     {"EXPIREAT s 1800000000"},
 	"flushall":     {"FLUSHALL"},
 	"flushdb":      {"FLUSHDB"},
+	"getdel":       {"GETDEL s", "GETDEL none"},
+	"getex":        {"GETEX s EX 10", "GETEX t PERSIST"},
+	"getset":       {"GETSET s x", "GETSET new x"},
 	"incr":         {"INCR n", "INCR new"},
 	"incrby":       {"INCRBY n 2"},
+	"mset":         {"MSET s x new y"},
 	"persist":      {"PERSIST t", "PERSIST s"},
 	"pexpire":      {"PEXPIRE s 10"},
 	"pexpireat":    {"PEXPIREAT s 1800000000000"},
+	"psetex":       {"PSETEX s 10 x"},
 	"rename":       {"RENAME s new", "RENAME none new"},
 	"renamenx":     {"RENAMENX s new", "RENAMENX s b"},
 	"restore":      {"RESTORE new 0 $dump", "RESTORE s 0 $dump REPLACE", "RESTORE new 0 $text"},
 	"set":          {"SET s v", "SET new v", "SET s v GET", "SET s v NX"},
+	"setex":        {"SETEX s 10 x", "SETEX new 10 x"},
+	"setnx":        {"SETNX new x", "SETNX s x"},
 	"setrange":     {"SETRANGE s 1 x"},
 	"unlink":       {"UNLINK s"},
 }
@@ -215,5 +222,7 @@ func randomLine(rng *rand.Rand) string {
 		"EXPIRE " + key + " 100", "PERSIST " + key, "TTL " + key, "TYPE " + key, "EXISTS " + key + " " + other, "DBSIZE",
 		"BF.RESERVE " + key + " 0.1 5", "CF.RESERVE " + key + " 4 BUCKETSIZE 1 MAXITERATIONS 1", "COPY " + key + " " + other,
 		"MULTI", "EXEC", "WATCH " + key, "BF.INFO " + key, "CF.INFO " + key,
-	}[rng.IntN(30)]
+		"MSET " + key + " 1 " + other + " 2", "MGET " + key + " " + other, "GETSET " + key + " 7", "GETDEL " + key, "GETEX " + key + " EX 50",
+		"SETEX " + key + " 10 1", "SETNX " + key + " 3", "SET " + key + " 4 GET",
+	}[rng.IntN(38)]
 }

@@ -25,6 +25,18 @@ const (
 	maxIDs     = (MaxRecord - 64) / 10
 )
 
+// nameBytes is what a name takes in a record besides its bytes, at most.
+const nameBytes = 10
+
+// NamesFit reports whether names, or names and values, fit into one record.
+func NamesFit(names [][]byte) bool {
+	size := 64
+	for _, n := range names {
+		size += len(n) + nameBytes
+	}
+	return size <= MaxRecord
+}
+
 // Add notes what r did, as res tells: nothing if nothing changed.
 func (f *Effect) Add(r *Record, res *Result) {
 	if !res.Changed {
@@ -131,8 +143,8 @@ func (f *Effect) names(r *Record) {
 	part := *r
 	for rest := r.Names; len(rest) > 0; rest = rest[len(part.Names):] {
 		n, size := 0, 64
-		for n < len(rest) && (n == 0 || size+len(rest[n])+10 <= MaxRecord) {
-			size += len(rest[n]) + 10
+		for n < len(rest) && (n == 0 || size+len(rest[n])+nameBytes <= MaxRecord) {
+			size += len(rest[n]) + nameBytes
 			n++
 		}
 		part.Names = rest[:n]

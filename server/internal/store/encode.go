@@ -57,6 +57,9 @@ var fields = map[Op]field{
 	OpSeed:          fieldPosition,
 	OpStage:         fieldAt | fieldFlags | fieldValue,
 	OpReveal:        fieldAt | fieldID | fieldName | fieldDeadline | fieldFlags,
+	OpSetMany:       fieldAt | fieldNames,
+	OpTake:          fieldAt | fieldName,
+	OpTouch:         fieldAt | fieldName | fieldDeadline,
 	OpAdd:           fieldIndex | fieldID | fieldRoom | fieldDigests,
 	OpInsert:        fieldIndex | fieldID | fieldRoom | fieldLimit | fieldHashes,
 	OpInsertNew:     fieldIndex | fieldID | fieldRoom | fieldLimit | fieldHashes,
@@ -218,6 +221,9 @@ func (r *Record) Decode(b []byte) (int, error) {
 	d.fields(r, has)
 	if d.bad {
 		return 0, corrupt("record cut short")
+	}
+	if r.Op == OpSetMany && len(r.Names)%2 != 0 {
+		return 0, corrupt("a name without a value")
 	}
 	return len(b) - len(d.rest), nil
 }

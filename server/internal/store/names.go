@@ -53,6 +53,15 @@ func (s *State) applyNames(r *Record, res *Result) {
 		s.flush(res)
 	case OpSet, OpAppend, OpSetRange, OpIncrement:
 		s.applyString(r, res)
+	case OpSetMany:
+		s.setMany(r, res)
+	case OpTake:
+		if e := s.liveString(r, res); e != nil {
+			s.drop(e)
+			res.Changed = true
+		}
+	case OpTouch:
+		s.touch(r, res)
 	case OpPiece:
 		if len(s.pieces)+len(r.Value) > MaxString {
 			res.Err = ErrLength
@@ -233,7 +242,7 @@ func (s *State) applyString(r *Record, res *Result) {
 		value, s.pieces = append(s.pieces, value...), nil
 	}
 	e := s.live(r.Name, r.At, res)
-	if r.Op != OpSet && e != nil && e.Kind != catalog.String {
+	if (r.Op != OpSet || r.Flags&IfString != 0) && e != nil && e.Kind != catalog.String {
 		res.Err = ErrType
 		return
 	}

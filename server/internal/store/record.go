@@ -28,6 +28,9 @@ const (
 	OpSeed       Op = 16 // seed the order of names; the first record of all
 	OpStage      Op = 17 // make a filter without a name; Flags is the operation that would make it with one
 	OpReveal     Op = 18 // give a name to a filter that has none, replacing what has it
+	OpSetMany    Op = 19 // store strings: Names alternates names and values
+	OpTake       Op = 20 // remove a string and answer it
+	OpTouch      Op = 21 // answer a string and set its deadline; 0 takes it away
 )
 
 // Records of a part: they are applied in one order per part, under its lock.
@@ -65,6 +68,7 @@ const (
 	IfLater               // only if the deadline would be later
 	IfEarlier             // only if the deadline would be earlier
 	KeepTTL               // the deadline stays as it is
+	IfString              // only if the name is free, or that of a string
 )
 
 // MaxRecord bounds one encoded record; Effect cuts longer ones into several. A
@@ -112,7 +116,7 @@ func (r *Record) NewName() []byte {
 	switch r.Op {
 	case OpRename:
 		return r.Other
-	case OpExpire, OpPersist:
+	case OpExpire, OpPersist, OpTake, OpTouch:
 		return nil
 	default:
 		return r.Name

@@ -26,6 +26,9 @@ var records = []store.Record{
 	{Op: store.OpAppend, At: 5, Name: []byte("a"), Value: []byte("v")},
 	{Op: store.OpSetRange, At: 5, Name: []byte("a"), Value: []byte("v"), Position: 3},
 	{Op: store.OpIncrement, At: 5, Name: []byte("a"), Position: -3},
+	{Op: store.OpSetMany, At: 5, Names: [][]byte{[]byte("a"), []byte("1"), []byte("b"), {}}},
+	{Op: store.OpTake, At: 5, Name: []byte("a")},
+	{Op: store.OpTouch, At: 5, Name: []byte("a"), Deadline: 1 << 40},
 	{Op: store.OpAdd, ID: 7, Index: 1, Room: store.Unlimited, Digests: []redisbloom.Digest{{A: 1, B: 1<<64 - 1}}},
 	{Op: store.OpAdd, ID: 7, Room: 0, Digests: []redisbloom.Digest{{A: 1, B: 2}, {A: 3, B: 4}}},
 	{Op: store.OpInsert, ID: 7, Room: 100, Limit: 32, Hashes: []uint64{1, 2}},
@@ -68,6 +71,10 @@ func TestRecordsCutShort(t *testing.T) {
 				t.Errorf("operation %d cut to %d of %d bytes: %v, want %v", r.Op, n, len(b), err, bloomery.ErrCorrupt)
 			}
 		}
+	}
+	odd := store.AppendRecord(nil, &store.Record{Op: store.OpSetMany, Names: [][]byte{[]byte("a"), []byte("1"), []byte("b")}})
+	if _, _, err := store.DecodeRecord(odd); !errors.Is(err, bloomery.ErrCorrupt) {
+		t.Errorf("a name without a value: %v, want %v", err, bloomery.ErrCorrupt)
 	}
 	for _, b := range [][]byte{{9, 1}, {1, 200, 0, 0}, {1, 0}} {
 		if _, _, err := store.DecodeRecord(b); !errors.Is(err, bloomery.ErrVersion) || errors.Is(err, bloomery.ErrCorrupt) {

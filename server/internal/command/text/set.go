@@ -2,9 +2,8 @@ package text
 
 import (
 	"errors"
-	"github.com/bloomery/bloomery/server/internal/engine"
 
-	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -22,18 +21,12 @@ var set = engine.Command{
 type setting struct {
 	flags uint8
 	get   bool
-	// timed tells that a time was given: n units of scale, from now unless
-	// absolute.
-	timed    bool
-	n        int64
-	scale    int64
-	absolute bool
+	life  lifetime
 }
 
 // parseSet reads the options of SET. It returns the error text, or "".
 func parseSet(args [][]byte) (q setting, text string) {
 	for i := 3; i < len(args); i++ {
-		unit := int64(0)
 		switch a := args[i]; {
 		case engine.Is(a, "nx") && q.flags&store.IfPresent == 0:
 			q.flags |= store.IfAbsent
@@ -41,27 +34,13 @@ func parseSet(args [][]byte) (q setting, text string) {
 			q.flags |= store.IfPresent
 		case engine.Is(a, "get"):
 			q.get = true
-		case engine.Is(a, "keepttl") && !q.timed:
+		case engine.Is(a, "keepttl") && q.life.arg == nil:
 			q.flags |= store.KeepTTL
-		case engine.Is(a, "ex"), engine.Is(a, "exat"):
-			unit = 1000
-		case engine.Is(a, "px"), engine.Is(a, "pxat"):
-			unit = 1
+		case q.flags&store.KeepTTL == 0 && q.life.option(args[i:]):
+			i++
 		default:
 			return q, engine.TextSyntax
 		}
-		if unit == 0 {
-			continue
-		}
-		if q.timed || q.flags&store.KeepTTL != 0 || i+1 == len(args) {
-			return q, engine.TextSyntax
-		}
-		n, ok := engine.ParseInt(args[i+1])
-		if !ok {
-			return q, engine.TextInteger
-		}
-		q.timed, q.n, q.scale, q.absolute = true, n, unit, len(args[i]) == 4
-		i++
 	}
 	return q, ""
 }
@@ -73,24 +52,21 @@ func prepareSet(x *engine.Context, c *engine.Call) *engine.Op {
 		return nil
 	}
 	r := store.Record{Op: store.OpSet, Name: c.Args[1], Value: c.Args[2], Flags: q.flags}
-	if q.timed {
-		base := x.Milliseconds()
-		if q.absolute {
-			base = 0
-		}
-		var ok bool
-		if r.Deadline, ok = engine.DeadlineOf(q.n, q.scale, base); !ok || q.n <= 0 {
-			c.Fail(engine.TextExpire + "set' command")
+	if q.life.arg != nil {
+		if r.Deadline, text = q.life.deadline(x, "set"); text != "" {
+			c.Fail(text)
 			return nil
 		}
 	}
 	if q.get {
-		if entry := x.Lookup(c.Args[1]); entry != nil && entry.Kind != catalog.String {
-			c.Fail(engine.TextWrongType)
-			return nil
-		}
+		r.Flags |= store.IfString
 		c.Option = q.get
 	}
+	return storing(x, r)
+}
+
+// storing returns the op of a record that stores a string.
+func storing(x *engine.Context, r store.Record) *engine.Op {
 	op := x.Record(r)
 	op.Cost = uint64(store.NewCost(r.Name, uint64(len(r.Value))))
 	return op
@@ -99,9 +75,9 @@ func prepareSet(x *engine.Context, c *engine.Call) *engine.Op {
 func replySet(c *engine.Call, res *store.Result) {
 	get := c.Option != nil
 	switch {
-	case get && res.Had:
-		c.Answer(engine.Text(res.Old))
-	case get, errors.Is(res.Err, store.ErrCondition):
+	case get && (res.Err == nil || errors.Is(res.Err, store.ErrCondition)):
+		replyOld(c, res)
+	case errors.Is(res.Err, store.ErrCondition):
 		c.Answer(engine.Nil())
 	case res.Err != nil:
 		reply(c, res)

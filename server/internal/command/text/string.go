@@ -14,14 +14,8 @@ var get = engine.Command{
 	Categories: []string{"read", "string", "fast"}, Group: engine.GroupString, Since: "1.0.0",
 	Syntax: "key", Complexity: "O(1)", Summary: "Returns a string.",
 	Run: func(x *engine.Context, c *engine.Call) {
-		entry := x.Lookup(c.Args[1])
-		switch {
-		case entry == nil:
-			c.Answer(engine.Nil())
-		case entry.Kind != catalog.String:
-			c.Fail(engine.TextWrongType)
-		default:
-			c.Answer(engine.Text(store.Text(entry)))
+		if text, ok := findString(x, c); ok {
+			c.Answer(engine.Text(text))
 		}
 	},
 }

@@ -11,7 +11,9 @@ import (
 
 // Commands returns the commands on strings.
 func Commands() []engine.Command {
-	return []engine.Command{appendCmd, decr, decrBy, get, incr, incrBy, set, setRange, strLen}
+	return []engine.Command{
+		appendCmd, decr, decrBy, get, getDel, getEx, getSet, incr, incrBy, mget, mset, psetEx, set, setEx, setNX, setRange, strLen,
+	}
 }
 
 const (

@@ -1,0 +1,118 @@
+package text
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// mget is MGET key [key ...].
+var mget = engine.Command{
+	Name: "mget", Arity: -2, Flags: engine.ReadOnly | engine.Fast, Keys: engine.AllKeys(engine.KeyGet),
+	Categories: []string{"read", "string", "fast"}, Group: engine.GroupString, Since: "1.0.0",
+	Tips:   []string{"request_policy:multi_shard"},
+	Syntax: "key [key ...]", Complexity: "O(1) for every key", Summary: "Returns strings, nil for every key that holds none.",
+	Run: runMGet,
+}
+
+// replyBytes is what one of the replies takes besides its string, which is not
+// copied.
+const replyBytes = 128
+
+func runMGet(x *engine.Context, c *engine.Call) {
+	keys := c.Args[1:]
+	if !x.Hold(len(keys) * replyBytes) {
+		c.Fail(engine.TextOOM)
+		return
+	}
+	elems := make([]engine.Reply, len(keys))
+	for i, key := range keys {
+		elems[i] = engine.Nil()
+		if entry := x.Lookup(key); entry != nil && entry.Kind == catalog.String {
+			elems[i] = engine.Text(store.Text(entry))
+		}
+		x.Worked(1)
+	}
+	c.Answer(engine.List(elems...))
+}
+
+// mset is MSET key value [key value ...]. It runs alone: nobody sees a part of it.
+var mset = engine.Command{
+	Name: "mset", Arity: -3, Flags: engine.Write | engine.DenyOOM | engine.Alone, Keys: []engine.Keys{{First: 1, Last: -1, Step: 2, Access: engine.KeyOW}},
+	Categories: []string{"write", "string", "slow"}, Group: engine.GroupString, Since: "1.0.1",
+	Tips:   []string{"request_policy:multi_shard", "response_policy:all_succeeded"},
+	Syntax: "key value [key value ...]", Complexity: "O(1) for every key", Summary: "Stores strings, all or none, replacing whatever has their names.",
+	Before: checkMSet, Prepare: prepareMSet,
+	Reply: func(c *engine.Call, res *store.Result) {
+		if res.Err != nil {
+			reply(c, res)
+			return
+		}
+		c.Answer(engine.OK())
+	},
+}
+
+// checkMSet answers an MSET that cannot be, before anybody has to wait for it.
+func checkMSet(_ *engine.Context, c *engine.Call) {
+	switch {
+	case len(c.Args)%2 == 0:
+		c.Answer(engine.WrongArity("mset"))
+	case !store.NamesFit(c.Args[1:]):
+		c.Fail(fmt.Sprintf("ERR MSET takes %d bytes at most, about 10 more for every key and value: send SET commands inside MULTI and EXEC instead", store.MaxRecord))
+	}
+}
+
+func prepareMSet(x *engine.Context, c *engine.Call) *engine.Op {
+	pairs := c.Args[1:]
+	op := x.Record(store.Record{Op: store.OpSetMany, Names: pairs})
+	for i := 0; i < len(pairs); i += 2 {
+		op.Cost += uint64(store.NewCost(pairs[i], uint64(len(pairs[i+1]))))
+	}
+	return op
+}
+
+// setEx is SETEX key seconds value, psetEx PSETEX key milliseconds value.
+var (
+	setEx  = timedSet("setex", 1000, "key seconds value", "2.0.0", "Stores a string for so many seconds.")
+	psetEx = timedSet("psetex", 1, "key milliseconds value", "2.6.0", "Stores a string for so many milliseconds.")
+)
+
+func timedSet(name string, scale int64, syntax, since, summary string) engine.Command {
+	return engine.Command{
+		Name: name, Arity: 4, Flags: engine.Write | engine.DenyOOM, Keys: engine.OneKey(engine.KeyOW),
+		Categories: []string{"write", "string", "slow"}, Group: engine.GroupString, Since: since,
+		Syntax: syntax, Complexity: "O(1)", Summary: summary,
+		Prepare: func(x *engine.Context, c *engine.Call) *engine.Op {
+			life := lifetime{arg: c.Args[2], scale: scale}
+			deadline, text := life.deadline(x, name)
+			if text != "" {
+				c.Fail(text)
+				return nil
+			}
+			return storing(x, store.Record{Op: store.OpSet, Name: c.Args[1], Value: c.Args[3], Deadline: deadline})
+		},
+		Reply: replySet,
+	}
+}
+
+// setNX is SETNX key value.
+var setNX = engine.Command{
+	Name: "setnx", Arity: 3, Flags: engine.Write | engine.DenyOOM | engine.Fast, Keys: engine.OneKey(engine.KeyNew),
+	Categories: []string{"write", "string", "fast"}, Group: engine.GroupString, Since: "1.0.0",
+	Syntax: "key value", Complexity: "O(1)", Summary: "Stores a string unless its name is taken.",
+	Prepare: func(x *engine.Context, c *engine.Call) *engine.Op {
+		return storing(x, store.Record{Op: store.OpSet, Name: c.Args[1], Value: c.Args[2], Flags: store.IfAbsent})
+	},
+	Reply: replySetNX,
+}
+
+func replySetNX(c *engine.Call, res *store.Result) {
+	if res.Err != nil && !errors.Is(res.Err, store.ErrCondition) {
+		reply(c, res)
+		return
+	}
+	c.Answer(engine.Flag(res.Err == nil))
+}
