@@ -153,8 +153,8 @@ func (w *Workspace) share(calls []Call, res *store.Result) {
 		}
 		c.answered = true
 		write.Reply(c, &w.view)
-		if w.view.Err != nil {
-			return
+		if w.view.Err != nil && !errors.Is(w.view.Err, store.ErrExpansions) {
+			return // those behind it are run again; too many sub-filters stop all of them
 		}
 	}
 }
