@@ -159,9 +159,19 @@ func (c *Catalog) Len() int { return int(c.count.Load()) }
 
 // Insert adds an entry. The name and the id must be new.
 func (c *Catalog) Insert(name string, id uint64, kind Kind, deadline int64, value any) *Entry {
+	return c.Replace(nil, name, id, kind, deadline, value)
+}
+
+// Replace adds an entry in the place of old, which has the same name and goes.
+// Readers see one or the other, never none. The id must be new, and the name if
+// old is nil.
+func (c *Catalog) Replace(old *Entry, name string, id uint64, kind Kind, deadline int64, value any) *Entry {
 	s, h := c.place(name)
 	e := &Entry{ID: id, Kind: kind, Value: value, name: name, deadline: deadline, hash: h}
 	s.mu.Lock()
+	if old != nil {
+		s.remove(old)
+	}
 	s.add(e)
 	s.mu.Unlock()
 	c.idsMu.Lock()
@@ -169,7 +179,20 @@ func (c *Catalog) Insert(name string, id uint64, kind Kind, deadline int64, valu
 	c.idsMu.Unlock()
 	c.count.Add(1)
 	c.timers.set(e.ID, deadline, 0)
+	c.forget(old)
 	return e
+}
+
+// forget lets go of an entry that no name leads to any more. It may be nil.
+func (c *Catalog) forget(e *Entry) {
+	if e == nil {
+		return
+	}
+	c.idsMu.Lock()
+	delete(c.ids, e.ID)
+	c.idsMu.Unlock()
+	c.count.Add(-1)
+	c.timers.set(e.ID, 0, e.deadline)
 }
 
 // Stage adds an entry that is known by its id only, until Reveal gives it a
@@ -185,10 +208,10 @@ func (c *Catalog) Stage(id uint64, kind Kind, value any) *Entry {
 // Staged reports whether an entry has no name yet. Only the writer may call it.
 func (e *Entry) Staged() bool { return e.deadline == Staged }
 
-// Reveal returns the entry that a staged one becomes under a name, which must be
-// free, and a deadline.
-func (c *Catalog) Reveal(e *Entry, name string, deadline int64) *Entry {
-	return c.Insert(name, e.ID, e.Kind, deadline, e.Value)
+// Reveal returns the entry that a staged one becomes under a name and a deadline,
+// in the place of old as Replace does.
+func (c *Catalog) Reveal(e, old *Entry, name string, deadline int64) *Entry {
+	return c.Replace(old, name, e.ID, e.Kind, deadline, e.Value)
 }
 
 // Remove takes an entry out.
@@ -203,23 +226,23 @@ func (c *Catalog) Remove(e *Entry) {
 	s.mu.Lock()
 	s.remove(e)
 	s.mu.Unlock()
-	c.idsMu.Lock()
-	delete(c.ids, e.ID)
-	c.idsMu.Unlock()
-	c.count.Add(-1)
-	c.timers.set(e.ID, 0, e.deadline)
+	c.forget(e)
 }
 
-// Rename gives an entry another name, which must be free. Readers see the entry
-// under one name or the other, never under none.
-func (c *Catalog) Rename(e *Entry, name string) {
+// Rename gives an entry the name of old, which goes, or a free one if old is nil.
+// Readers see the entry under one name or the other, never under none.
+func (c *Catalog) Rename(e, old *Entry, name string) {
 	from, _ := c.place(e.name)
 	to, h := c.place(name)
 	unlock := lockBoth(from, to)
 	from.remove(e)
+	if old != nil {
+		to.remove(old)
+	}
 	e.name, e.hash = name, h
 	to.add(e)
 	unlock()
+	c.forget(old)
 }
 
 // SetDeadline sets the deadline of an entry; 0 takes it away.

@@ -30,7 +30,7 @@ func TestCatalog(t *testing.T) {
 	}
 
 	c.Lock()
-	c.Rename(e, "z")
+	c.Rename(e, nil, "z")
 	c.SetDeadline(e, 70)
 	c.Unlock()
 	if got := c.Lookup([]byte("a"), 50); got != nil {

@@ -57,3 +57,39 @@ func TestMSetHasALimit(t *testing.T) {
 		t.Errorf("MSET with the memory used up = %.80s", got)
 	}
 }
+
+// TestReplacedNamesAreNeverAbsent replaces keys in every way while another client
+// asks for them: they are always there.
+func TestReplacedNamesAreNeverAbsent(t *testing.T) {
+	for _, change := range [][]string{
+		{"SET k v"}, {"APPEND k v"}, {"GETSET k v"}, {"MSET k v"}, {"SET a v", "RENAME a k"}, {"RESTORE k 0 $dump REPLACE"}, {"INCR n"},
+	} {
+		b := newBench(t, 1<<30)
+		dump := setup(b)
+		b.line("SET k v")
+		writer, reader := b.connect(), b.connect()
+		stop := make(chan struct{})
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			for range 1000 {
+				for _, line := range change {
+					writer.do(words(line, dump)...)
+				}
+			}
+			close(stop)
+		})
+		for done := false; !done; {
+			select {
+			case <-stop:
+				done = true
+			default:
+			}
+			if got := reader.line("EXISTS k n"); got != ":2" {
+				t.Errorf("EXISTS during %q = %s", change, got)
+				<-stop
+				done = true
+			}
+		}
+		wg.Wait()
+	}
+}

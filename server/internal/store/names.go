@@ -162,15 +162,14 @@ func (s *State) reveal(r *Record, res *Result) {
 		res.Err = ErrMissing
 		return
 	}
-	if old := s.live(r.Name, r.At, res); old != nil {
-		if r.Flags&IfAbsent != 0 {
-			res.Err = ErrExists
-			return
-		}
-		s.drop(old)
+	old := s.live(r.Name, r.At, res)
+	if old != nil && r.Flags&IfAbsent != 0 {
+		res.Err = ErrExists
+		return
 	}
 	s.bytes.Add(int64(len(r.Name)))
-	res.Entry = s.Names.Reveal(e, string(r.Name), r.Deadline)
+	res.Entry = s.Names.Reveal(e, old, string(r.Name), r.Deadline)
+	s.replaced(old)
 	res.Changed = true
 }
 
@@ -182,6 +181,24 @@ func (s *State) DropStaged() {
 			s.drop(e)
 		}
 	}
+}
+
+// replaced counts what an entry took in whose place another one stands now. It
+// may be nil.
+func (s *State) replaced(e *catalog.Entry) {
+	if e != nil {
+		s.bytes.Add(-leave(e))
+	}
+}
+
+// putString stores a string under the next id, in the place of old, which may be
+// nil.
+func (s *State) putString(old *catalog.Entry, name []byte, deadline int64, text string) *catalog.Entry {
+	s.last++
+	s.bytes.Add(NewCost(name, uint64(len(text))))
+	e := s.Names.Replace(old, string(name), s.last, catalog.String, deadline, text)
+	s.replaced(old)
+	return e
 }
 
 // insert adds an entry under the next id. The caller has counted its bytes.
@@ -204,11 +221,9 @@ func (s *State) rename(r *Record, res *Result) {
 	if old == e {
 		return
 	}
-	if old != nil {
-		s.drop(old)
-	}
 	s.bytes.Add(int64(len(r.Other) - len(r.Name)))
-	s.Names.Rename(e, string(r.Other))
+	s.Names.Rename(e, old, string(r.Other))
+	s.replaced(old)
 	res.Changed = true
 }
 
@@ -288,11 +303,7 @@ func (s *State) applyString(r *Record, res *Result) {
 	if r.Op != OpIncrement {
 		res.N = int64(len(text))
 	}
-	if e != nil {
-		s.drop(e)
-	}
-	s.bytes.Add(NewCost(r.Name, uint64(len(text))))
-	res.Entry = s.insert(string(r.Name), catalog.String, deadline, text)
+	res.Entry = s.putString(e, r.Name, deadline, text)
 	res.Changed = true
 }
 

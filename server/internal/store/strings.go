@@ -11,12 +11,7 @@ func (s *State) setMany(r *Record, res *Result) {
 		}
 	}
 	for i := 0; i+1 < len(r.Names); i += 2 {
-		name, value := r.Names[i], r.Names[i+1]
-		if e := s.Names.Get(name); e != nil {
-			s.drop(e)
-		}
-		s.bytes.Add(NewCost(name, uint64(len(value))))
-		s.insert(string(name), catalog.String, 0, string(value))
+		s.putString(s.Names.Get(r.Names[i]), r.Names[i], 0, string(r.Names[i+1]))
 		res.Changed = true
 	}
 }
