@@ -100,6 +100,12 @@ func TestCommands(t *testing.T) {
 			GETEX b EX 5 -> +QUEUED
 			EXEC -> [+OK ["1" "2"] "1" -ERR wrong number of arguments for 'mset' command "2"]
 			TTL b -> :5`,
+		"refused": `
+			SELECT 0 -> +OK
+			SELECT x -> -ERR value is not an integer or out of range
+			SELECT 99999999999 -> -ERR value is not an integer or out of range
+			EVAL x -> -ERR wrong number of arguments for 'eval' command
+			PUBLISH c -> -ERR wrong number of arguments for 'publish' command`,
 		"keys": `
 			BF.ADD b x -> :1
 			CF.ADD c x -> :1
@@ -232,7 +238,6 @@ func TestCommands(t *testing.T) {
 			HELLO 4 -> -NOPROTO unsupported protocol version
 			HELLO 3 AUTH -> -ERR Syntax error in HELLO option 'AUTH'
 			SELECT 0 -> +OK
-			SELECT 1 -> -ERR DB index is out of range
 			AUTH x -> -ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?
 			CLUSTER SLOTS -> -ERR This instance has cluster support disabled
 			ACL WHOAMI -> "default"
@@ -255,6 +260,39 @@ func TestCommands(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestRefusalsExplain asks that commands which are not supported say so, why, and
+// what to do instead.
+func TestRefusalsExplain(t *testing.T) {
+	b := newBench(t, 1<<30)
+	for _, tt := range []struct {
+		line  string
+		words []string
+	}{
+		{"EVAL x 0", []string{"-ERR", "not supported", "MULTI", "WATCH"}},
+		{"EVALSHA x 0", []string{"-ERR", "not supported", "MULTI"}},
+		{"EVAL_RO x 0", []string{"-ERR", "not supported", "MULTI"}},
+		{"FCALL x 0", []string{"-ERR", "not supported", "MULTI"}},
+		{"SCRIPT LOAD x", []string{"-ERR", "not supported", "MULTI"}},
+		{"FUNCTION LOAD x", []string{"-ERR", "not supported", "MULTI"}},
+		{"SUBSCRIBE x", []string{"-ERR", "not supported", "beside it"}},
+		{"PSUBSCRIBE x", []string{"-ERR", "not supported", "beside it"}},
+		{"SSUBSCRIBE x", []string{"-ERR", "not supported", "beside it"}},
+		{"PUBLISH x m", []string{"-ERR", "not supported", "beside it"}},
+		{"SELECT 1", []string{"-ERR DB index is out of range", "one database", "prefix"}},
+		{"SELECT -1", []string{"-ERR DB index is out of range", "one database", "prefix"}},
+	} {
+		got := b.line(tt.line)
+		for _, w := range tt.words {
+			if !strings.Contains(got, w) {
+				t.Errorf("%s = %s, without %q", tt.line, got, w)
+			}
+		}
+	}
+	if got := b.line("COMMAND INFO eval"); !strings.Contains(got, "eval") {
+		t.Errorf("COMMAND INFO eval = %s", got)
 	}
 }
 

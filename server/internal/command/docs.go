@@ -17,6 +17,8 @@ var docGroups = []struct{ name, title, intro string }{
 	{engine.GroupConnection, "Connection", ""},
 	{engine.GroupServer, "Server", ""},
 	{engine.GroupCluster, "Cluster", "Answered as by a Redis whose cluster support is disabled."},
+	{engine.GroupScripting, "Scripts", "Not supported. The error says why, and what to do instead."},
+	{engine.GroupPubSub, "Messages", "Not supported. The error says why, and what to do instead."},
 }
 
 // Docs returns docs/commands.md: the table of commands for people.

@@ -68,6 +68,8 @@ const (
 	GroupString     = "string"
 	GroupMulti      = "transactions"
 	GroupCluster    = "cluster"
+	GroupScripting  = "scripting"
+	GroupPubSub     = "pubsub"
 )
 
 // What a command does to its keys, in the words of COMMAND INFO.

@@ -14,6 +14,7 @@ func Commands() []engine.Command {
 const (
 	textWrongPass  = "WRONGPASS invalid username-password pair or user is disabled."
 	textNoPassword = "ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?"
+	textOneDB      = engine.TextDB + ": this server has one database, 0. Tell the keys of applications apart by a prefix, or run a server for each"
 	textNoProto    = "NOPROTO unsupported protocol version"
 )
 
@@ -71,7 +72,7 @@ var selectCmd = engine.Command{
 		case !ok || n != int64(int32(n)):
 			c.Fail(engine.TextInteger)
 		case n != 0:
-			c.Fail(engine.TextDB)
+			c.Fail(textOneDB)
 		default:
 			c.Answer(engine.OK())
 		}
