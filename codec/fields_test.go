@@ -13,6 +13,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/bloom"
+	"github.com/bloomery/bloomery/compose"
 	"github.com/bloomery/bloomery/counting"
 	"github.com/bloomery/bloomery/cuckoo"
 	"github.com/bloomery/bloomery/fuse"
@@ -52,6 +53,11 @@ func TestConfigFields(t *testing.T) {
 		"NewGrowing":    "Capacity ErrorRate Expected Hasher",
 		"DecodeGrowing": opens, "ReadGrowing": opens, "ViewGrowing": opens,
 	}, quotient.Config{})
+	fieldsOf(t, map[string]string{
+		"New": "Capacity ErrorRate Generations Burst Rotate Hasher Alloc", "Decode": opens, "Read": opens, "View": opens,
+	}, compose.WindowConfig{})
+	fieldsOf(t, map[string]string{"New": "Capacity ErrorRate Members Need Hasher Alloc"}, compose.QuorumConfig{})
+	fieldsOf(t, map[string]string{"New": "Capacity Stripes Make"}, compose.StripedConfig{})
 	fieldsOf(t, map[string]string{
 		"Build": static + " Arity", "Stream": stream + " Arity", "Decode": opens, "Read": opens, "View": opens,
 	}, fuse.Config[uint8]{})

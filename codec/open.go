@@ -22,7 +22,9 @@ type Config struct {
 	Hasher hashing.Hasher
 	// Alloc returns memory for the array: at least the given number of bytes,
 	// all zero, starting at a multiple of 8, better of 64. Nil means the Go
-	// heap. See Config.Alloc of the families.
+	// heap. See Config.Alloc of the families. It is called once for each layer
+	// and each member, and never for a quotient.Growing, whose segments come
+	// and go on the Go heap.
 	Alloc func(bytes int) ([]byte, error)
 	// Limits bounds what untrusted data can make the process allocate.
 	Limits Limits

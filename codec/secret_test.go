@@ -10,6 +10,7 @@ import (
 
 	"github.com/bloomery/bloomery/bloom"
 	"github.com/bloomery/bloomery/codec"
+	"github.com/bloomery/bloomery/compose"
 	"github.com/bloomery/bloomery/counting"
 	"github.com/bloomery/bloomery/cuckoo"
 	"github.com/bloomery/bloomery/fuse"
@@ -41,6 +42,10 @@ func TestPrintsNoSecret(t *testing.T) {
 		"fuse.Config":        fuse.Config[uint8]{Hasher: h},
 		"ribbon.Config":      ribbon.Config{Hasher: h},
 		"codec.Config":       codec.Config{Hasher: h},
+		"WindowConfig":       compose.WindowConfig{Hasher: h, Rotate: true},
+		"QuorumConfig":       compose.QuorumConfig{Hasher: h},
+		"Striped":            stripedFilter(t, h),
+		"rotating Window":    rotatingWindow(t, h),
 		"user's with Config": struct{ c bloom.Config }{bloom.Config{Hasher: h}},
 	}
 	for _, k := range codec.Kinds() {

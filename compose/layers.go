@@ -73,6 +73,9 @@ func layerHash(h uint64, i int) uint64 {
 
 // Contains reports whether key is in the set: with Exact for certain.
 func (l *Layers) Contains(key []byte) bool {
+	if len(l.layers) == 0 {
+		return false
+	}
 	h := l.hasher.Hash(key)
 	l.queries.Add(1)
 	for i, m := range l.layers {
@@ -94,6 +97,7 @@ func (l *Layers) Contains(key []byte) bool {
 // wraps ErrFull, or ErrIncompatible for a layer that takes no keys; layers before
 // the one that refused hold the key then, which is harmless.
 func (l *Layers) Add(key []byte) error {
+	l.made()
 	h := l.hasher.Hash(key)
 	for i, m := range l.layers {
 		if err := writable(i, m); err != nil {
@@ -112,6 +116,7 @@ func (l *Layers) Add(key []byte) error {
 // delete, and reports whether one of them did. Others keep it: their false
 // positives are stopped by the next.
 func (l *Layers) Delete(key []byte) bool {
+	l.made()
 	h, deleted := l.hasher.Hash(key), false
 	for i, m := range l.layers {
 		if d, ok := m.(bloomery.Deleter); ok {
@@ -119,6 +124,13 @@ func (l *Layers) Delete(key []byte) bool {
 		}
 	}
 	return deleted
+}
+
+// made panics for a zero Layers.
+func (l *Layers) made() {
+	if len(l.layers) == 0 {
+		panic("compose: a zero Layers: make it with NewLayers")
+	}
 }
 
 // LayersStats counts queries.
@@ -135,7 +147,11 @@ type LayersStats struct {
 // Counts returns what became of the queries so far.
 func (l *Layers) Counts() LayersStats {
 	n := len(l.layers)
-	st := LayersStats{Queries: l.queries.Load(), Found: l.passed.Load(), Exact: l.stopped[n].Load(), Stopped: make([]uint64, n)}
+	st := LayersStats{Queries: l.queries.Load(), Found: l.passed.Load(), Stopped: make([]uint64, n)}
+	if n == 0 {
+		return st
+	}
+	st.Exact = l.stopped[n].Load()
 	for i := range st.Stopped {
 		st.Stopped[i] = l.stopped[i].Load()
 	}
@@ -146,6 +162,9 @@ func (l *Layers) Counts() LayersStats {
 // Predicted the share of absent keys that pass all filters, which is the share
 // for which Exact is asked in vain.
 func (l *Layers) Stats() bloomery.Stats {
+	if len(l.layers) == 0 {
+		return bloomery.Stats{Kind: "layers"}
+	}
 	st := bloomery.Stats{Kind: "layers", Asked: 1, Predicted: 1}
 	all := make([]bloomery.Stats, len(l.layers))
 	var relative float64

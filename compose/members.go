@@ -3,7 +3,6 @@ package compose
 import (
 	"encoding"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -197,4 +196,5 @@ func sum(st *bloomery.Stats, members []bloomery.Stats) {
 	}
 }
 
-var errZero = errors.New("a zero value has no encoding")
+// errZero is the error of encoding what no constructor made.
+var errZero = fmt.Errorf("%w: a zero value has no encoding", bloomery.ErrParameter)

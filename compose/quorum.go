@@ -7,6 +7,7 @@ import (
 	"iter"
 	"math"
 	"slices"
+	"sync"
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/hashing"
@@ -129,21 +130,25 @@ func (q *quorum) ContainsHash(h uint64) bool {
 // than hs.
 func (q *quorum) ContainsHashes(dst []bool, hs []uint64) {
 	dst = dst[:len(hs):len(dst)]
-	s := quorumScratch{}
+	s := quorumScratches.Get().(*quorumScratch)
+	defer quorumScratches.Put(s)
 	for len(hs) > 0 {
 		n := min(len(hs), batch)
-		q.containsBatch(dst[:n], hs[:n], &s)
+		q.containsBatch(dst[:n], hs[:n], s)
 		dst, hs = dst[n:], hs[n:]
 	}
 }
 
-// quorumScratch is memory for a batch. It escapes, since members are behind an
-// interface: one allocation a call, not one a key.
+// quorumScratch is memory for a batch. It would escape, since members are behind
+// an interface, so it is kept for the next call.
 type quorumScratch struct {
+	hs     [batch]uint64
 	salted [batch]uint64
 	found  [batch]bool
 	yes    [batch]uint8
 }
+
+var quorumScratches = sync.Pool{New: func() any { return new(quorumScratch) }}
 
 func (q *quorum) containsBatch(dst []bool, hs []uint64, s *quorumScratch) {
 	n := len(hs)
@@ -167,10 +172,11 @@ func (q *quorum) containsBatch(dst []bool, hs []uint64, s *quorumScratch) {
 // ContainsKeys is ContainsHashes for keys.
 func (q *quorum) ContainsKeys(dst []bool, keys [][]byte) {
 	dst = dst[:len(keys):len(dst)]
-	hs := make([]uint64, min(len(keys), batch))
+	s := quorumScratches.Get().(*quorumScratch)
+	defer quorumScratches.Put(s)
 	for len(keys) > 0 {
-		n := q.hasher.HashKeys(hs, keys)
-		q.ContainsHashes(dst[:n], hs[:n])
+		n := q.hasher.HashKeys(s.hs[:], keys)
+		q.containsBatch(dst[:n], s.hs[:n], s)
 		dst, keys = dst[n:], keys[n:]
 	}
 }
@@ -186,15 +192,20 @@ func (q *Quorum) InsertString(key string) error { return q.InsertHash(q.hasher.H
 
 // InsertHash is Insert for a key whose hash is h.
 func (q *Quorum) InsertHash(h uint64) error {
-	if len(q.members) == 0 {
-		panic("compose: a zero Quorum: make it with NewQuorum")
-	}
+	q.made()
 	for i, m := range q.members {
 		if _, err := put(m, bloomery.Salted(h, q.salts[i])); err != nil {
 			return fmt.Errorf("compose: insert: member %d: %w", i, err)
 		}
 	}
 	return nil
+}
+
+// made panics for a zero Quorum.
+func (q *Quorum) made() {
+	if len(q.members) == 0 {
+		panic("compose: a zero Quorum: make it with NewQuorum or QuorumConfig.New")
+	}
 }
 
 // InsertHashes inserts hs in order and stops at the first failure; n is how many
@@ -342,8 +353,12 @@ func openQuorum(data []byte, open OpenFunc, verify bool) (quorum, envelope.Seale
 	return q, sealed, nil
 }
 
-// QuorumView is a Quorum that is read where it lies. It cannot be changed. The
-// memory must stay as it is while the view is used.
+// QuorumView is a Quorum that is read where it lies. It cannot be changed. It has
+// no Clone, since it does not know how to open its members for writing:
+// DecodeQuorum of the same data returns a Quorum. The memory must stay as it is
+// while the view is used.
+//
+// Make one with ViewQuorum.
 //
 // Safe for concurrent use.
 type QuorumView struct {
@@ -366,11 +381,8 @@ func ViewQuorum(data []byte, open OpenFunc) (*QuorumView, error) {
 
 // Verify checks the whole payload. The error wraps ErrCorrupt and names the offset
 // of the damage.
-func (v *QuorumView) Verify() error {
-	if len(v.members) == 0 {
-		return fmt.Errorf("compose: verify quorum: %w", errZero)
-	}
-	if err := v.sealed.Verify(); err != nil {
+func (q *QuorumView) Verify() error {
+	if err := q.sealed.Verify(); err != nil {
 		return fmt.Errorf("compose: verify quorum: %w", err)
 	}
 	return nil

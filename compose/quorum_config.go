@@ -25,7 +25,8 @@ type QuorumConfig struct {
 
 	// Hasher hashes the keys. The zero value is XXH3 with seed 0.
 	Hasher hashing.Hasher
-	// Alloc returns memory for the arrays, see bloom.Config.
+	// Alloc returns memory for the array of a member, see bloom.Config. It is
+	// called once for each.
 	Alloc func(bytes int) ([]byte, error)
 }
 

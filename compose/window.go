@@ -326,7 +326,9 @@ func (w *window) compatible(o *window) error {
 
 // Clone returns a Window of its own memory with the same keys.
 func (w *Window) Clone() *Window {
-	w.made()
+	if len(w.blocks) == 0 {
+		return new(Window)
+	}
 	c := &Window{w.window}
 	blocks := kernel.Blocks(memory.Words(8 * len(w.blocks)))
 	copy(blocks, w.blocks)

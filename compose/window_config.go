@@ -80,21 +80,3 @@ func (c WindowConfig) make() (*Window, error) {
 	w.attach(kernel.Blocks(words))
 	return w, nil
 }
-
-// onlyOpens returns an error if a field is set that has no meaning for a window
-// that exists.
-func (c WindowConfig) onlyOpens() error {
-	switch {
-	case c.Capacity != 0:
-		return fmt.Errorf("%w: Capacity is in the encoding", bloomery.ErrParameter)
-	case c.ErrorRate != 0:
-		return fmt.Errorf("%w: ErrorRate is in the encoding", bloomery.ErrParameter)
-	case c.Generations != 0:
-		return fmt.Errorf("%w: Generations is in the encoding", bloomery.ErrParameter)
-	case c.Burst != 0:
-		return fmt.Errorf("%w: Burst is in the encoding", bloomery.ErrParameter)
-	case c.Rotate:
-		return fmt.Errorf("%w: Rotate is in the encoding", bloomery.ErrParameter)
-	}
-	return nil
-}

@@ -51,12 +51,10 @@ func (w *window) preface() []uint64 {
 	return p
 }
 
-var errZeroWindow = errors.New("compose: marshal: a zero Window has no encoding")
-
 // AppendBinary appends the encoding of the window to dst.
 func (w *window) AppendBinary(dst []byte) ([]byte, error) {
 	if len(w.blocks) == 0 {
-		return dst, errZeroWindow
+		return dst, fmt.Errorf("compose: marshal window: %w", errZero)
 	}
 	return envelope.Append(dst, w.header(), w.preface(), kernel.Words(w.blocks)), nil
 }
@@ -67,7 +65,7 @@ func (w *window) MarshalBinary() ([]byte, error) { return w.AppendBinary(nil) }
 // WriteTo writes the encoding of the window to dst.
 func (w *window) WriteTo(dst io.Writer) (int64, error) {
 	if len(w.blocks) == 0 {
-		return 0, errZeroWindow
+		return 0, fmt.Errorf("compose: write window: %w", errZero)
 	}
 	return envelope.WriteTo(dst, w.header(), w.preface(), kernel.Words(w.blocks))
 }
@@ -115,113 +113,62 @@ func (w *window) fill(words []uint64) error {
 	return nil
 }
 
-// openWindow checks all of an encoding but its payload.
-func openWindow(data []byte, given hashing.Hasher) (window, envelope.Sealed, error) {
-	sealed, err := envelope.Open(data)
-	if err != nil {
-		return window{}, sealed, err
+// load makes w what a source holds; on error w stays as it was.
+func (w *window) load(given hashing.Hasher, from *envelope.Source) error {
+	var got window
+	_, words, err := from.Words(func(h envelope.Header) (err error) {
+		got, err = parseWindow(h, given)
+		return err
+	})
+	if err == nil {
+		err = got.fill(words)
 	}
-	w, err := parseWindow(sealed.Header, given)
-	return w, sealed, err
+	if err == nil {
+		*w = got
+	}
+	return err
 }
 
-// Decode returns the Window that data encodes. Only Hasher and Alloc may be set;
-// Hasher is needed for a window that was made with a secret or a function. Errors
-// wrap ErrCorrupt, ErrVersion, ErrIncompatible, ErrKey, ErrTooLarge or
-// ErrParameter, or are those of Alloc.
+// opening returns what c says of opening windows.
+func (c WindowConfig) opening() envelope.Opening {
+	return envelope.Opening{Package: "compose", Config: c, Hasher: c.Hasher, Alloc: c.Alloc}
+}
+
+// Decode returns the Window that data encodes. Of c only Hasher and Alloc may be
+// set; Hasher is needed for a window that was made with a secret key or a
+// function. The error wraps ErrCorrupt, ErrVersion, ErrIncompatible for another
+// kind of filter, ErrKey, ErrTooLarge or ErrParameter, or is that of Alloc.
 func (c WindowConfig) Decode(data []byte) (*Window, error) {
-	w, err := c.decode(data)
-	if err != nil {
-		return nil, fmt.Errorf("compose: decode window: %w", err)
-	}
-	return w, nil
-}
-
-func (c WindowConfig) decode(data []byte) (*Window, error) {
-	if err := c.onlyOpens(); err != nil {
-		return nil, err
-	}
-	w, sealed, err := openWindow(data, c.Hasher)
-	if err != nil {
-		return nil, err
-	}
-	if err := sealed.Verify(); err != nil {
-		return nil, err
-	}
-	return c.own(w, envelope.WordsOf(sealed.Payload))
-}
-
-// own returns a Window with the payload in memory of its own.
-func (c WindowConfig) own(w window, payload []uint64) (*Window, error) {
-	if err := w.fill(payload); err != nil {
-		return nil, err
-	}
-	words, err := memory.Array(8*len(w.blocks), c.Alloc)
-	if err != nil {
-		return nil, err
-	}
-	copy(words, payload[windowPreface:])
-	w.attach(kernel.Blocks(words))
-	return &Window{w}, nil
+	return envelope.Decode(c.opening(), "Decode", data, (*Window).load)
 }
 
 // Read is Decode for a reader: it reads one window, and no byte more. Memory grows
-// with what has arrived. Errors are those of Decode, or those of r.
+// with the bytes that have arrived, but Alloc is asked for all of it at once.
+// Errors are those of Decode, or those of r.
 func (c WindowConfig) Read(r io.Reader) (*Window, error) {
-	w, _, err := c.read(r)
-	if err != nil {
-		return nil, fmt.Errorf("compose: read window: %w", err)
-	}
-	return w, nil
+	return envelope.ReadFilter(c.opening(), "Read", r, (*Window).load)
 }
 
-func (c WindowConfig) read(r io.Reader) (*Window, int64, error) {
-	if err := c.onlyOpens(); err != nil {
-		return nil, 0, err
-	}
-	var w window
-	_, words, n, err := envelope.Read(r, func(h envelope.Header) (err error) {
-		w, err = parseWindow(h, c.Hasher)
-		return err
-	})
-	if err != nil {
-		return nil, n, err
-	}
-	if c.Alloc != nil {
-		own, err := c.own(w, words)
-		return own, n, err
-	}
-	if err := w.fill(words); err != nil {
-		return nil, n, err
-	}
-	return &Window{w}, n, nil
-}
-
-// UnmarshalBinary replaces w by the window that data encodes, see
-// WindowConfig.Decode. If that was made with a secret or a function, w must have
-// been made with the same. On error w stays as it was.
+// UnmarshalBinary replaces w by the window that data encodes. If that was made
+// with a secret key or a function, w must have been made with the same, see
+// WindowConfig.Decode. On error w stays as it was; the error wraps ErrCorrupt,
+// ErrVersion, ErrIncompatible, ErrKey or ErrTooLarge.
 func (w *Window) UnmarshalBinary(data []byte) error {
-	n, err := WindowConfig{Hasher: w.hasher}.decode(data)
-	if err != nil {
-		return fmt.Errorf("compose: unmarshal window: %w", err)
-	}
-	*w = *n
-	return nil
+	return envelope.Unmarshal("compose", data, w.hasher, w.load)
 }
 
-// ReadFrom is UnmarshalBinary for a reader, see WindowConfig.Read.
+// ReadFrom replaces w by a window that it reads from r, and reads no byte more
+// than that. Memory grows with the bytes that have arrived. On error w stays as
+// it was; errors are those of UnmarshalBinary, or those of r.
 func (w *Window) ReadFrom(r io.Reader) (int64, error) {
-	n, read, err := WindowConfig{Hasher: w.hasher}.read(r)
-	if err != nil {
-		return read, fmt.Errorf("compose: read window: %w", err)
-	}
-	*w = *n
-	return read, nil
+	return envelope.ReadFrom("compose", r, w.hasher, w.load)
 }
 
 // WindowView is a Window that is read where it lies: in a mapped file or in a part
-// of a larger buffer. It cannot be changed; Clone gives a Window that can. The
-// memory must stay as it is while the view is used.
+// of a larger buffer. It cannot be changed; Clone returns a Window that can.
+// The memory must stay as it is while the view is used.
+//
+// Make one with WindowConfig.View.
 //
 // Safe for concurrent use.
 type WindowView struct {
@@ -232,37 +179,22 @@ type WindowView struct {
 var _ bloomery.Hashed = (*WindowView)(nil)
 
 // View returns a WindowView of data, the encoding of a Window. It checks header
-// and lengths, not the payload: a damaged payload can cause false negatives, and
-// Verify finds it. Only Hasher may be set; errors are those of Decode.
+// and lengths, not the payload: a corrupt payload can cause false negatives, and
+// Verify finds it. Errors are those of Decode.
 func (c WindowConfig) View(data []byte) (*WindowView, error) {
-	v, err := c.view(data)
-	if err != nil {
-		return nil, fmt.Errorf("compose: view window: %w", err)
-	}
-	return v, nil
+	return envelope.View(c.opening(), "View", data, (*WindowView).load)
 }
 
-func (c WindowConfig) view(data []byte) (*WindowView, error) {
-	if err := c.onlyOpens(); err != nil {
-		return nil, err
-	}
-	w, sealed, err := openWindow(data, c.Hasher)
-	if err != nil {
-		return nil, err
-	}
-	if err := w.fill(envelope.WordsOf(sealed.Payload)); err != nil {
-		return nil, err
-	}
-	return &WindowView{w, sealed}, nil
+func (w *WindowView) load(given hashing.Hasher, from *envelope.Source) error {
+	err := w.window.load(given, from)
+	w.sealed = from.Sealed
+	return err
 }
 
 // Verify checks the whole payload. The error wraps ErrCorrupt and names the offset
 // of the damage.
-func (v *WindowView) Verify() error {
-	if len(v.blocks) == 0 {
-		return errZeroWindow
-	}
-	if err := v.sealed.Verify(); err != nil {
+func (w *WindowView) Verify() error {
+	if err := w.sealed.Verify(); err != nil {
 		return fmt.Errorf("compose: verify window: %w", err)
 	}
 	return nil
@@ -270,16 +202,12 @@ func (v *WindowView) Verify() error {
 
 // Clone returns a Window of its own memory with the same keys. It checks the
 // payload first: errors are those of Verify, or wrap ErrTooLarge.
-func (v *WindowView) Clone() (*Window, error) {
-	if len(v.blocks) == 0 {
-		return nil, errZeroWindow
-	}
-	if err := v.Verify(); err != nil {
-		return nil, err
-	}
-	if err := memory.Fits(uint64(len(v.blocks)) * 64); err != nil {
+func (w *WindowView) Clone() (*Window, error) {
+	if err := w.sealed.Verify(); err != nil {
 		return nil, fmt.Errorf("compose: clone window: %w", err)
 	}
-	w := Window{v.window}
-	return w.Clone(), nil
+	if err := memory.Fits(uint64(len(w.blocks)) * 64); err != nil {
+		return nil, fmt.Errorf("compose: clone window: %w", err)
+	}
+	return (&Window{w.window}).Clone(), nil
 }

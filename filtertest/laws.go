@@ -224,11 +224,13 @@ func statsTellTheTruth(t *testing.T, k Kind) {
 	if empty.Items != 0 || empty.Saturation != 0 || empty.Predicted != 0 {
 		t.Errorf("empty: %+v, want no items, saturation or rate", empty)
 	}
-	s := k.must(t, hashes(n, 7), n, p).Stats()
+	f := k.must(t, hashes(n, 7), n, p)
+	s := f.Stats()
 	if s.Kind != k.Name {
 		t.Errorf("Kind = %q, want %q", s.Kind, k.Name)
 	}
-	if s.Capacity != n || s.Asked != p {
+	// A filter of filters finds the rate asked for from those of its members.
+	if s.Capacity != n || math.Abs(s.Asked/p-1) > 1e-12 {
 		t.Errorf("Capacity = %d, Asked = %g, want %d and %g", s.Capacity, s.Asked, n, p)
 	}
 	if s.Bytes*8 < s.Bits || s.Bits < n {
@@ -241,6 +243,14 @@ func statsTellTheTruth(t *testing.T, k Kind) {
 	}
 	if s.Predicted > p*1.05 || s.Predicted < p/10 && !k.Coarse {
 		t.Errorf("Predicted = %g at capacity, asked for %g", s.Predicted, p)
+	}
+	// The rate predicted is near the one measured, also where it is far below
+	// the rate asked for: 5 sigma of the count, and 10% for the filter's own luck.
+	const queries = 500_000
+	got := float64(queries - missing(f, hashes(queries, 12)))
+	want := queries * s.Predicted
+	if off := math.Abs(got - want); off > 5*math.Sqrt(want)+want/10+5*queries*s.PredictedSigma {
+		t.Errorf("%.0f false positives in %d queries, Predicted makes it %.0f", got, queries, want)
 	}
 }
 

@@ -132,11 +132,15 @@ func (g *Growing) InsertHash(h uint64) error {
 
 // writable returns the segment of a hash.
 func (g *Growing) writable(h uint64) *segment {
-	s := g.at(h)
-	if s == nil {
-		panic("quotient: a zero Growing: make one with NewGrowing or Config.NewGrowing")
+	g.made()
+	return g.at(h)
+}
+
+// made panics for a zero Growing, which cannot be changed.
+func (g *Growing) made() {
+	if g.dir == nil {
+		panic("quotient: a zero Growing: make it with NewGrowing or Config.NewGrowing")
 	}
-	return s
 }
 
 // inserted counts an insert that took so many slots.
@@ -238,7 +242,6 @@ func (g *Growing) Clone() *Growing { return &Growing{g.clone()} }
 
 // Clear removes all keys. The filter starts again as small as it was made.
 func (g *Growing) Clear() {
-	if g.dir != nil {
-		g.start()
-	}
+	g.made()
+	g.start()
 }
