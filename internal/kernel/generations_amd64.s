@@ -111,7 +111,7 @@ TEXT ·findAllAVX512(SB), $1088-56
 	ANDQ         $-64, BX
 	MOVQ         groups+48(FP), SI
 	MOVQ         SI, DI
-	MOVQ         $0x00000003, R8
+	MOVQ         $0x00000001, R8
 	XORQ         R9, R9
 	XORQ         R10, R10
 
@@ -388,7 +388,7 @@ eight:
 	ANDQ         $-64, BX
 	MOVQ         groups+48(FP), SI
 	MOVQ         SI, DI
-	MOVQ         $0x00000003, R8
+	MOVQ         $0x00000001, R8
 	XORQ         R9, R9
 	XORQ         R10, R10
 
@@ -668,7 +668,7 @@ more:
 	ANDQ         $-64, BX
 	MOVQ         groups+48(FP), SI
 	MOVQ         SI, DI
-	MOVQ         $0x00000003, R8
+	MOVQ         $0x00000001, R8
 	XORQ         R9, R9
 	XORQ         R10, R10
 
@@ -1048,7 +1048,7 @@ TEXT ·findAllAVX2(SB), $1088-56
 	ANDQ         $-64, BX
 	MOVQ         groups+48(FP), SI
 	MOVQ         SI, DI
-	MOVQ         $0x00000003, R8
+	MOVQ         $0x00000001, R8
 	XORQ         R9, R9
 	XORQ         R10, R10
 
@@ -1407,7 +1407,7 @@ eight:
 	ANDQ         $-64, BX
 	MOVQ         groups+48(FP), SI
 	MOVQ         SI, DI
-	MOVQ         $0x00000003, R8
+	MOVQ         $0x00000001, R8
 	XORQ         R9, R9
 	XORQ         R10, R10
 
@@ -1758,7 +1758,7 @@ more:
 	ANDQ         $-64, BX
 	MOVQ         groups+48(FP), SI
 	MOVQ         SI, DI
-	MOVQ         $0x00000003, R8
+	MOVQ         $0x00000001, R8
 	XORQ         R9, R9
 	XORQ         R10, R10
 

@@ -7,6 +7,7 @@ func experiments() []experiment {
 	return slices.Concat(
 		scalableExperiments(),
 		growingExperiments(),
+		composeExperiments(),
 		slicedExperiments(),
 		countingExperiments(),
 		spectralExperiments(),
@@ -22,6 +23,7 @@ func aims() []aim {
 	return slices.Concat(
 		scalableAims(),
 		growingAims(),
+		composeAims(),
 		slicedAims(),
 		countingAims(),
 		spectralAims(),

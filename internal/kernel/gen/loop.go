@@ -143,7 +143,11 @@ func stages(t tier, o op, c class, k Register, room Mem) {
 	plans := Load(Param("groups"), GP64())
 	probes, lead, at, from, slot := GP64(), GP64(), GP64(), GP64(), GP64()
 	MOVQ(plans, probes)
-	MOVQ(U32(slots-1), lead)
+	ahead := slots - 1
+	if o.finds {
+		ahead = 1 // a group has the lines of several filters: enough on their way
+	}
+	MOVQ(U32(ahead), lead)
 	XORQ(at, at)
 	XORQ(from, from)
 

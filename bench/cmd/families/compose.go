@@ -1,0 +1,116 @@
+package main
+
+import (
+	"context"
+	"sync"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/bench/internal/timing"
+	"github.com/bloomery/bloomery/bloom"
+	"github.com/bloomery/bloomery/compose"
+	"github.com/bloomery/bloomery/cuckoo"
+)
+
+const (
+	oursWindow  = "compose.Window, 6 generations"
+	sixInTurn   = "six bloom.Filters, asked in turn"
+	oursStriped = "compose.Striped over cuckoo.Filter"
+
+	oneWriter  = "ns per insert, 1 goroutine"
+	twoWriters = "ns per insert, 2 goroutines"
+
+	// windowKeys makes a Window of 256 MiB.
+	windowKeys = 65_000_000
+)
+
+// window looks for keys in six generations and in six filters of the same size.
+func window(_ context.Context, b *bench) error {
+	w, err := compose.WindowConfig{Capacity: b.scale(windowKeys), ErrorRate: 0.01, Generations: 5}.New()
+	if err != nil {
+		return err
+	}
+	shape := w.Shape().Shape
+	var apart []*bloom.Filter
+	for range 6 {
+		f, err := bloom.Config{Bits: shape.Bits, Hashes: shape.K}.New()
+		if err != nil {
+			return err
+		}
+		apart = append(apart, f)
+	}
+	hs := hashesOf(present, b.n)
+	for i := range apart {
+		part := hs[i*b.n/6 : (i+1)*b.n/6]
+		w.Advance(uint64(i))
+		w.AddHashes(nil, part)
+		apart[i].AddHashes(nil, part)
+	}
+	b.note(oursWindow, "MiB", float64(w.Stats().Bytes)/(1<<20))
+	others := hashesOf(absent, b.n)
+	lookups(b, oursWindow, batch, b.pass(), hs, others, w.ContainsHashes)
+	one := make([]bool, timing.Batch)
+	lookups(b, sixInTurn, batch, b.pass(), hs, others, func(dst []bool, hs []uint64) {
+		apart[0].ContainsHashes(dst, hs)
+		for _, f := range apart[1:] {
+			f.ContainsHashes(one, hs)
+			for i, yes := range one[:len(hs)] {
+				dst[i] = dst[i] || yes
+			}
+		}
+	})
+	b.turns(b.rounds)
+	return nil
+}
+
+// striped inserts from one and from two goroutines.
+func striped(_ context.Context, b *bench) error {
+	hs := hashesOf(present, b.n)
+	for _, c := range []struct {
+		what       string
+		goroutines int
+	}{{oneWriter, 1}, {twoWriters, 2}} {
+		l := build(b.n, func() {
+			s, err := compose.StripedConfig{
+				Capacity: b.n,
+				Make:     func(n int) (bloomery.Hashed, error) { return cuckoo.Config{Capacity: n, ErrorRate: 0.01}.New() },
+			}.New()
+			if err != nil {
+				panic(err)
+			}
+			var wg sync.WaitGroup
+			for g := range c.goroutines {
+				part := hs[g*b.n/c.goroutines : (g+1)*b.n/c.goroutines]
+				wg.Go(func() {
+					for _, h := range part {
+						if err := s.InsertHash(h); err != nil {
+							panic(err)
+						}
+					}
+				})
+			}
+			wg.Wait()
+		})
+		l.Parallel = true
+		b.time(oursStriped, c.what, l)
+	}
+	b.turns(b.long())
+	return nil
+}
+
+func composeExperiments() []experiment {
+	return []experiment{
+		{"window", 4_000_000, `A Window of 256 MiB with six generations that lie interleaved, beside six filters of the same
+			size. Hashes, in batches.`, window},
+		{"striped", 1_000_000, `Inserts into 64 stripes with a lock each, one by one. Wall time: two goroutines need two idle processors.`, striped},
+	}
+}
+
+func composeAims() []aim {
+	var all []aim
+	for _, what := range []string{batch + ", hits", batch + ", misses"} {
+		all = append(all, atMost(0.6, "Window of 6 generations, 256 MiB, time over "+sixInTurn+", "+what,
+			over(at("window/n=4000000", oursWindow, what), at("window/n=4000000", sixInTurn, what))))
+	}
+	return append(all, atLeast(1.5, "Striped cuckoo, 2 goroutines over 1",
+		over(at("striped/n=1000000", oursStriped, oneWriter), at("striped/n=1000000", oursStriped, twoWriters))))
+}
