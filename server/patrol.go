@@ -85,6 +85,7 @@ func (s *Server) sweep(ctx context.Context) {
 			return
 		case <-tick.C:
 			s.limitHeap()
+			s.engine.Sample(time.Now())
 			for s.engine.Sweep(sweepMost) == sweepMost && ctx.Err() == nil {
 				runtime.Gosched()
 			}

@@ -42,6 +42,9 @@ func (x *Context) Shutdown() {
 	x.e.host.Shutdown()
 }
 
+// Latency returns what is noted of commands that took long.
+func (x *Context) Latency() *Latency { return &x.e.late }
+
 // Facts returns what only the server knows.
 func (x *Context) Facts() Facts { return x.e.host.Facts() }
 
@@ -50,6 +53,23 @@ func (x *Context) Budget() *Budget { return &x.e.Budget }
 
 // Lookup returns the entry of a name, nil if there is none.
 func (x *Context) Lookup(name []byte) *catalog.Entry { return x.e.state.Names.Lookup(name, x.s.ms) }
+
+// Read is Lookup for a command that reads: it counts in keyspace_hits or
+// keyspace_misses.
+func (x *Context) Read(name []byte) *catalog.Entry {
+	entry := x.Lookup(name)
+	x.e.stats.looked(x.s, entry != nil, 1)
+	return entry
+}
+
+// Found returns how often reads have found a name, and how often not.
+func (x *Context) Found() (hits, misses int64) { return x.e.stats.names() }
+
+// Pace returns how many commands are run in a second at present.
+func (x *Context) Pace() int64 { return x.e.pace.perSecond() }
+
+// RunID returns 40 digits that stand for this run of the server.
+func (x *Context) RunID() string { return x.e.runID }
 
 // Deadline returns the entry of a name and its deadline, 0 for none.
 func (x *Context) Deadline(name []byte) (*catalog.Entry, int64) {
@@ -256,6 +276,7 @@ func (x *Context) Usage(c *Command) Usage { return x.e.stats.sum(c) }
 // ResetUsage begins to count again.
 func (x *Context) ResetUsage() {
 	x.e.stats.reset()
+	x.e.pace.reset()
 	x.e.Settings.expired.Store(0)
 }
 

@@ -23,6 +23,8 @@
 package engine
 
 import (
+	"crypto/rand"
+	"encoding/hex"
 	"time"
 
 	"github.com/bloomery/bloomery/server/internal/door"
@@ -70,7 +72,10 @@ type Engine struct {
 	clock func() time.Time
 	table *Table
 	slow  SlowLog
+	late  Latency
 	stats *counters
+	pace  pace
+	runID string
 	gate  gate
 
 	memoryLimit func(int64)
@@ -105,6 +110,7 @@ func New(c Config) *Engine {
 		e.clock = time.Now
 	}
 	e.stats = newCounters(e.table.count)
+	e.runID = newRunID()
 	e.Budget.state = c.State
 	e.Budget.max.Store(c.MaxMemory)
 	return e
@@ -432,6 +438,7 @@ func (e *Engine) account(s *Session, calls []Call, took time.Duration) {
 		n := e.stats.of(s, cmd)
 		n.calls.Add(int64(i - from))
 		n.nanos.Add(int64(each) * int64(i-from))
+		n.took[bucketOf(each)].Add(int64(i - from))
 		if failed > 0 {
 			n.failed.Add(failed)
 		}
@@ -439,4 +446,14 @@ func (e *Engine) account(s *Session, calls []Call, took time.Duration) {
 	if took >= e.slow.threshold() {
 		e.slow.add(s, calls, took)
 	}
+	if cmd := calls[0].cmd; cmd != nil && e.late.over(took) {
+		e.late.add(eventOf(cmd), s.now, took)
+	}
+}
+
+// newRunID returns 40 digits that no other run of a server has.
+func newRunID() string {
+	var b [20]byte
+	_, _ = rand.Read(b[:]) // it never fails
+	return hex.EncodeToString(b[:])
 }

@@ -130,6 +130,9 @@ func (e *Engine) runSpan(s *Session, calls []Call) {
 	for i := range calls {
 		calls[i].first = f.Family.Hash(w, calls[i].Items, narrow)
 	}
+	if f.Write == nil && len(calls) > 1 {
+		e.stats.looked(s, true, len(calls)-1)
+	}
 	last := &calls[len(calls)-1]
 	s.weight += last.first + len(last.Items) - c.first + len(calls)
 	if f.Write == nil {
@@ -144,6 +147,9 @@ func (e *Engine) runSpan(s *Session, calls []Call) {
 func (e *Engine) find(s *Session, c *Call) *catalog.Entry {
 	f := c.cmd.Filter
 	entry := e.state.Names.Lookup(c.Args[1], s.ms)
+	if f.Write == nil {
+		e.stats.looked(s, entry != nil, 1)
+	}
 	switch {
 	case entry == nil:
 		e.absent(s, c)

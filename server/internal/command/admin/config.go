@@ -108,6 +108,8 @@ var parameters = []parameter{
 		func(x *engine.Context) int64 { return x.SlowLog().SlowerThan() }, func(x *engine.Context, n int64) { x.SlowLog().SetSlowerThan(n) }),
 	serverParameter("slowlog-max-len", 1, 1<<20,
 		func(x *engine.Context) int64 { return x.SlowLog().MaxLen() }, func(x *engine.Context, n int64) { x.SlowLog().SetMaxLen(n) }),
+	serverParameter("latency-monitor-threshold", 0, 1<<53,
+		func(x *engine.Context) int64 { return x.Latency().Threshold() }, func(x *engine.Context, n int64) { x.Latency().SetThreshold(n) }),
 	constant("maxmemory-policy", "noeviction"),
 	{name: "appendonly", get: func(x *engine.Context) string {
 		if _, kept := x.Kept(); kept {

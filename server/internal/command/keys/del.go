@@ -76,7 +76,7 @@ var touch = engine.Command{
 func runExists(x *engine.Context, c *engine.Call) {
 	n := int64(0)
 	for _, key := range c.Args[1:] {
-		if x.Lookup(key) != nil {
+		if x.Read(key) != nil {
 			n++
 		}
 		x.Worked(1)

@@ -73,7 +73,7 @@ func prepareGetEx(x *engine.Context, c *engine.Call) *engine.Op {
 
 // findString returns the string of the first key. It answers if there is none.
 func findString(x *engine.Context, c *engine.Call) (text string, ok bool) {
-	entry := x.Lookup(c.Args[1])
+	entry := x.Read(c.Args[1])
 	switch {
 	case entry == nil:
 		c.Answer(engine.Nil())

@@ -31,7 +31,7 @@ func runMGet(x *engine.Context, c *engine.Call) {
 	elems := make([]engine.Reply, len(keys))
 	for i, key := range keys {
 		elems[i] = engine.Nil()
-		if entry := x.Lookup(key); entry != nil && entry.Kind == catalog.String {
+		if entry := x.Read(key); entry != nil && entry.Kind == catalog.String {
 			elems[i] = engine.Text(store.Text(entry))
 		}
 		x.Worked(1)

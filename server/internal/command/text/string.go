@@ -26,7 +26,7 @@ var strLen = engine.Command{
 	Categories: []string{"read", "string", "fast"}, Group: engine.GroupString, Since: "2.2.0",
 	Syntax: "key", Complexity: "O(1)", Summary: "Returns the length of a string.",
 	Run: func(x *engine.Context, c *engine.Call) {
-		entry := x.Lookup(c.Args[1])
+		entry := x.Read(c.Args[1])
 		switch {
 		case entry == nil:
 			c.Answer(engine.Integer(0))

@@ -1,0 +1,130 @@
+package admin
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/bloomery/bloomery/server/internal/engine"
+)
+
+const latencyFlags = engine.Admin | engine.NoScript | engine.Loading | engine.Stale
+
+var latencyCategories = []string{"admin", "slow", "dangerous"}
+
+// latency is LATENCY, with its subcommands.
+var latency = engine.Command{
+	Name: "latency", Arity: -2, Group: engine.GroupServer, Since: "2.8.13", Syntax: "subcommand", Summary: "Tells how long commands took.",
+	Categories: []string{"slow"},
+	Subcommands: []engine.Command{
+		{
+			Name: "doctor", Arity: 2, Flags: latencyFlags, Categories: latencyCategories,
+			Complexity: "O(1)", Summary: "Describes what took long, for people.",
+			Run: func(x *engine.Context, c *engine.Call) {
+				c.Answer(engine.Reply{Kind: engine.Verbatim, Text: latencyReport(x.Latency())})
+			},
+		},
+		{
+			Name: "histogram", Arity: -2, Flags: latencyFlags, Categories: latencyCategories, Since: "7.0.0",
+			Syntax: "[command [command ...]]", Complexity: "O(n), n being the number of commands",
+			Summary: "Returns how many calls of commands took up to 1 µs, 2 µs, 4 µs and so on.",
+			Run:     runLatencyHistogram,
+		},
+		{
+			Name: "history", Arity: 3, Flags: latencyFlags, Categories: latencyCategories,
+			Syntax: "event", Complexity: "O(1)", Summary: "Returns the samples of an event.",
+			Run: func(x *engine.Context, c *engine.Call) {
+				elems := []engine.Reply{}
+				for _, e := range x.Latency().Events() {
+					for _, s := range e.Samples {
+						if e.Name == string(c.Args[2]) {
+							elems = append(elems, engine.List(engine.Integer(s.Second), engine.Integer(s.Millis)))
+						}
+					}
+				}
+				c.Answer(engine.List(elems...))
+			},
+		},
+		{
+			Name: "latest", Arity: 2, Flags: latencyFlags, Categories: latencyCategories,
+			Complexity: "O(1)", Summary: "Returns the latest sample of every event.",
+			Run: func(x *engine.Context, c *engine.Call) {
+				elems := []engine.Reply{}
+				for _, e := range x.Latency().Events() {
+					last := e.Samples[len(e.Samples)-1]
+					elems = append(elems, engine.List(engine.Text(e.Name), engine.Integer(last.Second), engine.Integer(last.Millis), engine.Integer(e.Most)))
+				}
+				c.Answer(engine.List(elems...))
+			},
+		},
+		{
+			Name: "reset", Arity: -2, Flags: latencyFlags, Categories: latencyCategories,
+			Syntax: "[event [event ...]]", Complexity: "O(1)", Summary: "Forgets events, and returns how many.",
+			Run: func(x *engine.Context, c *engine.Call) {
+				var names []string
+				for _, a := range c.Args[2:] {
+					names = append(names, string(a))
+				}
+				c.Answer(engine.Integer(int64(x.Latency().Reset(names...))))
+			},
+		},
+	},
+}
+
+// latencyReport is what LATENCY DOCTOR answers.
+func latencyReport(l *engine.Latency) string {
+	if l.Threshold() == 0 {
+		return "What takes long is not noted. Say from how many milliseconds on it is: CONFIG SET latency-monitor-threshold 100\n"
+	}
+	events := l.Events()
+	if len(events) == 0 {
+		return fmt.Sprintf("Nothing took %d ms or more.\n", l.Threshold())
+	}
+	var b strings.Builder
+	for _, e := range events {
+		sum := int64(0)
+		for _, s := range e.Samples {
+			sum += s.Millis
+		}
+		fmt.Fprintf(&b, "%s: %d samples, %d ms on average, %d ms at most.\n", e.Name, len(e.Samples), sum/int64(len(e.Samples)), e.Most)
+	}
+	b.WriteString("SLOWLOG GET shows which commands took long, LATENCY HISTOGRAM how long all of them take. " +
+		"Long values and many items make commands slow; so does a machine whose processors are busy with something else.\n")
+	return b.String()
+}
+
+func runLatencyHistogram(x *engine.Context, c *engine.Call) {
+	elems := []engine.Reply{}
+	add := func(cmd *engine.Command) {
+		if u := x.Usage(cmd); u.Calls > 0 {
+			elems = append(elems, engine.Text(cmd.FullName()), histogram(&u))
+		}
+	}
+	if len(c.Args) == 2 {
+		x.Table().Walk(add)
+	}
+	for _, name := range c.Args[2:] {
+		cmd := x.Table().Find(name)
+		if cmd == nil {
+			continue // as Redis does
+		}
+		add(cmd)
+		for i := range cmd.Subcommands {
+			add(&cmd.Subcommands[i])
+		}
+	}
+	c.Answer(engine.Pairs(elems...))
+}
+
+// histogram answers the calls of a command by the time they took, each bucket
+// with those before it.
+func histogram(u *engine.Usage) engine.Reply {
+	buckets := []engine.Reply{}
+	sum := int64(0)
+	for i, n := range u.Took {
+		if n > 0 {
+			sum += n
+			buckets = append(buckets, engine.Integer(1<<i), engine.Integer(sum))
+		}
+	}
+	return engine.Pairs(engine.Text("calls"), engine.Integer(u.Calls), engine.Text("histogram_usec"), engine.Pairs(buckets...))
+}
