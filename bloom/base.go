@@ -30,24 +30,24 @@ type base struct {
 }
 
 // Hash returns the hash under which the filter knows key.
-func (b *base) Hash(key []byte) uint64 { return b.hasher.Hash(key) }
+func (f *base) Hash(key []byte) uint64 { return f.hasher.Hash(key) }
 
 // Hasher returns the hasher of the filter.
-func (b *base) Hasher() hashing.Hasher { return b.hasher }
+func (f *base) Hasher() hashing.Hasher { return f.hasher }
 
 // Shape returns the size of the array and the number of bits per key.
-func (b *base) Shape() sizing.Shape { return b.shape }
+func (f *base) Shape() sizing.Shape { return f.shape }
 
 // header returns the header of the filter's encoding.
-func (b *base) header(kind uint16, words []uint64) envelope.Header {
+func (f *base) header(kind uint16, words []uint64) envelope.Header {
 	return envelope.Header{
 		Kind:     kind,
-		Hash:     b.hasher.Kind(),
-		Check:    b.hasher.Check(),
-		K:        uint8(b.shape.K),
-		Capacity: b.capacity,
-		Rate:     b.rate,
-		Size:     b.shape.Bits,
+		Hash:     f.hasher.Kind(),
+		Check:    f.hasher.Check(),
+		K:        uint8(f.shape.K),
+		Capacity: f.capacity,
+		Rate:     f.rate,
+		Size:     f.shape.Bits,
 		Payload:  uint64(len(words)) * 8,
 	}
 }
@@ -85,46 +85,46 @@ func parseShape(h envelope.Header, kind uint16, layout sizing.Layout, name strin
 // wordsFor returns the number of words that hold n bits.
 func wordsFor(n uint64) uint64 { return n/64 + (n%64+63)/64 }
 
-// compatible returns nil if arrays of b and o mean the same, else an error
+// compatible returns nil if arrays of f and o mean the same, else an error
 // that names the first parameter that differs.
-func (b *base) compatible(o *base) error {
+func (f *base) compatible(o *base) error {
 	switch {
-	case b.shape.Bits != o.shape.Bits:
-		return fmt.Errorf("%w: %d bits and %d bits", bloomery.ErrIncompatible, b.shape.Bits, o.shape.Bits)
-	case b.shape.K != o.shape.K:
-		return fmt.Errorf("%w: %d hashes and %d hashes", bloomery.ErrIncompatible, b.shape.K, o.shape.K)
+	case f.shape.Bits != o.shape.Bits:
+		return fmt.Errorf("%w: %d bits and %d bits", bloomery.ErrIncompatible, f.shape.Bits, o.shape.Bits)
+	case f.shape.K != o.shape.K:
+		return fmt.Errorf("%w: %d hashes and %d hashes", bloomery.ErrIncompatible, f.shape.K, o.shape.K)
 	}
-	return envelope.SameHash(b.hasher, o.hasher)
+	return envelope.SameHash(f.hasher, o.hasher)
 }
 
 // stats tells the state of a filter with this array, whose set bits are
 // counted by count. Tolerance is how far the predicted rate may be off (one
 // sigma) though it is more than 2% of it.
-func (b *base) stats(kind string, words []uint64, count func([]uint64) uint64, tolerance float64) bloomery.Stats {
+func (f *base) stats(kind string, words []uint64, count func([]uint64) uint64, tolerance float64) bloomery.Stats {
 	if len(words) == 0 { // a zero filter
 		return bloomery.Stats{Kind: kind}
 	}
-	sample := b.sample(words, count, tolerance)
+	sample := f.sample(words, count, tolerance)
 	return bloomery.Stats{
 		Kind:           kind,
-		Capacity:       b.capacity,
-		Items:          round(b.shape.Count(sample.Fill)),
-		Bits:           b.shape.Bits,
+		Capacity:       f.capacity,
+		Items:          round(f.shape.Count(sample.Fill)),
+		Bits:           f.shape.Bits,
 		Bytes:          uint64(len(words)) * 8,
 		Saturation:     sample.Fill,
-		Asked:          b.rate,
+		Asked:          f.rate,
 		Predicted:      sample.Rate,
 		PredictedSigma: sample.Sigma,
-		Skew:           b.skew(words, count, sample.Fill),
+		Skew:           f.skew(words, count, sample.Fill),
 	}
 }
 
 // sample returns the fill of an array and the rate that follows from it: from
 // the whole array up to 64 KiB, above that from a sample.
-func (b *base) sample(words []uint64, count func([]uint64) uint64, tolerance float64) kernel.Sampled {
-	rate := func(fill float64) float64 { return b.shape.Rate(b.shape.Count(fill)) }
+func (f *base) sample(words []uint64, count func([]uint64) uint64, tolerance float64) kernel.Sampled {
+	rate := func(fill float64) float64 { return f.shape.Rate(f.shape.Count(fill)) }
 	if len(words) <= wholeWords {
-		fill := b.fill(count(words), uint64(len(words)))
+		fill := f.fill(count(words), uint64(len(words)))
 		return kernel.Sampled{Fill: fill, Rate: rate(fill)}
 	}
 	return kernel.Sample(len(words)/lineWords, func(line int) uint64 {
@@ -135,31 +135,31 @@ func (b *base) sample(words []uint64, count func([]uint64) uint64, tolerance flo
 // fill returns the share of set bits, given how many of how many words' bits
 // are set. The last word of a Standard has bits beyond the array: they are
 // clear and do not count.
-func (b *base) fill(set, words uint64) float64 {
+func (f *base) fill(set, words uint64) float64 {
 	if words == 0 { // a zero filter
 		return 0
 	}
-	return min(1, float64(set)/float64(min(words*64, b.shape.Bits)))
+	return min(1, float64(set)/float64(min(words*64, f.shape.Bits)))
 }
 
 // estimate returns the number of keys that would set as many bits.
-func (b *base) estimate(words []uint64) uint64 {
+func (f *base) estimate(words []uint64) uint64 {
 	if len(words) == 0 {
 		return 0
 	}
-	return round(b.shape.Count(b.fill(count(words), uint64(len(words)))))
+	return round(f.shape.Count(f.fill(count(words), uint64(len(words)))))
 }
 
 // jaccard estimates the share of the keys in both filters among the keys in
 // one of them, from the bits of each and of their union.
-func (b *base) jaccard(x, y []uint64) float64 {
+func (f *base) jaccard(x, y []uint64) float64 {
 	var nx, ny, nu uint64
 	for i, w := range x {
 		nx += uint64(bits.OnesCount64(w))
 		ny += uint64(bits.OnesCount64(y[i]))
 		nu += uint64(bits.OnesCount64(w | y[i]))
 	}
-	keys := func(set uint64) float64 { return b.shape.Count(b.fill(set, uint64(len(x)))) }
+	keys := func(set uint64) float64 { return f.shape.Count(f.fill(set, uint64(len(x)))) }
 	both, one := keys(nx)+keys(ny), keys(nu)
 	switch {
 	case one == 0:

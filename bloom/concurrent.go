@@ -89,75 +89,75 @@ func (f *Filter) Concurrent() *Concurrent {
 // Clone returns a Filter with the same keys: all whose Add returned before
 // Clone was called, and some of those that are added meanwhile. This is how a
 // Concurrent is written to a file.
-func (c *Concurrent) Clone() *Filter {
-	to, from := memory.Words(len(c.blocks)*8), kernel.Words(c.blocks)
+func (f *Concurrent) Clone() *Filter {
+	to, from := memory.Words(len(f.blocks)*8), kernel.Words(f.blocks)
 	for i := range from {
 		to[i] = atomic.LoadUint64(&from[i])
 	}
-	return &Filter{lines{c.base, kernel.Blocks(to)}}
+	return &Filter{lines{f.base, kernel.Blocks(to)}}
 }
 
 // Contains reports whether key may be in the set. False is certain.
-func (c *Concurrent) Contains(key []byte) bool { return c.ContainsHash(c.hasher.Hash(key)) }
+func (f *Concurrent) Contains(key []byte) bool { return f.ContainsHash(f.hasher.Hash(key)) }
 
 // ContainsString is Contains for a string.
-func (c *Concurrent) ContainsString(key string) bool { return c.ContainsHash(c.hasher.HashString(key)) }
+func (f *Concurrent) ContainsString(key string) bool { return f.ContainsHash(f.hasher.HashString(key)) }
 
 // ContainsHash is Contains for a key whose hash is h.
-func (c *Concurrent) ContainsHash(h uint64) bool {
-	return len(c.blocks) > 0 && kernel.HasShared(c.blocks, c.shape.K, h)
+func (f *Concurrent) ContainsHash(h uint64) bool {
+	return len(f.blocks) > 0 && kernel.HasShared(f.blocks, f.shape.K, h)
 }
 
 // ContainsHashes sets dst[i] to ContainsHash(hs[i]). It panics if dst is
 // shorter than hs.
-func (c *Concurrent) ContainsHashes(dst []bool, hs []uint64) {
-	if len(c.blocks) == 0 {
+func (f *Concurrent) ContainsHashes(dst []bool, hs []uint64) {
+	if len(f.blocks) == 0 {
 		clear(dst[:len(hs):len(dst)])
 		return
 	}
-	kernel.HasAllShared(dst[:len(hs):len(dst)], c.blocks, c.shape.K, hs)
+	kernel.HasAllShared(dst[:len(hs):len(dst)], f.blocks, f.shape.K, hs)
 }
 
 // ContainsKeys is ContainsHashes for keys.
-func (c *Concurrent) ContainsKeys(dst []bool, keys [][]byte) {
+func (f *Concurrent) ContainsKeys(dst []bool, keys [][]byte) {
 	dst = dst[:len(keys):len(dst)]
 	var hs [batch]uint64
 	for len(keys) > 0 {
-		n := c.hasher.HashKeys(hs[:], keys)
-		c.ContainsHashes(dst[:n], hs[:n])
+		n := f.hasher.HashKeys(hs[:], keys)
+		f.ContainsHashes(dst[:n], hs[:n])
 		keys, dst = keys[n:], dst[n:]
 	}
 }
 
 // Add adds key and reports whether the filter changed. False means that the
 // key was, or seemed to be, there already.
-func (c *Concurrent) Add(key []byte) bool { return c.AddHash(c.hasher.Hash(key)) }
+func (f *Concurrent) Add(key []byte) bool { return f.AddHash(f.hasher.Hash(key)) }
 
 // AddString is Add for a string.
-func (c *Concurrent) AddString(key string) bool { return c.AddHash(c.hasher.HashString(key)) }
+func (f *Concurrent) AddString(key string) bool { return f.AddHash(f.hasher.HashString(key)) }
 
 // AddHash is Add for a key whose hash is h.
-func (c *Concurrent) AddHash(h uint64) bool {
-	if len(c.blocks) == 0 {
+func (f *Concurrent) AddHash(h uint64) bool {
+	if len(f.blocks) == 0 {
 		panicZero(concurrentConstructors)
 	}
-	l := &c.locks[c.stripe(h)]
+	l := &f.locks[f.stripe(h)]
 	l.Lock()
-	fresh := kernel.SetShared(c.blocks, c.shape.K, h)
+	fresh := kernel.SetShared(f.blocks, f.shape.K, h)
 	l.Unlock()
 	return fresh
 }
 
 // stripe returns the number of the stripe that h belongs to.
-func (c *Concurrent) stripe(h uint64) uint8 {
-	block, _ := bits.Mul64(h, uint64(len(c.blocks)))
-	return uint8(block >> c.shift)
+func (f *Concurrent) stripe(h uint64) uint8 {
+	block, _ := bits.Mul64(h, uint64(len(f.blocks)))
+	return uint8(block >> f.shift)
 }
 
 // AddHashes adds all of hs; equal ones in order. If dst is not nil, dst[i]
 // tells what AddHash(hs[i]) would have returned; it must be as long as hs.
-func (c *Concurrent) AddHashes(dst []bool, hs []uint64) {
-	c.mustBeMade()
+func (f *Concurrent) AddHashes(dst []bool, hs []uint64) {
+	f.mustBeMade()
 	if dst != nil {
 		dst = dst[:len(hs):len(dst)]
 	}
@@ -165,16 +165,16 @@ func (c *Concurrent) AddHashes(dst []bool, hs []uint64) {
 		n := min(len(hs), stripeBatch)
 		if n <= fewKeys {
 			for i, h := range hs {
-				if fresh := c.AddHash(h); dst != nil {
+				if fresh := f.AddHash(h); dst != nil {
 					dst[i] = fresh
 				}
 			}
 			return
 		}
 		if dst == nil {
-			c.addByRun(nil, hs[:n])
+			f.addByRun(nil, hs[:n])
 		} else {
-			c.addByRun(dst[:n], hs[:n])
+			f.addByRun(dst[:n], hs[:n])
 			dst = dst[n:]
 		}
 		hs = hs[n:]
@@ -184,7 +184,7 @@ func (c *Concurrent) AddHashes(dst []bool, hs []uint64) {
 // addByRun sorts hs by run of stripes, keeping the order inside each, and
 // takes each lock that is needed once. A run of 16 stripes gets enough keys of
 // a large batch for the kernel to fetch lines ahead; a single stripe does not.
-func (c *Concurrent) addByRun(dst []bool, hs []uint64) {
+func (f *Concurrent) addByRun(dst []bool, hs []uint64) {
 	var (
 		of     [stripeBatch]uint8  // run of each key
 		need   [runs]uint16        // which stripes of a run have keys
@@ -194,7 +194,7 @@ func (c *Concurrent) addByRun(dst []bool, hs []uint64) {
 		fresh  [stripeBatch]bool   // answers by run
 	)
 	for i, h := range hs {
-		s := c.stripe(h)
+		s := f.stripe(h)
 		of[i] = s / runLength
 		need[s/runLength] |= 1 << (s % runLength)
 		ends[s/runLength]++
@@ -223,13 +223,13 @@ func (c *Concurrent) addByRun(dst []bool, hs []uint64) {
 		if lo == hi {
 			continue
 		}
-		c.lockRun(r, need[r])
+		f.lockRun(r, need[r])
 		if dst == nil {
-			kernel.SetAllShared(nil, c.blocks, c.shape.K, sorted[lo:hi])
+			kernel.SetAllShared(nil, f.blocks, f.shape.K, sorted[lo:hi])
 		} else {
-			kernel.SetAllShared(fresh[lo:hi], c.blocks, c.shape.K, sorted[lo:hi])
+			kernel.SetAllShared(fresh[lo:hi], f.blocks, f.shape.K, sorted[lo:hi])
 		}
-		c.unlockRun(r, need[r])
+		f.unlockRun(r, need[r])
 	}
 	if dst != nil {
 		for i, place := range from[:len(hs)] {
@@ -240,61 +240,61 @@ func (c *Concurrent) addByRun(dst []bool, hs []uint64) {
 
 // lockRun takes the locks of a run whose bits are set in need, in ascending
 // order: whoever holds several locks has taken them so.
-func (c *Concurrent) lockRun(run int, need uint16) {
+func (f *Concurrent) lockRun(run int, need uint16) {
 	for ; need != 0; need &= need - 1 {
-		c.locks[run*runLength+bits.TrailingZeros16(need)].Lock()
+		f.locks[run*runLength+bits.TrailingZeros16(need)].Lock()
 	}
 }
 
-func (c *Concurrent) unlockRun(run int, need uint16) {
+func (f *Concurrent) unlockRun(run int, need uint16) {
 	for ; need != 0; need &= need - 1 {
-		c.locks[run*runLength+bits.TrailingZeros16(need)].Unlock()
+		f.locks[run*runLength+bits.TrailingZeros16(need)].Unlock()
 	}
 }
 
 // AddKeys is AddHashes for keys.
-func (c *Concurrent) AddKeys(dst []bool, keys [][]byte) {
-	c.mustBeMade()
+func (f *Concurrent) AddKeys(dst []bool, keys [][]byte) {
+	f.mustBeMade()
 	if dst != nil {
 		dst = dst[:len(keys):len(dst)]
 	}
 	var hs [stripeBatch]uint64
 	for len(keys) > 0 {
-		n := c.hasher.HashKeys(hs[:], keys)
+		n := f.hasher.HashKeys(hs[:], keys)
 		keys = keys[n:]
 		if dst == nil {
-			c.AddHashes(nil, hs[:n])
+			f.AddHashes(nil, hs[:n])
 			continue
 		}
-		c.AddHashes(dst[:n], hs[:n])
+		f.AddHashes(dst[:n], hs[:n])
 		dst = dst[n:]
 	}
 }
 
 // AddSeq adds all keys of seq. It does not retain them.
-func (c *Concurrent) AddSeq(seq iter.Seq[[]byte]) {
-	c.mustBeMade()
-	addSeq(c, c.hasher, stripeBatch, seq)
+func (f *Concurrent) AddSeq(seq iter.Seq[[]byte]) {
+	f.mustBeMade()
+	addSeq(f, f.hasher, stripeBatch, seq)
 }
 
 // concurrentConstructors is how to make a Concurrent.
 const concurrentConstructors = "NewConcurrent, Config.NewConcurrent or Filter.Concurrent"
 
 // mustBeMade panics for a zero Concurrent.
-func (c *Concurrent) mustBeMade() {
-	if len(c.blocks) == 0 {
+func (f *Concurrent) mustBeMade() {
+	if len(f.blocks) == 0 {
 		panicZero(concurrentConstructors)
 	}
 }
 
 // Union adds all keys of o, which must not change meanwhile, see Filter.Union.
-func (c *Concurrent) Union(o *Filter) error {
-	c.mustBeMade()
-	if err := c.compatible(&o.base); err != nil {
+func (f *Concurrent) Union(o *Filter) error {
+	f.mustBeMade()
+	if err := f.compatible(&o.base); err != nil {
 		return fmt.Errorf("bloom: union: %w", err)
 	}
 	words := o.words()
-	c.eachStripe(func(first int, mine []uint64) {
+	f.eachStripe(func(first int, mine []uint64) {
 		for i := range mine {
 			if v := mine[i]; v|words[first+i] != v {
 				atomic.StoreUint64(&mine[i], v|words[first+i])
@@ -306,42 +306,42 @@ func (c *Concurrent) Union(o *Filter) error {
 
 // Clear takes out all keys whose Add returned before Clear was called, and
 // some of those that are added meanwhile, in whole or in part.
-func (c *Concurrent) Clear() {
-	c.mustBeMade()
-	c.eachStripe(func(_ int, mine []uint64) {
+func (f *Concurrent) Clear() {
+	f.mustBeMade()
+	f.eachStripe(func(_ int, mine []uint64) {
 		for i := range mine {
 			atomic.StoreUint64(&mine[i], 0)
 		}
 	})
 }
 
-// eachStripe calls f for the words of each stripe, under its lock, with the
+// eachStripe calls visit for the words of each stripe, under its lock, with the
 // number of the first of them.
-func (c *Concurrent) eachStripe(f func(first int, words []uint64)) {
-	words := kernel.Words(c.blocks)
-	length := 8 << c.shift
+func (f *Concurrent) eachStripe(visit func(first int, words []uint64)) {
+	words := kernel.Words(f.blocks)
+	length := 8 << f.shift
 	for s := 0; s*length < len(words); s++ {
-		c.locks[s].Lock()
-		f(s*length, words[s*length:min((s+1)*length, len(words))])
-		c.locks[s].Unlock()
+		f.locks[s].Lock()
+		visit(s*length, words[s*length:min((s+1)*length, len(words))])
+		f.locks[s].Unlock()
 	}
 }
 
 // Stats tells the state of the filter, see Filter.Stats.
-func (c *Concurrent) Stats() bloomery.Stats {
-	return c.stats("concurrent", kernel.Words(c.blocks), countShared, 0)
+func (f *Concurrent) Stats() bloomery.Stats {
+	return f.stats("concurrent", kernel.Words(f.blocks), countShared, 0)
 }
 
 // Saturation returns the share of set bits. It reads the whole array.
-func (c *Concurrent) Saturation() float64 {
-	w := kernel.Words(c.blocks)
-	return c.fill(countShared(w), uint64(len(w)))
+func (f *Concurrent) Saturation() float64 {
+	w := kernel.Words(f.blocks)
+	return f.fill(countShared(w), uint64(len(w)))
 }
 
 // EstimateCount estimates the number of different keys, see
 // Filter.EstimateCount.
-func (c *Concurrent) EstimateCount() uint64 {
-	return round(c.shape.Count(c.Saturation()))
+func (f *Concurrent) EstimateCount() uint64 {
+	return round(f.shape.Count(f.Saturation()))
 }
 
 // countShared is count while others set bits.

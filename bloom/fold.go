@@ -50,16 +50,16 @@ func (f *Filter) Fold(by int) (*Filter, error) {
 
 // Fold is Filter.Fold for a Standard: bits i·by to i·by+by-1 become bit i. It
 // takes any number of bits per key, and time for each set bit.
-func (s *Standard) Fold(by int) (*Standard, error) {
-	if len(s.words) == 0 {
+func (f *Standard) Fold(by int) (*Standard, error) {
+	if len(f.words) == 0 {
 		panicZero(flatConstructors)
 	}
-	b, err := s.folded(by, s.shape.Bits)
+	b, err := f.folded(by, f.shape.Bits)
 	if err != nil {
 		return nil, fmt.Errorf("bloom: fold: %w", err)
 	}
 	words := memory.Words(int(wordsFor(b.shape.Bits)))
-	for i, word := range s.words {
+	for i, word := range f.words {
 		for ; word != 0; word &= word - 1 {
 			at := (uint64(i)*64 + uint64(bits.TrailingZeros64(word))) / uint64(by)
 			words[at/64] |= 1 << (at % 64)
@@ -69,22 +69,22 @@ func (s *Standard) Fold(by int) (*Standard, error) {
 }
 
 // folded returns the base of a filter with a by-th of its units.
-func (b *base) folded(by int, units uint64) (base, error) {
+func (f *base) folded(by int, units uint64) (base, error) {
 	switch {
 	case by < 1:
 		return base{}, fmt.Errorf("%w: by %d, not 1 or more", bloomery.ErrParameter, by)
-	case by > 1 && b.shape.Layout == sizing.Blocked && b.shape.K != foldHashes:
+	case by > 1 && f.shape.Layout == sizing.Blocked && f.shape.K != foldHashes:
 		return base{}, fmt.Errorf("%w: %d bits per key, a filter that can be folded sets %d, see Config.Foldable",
-			bloomery.ErrIncompatible, b.shape.K, foldHashes)
+			bloomery.ErrIncompatible, f.shape.K, foldHashes)
 	case units%uint64(by) != 0:
 		return base{}, fmt.Errorf("%w: a size of %d cannot be folded by %d, but by %s", bloomery.ErrIncompatible, units, by, divisors(units))
 	}
-	c := *b
+	c := *f
 	c.shape.Bits /= uint64(by)
 	if err := c.shape.Valid(); err != nil {
 		return base{}, fmt.Errorf("%w: %d bits are too few", bloomery.ErrIncompatible, c.shape.Bits)
 	}
-	c.rate = min(max(b.rate, c.shape.Rate(float64(c.capacity))), math.Nextafter(1, 0))
+	c.rate = min(max(f.rate, c.shape.Rate(float64(c.capacity))), math.Nextafter(1, 0))
 	return c, nil
 }
 

@@ -20,20 +20,20 @@ var _ bloomery.Hashed = (*ScalableView)(nil)
 const lineWords = 8
 
 // header returns the header of the encoding.
-func (l *layered) header() envelope.Header {
+func (f *layered) header() envelope.Header {
 	h := envelope.Header{
 		Kind:     envelope.KindScalable,
-		Hash:     l.hasher.Kind(),
-		Check:    l.hasher.Check(),
-		K:        uint8(l.growth),
-		Extra:    uint32(len(l.layers)),
-		Capacity: l.first,
-		Rate:     l.rate,
-		Payload:  8 * lineWords * uint64(1+len(l.layers)),
+		Hash:     f.hasher.Kind(),
+		Check:    f.hasher.Check(),
+		K:        uint8(f.growth),
+		Extra:    uint32(len(f.layers)),
+		Capacity: f.first,
+		Rate:     f.rate,
+		Payload:  8 * lineWords * uint64(1+len(f.layers)),
 	}
-	for i := range l.layers {
-		h.Size += l.layers[i].shape.Bits
-		h.Payload += 8 * padded(l.layers[i].shape.Bits)
+	for i := range f.layers {
+		h.Size += f.layers[i].shape.Bits
+		h.Payload += 8 * padded(f.layers[i].shape.Bits)
 	}
 	return h
 }
@@ -42,12 +42,12 @@ func (l *layered) header() envelope.Header {
 func padded(n uint64) uint64 { return (wordsFor(n) + lineWords - 1) &^ (lineWords - 1) }
 
 // payload returns the parts of the payload: lines of facts, then the arrays.
-func (l *layered) payload() [][]uint64 {
-	facts := make([]uint64, lineWords*(1+len(l.layers)))
-	facts[0], facts[1] = math.Float64bits(l.total), uint64(l.made)
-	parts := append(make([][]uint64, 0, 1+2*len(l.layers)), facts)
-	for i := range l.layers {
-		x := &l.layers[i]
+func (f *layered) payload() [][]uint64 {
+	facts := make([]uint64, lineWords*(1+len(f.layers)))
+	facts[0], facts[1] = math.Float64bits(f.total), uint64(f.made)
+	parts := append(make([][]uint64, 0, 1+2*len(f.layers)), facts)
+	for i := range f.layers {
+		x := &f.layers[i]
 		kind := uint64(envelope.KindStandard)
 		if x.blocked() {
 			kind = envelope.KindBloom
@@ -60,23 +60,23 @@ func (l *layered) payload() [][]uint64 {
 
 // AppendBinary appends the encoding of the filter to dst. The error is nil but
 // for a zero filter.
-func (l *layered) AppendBinary(dst []byte) ([]byte, error) {
-	if len(l.layers) == 0 {
+func (f *layered) AppendBinary(dst []byte) ([]byte, error) {
+	if len(f.layers) == 0 {
 		return dst, errZero("marshal")
 	}
-	return envelope.Append(dst, l.header(), l.payload()...), nil
+	return envelope.Append(dst, f.header(), f.payload()...), nil
 }
 
 // MarshalBinary returns the encoding of the filter. The error is nil but for a
 // zero filter.
-func (l *layered) MarshalBinary() ([]byte, error) { return l.AppendBinary(nil) }
+func (f *layered) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
 
 // WriteTo writes the encoding of the filter to w.
-func (l *layered) WriteTo(w io.Writer) (int64, error) {
-	if len(l.layers) == 0 {
+func (f *layered) WriteTo(w io.Writer) (int64, error) {
+	if len(f.layers) == 0 {
 		return 0, errZero("write")
 	}
-	return envelope.WriteTo(w, l.header(), l.payload()...)
+	return envelope.WriteTo(w, f.header(), f.payload()...)
 }
 
 // parseLayered checks all that a header says. The layers are in the payload.
@@ -98,18 +98,18 @@ func parseLayered(h envelope.Header, given hashing.Hasher) (layered, error) {
 }
 
 // parseLayers reads the layers from the payload, which they keep.
-func (l *layered) parseLayers(h envelope.Header, words []uint64) error {
+func (f *layered) parseLayers(h envelope.Header, words []uint64) error {
 	n := int(h.Extra)
 	facts, rest := words[:lineWords*(1+n)], words[lineWords*(1+n):]
 	total, made := math.Float64frombits(facts[0]), facts[1]
-	if !(total >= l.rate && total < 1) || made < 1 || made > uint64(n) || !zero(facts[2:lineWords]) {
+	if !(total >= f.rate && total < 1) || made < 1 || made > uint64(n) || !zero(facts[2:lineWords]) {
 		return fmt.Errorf("%w: rate %v of all layers, %d of them made", bloomery.ErrCorrupt, total, made)
 	}
-	l.total, l.made = total, int(made)
-	l.layers = make([]layer, n)
+	f.total, f.made = total, int(made)
+	f.layers = make([]layer, n)
 	size := uint64(0)
-	for i := range l.layers {
-		x, err := parseLayer(facts[lineWords*(i+1):lineWords*(i+2)], l.hasher)
+	for i := range f.layers {
+		x, err := parseLayer(facts[lineWords*(i+1):lineWords*(i+2)], f.hasher)
 		if err == nil && x.rate > total {
 			err = fmt.Errorf("rate %v, that of all layers is %v", x.rate, total)
 		}
@@ -121,11 +121,11 @@ func (l *layered) parseLayers(h envelope.Header, words []uint64) error {
 			return fmt.Errorf("%w: layer %d: %d bits do not fit", bloomery.ErrCorrupt, i+1, x.shape.Bits)
 		}
 		x.flat = newFlat(x.base, rest[:used:used])
-		l.layers[i] = x
+		f.layers[i] = x
 		rest = rest[all:]
 		size += x.shape.Bits
 	}
-	l.tapered = l.layers[l.firstLayer()].rate == taperedShare(l.rate, 1)
+	f.tapered = f.layers[f.firstLayer()].rate == taperedShare(f.rate, 1)
 	if len(rest) != 0 || size != h.Size {
 		return fmt.Errorf("%w: the layers have %d bits, the header says %d", bloomery.ErrCorrupt, size, h.Size)
 	}
@@ -167,28 +167,28 @@ func zero(words []uint64) bool {
 	return !slices.ContainsFunc(words, func(w uint64) bool { return w != 0 })
 }
 
-// UnmarshalBinary replaces s by the filter that data encodes, see
-// Filter.UnmarshalBinary. Layers to come are placed by the Alloc that s was
+// UnmarshalBinary replaces f by the filter that data encodes, see
+// Filter.UnmarshalBinary. Layers to come are placed by the Alloc that f was
 // made with.
-func (s *Scalable) UnmarshalBinary(data []byte) error {
-	return envelope.Unmarshal("bloom", data, s.hasher, s.load)
+func (f *Scalable) UnmarshalBinary(data []byte) error {
+	return envelope.Unmarshal("bloom", data, f.hasher, f.load)
 }
 
-// ReadFrom replaces s by a filter that it reads from r, see Filter.ReadFrom
+// ReadFrom replaces f by a filter that it reads from r, see Filter.ReadFrom
 // and UnmarshalBinary.
-func (s *Scalable) ReadFrom(r io.Reader) (int64, error) {
-	return envelope.ReadFrom("bloom", r, s.hasher, s.load)
+func (f *Scalable) ReadFrom(r io.Reader) (int64, error) {
+	return envelope.ReadFrom("bloom", r, f.hasher, f.load)
 }
 
-func (s *Scalable) load(given hashing.Hasher, from *envelope.Source) error {
-	err := s.layered.load(given, from)
+func (f *Scalable) load(given hashing.Hasher, from *envelope.Source) error {
+	err := f.layered.load(given, from)
 	if err == nil {
-		s.settle()
+		f.settle()
 	}
 	return err
 }
 
-func (l *layered) load(given hashing.Hasher, from *envelope.Source) error {
+func (f *layered) load(given hashing.Hasher, from *envelope.Source) error {
 	var got layered
 	h, words, err := from.Words(func(h envelope.Header) (err error) {
 		got, err = parseLayered(h, given)
@@ -198,7 +198,7 @@ func (l *layered) load(given hashing.Hasher, from *envelope.Source) error {
 		err = got.parseLayers(h, words)
 	}
 	if err == nil {
-		*l = got
+		*f = got
 	}
 	return err
 }
@@ -211,14 +211,14 @@ type ScalableView struct {
 	sealed envelope.Sealed
 }
 
-func (v *ScalableView) load(given hashing.Hasher, from *envelope.Source) error {
-	err := v.layered.load(given, from)
-	v.sealed = from.Sealed
+func (f *ScalableView) load(given hashing.Hasher, from *envelope.Source) error {
+	err := f.layered.load(given, from)
+	f.sealed = from.Sealed
 	return err
 }
 
 // Clone is View.Clone for a Scalable.
-func (v *ScalableView) Clone() (*Scalable, error) { return cloned(v.sealed, v.clone) }
+func (f *ScalableView) Clone() (*Scalable, error) { return cloned(f.sealed, f.clone) }
 
 // Verify is View.Verify.
-func (v *ScalableView) Verify() error { return verify(v.sealed) }
+func (f *ScalableView) Verify() error { return verify(f.sealed) }

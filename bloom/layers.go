@@ -77,26 +77,26 @@ type layered struct {
 }
 
 // Hash returns the hash under which the filter knows key.
-func (l *layered) Hash(key []byte) uint64 { return l.hasher.Hash(key) }
+func (f *layered) Hash(key []byte) uint64 { return f.hasher.Hash(key) }
 
 // Hasher returns the hasher of the filter.
-func (l *layered) Hasher() hashing.Hasher { return l.hasher }
+func (f *layered) Hasher() hashing.Hasher { return f.hasher }
 
 // Layers returns the number of layers. A lookup asks all of them until one
 // says yes.
-func (l *layered) Layers() int { return len(l.layers) }
+func (f *layered) Layers() int { return len(f.layers) }
 
 // Contains reports whether key may be in the set. False is certain.
-func (l *layered) Contains(key []byte) bool { return l.ContainsHash(l.hasher.Hash(key)) }
+func (f *layered) Contains(key []byte) bool { return f.ContainsHash(f.hasher.Hash(key)) }
 
 // ContainsString is Contains for a string.
-func (l *layered) ContainsString(key string) bool { return l.ContainsHash(l.hasher.HashString(key)) }
+func (f *layered) ContainsString(key string) bool { return f.ContainsHash(f.hasher.HashString(key)) }
 
 // ContainsHash is Contains for a key whose hash is h. The largest layer, which
 // has most of the keys, is asked first.
-func (l *layered) ContainsHash(h uint64) bool {
-	for i := len(l.layers) - 1; i >= 0; i-- {
-		if l.layers[i].has(h) {
+func (f *layered) ContainsHash(h uint64) bool {
+	for i := len(f.layers) - 1; i >= 0; i-- {
+		if f.layers[i].has(h) {
 			return true
 		}
 	}
@@ -105,27 +105,27 @@ func (l *layered) ContainsHash(h uint64) bool {
 
 // ContainsHashes sets dst[i] to ContainsHash(hs[i]). It is several times
 // faster than as many single calls. It panics if dst is shorter than hs.
-func (l *layered) ContainsHashes(dst []bool, hs []uint64) {
+func (f *layered) ContainsHashes(dst []bool, hs []uint64) {
 	dst = dst[:len(hs):len(dst)]
 	var open undecided
 	for len(hs) > 0 {
 		n := min(len(hs), batch)
 		open.begin(hs[:n])
 		clear(dst[:n])
-		for i := len(l.layers) - 1; i >= 0 && open.n > 0; i-- {
-			open.ask(&l.layers[i], dst[:n])
+		for i := len(f.layers) - 1; i >= 0 && open.n > 0; i-- {
+			open.ask(&f.layers[i], dst[:n])
 		}
 		hs, dst = hs[n:], dst[n:]
 	}
 }
 
 // ContainsKeys is ContainsHashes for keys.
-func (l *layered) ContainsKeys(dst []bool, keys [][]byte) {
+func (f *layered) ContainsKeys(dst []bool, keys [][]byte) {
 	dst = dst[:len(keys):len(dst)]
 	var hs [batch]uint64
 	for len(keys) > 0 {
-		n := l.hasher.HashKeys(hs[:], keys)
-		l.ContainsHashes(dst[:n], hs[:n])
+		n := f.hasher.HashKeys(hs[:], keys)
+		f.ContainsHashes(dst[:n], hs[:n])
 		keys, dst = keys[n:], dst[n:]
 	}
 }
@@ -135,12 +135,12 @@ func (l *layered) ContainsKeys(dst []bool, keys [][]byte) {
 // added, at most the share of the error rate, seemed to be there and are not
 // counted. Predicted is the sum over the layers. Asked is the rate asked for;
 // after Union it is the sum of both.
-func (l *layered) Stats() bloomery.Stats {
-	s := bloomery.Stats{Kind: "scalable", Asked: l.total}
+func (f *layered) Stats() bloomery.Stats {
+	s := bloomery.Stats{Kind: "scalable", Asked: f.total}
 	set, variance := 0.0, 0.0
-	for i := range l.layers {
-		x := &l.layers[i]
-		one := x.stats("", x.words, count, layerTolerance*l.total)
+	for i := range f.layers {
+		x := &f.layers[i]
+		one := x.stats("", x.words, count, layerTolerance*f.total)
 		s.Capacity += x.capacity
 		s.Items += x.items
 		s.Bits += one.Bits
@@ -156,11 +156,11 @@ func (l *layered) Stats() bloomery.Stats {
 }
 
 // Saturation returns the share of set bits. It reads all layers.
-func (l *layered) Saturation() float64 {
+func (f *layered) Saturation() float64 {
 	var set, bits uint64
-	for i := range l.layers {
-		set += count(l.layers[i].words)
-		bits += l.layers[i].shape.Bits
+	for i := range f.layers {
+		set += count(f.layers[i].words)
+		bits += f.layers[i].shape.Bits
 	}
 	return min(1, float64(set)/float64(max(bits, 1)))
 }
@@ -169,10 +169,10 @@ func (l *layered) Saturation() float64 {
 // the layers, and from their rates how many seemed to be there already. It
 // reads all layers. Keys that were in both filters of a Union count twice. If
 // a layer is full the answer is math.MaxUint64.
-func (l *layered) EstimateCount() uint64 {
+func (f *layered) EstimateCount() uint64 {
 	keys, absent := 0.0, 1.0 // absent: the share of new keys that no layer before has
-	for i := range l.layers {
-		x := &l.layers[i]
+	for i := range f.layers {
+		x := &f.layers[i]
 		n := x.shape.Count(x.Saturation())
 		if n > 0 {
 			keys += n / absent
@@ -183,11 +183,11 @@ func (l *layered) EstimateCount() uint64 {
 }
 
 // clone returns a Scalable of its own memory with the same keys.
-func (l *layered) clone() *Scalable {
-	c := &Scalable{layered: *l}
-	c.layers = make([]layer, len(l.layers))
-	for i := range l.layers {
-		c.layers[i] = layer{flatSet{l.layers[i].copied()}, l.layers[i].items}
+func (f *layered) clone() *Scalable {
+	c := &Scalable{layered: *f}
+	c.layers = make([]layer, len(f.layers))
+	for i := range f.layers {
+		c.layers[i] = layer{flatSet{f.layers[i].copied()}, f.layers[i].items}
 	}
 	c.settle()
 	return c
@@ -209,16 +209,16 @@ func taperedShare(p float64, i int) float64 {
 }
 
 // nextShare returns the rate of the next layer that growing makes.
-func (l *layered) nextShare() float64 {
-	if l.tapered {
-		return taperedShare(l.rate, l.made+1)
+func (f *layered) nextShare() float64 {
+	if f.tapered {
+		return taperedShare(f.rate, f.made+1)
 	}
-	return share(l.rate)
+	return share(f.rate)
 }
 
 // firstLayer returns the layer that the filter started with.
-func (l *layered) firstLayer() int {
-	return max(0, slices.IndexFunc(l.layers, func(x layer) bool {
-		return x.capacity == l.first && (x.rate == share(l.rate) || x.rate == taperedShare(l.rate, 1))
+func (f *layered) firstLayer() int {
+	return max(0, slices.IndexFunc(f.layers, func(x layer) bool {
+		return x.capacity == f.first && (x.rate == share(f.rate) || x.rate == taperedShare(f.rate, 1))
 	}))
 }

@@ -126,19 +126,19 @@ func (c Config) ViewSliced(data []byte) (*SlicedView, error) {
 	return envelope.View(c.opening(), "ViewSliced", data, (*SlicedView).load)
 }
 
-// load makes l what a source holds; on error l stays as it was.
-func (l *lines) load(given hashing.Hasher, from *envelope.Source) error {
+// load makes f what a source holds; on error f stays as it was.
+func (f *lines) load(given hashing.Hasher, from *envelope.Source) error {
 	b, words, err := load(from, envelope.KindBloom, sizing.Blocked, given)
 	if err == nil {
-		*l = lines{b, kernel.Blocks(words)}
+		*f = lines{b, kernel.Blocks(words)}
 	}
 	return err
 }
 
-func (s *halves) load(given hashing.Hasher, from *envelope.Source) error {
+func (f *halves) load(given hashing.Hasher, from *envelope.Source) error {
 	b, words, err := load(from, envelope.KindSplit, sizing.Split, given)
 	if err == nil {
-		*s = halves{b, kernel.SplitBlocks(words)}
+		*f = halves{b, kernel.SplitBlocks(words)}
 	}
 	return err
 }
@@ -151,12 +151,12 @@ func (f *flat) loadAs(kind uint16, layout sizing.Layout, given hashing.Hasher, f
 	return err
 }
 
-func (s *Standard) load(given hashing.Hasher, from *envelope.Source) error {
-	return s.loadAs(envelope.KindStandard, sizing.Standard, given, from)
+func (f *Standard) load(given hashing.Hasher, from *envelope.Source) error {
+	return f.loadAs(envelope.KindStandard, sizing.Standard, given, from)
 }
 
-func (p *Partitioned) load(given hashing.Hasher, from *envelope.Source) error {
-	return p.loadAs(envelope.KindPartitioned, sizing.Partitioned, given, from)
+func (f *Partitioned) load(given hashing.Hasher, from *envelope.Source) error {
+	return f.loadAs(envelope.KindPartitioned, sizing.Partitioned, given, from)
 }
 
 // load returns base and array of what a source holds.

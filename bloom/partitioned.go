@@ -54,25 +54,25 @@ func (c Config) NewPartitioned() (*Partitioned, error) {
 	return &Partitioned{set}, nil
 }
 
-// Union adds all keys of o to p, see Filter.Union.
-func (p *Partitioned) Union(o *Partitioned) error { return p.union(&o.flatSet) }
+// Union adds all keys of o to f, see Filter.Union.
+func (f *Partitioned) Union(o *Partitioned) error { return f.union(&o.flatSet) }
 
-// Intersect keeps in p the keys that are in o, too, see Filter.Intersect.
-func (p *Partitioned) Intersect(o *Partitioned) error { return p.intersect(&o.flatSet) }
+// Intersect keeps in f the keys that are in o, too, see Filter.Intersect.
+func (f *Partitioned) Intersect(o *Partitioned) error { return f.intersect(&o.flatSet) }
 
-// Jaccard estimates how alike the sets in p and o are, see Filter.Jaccard.
-func (p *Partitioned) Jaccard(o *Partitioned) (float64, error) { return p.alike(&o.flatSet) }
+// Jaccard estimates how alike the sets in f and o are, see Filter.Jaccard.
+func (f *Partitioned) Jaccard(o *Partitioned) (float64, error) { return f.alike(&o.flatSet) }
 
 // Clone returns a Partitioned of its own memory with the same keys.
-func (p *Partitioned) Clone() *Partitioned { return &Partitioned{flatSet{p.copied()}} }
+func (f *Partitioned) Clone() *Partitioned { return &Partitioned{flatSet{f.copied()}} }
 
-// UnmarshalBinary replaces p by the filter that data encodes, see
+// UnmarshalBinary replaces f by the filter that data encodes, see
 // Filter.UnmarshalBinary.
-func (p *Partitioned) UnmarshalBinary(data []byte) error {
-	return envelope.Unmarshal("bloom", data, p.hasher, p.load)
+func (f *Partitioned) UnmarshalBinary(data []byte) error {
+	return envelope.Unmarshal("bloom", data, f.hasher, f.load)
 }
 
-// ReadFrom replaces p by a filter that it reads from r, see Filter.ReadFrom.
-func (p *Partitioned) ReadFrom(r io.Reader) (int64, error) {
-	return envelope.ReadFrom("bloom", r, p.hasher, p.load)
+// ReadFrom replaces f by a filter that it reads from r, see Filter.ReadFrom.
+func (f *Partitioned) ReadFrom(r io.Reader) (int64, error) {
+	return envelope.ReadFrom("bloom", r, f.hasher, f.load)
 }

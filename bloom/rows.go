@@ -37,21 +37,21 @@ type rows struct {
 }
 
 // used returns the bitmap of the columns in use.
-func (r *rows) used() []uint64 { return r.words[:r.length] }
+func (f *rows) used() []uint64 { return f.words[:f.length] }
 
 // Room returns the number of columns that there is room for.
-func (r *rows) Room() int { return 64 * r.length }
+func (f *rows) Room() int { return 64 * f.length }
 
 // Words returns the number of words that Which fills, a 64th of Room.
-func (r *rows) Words() int { return r.length }
+func (f *rows) Words() int { return f.length }
 
 // Len returns the number of columns in use.
-func (r *rows) Len() int { return int(count(r.used())) }
+func (f *rows) Len() int { return int(count(f.used())) }
 
 // Columns returns the numbers of the columns in use, in ascending order.
-func (r *rows) Columns() iter.Seq[int] {
+func (f *rows) Columns() iter.Seq[int] {
 	return func(yield func(int) bool) {
-		for i, w := range r.used() {
+		for i, w := range f.used() {
 			for ; w != 0; w &= w - 1 {
 				if !yield(64*i + bits.TrailingZeros64(w)) {
 					return
@@ -65,43 +65,43 @@ func (r *rows) Columns() iter.Seq[int] {
 // hash h may be in column i, and clears it if the key certainly is not, or if
 // the column is not in use. It costs k memory accesses for all columns
 // together. It fills Words words and panics if dst is shorter.
-func (r *rows) Which(dst []uint64, h uint64) {
-	dst = dst[:r.length:len(dst)]
-	copy(dst, r.words)
-	m := r.shape.Bits
+func (f *rows) Which(dst []uint64, h uint64) {
+	dst = dst[:f.length:len(dst)]
+	copy(dst, f.words)
+	m := f.shape.Bits
 	var at [ahead]uint64
-	for k := r.shape.K; k > 0; {
+	for k := f.shape.K; k > 0; {
 		n := min(k, ahead)
 		for i := range n {
 			at[i] = probe(h, m)
 			h += probeStep
 		}
-		kernel.AndRows(dst, r.words[headWords:], at[:n])
+		kernel.AndRows(dst, f.words[headWords:], at[:n])
 		k -= n
 	}
 }
 
 // ContainsHash reports whether the key with hash h may be in a column. False
 // is certain. The error wraps ErrParameter if the column is not in use.
-func (r *rows) ContainsHash(column int, h uint64) (bool, error) {
-	if err := r.check(column); err != nil {
+func (f *rows) ContainsHash(column int, h uint64) (bool, error) {
+	if err := f.check(column); err != nil {
 		return false, fmt.Errorf("bloom: contains: %w", err)
 	}
-	c := r.cell(column)
+	c := f.cell(column)
 	b := uint64(1)
-	for range r.shape.K {
-		b &= *c.word(probe(h, r.shape.Bits)) >> c.shift
+	for range f.shape.K {
+		b &= *c.word(probe(h, f.shape.Bits)) >> c.shift
 		h += probeStep
 	}
 	return b&1 != 0, nil
 }
 
 // check returns an error if a column is not in use.
-func (r *rows) check(column int) error {
-	if column < 0 || column >= r.Room() {
-		return fmt.Errorf("%w: column %d, there are 0 to %d", bloomery.ErrParameter, column, r.Room()-1)
+func (f *rows) check(column int) error {
+	if column < 0 || column >= f.Room() {
+		return fmt.Errorf("%w: column %d, there are 0 to %d", bloomery.ErrParameter, column, f.Room()-1)
 	}
-	if r.words[column/64]>>(column%64)&1 == 0 {
+	if f.words[column/64]>>(column%64)&1 == 0 {
 		return fmt.Errorf("%w: column %d is not in use", bloomery.ErrParameter, column)
 	}
 	return nil
@@ -114,8 +114,8 @@ type cells struct {
 	shift  uint // the bit of the column in its word
 }
 
-func (r *rows) cell(column int) cells {
-	return cells{r.words[headWords+column/64:], uint64(r.length), uint(column % 64)}
+func (f *rows) cell(column int) cells {
+	return cells{f.words[headWords+column/64:], uint64(f.length), uint(column % 64)}
 }
 
 // word returns the word in the given row that holds the bit of the column.
@@ -123,15 +123,15 @@ func (c cells) word(row uint64) *uint64 { return &c.words[row*c.length] }
 
 // Column returns a Standard of its own memory with the keys of a column. The
 // error wraps ErrParameter if the column is not in use.
-func (r *rows) Column(column int) (*Standard, error) {
-	if err := r.check(column); err != nil {
+func (f *rows) Column(column int) (*Standard, error) {
+	if err := f.check(column); err != nil {
 		return nil, fmt.Errorf("bloom: column: %w", err)
 	}
-	c, w := r.cell(column), memory.Words(int(wordsFor(r.shape.Bits)))
-	for row := range r.shape.Bits {
+	c, w := f.cell(column), memory.Words(int(wordsFor(f.shape.Bits)))
+	for row := range f.shape.Bits {
 		w[row/64] |= *c.word(row) >> c.shift & 1 << (row % 64)
 	}
-	return &Standard{flatSet{newFlat(r.base, w)}}, nil
+	return &Standard{flatSet{newFlat(f.base, w)}}, nil
 }
 
 // Stats tells the state of all columns together: Items is the number of keys
@@ -139,28 +139,28 @@ func (r *rows) Column(column int) (*Standard, error) {
 // Saturation and Predicted are means over the columns in use. Bits and Bytes
 // are those of all columns that there is room for. It looks at 1024 rows, or
 // at as many more as lie in half a megabyte.
-func (r *rows) Stats() bloomery.Stats {
-	if len(r.words) == 0 {
+func (f *rows) Stats() bloomery.Stats {
+	if len(f.words) == 0 {
 		return bloomery.Stats{Kind: "sliced"}
 	}
 	var items, rates, variance, full float64
-	sets, looked := r.sample()
-	for c := range r.Columns() {
-		x := r.sampled(uint64(sets[c]), looked)
-		items += r.shape.Count(x.Fill)
+	sets, looked := f.sample()
+	for c := range f.Columns() {
+		x := f.sampled(uint64(sets[c]), looked)
+		items += f.shape.Count(x.Fill)
 		rates += x.Rate
 		variance += x.Sigma * x.Sigma
 		full += x.Fill
 	}
-	n := max(1, float64(r.Len()))
+	n := max(1, float64(f.Len()))
 	return bloomery.Stats{
 		Kind:       "sliced",
-		Capacity:   r.capacity * uint64(r.Len()),
+		Capacity:   f.capacity * uint64(f.Len()),
 		Items:      round(items),
-		Bits:       r.shape.Bits * uint64(r.Room()),
-		Bytes:      uint64(len(r.words)) * 8,
+		Bits:       f.shape.Bits * uint64(f.Room()),
+		Bytes:      uint64(len(f.words)) * 8,
 		Saturation: full / n,
-		Asked:      r.rate,
+		Asked:      f.rate,
 		Predicted:  rates / n,
 
 		PredictedSigma: math.Sqrt(variance) / n,
@@ -169,10 +169,10 @@ func (r *rows) Stats() bloomery.Stats {
 
 // sampled returns what follows from so many set bits among those of a column
 // that were looked at.
-func (r *rows) sampled(set, looked uint64) kernel.Sampled {
-	rate := func(fill float64) float64 { return r.shape.Rate(r.shape.Count(fill)) }
+func (f *rows) sampled(set, looked uint64) kernel.Sampled {
+	rate := func(fill float64) float64 { return f.shape.Rate(f.shape.Count(fill)) }
 	fill := float64(set) / float64(looked)
-	left := 1 - float64(looked)/float64(r.shape.Bits)
+	left := 1 - float64(looked)/float64(f.shape.Bits)
 	sigma := math.Sqrt(fill * (1 - fill) / float64(looked) * left)
 	return kernel.Sampled{Fill: fill, Rate: rate(fill), Sigma: (rate(min(1, fill+sigma)) - rate(max(0, fill-sigma))) / 2}
 }
@@ -180,24 +180,24 @@ func (r *rows) sampled(set, looked uint64) kernel.Sampled {
 // ColumnStats tells the state of one column, as Stats of its Standard would,
 // from up to 65,536 rows. The error wraps ErrParameter if the column is not in
 // use.
-func (r *rows) ColumnStats(column int) (bloomery.Stats, error) {
-	if err := r.check(column); err != nil {
+func (f *rows) ColumnStats(column int) (bloomery.Stats, error) {
+	if err := f.check(column); err != nil {
 		return bloomery.Stats{}, fmt.Errorf("bloom: column stats: %w", err)
 	}
-	c, m := r.cell(column), r.shape.Bits
+	c, m := f.cell(column), f.shape.Bits
 	looked, set := min(m, sampleCells), uint64(0)
 	for i := range looked {
 		set += *c.word(spread(i, looked, m)) >> c.shift & 1
 	}
-	x := r.sampled(set, looked)
+	x := f.sampled(set, looked)
 	return bloomery.Stats{
 		Kind:       "standard",
-		Capacity:   r.capacity,
-		Items:      round(r.shape.Count(x.Fill)),
+		Capacity:   f.capacity,
+		Items:      round(f.shape.Count(x.Fill)),
 		Bits:       m,
 		Bytes:      wordsFor(m) * 8,
 		Saturation: x.Fill,
-		Asked:      r.rate,
+		Asked:      f.rate,
 		Predicted:  x.Rate,
 
 		PredictedSigma: x.Sigma,
@@ -205,11 +205,11 @@ func (r *rows) ColumnStats(column int) (bloomery.Stats, error) {
 }
 
 // sample counts, for each column, the set bits of some rows.
-func (r *rows) sample() (sets [MaxColumns]uint32, looked uint64) {
-	looked = min(r.shape.Bits, max(sampleRows, sampleCells/max(1, uint64(r.length))))
+func (f *rows) sample() (sets [MaxColumns]uint32, looked uint64) {
+	looked = min(f.shape.Bits, max(sampleRows, sampleCells/max(1, uint64(f.length))))
 	for i := range looked {
-		row := spread(i, looked, r.shape.Bits)
-		for j, w := range r.words[headWords+row*uint64(r.length):][:r.length] {
+		row := spread(i, looked, f.shape.Bits)
+		for j, w := range f.words[headWords+row*uint64(f.length):][:f.length] {
 			for ; w != 0; w &= w - 1 {
 				sets[64*j+bits.TrailingZeros64(w)]++
 			}
@@ -226,43 +226,43 @@ func spread(i, n, m uint64) uint64 {
 }
 
 // clone returns a Sliced of its own memory with the same columns.
-func (r *rows) clone() *Sliced {
-	w := memory.Words(len(r.words))
-	used := r.used()
+func (f *rows) clone() *Sliced {
+	w := memory.Words(len(f.words))
+	used := f.used()
 	copy(w, used)
-	for i := headWords; i < len(w); i += r.length {
+	for i := headWords; i < len(w); i += f.length {
 		// A damaged view may have bits in columns that are not in use.
 		for j, u := range used {
-			w[i+j] = r.words[i+j] & u
+			w[i+j] = f.words[i+j] & u
 		}
 	}
-	return &Sliced{rows{r.base, w, r.length}}
+	return &Sliced{rows{f.base, w, f.length}}
 }
 
 // header returns the header of the encoding.
-func (r *rows) header() envelope.Header {
-	h := r.base.header(envelope.KindSliced, r.words)
-	h.Extra = uint32(r.length)
+func (f *rows) header() envelope.Header {
+	h := f.base.header(envelope.KindSliced, f.words)
+	h.Extra = uint32(f.length)
 	return h
 }
 
 // AppendBinary appends the encoding of all columns to dst. The error is nil but
 // for a zero Sliced.
-func (r *rows) AppendBinary(dst []byte) ([]byte, error) {
-	if len(r.words) == 0 {
+func (f *rows) AppendBinary(dst []byte) ([]byte, error) {
+	if len(f.words) == 0 {
 		return dst, errZero("marshal")
 	}
-	return envelope.Append(dst, r.header(), r.words), nil
+	return envelope.Append(dst, f.header(), f.words), nil
 }
 
 // MarshalBinary returns the encoding of all columns. The error is nil but for
 // a zero Sliced.
-func (r *rows) MarshalBinary() ([]byte, error) { return r.AppendBinary(nil) }
+func (f *rows) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
 
 // WriteTo writes the encoding of all columns to w.
-func (r *rows) WriteTo(w io.Writer) (int64, error) {
-	if len(r.words) == 0 {
+func (f *rows) WriteTo(w io.Writer) (int64, error) {
+	if len(f.words) == 0 {
 		return 0, errZero("write")
 	}
-	return envelope.WriteTo(w, r.header(), r.words)
+	return envelope.WriteTo(w, f.header(), f.words)
 }

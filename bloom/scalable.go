@@ -115,11 +115,11 @@ func (c Config) newScalable() (*Scalable, error) {
 }
 
 // addLayer appends the next layer, for so many keys.
-func (s *Scalable) addLayer(capacity uint64) error {
-	if len(s.layers) >= maxLayers || !s.tapered && s.made >= layerShares || capacity > math.MaxInt {
-		return fmt.Errorf("%w: layer %d for %d keys", bloomery.ErrTooLarge, len(s.layers)+1, capacity)
+func (f *Scalable) addLayer(capacity uint64) error {
+	if len(f.layers) >= maxLayers || !f.tapered && f.made >= layerShares || capacity > math.MaxInt {
+		return fmt.Errorf("%w: layer %d for %d keys", bloomery.ErrTooLarge, len(f.layers)+1, capacity)
 	}
-	c := Config{Capacity: int(capacity), ErrorRate: s.nextShare(), Hasher: s.hasher, Alloc: s.alloc}
+	c := Config{Capacity: int(capacity), ErrorRate: f.nextShare(), Hasher: f.hasher, Alloc: f.alloc}
 	layout := sizing.Blocked
 	if c.ErrorRate < sizing.MinBlockedRate {
 		layout = sizing.Standard
@@ -128,66 +128,66 @@ func (s *Scalable) addLayer(capacity uint64) error {
 	if err != nil {
 		return err
 	}
-	s.layers = append(s.layers, layer{flatSet: set})
-	s.made++
-	s.settle()
+	f.layers = append(f.layers, layer{flatSet: set})
+	f.made++
+	f.settle()
 	return nil
 }
 
 // settle lets new keys go to the last layer that has room, or to the last.
 // This depends on nothing that an encoding does not hold.
-func (s *Scalable) settle() {
-	s.active = max(0, len(s.layers)-1)
-	for i := range s.layers {
-		if s.layers[i].items < s.layers[i].capacity {
-			s.active = i
+func (f *Scalable) settle() {
+	f.active = max(0, len(f.layers)-1)
+	for i := range f.layers {
+		if f.layers[i].items < f.layers[i].capacity {
+			f.active = i
 		}
 	}
-	if len(s.layers) > 0 {
-		s.limit = s.layers[s.active].capacity
+	if len(f.layers) > 0 {
+		f.limit = f.layers[f.active].capacity
 	}
 }
 
 // room returns how many keys the active layer still takes.
-func (s *Scalable) room() uint64 {
-	if items := s.layers[s.active].items; items < s.limit {
-		return s.limit - items
+func (f *Scalable) room() uint64 {
+	if items := f.layers[f.active].items; items < f.limit {
+		return f.limit - items
 	}
 	return 0
 }
 
 // grow makes room for at least one key: in a layer that has some, in a new
 // one, or, if there is no memory for it, beyond the limit of the last.
-func (s *Scalable) grow() {
-	s.settle()
-	if s.room() > 0 {
+func (f *Scalable) grow() {
+	f.settle()
+	if f.room() > 0 {
 		return
 	}
-	last := &s.layers[len(s.layers)-1]
-	over, capacity := bits.Mul64(last.capacity, uint64(s.growth))
-	if over == 0 && s.addLayer(capacity) == nil {
+	last := &f.layers[len(f.layers)-1]
+	over, capacity := bits.Mul64(last.capacity, uint64(f.growth))
+	if over == 0 && f.addLayer(capacity) == nil {
 		return
 	}
-	s.limit = last.items + last.capacity/8 + 1
+	f.limit = last.items + last.capacity/8 + 1
 }
 
 // Add adds key and reports whether the filter changed. False means that the
 // key was, or seemed to be, there already.
-func (s *Scalable) Add(key []byte) bool { return s.AddHash(s.hasher.Hash(key)) }
+func (f *Scalable) Add(key []byte) bool { return f.AddHash(f.hasher.Hash(key)) }
 
 // AddString is Add for a string.
-func (s *Scalable) AddString(key string) bool { return s.AddHash(s.hasher.HashString(key)) }
+func (f *Scalable) AddString(key string) bool { return f.AddHash(f.hasher.HashString(key)) }
 
 // AddHash is Add for a key whose hash is h.
-func (s *Scalable) AddHash(h uint64) bool {
-	s.mustBeMade()
-	if s.ContainsHash(h) {
+func (f *Scalable) AddHash(h uint64) bool {
+	f.mustBeMade()
+	if f.ContainsHash(h) {
 		return false
 	}
-	if s.room() == 0 {
-		s.grow()
+	if f.room() == 0 {
+		f.grow()
 	}
-	l := &s.layers[s.active]
+	l := &f.layers[f.active]
 	l.set(h)
 	l.items++
 	return true
@@ -195,8 +195,8 @@ func (s *Scalable) AddHash(h uint64) bool {
 
 // AddHashes adds all of hs, in order. If dst is not nil, dst[i] tells what
 // AddHash(hs[i]) would have returned; it must be as long as hs.
-func (s *Scalable) AddHashes(dst []bool, hs []uint64) {
-	s.mustBeMade()
+func (f *Scalable) AddHashes(dst []bool, hs []uint64) {
+	f.mustBeMade()
 	if dst != nil {
 		dst = dst[:len(hs):len(dst)]
 	}
@@ -205,7 +205,7 @@ func (s *Scalable) AddHashes(dst []bool, hs []uint64) {
 	for len(hs) > 0 {
 		n := min(len(hs), batch)
 		open.begin(hs[:n])
-		s.addBatch(changed[:n], &open)
+		f.addBatch(changed[:n], &open)
 		hs = hs[n:]
 		if dst != nil {
 			copy(dst, changed[:n])
@@ -217,53 +217,53 @@ func (s *Scalable) AddHashes(dst []bool, hs []uint64) {
 // addBatch adds the keys of open. Those that other layers do not have go to
 // the active one, as many at once as it has room for; the keys that are then
 // left meet a layer that is full, and one that is new.
-func (s *Scalable) addBatch(changed []bool, open *undecided) {
-	for i := len(s.layers) - 1; i >= 0 && open.n > 0; i-- {
-		if i != s.active {
-			open.ask(&s.layers[i], changed)
+func (f *Scalable) addBatch(changed []bool, open *undecided) {
+	for i := len(f.layers) - 1; i >= 0 && open.n > 0; i-- {
+		if i != f.active {
+			open.ask(&f.layers[i], changed)
 		}
 	}
 	clear(changed)
 	for open.n > 0 {
-		if room := s.room(); room > 0 {
-			open.set(&s.layers[s.active], room, changed)
+		if room := f.room(); room > 0 {
+			open.set(&f.layers[f.active], room, changed)
 			continue
 		}
-		open.drop(&s.layers[s.active])
+		open.drop(&f.layers[f.active])
 		if open.n > 0 {
-			s.grow()
+			f.grow()
 		}
 	}
 }
 
 // AddKeys is AddHashes for keys.
-func (s *Scalable) AddKeys(dst []bool, keys [][]byte) {
-	s.mustBeMade()
+func (f *Scalable) AddKeys(dst []bool, keys [][]byte) {
+	f.mustBeMade()
 	if dst != nil {
 		dst = dst[:len(keys):len(dst)]
 	}
 	var hs [batch]uint64
 	for len(keys) > 0 {
-		n := s.hasher.HashKeys(hs[:], keys)
+		n := f.hasher.HashKeys(hs[:], keys)
 		keys = keys[n:]
 		if dst == nil {
-			s.AddHashes(nil, hs[:n])
+			f.AddHashes(nil, hs[:n])
 			continue
 		}
-		s.AddHashes(dst[:n], hs[:n])
+		f.AddHashes(dst[:n], hs[:n])
 		dst = dst[n:]
 	}
 }
 
 // AddSeq adds all keys of seq. It does not retain them.
-func (s *Scalable) AddSeq(seq iter.Seq[[]byte]) {
-	s.mustBeMade()
-	addSeq(s, s.hasher, batch, seq)
+func (f *Scalable) AddSeq(seq iter.Seq[[]byte]) {
+	f.mustBeMade()
+	addSeq(f, f.hasher, batch, seq)
 }
 
 // mustBeMade panics for a zero Scalable.
-func (s *Scalable) mustBeMade() {
-	if len(s.layers) == 0 {
+func (f *Scalable) mustBeMade() {
+	if len(f.layers) == 0 {
 		panicZero("NewScalable or Config.NewScalable")
 	}
 }
@@ -295,31 +295,31 @@ func ScalableFrom(f *Filter, p float64) (*Scalable, error) {
 	}
 }
 
-// Union adds all keys of o to s by taking over copies of its layers, so first
+// Union adds all keys of o to f by taking over copies of its layers, so first
 // capacity, rate and growth of both may differ. The error rate is then at most
 // the sum of both, which Stats tells, and lookups ask the layers of both. The
 // hash must be the same, else the error wraps ErrIncompatible; with more than
-// 4096 layers it wraps ErrTooLarge, and it may be that of Alloc. On error s
+// 4096 layers it wraps ErrTooLarge, and it may be that of Alloc. On error f
 // stays as it was.
-func (s *Scalable) Union(o *Scalable) error {
-	s.mustBeMade()
-	if err := s.union(o); err != nil {
+func (f *Scalable) Union(o *Scalable) error {
+	f.mustBeMade()
+	if err := f.union(o); err != nil {
 		return fmt.Errorf("bloom: union: %w", err)
 	}
 	return nil
 }
 
-func (s *Scalable) union(o *Scalable) error {
-	if err := envelope.SameHash(s.hasher, o.hasher); err != nil {
+func (f *Scalable) union(o *Scalable) error {
+	if err := envelope.SameHash(f.hasher, o.hasher); err != nil {
 		return err
 	}
-	all := slices.Clone(s.layers)
+	all := slices.Clone(f.layers)
 	for i := range o.layers {
 		l := o.layers[i]
 		if l.items == 0 {
 			continue
 		}
-		words, err := memory.Array(len(l.words), s.alloc)
+		words, err := memory.Array(len(l.words), f.alloc)
 		if err != nil {
 			return err
 		}
@@ -328,32 +328,32 @@ func (s *Scalable) union(o *Scalable) error {
 		all = append(all, l)
 	}
 	switch {
-	case len(all) == len(s.layers):
+	case len(all) == len(f.layers):
 		return nil
 	case len(all) > maxLayers:
 		return fmt.Errorf("%w: %d layers, at most %d", bloomery.ErrTooLarge, len(all), maxLayers)
 	}
 	slices.SortStableFunc(all, func(a, b layer) int { return cmp.Compare(a.capacity, b.capacity) })
-	s.layers = all
-	s.total = min(s.total+o.total, math.Nextafter(1, 0))
-	s.settle()
+	f.layers = all
+	f.total = min(f.total+o.total, math.Nextafter(1, 0))
+	f.settle()
 	return nil
 }
 
 // Clone returns a Scalable of its own memory with the same keys. Its memory,
 // that of layers to come included, is on the Go heap.
-func (s *Scalable) Clone() *Scalable { return s.clone() }
+func (f *Scalable) Clone() *Scalable { return f.clone() }
 
 // Clear removes all keys and goes back to the first layer.
-func (s *Scalable) Clear() {
-	s.mustBeMade()
-	l := s.layers[s.firstLayer()]
+func (f *Scalable) Clear() {
+	f.mustBeMade()
+	l := f.layers[f.firstLayer()]
 	l.items = 0
 	clear(l.words)
-	s.layers = []layer{l}
-	s.made, s.total = 1, s.rate
-	if spent := share(s.rate); !s.tapered && l.rate > spent {
-		s.total += l.rate - spent // of ScalableFrom
+	f.layers = []layer{l}
+	f.made, f.total = 1, f.rate
+	if spent := share(f.rate); !f.tapered && l.rate > spent {
+		f.total += l.rate - spent // of ScalableFrom
 	}
-	s.settle()
+	f.settle()
 }

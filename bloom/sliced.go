@@ -85,64 +85,64 @@ func slicedWords(positions uint64, length int) (int, error) {
 
 // AddColumn takes the lowest column that is not in use, empty, and returns its
 // number. The error wraps ErrFull if there is none.
-func (s *Sliced) AddColumn() (int, error) {
-	s.mustBeMade()
-	for i, w := range s.used() {
+func (f *Sliced) AddColumn() (int, error) {
+	f.mustBeMade()
+	for i, w := range f.used() {
 		if w != 1<<64-1 {
 			free := bits.TrailingZeros64(^w)
-			s.words[i] |= 1 << free
+			f.words[i] |= 1 << free
 			return 64*i + free, nil
 		}
 	}
-	return 0, fmt.Errorf("bloom: add column: %w: all %d columns are in use", bloomery.ErrFull, s.Room())
+	return 0, fmt.Errorf("bloom: add column: %w: all %d columns are in use", bloomery.ErrFull, f.Room())
 }
 
 // ClearColumn takes all keys out of a column, which stays in use. It reads
 // every row. The error wraps ErrParameter if the column is not in use.
-func (s *Sliced) ClearColumn(column int) error {
-	s.mustBeMade()
-	if err := s.check(column); err != nil {
+func (f *Sliced) ClearColumn(column int) error {
+	f.mustBeMade()
+	if err := f.check(column); err != nil {
 		return fmt.Errorf("bloom: clear column: %w", err)
 	}
-	s.empty(column)
+	f.empty(column)
 	return nil
 }
 
 // RemoveColumn takes a column out of use, so that AddColumn may give its
 // number again. It reads every row. The error wraps ErrParameter if the column
 // is not in use.
-func (s *Sliced) RemoveColumn(column int) error {
-	s.mustBeMade()
-	if err := s.check(column); err != nil {
+func (f *Sliced) RemoveColumn(column int) error {
+	f.mustBeMade()
+	if err := f.check(column); err != nil {
 		return fmt.Errorf("bloom: remove column: %w", err)
 	}
-	s.empty(column)
-	s.words[column/64] &^= 1 << (column % 64)
+	f.empty(column)
+	f.words[column/64] &^= 1 << (column % 64)
 	return nil
 }
 
 // empty clears the bits of a column.
-func (s *Sliced) empty(column int) {
-	c := s.cell(column)
-	for row := range s.shape.Bits {
+func (f *Sliced) empty(column int) {
+	c := f.cell(column)
+	for row := range f.shape.Bits {
 		*c.word(row) &^= 1 << c.shift
 	}
 }
 
 // ReplaceColumn replaces the keys of a column by those of o, which must have
-// the shape and the hasher of s. It reads every row. The error wraps
+// the shape and the hasher of f. It reads every row. The error wraps
 // ErrParameter if the column is not in use, ErrIncompatible if o differs, says
-// how, and leaves s as it was.
-func (s *Sliced) ReplaceColumn(column int, o *Standard) error {
-	s.mustBeMade()
-	if err := s.check(column); err != nil {
+// how, and leaves f as it was.
+func (f *Sliced) ReplaceColumn(column int, o *Standard) error {
+	f.mustBeMade()
+	if err := f.check(column); err != nil {
 		return fmt.Errorf("bloom: replace column: %w", err)
 	}
-	if err := s.compatible(&o.base); err != nil {
+	if err := f.compatible(&o.base); err != nil {
 		return fmt.Errorf("bloom: replace column: %w", err)
 	}
-	c := s.cell(column)
-	for row := range s.shape.Bits {
+	c := f.cell(column)
+	for row := range f.shape.Bits {
 		w := c.word(row)
 		*w = *w&^(1<<c.shift) | bit(o.words, row)&1<<c.shift
 	}
@@ -151,40 +151,40 @@ func (s *Sliced) ReplaceColumn(column int, o *Standard) error {
 
 // AddHash adds the key with hash h to a column and reports whether the column
 // changed. The error wraps ErrParameter if the column is not in use.
-func (s *Sliced) AddHash(column int, h uint64) (bool, error) {
-	s.mustBeMade()
-	if err := s.check(column); err != nil {
+func (f *Sliced) AddHash(column int, h uint64) (bool, error) {
+	f.mustBeMade()
+	if err := f.check(column); err != nil {
 		return false, fmt.Errorf("bloom: add: %w", err)
 	}
-	return s.add(s.cell(column), h), nil
+	return f.add(f.cell(column), h), nil
 }
 
 // AddHashes adds all of hs to a column, in order. If dst is not nil, dst[i]
 // tells whether hs[i] changed the column; it must be as long as hs. The error
 // is that of AddHash.
-func (s *Sliced) AddHashes(column int, dst []bool, hs []uint64) error {
-	s.mustBeMade()
-	if err := s.check(column); err != nil {
+func (f *Sliced) AddHashes(column int, dst []bool, hs []uint64) error {
+	f.mustBeMade()
+	if err := f.check(column); err != nil {
 		return fmt.Errorf("bloom: add: %w", err)
 	}
-	c := s.cell(column)
+	c := f.cell(column)
 	if dst == nil {
 		for _, h := range hs {
-			s.add(c, h)
+			f.add(c, h)
 		}
 		return nil
 	}
 	dst = dst[:len(hs):len(dst)]
 	for i, h := range hs {
-		dst[i] = s.add(c, h)
+		dst[i] = f.add(c, h)
 	}
 	return nil
 }
 
-func (s *Sliced) add(c cells, h uint64) bool {
+func (f *Sliced) add(c cells, h uint64) bool {
 	fresh := uint64(0)
-	for range s.shape.K {
-		w, b := c.word(probe(h, s.shape.Bits)), uint64(1)<<c.shift
+	for range f.shape.K {
+		w, b := c.word(probe(h, f.shape.Bits)), uint64(1)<<c.shift
 		fresh |= b &^ *w
 		*w |= b
 		h += probeStep
@@ -193,17 +193,17 @@ func (s *Sliced) add(c cells, h uint64) bool {
 }
 
 // Clone returns a Sliced of its own memory with the same columns.
-func (s *Sliced) Clone() *Sliced { return s.clone() }
+func (f *Sliced) Clone() *Sliced { return f.clone() }
 
 // Clear removes all keys from all columns, which stay in use.
-func (s *Sliced) Clear() {
-	s.mustBeMade()
-	clear(s.words[headWords:])
+func (f *Sliced) Clear() {
+	f.mustBeMade()
+	clear(f.words[headWords:])
 }
 
 // mustBeMade panics for a zero Sliced.
-func (s *Sliced) mustBeMade() {
-	if len(s.words) == 0 {
+func (f *Sliced) mustBeMade() {
+	if len(f.words) == 0 {
 		panicZero("Config.NewSliced")
 	}
 }
@@ -227,15 +227,15 @@ func parseSliced(h envelope.Header, given hashing.Hasher) (rows, error) {
 }
 
 // tidy returns an error if bits are set outside of the columns in use.
-func (r *rows) tidy() error {
-	used := r.used()
+func (f *rows) tidy() error {
+	used := f.used()
 	stray := uint64(0)
-	for _, w := range r.words[r.length:headWords] {
+	for _, w := range f.words[f.length:headWords] {
 		stray |= w
 	}
-	for i := headWords; i < len(r.words); i += r.length {
+	for i := headWords; i < len(f.words); i += f.length {
 		for j, u := range used {
-			stray |= r.words[i+j] &^ u
+			stray |= f.words[i+j] &^ u
 		}
 	}
 	if stray != 0 {
@@ -244,8 +244,8 @@ func (r *rows) tidy() error {
 	return nil
 }
 
-// load makes r what a source holds; on error r stays as it was.
-func (r *rows) load(given hashing.Hasher, from *envelope.Source) error {
+// load makes f what a source holds; on error f stays as it was.
+func (f *rows) load(given hashing.Hasher, from *envelope.Source) error {
 	var got rows
 	_, words, err := from.Words(func(h envelope.Header) (err error) {
 		got, err = parseSliced(h, given)
@@ -260,17 +260,17 @@ func (r *rows) load(given hashing.Hasher, from *envelope.Source) error {
 			return err
 		}
 	}
-	*r = got
+	*f = got
 	return nil
 }
 
-// UnmarshalBinary replaces s by the Sliced that data encodes, see
+// UnmarshalBinary replaces f by the Sliced that data encodes, see
 // Filter.UnmarshalBinary.
-func (s *Sliced) UnmarshalBinary(data []byte) error {
-	return envelope.Unmarshal("bloom", data, s.hasher, s.load)
+func (f *Sliced) UnmarshalBinary(data []byte) error {
+	return envelope.Unmarshal("bloom", data, f.hasher, f.load)
 }
 
-// ReadFrom replaces s by a Sliced that it reads from r, see Filter.ReadFrom.
-func (s *Sliced) ReadFrom(r io.Reader) (int64, error) {
-	return envelope.ReadFrom("bloom", r, s.hasher, s.load)
+// ReadFrom replaces f by a Sliced that it reads from r, see Filter.ReadFrom.
+func (f *Sliced) ReadFrom(r io.Reader) (int64, error) {
+	return envelope.ReadFrom("bloom", r, f.hasher, f.load)
 }

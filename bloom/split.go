@@ -96,105 +96,105 @@ func (c Config) NewSplitFromBitset(bitset []byte) (*Split, error) {
 
 // Add adds key and reports whether the filter changed. False means that the
 // key was, or seemed to be, there already.
-func (s *Split) Add(key []byte) bool { return s.AddHash(s.hasher.Hash(key)) }
+func (f *Split) Add(key []byte) bool { return f.AddHash(f.hasher.Hash(key)) }
 
 // AddString is Add for a string.
-func (s *Split) AddString(key string) bool { return s.AddHash(s.hasher.HashString(key)) }
+func (f *Split) AddString(key string) bool { return f.AddHash(f.hasher.HashString(key)) }
 
 // AddHash is Add for a key whose hash is h.
-func (s *Split) AddHash(h uint64) bool {
-	if len(s.blocks) == 0 {
+func (f *Split) AddHash(h uint64) bool {
+	if len(f.blocks) == 0 {
 		panicZero(splitConstructors)
 	}
-	return kernel.SetSplit(s.blocks, h)
+	return kernel.SetSplit(f.blocks, h)
 }
 
 // AddHashes adds all of hs, in order. If dst is not nil, dst[i] tells what
 // AddHash(hs[i]) would have returned; it must be as long as hs.
-func (s *Split) AddHashes(dst []bool, hs []uint64) {
-	s.mustBeMade()
-	kernel.SetAllSplit(dst, s.blocks, hs)
+func (f *Split) AddHashes(dst []bool, hs []uint64) {
+	f.mustBeMade()
+	kernel.SetAllSplit(dst, f.blocks, hs)
 }
 
 // AddKeys is AddHashes for keys.
-func (s *Split) AddKeys(dst []bool, keys [][]byte) {
-	s.mustBeMade()
+func (f *Split) AddKeys(dst []bool, keys [][]byte) {
+	f.mustBeMade()
 	if dst != nil {
 		dst = dst[:len(keys):len(dst)]
 	}
 	var hs [batch]uint64
 	for len(keys) > 0 {
-		n := s.hasher.HashKeys(hs[:], keys)
+		n := f.hasher.HashKeys(hs[:], keys)
 		keys = keys[n:]
 		if dst == nil {
-			s.AddHashes(nil, hs[:n])
+			f.AddHashes(nil, hs[:n])
 			continue
 		}
-		s.AddHashes(dst[:n], hs[:n])
+		f.AddHashes(dst[:n], hs[:n])
 		dst = dst[n:]
 	}
 }
 
 // AddSeq adds all keys of seq. It does not retain them.
-func (s *Split) AddSeq(seq iter.Seq[[]byte]) {
-	s.mustBeMade()
-	addSeq(s, s.hasher, batch, seq)
+func (f *Split) AddSeq(seq iter.Seq[[]byte]) {
+	f.mustBeMade()
+	addSeq(f, f.hasher, batch, seq)
 }
 
-// Union adds all keys of o to s, see Filter.Union.
-func (s *Split) Union(o *Split) error {
-	s.mustBeMade()
-	if err := s.compatible(&o.base); err != nil {
+// Union adds all keys of o to f, see Filter.Union.
+func (f *Split) Union(o *Split) error {
+	f.mustBeMade()
+	if err := f.compatible(&o.base); err != nil {
 		return fmt.Errorf("bloom: union: %w", err)
 	}
-	or(s.words(), o.words())
+	or(f.words(), o.words())
 	return nil
 }
 
-// Intersect keeps in s the keys that are in o, too, see Filter.Intersect.
-func (s *Split) Intersect(o *Split) error {
-	s.mustBeMade()
-	if err := s.compatible(&o.base); err != nil {
+// Intersect keeps in f the keys that are in o, too, see Filter.Intersect.
+func (f *Split) Intersect(o *Split) error {
+	f.mustBeMade()
+	if err := f.compatible(&o.base); err != nil {
 		return fmt.Errorf("bloom: intersect: %w", err)
 	}
-	and(s.words(), o.words())
+	and(f.words(), o.words())
 	return nil
 }
 
-// Jaccard estimates how alike the sets in s and o are, see Filter.Jaccard.
-func (s *Split) Jaccard(o *Split) (float64, error) {
-	if err := s.compatible(&o.base); err != nil {
+// Jaccard estimates how alike the sets in f and o are, see Filter.Jaccard.
+func (f *Split) Jaccard(o *Split) (float64, error) {
+	if err := f.compatible(&o.base); err != nil {
 		return 0, fmt.Errorf("bloom: jaccard: %w", err)
 	}
-	return s.jaccard(s.words(), o.words()), nil
+	return f.jaccard(f.words(), o.words()), nil
 }
 
 // Clone returns a Split of its own memory with the same keys.
-func (s *Split) Clone() *Split { return s.clone() }
+func (f *Split) Clone() *Split { return f.clone() }
 
 // Clear removes all keys.
-func (s *Split) Clear() {
-	s.mustBeMade()
-	clear(s.blocks)
+func (f *Split) Clear() {
+	f.mustBeMade()
+	clear(f.blocks)
 }
 
 // splitConstructors is how to make a Split.
 const splitConstructors = "NewSplit or Config.NewSplit"
 
 // mustBeMade panics for a zero Split.
-func (s *Split) mustBeMade() {
-	if len(s.blocks) == 0 {
+func (f *Split) mustBeMade() {
+	if len(f.blocks) == 0 {
 		panicZero(splitConstructors)
 	}
 }
 
-// UnmarshalBinary replaces s by the filter that data encodes, see
+// UnmarshalBinary replaces f by the filter that data encodes, see
 // Filter.UnmarshalBinary.
-func (s *Split) UnmarshalBinary(data []byte) error {
-	return envelope.Unmarshal("bloom", data, s.hasher, s.load)
+func (f *Split) UnmarshalBinary(data []byte) error {
+	return envelope.Unmarshal("bloom", data, f.hasher, f.load)
 }
 
-// ReadFrom replaces s by a filter that it reads from r, see Filter.ReadFrom.
-func (s *Split) ReadFrom(r io.Reader) (int64, error) {
-	return envelope.ReadFrom("bloom", r, s.hasher, s.load)
+// ReadFrom replaces f by a filter that it reads from r, see Filter.ReadFrom.
+func (f *Split) ReadFrom(r io.Reader) (int64, error) {
+	return envelope.ReadFrom("bloom", r, f.hasher, f.load)
 }

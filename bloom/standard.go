@@ -49,25 +49,25 @@ func (c Config) NewStandard() (*Standard, error) {
 	return &Standard{set}, nil
 }
 
-// Union adds all keys of o to s, see Filter.Union.
-func (s *Standard) Union(o *Standard) error { return s.union(&o.flatSet) }
+// Union adds all keys of o to f, see Filter.Union.
+func (f *Standard) Union(o *Standard) error { return f.union(&o.flatSet) }
 
-// Intersect keeps in s the keys that are in o, too, see Filter.Intersect.
-func (s *Standard) Intersect(o *Standard) error { return s.intersect(&o.flatSet) }
+// Intersect keeps in f the keys that are in o, too, see Filter.Intersect.
+func (f *Standard) Intersect(o *Standard) error { return f.intersect(&o.flatSet) }
 
-// Jaccard estimates how alike the sets in s and o are, see Filter.Jaccard.
-func (s *Standard) Jaccard(o *Standard) (float64, error) { return s.alike(&o.flatSet) }
+// Jaccard estimates how alike the sets in f and o are, see Filter.Jaccard.
+func (f *Standard) Jaccard(o *Standard) (float64, error) { return f.alike(&o.flatSet) }
 
 // Clone returns a Standard of its own memory with the same keys.
-func (s *Standard) Clone() *Standard { return &Standard{flatSet{s.copied()}} }
+func (f *Standard) Clone() *Standard { return &Standard{flatSet{f.copied()}} }
 
-// UnmarshalBinary replaces s by the filter that data encodes, see
+// UnmarshalBinary replaces f by the filter that data encodes, see
 // Filter.UnmarshalBinary.
-func (s *Standard) UnmarshalBinary(data []byte) error {
-	return envelope.Unmarshal("bloom", data, s.hasher, s.load)
+func (f *Standard) UnmarshalBinary(data []byte) error {
+	return envelope.Unmarshal("bloom", data, f.hasher, f.load)
 }
 
-// ReadFrom replaces s by a filter that it reads from r, see Filter.ReadFrom.
-func (s *Standard) ReadFrom(r io.Reader) (int64, error) {
-	return envelope.ReadFrom("bloom", r, s.hasher, s.load)
+// ReadFrom replaces f by a filter that it reads from r, see Filter.ReadFrom.
+func (f *Standard) ReadFrom(r io.Reader) (int64, error) {
+	return envelope.ReadFrom("bloom", r, f.hasher, f.load)
 }

@@ -27,19 +27,19 @@ type View struct {
 	sealed envelope.Sealed
 }
 
-func (v *View) load(given hashing.Hasher, from *envelope.Source) error {
-	err := v.lines.load(given, from)
-	v.sealed = from.Sealed
+func (f *View) load(given hashing.Hasher, from *envelope.Source) error {
+	err := f.lines.load(given, from)
+	f.sealed = from.Sealed
 	return err
 }
 
 // Verify checks the whole payload. The error wraps ErrCorrupt and names the
 // offset of the damage in data.
-func (v *View) Verify() error { return verify(v.sealed) }
+func (f *View) Verify() error { return verify(f.sealed) }
 
 // Clone returns a Filter of its own memory with the same keys. It checks the
 // payload first: errors are those of Verify.
-func (v *View) Clone() (*Filter, error) { return cloned(v.sealed, v.clone) }
+func (f *View) Clone() (*Filter, error) { return cloned(f.sealed, f.clone) }
 
 // StandardView is a Standard that is read where it lies, see View.
 //
@@ -49,18 +49,18 @@ type StandardView struct {
 	sealed envelope.Sealed
 }
 
-func (v *StandardView) load(given hashing.Hasher, from *envelope.Source) error {
-	err := v.loadAs(envelope.KindStandard, sizing.Standard, given, from)
-	v.sealed = from.Sealed
+func (f *StandardView) load(given hashing.Hasher, from *envelope.Source) error {
+	err := f.loadAs(envelope.KindStandard, sizing.Standard, given, from)
+	f.sealed = from.Sealed
 	return err
 }
 
 // Verify is View.Verify.
-func (v *StandardView) Verify() error { return verify(v.sealed) }
+func (f *StandardView) Verify() error { return verify(f.sealed) }
 
 // Clone is View.Clone for a Standard.
-func (v *StandardView) Clone() (*Standard, error) {
-	return cloned(v.sealed, func() *Standard { return &Standard{flatSet{v.copied()}} })
+func (f *StandardView) Clone() (*Standard, error) {
+	return cloned(f.sealed, func() *Standard { return &Standard{flatSet{f.copied()}} })
 }
 
 // PartitionedView is a Partitioned that is read where it lies, see View.
@@ -71,18 +71,18 @@ type PartitionedView struct {
 	sealed envelope.Sealed
 }
 
-func (v *PartitionedView) load(given hashing.Hasher, from *envelope.Source) error {
-	err := v.loadAs(envelope.KindPartitioned, sizing.Partitioned, given, from)
-	v.sealed = from.Sealed
+func (f *PartitionedView) load(given hashing.Hasher, from *envelope.Source) error {
+	err := f.loadAs(envelope.KindPartitioned, sizing.Partitioned, given, from)
+	f.sealed = from.Sealed
 	return err
 }
 
 // Verify is View.Verify.
-func (v *PartitionedView) Verify() error { return verify(v.sealed) }
+func (f *PartitionedView) Verify() error { return verify(f.sealed) }
 
 // Clone is View.Clone for a Partitioned.
-func (v *PartitionedView) Clone() (*Partitioned, error) {
-	return cloned(v.sealed, func() *Partitioned { return &Partitioned{flatSet{v.copied()}} })
+func (f *PartitionedView) Clone() (*Partitioned, error) {
+	return cloned(f.sealed, func() *Partitioned { return &Partitioned{flatSet{f.copied()}} })
 }
 
 // SplitView is a Split that is read where it lies, see View.
@@ -93,17 +93,17 @@ type SplitView struct {
 	sealed envelope.Sealed
 }
 
-func (v *SplitView) load(given hashing.Hasher, from *envelope.Source) error {
-	err := v.halves.load(given, from)
-	v.sealed = from.Sealed
+func (f *SplitView) load(given hashing.Hasher, from *envelope.Source) error {
+	err := f.halves.load(given, from)
+	f.sealed = from.Sealed
 	return err
 }
 
 // Verify is View.Verify.
-func (v *SplitView) Verify() error { return verify(v.sealed) }
+func (f *SplitView) Verify() error { return verify(f.sealed) }
 
 // Clone is View.Clone for a Split.
-func (v *SplitView) Clone() (*Split, error) { return cloned(v.sealed, v.clone) }
+func (f *SplitView) Clone() (*Split, error) { return cloned(f.sealed, f.clone) }
 
 // SlicedView is a Sliced that is read where it lies, see View.
 //
@@ -113,18 +113,18 @@ type SlicedView struct {
 	sealed envelope.Sealed
 }
 
-func (v *SlicedView) load(given hashing.Hasher, from *envelope.Source) error {
-	err := v.rows.load(given, from)
-	v.sealed = from.Sealed
+func (f *SlicedView) load(given hashing.Hasher, from *envelope.Source) error {
+	err := f.rows.load(given, from)
+	f.sealed = from.Sealed
 	return err
 }
 
 // Verify is View.Verify.
-func (v *SlicedView) Verify() error { return verify(v.sealed) }
+func (f *SlicedView) Verify() error { return verify(f.sealed) }
 
 // Clone is View.Clone for a Sliced. Bits of columns that are not in use are
 // left out.
-func (v *SlicedView) Clone() (*Sliced, error) { return cloned(v.sealed, v.clone) }
+func (f *SlicedView) Clone() (*Sliced, error) { return cloned(f.sealed, f.clone) }
 
 func verify(s envelope.Sealed) error {
 	if err := s.Verify(); err != nil {

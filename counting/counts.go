@@ -14,13 +14,13 @@ import (
 // exact, 64 KiB of bits.
 const sampleBlocks = 1024
 
-// unitePlanes adds the counts of o to those of t, in planes. A sum that is too large
+// unitePlanes adds the counts of o to those of f, in planes. A sum that is too large
 // for a counter makes it full.
-func (t *table) unitePlanes(o *table) {
-	width := t.size.Width
-	for block := range t.blocks {
-		mine, theirs := &t.blocks[block], &o.blocks[block]
-		to, from := t.planes[block*width:][:width], o.planes[block*width:][:width]
+func (f *table) unitePlanes(o *table) {
+	width := f.size.Width
+	for block := range f.blocks {
+		mine, theirs := &f.blocks[block], &o.blocks[block]
+		to, from := f.planes[block*width:][:width], o.planes[block*width:][:width]
 		for i := range mine {
 			// Where both have a bit, its second key counts.
 			carry := mine[i] & theirs[i]
@@ -38,12 +38,12 @@ func (t *table) unitePlanes(o *table) {
 }
 
 // soundPlanes checks that counters of clear bits are 0, as they must be.
-func (t *table) soundPlanes() error {
-	width := t.size.Width
-	for i := range t.planes {
+func (f *table) soundPlanes() error {
+	width := f.size.Width
+	for i := range f.planes {
 		block := i / width
-		for lane, w := range t.planes[i] {
-			if w &^= t.blocks[block][lane]; w != 0 {
+		for lane, w := range f.planes[i] {
+			if w &^= f.blocks[block][lane]; w != 0 {
 				return fmt.Errorf("%w: bit %d is clear and has a counter", bloomery.ErrCorrupt, block*sizing.BlockBits+lane*64+bits.TrailingZeros64(w))
 			}
 		}
@@ -52,32 +52,32 @@ func (t *table) soundPlanes() error {
 }
 
 // stats tells the state of a filter whose array is as full as its keys made it.
-func (t *table) stats() bloomery.Stats {
-	return t.statsBy(func(fill float64) (keys, rate float64) {
-		keys = t.size.Count(fill)
-		return keys, t.size.Rate(keys)
+func (f *table) stats() bloomery.Stats {
+	return f.statsBy(func(fill float64) (keys, rate float64) {
+		keys = f.size.Count(fill)
+		return keys, f.size.Rate(keys)
 	})
 }
 
 // statsBy is stats for filters whose number of keys and rate follow from the
 // fill by the given function.
-func (t *table) statsBy(state func(fill float64) (keys, rate float64)) bloomery.Stats {
-	if len(t.blocks) == 0 {
+func (f *table) statsBy(state func(fill float64) (keys, rate float64)) bloomery.Stats {
+	if len(f.blocks) == 0 {
 		return bloomery.Stats{} // a zero filter is of no kind yet
 	}
-	sample := kernel.Sample(len(t.blocks), t.setBits, func(fill float64) float64 {
+	sample := kernel.Sample(len(f.blocks), f.setBits, func(fill float64) float64 {
 		_, rate := state(fill)
 		return rate
 	}, 0)
 	keys, _ := state(sample.Fill)
 	return bloomery.Stats{
-		Kind:           t.form.name,
-		Capacity:       t.capacity,
+		Kind:           f.form.name,
+		Capacity:       f.capacity,
 		Items:          round(keys),
-		Bits:           t.size.Total(),
-		Bytes:          uint64(len(t.words)) * 8,
+		Bits:           f.size.Total(),
+		Bytes:          uint64(len(f.words)) * 8,
 		Saturation:     sample.Fill,
-		Asked:          t.rate,
+		Asked:          f.rate,
 		Predicted:      sample.Rate,
 		PredictedSigma: sample.Sigma,
 	}
@@ -85,14 +85,14 @@ func (t *table) statsBy(state func(fill float64) (keys, rate float64)) bloomery.
 
 // share returns the share of places of a sample of blocks, evenly spread, that
 // count counts. A sample as large as the array is all of it.
-func (t *table) share(sample int, count func(block int) uint64) float64 {
-	sample = min(sample, len(t.blocks))
+func (f *table) share(sample int, count func(block int) uint64) float64 {
+	sample = min(sample, len(f.blocks))
 	if sample == 0 {
 		return 0
 	}
 	sum := uint64(0)
 	for i := range sample {
-		high, low := bits.Mul64(uint64(i), uint64(len(t.blocks)))
+		high, low := bits.Mul64(uint64(i), uint64(len(f.blocks)))
 		at, _ := bits.Div64(high, low, uint64(sample))
 		sum += count(int(at))
 	}
@@ -100,19 +100,19 @@ func (t *table) share(sample int, count func(block int) uint64) float64 {
 }
 
 // setBits returns the number of set bits of a block.
-func (t *table) setBits(block int) (n uint64) {
-	for _, w := range t.blocks[block] {
+func (f *table) setBits(block int) (n uint64) {
+	for _, w := range f.blocks[block] {
 		n += uint64(bits.OnesCount64(w))
 	}
 	return n
 }
 
 // fullPlanes returns the number of full counters of a block.
-func (t *table) fullPlanes(block int) (n uint64) {
-	width := t.size.Width
+func (f *table) fullPlanes(block int) (n uint64) {
+	width := f.size.Width
 	for lane := range line {
 		full := ^uint64(0)
-		for _, p := range t.planes[block*width:][:width] {
+		for _, p := range f.planes[block*width:][:width] {
 			full &= p[lane]
 		}
 		n += uint64(bits.OnesCount64(full))

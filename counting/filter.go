@@ -226,57 +226,57 @@ type counted struct{ table }
 // Count returns how often key is there: an upper bound, which is exact but for
 // about the share of keys that Stats predicts for wrong yeses. It is never
 // more than MaxCount, which stands for that number and all above.
-func (c *counted) Count(key []byte) uint64 { return c.CountHash(c.hasher.Hash(key)) }
+func (f *counted) Count(key []byte) uint64 { return f.CountHash(f.hasher.Hash(key)) }
 
 // CountString is Count for a string.
-func (c *counted) CountString(key string) uint64 { return c.CountHash(c.hasher.HashString(key)) }
+func (f *counted) CountString(key string) uint64 { return f.CountHash(f.hasher.HashString(key)) }
 
 // CountHash is Count for a key whose hash is h.
-func (c *counted) CountHash(h uint64) uint64 {
-	if len(c.blocks) == 0 {
+func (f *counted) CountHash(h uint64) uint64 {
+	if len(f.blocks) == 0 {
 		return 0 // a zero filter
 	}
-	return kernel.Least(c.blocks, c.planes, c.size.Width, c.size.K, h)
+	return kernel.Least(f.blocks, f.planes, f.size.Width, f.size.K, h)
 }
 
 // MaxCount returns the count that makes a counter full, 2 to the power of its
 // width.
-func (c *counted) MaxCount() uint64 { return 1 << c.size.Width }
+func (f *counted) MaxCount() uint64 { return 1 << f.size.Width }
 
 // Stats tells the state of the filter; items are different keys. The fill of
 // arrays above 64 KiB is taken from a sample of at most 1 MiB, so it costs the
 // same for every size; PredictedSigma is how far that makes Predicted swing.
-func (c *counted) Stats() bloomery.Stats {
-	s := c.stats()
-	s.Overflow = c.share(sampleBlocks, c.fullPlanes)
+func (f *counted) Stats() bloomery.Stats {
+	s := f.stats()
+	s.Overflow = f.share(sampleBlocks, f.fullPlanes)
 	return s
 }
 
 // Overflow returns the share of full counters. It reads the whole array.
-func (c *counted) Overflow() float64 { return c.share(len(c.blocks), c.fullPlanes) }
+func (f *counted) Overflow() float64 { return f.share(len(f.blocks), f.fullPlanes) }
 
 // EstimateCount estimates the number of different keys from the set bits. It
 // reads the whole array. A full array answers math.MaxUint64: any number of
 // keys would look the same.
-func (c *counted) EstimateCount() uint64 { return round(c.size.Count(c.Saturation())) }
+func (f *counted) EstimateCount() uint64 { return round(f.size.Count(f.Saturation())) }
 
-func (c *counted) clone() *Filter { return &Filter{counted{c.copied()}} }
+func (f *counted) clone() *Filter { return &Filter{counted{f.copied()}} }
 
 // Bloom returns the encoding of a bloom.Filter with the same keys, for whom
 // only lookups matter: the bits without their counters, a fifth of the size
 // with counters of 4 bits. bloom.Filter, bloom.View and package codec open it.
-func (c *counted) Bloom() []byte { return c.AppendBloom(nil) }
+func (f *counted) Bloom() []byte { return f.AppendBloom(nil) }
 
 // AppendBloom appends to dst what Bloom returns.
-func (c *counted) AppendBloom(dst []byte) []byte {
-	words := kernel.Words(c.blocks)
-	h := c.header()
+func (f *counted) AppendBloom(dst []byte) []byte {
+	words := kernel.Words(f.blocks)
+	h := f.header()
 	h.Kind, h.Extra, h.Payload = envelope.KindBloom, 0, uint64(len(words))*8
 	return envelope.Append(dst, h, words)
 }
 
 // errFull says that a key cannot be counted once more.
-func (c *counted) errFull() error {
+func (f *counted) errFull() error {
 	return fmt.Errorf("counting: insert: %w: the key is counted %d times or more, and its counters have %d bits",
-		bloomery.ErrFull, c.MaxCount(), c.size.Width)
+		bloomery.ErrFull, f.MaxCount(), f.size.Width)
 }

@@ -96,9 +96,9 @@ func parse(h envelope.Header, form format, given hashing.Hasher) (table, error) 
 	return t, err
 }
 
-// load makes t, a table of the format, what a source holds; on error t stays as
+// load makes f, a table of the format, what a source holds; on error f stays as
 // it was.
-func (t *table) load(form format, given hashing.Hasher, from *envelope.Source) error {
+func (f *table) load(form format, given hashing.Hasher, from *envelope.Source) error {
 	var got table
 	_, words, err := from.Words(func(h envelope.Header) (err error) {
 		got, err = parse(h, form, given)
@@ -113,34 +113,34 @@ func (t *table) load(form format, given hashing.Hasher, from *envelope.Source) e
 			return err
 		}
 	}
-	*t = got
+	*f = got
 	return nil
 }
 
-func (c *counted) load(given hashing.Hasher, from *envelope.Source) error {
-	return c.table.load(formatFilter, given, from)
+func (f *counted) load(given hashing.Hasher, from *envelope.Source) error {
+	return f.table.load(formatFilter, given, from)
 }
 
-func (s *spectrum) load(given hashing.Hasher, from *envelope.Source) error {
-	return s.table.load(formatSpectral, given, from)
+func (f *spectrum) load(given hashing.Hasher, from *envelope.Source) error {
+	return f.table.load(formatSpectral, given, from)
 }
 
-func (m *memories) load(given hashing.Hasher, from *envelope.Source) error {
-	return m.table.load(formatStable, given, from)
+func (f *memories) load(given hashing.Hasher, from *envelope.Source) error {
+	return f.table.load(formatStable, given, from)
 }
 
 // check checks what a sound checksum does not tell: that the words can be the
 // state of such a filter.
-func (t *table) check() error {
-	switch t.form.kind {
+func (f *table) check() error {
+	switch f.form.kind {
 	case envelope.KindSpectral:
-		return t.checkSpectral()
+		return f.checkSpectral()
 	case envelope.KindStable:
-		if err := t.checkStable(); err != nil {
+		if err := f.checkStable(); err != nil {
 			return err
 		}
 	}
-	return t.soundPlanes()
+	return f.soundPlanes()
 }
 
 // zero checks that words without a meaning are 0.
@@ -160,8 +160,8 @@ func errZero(op string) error {
 
 // mustBeMade panics for a zero filter, which cannot be changed. constructor is
 // how to make one.
-func (t *table) mustBeMade(constructor string) {
-	if len(t.blocks) == 0 {
+func (f *table) mustBeMade(constructor string) {
+	if len(f.blocks) == 0 {
 		panic("counting: the filter is zero and cannot be changed: make it with " + constructor)
 	}
 }

@@ -84,29 +84,29 @@ func (c Config) newSpectral() (table, error) {
 
 // Insert inserts key once more. The error is nil, or wraps ErrFull if the
 // key's counters cannot count further. Nothing changes then.
-func (s *Spectral) Insert(key []byte) error { return s.InsertHash(s.hasher.Hash(key)) }
+func (f *Spectral) Insert(key []byte) error { return f.InsertHash(f.hasher.Hash(key)) }
 
 // InsertString is Insert for a string.
-func (s *Spectral) InsertString(key string) error { return s.InsertHash(s.hasher.HashString(key)) }
+func (f *Spectral) InsertString(key string) error { return f.InsertHash(f.hasher.HashString(key)) }
 
 // InsertHash is Insert for a key whose hash is h.
-func (s *Spectral) InsertHash(h uint64) error {
-	s.mustBeMade(spectralConstructors)
+func (f *Spectral) InsertHash(h uint64) error {
+	f.mustBeMade(spectralConstructors)
 	var at [kernel.MaxK]uint16
-	block, n := kernel.Places(&at, uint64(len(s.blocks)), s.size.K, h)
-	least := s.least(block, at[:n])
-	if least == s.MaxCount() {
+	block, n := kernel.Places(&at, uint64(len(f.blocks)), f.size.K, h)
+	least := f.least(block, at[:n])
+	if least == f.MaxCount() {
 		return fmt.Errorf("counting: insert: %w: the key is counted %d times, and its counters have %d bits",
-			bloomery.ErrFull, least, s.size.Width)
+			bloomery.ErrFull, least, f.size.Width)
 	}
-	s.state[0]++
-	b := &s.blocks[block]
+	f.state[0]++
+	b := &f.blocks[block]
 	for _, place := range at[:n] {
 		if least == 0 {
 			b[place>>6&7] |= 1 << (place & 63)
 			continue
 		}
-		word, shift, full := s.counter(block, place)
+		word, shift, full := f.counter(block, place)
 		var low uint64
 		if *word>>shift&full == least-1 {
 			low = 1
@@ -118,10 +118,10 @@ func (s *Spectral) InsertHash(h uint64) error {
 
 // InsertHashes inserts all of hs, in order. It stops at the first error, that
 // of InsertHash, and returns how many were inserted.
-func (s *Spectral) InsertHashes(hs []uint64) (n int, err error) {
-	s.mustBeMade(spectralConstructors)
+func (f *Spectral) InsertHashes(hs []uint64) (n int, err error) {
+	f.mustBeMade(spectralConstructors)
 	for i, h := range hs {
-		if err := s.InsertHash(h); err != nil {
+		if err := f.InsertHash(h); err != nil {
 			return i, err
 		}
 	}
@@ -129,10 +129,10 @@ func (s *Spectral) InsertHashes(hs []uint64) (n int, err error) {
 }
 
 // InsertKeys is InsertHashes for keys.
-func (s *Spectral) InsertKeys(keys [][]byte) (n int, err error) {
-	s.mustBeMade(spectralConstructors)
+func (f *Spectral) InsertKeys(keys [][]byte) (n int, err error) {
+	f.mustBeMade(spectralConstructors)
 	for i, key := range keys {
-		if err := s.Insert(key); err != nil {
+		if err := f.Insert(key); err != nil {
 			return i, err
 		}
 	}
@@ -140,10 +140,10 @@ func (s *Spectral) InsertKeys(keys [][]byte) (n int, err error) {
 }
 
 // InsertSeq is InsertKeys for all keys of seq. It does not retain them.
-func (s *Spectral) InsertSeq(seq iter.Seq[[]byte]) (n int, err error) {
-	s.mustBeMade(spectralConstructors)
+func (f *Spectral) InsertSeq(seq iter.Seq[[]byte]) (n int, err error) {
+	f.mustBeMade(spectralConstructors)
 	for key := range seq {
-		if err := s.Insert(key); err != nil {
+		if err := f.Insert(key); err != nil {
 			return n, err
 		}
 		n++
@@ -151,35 +151,35 @@ func (s *Spectral) InsertSeq(seq iter.Seq[[]byte]) (n int, err error) {
 	return n, nil
 }
 
-// Merge inserts all keys of o into s, as often as they are in both together.
+// Merge inserts all keys of o into f, as often as they are in both together.
 // Counts stay upper bounds, but are not as good as if all keys had been
 // inserted into one filter. A sum that is too large for a counter makes it
 // full. Errors are those of Filter.Merge.
-func (s *Spectral) Merge(o *Spectral) error {
-	s.mustBeMade(spectralConstructors)
-	if err := s.compatible(&o.table); err != nil {
+func (f *Spectral) Merge(o *Spectral) error {
+	f.mustBeMade(spectralConstructors)
+	if err := f.compatible(&o.table); err != nil {
 		return fmt.Errorf("counting: merge: %w", err)
 	}
-	s.unite(&o.spectrum)
+	f.unite(&o.spectrum)
 	return nil
 }
 
 // Clone returns a Spectral of its own memory with the same keys.
-func (s *Spectral) Clone() *Spectral { return s.clone() }
+func (f *Spectral) Clone() *Spectral { return f.clone() }
 
 // Clear removes all keys.
-func (s *Spectral) Clear() {
-	s.mustBeMade(spectralConstructors)
-	clear(s.words)
+func (f *Spectral) Clear() {
+	f.mustBeMade(spectralConstructors)
+	clear(f.words)
 }
 
-// UnmarshalBinary replaces s by the filter that data encodes, see
+// UnmarshalBinary replaces f by the filter that data encodes, see
 // Filter.UnmarshalBinary.
-func (s *Spectral) UnmarshalBinary(data []byte) error {
-	return envelope.Unmarshal("counting", data, s.hasher, s.load)
+func (f *Spectral) UnmarshalBinary(data []byte) error {
+	return envelope.Unmarshal("counting", data, f.hasher, f.load)
 }
 
-// ReadFrom replaces s by a filter that it reads from r, see Filter.ReadFrom.
-func (s *Spectral) ReadFrom(r io.Reader) (int64, error) {
-	return envelope.ReadFrom("counting", r, s.hasher, s.load)
+// ReadFrom replaces f by a filter that it reads from r, see Filter.ReadFrom.
+func (f *Spectral) ReadFrom(r io.Reader) (int64, error) {
+	return envelope.ReadFrom("counting", r, f.hasher, f.load)
 }

@@ -118,29 +118,29 @@ const (
 
 // Insert inserts key, which is from now on the youngest. The error is always
 // nil.
-func (s *Stable) Insert(key []byte) error { return s.InsertHash(s.hasher.Hash(key)) }
+func (f *Stable) Insert(key []byte) error { return f.InsertHash(f.hasher.Hash(key)) }
 
 // InsertString is Insert for a string.
-func (s *Stable) InsertString(key string) error { return s.InsertHash(s.hasher.HashString(key)) }
+func (f *Stable) InsertString(key string) error { return f.InsertHash(f.hasher.HashString(key)) }
 
 // InsertHash is Insert for a key whose hash is h.
-func (s *Stable) InsertHash(h uint64) error {
-	s.mustBeMade(stableConstructors)
-	s.state[inserts]++
-	s.state[credit] += uint64(len(s.blocks))
-	if s.state[credit] >= s.period {
-		s.sweep()
+func (f *Stable) InsertHash(h uint64) error {
+	f.mustBeMade(stableConstructors)
+	f.state[inserts]++
+	f.state[credit] += uint64(len(f.blocks))
+	if f.state[credit] >= f.period {
+		f.sweep()
 	}
-	kernel.Refresh(s.blocks, s.planes, s.size.Width, s.size.K, h)
+	kernel.Refresh(f.blocks, f.planes, f.size.Width, f.size.K, h)
 	return nil
 }
 
 // InsertHashes inserts all of hs, in order. It stops at the first error, that
 // of InsertHash, and returns how many were inserted.
-func (s *Stable) InsertHashes(hs []uint64) (n int, err error) {
-	s.mustBeMade(stableConstructors)
+func (f *Stable) InsertHashes(hs []uint64) (n int, err error) {
+	f.mustBeMade(stableConstructors)
 	for i, h := range hs {
-		if err := s.InsertHash(h); err != nil {
+		if err := f.InsertHash(h); err != nil {
 			return i, err
 		}
 	}
@@ -148,10 +148,10 @@ func (s *Stable) InsertHashes(hs []uint64) (n int, err error) {
 }
 
 // InsertKeys is InsertHashes for keys.
-func (s *Stable) InsertKeys(keys [][]byte) (n int, err error) {
-	s.mustBeMade(stableConstructors)
+func (f *Stable) InsertKeys(keys [][]byte) (n int, err error) {
+	f.mustBeMade(stableConstructors)
 	for i, key := range keys {
-		if err := s.Insert(key); err != nil {
+		if err := f.Insert(key); err != nil {
 			return i, err
 		}
 	}
@@ -159,10 +159,10 @@ func (s *Stable) InsertKeys(keys [][]byte) (n int, err error) {
 }
 
 // InsertSeq is InsertKeys for all keys of seq. It does not retain them.
-func (s *Stable) InsertSeq(seq iter.Seq[[]byte]) (n int, err error) {
-	s.mustBeMade(stableConstructors)
+func (f *Stable) InsertSeq(seq iter.Seq[[]byte]) (n int, err error) {
+	f.mustBeMade(stableConstructors)
 	for key := range seq {
-		if err := s.Insert(key); err != nil {
+		if err := f.Insert(key); err != nil {
 			return n, err
 		}
 		n++
@@ -172,33 +172,33 @@ func (s *Stable) InsertSeq(seq iter.Seq[[]byte]) (n int, err error) {
 
 // sweep moves the hand over the blocks that are due, so that it comes to each
 // block once in a period.
-func (s *Stable) sweep() {
-	for ; s.state[credit] >= s.period; s.state[credit] -= s.period {
-		kernel.Sweep(s.blocks, s.planes, s.size.Width, s.state[hand])
-		if s.state[hand]++; s.state[hand] == uint64(len(s.blocks)) {
-			s.state[hand] = 0
+func (f *Stable) sweep() {
+	for ; f.state[credit] >= f.period; f.state[credit] -= f.period {
+		kernel.Sweep(f.blocks, f.planes, f.size.Width, f.state[hand])
+		if f.state[hand]++; f.state[hand] == uint64(len(f.blocks)) {
+			f.state[hand] = 0
 		}
 	}
 }
 
 // Clone returns a Stable of its own memory with the same keys.
-func (s *Stable) Clone() *Stable { return s.clone() }
+func (f *Stable) Clone() *Stable { return f.clone() }
 
 // Clear removes all keys and begins anew.
-func (s *Stable) Clear() {
-	s.mustBeMade(stableConstructors)
-	clear(s.words)
+func (f *Stable) Clear() {
+	f.mustBeMade(stableConstructors)
+	clear(f.words)
 }
 
-// UnmarshalBinary replaces s by the filter that data encodes, see
+// UnmarshalBinary replaces f by the filter that data encodes, see
 // Filter.UnmarshalBinary.
-func (s *Stable) UnmarshalBinary(data []byte) error {
-	return envelope.Unmarshal("counting", data, s.hasher, s.load)
+func (f *Stable) UnmarshalBinary(data []byte) error {
+	return envelope.Unmarshal("counting", data, f.hasher, f.load)
 }
 
-// ReadFrom replaces s by a filter that it reads from r, see Filter.ReadFrom.
-func (s *Stable) ReadFrom(r io.Reader) (int64, error) {
-	return envelope.ReadFrom("counting", r, s.hasher, s.load)
+// ReadFrom replaces f by a filter that it reads from r, see Filter.ReadFrom.
+func (f *Stable) ReadFrom(r io.Reader) (int64, error) {
+	return envelope.ReadFrom("counting", r, f.hasher, f.load)
 }
 
 // memories is a table of a Stable that is only read: what Stable and
@@ -206,36 +206,36 @@ func (s *Stable) ReadFrom(r io.Reader) (int64, error) {
 type memories struct{ table }
 
 // aging is the model of what the filter remembers.
-func (m *memories) aging() sizing.Aging { return sizing.Aging{Counted: m.size, Period: m.period} }
+func (f *memories) aging() sizing.Aging { return sizing.Aging{Counted: f.size, Period: f.period} }
 
 // Forgotten returns the share of keys that the filter is expected to deny when
 // so many others were inserted after them. It is 0 up to Capacity, and at most
 // 1 minus the error rate.
-func (m *memories) Forgotten(age uint64) float64 { return m.aging().Forgotten(float64(age)) }
+func (f *memories) Forgotten(age uint64) float64 { return f.aging().Forgotten(float64(age)) }
 
 // Inserts returns the number of all inserts, of keys that are forgotten, too.
-func (m *memories) Inserts() uint64 {
-	if len(m.state) == 0 {
+func (f *memories) Inserts() uint64 {
+	if len(f.state) == 0 {
 		return 0 // a zero filter
 	}
-	return m.state[inserts]
+	return f.state[inserts]
 }
 
 // Stats tells the state of the filter; items are the different keys that it
 // remembers. The fill of arrays above 64 KiB is taken from a sample of at most
 // 1 MiB, so it costs the same for every size; PredictedSigma is how far that
 // makes Predicted swing.
-func (m *memories) Stats() bloomery.Stats {
-	aging, inserts := m.aging(), float64(m.Inserts())
-	return m.statsBy(func(fill float64) (keys, rate float64) { return aging.State(inserts, fill) })
+func (f *memories) Stats() bloomery.Stats {
+	aging, inserts := f.aging(), float64(f.Inserts())
+	return f.statsBy(func(fill float64) (keys, rate float64) { return aging.State(inserts, fill) })
 }
 
-func (m *memories) clone() *Stable { return &Stable{memories{m.copied()}} }
+func (f *memories) clone() *Stable { return &Stable{memories{f.copied()}} }
 
 // checkStable checks the first line.
-func (t *table) checkStable() error {
-	if t.state[hand] >= uint64(len(t.blocks)) || t.state[credit] >= t.period {
-		return fmt.Errorf("%w: hand at %d of %d blocks, credit %d of %d", bloomery.ErrCorrupt, t.state[hand], len(t.blocks), t.state[credit], t.period)
+func (f *table) checkStable() error {
+	if f.state[hand] >= uint64(len(f.blocks)) || f.state[credit] >= f.period {
+		return fmt.Errorf("%w: hand at %d of %d blocks, credit %d of %d", bloomery.ErrCorrupt, f.state[hand], len(f.blocks), f.state[credit], f.period)
 	}
-	return zero(t.state[inserts+1:])
+	return zero(f.state[inserts+1:])
 }

@@ -61,122 +61,122 @@ type table struct {
 	planes []kernel.Block // the same memory, for kinds whose counters lie in planes
 }
 
-// hold makes words the array of t.
-func (t *table) hold(words []uint64) {
-	head, end := t.form.head, t.form.head+int(t.size.Bits/64)
-	t.words = words
-	t.state = words[:head:head]
-	t.blocks = kernel.Blocks(words[head:end:end])
-	t.counts = words[end:]
-	t.planes = kernel.Blocks(t.counts)
-	if t.form.kind == envelope.KindStable {
-		t.period = sizing.AgingPeriod(t.capacity, t.size.Width)
+// hold makes words the array of f.
+func (f *table) hold(words []uint64) {
+	head, end := f.form.head, f.form.head+int(f.size.Bits/64)
+	f.words = words
+	f.state = words[:head:head]
+	f.blocks = kernel.Blocks(words[head:end:end])
+	f.counts = words[end:]
+	f.planes = kernel.Blocks(f.counts)
+	if f.form.kind == envelope.KindStable {
+		f.period = sizing.AgingPeriod(f.capacity, f.size.Width)
 	}
 }
 
 // Hash returns the hash under which the filter knows key.
-func (t *table) Hash(key []byte) uint64 { return t.hasher.Hash(key) }
+func (f *table) Hash(key []byte) uint64 { return f.hasher.Hash(key) }
 
 // Hasher returns the hasher of the filter.
-func (t *table) Hasher() hashing.Hasher { return t.hasher }
+func (f *table) Hasher() hashing.Hasher { return f.hasher }
 
 // Shape returns the size of the array of bits, the number of bits per key and
 // the width of the counters.
-func (t *table) Shape() sizing.Counted { return t.size }
+func (f *table) Shape() sizing.Counted { return f.size }
 
 // Contains reports whether key may be in the set. False is certain.
-func (t *table) Contains(key []byte) bool { return t.ContainsHash(t.hasher.Hash(key)) }
+func (f *table) Contains(key []byte) bool { return f.ContainsHash(f.hasher.Hash(key)) }
 
 // ContainsString is Contains for a string.
-func (t *table) ContainsString(key string) bool { return t.ContainsHash(t.hasher.HashString(key)) }
+func (f *table) ContainsString(key string) bool { return f.ContainsHash(f.hasher.HashString(key)) }
 
 // ContainsHash is Contains for a key whose hash is h. It costs one memory
 // access.
-func (t *table) ContainsHash(h uint64) bool {
-	return len(t.blocks) > 0 && kernel.Has(t.blocks, t.size.K, h)
+func (f *table) ContainsHash(h uint64) bool {
+	return len(f.blocks) > 0 && kernel.Has(f.blocks, f.size.K, h)
 }
 
 // ContainsHashes sets dst[i] to ContainsHash(hs[i]). It is several times
 // faster than as many single calls. It panics if dst is shorter than hs.
-func (t *table) ContainsHashes(dst []bool, hs []uint64) {
-	if len(t.blocks) == 0 {
+func (f *table) ContainsHashes(dst []bool, hs []uint64) {
+	if len(f.blocks) == 0 {
 		clear(dst[:len(hs):len(dst)])
 		return
 	}
-	kernel.HasAll(dst, t.blocks, t.size.K, hs)
+	kernel.HasAll(dst, f.blocks, f.size.K, hs)
 }
 
 // ContainsKeys is ContainsHashes for keys.
-func (t *table) ContainsKeys(dst []bool, keys [][]byte) {
+func (f *table) ContainsKeys(dst []bool, keys [][]byte) {
 	dst = dst[:len(keys):len(dst)]
 	var hs [batch]uint64
 	for len(keys) > 0 {
-		n := t.hasher.HashKeys(hs[:], keys)
-		t.ContainsHashes(dst[:n], hs[:n])
+		n := f.hasher.HashKeys(hs[:], keys)
+		f.ContainsHashes(dst[:n], hs[:n])
 		keys, dst = keys[n:], dst[n:]
 	}
 }
 
 // Saturation returns the share of set bits. It reads the whole array.
-func (t *table) Saturation() float64 {
-	return t.share(len(t.blocks), t.setBits)
+func (f *table) Saturation() float64 {
+	return f.share(len(f.blocks), f.setBits)
 }
 
 // AppendBinary appends the encoding of the filter to dst. The error is nil but
 // for a zero filter.
-func (t *table) AppendBinary(dst []byte) ([]byte, error) {
-	if len(t.words) == 0 {
+func (f *table) AppendBinary(dst []byte) ([]byte, error) {
+	if len(f.words) == 0 {
 		return dst, errZero("marshal")
 	}
-	return envelope.Append(dst, t.header(), t.words), nil
+	return envelope.Append(dst, f.header(), f.words), nil
 }
 
 // MarshalBinary returns the encoding of the filter. The error is nil but for a
 // zero filter.
-func (t *table) MarshalBinary() ([]byte, error) { return t.AppendBinary(nil) }
+func (f *table) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
 
 // WriteTo writes the encoding of the filter to w.
-func (t *table) WriteTo(w io.Writer) (int64, error) {
-	if len(t.words) == 0 {
+func (f *table) WriteTo(w io.Writer) (int64, error) {
+	if len(f.words) == 0 {
 		return 0, errZero("write")
 	}
-	return envelope.WriteTo(w, t.header(), t.words)
+	return envelope.WriteTo(w, f.header(), f.words)
 }
 
 // header returns the header of the encoding.
-func (t *table) header() envelope.Header {
+func (f *table) header() envelope.Header {
 	return envelope.Header{
-		Kind:     t.form.kind,
-		Hash:     t.hasher.Kind(),
-		Check:    t.hasher.Check(),
-		K:        uint8(t.size.K),
-		Extra:    uint32(t.size.Width),
-		Capacity: t.capacity,
-		Rate:     t.rate,
-		Size:     t.size.Bits,
-		Payload:  uint64(len(t.words)) * 8,
+		Kind:     f.form.kind,
+		Hash:     f.hasher.Kind(),
+		Check:    f.hasher.Check(),
+		K:        uint8(f.size.K),
+		Extra:    uint32(f.size.Width),
+		Capacity: f.capacity,
+		Rate:     f.rate,
+		Size:     f.size.Bits,
+		Payload:  uint64(len(f.words)) * 8,
 	}
 }
 
 // copied returns a table of its own memory with the same counts.
-func (t *table) copied() table {
-	c := *t
-	words := memory.Words(len(t.words))
-	copy(words, t.words)
+func (f *table) copied() table {
+	c := *f
+	words := memory.Words(len(f.words))
+	copy(words, f.words)
 	c.hold(words)
 	return c
 }
 
-// compatible returns nil if the counts of t and o mean the same, else an error
+// compatible returns nil if the counts of f and o mean the same, else an error
 // that names the first parameter that differs.
-func (t *table) compatible(o *table) error {
+func (f *table) compatible(o *table) error {
 	switch {
-	case t.size.Bits != o.size.Bits:
-		return fmt.Errorf("%w: %d bits and %d bits", bloomery.ErrIncompatible, t.size.Bits, o.size.Bits)
-	case t.size.K != o.size.K:
-		return fmt.Errorf("%w: %d hashes and %d hashes", bloomery.ErrIncompatible, t.size.K, o.size.K)
-	case t.size.Width != o.size.Width:
-		return fmt.Errorf("%w: counters of %d bits and of %d bits", bloomery.ErrIncompatible, t.size.Width, o.size.Width)
+	case f.size.Bits != o.size.Bits:
+		return fmt.Errorf("%w: %d bits and %d bits", bloomery.ErrIncompatible, f.size.Bits, o.size.Bits)
+	case f.size.K != o.size.K:
+		return fmt.Errorf("%w: %d hashes and %d hashes", bloomery.ErrIncompatible, f.size.K, o.size.K)
+	case f.size.Width != o.size.Width:
+		return fmt.Errorf("%w: counters of %d bits and of %d bits", bloomery.ErrIncompatible, f.size.Width, o.size.Width)
 	}
-	return envelope.SameHash(t.hasher, o.hasher)
+	return envelope.SameHash(f.hasher, o.hasher)
 }

@@ -27,23 +27,23 @@ type View struct {
 	sealed envelope.Sealed
 }
 
-func (v *View) load(given hashing.Hasher, from *envelope.Source) error {
-	err := v.counted.load(given, from)
-	v.sealed = from.Sealed
+func (f *View) load(given hashing.Hasher, from *envelope.Source) error {
+	err := f.counted.load(given, from)
+	f.sealed = from.Sealed
 	return err
 }
 
 // Verify checks the whole payload. The error wraps ErrCorrupt and names the
 // offset of the damage in data.
-func (v *View) Verify() error { return verify(&v.table, v.sealed) }
+func (f *View) Verify() error { return verify(&f.table, f.sealed) }
 
 // Clone returns a Filter of its own memory with the same keys. It checks the
 // payload first: errors are those of Verify.
-func (v *View) Clone() (*Filter, error) {
-	if err := v.Verify(); err != nil {
+func (f *View) Clone() (*Filter, error) {
+	if err := f.Verify(); err != nil {
 		return nil, err
 	}
-	return v.clone(), nil
+	return f.clone(), nil
 }
 
 // SpectralView is a Spectral that is read where it lies, see View.
@@ -54,21 +54,21 @@ type SpectralView struct {
 	sealed envelope.Sealed
 }
 
-func (v *SpectralView) load(given hashing.Hasher, from *envelope.Source) error {
-	err := v.spectrum.load(given, from)
-	v.sealed = from.Sealed
+func (f *SpectralView) load(given hashing.Hasher, from *envelope.Source) error {
+	err := f.spectrum.load(given, from)
+	f.sealed = from.Sealed
 	return err
 }
 
 // Verify is View.Verify.
-func (v *SpectralView) Verify() error { return verify(&v.table, v.sealed) }
+func (f *SpectralView) Verify() error { return verify(&f.table, f.sealed) }
 
 // Clone is View.Clone for a Spectral.
-func (v *SpectralView) Clone() (*Spectral, error) {
-	if err := v.Verify(); err != nil {
+func (f *SpectralView) Clone() (*Spectral, error) {
+	if err := f.Verify(); err != nil {
 		return nil, err
 	}
-	return v.clone(), nil
+	return f.clone(), nil
 }
 
 // StableView is a Stable that is read where it lies, see View.
@@ -79,21 +79,21 @@ type StableView struct {
 	sealed envelope.Sealed
 }
 
-func (v *StableView) load(given hashing.Hasher, from *envelope.Source) error {
-	err := v.memories.load(given, from)
-	v.sealed = from.Sealed
+func (f *StableView) load(given hashing.Hasher, from *envelope.Source) error {
+	err := f.memories.load(given, from)
+	f.sealed = from.Sealed
 	return err
 }
 
 // Verify is View.Verify.
-func (v *StableView) Verify() error { return verify(&v.table, v.sealed) }
+func (f *StableView) Verify() error { return verify(&f.table, f.sealed) }
 
 // Clone is View.Clone for a Stable.
-func (v *StableView) Clone() (*Stable, error) {
-	if err := v.Verify(); err != nil {
+func (f *StableView) Clone() (*Stable, error) {
+	if err := f.Verify(); err != nil {
 		return nil, err
 	}
-	return v.clone(), nil
+	return f.clone(), nil
 }
 
 func verify(t *table, s envelope.Sealed) error {

@@ -16,23 +16,23 @@ import (
 const prefaceWords = 8
 
 // header returns the header of the encoding.
-func (t *table) header() envelope.Header {
+func (f *table) header() envelope.Header {
 	return envelope.Header{
 		Kind:     envelope.KindCuckoo,
-		Hash:     t.hasher.Kind(),
-		Check:    t.hasher.Check(),
-		K:        uint8(t.shape.Width),
-		Capacity: t.capacity,
-		Rate:     t.rate,
-		Size:     t.shape.Bits(),
-		Payload:  uint64(prefaceWords+len(t.buckets.Words())) * 8,
+		Hash:     f.hasher.Kind(),
+		Check:    f.hasher.Check(),
+		K:        uint8(f.shape.Width),
+		Capacity: f.capacity,
+		Rate:     f.rate,
+		Size:     f.shape.Bits(),
+		Payload:  uint64(prefaceWords+len(f.buckets.Words())) * 8,
 	}
 }
 
 // preface returns the begin of the payload.
-func (t *table) preface() []uint64 {
+func (f *table) preface() []uint64 {
 	line := make([]uint64, prefaceWords)
-	line[0] = t.items
+	line[0] = f.items
 	return line
 }
 
@@ -61,10 +61,10 @@ func parse(h envelope.Header, given hashing.Hasher) (table, error) {
 	return t, err
 }
 
-// over returns t over the payload that it was parsed with. The error wraps
+// over returns f over the payload that it was parsed with. The error wraps
 // ErrCorrupt if what is before or behind the slots cannot be so.
-func (t table) over(payload []uint64) (table, error) {
-	c := newTable(t.hasher, t.shape, t.capacity, t.rate, payload[prefaceWords:])
+func (f table) over(payload []uint64) (table, error) {
+	c := newTable(f.hasher, f.shape, f.capacity, f.rate, payload[prefaceWords:])
 	c.items = payload[0]
 	for _, w := range payload[1:prefaceWords] {
 		if w != 0 {
@@ -82,9 +82,9 @@ func (t table) over(payload []uint64) (table, error) {
 
 // check holds the number of items to the slots, which may be any. It reads the
 // whole array.
-func (t *table) check() error {
-	if used := t.buckets.Used(); used != t.items {
-		return fmt.Errorf("%w: %d slots are taken, it should be %d", bloomery.ErrCorrupt, used, t.items)
+func (f *table) check() error {
+	if used := f.buckets.Used(); used != f.items {
+		return fmt.Errorf("%w: %d slots are taken, it should be %d", bloomery.ErrCorrupt, used, f.items)
 	}
 	return nil
 }
@@ -120,8 +120,8 @@ func (c Config) View(data []byte) (*View, error) {
 	return envelope.View(c.opening(), "View", data, (*View).load)
 }
 
-// load makes t what a source holds; on error t stays as it was.
-func (t *table) load(given hashing.Hasher, from *envelope.Source) error {
+// load makes f what a source holds; on error f stays as it was.
+func (f *table) load(given hashing.Hasher, from *envelope.Source) error {
 	var got table
 	_, payload, err := from.Words(func(h envelope.Header) (err error) {
 		got, err = parse(h, given)
@@ -134,7 +134,7 @@ func (t *table) load(given hashing.Hasher, from *envelope.Source) error {
 		err = got.check()
 	}
 	if err == nil {
-		*t = got
+		*f = got
 	}
 	return err
 }

@@ -34,114 +34,114 @@ func newTable(h hashing.Hasher, shape sizing.Cuckoo, capacity uint64, rate float
 }
 
 // Hash returns the hash under which the filter knows key.
-func (t *table) Hash(key []byte) uint64 { return t.hasher.Hash(key) }
+func (f *table) Hash(key []byte) uint64 { return f.hasher.Hash(key) }
 
 // Hasher returns the hasher of the filter.
-func (t *table) Hasher() hashing.Hasher { return t.hasher }
+func (f *table) Hasher() hashing.Hasher { return f.hasher }
 
 // Shape returns the number of buckets and the width of the fingerprints.
-func (t *table) Shape() sizing.Cuckoo { return t.shape }
+func (f *table) Shape() sizing.Cuckoo { return f.shape }
 
 // Contains reports whether key may be in the set. False is certain.
-func (t *table) Contains(key []byte) bool { return t.ContainsHash(t.hasher.Hash(key)) }
+func (f *table) Contains(key []byte) bool { return f.ContainsHash(f.hasher.Hash(key)) }
 
 // ContainsString is Contains for a string.
-func (t *table) ContainsString(key string) bool { return t.ContainsHash(t.hasher.HashString(key)) }
+func (f *table) ContainsString(key string) bool { return f.ContainsHash(f.hasher.HashString(key)) }
 
 // ContainsHash is Contains for a key whose hash is h.
-func (t *table) ContainsHash(h uint64) bool { return t.shape.Buckets > 0 && t.buckets.Has(h) }
+func (f *table) ContainsHash(h uint64) bool { return f.shape.Buckets > 0 && f.buckets.Has(h) }
 
 // ContainsHashes sets dst[i] to ContainsHash(hs[i]). It is several times
 // faster than as many single calls. It panics if dst is shorter than hs.
-func (t *table) ContainsHashes(dst []bool, hs []uint64) {
+func (f *table) ContainsHashes(dst []bool, hs []uint64) {
 	dst = dst[:len(hs):len(dst)]
-	if t.shape.Buckets == 0 { // a zero filter
+	if f.shape.Buckets == 0 { // a zero filter
 		clear(dst)
 		return
 	}
-	t.buckets.HasAll(dst, hs)
+	f.buckets.HasAll(dst, hs)
 }
 
 // ContainsKeys is ContainsHashes for keys.
-func (t *table) ContainsKeys(dst []bool, keys [][]byte) {
+func (f *table) ContainsKeys(dst []bool, keys [][]byte) {
 	dst = dst[:len(keys):len(dst)]
 	var hs [batch]uint64
 	for len(keys) > 0 {
-		n := t.hasher.HashKeys(hs[:], keys)
-		t.ContainsHashes(dst[:n], hs[:n])
+		n := f.hasher.HashKeys(hs[:], keys)
+		f.ContainsHashes(dst[:n], hs[:n])
 		keys, dst = keys[n:], dst[n:]
 	}
 }
 
 // MaxCount returns the highest count: how many slots the two buckets of a key
 // have.
-func (t *table) MaxCount() uint64 { return 2 * sizing.CuckooSlots }
+func (f *table) MaxCount() uint64 { return 2 * sizing.CuckooSlots }
 
 // Count returns an upper bound of how often key is in the filter, at most
 // MaxCount.
 // It is exact unless another key shares fingerprint and buckets, whose chance
 // is the error rate.
-func (t *table) Count(key []byte) uint64 { return t.CountHash(t.hasher.Hash(key)) }
+func (f *table) Count(key []byte) uint64 { return f.CountHash(f.hasher.Hash(key)) }
 
 // CountString is Count for a string.
-func (t *table) CountString(key string) uint64 { return t.CountHash(t.hasher.HashString(key)) }
+func (f *table) CountString(key string) uint64 { return f.CountHash(f.hasher.HashString(key)) }
 
 // CountHash is Count for a key whose hash is h.
-func (t *table) CountHash(h uint64) uint64 {
-	if t.shape.Buckets == 0 {
+func (f *table) CountHash(h uint64) uint64 {
+	if f.shape.Buckets == 0 {
 		return 0 // a zero filter
 	}
-	i, fingerprint := t.buckets.Place(h)
-	j := t.buckets.Other(i, fingerprint)
-	return uint64(t.buckets.Count(i, fingerprint) + t.buckets.Count(j, fingerprint))
+	i, fingerprint := f.buckets.Place(h)
+	j := f.buckets.Other(i, fingerprint)
+	return uint64(f.buckets.Count(i, fingerprint) + f.buckets.Count(j, fingerprint))
 }
 
 // Stats tells the state of the filter. Items are counted, copies of a key
 // included; Predicted takes them for different keys.
-func (t *table) Stats() bloomery.Stats {
-	if t.shape.Buckets == 0 {
+func (f *table) Stats() bloomery.Stats {
+	if f.shape.Buckets == 0 {
 		return bloomery.Stats{Kind: "cuckoo"}
 	}
-	slots := t.shape.Slots()
-	items := min(t.items, slots) // a View may be damaged
+	slots := f.shape.Slots()
+	items := min(f.items, slots) // a View may be damaged
 	return bloomery.Stats{
 		Kind:       "cuckoo",
-		Capacity:   t.capacity,
+		Capacity:   f.capacity,
 		Items:      items,
 		Exact:      true,
-		Bits:       t.shape.Bits(),
-		Bytes:      uint64(len(t.buckets.Words())) * 8,
+		Bits:       f.shape.Bits(),
+		Bytes:      uint64(len(f.buckets.Words())) * 8,
 		Saturation: float64(items) / float64(max(1, slots)),
-		Asked:      t.rate,
-		Predicted:  t.shape.Rate(float64(items)),
+		Asked:      f.rate,
+		Predicted:  f.shape.Rate(float64(items)),
 	}
 }
 
-func (t *table) clone() *Filter {
-	words := memory.Words(len(t.buckets.Words()))
-	copy(words, t.buckets.Words())
-	c := newTable(t.hasher, t.shape, t.capacity, t.rate, words)
-	c.items = t.items
+func (f *table) clone() *Filter {
+	words := memory.Words(len(f.buckets.Words()))
+	copy(words, f.buckets.Words())
+	c := newTable(f.hasher, f.shape, f.capacity, f.rate, words)
+	c.items = f.items
 	return &Filter{c}
 }
 
 // AppendBinary appends the encoding of the filter to dst. The error is nil but
 // for a zero filter.
-func (t *table) AppendBinary(dst []byte) ([]byte, error) {
-	if t.shape.Buckets == 0 {
+func (f *table) AppendBinary(dst []byte) ([]byte, error) {
+	if f.shape.Buckets == 0 {
 		return dst, errZero("marshal")
 	}
-	return envelope.Append(dst, t.header(), t.preface(), t.buckets.Words()), nil
+	return envelope.Append(dst, f.header(), f.preface(), f.buckets.Words()), nil
 }
 
 // MarshalBinary returns the encoding of the filter. The error is nil but for a
 // zero filter.
-func (t *table) MarshalBinary() ([]byte, error) { return t.AppendBinary(nil) }
+func (f *table) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
 
 // WriteTo writes the encoding of the filter to w.
-func (t *table) WriteTo(w io.Writer) (int64, error) {
-	if t.shape.Buckets == 0 {
+func (f *table) WriteTo(w io.Writer) (int64, error) {
+	if f.shape.Buckets == 0 {
 		return 0, errZero("write")
 	}
-	return envelope.WriteTo(w, t.header(), t.preface(), t.buckets.Words())
+	return envelope.WriteTo(w, f.header(), f.preface(), f.buckets.Words())
 }

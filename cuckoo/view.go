@@ -24,18 +24,18 @@ type View struct {
 	sealed envelope.Sealed
 }
 
-func (v *View) load(given hashing.Hasher, from *envelope.Source) error {
-	err := v.table.load(given, from)
-	v.sealed = from.Sealed
+func (f *View) load(given hashing.Hasher, from *envelope.Source) error {
+	err := f.table.load(given, from)
+	f.sealed = from.Sealed
 	return err
 }
 
 // Verify checks the whole payload. The error wraps ErrCorrupt and names the
 // offset of the damage in data.
-func (v *View) Verify() error {
-	err := v.sealed.Verify()
+func (f *View) Verify() error {
+	err := f.sealed.Verify()
 	if err == nil {
-		err = v.check()
+		err = f.check()
 	}
 	if err != nil {
 		return fmt.Errorf("cuckoo: verify: %w", err)
@@ -45,9 +45,9 @@ func (v *View) Verify() error {
 
 // Clone returns a Filter of its own memory with the same keys. It checks the
 // payload first: errors are those of Verify.
-func (v *View) Clone() (*Filter, error) {
-	if err := v.Verify(); err != nil {
+func (f *View) Clone() (*Filter, error) {
+	if err := f.Verify(); err != nil {
 		return nil, err
 	}
-	return v.clone(), nil
+	return f.clone(), nil
 }

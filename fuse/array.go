@@ -25,32 +25,32 @@ type array[T Fingerprint] struct {
 }
 
 // finished returns the array with all that follows from its shards.
-func (a array[T]) finished() array[T] {
-	a.items, a.slots, a.plain = 0, 0, a.arity == 3
-	for i := range a.shards {
-		s := &a.shards[i]
-		a.items += s.items
-		a.slots += s.shape.Slots()
-		a.plain = a.plain && s.salt == 0
+func (f array[T]) finished() array[T] {
+	f.items, f.slots, f.plain = 0, 0, f.arity == 3
+	for i := range f.shards {
+		s := &f.shards[i]
+		f.items += s.items
+		f.slots += s.shape.Slots()
+		f.plain = f.plain && s.salt == 0
 		s.ahead = s.prefetcher()
 	}
-	a.first = a.shards[0]
-	return a
+	f.first = f.shards[0]
+	return f
 }
 
 // Contains reports whether key may be in the set. False is certain.
-func (a *array[T]) Contains(key []byte) bool { return a.ContainsHash(a.hasher.Hash(key)) }
+func (f *array[T]) Contains(key []byte) bool { return f.ContainsHash(f.hasher.Hash(key)) }
 
 // ContainsString is Contains for a string.
-func (a *array[T]) ContainsString(key string) bool { return a.ContainsHash(a.hasher.HashString(key)) }
+func (f *array[T]) ContainsString(key string) bool { return f.ContainsHash(f.hasher.HashString(key)) }
 
 // ContainsHash is Contains for a key whose hash is h.
-func (a *array[T]) ContainsHash(h uint64) bool {
-	s := &a.first
-	if a.bits > 0 {
-		s = &a.shards[bloomery.Route(h, a.bits)]
+func (f *array[T]) ContainsHash(h uint64) bool {
+	s := &f.first
+	if f.bits > 0 {
+		s = &f.shards[bloomery.Route(h, f.bits)]
 	}
-	if !a.plain {
+	if !f.plain {
 		return s.has(s.mixed(h))
 	}
 	i0, i1, i2 := s.three(h)
@@ -63,59 +63,59 @@ func (a *array[T]) ContainsHash(h uint64) bool {
 
 // ContainsHashes sets dst[i] to ContainsHash(hs[i]). It is faster than
 // as many single calls. It panics if dst is shorter than hs.
-func (a *array[T]) ContainsHashes(dst []bool, hs []uint64) {
+func (f *array[T]) ContainsHashes(dst []bool, hs []uint64) {
 	dst = dst[:len(hs):len(dst)]
-	switch far := a.slots*uint64(width[T]()) > nearBits && kernel.CanPrefetch(); {
-	case a.bits > 0 || a.first.salt != 0:
-		a.routed(dst, hs, far)
+	switch far := f.slots*uint64(width[T]()) > nearBits && kernel.CanPrefetch(); {
+	case f.bits > 0 || f.first.salt != 0:
+		f.routed(dst, hs, far)
 	case far:
-		a.first.hasAllAhead(dst, hs)
+		f.first.hasAllAhead(dst, hs)
 	default:
-		a.first.hasAll(dst, hs)
+		f.first.hasAll(dst, hs)
 	}
 }
 
 // ContainsKeys is ContainsHashes for keys.
-func (a *array[T]) ContainsKeys(dst []bool, keys [][]byte) {
+func (f *array[T]) ContainsKeys(dst []bool, keys [][]byte) {
 	dst = dst[:len(keys):len(dst)]
 	var hs [batch]uint64
 	for len(keys) > 0 {
-		n := a.hasher.HashKeys(hs[:], keys)
-		a.ContainsHashes(dst[:n], hs[:n])
+		n := f.hasher.HashKeys(hs[:], keys)
+		f.ContainsHashes(dst[:n], hs[:n])
 		keys, dst = keys[n:], dst[n:]
 	}
 }
 
 // Hash returns the hash under which the filter knows key.
-func (a *array[T]) Hash(key []byte) uint64 { return a.hasher.Hash(key) }
+func (f *array[T]) Hash(key []byte) uint64 { return f.hasher.Hash(key) }
 
 // Hasher returns the hasher of the filter.
-func (a *array[T]) Hasher() hashing.Hasher { return a.hasher }
+func (f *array[T]) Hasher() hashing.Hasher { return f.hasher }
 
 // Shards returns the number of shards, a power of two.
-func (a *array[T]) Shards() int { return len(a.shards) }
+func (f *array[T]) Shards() int { return len(f.shards) }
 
 // Arity returns the number of slots of a key, 3 or 4.
-func (a *array[T]) Arity() int { return a.arity }
+func (f *array[T]) Arity() int { return f.arity }
 
 // Stats tells the state of the filter: Items is the exact number of different
 // keys, Capacity the same, and Saturation the share of the slots that keys
 // were given.
-func (a *array[T]) Stats() bloomery.Stats {
-	if a.arity == 0 {
+func (f *array[T]) Stats() bloomery.Stats {
+	if f.arity == 0 {
 		return bloomery.Stats{Kind: kindName[T]()} // a zero filter
 	}
 	s := bloomery.Stats{
 		Kind:     kindName[T](),
-		Capacity: a.items,
-		Items:    a.items,
+		Capacity: f.items,
+		Items:    f.items,
 		Exact:    true,
-		Bits:     a.slots * uint64(width[T]()),
-		Asked:    a.rate,
+		Bits:     f.slots * uint64(width[T]()),
+		Asked:    f.rate,
 	}
-	s.Bytes = s.Bits/8 + 8*uint64(directoryWords(a.bits))
-	if a.items > 0 {
-		s.Saturation = float64(a.items) / float64(a.slots)
+	s.Bytes = s.Bits/8 + 8*uint64(directoryWords(f.bits))
+	if f.items > 0 {
+		s.Saturation = float64(f.items) / float64(f.slots)
 		s.Predicted = sizing.FuseRate(width[T]())
 	}
 	return s

@@ -25,13 +25,13 @@ func (s *shard[T]) hasAllAhead(dst []bool, hs []uint64) {
 }
 
 // routed is ContainsHashes for several shards, or one whose seed is not 0.
-func (a *array[T]) routed(dst []bool, hs []uint64, far bool) {
+func (f *array[T]) routed(dst []bool, hs []uint64, far bool) {
 	var which [group]*shard[T]
 	var mixed [group]uint64
 	for len(hs) > 0 {
 		n := min(group, len(hs))
 		for i, h := range hs[:n] {
-			s := &a.shards[bloomery.Route(h, a.bits)]
+			s := &f.shards[bloomery.Route(h, f.bits)]
 			which[i], mixed[i] = s, s.mixed(h)
 			if far {
 				s.ahead.Prefetch(mixed[i : i+1])

@@ -47,25 +47,25 @@ func kindName[T Fingerprint]() string { return fmt.Sprintf("fuse%d", width[T]())
 func directoryWords(b uint) int { return (entryWords<<b + lineWords - 1) &^ (lineWords - 1) }
 
 // header returns the header of the encoding.
-func (a *array[T]) header() envelope.Header {
+func (f *array[T]) header() envelope.Header {
 	return envelope.Header{
 		Kind:     kind[T](),
-		Hash:     a.hasher.Kind(),
-		Check:    a.hasher.Check(),
-		K:        uint8(a.arity),
-		Extra:    uint32(a.bits),
-		Capacity: a.items,
-		Rate:     a.rate,
-		Size:     a.slots * uint64(width[T]()),
-		Payload:  8*uint64(directoryWords(a.bits)) + a.slots*uint64(width[T]()/8),
+		Hash:     f.hasher.Kind(),
+		Check:    f.hasher.Check(),
+		K:        uint8(f.arity),
+		Extra:    uint32(f.bits),
+		Capacity: f.items,
+		Rate:     f.rate,
+		Size:     f.slots * uint64(width[T]()),
+		Payload:  8*uint64(directoryWords(f.bits)) + f.slots*uint64(width[T]()/8),
 	}
 }
 
 // directory returns what comes before the arrays: an entry for each shard.
-func (a *array[T]) directory() []uint64 {
-	words := make([]uint64, directoryWords(a.bits))
-	for i := range a.shards {
-		s := &a.shards[i]
+func (f *array[T]) directory() []uint64 {
+	words := make([]uint64, directoryWords(f.bits))
+	for i := range f.shards {
+		s := &f.shards[i]
 		words[entryWords*i] = s.items
 		words[entryWords*i+1] = uint64(s.shape.Segments) | uint64(s.shape.Log)<<segmentBits | uint64(s.seed)<<(segmentBits+logBits)
 	}
@@ -73,33 +73,33 @@ func (a *array[T]) directory() []uint64 {
 }
 
 // payload returns the parts of the payload.
-func (a *array[T]) payload() [][]uint64 {
-	parts := append(make([][]uint64, 0, 1+len(a.shards)), a.directory())
-	for i := range a.shards {
-		parts = append(parts, packed(a.shards[i].table))
+func (f *array[T]) payload() [][]uint64 {
+	parts := append(make([][]uint64, 0, 1+len(f.shards)), f.directory())
+	for i := range f.shards {
+		parts = append(parts, packed(f.shards[i].table))
 	}
 	return parts
 }
 
 // AppendBinary appends the encoding of the filter to dst. The error is nil but
 // for a zero filter.
-func (a *array[T]) AppendBinary(dst []byte) ([]byte, error) {
-	if a.arity == 0 {
+func (f *array[T]) AppendBinary(dst []byte) ([]byte, error) {
+	if f.arity == 0 {
 		return dst, errZero("marshal")
 	}
-	return envelope.Append(dst, a.header(), a.payload()...), nil
+	return envelope.Append(dst, f.header(), f.payload()...), nil
 }
 
 // MarshalBinary returns the encoding of the filter. The error is nil but for a
 // zero filter.
-func (a *array[T]) MarshalBinary() ([]byte, error) { return a.AppendBinary(nil) }
+func (f *array[T]) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
 
 // WriteTo writes the encoding of the filter to w.
-func (a *array[T]) WriteTo(w io.Writer) (int64, error) {
-	if a.arity == 0 {
+func (f *array[T]) WriteTo(w io.Writer) (int64, error) {
+	if f.arity == 0 {
 		return 0, errZero("write")
 	}
-	return envelope.WriteTo(w, a.header(), a.payload()...)
+	return envelope.WriteTo(w, f.header(), f.payload()...)
 }
 
 // parse checks all that a header says. The shards are in the payload.
@@ -119,49 +119,49 @@ func parse[T Fingerprint](h envelope.Header, given hashing.Hasher) (array[T], er
 }
 
 // parseShards reads the shards from the payload, which they keep.
-func (a array[T]) parseShards(h envelope.Header, words []uint64) (array[T], error) {
-	facts, rest := words[:directoryWords(a.bits)], words[directoryWords(a.bits):]
-	a.shards = make([]shard[T], 1<<a.bits)
-	for i := range a.shards {
-		s, err := a.parseShard(facts[entryWords*i], facts[entryWords*i+1])
+func (f array[T]) parseShards(h envelope.Header, words []uint64) (array[T], error) {
+	facts, rest := words[:directoryWords(f.bits)], words[directoryWords(f.bits):]
+	f.shards = make([]shard[T], 1<<f.bits)
+	for i := range f.shards {
+		s, err := f.parseShard(facts[entryWords*i], facts[entryWords*i+1])
 		if err != nil {
-			return a, fmt.Errorf("%w: shard %d: %w", bloomery.ErrCorrupt, i, err)
+			return f, fmt.Errorf("%w: shard %d: %w", bloomery.ErrCorrupt, i, err)
 		}
 		n := s.shape.Slots() * uint64(width[T]()) / 64
 		if n > uint64(len(rest)) {
-			return a, fmt.Errorf("%w: shard %d: %d slots do not fit", bloomery.ErrCorrupt, i, s.shape.Slots())
+			return f, fmt.Errorf("%w: shard %d: %d slots do not fit", bloomery.ErrCorrupt, i, s.shape.Slots())
 		}
 		s.table = lanes[T](rest[:n:n])
-		a.shards[i], rest = s, rest[n:]
+		f.shards[i], rest = s, rest[n:]
 	}
-	for _, w := range facts[entryWords<<a.bits:] {
+	for _, w := range facts[entryWords<<f.bits:] {
 		if w != 0 {
-			return a, fmt.Errorf("%w: the directory is not filled with zeros", bloomery.ErrCorrupt)
+			return f, fmt.Errorf("%w: the directory is not filled with zeros", bloomery.ErrCorrupt)
 		}
 	}
-	a = a.finished()
-	if len(rest) > 0 || a.items != h.Capacity {
-		return a, fmt.Errorf("%w: the shards have %d keys and leave %d words, the header says %d keys",
-			bloomery.ErrCorrupt, a.items, len(rest), h.Capacity)
+	f = f.finished()
+	if len(rest) > 0 || f.items != h.Capacity {
+		return f, fmt.Errorf("%w: the shards have %d keys and leave %d words, the header says %d keys",
+			bloomery.ErrCorrupt, f.items, len(rest), h.Capacity)
 	}
-	return a, nil
+	return f, nil
 }
 
 // parseShard returns the shard of an entry of the directory.
-func (a array[T]) parseShard(items, entry uint64) (shard[T], error) {
+func (f array[T]) parseShard(items, entry uint64) (shard[T], error) {
 	segments := entry & (1<<segmentBits - 1)
 	if segments > maxSegments {
 		return shard[T]{}, fmt.Errorf("%d segments", segments)
 	}
-	shape := sizing.Fuse{Arity: a.arity, Log: uint(entry >> segmentBits & (1<<logBits - 1)), Segments: int(segments)}
+	shape := sizing.Fuse{Arity: f.arity, Log: uint(entry >> segmentBits & (1<<logBits - 1)), Segments: int(segments)}
 	longest := uint(sizing.MaxFuseLog3)
-	if a.arity == 4 {
+	if f.arity == 4 {
 		longest = sizing.MaxFuseLog4
 	}
-	empty := shape == sizing.Fuse{Arity: a.arity} && items == 0
+	empty := shape == sizing.Fuse{Arity: f.arity} && items == 0
 	switch {
 	case empty:
-	case shape.Log < sizing.MinFuseLog || shape.Log > longest || shape.Segments < a.arity || shape.Slots() > math.MaxUint32:
+	case shape.Log < sizing.MinFuseLog || shape.Log > longest || shape.Segments < f.arity || shape.Slots() > math.MaxUint32:
 		return shard[T]{}, fmt.Errorf("%d segments of 2^%d slots", shape.Segments, shape.Log)
 	case items > shape.Slots():
 		return shard[T]{}, fmt.Errorf("%d keys in %d slots", items, shape.Slots())
@@ -200,8 +200,8 @@ func (c Config[T]) View(data []byte) (*View[T], error) {
 	return envelope.View(c.opening(), "View", data, (*View[T]).load)
 }
 
-// load makes a what a source holds; on error a stays as it was.
-func (a *array[T]) load(given hashing.Hasher, from *envelope.Source) error {
+// load makes f what a source holds; on error f stays as it was.
+func (f *array[T]) load(given hashing.Hasher, from *envelope.Source) error {
 	var got array[T]
 	h, words, err := from.Words(func(h envelope.Header) (err error) {
 		got, err = parse[T](h, given)
@@ -211,7 +211,7 @@ func (a *array[T]) load(given hashing.Hasher, from *envelope.Source) error {
 		got, err = got.parseShards(h, words)
 	}
 	if err == nil {
-		*a = got
+		*f = got
 	}
 	return err
 }

@@ -1,10 +1,10 @@
 package fuse
 
 // Tries returns how many seeds were tried for each shard.
-func (a *array[T]) Tries() []int {
-	tries := make([]int, len(a.shards))
-	for i := range a.shards {
-		tries[i] = int(a.shards[i].seed) + 1
+func (f *array[T]) Tries() []int {
+	tries := make([]int, len(f.shards))
+	for i := range f.shards {
+		tries[i] = int(f.shards[i].seed) + 1
 	}
 	return tries
 }

@@ -20,16 +20,16 @@ type View[T Fingerprint] struct {
 	sealed envelope.Sealed
 }
 
-func (v *View[T]) load(given hashing.Hasher, from *envelope.Source) error {
-	err := v.array.load(given, from)
-	v.sealed = from.Sealed
+func (f *View[T]) load(given hashing.Hasher, from *envelope.Source) error {
+	err := f.array.load(given, from)
+	f.sealed = from.Sealed
 	return err
 }
 
 // Verify checks the whole payload. The error wraps ErrCorrupt and names the
 // offset of the damage in data.
-func (v *View[T]) Verify() error {
-	if err := v.sealed.Verify(); err != nil {
+func (f *View[T]) Verify() error {
+	if err := f.sealed.Verify(); err != nil {
 		return fmt.Errorf("fuse: verify: %w", err)
 	}
 	return nil
@@ -37,11 +37,11 @@ func (v *View[T]) Verify() error {
 
 // Clone returns a Filter of its own memory with the same keys. It checks the
 // payload first: errors are those of Verify.
-func (v *View[T]) Clone() (*Filter[T], error) {
-	if err := v.Verify(); err != nil {
+func (f *View[T]) Clone() (*Filter[T], error) {
+	if err := f.Verify(); err != nil {
 		return nil, err
 	}
-	a, err := v.parseShards(v.sealed.Header, v.sealed.Words())
+	a, err := f.parseShards(f.sealed.Header, f.sealed.Words())
 	if err != nil {
 		return nil, fmt.Errorf("fuse: clone: %w", err)
 	}

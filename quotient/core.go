@@ -25,82 +25,82 @@ type core struct {
 }
 
 // setTotals sets the totals and what follows from them.
-func (c *core) setTotals(t totals) {
-	c.totals = t
-	c.counts = t.items != t.distinct
+func (f *core) setTotals(t totals) {
+	f.totals = t
+	f.counts = t.items != t.distinct
 }
 
 // Hash returns the hash under which the filter knows key.
-func (c *core) Hash(key []byte) uint64 { return c.hasher.Hash(key) }
+func (f *core) Hash(key []byte) uint64 { return f.hasher.Hash(key) }
 
 // Hasher returns the hasher of the filter.
-func (c *core) Hasher() hashing.Hasher { return c.hasher }
+func (f *core) Hasher() hashing.Hasher { return f.hasher }
 
 // Shape returns the size of the filter's array.
-func (c *core) Shape() sizing.Quotient { return c.shape }
+func (f *core) Shape() sizing.Quotient { return f.shape }
 
 // Contains reports whether key may be in the filter. False is certain.
-func (c *core) Contains(key []byte) bool { return c.ContainsHash(c.hasher.Hash(key)) }
+func (f *core) Contains(key []byte) bool { return f.ContainsHash(f.hasher.Hash(key)) }
 
 // ContainsString is Contains for a string.
-func (c *core) ContainsString(key string) bool { return c.ContainsHash(c.hasher.HashString(key)) }
+func (f *core) ContainsString(key string) bool { return f.ContainsHash(f.hasher.HashString(key)) }
 
 // ContainsHash is Contains for a key whose hash is h.
-func (c *core) ContainsHash(h uint64) bool { return len(c.data) > 0 && c.contains(h) }
+func (f *core) ContainsHash(h uint64) bool { return len(f.data) > 0 && f.contains(h) }
 
 // ContainsHashes sets dst[i] to ContainsHash(hs[i]). It panics if dst is
 // shorter than hs.
-func (c *core) ContainsHashes(dst []bool, hs []uint64) {
+func (f *core) ContainsHashes(dst []bool, hs []uint64) {
 	dst = dst[:len(hs):len(dst)]
-	if len(c.data) == 0 { // a zero filter
+	if len(f.data) == 0 { // a zero filter
 		clear(dst)
 		return
 	}
-	c.containsAll(dst, hs)
+	f.containsAll(dst, hs)
 }
 
 // ContainsKeys is ContainsHashes for keys.
-func (c *core) ContainsKeys(dst []bool, keys [][]byte) {
+func (f *core) ContainsKeys(dst []bool, keys [][]byte) {
 	dst = dst[:len(keys):len(dst)]
 	var hs [batch]uint64
 	for len(keys) > 0 {
-		n := c.hasher.HashKeys(hs[:], keys)
-		c.ContainsHashes(dst[:n], hs[:n])
+		n := f.hasher.HashKeys(hs[:], keys)
+		f.ContainsHashes(dst[:n], hs[:n])
 		keys, dst = keys[n:], dst[n:]
 	}
 }
 
 // Count returns how often key was inserted and not deleted, and with it every
 // key that has the same fingerprint: it is never too low.
-func (c *core) Count(key []byte) uint64 { return c.CountHash(c.hasher.Hash(key)) }
+func (f *core) Count(key []byte) uint64 { return f.CountHash(f.hasher.Hash(key)) }
 
 // CountString is Count for a string.
-func (c *core) CountString(key string) uint64 { return c.CountHash(c.hasher.HashString(key)) }
+func (f *core) CountString(key string) uint64 { return f.CountHash(f.hasher.HashString(key)) }
 
 // CountHash is Count for a key whose hash is h.
-func (c *core) CountHash(h uint64) uint64 {
-	if len(c.data) == 0 {
+func (f *core) CountHash(h uint64) uint64 {
+	if len(f.data) == 0 {
 		return 0 // a zero filter
 	}
-	return c.count(h)
+	return f.count(h)
 }
 
 // MaxCount returns the highest count of a key.
-func (c *core) MaxCount() uint64 { return maxCount }
+func (f *core) MaxCount() uint64 { return maxCount }
 
 // All returns all fingerprints in rising order, each as the smallest hash
 // that has it, and how often it is there. Inserting these hashes into an empty
 // filter of the same shape gives the same filter. The filter must not change
 // meanwhile.
-func (c *core) All() iter.Seq2[uint64, uint64] {
+func (f *core) All() iter.Seq2[uint64, uint64] {
 	return func(yield func(hash, count uint64) bool) {
-		if len(c.data) == 0 {
+		if len(f.data) == 0 {
 			return // a zero filter
 		}
-		all := c.shape.Fingerprints()
-		w := c.walk()
-		for f, e, ok := w.next(); ok; f, e, ok = w.next() {
-			h, rest := bits.Div64(f, 0, all) // f is less than all
+		all := f.shape.Fingerprints()
+		w := f.walk()
+		for mark, e, ok := w.next(); ok; mark, e, ok = w.next() {
+			h, rest := bits.Div64(mark, 0, all) // mark is less than all
 			if rest > 0 {
 				h++
 			}
@@ -113,30 +113,30 @@ func (c *core) All() iter.Seq2[uint64, uint64] {
 
 // Stats tells the state of the filter. Items are occurrences, and all figures
 // are exact: the rate predicted is the share of fingerprints in use.
-func (c *core) Stats() bloomery.Stats {
-	if len(c.data) == 0 {
+func (f *core) Stats() bloomery.Stats {
+	if len(f.data) == 0 {
 		return bloomery.Stats{Kind: "quotient"}
 	}
 	return bloomery.Stats{
 		Kind:       "quotient",
-		Capacity:   c.capacity,
-		Items:      c.items,
+		Capacity:   f.capacity,
+		Items:      f.items,
 		Exact:      true,
-		Bits:       c.shape.Bits(),
-		Bytes:      uint64(len(c.data)),
-		Saturation: min(1, float64(c.used)/float64(c.shape.Blocks*uint64(c.shape.Slots))),
-		Asked:      c.rate,
-		Predicted:  min(1, float64(c.distinct)/float64(c.shape.Fingerprints())),
+		Bits:       f.shape.Bits(),
+		Bytes:      uint64(len(f.data)),
+		Saturation: min(1, float64(f.used)/float64(f.shape.Blocks*uint64(f.shape.Slots))),
+		Asked:      f.rate,
+		Predicted:  min(1, float64(f.distinct)/float64(f.shape.Fingerprints())),
 	}
 }
 
 // compatible returns nil if the fingerprints of o, without some of their lowest
-// bits, are those of c. It returns how many bits that are.
-func (c *core) compatible(o *core) (shift int, err error) {
-	if err := envelope.SameHash(c.hasher, o.hasher); err != nil {
+// bits, are those of f. It returns how many bits that are.
+func (f *core) compatible(o *core) (shift int, err error) {
+	if err := envelope.SameHash(f.hasher, o.hasher); err != nil {
 		return 0, err
 	}
-	mine, theirs := c.shape.Fingerprints(), o.shape.Fingerprints()
+	mine, theirs := f.shape.Fingerprints(), o.shape.Fingerprints()
 	shift = bits.Len64(theirs) - bits.Len64(mine)
 	switch {
 	case shift >= 0 && mine<<shift == theirs:
@@ -145,5 +145,5 @@ func (c *core) compatible(o *core) (shift int, err error) {
 		return 0, fmt.Errorf("%w: fingerprints with %d bits less; they go together the other way round", bloomery.ErrIncompatible, -shift)
 	}
 	return 0, fmt.Errorf("%w: %d quotients and %d quotients, neither is a doubling of the other", bloomery.ErrIncompatible,
-		c.shape.Blocks*sizing.QuotientsPerBlock, o.shape.Blocks*sizing.QuotientsPerBlock)
+		f.shape.Blocks*sizing.QuotientsPerBlock, o.shape.Blocks*sizing.QuotientsPerBlock)
 }

@@ -15,17 +15,17 @@ import (
 const totalsBytes = 3 * 8
 
 // header returns the header of the filter's encoding.
-func (c *core) header() envelope.Header {
+func (f *core) header() envelope.Header {
 	return envelope.Header{
 		Kind:     envelope.KindQuotient,
-		Hash:     c.hasher.Kind(),
-		Check:    c.hasher.Check(),
-		K:        uint8(c.shape.Remainder),
-		Extra:    uint32(c.shape.Slots) | uint32(c.shape.Spill)<<8,
-		Capacity: c.capacity,
-		Rate:     c.rate,
-		Size:     c.shape.Bits(),
-		Payload:  totalsBytes + uint64(len(c.data)),
+		Hash:     f.hasher.Kind(),
+		Check:    f.hasher.Check(),
+		K:        uint8(f.shape.Remainder),
+		Extra:    uint32(f.shape.Slots) | uint32(f.shape.Spill)<<8,
+		Capacity: f.capacity,
+		Rate:     f.rate,
+		Size:     f.shape.Bits(),
+		Payload:  totalsBytes + uint64(len(f.data)),
 	}
 }
 
@@ -49,51 +49,51 @@ func parse(h envelope.Header, given hashing.Hasher) (core, error) {
 	return core{hasher: hasher, shape: q, capacity: h.Capacity, rate: h.Rate}, err
 }
 
-// fill gives c the totals and the array of a payload, unchecked.
-func (c *core) fill(payload []byte) {
+// fill gives f the totals and the array of a payload, unchecked.
+func (f *core) fill(payload []byte) {
 	le := binary.LittleEndian
-	c.table = newTable(c.shape, payload[totalsBytes:])
-	c.setTotals(totals{items: le.Uint64(payload), distinct: le.Uint64(payload[8:]), used: le.Uint64(payload[16:])})
+	f.table = newTable(f.shape, payload[totalsBytes:])
+	f.setTotals(totals{items: le.Uint64(payload), distinct: le.Uint64(payload[8:]), used: le.Uint64(payload[16:])})
 }
 
 // verify checks that array and totals are those of a multiset.
-func (c *core) verify() error {
-	got, err := c.check()
+func (f *core) verify() error {
+	got, err := f.check()
 	if err != nil {
 		return err
 	}
-	if got != c.totals || got.used > c.shape.Limit() {
-		return fmt.Errorf("%w: the array holds %+v, the totals say %+v", bloomery.ErrCorrupt, got, c.totals)
+	if got != f.totals || got.used > f.shape.Limit() {
+		return fmt.Errorf("%w: the array holds %+v, the totals say %+v", bloomery.ErrCorrupt, got, f.totals)
 	}
 	return nil
 }
 
 // payload returns the parts of the payload.
-func (c *core) payload() (totals, array []uint64) {
-	return []uint64{c.items, c.distinct, c.used}, envelope.WordsOf(c.data)
+func (f *core) payload() (totals, array []uint64) {
+	return []uint64{f.items, f.distinct, f.used}, envelope.WordsOf(f.data)
 }
 
 // AppendBinary appends the encoding of the filter to dst. The error is nil but
 // for a zero filter.
-func (c *core) AppendBinary(dst []byte) ([]byte, error) {
-	if len(c.data) == 0 {
+func (f *core) AppendBinary(dst []byte) ([]byte, error) {
+	if len(f.data) == 0 {
 		return dst, errZero("marshal")
 	}
-	totals, array := c.payload()
-	return envelope.Append(dst, c.header(), totals, array), nil
+	totals, array := f.payload()
+	return envelope.Append(dst, f.header(), totals, array), nil
 }
 
 // MarshalBinary returns the encoding of the filter. The error is nil but for a
 // zero filter.
-func (c *core) MarshalBinary() ([]byte, error) { return c.AppendBinary(nil) }
+func (f *core) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
 
 // WriteTo writes the encoding of the filter to w.
-func (c *core) WriteTo(w io.Writer) (int64, error) {
-	if len(c.data) == 0 {
+func (f *core) WriteTo(w io.Writer) (int64, error) {
+	if len(f.data) == 0 {
 		return 0, errZero("write")
 	}
-	totals, array := c.payload()
-	return envelope.WriteTo(w, c.header(), totals, array)
+	totals, array := f.payload()
+	return envelope.WriteTo(w, f.header(), totals, array)
 }
 
 // opening returns what c says of opening filters.
@@ -135,8 +135,8 @@ func (c Config) resizing(f *Filter, err error) (*Filter, error) {
 	return f, err
 }
 
-// load makes c what a source holds; on error c stays as it was.
-func (c *core) load(given hashing.Hasher, from *envelope.Source) error {
+// load makes f what a source holds; on error f stays as it was.
+func (f *core) load(given hashing.Hasher, from *envelope.Source) error {
 	var got core
 	_, words, err := from.Words(func(h envelope.Header) (err error) {
 		got, err = parse(h, given)
@@ -151,7 +151,7 @@ func (c *core) load(given hashing.Hasher, from *envelope.Source) error {
 			return err
 		}
 	}
-	*c = got
+	*f = got
 	return nil
 }
 

@@ -2,7 +2,6 @@ package quotient_test
 
 import (
 	"errors"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -173,32 +172,6 @@ func TestGrowingRefuses(t *testing.T) {
 		}
 	}()
 	quotient.NewGrowing(0, 0.01)
-}
-
-// TestGrowingZero asks a zero Growing.
-func TestGrowingZero(t *testing.T) {
-	var g quotient.Growing
-	if g.ContainsHash(1) || g.CountHash(1) != 0 || g.Stats().Items != 0 {
-		t.Error("a zero Growing holds something")
-	}
-	g.ContainsHashes(make([]bool, 3), hashes(3, 1))
-	g.Clear()
-	if _, err := g.MarshalBinary(); !errors.Is(err, bloomery.ErrParameter) {
-		t.Errorf("marshal: %v", err)
-	}
-	if _, err := g.WriteTo(nil); !errors.Is(err, bloomery.ErrParameter) {
-		t.Errorf("write: %v", err)
-	}
-	for name, change := range map[string]func(){"insert": func() { _ = g.InsertHash(1) }, "delete": func() { g.DeleteHash(1) }} {
-		func() {
-			defer func() {
-				if said := fmt.Sprint(recover()); !strings.Contains(said, "NewGrowing") {
-					t.Errorf("%s: panicked with %q", name, said)
-				}
-			}()
-			change()
-		}()
-	}
 }
 
 // TestGrowingSkew inserts hashes that all begin with the same bits, as a bad hash

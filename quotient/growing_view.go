@@ -81,17 +81,17 @@ func (g *Growing) load(given hashing.Hasher, from *envelope.Source) error {
 	return err
 }
 
-func (v *GrowingView) load(given hashing.Hasher, from *envelope.Source) error {
-	err := v.segments.load(given, from)
-	v.sealed = from.Sealed
+func (g *GrowingView) load(given hashing.Hasher, from *envelope.Source) error {
+	err := g.segments.load(given, from)
+	g.sealed = from.Sealed
 	return err
 }
 
 // Verify checks the whole payload: its checksums, and that it is a filter of some
 // multiset. The error wraps ErrCorrupt and names the offset of the damage in
 // data, or its segment.
-func (v *GrowingView) Verify() error {
-	if _, err := v.verified(); err != nil {
+func (g *GrowingView) Verify() error {
+	if _, err := g.verified(); err != nil {
 		return fmt.Errorf("quotient: verify: %w", err)
 	}
 	return nil
@@ -99,29 +99,29 @@ func (v *GrowingView) Verify() error {
 
 // verified returns a copy of the directory with the totals of all segments, so
 // that a GrowingView stays safe for concurrent use.
-func (v *GrowingView) verified() (segments, error) {
-	if err := v.sealed.Verify(); err != nil {
+func (g *GrowingView) verified() (segments, error) {
+	if err := g.sealed.Verify(); err != nil {
 		return segments{}, err
 	}
-	g, err := parseGrowing(v.sealed.Header, v.hasher)
+	got, err := parseGrowing(g.sealed.Header, g.hasher)
 	if err == nil {
-		err = g.fill(v.sealed.Header, v.sealed.Payload)
+		err = got.fill(g.sealed.Header, g.sealed.Payload)
 	}
 	if err == nil {
-		err = g.verify()
+		err = got.verify()
 	}
-	return g, err
+	return got, err
 }
 
 // Clone returns a Growing of its own memory with the same keys. It checks the
 // payload first, since a damaged one must not be changed: errors are those of
 // Verify.
-func (v *GrowingView) Clone() (*Growing, error) {
-	g, err := v.verified()
+func (g *GrowingView) Clone() (*Growing, error) {
+	got, err := g.verified()
 	if err != nil {
 		return nil, fmt.Errorf("quotient: clone: %w", err)
 	}
-	return &Growing{g.clone()}, nil
+	return &Growing{got.clone()}, nil
 }
 
 // UnmarshalBinary replaces g by the filter that data encodes. If that was made

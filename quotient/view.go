@@ -24,19 +24,19 @@ type View struct {
 	sealed envelope.Sealed
 }
 
-func (v *View) load(given hashing.Hasher, from *envelope.Source) error {
-	err := v.core.load(given, from)
-	v.sealed = from.Sealed
+func (f *View) load(given hashing.Hasher, from *envelope.Source) error {
+	err := f.core.load(given, from)
+	f.sealed = from.Sealed
 	return err
 }
 
 // Verify checks the whole payload: its checksums, and that it is the array of
 // some multiset. The error wraps ErrCorrupt and names the offset of the damage
 // in data, or its block.
-func (v *View) Verify() error {
-	err := v.sealed.Verify()
+func (f *View) Verify() error {
+	err := f.sealed.Verify()
 	if err == nil {
-		err = v.verify()
+		err = f.verify()
 	}
 	if err != nil {
 		return fmt.Errorf("quotient: verify: %w", err)
@@ -47,12 +47,12 @@ func (v *View) Verify() error {
 // Clone returns a Filter of its own memory with the same keys. It checks the
 // payload first, since a damaged one must not be changed: errors are those of
 // Verify.
-func (v *View) Clone() (*Filter, error) {
-	if err := v.Verify(); err != nil {
+func (f *View) Clone() (*Filter, error) {
+	if err := f.Verify(); err != nil {
 		return nil, err
 	}
-	f := &Filter{core: v.core}
-	f.data = memory.Bytes(len(v.data))
-	copy(f.data, v.data)
-	return f, nil
+	own := &Filter{core: f.core}
+	own.data = memory.Bytes(len(f.data))
+	copy(own.data, f.data)
+	return own, nil
 }

@@ -28,63 +28,63 @@ type place struct {
 // in the first layer of their shard, and asks memory for them; it compares
 // them, eight columns without a branch; and it looks for the few that are not
 // in the first layer one by one.
-func (t *table) ContainsHashes(dst []bool, hs []uint64) {
+func (f *table) ContainsHashes(dst []bool, hs []uint64) {
 	dst = dst[:len(hs):len(dst)]
-	if !t.layered || len(hs) <= fewKeys {
+	if !f.layered || len(hs) <= fewKeys {
 		for i, h := range hs {
-			dst[i] = t.ContainsHash(h)
+			dst[i] = f.ContainsHash(h)
 		}
 		return
 	}
 	var places [window]place
 	for len(hs) > 0 {
 		n := min(window, len(hs))
-		t.aim(&places, hs[:n])
-		t.lookAt(dst[:n], hs[:n], &places)
+		f.aim(&places, hs[:n])
+		f.lookAt(dst[:n], hs[:n], &places)
 		dst, hs = dst[n:], hs[n:]
 	}
 }
 
 // aim finds the places of keys in the first layer of their shards. It does as
 // little as it can for each, so that many accesses to memory are under way.
-func (t *table) aim(places *[window]place, hs []uint64) {
+func (f *table) aim(places *[window]place, hs []uint64) {
 	var touched uint64
-	reach := (t.w.words() + 1) * t.r
+	reach := (f.w.words() + 1) * f.r
 	for i, h := range hs {
 		shard := 0
-		if t.bits > 0 {
-			shard = bloomery.Route(h, t.bits)
+		if f.bits > 0 {
+			shard = bloomery.Route(h, f.bits)
 		}
-		l := &t.shards[shard].layers[0]
+		l := &f.shards[shard].layers[0]
 		start := startOf(h, l.starts)
 		places[i&(window-1)] = place{start, uint32(shard)}
 		// To read a word is the only way to ask for its cache line in Go.
-		at := l.at(int(start/blockSlots), t.r)
+		at := l.at(int(start/blockSlots), f.r)
 		cols := l.cols[at:][:reach]
-		touched ^= cols[0] ^ cols[t.r] ^ cols[reach-t.r] ^ cols[reach-1]
+		touched ^= cols[0] ^ cols[f.r] ^ cols[reach-f.r] ^ cols[reach-1]
 	}
 	runtime.KeepAlive(touched)
 }
 
 // lookAt answers for the keys of one window.
-func (t *table) lookAt(dst []bool, hs []uint64, places *[window]place) {
+func (f *table) lookAt(dst []bool, hs []uint64, places *[window]place) {
 	var bumped [window]uint8
 	count := 0
 	for i, h := range hs {
 		p := &places[i&(window-1)]
-		l := &t.shards[p.shard].layers[0]
+		l := &f.shards[p.shard].layers[0]
 		bumped[count&(window-1)] = uint8(i)
-		if !l.keeps(p.start, t.w) {
+		if !l.keeps(p.start, f.w) {
 			count++
 		}
-		if t.w.bits == 64 {
-			dst[i] = l.compare64(h, p.start, t.r)
+		if f.w.bits == 64 {
+			dst[i] = l.compare64(h, p.start, f.r)
 		} else {
-			dst[i] = l.compare128(h, p.start, t.r)
+			dst[i] = l.compare128(h, p.start, f.r)
 		}
 	}
 	for _, i := range bumped[:count] {
-		dst[i] = t.hasFrom(t.shardOf(hs[i]), 1, bump(hs[i]))
+		dst[i] = f.hasFrom(f.shardOf(hs[i]), 1, bump(hs[i]))
 	}
 }
 

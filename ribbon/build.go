@@ -102,23 +102,23 @@ func (b *Builder) grow(n int, p *plan) {
 
 // assemble makes the table of its shards. They are copied into one array,
 // which gets huge pages where a shard alone is too small for them.
-func (t *table) assemble(all []built, alloc memory.Alloc) (err error) {
+func (f *table) assemble(all []built, alloc memory.Alloc) (err error) {
 	dir := directory(all)
 	total := len(dir)
 	for i := range all {
 		total += len(all[i].words)
 	}
-	if t.words, err = memory.Array(total, alloc); err != nil {
+	if f.words, err = memory.Array(total, alloc); err != nil {
 		return err
 	}
-	rest := t.words[copy(t.words, dir):]
-	t.shards = make([]shard, len(all))
+	rest := f.words[copy(f.words, dir):]
+	f.shards = make([]shard, len(all))
 	for i := range all {
 		n := copy(rest, all[i].words)
 		all[i].words, rest = rest[:n:n], rest[n:]
-		t.keys += uint64(all[i].keys)
-		t.shards[i] = all[i].open(t.w, t.r)
+		f.keys += uint64(all[i].keys)
+		f.shards[i] = all[i].open(f.w, f.r)
 	}
-	t.weigh()
+	f.weigh()
 	return nil
 }

@@ -32,16 +32,16 @@ type View struct {
 	sealed envelope.Sealed
 }
 
-func (v *View) load(given hashing.Hasher, from *envelope.Source) error {
-	err := v.table.load(given, from)
-	v.sealed = from.Sealed
+func (f *View) load(given hashing.Hasher, from *envelope.Source) error {
+	err := f.table.load(given, from)
+	f.sealed = from.Sealed
 	return err
 }
 
 // Verify checks the whole payload. The error wraps ErrCorrupt and names the
 // offset of the damage in data.
-func (v *View) Verify() error {
-	if err := v.sealed.Verify(); err != nil {
+func (f *View) Verify() error {
+	if err := f.sealed.Verify(); err != nil {
 		return fmt.Errorf("ribbon: verify: %w", err)
 	}
 	return nil
@@ -49,12 +49,12 @@ func (v *View) Verify() error {
 
 // Clone returns a Filter of its own memory with the same keys. It checks the
 // payload first: errors are those of Verify.
-func (v *View) Clone() (*Filter, error) {
-	if err := v.Verify(); err != nil {
+func (f *View) Clone() (*Filter, error) {
+	if err := f.Verify(); err != nil {
 		return nil, err
 	}
-	t := v.table
-	if err := t.attach(v.sealed.Words()); err != nil {
+	t := f.table
+	if err := t.attach(f.sealed.Words()); err != nil {
 		return nil, fmt.Errorf("ribbon: clone: %w", err)
 	}
 	return &Filter{t}, nil

@@ -9,15 +9,15 @@ import (
 
 // hasFrom reports whether the shard holds the key that layer first knows by
 // hash h.
-func (t *table) hasFrom(s *shard, first int, h uint64) bool {
+func (f *table) hasFrom(s *shard, first int, h uint64) bool {
 	for ; first < len(s.layers); first++ {
 		l := &s.layers[first]
 		start := startOf(h, l.starts)
-		if l.keeps(start, t.w) {
-			if t.w.bits == 64 {
-				return l.match64(h, start, t.r)
+		if l.keeps(start, f.w) {
+			if f.w.bits == 64 {
+				return l.match64(h, start, f.r)
 			}
-			return l.match128(h, start, t.r)
+			return l.match128(h, start, f.r)
 		}
 		h = bump(h)
 	}
@@ -26,11 +26,11 @@ func (t *table) hasFrom(s *shard, first int, h uint64) bool {
 }
 
 // shardOf returns the shard that a key with hash h belongs to.
-func (t *table) shardOf(h uint64) *shard {
-	if t.bits == 0 {
-		return &t.shards[0]
+func (f *table) shardOf(h uint64) *shard {
+	if f.bits == 0 {
+		return &f.shards[0]
 	}
-	return &t.shards[bloomery.Route(h, t.bits)]
+	return &f.shards[bloomery.Route(h, f.bits)]
 }
 
 // match64 reports whether the row of h, which begins at start, gives its

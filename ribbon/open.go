@@ -44,8 +44,8 @@ func (c Config) View(data []byte) (*View, error) {
 	return envelope.View(c.opening(), "View", data, (*View).load)
 }
 
-// load makes t what a source holds; on error t stays as it was.
-func (t *table) load(given hashing.Hasher, from *envelope.Source) error {
+// load makes f what a source holds; on error f stays as it was.
+func (f *table) load(given hashing.Hasher, from *envelope.Source) error {
 	var got table
 	_, words, err := from.Words(func(h envelope.Header) (err error) {
 		got, err = parse(h, given)
@@ -55,7 +55,7 @@ func (t *table) load(given hashing.Hasher, from *envelope.Source) error {
 		err = got.attach(words)
 	}
 	if err == nil {
-		*t = got
+		*f = got
 	}
 	return err
 }
@@ -107,35 +107,35 @@ func parse(h envelope.Header, given hashing.Hasher) (table, error) {
 
 // attach finds the shards in the words of a payload. It checks the order of the
 // lists, by which keys are looked up in them: they are short.
-func (t *table) attach(words []uint64) error {
-	t.words = words
-	all := make([]built, 1<<t.bits)
+func (f *table) attach(words []uint64) error {
+	f.words = words
+	all := make([]built, 1<<f.bits)
 	dir := words
 	for i := range all {
-		if err := all[i].parse(&dir, t.w, t.r); err != nil {
+		if err := all[i].parse(&dir, f.w, f.r); err != nil {
 			return fmt.Errorf("%w: shard %d: %w", bloomery.ErrCorrupt, i, err)
 		}
 	}
 	rest := words[lines(len(words)-len(dir)):]
-	t.shards = make([]shard, len(all))
+	f.shards = make([]shard, len(all))
 	for i := range all {
 		n := uint64(all[i].list)
 		for _, s := range all[i].shapes {
-			n += uint64(s.words(t.w, t.r))
+			n += uint64(s.words(f.w, f.r))
 		}
 		if n = lines(n); n > uint64(len(rest)) {
 			return fmt.Errorf("%w: shard %d takes %d words, %d are left", bloomery.ErrCorrupt, i, n, len(rest))
 		}
 		all[i].words, rest = rest[:n:n], rest[n:]
-		t.shards[i] = all[i].open(t.w, t.r)
-		if !slices.IsSorted(t.shards[i].list) {
+		f.shards[i] = all[i].open(f.w, f.r)
+		if !slices.IsSorted(f.shards[i].list) {
 			return fmt.Errorf("%w: shard %d: the list is not sorted", bloomery.ErrCorrupt, i)
 		}
 	}
 	if len(rest) > 0 {
 		return fmt.Errorf("%w: %d words behind the last shard", bloomery.ErrCorrupt, len(rest))
 	}
-	t.weigh()
+	f.weigh()
 	return nil
 }
 

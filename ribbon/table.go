@@ -29,97 +29,97 @@ type table struct {
 }
 
 // Hash returns the hash under which the filter knows key.
-func (t *table) Hash(key []byte) uint64 { return t.hasher.Hash(key) }
+func (f *table) Hash(key []byte) uint64 { return f.hasher.Hash(key) }
 
 // Hasher returns the hasher of the filter.
-func (t *table) Hasher() hashing.Hasher { return t.hasher }
+func (f *table) Hasher() hashing.Hasher { return f.hasher }
 
 // Shards returns the number of shards, a power of two.
-func (t *table) Shards() int { return len(t.shards) }
+func (f *table) Shards() int { return len(f.shards) }
 
 // Contains reports whether key may be in the set. False is certain.
-func (t *table) Contains(key []byte) bool { return t.ContainsHash(t.hasher.Hash(key)) }
+func (f *table) Contains(key []byte) bool { return f.ContainsHash(f.hasher.Hash(key)) }
 
 // ContainsString is Contains for a string.
-func (t *table) ContainsString(key string) bool { return t.ContainsHash(t.hasher.HashString(key)) }
+func (f *table) ContainsString(key string) bool { return f.ContainsHash(f.hasher.HashString(key)) }
 
 // ContainsHash is Contains for a key whose hash is h.
-func (t *table) ContainsHash(h uint64) bool {
-	if len(t.shards) == 0 {
+func (f *table) ContainsHash(h uint64) bool {
+	if len(f.shards) == 0 {
 		return false // a zero Filter
 	}
-	return t.hasFrom(t.shardOf(h), 0, h)
+	return f.hasFrom(f.shardOf(h), 0, h)
 }
 
 // ContainsKeys is ContainsHashes for keys.
-func (t *table) ContainsKeys(dst []bool, keys [][]byte) {
+func (f *table) ContainsKeys(dst []bool, keys [][]byte) {
 	dst = dst[:len(keys):len(dst)]
 	var hs [batch]uint64
 	for len(keys) > 0 {
-		n := t.hasher.HashKeys(hs[:], keys)
-		t.ContainsHashes(dst[:n], hs[:n])
+		n := f.hasher.HashKeys(hs[:], keys)
+		f.ContainsHashes(dst[:n], hs[:n])
 		dst, keys = dst[n:], keys[n:]
 	}
 }
 
 // Stats tells the state of the filter. Items are counted, and Saturation is
 // the share of slots that a key takes.
-func (t *table) Stats() bloomery.Stats {
+func (f *table) Stats() bloomery.Stats {
 	s := bloomery.Stats{
 		Kind:      "ribbon",
-		Capacity:  t.keys,
-		Items:     t.keys,
+		Capacity:  f.keys,
+		Items:     f.keys,
 		Exact:     true,
-		Bytes:     t.payload(),
-		Asked:     t.asked,
-		Predicted: t.predicted,
+		Bytes:     f.payload(),
+		Asked:     f.asked,
+		Predicted: f.predicted,
 	}
 	s.Bits = s.Bytes * 8
-	if t.slots > 0 {
-		s.Saturation = min(1, float64(t.keys)/float64(t.slots))
+	if f.slots > 0 {
+		s.Saturation = min(1, float64(f.keys)/float64(f.slots))
 	}
 	return s
 }
 
 // payload returns the length of the payload in bytes.
-func (t *table) payload() uint64 { return 8 * (uint64(len(t.words)) + t.stored) }
+func (f *table) payload() uint64 { return 8 * (uint64(len(f.words)) + f.stored) }
 
 // weigh sets what follows from the sizes of the layers: the number of slots
 // and the rate to expect. A key that is asked for meets a layer about as often
 // as rows can begin there, and the list as often as that has keys, which are
 // never mistaken for others.
-func (t *table) weigh() {
-	t.layered = true
-	t.slots = 0
+func (f *table) weigh() {
+	f.layered = true
+	f.slots = 0
 	var narrow, wide, listed float64
-	for _, s := range t.shards {
-		t.layered = t.layered && len(s.layers) > 0
+	for _, s := range f.shards {
+		f.layered = f.layered && len(s.layers) > 0
 		for i := range s.layers {
 			l := &s.layers[i]
 			n := min(l.starts, uint64(l.narrow)*blockSlots)
 			narrow += float64(n)
 			wide += float64(l.starts - n)
-			t.slots += l.starts + uint64(t.w.bits)
+			f.slots += l.starts + uint64(f.w.bits)
 		}
 		listed += float64(len(s.list))
-		t.slots += uint64(len(s.list))
+		f.slots += uint64(len(s.list))
 	}
-	if t.keys > 0 && t.slots > 0 {
-		t.predicted = math.Ldexp((narrow+wide/2)/(narrow+wide+listed), -t.r)
+	if f.keys > 0 && f.slots > 0 {
+		f.predicted = math.Ldexp((narrow+wide/2)/(narrow+wide+listed), -f.r)
 	}
 }
 
 // header returns the header of the encoding.
-func (t *table) header() envelope.Header {
-	payload := t.payload()
+func (f *table) header() envelope.Header {
+	payload := f.payload()
 	return envelope.Header{
 		Kind:     envelope.KindRibbon,
-		Hash:     t.hasher.Kind(),
-		Check:    t.hasher.Check(),
-		K:        uint8(t.r),
-		Extra:    uint32(t.w.words()) | uint32(t.bits)<<8,
-		Capacity: t.keys,
-		Rate:     t.asked,
+		Hash:     f.hasher.Kind(),
+		Check:    f.hasher.Check(),
+		K:        uint8(f.r),
+		Extra:    uint32(f.w.words()) | uint32(f.bits)<<8,
+		Capacity: f.keys,
+		Rate:     f.asked,
 		Size:     payload * 8,
 		Payload:  payload,
 	}
@@ -127,21 +127,21 @@ func (t *table) header() envelope.Header {
 
 // AppendBinary appends the encoding of the filter to dst. The error is nil but
 // for a zero filter.
-func (t *table) AppendBinary(dst []byte) ([]byte, error) {
-	if t.w == nil {
+func (f *table) AppendBinary(dst []byte) ([]byte, error) {
+	if f.w == nil {
 		return dst, errZero("marshal")
 	}
-	return envelope.Append(dst, t.header(), t.words), nil
+	return envelope.Append(dst, f.header(), f.words), nil
 }
 
 // MarshalBinary returns the encoding of the filter. The error is nil but for a
 // zero filter.
-func (t *table) MarshalBinary() ([]byte, error) { return t.AppendBinary(nil) }
+func (f *table) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
 
 // WriteTo writes the encoding of the filter to w.
-func (t *table) WriteTo(w io.Writer) (int64, error) {
-	if t.w == nil {
+func (f *table) WriteTo(w io.Writer) (int64, error) {
+	if f.w == nil {
 		return 0, errZero("write")
 	}
-	return envelope.WriteTo(w, t.header(), t.words)
+	return envelope.WriteTo(w, f.header(), f.words)
 }
