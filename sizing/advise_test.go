@@ -76,8 +76,9 @@ func TestAdviseFirst(t *testing.T) {
 		{"deletes and growth from a million", sizing.Needs{Keys: million, Deletes: true, Growth: true}, "growing", ""},
 		{"oversized for ever", sizing.Needs{Keys: million, Capacity: 50 * million, Parquet: true}, "split", "oversized"},
 		{"known within four times", sizing.Needs{Keys: million, Capacity: 4 * million}, "bloom", ""},
+		{"deletes and writers", sizing.Needs{Keys: million, Capacity: 2 * million, Deletes: true, Writers: true}, "striped", ""},
 		{"counts", sizing.Needs{Keys: million, Capacity: 2 * million, Counts: true}, "quotient", ""},
-		{"expiry", sizing.Needs{Keys: million, Capacity: 2 * million, Expiry: true}, "stable", ""},
+		{"expiry", sizing.Needs{Keys: million, Capacity: 2 * million, Expiry: true}, "window", ""},
 		{"expiry and deletes", sizing.Needs{Keys: million, Expiry: true, Deletes: true}, "", "kind"},
 		{"growth and writers", sizing.Needs{Growth: true, Writers: true}, "", "kind unknown"},
 		{"never wrong", sizing.Needs{Keys: million, WrongYes: math.Inf(1)}, "", "kind"},
@@ -102,8 +103,8 @@ func TestAdviseFirst(t *testing.T) {
 		if got := names(a.Exact); !slices.Equal(got, []string{"go map", "sorted array", "redis set"}) {
 			t.Errorf("%s: exact sets %v", c.what, got)
 		}
-		if n := len(a.Kinds) + len(a.Others) + len(a.Refused); n != 15 {
-			t.Errorf("%s: %d kinds in all, want 15", c.what, n)
+		if n := len(a.Kinds) + len(a.Others) + len(a.Refused); n != 17 {
+			t.Errorf("%s: %d kinds in all, want 17", c.what, n)
 		}
 	}
 }
@@ -241,7 +242,7 @@ var can = map[string]struct{ grow, writers, parquet, deletes, counts, expires, s
 	"bloom": {}, "standard": {}, "partitioned": {}, "sliced": {},
 	"scalable": {grow: true}, "concurrent": {writers: true}, "split": {parquet: true},
 	"cuckoo": {deletes: true}, "quotient": {deletes: true, counts: true, grow: true}, "growing": {deletes: true, counts: true, grow: true},
-	"counting": {deletes: true, counts: true}, "spectral": {counts: true}, "stable": {expires: true},
+	"counting": {deletes: true, counts: true}, "spectral": {counts: true}, "stable": {expires: true}, "window": {expires: true}, "striped": {deletes: true, writers: true},
 	"fuse": {static: true}, "ribbon": {static: true},
 }
 
@@ -370,6 +371,7 @@ func TestAdviseOnlyWhereWanted(t *testing.T) {
 		needs sizing.Needs
 	}{
 		{"stable", sizing.Needs{Keys: 1_000_000, Expiry: true}},
+		{"window", sizing.Needs{Keys: 1_000_000, Expiry: true}},
 		{"fuse", sizing.Needs{Keys: 1_000_000, Immutable: true}},
 		{"ribbon", sizing.Needs{Keys: 1_000_000, Immutable: true}},
 	} {

@@ -18,7 +18,7 @@ func TestChoosing(t *testing.T) {
 	var b bytes.Buffer
 	fmt.Fprintln(&b, "                 bits per key at     accesses at 1%")
 	fmt.Fprintf(&b, "%20s%7s%7s%8s%8s\n", "1%", "0.1%", "0.01%", "lookup", "insert")
-	for _, name := range []string{"bloom", "concurrent", "split", "scalable", "standard", "partitioned", "cuckoo", "quotient", "growing", "counting", "spectral", "stable", "fuse", "ribbon"} {
+	for _, name := range []string{"bloom", "concurrent", "split", "scalable", "standard", "partitioned", "cuckoo", "quotient", "growing", "counting", "spectral", "stable", "window", "striped", "fuse", "ribbon"} {
 		fmt.Fprintf(&b, "%-13s", name)
 		var at1 sizing.Choice
 		for i, p := range []float64{1e-2, 1e-3, 1e-4} {
@@ -102,7 +102,7 @@ func choice(t *testing.T, name string, p float64) sizing.Choice {
 	t.Helper()
 	needs := sizing.Needs{Keys: 1_000_000, ErrorRate: p}
 	needs.Immutable = name == "fuse" || name == "ribbon"
-	needs.Expiry = name == "stable"
+	needs.Expiry = name == "stable" || name == "window"
 	for _, c := range serving(mustAdvise(t, needs)) {
 		if c.Name == name {
 			return c

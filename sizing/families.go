@@ -1,5 +1,7 @@
 package sizing
 
+import "math"
+
 // Plans of the families beside Bloom filters, as rows of kinds use them.
 
 // countingPlan writes to the bits of a key and, next to always, to two planes
@@ -24,6 +26,27 @@ func stablePlan(n uint64, p float64) (plan, error) {
 
 // stableWidth is the width of counters that counting.NewStable takes.
 const stableWidth = 2
+
+// windowPlan is for a window of 6 generations: a lookup reads as many neighbouring
+// lines as it keeps of them.
+func windowPlan(n uint64, p float64) (plan, error) {
+	w, err := WindowSize(n, p, WindowGenerations, WindowBurst)
+	rate := func(keys float64) float64 {
+		each := keys / float64(w.Generations)
+		return min(1, float64(w.Generations+1)*w.Shape.Rate(each))
+	}
+	return plan{w.Bits(), WindowGenerations + 1, WindowGenerations + 1, rate}, err
+}
+
+// stripedPlan is for 64 stripes, each with room for its share of the keys and four
+// standard deviations more, as compose.StripedConfig makes them.
+func stripedPlan(n uint64, p float64) (plan, error) {
+	const stripes = 64
+	mean := float64(n) / stripes
+	c, err := CuckooSize(uint64(math.Ceil(mean+4*math.Sqrt(mean))), p)
+	rate := func(keys float64) float64 { return c.Rate(keys / stripes) }
+	return plan{stripes * c.Bits(), 3, 3, rate}, err
+}
 
 func cuckooPlan(n uint64, p float64) (plan, error) {
 	c, err := CuckooSize(n, p)

@@ -54,6 +54,7 @@ type kind struct {
 	bounded  bool                                           // how far it grows is fixed when it is made
 	refuses  bool                                           // takes no keys past its capacity
 	fewTimes bool                                           // counts a key a few times only
+	spans    bool                                           // keeps every key for a span of time, and then no longer
 }
 
 // kindOf returns the row of a kind that is in the table.
@@ -121,6 +122,14 @@ var kinds = [...]kind{
 	{
 		name: "stable", make: "counting.NewStable", has: expires, plan: stablePlan,
 		reason: "remembers at least the last keys that it was made for and forgets older ones, for streams without end",
+	},
+	{
+		name: "window", make: "compose.NewWindow", has: expires, plan: windowPlan, spans: true,
+		reason: "the keys of the last span of time in generations, the oldest dropped whole: forgets when it is told that time has passed",
+	},
+	{
+		name: "striped", make: "compose.StripedConfig.New", has: deletes | writers, plan: stripedPlan, refuses: true,
+		reason: "cuckoo filters in 64 stripes with a lock each: many goroutines that add and remove keys",
 	},
 	{
 		name: "fuse", make: "fuse.Build", static: true, plan: fusePlan,

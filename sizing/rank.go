@@ -56,6 +56,8 @@ func (q Needs) class(c Choice, least float64) int {
 		return 1
 	case q.Counts && !k.fewTimes:
 		return 1
+	case q.Expiry && k.spans:
+		return 1
 	}
 	return 2
 }
