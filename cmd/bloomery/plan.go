@@ -24,10 +24,14 @@ type planOptions struct {
 	sets     int
 	plot     bool
 	queries  number[uint64]
+
+	anonymity float64
+	universe  number[uint64]
 }
 
 func newPlan() *cobra.Command {
-	o := &planOptions{absent: rateFlag(""), memory: sizeFlag(""), queries: newNumber("N/s", "", atLeastOne(parseQueries))}
+	o := &planOptions{absent: rateFlag(""), memory: sizeFlag(""), queries: newNumber("N/s", "", atLeastOne(parseQueries)),
+		universe: countFlag()}
 	cmd := &cobra.Command{
 		Use:     "plan n=KEYS p=RATE m=SIZE k=HASHES bits=PER-KEY",
 		Aliases: []string{"calc"},
@@ -46,6 +50,9 @@ against an exact set in memory. The last line has the verdict, overkill, fits or
 essential, the work that it saves in cores, and the memory. A query behind the filter is
 reckoned as --wrong-yes lookups, 1,000 by default, and --absent as a half.
 
+--anonymity K with --universe N and n= takes the place of p: the rate at which each key
+of a published filter hides among K, if somebody tries all N keys that there are.
+
 --needs takes what the set must be able to do, or what is true of it:
 ` + strings.Join(needNames(), ", ") + `.`,
 		Example: `  bloomery plan n=1e6 p=0.1%
@@ -53,7 +60,8 @@ reckoned as --wrong-yes lookups, 1,000 by default, and --absent as a half.
   bloomery plan n=10M p=1in1000 --needs growth
   bloomery plan n=1e6 p=1% --plot
   bloomery plan bits=10
-  bloomery plan n=1e8 p=1% --queries 50k/s`,
+  bloomery plan n=1e8 p=1% --queries 50k/s
+  bloomery plan --anonymity 20 --universe 1e8 n=100`,
 		Args: between(0, 4, "two of n=, p= and m= or bits=, and k= if you like"),
 	}
 	newShell(cmd, func(_ context.Context, s *shell, args []string) error { return o.run(s, args) })
@@ -65,6 +73,8 @@ reckoned as --wrong-yes lookups, 1,000 by default, and --absent as a half.
 	f.Var(&o.memory, "max-memory", "memory that there is")
 	f.IntVar(&o.sets, "sets", 1, "`N` sets of this size are asked for the same key")
 	f.Var(&o.queries, "queries", "queries per second, to weigh what the filter saves: 50k/s")
+	f.Float64Var(&o.anonymity, "anonymity", 0, "rate at which each key of a published filter hides among `K`; with --universe")
+	f.Var(&o.universe, "universe", "number of keys that there are, for --anonymity: 1e8")
 	f.BoolVar(&o.plot, "plot", false, "draw the error rate as keys are added")
 	_ = cmd.RegisterFlagCompletionFunc("needs", cobra.FixedCompletions(needNames(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
@@ -99,6 +109,9 @@ func (o *planOptions) run(s *shell, args []string) error {
 	}
 	q, assumed, err := parseParams(args)
 	if err != nil {
+		return err
+	}
+	if q.P, err = o.hidden(q); err != nil {
 		return err
 	}
 	solved := q
@@ -141,6 +154,23 @@ func (o *planOptions) run(s *shell, args []string) error {
 	}
 	_, err = fmt.Fprint(s.out, text)
 	return err
+}
+
+// hidden returns the rate that --anonymity asks for, or that of q without it.
+func (o *planOptions) hidden(q sizing.Params) (float64, error) {
+	switch {
+	case o.anonymity == 0 && o.universe.value == 0:
+		return q.P, nil
+	case o.anonymity == 0 || o.universe.value == 0:
+		return 0, errors.New("--anonymity and --universe go together")
+	case q.N == 0 || q.P != 0 || q.M != 0:
+		return 0, errors.New("--anonymity takes the place of p=: give n=, and neither p= nor m= nor bits=")
+	}
+	p, err := sizing.Anonymity(q.N, o.universe.value, o.anonymity)
+	if err != nil {
+		return 0, about("", err)
+	}
+	return p, nil
 }
 
 // sizingNeeds are the needs that flags and figures tell.
