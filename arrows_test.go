@@ -69,7 +69,7 @@ var rooms = map[string][]string{
 	},
 	"server/internal/command/gendocs": {"server/internal/command"},
 	"server": {
-		"foreign/redisbloom", "internal/memory", "internal/resp",
+		"codec/file", "foreign/redisbloom", "internal/memory", "internal/resp",
 		"server/internal/command", "server/internal/engine", "server/internal/door/local", "server/internal/store",
 	},
 	"cmd/bloomery/internal/lines":  {},

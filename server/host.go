@@ -26,6 +26,9 @@ func (h host) Sessions() []*engine.Session {
 // outside.
 func (h host) Shutdown() { h.s.requestEnd() }
 
+// RewriteConfig implements engine.Host.
+func (h host) RewriteConfig() error { return h.s.rewriteConfig() }
+
 // Facts implements engine.Host.
 func (h host) Facts() engine.Facts {
 	s := h.s

@@ -52,6 +52,8 @@ type Server struct {
 	closing bool
 	wg      sync.WaitGroup // of connections
 
+	rewrite rewriter
+
 	heapMu    sync.Mutex
 	heap      int64 // what OnHeapLimit was last called with
 	maxMemory atomic.Int64

@@ -46,6 +46,9 @@ func (b *bench) Sessions() []*engine.Session { return []*engine.Session{b.sessio
 // Facts implements command.Host.
 func (b *bench) Shutdown() {}
 
+// RewriteConfig implements engine.Host.
+func (b *bench) RewriteConfig() error { return nil }
+
 func (b *bench) Facts() engine.Facts { return engine.Facts{Started: b.now, Clients: 1} }
 
 // exec runs commands together and returns their replies.

@@ -91,6 +91,9 @@ type Keeper interface {
 	StartSnapshot() error
 	// Verify reads everything on disk back and checks it.
 	Verify() error
+	// SetFsync changes when writes are durable: always, everysec or no. It
+	// does not wait.
+	SetFsync(mode string) error
 	// Status returns how the keeper is doing.
 	Status() Status
 }

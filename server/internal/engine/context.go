@@ -289,6 +289,16 @@ func (x *Context) Kept() (door.Status, bool) {
 	return st, st.Kept
 }
 
+// SetFsync changes when writes are durable, as CONFIG SET appendfsync names it.
+func (x *Context) SetFsync(mode string) error { return x.e.keep.SetFsync(mode) }
+
+// RewriteConfig writes the settings that were changed into the configuration file.
+// It takes long.
+func (x *Context) RewriteConfig() error {
+	x.e.gate.watch.waits(x.s, "write the configuration file")
+	return x.e.host.RewriteConfig()
+}
+
 // Refuses returns why writes are refused at present, nil if they are not.
 func (x *Context) Refuses() error { return x.e.door.Refuses() }
 

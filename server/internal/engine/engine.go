@@ -39,6 +39,9 @@ type Host interface {
 	Facts() Facts
 	// Shutdown has the server end in order. It does not wait.
 	Shutdown()
+	// RewriteConfig writes the settings that were changed into the
+	// configuration file.
+	RewriteConfig() error
 }
 
 // Facts is what only the server knows.

@@ -2,11 +2,12 @@ package admin
 
 import (
 	"fmt"
-	"github.com/bloomery/bloomery/server/internal/engine"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/bloomery/bloomery/foreign/redisbloom"
+	"github.com/bloomery/bloomery/server/internal/engine"
 )
 
 // config is CONFIG, with its subcommands.
@@ -28,10 +29,18 @@ var config = engine.Command{
 			},
 		},
 		{
-			Name: "rewrite", Arity: 2, Flags: engine.Admin | engine.NoScript | engine.Loading | engine.Stale, Categories: []string{"admin", "slow", "dangerous"},
-			Complexity: "O(1)", Summary: "Refused: the configuration file is written by hand.",
-			Run: func(_ *engine.Context, c *engine.Call) {
-				c.Fail("ERR The server is running without a config file")
+			Name: "rewrite", Arity: 2, Flags: engine.Admin | engine.NoScript | engine.Loading | engine.Stale | engine.Outside, Categories: []string{"admin", "slow", "dangerous"},
+			Complexity: "O(n), n being the length of the file", Summary: "Writes the settings that CONFIG SET has changed into the configuration file.",
+			Run: func(x *engine.Context, c *engine.Call) {
+				if x.Facts().ConfigFile == "" {
+					c.Fail("ERR The server is running without a config file")
+					return
+				}
+				if err := x.RewriteConfig(); err != nil {
+					c.Fail("ERR Rewriting config file: " + engine.OneLine(err))
+					return
+				}
+				c.Answer(engine.OK())
 			},
 		},
 		{
@@ -110,6 +119,14 @@ var parameters = []parameter{
 		func(x *engine.Context) int64 { return x.SlowLog().MaxLen() }, func(x *engine.Context, n int64) { x.SlowLog().SetMaxLen(n) }),
 	serverParameter("latency-monitor-threshold", 0, 1<<53,
 		func(x *engine.Context) int64 { return x.Latency().Threshold() }, func(x *engine.Context, n int64) { x.Latency().SetThreshold(n) }),
+	{
+		name: "appendfsync",
+		get: func(x *engine.Context) string {
+			st, _ := x.Kept()
+			return st.Mode
+		},
+		set: setFsync,
+	},
 	constant("maxmemory-policy", "noeviction"),
 	{name: "appendonly", get: func(x *engine.Context) string {
 		if _, kept := x.Kept(); kept {
@@ -120,6 +137,18 @@ var parameters = []parameter{
 	constant("save", ""),
 	constant("databases", "1"),
 	constant("cluster-enabled", "no"),
+}
+
+// setFsync is CONFIG SET appendfsync.
+func setFsync(x *engine.Context, _ *engine.Defaults, v string) (func(), string) {
+	v = strings.ToLower(v)
+	if v != "always" && v != "everysec" && v != "no" {
+		return nil, "argument(s) must be one of the following: everysec, always, no"
+	}
+	if st, kept := x.Kept(); !kept && v != st.Mode {
+		return nil, "this server keeps its data in memory only"
+	}
+	return func() { _ = x.SetFsync(v) }, "" // it knows these three
 }
 
 func invalidValue(name string) string { return "Invalid value for `" + name + "`" }

@@ -286,6 +286,15 @@ func (d *Door) Sync() error {
 	return d.log.wait()
 }
 
+// SetFsync implements door.Keeper.
+func (d *Door) SetFsync(mode string) error {
+	m, err := ParseFsync(mode)
+	if err == nil && d.log != nil {
+		d.log.setMode(m)
+	}
+	return err
+}
+
 // Refuses implements door.Door.
 func (d *Door) Refuses() error {
 	if d.log == nil {
@@ -349,7 +358,7 @@ func (d *Door) background() {
 		switch {
 		case refused:
 			timer.Reset(retryEvery)
-		case d.config.Fsync == EverySecond && d.log.oldest.Load() != 0:
+		case d.log.mode() == EverySecond && d.log.oldest.Load() != 0:
 			timer.Reset(max(flushEvery, syncEvery-d.log.age()))
 		}
 		d.saveIfDue()

@@ -36,7 +36,7 @@ const (
 // durable, one that finds the buffer full, or the door's background.
 type log struct {
 	files Files
-	fsync Fsync
+	fsync atomic.Uint32 // a Fsync
 	tick  func() time.Duration
 	skip  syncPoint
 	limit int64         // of a file, and of a frame of several appends
@@ -74,6 +74,19 @@ type logError struct {
 
 func (e *logError) Error() string { return e.err.Error() }
 func (e *logError) Unwrap() error { return e.err }
+
+// mode says when writes are durable.
+func (l *log) mode() Fsync { return Fsync(l.fsync.Load()) }
+
+// setMode changes when writes are durable: those of before are not less durable
+// than they were to be, and those that come next as the new mode asks.
+func (l *log) setMode(mode Fsync) {
+	l.fsync.Store(uint32(mode))
+	select {
+	case l.wake <- struct{}{}: // what waits may be due now
+	default:
+	}
+}
 
 // logName returns the name of the log file that begins at a position.
 func logName(position uint64) string { return fmt.Sprintf("%020d.log", position) }
@@ -177,7 +190,7 @@ func (l *log) crowded() bool {
 
 // behind reports whether the disk is further behind than everysec allows.
 func (l *log) behind() bool {
-	if l.fsync != EverySecond {
+	if l.mode() != EverySecond {
 		return false
 	}
 	return l.age() > maxBehind
@@ -198,9 +211,9 @@ func (l *log) age() time.Duration {
 
 // wait returns when all that was appended so far is as durable as the mode asks.
 func (l *log) wait() error {
-	if l.fsync != Always {
+	if mode := l.mode(); mode != Always {
 		// What cannot be written now may not be on disk in a second.
-		if e := l.err.Load(); e != nil && (e.final || l.fsync == EverySecond) {
+		if e := l.err.Load(); e != nil && (e.final || mode == EverySecond) {
 			return e
 		}
 		return nil
@@ -250,7 +263,8 @@ func (l *log) step() error {
 	if err := l.flush(); err != nil {
 		return err
 	}
-	due := l.fsync == Always || l.fsync == EverySecond && l.age() >= syncEvery
+	mode := l.mode()
+	due := mode == Always || mode == EverySecond && l.age() >= syncEvery
 	if l.oldest.Load() == 0 || !due {
 		return nil
 	}

@@ -54,7 +54,8 @@ func (d *Door) recover() error {
 	d.state.Names.Lock()
 	d.state.DropStaged() // those who filled them are gone
 	d.state.Names.Unlock()
-	d.log = &log{files: files, fsync: d.config.Fsync, tick: d.config.Tick, skip: d.config.skip, limit: d.config.fileAt}
+	d.log = &log{files: files, tick: d.config.Tick, skip: d.config.skip, limit: d.config.fileAt}
+	d.log.fsync.Store(uint32(d.config.Fsync))
 	if err := d.mend(tail); err != nil {
 		return err
 	}

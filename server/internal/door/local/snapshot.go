@@ -118,6 +118,7 @@ func (d *Door) Status() door.Status {
 	if d.log == nil {
 		return st
 	}
+	st.Mode = d.log.mode().String()
 	st.LogEnd = d.log.position()
 	st.LogBytes = int64(st.LogEnd - s.position.Load())
 	st.Buffered, st.Syncs = d.log.buffered.Load(), d.log.syncs.Load()
