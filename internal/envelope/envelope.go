@@ -124,7 +124,7 @@ func ParseHeader(b []byte) (Header, error) {
 		return Header{}, fmt.Errorf("%w: %v", bloomery.ErrVersion, h.Hash)
 	case h.Payload%8 != 0 || h.Payload > math.MaxInt64/2:
 		return Header{}, fmt.Errorf("%w: payload of %d bytes", bloomery.ErrCorrupt, h.Payload)
-	case math.IsNaN(h.Rate) || h.Rate < 0 || h.Rate >= 1:
+	case math.IsNaN(h.Rate) || math.Signbit(h.Rate) || h.Rate >= 1:
 		return Header{}, fmt.Errorf("%w: error rate %v", bloomery.ErrCorrupt, h.Rate)
 	}
 	return h, nil

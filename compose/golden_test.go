@@ -1,0 +1,128 @@
+package compose_test
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/compose"
+	"github.com/bloomery/bloomery/cuckoo"
+)
+
+var update = flag.Bool("update", false, "write golden files that do not exist yet")
+
+// golden compares got with a file in testdata. The files are the contract of the
+// format: they are only added, never rewritten.
+func golden(t *testing.T, name string, got []byte) []byte {
+	t.Helper()
+	path := filepath.Join("testdata", name+".golden")
+	if _, err := os.Stat(path); os.IsNotExist(err) && *update {
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("the same keys give other bytes than %s", path)
+	}
+	return want
+}
+
+// TestGoldenWindow reads windows of both forms, whose first generations are
+// dropped already.
+func TestGoldenWindow(t *testing.T) {
+	for name, c := range map[string]compose.WindowConfig{
+		"v1-window-1e-2":   {Capacity: 60, ErrorRate: 1e-2},
+		"v1-window-burst":  {Capacity: 60, ErrorRate: 1e-3, Generations: 3, Burst: 1.5},
+		"v1-window-rotate": {Capacity: 60, ErrorRate: 1e-2, Generations: 3, Rotate: true, Hasher: secret},
+		"v1-window-empty":  {Capacity: 1, ErrorRate: 1e-2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWindow(t, c)
+			for g := range uint64(c.Capacity / 6) {
+				w.Advance(1000 + g)
+				for i := range 10 {
+					w.AddString(fmt.Sprintf("key %d of %d", i, g))
+				}
+			}
+			data, err := w.MarshalBinary()
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := compose.WindowConfig{Hasher: c.Hasher}.Decode(golden(t, name, data))
+			if err != nil {
+				t.Fatalf("the golden file is not read any more: %v", err)
+			}
+			if got.Generation() != w.Generation() || got.Shape() != w.Shape() {
+				t.Errorf("generation %d of %+v, want %d of %+v", got.Generation(), got.Shape(), w.Generation(), w.Shape())
+			}
+			for g := range uint64(c.Capacity / 6) {
+				kept := 1000+g+uint64(got.Shape().Generations) >= got.Generation()
+				for i := range 10 {
+					if key := fmt.Sprintf("key %d of %d", i, g); kept && !got.ContainsString(key) {
+						t.Errorf("%q is missing", key)
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestGoldenMembers reads filters of filters.
+func TestGoldenMembers(t *testing.T) {
+	quorum := func(c compose.QuorumConfig) bloomery.Hashed {
+		q, err := c.New()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return q
+	}
+	striped, err := compose.StripedConfig{Capacity: 80, Stripes: 4, Make: func(n int) (bloomery.Hashed, error) {
+		return cuckoo.Config{Capacity: n, ErrorRate: 1e-2}.New()
+	}}.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	openQuorum := func(data []byte) (bloomery.Hashed, error) { return compose.DecodeQuorum(data, openBloom) }
+	for name, c := range map[string]struct {
+		f    bloomery.Hashed
+		open compose.OpenFunc
+	}{
+		"v1-quorum-2-of-3": {quorum(compose.QuorumConfig{Capacity: 80, ErrorRate: 1e-2}), openQuorum},
+		"v1-quorum-1-of-1": {quorum(compose.QuorumConfig{Capacity: 80, ErrorRate: 1e-3, Members: 1}), openQuorum},
+		"v1-striped-cuckoo": {striped, func(data []byte) (bloomery.Hashed, error) {
+			return compose.DecodeStriped(data, openCuckoo)
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for i := range 80 {
+				if err := c.f.(bloomery.Inserter).InsertHash(c.f.Hash(fmt.Appendf(nil, "key %d", i))); err != nil {
+					t.Fatal(err)
+				}
+			}
+			data, err := c.f.(interface{ MarshalBinary() ([]byte, error) }).MarshalBinary()
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := c.open(golden(t, name, data))
+			if err != nil {
+				t.Fatalf("the golden file is not read any more: %v", err)
+			}
+			for i := range 80 {
+				if key := fmt.Appendf(nil, "key %d", i); !got.Contains(key) {
+					t.Errorf("%q is missing", key)
+				}
+			}
+			if got.Stats() != c.f.Stats() {
+				t.Errorf("Stats of the file: %+v, want %+v", got.Stats(), c.f.Stats())
+			}
+		})
+	}
+}
