@@ -13,7 +13,7 @@ import (
 var _ bloomery.Filter = (*Cuckoo)(nil)
 
 const (
-	cuckooBytes = 88 // of memory, without the sub-filters; a test holds it
+	cuckooBytes = 96 // of memory, without the sub-filters; a test holds it
 	subBytes    = 32 // of memory, for a sub-filter without its array; a test holds it
 
 	// maxFilters is the largest number of sub-filters of a cuckoo filter.
@@ -54,6 +54,7 @@ type Cuckoo struct {
 	frozen    *Frozen
 	memory    *Memory
 	full      *fullTable // nil below fullFrom sub-filters
+	sweep     *sweep     // while the filter is compacted in pieces
 	bucket    uint16     // slots per bucket
 	maxKicks  uint16
 	expansion uint16

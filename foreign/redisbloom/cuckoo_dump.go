@@ -210,5 +210,6 @@ func (c *Cuckoo) loadAt(off uint64, data []byte) error {
 	}
 	copy(c.subs[k].data[at:], data)
 	c.full.clear()
+	c.sweep = nil
 	return nil
 }

@@ -44,7 +44,7 @@ func TestCuckooParameters(t *testing.T) {
 		{1 << 30, 1, 32768, 1 << 30, 32768},
 	} {
 		p := redisbloom.CuckooParams{Capacity: c.capacity, BucketSize: c.bucket, MaxIterations: 20, Expansion: c.expand}
-		want := 88 + 32 + c.buckets*uint64(c.bucket)
+		want := 96 + 32 + c.buckets*uint64(c.bucket)
 		if got, err := p.Bytes(); got != want || err != nil {
 			t.Errorf("%+v.Bytes() = %d, %v, want %d", p, got, err, want)
 		}

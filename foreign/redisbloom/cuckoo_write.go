@@ -186,6 +186,9 @@ func (c *Cuckoo) put(k, slot int, v byte) {
 	if c.frozen != nil {
 		c.frozen.save(k, c.subs[k].data, slot, 1)
 	}
+	if c.sweep != nil {
+		c.sweep.note(k, slot, v)
+	}
 	c.subs[k].data[slot] = v
 }
 
@@ -225,83 +228,5 @@ func (c *Cuckoo) locate(h uint64, fp byte) (k, slot int) {
 			return k, slot
 		}
 	}
-	return -1, 0
-}
-
-// Compact moves items from newer to older sub-filters and drops the newest
-// ones when they are empty. It visits every slot and, for every item it moves,
-// the older sub-filters.
-func (c *Cuckoo) Compact() {
-	c.mustBeMade()
-	c.compact(false)
-}
-
-// compact is Compact; with stop it ends at the first sub-filter that it cannot
-// empty.
-func (c *Cuckoo) compact(stop bool) {
-	c.full.clear()
-	for x := len(c.subs) - 1; x > 0; x-- {
-		empty := c.pour(x)
-		if empty && x == len(c.subs)-1 {
-			data := c.subs[x].data
-			c.slots -= uint64(len(data))
-			if !c.frozen.keeps(x, data) {
-				c.memory.free(data)
-			}
-			c.subs[x] = sub{}
-			c.subs = c.subs[:x]
-		}
-		if !empty && stop {
-			break
-		}
-	}
-	c.full.clear() // pour kept its own there
-	if len(c.subs) < fullFrom {
-		c.full = nil
-	}
-	c.deletes = 0
-}
-
-// pour moves what it can from sub-filter x to older ones, the first of them
-// first, and reports whether x is empty now.
-func (c *Cuckoo) pour(x int) bool {
-	empty := true
-	size := int(c.bucket)
-	for slot, fp := range c.subs[x].data {
-		if fp == 0 {
-			continue
-		}
-		k, to := c.older(x, uint64(slot/size), fp)
-		if k < 0 {
-			empty = false
-			continue
-		}
-		c.put(k, to, fp)
-		c.put(x, slot, 0)
-	}
-	return empty
-}
-
-// older returns the first free slot for an item of bucket b of sub-filter x in
-// the sub-filters before it, or k = -1.
-func (c *Cuckoo) older(x int, b uint64, fp byte) (k, slot int) {
-	b2 := other(b, fp)
-	size := int(c.bucket)
-	var n uint64
-	var i, j int
-	// Older sub-filters only get fuller while x runs down, so what has no
-	// room now is not asked again for an item of the same bucket.
-	item := b<<8 | uint64(fp)
-	for k := c.full.filters(item); k < x; k++ {
-		s := &c.subs[k]
-		if s.n != n {
-			n, i, j = s.n, s.at(b, size), s.at(b2, size)
-		}
-		if slot := search(s.data, i, j, size, 0); slot >= 0 {
-			c.full.set(item, k)
-			return k, slot
-		}
-	}
-	c.full.set(item, x)
 	return -1, 0
 }

@@ -193,7 +193,8 @@ type testDoor struct {
 	lose    error // every record fails with it
 	late    bool  // records are applied by Wait, as in a cluster
 	refuses error
-	stingy  int // records that get no room to grow
+	stingy  int    // records that get no room to grow
+	ready   func() // called by Ready, if it is not nil
 
 	mu     sync.Mutex
 	queue  []*door.Op
@@ -228,6 +229,14 @@ func (d *testDoor) fail(ops []*door.Op) {
 	for _, op := range ops {
 		op.Settled, op.Err, op.Result = true, d.lose, store.Result{}
 	}
+}
+
+// Ready implements door.Door.
+func (d *testDoor) Ready() {
+	if d.ready != nil {
+		d.ready()
+	}
+	d.Door.Ready()
 }
 
 // Refuses implements door.Door.

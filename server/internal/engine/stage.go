@@ -72,5 +72,28 @@ func (x *Context) apply(op *door.Op) error {
 	return op.Err
 }
 
+// ApplyPiece puts a record of a part in order, a piece of something long, and
+// returns what came of it. It enters the gate for that alone, so that no piece
+// comes between the commands of a transaction. The reply tells that the record was
+// not kept, and is None if it was.
+func (x *Context) ApplyPiece(p *store.Part, r store.Record) (store.Result, Reply) {
+	e, s := x.e, x.s
+	e.leave(s)
+	e.gate.watch.waits(s, "a piece of a record")
+	e.door.Ready()
+	op := &door.Op{Part: p, Record: r}
+	ops := []*door.Op{op}
+	e.enter(s)
+	e.door.Do(ops)
+	e.leave(s)
+	if !op.Settled {
+		e.door.Wait(ops)
+	}
+	if op.Err != nil {
+		return store.Result{}, unsettled(op.Err)
+	}
+	return op.Result, Reply{}
+}
+
 // Family returns what the commands on filters of a kind share, nil for strings.
 func (x *Context) Family(k catalog.Kind) *Family { return x.e.table.Family(k) }

@@ -64,6 +64,8 @@ func (c cuckoo) Apply(r *Record, res *Result) (grown int64) {
 		c.Compact()
 		res.Changed = true
 		return int64(c.Bytes()) - int64(before)
+	case OpCompactPiece:
+		return c.compactPiece(r, res)
 	case OpCuckooChunk:
 		res.Err = c.LoadChunk(r.Position, r.Value)
 		res.Changed = res.Err == nil && len(r.Value) > 0
@@ -161,6 +163,15 @@ func (c cuckoo) delete(r *Record, res *Result) (grown int64) {
 		grown = int64(c.Bytes()) - int64(before)
 	}
 	return grown
+}
+
+// compactPiece does a piece of a compaction. The result tells where the next one
+// goes on: Done is the sub-filter, 0 at the end, and N the slot.
+func (c cuckoo) compactPiece(r *Record, res *Result) (grown int64) {
+	before := c.Bytes()
+	next, changed := c.CompactPiece(redisbloom.Place{Filter: r.Limit, Slot: uint64(r.Position)}, r.Room)
+	res.Changed, res.Done, res.N = changed, int(next.Filter), int64(next.Slot)
+	return int64(c.Bytes()) - int64(before)
 }
 
 func cuckooBytes(r *Record) (uint64, error) { return r.Cuckoo.Bytes() }

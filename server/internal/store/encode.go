@@ -67,6 +67,7 @@ var fields = map[Op]field{
 	OpInsertNewEach: fieldIndex | fieldID | fieldRoom | fieldLimit | fieldHashes,
 	OpDelete:        fieldIndex | fieldID | fieldHashes,
 	OpCompact:       fieldIndex | fieldID,
+	OpCompactPiece:  fieldIndex | fieldID | fieldPosition | fieldRoom | fieldLimit,
 	OpBloomChunk:    fieldIndex | fieldID | fieldPosition | fieldValue,
 	OpCuckooChunk:   fieldIndex | fieldID | fieldPosition | fieldValue,
 	OpBegin:         0,
@@ -138,6 +139,12 @@ func appendFields(b []byte, r *Record, has field) []byte {
 	}
 	if has&fieldPosition != 0 {
 		b = binary.AppendVarint(b, r.Position)
+	}
+	if has&fieldRoom != 0 {
+		b = binary.AppendUvarint(b, r.Room+1)
+	}
+	if has&fieldLimit != 0 {
+		b = binary.AppendUvarint(b, r.Limit)
 	}
 	if has&fieldHashes != 0 {
 		b = appendHashes(b, r.Hashes)

@@ -48,6 +48,9 @@ const (
 	// first that needs more.
 	OpInsertEach    Op = 39
 	OpInsertNewEach Op = 40
+
+	// A piece of OpCompact: Room slots of sub-filter Limit, from slot Position on.
+	OpCompactPiece Op = 41
 )
 
 // Records around a group of which all or none take effect at recovery.

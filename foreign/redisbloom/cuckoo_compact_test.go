@@ -1,0 +1,128 @@
+package redisbloom_test
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/bloomery/bloomery/foreign/redisbloom"
+)
+
+// compactPieces compacts c in pieces of n slots and calls between after each.
+func compactPieces(t *testing.T, c *redisbloom.Cuckoo, n uint64, between func()) {
+	t.Helper()
+	at := c.CompactFrom()
+	for range 1 << 20 {
+		next, _ := c.CompactPiece(at, n)
+		if next.Filter == 0 {
+			return
+		}
+		if next.Filter > at.Filter || next.Filter == at.Filter && next.Slot <= at.Slot {
+			t.Fatalf("the piece behind %+v is %+v", at, next)
+		}
+		at = next
+		between()
+	}
+	t.Fatal("there is no end of pieces")
+}
+
+// filled returns a cuckoo filter of several sub-filters from which some items
+// were deleted, and how often it has each item.
+func filled(t *testing.T, rng *rand.Rand, expansion uint16) (*redisbloom.Cuckoo, map[int]int) {
+	t.Helper()
+	c := newCuckoo(t, redisbloom.CuckooParams{
+		Capacity: 16, BucketSize: uint16(1 + rng.IntN(2)), MaxIterations: 5, Expansion: expansion,
+	})
+	counts := map[int]int{}
+	for range 100 + rng.IntN(900) {
+		key := rng.IntN(300)
+		if c.Insert(item(key)) == nil {
+			counts[key]++
+		}
+	}
+	for key := range counts {
+		// Few enough that no delete compacts the filter.
+		if rng.IntN(12) == 0 && c.Delete(item(key)) {
+			counts[key]--
+		}
+	}
+	return c, counts
+}
+
+// TestCuckooCompactPieces asks that pieces of any size with nothing between them
+// do what Compact does, to the byte, also if what one piece has learned for the
+// next is lost.
+func TestCuckooCompactPieces(t *testing.T) {
+	rng := rand.New(rand.NewPCG(11, 12))
+	dropped := 0
+	for range 300 {
+		c, _ := filled(t, rng, 1<<rng.IntN(2))
+		whole, fresh := reloadCuckoo(t, c), reloadCuckoo(t, c)
+		whole.Compact()
+		n := uint64(1 + rng.IntN(100))
+		before := c.Filters()
+		compactPieces(t, c, n, func() {})
+		if !bytes.Equal(cuckooBytes(t, c), cuckooBytes(t, whole)) {
+			t.Fatalf("pieces of %d slots give other slots than Compact", n)
+		}
+		if c.Filters() < before {
+			dropped++
+		}
+		compactPieces(t, fresh, n, func() {
+			if rng.IntN(2) == 0 {
+				*fresh = *reloadCuckoo(t, fresh)
+			}
+		})
+		if !bytes.Equal(cuckooBytes(t, fresh), cuckooBytes(t, whole)) {
+			t.Fatalf("pieces of %d slots give other slots after a reload", n)
+		}
+		if c.Deletes() != 0 || c.Bytes() != whole.Bytes() {
+			t.Fatalf("%d deletes, %d bytes; Compact leaves 0, %d", c.Deletes(), c.Bytes(), whole.Bytes())
+		}
+	}
+	if dropped == 0 {
+		t.Error("no compaction dropped a sub-filter")
+	}
+}
+
+// TestCuckooChangesBetweenPieces inserts and deletes between the pieces of a
+// compaction: no item is lost, and the slots are those of a filter that remembers
+// nothing between two pieces.
+func TestCuckooChangesBetweenPieces(t *testing.T) {
+	rng := rand.New(rand.NewPCG(13, 14))
+	for round := range 300 {
+		c, counts := filled(t, rng, 1<<rng.IntN(2))
+		same := reloadCuckoo(t, c)
+		n := uint64(1 + rng.IntN(60))
+		at := c.CompactFrom()
+		for at.Filter != 0 {
+			next, changed := c.CompactPiece(at, n)
+			same = reloadCuckoo(t, same)
+			if again, did := same.CompactPiece(at, n); again != next || did != changed {
+				t.Fatalf("round %d: a piece ends at %+v (%t), without a memory at %+v (%t)", round, next, changed, again, did)
+			}
+			at = next
+			for range rng.IntN(4) {
+				key := rng.IntN(400)
+				if rng.IntN(3) > 0 {
+					if c.Insert(item(key)) == nil {
+						counts[key]++
+					}
+					_ = same.Insert(item(key))
+				} else if counts[key] > 0 {
+					counts[key]--
+					c.Delete(item(key))
+					same.Delete(item(key))
+				}
+			}
+			if !bytes.Equal(cuckooBytes(t, c), cuckooBytes(t, same)) {
+				t.Fatalf("round %d: the slots depend on what is remembered between pieces", round)
+			}
+		}
+		for key, want := range counts {
+			if got := c.Count(item(key)); got < uint64(want) {
+				t.Fatalf("round %d: item %d is there %d times, was inserted %d times", round, key, got, want)
+			}
+		}
+	}
+}

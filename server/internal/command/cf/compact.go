@@ -1,0 +1,70 @@
+package cf
+
+import (
+	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// compact is CF.COMPACT key. RedisBloom flags it readonly, although it writes:
+// clients see that flag, and the engine treats it as the write it is.
+//
+// A large filter takes seconds, so it is compacted in pieces, between which others
+// use it. In a transaction that is done behind the last command: it moves items
+// and changes no answer about them.
+var compact = engine.Command{
+	Name: "cf.compact", Arity: -1, Flags: engine.ReadOnly | engine.Module | engine.Fast | engine.Wrote | engine.Outside,
+	Keys:       engine.OneKey(engine.KeyUpdate),
+	Categories: []string{"read", "cuckoo"}, Group: engine.GroupCuckoo, Since: "1.0.0",
+	Syntax: "key", Complexity: "O(s), s being the number of slots",
+	Summary: "Moves the items of a cuckoo filter into its older sub-filters, as far as there is room.",
+	Run:     runCompact,
+}
+
+// runCompact counts the arguments: the table says "any number", as RedisBloom's
+// does.
+func runCompact(x *engine.Context, c *engine.Call) {
+	if len(c.Args) != 2 {
+		c.Answer(engine.WrongArity(c.Command().Name))
+		return
+	}
+	var entry *catalog.Entry
+	x.Look(func() { entry = x.Lookup(c.Args[1]) })
+	switch {
+	case entry == nil || entry.Kind != catalog.Cuckoo:
+		c.Fail(textCompactMissing)
+	case x.Alone():
+		c.AnswerLater(func() engine.Reply { return compactInPieces(x, entry) })
+	default:
+		c.Answer(compactInPieces(x, entry))
+	}
+}
+
+// stepsPerPiece bounds a piece: it asks so many sub-filters for room, or one slot's
+// worth if there are more. That is less than a millisecond.
+const stepsPerPiece = 8192
+
+// compactInPieces compacts a filter. One that is removed meanwhile was compacted
+// as far as anybody can see.
+func compactInPieces(x *engine.Context, entry *catalog.Entry) engine.Reply {
+	p := store.PartOf(entry)
+	p.RLock()
+	if p.Gone() {
+		p.RUnlock()
+		return engine.OK()
+	}
+	at := p.Cuckoo().CompactFrom()
+	p.RUnlock()
+	r := store.Record{Op: store.OpCompactPiece, ID: entry.ID, Limit: at.Filter}
+	for {
+		r.Room = max(1, stepsPerPiece/(r.Limit+1))
+		res, failed := x.ApplyPiece(p, r)
+		switch {
+		case failed.Kind != engine.None:
+			return failed
+		case res.Err != nil || res.Done == 0:
+			return engine.OK()
+		}
+		r.Limit, r.Position = uint64(res.Done), res.N
+	}
+}

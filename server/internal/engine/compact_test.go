@@ -1,0 +1,150 @@
+package engine_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// poured fills a cuckoo filter of several sub-filters and deletes a few items.
+func poured(b *bench, key string) {
+	b.line("CF.RESERVE " + key + " 8192 BUCKETSIZE 2 EXPANSION 1")
+	for i := 0; i < 50_000; i += 500 {
+		items := []string{"CF.INSERT", key, "ITEMS"}
+		for j := range 500 {
+			items = append(items, fmt.Sprint(i+j))
+		}
+		b.do(items...)
+	}
+	for i := range 4000 {
+		b.line(fmt.Sprint("CF.DEL ", key, " ", i*10))
+	}
+}
+
+// TestCompactLetsOthersIn runs a transaction that writes to a filter between every
+// two pieces of its compaction: none waits, and no write is lost.
+func TestCompactLetsOthersIn(t *testing.T) {
+	b := newBench(t, 1<<30)
+	poured(b, "c")
+	poured(b, "same")
+	b.line("CF.COMPACT same")
+	other := b.connect()
+	writes, inside := 0, false
+	b.door.ready = func() {
+		if inside {
+			return
+		}
+		inside = true
+		defer func() { inside = false }()
+		if got := other.lines("MULTI", fmt.Sprint("CF.ADD c new", writes), "CF.DEL c 1", "CF.ADD c 1", "EXEC")[4]; got != "[:1 :1 :1]" {
+			t.Fatalf("EXEC between two pieces = %s", got)
+		}
+		writes++
+	}
+	if got := b.line("CF.COMPACT c"); got != "+OK" {
+		t.Fatal(got)
+	}
+	b.door.ready = nil
+	if writes < 5 {
+		t.Errorf("%d transactions had their turn during CF.COMPACT, want more", writes)
+	}
+	for i := range writes {
+		if got := b.line(fmt.Sprint("CF.EXISTS c new", i)); got != ":1" {
+			t.Errorf("new%d was added during CF.COMPACT and is gone", i)
+		}
+	}
+	for i := range 50_000 {
+		if i%10 != 0 && b.line(fmt.Sprint("CF.EXISTS c ", i)) != ":1" {
+			t.Fatalf("item %d is gone", i)
+		}
+	}
+	b.replays(t)
+}
+
+// TestCompactPiecesAreSmall asks that no record of a compaction looks at more than
+// a few thousand slots times sub-filters, and that they all together compact.
+func TestCompactPiecesAreSmall(t *testing.T) {
+	b := newBench(t, 1<<30)
+	poured(b, "c")
+	before := b.line("CF.DEBUG c")
+	b.door.groups = nil
+	got := b.lines("CF.COMPACT c", "CF.DEBUG c")
+	if got[0] != "+OK" || got[1] == before || !strings.Contains(got[1], "deletes:0") {
+		t.Errorf("CF.COMPACT, CF.DEBUG = %q, before it %s", got, before)
+	}
+	pieces := 0
+	for _, group := range b.door.groups {
+		for _, op := range group {
+			if r := op.Record; r.Op != store.OpCompactPiece || r.Room*(r.Limit+1) > 10_000 {
+				t.Fatalf("record %d of %d slots of sub-filter %d", r.Op, r.Room, r.Limit)
+			}
+			pieces++
+		}
+	}
+	if pieces < 10 {
+		t.Errorf("%d pieces", pieces)
+	}
+	b.replays(t)
+}
+
+// TestCompactInATransaction asks that a compaction in a transaction is done when
+// the gate is open again, without a watched key having changed, and that it tells
+// a loss.
+func TestCompactInATransaction(t *testing.T) {
+	b := newBench(t, 1<<30)
+	poured(b, "c")
+	b.lines("WATCH c", "MULTI", "CF.COMPACT c", "CF.COMPACT none")
+	b.door.groups = nil
+	if got := b.line("EXEC"); got != "[+OK -Cuckoo filter was not found]" {
+		t.Errorf("EXEC = %s", got)
+	}
+	if got := b.line("CF.DEBUG c"); !strings.Contains(got, "deletes:0") {
+		t.Errorf("CF.DEBUG = %s", got)
+	}
+	open := false
+	for _, group := range b.door.groups {
+		switch group[0].Record.Op {
+		case store.OpBegin, store.OpCommit:
+			open = group[0].Record.Op == store.OpBegin
+		case store.OpCompactPiece:
+			if open {
+				t.Fatal("a piece was done inside the transaction")
+			}
+		default:
+		}
+	}
+	poured(b, "d")
+	b.lines("MULTI", "CF.COMPACT d")
+	n := 0
+	b.door.ready = func() {
+		if n++; n == 4 {
+			b.door.lose = fmt.Errorf("%w: test", door.ErrUnknown)
+		}
+	}
+	if got := b.line("EXEC"); !strings.HasPrefix(got, "[-UNKNOWN") {
+		t.Errorf("EXEC whose compaction was lost = %s", got)
+	}
+}
+
+// TestCompactOfAFilterThatGoes removes a filter between two pieces.
+func TestCompactOfAFilterThatGoes(t *testing.T) {
+	b := newBench(t, 1<<30)
+	poured(b, "c")
+	other, n := b.connect(), 0
+	b.door.ready = func() {
+		if n++; n == 3 {
+			other.line("DEL c")
+		}
+	}
+	if got := b.line("CF.COMPACT c"); got != "+OK" {
+		t.Errorf("CF.COMPACT of a filter that goes = %s", got)
+	}
+	b.door.ready = nil
+	if got := b.state.Bytes(); got != 0 {
+		t.Errorf("%d bytes are left", got)
+	}
+	b.replays(t)
+}
