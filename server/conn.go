@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"runtime/debug"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -71,6 +72,10 @@ type conn struct {
 	ran   bool      // a command was run since the last wait
 	began time.Time // when the present command began to arrive, if it is late
 	mark  int64     // bytes read before it
+
+	monitor   *engine.Monitor // whose lines are sent
+	streaming atomic.Bool     // the client is a monitor, or was
+	writing   sync.Mutex      // held by who writes to a monitor
 
 	ending atomic.Uint32
 	in     atomic.Int64  // bytes read
@@ -158,6 +163,10 @@ func (c *conn) complain(text string) {
 
 // run takes all whole commands from the buffer, runs them and writes the replies.
 func (c *conn) run() error {
+	if c.streaming.Load() { // lines come between replies, not into them
+		c.writing.Lock()
+		defer c.writing.Unlock()
+	}
 	b := c.b
 	at := 0
 	for at < len(b.in) {
@@ -203,6 +212,7 @@ func (c *conn) run() error {
 	}
 	b.in = b.in[:copy(b.in, b.in[at:])]
 	if at > 0 {
+		c.startStream()
 		c.ran = true
 		c.server.engine.Release(c.session)
 		c.settle()
@@ -219,6 +229,12 @@ func (c *conn) exec() error {
 			return errKilled
 		}
 		n := c.server.engine.Exec(c.session, &b.work, done)
+		if n == 0 {
+			if err := c.paused(); err != nil {
+				return err
+			}
+			continue
+		}
 		for i := done; i < done+n; i++ {
 			if call := &calls[i]; !call.Mute {
 				if err := c.reply(resp.Protocol(call.Proto), &call.Reply); err != nil {
@@ -239,6 +255,23 @@ func (c *conn) exec() error {
 	if b.args = b.args[:0]; cap(b.args) > maxKeptArgs {
 		b.args = make([][]byte, 0, firstArgs)
 	}
+	return nil
+}
+
+// paused waits while commands of clients are held back. What was answered before
+// is sent first; meanwhile the buffers count.
+func (c *conn) paused() error {
+	if err := c.write(); err != nil {
+		return err
+	}
+	size := c.b.size()
+	ok := c.server.engine.Hold(c.session, size)
+	defer c.server.engine.Hold(c.session, -size)
+	if !ok {
+		c.complain(textNoMemory)
+		return errNoMemory
+	}
+	c.server.engine.WaitPause(c.session, func() bool { return c.ending.Load() == killed })
 	return nil
 }
 
@@ -335,6 +368,7 @@ func (c *conn) release() {
 // connection's own goroutine closes it.
 func (c *conn) kill() {
 	c.ending.Store(killed)
+	c.session.Wake()
 	_ = c.nc.SetDeadline(longAgo)
 	shutdown(c.nc)
 }

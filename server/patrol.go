@@ -65,7 +65,7 @@ func (c *conn) overdue(now time.Time, idle, stalled time.Duration) string {
 		return ""
 	}
 	switch quiet := now.Sub(w.since); {
-	case phase == waiting && idle > 0 && quiet >= idle:
+	case phase == waiting && idle > 0 && quiet >= idle && c.session.Monitor() == nil:
 		return "it sent nothing for the idle timeout"
 	case phase == partial && (quiet >= stalled || idle > 0 && quiet >= idle):
 		return "it stopped in the middle of a command"

@@ -217,6 +217,7 @@ func (s *Server) drain() error {
 		s.wg.Wait()
 		close(ended)
 	}()
+	s.engine.EndPause()
 	if !s.abrupt.Load() {
 		for _, c := range all {
 			c.drain()

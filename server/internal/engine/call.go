@@ -19,6 +19,7 @@ type Call struct {
 
 	cmd      *Command
 	answered bool         // Reply is final
+	queued   bool         // it is kept for EXEC
 	waiting  bool         // for a record that is on its way
 	single   bool         // its record is its own: together there was no memory
 	rooms    uint8        // how often a record of it had too little room

@@ -200,6 +200,7 @@ func (x *Context) Authenticate(user, password []byte) bool {
 // Reset puts the session back to its beginning.
 func (x *Context) Reset() {
 	x.e.discard(x.s)
+	x.e.unmonitor(x.s)
 	x.s.reset(x.e.Settings.Password() == "")
 }
 

@@ -80,6 +80,9 @@ type Engine struct {
 	pace  pace
 	runID string
 	gate  gate
+	pause pause
+
+	monitors monitors
 
 	memoryLimit func(int64)
 }
@@ -122,7 +125,8 @@ func New(c Config) *Engine {
 // Exec runs the calls of w from the one at first on, in order, and returns how
 // many it answered. It stops behind a call that ends the session (QUIT), and
 // behind one whose reply may be large, so that it can be sent before the next
-// one is made.
+// one is made; and in front of one that a pause of clients holds back: then the
+// caller sends what is answered and calls WaitPause.
 func (e *Engine) Exec(s *Session, w *Workspace, first int) int {
 	e.Release(s)
 	s.w = w
@@ -163,7 +167,7 @@ func (e *Engine) Release(s *Session) {
 // one is the beginning of the next.
 func (e *Engine) run(s *Session, calls []Call) (done int) {
 	s.tick(e.clock())
-	for done < len(calls) && !s.Quit {
+	for done < len(calls) && !s.Quit && (e.pause.mode.Load() == pauseNone || !e.paused(s, &calls[done])) {
 		n := e.step(s, calls[done:])
 		began := s.now
 		s.tick(e.clock())
@@ -428,7 +432,7 @@ func (e *Engine) account(s *Session, calls []Call, took time.Duration) {
 	each := took / time.Duration(len(calls))
 	for i := 0; i < len(calls); {
 		cmd, from, failed := calls[i].cmd, i, int64(0)
-		if cmd == nil { // it was not run
+		if cmd == nil || calls[i].queued { // it was not run
 			i++
 			continue
 		}
@@ -445,6 +449,9 @@ func (e *Engine) account(s *Session, calls []Call, took time.Duration) {
 		if failed > 0 {
 			n.failed.Add(failed)
 		}
+	}
+	if e.monitors.list.Load() != nil {
+		e.feed(s, calls)
 	}
 	if took >= e.slow.threshold() {
 		e.slow.add(s, calls, took)

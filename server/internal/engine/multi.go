@@ -37,6 +37,8 @@ func (e *Engine) enqueue(s *Session, c *Call) {
 		args[i] = append([]byte(nil), a...)
 	}
 	s.queue = append(s.queue, args)
+	s.queuedWrite = s.queuedWrite || c.cmd.writes()
+	c.queued = true
 	s.inMulti.Add(1)
 	c.Answer(Word("QUEUED"))
 }
@@ -45,7 +47,7 @@ func (e *Engine) enqueue(s *Session, c *Call) {
 func (e *Engine) discard(s *Session) {
 	e.hold(s, -s.queuedBytes)
 	e.unwatch(s)
-	s.multi, s.multiFailed = false, false
+	s.multi, s.multiFailed, s.queuedWrite = false, false, false
 	s.queue, s.queuedBytes = nil, 0
 	s.inMulti.Store(0)
 }
@@ -60,6 +62,7 @@ func (e *Engine) unwatch(s *Session) {
 // Close gives back what a session holds when its connection ends.
 func (e *Engine) Close(s *Session) {
 	e.discard(s)
+	e.unmonitor(s)
 	e.Release(s)
 }
 

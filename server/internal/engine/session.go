@@ -32,6 +32,8 @@ type Session struct {
 	watching   atomic.Int32
 	protoSeen  atomic.Int32
 	memory     atomic.Int64 // bytes held for this client
+	monitor    atomic.Pointer[Monitor]
+	wake       atomic.Pointer[chan struct{}] // ends a wait for the end of a pause
 
 	mu             sync.Mutex // name, library and libraryVersion
 	name           string
@@ -43,6 +45,7 @@ type Session struct {
 
 	multi       bool
 	multiFailed bool
+	queuedWrite bool // a command of the queue writes
 	queue       [][][]byte
 	queuedBytes int
 	watches     map[string]watched
@@ -180,15 +183,18 @@ func (s *Session) reset(authenticated bool) {
 
 // describe is the line of CLIENT LIST for a session.
 func (s *Session) describe(now time.Time) string {
-	cmd, queued := "NULL", int(s.inMulti.Load())-1
+	cmd, flags, queued := "NULL", "N", int(s.inMulti.Load())-1
+	if s.monitor.Load() != nil {
+		flags = "O"
+	}
 	if c := s.lastCmd.Load(); c != nil {
 		cmd = c.full
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return fmt.Sprintf("id=%d addr=%s laddr=%s fd=0 name=%s age=%d idle=%d flags=N db=0 sub=0 psub=0 ssub=0 multi=%d watch=%d "+
+	return fmt.Sprintf("id=%d addr=%s laddr=%s fd=0 name=%s age=%d idle=%d flags=%s db=0 sub=0 psub=0 ssub=0 multi=%d watch=%d "+
 		"qbuf=0 qbuf-free=0 argv-mem=0 multi-mem=0 rbs=0 rbp=0 obl=0 oll=0 omem=0 tot-mem=%d events=r cmd=%s user=default redir=-1 "+
 		"resp=%d lib-name=%s lib-ver=%s",
-		s.ID, s.Addr, s.LocalAddr, s.name, int(now.Sub(s.Created).Seconds()), int(s.Idle(now).Seconds()), queued, s.watching.Load(),
+		s.ID, s.Addr, s.LocalAddr, s.name, int(now.Sub(s.Created).Seconds()), int(s.Idle(now).Seconds()), flags, queued, s.watching.Load(),
 		s.Memory(), cmd, s.protoSeen.Load(), s.library, s.libraryVersion)
 }

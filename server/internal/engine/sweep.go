@@ -9,7 +9,7 @@ import (
 // how many it found. What could not be removed comes up again.
 func (e *Engine) Sweep(most int) int {
 	now := e.clock().UnixMilli()
-	if e.door.Refuses() != nil {
+	if e.door.Refuses() != nil || e.pause.mode.Load() != pauseNone {
 		return 0 // nobody sees what is past its deadline
 	}
 	e.door.Ready()

@@ -84,7 +84,7 @@ func infoClients(x *engine.Context, b *strings.Builder) {
 	f := x.Facts()
 	line(b, "connected_clients", f.Clients)
 	line(b, "maxclients", x.Settings().MaxClients.Load())
-	line(b, "blocked_clients", 0)
+	line(b, "blocked_clients", x.Waiting())
 }
 
 func infoMemory(x *engine.Context, b *strings.Builder) {

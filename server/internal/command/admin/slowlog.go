@@ -38,6 +38,21 @@ var slowLog = engine.Command{
 	},
 }
 
+// monitor is MONITOR.
+var monitor = engine.Command{
+	Name: "monitor", Arity: 1, Flags: engine.Admin | engine.NoScript | engine.NoMulti | engine.Loading | engine.Stale,
+	Categories: []string{"admin", "slow", "dangerous"}, Group: engine.GroupServer, Since: "1.0.0", Complexity: "O(1)",
+	Summary: "Shows the commands of all clients as they are run, without passwords and without those of operators. " +
+		"A client that does not take them as fast as they come is closed.",
+	Run: func(x *engine.Context, c *engine.Call) {
+		if !x.Monitor() {
+			c.Fail(engine.TextOOM)
+			return
+		}
+		c.Answer(engine.OK())
+	},
+}
+
 func slowReply(entries []engine.SlowEntry) engine.Reply {
 	elems := []engine.Reply{}
 	for _, e := range entries {

@@ -1,9 +1,11 @@
 package connection
 
 import (
-	"github.com/bloomery/bloomery/server/internal/engine"
 	"slices"
 	"strings"
+	"time"
+
+	"github.com/bloomery/bloomery/server/internal/engine"
 )
 
 const textClientName = "ERR Client names cannot contain spaces, newlines or special characters."
@@ -60,6 +62,12 @@ var client = engine.Command{
 			Run: runOnOff,
 		},
 		{
+			Name: "pause", Arity: -3, Max: 4, Flags: engine.Admin | engine.NoScript | engine.Loading | engine.Stale, Categories: []string{"admin", "slow", "dangerous", "connection"},
+			Syntax: "timeout [WRITE|ALL]", Complexity: "O(1)",
+			Summary: "Holds the commands of clients back for so many milliseconds, all or those that write. Those of operators are run, so that they can end it.",
+			Run:     runClientPause,
+		},
+		{
 			Name: "reply", Arity: 3, Flags: engine.NoScript | engine.Loading | engine.Stale, Categories: []string{"slow", "connection"},
 			Syntax: "ON|OFF|SKIP", Complexity: "O(1)", Summary: "Turns replies on or off, or skips the next.",
 			Run: runClientReply,
@@ -91,6 +99,14 @@ var client = engine.Command{
 				c.Fail("ERR Client tracking is not supported by this server")
 			},
 		},
+		{
+			Name: "unpause", Arity: 2, Flags: engine.Admin | engine.NoScript | engine.Loading | engine.Stale, Categories: []string{"admin", "slow", "dangerous", "connection"},
+			Complexity: "O(n), n being the number of clients that wait", Summary: "Ends a pause.",
+			Run: func(x *engine.Context, c *engine.Call) {
+				x.Unpause()
+				c.Answer(engine.OK())
+			},
+		},
 	},
 }
 
@@ -101,6 +117,30 @@ func runOnOff(_ *engine.Context, c *engine.Call) {
 		return
 	}
 	c.Answer(engine.OK())
+}
+
+// longestPause bounds a pause: nobody means more, and it fits a duration.
+const longestPause = 365 * 24 * time.Hour
+
+func runClientPause(x *engine.Context, c *engine.Call) {
+	millis, ok := engine.ParseInt(c.Args[2])
+	all := true
+	switch {
+	case len(c.Args) == 4 && engine.Is(c.Args[3], "write"):
+		all = false
+	case len(c.Args) == 4 && !engine.Is(c.Args[3], "all"):
+		c.Fail("ERR CLIENT PAUSE mode must be WRITE or ALL")
+		return
+	}
+	switch {
+	case !ok:
+		c.Fail("ERR timeout is not an integer or out of range")
+	case millis < 0:
+		c.Fail("ERR timeout is negative")
+	default:
+		x.Pause(time.Duration(min(millis, longestPause.Milliseconds()))*time.Millisecond, all)
+		c.Answer(engine.OK())
+	}
 }
 
 func runClientReply(x *engine.Context, c *engine.Call) {
