@@ -247,7 +247,7 @@ func TestInfo(t *testing.T) {
 	}
 	c.expect("+OK\r\n", "CONFIG", "SET", "slowlog-log-slower-than", "0")
 	c.do("BF.ADD", "k", "slow")
-	if got := c.do("SLOWLOG", "GET"); !strings.Contains(got, "BF.ADD\r\n$1\r\nk\r\n$4\r\nslow\r\n") {
+	if got := c.do("SLOWLOG", "GET"); !strings.Contains(got, "BF.ADD\r\n$5\r\n(key)\r\n$4\r\nslow\r\n") {
 		t.Errorf("SLOWLOG GET = %q", got)
 	}
 	if got := c.do("COMMAND", "INFO", "bf.add", "cf.compact"); got != "*2\r\n"+

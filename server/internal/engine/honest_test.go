@@ -29,7 +29,7 @@ func TestSecretsAreNotLogged(t *testing.T) {
 	if strings.Contains(got, "s3cret") {
 		t.Errorf("SLOWLOG holds the password: %s", got)
 	}
-	for _, want := range []string{`"AUTH" "(redacted)"`, `"HELLO" "3" "AUTH" "(redacted)"`, `"BF.ADD" "k" "item"`, `"requirepass" "(redacted)"`} {
+	for _, want := range []string{`"AUTH" "(redacted)"`, `"HELLO" "3" "AUTH" "(redacted)"`, `"BF.ADD" "(key)" "item"`, `"requirepass" "(redacted)"`} {
 		if !strings.Contains(got, want) {
 			t.Errorf("SLOWLOG has no %s: %s", want, got)
 		}
@@ -40,6 +40,54 @@ func TestSecretsAreNotLogged(t *testing.T) {
 			t.Errorf("%s takes a password and does not say where", c.FullName())
 		}
 	})
+}
+
+// TestKeysAreNotLogged asks of every command that what is shown of it has "(key)"
+// exactly where the table says that keys are, and that SLOWLOG holds no name.
+func TestKeysAreNotLogged(t *testing.T) {
+	commands := 0
+	engine.NewTable(command.All()).Walk(func(c *engine.Command) {
+		if len(c.Keys) == 0 || c.Secret != nil {
+			return
+		}
+		commands++
+		for n := 2; n < 8; n++ {
+			if !c.Takes(n) {
+				continue
+			}
+			args, keys := make([][]byte, n), make([]bool, n)
+			for i := range args {
+				args[i] = fmt.Appendf(nil, "arg%d", i)
+			}
+			c.EachKey(args, func(i int, _ engine.Keys) { keys[i] = true })
+			for i := range args {
+				want := string(args[i])
+				if keys[i] {
+					want = "(key)"
+				}
+				if got := c.Show(args, i, 100); got != want {
+					t.Errorf("%s of %d arguments shows argument %d as %s, want %s", c.FullName(), n, i, got, want)
+				}
+			}
+		}
+	})
+	if commands < 40 {
+		t.Errorf("%d commands have keys", commands)
+	}
+	b := newBench(t, 1<<30)
+	b.step = time.Millisecond
+	b.line("CONFIG SET slowlog-log-slower-than 0")
+	b.lines("SET alice 1", "MSET alice 1 alice2 2", "COPY alice alice3", "RENAME alice3 alice4", "DEL alice alice4", "BF.MADD alice x y",
+		"MEMORY USAGE alice", "OBJECT ENCODING alice", "MULTI", "CF.ADD alice9 x", "EXEC", "WATCH alice", "BF.INFO alice", "nosuch alice")
+	got := b.line("SLOWLOG GET -1")
+	if strings.Contains(got, "alice") {
+		t.Errorf("SLOWLOG holds the name of a key: %s", got)
+	}
+	for _, want := range []string{`"COPY" "(key)" "(key)"`, `"MSET" "(key)" "1" "(key)" "2"`, `"BF.MADD" "(key)" "x" "y"`} {
+		if !strings.Contains(got, want) {
+			t.Errorf("SLOWLOG has no %s: %s", want, got)
+		}
+	}
 }
 
 // TestCompactIsAWrite asks that CF.COMPACT is refused when writes are, although

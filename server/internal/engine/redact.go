@@ -2,12 +2,16 @@ package engine
 
 import "fmt"
 
-// redacted stands for what nobody may see.
-const redacted = "(redacted)"
+// What stands for a secret, and for the name of a key: it may be that of a person.
+const (
+	redacted = "(redacted)"
+	aKey     = "(key)"
+)
 
-// Show returns argument i of a call as logs show it: a secret is left out, a long
-// one is cut after most bytes. A nil command, one that does not exist, shows its
-// name only: what follows may be anything, a mistyped AUTH too.
+// Show returns argument i of a call as logs, SLOWLOG and MONITOR show it: secrets
+// and the names of keys are left out, what is long is cut after most bytes. A nil
+// command, one that does not exist, shows its name only: what follows may be
+// anything, a mistyped AUTH too.
 func (c *Command) Show(args [][]byte, i, most int) string {
 	if c == nil && i > 0 {
 		return redacted
@@ -17,11 +21,28 @@ func (c *Command) Show(args [][]byte, i, most int) string {
 			return redacted
 		}
 	}
+	if c != nil && c.hasKeyAt(args, i) {
+		return aKey
+	}
 	a := args[i]
 	if len(a) > most {
 		return fmt.Sprintf("%s... (%d more bytes)", a[:most], len(a)-most)
 	}
 	return string(a)
+}
+
+// hasKeyAt reports whether argument i is the name of a key.
+func (c *Command) hasKeyAt(args [][]byte, i int) bool {
+	for _, k := range c.Keys {
+		last := k.Last
+		if last < 0 {
+			last += len(args)
+		}
+		if i >= k.First && i <= last && (i-k.First)%k.Step == 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // Behind returns a Secret that hides all arguments from the one at n on.
