@@ -200,6 +200,7 @@ type testDoor struct {
 	queue  []*door.Op
 	waits  int
 	groups [][]*door.Op
+	rooms  []uint64 // of all records that were applied at once
 }
 
 // Do implements door.Door.
@@ -222,6 +223,9 @@ func (d *testDoor) Do(ops []*door.Op) {
 		d.fail(ops)
 	default:
 		d.Door.Do(ops)
+	}
+	for _, op := range ops {
+		d.rooms = append(d.rooms, op.Record.Room)
 	}
 }
 

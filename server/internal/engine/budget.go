@@ -119,7 +119,7 @@ func (b *Budget) Admit(p *store.Part, ops []*door.Op) (aside uint64, ok bool) {
 	need, sure := uint64(0), true
 	if !p.Gone() {
 		need, sure = p.Contents().Growth(n)
-		if !sure && n > 1 && need > smallGrowth && merged(ops) {
+		if !sure && n > 1 && need > smallGrowth && resumes(ops) {
 			need, _ = p.Contents().Growth(1)
 		}
 	}
@@ -139,11 +139,13 @@ func (b *Budget) Admit(p *store.Part, ops []*door.Op) (aside uint64, ok bool) {
 	return need, true
 }
 
-// merged reports whether all records are of calls that can be prepared again one
-// by one.
-func merged(ops []*door.Op) bool {
+// resumes reports whether the rest of all records is prepared again when they have
+// too little room.
+func resumes(ops []*door.Op) bool {
 	for _, op := range ops {
-		if op.Record.Op != store.OpInsertEach && op.Record.Op != store.OpInsertNewEach {
+		switch op.Record.Op {
+		case store.OpInsertEach, store.OpInsertNewEach, store.OpInsertFirst, store.OpInsertNewFirst:
+		default:
 			return false
 		}
 	}

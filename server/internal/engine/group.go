@@ -54,6 +54,9 @@ type Filter struct {
 // Writing is the part of a filter command that changes the filter.
 type Writing struct {
 	Op store.Op
+	// First, if it is not 0, is the operation while more room may be had: it
+	// stops at the first item that needs more, where Op passes over it.
+	First store.Op
 	// Merge tells that calls which follow each other make one record.
 	Merge bool
 	// Codes tells that the result of a record is Codes instead of Bools.

@@ -198,6 +198,8 @@ func TestTooLittleRoomIsPreparedAgain(t *testing.T) {
 		{"BF.RESERVE k 0.01 20", "BF.MADD k " + strings.Join(items, " ")},
 		{"BF.RESERVE k 0.01 1", "BF.ADD k x"},
 		{"CF.RESERVE k 4 BUCKETSIZE 1 MAXITERATIONS 1", "CF.ADD k x"},
+		{"CF.RESERVE k 4 BUCKETSIZE 1 MAXITERATIONS 1", "CF.INSERT k ITEMS " + strings.Join(items, " ")},
+		{"CF.RESERVE k 4 BUCKETSIZE 1 MAXITERATIONS 1", "CF.INSERTNX k ITEMS " + strings.Join(items, " ")},
 	} {
 		want, b := newBench(t, 1<<30), newBench(t, 1<<30)
 		for _, c := range []*bench{want, b} {
@@ -208,11 +210,45 @@ func TestTooLittleRoomIsPreparedAgain(t *testing.T) {
 		if got, want := b.line(tt.cmd), want.line(tt.cmd); got != want {
 			t.Errorf("%.20s with too little room = %s, want %s", tt.cmd, got, want)
 		}
-		if b.door.stingy != 0 && strings.HasPrefix(tt.cmd, "BF.M") {
+		if b.door.stingy != 0 && strings.Contains(tt.cmd, items[59]) {
 			t.Errorf("%.20s was not prepared again", tt.cmd)
 		}
 		if got := b.engine.Budget.Used() - b.state.Bytes(); got != 0 {
 			t.Errorf("%.20s: %d bytes stay set aside", tt.cmd, got)
+		}
+		b.replays(t)
+	}
+}
+
+// TestInsertTakesOneStep has CF.INSERT make a large filter grow: it sets memory
+// aside for one more sub-filter, not all that there is, and goes on when there is
+// room again; if there is none, items that need it answer -1 and others do not.
+func TestInsertTakesOneStep(t *testing.T) {
+	for _, items := range []int{200, 2000} {
+		const most = 32 << 20
+		b := newBench(t, most)
+		b.line("CF.RESERVE k 2000000 BUCKETSIZE 1 MAXITERATIONS 1 EXPANSION 2")
+		words := []string{"CF.INSERT", "k", "ITEMS"}
+		for i := range items { // of one fingerprint and bucket: two fit into a sub-filter
+			words = append(words, fmt.Sprint("i", i%2))
+		}
+		b.door.rooms = nil
+		got := strings.Fields(strings.Trim(b.do(words...), "[]"))
+		if len(got) != items || got[0] != "1" || got[5] != "1" || got[items-1] != "-1" {
+			t.Errorf("CF.INSERT of %d items = %.60s ... %s", items, got, got[len(got)-1])
+		}
+		if first := b.door.rooms[0]; first > 5<<20 {
+			t.Errorf("the first record may take %d bytes", first)
+		}
+		if got := b.line("CF.COUNT k i0"); got == ":0" || b.state.Bytes() > most {
+			t.Errorf("CF.COUNT = %s, %d bytes", got, b.state.Bytes())
+		}
+		if got := b.engine.Budget.Used() - b.state.Bytes(); got > int64(items) {
+			t.Errorf("%d bytes stay set aside", got)
+		}
+		// Another item has its own bucket, and room there.
+		if got := b.line("CF.INSERT k ITEMS i0 other i1"); got != "[-1 1 -1]" {
+			t.Errorf("CF.INSERT with no room to grow = %s", got)
 		}
 		b.replays(t)
 	}

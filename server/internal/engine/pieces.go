@@ -77,7 +77,7 @@ func (e *Engine) runPiece(s *Session, c *Call, entry *catalog.Entry, v *pieces) 
 		return
 	}
 	mark := len(w.bools)
-	op := e.record(w, f, entry, p, first, len(items))
+	op := e.record(w, c, entry, p, first, len(items))
 	w.bools = w.bools[:min(mark, len(w.bools))]
 	if f.Write.Codes {
 		op.Result.Codes = v.codes[v.done : v.done+len(items)]
@@ -105,6 +105,9 @@ func (e *Engine) putPiece(s *Session, c *Call, op *Op, v *pieces) {
 	case errors.Is(res.Err, store.ErrRetry):
 	case c.cmd.Filter.Write.Codes && res.Done == len(op.Result.Codes):
 		v.done += res.Done // an item without room does not stop the others
+		if res.Err == nil {
+			c.rooms = 0
+		}
 	case c.lacksRoom(res):
 		v.done += res.Done
 	default:

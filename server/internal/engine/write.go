@@ -60,7 +60,7 @@ func (e *Engine) write(s *Session, entry *catalog.Entry, p *store.Part, calls []
 			n++
 		}
 		last := &calls[n-1]
-		op := e.record(w, calls[0].cmd.Filter, entry, p, calls[0].first, last.first+len(last.Items)-calls[0].first)
+		op := e.record(w, &calls[0], entry, p, calls[0].first, last.first+len(last.Items)-calls[0].first)
 		w.spans = append(w.spans, span{calls[:n:n], op})
 		w.refs = append(w.refs, &op.Op)
 		calls = calls[n:]
@@ -78,13 +78,17 @@ func (e *Engine) write(s *Session, entry *catalog.Entry, p *store.Part, calls []
 	}
 }
 
-// record makes the record of n digests from the one at first on.
-func (e *Engine) record(w *Workspace, f *Filter, entry *catalog.Entry, p *store.Part, first, n int) *Op {
-	op := w.takeOp()
+// record makes the record of n digests from the one at first on, for c or for
+// calls of the same command.
+func (e *Engine) record(w *Workspace, c *Call, entry *catalog.Entry, p *store.Part, first, n int) *Op {
+	f, op := c.cmd.Filter, w.takeOp()
 	r, res := &op.Record, &op.Result
 	r.Op, r.ID, r.Index, r.Flags = f.Write.Op, entry.ID, 0, 0
 	r.Digests, r.Hashes, r.Value = nil, nil, nil
 	r.Limit, r.Room = 0, 0
+	if f.Write.First != 0 && c.rooms < maxRooms {
+		r.Op = f.Write.First
+	}
 	f.Family.Record(w, r, first, n)
 	op.Part, op.Admit, op.Err, op.Settled, op.Cost = p, nil, nil, false, 0
 	res.Bools, res.Codes = nil, nil

@@ -1,6 +1,8 @@
 package store
 
 import (
+	"errors"
+
 	"github.com/bloomery/bloomery/foreign/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 )
@@ -53,7 +55,7 @@ func (c cuckoo) ScanDump(iter int64) (next int64, chunk []byte) {
 
 func (c cuckoo) Apply(r *Record, res *Result) (grown int64) {
 	switch r.Op {
-	case OpInsert, OpInsertNew:
+	case OpInsert, OpInsertNew, OpInsertFirst, OpInsertNewFirst:
 		return c.insert(r, res)
 	case OpInsertEach, OpInsertNewEach:
 		return c.insertEach(r, res)
@@ -86,13 +88,18 @@ func (c cuckoo) insert(r *Record, res *Result) (grown int64) {
 	res.Codes = res.Codes[:len(r.Hashes)]
 	before, items, filters := c.Bytes(), c.Items(), c.Filters()
 	insert := c.InsertDigests
-	if r.Op == OpInsertNew {
+	if r.Op == OpInsertNew || r.Op == OpInsertNewFirst {
 		insert = c.InsertNXDigests
 	}
+	stops := r.Op == OpInsertFirst || r.Op == OpInsertNewFirst
 	for res.Done < len(r.Hashes) {
 		// What has no room does not stop the others, which may find a slot.
 		n, err := insert(res.Codes[res.Done:], r.Hashes[res.Done:], r.Room-(c.Bytes()-before))
 		res.Done += n
+		if stops && errors.Is(err, redisbloom.ErrRoom) {
+			res.Err = err
+			break
+		}
 		if res.Err == nil {
 			res.Err = err
 		}

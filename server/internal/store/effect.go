@@ -50,7 +50,7 @@ func (f *Effect) Add(r *Record, res *Result) {
 				f.digests = append(f.digests, d)
 			}
 		}
-	case OpInsert, OpInsertNew, OpInsertEach, OpInsertNewEach:
+	case OpInsert, OpInsertNew, OpInsertEach, OpInsertNewEach, OpInsertFirst, OpInsertNewFirst:
 		f.gather(OpInsert, r)
 		for i, h := range r.Hashes[:res.Done] {
 			if res.Codes[i] == redisbloom.Inserted {

@@ -51,6 +51,11 @@ const (
 
 	// A piece of OpCompact: Room slots of sub-filter Limit, from slot Position on.
 	OpCompactPiece Op = 41
+
+	// As OpInsert and OpInsertNew, but too little room stops at the first digest
+	// that needs more; those pass over it.
+	OpInsertFirst    Op = 42
+	OpInsertNewFirst Op = 43
 )
 
 // Records around a group of which all or none take effect at recovery.

@@ -14,7 +14,7 @@ var insert = engine.Command{
 	Categories: []string{"write", "cuckoo"}, Group: engine.GroupCuckoo, Since: "1.0.0",
 	Syntax: "key [CAPACITY capacity] [NOCREATE] ITEMS item [item ...]", Complexity: "O(m · (n + i)), m items, n sub-filters, i iterations",
 	Summary: "Adds items to a cuckoo filter, which is created with this capacity if it is not there.",
-	Filter:  &engine.Filter{Family: family, Parse: parseInsert, Absent: unlessNoCreate, Write: several(store.OpInsert)},
+	Filter:  &engine.Filter{Family: family, Parse: parseInsert, Absent: unlessNoCreate, Write: several(store.OpInsert, store.OpInsertFirst)},
 }
 
 // insertNX is CF.INSERTNX key [CAPACITY n] [NOCREATE] ITEMS item [item ...].
@@ -23,12 +23,12 @@ var insertNX = engine.Command{
 	Categories: []string{"write", "cuckoo"}, Group: engine.GroupCuckoo, Since: "1.0.0",
 	Syntax: "key [CAPACITY capacity] [NOCREATE] ITEMS item [item ...]", Complexity: "O(m · (n + i)), m items, n sub-filters, i iterations",
 	Summary: "Adds items to a cuckoo filter unless they seem to be there.",
-	Filter:  &engine.Filter{Family: family, Parse: parseInsert, Absent: unlessNoCreate, Write: several(store.OpInsertNew)},
+	Filter:  &engine.Filter{Family: family, Parse: parseInsert, Absent: unlessNoCreate, Write: several(store.OpInsertNew, store.OpInsertNewFirst)},
 }
 
 // several is what commands do that insert items.
-func several(op store.Op) *engine.Writing {
-	return &engine.Writing{Op: op, Codes: true, Limited: true, Grows: true, Reply: replyInsert, Create: create}
+func several(op, first store.Op) *engine.Writing {
+	return &engine.Writing{Op: op, First: first, Codes: true, Limited: true, Grows: true, Reply: replyInsert, Create: create}
 }
 
 // options is what CF.INSERT was given.
