@@ -23,14 +23,14 @@ var commands = []string{
 // Arrows point down only: the picture is in docs/architecture.md.
 var rooms = map[string][]string{
 	// What both wings stand on.
-	"":                  {}, // the vocabulary
-	"internal/kernel":   {},
-	"internal/memory":   {""},
-	"internal/envelope": {"", "hashing", "internal/memory", "internal/fields"},
-	"internal/shards":   {""},
-	"internal/fields":   {""},
-	"internal/measuring":  {},
-	"internal/resp":     {},
+	"":                   {}, // the vocabulary
+	"internal/kernel":    {},
+	"internal/memory":    {""},
+	"internal/envelope":  {"", "hashing", "internal/memory", "internal/fields"},
+	"internal/shards":    {""},
+	"internal/fields":    {""},
+	"internal/measuring": {},
+	"internal/resp":      {},
 
 	// The library.
 	"hashing":            {},

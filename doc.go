@@ -1,5 +1,5 @@
 // Package bloomery is the vocabulary of approximate membership: the interfaces
-// that every filter of this module speaks, the facts it tells about itself and
+// that every filter of this module implements, the Stats that describe it and
 // the errors it returns. No algorithm lives here; filters are in the packages
 // below it (bloom is the one to start with).
 //

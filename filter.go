@@ -4,8 +4,8 @@ package bloomery
 type Filter interface {
 	// Contains reports whether key may be in the set. False is certain.
 	Contains(key []byte) bool
-	// Stats tells the state of the filter. It costs the same for every size:
-	// large arrays are sampled, never scanned.
+	// Stats describes the state of the filter. It costs the same for every
+	// size: large arrays are sampled, never scanned.
 	Stats() Stats
 }
 
@@ -13,7 +13,7 @@ type Filter interface {
 // use Hash, or another function whose 64 bits are all equally good.
 type Hashed interface {
 	Filter
-	// Hash returns the hash under which this filter knows key.
+	// Hash returns this filter's hash of key.
 	Hash(key []byte) uint64
 	// ContainsHash is Contains for a key whose hash is h.
 	ContainsHash(h uint64) bool
@@ -47,7 +47,7 @@ type Deleter interface {
 	DeleteHash(h uint64) bool
 }
 
-// Counter is a multiset that knows how often a key was inserted.
+// Counter is a multiset that counts the occurrences of a key.
 type Counter interface {
 	// CountHash returns an upper bound of the number of occurrences.
 	CountHash(h uint64) uint64

@@ -29,7 +29,7 @@ type base struct {
 	rate     float64
 }
 
-// Hash returns the hash under which the filter knows key.
+// Hash returns the filter's hash of key.
 func (f *base) Hash(key []byte) uint64 { return f.hasher.Hash(key) }
 
 // Hasher returns the hasher of the filter.
@@ -97,7 +97,7 @@ func (f *base) compatible(o *base) error {
 	return envelope.SameHash(f.hasher, o.hasher)
 }
 
-// stats tells the state of a filter with this array, whose set bits are
+// stats describes the state of a filter with this array, whose set bits are
 // counted by count. Tolerance is how far the predicted rate may be off (one
 // sigma) though it is more than 2% of it.
 func (f *base) stats(kind string, words []uint64, count func([]uint64) uint64, tolerance float64) bloomery.Stats {

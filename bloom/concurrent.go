@@ -31,10 +31,10 @@ const (
 	fewKeys = stripes
 )
 
-// Concurrent is a Filter for many goroutines. The array is cut into 256
-// stripes with a lock each: adding locks one stripe, a batch sorts its
-// keys and takes each lock once. Reading takes no lock. Of several goroutines
-// that add the same new key exactly one is told true.
+// Concurrent is a Filter for many goroutines. The array is cut into 256 stripes
+// with a lock each: adding locks one stripe, a batch sorts its keys and takes
+// each lock once. Reading takes no lock. Of several goroutines that add the
+// same new key exactly one gets true.
 //
 //	array    [ stripe 0 ][ stripe 1 ]      ...      [ stripe 255 ]
 //	locks      L0          L1                         L255
@@ -154,8 +154,9 @@ func (f *Concurrent) stripe(h uint64) uint8 {
 	return uint8(block >> f.shift)
 }
 
-// AddHashes adds all of hs; equal ones in order. If dst is not nil, dst[i]
-// tells what AddHash(hs[i]) would have returned; it must be as long as hs.
+// AddHashes adds all of hs; equal ones in order. If dst is not nil, dst[i] is
+// what AddHash(hs[i]) would have returned; it panics if dst is then shorter
+// than hs.
 func (f *Concurrent) AddHashes(dst []bool, hs []uint64) {
 	f.mustBeMade()
 	if dst != nil {
@@ -304,8 +305,8 @@ func (f *Concurrent) Union(o *Filter) error {
 	return nil
 }
 
-// Clear takes out all keys whose Add returned before Clear was called, and
-// some of those that are added meanwhile, in whole or in part.
+// Clear removes all keys whose Add returned before Clear was called, and some
+// of those that are added meanwhile, in whole or in part.
 func (f *Concurrent) Clear() {
 	f.mustBeMade()
 	f.eachStripe(func(_ int, mine []uint64) {
@@ -327,7 +328,7 @@ func (f *Concurrent) eachStripe(visit func(first int, words []uint64)) {
 	}
 }
 
-// Stats tells the state of the filter, see Filter.Stats.
+// Stats describes the state of the filter, see Filter.Stats.
 func (f *Concurrent) Stats() bloomery.Stats {
 	return f.stats("concurrent", kernel.Words(f.blocks), countShared, 0)
 }

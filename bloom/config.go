@@ -12,8 +12,8 @@ import (
 	"github.com/bloomery/bloomery/sizing"
 )
 
-// Config says what filter to make. It is for values that come from users,
-// files or networks, since its methods return errors where New panics.
+// Config describes a filter. It is for values that come from users, files or
+// networks, since its methods return errors where New panics.
 //
 // The shape of the array follows from Capacity and ErrorRate, or is given by
 // Bits and Hashes.
@@ -23,10 +23,9 @@ type Config struct {
 	// Capacity is the number of different keys the filter is made for, at
 	// least 1. With Bits and Hashes it may be 0, not known.
 	Capacity int
-	// ErrorRate is the share of absent keys that may be answered with yes when
-	// Capacity keys are in the filter: more than 0 and less than 1. Filter
-	// and Split go down to 1e-6, Scalable to 1e-15, the others to any rate that
-	// fits into memory.
+	// ErrorRate is the false positive rate when Capacity keys are in the
+	// filter: more than 0 and less than 1. Filter and Split go down to 1e-6,
+	// Scalable to 1e-15, the others to any rate that fits into memory.
 	ErrorRate float64
 
 	// Bits is the size of the array; Filter rounds it up to a multiple of 512,

@@ -1,7 +1,7 @@
 // Package bloom has the filters that are made of bits: a key sets a few bits
 // of an array, and is in the set if all of them are set.
 //
-//	f := bloom.New(1_000_000, 0.01) // a million keys, 1% wrong yeses
+//	f := bloom.New(1_000_000, 0.01) // a million keys, 1% false positives
 //	f.AddString("alice")
 //	f.ContainsString("alice") // true, always
 //	f.ContainsString("bob")   // false, or true with a chance of 1%
@@ -31,15 +31,15 @@
 //
 // [Concurrent] is a Filter for many goroutines. [Sliced] is up to 1,024
 // Standards that are asked together which of them may hold a key, at about the
-// price of one.
+// cost of one.
 //
 // # Growing past the capacity
 //
 // Nothing breaks when more keys are added than the filter was made for; the
-// error rate rises. Stats tells the present rate. Only Scalable keeps it.
+// error rate rises. Stats shows the present rate. Only Scalable keeps it.
 //
 // # When to choose another family
 //
-// Keys can never be taken out of these filters. Sets that are known in advance
-// and never change need a third less in a static filter.
+// Keys cannot be removed from these filters. Sets that are known in advance and
+// never change need a third less in a static filter.
 package bloom

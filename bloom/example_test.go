@@ -10,7 +10,7 @@ import (
 )
 
 func Example() {
-	f := bloom.New(1_000_000, 0.01) // a million keys, 1% wrong yeses
+	f := bloom.New(1_000_000, 0.01) // a million keys, 1% false positives
 	f.AddString("alice")
 	f.AddString("bob")
 	fmt.Println(f.ContainsString("alice")) // always true

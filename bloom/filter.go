@@ -32,9 +32,9 @@ var (
 // Safe for concurrent readers; a writer needs exclusion.
 type Filter struct{ lines }
 
-// New returns a Filter for n keys with error rate p. It panics if n is less
-// than 1 or p is not between 1e-6 and 1: use Config.New for values that are
-// not written in the program.
+// New returns a Filter for n keys with false positive rate p. It panics if n is
+// less than 1 or p is not between 1e-6 and 1: use Config.New for values that
+// are not constants.
 func New(n int, p float64) *Filter {
 	f, err := Config{Capacity: n, ErrorRate: p}.New()
 	if err != nil {
@@ -86,8 +86,8 @@ func (f *Filter) AddHash(h uint64) bool {
 	return kernel.Set(f.blocks, f.shape.K, h)
 }
 
-// AddHashes adds all of hs, in order. If dst is not nil, dst[i] tells what
-// AddHash(hs[i]) would have returned; it must be as long as hs.
+// AddHashes adds all of hs, in order. If dst is not nil, dst[i] is what
+// AddHash(hs[i]) would have returned; it panics if dst is then shorter than hs.
 func (f *Filter) AddHashes(dst []bool, hs []uint64) {
 	f.mustBeMade()
 	kernel.SetAll(dst, f.blocks, f.shape.K, hs)
@@ -119,8 +119,8 @@ func (f *Filter) AddSeq(seq iter.Seq[[]byte]) {
 }
 
 // Union adds all keys of o to f. Both must have the same shape and hash, else
-// the error wraps ErrIncompatible, says how they differ and leaves f as it
-// was. The result is what adding all keys to one filter would have given.
+// the error wraps ErrIncompatible, names the difference and leaves f as it was.
+// The result is what adding all keys to one filter would have given.
 func (f *Filter) Union(o *Filter) error {
 	f.mustBeMade()
 	if err := f.compatible(&o.base); err != nil {
@@ -134,10 +134,10 @@ func (f *Filter) Union(o *Filter) error {
 // positives than a filter made of those keys alone would have. Errors are those
 // of Union.
 //
-// Bits that both filters have by chance stay, so what Stats and EstimateCount
-// say of the result is too high: filters of disjoint sets at capacity seem to
-// have 40% of their keys in common. Take the counts before, and the sum of both
-// less that of the union, or Jaccard times that of the union.
+// Bits that both filters have by chance stay, so Stats and EstimateCount are
+// too high for the result: filters of disjoint sets at capacity seem to have
+// 40% of their keys in common. Take the counts before, and the sum of both less
+// that of the union, or Jaccard times that of the union.
 func (f *Filter) Intersect(o *Filter) error {
 	f.mustBeMade()
 	if err := f.compatible(&o.base); err != nil {

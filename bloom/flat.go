@@ -145,7 +145,7 @@ func (f *flat) ContainsKeys(dst []bool, keys [][]byte) {
 	}
 }
 
-// Stats tells the state of the filter. The fill of arrays above 64 KiB is
+// Stats describes the state of the filter. The fill of arrays above 64 KiB is
 // taken from a sample of at most 1 MiB, so it costs the same for every size;
 // PredictedSigma is how far that makes Predicted swing.
 func (f *flat) Stats() bloomery.Stats {

@@ -50,8 +50,8 @@ func (f *flatSet) AddHash(h uint64) bool {
 	return fresh != 0
 }
 
-// AddHashes adds all of hs, in order. If dst is not nil, dst[i] tells what
-// AddHash(hs[i]) would have returned; it must be as long as hs.
+// AddHashes adds all of hs, in order. If dst is not nil, dst[i] is what
+// AddHash(hs[i]) would have returned; it panics if dst is then shorter than hs.
 func (f *flatSet) AddHashes(dst []bool, hs []uint64) {
 	f.mustBeMade()
 	if dst == nil {

@@ -50,7 +50,7 @@ func (f *halves) ContainsKeys(dst []bool, keys [][]byte) {
 	}
 }
 
-// Stats tells the state of the filter. The fill of arrays above 64 KiB is
+// Stats describes the state of the filter. The fill of arrays above 64 KiB is
 // taken from a sample of at most 1 MiB, so it costs the same for every size;
 // PredictedSigma is how far that makes Predicted swing.
 func (f *halves) Stats() bloomery.Stats { return f.stats("split", f.words(), count, 0) }

@@ -79,7 +79,7 @@ func (f *layered) WriteTo(w io.Writer) (int64, error) {
 	return envelope.WriteTo(w, f.header(), f.payload()...)
 }
 
-// parseLayered checks all that a header says. The layers are in the payload.
+// parseLayered checks all fields of a header. The layers are in the payload.
 func parseLayered(h envelope.Header, given hashing.Hasher) (layered, error) {
 	arrays := h.Payload - 8*lineWords*(1+uint64(h.Extra)) // if that is negative: a number above all others
 	switch {

@@ -71,19 +71,19 @@ type layered struct {
 	rate   float64 // asked for, when it was made
 	total  float64 // the same with that of all filters that were united
 	made   int     // layers that came from growing; unions bring others
-	// tapered says that the rates of its layers fall, see taperedShare.
+	// tapered means that the rates of its layers fall, see taperedShare.
 	tapered bool
 	layers  []layer // the largest last
 }
 
-// Hash returns the hash under which the filter knows key.
+// Hash returns the filter's hash of key.
 func (f *layered) Hash(key []byte) uint64 { return f.hasher.Hash(key) }
 
 // Hasher returns the hasher of the filter.
 func (f *layered) Hasher() hashing.Hasher { return f.hasher }
 
-// Layers returns the number of layers. A lookup asks all of them until one
-// says yes.
+// Layers returns the number of layers. A lookup asks them in turn until one
+// holds the key.
 func (f *layered) Layers() int { return len(f.layers) }
 
 // Contains reports whether key may be in the set. False is certain.
@@ -130,7 +130,7 @@ func (f *layered) ContainsKeys(dst []bool, keys [][]byte) {
 	}
 }
 
-// Stats tells the state of the filter. Capacity is what all layers hold
+// Stats describes the state of the filter. Capacity is what all layers hold
 // together, Items the number of keys that changed the filter: a few of those
 // added, at most the share of the error rate, seemed to be there and are not
 // counted. Predicted is the sum over the layers. Asked is the rate asked for;

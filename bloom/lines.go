@@ -49,7 +49,7 @@ func (f *lines) ContainsKeys(dst []bool, keys [][]byte) {
 	}
 }
 
-// Stats tells the state of the filter. The fill of arrays above 64 KiB is
+// Stats describes the state of the filter. The fill of arrays above 64 KiB is
 // taken from a sample of at most 1 MiB, so it costs the same for every size;
 // PredictedSigma is how far that makes Predicted swing.
 func (f *lines) Stats() bloomery.Stats { return f.stats("bloom", f.words(), count, 0) }

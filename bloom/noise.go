@@ -10,12 +10,13 @@ import (
 	"github.com/bloomery/bloomery"
 )
 
-// AddNoise blurs a filter that is to be published: it adds dummy keys that nobody
-// has, as many as share of the keys that are in it, and returns how many. Whoever
-// tries keys against the filter then finds more that were never added. The cost is
-// a higher false positive rate: sizing.Shape.Rate has it beforehand, Stats
-// afterwards. random is where dummies come from; nil means the system's source. A
-// known seed is no secret: dummies could be told from keys.
+// AddNoise blurs a filter that is to be published: it adds dummy keys that
+// nobody has, as many as share of the keys that are in it, and returns how
+// many. Whoever tries keys against the filter then finds more that were never
+// added. The cost is a higher false positive rate: sizing.Shape.Rate has it
+// beforehand, Stats afterwards. random is where dummies come from; nil means
+// the system's source. A known seed is no secret: dummies could be
+// distinguished from keys.
 //
 // The error wraps ErrParameter if share is negative, not a number or infinite, or
 // if the filter is so full that its keys cannot be counted, or is that of random;

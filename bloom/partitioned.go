@@ -30,9 +30,9 @@ var (
 // Safe for concurrent readers; a writer needs exclusion.
 type Partitioned struct{ flatSet }
 
-// NewPartitioned returns a Partitioned for n keys with error rate p. It panics
-// if n is less than 1 or p is not between 0 and 1: use Config.NewPartitioned
-// for values that are not written in the program.
+// NewPartitioned returns a Partitioned for n keys with false positive rate p.
+// It panics if n is less than 1 or p is not between 0 and 1: use
+// Config.NewPartitioned for values that are not constants.
 func NewPartitioned(n int, p float64) *Partitioned {
 	f, err := Config{Capacity: n, ErrorRate: p}.NewPartitioned()
 	if err != nil {

@@ -134,11 +134,11 @@ func (f *rows) Column(column int) (*Standard, error) {
 	return &Standard{flatSet{newFlat(f.base, w)}}, nil
 }
 
-// Stats tells the state of all columns together: Items is the number of keys
-// in all of them, Capacity that of one column times the columns in use,
+// Stats describes the state of all columns together: Items is the number of
+// keys in all of them, Capacity that of one column times the columns in use,
 // Saturation and Predicted are means over the columns in use. Bits and Bytes
-// are those of all columns that there is room for. It looks at 1024 rows, or
-// at as many more as lie in half a megabyte.
+// are those of all columns that there is room for. It looks at 1024 rows, or at
+// as many more as lie in half a megabyte.
 func (f *rows) Stats() bloomery.Stats {
 	if len(f.words) == 0 {
 		return bloomery.Stats{Kind: "sliced"}
@@ -177,9 +177,9 @@ func (f *rows) sampled(set, looked uint64) kernel.Sampled {
 	return kernel.Sampled{Fill: fill, Rate: rate(fill), Sigma: (rate(min(1, fill+sigma)) - rate(max(0, fill-sigma))) / 2}
 }
 
-// ColumnStats tells the state of one column, as Stats of its Standard would,
-// from up to 65,536 rows. The error wraps ErrParameter if the column is not in
-// use.
+// ColumnStats describes the state of one column, as Stats of its Standard
+// would, from up to 65,536 rows. The error wraps ErrParameter if the column is
+// not in use.
 func (f *rows) ColumnStats(column int) (bloomery.Stats, error) {
 	if err := f.check(column); err != nil {
 		return bloomery.Stats{}, fmt.Errorf("bloom: column stats: %w", err)

@@ -46,12 +46,12 @@ const (
 // that is in some layer is not added again, so that adding the same keys again
 // makes no new layer.
 //
-// It pays for what it does not know. A lookup reads one cache line per layer,
+// Not knowing the number has a cost. A lookup reads one cache line per layer,
 // and a layer has a fortieth of the rate: at 1% full layers take about 2 times
 // the bits of a Filter of the right size, and 4 times just after a layer was
-// made, the first ones more. So take the best guess for the first capacity; quotient.Growing
-// takes less where there is none. A layer whose rate is below 1e-6 has the
-// layout of Standard, which is slower: from p = 4e-5 down.
+// made, the first ones more. So take the best guess for the first capacity;
+// quotient.Growing takes less where there is none. A layer whose rate is below
+// 1e-6 has the layout of Standard, which is slower: from p = 4e-5 down.
 //
 // If Config.Alloc refuses another layer, or there is no memory for one, the
 // last layer goes on being filled, and Stats shows the rate; room is asked for
@@ -68,10 +68,10 @@ type Scalable struct {
 	limit  uint64 // the number of its items at which another layer is wanted
 }
 
-// NewScalable returns a Scalable whose first layer is for n keys, with error
-// rate p at every size. It panics if n is less than 1 or p is not between
-// 1e-15 and 1: use Config.NewScalable for values that are not written in the
-// program.
+// NewScalable returns a Scalable whose first layer is for n keys, with false
+// positive rate p at every size. It panics if n is less than 1 or p is not
+// between 1e-15 and 1: use Config.NewScalable for values that are not
+// constants.
 func NewScalable(n int, p float64) *Scalable {
 	s, err := Config{Capacity: n, ErrorRate: p}.NewScalable()
 	if err != nil {
@@ -193,8 +193,8 @@ func (f *Scalable) AddHash(h uint64) bool {
 	return true
 }
 
-// AddHashes adds all of hs, in order. If dst is not nil, dst[i] tells what
-// AddHash(hs[i]) would have returned; it must be as long as hs.
+// AddHashes adds all of hs, in order. If dst is not nil, dst[i] is what
+// AddHash(hs[i]) would have returned; it panics if dst is then shorter than hs.
 func (f *Scalable) AddHashes(dst []bool, hs []uint64) {
 	f.mustBeMade()
 	if dst != nil {
@@ -297,7 +297,7 @@ func ScalableFrom(f *Filter, p float64) (*Scalable, error) {
 
 // Union adds all keys of o to f by taking over copies of its layers, so first
 // capacity, rate and growth of both may differ. The error rate is then at most
-// the sum of both, which Stats tells, and lookups ask the layers of both. The
+// the sum of both, which Stats shows, and lookups ask the layers of both. The
 // hash must be the same, else the error wraps ErrIncompatible; with more than
 // 4096 layers it wraps ErrTooLarge, and it may be that of Alloc. On error f
 // stays as it was.

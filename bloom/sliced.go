@@ -97,7 +97,7 @@ func (f *Sliced) AddColumn() (int, error) {
 	return 0, fmt.Errorf("bloom: add column: %w: all %d columns are in use", bloomery.ErrFull, f.Room())
 }
 
-// ClearColumn takes all keys out of a column, which stays in use. It reads
+// ClearColumn removes all keys from a column, which stays in use. It reads
 // every row. The error wraps ErrParameter if the column is not in use.
 func (f *Sliced) ClearColumn(column int) error {
 	f.mustBeMade()
@@ -108,9 +108,8 @@ func (f *Sliced) ClearColumn(column int) error {
 	return nil
 }
 
-// RemoveColumn takes a column out of use, so that AddColumn may give its
-// number again. It reads every row. The error wraps ErrParameter if the column
-// is not in use.
+// RemoveColumn removes a column, so that AddColumn may return its number again.
+// It reads every row. The error wraps ErrParameter if the column is not in use.
 func (f *Sliced) RemoveColumn(column int) error {
 	f.mustBeMade()
 	if err := f.check(column); err != nil {
@@ -131,8 +130,8 @@ func (f *Sliced) empty(column int) {
 
 // ReplaceColumn replaces the keys of a column by those of o, which must have
 // the shape and the hasher of f. It reads every row. The error wraps
-// ErrParameter if the column is not in use, ErrIncompatible if o differs, says
-// how, and leaves f as it was.
+// ErrParameter if the column is not in use, ErrIncompatible if o differs, which
+// it names; f stays as it was.
 func (f *Sliced) ReplaceColumn(column int, o *Standard) error {
 	f.mustBeMade()
 	if err := f.check(column); err != nil {
@@ -160,8 +159,8 @@ func (f *Sliced) AddHash(column int, h uint64) (bool, error) {
 }
 
 // AddHashes adds all of hs to a column, in order. If dst is not nil, dst[i]
-// tells whether hs[i] changed the column; it must be as long as hs. The error
-// is that of AddHash.
+// reports whether hs[i] changed the column; it panics if dst is then shorter
+// than hs. The error is that of AddHash.
 func (f *Sliced) AddHashes(column int, dst []bool, hs []uint64) error {
 	f.mustBeMade()
 	if err := f.check(column); err != nil {

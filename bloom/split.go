@@ -27,23 +27,22 @@ var (
 //	one block            [lane 0][lane 1][lane 2] ... [lane 7]
 //	one key               1 bit   1 bit   1 bit        1 bit
 //
-// Take it to exchange filters with systems that read Parquet; else Filter
-// needs less memory, by 6% at 1% and by 16% at 1e-4. A Split has at most 2^32
-// blocks, 128 GiB; the header of a filter in a Parquet file tells sizes below
-// 2 GiB.
+// Take it to exchange filters with systems that read Parquet; else Filter needs
+// less memory, by 6% at 1% and by 16% at 1e-4. A Split has at most 2^32 blocks,
+// 128 GiB; the header of a filter in a Parquet file has sizes below 2 GiB.
 //
 // Its array is that of Parquet to the byte, see AppendBitset. For a reader of
-// Parquet to find the keys in it, they must have been hashed by XXH64 with
-// seed 0, which Config.Hasher can say; the default is XXH3 as everywhere.
+// Parquet to find the keys in it, they must have been hashed by XXH64 with seed
+// 0, as Config.Hasher: named.XXH64(); the default is XXH3 as everywhere.
 //
 // Make one with NewSplit or Config.NewSplit; for a zero Split see Filter.
 //
 // Safe for concurrent readers; a writer needs exclusion.
 type Split struct{ halves }
 
-// NewSplit returns a Split for n keys with error rate p. It panics if n is
-// less than 1 or p is not between 1e-6 and 1: use Config.NewSplit for values
-// that are not written in the program.
+// NewSplit returns a Split for n keys with false positive rate p. It panics if
+// n is less than 1 or p is not between 1e-6 and 1: use Config.NewSplit for
+// values that are not constants.
 func NewSplit(n int, p float64) *Split {
 	s, err := Config{Capacity: n, ErrorRate: p}.NewSplit()
 	if err != nil {
@@ -109,8 +108,8 @@ func (f *Split) AddHash(h uint64) bool {
 	return kernel.SetSplit(f.blocks, h)
 }
 
-// AddHashes adds all of hs, in order. If dst is not nil, dst[i] tells what
-// AddHash(hs[i]) would have returned; it must be as long as hs.
+// AddHashes adds all of hs, in order. If dst is not nil, dst[i] is what
+// AddHash(hs[i]) would have returned; it panics if dst is then shorter than hs.
 func (f *Split) AddHashes(dst []bool, hs []uint64) {
 	f.mustBeMade()
 	kernel.SetAllSplit(dst, f.blocks, hs)

@@ -25,9 +25,9 @@ var (
 // Safe for concurrent readers; a writer needs exclusion.
 type Standard struct{ flatSet }
 
-// NewStandard returns a Standard for n keys with error rate p. It panics if n
-// is less than 1 or p is not between 0 and 1: use Config.NewStandard for
-// values that are not written in the program.
+// NewStandard returns a Standard for n keys with false positive rate p. It
+// panics if n is less than 1 or p is not between 0 and 1: use
+// Config.NewStandard for values that are not constants.
 func NewStandard(n int, p float64) *Standard {
 	s, err := Config{Capacity: n, ErrorRate: p}.NewStandard()
 	if err != nil {

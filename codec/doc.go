@@ -1,11 +1,11 @@
 // Package codec opens, moves and compares filters of every kind. It is the one
-// package that knows all families: code that does not care which filter it
+// package that imports all families: code that does not care which filter it
 // has, a server or a tool, begins here.
 //
 //	f, err := codec.Open(data)                   // of whatever kind
 //	info, err := codec.Inspect(file)             // what is it, is it sound?
 //	small, err := codec.Compress(nil, data)      // for the network
-//	patch, err := codec.Diff(yesterday, today)   // for who has yesterday's
+//	patch, err := codec.Diff(yesterday, today)   // for those who have yesterday's
 //
 // [Kinds] is the table of all kinds: what they are called, what they can do,
 // how they are made and read.

@@ -14,7 +14,7 @@ import (
 	"github.com/bloomery/bloomery/internal/envelope"
 )
 
-// Info is what an encoding tells about itself without the hash key.
+// Info describes an encoding as far as that is possible without the hash key.
 type Info struct {
 	Form Form
 	// Kind is the number of the kind, Name its name, empty for a kind that is
@@ -38,7 +38,7 @@ type Info struct {
 	Capacity uint64
 	Rate     float64
 	Extra    uint32
-	// Base tells what a patch is for: the Identity of the old encoding.
+	// Base is the Identity of the encoding that a patch is for.
 	Base uint64
 	// Identity is the checksum of the header, and in the lower half that of
 	// the table of checksums, which stands for the payload. 0 if the data
@@ -62,12 +62,12 @@ type Damage struct {
 	// that behind the last. In a transport form they are where the damage
 	// shows when it is decoded.
 	From, To uint64
-	// Cause says what was found.
+	// Cause is what was found.
 	Cause string
 }
 
 // Err returns nil if there is no damage, else an error that wraps ErrCorrupt
-// and tells the first.
+// and names the first.
 func (i Info) Err() error {
 	if len(i.Damage) == 0 {
 		return nil
@@ -77,7 +77,7 @@ func (i Info) Err() error {
 }
 
 // Inspect reads one filter or patch from r, in any form and of any kind, and
-// tells what its header says and what is damaged. It needs no hash key, and
+// returns what is in its header and what is damaged. It needs no hash key, and
 // keeps less than 1 MiB of memory for a filter of any size. Bytes behind the
 // end are damage; one of them is read.
 //

@@ -57,7 +57,7 @@ type Features struct {
 	Static bool // is built from all its keys at once and never changes
 	Grow   bool // keeps its error rate past its capacity by taking more memory
 	Forget bool // keeps its error rate past its capacity by forgetting the oldest keys
-	Expire bool // forgets keys by age, when it is told that time has passed
+	Expire bool // forgets keys by age, when it is advanced
 }
 
 // View is a filter that is read where it lies, in a mapped file or a buffer,

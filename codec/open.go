@@ -12,7 +12,7 @@ import (
 	"github.com/bloomery/bloomery/internal/memory"
 )
 
-// Config says how filters of whatever kind are opened. Its zero value serves
+// Config describes how filters of any kind are opened. Its zero value serves
 // for all filters but those that were made with a secret key or a function.
 type Config struct {
 	_ struct{}
@@ -167,7 +167,8 @@ func (c Config) memberKind(data []byte) (Kind, error) {
 	return k, err
 }
 
-// ended tells the end of the data from failures of a reader.
+// ended reports whether an error is the end of the data, not a failure of a
+// reader.
 func ended(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }
@@ -215,7 +216,7 @@ func (c Config) kindIn(data []byte) (Kind, error) {
 	return k, c.allow(k, header)
 }
 
-// Form says how a filter is written down.
+// Form is a form of encoding.
 type Form uint8
 
 // The forms.
@@ -238,7 +239,7 @@ func (f Form) String() string {
 	return fmt.Sprintf("Form(%d)", uint8(f))
 }
 
-// formOf tells the form by the first bytes; what is neither a transport form
+// formOf returns the form by the first bytes; what is neither a transport form
 // nor a patch counts as plain.
 func formOf(data []byte) Form {
 	if len(data) < len(packMagic) {

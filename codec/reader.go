@@ -18,12 +18,12 @@ import (
 //	_, err := f.ReadFrom(codec.NewReader(conn))
 //
 // It reads no byte more than the filter has, and keeps some 130 KiB of memory,
-// whatever the filter claims to be. All that it gives out has the length that
-// the filter's header says; damage is told at the latest instead of io.EOF.
-// Errors wrap ErrCorrupt or ErrVersion, or are those of the reader below.
+// whatever the filter claims to be. All that it gives out has the length in the
+// filter's header; damage is reported at the latest in place of io.EOF. Errors
+// wrap ErrCorrupt or ErrVersion, or are those of the reader below.
 //
-// An empty filter is 9,000 times as long as its transport form. Who takes
-// filters from strangers sets a bound:
+// An empty filter is 9,000 times as long as its transport form. Set a bound for
+// untrusted input:
 //
 //	_, err := f.ReadFrom(io.LimitReader(codec.NewReader(conn), 1<<30))
 //
@@ -58,8 +58,8 @@ func (r *Reader) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// errEnd is told behind the last piece. It is not io.EOF, which a reader below
-// may return.
+// errEnd follows the last piece. It is not io.EOF, which a reader below may
+// return.
 var errEnd = errors.New("end of the encoding")
 
 // unpacker decodes one filter or patch into the pieces of the plain encoding:

@@ -168,8 +168,8 @@ func (s *Sealer) flush(last bool) error {
 	return nil
 }
 
-// Unsealer decrypts what it reads, see Unseal. What it returns is authentic, but
-// only io.EOF says that it is complete. It reads to the end of the reader below
+// Unsealer decrypts what it reads, see Unseal. What it returns is authentic,
+// but it is complete only after io.EOF. It reads to the end of the reader below
 // and keeps 128 KiB of memory. Errors are sticky.
 //
 // Not safe for concurrent use.

@@ -23,8 +23,8 @@ func Compress(dst, data []byte) ([]byte, error) {
 }
 
 // Decompress appends to dst the encoding whose transport form is data. Memory
-// grows with data, up to the size that the filter's header says. The error
-// wraps ErrCorrupt, ErrVersion or ErrTooLarge; dst is then returned as it was.
+// grows with data, up to the size in the filter's header. The error wraps
+// ErrCorrupt, ErrVersion or ErrTooLarge; dst is then returned as it was.
 func Decompress(dst, data []byte) ([]byte, error) {
 	r := bytes.NewReader(data)
 	u := unpacker{r: r, form: FormTransport}

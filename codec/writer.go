@@ -58,8 +58,8 @@ func (w *Writer) Write(b []byte) (int, error) {
 	return taken, w.err
 }
 
-// Close tells that the encoding is complete; the error wraps ErrCorrupt if it
-// is not. It does not close the writer below.
+// Close ends the encoding; the error wraps ErrCorrupt if it is not complete. It
+// does not close the writer below.
 func (w *Writer) Close() error {
 	if w.err == nil {
 		w.fail(w.p.complete())

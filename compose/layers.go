@@ -19,7 +19,7 @@ import (
 //	               ▼                ▼                ▼
 //	             false            false        the right answer
 //
-// Every layer knows keys by a salted hash, so that their false positives are
+// Every layer uses a salted hash of a key, so that their false positives are
 // independent: what passes all of them is the product of their rates. Layers
 // counts what each of them stopped.
 //
@@ -62,8 +62,8 @@ func NewLayers(exact func(key []byte) bool, layers ...bloomery.Hashed) (*Layers,
 	}, nil
 }
 
-// layerHash returns the hash under which layer i knows a key. The first one uses
-// the hash as it is, so that a filter that is there already can be it.
+// layerHash returns the hash of a key in layer i. The first one uses the hash
+// as it is, so that a filter that is there already can be it.
 func layerHash(h uint64, i int) uint64 {
 	if i == 0 {
 		return h

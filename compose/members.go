@@ -40,8 +40,7 @@ func writable(i int, m bloomery.Hashed) error {
 	return nil
 }
 
-// checkHash returns an error if a member knows keys by another hash than the
-// first.
+// checkHash returns an error if a member has another hash than the first.
 func checkHash(members []bloomery.Hashed) error {
 	probe := []byte("bloomery members")
 	for i, m := range members[1:] {

@@ -19,11 +19,11 @@ var _ bloomery.Hashed = (*Quorum)(nil)
 // MaxMembers bounds the members of a Quorum.
 const MaxMembers = 255
 
-// Quorum is n filters that hold the same keys, of which at least m must say yes.
-// Each knows keys by a salted hash of its own, so that they err independently. With
-// m = n the false positive rate is the product of their rates; with a smaller m it
-// is larger, but up to n - m members may be lost, replaced by empty ones or damaged
-// without a false negative.
+// Quorum is n filters that hold the same keys, of which at least m must contain a
+// key. Each uses a salted hash of its own, so that their false positives are
+// independent. With m = n the false positive rate is the product of their
+// rates; with a smaller m it is larger, but up to n - m members may be lost,
+// replaced by empty ones or damaged without a false negative.
 //
 //	m of n, each at 1%    rate of the quorum
 //	2 of 2                0.01%
@@ -96,14 +96,14 @@ func (q *quorum) Members() []bloomery.Hashed { return slices.Clone(q.members) }
 // Need returns how many members must agree.
 func (q *quorum) Need() int { return q.need }
 
-// Hash returns the hash under which the quorum knows key.
+// Hash returns the quorum's hash of key.
 func (q *quorum) Hash(key []byte) uint64 { return q.hasher.Hash(key) }
 
 // Hasher returns the hasher of all members.
 func (q *quorum) Hasher() hashing.Hasher { return q.hasher }
 
-// Contains reports whether enough members say that key may be in the set. False is
-// certain while not more than n - m members have lost keys.
+// Contains reports whether key may be in enough members. False is certain while
+// not more than n - m members have lost keys.
 func (q *quorum) Contains(key []byte) bool { return q.ContainsHash(q.hasher.Hash(key)) }
 
 // ContainsString is Contains for a string.

@@ -140,7 +140,7 @@ func (s *Striped) at(h uint64) *stripe { return &s.stripes[bloomery.Route(h, s.b
 // Stripes returns how many there are.
 func (s *Striped) Stripes() int { return len(s.stripes) }
 
-// Hash returns the hash under which the filter knows key.
+// Hash returns the filter's hash of key.
 func (s *Striped) Hash(key []byte) uint64 { return s.hasher.Hash(key) }
 
 // Hasher returns the hasher of all stripes.

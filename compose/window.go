@@ -67,8 +67,8 @@ type window struct {
 }
 
 // NewWindow returns a Window for n keys per span with false positive rate p and
-// so many generations in a span. It panics on nonsense: use WindowConfig.New for
-// values that are not written in the program.
+// so many generations in a span. It panics if a value is out of its range: use
+// WindowConfig.New for values that are not constants.
 func NewWindow(n int, p float64, generations int) *Window {
 	if generations == 0 {
 		panic(fmt.Sprintf("compose: new window: %v: 0 generations", bloomery.ErrParameter))
@@ -117,7 +117,7 @@ func (w *window) salt() {
 // Generation returns the number of the present generation. It is 0 at first.
 func (w *window) Generation() uint64 { return w.current }
 
-// Hash returns the hash under which the window knows key.
+// Hash returns the window's hash of key.
 func (w *window) Hash(key []byte) uint64 { return w.hasher.Hash(key) }
 
 // Hasher returns the hasher of the window.

@@ -129,7 +129,7 @@ func (w *window) load(given hashing.Hasher, from *envelope.Source) error {
 	return err
 }
 
-// opening returns what c says of opening windows.
+// opening returns the part of c that opens windows.
 func (c WindowConfig) opening() envelope.Opening {
 	return envelope.Opening{Package: "compose", Config: c, Hasher: c.Hasher, Alloc: c.Alloc}
 }

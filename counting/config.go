@@ -13,8 +13,8 @@ import (
 	"github.com/bloomery/bloomery/sizing"
 )
 
-// Config says what filter to make. It is for values that come from users,
-// files or networks, since its methods return errors where New panics.
+// Config describes a filter. It is for values that come from users, files or
+// networks, since its methods return errors where New panics.
 //
 // The shape of the array follows from Capacity and ErrorRate, or is given by
 // Bits and Hashes.
@@ -25,9 +25,8 @@ type Config struct {
 	// least 1; for a Stable the number of last keys that it remembers for
 	// certain. With Bits and Hashes it may be 0, not known, but for a Stable.
 	Capacity int
-	// ErrorRate is the share of absent keys that may be answered with yes when
-	// Capacity keys are in the filter, and at any time for a Stable: at least
-	// 1e-6 and less than 1.
+	// ErrorRate is the false positive rate when Capacity keys are in the
+	// filter, and at any time for a Stable: at least 1e-6 and less than 1.
 	ErrorRate float64
 
 	// Bits is the number of bits, each with a counter beside it; it is rounded

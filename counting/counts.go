@@ -51,7 +51,8 @@ func (f *table) soundPlanes() error {
 	return nil
 }
 
-// stats tells the state of a filter whose array is as full as its keys made it.
+// stats describes the state of a filter whose array is as full as its keys made
+// it.
 func (f *table) stats() bloomery.Stats {
 	return f.statsBy(func(fill float64) (keys, rate float64) {
 		keys = f.size.Count(fill)

@@ -1,7 +1,7 @@
 // Package counting has the filters that are made of counters: each bit of a
-// Bloom filter has a counter beside it, which tells how many keys have set it.
+// Bloom filter has a counter beside it, the number of keys that have set it.
 //
-//	f := counting.New(1_000_000, 0.01) // a million keys, 1% wrong yeses
+//	f := counting.New(1_000_000, 0.01) // a million keys, 1% false positives
 //	_ = f.InsertString("alice")        // an error only if alice is there 16 times
 //	f.CountString("alice")             // 1, or more with a chance of 1%
 //	f.DeleteString("alice")            // true
@@ -9,9 +9,9 @@
 //
 // There are three kinds:
 //
-//   - [Filter] is a set that keys can be taken out of. It takes 49.7 bits per
+//   - [Filter] is a set that keys can be deleted from. It takes 49.7 bits per
 //     key at 1%: 9.93 bits and as many counters of 4.
-//   - [Spectral] tells how often keys came, exactly for nearly all frequent ones.
+//   - [Spectral] counts how often keys came, exactly for nearly all frequent ones.
 //   - [Stable] remembers the last keys of an endless stream and keeps its error
 //     rate for ever.
 //
@@ -36,8 +36,8 @@
 //
 // # When to choose another family
 //
-// Keys that are never taken out need a fifth of the memory in package bloom.
-// Where deletes are all that is needed, and a filter may say that it is full, a
+// Keys that are never removed need a fifth of the memory in package bloom.
+// Where deletes are all that is needed, and inserts may fail with ErrFull, a
 // cuckoo or a quotient filter takes a quarter. For keys that expire by time,
 // not by number, take two filters and swap them.
 package counting

@@ -18,20 +18,20 @@ var (
 	_ bloomery.Counter  = (*Filter)(nil)
 )
 
-// Filter is a Bloom filter that keys can be taken out of. Each bit has a
-// counter of 2 to 16 bits beside it that tells how many keys have the bit. A
+// Filter is a Bloom filter that keys can be deleted from. Each bit has a
+// counter of 2 to 16 bits beside it, the number of keys that have the bit. A
 // lookup reads bits only: one memory access. An insert touches one or two cache
 // lines of counters, too, a delete as many as counters have bits.
 //
 // A key that is inserted twice must be deleted twice. Only keys that are there
 // may be deleted: a Filter refuses to delete what is certainly absent, but of
-// absent keys it takes the share ErrorRate for present ones, and deleting
-// those takes counts away from others, which may then be denied.
+// absent keys it takes the share ErrorRate for present ones, and deleting those
+// takes counts away from others, which can then become false negatives.
 //
-// A counter that is full stays so for ever, since nobody knows any more how
-// many keys it stands for. Its keys can never be forgotten, and its bit is not
-// cleared again. The width of the counters is chosen so that this is rare, see
-// Config.Overflow; Stats tells the share of full counters.
+// A counter that is full stays full, since it no longer counts all of its keys:
+// its bit is not cleared again, so there is no false negative. The width of the
+// counters is chosen so that this is rare, see Config.Overflow; Stats has the
+// share of full counters.
 //
 // Make one with New or Config.New. A zero Filter is empty and cannot be
 // changed or encoded, but UnmarshalBinary and ReadFrom can replace it.
@@ -42,9 +42,9 @@ type Filter struct{ counted }
 // filterConstructors is how to make a Filter.
 const filterConstructors = "New or Config.New"
 
-// New returns a Filter for n keys with error rate p, each of which is there
-// once or twice. It panics if n is less than 1 or p is not between 1e-6 and 1:
-// use Config.New for values that are not written in the program.
+// New returns a Filter for n keys with false positive rate p, each of which is
+// there once or twice. It panics if n is less than 1 or p is not between 1e-6
+// and 1: use Config.New for values that are not constants.
 func New(n int, p float64) *Filter {
 	f, err := Config{Capacity: n, ErrorRate: p}.New()
 	if err != nil {
@@ -167,9 +167,9 @@ func (f *Filter) InsertSeq(seq iter.Seq[[]byte]) (n int, err error) {
 	return n, nil
 }
 
-// Delete takes key out once. It reports false, and changes nothing, if the key
-// is certainly absent. Deleting an absent key that the filter takes for
-// present is the caller's mistake, see Filter.
+// Delete removes one occurrence of key. It reports false, and changes nothing,
+// if the key is certainly absent. Deleting an absent key that the filter takes
+// for present is the caller's mistake, see Filter.
 func (f *Filter) Delete(key []byte) bool { return f.DeleteHash(f.hasher.Hash(key)) }
 
 // DeleteString is Delete for a string.
@@ -183,9 +183,9 @@ func (f *Filter) DeleteHash(h uint64) bool {
 
 // Merge inserts all keys of o into f, as often as they are in both together. A
 // sum that is too large for a counter makes it full. Both must have the same
-// shape, counters and hash, else the error wraps ErrIncompatible, says how
-// they differ and leaves f as it was. The result is what inserting all keys
-// into one filter would have given.
+// shape, counters and hash, else the error wraps ErrIncompatible, names the
+// difference and leaves f as it was. The result is what inserting all keys into
+// one filter would have given.
 func (f *Filter) Merge(o *Filter) error {
 	f.mustBeMade(filterConstructors)
 	if err := f.compatible(&o.table); err != nil {
@@ -224,7 +224,7 @@ func (f *Filter) ReadFrom(r io.Reader) (int64, error) {
 type counted struct{ table }
 
 // Count returns how often key is there: an upper bound, which is exact but for
-// about the share of keys that Stats predicts for wrong yeses. It is never
+// about the share of keys that Stats predicts as false positives. It is never
 // more than MaxCount, which stands for that number and all above.
 func (f *counted) Count(key []byte) uint64 { return f.CountHash(f.hasher.Hash(key)) }
 
@@ -243,9 +243,10 @@ func (f *counted) CountHash(h uint64) uint64 {
 // width.
 func (f *counted) MaxCount() uint64 { return 1 << f.size.Width }
 
-// Stats tells the state of the filter; items are different keys. The fill of
-// arrays above 64 KiB is taken from a sample of at most 1 MiB, so it costs the
-// same for every size; PredictedSigma is how far that makes Predicted swing.
+// Stats describes the state of the filter; items are different keys. The fill
+// of arrays above 64 KiB is taken from a sample of at most 1 MiB, so it costs
+// the same for every size; PredictedSigma is how far that makes Predicted
+// swing.
 func (f *counted) Stats() bloomery.Stats {
 	s := f.stats()
 	s.Overflow = f.share(sampleBlocks, f.fullPlanes)

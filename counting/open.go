@@ -10,7 +10,7 @@ import (
 	"github.com/bloomery/bloomery/sizing"
 )
 
-// opening returns what c says of opening filters.
+// opening returns the part of c that opens filters.
 func (c Config) opening() envelope.Opening {
 	return envelope.Opening{Package: "counting", Config: c, Hasher: c.Hasher, Alloc: c.Alloc}
 }

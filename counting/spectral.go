@@ -17,7 +17,7 @@ var (
 	_ bloomery.Counter  = (*Spectral)(nil)
 )
 
-// Spectral tells how often keys were inserted, without keeping them. Each key
+// Spectral counts how often keys were inserted, without keeping them. Each key
 // has k counters, and its count is the smallest of them: never too low, and too
 // high only if each of the k is one of other keys, too. An insert adds to the
 // smallest only (minimum increase), so that rare keys do not disturb frequent
@@ -29,9 +29,9 @@ var (
 //
 // It takes 328 bits per key at 1%, and 160 at 10%, which is enough where only
 // the heavy keys matter: of 100 million downloads of 180,000 packages, drawn by
-// their popularity, all of the 10,000 most frequent ones were counted within 1%,
-// in 4 MB. Keys cannot be taken out. A lookup costs one memory access, an insert
-// or a count k + 1.
+// their popularity, all of the 10,000 most frequent ones were counted within
+// 1%, in 4 MB. Keys cannot be deleted. A lookup costs one memory access, an
+// insert or a count k + 1.
 //
 // Make one with NewSpectral or Config.NewSpectral; for a zero Spectral see
 // Filter.
@@ -45,7 +45,7 @@ const spectralConstructors = "NewSpectral or Config.NewSpectral"
 // NewSpectral returns a Spectral for n different keys at error rate p, which
 // also bounds the share of keys whose count is too high. It panics if n is less
 // than 1 or p is not between 1e-6 and 1: use Config.NewSpectral for values that
-// are not written in the program.
+// are not constants.
 func NewSpectral(n int, p float64) *Spectral {
 	s, err := Config{Capacity: n, ErrorRate: p}.NewSpectral()
 	if err != nil {

@@ -40,8 +40,8 @@ func (f *spectrum) least(block uint64, places []uint16) uint64 {
 }
 
 // Count returns how often key was inserted: an upper bound, which is exact but
-// for a smaller share of keys than Stats predicts for wrong yeses. It is never
-// more than MaxCount; that many can be more only after Merge.
+// for a smaller share of keys than Stats predicts as false positives. It is
+// never more than MaxCount; that many can be more only after Merge.
 func (f *spectrum) Count(key []byte) uint64 { return f.CountHash(f.hasher.Hash(key)) }
 
 // CountString is Count for a string.
@@ -69,8 +69,8 @@ func (f *spectrum) Inserts() uint64 {
 }
 
 // Excess returns how much too high the count of a key is expected to be at
-// most, on the average over all keys, present and absent. By Markov's
-// inequality no more than the share 1/a of keys is off by a times as much.
+// most, on average over all keys, present and absent. By Markov's inequality no
+// more than the share 1/a of keys is off by a times as much.
 //
 // The bound is that of counters that all keys of a place add to, whose mean is
 // Inserts * Hashes / Bits. Each of the k others of a key must be so high for
@@ -91,10 +91,11 @@ func (f *spectrum) Excess() float64 {
 	return f.size.Rate(f.size.Count(fill)) / fill * mean * k / (k - 1)
 }
 
-// Stats tells the state of the filter; items are different keys, and Predicted
-// is also a bound of the share of keys whose count is too high. The fill of
-// arrays above 64 KiB is taken from a sample of at most 1 MiB, so it costs the
-// same for every size; PredictedSigma is how far that makes Predicted swing.
+// Stats describes the state of the filter; items are different keys, and
+// Predicted is also a bound of the share of keys whose count is too high. The
+// fill of arrays above 64 KiB is taken from a sample of at most 1 MiB, so it
+// costs the same for every size; PredictedSigma is how far that makes Predicted
+// swing.
 func (f *spectrum) Stats() bloomery.Stats { return f.stats() }
 
 // EstimateCount estimates the number of different keys, see

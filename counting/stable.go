@@ -22,7 +22,7 @@ var (
 // ones, and its error rate stays below the one asked for, however many keys
 // have passed. The last n keys, counting repetitions, are there for certain.
 // Older ones are forgotten gradually: with counters of 2 bits the last of them
-// when n/3 more have passed. Forgotten tells how many of an age are.
+// when n/3 more have passed. Forgotten returns the share for an age.
 //
 //	state     [ hand, credit, inserts, zeros: one line ]
 //	bits      [ 512 bits ][ 512 bits ] ...                  a lookup ends here
@@ -44,9 +44,9 @@ type Stable struct{ memories }
 // stableConstructors is how to make a Stable.
 const stableConstructors = "NewStable or Config.NewStable"
 
-// NewStable returns a Stable that remembers the last n keys with error rate p.
-// It panics if n is less than 1 or p is not between 1e-6 and 1: use
-// Config.NewStable for values that are not written in the program.
+// NewStable returns a Stable that remembers the last n keys with false positive
+// rate p. It panics if n is less than 1 or p is not between 1e-6 and 1: use
+// Config.NewStable for values that are not constants.
 func NewStable(n int, p float64) *Stable {
 	s, err := Config{Capacity: n, ErrorRate: p}.NewStable()
 	if err != nil {
@@ -221,7 +221,7 @@ func (f *memories) Inserts() uint64 {
 	return f.state[inserts]
 }
 
-// Stats tells the state of the filter; items are the different keys that it
+// Stats describes the state of the filter; items are the different keys that it
 // remembers. The fill of arrays above 64 KiB is taken from a sample of at most
 // 1 MiB, so it costs the same for every size; PredictedSigma is how far that
 // makes Predicted swing.

@@ -74,7 +74,7 @@ func (f *table) hold(words []uint64) {
 	}
 }
 
-// Hash returns the hash under which the filter knows key.
+// Hash returns the filter's hash of key.
 func (f *table) Hash(key []byte) uint64 { return f.hasher.Hash(key) }
 
 // Hasher returns the hasher of the filter.

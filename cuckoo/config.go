@@ -13,8 +13,8 @@ import (
 	"github.com/bloomery/bloomery/sizing"
 )
 
-// Config says what filter to make. It is for values that come from users,
-// files or networks, since its methods return errors where New panics.
+// Config describes a filter. It is for values that come from users, files or
+// networks, since its methods return errors where New panics.
 //
 // The shape of the array follows from Capacity and ErrorRate, or is given by
 // Buckets and Width.
@@ -24,8 +24,8 @@ type Config struct {
 	// Capacity is the number of keys the filter is made for, at least 1. With
 	// Buckets and Width it may be 0, not known.
 	Capacity int
-	// ErrorRate is the share of absent keys that may be answered with yes when
-	// Capacity different keys are in the filter: at least 2e-9 and less than 1.
+	// ErrorRate is the false positive rate when Capacity different keys are in
+	// the filter: at least 2e-9 and less than 1.
 	ErrorRate float64
 
 	// Buckets is the number of buckets of 4 slots, rounded up to an even one.

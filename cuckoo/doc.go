@@ -1,7 +1,7 @@
-// Package cuckoo has a filter for sets that change: keys can be taken out
-// again, and counted.
+// Package cuckoo has a filter for sets that change: keys can be deleted, and
+// counted.
 //
-//	f := cuckoo.New(1_000_000, 0.01) // a million keys, 1% wrong yeses
+//	f := cuckoo.New(1_000_000, 0.01) // a million keys, 1% false positives
 //	err := f.InsertString("alice")   // an error if the filter is full
 //	f.ContainsString("alice")        // true, always
 //	f.DeleteString("alice")          // true: it was there
@@ -31,13 +31,13 @@
 // choosing a capacity. One history of inserts and deletes gives one file.
 //
 // Delete only what was inserted. Deleting a key that is not there, and that the
-// filter takes for present, takes out the fingerprint of another key, which is
-// then forgotten. Nobody can tell the two apart.
+// filter takes for present, removes the fingerprint of another key, which is
+// then a false negative.
 //
 // # When to choose another family
 //
 // Sets that only grow are faster and, above 0.4%, smaller in package bloom,
-// which is never full. Sets whose size nobody knows, that are to be united or
+// which is never full. Sets of unknown size, or that are to be united or
 // listed, belong into package quotient. Keys that come more than 8 times belong
 // into package counting.
 package cuckoo

@@ -89,7 +89,7 @@ func (f *table) check() error {
 	return nil
 }
 
-// opening returns what c says of opening filters.
+// opening returns the part of c that opens filters.
 func (c Config) opening() envelope.Opening {
 	return envelope.Opening{Package: "cuckoo", Config: c, Hasher: c.Hasher, Alloc: c.Alloc}
 }

@@ -9,7 +9,7 @@ import (
 )
 
 func Example() {
-	f := cuckoo.New(1_000_000, 0.01) // a million keys, 1% wrong yeses
+	f := cuckoo.New(1_000_000, 0.01) // a million keys, 1% false positives
 	if err := f.InsertString("alice"); err != nil {
 		fmt.Println(err)
 		return

@@ -14,8 +14,8 @@ var (
 	_ bloomery.Counter  = (*Filter)(nil)
 )
 
-// Filter is a cuckoo filter: a multiset of keys that can be taken out again.
-// See the package for how it works and what it promises.
+// Filter is a cuckoo filter: a multiset of keys that can be deleted. See the
+// package for how it works and what it promises.
 //
 // Make one with New or Config.New. A zero Filter is empty and cannot be
 // changed or encoded, but UnmarshalBinary and ReadFrom can replace it.
@@ -23,9 +23,9 @@ var (
 // Safe for concurrent readers; a writer needs exclusion.
 type Filter struct{ table }
 
-// New returns a Filter for n keys with error rate p. It panics if n is less
-// than 1 or p is not between 2e-9 and 1: use Config.New for values that are
-// not written in the program.
+// New returns a Filter for n keys with false positive rate p. It panics if n is
+// less than 1 or p is not between 2e-9 and 1: use Config.New for values that
+// are not constants.
 func New(n int, p float64) *Filter {
 	f, err := Config{Capacity: n, ErrorRate: p}.New()
 	if err != nil {
@@ -98,11 +98,10 @@ func (f *Filter) full() error {
 		bloomery.ErrFull, f.items, f.shape.Slots())
 }
 
-// Delete takes one occurrence of key out. It reports false, and changes
-// nothing, if the key is certainly absent. Only keys that were inserted may be
-// deleted: for another that Contains takes for present, with a chance of the
-// error rate, the fingerprint of some inserted key would go, which is then
-// forgotten.
+// Delete removes one occurrence of key. It reports false, and changes nothing,
+// if the key is certainly absent. Only keys that were inserted may be deleted:
+// for another that Contains takes for present, with probability the error rate,
+// the fingerprint of some inserted key would go, which is then forgotten.
 func (f *Filter) Delete(key []byte) bool { return f.DeleteHash(f.hasher.Hash(key)) }
 
 // DeleteString is Delete for a string.

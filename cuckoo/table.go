@@ -33,7 +33,7 @@ func newTable(h hashing.Hasher, shape sizing.Cuckoo, capacity uint64, rate float
 	}
 }
 
-// Hash returns the hash under which the filter knows key.
+// Hash returns the filter's hash of key.
 func (f *table) Hash(key []byte) uint64 { return f.hasher.Hash(key) }
 
 // Hasher returns the hasher of the filter.
@@ -96,7 +96,7 @@ func (f *table) CountHash(h uint64) uint64 {
 	return uint64(f.buckets.Count(i, fingerprint) + f.buckets.Count(j, fingerprint))
 }
 
-// Stats tells the state of the filter. Items are counted, copies of a key
+// Stats describes the state of the filter. Items are counted, copies of a key
 // included; Predicted takes them for different keys.
 func (f *table) Stats() bloomery.Stats {
 	if f.shape.Buckets == 0 {

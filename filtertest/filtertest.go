@@ -25,22 +25,22 @@ import (
 	"github.com/bloomery/bloomery/internal/measuring"
 )
 
-// Kind tells the suite how to make and read filters of one kind. Make is
+// Kind describes to the suite how to make and read filters of one kind. Make is
 // needed, the rest may be nil where the kind does not have it.
 type Kind struct {
 	Name string
 	// Rates are the error rates that the kind is measured at; nil stands for
 	// 1e-2, 1e-3, 1e-4, 1e-5 and 1e-6.
 	Rates []float64
-	// Distinct says that a filter made for n keys is sure to take n only if
+	// Distinct means that a filter made for n keys is sure to take n only if
 	// they are different ones: copies of a key crowd each other.
 	Distinct bool
-	// Coarse says that the kind has few rates to choose from, and so may keep
+	// Coarse means that the kind has few rates to choose from, and so may keep
 	// one far below the rate asked for.
 	Coarse bool
-	// Forgets says that keys are forgotten after more than n others, so that the
-	// error rate holds for ever: its own law takes the place of that of never
-	// forgetting.
+	// Forgets means that keys are forgotten after more than n others, so that
+	// the error rate holds for ever: its own law takes the place of that of
+	// never forgetting.
 	Forgets bool
 	// Make returns a filter for n keys at rate p that holds the keys with
 	// these hashes. Its hasher is the default one.

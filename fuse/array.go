@@ -86,7 +86,7 @@ func (f *array[T]) ContainsKeys(dst []bool, keys [][]byte) {
 	}
 }
 
-// Hash returns the hash under which the filter knows key.
+// Hash returns the filter's hash of key.
 func (f *array[T]) Hash(key []byte) uint64 { return f.hasher.Hash(key) }
 
 // Hasher returns the hasher of the filter.
@@ -98,9 +98,9 @@ func (f *array[T]) Shards() int { return len(f.shards) }
 // Arity returns the number of slots of a key, 3 or 4.
 func (f *array[T]) Arity() int { return f.arity }
 
-// Stats tells the state of the filter: Items is the exact number of different
-// keys, Capacity the same, and Saturation the share of the slots that keys
-// were given.
+// Stats describes the state of the filter: Items is the exact number of
+// different keys, Capacity the same, and Saturation the share of the slots that
+// keys were given.
 func (f *array[T]) Stats() bloomery.Stats {
 	if f.arity == 0 {
 		return bloomery.Stats{Kind: kindName[T]()} // a zero filter

@@ -22,12 +22,12 @@ type Fingerprint interface {
 	uint8 | uint16 | uint32
 }
 
-// Config says what filter to build. Its zero value is good.
+// Config describes a filter to build. Its zero value is good.
 type Config[T Fingerprint] struct {
 	_ struct{}
 
-	// ErrorRate is the rate that Stats tells as the one asked for. It must not
-	// be below the rate that T gives, which 0 stands for.
+	// ErrorRate is the rate that Stats returns as Asked. It must not be below
+	// the rate that T gives, which 0 stands for.
 	ErrorRate float64
 	// Arity is the number of slots of a key: 3, which 0 stands for, or 4, which
 	// saves 4% of the memory and costs a fourth memory access.

@@ -37,7 +37,7 @@
 //
 // # When to choose another family
 //
-// Keys can be neither added nor taken out. Sets that change want package bloom,
+// Keys can be neither added nor removed. Sets that change want package bloom,
 // or cuckoo. Package ribbon needs up to a tenth less memory, at any error rate,
 // for slower lookups.
 package fuse

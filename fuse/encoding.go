@@ -169,7 +169,7 @@ func (f array[T]) parseShard(items, entry uint64) (shard[T], error) {
 	return newShard[T](shape, uint32(entry>>(segmentBits+logBits)), items), nil
 }
 
-// opening returns what c says of opening filters.
+// opening returns the part of c that opens filters.
 func (c Config[T]) opening() envelope.Opening {
 	return envelope.Opening{Package: "fuse", Config: c, Hasher: c.Hasher, Alloc: c.Alloc}
 }

@@ -150,7 +150,7 @@ func TestBadHashes(t *testing.T) {
 			}
 		}
 		if wrong > 20 { // 3 are expected
-			t.Errorf("%s: %d of 200000 wrong yeses", name, wrong)
+			t.Errorf("%s: %d of 200000 false positives", name, wrong)
 		}
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/bloomery/bloomery/internal/memory"
 )
 
-// littleEndian tells whether fingerprints lie in memory as they do in files.
+// littleEndian reports whether fingerprints lie in memory as they do in files.
 var littleEndian = binary.NativeEndian.Uint16([]byte{1, 0}) == 1
 
 // width returns the bits of a fingerprint.

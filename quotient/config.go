@@ -15,23 +15,23 @@ import (
 // maxDoublings is the largest Config.Doublings.
 const maxDoublings = 32
 
-// Config says what filter to make. It is for values that come from users,
-// files or networks, since its methods return errors where New panics.
+// Config describes a filter. It is for values that come from users, files or
+// networks, since its methods return errors where New panics.
 type Config struct {
 	_ struct{}
 
 	// Capacity is the number of different keys the filter is made for, at
 	// least 1. There is a little more room, for keys that come again.
 	Capacity int
-	// ErrorRate is the share of absent keys that may be answered with yes when
-	// Capacity keys are in the filter: more than 0 and less than 1. Capacity
-	// over ErrorRate is less than 2^62.
+	// ErrorRate is the false positive rate when Capacity keys are in the
+	// filter: more than 0 and less than 1. Capacity over ErrorRate is less than
+	// 2^62.
 	ErrorRate float64
 	// BitsPerKey is the size of the array over Capacity, where that is known
 	// rather than a rate, which it takes the place of.
 	BitsPerKey float64
 	// Doublings is how often the capacity can be doubled by Resize with
-	// ErrorRate still kept: 0 to 32. Each takes a bit per key from the begin.
+	// ErrorRate still kept: 0 to 32. Each takes a bit per key from the start.
 	// Resize can go on after that, at a higher rate.
 	Doublings int
 

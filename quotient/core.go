@@ -30,7 +30,7 @@ func (f *core) setTotals(t totals) {
 	f.counts = t.items != t.distinct
 }
 
-// Hash returns the hash under which the filter knows key.
+// Hash returns the filter's hash of key.
 func (f *core) Hash(key []byte) uint64 { return f.hasher.Hash(key) }
 
 // Hasher returns the hasher of the filter.
@@ -111,8 +111,8 @@ func (f *core) All() iter.Seq2[uint64, uint64] {
 	}
 }
 
-// Stats tells the state of the filter. Items are occurrences, and all figures
-// are exact: the rate predicted is the share of fingerprints in use.
+// Stats describes the state of the filter. Items are occurrences, and all
+// figures are exact: the rate predicted is the share of fingerprints in use.
 func (f *core) Stats() bloomery.Stats {
 	if len(f.data) == 0 {
 		return bloomery.Stats{Kind: "quotient"}

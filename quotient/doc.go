@@ -1,7 +1,7 @@
 // Package quotient has the filter for sets that change and grow: keys can be
-// taken out, are counted, and the filter can be enlarged without them.
+// deleted, are counted, and the filter can be enlarged without them.
 //
-//	f := quotient.New(1_000_000, 0.01) // a million keys, 1% wrong yeses
+//	f := quotient.New(1_000_000, 0.01) // a million keys, 1% false positives
 //	err := f.InsertString("alice")     // ErrFull if there is no room
 //	f.ContainsString("alice")          // true, always
 //	f.CountString("alice")             // 1, exact for its fingerprint
@@ -26,19 +26,19 @@
 //	slots      a b c d           a is of 1, b and c of 4, d of 5
 //
 // The runs of a block follow each other from its first slot on. If they are too
-// long they go on in the next block, whose offset tells by how many slots. The
-// slots of a block are 32 to 64 for 64 quotients: with fewer slots a fingerprint
-// has a fraction of a bit more than the remainder, so that rates between powers
-// of two waste nothing. Equal fingerprints are counted in the order of a run,
-// see the file format.
+// long they go on in the next block, whose offset is the number of slots. The
+// slots of a block are 32 to 64 for 64 quotients: with fewer slots a
+// fingerprint has a fraction of a bit more than the remainder, so that rates
+// between powers of two waste nothing. Equal fingerprints are counted in the
+// order of a run, see the file format.
 //
 // # Growing
 //
 // Resize makes a filter larger without its keys. Each doubling makes a bit of
 // the remainder one of the quotient: the rate with the keys that are there
 // stays, and twice the keys give twice the rate. Config.Doublings puts these
-// bits in at the begin. Merge puts the keys of two filters together, and Hashes
-// tells all of them, as hashes that stand for the keys.
+// bits in at the start. Merge puts the keys of two filters together, and All
+// returns all of them, as hashes that stand for the keys.
 //
 // # Growing without end
 //

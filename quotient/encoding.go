@@ -96,7 +96,7 @@ func (f *core) WriteTo(w io.Writer) (int64, error) {
 	return envelope.WriteTo(w, f.header(), totals, array)
 }
 
-// opening returns what c says of opening filters.
+// opening returns the part of c that opens filters.
 func (c Config) opening() envelope.Opening {
 	return envelope.Opening{Package: "quotient", Config: c, Hasher: c.Hasher, Alloc: c.Alloc}
 }

@@ -9,7 +9,7 @@ import (
 )
 
 func Example() {
-	f := quotient.New(1_000_000, 0.01) // a million keys, 1% wrong yeses
+	f := quotient.New(1_000_000, 0.01) // a million keys, 1% false positives
 	for _, name := range []string{"alice", "bob", "alice"} {
 		if err := f.InsertString(name); err != nil {
 			fmt.Println(err)

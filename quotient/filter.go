@@ -17,12 +17,12 @@ var (
 )
 
 // Filter is a quotient filter with counts. It keeps a fingerprint of every key,
-// so keys can be taken out, counted, listed by hash, put together with those of
+// so keys can be deleted, counted, listed by hash, put together with those of
 // another Filter, and moved to a larger array without the keys themselves.
 //
 // Keys with the same fingerprint are one key to it: with the chance of the
 // error rate, deleting a key that was never inserted takes out another one.
-// Delete what was inserted, and no key is ever forgotten.
+// Delete only what was inserted, and there is never a false negative.
 //
 // Make one with New or Config.New. A zero Filter is empty and cannot be
 // changed or encoded, but UnmarshalBinary and ReadFrom can replace it.
@@ -33,9 +33,9 @@ type Filter struct {
 	alloc func(bytes int) ([]byte, error)
 }
 
-// New returns a Filter for n keys with error rate p. It panics if n is less
-// than 1 or p is not between 0 and 1: use Config.New for values that are not
-// written in the program.
+// New returns a Filter for n keys with false positive rate p. It panics if n is
+// less than 1 or p is not between 0 and 1: use Config.New for values that are
+// not constants.
 func New(n int, p float64) *Filter {
 	f, err := Config{Capacity: n, ErrorRate: p}.New()
 	if err != nil {
@@ -164,9 +164,9 @@ func (f *Filter) DeleteHash(h uint64) bool {
 // Merge adds the keys of o to f, with their counts. They must have the same
 // hasher, and the same fingerprints: those of o may have more bits, as after
 // fewer or more calls of Resize on filters that were made alike. Else the error
-// wraps ErrIncompatible and says how they differ. It wraps ErrFull if there is
-// no room for all of them, or for a count. An error leaves f as it was. It takes
-// the time to read both and an array of f's size on the Go heap.
+// wraps ErrIncompatible and names the difference. It wraps ErrFull if there is
+// no room for all of them, or for a count. An error leaves f as it was. It
+// takes the time to read both and an array of f's size on the Go heap.
 func (f *Filter) Merge(o *Filter) error {
 	f.mustBeMade()
 	shift, err := f.compatible(&o.core)
@@ -218,9 +218,9 @@ func (b *builder) merge(x, y walker, shift int, limit uint64) error {
 // the array as often as that takes, and does nothing if there is room. All that
 // is there finds room again. Each doubling costs a bit of the remainders: the
 // rate with the same keys stays, that at the new capacity doubles, as Stats
-// tells. If the remainders have not
-// enough bits the error wraps ErrFull. Errors leave the filter as it was;
-// others wrap ErrParameter or ErrTooLarge, or are those of Alloc.
+// shows. If the remainders have not enough bits the error wraps ErrFull; others
+// wrap ErrParameter or ErrTooLarge, or are those of Alloc. Errors leave the
+// filter as it was.
 func (f *Filter) Resize(n int) error {
 	f.mustBeMade()
 	if n < 1 {

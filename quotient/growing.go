@@ -36,7 +36,7 @@ type Growing struct{ segments }
 
 // NewGrowing returns a Growing that starts with room for n keys, at false
 // positive rate p. It panics if n is less than 1 or p is not between 0 and 1:
-// use Config.NewGrowing for values that are not written in the program.
+// use Config.NewGrowing for values that are not constants.
 func NewGrowing(n int, p float64) *Growing {
 	g, err := Config{Capacity: n, ErrorRate: p}.NewGrowing()
 	if err != nil {

@@ -25,7 +25,7 @@ type GrowingView struct {
 	sealed envelope.Sealed
 }
 
-// growingOpening returns what c says of opening filters.
+// growingOpening returns the part of c that opens filters.
 func (c Config) growingOpening() envelope.Opening {
 	return envelope.Opening{Package: "quotient", Config: c, Hasher: c.Hasher}
 }

@@ -137,7 +137,7 @@ func (g *segments) each(yield func(s *segment) bool) {
 	}
 }
 
-// Hash returns the hash under which the filter knows key.
+// Hash returns the filter's hash of key.
 func (g *segments) Hash(key []byte) uint64 { return g.hasher.Hash(key) }
 
 // Hasher returns the hasher of the filter.

@@ -12,9 +12,9 @@ import (
 	"github.com/bloomery/bloomery/sizing"
 )
 
-// Build returns a filter with error rate p that holds the keys with these
-// hashes, which must be well mixed, and which it leaves as they are. Duplicates
-// are allowed. There is no set of hashes that it fails for.
+// Build returns a filter with false positive rate p that holds the keys with
+// these hashes, which must be well mixed, and which it leaves as they are.
+// Duplicates are allowed. There is no set of hashes that it fails for.
 //
 // It takes about 200 ns for each key and CPU, and beside the hashes 8 bytes for
 // each key, and 12 for each that is in a shard under way. Errors wrap

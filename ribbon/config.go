@@ -12,13 +12,13 @@ import (
 	"github.com/bloomery/bloomery/sizing"
 )
 
-// Config says what filter to build. It is for values that come from users,
+// Config describes a filter to build. It is for values that come from users,
 // files or networks, and for all that Build does not ask for.
 type Config struct {
 	_ struct{}
 
-	// ErrorRate is the share of absent keys that may be answered with yes:
-	// less than 1, and at least 2^-32. Rates above 1/2 give a filter with 1/2.
+	// ErrorRate is the false positive rate: less than 1, and at least 2^-32.
+	// Rates above 1/2 give a filter with 1/2.
 	ErrorRate float64
 	// Width is the number of coefficients in a key's row: 64, which 0 stands
 	// for, or 128, which saves another 0.2% of the space, and with which builds

@@ -1,6 +1,6 @@
 // Package ribbon has a filter for sets that never change, at the limit of
 // space: within half a percent of the log2(1/p) bits per key that any filter
-// with error rate p needs.
+// with false positive rate p needs.
 //
 //	hashes := make([]uint64, 0, len(words))
 //	for _, w := range words {
@@ -22,10 +22,10 @@
 // key's r-bit fingerprint. The table is the solution of n such equations. An
 // absent key finds its fingerprint by chance: 2^-r.
 //
-// The table is a little too small on purpose. Where equations cannot be
-// solved, the keys on the left side of a bucket are bumped to the next layer,
-// a table of a twentieth of the size, and two bits tell how many of a bucket.
-// The keys that are left after some layers are listed.
+// The table is a little too small on purpose. Where equations cannot be solved,
+// the keys on the left side of a bucket are bumped to the next layer, a table
+// of a twentieth of the size, and two bits are how many of a bucket. The keys
+// that are left after some layers are listed.
 //
 //	payload    [ directory ][ shard 0 ][ shard 1 ] ...      chosen by bloomery.Route
 //	shard      [ layer 0        ][ layer 1 ][ layer 2 ][ list of hashes ]

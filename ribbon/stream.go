@@ -46,7 +46,7 @@ func (c Config) Stream(ctx context.Context, hashes iter.Seq[uint64]) *Stream {
 }
 
 // WriteTo builds the filter and writes its encoding, which is that of
-// Config.Build with the same number of shards. If Config does not say it, that
+// Config.Build with the same number of shards. If Config does not set it, that
 // is what Build would take, or more, so that a shard can be built in the memory
 // allowed. There can be 1,024 shards or Config.Shards, but no more than one for
 // each 16 KiB of memory; a stream that takes more ends with ErrTooLarge.

@@ -28,7 +28,7 @@ type table struct {
 	stored    uint64   // words of the payload that are elsewhere, while a Stream is written
 }
 
-// Hash returns the hash under which the filter knows key.
+// Hash returns the filter's hash of key.
 func (f *table) Hash(key []byte) uint64 { return f.hasher.Hash(key) }
 
 // Hasher returns the hasher of the filter.
@@ -62,7 +62,7 @@ func (f *table) ContainsKeys(dst []bool, keys [][]byte) {
 	}
 }
 
-// Stats tells the state of the filter. Items are counted, and Saturation is
+// Stats describes the state of the filter. Items are counted, and Saturation is
 // the share of slots that a key takes.
 func (f *table) Stats() bloomery.Stats {
 	s := bloomery.Stats{

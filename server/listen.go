@@ -79,7 +79,7 @@ func abandoned(path string) bool {
 	return errors.Is(err, syscall.ECONNREFUSED)
 }
 
-// PortError is the error of New for an address that cannot be bound. Hint says
+// PortError is the error of New for an address that cannot be bound. Hint is
 // what to do about it, in terms of the command line.
 type PortError struct {
 	Addr string

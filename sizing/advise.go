@@ -10,7 +10,7 @@ import (
 )
 
 // Advice is the answer of Advise: which kinds of filters serve a need, at what
-// cost, and what a careful engineer would say about the plan.
+// cost, with warnings where the plan has a weakness.
 type Advice struct {
 	// ErrorRate is the rate that the figures are for: the one asked, or the
 	// one that the cost of a false positive makes worth while.
@@ -31,7 +31,7 @@ type Advice struct {
 	Warnings []Warning
 }
 
-// Choice is a kind of set with its price.
+// Choice is a kind of set with its cost.
 type Choice struct {
 	Name string // as in bloomery.Stats, or what it is called elsewhere
 	Make string // what to type, as "bloom.New"
@@ -47,7 +47,7 @@ type Choice struct {
 	Reasons        []string
 }
 
-// Refusal says why a kind cannot serve.
+// Refusal is the reason why a kind cannot serve.
 type Refusal struct {
 	Name   string
 	Reason string
@@ -60,10 +60,10 @@ const (
 	firstKeys   = 1000
 )
 
-// Advise ranks the kinds of filters that serve a need, with their prices
-// beside those of exact sets. It advises only what this module has. It takes
-// some 100 microseconds. The error wraps ErrParameter if needs make no sense
-// or contradict each other, and ErrTooLarge for more than 2^63 keys or 2^20 sets.
+// Advise ranks the kinds of filters that serve a need, with their costs beside
+// those of exact sets. It advises only what this module has. It takes some 100
+// microseconds. The error wraps ErrParameter if needs make no sense or
+// contradict each other, and ErrTooLarge for more than 2^63 keys or 2^20 sets.
 func Advise(needs Needs) (Advice, error) {
 	if err := needs.check(); err != nil {
 		return Advice{}, about("advise", err)

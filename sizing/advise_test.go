@@ -81,12 +81,12 @@ func TestAdviseFirst(t *testing.T) {
 		{"expiry", sizing.Needs{Keys: million, Capacity: 2 * million, Expiry: true}, "window", ""},
 		{"expiry and deletes", sizing.Needs{Keys: million, Expiry: true, Deletes: true}, "", "kind"},
 		{"growth and writers", sizing.Needs{Growth: true, Writers: true}, "", "kind unknown"},
-		{"never wrong", sizing.Needs{Keys: million, WrongYes: math.Inf(1)}, "", "kind"},
+		{"never wrong", sizing.Needs{Keys: million, FalsePositiveCost: math.Inf(1)}, "", "kind"},
 		{"adversary", sizing.Needs{Keys: million, Immutable: true, Adversary: true}, "fuse", "adversary"},
 		{"all present", sizing.Needs{Keys: million, Immutable: true, Absent: 0.01}, "fuse", "absent"},
-		{"cheap store", sizing.Needs{Keys: million, Immutable: true, WrongYes: 0.5}, "ribbon", "pointless"},
-		{"rate too low", sizing.Needs{Keys: million, Immutable: true, WrongYes: 20, ErrorRate: 1e-5}, "ribbon", "cheap"},
-		{"rate too high", sizing.Needs{Keys: million, Immutable: true, WrongYes: 5000, ErrorRate: 0.01}, "fuse", "costly"},
+		{"cheap store", sizing.Needs{Keys: million, Immutable: true, FalsePositiveCost: 0.5}, "ribbon", "pointless"},
+		{"rate too low", sizing.Needs{Keys: million, Immutable: true, FalsePositiveCost: 20, ErrorRate: 1e-5}, "ribbon", "cheap"},
+		{"rate too high", sizing.Needs{Keys: million, Immutable: true, FalsePositiveCost: 5000, ErrorRate: 0.01}, "fuse", "costly"},
 		{"half wrong", sizing.Needs{Keys: million, Immutable: true, ErrorRate: 0.5}, "ribbon", "useless"},
 	} {
 		a := mustAdvise(t, c.needs)
@@ -157,8 +157,8 @@ func TestAdviceText(t *testing.T) {
 		{sizing.Needs{Keys: million, Immutable: true}, "take fuse: fuse.Build, 9.01 bits per key, 1.126 MB"},
 		{sizing.Needs{}, "take growing: quotient.NewGrowing, 20.08 bits per key"},
 		{sizing.Needs{Keys: 100}, "take go map: map[string]struct{}, 404.48 bits per key, 5.056 KB"},
-		{sizing.Needs{Keys: million, WrongYes: math.Inf(1)}, "take no filter"},
-		{sizing.Needs{Keys: million, WrongYes: 0.5}, "take no filter"},
+		{sizing.Needs{Keys: million, FalsePositiveCost: math.Inf(1)}, "take no filter"},
+		{sizing.Needs{Keys: million, FalsePositiveCost: 0.5}, "take no filter"},
 	} {
 		a := mustAdvise(t, c.needs)
 		if first, _, _ := strings.Cut(a.String(), "\n"); first != c.first || !strings.HasPrefix(first, "take "+a.Take()) {
@@ -202,8 +202,8 @@ func TestAdviseRefuses(t *testing.T) {
 		{sizing.Needs{Keys: 10, ErrorRate: 1}, bloomery.ErrParameter},
 		{sizing.Needs{Keys: 10, Absent: 1.5}, bloomery.ErrParameter},
 		{sizing.Needs{Keys: 10, Absent: nan}, bloomery.ErrParameter},
-		{sizing.Needs{Keys: 10, WrongYes: -1}, bloomery.ErrParameter},
-		{sizing.Needs{Keys: 10, WrongYes: nan}, bloomery.ErrParameter},
+		{sizing.Needs{Keys: 10, FalsePositiveCost: -1}, bloomery.ErrParameter},
+		{sizing.Needs{Keys: 10, FalsePositiveCost: nan}, bloomery.ErrParameter},
 		{sizing.Needs{Keys: 10, KeyBytes: -1}, bloomery.ErrParameter},
 		{sizing.Needs{Keys: 10, Sets: -1}, bloomery.ErrParameter},
 		{sizing.Needs{Keys: 10, Capacity: 5}, bloomery.ErrParameter},
@@ -218,18 +218,18 @@ func TestAdviseRefuses(t *testing.T) {
 	}
 }
 
-// The rate that is chosen makes wrong yeses cost a tenth of the lookups.
+// The rate that is chosen makes false positives cost a tenth of the lookups.
 func TestAdviseRate(t *testing.T) {
 	for _, c := range []struct {
 		needs sizing.Needs
 		want  float64
 	}{
 		{sizing.Needs{Keys: 1e6}, 0.01},
-		{sizing.Needs{Keys: 1e6, ErrorRate: 0.2, WrongYes: 10}, 0.2},
-		{sizing.Needs{Keys: 1e6, WrongYes: 1000}, 1e-4},
-		{sizing.Needs{Keys: 1e6, WrongYes: 1000, Absent: 0.1}, 1e-3},
-		{sizing.Needs{Keys: 1e6, WrongYes: 1e12}, 1e-6},
-		{sizing.Needs{Keys: 1e6, WrongYes: 0.001}, 0.1},
+		{sizing.Needs{Keys: 1e6, ErrorRate: 0.2, FalsePositiveCost: 10}, 0.2},
+		{sizing.Needs{Keys: 1e6, FalsePositiveCost: 1000}, 1e-4},
+		{sizing.Needs{Keys: 1e6, FalsePositiveCost: 1000, Absent: 0.1}, 1e-3},
+		{sizing.Needs{Keys: 1e6, FalsePositiveCost: 1e12}, 1e-6},
+		{sizing.Needs{Keys: 1e6, FalsePositiveCost: 0.001}, 0.1},
 	} {
 		if got := mustAdvise(t, c.needs).ErrorRate; math.Abs(got-c.want) > 1e-9 {
 			t.Errorf("%+v: rate %v, want %v", c.needs, got, c.want)
@@ -248,20 +248,20 @@ var can = map[string]struct{ grow, writers, parquet, deletes, counts, expires, s
 
 func drawNeeds(t *rapid.T) sizing.Needs {
 	q := sizing.Needs{
-		Keys:      rapid.OneOf(rapid.Uint64Range(0, 2000), rapid.Uint64Range(0, 1<<63)).Draw(t, "keys"),
-		KeyBytes:  rapid.OneOf(rapid.IntRange(0, 1000), rapid.IntRange(0, math.MaxInt)).Draw(t, "key bytes"),
-		ErrorRate: rapid.OneOf(rapid.Just(0.0), rapid.Float64Range(1e-300, 0.999999)).Draw(t, "rate"),
-		WrongYes:  rapid.OneOf(rapid.Just(0.0), rapid.Float64Range(0, math.Inf(1))).Draw(t, "wrong yes"),
-		Absent:    rapid.Float64Range(0, 1).Draw(t, "absent"),
-		Memory:    rapid.OneOf(rapid.Just(uint64(0)), rapid.Uint64()).Draw(t, "memory"),
-		Sets:      rapid.OneOf(rapid.IntRange(0, 3000), rapid.IntRange(0, 1<<20)).Draw(t, "sets"),
-		Growth:    rapid.Bool().Draw(t, "growth"),
-		Writers:   rapid.Bool().Draw(t, "writers"),
-		Parquet:   rapid.Bool().Draw(t, "parquet"),
-		Adversary: rapid.Bool().Draw(t, "adversary"),
-		Deletes:   rapid.Bool().Draw(t, "deletes"),
-		Counts:    rapid.Bool().Draw(t, "counts"),
-		Expiry:    rapid.Bool().Draw(t, "expiry"),
+		Keys:              rapid.OneOf(rapid.Uint64Range(0, 2000), rapid.Uint64Range(0, 1<<63)).Draw(t, "keys"),
+		KeyBytes:          rapid.OneOf(rapid.IntRange(0, 1000), rapid.IntRange(0, math.MaxInt)).Draw(t, "key bytes"),
+		ErrorRate:         rapid.OneOf(rapid.Just(0.0), rapid.Float64Range(1e-300, 0.999999)).Draw(t, "rate"),
+		FalsePositiveCost: rapid.OneOf(rapid.Just(0.0), rapid.Float64Range(0, math.Inf(1))).Draw(t, "false positive cost"),
+		Absent:            rapid.Float64Range(0, 1).Draw(t, "absent"),
+		Memory:            rapid.OneOf(rapid.Just(uint64(0)), rapid.Uint64()).Draw(t, "memory"),
+		Sets:              rapid.OneOf(rapid.IntRange(0, 3000), rapid.IntRange(0, 1<<20)).Draw(t, "sets"),
+		Growth:            rapid.Bool().Draw(t, "growth"),
+		Writers:           rapid.Bool().Draw(t, "writers"),
+		Parquet:           rapid.Bool().Draw(t, "parquet"),
+		Adversary:         rapid.Bool().Draw(t, "adversary"),
+		Deletes:           rapid.Bool().Draw(t, "deletes"),
+		Counts:            rapid.Bool().Draw(t, "counts"),
+		Expiry:            rapid.Bool().Draw(t, "expiry"),
 	}
 	if !q.Growth && !q.Writers && !q.Deletes && !q.Expiry {
 		q.Immutable = rapid.Bool().Draw(t, "immutable")
@@ -281,7 +281,7 @@ func TestAdviseProperties(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(a.Kinds) > 0 && math.IsInf(q.WrongYes, 1) {
+		if len(a.Kinds) > 0 && math.IsInf(q.FalsePositiveCost, 1) {
 			t.Fatalf("%v advised where no error is allowed", names(a.Kinds))
 		}
 		grows := q.Growth || q.Keys == 0

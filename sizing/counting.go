@@ -8,8 +8,9 @@ import (
 
 const (
 	// MaxOverflow is the share of counters that may fill up in a counting
-	// filter whose user does not say. Full counters stay full: it takes 10,000
-	// complete changes of the set until one counter in a hundred is lost.
+	// filter without Config.CounterBits. Full counters stay full: it takes
+	// 10,000 complete changes of the set until one counter in a hundred is
+	// lost.
 	MaxOverflow = 1e-6
 	// maxRefused is the expected number of keys that find all of their counters
 	// full while a counting filter takes the keys it was made for: one filter

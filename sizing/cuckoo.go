@@ -91,7 +91,7 @@ func (c *Cuckoo) search(n uint64, p float64, most uint64) bool {
 }
 
 // Valid returns nil if c is a usable shape, else an error that wraps
-// ErrParameter or ErrTooLarge and says what is wrong.
+// ErrParameter or ErrTooLarge and names the cause.
 func (c Cuckoo) Valid() error {
 	switch {
 	case c.Width < minCuckooWidth || c.Width > maxCuckooWidth || c.Width == oddCuckooWidth:

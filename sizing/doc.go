@@ -23,8 +23,8 @@
 // computed from exact forms of their own. The derivations are in docs/theory.md.
 //
 // [Advise] goes one step further: it takes what is known about a set of keys,
-// ranks the kinds of filters that serve, prices them beside a Go map, a sorted
-// array and a Redis set, and warns where a plan is not a good one.
+// ranks the kinds of filters that serve, compares their costs with those of a Go
+// map, a sorted array and a Redis set, and warns where a plan is not a good one.
 //
 // Errors wrap [bloomery.ErrParameter] or [bloomery.ErrTooLarge] and read
 // "sizing: operation: cause". errors.Unwrap returns the cause alone.

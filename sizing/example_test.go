@@ -80,7 +80,7 @@ func ExampleAdvise() {
 }
 
 func ExampleAdvise_warnings() {
-	a, err := sizing.Advise(sizing.Needs{Keys: 500, WrongYes: 100, ErrorRate: 0.05})
+	a, err := sizing.Advise(sizing.Needs{Keys: 500, FalsePositiveCost: 100, ErrorRate: 0.05})
 	if err != nil {
 		panic(err)
 	}

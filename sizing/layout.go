@@ -34,7 +34,7 @@ const (
 	splitK       = lanes
 )
 
-// Layout says where the bits of a key lie.
+// Layout is where the bits of a key lie.
 type Layout uint8
 
 const (
@@ -104,7 +104,7 @@ type Shape struct {
 }
 
 // Valid returns nil if s is a usable shape, else an error that wraps
-// ErrParameter or ErrTooLarge and says what is wrong.
+// ErrParameter or ErrTooLarge and names the cause.
 func (s Shape) Valid() error {
 	if err := s.check(); err != nil {
 		return about("shape", err)

@@ -7,7 +7,7 @@ import (
 	"github.com/bloomery/bloomery"
 )
 
-// Needs is what a user knows about a set of keys. The zero value of a field
+// Needs describes a set of keys and how it is used. The zero value of a field
 // means that it is not known, or not needed.
 type Needs struct {
 	_ struct{}
@@ -19,13 +19,13 @@ type Needs struct {
 	// KeyBytes is the mean length of a key; 0 stands for 16. It matters for
 	// exact sets only: a filter never holds a key.
 	KeyBytes int
-	// ErrorRate is the share of absent keys that may be answered with yes. If
-	// it is 0, it follows from WrongYes and Absent, or is 1%.
+	// ErrorRate is the false positive rate. If it is 0, it follows from
+	// FalsePositiveCost and Absent, or is 1%.
 	ErrorRate float64
-	// WrongYes is what a wrong yes costs, in lookups of a filter: a read from
-	// an SSD is about 1,000 of them, a round trip in a data centre 5,000. +Inf
-	// means that it must not happen.
-	WrongYes float64
+	// FalsePositiveCost is what a false positive costs, in lookups of a filter:
+	// a read from an SSD is about 1,000 of them, a round trip in a data centre
+	// 5,000. +Inf means that it must not happen.
+	FalsePositiveCost float64
 	// Absent is the share of queries that ask for absent keys, up to 1.
 	Absent float64
 	// Memory is how many bytes there are.
@@ -34,16 +34,16 @@ type Needs struct {
 	Sets int
 
 	Growth    bool // there may be more keys than Capacity
-	Deletes   bool // keys are taken out
+	Deletes   bool // keys are deleted
 	Counts    bool // how often a key was put in is asked for
 	Expiry    bool // keys leave by age
 	Immutable bool // all keys are known before the first query
 	Writers   bool // several goroutines write at once
 	Parquet   bool // the bytes must be those of Parquet files
-	Adversary bool // somebody who chooses keys would like it to fail
+	Adversary bool // keys are adversarial
 }
 
-// Limits of needs. Behind a rate of 1e-6 wrong yeses are rare enough for
+// Limits of needs. Below a rate of 1e-6 false positives are rare enough for
 // anything that a filter is put before; above a tenth it saves too little.
 const (
 	defaultKeyBytes = 16
@@ -60,8 +60,8 @@ func (q Needs) check() error {
 		return fmt.Errorf("%w: rate %v is not between 0 and 1", bloomery.ErrParameter, q.ErrorRate)
 	case !(q.Absent >= 0 && q.Absent <= 1):
 		return fmt.Errorf("%w: the share of absent keys, %v, is not between 0 and 1", bloomery.ErrParameter, q.Absent)
-	case !(q.WrongYes >= 0):
-		return fmt.Errorf("%w: the cost of a wrong yes, %v, is not at least 0", bloomery.ErrParameter, q.WrongYes)
+	case !(q.FalsePositiveCost >= 0):
+		return fmt.Errorf("%w: the cost of a false positive, %v, is not at least 0", bloomery.ErrParameter, q.FalsePositiveCost)
 	case q.KeyBytes < 0:
 		return fmt.Errorf("%w: keys of %d bytes", bloomery.ErrParameter, q.KeyBytes)
 	case q.Sets < 0:
@@ -96,20 +96,20 @@ func (q Needs) filled() Needs {
 	return q
 }
 
-// worthRate is the rate at which wrong yeses cost a tenth of the lookups
+// worthRate is the rate at which false positives cost a tenth of the lookups
 // themselves: a lower one saves next to nothing.
 func (q Needs) worthRate() float64 {
 	if !q.priced() {
 		return defaultRate
 	}
-	return min(max(0.1/(q.absent()*q.WrongYes), lowestAdvised), highestAdvised)
+	return min(max(0.1/(q.absent()*q.FalsePositiveCost), lowestAdvised), highestAdvised)
 }
 
-// priced reports whether the cost of a wrong yes is known and can be paid.
-func (q Needs) priced() bool { return q.WrongYes > 0 && !math.IsInf(q.WrongYes, 1) }
+// priced reports whether the cost of a false positive is known and can be paid.
+func (q Needs) priced() bool { return q.FalsePositiveCost > 0 && !math.IsInf(q.FalsePositiveCost, 1) }
 
 // exact reports whether no error at all is allowed.
-func (q Needs) exact() bool { return math.IsInf(q.WrongYes, 1) }
+func (q Needs) exact() bool { return math.IsInf(q.FalsePositiveCost, 1) }
 
 // absent is the share of absent keys, the worst one if it is not known.
 func (q Needs) absent() float64 {

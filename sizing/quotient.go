@@ -9,7 +9,7 @@ import (
 
 const (
 	// QuotientsPerBlock is how many quotients share a block of a quotient
-	// filter: a word of bits that tell which of them are in use.
+	// filter: a word of bits, set for those that are in use.
 	QuotientsPerBlock = 64
 	// MaxQuotientLoad is the share of the slots that QuotientSize fills. A
 	// fuller table takes less memory, and an insert moves more of it.
@@ -32,8 +32,8 @@ const (
 )
 
 // Quotient is the size of a quotient filter, as QuotientSize gives it. A key
-// takes one slot; its quotient tells the block, and its remainder is in the
-// slot. The zero value is not a usable size.
+// takes one slot; its quotient is the number of the block, and its remainder is
+// in the slot. The zero value is not a usable size.
 //
 // With fewer slots than quotients the fingerprint has a fraction of a bit more
 // than the remainder: log2(64 / Slots). That fraction costs 64/Slots - 1 bits
@@ -88,7 +88,7 @@ func QuotientSize(n uint64, p float64) (Quotient, error) {
 
 // spill returns how many blocks to put behind the last one for n keys. How far
 // keys run over the end of a block is the length of a queue: with load a it is
-// longer than x with a chance of less than exp(-2(1-a)x) in a long table, and
+// longer than x with probability less than exp(-2(1-a)x) in a long table, and
 // of exp(-2x²/n) with n keys in any (Hoeffding). One block alone has room for
 // all.
 func (q Quotient) spill(n float64) uint64 {
@@ -116,7 +116,7 @@ func (q Quotient) Grown(n uint64) (Quotient, error) {
 }
 
 // Valid returns nil if q is a usable size, else an error that wraps
-// ErrParameter and says what is wrong.
+// ErrParameter and names the cause.
 func (q Quotient) Valid() error {
 	switch {
 	case q.Blocks == 0 || q.Blocks > 1<<50 || q.Spill >= 1<<24:

@@ -24,9 +24,8 @@ const (
 	Adversary  Code = "adversary" // keys are adversarial
 )
 
-// Warning is something that a careful engineer would say about a plan: a code
-// with the figures that belong to it. Fields that a code does not name are
-// zero.
+// Warning is a weakness of a plan: a code with the figures that belong to it.
+// Fields that a code does not name are zero.
 type Warning struct {
 	Code       Code
 	Kind       string  // the kind that it is about
@@ -95,8 +94,8 @@ func (w Warning) Problem() string {
 	return string(w.Code)
 }
 
-// Remedy returns the second part of String: what to do. It is empty where the
-// problem is all there is to say.
+// Remedy returns the second part of String: what to do. It is empty where there
+// is no remedy.
 func (w Warning) Remedy() string {
 	switch w.Code {
 	case NoKind:

@@ -119,7 +119,7 @@ func warnAccesses(q Needs, a Advice) Warning {
 }
 
 func warnPointless(q Needs, _ Advice) Warning {
-	if !q.priced() || q.absent()*q.WrongYes > 1 {
+	if !q.priced() || q.absent()*q.FalsePositiveCost > 1 {
 		return Warning{}
 	}
 	return Warning{Code: Pointless}
@@ -128,10 +128,10 @@ func warnPointless(q Needs, _ Advice) Warning {
 // warnRate compares the rate asked with the one that is worth its bits: a
 // factor of ten costs 4.8 bits for each key in the standard layout.
 func warnRate(q Needs, _ Advice) Warning {
-	if !q.priced() || q.absent()*q.WrongYes <= 1 {
+	if !q.priced() || q.absent()*q.FalsePositiveCost <= 1 {
 		return Warning{}
 	}
-	w := Warning{Asked: q.ErrorRate, Rate: q.worthRate(), Times: q.ErrorRate * q.absent() * q.WrongYes}
+	w := Warning{Asked: q.ErrorRate, Rate: q.worthRate(), Times: q.ErrorRate * q.absent() * q.FalsePositiveCost}
 	switch {
 	case q.ErrorRate > 10*w.Rate:
 		w.Code = RateHigh

@@ -18,7 +18,7 @@ import (
 type planOptions struct {
 	needs    []string
 	keyBytes int
-	wrongYes float64
+	fpCost   float64
 	absent   number[float64]
 	memory   number[int64]
 	sets     int
@@ -48,7 +48,7 @@ the same keys; with m, a line below it has the rate of larger ones in m.
 --queries N/s weighs the filter in front of a disk or another machine against none, and
 against an exact set in memory. The last line has the verdict, overkill, fits or
 essential, the work that it saves in cores, and the memory. A query behind the filter is
-reckoned as --wrong-yes lookups, 1,000 by default, and --absent as a half.
+reckoned as --fp-cost lookups, 1,000 by default, and --absent as a half.
 
 --anonymity K with --universe N and n= takes the place of p: the rate at which each key
 of a published filter hides among K, if somebody tries all N keys that there are.
@@ -68,7 +68,7 @@ of a published filter hides among K, if somebody tries all N keys that there are
 	f := cmd.Flags()
 	f.StringSliceVar(&o.needs, "needs", nil, "what the set must be able to do, a `LIST` separated by commas")
 	f.IntVar(&o.keyBytes, "key-bytes", 0, "mean length of a key in `BYTES`, for exact sets; 0 is 16")
-	f.Float64Var(&o.wrongYes, "wrong-yes", 0, "cost `C` of a wrong yes, in lookups of a filter: 1000 is a read from an SSD")
+	f.Float64Var(&o.fpCost, "fp-cost", 0, "cost `C` of a false positive, in lookups of a filter: 1000 is a read from an SSD")
 	f.Var(&o.absent, "absent", "share of queries for absent keys: 0.9, 90%")
 	f.Var(&o.memory, "max-memory", "memory that there is")
 	f.IntVar(&o.sets, "sets", 1, "`N` sets of this size are asked for the same key")
@@ -176,7 +176,7 @@ func (o *planOptions) hidden(q sizing.Params) (float64, error) {
 // sizingNeeds are the needs that flags and figures tell.
 func (o *planOptions) sizingNeeds(q sizing.Params) (sizing.Needs, error) {
 	n := sizing.Needs{
-		Keys: q.N, ErrorRate: q.P, KeyBytes: o.keyBytes, WrongYes: o.wrongYes,
+		Keys: q.N, ErrorRate: q.P, KeyBytes: o.keyBytes, FalsePositiveCost: o.fpCost,
 		Absent: o.absent.value, Memory: uint64(o.memory.value), Sets: o.sets,
 	}
 	for _, need := range o.needs {

@@ -10,7 +10,7 @@ import (
 )
 
 // What --queries reckons with, where nothing else is given. A lookup in a filter
-// larger than the caches takes about 50 ns; --wrong-yes is in such lookups, and
+// larger than the caches takes about 50 ns; --fp-cost is in such lookups, and
 // 1,000 of them are a read from an SSD.
 const (
 	lookupSeconds  = 50e-9
@@ -54,7 +54,7 @@ func (p planned) worth(queries uint64) (queriesJSON, error) {
 	if len(p.advice.Kinds) == 0 || len(p.advice.Exact) == 0 || known(p.solved) < 3 {
 		return queriesJSON{}, solveHint(errors.New("--queries needs two of n, p and m"))
 	}
-	behind, absent := p.needs.WrongYes, p.needs.Absent
+	behind, absent := p.needs.FalsePositiveCost, p.needs.Absent
 	if behind == 0 {
 		behind = defaultBehind
 	}

@@ -32,7 +32,7 @@ func TestAgainstSets(t *testing.T) {
 			}
 			return code, out.String()
 		}
-		// At this rate no wrong yes is seen.
+		// At this rate no false positive is seen.
 		run(keys, "build", "-0", "--kind", kind, "-p", "1e-6", "-o", name)
 		var want, strangers strings.Builder
 		for _, a := range asked {

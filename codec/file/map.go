@@ -18,10 +18,10 @@ import (
 // A damaged file can make the filter forget keys: nothing but the header is
 // looked at when it is opened. Verify, of the embedded View, looks at all.
 //
-// The file must stay as it is. Who writes into it changes the filter; who
-// truncates it kills every process that then asks for a part that is gone
-// (SIGBUS). WriteFile does neither: it puts a new file in the old one's place,
-// and a Mapped goes on with the old one.
+// The file must stay as it is. Writing into it changes the filter; truncating
+// it kills every process that then reads a part that is gone (SIGBUS).
+// WriteFile does neither: it puts a new file in the old one's place, and a
+// Mapped goes on with the old one.
 //
 // A Mapped must not be used after Close: that panics at best.
 //
@@ -80,7 +80,7 @@ func (m *Mapped) Verify() error {
 	return nil
 }
 
-// Close gives the mapping back. A second Close does nothing.
+// Close releases the mapping. A second Close does nothing.
 func (m *Mapped) Close() error {
 	data := m.data
 	m.View, m.data = nil, nil

@@ -46,7 +46,7 @@ func (s *Scratch) WriteAt(b []byte, at int64) (int, error) {
 	return n, err
 }
 
-// Close gives the file and its room on the disk back. A second Close does
+// Close releases the file and its space on the disk. A second Close does
 // nothing.
 func (s *Scratch) Close() error {
 	if s.closed.Swap(true) {

@@ -33,12 +33,12 @@ func main() {
 	s := f.Stats()
 	fmt.Printf("%d words in %d bytes, %.2f bits each; a Go map would take about %d bytes\n",
 		len(words), s.Bytes, float64(s.Bits)/float64(len(words)), mapBytes(words))
-	fmt.Printf("%.1f%% of the bits are set; asked for %.2f%% wrong yeses, now predicted %.2f%%\n",
+	fmt.Printf("%.1f%% of the bits are set; asked for a false positive rate of %.2f%%, now predicted %.2f%%\n",
 		100*s.Saturation, 100*s.Asked, 100*s.Predicted)
 
 	known, unknown := ask(f, words)
 	fmt.Printf("all %d words asked: %d found, %d forgotten\n", len(words), known, len(words)-known)
-	fmt.Printf("%d other words asked: %d wrong yeses, %.2f%%\n", others, unknown, 100*float64(unknown)/others)
+	fmt.Printf("%d other words asked: %d false positives, %.2f%%\n", others, unknown, 100*float64(unknown)/others)
 	for _, w := range []string{words[0], words[len(words)/2], "no such word"} {
 		fmt.Printf("  is %q in the set? %v\n", w, map[bool]string{true: "probably", false: "certainly not"}[f.ContainsString(w)])
 	}

@@ -123,8 +123,8 @@ func (b *Bloom) Digest(key []byte) Digest {
 	return BloomDigest(key)
 }
 
-// Narrow reports whether the filter knows its items by 32-bit hashes. Only
-// very old dumps do. It needs no lock.
+// Narrow reports whether the filter uses 32-bit hashes. Only very old dumps do.
+// It needs no lock.
 func (b *Bloom) Narrow() bool { return b.options&optForce64 == 0 }
 
 // Contains reports whether key may have been added.

@@ -86,7 +86,7 @@
 //
 // # Digests
 //
-// Bloom and Cuckoo know keys by digest only: [Digest], 16 bytes, for a Bloom;
+// Bloom and Cuckoo take keys as digests only: [Digest], 16 bytes, for a Bloom;
 // uint64 for a Cuckoo; a CountMin by [AppendHashes]. They can be computed
 // outside of locks and kept in logs. A TopK keeps items whole. All writes are
 // functions of the filter and of their arguments: no clock, no result that

@@ -6,16 +6,16 @@
 //
 // Where nothing needs to agree, take the default of package hashing: it is
 // faster than all of these, and costs no copy of the key, which a function
-// behind a [hashing.Hasher] does. Where keys come from people who would like a
-// filter to fail, take [hashing.Keyed]; of the functions here only HMACSHA256
-// keeps them from it, at several times the cost. go test -bench . tells.
+// behind a [hashing.Hasher] does. For adversarial keys
+// take [hashing.Keyed]; of the functions here only HMACSHA256 resists them, at
+// several times the cost (go test -bench .).
 //
 // # Files
 //
-// The header of a file says that a filter was made with a function, and holds
-// the function's hash of a fixed text, [hashing.Hasher.Check]. [Find] tells
-// from that which function of this package it was. To open the file, give the
-// same function to the Config that opens it.
+// The header of a file records that a filter was made with a function, and
+// holds the function's hash of a fixed text, [hashing.Hasher.Check]. [Find]
+// returns from that which function of this package it was. To open the file,
+// give the same function to the Config that opens it.
 //
 // # Which of them keep the rate
 //

@@ -14,11 +14,11 @@ import (
 type Hash struct {
 	// Name is what ByName takes: lower case, as in "xxh64".
 	Name string
-	// Description says in a sentence what it is and who uses it.
+	// Description is a sentence: what it is, and which systems use it.
 	Description string
-	// Weakness says what it breaks, and is empty if it breaks nothing here.
+	// Weakness is what it breaks, empty if it breaks nothing here.
 	Weakness string
-	// Secret tells whether Hasher needs a secret.
+	// Secret reports whether Hasher needs a secret.
 	Secret bool
 
 	hasher func(secret []byte) hashing.Hasher
@@ -95,9 +95,8 @@ func ByName(name string) (Hash, error) {
 }
 
 // Find returns the function whose hashing.Hasher.Check is check, which is what
-// a file header holds of a function: so a file tells what it was made with. It
-// knows no function with a secret. An unknown function has the Check of a
-// known one with a chance of 2^-60.
+// a file header holds of a function. It does not find functions with a secret.
+// An unknown function has the Check of a known one with probability 2^-60.
 func Find(check uint64) (Hash, bool) {
 	for _, h := range table {
 		if !h.Secret && h.hasher(nil).Check() == check {

@@ -147,7 +147,7 @@ func (h Header) Hasher(given hashing.Hasher) (hashing.Hasher, error) {
 }
 
 // SameHash returns nil if two filters with these hashers know keys by the same
-// hashes, else an error that wraps ErrIncompatible and says how they differ.
+// hashes, else an error that wraps ErrIncompatible and names the difference.
 func SameHash(a, b hashing.Hasher) error {
 	switch {
 	case a.Kind() != b.Kind():
