@@ -34,6 +34,8 @@ var habits = []habit{
 	{"moves dumps", 3, 2 * time.Second, restorer},
 	{"changes settings", 3, 300 * time.Millisecond, setter},
 	{"saves", 2, time.Second, saver},
+	{"watches", 4, 500 * time.Millisecond, watcher},
+	{"pauses", 2, time.Second, pauser},
 	{"comes and goes", 20, 100 * time.Millisecond, visitor},
 	{"looks at everything", 8, 300 * time.Millisecond, curious},
 	{"sends very many arguments", 2, time.Second, crowded},
@@ -114,7 +116,12 @@ func someCommand(rng *rand.Rand) []byte {
 		{"EXPIRE", "b" + k, "1"},
 		{"PING"},
 		{"NOSUCH"},
-	}[rng.IntN(13)]...)
+		{"MSET", "s" + k, item, "t" + k, item},
+		{"MGET", "s" + k, "t" + k, "b" + k},
+		{"GETSET", "s" + k, item},
+		{"GETDEL", "t" + k},
+		{"GETEX", "s" + k, "PX", "500"},
+	}[rng.IntN(18)]...)
 }
 
 // pipelines sends a thousand commands at once and reads all replies.
@@ -328,6 +335,8 @@ func setter(_ context.Context, c *chaos, rng *rand.Rand) {
 		{"maxclients", strconv.Itoa(400 + rng.IntN(1000))},
 		{"slowlog-log-slower-than", strconv.Itoa(rng.IntN(10000))},
 		{"bf-error-rate", "0.0" + strconv.Itoa(1+rng.IntN(9))},
+		{"appendfsync", []string{"always", "everysec", "no"}[rng.IntN(3)]},
+		{"latency-monitor-threshold", strconv.Itoa(rng.IntN(20))},
 		{"maxmemory", "nonsense"},
 	} {
 		p.do("CONFIG", "SET", s[0], s[1])
@@ -344,6 +353,37 @@ func saver(_ context.Context, c *chaos, rng *rand.Rand) {
 	p.do([]string{"SAVE", "BGSAVE", "LASTSAVE"}[rng.IntN(3)])
 	if rng.IntN(10) == 0 {
 		p.do("DEBUG", "RELOAD")
+	}
+}
+
+// watcher is a monitor that takes its lines, or does not.
+func watcher(ctx context.Context, c *chaos, rng *rand.Rand) {
+	p := connect(c)
+	if p == nil {
+		return
+	}
+	defer p.close()
+	p.do("MONITOR")
+	if rng.IntN(2) == 0 {
+		rest(ctx, time.Duration(rng.IntN(5000))*time.Millisecond)
+		return
+	}
+	_ = p.nc.SetDeadline(time.Now().Add(time.Duration(rng.IntN(3000)) * time.Millisecond))
+	_, _ = p.nc.Write(bytes.Repeat(request("GET", "large"), rng.IntN(2)))
+	_, _ = io.Copy(io.Discard, p.nc)
+}
+
+// pauser holds others back, for a moment, and sometimes leaves it at that.
+func pauser(ctx context.Context, c *chaos, rng *rand.Rand) {
+	p := connect(c)
+	if p == nil {
+		return
+	}
+	defer p.close()
+	p.do("CLIENT", "PAUSE", strconv.Itoa(rng.IntN(100)), []string{"WRITE", "ALL"}[rng.IntN(2)])
+	rest(ctx, time.Duration(rng.IntN(100))*time.Millisecond)
+	if rng.IntN(2) == 0 {
+		p.do("CLIENT", "UNPAUSE")
 	}
 }
 

@@ -60,7 +60,10 @@ func (b *bench) exec(commands ...[][]byte) []engine.Reply {
 	for done := 0; done < len(commands); {
 		n := b.engine.Exec(b.session, &b.work, done)
 		if n == 0 {
-			break
+			if b.session.Quit {
+				break
+			}
+			b.engine.EndPause() // what is held back is run
 		}
 		done += n
 	}
