@@ -85,7 +85,7 @@ func Sealed(data []byte) bool { return bytes.HasPrefix(data, []byte(sealMagic)) 
 // Not safe for concurrent use.
 type Sealer struct {
 	w     io.Writer
-	aead  cipher.AEAD
+	aead  hiddenAEAD
 	nonce sealNonce
 	buf   []byte // of the present chunk
 	out   []byte
@@ -99,7 +99,7 @@ func NewSealer(w io.Writer, key [32]byte) (*Sealer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Sealer{w: w, aead: aead, buf: make([]byte, 0, sealChunk), out: preface}, nil
+	return &Sealer{w: w, aead: hidden(aead), buf: make([]byte, 0, sealChunk), out: preface}, nil
 }
 
 // newSeal returns the preface of a new sealed filter and its cipher.
@@ -156,7 +156,7 @@ var errSealed = errors.New("codec: seal: closed")
 
 // flush encrypts the present chunk and writes it.
 func (s *Sealer) flush(last bool) error {
-	s.out = s.aead.Seal(s.out, s.nonce.next(last), s.buf, nil)
+	s.out = s.aead().Seal(s.out, s.nonce.next(last), s.buf, nil)
 	n, err := s.w.Write(s.out)
 	if err == nil && n < len(s.out) {
 		err = io.ErrShortWrite
@@ -176,7 +176,7 @@ func (s *Sealer) flush(last bool) error {
 type Unsealer struct {
 	r     io.Reader
 	open  func(preface []byte) (cipher.AEAD, error) // holds the key where fmt cannot print it
-	aead  cipher.AEAD
+	aead  hiddenAEAD
 	nonce sealNonce
 	in    []byte
 	rest  []byte // decrypted, not yet read
@@ -218,9 +218,11 @@ func (u *Unsealer) next() ([]byte, error) {
 		if err != nil && !endOfData(err) {
 			return nil, err
 		}
-		if u.aead, err = u.open(preface[:n]); err != nil {
+		aead, err := u.open(preface[:n])
+		if err != nil {
 			return nil, err
 		}
+		u.aead = hidden(aead)
 		u.in = make([]byte, sealChunk+sealTag)
 	}
 	n, err := io.ReadFull(u.r, u.in)
@@ -228,7 +230,7 @@ func (u *Unsealer) next() ([]byte, error) {
 		return nil, err
 	}
 	last := err != nil
-	plain, err := unsealChunk(u.in[:0], u.aead, &u.nonce, u.in[:n], last)
+	plain, err := unsealChunk(u.in[:0], u.aead(), &u.nonce, u.in[:n], last)
 	if err == nil && last {
 		err = io.EOF
 	}
@@ -290,6 +292,12 @@ func sealCipher(preface []byte, key [32]byte) (cipher.AEAD, []byte, error) {
 	aead, err := cipher.NewGCM(block)
 	return aead, derived[32:], err
 }
+
+// hiddenAEAD holds a cipher where fmt cannot print it: with a verb that does not
+// fit, fmt follows the pointer in an interface, and shows the key.
+type hiddenAEAD func() cipher.AEAD
+
+func hidden(aead cipher.AEAD) hiddenAEAD { return func() cipher.AEAD { return aead } }
 
 // sealNonce numbers the chunks. The last one is marked, so that a file that was
 // cut at a chunk is noticed; the number keeps chunks in their places.

@@ -2,9 +2,14 @@ package codec_test
 
 import (
 	"bytes"
+	"crypto/aes"
+	"crypto/hkdf"
+	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 
@@ -90,6 +95,53 @@ func TestPrintsNoSecret(t *testing.T) {
 		}
 		if shown(fmt.Sprintf(verb, secret), secret) == "" {
 			t.Errorf("%s: the search does not find the bytes of the key", verb)
+		}
+	}
+}
+
+// A Sealer and an Unsealer can be printed in every way: the key of the cipher,
+// from which the file can be read, is not seen.
+func TestSealerPrintsNoKey(t *testing.T) {
+	key := [32]byte{5, 6, 7}
+	var file bytes.Buffer
+	s, err := codec.NewSealer(&file, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	derived, err := hkdf.Key(sha256.New, key[:], file.Bytes()[16:48], "bloomery sealed filter 1", 32)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u := codec.NewUnsealer(&file, key)
+	if _, err := io.ReadAll(u); err != nil {
+		t.Fatal(err)
+	}
+	block, err := aes.NewCipher(derived)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shows := func(verb string, thing any) bool {
+		text := strings.ToLower(fmt.Sprintf(verb, thing))
+		for _, form := range []string{"%d %d", "%x %x", "0x%x, 0x%x"} {
+			for _, order := range []binary.ByteOrder{binary.LittleEndian, binary.BigEndian} { // AES has either
+				if strings.Contains(text, fmt.Sprintf(form, order.Uint32(derived), order.Uint32(derived[4:]))) {
+					return true
+				}
+			}
+		}
+		return false
+	}
+	if !shows("%v", block) {
+		t.Error("the search does not find the key in a cipher")
+	}
+	for _, thing := range []any{s, *s, u, *u, struct{ s *codec.Sealer }{s}, struct{ u *codec.Unsealer }{u}} {
+		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d", "%t"} {
+			if shows(verb, thing) {
+				t.Errorf("%T by %s shows the key", thing, verb)
+			}
 		}
 	}
 }
