@@ -15,6 +15,7 @@ import (
 	"slices"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/internal/envelope"
 )
 
 // A sealed filter is a preface and chunks of AES-256-GCM. docs/format.md has the
@@ -42,7 +43,7 @@ func Seal(dst, data []byte, key [32]byte) ([]byte, error) {
 	if err != nil {
 		return dst, err
 	}
-	dst = slices.Grow(dst, sealPreface+len(data)+(len(data)/sealChunk+1)*sealTag)
+	dst = slices.Grow(envelope.Apart(dst, data), sealPreface+len(data)+(len(data)/sealChunk+1)*sealTag)
 	dst = append(dst, preface...)
 	var nonce sealNonce
 	for ; len(data) >= sealChunk; data = data[sealChunk:] {
@@ -61,7 +62,7 @@ func Unseal(dst, data []byte, key [32]byte) ([]byte, error) {
 		return dst, fmt.Errorf("codec: unseal: %w", err)
 	}
 	data = data[sealPreface:]
-	out := slices.Grow(dst, len(data))
+	out := slices.Grow(envelope.Apart(dst, data), len(data))
 	var nonce sealNonce
 	for {
 		chunk := data[:min(len(data), sealChunk+sealTag)]

@@ -15,7 +15,7 @@ import (
 // 10% fill it has 0.48 of the bytes. The error wraps ErrCorrupt or ErrVersion
 // if data is not an encoding or is damaged; dst is then returned as it was.
 func Compress(dst, data []byte) ([]byte, error) {
-	p := packer{preface: packPreface(), out: dst}
+	p := packer{preface: packPreface(), out: envelope.Apart(dst, data)}
 	if err := p.all(data); err != nil {
 		return dst, fmt.Errorf("codec: compress: %w", err)
 	}
@@ -28,7 +28,7 @@ func Compress(dst, data []byte) ([]byte, error) {
 func Decompress(dst, data []byte) ([]byte, error) {
 	r := bytes.NewReader(data)
 	u := unpacker{r: r, form: FormTransport}
-	out, err := u.all(dst, r)
+	out, err := u.all(envelope.Apart(dst, data), r)
 	if err != nil {
 		return dst, fmt.Errorf("codec: decompress: %w", err)
 	}

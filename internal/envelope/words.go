@@ -2,6 +2,7 @@ package envelope
 
 import (
 	"encoding/binary"
+	"slices"
 	"unsafe"
 )
 
@@ -58,3 +59,15 @@ func GetWords(words []uint64, data []byte) {
 		words[i] = binary.LittleEndian.Uint64(data[8*i:])
 	}
 }
+
+// Apart returns dst for results that are appended to it while data is read: if
+// data lies in the room behind dst, without that room.
+func Apart(dst, data []byte) []byte {
+	to, from := address(dst)+uintptr(len(dst)), address(data)
+	if to < from+uintptr(len(data)) && from < to+uintptr(cap(dst)-len(dst)) {
+		return slices.Clip(dst)
+	}
+	return dst
+}
+
+func address(b []byte) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(b))) }
