@@ -2,14 +2,17 @@ package codec_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/bloom"
 	"github.com/bloomery/bloomery/codec"
 	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/internal/envelope"
 )
 
 // An empty filter of 64 MiB travels in some KiB: a limit refuses it, by every
@@ -61,6 +64,37 @@ func TestLimitsCountShards(t *testing.T) {
 		data := encoded(t, f)
 		if _, err := (codec.Config{Limits: codec.Limits{Bytes: uint64(len(data))}}).Open(data); !errors.Is(err, bloomery.ErrTooLarge) {
 			t.Errorf("%s: a limit of the encoding's length: %v, want ErrTooLarge", k.Name, err)
+		}
+	}
+}
+
+// A static filter cannot be a member: nothing could be inserted, and the shards
+// of many members together would be beyond every limit.
+func TestStaticMembers(t *testing.T) {
+	for _, k := range codec.Kinds() {
+		if !k.Features.Static {
+			continue
+		}
+		f, err := k.Build(hashes(50, 1), 0.01, hashing.Hasher{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		member, st := encoded(t, f), f.Stats()
+		payload := make([]byte, 64, 64+len(member)+64)
+		binary.LittleEndian.PutUint64(payload, uint64(len(member)))
+		payload = append(payload, member...)
+		payload = append(payload, make([]byte, -len(member)&63)...)
+		data := envelope.Append(nil, envelope.Header{
+			Kind: envelope.KindQuorum, K: 1, Extra: 1, Capacity: st.Capacity, Rate: st.Asked, Size: st.Bits, Payload: uint64(len(payload)),
+		}, envelope.WordsOf(payload))
+		for name, open := range map[string]func() error{
+			"open": func() error { _, err := codec.Open(data); return err },
+			"read": func() error { _, err := codec.Read(bytes.NewReader(data)); return err },
+			"view": func() error { _, err := codec.Config{}.View(data); return err },
+		} {
+			if err := open(); !errors.Is(err, bloomery.ErrCorrupt) || !strings.Contains(err.Error(), "takes no keys") {
+				t.Errorf("%s of a quorum of a %s: %v", name, k.Name, err)
+			}
 		}
 	}
 }

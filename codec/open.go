@@ -161,8 +161,12 @@ func (c Config) memberKind(data []byte) (Kind, error) {
 		return Kind{}, fmt.Errorf("%w: a member that is not in the plain form", bloomery.ErrCorrupt)
 	}
 	k, err := c.kindIn(data)
-	if err == nil && k.members != nil {
+	switch {
+	case err != nil:
+	case k.members != nil:
 		err = fmt.Errorf("%w: a member that has members", bloomery.ErrCorrupt)
+	case k.Features.Static: // whose shards, of all members together, no limit would count
+		err = fmt.Errorf("%w: a member that takes no keys", bloomery.ErrCorrupt)
 	}
 	return k, err
 }
