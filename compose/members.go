@@ -63,6 +63,9 @@ func appendMembers(dst []byte, members []bloomery.Hashed) ([]byte, error) {
 	table := len(dst)
 	dst = append(dst, make([]byte, lines(8*len(members)))...)
 	for i, m := range members {
+		if nested(m) {
+			return nil, fmt.Errorf("%w: member %d has members itself: encode those one by one", bloomery.ErrIncompatible, i)
+		}
 		a, ok := m.(encoding.BinaryAppender)
 		if !ok {
 			return nil, fmt.Errorf("%w: member %d, a %T, has no encoding", bloomery.ErrIncompatible, i, m)
@@ -77,6 +80,19 @@ func appendMembers(dst []byte, members []bloomery.Hashed) ([]byte, error) {
 		dst = append(dst, make([]byte, lines(n)-n)...)
 	}
 	return dst, nil
+}
+
+// nested reports whether a member is made of members. Such an encoding could not
+// be opened: one within the other without end is what an adversary would send.
+func nested(m bloomery.Hashed) bool {
+	if l, ok := m.(lockedStripe); ok {
+		m = l.Hashed
+	}
+	switch m.(type) {
+	case *Quorum, *QuorumView, *Striped:
+		return true
+	}
+	return false
 }
 
 // openMembers returns the members of a payload that was verified.

@@ -8,6 +8,7 @@ import (
 	"hash/crc32"
 	"math"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -468,5 +469,41 @@ func BenchmarkStriped(b *testing.B) {
 			}
 			b.ReportMetric(keys*float64(b.N)/b.Elapsed().Seconds(), "keys/s")
 		})
+	}
+}
+
+// Members that have members cannot be opened, so they are not written either.
+func TestNestedMembersAreNotWritten(t *testing.T) {
+	inner, err := compose.StripedConfig{Capacity: 100, Stripes: 2, Make: func(n int) (bloomery.Hashed, error) {
+		return quotient.Config{Capacity: n, ErrorRate: 0.01}.New()
+	}}.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	quorum, err := compose.NewQuorum(1, inner)
+	if err != nil {
+		t.Fatal(err)
+	}
+	outer, err := compose.StripedConfig{Capacity: 100, Stripes: 1, Make: func(int) (bloomery.Hashed, error) { return quorum, nil }}.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := outer.InsertString("a"); err != nil || !outer.ContainsString("a") {
+		t.Errorf("nested in memory: %v, or the key is not found", err)
+	}
+	for name, marshal := range map[string]func([]byte) ([]byte, error){"quorum": quorum.AppendBinary, "striped": outer.AppendBinary} {
+		if data, err := marshal([]byte("x")); !errors.Is(err, bloomery.ErrIncompatible) || string(data) != "x" {
+			t.Errorf("%s: %d bytes, %v, want ErrIncompatible", name, len(data), err)
+		}
+	}
+}
+
+// The rate that a member would need is named as it is, not as 0.
+func TestQuorumOfTinyRate(t *testing.T) {
+	for _, p := range []float64{1e-30, 1e-300, math.SmallestNonzeroFloat64} {
+		_, err := compose.QuorumConfig{Capacity: 10, ErrorRate: p, Members: 1}.New()
+		if !errors.Is(err, bloomery.ErrParameter) || !strings.Contains(err.Error(), fmt.Sprint(p)) {
+			t.Errorf("rate %v: %v", p, err)
+		}
 	}
 }

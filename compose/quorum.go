@@ -295,7 +295,7 @@ func (q *quorum) header() envelope.Header {
 }
 
 // AppendBinary appends the encoding of the quorum to dst: that of all members. The
-// error wraps ErrIncompatible if a member has none.
+// error wraps ErrIncompatible if a member has none, or has members itself.
 func (q *quorum) AppendBinary(dst []byte) ([]byte, error) {
 	if len(q.members) == 0 {
 		return dst, fmt.Errorf("compose: marshal quorum: %w", errZero)

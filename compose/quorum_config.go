@@ -71,13 +71,15 @@ func (c QuorumConfig) make() (*Quorum, error) {
 // of m of them is at most p.
 func memberRate(p float64, m, n int) float64 {
 	low, high := 0.0, 1.0
-	for range 100 {
+	for {
 		mid := (low + high) / 2
+		if mid == low || mid == high { // there is no number between them
+			return low
+		}
 		if atLeast(m, slices.Repeat([]float64{mid}, n)) > p {
 			high = mid
 		} else {
 			low = mid
 		}
 	}
-	return low
 }

@@ -265,7 +265,8 @@ func (s *Striped) Stats() bloomery.Stats {
 }
 
 // AppendBinary appends the encoding of all stripes to dst: each as it is when its
-// turn comes. The error wraps ErrIncompatible if the family has no encoding.
+// turn comes. The error wraps ErrIncompatible if the family has no
+// encoding, or if stripes have members themselves.
 func (s *Striped) AppendBinary(dst []byte) ([]byte, error) {
 	if len(s.stripes) == 0 {
 		return dst, fmt.Errorf("compose: marshal striped: %w", errZero)
