@@ -3,8 +3,8 @@
 // the errors it returns. No algorithm lives here; filters are in the packages
 // below it (bloom is the one to start with).
 //
-// A filter answers one question: is this key in the set? "No" is certain.
-// "Yes" is wrong for a share of the absent keys, the error rate, which the
+// A filter answers one question: is this key in the set? "No" is certain. "Yes"
+// is wrong for a share of the absent keys, the false positive rate, which the
 // user chooses when the filter is made.
 //
 // # Keys and hashes

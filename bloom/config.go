@@ -72,7 +72,8 @@ func (c Config) only(constructor string, more ...string) error {
 	return fields.Only(c, constructor, append(used, more...)...)
 }
 
-// shape returns the size of the array and the error rate that it was made for.
+// shape returns the size of the array and the false positive rate that it was
+// made for.
 func (c Config) shape(layout sizing.Layout) (sizing.Shape, float64, error) {
 	if c.BitsPerKey != 0 {
 		return c.bestShape(layout)

@@ -22,10 +22,10 @@
 // For a number of keys that is not known there is [Scalable], which grows by
 // layers.
 //
-// All keep the error rate they are asked for: arrays are sized by the rate
-// that the layout really has, whole numbers and small sizes included. All can
-// be united, counted, written and read, and all but Scalable be intersected and
-// compared.
+// All keep the false positive rate they are asked for: arrays are sized by the
+// rate that the layout really has, whole numbers and small sizes included. All
+// can be united, counted, written and read, and all but Scalable be intersected
+// and compared.
 //
 // # Many goroutines, many filters
 //
@@ -36,7 +36,8 @@
 // # Growing past the capacity
 //
 // Nothing breaks when more keys are added than the filter was made for; the
-// error rate rises. Stats shows the present rate. Only Scalable keeps it.
+// false positive rate rises. Stats shows the present rate. Only Scalable keeps
+// it.
 //
 // # When to choose another family
 //

@@ -67,15 +67,14 @@ func (f *flat) Contains(key []byte) bool { return f.ContainsHash(f.hasher.Hash(k
 func (f *flat) ContainsString(key string) bool { return f.ContainsHash(f.hasher.HashString(key)) }
 
 // ContainsHash is Contains for a key whose hash is h.
-//
-// The first four bits are read before anything is decided: their reads
-// overlap, and of the keys that are absent from a half-full array 15 of 16 end
-// at this one branch, which is hardly ever mispredicted. The rest are tested
-// one by one, which is cheapest for keys that are there.
 func (f *flat) ContainsHash(h uint64) bool {
 	if f.step != 0 {
 		return f.slicesHave(h)
 	}
+	// The first four bits are read before anything is decided: their reads
+	// overlap, and of the keys that are absent from a half-full array 15 of 16
+	// end at this one branch, which is hardly ever mispredicted. The rest are
+	// tested one by one, which is cheapest for keys that are there.
 	w, m, k := f.words, f.span, f.shape.K
 	if len(w) == 0 {
 		return false // a zero filter

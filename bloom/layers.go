@@ -18,8 +18,8 @@ const maxLayers = 4096
 // sigma), as a share of the rate of all: more of it need not be read.
 const layerTolerance = 0.01
 
-// layer is one filter of a Scalable: blocked, or standard where its error rate
-// is below what the blocked layout is made for.
+// layer is one filter of a Scalable: blocked, or standard where its false
+// positive rate is below what the blocked layout is made for.
 type layer struct {
 	flatSet
 	items uint64 // keys that changed it
@@ -132,9 +132,9 @@ func (f *layered) ContainsKeys(dst []bool, keys [][]byte) {
 
 // Stats describes the state of the filter. Capacity is what all layers hold
 // together, Items the number of keys that changed the filter: a few of those
-// added, at most the share of the error rate, seemed to be there and are not
-// counted. Predicted is the sum over the layers. Asked is the rate asked for;
-// after Union it is the sum of both.
+// added, at most the share of the false positive rate, seemed to be there and
+// are not counted. Predicted is the sum over the layers. Asked is the rate
+// asked for; after Union it is the sum of both.
 func (f *layered) Stats() bloomery.Stats {
 	s := bloomery.Stats{Kind: "scalable", Asked: f.total}
 	set, variance := 0.0, 0.0

@@ -296,11 +296,11 @@ func ScalableFrom(f *Filter, p float64) (*Scalable, error) {
 }
 
 // Union adds all keys of o to f by taking over copies of its layers, so first
-// capacity, rate and growth of both may differ. The error rate is then at most
-// the sum of both, which Stats shows, and lookups ask the layers of both. The
-// hash must be the same, else the error wraps ErrIncompatible; with more than
-// 4096 layers it wraps ErrTooLarge, and it may be that of Alloc. On error f
-// stays as it was.
+// capacity, rate and growth of both may differ. The false positive rate is then
+// at most the sum of both, which Stats shows, and lookups ask the layers of
+// both. The hash must be the same, else the error wraps ErrIncompatible; with
+// more than 4096 layers it wraps ErrTooLarge, and it may be that of Alloc. On
+// error f stays as it was.
 func (f *Scalable) Union(o *Scalable) error {
 	f.mustBeMade()
 	if err := f.union(o); err != nil {

@@ -26,9 +26,9 @@ import (
 //	                      ----------
 //	both                  0  0  1  1   the key may be in 2 and 3
 //
-// All columns have the same capacity, error rate and hasher. Hash a key once,
-// by Hash or by Hasher, and ask for the hash. A column is added, then filled
-// key by key or replaced by a Standard of the same shape.
+// All columns have the same capacity, false positive rate and hasher. Hash a
+// key once, by Hash or by Hasher, and ask for the hash. A column is added, then
+// filled key by key or replaced by a Standard of the same shape.
 //
 // Make one with Config.NewSliced. A zero Sliced has no columns and
 // can only be replaced by UnmarshalBinary and ReadFrom.

@@ -31,8 +31,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 //
 // It keeps some 300 KiB of memory, whatever the size of the filter. What is
 // written to it is checked: the error wraps ErrCorrupt or ErrVersion if that is
-// not an encoding, or is damaged. No error can be taken back: after one, the
-// Writer returns it always.
+// not an encoding, or is damaged. Errors are sticky.
 //
 // Not safe for concurrent use.
 type Writer struct {

@@ -71,8 +71,8 @@ func (c Config) only(constructor string, more ...string) error {
 	return fields.Only(c, constructor, append(used, more...)...)
 }
 
-// shape returns the size of the array of bits and the error rate that it is
-// made for.
+// shape returns the size of the array of bits and the false positive rate that
+// it is made for.
 func (c Config) shape() (sizing.Shape, float64, error) {
 	if c.Bits != 0 || c.Hashes != 0 {
 		return c.givenShape()

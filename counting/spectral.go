@@ -42,10 +42,10 @@ type Spectral struct{ spectrum }
 // spectralConstructors is how to make a Spectral.
 const spectralConstructors = "NewSpectral or Config.NewSpectral"
 
-// NewSpectral returns a Spectral for n different keys at error rate p, which
-// also bounds the share of keys whose count is too high. It panics if n is less
-// than 1 or p is not between 1e-6 and 1: use Config.NewSpectral for values that
-// are not constants.
+// NewSpectral returns a Spectral for n different keys at false positive rate p,
+// which also bounds the share of keys whose count is too high. It panics if n
+// is less than 1 or p is not between 1e-6 and 1: use Config.NewSpectral for
+// values that are not constants.
 func NewSpectral(n int, p float64) *Spectral {
 	s, err := Config{Capacity: n, ErrorRate: p}.NewSpectral()
 	if err != nil {

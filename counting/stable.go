@@ -19,10 +19,10 @@ var (
 )
 
 // Stable is for endless streams: it remembers the last keys, forgets the older
-// ones, and its error rate stays below the one asked for, however many keys
-// have passed. The last n keys, counting repetitions, are there for certain.
-// Older ones are forgotten gradually: with counters of 2 bits the last of them
-// when n/3 more have passed. Forgotten returns the share for an age.
+// ones, and its false positive rate stays below the one asked for, however many
+// keys have passed. The last n keys, counting repetitions, are there for
+// certain. Older ones are forgotten gradually: with counters of 2 bits the last
+// of them when n/3 more have passed. Forgotten returns the share for an age.
 //
 //	state     [ hand, credit, inserts, zeros: one line ]
 //	bits      [ 512 bits ][ 512 bits ] ...                  a lookup ends here
@@ -208,9 +208,9 @@ type memories struct{ table }
 // aging is the model of what the filter remembers.
 func (f *memories) aging() sizing.Aging { return sizing.Aging{Counted: f.size, Period: f.period} }
 
-// Forgotten returns the share of keys that the filter is expected to deny when
-// so many others were inserted after them. It is 0 up to Capacity, and at most
-// 1 minus the error rate.
+// Forgotten returns the share of keys that are expected to be false negatives
+// when so many others were inserted after them. It is 0 up to Capacity, and at
+// most 1 minus the false positive rate.
 func (f *memories) Forgotten(age uint64) float64 { return f.aging().Forgotten(float64(age)) }
 
 // Inserts returns the number of all inserts, of keys that are forgotten, too.

@@ -81,8 +81,8 @@ func (c Config) table() (table, error) {
 	return newTable(c.Hasher, shape, uint64(c.Capacity), rate, words), nil
 }
 
-// shape returns the shape of the array and the error rate that it was made
-// for.
+// shape returns the shape of the array and the false positive rate that it was
+// made for.
 func (c Config) shape() (sizing.Cuckoo, float64, error) {
 	if c.BitsPerKey != 0 {
 		return c.bestShape()

@@ -24,11 +24,12 @@
 // # What it promises
 //
 // A filter made for n keys takes n different keys, but for one filter in a
-// million, and keeps its error rate then. Large tables are filled to 97% before
-// the first key is refused. A key that is refused (ErrFull) leaves the filter
-// byte for byte as it was: no key is ever lost. Up to 8 copies of one key have
-// room; many keys with copies crowd each other, so count the copies twice when
-// choosing a capacity. One history of inserts and deletes gives one file.
+// million, and keeps its false positive rate then. Large tables are filled to
+// 97% before the first key is refused. A key that is refused (ErrFull) leaves
+// the filter byte for byte as it was: no key is ever lost. Up to 8 copies of
+// one key have room; many keys with copies crowd each other, so count the
+// copies twice when choosing a capacity. One history of inserts and deletes
+// gives one file.
 //
 // Delete only what was inserted. Deleting a key that is not there, and that the
 // filter takes for present, removes the fingerprint of another key, which is

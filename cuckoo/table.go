@@ -78,9 +78,8 @@ func (f *table) ContainsKeys(dst []bool, keys [][]byte) {
 func (f *table) MaxCount() uint64 { return 2 * sizing.CuckooSlots }
 
 // Count returns an upper bound of how often key is in the filter, at most
-// MaxCount.
-// It is exact unless another key shares fingerprint and buckets, whose chance
-// is the error rate.
+// MaxCount. It is exact unless another key shares fingerprint and buckets,
+// whose chance is the false positive rate.
 func (f *table) Count(key []byte) uint64 { return f.CountHash(f.hasher.Hash(key)) }
 
 // CountString is Count for a string.

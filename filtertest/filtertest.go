@@ -9,9 +9,9 @@
 //	}
 //
 // It asks for the laws that all kinds share: a filter never forgets, keeps the
-// error rate it was asked for, also behind a split by bloomery.Route, comes
-// back from its encoding as it was, notices damage, and allocates nothing.
-// Kinds that insert are held to an exact multiset.
+// false positive rate it was asked for, also behind a split by bloomery.Route,
+// comes back from its encoding as it was, notices damage, and allocates
+// nothing. Kinds that insert are held to an exact multiset.
 //
 // With -short only the rate of 1% is measured, with random keys.
 package filtertest
@@ -29,8 +29,8 @@ import (
 // needed, the rest may be nil where the kind does not have it.
 type Kind struct {
 	Name string
-	// Rates are the error rates that the kind is measured at; nil stands for
-	// 1e-2, 1e-3, 1e-4, 1e-5 and 1e-6.
+	// Rates are the false positive rates that the kind is measured at; nil
+	// stands for 1e-2, 1e-3, 1e-4, 1e-5 and 1e-6.
 	Rates []float64
 	// Distinct means that a filter made for n keys is sure to take n only if
 	// they are different ones: copies of a key crowd each other.
@@ -39,8 +39,8 @@ type Kind struct {
 	// one far below the rate asked for.
 	Coarse bool
 	// Forgets means that keys are forgotten after more than n others, so that
-	// the error rate holds for ever: its own law takes the place of that of
-	// never forgetting.
+	// the false positive rate holds for ever: its own law takes the place of
+	// that of never forgetting.
 	Forgets bool
 	// Make returns a filter for n keys at rate p that holds the keys with
 	// these hashes. Its hasher is the default one.

@@ -16,8 +16,8 @@ import (
 	"github.com/bloomery/bloomery/sizing"
 )
 
-// Fingerprint is what a slot of the array holds. Its bits decide on the error
-// rate: 0.39% for 8, 0.0015% for 16, 2.3e-10 for 32.
+// Fingerprint is what a slot of the array holds. Its bits decide on the false
+// positive rate: 0.39% for 8, 0.0015% for 16, 2.3e-10 for 32.
 type Fingerprint interface {
 	uint8 | uint16 | uint32
 }

@@ -7,7 +7,8 @@
 //	f.ContainsString("alice") // true, always
 //	f.ContainsString("carol") // false, or true with a chance of 0.39%
 //
-// The type is that of the fingerprints, whose bits decide on the error rate:
+// The type is that of the fingerprints, whose bits decide on the false positive
+// rate:
 //
 //	           error rate   bits per key    with 4 slots
 //	[uint8]    2^-8  0.39%    9.0 (+13%)      8.6 (+7%)
@@ -38,6 +39,6 @@
 // # When to choose another family
 //
 // Keys can be neither added nor removed. Sets that change want package bloom,
-// or cuckoo. Package ribbon needs up to a tenth less memory, at any error rate,
-// for slower lookups.
+// or cuckoo. Package ribbon needs up to a tenth less memory, at any false
+// positive rate, for slower lookups.
 package fuse

@@ -21,8 +21,8 @@ var (
 // another Filter, and moved to a larger array without the keys themselves.
 //
 // Keys with the same fingerprint are one key to it: with the chance of the
-// error rate, deleting a key that was never inserted takes out another one.
-// Delete only what was inserted, and there is never a false negative.
+// false positive rate, deleting a key that was never inserted removes another
+// one. Delete only what was inserted, and there is never a false negative.
 //
 // Make one with New or Config.New. A zero Filter is empty and cannot be
 // changed or encoded, but UnmarshalBinary and ReadFrom can replace it.

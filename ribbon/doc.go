@@ -9,11 +9,11 @@
 //	f, err := ribbon.Build(hashes, 0.01) // 6.74 bits per key
 //	f.ContainsString("alice")            // true if it was there, else false with 99%
 //
-// It takes any error rate from 1/2 to 2^-32 and keeps it exactly: rates between
-// the powers of two are mixed of two neighbours. A lookup reads one row of bits,
-// two or three cache lines that lie together, and takes two to four times as
-// long as in package fuse; in 5% of cases it reads a second one. The build
-// takes about 200 ns per key and CPU, and never fails.
+// It takes any false positive rate from 1/2 to 2^-32 and keeps it exactly:
+// rates between the powers of two are mixed of two neighbours. A lookup reads
+// one row of bits, two or three cache lines that lie together, and takes two to
+// four times as long as in package fuse; in 5% of cases it reads a second one.
+// The build takes about 200 ns per key and CPU, and never fails.
 //
 // # How it works
 //
@@ -43,5 +43,5 @@
 // # When to choose another family
 //
 // Package fuse answers in half to a quarter of the time, for 13% more space and
-// at three error rates. Package bloom takes keys one by one.
+// at three false positive rates. Package bloom takes keys one by one.
 package ribbon

@@ -110,8 +110,8 @@ func (c Cuckoo) Slots() uint64 { return CuckooSlots * c.Buckets }
 // Bits returns the size of the array.
 func (c Cuckoo) Bits() uint64 { return c.Slots() * uint64(c.Width) }
 
-// Rate returns the error rate of a filter that holds n distinct keys: the
-// probability that one of them has the fingerprint and the buckets of a key
+// Rate returns the false positive rate of a filter that holds n distinct keys:
+// the probability that one of them has the fingerprint and the buckets of a key
 // that was never inserted. It is 0 for n <= 0, and 1 for what makes no sense.
 func (c Cuckoo) Rate(n float64) float64 {
 	switch {

@@ -57,12 +57,12 @@ func FuseSize(n uint64, arity int) Fuse {
 	return s
 }
 
-// FuseRate is the error rate of a binary fuse filter whose fingerprints have
-// so many bits.
+// FuseRate is the false positive rate of a binary fuse filter whose
+// fingerprints have so many bits.
 func FuseRate(width int) float64 { return 1 / float64(uint64(1)<<width) }
 
 // FuseWidth returns the bits of the fingerprints, 8, 16 or 32, that give an
-// error rate of at most p. The error wraps ErrParameter.
+// false positive rate of at most p. The error wraps ErrParameter.
 func FuseWidth(p float64) (int, error) {
 	for _, width := range []int{8, 16, 32} {
 		if p < 1 && FuseRate(width) <= p {

@@ -139,11 +139,11 @@ func (s Shape) usable() bool {
 		(s.Layout != Partitioned || s.Bits%uint64(s.K) == 0)
 }
 
-// Rate returns the predicted error rate of a filter that holds n distinct
-// keys: the probability that a key that was never added is found. It is 0
-// for n <= 0, 1 for +Inf, and grows with n, up to rounding in the last digits.
-// It takes about a microsecond; the first call for each k of the blocked
-// layout takes up to a millisecond more.
+// Rate returns the predicted false positive rate of a filter that holds n
+// distinct keys: the probability that a key that was never added is found. It
+// is 0 for n <= 0, 1 for +Inf, and grows with n, up to rounding in the last
+// digits. It takes about a microsecond; the first call for each k of the
+// blocked layout takes up to a millisecond more.
 func (s Shape) Rate(n float64) float64 {
 	switch {
 	case n <= 0:

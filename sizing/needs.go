@@ -13,7 +13,7 @@ type Needs struct {
 	_ struct{}
 
 	// Keys is how many different keys are expected, and Capacity how many to
-	// make room for; Capacity is Keys if it is 0.
+	// hold; Capacity is Keys if it is 0.
 	Keys     uint64
 	Capacity uint64
 	// KeyBytes is the mean length of a key; 0 stands for 16. It matters for

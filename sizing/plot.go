@@ -1,7 +1,7 @@
 //go:build ignore
 
-// Plot draws the bits per key of every kind against the error rate, from the
-// figures of the adviser, as docs/img/bits-per-key.svg.
+// Plot draws the bits per key of every kind against the false positive rate,
+// from the figures of the adviser, as docs/img/bits-per-key.svg.
 package main
 
 import (

@@ -146,8 +146,8 @@ func (q Quotient) Limit() uint64 {
 // Fingerprints returns how many different fingerprints there are.
 func (q Quotient) Fingerprints() uint64 { return q.Blocks * QuotientsPerBlock << q.Remainder }
 
-// Rate returns the predicted error rate of a filter that holds n distinct
-// keys: 0 for n <= 0, and 1 if n or the size make no sense.
+// Rate returns the predicted false positive rate of a filter that holds n
+// distinct keys: 0 for n <= 0, and 1 if n or the size make no sense.
 func (q Quotient) Rate(n float64) float64 {
 	switch {
 	case n <= 0:

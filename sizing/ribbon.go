@@ -25,8 +25,8 @@ type Ribbon struct {
 }
 
 // RibbonSize returns the ribbon filter of rows of the given width, 64 or 128,
-// that keeps error rate p in the fewest bits. The rate is that at any number
-// of keys. Errors wrap ErrParameter.
+// that keeps false positive rate p in the fewest bits. The rate is that at any
+// number of keys. Errors wrap ErrParameter.
 func RibbonSize(p float64, width int) (Ribbon, error) {
 	switch {
 	case !(p > 0 && p < 1):
@@ -49,7 +49,7 @@ func RibbonSize(p float64, width int) (Ribbon, error) {
 	return r, nil
 }
 
-// Rate returns the error rate.
+// Rate returns the false positive rate.
 func (r Ribbon) Rate() float64 { return math.Ldexp(1-r.Share/2, -r.Columns) }
 
 // RibbonShardKeys is how many keys a ribbon filter has in a shard at most, on

@@ -14,7 +14,8 @@ import (
 // So a key is certainly there until its block was swept 2^Width times. A block
 // that was swept the share u of a period ago holds the keys of the last
 // 2^Width-1+u periods, and at any time the shares of all blocks are spread
-// evenly from 0 to 1. Hence the error rate is the mean of Shape.Rate over them.
+// evenly from 0 to 1. Hence the false positive rate is the mean of Shape.Rate
+// over them.
 //
 // Safe for concurrent use.
 type Aging struct {
@@ -24,8 +25,8 @@ type Aging struct {
 
 // StableSize returns the smallest size of a filter that remembers the last n
 // keys and whose rate, after any number of different keys, is at most p.
-// Counters have 1, 2, 4 or 8 bits: wider ones forget more sharply, after n to
-// n + n/(2^width-1) keys, and take more room. Errors are those of Layout.Size.
+// Counters have 1, 2, 4 or 8 bits: wider ones forget more sharply, after n to n
+// + n/(2^width-1) keys, and take more memory. Errors are those of Layout.Size.
 func StableSize(n uint64, p float64, width int) (Aging, error) {
 	if width < 1 || width > 8 || width&(width-1) != 0 {
 		return Aging{}, refuse("stable", bloomery.ErrParameter, "counters of %d bits, not 1, 2, 4 or 8", width)
@@ -84,12 +85,12 @@ func AgingPeriod(n uint64, width int) uint64 {
 	return n/sweeps + (n%sweeps+sweeps-1)/sweeps
 }
 
-// Rate returns the predicted error rate after n inserts of different keys; for
-// +Inf it is the one that the filter converges to.
+// Rate returns the predicted false positive rate after n inserts of different
+// keys; for +Inf it is the one that the filter converges to.
 func (a Aging) Rate(n float64) float64 { return a.rate(n, 1) }
 
 // State estimates, from the share of set bits after n inserts, how many
-// different keys the filter holds and what its error rate is.
+// different keys the filter holds and what its false positive rate is.
 func (a Aging) State(n, fill float64) (keys, rate float64) {
 	if fill <= 0 || !(n > 0) {
 		return 0, 0
@@ -111,9 +112,10 @@ func (a Aging) State(n, fill float64) (keys, rate float64) {
 	return high * mean(1, func(u float64) float64 { return a.held(n, u) }), a.rate(n, high)
 }
 
-// Forgotten returns the predicted share of keys that are denied after so many
-// inserts of other keys. It is 0 up to the number of keys that the filter was
-// made for, and then grows to 1 minus the error rate within a period.
+// Forgotten returns the predicted share of keys that are false negatives after
+// so many inserts of other keys. It is 0 up to the number of keys that the
+// filter was made for, and then grows to 1 minus the false positive rate within
+// a period.
 func (a Aging) Forgotten(age float64) float64 {
 	if a.Period == 0 || math.IsNaN(age) {
 		return 1

@@ -15,8 +15,8 @@ import (
 // in the parts that are asked for, and shares them between processes. Where
 // the system has no mapping, the file is read into memory.
 //
-// A damaged file can make the filter forget keys: nothing but the header is
-// looked at when it is opened. Verify, of the embedded View, looks at all.
+// A damaged file can cause false negatives: nothing but the header is looked at
+// when it is opened. Verify, of the embedded View, looks at all.
 //
 // The file must stay as it is. Writing into it changes the filter; truncating
 // it kills every process that then reads a part that is gone (SIGBUS).
