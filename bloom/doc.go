@@ -4,7 +4,7 @@
 //	f := bloom.New(1_000_000, 0.01) // a million keys, 1% false positives
 //	f.AddString("alice")
 //	f.ContainsString("alice") // true, always
-//	f.ContainsString("bob")   // false, or true with a chance of 1%
+//	f.ContainsString("bob")   // false, or true with probability 1%
 //
 // For a known number of keys:
 //

@@ -14,7 +14,7 @@ func Example() {
 	f.AddString("alice")
 	f.AddString("bob")
 	fmt.Println(f.ContainsString("alice")) // always true
-	fmt.Println(f.ContainsString("carol")) // false, or true with a chance of 1%
+	fmt.Println(f.ContainsString("carol")) // false, or true with probability 1%
 	// Output:
 	// true
 	// false

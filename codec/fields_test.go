@@ -51,7 +51,7 @@ func TestConfigFields(t *testing.T) {
 	fieldsOf(t, map[string]string{
 		"New": "Capacity ErrorRate BitsPerKey Doublings Hasher Alloc", "Decode": opens, "Read": opens, "View": opens,
 		"NewGrowing":    "Capacity ErrorRate Expected Hasher",
-		"DecodeGrowing": opens, "ReadGrowing": opens, "ViewGrowing": opens,
+		"DecodeGrowing": "Hasher", "ReadGrowing": "Hasher", "ViewGrowing": "Hasher",
 	}, quotient.Config{})
 	fieldsOf(t, map[string]string{
 		"New": "Capacity ErrorRate Generations Burst Rotate Hasher Alloc", "Decode": opens, "Read": opens, "View": opens,

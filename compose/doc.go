@@ -2,7 +2,7 @@
 //
 //   - Window holds the keys of the last span of time: it forgets by dropping
 //     whole generations.
-//   - Layers asks one filter after the other and then the truth, and counts what
+//   - Layers asks one filter after the other and then an exact set, and counts what
 //     each of them stopped.
 //   - Quorum asks several independent filters and needs a number of them to agree.
 //   - Striped makes any family safe for many goroutines.

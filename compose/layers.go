@@ -10,7 +10,7 @@ import (
 	"github.com/bloomery/bloomery/hashing"
 )
 
-// Layers asks filters one after the other, and then the truth: a Bloom filter
+// Layers asks filters one after the other, and then an exact set: a Bloom filter
 // that stops most absent keys in one memory access, a cuckoo filter that stops
 // most of the rest, and a function that looks the key up where it is stored.
 //
@@ -24,6 +24,7 @@ import (
 // counts what each of them stopped.
 //
 // It has no encoding, since it holds a function: write the layers themselves.
+// Make one with NewLayers.
 //
 // Asking is safe for concurrent use if Exact is; a writer needs exclusion.
 type Layers struct {

@@ -31,7 +31,7 @@ const MaxMembers = 255
 //	3 of 3                0.0001%
 //	3 of 5                0.001%
 //
-// Make one with NewQuorum.
+// Make one with NewQuorum or QuorumConfig.New.
 //
 // Safe for concurrent readers if its members are; a writer needs exclusion.
 type Quorum struct{ quorum }
@@ -90,7 +90,7 @@ func agree(need int, members []bloomery.Hashed) (quorum, error) {
 	return q, nil
 }
 
-// Members returns the members in their order. Need returns how many must agree.
+// Members returns the members in their order.
 func (q *quorum) Members() []bloomery.Hashed { return slices.Clone(q.members) }
 
 // Need returns how many members must agree.

@@ -3,9 +3,9 @@
 //
 //	f := counting.New(1_000_000, 0.01) // a million keys, 1% false positives
 //	_ = f.InsertString("alice")        // an error only if alice is there 16 times
-//	f.CountString("alice")             // 1, or more with a chance of 1%
+//	f.CountString("alice")             // 1, or more with probability 1%
 //	f.DeleteString("alice")            // true
-//	f.ContainsString("alice")          // false, or true with a chance of 1%
+//	f.ContainsString("alice")          // false, or true with probability 1%
 //
 // There are three kinds:
 //

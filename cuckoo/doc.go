@@ -5,7 +5,7 @@
 //	err := f.InsertString("alice")   // an error if the filter is full
 //	f.ContainsString("alice")        // true, always
 //	f.DeleteString("alice")          // true: it was there
-//	f.ContainsString("alice")        // false, or true with a chance of 1%
+//	f.ContainsString("alice")        // false, or true with probability 1%
 //
 // A key is a fingerprint of a few bits in one of two buckets, each of 4 slots:
 //

@@ -16,7 +16,7 @@ func Example() {
 	}
 	fmt.Println(f.ContainsString("alice")) // always true
 	fmt.Println(f.DeleteString("alice"))   // true: it was there
-	fmt.Println(f.ContainsString("alice")) // false, or true with a chance of 1%
+	fmt.Println(f.ContainsString("alice")) // false, or true with probability 1%
 	// Output:
 	// true
 	// true

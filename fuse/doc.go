@@ -5,12 +5,12 @@
 //	hashes := []uint64{h.HashString("alice"), h.HashString("bob")} // h is a hashing.Hasher
 //	f, err := fuse.Build[uint8](hashes)
 //	f.ContainsString("alice") // true, always
-//	f.ContainsString("carol") // false, or true with a chance of 0.39%
+//	f.ContainsString("carol") // false, or true with probability 0.39%
 //
 // The type is that of the fingerprints, whose bits decide on the false positive
 // rate:
 //
-//	           error rate   bits per key    with 4 slots
+//	           rate         bits per key    with 4 slots
 //	[uint8]    2^-8  0.39%    9.0 (+13%)      8.6 (+7%)
 //	[uint16]   2^-16 1.5e-5  18.1            17.1
 //	[uint32]   2^-32 2.3e-10 36.1            34.2

@@ -27,11 +27,11 @@ type GrowingView struct {
 
 // growingOpening returns the part of c that opens filters.
 func (c Config) growingOpening() envelope.Opening {
-	return envelope.Opening{Package: "quotient", Config: c, Hasher: c.Hasher}
+	return envelope.Opening{Package: "quotient", Config: c, Hasher: c.Hasher, OnHeap: true}
 }
 
-// DecodeGrowing returns the Growing that data encodes. Of c only Hasher is
-// used, which is needed for a filter that was made with a secret key or a
+// DecodeGrowing returns the Growing that data encodes. Of c only Hasher may
+// be set, which is needed for a filter that was made with a secret key or a
 // function. The error wraps ErrCorrupt, ErrVersion, ErrIncompatible for another
 // kind of filter, ErrKey or ErrParameter.
 func (c Config) DecodeGrowing(data []byte) (*Growing, error) {

@@ -7,7 +7,7 @@
 //		hashes = append(hashes, hashing.Hasher{}.HashString(w))
 //	}
 //	f, err := ribbon.Build(hashes, 0.01) // 6.74 bits per key
-//	f.ContainsString("alice")            // true if it was there, else false with 99%
+//	f.ContainsString("alice")            // true if it was there, else false with probability 99%
 //
 // It takes any false positive rate from 1/2 to 2^-32 and keeps it exactly:
 // rates between the powers of two are mixed of two neighbours. A lookup reads

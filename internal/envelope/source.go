@@ -53,6 +53,7 @@ type Opening struct {
 	Config  any    // of which nothing else may be set than
 	Hasher  hashing.Hasher
 	Alloc   memory.Alloc
+	OnHeap  bool // Alloc is not used, and must not be set either
 }
 
 // Decode returns the filter that data encodes; load makes it from a source,
@@ -73,7 +74,11 @@ func View[F any](o Opening, name string, data []byte, load func(*F, hashing.Hash
 
 func open[F any](o Opening, verb, name string, from *Source, load func(*F, hashing.Hasher, *Source) error) (*F, error) {
 	f := new(F)
-	err := fields.Only(o.Config, name, "Hasher", "Alloc")
+	used := []string{"Hasher", "Alloc"}
+	if o.OnHeap {
+		used = used[:1]
+	}
+	err := fields.Only(o.Config, name, used...)
 	if err == nil {
 		err = load(f, o.Hasher, from)
 	}
