@@ -37,6 +37,9 @@ func TestAttacks(t *testing.T) {
 }
 
 func TestRun(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it stages all attacks, which TestAttacks does without -short, too")
+	}
 	var out strings.Builder
 	if err := run(&out); err != nil {
 		t.Fatal(err)
