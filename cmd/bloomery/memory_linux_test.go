@@ -36,6 +36,7 @@ func TestMemoryIsBounded(t *testing.T) {
 			}
 		}},
 		{"a transaction with 200 GETs of 50 MB", 512, manyGets},
+		{"a transaction of 3,000,000 commands", 512, manyQueued},
 		{"200 clients with 3 MB of a command each", 512, manyParts},
 		{"100 clients that take no replies", 512, manyDeaf},
 		{"DUMP of 262 MiB", 1024, largeDump},
@@ -207,6 +208,17 @@ func manyGets(m *memoryClient) {
 	m.do("MULTI")
 	for range 200 {
 		m.do("GET", "s")
+	}
+	m.t.Logf("reply %s", m.do("EXEC"))
+}
+
+// manyQueued queues commands whose arguments are nothing beside what they take.
+func manyQueued(m *memoryClient) {
+	n := 3_000_000 / m.scale
+	m.do("MULTI")
+	go func() { _, _ = io.WriteString(m.nc, strings.Repeat("PING\r\n", n)) }()
+	for range n {
+		m.reply()
 	}
 	m.t.Logf("reply %s", m.do("EXEC"))
 }

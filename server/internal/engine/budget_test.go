@@ -96,6 +96,42 @@ func TestWhatClientsHoldCounts(t *testing.T) {
 	}
 }
 
+// TestFailedTransactionHoldsNothing asks that a transaction that can only be
+// refused gives its memory back, and takes no more: other clients go on.
+func TestFailedTransactionHoldsNothing(t *testing.T) {
+	for _, failure := range []string{"SET too-short", "NOSUCHCOMMAND"} {
+		b := newBench(t, 1<<20)
+		b.line("MULTI")
+		b.do("SET", "s", strings.Repeat("v", 100_000))
+		b.line(failure)
+		for range 20 {
+			if got := b.do("SET", "s", strings.Repeat("v", 100_000)); got != "+QUEUED" {
+				t.Fatalf("%s: SET = %.60s", failure, got)
+			}
+		}
+		if got := b.session.Memory(); got != 0 {
+			t.Errorf("%s: %d bytes are held for a transaction that has failed", failure, got)
+		}
+		if got := b.line("EXEC"); !strings.HasPrefix(got, "-EXECABORT") {
+			t.Errorf("%s: EXEC = %.60s", failure, got)
+		}
+	}
+	b := newBench(t, 1<<20)
+	b.line("MULTI")
+	for range 20 {
+		b.do("SET", "s", strings.Repeat("v", 100_000))
+	}
+	if got := b.session.Memory(); got != 0 {
+		t.Errorf("%d bytes are held for a transaction that was too large", got)
+	}
+	if got := b.connect().do("SET", "s", strings.Repeat("v", 100_000)); got != "+OK" {
+		t.Errorf("SET of another client = %.60s", got)
+	}
+	if got := b.line("EXEC"); !strings.HasPrefix(got, "-EXECABORT") {
+		t.Errorf("EXEC = %.60s", got)
+	}
+}
+
 // TestDumpsCount asks that a dump is held until it is written, and refused when
 // there is no room for it.
 func TestDumpsCount(t *testing.T) {

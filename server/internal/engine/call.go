@@ -19,7 +19,7 @@ type Call struct {
 
 	cmd      *Command
 	answered bool         // Reply is final
-	queued   bool         // it is kept for EXEC
+	queued   bool         // it is for EXEC to run
 	waiting  bool         // for a record that is on its way
 	single   bool         // its record is its own: together there was no memory
 	rooms    uint8        // how often a record of it had too little room
@@ -27,6 +27,9 @@ type Call struct {
 	first    int          // of the items' digests in the workspace
 	finish   func() Reply // makes the reply when the gate is left
 }
+
+// callBytes is what a Call takes in an array of them.
+const callBytes = 224
 
 // Command returns what is called.
 func (c *Call) Command() *Command { return c.cmd }

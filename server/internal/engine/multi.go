@@ -13,42 +13,57 @@ type watched struct {
 }
 
 // What a watched key, and an argument of a queued command, take besides their
-// bytes.
+// bytes; and what a queued command takes besides its arguments: its place in the
+// queue, which is copied when it grows, and when EXEC runs it a Call and a Reply.
 const (
-	watchBytes = 96
-	argBytes   = 24
+	watchBytes  = 96
+	argBytes    = 24
+	queuedBytes = 64 + callBytes + replyBytes
 )
 
 // enqueue keeps a call for EXEC. Its arguments are copied: the buffer they are
-// in will be used again.
+// in will be used again. Of a transaction that has failed nothing is kept.
 func (e *Engine) enqueue(s *Session, c *Call) {
-	size := argBytes
-	for _, a := range c.Args {
-		size += len(a) + argBytes
+	c.Answer(Word("QUEUED"))
+	c.queued = true
+	if s.multiFailed {
+		e.unqueue(s)
+		return
 	}
+	text := 0
+	for _, a := range c.Args {
+		text += len(a)
+	}
+	size := queuedBytes + len(c.Args)*argBytes + text
 	s.queuedBytes += size
 	if !e.hold(s, size) {
 		s.multiFailed = true
+		e.unqueue(s)
 		c.Fail(TextOOM)
 		return
 	}
-	args := make([][]byte, len(c.Args))
+	args, buf := make([][]byte, len(c.Args)), make([]byte, 0, text)
 	for i, a := range c.Args {
-		args[i] = append([]byte(nil), a...)
+		at := len(buf)
+		buf = append(buf, a...)
+		args[i] = buf[at:len(buf):len(buf)]
 	}
 	s.queue = append(s.queue, args)
 	s.queuedWrite = s.queuedWrite || c.cmd.writes()
-	c.queued = true
 	s.inMulti.Add(1)
-	c.Answer(Word("QUEUED"))
+}
+
+// unqueue forgets the queued commands.
+func (e *Engine) unqueue(s *Session) {
+	e.hold(s, -s.queuedBytes)
+	s.queue, s.queuedBytes = nil, 0
 }
 
 // discard ends a transaction and forgets the watched keys.
 func (e *Engine) discard(s *Session) {
-	e.hold(s, -s.queuedBytes)
+	e.unqueue(s)
 	e.unwatch(s)
 	s.multi, s.multiFailed, s.queuedWrite = false, false, false
-	s.queue, s.queuedBytes = nil, 0
 	s.inMulti.Store(0)
 }
 
