@@ -60,7 +60,11 @@ func runBackup(s *shell, dir, to string, overwrite bool) error {
 	}
 	// Beside its place, so that a backup is there whole or not at all.
 	target := followed(to)
-	if _, err := os.Lstat(target); err == nil && !overwrite {
+	switch info, err := os.Lstat(target); {
+	case err != nil: // nothing is there, or creating the file shows why not
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("%s: is not a regular file", to) // a device would be replaced for all
+	case !overwrite:
 		return fileExists(to)
 	}
 	f, err := os.CreateTemp(filepath.Dir(target), ".bloomery-backup-*")

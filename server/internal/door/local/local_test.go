@@ -446,6 +446,34 @@ func TestMissingFiles(t *testing.T) {
 	}
 }
 
+// TestFilesRemovedWhileOpen takes all files away under an open door, as a person
+// might: the next snapshot is whole again, though nothing has changed.
+func TestFilesRemovedWhileOpen(t *testing.T) {
+	files := &local.Memory{}
+	state, d := open(t, files, local.EverySecond)
+	do(t, d, newBloom("large", 1_500_000))
+	fillSmall(t, d)
+	if err := d.Snapshot(); err != nil {
+		t.Fatal(err)
+	}
+	names, _ := files.List()
+	for _, name := range names {
+		if err := files.Remove(name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := d.Snapshot(); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Verify(); err != nil {
+		t.Error(err)
+	}
+	_, d = same(t, files, state, d)
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestAutomaticSnapshot asks that a snapshot is taken when the log has outgrown
 // the data, and that the log before it goes.
 func TestAutomaticSnapshot(t *testing.T) {

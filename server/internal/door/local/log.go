@@ -3,6 +3,7 @@ package local
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -374,7 +375,7 @@ func (l *log) syncFolder(point syncPoint) error {
 // rotate begins the next file. If there is no room for it the old one goes on.
 // The caller holds io.
 func (l *log) rotate() error {
-	if l.size == 0 {
+	if l.size == 0 && !l.removed() {
 		return nil
 	}
 	if err := l.sync(syncRotated); err != nil {
@@ -387,6 +388,14 @@ func (l *log) rotate() error {
 		_ = old.Close() // all of it is durable
 	}
 	return nil
+}
+
+// removed reports whether somebody has removed the file that is being written to,
+// which is empty.
+func (l *log) removed() bool {
+	names, err := l.files.List()
+	_, found := slices.BinarySearch(names, logName(l.written))
+	return err == nil && !found
 }
 
 // fail notes why writes are refused from now on: until one succeeds, or for

@@ -208,6 +208,9 @@ func (d *Door) snapshot() (*manifest, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := d.forgetMissing(); err != nil {
+		return nil, err
+	}
 	m, entries := d.catalogue()
 	m.number = s.number + 1
 	w := newPartsWriter(d, s.next)
@@ -246,6 +249,24 @@ func (d *Door) snapshot() (*manifest, error) {
 	s.adopt(m, w.made)
 	d.removeOld(m)
 	return m, nil
+}
+
+// forgetMissing forgets part files that somebody has removed. What was in them is
+// still in memory, and is written again: a snapshot that relied on them would be
+// lost, and the log before it with it.
+func (d *Door) forgetMissing() error {
+	names, err := d.config.Files.List()
+	if err != nil {
+		return err
+	}
+	for number := range d.save.packs {
+		name := partName(number)
+		if _, found := slices.BinarySearch(names, name); !found {
+			d.config.Log.Warn("a part file is missing; its contents are written again", "file", name)
+			delete(d.save.packs, number)
+		}
+	}
+	return nil
 }
 
 // catalogue copies the names, with the position of the log at that moment.
