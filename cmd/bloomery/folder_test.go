@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -110,6 +111,33 @@ func TestBackup(t *testing.T) {
 	wg.Wait()
 	if w.err != nil {
 		t.Error(w.err)
+	}
+}
+
+// TestBackupKeepsWhatIsNoFile asks that a backup takes the place of regular files
+// only: of a device, a socket or a folder nothing would be left.
+func TestBackupKeepsWhatIsNoFile(t *testing.T) {
+	dir := t.TempDir()
+	c := startChild(t, "--dir", dir)
+	defer c.kill()
+	socket := filepath.Join(t.TempDir(), "socket")
+	l, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	for _, target := range []string{socket, t.TempDir()} {
+		before, err := os.Lstat(target)
+		if err != nil {
+			t.Fatal(err)
+		}
+		code, _, errOut := call(t, "backup", dir, "-o", target, "--overwrite")
+		if code != 2 || !strings.Contains(errOut, "is not a regular file") {
+			t.Errorf("backup to %v = %d, %s", before.Mode(), code, errOut)
+		}
+		if after, err := os.Lstat(target); err != nil || after.Mode() != before.Mode() {
+			t.Errorf("%v is now %v, %v", before.Mode(), after, err)
+		}
 	}
 }
 
