@@ -1,6 +1,7 @@
 package sizing
 
 import (
+	"math"
 	"math/bits"
 
 	"github.com/bloomery/bloomery"
@@ -58,8 +59,8 @@ func FuseSize(n uint64, arity int) Fuse {
 }
 
 // FuseRate is the false positive rate of a binary fuse filter whose
-// fingerprints have so many bits.
-func FuseRate(width int) float64 { return 1 / float64(uint64(1)<<width) }
+// fingerprints have so many bits: 1 for none or fewer.
+func FuseRate(width int) float64 { return math.Ldexp(1, -max(width, 0)) }
 
 // FuseWidth returns the bits of the fingerprints, 8, 16 or 32, that give an
 // false positive rate of at most p. The error wraps ErrParameter.
@@ -86,7 +87,7 @@ func FuseShards(n uint64) uint {
 // differ a little in size.
 func FuseBits(n uint64, arity, width int) uint64 {
 	b := FuseShards(n)
-	return FuseSize(n>>b, arity).Slots() << b * uint64(width)
+	return FuseSize(n>>b, arity).Slots() << b * uint64(max(width, 0))
 }
 
 // fuseRow says what 2^i keys take, in row i: found by simulation, as about the

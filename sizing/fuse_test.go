@@ -79,3 +79,20 @@ func TestFuseShards(t *testing.T) {
 		}
 	}
 }
+
+// Widths that no filter has get an answer, not a panic or an infinite rate.
+func TestWidthsThatNoFilterHas(t *testing.T) {
+	for _, width := range []int{math.MinInt, -1, 0, 1, 8, 32, 63, 64, 65, math.MaxInt} {
+		if got, want := sizing.FuseRate(width), math.Pow(2, -math.Max(float64(width), 0)); got != want {
+			t.Errorf("FuseRate(%d) = %g, want %g", width, got, want)
+		}
+		if width <= 0 && sizing.FuseBits(1000, 3, width) != 0 {
+			t.Errorf("FuseBits of %d bits: %d", width, sizing.FuseBits(1000, 3, width))
+		}
+		for _, n := range []uint64{0, 1, 1000, math.MaxUint64} {
+			if got := sizing.AgingPeriod(n, width); got > n || n > 0 && got == 0 {
+				t.Errorf("AgingPeriod(%d, %d) = %d", n, width, got)
+			}
+		}
+	}
+}

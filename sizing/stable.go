@@ -79,9 +79,10 @@ func (a *Aging) shrink(p float64) {
 
 // AgingPeriod returns the period of a filter that remembers n keys: a key may
 // be inserted just before its block is swept, and must outlive 2^width-1
-// periods from then on.
+// periods from then on. Counters have 1 to 63 bits; a width beyond counts as the
+// nearest of these.
 func AgingPeriod(n uint64, width int) uint64 {
-	sweeps := uint64(1)<<width - 1
+	sweeps := uint64(1)<<min(max(width, 1), 63) - 1
 	return n/sweeps + (n%sweeps+sweeps-1)/sweeps
 }
 
