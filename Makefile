@@ -12,7 +12,7 @@ PKG   ?= ./...
 REF   ?= HEAD~1
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test check unit race purego tiers cross narrow golden fuzz fuzz-short lint fmt generate clean-tree bench bench-compare bench-peers bench-lookups bench-cli bench-server clients redis-cli bench-test mutants scale soak bench-door promises
+.PHONY: help run build test check unit race purego tiers cross narrow golden fuzz fuzz-short lint fmt generate clean-tree bench bench-compare bench-peers bench-lookups bench-cli bench-server clients redis-cli bench-test mutants scale soak gate chaos-debug bench-door promises
 
 help: ## tell the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -29,6 +29,7 @@ test: ## all that CI runs, with the time of each stage
 	@$(STAGE) vet    go vet ./...
 	@$(STAGE) unit   $(MAKE) -s unit
 	@$(STAGE) race   $(MAKE) -s race
+	@$(STAGE) gate   $(MAKE) -s gate
 	@$(STAGE) purego $(MAKE) -s purego
 	@$(STAGE) tiers  $(MAKE) -s tiers
 	@$(STAGE) fuzz   $(MAKE) -s fuzz-short
@@ -119,6 +120,13 @@ scale: ## 10,000 idle connections and 1,000,000 filters, with their memory
 
 mutants: ## change PKG=./bloom in MUTANTS=100 small ways and print what no test notices
 	ulimit -v 16000000; GOFLAGS=-p=1 nice -n 19 go run scripts/mutants.go -n $(MUTANTS) -seed $(SEED) $(PKG)
+
+chaos-debug: ## the chaos test with the order of all locks, waits under them and holds of the gate recorded
+	go test -tags bloomerydebug ./server -count=1 -run TestChaos -chaos 60s -timeout 10m -v
+	go test -tags bloomerydebug ./server/internal/engine -count=1 -run 'TestGateIsHeldShortly|TestLocksAreInOrder' -timeout 10m -v
+
+gate: ## the debug build: no lock in the wrong order, nobody waits under one, the gate is held shortly
+	go test -tags bloomerydebug -short ./server/internal/order ./server/internal/engine -count=1 -run 'Seen|TestGateIsHeldShortly|TestLocksAreInOrder'
 
 soak: ## rates measured exactly; power cuts, kills, chaos, memory and replays at full length (long)
 	go test ./bloom ./counting ./cuckoo ./quotient ./fuse ./ribbon -count=1 -run KeepsRate -filtertest.long -timeout 60m

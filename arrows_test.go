@@ -49,13 +49,14 @@ var rooms = map[string][]string{
 	"foreign/redisbloom": {"", "internal/memory"},
 
 	// What people run.
-	"server/internal/catalog":             {},
-	"server/internal/store":               {"", "foreign/redisbloom", "internal/memory", "server/internal/catalog"},
+	"server/internal/order":               {},
+	"server/internal/catalog":             {"server/internal/order"},
+	"server/internal/store":               {"", "foreign/redisbloom", "internal/memory", "server/internal/catalog", "server/internal/order"},
 	"server/internal/door":                {"server/internal/store"},
-	"server/internal/door/local":          {"", "foreign/redisbloom", "server/internal/catalog", "server/internal/door", "server/internal/store"},
+	"server/internal/door/local":          {"", "foreign/redisbloom", "server/internal/catalog", "server/internal/door", "server/internal/order", "server/internal/store"},
 	"server/internal/door/local/powercut": {"server/internal/door/local"},
 	"server/internal/rdb":                 {},
-	"server/internal/engine":              {"foreign/redisbloom", "server/internal/catalog", "server/internal/door", "server/internal/rdb", "server/internal/store"},
+	"server/internal/engine":              {"foreign/redisbloom", "server/internal/catalog", "server/internal/door", "server/internal/order", "server/internal/rdb", "server/internal/store"},
 	"server/internal/command/bf":          commands,
 	"server/internal/command/cf":          commands,
 	"server/internal/command/keys":        commands,

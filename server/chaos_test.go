@@ -48,6 +48,7 @@ const (
 func chaosServer(dir string) int {
 	var offset atomic.Int64
 	rng := rand.New(rand.NewPCG(1, uint64(os.Getpid())))
+	recordLocks()
 	s, err := server.New(server.Config{
 		Addr: []string{"127.0.0.1:0", "unix:" + filepath.Join(dir, "socket")}, Dir: filepath.Join(dir, "data"),
 		MaxMemory: chaosMemory, MaxClients: 2000, ShutdownTimeout: chaosShutdown, WriteTimeout: chaosStall,
@@ -71,7 +72,7 @@ func chaosServer(dir string) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	return 0
+	return chaosLocks()
 }
 
 // chaos is a run: one server after the other on the same folder, and clients that
@@ -321,5 +322,7 @@ func (c *chaos) end() {
 	if err := c.server.Wait(); err != nil && !c.failed.Load() {
 		c.failed.Store(true)
 		c.t.Errorf("the server ended with %v\n%s", err, &c.output)
+	} else if c.output.Len() > 0 {
+		c.t.Logf("the server said: %s", &c.output)
 	}
 }

@@ -22,6 +22,8 @@ import (
 	"sync/atomic"
 
 	"github.com/zeebo/xxh3"
+
+	"github.com/bloomery/bloomery/server/internal/order"
 )
 
 // Kind says what a name stands for. The numbers are part of the log format.
@@ -59,7 +61,7 @@ type Entry struct {
 //
 // Safe for concurrent use, as far as the comments of its methods go.
 type Catalog struct {
-	writer sync.Mutex
+	writer order.Catalogue
 	seed   uint64 // of the hash of names
 	count  atomic.Int64
 	timers timers

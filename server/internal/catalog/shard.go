@@ -1,6 +1,6 @@
 package catalog
 
-import "sync"
+import "github.com/bloomery/bloomery/server/internal/order"
 
 // minBuckets is the size of a shard's first table.
 const minBuckets = 4
@@ -8,7 +8,7 @@ const minBuckets = 4
 // shard is a part of the names: a chained hash table whose size is a power of
 // two, doubled when it is full and halved when it is nearly empty.
 type shard struct {
-	mu      sync.RWMutex
+	mu      order.Shard
 	buckets []*Entry
 	count   int
 }

@@ -10,7 +10,8 @@ import (
 )
 
 // poured fills a cuckoo filter of several sub-filters and deletes a few items.
-func poured(b *bench, key string) {
+func poured(b *client, key string) {
+	b.line("DEL " + key)
 	b.line("CF.RESERVE " + key + " 8192 BUCKETSIZE 2 EXPANSION 1")
 	for i := 0; i < 50_000; i += 500 {
 		items := []string{"CF.INSERT", key, "ITEMS"}
@@ -28,8 +29,8 @@ func poured(b *bench, key string) {
 // two pieces of its compaction: none waits, and no write is lost.
 func TestCompactLetsOthersIn(t *testing.T) {
 	b := newBench(t, 1<<30)
-	poured(b, "c")
-	poured(b, "same")
+	poured(b.client, "c")
+	poured(b.client, "same")
 	b.line("CF.COMPACT same")
 	other := b.connect()
 	writes, inside := 0, false
@@ -68,7 +69,7 @@ func TestCompactLetsOthersIn(t *testing.T) {
 // a few thousand slots times sub-filters, and that they all together compact.
 func TestCompactPiecesAreSmall(t *testing.T) {
 	b := newBench(t, 1<<30)
-	poured(b, "c")
+	poured(b.client, "c")
 	before := b.line("CF.DEBUG c")
 	b.door.groups = nil
 	got := b.lines("CF.COMPACT c", "CF.DEBUG c")
@@ -95,7 +96,7 @@ func TestCompactPiecesAreSmall(t *testing.T) {
 // a loss.
 func TestCompactInATransaction(t *testing.T) {
 	b := newBench(t, 1<<30)
-	poured(b, "c")
+	poured(b.client, "c")
 	b.lines("WATCH c", "MULTI", "CF.COMPACT c", "CF.COMPACT none")
 	b.door.groups = nil
 	if got := b.line("EXEC"); got != "[+OK -Cuckoo filter was not found]" {
@@ -116,7 +117,7 @@ func TestCompactInATransaction(t *testing.T) {
 		default:
 		}
 	}
-	poured(b, "d")
+	poured(b.client, "d")
 	b.lines("MULTI", "CF.COMPACT d")
 	n := 0
 	b.door.ready = func() {
@@ -132,7 +133,7 @@ func TestCompactInATransaction(t *testing.T) {
 // TestCompactOfAFilterThatGoes removes a filter between two pieces.
 func TestCompactOfAFilterThatGoes(t *testing.T) {
 	b := newBench(t, 1<<30)
-	poured(b, "c")
+	poured(b.client, "c")
 	other, n := b.connect(), 0
 	b.door.ready = func() {
 		if n++; n == 3 {

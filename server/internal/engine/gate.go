@@ -1,6 +1,10 @@
 package engine
 
-import "sync"
+import (
+	"sync"
+
+	"github.com/bloomery/bloomery/server/internal/order"
+)
 
 // gate makes transactions alone. Everything that looks at data or changes it
 // runs inside the gate; EXEC closes it for all others. It is held for
@@ -29,6 +33,7 @@ type gateSlot struct {
 
 // enter lets a session in.
 func (g *gate) enter(slot int) {
+	order.TakeGate()
 	g.slots[slot].RLock()
 	g.watch.entered(slot)
 }
@@ -37,11 +42,13 @@ func (g *gate) enter(slot int) {
 func (g *gate) leave(slot int) {
 	g.watch.left(slot)
 	g.slots[slot].RUnlock()
+	order.LeaveGate()
 }
 
 // close waits until all have left and lets nobody in. Locks are taken in the
 // order of their numbers.
 func (g *gate) close() {
+	order.TakeGate()
 	for i := range g.slots {
 		g.slots[i].Lock()
 	}
@@ -54,4 +61,5 @@ func (g *gate) open() {
 	for i := range g.slots {
 		g.slots[i].Unlock()
 	}
+	order.LeaveGate()
 }

@@ -89,59 +89,79 @@ func TestGateIsHeldShortly(t *testing.T) {
 			}
 			return fmt.Sprint(len(c.do(items...)))
 		}},
+		{"COMPACT", func(c *client) string { poured(c, "poured"); return c.line("CF.COMPACT poured") }},
 		{"DEL", func(c *client) string {
 			names := []string{"DEL"}
 			for i := range 10_000 {
 				names = append(names, fmt.Sprint("name", i))
+				c.do("SET", names[i+1], "v")
 			}
 			return c.do(names...)
 		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			b.engine.GateReport()
-			var stop atomic.Bool
-			var wg sync.WaitGroup
-			var worst atomic.Int64
-			for i := range 3 {
-				c := b.connect()
-				wg.Go(func() {
-					for n := 0; !stop.Load(); n++ {
-						began := time.Now()
-						switch i {
-						case 0:
-							c.lines("MULTI", "BF.ADD small x", fmt.Sprint("SET t ", n), "EXEC")
-						case 1:
-							c.lines(fmt.Sprint("BF.ADD large ", n), fmt.Sprint("CF.ADD cuckoo ", n), "BF.EXISTS small x")
-						default:
-							c.line("PING")
-						}
-						for took := int64(time.Since(began)); ; {
-							old := worst.Load()
-							if took <= old || worst.CompareAndSwap(old, took) {
-								break
-							}
-						}
+			var long string
+			for range tries {
+				if long = b.beside(t, tt.name, tt.long); long == "" {
+					return
+				}
+			}
+			t.Error(long)
+		})
+	}
+}
+
+// tries is how often a hold that is too long is measured again: the collector, or
+// another process that has emptied the caches, does not come at the same moment
+// every time.
+const tries = 3
+
+// beside runs something long beside clients that read, write and run transactions.
+// It returns what held the gate for too long, "" if nothing did.
+func (b *bench) beside(t *testing.T, name string, long func(*client) string) string {
+	b.engine.GateReport()
+	var stop atomic.Bool
+	var wg sync.WaitGroup
+	var worst atomic.Int64
+	for i := range 3 {
+		c := b.connect()
+		wg.Go(func() {
+			for n := 0; !stop.Load(); n++ {
+				began := time.Now()
+				switch i {
+				case 0:
+					c.lines("MULTI", "BF.ADD small x", fmt.Sprint("SET t ", n), "EXEC")
+				case 1:
+					c.lines(fmt.Sprint("BF.ADD large ", n), fmt.Sprint("CF.ADD cuckoo ", n), "BF.EXISTS small x", "CF.EXISTS poured 1")
+				default:
+					c.line("PING")
+				}
+				for took := int64(time.Since(began)); ; {
+					old := worst.Load()
+					if took <= old || worst.CompareAndSwap(old, took) {
+						break
 					}
-				})
-			}
-			began := time.Now()
-			got := tt.long(b.connect())
-			took := time.Since(began)
-			stop.Store(true)
-			wg.Wait()
-			r := b.engine.GateReport()
-			shared, alone := sum(r.Shared), sum(r.Alone)
-			t.Logf("%s = %.20s in %v; worst reply of others %v", tt.name, got, took, time.Duration(worst.Load()))
-			t.Logf("shared: %s", shared)
-			t.Logf("alone: %s", alone)
-			if len(r.Waits) > 0 {
-				t.Errorf("%d waits inside the gate, the first: %s", len(r.Waits), r.Waits[0])
-			}
-			if m := max(shared.cpu, alone.cpu); m > longestHold {
-				t.Errorf("a hold took %v of the processor, want at most %v:\n%s", m, longestHold, r.Worst)
+				}
 			}
 		})
 	}
+	began := time.Now()
+	got := long(b.connect())
+	took := time.Since(began)
+	stop.Store(true)
+	wg.Wait()
+	r := b.engine.GateReport()
+	shared, alone := sum(r.Shared), sum(r.Alone)
+	t.Logf("%s = %.20s in %v; worst reply of others %v", name, got, took, time.Duration(worst.Load()))
+	t.Logf("shared: %s", shared)
+	t.Logf("alone: %s", alone)
+	if len(r.Waits) > 0 {
+		t.Errorf("%d waits inside the gate, the first: %s", len(r.Waits), r.Waits[0])
+	}
+	if m := max(shared.cpu, alone.cpu); m > longestHold {
+		return fmt.Sprintf("a hold took %v of the processor, want at most %v:\n%s", m, longestHold, r.Worst)
+	}
+	return ""
 }
 
 // holds describes holds of the gate.

@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"sync"
 	"time"
+
+	"github.com/bloomery/bloomery/server/internal/order"
 )
 
 // gateWatch records how long the gate is held and who waits inside it. It is
@@ -73,7 +75,7 @@ func begin() mark {
 }
 
 func (w *gateWatch) entered(int) {
-	id := goroutine()
+	id := order.Goroutine()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.inside == nil {
@@ -86,7 +88,7 @@ func (w *gateWatch) entered(int) {
 }
 
 func (w *gateWatch) left(int) {
-	now, id := end(), goroutine()
+	now, id := end(), order.Goroutine()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.note(&w.shared, w.inside[id], now)
@@ -119,6 +121,7 @@ func end() mark {
 
 func (w *gateWatch) note(list *[]Hold, from, to mark) {
 	h := Hold{to.at.Sub(from.at), to.cpu - from.cpu, to.waits != from.waits}
+	order.GateHeld(h.CPU, h.Wall)
 	if len(*list) < maxHolds {
 		*list = append(*list, h)
 	}
@@ -137,17 +140,4 @@ func (w *gateWatch) waits(s *Session, what string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.waiting = append(w.waiting, what+"\n"+string(buf[:runtime.Stack(buf, false)]))
-}
-
-// goroutine returns the number of the calling goroutine.
-func goroutine() uint64 {
-	var buf [64]byte
-	n := uint64(0)
-	for _, c := range buf[len("goroutine "):runtime.Stack(buf[:], false)] {
-		if c < '0' || c > '9' {
-			break
-		}
-		n = n*10 + uint64(c-'0')
-	}
-	return n
 }

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/order"
 )
 
 // applyNames applies a record of the catalogue. Entries past their deadline at
@@ -123,6 +124,7 @@ func (s *State) create(r *Record, res *Result) {
 	}
 	if kind, p := s.newPart(r, res); p != nil {
 		s.live(r.Name, r.At, res) // drops what has expired
+		order.Number(&p.mu, s.last+1)
 		res.Entry = s.insert(string(r.Name), kind, 0, p)
 	}
 }
@@ -142,7 +144,7 @@ func (s *State) newPart(r *Record, res *Result) (catalog.Kind, *Part) {
 	}
 	p := NewPart(c)
 	s.bytes.Add(NewCost(r.Name, p.Bytes()))
-	p.mu.Lock()
+	p.mu.TryLock() // nobody else has it: whatever is locked, this waits for nothing
 	res.made, res.Changed = p, true
 	return creator.kind, p
 }
@@ -151,6 +153,7 @@ func (s *State) newPart(r *Record, res *Result) (catalog.Kind, *Part) {
 func (s *State) stage(r *Record, res *Result) {
 	if kind, p := s.newPart(r, res); p != nil {
 		s.last++
+		order.Number(&p.mu, s.last)
 		res.Entry = s.Names.Stage(s.last, kind, p)
 	}
 }

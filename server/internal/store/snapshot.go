@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/order"
 )
 
 // AppendSnapshot appends every entry to b, in the order of ids: id, kind,
@@ -63,6 +64,7 @@ func (s *State) Restore(name string, id uint64, kind catalog.Kind, deadline int6
 	switch v := value.(type) {
 	case *Part:
 		n = v.Bytes()
+		order.Number(&v.mu, id)
 	case string:
 		n = uint64(len(v))
 	}

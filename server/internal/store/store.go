@@ -14,11 +14,11 @@ package store
 
 import (
 	"errors"
-	"sync"
 	"sync/atomic"
 
 	"github.com/bloomery/bloomery/foreign/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/order"
 )
 
 // What Apply answers when it did not do what the record says. Errors of package
@@ -91,7 +91,7 @@ func (s *State) Bytes() int64 { return s.bytes.Load() }
 //
 // Safe for concurrent use under its lock.
 type Part struct {
-	mu      sync.RWMutex
+	mu      order.Part
 	version uint64       // counts changes
 	holders atomic.Int32 // who keep the contents of a filter that may be gone
 	gone    bool         // the filter was removed

@@ -29,6 +29,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/order"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -136,6 +137,7 @@ func (d *Door) Ready() {
 	if d.log == nil {
 		return
 	}
+	order.Waits("room in the log")
 	d.log.room()
 	d.throttle()
 }
@@ -283,6 +285,7 @@ func (d *Door) Sync() error {
 	if d.log == nil {
 		return nil
 	}
+	order.Waits("a sync of the log")
 	return d.log.wait()
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/order"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -447,6 +448,7 @@ func (d *Door) sync(point syncPoint, f File) error {
 	if d.config.skip == point {
 		return nil
 	}
+	order.Waits("fsync")
 	return f.Sync()
 }
 

@@ -1,0 +1,29 @@
+//go:build !bloomerydebug
+
+// Package order has the locks whose order matters: gate, catalogue, shard of the
+// catalogue, part. In a usual build they are those of package sync. With the tag
+// bloomerydebug they record who takes one in the wrong order, and who waits for a
+// disk, a log or a client while holding one.
+package order
+
+import "sync"
+
+// The locks.
+type (
+	Catalogue = sync.Mutex
+	Shard     = sync.RWMutex
+	Part      = sync.RWMutex
+)
+
+// Number gives a part the id by which its lock stands in order.
+func Number(*Part, uint64) {}
+
+// TakeGate is called before the gate is entered or closed, LeaveGate when it was
+// left.
+func TakeGate() {}
+
+// LeaveGate undoes TakeGate.
+func LeaveGate() {}
+
+// Waits is called by whoever is about to wait for something slow.
+func Waits(string) {}

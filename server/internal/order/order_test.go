@@ -1,0 +1,80 @@
+//go:build bloomerydebug
+
+package order
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestInversionsAreSeen takes locks in right and wrong orders.
+func TestInversionsAreSeen(t *testing.T) {
+	Record(true)
+	defer Record(false)
+	var c Catalogue
+	var s, s2 Shard
+	var older, newer Part
+	Number(&older, 1)
+	Number(&newer, 2)
+	lockAll := func(locks ...interface {
+		Lock()
+		Unlock()
+	}) {
+		for _, l := range locks {
+			l.Lock()
+		}
+		for _, l := range locks {
+			l.Unlock()
+		}
+	}
+	for _, tt := range []struct {
+		name string
+		run  func()
+		want string
+	}{
+		{"in order", func() { TakeGate(); lockAll(&c, &s, &s2, &older, &newer); LeaveGate() }, ""},
+		{"one after the other", func() { lockAll(&newer); lockAll(&older); lockAll(&c); TakeGate(); LeaveGate() }, ""},
+		{"catalogue under part", func() { lockAll(&older, &c) }, "catalogue 0 taken under part 1"},
+		{"shard under part", func() { older.RLock(); s.RLock(); s.RUnlock(); older.RUnlock() }, "shard 0 taken under part 1"},
+		{"parts against their ids", func() { lockAll(&newer, &older) }, "part 1 taken under part 2"},
+		{"a part read twice", func() { older.RLock(); older.RLock(); older.RUnlock(); older.RUnlock() }, "part 1 taken under part 1"},
+		{"gate under catalogue", func() { c.Lock(); TakeGate(); LeaveGate(); c.Unlock() }, "gate 0 taken under catalogue 0"},
+		{"gate twice", func() { TakeGate(); TakeGate(); LeaveGate(); LeaveGate() }, "gate 0 taken under gate 0"},
+		{"tried", func() { newer.TryLock(); older.Lock(); older.Unlock(); newer.Unlock() }, ""},
+	} {
+		Take()
+		tt.run()
+		r := Take()
+		if got := strings.Join(r.Inversions, "\n"); !strings.HasPrefix(got, tt.want) || (tt.want == "") != (got == "") {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
+		if r.Locks == 0 || len(recorder.held) != 0 {
+			t.Errorf("%s: %d locks, %d goroutines hold some", tt.name, r.Locks, len(recorder.held))
+		}
+	}
+}
+
+// TestWaitsAreSeen waits with and without a lock, and holds the gate.
+func TestWaitsAreSeen(t *testing.T) {
+	Record(true)
+	defer Record(false)
+	Take()
+	var p Part
+	Number(&p, 7)
+	Waits("disk")
+	if r := Take(); len(r.Waits) != 0 {
+		t.Errorf("a wait under no lock: %q", r.Waits)
+	}
+	p.RLock()
+	Waits("disk")
+	p.RUnlock()
+	GateHeld(time.Second, time.Minute)
+	r := Take()
+	if len(r.Waits) != 1 || !strings.HasPrefix(r.Waits[0], "disk under part 7") {
+		t.Errorf("a wait under a lock: %q", r.Waits)
+	}
+	if r.LongestCPU != time.Second || r.LongestWall != time.Minute || r.Holds != 1 {
+		t.Errorf("a hold of a second: %v", r)
+	}
+}
