@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/bloom"
@@ -505,5 +506,37 @@ func TestQuorumOfTinyRate(t *testing.T) {
 		if !errors.Is(err, bloomery.ErrParameter) || !strings.Contains(err.Error(), fmt.Sprint(p)) {
 			t.Errorf("rate %v: %v", p, err)
 		}
+	}
+}
+
+// A Striped whose family cannot be emptied says so, keeps its keys, and goes on:
+// no stripe stays locked.
+func TestStripedClearThatPanics(t *testing.T) {
+	s, err := compose.StripedConfig{Capacity: 10, Stripes: 1, Make: func(n int) (bloomery.Hashed, error) {
+		return compose.NewQuorum(1, bloom.New(n, 0.01))
+	}}.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.InsertString("a"); err != nil {
+		t.Fatal(err)
+	}
+	func() {
+		defer func() {
+			if said := fmt.Sprint(recover()); !strings.HasPrefix(said, "compose: clear: ") {
+				t.Errorf("Clear says %q", said)
+			}
+		}()
+		s.Clear()
+	}()
+	found := make(chan bool, 1)
+	go func() { found <- s.ContainsString("a") && s.InsertString("b") == nil }()
+	select {
+	case ok := <-found:
+		if !ok {
+			t.Error("the key is gone")
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("a stripe stays locked")
 	}
 }

@@ -221,13 +221,19 @@ func (s *Striped) CountHash(h uint64) uint64 {
 }
 
 // Clear empties every stripe, one after the other, if the family can be emptied,
-// else it panics. Keys that are inserted meanwhile may or may not stay.
+// else it panics and changes nothing. Keys that are inserted meanwhile may or may not stay.
 func (s *Striped) Clear() {
 	s.made()
+	type clearer interface{ Clear() }
+	for i := range s.stripes { // before a lock is taken, which a panic would leave locked
+		if _, ok := s.stripes[i].f.(clearer); !ok {
+			panic(fmt.Sprintf("compose: clear: a %T cannot be emptied", s.stripes[i].f))
+		}
+	}
 	for i := range s.stripes {
 		t := &s.stripes[i]
 		t.mu.Lock()
-		t.f.(interface{ Clear() }).Clear()
+		t.f.(clearer).Clear()
 		t.mu.Unlock()
 	}
 }
