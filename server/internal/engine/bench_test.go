@@ -196,6 +196,8 @@ type testDoor struct {
 	stingy  int    // records that get no room to grow
 	ready   func() // called by Ready, if it is not nil
 
+	unsynced error // of Sync
+
 	mu     sync.Mutex
 	queue  []*door.Op
 	waits  int
@@ -233,6 +235,14 @@ func (d *testDoor) fail(ops []*door.Op) {
 	for _, op := range ops {
 		op.Settled, op.Err, op.Result = true, d.lose, store.Result{}
 	}
+}
+
+// Sync implements door.Door.
+func (d *testDoor) Sync() error {
+	if d.unsynced != nil {
+		return d.unsynced
+	}
+	return d.Door.Sync()
 }
 
 // Ready implements door.Door.

@@ -1,0 +1,117 @@
+package engine_test
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/bloomery/bloomery/server/internal/engine"
+)
+
+// TestNumbers reads and writes numbers as Redis does.
+func TestNumbers(t *testing.T) {
+	for _, s := range []string{"0", "1", "-1", "9223372036854775807", "-9223372036854775808", "100"} {
+		if v, ok := engine.ParseInt([]byte(s)); !ok || fmt.Sprint(v) != s {
+			t.Errorf("ParseInt(%q) = %d, %t", s, v, ok)
+		}
+	}
+	for _, s := range []string{
+		"", "-", "+1", " 1", "1 ", "01", "-0", "00", "1e3", "1.0", "0x10", "9223372036854775808", "-9223372036854775809", "99999999999999999999",
+	} {
+		if v, ok := engine.ParseInt([]byte(s)); ok {
+			t.Errorf("ParseInt(%q) = %d", s, v)
+		}
+	}
+	for s, want := range map[string]float64{
+		"0": 0, "0.0": 0, "0e9": 0, "0x0": 0, "1": 1, "+1": 1, "-2.5": -2.5, ".5": 0.5, "1e-3": 1e-3, "0x10": 16, "0x.8p1": 1, "inf": math.Inf(1),
+	} {
+		if v, ok := engine.ParseFloat([]byte(s)); !ok || v != want {
+			t.Errorf("ParseFloat(%q) = %v, %t, want %v", s, v, ok, want)
+		}
+	}
+	for _, s := range []string{"", "nan", "1_0", "+-1", "x", "1e-999", "1e999", "0x1p-9999", "1 "} {
+		if v, ok := engine.ParseFloat([]byte(s)); ok {
+			t.Errorf("ParseFloat(%q) = %v", s, v)
+		}
+	}
+	for v, want := range map[float64]string{
+		0.01: "0.01", 1: "1", 100000: "100000", 1e6: "1e+06", 1234567: "1.23457e+06", 0.0001: "0.0001", 0.00001: "1e-05", 1e-300: "1e-300", 0.25: "0.25",
+	} {
+		if got := engine.FormatG(v); got != want {
+			t.Errorf("FormatG(%v) = %s, want %s", v, got, want)
+		}
+	}
+	for _, tt := range []struct {
+		n, scale, base, want int64
+		ok                   bool
+	}{
+		{5, 1000, 7, 5007, true},
+		{-7, 1, 7, -1, true},
+		{math.MaxInt64, 1000, 0, 0, false},
+		{math.MinInt64, 1000, 0, 0, false},
+		{math.MaxInt64, 1, 1, 0, false},
+		{math.MaxInt64, 1, 0, math.MaxInt64, true},
+	} {
+		if got, ok := engine.DeadlineOf(tt.n, tt.scale, tt.base); ok != tt.ok || ok && got != tt.want {
+			t.Errorf("DeadlineOf(%d, %d, %d) = %d, %t", tt.n, tt.scale, tt.base, got, ok)
+		}
+	}
+	for s, want := range map[string]int64{
+		"0": 0, "17": 17, "5b": 5, "1k": 1000, "1kb": 1024, "1KiB": 1024, "2m": 2_000_000, "2mb": 2 << 20, "3gb": 3 << 30, " 1t ": 1e12,
+		"": -1, "k": -1, "-1": -1, "1x": -1, "1kx": -1, "1.5gb": -1, "9999999t": -1,
+	} {
+		if got, ok := engine.ParseBytes(s); ok != (want >= 0) || ok && got != want {
+			t.Errorf("ParseBytes(%q) = %d, %t, want %d", s, got, ok, want)
+		}
+	}
+}
+
+// TestDefaultsAreChecked asks that every parameter is checked, at both ends of its
+// range, and that the error names it.
+func TestDefaultsAreChecked(t *testing.T) {
+	for _, tt := range []struct {
+		name     string
+		set      func(*engine.Defaults, int64)
+		good, no []int64
+	}{
+		{"bf-initial-size", func(d *engine.Defaults, v int64) { d.BloomCapacity = v }, []int64{1, 1 << 30}, []int64{0, -1, 1<<30 + 1}},
+		{"bf-expansion-factor", func(d *engine.Defaults, v int64) { d.BloomExpansion = v }, []int64{0, 32768}, []int64{-1, 32769}},
+		{"cf-bucket-size", func(d *engine.Defaults, v int64) { d.CuckooBucket = v }, []int64{1, 255}, []int64{0, 256}},
+		{"cf-initial-size", func(d *engine.Defaults, v int64) { d.CuckooCapacity = v }, []int64{4, 1 << 30}, []int64{3, 1<<30 + 1}},
+		{"cf-max-iterations", func(d *engine.Defaults, v int64) { d.CuckooKicks = v }, []int64{1, 65535}, []int64{0, 65536}},
+		{"cf-expansion-factor", func(d *engine.Defaults, v int64) { d.CuckooExpansion = v }, []int64{0, 32768}, []int64{-1, 32769}},
+		{"cf-max-expansions", func(d *engine.Defaults, v int64) { d.CuckooMost = v }, []int64{1, 65536}, []int64{0, 65537}},
+	} {
+		for _, v := range tt.good {
+			d := engine.RedisBloomDefaults()
+			tt.set(&d, v)
+			if err := d.Check(); err != nil {
+				t.Errorf("%s %d: %v", tt.name, v, err)
+			}
+		}
+		for _, v := range tt.no {
+			d := engine.RedisBloomDefaults()
+			tt.set(&d, v)
+			if err := d.Check(); err == nil || !strings.Contains(err.Error(), tt.name+":") {
+				t.Errorf("%s %d: %v", tt.name, v, err)
+			}
+		}
+	}
+	for _, v := range []float64{0, 1, -0.1, math.NaN(), math.Inf(1)} {
+		d := engine.RedisBloomDefaults()
+		d.BloomError = v
+		if d.Check() == nil {
+			t.Errorf("bf-error-rate %v is taken", v)
+		}
+	}
+	s := engine.NewSettings(engine.RedisBloomDefaults(), "")
+	s.Change(func(next *engine.Defaults) bool { next.CuckooMost = 3; return false })
+	if s.MaxExpansions() != 32 {
+		t.Error("a change that was given up is in force")
+	}
+	s.Change(func(next *engine.Defaults) bool { next.CuckooMost, next.BloomCapacity = 3, 7; return true })
+	if s.MaxExpansions() != 3 || s.Bloom().Capacity != 7 || s.Defaults().BloomCapacity != 7 {
+		t.Error("a change is not in force")
+	}
+}
