@@ -67,7 +67,13 @@ func TestTexts(t *testing.T) {
 	if got, want := bytesText(1_199_104), "1.199 MB"; got != want {
 		t.Errorf("bytesText = %s, want %s", got, want)
 	}
-	if got, want := rateText(0.001), "0.1% (1 in 1,000)"; got != want {
-		t.Errorf("rateText = %s, want %s", got, want)
+	for p, want := range map[float64]string{
+		0: "0", 1: "100% (1 in 1)", 0.001: "0.1% (1 in 1,000)", 1.0 / (1 << 20): "0.0000954% (1 in 1,048,576)",
+		1e-9: "0.0000001% (1 in 1,000,000,000)", 3.2645e-15: "1 in 306,000,000,000,000", 1e-12: "1 in 1,000,000,000,000",
+		9.999e-19: "less than 1 in 10^18", 1e-300: "less than 1 in 10^18",
+	} {
+		if got := rateText(p); got != want {
+			t.Errorf("rateText(%v) = %s, want %s", p, got, want)
+		}
 	}
 }

@@ -35,25 +35,28 @@ func newPlan() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "plan n=KEYS p=RATE m=SIZE k=HASHES bits=PER-KEY",
 		Aliases: []string{"calc"},
-		Short:   "Tell how large a filter must be, and which kind to take",
-		Long: `plan solves for what you leave out: give two of n (different keys), p (error rate) and
-m (size: a number of bits, or bytes as in 64KiB), and k (bits set by a key) if you
-insist on one: a better one is named. bits= is the number of bits per key instead of m;
-bits=10 or k=7 alone are for a million keys, which the rate does not depend on.
+		Short:   "Show how large a filter must be, and which kind to use",
+		Long: `plan solves for what you leave out: give two of n (different keys), p (false positive
+rate) and m (size: a number of bits, or bytes as in 64KiB). Give k (bits set by a key)
+only to force one; plan names the best. bits= is the number of bits per key instead of m;
+with bits=10 or k=7 alone, plan assumes a million keys, on which the rate does not depend.
 
-The first line is the kind to take, the second the textbook's figures. The table below
-has the size that each kind worth a choice needs to keep the rate, beside exact sets of
-the same keys; with m, a line below it has the rate of larger ones in m.
+The first line is the kind to use, the second the textbook's figures. The table has the
+size at which each kind worth considering keeps the rate, and exact sets of the same keys
+for comparison. With m, a line below it lists the kinds that need more than m, and the
+rates that they have in m.
 
---queries N/s weighs the filter in front of a disk or another machine against none, and
-against an exact set in memory. The last line has the verdict, overkill, fits or
-essential, the work that it saves in cores, and the memory. A query behind the filter is
-reckoned as --fp-cost lookups, 1,000 by default, and --absent as a half.
+--queries N/s compares a filter in front of a disk or another machine with no filter, and
+with an exact set in memory. The last line is the verdict (overkill, fits or essential),
+the work that the filter saves, in cores, and the memory. By default a query that passes
+the filter costs 1,000 lookups (--fp-cost), and half of the queries are for
+absent keys (--absent).
 
---anonymity K with --universe N and n= takes the place of p: the rate at which each key
-of a published filter hides among K, if somebody tries all N keys that there are.
+--anonymity K, with --universe N and n=, replaces p. It is for a filter that is published:
+whoever tries all N possible keys finds K times as many as are in the filter, so each real
+key hides among K.
 
---needs takes what the set must be able to do, or what is true of it:
+--needs lists what the set must be able to do, or what is true of it:
 ` + strings.Join(needNames(), ", ") + `.`,
 		Example: `  bloomery plan n=1e6 p=0.1%
   bloomery plan m=64KiB n=1e5
@@ -70,11 +73,11 @@ of a published filter hides among K, if somebody tries all N keys that there are
 	f.IntVar(&o.keyBytes, "key-bytes", 0, "mean length of a key in `BYTES`, for exact sets; 0 is 16")
 	f.Float64Var(&o.fpCost, "fp-cost", 0, "cost `C` of a false positive, in lookups of a filter: 1000 is a read from an SSD")
 	f.Var(&o.absent, "absent", "share of queries for absent keys: 0.9, 90%")
-	f.Var(&o.memory, "max-memory", "memory that there is")
-	f.IntVar(&o.sets, "sets", 1, "`N` sets of this size are asked for the same key")
-	f.Var(&o.queries, "queries", "queries per second, to weigh what the filter saves: 50k/s")
-	f.Float64Var(&o.anonymity, "anonymity", 0, "rate at which each key of a published filter hides among `K`; with --universe")
-	f.Var(&o.universe, "universe", "number of keys that there are, for --anonymity: 1e8")
+	f.Var(&o.memory, "max-memory", "memory that the filter may take")
+	f.IntVar(&o.sets, "sets", 1, "number `N` of sets of this size that are asked for the same key")
+	f.Var(&o.queries, "queries", "queries per second, to show what the filter saves: 50k/s")
+	f.Float64Var(&o.anonymity, "anonymity", 0, "choose the rate so that each key of a published filter hides among `K`; needs --universe")
+	f.Var(&o.universe, "universe", "number of possible keys, for --anonymity: 1e8")
 	f.BoolVar(&o.plot, "plot", false, "draw the error rate as keys are added")
 	_ = cmd.RegisterFlagCompletionFunc("needs", cobra.FixedCompletions(needNames(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
@@ -131,6 +134,9 @@ func (o *planOptions) run(s *shell, args []string) error {
 		return about("", err)
 	}
 	p := planned{asked: q, solved: solved, needs: needs, advice: advice, assumed: assumed}
+	if o.anonymity > 0 {
+		p.publish(o.universe.value)
+	}
 	if o.queries.value > 0 {
 		worth, err := p.worth(o.queries.value)
 		if err != nil {
@@ -154,23 +160,6 @@ func (o *planOptions) run(s *shell, args []string) error {
 	}
 	_, err = fmt.Fprint(s.out, text)
 	return err
-}
-
-// hidden returns the rate that --anonymity asks for, or that of q without it.
-func (o *planOptions) hidden(q sizing.Params) (float64, error) {
-	switch {
-	case o.anonymity == 0 && o.universe.value == 0:
-		return q.P, nil
-	case o.anonymity == 0 || o.universe.value == 0:
-		return 0, errors.New("--anonymity and --universe go together")
-	case q.N == 0 || q.P != 0 || q.M != 0:
-		return 0, errors.New("--anonymity takes the place of p=: give n=, and neither p= nor m= nor bits=")
-	}
-	p, err := sizing.Anonymity(q.N, o.universe.value, o.anonymity)
-	if err != nil {
-		return 0, about("", err)
-	}
-	return p, nil
 }
 
 // sizingNeeds are the needs that flags and figures tell.
@@ -236,7 +225,7 @@ func parseFigures(args []string) (q sizing.Params, bits float64, err error) {
 			return q, 0, hinted{fmt.Errorf("%q is not n=, p=, m=, k= or bits=", arg), "as in: bloomery plan n=1e6 p=0.1%"}
 		}
 		if seen[name] {
-			return q, 0, fmt.Errorf("%s= is there twice", name)
+			return q, 0, fmt.Errorf("%s= is given twice", name)
 		}
 		seen[name] = true
 		switch name {

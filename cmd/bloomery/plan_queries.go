@@ -81,7 +81,7 @@ func (p planned) worth(queries uint64) (queriesJSON, error) {
 	case q.Saved < littleWork:
 		q.Verdict, q.reason = overkill, "it saves less than a hundredth of a core"
 	case exact.Bytes < littleMemory:
-		q.Verdict, q.reason = overkill, fmt.Sprintf("an exact set takes %s only and never errs", bytesText(exact.Bytes))
+		q.Verdict, q.reason = overkill, fmt.Sprintf("an exact set takes only %s and has no false positives", bytesText(exact.Bytes))
 	default:
 		q.Verdict, q.reason = fitting, "it saves work, and an exact set would fit, too"
 	}

@@ -20,6 +20,7 @@ type planned struct {
 	advice        sizing.Advice
 	assumed       bool // the number of keys was not given
 	queries       *queriesJSON
+	universe      uint64 // keys that there are, for a filter that is published
 }
 
 // planJSON is that with --json.
@@ -121,8 +122,9 @@ func (p planned) text(s *shell) string {
 	if larger := p.larger(); len(larger) > 0 {
 		fmt.Fprintf(&b, "\nlarger than m; in %s their rate is: %s\n", bytesText((p.asked.M+7)/8), strings.Join(larger, ", "))
 	}
+	b.WriteString(p.anonymityText())
 	if len(p.advice.Others) > 0 {
-		b.WriteString("\nserve too, no better in anything:\n")
+		b.WriteString("\nalso possible, but better in nothing:\n")
 		for _, c := range p.advice.Others {
 			fmt.Fprintf(&b, "  %s: %s\n", c.Name, c.Reasons[len(c.Reasons)-1])
 		}
@@ -156,7 +158,7 @@ func (p planned) larger() []string {
 		}
 		rate := "too large at any rate"
 		if r, ok := p.rateIn(c.Name); ok {
-			rate = fmt.Sprintf("%.3g%%", 100*r)
+			rate = shareText(r)
 		}
 		texts = append(texts, c.Name+" "+rate)
 	}
@@ -211,7 +213,7 @@ func choiceRow(w *tabwriter.Writer, c sizing.Choice) {
 		size = bytesText(c.Bytes)
 	}
 	if c.ErrorRate > 0 {
-		rate = fmt.Sprintf("%.3g%%", 100*c.ErrorRate)
+		rate = shareText(c.ErrorRate)
 	}
 	reason := ""
 	if len(c.Reasons) > 0 {
@@ -267,8 +269,8 @@ func (p planned) plot(width int) (string, error) {
 	middle := points / 2
 	axis := strings.Repeat(" ", axisWidth(graph)) + "0" + strings.Repeat(" ", max(middle-2, 0)) + grouped(p.solved.N)
 	axis += strings.Repeat(" ", max(axisWidth(graph)+points-len(axis)-len(grouped(plotOverfill*p.solved.N)), 1)) + grouped(plotOverfill*p.solved.N)
-	return fmt.Sprintf("error rate in percent over the number of keys (%s; asked: %.3g%%)\n%s\n%s\n",
-		title, 100*math.Min(p.solved.P, 1), graph, axis), nil
+	return fmt.Sprintf("error rate in percent over the number of keys (%s; asked: %s)\n%s\n%s\n",
+		title, shareText(math.Min(p.solved.P, 1)), graph, axis), nil
 }
 
 // axisWidth is how many characters stand before the curve.

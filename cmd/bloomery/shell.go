@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"strconv"
 	"strings"
@@ -192,5 +193,29 @@ func rateText(p float64) string {
 	if p <= 0 {
 		return "0"
 	}
-	return fmt.Sprintf("%.3g%% (1 in %s)", 100*p, grouped(uint64(min(1/p+0.5, 1<<63))))
+	if p < leastPercent {
+		return shareText(p)
+	}
+	return fmt.Sprintf("%s (1 in %s)", shareText(p), grouped(uint64(1/p+0.5)))
+}
+
+// Rates below leastPercent are not written in percent, and those below
+// leastShare have no digits of their own.
+const (
+	leastPercent = 1e-9
+	leastShare   = 1e-18
+)
+
+// shareText writes a rate with three digits and without an exponent: in percent,
+// or, if that had many zeros, as 1 in so many.
+func shareText(p float64) string {
+	switch {
+	case p < leastShare:
+		return "less than 1 in 10^18"
+	case p < leastPercent:
+		step := math.Pow10(int(math.Log10(1/p)) - 2)
+		return "1 in " + grouped(uint64(math.Round(1/p/step)*step))
+	}
+	percent, _ := strconv.ParseFloat(fmt.Sprintf("%.3g", 100*p), 64) // it was written by Sprintf
+	return strconv.FormatFloat(percent, 'f', -1, 64) + "%"
 }
