@@ -24,9 +24,9 @@ func newBackup() *cobra.Command {
 log behind it. The server may be running; what is written meanwhile is in the copy or
 not, and a log that ends in the middle of a record is cut off there at the next start.
 
-A file that is there already is left alone unless --overwrite is given. The file is read
-back before it gets its name: every checksum of every part of it, and that all is there
-that a start needs. What goes to standard output cannot be read back: check it after
+A file that exists is replaced only with --overwrite. The backup is read back before it
+gets its name: every checksum is compared, and everything that a start needs must be
+there. What goes to standard output cannot be read back: check it after
 unpacking, with bloomery doctor.
 
 To restore, unpack the file into an empty folder and start a server on it:
@@ -39,12 +39,12 @@ To restore, unpack the file into an empty folder and start a server on it:
 	}
 	newShell(cmd, func(_ context.Context, s *shell, args []string) error { return runBackup(s, args[0], to, overwrite) })
 	cmd.Flags().StringVarP(&to, "output", "o", "", "`FILE` to write; - is standard output")
-	cmd.Flags().BoolVar(&overwrite, "overwrite", false, "replace FILE if it is there")
+	cmd.Flags().BoolVar(&overwrite, "overwrite", false, "replace FILE if it exists")
 	requireOutput(cmd)
 	return cmd
 }
 
-// backupJSON is what backup tells with --json.
+// backupJSON is what backup prints with --json.
 type backupJSON struct {
 	File  string `json:"file"`
 	Bytes int64  `json:"bytes"`
@@ -52,7 +52,7 @@ type backupJSON struct {
 
 func runBackup(s *shell, dir, to string, overwrite bool) error {
 	if _, err := os.Stat(dir); err != nil {
-		return err
+		return pathless(dir, err)
 	}
 	if to == "-" {
 		_, err := writeBackup(dir, s.out)
@@ -108,7 +108,7 @@ func place(from, to string, overwrite bool) error {
 }
 
 func fileExists(name string) error {
-	return hinted{fmt.Errorf("%s: there is a file already", name), "--overwrite replaces it"}
+	return hinted{fmt.Errorf("%s: %w", name, errExists), "--overwrite replaces it"}
 }
 
 // writeBackup writes the files of a folder to w as a tar file.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -25,15 +26,18 @@ func newDoctor() *cobra.Command {
 memory as the data. The server must not be running. Without --repair it changes nothing.
 
 --repair does what is safe: it cuts off the torn end of the log, as a start would, and
-removes files that nothing needs. It says what it has done, file by file.
+removes files that nothing needs. It prints what it has done, file by file.
+
+A log that a crash cut short and a log that was copied in part look the same: both are
+torn. If the folder is a copy, make sure that it was copied whole.
 
 If the contents of some names are damaged or missing, doctor lists those names. Restore a
 backup to get them back. --repair --drop removes them instead and keeps all others; the
 damaged files stay in the folder, with names that end in ".damaged". Damage of the
 manifest or of the log cannot be dropped: restore a backup.
 
-Exit codes: 0 all is well (or is now), 2 the folder cannot be read or is not a data
-folder, 4 damaged.`,
+Exit codes: 0 all is well (or is now; a torn end is no damage), 2 the folder cannot be
+read or is not a data folder, 4 damaged.`,
 		Example: `  bloomery doctor bloomery-data
   bloomery doctor bloomery-data --repair
   bloomery doctor bloomery-data --repair --drop`,
@@ -53,8 +57,11 @@ func runDoctor(s *shell, dir string, o doctorOptions) error {
 	if errors.Is(err, server.ErrNoData) {
 		return hinted{fmt.Errorf("%s: %w", dir, err), "name the folder that --dir of the server names"}
 	}
+	if errors.Is(err, server.ErrLocked) {
+		return hinted{folderInUse(dir, err), "stop the server first; or check a copy: bloomery backup " + dir + " -o backup.tar"}
+	}
 	if err != nil {
-		return err
+		return pathless(dir, err)
 	}
 	if s.asJSON {
 		err = doctorJSON(s, r)
@@ -99,6 +106,19 @@ func dropLost(s *shell, dir string, r *server.Report) error {
 	return nil
 }
 
+// folderInUse is the error for a data folder that a server uses.
+func folderInUse(dir string, err error) error {
+	return worded{err, dir + ": the folder is in use by another process"}
+}
+
+// pathless names a folder that cannot be read once, and without the system call.
+func pathless(dir string, err error) error {
+	if p, ok := errors.AsType[*fs.PathError](err); ok && p.Path == dir {
+		return worded{err, dir + ": " + p.Err.Error()}
+	}
+	return err
+}
+
 func damageHint(dir string, r *server.Report) string {
 	if r.Droppable() {
 		return "restore a backup; or remove the names that are lost and keep all others: bloomery doctor " + dir + " --repair --drop"
@@ -120,7 +140,8 @@ func doctorText(out io.Writer, dir string, r *server.Report) error {
 	if r.Saved > 0 {
 		saved = "snapshot of " + time.UnixMilli(r.Saved).UTC().Format(time.RFC3339)
 	}
-	_, err := fmt.Fprintf(out, "%s: %s, %d names in it, log from position %d to %d, %d records replayed\n", dir, saved, r.Names, r.From, r.End, r.Records)
+	_, err := fmt.Fprintf(out, "%s: %s, %s in it, log from position %d to %d, %s replayed\n", dir, saved,
+		plural(uint64(r.Names), "name"), r.From, r.End, plural(uint64(r.Records), "record"))
 	for _, f := range r.Files {
 		if err != nil {
 			return err
@@ -128,6 +149,10 @@ func doctorText(out io.Writer, dir string, r *server.Report) error {
 		_, err = fmt.Fprintf(out, "  %-9s %-24s %12d bytes  %s  %s\n", verdict(&f), f.Name, f.Size, f.Kind, f.Detail)
 		if err == nil && f.Err != nil {
 			_, err = fmt.Fprintf(out, "            %v\n", f.Err)
+		}
+		if err == nil && f.Err == nil && f.Torn >= 0 {
+			_, err = fmt.Fprintf(out, "            ends in the middle of a write: a start cuts off the last %s; if the folder is a copy, copy it again\n",
+				plural(uint64(f.Size-f.Torn), "byte"))
 		}
 	}
 	for _, l := range r.Lost {
@@ -143,6 +168,8 @@ func verdict(f *server.FileReport) string {
 	switch {
 	case f.Err != nil:
 		return "DAMAGED"
+	case f.Unchecked:
+		return "unchecked"
 	case f.Orphan:
 		return "unneeded"
 	case f.Torn >= 0:

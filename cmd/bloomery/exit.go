@@ -21,7 +21,7 @@ const (
 	exitLimit       = 3   // a limit was reached: capacity passed, filter full
 	exitBad         = 4   // a file is corrupt or does not fit
 	exitInterrupted = 130 // by a signal; nothing partial is left behind
-	exitPipe        = 141 // who read the output went away
+	exitPipe        = 141 // the reader closed the pipe
 )
 
 var (
@@ -115,8 +115,8 @@ func hintOf(err error) string {
 }
 
 // packages are those whose errors begin with their name and an operation, which
-// say nothing to who sits at a terminal.
-var packages = []string{"file", "codec", "bloom", "counting", "cuckoo", "quotient", "fuse", "ribbon", "sizing", "shards", "dedupe"}
+// mean nothing to a reader at a terminal.
+var packages = []string{"file", "codec", "bloom", "counting", "cuckoo", "quotient", "fuse", "ribbon", "sizing", "shards", "dedupe", "local"}
 
 // about returns err for people: with the name of the file in front, once, and
 // without the packages that it came through.

@@ -9,6 +9,8 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -44,7 +46,8 @@ func TestDoctor(t *testing.T) {
 	// Half a frame more: a torn end.
 	write(t, last, append(data, data[:20]...))
 	write(t, filepath.Join(dir, "0000000000009999.part"), []byte("left over"))
-	if code, out, _ := call(t, "doctor", dir); code != 0 || !strings.Contains(out, "torn") || !strings.Contains(out, "unneeded") {
+	if code, out, _ := call(t, "doctor", dir); code != 0 || !strings.Contains(out, "torn") || !strings.Contains(out, "unneeded") ||
+		!strings.Contains(out, "a start cuts off the last 20 bytes; if the folder is a copy, copy it again") {
 		t.Errorf("doctor of a torn log = %d\n%s", code, out)
 	}
 	if code, out, errOut := call(t, "doctor", dir, "--repair"); code != 0 || !strings.Contains(errOut, "cut 20 bytes off the end of "+filepath.Base(last)) ||
@@ -54,6 +57,7 @@ func TestDoctor(t *testing.T) {
 	if code, out, _ := call(t, "doctor", dir, "--json"); code != 0 || strings.Contains(out, "torn") || strings.Contains(out, "9999") {
 		t.Errorf("doctor after a repair = %d\n%s", code, out)
 	}
+	checkWithoutManifest(t, dir)
 	parts, _ := filepath.Glob(filepath.Join(dir, "*.part"))
 	data, err = os.ReadFile(parts[0])
 	if err != nil {
@@ -67,8 +71,33 @@ func TestDoctor(t *testing.T) {
 			t.Errorf("%v of a damaged folder = %d, %s", args, code, errOut)
 		}
 	}
-	if code, _, _ := call(t, "doctor", filepath.Join(dir, "nothing")); code != 2 {
-		t.Errorf("doctor of no folder = %d, want 2", code)
+	nothing := filepath.Join(dir, "nothing")
+	for _, args := range [][]string{{"doctor", nothing}, {"backup", nothing, "-o", filepath.Join(dir, "x.tar")}} {
+		code, _, errOut := call(t, args...)
+		if want := "bloomery: " + args[0] + ": " + nothing + ": no such file or directory\n"; code != 2 || runtime.GOOS != "windows" && errOut != want {
+			t.Errorf("%s of no folder = %d, %s, want 2, %s", args[0], code, errOut, want)
+		}
+	}
+}
+
+// checkWithoutManifest asks for a copy of a folder that lacks the manifest: no
+// part file may be called unneeded, nor be removed.
+func checkWithoutManifest(t *testing.T, dir string) {
+	t.Helper()
+	part := t.TempDir()
+	if err := os.CopyFS(part, os.DirFS(dir)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(part, "MANIFEST")); err != nil {
+		t.Fatal(err)
+	}
+	before, _ := filepath.Glob(filepath.Join(part, "*"))
+	code, out, errOut := call(t, "doctor", part, "--repair")
+	if code != 4 || strings.Contains(out, "unneeded") || !strings.Contains(out, "unchecked") || !strings.Contains(errOut, "is MANIFEST missing?") {
+		t.Errorf("doctor without a manifest = %d\n%s%s", code, out, errOut)
+	}
+	if after, _ := filepath.Glob(filepath.Join(part, "*")); !slices.Equal(before, after) {
+		t.Errorf("doctor without a manifest left %v of %v", after, before)
 	}
 }
 
@@ -85,7 +114,8 @@ func TestBackup(t *testing.T) {
 	dir := t.TempDir()
 	c := startChild(t, "--dir", dir, "--fsync", "always")
 	defer c.kill()
-	if code, _, errOut := call(t, "doctor", dir); code != 2 || !strings.Contains(errOut, "in use") {
+	if code, _, errOut := call(t, "doctor", dir); code != 2 || errOut != "bloomery: doctor: "+dir+": the folder is in use by another process\n"+
+		"hint: stop the server first; or check a copy: bloomery backup "+dir+" -o backup.tar\n" {
 		t.Errorf("doctor of a folder in use = %d, %s", code, errOut)
 	}
 	w := &writer{}

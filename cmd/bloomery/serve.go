@@ -106,13 +106,13 @@ func runServe(ctx context.Context, flags *pflag.FlagSet, c *server.Config, o *se
 
 // serveError adds what to do about a folder or an address that cannot be used.
 func serveError(dir string, err error) error {
-	wrapped := fmt.Errorf("serve: %w", err)
+	wrapped := fmt.Errorf("serve: %w", about("", err))
 	if p, ok := errors.AsType[*server.PortError](err); ok {
 		return hinted{wrapped, p.Hint}
 	}
 	switch {
 	case errors.Is(err, server.ErrLocked):
-		return hinted{wrapped, "another server uses " + dir + ": stop it, or choose another folder with --dir"}
+		return hinted{fmt.Errorf("serve: %w", folderInUse(dir, err)), "another server uses " + dir + ": stop it, or choose another folder with --dir"}
 	case errors.Is(err, bloomery.ErrVersion):
 		return hinted{wrapped, "start the release that wrote " + dir + ", or a later one"}
 	case errors.Is(err, bloomery.ErrCorrupt):

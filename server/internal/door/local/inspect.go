@@ -35,8 +35,11 @@ type FileReport struct {
 	// Torn is where the file has to be cut: the end of the log, which was being
 	// written when the power went. -1 if it is whole.
 	Torn int64
-	// Orphan tells that no recovery needs the file.
+	// Orphan means that no recovery needs the file.
 	Orphan bool
+	// Unchecked means that the file was not checked, since another one, which
+	// says what is in it, is damaged or missing.
+	Unchecked bool
 }
 
 // LostName is a name whose contents cannot be read.
@@ -115,6 +118,7 @@ func Inspect(files Folder) (*Report, error) {
 	if err := cutOff(names); err != nil {
 		r.cutOff = true
 		r.blame(err)
+		r.unchecked(kindPart)
 		return r, nil
 	}
 	m, err := readManifest(files)
@@ -124,10 +128,11 @@ func Inspect(files Folder) (*Report, error) {
 	}
 	if f := r.file(manifestName); f != nil {
 		f.Err = bare(err)
-		f.Detail = fmt.Sprintf("snapshot %d, %d names", m.number, len(m.items))
+		f.Detail = fmt.Sprintf("snapshot %d, %s", m.number, nameCount(len(m.items)))
 	}
 	r.Names, r.Saved, r.From = len(m.items), m.saved, m.position
-	if !whole { // nobody knows which parts are needed, or where the log has to begin
+	if !whole { // it is not known which parts are needed, or where the log has to start
+		r.unchecked(kindPart, kindLog)
 		return r, nil
 	}
 	rp := &replayer{state: store.New(), m: m}
@@ -141,7 +146,10 @@ func Inspect(files Folder) (*Report, error) {
 		r.blame(err)
 		return r, nil
 	}
-	r.log(files, names, rp)
+	if !r.log(files, names, rp) {
+		r.unchecked(kindPart)
+		return r, nil
+	}
 	for _, name := range unneeded(names, m, l.sizes) {
 		if f := r.file(name); f != nil {
 			f.Orphan = true
@@ -206,12 +214,30 @@ func (r *Report) parts(m *manifest, l *loaded) {
 			r.Files = append(r.Files, FileReport{Name: partName(number), Kind: kindPart, Torn: -1})
 			f = &r.Files[len(r.Files)-1]
 		}
-		f.Detail, f.Err = fmt.Sprintf("contents of %d names", count[number]), l.damaged[number]
+		f.Detail, f.Err = fmt.Sprintf("contents of %s", nameCount(count[number])), l.damaged[number]
 	}
 }
 
-// log checks the log files by replaying them.
-func (r *Report) log(files Folder, names []string, rp *replayer) {
+// unchecked marks files of some kinds that damage elsewhere keeps from being
+// checked.
+func (r *Report) unchecked(kinds ...string) {
+	for i := range r.Files {
+		if f := &r.Files[i]; f.Err == nil && (f.Kind == kindLog || f.Detail == "") && slices.Contains(kinds, f.Kind) {
+			f.Unchecked = true
+		}
+	}
+}
+
+// nameCount is a number of names in words.
+func nameCount(n int) string {
+	if n == 1 {
+		return "1 name"
+	}
+	return fmt.Sprintf("%d names", n)
+}
+
+// log checks the log files by replaying them, and reports whether they are whole.
+func (r *Report) log(files Folder, names []string, rp *replayer) bool {
 	tail, err := scanLog(files, names, rp.m, rp.frame)
 	if err == nil {
 		err = rp.finish(tail.end)
@@ -219,7 +245,7 @@ func (r *Report) log(files Folder, names []string, rp *replayer) {
 	r.End, r.Records = tail.end, rp.applied
 	if err != nil {
 		r.blame(err)
-		return
+		return false
 	}
 	if f := r.file(tail.file); f != nil && tail.cut {
 		f.Torn = tail.at
@@ -237,6 +263,7 @@ func (r *Report) log(files Folder, names []string, rp *replayer) {
 		}
 		r.Lost = append(r.Lost, lost)
 	}
+	return true
 }
 
 // blame attaches an error to the file that it names.
