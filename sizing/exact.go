@@ -33,7 +33,7 @@ func (q Needs) exactChoices() []Choice {
 		{
 			Name: "go map", Make: "map[string]struct{}", Lookup: 3, Insert: 3,
 			BitsPerKey: 8 * mapBytes(n, keyBytes) / n,
-			Reasons:    []string{"exact; keys can be taken out and listed; one writer"},
+			Reasons:    []string{"exact; keys can be deleted and listed; one writer"},
 		},
 		{
 			Name: "sorted array", Make: "slices.BinarySearch", Lookup: steps, Insert: steps + shifted(sorted),

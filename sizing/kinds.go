@@ -21,12 +21,12 @@ const (
 // featureTexts are in the order of the constants.
 var featureTexts = [...]string{
 	"grow past its capacity",
-	"take keys out",
-	"count how often a key was put in",
+	"delete keys",
+	"count how often a key was inserted",
 	"forget keys by age",
 	"be written by several goroutines",
 	"have the bytes of Parquet",
-	"be right always",
+	"be free of false positives",
 }
 
 // String lists the features of f in plain words.
@@ -97,11 +97,11 @@ var kinds = [...]kind{
 	},
 	{
 		name: "sliced", make: "bloom.Config.NewSliced", manySets: true, plan: standardPlan,
-		reason: "all sets in one array, a column each: k rows tell for all sets at once",
+		reason: "all sets in one array, a column each: k rows answer for all sets at once",
 	},
 	{
 		name: "cuckoo", make: "cuckoo.New", has: deletes, plan: cuckooPlan, refuses: true,
-		reason: "fingerprints in buckets of 4: keys can be taken out, small at low rates; it can be full, and holds a key 8 times at most",
+		reason: "fingerprints in buckets of 4: keys can be deleted, small at low rates; inserts fail when it is full, and it holds a key 8 times at most",
 	},
 	{
 		name: "quotient", make: "quotient.New", has: deletes | counts | grows, plan: quotientPlan, grown: grownQuotient, bounded: true, refuses: true,

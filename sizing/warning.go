@@ -102,6 +102,8 @@ func (w Warning) Remedy() string {
 		switch {
 		case w.missing&exact != 0:
 			return "Use an exact set, or put a filter before one to save the lookups of absent keys."
+		case w.missing == expires|writers:
+			return "Put a mutex around a window."
 		case w.missing&expires != 0:
 			return "Keep two filters, add to the younger, ask both, and drop the older from time to time."
 		case w.missing&(deletes|counts) != 0:

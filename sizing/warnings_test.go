@@ -8,7 +8,15 @@ import (
 	"github.com/bloomery/bloomery/sizing"
 )
 
-// TestHeadroomIsThatOfTheFirst asks what the note tells: the kind that leads the
+// TestWindowOfManyWriters asks for the advice to requests that share a window.
+func TestWindowOfManyWriters(t *testing.T) {
+	a := mustAdvise(t, sizing.Needs{Keys: 1_000_000, Expiry: true, Writers: true})
+	if text := a.String(); !strings.Contains(text, "Put a mutex around a window.") {
+		t.Errorf("advice = %s", text)
+	}
+}
+
+// TestHeadroomIsThatOfTheFirst checks the note on headroom: the kind that leads the
 // table, with its own rate, and nothing of kinds that keep theirs.
 func TestHeadroomIsThatOfTheFirst(t *testing.T) {
 	const million = 1_000_000
