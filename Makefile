@@ -1,4 +1,4 @@
-# Every target is a command or two that one could type. `make` alone tells them.
+# Every target is a command or two that one could type. `make` alone lists them.
 
 STAGE := scripts/stage
 TOOL  := go tool -modfile=tools.mod
@@ -14,7 +14,7 @@ REF   ?= HEAD~1
 .DEFAULT_GOAL := help
 .PHONY: help run build test check unit race purego tiers cross narrow golden fuzz fuzz-short lint fmt generate clean-tree bench bench-compare bench-peers bench-lookups bench-cli bench-server clients redis-cli bench-test mutants scale soak gate chaos-debug bench-door promises
 
-help: ## tell the targets
+help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: ## start the server: RESP on 127.0.0.1:6379, Ctrl-C ends it

@@ -24,16 +24,16 @@ func newAdd() *cobra.Command {
 		Use:     "add F [FILE…]",
 		Aliases: []string{"insert"},
 		Short:   "Add the lines of files or standard input to a filter",
-		Long: `add puts all lines of the files, or of standard input, into the filter in the file F,
-which is replaced: whole, or not at all. Others may read it meanwhile. Two that add to
+		Long: `add adds all lines of the files, or of standard input, to the filter in the file F, which
+is replaced: whole, or not at all. Others may read it meanwhile. Two commands that add to
 one filter at the same time wait for each other.
 
-If the filter would hold more keys than it was made for, nothing is written and the
+If the filter would hold more keys than its capacity, nothing is written and the
 exit code is 3, unless --force.
 
-The lines are a set: one that comes again changes nothing. Kinds that count or take keys
-out get each different line once, whatever they hold; with --multiset they get it as often
-as it comes.`,
+The lines are a set: one that occurs again changes nothing. Kinds that count or delete
+get each different line once, whatever they hold; with --multiset they get it as often as
+it occurs.`,
 		Example: `  bloomery add words.bf more.txt
   echo zebra | bloomery add words.bf`,
 		Args: between(1, -1, "the filter to add to"),

@@ -34,13 +34,13 @@ func newBench() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bench [--kind KIND,…] [-n N,…] [-p P]",
 		Short: "Measure every kind of filter on this machine",
-		Long: `bench fills filters of every kind with N keys and tells how long an operation takes, in
-nanoseconds: to put a key in (for kinds that are built at once, all of the building),
-to find one that is there, and to miss one that is not. Keys come as 64-bit hashes, 4,096
-in a call, on one core. Beside it stand the bits that a key takes, and the error rate
-predicted for this fill. Kinds that do not have the rate P are left out.
+		Long: `bench fills filters of every kind with N keys and prints how long an operation takes, in
+nanoseconds: to add a key (for static kinds, the whole build divided by the keys), to find
+one that is present, and to look up one that is absent. Keys are 64-bit hashes, 4,096 in a
+call, on one core. It also prints the bits per key and the false positive rate predicted
+for this fill. Kinds that cannot have the rate P are left out.
 
-Figures of a busy machine are not worth much: take the best of several runs.`,
+On a busy machine, run it several times and use the best figures.`,
 		Example: `  bloomery bench -n 1e4
   bloomery bench --kind bloom,standard -n 1e3,1e5 -p 0.1% --time 5ms --json`,
 		Args: cobra.NoArgs,

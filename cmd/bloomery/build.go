@@ -52,23 +52,25 @@ func newBuild() *cobra.Command {
 		Long: `build makes a filter of all lines of the files, or of standard input, and writes it
 to the file F: whole, or not at all. Files may be compressed by gzip or zstd.
 
--n says how many different lines to make room for. More of them would raise the error
-rate above -p: then nothing is written and the exit code is 3, unless --force.
+-n is the capacity: the number of different lines to expect. More of them would raise the
+error rate above -p: then nothing is written and the exit code is 3, unless --force.
 --estimate, the default without -n, keeps 64-bit hashes until all lines are read, counts
 the different ones, and makes the filter just as large as they need; what exceeds
 --max-memory, 1MiB or more, waits in a temporary file beside F. Static kinds are always
 made so, and may be larger than memory; fuse stands for the smallest fuse kind with the
 rate.
 
-The lines are a set: one that comes again changes nothing. Kinds that count or take keys
-out get each different line once; with --multiset they get it as often as it comes.
+The lines are a set: one that occurs again changes nothing. Kinds that count or delete
+get each different line once; with --multiset they get it as often as it occurs.
 
 --kind sliced makes a filter of each file, all in one, for bloomery which.
 
 Kinds: ` + strings.Join(kindNames(), ", ") + `.
 bloomery plan compares the kinds.`,
 		Example: `  bloomery build -n 1e6 -p 0.1% -o words.bf words.txt
-  sort -u words.txt | bloomery build --estimate --kind standard -o words.bf`,
+  sort -u words.txt | bloomery build --estimate --kind standard -o small.bf
+  bloomery build -n 1e5 -o monday.bf monday.txt
+  bloomery build -n 1e5 -o tuesday.bf tuesday.txt`,
 		Args: cobra.ArbitraryArgs,
 	}
 	newShell(cmd, func(ctx context.Context, s *shell, args []string) error { return o.run(ctx, s, args) })
@@ -82,7 +84,7 @@ bloomery plan compares the kinds.`,
 
 // bindMultiset adds the flag of the commands that put lines into a filter.
 func bindMultiset(f *pflag.FlagSet, multiset *bool) {
-	f.BoolVar(multiset, "multiset", false, "for kinds that count or take keys out: insert a line as often as it comes")
+	f.BoolVar(multiset, "multiset", false, "for kinds that count or delete: insert a line as often as it occurs")
 }
 
 // errNoCounts refuses --multiset for a kind.

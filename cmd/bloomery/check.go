@@ -33,13 +33,13 @@ func newCheck() *cobra.Command {
 		Use:     "check F [VALUE…]",
 		Aliases: []string{"contains"},
 		Short:   "Print the values that are in a filter, like grep",
-		Long: `check asks the filter in the file F for the values, or for the lines of standard input,
+		Long: `check looks the values, or the lines of standard input, up in the filter in the file F,
 and prints those that are (probably) in it; with -v those that certainly are not.
 
 The exit code is 0 if a value was printed, or would have been with -q or -c, else 1.
 Lines come out in their order. With -q the rest of the input is not read once the answer
-is known. The filter is mapped and its checksums are verified first; --no-verify asks
-without, which is faster if the file is large and the values are few.`,
+is known. The filter is mapped and its checksums are verified first; --no-verify skips
+that, which is faster if the file is large and the values are few.`,
 		Example: `  bloomery check words.bf alice bob
   bloomery check -v words.bf < words2.txt
   if bloomery check -q words.bf alice; then echo perhaps; fi`,
@@ -50,7 +50,7 @@ without, which is faster if the file is large and the values are few.`,
 	f.BoolVarP(&o.invert, "invert", "v", false, "print the values that are certainly absent")
 	f.BoolVarP(&o.count, "count", "c", false, "print only their number")
 	f.StringArrayVarP(&o.files, "file", "f", nil, "read the values from the lines of `FILE`, - is standard input; may be repeated")
-	f.BoolVar(&o.noVerify, "no-verify", false, "do not look at the checksums of the filter")
+	f.BoolVar(&o.noVerify, "no-verify", false, "do not verify the checksums of the filter")
 	o.inputFlags.bind(f)
 	o.keyFlags.bind(f)
 	cmd.Flags().Lookup("quiet").Usage = "print nothing: only the exit code"

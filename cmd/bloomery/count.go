@@ -23,7 +23,7 @@ func newCount() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "count F [VALUE…]",
 		Short: "Print how often values were added to a filter",
-		Long: `count asks the filter in the file F for the values, or for the lines of standard input,
+		Long: `count looks the values, or the lines of standard input, up in the filter in the file F,
 and prints how often each was added, a tab and the value. The number is an upper bound:
 it is never too low, and 0 is certain. The kinds counting, spectral, cuckoo and quotient
 count; a filter that was filled without --multiset has each different line once.
@@ -36,7 +36,7 @@ The exit code is 0 if a number is above 0, else 1.`,
 	newShell(cmd, func(ctx context.Context, s *shell, args []string) error { return o.run(ctx, s, args[0], args[1:]) })
 	f := cmd.Flags()
 	f.StringArrayVarP(&o.files, "file", "f", nil, "read the values from the lines of `FILE`, - is standard input; may be repeated")
-	f.BoolVar(&o.noVerify, "no-verify", false, "do not look at the checksums of the filter")
+	f.BoolVar(&o.noVerify, "no-verify", false, "do not verify the checksums of the filter")
 	o.inputFlags.bind(f)
 	o.keyFlags.bind(f)
 	return cmd

@@ -69,15 +69,15 @@ It keeps a 128-bit hash of each different line. When they fill --max-memory, ded
 so: duplicates of the lines before are still dropped at once, all other lines are
 undecided, go to a temporary folder, and the new ones among them come at the end, in
 their order. No line is lost, but for a collision of hashes, seeded anew for each run:
-1.5e-21 for a billion lines. --exact compares whole lines instead of hashes, in the same
-way and in more memory.
+for a billion lines, its probability is less than 1 in 10^20. --exact compares whole
+lines instead of hashes, in the same way and in more memory.
 
---rate P loses lines in exchange for memory and an output without delay, for streams
-without end. When memory is full a Bloom filter takes over, with the false positive rate P
-at its capacity: that share of new lines is taken for old ones. At the end dedupe prints
-the expected number of unique lines lost; if there were more lines than the filter holds
-at P, the exit code is 3. -n is the number of different lines to expect: if they do not
-fit at P, dedupe says so before it reads anything.
+--rate P saves memory, and writes every line without delay, but loses some lines: it is
+for endless streams. When memory is full a Bloom filter takes over, with the false
+positive rate P at its capacity: that share of new lines is dropped as duplicates. At
+the end dedupe prints the expected number of unique lines lost; if there were more lines
+than the filter holds at P, the exit code is 3. -n is the number of different lines to
+expect: if they do not fit at P, dedupe says so before it reads anything.
 
 --window D, with --rate and -n, is for streams: a line is a duplicate if it occurred in
 the last D, and is forgotten after D to 7/6 of D. -n is then the number of different
@@ -105,7 +105,7 @@ were written, with --rate also if the exit code is 3, and is as it was after any
 	f.Var(&o.maxMemory, "max-memory", "memory for the whole program, 48M or more (default half of the memory)")
 	f.Var(&o.seenBytes, "seen-memory", "memory for what was seen, without the program: small ones are for tests")
 	_ = f.MarkHidden("seen-memory") // it is defined above
-	f.VarP(&o.rate, "rate", "p", "lose lines: false positive rate of a filter that takes over when memory is full, 1e-6 or more")
+	f.VarP(&o.rate, "rate", "p", "allow lines to be lost: false positive rate of a filter that takes over when memory is full, 1e-6 or more")
 	f.VarP(&o.keys, "keys", "n", "with --rate, different lines to expect: if their hashes do not fit, start with the filter; refused if that does not hold them")
 	f.BoolVar(&o.exact, "exact", false, "compare whole lines, not hashes of 128 bits")
 	f.BoolVarP(&o.count, "count", "c", false, "write how often each line occurs, and a tab, in front of it; needs --exact")
@@ -198,8 +198,8 @@ func (o *dedupeOptions) explain(err error) error {
 			"give more with --max-memory, or lose lines with --rate",
 		}
 	}
-	if o.temp == "" && dedupe.IsTemporary(err) {
-		return hinted{about("", err), "another place for the temporary folder is given by --temp"}
+	if dedupe.IsTemporary(err) {
+		return hinted{about("", err), "choose another place for the temporary folder with --temp"}
 	}
 	return about("", err)
 }
@@ -319,7 +319,7 @@ func (o *dedupeOptions) checkTemp(s *shell) error {
 	case o.temp != "":
 		return fmt.Errorf("--temp %s: %w", o.temp, cause(err))
 	}
-	s.warn("no temporary folder if memory is full: %v; --temp gives another place", err)
+	s.warn("no temporary folder if memory is full: %v; choose another place with --temp", err)
 	return nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -55,32 +56,60 @@ func TestExamples(t *testing.T) {
 			t.Errorf("%s has no examples", c.Name())
 		}
 		dir := exampleFolder(t)
+		if c.Name() == "build" { // its examples make the filters that others ask
+			dir = exampleTexts(t)
+		}
 		for line := range strings.Lines(c.Example) {
-			if c.Name() == "build" { // each of its examples makes the filter that others ask
-				_ = os.Remove(filepath.Join(dir, "words.bf"))
-			}
-			cmd := exec.CommandContext(t.Context(), "sh", "-c", "set -e\n"+strings.TrimSpace(line))
-			cmd.Dir = dir
-			// Scripts call the test binary by the name of the command.
-			cmd.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "NO_COLOR=1")
-			if out, err := cmd.CombinedOutput(); err != nil {
-				t.Errorf("example of %s: %s\n%v\n%s", c.Name(), line, err, out)
-			}
+			runExample(t, bin, dir, c.Name(), line)
 		}
 	})
+	// A reader of README types all of them, in order, in one folder.
+	dir := exampleTexts(t)
+	for _, name := range readmeCommands {
+		c, _, err := newRoot().Find([]string{name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(c.Example) {
+			runExample(t, bin, dir, "README, "+name, line)
+		}
+	}
 }
 
-// exampleFolder has the files that examples speak of.
-func exampleFolder(t *testing.T) string {
+// readmeCommands are those whose examples are in README.
+var readmeCommands = []string{"plan", "build", "check", "add", "dedupe", "merge", "diff", "inspect", "convert"}
+
+// runExample runs one line of examples in a folder.
+func runExample(t *testing.T, bin, dir, of, line string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "sh", "-c", "set -e\n"+strings.TrimSpace(line))
+	cmd.Dir = dir
+	// Scripts call the test binary by the name of the command.
+	cmd.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "NO_COLOR=1")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("example of %s: %s\n%v\n%s", of, line, err, out)
+	}
+}
+
+// exampleTexts has the texts that examples read.
+func exampleTexts(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range map[string]string{
 		"words.txt": "alice\nbob\neve\nalice\n", "words2.txt": "alice\nzoe\n", "more.txt": "dave\n",
+		"monday.txt": "alice\nbob\n", "tuesday.txt": "alice\neve\n",
 		"users.csv":  "name,mail\nAnn,ann@example.org\nAnna,ann@example.org\n",
 		"access.log": "10.0.0.1 GET /\n10.0.0.2 GET /\n10.0.0.1 GET /\n",
 	} {
 		write(t, filepath.Join(dir, name), []byte(text))
 	}
+	return dir
+}
+
+// exampleFolder has the texts, and filters of them.
+func exampleFolder(t *testing.T) string {
+	t.Helper()
+	dir := exampleTexts(t)
 	for name, words := range map[string]string{"words.bf": "words.txt", "monday.bf": "words.txt", "tuesday.bf": "words2.txt"} {
 		if code, _, errOut := call(t, "build", "-n", "1000", "-o", filepath.Join(dir, name), filepath.Join(dir, words)); code != 0 {
 			t.Fatal(errOut)
@@ -113,7 +142,7 @@ func TestHelpFits(t *testing.T) {
 func TestReadme(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("```sh\n")
-	for _, name := range []string{"plan", "build", "check", "add", "dedupe", "merge", "diff", "inspect", "convert"} {
+	for _, name := range readmeCommands {
 		c, _, err := newRoot().Find([]string{name})
 		if err != nil || c.Name() != name {
 			continue
@@ -205,7 +234,7 @@ func generated(t *testing.T, file, name, want string) {
 	}
 }
 
-// TestSchema asks that docs/cli.md tells every field of every JSON object.
+// TestSchema asks that docs/cli.md has every field of every JSON object, and no other.
 func TestSchema(t *testing.T) {
 	data, err := os.ReadFile("../../docs/cli.md")
 	if err != nil {
@@ -220,12 +249,33 @@ func TestSchema(t *testing.T) {
 			continue
 		}
 		section, _, _ = strings.Cut(section, "\n### ")
-		for _, field := range jsonFields(reflect.TypeOf(object)) {
+		fields := jsonFields(reflect.TypeOf(object))
+		for row := range strings.Lines(section) {
+			for _, name := range rowFields(row) {
+				if !slices.Contains(fields, name) {
+					t.Errorf("docs/cli.md has the field %s of %s, which there is not", name, command)
+				}
+			}
+		}
+		for _, field := range fields {
 			if !strings.Contains(section, "`"+field+"`") {
-				t.Errorf("docs/cli.md does not tell the field %s of %s", field, command)
+				t.Errorf("docs/cli.md does not have the field %s of %s", field, command)
 			}
 		}
 	}
+}
+
+// rowFields are the fields that a row of a table describes.
+func rowFields(row string) []string {
+	cells := strings.Split(row, "|")
+	if len(cells) < 3 || !strings.Contains(cells[1], "`") {
+		return nil
+	}
+	var names []string
+	for name := range strings.SplitSeq(cells[1], ",") {
+		names = append(names, strings.Trim(name, " `[]"))
+	}
+	return names
 }
 
 // jsonObjects are what commands print with --json.

@@ -34,10 +34,10 @@ func newInspect() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "inspect F…",
 		Aliases: []string{"show", "info"},
-		Short:   "Tell what is in a filter file, and what is damaged",
-		Long: `inspect reads all of a filter file and tells its header, how full it is, its error rate
-by the model, and, with --probe N, as measured with N random keys. All checksums are
-compared: damage is listed by offset, and the exit code is then 4.
+		Short:   "Show what is in a filter file, and what is damaged",
+		Long: `inspect reads all of a filter file and prints its header, how full it is, and its error
+rate: as the model predicts it and, with --probe N, as measured with N random keys. All
+checksums are compared: damage is listed by offset, and the exit code is then 4.
 
 --bits N prints the first N bits of the array, 64 in a row, the lowest bit of each word
 first: a small filter is an easy way to see how keys set bits.`,

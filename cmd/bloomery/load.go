@@ -41,14 +41,15 @@ func newLoad() *cobra.Command {
 		Short: "Add the lines of files or standard input to a server's Bloom filter",
 		Long: `load adds all lines to the Bloom filter KEY of a server that speaks RESP: bloomery serve,
 or Redis with RedisBloom. Many lines travel in one BF.MADD, and many commands are on
-their way at once. A filter that is not there is made by the server, as it is configured,
+their way at once. A filter that does not exist is made by the server with its defaults,
 or with --reserve for N different lines at the error rate P.
 
-Lines that the server refuses are told with file and number, and the exit code is 3 if
-the filter is full, else 2. Adding a line twice changes nothing: what broke off can be
-done again.
+Lines that the server refuses are listed with file and number, and the exit code is 3 if
+the filter is full, else 2. Adding a line twice changes nothing, so an interrupted load
+can simply be run again.
 
-The password is better in BLOOMERY_PASSWORD than behind --password, where others see it.`,
+Put the password in BLOOMERY_PASSWORD rather than after --password, where other users of
+the machine see it.`,
 		Example: `  bloomery load --addr 127.0.0.1:6379 users users.txt
   zcat urls.gz | bloomery load --reserve 10M,0.1% urls`,
 		Args: between(1, -1, "the key of the filter"),

@@ -32,7 +32,7 @@ kind, size and hash: built with the same --kind, -n, -p and --seed or --key-file
 result is the one that adding all keys to one filter would have given. If it is over
 its capacity, nothing is written and the exit code is 3, unless --force.
 
-Two kinds differ. Scalable filters need only have the same hash; the result has the
+Some kinds differ. Scalable filters need only have the same hash; the result has the
 layers of all, keys that are in several are held several times, and the error rates that
 were asked for add up. In counting, spectral and quotient filters the counts of a key add
 up.`,

@@ -21,20 +21,20 @@ func newRemove() *cobra.Command {
 		Short:   "Remove the lines of files or standard input from a filter",
 		Long: `remove deletes all lines of the files, or of standard input, from the filter in the file
 F, which is replaced: whole, or not at all. The kinds counting, cuckoo and quotient can
-do that. Two that change one filter at the same time wait for each other.
+do that. Two commands that change one filter at the same time wait for each other.
 
-Remove only what was added. A line that was never added is skipped if the filter knows
-that it is absent; if it is a false positive, a key that looks like it is removed instead,
-and is not found any more.
+Remove only what was added. A line that was never added is skipped if the
+filter does not contain it; if it is a false positive, a key that looks the same to the
+filter is removed instead, and is no longer found.
 
-The lines are a set: one that comes again is removed once. With --multiset it is removed
-as often as it comes.`,
+The lines are a set: one that occurs again is removed once. With --multiset it is removed
+as often as it occurs.`,
 		Example: `  bloomery remove seen.cf words2.txt
   echo alice | bloomery remove seen.cf`,
 		Args: between(1, -1, "the filter to remove from"),
 	}
 	newShell(cmd, func(ctx context.Context, s *shell, args []string) error { return o.run(ctx, s, args[0], args[1:]) })
-	cmd.Flags().BoolVar(&o.multiset, "multiset", false, "remove a line as often as it comes")
+	cmd.Flags().BoolVar(&o.multiset, "multiset", false, "remove a line as often as it occurs")
 	o.inputFlags.bind(cmd.Flags())
 	o.keyFlags.bind(cmd.Flags())
 	return cmd

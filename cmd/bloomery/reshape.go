@@ -27,7 +27,7 @@ func newFold() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "fold --by N [-o F] A",
 		Short: "Make a filter smaller without its keys",
-		Long: `fold makes the filter in the file A so many times smaller, and writes it to F, or
+		Long: `fold makes the filter in the file A smaller by the factor --by, and writes it to F, or
 replaces A: whole, or not at all. All keys stay; the error rate rises to that of a filter
 of the smaller size. Two, four and eight times are possible for bloom and standard
 filters that bloomery build --foldable made; for most others the exit code is 4.`,
@@ -45,11 +45,11 @@ func newGrow() *cobra.Command {
 	o := &reshapeOptions{rate: rateFlag("")}
 	cmd := &cobra.Command{
 		Use:   "grow [-p P] [-o F] A",
-		Short: "Make a filter one that grows, without its keys",
+		Short: "Turn a bloom filter into one that grows, without its keys",
 		Long: `grow makes the bloom filter in the file A the first layer of a scalable filter, and
 writes it to F, or replaces A: whole, or not at all. All keys stay, and bloomery add can
-add any number more. The first layer has spent its error rate, so the whole has twice
-that, or -p, which must be more.`,
+add any number more. The first layer keeps its error rate and further layers add theirs,
+so the rate of the result is higher: -p, by default twice the rate of A.`,
 		Example: `  bloomery grow -o grown.bf words.bf
   bloomery add grown.bf more.txt`,
 		Args: between(1, 1, "the filter to grow"),

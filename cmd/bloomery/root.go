@@ -28,7 +28,7 @@ func newRoot() *cobra.Command {
 		Use:   "bloomery",
 		Short: "Is this key in the set? Membership filters as a server and on the command line",
 		Long: `bloomery answers one question fast and in little memory: is this key in the set?
-"No" is certain; "yes" is right up to an error rate that you choose.`,
+"No" is certain; "yes" is wrong at a false positive rate that you choose.`,
 		SilenceUsage:               true,
 		SilenceErrors:              true,
 		SuggestionsMinimumDistance: 2,

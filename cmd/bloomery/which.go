@@ -27,8 +27,8 @@ func newWhich() *cobra.Command {
 	o := &whichOptions{}
 	cmd := &cobra.Command{
 		Use:   "which SET…",
-		Short: "Print in which of several filters lines are",
-		Long: `which asks all filters for each line of standard input, and prints the lines that are
+		Short: "Print which of several filters contain each line",
+		Long: `which looks each line of standard input up in all filters, and prints the lines that are
 (probably) in at least one, a tab, and the names of those filters, separated by commas.
 With -v it prints the lines that certainly are in none.
 

@@ -163,7 +163,7 @@ func readHead(r io.Reader, k Key, version byte) (head [stateHead]byte, err error
 	}
 	switch {
 	case string(head[:7]) != stateMagic:
-		return head, fmt.Errorf("%w: not a state of dedupe", bloomery.ErrCorrupt)
+		return head, fmt.Errorf("%w: not a dedupe state", bloomery.ErrCorrupt)
 	case head[7] != stateVersion && head[7] != exactVersion:
 		return head, fmt.Errorf("%w: state of version %d", bloomery.ErrVersion, head[7])
 	case binary.LittleEndian.Uint32(head[stateSummed:]) != crc32.Checksum(head[:stateSummed], castagnoli):
@@ -369,7 +369,7 @@ func (r *wordReader) check() error {
 // cutOff tells a short state from a failure to read.
 func cutOff(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return fmt.Errorf("%w: cut off", bloomery.ErrCorrupt)
+		return fmt.Errorf("%w: truncated", bloomery.ErrCorrupt)
 	}
 	return err
 }
