@@ -30,8 +30,8 @@ func TestMonitor(t *testing.T) {
 	}
 	head := regexp.MustCompile(`^\+\d+\.\d{6} \[0 ` + regexp.QuoteMeta(c.nc.LocalAddr().String()) + `\] `)
 	for _, want := range []string{
-		`"SET" "k" "a \"quoted\"\r\n\x01\xff\\"`, `"AUTH" "(redacted)"`, `"HELLO" "2" "AUTH" "(redacted)" "(redacted)"`,
-		`"MULTI"`, `"GET" "k"`, `"EXEC"`, `"SET" "long" "` + strings.Repeat("v", 4096) + `... (904 more bytes)"`,
+		`"SET" "(key)" "a \"quoted\"\r\n\x01\xff\\"`, `"AUTH" "(redacted)"`, `"HELLO" "2" "AUTH" "(redacted)" "(redacted)"`,
+		`"MULTI"`, `"GET" "(key)"`, `"EXEC"`, `"SET" "(key)" "` + strings.Repeat("v", 4096) + `... (904 more bytes)"`,
 	} {
 		line := m.reply()
 		if !head.MatchString(line) || head.ReplaceAllString(line, "") != want+"\r\n" {
