@@ -129,7 +129,7 @@ gate: ## the debug build: no lock in the wrong order, nobody waits under one, th
 	go test -tags bloomerydebug -short ./server/internal/order ./server/internal/engine -count=1 -run 'Seen|TestGateIsHeldShortly|TestLocksAreInOrder'
 
 soak: ## rates measured exactly; power cuts, kills, chaos, memory and replays at full length (long)
-	go test ./bloom ./counting ./cuckoo ./quotient ./fuse ./ribbon -count=1 -run KeepsRate -filtertest.long -timeout 60m
+	go test ./codec -count=1 -run 'TestConformance/.*/KeepsRate' -filtertest.long -timeout 60m
 	go test ./hashing/named -count=1 -run TestFNVTable -table
 	go test ./cmd/bloomery -count=1 -run TestKill -kills 200 -timeout 30m
 	go test ./server -count=1 -run TestChaos -chaos 30m -timeout 40m -v
