@@ -1,9 +1,12 @@
 package engine_test
 
 import (
+	"encoding/binary"
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/bloomery/bloomery/server/internal/rdb"
 )
 
 // TestReadsWorkWhenMemoryIsFull fills the budget with data and asks that reads
@@ -129,6 +132,40 @@ func TestFailedTransactionHoldsNothing(t *testing.T) {
 	}
 	if got := b.line("EXEC"); !strings.HasPrefix(got, "-EXECABORT") {
 		t.Errorf("EXEC = %.60s", got)
+	}
+}
+
+// TestPackedStringsCount asks that what RESTORE unpacks is held, and refused when
+// there is no room for it, also if many wait for their turn in a transaction.
+func TestPackedStringsCount(t *testing.T) {
+	const copies = 12_000
+	const size = 1 + 264*copies
+	packed := append([]byte{0, 'v'}, strings.Repeat("\xe0\xff\x00", copies)...) // a literal, then copies of the byte before
+	payload := binary.BigEndian.AppendUint32([]byte{rdb.String, 0xc3, 0x80}, uint32(len(packed)))
+	payload = append(binary.BigEndian.AppendUint32(append(payload, 0x80), size), packed...)
+	bomb := string(rdb.AppendFooter(payload))
+
+	b := newBench(t, 8<<20)
+	if got := b.do("RESTORE", "s", "0", bomb); got != "+OK" {
+		t.Fatalf("RESTORE = %s", got)
+	}
+	if got := b.line("STRLEN s"); got != fmt.Sprint(":", size) {
+		t.Errorf("STRLEN = %s", got)
+	}
+	b.line("DEL s")
+	b.line("MULTI")
+	for i := range 10 {
+		b.do("RESTORE", fmt.Sprint("s", i), "0", bomb)
+	}
+	if got := b.line("EXEC"); strings.Count(got, "OOM") < 9 {
+		t.Errorf("EXEC of ten strings, of which one can be unpacked and kept = %.400s", got)
+	}
+	if got := b.session.Memory(); got < size || got > 8<<20 {
+		t.Errorf("%d bytes are held for what was unpacked, want %d, or twice that", got, size)
+	}
+	b.engine.Release(b.session)
+	if got := b.session.Memory(); got != 0 {
+		t.Errorf("%d bytes are held in the end", got)
 	}
 }
 

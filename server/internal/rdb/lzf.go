@@ -1,10 +1,14 @@
 package rdb
 
+// maxRatio is how many bytes one packed byte can stand for, with room to spare:
+// three bytes name at most 264.
+const maxRatio = 264
+
 // UnpackLZF undoes LZF, the compression of RDB strings: a byte below 32 is a run
 // of literals, others name an earlier place to copy from. Memory follows what is
-// really packed: three bytes name at most 264.
+// really packed.
 func UnpackLZF(in []byte, size uint64) ([]byte, bool) {
-	if size > 264*uint64(len(in)) {
+	if size > maxRatio*uint64(len(in)) {
 		return nil, false
 	}
 	out := make([]byte, 0, size)

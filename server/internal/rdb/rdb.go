@@ -144,15 +144,17 @@ func (w *Writer) Payload() []byte { return AppendFooter(append(w.buf, opcodeEnd)
 type Reader struct {
 	// Bad tells that something was wrong.
 	Bad bool
+	// NoRoom tells that there was no memory for what is packed.
+	NoRoom bool
 
 	rest []byte
-	// room is how many bytes may be unpacked: a short payload can claim, and
-	// have, a very long string.
-	room uint64
+	room func(uint64) bool
 }
 
-// NewReader reads a payload whose footer fits. It unpacks at most room bytes.
-func NewReader(payload []byte, room uint64) *Reader {
+// NewReader reads a payload whose footer fits. Before n bytes are unpacked it asks
+// room(n) whether there is memory for them: a short payload can have a very long
+// string in it.
+func NewReader(payload []byte, room func(n uint64) bool) *Reader {
 	return &Reader{rest: payload[:len(payload)-FooterBytes], room: room}
 }
 
@@ -254,11 +256,14 @@ func (r *Reader) Text() []byte {
 		packed, _ := r.Length()
 		size, _ := r.Length()
 		in := r.take(packed)
-		if size > r.room {
+		if r.Bad || size > maxRatio*packed {
 			break
 		}
-		r.room -= size
-		if out, ok := UnpackLZF(in, size); ok && !r.Bad {
+		if !r.room(size) {
+			r.NoRoom = true
+			break
+		}
+		if out, ok := UnpackLZF(in, size); ok {
 			return out
 		}
 	}

@@ -96,7 +96,7 @@ func restoreDeadline(ttl int64, absolute bool, now int64) (int64, bool) {
 // read reads the payload of a call, and stages the filter that is in it. It
 // reports false if that is not possible, and has answered then.
 func (v *restoring) read(x *engine.Context, c *engine.Call) bool {
-	r := rdb.NewReader(c.Args[3], x.Budget().Left())
+	r := rdb.NewReader(c.Args[3], func(n uint64) bool { return n <= x.Budget().Left() && x.Hold(int(n)) })
 	var family *engine.Family
 	var header []byte
 	var layers [][]byte
@@ -119,6 +119,10 @@ func (v *restoring) read(x *engine.Context, c *engine.Call) bool {
 		r.End()
 	default:
 		r.Bad = true
+	}
+	if r.NoRoom {
+		c.Fail(engine.TextOOM)
+		return false
 	}
 	if !r.Done() {
 		c.Fail(textBadDump)
