@@ -10,7 +10,7 @@ import (
 
 // acl is ACL: there is one user, default, who may do everything.
 var acl = engine.Command{
-	Name: "acl", Arity: -2, Group: engine.GroupServer, Since: "6.0.0", Syntax: "subcommand", Summary: "Tells of users and categories.",
+	Name: "acl", Arity: -2, Group: engine.GroupServer, Since: "6.0.0", Syntax: "subcommand", Summary: "Describes users and categories of commands.",
 	Categories: []string{"slow"},
 	Subcommands: []engine.Command{
 		{

@@ -13,7 +13,7 @@ var latencyCategories = []string{"admin", "slow", "dangerous"}
 
 // latency is LATENCY, with its subcommands.
 var latency = engine.Command{
-	Name: "latency", Arity: -2, Group: engine.GroupServer, Since: "2.8.13", Syntax: "subcommand", Summary: "Tells how long commands took.",
+	Name: "latency", Arity: -2, Group: engine.GroupServer, Since: "2.8.13", Syntax: "subcommand", Summary: "Reports how long commands took.",
 	Categories: []string{"slow"},
 	Subcommands: []engine.Command{
 		{

@@ -38,7 +38,7 @@ var wait = engine.Command{
 
 // cluster is CLUSTER, all of whose subcommands say that there is no cluster.
 var cluster = engine.Command{
-	Name: "cluster", Arity: -2, Group: engine.GroupCluster, Since: "3.0.0", Syntax: "subcommand", Summary: "Tells of the cluster; there is none.",
+	Name: "cluster", Arity: -2, Group: engine.GroupCluster, Since: "3.0.0", Syntax: "subcommand", Summary: "Describes the cluster; there is none.",
 	Categories: []string{"slow"},
 	Subcommands: []engine.Command{
 		noCluster("info"), noCluster("slots"), noCluster("shards"), noCluster("nodes"), noCluster("myid"), noCluster("keyslot"),

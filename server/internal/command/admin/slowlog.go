@@ -4,7 +4,7 @@ import "github.com/bloomery/bloomery/server/internal/engine"
 
 // slowLog is SLOWLOG, with its subcommands.
 var slowLog = engine.Command{
-	Name: "slowlog", Arity: -2, Group: engine.GroupServer, Since: "2.2.12", Syntax: "subcommand", Summary: "Tells which commands took long.",
+	Name: "slowlog", Arity: -2, Group: engine.GroupServer, Since: "2.2.12", Syntax: "subcommand", Summary: "Lists the commands that took long.",
 	Categories: []string{"slow"},
 	Subcommands: []engine.Command{
 		{

@@ -7,7 +7,7 @@ var exists = engine.Command{
 	Name: "bf.exists", Arity: 3, Flags: engine.ReadOnly | engine.Module | engine.Fast, Keys: engine.OneKey(engine.KeyRO),
 	Categories: []string{"read", "bloom"}, Group: engine.GroupBloom, Since: "1.0.0",
 	Syntax: "key item", Complexity: "O(k), k being the number of hash functions",
-	Summary: "Tells whether an item may have been added to a Bloom filter.",
+	Summary: "Reports whether an item may have been added to a Bloom filter.",
 	Filter:  &engine.Filter{Family: family, Contains: true, Single: true, Absent: engine.NoneOf, Foreign: engine.NoneOf},
 }
 
@@ -16,6 +16,6 @@ var mExists = engine.Command{
 	Name: "bf.mexists", Arity: -3, Flags: engine.ReadOnly | engine.Module | engine.Fast, Keys: engine.OneKey(engine.KeyRO),
 	Categories: []string{"read", "bloom"}, Group: engine.GroupBloom, Since: "1.0.0",
 	Syntax: "key item [item ...]", Complexity: "O(k · n), k hash functions and n items",
-	Summary: "Tells for each item whether it may have been added to a Bloom filter.",
+	Summary: "Reports for each item whether it may have been added to a Bloom filter.",
 	Filter:  &engine.Filter{Family: family, Contains: true, Absent: engine.NoneOf, Foreign: engine.NoneOf},
 }

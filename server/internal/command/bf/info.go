@@ -28,7 +28,7 @@ var info = engine.Command{
 	Name: "bf.info", Arity: -2, Max: 3, Flags: engine.ReadOnly | engine.Module | engine.Fast, Keys: engine.OneKey(engine.KeyRO),
 	Categories: []string{"read", "bloom", "fast"}, Tips: []string{"dont_cache"}, Group: engine.GroupBloom, Since: "1.0.0",
 	Syntax: "key [CAPACITY | SIZE | FILTERS | ITEMS | EXPANSION]", Complexity: "O(1)",
-	Summary: "Describes a Bloom filter, or tells one fact about it.",
+	Summary: "Describes a Bloom filter, or returns one fact about it.",
 	Filter:  &engine.Filter{Family: family, Parse: engine.NoItems, Read: readInfo, Absent: engine.NotFound},
 }
 

@@ -10,7 +10,7 @@ var exists = engine.Command{
 	Name: "cf.exists", Arity: 3, Flags: engine.ReadOnly | engine.Module | engine.Fast, Keys: engine.OneKey(engine.KeyRO),
 	Categories: []string{"read", "cuckoo"}, Group: engine.GroupCuckoo, Since: "1.0.0",
 	Syntax: "key item", Complexity: "O(n), n being the number of sub-filters",
-	Summary: "Tells whether an item may be in a cuckoo filter.",
+	Summary: "Reports whether an item may be in a cuckoo filter.",
 	Filter:  &engine.Filter{Family: family, Contains: true, Single: true, Absent: engine.NoneOf, Foreign: engine.NoneOf},
 }
 
@@ -19,7 +19,7 @@ var mExists = engine.Command{
 	Name: "cf.mexists", Arity: -3, Flags: engine.ReadOnly | engine.Module | engine.Fast, Keys: engine.OneKey(engine.KeyRO),
 	Categories: []string{"read", "cuckoo"}, Group: engine.GroupCuckoo, Since: "1.0.0",
 	Syntax: "key item [item ...]", Complexity: "O(m · n), m items and n sub-filters",
-	Summary: "Tells for each item whether it may be in a cuckoo filter.",
+	Summary: "Reports for each item whether it may be in a cuckoo filter.",
 	Filter:  &engine.Filter{Family: family, Contains: true, Absent: engine.NoneOf, Foreign: engine.NoneOf},
 }
 

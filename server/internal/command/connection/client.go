@@ -12,7 +12,7 @@ const textClientName = "ERR Client names cannot contain spaces, newlines or spec
 
 // client is CLIENT, with its subcommands.
 var client = engine.Command{
-	Name: "client", Arity: -2, Group: engine.GroupConnection, Since: "2.4.0", Syntax: "subcommand", Summary: "Tells of clients and sets what they want.",
+	Name: "client", Arity: -2, Group: engine.GroupConnection, Since: "2.4.0", Syntax: "subcommand", Summary: "Describes clients and changes their settings.",
 	Categories: []string{"slow"},
 	Subcommands: []engine.Command{
 		{

@@ -14,7 +14,7 @@ func Commands() []engine.Command {
 const (
 	textWrongPass  = "WRONGPASS invalid username-password pair or user is disabled."
 	textNoPassword = "ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?"
-	textOneDB      = engine.TextDB + ": this server has one database, 0. Tell the keys of applications apart by a prefix, or run a server for each"
+	textOneDB      = engine.TextDB + ": this server has one database, 0. Give the keys of each application a prefix, or run a server for each"
 	textNoProto    = "NOPROTO unsupported protocol version"
 )
 

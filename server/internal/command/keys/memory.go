@@ -7,7 +7,7 @@ import (
 
 // memory is MEMORY USAGE key [SAMPLES count].
 var memory = engine.Command{
-	Name: "memory", Arity: -2, Group: engine.GroupServer, Since: "4.0.0", Syntax: "subcommand", Summary: "Tells of memory.",
+	Name: "memory", Arity: -2, Group: engine.GroupServer, Since: "4.0.0", Syntax: "subcommand", Summary: "Reports how much memory is used.",
 	Categories: []string{"slow"},
 	Subcommands: []engine.Command{{
 		Name: "usage", Arity: -3, Flags: engine.ReadOnly, Keys: []engine.Keys{engine.KeyAt(2, engine.KeyRO)}, Categories: []string{"read", "slow"},

@@ -23,7 +23,7 @@ var typeCmd = engine.Command{
 
 // object is OBJECT, with its subcommands.
 var object = engine.Command{
-	Name: "object", Arity: -2, Group: engine.GroupGeneric, Since: "2.2.3", Syntax: "subcommand", Summary: "Tells how a key is kept.",
+	Name: "object", Arity: -2, Group: engine.GroupGeneric, Since: "2.2.3", Syntax: "subcommand", Summary: "Describes how a key is stored.",
 	Categories: []string{"slow"},
 	Subcommands: []engine.Command{
 		objectSub("encoding", "Returns the encoding of a key.", func(entry *catalog.Entry) engine.Reply {
