@@ -16,10 +16,17 @@ type Op struct {
 	NoMemory string
 }
 
+// copied is from where on the value of a record counts twice: the log has a copy of
+// it until that is written.
+const copied = 1 << 20
+
 // put puts the op of calls[0] in order. If it is not settled then the call waits,
 // and settle answers it.
 func (e *Engine) put(s *Session, calls []Call, op *Op) {
 	c := &calls[0]
+	if n := len(op.Record.Value); n >= copied {
+		op.Cost += uint64(n)
+	}
 	if op.Cost > 0 && !e.Budget.reserve(op.Cost) {
 		text := op.NoMemory
 		if text == "" {
