@@ -90,7 +90,11 @@ func TestCuckooCompactPieces(t *testing.T) {
 // nothing between two pieces.
 func TestCuckooChangesBetweenPieces(t *testing.T) {
 	rng := rand.New(rand.NewPCG(13, 14))
-	for round := range 300 {
+	rounds := 60
+	if testing.Short() {
+		rounds = 15
+	}
+	for round := range rounds {
 		c, counts := filled(t, rng, 1<<rng.IntN(2))
 		same := reloadCuckoo(t, c)
 		n := uint64(1 + rng.IntN(60))
