@@ -41,6 +41,9 @@ func measured(g *quotient.Growing, queries int, rng *rand.Rand) float64 {
 // measured within 4 deviations and 2%. The rate predicted counts what is covered
 // twice as twice, and must not be less than what is measured.
 func TestGrowingFormula(t *testing.T) {
+	if testing.Short() {
+		t.Skip("statistics are done once, without -short")
+	}
 	keys := 1 << 18
 	if testing.Short() {
 		keys = 1 << 16
@@ -80,6 +83,9 @@ func TestGrowingFormula(t *testing.T) {
 // TestGrowingKeepsRate grows from 1,000 to 300,000 keys and holds rate and
 // memory to what is promised just before and after every growth.
 func TestGrowingKeepsRate(t *testing.T) {
+	if testing.Short() {
+		t.Skip("statistics are done once, without -short")
+	}
 	for _, c := range []struct {
 		p           float64
 		expected    int
