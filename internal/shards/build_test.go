@@ -2,6 +2,7 @@ package shards_test
 
 import (
 	"errors"
+	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -22,7 +23,7 @@ func TestAllowed(t *testing.T) {
 		{d, 0, 1 << 30},
 		{d, 1 << 20, 1 << 20},
 		{d, 1<<20 + 1, 1<<20 + 1},
-		{d, 1 << 40, 1 << 40},
+		{d, math.MaxInt, math.MaxInt},
 		{d, 1<<20 - 1, 0},
 		{d, 1, 0},
 		{d, -1, 0},
