@@ -6,7 +6,8 @@
 //
 //	Catalog ── shard 0 ── buckets ─► Entry ─► Entry
 //	        ├─ shard 1 ── …
-//	        └─ ids: id ─► Entry
+//	        ├─ ids: id ─► Entry
+//	        └─ staged: those without a name
 //
 // Changes are made by one writer at a time, between Lock and Unlock, in the
 // order of the records that ask for them. Readers take a shard's lock alone, so
@@ -15,6 +16,7 @@
 package catalog
 
 import (
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -67,13 +69,14 @@ type Catalog struct {
 	timers timers
 	shards [1 << shardBits]shard
 
-	idsMu sync.RWMutex
-	ids   map[uint64]*Entry
+	idsMu  sync.RWMutex
+	ids    map[uint64]*Entry // those that have a name
+	staged map[uint64]*Entry // those that have none yet
 }
 
 // New returns an empty catalogue with a random seed.
 func New() *Catalog {
-	return &Catalog{seed: rand.Uint64(), ids: make(map[uint64]*Entry)}
+	return &Catalog{seed: rand.Uint64(), ids: make(map[uint64]*Entry), staged: make(map[uint64]*Entry)}
 }
 
 // Seed returns the seed of the hash of names. Catalogues of one seed have names
@@ -132,6 +135,9 @@ func (c *Catalog) Deadline(name []byte, now int64) (*Entry, int64) {
 func (c *Catalog) ByID(id uint64) *Entry {
 	c.idsMu.RLock()
 	e := c.ids[id]
+	if e == nil {
+		e = c.staged[id]
+	}
 	c.idsMu.RUnlock()
 	return e
 }
@@ -178,6 +184,7 @@ func (c *Catalog) Replace(old *Entry, name string, id uint64, kind Kind, deadlin
 	s.mu.Unlock()
 	c.idsMu.Lock()
 	c.ids[id] = e
+	delete(c.staged, id)
 	c.idsMu.Unlock()
 	c.count.Add(1)
 	c.timers.set(e.ID, deadline, 0)
@@ -202,7 +209,7 @@ func (c *Catalog) forget(e *Entry) {
 func (c *Catalog) Stage(id uint64, kind Kind, value any) *Entry {
 	e := &Entry{ID: id, Kind: kind, Value: value, deadline: Staged}
 	c.idsMu.Lock()
-	c.ids[id] = e
+	c.staged[id] = e
 	c.idsMu.Unlock()
 	return e
 }
@@ -220,7 +227,7 @@ func (c *Catalog) Reveal(e, old *Entry, name string, deadline int64) *Entry {
 func (c *Catalog) Remove(e *Entry) {
 	if e.Staged() {
 		c.idsMu.Lock()
-		delete(c.ids, e.ID)
+		delete(c.staged, e.ID)
 		c.idsMu.Unlock()
 		return
 	}
@@ -257,21 +264,15 @@ func (c *Catalog) SetDeadline(e *Entry, deadline int64) {
 	c.timers.set(e.ID, deadline, old)
 }
 
-// Clear removes every entry that has a name and passes each to gone.
-func (c *Catalog) Clear(gone func(*Entry)) {
+// Clear removes every entry that has a name and returns them, by id. That takes
+// the same short time however many there are: whoever has to do something about
+// each of them does so when the locks are free again.
+func (c *Catalog) Clear() (gone map[uint64]*Entry) {
 	for i := range c.shards {
 		c.shards[i].mu.Lock()
 	}
 	c.idsMu.Lock()
-	staged := make(map[uint64]*Entry)
-	for id, e := range c.ids {
-		if e.Staged() {
-			staged[id] = e
-			continue
-		}
-		gone(e)
-	}
-	c.ids = staged
+	gone, c.ids = c.ids, make(map[uint64]*Entry)
 	c.idsMu.Unlock()
 	for i := range c.shards {
 		s := &c.shards[i]
@@ -280,7 +281,11 @@ func (c *Catalog) Clear(gone func(*Entry)) {
 	}
 	c.count.Store(0)
 	c.timers.clear()
+	return gone
 }
+
+// Unnamed returns the entries that have no name yet. Only the writer may call it.
+func (c *Catalog) Unnamed() []*Entry { return slices.Collect(maps.Values(c.staged)) }
 
 // Timed returns the number of entries that have a deadline.
 func (c *Catalog) Timed() int { return c.timers.live() }
@@ -294,8 +299,11 @@ func (c *Catalog) Due(now int64, most int) []uint64 { return c.timers.due(now, m
 
 // Unsorted returns every entry. Only the writer may call it.
 func (c *Catalog) Unsorted() []*Entry {
-	all := make([]*Entry, 0, len(c.ids))
+	all := make([]*Entry, 0, len(c.ids)+len(c.staged))
 	for _, e := range c.ids {
+		all = append(all, e)
+	}
+	for _, e := range c.staged {
 		all = append(all, e)
 	}
 	return all

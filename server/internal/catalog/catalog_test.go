@@ -45,11 +45,20 @@ func TestCatalog(t *testing.T) {
 
 	c.Lock()
 	c.Remove(e)
-	gone := 0
-	c.Clear(func(*catalog.Entry) { gone++ })
+	staged := c.Stage(9, catalog.Bloom, nil)
+	gone := c.Clear()
 	c.Unlock()
-	if c.Len() != 0 || gone != 1 || c.Timed() != 0 {
-		t.Errorf("after Clear: Len %d, gone %d, Timed %d, want 0, 1, 0", c.Len(), gone, c.Timed())
+	if c.Len() != 0 || len(gone) != 1 || c.Timed() != 0 {
+		t.Errorf("after Clear: Len %d, gone %d, Timed %d, want 0, 1, 0", c.Len(), len(gone), c.Timed())
+	}
+	if c.ByID(9) != staged || len(c.Unnamed()) != 1 {
+		t.Error("Clear removes an entry that has no name yet")
+	}
+	c.Lock()
+	revealed := c.Reveal(staged, nil, "r", 0)
+	c.Unlock()
+	if c.ByID(9) != revealed || len(c.Unnamed()) != 0 || len(c.Unsorted()) != 1 {
+		t.Error("an entry that has got its name counts as one without")
 	}
 }
 

@@ -30,6 +30,10 @@ type Result struct {
 	// Codes tells what became of every digest of OpInsert and OpInsertNew.
 	Codes []redisbloom.Result
 
+	// Left is closed when the memory of what OpFlush has removed is given back.
+	// It is nil if there is nothing to wait for.
+	Left <-chan struct{}
+
 	made *Part // locked until Release
 }
 

@@ -11,7 +11,7 @@ import (
 // applyNames applies a record of the catalogue. Entries past their deadline at
 // the time of the record count as absent and are removed when met.
 func (s *State) applyNames(r *Record, res *Result) {
-	res.Entry, res.Old, res.Had = nil, "", false
+	res.Entry, res.Old, res.Had, res.Left = nil, "", false, nil
 	switch r.Op {
 	case OpBloom, OpCuckoo, OpBloomDump, OpCuckooDump:
 		s.create(r, res)
@@ -107,14 +107,28 @@ func leave(e *catalog.Entry) int64 {
 	return n + int64(p.leave())
 }
 
+// flush removes all names. What they took counts as free at once; it is given back
+// outside all locks, which no other client has to wait for.
 func (s *State) flush(res *Result) {
-	var sum int64
-	s.Names.Clear(func(e *catalog.Entry) {
-		sum += leave(e)
-		res.N++
-	})
+	res.N = int64(s.Names.Len())
+	if res.N == 0 {
+		return
+	}
+	res.Changed = true
+	sum := s.bytes.Load()
+	for _, e := range s.Names.Unnamed() {
+		sum -= Cost("", e)
+	}
 	s.bytes.Add(-sum)
-	res.Changed = res.N > 0
+	gone, left := s.Names.Clear(), make(chan struct{})
+	res.Left = left
+	go func() {
+		for _, e := range gone {
+			sum -= leave(e)
+		}
+		s.bytes.Add(sum) // what grew meanwhile
+		close(left)
+	}()
 }
 
 func (s *State) create(r *Record, res *Result) {
@@ -179,10 +193,8 @@ func (s *State) reveal(r *Record, res *Result) {
 // DropStaged removes the filters that never got a name: recovery is done with
 // them. The caller holds the catalogue's lock.
 func (s *State) DropStaged() {
-	for _, e := range s.Names.Unsorted() {
-		if e.Staged() {
-			s.drop(e)
-		}
+	for _, e := range s.Names.Unnamed() {
+		s.drop(e)
 	}
 }
 

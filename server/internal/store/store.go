@@ -77,10 +77,14 @@ func New() *State {
 // Discard removes everything and gives the memory back: the state will not be
 // used again. Locks of parts must be free.
 func (s *State) Discard() {
+	var res Result
 	s.Names.Lock()
-	defer s.Names.Unlock()
-	s.flush(new(Result))
+	s.flush(&res)
 	s.DropStaged()
+	s.Names.Unlock()
+	if res.Left != nil {
+		<-res.Left
+	}
 }
 
 // Bytes returns the memory that names and contents take.

@@ -9,14 +9,14 @@ import (
 var flushAll = engine.Command{
 	Name: "flushall", Arity: -1, Flags: engine.Write, Categories: []string{"keyspace", "write", "slow", "dangerous"}, Group: engine.GroupServer,
 	Since: "1.0.0", Syntax: "[ASYNC | SYNC]", Complexity: "O(n), n being the number of keys", Summary: "Removes all keys.",
-	Prepare: prepareFlush, Reply: replyFlush,
+	Prepare: prepareFlush, Reply: replyFlush, After: afterFlush,
 }
 
 // flushDB is FLUSHDB [ASYNC | SYNC].
 var flushDB = engine.Command{
 	Name: "flushdb", Arity: -1, Flags: engine.Write, Categories: []string{"keyspace", "write", "slow", "dangerous"}, Group: engine.GroupServer,
 	Since: "1.0.0", Syntax: "[ASYNC | SYNC]", Complexity: "O(n), n being the number of keys", Summary: "Removes all keys.",
-	Prepare: prepareFlush, Reply: replyFlush,
+	Prepare: prepareFlush, Reply: replyFlush, After: afterFlush,
 }
 
 func prepareFlush(x *engine.Context, c *engine.Call) *engine.Op {
@@ -27,4 +27,17 @@ func prepareFlush(x *engine.Context, c *engine.Call) *engine.Op {
 	return x.Record(store.Record{Op: store.OpFlush})
 }
 
-func replyFlush(c *engine.Call, _ *store.Result) { c.Answer(engine.OK()) }
+func replyFlush(c *engine.Call, res *store.Result) {
+	if res.Left != nil && (len(c.Args) == 1 || engine.Is(c.Args[1], "sync")) {
+		c.Option = res.Left
+	}
+	c.Answer(engine.OK())
+}
+
+// afterFlush waits, unless ASYNC was asked for, until the memory is given back.
+// Other clients go on meanwhile.
+func afterFlush(_ *engine.Context, c *engine.Call) {
+	if left, ok := c.Option.(<-chan struct{}); ok {
+		<-left
+	}
+}
