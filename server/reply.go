@@ -2,6 +2,7 @@ package server
 
 import (
 	"encoding/binary"
+	"math"
 	"slices"
 
 	"github.com/bloomery/bloomery/foreign/redisbloom"
@@ -60,6 +61,8 @@ func appendPlain(b []byte, p resp.Protocol, r *engine.Reply) []byte {
 		return resp.AppendBool(b, p, r.N != 0)
 	case engine.Int:
 		return resp.AppendInt(b, r.N)
+	case engine.Double:
+		return resp.AppendDouble(b, p, math.Float64frombits(uint64(r.N)))
 	case engine.Status:
 		return resp.AppendStatus(b, r.Text)
 	case engine.Error:

@@ -13,6 +13,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/command/bf"
 	"github.com/bloomery/bloomery/server/internal/command/cf"
 	"github.com/bloomery/bloomery/server/internal/command/connection"
+	"github.com/bloomery/bloomery/server/internal/command/filter"
 	"github.com/bloomery/bloomery/server/internal/command/keys"
 	"github.com/bloomery/bloomery/server/internal/command/text"
 	"github.com/bloomery/bloomery/server/internal/engine"
@@ -23,6 +24,6 @@ import (
 // All returns every command.
 func All() []engine.Command {
 	return slices.Concat(
-		bf.Commands(), cf.Commands(), keys.Commands(), text.Commands(), connection.Commands(), admin.Commands(),
+		bf.Commands(), cf.Commands(), filter.Commands(), keys.Commands(), text.Commands(), connection.Commands(), admin.Commands(),
 	)
 }

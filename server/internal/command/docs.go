@@ -11,6 +11,7 @@ import (
 var docGroups = []struct{ name, title, intro string }{
 	{engine.GroupBloom, "Bloom filters", "As RedisBloom, replies and dumps to the byte."},
 	{engine.GroupCuckoo, "Cuckoo filters", "As RedisBloom, replies and dumps to the byte."},
+	{engine.GroupFilter, "Filters of every kind", "What RedisBloom does not have: see [filter-commands.md](filter-commands.md)."},
 	{engine.GroupGeneric, "Keys", "Work on filters and strings alike."},
 	{engine.GroupString, "Strings", "The few that clients and tests expect; bloomery is not a string store."},
 	{engine.GroupMulti, "Transactions", ""},

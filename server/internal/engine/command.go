@@ -62,6 +62,7 @@ func (f Flags) Names() []string {
 const (
 	GroupBloom      = "bf"
 	GroupCuckoo     = "cf"
+	GroupFilter     = "filter"
 	GroupConnection = "connection"
 	GroupGeneric    = "generic"
 	GroupServer     = "server"

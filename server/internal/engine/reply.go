@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"math"
 	"strings"
 
 	"github.com/bloomery/bloomery/foreign/redisbloom"
@@ -21,7 +22,7 @@ const (
 	Null                       // no value
 	NullArray                  // no array
 	Bool                       // N is 1 or 0; an integer where there are no booleans
-	Double                     // Text: a number with a fraction
+	Double                     // N: the bits of a number with a fraction
 	Array                      // Elems
 	Map                        // Elems: key, value, key, value, …
 	Set                        // Elems
@@ -55,6 +56,9 @@ func Fail(s string) Reply { return Reply{Kind: Error, Text: s} }
 
 // Integer is a number.
 func Integer(n int64) Reply { return Reply{Kind: Int, N: n} }
+
+// Float is a number with a fraction.
+func Float(v float64) Reply { return Reply{Kind: Double, N: int64(math.Float64bits(v))} }
 
 // Text is any bytes.
 func Text(s string) Reply { return Reply{Kind: Bulk, Text: s} }

@@ -1,0 +1,12 @@
+// Package filter is the FILTER commands: filters of every kind of package codec,
+// which RedisBloom does not have.
+package filter
+
+import "github.com/bloomery/bloomery/server/internal/engine"
+
+// Commands returns the FILTER commands.
+func Commands() []engine.Command {
+	return []engine.Command{
+		kindsCmd, plan,
+	}
+}

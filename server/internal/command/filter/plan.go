@@ -1,0 +1,107 @@
+package filter
+
+import (
+	"math"
+	"slices"
+
+	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/sizing"
+)
+
+// plan is FILTER.PLAN keys error-rate [NEEDS need [need ...]].
+var plan = engine.Command{
+	Name: "filter.plan", Arity: -3, Flags: engine.ReadOnly, Categories: []string{"read", "filter", "slow"},
+	Group: engine.GroupFilter, Since: "0.2.0", Syntax: "keys error-rate [NEEDS need [need ...]]", Complexity: "O(1)",
+	Summary: "Ranks the kinds of filters for a number of keys and a false positive rate. A need is growth, deletes, counts, expiry, immutable, writers, parquet or adversary.",
+	Run:     runPlan,
+}
+
+// needs are the words of NEEDS.
+var needs = []struct {
+	word string
+	set  func(*sizing.Needs)
+}{
+	{"adversary", func(n *sizing.Needs) { n.Adversary = true }},
+	{"counts", func(n *sizing.Needs) { n.Counts = true }},
+	{"deletes", func(n *sizing.Needs) { n.Deletes = true }},
+	{"expiry", func(n *sizing.Needs) { n.Expiry = true }},
+	{"growth", func(n *sizing.Needs) { n.Growth = true }},
+	{"immutable", func(n *sizing.Needs) { n.Immutable = true }},
+	{"parquet", func(n *sizing.Needs) { n.Parquet = true }},
+	{"writers", func(n *sizing.Needs) { n.Writers = true }},
+}
+
+func parsePlan(args [][]byte) (n sizing.Needs, text string) {
+	keys, ok := engine.ParseInt(args[1])
+	if !ok || keys < 1 {
+		return n, "ERR keys must be a whole number of at least 1"
+	}
+	rate, ok := engine.ParseFloat(args[2])
+	if !ok || !(rate > 0 && rate < 1) || math.IsNaN(rate) {
+		return n, "ERR error-rate must be more than 0 and less than 1"
+	}
+	n.Keys, n.ErrorRate = uint64(keys), rate
+	if len(args) == 3 {
+		return n, ""
+	}
+	if !engine.Is(args[3], "needs") || len(args) == 4 {
+		return n, engine.TextSyntax
+	}
+	for _, word := range args[4:] {
+		i := slices.IndexFunc(needs, func(v struct {
+			word string
+			set  func(*sizing.Needs)
+		}) bool {
+			return engine.Is(word, v.word)
+		})
+		if i < 0 {
+			return n, "ERR NEEDS takes adversary, counts, deletes, expiry, growth, immutable, parquet and writers"
+		}
+		needs[i].set(&n)
+	}
+	return n, ""
+}
+
+func runPlan(_ *engine.Context, c *engine.Call) {
+	n, text := parsePlan(c.Args)
+	if text != "" {
+		c.Fail(text)
+		return
+	}
+	a, err := sizing.Advise(n)
+	if err != nil {
+		c.Fail("ERR " + engine.OneLine(err))
+		return
+	}
+	c.Answer(engine.Pairs(
+		engine.Text("take"), engine.Text(a.Take()),
+		engine.Text("error_rate"), engine.Float(a.ErrorRate),
+		engine.Text("kinds"), choices(slices.Concat(a.Kinds, a.Others)),
+		engine.Text("exact"), choices(a.Exact),
+		engine.Text("warnings"), warnings(a.Warnings),
+	))
+}
+
+func choices(list []sizing.Choice) engine.Reply {
+	rows := make([]engine.Reply, len(list))
+	for i, v := range list {
+		rows[i] = engine.Pairs(
+			engine.Text("kind"), engine.Text(v.Name),
+			engine.Text("bytes"), engine.Integer(int64(min(v.Bytes, math.MaxInt64))),
+			engine.Text("bits_per_key"), engine.Float(v.BitsPerKey),
+			engine.Text("error_rate"), engine.Float(v.ErrorRate),
+			engine.Text("lookup"), engine.Integer(int64(v.Lookup)),
+			engine.Text("insert"), engine.Integer(int64(v.Insert)),
+			engine.Text("reasons"), engine.Texts(v.Reasons),
+		)
+	}
+	return engine.List(rows...)
+}
+
+func warnings(list []sizing.Warning) engine.Reply {
+	rows := make([]string, len(list))
+	for i, w := range list {
+		rows[i] = w.String()
+	}
+	return engine.Texts(rows)
+}
