@@ -59,6 +59,28 @@ func newBench(tb testing.TB, maxMemory int64) *bench {
 	return b
 }
 
+// newDisk is newBench over files of the system, with the mode everysec.
+func newDisk(t *testing.T, maxMemory int64) *bench {
+	t.Helper()
+	b := &bench{state: store.New(), now: time.UnixMilli(1_700_000_000_000)}
+	disk, err := local.OpenDisk(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	inner, err := local.Open(local.Config{State: b.state, Files: disk, SnapshotAfter: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = inner.Close() })
+	b.door = &testDoor{Door: inner}
+	b.engine = engine.New(engine.Config{
+		Commands: command.All(), State: b.state, Door: inner, Keeper: inner, Host: b, MaxMemory: maxMemory,
+		Settings: engine.NewSettings(engine.RedisBloomDefaults(), ""),
+	})
+	b.client = b.connect()
+	return b
+}
+
 func (b *bench) connect() *client {
 	b.mu.Lock()
 	defer b.mu.Unlock()

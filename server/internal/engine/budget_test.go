@@ -3,7 +3,9 @@ package engine_test
 import (
 	"encoding/binary"
 	"fmt"
+	"runtime"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/bloomery/bloomery/server/internal/rdb"
@@ -135,17 +137,22 @@ func TestFailedTransactionHoldsNothing(t *testing.T) {
 	}
 }
 
+// bomb is a short payload for RESTORE with a string of 1 + 264 * copies bytes in it.
+func bomb(copies int) string {
+	packed := append([]byte{0, 'v'}, strings.Repeat("\xe0\xff\x00", copies)...) // a literal, then copies of the byte before
+	payload := binary.BigEndian.AppendUint32([]byte{rdb.String, 0xc3, 0x80}, uint32(len(packed)))
+	payload = append(binary.BigEndian.AppendUint32(append(payload, 0x80), uint32(1+264*copies)), packed...)
+	return string(rdb.AppendFooter(payload))
+}
+
 // TestPackedStringsCount asks that what RESTORE unpacks is held, and refused when
 // there is no room for it, also if many wait for their turn in a transaction.
 func TestPackedStringsCount(t *testing.T) {
 	const copies = 12_000
 	const size = 1 + 264*copies
-	packed := append([]byte{0, 'v'}, strings.Repeat("\xe0\xff\x00", copies)...) // a literal, then copies of the byte before
-	payload := binary.BigEndian.AppendUint32([]byte{rdb.String, 0xc3, 0x80}, uint32(len(packed)))
-	payload = append(binary.BigEndian.AppendUint32(append(payload, 0x80), size), packed...)
-	bomb := string(rdb.AppendFooter(payload))
+	bomb := bomb(copies)
 
-	b := newBench(t, 12<<20)
+	b := newBench(t, 12<<20) // room for three
 	if got := b.do("RESTORE", "s", "0", bomb); got != "+OK" {
 		t.Fatalf("RESTORE = %s", got)
 	}
@@ -157,12 +164,20 @@ func TestPackedStringsCount(t *testing.T) {
 	for i := range 10 {
 		b.do("RESTORE", fmt.Sprint("s", i), "0", bomb)
 	}
-	if got := b.line("EXEC"); strings.Count(got, "OOM") < 9 {
-		t.Errorf("EXEC of ten strings, of which one can be unpacked and kept = %.400s", got)
+	if got := b.line("EXEC"); strings.Count(got, "OOM") != 7 || strings.Count(got, "+OK") != 3 {
+		t.Errorf("EXEC of ten strings, of which three can be kept = %.400s", got)
 	}
-	if got := b.session.Memory(); got < size || got > 12<<20 {
-		t.Errorf("%d bytes are held for what was unpacked, want %d, or twice that", got, size)
+	if got := b.state.Bytes(); got < 3*size || got > 4*size {
+		t.Errorf("%d bytes are data, want three strings of %d", got, size)
 	}
+	if got := b.session.Memory(); got != 0 {
+		t.Errorf("%d bytes are held for what is data now", got)
+	}
+	b.line("MULTI")
+	for range 3 {
+		b.do("RESTORE", "s0", "0", bomb) // the name is taken
+	}
+	b.line("EXEC")
 	b.engine.Release(b.session)
 	if got := b.session.Memory(); got != 0 {
 		t.Errorf("%d bytes are held in the end", got)
@@ -199,20 +214,88 @@ func TestDumpsCount(t *testing.T) {
 	}
 }
 
-// A long value is in the log, too, until that is written: both copies must have room.
-func TestLongValuesCountTwice(t *testing.T) {
-	b := newBench(t, 4<<20)
-	value := strings.Repeat("v", 3<<19)
-	if got := b.do("SET", "a", value); got != "+OK" {
-		t.Fatalf("the first value: %.60s", got)
+// TestLongValuesAreMadeOnce asks that a long string takes its own size and no more
+// to store, log included, and that what a copy has to be made of, is counted before.
+func TestLongValuesAreMadeOnce(t *testing.T) {
+	const mib = 1 << 20
+	b := newDisk(t, 1<<30)
+	long := []byte(strings.Repeat("v", 16*mib))
+	args := func(words ...string) [][]byte {
+		var a [][]byte
+		for _, w := range words {
+			a = append(a, []byte(w))
+		}
+		return a
 	}
-	if got := b.do("SET", "b", value); !strings.HasPrefix(got, "-OOM") {
-		t.Errorf("a second value of 1.5 MiB in 4 MiB: %.60s, want OOM", got)
+	for _, tt := range []struct {
+		args [][]byte
+		most int // MiB allocated
+	}{
+		{append(args("SET", "a"), long), 16},
+		{append(args("GETSET", "a"), long), 16},
+		{append(args("SETEX", "a", "100"), long), 16},
+		{append(args("SETNX", "new"), long), 16},
+		{args("COPY", "a", "b"), 0},
+		{append(args("APPEND", "b"), long), 32},
+		{args("APPEND", "b", "x"), 32},
+		{append(args("SETRANGE", "b", "7"), long), 32},
+		{args("INCR", "b"), 0},
+		{args("GETDEL", "b"), 0},
+		{args("RESTORE", "c", "0", bomb(60_000)), 15},
+		{args("MULTI"), 0},
+		{append(args("SET", "a"), long), 16}, // the copy of the queue
+		{args("EXEC"), 0},
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		reply := b.exec(tt.args)[0]
+		runtime.ReadMemStats(&after)
+		got := show(reply)
+		if n := int(after.TotalAlloc-before.TotalAlloc) / mib; n > tt.most+1 {
+			t.Errorf("%s = %.30s: %d MiB are allocated, want at most %d", tt.args[0], got, n, tt.most)
+		}
+		if strings.HasPrefix(got, "-") && string(tt.args[0]) != "INCR" {
+			t.Errorf("%s = %.100s", tt.args[0], got)
+		}
 	}
-	if got := b.do("SET", "c", value[:1<<19]); got != "+OK" {
-		t.Errorf("a shorter value: %.60s", got)
+	if got := b.engine.Budget.Used(); got != b.state.Bytes() {
+		t.Errorf("%d bytes are in use, %d of data", got, b.state.Bytes())
 	}
-	if got := b.line("DEL a"); got != ":1" {
-		t.Errorf("DEL = %s", got)
+	b = newDisk(t, 40*mib)
+	for _, tt := range []struct{ command, want string }{
+		{"SET", "+OK"}, {"SET", "+OK"}, {"APPEND", "-OOM"}, {"SETRANGE", "-OOM"}, {"GETSET", "\"v"}, {"SETNX", "-OOM"},
+	} {
+		words := args(tt.command, "a")
+		switch tt.command {
+		case "SETRANGE":
+			words = append(words, []byte("16000000"))
+		case "SETNX":
+			words[1] = []byte("b")
+			b.do("SET", "c", string(long))
+		}
+		if got := show(b.exec(append(words, long))[0]); !strings.HasPrefix(got, tt.want) {
+			t.Errorf("%s of 16 MiB in 40 = %.40s, want %s", tt.command, got, tt.want)
+		}
+	}
+}
+
+// TestAppendsMeet has two clients append to the same long string at once: none of
+// what they append may be lost.
+func TestAppendsMeet(t *testing.T) {
+	b := newBench(t, 1<<30)
+	b.do("SET", "s", strings.Repeat("v", 100_000))
+	const each = 200
+	var wg sync.WaitGroup
+	for range 4 {
+		c := b.connect()
+		wg.Go(func() {
+			for range each {
+				c.line("APPEND s 12345")
+			}
+		})
+	}
+	wg.Wait()
+	if got, want := b.line("STRLEN s"), fmt.Sprint(":", 100_000+4*each*5); got != want {
+		t.Errorf("STRLEN = %s, want %s", got, want)
 	}
 }

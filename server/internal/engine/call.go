@@ -21,15 +21,17 @@ type Call struct {
 	answered bool         // Reply is final
 	queued   bool         // it is for EXEC to run
 	waiting  bool         // for a record that is on its way
+	own      bool         // Args are its own: nobody uses their memory for something else
 	single   bool         // its record is its own: together there was no memory
 	rooms    uint8        // how often a record of it had too little room
 	pieces   *pieces      // what was done of it before
+	made     *made        // what it will store
 	first    int          // of the items' digests in the workspace
 	finish   func() Reply // makes the reply when the gate is left
 }
 
 // callBytes is what a Call takes in an array of them.
-const callBytes = 224
+const callBytes = 232
 
 // Command returns what is called.
 func (c *Call) Command() *Command { return c.cmd }

@@ -129,6 +129,12 @@ func (x *Context) Creation(r *store.Record) (*Op, bool) {
 // counts nothing, if there is no room for them.
 func (x *Context) Hold(n int) bool { return x.e.holdReply(x.s, n) }
 
+// Unhold gives back n bytes that Hold has counted, before the reply is written.
+func (x *Context) Unhold(n int) {
+	x.s.replyBytes -= n
+	x.e.hold(x.s, -n)
+}
+
 // Alone reports whether this runs inside a transaction: nobody else runs, and
 // nothing may wait.
 func (x *Context) Alone() bool { return x.s.alone }

@@ -308,6 +308,7 @@ func (e *Engine) prepare(s *Session, calls []Call) {
 			e.put(s, calls, op)
 		}
 	}
+	e.unmake(c)
 }
 
 // busy waits outside the gate if the door cannot take a record now. It reports

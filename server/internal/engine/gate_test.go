@@ -5,41 +5,17 @@ package engine_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/bloomery/bloomery/server/internal/command"
-	"github.com/bloomery/bloomery/server/internal/door/local"
 	"github.com/bloomery/bloomery/server/internal/engine"
-	"github.com/bloomery/bloomery/server/internal/store"
 )
 
 // longestHold is how long the gate may be held.
 const longestHold = time.Millisecond
-
-// newDisk is newBench over files of the system, with the mode everysec.
-func newDisk(t *testing.T) *bench {
-	t.Helper()
-	b := &bench{state: store.New(), now: time.UnixMilli(1_700_000_000_000)}
-	disk, err := local.OpenDisk(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	inner, err := local.Open(local.Config{State: b.state, Files: disk, SnapshotAfter: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = inner.Close() })
-	b.door = &testDoor{Door: inner}
-	b.engine = engine.New(engine.Config{
-		Commands: command.All(), State: b.state, Door: inner, Keeper: inner, Host: b, MaxMemory: 8 << 30,
-		Settings: engine.NewSettings(engine.RedisBloomDefaults(), ""),
-	})
-	b.client = b.connect()
-	return b
-}
 
 // TestGateIsHeldShortly has clients read, write and run transactions while one of
 // them does something long, and asks how long the gate was held at most, that
@@ -49,7 +25,7 @@ func TestGateIsHeldShortly(t *testing.T) {
 	if testing.Short() {
 		capacity /= 20
 	}
-	b := newDisk(t)
+	b := newDisk(t, 8<<30)
 	if got := b.line(fmt.Sprint("BF.RESERVE large 0.01 ", capacity)); got != "+OK" {
 		t.Fatal(got)
 	}
@@ -65,6 +41,7 @@ func TestGateIsHeldShortly(t *testing.T) {
 	for i := range 20_000 {
 		b.do("SET", fmt.Sprint("name", i), "v")
 	}
+	long := strings.Repeat("x", 64<<20)
 	dump := b.exec([][]byte{[]byte("DUMP"), []byte("large")})[0].Text
 	for _, tt := range []struct {
 		name string
@@ -89,6 +66,17 @@ func TestGateIsHeldShortly(t *testing.T) {
 			}
 			return fmt.Sprint(len(c.do(items...)))
 		}},
+		{"SET", func(c *client) string { return c.do("SET", "long", long) }},
+		{"SET in EXEC", func(c *client) string {
+			return fmt.Sprint(c.lines("MULTI"), c.do("SET", "other", long), c.line("EXEC"))
+		}},
+		{"GETSET", func(c *client) string { return c.do("GETSET", "long", long)[:1] }},
+		{"APPEND", func(c *client) string { return c.do("APPEND", "long", "x") + c.do("APPEND", "long", long) }},
+		{"SETRANGE", func(c *client) string {
+			return c.do("SETRANGE", "long", "10", "x") + c.do("SETRANGE", "long", "10", long)
+		}},
+		{"COPY", func(c *client) string { return c.line("COPY long other REPLACE") }},
+		{"RESTORE of a string", func(c *client) string { return c.do("RESTORE", "long", "0", bomb(200_000), "REPLACE") }},
 		{"COMPACT", func(c *client) string { poured(c, "poured"); return c.line("CF.COMPACT poured") }},
 		{"DEL", func(c *client) string {
 			names := []string{"DEL"}
@@ -98,6 +86,7 @@ func TestGateIsHeldShortly(t *testing.T) {
 			}
 			return c.do(names...)
 		}},
+		{"FLUSHALL", func(c *client) string { return c.line("FLUSHALL") }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var long string

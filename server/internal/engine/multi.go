@@ -132,7 +132,7 @@ func (e *Engine) commit(s *Session, c *Call) {
 	calls := make([]Call, len(s.queue))
 	writes := false
 	for i, args := range s.queue {
-		calls[i].Args = args
+		calls[i].Args, calls[i].own = args, true
 		if cmd := e.table.Lookup(args[0]); cmd != nil {
 			writes = writes || cmd.writes()
 			if cmd.Before != nil {

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/store"
 )
 
 // Op is a record on its way, with what the engine does around it.
@@ -16,17 +17,11 @@ type Op struct {
 	NoMemory string
 }
 
-// copied is from where on the value of a record counts twice: the log has a copy of
-// it until that is written.
-const copied = 1 << 20
-
 // put puts the op of calls[0] in order. If it is not settled then the call waits,
 // and settle answers it.
 func (e *Engine) put(s *Session, calls []Call, op *Op) {
 	c := &calls[0]
-	if n := len(op.Record.Value); n >= copied {
-		op.Cost += uint64(n)
-	}
+	e.unmake(c) // the cost has it
 	if op.Cost > 0 && !e.Budget.reserve(op.Cost) {
 		text := op.NoMemory
 		if text == "" {
@@ -38,7 +33,10 @@ func (e *Engine) put(s *Session, calls []Call, op *Op) {
 	w := s.w
 	w.refs = append(w.refs[:0], &op.Op)
 	e.door.Do(w.refs)
-	s.weight += 1 + len(op.Record.Names) + len(op.Record.Value)>>10
+	s.weight += 1 + len(op.Record.Names)
+	if op.Record.Made == "" {
+		s.weight += len(op.Record.Value) >> 10
+	}
 	if op.Settled {
 		e.conclude(c, op)
 		return
@@ -55,6 +53,9 @@ func (e *Engine) conclude(c *Call, op *Op) {
 	}
 	if op.Err != nil {
 		c.Answer(unsettled(op.Err))
+		return
+	}
+	if errors.Is(op.Result.Err, store.ErrRetry) {
 		return
 	}
 	c.cmd.Reply(c, &op.Result)

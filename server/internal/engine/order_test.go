@@ -14,7 +14,7 @@ import (
 // TestLocksAreInOrder has clients do everything at once, on few keys, and asks that
 // no lock was taken in the wrong order and nobody waited under one.
 func TestLocksAreInOrder(t *testing.T) {
-	b := newDisk(t)
+	b := newDisk(t, 8<<30)
 	order.Record(true)
 	defer order.Record(false)
 	order.Take()

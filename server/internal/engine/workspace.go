@@ -43,7 +43,7 @@ func (w *Workspace) Add(args [][]byte) {
 		w.Calls = w.Calls[:len(w.Calls)+1]
 		c := &w.Calls[len(w.Calls)-1]
 		c.Args, c.Reply.Kind, c.answered, c.Mute, c.Option, c.finish = args, None, false, false, nil, nil
-		c.waiting, c.single, c.queued, c.rooms, c.pieces = false, false, false, 0, nil
+		c.waiting, c.single, c.queued, c.rooms, c.pieces, c.made = false, false, false, 0, nil, nil
 		return
 	}
 	w.Calls = append(w.Calls, Call{Args: args})

@@ -1,6 +1,10 @@
 package store
 
-import "github.com/bloomery/bloomery/foreign/redisbloom"
+import (
+	"encoding/binary"
+
+	"github.com/bloomery/bloomery/foreign/redisbloom"
+)
 
 // Effect collects encoded records. A log that is written after Apply keeps what
 // a record did instead of what it asked for: digests that were new, without the
@@ -8,7 +12,8 @@ import "github.com/bloomery/bloomery/foreign/redisbloom"
 // Replayed on the same state that gives the same state. The zero value is ready
 // to use.
 type Effect struct {
-	bytes []byte // encoded records, none longer than MaxRecord
+	bytes []byte   // encoded records, none longer than MaxRecord
+	long  [][]byte // more of them behind bytes: see spread
 
 	// The record that is being gathered: OpAdd, OpInsert, OpDelete, or none.
 	open    Record
@@ -69,7 +74,11 @@ func (f *Effect) Add(r *Record, res *Result) {
 		f.chunk(r)
 	case OpSet, OpAppend, OpSetRange:
 		f.close()
-		f.text(r)
+		if r.Made != "" && len(r.Value) >= Long {
+			f.spread(r)
+		} else {
+			f.text(r)
+		}
 	case OpRemove:
 		f.close()
 		f.names(r)
@@ -83,14 +92,16 @@ func (f *Effect) Add(r *Record, res *Result) {
 }
 
 // Take returns the records and forgets them. They are valid until the next Add.
-func (f *Effect) Take() []byte {
+// Those of a long string, which are the last, are in pieces that nobody changes:
+// they stay valid.
+func (f *Effect) Take() (records []byte, long [][]byte) {
 	f.close()
-	b := f.bytes
-	f.bytes = f.bytes[:0]
+	records, long = f.bytes, f.long
+	f.bytes, f.long = f.bytes[:0], nil
 	if cap(f.bytes) > MaxRecord {
 		f.bytes, f.digests, f.hashes = nil, nil, nil
 	}
-	return b
+	return records, long
 }
 
 // gather makes sure that what is being gathered is of this operation and target.
@@ -136,6 +147,21 @@ func (f *Effect) text(r *Record) {
 		last.Value = last.Value[maxText:]
 	}
 	f.bytes = AppendRecord(f.bytes, &last)
+}
+
+// spread does what text does without a copy of the string: the value of each
+// record is a part of it, with what stands before it in front.
+func (f *Effect) spread(r *Record) {
+	for rest := r.Value; len(rest) > 0; {
+		n := min(len(rest), maxPiece)
+		head := AppendRecord(nil, &Record{Op: OpPiece, Origin: r.Origin}) // it ends with the length of nothing
+		head = binary.AppendUvarint(head[:len(head)-1], uint64(n))
+		f.long = append(f.long, head, rest[:n])
+		rest = rest[n:]
+	}
+	last := *r
+	last.Value = nil
+	f.long = append(f.long, AppendRecord(nil, &last))
 }
 
 // names cuts a removal: all its records are in one append to the log.

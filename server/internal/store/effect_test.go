@@ -2,8 +2,12 @@ package store_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"runtime"
+	"slices"
 	"testing"
+	"unsafe"
 
 	"github.com/bloomery/bloomery/foreign/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/store"
@@ -43,13 +47,23 @@ func TestEffectsOfLongRecords(t *testing.T) {
 	live, again := store.New(), store.New()
 	for _, r := range records {
 		var f store.Effect
+		if len(r.Value) >= store.Long { // as the engine does
+			r.Make(live.Names.Get(r.Name))
+			if r.Made == "" {
+				t.Fatalf("operation %d is not made before it is applied", r.Op)
+			}
+		}
 		res := apply(t, live, r)
 		if res.Err != nil || !res.Changed {
 			t.Fatalf("operation %d: %v, changed %v", r.Op, res.Err, res.Changed)
 		}
 		f.Add(&r, &res)
 		count := 0
-		for b := f.Take(); len(b) > 0; count++ {
+		b, long := f.Take()
+		if (r.Made != "") != (len(long) > 0) {
+			t.Errorf("operation %d, made before it is applied %v, leaves %d pieces to the log", r.Op, r.Made != "", len(long))
+		}
+		for b = slices.Concat(b, slices.Concat(long...)); len(b) > 0; count++ {
 			logged, n, err := store.DecodeRecord(b)
 			if err != nil {
 				t.Fatal(err)
@@ -82,4 +96,67 @@ func state(s *store.State) []byte {
 	s.Names.Lock()
 	defer s.Names.Unlock()
 	return s.AppendSnapshot(nil)
+}
+
+// TestMadeStrings asks that a string that was made before any lock was taken is
+// kept without a copy, only of what it was made of, and that the log has no copy
+// either.
+func TestMadeStrings(t *testing.T) {
+	s := store.New()
+	name, long := []byte("s"), bytes.Repeat([]byte("long "), store.Long)
+	set := store.Record{Op: store.OpSet, Name: name, Value: long}
+	set.Make(nil)
+	var f store.Effect
+	allocated := testing.AllocsPerRun(10, func() {
+		var res store.Result
+		s.Names.Lock()
+		store.Apply(s, &set, nil, &res)
+		s.Names.Unlock()
+		f.Add(&set, &res)
+		if records, pieces := f.Take(); len(records) != 0 || &pieces[1][0] != unsafe.StringData(set.Made) {
+			t.Fatal("the log has a copy")
+		}
+	})
+	first := s.Names.Get(name)
+	if got := store.Text(first); unsafe.StringData(got) != unsafe.StringData(set.Made) {
+		t.Errorf("the string is a copy, %v allocations", allocated)
+	}
+	for _, op := range []store.Op{store.OpAppend, store.OpSetRange} {
+		base := s.Names.Get(name)
+		r := store.Record{Op: op, Name: name, Value: []byte("tail"), Position: 7}
+		r.Make(base)
+		if string(r.Value) != "tail" {
+			t.Errorf("operation %d: the value becomes %.20q", op, r.Value)
+		}
+		late := r
+		if res := apply(t, s, r); res.Err != nil || store.Text(res.Entry) != r.Made {
+			t.Errorf("operation %d: %v", op, res.Err)
+		}
+		if res := apply(t, s, late); !errors.Is(res.Err, store.ErrRetry) || res.Changed {
+			t.Errorf("operation %d on another string: %v, changed %v, want ErrRetry", op, res.Err, res.Changed)
+		}
+		remove(t, s, "s")
+		if res := apply(t, s, late); res.Err != nil || res.N != int64(map[store.Op]int{store.OpAppend: 4, store.OpSetRange: 11}[op]) {
+			t.Errorf("operation %d on no string: %v, length %d", op, res.Err, res.N)
+		}
+		apply(t, s, set)
+	}
+	over := store.Record{Op: store.OpSetRange, Name: name, Value: []byte("x"), Position: store.MaxString}
+	if over.Make(nil); over.Made != "" {
+		t.Error("a string longer than the limit is made")
+	}
+}
+
+// TestLongStringIsNoNumber asks that a long string is not copied to say that it is
+// no number.
+func TestLongStringIsNoNumber(t *testing.T) {
+	s := store.New()
+	apply(t, s, store.Record{Op: store.OpSet, Name: []byte("s"), Value: bytes.Repeat([]byte("1"), 1<<20)})
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	res := apply(t, s, store.Record{Op: store.OpIncrement, Name: []byte("s"), Position: 1})
+	runtime.ReadMemStats(&after)
+	if !errors.Is(res.Err, store.ErrNumber) || after.TotalAlloc-before.TotalAlloc > 1<<19 {
+		t.Errorf("INCR of 1 MiB: %v, %d bytes allocated", res.Err, after.TotalAlloc-before.TotalAlloc)
+	}
 }

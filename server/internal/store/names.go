@@ -1,9 +1,6 @@
 package store
 
 import (
-	"math"
-	"strconv"
-
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/order"
 )
@@ -262,86 +259,4 @@ func (s *State) expire(r *Record, res *Result) {
 		return
 	}
 	s.Names.SetDeadline(e, r.Deadline)
-}
-
-// applyString applies a record that makes a string. A string never changes: it
-// is replaced, entry and all, so readers need no lock.
-func (s *State) applyString(r *Record, res *Result) {
-	value := r.Value
-	if len(s.pieces) > 0 {
-		value, s.pieces = append(s.pieces, value...), nil
-	}
-	e := s.live(r.Name, r.At, res)
-	if (r.Op != OpSet || r.Flags&IfString != 0) && e != nil && e.Kind != catalog.String {
-		res.Err = ErrType
-		return
-	}
-	if e != nil && e.Kind == catalog.String {
-		res.Old, res.Had = Text(e), true
-	}
-	text, deadline := "", int64(0)
-	if e != nil {
-		deadline = e.When()
-	}
-	switch r.Op {
-	case OpSet:
-		if r.Flags&IfAbsent != 0 && e != nil || r.Flags&IfPresent != 0 && e == nil {
-			res.Err = ErrCondition
-			return
-		}
-		text = string(value)
-		if r.Flags&KeepTTL == 0 {
-			deadline = r.Deadline
-		}
-	case OpAppend:
-		text = res.Old + string(value)
-	case OpSetRange:
-		if len(value) == 0 {
-			res.N = int64(len(res.Old))
-			return
-		}
-		if r.Position < 0 || r.Position > MaxString-int64(len(value)) {
-			res.Err = ErrLength
-			return
-		}
-		text = overwrite(res.Old, int(r.Position), value)
-	case OpIncrement:
-		if text, res.N, res.Err = increment(res.Old, res.Had, r.Position); res.Err != nil {
-			return
-		}
-	default: // applyNames sends no other
-	}
-	if len(text) > MaxString {
-		res.Err = ErrLength
-		return
-	}
-	if r.Op != OpIncrement {
-		res.N = int64(len(text))
-	}
-	res.Entry = s.putString(e, r.Name, deadline, text)
-	res.Changed = true
-}
-
-// overwrite puts v at position at of old, with zeros in between if old is
-// shorter.
-func overwrite(old string, at int, v []byte) string {
-	b := make([]byte, max(len(old), at+len(v)))
-	copy(b, old)
-	copy(b[at:], v)
-	return string(b)
-}
-
-func increment(old string, had bool, by int64) (string, int64, error) {
-	v := int64(0)
-	if had {
-		var err error
-		v, err = strconv.ParseInt(old, 10, 64)
-		if err != nil || strconv.FormatInt(v, 10) != old {
-			return "", 0, ErrNumber
-		}
-	}
-	if by > 0 && v > math.MaxInt64-by || by < 0 && v < math.MinInt64-by {
-		return "", 0, ErrOverflow
-	}
-	return strconv.FormatInt(v+by, 10), v + by, nil
 }

@@ -2,6 +2,7 @@ package store
 
 import (
 	"github.com/bloomery/bloomery/foreign/redisbloom"
+	"github.com/bloomery/bloomery/server/internal/catalog"
 )
 
 // Op says what a record does. The numbers are part of the log format.
@@ -114,6 +115,12 @@ type Record struct {
 	IDs      []uint64
 	Bloom    redisbloom.BloomParams
 	Cuckoo   redisbloom.CuckooParams
+
+	// Made, if it is not "", is the string that the record makes of Base, which is
+	// nil for none. It was made before any lock was taken, see Make, and nobody
+	// changes it; Value is a part of it. Neither of them is encoded.
+	Made string
+	Base *catalog.Entry
 
 	Origin Origin
 }

@@ -122,7 +122,7 @@ func TestEffectsAreCut(t *testing.T) {
 	}
 	f.Add(&add, &res)
 	bytes, digests := 0, 0
-	for b := f.Take(); len(b) > 0; {
+	for b, _ := f.Take(); len(b) > 0; {
 		r, n, err := store.DecodeRecord(b)
 		if err != nil {
 			t.Fatal(err)

@@ -56,14 +56,12 @@ func prepareCopy(x *engine.Context, c *engine.Call) *engine.Op {
 		c.Fail(textModuleCopy)
 		return nil
 	}
-	value := store.Text(entry)
-	r := store.Record{Op: store.OpSet, Name: c.Args[2], Value: []byte(value), Deadline: deadline}
+	r := store.Record{Op: store.OpSet, Name: c.Args[2], Deadline: deadline}
+	r.Keep(store.Text(entry), nil) // strings never change: both names share it
 	if !replace {
 		r.Flags = store.IfAbsent
 	}
-	op := x.Record(r)
-	op.Cost = uint64(store.NewCost(r.Name, uint64(len(value))))
-	return op
+	return x.Storing(c, r, nil, len(r.Value))
 }
 
 func replyCopy(c *engine.Call, res *store.Result) { c.Answer(engine.Flag(res.Err == nil)) }

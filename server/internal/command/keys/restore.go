@@ -3,6 +3,7 @@ package keys
 import (
 	"errors"
 	"strings"
+	"unsafe"
 
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
@@ -25,6 +26,8 @@ var restore = engine.Command{
 type restoring struct {
 	kind     catalog.Kind
 	text     []byte // of a string
+	unpacked bool   // text was made for it
+	held     int    // bytes that were made
 	id       uint64 // of a staged filter
 	deadline int64
 	flags    uint8
@@ -96,7 +99,13 @@ func restoreDeadline(ttl int64, absolute bool, now int64) (int64, bool) {
 // read reads the payload of a call, and stages the filter that is in it. It
 // reports false if that is not possible, and has answered then.
 func (v *restoring) read(x *engine.Context, c *engine.Call) bool {
-	r := rdb.NewReader(c.Args[3], func(n uint64) bool { return n <= x.Budget().Left() && x.Hold(int(n)) })
+	r := rdb.NewReader(c.Args[3], func(n uint64) bool {
+		if n > x.Budget().Left() || !x.Hold(int(n)) {
+			return false
+		}
+		v.unpacked, v.held = true, v.held+int(n)
+		return true
+	})
 	var family *engine.Family
 	var header []byte
 	var layers [][]byte
@@ -149,9 +158,13 @@ func prepareRestore(x *engine.Context, c *engine.Call) *engine.Op {
 	case v.dead: // born dead, as in Redis
 		return x.Record(store.Record{Op: store.OpRemove, Names: [][]byte{name}})
 	case v.kind == catalog.String:
-		op := x.Record(store.Record{Op: store.OpSet, Name: name, Value: v.text, Deadline: v.deadline, Flags: v.flags})
-		op.Cost = uint64(store.NewCost(name, uint64(len(v.text))))
-		return op
+		r := store.Record{Op: store.OpSet, Name: name, Value: v.text, Deadline: v.deadline, Flags: v.flags}
+		if v.unpacked {
+			r.Keep(unsafe.String(unsafe.SliceData(v.text), len(v.text)), nil)
+			x.Unhold(v.held) // from here on it counts as data
+			v.held = 0
+		}
+		return x.Storing(c, r, nil, len(r.Value))
 	default:
 		return x.Record(store.Record{Op: store.OpReveal, ID: v.id, Name: name, Deadline: v.deadline, Flags: v.flags})
 	}

@@ -14,7 +14,7 @@ var getSet = engine.Command{
 	Categories: []string{"write", "string", "fast"}, Group: engine.GroupString, Since: "1.0.0",
 	Syntax: "key value", Complexity: "O(1)", Summary: "Stores a string and returns the one that was there.",
 	Prepare: func(x *engine.Context, c *engine.Call) *engine.Op {
-		return storing(x, store.Record{Op: store.OpSet, Name: c.Args[1], Value: c.Args[2], Flags: store.IfString})
+		return storing(x, c, store.Record{Op: store.OpSet, Value: c.Args[2], Flags: store.IfString})
 	},
 	Reply: replyOld,
 }

@@ -92,7 +92,7 @@ func timedSet(name string, scale int64, syntax, since, summary string) engine.Co
 				c.Fail(text)
 				return nil
 			}
-			return storing(x, store.Record{Op: store.OpSet, Name: c.Args[1], Value: c.Args[3], Deadline: deadline})
+			return storing(x, c, store.Record{Op: store.OpSet, Value: c.Args[3], Deadline: deadline})
 		},
 		Reply: replySet,
 	}
@@ -104,7 +104,7 @@ var setNX = engine.Command{
 	Categories: []string{"write", "string", "fast"}, Group: engine.GroupString, Since: "1.0.0",
 	Syntax: "key value", Complexity: "O(1)", Summary: "Stores a string unless its name is taken.",
 	Prepare: func(x *engine.Context, c *engine.Call) *engine.Op {
-		return storing(x, store.Record{Op: store.OpSet, Name: c.Args[1], Value: c.Args[2], Flags: store.IfAbsent})
+		return storing(x, c, store.Record{Op: store.OpSet, Value: c.Args[2], Flags: store.IfAbsent})
 	},
 	Reply: replySetNX,
 }

@@ -51,7 +51,7 @@ func prepareSet(x *engine.Context, c *engine.Call) *engine.Op {
 		c.Fail(text)
 		return nil
 	}
-	r := store.Record{Op: store.OpSet, Name: c.Args[1], Value: c.Args[2], Flags: q.flags}
+	r := store.Record{Op: store.OpSet, Value: c.Args[2], Flags: q.flags}
 	if q.life.arg != nil {
 		if r.Deadline, text = q.life.deadline(x, "set"); text != "" {
 			c.Fail(text)
@@ -62,14 +62,7 @@ func prepareSet(x *engine.Context, c *engine.Call) *engine.Op {
 		r.Flags |= store.IfString
 		c.Option = q.get
 	}
-	return storing(x, r)
-}
-
-// storing returns the op of a record that stores a string.
-func storing(x *engine.Context, r store.Record) *engine.Op {
-	op := x.Record(r)
-	op.Cost = uint64(store.NewCost(r.Name, uint64(len(r.Value))))
-	return op
+	return storing(x, c, r)
 }
 
 func replySet(c *engine.Call, res *store.Result) {

@@ -99,7 +99,7 @@ func incrementCommand(name string, arity int, syntax, summary string, parse func
 				return nil
 			}
 			const digits = 20 // of the longest number
-			return change(x, c, store.Record{Op: store.OpIncrement, Position: by}, digits)
+			return x.Storing(c, store.Record{Op: store.OpIncrement, Name: c.Args[1], Position: by}, nil, digits)
 		},
 		Reply: reply,
 	}

@@ -22,17 +22,22 @@ const (
 	textLength   = "ERR string exceeds maximum allowed size (proto-max-bulk-len)"
 )
 
+// storing returns the op of a record that stores a string.
+func storing(x *engine.Context, c *engine.Call, r store.Record) *engine.Op {
+	r.Name = c.Args[1]
+	return x.Storing(c, r, nil, len(r.Value))
+}
+
 // change returns the op of a record that replaces a string, with memory for one
 // that is grow bytes longer.
 func change(x *engine.Context, c *engine.Call, r store.Record, grow int) *engine.Op {
 	r.Name = c.Args[1]
 	size := grow
-	if entry := x.Lookup(r.Name); entry != nil {
+	entry := x.Lookup(r.Name)
+	if entry != nil {
 		size += len(store.Text(entry))
 	}
-	op := x.Record(r)
-	op.Cost = uint64(store.NewCost(r.Name, uint64(size)))
-	return op
+	return x.Storing(c, r, entry, size)
 }
 
 // reply answers the number that a record has brought.

@@ -53,15 +53,24 @@ type frame struct {
 	body []byte
 }
 
-// sealFrame makes a frame of b, which begins with frameHeader bytes of room.
-func sealFrame(buf []byte, kind byte, a, b uint64) {
+// sealFrame makes a frame of buf, which begins with frameHeader bytes of room, and
+// of what follows it.
+func sealFrame(buf []byte, kind byte, a, b uint64, more ...[]byte) {
 	le := binary.LittleEndian
 	copy(buf, frameMagic)
 	buf[4], buf[5], buf[6], buf[7] = frameVersion, kind, 0, 0
-	le.PutUint32(buf[8:], uint32(len(buf)-frameHeader))
+	n := len(buf) - frameHeader
+	for _, m := range more {
+		n += len(m)
+	}
+	le.PutUint32(buf[8:], uint32(n))
 	le.PutUint64(buf[16:], a)
 	le.PutUint64(buf[24:], b)
-	le.PutUint32(buf[12:], frameSum(buf))
+	sum := frameSum(buf)
+	for _, m := range more {
+		sum = crc32.Update(sum, castagnoli, m)
+	}
+	le.PutUint32(buf[12:], sum)
 }
 
 func frameSum(buf []byte) uint32 {

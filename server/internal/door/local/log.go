@@ -45,14 +45,14 @@ type log struct {
 
 	io      sync.Mutex // one at a time writes; before mu
 	file    File
-	size    int64  // of the file
-	pending []byte // a frame that could not be written
+	size    int64 // of the file
+	pending block // a frame that could not be written
 	spare   []byte
 
 	mu      sync.Mutex
 	quiet   sync.Cond // told when no group is open
 	buf     []byte    // room for a header, then records
-	full    [][]byte  // the same, to be written before buf: a frame has a limit
+	full    []block   // to be written before buf: a frame has a limit
 	end     uint64    // position behind the last record
 	written uint64    // position behind what the file has
 	durable uint64    // position behind what the disk has
@@ -65,6 +65,22 @@ type log struct {
 	oldest   atomic.Int64 // when the first record that is not durable came; 0 if there is none
 	buffered atomic.Int64
 	syncs    atomic.Int64
+}
+
+// block is what a frame is made of: room for a header and records, and further
+// records in pieces of memory that nobody changes.
+type block struct {
+	head []byte
+	more [][]byte
+	size int // of all
+}
+
+func blockOf(head []byte, more ...[]byte) block {
+	b := block{head, more, len(head)}
+	for _, m := range more {
+		b.size += len(m)
+	}
+	return b
 }
 
 // logError is why writes are refused.
@@ -123,21 +139,25 @@ func (l *log) create() error {
 	return nil
 }
 
-// append adds encoded records. The caller holds the lock of what they changed,
+// append adds encoded records, and behind them long ones in pieces that nobody
+// changes and that are not copied. The caller holds the lock of what they changed,
 // so the order of the log is the order of Apply. It does not wait.
-func (l *log) append(records []byte) {
-	if len(records) == 0 {
+func (l *log) append(records []byte, long [][]byte) {
+	size := blockOf(records, long...).size
+	if size == 0 {
 		return
 	}
 	l.mu.Lock()
 	first := len(l.buf) == frameHeader && len(l.full) == 0
-	if len(l.buf) > frameHeader && int64(len(l.buf)+len(records)) > l.limit {
-		l.full = append(l.full, l.buf) // what comes is long, or the disk far behind
-		l.fullBytes += len(l.buf)
-		l.buf = make([]byte, frameHeader, frameHeader+len(records))
+	if len(long) > 0 || int64(len(l.buf)+len(records)) > l.limit { // what comes is long, or the disk far behind
+		l.endFrame(nil)
+		l.buf = slices.Grow(l.buf, len(records))
 	}
 	l.buf = append(l.buf, records...)
-	l.end += uint64(len(records))
+	if len(long) > 0 {
+		l.endFrame(long)
+	}
+	l.end += uint64(size)
 	if first {
 		l.bufAt = l.now()
 		if l.oldest.Load() == 0 {
@@ -147,12 +167,24 @@ func (l *log) append(records []byte) {
 	n := len(l.buf) + l.fullBytes
 	l.buffered.Store(int64(n))
 	l.mu.Unlock()
-	if first || n >= flushBytes && n-len(records) < flushBytes {
+	if first || n >= flushBytes && n-size < flushBytes {
 		select {
 		case l.wake <- struct{}{}:
 		default:
 		}
 	}
+}
+
+// endFrame ends the frame that is being filled, with long records at its end, unless
+// there is nothing in it. The caller holds mu.
+func (l *log) endFrame(long [][]byte) {
+	if len(l.buf) == frameHeader && len(long) == 0 {
+		return
+	}
+	b := blockOf(l.buf, long...)
+	l.full = append(l.full, b)
+	l.fullBytes += b.size
+	l.buf = make([]byte, frameHeader)
 }
 
 // mark notes the beginning or the end of a group.
@@ -278,7 +310,7 @@ func (l *log) flush() error {
 	if e := l.err.Load(); e != nil && e.final {
 		return e
 	}
-	if l.pending != nil {
+	if l.pending.head != nil {
 		if err := l.write(); err != nil {
 			return err
 		}
@@ -300,7 +332,13 @@ func (l *log) flush() error {
 
 // write writes the frame that is pending.
 func (l *log) write() error {
-	if n, err := l.file.Write(l.pending); err != nil {
+	n, err := l.file.Write(l.pending.head)
+	for i := 0; err == nil && i < len(l.pending.more); i++ {
+		var m int
+		m, err = l.file.Write(l.pending.more[i])
+		n += m
+	}
+	if err != nil {
 		// The file must not keep a piece of a frame that others will follow.
 		if n > 0 {
 			if err := l.file.Truncate(l.size); err != nil {
@@ -309,14 +347,14 @@ func (l *log) write() error {
 		}
 		return l.fail(err, false)
 	}
-	l.size += int64(len(l.pending))
+	l.size += int64(n)
 	l.mu.Lock()
-	l.written += uint64(len(l.pending) - frameHeader)
+	l.written += uint64(n - frameHeader)
 	l.mu.Unlock()
-	if cap(l.pending) <= keptBuffer {
-		l.spare = l.pending[:frameHeader]
+	if cap(l.pending.head) <= keptBuffer {
+		l.spare = l.pending.head[:frameHeader]
 	}
-	l.pending = nil
+	l.pending = block{}
 	l.err.Store(nil)
 	return nil
 }
@@ -325,22 +363,24 @@ func (l *log) write() error {
 // more if it was not the one that is being filled.
 func (l *log) take() (ok, more bool) {
 	l.mu.Lock()
-	defer l.mu.Unlock()
 	switch {
 	case len(l.full) > 0:
 		more = true
 		l.pending, l.full = l.full[0], l.full[1:]
-		l.fullBytes -= len(l.pending)
+		l.fullBytes -= l.pending.size
 	case len(l.buf) == frameHeader:
+		l.mu.Unlock()
 		return false, false
 	default:
-		l.pending = l.buf
+		l.pending = blockOf(l.buf)
 		if l.buf, l.spare = l.spare, nil; l.buf == nil {
 			l.buf = make([]byte, frameHeader, firstBuffer)
 		}
 	}
-	sealFrame(l.pending, logFrame, l.written, l.durable)
 	l.buffered.Store(int64(l.fullBytes + len(l.buf) - frameHeader))
+	written, durable := l.written, l.durable
+	l.mu.Unlock() // the sum of a long frame takes a while, and writers hold locks
+	sealFrame(l.pending.head, logFrame, written, durable, l.pending.more...)
 	return true, more
 }
 

@@ -65,11 +65,11 @@ func (d *Door) recover() error {
 	if !d.state.Seeded() { // a new folder, or one of before there were seeds
 		seed := d.state.Names.Seed()
 		d.state.SetSeed(seed)
-		d.log.append(store.AppendRecord(nil, &store.Record{Op: store.OpSeed, Position: int64(seed)}))
+		d.log.append(store.AppendRecord(nil, &store.Record{Op: store.OpSeed, Position: int64(seed)}), nil)
 	}
 	if r.group {
 		d.config.Log.Warn("a transaction that was cut short is left out", "records", len(r.held))
-		d.log.append(store.AppendRecord(nil, &store.Record{Op: store.OpRollback}))
+		d.log.append(store.AppendRecord(nil, &store.Record{Op: store.OpRollback}), nil)
 		if err := d.log.syncTo(d.log.position(), syncLog); err != nil {
 			return err
 		}

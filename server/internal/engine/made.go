@@ -1,0 +1,58 @@
+package engine
+
+import (
+	"unsafe"
+
+	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// made is the string that a call will store, made before the gate was entered.
+type made struct {
+	base *catalog.Entry
+	r    store.Record
+	held uint64
+}
+
+// Storing returns the op of a record that makes a string of base, the string that
+// its name stands for, nil for none: one of size bytes. A long one is made outside
+// the gate, and then the call is prepared again: the op is nil, as it is if there
+// is no memory. In a transaction a long value is kept as it was queued.
+func (x *Context) Storing(c *Call, r store.Record, base *catalog.Entry, size int) *Op {
+	switch {
+	case size < store.Long:
+	case r.Made != "": // the caller has it
+	case r.Op == store.OpSet && c.own:
+		r.Keep(unsafe.String(unsafe.SliceData(r.Value), len(r.Value)), nil)
+	case x.s.alone:
+	case c.made == nil || c.made.base != base:
+		x.make(c, r, base, size)
+		return nil
+	default:
+		r.Made, r.Base, r.Value = c.made.r.Made, c.made.r.Base, c.made.r.Value
+	}
+	op := x.Record(r)
+	op.Cost = uint64(store.NewCost(r.Name, uint64(size)))
+	return op
+}
+
+// make makes the string of a record outside the gate.
+func (x *Context) make(c *Call, r store.Record, base *catalog.Entry, size int) {
+	e := x.e
+	e.unmake(c)
+	e.leave(x.s)
+	if !e.Budget.reserve(uint64(size)) {
+		c.Fail(TextOOM)
+		return
+	}
+	c.made = &made{base: base, r: r, held: uint64(size)}
+	c.made.r.Make(base)
+}
+
+// unmake forgets the string that was made for a call: it is stored, or not needed.
+func (e *Engine) unmake(c *Call) {
+	if c.made != nil {
+		e.Budget.release(c.made.held)
+		c.made = nil
+	}
+}
