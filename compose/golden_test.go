@@ -2,6 +2,7 @@ package compose_test
 
 import (
 	"bytes"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -35,14 +36,15 @@ func golden(t *testing.T, name string, got []byte) []byte {
 	return want
 }
 
-// TestGoldenWindow reads windows of both forms, whose first generations are
+// TestGoldenWindow reads windows of all forms, whose first generations are
 // dropped already.
 func TestGoldenWindow(t *testing.T) {
 	for name, c := range map[string]compose.WindowConfig{
-		"v1-window-1e-2":   {Capacity: 60, ErrorRate: 1e-2},
-		"v1-window-burst":  {Capacity: 60, ErrorRate: 1e-3, Generations: 3, Burst: 1.5},
-		"v1-window-rotate": {Capacity: 60, ErrorRate: 1e-2, Generations: 3, Rotate: true, Hasher: secret},
-		"v1-window-empty":  {Capacity: 1, ErrorRate: 1e-2},
+		"v1-window-half-1e-2":  {Capacity: 60, ErrorRate: 1e-2},
+		"v1-window-whole-1e-5": {Capacity: 60, ErrorRate: 1e-5},
+		"v1-window-burst":      {Capacity: 60, ErrorRate: 1e-3, Generations: 3, Burst: 1.5},
+		"v1-window-rotate":     {Capacity: 60, ErrorRate: 1e-2, Generations: 3, Rotate: true, Hasher: secret},
+		"v1-window-half-empty": {Capacity: 1, ErrorRate: 1e-2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWindow(t, c)
@@ -72,6 +74,36 @@ func TestGoldenWindow(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestGoldenWindowOfLines reads windows that were made when all had blocks of
+// whole lines. They stay what they are.
+func TestGoldenWindowOfLines(t *testing.T) {
+	for name, keys := range map[string]uint64{"v1-window-1e-2": 10, "v1-window-empty": 0} {
+		data, err := os.ReadFile(filepath.Join("testdata", name+".golden"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, err := compose.WindowConfig{}.Decode(data)
+		if err != nil {
+			t.Fatalf("%s is not read any more: %v", name, err)
+		}
+		again, err := w.MarshalBinary()
+		if err != nil || !bytes.Equal(again, data) {
+			t.Errorf("%s is written with other bytes (%v)", name, err)
+		}
+		for g := range keys {
+			kept := 1000+g+uint64(w.Shape().Generations) >= w.Generation()
+			for i := range 10 {
+				if key := fmt.Sprintf("key %d of %d", i, g); kept && !w.ContainsString(key) {
+					t.Errorf("%s: %q is missing", name, key)
+				}
+			}
+		}
+		if err := w.Union(newWindow(t, compose.WindowConfig{Capacity: 60, ErrorRate: 1e-2})); !errors.Is(err, bloomery.ErrIncompatible) {
+			t.Errorf("%s: Union with a window of half lines: %v, want ErrIncompatible", name, err)
+		}
 	}
 }
 

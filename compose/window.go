@@ -37,15 +37,18 @@ const batch = 256
 // key again writes it to the present generation, so that it stays for another
 // span.
 //
-// The generations are filters of the layout of bloom.Filter that share the hash.
-// Their blocks of one number lie next to each other, so a lookup reads
-// neighbouring cache lines:
+// The generations are filters that share the hash. Their blocks of one number lie
+// next to each other, so a lookup reads neighbouring cache lines:
 //
-//	block 0 of all generations     block 1 of all generations
-//	[ line ][ line ] ... [ line ]  [ line ][ line ] ... [ line ]  ...
+//	block 0 of all generations        block 1 of all generations
+//	[ block ][ block ] ... [ block ]  [ block ][ block ] ... [ block ]  ...
+//
+// A block is half a cache line, as in bloom.Split: a lookup then reads half as
+// many lines. Where that would take more than an eighth more memory, which is at
+// low rates, a block is a whole line, as in bloom.Filter.
 //
 // With WindowConfig.Rotate every generation has a secret of its own, and an array
-// of its own.
+// of its own, of whole lines.
 //
 // Make one with NewWindow or WindowConfig.New.
 //
@@ -61,8 +64,8 @@ type window struct {
 	rotate   bool
 
 	current uint64
-	blocks  []kernel.Block     // of all generations
-	lines   kernel.Generations // over blocks, unless rotate
+	words   []uint64           // of all generations
+	lines   kernel.Generations // over words, unless rotate
 	salts   []uint64           // of each slot, if rotate
 }
 
@@ -81,14 +84,17 @@ func NewWindow(n int, p float64, generations int) *Window {
 }
 
 // attach gives w its array, which is empty or what was read.
-func (w *window) attach(blocks []kernel.Block) {
-	w.blocks = blocks
-	if !w.rotate {
-		w.lines = kernel.NewGenerations(blocks, w.ways())
-		return
+func (w *window) attach(words []uint64) {
+	w.words = words
+	switch {
+	case w.rotate:
+		w.salts = make([]uint64, w.ways())
+		w.salt()
+	case w.size.Shape.Layout == sizing.Split:
+		w.lines = kernel.NewSplitGenerations(kernel.SplitBlocks(words), w.ways())
+	default:
+		w.lines = kernel.NewGenerations(kernel.Blocks(words), w.ways())
 	}
-	w.salts = make([]uint64, w.ways())
-	w.salt()
 }
 
 // ways returns the number of generations that are kept.
@@ -99,8 +105,8 @@ func (w *window) slot(n uint64) int { return int(n % uint64(w.ways())) }
 
 // apart returns the array of a slot of a rotating window.
 func (w *window) apart(slot int) []kernel.Block {
-	each := len(w.blocks) / w.ways()
-	return w.blocks[slot*each : (slot+1)*each]
+	each := len(w.words) / w.ways()
+	return kernel.Blocks(w.words[slot*each : (slot+1)*each])
 }
 
 // salt derives the secret of every generation from the keyed hash.
@@ -136,7 +142,7 @@ func (w *window) ContainsString(key string) bool { return w.ContainsHash(w.hashe
 // ContainsHash is Contains for a key whose hash is h.
 func (w *window) ContainsHash(h uint64) bool {
 	switch {
-	case len(w.blocks) == 0:
+	case len(w.words) == 0:
 		return false
 	case !w.rotate:
 		return w.lines.Find(w.size.Shape.K, h) != 0
@@ -154,7 +160,7 @@ func (w *window) ContainsHash(h uint64) bool {
 func (w *window) ContainsHashes(dst []bool, hs []uint64) {
 	dst = dst[:len(hs):len(dst)]
 	switch {
-	case len(w.blocks) == 0:
+	case len(w.words) == 0:
 		clear(dst)
 		return
 	case !w.rotate:
@@ -267,7 +273,7 @@ func (w *Window) Advance(n uint64) {
 		return
 	}
 	if steps := n - w.current; steps >= uint64(w.ways()) {
-		clear(w.blocks)
+		clear(w.words)
 	} else {
 		for back := range steps {
 			w.drop(w.slot(n - back))
@@ -290,7 +296,7 @@ func (w *Window) drop(slot int) {
 // Clear removes all keys. The present generation keeps its number.
 func (w *Window) Clear() {
 	w.made()
-	clear(w.blocks)
+	clear(w.words)
 }
 
 // Union adds all keys of o to w, each to the generation that it is in. Both must
@@ -301,9 +307,8 @@ func (w *Window) Union(o *Window) error {
 	if err := w.compatible(&o.window); err != nil {
 		return fmt.Errorf("compose: union: %w", err)
 	}
-	to, from := kernel.Words(w.blocks), kernel.Words(o.blocks)
-	for i := range to {
-		to[i] |= from[i]
+	for i, word := range o.words {
+		w.words[i] |= word
 	}
 	return nil
 }
@@ -311,6 +316,8 @@ func (w *Window) Union(o *Window) error {
 // compatible returns nil if the arrays of two windows mean the same.
 func (w *window) compatible(o *window) error {
 	switch {
+	case w.size.Shape.Layout != o.size.Shape.Layout:
+		return fmt.Errorf("%w: %v layout and %v layout", bloomery.ErrIncompatible, w.size.Shape.Layout, o.size.Shape.Layout)
 	case w.size.Shape != o.size.Shape:
 		return fmt.Errorf("%w: %d bits with %d hashes and %d bits with %d hashes", bloomery.ErrIncompatible,
 			w.size.Shape.Bits, w.size.Shape.K, o.size.Shape.Bits, o.size.Shape.K)
@@ -326,29 +333,32 @@ func (w *window) compatible(o *window) error {
 
 // Clone returns a Window of its own memory with the same keys.
 func (w *Window) Clone() *Window {
-	if len(w.blocks) == 0 {
+	if len(w.words) == 0 {
 		return new(Window)
 	}
 	c := &Window{w.window}
-	blocks := kernel.Blocks(memory.Words(8 * len(w.blocks)))
-	copy(blocks, w.blocks)
-	c.attach(blocks)
+	words := memory.Words(len(w.words))
+	copy(words, w.words)
+	c.attach(words)
 	return c
 }
 
 // made panics for a zero Window.
 func (w *window) made() {
-	if len(w.blocks) == 0 {
+	if len(w.words) == 0 {
 		panic("compose: a zero Window: make it with NewWindow or WindowConfig.New")
 	}
 }
 
-// line returns block i of a generation.
-func (w *window) line(slot int, i uint64) *kernel.Block {
-	if w.rotate {
-		return &w.apart(slot)[i]
+// ones returns how many bits are set in block i of a generation.
+func (w *window) ones(slot int, i uint64) (n uint64) {
+	if !w.rotate {
+		return w.lines.Ones(slot, i)
 	}
-	return w.lines.Line(slot, i)
+	for _, word := range w.apart(slot)[i] {
+		n += uint64(bits.OnesCount64(word))
+	}
+	return n
 }
 
 // Stats describes the state of the window. Items is the sum over all generations:
@@ -358,9 +368,9 @@ func (w *window) line(slot int, i uint64) *kernel.Block {
 func (w *window) Stats() bloomery.Stats {
 	st := bloomery.Stats{
 		Kind: "window", Capacity: w.capacity, Asked: w.rate,
-		Bits: w.size.Bits(), Bytes: uint64(len(w.blocks)) * 64,
+		Bits: w.size.Bits(), Bytes: uint64(len(w.words)) * 8,
 	}
-	if len(w.blocks) == 0 {
+	if len(w.words) == 0 {
 		return st
 	}
 	var items, variance float64
@@ -384,12 +394,7 @@ func (w *window) Stats() bloomery.Stats {
 func (w *window) sample(slot int) kernel.Sampled {
 	shape := w.size.Shape
 	rate := func(fill float64) float64 { return shape.Rate(shape.Count(fill)) }
-	each := len(w.blocks) / w.ways()
-	count := func(i int) (set uint64) {
-		for _, word := range w.line(slot, uint64(i)) {
-			set += uint64(bits.OnesCount64(word))
-		}
-		return set
-	}
-	return kernel.Sample(each, count, rate, 0)
+	unit := shape.Layout.Unit()
+	count := func(i int) uint64 { return w.ones(slot, uint64(i)) * (sizing.BlockBits / unit) } // as of a whole line
+	return kernel.Sample(int(shape.Bits/unit), count, rate, 0)
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/hashing"
-	"github.com/bloomery/bloomery/internal/kernel"
 	"github.com/bloomery/bloomery/internal/memory"
 	"github.com/bloomery/bloomery/sizing"
 )
@@ -65,7 +64,11 @@ func (c WindowConfig) make() (*Window, error) {
 	if c.Rotate && c.Hasher.Kind() == hashing.XXH3 {
 		return nil, fmt.Errorf("%w: Rotate needs a Hasher with a secret, as hashing.Keyed returns it", bloomery.ErrParameter)
 	}
-	size, err := sizing.WindowSize(uint64(c.Capacity), c.ErrorRate, generations, burst)
+	sized := sizing.WindowSize
+	if c.Rotate {
+		sized = sizing.Blocked.WindowSize // every block is somewhere else: small ones gain nothing
+	}
+	size, err := sized(uint64(c.Capacity), c.ErrorRate, generations, burst)
 	if err != nil {
 		return nil, errors.Unwrap(err)
 	}
@@ -77,6 +80,6 @@ func (c WindowConfig) make() (*Window, error) {
 		return nil, err
 	}
 	w := &Window{window{hasher: c.Hasher, size: size, capacity: uint64(c.Capacity), rate: c.ErrorRate, rotate: c.Rotate}}
-	w.attach(kernel.Blocks(words))
+	w.attach(words)
 	return w, nil
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/internal/envelope"
-	"github.com/bloomery/bloomery/internal/kernel"
 	"github.com/bloomery/bloomery/internal/memory"
 	"github.com/bloomery/bloomery/sizing"
 )
@@ -22,15 +21,21 @@ import (
 //	2 to 7   zero
 const windowPreface = 8
 
-// rotates is the bit of the header's extra field that says so; generations are in
-// the lower byte.
-const rotates = 1 << 8
+// The bits of the header's extra field that say so; generations are in the lower
+// byte.
+const (
+	rotates = 1 << 8
+	halves  = 1 << 9 // the layout is sizing.Split
+)
 
 // header returns the header of the encoding.
 func (w *window) header() envelope.Header {
 	extra := uint32(w.size.Generations)
 	if w.rotate {
 		extra |= rotates
+	}
+	if w.size.Shape.Layout == sizing.Split {
+		extra |= halves
 	}
 	return envelope.Header{
 		Kind:     envelope.KindWindow,
@@ -41,7 +46,7 @@ func (w *window) header() envelope.Header {
 		Capacity: w.capacity,
 		Rate:     w.rate,
 		Size:     w.size.Shape.Bits,
-		Payload:  (windowPreface + uint64(len(w.blocks))*8) * 8,
+		Payload:  (windowPreface + uint64(len(w.words))) * 8,
 	}
 }
 
@@ -53,10 +58,10 @@ func (w *window) preface() []uint64 {
 
 // AppendBinary appends the encoding of the window to dst.
 func (w *window) AppendBinary(dst []byte) ([]byte, error) {
-	if len(w.blocks) == 0 {
+	if len(w.words) == 0 {
 		return dst, fmt.Errorf("compose: marshal window: %w", errZero)
 	}
-	return envelope.Append(dst, w.header(), w.preface(), kernel.Words(w.blocks)), nil
+	return envelope.Append(dst, w.header(), w.preface(), w.words), nil
 }
 
 // MarshalBinary returns the encoding of the window.
@@ -64,10 +69,10 @@ func (w *window) MarshalBinary() ([]byte, error) { return w.AppendBinary(nil) }
 
 // WriteTo writes the encoding of the window to dst.
 func (w *window) WriteTo(dst io.Writer) (int64, error) {
-	if len(w.blocks) == 0 {
+	if len(w.words) == 0 {
 		return 0, fmt.Errorf("compose: write window: %w", errZero)
 	}
-	return envelope.WriteTo(dst, w.header(), w.preface(), kernel.Words(w.blocks))
+	return envelope.WriteTo(dst, w.header(), w.preface(), w.words)
 }
 
 // parseWindow returns the window that a header describes, without its array.
@@ -75,10 +80,14 @@ func parseWindow(h envelope.Header, given hashing.Hasher) (window, error) {
 	if h.Kind != envelope.KindWindow {
 		return window{}, fmt.Errorf("%w: the filter is of kind %d, not of kind %d (window)", bloomery.ErrIncompatible, h.Kind, envelope.KindWindow)
 	}
+	layout := sizing.Blocked
+	if h.Extra&halves != 0 {
+		layout = sizing.Split
+	}
 	w := window{
 		size: sizing.Window{
-			Shape:       sizing.Shape{Layout: sizing.Blocked, Bits: h.Size, K: int(h.K)},
-			Generations: int(h.Extra &^ rotates),
+			Shape:       sizing.Shape{Layout: layout, Bits: h.Size, K: int(h.K)},
+			Generations: int(h.Extra &^ (rotates | halves)),
 		},
 		capacity: h.Capacity, rate: h.Rate, rotate: h.Extra&rotates != 0,
 	}
@@ -89,6 +98,8 @@ func parseWindow(h envelope.Header, given hashing.Hasher) (window, error) {
 		return window{}, fmt.Errorf("%w: %d generations", bloomery.ErrCorrupt, w.size.Generations)
 	case h.Size > math.MaxInt64/64 || h.Payload != windowPreface*8+w.size.Bits()/8:
 		return window{}, fmt.Errorf("%w: payload of %d bytes for %d generations of %d bits", bloomery.ErrCorrupt, h.Payload, w.ways(), h.Size)
+	case w.rotate && layout == sizing.Split:
+		return window{}, fmt.Errorf("%w: rotates a secret in blocks of half a line", bloomery.ErrCorrupt)
 	case w.rotate && h.Hash == hashing.XXH3:
 		return window{}, fmt.Errorf("%w: rotates a secret that XXH3 does not have", bloomery.ErrCorrupt)
 	}
@@ -109,7 +120,7 @@ func (w *window) fill(words []uint64) error {
 			return fmt.Errorf("%w: reserved words are not zero", bloomery.ErrCorrupt)
 		}
 	}
-	w.attach(kernel.Blocks(words[windowPreface:]))
+	w.attach(words[windowPreface:])
 	return nil
 }
 
@@ -206,7 +217,7 @@ func (w *WindowView) Clone() (*Window, error) {
 	if err := w.sealed.Verify(); err != nil {
 		return nil, fmt.Errorf("compose: clone window: %w", err)
 	}
-	if err := memory.Fits(uint64(len(w.blocks)) * 64); err != nil {
+	if err := memory.Fits(uint64(len(w.words)) * 8); err != nil {
 		return nil, fmt.Errorf("compose: clone window: %w", err)
 	}
 	return (&Window{w.window}).Clone(), nil

@@ -19,9 +19,10 @@ import (
 
 var secret = hashing.Keyed([16]byte{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16})
 
-// windows are the two forms that a Window has.
+// windows are the forms that a Window has.
 var windows = map[string]compose.WindowConfig{
-	"interleaved": {Capacity: 1000, ErrorRate: 0.01},
+	"half lines":  {Capacity: 1000, ErrorRate: 0.01},
+	"whole lines": {Capacity: 1000, ErrorRate: 1e-4},
 	"rotating":    {Capacity: 1000, ErrorRate: 0.01, Rotate: true, Hasher: secret},
 }
 

@@ -27,15 +27,19 @@ func stablePlan(n uint64, p float64) (plan, error) {
 // stableWidth is the width of counters that counting.NewStable takes.
 const stableWidth = 2
 
-// windowPlan is for a window of 6 generations: a lookup reads as many neighbouring
-// lines as it keeps of them.
+// windowPlan is for a window of 6 generations: a lookup reads a block of each, and
+// these are neighbours, of one line or half a line each.
 func windowPlan(n uint64, p float64) (plan, error) {
 	w, err := WindowSize(n, p, WindowGenerations, WindowBurst)
 	rate := func(keys float64) float64 {
 		each := keys / float64(w.Generations)
 		return min(1, float64(w.Generations+1)*w.Shape.Rate(each))
 	}
-	return plan{w.Bits(), WindowGenerations + 1, WindowGenerations + 1, rate}, err
+	lines := WindowGenerations + 1
+	if w.Shape.Layout == Split {
+		lines = (lines + 1) / 2
+	}
+	return plan{w.Bits(), lines, lines, rate}, err
 }
 
 // stripedPlan is for 64 stripes, each with room for its share of the keys and four

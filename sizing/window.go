@@ -28,11 +28,29 @@ type Window struct {
 	Burst       float64
 }
 
-// WindowSize returns the smallest Window for n keys per span whose false positive
+// WindowSize returns a small Window for n keys per span whose false positive
 // rate over all generations is at most p, as long as none of them takes more than
 // burst times its even share, n / generations. Errors wrap ErrParameter or
 // ErrTooLarge.
+//
+// Its generations have the Blocked layout, or the Split one if that takes at most
+// an eighth more memory: a lookup then reads half as many cache lines. See
+// Layout.WindowSize for the one or the other.
 func WindowSize(n uint64, p float64, generations int, burst float64) (Window, error) {
+	blocked, err := Blocked.WindowSize(n, p, generations, burst)
+	if err != nil {
+		return Window{}, err
+	}
+	split, err := Split.WindowSize(n, p, generations, burst)
+	if err != nil || split.Bits() > blocked.Bits()+blocked.Bits()/8 {
+		return blocked, nil //nolint:nilerr // what Split refuses, Blocked may take
+	}
+	return split, nil
+}
+
+// WindowSize returns the smallest Window of generations of this layout that does
+// what the function WindowSize says. Errors are the same.
+func (l Layout) WindowSize(n uint64, p float64, generations int, burst float64) (Window, error) {
 	switch {
 	case generations < 1 || generations > MaxGenerations:
 		return Window{}, refuse("window", bloomery.ErrParameter, "%d generations, a window has 1 to %d", generations, MaxGenerations)
@@ -48,7 +66,7 @@ func WindowSize(n uint64, p float64, generations int, burst float64) (Window, er
 	// happen is that some are as full as they may be and the others empty: a span
 	// has so many of them, and there is one generation more than in a span.
 	full := float64(n)/float64(w.Most(n)) + 1
-	shape, err := Blocked.Size(w.Most(n), p/full)
+	shape, err := l.Size(w.Most(n), p/full)
 	if err != nil {
 		return Window{}, about("window", fmt.Errorf("each generation: %w", errors.Unwrap(err)))
 	}

@@ -6,9 +6,8 @@ import "math/bits"
 // answers with a bit for each.
 const MaxWays = 64
 
-// Generations is an array of several filters of the blocked layout that have the
-// same shape and know keys by the same hashes. The blocks of one number lie next
-// to each other:
+// Generations is an array of several filters that have the same shape and know
+// keys by the same hashes. The blocks of one number lie next to each other:
 //
 //	block 0                          block 1
 //	[ filter 0 | filter 1 | ... ]    [ filter 0 | filter 1 | ... ]   ...
@@ -16,24 +15,36 @@ const MaxWays = 64
 // A key has the same bits in the same block of every filter. So it is asked for
 // in all of them at once: its bits are computed once, and the lines that are
 // read are neighbours.
+//
+// The filters are of the blocked or of the split layout. Blocks of the split one
+// are half as large, so half as many lines are read for a key.
 type Generations struct {
-	blocks []Block // of all filters
-	each   uint64  // blocks of one filter
+	blocks []Block      // of all filters; or
+	halves []SplitBlock // the same, of the split layout
+	each   uint64       // blocks of one filter
 	ways   uint64
 }
 
 // NewGenerations returns the Generations of an array with the blocks of so many
-// filters. It panics if ways is not in 1..MaxWays, or does not divide the number
-// of blocks, or there are none.
+// filters of the blocked layout. It panics if ways is not in 1..MaxWays, or does
+// not divide the number of blocks, or there are none.
 func NewGenerations(blocks []Block, ways int) Generations {
-	if uint(ways-1) >= MaxWays || len(blocks) == 0 || len(blocks)%ways != 0 {
-		panic("kernel: array of the wrong length")
-	}
-	return Generations{blocks, uint64(len(blocks) / ways), uint64(ways)}
+	return Generations{blocks: blocks, each: each(len(blocks), ways), ways: uint64(ways)}
 }
 
-// Blocks returns the array.
-func (g *Generations) Blocks() []Block { return g.blocks }
+// NewSplitGenerations is NewGenerations for the split layout. What is called k
+// has no meaning in it.
+func NewSplitGenerations(blocks []SplitBlock, ways int) Generations {
+	return Generations{halves: blocks, each: each(len(blocks), ways), ways: uint64(ways)}
+}
+
+// each returns the blocks of one filter.
+func each(blocks, ways int) uint64 {
+	if uint(ways-1) >= MaxWays || blocks == 0 || blocks%ways != 0 {
+		panic("kernel: array of the wrong length")
+	}
+	return uint64(blocks / ways)
+}
 
 // place returns the bits of h in each lane of a block, and the lines of that
 // block, one for each filter.
@@ -66,6 +77,9 @@ func (g *Generations) place(bit *Block, k int, h uint64) []Block {
 // Find returns which filters hold all k bits of h: bit i stands for filter i. It
 // panics if k is not in 1..MaxK.
 func (g *Generations) Find(k int, h uint64) (found uint64) {
+	if g.halves != nil {
+		return g.findSplit(h)
+	}
 	if uint(k-1) >= MaxK {
 		panic(badK)
 	}
@@ -88,14 +102,14 @@ func missing(bit, line *Block) uint64 {
 // FindAll sets dst[i] to whether one of the filters holds hs[i]. It panics as
 // Find does, and if dst is shorter than hs.
 func (g *Generations) FindAll(dst []bool, k int, hs []uint64) {
-	if uint(k-1) >= MaxK {
+	if uint(k-1) >= MaxK && g.halves == nil {
 		panic(badK)
 	}
 	if len(dst) < len(hs) {
 		panic(badDst)
 	}
 	dst = dst[:len(hs)]
-	if !vector(g.blocks) {
+	if !g.vector() {
 		g.goFindAll(dst, k, hs)
 		return
 	}
@@ -109,9 +123,21 @@ func (g *Generations) FindAll(dst []bool, k int, hs []uint64) {
 	}
 }
 
+// vector reports whether a batch runs in assembly.
+func (g *Generations) vector() bool {
+	if g.halves != nil {
+		return vectorSplit(g.halves)
+	}
+	return vector(g.blocks)
+}
+
 // goFindAll is FindAll in Go. The lines of some keys are touched before the first
 // of them is looked at.
 func (g *Generations) goFindAll(dst []bool, k int, hs []uint64) {
+	if g.halves != nil {
+		g.goFindAllSplit(dst, hs)
+		return
+	}
 	for len(hs) > 0 {
 		n := min(len(hs), touched)
 		for i, h := range hs[:n] {
@@ -139,6 +165,9 @@ func (g *Generations) goFindAll(dst []bool, k int, hs []uint64) {
 // Set adds h to filter way and reports whether one of its bits was clear. It
 // panics if there is no such filter, or as Find does.
 func (g *Generations) Set(k, way int, h uint64) bool {
+	if g.halves != nil {
+		return fillSplit(&g.half(h)[way], uint32(h))
+	}
 	if uint(k-1) >= MaxK {
 		panic(badK)
 	}
@@ -156,10 +185,23 @@ func (g *Generations) Clear(way int) {
 	for at := way; at < len(g.blocks); at += int(g.ways) {
 		g.blocks[at] = Block{}
 	}
+	for at := way; at < len(g.halves); at += int(g.ways) {
+		g.halves[at] = SplitBlock{}
+	}
 }
 
-// Line returns block i of filter way.
-func (g *Generations) Line(way int, i uint64) *Block { return &g.blocks[i*g.ways:][:g.ways][way] }
+// Ones returns how many bits are set in block i of filter way.
+func (g *Generations) Ones(way int, i uint64) uint64 {
+	at := i*g.ways + uint64(way)
+	if g.halves != nil {
+		return ones(g.halves[at][:])
+	}
+	return ones(g.blocks[at][:])
+}
 
-// Each returns the number of blocks of one filter.
-func (g *Generations) Each() uint64 { return g.each }
+func ones(words []uint64) (n uint64) {
+	for _, w := range words {
+		n += uint64(bits.OnesCount64(w))
+	}
+	return n
+}

@@ -13,3 +13,8 @@ func findAllAVX512(dst *bool, blocks *[8]uint64, n int, ways int, k int, hs *uin
 //
 //go:noescape
 func findAllAVX2(dst *bool, blocks *[8]uint64, n int, ways int, k int, hs *uint64, groups int)
+
+// findAllSplitAVX2 sets dst[i] to whether a filter of Generations of the split layout holds hs[i].
+//
+//go:noescape
+func findAllSplitAVX2(dst *bool, blocks *[4]uint64, n int, ways int, hs *uint64, groups int)

@@ -2194,3 +2194,323 @@ moreLine7:
 	JNE     moreNext
 	VZEROUPPER
 	RET
+
+DATA splitLanes<>+0(SB)/4, $0x47b6137b
+DATA splitLanes<>+4(SB)/4, $0x44974d91
+DATA splitLanes<>+8(SB)/4, $0x8824ad5b
+DATA splitLanes<>+12(SB)/4, $0xa2b7289d
+DATA splitLanes<>+16(SB)/4, $0x705495c7
+DATA splitLanes<>+20(SB)/4, $0x2df1424b
+DATA splitLanes<>+24(SB)/4, $0x9efc4947
+DATA splitLanes<>+28(SB)/4, $0x5c6bfb31
+DATA splitLanes<>+32(SB)/4, $0x00000001
+DATA splitLanes<>+36(SB)/4, $0x00000001
+DATA splitLanes<>+40(SB)/4, $0x00000001
+DATA splitLanes<>+44(SB)/4, $0x00000001
+DATA splitLanes<>+48(SB)/4, $0x00000001
+DATA splitLanes<>+52(SB)/4, $0x00000001
+DATA splitLanes<>+56(SB)/4, $0x00000001
+DATA splitLanes<>+60(SB)/4, $0x00000001
+GLOBL splitLanes<>(SB), RODATA|NOPTR, $64
+
+// func findAllSplitAVX2(dst *bool, blocks *[4]uint64, n int, ways int, hs *uint64, groups int)
+// Requires: AVX, AVX2, MMX+
+TEXT ·findAllSplitAVX2(SB), $1088-48
+	VMOVDQU      splitLanes<>+0(SB), Y0
+	VMOVDQU      splitLanes<>+32(SB), Y1
+	MOVQ         n+16(FP), AX
+	VMOVQ        AX, X2
+	VPBROADCASTQ X2, Y2
+	MOVQ         blocks+8(FP), AX
+	MOVQ         hs+32(FP), CX
+	MOVQ         dst+0(FP), DX
+	LEAQ         63(SP), BX
+	ANDQ         $-64, BX
+	MOVQ         groups+40(FP), SI
+	MOVQ         SI, DI
+	MOVQ         $0x00000001, R8
+	XORQ         R9, R9
+	XORQ         R10, R10
+
+eightNext:
+	TESTQ    SI, SI
+	JEQ      eightProbe
+	LEAQ     (BX)(R9*1), R11
+	VMOVDQU  (CX), Y3
+	VMOVDQU  Y3, 64(R11)
+	VPSRLQ   $0x20, Y3, Y3
+	VPMULUDQ Y2, Y3, Y3
+	VPSRLQ   $0x20, Y3, Y3
+	VPSLLQ   $0x05, Y3, Y3
+	VMOVDQU  Y3, (R11)
+	VMOVDQU  32(CX), Y3
+	VMOVDQU  Y3, 96(R11)
+	VPSRLQ   $0x20, Y3, Y3
+	VPMULUDQ Y2, Y3, Y3
+	VPSRLQ   $0x20, Y3, Y3
+	VPSLLQ   $0x05, Y3, Y3
+	VMOVDQU  Y3, 32(R11)
+	MOVQ     (R11), R12
+	IMULQ    ways+24(FP), R12
+	ADDQ     AX, R12
+	MOVQ     ways+24(FP), R13
+	INCQ     R13
+	SHRQ     $0x01, R13
+
+eightAhead0:
+	PREFETCHT0 (R12)
+	ADDQ       $0x40, R12
+	DECQ       R13
+	JNE        eightAhead0
+	MOVQ       8(R11), R12
+	IMULQ      ways+24(FP), R12
+	ADDQ       AX, R12
+	MOVQ       ways+24(FP), R13
+	INCQ       R13
+	SHRQ       $0x01, R13
+
+eightAhead1:
+	PREFETCHT0 (R12)
+	ADDQ       $0x40, R12
+	DECQ       R13
+	JNE        eightAhead1
+	MOVQ       16(R11), R12
+	IMULQ      ways+24(FP), R12
+	ADDQ       AX, R12
+	MOVQ       ways+24(FP), R13
+	INCQ       R13
+	SHRQ       $0x01, R13
+
+eightAhead2:
+	PREFETCHT0 (R12)
+	ADDQ       $0x40, R12
+	DECQ       R13
+	JNE        eightAhead2
+	MOVQ       24(R11), R12
+	IMULQ      ways+24(FP), R12
+	ADDQ       AX, R12
+	MOVQ       ways+24(FP), R13
+	INCQ       R13
+	SHRQ       $0x01, R13
+
+eightAhead3:
+	PREFETCHT0 (R12)
+	ADDQ       $0x40, R12
+	DECQ       R13
+	JNE        eightAhead3
+	MOVQ       32(R11), R12
+	IMULQ      ways+24(FP), R12
+	ADDQ       AX, R12
+	MOVQ       ways+24(FP), R13
+	INCQ       R13
+	SHRQ       $0x01, R13
+
+eightAhead4:
+	PREFETCHT0 (R12)
+	ADDQ       $0x40, R12
+	DECQ       R13
+	JNE        eightAhead4
+	MOVQ       40(R11), R12
+	IMULQ      ways+24(FP), R12
+	ADDQ       AX, R12
+	MOVQ       ways+24(FP), R13
+	INCQ       R13
+	SHRQ       $0x01, R13
+
+eightAhead5:
+	PREFETCHT0 (R12)
+	ADDQ       $0x40, R12
+	DECQ       R13
+	JNE        eightAhead5
+	MOVQ       48(R11), R12
+	IMULQ      ways+24(FP), R12
+	ADDQ       AX, R12
+	MOVQ       ways+24(FP), R13
+	INCQ       R13
+	SHRQ       $0x01, R13
+
+eightAhead6:
+	PREFETCHT0 (R12)
+	ADDQ       $0x40, R12
+	DECQ       R13
+	JNE        eightAhead6
+	MOVQ       56(R11), R11
+	IMULQ      ways+24(FP), R11
+	ADDQ       AX, R11
+	MOVQ       ways+24(FP), R12
+	INCQ       R12
+	SHRQ       $0x01, R12
+
+eightAhead7:
+	PREFETCHT0 (R11)
+	ADDQ       $0x40, R11
+	DECQ       R12
+	JNE        eightAhead7
+	ADDQ       $0x40, CX
+	ADDQ       $0x00000100, R9
+	ANDQ       $0x000003ff, R9
+	DECQ       SI
+	DECQ       R8
+	JGE        eightNext
+
+eightProbe:
+	LEAQ         (BX)(R10*1), R11
+	MOVQ         (R11), R12
+	IMULQ        ways+24(FP), R12
+	VPBROADCASTD 64(R11), Y3
+	VPMULLD      Y0, Y3, Y3
+	VPSRLD       $0x1b, Y3, Y3
+	VPSLLVD      Y3, Y1, Y3
+	LEAQ         (AX)(R12*1), R12
+	MOVQ         ways+24(FP), R13
+	XORQ         R14, R14
+
+eightLine0:
+	VMOVDQU      (R12), Y4
+	VPTEST       Y3, Y4
+	SETCS        R15
+	ORB          R15, R14
+	ADDQ         $0x20, R12
+	DECQ         R13
+	JNE          eightLine0
+	MOVB         R14, (DX)
+	MOVQ         8(R11), R12
+	IMULQ        ways+24(FP), R12
+	VPBROADCASTD 72(R11), Y3
+	VPMULLD      Y0, Y3, Y3
+	VPSRLD       $0x1b, Y3, Y3
+	VPSLLVD      Y3, Y1, Y3
+	LEAQ         (AX)(R12*1), R12
+	MOVQ         ways+24(FP), R13
+	XORQ         R14, R14
+
+eightLine1:
+	VMOVDQU      (R12), Y4
+	VPTEST       Y3, Y4
+	SETCS        R15
+	ORB          R15, R14
+	ADDQ         $0x20, R12
+	DECQ         R13
+	JNE          eightLine1
+	MOVB         R14, 1(DX)
+	MOVQ         16(R11), R12
+	IMULQ        ways+24(FP), R12
+	VPBROADCASTD 80(R11), Y3
+	VPMULLD      Y0, Y3, Y3
+	VPSRLD       $0x1b, Y3, Y3
+	VPSLLVD      Y3, Y1, Y3
+	LEAQ         (AX)(R12*1), R12
+	MOVQ         ways+24(FP), R13
+	XORQ         R14, R14
+
+eightLine2:
+	VMOVDQU      (R12), Y4
+	VPTEST       Y3, Y4
+	SETCS        R15
+	ORB          R15, R14
+	ADDQ         $0x20, R12
+	DECQ         R13
+	JNE          eightLine2
+	MOVB         R14, 2(DX)
+	MOVQ         24(R11), R12
+	IMULQ        ways+24(FP), R12
+	VPBROADCASTD 88(R11), Y3
+	VPMULLD      Y0, Y3, Y3
+	VPSRLD       $0x1b, Y3, Y3
+	VPSLLVD      Y3, Y1, Y3
+	LEAQ         (AX)(R12*1), R12
+	MOVQ         ways+24(FP), R13
+	XORQ         R14, R14
+
+eightLine3:
+	VMOVDQU      (R12), Y4
+	VPTEST       Y3, Y4
+	SETCS        R15
+	ORB          R15, R14
+	ADDQ         $0x20, R12
+	DECQ         R13
+	JNE          eightLine3
+	MOVB         R14, 3(DX)
+	MOVQ         32(R11), R12
+	IMULQ        ways+24(FP), R12
+	VPBROADCASTD 96(R11), Y3
+	VPMULLD      Y0, Y3, Y3
+	VPSRLD       $0x1b, Y3, Y3
+	VPSLLVD      Y3, Y1, Y3
+	LEAQ         (AX)(R12*1), R12
+	MOVQ         ways+24(FP), R13
+	XORQ         R14, R14
+
+eightLine4:
+	VMOVDQU      (R12), Y4
+	VPTEST       Y3, Y4
+	SETCS        R15
+	ORB          R15, R14
+	ADDQ         $0x20, R12
+	DECQ         R13
+	JNE          eightLine4
+	MOVB         R14, 4(DX)
+	MOVQ         40(R11), R12
+	IMULQ        ways+24(FP), R12
+	VPBROADCASTD 104(R11), Y3
+	VPMULLD      Y0, Y3, Y3
+	VPSRLD       $0x1b, Y3, Y3
+	VPSLLVD      Y3, Y1, Y3
+	LEAQ         (AX)(R12*1), R12
+	MOVQ         ways+24(FP), R13
+	XORQ         R14, R14
+
+eightLine5:
+	VMOVDQU      (R12), Y4
+	VPTEST       Y3, Y4
+	SETCS        R15
+	ORB          R15, R14
+	ADDQ         $0x20, R12
+	DECQ         R13
+	JNE          eightLine5
+	MOVB         R14, 5(DX)
+	MOVQ         48(R11), R12
+	IMULQ        ways+24(FP), R12
+	VPBROADCASTD 112(R11), Y3
+	VPMULLD      Y0, Y3, Y3
+	VPSRLD       $0x1b, Y3, Y3
+	VPSLLVD      Y3, Y1, Y3
+	LEAQ         (AX)(R12*1), R12
+	MOVQ         ways+24(FP), R13
+	XORQ         R14, R14
+
+eightLine6:
+	VMOVDQU      (R12), Y4
+	VPTEST       Y3, Y4
+	SETCS        R15
+	ORB          R15, R14
+	ADDQ         $0x20, R12
+	DECQ         R13
+	JNE          eightLine6
+	MOVB         R14, 6(DX)
+	MOVQ         56(R11), R12
+	IMULQ        ways+24(FP), R12
+	VPBROADCASTD 120(R11), Y3
+	VPMULLD      Y0, Y3, Y3
+	VPSRLD       $0x1b, Y3, Y3
+	VPSLLVD      Y3, Y1, Y3
+	LEAQ         (AX)(R12*1), R11
+	MOVQ         ways+24(FP), R12
+	XORQ         R13, R13
+
+eightLine7:
+	VMOVDQU (R11), Y4
+	VPTEST  Y3, Y4
+	SETCS   R14
+	ORB     R14, R13
+	ADDQ    $0x20, R11
+	DECQ    R12
+	JNE     eightLine7
+	MOVB    R13, 7(DX)
+	ADDQ    $0x08, DX
+	ADDQ    $0x00000100, R10
+	ANDQ    $0x000003ff, R10
+	DECQ    DI
+	JNE     eightNext
+	VZEROUPPER
+	RET

@@ -40,6 +40,10 @@ func setGroups(blocks []Block, k int, hs []uint64) {
 }
 
 func (g *Generations) findGroups(dst []bool, k int, hs []uint64) {
+	if g.halves != nil {
+		findAllSplitAVX2(&dst[0], &g.halves[0], int(g.each), int(g.ways), &hs[0], len(hs)/group)
+		return
+	}
 	if hasAVX512 {
 		findAllAVX512(&dst[0], &g.blocks[0], int(g.each), int(g.ways), k, &hs[0], len(hs)/group)
 		return

@@ -159,9 +159,11 @@ func (t *avx2) set(c class, k key, out Op) {
 	SETNE(out)
 }
 
-func (t *avx2) find(c class, k key, lines Mem, label string, out Op) {
+func (t *avx2) blockBytes() int { return 64 }
+
+func (t *avx2) find(c class, k key, blocks Mem, label string, out Op) {
 	bits := t.bits(c, k)
-	eachLine(k.block, lines, label, out, func(line Mem, found Register) {
+	eachBlock(k.block, blocks, t.blockBytes(), label, out, func(line Mem, found Register) {
 		block := t.load(key{block: line})
 		for i := range bits {
 			VPANDN(bits[i], block[i], block[i])

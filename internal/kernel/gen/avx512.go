@@ -133,12 +133,14 @@ func (t *avx512) set(c class, k key, out Op) {
 	SETNE(out)
 }
 
-func (t *avx512) find(c class, k key, lines Mem, label string, out Op) {
+func (t *avx512) blockBytes() int { return 64 }
+
+func (t *avx512) find(c class, k key, blocks Mem, label string, out Op) {
 	bits, second := t.bits(c, k)
 	if c == more {
 		VPORQ(second, bits, bits)
 	}
-	eachLine(k.block, lines, label, out, func(line Mem, found Register) {
+	eachBlock(k.block, blocks, t.blockBytes(), label, out, func(line Mem, found Register) {
 		set, whole := ZMM(), K()
 		VPANDQ(line, bits, set)
 		VPCMPEQQ(set, bits, whole)

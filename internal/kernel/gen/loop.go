@@ -51,9 +51,11 @@ type tier interface {
 
 // finder is a tier that can look into several filters at once.
 type finder interface {
-	// find sets out to 1 if one of so many lines from the block on has all
-	// bits of the key, else to 0. label is for its loop.
-	find(c class, k key, lines Mem, label string, out Op)
+	// find sets out to 1 if one of so many blocks, the first of which is the
+	// key's, has all bits of the key, else to 0. label is for its loop.
+	find(c class, k key, blocks Mem, label string, out Op)
+	// blockBytes returns the size of a block.
+	blockBytes() int
 }
 
 // op is one function of a tier: a name without the tier, a comment for the
@@ -61,8 +63,8 @@ type finder interface {
 type op struct {
 	name, doc string
 	sets, dst bool
-	// finds is for arrays that hold a block of several filters in lines that
-	// follow each other, as many as the parameter ways says.
+	// finds is for arrays in which the blocks of several filters follow each
+	// other, as many as the parameter ways says.
 	finds bool
 }
 
@@ -161,7 +163,7 @@ func stages(t tier, o op, c class, k Register, room Mem) {
 		block := GP64()
 		MOVQ(Mem{Base: slot, Disp: offsets + 8*i}, block)
 		if o.finds {
-			prefetchLines(base, block, fmt.Sprintf("%sAhead%d", c, i))
+			prefetchLines(base, block, t.(finder).blockBytes(), fmt.Sprintf("%sAhead%d", c, i))
 			continue
 		}
 		PREFETCHT0(Mem{Base: base, Index: block, Scale: 1})
@@ -214,12 +216,18 @@ func ways() Mem {
 }
 
 // prefetchLines prefetches the lines of a key in all filters, given the offset
-// that its block has in one of them.
-func prefetchLines(base, block Register, label string) {
+// that its block has in one of them. Blocks of half a line begin in the middle
+// of one only if their number is odd, and then end with a line: they never take
+// more lines than half their number, rounded up.
+func prefetchLines(base, block Register, bytes int, label string) {
 	left := GP64()
 	IMULQ(ways(), block)
 	ADDQ(base, block)
 	MOVQ(ways(), left)
+	if bytes < 64 {
+		INCQ(left)
+		SHRQ(Imm(1), left)
+	}
 	Label(label)
 	PREFETCHT0(Mem{Base: block})
 	ADDQ(Imm(64), block)
@@ -227,18 +235,18 @@ func prefetchLines(base, block Register, label string) {
 	JNE(LabelRef(label))
 }
 
-// eachLine runs probe for every line from the block on and ORs what it puts into
-// the register it is given to out.
-func eachLine(block Mem, lines Mem, label string, out Op, probe func(line Mem, found Register)) {
-	line, left, any := GP64(), GP64(), GP64()
-	LEAQ(block, line)
-	MOVQ(lines, left)
+// eachBlock runs probe for so many blocks, the first of which is given, and ORs
+// what it puts into the register it is given to out.
+func eachBlock(first, blocks Mem, bytes int, label string, out Op, probe func(block Mem, found Register)) {
+	block, left, any := GP64(), GP64(), GP64()
+	LEAQ(first, block)
+	MOVQ(blocks, left)
 	XORQ(any, any)
 	Label(label)
 	found := GP8()
-	probe(Mem{Base: line}, found)
+	probe(Mem{Base: block}, found)
 	ORB(found, any.As8())
-	ADDQ(Imm(64), line)
+	ADDQ(U8(bytes), block)
 	DECQ(left)
 	JNE(LabelRef(label))
 	MOVB(any.As8(), out)

@@ -46,6 +46,7 @@ func main() {
 		constants()
 		batch(newAVX512(), findAll)
 		batch(newAVX2(), findAll)
+		splitBatch(newSplit(), splitFind)
 	case "single":
 		constants()
 		tiers := []tier{newAVX512(), newAVX2()}

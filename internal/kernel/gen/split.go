@@ -24,8 +24,9 @@ var (
 		{name: "setAllSplit", sets: true, doc: "sets the bits of hs[0], hs[1], and so on."},
 		{name: "setAllFreshSplit", sets: true, dst: true, doc: "sets dst[i] to the answer of goSetSplit for hs[i], in order."},
 	}
-	splitHas = op{name: "hasOneSplit", doc: "is HasSplit."}
-	splitSet = op{name: "setOneSplit", sets: true, doc: "is SetSplit."}
+	splitFind = op{name: "findAllSplit", finds: true, dst: true, doc: "sets dst[i] to whether a filter of Generations of the split layout holds hs[i]."}
+	splitHas  = op{name: "hasOneSplit", doc: "is HasSplit."}
+	splitSet  = op{name: "setOneSplit", sets: true, doc: "is SetSplit."}
 )
 
 // split is the split layout on AVX2: a block is one register of 8 lanes.
@@ -104,6 +105,17 @@ func (t *split) has(_ class, k key, out Op) {
 	SETCS(out)
 }
 
+func (t *split) blockBytes() int { return 32 }
+
+func (t *split) find(_ class, k key, blocks Mem, label string, out Op) {
+	bits := t.bits(k)
+	eachBlock(k.block, blocks, t.blockBytes(), label, out, func(block Mem, found Register) {
+		set := t.load(key{block: block})
+		VPTEST(bits, set)
+		SETCS(found)
+	})
+}
+
 func (t *split) set(_ class, k key, out Op) {
 	bits, block := t.bits(k), t.load(k)
 	after := YMM()
@@ -144,8 +156,12 @@ func splitBatch(t *split, o op) {
 	if o.dst {
 		dst = "dst *bool, "
 	}
+	ways := ""
+	if o.finds {
+		ways = ", ways"
+	}
 	name := o.name + t.name()
-	TEXT(name, 0, fmt.Sprintf("func(%sblocks *[4]uint64, n int, hs *uint64, groups int)", dst))
+	TEXT(name, 0, fmt.Sprintf("func(%sblocks *[4]uint64, n%s int, hs *uint64, groups int)", dst, ways))
 	Pragma("noescape")
 	Doc(name + " " + o.doc)
 	stages(t, o, eight, nil, AllocLocal(slots*slotSize+64))
