@@ -183,7 +183,7 @@ func TestNewLeavesNothing(t *testing.T) {
 		_ = l.Close()
 	}
 	for _, bad := range []server.Config{
-		{Addr: []string{"nonsense"}}, {Addr: []string{"unix:"}}, {MaxMemory: -1}, {MaxClients: -1}, {MaxQuery: -1}, {IdleTimeout: -1},
+		{Addr: []string{"nonsense"}}, {Addr: []string{"unix:"}}, {MaxMemory: -1}, {MaxClients: -1}, {MaxQuery: -1}, {MaxTransaction: -1}, {IdleTimeout: -1},
 		{WriteTimeout: -1}, {ShutdownTimeout: -1}, {Fsync: "sometimes"},
 	} {
 		if s, err := server.New(bad); err == nil {

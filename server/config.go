@@ -30,6 +30,10 @@ type Config struct {
 	MaxClients int
 	// MaxQuery bounds one command, in bytes. The default is 512 MiB.
 	MaxQuery int
+	// MaxTransaction bounds the commands and arguments that a client may queue
+	// between MULTI and EXEC, and the keys that it may watch: others wait while
+	// EXEC runs. The default is 250,000.
+	MaxTransaction int
 	// IdleTimeout is when a client that sends nothing is closed; 0 means
 	// never. A client whose command is still at work is not idle.
 	IdleTimeout time.Duration
@@ -98,6 +102,7 @@ func (c Config) complete() (Config, error) {
 	setDefault(&c.Fsync, "everysec")
 	setDefault(&c.MaxClients, 10_000)
 	setDefault(&c.MaxQuery, 512<<20)
+	setDefault(&c.MaxTransaction, engine.DefaultMaxTransaction)
 	setDefault(&c.WriteTimeout, time.Minute)
 	setDefault(&c.ShutdownTimeout, 10*time.Second)
 	if c.Defaults == (Defaults{}) {
@@ -115,7 +120,7 @@ func (c Config) complete() (Config, error) {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	if c.MaxMemory < 0 || c.MaxClients < 0 || c.MaxQuery < 0 || c.IdleTimeout < 0 || c.WriteTimeout < 0 || c.ShutdownTimeout < 0 {
+	if c.MaxMemory < 0 || c.MaxClients < 0 || c.MaxQuery < 0 || c.MaxTransaction < 0 || c.IdleTimeout < 0 || c.WriteTimeout < 0 || c.ShutdownTimeout < 0 {
 		return c, errors.New("server: a limit is negative")
 	}
 	return c, nil

@@ -89,6 +89,7 @@ func New(c Config) (*Server, error) {
 	}
 	s.settings.Server = c.parameters(s.listeners)
 	s.settings.MaxClients.Store(int64(c.MaxClients))
+	s.settings.MaxTransaction.Store(int64(c.MaxTransaction))
 	s.settings.Timeout.Store(int64(c.IdleTimeout / time.Second))
 	s.engine = engine.New(engine.Config{
 		Commands: command.All(), State: state, Door: d, Keeper: d, Host: host{s}, Settings: s.settings, Clock: c.Now,

@@ -151,10 +151,24 @@ type Command struct {
 	Filter *Filter
 
 	full  string // the name with its container: "client|list"
-	quick bool   // Run, inside the gate, is all
+	quick bool   // Run is all
+	gated bool   // it has to do with data: it runs inside the gate
 	sub   bool   // of a container
 	index int    // of its counters
 	subs  map[string]*Command
+}
+
+// slowWords is what a command counts for whose time grows with the data, or with
+// the table of commands, and not with its arguments.
+const slowWords = 1000
+
+// words is what a call with n arguments counts for in a transaction: one for every
+// word, and more for a command that takes long however short it is.
+func (c *Command) words(n int) int {
+	if c.Flags&(Heavy|Outside) != 0 || len(c.Keys) == 0 && c.Flags&Fast == 0 {
+		n += slowWords
+	}
+	return n
 }
 
 // writes reports whether the command may change data.

@@ -229,9 +229,9 @@ func (x *Context) Discard() { x.e.discard(x.s) }
 // Commit runs the queued commands and answers c.
 func (x *Context) Commit(c *Call) { x.e.commit(x.s, c) }
 
-// Watch makes the next transaction depend on a key. It reports false if there is
-// no memory for that.
-func (x *Context) Watch(key []byte) bool { return x.e.watch(x.s, key) }
+// Watch makes the next transaction depend on a key. It returns the error text if
+// there is no room for that, "" otherwise.
+func (x *Context) Watch(key []byte) string { return x.e.watch(x.s, key) }
 
 // Unwatch forgets the watched keys.
 func (x *Context) Unwatch() { x.e.unwatch(x.s) }

@@ -272,7 +272,11 @@ func (e *Engine) perform(s *Session, calls []Call) {
 		e.settle(s)
 	}
 	if cmd.quick {
-		e.enter(s)
+		if cmd.gated {
+			e.enter(s)
+		} else if cmd.Flags&Fast == 0 {
+			e.leave(s)
+		}
 		cmd.Run(&s.ctx, c)
 		s.weight++
 		return

@@ -14,6 +14,10 @@ type made struct {
 	held uint64
 }
 
+// maxCopied is how many bytes of long strings a transaction may copy before it is
+// refused to copy more: a tenth of a second.
+const maxCopied = 256 << 20
+
 // Storing returns the op of a record that makes a string of base, the string that
 // its name stands for, nil for none: one of size bytes. A long one is made outside
 // the gate, and then the call is prepared again: the op is nil, as it is if there
@@ -25,6 +29,11 @@ func (x *Context) Storing(c *Call, r store.Record, base *catalog.Entry, size int
 	case r.Op == store.OpSet && c.own:
 		r.Keep(unsafe.String(unsafe.SliceData(r.Value), len(r.Value)), nil)
 	case x.s.alone:
+		if x.s.copied > maxCopied {
+			c.Fail(textCopies)
+			return nil
+		}
+		x.s.copied += size
 	case c.made == nil || c.made.base != base:
 		x.make(c, r, base, size)
 		return nil

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"fmt"
+
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -21,6 +23,13 @@ const (
 	queuedBytes = 64 + callBytes + replyBytes
 )
 
+// Others wait while EXEC runs: a transaction is bounded.
+const (
+	textTransaction = "ERR the transaction is too long: it may have %d commands and arguments (CONFIG SET max-transaction), " +
+		"and commands like KEYS count for 1000 each; send it in several"
+	textCopies = "ERR this transaction has copied too much: change long strings outside of MULTI and EXEC"
+)
+
 // enqueue keeps a call for EXEC. Its arguments are copied: the buffer they are
 // in will be used again. Of a transaction that has failed nothing is kept.
 func (e *Engine) enqueue(s *Session, c *Call) {
@@ -30,9 +39,18 @@ func (e *Engine) enqueue(s *Session, c *Call) {
 		e.unqueue(s)
 		return
 	}
+	if s.queuedWords += c.cmd.words(len(c.Args)); int64(s.queuedWords) > e.Settings.MaxTransaction.Load() {
+		s.multiFailed = true
+		e.unqueue(s)
+		c.Fail(fmt.Sprintf(textTransaction, e.Settings.MaxTransaction.Load()))
+		return
+	}
 	text := 0
 	for _, a := range c.Args {
 		text += len(a)
+	}
+	if text >= store.Long {
+		e.leave(s)
 	}
 	size := queuedBytes + len(c.Args)*argBytes + text
 	s.queuedBytes += size
@@ -56,7 +74,7 @@ func (e *Engine) enqueue(s *Session, c *Call) {
 // unqueue forgets the queued commands.
 func (e *Engine) unqueue(s *Session) {
 	e.hold(s, -s.queuedBytes)
-	s.queue, s.queuedBytes = nil, 0
+	s.queue, s.queuedBytes, s.queuedWords = nil, 0, 0
 }
 
 // discard ends a transaction and forgets the watched keys.
@@ -81,22 +99,26 @@ func (e *Engine) Close(s *Session) {
 	e.Release(s)
 }
 
-// watch notes what a key is now. It reports false if there is no memory for it.
-func (e *Engine) watch(s *Session, key []byte) bool {
+// watch notes what a key is now. It returns the error text if there is no room for
+// it, "" otherwise.
+func (e *Engine) watch(s *Session, key []byte) string {
 	if _, ok := s.watches[string(key)]; ok {
-		return true
+		return ""
+	}
+	if most := e.Settings.MaxTransaction.Load(); int64(len(s.watches)) >= most {
+		return fmt.Sprintf("ERR too many watched keys: at most %d (CONFIG SET max-transaction)", most)
 	}
 	size := len(key) + watchBytes
 	s.watchBytes += size
 	if !e.hold(s, size) {
-		return false
+		return TextOOM
 	}
 	if s.watches == nil {
 		s.watches = make(map[string]watched)
 	}
 	s.watches[string(key)] = e.look(s, key)
 	s.watching.Add(1)
-	return true
+	return ""
 }
 
 // look returns what a key is now.
@@ -187,7 +209,7 @@ func (e *Engine) closed(s *Session, writes bool, f func()) {
 		e.door.Ready()
 	}
 	e.gate.close()
-	s.alone = true
+	s.alone, s.copied = true, 0
 	defer func() {
 		s.alone = false
 		e.gate.open()

@@ -48,6 +48,8 @@ type Session struct {
 	queuedWrite bool // a command of the queue writes
 	queue       [][][]byte
 	queuedBytes int
+	queuedWords int
+	copied      int // bytes of long strings, by the transaction that runs
 	watches     map[string]watched
 	watchBytes  int
 	replyBytes  int // held for replies that are not written yet

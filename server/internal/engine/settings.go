@@ -74,7 +74,12 @@ type Settings struct {
 	// never; MaxClients how many there may be.
 	Timeout    atomic.Int64
 	MaxClients atomic.Int64
+	// MaxTransaction bounds what one transaction does: see words.
+	MaxTransaction atomic.Int64
 }
+
+// DefaultMaxTransaction is MaxTransaction where nothing is said.
+const DefaultMaxTransaction = 250_000
 
 // NewSettings returns settings with these defaults and password.
 func NewSettings(d Defaults, password string) *Settings {
@@ -82,6 +87,7 @@ func NewSettings(d Defaults, password string) *Settings {
 	s.defaults.Store(&d)
 	s.password.Store(&password)
 	s.MaxClients.Store(10000)
+	s.MaxTransaction.Store(DefaultMaxTransaction)
 	return s
 }
 

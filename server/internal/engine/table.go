@@ -63,6 +63,7 @@ func (t *Table) add(c Command) {
 
 func (t *Table) number(c *Command) {
 	c.quick = c.Run != nil && c.Before == nil && c.Flags&(Outside|Alone) == 0
+	c.gated = len(c.Keys) > 0 || c.Flags&(ReadOnly|Write|Wrote) != 0
 	c.index = t.count
 	t.count++
 }

@@ -113,6 +113,8 @@ var parameters = []parameter{
 		func(x *engine.Context) int64 { return x.Settings().Timeout.Load() }, func(x *engine.Context, n int64) { x.Settings().Timeout.Store(n) }),
 	serverParameter("maxclients", 1, 1<<32-1,
 		func(x *engine.Context) int64 { return x.Settings().MaxClients.Load() }, func(x *engine.Context, n int64) { x.Settings().MaxClients.Store(n) }),
+	serverParameter("max-transaction", 1, 1<<31-1,
+		func(x *engine.Context) int64 { return x.Settings().MaxTransaction.Load() }, func(x *engine.Context, n int64) { x.Settings().MaxTransaction.Store(n) }),
 	serverParameter("slowlog-log-slower-than", -1, 1<<62,
 		func(x *engine.Context) int64 { return x.SlowLog().SlowerThan() }, func(x *engine.Context, n int64) { x.SlowLog().SetSlowerThan(n) }),
 	serverParameter("slowlog-max-len", 1, 1<<20,

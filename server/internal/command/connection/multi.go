@@ -57,8 +57,8 @@ var watch = engine.Command{
 			return
 		}
 		for _, key := range c.Args[1:] {
-			if !x.Watch(key) {
-				c.Fail(engine.TextOOM)
+			if text := x.Watch(key); text != "" {
+				c.Fail(text)
 				return
 			}
 			x.Worked(1)
