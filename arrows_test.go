@@ -46,7 +46,7 @@ var rooms = map[string][]string{
 	"filtertest":         {"", "hashing", "internal/measuring"},
 	"codec":              {"", "hashing", "bloom", "counting", "cuckoo", "quotient", "fuse", "ribbon", "compose", "internal/envelope", "internal/memory"},
 	"codec/file":         {"", "hashing", "codec"},
-	"foreign/redisbloom": {"", "internal/memory"},
+	"foreign/redisbloom": {"", "internal/kernel", "internal/memory"},
 
 	// What people run.
 	"server/internal/order":               {},

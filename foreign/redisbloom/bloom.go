@@ -149,16 +149,13 @@ func (b *Bloom) olderHas(d Digest) bool {
 // shorter than ds.
 func (b *Bloom) ContainsDigests(dst []bool, ds []Digest) {
 	dst = dst[:len(ds)]
-	for i, d := range ds {
-		dst[i] = b.newest.has(d)
-	}
-	if b.older == nil {
-		return
-	}
-	for i, d := range ds {
-		if !dst[i] {
-			dst[i] = b.olderHas(d)
+	for len(ds) > 0 {
+		n := min(len(ds), group)
+		b.newest.hasGroup(dst[:n], ds[:n])
+		if b.older != nil {
+			b.olderHasGroup(dst[:n], ds[:n])
 		}
+		dst, ds = dst[n:], ds[n:]
 	}
 }
 
@@ -184,9 +181,37 @@ func (b *Bloom) AddDigest(d Digest) (bool, error) {
 // shorter than ds.
 func (b *Bloom) AddDigests(dst []bool, ds []Digest, room uint64) (n int, err error) {
 	dst = dst[:len(ds)]
+	for n < len(ds) {
+		next := min(n+group, len(ds))
+		done, err := b.addGroup(dst[n:next], ds[n:next], &room)
+		n += done
+		if err != nil {
+			return n, err
+		}
+	}
+	return n, nil
+}
+
+// addGroup adds ds, group items at most, until the filter grows: that adds to the
+// older layers, which are looked at for the whole group at once.
+func (b *Bloom) addGroup(dst []bool, ds []Digest, room *uint64) (n int, err error) {
+	clear(dst)
+	if b.older != nil {
+		b.olderHasGroup(dst, ds)
+	}
+	b.newest.fetch(ds, b.newest.hashes)
+	layers := b.Layers()
 	for i, d := range ds {
-		if dst[i], err = b.add(d, &room); err != nil {
+		if dst[i] {
+			dst[i] = false
+			continue
+		}
+		if dst[i], err = b.addNewest(d, room); err != nil {
+			clear(dst[i:])
 			return i, err
+		}
+		if b.Layers() != layers {
+			return i + 1, nil
 		}
 	}
 	return len(ds), nil
@@ -196,6 +221,11 @@ func (b *Bloom) add(d Digest, room *uint64) (bool, error) {
 	if b.older != nil && b.olderHas(d) {
 		return false, nil
 	}
+	return b.addNewest(d, room)
+}
+
+// addNewest adds d, which no older layer has.
+func (b *Bloom) addNewest(d Digest, room *uint64) (bool, error) {
 	if b.newest.size >= b.newest.capacity {
 		if b.newest.has(d) {
 			return false, nil

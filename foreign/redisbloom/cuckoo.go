@@ -165,27 +165,14 @@ func (c *Cuckoo) ContainsDigest(h uint64) bool {
 // shorter than hs.
 func (c *Cuckoo) ContainsDigests(dst []bool, hs []uint64) {
 	dst = dst[:len(hs)]
-	if len(c.subs) == 1 && c.bucket == 2 && c.subs[0].n&(c.subs[0].n-1) == 0 {
-		containsPairs(dst, hs, &c.subs[0])
-		return
-	}
-	for i, h := range hs {
-		dst[i] = c.ContainsDigest(h)
-	}
-}
-
-// containsPairs is ContainsDigests for one sub-filter of buckets of two, without
-// a branch that depends on data.
-func containsPairs(dst []bool, hs []uint64, s *sub) {
-	const ones = 0x01010101
-	data, mask := s.data, s.n-1
-	le := binary.LittleEndian
-	for i, h := range hs {
-		fp := fingerprint(h)
-		a, b := int(h&mask)*2, int(other(h, fp)&mask)*2
-		w := uint32(le.Uint16(data[a:])) | uint32(le.Uint16(data[b:]))<<16
-		w ^= uint32(fp) * ones
-		dst[i] = (w-ones)&^w&(ones<<7) != 0
+	for len(hs) > 0 {
+		n := min(len(hs), group)
+		if n == 1 {
+			dst[0] = c.ContainsDigest(hs[0])
+		} else {
+			c.hasGroup(dst[:n], hs[:n])
+		}
+		dst, hs = dst[n:], hs[n:]
 	}
 }
 

@@ -63,8 +63,15 @@ func (c *Cuckoo) InsertNXDigests(dst []Result, hs []uint64, room uint64) (n int,
 }
 
 func (c *Cuckoo) insertAll(dst []Result, hs []uint64, nx bool, room uint64) (n int, first error) {
+	fetch := 1 // an item usually fits into the newest sub-filter
+	if nx {
+		fetch = fetchFilters
+	}
 	dst = dst[:len(hs)]
 	for i, h := range hs {
+		if i%group == 0 {
+			c.fetch(hs[i:min(i+group, len(hs))], fetch)
+		}
 		if nx && c.ContainsDigest(h) {
 			dst[i] = Present
 			continue
@@ -216,6 +223,18 @@ func (c *Cuckoo) DeleteDigest(h uint64) bool {
 		c.compact(true)
 	}
 	return true
+}
+
+// DeleteDigests deletes hs in order and sets dst[i] to what DeleteDigest(hs[i])
+// reports. It panics if dst is shorter than hs.
+func (c *Cuckoo) DeleteDigests(dst []bool, hs []uint64) {
+	dst = dst[:len(hs)]
+	for i, h := range hs {
+		if i%group == 0 {
+			c.fetch(hs[i:min(i+group, len(hs))], fetchFilters)
+		}
+		dst[i] = c.DeleteDigest(h)
+	}
 }
 
 // locate returns the slot that holds fp, newest sub-filter first, or k = -1.

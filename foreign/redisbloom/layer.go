@@ -96,9 +96,12 @@ func rem(x, m, inv uint64) uint64 {
 
 // has reports whether all bits of d are set. Four probes share a branch: they
 // do not wait for each other, and most absent items end at the first.
-func (l *layer) has(d Digest) bool {
+func (l *layer) has(d Digest) bool { return l.hasFrom(d, l.hashes) }
+
+// hasFrom is has for the first n bits of d.
+func (l *layer) hasFrom(d Digest, n uint32) bool {
 	data, m, inv := l.data, l.mod, l.inv
-	x, n := d.A, l.hashes
+	x := d.A
 	for ; n >= 4; n -= 4 {
 		p0 := rem(x, m, inv)
 		p1 := rem(x+d.B, m, inv)

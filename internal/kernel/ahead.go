@@ -11,7 +11,7 @@ type Ahead struct {
 	Four   bool   // slots of a key instead of three
 }
 
-// CanPrefetch reports whether Ahead does anything here.
+// CanPrefetch reports whether prefetches do anything here.
 func CanPrefetch() bool { return hasAVX2 || hasAVX512 }
 
 // Prefetch asks for the slots of the keys with these hashes, which are few:
@@ -25,4 +25,24 @@ func (a *Ahead) Prefetch(hs []uint64) {
 		return
 	}
 	ahead3BMI2(a.Table, uint64(a.Scale), a.Starts, a.Length, &hs[0], len(hs))
+}
+
+// PrefetchBits asks for k bits of each of n keys in table, before they are read or
+// set. pairs is the first of 2·n words, two for each key: bit i of a key is at
+// (first + i·second) mod bits. inverse is floor(2^64 / bits). It changes nothing
+// but the time that reading takes.
+func PrefetchBits(table []byte, bits, inverse uint64, pairs *uint64, n, k int) {
+	if !CanPrefetch() || len(table) == 0 || n <= 0 || k <= 0 {
+		return
+	}
+	aheadBitsBMI2(&table[0], bits, inverse, pairs, n, k)
+}
+
+// PrefetchAt asks for the bytes of table at these places. It changes nothing but
+// the time that reading takes.
+func PrefetchAt(table []byte, at []uint64) {
+	if !CanPrefetch() || len(table) == 0 || len(at) == 0 {
+		return
+	}
+	aheadAtBMI2(&table[0], &at[0], len(at))
 }

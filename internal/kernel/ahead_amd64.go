@@ -13,3 +13,13 @@ func ahead3BMI2(table *byte, scale uint64, starts uint64, length uint64, hs *uin
 //
 //go:noescape
 func ahead4BMI2(table *byte, scale uint64, starts uint64, length uint64, hs *uint64, n int)
+
+// aheadBitsBMI2 prefetches k bits, at least one, of each of n keys, at least one.
+//
+//go:noescape
+func aheadBitsBMI2(table *byte, bits uint64, inverse uint64, pairs *uint64, n int, k int)
+
+// aheadAtBMI2 prefetches n bytes of table, at least one.
+//
+//go:noescape
+func aheadAtBMI2(table *byte, at *uint64, n int)

@@ -78,3 +78,51 @@ next:
 	DECQ       DI
 	JNE        next
 	RET
+
+// func aheadBitsBMI2(table *byte, bits uint64, inverse uint64, pairs *uint64, n int, k int)
+// Requires: BMI2, CMOV, MMX+
+TEXT ·aheadBitsBMI2(SB), NOSPLIT, $0-48
+	MOVQ table+0(FP), AX
+	MOVQ bits+8(FP), CX
+	MOVQ inverse+16(FP), DX
+	MOVQ pairs+24(FP), BX
+	MOVQ n+32(FP), SI
+	MOVQ k+40(FP), DI
+
+next:
+	MOVQ (BX), R8
+	MOVQ 8(BX), R9
+	MOVQ DI, R10
+
+probe:
+	MULXQ      R8, R12, R11
+	IMULQ      CX, R11
+	MOVQ       R8, R12
+	SUBQ       R11, R12
+	MOVQ       R12, R11
+	SUBQ       CX, R11
+	CMOVQCC    R11, R12
+	SHRQ       $0x03, R12
+	PREFETCHT0 (AX)(R12*1)
+	ADDQ       R9, R8
+	DECQ       R10
+	JNE        probe
+	ADDQ       $0x10, BX
+	DECQ       SI
+	JNE        next
+	RET
+
+// func aheadAtBMI2(table *byte, at *uint64, n int)
+// Requires: MMX+
+TEXT ·aheadAtBMI2(SB), NOSPLIT, $0-24
+	MOVQ table+0(FP), AX
+	MOVQ at+8(FP), CX
+	MOVQ n+16(FP), DX
+
+next:
+	MOVQ       (CX), BX
+	PREFETCHT0 (AX)(BX*1)
+	ADDQ       $0x08, CX
+	DECQ       DX
+	JNE        next
+	RET

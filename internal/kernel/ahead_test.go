@@ -27,3 +27,29 @@ func TestAhead(t *testing.T) {
 		}
 	}
 }
+
+// Nor do prefetches of bits and bytes, whatever the places.
+func TestPrefetch(t *testing.T) {
+	table := make([]byte, 1<<12)
+	words := []uint64{0, 1, 1 << 63, 1<<64 - 1, 0x9e3779b97f4a7c15, 3, 1<<64 - 1, 1 << 15}
+	for _, tier := range tiers() {
+		use(t, tier)
+		for _, bits := range []uint64{1, 3, 1<<15 - 8, 1 << 15, 1<<64 - 1} {
+			for k := range 10 {
+				for n := range len(words)/2 + 1 {
+					PrefetchBits(table, bits, ^uint64(0)/bits, &words[0], n, k)
+				}
+			}
+		}
+		for n := range len(words) + 1 {
+			PrefetchAt(table, words[:n])
+		}
+		PrefetchBits(nil, 1, 1, &words[0], 1, 1)
+		PrefetchAt(nil, words)
+	}
+	for i, b := range table {
+		if b != 0 {
+			t.Fatalf("byte %d has changed", i)
+		}
+	}
+}

@@ -14,7 +14,7 @@
 //	split.go                    the split layout, on AVX2
 //	rows.go                     the rows of a sliced filter, on AVX2
 //	buckets.go                  the buckets of a cuckoo filter, on AVX-512
-//	ahead.go                    the slots of fuse filters, asked for ahead
+//	ahead.go                    slots, bits and bytes, asked for ahead
 //
 // The code keeps to four rules. No branch depends on a key or on a bit: a
 // branch that cannot be foretold costs more than a whole probe. No legacy SSE
@@ -62,6 +62,8 @@ func main() {
 	case "ahead":
 		ahead(18, 0)
 		ahead(30, 15, 0)
+		aheadBits()
+		aheadAt()
 	default:
 		log.Fatalf("gen: no file %q", *file)
 	}

@@ -2,6 +2,7 @@ package store
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/bloomery/bloomery/foreign/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/catalog"
@@ -161,11 +162,8 @@ func (c cuckoo) delete(r *Record, res *Result) (grown int64) {
 	}
 	res.Bools = res.Bools[:len(r.Hashes)]
 	before, filters := c.Bytes(), c.Filters()
-	for i, h := range r.Hashes {
-		res.Bools[i] = c.DeleteDigest(h)
-		res.Changed = res.Changed || res.Bools[i]
-	}
-	res.Done = len(r.Hashes)
+	c.DeleteDigests(res.Bools, r.Hashes)
+	res.Changed, res.Done = slices.Contains(res.Bools, true), len(r.Hashes)
 	if c.Filters() != filters {
 		grown = int64(c.Bytes()) - int64(before)
 	}
