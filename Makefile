@@ -4,9 +4,11 @@ STAGE := scripts/stage
 TOOL  := go tool -modfile=tools.mod
 # N is how many inputs each fuzz target gets in `make fuzz`.
 N     ?= 200000x
-# MUTANTS is how many changes `make mutants` tries, SEED which ones.
+# MUTANTS is how many changes `make mutants` tries, SEED which ones, TESTS the
+# packages whose tests count besides those of PKG.
 MUTANTS ?= 100
 SEED    ?= 1
+TESTS   ?=
 # PKG is what `make bench` measures, REF what `make bench-compare` compares with.
 PKG   ?= ./...
 REF   ?= HEAD~1
@@ -26,7 +28,6 @@ build: ## build the program to bin/bloomery
 	go build -trimpath -o bin/bloomery ./cmd/bloomery
 
 test: ## all that CI runs, with the time of each stage
-	@$(STAGE) vet    go vet ./...
 	@$(STAGE) unit   $(MAKE) -s unit
 	@$(STAGE) race   $(MAKE) -s race
 	@$(STAGE) gate   $(MAKE) -s gate
@@ -41,18 +42,22 @@ check: test ## test, and lint, 32 bits, a clean tree after generate, longer fuzz
 	@$(STAGE) generate $(MAKE) -s clean-tree
 	@$(STAGE) fuzz     $(MAKE) -s fuzz
 
-unit: ## unit, property and statistical tests
-	go test ./...
+# The packages that wait most come first, so that others compute meanwhile.
+unit: ## vet; unit, property and statistical tests
+	go vet $$(go list -f '{{if not (or .TestGoFiles .XTestGoFiles)}}{{.ImportPath}}{{end}}' ./...)
+	go test -vet=all ./server ./cmd/bloomery ./codec ./...
 
-race: ## the tests under the race detector, statistics left out
-	go test -race -short ./...
+# What was vetted once is not vetted again in other builds.
+race: ## the tests under the race detector of what has goroutines, statistics left out
+	go test -race -short -vet=off $$(scripts/concurrent)
+	go test -race -short -vet=off -run 'TestConformance/.*/ConcurrentReaders' ./codec
 
 purego: ## the tests without assembly of what has some, statistics left out
-	go test -tags purego -short ./hashing/... ./bloom ./counting ./cuckoo ./quotient ./fuse ./ribbon ./codec/... ./internal/kernel ./internal/envelope
+	go test -tags purego -short -vet=off ./hashing/... ./bloom ./counting ./cuckoo ./quotient ./fuse ./ribbon ./codec/... ./internal/kernel ./internal/envelope
 
 tiers: ## the tests on each lower instruction set, statistics left out
-	GODEBUG=cpu.avx512f=off go test -short ./bloom ./codec ./internal/kernel
-	GODEBUG=cpu.avx512f=off,cpu.avx2=off go test -short ./bloom ./codec ./internal/kernel
+	GODEBUG=cpu.avx512f=off go test -short -vet=off ./bloom ./codec ./internal/kernel
+	GODEBUG=cpu.avx512f=off,cpu.avx2=off go test -short -vet=off ./bloom ./codec ./internal/kernel
 
 clients: ## the server under four Go clients
 	cd server/clienttest && go vet ./... && go test ./...
@@ -79,8 +84,9 @@ golden: ## files of every format version must still be read
 fuzz: ## fuzz every target, N=200000x inputs each
 	scripts/fuzz $(N)
 
+# So few inputs need no coverage to guide them, and so no builds of their own.
 fuzz-short:
-	scripts/fuzz 3000x
+	scripts/fuzz 1000x plain
 
 lint: ## linters and formatters
 	$(TOOL) golangci-lint run ./...
@@ -118,8 +124,8 @@ bench-server: ## measure the server against Redis, and commit BASE if given, wri
 scale: ## 10,000 idle connections and 1,000,000 filters, with their memory
 	BLOOMERY_IDLE=10000 BLOOMERY_FILTERS=1000000 go test ./server -count=1 -run 'Idle|ManyFilters' -v
 
-mutants: ## change PKG=./bloom in MUTANTS=100 small ways and print what no test notices
-	ulimit -v 16000000; GOFLAGS=-p=1 nice -n 19 go run scripts/mutants.go -n $(MUTANTS) -seed $(SEED) $(PKG)
+mutants: ## change PKG=./bloom in MUTANTS=100 small ways, writes docs/mutants.md with what no test notices
+	nice -n 19 go run scripts/mutants.go -n $(MUTANTS) -seed $(SEED) -tests "$(TESTS)" $(PKG)
 
 chaos-debug: ## the chaos test with the order of all locks, waits under them and holds of the gate recorded
 	go test -tags bloomerydebug ./server -count=1 -run TestChaos -chaos 60s -timeout 10m -v

@@ -109,16 +109,23 @@ func viewing(t *testing.T, k Kind) {
 // damage flips every bit of the header and a sample of the rest, cuts the
 // data off at many lengths and adds to it.
 func damage(t *testing.T, k Kind) {
-	hs := hashes(200_000, 24) // more than one chunk of 1 MiB for some kinds
-	if testing.Short() {
-		hs = hs[:5000]
-	}
 	p := max(1e-3, slices.Min(k.Rates))
-	data := encode(t, k.must(t, hs, len(hs), p))
-	if len(data) > 4<<20 { // two chunks will do
-		hs = hs[:20_000]
-		data = encode(t, k.must(t, hs, len(hs), p))
+	hs := hashes(200_000, 24)
+	spoil(t, k, encode(t, k.must(t, hs[:5000], 5000, p)), 200)
+	if testing.Short() {
+		return
 	}
+	// More than one chunk of 1 MiB for some kinds; two will do.
+	data := encode(t, k.must(t, hs, len(hs), p))
+	if len(data) > 4<<20 {
+		data = encode(t, k.must(t, hs[:20_000], 20_000, p))
+	}
+	spoil(t, k, data, 40)
+}
+
+// spoil is damage to one encoding, with so many flips behind its header.
+func spoil(t *testing.T, k Kind, data []byte, flips int) {
+	t.Helper()
 	refused := func(what string, data []byte) {
 		t.Helper()
 		if _, err := k.Decode(data, hashing.Hasher{}); !isDamage(err) {
@@ -146,9 +153,9 @@ func damage(t *testing.T, k Kind) {
 			}
 		}
 	}
-	for i := range 200 {
+	for i := range flips {
 		at := headerSize + int(measuring.Scramble(uint64(i))%uint64(len(data)-headerSize))
-		if i < 20 {
+		if i < flips/10 {
 			at = len(data) - 1 - i // the checksum table
 		}
 		bad := flip(at, uint(i%8))

@@ -258,6 +258,7 @@ func TestShutdownCommand(t *testing.T) {
 // TestClock asks that keys expire by the clock of the configuration, and that
 // connections outlive its steps.
 func TestClock(t *testing.T) {
+	t.Parallel()
 	var now atomic.Int64
 	now.Store(time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC).UnixNano())
 	addr := start(t, server.Config{Now: func() time.Time { return time.Unix(0, now.Load()) }, IdleTimeout: 10 * time.Second})

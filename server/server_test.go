@@ -173,6 +173,7 @@ func TestLimits(t *testing.T) {
 		}
 	})
 	t.Run("idle", func(t *testing.T) {
+		t.Parallel()
 		c := dial(t, start(t, server.Config{IdleTimeout: time.Second}))
 		c.expect("+PONG\r\n", "PING")
 		if !c.closed() {
@@ -180,6 +181,7 @@ func TestLimits(t *testing.T) {
 		}
 	})
 	t.Run("output", func(t *testing.T) {
+		t.Parallel()
 		addr := start(t, server.Config{WriteTimeout: time.Second})
 		c := dial(t, addr)
 		c.expect("+OK\r\n", "SET", "s", strings.Repeat("x", 16<<20))

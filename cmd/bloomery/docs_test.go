@@ -40,6 +40,9 @@ func TestExamples(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("examples are for a shell")
 	}
+	if testing.Short() {
+		t.Skip("the scripts run every command")
+	}
 	bin := t.TempDir()
 	self, err := os.Executable()
 	if err != nil {

@@ -23,7 +23,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-var kills = flag.Int("kills", 10, "how often TestKill kills the server")
+var kills = flag.Int("kills", 4, "how often TestKill kills the server")
 
 // childEnv makes the test binary be the command itself.
 const childEnv = "BLOOMERY_TEST_CHILD"
