@@ -125,7 +125,7 @@ scale: ## 10,000 idle connections and 1,000,000 filters, with their memory
 	BLOOMERY_IDLE=10000 BLOOMERY_FILTERS=1000000 go test ./server -count=1 -run 'Idle|ManyFilters' -v
 
 mutants: ## change PKG=./bloom in MUTANTS=100 small ways, writes docs/mutants.md with what no test notices
-	nice -n 19 go run scripts/mutants.go -n $(MUTANTS) -seed $(SEED) -tests "$(TESTS)" $(PKG)
+	cd bench && nice -n 19 go run ./cmd/mutants -n $(MUTANTS) -seed $(SEED) -tests "$(TESTS)" $(PKG)
 
 chaos-debug: ## the chaos test with the order of all locks, waits under them and holds of the gate recorded
 	go test -tags bloomerydebug ./server -count=1 -run TestChaos -chaos 60s -timeout 10m -v

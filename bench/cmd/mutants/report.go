@@ -1,0 +1,197 @@
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// row is a line of the results.
+type row struct {
+	Package, Commit string
+	Seed            uint64
+	ID              string
+	File            string
+	Line            int
+	Operator        string
+	Old, New        string
+	Reached         int    // tests that reach it
+	KilledBy        string `json:",omitempty"` // the test, "" for a survivor
+}
+
+// journal is the file of results.
+type journal struct {
+	mu   sync.Mutex
+	file *os.File
+	rows map[string][]row // by ID, the oldest first
+}
+
+func openJournal(path string) (*journal, error) {
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	j := &journal{file: file, rows: map[string][]row{}}
+	for lines := bufio.NewScanner(file); lines.Scan(); {
+		var r row
+		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		j.rows[r.ID] = append(j.rows[r.ID], r)
+	}
+	return j, nil
+}
+
+// known reports whether a mutant needs no further trial.
+func (j *journal) known(m *mutant, again bool) bool {
+	rows := j.rows[m.ID]
+	return len(rows) > 0 && (!again || rows[len(rows)-1].KilledBy != "")
+}
+
+func (j *journal) add(r row) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.rows[r.ID] = append(j.rows[r.ID], r)
+	text, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	_, err = j.file.Write(append(text, '\n'))
+	return err
+}
+
+// reason explains a survivor: a class and a word on this one.
+type reason struct{ class, words string }
+
+// reasons reads lines of ID, class and words, separated by tabs. Lines that
+// start with # name the classes: # class, tab, what it means.
+func reasons(path string) (map[string]reason, [][2]string, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	all := map[string]reason{}
+	var classes [][2]string
+	for line := range strings.Lines(string(text)) {
+		f := strings.Split(strings.TrimSpace(line), "\t")
+		switch {
+		case f[0] == "":
+		case strings.HasPrefix(f[0], "# ") && len(f) == 2:
+			classes = append(classes, [2]string{f[0][2:], f[1]})
+		case len(f) == 3:
+			all[f[0]] = reason{f[1], f[2]}
+		default:
+			return nil, nil, fmt.Errorf("%s: bad line: %s", path, line)
+		}
+	}
+	return all, classes, nil
+}
+
+// tally is a package's line in the table.
+type tally struct {
+	tried, first, now, explained int
+	survivors                    []row
+}
+
+// document writes the report. Rows of functions that changed since are left out.
+func document(log *journal, why, path string) error {
+	explained, classes, err := reasons(why)
+	if err != nil {
+		return err
+	}
+	tallies := map[string]*tally{}
+	here := map[string]map[string]*mutant{}
+	for id, rows := range log.rows {
+		pkg, last := rows[0].Package, rows[len(rows)-1]
+		if here[pkg] == nil {
+			s, err := load("./" + pkg)
+			if err != nil {
+				return err
+			}
+			here[pkg], tallies[pkg] = map[string]*mutant{}, &tally{}
+			for _, m := range s.mutants {
+				here[pkg][m.ID] = m
+			}
+		}
+		m := here[pkg][id]
+		if m == nil {
+			continue
+		}
+		t := tallies[pkg]
+		t.tried++
+		if rows[0].KilledBy != "" {
+			t.first++
+		}
+		if last.KilledBy != "" {
+			t.now++
+			continue
+		}
+		if _, ok := explained[id]; ok {
+			t.explained++
+		}
+		last.Line = m.Line
+		t.survivors = append(t.survivors, last)
+	}
+	var b strings.Builder
+	b.WriteString(preface)
+	var sum tally
+	for _, pkg := range slices.Sorted(maps.Keys(tallies)) {
+		t := tallies[pkg]
+		fmt.Fprintf(&b, "| %s | %d | %d | %d | %d | %d |\n", pkg, t.tried, t.first, t.now, t.explained, t.tried-t.now-t.explained)
+		sum.tried, sum.first, sum.now, sum.explained = sum.tried+t.tried, sum.first+t.first, sum.now+t.now, sum.explained+t.explained
+	}
+	fmt.Fprintf(&b, "| **all** | %d | %d | %d | %d | %d |\n", sum.tried, sum.first, sum.now, sum.explained, sum.tried-sum.now-sum.explained)
+	b.WriteString("\n## Why the rest survive\n\n")
+	for _, c := range classes {
+		fmt.Fprintf(&b, "- **%s**: %s\n", c[0], c[1])
+	}
+	b.WriteString("\n## Survivors by line\n")
+	for _, pkg := range slices.Sorted(maps.Keys(tallies)) {
+		list := tallies[pkg].survivors
+		if len(list) == 0 {
+			continue
+		}
+		slices.SortFunc(list, func(a, b row) int {
+			return cmp.Or(cmp.Compare(a.File, b.File), a.Line-b.Line, cmp.Compare(a.ID, b.ID))
+		})
+		fmt.Fprintf(&b, "\n### %s\n\n", pkg)
+		for _, r := range list {
+			to := "`" + r.New + "`"
+			if r.Operator == "delete" {
+				to = "nothing"
+			}
+			e := explained[r.ID]
+			if e.class == "" {
+				e = reason{"open", "not looked at"}
+			}
+			note := e.class
+			if e.words != "" && e.words != "-" {
+				note += ": " + e.words
+			}
+			fmt.Fprintf(&b, "- %s:%d `%s` to %s (%s)\n", r.File, r.Line, r.Old, to, note)
+		}
+	}
+	return os.WriteFile(path, []byte(b.String()), 0o644)
+}
+
+const preface = `# Mutants
+
+A mutant is the code with one small change. If the tests still pass, nothing tests what was
+changed. ` + "`make mutants PKG=./cuckoo`" + ` tries 100 of them, chosen by ` + "`SEED=1`" + `: conditions negated,
+comparisons moved by one, arithmetic and logic swapped, integers changed by one, statements
+deleted, results replaced (bench/cmd/mutants). Only short tests run, so rates are hardly
+measured. This page is written from bench/results/mutants.jsonl, which has every mutant with the
+test that killed it, and from bench/results/mutants.tsv, which explains survivors.
+
+"First" is how many the tests killed that were there when a mutant was first tried, "now" how
+many they kill with the tests that were written since.
+
+| package | mutants | killed first | killed now | explained | open |
+|---|---|---|---|---|---|
+`
