@@ -38,15 +38,27 @@ func (c *conn) settle() bool {
 	return c.hold(n)
 }
 
-// grow doubles the read buffer. Memory follows the bytes that have arrived and is
-// counted before it is allocated.
+// Read buffers grow by this factor, large ones by more: what they leave behind is
+// in memory until it is collected.
+const (
+	growth      = 2
+	largeGrowth = 4
+	largeBuffer = 1 << 20
+)
+
+// grow makes the read buffer larger. Memory follows the bytes that have arrived
+// and is counted before it is allocated.
 func (c *conn) grow() error {
 	limit := c.server.config.MaxQuery + readBytes
 	if cap(c.b.in) >= limit {
 		c.complain(textQuery)
 		return errQuery
 	}
-	size := min(2*cap(c.b.in), limit)
+	factor := growth
+	if cap(c.b.in) >= largeBuffer {
+		factor = largeGrowth
+	}
+	size := min(factor*cap(c.b.in), limit)
 	if wants := c.parser.Wants(); wants > 0 && wants < size {
 		size = max(wants, len(c.b.in)+readBytes)
 	}
@@ -55,6 +67,7 @@ func (c *conn) grow() error {
 		c.complain(textNoMemory)
 		return errNoMemory
 	}
+	c.server.collect(size)
 	in := make([]byte, len(c.b.in), size)
 	copy(in, c.b.in)
 	c.b.in = in

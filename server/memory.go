@@ -1,5 +1,10 @@
 package server
 
+import (
+	"runtime"
+	"runtime/metrics"
+)
+
 const (
 	// Connections that wait for their clients may have one eighth of the
 	// memory together, and 16 MiB in any case.
@@ -52,5 +57,24 @@ func (s *Server) limitHeap() {
 	if change := heap - s.heap; change >= limit/heapStepShare || -change >= limit/heapStepShare {
 		s.heap = heap
 		s.config.OnHeapLimit(heap)
+	}
+}
+
+// largeAllocation is from where on an allocation is worth a look at the heap.
+const largeAllocation = 4 << 20
+
+// collect has the collector run before n bytes are allocated at once, if what
+// nobody uses any more would make the process larger than the limit on memory. The
+// collector by itself begins in time for small allocations, and too late for these.
+func (s *Server) collect(n int) {
+	if n < largeAllocation {
+		return
+	}
+	s.collecting.Lock() // others find what this one has freed
+	defer s.collecting.Unlock()
+	heap := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	metrics.Read(heap)
+	if int64(heap[0].Value.Uint64())+int64(n) > s.maxMemory.Load()-s.state.Mapped() {
+		runtime.GC()
 	}
 }

@@ -54,6 +54,8 @@ type Server struct {
 
 	rewrite rewriter
 
+	collecting sync.Mutex
+
 	heapMu    sync.Mutex
 	heap      int64 // what OnHeapLimit was last called with
 	maxMemory atomic.Int64
@@ -93,7 +95,7 @@ func New(c Config) (*Server, error) {
 	s.settings.Timeout.Store(int64(c.IdleTimeout / time.Second))
 	s.engine = engine.New(engine.Config{
 		Commands: command.All(), State: state, Door: d, Keeper: d, Host: host{s}, Settings: s.settings, Clock: c.Now,
-		MaxMemory: c.MaxMemory, SetMaxMemory: s.setMaxMemory,
+		MaxMemory: c.MaxMemory, SetMaxMemory: s.setMaxMemory, Collect: s.collect,
 	})
 	s.setMaxMemory(c.MaxMemory)
 	return s, nil

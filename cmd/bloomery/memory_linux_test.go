@@ -3,13 +3,17 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"encoding/binary"
 	"flag"
 	"fmt"
+	"hash/crc64"
 	"io"
 	"net"
 	"os"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -21,6 +25,7 @@ type memoryCase struct {
 	name string
 	max  int64 // --max-memory at full size, in MiB
 	run  func(*memoryClient)
+	kept bool // data is kept in a folder
 }
 
 // TestMemoryIsBounded has clients do what takes much memory, each in a server of
@@ -29,18 +34,21 @@ type memoryCase struct {
 // MiB beside.
 func TestMemoryIsBounded(t *testing.T) {
 	for _, c := range []memoryCase{
-		{"one MADD of 20,000,000 empty items", 512, func(m *memoryClient) { m.t.Logf("reply %s", manyItems(m, 20_000_000/m.scale)) }},
+		{"one MADD of 20,000,000 empty items", 512, func(m *memoryClient) { m.t.Logf("reply %s", manyItems(m, 20_000_000/m.scale)) }, false},
 		{"one MADD of 4,000,000 empty items", 512, func(m *memoryClient) {
 			if n := 4_000_000 / m.scale; manyItems(m, n) != fmt.Sprint("*", n) {
 				m.t.Error("refused")
 			}
-		}},
-		{"a transaction with 200 GETs of 50 MB", 512, manyGets},
-		{"a transaction of 3,000,000 commands", 512, manyQueued},
-		{"200 clients with 3 MB of a command each", 512, manyParts},
-		{"100 clients that take no replies", 512, manyDeaf},
-		{"DUMP of 262 MiB", 1024, largeDump},
-		{"filters that come and go", 2048, churn},
+		}, false},
+		{"a transaction with 200 GETs of 50 MB", 512, manyGets, false},
+		{"a transaction of 3,000,000 commands", 512, manyQueued, false},
+		{"200 clients with 3 MB of a command each", 512, manyParts, false},
+		{"100 clients that take no replies", 512, manyDeaf, false},
+		{"DUMP of 262 MiB", 1024, largeDump, false},
+		{"filters that come and go", 2048, churn, false},
+		{"12 clients that restore packed strings of 40 MB", 512, packedRestores, false},
+		{"12 clients that restore packed strings of 40 MB, kept", 512, packedRestores, true},
+		{"4 clients that set strings of 100 MB, kept", 512, longSets, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if testing.Short() {
@@ -51,7 +59,11 @@ func TestMemoryIsBounded(t *testing.T) {
 				scale, extra = 1, 0
 			}
 			limit /= scale
-			server := startChild(t, "--dir", "", "--max-memory", fmt.Sprint(limit))
+			dir := ""
+			if c.kept {
+				dir = t.TempDir()
+			}
+			server := startChild(t, "--dir", dir, "--max-memory", fmt.Sprint(limit))
 			defer server.kill()
 			m := &memoryClient{t: t, addr: server.addr, scale: int(scale)}
 			m.connect()
@@ -258,4 +270,53 @@ func churn(m *memoryClient) {
 			m.t.Fatalf("filter %d was refused", i)
 		}
 	}
+}
+
+// crowd has n clients send the same kind of command again and again, each of them
+// made by command, and reports how many were answered with OK and with OOM.
+func crowd(m *memoryClient, n, rounds int, command func(client, round int) []string) {
+	var ok, refused atomic.Int64
+	var wg sync.WaitGroup
+	for i := range n {
+		c := &memoryClient{t: m.t, addr: m.addr}
+		c.connect()
+		wg.Go(func() {
+			for round := range rounds {
+				switch got := c.do(command(i, round)...); {
+				case got == "+OK":
+					ok.Add(1)
+				case strings.HasPrefix(got, "-OOM"):
+					refused.Add(1)
+				default:
+					c = &memoryClient{t: m.t, addr: m.addr} // a query without room ends the connection
+					c.connect()
+					refused.Add(1)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	m.t.Logf("%d OK, %d refused", ok.Load(), refused.Load())
+	if ok.Load() == 0 {
+		m.t.Error("nothing was stored")
+	}
+}
+
+// packedRestores stores strings that come packed: 264 bytes of each take three.
+func packedRestores(m *memoryClient) {
+	copies := 40_000_000 / 264 / m.scale
+	packed := "\x00v" + strings.Repeat("\xe0\xff\x00", copies) // a literal, then copies of the byte before
+	payload := binary.BigEndian.AppendUint32([]byte{0, 0xc3, 0x80}, uint32(len(packed)))
+	payload = binary.BigEndian.AppendUint32(append(payload, 0x80), uint32(1+264*copies))
+	payload = append(append(payload, packed...), 11, 0)
+	jones := crc64.MakeTable(0x95ac9329ac4bc9b5)
+	payload = binary.LittleEndian.AppendUint64(payload, ^crc64.Update(^uint64(0), jones, payload))
+	crowd(m, 12, 10, func(client, round int) []string {
+		return []string{"RESTORE", fmt.Sprint("k", (client+round)%12), "0", string(payload), "REPLACE"}
+	})
+}
+
+func longSets(m *memoryClient) {
+	value := strings.Repeat("x", 100_000_000/m.scale)
+	crowd(m, 4, 6, func(client, round int) []string { return []string{"SET", fmt.Sprint("k", (client+round)%4), value} })
 }

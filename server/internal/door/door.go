@@ -18,6 +18,10 @@ type Door interface {
 	Ready()
 	// Busy reports whether Ready would wait.
 	Busy() bool
+	// Long returns how many bytes of long strings, which are part of the state
+	// or were, wait to be written: to the log, which Ready waits for, or to a
+	// snapshot.
+	Long() int64
 	// Do puts ops in order. Those on one part that follow each other make one
 	// run: one lock and one append to the log. Locally they are applied on
 	// return; in a cluster they are on their way. It never waits for a disk or

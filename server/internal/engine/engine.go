@@ -85,6 +85,7 @@ type Engine struct {
 	monitors monitors
 
 	memoryLimit func(int64)
+	collect     func(int)
 }
 
 // Config is what an Engine is made from.
@@ -104,16 +105,22 @@ type Config struct {
 	// SetMaxMemory is called when CONFIG SET has changed the bound; nil if
 	// nobody needs to know.
 	SetMaxMemory func(int64)
+	// Collect is called before so many bytes are allocated at once for a
+	// string; nil if nobody needs to know.
+	Collect func(bytes int)
 }
 
 // New returns an engine.
 func New(c Config) *Engine {
 	e := &Engine{
 		Settings: c.Settings, state: c.State, door: c.Door, keep: c.Keeper, host: c.Host, clock: c.Clock,
-		table: NewTable(c.Commands), memoryLimit: c.SetMaxMemory,
+		table: NewTable(c.Commands), memoryLimit: c.SetMaxMemory, collect: c.Collect,
 	}
 	if e.clock == nil {
 		e.clock = time.Now
+	}
+	if e.collect == nil {
+		e.collect = func(int) {}
 	}
 	e.stats = newCounters(e.table.count)
 	e.runID = newRunID()

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"time"
 	"unsafe"
 
 	"github.com/bloomery/bloomery/server/internal/catalog"
@@ -50,10 +51,11 @@ func (x *Context) make(c *Call, r store.Record, base *catalog.Entry, size int) {
 	e := x.e
 	e.unmake(c)
 	e.leave(x.s)
-	if !e.Budget.reserve(uint64(size)) {
+	if !x.room(uint64(size)) || !e.Budget.reserve(uint64(size)) {
 		c.Fail(TextOOM)
 		return
 	}
+	e.collect(size)
 	c.made = &made{base: base, r: r, held: uint64(size)}
 	c.made.r.Make(base)
 }
@@ -64,4 +66,46 @@ func (e *Engine) unmake(c *Call) {
 		e.Budget.release(c.made.held)
 		c.made = nil
 	}
+}
+
+// room waits so often at most, and so long each time: others may take what gets
+// free, and a snapshot may take long.
+const (
+	maxWaits = 100
+	roomWait = 10 * time.Millisecond
+)
+
+// Unpack makes room for n bytes of a string that the call will store, and holds
+// them until its reply is written. It reports false if there is no memory.
+func (x *Context) Unpack(n uint64) bool {
+	if !x.room(n) || !x.Hold(int(n)) {
+		return false
+	}
+	x.e.collect(int(n))
+	return true
+}
+
+// room reports whether there is memory for n bytes more beside long strings that
+// wait to be written to disk. Those may have been replaced and count nowhere else,
+// so it waits for them, outside the gate, if that helps.
+func (x *Context) room(n uint64) bool {
+	e := x.e
+	for range maxWaits {
+		left, waiting := e.Budget.Left(), uint64(e.door.Long())
+		switch {
+		case n > left:
+			return false
+		case n+waiting <= left:
+			return true
+		case x.s.alone:
+			return false
+		}
+		e.leave(x.s)
+		e.gate.watch.waits(x.s, "long strings on their way to disk")
+		e.door.Ready()
+		if e.door.Long() > 0 {
+			time.Sleep(roomWait)
+		}
+	}
+	return false
 }

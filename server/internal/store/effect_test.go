@@ -160,3 +160,45 @@ func TestLongStringIsNoNumber(t *testing.T) {
 		t.Errorf("INCR of 1 MiB: %v, %d bytes allocated", res.Err, after.TotalAlloc-before.TotalAlloc)
 	}
 }
+
+// TestRetainedStringsCount asks that long strings which somebody keeps count when
+// they are replaced or removed, until they are let go.
+func TestRetainedStringsCount(t *testing.T) {
+	s := store.New()
+	set := func(name string) {
+		apply(t, s, store.Record{Op: store.OpSet, Name: []byte(name), Value: make([]byte, store.Long)})
+	}
+	set("a")
+	remove(t, s, "a")
+	if got := s.Retained(); got != 0 {
+		t.Errorf("%d bytes are retained, and nobody keeps anything", got)
+	}
+	for _, name := range []string{"a", "b", "c", "d"} {
+		set(name)
+	}
+	s.Names.Lock()
+	kept := s.Names.All()
+	s.Retain()
+	s.Names.Unlock()
+	set("a")
+	remove(t, s, "b")
+	if got := s.Retained(); got != 2*store.Long {
+		t.Errorf("%d bytes are retained, want two strings of %d", got, store.Long)
+	}
+	for _, e := range kept[:2] { // c is there still
+		s.LetGo(e)
+	}
+	s.LetGo(kept[2])
+	if got := s.Retained(); got != 0 {
+		t.Errorf("%d bytes are retained that were let go", got)
+	}
+	res := apply(t, s, store.Record{Op: store.OpFlush})
+	<-res.Left
+	if got := s.Retained(); got < 2*store.Long {
+		t.Errorf("%d bytes are retained of what is flushed", got)
+	}
+	s.Unretain()
+	if got := s.Retained(); got != 0 {
+		t.Errorf("%d bytes are retained, and nobody keeps anything any more", got)
+	}
+}

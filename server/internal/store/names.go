@@ -91,14 +91,15 @@ func (s *State) live(name []byte, at int64, res *Result) *catalog.Entry {
 // drop removes an entry and tells its part.
 func (s *State) drop(e *catalog.Entry) {
 	s.Names.Remove(e)
-	s.bytes.Add(-leave(e))
+	s.bytes.Add(-s.leave(e))
 }
 
 // leave marks the part of an entry as gone and returns what the entry took.
-func leave(e *catalog.Entry) int64 {
+func (s *State) leave(e *catalog.Entry) int64 {
 	n := int64(entryBytes + len(e.Name()))
 	p := PartOf(e)
 	if p == nil {
+		s.retain(e)
 		return n + int64(len(Text(e)))
 	}
 	return n + int64(p.leave())
@@ -121,7 +122,7 @@ func (s *State) flush(res *Result) {
 	res.Left = left
 	go func() {
 		for _, e := range gone {
-			sum -= leave(e)
+			sum -= s.leave(e)
 		}
 		s.bytes.Add(sum) // what grew meanwhile
 		close(left)
@@ -199,7 +200,7 @@ func (s *State) DropStaged() {
 // may be nil.
 func (s *State) replaced(e *catalog.Entry) {
 	if e != nil {
-		s.bytes.Add(-leave(e))
+		s.bytes.Add(-s.leave(e))
 	}
 }
 

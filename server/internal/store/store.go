@@ -65,12 +65,15 @@ type State struct {
 	arena  *arena
 	memory *redisbloom.Memory // of all filters
 	bytes  atomic.Int64
+
+	retained atomic.Int64 // see Retain
 }
 
 // New returns an empty state.
 func New() *State {
 	s := &State{Names: catalog.New()}
 	s.arena, s.memory = newArena()
+	s.Unretain()
 	return s
 }
 

@@ -100,7 +100,7 @@ func restoreDeadline(ttl int64, absolute bool, now int64) (int64, bool) {
 // reports false if that is not possible, and has answered then.
 func (v *restoring) read(x *engine.Context, c *engine.Call) bool {
 	r := rdb.NewReader(c.Args[3], func(n uint64) bool {
-		if n > x.Budget().Left() || !x.Hold(int(n)) {
+		if !x.Unpack(n) {
 			return false
 		}
 		v.unpacked, v.held = true, v.held+int(n)

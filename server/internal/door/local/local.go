@@ -280,6 +280,14 @@ func (d *Door) Busy() bool {
 	return d.log.crowded() || z != nil && z.saved.Load() >= maxSaved
 }
 
+// Long implements door.Door.
+func (d *Door) Long() int64 {
+	if d.log == nil {
+		return 0
+	}
+	return d.log.longBytes.Load() + d.state.Retained()
+}
+
 // Sync implements door.Door.
 func (d *Door) Sync() error {
 	if d.log == nil {

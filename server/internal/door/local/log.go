@@ -60,6 +60,9 @@ type log struct {
 	bufAt   int64     // when the first record of buf came, as now counts
 
 	fullBytes int // length of full
+	long      int // of the frame that is being written, if it has long records
+
+	longBytes atomic.Int64 // of all long records that are not written yet
 
 	err      atomic.Pointer[logError]
 	oldest   atomic.Int64 // when the first record that is not durable came; 0 if there is none
@@ -165,7 +168,7 @@ func (l *log) append(records []byte, long [][]byte) {
 		}
 	}
 	n := len(l.buf) + l.fullBytes
-	l.buffered.Store(int64(n))
+	l.buffered.Store(int64(n + l.long))
 	l.mu.Unlock()
 	if first || n >= flushBytes && n-size < flushBytes {
 		select {
@@ -184,6 +187,9 @@ func (l *log) endFrame(long [][]byte) {
 	b := blockOf(l.buf, long...)
 	l.full = append(l.full, b)
 	l.fullBytes += b.size
+	if len(long) > 0 {
+		l.longBytes.Add(int64(b.size))
+	}
 	l.buf = make([]byte, frameHeader)
 }
 
@@ -350,6 +356,11 @@ func (l *log) write() error {
 	l.size += int64(n)
 	l.mu.Lock()
 	l.written += uint64(n - frameHeader)
+	if l.long > 0 {
+		l.longBytes.Add(-int64(l.long))
+		l.long = 0
+		l.count()
+	}
 	l.mu.Unlock()
 	if cap(l.pending.head) <= keptBuffer {
 		l.spare = l.pending.head[:frameHeader]
@@ -377,12 +388,18 @@ func (l *log) take() (ok, more bool) {
 			l.buf = make([]byte, frameHeader, firstBuffer)
 		}
 	}
-	l.buffered.Store(int64(l.fullBytes + len(l.buf) - frameHeader))
+	if l.long = 0; len(l.pending.more) > 0 {
+		l.long = l.pending.size
+	}
+	l.count()
 	written, durable := l.written, l.durable
 	l.mu.Unlock() // the sum of a long frame takes a while, and writers hold locks
 	sealFrame(l.pending.head, logFrame, written, durable, l.pending.more...)
 	return true, more
 }
+
+// count counts what is not written yet. The caller holds mu.
+func (l *log) count() { l.buffered.Store(int64(l.fullBytes + l.long + len(l.buf) - frameHeader)) }
 
 // sync makes durable what was written. The caller holds io.
 func (l *log) sync(point syncPoint) error {

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"sync"
+	"unsafe"
 
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -100,7 +101,8 @@ func (w *partsWriter) text(it *item, s string) (err error) {
 		return err
 	}
 	for at := 0; err == nil && (at < len(s) || at == 0); at += pieceBytes {
-		w.pieces = append(w.pieces[:0], piece{int64(at), []byte(s[at:min(at+pieceBytes, len(s))])})
+		text := s[at:min(at+pieceBytes, len(s))]
+		w.pieces = append(w.pieces[:0], piece{int64(at), unsafe.Slice(unsafe.StringData(text), len(text))}) // it is only read
 		err = w.write(f, it, uint64(len(s)))
 	}
 	if large {

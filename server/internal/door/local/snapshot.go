@@ -213,11 +213,16 @@ func (d *Door) snapshot() (*manifest, error) {
 		return nil, err
 	}
 	m, entries := d.catalogue()
+	defer d.state.Unretain()
 	m.number = s.number + 1
 	w := newPartsWriter(d, s.next)
-	for i := range m.items {
-		if err = d.contents(w, &m.items[i], entries[i]); err != nil {
-			break
+	for _, long := range []bool{true, false} { // long strings stay in memory until then, also if they are replaced
+		for i, e := range entries {
+			if err == nil && e != nil && len(store.Text(e)) < store.Long != long {
+				err = d.contents(w, &m.items[i], e)
+				entries[i] = nil
+				d.state.LetGo(e)
+			}
 		}
 	}
 	if err = errors.Join(err, w.close()); err == nil && len(w.made) > 0 {
@@ -275,6 +280,7 @@ func (d *Door) catalogue() (*manifest, []*catalog.Entry) {
 	names := d.state.Names
 	names.Lock()
 	entries := names.Unsorted()
+	d.state.Retain()
 	m := &manifest{position: d.log.position(), last: d.state.Last(), saved: d.config.Clock().UnixMilli(), seeded: true, seed: names.Seed()}
 	m.items = make([]item, len(entries))
 	for i, e := range entries {

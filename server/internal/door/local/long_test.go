@@ -1,0 +1,93 @@
+package local_test
+
+import (
+	"bytes"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/door/local"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// slowFiles is a folder whose files are written to while nobody has locked it.
+type slowFiles struct {
+	*local.Memory
+	mu sync.Mutex
+}
+
+type slowFile struct {
+	local.File
+	files *slowFiles
+}
+
+func (f *slowFiles) Create(name string) (local.File, error) {
+	file, err := f.Memory.Create(name)
+	return slowFile{file, f}, err
+}
+
+func (f slowFile) Write(p []byte) (int, error) {
+	f.files.mu.Lock()
+	defer f.files.mu.Unlock()
+	return f.File.Write(p)
+}
+
+// TestLongStringsAreShared asks that a long string that was made before is in the
+// log without a copy, counts as long until it is written, in whatever order short
+// records come, and is there after a start.
+func TestLongStringsAreShared(t *testing.T) {
+	files, state := &slowFiles{Memory: &local.Memory{}}, store.New()
+	d, err := local.Open(local.Config{State: state, Files: files, Fsync: local.Always, SnapshotAfter: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{}
+	do := func(r store.Record) {
+		op := door.Op{Record: r}
+		if d.Do([]*door.Op{&op}); op.Err != nil || op.Result.Err != nil {
+			t.Fatalf("operation %d: %v, %v", r.Op, op.Err, op.Result.Err)
+		}
+		want[string(r.Name)] = store.Text(op.Result.Entry)
+	}
+	long := 0
+	files.mu.Lock()
+	for i, size := range []int{10, store.Long, 3 << 20, 20, store.Long - 1, 5 << 20, 1} {
+		name := strings.Repeat("n", i+1)
+		r := store.Record{Op: store.OpSet, Name: []byte(name), Value: bytes.Repeat([]byte{byte('a' + i)}, size)}
+		if size >= store.Long {
+			r.Make(nil)
+			long += size
+		}
+		do(r)
+	}
+	add := store.Record{Op: store.OpAppend, Name: []byte("nn"), Value: bytes.Repeat([]byte("tail"), store.Long)}
+	add.Make(state.Names.Lookup(add.Name, 0))
+	long += len(add.Value)
+	do(add)
+	if got := d.Long(); got < int64(long) || got > int64(long)+1000 {
+		t.Errorf("%d bytes of long strings wait, want %d", got, long)
+	}
+	if !d.Busy() {
+		t.Error("many bytes wait, and the door takes more")
+	}
+	files.mu.Unlock()
+	if d.Ready(); d.Long() != 0 || d.Busy() {
+		t.Errorf("%d bytes of long strings wait after Ready, busy %v", d.Long(), d.Busy())
+	}
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again := store.New()
+	if d, err = local.Open(local.Config{State: again, Files: files, SnapshotAfter: -1}); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range want {
+		if e := again.Names.Lookup([]byte(name), 0); e == nil || store.Text(e) != text {
+			t.Errorf("the string of %d bytes is another one after a start", len(text))
+		}
+	}
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
