@@ -56,6 +56,7 @@ var rooms = map[string][]string{
 	"server/internal/door/local":          {"", "foreign/redisbloom", "server/internal/catalog", "server/internal/door", "server/internal/order", "server/internal/store"},
 	"server/internal/door/local/powercut": {"server/internal/door/local"},
 	"server/internal/rdb":                 {},
+	"server/internal/health":              {"", "sizing"},
 	"server/internal/engine":              {"foreign/redisbloom", "server/internal/catalog", "server/internal/door", "server/internal/order", "server/internal/rdb", "server/internal/store"},
 	"server/internal/command/bf":          commands,
 	"server/internal/command/cf":          commands,

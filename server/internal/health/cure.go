@@ -1,0 +1,206 @@
+package health
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Diagnosis is a verdict with its reason in one sentence and the command that
+// cures it. The command is empty for OK.
+type Diagnosis struct {
+	Verdict Verdict
+	Reason  string
+	command string
+}
+
+// key stands for the name of the filter in a command.
+const key = "\x00"
+
+// Command returns the command for a filter of a name.
+func (d Diagnosis) Command(name string) string {
+	return strings.ReplaceAll(d.command, key, quote(name))
+}
+
+// quote writes a name as redis-cli reads it: in quotes if it has to be.
+func quote(name string) string {
+	plain := name != "" && !strings.ContainsFunc(name, func(r rune) bool {
+		return r <= ' ' || r > '~' || r == '"' || r == '\'' || r == '\\'
+	})
+	if plain {
+		return name
+	}
+	var b strings.Builder
+	b.WriteByte('"')
+	for _, c := range []byte(name) {
+		switch {
+		case c == '"' || c == '\\':
+			b.WriteByte('\\')
+			b.WriteByte(c)
+		case c < ' ' || c > '~':
+			fmt.Fprintf(&b, `\x%02x`, c)
+		default:
+			b.WriteByte(c)
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}
+
+// diagnose puts a symptom into words.
+func (e *evidence) diagnose(s symptom) Diagnosis {
+	return Diagnosis{verdictOf[s], e.reason(s), e.cure(s)}
+}
+
+func (e *evidence) reason(s symptom) string {
+	switch s {
+	case overRate:
+		return fmt.Sprintf("The predicted false positive rate is %s, more than the %s asked for; it holds %s items and was made for %s.",
+			percent(e.Predicted), percent(e.Asked), e.items(), grouped(e.Capacity))
+	case skewed:
+		return fmt.Sprintf("Its keys are aimed at one place: chance fills a block so much with probability 10^-%.0f.", e.Skew)
+	case nearlyFull:
+		return fmt.Sprintf("It holds %s items, over 90%% of the %s it was made for.", e.items(), grouped(e.Capacity))
+	case fillingUp:
+		left := fullShare*float64(e.Capacity) - float64(e.Items)
+		in := time.Duration(left / e.pace * float64(time.Second))
+		return fmt.Sprintf("At %s items a second it reaches 90%% of its %s items in %s.",
+			strconv.FormatFloat(e.pace, 'g', 3, 64), grouped(e.Capacity), in.Round(time.Minute))
+	case slow:
+		what, worst := "add", e.latency[timing(Add)]
+		if has := e.latency[timing(Has)]; worst.Calls < leastTimed || has.Calls >= leastTimed && has.P99 > worst.P99 {
+			what, worst = "has", has
+		}
+		return fmt.Sprintf("The 99th percentile of %s is %v, over its SLA of %v.", what, worst.P99, e.SLA)
+	case wrongKind:
+		return fmt.Sprintf("For the work seen, %s takes %.1f times less %s by the model of sizing.", e.better.kind, e.better.gain, e.better.what)
+	case overBudget:
+		return fmt.Sprintf("It takes %s bytes, over its budget of %s.", grouped(e.Bytes), grouped(e.Budget))
+	default:
+		return fmt.Sprintf("It has been less than 10%% full for a day; now it is %s full.", percent(e.Saturation))
+	}
+}
+
+func (e *evidence) items() string {
+	if e.Items == math.MaxUint64 {
+		return "an unknown number of"
+	}
+	return grouped(e.Items)
+}
+
+// cure returns the command against a symptom.
+func (e *evidence) cure(s symptom) string {
+	if e.Kind == "bf" || e.Kind == "cf" {
+		return e.foreignCure(s)
+	}
+	t := traitsOf(e.Kind)
+	rebuild := "FILTER.REBUILD " + key + " BEGIN"
+	switch s {
+	case overRate:
+		return rebuild + e.roomy()
+	case skewed:
+		return rebuild + " NEWKEY <id of a new key>"
+	case nearlyFull, fillingUp:
+		if t.layers {
+			return "FILTER.GROW " + key
+		}
+		return rebuild + e.roomy()
+	case slow:
+		if e.Kind == "bloom" {
+			return "SLOWLOG GET 10" // no kind is faster: look which calls take long
+		}
+		return rebuild + " bloom"
+	case wrongKind:
+		return rebuild + " " + e.better.kind
+	}
+	if t.folds && e.Items <= e.Capacity/2 {
+		return "FILTER.FOLD " + key
+	}
+	if s == overBudget {
+		return rebuild + " ERROR " + number(e.affordable())
+	}
+	return rebuild + " CAPACITY " + strconv.FormatUint(roomFor(e.Items), 10)
+}
+
+// foreignCure returns the command for a BF or a CF. They have no rebuild: a new
+// filter is filled and takes the name of the old one.
+func (e *evidence) foreignCure(s symptom) string {
+	if s == slow {
+		return "SLOWLOG GET 10"
+	}
+	if e.Kind == "cf" && e.Layers > 1 && verdictOf[s] == Compress {
+		return "CF.COMPACT " + key
+	}
+	n := strconv.FormatUint(roomFor(e.Items), 10)
+	if e.Kind == "cf" {
+		return "CF.RESERVE <new key> " + n + ", then CF.ADD every item and RENAME <new key> " + key
+	}
+	rate := e.Asked
+	if e.Grows {
+		rate /= 2 // what BF.RESERVE calls the error rate is that of the first layer
+	}
+	if s == overBudget {
+		rate = e.affordable()
+	}
+	return "BF.RESERVE <new key> " + number(rate) + " " + n + ", then BF.MADD every item and RENAME <new key> " + key
+}
+
+// roomy returns the options of a rebuild with room for half as many items again.
+func (e *evidence) roomy() string {
+	return " CAPACITY " + strconv.FormatUint(max(roomFor(e.Items), e.Capacity), 10) + " ERROR " + number(e.Asked)
+}
+
+// roomFor returns one and a half times n, rounded up to two digits. An unknown
+// number has the room of a million.
+func roomFor(n uint64) uint64 {
+	if n == math.MaxUint64 || n > math.MaxUint64/4 {
+		n = 1_000_000
+	}
+	n = max(n+n/2, 100)
+	unit := uint64(1)
+	for n/unit >= 100 {
+		unit *= 10
+	}
+	return (n + unit - 1) / unit * unit
+}
+
+// affordable returns the false positive rate at which the items fit into the
+// budget, by the textbook: a rate of p takes 1.44 log2(1/p) bits an item.
+func (e *evidence) affordable() float64 {
+	bits := float64(e.Budget) * 8 / float64(max(e.Items, e.Capacity, 1))
+	p := math.Exp(-bits * math.Ln2 * math.Ln2)
+	return min(max(p, e.Asked), 0.5)
+}
+
+// number writes a rate as a command takes it, rounded up to two digits.
+func number(p float64) string {
+	if p <= 0 {
+		return "0"
+	}
+	unit := math.Pow(10, math.Floor(math.Log10(p))-1)
+	x, err := strconv.ParseFloat(strconv.FormatFloat(math.Ceil(p/unit-1e-9)*unit, 'g', 2, 64), 64)
+	if err != nil {
+		return "0"
+	}
+	return strconv.FormatFloat(x, 'f', -1, 64)
+}
+
+// percent writes a share with three significant digits and no exponent.
+func percent(p float64) string {
+	x, err := strconv.ParseFloat(strconv.FormatFloat(100*p, 'g', 3, 64), 64)
+	if err != nil {
+		return "?"
+	}
+	return strconv.FormatFloat(x, 'f', -1, 64) + "%"
+}
+
+// grouped writes a number with commas: 1,000,000.
+func grouped(n uint64) string {
+	s := strconv.FormatUint(n, 10)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}

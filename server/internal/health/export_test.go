@@ -1,0 +1,70 @@
+package health
+
+import "time"
+
+// Latch is a latch, for its table.
+type Latch struct{ l latch }
+
+// Step evaluates a measure.
+func (l *Latch) Step(measure float64) bool { return l.l.step(measure) }
+
+// BucketOf and BucketEnd are the buckets of histograms.
+var (
+	BucketOf  = bucketOf
+	BucketEnd = bucketEnd
+)
+
+// Buckets is how many there are.
+const Buckets = buckets
+
+// States returns how many filters have a state.
+func (k *Keeper) States() int {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return len(k.states)
+}
+
+// Kept reports whether a filter has a state.
+func (k *Keeper) Kept(id uint64) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.states[id] != nil
+}
+
+// ProbesOf returns how many probes of a filter there were.
+func (k *Keeper) ProbesOf(id uint64) uint64 {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if s := k.states[id]; s != nil {
+		return s.probes
+	}
+	return 0
+}
+
+// Drained returns what a meter has counted of a kind of work, and its latency.
+func (m *Meter) Drained(w Work) (calls, items, no uint64, l Latency) {
+	var d drained
+	m.drain(&d)
+	if i := timing(w); i >= 0 && i < timed {
+		l = d.took[i].latency()
+	}
+	return d.calls[w], d.items[w], d.no, l
+}
+
+// HistoryOf returns the points of a history to which n were added.
+func HistoryOf(n int, at func(i int) Point) []Point {
+	var h history
+	for i := range n {
+		h.add(at(i))
+	}
+	return h.all()
+}
+
+// Pace returns the pace that points show.
+func Pace(points []Point, now time.Time, items uint64) (float64, bool) {
+	var h history
+	for _, p := range points {
+		h.add(p)
+	}
+	return h.pace(now, items)
+}

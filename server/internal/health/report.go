@@ -1,0 +1,205 @@
+package health
+
+import (
+	"math/rand/v2"
+	"time"
+)
+
+// Totals are figures of all filters together.
+type Totals struct {
+	// Filters is how many have a state, ByVerdict how many of them have each
+	// verdict, as of the last 10 seconds.
+	Filters   int
+	ByVerdict [verdicts]int
+	// Probes is how many digests were asked for, Positives how many of them
+	// were answered positively.
+	Probes, Positives uint64
+	// Busy is how often a filter was passed over because a writer had it.
+	Busy uint64
+	// Evaluations, Visits and Walks count evaluations of filters, visits of
+	// filters without a state, and walks over all filters.
+	Evaluations, Visits, Walks uint64
+	// Spent is the time that all of that took, Over the time that has passed
+	// meanwhile.
+	Spent, Over time.Duration
+	// False and Repaired are how many items FILTER.FALSE and FILTER.REPAIR
+	// have counted, of filters that are gone too.
+	False, Repaired uint64
+}
+
+// Share returns the share of a core that was used.
+func (t Totals) Share() float64 {
+	if t.Over <= 0 {
+		return 0
+	}
+	return t.Spent.Seconds() / t.Over.Seconds()
+}
+
+// Totals returns the figures of all filters.
+func (k *Keeper) Totals() Totals {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	t := k.totals
+	t.Spent = k.account.spent
+	if !k.account.since.IsZero() {
+		t.Over = k.now().Sub(k.account.since)
+	}
+	t.False, t.Repaired = k.falses.Load(), k.repaired.Load()
+	return t
+}
+
+// count counts the verdicts.
+func (k *Keeper) count() {
+	k.totals.Filters, k.totals.ByVerdict = len(k.states), [verdicts]int{}
+	for _, s := range k.states {
+		k.totals.ByVerdict[s.diagnosis.Verdict]++
+	}
+}
+
+// Report is everything that is known of a filter.
+type Report struct {
+	Look
+	Diagnosis
+
+	// Probed is the rate that probes have measured, Probes the number of
+	// probes that it stands on after decay. Interval holds the rate with a
+	// confidence of 95%. TooFew reports that there are too few of them to
+	// compare it with the rate asked for.
+	Probed   float64
+	Probes   float64
+	Interval Interval
+	TooFew   bool
+
+	// False is how many positive answers callers have denied, Negatives how
+	// many negative answers there were. Traffic is the share of the former in
+	// both, decayed as Probed is.
+	False, Negatives uint64
+	Traffic          float64
+	TrafficInterval  Interval
+
+	// Add and Has are the latencies of calls, Calls their number by kind of
+	// work.
+	Add, Has Latency
+	Calls    [works]uint64
+
+	// Repaired is how many items had to be added because the filter denied
+	// them though they were in it: it must be 0.
+	Repaired uint64
+	// Since is when measuring began.
+	Since time.Time
+}
+
+// onDemand is how many batches a filter is asked for when somebody wants to see it
+// and there are fewer.
+const onDemand = 16
+
+// Report returns what is known of a filter. A filter without a state gets one, if
+// there is room, and is probed on the spot. The methods of f may wait. It reports
+// false if the filter is gone.
+func (k *Keeper) Report(f Filter) (Report, bool) {
+	l, ok := f.Look()
+	if !ok {
+		return Report{}, false
+	}
+	have, seed := k.evidenceOf(f.ID())
+	yes, probes := 0, 0
+	random := rand.New(rand.NewPCG(seed, f.ID()))
+	for have+float64(probes) < onDemand*Batch {
+		n, ok := f.Probe(random)
+		if !ok {
+			return Report{}, false
+		}
+		yes, probes = yes+n, probes+Batch
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	now := k.now()
+	s := k.demand(f.ID(), now)
+	s.see(l, now)
+	s.rate.Add(yes, probes)
+	s.probes += uint64(probes)
+	if s.evaluated == 0 {
+		s.evaluate(now)
+	} else {
+		s.collect()
+		e := s.evidence(now)
+		s.conclude(&e)
+	}
+	return s.report(), true
+}
+
+// evidenceOf returns how many probes of a filter there are, and a seed.
+func (k *Keeper) evidenceOf(id uint64) (n float64, seed uint64) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if s := k.states[id]; s != nil {
+		_, n = s.rate.Counts()
+	}
+	return n, k.random.Uint64()
+}
+
+// demand returns the state of a filter that somebody asks for: that which is kept,
+// or a new one, which is kept if there is room.
+func (k *Keeper) demand(id uint64, now time.Time) *state {
+	s := k.states[id]
+	if s == nil {
+		s = k.keep(id, suspect, now)
+	}
+	if s == nil {
+		s = &state{id: id, meter: new(Meter), since: now, gone: true}
+	}
+	s.asked = now
+	if k.dirty && now.Sub(k.tabled) >= rebuildEvery {
+		k.publish(now)
+	}
+	return s
+}
+
+func (s *state) report() Report {
+	_, n := s.rate.Counts()
+	return Report{
+		Look: s.look, Diagnosis: s.diagnosis,
+		Probed: s.rate.Value(), Probes: n, Interval: s.rate.Interval(), TooFew: !s.rate.Enough(s.look.Asked),
+		False: s.falses, Negatives: s.no, Traffic: s.traffic.Value(), TrafficInterval: s.traffic.Interval(),
+		Add: s.latency[timing(Add)], Has: s.latency[timing(Has)], Calls: s.calls,
+		Repaired: s.repaired, Since: s.since,
+	}
+}
+
+// Known returns the diagnosis of a filter that has a state and was evaluated.
+func (k *Keeper) Known(id uint64) (Diagnosis, bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	s := k.states[id]
+	if s == nil || s.evaluated == 0 {
+		return Diagnosis{}, false
+	}
+	return s.diagnosis, true
+}
+
+// History returns the points of a filter, oldest first: one every 5 minutes of the
+// last 24 hours, as far as it has a state.
+func (k *Keeper) History(id uint64) []Point {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if s := k.states[id]; s != nil {
+		return s.history.all()
+	}
+	return nil
+}
+
+// False counts n items that a filter has and the caller's exact store does not.
+func (k *Keeper) False(id uint64, n int) {
+	k.falses.Add(uint64(n))
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.demand(id, k.now()).falses += uint64(n)
+}
+
+// Repaired counts n items that a filter had lost.
+func (k *Keeper) Repaired(id uint64, n int) {
+	k.repaired.Add(uint64(n))
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.demand(id, k.now()).repaired += uint64(n)
+}

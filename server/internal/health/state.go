@@ -1,0 +1,212 @@
+package health
+
+import "time"
+
+// pool is why a filter has a state.
+type pool uint8
+
+const (
+	busy    pool = iota // one of the busiest
+	large               // over 1 MiB
+	suspect             // it was found ill, or somebody has asked
+	pools
+)
+
+// class is how urgently a filter is to be probed.
+type class uint8
+
+// The classes, most urgent first.
+const (
+	fresh    class = iota // hardly probed at all
+	changed               // written to since it was last probed
+	spanning              // its interval has the rate asked for in it
+	rest
+	settled // more probes would show nothing new
+	classes
+)
+
+// When a filter has been probed enough.
+const (
+	freshProbes  = 4 * Batch
+	settledYes   = 100     // positive answers expected at the rate asked for
+	spanningYes  = 10_000  // the same while the interval spans that rate
+	settledMost  = 1 << 24 // probes in any case
+	refreshShare = 0.005   // of the capacity: more may have come, so look again
+	refreshAfter = time.Minute
+	mostItems    = 256 // of a change: a record holds no more
+)
+
+// state is what is known of a filter. It belongs to the lock of its Keeper, but
+// for the meter.
+type state struct {
+	id    uint64
+	pool  pool
+	meter *Meter
+
+	look    Look
+	looked  time.Time
+	since   time.Time // when the state was made
+	rate    Rate      // of probes
+	traffic Rate      // of callers, by what they have reported
+	probes  uint64
+	probed  uint64 // the version at the latest probe
+
+	calls    [works]uint64
+	no       uint64 // negative answers
+	falses   uint64 // positive ones that callers have denied
+	reported uint64 // of falses: those in traffic
+	repaired uint64
+	took     [2][timed]histogram // of this point of the history, and of the one before
+	latency  [timed]Latency      // of both
+	history  history
+
+	latches   [symptoms]latch
+	diagnosis Diagnosis
+	evaluated int
+	low       time.Time // since when the fill has been under 10%, zero if it is not
+	better    advice
+
+	due    time.Time // of the next evaluation
+	asked  time.Time // when somebody last asked
+	class  class
+	queued [classes]bool
+	gone   bool
+}
+
+// see takes a new look.
+func (s *state) see(l Look, now time.Time) {
+	s.look, s.looked = l, now
+	s.rate.Move(l.Predicted)
+	s.traffic.Move(l.Predicted)
+	switch {
+	case l.Saturation >= sparseFill:
+		s.low = time.Time{}
+	case s.low.IsZero():
+		s.low = now
+	}
+}
+
+// stale reports whether the filter has changed so much, or so long ago, that it
+// must be looked at again.
+func (s *state) stale(version uint64, now time.Time) bool {
+	if version == s.look.Version {
+		return false
+	}
+	items := float64(version-s.look.Version) * mostItems
+	return items >= refreshShare*float64(s.look.Capacity) || now.Sub(s.looked) >= refreshAfter
+}
+
+// collect takes over what the meter has counted.
+func (s *state) collect() {
+	var d drained
+	if s.meter.drain(&d) {
+		for w := range d.calls {
+			s.calls[w] += d.calls[w]
+		}
+		for i := range d.took {
+			s.took[0][i].add(&d.took[i])
+		}
+		s.no += d.no
+		s.weigh()
+	}
+	falses := s.falses - s.reported
+	s.reported = s.falses
+	s.traffic.Add(int(falses), int(falses+d.no))
+}
+
+// weigh computes the latency over the last 5 to 10 minutes.
+func (s *state) weigh() {
+	for i := range s.latency {
+		h := s.took[0][i]
+		h.add(&s.took[1][i])
+		s.latency[i] = h.latency()
+	}
+}
+
+// evidence returns what the filter is judged by.
+func (s *state) evidence(now time.Time) evidence {
+	e := evidence{Look: s.look, latency: s.latency, better: s.better}
+	if !s.low.IsZero() {
+		e.sparse = now.Sub(s.low)
+	}
+	e.pace, e.paceKnown = s.history.pace(now, s.look.Items)
+	return e
+}
+
+// evaluate judges the filter. The first evaluation decides at once, since there is
+// no earlier verdict to hold on to; later ones go through the latches.
+func (s *state) evaluate(now time.Time) {
+	s.collect()
+	if p, ok := s.history.last(); !ok || now.Unix()-p.At >= int64(historyEvery/time.Second) || now.Unix() < p.At {
+		s.point(now)
+	}
+	e := s.evidence(now)
+	m := e.measures()
+	for i := range s.latches {
+		if s.evaluated == 0 {
+			s.latches[i].on = m[i] > 1
+		} else {
+			s.latches[i].step(m[i])
+		}
+	}
+	s.evaluated++
+	s.conclude(&e)
+}
+
+// conclude puts the first symptom that is on into words.
+func (s *state) conclude(e *evidence) {
+	for i := range s.latches {
+		if s.latches[i].on {
+			s.diagnosis = e.diagnose(symptom(i))
+			return
+		}
+	}
+	s.diagnosis = Diagnosis{Verdict: OK, Reason: "Nothing ails it."}
+}
+
+// point adds a point to the history, and asks the model for a better kind.
+func (s *state) point(now time.Time) {
+	probed := float32(-1)
+	if s.rate.Enough(s.look.Asked) {
+		probed = float32(s.rate.Value())
+	}
+	micros := func(d time.Duration) float32 { return float32(d) / float32(time.Microsecond) }
+	s.history.add(Point{
+		At: now.Unix(), Items: s.look.Items, Saturation: float32(s.look.Saturation), Predicted: float32(s.look.Predicted), Probed: probed,
+		AddP99: micros(s.latency[timing(Add)].P99), HasP99: micros(s.latency[timing(Has)].P99),
+	})
+	s.took[1], s.took[0] = s.took[0], [timed]histogram{}
+	s.weigh()
+	s.better = advise(&s.look, &s.calls)
+}
+
+// classify returns how urgently the filter is to be probed, given its version.
+func (s *state) classify(version uint64) class {
+	_, n := s.rate.Counts()
+	asked := s.look.Asked
+	switch {
+	case n < freshProbes:
+		return fresh
+	case version != s.probed:
+		return changed
+	case n >= settledMost:
+		return settled
+	case s.rate.Spans(asked) && n*asked < spanningYes:
+		return spanning
+	case asked > 0 && n*asked < settledYes || asked <= 0 && n < enoughProbes:
+		return rest
+	}
+	return settled
+}
+
+// pinned is how much would be lost with the state: nothing, a verdict, or what
+// callers have reported.
+func (s *state) pinned() int {
+	switch {
+	case s.repaired > 0 || s.falses > 0:
+		return 2
+	case s.diagnosis.Verdict != OK:
+		return 1
+	}
+	return 0
+}

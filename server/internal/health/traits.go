@@ -1,0 +1,80 @@
+package health
+
+// set is a set of symptoms.
+type set uint16
+
+func setOf(list ...symptom) (s set) {
+	for _, v := range list {
+		s |= 1 << v
+	}
+	return s
+}
+
+func (s set) has(v symptom) bool { return s>>v&1 != 0 }
+
+// traits are what can ail a kind, and what cures it.
+type traits struct {
+	symptoms set
+	layers   bool // FILTER.GROW puts a layer on it
+	folds    bool // FILTER.FOLD halves it
+}
+
+// What every kind can have, what those have that take a fixed number of items, and
+// what those have whose fill depends on the number of items.
+var (
+	always   = setOf(slow, overBudget)
+	modelled = always | setOf(wrongKind)
+	bounded  = modelled | setOf(overRate, skewed, nearlyFull, fillingUp, sparse)
+	endless  = modelled | setOf(overRate, skewed)
+)
+
+// kinds is the table of what each kind can have. Scalable and growing filters get
+// larger, windows and stable filters drop old keys: none of them is ever full.
+// Static filters are full from the beginning and keep their rate. The kinds of
+// RedisBloom are not advised to become another kind, since their clients speak BF
+// and CF only; those that grow have no Resize, see Look.Grows.
+var kinds = map[string]traits{
+	"bloom":       {symptoms: bounded, layers: true, folds: true},
+	"standard":    {symptoms: bounded, layers: true, folds: true},
+	"partitioned": {symptoms: bounded, layers: true},
+	"split":       {symptoms: bounded, layers: true},
+	"counting":    {symptoms: bounded},
+	"spectral":    {symptoms: bounded},
+	"cuckoo":      {symptoms: bounded},
+	"quotient":    {symptoms: bounded},
+	"quorum":      {symptoms: bounded &^ setOf(wrongKind)},
+	"scalable":    {symptoms: endless},
+	"growing":     {symptoms: endless},
+	"window":      {symptoms: endless &^ setOf(wrongKind)},
+	"stable":      {symptoms: endless &^ setOf(wrongKind)},
+	"fuse8":       {symptoms: modelled},
+	"fuse16":      {symptoms: modelled},
+	"fuse32":      {symptoms: modelled},
+	"ribbon":      {symptoms: modelled},
+	"bf":          {symptoms: bounded &^ setOf(wrongKind, skewed)},
+	"cf":          {symptoms: bounded &^ setOf(wrongKind, skewed)},
+}
+
+// traitsOf returns the traits of a kind. One that is not in the table can only be
+// slow or over its budget.
+func traitsOf(kind string) traits {
+	if t, ok := kinds[kind]; ok {
+		return t
+	}
+	return traits{symptoms: always}
+}
+
+// CanHave reports whether filters of a kind can get a verdict. Those that grow or
+// drop old keys never get Resize.
+func CanHave(kind string, v Verdict) bool {
+	if v == OK {
+		return true
+	}
+	can := traitsOf(kind).symptoms
+	for s := range symptoms {
+		if verdictOf[s] == v && can.has(s) {
+			return true
+		}
+	}
+	return false
+}

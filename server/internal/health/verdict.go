@@ -1,0 +1,162 @@
+package health
+
+import (
+	"math"
+	"time"
+)
+
+// Verdict is what a filter needs.
+type Verdict uint8
+
+// The verdicts, in the order in which they are looked for.
+const (
+	OK       Verdict = iota
+	Rebuild          // its false positive rate is over the one asked for
+	Resize           // it is nearly full, or soon will be
+	Optimize         // it is too slow, or another kind is much better
+	Compress         // it takes more memory than it should
+	verdicts
+)
+
+var verdictNames = [verdicts]string{"OK", "Rebuild", "Resize", "Optimize", "Compress"}
+
+// String returns the name of the verdict.
+func (v Verdict) String() string { return verdictNames[v] }
+
+// Verdicts returns all verdicts, OK first.
+func Verdicts() []Verdict { return []Verdict{OK, Rebuild, Resize, Optimize, Compress} }
+
+// symptom is a reason for a verdict.
+type symptom uint8
+
+// The symptoms, in the order in which they are looked for.
+const (
+	overRate   symptom = iota // Rebuild: predicted − 3σ > 1.02 × asked
+	skewed                    // Rebuild with another key: keys are aimed at one place
+	nearlyFull                // Resize: items over 90% of capacity
+	fillingUp                 // Resize: will be within 24 hours
+	slow                      // Optimize: p99 over the SLA
+	wrongKind                 // Optimize: another kind halves time or space
+	overBudget                // Compress: bytes over the budget
+	sparse                    // Compress: fill under 10% for a day
+	symptoms
+)
+
+var verdictOf = [symptoms]Verdict{Rebuild, Rebuild, Resize, Resize, Optimize, Optimize, Compress, Compress}
+
+// The thresholds.
+const (
+	rateMargin  = 1.02 // of the rate asked for
+	rateSigmas  = 3
+	mostSkew    = 6 // see bloomery.Stats.Skew
+	fullShare   = 0.9
+	fullWithin  = 24 * time.Hour
+	leastTimed  = 1000    // calls in a histogram before its p99 is judged
+	leastCalls  = 100_000 // before another kind is advised
+	halved      = 2
+	sparseFill  = 0.1
+	sparseFor   = 24 * time.Hour
+	sparseLeast = 4096 // bytes: what is smaller cannot usefully be made smaller
+)
+
+// evidence is what a filter is judged by.
+type evidence struct {
+	Look
+	pace      float64 // items a second
+	paceKnown bool
+	latency   [timed]Latency
+	sparse    time.Duration // for how long the fill has been under 10%
+	better    advice
+}
+
+// measures returns every symptom as a multiple of its threshold: over 1 is beyond
+// it. A kind that cannot have a symptom, or a filter of which too little is known,
+// has 0.
+func (e *evidence) measures() (m [symptoms]float64) {
+	can := traitsOf(e.Kind).symptoms
+	for s := range symptoms {
+		if can.has(s) && !(e.Grows && verdictOf[s] == Resize) {
+			m[s] = e.measure(s)
+		}
+	}
+	return m
+}
+
+func (e *evidence) measure(s symptom) float64 {
+	switch s {
+	case overRate:
+		if e.Asked <= 0 {
+			return 0
+		}
+		return (e.Predicted - rateSigmas*e.PredictedSigma) / (rateMargin * e.Asked)
+	case skewed:
+		return e.Skew / mostSkew
+	case nearlyFull:
+		return share(float64(e.Items), fullShare*float64(e.Capacity))
+	case fillingUp:
+		left := fullShare*float64(e.Capacity) - float64(e.Items)
+		if !e.paceKnown || e.pace <= 0 || left <= 0 {
+			return 0
+		}
+		return e.pace * fullWithin.Seconds() / left
+	case slow:
+		return e.slowness()
+	case wrongKind:
+		return e.better.gain / halved * (1 + 1e-9) // to halve is enough
+	case overBudget:
+		return share(float64(e.Bytes), float64(e.Budget))
+	default:
+		return e.sparseness()
+	}
+}
+
+// share returns a/b, 0 if b is not known.
+func share(a, b float64) float64 {
+	if b <= 0 {
+		return 0
+	}
+	return a / b
+}
+
+func (e *evidence) slowness() (most float64) {
+	if e.SLA <= 0 {
+		return 0
+	}
+	for _, l := range e.latency {
+		if l.Calls >= leastTimed {
+			most = max(most, float64(l.P99)/float64(e.SLA))
+		}
+	}
+	return most
+}
+
+// sparseness is over 1 only when the fill has been low for a day. Until then it is
+// at most 1, which ends nothing and begins nothing.
+func (e *evidence) sparseness() float64 {
+	if e.Bytes < sparseLeast {
+		return 0
+	}
+	m := math.Inf(1)
+	if e.Saturation > 0 {
+		m = sparseFill / e.Saturation
+	}
+	if e.sparse < sparseFor {
+		return min(m, 1)
+	}
+	return m
+}
+
+// atOnce are the symptoms that a single look shows.
+var atOnce = setOf(overRate, skewed, nearlyFull, overBudget)
+
+// ill reports whether a filter that is looked at once has a symptom.
+func (l Look) ill() bool {
+	e := evidence{Look: l}
+	m := e.measures()
+	for s := range symptoms {
+		if atOnce.has(s) && m[s] > 1 {
+			return true
+		}
+	}
+	return false
+}
