@@ -15,8 +15,8 @@ const module = "github.com/bloomery/bloomery"
 
 // commands is what every package of commands may import: none imports another.
 var commands = []string{
-	"foreign/redisbloom", "server/internal/catalog", "server/internal/door", "server/internal/engine", "server/internal/rdb",
-	"server/internal/store",
+	"foreign/redisbloom", "server/internal/catalog", "server/internal/door", "server/internal/engine", "server/internal/health",
+	"server/internal/rdb", "server/internal/store",
 }
 
 // rooms lists, for each package of the module, which others it may import.
@@ -57,7 +57,7 @@ var rooms = map[string][]string{
 	"server/internal/door/local/powercut": {"server/internal/door/local"},
 	"server/internal/rdb":                 {},
 	"server/internal/health":              {"", "sizing"},
-	"server/internal/engine":              {"foreign/redisbloom", "server/internal/catalog", "server/internal/door", "server/internal/order", "server/internal/rdb", "server/internal/store"},
+	"server/internal/engine":              {"foreign/redisbloom", "server/internal/catalog", "server/internal/door", "server/internal/health", "server/internal/order", "server/internal/rdb", "server/internal/store"},
 	"server/internal/command/bf":          commands,
 	"server/internal/command/cf":          commands,
 	"server/internal/command/filter":      append([]string{"", "bloom", "codec", "compose", "hashing", "sizing"}, commands...),

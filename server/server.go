@@ -140,6 +140,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	var background, accepting sync.WaitGroup
 	background.Go(func() { s.patrol(patrol) })
 	background.Go(func() { s.sweep(patrol) })
+	background.Go(func() { s.engine.Health().Run(patrol) })
 	for _, l := range s.listeners {
 		accepting.Go(func() { s.accept(l) })
 	}

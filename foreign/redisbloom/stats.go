@@ -31,21 +31,26 @@ func (b *Bloom) Stats() bloomery.Stats {
 	if b.zero() {
 		return s
 	}
-	no, set := 1.0, 0.0
+	no, set, variance := 1.0, 0.0, 0.0
 	for i := range b.Layers() {
 		l := b.layer(i)
-		fill := l.fill(sampleBytes / b.Layers())
-		no *= 1 - math.Pow(fill, float64(l.hashes))
+		fill, unseen := l.fill(sampleBytes / b.Layers())
+		k := float64(l.hashes)
+		no *= 1 - math.Pow(fill, k)
 		set += fill * float64(len(l.data))
+		slope := k * math.Pow(fill, k-1)
+		variance += slope * slope * unseen
 	}
 	s.Predicted = 1 - no
+	s.PredictedSigma = math.Sqrt(variance)
 	s.Saturation = set / float64(b.dataBytes())
 	return s
 }
 
 // fill returns the share of bits set, from about limit bytes spread over the
-// layer. Positions are hashes modulo the size: any part is like any other.
-func (l *layer) fill(limit int) float64 {
+// layer, and the variance of that, 0 if all bytes were read. Positions are hashes
+// modulo the size: any part is like any other.
+func (l *layer) fill(limit int) (share, variance float64) {
 	data := l.data[:min(uint64(len(l.data)), max(l.mod/8, 1))]
 	const piece = 64
 	step := piece
@@ -63,7 +68,11 @@ func (l *layer) fill(limit int) float64 {
 			ones += bits.OnesCount8(v)
 		}
 	}
-	return float64(ones) / float64(8*seen)
+	share = float64(ones) / float64(8*seen)
+	if seen < len(data) {
+		variance = share * (1 - share) / float64(8*seen)
+	}
+	return share, variance
 }
 
 // Stats returns the state of the filter. No rate is asked of a cuckoo filter:

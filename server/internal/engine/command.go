@@ -3,6 +3,7 @@ package engine
 import (
 	"strings"
 
+	"github.com/bloomery/bloomery/server/internal/health"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -155,6 +156,7 @@ type Command struct {
 	gated bool   // it has to do with data: it runs inside the gate
 	sub   bool   // of a container
 	index int    // of its counters
+	work  health.Work
 	subs  map[string]*Command
 }
 

@@ -28,6 +28,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/health"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -78,6 +79,7 @@ type Engine struct {
 	late  Latency
 	stats *counters
 	pace  pace
+	well  *health.Keeper
 	runID string
 	gate  gate
 	pause pause
@@ -124,6 +126,7 @@ func New(c Config) *Engine {
 	}
 	e.stats = newCounters(e.table.count)
 	e.runID = newRunID()
+	e.well = e.newHealth()
 	e.Budget.state = c.State
 	e.Budget.max.Store(c.MaxMemory)
 	return e
@@ -438,6 +441,9 @@ func (e *Engine) finish(s *Session, calls []Call) {
 
 // account counts calls that were run together.
 func (e *Engine) account(s *Session, calls []Call, took time.Duration) {
+	if s.filter != 0 {
+		e.meter(s, calls, took)
+	}
 	if cmd := calls[0].cmd; cmd != nil {
 		s.lastCmd.Store(cmd)
 	}

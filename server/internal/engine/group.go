@@ -164,6 +164,7 @@ func (e *Engine) find(s *Session, c *Call) *catalog.Entry {
 		c.Fail(TextWrongType)
 		return nil
 	}
+	s.filter = entry.ID
 	return entry
 }
 

@@ -58,6 +58,7 @@ func (e *Engine) conclude(c *Call, op *Op) {
 	if errors.Is(op.Result.Err, store.ErrRetry) {
 		return
 	}
+	e.born(&op.Op)
 	c.cmd.Reply(c, &op.Result)
 }
 

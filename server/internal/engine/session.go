@@ -64,6 +64,9 @@ type Session struct {
 	alone  bool // the gate is closed for all others
 	wrote  bool // something that must be durable before it is answered
 
+	filter uint64 // the filter of the group that is run, 0 if it is not on one
+	touch  uint32 // groups until the next one is noted for who is busiest
+
 	closeConnection func()
 }
 

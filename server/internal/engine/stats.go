@@ -138,6 +138,9 @@ type paceSample struct {
 func (e *Engine) Sample(at time.Time) {
 	calls := e.stats.calls()
 	e.Budget.Used() // notes the peak
+	if e.state.Names.Len() > 0 {
+		e.well.Poke()
+	}
 	e.pace.mu.Lock()
 	defer e.pace.mu.Unlock()
 	e.pace.samples[e.pace.taken%len(e.pace.samples)] = paceSample{at, calls}

@@ -65,6 +65,7 @@ func (t *Table) number(c *Command) {
 	c.quick = c.Run != nil && c.Before == nil && c.Flags&(Outside|Alone) == 0
 	c.gated = len(c.Keys) > 0 || c.Flags&(ReadOnly|Write|Wrote) != 0
 	c.index = t.count
+	c.work = workOf(c)
 	t.count++
 }
 

@@ -45,6 +45,8 @@ func (e *Engine) absent(s *Session, c *Call) {
 		c.Answer(unsettled(op.Err))
 	case err != nil && !errors.Is(err, store.ErrExists):
 		c.Fail(TextNoMemory)
+	default:
+		e.born(&op.Op)
 	}
 }
 

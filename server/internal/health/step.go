@@ -2,6 +2,7 @@ package health
 
 import (
 	"context"
+	"runtime"
 	"slices"
 	"time"
 )
@@ -22,6 +23,9 @@ const (
 
 // Run works until ctx ends. It sleeps while there are no filters.
 func (k *Keeper) Run(ctx context.Context) {
+	// Config.Work may read the processor time of the thread.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	for ctx.Err() == nil {
@@ -263,6 +267,7 @@ func (k *Keeper) visit(f Filter, now time.Time) {
 	}
 	bytes, ok := f.Bytes()
 	if !ok {
+		k.totals.Busy++
 		return
 	}
 	k.totals.Visits++

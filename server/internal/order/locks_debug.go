@@ -59,6 +59,10 @@ func Number(p *Part, id uint64) { p.id = id }
 // in no deadlock.
 func (p *Part) TryLock() bool { return p.mu.TryLock() }
 
+// TryRLock locks p for reading if that does not wait. It is not recorded, as
+// TryLock is not.
+func (p *Part) TryRLock() bool { return p.mu.TryRLock() }
+
 // Lock locks p for writing.
 func (p *Part) Lock() {
 	take(held{part, p.id})

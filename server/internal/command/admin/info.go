@@ -33,6 +33,7 @@ var infoSections = []struct {
 	{"commandstats", false, infoCommands},
 	{"cluster", true, infoCluster},
 	{"keyspace", true, infoKeyspace},
+	{"health", true, infoHealth},
 }
 
 func runInfo(x *engine.Context, c *engine.Call) {

@@ -1,0 +1,182 @@
+package engine
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/health"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// Health returns what probes and judges the filters. The server runs it.
+func (e *Engine) Health() *health.Keeper { return e.well }
+
+// Health returns what probes and judges the filters.
+func (x *Context) Health() *health.Keeper { return x.e.well }
+
+// Watched returns the filter of an entry as its health sees it, nil for a string.
+// Its methods wait for the locks of the filter.
+func (x *Context) Watched(entry *catalog.Entry) health.Filter { return x.e.Watched(entry) }
+
+// Watched is that of Context.
+func (e *Engine) Watched(entry *catalog.Entry) health.Filter { return asWatched(entry, true) }
+
+func (e *Engine) newHealth() *health.Keeper {
+	return health.New(health.Config{Source: filters{e}, Now: e.clock, Work: worked(), Seed: rand.Uint64()})
+}
+
+// filters is the filters of an engine as a source of health.
+type filters struct{ e *Engine }
+
+var _ health.Source = filters{}
+
+// Len implements health.Source.
+func (f filters) Len() int { return f.e.state.Names.Len() }
+
+// Filter implements health.Source.
+func (f filters) Filter(id uint64) health.Filter {
+	entry := f.e.state.Names.ByID(id)
+	if entry == nil {
+		return nil
+	}
+	return asWatched(entry, false)
+}
+
+// Walk implements health.Source.
+func (f filters) Walk(cursor uint64, visit func(health.Filter)) uint64 {
+	const few = 16
+	var seen [2 * few]*catalog.Entry
+	list := seen[:0]
+	next := f.e.state.Names.Scan(cursor, few, f.e.clock().UnixMilli(), func(v catalog.View) { list = append(list, v.Entry) })
+	for _, entry := range list {
+		if w := asWatched(entry, false); w != nil {
+			visit(w)
+		}
+	}
+	return next
+}
+
+// watchedFilter is a filter as its health sees it.
+type watchedFilter struct {
+	entry *catalog.Entry
+	wait  bool // for locks
+}
+
+// asWatched returns the filter of an entry, nil if it is none.
+func asWatched(entry *catalog.Entry, wait bool) health.Filter {
+	if store.PartOf(entry) == nil {
+		return nil
+	}
+	return watchedFilter{entry, wait}
+}
+
+// ID implements health.Filter.
+func (f watchedFilter) ID() uint64 { return f.entry.ID }
+
+// Version implements health.Filter.
+func (f watchedFilter) Version() (uint64, bool) {
+	version, _, ok := store.PartOf(f.entry).Glance(f.wait)
+	return version, ok
+}
+
+// Bytes implements health.Filter.
+func (f watchedFilter) Bytes() (uint64, bool) {
+	_, bytes, ok := store.PartOf(f.entry).Glance(f.wait)
+	return bytes, ok
+}
+
+// Probe implements health.Filter.
+func (f watchedFilter) Probe(r *rand.Rand) (yes int, ok bool) {
+	var hashes [health.Batch]uint64
+	var found [health.Batch]bool
+	for i := range hashes {
+		hashes[i] = r.Uint64()
+	}
+	return store.PartOf(f.entry).Probe(found[:], hashes[:], f.wait)
+}
+
+// Look implements health.Filter.
+func (f watchedFilter) Look() (health.Look, bool) {
+	l, ok := store.PartOf(f.entry).Look(f.wait)
+	return health.Look{Stats: l.Stats, Version: l.Version, Layers: l.Layers, Parts: 1, Grows: l.Grows}, ok
+}
+
+// born notes that an op has made a filter.
+func (e *Engine) born(op *door.Op) {
+	if entry := op.Result.Entry; entry != nil && op.Record.Op != store.OpStage && store.PartOf(entry) != nil {
+		e.well.Born(entry.ID)
+	}
+}
+
+// workOf returns what calls of a command do to a filter.
+func workOf(c *Command) health.Work {
+	f := c.Filter
+	switch {
+	case f == nil:
+		return health.Other
+	case f.Contains:
+		return health.Has
+	case f.Write == nil && f.Parse == nil:
+		return health.Count
+	case f.Write == nil:
+		return health.Other
+	case f.Write.Op == store.OpDelete:
+		return health.Delete
+	}
+	return health.Add
+}
+
+// touchEvery is after how many groups of calls, on average, one is noted for who
+// is busiest.
+const touchEvery = 64
+
+// meter counts a group of calls on one filter. They were timed together.
+func (e *Engine) meter(s *Session, calls []Call, took time.Duration) {
+	id := s.filter
+	s.filter = 0
+	if calls[0].cmd == nil || calls[0].cmd.Filter == nil {
+		return
+	}
+	if s.touch == 0 {
+		e.well.Touch(s.slot, id)
+		s.touch = rand.Uint32N(2 * touchEvery) // no rhythm of a client's escapes it
+	} else {
+		s.touch--
+	}
+	m := e.well.Meter(id)
+	if m == nil {
+		return
+	}
+	each := took / time.Duration(len(calls))
+	for len(calls) > 0 {
+		cmd, n, items, no := calls[0].cmd, 0, 0, 0
+		for n < len(calls) && calls[n].cmd == cmd {
+			items += len(calls[n].Items)
+			if cmd != nil && cmd.work == health.Has {
+				no += calls[n].Reply.negatives()
+			}
+			n++
+		}
+		if cmd != nil {
+			m.Note(s.slot, cmd.work, each*time.Duration(n), n, items, no)
+		}
+		calls = calls[n:]
+	}
+}
+
+// negatives returns how many answers are no.
+func (r *Reply) negatives() (n int) {
+	switch r.Kind {
+	case Bool:
+		return int(1 - r.N)
+	case Bools:
+		for _, v := range r.Bools {
+			if !v {
+				n++
+			}
+		}
+	}
+	return n
+}

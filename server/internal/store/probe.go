@@ -1,0 +1,92 @@
+package store
+
+import (
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/foreign/redisbloom"
+)
+
+// digestSalt makes the second half of a BF's digest from the first.
+const digestSalt = 0x62662070726f6265
+
+// look calls f with the contents under the read lock. It reports false, and does not
+// call f, if the filter is gone; and, unless wait is set, if a writer has the lock or
+// waits for it.
+func (p *Part) look(wait bool, f func(Contents)) bool {
+	if wait {
+		p.mu.RLock()
+	} else if !p.mu.TryRLock() {
+		return false
+	}
+	defer p.mu.RUnlock()
+	if p.gone || p.contents == nil {
+		return false
+	}
+	f(p.contents)
+	return true
+}
+
+// Probe asks the filter for random hashes, at most 64, and returns the number of
+// positive answers. It changes nothing. It reports false as look does. dst is
+// scratch memory of the same length.
+func (p *Part) Probe(dst []bool, hs []uint64, wait bool) (yes int, ok bool) {
+	ok = p.look(wait, func(c Contents) { probe(c, dst, hs) })
+	if !ok {
+		return 0, false
+	}
+	for _, v := range dst[:len(hs)] {
+		if v {
+			yes++
+		}
+	}
+	return yes, true
+}
+
+// probe sets dst[i] to whether c has hs[i].
+func probe(c Contents, dst []bool, hs []uint64) {
+	switch c := c.(type) {
+	case bloom:
+		var digests [64]redisbloom.Digest
+		for i, h := range hs {
+			digests[i] = redisbloom.Digest{A: h, B: bloomery.Salted(h, digestSalt)}
+			if c.Narrow() {
+				digests[i].A, digests[i].B = digests[i].A>>32, digests[i].B>>32
+			}
+		}
+		c.ContainsDigests(dst, digests[:len(hs)])
+	case cuckoo:
+		c.ContainsDigests(dst, hs)
+	}
+}
+
+// Look is a part as it is at one moment.
+type Look struct {
+	bloomery.Stats
+	// Version is that of Part.Version.
+	Version uint64
+	// Layers is the number of layers, generations, members or sub-filters.
+	Layers int
+	// Grows reports that the part takes any number of items.
+	Grows bool
+}
+
+// Look describes the part. It reports false as Probe does.
+func (p *Part) Look(wait bool) (l Look, ok bool) {
+	ok = p.look(wait, func(c Contents) {
+		l = Look{Stats: c.Stats(), Version: p.version, Layers: 1}
+		l.Bytes = c.Bytes()
+		switch c := c.(type) {
+		case bloom:
+			l.Layers, l.Grows = c.Layers(), !c.NonScaling()
+		case cuckoo:
+			l.Layers, l.Grows = c.Filters(), c.Expansion() > 0
+		}
+	})
+	return l, ok
+}
+
+// Glance returns the version and the memory of the part. It reports false as Probe
+// does.
+func (p *Part) Glance(wait bool) (version, bytes uint64, ok bool) {
+	ok = p.look(wait, func(c Contents) { version, bytes = p.version, c.Bytes() })
+	return version, bytes, ok
+}
