@@ -63,14 +63,22 @@ func recordings(t *testing.T, path string) (groups [][]recorded) {
 	return groups
 }
 
-// TestRecordings replays what RedisBloom answered, each group on a fresh server.
-// BLOOMERY_RECORDINGS names another file of the same form.
+// TestRecordings replays what RedisBloom answered, each group on a fresh server:
+// its filters and its sketches. BLOOMERY_RECORDINGS names another file of the same
+// form.
 func TestRecordings(t *testing.T) {
-	path := "testdata/redisbloom.jsonl"
+	paths := []string{"testdata/redisbloom.jsonl", "../foreign/redisbloom/testdata/sketches.jsonl"}
 	if p := os.Getenv("BLOOMERY_RECORDINGS"); p != "" {
-		path = p
+		paths = []string{p}
 	}
-	for _, group := range recordings(t, path) {
+	for _, path := range paths {
+		replay(t, recordings(t, path))
+	}
+}
+
+func replay(t *testing.T, groups [][]recorded) {
+	t.Helper()
+	for _, group := range groups {
 		name := fmt.Sprintf("RESP%d/%s", group[0].Proto, group[0].Group)
 		t.Run("single/"+name, func(t *testing.T) {
 			c := open(t, group[0].Proto)

@@ -143,45 +143,35 @@ func (c *CountMin) Query(item []byte) uint32 {
 	return least
 }
 
-// AppendHashes appends the hashes of item to dst, one for each of depth rows:
-// all that a sketch of that depth needs to know of it. They can be computed
+// AppendHashes appends the hashes of item to dst, four bytes for each of depth
+// rows: all that a sketch of that depth needs to know of it. They can be computed
 // outside of locks and kept in logs.
-func AppendHashes(dst []uint32, item []byte, depth uint64) []uint32 {
+func AppendHashes(dst, item []byte, depth uint64) []byte {
 	for row := uint64(0); row < depth; row += rowSeeds {
 		h := murmurRows(item, uint32(row))
-		dst = append(dst, h[:min(rowSeeds, depth-row)]...)
+		for i := uint64(0); i < min(rowSeeds, depth-row); i++ {
+			dst = binary.LittleEndian.AppendUint32(dst, h[i])
+		}
 	}
 	return dst
 }
 
-// IncrHashes is Incr for an item by its hashes. It panics if there are not as
-// many as the sketch has rows.
-func (c *CountMin) IncrHashes(hs []uint32, n uint64) uint32 {
+// HashBytes returns the length of the hashes of an item: see [AppendHashes].
+func (c *CountMin) HashBytes() int { return int(c.depth) * cellBytes }
+
+// IncrHashes is Incr for an item by its hashes. It panics if they are not
+// HashBytes long.
+func (c *CountMin) IncrHashes(hs []byte, n uint64) uint32 {
 	c.mustBeMade()
-	hs = c.rows(hs)
+	if len(hs) != c.HashBytes() {
+		panic(fmt.Sprintf("redisbloom: %d bytes of hashes for %d rows", len(hs), c.depth))
+	}
 	c.count += n
 	least := uint32(math.MaxUint32)
-	for row, h := range hs {
-		least = min(least, c.add(uint64(row), h, n))
+	for row := uint64(0); row < c.depth; row++ {
+		least = min(least, c.add(row, binary.LittleEndian.Uint32(hs[row*cellBytes:]), n))
 	}
 	return least
-}
-
-// QueryHashes is Query for an item by its hashes. It panics if there are not as
-// many as the sketch has rows.
-func (c *CountMin) QueryHashes(hs []uint32) uint32 {
-	least := uint32(math.MaxUint32)
-	for row, h := range c.rows(hs) {
-		least = min(least, binary.LittleEndian.Uint32(c.cells[c.at(uint64(row), h):]))
-	}
-	return least
-}
-
-func (c *CountMin) rows(hs []uint32) []uint32 {
-	if uint64(len(hs)) != c.depth {
-		panic(fmt.Sprintf("redisbloom: %d hashes for %d rows", len(hs), c.depth))
-	}
-	return hs
 }
 
 func (c *CountMin) mustBeMade() {

@@ -63,6 +63,42 @@ func (d CountMinDump) New(m *Memory) (*CountMin, error) {
 	return c, nil
 }
 
+// AppendHeader appends to dst what a dump holds besides the counters: width,
+// depth and sum of all increments, each a uint64 in little-endian order.
+func (c *CountMin) AppendHeader(dst []byte) []byte {
+	dst = binary.LittleEndian.AppendUint64(dst, c.columns.width)
+	dst = binary.LittleEndian.AppendUint64(dst, c.depth)
+	return binary.LittleEndian.AppendUint64(dst, c.count)
+}
+
+// ParseCountMinHeader reads what AppendHeader wrote: the parameters of a sketch
+// and the sum of all its increments. The error wraps bloomery.ErrCorrupt.
+func ParseCountMinHeader(header []byte) (p CountMinParams, count uint64, err error) {
+	if len(header) != countMinHeaderBytes {
+		return p, 0, fmt.Errorf("redisbloom: load: %w: header of %d bytes", bloomery.ErrCorrupt, len(header))
+	}
+	le := binary.LittleEndian
+	p.Width, p.Depth = le.Uint64(header), le.Uint64(header[8:])
+	if _, err := p.Bytes(); err != nil {
+		return p, 0, fmt.Errorf("redisbloom: load: %w: %w", bloomery.ErrCorrupt, err)
+	}
+	return p, le.Uint64(header[16:]), nil
+}
+
+// Load overwrites the counters from a byte of the dump on, and sets the sum of
+// all increments. The error is ErrChunkLength, and then nothing has changed.
+func (c *CountMin) Load(off uint64, cells []byte, count uint64) error {
+	if off > uint64(len(c.cells)) || uint64(len(cells)) > uint64(len(c.cells))-off {
+		return ErrChunkLength
+	}
+	if c.frozen != nil {
+		c.frozen.save(0, c.cells, int(off), len(cells))
+	}
+	copy(c.cells[off:], cells)
+	c.count = count
+	return nil
+}
+
 // MarshalBinary returns the binary form of the sketch. The error wraps
 // bloomery.ErrParameter for a zero CountMin; there is no other.
 func (c *CountMin) MarshalBinary() ([]byte, error) { return c.AppendBinary(nil) }
@@ -129,25 +165,23 @@ func (c *CountMin) Freeze() (*Frozen, error) {
 // prefix returns the binary form up to the cells.
 func (c *CountMin) prefix() []byte {
 	b := appendPrefix(make([]byte, 0, prefixBytes+countMinHeaderBytes), countMinMagic, countMinHeaderBytes)
-	b = binary.LittleEndian.AppendUint64(b, c.columns.width)
-	b = binary.LittleEndian.AppendUint64(b, c.depth)
-	return binary.LittleEndian.AppendUint64(b, c.count)
+	return c.AppendHeader(b)
 }
 
 // newCountMinOf returns the sketch of a header, with bytes of cells to come.
 func newCountMinOf(header []byte, bytes uint64, m *Memory) (*CountMin, error) {
-	if len(header) != countMinHeaderBytes {
-		return nil, fmt.Errorf("redisbloom: load: %w: header of %d bytes", bloomery.ErrCorrupt, len(header))
+	p, count, err := ParseCountMinHeader(header)
+	if err != nil {
+		return nil, err
 	}
-	le := binary.LittleEndian
-	p := CountMinParams{Width: le.Uint64(header), Depth: le.Uint64(header[8:]), Memory: m}
-	if total, err := p.Bytes(); err != nil || total-countMinBytes != bytes {
+	if total, _ := p.Bytes(); total-countMinBytes != bytes {
 		return nil, fmt.Errorf("redisbloom: load: %w: %d bytes for %d by %d counters", bloomery.ErrCorrupt, bytes, p.Width, p.Depth)
 	}
+	p.Memory = m
 	c, err := NewCountMin(p)
 	if err != nil {
 		return nil, err
 	}
-	c.count = le.Uint64(header[16:])
+	c.count = count
 	return c, nil
 }

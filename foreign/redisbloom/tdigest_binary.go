@@ -1,6 +1,7 @@
 package redisbloom
 
 import (
+	"bytes"
 	"encoding"
 	"encoding/binary"
 	"fmt"
@@ -119,6 +120,119 @@ func (d TDigestDump) New(m *Memory) (*TDigest, error) {
 		t.waiting, t.waitingSum = 1, 1
 	}
 	return t, nil
+}
+
+// AppendHeader appends to dst the digest without its nodes: the header of the
+// binary form, with no nodes announced.
+func (t *TDigest) AppendHeader(dst []byte) []byte {
+	empty := *t
+	empty.merged, empty.waiting = 0, 0
+	return append(dst, empty.prefix()[prefixBytes:]...)
+}
+
+// TDigestHeader returns the header of an empty digest: see [TDigest.Begin].
+func TDigestHeader(compression int64) []byte {
+	t := TDigest{compression: compression, min: math.MaxFloat64, max: -math.MaxFloat64}
+	return t.AppendHeader(nil)
+}
+
+// ParseTDigestHeader reads a header and returns the parameters of its digest. The
+// error wraps bloomery.ErrCorrupt.
+func ParseTDigestHeader(header []byte) (TDigestParams, error) {
+	t, _, err := headerOnly(header, nil)
+	if err != nil {
+		return TDigestParams{}, err
+	}
+	return TDigestParams{Compression: t.compression}, nil
+}
+
+// headerOnly returns the digest of a header without nodes, and whether it has a
+// single value, which is its least.
+func headerOnly(header []byte, m *Memory) (t *TDigest, single bool, err error) {
+	if len(header) != tdigestHeaderBytes {
+		return nil, false, errDigest("header of %d bytes", len(header))
+	}
+	empty := bytes.Clone(header)
+	if single = binary.LittleEndian.Uint64(header[32:]) == 1; single {
+		binary.LittleEndian.PutUint64(empty[32:], 0)
+	}
+	t, err = newTDigestOf(empty, 0, m)
+	return t, single, err
+}
+
+// Begin forgets everything and makes the digest what a header says, without
+// nodes but a single value: LoadNodes brings them. The error is that of NewTDigest or wraps
+// bloomery.ErrCorrupt, and then nothing has changed.
+func (t *TDigest) Begin(header []byte) error {
+	n, single, err := headerOnly(header, t.memory)
+	if err != nil {
+		return err
+	}
+	if n.compression != t.compression {
+		if err := n.reserve(n.capacity()); err != nil {
+			return fmt.Errorf("redisbloom: load: %w", err)
+		}
+		t.memory.free(t.array)
+	} else {
+		n.array, n.nodes = t.array, t.nodes
+	}
+	*t = *n
+	if !single {
+		return nil
+	}
+	if err := t.prepare(1); err != nil {
+		return err
+	}
+	t.nodes[0], t.nodes[1] = math.Float64bits(t.min), 1
+	t.waiting, t.waitingSum = 1, 1
+	return nil
+}
+
+// LoadNodes adds nodes as they are, each a mean and a weight of eight bytes in
+// little-endian order: merged ones, in the order of their means, or such that
+// wait. Merged ones come first. The error wraps bloomery.ErrCorrupt, and then
+// nothing has changed.
+func (t *TDigest) LoadNodes(data []byte, waiting bool) error {
+	n := len(data) / nodeBytes
+	if len(data)%nodeBytes != 0 || n > t.capacity()-t.merged-t.waiting || !waiting && t.waiting > 0 {
+		return errDigest("%d bytes of nodes", len(data))
+	}
+	if err := t.prepare(0); err != nil {
+		return err
+	}
+	sum := int64(0)
+	for i := range n {
+		w := int64(binary.LittleEndian.Uint64(data[i*nodeBytes+8:]))
+		if w < 1 || w > math.MaxInt64-sum-t.Observations() {
+			return errDigest("weight %d", w)
+		}
+		sum += w
+	}
+	for i, at := 0, 2*(t.merged+t.waiting); i < n; i, at = i+1, at+2 {
+		t.nodes[at] = binary.LittleEndian.Uint64(data[i*nodeBytes:])
+		t.nodes[at+1] = binary.LittleEndian.Uint64(data[i*nodeBytes+8:])
+	}
+	if waiting {
+		t.waiting, t.waitingSum = t.waiting+n, t.waitingSum+sum
+	} else {
+		t.merged, t.mergedSum = t.merged+n, t.mergedSum+sum
+	}
+	return nil
+}
+
+// Nodes returns the nodes as LoadNodes takes them.
+func (t *TDigest) Nodes() (merged, waiting []byte) {
+	all := t.appendNodes(nil)
+	return all[:t.merged*nodeBytes], all[t.merged*nodeBytes:]
+}
+
+// Header returns the header of the digest that was dumped, as [TDigest.Begin] takes
+// it. The only value of a digest is in it; other nodes are not.
+func (d TDigestDump) Header() []byte {
+	t := TDigest{compression: int64(d.Compression), min: d.Min, max: d.Max, compressions: int64(d.Compressions)}
+	h := t.AppendHeader(nil)
+	binary.LittleEndian.PutUint64(h[32:], d.Unmerged)
+	return h
 }
 
 // MarshalBinary returns the binary form of the digest. It does not compress it.

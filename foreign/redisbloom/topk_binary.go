@@ -120,6 +120,124 @@ func (d TopKDump) New(m *Memory) (*TopK, error) {
 	return t, nil
 }
 
+// AppendHeader appends to dst the sketch without its cells: the header of the
+// binary form, and the slots behind it.
+func (t *TopK) AppendHeader(dst []byte) []byte {
+	slots := int(t.held) + len(t.heap)*slotHeaderBytes
+	return t.appendSlots(append(dst, t.prefix(slots)[prefixBytes:]...))
+}
+
+// Slots returns an iterator over the slots in a header that AppendHeader made, as
+// RedisBloom dumps them: fingerprint, count, and the item, nil if there is none.
+// It ends early if the header is cut short.
+func Slots(header []byte) iter.Seq2[[2]uint32, []byte] {
+	return func(yield func([2]uint32, []byte) bool) {
+		for data := header[min(topKHeaderBytes, len(header)):]; len(data) >= slotHeaderBytes; {
+			s, rest, ok := nextSlot(data)
+			if !ok || !yield([2]uint32{s.fp, s.count}, s.item) {
+				return
+			}
+			data = rest
+		}
+	}
+}
+
+// ParseTopKHeader reads the header that AppendHeader made, without the slots: the
+// parameters of a sketch, with the state of its generator as Seed. The error wraps
+// bloomery.ErrCorrupt.
+func ParseTopKHeader(header []byte) (TopKParams, error) {
+	if len(header) < topKHeaderBytes {
+		return TopKParams{}, fmt.Errorf("redisbloom: load: %w: header of %d bytes", bloomery.ErrCorrupt, len(header))
+	}
+	le := binary.LittleEndian
+	p := TopKParams{
+		K: le.Uint32(header), Width: le.Uint32(header[4:]), Depth: le.Uint32(header[8:]),
+		Decay: math.Float64frombits(le.Uint64(header[16:])), Seed: le.Uint64(header[24:]),
+	}
+	if _, err := p.Bytes(); err != nil || le.Uint32(header[12:]) != 0 {
+		return p, fmt.Errorf("redisbloom: load: %w: %d items, %d by %d cells, decay %v", bloomery.ErrCorrupt, p.K, p.Width, p.Depth, p.Decay)
+	}
+	return p, nil
+}
+
+// AppendTopKHeader appends the header of an empty sketch of p to dst.
+func AppendTopKHeader(dst []byte, p TopKParams) []byte {
+	le := binary.LittleEndian
+	dst = le.AppendUint32(dst, p.K)
+	dst = le.AppendUint32(dst, p.Width)
+	dst = le.AppendUint32(dst, p.Depth)
+	dst = le.AppendUint32(dst, 0)
+	dst = le.AppendUint64(dst, math.Float64bits(p.Decay))
+	dst = le.AppendUint64(dst, p.Seed)
+	return le.AppendUint64(dst, uint64(p.K)*slotHeaderBytes)
+}
+
+// Load overwrites the cells from a byte of the dump on. The error is
+// ErrChunkLength, and then nothing has changed.
+func (t *TopK) Load(off uint64, cells []byte) error {
+	if off > uint64(len(t.cells)) || uint64(len(cells)) > uint64(len(t.cells))-off {
+		return ErrChunkLength
+	}
+	if t.frozen != nil {
+		t.frozen.save(cellsArray, t.cells, int(off), len(cells))
+	}
+	copy(t.cells[off:], cells)
+	return nil
+}
+
+// CellBytes returns the length of the cells.
+func (t *TopK) CellBytes() uint64 { return uint64(len(t.cells)) }
+
+// LoadSlots overwrites slots, from the one at first on, with slots as AppendSlot
+// makes them. The error is ErrChunkLength, and then nothing has changed.
+func (t *TopK) LoadSlots(first uint32, data []byte) error {
+	var slots []slot
+	for len(data) > 0 {
+		s, rest, ok := nextSlot(data)
+		if !ok || uint64(first)+uint64(len(slots)) >= uint64(len(t.heap)) {
+			return ErrChunkLength
+		}
+		s.item = bytes.Clone(s.item)
+		slots, data = append(slots, s), rest
+	}
+	for i, s := range slots {
+		old := &t.heap[int(first)+i]
+		t.held += uint64(len(s.item)) - uint64(len(old.item))
+		*old = s
+	}
+	return nil
+}
+
+// AppendSlot appends a slot to dst: fingerprint, count and item, nil for none.
+func AppendSlot(dst []byte, fp, count uint32, item []byte) []byte {
+	dst = binary.LittleEndian.AppendUint32(dst, fp)
+	dst = binary.LittleEndian.AppendUint32(dst, count)
+	length := uint64(0)
+	if item != nil {
+		length = uint64(len(item)) + 1
+	}
+	dst = binary.LittleEndian.AppendUint64(dst, length)
+	return append(dst, item...)
+}
+
+// nextSlot reads the slot at the start of data. Its item is a part of data.
+func nextSlot(data []byte) (s slot, rest []byte, ok bool) {
+	if len(data) < slotHeaderBytes {
+		return s, nil, false
+	}
+	s = slot{fp: binary.LittleEndian.Uint32(data), count: binary.LittleEndian.Uint32(data[4:])}
+	n := binary.LittleEndian.Uint64(data[8:])
+	data = data[slotHeaderBytes:]
+	if n == 0 {
+		return s, data, true
+	}
+	if n--; n > uint64(len(data)) {
+		return s, nil, false
+	}
+	s.item = data[:n:n]
+	return s, data[n:], true
+}
+
 // MarshalBinary returns the binary form of the sketch. The error wraps
 // bloomery.ErrParameter for a zero TopK; there is no other.
 func (t *TopK) MarshalBinary() ([]byte, error) { return t.AppendBinary(nil) }
@@ -206,35 +324,25 @@ func both(a, b []byte) iter.Seq[[]byte] {
 
 // prefix returns the binary form up to the slots, which have so many bytes.
 func (t *TopK) prefix(slots int) []byte {
-	le := binary.LittleEndian
 	b := appendPrefix(make([]byte, 0, prefixBytes+topKHeaderBytes), topKMagic, topKHeaderBytes)
-	b = le.AppendUint32(b, uint32(len(t.heap)))
-	b = le.AppendUint32(b, uint32(t.columns.width))
-	b = le.AppendUint32(b, t.depth)
-	b = le.AppendUint32(b, 0)
-	b = le.AppendUint64(b, math.Float64bits(t.decay))
-	b = le.AppendUint64(b, t.state)
-	return le.AppendUint64(b, uint64(slots))
+	b = AppendTopKHeader(b, TopKParams{K: t.K(), Width: t.Width(), Depth: t.depth, Decay: t.decay, Seed: t.state})
+	return binary.LittleEndian.AppendUint64(b[:len(b)-8], uint64(slots))
 }
 
 // newTopKOf returns the sketch of a header, with empty slots and cells, and the
 // bytes of the slots. Both together have so many bytes.
 func newTopKOf(header []byte, size uint64, m *Memory) (t *TopK, slots uint64, err error) {
-	if len(header) != topKHeaderBytes {
-		return nil, 0, fmt.Errorf("redisbloom: load: %w: header of %d bytes", bloomery.ErrCorrupt, len(header))
+	p, err := ParseTopKHeader(header)
+	if err != nil {
+		return nil, 0, err
 	}
-	le := binary.LittleEndian
-	p := TopKParams{
-		K: le.Uint32(header), Width: le.Uint32(header[4:]), Depth: le.Uint32(header[8:]),
-		Decay: math.Float64frombits(le.Uint64(header[16:])), Seed: le.Uint64(header[24:]), Memory: m,
-	}
-	slots = le.Uint64(header[32:])
-	_, err = p.Bytes()
+	slots = binary.LittleEndian.Uint64(header[32:])
 	cells := uint64(p.Width) * uint64(p.Depth) * topKCellBytes
-	if err != nil || le.Uint32(header[12:]) != 0 || slots < uint64(p.K)*slotHeaderBytes || slots > size || size-slots != cells {
+	if len(header) != topKHeaderBytes || slots < uint64(p.K)*slotHeaderBytes || slots > size || size-slots != cells {
 		return nil, 0, fmt.Errorf("redisbloom: load: %w: %d bytes for %d items, %d by %d cells", bloomery.ErrCorrupt,
 			size, p.K, p.Width, p.Depth)
 	}
+	p.Memory = m
 	t, err = NewTopK(p)
 	return t, slots, err
 }
@@ -242,15 +350,7 @@ func newTopKOf(header []byte, size uint64, m *Memory) (t *TopK, slots uint64, er
 // appendSlots appends the slots with their items to dst.
 func (t *TopK) appendSlots(dst []byte) []byte {
 	for i := range t.heap {
-		s := &t.heap[i]
-		dst = binary.LittleEndian.AppendUint32(dst, s.fp)
-		dst = binary.LittleEndian.AppendUint32(dst, s.count)
-		length := uint64(0)
-		if s.item != nil {
-			length = uint64(len(s.item)) + 1
-		}
-		dst = binary.LittleEndian.AppendUint64(dst, length)
-		dst = append(dst, s.item...)
+		dst = AppendSlot(dst, t.heap[i].fp, t.heap[i].count, t.heap[i].item)
 	}
 	return dst
 }
@@ -259,21 +359,15 @@ func (t *TopK) appendSlots(dst []byte) []byte {
 func (t *TopK) setSlots(data []byte) error {
 	held := uint64(0)
 	for i := range t.heap {
-		if len(data) < slotHeaderBytes {
+		s, rest, ok := nextSlot(data)
+		if !ok {
 			return errSlots(i)
 		}
-		s := slot{fp: binary.LittleEndian.Uint32(data), count: binary.LittleEndian.Uint32(data[4:])}
-		n := binary.LittleEndian.Uint64(data[8:])
-		data = data[slotHeaderBytes:]
-		if n > 0 {
-			if n--; n > uint64(len(data)) {
-				return errSlots(i)
-			}
-			s.item = append(make([]byte, 0, n), data[:n]...)
-			data = data[n:]
-			held += n
+		if s.item != nil {
+			s.item = append(make([]byte, 0, len(s.item)), s.item...)
 		}
-		t.heap[i] = s
+		held += uint64(len(s.item))
+		t.heap[i], data = s, rest
 	}
 	if len(data) > 0 {
 		return errSlots(len(t.heap))

@@ -70,8 +70,8 @@ type topKCell struct {
 }
 
 func (m *topKModel) add(item string, n int) (expelled string, ok bool) {
-	hs := redisbloom.AppendHashes(nil, []byte(item), uint64(m.depth))
-	fp := redisbloom.AppendHashes(nil, []byte(item), 1920)[1919]
+	hs := hashes(item, uint64(m.depth))
+	fp := hashes(item, 1920)[1919]
 	least, best := m.heap[0].count, 0
 	for row, h := range hs {
 		at := [2]uint32{uint32(row), h % m.width}

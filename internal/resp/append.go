@@ -1,9 +1,6 @@
 package resp
 
-import (
-	"math"
-	"strconv"
-)
+import "strconv"
 
 // AppendStatus appends a simple string. Line ends in s would end the reply
 // early, so they become blanks.
@@ -87,31 +84,6 @@ func AppendBool(b []byte, p Protocol, v bool) []byte {
 	default:
 		return append(b, "#f\r\n"...)
 	}
-}
-
-// AppendDouble appends a number with a fraction: a double in RESP3, a bulk
-// string in RESP2, with the fewest digits that give v back.
-func AppendDouble(b []byte, p Protocol, v float64) []byte {
-	var digits [32]byte
-	d := formatDouble(digits[:0], v)
-	if p < RESP3 {
-		return AppendBulk(b, string(d))
-	}
-	b = append(b, ',')
-	b = append(b, d...)
-	return append(b, '\r', '\n')
-}
-
-func formatDouble(b []byte, v float64) []byte {
-	switch {
-	case math.IsInf(v, 1):
-		return append(b, "inf"...)
-	case math.IsInf(v, -1):
-		return append(b, "-inf"...)
-	case math.IsNaN(v):
-		return append(b, "nan"...)
-	}
-	return strconv.AppendFloat(b, v, 'g', -1, 64)
 }
 
 // AppendArray begins an array of n elements, which the caller appends.

@@ -36,6 +36,10 @@ const (
 	String Kind = 1 // a string of bytes
 	Bloom  Kind = 2 // RedisBloom's BF
 	Cuckoo Kind = 3 // RedisBloom's CF
+
+	CountMin Kind = 16 // RedisBloom's CMS
+	TopK     Kind = 17 // RedisBloom's TOPK
+	TDigest  Kind = 18 // RedisBloom's TDIGEST
 )
 
 // shardBits is the logarithm of the number of shards: few enough to walk, many

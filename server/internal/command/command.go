@@ -12,10 +12,13 @@ import (
 	"github.com/bloomery/bloomery/server/internal/command/admin"
 	"github.com/bloomery/bloomery/server/internal/command/bf"
 	"github.com/bloomery/bloomery/server/internal/command/cf"
+	"github.com/bloomery/bloomery/server/internal/command/cms"
 	"github.com/bloomery/bloomery/server/internal/command/connection"
 	"github.com/bloomery/bloomery/server/internal/command/filter"
 	"github.com/bloomery/bloomery/server/internal/command/keys"
+	"github.com/bloomery/bloomery/server/internal/command/tdigest"
 	"github.com/bloomery/bloomery/server/internal/command/text"
+	"github.com/bloomery/bloomery/server/internal/command/topk"
 	"github.com/bloomery/bloomery/server/internal/engine"
 )
 
@@ -24,6 +27,7 @@ import (
 // All returns every command.
 func All() []engine.Command {
 	return slices.Concat(
-		bf.Commands(), cf.Commands(), filter.Commands(), keys.Commands(), text.Commands(), connection.Commands(), admin.Commands(),
+		bf.Commands(), cf.Commands(), cms.Commands(), topk.Commands(), tdigest.Commands(),
+		filter.Commands(), keys.Commands(), text.Commands(), connection.Commands(), admin.Commands(),
 	)
 }

@@ -11,7 +11,7 @@ func TestSizesThatCount(t *testing.T) {
 	if got := unsafe.Sizeof(Call{}); got > callBytes {
 		t.Errorf("a Call takes %d bytes and counts for %d", got, callBytes)
 	}
-	if got := unsafe.Sizeof(Reply{}); got > replyBytes {
-		t.Errorf("a Reply takes %d bytes and counts for %d", got, replyBytes)
+	if got := unsafe.Sizeof(Reply{}); got > ReplyBytes {
+		t.Errorf("a Reply takes %d bytes and counts for %d", got, ReplyBytes)
 	}
 }

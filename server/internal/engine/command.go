@@ -24,6 +24,7 @@ const (
 	Loading                     // works while data is loaded
 	Stale                       // works on a replica that lost its master
 	NoScript                    // not for scripts
+	Movable                     // the number of keys is an argument
 	Heavy                       // its reply may be large: nothing is run behind it before that is sent
 	Immediate                   // run at once inside MULTI instead of queued
 	Outside                     // Run may take long: it is called outside the gate
@@ -46,6 +47,7 @@ var flagNames = []struct {
 	{Fast, "fast"},
 	{NoAuth, "no_auth"},
 	{NoMulti, "no_multi"},
+	{Movable, "movablekeys"},
 }
 
 // Names returns the names of the flags.
@@ -64,6 +66,9 @@ const (
 	GroupBloom      = "bf"
 	GroupCuckoo     = "cf"
 	GroupFilter     = "filter"
+	GroupCountMin   = "cms"
+	GroupTopK       = "topk"
+	GroupTDigest    = "tdigest"
 	GroupConnection = "connection"
 	GroupGeneric    = "generic"
 	GroupServer     = "server"
@@ -91,28 +96,55 @@ const (
 type Keys struct {
 	First, Last, Step int
 	Access            string
+	// Counted tells that the argument at First is the number of keys, which
+	// follow it; Last and Step do not count.
+	Counted bool
+	// Hidden tells that COMMAND does not show them, as RedisBloom's does not.
+	Hidden bool
+}
+
+// span returns where keys are among args: from first to last, every step. There are
+// none if last is less than first.
+func (k Keys) span(args [][]byte) (first, last, step int) {
+	if !k.Counted {
+		if last = k.Last; last < 0 {
+			last += len(args)
+		}
+		return k.First, min(last, len(args)-1), k.Step
+	}
+	if k.First >= len(args) {
+		return 0, -1, 1
+	}
+	n, ok := ParseInt(args[k.First])
+	if !ok || n < 1 || n > int64(len(args)-k.First-1) {
+		return 0, -1, 1
+	}
+	return k.First + 1, k.First + int(n), 1
 }
 
 // OneKey is the position of almost every key.
 func OneKey(access string) []Keys { return []Keys{KeyAt(1, access)} }
 
 // KeyAt is the position of one key.
-func KeyAt(i int, access string) Keys { return Keys{i, i, 1, access} }
+func KeyAt(i int, access string) Keys { return Keys{First: i, Last: i, Step: 1, Access: access} }
 
 // AllKeys are the positions of a command all of whose arguments are keys.
-func AllKeys(access string) []Keys { return []Keys{{1, -1, 1, access}} }
+func AllKeys(access string) []Keys {
+	return []Keys{{First: 1, Last: -1, Step: 1, Access: access}}
+}
 
 // ReadsOnly reports whether these keys are looked at and never changed.
 func (k Keys) ReadsOnly() bool { return strings.HasPrefix(k.Access, KeyRO) }
 
 // Command describes a command, or a subcommand of one, and says how it is run.
 //
-// A command has one of three shapes:
+// A command has one of these shapes:
 //
 //   - Run answers at once: it looks at names and settings and changes no data;
 //   - Prepare makes an Op, and Reply answers when that is settled;
 //   - Filter is Prepare and Reply for commands on the items of one filter: those
-//     that follow each other are hashed together and make one record.
+//     that follow each other are hashed together and make one record. Sketch is
+//     the same for sketches.
 type Command struct {
 	// Name is in lower case.
 	Name string
@@ -148,8 +180,9 @@ type Command struct {
 	// Reply answers when the record is settled. A call that it leaves without
 	// an answer is prepared again.
 	Reply func(*Call, *store.Result)
-	// Filter is how a command on one filter runs.
+	// Filter is how a command on one filter runs, Sketch one on a sketch.
 	Filter *Filter
+	Sketch *Sketch
 
 	full  string // the name with its container: "client|list"
 	quick bool   // Run is all
@@ -193,11 +226,8 @@ func (c *Command) Sub(name string) *Command { return c.subs[name] }
 // EachKey calls f with the index of every key in args, and what is done to it.
 func (c *Command) EachKey(args [][]byte, f func(i int, k Keys)) {
 	for _, k := range c.Keys {
-		last := k.Last
-		if last < 0 {
-			last += len(args)
-		}
-		for i := k.First; i <= last && i < len(args); i += k.Step {
+		first, last, step := k.span(args)
+		for i := first; i <= last; i += step {
 			f(i, k)
 		}
 	}

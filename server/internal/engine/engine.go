@@ -238,10 +238,20 @@ func (e *Engine) step(s *Session, calls []Call) int {
 		s.note(c)
 		return 1
 	}
+	n := 1
+	if c.cmd.Sketch != nil {
+		for n < len(calls) && joinsSketch(c, &calls[n]) {
+			n++
+		}
+		e.runSketch(s, calls[:n])
+		for i := range calls[:n] {
+			s.note(&calls[i])
+		}
+		return n
+	}
 	if c.cmd.Filter == nil {
 		return e.runPlain(s, calls)
 	}
-	n := 1
 	for n < len(calls) && e.joins(c, &calls[n]) {
 		n++
 	}

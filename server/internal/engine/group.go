@@ -26,6 +26,13 @@ type Family struct {
 	WriteValue    func(w *rdb.Writer, header []byte)
 	ReadValue     func(*rdb.Reader) (header []byte, layers [][]byte)
 	Create, Chunk store.Op
+	// Version is that of the encoding of its values.
+	Version uint64
+	// Grows tells that a piece may make the filter grow, by its length at most.
+	Grows bool
+	// Settle, if there is one, returns the record that a DUMP makes first, 0 for
+	// none. The caller holds a lock of the part.
+	Settle func(*store.Part) store.Op
 }
 
 // Filter is how a command on one filter runs. Such commands are run in groups:

@@ -20,7 +20,7 @@ type watched struct {
 const (
 	watchBytes  = 96
 	argBytes    = 24
-	queuedBytes = 64 + callBytes + replyBytes
+	queuedBytes = 64 + callBytes + ReplyBytes
 )
 
 // Others wait while EXEC runs: a transaction is bounded.

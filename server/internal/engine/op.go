@@ -99,8 +99,12 @@ func (e *Engine) answer(s *Session, v span) {
 	for i := range v.calls {
 		v.calls[i].waiting = false
 	}
-	if v.calls[0].cmd.Filter != nil {
+	switch cmd := v.calls[0].cmd; {
+	case cmd.Filter != nil:
 		e.distribute(s.w, v)
+		return
+	case cmd.Sketch != nil:
+		e.answerSketch(s.w, v)
 		return
 	}
 	e.conclude(&v.calls[0], v.op)
@@ -111,6 +115,8 @@ func (e *Engine) again(s *Session, calls []Call) {
 	switch {
 	case calls[0].cmd.Filter != nil:
 		e.runParsed(s, calls)
+	case calls[0].cmd.Sketch != nil:
+		e.runSketch(s, calls)
 	case !calls[0].answered:
 		e.perform(s, calls)
 	}

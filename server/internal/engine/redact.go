@@ -34,11 +34,7 @@ func (c *Command) Show(args [][]byte, i, most int) string {
 // hasKeyAt reports whether argument i is the name of a key.
 func (c *Command) hasKeyAt(args [][]byte, i int) bool {
 	for _, k := range c.Keys {
-		last := k.Last
-		if last < 0 {
-			last += len(args)
-		}
-		if i >= k.First && i <= last && (i-k.First)%k.Step == 0 {
+		if first, last, step := k.span(args); i >= first && i <= last && (i-first)%step == 0 {
 			return true
 		}
 	}

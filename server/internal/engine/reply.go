@@ -113,13 +113,13 @@ func Words(s []string) []Reply {
 func (r *Reply) size() int {
 	n := len(r.Text) + len(r.Bools) + len(r.Codes)
 	for i := range r.Elems {
-		n += replyBytes + r.Elems[i].size()
+		n += ReplyBytes + r.Elems[i].size()
 	}
 	return n
 }
 
-// replyBytes is what a Reply takes in an array of them.
-const replyBytes = 128
+// ReplyBytes is what a Reply takes in an array of them.
+const ReplyBytes = 128
 
 // Lower is strings.ToLower for an argument.
 func Lower(arg []byte) string { return strings.ToLower(string(arg)) }

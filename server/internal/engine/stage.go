@@ -36,7 +36,15 @@ func (x *Context) Stage(f *Family, header []byte, layers [][]byte) (id uint64, r
 			n := min(len(data), stagePiece)
 			position += int64(n)
 			chunk := &door.Op{Part: p, Record: store.Record{Op: f.Chunk, ID: id, Position: position, Value: data[:n]}}
-			if err := x.apply(chunk); err != nil {
+			if f.Grows && !e.Budget.reserve(uint64(n)) {
+				x.Unstage(id)
+				return 0, Fail(TextOOM)
+			}
+			err := x.apply(chunk)
+			if f.Grows {
+				e.Budget.release(uint64(n))
+			}
+			if err != nil {
 				x.Unstage(id)
 				return 0, unsettled(err)
 			}

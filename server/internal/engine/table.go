@@ -55,6 +55,9 @@ func (t *Table) add(c Command) {
 	if c.Filter != nil {
 		t.families[c.Filter.Family.Kind] = c.Filter.Family
 	}
+	if c.Sketch != nil {
+		t.families[c.Sketch.Family.Kind] = c.Sketch.Family
+	}
 	t.list = append(t.list, cmd)
 	t.byName[c.Name] = cmd
 	t.byRaw[c.Name] = cmd

@@ -17,6 +17,9 @@ type Workspace struct {
 	Digests []redisbloom.Digest
 	Hashes  []uint64
 
+	payload []byte  // values of records of sketches
+	elems   []Reply // elements of replies
+
 	bools   []bool
 	codes   []redisbloom.Result
 	ops     []*Op // taken and free ones
@@ -64,6 +67,14 @@ func (w *Workspace) Reset() {
 	if cap(w.codes) > maxKept {
 		w.codes = nil
 	}
+	if cap(w.payload) > maxPayload {
+		w.payload = nil
+	}
+	if cap(w.elems) > maxKept {
+		w.elems = nil
+	}
+	clear(w.elems) // they keep what a client has sent
+	w.payload, w.elems = w.payload[:0], w.elems[:0]
 	w.Digests, w.Hashes = w.Digests[:0], w.Hashes[:0]
 	w.bools, w.codes = w.bools[:0], w.codes[:0]
 	for _, op := range w.ops[:w.used] {
@@ -76,7 +87,7 @@ func (w *Workspace) Reset() {
 // its way is in it.
 func (w *Workspace) reuse() {
 	if len(w.pending) == 0 {
-		w.Digests, w.Hashes, w.taken = w.Digests[:0], w.Hashes[:0], 0
+		w.Digests, w.Hashes, w.taken, w.payload = w.Digests[:0], w.Hashes[:0], 0, w.payload[:0]
 	}
 }
 
@@ -98,6 +109,16 @@ func (w *Workspace) takeCodes(n int) []redisbloom.Result {
 	at := len(w.codes)
 	w.codes = w.codes[:at+n]
 	return w.codes[at : at+n : at+n]
+}
+
+// takeElems returns n replies that stay valid until Reset.
+func (w *Workspace) takeElems(n int) []Reply {
+	if cap(w.elems)-len(w.elems) < n {
+		w.elems = make([]Reply, 0, max(n, 64, min(2*cap(w.elems), maxKept)))
+	}
+	at := len(w.elems)
+	w.elems = w.elems[:at+n]
+	return w.elems[at : at+n : at+n]
 }
 
 // takeOp returns an op that is the caller's until it is settled.

@@ -11,8 +11,7 @@ import (
 )
 
 const (
-	version       = 12 // that of Redis 7.4
-	moduleVersion = 4  // the encoding of RedisBloom's values
+	version = 12 // that of Redis 7.4
 
 	// FooterBytes is the length of version and checksum at the end.
 	FooterBytes = 10
@@ -39,7 +38,7 @@ func Checksum(b []byte) uint64 { return ^crc64.Update(^uint64(0), jones, b) }
 
 // ModuleID packs the nine letters of a module's type and the version of its
 // encoding.
-func ModuleID(name string) uint64 {
+func ModuleID(name string, version uint64) uint64 {
 	id := uint64(0)
 	for _, c := range []byte(name) {
 		for i := range len(moduleLetters) {
@@ -48,7 +47,7 @@ func ModuleID(name string) uint64 {
 			}
 		}
 	}
-	return id<<10 | moduleVersion
+	return id<<10 | version
 }
 
 // AppendFooter ends a payload.
@@ -113,6 +112,14 @@ func (w *Writer) Uint(n uint64) { w.buf = appendLength(append(w.buf, opcodeUint)
 func (w *Writer) Double(v float64) {
 	w.buf = binary.LittleEndian.AppendUint64(append(w.buf, opcodeDouble), math.Float64bits(v))
 }
+
+// Data appends a string.
+func (w *Writer) Data(v []byte) {
+	w.buf = append(appendLength(append(w.buf, opcodeString), uint64(len(v))), v...)
+}
+
+// Holed returns how many bytes go into holes.
+func (w *Writer) Holed() int { return w.holed }
 
 // Hole appends a string of n bytes that Fill brings.
 func (w *Writer) Hole(n int) {

@@ -29,21 +29,28 @@ type Result struct {
 	Bools []bool
 	// Codes tells what became of every digest of OpInsert and OpInsertNew.
 	Codes []redisbloom.Result
+	// Counts are the counts of items after OpCountMinIncr.
+	Counts []uint32
+	// Expelled are the items that left a TOPK for those of OpTopKIncr, each at
+	// the place of the item that took its slot; nil where none left.
+	Expelled [][]byte
 
 	// Left is closed when the memory of what OpFlush has removed is given back.
 	// It is nil if there is nothing to wait for.
 	Left <-chan struct{}
 
-	made *Part // locked until Release
+	made    *Part    // locked until Release
+	held    []*Part  // the same, of a merge
+	effects []Record // what a merge did
 }
 
 // Apply changes s as r says and puts the answer into res. For a record of the
 // catalogue the caller holds the catalogue's lock, for one of a part the lock
 // of that part, which it may pass as p to save a lookup; p is nil otherwise.
 //
-// A part that Apply has made is locked: the caller calls res.Release when the
-// record is in the log, so that no record of the part can get there before the
-// one that made it.
+// A part that Apply has made is locked, and so are those of a merge: the caller
+// calls res.Release when the record is in the log, so that no record of the part
+// can get there before the one that made it.
 func Apply(s *State, r *Record, p *Part, res *Result) {
 	res.Err, res.Changed, res.Done, res.N = nil, false, 0, 0
 	if !r.Op.Part() {
@@ -72,6 +79,10 @@ func (res *Result) Release() {
 		res.made.mu.Unlock()
 		res.made = nil
 	}
+	for _, p := range res.held {
+		p.mu.Unlock()
+	}
+	res.held, res.effects = nil, nil
 }
 
 func (s *State) part(id uint64) *Part {

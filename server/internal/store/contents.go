@@ -43,6 +43,30 @@ type Contents interface {
 	Release()
 }
 
+// Detailed is contents with figures of their own besides those of Stats: what
+// FILTER.INFO shows of a sketch.
+type Detailed interface {
+	// Details returns the figures in the order in which they are shown.
+	Details() []Detail
+}
+
+// Detail is a figure with its name: a whole number, or one with a fraction.
+type Detail struct {
+	Name    string
+	Whole   int64
+	Decimal float64
+	Is      DetailKind
+}
+
+// DetailKind says which number a Detail is.
+type DetailKind uint8
+
+// The kinds of details.
+const (
+	IsWhole DetailKind = iota
+	IsDecimal
+)
+
 // Frozen is contents as they were when they were frozen, read in pieces while
 // they change. Next and Saved need a read lock of the part, Close its lock.
 type Frozen interface {
@@ -91,12 +115,19 @@ var (
 		catalog.String: {name: "string"},
 		catalog.Bloom:  {name: "MBbloom--", load: loadBloom},
 		catalog.Cuckoo: {name: "MBbloomCF", load: loadCuckoo},
+
+		catalog.CountMin: {name: "CMSk-TYPE", load: loadCountMin},
+		catalog.TopK:     {name: "TopK-TYPE", load: loadTopK},
+		catalog.TDigest:  {name: "TDIS-TYPE", load: loadTDigest},
 	}
 	creators = map[Op]creator{
 		OpBloom:      {catalog.Bloom, bloomBytes, newBloom},
 		OpBloomDump:  {catalog.Bloom, bloomDumpBytes, newBloomDump},
 		OpCuckoo:     {catalog.Cuckoo, cuckooBytes, newCuckoo},
 		OpCuckooDump: {catalog.Cuckoo, cuckooDumpBytes, newCuckooDump},
+		OpCountMin:   {catalog.CountMin, countMinBytes, newCountMin},
+		OpTopK:       {catalog.TopK, topKBytes, newTopK},
+		OpTDigest:    {catalog.TDigest, tdigestBytes, newTDigest},
 	}
 )
 

@@ -72,6 +72,11 @@ func (f *Effect) Add(r *Record, res *Result) {
 	case OpBloomChunk, OpCuckooChunk:
 		f.close()
 		f.chunk(r)
+	case OpCountMinMerge, OpTDigestMerge:
+		f.close()
+		for i := range res.effects {
+			f.bytes = AppendRecord(f.bytes, &res.effects[i])
+		}
 	case OpSet, OpAppend, OpSetRange:
 		f.close()
 		if r.Made != "" && len(r.Value) >= Long {

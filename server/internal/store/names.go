@@ -10,8 +10,12 @@ import (
 func (s *State) applyNames(r *Record, res *Result) {
 	res.Entry, res.Old, res.Had, res.Left = nil, "", false, nil
 	switch r.Op {
-	case OpBloom, OpCuckoo, OpBloomDump, OpCuckooDump:
+	case OpBloom, OpCuckoo, OpBloomDump, OpCuckooDump, OpCountMin, OpTopK, OpTDigest:
 		s.create(r, res)
+	case OpCountMinMerge:
+		s.mergeCountMins(r, res)
+	case OpTDigestMerge:
+		s.mergeTDigests(r, res)
 	case OpStage:
 		s.stage(r, res)
 	case OpReveal:
@@ -136,8 +140,7 @@ func (s *State) create(r *Record, res *Result) {
 	}
 	if kind, p := s.newPart(r, res); p != nil {
 		s.live(r.Name, r.At, res) // drops what has expired
-		order.Number(&p.mu, s.last+1)
-		res.Entry = s.insert(string(r.Name), kind, 0, p)
+		res.Entry = s.insertPart(r.Name, kind, p)
 	}
 }
 
@@ -214,10 +217,12 @@ func (s *State) putString(old *catalog.Entry, name []byte, deadline int64, text 
 	return e
 }
 
-// insert adds an entry under the next id. The caller has counted its bytes.
-func (s *State) insert(name string, kind catalog.Kind, deadline int64, value any) *catalog.Entry {
+// insertPart adds the entry of a part under the next id. The caller has counted
+// its bytes.
+func (s *State) insertPart(name []byte, kind catalog.Kind, p *Part) *catalog.Entry {
 	s.last++
-	return s.Names.Insert(name, s.last, kind, deadline, value)
+	order.Number(&p.mu, s.last)
+	return s.Names.Insert(string(name), s.last, kind, 0, p)
 }
 
 func (s *State) rename(r *Record, res *Result) {

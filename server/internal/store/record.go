@@ -66,8 +66,30 @@ const (
 	OpRollback Op = 66 // recovery has dropped the group that is open
 )
 
+// Records of sketches. The first ones are records of the catalogue: Value is a
+// header, as the sketch appends it. A log never holds the merges: what they did is
+// written as records of parts.
+const (
+	OpCountMin      Op = 67 // make a CMS
+	OpTopK          Op = 68 // make a TOPK
+	OpTDigest       Op = 69 // make a TDIGEST
+	OpCountMinMerge Op = 70 // overwrite the CMS Name by the sum of Names; Value has their weights
+	OpTDigestMerge  Op = 71 // replace the TDIGEST Name by the union of Names; Position is the compression
+
+	OpCountMinIncr  Op = 72 // add to the counts of items: see AppendIncrement
+	OpCountMinChunk Op = 73 // overwrite counters; Limit-1, if that is not negative, is the new sum
+	OpTopKIncr      Op = 74 // add to the counts of items, which are in Value
+	OpTopKChunk     Op = 75 // overwrite cells, or slots that are behind them
+	OpTDigestAdd    Op = 76 // add values
+	OpTDigestChunk  Op = 77 // add nodes; Flags is 1 for those that wait
+	OpCompress      Op = 78 // compress a TDIGEST
+	OpTDigestBegin  Op = 79 // forget all values; Value is the new header, or nothing
+)
+
 // Part reports whether op is a record of a part, not of the catalogue.
-func (op Op) Part() bool { return op >= OpAdd && op < OpBegin }
+func (op Op) Part() bool {
+	return op >= OpAdd && op < OpBegin || op >= OpCountMinIncr && op <= OpTDigestBegin
+}
 
 // Conditions of a record. Apply decides them, since a record may meet a later
 // state than the one it was prepared on.
@@ -92,7 +114,7 @@ const Unlimited = ^uint64(0)
 
 // Record is one write, with everything decided that does not depend on the
 // state it meets: digests, absolute deadlines, integer sizes, limits. Items are
-// never in it. Which fields count depends on Op; others are ignored.
+// not in it, but for those of a TOPK, which keeps them. Which fields count depends on Op; others are ignored.
 type Record struct {
 	Op    Op
 	Flags uint8

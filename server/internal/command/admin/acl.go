@@ -47,6 +47,7 @@ var acl = engine.Command{
 var categories = []string{
 	"keyspace", "read", "write", "set", "sortedset", "list", "hash", "string", "bitmap", "hyperloglog", "geo", "stream",
 	"pubsub", "admin", "fast", "slow", "blocking", "dangerous", "connection", "transaction", "scripting", "bloom", "cuckoo",
+	"cms", "topk", "tdigest",
 }
 
 func runACLCat(x *engine.Context, c *engine.Call) {

@@ -89,30 +89,49 @@ func commandInfo(cmd *engine.Command) engine.Reply {
 // legacyKeys tells where keys are in the old way of COMMAND INFO, which knows one
 // range.
 func legacyKeys(keys []engine.Keys) (first, last, step int64) {
-	if len(keys) == 0 {
-		return 0, 0, 0
+	for _, k := range keys {
+		if k.Counted || k.Hidden {
+			continue
+		}
+		if first == 0 {
+			first, step = int64(k.First), int64(k.Step)
+		}
+		last = int64(k.Last)
 	}
-	return int64(keys[0].First), int64(keys[len(keys)-1].Last), int64(keys[0].Step)
+	return first, last, step
 }
 
 // keySpecs tells where keys are in the newer way of COMMAND INFO.
 func keySpecs(cmd *engine.Command) []engine.Reply {
 	var specs []engine.Reply
 	for _, k := range cmd.Keys {
-		last := k.Last
-		if last > 0 {
-			last -= k.First
+		if k.Hidden {
+			continue
 		}
 		specs = append(specs, engine.Pairs(
 			engine.Text("flags"), engine.Unordered(engine.Words(strings.Fields(k.Access))),
 			engine.Text("begin_search"), engine.Pairs(
 				engine.Text("type"), engine.Text("index"), engine.Text("spec"), engine.Pairs(engine.Text("index"), engine.Integer(int64(k.First)))),
-			engine.Text("find_keys"), engine.Pairs(engine.Text("type"), engine.Text("range"), engine.Text("spec"), engine.Pairs(
-				engine.Text("lastkey"), engine.Integer(int64(last)), engine.Text("keystep"), engine.Integer(int64(k.Step)),
-				engine.Text("limit"), engine.Integer(0))),
+			engine.Text("find_keys"), findKeys(k),
 		))
 	}
 	return specs
+}
+
+// findKeys tells how keys go on from the first.
+func findKeys(k engine.Keys) engine.Reply {
+	if k.Counted {
+		return engine.Pairs(engine.Text("type"), engine.Text("keynum"), engine.Text("spec"), engine.Pairs(
+			engine.Text("keynumidx"), engine.Integer(0), engine.Text("firstkey"), engine.Integer(1),
+			engine.Text("keystep"), engine.Integer(1)))
+	}
+	last := k.Last
+	if last > 0 {
+		last -= k.First
+	}
+	return engine.Pairs(engine.Text("type"), engine.Text("range"), engine.Text("spec"), engine.Pairs(
+		engine.Text("lastkey"), engine.Integer(int64(last)), engine.Text("keystep"), engine.Integer(int64(k.Step)),
+		engine.Text("limit"), engine.Integer(0)))
 }
 
 func runCommandDocs(x *engine.Context, c *engine.Call) {
@@ -175,7 +194,11 @@ func runCommandGetKeys(x *engine.Context, c *engine.Call) {
 		return
 	}
 	keys := []engine.Reply{}
-	cmd.EachKey(args, func(i int, _ engine.Keys) { keys = append(keys, engine.Text(string(args[i]))) })
+	cmd.EachKey(args, func(i int, k engine.Keys) {
+		if !k.Hidden {
+			keys = append(keys, engine.Text(string(args[i])))
+		}
+	})
 	c.Answer(engine.List(keys...))
 }
 

@@ -23,7 +23,7 @@ var family = &engine.Family{
 		r.Digests = w.Digests[first : first+n]
 	},
 	WriteValue: writeValue, ReadValue: readValue,
-	Create: store.OpBloomDump, Chunk: store.OpBloomChunk,
+	Create: store.OpBloomDump, Chunk: store.OpBloomChunk, Version: 4,
 }
 
 func hash(w *engine.Workspace, items [][]byte, narrow bool) (first int) {

@@ -29,7 +29,7 @@ var family = &engine.Family{
 		r.Hashes = w.Hashes[first : first+n]
 	},
 	WriteValue: writeValue, ReadValue: readValue,
-	Create: store.OpCuckooDump, Chunk: store.OpCuckooChunk,
+	Create: store.OpCuckooDump, Chunk: store.OpCuckooChunk, Version: 4,
 }
 
 // The fields of the header of a dump, and where they are.

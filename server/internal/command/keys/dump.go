@@ -30,6 +30,7 @@ const (
 
 // runDump freezes the filter inside the gate and encodes it outside.
 func runDump(x *engine.Context, c *engine.Call) {
+	settle(x, c)
 	for !c.Answered() {
 		wait := false
 		x.Look(func() { wait = !freeze(x, c) })
@@ -38,6 +39,38 @@ func runDump(x *engine.Context, c *engine.Call) {
 		}
 	}
 }
+
+// settle makes the record that the dump of a digest makes first, as in RedisBloom:
+// it is compressed. If that is not possible now, the dump is the same and the
+// digest stays as it is.
+func settle(x *engine.Context, c *engine.Call) {
+	if x.Alone() || x.Refuses() != nil {
+		return
+	}
+	var op store.Op
+	var part *store.Part
+	var id uint64
+	x.Look(func() {
+		entry := x.Lookup(c.Args[1])
+		if entry == nil || store.PartOf(entry) == nil {
+			return
+		}
+		if f := x.Family(entry.Kind); f.Settle != nil {
+			part, id = store.PartOf(entry), entry.ID
+			part.RLock()
+			defer part.RUnlock()
+			if !part.Gone() {
+				op = f.Settle(part)
+			}
+		}
+	})
+	if op != 0 {
+		x.ApplyPiece(part, store.Record{Op: op, ID: id})
+	}
+}
+
+// moduleID is how a dump names the type of a family's values.
+func moduleID(f *engine.Family) uint64 { return rdb.ModuleID(store.TypeName(f.Kind), f.Version) }
 
 // freeze answers, or makes the reply from a frozen copy later. It reports false if
 // the filter is being copied already.
@@ -62,6 +95,7 @@ func freeze(x *engine.Context, c *engine.Call) bool {
 		c.Answer(engine.Nil())
 		return true
 	}
+	family := x.Family(entry.Kind)
 	frozen, err := p.Contents().Freeze()
 	if err != nil {
 		if frozen = nil; errors.Is(err, redisbloom.ErrFrozen) && !x.Alone() {
@@ -77,8 +111,7 @@ func freeze(x *engine.Context, c *engine.Call) bool {
 		return true
 	}
 	d := &filterDump{
-		part: p, frozen: frozen, id: rdb.ModuleID(store.TypeName(entry.Kind)), size: size,
-		family: x.Family(entry.Kind), header: p.Contents().AppendHeader(nil),
+		part: p, frozen: frozen, id: moduleID(family), size: size, family: family, header: p.Contents().AppendHeader(nil),
 	}
 	if frozen != nil {
 		p.Hold() // a DEL meanwhile must not take the memory away
@@ -127,21 +160,17 @@ func (d *filterDump) reply() engine.Reply {
 	return payload(d.writer.Payload())
 }
 
-// thaw copies a frozen filter into the holes of w, piece by piece.
+// thaw copies a frozen filter into the holes of w, piece by piece. They hold the end
+// of its binary form; what comes before is in the header.
 func thaw(w *rdb.Writer, p *store.Part, frozen store.Frozen) {
 	buf := make([]byte, dumpPiece)
-	prefix := 0
+	before := int(frozen.Size()) - w.Holed()
 	for more := true; more; {
 		p.RLock()
 		piece, off := frozen.Next(buf)
 		p.RUnlock()
-		switch more = len(piece) > 0; {
-		case !more:
-		case prefix == 0:
-			prefix = len(piece) // the first piece is what stands before the arrays
-		default:
-			w.Fill(int(off)-prefix, piece)
-		}
+		w.Fill(int(off)-before, piece)
+		more = len(piece) > 0
 	}
 	p.Lock()
 	_ = frozen.Close()

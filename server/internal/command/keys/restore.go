@@ -115,7 +115,7 @@ func (v *restoring) read(x *engine.Context, c *engine.Call) bool {
 	case rdb.Module:
 		id, _ := r.Length()
 		x.Table().Families(func(f *engine.Family) {
-			if rdb.ModuleID(store.TypeName(f.Kind)) == id {
+			if moduleID(f) == id {
 				family = f
 			}
 		})

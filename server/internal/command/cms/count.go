@@ -1,0 +1,85 @@
+package cms
+
+import (
+	"math"
+
+	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// incrBy is CMS.INCRBY key item increment [item increment ...].
+var incrBy = engine.Command{
+	Name: "cms.incrby", Arity: -4, Flags: engine.Write | engine.DenyOOM | engine.Module, Keys: engine.OneKey(engine.KeyRW),
+	Categories: []string{"write", "cms"}, Group: engine.GroupCountMin, Since: "2.0.0",
+	Syntax: "key item increment [item increment ...]", Complexity: "O(n · d), n items and d rows",
+	Summary: "Adds to the counts of items and returns them.",
+	Sketch: &engine.Sketch{
+		Family: family, Missing: textMissing, Stride: 2, Early: pairs, Check: checkIncrements,
+		Op: store.OpCountMinIncr, Fault: engine.TextOOM,
+		Encode: func(b []byte, p *store.Part, item [][]byte) []byte {
+			n, _ := engine.ParseInt(item[1])
+			return store.AppendIncrement(b, uint64(n), item[0], p.Depth())
+		},
+		Element: func(res *store.Result, i int) engine.Reply {
+			if res.Counts[i] == math.MaxUint32 {
+				return engine.Fail(textOverflow)
+			}
+			return engine.Integer(int64(res.Counts[i]))
+		},
+	},
+}
+
+// pairs asks that every item has a number.
+func pairs(c *engine.Call) {
+	if len(c.Args)%2 != 0 {
+		c.Answer(engine.WrongArity(c.Command().Name))
+	}
+}
+
+// checkIncrements answers a call with a number that cannot be added.
+func checkIncrements(c *engine.Call) {
+	for i := 1; i < len(c.Items); i += 2 {
+		n, ok := engine.ParseInt(c.Items[i])
+		switch {
+		case !ok:
+			c.Fail(textNumber)
+			return
+		case n < 0:
+			c.Fail(textNegative)
+			return
+		}
+	}
+}
+
+// query is CMS.QUERY key item [item ...].
+var query = engine.Command{
+	Name: "cms.query", Arity: -3, Flags: engine.ReadOnly | engine.Module, Keys: engine.OneKey(engine.KeyRO),
+	Categories: []string{"read", "cms"}, Group: engine.GroupCountMin, Since: "2.0.0",
+	Syntax: "key item [item ...]", Complexity: "O(n · d), n items and d rows",
+	Summary: "Returns the counts of items, which are never too low.",
+	Sketch: &engine.Sketch{
+		Family: family, Missing: textMissing, Stride: 1,
+		Ask: func(p *store.Part, item []byte) engine.Reply {
+			return engine.Integer(int64(p.CountMin().Query(item)))
+		},
+	},
+}
+
+// info is CMS.INFO key.
+var info = engine.Command{
+	Name: "cms.info", Arity: 2, Flags: engine.ReadOnly | engine.Module, Keys: engine.OneKey(engine.KeyRO),
+	Categories: []string{"read", "fast", "cms"}, Tips: []string{"dont_cache"}, Group: engine.GroupCountMin, Since: "2.0.0",
+	Syntax: "key", Complexity: "O(1)",
+	Summary: "Describes a count-min sketch.",
+	Sketch: &engine.Sketch{
+		Family: family, Missing: textMissing, Stride: 1,
+		Look: func(_ *engine.Context, p *store.Part, c *engine.Call) {
+			s := p.CountMin()
+			c.Answer(engine.Pairs(
+				engine.Word("width"), engine.Integer(int64(s.Width())),
+				engine.Word("depth"), engine.Integer(int64(s.Depth())),
+				engine.Word("count"), engine.Integer(int64(s.Count())),
+			))
+		},
+	},
+}

@@ -1,0 +1,94 @@
+package cms
+
+import (
+	"errors"
+	"math"
+
+	"github.com/bloomery/bloomery/foreign/redisbloom"
+	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// initByDim is CMS.INITBYDIM key width depth.
+var initByDim = engine.Command{
+	Name: "cms.initbydim", Arity: 4, Flags: engine.Write | engine.DenyOOM | engine.Module, Keys: engine.OneKey(engine.KeyRW),
+	Categories: []string{"write", "fast", "cms"}, Group: engine.GroupCountMin, Since: "2.0.0",
+	Syntax: "key width depth", Complexity: "O(w · d), w counters in d rows",
+	Summary: "Creates a count-min sketch of a number of counters and rows.",
+	Prepare: func(x *engine.Context, c *engine.Call) *engine.Op { return prepareInit(x, c, byDim) }, Reply: replyInit,
+}
+
+// initByProb is CMS.INITBYPROB key error probability.
+var initByProb = engine.Command{
+	Name: "cms.initbyprob", Arity: 4, Flags: engine.Write | engine.DenyOOM | engine.Module, Keys: engine.OneKey(engine.KeyRW),
+	Categories: []string{"write", "fast", "cms"}, Group: engine.GroupCountMin, Since: "2.0.0",
+	Syntax: "key error probability", Complexity: "O(w · d), w counters in d rows",
+	Summary: "Creates a count-min sketch for an error, a share of all increments, and the probability of a larger one.",
+	Prepare: func(x *engine.Context, c *engine.Call) *engine.Op { return prepareInit(x, c, byProb) }, Reply: replyInit,
+}
+
+// byDim reads width and depth. It returns the error text, or "".
+func byDim(args [][]byte) (p redisbloom.CountMinParams, text string) {
+	width, ok := engine.ParseInt(args[2])
+	if !ok || width < 1 {
+		return p, textWidth
+	}
+	depth, ok := engine.ParseInt(args[3])
+	if !ok || depth < 1 {
+		return p, textDepth
+	}
+	p.Width, p.Depth = uint64(width), uint64(depth)
+	return p, ""
+}
+
+// byProb reads error and probability. It returns the error text, or "".
+func byProb(args [][]byte) (p redisbloom.CountMinParams, text string) {
+	rate, ok := engine.ParseFloat(args[2])
+	if !ok || rate <= 0 || rate >= 1 {
+		return p, textRate
+	}
+	probability, ok := engine.ParseFloat(args[3])
+	if !ok || probability <= 0 || probability >= 1 {
+		return p, textProbability
+	}
+	p, err := redisbloom.CountMinFor(rate, probability)
+	if err != nil {
+		return p, textArguments
+	}
+	return p, ""
+}
+
+// prepareInit makes a sketch. Whether the key is there is asked before the
+// arguments are.
+func prepareInit(x *engine.Context, c *engine.Call, read func([][]byte) (redisbloom.CountMinParams, string)) *engine.Op {
+	if x.Lookup(c.Args[1]) != nil {
+		c.Fail(textExists)
+		return nil
+	}
+	p, text := read(c.Args)
+	if text == "" && p.Width > math.MaxInt64/p.Depth {
+		text = textArguments
+	}
+	if text != "" {
+		c.Fail(text)
+		return nil
+	}
+	op, ok := x.Creation(&store.Record{Op: store.OpCountMin, Name: c.Args[1], Value: headerOf(p.Width, p.Depth, 0)})
+	if !ok {
+		c.Fail(textNoMemory)
+		return nil
+	}
+	op.NoMemory = textNoMemory
+	return op
+}
+
+func replyInit(c *engine.Call, res *store.Result) {
+	switch {
+	case res.Err == nil:
+		c.Answer(engine.OK())
+	case errors.Is(res.Err, store.ErrExists):
+		c.Fail(textExists)
+	default:
+		c.Fail(textNoMemory)
+	}
+}

@@ -1,0 +1,121 @@
+package cms
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/foreign/redisbloom"
+	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// merge is CMS.MERGE destination numkeys source [source ...] [WEIGHTS weight
+// [weight ...]].
+var merge = engine.Command{
+	Name: "cms.merge", Arity: -4, Flags: engine.Write | engine.DenyOOM | engine.Module,
+	Keys:       []engine.Keys{engine.KeyAt(1, engine.KeyRW), {First: 2, Access: engine.KeyRO, Counted: true, Hidden: true}},
+	Categories: []string{"write", "cms"}, Group: engine.GroupCountMin, Since: "2.0.0",
+	Syntax:     "destination numkeys source [source ...] [WEIGHTS weight [weight ...]]",
+	Complexity: "O(n · w · d), n sketches of w counters in d rows",
+	Summary:    "Replaces the counts of a sketch by the weighted sum of those of others.",
+	Prepare:    prepareMerge, Reply: replyMerge,
+}
+
+// find returns the sketch of a key and its size. It answers if there is none.
+func find(x *engine.Context, c *engine.Call, key []byte) (width, depth uint64, ok bool) {
+	entry := x.Lookup(key)
+	switch {
+	case entry == nil:
+		c.Fail(textMissing)
+		return 0, 0, false
+	case entry.Kind != catalog.CountMin:
+		c.Fail(engine.TextWrongType)
+		return 0, 0, false
+	}
+	p := store.PartOf(entry)
+	p.RLock()
+	defer p.RUnlock()
+	if p.Gone() {
+		c.Fail(textMissing)
+		return 0, 0, false
+	}
+	return p.CountMin().Width(), p.CountMin().Depth(), true
+}
+
+// splitMerge reads the sources and their weights, nil if none are given. The word
+// is looked for among the sources too, as RedisBloom does.
+func splitMerge(args [][]byte) (sources, weights [][]byte, text string) {
+	n, ok := engine.ParseInt(args[2])
+	switch {
+	case !ok:
+		return nil, nil, textNumKeys
+	case n < 1:
+		return nil, nil, textFewKeys
+	}
+	rest := args[3:]
+	at := slices.IndexFunc(rest, func(a []byte) bool { return engine.Is(a, "weights") })
+	switch {
+	case at < 0 && n != int64(len(rest)):
+		return nil, nil, textKeys
+	case at < 0:
+		return rest, nil, ""
+	case int64(at) != n || len(rest) != 2*at+1:
+		return nil, nil, textWeights
+	}
+	return rest[:at], rest[at+1:], ""
+}
+
+func prepareMerge(x *engine.Context, c *engine.Call) *engine.Op {
+	width, depth, ok := find(x, c, c.Args[1])
+	if !ok {
+		return nil
+	}
+	sources, weights, text := splitMerge(c.Args)
+	if text != "" {
+		c.Fail(text)
+		return nil
+	}
+	var value []byte
+	for i, key := range sources {
+		weight := int64(1)
+		if weights != nil {
+			if weight, ok = engine.ParseInt(weights[i]); !ok {
+				c.Fail(textWeight)
+				return nil
+			}
+		}
+		w, d, ok := find(x, c, key)
+		if !ok {
+			return nil
+		}
+		if w != width || d != depth {
+			c.Fail(textIncompatible)
+			return nil
+		}
+		value = store.AppendWeight(value, weight)
+	}
+	if !store.NamesFit(append([][]byte{c.Args[1], value}, sources...)) {
+		c.Fail(textManyKeys)
+		return nil
+	}
+	op := x.Record(store.Record{Op: store.OpCountMinMerge, Name: c.Args[1], Names: sources, Value: value})
+	op.Cost = 4 * width * depth // the log has a copy of all counters until that is written
+	return op
+}
+
+// replyMerge leaves a call without an answer one of whose keys has gone meanwhile.
+func replyMerge(c *engine.Call, res *store.Result) {
+	switch {
+	case res.Err == nil:
+		c.Answer(engine.OK())
+	case errors.Is(res.Err, store.ErrMissing), errors.Is(res.Err, store.ErrType):
+	case errors.Is(res.Err, redisbloom.ErrOverflow):
+		c.Fail(textMerge)
+	case errors.Is(res.Err, bloomery.ErrIncompatible):
+		c.Fail(textIncompatible)
+	default:
+		c.Fail(engine.TextOOM)
+	}
+}

@@ -1,0 +1,58 @@
+package tdigest
+
+import (
+	"github.com/bloomery/bloomery/foreign/redisbloom"
+	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// smallest is TDIGEST.MIN key.
+var smallest = end("tdigest.min", "Returns the smallest value.", (*redisbloom.TDigest).Min)
+
+// largest is TDIGEST.MAX key.
+var largest = end("tdigest.max", "Returns the largest value.", (*redisbloom.TDigest).Max)
+
+// end returns a command for one end of the values.
+func end(name, summary string, value func(*redisbloom.TDigest) float64) engine.Command {
+	return engine.Command{
+		Name: name, Arity: 2, Flags: engine.ReadOnly | engine.Module, Keys: engine.OneKey(engine.KeyRO),
+		Categories: []string{"read", "fast", "tdigest"}, Group: engine.GroupTDigest, Since: "2.4.0",
+		Syntax: "key", Complexity: "O(1)", Summary: summary,
+		Sketch: &engine.Sketch{
+			Family: family, Missing: textMissing, Stride: 1,
+			Look: func(_ *engine.Context, p *store.Part, c *engine.Call) { c.Answer(engine.Float(value(p.TDigest()))) },
+		},
+	}
+}
+
+// info is TDIGEST.INFO key.
+var info = engine.Command{
+	Name: "tdigest.info", Arity: 2, Flags: engine.ReadOnly | engine.Module, Keys: engine.OneKey(engine.KeyRO),
+	Categories: []string{"read", "fast", "tdigest"}, Tips: []string{"dont_cache"}, Group: engine.GroupTDigest, Since: "2.4.0",
+	Syntax: "key", Complexity: "O(1)",
+	Summary: "Describes a t-digest.",
+	Sketch:  &engine.Sketch{Family: family, Missing: textMissing, Stride: 1, Look: lookInfo},
+}
+
+func lookInfo(_ *engine.Context, p *store.Part, c *engine.Call) {
+	t := p.TDigest()
+	s := t.Stats()
+	var pairs []engine.Reply
+	for _, f := range []struct {
+		name  string
+		value int64
+	}{
+		{"Compression", s.Compression},
+		{"Capacity", int64(s.Capacity)},
+		{"Merged nodes", int64(s.MergedNodes)},
+		{"Unmerged nodes", int64(s.UnmergedNodes)},
+		{"Merged weight", s.MergedWeight},
+		{"Unmerged weight", s.UnmergedWeight},
+		{"Observations", t.Observations()},
+		{"Total compressions", s.Compressions},
+		{"Memory usage", int64(t.Size())},
+	} {
+		pairs = append(pairs, engine.Word(f.name), engine.Integer(f.value))
+	}
+	c.Answer(engine.Pairs(pairs...))
+}

@@ -1,0 +1,133 @@
+package tdigest
+
+import (
+	"errors"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/foreign/redisbloom"
+	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// merge is TDIGEST.MERGE destination numkeys source [source ...] [COMPRESSION
+// compression] [OVERRIDE].
+var merge = engine.Command{
+	Name: "tdigest.merge", Arity: -4, Flags: engine.Write | engine.DenyOOM | engine.Module | engine.Movable,
+	Keys:       []engine.Keys{engine.KeyAt(1, engine.KeyRW), {First: 2, Access: engine.KeyRO, Counted: true}},
+	Categories: []string{"write", "tdigest"}, Group: engine.GroupTDigest, Since: "2.4.0",
+	Syntax:     "destination numkeys source [source ...] [COMPRESSION compression] [OVERRIDE]",
+	Complexity: "O(n · c · log c), n digests of a compression of c",
+	Summary:    "Adds the values of t-digests to another, which is created if it is not there, or replaces it.",
+	Prepare:    prepareMerge, Reply: replyMerge,
+}
+
+// merging is what TDIGEST.MERGE was given.
+type merging struct {
+	sources     [][]byte
+	compression int64 // 0 if none
+	override    bool
+}
+
+// parseMerge reads the arguments. The reply is None if they are right.
+func parseMerge(c *engine.Call) (m merging, failed engine.Reply) {
+	n, ok := engine.ParseInt(c.Args[2])
+	switch {
+	case !ok:
+		return m, engine.Fail(textNumKeys)
+	case n < 1:
+		return m, engine.Fail(textFewKeys)
+	case n > int64(len(c.Args)-3):
+		return m, engine.WrongArity(c.Command().Name)
+	}
+	m.sources = c.Args[3 : 3+n]
+	rest := c.Args[3+n:]
+	at := -1
+	for i, word := range rest {
+		switch {
+		case engine.Is(word, "compression") && at < 0:
+			at = i
+		case engine.Is(word, "override"):
+			m.override = true
+		}
+	}
+	switch {
+	case at < 0 && !m.override && len(rest) > 0:
+		return m, engine.Fail(textWord)
+	case at < 0:
+		return m, engine.Reply{}
+	case at+1 == len(rest):
+		return m, engine.WrongArity(c.Command().Name)
+	}
+	var text string
+	if m.compression, text = parseCompression(rest[at+1]); text != "" {
+		return m, engine.Fail(text)
+	}
+	return m, engine.Reply{}
+}
+
+func prepareMerge(x *engine.Context, c *engine.Call) *engine.Op {
+	target := x.Lookup(c.Args[1])
+	if target != nil && target.Kind != catalog.TDigest {
+		c.Fail(engine.TextWrongType)
+		return nil
+	}
+	m, failed := parseMerge(c)
+	if failed.Kind != engine.None {
+		c.Answer(failed)
+		return nil
+	}
+	most := m.compression // as far as is known now
+	for _, key := range m.sources {
+		entry := x.Lookup(key)
+		switch {
+		case entry == nil:
+			c.Fail(textMissing)
+			return nil
+		case entry.Kind != catalog.TDigest:
+			c.Fail(engine.TextWrongType)
+			return nil
+		case m.compression == 0:
+			most = max(most, compressionOf(store.PartOf(entry)))
+		}
+	}
+	if target != nil && m.compression == 0 && !m.override {
+		most = compressionOf(store.PartOf(target))
+	}
+	if !store.NamesFit(append([][]byte{c.Args[1]}, m.sources...)) {
+		c.Fail(textManyKeys)
+		return nil
+	}
+	r := store.Record{Op: store.OpTDigestMerge, Name: c.Args[1], Names: m.sources, Position: m.compression}
+	if m.override {
+		r.Flags = store.Override
+	}
+	size, err := redisbloom.TDigestParams{Compression: max(most, 1)}.Bytes()
+	if err != nil {
+		c.Fail(textNoRoom)
+		return nil
+	}
+	op := x.Record(r)
+	op.Cost, op.NoMemory = 2*uint64(store.NewCost(r.Name, size)), textNoRoom // the log has a copy
+	return op
+}
+
+// compressionOf returns the compression of a digest, 0 of one that is gone.
+func compressionOf(p *store.Part) int64 {
+	p.RLock()
+	defer p.RUnlock()
+	return p.TDigest().Stats().Compression
+}
+
+// replyMerge leaves a call without an answer one of whose keys has gone meanwhile.
+func replyMerge(c *engine.Call, res *store.Result) {
+	switch {
+	case res.Err == nil:
+		c.Answer(engine.OK())
+	case errors.Is(res.Err, store.ErrMissing), errors.Is(res.Err, store.ErrType):
+	case errors.Is(res.Err, bloomery.ErrFull):
+		c.Fail(textOverflow)
+	default:
+		c.Fail(textNoRoom)
+	}
+}

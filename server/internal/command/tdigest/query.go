@@ -1,0 +1,278 @@
+package tdigest
+
+import (
+	"math"
+
+	"github.com/bloomery/bloomery/foreign/redisbloom"
+	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// question is a read of numbers. Most of them are asked of a compressed digest, so
+// one that is not is compressed first: that is a record of its own, as a write is.
+// The command itself only reads, as RedisBloom flags it: where nothing can be
+// written, a copy is compressed.
+type question struct {
+	// parse reads an argument: the bits of a number with a fraction, or a whole
+	// one. It returns the error text, or "".
+	parse func([]byte) (uint64, string)
+	// known reports whether the answer for v does not need a compressed digest;
+	// nil means never.
+	known func(t *redisbloom.TDigest, v uint64) bool
+	// answer answers for v.
+	answer func(t *redisbloom.TDigest, v uint64) engine.Reply
+}
+
+// asking is how far a call has come.
+type asking struct {
+	values     []uint64
+	elems      []engine.Reply
+	compressed int // how often
+}
+
+const (
+	// maxValues is how many values are asked for under one lock.
+	maxValues = 256
+	// maxCompressed is how often a digest is compressed for one call, if others
+	// add to it meanwhile. Then a copy is asked.
+	maxCompressed = 3
+)
+
+// command returns the command that asks q.
+func (q *question) command(name, syntax, summary string) engine.Command {
+	return engine.Command{
+		Name: name, Arity: -3, Flags: engine.ReadOnly | engine.Module, Keys: engine.OneKey(engine.KeyRO),
+		Categories: []string{"read", "fast", "tdigest"}, Group: engine.GroupTDigest, Since: "2.4.0",
+		Syntax: syntax, Complexity: "O(n · c), n values and a compression of c", Summary: summary,
+		Prepare: q.prepare, Reply: again,
+	}
+}
+
+// again leaves the call without an answer: it is prepared again.
+func again(*engine.Call, *store.Result) {}
+
+func (q *question) prepare(x *engine.Context, c *engine.Call) *engine.Op {
+	entry := lookup(x, c)
+	if entry == nil {
+		return nil
+	}
+	a, ok := c.Option.(*asking)
+	if !ok {
+		var text string
+		if a, text = q.read(c.Args[2:]); text != "" {
+			c.Fail(text)
+			return nil
+		}
+		if !x.Hold(len(a.values) * (engine.ReplyBytes + 8)) {
+			c.Fail(engine.TextOOM)
+			return nil
+		}
+		c.Option = a
+	}
+	x.Worked(min(len(a.values), maxValues))
+	p := store.PartOf(entry)
+	p.RLock()
+	defer p.RUnlock()
+	if p.Gone() {
+		return nil
+	}
+	part := a.values[len(a.elems):min(len(a.elems)+maxValues, len(a.values))]
+	t, op := compressed(x, entry, a, !q.needs(p.TDigest(), part))
+	if op != nil {
+		return op
+	}
+	for _, v := range part {
+		a.elems = append(a.elems, q.answer(t, v))
+	}
+	if len(a.elems) == len(a.values) {
+		c.Answer(engine.List(a.elems...))
+	}
+	return nil
+}
+
+// read reads all arguments: the first that is wrong is answered, and nothing is
+// done.
+func (q *question) read(args [][]byte) (*asking, string) {
+	a := &asking{values: make([]uint64, len(args)), elems: make([]engine.Reply, 0, len(args))}
+	for i, arg := range args {
+		var text string
+		if a.values[i], text = q.parse(arg); text != "" {
+			return nil, text
+		}
+	}
+	return a, ""
+}
+
+// needs reports whether a value needs a compressed digest.
+func (q *question) needs(t *redisbloom.TDigest, values []uint64) bool {
+	for _, v := range values {
+		if q.known == nil || !q.known(t, v) {
+			return true
+		}
+	}
+	return false
+}
+
+// lookup returns the digest of a call, or answers.
+func lookup(x *engine.Context, c *engine.Call) *catalog.Entry {
+	entry := x.Read(c.Args[1])
+	switch {
+	case entry == nil:
+		c.Fail(textMissing)
+		return nil
+	case entry.Kind != catalog.TDigest:
+		c.Fail(engine.TextWrongType)
+		return nil
+	}
+	return entry
+}
+
+// compressed returns a digest that can be asked: that of an entry, whose lock the
+// caller holds; a compressed copy of it; or the op that compresses it first.
+func compressed(x *engine.Context, entry *catalog.Entry, a *asking, as bool) (*redisbloom.TDigest, *engine.Op) {
+	p := store.PartOf(entry)
+	t := p.TDigest()
+	if as || t.Compressed() {
+		return t, nil
+	}
+	if a.compressed < maxCompressed && x.Refuses() == nil {
+		a.compressed++
+		op := x.Record(store.Record{Op: store.OpCompress, ID: entry.ID})
+		op.Part = p
+		return nil, op
+	}
+	data, _ := t.MarshalBinary() // it was made
+	c, err := redisbloom.DecodeTDigest(data, nil)
+	if err != nil {
+		return t, nil // never: it is our own
+	}
+	c.Compress()
+	return c, nil
+}
+
+var (
+	cdf = (&question{
+		parse:  func(arg []byte) (uint64, string) { return parseNumber(arg, textCDF) },
+		answer: func(t *redisbloom.TDigest, v uint64) engine.Reply { return engine.Float(t.CDF(number(v))) },
+	}).command("tdigest.cdf", "key value [value ...]", "Returns for each value the estimated share of smaller ones, those equal to it counted half.")
+
+	quantile = (&question{
+		parse: func(arg []byte) (uint64, string) {
+			v, text := parseNumber(arg, textQuantile)
+			if text == "" && (number(v) < 0 || number(v) > 1) {
+				text = textQuantileRange
+			}
+			return v, text
+		},
+		answer: func(t *redisbloom.TDigest, v uint64) engine.Reply { return engine.Float(t.Quantile(number(v))) },
+	}).command("tdigest.quantile", "key quantile [quantile ...]", "Returns for each share, 0 to 1, the estimated value below which so many are.")
+
+	rank = (&question{
+		parse: parseValue, known: outside,
+		answer: func(t *redisbloom.TDigest, v uint64) engine.Reply { return engine.Integer(t.Rank(number(v))) },
+	}).command("tdigest.rank", "key value [value ...]", "Returns for each value the estimated number of smaller ones.")
+
+	revRank = (&question{
+		parse: parseValue, known: outside,
+		answer: func(t *redisbloom.TDigest, v uint64) engine.Reply { return engine.Integer(t.RevRank(number(v))) },
+	}).command("tdigest.revrank", "key value [value ...]", "Returns for each value the estimated number of larger ones.")
+
+	byRank = (&question{
+		parse: parseRank, known: atTheEnd,
+		answer: func(t *redisbloom.TDigest, v uint64) engine.Reply { return engine.Float(t.ByRank(int64(v))) },
+	}).command("tdigest.byrank", "key rank [rank ...]", "Returns the estimated value of each rank: 0 is the smallest.")
+
+	byRevRank = (&question{
+		parse: parseRank, known: atTheEnd,
+		answer: func(t *redisbloom.TDigest, v uint64) engine.Reply { return engine.Float(t.ByRevRank(int64(v))) },
+	}).command("tdigest.byrevrank", "key reverse_rank [reverse_rank ...]", "Returns the estimated value of each rank: 0 is the largest.")
+)
+
+func parseNumber(arg []byte, text string) (uint64, string) {
+	v, ok := engine.ParseFloat(arg)
+	if !ok {
+		return 0, text
+	}
+	return math.Float64bits(v), ""
+}
+
+func number(v uint64) float64 { return math.Float64frombits(v) }
+
+func parseValue(arg []byte) (uint64, string) { return parseNumber(arg, textRankValue) }
+
+func parseRank(arg []byte) (uint64, string) {
+	n, ok := engine.ParseInt(arg)
+	switch {
+	case !ok:
+		return 0, textRank
+	case n < 0:
+		return 0, textLowRank
+	}
+	return uint64(n), ""
+}
+
+// outside reports whether v is less or more than all values, or there are none.
+func outside(t *redisbloom.TDigest, v uint64) bool {
+	return t.Observations() == 0 || number(v) < t.Min() || number(v) > t.Max()
+}
+
+// atTheEnd reports whether a rank is the first of all, or none.
+func atTheEnd(t *redisbloom.TDigest, v uint64) bool {
+	return v == 0 || v >= uint64(t.Observations())
+}
+
+// trimmedMean is TDIGEST.TRIMMED_MEAN key low_cut_percentile high_cut_percentile.
+var trimmedMean = engine.Command{
+	Name: "tdigest.trimmed_mean", Arity: 4, Flags: engine.ReadOnly | engine.Module, Keys: engine.OneKey(engine.KeyRO),
+	Categories: []string{"read", "tdigest"}, Group: engine.GroupTDigest, Since: "2.4.0",
+	Syntax: "key low_cut_percentile high_cut_percentile", Complexity: "O(c), c being the compression",
+	Summary: "Returns the estimated mean of the values between two shares, 0 to 1.",
+	Prepare: prepareTrimmedMean, Reply: again,
+}
+
+// parseCuts reads the two shares. It returns the error text, or "".
+func parseCuts(args [][]byte) (low, high float64, text string) {
+	low, ok := engine.ParseFloat(args[0])
+	if !ok {
+		return 0, 0, textLowCut
+	}
+	high, ok = engine.ParseFloat(args[1])
+	switch {
+	case !ok:
+		return 0, 0, textHighCut
+	case low < 0 || low > 1 || high < 0 || high > 1:
+		return 0, 0, textCutRange
+	case low >= high:
+		return 0, 0, textCutOrder
+	}
+	return low, high, ""
+}
+
+func prepareTrimmedMean(x *engine.Context, c *engine.Call) *engine.Op {
+	entry := lookup(x, c)
+	if entry == nil {
+		return nil
+	}
+	low, high, text := parseCuts(c.Args[2:])
+	if text != "" {
+		c.Fail(text)
+		return nil
+	}
+	a, ok := c.Option.(*asking)
+	if !ok {
+		a = &asking{}
+		c.Option = a
+	}
+	p := store.PartOf(entry)
+	p.RLock()
+	defer p.RUnlock()
+	if p.Gone() {
+		return nil
+	}
+	t, op := compressed(x, entry, a, false)
+	if op == nil {
+		c.Answer(engine.Float(t.TrimmedMean(low, high)))
+	}
+	return op
+}

@@ -1,0 +1,119 @@
+package tdigest
+
+import (
+	"errors"
+	"math"
+
+	"github.com/bloomery/bloomery/foreign/redisbloom"
+	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// defaultCompression is that of a digest made without one.
+const defaultCompression = 100
+
+// create is TDIGEST.CREATE key [COMPRESSION compression].
+var create = engine.Command{
+	Name: "tdigest.create", Arity: -2, Flags: engine.Write | engine.DenyOOM | engine.Module, Keys: engine.OneKey(engine.KeyRW),
+	Categories: []string{"write", "fast", "tdigest"}, Group: engine.GroupTDigest, Since: "2.4.0",
+	Syntax: "key [COMPRESSION compression]", Complexity: "O(c), c being the compression",
+	Summary: "Creates a t-digest.",
+	Prepare: prepareCreate, Reply: replyCreate,
+}
+
+func prepareCreate(x *engine.Context, c *engine.Call) *engine.Op {
+	if n := len(c.Args); n != 2 && n != 4 {
+		c.Answer(engine.WrongArity(c.Command().Name))
+		return nil
+	}
+	if entry := x.Lookup(c.Args[1]); entry != nil {
+		if entry.Kind != catalog.TDigest {
+			c.Fail(engine.TextWrongType)
+		} else {
+			c.Fail(textExists)
+		}
+		return nil
+	}
+	compression, text := int64(defaultCompression), ""
+	if len(c.Args) == 4 {
+		// The word may stand in either place; the number is always the last.
+		if !engine.Is(c.Args[2], "compression") && !engine.Is(c.Args[3], "compression") {
+			c.Fail(textWord)
+			return nil
+		}
+		if compression, text = parseCompression(c.Args[3]); text != "" {
+			c.Fail(text)
+			return nil
+		}
+	}
+	op, ok := x.Creation(&store.Record{Op: store.OpTDigest, Name: c.Args[1], Value: redisbloom.TDigestHeader(compression)})
+	if !ok {
+		c.Fail(textNoMemory)
+		return nil
+	}
+	op.NoMemory = textNoMemory
+	return op
+}
+
+// parseCompression reads a compression. It returns the error text, or "".
+func parseCompression(arg []byte) (compression int64, text string) {
+	compression, ok := engine.ParseInt(arg)
+	switch {
+	case !ok:
+		return 0, textCompression
+	case compression < 1:
+		return 0, textLowCompression
+	}
+	return compression, ""
+}
+
+func replyCreate(c *engine.Call, res *store.Result) {
+	switch {
+	case res.Err == nil:
+		c.Answer(engine.OK())
+	case errors.Is(res.Err, store.ErrExists):
+		c.Fail(textExists)
+	default:
+		c.Fail(textNoMemory)
+	}
+}
+
+// add is TDIGEST.ADD key value [value ...].
+var add = engine.Command{
+	Name: "tdigest.add", Arity: -3, Flags: engine.Write | engine.DenyOOM | engine.Module, Keys: engine.OneKey(engine.KeyRW),
+	Categories: []string{"write", "tdigest"}, Group: engine.GroupTDigest, Since: "2.4.0",
+	Syntax: "key value [value ...]", Complexity: "O(n · log c), n values and a compression of c",
+	Summary: "Adds values to a t-digest.",
+	Sketch: &engine.Sketch{
+		Family: family, Missing: textMissing, Stride: 1, Op: store.OpTDigestAdd, Fault: textOverflow,
+		Check: func(c *engine.Call) {
+			for _, item := range c.Items {
+				v, ok := engine.ParseFloat(item)
+				switch {
+				case !ok:
+					c.Fail(textValue)
+					return
+				case math.IsInf(v, 0):
+					c.Fail(textInfinite)
+					return
+				}
+			}
+		},
+		Encode: func(b []byte, _ *store.Part, item [][]byte) []byte {
+			v, _ := engine.ParseFloat(item[0])
+			return store.AppendValue(b, v)
+		},
+	},
+}
+
+// reset is TDIGEST.RESET key.
+var reset = engine.Command{
+	Name: "tdigest.reset", Arity: 2, Flags: engine.Write | engine.DenyOOM | engine.Module, Keys: engine.OneKey(engine.KeyRW),
+	Categories: []string{"write", "fast", "tdigest"}, Group: engine.GroupTDigest, Since: "2.4.0",
+	Syntax: "key", Complexity: "O(1)",
+	Summary: "Forgets all values of a t-digest.",
+	Sketch: &engine.Sketch{
+		Family: family, Missing: textMissing, Stride: 1, Op: store.OpTDigestBegin, Fault: textOverflow,
+	},
+}

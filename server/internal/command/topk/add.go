@@ -1,0 +1,74 @@
+package topk
+
+import (
+	"github.com/bloomery/bloomery/foreign/redisbloom"
+	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// add is TOPK.ADD key item [item ...].
+var add = engine.Command{
+	Name: "topk.add", Arity: -3, Flags: engine.Write | engine.DenyOOM | engine.Module, Keys: engine.OneKey(engine.KeyRW),
+	Categories: []string{"write", "topk"}, Group: engine.GroupTopK, Since: "2.0.0",
+	Syntax: "key item [item ...]", Complexity: "O(n · (k + d)), n items and d rows",
+	Summary: "Counts items and returns for each the item that it has expelled.",
+	Sketch: &engine.Sketch{
+		Family: family, Missing: textMissing, Stride: 1, Op: store.OpTopKIncr, Grows: true, Fault: engine.TextOOM,
+		Check: func(c *engine.Call) {
+			for _, item := range c.Items {
+				if len(item) > store.MaxItem {
+					c.Fail(textLong)
+					return
+				}
+			}
+		},
+		Encode:  func(b []byte, _ *store.Part, item [][]byte) []byte { return store.AppendCounted(b, 1, item[0]) },
+		Element: expelled,
+	},
+}
+
+// incrBy is TOPK.INCRBY key item increment [item increment ...]. An increment that
+// is not valid ends the work: the pairs before it are done.
+var incrBy = engine.Command{
+	Name: "topk.incrby", Arity: -4, Flags: engine.Write | engine.DenyOOM | engine.Module, Keys: engine.OneKey(engine.KeyRW),
+	Categories: []string{"write", "topk"}, Group: engine.GroupTopK, Since: "2.0.0",
+	Syntax: "key item increment [item increment ...]", Complexity: "O(n · (k + i · d)), n items, increments of i and d rows",
+	Summary: "Adds to the counts of items and returns for each the item that it has expelled.",
+	Sketch: &engine.Sketch{
+		Family: family, Missing: textMissing, Stride: 2, Op: store.OpTopKIncr, Grows: true, Fault: engine.TextOOM,
+		Early: func(c *engine.Call) {
+			if len(c.Args)%2 != 0 {
+				c.Answer(engine.WrongArity(c.Command().Name))
+			}
+		},
+		Check: checkPairs,
+		Encode: func(b []byte, _ *store.Part, item [][]byte) []byte {
+			n, _ := engine.ParseInt(item[1])
+			return store.AppendCounted(b, uint32(n), item[0])
+		},
+		Element: expelled,
+		Rest: func(first bool) engine.Reply {
+			if first {
+				return engine.Fail(textIncrement)
+			}
+			return engine.Fail(textSkipped)
+		},
+	},
+}
+
+// checkPairs cuts the items off in front of an increment that is not valid.
+func checkPairs(c *engine.Call) {
+	for i := 0; i < len(c.Items); i += 2 {
+		if len(c.Items[i]) > store.MaxItem {
+			c.Fail(textLong)
+			return
+		}
+		if n, ok := engine.ParseInt(c.Items[i+1]); !ok || n < 0 || n > redisbloom.MaxIncrement {
+			c.Items = c.Items[:i]
+			return
+		}
+	}
+}
+
+// expelled is the item that left for item i of a record.
+func expelled(res *store.Result, i int) engine.Reply { return shown(res.Expelled[i]) }

@@ -1,0 +1,87 @@
+package topk
+
+import (
+	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// query is TOPK.QUERY key item [item ...].
+var query = engine.Command{
+	Name: "topk.query", Arity: -3, Flags: engine.ReadOnly | engine.Module, Keys: engine.OneKey(engine.KeyRO),
+	Categories: []string{"read", "topk"}, Group: engine.GroupTopK, Since: "2.0.0",
+	Syntax: "key item [item ...]", Complexity: "O(n · k), n being the number of items",
+	Summary: "Reports for each item whether it is one of those that are kept.",
+	Sketch: &engine.Sketch{
+		Family: family, Missing: textMissing, Stride: 1,
+		Ask: func(p *store.Part, item []byte) engine.Reply { return engine.Truth(p.TopK().Contains(item)) },
+	},
+}
+
+// count is TOPK.COUNT key item [item ...].
+var count = engine.Command{
+	Name: "topk.count", Arity: -3, Flags: engine.ReadOnly | engine.Module, Keys: engine.OneKey(engine.KeyRO),
+	Categories: []string{"read", "topk"}, Group: engine.GroupTopK, Since: "2.0.0",
+	Syntax: "key item [item ...]", Complexity: "O(n · (k + d)), n items and d rows",
+	Summary: "Returns the counts of items, which are never too high but for rare collisions.",
+	Sketch: &engine.Sketch{
+		Family: family, Missing: textMissing, Stride: 1,
+		Ask: func(p *store.Part, item []byte) engine.Reply { return engine.Integer(int64(p.TopK().Count(item))) },
+	},
+}
+
+// list is TOPK.LIST key [WITHCOUNT].
+var list = engine.Command{
+	Name: "topk.list", Arity: -2, Max: 3, Flags: engine.ReadOnly | engine.Module | engine.Heavy, Keys: engine.OneKey(engine.KeyRO),
+	Categories: []string{"read", "topk"}, Group: engine.GroupTopK, Since: "2.0.0",
+	Syntax: "key [WITHCOUNT]", Complexity: "O(k · log k)",
+	Summary: "Lists the items that are kept, the most frequent first.",
+	Sketch:  &engine.Sketch{Family: family, Missing: textMissing, Stride: 1, Early: checkWord, Look: lookList},
+}
+
+// checkWord takes any beginning of the word, even none of it, as RedisBloom does.
+func checkWord(c *engine.Call) {
+	const word = "withcount"
+	if len(c.Args) < 3 {
+		return
+	}
+	if n := len(c.Args[2]); n > len(word) || !engine.Is(c.Args[2], word[:n]) {
+		c.Fail(textWithCount)
+	}
+}
+
+func lookList(x *engine.Context, p *store.Part, c *engine.Call) {
+	t := p.TopK()
+	// Items of the reply are copies, and the slots are sorted in one.
+	if !x.Hold(int(t.Bytes()-t.CellBytes()) + 2*engine.ReplyBytes*int(t.K())) {
+		c.Fail(engine.TextOOM)
+		return
+	}
+	elems := []engine.Reply{}
+	for item, n := range t.All() {
+		elems = append(elems, shown(item))
+		if len(c.Args) > 2 {
+			elems = append(elems, engine.Integer(int64(n)))
+		}
+	}
+	c.Answer(engine.List(elems...))
+}
+
+// info is TOPK.INFO key.
+var info = engine.Command{
+	Name: "topk.info", Arity: 2, Flags: engine.ReadOnly | engine.Module, Keys: engine.OneKey(engine.KeyRO),
+	Categories: []string{"read", "fast", "topk"}, Group: engine.GroupTopK, Since: "2.0.0",
+	Syntax: "key", Complexity: "O(1)",
+	Summary: "Describes a sketch of the most frequent items.",
+	Sketch: &engine.Sketch{
+		Family: family, Missing: textMissing, Stride: 1,
+		Look: func(_ *engine.Context, p *store.Part, c *engine.Call) {
+			t := p.TopK()
+			c.Answer(engine.Pairs(
+				engine.Word("k"), engine.Integer(int64(t.K())),
+				engine.Word("width"), engine.Integer(int64(t.Width())),
+				engine.Word("depth"), engine.Integer(int64(t.Depth())),
+				engine.Word("decay"), engine.Float(t.Decay()),
+			))
+		},
+	},
+}

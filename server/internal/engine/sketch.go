@@ -1,0 +1,372 @@
+package engine
+
+import (
+	"errors"
+
+	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// Sketch is how a command on one sketch runs. Calls of one command on one key that
+// follow each other are a group: they take its lock once, and those that write make
+// one record.
+//
+// Arguments are checked behind the key, as RedisBloom does. A command of very many
+// items is run in pieces, but checked as a whole before.
+type Sketch struct {
+	Family *Family
+	// Missing is what is answered if there is no such key.
+	Missing string
+	// Stride is how many arguments an item has: 1, or 2 for one with a number.
+	Stride int
+	// Early, if there is one, checks what is checked before the key, and answers
+	// if it is wrong.
+	Early func(*Call)
+	// Check, if there is one, checks the arguments and answers if they are wrong.
+	// It may cut Items: those behind are answered by Rest.
+	Check func(*Call)
+	// Rest answers for an item that Check has cut off, the first of them or not.
+	Rest func(first bool) Reply
+
+	// Look answers a read about the whole sketch, under its read lock.
+	Look func(*Context, *store.Part, *Call)
+	// Ask answers a read about one item, under the read lock.
+	Ask func(p *store.Part, item []byte) Reply
+
+	// Op is the record of a write.
+	Op store.Op
+	// Encode appends an item, Stride arguments, to the value of the record. It
+	// sees only what never changes in the life of a sketch.
+	Encode func(b []byte, p *store.Part, item [][]byte) []byte
+	// Element answers for item i of the record; nil means that one +OK answers
+	// for all of them.
+	Element func(res *store.Result, i int) Reply
+	// Grows tells that the record may take as much memory as its value.
+	Grows bool
+	// Fault is what is answered if the record could not be applied.
+	Fault string
+}
+
+const (
+	// sketchPiece is after how many bytes the value of a record ends.
+	sketchPiece = 128 << 10
+	// maxPayload bounds the memory that a workspace keeps for values.
+	maxPayload = 256 << 10
+)
+
+// joinsSketch reports whether next belongs to the group that c begins.
+func joinsSketch(c, next *Call) bool {
+	if len(next.Args) < 2 || len(c.Args) < 2 || c.cmd.Flags&Heavy != 0 ||
+		string(next.Args[1]) != string(c.Args[1]) || string(next.Args[0]) != string(c.Args[0]) || !c.cmd.Takes(len(next.Args)) {
+		return false
+	}
+	next.cmd = c.cmd
+	return true
+}
+
+// count returns the number of items of a call.
+func (k *Sketch) count(c *Call) int { return len(c.Items) / k.Stride }
+
+// runSketch runs the calls of a group that are not answered and not waiting.
+func (e *Engine) runSketch(s *Session, calls []Call) {
+	if k := calls[0].cmd.Sketch; k.Early != nil {
+		for i := range calls {
+			if c := &calls[i]; !c.answered && !c.waiting {
+				k.Early(c)
+			}
+		}
+	}
+	for i := 0; i < len(calls); {
+		if calls[i].answered || calls[i].waiting {
+			i++
+			continue
+		}
+		n := i + 1
+		for n < len(calls) && !calls[n].answered && !calls[n].waiting {
+			n++
+		}
+		e.runSketchSpan(s, calls[i:n])
+	}
+}
+
+// runSketchSpan runs calls none of which is answered. It leaves some without an
+// answer, which are run again.
+func (e *Engine) runSketchSpan(s *Session, calls []Call) {
+	c := &calls[0]
+	k := c.cmd.Sketch
+	if len(s.w.pending) > 0 && s.w.touched(c) {
+		e.settle(s)
+	}
+	e.enter(s)
+	entry := e.findSketch(s, c)
+	if entry == nil {
+		return
+	}
+	p := store.PartOf(entry)
+	n := k.checked(calls)
+	switch {
+	case n == 0:
+	case k.Look == nil && k.count(c) > maxRun:
+		e.runLong(s, c)
+	case k.Op == 0:
+		e.askSketch(s, p, calls[:n])
+	case !e.busy(s):
+		e.writeSketch(s, entry, p, calls[:n])
+	}
+}
+
+// findSketch returns the sketch of a call. If there is none it answers.
+func (e *Engine) findSketch(s *Session, c *Call) *catalog.Entry {
+	k := c.cmd.Sketch
+	entry := e.state.Names.Lookup(c.Args[1], s.ms)
+	if k.Op == 0 {
+		e.stats.looked(s, entry != nil, 1)
+	}
+	switch {
+	case entry == nil:
+		c.Fail(k.Missing)
+		return nil
+	case entry.Kind != k.Family.Kind:
+		c.Fail(TextWrongType)
+		return nil
+	}
+	return entry
+}
+
+// checked checks the arguments of calls and returns how many of them can be run
+// together: those up to the first that is wrong, or up to maxRun items, but the
+// first whatever it has.
+func (k *Sketch) checked(calls []Call) int {
+	items := 0
+	for i := range calls {
+		c := &calls[i]
+		c.Items = c.Args[2:]
+		if k.Check != nil {
+			if k.Check(c); c.answered {
+				return i
+			}
+		}
+		if items += k.count(c); i > 0 && items > maxRun {
+			return i
+		}
+	}
+	return len(calls)
+}
+
+// askSketch answers calls under the read lock of p. It answers none if the sketch
+// is gone.
+func (e *Engine) askSketch(s *Session, p *store.Part, calls []Call) {
+	k := calls[0].cmd.Sketch
+	if len(calls) > 1 {
+		e.stats.looked(s, true, len(calls)-1)
+	}
+	p.RLock()
+	defer p.RUnlock()
+	if p.Gone() {
+		return
+	}
+	for i := range calls {
+		c := &calls[i]
+		s.weight += 1 + len(c.Items)
+		if k.Look != nil {
+			k.Look(&s.ctx, p, c)
+			continue
+		}
+		elems := s.w.takeElems(len(c.Items))
+		for j, item := range c.Items {
+			elems[j] = k.Ask(p, item)
+		}
+		c.Answer(List(elems...))
+	}
+}
+
+// writeSketch makes one record of calls, as many as its value has room for, and
+// puts it in order.
+func (e *Engine) writeSketch(s *Session, entry *catalog.Entry, p *store.Part, calls []Call) {
+	w, k := s.w, calls[0].cmd.Sketch
+	w.reuse()
+	mark, items, n := len(w.payload), 0, 0
+	for ; n < len(calls) && len(w.payload)-mark < sketchPiece; n++ {
+		c, before := &calls[n], len(w.payload)
+		c.first = items
+		for i := 0; i < len(c.Items); i += k.Stride {
+			if len(w.payload)-before >= sketchPiece {
+				w.payload = w.payload[:before]
+				if n == 0 {
+					e.runLong(s, c)
+					return
+				}
+				break
+			}
+			w.payload = k.Encode(w.payload, p, c.Items[i:i+k.Stride])
+		}
+		if len(w.payload) == before && len(c.Items) > 0 {
+			break // too long to come behind others
+		}
+		items += k.count(c)
+	}
+	s.weight += items + n
+	op, ok := e.sketchOp(w, k, entry, p, w.payload[mark:])
+	if !ok {
+		for i := range calls[:n] {
+			calls[i].Fail(TextOOM)
+		}
+		return
+	}
+	v := span{calls[:n:n], op}
+	w.refs = append(w.refs[:0], &op.Op)
+	e.door.Do(w.refs)
+	if op.Settled {
+		e.answerSketch(w, v)
+		return
+	}
+	for i := range v.calls {
+		v.calls[i].waiting = true
+	}
+	w.pending = append(w.pending, v)
+}
+
+// sketchOp returns an op that writes value. It reports false if there is no memory
+// for it.
+func (e *Engine) sketchOp(w *Workspace, k *Sketch, entry *catalog.Entry, p *store.Part, value []byte) (*Op, bool) {
+	op := w.takeOp()
+	counts, expelled := op.Result.Counts, op.Result.Expelled
+	*op = Op{Op: door.Op{Part: p, Record: store.Record{Op: k.Op, ID: entry.ID, Value: value}}}
+	op.Result.Counts, op.Result.Expelled = counts, expelled
+	if k.Grows {
+		op.Cost = uint64(len(value))
+		return op, e.Budget.reserve(op.Cost)
+	}
+	return op, true
+}
+
+// answerSketch answers calls from the result of their record. It answers none if
+// the sketch is gone.
+func (e *Engine) answerSketch(w *Workspace, v span) {
+	if v.op.Cost > 0 {
+		e.Budget.release(v.op.Cost)
+	}
+	k, res := v.calls[0].cmd.Sketch, &v.op.Result
+	if v.op.Err == nil && errors.Is(res.Err, store.ErrRetry) {
+		return
+	}
+	for i := range v.calls {
+		c := &v.calls[i]
+		switch {
+		case v.op.Err != nil:
+			c.Answer(unsettled(v.op.Err))
+		case res.Err != nil:
+			c.Fail(k.Fault)
+		case k.Element == nil:
+			c.Answer(OK())
+		default:
+			elems := w.takeElems((len(c.Args) - 2) / k.Stride)
+			k.fill(elems, c, res, c.first, 0)
+			c.Answer(List(elems...))
+		}
+	}
+}
+
+// fill sets the elements from the one at to on, from item first of a result on, as
+// many as the result and the call have, and those of items that were cut off.
+func (k *Sketch) fill(elems []Reply, c *Call, res *store.Result, first, to int) {
+	n := k.count(c)
+	for i := first; to < n && i < res.Done; i++ {
+		elems[to] = k.Element(res, i)
+		to++
+	}
+	if to == n {
+		for i := n; i < len(elems); i++ {
+			elems[i] = k.Rest(i == n)
+		}
+	}
+}
+
+// runLong runs a call of very many items, some of them at a time. Other commands
+// may be run between two pieces, as they may between two commands.
+func (e *Engine) runLong(s *Session, c *Call) {
+	k := c.cmd.Sketch
+	var elems []Reply
+	if k.Op == 0 || k.Element != nil {
+		n := (len(c.Args) - 2) / k.Stride
+		if !e.holdReply(s, n*ReplyBytes) {
+			c.Fail(TextOOM)
+			return
+		}
+		elems = make([]Reply, n)
+	}
+	done := 0
+	for done < k.count(c) && !c.answered {
+		e.settle(s) // the values of earlier pieces are not needed any more
+		e.leave(s)  // others have their turn
+		e.enter(s)
+		entry := e.findSketch(s, c)
+		switch {
+		case entry == nil:
+		case k.Op == 0:
+			done += k.askPiece(store.PartOf(entry), c, elems[done:], done)
+		case !e.busy(s):
+			done += e.writePiece(s, entry, c, elems, done)
+		}
+	}
+	switch {
+	case c.answered:
+	case elems == nil:
+		c.Answer(OK())
+	default:
+		c.Answer(List(elems...))
+	}
+}
+
+// askPiece answers for the items of a call from the one at done on, and returns for
+// how many.
+func (k *Sketch) askPiece(p *store.Part, c *Call, elems []Reply, done int) int {
+	p.RLock()
+	defer p.RUnlock()
+	if p.Gone() {
+		return 0
+	}
+	items := c.Items[done:min(done+maxRun, len(c.Items))]
+	for i, item := range items {
+		elems[i] = k.Ask(p, item)
+	}
+	return len(items)
+}
+
+// writePiece writes items of a call from the one at done on, and returns how many.
+func (e *Engine) writePiece(s *Session, entry *catalog.Entry, c *Call, elems []Reply, done int) int {
+	w, k := s.w, c.cmd.Sketch
+	w.reuse()
+	p, mark, n := store.PartOf(entry), len(w.payload), 0
+	for n < maxRun && done+n < k.count(c) && len(w.payload)-mark < sketchPiece {
+		at := (done + n) * k.Stride
+		w.payload = k.Encode(w.payload, p, c.Items[at:at+k.Stride])
+		n++
+	}
+	s.weight += n
+	op, ok := e.sketchOp(w, k, entry, p, w.payload[mark:])
+	if !ok {
+		c.Fail(TextOOM)
+		return 0
+	}
+	ops := []*door.Op{&op.Op}
+	e.door.Do(ops)
+	if !op.Settled {
+		e.leave(s)
+		e.gate.watch.waits(s, "wait for a piece")
+		e.door.Wait(ops)
+	}
+	e.Budget.release(op.Cost)
+	switch res := &op.Result; {
+	case op.Err != nil:
+		c.Answer(unsettled(op.Err))
+	case errors.Is(res.Err, store.ErrRetry):
+		return 0
+	case res.Err != nil:
+		c.Fail(k.Fault)
+	case elems != nil:
+		k.fill(elems, c, res, 0, done)
+	}
+	return n
+}

@@ -1,0 +1,172 @@
+package store
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/foreign/redisbloom"
+	"github.com/bloomery/bloomery/server/internal/catalog"
+)
+
+// MaxDepth bounds the rows of a CMS: a record holds a hash for each of them.
+const MaxDepth = 1 << 16
+
+// countMin is a CMS as contents.
+type countMin struct {
+	*redisbloom.CountMin
+	depth uint64 // also of a sketch that is gone
+}
+
+var (
+	_ Contents = countMin{}
+	_ Detailed = countMin{}
+)
+
+// CountMin returns the CMS of a part, nil if it is of another kind. It belongs to
+// the lock of p.
+func (p *Part) CountMin() *redisbloom.CountMin {
+	c, _ := p.contents.(countMin)
+	return c.CountMin
+}
+
+// Depth returns the rows of the CMS of a part. It never changes and needs no lock.
+func (p *Part) Depth() uint64 {
+	c, _ := p.contents.(countMin)
+	return c.depth
+}
+
+func (countMin) Kind() catalog.Kind { return catalog.CountMin }
+
+// Growth returns 0: all counters are there from the beginning.
+func (countMin) Growth(int) (most uint64, sure bool) { return 0, true }
+
+func (c countMin) Freeze() (Frozen, error) { return c.CountMin.Freeze() }
+
+func (c countMin) Stats() bloomery.Stats {
+	return bloomery.Stats{
+		Kind: "cms", Items: c.Count(), Exact: true, Bits: 32 * c.Width() * c.Depth(), Bytes: c.Bytes(),
+	}
+}
+
+// Details tells what bounds the counts: one is too high by more than error_bound
+// times count with at most this probability.
+func (c countMin) Details() []Detail {
+	s := c.CountMin.Stats()
+	return []Detail{
+		{Name: "width", Whole: int64(c.Width())},
+		{Name: "depth", Whole: int64(c.Depth())},
+		{Name: "count", Whole: int64(c.Count())},
+		{Name: "error_bound", Decimal: s.Rate, Is: IsDecimal},
+		{Name: "error_probability", Decimal: s.Probability, Is: IsDecimal},
+	}
+}
+
+// ScanDump returns the counters as one chunk.
+func (c countMin) ScanDump(iter int64) (next int64, chunk []byte) {
+	return scanOne(c.Dump().Cells, iter)
+}
+
+// scanOne is ScanDump of contents with one array.
+func scanOne(array []byte, iter int64) (next int64, chunk []byte) {
+	if iter < 1 || iter > int64(len(array)) {
+		return 0, nil
+	}
+	return int64(len(array)) + 1, array[iter-1:]
+}
+
+func (c countMin) Apply(r *Record, res *Result) (grown int64) {
+	switch r.Op {
+	case OpCountMinIncr:
+		c.incr(r, res)
+	case OpCountMinChunk:
+		count := c.Count()
+		if r.Limit > 0 {
+			count = r.Limit - 1
+		}
+		start := r.Position - int64(len(r.Value)) - 1
+		if start < 0 {
+			res.Err = redisbloom.ErrChunkPosition
+			return 0
+		}
+		res.Err = c.Load(uint64(start), r.Value, count)
+		res.Changed = res.Err == nil
+	default:
+		res.Err = ErrType
+	}
+	return 0
+}
+
+// AppendIncrement appends an item to the Value of OpCountMinIncr: how much to add,
+// and the item's hashes for a sketch of that depth.
+func AppendIncrement(b []byte, n uint64, item []byte, depth uint64) []byte {
+	return redisbloom.AppendHashes(binary.AppendUvarint(b, n), item, depth)
+}
+
+// incr adds to the counts of items. Nothing has changed if the record is not for
+// a sketch of this depth.
+func (c countMin) incr(r *Record, res *Result) {
+	size := c.HashBytes()
+	res.Counts = res.Counts[:0]
+	for pass := range 2 {
+		for rest := r.Value; len(rest) > 0; rest = rest[size:] {
+			n, used := binary.Uvarint(rest)
+			if used <= 0 || len(rest)-used < size {
+				res.Err = errPayload(r)
+				return
+			}
+			rest = rest[used:]
+			if pass == 1 {
+				res.Counts = append(res.Counts, c.IncrHashes(rest[:size], n))
+				res.Changed = res.Changed || n > 0
+			}
+		}
+	}
+	res.Done = len(res.Counts)
+}
+
+func errPayload(r *Record) error {
+	return fmt.Errorf("store: apply: %w: value of operation %d", bloomery.ErrCorrupt, r.Op)
+}
+
+func countMinBytes(r *Record) (uint64, error) {
+	p, _, err := redisbloom.ParseCountMinHeader(r.Value)
+	if err != nil {
+		return 0, err
+	}
+	if p.Depth > MaxDepth {
+		return 0, fmt.Errorf("store: create: %w: %d rows", bloomery.ErrTooLarge, p.Depth)
+	}
+	return p.Bytes()
+}
+
+func newCountMin(r *Record, m *redisbloom.Memory) (Contents, error) {
+	if _, err := countMinBytes(r); err != nil {
+		return nil, err
+	}
+	p, count, _ := redisbloom.ParseCountMinHeader(r.Value)
+	p.Memory = m
+	c, err := redisbloom.NewCountMin(p)
+	if err != nil {
+		return nil, err
+	}
+	return countMin{c, p.Depth}, c.Load(0, nil, count)
+}
+
+// countMinLoader is a Loader of a CMS.
+type countMinLoader struct {
+	*redisbloom.Loader[*redisbloom.CountMin]
+}
+
+func loadCountMin(first []byte, size int64, m *redisbloom.Memory) (Loader, error) {
+	l, err := redisbloom.NewCountMinLoader(first, size, m)
+	return countMinLoader{l}, err
+}
+
+func (l countMinLoader) Done() (Contents, error) {
+	c, err := l.Loader.Done()
+	if err != nil {
+		return nil, err
+	}
+	return countMin{c, c.Depth()}, nil
+}

@@ -1,0 +1,150 @@
+package store
+
+import (
+	"encoding/binary"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/foreign/redisbloom"
+	"github.com/bloomery/bloomery/server/internal/catalog"
+)
+
+// MaxItem bounds an item of a TOPK: its records hold the items.
+const MaxItem = 256 << 10
+
+// topK is a TOPK as contents. It is one pointer: an interface holds it without an
+// allocation.
+type topK struct{ *redisbloom.TopK }
+
+var (
+	_ Contents = topK{}
+	_ Detailed = topK{}
+)
+
+// TopK returns the TOPK of a part, nil if it is of another kind. It belongs to the
+// lock of p.
+func (p *Part) TopK() *redisbloom.TopK {
+	c, _ := p.contents.(topK)
+	return c.TopK
+}
+
+func (topK) Kind() catalog.Kind { return catalog.TopK }
+
+// Growth returns 0: what the items of a record may take is set aside by their
+// length, which is not known here.
+func (topK) Growth(int) (most uint64, sure bool) { return 0, true }
+
+func (t topK) Freeze() (Frozen, error) { return t.TopK.Freeze() }
+
+func (t topK) Stats() bloomery.Stats {
+	s := t.TopK.Stats()
+	return bloomery.Stats{
+		Kind: "topk", Capacity: uint64(t.K()), Items: uint64(s.Items), Exact: true,
+		Bits: 8 * t.CellBytes(), Bytes: s.Bytes, Saturation: s.Saturation,
+	}
+}
+
+// Details shows the parameters, and the count from which on an item is kept.
+func (t topK) Details() []Detail {
+	return []Detail{
+		{Name: "k", Whole: int64(t.K())},
+		{Name: "width", Whole: int64(t.Width())},
+		{Name: "depth", Whole: int64(t.Depth())},
+		{Name: "decay", Decimal: t.Decay(), Is: IsDecimal},
+		{Name: "least_count", Whole: int64(t.TopK.Stats().Least)},
+	}
+}
+
+// ScanDump returns the cells as one chunk; the rest is in the header.
+func (t topK) ScanDump(iter int64) (next int64, chunk []byte) {
+	return scanOne(t.Dump().Cells, iter)
+}
+
+func (t topK) Apply(r *Record, res *Result) (grown int64) {
+	before := t.Bytes()
+	switch r.Op {
+	case OpTopKIncr:
+		t.incr(r, res)
+	case OpTopKChunk:
+		t.load(r, res)
+	default:
+		res.Err = ErrType
+	}
+	return int64(t.Bytes()) - int64(before)
+}
+
+// AppendCounted appends an item to the Value of OpTopKIncr, and how much to add to
+// its count.
+func AppendCounted(b []byte, n uint32, item []byte) []byte {
+	b = binary.AppendUvarint(b, uint64(n))
+	return appendBytes(b, item)
+}
+
+// incr adds to the counts of items. Nothing has changed if the record cannot be
+// read.
+func (t topK) incr(r *Record, res *Result) {
+	res.Expelled = res.Expelled[:0]
+	for pass := range 2 {
+		d := decoder{rest: r.Value}
+		for len(d.rest) > 0 {
+			n, item := d.uvarint(), d.bytes()
+			if d.bad || n > redisbloom.MaxIncrement {
+				res.Err = errPayload(r)
+				return
+			}
+			if pass == 1 {
+				expelled, _, _ := t.Incr(item, int64(n))
+				res.Expelled = append(res.Expelled, expelled)
+				res.Changed = true
+			}
+		}
+	}
+	res.Done = len(res.Expelled)
+}
+
+// load stores a piece of a dump: cells, or behind them slots, with the number of
+// the first in front.
+func (t topK) load(r *Record, res *Result) {
+	start := r.Position - int64(len(r.Value)) - 1
+	switch {
+	case start < 0 || uint64(start) >= t.CellBytes() && len(r.Value) < 4:
+		res.Err = redisbloom.ErrChunkPosition
+	case uint64(start) < t.CellBytes():
+		res.Err = t.Load(uint64(start), r.Value)
+	default:
+		res.Err = t.LoadSlots(binary.LittleEndian.Uint32(r.Value), r.Value[4:])
+	}
+	res.Changed = res.Err == nil
+}
+
+func topKBytes(r *Record) (uint64, error) {
+	p, err := redisbloom.ParseTopKHeader(r.Value)
+	if err != nil {
+		return 0, err
+	}
+	return p.Bytes()
+}
+
+func newTopK(r *Record, m *redisbloom.Memory) (Contents, error) {
+	p, err := redisbloom.ParseTopKHeader(r.Value)
+	if err != nil {
+		return nil, err
+	}
+	p.Memory = m
+	t, err := redisbloom.NewTopK(p)
+	return topK{t}, err
+}
+
+// topKLoader is a Loader of a TOPK.
+type topKLoader struct {
+	*redisbloom.Loader[*redisbloom.TopK]
+}
+
+func loadTopK(first []byte, size int64, m *redisbloom.Memory) (Loader, error) {
+	l, err := redisbloom.NewTopKLoader(first, size, m)
+	return topKLoader{l}, err
+}
+
+func (l topKLoader) Done() (Contents, error) {
+	t, err := l.Loader.Done()
+	return topK{t}, err
+}
