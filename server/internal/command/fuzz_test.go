@@ -23,6 +23,10 @@ func FuzzCommands(f *testing.F) {
 		"EVAL x 0\nSUBSCRIBE x\nSELECT 1\nCONFIG SET appendfsync no latency-monitor-threshold 1\nCONFIG SET appendfsync always\nSHUTDOWN NOSAVE ABORT",
 		"SCAN 0 MATCH a*[b-c] COUNT 5 TYPE string\nKEYS *\nRANDOMKEY\nOBJECT ENCODING s\nMEMORY USAGE s SAMPLES 0\nDBSIZE\nFLUSHALL ASYNC",
 		"CONFIG SET bf-error-rate 0.5 cf-bucket-size 3\nCONFIG GET *\nINFO all\nSLOWLOG GET 1\nCOMMAND DOCS\nCOMMAND INFO get\nACL CAT bloom",
+		"CMS.INITBYDIM c 10 3\nCMS.INITBYPROB d 0.1 0.1\nCMS.INCRBY c a 1 b 2\nCMS.QUERY c a b\nCMS.MERGE d 2 c c WEIGHTS 1 -1\nCMS.INFO d\nDUMP c",
+		"TOPK.RESERVE t 3 8 7 0.9\nTOPK.ADD t a b a\nTOPK.INCRBY t a 5 b x c 1\nTOPK.QUERY t a\nTOPK.COUNT t a\nTOPK.LIST t WITHCOUNT\nTOPK.INFO t",
+		"TDIGEST.CREATE q COMPRESSION 5\nTDIGEST.ADD q 1 2.5 -3e2\nTDIGEST.QUANTILE q 0 0.5 1\nTDIGEST.CDF q 1 inf\nTDIGEST.RANK q 2\nTDIGEST.REVRANK q 2\nTDIGEST.MIN q",
+		"TDIGEST.CREATE q\nTDIGEST.ADD q 1 2\nTDIGEST.BYRANK q 1\nTDIGEST.BYREVRANK q 0\nTDIGEST.TRIMMED_MEAN q 0.1 0.9\nTDIGEST.MERGE r 2 q q COMPRESSION 3 OVERRIDE\nTDIGEST.INFO r\nTDIGEST.RESET r",
 		"MULTI\nBF.ADD k x\nEXEC\nWATCH k\nDISCARD\nUNWATCH\nDUMP k\nRESTORE k 0 x REPLACE\nTIME\nWAIT 0 0\nCLUSTER SLOTS\nMODULE LIST",
 	} {
 		f.Add([]byte(s))
@@ -62,7 +66,15 @@ func FuzzRestore(f *testing.F) {
 	b.line("BF.INSERT b CAPACITY 5 ITEMS 1 2 3 4 5 6 7 8 9")
 	b.line("CF.INSERT c CAPACITY 5 ITEMS 1 2 3 4 5 6 7 8 9")
 	b.line("SET s hello")
-	for _, key := range []string{"b", "c", "s"} {
+	b.line("CMS.INITBYDIM m 3 2")
+	b.line("CMS.INCRBY m a 1 b 2")
+	b.line("TOPK.RESERVE t 3 2 2 0.9")
+	b.line("TOPK.ADD t a b")
+	b.line("TDIGEST.CREATE d COMPRESSION 2")
+	b.line("TDIGEST.ADD d 1 2 3 4")
+	b.line("TDIGEST.CREATE e COMPRESSION 2")
+	b.line("TDIGEST.ADD e 7")
+	for _, key := range []string{"b", "c", "s", "m", "t", "d", "e"} {
 		r := b.exec([][]byte{[]byte("DUMP"), []byte(key)})[0]
 		f.Add([]byte(r.Text[:len(r.Text)-10]))
 	}
@@ -81,6 +93,13 @@ func FuzzRestore(f *testing.F) {
 		}
 		if again := b.exec([][]byte{[]byte("DUMP"), []byte("l")})[0].Text; again != dump {
 			t.Fatal("a dump restored gives another dump")
+		}
+		for _, line := range []string{
+			"CMS.INCRBY k x 3", "CMS.QUERY k x", "CMS.MERGE k 2 k l", "TOPK.INCRBY k x 5 y 3 z 1", "TOPK.LIST k WITHCOUNT", "TOPK.COUNT k x",
+			"TDIGEST.CDF k 1 2", "TDIGEST.BYRANK k 1 7", "TDIGEST.RANK k 1 inf", "TDIGEST.TRIMMED_MEAN k 0.1 0.7", "TDIGEST.ADD k 1 2 3 4",
+			"TDIGEST.QUANTILE k 0 0.4 1", "TDIGEST.MERGE k 1 l",
+		} {
+			b.line(line)
 		}
 	})
 }

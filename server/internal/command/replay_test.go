@@ -35,6 +35,9 @@ func (h *history) items(words ...string) []string {
 }
 
 func (h *history) next() []string {
+	if h.rng.IntN(3) == 0 {
+		return h.sketch()
+	}
 	k, item := h.name(), fmt.Sprint("item", h.rng.IntN(400))
 	switch h.rng.IntN(41) {
 	case 0:
@@ -107,6 +110,64 @@ func (h *history) next() []string {
 	}
 }
 
+// sketch is a command on a sketch. They have names of their own half of the time,
+// so that they live long enough.
+func (h *history) sketch() []string {
+	name := h.name
+	if h.rng.IntN(2) == 0 {
+		name = func() string { return fmt.Sprint("sketch", h.rng.IntN(5)) }
+	}
+	k, item := name(), fmt.Sprint("item", h.rng.IntN(400))
+	number := func() string { return fmt.Sprintf("%.3f", h.rng.NormFloat64()) }
+	switch h.rng.IntN(20) {
+	case 0:
+		return []string{"CMS.INITBYDIM", k, strconv.Itoa(5 + h.rng.IntN(2)), "3"}
+	case 1, 2:
+		return []string{"CMS.INCRBY", k, item, strconv.Itoa(h.rng.IntN(100))}
+	case 3:
+		words := []string{"CMS.INCRBY", k}
+		for range 1 + h.rng.IntN(600) {
+			words = append(words, fmt.Sprint("item", h.rng.IntN(400)), "2")
+		}
+		return words
+	case 4:
+		return []string{"CMS.MERGE", k, "2", name(), name(), "WEIGHTS", "1", strconv.Itoa(h.rng.IntN(4) - 1)}
+	case 5:
+		return []string{"TOPK.RESERVE", k, strconv.Itoa(1 + h.rng.IntN(10)), "20", "3", "0.7"}
+	case 6, 7:
+		return h.items("TOPK.ADD", k)
+	case 8:
+		return []string{"TOPK.INCRBY", k, item, strconv.Itoa(h.rng.IntN(50)), item, "x", item, "3"}
+	case 9:
+		return []string{"TDIGEST.CREATE", k, "COMPRESSION", strconv.Itoa(1 + h.rng.IntN(20))}
+	case 10, 11:
+		return []string{"TDIGEST.ADD", k, number()}
+	case 12:
+		words := []string{"TDIGEST.ADD", k}
+		for range 1 + h.rng.IntN(600) {
+			words = append(words, number())
+		}
+		return words
+	case 13:
+		return []string{"TDIGEST.QUANTILE", k, "0.5"}
+	case 14:
+		return []string{"TDIGEST.REVRANK", k, number()}
+	case 15:
+		return []string{"TDIGEST.MERGE", k, "2", name(), name()}
+	case 16:
+		return []string{"TDIGEST.MERGE", k, "1", name(), "COMPRESSION", strconv.Itoa(1 + h.rng.IntN(20)), "OVERRIDE"}
+	case 17:
+		if h.rng.IntN(5) == 0 {
+			return []string{"TDIGEST.RESET", k}
+		}
+		return []string{"TDIGEST.CDF", k, number(), number()}
+	case 18:
+		return []string{"PEXPIRE", k, strconv.Itoa(1 + h.rng.IntN(2000))}
+	default:
+		return []string{"TOPK.LIST", k}
+	}
+}
+
 // TestReplay runs a long random history with snapshots and crashes at random
 // moments: the state that comes back must be the same, byte for byte.
 func TestReplay(t *testing.T) {
@@ -158,6 +219,9 @@ func TestReplay(t *testing.T) {
 // reload copies a filter through its dump: SCANDUMP, LOADCHUNK, DUMP, RESTORE.
 func (h *history) reload(b *bench) {
 	from, to := h.name(), h.name()
+	if h.rng.IntN(2) == 0 {
+		from = fmt.Sprint("sketch", h.rng.IntN(5))
+	}
 	for _, kind := range []string{"BF", "CF"} {
 		iter := "0"
 		for range 100 {

@@ -97,7 +97,7 @@ type Keys struct {
 	First, Last, Step int
 	Access            string
 	// Counted tells that the argument at First is the number of keys, which
-	// follow it; Last and Step do not count.
+	// follow it; Last does not count.
 	Counted bool
 	// Hidden tells that COMMAND does not show them, as RedisBloom's does not.
 	Hidden bool

@@ -15,46 +15,60 @@ import (
 // samples has calls of every command that writes, each of which makes a record
 // when it is run behind setup. A command without one fails the test.
 var samples = map[string][]string{
-	"append":       {"APPEND s x", "APPEND new x"},
-	"bf.add":       {"BF.ADD b x", "BF.ADD new x"},
-	"bf.insert":    {"BF.INSERT b ITEMS x y", "BF.INSERT new CAPACITY 5 ITEMS x"},
-	"bf.loadchunk": {"BF.LOADCHUNK b 5 abcd", "BF.LOADCHUNK new 1 $bloom"},
-	"bf.madd":      {"BF.MADD b x y", "BF.MADD new x y"},
-	"bf.reserve":   {"BF.RESERVE new 0.01 100"},
-	"cf.add":       {"CF.ADD c x", "CF.ADD new x"},
-	"cf.addnx":     {"CF.ADDNX c y", "CF.ADDNX new y"},
-	"cf.compact":   {"CF.COMPACT c"},
-	"cf.del":       {"CF.DEL c i"},
-	"cf.insert":    {"CF.INSERT c ITEMS x y", "CF.INSERT new ITEMS x"},
-	"cf.insertnx":  {"CF.INSERTNX c ITEMS x y", "CF.INSERTNX new ITEMS x"},
-	"cf.loadchunk": {"CF.LOADCHUNK c 5 abcd", "CF.LOADCHUNK new 1 $cuckoo"},
-	"cf.reserve":   {"CF.RESERVE new 100"},
-	"copy":         {"COPY s new"},
-	"decr":         {"DECR n"},
-	"decrby":       {"DECRBY n 2"},
-	"del":          {"DEL s b", "DEL none"},
-	"expire":       {"EXPIRE s 10", "EXPIRE none 10"},
-	"expireat":     {"EXPIREAT s 1800000000"},
-	"flushall":     {"FLUSHALL"},
-	"flushdb":      {"FLUSHDB"},
-	"getdel":       {"GETDEL s", "GETDEL none"},
-	"getex":        {"GETEX s EX 10", "GETEX t PERSIST"},
-	"getset":       {"GETSET s x", "GETSET new x"},
-	"incr":         {"INCR n", "INCR new"},
-	"incrby":       {"INCRBY n 2"},
-	"mset":         {"MSET s x new y"},
-	"persist":      {"PERSIST t", "PERSIST s"},
-	"pexpire":      {"PEXPIRE s 10"},
-	"pexpireat":    {"PEXPIREAT s 1800000000000"},
-	"psetex":       {"PSETEX s 10 x"},
-	"rename":       {"RENAME s new", "RENAME none new"},
-	"renamenx":     {"RENAMENX s new", "RENAMENX s b"},
-	"restore":      {"RESTORE new 0 $dump", "RESTORE s 0 $dump REPLACE", "RESTORE new 0 $text"},
-	"set":          {"SET s v", "SET new v", "SET s v GET", "SET s v NX"},
-	"setex":        {"SETEX s 10 x", "SETEX new 10 x"},
-	"setnx":        {"SETNX new x", "SETNX s x"},
-	"setrange":     {"SETRANGE s 1 x"},
-	"unlink":       {"UNLINK s"},
+	"append":         {"APPEND s x", "APPEND new x"},
+	"bf.add":         {"BF.ADD b x", "BF.ADD new x"},
+	"bf.insert":      {"BF.INSERT b ITEMS x y", "BF.INSERT new CAPACITY 5 ITEMS x"},
+	"bf.loadchunk":   {"BF.LOADCHUNK b 5 abcd", "BF.LOADCHUNK new 1 $bloom"},
+	"bf.madd":        {"BF.MADD b x y", "BF.MADD new x y"},
+	"bf.reserve":     {"BF.RESERVE new 0.01 100"},
+	"cf.add":         {"CF.ADD c x", "CF.ADD new x"},
+	"cf.addnx":       {"CF.ADDNX c y", "CF.ADDNX new y"},
+	"cf.compact":     {"CF.COMPACT c"},
+	"cf.del":         {"CF.DEL c i"},
+	"cf.insert":      {"CF.INSERT c ITEMS x y", "CF.INSERT new ITEMS x"},
+	"cf.insertnx":    {"CF.INSERTNX c ITEMS x y", "CF.INSERTNX new ITEMS x"},
+	"cf.loadchunk":   {"CF.LOADCHUNK c 5 abcd", "CF.LOADCHUNK new 1 $cuckoo"},
+	"cf.reserve":     {"CF.RESERVE new 100"},
+	"cms.incrby":     {"CMS.INCRBY m x 2 y 3", "CMS.INCRBY m x 0"},
+	"cms.initbydim":  {"CMS.INITBYDIM new 10 3"},
+	"cms.initbyprob": {"CMS.INITBYPROB new 0.1 0.1"},
+	"cms.merge":      {"CMS.MERGE m 2 m m WEIGHTS 1 2"},
+	"copy":           {"COPY s new"},
+	"decr":           {"DECR n"},
+	"decrby":         {"DECRBY n 2"},
+	"del":            {"DEL s b", "DEL none"},
+	"expire":         {"EXPIRE s 10", "EXPIRE none 10"},
+	"expireat":       {"EXPIREAT s 1800000000"},
+	"flushall":       {"FLUSHALL"},
+	"flushdb":        {"FLUSHDB"},
+	"getdel":         {"GETDEL s", "GETDEL none"},
+	"getex":          {"GETEX s EX 10", "GETEX t PERSIST"},
+	"getset":         {"GETSET s x", "GETSET new x"},
+	"incr":           {"INCR n", "INCR new"},
+	"incrby":         {"INCRBY n 2"},
+	"mset":           {"MSET s x new y"},
+	"persist":        {"PERSIST t", "PERSIST s"},
+	"pexpire":        {"PEXPIRE s 10"},
+	"pexpireat":      {"PEXPIREAT s 1800000000000"},
+	"psetex":         {"PSETEX s 10 x"},
+	"rename":         {"RENAME s new", "RENAME none new"},
+	"renamenx":       {"RENAMENX s new", "RENAMENX s b"},
+	"restore": {
+		"RESTORE new 0 $dump", "RESTORE s 0 $dump REPLACE", "RESTORE new 0 $text",
+		"RESTORE new 0 $cms", "RESTORE new 0 $topk", "RESTORE new 0 $tdigest",
+	},
+	"set":            {"SET s v", "SET new v", "SET s v GET", "SET s v NX"},
+	"setex":          {"SETEX s 10 x", "SETEX new 10 x"},
+	"setnx":          {"SETNX new x", "SETNX s x"},
+	"setrange":       {"SETRANGE s 1 x"},
+	"tdigest.add":    {"TDIGEST.ADD d 4 5"},
+	"tdigest.create": {"TDIGEST.CREATE new", "TDIGEST.CREATE new COMPRESSION 10"},
+	"tdigest.merge":  {"TDIGEST.MERGE new 1 d", "TDIGEST.MERGE d 2 d d COMPRESSION 50 OVERRIDE"},
+	"tdigest.reset":  {"TDIGEST.RESET d"},
+	"topk.add":       {"TOPK.ADD k x y"},
+	"topk.incrby":    {"TOPK.INCRBY k x 5 y 0"},
+	"topk.reserve":   {"TOPK.RESERVE new 3", "TOPK.RESERVE new 3 10 4 0.5"},
+	"unlink":         {"UNLINK s"},
 }
 
 // setup fills a bench with one key of every kind, and returns what samples name
@@ -62,6 +76,7 @@ var samples = map[string][]string{
 func setup(b *bench) map[string]string {
 	for _, line := range []string{
 		"BF.ADD b i", "CF.ADD c i", "SET s v", "SET n 5", "SET t v EX 100",
+		"CMS.INITBYDIM m 10 3", "CMS.INCRBY m i 1", "TOPK.RESERVE k 3 10 3 0.9", "TOPK.ADD k i", "TDIGEST.CREATE d", "TDIGEST.ADD d 1 2 3",
 	} {
 		b.line(line)
 	}
@@ -79,6 +94,7 @@ func setup(b *bench) map[string]string {
 	return map[string]string{
 		"$bloom": text("BF.SCANDUMP b 0", 1), "$cuckoo": text("CF.SCANDUMP c 0", 1),
 		"$dump": text("DUMP b", -1), "$text": text("DUMP s", -1),
+		"$cms": text("DUMP m", -1), "$topk": text("DUMP k", -1), "$tdigest": text("DUMP d", -1),
 	}
 }
 
@@ -214,7 +230,17 @@ func TestLateDoorAnswersAlike(t *testing.T) {
 // randomLine is a command on few keys, so that they meet.
 func randomLine(rng *rand.Rand) string {
 	key, other, item := "k"+string('a'+rune(rng.IntN(4))), "k"+string('a'+rune(rng.IntN(4))), fmt.Sprint("i", rng.IntN(30))
-	return []string{
+	number := fmt.Sprint(rng.IntN(1000), ".", rng.IntN(100))
+	lines := []string{
+		"CMS.INITBYDIM " + key + " 7 3", "CMS.INCRBY " + key + " " + item + " 3", "CMS.INCRBY " + key + " " + item + " 1 x 2 y x",
+		"CMS.INCRBY " + key + " " + item + " 2", "CMS.QUERY " + key + " " + item + " x", "CMS.INFO " + key,
+		"CMS.MERGE " + key + " 2 " + key + " " + other + " WEIGHTS 1 -1", "CMS.MERGE " + key + " 1 " + other,
+		"TOPK.RESERVE " + key + " 3 4 2 0.5", "TOPK.ADD " + key + " " + item, "TOPK.ADD " + key + " " + item + " x y z", "TOPK.LIST " + key + " WITHCOUNT",
+		"TOPK.INCRBY " + key + " " + item + " 5 x 7", "TOPK.INCRBY " + key + " " + item + " 5 x y z 3", "TOPK.QUERY " + key + " " + item, "TOPK.COUNT " + key + " " + item,
+		"TDIGEST.CREATE " + key + " COMPRESSION 2", "TDIGEST.ADD " + key + " " + number, "TDIGEST.ADD " + key + " 1 2 " + number, "TDIGEST.ADD " + key + " x",
+		"TDIGEST.QUANTILE " + key + " 0.5 1", "TDIGEST.RANK " + key + " " + number, "TDIGEST.BYRANK " + key + " 2", "TDIGEST.TRIMMED_MEAN " + key + " 0.1 0.9",
+		"TDIGEST.INFO " + key, "TDIGEST.MERGE " + key + " 1 " + other, "TDIGEST.MERGE " + key + " 2 " + key + " " + other + " OVERRIDE", "TDIGEST.RESET " + key,
+		"DUMP " + key,
 		"BF.ADD " + key + " " + item, "BF.MADD " + key + " " + item + " x" + item, "BF.EXISTS " + key + " " + item,
 		"CF.ADD " + key + " " + item, "CF.ADD " + key + " " + item, "CF.ADDNX " + key + " " + item, "CF.DEL " + key + " " + item,
 		"CF.INSERT " + key + " ITEMS " + item + " y", "CF.COUNT " + key + " " + item, "CF.COMPACT " + key,
@@ -224,5 +250,6 @@ func randomLine(rng *rand.Rand) string {
 		"MULTI", "EXEC", "WATCH " + key, "BF.INFO " + key, "CF.INFO " + key,
 		"MSET " + key + " 1 " + other + " 2", "MGET " + key + " " + other, "GETSET " + key + " 7", "GETDEL " + key, "GETEX " + key + " EX 50",
 		"SETEX " + key + " 10 1", "SETNX " + key + " 3", "SET " + key + " 4 GET",
-	}[rng.IntN(38)]
+	}
+	return lines[rng.IntN(len(lines))]
 }

@@ -15,7 +15,7 @@ import (
 // [weight ...]].
 var merge = engine.Command{
 	Name: "cms.merge", Arity: -4, Flags: engine.Write | engine.DenyOOM | engine.Module,
-	Keys:       []engine.Keys{engine.KeyAt(1, engine.KeyRW), {First: 2, Access: engine.KeyRO, Counted: true, Hidden: true}},
+	Keys:       []engine.Keys{engine.KeyAt(1, engine.KeyRW), {First: 2, Step: 1, Access: engine.KeyRO, Counted: true, Hidden: true}},
 	Categories: []string{"write", "cms"}, Group: engine.GroupCountMin, Since: "2.0.0",
 	Syntax:     "destination numkeys source [source ...] [WEIGHTS weight [weight ...]]",
 	Complexity: "O(n · w · d), n sketches of w counters in d rows",

@@ -14,7 +14,7 @@ import (
 // compression] [OVERRIDE].
 var merge = engine.Command{
 	Name: "tdigest.merge", Arity: -4, Flags: engine.Write | engine.DenyOOM | engine.Module | engine.Movable,
-	Keys:       []engine.Keys{engine.KeyAt(1, engine.KeyRW), {First: 2, Access: engine.KeyRO, Counted: true}},
+	Keys:       []engine.Keys{engine.KeyAt(1, engine.KeyRW), {First: 2, Step: 1, Access: engine.KeyRO, Counted: true}},
 	Categories: []string{"write", "tdigest"}, Group: engine.GroupTDigest, Since: "2.4.0",
 	Syntax:     "destination numkeys source [source ...] [COMPRESSION compression] [OVERRIDE]",
 	Complexity: "O(n · c · log c), n digests of a compression of c",
