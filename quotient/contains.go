@@ -98,14 +98,16 @@ func (t *table) containsAll(dst []bool, hs []uint64) {
 }
 
 // touch reads the first and the last byte of the blocks of hashes. What it
-// returns has no meaning, but makes the reads necessary.
+// returns has no meaning, but makes the reads necessary. It is a sum: the
+// compiler makes the exclusive or of both bytes first, and with that the same
+// loop over segments took more than twice as long.
 //
 //go:noinline
 func (t *table) touch(hs []uint64) (x byte) {
 	for _, h := range hs {
 		quotient, _ := bits.Mul64(h, t.quotients)
 		at := int(quotient/sizing.QuotientsPerBlock) * t.size
-		x ^= t.data[at] ^ t.data[at+t.size-1]
+		x += t.data[at] + t.data[at+t.size-1]
 	}
 	return x
 }

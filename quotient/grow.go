@@ -79,7 +79,7 @@ func (g *Growing) replace(s *segment, q sizing.Quotient, parts int) error {
 // fresh returns the empty segments that take the place of s.
 func (g *Growing) fresh(s *segment, q sizing.Quotient, parts int) []*segment {
 	one := func(prefix uint64, depth int) *segment {
-		return newSegment(q, prefix, depth, memory.Bytes(int(arrayBytes(q))))
+		return newSegment(q, prefix, depth, memory.Piece(int(arrayBytes(q))))
 	}
 	if parts < 2 {
 		return []*segment{one(s.prefix, s.depth)}

@@ -28,15 +28,20 @@ func newSegment(q sizing.Quotient, prefix uint64, depth int, data []byte) *segme
 		table: newTable(q, data), shape: q, prefix: prefix, depth: depth,
 		address: depth + bits.TrailingZeros64(q.Blocks*sizing.QuotientsPerBlock), limit: q.GrowingLimit(),
 	}
-	s.ragged, s.skip = true, uint8(depth)
+	s.ragged, s.skip = true, uint(depth)
 	return s
 }
 
 // locate returns the quotient of a hash and its remainder in full length.
 func (s *segment) locate(h uint64) (quotient, remainder uint64) {
-	quotient, remainder = s.split(h << s.skip)
+	quotient, remainder = s.split(s.rest(h))
 	return quotient, remainder | 1
 }
+
+// rest returns what is left of a hash behind the prefix. A segment has quotients,
+// so its prefix is no whole hash: the shift is taken modulo 64, which changes
+// nothing and takes less time.
+func (s *segment) rest(h uint64) uint64 { return h << (s.skip % 64) }
 
 // hashOf returns the hash with which a quotient begins.
 func (s *segment) hashOf(quotient uint64) uint64 {
@@ -101,7 +106,8 @@ func (t *sums) sub(s *segment) {
 // at returns the segment of a hash, which has one unless the filter is a zero
 // one.
 func (g *segments) at(h uint64) *segment {
-	if i := h >> 1 >> (g.shift - 1); i < uint64(len(g.dir)) {
+	// A zero filter has no shift and no directory; the modulo saves time.
+	if i := h >> 1 >> ((g.shift - 1) % 64); i < uint64(len(g.dir)) {
 		return g.dir[i]
 	}
 	return nil
@@ -155,7 +161,7 @@ func (g *segments) ContainsString(key string) bool { return g.ContainsHash(g.has
 // ContainsHash is Contains for a key whose hash is h.
 func (g *segments) ContainsHash(h uint64) bool {
 	s := g.at(h)
-	return s != nil && s.contains(h<<s.skip)
+	return s != nil && s.contains(s.rest(h))
 }
 
 // ContainsHashes sets dst[i] to ContainsHash(hs[i]). It panics if dst is
@@ -178,8 +184,9 @@ func (g *segments) ContainsHashes(dst []bool, hs []uint64) {
 func (g *segments) touch(hs []uint64) (x byte) {
 	for _, h := range hs {
 		if s := g.at(h); s != nil {
-			at := int(h<<s.skip>>1>>(63-uint(s.address-s.depth))/sizing.QuotientsPerBlock) * s.size
-			x ^= s.data[at] ^ s.data[at+s.size-1]
+			quotient, _ := bits.Mul64(s.rest(h), s.quotients)
+			at := int(quotient/sizing.QuotientsPerBlock) * s.size
+			x += s.data[at] + s.data[at+s.size-1]
 		}
 	}
 	return x
@@ -259,7 +266,7 @@ func (g *segments) clone() segments {
 	c.dir = make([]*segment, len(g.dir))
 	for s := range g.each {
 		own := *s
-		own.data = memory.Bytes(len(s.data))
+		own.data = memory.Piece(len(s.data))
 		copy(own.data, s.data)
 		c.enter(&own)
 	}

@@ -26,22 +26,23 @@ const (
 // do. The last slot of every quotient's run has its end bit set. Slots that are
 // not in use are zero, so that one multiset has one array.
 //
-// The fields that lookups read come first, in two cache lines.
+// The fields that lookups read come first, in two cache lines; one is enough to
+// see that a quotient is not in use.
 type table struct {
 	data      []byte
 	quotients uint64
-	width     uint   // bits of a remainder
+	skip      uint   // bits of a hash before the quotient, in a segment
 	size      int    // bytes of a block
+	width     uint   // bits of a remainder
 	ends      uint64 // the end bits of a block, those of its slots
-	slots     int    // slots of a block
 
+	slots     int    // slots of a block
 	lanes     uint   // remainders that one load holds, wherever in a byte they begin
 	low, high uint64 // the lowest and the highest bit of each of these
 	pair      uint64 // the bits of the first two
 	blocks    int    // all blocks
 	counts    bool   // some remainder may be there more than once
 	ragged    bool   // remainders have different lengths, see prefix.go
-	skip      uint8  // bits of a hash before the quotient, in a segment
 
 	home int    // blocks that have quotients
 	mask uint64 // the bits of a remainder

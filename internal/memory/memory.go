@@ -16,6 +16,9 @@ const (
 	// halve the time of random reads in arrays larger than the TLB reaches
 	// and gain nothing below.
 	hugeFrom = 4 << 20
+	// pieceFrom is the size from which Piece does. The heap keeps smaller ones
+	// of a size together with whatever else has that size.
+	pieceFrom = 8 << 10
 	// line is the size of a cache line in bytes.
 	line = 64
 )
@@ -44,6 +47,17 @@ func Words(n int) []uint64 {
 
 // Bytes returns n zero bytes as Words does. There is room for whole words.
 func Bytes(n int) []byte { return bytesOf(Words((n + 7) / 8))[:n] }
+
+// Piece returns n zero bytes as Bytes does, for one of many arrays that are read
+// at random and are too small for huge pages each. The heap lays such arrays side
+// by side, so Linux is asked for huge pages that hold several of them.
+func Piece(n int) []byte {
+	b := Bytes(n)
+	if n >= pieceFrom && n < hugeFrom {
+		adviseAround(b)
+	}
+	return b
+}
 
 // Of returns the memory of b as words. It reports false if b does not begin at
 // a multiple of 8 or does not hold whole words.

@@ -15,3 +15,6 @@ func adviseHuge([]byte) {}
 
 // collapseHuge does nothing: macOS has no such advice.
 func collapseHuge([]byte) {}
+
+// adviseAround does nothing: macOS has no such advice.
+func adviseAround([]byte) {}

@@ -43,6 +43,18 @@ func collapseHuge(b []byte) {
 	}
 }
 
+// adviseAround asks for huge pages where b lies, whatever else lies in them, and
+// moves it there if it lies in small ones. The address is a number here: the
+// pages hold memory that is not b's, and nothing of it is read or written.
+func adviseAround(b []byte) {
+	first := uintptr(unsafe.Pointer(unsafe.SliceData(b)))
+	from := first &^ (hugePage - 1)
+	length := (first+uintptr(len(b))+hugePage-1)&^(hugePage-1) - from
+	for _, advice := range []uintptr{unix.MADV_HUGEPAGE, unix.MADV_COLLAPSE} {
+		_, _, _ = unix.Syscall(unix.SYS_MADVISE, from, length, advice)
+	}
+}
+
 // wholePages returns the part of b that whole huge pages cover.
 func wholePages(b []byte) []byte {
 	skip := int(-uintptr(unsafe.Pointer(unsafe.SliceData(b))) % hugePage)

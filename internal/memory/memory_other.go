@@ -9,3 +9,6 @@ func adviseHuge([]byte) {}
 
 // collapseHuge does nothing: only Linux has such advice.
 func collapseHuge([]byte) {}
+
+// adviseAround does nothing: only Linux has such advice.
+func adviseAround([]byte) {}

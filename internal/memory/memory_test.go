@@ -36,3 +36,31 @@ func TestAlignMovesWhatIsNotAligned(t *testing.T) {
 		}
 	}
 }
+
+// Pieces of all sizes are zero, aligned and do not overlap, whether or not the
+// pages around them are advised.
+func TestPiece(t *testing.T) {
+	var all [][]byte
+	for round := range 3 {
+		for _, n := range []int{0, 1, 100, pieceFrom - 1, pieceFrom, 20_000, 1 << 20, hugeFrom} {
+			b := Piece(n)
+			if len(b) != n {
+				t.Fatalf("len(Piece(%d)) = %d", n, len(b))
+			}
+			for i, x := range b {
+				if x != 0 {
+					t.Fatalf("Piece(%d)[%d] = %#x, want 0", n, i, x)
+				}
+				b[i] = byte(round + 1)
+			}
+			all = append(all, b)
+		}
+	}
+	for i, b := range all {
+		for _, x := range b {
+			if x != byte(i/8+1) {
+				t.Fatalf("piece %d holds %d, want %d", i, x, i/8+1)
+			}
+		}
+	}
+}
