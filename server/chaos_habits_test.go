@@ -31,6 +31,8 @@ var habits = []habit{
 	{"sends part of a command", 60, 300 * time.Millisecond, partialSender},
 	{"sends garbage", 10, 200 * time.Millisecond, garbage},
 	{"transactions", 30, 100 * time.Millisecond, transactions},
+	{"queues very many commands", 2, 2 * time.Second, hoarder},
+	{"stores long strings", 3, time.Second, longWriter},
 	{"moves dumps", 3, 2 * time.Second, restorer},
 	{"changes settings", 3, 300 * time.Millisecond, setter},
 	{"saves", 2, time.Second, saver},
@@ -299,6 +301,52 @@ func transactions(_ context.Context, c *chaos, rng *rand.Rand) {
 			if p.do("EXEC") == "" {
 				return
 			}
+		}
+	}
+}
+
+// hoarder sends a transaction that is very long, or too long.
+func hoarder(_ context.Context, c *chaos, rng *rand.Rand) {
+	p := connect(c)
+	if p == nil {
+		return
+	}
+	defer p.close()
+	n := rng.IntN(120_000 / chaosFactor)
+	command := [][]byte{request("PING"), request("GET", "s0"), request("BF.ADD", "b0", "x"), request("APPEND", "long0", "x")}[rng.IntN(4)]
+	go func() {
+		_, _ = p.nc.Write(request("MULTI"))
+		_, _ = p.nc.Write(bytes.Repeat(command, n))
+		_, _ = p.nc.Write(request("EXEC"))
+	}()
+	for range n + 2 {
+		if _, err := readRaw(nil, p.r); err != nil {
+			return
+		}
+	}
+}
+
+// longWriter stores, copies, changes and removes long strings.
+func longWriter(_ context.Context, c *chaos, rng *rand.Rand) {
+	p := connect(c)
+	if p == nil {
+		return
+	}
+	defer p.close()
+	value := strings.Repeat("v", 1+rng.IntN(chaosString))
+	name, other := fmt.Sprint("long", rng.IntN(3)), fmt.Sprint("long", rng.IntN(3))
+	for _, args := range [][]string{
+		{"SET", name, value},
+		{"COPY", name, other, "REPLACE"},
+		{"APPEND", other, value},
+		{"SETRANGE", name, "1000", "x"},
+		{"GETSET", name, value[:len(value)/2]},
+		{"MULTI"}, {"SET", other, value}, {"APPEND", other, "x"}, {"EXEC"},
+		{"DUMP", name},
+		{"DEL", name, other},
+	} {
+		if p.do(args...) == "" {
+			return
 		}
 	}
 }

@@ -208,9 +208,13 @@ func stretched(limit time.Duration) time.Duration {
 	return time.Duration(float64(limit) * chaosFactor * slowness())
 }
 
+// mostSlowness bounds slowness: a server that takes longer is stuck, whatever else
+// the machine does.
+const mostSlowness = 4
+
 // slowness is how much longer everything takes while others use the machine: the
-// load average over four per processor, which this test makes by itself, and at
-// least 1.
+// load average over four per processor, which this test makes by itself. It is 1
+// where nobody else does, and never more than mostSlowness.
 func slowness() float64 {
 	data, err := os.ReadFile("/proc/loadavg")
 	if err != nil {
@@ -221,7 +225,7 @@ func slowness() float64 {
 	if err != nil {
 		return 1
 	}
-	return max(1, x/float64(4*runtime.NumCPU()))
+	return min(max(1, x/float64(4*runtime.NumCPU())), mostSlowness)
 }
 
 // watchdog asks the server for a sign of life all the time. A machine that has

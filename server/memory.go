@@ -72,9 +72,11 @@ func (s *Server) collect(n int) {
 	}
 	s.collecting.Lock() // others find what this one has freed
 	defer s.collecting.Unlock()
-	heap := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	heap := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/gc/heap/live:bytes"}}
 	metrics.Read(heap)
-	if int64(heap[0].Value.Uint64())+int64(n) > s.maxMemory.Load()-s.state.Mapped() {
+	now, live := int64(heap[0].Value.Uint64()), int64(heap[1].Value.Uint64())
+	over := now + int64(n) - (s.maxMemory.Load() - s.state.Mapped())
+	if over > 0 && now-live > over/2 { // else there is not enough to be had
 		runtime.GC()
 	}
 }
