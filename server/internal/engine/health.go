@@ -16,7 +16,7 @@ func (e *Engine) Health() *health.Keeper { return e.well }
 // Health returns what probes and judges the filters.
 func (x *Context) Health() *health.Keeper { return x.e.well }
 
-// Watched returns the filter of an entry as its health sees it, nil for a string.
+// Watched returns the filter of an entry as its health sees it, nil if it is none.
 // Its methods wait for the locks of the filter.
 func (x *Context) Watched(entry *catalog.Entry) health.Filter { return x.e.Watched(entry) }
 
@@ -66,7 +66,7 @@ type watchedFilter struct {
 
 // asWatched returns the filter of an entry, nil if it is none.
 func asWatched(entry *catalog.Entry, wait bool) health.Filter {
-	if store.PartOf(entry) == nil {
+	if !store.IsFilter(entry) {
 		return nil
 	}
 	return watchedFilter{entry, wait}
@@ -105,7 +105,7 @@ func (f watchedFilter) Look() (health.Look, bool) {
 
 // born notes that an op has made a filter.
 func (e *Engine) born(op *door.Op) {
-	if entry := op.Result.Entry; entry != nil && op.Record.Op != store.OpStage && store.PartOf(entry) != nil {
+	if entry := op.Result.Entry; entry != nil && op.Record.Op != store.OpStage && store.IsFilter(entry) {
 		e.well.Born(entry.ID)
 	}
 }

@@ -112,7 +112,7 @@ func TestIllFiltersAreFound(t *testing.T) {
 	s.run(k, time.Minute)
 	ill := s.small(2000)
 	s.run(k, 2*time.Minute)
-	d, ok := k.Known(ill.id)
+	d, _, ok := k.Known(ill.id)
 	if !ok || d.Verdict != health.Rebuild {
 		t.Errorf("verdict %v, known %v, want Rebuild", d.Verdict, ok)
 	}

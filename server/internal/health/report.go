@@ -166,15 +166,28 @@ func (s *state) report() Report {
 	}
 }
 
-// Known returns the diagnosis of a filter that has a state and was evaluated.
-func (k *Keeper) Known(id uint64) (Diagnosis, bool) {
+// Known returns the diagnosis and the kind of a filter that has a state and was
+// evaluated.
+func (k *Keeper) Known(id uint64) (d Diagnosis, kind string, ok bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	s := k.states[id]
 	if s == nil || s.evaluated == 0 {
-		return Diagnosis{}, false
+		return Diagnosis{}, "", false
 	}
-	return s.diagnosis, true
+	return s.diagnosis, s.look.Kind, true
+}
+
+// Judge returns the diagnosis of a filter that has no state, by a single look, and
+// makes none. The methods of f may wait. It reports false if the filter is gone.
+func (k *Keeper) Judge(f Filter) (d Diagnosis, kind string, ok bool) {
+	l, ok := f.Look()
+	if !ok {
+		return Diagnosis{}, "", false
+	}
+	s := state{look: l, meter: new(Meter)}
+	s.evaluate(k.now())
+	return s.diagnosis, l.Kind, true
 }
 
 // History returns the points of a filter, oldest first: one every 5 minutes of the

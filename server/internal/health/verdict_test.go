@@ -214,7 +214,7 @@ func TestVerdictHasHysteresis(t *testing.T) {
 		predicted = p
 		f.version += 10
 		s.run(k, 10*time.Second)
-		d, _ := k.Known(f.id)
+		d, _, _ := k.Known(f.id)
 		return d.Verdict
 	}
 	for i, c := range []struct {

@@ -3,6 +3,7 @@ package store
 import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/foreign/redisbloom"
+	"github.com/bloomery/bloomery/server/internal/catalog"
 )
 
 // digestSalt makes the second half of a BF's digest from the first.
@@ -57,6 +58,10 @@ func probe(c Contents, dst []bool, hs []uint64) {
 		c.ContainsDigests(dst, hs)
 	}
 }
+
+// IsFilter reports whether an entry is a filter that answers which items it has:
+// no string and no sketch.
+func IsFilter(e *catalog.Entry) bool { return e.Kind == catalog.Bloom || e.Kind == catalog.Cuckoo }
 
 // Look is a part as it is at one moment.
 type Look struct {

@@ -7,6 +7,6 @@ import "github.com/bloomery/bloomery/server/internal/engine"
 // Commands returns the FILTER commands.
 func Commands() []engine.Command {
 	return []engine.Command{
-		kindsCmd, plan,
+		falseCmd, healthCmd, kindsCmd, plan, repair,
 	}
 }

@@ -1,0 +1,164 @@
+package filter
+
+import (
+	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// falseCmd is FILTER.FALSE key item [item ...].
+var falseCmd = engine.Command{
+	Name: "filter.false", Arity: -3, Flags: engine.ReadOnly | engine.Outside, Keys: engine.OneKey(engine.KeyRO),
+	Categories: []string{"read", "filter", "slow"}, Group: engine.GroupFilter, Since: "0.2.0",
+	Syntax: "key item [item ...]", Complexity: "O(n), n being the number of items",
+	Summary: "Reports items that the filter has and the caller's exact store does not: false positives of its traffic. Answers for each whether the filter still has it and it was counted.",
+	Run:     runFalse,
+}
+
+// repair is FILTER.REPAIR key item [item ...].
+var repair = engine.Command{
+	Name: "filter.repair", Arity: -3, Flags: engine.Write | engine.DenyOOM | engine.Outside, Keys: engine.OneKey(engine.KeyRW),
+	Categories: []string{"write", "filter", "slow"}, Group: engine.GroupFilter, Since: "0.2.0",
+	Syntax: "key item [item ...]", Complexity: "O(n), n being the number of items",
+	Summary: "Adds items that the caller's exact store has and the filter denied, counts them and raises an alarm: that must never be needed. Answers for each whether it was missing.",
+	Run:     runRepair,
+}
+
+// speech is the commands by which filters of a kind are asked and added to.
+type speech struct {
+	has string
+	add []string // what is behind the key
+}
+
+// speeches are those of RedisBloom's kinds; all others speak FILTER.
+var speeches = map[catalog.Kind]speech{
+	catalog.Bloom:  {"bf.mexists", []string{"bf.insert", "NOCREATE", "ITEMS"}},
+	catalog.Cuckoo: {"cf.mexists", []string{"cf.insertnx", "NOCREATE", "ITEMS"}},
+}
+
+func speechOf(k catalog.Kind) speech {
+	if s, ok := speeches[k]; ok {
+		return s
+	}
+	return speech{"filter.has", []string{"filter.add"}}
+}
+
+// findAny returns the filter of a name, of whatever kind. If there is none it
+// answers and returns nil.
+func findAny(x *engine.Context, c *engine.Call) (entry *catalog.Entry) {
+	x.Look(func() { entry = x.Read(c.Args[1]) })
+	switch {
+	case entry == nil:
+		c.Fail(engine.TextNotFound)
+		return nil
+	case !store.IsFilter(entry):
+		c.Fail(engine.TextWrongType)
+		return nil
+	}
+	return entry
+}
+
+// ask runs a command of a filter on items. The reply is an error if it could not be
+// run for all of them, and is None else.
+func ask(x *engine.Context, words []string, key []byte, items [][]byte) ([]bool, engine.Reply) {
+	args := [][]byte{[]byte(words[0]), key}
+	for _, w := range words[1:] {
+		args = append(args, []byte(w))
+	}
+	r := x.Nested(append(args, items...)...)
+	answers := make([]bool, 0, len(items))
+	switch r.Kind {
+	case engine.Error:
+		return nil, r
+	case engine.Bools:
+		answers = append(answers, r.Bools...)
+		if r.Text != "" {
+			return answers, engine.Fail(r.Text)
+		}
+	case engine.Codes, engine.CodeInts:
+		for _, v := range r.Codes {
+			if v < 0 {
+				return answers, engine.Fail("ERR filter is full")
+			}
+			answers = append(answers, v > 0)
+		}
+	case engine.Array:
+		for _, v := range r.Elems {
+			if v.Failed() {
+				return answers, v
+			}
+			answers = append(answers, v.N == 1)
+		}
+	}
+	return answers, engine.Reply{}
+}
+
+func runFalse(x *engine.Context, c *engine.Call) {
+	entry := findAny(x, c)
+	if entry == nil {
+		return
+	}
+	items := c.Args[2:]
+	if !x.Hold(2 * len(items)) {
+		c.Fail(engine.TextOOM)
+		return
+	}
+	found, failed := ask(x, []string{speechOf(entry.Kind).has}, c.Args[1], items)
+	if failed.Kind != engine.None {
+		c.Answer(failed)
+		return
+	}
+	x.Health().False(entry.ID, yeses(found))
+	c.Answer(engine.Reply{Kind: engine.Bools, Bools: found})
+}
+
+func yeses(v []bool) (n int) {
+	for _, yes := range v {
+		if yes {
+			n++
+		}
+	}
+	return n
+}
+
+// runRepair adds what the filter denies, and nothing else: a kind that counts would
+// count what it has twice.
+func runRepair(x *engine.Context, c *engine.Call) {
+	entry := findAny(x, c)
+	if entry == nil {
+		return
+	}
+	items, speech := c.Args[2:], speechOf(entry.Kind)
+	const each = 64 // bytes of an item in the lists below
+	if !x.Hold(each * len(items)) {
+		c.Fail(engine.TextOOM)
+		return
+	}
+	found, failed := ask(x, []string{speech.has}, c.Args[1], items)
+	if failed.Kind != engine.None {
+		c.Answer(failed)
+		return
+	}
+	var lost [][]byte
+	var places []int
+	for i, has := range found {
+		if !has {
+			lost, places = append(lost, items[i]), append(places, i)
+		}
+	}
+	clear(found) // from here on: which were missing and are there now
+	if len(lost) > 0 {
+		added, failed := ask(x, speech.add, c.Args[1], lost)
+		for i, isNew := range added {
+			found[places[i]] = isNew
+		}
+		if n := yeses(added); n > 0 {
+			x.Health().Repaired(entry.ID, n)
+		}
+		if failed.Kind != engine.None {
+			c.Answer(failed)
+			return
+		}
+	}
+	c.Answer(engine.Reply{Kind: engine.Bools, Bools: found})
+}

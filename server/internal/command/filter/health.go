@@ -1,0 +1,142 @@
+package filter
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/health"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// healthCmd is FILTER.HEALTH [MATCH pattern] [COUNT n].
+var healthCmd = engine.Command{
+	Name: "filter.health", Arity: -1, Max: 5, Flags: engine.ReadOnly | engine.Heavy | engine.Outside,
+	Categories: []string{"read", "filter", "slow"}, Group: engine.GroupFilter, Since: "0.2.0",
+	Syntax: "[MATCH pattern] [COUNT n]", Complexity: "O(n), n being the number of keys",
+	Summary: "Lists filters with their verdict, its reason and the command that cures it; ill ones first, 100 unless COUNT asks for more.",
+	Run:     runHealth,
+}
+
+// The bounds of COUNT.
+const (
+	usualCount = 100
+	mostCount  = 100_000
+)
+
+const textHealthCount = "ERR COUNT must be a whole number from 1 to 100000"
+
+// parseHealth reads the arguments. It returns the error text, or "".
+func parseHealth(args [][]byte) (pattern *engine.Pattern, count int, text string) {
+	pattern, count = engine.NewPattern("*"), usualCount
+	for i := 1; i < len(args); i += 2 {
+		if i+1 == len(args) {
+			return nil, 0, engine.TextSyntax
+		}
+		switch value := args[i+1]; {
+		case engine.Is(args[i], "match"):
+			pattern = engine.NewPattern(string(value))
+		case engine.Is(args[i], "count"):
+			n, ok := engine.ParseInt(value)
+			if !ok || n < 1 || n > mostCount {
+				return nil, 0, textHealthCount
+			}
+			count = int(n)
+		default:
+			return nil, 0, engine.TextSyntax
+		}
+	}
+	return pattern, count, ""
+}
+
+// patient is a filter with its verdict.
+type patient struct {
+	name  string
+	entry *catalog.Entry
+	kind  string
+	health.Diagnosis
+}
+
+// runHealth lists what is ill first. Filters that are not watched are judged on the
+// spot, as many as are missing to the count: the ill ones among the others are
+// found by the walk of package health.
+func runHealth(x *engine.Context, c *engine.Call) {
+	pattern, count, text := parseHealth(c.Args)
+	if text != "" {
+		c.Fail(text)
+		return
+	}
+	var list, unknown []patient
+	for cursor, more := uint64(0), true; more; more = cursor != 0 {
+		cursor = scanFilters(x, cursor, pattern, func(p patient) {
+			var known bool
+			if p.Diagnosis, p.kind, known = x.Health().Known(p.entry.ID); known {
+				list = append(list, p)
+			} else if len(unknown) < count {
+				unknown = append(unknown, p)
+			}
+		})
+		list = worst(list, count)
+	}
+	for _, p := range unknown {
+		var ok bool
+		if p.Diagnosis, p.kind, ok = x.Health().Judge(x.Watched(p.entry)); ok {
+			list = append(list, p)
+		}
+	}
+	list = worst(list, count)
+	rows := make([]engine.Reply, len(list))
+	size := 0
+	for i, p := range list {
+		rows[i] = engine.Pairs(
+			engine.Text("key"), engine.Text(p.name),
+			engine.Text("kind"), engine.Text(p.kind),
+			engine.Text("verdict"), engine.Text(p.Verdict.String()),
+			engine.Text("reason"), engine.Text(p.Reason),
+			engine.Text("command"), engine.Text(p.Command(p.name)),
+		)
+		const row = 1500 // of a reply in memory, besides the names
+		size += row + 2*len(p.name)
+	}
+	if !x.Hold(size) {
+		c.Fail(engine.TextOOM)
+		return
+	}
+	c.Answer(engine.List(rows...))
+}
+
+// scanFilters passes the filters among the next names that match to f.
+func scanFilters(x *engine.Context, cursor uint64, pattern *engine.Pattern, f func(patient)) uint64 {
+	const few = 128
+	var seen []catalog.View
+	x.Look(func() {
+		cursor = x.Scan(cursor, few, func(v catalog.View) {
+			if store.IsFilter(v.Entry) {
+				seen = append(seen, v)
+			}
+		})
+	})
+	for _, v := range seen {
+		if pattern.Match(v.Name) {
+			f(patient{name: v.Name, entry: v.Entry})
+		}
+	}
+	return cursor
+}
+
+// worst sorts patients by verdict and name, OK last, and cuts all behind count.
+func worst(list []patient, count int) []patient {
+	urgency := func(v health.Verdict) int {
+		if v == health.OK {
+			return len(health.Verdicts())
+		}
+		return int(v)
+	}
+	slices.SortFunc(list, func(a, b patient) int {
+		return cmp.Or(cmp.Compare(urgency(a.Verdict), urgency(b.Verdict)), cmp.Compare(a.name, b.name))
+	})
+	// A name that was met twice, because the catalogue grew meanwhile, is shown once.
+	list = slices.CompactFunc(list, func(a, b patient) bool { return a.entry.ID == b.entry.ID })
+	return list[:min(len(list), count)]
+}

@@ -1,0 +1,158 @@
+package command_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bloomery/bloomery/server/internal/engine"
+)
+
+// TestFilterFalse reports false positives of a BF and a CF.
+func TestFilterFalse(t *testing.T) {
+	for _, f := range []string{"BF", "CF"} {
+		t.Run(f, func(t *testing.T) {
+			b := newBench(t, 1<<30)
+			key := strings.ToLower(f)
+			b.line(f + ".ADD " + key + " a")
+			b.watch(t, 2*time.Second)
+			b.line(f + ".MEXISTS " + key + " a x y z")
+			if got := b.line("FILTER.FALSE " + key + " a x"); got != "[true false]" {
+				t.Errorf("FILTER.FALSE answers %s, want [true false]: the filter does not have x", got)
+			}
+			r, ok := b.engine.Health().Report(b.watched(key))
+			if !ok || r.False != 1 || r.Negatives != 3 || r.Traffic != 0.25 {
+				t.Errorf("%d reported, %d negatives, rate %v, want 1, 3 and 0.25", r.False, r.Negatives, r.Traffic)
+			}
+			if got := b.infoField("health_false_positives_reported"); got != "1" {
+				t.Errorf("INFO has %s reported, want 1", got)
+			}
+			if r.Calls[2] != 1 {
+				t.Errorf("%d calls of has, want 1: FILTER.FALSE is no lookup of the traffic", r.Calls[2])
+			}
+		})
+	}
+}
+
+// TestFilterRepair repairs a BF and a CF: what was missing is added, once, kept in
+// the log, and raises an alarm; what was there is not added again.
+func TestFilterRepair(t *testing.T) {
+	for _, f := range []string{"BF", "CF"} {
+		t.Run(f, func(t *testing.T) {
+			b := newBench(t, 1<<30)
+			key := strings.ToLower(f)
+			b.line(f + ".ADD " + key + " a")
+			if got := b.line("FILTER.REPAIR " + key + " a"); got != "[false]" || b.infoField("health_alarm") != "0" {
+				t.Errorf("a repair of what is there answers %s, alarm %s", got, b.infoField("health_alarm"))
+			}
+			if got := b.line("FILTER.REPAIR " + key + " a b c"); got != "[false true true]" {
+				t.Errorf("FILTER.REPAIR answers %s, want [false true true]", got)
+			}
+			if got := b.line(f + ".MEXISTS " + key + " a b c d"); got != "[true true true false]" {
+				t.Errorf("after the repair: %s", got)
+			}
+			if f == "CF" {
+				if got := b.line("CF.COUNT cf a"); got != ":1" {
+					t.Errorf("an item that was there is there %s times", got)
+				}
+			}
+			r, _ := b.engine.Health().Report(b.watched(key))
+			if r.Repaired != 2 || b.infoField("health_repaired") != "2" || b.infoField("health_alarm") != "1" {
+				t.Errorf("%d repaired, INFO %s, alarm %s", r.Repaired, b.infoField("health_repaired"), b.infoField("health_alarm"))
+			}
+			many := "FILTER.REPAIR " + key
+			for i := range 1000 {
+				many += fmt.Sprint(" item-", i)
+			}
+			if got := strings.Count(b.line(many), "true"); got < 950 {
+				t.Errorf("%d of 1,000 items were added", got)
+			}
+		})
+	}
+}
+
+// TestFilterHealth lists filters, ill ones first.
+func TestFilterHealth(t *testing.T) {
+	b := newBench(t, 1<<30)
+	b.line("SET string 1")
+	for i := range 20 {
+		b.line(fmt.Sprintf("BF.RESERVE well:%02d 0.01 1000", i))
+	}
+	b.line("BF.RESERVE full 0.01 100 NONSCALING")
+	b.fillBF("full", 95)
+	for _, watched := range []bool{false, true} {
+		if watched {
+			b.watch(t, 40*time.Second)
+		}
+		r := b.exec([][]byte{[]byte("FILTER.HEALTH")})[0]
+		if len(r.Elems) != 21 {
+			t.Fatalf("%d filters, want 21", len(r.Elems))
+		}
+		want := `["key" "full" "kind" "bf" "verdict" "Resize" "reason" "It holds 95 items, over 90% of the 100 it was made for." ` +
+			`"command" "BF.RESERVE <new key> 0.01 150, then BF.MADD every item and RENAME <new key> full"]`
+		if got := show(r.Elems[0]); got != want {
+			t.Errorf("watched %v: the first is\n%s\nwant\n%s", watched, got, want)
+		}
+		if got := show(r.Elems[1]); !strings.HasPrefix(got, `["key" "well:00" "kind" "bf" "verdict" "OK"`) {
+			t.Errorf("watched %v: the second is %s", watched, got)
+		}
+	}
+	for line, want := range map[string]int{
+		"FILTER.HEALTH MATCH well:0*":         10,
+		"FILTER.HEALTH COUNT 5":               5,
+		"FILTER.HEALTH COUNT 3 MATCH well:1*": 3,
+		"FILTER.HEALTH MATCH nothing":         0,
+		"FILTER.HEALTH MATCH string":          0,
+	} {
+		if r := b.exec(words(line))[0]; r.Kind != engine.Array || len(r.Elems) != want {
+			t.Errorf("%s: %d filters, want %d", line, len(r.Elems), want)
+		}
+	}
+}
+
+func words(line string) (args [][]byte) {
+	for _, w := range strings.Fields(line) {
+		args = append(args, []byte(w))
+	}
+	return args
+}
+
+func TestHealthCommandErrors(t *testing.T) {
+	b := newBench(t, 1<<30)
+	b.line("SET s 1")
+	b.line("BF.ADD b x")
+	for line, want := range map[string]string{
+		"FILTER.FALSE nokey a":              "-ERR not found",
+		"FILTER.FALSE s a":                  "-WRONGTYPE Operation against a key holding the wrong kind of value",
+		"FILTER.FALSE b":                    "-ERR wrong number of arguments for 'filter.false' command",
+		"FILTER.REPAIR nokey a":             "-ERR not found",
+		"FILTER.REPAIR s a":                 "-WRONGTYPE Operation against a key holding the wrong kind of value",
+		"FILTER.HEALTH COUNT 0":             "-ERR COUNT must be a whole number from 1 to 100000",
+		"FILTER.HEALTH COUNT 100001":        "-ERR COUNT must be a whole number from 1 to 100000",
+		"FILTER.HEALTH COUNT x":             "-ERR COUNT must be a whole number from 1 to 100000",
+		"FILTER.HEALTH COUNT":               "-ERR syntax error",
+		"FILTER.HEALTH BOUNT 1":             "-ERR syntax error",
+		"FILTER.HEALTH COUNT 1 MATCH x y z": "-ERR wrong number of arguments for 'filter.health' command",
+	} {
+		if got := b.line(line); got != want {
+			t.Errorf("%s: %s, want %s", line, got, want)
+		}
+	}
+	if got := b.line("EXISTS nokey"); got != ":0" {
+		t.Errorf("a repair has made a key: %s", got)
+	}
+}
+
+// TestRepairInATransaction runs the commands between MULTI and EXEC.
+func TestRepairInATransaction(t *testing.T) {
+	b := newBench(t, 1<<30)
+	b.line("BF.ADD bf a")
+	b.line("MULTI")
+	b.line("FILTER.REPAIR bf a b")
+	b.line("FILTER.FALSE bf a b c")
+	b.line("BF.MEXISTS bf a b c")
+	if got := b.line("EXEC"); got != "[[false true] [true true false] [true true false]]" {
+		t.Errorf("EXEC answers %s", got)
+	}
+}
