@@ -13,8 +13,8 @@ import (
 	"github.com/bloomery/bloomery/server/internal/health"
 )
 
-// TestTenThousandFilters probes 10,000 real filters for ten minutes on a clock that
-// is moved by the waits asked for: all of them are visited, 1,024 have a state, and
+// TestTenThousandFilters probes 10,000 real filters for five minutes at least, on a
+// clock that is moved by the waits asked for: all of them are visited, 1,024 have a state, and
 // the time that was really spent is at most 0.1% of a core.
 func TestTenThousandFilters(t *testing.T) {
 	s := newSource()
@@ -23,7 +23,9 @@ func TestTenThousandFilters(t *testing.T) {
 	}
 	began := time.Now()
 	k := health.New(health.Config{Source: s, Now: func() time.Time { return s.now }, Work: func() time.Duration { return time.Since(began) }, Seed: 1})
-	for end := s.now.Add(10 * time.Minute); s.now.Before(end); {
+	// On a busy machine the time in which others run counts too, so it takes longer.
+	least := s.now.Add(5 * time.Minute)
+	for k.Totals().Walks == 0 || s.now.Before(least) {
 		wait, _ := k.Step()
 		s.now = s.now.Add(wait)
 	}
