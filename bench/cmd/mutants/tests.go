@@ -38,13 +38,14 @@ type suite struct {
 func (u *suite) about(s *source) *suite {
 	c := &suite{dir: u.dir, path: u.path, blocks: u.blocks}
 	for _, t := range u.tests {
+		reaches := u.path == s.ImportPath // a test of constants reaches no line
 		for file := range t.reaches {
-			if filepath.Dir(file) == s.ImportPath {
-				mine := *t
-				mine.suite = c
-				c.tests = append(c.tests, &mine)
-				break
-			}
+			reaches = reaches || filepath.Dir(file) == s.ImportPath
+		}
+		if reaches {
+			mine := *t
+			mine.suite = c
+			c.tests = append(c.tests, &mine)
 		}
 	}
 	return c
@@ -81,9 +82,7 @@ func learn(pattern, sources, tmp string) (*suite, error) {
 		if err := t.read(profile); err != nil {
 			return nil, err
 		}
-		if len(t.reaches) > 0 {
-			u.tests = append(u.tests, t)
-		}
+		u.tests = append(u.tests, t)
 	}
 	slices.SortFunc(u.tests, func(a, b *test) int { return cmp.Compare(a.wall, b.wall) })
 	return u, nil
