@@ -130,6 +130,55 @@ func TestCommands(t *testing.T) {
 			UNLINK s d -> :2
 			DBSIZE -> :0
 			RANDOMKEY -> nil`,
+		"sketches": `
+			CMS.INITBYDIM m 100 4 -> +OK
+			CMS.INCRBY m a 3 b 4294967295 c 0 -> [:3 -CMS: INCRBY overflow :0]
+			CMS.INCRBY m a 1 b -> -ERR wrong number of arguments for 'cms.incrby' command
+			CMS.INCRBY m a 1 b -1 -> -CMS: Number cannot be negative
+			CMS.QUERY m a b none -> [:3 :4294967295 :0]
+			EXPIRE m 100 -> :1
+			CMS.INCRBY m a 1 -> [:4]
+			TTL m -> :100
+			CMS.MERGE m 1 m WEIGHTS -1 -> -CMS: MERGE overflow
+			CMS.MERGE m 1 none -> -CMS: key does not exist
+			CMS.QUERY m a -> [:4]
+			TOPK.RESERVE k 2 50 4 0.9 -> +OK
+			TOPK.ADD k a b a c c c -> [nil nil nil "b" nil nil]
+			TOPK.INCRBY k a 5 b x c 100 d 1 -> [nil -TopK: increment must be an integer greater or equal to 0                            and smaller or equal to 100,000 -TopK: not done, because of the increment before it -TopK: not done, because of the increment before it]
+			TOPK.INCRBY k a 100001 c 1 -> [-TopK: increment must be an integer greater or equal to 0                            and smaller or equal to 100,000 -TopK: not done, because of the increment before it]
+			TOPK.LIST k WITHC -> ["a" :7 "c" :3]
+			TOPK.LIST none x -> -WITHCOUNT keyword expected
+			TOPK.QUERY k a b -> [:1 :0]
+			TDIGEST.CREATE d -> +OK
+			TDIGEST.ADD d 7 -> +OK
+			TDIGEST.RANK d 7 -> [:-9223372036854775808]
+			TDIGEST.MIN d -> 7
+			TDIGEST.ADD d 1 2 nan -> -ERR T-Digest: error parsing val parameter
+			TDIGEST.ADD d 1 2 inf -> -ERR T-Digest: val parameter needs to be a finite number
+			TDIGEST.ADD d 1 2 -> +OK
+			TDIGEST.QUANTILE d 0 0.5 1 -> [1 2 7]
+			TDIGEST.MERGE new 2 d d COMPRESSION 10 -> +OK
+			TDIGEST.BYRANK new 5 6 -> [7 +Inf]
+			TDIGEST.MERGE new 1 none -> -ERR T-Digest: key does not exist
+			TYPE m -> +CMSk-TYPE
+			TYPE k -> +TopK-TYPE
+			TYPE d -> +TDIS-TYPE
+			SCAN 0 COUNT 1000 TYPE TopK-TYPE -> ["0" ["k"]]
+			OBJECT ENCODING d -> "raw"
+			COPY d e -> -ERR not supported for this module key
+			GET d -> -WRONGTYPE Operation against a key holding the wrong kind of value
+			BF.ADD d x -> -WRONGTYPE Operation against a key holding the wrong kind of value
+			CMS.QUERY d x -> -WRONGTYPE Operation against a key holding the wrong kind of value
+			TDIGEST.MERGE m 1 d -> -WRONGTYPE Operation against a key holding the wrong kind of value
+			COMMAND GETKEYS TDIGEST.MERGE d 2 a b -> ["d" "a" "b"]
+			RENAME d e -> +OK
+			TDIGEST.MAX e -> 7
+			ACL CAT topk -> ["topk.add" "topk.count" "topk.incrby" "topk.info" "topk.list" "topk.query" "topk.reserve"]
+			MULTI -> +OK
+			CMS.INCRBY m a 1 b -> +QUEUED
+			CMS.INCRBY m a 1 -> +QUEUED
+			TDIGEST.QUANTILE e 1 -> +QUEUED
+			EXEC -> [-ERR wrong number of arguments for 'cms.incrby' command [:5] [7]]`,
 		"expire": `
 			BF.ADD b x -> :1
 			EXPIRE b 100 -> :1

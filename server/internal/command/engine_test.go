@@ -3,6 +3,7 @@ package command_test
 import (
 	"fmt"
 	"github.com/bloomery/bloomery/server/internal/engine"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -95,6 +96,8 @@ func show(r engine.Reply) string {
 		return "-" + r.Text
 	case engine.Int, engine.Bool:
 		return fmt.Sprint(":", r.N)
+	case engine.Double:
+		return fmt.Sprint(math.Float64frombits(uint64(r.N)))
 	case engine.Bulk, engine.Verbatim:
 		return fmt.Sprintf("%q", r.Text)
 	case engine.Null, engine.NullArray:

@@ -3,6 +3,7 @@ package engine_test
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"strings"
 	"sync"
 	"testing"
@@ -160,6 +161,8 @@ func show(r engine.Reply) string {
 		return "-" + r.Text
 	case engine.Int, engine.Bool:
 		return fmt.Sprint(":", r.N)
+	case engine.Double:
+		return fmt.Sprint(math.Float64frombits(uint64(r.N)))
 	case engine.Bulk, engine.Verbatim:
 		return fmt.Sprintf("%q", r.Text)
 	case engine.Null, engine.NullArray:

@@ -1,6 +1,7 @@
 package local_test
 
 import (
+	"encoding/binary"
 	"flag"
 	"fmt"
 	"hash/maphash"
@@ -149,7 +150,13 @@ func (w *world) write() {
 	rng := w.rng
 	name := func() []byte { return []byte{byte('a' + rng.IntN(6))} }
 	at := w.now.UnixMilli()
-	switch rng.IntN(20) {
+	switch rng.IntN(24) {
+	case 20:
+		w.do(w.newSketch(name(), at))
+	case 21:
+		w.do(store.Record{Op: store.OpCountMinMerge, Name: name(), Names: [][]byte{name(), name()}, At: at, Value: store.AppendWeight(store.AppendWeight(nil, 1), int64(rng.IntN(3)))})
+	case 22:
+		w.do(store.Record{Op: store.OpTDigestMerge, Name: name(), Names: [][]byte{name()}, At: at, Position: int64(rng.IntN(3)), Flags: uint8(rng.IntN(2))})
 	case 0:
 		w.do(store.Record{Op: store.OpBloom, Name: name(), At: at, Bloom: redisbloom.BloomParams{Error: 0.1, Capacity: 1 + rng.Uint64N(600), Expansion: 2}})
 	case 1:
@@ -171,6 +178,10 @@ func (w *world) write() {
 		if e == nil || store.PartOf(e) == nil {
 			return
 		}
+		if r, ok := w.sketched(e.ID, store.PartOf(e)); ok {
+			w.do(r)
+			return
+		}
 		r := store.Record{Op: store.OpAdd, ID: e.ID, Room: store.Unlimited}
 		if store.PartOf(e).Cuckoo() != nil {
 			r.Op = []store.Op{store.OpInsert, store.OpInsertNew, store.OpDelete, store.OpCompact}[rng.IntN(4)]
@@ -182,6 +193,49 @@ func (w *world) write() {
 		}
 		w.do(r)
 	}
+}
+
+// newSketch makes a sketch of some kind.
+func (w *world) newSketch(name []byte, at int64) store.Record {
+	r := store.Record{Op: store.OpTDigest, Name: name, At: at, Value: redisbloom.TDigestHeader(1 + w.rng.Int64N(5))}
+	switch w.rng.IntN(3) {
+	case 0:
+		r.Op, r.Value = store.OpCountMin, nil
+		for _, v := range []uint64{1 + w.rng.Uint64N(2)*200, 3, 0} {
+			r.Value = binary.LittleEndian.AppendUint64(r.Value, v)
+		}
+	case 1:
+		r.Op = store.OpTopK
+		r.Value = redisbloom.AppendTopKHeader(nil, redisbloom.TopKParams{K: 3, Width: 1 + w.rng.Uint32N(100), Depth: 2, Decay: 0.5})
+	}
+	return r
+}
+
+// sketched returns a record of a part that is a sketch.
+func (w *world) sketched(id uint64, p *store.Part) (r store.Record, ok bool) {
+	r.ID = id
+	switch {
+	case p.CountMin() != nil:
+		r.Op = store.OpCountMinIncr
+		for range 1 + w.rng.IntN(4) {
+			r.Value = store.AppendIncrement(r.Value, w.rng.Uint64N(9), []byte{byte(w.rng.IntN(99))}, p.Depth())
+		}
+	case p.TopK() != nil:
+		r.Op = store.OpTopKIncr
+		for range 1 + w.rng.IntN(4) {
+			r.Value = store.AppendCounted(r.Value, w.rng.Uint32N(9), []byte{byte(w.rng.IntN(99))})
+		}
+	case p.TDigest() != nil:
+		r.Op = []store.Op{store.OpTDigestAdd, store.OpTDigestAdd, store.OpTDigestAdd, store.OpCompress, store.OpTDigestBegin}[w.rng.IntN(5)]
+		for range 1 + w.rng.IntN(9) {
+			if r.Op == store.OpTDigestAdd {
+				r.Value = store.AppendValue(r.Value, w.rng.NormFloat64())
+			}
+		}
+	default:
+		return r, false
+	}
+	return r, true
 }
 
 // transaction writes a group.

@@ -1,0 +1,284 @@
+package store_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/foreign/redisbloom"
+	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// countMinHeader is the header of a CMS.
+func countMinHeader(width, depth uint64) []byte {
+	h := binary.LittleEndian.AppendUint64(nil, width)
+	h = binary.LittleEndian.AppendUint64(h, depth)
+	return binary.LittleEndian.AppendUint64(h, 0)
+}
+
+func topKHeader(k uint32) []byte {
+	return redisbloom.AppendTopKHeader(nil, redisbloom.TopKParams{K: k, Width: 50, Depth: 3, Decay: 0.9})
+}
+
+func increments(n int) (b []byte) {
+	for i := range n {
+		b = store.AppendIncrement(b, 1, fmt.Append(nil, "item", i), 3)
+	}
+	return b
+}
+
+func counted(n int) (b []byte) {
+	for i := range n {
+		b = store.AppendCounted(b, uint32(i%7), fmt.Append(nil, "item", i))
+	}
+	return b
+}
+
+func values(n int) (b []byte) {
+	for i := range n {
+		b = store.AppendValue(b, float64(i*i%1000))
+	}
+	return b
+}
+
+// sketches is one sketch of every kind, and a record that fills it.
+var sketches = []struct {
+	name         string
+	kind         catalog.Kind
+	create, fill store.Record
+	items        uint64
+	details      string
+}{
+	{
+		"CMSk-TYPE", catalog.CountMin,
+		store.Record{Op: store.OpCountMin, Name: []byte("k"), Value: countMinHeader(50, 3)},
+		store.Record{Op: store.OpCountMinIncr, Value: increments(300)}, 300,
+		"[{width 50 0 0} {depth 3 0 0} {count 300 0 0} {error_bound 0 0.04 1} {error_probability 0 0.125 1}]",
+	},
+	{
+		"TopK-TYPE", catalog.TopK,
+		store.Record{Op: store.OpTopK, Name: []byte("k"), Value: topKHeader(5)},
+		store.Record{Op: store.OpTopKIncr, Value: counted(300)}, 5,
+		"[{k 5 0 0} {width 50 0 0} {depth 3 0 0} {decay 0 0.9 1} {least_count 6 0 0}]",
+	},
+	{
+		"TDIS-TYPE", catalog.TDigest,
+		store.Record{Op: store.OpTDigest, Name: []byte("k"), Value: redisbloom.TDigestHeader(20)},
+		store.Record{Op: store.OpTDigestAdd, Value: values(300)}, 300,
+		"[{compression 20 0 0} {capacity_nodes 130 0 0} {merged_nodes 14 0 0} {unmerged_nodes 55 0 0} {compressions 2 0 0}]",
+	},
+}
+
+// TestSketches holds every kind of sketch to what Contents promises.
+func TestSketches(t *testing.T) {
+	for _, k := range sketches {
+		t.Run(k.name, func(t *testing.T) {
+			s := store.New()
+			want, err := store.NewBytes(&k.create)
+			if err != nil {
+				t.Fatal(err)
+			}
+			res := apply(t, s, k.create)
+			if res.Err != nil {
+				t.Fatal(res.Err)
+			}
+			c := store.PartOf(res.Entry).Contents()
+			if got := c.Bytes(); got != want {
+				t.Errorf("%d bytes, NewBytes said %d", got, want)
+			}
+			if c.Kind() != k.kind || !store.Known(k.kind) || store.TypeName(k.kind) != k.name {
+				t.Errorf("kind %d named %q, want %d and %q", c.Kind(), store.TypeName(c.Kind()), k.kind, k.name)
+			}
+			before := s.Bytes()
+			k.fill.ID = res.Entry.ID
+			if res := apply(t, s, k.fill); res.Err != nil || !res.Changed {
+				t.Fatalf("fill: %v, changed %v", res.Err, res.Changed)
+			}
+			grown := int64(c.Bytes() - want)
+			if grown > int64(len(k.fill.Value)) || s.Bytes()-before != grown {
+				t.Errorf("grown by %d bytes, the state counts %d, the record has %d", grown, s.Bytes()-before, len(k.fill.Value))
+			}
+			st := c.Stats()
+			if st.Items != k.items || st.Bytes != c.Bytes() {
+				t.Errorf("%+v, want %d items and %d bytes", st, k.items, c.Bytes())
+			}
+			if got := fmt.Sprint(c.(store.Detailed).Details()); got != k.details {
+				t.Errorf("details %s, want %s", got, k.details)
+			}
+			if res := apply(t, s, store.Record{Op: store.OpAdd, ID: k.fill.ID}); !errors.Is(res.Err, store.ErrType) {
+				t.Errorf("a record of another kind: %v, want %v", res.Err, store.ErrType)
+			}
+			again := reload(t, s, c)
+			if !bytes.Equal(dump(again), dump(c)) || again.Bytes() != c.Bytes() {
+				t.Errorf("what was frozen and loaded differs: %d bytes, want %d", again.Bytes(), c.Bytes())
+			}
+		})
+	}
+}
+
+// TestSketchRecordsCutShort cuts and damages the values of records: they are refused
+// and change nothing, or mean something else, and nothing panics.
+func TestSketchRecordsCutShort(t *testing.T) {
+	for _, k := range sketches {
+		s := store.New()
+		k.fill.ID = apply(t, s, k.create).Entry.ID
+		p := store.PartOf(s.Names.ByID(k.fill.ID))
+		value := k.fill.Value[:60]
+		for i := range value {
+			before := dump(p.Contents())
+			r := k.fill
+			r.Value = value[:i]
+			if res := apply(t, s, r); res.Err != nil {
+				if !errors.Is(res.Err, bloomery.ErrCorrupt) || res.Changed || !bytes.Equal(dump(p.Contents()), before) {
+					t.Errorf("%s: cut to %d bytes: %v", k.name, i, res.Err)
+				}
+			}
+			r.Value = bytes.Clone(value)
+			r.Value[i] ^= 0xff
+			apply(t, s, r)
+		}
+		for _, op := range []store.Op{store.OpCountMinChunk, store.OpTopKChunk, store.OpTDigestChunk, store.OpTDigestBegin} {
+			for _, position := range []int64{math.MinInt64, -1, 0, 1, 5, 700, 5000, math.MaxInt64} {
+				for _, value := range []string{"", "x", "0123456789abcdef", "0123456789abcdef0123"} {
+					before := dump(p.Contents())
+					res := apply(t, s, store.Record{Op: op, ID: k.fill.ID, Position: position, Value: []byte(value)})
+					if res.Err != nil && (res.Changed || !bytes.Equal(dump(p.Contents()), before)) {
+						t.Errorf("%s: operation %d at %d with %q: %v, and something has changed", k.name, op, position, value, res.Err)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestSketchesThatCannotBe asks that headers of sketches that no memory has room for,
+// or that are none, are refused before anything is allocated.
+func TestSketchesThatCannotBe(t *testing.T) {
+	const huge = math.MaxUint64
+	for _, r := range []store.Record{
+		{Op: store.OpCountMin}, {Op: store.OpTopK}, {Op: store.OpTDigest},
+		{Op: store.OpCountMin, Value: countMinHeader(0, 1)}, {Op: store.OpCountMin, Value: countMinHeader(huge, huge)},
+		{Op: store.OpCountMin, Value: countMinHeader(1<<60, 1)}, {Op: store.OpCountMin, Value: countMinHeader(1, store.MaxDepth+1)},
+		{Op: store.OpTopK, Value: topKHeader(0)},
+		{Op: store.OpTopK, Value: redisbloom.AppendTopKHeader(nil, redisbloom.TopKParams{K: 1, Width: math.MaxUint32, Depth: math.MaxUint32, Decay: 1})},
+		{Op: store.OpTopK, Value: redisbloom.AppendTopKHeader(nil, redisbloom.TopKParams{K: 1, Width: 1, Depth: 1, Decay: math.NaN()})},
+		{Op: store.OpTDigest, Value: redisbloom.TDigestHeader(0)}, {Op: store.OpTDigest, Value: redisbloom.TDigestHeader(math.MaxInt64)},
+	} {
+		if n, err := store.NewBytes(&r); err == nil {
+			t.Errorf("operation %d with %x: %d bytes, want an error", r.Op, r.Value, n)
+		}
+		r.Name = []byte("k")
+		s := store.New()
+		if res := apply(t, s, r); res.Err == nil || s.Names.Len() != 0 || s.Bytes() != 0 {
+			t.Errorf("operation %d with %x is applied", r.Op, r.Value)
+		}
+	}
+}
+
+// TestMergesInTheLog replays what merges leave in the log on the state before them:
+// it gives the state behind them. The sources may have changed in between.
+func TestMergesInTheLog(t *testing.T) {
+	build := func() *store.State {
+		s := store.New()
+		for i, name := range []string{"a", "b", "c"} {
+			for _, k := range sketches {
+				k.create.Name = []byte(name + k.name)
+				k.fill.ID = apply(t, s, k.create).Entry.ID
+				k.fill.Value = k.fill.Value[:len(k.fill.Value)/300*(100+i)/8*8]
+				if k.kind == catalog.CountMin {
+					k.fill.Value = increments(100 + i)
+				}
+				if k.kind == catalog.TopK {
+					k.fill.Value = counted(100 + i)
+				}
+				if res := apply(t, s, k.fill); res.Err != nil {
+					t.Fatal(res.Err)
+				}
+			}
+		}
+		return s
+	}
+	names := func(kind string, list ...string) (n [][]byte) {
+		for _, v := range list {
+			n = append(n, []byte(v+kind))
+		}
+		return n
+	}
+	cms, digest := "CMSk-TYPE", "TDIS-TYPE"
+	weights := store.AppendWeight(store.AppendWeight(nil, 2), 3)
+	for _, r := range []store.Record{
+		{Op: store.OpCountMinMerge, Name: []byte("a" + cms), Names: names(cms, "a", "b"), Value: weights},
+		{Op: store.OpTDigestMerge, Name: []byte("a" + digest), Names: names(digest, "b", "c")},
+		{Op: store.OpTDigestMerge, Name: []byte("a" + digest), Names: names(digest, "a", "a"), Flags: store.Override, Position: 3},
+		{Op: store.OpTDigestMerge, Name: []byte("new"), Names: names(digest, "b", "b")},
+	} {
+		s, again := build(), build()
+		var f store.Effect
+		var res store.Result
+		s.Names.Lock()
+		store.Apply(s, &r, nil, &res)
+		f.Add(&r, &res)
+		res.Release()
+		s.Names.Unlock()
+		if res.Err != nil || !res.Changed {
+			t.Fatalf("operation %d: %v", r.Op, res.Err)
+		}
+		for b, _ := f.Take(); len(b) > 0; {
+			e, n, err := store.DecodeRecord(b)
+			if err != nil || e.Op == store.OpCountMinMerge || e.Op == store.OpTDigestMerge {
+				t.Fatalf("operation %d in the log: %v", e.Op, err)
+			}
+			if res := apply(t, again, e); res.Err != nil {
+				t.Fatal(res.Err)
+			}
+			b = b[n:]
+		}
+		if !bytes.Equal(snapshot(again), snapshot(s)) || again.Bytes() != s.Bytes() {
+			t.Errorf("operation %d: the log gives another state: %d bytes, want %d", r.Op, again.Bytes(), s.Bytes())
+		}
+	}
+}
+
+// TestMergesThatCannotBe asks that a merge which fails changes nothing but what it
+// says, and holds no lock.
+func TestMergesThatCannotBe(t *testing.T) {
+	s := store.New()
+	small := store.Record{Op: store.OpCountMin, Name: []byte("small"), Value: countMinHeader(2, 1)}
+	large := store.Record{Op: store.OpCountMin, Name: []byte("large"), Value: countMinHeader(3, 1)}
+	apply(t, s, small)
+	apply(t, s, large)
+	apply(t, s, store.Record{Op: store.OpSet, Name: []byte("text"), Value: []byte("v")})
+	apply(t, s, store.Record{Op: store.OpTDigest, Name: []byte("old"), Value: redisbloom.TDigestHeader(5)})
+	apply(t, s, store.Record{Op: store.OpExpire, Name: []byte("old"), Deadline: 10})
+	before := snapshot(s)
+	one := store.AppendWeight(nil, 1)
+	for _, tt := range []struct {
+		r    store.Record
+		want error
+	}{
+		{store.Record{Op: store.OpCountMinMerge, Name: []byte("small"), Names: [][]byte{[]byte("large")}, Value: one}, bloomery.ErrIncompatible},
+		{store.Record{Op: store.OpCountMinMerge, Name: []byte("small"), Names: [][]byte{[]byte("none")}, Value: one}, store.ErrMissing},
+		{store.Record{Op: store.OpCountMinMerge, Name: []byte("small"), Names: [][]byte{[]byte("text")}, Value: one}, store.ErrType},
+		{store.Record{Op: store.OpCountMinMerge, Name: []byte("small"), Names: [][]byte{[]byte("small")}}, bloomery.ErrCorrupt},
+		{store.Record{Op: store.OpTDigestMerge, Name: []byte("new"), Names: [][]byte{[]byte("old")}, At: 11}, store.ErrMissing},
+		{store.Record{Op: store.OpTDigestMerge, Name: []byte("text"), Names: [][]byte{[]byte("old")}}, store.ErrType},
+	} {
+		if res := apply(t, s, tt.r); !errors.Is(res.Err, tt.want) || res.Changed {
+			t.Errorf("%+v: %v, want %v", tt.r, res.Err, tt.want)
+		}
+	}
+	if !bytes.Equal(snapshot(s), before) {
+		t.Error("something has changed")
+	}
+}
+
+func snapshot(s *store.State) []byte {
+	s.Names.Lock()
+	defer s.Names.Unlock()
+	return s.AppendSnapshot(nil)
+}
