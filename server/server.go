@@ -71,13 +71,18 @@ type Server struct {
 // error nothing stays open. An address that cannot be bound is a *PortError, a
 // folder that another process uses ErrLocked; damaged data wraps
 // bloomery.ErrCorrupt or bloomery.ErrVersion.
-func New(c Config) (*Server, error) {
+func New(c Config) (*Server, error) { return NewContext(context.Background(), c) }
+
+// NewContext is New that gives up reading the data when ctx ends; the error wraps
+// that of ctx, and the folder is as it was. It cannot end a read that the system
+// has begun, and ctx means nothing once it has returned.
+func NewContext(ctx context.Context, c Config) (*Server, error) {
 	c, err := c.complete()
 	if err != nil {
 		return nil, err
 	}
 	state := store.New()
-	d, err := openDoor(&c, state)
+	d, err := openDoor(&c, state, ctx.Err)
 	if err != nil {
 		return nil, err
 	}
@@ -102,8 +107,8 @@ func New(c Config) (*Server, error) {
 }
 
 // openDoor opens the folder of c and fills state with what it holds.
-func openDoor(c *Config, state *store.State) (*local.Door, error) {
-	dc := local.Config{State: state, Log: c.Log}
+func openDoor(c *Config, state *store.State, stop func() error) (*local.Door, error) {
+	dc := local.Config{State: state, Log: c.Log, Stop: stop}
 	if c.Dir == "" {
 		return local.Open(dc)
 	}

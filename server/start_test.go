@@ -3,9 +3,11 @@ package server_test
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"strconv"
 	"testing"
 	"time"
@@ -142,4 +144,50 @@ func readRaw(b []byte, r *bufio.Reader) ([]byte, error) {
 		}
 	}
 	return b, nil
+}
+
+// TestNewContext asks that a start that is given up while it reads its data says so,
+// leaves the folder as it is and free for the next one.
+func TestNewContext(t *testing.T) {
+	dir := t.TempDir()
+	c := server.Config{Addr: []string{"127.0.0.1:0"}, Dir: dir}
+	fill(t, c)
+	before, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if s, err := server.NewContext(ctx, c); s != nil || !errors.Is(err, context.Canceled) {
+		t.Errorf("NewContext = %v, %v, want context.Canceled", s, err)
+	}
+	after, err := os.ReadDir(dir)
+	if err != nil || fmt.Sprint(after) != fmt.Sprint(before) {
+		t.Errorf("the folder has %v, had %v: %v", after, before, err)
+	}
+	s, err := server.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// fill stores something in the folder of c.
+func fill(t *testing.T, c server.Config) {
+	t.Helper()
+	s, err := server.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := make(chan error)
+	go func() { served <- s.Serve(context.Background()) }()
+	if got := dial(t, s.Addr().String()).do("SET", "k", "v"); got != "+OK\r\n" {
+		t.Errorf("SET = %q", got)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	<-served
 }

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"runtime/debug"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -94,7 +95,11 @@ func runServe(ctx context.Context, flags *pflag.FlagSet, c *server.Config, o *se
 		}
 		return printSettings(out, flags, notSettings...)
 	}
-	s, err := server.New(*c)
+	s, err := startServer(ctx, *c, server.NewContext)
+	if s == nil && ctx.Err() != nil {
+		log.Info("stopped before the data was read")
+		return nil
+	}
 	if err != nil {
 		return serveError(c.Dir, err)
 	}
@@ -102,6 +107,30 @@ func runServe(ctx context.Context, flags *pflag.FlagSet, c *server.Config, o *se
 		return fmt.Errorf("serve: %w", err)
 	}
 	return nil
+}
+
+// startServer returns a server that has read its data. When ctx ends meanwhile that
+// may take as long as a shutdown, and then both are nil: a read from a disk that
+// does not answer cannot be ended, and the process goes without it.
+func startServer(ctx context.Context, c server.Config, start func(context.Context, server.Config) (*server.Server, error)) (s *server.Server, err error) {
+	started := make(chan struct{})
+	var made *server.Server
+	var failed error
+	go func() {
+		made, failed = start(ctx, c)
+		close(started)
+	}()
+	select {
+	case <-started:
+		return made, failed
+	case <-ctx.Done():
+	}
+	select {
+	case <-started:
+		return made, failed
+	case <-time.After(c.ShutdownTimeout):
+		return nil, nil
+	}
 }
 
 // serveError adds what to do about a folder or an address that cannot be used.

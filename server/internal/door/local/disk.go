@@ -6,6 +6,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+
+	"github.com/bloomery/bloomery"
 )
 
 var _ Files = Disk("")
@@ -40,20 +42,27 @@ func (d Disk) Append(name string) (File, error) {
 	return os.OpenFile(d.path(name), os.O_WRONLY|os.O_APPEND, 0)
 }
 
-// Open implements Files.
+// Open implements Files. What is not a file is damage: a pipe would never end.
 func (d Disk) Open(name string) (Reader, error) {
+	info, err := os.Stat(d.path(name))
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, &damage{name, fmt.Errorf("%w: not a regular file", bloomery.ErrCorrupt)}
+	}
 	f, err := os.Open(d.path(name))
 	if err != nil {
 		return nil, err
 	}
-	info, err := f.Stat()
-	if err != nil {
+	if info, err = f.Stat(); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	return diskReader{f, info.Size()}, nil
 }
 
-// List implements Files. Folders and the lock are not in the list.
+// List implements Files. Folders and the lock are not in the list, unless a folder
+// has the name of a file that is needed: to open it is an error that names it.
 func (d Disk) List() ([]string, error) {
 	entries, err := os.ReadDir(string(d))
 	if err != nil {
@@ -61,11 +70,18 @@ func (d Disk) List() ([]string, error) {
 	}
 	var names []string
 	for _, e := range entries {
-		if !e.IsDir() && e.Name() != lockName {
+		if (!e.IsDir() || isOurs(e.Name())) && e.Name() != lockName {
 			names = append(names, e.Name())
 		}
 	}
 	return names, nil
+}
+
+// isOurs reports whether a name is one of a log, a part file or the manifest.
+func isOurs(name string) bool {
+	_, log := parseLogName(name)
+	_, part := parsePartName(name)
+	return log || part || name == manifestName
 }
 
 // Rename implements Files.

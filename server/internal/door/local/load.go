@@ -165,6 +165,9 @@ func (l *loaded) loadParts(files Folder, number uint64, m *manifest) (int64, err
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, fmt.Errorf("%w: missing", bloomery.ErrCorrupt)
 	}
+	if d, ok := errors.AsType[*damage](err); ok {
+		return 0, d.err // the caller names the file
+	}
 	if err != nil {
 		return 0, err
 	}

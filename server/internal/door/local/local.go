@@ -64,6 +64,9 @@ type Config struct {
 	// decides when the log is written and synced. nil means that of the
 	// machine.
 	Tick func() time.Duration
+	// Stop, if it is not nil, is asked again and again while Open reads the
+	// folder: an error ends that, and is returned.
+	Stop func() error
 	// Log is where the door says what it does; nil for nowhere.
 	Log *slog.Logger
 
@@ -105,6 +108,9 @@ func Open(c Config) (*Door, error) {
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Stop == nil {
+		c.Stop = func() error { return nil }
 	}
 	if c.SnapshotAfter == 0 {
 		c.SnapshotAfter = logFileBytes

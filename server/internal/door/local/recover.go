@@ -18,7 +18,8 @@ import (
 func (d *Door) recover() error {
 	began := d.config.Clock()
 	files := d.config.Files
-	m, err := readManifest(files)
+	reading := stoppable{files, d.config.Stop}
+	m, err := readManifest(reading)
 	if err != nil {
 		return err
 	}
@@ -33,7 +34,7 @@ func (d *Door) recover() error {
 	if err := cutOff(names); err != nil {
 		return err
 	}
-	l := load(files, m, d.state)
+	l := load(reading, m, d.state)
 	if l.failed != nil {
 		return l.failed
 	}
@@ -44,7 +45,12 @@ func (d *Door) recover() error {
 	if r.lost, err = l.fill(m, d.state); err != nil {
 		return err
 	}
-	tail, err := scanLog(files, names, m, r.frame)
+	tail, err := scanLog(reading, names, m, func(position uint64, body []byte) error {
+		if err := d.config.Stop(); err != nil {
+			return err
+		}
+		return r.frame(position, body)
+	})
 	if err == nil {
 		err = r.finish(tail.end)
 	}
@@ -88,6 +94,33 @@ func (d *Door) recover() error {
 			"seconds", d.config.Clock().Sub(began).Round(time.Millisecond).Seconds())
 	}
 	return nil
+}
+
+// stoppable is a folder whose readers ask stop before they read.
+type stoppable struct {
+	Folder
+	stop func() error
+}
+
+// Open implements Folder.
+func (f stoppable) Open(name string) (Reader, error) {
+	r, err := f.Folder.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	return stoppableReader{r, f.stop}, nil
+}
+
+type stoppableReader struct {
+	Reader
+	stop func() error
+}
+
+func (r stoppableReader) Read(p []byte) (int, error) {
+	if err := r.stop(); err != nil {
+		return 0, err
+	}
+	return r.Reader.Read(p)
 }
 
 // cutOff refuses a folder that has contents and neither a manifest nor a log. A
