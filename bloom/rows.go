@@ -39,10 +39,10 @@ type rows struct {
 // used returns the bitmap of the columns in use.
 func (f *rows) used() []uint64 { return f.words[:f.length] }
 
-// Room returns the number of columns that there is room for.
-func (f *rows) Room() int { return 64 * f.length }
+// MaxColumns returns how many columns can be in use.
+func (f *rows) MaxColumns() int { return 64 * f.length }
 
-// Words returns the number of words that Which fills, a 64th of Room.
+// Words returns the number of words that Which fills, a 64th of MaxColumns.
 func (f *rows) Words() int { return f.length }
 
 // Len returns the number of columns in use.
@@ -98,8 +98,8 @@ func (f *rows) ContainsHash(column int, h uint64) (bool, error) {
 
 // check returns an error if a column is not in use.
 func (f *rows) check(column int) error {
-	if column < 0 || column >= f.Room() {
-		return fmt.Errorf("%w: column %d, there are 0 to %d", bloomery.ErrParameter, column, f.Room()-1)
+	if column < 0 || column >= f.MaxColumns() {
+		return fmt.Errorf("%w: column %d, there are 0 to %d", bloomery.ErrParameter, column, f.MaxColumns()-1)
 	}
 	if f.words[column/64]>>(column%64)&1 == 0 {
 		return fmt.Errorf("%w: column %d is not in use", bloomery.ErrParameter, column)
@@ -157,7 +157,7 @@ func (f *rows) Stats() bloomery.Stats {
 		Kind:       "sliced",
 		Capacity:   f.capacity * uint64(f.Len()),
 		Items:      round(items),
-		Bits:       f.shape.Bits * uint64(f.Room()),
+		Bits:       f.shape.Bits * uint64(f.MaxColumns()),
 		Bytes:      uint64(len(f.words)) * 8,
 		Saturation: full / n,
 		Asked:      f.rate,

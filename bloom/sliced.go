@@ -37,7 +37,7 @@ import (
 type Sliced struct{ rows }
 
 // NewSliced returns a Sliced with room for c.Columns columns and none in use.
-// Room is rounded up to a multiple of 64, and above 256 to a multiple of 256.
+// Their number is rounded up to a multiple of 64, and above 256 to a multiple of 256.
 // The rest of c describes one column, as for NewStandard; memory is taken for
 // all of them at once. Its errors wrap ErrParameter or ErrTooLarge, or are
 // those of Alloc.
@@ -94,7 +94,7 @@ func (f *Sliced) AddColumn() (int, error) {
 			return 64*i + free, nil
 		}
 	}
-	return 0, fmt.Errorf("bloom: add column: %w: all %d columns are in use", bloomery.ErrFull, f.Room())
+	return 0, fmt.Errorf("bloom: add column: %w: all %d columns are in use", bloomery.ErrFull, f.MaxColumns())
 }
 
 // ClearColumn removes all keys from a column, which stays in use. It reads

@@ -17,8 +17,8 @@ import (
 
 func TestSlicedAddColumn(t *testing.T) {
 	s := sliced(3, 10, 0.1)
-	if s.Room() != 64 {
-		t.Errorf("Room() = %d, want 64", s.Room())
+	if s.MaxColumns() != 64 {
+		t.Errorf("MaxColumns() = %d, want 64", s.MaxColumns())
 	}
 	for i := range 64 {
 		if c, err := s.AddColumn(); c != i || err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/bloom"
+	"github.com/bloomery/bloomery/codec"
 	"github.com/bloomery/bloomery/compose"
 	"github.com/bloomery/bloomery/counting"
 	"github.com/bloomery/bloomery/cuckoo"
@@ -27,6 +28,7 @@ import (
 // that it is not used.
 func TestConfigFields(t *testing.T) {
 	const opens = "Hasher Alloc"
+	const views = "Hasher"
 	const bits = "Capacity ErrorRate Bits Hashes BitsPerKey Hasher Alloc"
 	const counters = bits + " CounterBits"
 	const static = "ErrorRate Shards Hasher Alloc Workers Progress"
@@ -37,32 +39,32 @@ func TestConfigFields(t *testing.T) {
 		"NewSplitFromBitset": "Capacity Hasher Alloc",
 		"Decode":             opens, "DecodeStandard": opens, "DecodePartitioned": opens, "DecodeSplit": opens, "DecodeScalable": opens, "DecodeSliced": opens,
 		"Read": opens, "ReadStandard": opens, "ReadPartitioned": opens, "ReadSplit": opens, "ReadScalable": opens, "ReadSliced": opens,
-		"View": opens, "ViewStandard": opens, "ViewPartitioned": opens, "ViewSplit": opens, "ViewScalable": opens, "ViewSliced": opens,
+		"View": views, "ViewStandard": views, "ViewPartitioned": views, "ViewSplit": views, "ViewScalable": views, "ViewSliced": views,
 	}, bloom.Config{})
 	fieldsOf(t, map[string]string{
 		"New": counters + " Copies Overflow", "NewSpectral": counters, "NewStable": counters,
 		"Decode": opens, "DecodeSpectral": opens, "DecodeStable": opens,
 		"Read": opens, "ReadSpectral": opens, "ReadStable": opens,
-		"View": opens, "ViewSpectral": opens, "ViewStable": opens,
+		"View": views, "ViewSpectral": views, "ViewStable": views,
 	}, counting.Config{})
 	fieldsOf(t, map[string]string{
-		"New": "Capacity ErrorRate Buckets Width BitsPerKey Hasher Alloc", "Decode": opens, "Read": opens, "View": opens,
+		"New": "Capacity ErrorRate Buckets Width BitsPerKey Hasher Alloc", "Decode": opens, "Read": opens, "View": views,
 	}, cuckoo.Config{})
 	fieldsOf(t, map[string]string{
-		"New": "Capacity ErrorRate BitsPerKey Doublings Hasher Alloc", "Decode": opens, "Read": opens, "View": opens,
+		"New": "Capacity ErrorRate BitsPerKey Doublings Hasher Alloc", "Decode": opens, "Read": opens, "View": views,
 		"NewGrowing":    "Capacity ErrorRate Expected Hasher",
 		"DecodeGrowing": "Hasher", "ReadGrowing": "Hasher", "ViewGrowing": "Hasher",
 	}, quotient.Config{})
 	fieldsOf(t, map[string]string{
-		"New": "Capacity ErrorRate Generations Burst Rotate Hasher Alloc", "Decode": opens, "Read": opens, "View": opens,
+		"New": "Capacity ErrorRate Generations Burst Rotate Hasher Alloc", "Decode": opens, "Read": opens, "View": views,
 	}, compose.WindowConfig{})
 	fieldsOf(t, map[string]string{"New": "Capacity ErrorRate Members Need Hasher Alloc"}, compose.QuorumConfig{})
 	fieldsOf(t, map[string]string{"New": "Capacity Stripes Make"}, compose.StripedConfig{})
 	fieldsOf(t, map[string]string{
-		"Build": static + " Arity", "Stream": stream + " Arity", "Decode": opens, "Read": opens, "View": opens,
+		"Build": static + " Arity", "Stream": stream + " Arity", "Decode": opens, "Read": opens, "View": views,
 	}, fuse.Config[uint8]{})
 	fieldsOf(t, map[string]string{
-		"Build": static + " Width", "Stream": stream + " Width", "Decode": opens, "Read": opens, "View": opens,
+		"Build": static + " Width", "Stream": stream + " Width", "Decode": opens, "Read": opens, "View": views,
 	}, ribbon.Config{})
 }
 
@@ -217,5 +219,18 @@ func TestBitsPerKey(t *testing.T) {
 				t.Errorf("%s: %v bits per key: %+v, want an error", name, bad, g.Stats())
 			}
 		}
+	}
+}
+
+// TestViewRefusesAlloc: a view has no array to place.
+func TestViewRefusesAlloc(t *testing.T) {
+	f := bloom.New(100, 0.01)
+	called := false
+	c := codec.Config{Alloc: func(n int) ([]byte, error) { called = true; return make([]byte, n), nil }}
+	if v, err := c.View(encoded(t, f)); !errors.Is(err, bloomery.ErrParameter) || !strings.Contains(err.Error(), "Alloc") || called {
+		t.Errorf("View with Alloc = %v, %v, want ErrParameter that names Alloc", v, err)
+	}
+	if _, err := c.Open(encoded(t, f)); err != nil || !called {
+		t.Errorf("Open with Alloc: %v, it was called: %v", err, called)
 	}
 }

@@ -111,8 +111,9 @@ var kinds = []Kind{
 var striped = Kind{Number: envelope.KindStriped, Name: "striped", members: ofMembers(compose.DecodeStriped)}
 
 // Kinds returns a copy of the table of all kinds of filters, in the order of
-// their numbers. A bloom.Sliced is not among them: it is many filters, and
-// answers with a set of columns.
+// their numbers. Two are not among them: a bloom.Sliced is many filters, and
+// answers with a set of columns; a compose.Striped has the abilities of its
+// stripes, which are of one of these kinds. Open reads a Striped all the same.
 func Kinds() []Kind { return slices.Clone(kinds) }
 
 // How the families are opened.

@@ -24,7 +24,7 @@ type Config struct {
 	// all zero, starting at a multiple of 8, better of 64. Nil means the Go
 	// heap. See Config.Alloc of the families. It is called once for each layer
 	// and each member, and never for a quotient.Growing, whose segments come
-	// and go on the Go heap.
+	// and go on the Go heap. A view has no array of its own: View refuses it.
 	Alloc func(bytes int) ([]byte, error)
 	// Limits bounds what untrusted data can make the process allocate.
 	Limits Limits
@@ -184,6 +184,9 @@ func ended(err error) bool {
 // transport form and a compose.Striped cannot be viewed, which is
 // ErrIncompatible.
 func (c Config) View(data []byte) (View, error) {
+	if c.Alloc != nil {
+		return nil, fmt.Errorf("codec: view: %w: Alloc is set, which View does not use", bloomery.ErrParameter)
+	}
 	if formOf(data) == FormTransport {
 		return nil, fmt.Errorf("codec: view: %w: a transport form cannot be read where it lies, open it", bloomery.ErrIncompatible)
 	}

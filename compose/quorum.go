@@ -31,7 +31,9 @@ const MaxMembers = 255
 //	3 of 3                0.0001%
 //	3 of 5                0.001%
 //
-// Make one with NewQuorum or QuorumConfig.New.
+// Make one with NewQuorum or QuorumConfig.New, and read one with DecodeQuorum. It
+// has no UnmarshalBinary, ReadFrom or Clone: its members are of any family, and
+// only the caller can say how such are opened.
 //
 // Safe for concurrent readers if its members are; a writer needs exclusion.
 type Quorum struct{ quorum }

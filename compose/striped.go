@@ -39,7 +39,9 @@ const (
 // For sets that only grow bloom.Concurrent is faster; Striped is for families
 // that delete and count, such as cuckoo and quotient filters.
 //
-// Make one with StripedConfig.New.
+// Make one with StripedConfig.New, and read one with DecodeStriped. It has no
+// UnmarshalBinary, ReadFrom or Clone: its stripes are of any family, and only the
+// caller can say how such are opened.
 //
 // Safe for concurrent use.
 type Striped struct {

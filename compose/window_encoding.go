@@ -191,7 +191,8 @@ var _ bloomery.Hashed = (*WindowView)(nil)
 
 // View returns a WindowView of data, the encoding of a Window. It checks header
 // and lengths, not the payload: a corrupt payload can cause false negatives, and
-// Verify finds it. Errors are those of Decode.
+// Verify finds it. Of c only Hasher may be set.
+// Errors are those of Decode.
 func (c WindowConfig) View(data []byte) (*WindowView, error) {
 	return envelope.View(c.opening(), "View", data, (*WindowView).load)
 }

@@ -67,7 +67,8 @@ func ReadFilter[F any](o Opening, name string, r io.Reader, load func(*F, hashin
 	return open(o, "read", name, &Source{r: r, alloc: o.Alloc}, load)
 }
 
-// View is Decode for a filter that stays where it lies in data.
+// View is Decode for a filter that stays where it lies in data: there is no array
+// for Alloc to place.
 func View[F any](o Opening, name string, data []byte, load func(*F, hashing.Hasher, *Source) error) (*F, error) {
 	return open(o, "view", name, &Source{data: data, InPlace: true}, load)
 }
@@ -75,7 +76,7 @@ func View[F any](o Opening, name string, data []byte, load func(*F, hashing.Hash
 func open[F any](o Opening, verb, name string, from *Source, load func(*F, hashing.Hasher, *Source) error) (*F, error) {
 	f := new(F)
 	used := []string{"Hasher", "Alloc"}
-	if o.OnHeap {
+	if o.OnHeap || from.InPlace {
 		used = used[:1]
 	}
 	err := fields.Only(o.Config, name, used...)
