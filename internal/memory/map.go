@@ -31,7 +31,7 @@ func Map(bytes int) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("memory: map: %w: %d bytes: %w", bloomery.ErrTooLarge, bytes, err)
 	}
-	Advise(b)
+	adviseHuge(b) // it begins with a whole one
 	return b, nil
 }
 
@@ -48,9 +48,10 @@ func Unmap(b []byte) error {
 	return nil
 }
 
-// Advise asks for huge pages in an array of 4 MiB or more whose pages were not
-// touched yet. Random access to an array larger than the TLB covers takes less
-// time with them. It changes speed only, so there is no error.
+// Advise asks for huge pages, as far as whole ones lie in it, in an array of 4 MiB
+// or more whose pages were not touched yet. Random access to an array larger than
+// the TLB covers takes less time with them. It changes speed only, so there is no
+// error.
 func Advise(b []byte) {
 	if len(b) >= hugeFrom {
 		adviseHuge(b)
