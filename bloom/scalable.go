@@ -171,6 +171,34 @@ func (f *Scalable) grow() {
 	f.limit = last.items + last.capacity/8 + 1
 }
 
+// GrowBytes returns the bytes of the layers that n more keys need at most: 0 while
+// there is room for them in the last one.
+func (f *Scalable) GrowBytes(n int) uint64 {
+	if len(f.layers) == 0 {
+		return 0
+	}
+	left, sum := uint64(max(0, n)), uint64(0)
+	for i := range f.layers {
+		if l := &f.layers[i]; l.items < l.capacity {
+			left -= min(left, l.capacity-l.items)
+		}
+	}
+	layout, share := sizing.Blocked, f.nextShare()
+	if share < sizing.MinBlockedRate {
+		layout = sizing.Standard
+	}
+	for capacity := f.layers[len(f.layers)-1].capacity; left > 0; left -= min(left, capacity) {
+		over, next := bits.Mul64(capacity, uint64(f.growth))
+		s, err := layout.Size(next, share)
+		if over != 0 || err != nil {
+			break // no such layer can be made
+		}
+		capacity = next
+		sum += s.Bits / 8
+	}
+	return sum
+}
+
 // Add adds key and reports whether the filter changed. False means that the
 // key was, or seemed to be, there already.
 func (f *Scalable) Add(key []byte) bool { return f.AddHash(f.hasher.Hash(key)) }

@@ -81,6 +81,14 @@ func Keyed(key [16]byte) Hasher {
 	})
 }
 
+// Placeholder stands for the Keyed hasher whose fingerprint is check, where the
+// key itself is not known. Filters that were made with that key can be opened with
+// it, kept, written and asked by hash. It cannot hash: Hash returns 0 for every key.
+func Placeholder(check uint64) Hasher { return Hasher{kind: SipHash, seed: check} }
+
+// IsPlaceholder reports whether h cannot hash, see Placeholder.
+func (h Hasher) IsPlaceholder() bool { return h.kind != XXH3 && h.secret == nil }
+
 // Func returns a Hasher that calls f. All 64 bits that f returns must be well
 // mixed, and f must always return the same for the same key. f gets a copy of
 // the key, so each key costs an allocation. It panics if f is nil.
@@ -136,7 +144,7 @@ func (h Hasher) Kind() Kind { return h.kind }
 // Check is what a file header stores of a Hasher beside its kind: the seed of
 // XXH3; for SipHash and functions a fingerprint, the hash of a fixed text.
 func (h Hasher) Check() uint64 {
-	if h.kind == XXH3 {
+	if h.kind == XXH3 || h.secret == nil {
 		return h.seed
 	}
 	return h.HashString(fingerprintText)
@@ -160,6 +168,9 @@ const fingerprintText = "bloomery: fingerprint of a hash key"
 
 //go:noinline
 func (h Hasher) bytesSlow(key []byte) uint64 {
+	if h.secret == nil {
+		return 0
+	}
 	if h.kind == SipHash {
 		s := *h.secret
 		return sip(s.k0, s.k1, key)
@@ -169,6 +180,9 @@ func (h Hasher) bytesSlow(key []byte) uint64 {
 
 //go:noinline
 func (h Hasher) stringSlow(key string) uint64 {
+	if h.secret == nil {
+		return 0
+	}
 	if h.kind == SipHash {
 		s := *h.secret
 		return sip(s.k0, s.k1, key)
@@ -178,6 +192,9 @@ func (h Hasher) stringSlow(key string) uint64 {
 
 //go:noinline
 func (h Hasher) uint64Slow(x uint64) uint64 {
+	if h.secret == nil {
+		return 0
+	}
 	if h.kind == SipHash {
 		var b [8]byte
 		binary.LittleEndian.PutUint64(b[:], x)

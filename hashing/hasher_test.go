@@ -231,3 +231,19 @@ func BenchmarkHasher(b *testing.B) {
 		})
 	}
 }
+
+// TestPlaceholder asks that a placeholder opens what its key opens, and hashes
+// nothing.
+func TestPlaceholder(t *testing.T) {
+	key := hashing.Keyed([16]byte{1, 2, 3})
+	p := hashing.Placeholder(key.Check())
+	if !p.Equal(key) || !p.IsPlaceholder() || key.IsPlaceholder() || (hashing.Hasher{}).IsPlaceholder() {
+		t.Errorf("Equal %v, IsPlaceholder %v and of the key %v", p.Equal(key), p.IsPlaceholder(), key.IsPlaceholder())
+	}
+	if p.Hash([]byte("a")) != 0 || p.HashString("a") != 0 || p.HashUint64(1) != 0 {
+		t.Error("a placeholder hashes")
+	}
+	if p.String() != key.String() {
+		t.Errorf("String() = %q, want %q", p.String(), key.String())
+	}
+}

@@ -98,6 +98,9 @@ func Read(r io.Reader, accept func(Header) error) (Header, []uint64, int64, erro
 // ReadIn is Read with memory from alloc if that is not nil, which is asked for
 // the whole payload at once and may refuse.
 func ReadIn(r io.Reader, alloc memory.Alloc, accept func(Header) error) (Header, []uint64, int64, error) {
+	if b, ok := r.(*Blank); ok {
+		return b.words(alloc, accept)
+	}
 	in := &counted{r: r}
 	head := make([]byte, HeaderSize)
 	if err := in.full(head); err != nil {
