@@ -40,6 +40,11 @@ const (
 	CountMin Kind = 16 // RedisBloom's CMS
 	TopK     Kind = 17 // RedisBloom's TOPK
 	TDigest  Kind = 18 // RedisBloom's TDIGEST
+	Filter   Kind = 8  // a filter of package codec, of any of its kinds
+
+	// FilterPart is not the kind of a name: a snapshot lists the parts of a
+	// filter behind the first as items of this kind.
+	FilterPart Kind = 9
 )
 
 // shardBits is the logarithm of the number of shards: few enough to walk, many

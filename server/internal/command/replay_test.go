@@ -39,7 +39,7 @@ func (h *history) next() []string {
 		return h.sketch()
 	}
 	k, item := h.name(), fmt.Sprint("item", h.rng.IntN(400))
-	switch h.rng.IntN(41) {
+	switch h.rng.IntN(56) {
 	case 0:
 		return []string{"BF.RESERVE", k, "0.01", strconv.Itoa(1 + h.rng.IntN(50)), "EXPANSION", strconv.Itoa(1 + h.rng.IntN(3))}
 	case 1:
@@ -103,6 +103,20 @@ func (h *history) next() []string {
 		return []string{"GETEX", k, "PERSIST"}
 	case 40:
 		return []string{"GETSET", k, "8"}
+	case 41, 42, 43:
+		return h.filter(k)
+	case 44, 45, 46:
+		return []string{"FILTER.ADD", k, item}
+	case 47, 48:
+		return h.items("FILTER.ADD", k)
+	case 49, 50:
+		return h.items("FILTER.DEL", k)
+	case 51:
+		return []string{"FILTER.ADDHASH", k, strconv.FormatUint(h.rng.Uint64(), 10), "0xff"}
+	case 52:
+		return []string{"FILTER.CLEAR", k}
+	case 53:
+		return []string{"FILTER.HAS", k, item}
 	case 33:
 		return []string{"COPY", k, h.name(), "REPLACE"}
 	default:
@@ -166,6 +180,24 @@ func (h *history) sketch() []string {
 	default:
 		return []string{"TOPK.LIST", k}
 	}
+}
+
+// filter makes a filter of some kind, small ones and ones of several parts.
+func (h *history) filter(k string) []string {
+	kinds := []string{
+		"bloom", "standard", "partitioned", "split", "scalable", "counting", "spectral", "stable", "cuckoo", "quotient", "growing", "window", "quorum",
+	}
+	words := []string{"FILTER.CREATE", k, kinds[h.rng.IntN(len(kinds))], "CAPACITY", strconv.Itoa(1 + h.rng.IntN(200)), "ERROR", "0.02"}
+	if h.rng.IntN(2) == 0 {
+		words = append(words, "PARTS", strconv.Itoa(1<<h.rng.IntN(3)))
+	}
+	if words[2] == "window" {
+		words = append(words, "SPAN", "1s", "GENERATIONS", "5")
+	}
+	if h.rng.IntN(4) == 0 {
+		words = append(words, "SEED", strconv.Itoa(h.rng.IntN(100)))
+	}
+	return words
 }
 
 // TestReplay runs a long random history with snapshots and crashes at random

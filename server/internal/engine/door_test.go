@@ -39,6 +39,11 @@ var samples = map[string][]string{
 	"del":            {"DEL s b", "DEL none"},
 	"expire":         {"EXPIRE s 10", "EXPIRE none 10"},
 	"expireat":       {"EXPIREAT s 1800000000"},
+	"filter.add":     {"FILTER.ADD f x", "FILTER.ADD p x y z"},
+	"filter.addhash": {"FILTER.ADDHASH f 17", "FILTER.ADDHASH p 17 18 19"},
+	"filter.clear":   {"FILTER.CLEAR f", "FILTER.CLEAR p"},
+	"filter.create":  {"FILTER.CREATE new bloom", "FILTER.CREATE new cuckoo PARTS 4", "FILTER.CREATE new bloom LIKE p"},
+	"filter.del":     {"FILTER.DEL f i"},
 	"flushall":       {"FLUSHALL"},
 	"flushdb":        {"FLUSHDB"},
 	"getdel":         {"GETDEL s", "GETDEL none"},
@@ -77,6 +82,7 @@ func setup(b *bench) map[string]string {
 	for _, line := range []string{
 		"BF.ADD b i", "CF.ADD c i", "SET s v", "SET n 5", "SET t v EX 100",
 		"CMS.INITBYDIM m 10 3", "CMS.INCRBY m i 1", "TOPK.RESERVE k 3 10 3 0.9", "TOPK.ADD k i", "TDIGEST.CREATE d", "TDIGEST.ADD d 1 2 3",
+		"FILTER.CREATE f cuckoo CAPACITY 100", "FILTER.ADD f i", "FILTER.CREATE p bloom CAPACITY 100 PARTS 4",
 	} {
 		b.line(line)
 	}
@@ -250,6 +256,9 @@ func randomLine(rng *rand.Rand) string {
 		"MULTI", "EXEC", "WATCH " + key, "BF.INFO " + key, "CF.INFO " + key,
 		"MSET " + key + " 1 " + other + " 2", "MGET " + key + " " + other, "GETSET " + key + " 7", "GETDEL " + key, "GETEX " + key + " EX 50",
 		"SETEX " + key + " 10 1", "SETNX " + key + " 3", "SET " + key + " 4 GET",
+		"FILTER.CREATE " + key + " counting CAPACITY 50", "FILTER.CREATE " + key + " bloom CAPACITY 50 PARTS 4",
+		"FILTER.CREATE " + key + " window CAPACITY 50 PARTS 2", "FILTER.ADD " + key + " " + item + " x" + item, "FILTER.ADD " + key + " " + item,
+		"FILTER.HAS " + key + " " + item, "FILTER.DEL " + key + " " + item, "FILTER.CLEAR " + key, "FILTER.CARD " + key,
 	}
 	return lines[rng.IntN(len(lines))]
 }

@@ -15,6 +15,14 @@ type Family struct {
 	// Hash appends the digests of items to those of the workspace and returns
 	// where they begin.
 	Hash func(w *Workspace, items [][]byte, narrow bool) (first int)
+	// HashFor, if there is one, takes the place of Narrow and Hash where filters
+	// of a kind hash in ways of their own. It needs no lock. Such filters have
+	// 64-bit hashes and may have several parts.
+	HashFor func(w *Workspace, p *store.Part, items [][]byte) (first int)
+	// Check, if there is one, is called inside the gate before items are hashed.
+	// It may answer calls, and reports whether those that are left are to be run
+	// from the beginning again.
+	Check func(x *Context, entry *catalog.Entry, calls []Call) (again bool)
 	// Contains asks for the digests from the one at first on, one for each of
 	// found.
 	Contains func(w *Workspace, p *store.Part, found []bool, first int)
@@ -43,6 +51,8 @@ type Filter struct {
 	// Parse checks the arguments and sets Items, or answers. It must not look
 	// at names: nil means that all arguments behind the key are items.
 	Parse func(*Context, *Call)
+	// Hash, if there is one, takes the place of that of the family.
+	Hash func(w *Workspace, p *store.Part, items [][]byte) (first int)
 	// Read answers from the filter, under its read lock.
 	Read func(*Context, *store.Part, *Call)
 	// Contains marks a read that asks which of its items are there: it has no
@@ -74,8 +84,40 @@ type Writing struct {
 	Grows bool
 	// Reply turns the result of the record into the answer.
 	Reply func(*Call, *store.Result)
+	// Failure returns the text of an error of an item: for filters of several
+	// parts.
+	Failure func(error) string
 	// Create makes the record for a key that is not there.
 	Create func(*Context, *Call) store.Record
+}
+
+// hash appends the digests of items to those of the workspace.
+func (f *Filter) hash(w *Workspace, p *store.Part, items [][]byte) (first int) {
+	switch {
+	case f.Hash != nil:
+		return f.Hash(w, p, items)
+	case f.Family.HashFor != nil:
+		return f.Family.HashFor(w, p, items)
+	}
+	return f.Family.Hash(w, items, f.Family.Narrow(p))
+}
+
+// checked asks the family whether calls may be run. It reports false if they are not
+// to be run now.
+func (e *Engine) checked(s *Session, entry *catalog.Entry, calls []Call) bool {
+	f := calls[0].cmd.Filter.Family
+	if f.Check == nil {
+		return true
+	}
+	if f.Check(&s.ctx, entry, calls) {
+		return false
+	}
+	for i := range calls {
+		if calls[i].answered {
+			return false // the others are run without it
+		}
+	}
+	return true
 }
 
 // maxRun is how many items are looked at under one lock. Commands of more are
@@ -122,7 +164,7 @@ func (e *Engine) runSpan(s *Session, calls []Call) {
 		e.settle(s)
 	}
 	if len(c.Items) > maxRun || c.pieces != nil {
-		e.runPieces(s, c)
+		e.runPieces(s, calls[:1])
 		return
 	}
 	e.enter(s)
@@ -134,17 +176,23 @@ func (e *Engine) runSpan(s *Session, calls []Call) {
 	if f.Write != nil && e.busy(s) {
 		return
 	}
+	if !e.checked(s, entry, calls) {
+		return
+	}
 	w := s.w
 	w.reuse()
-	narrow := f.Family.Narrow(p)
 	for i := range calls {
-		calls[i].first = f.Family.Hash(w, calls[i].Items, narrow)
+		calls[i].first = calls[i].cmd.Filter.hash(w, p, calls[i].Items)
 	}
 	if f.Write == nil && len(calls) > 1 {
 		e.stats.looked(s, true, len(calls)-1)
 	}
 	last := &calls[len(calls)-1]
 	s.weight += last.first + len(last.Items) - c.first + len(calls)
+	if store.PartCount(entry) > 1 {
+		e.runParts(s, entry, calls)
+		return
+	}
 	if f.Write == nil {
 		e.read(s, p, calls)
 		return

@@ -128,8 +128,8 @@ func (e *Engine) look(s *Session, key []byte) watched {
 		return watched{}
 	}
 	w := watched{id: entry.ID, deadline: deadline}
-	if p := store.PartOf(entry); p != nil {
-		w.version = p.Version()
+	for _, p := range store.Parts(entry) {
+		w.version += p.Version() // versions only rise: so does their sum
 	}
 	return w
 }

@@ -16,11 +16,14 @@ type pieces struct {
 	codes []redisbloom.Result
 	done  int
 	err   error // of the first piece that had one
+
+	failed map[int]string // errors of items, in a filter of several parts
 }
 
 // runPieces runs a call of more than maxRun items. Other commands may be run
 // between two pieces, as they may between two commands.
-func (e *Engine) runPieces(s *Session, c *Call) {
+func (e *Engine) runPieces(s *Session, calls []Call) {
+	c := &calls[0]
 	f, v := c.cmd.Filter, c.pieces
 	if v == nil {
 		if !e.holdReply(s, len(c.Items)) {
@@ -38,11 +41,13 @@ func (e *Engine) runPieces(s *Session, c *Call) {
 		e.leave(s) // others have their turn
 		e.enter(s)
 		if entry := e.find(s, c); entry != nil {
-			e.runPiece(s, c, entry, v)
+			e.runPiece(s, calls, entry, v)
 		}
 	}
 	switch {
 	case c.answered:
+	case len(v.failed) > 0:
+		c.answerEach(v.found, v.failed)
 	case f.Write == nil:
 		c.AnswerBools(v.found)
 	default:
@@ -55,18 +60,26 @@ func (e *Engine) runPieces(s *Session, c *Call) {
 }
 
 // runPiece runs the next piece of a call on a filter.
-func (e *Engine) runPiece(s *Session, c *Call, entry *catalog.Entry, v *pieces) {
+func (e *Engine) runPiece(s *Session, calls []Call, entry *catalog.Entry, v *pieces) {
+	c := &calls[0]
 	f, w := c.cmd.Filter, s.w
 	p := store.PartOf(entry)
 	if f.Write != nil && e.busy(s) {
+		return
+	}
+	if !e.checked(s, entry, calls) {
 		return
 	}
 	e.settle(s) // the digests of earlier pieces are not needed any more
 	e.enter(s)
 	w.reuse()
 	items := c.Items[v.done:min(v.done+maxRun, len(c.Items))]
-	first := f.Family.Hash(w, items, f.Family.Narrow(p))
+	first := f.hash(w, p, items)
 	s.weight += len(items)
+	if store.PartCount(entry) > 1 {
+		e.runPartsPiece(s, c, entry, v, first, len(items))
+		return
+	}
 	if f.Write == nil {
 		p.RLock()
 		defer p.RUnlock()

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/store"
@@ -87,8 +88,10 @@ func (x *Context) apply(op *door.Op) error {
 func (x *Context) ApplyPiece(p *store.Part, r store.Record) (store.Result, Reply) {
 	e, s := x.e, x.s
 	e.leave(s)
-	e.gate.watch.waits(s, "a piece of a record")
-	e.door.Ready()
+	if !s.alone {
+		e.gate.watch.waits(s, "a piece of a record")
+		e.door.Ready()
+	}
 	op := &door.Op{Part: p, Record: r}
 	ops := []*door.Op{op}
 	e.enter(s)
@@ -102,6 +105,33 @@ func (x *Context) ApplyPiece(p *store.Part, r store.Record) (store.Result, Reply
 	}
 	return op.Result, Reply{}
 }
+
+// Refresh puts a record of a part in order, inside the gate, before the calls that
+// meet the part. It reports whether it had to leave the gate for that. A record that
+// is not kept is none: the next call tries again.
+func (x *Context) Refresh(p *store.Part, r store.Record) (left bool) {
+	e, s := x.e, x.s
+	if e.door.Refuses() != nil || !s.alone && e.door.Busy() {
+		return false
+	}
+	op := &door.Op{Part: p, Record: r}
+	ops := []*door.Op{op}
+	e.door.Do(ops)
+	if op.Settled {
+		s.wrote = s.wrote || op.Result.Changed
+		return false
+	}
+	e.leave(s)
+	e.gate.watch.waits(s, "wait for a window")
+	e.door.Wait(ops)
+	return op.Err == nil
+}
+
+// Key returns the hasher of a secret key. It reports false if there is no such key.
+func (x *Context) Key(id string) (hashing.Hasher, bool) { return x.e.state.Key(id) }
+
+// KeyOf returns the id of the secret key with a fingerprint, "" if there is none.
+func (x *Context) KeyOf(check uint64) string { return x.e.state.KeyOf(check) }
 
 // Family returns what the commands on filters of a kind share, nil for strings.
 func (x *Context) Family(k catalog.Kind) *Family { return x.e.table.Family(k) }

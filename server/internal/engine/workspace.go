@@ -20,6 +20,7 @@ type Workspace struct {
 	payload []byte  // values of records of sketches
 	elems   []Reply // elements of replies
 
+	routes  routes
 	bools   []bool
 	codes   []redisbloom.Result
 	ops     []*Op // taken and free ones

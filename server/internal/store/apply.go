@@ -27,6 +27,9 @@ type Result struct {
 	// Bools tells for every digest of OpAdd and OpDelete whether it was new,
 	// or was there.
 	Bools []bool
+	// All means that every digest up to Done has to be kept, whatever Bools
+	// says: inserts, and adds that renew what is there.
+	All bool
 	// Codes tells what became of every digest of OpInsert and OpInsertNew.
 	Codes []redisbloom.Result
 	// Counts are the counts of items after OpCountMinIncr.
@@ -39,7 +42,7 @@ type Result struct {
 	// It is nil if there is nothing to wait for.
 	Left <-chan struct{}
 
-	made    *Part    // locked until Release
+	made    []*Part  // locked until Release
 	held    []*Part  // the same, of a merge
 	effects []Record // what a merge did
 }
@@ -52,13 +55,13 @@ type Result struct {
 // calls res.Release when the record is in the log, so that no record of the part
 // can get there before the one that made it.
 func Apply(s *State, r *Record, p *Part, res *Result) {
-	res.Err, res.Changed, res.Done, res.N = nil, false, 0, 0
+	res.Err, res.Changed, res.Done, res.N, res.All = nil, false, 0, 0, false
 	if !r.Op.Part() {
 		s.applyNames(r, res)
 		return
 	}
 	if p == nil {
-		if p = s.part(r.ID); p == nil {
+		if p = s.part(r.ID, r.Index); p == nil {
 			res.Err = ErrRetry
 			return
 		}
@@ -75,26 +78,34 @@ func Apply(s *State, r *Record, p *Part, res *Result) {
 
 // Release unlocks the part that Apply has made, if it has made one.
 func (res *Result) Release() {
-	if res.made != nil {
-		res.made.mu.Unlock()
-		res.made = nil
+	for _, p := range res.made {
+		p.mu.Unlock()
 	}
+	res.made = res.made[:0]
 	for _, p := range res.held {
 		p.mu.Unlock()
 	}
 	res.held, res.effects = nil, nil
 }
 
-func (s *State) part(id uint64) *Part {
+func (s *State) part(id uint64, index uint32) *Part {
 	e := s.Names.ByID(id)
 	if e == nil {
 		return nil
 	}
-	return PartOf(e)
+	return PartAt(e, index)
 }
 
 // applyPart applies a record to contents that are there.
 func (s *State) applyPart(p *Part, r *Record, res *Result) {
+	if l, ok := p.contents.(*loading); ok {
+		s.applyPiece(p, l, r, res)
+		return
+	}
+	if c, ok := p.contents.(*filter); ok && r.Op == OpFilterClear {
+		s.clear(c, r, res)
+		return
+	}
 	if grown := p.contents.Apply(r, res); grown != 0 {
 		s.bytes.Add(grown)
 	}

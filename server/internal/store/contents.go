@@ -106,6 +106,8 @@ type creator struct {
 	kind  catalog.Kind
 	bytes func(*Record) (uint64, error)
 	make  func(*Record, *redisbloom.Memory) (Contents, error)
+	// many takes the place of make for filters that may have several parts.
+	many func(*State, *Record) ([]Contents, error)
 }
 
 // kinds is the table of kinds, creators that of the records that make them: a
@@ -119,15 +121,21 @@ var (
 		catalog.CountMin: {name: "CMSk-TYPE", load: loadCountMin},
 		catalog.TopK:     {name: "TopK-TYPE", load: loadTopK},
 		catalog.TDigest:  {name: "TDIS-TYPE", load: loadTDigest},
+
+		catalog.Filter: {name: "bloomery-"},
+
+		catalog.FilterPart: {},
 	}
 	creators = map[Op]creator{
-		OpBloom:      {catalog.Bloom, bloomBytes, newBloom},
-		OpBloomDump:  {catalog.Bloom, bloomDumpBytes, newBloomDump},
-		OpCuckoo:     {catalog.Cuckoo, cuckooBytes, newCuckoo},
-		OpCuckooDump: {catalog.Cuckoo, cuckooDumpBytes, newCuckooDump},
-		OpCountMin:   {catalog.CountMin, countMinBytes, newCountMin},
-		OpTopK:       {catalog.TopK, topKBytes, newTopK},
-		OpTDigest:    {catalog.TDigest, tdigestBytes, newTDigest},
+		OpBloom:      {kind: catalog.Bloom, bytes: bloomBytes, make: newBloom},
+		OpBloomDump:  {kind: catalog.Bloom, bytes: bloomDumpBytes, make: newBloomDump},
+		OpCuckoo:     {kind: catalog.Cuckoo, bytes: cuckooBytes, make: newCuckoo},
+		OpCuckooDump: {kind: catalog.Cuckoo, bytes: cuckooDumpBytes, make: newCuckooDump},
+		OpFilter:     {kind: catalog.Filter, bytes: filterBytes, many: newFilter},
+		OpFilterLoad: {kind: catalog.Filter, bytes: loadBytes, many: newLoading},
+		OpCountMin:   {kind: catalog.CountMin, bytes: countMinBytes, make: newCountMin},
+		OpTopK:       {kind: catalog.TopK, bytes: topKBytes, make: newTopK},
+		OpTDigest:    {kind: catalog.TDigest, bytes: tdigestBytes, make: newTDigest},
 	}
 )
 
@@ -166,6 +174,9 @@ func creatorOf(r *Record) creator {
 // first of them. The error wraps bloomery.ErrCorrupt or bloomery.ErrVersion, or
 // ErrMemory.
 func (s *State) NewLoader(k catalog.Kind, first []byte, size int64) (Loader, error) {
+	if k == catalog.Filter || k == catalog.FilterPart {
+		return s.loadFilter(first, size)
+	}
 	load := kinds[k].load
 	if load == nil {
 		return nil, fmt.Errorf("store: load: %w: kind %d", bloomery.ErrVersion, k)

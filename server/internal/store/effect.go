@@ -69,6 +69,13 @@ func (f *Effect) Add(r *Record, res *Result) {
 				f.hashes = append(f.hashes, h)
 			}
 		}
+	case OpFilterAdd, OpFilterDelete:
+		f.gather(r.Op, r)
+		for i, h := range r.Hashes[:res.Done] {
+			if res.Bools[i] || res.All {
+				f.hashes = append(f.hashes, h)
+			}
+		}
 	case OpBloomChunk, OpCuckooChunk:
 		f.close()
 		f.chunk(r)

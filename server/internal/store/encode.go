@@ -85,6 +85,14 @@ var fields = map[Op]field{
 	OpTDigestChunk:   fieldIndex | fieldID | fieldFlags | fieldValue,
 	OpCompress:       fieldIndex | fieldID,
 	OpTDigestBegin:   fieldIndex | fieldID | fieldValue,
+	OpFilter:         fieldAt | fieldName | fieldValue,
+	OpFilterLoad:     fieldAt | fieldName | fieldValue,
+	OpFilterAdd:      fieldIndex | fieldID | fieldRoom | fieldHashes,
+	OpFilterDelete:   fieldIndex | fieldID | fieldHashes,
+	OpFilterAdvance:  fieldIndex | fieldID | fieldPosition,
+	OpFilterClear:    fieldIndex | fieldID | fieldValue,
+	OpFilterPiece:    fieldIndex | fieldID | fieldPosition | fieldValue,
+	OpFilterUnion:    fieldIndex | fieldID | fieldPosition | fieldValue,
 	OpBegin:          0,
 	OpCommit:         0,
 	OpRollback:       0,
@@ -98,7 +106,11 @@ func AppendRecord(b []byte, r *Record) []byte {
 	b = append(b, recordVersion, byte(r.Op))
 	b = binary.AppendUvarint(b, r.Origin.Session)
 	b = binary.AppendUvarint(b, r.Origin.Counter)
-	switch r.Op { // the two that come in masses
+	switch r.Op { // those that come in masses
+	case OpFilterAdd:
+		b = appendTarget(b, r)
+		b = binary.AppendUvarint(b, r.Room+1)
+		return appendHashes(b, r.Hashes)
 	case OpAdd:
 		b = appendTarget(b, r)
 		b = binary.AppendUvarint(b, r.Room+1) // Unlimited becomes 0

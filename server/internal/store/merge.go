@@ -134,7 +134,7 @@ func (s *State) mergeTDigests(r *Record, res *Result) {
 		s.bytes.Add(NewCost(r.Name, p.Bytes()))
 		p.mu.TryLock() // nobody else has it
 		target = s.insertPart(r.Name, catalog.TDigest, p)
-		res.made, res.Entry = p, target
+		res.made, res.Entry = append(res.made[:0], p), target
 		res.effects = append(res.effects, Record{Op: OpTDigest, At: r.At, Origin: r.Origin, Name: r.Name, Value: header})
 	} else {
 		p := all[0].part

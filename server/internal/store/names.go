@@ -10,7 +10,7 @@ import (
 func (s *State) applyNames(r *Record, res *Result) {
 	res.Entry, res.Old, res.Had, res.Left = nil, "", false, nil
 	switch r.Op {
-	case OpBloom, OpCuckoo, OpBloomDump, OpCuckooDump, OpCountMin, OpTopK, OpTDigest:
+	case OpBloom, OpCuckoo, OpBloomDump, OpCuckooDump, OpCountMin, OpTopK, OpTDigest, OpFilter:
 		s.create(r, res)
 	case OpCountMinMerge:
 		s.mergeCountMins(r, res)
@@ -98,15 +98,16 @@ func (s *State) drop(e *catalog.Entry) {
 	s.bytes.Add(-s.leave(e))
 }
 
-// leave marks the part of an entry as gone and returns what the entry took.
+// leave marks the parts of an entry as gone and returns what the entry took.
 func (s *State) leave(e *catalog.Entry) int64 {
-	n := int64(entryBytes + len(e.Name()))
-	p := PartOf(e)
-	if p == nil {
+	n := int64(entryBytes + len(e.Name()) + len(Text(e)))
+	if PartOf(e) == nil {
 		s.retain(e)
-		return n + int64(len(Text(e)))
 	}
-	return n + int64(p.leave())
+	for _, p := range Parts(e) {
+		n += int64(p.leave())
+	}
+	return n
 }
 
 // flush removes all names. What they took counts as free at once; it is given back
@@ -138,38 +139,63 @@ func (s *State) create(r *Record, res *Result) {
 		res.Err = ErrExists
 		return
 	}
-	if kind, p := s.newPart(r, res); p != nil {
+	if kind, value := s.newValue(r, res); value != nil {
 		s.live(r.Name, r.At, res) // drops what has expired
-		res.Entry = s.insertPart(r.Name, kind, p)
+		id := s.take(res.made)
+		res.Entry = s.Names.Insert(string(r.Name), id, kind, 0, value)
+		s.noteWindow(res.Entry)
 	}
 }
 
-// newPart makes the part that a record asks for, locked, and counts its bytes. It
-// returns nil if that cannot be.
-func (s *State) newPart(r *Record, res *Result) (catalog.Kind, *Part) {
-	creator := creatorOf(r)
-	if creator.make == nil {
-		res.Err = ErrType
-		return 0, nil
+// take gives ids to new parts, one each, and returns the first: that of their
+// filter.
+func (s *State) take(made []*Part) uint64 {
+	id := s.last + 1
+	for _, p := range made {
+		s.last++
+		order.Number(&p.mu, s.last)
 	}
-	c, err := creator.make(r, s.memory)
+	return id
+}
+
+// newValue makes the parts that a record asks for, locked, and counts their bytes.
+// It returns the value of an entry, nil if that cannot be.
+func (s *State) newValue(r *Record, res *Result) (catalog.Kind, any) {
+	creator := creatorOf(r)
+	var contents []Contents
+	var err error
+	switch {
+	case creator.make != nil:
+		var c Contents
+		c, err = creator.make(r, s.memory)
+		contents = []Contents{c}
+	case creator.many != nil:
+		contents, err = creator.many(s, r)
+	default:
+		err = ErrType
+	}
 	if err != nil { // the system may have no memory: then nothing has changed
 		res.Err = err
 		return 0, nil
 	}
-	p := NewPart(c)
-	s.bytes.Add(NewCost(r.Name, p.Bytes()))
-	p.mu.TryLock() // nobody else has it: whatever is locked, this waits for nothing
-	res.made, res.Changed = p, true
-	return creator.kind, p
+	sum := NewCost(r.Name, 0)
+	res.made = res.made[:0]
+	for _, c := range contents {
+		p := NewPart(c)
+		p.made = uint32(r.At / 1000)
+		sum += int64(p.Bytes())
+		p.mu.TryLock() // nobody else has it: whatever is locked, this waits for nothing
+		res.made = append(res.made, p)
+	}
+	s.bytes.Add(sum)
+	res.Changed = true
+	return creator.kind, valueOf(res.made)
 }
 
 // stage makes a filter that nobody can see yet.
 func (s *State) stage(r *Record, res *Result) {
-	if kind, p := s.newPart(r, res); p != nil {
-		s.last++
-		order.Number(&p.mu, s.last)
-		res.Entry = s.Names.Stage(s.last, kind, p)
+	if kind, value := s.newValue(r, res); value != nil {
+		res.Entry = s.Names.Stage(s.take(res.made), kind, value)
 	}
 }
 
@@ -188,6 +214,7 @@ func (s *State) reveal(r *Record, res *Result) {
 	s.bytes.Add(int64(len(r.Name)))
 	res.Entry = s.Names.Reveal(e, old, string(r.Name), r.Deadline)
 	s.replaced(old)
+	s.noteWindow(res.Entry)
 	res.Changed = true
 }
 

@@ -56,6 +56,8 @@ func probe(c Contents, dst []bool, hs []uint64) {
 		c.ContainsDigests(dst, digests[:len(hs)])
 	case cuckoo:
 		c.ContainsDigests(dst, hs)
+	case *filter:
+		c.f.ContainsHashes(dst, hs)
 	}
 }
 

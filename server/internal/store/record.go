@@ -86,9 +86,26 @@ const (
 	OpTDigestBegin  Op = 79 // forget all values; Value is the new header, or nothing
 )
 
+// Records of filters of package codec that are of the catalogue.
+const (
+	OpFilter     Op = 80 // make a filter from an outline: see AppendCreation
+	OpFilterLoad Op = 81 // make parts that OpFilterPiece fills; staged only: see AppendLoad
+)
+
+// Records of a part of such a filter.
+const (
+	OpFilterAdd     Op = 88 // add or insert hashes
+	OpFilterDelete  Op = 89 // delete hashes
+	OpFilterAdvance Op = 90 // make generation Position the present one; a smaller one changes nothing
+	OpFilterClear   Op = 91 // replace the contents by those of an outline
+	OpFilterPiece   Op = 92 // bytes of an encoding at Position
+	OpFilterUnion   Op = 93 // or bytes into the array at Position
+)
+
 // Part reports whether op is a record of a part, not of the catalogue.
 func (op Op) Part() bool {
-	return op >= OpAdd && op < OpBegin || op >= OpCountMinIncr && op <= OpTDigestBegin
+	return op >= OpAdd && op < OpBegin || op >= OpCountMinIncr && op <= OpTDigestBegin ||
+		op >= OpFilterAdd && op <= OpFilterUnion
 }
 
 // Conditions of a record. Apply decides them, since a record may meet a later
@@ -122,7 +139,7 @@ type Record struct {
 	ID    uint64 // the filter of a part's record
 
 	Digests []redisbloom.Digest // OpAdd
-	Hashes  []uint64            // OpInsert, OpInsertNew, OpDelete
+	Hashes  []uint64            // OpInsert, OpInsertNew, OpDelete, OpFilterAdd, OpFilterDelete
 	Room    uint64              // bytes that the filter may grow by
 	Limit   uint64              // sub-filters from which on inserts are refused; 0 for none
 

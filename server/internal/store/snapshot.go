@@ -25,10 +25,16 @@ func (s *State) AppendSnapshot(b []byte) []byte {
 // appendContents appends a string, or the dump of a filter: its header and then
 // every chunk, each with its length in front and an empty one at the end.
 func appendContents(b []byte, e *catalog.Entry) []byte {
-	p := PartOf(e)
-	if p == nil {
+	if PartOf(e) == nil {
 		return appendBytes(b, []byte(Text(e)))
 	}
+	for _, p := range Parts(e) {
+		b = appendPart(b, p)
+	}
+	return b
+}
+
+func appendPart(b []byte, p *Part) []byte {
 	p.RLock()
 	defer p.RUnlock()
 	b = appendBytes(b, p.contents.AppendHeader(nil))
@@ -57,21 +63,21 @@ func (s *State) SetSeed(seed uint64) {
 	s.seeded = true
 }
 
-// Restore adds an entry that a snapshot holds: value is a *Part or a string. The
-// caller holds the catalogue's lock.
-func (s *State) Restore(name string, id uint64, kind catalog.Kind, deadline int64, value any) {
-	n := uint64(0)
-	switch v := value.(type) {
-	case *Part:
-		n = v.Bytes()
-		order.Number(&v.mu, id)
-	case string:
-		n = uint64(len(v))
+// Restore adds an entry that a snapshot holds: its parts, or a string if there are
+// none. The caller holds the catalogue's lock.
+func (s *State) Restore(name string, id uint64, kind catalog.Kind, deadline int64, parts []*Part, text string) {
+	n, value := uint64(len(text)), any(text)
+	if len(parts) > 0 {
+		value = valueOf(parts)
+	}
+	for i, p := range parts {
+		n += p.Bytes()
+		order.Number(&p.mu, id+uint64(i))
 	}
 	s.bytes.Add(NewCost([]byte(name), n))
 	if deadline == catalog.Staged {
 		s.Names.Stage(id, kind, value)
 		return
 	}
-	s.Names.Insert(name, id, kind, deadline, value)
+	s.noteWindow(s.Names.Insert(name, id, kind, deadline, value))
 }

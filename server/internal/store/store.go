@@ -17,6 +17,7 @@ import (
 	"sync/atomic"
 
 	"github.com/bloomery/bloomery/foreign/redisbloom"
+	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/order"
 )
@@ -66,7 +67,10 @@ type State struct {
 	memory *redisbloom.Memory // of all filters
 	bytes  atomic.Int64
 
-	retained atomic.Int64 // see Retain
+	retained atomic.Int64              // see Retain
+	keys     map[string]hashing.Hasher // secret keys by id
+	plan     atomic.Pointer[shared]    // of the last filter that was made: most are alike
+	windows  windows
 }
 
 // New returns an empty state.
@@ -101,9 +105,10 @@ type Part struct {
 	mu      order.Part
 	version uint64       // counts changes
 	holders atomic.Int32 // who keep the contents of a filter that may be gone
-	gone    bool         // the filter was removed
+	made    uint32       // seconds since 1970; 0 if that is not known
 
-	contents Contents // never replaced; what is in them belongs to the lock
+	contents Contents // replaced only when a load is complete; what is in them belongs to the lock
+	gone     bool     // the filter was removed
 }
 
 // NewPart returns a part that holds c.
@@ -186,10 +191,16 @@ func (p *Part) Bytes() uint64 {
 // the log removes it. There is such a part during recovery only.
 func (p *Part) Void() bool { return p.contents == nil }
 
-// PartOf returns the part of a filter's entry, nil for a string.
+// PartOf returns the part of a filter's entry, the first if it has several, nil for
+// a string.
 func PartOf(e *catalog.Entry) *Part {
-	p, _ := e.Value.(*Part)
-	return p
+	switch v := e.Value.(type) {
+	case *Part:
+		return v
+	case *several:
+		return v.parts[0]
+	}
+	return nil
 }
 
 // Text returns the string that an entry stands for.
@@ -200,13 +211,13 @@ func Text(e *catalog.Entry) string {
 
 // Cost returns the memory that an entry takes, its name included.
 func Cost(name string, e *catalog.Entry) int64 {
-	n := int64(entryBytes + len(name))
-	if p := PartOf(e); p != nil {
+	n := int64(entryBytes + len(name) + len(Text(e)))
+	for _, p := range Parts(e) {
 		p.RLock()
-		defer p.RUnlock()
-		return n + int64(p.Bytes())
+		n += int64(p.Bytes())
+		p.RUnlock()
 	}
-	return n + int64(len(Text(e)))
+	return n
 }
 
 // NewCost returns the memory of a new entry whose contents take n bytes.

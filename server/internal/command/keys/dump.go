@@ -86,6 +86,10 @@ func freeze(x *engine.Context, c *engine.Call) bool {
 		return true
 	}
 	p := store.PartOf(entry)
+	if p != nil && x.Family(entry.Kind).WriteValue == nil {
+		c.Fail("ERR DUMP is not for this type of key")
+		return true
+	}
 	if p == nil {
 		return dumpString(x, c, store.Text(entry))
 	}

@@ -115,7 +115,7 @@ func (v *restoring) read(x *engine.Context, c *engine.Call) bool {
 	case rdb.Module:
 		id, _ := r.Length()
 		x.Table().Families(func(f *engine.Family) {
-			if moduleID(f) == id {
+			if f.ReadValue != nil && moduleID(f) == id {
 				family = f
 			}
 		})

@@ -105,18 +105,51 @@ func (l *loaded) fill(m *manifest, state *store.State) (lost map[uint64]bool, er
 		state.SetSeed(m.seed)
 	}
 	lost = map[uint64]bool{}
-	for i := range m.items {
+	for i := 0; i < len(m.items); {
 		it := &m.items[i]
+		n := 1
+		for i+n < len(m.items) && m.items[i+n].kind == catalog.FilterPart {
+			n++
+		}
+		if it.kind == catalog.FilterPart || n > 1 && m.items[i+n-1].id != it.id+uint64(n-1) {
+			return nil, &damage{manifestName, fmt.Errorf("%w: the parts of id %d are not together", bloomery.ErrCorrupt, it.id)}
+		}
 		if it.deadline != catalog.Staged && state.Names.Get([]byte(it.name)) != nil {
 			return nil, &damage{manifestName, fmt.Errorf("%w: the name of id %d is there twice", bloomery.ErrCorrupt, it.id)}
 		}
-		v := l.values[i]
-		if v == nil {
-			v, lost[it.id] = new(store.Part), true
+		parts, text := l.valuesOf(i, n)
+		if l.anyLost(i, n) {
+			lost[it.id] = true
 		}
-		state.Restore(it.name, it.id, it.kind, it.deadline, v)
+		state.Restore(it.name, it.id, it.kind, it.deadline, parts, text)
+		i += n
 	}
 	return lost, nil
+}
+
+// anyLost reports whether one of n values is lost.
+func (l *loaded) anyLost(first, n int) bool { return slices.Contains(l.values[first:first+n], nil) }
+
+// valuesOf returns the n values from the one at first on: parts, of which those that
+// are lost are void, or a string. A filter of which a part is lost is void as a
+// whole: the others alone would deny keys.
+func (l *loaded) valuesOf(first, n int) (parts []*store.Part, text string) {
+	if s, ok := l.values[first].(string); ok {
+		return nil, s
+	}
+	broken := n > 1 && l.anyLost(first, n)
+	for _, v := range l.values[first : first+n] {
+		p, _ := v.(*store.Part)
+		if p != nil && broken {
+			p.Discard()
+			p = nil
+		}
+		if p == nil {
+			p = new(store.Part)
+		}
+		parts = append(parts, p)
+	}
+	return parts, ""
 }
 
 // salvage reads what is whole in a damaged file of many small contents.
@@ -273,12 +306,12 @@ func (a *assembly) finish() error {
 		values[i] = string(text)
 		return nil
 	}
-	c, err := from.Done()
+	p, err := store.FinishLoad(from)
 	if err != nil {
 		from.Release()
 		return fmt.Errorf("id %d: %w", it.id, err)
 	}
-	values[i] = store.NewPart(c)
+	values[i] = p
 	return nil
 }
 

@@ -219,7 +219,7 @@ func (d *Door) part(ops []*door.Op) {
 	p := ops[0].Part
 	if p == nil {
 		if e := d.state.Names.ByID(ops[0].Record.ID); e != nil {
-			p = store.PartOf(e)
+			p = store.PartAt(e, ops[0].Record.Index)
 		}
 	}
 	if p == nil {

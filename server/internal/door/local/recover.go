@@ -348,6 +348,7 @@ type replayer struct {
 	record  store.Record
 	result  store.Result
 	id      uint64 // whose part is part
+	index   uint32
 	part    *store.Part
 	from    uint64 // position from which on part takes records
 	applied int
@@ -427,8 +428,8 @@ func (r *replayer) apply(position uint64) error {
 		}
 		return nil
 	}
-	if r.part == nil || r.id != rec.ID {
-		if !r.target(rec.ID) {
+	if r.part == nil || r.id != rec.ID || r.index != rec.Index {
+		if !r.target(rec.ID, rec.Index) {
 			return nil
 		}
 	}
@@ -472,20 +473,20 @@ func (r *replayer) stillLost() []*catalog.Entry {
 	return lost
 }
 
-// target finds the part of an id. It reports false if there is none that takes
+// target finds a part of an id. It reports false if there is none that takes
 // records.
-func (r *replayer) target(id uint64) bool {
+func (r *replayer) target(id uint64, index uint32) bool {
 	r.part = nil
 	e := r.state.Names.ByID(id)
 	if e == nil {
 		return false
 	}
-	p := store.PartOf(e)
+	p := store.PartAt(e, index)
 	if p == nil || p.Void() {
 		return false
 	}
-	r.id, r.part, r.from = id, p, 0
-	if it := r.m.find(id); it != nil {
+	r.id, r.index, r.part, r.from = id, index, p, 0
+	if it := r.m.find(id + uint64(index)); it != nil {
 		r.from = it.position
 	}
 	return true

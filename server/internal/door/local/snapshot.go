@@ -212,16 +212,18 @@ func (d *Door) snapshot() (*manifest, error) {
 	if err := d.forgetMissing(); err != nil {
 		return nil, err
 	}
-	m, entries := d.catalogue()
+	m, values := d.catalogue()
 	defer d.state.Unretain()
 	m.number = s.number + 1
 	w := newPartsWriter(d, s.next)
 	for _, long := range []bool{true, false} { // long strings stay in memory until then, also if they are replaced
-		for i, e := range entries {
-			if err == nil && e != nil && len(store.Text(e)) < store.Long != long {
-				err = d.contents(w, &m.items[i], e)
-				entries[i] = nil
-				d.state.LetGo(e)
+		for i, v := range values {
+			if err == nil && !v.done && len(v.text) < store.Long != long {
+				err = d.contents(w, &m.items[i], v)
+				values[i] = value{done: true}
+				if v.entry != nil {
+					d.state.LetGo(v.entry)
+				}
 			}
 		}
 	}
@@ -275,8 +277,18 @@ func (d *Door) forgetMissing() error {
 	return nil
 }
 
-// catalogue copies the names, with the position of the log at that moment.
-func (d *Door) catalogue() (*manifest, []*catalog.Entry) {
+// value is what an item stands for: a part, or a string.
+type value struct {
+	entry *catalog.Entry // of a string, or of a filter in its first part
+	part  *store.Part
+	text  string
+	done  bool
+}
+
+// catalogue copies the names, with the position of the log at that moment. A filter
+// of several parts is an item for the first, which has the name, and one for each
+// of the others.
+func (d *Door) catalogue() (*manifest, []value) {
 	names := d.state.Names
 	names.Lock()
 	entries := names.Unsorted()
@@ -289,7 +301,30 @@ func (d *Door) catalogue() (*manifest, []*catalog.Entry) {
 	names.Unlock()
 	slices.SortFunc(m.items, func(a, b item) int { return compare(a.id, b.id) })
 	slices.SortFunc(entries, func(a, b *catalog.Entry) int { return compare(a.ID, b.ID) })
-	return m, entries
+	return m, m.spread(entries)
+}
+
+// spread puts an item for every further part behind that of its filter, and returns
+// what the items stand for.
+func (m *manifest) spread(entries []*catalog.Entry) []value {
+	values := make([]value, 0, len(entries))
+	items := make([]item, 0, len(entries))
+	for i, e := range entries {
+		items = append(items, m.items[i])
+		if store.PartCount(e) == 0 {
+			values = append(values, value{entry: e, text: store.Text(e)})
+		}
+		for j, p := range store.Parts(e) {
+			values = append(values, value{part: p})
+			if j == 0 {
+				values[len(values)-1].entry = e
+			} else {
+				items = append(items, item{id: e.ID + uint64(j), kind: catalog.FilterPart, deadline: m.items[i].deadline})
+			}
+		}
+	}
+	m.items = items
+	return values
 }
 
 func compare(a, b uint64) int {
@@ -303,16 +338,16 @@ func compare(a, b uint64) int {
 }
 
 // contents finds or makes the place of one item.
-func (d *Door) contents(w *partsWriter, it *item, e *catalog.Entry) error {
+func (d *Door) contents(w *partsWriter, it *item, v value) error {
 	old, had := d.save.find(it.id)
-	p := store.PartOf(e)
+	p := v.part
 	if p == nil { // a string never changes
 		it.position = d.log.position()
 		if had {
 			it.file, it.size = old.file, old.size
 			return nil
 		}
-		return w.text(it, store.Text(e))
+		return w.text(it, v.text)
 	}
 	p.Lock()
 	it.position, it.version = d.log.position(), p.Changes()
@@ -321,7 +356,7 @@ func (d *Door) contents(w *partsWriter, it *item, e *catalog.Entry) error {
 		it.file, it.size = old.file, old.size
 		return nil
 	}
-	frozen, err := p.Contents().Freeze()
+	frozen, err := p.Freeze()
 	if err != nil {
 		p.Unlock()
 		return err

@@ -1,0 +1,106 @@
+package filter
+
+import (
+	"encoding"
+	"errors"
+	"fmt"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/codec"
+	"github.com/bloomery/bloomery/compose"
+	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// clearCmd is FILTER.CLEAR key.
+var clearCmd = engine.Command{
+	Name: "filter.clear", Arity: 2, Flags: engine.Write | engine.Outside, Keys: engine.OneKey(engine.KeyRW),
+	Categories: []string{"write", "filter", "slow"}, Group: engine.GroupFilter, Since: "0.2.0",
+	Syntax: "key", Complexity: "O(n), n being the number of bytes", Summary: "Removes all items from a filter, which stays.",
+	Run: runClear,
+}
+
+var errGone = errors.New("the filter is gone")
+
+// runClear replaces part after part by an empty one.
+func runClear(x *engine.Context, c *engine.Call) {
+	var entry *catalog.Entry
+	x.Look(func() { entry = find(x, c, c.Args[1]) })
+	if entry == nil {
+		return
+	}
+	if row := store.PartOf(entry).Row(); row.Features.Static {
+		c.Fail("ERR FILTER.CLEAR is not for kind " + row.Name + ", which never changes")
+		return
+	}
+	for i, p := range store.Parts(entry) {
+		outline, err := blankOf(p)
+		if err != nil {
+			c.Fail("ERR " + engine.OneLine(err))
+			return
+		}
+		res, failed := x.ApplyPiece(p, store.Record{Op: store.OpFilterClear, ID: entry.ID, Index: uint32(i), Value: outline})
+		switch {
+		case failed.Kind != engine.None:
+			c.Answer(failed)
+			return
+		case res.Err != nil:
+			c.Fail(failure(res.Err))
+			return
+		}
+	}
+	c.Answer(engine.OK())
+}
+
+// blankOf returns the outline of an empty filter with the shape of a part. It works
+// on a copy.
+func blankOf(p *store.Part) ([]byte, error) {
+	data, hasher, err := encode(p)
+	if err != nil {
+		return nil, err
+	}
+	f, err := codec.Config{Hasher: hasher}.Open(data)
+	if err != nil {
+		return nil, err
+	}
+	if err := empty(f); err != nil {
+		return nil, err
+	}
+	return codec.AppendOutline(nil, f)
+}
+
+// empty removes all keys.
+func empty(f bloomery.Hashed) error {
+	if q, ok := f.(*compose.Quorum); ok {
+		for _, m := range q.Members() {
+			if err := empty(m); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	v, ok := f.(interface{ Clear() })
+	if !ok {
+		return fmt.Errorf("a filter of kind %s cannot be emptied", f.Stats().Kind)
+	}
+	v.Clear()
+	return nil
+}
+
+// encode returns the encoding of a part, and what opens it.
+func encode(p *store.Part) ([]byte, hashing.Hasher, error) {
+	hasher, _ := p.Hasher() // without the key it is copied all the same
+	p.RLock()
+	defer p.RUnlock()
+	if p.Gone() {
+		return nil, hasher, errGone
+	}
+	m, ok := p.Filter().(encoding.BinaryMarshaler)
+	if !ok {
+		return nil, hasher, fmt.Errorf("a filter of kind %s has no encoding", p.Row().Name)
+	}
+	data, err := m.MarshalBinary()
+	return data, hasher, err
+}

@@ -1,0 +1,176 @@
+package filter
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/codec"
+	"github.com/bloomery/bloomery/compose"
+	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// create is FILTER.CREATE. What is long about it, to find sizes, is done outside
+// the gate; the record holds the outline of a part.
+var create = engine.Command{
+	Name: "filter.create", Arity: -3, Flags: engine.Write | engine.DenyOOM, Keys: engine.OneKey(engine.KeyNew),
+	Categories: []string{"write", "filter", "slow"}, Group: engine.GroupFilter, Since: "0.2.0",
+	Syntax: "key kind [CAPACITY n] [ERROR rate] [BITS per-key] [HEADROOM percent] [SEED n | RANDOM] [LIKE source] [KEYED id] " +
+		"[PARTS n] [SPAN time] [GENERATIONS n] [BURST n] [MEMBERS n] [NEED n] [SLA microseconds] [BUDGET bytes] [NX]",
+	Complexity: "O(n), n being the number of parts",
+	Summary:    "Creates a filter of a kind. With NX a filter that is there already is no error.",
+	Before:     beforeCreate, Prepare: prepareCreate, Reply: replyCreate,
+}
+
+// creation is a filter that is about to be made.
+type creation struct {
+	record store.Record
+	nx     bool
+	bytes  uint64
+}
+
+func beforeCreate(x *engine.Context, c *engine.Call) {
+	kind, text := kindNamed(c.Args[2])
+	var o *options
+	if text == "" {
+		o, text = parseOptions(kind.Name, c.Args[3:])
+	}
+	if text == "" {
+		text = o.resolve(x)
+	}
+	if text != "" {
+		c.Fail(text)
+		return
+	}
+	v := &creation{nx: o.nx, record: store.Record{Op: store.OpFilter, Name: c.Args[1]}}
+	if o.given["like"] {
+		v.record.Value, text = like(x, o)
+	} else {
+		v.record.Value, text = o.value(x)
+	}
+	if text != "" {
+		c.Fail(text)
+		return
+	}
+	c.Option = v
+}
+
+// resolve finds the hasher.
+func (o *options) resolve(x *engine.Context) string {
+	o.hasher = hashing.Seeded(o.seed)
+	if !o.given["keyed"] {
+		return ""
+	}
+	h, ok := x.Key(o.keyed)
+	if !ok {
+		return "ERR KEYED: there is no key '" + clip([]byte(o.keyed)) + "' in the file of keys (serve --keys)"
+	}
+	o.hasher = h
+	return ""
+}
+
+// value returns the Value of the record that makes the filter, or the error text.
+func (o *options) value(x *engine.Context) ([]byte, string) {
+	f, parts, err := o.template()
+	if err != nil {
+		return nil, "ERR " + o.kind + ": " + cause(err)
+	}
+	p := store.Plan{Parts: logOf(parts), SLA: o.sla, Budget: o.budget, KeyID: o.keyed}
+	if w, ok := f.(*compose.Window); ok {
+		p.Generation = max(1, o.span.Milliseconds()/int64(o.gens))
+		w.Advance(uint64(max(0, x.Milliseconds()) / p.Generation))
+	}
+	outline, err := codec.AppendOutline(nil, f)
+	if err != nil {
+		return nil, "ERR " + o.kind + ": " + cause(err)
+	}
+	return store.AppendCreation(nil, &p, outline), ""
+}
+
+// cause returns an error of the library without the words that are for programmers.
+func cause(err error) string {
+	for _, sentinel := range []error{bloomery.ErrParameter, bloomery.ErrTooLarge} {
+		if errors.Is(err, sentinel) {
+			if _, rest, ok := strings.Cut(err.Error(), sentinel.Error()+": "); ok {
+				return strings.Join(strings.Fields(rest), " ")
+			}
+		}
+	}
+	return engine.OneLine(err)
+}
+
+func prepareCreate(x *engine.Context, c *engine.Call) *engine.Op {
+	v, ok := c.Option.(*creation)
+	if !ok { // inside a transaction
+		if beforeCreate(x, c); c.Answered() {
+			return nil
+		}
+		v = c.Option.(*creation)
+	}
+	if entry := x.Lookup(c.Args[1]); entry != nil {
+		switch {
+		case entry.Kind != catalog.Filter:
+			c.Fail(engine.TextWrongType)
+		case v.nx:
+			c.Answer(engine.Flag(false))
+		default:
+			c.Fail(engine.TextItemExists)
+		}
+		return nil
+	}
+	op, ok := x.Creation(&v.record)
+	if !ok {
+		c.Fail(engine.TextNoMemory)
+		return nil
+	}
+	op.NoMemory = "OOM FILTER.CREATE needs " + strconv.FormatUint(op.Cost, 10) + " bytes, 'maxmemory' leaves " + strconv.FormatUint(x.Budget().Left(), 10)
+	return op
+}
+
+// replyCreate answers OK, and with NX 1.
+func replyCreate(c *engine.Call, res *store.Result) {
+	v := c.Option.(*creation)
+	switch {
+	case res.Err == nil && v.nx:
+		c.Answer(engine.Flag(true))
+	case res.Err == nil:
+		c.Answer(engine.OK())
+	case errors.Is(res.Err, store.ErrExists): // prepared again, it finds the key
+	default:
+		c.Fail(failure(res.Err))
+	}
+}
+
+// like returns the Value of the record that makes an empty filter of the shape of
+// another.
+func like(x *engine.Context, o *options) ([]byte, string) {
+	var entry *catalog.Entry
+	x.Look(func() { entry = x.Lookup(o.like) })
+	switch {
+	case entry == nil:
+		return nil, "ERR LIKE: not found"
+	case entry.Kind != catalog.Filter:
+		return nil, engine.TextWrongType
+	}
+	p := store.PartOf(entry)
+	if row := p.Row(); row.Name != o.kind {
+		return nil, "ERR LIKE: the other filter is of kind " + row.Name + ", not " + o.kind
+	}
+	outline, err := blankOf(p)
+	if err != nil {
+		return nil, "ERR LIKE: " + engine.OneLine(err)
+	}
+	plan := *p.Plan()
+	plan.Version = 0
+	if o.given["sla"] {
+		plan.SLA = o.sla
+	}
+	if o.given["budget"] {
+		plan.Budget = o.budget
+	}
+	return store.AppendCreation(nil, &plan, outline), ""
+}

@@ -1,0 +1,120 @@
+package filter
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/codec"
+	"github.com/bloomery/bloomery/foreign/redisbloom"
+	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// family is what the FILTER commands on items share.
+var family = &engine.Family{
+	Kind:    catalog.Filter,
+	HashFor: hashItems,
+	Check:   check,
+	Contains: func(w *engine.Workspace, p *store.Part, found []bool, first int) {
+		p.Filter().ContainsHashes(found, w.Hashes[first:first+len(found)])
+	},
+	Record: func(w *engine.Workspace, r *store.Record, first, n int) {
+		r.Hashes = w.Hashes[first : first+n]
+	},
+}
+
+// hashItems hashes items as the filter does.
+func hashItems(w *engine.Workspace, p *store.Part, items [][]byte) (first int) {
+	h, _ := p.Hasher() // check has asked for the key
+	first = len(w.Hashes)
+	w.Hashes = slices.Grow(w.Hashes, len(items))[:first+len(items)]
+	h.HashKeys(w.Hashes[first:], items)
+	return first
+}
+
+// check answers calls that a filter of this kind cannot serve, or not without its
+// key, and lets time pass for a window.
+func check(x *engine.Context, entry *catalog.Entry, calls []engine.Call) (again bool) {
+	p := store.PartOf(entry)
+	hasher, usable := p.Hasher()
+	row, plan := p.Row(), p.Plan()
+	for i := range calls {
+		c := &calls[i]
+		switch f := c.Command().Filter; {
+		case !usable:
+			c.Fail(missingKey(plan))
+		case f.Hash != nil && hasher.Kind() != hashing.XXH3:
+			c.Fail("ERR " + strings.ToUpper(c.Command().Name) + " is refused on a filter with a secret key")
+		case f.Write == adding && !row.Features.Add && !row.Features.Insert:
+			c.Fail(unable(c, row, func(f codec.Features) bool { return f.Add || f.Insert }))
+		case f.Write == deleting && !row.Features.Delete:
+			c.Fail(unable(c, row, func(f codec.Features) bool { return f.Delete }))
+		}
+	}
+	if plan.Generation == 0 {
+		return false
+	}
+	return advance(x, entry)
+}
+
+// advance lets time pass for the parts of a window.
+func advance(x *engine.Context, entry *catalog.Entry) (again bool) {
+	for i, p := range store.Parts(entry) {
+		p.RLock()
+		generation, due := p.Due(x.Milliseconds())
+		due = due && !p.Gone()
+		p.RUnlock()
+		if due && x.Refresh(p, store.Record{Op: store.OpFilterAdvance, ID: entry.ID, Index: uint32(i), Position: int64(generation)}) {
+			again = true
+		}
+	}
+	return again
+}
+
+// missingKey is the error of a filter whose secret key is not there.
+func missingKey(p *store.Plan) string {
+	return "ERR the secret key '" + p.KeyID + "' of this filter is not in the file of keys: it is kept as it is, and cannot be used without"
+}
+
+// unable is the error of a command that a kind cannot do.
+func unable(c *engine.Call, row *codec.Kind, can func(codec.Features) bool) string {
+	var names []string
+	for _, k := range codec.Kinds() {
+		if can(k.Features) {
+			names = append(names, k.Name)
+		}
+	}
+	return "ERR " + strings.ToUpper(c.Command().Name) + " is not for kind " + row.Name + "; it is for " + strings.Join(names, ", ")
+}
+
+// failure is the text of an error of a write.
+func failure(err error) string {
+	switch {
+	case errors.Is(err, door.ErrMemory), errors.Is(err, redisbloom.ErrRoom), errors.Is(err, store.ErrMemory):
+		return engine.TextOOM
+	case errors.Is(err, bloomery.ErrFull):
+		return "ERR filter is full"
+	default:
+		return "ERR " + engine.OneLine(err)
+	}
+}
+
+// find returns the filter of a name. If there is none, or it is something else, it
+// answers and returns nil.
+func find(x *engine.Context, c *engine.Call, name []byte) *catalog.Entry {
+	entry := x.Read(name)
+	switch {
+	case entry == nil:
+		c.Fail(engine.TextNotFound)
+		return nil
+	case entry.Kind != catalog.Filter:
+		c.Fail(engine.TextWrongType)
+		return nil
+	}
+	return entry
+}

@@ -1,0 +1,239 @@
+package filter
+
+import (
+	"encoding/json"
+	"math"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/compose"
+	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// card is FILTER.CARD key.
+var card = engine.Command{
+	Name: "filter.card", Arity: 2, Flags: engine.ReadOnly | engine.Fast, Keys: engine.OneKey(engine.KeyRO),
+	Categories: []string{"read", "filter", "fast"}, Group: engine.GroupFilter, Since: "0.2.0",
+	Syntax: "key", Complexity: "O(n), n being the number of parts",
+	Summary: "Returns the number of items of a filter, for many kinds an estimate from its bits.",
+	Run: func(x *engine.Context, c *engine.Call) {
+		if entry := find(x, c, c.Args[1]); entry != nil {
+			s, ok := statsOf(entry)
+			if !ok {
+				c.Fail(engine.TextNotFound)
+				return
+			}
+			c.Answer(engine.Integer(int64(min(s.Items, math.MaxInt64))))
+		}
+	},
+}
+
+// info is FILTER.INFO key [JSON].
+var info = engine.Command{
+	Name: "filter.info", Arity: -2, Max: 3, Flags: engine.ReadOnly, Keys: engine.OneKey(engine.KeyRO),
+	Categories: []string{"read", "filter", "slow"}, Group: engine.GroupFilter, Since: "0.2.0",
+	Syntax: "key [JSON]", Complexity: "O(n), n being the number of parts",
+	Summary: "Describes a filter of any kind, those of BF and CF too: size, items, false positive rate asked and predicted.",
+	Run:     runInfo,
+}
+
+// field is a line of FILTER.INFO.
+type field struct {
+	name  string
+	value any // string, int64, float64 or bool
+}
+
+func runInfo(x *engine.Context, c *engine.Call) {
+	if len(c.Args) == 3 && !engine.Is(c.Args[2], "json") {
+		c.Fail(engine.TextSyntax)
+		return
+	}
+	entry := x.Read(c.Args[1])
+	if entry == nil {
+		c.Fail(engine.TextNotFound)
+		return
+	}
+	if store.PartOf(entry) == nil {
+		c.Fail(engine.TextWrongType)
+		return
+	}
+	fields, ok := describe(x, entry)
+	if !ok {
+		c.Fail(engine.TextNotFound)
+		return
+	}
+	if len(c.Args) == 3 {
+		c.Answer(engine.Text(asJSON(fields)))
+		return
+	}
+	c.Answer(asMap(fields))
+}
+
+// describe returns what is known of a filter. It reports false if it is gone.
+func describe(x *engine.Context, entry *catalog.Entry) ([]field, bool) {
+	s, ok := statsOf(entry)
+	if !ok {
+		return nil, false
+	}
+	p := store.PartOf(entry)
+	bytes := int64(0)
+	for _, p := range store.Parts(entry) {
+		p.RLock()
+		bytes += int64(p.Bytes())
+		p.RUnlock()
+	}
+	fields := []field{
+		{"kind", kindOf(entry, s)},
+		{"capacity", whole(s.Capacity)},
+		{"items", whole(s.Items)},
+		{"items_exact", s.Exact},
+		{"bits", whole(s.Bits)},
+		{"bytes", bytes},
+		{"parts", int64(store.PartCount(entry))},
+		{"asked", s.Asked},
+		{"predicted", s.Predicted},
+		{"predicted_sigma", s.PredictedSigma},
+		{"saturation", s.Saturation},
+		{"skew", s.Skew},
+	}
+	if s.Overflow > 0 {
+		fields = append(fields, field{"overflow", s.Overflow})
+	}
+	fields = append(fields, details(p)...)
+	if made := p.Made(); made > 0 {
+		fields = append(fields, field{"age", max(0, x.Milliseconds()/1000-made)})
+	}
+	return fields, true
+}
+
+// kindOf returns the kind of a filter: as in FILTER.KINDS, or the name of the type.
+func kindOf(entry *catalog.Entry, s bloomery.Stats) string {
+	if row := store.PartOf(entry).Row(); row != nil {
+		return row.Name
+	}
+	if s.Kind != "" {
+		return s.Kind
+	}
+	return store.TypeName(entry.Kind)
+}
+
+func whole(n uint64) int64 { return int64(min(n, math.MaxInt64)) }
+
+// details returns what only filters of package codec have.
+func details(p *store.Part) []field {
+	plan := p.Plan()
+	if plan == nil {
+		return nil
+	}
+	hasher, usable := p.Hasher()
+	fields := []field{{"hash", hasher.String()}, {"usable", usable}}
+	if hasher.Kind() != hashing.XXH3 {
+		fields = append(fields, field{"key", plan.KeyID})
+	}
+	p.RLock()
+	defer p.RUnlock()
+	switch f := p.Filter().(type) {
+	case interface{ Layers() int }:
+		fields = append(fields, field{"layers", int64(f.Layers())})
+	case *compose.Window:
+		fields = append(fields, field{"generations", int64(f.Shape().Generations)},
+			field{"generation", whole(f.Generation())}, field{"generation_ms", plan.Generation})
+	case *compose.Quorum:
+		fields = append(fields, field{"members", int64(len(f.Members()))}, field{"need", int64(f.Need())})
+	}
+	if plan.SLA > 0 {
+		fields = append(fields, field{"sla", whole(plan.SLA)})
+	}
+	if plan.Budget > 0 {
+		fields = append(fields, field{"budget", whole(plan.Budget)})
+	}
+	if plan.Version > 0 {
+		fields = append(fields, field{"version", whole(plan.Version)})
+	}
+	return fields
+}
+
+// statsOf adds up the parts of a filter. Rates and shares are means over them: a
+// key is in one part, and all parts get equally many. It reports false if the
+// filter is gone.
+func statsOf(entry *catalog.Entry) (sum bloomery.Stats, ok bool) {
+	n, variance := 0, 0.0
+	for _, p := range store.Parts(entry) {
+		p.RLock()
+		if p.Gone() {
+			p.RUnlock()
+			return sum, false
+		}
+		s := p.Contents().Stats()
+		p.RUnlock()
+		if n++; n == 1 {
+			sum, variance = s, s.PredictedSigma*s.PredictedSigma
+			continue
+		}
+		sum.Capacity, sum.Bits, sum.Bytes = sum.Capacity+s.Capacity, sum.Bits+s.Bits, sum.Bytes+s.Bytes
+		sum.Items = plus(sum.Items, s.Items)
+		sum.Exact = sum.Exact && s.Exact
+		sum.Saturation += s.Saturation
+		sum.Predicted += s.Predicted
+		sum.Overflow += s.Overflow
+		sum.Skew = max(sum.Skew, s.Skew)
+		variance += s.PredictedSigma * s.PredictedSigma
+	}
+	if n > 1 {
+		sum.Saturation /= float64(n)
+		sum.Predicted /= float64(n)
+		sum.Overflow /= float64(n)
+		sum.PredictedSigma = math.Sqrt(variance) / float64(n)
+	}
+	return sum, n > 0
+}
+
+// plus adds, and keeps what is too large to be counted.
+func plus(a, b uint64) uint64 {
+	if a > math.MaxUint64-b {
+		return math.MaxUint64
+	}
+	return a + b
+}
+
+func asMap(fields []field) engine.Reply {
+	pairs := make([]engine.Reply, 0, 2*len(fields))
+	for _, f := range fields {
+		pairs = append(pairs, engine.Text(f.name), asReply(f.value))
+	}
+	return engine.Pairs(pairs...)
+}
+
+func asReply(v any) engine.Reply {
+	switch v := v.(type) {
+	case string:
+		return engine.Text(v)
+	case int64:
+		return engine.Integer(v)
+	case bool:
+		return engine.Truth(v)
+	case float64:
+		return engine.Float(v)
+	}
+	return engine.Nil()
+}
+
+// asJSON returns the fields as an object, in their order.
+func asJSON(fields []field) string {
+	b := []byte{'{'}
+	for i, f := range fields {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		name, _ := json.Marshal(f.name) // a plain word
+		b = append(append(b, name...), ':')
+		value, err := json.Marshal(f.value)
+		if err != nil { // a number that JSON does not have
+			value = []byte("null")
+		}
+		b = append(b, value...)
+	}
+	return string(append(b, '}'))
+}

@@ -1,0 +1,158 @@
+package filter
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/codec"
+	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// add is FILTER.ADD key item [item ...].
+var add = engine.Command{
+	Name: "filter.add", Arity: -3, Flags: engine.Write | engine.DenyOOM | engine.Fast, Keys: engine.OneKey(engine.KeyRW),
+	Categories: []string{"write", "filter", "fast"}, Group: engine.GroupFilter, Since: "0.2.0",
+	Syntax: "key item [item ...]", Complexity: "O(n), n being the number of items",
+	Summary: "Adds items to a filter, and answers for each whether it was new. Kinds that count insert an item again.",
+	Filter:  &engine.Filter{Family: family, Write: adding, Absent: engine.NotFound},
+}
+
+// has is FILTER.HAS key item [item ...].
+var has = engine.Command{
+	Name: "filter.has", Arity: -3, Flags: engine.ReadOnly | engine.Fast, Keys: engine.OneKey(engine.KeyRO),
+	Categories: []string{"read", "filter", "fast"}, Group: engine.GroupFilter, Since: "0.2.0",
+	Syntax: "key item [item ...]", Complexity: "O(n), n being the number of items",
+	Summary: "Answers for each item whether it may be in the filter. No is certain.",
+	Filter:  &engine.Filter{Family: family, Contains: true, Absent: engine.NotFound},
+}
+
+// del is FILTER.DEL key item [item ...].
+var del = engine.Command{
+	Name: "filter.del", Arity: -3, Flags: engine.Write | engine.Fast, Keys: engine.OneKey(engine.KeyRW),
+	Categories: []string{"write", "filter", "fast"}, Group: engine.GroupFilter, Since: "0.2.0",
+	Syntax: "key item [item ...]", Complexity: "O(n), n being the number of items",
+	Summary: "Deletes one occurrence of each item, and answers whether it was there. Delete only what was added: another item may lose its place.",
+	Filter:  &engine.Filter{Family: family, Write: deleting, Absent: engine.NotFound},
+}
+
+// addHash is FILTER.ADDHASH key hash [hash ...].
+var addHash = engine.Command{
+	Name: "filter.addhash", Arity: -3, Flags: engine.Write | engine.DenyOOM | engine.Fast, Keys: engine.OneKey(engine.KeyRW),
+	Categories: []string{"write", "filter", "fast"}, Group: engine.GroupFilter, Since: "0.2.0",
+	Syntax: "key hash [hash ...]", Complexity: "O(n), n being the number of hashes",
+	Summary: "FILTER.ADD for items that the client has hashed as the filter does, to 64 bits. Refused on filters with a secret key.",
+	Filter:  &engine.Filter{Family: family, Parse: parseHashes, Hash: readHashes, Write: adding, Absent: engine.NotFound},
+}
+
+// hasHash is FILTER.HASHASH key hash [hash ...].
+var hasHash = engine.Command{
+	Name: "filter.hashash", Arity: -3, Flags: engine.ReadOnly | engine.Fast, Keys: engine.OneKey(engine.KeyRO),
+	Categories: []string{"read", "filter", "fast"}, Group: engine.GroupFilter, Since: "0.2.0",
+	Syntax: "key hash [hash ...]", Complexity: "O(n), n being the number of hashes",
+	Summary: "FILTER.HAS for items that the client has hashed as the filter does, to 64 bits. Refused on filters with a secret key.",
+	Filter:  &engine.Filter{Family: family, Parse: parseHashes, Hash: readHashes, Contains: true, Absent: engine.NotFound},
+}
+
+// adding and deleting are what the writes of items do.
+var (
+	adding   = &engine.Writing{Op: store.OpFilterAdd, Merge: true, Grows: true, Reply: replyItems, Failure: failure}
+	deleting = &engine.Writing{Op: store.OpFilterDelete, Merge: true, Reply: replyItems, Failure: failure}
+)
+
+// replyItems answers a boolean for each item. If one fails, the array ends with the
+// error in its place: those behind it were not tried.
+func replyItems(c *engine.Call, res *store.Result) {
+	c.AnswerBools(res.Bools[:res.Done])
+	if res.Err != nil {
+		c.Reply.Text = failure(res.Err)
+	}
+}
+
+// parseHashes checks the arguments of a command on hashes.
+func parseHashes(_ *engine.Context, c *engine.Call) {
+	for _, arg := range c.Args[2:] {
+		if _, ok := parseHash(arg); !ok {
+			c.Fail("ERR a hash is a number from 0 to 18446744073709551615, or 0x and up to 16 hexadecimal digits")
+			return
+		}
+	}
+	c.Items = c.Args[2:]
+}
+
+// parseHash reads an unsigned number, decimal or hexadecimal.
+func parseHash(arg []byte) (uint64, bool) {
+	text, base := string(arg), 10
+	if rest, ok := strings.CutPrefix(strings.ToLower(text), "0x"); ok {
+		text, base = rest, 16
+	}
+	if len(text) > 20 || strings.HasPrefix(text, "+") {
+		return 0, false
+	}
+	v, err := strconv.ParseUint(text, base, 64)
+	return v, err == nil
+}
+
+// readHashes reads the hashes that parseHashes has checked.
+func readHashes(w *engine.Workspace, _ *store.Part, items [][]byte) (first int) {
+	first = len(w.Hashes)
+	for _, item := range items {
+		h, _ := parseHash(item)
+		w.Hashes = append(w.Hashes, h)
+	}
+	return first
+}
+
+// count is FILTER.COUNT key item [item ...].
+var count = engine.Command{
+	Name: "filter.count", Arity: -3, Flags: engine.ReadOnly | engine.Fast, Keys: engine.OneKey(engine.KeyRO),
+	Categories: []string{"read", "filter", "fast"}, Group: engine.GroupFilter, Since: "0.2.0",
+	Syntax: "key item [item ...]", Complexity: "O(n), n being the number of items",
+	Summary: "Answers for each item how often it was added, or more.",
+	Run:     runCount,
+}
+
+func runCount(x *engine.Context, c *engine.Call) {
+	entry := find(x, c, c.Args[1])
+	if entry == nil {
+		return
+	}
+	p := store.PartOf(entry)
+	hasher, usable := p.Hasher()
+	switch row := p.Row(); {
+	case !usable:
+		c.Fail(missingKey(p.Plan()))
+		return
+	case !row.Features.Count:
+		c.Fail(unable(c, row, func(f codec.Features) bool { return f.Count }))
+		return
+	}
+	if !x.Hold(16 * len(c.Args)) {
+		c.Fail(engine.TextOOM)
+		return
+	}
+	counts := make([]engine.Reply, 0, len(c.Args)-2)
+	for i, item := range c.Args[2:] {
+		h := hasher.Hash(item)
+		n, ok := countOne(store.PartAt(entry, uint32(bloomery.Route(h, uint(p.Plan().Parts)))), h)
+		if !ok {
+			c.Fail(engine.TextNotFound) // it went while it was asked
+			return
+		}
+		counts = append(counts, engine.Integer(int64(n)))
+		if i%256 == 255 {
+			x.Worked(256)
+		}
+	}
+	c.Answer(engine.List(counts...))
+}
+
+func countOne(p *store.Part, h uint64) (uint64, bool) {
+	p.RLock()
+	defer p.RUnlock()
+	if p.Gone() {
+		return 0, false
+	}
+	return p.Filter().(bloomery.Counter).CountHash(h), true
+}

@@ -1,0 +1,189 @@
+package filter
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/bits"
+	"strings"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/bloom"
+	"github.com/bloomery/bloomery/codec"
+	"github.com/bloomery/bloomery/compose"
+	"github.com/bloomery/bloomery/counting"
+	"github.com/bloomery/bloomery/cuckoo"
+	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/quotient"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+const (
+	// partBytes is how large a part is at most, unless PARTS is given: it is
+	// copied under its lock.
+	partBytes = 16 << 20
+	// maxPartBytes is how large a part is at most with PARTS.
+	maxPartBytes = 256 << 20
+	// foldFrom is the size from which filters are made so that they can be
+	// folded; smaller ones would be rounded up by too much.
+	foldFrom = 16 << 10
+)
+
+// spec is what one part of a filter is made from.
+type spec struct {
+	capacity int
+	rate     float64 // 0 if bits decide
+	bits     float64
+	o        *options
+	hasher   hashing.Hasher
+	alloc    func(int) ([]byte, error)
+}
+
+// makers make empty filters of those kinds that can be empty. A kind that is new in
+// package codec and not here is made by its New, and takes no BITS.
+var makers = map[string]func(s spec) (bloomery.Hashed, error){
+	"bloom": func(s spec) (bloomery.Hashed, error) {
+		return foldable(s, bloom.Config.New)
+	},
+	"standard": func(s spec) (bloomery.Hashed, error) {
+		return foldable(s, bloom.Config.NewStandard)
+	},
+	"partitioned": func(s spec) (bloomery.Hashed, error) { return made(s.bloom(false).NewPartitioned()) },
+	"split":       func(s spec) (bloomery.Hashed, error) { return made(s.bloom(false).NewSplit()) },
+	"scalable":    func(s spec) (bloomery.Hashed, error) { return made(s.bloom(false).NewScalable()) },
+	"counting":    func(s spec) (bloomery.Hashed, error) { return made(s.counting().New()) },
+	"spectral":    func(s spec) (bloomery.Hashed, error) { return made(s.counting().NewSpectral()) },
+	"stable":      func(s spec) (bloomery.Hashed, error) { return made(s.counting().NewStable()) },
+	"cuckoo": func(s spec) (bloomery.Hashed, error) {
+		return made(cuckoo.Config{Capacity: s.capacity, ErrorRate: s.rate, BitsPerKey: s.bits, Hasher: s.hasher, Alloc: s.alloc}.New())
+	},
+	"quotient": func(s spec) (bloomery.Hashed, error) {
+		return made(quotient.Config{Capacity: s.capacity, ErrorRate: s.rate, BitsPerKey: s.bits, Hasher: s.hasher, Alloc: s.alloc}.New())
+	},
+	"growing": func(s spec) (bloomery.Hashed, error) {
+		return made(quotient.Config{Capacity: s.capacity, ErrorRate: s.rate, BitsPerKey: s.bits, Hasher: s.hasher}.NewGrowing())
+	},
+	"window": func(s spec) (bloomery.Hashed, error) {
+		if s.bits != 0 {
+			return nil, fmt.Errorf("%w: BITS is not for kind window", bloomery.ErrParameter)
+		}
+		return made(compose.WindowConfig{
+			Capacity: s.capacity, ErrorRate: s.rate, Generations: int(s.o.gens), Burst: s.o.burst, Hasher: s.hasher, Alloc: s.alloc,
+		}.New())
+	},
+	"quorum": func(s spec) (bloomery.Hashed, error) {
+		if s.bits != 0 {
+			return nil, fmt.Errorf("%w: BITS is not for kind quorum", bloomery.ErrParameter)
+		}
+		return made(compose.QuorumConfig{
+			Capacity: s.capacity, ErrorRate: s.rate, Members: int(s.o.members), Need: int(s.o.need), Hasher: s.hasher, Alloc: s.alloc,
+		}.New())
+	},
+}
+
+func (s spec) bloom(foldable bool) bloom.Config {
+	return bloom.Config{Capacity: s.capacity, ErrorRate: s.rate, BitsPerKey: s.bits, Foldable: foldable, Hasher: s.hasher, Alloc: s.alloc}
+}
+
+func (s spec) counting() counting.Config {
+	return counting.Config{Capacity: s.capacity, ErrorRate: s.rate, BitsPerKey: s.bits, Hasher: s.hasher, Alloc: s.alloc}
+}
+
+// foldable makes a filter that can be folded, if it is large enough for that.
+func foldable[F bloomery.Hashed](s spec, create func(bloom.Config) (F, error)) (bloomery.Hashed, error) {
+	f, err := made(create(s.bloom(false)))
+	if err != nil || f.Stats().Bytes < foldFrom {
+		return f, err
+	}
+	return made(create(s.bloom(true)))
+}
+
+// made returns f, or nil beside an error.
+func made[F bloomery.Hashed](f F, err error) (bloomery.Hashed, error) {
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// errPart means that a part would be larger than it may be.
+var errPart = errors.New("a part would be too large")
+
+// bounded returns memory for arrays that take limit bytes together at most.
+func bounded(limit int) func(int) ([]byte, error) {
+	left := limit
+	return func(n int) ([]byte, error) {
+		if left -= n; left < 0 {
+			return nil, errPart
+		}
+		return make([]byte, n), nil
+	}
+}
+
+// template returns an empty part and the number of parts: those of o, or the
+// smallest power of two with which a part is within partBytes.
+func (o *options) template() (bloomery.Hashed, uint64, error) {
+	if o.parts > 0 {
+		f, err := o.part(o.parts, maxPartBytes)
+		if errors.Is(err, errPart) || errors.Is(err, bloomery.ErrTooLarge) {
+			err = fmt.Errorf("PARTS %d: a part would take more than %d bytes", o.parts, maxPartBytes)
+		}
+		return f, o.parts, err
+	}
+	for n := uint64(1); ; n *= 2 {
+		f, err := o.part(n, partBytes)
+		if err == nil && f.Stats().Bytes > partBytes {
+			err = errPart
+		}
+		if !errors.Is(err, errPart) && !errors.Is(err, bloomery.ErrTooLarge) {
+			return f, n, err
+		}
+		if n == store.MaxParts {
+			return nil, n, fmt.Errorf("CAPACITY: %d parts of %d bytes are not enough", n, partBytes)
+		}
+	}
+}
+
+// part makes an empty part of n.
+func (o *options) part(n uint64, limit int) (bloomery.Hashed, error) {
+	keys := math.Ceil(float64(o.capacity) * (1 + float64(o.headroom)/100) / float64(n))
+	if n > 1 {
+		keys += math.Ceil(4 * math.Sqrt(keys)) // parts do not get equally many
+	}
+	s := spec{capacity: int(min(keys, maxCapacity)), rate: o.rate, bits: o.bits, o: o, hasher: o.hasher, alloc: bounded(limit)}
+	if s.bits != 0 {
+		s.rate = 0
+	}
+	if o.kind == "growing" && 3*keys > float64(limit) { // it takes about 20 bits a key, and has no Alloc
+		return nil, errPart
+	}
+	if create := makers[o.kind]; create != nil {
+		return create(s)
+	}
+	for _, k := range codec.Kinds() {
+		if k.Name == o.kind && s.bits == 0 {
+			return k.New(s.capacity, s.rate, s.hasher)
+		}
+	}
+	return nil, fmt.Errorf("%w: BITS is not for kind %s", bloomery.ErrParameter, o.kind)
+}
+
+// kindNamed returns the kind that is asked for. It returns the error text, or "".
+func kindNamed(arg []byte) (codec.Kind, string) {
+	var names []string
+	for _, k := range codec.Kinds() {
+		if strings.EqualFold(k.Name, string(arg)) {
+			if k.Features.Static {
+				return k, "ERR kind " + k.Name + " is built from all its keys at once: FILTER.LOAD takes one that was built"
+			}
+			return k, ""
+		}
+		if !k.Features.Static {
+			names = append(names, k.Name)
+		}
+	}
+	return codec.Kind{}, "ERR unknown kind '" + clip(arg) + "'; there are " + strings.Join(names, ", ")
+}
+
+// logOf returns the logarithm of a power of two.
+func logOf(n uint64) uint8 { return uint8(bits.TrailingZeros64(n)) }

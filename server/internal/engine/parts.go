@@ -1,0 +1,229 @@
+package engine
+
+import (
+	"errors"
+	"math/bits"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/foreign/redisbloom"
+	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// routes is items sorted by the part that their hashes name.
+type routes struct {
+	part   []uint16 // of every item
+	starts []int    // where the items of a part begin, and behind the last where they end
+	place  []int    // of every item among the sorted
+	hashes []uint64 // sorted
+	bools  []bool   // answers for the sorted
+}
+
+// sort sorts hashes by their part of 2^log. The order within a part stays.
+func (r *routes) sort(hashes []uint64, log uint) {
+	n := len(hashes)
+	r.part, r.place = resize(r.part, n), resize(r.place, n)
+	r.hashes, r.bools = resize(r.hashes, n), resize(r.bools, n)
+	r.starts = resize(r.starts, 1<<log+1)
+	clear(r.starts)
+	for i, h := range hashes {
+		p := bloomery.Route(h, log)
+		r.part[i] = uint16(p)
+		r.starts[p+1]++
+	}
+	for p := range 1 << log {
+		r.starts[p+1] += r.starts[p]
+	}
+	for i, h := range hashes {
+		at := r.starts[r.part[i]]
+		r.starts[r.part[i]]++
+		r.place[i], r.hashes[at] = at, h
+	}
+	copy(r.starts[1:], r.starts) // they are those of the next part by now
+	r.starts[0] = 0
+}
+
+// of returns where the items of a part are among the sorted.
+func (r *routes) of(part int) (from, to int) { return r.starts[part], r.starts[part+1] }
+
+func resize[T any](s []T, n int) []T {
+	if cap(s) < n {
+		return make([]T, n)
+	}
+	return s[:n]
+}
+
+// runParts runs calls on a filter of several parts, whose items are hashed.
+func (e *Engine) runParts(s *Session, entry *catalog.Entry, calls []Call) {
+	w := s.w
+	if calls[0].cmd.Filter.Write == nil {
+		first, last := calls[0].first, &calls[len(calls)-1]
+		found := w.takeBools(last.first + len(last.Items) - first)
+		if !w.containsParts(entry, found, first) {
+			return // it is gone
+		}
+		for i := range calls {
+			c := &calls[i]
+			c.AnswerBools(found[c.first-first:][:len(c.Items)])
+		}
+		return
+	}
+	for i := range calls {
+		c := &calls[i]
+		v := &pieces{found: w.takeBools(len(c.Items))}
+		e.writeParts(s, c, entry, v, c.first, len(c.Items))
+		switch {
+		case c.answered:
+		case v.done < len(c.Items):
+			return // it is gone; this one and those behind it are run again
+		default:
+			c.answerParts(v)
+		}
+	}
+}
+
+// answerParts answers a write whose items are all done.
+func (c *Call) answerParts(v *pieces) {
+	if len(v.failed) > 0 {
+		c.answerEach(v.found, v.failed)
+		return
+	}
+	c.answered = true
+	c.cmd.Filter.Write.Reply(c, &store.Result{Bools: v.found, Done: len(v.found)})
+}
+
+// answerEach answers an array with an error in the place of every item that has
+// one.
+func (c *Call) answerEach(found []bool, failed map[int]string) {
+	elems := make([]Reply, len(found))
+	for i, v := range found {
+		if text, bad := failed[i]; bad {
+			elems[i] = Fail(text)
+		} else {
+			elems[i] = Truth(v)
+		}
+	}
+	c.Answer(List(elems...))
+}
+
+// runPartsPiece runs a piece of a call on a filter of several parts.
+func (e *Engine) runPartsPiece(s *Session, c *Call, entry *catalog.Entry, v *pieces, first, n int) {
+	if c.cmd.Filter.Write != nil {
+		e.writeParts(s, c, entry, v, first, n)
+		return
+	}
+	if s.w.containsParts(entry, v.found[v.done:v.done+n], first) {
+		v.done += n
+	}
+}
+
+// containsParts asks the parts for the hashes from the one at first on. It reports
+// false if the filter is gone.
+func (w *Workspace) containsParts(entry *catalog.Entry, found []bool, first int) bool {
+	r := &w.routes
+	r.sort(w.Hashes[first:first+len(found)], logOf(entry))
+	for i, p := range store.Parts(entry) {
+		if from, to := r.of(i); from < to && !containsPart(p, r.bools[from:to], r.hashes[from:to]) {
+			return false
+		}
+	}
+	for i, at := range r.place {
+		found[i] = r.bools[at]
+	}
+	return true
+}
+
+func containsPart(p *store.Part, found []bool, hashes []uint64) bool {
+	p.RLock()
+	defer p.RUnlock()
+	if p.Gone() {
+		return false
+	}
+	p.Filter().ContainsHashes(found, hashes)
+	return true
+}
+
+// logOf returns the logarithm of the number of parts.
+func logOf(entry *catalog.Entry) uint { return uint(bits.Len(uint(store.PartCount(entry))) - 1) }
+
+// writeParts makes a record for every part that has items of a call among the n
+// hashes from first on, and counts them in v as done. It counts none if the filter
+// is gone.
+func (e *Engine) writeParts(s *Session, c *Call, entry *catalog.Entry, v *pieces, first, n int) {
+	r := &s.w.routes
+	r.sort(s.w.Hashes[first:first+n], logOf(entry))
+	ops := e.partOps(c, entry, r)
+	for rest := ops; len(rest) > 0; c.rooms++ {
+		e.doAndWait(s, rest)
+		var again []*door.Op
+		for _, op := range rest {
+			switch err := op.Result.Err; {
+			case op.Err != nil:
+				c.Answer(unsettled(op.Err))
+				return
+			case errors.Is(err, store.ErrRetry):
+				return
+			case errors.Is(err, redisbloom.ErrRoom) && c.rooms < maxRooms:
+				again = append(again, op) // nothing of it was done
+			}
+		}
+		rest = again
+	}
+	c.rooms = 0
+	for i, at := range r.place {
+		v.found[v.done+i] = r.bools[at]
+	}
+	for _, op := range ops {
+		if op.Result.Err != nil {
+			v.fail(c, op, r)
+		}
+	}
+	v.done += n
+}
+
+// partOps returns an op for every part that has items.
+func (e *Engine) partOps(c *Call, entry *catalog.Entry, r *routes) []*door.Op {
+	var ops []*door.Op
+	write := c.cmd.Filter.Write
+	for i, p := range store.Parts(entry) {
+		from, to := r.of(i)
+		if from == to {
+			continue
+		}
+		op := &door.Op{Part: p, Record: store.Record{Op: write.Op, ID: entry.ID, Index: uint32(i), Hashes: r.hashes[from:to]}}
+		op.Result.Bools = r.bools[from:to]
+		if write.Grows {
+			op.Admit = &e.Budget
+		}
+		ops = append(ops, op)
+	}
+	return ops
+}
+
+// fail notes the error of a part for all of its items that it has not done.
+func (v *pieces) fail(c *Call, op *door.Op, r *routes) {
+	if v.failed == nil {
+		v.failed = map[int]string{}
+	}
+	from, _ := r.of(int(op.Record.Index))
+	for i, at := range r.place {
+		if int(r.part[i]) == int(op.Record.Index) && at-from >= op.Result.Done {
+			v.failed[v.done+i] = c.cmd.Filter.Write.Failure(op.Result.Err)
+		}
+	}
+}
+
+// doAndWait puts ops in order and waits for them, outside the gate if that takes
+// time.
+func (e *Engine) doAndWait(s *Session, ops []*door.Op) {
+	e.door.Do(ops)
+	for _, op := range ops {
+		if !op.Settled {
+			e.leave(s)
+			e.gate.watch.waits(s, "wait for parts")
+			e.door.Wait(ops)
+			return
+		}
+	}
+}

@@ -1,0 +1,290 @@
+package store
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/codec"
+	"github.com/bloomery/bloomery/foreign/redisbloom"
+	"github.com/bloomery/bloomery/internal/memory"
+	"github.com/bloomery/bloomery/server/internal/catalog"
+)
+
+// What follows the plan and the age in the copy of a part.
+const (
+	formWhole   = 0 // an encoding
+	formLoading = 1 // the size of an encoding, and as much of it as has come
+)
+
+// Freeze begins a copy of the contents of p that later records do not disturb. The
+// caller holds its lock.
+func (p *Part) Freeze() (Frozen, error) {
+	switch c := p.contents.(type) {
+	case *filter:
+		return c.freeze(p.made)
+	case *loading:
+		return c.freeze(p.made)
+	}
+	return p.contents.Freeze()
+}
+
+// Freeze implements Contents.
+func (c *filter) Freeze() (Frozen, error) { return c.freeze(0) }
+
+// freeze copies the encoding: a part is small enough for that under its lock.
+func (c *filter) freeze(made uint32) (Frozen, error) {
+	z := &frozenFilter{}
+	// What is not the array is little: the sum is an estimate from above for
+	// most kinds, and append makes room for the others.
+	size := int(c.Bytes()) + int(c.Bytes()>>16) + 4096
+	var buf []byte
+	if size >= mapFrom {
+		b, err := memory.Map(size)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrMemory, err)
+		}
+		z.mapped, buf = b, b[:0]
+	}
+	data, err := c.encode(append(appendAge(buf, &c.plan.Plan, made), formWhole))
+	if err != nil {
+		_ = z.Close()
+		return nil, err
+	}
+	z.data = data
+	return z, nil
+}
+
+func appendAge(b []byte, p *Plan, made uint32) []byte {
+	return binary.AppendUvarint(AppendPlan(b, p), uint64(made))
+}
+
+// frozenFilter is the copy of a filter.
+type frozenFilter struct {
+	data   []byte
+	mapped []byte
+	at     int
+}
+
+func (z *frozenFilter) Size() int64 { return int64(len(z.data)) }
+
+func (z *frozenFilter) Next(dst []byte) (piece []byte, off int64) {
+	n := copy(dst[:cap(dst)], z.data[z.at:])
+	off = int64(z.at)
+	z.at += n
+	return dst[:n], off
+}
+
+func (*frozenFilter) Saved() int { return 0 }
+
+func (z *frozenFilter) Close() error {
+	z.data = nil
+	if z.mapped == nil {
+		return nil
+	}
+	b := z.mapped
+	z.mapped = nil
+	return memory.Unmap(b)
+}
+
+// filterLoader puts a filter together from pieces. All of them are kept until the
+// last has come.
+type filterLoader struct {
+	state *State
+	buf   []byte
+	got   int
+	made  uint32
+}
+
+func (s *State) loadFilter(first []byte, size int64) (Loader, error) {
+	if size < 0 || size > maxEncoding {
+		return nil, fmt.Errorf("store: load: %w: %d bytes", bloomery.ErrCorrupt, size)
+	}
+	buf, err := s.memory.Alloc(int(size))
+	if err != nil {
+		return nil, err
+	}
+	l := &filterLoader{state: s, buf: buf}
+	return l, l.Put(first, 0)
+}
+
+func (l *filterLoader) Put(piece []byte, off int64) error {
+	if off < 0 || off > int64(len(l.buf)) || len(piece) > len(l.buf)-int(off) {
+		return fmt.Errorf("store: load: %w: %d bytes at %d of %d", bloomery.ErrCorrupt, len(piece), off, len(l.buf))
+	}
+	copy(l.buf[off:], piece)
+	l.got += len(piece)
+	return nil
+}
+
+func (l *filterLoader) Done() (Contents, error) {
+	if l.got != len(l.buf) {
+		return nil, fmt.Errorf("store: load: %w: %d bytes of %d", bloomery.ErrCorrupt, l.got, len(l.buf))
+	}
+	p, rest, err := parsePlan(l.buf)
+	if err != nil {
+		return nil, err
+	}
+	d := decoder{rest: rest}
+	l.made = uint32(d.uvarint())
+	form := d.byte()
+	if d.bad {
+		return nil, corrupt("copy of a filter")
+	}
+	var c Contents
+	switch form {
+	case formWhole:
+		c, err = l.state.openContents(p, d.rest)
+	case formLoading:
+		c, err = l.state.reload(p, &d)
+	default:
+		err = fmt.Errorf("store: load: %w: form %d: a later release is needed", bloomery.ErrVersion, form)
+	}
+	if err != nil {
+		return nil, err
+	}
+	l.Release()
+	return c, nil
+}
+
+// reload returns a part whose encoding was on its way.
+func (s *State) reload(p Plan, d *decoder) (Contents, error) {
+	size := d.uvarint()
+	if d.bad || size > maxEncoding || uint64(len(d.rest)) > size {
+		return nil, corrupt("copy of a filter that is being loaded")
+	}
+	buf, err := s.memory.Alloc(int(size))
+	if err != nil {
+		return nil, err
+	}
+	return &loading{plan: p, memory: s.memory, buf: buf, got: int64(copy(buf, d.rest))}, nil
+}
+
+// FinishLoad returns the part that a Loader has put together. Errors are those of
+// its Done.
+func FinishLoad(l Loader) (*Part, error) {
+	c, err := l.Done()
+	if err != nil {
+		return nil, err
+	}
+	p := NewPart(c)
+	if f, ok := l.(*filterLoader); ok {
+		p.made = f.made
+	}
+	return p, nil
+}
+
+func (l *filterLoader) Release() {
+	if l.buf != nil {
+		l.state.memory.Free(l.buf)
+		l.buf = nil
+	}
+}
+
+// openContents returns the contents that data encodes.
+func (s *State) openContents(p Plan, data []byte) (*filter, error) {
+	k, hash, check, err := codec.HashIn(data)
+	if err != nil {
+		return nil, err
+	}
+	plan, err := s.share(p, k, hash, check)
+	if err != nil {
+		return nil, err
+	}
+	return s.newContents(plan, func(c codec.Config) (bloomery.Hashed, error) { return c.Open(data) })
+}
+
+// loading is the contents of a part whose encoding is on its way. Only staged
+// filters have such parts.
+type loading struct {
+	plan   Plan
+	memory *redisbloom.Memory
+	buf    []byte
+	got    int64 // bytes, in order
+}
+
+var _ Contents = (*loading)(nil)
+
+func loadBytes(r *Record) (uint64, error) {
+	_, sizes, err := parseLoad(r.Value)
+	sum := uint64(0)
+	for _, n := range sizes {
+		sum += 2*n + beside // the encoding and what becomes of it
+	}
+	return sum, err
+}
+
+// newLoading makes parts to be loaded.
+func newLoading(s *State, r *Record) ([]Contents, error) {
+	if r.Op != OpStage {
+		return nil, ErrType
+	}
+	p, sizes, err := parseLoad(r.Value)
+	if err != nil {
+		return nil, err
+	}
+	parts := make([]Contents, 0, len(sizes))
+	for _, n := range sizes {
+		buf, err := s.memory.Alloc(int(n))
+		if err != nil {
+			for _, c := range parts {
+				c.Release()
+			}
+			return nil, err
+		}
+		parts = append(parts, &loading{plan: p, memory: s.memory, buf: buf})
+	}
+	return parts, nil
+}
+
+// applyPiece stores bytes of an encoding, in order, and makes the filter when the
+// last have come.
+func (s *State) applyPiece(p *Part, l *loading, r *Record, res *Result) {
+	switch {
+	case r.Op != OpFilterPiece:
+		res.Err = ErrType
+		return
+	case r.Position != l.got || int64(len(r.Value)) > int64(len(l.buf))-l.got:
+		res.Err = fmt.Errorf("store: load: %w: %d bytes at %d, expected at %d of %d", bloomery.ErrCorrupt, len(r.Value), r.Position, l.got, len(l.buf))
+		return
+	}
+	copy(l.buf[l.got:], r.Value)
+	l.got += int64(len(r.Value))
+	if l.got == int64(len(l.buf)) {
+		c, err := s.openContents(l.plan, l.buf)
+		if err != nil {
+			l.got -= int64(len(r.Value))
+			res.Err = err
+			return
+		}
+		s.bytes.Add(int64(c.Bytes()) - int64(l.Bytes()))
+		l.Release()
+		p.contents = c
+	}
+	res.Changed, res.Done = true, len(r.Value)
+}
+
+func (*loading) Kind() catalog.Kind             { return catalog.Filter }
+func (*loading) Stats() bloomery.Stats          { return bloomery.Stats{} }
+func (l *loading) Bytes() uint64                { return uint64(len(l.buf)) }
+func (*loading) Growth(int) (uint64, bool)      { return 0, true }
+func (*loading) Apply(*Record, *Result) int64   { return 0 }
+func (l *loading) AppendHeader(b []byte) []byte { return AppendPlan(b, &l.plan) }
+func (*loading) ScanDump(int64) (int64, []byte) { return 0, nil }
+
+// Freeze implements Contents.
+func (l *loading) Freeze() (Frozen, error) { return l.freeze(0) }
+
+// freeze copies what has come: the log has the rest.
+func (l *loading) freeze(made uint32) (Frozen, error) {
+	b := append(appendAge(nil, &l.plan, made), formLoading)
+	b = binary.AppendUvarint(b, uint64(len(l.buf)))
+	return &frozenFilter{data: append(b, l.buf[:l.got]...)}, nil
+}
+
+func (l *loading) Release() {
+	if l.buf != nil {
+		l.memory.Free(l.buf)
+		l.buf = nil
+	}
+}

@@ -1,0 +1,179 @@
+package store
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/codec"
+	"github.com/bloomery/bloomery/hashing"
+)
+
+// Plan is what a user has asked of a filter and its encoding does not hold. It
+// never changes; filters whose plans are equal may share one.
+type Plan struct {
+	// Parts is the logarithm of the number of parts.
+	Parts uint8
+	// SLA is how long the 99th percentile of calls may take, in microseconds; 0
+	// if nothing was asked.
+	SLA uint64
+	// Budget is how many bytes the filter should not exceed; 0 for any number.
+	Budget uint64
+	// Generation is how long a generation of a window is, in milliseconds.
+	Generation int64
+	// Version is that of the last FILTER.LOAD.
+	Version uint64
+	// KeyID names the secret key of its hash, "" if it has none.
+	KeyID string
+}
+
+// shared is a plan with the hasher of its filters. Filters made alike share one.
+type shared struct {
+	Plan
+	hasher hashing.Hasher
+	kind   *codec.Kind
+}
+
+// rows are the kinds of package codec by number.
+var rows = func() map[uint16]*codec.Kind {
+	m := map[uint16]*codec.Kind{}
+	for _, k := range codec.Kinds() {
+		m[k.Number] = &k
+	}
+	return m
+}()
+
+// planVersion is the first byte of a plan.
+const planVersion = 1
+
+// maxParts is the logarithm of the largest number of parts.
+const maxParts = 12
+
+// MaxParts is the largest number of parts of a filter.
+const MaxParts = 1 << maxParts
+
+// AppendPlan appends the encoding of a plan, which begins with its length.
+func AppendPlan(b []byte, p *Plan) []byte {
+	body := []byte{planVersion, p.Parts}
+	for _, v := range []uint64{p.SLA, p.Budget, uint64(p.Generation), p.Version} {
+		body = binary.AppendUvarint(body, v)
+	}
+	body = appendBytes(body, []byte(p.KeyID))
+	return appendBytes(b, body)
+}
+
+// parsePlan reads a plan and returns what is behind it.
+func parsePlan(b []byte) (p Plan, rest []byte, err error) {
+	d := decoder{rest: b}
+	in := decoder{rest: d.bytes()}
+	version := in.byte()
+	if !d.bad && !in.bad && version != planVersion {
+		return p, nil, fmt.Errorf("store: plan: %w: plan of version %d, this release reads %d: a later one is needed", bloomery.ErrVersion, version, planVersion)
+	}
+	p = Plan{
+		Parts: in.byte(), SLA: in.uvarint(), Budget: in.uvarint(), Generation: int64(in.uvarint()),
+		Version: in.uvarint(), KeyID: string(in.bytes()),
+	}
+	if d.bad || in.bad || len(in.rest) > 0 || p.Parts > maxParts || p.Generation < 0 {
+		return p, nil, corrupt("plan of a filter")
+	}
+	return p, d.rest, nil
+}
+
+// share returns a plan with the hasher that opens its filters: the one of the last
+// filter, where that is the same, so that a million filters made alike have one.
+func (s *State) share(p Plan, k codec.Kind, hash hashing.Kind, check uint64) (*shared, error) {
+	row := rows[k.Number]
+	if row == nil {
+		return nil, fmt.Errorf("store: open: %w: kind %s is not served", bloomery.ErrIncompatible, k.Name)
+	}
+	if last := s.plan.Load(); last != nil && last.Plan == p && last.kind == row && last.hasher.Kind() == hash && last.hasher.Check() == check {
+		return last, nil
+	}
+	v := &shared{p, s.hasher(&p, hash, check), row}
+	s.plan.Store(v)
+	return v, nil
+}
+
+// SetKeys sets the secret keys of hashes. It is called before anything is loaded.
+func (s *State) SetKeys(keys map[string]hashing.Hasher) { s.keys = keys }
+
+// Key returns the hasher of a secret key. It reports false if there is no such key.
+func (s *State) Key(id string) (hashing.Hasher, bool) {
+	h, ok := s.keys[id]
+	return h, ok
+}
+
+// KeyOf returns the id of the secret key with a fingerprint, "" if there is none.
+func (s *State) KeyOf(check uint64) string {
+	for id, h := range s.keys {
+		if h.Check() == check {
+			return id
+		}
+	}
+	return ""
+}
+
+// hasher returns what opens a filter whose hash has this fingerprint. Without its
+// key that is a placeholder: the filter is kept as it is, takes records, and
+// cannot be asked.
+func (s *State) hasher(p *Plan, kind hashing.Kind, check uint64) hashing.Hasher {
+	if kind == hashing.XXH3 {
+		return hashing.Seeded(check)
+	}
+	if h, ok := s.keys[p.KeyID]; ok && h.Check() == check {
+		return h
+	}
+	return hashing.Placeholder(check)
+}
+
+// AppendCreation appends the Value of a record that makes a filter: its plan, and
+// the outline of each of its parts, which are alike.
+func AppendCreation(b []byte, p *Plan, outline []byte) []byte {
+	return append(AppendPlan(b, p), outline...)
+}
+
+// parseCreation reads what AppendCreation wrote.
+func parseCreation(b []byte) (Plan, codec.Outline, error) {
+	p, rest, err := parsePlan(b)
+	if err != nil {
+		return p, codec.Outline{}, err
+	}
+	o, err := codec.ParseOutline(rest)
+	return p, o, err
+}
+
+// AppendLoad appends the Value of a record that makes a filter to be loaded: its
+// plan, and the size of the encoding of each part.
+func AppendLoad(b []byte, p *Plan, sizes []int) []byte {
+	b = AppendPlan(b, p)
+	for _, n := range sizes {
+		b = binary.AppendUvarint(b, uint64(n))
+	}
+	return b
+}
+
+// parseLoad reads what AppendLoad wrote.
+func parseLoad(b []byte) (Plan, []uint64, error) {
+	p, rest, err := parsePlan(b)
+	if err != nil {
+		return p, nil, err
+	}
+	d := decoder{rest: rest}
+	sizes := make([]uint64, 0, 1<<p.Parts)
+	for range 1 << p.Parts {
+		sizes = append(sizes, d.uvarint())
+	}
+	if d.bad || len(d.rest) > 0 {
+		return p, nil, corrupt("sizes of a filter")
+	}
+	for _, n := range sizes {
+		if n > maxEncoding {
+			return p, nil, fmt.Errorf("store: load: %w: a part of %d bytes", bloomery.ErrTooLarge, n)
+		}
+	}
+	return p, sizes, nil
+}
+
+// maxEncoding bounds the encoding of a part.
+const maxEncoding = 1 << 40
