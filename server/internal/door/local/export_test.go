@@ -39,6 +39,9 @@ const LastSyncPoint = int(syncPoints) - 1
 // Step does what is due.
 func (d *Door) Step() error { return d.log.step() }
 
+// Look looks at the folder, and reports whether a snapshot is needed.
+func (d *Door) Look() bool { return d.look() }
+
 // SealLog makes a frame of a log.
 func SealLog(body []byte, position, durable uint64) []byte {
 	b := append(make([]byte, frameHeader), body...)

@@ -44,6 +44,9 @@ const (
 	flushEvery = 10 * time.Millisecond
 	// retryEvery is how often a full disk is tried again.
 	retryEvery = 100 * time.Millisecond
+	// lookEvery is how often the folder is looked at: somebody may have removed
+	// a file.
+	lookEvery = time.Second
 )
 
 // Config is what a door is made from.
@@ -91,9 +94,10 @@ type Door struct {
 	dropped []string // names, by dropLost
 	damaged []uint64 // part files, by dropLost
 
-	save  saver
-	stop  chan struct{}
-	tasks sync.WaitGroup
+	save   saver
+	lostAt uint64 // a snapshot from here on has what was in a file that is missing; under the log's io
+	stop   chan struct{}
+	tasks  sync.WaitGroup
 }
 
 // Open fills the state of c with what its folder holds, and returns a door that
@@ -332,7 +336,7 @@ func (d *Door) Close() error {
 	}
 	close(d.stop)
 	d.tasks.Wait()
-	if d.config.SnapshotAfter > 0 && d.Status().LogBytes > closeSnapshot {
+	if d.look() || d.config.SnapshotAfter > 0 && d.Status().LogBytes > closeSnapshot {
 		if err := d.Snapshot(); err != nil {
 			d.config.Log.Warn("no snapshot at the end: the next start replays the log", "error", err)
 		}
@@ -349,13 +353,19 @@ const closeSnapshot = 32 << 20
 
 // background writes the log and begins snapshots until the door is closed.
 func (d *Door) background() {
-	timer := time.NewTimer(time.Hour)
+	timer, look := time.NewTimer(time.Hour), time.NewTicker(lookEvery)
 	defer timer.Stop()
+	defer look.Stop()
 	refused := false
 	for {
 		select {
 		case <-d.stop:
 			return
+		case <-look.C:
+			if d.look() {
+				_ = d.StartSnapshot() // one that is being taken may have begun too early: then the next
+			}
+			continue
 		case <-d.log.wake:
 			if d.log.buffered.Load() < flushBytes && !refused {
 				timer.Reset(flushEvery)

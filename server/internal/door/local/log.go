@@ -45,8 +45,9 @@ type log struct {
 
 	io      sync.Mutex // one at a time writes; before mu
 	file    File
-	size    int64 // of the file
-	pending block // a frame that could not be written
+	size    int64    // of the file
+	pending block    // a frame that could not be written
+	started []uint64 // where the files begin that a start may need, in order; the last is file
 	spare   []byte
 
 	mu      sync.Mutex
@@ -90,6 +91,7 @@ func blockOf(head []byte, more ...[]byte) block {
 type logError struct {
 	err   error
 	final bool
+	lost  bool // a file is missing: writes that succeed do not mend that
 }
 
 func (e *logError) Error() string { return e.err.Error() }
@@ -139,6 +141,9 @@ func (l *log) create() error {
 		return errors.Join(err, f.Close())
 	}
 	l.file, l.size = f, 0
+	if n := len(l.started); n == 0 || l.started[n-1] != l.written {
+		l.started = append(l.started, l.written)
+	}
 	return nil
 }
 
@@ -257,7 +262,13 @@ func (l *log) wait() error {
 		}
 		return nil
 	}
-	return l.syncTo(l.position(), syncLog)
+	if err := l.syncTo(l.position(), syncLog); err != nil {
+		return err
+	}
+	if e := l.err.Load(); e != nil && e.lost {
+		return e
+	}
+	return nil
 }
 
 // syncTo makes everything before a position durable. Those who wait while
@@ -366,7 +377,9 @@ func (l *log) write() error {
 		l.spare = l.pending.head[:frameHeader]
 	}
 	l.pending = block{}
-	l.err.Store(nil)
+	if e := l.err.Load(); e != nil && !e.lost {
+		l.err.Store(nil)
+	}
 	return nil
 }
 
@@ -458,7 +471,7 @@ func (l *log) removed() bool {
 // fail notes why writes are refused from now on: until one succeeds, or for
 // ever.
 func (l *log) fail(err error, final bool) error {
-	e := &logError{fmt.Errorf("%w: %w", door.ErrRefused, err), final}
+	e := &logError{err: fmt.Errorf("%w: %w", door.ErrRefused, err), final: final}
 	l.err.Store(e)
 	return e
 }
@@ -480,6 +493,6 @@ func (l *log) close() error {
 	if err == nil && l.skip != syncLog {
 		err = l.file.Sync()
 	}
-	l.err.Store(&logError{errors.New("local: closed"), true})
+	l.err.Store(&logError{err: errors.New("local: closed"), final: true})
 	return errors.Join(err, l.file.Close())
 }

@@ -65,6 +65,11 @@ func (d *Door) recover() error {
 	if err := d.mend(tail); err != nil {
 		return err
 	}
+	for _, name := range names {
+		if start, ok := parseLogName(name); ok && start < tail.end && !slices.Contains(tail.rest, name) {
+			d.log.started = append(d.log.started, start)
+		}
+	}
 	if err := d.log.begin(tail.end); err != nil {
 		return err
 	}
