@@ -106,6 +106,18 @@ func rate(p float64, s string) (float64, error) {
 	return p, nil
 }
 
+// parseShare reads a number from 0 on, which may be larger than 1: 0.5, 50%, 2.
+func parseShare(s string) (float64, error) {
+	x, unit, err := splitUnit(s)
+	if unit == "%" {
+		x, unit = x/100, ""
+	}
+	if err != nil || unit != "" || !(x >= 0) || math.IsInf(x, 1) {
+		return 0, fmt.Errorf("%q is no number from 0 on (0.5, 50%%, 2)", s)
+	}
+	return x, nil
+}
+
 // parseSize reads an amount of memory in bytes: 65536, 64KiB, 64M, 1.5GB. As
 // for the server, M is a million and MB and MiB are 2^20.
 func parseSize(s string) (int64, error) {
@@ -174,6 +186,9 @@ func countFlag() number[uint64] { return newNumber("N", "", atLeastOne(parseCoun
 
 // rateFlag is a flag for an error rate; the default may be empty.
 func rateFlag(text string) number[float64] { return newNumber("P", text, parseRate) }
+
+// shareFlag is a flag for a number from 0 on.
+func shareFlag(text string) number[float64] { return newNumber("X", text, parseShare) }
 
 // sizeFlag is a flag for an amount of memory, at least 1 byte.
 func sizeFlag(text string) number[int64] { return newNumber("SIZE", text, atLeastOne(parseSize)) }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -12,14 +13,18 @@ import (
 	"github.com/bloomery/bloomery/bloom"
 )
 
-// reshapeOptions are the flags of fold and grow, which make a filter of another
-// size from one without its keys.
+// reshapeOptions are the flags of fold, grow and noise, which make another filter
+// from one without its keys.
 type reshapeOptions struct {
 	keyFlags
 	outputFlags
-	by   int
-	rate number[float64]
-	make func(bloomery.Hashed) (bloomery.Hashed, error)
+	by    int
+	rate  number[float64]
+	share number[float64]
+	make  func(bloomery.Hashed) (bloomery.Hashed, error)
+
+	added uint64 // keys that make has added
+	note  string // what else is to be said of the result
 }
 
 func newFold() *cobra.Command {
@@ -60,6 +65,28 @@ so the rate of the result is higher: -p, by default twice the rate of A.`,
 	return cmd
 }
 
+func newNoise() *cobra.Command {
+	o := &reshapeOptions{share: shareFlag("1")}
+	cmd := &cobra.Command{
+		Use:   "noise [--share X] [-o F] A",
+		Short: "Blur a filter that is to be published",
+		Long: `noise adds dummy keys that nobody has to the filter in the file A, --share times as many
+as there are keys in it, and writes it to F, or replaces A: whole, or not at all. All keys
+stay. Whoever tries keys against the filter then finds more that were never added, and
+cannot tell which. The cost is a higher error rate, which is printed beside the one before.
+Dummies come from the system's source of randomness: no two runs add the same ones.
+
+It is for bloom, standard, partitioned and split filters; for others the exit code is 4.
+bloomery plan --anonymity shows which rate hides a key among how many others.`,
+		Example: `  bloomery noise --share 50% -o published.bf members.bf`,
+		Args:    between(1, 1, "the filter to blur"),
+	}
+	o.make = o.blur
+	reshapeCommand(cmd, o)
+	cmd.Flags().Var(&o.share, "share", "dummies for each key, as in 0.5 or 50%")
+	return cmd
+}
+
 func reshapeCommand(cmd *cobra.Command, o *reshapeOptions) {
 	newShell(cmd, func(ctx context.Context, s *shell, args []string) error { return o.run(ctx, s, args[0]) })
 	cmd.Flags().StringVarP(&o.output, "output", "o", "", "`FILE` to write instead of A; - is standard output")
@@ -95,7 +122,13 @@ func (o *reshapeOptions) run(ctx context.Context, s *shell, name string) error {
 	if err := s.saveFilter(ctx, to, form, made); err != nil {
 		return err
 	}
-	return s.summary(to.output, made, 0, 0, start)
+	if err := s.summary(to.output, made, 0, o.added, start); err != nil {
+		return err
+	}
+	if o.note != "" && !s.asJSON {
+		s.say("%s", o.note)
+	}
+	return nil
 }
 
 // fold returns a smaller filter.
@@ -128,4 +161,25 @@ func (o *reshapeOptions) grow(f bloomery.Hashed) (bloomery.Hashed, error) {
 		return nil, about("", err)
 	}
 	return grown, nil
+}
+
+// blur adds dummies to a filter.
+func (o *reshapeOptions) blur(f bloomery.Hashed) (bloomery.Hashed, error) {
+	n, ok := f.(interface {
+		AddNoise(share float64, random io.Reader) (uint64, error)
+	})
+	if !ok {
+		return nil, hinted{
+			fmt.Errorf("%w: a %s filter takes no noise", bloomery.ErrIncompatible, f.Stats().Kind),
+			"bloom, standard, partitioned and split filters do",
+		}
+	}
+	before := f.Stats().Predicted
+	dummies, err := n.AddNoise(o.share.value, nil)
+	if err != nil {
+		return nil, about("", err)
+	}
+	o.added = dummies
+	o.note = fmt.Sprintf("%s: the error rate was %s and is %s", plural(dummies, "dummy key"), rateText(before), rateText(f.Stats().Predicted))
+	return f, nil
 }

@@ -44,7 +44,7 @@ func newRoot() *cobra.Command {
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.AddCommand(
 		newPlan(), newBuild(), newCreate(), newAdd(), newRemove(), newCheck(), newCount(), newWhich(), newDedupe(), newInspect(),
-		newMerge(), newIntersect(), newDiff(), newPatch(), newFold(), newGrow(), newConvert(), newLoad(), newBench(),
+		newMerge(), newIntersect(), newDiff(), newPatch(), newFold(), newGrow(), newNoise(), newConvert(), newLoad(), newBench(),
 		newServe(), newDoctor(), newBackup(), newMan(), newVersion(),
 	)
 	strict(root)
