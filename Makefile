@@ -14,7 +14,7 @@ PKG   ?= ./...
 REF   ?= HEAD~1
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test check unit race purego tiers cross narrow golden fuzz fuzz-short lint fmt generate clean-tree bench bench-compare bench-peers bench-lookups bench-cli bench-server clients redis-cli bench-test mutants scale soak gate chaos-debug bench-door promises
+.PHONY: help run build test check unit race purego tiers cross narrow golden fuzz fuzz-short lint fmt generate clean-tree bench bench-compare bench-peers bench-lookups bench-hashes bench-cli bench-server clients redis-cli bench-test mutants scale soak gate chaos-debug bench-door promises
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -113,6 +113,9 @@ bench-peers: ## measure against other libraries, writes docs/benchmarks.md and d
 
 bench-lookups: ## time lookups in every kind, writes docs/static.md and its plot
 	cd bench && go run ./cmd/lookups -doc ../docs/static.md -plot ../docs/img/lookups.svg
+
+bench-hashes: ## time every hash, writes the table of docs/security.md
+	cd bench && go run ./cmd/hashes -doc ../docs/security.md
 
 bench-cli: ## measure the command line against sort, awk and DCSO's bloom, writes docs/benchmarks-cli.md
 	cd bench && go run ./cmd/cli -out ../docs/benchmarks-cli.md

@@ -8,7 +8,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding"
 	"errors"
@@ -65,10 +64,10 @@ func run(n, rounds int, doc, plot string) error {
 		}
 		all = append(all, figures...)
 	}
-	text := table(all).String() + "\n" + report.Origin(context.Background(), "make bench-lookups", started)
+	text := table(all).String() + "\n" + report.Origin(context.Background(), mark, started)
 	if doc == "" {
 		fmt.Print(text)
-	} else if err := replace(doc, text); err != nil {
+	} else if err := report.Replace(doc, mark, text); err != nil {
 		return err
 	}
 	if plot == "" {
@@ -76,6 +75,9 @@ func run(n, rounds int, doc, plot string) error {
 	}
 	return os.WriteFile(plot, []byte(draw(all, n)), 0o644)
 }
+
+// mark is the command in the marks of the document.
+const mark = "make bench-lookups"
 
 // measure fills a filter of each kind and times lookups in all of them.
 func measure(n, rounds int, rate float64) ([]figure, error) {
@@ -167,22 +169,4 @@ func table(all []figure) *report.Table {
 		t.Row(append([]string{name}, at[name]...)...)
 	}
 	return t
-}
-
-// The part of the document that is made here.
-const begin, end = "<!-- generated: make bench-lookups -->\n", "<!-- end of generated -->\n"
-
-// replace puts text between the marks of a document.
-func replace(name, text string) error {
-	data, err := os.ReadFile(name)
-	if err != nil {
-		return err
-	}
-	before, rest, ok := bytes.Cut(data, []byte(begin))
-	_, after, found := bytes.Cut(rest, []byte(end))
-	if !ok || !found {
-		return fmt.Errorf("%s has no marks for the table", name)
-	}
-	out := append(append([]byte{}, before...), begin+text+end...)
-	return os.WriteFile(name, append(out, after...), 0o644)
 }

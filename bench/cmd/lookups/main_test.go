@@ -9,7 +9,7 @@ import (
 
 func TestRun(t *testing.T) {
 	doc, plot := filepath.Join(t.TempDir(), "static.md"), filepath.Join(t.TempDir(), "lookups.svg")
-	if err := os.WriteFile(doc, []byte("before\n"+begin+"old\n"+end+"after\n"), 0o644); err != nil {
+	if err := os.WriteFile(doc, []byte("before\n<!-- generated: "+mark+" -->\nold\n<!-- end of generated -->\nafter\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	if err := run(2000, 1, doc, plot); err != nil {

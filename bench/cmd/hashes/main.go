@@ -1,0 +1,126 @@
+// Command hashes times every hash that a filter can have, and writes the table of
+// docs/security.md.
+//
+//	go run ./cmd/hashes -doc ../docs/security.md
+//
+// All hashes take turns, the fastest of the rounds counts, and times are CPU
+// time: only the ratios mean something.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/bloomery/bloomery/bench/internal/report"
+	"github.com/bloomery/bloomery/bench/internal/timing"
+	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/hashing/named"
+)
+
+// mark is the command in the marks of the document.
+const mark = "make bench-hashes"
+
+// lengths are those of the keys, in bytes.
+var lengths = []int{8, 24, 256}
+
+func main() {
+	doc := flag.String("doc", "", "write the table into this `file` instead of standard output")
+	rounds := flag.Int("rounds", 15, "rounds, of which the fastest counts")
+	flag.Parse()
+	if err := run(*doc, *rounds); err != nil {
+		fmt.Fprintln(os.Stderr, "hashes:", err)
+		os.Exit(1)
+	}
+}
+
+func run(doc string, rounds int) error {
+	started := time.Now()
+	all, err := hashes()
+	if err != nil {
+		return err
+	}
+	text := table(all, rounds).String() + "\n" + report.Origin(context.Background(), mark, started)
+	if doc == "" {
+		fmt.Print(text)
+		return nil
+	}
+	return report.Replace(doc, mark, text)
+}
+
+// hash is one row.
+type hash struct {
+	name   string
+	secret bool
+	hasher hashing.Hasher
+}
+
+// hashes returns all hashes, the default first.
+func hashes() ([]hash, error) {
+	all := []hash{
+		{"XXH3, the default", false, hashing.Hasher{}},
+		{"SipHash-2-4, `hashing.Keyed`", true, hashing.Keyed([16]byte{1, 2, 3})},
+	}
+	for _, h := range named.All() {
+		var secret []byte
+		if h.Secret {
+			secret = make([]byte, 32)
+		}
+		hasher, err := h.Hasher(secret)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, hash{h.Name, h.Secret, hasher})
+	}
+	return all, nil
+}
+
+// table times all hashes.
+func table(all []hash, rounds int) *report.Table {
+	t := &report.Table{Head: []string{"hash"}}
+	times := make([][]float64, len(all))
+	for _, n := range lengths {
+		t.Head = append(t.Head, fmt.Sprintf("%d bytes", n))
+		var loops []timing.Loop
+		for _, h := range all {
+			loops = append(loops, timing.Over(keys(n), 1<<14, func(dst []bool, keys [][]byte) {
+				for i, key := range keys {
+					dst[i] = h.hasher.Hash(key) == 0
+				}
+			}))
+		}
+		for i, ns := range timing.Interleave(loops, rounds, true, timing.CPU) {
+			times[i] = append(times[i], ns)
+		}
+	}
+	t.Head = append(t.Head, "allocations", "withstands chosen keys")
+	key := make([]byte, lengths[1])
+	for i, h := range all {
+		row := []string{h.name}
+		for j, ns := range times[i] {
+			row = append(row, fmt.Sprintf("%.1f", ns/times[0][j]))
+		}
+		allocations := testing.AllocsPerRun(100, func() { h.hasher.Hash(key) })
+		withstands := "no"
+		if h.secret {
+			withstands = "yes"
+		}
+		t.Row(append(row, fmt.Sprint(allocations), withstands)...)
+	}
+	return t
+}
+
+// keys returns keys of a length that fit into the first caches.
+func keys(length int) [][]byte {
+	all := make([][]byte, 64)
+	for i := range all {
+		all[i] = make([]byte, length)
+		for j := range all[i] {
+			all[i][j] = byte(timing.Scramble(uint64(i<<16 + j)))
+		}
+	}
+	return all
+}
