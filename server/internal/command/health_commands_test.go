@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bloomery/bloomery/codec"
 	"github.com/bloomery/bloomery/server/internal/engine"
 )
 
@@ -154,5 +155,116 @@ func TestRepairInATransaction(t *testing.T) {
 	b.line("BF.MEXISTS bf a b c")
 	if got := b.line("EXEC"); got != "[[false true] [true true false] [true true false]]" {
 		t.Errorf("EXEC answers %s", got)
+	}
+}
+
+// fieldsOf returns the fields of FILTER.INFO.
+func (b *bench) fieldsOf(t *testing.T, key string) map[string]engine.Reply {
+	t.Helper()
+	r := b.exec(words("FILTER.INFO " + key))[0]
+	if r.Kind != engine.Map {
+		t.Fatalf("FILTER.INFO %s answers %s", key, show(r))
+	}
+	fields := map[string]engine.Reply{}
+	for i := 0; i < len(r.Elems); i += 2 {
+		fields[r.Elems[i].Text] = r.Elems[i+1]
+	}
+	return fields
+}
+
+// TestInfoShowsWhatWasMeasured fills filters of every kind that can be filled, asks
+// them, reports, and looks at every field.
+func TestInfoShowsWhatWasMeasured(t *testing.T) {
+	b := newBench(t, 1<<30)
+	type asked struct{ key, add, has string }
+	list := []asked{{"bf", "BF.MADD", "BF.MEXISTS"}, {"cf", "", "CF.MEXISTS"}}
+	b.line("BF.RESERVE bf 0.01 1000")
+	b.line("CF.RESERVE cf 1000")
+	b.fillCF("cf", 100)
+	for _, k := range codec.Kinds() {
+		if k.New == nil {
+			continue
+		}
+		create := "FILTER.CREATE " + k.Name + " " + k.Name + " CAPACITY 1000 ERROR 0.01 PARTS 2"
+		if k.Name == "window" {
+			create += " SPAN 1h GENERATIONS 3"
+		}
+		if got := b.line(create); got != "+OK" {
+			t.Fatalf("%s: %s", create, got)
+		}
+		list = append(list, asked{k.Name, "FILTER.ADD", "FILTER.HAS"})
+	}
+	b.watch(t, 2*time.Second)
+	for _, f := range list {
+		if f.add != "" {
+			line := f.add + " " + f.key
+			for i := range 100 {
+				line += fmt.Sprint(" item-", i)
+			}
+			b.line(line)
+		}
+		b.line(f.has + " " + f.key + " item-1 item-2 other-1 other-2 other-3")
+		b.line("FILTER.FALSE " + f.key + " item-1")
+	}
+	b.watch(t, 5*time.Minute)
+	for _, f := range list {
+		got := b.fieldsOf(t, f.key)
+		for name, want := range map[string]string{
+			"false_reported": ":1", "repaired": ":0", "alarm": ":0", "has_calls": ":1",
+			"verdict": `"OK"`, "reason": `"Nothing ails it."`, "command": `""`, "probed_state": `"measured"`,
+		} {
+			if show(got[name]) != want {
+				t.Errorf("%s: %s is %s, want %s", f.key, name, show(got[name]), want)
+			}
+		}
+		for _, name := range []string{
+			"kind", "asked", "predicted", "predicted_sigma", "probed", "probed_low", "probed_high", "probes", "traffic", "traffic_low", "traffic_high",
+			"traffic_state", "saturation", "skew", "items", "capacity", "bytes", "negatives", "add_p50_us", "has_p99_us", "has_p999_us", "measured_seconds",
+		} {
+			if r, ok := got[name]; !ok || r.Kind == engine.None || r.Kind == engine.Null {
+				t.Errorf("%s: %s is %s", f.key, name, show(r))
+			}
+		}
+		if n := got["negatives"].N; n < 1 || n > 3 {
+			t.Errorf("%s: %d negative answers, want 3, or less by false positives", f.key, n)
+		}
+		if got["probes"].N < 1024 {
+			t.Errorf("%s: %d probes", f.key, got["probes"].N)
+		}
+	}
+	if got := b.line("FILTER.INFO bf JSON"); !strings.Contains(got, `\"history\":[{\"at\":`) {
+		t.Errorf("FILTER.INFO bf JSON has no history: %s", got)
+	}
+}
+
+// TestInfoOfTooFewProbes asks for a rate that no number of probes can measure.
+func TestInfoOfTooFewProbes(t *testing.T) {
+	b := newBench(t, 1<<30)
+	b.line("FILTER.CREATE f standard CAPACITY 1000 ERROR 0.0000001")
+	b.watch(t, time.Minute)
+	got := b.fieldsOf(t, "f")
+	if show(got["probed_state"]) != `"too few probes"` || show(got["traffic_state"]) != `"too few lookups of absent keys"` {
+		t.Errorf("probed: %s, traffic: %s", show(got["probed_state"]), show(got["traffic_state"]))
+	}
+}
+
+// TestRepairOfFilters repairs filters of kinds that add, insert and never change.
+func TestRepairOfFilters(t *testing.T) {
+	b := newBench(t, 1<<30)
+	for _, kind := range []string{"bloom", "counting PARTS 4", "growing", "quotient"} {
+		key := strings.Fields(kind)[0]
+		b.line("FILTER.CREATE " + key + " " + kind)
+		b.line("FILTER.ADD " + key + " a")
+		if got := b.line("FILTER.REPAIR " + key + " a b"); got != "[false true]" {
+			t.Errorf("%s: FILTER.REPAIR answers %s", kind, got)
+		}
+		if key != "bloom" {
+			if got := b.line("FILTER.COUNT " + key + " a b"); got != "[:1 :1]" {
+				t.Errorf("%s: counts %s after the repair, want one each", kind, got)
+			}
+		}
+		if got := b.fieldsOf(t, key); got["repaired"].N != 1 || got["alarm"].N != 1 {
+			t.Errorf("%s: repaired %s, alarm %s", kind, show(got["repaired"]), show(got["alarm"]))
+		}
 	}
 }

@@ -58,51 +58,6 @@ func (f filters) Walk(cursor uint64, visit func(health.Filter)) uint64 {
 	return next
 }
 
-// watchedFilter is a filter as its health sees it.
-type watchedFilter struct {
-	entry *catalog.Entry
-	wait  bool // for locks
-}
-
-// asWatched returns the filter of an entry, nil if it is none.
-func asWatched(entry *catalog.Entry, wait bool) health.Filter {
-	if !store.IsFilter(entry) {
-		return nil
-	}
-	return watchedFilter{entry, wait}
-}
-
-// ID implements health.Filter.
-func (f watchedFilter) ID() uint64 { return f.entry.ID }
-
-// Version implements health.Filter.
-func (f watchedFilter) Version() (uint64, bool) {
-	version, _, ok := store.PartOf(f.entry).Glance(f.wait)
-	return version, ok
-}
-
-// Bytes implements health.Filter.
-func (f watchedFilter) Bytes() (uint64, bool) {
-	_, bytes, ok := store.PartOf(f.entry).Glance(f.wait)
-	return bytes, ok
-}
-
-// Probe implements health.Filter.
-func (f watchedFilter) Probe(r *rand.Rand) (yes int, ok bool) {
-	var hashes [health.Batch]uint64
-	var found [health.Batch]bool
-	for i := range hashes {
-		hashes[i] = r.Uint64()
-	}
-	return store.PartOf(f.entry).Probe(found[:], hashes[:], f.wait)
-}
-
-// Look implements health.Filter.
-func (f watchedFilter) Look() (health.Look, bool) {
-	l, ok := store.PartOf(f.entry).Look(f.wait)
-	return health.Look{Stats: l.Stats, Version: l.Version, Layers: l.Layers, Parts: 1, Grows: l.Grows}, ok
-}
-
 // born notes that an op has made a filter.
 func (e *Engine) born(op *door.Op) {
 	if entry := op.Result.Entry; entry != nil && op.Record.Op != store.OpStage && store.IsFilter(entry) {
@@ -122,7 +77,7 @@ func workOf(c *Command) health.Work {
 		return health.Count
 	case f.Write == nil:
 		return health.Other
-	case f.Write.Op == store.OpDelete:
+	case f.Write.Op == store.OpDelete || f.Write.Op == store.OpFilterDelete:
 		return health.Delete
 	}
 	return health.Add
@@ -151,16 +106,15 @@ func (e *Engine) meter(s *Session, calls []Call, took time.Duration) {
 	}
 	each := took / time.Duration(len(calls))
 	for len(calls) > 0 {
-		cmd, n, items, no := calls[0].cmd, 0, 0, 0
+		cmd, n, no := calls[0].cmd, 0, 0
 		for n < len(calls) && calls[n].cmd == cmd {
-			items += len(calls[n].Items)
 			if cmd != nil && cmd.work == health.Has {
 				no += calls[n].Reply.negatives()
 			}
 			n++
 		}
 		if cmd != nil {
-			m.Note(s.slot, cmd.work, each*time.Duration(n), n, items, no)
+			m.Note(s.slot, cmd.work, each*time.Duration(n), n, no)
 		}
 		calls = calls[n:]
 	}

@@ -42,13 +42,13 @@ func (k *Keeper) ProbesOf(id uint64) uint64 {
 }
 
 // Drained returns what a meter has counted of a kind of work, and its latency.
-func (m *Meter) Drained(w Work) (calls, items, no uint64, l Latency) {
+func (m *Meter) Drained(w Work) (calls, no uint64, l Latency) {
 	var d drained
 	m.drain(&d)
 	if i := timing(w); i >= 0 && i < timed {
 		l = d.took[i].latency()
 	}
-	return d.calls[w], d.items[w], d.no, l
+	return d.calls[w], d.no, l
 }
 
 // HistoryOf returns the points of a history to which n were added.

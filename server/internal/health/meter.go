@@ -38,16 +38,14 @@ type Meter struct {
 // slotMeter is what the connections of one slot have done. It is larger than a
 // cache line and made when it is first needed.
 type slotMeter struct {
-	calls [works]atomic.Uint64
-	items [works]atomic.Uint64
-	no    atomic.Uint64 // items that the filter did not have
+	calls [works]atomic.Uint64 // of work that is not timed
+	no    atomic.Uint64        // items that the filter did not have
 	took  [timed][buckets]atomic.Uint32
 }
 
-// Note counts calls that were run together and took so long in all. Items is how
-// many items they were about, no how many of those were answered negatively. Each
-// call counts with the mean time.
-func (m *Meter) Note(slot int, w Work, took time.Duration, calls, items, no int) {
+// Note counts calls that were run together and took so long in all; no is how many
+// items were answered negatively. Each call counts with the mean time.
+func (m *Meter) Note(slot int, w Work, took time.Duration, calls, no int) {
 	s := m.slots[slot%Slots].Load()
 	if s == nil {
 		s = new(slotMeter)
@@ -55,21 +53,21 @@ func (m *Meter) Note(slot int, w Work, took time.Duration, calls, items, no int)
 			s = m.slots[slot%Slots].Load()
 		}
 	}
-	s.calls[w].Add(uint64(calls))
-	s.items[w].Add(uint64(items))
 	if no > 0 {
 		s.no.Add(uint64(no))
 	}
 	if i := timing(w); i >= 0 && i < timed {
 		s.took[i][bucketOf(took/time.Duration(max(calls, 1)))].Add(uint32(calls))
+		return
 	}
+	s.calls[w].Add(uint64(calls))
 }
 
 // drained is what a Meter has counted since it was last drained.
 type drained struct {
-	calls, items [works]uint64
-	no           uint64
-	took         [timed]histogram
+	calls [works]uint64
+	no    uint64
+	took  [timed]histogram
 }
 
 // drain adds the counts to d and begins again at 0. It reports whether there were
@@ -80,28 +78,23 @@ func (m *Meter) drain(d *drained) (some bool) {
 		if s == nil {
 			continue
 		}
-		calls := uint64(0)
 		for w := range s.calls {
-			if s.calls[w].Load() == 0 {
-				continue
+			if s.calls[w].Load() > 0 {
+				d.calls[w] += s.calls[w].Swap(0)
+				some = true
 			}
-			n := s.calls[w].Swap(0)
-			calls += n
-			d.calls[w] += n
-			d.items[w] += s.items[w].Swap(0)
 		}
-		if calls == 0 {
-			continue
-		}
-		some = true
-		d.no += s.no.Swap(0)
 		for j := range s.took {
 			for b := range s.took[j] {
 				if s.took[j][b].Load() > 0 {
-					d.took[j][b] += uint64(s.took[j][b].Swap(0))
+					n := uint64(s.took[j][b].Swap(0))
+					d.took[j][b] += n
+					d.calls[int(Add)+j] += n
+					some = true
 				}
 			}
 		}
+		d.no += s.no.Swap(0)
 	}
 	return some
 }

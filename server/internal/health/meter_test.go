@@ -37,21 +37,21 @@ func TestMeter(t *testing.T) {
 	for slot := range 2 * health.Slots {
 		wg.Go(func() {
 			for range rounds {
-				m.Note(slot, health.Has, 10*time.Microsecond, 10, 20, 5) // 1 µs a call
+				m.Note(slot, health.Has, 10*time.Microsecond, 10, 5) // 1 µs a call
 			}
-			m.Note(slot, health.Has, 4*time.Millisecond, 1, 1, 0)
+			m.Note(slot, health.Has, 4*time.Millisecond, 1, 0)
 		})
 	}
 	wg.Wait()
 	const sessions = 2 * health.Slots
-	calls, items, no, l := m.Drained(health.Has)
-	if calls != sessions*(rounds*10+1) || items != sessions*(rounds*20+1) || no != sessions*rounds*5 {
-		t.Errorf("%d calls, %d items, %d negatives", calls, items, no)
+	calls, no, l := m.Drained(health.Has)
+	if calls != sessions*(rounds*10+1) || no != sessions*rounds*5 {
+		t.Errorf("%d calls, %d negatives", calls, no)
 	}
 	if l.P50 < time.Microsecond || l.P50 > 1300*time.Nanosecond || l.P99 != l.P50 || l.P999 != l.P50 {
 		t.Errorf("latency %+v, want about 1 µs", l)
 	}
-	if calls, _, _, _ := m.Drained(health.Has); calls != 0 {
+	if calls, _, _ := m.Drained(health.Has); calls != 0 {
 		t.Errorf("%d calls after they were drained, want 0", calls)
 	}
 }
@@ -66,9 +66,9 @@ func TestMeterPercentiles(t *testing.T) {
 		case i%100 < 2: // 2% in all
 			took = 100 * time.Microsecond
 		}
-		m.Note(0, health.Add, took, 1, 1, 0)
+		m.Note(0, health.Add, took, 1, 0)
 	}
-	_, _, _, l := m.Drained(health.Add)
+	_, _, l := m.Drained(health.Add)
 	near := func(got, want time.Duration) bool { return got >= want && got <= want*126/100 }
 	if !near(l.P50, time.Microsecond) || !near(l.P99, 100*time.Microsecond) || !near(l.P999, time.Millisecond) {
 		t.Errorf("latency %+v, want 1 µs, 100 µs, 1 ms", l)
@@ -85,7 +85,7 @@ func TestHotPathDoesNotAllocate(t *testing.T) {
 	}
 	if n := testing.AllocsPerRun(1000, func() {
 		k.Touch(3, f.id)
-		k.Meter(f.id).Note(3, health.Has, time.Microsecond, 1, 1, 0)
+		k.Meter(f.id).Note(3, health.Has, time.Microsecond, 1, 0)
 	}); n != 0 {
 		t.Errorf("%v allocations, want 0", n)
 	}
@@ -97,6 +97,6 @@ func BenchmarkNote(b *testing.B) {
 	k := s.keeper()
 	s.run(k, time.Minute)
 	for b.Loop() {
-		k.Meter(f.id).Note(3, health.Has, time.Microsecond, 16, 16, 8)
+		k.Meter(f.id).Note(3, health.Has, time.Microsecond, 16, 8)
 	}
 }

@@ -76,6 +76,7 @@ type Report struct {
 	False, Negatives uint64
 	Traffic          float64
 	TrafficInterval  Interval
+	TrafficTooFew    bool
 
 	// Add and Has are the latencies of calls, Calls their number by kind of
 	// work.
@@ -161,7 +162,8 @@ func (s *state) report() Report {
 		Look: s.look, Diagnosis: s.diagnosis,
 		Probed: s.rate.Value(), Probes: n, Interval: s.rate.Interval(), TooFew: !s.rate.Enough(s.look.Asked),
 		False: s.falses, Negatives: s.no, Traffic: s.traffic.Value(), TrafficInterval: s.traffic.Interval(),
-		Add: s.latency[timing(Add)], Has: s.latency[timing(Has)], Calls: s.calls,
+		TrafficTooFew: !s.traffic.Enough(s.look.Asked),
+		Add:           s.latency[timing(Add)], Has: s.latency[timing(Has)], Calls: s.calls,
 		Repaired: s.repaired, Since: s.since,
 	}
 }

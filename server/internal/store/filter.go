@@ -116,7 +116,15 @@ func (c *filter) Bytes() uint64 {
 	case c.own != nil && c.own.bytes > 0:
 		return c.own.bytes + beside
 	}
-	return c.f.Stats().Bytes + beside
+	return c.taken(c.f.Stats())
+}
+
+// taken is Bytes for a caller who has asked the filter for its state.
+func (c *filter) taken(s bloomery.Stats) uint64 {
+	if c.own != nil && c.own.bytes > 0 {
+		return c.own.bytes + beside
+	}
+	return s.Bytes + beside
 }
 
 // growingStep is what an insert into a growing filter can take: two of its largest

@@ -2,6 +2,7 @@ package store
 
 import (
 	"github.com/bloomery/bloomery"
+	composed "github.com/bloomery/bloomery/compose"
 	"github.com/bloomery/bloomery/foreign/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 )
@@ -10,8 +11,8 @@ import (
 const digestSalt = 0x62662070726f6265
 
 // look calls f with the contents under the read lock. It reports false, and does not
-// call f, if the filter is gone; and, unless wait is set, if a writer has the lock or
-// waits for it.
+// call f, if the filter is gone or still being loaded; and, unless wait is set, if a
+// writer has the lock or waits for it.
 func (p *Part) look(wait bool, f func(Contents)) bool {
 	if wait {
 		p.mu.RLock()
@@ -20,6 +21,9 @@ func (p *Part) look(wait bool, f func(Contents)) bool {
 	}
 	defer p.mu.RUnlock()
 	if p.gone || p.contents == nil {
+		return false
+	}
+	if _, unready := p.contents.(*loading); unready {
 		return false
 	}
 	f(p.contents)
@@ -63,7 +67,9 @@ func probe(c Contents, dst []bool, hs []uint64) {
 
 // IsFilter reports whether an entry is a filter that answers which items it has:
 // no string and no sketch.
-func IsFilter(e *catalog.Entry) bool { return e.Kind == catalog.Bloom || e.Kind == catalog.Cuckoo }
+func IsFilter(e *catalog.Entry) bool {
+	return e.Kind == catalog.Bloom || e.Kind == catalog.Cuckoo || e.Kind == catalog.Filter
+}
 
 // Look is a part as it is at one moment.
 type Look struct {
@@ -80,20 +86,44 @@ type Look struct {
 func (p *Part) Look(wait bool) (l Look, ok bool) {
 	ok = p.look(wait, func(c Contents) {
 		l = Look{Stats: c.Stats(), Version: p.version, Layers: 1}
-		l.Bytes = c.Bytes()
 		switch c := c.(type) {
 		case bloom:
 			l.Layers, l.Grows = c.Layers(), !c.NonScaling()
 		case cuckoo:
 			l.Layers, l.Grows = c.Filters(), c.Expansion() > 0
+		case *filter:
+			l.Bytes = c.taken(l.Stats)
+			l.Layers = layersOf(c.f)
+			if row := p.Row(); row != nil {
+				l.Kind = row.Name
+				l.Grows = row.Features.Grow || row.Features.Forget || row.Features.Expire
+			}
 		}
 	})
 	return l, ok
 }
 
-// Glance returns the version and the memory of the part. It reports false as Probe
-// does.
-func (p *Part) Glance(wait bool) (version, bytes uint64, ok bool) {
-	ok = p.look(wait, func(c Contents) { version, bytes = p.version, c.Bytes() })
-	return version, bytes, ok
+// layersOf returns the number of layers, generations or members of a filter.
+func layersOf(f bloomery.Hashed) int {
+	switch f := f.(type) {
+	case interface{ Layers() int }:
+		return f.Layers()
+	case *composed.Window:
+		return f.Shape().Generations
+	case *composed.Quorum:
+		return len(f.Members())
+	}
+	return 1
+}
+
+// Glance returns the version of the part. It reports false as Probe does.
+func (p *Part) Glance(wait bool) (version uint64, ok bool) {
+	ok = p.look(wait, func(Contents) { version = p.version })
+	return version, ok
+}
+
+// Size returns the memory of the part. It reports false as Probe does.
+func (p *Part) Size(wait bool) (bytes uint64, ok bool) {
+	ok = p.look(wait, func(c Contents) { bytes = c.Bytes() })
+	return bytes, ok
 }

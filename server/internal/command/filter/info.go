@@ -32,10 +32,10 @@ var card = engine.Command{
 
 // info is FILTER.INFO key [JSON].
 var info = engine.Command{
-	Name: "filter.info", Arity: -2, Max: 3, Flags: engine.ReadOnly, Keys: engine.OneKey(engine.KeyRO),
+	Name: "filter.info", Arity: -2, Max: 3, Flags: engine.ReadOnly | engine.Outside, Keys: engine.OneKey(engine.KeyRO),
 	Categories: []string{"read", "filter", "slow"}, Group: engine.GroupFilter, Since: "0.2.0",
 	Syntax: "key [JSON]", Complexity: "O(n), n being the number of parts",
-	Summary: "Describes a filter of any kind, those of BF and CF too: size, items, false positive rate asked and predicted.",
+	Summary: "Describes a filter of any kind, those of BF and CF too: size, items, false positive rate asked, predicted and measured, latency, and what it needs.",
 	Run:     runInfo,
 }
 
@@ -50,21 +50,22 @@ func runInfo(x *engine.Context, c *engine.Call) {
 		c.Fail(engine.TextSyntax)
 		return
 	}
-	entry := x.Read(c.Args[1])
+	entry := findAny(x, c)
 	if entry == nil {
-		c.Fail(engine.TextNotFound)
-		return
-	}
-	if store.PartOf(entry) == nil {
-		c.Fail(engine.TextWrongType)
 		return
 	}
 	fields, ok := describe(x, entry)
+	if ok {
+		var more []field
+		more, ok = measured(x, entry, string(c.Args[1]))
+		fields = append(fields, more...)
+	}
 	if !ok {
 		c.Fail(engine.TextNotFound)
 		return
 	}
 	if len(c.Args) == 3 {
+		fields = append(fields, field{"history", x.Health().History(entry.ID)})
 		c.Answer(engine.Text(asJSON(fields)))
 		return
 	}

@@ -1,0 +1,67 @@
+package filter
+
+import (
+	"time"
+
+	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/health"
+)
+
+// What FILTER.INFO shows of a rate that stands on too little, and of one that does
+// not.
+const (
+	textMeasured = "measured"
+	textTooFew   = "too few probes"
+	textNoReport = "too few lookups of absent keys"
+)
+
+// measured returns what was seen of a filter in use, and its verdict. It reports
+// false if the filter is gone.
+func measured(x *engine.Context, entry *catalog.Entry, name string) ([]field, bool) {
+	r, ok := x.Health().Report(x.Watched(entry))
+	if !ok {
+		return nil, false
+	}
+	probed, traffic := textMeasured, textMeasured
+	if r.TooFew {
+		probed = textTooFew
+	}
+	if r.TrafficTooFew {
+		traffic = textNoReport
+	}
+	fields := []field{
+		{"probed", r.Probed},
+		{"probed_low", r.Interval.Low},
+		{"probed_high", r.Interval.High},
+		{"probed_state", probed},
+		{"probes", int64(r.Probes)},
+		{"traffic", r.Traffic},
+		{"traffic_low", r.TrafficInterval.Low},
+		{"traffic_high", r.TrafficInterval.High},
+		{"traffic_state", traffic},
+		{"false_reported", whole(r.False)},
+		{"negatives", whole(r.Negatives)},
+		{"repaired", whole(r.Repaired)},
+		{"alarm", r.Repaired > 0},
+	}
+	fields = append(fields, latency("add", r.Add)...)
+	fields = append(fields, latency("has", r.Has)...)
+	return append(fields,
+		field{"measured_seconds", max(0, int64(x.Now().Sub(r.Since).Seconds()))},
+		field{"verdict", r.Verdict.String()},
+		field{"reason", r.Reason},
+		field{"command", r.Command(name)},
+	), true
+}
+
+// latency returns the fields of the latency of a kind of calls.
+func latency(what string, l health.Latency) []field {
+	micros := func(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
+	return []field{
+		{what + "_calls", whole(l.Calls)},
+		{what + "_p50_us", micros(l.P50)},
+		{what + "_p99_us", micros(l.P99)},
+		{what + "_p999_us", micros(l.P999)},
+	}
+}

@@ -1,0 +1,153 @@
+package engine
+
+import (
+	"math"
+	"math/rand/v2"
+	"time"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/health"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// watchedFilter is a filter as its health sees it, all of its parts together.
+type watchedFilter struct {
+	entry *catalog.Entry
+	wait  bool // for locks
+}
+
+var _ health.Filter = watchedFilter{}
+
+// asWatched returns the filter of an entry, nil if it is none.
+func asWatched(entry *catalog.Entry, wait bool) health.Filter {
+	if !store.IsFilter(entry) {
+		return nil
+	}
+	return watchedFilter{entry, wait}
+}
+
+// ID implements health.Filter.
+func (f watchedFilter) ID() uint64 { return f.entry.ID }
+
+// Version implements health.Filter: the changes of all parts.
+func (f watchedFilter) Version() (uint64, bool) { return f.sum((*store.Part).Glance) }
+
+// Bytes implements health.Filter.
+func (f watchedFilter) Bytes() (uint64, bool) { return f.sum((*store.Part).Size) }
+
+func (f watchedFilter) sum(of func(p *store.Part, wait bool) (uint64, bool)) (sum uint64, ok bool) {
+	for _, p := range store.Parts(f.entry) {
+		n, ok := of(p, f.wait)
+		if !ok {
+			return 0, false
+		}
+		sum += n
+	}
+	return sum, true
+}
+
+// Probe implements health.Filter. Each hash is asked of the part that it names; if
+// one of them cannot be asked at the moment, all count as not asked.
+func (f watchedFilter) Probe(r *rand.Rand) (yes int, ok bool) {
+	var hashes, same [health.Batch]uint64
+	var found, done [health.Batch]bool
+	for i := range hashes {
+		hashes[i] = r.Uint64()
+	}
+	log := logOf(f.entry)
+	if log == 0 {
+		return store.PartOf(f.entry).Probe(found[:], hashes[:], f.wait)
+	}
+	for i, h := range hashes {
+		if done[i] {
+			continue
+		}
+		part, n := bloomery.Route(h, log), 0
+		for j := i; j < len(hashes); j++ {
+			if !done[j] && bloomery.Route(hashes[j], log) == part {
+				same[n], done[j] = hashes[j], true
+				n++
+			}
+		}
+		got, ok := store.PartAt(f.entry, uint32(part)).Probe(found[:n], same[:n], f.wait)
+		if !ok {
+			return 0, false
+		}
+		yes += got
+	}
+	return yes, true
+}
+
+// lookParts is how many parts of a filter are looked at.
+const lookParts = 16
+
+// Look implements health.Filter.
+func (f watchedFilter) Look() (l health.Look, ok bool) {
+	first := store.PartOf(f.entry)
+	parts := store.PartCount(f.entry)
+	step := max(parts/lookParts, 1)
+	var looks []store.Look
+	for i := 0; i < parts; i += step {
+		v, ok := store.PartAt(f.entry, uint32(i)).Look(f.wait)
+		if !ok {
+			return l, false
+		}
+		looks = append(looks, v)
+	}
+	l = health.Look{Stats: combine(looks, parts), Version: looks[0].Version, Layers: looks[0].Layers, Grows: looks[0].Grows, Parts: parts}
+	if parts > 1 {
+		if l.Version, ok = f.Version(); !ok {
+			return l, false
+		}
+		if l.Bytes, ok = f.Bytes(); !ok {
+			return l, false
+		}
+	}
+	if plan := first.Plan(); plan != nil {
+		l.SLA, l.Budget = time.Duration(min(plan.SLA, math.MaxInt32))*time.Microsecond, plan.Budget
+	}
+	if made := first.Made(); made > 0 {
+		l.Created = time.Unix(made, 0)
+	}
+	return l, true
+}
+
+// combine returns the state of a filter from those of some of its parts. A key is
+// in one part, and all get equally many: rates and shares are means. Parts that were
+// not looked at are like the others, up to their variance.
+func combine(looks []store.Look, parts int) bloomery.Stats {
+	sum := looks[0].Stats
+	n := float64(len(looks))
+	if len(looks) == 1 {
+		return sum
+	}
+	var items, saturation, predicted, squares, variance float64
+	exact, skew := true, 0.0
+	for _, v := range looks {
+		items += float64(v.Items)
+		saturation += v.Saturation
+		predicted += v.Predicted
+		squares += v.Predicted * v.Predicted
+		variance += v.PredictedSigma * v.PredictedSigma
+		exact, skew = exact && v.Exact, max(skew, v.Skew)
+	}
+	scale := float64(parts) / n
+	mean := predicted / n
+	among := max(squares/n-mean*mean, 0) * n / (n - 1) // the variance among parts
+	sum.Capacity *= uint64(parts)
+	sum.Bits *= uint64(parts)
+	sum.Items = wholeNumber(items * scale)
+	sum.Exact = exact && len(looks) == parts
+	sum.Saturation, sum.Predicted, sum.Skew = saturation/n, mean, skew
+	sum.PredictedSigma = math.Sqrt(variance/(n*n) + among/n*(1-n/float64(parts)))
+	return sum
+}
+
+// wholeNumber rounds, and keeps what is too large to be counted.
+func wholeNumber(v float64) uint64 {
+	if v >= math.MaxInt64 {
+		return math.MaxUint64
+	}
+	return uint64(v + 0.5)
+}
