@@ -18,7 +18,15 @@ const (
 	key        = "__rand_int__"
 	emptyBloom = "BF.RESERVE bf:fresh 0.01 CAPACITY"
 	emptyCuck  = "CF.RESERVE cf:fresh CAPACITY"
+	// Sketches of usual sizes, 280 KB and 400 KB, whatever the capacity.
+	emptyCountMin = "CMS.INITBYDIM cms 10000 7"
+	emptyTopK     = "TOPK.RESERVE topk 100 10000 5 0.9"
 )
+
+// sketch reports whether the command is one on a sketch.
+func (c benchCase) sketch() bool {
+	return strings.HasPrefix(c.name, "CMS") || strings.HasPrefix(c.name, "TOPK") || strings.HasPrefix(c.name, "TDIGEST")
+}
 
 // cases returns all runs of a round in their order.
 func cases() []benchCase {
@@ -26,6 +34,7 @@ func cases() []benchCase {
 	targets := map[string][3]float64{ // pipeline 1, 16, 64
 		"BF.EXISTS": {0, 0.85, 0.95}, "BF.ADD": {0, 0.68, 0.75},
 		"CF.EXISTS": {0, 0.85, 1.05}, "CF.ADD": {0, 0.85, 1.15}, "CF.DEL": {0, 0.85, 1.15},
+		"CMS.INCRBY": {0, 0, 0.8}, "CMS.QUERY": {0, 0, 0.8}, "TDIGEST.ADD": {0, 0, 0.8},
 	}
 	var all []benchCase
 	for i, p := range []int{1, 16, 64} {
@@ -39,13 +48,23 @@ func cases() []benchCase {
 			{name: "CF.EXISTS", args: []string{"CF.EXISTS", "cf", key}},
 			{name: "CF.ADD", args: []string{"CF.ADD", "cf:fresh", key}, before: []string{"DEL cf:fresh", emptyCuck}},
 			{name: "CF.DEL", args: []string{"CF.DEL", "cf:fresh", key}},
+			{name: "CMS.INCRBY", args: []string{"CMS.INCRBY", "cms", key, "1"}, before: []string{"DEL cms", emptyCountMin}},
+			{name: "CMS.QUERY", args: []string{"CMS.QUERY", "cms", key}},
+			{name: "TOPK.ADD", args: []string{"TOPK.ADD", "topk", key}, before: []string{"DEL topk", emptyTopK}},
+			{name: "TDIGEST.ADD", args: []string{"TDIGEST.ADD", "td", key}, before: []string{"DEL td", "TDIGEST.CREATE td"}},
 		} {
+			if p == 1 && c.sketch() {
+				continue
+			}
 			c.pipeline, c.items, c.target = p, 1, targets[c.name][i]
 			all = append(all, c)
 		}
 		if p == 16 {
 			all = append(all,
 				benchCase{name: "BF.MEXISTS of 100", pipeline: p, items: 100, target: 3.3, args: append([]string{"BF.MEXISTS", "bf"}, many...)},
+				benchCase{
+					name: "TDIGEST.ADD of 100", pipeline: p, items: 100, args: append([]string{"TDIGEST.ADD", "td"}, many...),
+				},
 				benchCase{
 					name: "BF.MADD of 100", pipeline: p, items: 100, target: 2.3, args: append([]string{"BF.MADD", "bf:fresh"}, many...),
 					before: []string{"DEL bf:fresh", emptyBloom},

@@ -14,6 +14,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -29,6 +31,7 @@ type options struct {
 	base     string
 	memory   bool
 	log      bool
+	only     string
 }
 
 func main() {
@@ -41,6 +44,7 @@ func main() {
 	flag.StringVar(&o.base, "base", "", "revision of bloomery to compare with, in the same rounds")
 	flag.BoolVar(&o.memory, "memory", true, "measure filters and idle connections too")
 	flag.BoolVar(&o.log, "durability", false, "measure what the log, snapshots and the start cost, nothing else")
+	flag.StringVar(&o.only, "only", "", "regular expression of the commands to measure; Redis PING always is")
 	flag.Parse()
 	if err := run(o); err != nil {
 		fmt.Fprintln(os.Stderr, "bench/server:", err)
@@ -153,7 +157,11 @@ func measured(o options, bloomery, dir string) (string, error) {
 // measure runs every case in every round, round by round. Ours and the base take
 // turns in going first.
 func measure(o options, servers [parties]*process) ([]result, error) {
-	cases := cases()
+	only, err := regexp.Compile(o.only)
+	if err != nil {
+		return nil, err
+	}
+	cases := slices.DeleteFunc(cases(), func(c benchCase) bool { return !c.redis && !only.MatchString(c.name) })
 	results := make([]result, len(cases))
 	for round := range o.rounds {
 		started := time.Now()

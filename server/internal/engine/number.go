@@ -37,6 +37,9 @@ func ParseInt(arg []byte) (int64, bool) {
 // is refused, and so is a number that is not 0 and too small, or too large, to
 // be told from 0 or infinity; "inf" is a number.
 func ParseFloat(arg []byte) (float64, bool) {
+	if v, ok := parsePlain(arg); ok {
+		return v, true
+	}
 	s := string(arg)
 	if s == "" || strings.ContainsRune(s, '_') {
 		return 0, false
@@ -54,6 +57,44 @@ func ParseFloat(arg []byte) (float64, bool) {
 	}
 	if v == 0 && !isZero(unsigned) {
 		return 0, false
+	}
+	return v, true
+}
+
+// tens are the powers of ten that a float64 holds exactly and parsePlain needs.
+var tens = [...]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15}
+
+// parsePlain reads what most numbers are: at most 15 digits, perhaps with a sign and
+// a point. Their digits and the power of ten below them are exact, so that the
+// quotient is rounded once, as it should be. It reports false if it does not know.
+func parsePlain(arg []byte) (float64, bool) {
+	digits := arg
+	if len(arg) > 0 && arg[0] == '-' {
+		digits = arg[1:]
+	}
+	if len(digits) == 0 || len(digits) > len(tens) {
+		return 0, false
+	}
+	n, point := uint64(0), -1
+	for i, c := range digits {
+		switch {
+		case c >= '0' && c <= '9':
+			n = n*10 + uint64(c-'0')
+		case c == '.' && point < 0 && len(digits) > 1:
+			point = i
+		default:
+			return 0, false
+		}
+	}
+	if point < 0 && len(digits) == len(tens) {
+		return 0, false // a digit too many
+	}
+	v := float64(n)
+	if point >= 0 {
+		v /= tens[len(digits)-1-point]
+	}
+	if len(digits) < len(arg) {
+		v = -v
 	}
 	return v, true
 }

@@ -3,6 +3,8 @@ package engine_test
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -28,6 +30,19 @@ func TestNumbers(t *testing.T) {
 	} {
 		if v, ok := engine.ParseFloat([]byte(s)); !ok || v != want {
 			t.Errorf("ParseFloat(%q) = %v, %t, want %v", s, v, ok, want)
+		}
+	}
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 20_000 {
+		s := strconv.FormatFloat(rng.NormFloat64()*math.Pow(10, float64(rng.IntN(20))), 'f', rng.IntN(12), 64)
+		want, _ := strconv.ParseFloat(s, 64)
+		if v, ok := engine.ParseFloat([]byte(s)); !ok || math.Float64bits(v) != math.Float64bits(want) {
+			t.Fatalf("ParseFloat(%q) = %v, %t, want %v", s, v, ok, want)
+		}
+	}
+	for _, s := range []string{".", "-", "-.", "1.2.3", "--1", "1-"} {
+		if v, ok := engine.ParseFloat([]byte(s)); ok {
+			t.Errorf("ParseFloat(%q) = %v", s, v)
 		}
 	}
 	for _, s := range []string{"", "nan", "1_0", "+-1", "x", "1e-999", "1e999", "0x1p-9999", "1 "} {
