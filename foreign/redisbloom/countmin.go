@@ -6,6 +6,7 @@ import (
 	"iter"
 	"math"
 	"math/bits"
+	"slices"
 
 	"github.com/bloomery/bloomery"
 )
@@ -147,10 +148,13 @@ func (c *CountMin) Query(item []byte) uint32 {
 // rows: all that a sketch of that depth needs to know of it. They can be computed
 // outside of locks and kept in logs.
 func AppendHashes(dst, item []byte, depth uint64) []byte {
+	at := len(dst)
+	dst = slices.Grow(dst, int(depth)*cellBytes)[:at+int(depth)*cellBytes]
 	for row := uint64(0); row < depth; row += rowSeeds {
 		h := murmurRows(item, uint32(row))
 		for i := uint64(0); i < min(rowSeeds, depth-row); i++ {
-			dst = binary.LittleEndian.AppendUint32(dst, h[i])
+			binary.LittleEndian.PutUint32(dst[at:], h[i])
+			at += cellBytes
 		}
 	}
 	return dst
@@ -168,8 +172,19 @@ func (c *CountMin) IncrHashes(hs []byte, n uint64) uint32 {
 	}
 	c.count += n
 	least := uint32(math.MaxUint32)
-	for row := uint64(0); row < c.depth; row++ {
-		least = min(least, c.add(row, binary.LittleEndian.Uint32(hs[row*cellBytes:]), n))
+	if c.frozen != nil || n > math.MaxUint32 || c.columns.width > math.MaxUint32 {
+		for row := uint64(0); row < c.depth; row++ {
+			least = min(least, c.add(row, binary.LittleEndian.Uint32(hs[row*cellBytes:]), n))
+		}
+		return least
+	}
+	rowBytes := int(c.columns.width) * cellBytes
+	for rest := c.cells; len(hs) >= cellBytes && len(rest) >= rowBytes; hs, rest = hs[cellBytes:], rest[rowBytes:] {
+		column, _ := bits.Mul64(c.columns.inverse*uint64(binary.LittleEndian.Uint32(hs)), c.columns.width)
+		cell := rest[column*cellBytes:][:cellBytes]
+		sum := min(uint64(binary.LittleEndian.Uint32(cell))+n, math.MaxUint32)
+		binary.LittleEndian.PutUint32(cell, uint32(sum))
+		least = min(least, uint32(sum))
 	}
 	return least
 }

@@ -10,11 +10,14 @@ import (
 // BenchmarkExec is the time of one command in a pipeline of 64, without the
 // network.
 func BenchmarkExec(b *testing.B) {
-	for _, cmd := range []string{"PING", "BF.EXISTS b", "BF.ADD b", "CF.EXISTS c", "CF.ADD c", "CF.DEL c"} {
+	for _, cmd := range []string{"PING", "BF.EXISTS b", "BF.ADD b", "CF.EXISTS c", "CF.ADD c", "CF.DEL c", "CMS.INCRBY m", "CMS.QUERY m", "TOPK.ADD k", "TDIGEST.ADD d"} {
 		b.Run("cmd="+strings.Fields(cmd)[0], func(b *testing.B) {
 			e := newBench(b, 8<<30)
 			e.line("BF.RESERVE b 0.01 10000000")
 			e.line("CF.RESERVE c 10000000")
+			e.line("CMS.INITBYDIM m 10000 7")
+			e.line("TOPK.RESERVE k 100 10000 5 0.9")
+			e.line("TDIGEST.CREATE d")
 			const pipeline = 64
 			batches := make([][][][]byte, 8000)
 			for i := range batches {
@@ -22,6 +25,9 @@ func BenchmarkExec(b *testing.B) {
 					words := strings.Fields(cmd)
 					if len(words) > 1 {
 						words = append(words, fmt.Sprintf("%012d", (i*pipeline+j)*7919%100_000_007))
+					}
+					if words[0] == "CMS.INCRBY" {
+						words = append(words, "1")
 					}
 					var args [][]byte
 					for _, w := range words {

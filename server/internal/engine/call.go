@@ -42,6 +42,12 @@ func (c *Call) Answer(r Reply) {
 	c.answered = true
 }
 
+// answerList makes an array the reply.
+func (c *Call) answerList(elems []Reply) {
+	c.Reply.Kind, c.Reply.Text, c.Reply.Elems = Array, "", elems
+	c.answered = true
+}
+
 // Answered reports whether the reply is there, or will be made later.
 func (c *Call) Answered() bool { return c.answered }
 

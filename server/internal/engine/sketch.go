@@ -31,17 +31,17 @@ type Sketch struct {
 
 	// Look answers a read about the whole sketch, under its read lock.
 	Look func(*Context, *store.Part, *Call)
-	// Ask answers a read about one item, under the read lock.
-	Ask func(p *store.Part, item []byte) Reply
+	// Ask sets the answer of a read about one item, under the read lock.
+	Ask func(r *Reply, p *store.Part, item []byte)
 
 	// Op is the record of a write.
 	Op store.Op
 	// Encode appends an item, Stride arguments, to the value of the record. It
 	// sees only what never changes in the life of a sketch.
 	Encode func(b []byte, p *store.Part, item [][]byte) []byte
-	// Element answers for item i of the record; nil means that one +OK answers
-	// for all of them.
-	Element func(res *store.Result, i int) Reply
+	// Element sets the answer for item i of the record; nil means that one +OK
+	// answers for all of them.
+	Element func(r *Reply, res *store.Result, i int)
 	// Grows tells that the record may take as much memory as its value.
 	Grows bool
 	// Fault is what is answered if the record could not be applied.
@@ -66,7 +66,15 @@ func joinsSketch(c, next *Call) bool {
 }
 
 // count returns the number of items of a call.
-func (k *Sketch) count(c *Call) int { return len(c.Items) / k.Stride }
+func (k *Sketch) count(c *Call) int { return k.items(len(c.Items)) }
+
+// items returns how many items n arguments are.
+func (k *Sketch) items(n int) int {
+	if k.Stride == 2 {
+		return n / 2
+	}
+	return n
+}
 
 // runSketch runs the calls of a group that are not answered and not waiting.
 func (e *Engine) runSketch(s *Session, calls []Call) {
@@ -175,9 +183,9 @@ func (e *Engine) askSketch(s *Session, p *store.Part, calls []Call) {
 		}
 		elems := s.w.takeElems(len(c.Items))
 		for j, item := range c.Items {
-			elems[j] = k.Ask(p, item)
+			k.Ask(&elems[j], p, item)
 		}
-		c.Answer(List(elems...))
+		c.answerList(elems)
 	}
 }
 
@@ -207,7 +215,7 @@ func (e *Engine) writeSketch(s *Session, entry *catalog.Entry, p *store.Part, ca
 		items += k.count(c)
 	}
 	s.weight += items + n
-	op, ok := e.sketchOp(w, k, entry, p, w.payload[mark:])
+	op, ok := e.sketchOp(w, k, entry, p, w.payload[mark:], items)
 	if !ok {
 		for i := range calls[:n] {
 			calls[i].Fail(TextOOM)
@@ -227,13 +235,14 @@ func (e *Engine) writeSketch(s *Session, entry *catalog.Entry, p *store.Part, ca
 	w.pending = append(w.pending, v)
 }
 
-// sketchOp returns an op that writes value. It reports false if there is no memory
+// sketchOp returns an op that writes value, of so many items. It reports false if there is no memory
 // for it.
-func (e *Engine) sketchOp(w *Workspace, k *Sketch, entry *catalog.Entry, p *store.Part, value []byte) (*Op, bool) {
+func (e *Engine) sketchOp(w *Workspace, k *Sketch, entry *catalog.Entry, p *store.Part, value []byte, items int) (*Op, bool) {
 	op := w.takeOp()
-	counts, expelled := op.Result.Counts, op.Result.Expelled
 	*op = Op{Op: door.Op{Part: p, Record: store.Record{Op: k.Op, ID: entry.ID, Value: value}}}
-	op.Result.Counts, op.Result.Expelled = counts, expelled
+	if k.Element != nil {
+		op.Result.Counts = w.takeCounts(items)
+	}
 	if k.Grows {
 		op.Cost = uint64(len(value))
 		return op, e.Budget.reserve(op.Cost)
@@ -261,9 +270,9 @@ func (e *Engine) answerSketch(w *Workspace, v span) {
 		case k.Element == nil:
 			c.Answer(OK())
 		default:
-			elems := w.takeElems((len(c.Args) - 2) / k.Stride)
+			elems := w.takeElems(k.items(len(c.Args) - 2))
 			k.fill(elems, c, res, c.first, 0)
-			c.Answer(List(elems...))
+			c.answerList(elems)
 		}
 	}
 }
@@ -273,7 +282,7 @@ func (e *Engine) answerSketch(w *Workspace, v span) {
 func (k *Sketch) fill(elems []Reply, c *Call, res *store.Result, first, to int) {
 	n := k.count(c)
 	for i := first; to < n && i < res.Done; i++ {
-		elems[to] = k.Element(res, i)
+		k.Element(&elems[to], res, i)
 		to++
 	}
 	if to == n {
@@ -289,7 +298,7 @@ func (e *Engine) runLong(s *Session, c *Call) {
 	k := c.cmd.Sketch
 	var elems []Reply
 	if k.Op == 0 || k.Element != nil {
-		n := (len(c.Args) - 2) / k.Stride
+		n := k.items(len(c.Args) - 2)
 		if !e.holdReply(s, n*ReplyBytes) {
 			c.Fail(TextOOM)
 			return
@@ -329,7 +338,7 @@ func (k *Sketch) askPiece(p *store.Part, c *Call, elems []Reply, done int) int {
 	}
 	items := c.Items[done:min(done+maxRun, len(c.Items))]
 	for i, item := range items {
-		elems[i] = k.Ask(p, item)
+		k.Ask(&elems[i], p, item)
 	}
 	return len(items)
 }
@@ -345,7 +354,7 @@ func (e *Engine) writePiece(s *Session, entry *catalog.Entry, c *Call, elems []R
 		n++
 	}
 	s.weight += n
-	op, ok := e.sketchOp(w, k, entry, p, w.payload[mark:])
+	op, ok := e.sketchOp(w, k, entry, p, w.payload[mark:], n)
 	if !ok {
 		c.Fail(TextOOM)
 		return 0

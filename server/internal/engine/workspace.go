@@ -19,6 +19,7 @@ type Workspace struct {
 
 	payload []byte  // values of records of sketches
 	elems   []Reply // elements of replies
+	counts  []uint32
 
 	routes  routes
 	bools   []bool
@@ -74,8 +75,11 @@ func (w *Workspace) Reset() {
 	if cap(w.elems) > maxKept {
 		w.elems = nil
 	}
+	if cap(w.counts) > maxKept {
+		w.counts = nil
+	}
 	clear(w.elems) // they keep what a client has sent
-	w.payload, w.elems = w.payload[:0], w.elems[:0]
+	w.payload, w.elems, w.counts = w.payload[:0], w.elems[:0], w.counts[:0]
 	w.Digests, w.Hashes = w.Digests[:0], w.Hashes[:0]
 	w.bools, w.codes = w.bools[:0], w.codes[:0]
 	for _, op := range w.ops[:w.used] {
@@ -88,7 +92,8 @@ func (w *Workspace) Reset() {
 // its way is in it.
 func (w *Workspace) reuse() {
 	if len(w.pending) == 0 {
-		w.Digests, w.Hashes, w.taken, w.payload = w.Digests[:0], w.Hashes[:0], 0, w.payload[:0]
+		w.Digests, w.Hashes, w.taken = w.Digests[:0], w.Hashes[:0], 0
+		w.payload, w.counts = w.payload[:0], w.counts[:0]
 	}
 }
 
@@ -110,6 +115,17 @@ func (w *Workspace) takeCodes(n int) []redisbloom.Result {
 	at := len(w.codes)
 	w.codes = w.codes[:at+n]
 	return w.codes[at : at+n : at+n]
+}
+
+// takeCounts returns room for n counts. It is the caller's until its records are
+// answered.
+func (w *Workspace) takeCounts(n int) []uint32 {
+	if cap(w.counts)-len(w.counts) < n {
+		w.counts = make([]uint32, 0, max(n, maxRun))
+	}
+	at := len(w.counts)
+	w.counts = w.counts[:at+n]
+	return w.counts[at : at : at+n]
 }
 
 // takeElems returns n replies that stay valid until Reset.

@@ -20,11 +20,10 @@ var incrBy = engine.Command{
 			n, _ := engine.ParseInt(item[1])
 			return store.AppendIncrement(b, uint64(n), item[0], p.Depth())
 		},
-		Element: func(res *store.Result, i int) engine.Reply {
-			if res.Counts[i] == math.MaxUint32 {
-				return engine.Fail(textOverflow)
+		Element: func(r *engine.Reply, res *store.Result, i int) {
+			if r.Kind, r.N = engine.Int, int64(res.Counts[i]); r.N == math.MaxUint32 {
+				*r = engine.Fail(textOverflow)
 			}
-			return engine.Integer(int64(res.Counts[i]))
 		},
 	},
 }
@@ -59,8 +58,8 @@ var query = engine.Command{
 	Summary: "Returns the counts of items, which are never too low.",
 	Sketch: &engine.Sketch{
 		Family: family, Missing: textMissing, Stride: 1,
-		Ask: func(p *store.Part, item []byte) engine.Reply {
-			return engine.Integer(int64(p.CountMin().Query(item)))
+		Ask: func(r *engine.Reply, p *store.Part, item []byte) {
+			r.Kind, r.N = engine.Int, int64(p.CountMin().Query(item))
 		},
 	},
 }

@@ -70,5 +70,9 @@ func checkPairs(c *engine.Call) {
 	}
 }
 
-// expelled is the item that left for item i of a record.
-func expelled(res *store.Result, i int) engine.Reply { return shown(res.Expelled[i]) }
+// expelled answers the item that left for item i of a record.
+func expelled(r *engine.Reply, res *store.Result, i int) {
+	if r.Kind = engine.Null; res.Expelled[i] != nil {
+		*r = shown(res.Expelled[i])
+	}
+}

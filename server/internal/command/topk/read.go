@@ -13,7 +13,7 @@ var query = engine.Command{
 	Summary: "Reports for each item whether it is one of those that are kept.",
 	Sketch: &engine.Sketch{
 		Family: family, Missing: textMissing, Stride: 1,
-		Ask: func(p *store.Part, item []byte) engine.Reply { return engine.Truth(p.TopK().Contains(item)) },
+		Ask: func(r *engine.Reply, p *store.Part, item []byte) { *r = engine.Truth(p.TopK().Contains(item)) },
 	},
 }
 
@@ -25,7 +25,9 @@ var count = engine.Command{
 	Summary: "Returns the counts of items, which are never too high but for rare collisions.",
 	Sketch: &engine.Sketch{
 		Family: family, Missing: textMissing, Stride: 1,
-		Ask: func(p *store.Part, item []byte) engine.Reply { return engine.Integer(int64(p.TopK().Count(item))) },
+		Ask: func(r *engine.Reply, p *store.Part, item []byte) {
+			r.Kind, r.N = engine.Int, int64(p.TopK().Count(item))
+		},
 	},
 }
 
