@@ -18,8 +18,8 @@ const (
 	key        = "__rand_int__"
 	emptyBloom = "BF.RESERVE bf:fresh 0.01 CAPACITY"
 	emptyCuck  = "CF.RESERVE cf:fresh CAPACITY"
-	// Sketches of usual sizes, 280 KB and 400 KB, whatever the capacity.
-	emptyCountMin = "CMS.INITBYDIM cms 10000 7"
+	// Sketches of usual sizes, 56 KB and 400 KB, whatever the capacity.
+	emptyCountMin = "CMS.INITBYPROB cms 0.001 0.01"
 	emptyTopK     = "TOPK.RESERVE topk 100 10000 5 0.9"
 )
 
