@@ -41,6 +41,20 @@ func newBench(tb testing.TB, maxMemory int64) *bench {
 	return b
 }
 
+// withoutLog makes the bench keep nothing.
+func (b *bench) withoutLog(tb testing.TB) {
+	tb.Helper()
+	b.state, b.files = store.New(), nil
+	var err error
+	if b.door, err = local.Open(local.Config{State: b.state}); err != nil {
+		tb.Fatal(err)
+	}
+	b.engine = engine.New(engine.Config{
+		Commands: command.All(), State: b.state, Door: b.door, Host: b, Clock: func() time.Time { return b.now },
+		MaxMemory: b.engine.Budget.Max(), Settings: engine.NewSettings(engine.RedisBloomDefaults(), ""),
+	})
+}
+
 // Sessions implements command.Host.
 func (b *bench) Sessions() []*engine.Session { return []*engine.Session{b.session} }
 

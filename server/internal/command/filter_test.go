@@ -1,11 +1,13 @@
 package command_test
 
 import (
+	"encoding"
 	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/bloomery/bloomery/codec"
+	"github.com/bloomery/bloomery/hashing"
 )
 
 // TestFilterCommands runs scripts as TestCommands does.
@@ -62,6 +64,37 @@ func TestFilterCommands(t *testing.T) {
 			FILTER.CREATE h bloom LIKE f -> -ERR LIKE: the other filter is of kind standard, not bloom
 			FILTER.CREATE h standard LIKE nokey -> -ERR LIKE: not found
 			FILTER.CREATE h standard LIKE f CAPACITY 5 -> -ERR LIKE takes everything from another filter: CAPACITY does not go with it`,
+		"union": `
+			FILTER.CREATE a bloom CAPACITY 1000 -> +OK
+			FILTER.CREATE b bloom CAPACITY 1000 -> +OK
+			FILTER.CREATE other bloom CAPACITY 2000 -> +OK
+			FILTER.CREATE seed bloom CAPACITY 1000 SEED 5 -> +OK
+			FILTER.CREATE count cuckoo CAPACITY 1000 -> +OK
+			FILTER.CREATE parts bloom CAPACITY 1000 PARTS 2 -> +OK
+			FILTER.ADD a x y -> [true true]
+			FILTER.ADD b y z -> [true true]
+			FILTER.UNION u a b -> +OK
+			FILTER.HAS u x y z q -> [true true true false]
+			FILTER.ADD a q -> [true]
+			FILTER.UNION u a -> +OK
+			FILTER.HAS u q -> [true]
+			FILTER.INTERSECT i a b -> +OK
+			FILTER.HAS i x y z -> [false true false]
+			FILTER.INTERSECT i a a -> +OK
+			FILTER.HAS i x y z -> [true true false]
+			FILTER.INTERSECT a a b -> -ERR the destination must not be one of the sources: what is added to it meanwhile would be lost
+			FILTER.UNION u a other -> -ERR filters differ: 10240 bits with 7 hashes and 19968 bits with 6 hashes
+			FILTER.UNION u a seed -> -ERR filters differ: seed 0 and seed 5
+			FILTER.UNION u a parts -> -ERR filters differ: 1 parts and 2 parts
+			FILTER.UNION u count count -> -ERR kind cuckoo cannot be united: that is for bloom, standard, partitioned and split
+			FILTER.UNION u nokey -> -ERR not found
+			SET s 1 -> +OK
+			FILTER.UNION s a -> -WRONGTYPE Operation against a key holding the wrong kind of value
+			FILTER.INTERSECT s a -> -WRONGTYPE Operation against a key holding the wrong kind of value
+			MULTI -> +OK
+			FILTER.UNION v a b -> +QUEUED
+			FILTER.HAS v x z -> +QUEUED
+			EXEC -> [+OK [true true]]`,
 		"other types": `
 			SET s 1 -> +OK
 			BF.ADD b x -> :1
@@ -160,4 +193,128 @@ func TestFilterKinds(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestFilterDumps takes filters of every kind, in one part and several, through
+// FILTER.DUMP and FILTER.LOAD, and through DUMP and RESTORE.
+func TestFilterDumps(t *testing.T) {
+	for _, k := range codec.Kinds() {
+		if k.Features.Static {
+			continue
+		}
+		for _, parts := range []string{"1", "4"} {
+			b := newBench(t, 1<<30)
+			b.do("FILTER.CREATE", "f", k.Name, "CAPACITY", "20000", "ERROR", "0.01", "PARTS", parts, "SLA", "50")
+			items := []string{}
+			for i := range 500 {
+				items = append(items, fmt.Sprint("item", i))
+			}
+			b.do(append([]string{"FILTER.ADD", "f"}, items...)...)
+			copyFilter(t, b, "f", "g")
+			dumped := b.exec([][]byte{[]byte("DUMP"), []byte("f")})[0]
+			if got := b.do("RESTORE", "h", "0", dumped.Text); got != "+OK" {
+				t.Fatalf("%s: RESTORE = %s", k.Name, got)
+			}
+			for _, name := range []string{"g", "h"} {
+				if got := b.do(append([]string{"FILTER.HAS", name}, items...)...); strings.Contains(got, "false") || strings.HasPrefix(got, "-") {
+					t.Errorf("%s of %s parts: items are missing in %s: %.100s", k.Name, parts, name, got)
+				}
+			}
+			if info := b.do("FILTER.INFO", "h"); !strings.Contains(info, `"sla" :50`) {
+				t.Errorf("%s: INFO of what was restored = %s", k.Name, info)
+			}
+			again := b.exec([][]byte{[]byte("DUMP"), []byte("h")})[0]
+			if again.Text != dumped.Text {
+				t.Errorf("%s of %s parts: RESTORE gives another filter", k.Name, parts)
+			}
+			crash(t, b)
+			if err := b.door.Snapshot(); err != nil {
+				t.Fatal(err)
+			}
+			crash(t, b)
+			b.do("FLUSHALL")
+			if n := b.engine.Budget.Used(); n != 0 {
+				t.Errorf("%s: %d bytes are left", k.Name, n)
+			}
+		}
+	}
+}
+
+// copyFilter copies a filter by FILTER.DUMP and FILTER.LOAD.
+func copyFilter(t *testing.T, b *bench, from, to string) {
+	t.Helper()
+	cursor := "0"
+	for {
+		r := b.exec([][]byte{[]byte("FILTER.DUMP"), []byte(from), []byte(cursor)})[0]
+		if len(r.Elems) != 2 {
+			t.Fatalf("FILTER.DUMP = %s", show(r))
+		}
+		if r.Elems[0].N == 0 {
+			return
+		}
+		cursor = fmt.Sprint(r.Elems[0].N)
+		if got := b.do("FILTER.LOAD", to, cursor, r.Elems[1].Text); got != "+OK" {
+			t.Fatalf("FILTER.LOAD = %s", got)
+		}
+	}
+}
+
+// TestFilterLoad asks for versions, static kinds, and refusals that change nothing.
+func TestFilterLoad(t *testing.T) {
+	b := newBench(t, 1<<30)
+	build := func(keys ...string) string {
+		for _, k := range codec.Kinds() {
+			if k.Name == "fuse16" {
+				hashes := []uint64{}
+				for _, key := range keys {
+					hashes = append(hashes, hashing.Hasher{}.HashString(key))
+				}
+				f, err := k.Build(hashes, 0.001, hashing.Hasher{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				data, err := f.(encoding.BinaryMarshaler).MarshalBinary()
+				if err != nil {
+					t.Fatal(err)
+				}
+				return string(data)
+			}
+		}
+		return ""
+	}
+	steps := []struct {
+		words []string
+		want  string
+	}{
+		{[]string{"FILTER.LOAD", "f", "1", build("a", "b"), "VERSION", "7"}, ":1"},
+		{[]string{"FILTER.HAS", "f", "a", "b", "c"}, "[true true false]"},
+		{[]string{"FILTER.LOAD", "f", "1", build("c"), "VERSION", "7"}, ":0"},
+		{[]string{"FILTER.LOAD", "f", "1", build("c"), "VERSION", "6"}, ":0"},
+		{[]string{"FILTER.HAS", "f", "a", "c"}, "[true false]"},
+		{[]string{"EXPIRE", "f", "100"}, ":1"},
+		{[]string{"FILTER.LOAD", "f", "1", build("c"), "VERSION", "8"}, ":1"},
+		{[]string{"FILTER.HAS", "f", "a", "c"}, "[false true]"},
+		{[]string{"TTL", "f"}, ":100"},
+		{[]string{"FILTER.ADD", "f", "x"}, "-ERR FILTER.ADD is not for kind fuse16; it is for bloom, standard, partitioned, split, scalable, counting, spectral, stable, cuckoo, quotient, growing, window, quorum"},
+		{[]string{"FILTER.CLEAR", "f"}, "-ERR FILTER.CLEAR is not for kind fuse16, which never changes"},
+		{[]string{"FILTER.LOAD", "f", "1", build("c"), "VERSION", "0"}, "-ERR VERSION must be a whole number from 1 to 4611686018427387904"},
+		{[]string{"FILTER.LOAD", "f", "1", build("c"), "VERSION"}, "-ERR syntax error"},
+		{[]string{"FILTER.LOAD", "f", "0", build("c")}, "-ERR cursor must be 1 for a whole filter, or one that FILTER.DUMP has returned with data"},
+		{[]string{"FILTER.LOAD", "f", "x", build("c")}, "-ERR cursor must be 1 for a whole filter, or one that FILTER.DUMP has returned with data"},
+		{[]string{"FILTER.LOAD", "f", "1", build("c")[:90]}, ""},
+		{[]string{"FILTER.LOAD", "f", "1", "not a filter"}, ""},
+		{[]string{"FILTER.HAS", "f", "a", "c"}, "[false true]"},
+		{[]string{"SET", "s", "1"}, "+OK"},
+		{[]string{"FILTER.LOAD", "s", "1", build("c")}, "-WRONGTYPE Operation against a key holding the wrong kind of value"},
+	}
+	for _, s := range steps {
+		got := b.do(s.words...)
+		if s.want == "" && strings.HasPrefix(got, "-ERR ") {
+			continue
+		}
+		if got != s.want {
+			t.Errorf("%.80q = %s, want %s", s.words, got, s.want)
+		}
+	}
+	crash(t, b)
 }

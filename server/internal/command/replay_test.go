@@ -39,7 +39,7 @@ func (h *history) next() []string {
 		return h.sketch()
 	}
 	k, item := h.name(), fmt.Sprint("item", h.rng.IntN(400))
-	switch h.rng.IntN(56) {
+	switch h.rng.IntN(58) {
 	case 0:
 		return []string{"BF.RESERVE", k, "0.01", strconv.Itoa(1 + h.rng.IntN(50)), "EXPANSION", strconv.Itoa(1 + h.rng.IntN(3))}
 	case 1:
@@ -117,6 +117,10 @@ func (h *history) next() []string {
 		return []string{"FILTER.CLEAR", k}
 	case 53:
 		return []string{"FILTER.HAS", k, item}
+	case 54, 55:
+		return []string{"FILTER.UNION", k, h.name(), h.name()}
+	case 56:
+		return []string{"FILTER.INTERSECT", k, h.name(), h.name()}
 	case 33:
 		return []string{"COPY", k, h.name(), "REPLACE"}
 	default:
@@ -263,6 +267,16 @@ func (h *history) reload(b *bench) {
 			}
 			iter = strconv.FormatInt(r.Elems[0].N, 10)
 			b.do(kind+".LOADCHUNK", to+"copy", iter, r.Elems[1].Text)
+		}
+	}
+	for cursor := "0"; ; {
+		r := b.exec([][]byte{[]byte("FILTER.DUMP"), []byte(from), []byte(cursor)})[0]
+		if len(r.Elems) != 2 || r.Elems[0].N == 0 {
+			break
+		}
+		cursor = strconv.FormatInt(r.Elems[0].N, 10)
+		if h.rng.IntN(20) > 0 { // else the load is never complete
+			b.do("FILTER.LOAD", to, cursor, r.Elems[1].Text)
 		}
 	}
 	if r := b.exec([][]byte{[]byte("DUMP"), []byte(from)})[0]; r.Text != "" && !r.Failed() {

@@ -34,6 +34,9 @@ type Family struct {
 	WriteValue    func(w *rdb.Writer, header []byte)
 	ReadValue     func(*rdb.Reader) (header []byte, layers [][]byte)
 	Create, Chunk store.Op
+	// Pack, if there is one, takes the place of WriteValue: it writes a whole
+	// filter, outside the gate. It reports false if the filter is gone.
+	Pack func(w *rdb.Writer, entry *catalog.Entry) bool
 	// Version is that of the encoding of its values.
 	Version uint64
 	// Grows tells that a piece may make the filter grow, by its length at most.

@@ -96,6 +96,7 @@ func (e *Engine) unwatch(s *Session) {
 func (e *Engine) Close(s *Session) {
 	e.discard(s)
 	e.unmonitor(s)
+	e.unstage(s)
 	e.Release(s)
 }
 

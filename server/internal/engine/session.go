@@ -64,6 +64,8 @@ type Session struct {
 	alone  bool // the gate is closed for all others
 	wrote  bool // something that must be durable before it is answered
 
+	staged map[string]*Staging // what has no name yet, by the name that it will have
+
 	filter uint64 // the filter of the group that is run, 0 if it is not on one
 	touch  uint32 // groups until the next one is noted for who is busiest
 

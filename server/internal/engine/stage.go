@@ -15,6 +15,9 @@ const stagePiece = 256 << 10
 // [store.OpReveal] gives it a name; Unstage removes it if that does not happen.
 // The reply tells what is wrong, and is None if nothing is.
 func (x *Context) Stage(f *Family, header []byte, layers [][]byte) (id uint64, r Reply) {
+	if f.Create == store.OpFilterLoad {
+		return x.stageFilter(header, layers)
+	}
 	e := x.e
 	e.leave(x.s)
 	op, ok := x.Creation(&store.Record{Op: store.OpStage, Flags: uint8(f.Create), Value: header})
@@ -71,8 +74,10 @@ func (x *Context) Unstage(id uint64) {
 // apply puts an op in order and waits for it, outside the gate.
 func (x *Context) apply(op *door.Op) error {
 	e := x.e
-	e.gate.watch.waits(x.s, "stage a filter")
-	e.door.Ready()
+	if !x.s.alone {
+		e.gate.watch.waits(x.s, "stage a filter")
+		e.door.Ready()
+	}
 	ops := []*door.Op{op}
 	e.door.Do(ops)
 	if !op.Settled {

@@ -91,7 +91,7 @@ var fields = map[Op]field{
 	OpFilterDelete:   fieldIndex | fieldID | fieldHashes,
 	OpFilterAdvance:  fieldIndex | fieldID | fieldPosition,
 	OpFilterClear:    fieldIndex | fieldID | fieldValue,
-	OpFilterPiece:    fieldIndex | fieldID | fieldPosition | fieldValue,
+	OpFilterPiece:    fieldIndex | fieldID | fieldPosition | fieldLimit | fieldValue,
 	OpFilterUnion:    fieldIndex | fieldID | fieldPosition | fieldValue,
 	OpBegin:          0,
 	OpCommit:         0,

@@ -48,6 +48,10 @@ func (a *arrays) release() {
 	a.list, a.bytes = nil, 0
 }
 
+// keepFrom is from which size on the array of a filter of one is remembered. That
+// takes some 100 bytes.
+const keepFrom = 4 << 10
+
 // grower is a filter that takes more memory as it fills.
 type grower interface{ GrowBytes(n int) uint64 }
 
@@ -60,7 +64,7 @@ func (s *State) newContents(p *shared, open func(codec.Config) (bloomery.Hashed,
 		return nil, err
 	}
 	c := &filter{f: f, plan: p}
-	if _, grows := f.(grower); grows || len(own.list) != 1 || own.bytes >= mapFrom {
+	if _, grows := f.(grower); grows || len(own.list) != 1 || own.bytes >= keepFrom {
 		c.own = own
 	}
 	return c, nil

@@ -1,12 +1,14 @@
 package store
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/codec"
 	"github.com/bloomery/bloomery/foreign/redisbloom"
+	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/internal/memory"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 )
@@ -153,11 +155,15 @@ func (s *State) reload(p Plan, d *decoder) (Contents, error) {
 	if d.bad || size > maxEncoding || uint64(len(d.rest)) > size {
 		return nil, corrupt("copy of a filter that is being loaded")
 	}
-	buf, err := s.memory.Alloc(int(size))
-	if err != nil {
-		return nil, err
+	l := &loading{plan: p, memory: s.memory}
+	if size > 0 {
+		var err error
+		if l.buf, err = s.memory.Alloc(int(size)); err != nil {
+			return nil, err
+		}
+		l.got = int64(copy(l.buf, d.rest))
 	}
-	return &loading{plan: p, memory: s.memory, buf: buf, got: int64(copy(buf, d.rest))}, nil
+	return l, nil
 }
 
 // FinishLoad returns the part that a Loader has put together. Errors are those of
@@ -199,19 +205,15 @@ func (s *State) openContents(p Plan, data []byte) (*filter, error) {
 type loading struct {
 	plan   Plan
 	memory *redisbloom.Memory
-	buf    []byte
-	got    int64 // bytes, in order
+	buf    []byte // of the whole encoding; nil before the first piece
+	got    int64  // bytes, in order
 }
 
 var _ Contents = (*loading)(nil)
 
 func loadBytes(r *Record) (uint64, error) {
-	_, sizes, err := parseLoad(r.Value)
-	sum := uint64(0)
-	for _, n := range sizes {
-		sum += 2*n + beside // the encoding and what becomes of it
-	}
-	return sum, err
+	p, err := parseLoad(r.Value)
+	return beside << p.Parts, err
 }
 
 // newLoading makes parts to be loaded.
@@ -219,20 +221,13 @@ func newLoading(s *State, r *Record) ([]Contents, error) {
 	if r.Op != OpStage {
 		return nil, ErrType
 	}
-	p, sizes, err := parseLoad(r.Value)
+	p, err := parseLoad(r.Value)
 	if err != nil {
 		return nil, err
 	}
-	parts := make([]Contents, 0, len(sizes))
-	for _, n := range sizes {
-		buf, err := s.memory.Alloc(int(n))
-		if err != nil {
-			for _, c := range parts {
-				c.Release()
-			}
-			return nil, err
-		}
-		parts = append(parts, &loading{plan: p, memory: s.memory, buf: buf})
+	parts := make([]Contents, 1<<p.Parts)
+	for i := range parts {
+		parts[i] = &loading{plan: p, memory: s.memory}
 	}
 	return parts, nil
 }
@@ -240,20 +235,25 @@ func newLoading(s *State, r *Record) ([]Contents, error) {
 // applyPiece stores bytes of an encoding, in order, and makes the filter when the
 // last have come.
 func (s *State) applyPiece(p *Part, l *loading, r *Record, res *Result) {
+	size, n := int64(min(r.Limit, maxEncoding)), int64(len(r.Value))
 	switch {
 	case r.Op != OpFilterPiece:
 		res.Err = ErrType
 		return
-	case r.Position != l.got || int64(len(r.Value)) > int64(len(l.buf))-l.got:
-		res.Err = fmt.Errorf("store: load: %w: %d bytes at %d, expected at %d of %d", bloomery.ErrCorrupt, len(r.Value), r.Position, l.got, len(l.buf))
+	case r.Position != l.got || l.buf != nil && size != int64(len(l.buf)) || n > size-l.got || n == 0:
+		res.Err = fmt.Errorf("store: load: %w: %d bytes at %d of %d, %d have come", bloomery.ErrCorrupt, n, r.Position, r.Limit, l.got)
 		return
 	}
+	if l.buf == nil {
+		if l.buf, res.Err = s.memory.Alloc(int(size)); res.Err != nil {
+			return
+		}
+		s.bytes.Add(size)
+	}
 	copy(l.buf[l.got:], r.Value)
-	l.got += int64(len(r.Value))
-	if l.got == int64(len(l.buf)) {
+	if l.got+n == size {
 		c, err := s.openContents(l.plan, l.buf)
 		if err != nil {
-			l.got -= int64(len(r.Value))
 			res.Err = err
 			return
 		}
@@ -261,12 +261,13 @@ func (s *State) applyPiece(p *Part, l *loading, r *Record, res *Result) {
 		l.Release()
 		p.contents = c
 	}
+	l.got += n
 	res.Changed, res.Done = true, len(r.Value)
 }
 
 func (*loading) Kind() catalog.Kind             { return catalog.Filter }
 func (*loading) Stats() bloomery.Stats          { return bloomery.Stats{} }
-func (l *loading) Bytes() uint64                { return uint64(len(l.buf)) }
+func (l *loading) Bytes() uint64                { return uint64(len(l.buf)) + beside }
 func (*loading) Growth(int) (uint64, bool)      { return 0, true }
 func (*loading) Apply(*Record, *Result) int64   { return 0 }
 func (l *loading) AppendHeader(b []byte) []byte { return AppendPlan(b, &l.plan) }
@@ -287,4 +288,69 @@ func (l *loading) Release() {
 		l.memory.Free(l.buf)
 		l.buf = nil
 	}
+}
+
+// CheckEncodings returns an error unless parts can be those of one filter here:
+// all of one kind and with one hash, which is not a function.
+func CheckEncodings(parts [][]byte) error {
+	var first struct {
+		kind  uint16
+		hash  hashing.Kind
+		check uint64
+	}
+	for i, data := range parts {
+		k, hash, check, err := codec.HashIn(data)
+		if err != nil {
+			return err
+		}
+		this := first
+		this.kind, this.hash, this.check = k.Number, hash, check
+		switch {
+		case rows[k.Number] == nil:
+			return fmt.Errorf("store: load: %w: kind %s is not served", bloomery.ErrIncompatible, k.Name)
+		case hash == hashing.Custom:
+			return fmt.Errorf("store: load: %w: it was made with a hash function of a program", bloomery.ErrIncompatible)
+		case hash != hashing.XXH3 && salted(k, data):
+			return fmt.Errorf("store: load: %w: kind %s with a secret key for its members", bloomery.ErrIncompatible, k.Name)
+		case i > 0 && this != first:
+			return fmt.Errorf("store: load: %w: part %d differs from part 0", bloomery.ErrIncompatible, i)
+		}
+		first = this
+	}
+	return nil
+}
+
+// salted reports whether a filter derives more secrets from that of its hash, so
+// that it takes no hashes without the key.
+func salted(k codec.Kind, data []byte) bool {
+	const rotates = 1 << 8 // in the header of a window
+	switch k.Name {
+	case "quorum":
+		return true
+	case "window":
+		i, err := codec.Inspect(bytes.NewReader(data))
+		return err != nil || i.Extra&rotates != 0
+	}
+	return false
+}
+
+// loadedWhole reports whether all parts of a staged filter are there.
+func loadedWhole(e *catalog.Entry) bool {
+	for _, p := range Parts(e) {
+		p.RLock()
+		_, open := p.contents.(*loading)
+		p.RUnlock()
+		if open {
+			return false
+		}
+	}
+	return true
+}
+
+// versionOf returns the version of the last load of a filter, 0 for anything else.
+func versionOf(e *catalog.Entry) uint64 {
+	if p := PartOf(e); p != nil && p.Plan() != nil {
+		return p.Plan().Version
+	}
+	return 0
 }

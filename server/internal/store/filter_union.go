@@ -23,11 +23,12 @@ func (p *Part) Array() []byte {
 }
 
 func (c *filter) array() []byte {
+	if c.own == nil || len(c.own.list) != 1 {
+		return nil
+	}
 	switch c.f.(type) {
 	case *bloomfilter.Filter, *bloomfilter.Standard, *bloomfilter.Partitioned, *bloomfilter.Split:
-		if c.own != nil && len(c.own.list) == 1 {
-			return c.own.list[0]
-		}
+		return c.own.list[0]
 	}
 	return nil
 }

@@ -207,12 +207,26 @@ func (s *State) reveal(r *Record, res *Result) {
 		return
 	}
 	old := s.live(r.Name, r.At, res)
-	if old != nil && r.Flags&IfAbsent != 0 {
+	switch {
+	case !loadedWhole(e):
+		res.Err = ErrMissing
+		return
+	case old != nil && r.Flags&IfAbsent != 0:
 		res.Err = ErrExists
 		return
+	case old != nil && r.Flags&IfFilter != 0 && old.Kind != catalog.Filter:
+		res.Err = ErrType
+		return
+	case old != nil && r.Flags&IfNewer != 0 && versionOf(old) >= versionOf(e):
+		res.Err = ErrCondition
+		return
+	}
+	deadline := r.Deadline
+	if old != nil && r.Flags&KeepTTL != 0 {
+		deadline = old.When()
 	}
 	s.bytes.Add(int64(len(r.Name)))
-	res.Entry = s.Names.Reveal(e, old, string(r.Name), r.Deadline)
+	res.Entry = s.Names.Reveal(e, old, string(r.Name), deadline)
 	s.replaced(old)
 	s.noteWindow(res.Entry)
 	res.Changed = true

@@ -143,37 +143,18 @@ func parseCreation(b []byte) (Plan, codec.Outline, error) {
 	return p, o, err
 }
 
-// AppendLoad appends the Value of a record that makes a filter to be loaded: its
-// plan, and the size of the encoding of each part.
-func AppendLoad(b []byte, p *Plan, sizes []int) []byte {
-	b = AppendPlan(b, p)
-	for _, n := range sizes {
-		b = binary.AppendUvarint(b, uint64(n))
+// parseLoad reads the Value of a record that makes a filter to be loaded: its plan.
+func parseLoad(b []byte) (Plan, error) {
+	p, rest, err := parsePlan(b)
+	if err == nil && len(rest) > 0 {
+		err = corrupt("bytes behind a plan")
 	}
-	return b
+	return p, err
 }
 
-// parseLoad reads what AppendLoad wrote.
-func parseLoad(b []byte) (Plan, []uint64, error) {
-	p, rest, err := parsePlan(b)
-	if err != nil {
-		return p, nil, err
-	}
-	d := decoder{rest: rest}
-	sizes := make([]uint64, 0, 1<<p.Parts)
-	for range 1 << p.Parts {
-		sizes = append(sizes, d.uvarint())
-	}
-	if d.bad || len(d.rest) > 0 {
-		return p, nil, corrupt("sizes of a filter")
-	}
-	for _, n := range sizes {
-		if n > maxEncoding {
-			return p, nil, fmt.Errorf("store: load: %w: a part of %d bytes", bloomery.ErrTooLarge, n)
-		}
-	}
-	return p, sizes, nil
-}
+// ParsePlan reads what AppendPlan wrote. The error wraps bloomery.ErrCorrupt or
+// bloomery.ErrVersion.
+func ParsePlan(b []byte) (Plan, error) { return parseLoad(b) }
 
 // maxEncoding bounds the encoding of a part.
 const maxEncoding = 1 << 40

@@ -89,7 +89,7 @@ const (
 // Records of filters of package codec that are of the catalogue.
 const (
 	OpFilter     Op = 80 // make a filter from an outline: see AppendCreation
-	OpFilterLoad Op = 81 // make parts that OpFilterPiece fills; staged only: see AppendLoad
+	OpFilterLoad Op = 81 // make parts that OpFilterPiece fills; staged only: Value is the plan
 )
 
 // Records of a part of such a filter.
@@ -98,7 +98,7 @@ const (
 	OpFilterDelete  Op = 89 // delete hashes
 	OpFilterAdvance Op = 90 // make generation Position the present one; a smaller one changes nothing
 	OpFilterClear   Op = 91 // replace the contents by those of an outline
-	OpFilterPiece   Op = 92 // bytes of an encoding at Position
+	OpFilterPiece   Op = 92 // bytes at Position of an encoding of Limit bytes
 	OpFilterUnion   Op = 93 // or bytes into the array at Position
 )
 
@@ -117,6 +117,8 @@ const (
 	IfEarlier             // only if the deadline would be earlier
 	KeepTTL               // the deadline stays as it is
 	IfString              // only if the name is free, or that of a string
+	IfNewer               // only if the name is free, or that of a filter of a smaller version
+	IfFilter              // only if the name is free, or that of a filter of package codec
 )
 
 // MaxRecord bounds one encoded record; Effect cuts longer ones into several. A

@@ -4,6 +4,7 @@ import (
 	"encoding"
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/codec"
@@ -57,6 +58,9 @@ func runClear(x *engine.Context, c *engine.Call) {
 // blankOf returns the outline of an empty filter with the shape of a part. It works
 // on a copy.
 func blankOf(p *store.Part) ([]byte, error) {
+	if head, err := headOf(p); head != nil || err != nil {
+		return append(head, 0), err // no words besides the header
+	}
 	data, hasher, err := encode(p)
 	if err != nil {
 		return nil, err
@@ -69,6 +73,39 @@ func blankOf(p *store.Part) ([]byte, error) {
 		return nil, err
 	}
 	return codec.AppendOutline(nil, f)
+}
+
+// headOf returns the header of the encoding of a part whose payload is its array
+// and nothing else; nil if it is of another kind.
+func headOf(p *store.Part) ([]byte, error) {
+	p.RLock()
+	defer p.RUnlock()
+	if p.Gone() {
+		return nil, errGone
+	}
+	_, ok := p.Filter().(shaped)
+	w, writes := p.Filter().(io.WriterTo)
+	if !ok || !writes {
+		return nil, nil
+	}
+	var head headWriter
+	if _, err := w.WriteTo(&head); err != nil && !errors.Is(err, errEnough) {
+		return nil, err
+	}
+	return head, nil
+}
+
+var errEnough = errors.New("the header is all that is needed")
+
+// headWriter keeps the header of an encoding and refuses the rest.
+type headWriter []byte
+
+func (w *headWriter) Write(b []byte) (int, error) {
+	if len(*w) >= headerBytes {
+		return 0, errEnough
+	}
+	*w = append(*w, b[:min(len(b), headerBytes-len(*w))]...)
+	return len(b), nil
 }
 
 // empty removes all keys.

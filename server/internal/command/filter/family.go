@@ -26,6 +26,7 @@ var family = &engine.Family{
 	Record: func(w *engine.Workspace, r *store.Record, first, n int) {
 		r.Hashes = w.Hashes[first : first+n]
 	},
+	Pack: pack, ReadValue: unpack, Create: store.OpFilterLoad, Version: 1,
 }
 
 // hashItems hashes items as the filter does.

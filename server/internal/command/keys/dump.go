@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"github.com/bloomery/bloomery/foreign/redisbloom"
+	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/rdb"
 	"github.com/bloomery/bloomery/server/internal/store"
@@ -86,9 +87,8 @@ func freeze(x *engine.Context, c *engine.Call) bool {
 		return true
 	}
 	p := store.PartOf(entry)
-	if p != nil && x.Family(entry.Kind).WriteValue == nil {
-		c.Fail("ERR DUMP is not for this type of key")
-		return true
+	if p != nil && x.Family(entry.Kind).Pack != nil {
+		return pack(x, c, entry, int(cost))
 	}
 	if p == nil {
 		return dumpString(x, c, store.Text(entry))
@@ -123,6 +123,29 @@ func freeze(x *engine.Context, c *engine.Call) bool {
 		d.copy()
 	}
 	c.AnswerLater(d.reply)
+	return true
+}
+
+// pack makes the reply later: a family that packs its filters itself copies them
+// part by part.
+func pack(x *engine.Context, c *engine.Call, entry *catalog.Entry, cost int) bool {
+	if !x.Hold(2*cost + dumpExtra) {
+		c.Fail(engine.TextOOM)
+		return true
+	}
+	f := x.Family(entry.Kind)
+	make := func() engine.Reply {
+		w := rdb.NewWriter(moduleID(f), cost+dumpExtra)
+		if !f.Pack(w, entry) {
+			return engine.Nil()
+		}
+		return payload(w.Payload())
+	}
+	if x.Alone() { // a later command of the transaction must not be seen
+		c.Answer(make())
+		return true
+	}
+	c.AnswerLater(make)
 	return true
 }
 

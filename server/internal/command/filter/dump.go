@@ -1,0 +1,272 @@
+package filter
+
+import (
+	"errors"
+	"math/bits"
+
+	"github.com/bloomery/bloomery/codec"
+	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/rdb"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// dump is FILTER.DUMP key cursor. A piece is the encoding of a whole part, as
+// package codec reads it; a cursor says which of how many, so that nothing has to be
+// remembered between two calls.
+var dump = engine.Command{
+	Name: "filter.dump", Arity: 3, Flags: engine.ReadOnly | engine.Heavy | engine.Outside, Keys: engine.OneKey(engine.KeyRO),
+	Categories: []string{"read", "filter", "slow"}, Group: engine.GroupFilter, Since: "0.2.0",
+	Syntax: "key cursor", Complexity: "O(n), n being the number of bytes returned",
+	Summary: "Returns a cursor and a piece of a filter in the format of its files, for FILTER.LOAD. Begin with cursor 0; at the end it is 0 again.",
+	Run:     runDump,
+}
+
+// load is FILTER.LOAD key cursor data [VERSION n].
+var load = engine.Command{
+	Name: "filter.load", Arity: -4, Max: 6, Flags: engine.Write | engine.DenyOOM, Keys: engine.OneKey(engine.KeyOW),
+	Categories: []string{"write", "filter", "slow"}, Group: engine.GroupFilter, Since: "0.2.0",
+	Syntax: "key cursor data [VERSION n]", Complexity: "O(n), n being the number of bytes",
+	Summary: "Stores a piece that FILTER.DUMP returned, with its cursor; a whole file with cursor 1. The last piece makes the filter, in the place of one that is there. With VERSION a filter of that or a later version stays.",
+	Before:  beforeLoad, Prepare: prepareLoad, Reply: replyLoad, After: afterLoad,
+}
+
+// cursorOf returns the cursor of a part: 1 of a filter of one part.
+func cursorOf(part, parts int) int64 { return int64(parts-1)<<32 | int64(part+1) }
+
+// parseCursor reads a cursor.
+func parseCursor(arg []byte) (part, parts int, ok bool) {
+	v, ok := engine.ParseInt(arg)
+	part, parts = int(v&(1<<32-1))-1, int(v>>32)+1
+	return part, parts, ok && v >= 0 && parts <= store.MaxParts && bits.OnesCount(uint(parts)) == 1 && part < parts
+}
+
+const textCursor = "ERR cursor must be 0 or one that FILTER.DUMP has returned"
+
+func runDump(x *engine.Context, c *engine.Call) {
+	part, parts, ok := parseCursor(c.Args[2])
+	if !ok {
+		c.Fail(textCursor)
+		return
+	}
+	var entry *catalog.Entry
+	x.Look(func() { entry = find(x, c, c.Args[1]) })
+	switch {
+	case entry == nil:
+		return
+	case part >= 0 && parts != store.PartCount(entry):
+		c.Fail(textCursor)
+		return
+	}
+	next := part + 1
+	if next == store.PartCount(entry) {
+		c.Answer(engine.List(engine.Integer(0), engine.Text("")))
+		return
+	}
+	p := store.PartAt(entry, uint32(next))
+	p.RLock()
+	size := int(p.Bytes())
+	p.RUnlock()
+	if !x.Hold(size + size>>4 + 4096) {
+		c.Fail(engine.TextOOM)
+		return
+	}
+	data, _, err := encode(p)
+	if err != nil {
+		c.Fail(engine.TextNotFound)
+		return
+	}
+	c.Answer(engine.List(engine.Integer(cursorOf(next, store.PartCount(entry))), engine.Text(string(data))))
+}
+
+// loading is a call of FILTER.LOAD.
+type loading struct {
+	staged  *engine.Staging
+	version uint64
+	known   bool // VERSION was given
+	more    bool // there are parts that have not come
+	taken   bool // it has its name, or is kept for the next piece
+}
+
+// parseLoad reads cursor and version. It returns the error text, or "".
+func parseLoad(args [][]byte) (part, parts int, v *loading, text string) {
+	v = &loading{}
+	part, parts, ok := parseCursor(args[2])
+	if !ok || part < 0 {
+		return 0, 0, nil, "ERR cursor must be 1 for a whole filter, or one that FILTER.DUMP has returned with data"
+	}
+	switch {
+	case len(args) == 5 || len(args) == 6 && !engine.Is(args[4], "version"):
+		return 0, 0, nil, engine.TextSyntax
+	case len(args) == 6:
+		if text := number(args[5], &v.version, 1, 1<<62, "VERSION"); text != "" {
+			return 0, 0, nil, text
+		}
+		v.known = true
+	}
+	return part, parts, v, ""
+}
+
+// beforeLoad stores the piece in a filter without a name, outside the gate.
+func beforeLoad(x *engine.Context, c *engine.Call) {
+	part, parts, v, text := parseLoad(c.Args)
+	if text != "" {
+		c.Fail(text)
+		return
+	}
+	name, data := string(c.Args[1]), c.Args[3]
+	var entry *catalog.Entry
+	x.Look(func() { entry = x.Lookup(c.Args[1]) })
+	switch {
+	case entry != nil && entry.Kind != catalog.Filter:
+		c.Fail(engine.TextWrongType)
+		return
+	case entry != nil && v.known && store.PartOf(entry).Plan().Version >= v.version:
+		x.KeepStaged(name, nil)
+		c.Answer(engine.Flag(false))
+		return
+	}
+	t := x.Staged(name)
+	if parts > 1 && t != nil && (len(t.Have) != parts || t.Have[part]) {
+		t = nil // another load begins
+	}
+	value, err := planOf(x, entry, data, parts, v.version)
+	if err == nil && t != nil {
+		err = fits(t, part, data)
+	}
+	if err != nil {
+		c.Fail("ERR " + engine.OneLine(err))
+		return
+	}
+	if t == nil {
+		var failed engine.Reply
+		if t, failed = x.StageFilter(store.OpFilterLoad, value); failed.Kind != engine.None {
+			c.Answer(failed)
+			return
+		}
+	}
+	v.staged = t
+	if failed := x.LoadPart(t, part, data); failed.Kind != engine.None {
+		c.Option = v
+		c.Answer(failed)
+		return
+	}
+	c.Option = v
+	if v.more = t.Left > 0; v.more {
+		v.taken = true
+		x.KeepStaged(name, t)
+		c.Answer(engine.OK())
+	}
+}
+
+// planOf returns the plan of what is loaded: that of the filter that it takes the
+// place of, if there is one, with a new version.
+func planOf(x *engine.Context, entry *catalog.Entry, data []byte, parts int, version uint64) ([]byte, error) {
+	if err := store.CheckEncodings([][]byte{data}); err != nil {
+		return nil, err
+	}
+	_, hash, check, err := codec.HashIn(data)
+	if err != nil {
+		return nil, err
+	}
+	var p store.Plan
+	if entry != nil {
+		p = *store.PartOf(entry).Plan()
+	}
+	p.Parts, p.Version = logOf(uint64(parts)), version
+	p.KeyID = ""
+	if hash != hashing.XXH3 {
+		p.KeyID = x.KeyOf(check)
+	}
+	return store.AppendPlan(nil, &p), nil
+}
+
+// fits returns an error unless a piece belongs to the others that have come.
+func fits(t *engine.Staging, part int, data []byte) error {
+	for i, p := range store.Parts(t.Entry) {
+		if !t.Have[i] || i == part {
+			continue
+		}
+		other, _, err := encode(p)
+		if err != nil {
+			return err
+		}
+		return store.CheckEncodings([][]byte{other, data})
+	}
+	return nil
+}
+
+func prepareLoad(x *engine.Context, c *engine.Call) *engine.Op {
+	v := c.Option.(*loading)
+	flags := uint8(store.IfFilter | store.KeepTTL)
+	if v.known {
+		flags |= store.IfNewer
+	}
+	return x.Record(store.Record{Op: store.OpReveal, ID: v.staged.ID, Name: c.Args[1], Flags: flags})
+}
+
+func replyLoad(c *engine.Call, res *store.Result) {
+	v := c.Option.(*loading)
+	switch {
+	case res.Err == nil && v.known:
+		v.taken = true
+		c.Answer(engine.Flag(true))
+	case res.Err == nil:
+		v.taken = true
+		c.Answer(engine.OK())
+	case errors.Is(res.Err, store.ErrCondition):
+		c.Answer(engine.Flag(false))
+	case errors.Is(res.Err, store.ErrType):
+		c.Fail(engine.TextWrongType)
+	default:
+		c.Fail("ERR " + engine.OneLine(res.Err))
+	}
+}
+
+// afterLoad removes what has got no name, and forgets what has.
+func afterLoad(x *engine.Context, c *engine.Call) {
+	v, ok := c.Option.(*loading)
+	if !ok || v.more {
+		return
+	}
+	name := string(c.Args[1])
+	if !v.taken && x.Staged(name) != v.staged {
+		x.Unstage(v.staged.ID)
+	}
+	if x.Staged(name) == v.staged {
+		if v.taken {
+			v.staged.ID = 0
+		}
+		x.KeepStaged(name, nil)
+	}
+}
+
+// pack writes a filter for DUMP: its plan, and the encoding of every part.
+func pack(w *rdb.Writer, entry *catalog.Entry) bool {
+	p := store.PartOf(entry)
+	if p.Plan() == nil {
+		return false
+	}
+	w.Data(store.AppendPlan(nil, p.Plan()))
+	w.Uint(uint64(store.PartCount(entry)))
+	for _, p := range store.Parts(entry) {
+		data, _, err := encode(p)
+		if err != nil {
+			return false
+		}
+		w.Data(data)
+	}
+	return true
+}
+
+// unpack reads what pack wrote.
+func unpack(r *rdb.Reader) (header []byte, parts [][]byte) {
+	header = r.Data()
+	n := r.Uint()
+	r.Bad = r.Bad || n < 1 || n > store.MaxParts
+	for ; n > 0 && !r.Bad; n-- {
+		parts = append(parts, r.Data())
+	}
+	return header, parts
+}

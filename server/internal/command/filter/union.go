@@ -1,0 +1,367 @@
+package filter
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/codec"
+	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/store"
+	"github.com/bloomery/bloomery/sizing"
+)
+
+// union is FILTER.UNION destination source [source ...]. The sources are added to
+// the destination in pieces, between which others use all of them: whatever was
+// added before the command began is in the destination when it ends.
+var union = engine.Command{
+	Name: "filter.union", Arity: -3, Flags: engine.Write | engine.DenyOOM | engine.Outside,
+	Keys:       []engine.Keys{engine.KeyAt(1, engine.KeyRW), {First: 2, Last: -1, Step: 1, Access: engine.KeyGet}},
+	Categories: []string{"write", "filter", "slow"}, Group: engine.GroupFilter, Since: "0.2.0",
+	Syntax: "destination source [source ...]", Complexity: "O(n), n being the number of bytes of all sources",
+	Summary: "Adds all items of the sources to the destination, which is made like the first if it is not there. All must have the same shape and hash.",
+	Run:     runUnion,
+}
+
+// intersect is FILTER.INTERSECT destination source [source ...].
+var intersect = engine.Command{
+	Name: "filter.intersect", Arity: -3, Flags: engine.Write | engine.DenyOOM | engine.Outside,
+	Keys:       []engine.Keys{engine.KeyAt(1, engine.KeyOW), {First: 2, Last: -1, Step: 1, Access: engine.KeyGet}},
+	Categories: []string{"write", "filter", "slow"}, Group: engine.GroupFilter, Since: "0.2.0",
+	Syntax: "destination source [source ...]", Complexity: "O(n), n being the number of bytes of all sources",
+	Summary: "Makes a filter of the items that are in all sources, in the place of the destination, which is not one of them.",
+	Run:     runIntersect,
+}
+
+// similar is FILTER.SIMILAR key key.
+var similar = engine.Command{
+	Name: "filter.similar", Arity: 3, Flags: engine.ReadOnly | engine.Outside, Keys: []engine.Keys{{First: 1, Last: 2, Step: 1, Access: engine.KeyGet}},
+	Categories: []string{"read", "filter", "slow"}, Group: engine.GroupFilter, Since: "0.2.0",
+	Syntax: "key key", Complexity: "O(n), n being the number of bytes of both",
+	Summary: "Estimates how alike two filters of the same shape and hash are: the items in both over the items in at least one.",
+	Run:     runSimilar,
+}
+
+// unionPiece is how many bytes of an array are worked on under a lock at a time.
+const unionPiece = 256 << 10
+
+// shaped is a filter whose union with another is the or of their arrays.
+type shaped interface {
+	bloomery.Hashed
+	Shape() sizing.Shape
+	Hasher() hashing.Hasher
+}
+
+// form is what filters must have in common to be united.
+type form struct {
+	kind  string
+	parts int
+	shape sizing.Shape
+	hash  hashing.Kind
+	check uint64
+}
+
+// formOf returns the form of a filter.
+func formOf(entry *catalog.Entry) (form, error) {
+	p := store.PartOf(entry)
+	p.RLock()
+	defer p.RUnlock()
+	if p.Gone() {
+		return form{}, errGone
+	}
+	f, ok := p.Filter().(shaped)
+	if !ok {
+		return form{}, fmt.Errorf("kind %s cannot be united: that is for bloom, standard, partitioned and split", p.Row().Name)
+	}
+	h := f.Hasher()
+	return form{p.Row().Name, store.PartCount(entry), f.Shape(), h.Kind(), h.Check()}, nil
+}
+
+// differs names the first difference of two forms, "" if there is none.
+func (f form) differs(o form) string {
+	switch {
+	case f.kind != o.kind:
+		return "kinds " + f.kind + " and " + o.kind
+	case f.parts != o.parts:
+		return fmt.Sprintf("%d parts and %d parts", f.parts, o.parts)
+	case f.shape != o.shape:
+		return fmt.Sprintf("%d bits with %d hashes and %d bits with %d hashes", f.shape.Bits, f.shape.K, o.shape.Bits, o.shape.K)
+	case f.hash == hashing.XXH3 && o.hash == hashing.XXH3 && f.check != o.check:
+		return fmt.Sprintf("seed %d and seed %d", f.check, o.check)
+	case f.hash != o.hash || f.check != o.check:
+		return "different keys of their hash"
+	}
+	return ""
+}
+
+// sources returns the filters of the arguments from the one at first on, which must
+// be of one form. If that is not so it answers.
+func sources(x *engine.Context, c *engine.Call, first int) (entries []*catalog.Entry, f form, ok bool) {
+	x.Look(func() {
+		for _, name := range c.Args[first:] {
+			entry := find(x, c, name)
+			if entry == nil {
+				return
+			}
+			entries = append(entries, entry)
+		}
+	})
+	if c.Answered() {
+		return nil, f, false
+	}
+	for i, entry := range entries {
+		this, err := formOf(entry)
+		if err != nil {
+			c.Fail("ERR " + engine.OneLine(err))
+			return nil, f, false
+		}
+		if i > 0 {
+			if text := f.differs(this); text != "" {
+				c.Fail("ERR filters differ: " + text)
+				return nil, f, false
+			}
+		}
+		f = this
+	}
+	return entries, f, true
+}
+
+func runUnion(x *engine.Context, c *engine.Call) {
+	entries, f, ok := sources(x, c, 2)
+	for ok && !c.Answered() {
+		unite(x, c, entries, f)
+	}
+}
+
+// unite answers, unless the destination was made meanwhile.
+func unite(x *engine.Context, c *engine.Call, entries []*catalog.Entry, f form) {
+	var to *catalog.Entry
+	x.Look(func() { to = x.Lookup(c.Args[1]) })
+	switch {
+	case to == nil:
+		stageUnion(x, c, entries)
+		return
+	case to.Kind != catalog.Filter:
+		c.Fail(engine.TextWrongType)
+		return
+	}
+	this, err := formOf(to)
+	if err != nil {
+		c.Fail("ERR " + engine.OneLine(err))
+		return
+	}
+	if text := this.differs(f); text != "" {
+		c.Fail("ERR filters differ: " + text)
+		return
+	}
+	for _, from := range entries {
+		if from.ID == to.ID {
+			continue
+		}
+		if failed := pour(x, to, []*catalog.Entry{from}); failed.Kind != engine.None {
+			c.Answer(failed)
+			return
+		}
+	}
+	c.Answer(engine.OK())
+}
+
+// stageUnion makes the destination, fills it, and gives it its name. It does not
+// answer if somebody else has made one meanwhile.
+func stageUnion(x *engine.Context, c *engine.Call, entries []*catalog.Entry) {
+	t, failed := stageLike(x, entries[0])
+	for i := 0; i < len(entries) && failed.Kind == engine.None; i++ {
+		failed = pour(x, t.Entry, entries[i:i+1])
+	}
+	reveal(x, c, t, failed, store.IfAbsent)
+}
+
+func runIntersect(x *engine.Context, c *engine.Call) {
+	for _, name := range c.Args[2:] {
+		if string(name) == string(c.Args[1]) {
+			c.Fail("ERR the destination must not be one of the sources: what is added to it meanwhile would be lost")
+			return
+		}
+	}
+	entries, _, ok := sources(x, c, 2)
+	if !ok {
+		return
+	}
+	t, failed := stageLike(x, entries[0])
+	if failed.Kind == engine.None {
+		failed = pour(x, t.Entry, entries)
+	}
+	reveal(x, c, t, failed, store.IfFilter|store.KeepTTL)
+}
+
+// stageLike makes an empty filter of the form of another, without a name.
+func stageLike(x *engine.Context, like *catalog.Entry) (*engine.Staging, engine.Reply) {
+	p := store.PartOf(like)
+	outline, err := blankOf(p)
+	if err != nil {
+		return nil, engine.Fail("ERR " + engine.OneLine(err))
+	}
+	plan := *p.Plan()
+	plan.Version = 0
+	return x.StageFilter(store.OpFilter, store.AppendCreation(nil, &plan, outline))
+}
+
+// reveal gives a staged filter its name, or removes it if something has failed. It
+// leaves the call without an answer if the name is taken and must not be.
+func reveal(x *engine.Context, c *engine.Call, t *engine.Staging, failed engine.Reply, flags uint8) {
+	if t == nil {
+		c.Answer(failed)
+		return
+	}
+	var res store.Result
+	if failed.Kind == engine.None {
+		res, failed = x.ApplyPiece(nil, store.Record{Op: store.OpReveal, At: x.Milliseconds(), ID: t.ID, Name: c.Args[1], Flags: flags})
+	}
+	switch {
+	case failed.Kind != engine.None:
+		c.Answer(failed)
+	case res.Err == nil:
+		c.Answer(engine.OK())
+		return
+	case errors.Is(res.Err, store.ErrType):
+		c.Fail(engine.TextWrongType)
+	case errors.Is(res.Err, store.ErrExists):
+	default:
+		c.Fail("ERR " + engine.OneLine(res.Err))
+	}
+	x.Unstage(t.ID)
+}
+
+// pour adds to a filter what is in all of the others, piece by piece.
+func pour(x *engine.Context, to *catalog.Entry, from []*catalog.Entry) engine.Reply {
+	for i, p := range store.Parts(to) {
+		parts := make([]*store.Part, len(from))
+		for j, entry := range from {
+			parts[j] = store.PartAt(entry, uint32(i))
+		}
+		r := store.Record{Op: store.OpFilterUnion, ID: to.ID, Index: uint32(i)}
+		if failed := pourPart(x, p, r, parts); failed.Kind != engine.None {
+			return failed
+		}
+	}
+	return engine.Reply{}
+}
+
+func pourPart(x *engine.Context, p *store.Part, r store.Record, from []*store.Part) engine.Reply {
+	p.RLock()
+	size := len(p.Array())
+	p.RUnlock()
+	if size == 0 {
+		data, err := common(from)
+		if err != nil {
+			return engine.Fail("ERR " + engine.OneLine(err))
+		}
+		r.Position, r.Value = store.WholeUnion, data
+		return piece(x, p, r)
+	}
+	buf := make([]byte, 2*unionPiece)
+	for at := 0; at < size; at += unionPiece {
+		n := min(unionPiece, size-at)
+		all, one := buf[:n], buf[unionPiece:unionPiece+n]
+		for j, q := range from {
+			dst := all
+			if j > 0 {
+				dst = one
+			}
+			if !copyArray(q, dst, at) {
+				return engine.Fail(engine.TextNotFound)
+			}
+			if j > 0 {
+				for i, b := range one {
+					all[i] &= b
+				}
+			}
+		}
+		r.Position, r.Value = int64(at), all
+		if failed := piece(x, p, r); failed.Kind != engine.None {
+			return failed
+		}
+	}
+	return engine.Reply{}
+}
+
+func piece(x *engine.Context, p *store.Part, r store.Record) engine.Reply {
+	res, failed := x.ApplyPiece(p, r)
+	switch {
+	case failed.Kind != engine.None:
+		return failed
+	case errors.Is(res.Err, store.ErrRetry):
+		return engine.Fail(engine.TextNotFound)
+	case res.Err != nil:
+		return engine.Fail("ERR " + engine.OneLine(res.Err))
+	}
+	return engine.Reply{}
+}
+
+// copyArray copies a piece of the array of a part. It reports false if the filter is
+// gone.
+func copyArray(p *store.Part, dst []byte, at int) bool {
+	p.RLock()
+	defer p.RUnlock()
+	if array := p.Array(); !p.Gone() && len(array) >= at+len(dst) {
+		copy(dst, array[at:])
+		return true
+	}
+	return false
+}
+
+// common returns the encoding of what is in all of some small parts.
+func common(from []*store.Part) ([]byte, error) {
+	first, hasher, err := encode(from[0])
+	if err != nil || len(from) == 1 {
+		return first, err
+	}
+	f, err := codec.Config{Hasher: hasher}.Open(first)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range from[1:] {
+		data, _, err := encode(p)
+		if err != nil {
+			return nil, err
+		}
+		g, err := codec.Config{Hasher: hasher}.Open(data)
+		if err != nil {
+			return nil, err
+		}
+		if err := intersectWith(f, g); err != nil {
+			return nil, err
+		}
+	}
+	return marshal(f)
+}
+
+func runSimilar(x *engine.Context, c *engine.Call) {
+	entries, f, ok := sources(x, c, 1)
+	if !ok {
+		return
+	}
+	var common, all float64
+	for i := range f.parts {
+		a, b := store.PartAt(entries[0], uint32(i)), store.PartAt(entries[1], uint32(i))
+		n, err := compare(a, b)
+		if err != nil {
+			c.Fail(engine.TextNotFound)
+			return
+		}
+		bits := float64(f.shape.Bits)
+		counts := [3]float64{}
+		for j, set := range n {
+			counts[j] = f.shape.Count(float64(set) / bits)
+		}
+		all += counts[2]
+		common += max(0, counts[0]+counts[1]-counts[2])
+	}
+	if all == 0 {
+		c.Answer(engine.Float(1)) // both are empty
+		return
+	}
+	c.Answer(engine.Float(min(1, common/all)))
+}

@@ -1,0 +1,125 @@
+package engine
+
+import (
+	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// Staging is a filter of package codec that is being put together and has no name
+// yet.
+type Staging struct {
+	ID    uint64
+	Entry *catalog.Entry
+	// Have tells which parts have come, Left how many have not.
+	Have []bool
+	Left int
+}
+
+// StageFilter makes a filter that nobody can see yet. Value is a plan, and LoadPart
+// fills its parts; or it is that of store.AppendCreation, and the parts are empty. A
+// record of [store.OpReveal] gives it a name, Unstage removes it. The reply tells
+// what is wrong, and is None if nothing is.
+func (x *Context) StageFilter(create store.Op, value []byte) (*Staging, Reply) {
+	e := x.e
+	e.leave(x.s)
+	op, ok := x.Creation(&store.Record{Op: store.OpStage, Flags: uint8(create), Value: value})
+	if !ok {
+		return nil, Fail(textBadData)
+	}
+	if !e.Budget.reserve(op.Cost) {
+		return nil, Fail(TextOOM)
+	}
+	err := x.apply(&op.Op)
+	e.Budget.release(op.Cost)
+	switch {
+	case err != nil:
+		return nil, unsettled(err)
+	case op.Result.Err != nil:
+		return nil, Fail(TextOOM)
+	}
+	entry := op.Result.Entry
+	n := store.PartCount(entry)
+	return &Staging{ID: entry.ID, Entry: entry, Have: make([]bool, n), Left: n}, Reply{}
+}
+
+// LoadPart fills a part of a staged filter with an encoding. The reply tells what is
+// wrong, and is None if nothing is.
+func (x *Context) LoadPart(t *Staging, index int, data []byte) Reply {
+	e := x.e
+	e.leave(x.s)
+	aside := 2 * uint64(len(data)) // the encoding, and what becomes of it
+	if !e.Budget.reserve(aside) {
+		return Fail(TextOOM)
+	}
+	defer e.Budget.release(aside)
+	p := store.PartAt(t.Entry, uint32(index))
+	for at := 0; at < len(data); {
+		n := min(len(data)-at, stagePiece)
+		op := &door.Op{Part: p, Record: store.Record{
+			Op: store.OpFilterPiece, ID: t.ID, Index: uint32(index), Position: int64(at), Limit: uint64(len(data)), Value: data[at : at+n],
+		}}
+		if err := x.apply(op); err != nil {
+			return unsettled(err)
+		}
+		if err := op.Result.Err; err != nil {
+			return Fail("ERR " + OneLine(err))
+		}
+		at += n
+	}
+	t.Have[index] = true
+	t.Left--
+	return Reply{}
+}
+
+// stageFilter is Stage for filters of package codec: header is a plan, and layers
+// are the encodings of parts.
+func (x *Context) stageFilter(header []byte, layers [][]byte) (id uint64, r Reply) {
+	plan, err := store.ParsePlan(header)
+	if err != nil || 1<<plan.Parts != len(layers) || store.CheckEncodings(layers) != nil {
+		return 0, Fail(textBadData)
+	}
+	t, failed := x.StageFilter(store.OpFilterLoad, header)
+	if failed.Kind != None {
+		return 0, failed
+	}
+	for i, data := range layers {
+		if failed := x.LoadPart(t, i, data); failed.Kind != None {
+			x.Unstage(t.ID)
+			return 0, failed
+		}
+	}
+	return t.ID, Reply{}
+}
+
+// KeepStaged keeps a staged filter for the client until it gets its name, or the client
+// goes. One that it takes the place of is removed.
+func (x *Context) KeepStaged(name string, t *Staging) {
+	if old := x.s.staged[name]; old != nil && old != t {
+		x.Unstage(old.ID)
+	}
+	if t == nil {
+		delete(x.s.staged, name)
+		return
+	}
+	if x.s.staged == nil {
+		x.s.staged = map[string]*Staging{}
+	}
+	x.s.staged[name] = t
+}
+
+// Staged returns what the client has staged for a name, nil if that is nothing.
+func (x *Context) Staged(name string) *Staging { return x.s.staged[name] }
+
+// unstage removes what a client has left without a name.
+func (e *Engine) unstage(s *Session) {
+	for _, t := range s.staged {
+		op := &door.Op{Record: store.Record{Op: store.OpEvict, At: e.clock().UnixMilli(), IDs: []uint64{t.ID}}}
+		ops := []*door.Op{op}
+		e.door.Do(ops)
+		if !op.Settled {
+			e.door.Wait(ops)
+		}
+	}
+	s.staged = nil
+}
