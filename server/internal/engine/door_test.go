@@ -150,6 +150,7 @@ func TestNoReplyHidesALoss(t *testing.T) {
 					if got := b.line("EXEC"); !strings.HasPrefix(got, "["+code) {
 						t.Errorf("%s in a transaction over a door that says %v (late: %t) = %s", line, lose, late, got)
 					}
+					b.engine.Release(b.session) // replies are written
 					if got := b.engine.Budget.Used() - b.state.Bytes(); got != 0 {
 						t.Errorf("%s: %d bytes stay set aside or held", line, got)
 					}
