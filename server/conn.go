@@ -173,7 +173,7 @@ func (c *conn) run() error {
 		base := len(b.args)
 		args, n, err := c.parser.Next(b.in[at:], b.args)
 		b.args = args
-		if errors.Is(err, resp.ErrRoom) {
+		if err != nil && errors.Is(err, resp.ErrRoom) {
 			if err := c.exec(); err != nil { // of what came before: its arguments go
 				return err
 			}

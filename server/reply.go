@@ -18,6 +18,8 @@ const flushItems = 1024
 func (c *conn) reply(p resp.Protocol, r *engine.Reply) error {
 	b := c.b
 	switch r.Kind {
+	case engine.Bool: // the commonest
+		b.out = resp.AppendBool(b.out, p, r.N != 0)
 	case engine.Bulk, engine.Verbatim:
 		if len(r.Text) > writeBytes {
 			return c.large(p, r)

@@ -90,9 +90,11 @@ func (p *Parser) Next(buf []byte, args [][]byte) (_ [][]byte, n int, err error) 
 		if buf[0] != '*' {
 			return p.inline(buf, args)
 		}
-		count, next, err := number(buf, 1, ErrCountTooBig, ErrCount)
-		if next == 0 || err != nil {
-			return args, 0, err
+		count, next := digit(buf)
+		if next == 0 {
+			if count, next, err = number(buf, 1, ErrCountTooBig, ErrCount); next == 0 || err != nil {
+				return args, 0, err
+			}
 		}
 		if count > maxCount {
 			return args, 0, ErrCount
@@ -110,6 +112,15 @@ func (p *Parser) Next(buf []byte, args [][]byte) (_ [][]byte, n int, err error) 
 		}
 	}
 	return p.array(buf, args)
+}
+
+// digit is number for a line of one digit that is not 0, as almost every first
+// line of an array has; next is 0 for all others.
+func digit(buf []byte) (v int64, next int) {
+	if len(buf) < 4 || buf[1]-'1' > 8 || buf[2] != '\r' || buf[3] != '\n' {
+		return 0, 0
+	}
+	return int64(buf[1] - '0'), 4
 }
 
 // array goes on in an array of arguments. A command that arrives whole goes
