@@ -206,7 +206,13 @@ func (c *Cuckoo) put(k, slot int, v byte) {
 func (c *Cuckoo) Delete(key []byte) bool { return c.DeleteDigest(CuckooDigest(key)) }
 
 // DeleteDigest is Delete for a key whose digest is h.
-func (c *Cuckoo) DeleteDigest(h uint64) bool {
+func (c *Cuckoo) DeleteDigest(h uint64) bool { return c.deleteDigest(h, unlimited) }
+
+// unlimited is more steps than any compaction takes.
+const unlimited = 1 << 62
+
+// deleteDigest is DeleteDigest that compacts if that takes at most so many steps.
+func (c *Cuckoo) deleteDigest(h, steps uint64) bool {
 	fp := fingerprint(h)
 	k, slot := c.locate(h, fp)
 	if k < 0 {
@@ -217,23 +223,48 @@ func (c *Cuckoo) DeleteDigest(h uint64) bool {
 	c.full.clear()
 	c.items-- // a dump may claim too few: then this wraps, as in RedisBloom
 	c.deletes++
-	// RedisBloom compares with 0.10·items in floating point. The product is
-	// never rounded across an integer, so this is the same.
-	if len(c.subs) > 1 && c.deletes > c.items/10 {
+	if c.CompactDue() && c.compactSteps() <= steps {
 		c.compact(true)
 	}
 	return true
 }
 
+// CompactDue reports whether so much was deleted that the filter is compacted, or
+// was to be.
+func (c *Cuckoo) CompactDue() bool {
+	// RedisBloom compares with 0.10·items in floating point. The product is
+	// never rounded across an integer, so this is the same.
+	return len(c.subs) > 1 && c.deletes > c.items/10
+}
+
+// compactSteps is about how long it takes to empty the newest sub-filter: a step
+// asks a sub-filter for room, or passes over 16 slots.
+func (c *Cuckoo) compactSteps() uint64 {
+	x := len(c.subs) - 1
+	slots := uint64(len(c.subs[x].data))
+	return slots/16 + min(c.items, slots)*uint64(x)
+}
+
+// DeleteDigestsLazily is DeleteDigests that compacts the filter only if that takes
+// at most so many steps: each asks a sub-filter for room, or passes over 16 slots. It
+// reports whether the caller has to do it, by CompactPiece, from CompactFrom down to
+// the first sub-filter that is not dropped by it.
+func (c *Cuckoo) DeleteDigestsLazily(dst []bool, hs []uint64, steps uint64) (due bool) {
+	c.deleteDigests(dst, hs, steps)
+	return c.CompactDue() && c.sweep == nil
+}
+
 // DeleteDigests deletes hs in order and sets dst[i] to what DeleteDigest(hs[i])
 // reports. It panics if dst is shorter than hs.
-func (c *Cuckoo) DeleteDigests(dst []bool, hs []uint64) {
+func (c *Cuckoo) DeleteDigests(dst []bool, hs []uint64) { c.deleteDigests(dst, hs, unlimited) }
+
+func (c *Cuckoo) deleteDigests(dst []bool, hs []uint64, steps uint64) {
 	dst = dst[:len(hs)]
 	for i, h := range hs {
 		if i%group == 0 {
 			c.fetch(hs[i:min(i+group, len(hs))], fetchFilters)
 		}
-		dst[i] = c.DeleteDigest(h)
+		dst[i] = c.deleteDigest(h, steps)
 	}
 }
 

@@ -1,10 +1,13 @@
 package engine_test
 
 import (
+	"bytes"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/bloomery/bloomery/foreign/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -146,6 +149,73 @@ func TestCompactOfAFilterThatGoes(t *testing.T) {
 	b.door.ready = nil
 	if got := b.state.Bytes(); got != 0 {
 		t.Errorf("%d bytes are left", got)
+	}
+	b.replays(t)
+}
+
+// TestDeletesCompactInPieces deletes so much of a filter that RedisBloom compacts
+// it: that is done in pieces behind the command, none of them long, and the filter
+// is the one that compacting it at once makes. In a transaction it is done when the
+// gate is open again.
+func TestDeletesCompactInPieces(t *testing.T) {
+	b := newBench(t, 1<<30)
+	params := redisbloom.CuckooParams{Capacity: 16 << 10, BucketSize: 2, MaxIterations: 20, Expansion: 2}
+	want, err := redisbloom.NewCuckoo(params)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.line("CF.RESERVE c 16384 BUCKETSIZE 2 MAXITERATIONS 20 EXPANSION 2")
+	const items = 40_000
+	for i := range items {
+		item := strconv.Itoa(i)
+		if got := b.line("CF.ADD c " + item); got != ":1" {
+			t.Fatal(got)
+		}
+		if err := want.Insert([]byte(item)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.door.groups = nil
+	for i := range items / 4 {
+		item := strconv.Itoa(3 * i)
+		line, ok := b.line, ":1"
+		if i%2 == 0 {
+			line, ok = func(l string) string { return b.lines("MULTI", l, "EXEC")[2] }, "[:1]"
+		}
+		if got := line("CF.DEL c " + item); got != ok || !want.Delete([]byte(item)) {
+			t.Fatalf("CF.DEL = %s", got)
+		}
+	}
+	pieces, open := 0, false
+	for _, group := range b.door.groups {
+		for _, op := range group {
+			switch r := op.Record; r.Op {
+			case store.OpBegin, store.OpCommit:
+				open = r.Op == store.OpBegin
+			case store.OpCompactPiece:
+				if pieces++; open || r.Limit > 0 && r.Room*(r.Limit+1) > 10_000 {
+					t.Fatalf("a piece of %d slots of sub-filter %d, inside a transaction: %v", r.Room, r.Limit, open)
+				}
+			case store.OpDelete, store.OpCompact:
+				t.Fatalf("record %d compacts at once", r.Op)
+			default:
+			}
+		}
+	}
+	if pieces < 10 {
+		t.Errorf("%d pieces", pieces)
+	}
+	got := store.PartOf(b.state.Names.Lookup([]byte("c"), 0)).Cuckoo()
+	if got.Filters() != want.Filters() || got.Deletes() != want.Deletes() {
+		t.Errorf("%d sub-filters, %d deletes, want %d, %d", got.Filters(), got.Deletes(), want.Filters(), want.Deletes())
+	}
+	for iter := int64(1); iter != 0; {
+		_, chunk, _ := got.ScanDump(iter)
+		next, other, _ := want.ScanDump(iter)
+		if !bytes.Equal(chunk, other) {
+			t.Fatalf("chunk %d is another one than when it is compacted at once", iter)
+		}
+		iter = next
 	}
 	b.replays(t)
 }

@@ -81,6 +81,8 @@ type Writing struct {
 	Merge bool
 	// Codes tells that the result of a record is Codes instead of Bools.
 	Codes bool
+	// Limit, if it is not 0, is what the record holds as its limit.
+	Limit uint64
 	// Limited tells that the record holds the limit of sub-filters.
 	Limited bool
 	// Grows tells that the record may need memory.

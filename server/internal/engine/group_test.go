@@ -57,7 +57,7 @@ func TestAddsMakeOneRecord(t *testing.T) {
 		{"BF.RESERVE k 0.01 1000", "BF.ADD", store.OpAdd},
 		{"CF.RESERVE k 1000", "CF.ADD", store.OpInsertEach},
 		{"CF.RESERVE k 1000", "CF.ADDNX", store.OpInsertNewEach},
-		{"CF.RESERVE k 1000", "CF.DEL", store.OpDelete},
+		{"CF.RESERVE k 1000", "CF.DEL", store.OpDeleteLazily},
 	} {
 		b := newBench(t, 1<<30)
 		b.line(tt.setup)

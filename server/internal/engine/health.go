@@ -77,7 +77,7 @@ func workOf(c *Command) health.Work {
 		return health.Count
 	case f.Write == nil:
 		return health.Other
-	case f.Write.Op == store.OpDelete || f.Write.Op == store.OpFilterDelete:
+	case f.Write.Op == store.OpDeleteLazily || f.Write.Op == store.OpFilterDelete:
 		return health.Delete
 	}
 	return health.Add

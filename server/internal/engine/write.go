@@ -87,7 +87,7 @@ func (e *Engine) record(w *Workspace, c *Call, entry *catalog.Entry, p *store.Pa
 	r, res := &op.Record, &op.Result
 	r.Op, r.ID, r.Index, r.Flags = f.Write.Op, entry.ID, 0, 0
 	r.Digests, r.Hashes, r.Value = nil, nil, nil
-	r.Limit, r.Room = 0, 0
+	r.Limit, r.Room = f.Write.Limit, 0
 	if f.Write.First != 0 && c.rooms < maxRooms {
 		r.Op = f.Write.First
 	}
@@ -151,7 +151,7 @@ func (w *Workspace) share(calls []Call, res *store.Result) {
 			c.single = true // run again, alone, to learn why
 			continue
 		}
-		w.view.Done = to - from
+		w.view.Done, w.view.N = to-from, res.N
 		if write.Codes {
 			w.view.Codes = res.Codes[from:to]
 		} else {

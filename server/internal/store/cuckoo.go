@@ -60,7 +60,7 @@ func (c cuckoo) Apply(r *Record, res *Result) (grown int64) {
 		return c.insert(r, res)
 	case OpInsertEach, OpInsertNewEach:
 		return c.insertEach(r, res)
-	case OpDelete:
+	case OpDelete, OpDeleteLazily:
 		return c.delete(r, res)
 	case OpCompact:
 		before := c.Bytes()
@@ -162,7 +162,11 @@ func (c cuckoo) delete(r *Record, res *Result) (grown int64) {
 	}
 	res.Bools = res.Bools[:len(r.Hashes)]
 	before, filters := c.Bytes(), c.Filters()
-	c.DeleteDigests(res.Bools, r.Hashes)
+	if r.Op == OpDelete {
+		c.DeleteDigests(res.Bools, r.Hashes)
+	} else if c.DeleteDigestsLazily(res.Bools, r.Hashes, r.Limit) {
+		res.N = 1
+	}
 	res.Changed, res.Done = slices.Contains(res.Bools, true), len(r.Hashes)
 	if c.Filters() != filters {
 		grown = int64(c.Bytes()) - int64(before)

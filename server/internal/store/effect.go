@@ -62,8 +62,9 @@ func (f *Effect) Add(r *Record, res *Result) {
 				f.hashes = append(f.hashes, h)
 			}
 		}
-	case OpDelete:
-		f.gather(OpDelete, r)
+	case OpDelete, OpDeleteLazily:
+		f.gather(r.Op, r)
+		f.open.Limit = r.Limit
 		for i, h := range r.Hashes[:res.Done] {
 			if res.Bools[i] {
 				f.hashes = append(f.hashes, h)
@@ -122,7 +123,7 @@ func (f *Effect) gather(op Op, r *Record) {
 		return
 	}
 	f.close()
-	f.open.Op, f.open.ID, f.open.Index, f.open.Origin, f.open.Room = op, r.ID, r.Index, r.Origin, Unlimited
+	f.open.Op, f.open.ID, f.open.Index, f.open.Origin, f.open.Room, f.open.Limit = op, r.ID, r.Index, r.Origin, Unlimited, 0
 }
 
 // close encodes what was gathered, cut into records of allowed length.

@@ -68,6 +68,7 @@ var fields = map[Op]field{
 	OpInsertFirst:    fieldIndex | fieldID | fieldRoom | fieldLimit | fieldHashes,
 	OpInsertNewFirst: fieldIndex | fieldID | fieldRoom | fieldLimit | fieldHashes,
 	OpDelete:         fieldIndex | fieldID | fieldHashes,
+	OpDeleteLazily:   fieldIndex | fieldID | fieldLimit | fieldHashes,
 	OpCompact:        fieldIndex | fieldID,
 	OpCompactPiece:   fieldIndex | fieldID | fieldPosition | fieldRoom | fieldLimit,
 	OpBloomChunk:     fieldIndex | fieldID | fieldPosition | fieldValue,

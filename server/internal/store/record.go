@@ -57,6 +57,10 @@ const (
 	// that needs more; those pass over it.
 	OpInsertFirst    Op = 42
 	OpInsertNewFirst Op = 43
+
+	// As OpDelete, but a CF that takes more than Limit steps to compact is left to
+	// be compacted in pieces: N of the result is 1 if that is due.
+	OpDeleteLazily Op = 44
 )
 
 // Records around a group of which all or none take effect at recovery.

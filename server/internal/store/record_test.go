@@ -34,6 +34,7 @@ var records = []store.Record{
 	{Op: store.OpInsert, ID: 7, Room: 100, Limit: 32, Hashes: []uint64{1, 2}},
 	{Op: store.OpInsertNew, ID: 7, Room: 100, Limit: 32, Hashes: []uint64{1, 2}},
 	{Op: store.OpDelete, ID: 7, Hashes: []uint64{1}},
+	{Op: store.OpDeleteLazily, ID: 7, Limit: 1 << 14, Hashes: []uint64{1}},
 	{Op: store.OpInsertFirst, ID: 7, Room: 9, Limit: 32, Hashes: []uint64{1, 2}},
 	{Op: store.OpInsertNewFirst, ID: 7, Room: store.Unlimited, Hashes: []uint64{3}},
 	{Op: store.OpCompactPiece, ID: 7, Position: 1 << 40, Room: 4096, Limit: 3},

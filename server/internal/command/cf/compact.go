@@ -34,9 +34,9 @@ func runCompact(x *engine.Context, c *engine.Call) {
 	case entry == nil || entry.Kind != catalog.Cuckoo:
 		c.Fail(textCompactMissing)
 	case x.Alone():
-		c.AnswerLater(func() engine.Reply { return compactInPieces(x, entry) })
+		c.AnswerLater(func() engine.Reply { return compactInPieces(x, entry, false) })
 	default:
-		c.Answer(compactInPieces(x, entry))
+		c.Answer(compactInPieces(x, entry, false))
 	}
 }
 
@@ -44,18 +44,24 @@ func runCompact(x *engine.Context, c *engine.Call) {
 // worth if there are more. That is less than a millisecond.
 const stepsPerPiece = 8192
 
-// compactInPieces compacts a filter. One that is removed meanwhile was compacted
-// as far as anybody can see.
-func compactInPieces(x *engine.Context, entry *catalog.Entry) engine.Reply {
+// compactInPieces compacts a filter; after deletes only while that is due, and as
+// far as the first sub-filter that is not empty then. One that is removed meanwhile
+// was compacted as far as anybody can see.
+func compactInPieces(x *engine.Context, entry *catalog.Entry, deleted bool) engine.Reply {
 	p := store.PartOf(entry)
-	p.RLock()
-	if p.Gone() {
-		p.RUnlock()
+	filters := func() (n int, due bool) {
+		p.RLock()
+		defer p.RUnlock()
+		if p.Gone() {
+			return 0, false
+		}
+		return p.Cuckoo().Filters(), p.Cuckoo().CompactDue()
+	}
+	n, due := filters()
+	if n == 0 || deleted && !due {
 		return engine.OK()
 	}
-	at := p.Cuckoo().CompactFrom()
-	p.RUnlock()
-	r := store.Record{Op: store.OpCompactPiece, ID: entry.ID, Limit: at.Filter}
+	r := store.Record{Op: store.OpCompactPiece, ID: entry.ID, Limit: uint64(n - 1)}
 	for {
 		r.Room = max(1, stepsPerPiece/(r.Limit+1))
 		res, failed := x.ApplyPiece(p, r)
@@ -65,6 +71,12 @@ func compactInPieces(x *engine.Context, entry *catalog.Entry) engine.Reply {
 		case res.Err != nil || res.Done == 0:
 			return engine.OK()
 		}
-		r.Limit, r.Position = uint64(res.Done), res.N
+		next := uint64(res.Done)
+		if deleted && next < r.Limit {
+			if n, _ := filters(); uint64(n) > r.Limit {
+				next = 0 // it is not empty: a record of sub-filter 0 ends the compaction
+			}
+		}
+		r.Limit, r.Position = next, res.N
 	}
 }

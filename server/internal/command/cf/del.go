@@ -1,6 +1,7 @@
 package cf
 
 import (
+	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -14,10 +15,35 @@ var del = engine.Command{
 	Filter: &engine.Filter{
 		Family: family, Single: true,
 		Write: &engine.Writing{
-			Op: store.OpDelete, Merge: true,
-			Reply: func(c *engine.Call, res *store.Result) { c.AnswerBools(res.Bools) },
+			Op: store.OpDeleteLazily, Limit: compactSteps, Merge: true,
+			Reply: func(c *engine.Call, res *store.Result) {
+				c.AnswerBools(res.Bools)
+				if res.N != 0 {
+					c.Option = compactionDue{}
+				}
+			},
 		},
 		Absent:  func(c *engine.Call) { c.Fail(textMissing) },
 		Foreign: func(c *engine.Call) { c.Fail(textMissing) },
 	},
+	After: afterDel,
+}
+
+// compactSteps is up to how many steps, each of some tens of nanoseconds, a filter
+// is compacted at once when much was deleted, as RedisBloom does it. What takes
+// longer is done in pieces behind the command, while others use the filter.
+const compactSteps = 16 << 10
+
+// compactionDue is the Option of a call behind which a filter is compacted.
+type compactionDue struct{}
+
+func afterDel(x *engine.Context, c *engine.Call) {
+	if _, due := c.Option.(compactionDue); !due {
+		return
+	}
+	var entry *catalog.Entry
+	x.Look(func() { entry = x.Lookup(c.Args[1]) })
+	if entry != nil && entry.Kind == catalog.Cuckoo {
+		_ = compactInPieces(x, entry, true) // what is not kept is done at the next delete
+	}
 }
