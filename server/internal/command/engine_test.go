@@ -22,6 +22,7 @@ type bench struct {
 	files   *local.Memory
 	session *engine.Session
 	now     time.Time
+	tick    time.Duration // what the clock goes on by when it is read
 	work    engine.Workspace
 }
 
@@ -34,7 +35,7 @@ func newBench(tb testing.TB, maxMemory int64) *bench {
 	}
 	b.engine = engine.New(engine.Config{
 		Commands: command.All(),
-		State:    b.state, Door: b.door, Keeper: b.door, Host: b, Clock: func() time.Time { return b.now }, MaxMemory: maxMemory,
+		State:    b.state, Door: b.door, Keeper: b.door, Host: b, Clock: b.clock, MaxMemory: maxMemory,
 		Settings: engine.NewSettings(engine.RedisBloomDefaults(), ""),
 	})
 	b.session = engine.NewSession(1, "127.0.0.1:1", "127.0.0.1:2", b.now, func() {})
@@ -50,9 +51,15 @@ func (b *bench) withoutLog(tb testing.TB) {
 		tb.Fatal(err)
 	}
 	b.engine = engine.New(engine.Config{
-		Commands: command.All(), State: b.state, Door: b.door, Host: b, Clock: func() time.Time { return b.now },
+		Commands: command.All(), State: b.state, Door: b.door, Host: b, Clock: b.clock,
 		MaxMemory: b.engine.Budget.Max(), Settings: engine.NewSettings(engine.RedisBloomDefaults(), ""),
 	})
+}
+
+// clock returns the time of the bench.
+func (b *bench) clock() time.Time {
+	b.now = b.now.Add(b.tick)
+	return b.now
 }
 
 // Sessions implements command.Host.

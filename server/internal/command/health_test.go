@@ -17,11 +17,11 @@ func (b *bench) watch(tb testing.TB, d time.Duration) {
 	runtime.LockOSThread() // work is the processor time of the thread
 	defer runtime.UnlockOSThread()
 	for end := b.now.Add(d); b.now.Before(end); {
-		wait, idle := b.engine.Health().Step()
-		if idle {
-			wait = end.Sub(b.now)
+		p := b.engine.Health().Step()
+		if p.Idle {
+			p.Spare = end.Sub(b.now)
 		}
-		b.now = b.now.Add(wait)
+		b.now = b.now.Add(min(p.Owed+p.Spare, end.Sub(b.now)))
 	}
 }
 

@@ -30,7 +30,7 @@ type Keeper struct {
 	now    func() time.Time
 	work   func() time.Duration
 	wake   chan struct{}
-	asleep atomic.Bool
+	sleeps atomic.Int32
 
 	table  atomic.Pointer[table]
 	rings  [Slots]ring
@@ -84,15 +84,25 @@ func (k *Keeper) Meter(id uint64) *Meter { return k.table.Load().find(id) }
 // shows which filters are the busiest. It takes no lock.
 func (k *Keeper) Touch(slot int, id uint64) { k.rings[slot%Slots].put(id) }
 
+// What a Keeper does between two steps.
+const (
+	awake       int32 = iota
+	sleepsSpare       // nothing is due for a while
+	sleepsIdle        // there are no filters
+)
+
 // Born notes that a filter was made, so that it is probed soon. It takes no lock.
 func (k *Keeper) Born(id uint64) {
 	k.births.put(id)
-	k.Poke()
+	k.wakeFrom(sleepsSpare)
 }
 
 // Poke wakes a Keeper that sleeps because there were no filters.
-func (k *Keeper) Poke() {
-	if k.asleep.Load() {
+func (k *Keeper) Poke() { k.wakeFrom(sleepsIdle) }
+
+// wakeFrom wakes a Keeper that sleeps so, or deeper.
+func (k *Keeper) wakeFrom(sleep int32) {
+	if k.sleeps.Load() >= sleep {
 		select {
 		case k.wake <- struct{}{}:
 		default:

@@ -139,12 +139,12 @@ func (f *filter) fill(n int, seed uint64) {
 // run lets a Keeper work for so long on the clock of the source.
 func (s *source) run(k *health.Keeper, d time.Duration) {
 	for end := s.now.Add(d); s.now.Before(end); {
-		wait, idle := k.Step()
-		if idle {
+		p := k.Step()
+		if p.Idle {
 			s.now = end
 			return
 		}
-		s.now = s.now.Add(min(wait, end.Sub(s.now)))
+		s.now = s.now.Add(min(p.Owed+p.Spare, end.Sub(s.now)))
 	}
 }
 

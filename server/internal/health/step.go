@@ -29,35 +29,67 @@ func (k *Keeper) Run(ctx context.Context) {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	for ctx.Err() == nil {
-		wait, idle := k.Step()
-		if idle {
-			k.asleep.Store(true)
-			if k.source.Len() == 0 { // else a filter was made before asleep was set
-				select {
-				case <-ctx.Done():
-				case <-k.wake:
-				}
+		p := k.Step()
+		if p.Owed > 0 {
+			timer.Reset(p.Owed)
+			select {
+			case <-ctx.Done():
+				return
+			case <-timer.C:
 			}
-			k.asleep.Store(false)
-			continue
 		}
-		timer.Reset(wait)
-		select {
-		case <-ctx.Done():
-		case <-timer.C:
-		}
+		k.sleep(ctx, timer, p)
 	}
 }
 
+// sleep waits until there may be something to do.
+func (k *Keeper) sleep(ctx context.Context, timer *time.Timer, p Pause) {
+	defer k.sleeps.Store(awake)
+	end := timer.C
+	switch {
+	case p.Idle:
+		end = nil
+		k.sleeps.Store(sleepsIdle)
+		if k.source.Len() > 0 {
+			return // a filter was made before that was known
+		}
+	case p.Spare > 0:
+		timer.Reset(p.Spare)
+		k.sleeps.Store(sleepsSpare)
+		if k.births.some.Load() {
+			return
+		}
+	default:
+		return
+	}
+	select {
+	case <-ctx.Done():
+	case <-end:
+	case <-k.wake:
+	}
+}
+
+// Pause is how long to wait after a step.
+type Pause struct {
+	// Owed is the wait after which all steps have taken no more than the share
+	// of a core.
+	Owed time.Duration
+	// Spare is for how long there is nothing to do behind that, unless a filter
+	// is made.
+	Spare time.Duration
+	// Idle reports that there are no filters: there is nothing to do until one
+	// is made.
+	Idle bool
+}
+
 // Step works for about 100 microseconds and returns how long to wait before the
-// next step, so that all of them take no more than the share of a core. It reports
-// idle, and has done nothing, if there are no filters.
-func (k *Keeper) Step() (wait time.Duration, idle bool) {
+// next step.
+func (k *Keeper) Step() Pause {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.source.Len() == 0 {
 		k.clear()
-		return 0, true
+		return Pause{Idle: true}
 	}
 	began, now := k.work(), k.now()
 	if k.account.since.IsZero() {
@@ -75,20 +107,24 @@ func (k *Keeper) Step() (wait time.Duration, idle bool) {
 		k.publish(now)
 	}
 	k.account.charge(k.work() - began + wakeUp)
-	wait = max(k.account.settle(), leastWait)
+	p := Pause{Owed: max(k.account.settle(), leastWait)}
 	if !more {
-		wait = max(wait, k.untilDue(now))
+		p.Spare = max(k.untilDue(now)-p.Owed, 0)
 	}
-	return wait, false
+	return p
 }
 
-// untilDue returns how long nothing needs to be done, at most a second.
+// untilDue returns for how long nothing needs to be done: until the next
+// evaluation, walk or tick.
 func (k *Keeper) untilDue(now time.Time) time.Duration {
-	wait := time.Second
+	wait := min(k.walked.Add(walkEvery).Sub(now), k.ticked.Add(Every).Sub(now))
 	if s := k.evals.first(); s != nil {
-		wait = min(wait, max(s.due.Sub(now), 0))
+		wait = min(wait, s.due.Sub(now))
 	}
-	return wait
+	if k.dirty {
+		wait = min(wait, rebuildEvery)
+	}
+	return min(max(wait, 0), Every)
 }
 
 // clear forgets all filters: there are none any more.
@@ -107,7 +143,6 @@ func (k *Keeper) clear() {
 	k.queues = [classes]queue{}
 	k.cursor = 0
 	k.publish(k.now())
-	k.count()
 }
 
 // publish makes the meters of all states known to the paths of commands.
@@ -300,7 +335,7 @@ const (
 	muchWorse = 2    // how many times as hot a filter must be to take a place
 )
 
-// tick finds the busiest filters and counts the verdicts.
+// tick finds the busiest filters.
 func (k *Keeper) tick(now time.Time) {
 	k.ticked = now
 	for id, h := range k.heat {
@@ -318,7 +353,6 @@ func (k *Keeper) tick(now time.Time) {
 		})
 	}
 	k.admit(now)
-	k.count()
 }
 
 // admit gives busy filters the places of idle ones.

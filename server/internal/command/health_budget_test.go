@@ -1,0 +1,125 @@
+package command_test
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bloomery/bloomery/server/internal/health"
+)
+
+// TestProbingTenThousandFilters measures 10,000 filters of an engine until each has
+// been visited, on a clock that is moved by the waits asked for. The account is at
+// most 0.1% of a core, and it is honest: it has no less than the processor time of
+// the thread that did the work.
+func TestProbingTenThousandFilters(t *testing.T) {
+	b := newBench(t, 1<<30)
+	const filters = 10_000
+	var batch [][][]byte
+	for i := range filters {
+		batch = append(batch, words(fmt.Sprintf("FILTER.CREATE f:%d bloom CAPACITY 100", i)),
+			words(fmt.Sprintf("FILTER.ADD f:%d a b c d e f g h", i)))
+	}
+	b.exec(batch...)
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	k := b.engine.Health()
+	before, measured := threadTime()
+	for k.Totals().Walks == 0 { // which takes time too
+		for range 100 {
+			p := k.Step()
+			b.now = b.now.Add(p.Owed + p.Spare)
+		}
+	}
+	after, _ := threadTime()
+	got := k.Totals()
+	t.Logf("%d filters, %d with a state, %d probes, %d evaluations: %v in %v, %.4f%% of a core; the thread took %v",
+		filters, got.Filters, got.Probes, got.Evaluations, got.Spent, got.Over, 100*got.Share(), after-before)
+	if got.Share() > health.Share {
+		t.Errorf("%.4f%% of a core, want at most 0.1%%", 100*got.Share())
+	}
+	if got.Filters != health.Busiest || got.Visits < filters {
+		t.Errorf("%d states and %d visits, want %d and %d", got.Filters, got.Visits, health.Busiest, filters)
+	}
+	if took := after - before; measured && got.Spent < took*9/10 {
+		t.Errorf("%v on the account, and the thread took %v", got.Spent, took)
+	}
+}
+
+// TestIllFiltersThroughCommands makes filters ill and reads what they are told.
+func TestIllFiltersThroughCommands(t *testing.T) {
+	b := newBench(t, 1<<30)
+	fill := func(key string, n int) {
+		var batch [][][]byte
+		for i := range n {
+			batch = append(batch, words(fmt.Sprintf("FILTER.ADD %s item-%d", key, i)))
+		}
+		b.exec(batch...)
+	}
+	for _, c := range []struct{ create, key, verdict, command string }{
+		{"FILTER.CREATE over bloom CAPACITY 1000 ERROR 0.01 PARTS 2", "over", "Rebuild", "FILTER.REBUILD over BEGIN CAPACITY"},
+		{"FILTER.CREATE full bloom CAPACITY 2100 ERROR 0.01", "full", "Resize", "FILTER.GROW full"},
+		{"FILTER.CREATE slots cuckoo CAPACITY 2100 ERROR 0.01", "slots", "Resize", "FILTER.REBUILD slots BEGIN CAPACITY 3000 ERROR 0.01"},
+		{"FILTER.CREATE fat bloom CAPACITY 10000 ERROR 0.01 BUDGET 5000", "fat", "Compress", "FILTER.FOLD fat"},
+		{"FILTER.CREATE grows scalable CAPACITY 100 ERROR 0.01", "grows", "OK", ""},
+		{"FILTER.CREATE well bloom CAPACITY 4000 ERROR 0.01", "well", "OK", ""},
+	} {
+		if got := b.line(c.create); got != "+OK" {
+			t.Fatalf("%s: %s", c.create, got)
+		}
+		fill(c.key, 2000)
+		got := b.fieldsOf(t, c.key)
+		if got["verdict"].Text != c.verdict || !strings.HasPrefix(got["command"].Text, c.command) {
+			t.Errorf("%s: %s, %s: %s\nwant %s, %s", c.key, got["verdict"].Text, got["command"].Text, got["reason"].Text, c.verdict, c.command)
+		}
+	}
+}
+
+// TestSlowFilterThroughCommands has calls take longer than the SLA of a filter.
+func TestSlowFilterThroughCommands(t *testing.T) {
+	b := newBench(t, 1<<30)
+	b.line("FILTER.CREATE f standard CAPACITY 1000 SLA 50")
+	b.watch(t, 2*time.Second)
+	b.tick = 100 * time.Microsecond // between two looks at the clock
+	for range 1500 {
+		b.line("FILTER.HAS f a")
+	}
+	b.tick = 0
+	b.watch(t, time.Minute)
+	got := b.fieldsOf(t, "f")
+	if got["verdict"].Text != "Optimize" || got["command"].Text != "FILTER.REBUILD f BEGIN bloom" {
+		t.Errorf("%s: %s (%s)", got["verdict"].Text, got["reason"].Text, got["command"].Text)
+	}
+}
+
+// TestRateOfPartsIsMeasured probes a filter of eight parts at its capacity and
+// compares with the rate of real items, within three standard deviations.
+func TestRateOfPartsIsMeasured(t *testing.T) {
+	b := newBench(t, 1<<30)
+	b.line("FILTER.CREATE f bloom CAPACITY 4000 ERROR 0.02 PARTS 8")
+	var batch [][][]byte
+	for i := range 4000 {
+		batch = append(batch, words(fmt.Sprintf("FILTER.ADD f item-%d", i)))
+	}
+	b.exec(batch...)
+	b.watch(t, 2*time.Minute)
+	const asked = 30_000
+	yes := 0
+	for i := range asked / 100 {
+		line := "FILTER.HAS f"
+		for j := range 100 {
+			line += fmt.Sprint(" other-", 100*i+j)
+		}
+		yes += strings.Count(b.line(line), "true")
+	}
+	r, ok := b.engine.Health().Report(b.watched("f"))
+	truth := float64(yes) / asked
+	if d := r.Probed - truth; !ok || r.TooFew || d*d > 9*(truth/asked+truth/r.Probes) {
+		t.Errorf("probed %v by %v probes, and it is %v", r.Probed, r.Probes, truth)
+	}
+	if d := r.Predicted - truth; d*d > 0.1*0.1*truth*truth || r.Parts != 8 || r.Items < 3800 || r.Items > 4200 {
+		t.Errorf("predicted %v, %d parts, %d items; want about %v, 8 and 4,000", r.Predicted, r.Parts, r.Items, truth)
+	}
+}
