@@ -57,35 +57,24 @@ func (w *Workspace) Add(args [][]byte) {
 // Reset forgets all calls.
 func (w *Workspace) Reset() {
 	w.Calls = w.Calls[:0]
-	if cap(w.Digests) > maxKept {
-		w.Digests = nil
-	}
-	if cap(w.Hashes) > maxKept {
-		w.Hashes = nil
-	}
-	if cap(w.bools) > maxKept {
-		w.bools = nil
-	}
-	if cap(w.codes) > maxKept {
-		w.codes = nil
-	}
-	if cap(w.payload) > maxPayload {
-		w.payload = nil
-	}
-	if cap(w.elems) > maxKept {
-		w.elems = nil
-	}
-	if cap(w.counts) > maxKept {
-		w.counts = nil
-	}
 	clear(w.elems) // they keep what a client has sent
-	w.payload, w.elems, w.counts = w.payload[:0], w.elems[:0], w.counts[:0]
-	w.Digests, w.Hashes = w.Digests[:0], w.Hashes[:0]
-	w.bools, w.codes = w.bools[:0], w.codes[:0]
+	w.Digests, w.Hashes = emptied(w.Digests, maxKept), emptied(w.Hashes, maxKept)
+	w.bools, w.codes = emptied(w.bools, maxKept), emptied(w.codes, maxKept)
+	w.elems, w.counts = emptied(w.elems, maxKept), emptied(w.counts, maxKept)
+	w.payload = emptied(w.payload, maxPayload)
 	for _, op := range w.ops[:w.used] {
 		*op = Op{} // it keeps what a client has sent
 	}
 	w.taken, w.used, w.pending = 0, 0, nil
+}
+
+// emptied returns s without its elements, and without its memory if that is for more
+// than most of them.
+func emptied[T any](s []T, most int) []T {
+	if cap(s) > most {
+		return nil
+	}
+	return s[:0]
 }
 
 // reuse makes the memory of digests and ops free again, if no record that is on

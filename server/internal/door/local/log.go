@@ -114,9 +114,12 @@ func (l *log) setMode(mode Fsync) {
 func logName(position uint64) string { return fmt.Sprintf("%020d.log", position) }
 
 // parseLogName returns the position that a log file begins at.
-func parseLogName(name string) (uint64, bool) {
-	digits, ok := strings.CutSuffix(name, ".log")
-	if !ok || len(digits) != 20 {
+func parseLogName(name string) (uint64, bool) { return parseName(name, 20, ".log") }
+
+// parseName returns the number that a name of so many digits and a suffix has.
+func parseName(name string, length int, suffix string) (uint64, bool) {
+	digits, ok := strings.CutSuffix(name, suffix)
+	if !ok || len(digits) != length {
 		return 0, false
 	}
 	n, err := strconv.ParseUint(digits, 10, 64)

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -97,14 +95,7 @@ func (d *Door) noteSaved(p *store.Part) {
 func partName(number uint64) string { return fmt.Sprintf("%016d.part", number) }
 
 // parsePartName returns the number of a part file.
-func parsePartName(name string) (uint64, bool) {
-	digits, ok := strings.CutSuffix(name, ".part")
-	if !ok || len(digits) != 16 {
-		return 0, false
-	}
-	n, err := strconv.ParseUint(digits, 10, 64)
-	return n, err == nil
-}
+func parsePartName(name string) (uint64, bool) { return parseName(name, 16, ".part") }
 
 // Status implements door.Keeper.
 func (d *Door) Status() door.Status {
