@@ -3,6 +3,8 @@ package engine
 import (
 	"testing"
 	"unsafe"
+
+	"github.com/bloomery/bloomery/server/internal/store"
 )
 
 // TestSizesThatCount asks that what a queued command counts for is not less than
@@ -14,4 +16,20 @@ func TestSizesThatCount(t *testing.T) {
 	if got := unsafe.Sizeof(Reply{}); got > ReplyBytes {
 		t.Errorf("a Reply takes %d bytes and counts for %d", got, ReplyBytes)
 	}
+}
+
+// TestRetryBeginsChunksAgain asks that a LOADCHUNK in pieces hears that its filter
+// has gone between two of them: it begins again.
+func TestRetryBeginsChunksAgain(t *testing.T) {
+	e := New(Config{State: store.New()})
+	l := &loading{done: 5, next: 10}
+	c := &Call{Option: l, cmd: &Command{Reply: func(c *Call, res *store.Result) { c.MoreChunks(res) }}}
+	op := &Op{}
+	op.Result.Err = store.ErrRetry
+	if e.conclude(c, op); l.done != 0 || c.answered {
+		t.Errorf("pieces go on at %d, answered %v", l.done, c.answered)
+	}
+	op.Record.Made = "a string"
+	c = &Call{cmd: &Command{Reply: func(*Call, *store.Result) { t.Error("a string that has to be made again is answered") }}}
+	e.conclude(c, op)
 }

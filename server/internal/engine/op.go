@@ -55,8 +55,8 @@ func (e *Engine) conclude(c *Call, op *Op) {
 		c.Answer(unsettled(op.Err))
 		return
 	}
-	if errors.Is(op.Result.Err, store.ErrRetry) {
-		return
+	if op.Record.Made != "" && errors.Is(op.Result.Err, store.ErrRetry) {
+		return // the string that it was made of has been replaced
 	}
 	e.born(&op.Op)
 	c.cmd.Reply(c, &op.Result)
