@@ -33,8 +33,9 @@ func newServe() *cobra.Command {
 	var o serveOptions
 	cmd := &cobra.Command{
 		Use:   "serve",
-		Short: "Serve filters on the Redis protocol: BF.* and CF.* as RedisBloom",
-		Long: `serve answers Redis clients: BF.* and CF.* as RedisBloom does, to the byte.
+		Short: "Serve filters on the Redis protocol: BF, CF, CMS, TOPK and TDIGEST as RedisBloom",
+		Long: `serve answers Redis clients: BF.*, CF.*, CMS.*, TOPK.* and TDIGEST.* as RedisBloom
+does, to the byte.
 
 Every setting is a flag, an environment variable (--max-memory is BLOOMERY_MAX_MEMORY)
 or a line of a TOML file (max-memory = "2GiB"), in this order; --print-config shows
