@@ -35,7 +35,7 @@ var info = engine.Command{
 	Name: "filter.info", Arity: -2, Max: 3, Flags: engine.ReadOnly | engine.Outside, Keys: engine.OneKey(engine.KeyRO),
 	Categories: []string{"read", "filter", "slow"}, Group: engine.GroupFilter, Since: "0.2.0",
 	Syntax: "key [JSON]", Complexity: "O(n), n being the number of parts",
-	Summary: "Describes a filter of any kind, those of BF and CF too: size, items, false positive rate asked, predicted and measured, latency, and what it needs.",
+	Summary: "Describes a filter of any kind, those of BF and CF and the sketches too: size, items, false positive rate asked, predicted and measured, latency, and what it needs.",
 	Run:     runInfo,
 }
 
@@ -50,12 +50,14 @@ func runInfo(x *engine.Context, c *engine.Call) {
 		c.Fail(engine.TextSyntax)
 		return
 	}
-	entry := findAny(x, c)
-	if entry == nil {
-		return
+	entry, sketch := findSketch(x, c.Args[1])
+	if !sketch {
+		if entry = findAny(x, c); entry == nil {
+			return
+		}
 	}
 	fields, ok := describe(x, entry)
-	if ok {
+	if ok && !sketch {
 		var more []field
 		more, ok = measured(x, entry, string(c.Args[1]))
 		fields = append(fields, more...)
@@ -64,12 +66,25 @@ func runInfo(x *engine.Context, c *engine.Call) {
 		c.Fail(engine.TextNotFound)
 		return
 	}
-	if len(c.Args) == 3 {
+	if len(c.Args) == 3 && !sketch {
 		fields = append(fields, field{"history", x.Health().History(entry.ID)})
+	}
+	if len(c.Args) == 3 {
 		c.Answer(engine.Text(asJSON(fields)))
 		return
 	}
 	c.Answer(asMap(fields))
+}
+
+// findSketch returns the entry of a name and whether it is a sketch. Sketches have no
+// false positive rate: nothing of them is measured.
+func findSketch(x *engine.Context, name []byte) (entry *catalog.Entry, ok bool) {
+	x.Look(func() { entry = x.Lookup(name) })
+	if entry == nil || store.PartOf(entry) == nil {
+		return nil, false
+	}
+	_, ok = store.PartOf(entry).Contents().(store.Detailed)
+	return entry, ok
 }
 
 // describe returns what is known of a filter. It reports false if it is gone.
@@ -122,8 +137,11 @@ func kindOf(entry *catalog.Entry, s bloomery.Stats) string {
 
 func whole(n uint64) int64 { return int64(min(n, math.MaxInt64)) }
 
-// details returns what only filters of package codec have.
+// details returns what only filters of package codec have, or only a sketch.
 func details(p *store.Part) []field {
+	if d, ok := p.Contents().(store.Detailed); ok {
+		return sketchDetails(p, d)
+	}
 	plan := p.Plan()
 	if plan == nil {
 		return nil
@@ -152,6 +170,23 @@ func details(p *store.Part) []field {
 	}
 	if plan.Version > 0 {
 		fields = append(fields, field{"version", whole(plan.Version)})
+	}
+	return fields
+}
+
+// sketchDetails returns the figures of a sketch, none if it is gone.
+func sketchDetails(p *store.Part, d store.Detailed) (fields []field) {
+	p.RLock()
+	defer p.RUnlock()
+	if p.Gone() {
+		return nil
+	}
+	for _, v := range d.Details() {
+		if v.Is == store.IsDecimal {
+			fields = append(fields, field{v.Name, v.Decimal})
+		} else {
+			fields = append(fields, field{v.Name, v.Whole})
+		}
 	}
 	return fields
 }
