@@ -30,6 +30,7 @@ type options struct {
 	root     string
 	base     string
 	memory   bool
+	gate     bool
 	log      bool
 	only     string
 }
@@ -43,6 +44,7 @@ func main() {
 	flag.StringVar(&o.root, "root", "../..", "the repository")
 	flag.StringVar(&o.base, "base", "", "revision of bloomery to compare with, in the same rounds")
 	flag.BoolVar(&o.memory, "memory", true, "measure filters and idle connections too")
+	flag.BoolVar(&o.gate, "gate", true, "measure how long the gate is held, and who waits for it, too")
 	flag.BoolVar(&o.log, "durability", false, "measure what the log, snapshots and the start cost, nothing else")
 	flag.StringVar(&o.only, "only", "", "regular expression of the commands to measure; Redis PING always is")
 	flag.Parse()
@@ -148,6 +150,9 @@ func measured(o options, bloomery, dir string) (string, error) {
 		return "", err
 	}
 	page := report(o, results)
+	if o.gate {
+		page += gate(o)
+	}
 	if o.memory {
 		page += memory(o)
 	}

@@ -111,8 +111,8 @@ func (b *bench) beside(t *testing.T, name string, long func(*client) string) str
 	b.engine.GateReport()
 	var stop atomic.Bool
 	var wg sync.WaitGroup
-	var worst atomic.Int64
-	for i := range 3 {
+	var replies [3][]time.Duration
+	for i := range replies {
 		c := b.connect()
 		wg.Go(func() {
 			for n := 0; !stop.Load(); n++ {
@@ -125,12 +125,7 @@ func (b *bench) beside(t *testing.T, name string, long func(*client) string) str
 				default:
 					c.line("PING")
 				}
-				for took := int64(time.Since(began)); ; {
-					old := worst.Load()
-					if took <= old || worst.CompareAndSwap(old, took) {
-						break
-					}
-				}
+				replies[i] = append(replies[i], time.Since(began))
 			}
 		})
 	}
@@ -141,9 +136,12 @@ func (b *bench) beside(t *testing.T, name string, long func(*client) string) str
 	wg.Wait()
 	r := b.engine.GateReport()
 	shared, alone := sum(r.Shared), sum(r.Alone)
-	t.Logf("%s = %.20s in %v; worst reply of others %v", name, got, took, time.Duration(worst.Load()))
+	t.Logf("%s = %.20s", name, got)
 	t.Logf("shared: %s", shared)
 	t.Logf("alone: %s", alone)
+	// The row that bench/server puts on its page.
+	t.Logf("| %s | %v | %v | %v | %d | %s | %s | %s |", name, round(took), round(max(shared.cpu, alone.cpu)),
+		round(max(shared.wall999, alone.wall999)), len(r.Waits), slowest(replies[0]), slowest(replies[1]), slowest(replies[2]))
 	if len(r.Waits) > 0 {
 		t.Errorf("%d waits inside the gate, the first: %s", len(r.Waits), r.Waits[0])
 	}
@@ -151,6 +149,24 @@ func (b *bench) beside(t *testing.T, name string, long func(*client) string) str
 		return fmt.Sprintf("a hold took %v of the processor, want at most %v:\n%s", m, longestHold, r.Worst)
 	}
 	return ""
+}
+
+// slowest describes how long replies took.
+func slowest(replies []time.Duration) string {
+	if len(replies) == 0 {
+		return "none"
+	}
+	slices.Sort(replies)
+	return fmt.Sprint(round(replies[len(replies)*999/1000]), ", ", round(replies[len(replies)-1]))
+}
+
+// round leaves three digits or so.
+func round(d time.Duration) time.Duration {
+	step := time.Microsecond
+	for d/step >= 1000 {
+		step *= 10
+	}
+	return d.Round(step)
 }
 
 // holds describes holds of the gate.
