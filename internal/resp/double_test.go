@@ -49,6 +49,14 @@ func TestDoublesComeBack(t *testing.T) {
 			longer++
 		}
 	}
+	// The neighbours of a power of two are not at the same distance.
+	for e := -1074; e < 1024; e++ {
+		v := math.Ldexp(1, e)
+		got := string(resp.FormatDouble(nil, v))
+		if back, err := strconv.ParseFloat(got, 64); err != nil || back != v {
+			t.Errorf("2^%d is written as %s", e, got)
+		}
+	}
 	// About 1 in 1,000 (Loitsch): 5 standard deviations.
 	if longer > n/1000+50 {
 		t.Errorf("%d of %d have more digits than the fewest", longer, n)

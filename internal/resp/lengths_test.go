@@ -97,6 +97,18 @@ func TestInlineEscapes(t *testing.T) {
 			t.Errorf("%s: %q, %v", escape, args, err)
 		}
 	}
+	for _, c := range "\t\v\f\r\x00 " { // what may stand behind a quote
+		var p resp.Parser
+		if args, _, err := p.Next([]byte("\"a\""+string(c)+"b\n"), nil); err != nil || len(args) != 2 {
+			t.Errorf("%q behind a quote: %q, %v", c, args, err)
+		}
+	}
+	for _, c := range "\x08\x0e\x1f!" {
+		var p resp.Parser
+		if args, _, err := p.Next([]byte("\"a\""+string(c)+"b\n"), nil); err == nil {
+			t.Errorf("%q behind a quote: %q", c, args)
+		}
+	}
 	var p resp.Parser
 	args, _, err := p.Next([]byte("a\tb\vc\fd\x00e f\rg\n"), nil)
 	if err != nil || len(args) != 7 {
@@ -104,5 +116,19 @@ func TestInlineEscapes(t *testing.T) {
 	}
 	if args, _, err := p.Next([]byte("a\x08b\x0ec\x1fd!\n"), nil); err != nil || len(args) != 1 {
 		t.Errorf("one word: %q, %v", args, err)
+	}
+}
+
+// TestGuestLimits takes what clients without a password may send, to the byte.
+func TestGuestLimits(t *testing.T) {
+	p := resp.Parser{Guest: true}
+	data := "*10\r\n$16384\r\n" + strings.Repeat("v", 16384) + "\r\n" + strings.Repeat("$1\r\na\r\n", 9)
+	if args, n, err := p.Next([]byte(data), nil); err != nil || n != len(data) || len(args) != 10 {
+		t.Errorf("ten arguments: %d of %d bytes, %v", n, len(data), err)
+	}
+	// An argument of no bytes is wanted with its line end.
+	p = resp.Parser{}
+	if _, n, err := p.Next([]byte("*2\r\n$0\r\n"), nil); n != 0 || err != nil || p.Wants() != 10 {
+		t.Errorf("an empty argument: %d, %v, wants %d bytes, not 10", n, err, p.Wants())
 	}
 }

@@ -65,7 +65,7 @@ func TestReplyErrors(t *testing.T) {
 			t.Errorf("%q: %v, want ErrReply", in, err)
 		}
 	}
-	for _, in := range []string{"+OK", ":1\r", "$5\r\nabc", "$3\r\nabc", "*2\r\n:1\r\n", "*1\r\n", "$500000000\r\n"} {
+	for _, in := range []string{"+", "+OK", ":1\r", "$5\r\nabc", "$3\r\nabc", "*2\r\n:1\r\n", "*1\r\n", "$500000000\r\n"} {
 		if err := new(resp.Reply).Read(reader(in)); !errors.Is(err, io.ErrUnexpectedEOF) {
 			t.Errorf("%q: %v, want that it is cut off", in, err)
 		}
