@@ -69,28 +69,36 @@ func (j *journal) add(r row) error {
 // reason explains a survivor: a class and a word on this one.
 type reason struct{ class, words string }
 
-// reasons reads lines of ID, class and words, separated by tabs. Lines that
-// start with # name the classes: # class, tab, what it means.
-func reasons(path string) (map[string]reason, [][2]string, error) {
+// notes are what the file of explanations has.
+type notes struct {
+	reasons map[string]reason
+	classes [][2]string // name and meaning
+	earlier [][3]string // package, mutants, killed: runs that kept no list
+}
+
+// read takes lines of ID, class and words, separated by tabs. Lines that start
+// with # name a class, those that start with = an earlier run.
+func (n *notes) read(path string) error {
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
-	all := map[string]reason{}
-	var classes [][2]string
+	n.reasons = map[string]reason{}
 	for line := range strings.Lines(string(text)) {
 		f := strings.Split(strings.TrimSpace(line), "\t")
 		switch {
 		case f[0] == "":
 		case strings.HasPrefix(f[0], "# ") && len(f) == 2:
-			classes = append(classes, [2]string{f[0][2:], f[1]})
+			n.classes = append(n.classes, [2]string{f[0][2:], f[1]})
+		case strings.HasPrefix(f[0], "= ") && len(f) == 3:
+			n.earlier = append(n.earlier, [3]string{f[0][2:], f[1], f[2]})
 		case len(f) == 3:
-			all[f[0]] = reason{f[1], f[2]}
+			n.reasons[f[0]] = reason{f[1], f[2]}
 		default:
-			return nil, nil, fmt.Errorf("%s: bad line: %s", path, line)
+			return fmt.Errorf("%s: bad line: %s", path, line)
 		}
 	}
-	return all, classes, nil
+	return nil
 }
 
 // tally is a package's line in the table.
@@ -101,10 +109,11 @@ type tally struct {
 
 // document writes the report. Rows of functions that changed since are left out.
 func document(log *journal, why, path string) error {
-	explained, classes, err := reasons(why)
-	if err != nil {
+	var known notes
+	if err := known.read(why); err != nil {
 		return err
 	}
+	explained := known.reasons
 	tallies := map[string]*tally{}
 	here := map[string]map[string]*mutant{}
 	for id, rows := range log.rows {
@@ -147,8 +156,13 @@ func document(log *journal, why, path string) error {
 		sum.tried, sum.first, sum.now, sum.explained = sum.tried+t.tried, sum.first+t.first, sum.now+t.now, sum.explained+t.explained
 	}
 	fmt.Fprintf(&b, "| **all** | %d | %d | %d | %d | %d |\n", sum.tried, sum.first, sum.now, sum.explained, sum.tried-sum.now-sum.explained)
+	for _, e := range known.earlier {
+		if tallies[e[0]] == nil {
+			fmt.Fprintf(&b, "| %s, an earlier run without a list | %s | %s | | | |\n", e[0], e[1], e[2])
+		}
+	}
 	b.WriteString("\n## Why the rest survive\n\n")
-	for _, c := range classes {
+	for _, c := range known.classes {
 		fmt.Fprintf(&b, "- **%s**: %s\n", c[0], c[1])
 	}
 	b.WriteString("\n## Survivors by line\n")
