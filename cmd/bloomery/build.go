@@ -89,7 +89,7 @@ func bindMultiset(f *pflag.FlagSet, multiset *bool) {
 
 // errNoCounts refuses --multiset for a kind.
 func errNoCounts(kind string) error {
-	return hinted{fmt.Errorf("--multiset: a %s filter does not count", kind), "leave it out, or take --kind counting, spectral, cuckoo or quotient"}
+	return hinted{fmt.Errorf("--multiset: a %s filter does not count", kind), "leave it out, or take --kind counting, spectral, cuckoo, quotient or growing"}
 }
 
 // flags adds the flags that say what filter to make.

@@ -25,8 +25,8 @@ func newCount() *cobra.Command {
 		Short: "Print how often values were added to a filter",
 		Long: `count looks the values, or the lines of standard input, up in the filter in the file F,
 and prints how often each was added, a tab and the value. The number is an upper bound:
-it is never too low, and 0 is certain. The kinds counting, spectral, cuckoo and quotient
-count; a filter that was filled without --multiset has each different line once.
+it is never too low, and 0 is certain. The kinds counting, spectral, cuckoo, quotient and
+growing count; a filter that was filled without --multiset has each different line once.
 
 The exit code is 0 if a number is above 0, else 1.`,
 		Example: `  bloomery count seen.cf alice bob
@@ -60,7 +60,7 @@ func (o *countOptions) run(ctx context.Context, s *shell, name string, values []
 	if !ok {
 		return hinted{
 			fmt.Errorf("%s: %w: a %s filter does not count", name, bloomery.ErrIncompatible, f.Stats().Kind),
-			"build one of the kinds counting, spectral, cuckoo or quotient",
+			"build one of the kinds counting, spectral, cuckoo, quotient or growing",
 		}
 	}
 	stop := s.progress("count", func() (int64, int64) { return in.Done(), in.Total() })

@@ -20,8 +20,9 @@ func newRemove() *cobra.Command {
 		Aliases: []string{"delete"},
 		Short:   "Remove the lines of files or standard input from a filter",
 		Long: `remove deletes all lines of the files, or of standard input, from the filter in the file
-F, which is replaced: whole, or not at all. The kinds counting, cuckoo and quotient can
-do that. Two commands that change one filter at the same time wait for each other.
+F, which is replaced: whole, or not at all. The kinds counting, cuckoo, quotient
+and growing can do that. Two commands that change one filter at the same time wait for
+each other.
 
 Remove only what was added. A line that was never added is skipped if the
 filter does not contain it; if it is a false positive, a key that looks the same to the
@@ -68,7 +69,7 @@ func (o *removeOptions) run(ctx context.Context, s *shell, name string, args []s
 	if !ok {
 		return hinted{
 			fmt.Errorf("%s: %w: keys cannot be removed from a %s filter", name, bloomery.ErrIncompatible, f.Stats().Kind),
-			"build one of the kinds counting, cuckoo or quotient, or build it again without the keys",
+			"build one of the kinds counting, cuckoo, quotient or growing, or build it again without the keys",
 		}
 	}
 	absent := uint64(0)
