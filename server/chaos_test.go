@@ -146,19 +146,43 @@ func (c *chaos) start() {
 	}
 	c.addr.Store(strings.TrimSpace(line))
 	asked := dial(c.t, c.addr.Load().(string))
-	c.acked.Range(func(item, _ any) bool {
-		if got := asked.do("BF.EXISTS", "kept", item.(string)); got != ":1\r\n" {
-			c.t.Errorf("%q was acknowledged and is lost: %q", item, got)
-			return false
-		}
-		return true
-	})
+	c.allThere(asked)
 	asked.do("SET", "large", strings.Repeat("x", chaosString))
 	asked.do("BF.RESERVE", "filter", "0.01", fmt.Sprint(chaosFilter))
 	dump := asked.do("DUMP", "filter")
 	_, payload, _ := strings.Cut(dump, "\r\n")
 	c.payload.Store(strings.TrimSuffix(payload, "\r\n"))
 	_ = asked.nc.Close()
+}
+
+// allThere asks for all that was acknowledged, many items at a time.
+func (c *chaos) allThere(asked *client) {
+	const most = 1000
+	args := []string{"BF.MEXISTS", "kept"}
+	ask := func() {
+		if len(args) == 2 {
+			return
+		}
+		replies := strings.Split(strings.TrimSuffix(asked.do(args...), "\r\n"), "\r\n")
+		if len(replies) != len(args)-1 {
+			c.t.Errorf("BF.MEXISTS of what was acknowledged = %.100q", replies)
+			return
+		}
+		for i, reply := range replies[1:] {
+			if reply != ":1" {
+				c.t.Errorf("%q was acknowledged and is lost: %q", args[2+i], reply)
+				break
+			}
+		}
+		args = args[:2]
+	}
+	c.acked.Range(func(item, _ any) bool {
+		if args = append(args, item.(string)); len(args) == most+2 {
+			ask()
+		}
+		return !c.t.Failed()
+	})
+	ask()
 }
 
 // live lets clients loose for a while and then ends the server: under load, or,
