@@ -76,7 +76,7 @@ var rooms = map[string][]string{
 	},
 	"server/internal/command/gendocs": {"server/internal/command"},
 	"server": {
-		"codec/file", "foreign/redisbloom", "internal/memory", "internal/resp",
+		"codec/file", "foreign/redisbloom", "hashing", "internal/memory", "internal/resp",
 		"server/internal/command", "server/internal/engine", "server/internal/door/local", "server/internal/store",
 	},
 	"cmd/bloomery/internal/lines":  {},

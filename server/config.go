@@ -48,6 +48,10 @@ type Config struct {
 	Dir string
 	// Fsync is when writes are durable: always, everysec (the default) or no.
 	Fsync string
+	// KeysFile is the file of the secret keys of FILTER.CREATE KEYED: lines of an
+	// id, = and 32 hexadecimal digits, which nobody but its owner may read. ""
+	// means that there are none.
+	KeysFile string
 	// Defaults are the parameters of filters that are created without any.
 	Defaults Defaults
 	// Log receives what the server reports; nil means nothing.

@@ -82,6 +82,13 @@ func NewContext(ctx context.Context, c Config) (*Server, error) {
 		return nil, err
 	}
 	state := store.New()
+	if c.KeysFile != "" {
+		keys, err := readKeys(c.KeysFile)
+		if err != nil {
+			return nil, err
+		}
+		state.SetKeys(keys)
+	}
 	d, err := openDoor(&c, state, ctx.Err)
 	if err != nil {
 		return nil, err

@@ -50,8 +50,13 @@ func (b *bench) withoutLog(tb testing.TB) {
 	if b.door, err = local.Open(local.Config{State: b.state}); err != nil {
 		tb.Fatal(err)
 	}
+	b.rewire()
+}
+
+// rewire makes an engine for the door and the state that the bench has now.
+func (b *bench) rewire() {
 	b.engine = engine.New(engine.Config{
-		Commands: command.All(), State: b.state, Door: b.door, Host: b, Clock: b.clock,
+		Commands: command.All(), State: b.state, Door: b.door, Keeper: b.door, Host: b, Clock: b.clock,
 		MaxMemory: b.engine.Budget.Max(), Settings: engine.NewSettings(engine.RedisBloomDefaults(), ""),
 	})
 }

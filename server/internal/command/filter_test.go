@@ -318,3 +318,31 @@ func TestFilterLoad(t *testing.T) {
 	}
 	crash(t, b)
 }
+
+// TestFilterWhere asks for the filters that hold items, of all kinds and hashes.
+func TestFilterWhere(t *testing.T) {
+	b := newBench(t, 1<<30)
+	for i, line := range []string{
+		"FILTER.CREATE f%d bloom CAPACITY 1000", "FILTER.CREATE f%d cuckoo SEED 4", "FILTER.CREATE f%d window CAPACITY 1000 PARTS 4",
+		"FILTER.CREATE f%d quotient CAPACITY 1000", "FILTER.CREATE f%d standard SEED 7", "FILTER.CREATE f%d quorum CAPACITY 100",
+	} {
+		if got := b.line(fmt.Sprintf(line, i)); got != "+OK" {
+			t.Fatal(got)
+		}
+		b.line(fmt.Sprintf("FILTER.ADD f%d all only%d", i, i))
+	}
+	b.line("BF.ADD b all")
+	b.line("CF.ADD c all")
+	b.line("SET s all")
+	b.line("CMS.INITBYDIM m 10 3")
+	for _, tt := range []struct{ line, want string }{
+		{"FILTER.WHERE * all", `["all" ["b" "c" "f0" "f1" "f2" "f3" "f4" "f5"]]`},
+		{"FILTER.WHERE f* only2 only5 none", `["only2" ["f2"] "only5" ["f5"] "none" []]`},
+		{"FILTER.WHERE f[0-1] all", `["all" ["f0" "f1"]]`},
+		{"FILTER.WHERE nothing all", `["all" []]`},
+	} {
+		if got := b.line(tt.line); got != tt.want {
+			t.Errorf("%s = %s, want %s", tt.line, got, tt.want)
+		}
+	}
+}

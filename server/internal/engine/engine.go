@@ -25,6 +25,7 @@ package engine
 import (
 	"crypto/rand"
 	"encoding/hex"
+	"sync/atomic"
 	"time"
 
 	"github.com/bloomery/bloomery/server/internal/door"
@@ -85,6 +86,7 @@ type Engine struct {
 	pause pause
 
 	monitors monitors
+	advanced atomic.Int64 // when windows were looked at, in milliseconds since 1970
 
 	memoryLimit func(int64)
 	collect     func(int)

@@ -13,6 +13,7 @@ func (e *Engine) Sweep(most int) int {
 		return 0 // nobody sees what is past its deadline
 	}
 	e.door.Ready()
+	e.advance(now)
 	ids := e.state.Names.Due(now, most)
 	if len(ids) == 0 {
 		return 0
