@@ -30,8 +30,9 @@ type seeker struct {
 	found  []bool
 	hashes map[hashOf][]uint64
 
-	plan *store.Plan // of the last filter
-	last []uint64    // its hashes
+	plans []*store.Plan // of the filters that are asked next
+	plan  *store.Plan   // of the last filter
+	last  []uint64      // its hashes
 
 	blooms, narrow []redisbloom.Digest
 	cuckoos        []uint64
@@ -61,8 +62,10 @@ func runWhere(x *engine.Context, c *engine.Call) {
 					seen = append(seen, v)
 				}
 			})
-			for _, v := range seen {
-				if !pattern.Match(v.Name) || !s.ask(x, v.Entry) {
+			seen = slices.DeleteFunc(seen, func(v catalog.View) bool { return !pattern.Match(v.Name) })
+			s.reach(seen)
+			for i, v := range seen {
+				if !s.ask(x, v.Entry, s.plans[i]) {
 					continue
 				}
 				for i, found := range s.found {
@@ -99,13 +102,27 @@ func unique(list []engine.Reply) []engine.Reply {
 	return slices.CompactFunc(list, func(a, b engine.Reply) bool { return a.Text == b.Text })
 }
 
+// reach follows the pointers to all filters that are asked next, before the first of
+// them is locked: processors wait for several of them at once, and for one lock
+// after the other.
+func (s *seeker) reach(seen []catalog.View) {
+	s.plans = s.plans[:0]
+	for _, v := range seen {
+		var plan *store.Plan
+		if v.Entry.Kind == catalog.Filter {
+			plan = store.PartOf(v.Entry).Plan()
+		}
+		s.plans = append(s.plans, plan)
+	}
+}
+
 // ask asks a filter for all items. It reports false if it is no filter, is gone or
 // cannot be read.
-func (s *seeker) ask(x *engine.Context, entry *catalog.Entry) bool {
+func (s *seeker) ask(x *engine.Context, entry *catalog.Entry, plan *store.Plan) bool {
 	p := store.PartOf(entry)
 	switch entry.Kind {
 	case catalog.Filter:
-		return s.askFilter(x, entry, p)
+		return plan != nil && s.askFilter(x, entry, p, plan)
 	case catalog.Bloom:
 		return s.askBloom(p)
 	case catalog.Cuckoo:
@@ -114,11 +131,7 @@ func (s *seeker) ask(x *engine.Context, entry *catalog.Entry) bool {
 	return false
 }
 
-func (s *seeker) askFilter(x *engine.Context, entry *catalog.Entry, p *store.Part) bool {
-	plan := p.Plan()
-	if plan == nil {
-		return false
-	}
+func (s *seeker) askFilter(x *engine.Context, entry *catalog.Entry, p *store.Part, plan *store.Plan) bool {
 	if plan != s.plan {
 		h, usable := p.Hasher()
 		if !usable {
@@ -127,20 +140,10 @@ func (s *seeker) askFilter(x *engine.Context, entry *catalog.Entry, p *store.Par
 		s.plan, s.last = plan, s.hashed(h)
 	}
 	if plan.Generation != 0 && advance(x, entry) {
-		return s.askFilter(x, entry, p)
+		return s.askFilter(x, entry, p, plan)
 	}
 	if plan.Parts == 0 {
-		p.RLock()
-		defer p.RUnlock()
-		if p.Gone() {
-			return false
-		}
-		if len(s.last) == 1 {
-			s.found[0] = p.Filter().ContainsHash(s.last[0])
-		} else {
-			p.Filter().ContainsHashes(s.found, s.last)
-		}
-		return true
+		return s.askOne(p)
 	}
 	for i, h := range s.last {
 		ok := false
@@ -149,6 +152,21 @@ func (s *seeker) askFilter(x *engine.Context, entry *catalog.Entry, p *store.Par
 		}
 	}
 	return true
+}
+
+// askOne asks a filter of one part.
+func (s *seeker) askOne(p *store.Part) bool {
+	p.RLock()
+	gone := p.Gone()
+	switch {
+	case gone:
+	case len(s.last) == 1:
+		s.found[0] = p.Filter().ContainsHash(s.last[0])
+	default:
+		p.Filter().ContainsHashes(s.found, s.last)
+	}
+	p.RUnlock()
+	return !gone
 }
 
 func askPart(p *store.Part, h uint64) (found, ok bool) {
