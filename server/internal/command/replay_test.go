@@ -39,7 +39,7 @@ func (h *history) next() []string {
 		return h.sketch()
 	}
 	k, item := h.name(), fmt.Sprint("item", h.rng.IntN(400))
-	switch h.rng.IntN(58) {
+	switch h.rng.IntN(59) {
 	case 0:
 		return []string{"BF.RESERVE", k, "0.01", strconv.Itoa(1 + h.rng.IntN(50)), "EXPANSION", strconv.Itoa(1 + h.rng.IntN(3))}
 	case 1:
@@ -121,6 +121,10 @@ func (h *history) next() []string {
 		return []string{"FILTER.UNION", k, h.name(), h.name()}
 	case 56:
 		return []string{"FILTER.INTERSECT", k, h.name(), h.name()}
+	case 58:
+		return []string{"FILTER.GROW", k}
+	case 57:
+		return []string{"FILTER.FOLD", k}
 	case 33:
 		return []string{"COPY", k, h.name(), "REPLACE"}
 	default:
@@ -194,6 +198,9 @@ func (h *history) filter(k string) []string {
 	words := []string{"FILTER.CREATE", k, kinds[h.rng.IntN(len(kinds))], "CAPACITY", strconv.Itoa(1 + h.rng.IntN(200)), "ERROR", "0.02"}
 	if h.rng.IntN(2) == 0 {
 		words = append(words, "PARTS", strconv.Itoa(1<<h.rng.IntN(3)))
+	}
+	if h.rng.IntN(6) == 0 {
+		words[4] = "20000" // large enough to be folded
 	}
 	if words[2] == "window" {
 		words = append(words, "SPAN", "1s", "GENERATIONS", "5")

@@ -44,6 +44,8 @@ var samples = map[string][]string{
 	"filter.clear":     {"FILTER.CLEAR f", "FILTER.CLEAR p"},
 	"filter.create":    {"FILTER.CREATE new bloom", "FILTER.CREATE new cuckoo PARTS 4", "FILTER.CREATE new bloom LIKE p"},
 	"filter.del":       {"FILTER.DEL f i"},
+	"filter.fold":      {"FILTER.FOLD z"},
+	"filter.grow":      {"FILTER.GROW p", "FILTER.GROW p ERROR 0.5"},
 	"filter.intersect": {"FILTER.INTERSECT new p q", "FILTER.INTERSECT p q"},
 	"filter.load":      {"FILTER.LOAD new 1 $filter", "FILTER.LOAD f 1 $filter VERSION 3"},
 	"filter.repair":    {"FILTER.REPAIR b x", "FILTER.REPAIR f x", "FILTER.REPAIR p x"},
@@ -87,7 +89,7 @@ func setup(b *bench) map[string]string {
 		"BF.ADD b i", "CF.ADD c i", "SET s v", "SET n 5", "SET t v EX 100",
 		"CMS.INITBYDIM m 10 3", "CMS.INCRBY m i 1", "TOPK.RESERVE k 3 10 3 0.9", "TOPK.ADD k i", "TDIGEST.CREATE d", "TDIGEST.ADD d 1 2 3",
 		"FILTER.CREATE f cuckoo CAPACITY 100", "FILTER.ADD f i", "FILTER.CREATE p bloom CAPACITY 100 PARTS 4",
-		"FILTER.CREATE q bloom LIKE p", "FILTER.ADD p i", "FILTER.ADD q i",
+		"FILTER.CREATE q bloom LIKE p", "FILTER.ADD p i", "FILTER.ADD q i", "FILTER.CREATE z bloom CAPACITY 20000",
 	} {
 		b.line(line)
 	}

@@ -111,6 +111,16 @@ func (x *Context) ApplyPiece(p *store.Part, r store.Record) (store.Result, Reply
 	return op.Result, Reply{}
 }
 
+// ApplyLarge is ApplyPiece for a record that takes memory: up to cost bytes, which are
+// set aside until it is applied.
+func (x *Context) ApplyLarge(p *store.Part, r store.Record, cost uint64) (store.Result, Reply) {
+	if !x.e.Budget.reserve(cost) {
+		return store.Result{}, Fail(TextOOM)
+	}
+	defer x.e.Budget.release(cost)
+	return x.ApplyPiece(p, r)
+}
+
 // Refresh puts a record of a part in order, inside the gate, before the calls that
 // meet the part. It reports whether it had to leave the gate for that. A record that
 // is not kept is none: the next call tries again.

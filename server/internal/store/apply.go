@@ -102,9 +102,18 @@ func (s *State) applyPart(p *Part, r *Record, res *Result) {
 		s.applyPiece(p, l, r, res)
 		return
 	}
-	if c, ok := p.contents.(*filter); ok && r.Op == OpFilterClear {
-		s.clear(c, r, res)
-		return
+	if c, ok := p.contents.(*filter); ok {
+		switch r.Op {
+		case OpFilterClear:
+			s.clear(c, r, res)
+			return
+		case OpFilterGrow:
+			s.grow(c, r, res)
+			return
+		case OpFilterFold:
+			s.fold(c, res)
+			return
+		}
 	}
 	if grown := p.contents.Apply(r, res); grown != 0 {
 		s.bytes.Add(grown)

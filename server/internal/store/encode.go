@@ -94,6 +94,8 @@ var fields = map[Op]field{
 	OpFilterClear:    fieldIndex | fieldID | fieldValue,
 	OpFilterPiece:    fieldIndex | fieldID | fieldPosition | fieldLimit | fieldValue,
 	OpFilterUnion:    fieldIndex | fieldID | fieldPosition | fieldValue,
+	OpFilterGrow:     fieldIndex | fieldID | fieldPosition,
+	OpFilterFold:     fieldIndex | fieldID,
 	OpBegin:          0,
 	OpCommit:         0,
 	OpRollback:       0,

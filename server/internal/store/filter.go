@@ -3,6 +3,7 @@ package store
 import (
 	"encoding"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/codec"
@@ -18,8 +19,8 @@ import (
 // is new in codec is served here without a change.
 type filter struct {
 	f    bloomery.Hashed
-	plan *shared
-	own  *arrays // nil for a filter of one small array
+	plan atomic.Pointer[shared] // read without a lock
+	own  *arrays                // nil for a filter of one small array
 }
 
 var _ Contents = (*filter)(nil)
@@ -63,7 +64,8 @@ func (s *State) newContents(p *shared, open func(codec.Config) (bloomery.Hashed,
 		own.release()
 		return nil, err
 	}
-	c := &filter{f: f, plan: p}
+	c := &filter{f: f}
+	c.plan.Store(p)
 	if _, grows := f.(grower); grows || len(own.list) != 1 || own.bytes >= keepFrom {
 		c.own = own
 	}
@@ -82,7 +84,7 @@ func (p *Part) Filter() bloomery.Hashed {
 // Plan returns the plan of a filter, nil if it is of another kind or not loaded.
 func (p *Part) Plan() *Plan {
 	if c, ok := p.contents.(*filter); ok {
-		return &c.plan.Plan
+		return &c.plan.Load().Plan
 	}
 	return nil
 }
@@ -91,7 +93,7 @@ func (p *Part) Plan() *Plan {
 // another kind or not loaded. It needs no lock.
 func (p *Part) Row() *codec.Kind {
 	if c, ok := p.contents.(*filter); ok {
-		return c.plan.kind
+		return c.plan.Load().kind
 	}
 	return nil
 }
@@ -103,7 +105,8 @@ func (p *Part) Hasher() (h hashing.Hasher, ok bool) {
 	if !ok {
 		return h, false
 	}
-	return c.plan.hasher, !c.plan.hasher.IsPlaceholder()
+	h = c.plan.Load().hasher
+	return h, !h.IsPlaceholder()
 }
 
 func (*filter) Kind() catalog.Kind { return catalog.Filter }
@@ -257,16 +260,22 @@ func (s *State) clear(c *filter, r *Record, res *Result) {
 		res.Err = err
 		return
 	}
-	fresh, err := s.newContents(c.plan, func(config codec.Config) (bloomery.Hashed, error) { return config.Make(&o) })
+	fresh, err := s.newContents(c.plan.Load(), func(config codec.Config) (bloomery.Hashed, error) { return config.Make(&o) })
 	if err != nil {
 		res.Err = err
 		return
 	}
+	s.become(c, fresh)
+	res.Changed = true
+}
+
+// become replaces the filter of c by that of fresh.
+func (s *State) become(c, fresh *filter) {
 	before := c.Bytes()
 	c.Release()
-	c.f, c.own = fresh.f, fresh.own // not the plan, which is read without a lock
+	c.f, c.own = fresh.f, fresh.own
+	c.plan.Store(fresh.plan.Load())
 	s.bytes.Add(int64(c.Bytes()) - int64(before))
-	res.Changed = true
 }
 
 func (c *filter) Release() {
@@ -285,7 +294,7 @@ func (c *filter) encode(b []byte) ([]byte, error) {
 	return m.AppendBinary(b)
 }
 
-func (c *filter) AppendHeader(b []byte) []byte { return AppendPlan(b, &c.plan.Plan) }
+func (c *filter) AppendHeader(b []byte) []byte { return AppendPlan(b, &c.plan.Load().Plan) }
 
 // ScanDump returns the encoding as one chunk.
 func (c *filter) ScanDump(iter int64) (next int64, chunk []byte) {

@@ -48,7 +48,7 @@ func (c *filter) freeze(made uint32) (Frozen, error) {
 		}
 		z.mapped, buf = b, b[:0]
 	}
-	data, err := c.encode(append(appendAge(buf, &c.plan.Plan, made), formWhole))
+	data, err := c.encode(append(appendAge(buf, &c.plan.Load().Plan, made), formWhole))
 	if err != nil {
 		_ = z.Close()
 		return nil, err

@@ -56,13 +56,13 @@ func (s *State) ForgetWindow(id uint64) {
 // caller holds a lock of p.
 func (p *Part) Due(now int64) (generation uint64, due bool) {
 	c, ok := p.contents.(*filter)
-	if !ok || c.plan.Generation == 0 || now < 0 {
+	if !ok || c.plan.Load().Generation == 0 || now < 0 {
 		return 0, false
 	}
 	w, ok := c.f.(*composed.Window)
 	if !ok {
 		return 0, false
 	}
-	generation = uint64(now / c.plan.Generation)
+	generation = uint64(now / c.plan.Load().Generation)
 	return generation, generation > w.Generation()
 }

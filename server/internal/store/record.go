@@ -106,10 +106,16 @@ const (
 	OpFilterUnion   Op = 93 // or bytes into the array at Position
 )
 
+// Records of a part of such a filter that cure it.
+const (
+	OpFilterGrow Op = 112 // turn a bloom filter into a scalable one; Position is the new rate, as the bits of a float
+	OpFilterFold Op = 113 // halve the array
+)
+
 // Part reports whether op is a record of a part, not of the catalogue.
 func (op Op) Part() bool {
 	return op >= OpAdd && op < OpBegin || op >= OpCountMinIncr && op <= OpTDigestBegin ||
-		op >= OpFilterAdd && op <= OpFilterUnion
+		op >= OpFilterAdd && op <= OpFilterUnion || op >= OpFilterGrow && op <= OpFilterFold
 }
 
 // Conditions of a record. Apply decides them, since a record may meet a later

@@ -56,6 +56,8 @@ var records = []store.Record{
 	{Op: store.OpTDigestChunk, ID: 7, Flags: 1, Value: []byte("nodes")},
 	{Op: store.OpCompress, ID: 7},
 	{Op: store.OpTDigestBegin, ID: 7, Value: []byte("header")},
+	{Op: store.OpFilterGrow, ID: 7, Index: 2, Position: 1 << 62},
+	{Op: store.OpFilterFold, ID: 7, Index: 2},
 	{Op: store.OpBegin},
 	{Op: store.OpCommit},
 }

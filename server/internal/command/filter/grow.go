@@ -1,0 +1,119 @@
+package filter
+
+import (
+	"math"
+	"strconv"
+
+	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// grow is FILTER.GROW key [ERROR rate].
+var grow = engine.Command{
+	Name: "filter.grow", Arity: -2, Max: 4, Flags: engine.Write | engine.DenyOOM | engine.Outside, Keys: engine.OneKey(engine.KeyRW),
+	Categories: []string{"write", "filter", "slow"}, Group: engine.GroupFilter, Since: "0.2.0",
+	Syntax: "key [ERROR rate]", Complexity: "O(n), n being the number of bytes",
+	Summary: "Turns a filter of kind bloom into a scalable one, which gets a layer when it is full. No item is lost. The false positive rate asked for doubles, unless ERROR gives it.",
+	Run:     runGrow,
+}
+
+// runGrow grows part after part. Those that a call that was cut short has grown stay
+// as they are, so it can be sent again.
+func runGrow(x *engine.Context, c *engine.Call) {
+	rate := 0.0
+	if len(c.Args) > 2 {
+		if len(c.Args) != 4 || !engine.Is(c.Args[2], "error") {
+			c.Fail(engine.TextSyntax)
+			return
+		}
+		if text := fraction(c.Args[3], &rate); text != "" {
+			c.Fail(text)
+			return
+		}
+	}
+	entry := look(x, c)
+	if entry == nil {
+		return
+	}
+	var todo []uint32
+	for i, p := range store.Parts(entry) {
+		switch row := p.Row(); row.Name {
+		case "bloom":
+			todo = append(todo, uint32(i))
+		case "scalable", "growing":
+			if store.PartCount(entry) == 1 {
+				c.Fail("ERR FILTER.GROW is for kind bloom; a filter of kind " + row.Name + " grows by itself")
+				return
+			}
+		default:
+			c.Fail("ERR FILTER.GROW is for kind bloom, not for " + row.Name + "; FILTER.REBUILD makes a larger one")
+			return
+		}
+	}
+	if len(todo) == 0 {
+		c.Fail("ERR FILTER.GROW is for kind bloom; a filter of kind " + store.PartOf(entry).Row().Name + " grows by itself")
+		return
+	}
+	for _, i := range todo {
+		if !growPart(x, c, entry, i, rate) {
+			return
+		}
+	}
+	c.Answer(engine.OK())
+}
+
+// growPart grows a part to a rate, 0 for twice what was asked for. It answers and
+// reports false if that fails.
+func growPart(x *engine.Context, c *engine.Call, entry *catalog.Entry, i uint32, rate float64) bool {
+	p := store.PartAt(entry, i)
+	p.RLock()
+	gone := p.Gone()
+	asked, size := 0.0, uint64(0)
+	if !gone {
+		asked, size = p.Contents().Stats().Asked, p.Bytes()
+	}
+	p.RUnlock()
+	if gone {
+		c.Fail(engine.TextNotFound)
+		return false
+	}
+	if rate == 0 {
+		if rate = 2 * asked; rate >= 1 {
+			c.Fail("ERR twice the rate " + decimal(asked) + " is too much: give ERROR")
+			return false
+		}
+	}
+	if rate <= asked {
+		c.Fail("ERR ERROR must be more than " + decimal(asked) + ", which the filter has used up")
+		return false
+	}
+	r := store.Record{Op: store.OpFilterGrow, ID: entry.ID, Index: i, Position: int64(math.Float64bits(rate))}
+	return settled(c, x.ApplyLarge, p, r, 3*size)
+}
+
+func decimal(v float64) string { return strconv.FormatFloat(v, 'g', 4, 64) }
+
+// applier is engine.Context.ApplyLarge.
+type applier func(p *store.Part, r store.Record, cost uint64) (store.Result, engine.Reply)
+
+// settled applies a record of a part that takes cost bytes. It answers and reports
+// false if that fails.
+func settled(c *engine.Call, apply applier, p *store.Part, r store.Record, cost uint64) bool {
+	res, failed := apply(p, r, cost)
+	switch {
+	case failed.Kind != engine.None:
+		c.Answer(failed)
+	case res.Err != nil:
+		c.Fail(failure(res.Err))
+	default:
+		return true
+	}
+	return false
+}
+
+// look is find for a command that runs outside the gate.
+func look(x *engine.Context, c *engine.Call) (entry *catalog.Entry) {
+	x.Look(func() { entry = find(x, c, c.Args[1]) })
+	return entry
+}

@@ -1,0 +1,96 @@
+package store
+
+import (
+	"encoding"
+	"fmt"
+	"math"
+
+	"github.com/bloomery/bloomery"
+	bloomfilter "github.com/bloomery/bloomery/bloom"
+	"github.com/bloomery/bloomery/codec"
+)
+
+// grow turns a bloom filter into a scalable one whose first layer it is. No key is
+// lost.
+func (s *State) grow(c *filter, r *Record, res *Result) {
+	f, ok := c.f.(*bloomfilter.Filter)
+	if !ok {
+		res.Err = ErrType
+		return
+	}
+	grown, err := bloomfilter.ScalableFrom(f, math.Float64frombits(uint64(r.Position)))
+	if err == nil {
+		err = s.replace(c, grown)
+	}
+	res.Err, res.Changed = err, err == nil
+}
+
+// fold halves the array of a filter. No key is lost.
+func (s *State) fold(c *filter, res *Result) {
+	half, err := folded(c.f)
+	if err == nil {
+		err = s.replace(c, half)
+	}
+	res.Err, res.Changed = err, err == nil
+}
+
+// folded returns a filter of half the size with the same keys. The error is ErrType
+// if its kind cannot be folded, and wraps bloomery.ErrIncompatible if its size
+// cannot be.
+func folded(f bloomery.Hashed) (bloomery.Hashed, error) {
+	switch f := f.(type) {
+	case *bloomfilter.Filter:
+		half, err := f.Fold(2)
+		if err != nil {
+			return nil, err
+		}
+		return half, nil
+	case *bloomfilter.Standard:
+		half, err := f.Fold(2)
+		if err != nil {
+			return nil, err
+		}
+		return half, nil
+	}
+	return nil, ErrType
+}
+
+// Folded returns what the part would be at half its size. It belongs to nobody else.
+// Errors are ErrRetry if the filter is gone, ErrType if its kind cannot be folded, and
+// wrap bloomery.ErrIncompatible if its size cannot be.
+func (p *Part) Folded() (bloomery.Hashed, error) {
+	p.RLock()
+	defer p.RUnlock()
+	c, ok := p.contents.(*filter)
+	if !ok || p.gone {
+		return nil, ErrRetry
+	}
+	return folded(c.f)
+}
+
+// replace puts f, which the library has made on the heap, in the place of the filter
+// of c, in memory of the state.
+func (s *State) replace(c *filter, f bloomery.Hashed) error {
+	m, ok := f.(encoding.BinaryMarshaler)
+	if !ok {
+		return fmt.Errorf("store: replace: %w: a %T has no encoding", bloomery.ErrIncompatible, f)
+	}
+	data, err := m.MarshalBinary()
+	if err != nil {
+		return err
+	}
+	kind, hash, check, err := codec.HashIn(data)
+	if err != nil {
+		return err
+	}
+	plan, err := s.share(c.plan.Load().Plan, kind, hash, check)
+	if err != nil {
+		return err
+	}
+	fresh, err := s.newContents(plan, func(config codec.Config) (bloomery.Hashed, error) { return config.Open(data) })
+	if err != nil {
+		return err
+	}
+	s.become(c, fresh)
+	return nil
+}
