@@ -1,6 +1,9 @@
 package main
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // benchCase is one run of redis-benchmark.
 type benchCase struct {
@@ -63,7 +66,9 @@ func cases() []benchCase {
 			all = append(all,
 				benchCase{name: "BF.MEXISTS of 100", pipeline: p, items: 100, target: 3.3, args: append([]string{"BF.MEXISTS", "bf"}, many...)},
 				benchCase{
-					name: "TDIGEST.ADD of 100", pipeline: p, items: 100, args: append([]string{"TDIGEST.ADD", "td"}, many...),
+					name: "TDIGEST.ADD of 1,000", pipeline: p, items: 1000,
+					args:   append([]string{"TDIGEST.ADD", "td"}, slices.Repeat(many, 10)...),
+					before: []string{"DEL td", "TDIGEST.CREATE td"},
 				},
 				benchCase{
 					name: "BF.MADD of 100", pipeline: p, items: 100, target: 2.3, args: append([]string{"BF.MADD", "bf:fresh"}, many...),

@@ -89,6 +89,9 @@ func (p *process) benchmark(c benchCase, o options) (oneRun, error) {
 	if c.items > 1 {
 		n /= 20
 	}
+	if c.items >= 1000 {
+		n /= 10
+	}
 	before, err := p.cpu()
 	if err != nil {
 		return oneRun{}, err

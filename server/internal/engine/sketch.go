@@ -23,8 +23,9 @@ type Sketch struct {
 	// Early, if there is one, checks what is checked before the key, and answers
 	// if it is wrong.
 	Early func(*Call)
-	// Check, if there is one, checks the arguments and answers if they are wrong.
-	// It may cut Items: those behind are answered by Rest.
+	// Check, if there is one, looks at all arguments before Encode does, and
+	// answers if they are wrong. It may cut Items: those behind are answered by
+	// Rest.
 	Check func(*Call)
 	// Rest answers for an item that Check has cut off, the first of them or not.
 	Rest func(first bool) Reply
@@ -36,9 +37,10 @@ type Sketch struct {
 
 	// Op is the record of a write.
 	Op store.Op
-	// Encode appends an item, Stride arguments, to the value of the record. It
-	// sees only what never changes in the life of a sketch.
-	Encode func(b []byte, p *store.Part, item [][]byte) []byte
+	// Encode appends an item, Stride arguments, to the value of the record, or
+	// returns what is wrong with it: then nothing of the call is done. It sees
+	// only what never changes in the life of a sketch.
+	Encode func(b []byte, p *store.Part, item [][]byte) (value []byte, text string)
 	// Element sets the answer for item i of the record; nil means that one +OK
 	// answers for all of them.
 	Element func(r *Reply, res *store.Result, i int)
@@ -49,6 +51,8 @@ type Sketch struct {
 }
 
 const (
+	// maxItems is how many items are looked at under one lock.
+	maxItems = 1024
 	// sketchPiece is after how many bytes the value of a record ends.
 	sketchPiece = 128 << 10
 	// maxPayload bounds the memory that a workspace keeps for values.
@@ -115,8 +119,8 @@ func (e *Engine) runSketchSpan(s *Session, calls []Call) {
 	n := k.checked(calls)
 	switch {
 	case n == 0:
-	case k.Look == nil && k.count(c) > maxRun:
-		e.runLong(s, c)
+	case k.Look == nil && k.count(c) > maxItems:
+		e.runLong(s, p, c)
 	case k.Op == 0:
 		e.askSketch(s, p, calls[:n])
 	case !e.busy(s):
@@ -143,7 +147,7 @@ func (e *Engine) findSketch(s *Session, c *Call) *catalog.Entry {
 }
 
 // checked checks the arguments of calls and returns how many of them can be run
-// together: those up to the first that is wrong, or up to maxRun items, but the
+// together: those up to the first that is wrong, or up to maxItems items, but the
 // first whatever it has.
 func (k *Sketch) checked(calls []Call) int {
 	items := 0
@@ -155,7 +159,7 @@ func (k *Sketch) checked(calls []Call) int {
 				return i
 			}
 		}
-		if items += k.count(c); i > 0 && items > maxRun {
+		if items += k.count(c); i > 0 && items > maxItems {
 			return i
 		}
 	}
@@ -194,31 +198,33 @@ func (e *Engine) askSketch(s *Session, p *store.Part, calls []Call) {
 func (e *Engine) writeSketch(s *Session, entry *catalog.Entry, p *store.Part, calls []Call) {
 	w, k := s.w, calls[0].cmd.Sketch
 	w.reuse()
-	mark, items, n := len(w.payload), 0, 0
+	mark, items, n, wrong := len(w.payload), 0, 0, 0
 	for ; n < len(calls) && len(w.payload)-mark < sketchPiece; n++ {
-		c, before := &calls[n], len(w.payload)
-		c.first = items
-		for i := 0; i < len(c.Items); i += k.Stride {
-			if len(w.payload)-before >= sketchPiece {
-				w.payload = w.payload[:before]
-				if n == 0 {
-					e.runLong(s, c)
-					return
-				}
-				break
-			}
-			w.payload = k.Encode(w.payload, p, c.Items[i:i+k.Stride])
-		}
-		if len(w.payload) == before && len(c.Items) > 0 {
+		c := &calls[n]
+		fits := w.encode(k, p, c)
+		if !fits && n > 0 {
 			break // too long to come behind others
 		}
-		items += k.count(c)
+		if !fits {
+			e.runLong(s, p, c)
+			return
+		}
+		if c.first = items; c.answered {
+			wrong++
+		} else {
+			items += k.count(c)
+		}
 	}
 	s.weight += items + n
+	if wrong == n {
+		return
+	}
 	op, ok := e.sketchOp(w, k, entry, p, w.payload[mark:], items)
 	if !ok {
 		for i := range calls[:n] {
-			calls[i].Fail(TextOOM)
+			if c := &calls[i]; !c.answered {
+				c.Fail(TextOOM)
+			}
 		}
 		return
 	}
@@ -230,9 +236,28 @@ func (e *Engine) writeSketch(s *Session, entry *catalog.Entry, p *store.Part, ca
 		return
 	}
 	for i := range v.calls {
-		v.calls[i].waiting = true
+		v.calls[i].waiting = !v.calls[i].answered
 	}
 	w.pending = append(w.pending, v)
+}
+
+// encode appends the items of a call to the payload, or answers the call if one of
+// them is wrong. It reports false, and appends nothing, if they are too long for one
+// record.
+func (w *Workspace) encode(k *Sketch, p *store.Part, c *Call) (fits bool) {
+	before, text := len(w.payload), ""
+	for i := 0; i < len(c.Items); i += k.Stride {
+		if len(w.payload)-before >= sketchPiece {
+			w.payload = w.payload[:before]
+			return false
+		}
+		if w.payload, text = k.Encode(w.payload, p, c.Items[i:i+k.Stride]); text != "" {
+			w.payload = w.payload[:before]
+			c.Fail(text)
+			return true
+		}
+	}
+	return true
 }
 
 // sketchOp returns an op that writes value, of so many items. It reports false if there is no memory
@@ -263,6 +288,7 @@ func (e *Engine) answerSketch(w *Workspace, v span) {
 	for i := range v.calls {
 		c := &v.calls[i]
 		switch {
+		case c.answered: // it was wrong
 		case v.op.Err != nil:
 			c.Answer(unsettled(v.op.Err))
 		case res.Err != nil:
@@ -294,8 +320,11 @@ func (k *Sketch) fill(elems []Reply, c *Call, res *store.Result, first, to int) 
 
 // runLong runs a call of very many items, some of them at a time. Other commands
 // may be run between two pieces, as they may between two commands.
-func (e *Engine) runLong(s *Session, c *Call) {
+func (e *Engine) runLong(s *Session, p *store.Part, c *Call) {
 	k := c.cmd.Sketch
+	if k.Op != 0 && !k.right(p, c) {
+		return
+	}
 	var elems []Reply
 	if k.Op == 0 || k.Element != nil {
 		n := k.items(len(c.Args) - 2)
@@ -328,6 +357,21 @@ func (e *Engine) runLong(s *Session, c *Call) {
 	}
 }
 
+// right reports whether all items of a call are right, and answers if not: what is
+// run in pieces is checked as a whole before.
+func (k *Sketch) right(p *store.Part, c *Call) bool {
+	var scratch []byte
+	for i := 0; i < len(c.Items); i += k.Stride {
+		b, text := k.Encode(scratch[:0], p, c.Items[i:i+k.Stride])
+		if text != "" {
+			c.Fail(text)
+			return false
+		}
+		scratch = b
+	}
+	return true
+}
+
 // askPiece answers for the items of a call from the one at done on, and returns for
 // how many.
 func (k *Sketch) askPiece(p *store.Part, c *Call, elems []Reply, done int) int {
@@ -336,7 +380,7 @@ func (k *Sketch) askPiece(p *store.Part, c *Call, elems []Reply, done int) int {
 	if p.Gone() {
 		return 0
 	}
-	items := c.Items[done:min(done+maxRun, len(c.Items))]
+	items := c.Items[done:min(done+maxItems, len(c.Items))]
 	for i, item := range items {
 		k.Ask(&elems[i], p, item)
 	}
@@ -348,9 +392,9 @@ func (e *Engine) writePiece(s *Session, entry *catalog.Entry, c *Call, elems []R
 	w, k := s.w, c.cmd.Sketch
 	w.reuse()
 	p, mark, n := store.PartOf(entry), len(w.payload), 0
-	for n < maxRun && done+n < k.count(c) && len(w.payload)-mark < sketchPiece {
+	for n < maxItems && done+n < k.count(c) && len(w.payload)-mark < sketchPiece {
 		at := (done + n) * k.Stride
-		w.payload = k.Encode(w.payload, p, c.Items[at:at+k.Stride])
+		w.payload, _ = k.Encode(w.payload, p, c.Items[at:at+k.Stride])
 		n++
 	}
 	s.weight += n

@@ -14,11 +14,17 @@ var incrBy = engine.Command{
 	Syntax: "key item increment [item increment ...]", Complexity: "O(n · d), n items and d rows",
 	Summary: "Adds to the counts of items and returns them.",
 	Sketch: &engine.Sketch{
-		Family: family, Missing: textMissing, Stride: 2, Early: pairs, Check: checkIncrements,
+		Family: family, Missing: textMissing, Stride: 2, Early: pairs,
 		Op: store.OpCountMinIncr, Fault: engine.TextOOM,
-		Encode: func(b []byte, p *store.Part, item [][]byte) []byte {
-			n, _ := engine.ParseInt(item[1])
-			return store.AppendIncrement(b, uint64(n), item[0], p.Depth())
+		Encode: func(b []byte, p *store.Part, item [][]byte) ([]byte, string) {
+			n, ok := engine.ParseInt(item[1])
+			switch {
+			case !ok:
+				return b, textNumber
+			case n < 0:
+				return b, textNegative
+			}
+			return store.AppendIncrement(b, uint64(n), item[0], p.Depth()), ""
 		},
 		Element: func(r *engine.Reply, res *store.Result, i int) {
 			if r.Kind, r.N = engine.Int, int64(res.Counts[i]); r.N == math.MaxUint32 {
@@ -32,21 +38,6 @@ var incrBy = engine.Command{
 func pairs(c *engine.Call) {
 	if len(c.Args)%2 != 0 {
 		c.Answer(engine.WrongArity(c.Command().Name))
-	}
-}
-
-// checkIncrements answers a call with a number that cannot be added.
-func checkIncrements(c *engine.Call) {
-	for i := 1; i < len(c.Items); i += 2 {
-		n, ok := engine.ParseInt(c.Items[i])
-		switch {
-		case !ok:
-			c.Fail(textNumber)
-			return
-		case n < 0:
-			c.Fail(textNegative)
-			return
-		}
 	}
 }
 

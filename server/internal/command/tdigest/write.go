@@ -87,22 +87,15 @@ var add = engine.Command{
 	Summary: "Adds values to a t-digest.",
 	Sketch: &engine.Sketch{
 		Family: family, Missing: textMissing, Stride: 1, Op: store.OpTDigestAdd, Fault: textOverflow,
-		Check: func(c *engine.Call) {
-			for _, item := range c.Items {
-				v, ok := engine.ParseFloat(item)
-				switch {
-				case !ok:
-					c.Fail(textValue)
-					return
-				case math.IsInf(v, 0):
-					c.Fail(textInfinite)
-					return
-				}
+		Encode: func(b []byte, _ *store.Part, item [][]byte) ([]byte, string) {
+			v, ok := engine.ParseFloat(item[0])
+			switch {
+			case !ok:
+				return b, textValue
+			case math.IsInf(v, 0):
+				return b, textInfinite
 			}
-		},
-		Encode: func(b []byte, _ *store.Part, item [][]byte) []byte {
-			v, _ := engine.ParseFloat(item[0])
-			return store.AppendValue(b, v)
+			return store.AppendValue(b, v), ""
 		},
 	},
 }

@@ -22,7 +22,9 @@ var add = engine.Command{
 				}
 			}
 		},
-		Encode:  func(b []byte, _ *store.Part, item [][]byte) []byte { return store.AppendCounted(b, 1, item[0]) },
+		Encode: func(b []byte, _ *store.Part, item [][]byte) ([]byte, string) {
+			return store.AppendCounted(b, 1, item[0]), ""
+		},
 		Element: expelled,
 	},
 }
@@ -42,9 +44,9 @@ var incrBy = engine.Command{
 			}
 		},
 		Check: checkPairs,
-		Encode: func(b []byte, _ *store.Part, item [][]byte) []byte {
-			n, _ := engine.ParseInt(item[1])
-			return store.AppendCounted(b, uint32(n), item[0])
+		Encode: func(b []byte, _ *store.Part, item [][]byte) ([]byte, string) {
+			n, _ := engine.ParseInt(item[1]) // Check has
+			return store.AppendCounted(b, uint32(n), item[0]), ""
 		},
 		Element: expelled,
 		Rest: func(first bool) engine.Reply {
