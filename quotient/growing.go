@@ -89,7 +89,8 @@ func (g *Growing) start() {
 	g.dir, g.first, g.sum, g.elders = nil, address, sums{}, elders{}
 	g.setDirectory(depth)
 	for i := range g.dir {
-		s := newSegment(q, uint64(i)<<1<<(63-depth), depth, memory.Piece(int(arrayBytes(q))))
+		// Not a Piece, which is there at once: a large filter is empty for long.
+		s := newSegment(q, uint64(i)<<1<<(63-depth), depth, memory.Bytes(int(arrayBytes(q))))
 		g.enter(s)
 		g.sum.add(s)
 	}

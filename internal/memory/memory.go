@@ -50,7 +50,8 @@ func Bytes(n int) []byte { return bytesOf(Words((n + 7) / 8))[:n] }
 
 // Piece returns n zero bytes as Bytes does, for one of many arrays that are read
 // at random and are too small for huge pages each. The heap lays such arrays side
-// by side, so Linux is asked for huge pages that hold several of them.
+// by side, so Linux is asked for huge pages that hold several of them. These are
+// there at once, whether they are used or not.
 func Piece(n int) []byte {
 	b := Bytes(n)
 	if n >= pieceFrom && n < hugeFrom {

@@ -91,7 +91,7 @@ func quorum() Library {
 	l := hashedLibrary("compose.Quorum", func(n int, p float64) (bloomery.Hashed, error) {
 		return hashedOf(compose.QuorumConfig{Capacity: n, ErrorRate: p}.New())
 	}, nil)
-	l.Sizing = "two of three filters must agree; the rate is the joint one"
+	l.Sizing = "asks three filters, two of which must agree; the rate is the joint one"
 	return l
 }
 
@@ -101,7 +101,7 @@ func striped() Library {
 			return hashedOf(cuckoo.Config{Capacity: n, ErrorRate: p}.New())
 		}}.New())
 	}, nil)
-	l.Sizing = "64 cuckoo filters with a lock each"
+	l.Sizing = "has 64 cuckoo filters with a lock each"
 	return l
 }
 
