@@ -2,12 +2,17 @@ package command_test
 
 import (
 	"fmt"
+	"math"
+	"math/rand/v2"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/server/internal/health"
+	"github.com/bloomery/bloomery/server/internal/store"
 )
 
 // TestProbingTenThousandFilters measures 10,000 filters of an engine until each has
@@ -121,5 +126,27 @@ func TestRateOfPartsIsMeasured(t *testing.T) {
 	}
 	if d := r.Predicted - truth; d*d > 0.1*0.1*truth*truth || r.Parts != 8 || r.Items < 3800 || r.Items > 4200 {
 		t.Errorf("predicted %v, %d parts, %d items; want about %v, 8 and 4,000", r.Predicted, r.Parts, r.Items, truth)
+	}
+}
+
+// TestEveryPartIsProbed fills one part of eight: the rate of the filter is an eighth
+// of the rate of that part.
+func TestEveryPartIsProbed(t *testing.T) {
+	b := newBench(t, 1<<30)
+	b.line("FILTER.CREATE f bloom CAPACITY 4000 ERROR 0.02 PARTS 8")
+	r := rand.New(rand.NewPCG(1, 1))
+	for added := 0; added < 1000; {
+		h := r.Uint64()
+		if bloomery.Route(h, 3) == 0 {
+			b.line("FILTER.ADDHASH f " + strconv.FormatUint(h, 10))
+			added++
+		}
+	}
+	b.watch(t, 2*time.Minute)
+	got, ok := b.engine.Health().Report(b.watched("f"))
+	part := store.PartOf(b.state.Names.Lookup([]byte("f"), b.now.UnixMilli())).Contents().Stats().Predicted
+	sigma := math.Sqrt(part / 8 / got.Probes)
+	if want := part / 8; !ok || math.Abs(got.Predicted-want) > 0.001 || math.Abs(got.Probed-want) > 0.1*want+3*sigma {
+		t.Errorf("predicted %v, probed %v by %v probes, want %v", got.Predicted, got.Probed, got.Probes, want)
 	}
 }

@@ -10,6 +10,5 @@ func (x *Context) Nested(args ...[]byte) Reply {
 	e.runGroup(s, calls)
 	e.settle(s)
 	e.leave(s)
-	s.filter = 0
 	return calls[0].Reply
 }
