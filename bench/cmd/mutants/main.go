@@ -50,6 +50,7 @@ type flags struct {
 	n, workers int
 	seed       uint64
 	again      bool
+	slow       time.Duration
 	tests      string // packages, separated by commas
 	sources    string // import paths of all packages under mutation
 }
@@ -72,7 +73,7 @@ func try(s *source, f flags, log *journal, learned map[string]*suite, tmp string
 	}
 	for _, p := range patterns {
 		if learned[p] == nil {
-			if learned[p], err = learn(p, f.sources, tmp); err != nil {
+			if learned[p], err = learn(p, f.sources, f.slow, tmp); err != nil {
 				return err
 			}
 		}
@@ -163,6 +164,7 @@ func run() error {
 	flag.Uint64Var(&f.seed, "seed", 1, "chooses the mutants")
 	flag.IntVar(&f.workers, "j", 2, "mutants tried at a time")
 	flag.BoolVar(&f.again, "again", false, "try survivors of earlier runs once more")
+	flag.DurationVar(&f.slow, "slow", time.Minute, "leave out tests that compute longer than this")
 	flag.StringVar(&f.tests, "tests", "", "packages whose tests count, too, separated by commas")
 	results := flag.String("results", "bench/results/mutants.jsonl", "file of results")
 	why := flag.String("why", "bench/results/mutants.tsv", "file that explains survivors")

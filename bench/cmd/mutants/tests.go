@@ -53,7 +53,7 @@ func (u *suite) about(s *source) *suite {
 
 // learn runs each test of a package alone and notes what it reaches in the
 // packages under mutation, whose import paths are separated by commas.
-func learn(pattern, sources, tmp string) (*suite, error) {
+func learn(pattern, sources string, slow time.Duration, tmp string) (*suite, error) {
 	out, err := exec.Command("go", "list", "-f", "{{.Dir}}\n{{.ImportPath}}", pattern).Output()
 	if err != nil {
 		return nil, fmt.Errorf("go list %s: %w", pattern, err)
@@ -73,9 +73,9 @@ func learn(pattern, sources, tmp string) (*suite, error) {
 		t := &test{suite: u, name: name, reaches: map[string][]block{}}
 		profile := filepath.Join(tmp, "profile")
 		start := time.Now()
-		r := execute(tmp, u.dir, 0, time.Minute, 5*time.Minute, binary, "-test.short", "-test.run", "^"+name+"$", "-test.coverprofile", profile)
+		r := execute(tmp, u.dir, 0, time.Minute, slow, binary, "-test.short", "-test.run", "^"+name+"$", "-test.coverprofile", profile)
 		if r.failed {
-			fmt.Printf("%s: %s fails without a mutant and is left out\n", u.path, name)
+			fmt.Printf("%s: %s takes long or fails without a mutant and is left out\n", u.path, name)
 			continue
 		}
 		t.wall, t.cpu = time.Since(start), r.cpu
