@@ -67,7 +67,8 @@ func TestIllFiltersThroughCommands(t *testing.T) {
 		{"FILTER.CREATE over bloom CAPACITY 1000 ERROR 0.01 PARTS 2", "over", "Rebuild", "FILTER.REBUILD over BEGIN CAPACITY"},
 		{"FILTER.CREATE full bloom CAPACITY 2100 ERROR 0.01", "full", "Resize", "FILTER.GROW full"},
 		{"FILTER.CREATE slots cuckoo CAPACITY 2100 ERROR 0.01", "slots", "Resize", "FILTER.REBUILD slots BEGIN CAPACITY 3000 ERROR 0.01"},
-		{"FILTER.CREATE fat bloom CAPACITY 10000 ERROR 0.01 BUDGET 5000", "fat", "Compress", "FILTER.FOLD fat"},
+		{"FILTER.CREATE fat bloom CAPACITY 20000 ERROR 0.01 BUDGET 20000", "fat", "Compress", "FILTER.FOLD fat"},
+		{"FILTER.CREATE thin bloom CAPACITY 10000 ERROR 0.01 BUDGET 5000", "thin", "Compress", "FILTER.REBUILD thin BEGIN ERROR 0.15"},
 		{"FILTER.CREATE grows scalable CAPACITY 100 ERROR 0.01", "grows", "OK", ""},
 		{"FILTER.CREATE well bloom CAPACITY 4000 ERROR 0.01", "well", "OK", ""},
 	} {
@@ -148,5 +149,45 @@ func TestEveryPartIsProbed(t *testing.T) {
 	sigma := math.Sqrt(part / 8 / got.Probes)
 	if want := part / 8; !ok || math.Abs(got.Predicted-want) > 0.001 || math.Abs(got.Probed-want) > 0.1*want+3*sigma {
 		t.Errorf("predicted %v, probed %v by %v probes, want %v", got.Predicted, got.Probed, got.Probes, want)
+	}
+}
+
+// TestCuresThatNeedNoItems makes filters ill, sends the command that FILTER.INFO
+// names, and sees the verdict go and every item stay.
+func TestCuresThatNeedNoItems(t *testing.T) {
+	for _, c := range []struct {
+		create        string
+		items         int
+		verdict, cure string
+	}{
+		{"FILTER.CREATE f bloom CAPACITY 1000 ERROR 0.01", 950, "Resize", "FILTER.GROW f"},
+		{"FILTER.CREATE f bloom CAPACITY 10000 ERROR 0.01 PARTS 2", 9700, "Resize", "FILTER.GROW f"},
+		{"FILTER.CREATE f bloom CAPACITY 20000 ERROR 0.01 BUDGET 18000", 950, "Compress", "FILTER.FOLD f"},
+		{"FILTER.CREATE f standard CAPACITY 20000 ERROR 0.01 BUDGET 18000", 950, "Compress", "FILTER.FOLD f"},
+	} {
+		b := newBench(t, 1<<30)
+		b.line(c.create)
+		b.watch(t, 5*time.Second) // it is well at first
+		items := ""
+		for i := range c.items {
+			items += fmt.Sprint(" item-", i)
+		}
+		b.line("FILTER.ADD f" + items)
+		b.watch(t, 70*time.Second)
+		got := b.fieldsOf(t, "f")
+		if got["verdict"].Text != c.verdict || got["command"].Text != c.cure {
+			t.Errorf("%s: %s (%s), want %s (%s)", c.create, got["verdict"].Text, got["command"].Text, c.verdict, c.cure)
+			continue
+		}
+		if got := b.line(got["command"].Text); got != "+OK" {
+			t.Errorf("%s: %s", c.cure, got)
+		}
+		b.watch(t, 100*time.Second)
+		if got := b.fieldsOf(t, "f"); got["verdict"].Text != "OK" {
+			t.Errorf("%s, then %s: %s: %s", c.create, c.cure, got["verdict"].Text, got["reason"].Text)
+		}
+		if got := strings.Count(b.line("FILTER.HAS f"+items), "true"); got != c.items {
+			t.Errorf("%s: %d of %d items are left", c.cure, got, c.items)
+		}
 	}
 }

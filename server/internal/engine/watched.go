@@ -95,7 +95,7 @@ func (f watchedFilter) Look() (l health.Look, ok bool) {
 		}
 		looks = append(looks, v)
 	}
-	l = health.Look{Stats: combine(looks, parts), Version: looks[0].Version, Layers: looks[0].Layers, Grows: looks[0].Grows, Parts: parts}
+	l = health.Look{Stats: combine(looks, parts), Version: looks[0].Version, Layers: looks[0].Layers, Grows: looks[0].Grows, Folds: looks[0].Folds, Parts: parts}
 	if parts > 1 {
 		if l.Version, ok = f.Version(); !ok {
 			return l, false

@@ -90,6 +90,10 @@ func (e *evidence) items() string {
 	return grouped(e.Items)
 }
 
+// foldShare is the share of its capacity up to which a filter can be folded and is
+// well then: half of it would be nearly full.
+const foldShare = 0.4
+
 // cure returns the command against a symptom.
 func (e *evidence) cure(s symptom) string {
 	if e.Kind == "bf" || e.Kind == "cf" {
@@ -115,7 +119,7 @@ func (e *evidence) cure(s symptom) string {
 	case wrongKind:
 		return rebuild + " " + e.better.kind
 	}
-	if t.folds && e.Items <= e.Capacity/2 {
+	if e.Folds && float64(e.Items) <= foldShare*float64(e.Capacity) {
 		return "FILTER.FOLD " + key
 	}
 	if s == overBudget {

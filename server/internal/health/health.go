@@ -57,6 +57,8 @@ type Look struct {
 	// Grows reports that the filter takes any number of items: it adds layers,
 	// or drops old keys.
 	Grows bool
+	// Folds reports that FILTER.FOLD can halve the filter.
+	Folds bool
 	// SLA is the 99th percentile of latency that was asked for, Budget the
 	// number of bytes; 0 means none.
 	SLA    time.Duration

@@ -15,8 +15,7 @@ func (s set) has(v symptom) bool { return s>>v&1 != 0 }
 // traits are what can ail a kind, and what cures it.
 type traits struct {
 	symptoms set
-	layers   bool // FILTER.GROW puts a layer on it
-	folds    bool // FILTER.FOLD halves it
+	layers   bool // FILTER.GROW lets it grow
 }
 
 // What every kind can have, what those have that take a fixed number of items, and
@@ -34,10 +33,10 @@ var (
 // RedisBloom are not advised to become another kind, since their clients speak BF
 // and CF only; those that grow have no Resize, see Look.Grows.
 var kinds = map[string]traits{
-	"bloom":       {symptoms: bounded, layers: true, folds: true},
-	"standard":    {symptoms: bounded, layers: true, folds: true},
-	"partitioned": {symptoms: bounded, layers: true},
-	"split":       {symptoms: bounded, layers: true},
+	"bloom":       {symptoms: bounded, layers: true},
+	"standard":    {symptoms: bounded},
+	"partitioned": {symptoms: bounded},
+	"split":       {symptoms: bounded},
 	"counting":    {symptoms: bounded},
 	"spectral":    {symptoms: bounded},
 	"cuckoo":      {symptoms: bounded},

@@ -116,8 +116,8 @@ var illnesses = []illness{
 		"bytes over its budget",
 		func(s *source, _ *health.Keeper) *filter {
 			f := s.add(bloom.New(10_000, 0.01))
-			f.fill(4000, 1)
-			f.change = func(l *health.Look) { l.Budget = 6000 }
+			f.fill(3500, 1)
+			f.change = func(l *health.Look) { l.Budget, l.Folds = 6000, true }
 			return f
 		},
 		health.Compress, "over its budget of 6,000", "FILTER.FOLD k",
@@ -127,7 +127,7 @@ var illnesses = []illness{
 		func(s *source, _ *health.Keeper) *filter {
 			f := s.add(bloom.New(10_000, 0.01))
 			f.fill(8000, 1)
-			f.change = func(l *health.Look) { l.Budget = 6000 }
+			f.change = func(l *health.Look) { l.Budget, l.Folds = 6000, true }
 			return f
 		},
 		health.Compress, "over its budget of 6,000", "FILTER.REBUILD k BEGIN ERROR 0.1",
@@ -137,10 +137,21 @@ var illnesses = []illness{
 		func(s *source, k *health.Keeper) *filter {
 			f := s.add(bloom.New(100_000, 0.01))
 			f.fill(1000, 1)
+			f.change = func(l *health.Look) { l.Folds = true }
 			s.run(k, 25*time.Hour)
 			return f
 		},
 		health.Compress, "less than 10% full for a day", "FILTER.FOLD k",
+	},
+	{
+		"hardly filled for a day, and of a kind that cannot be folded",
+		func(s *source, k *health.Keeper) *filter {
+			f := s.add(bloom.NewPartitioned(100_000, 0.01))
+			f.fill(1000, 1)
+			s.run(k, 25*time.Hour)
+			return f
+		},
+		health.Compress, "less than 10% full for a day", "FILTER.REBUILD k BEGIN CAPACITY 1600",
 	},
 	{
 		"a BF without scaling that is nearly full",

@@ -2,6 +2,7 @@ package store
 
 import (
 	"github.com/bloomery/bloomery"
+	bits "github.com/bloomery/bloomery/bloom"
 	composed "github.com/bloomery/bloomery/compose"
 	"github.com/bloomery/bloomery/foreign/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/catalog"
@@ -78,8 +79,9 @@ type Look struct {
 	Version uint64
 	// Layers is the number of layers, generations, members or sub-filters.
 	Layers int
-	// Grows reports that the part takes any number of items.
-	Grows bool
+	// Grows reports that the part takes any number of items, Folds that it can
+	// be halved.
+	Grows, Folds bool
 }
 
 // Look describes the part. It reports false as Probe does.
@@ -93,7 +95,7 @@ func (p *Part) Look(wait bool) (l Look, ok bool) {
 			l.Layers, l.Grows = c.Filters(), c.Expansion() > 0
 		case *filter:
 			l.Bytes = c.taken(l.Stats)
-			l.Layers = layersOf(c.f)
+			l.Layers, l.Folds = layersOf(c.f), folds(c.f)
 			if row := p.Row(); row != nil {
 				l.Kind = row.Name
 				l.Grows = row.Features.Grow || row.Features.Forget || row.Features.Expire
@@ -114,6 +116,18 @@ func layersOf(f bloomery.Hashed) int {
 		return len(f.Members())
 	}
 	return 1
+}
+
+// folds reports whether a filter can be halved, as bloom.Filter.Fold says.
+func folds(f bloomery.Hashed) bool {
+	switch f := f.(type) {
+	case *bits.Filter:
+		s := f.Shape()
+		return s.K == 8 && s.Bits/s.Layout.Unit()%2 == 0
+	case *bits.Standard:
+		return f.Shape().Bits%2 == 0
+	}
+	return false
 }
 
 // Glance returns the version of the part. It reports false as Probe does.
