@@ -20,7 +20,7 @@ func TestMain(m *testing.M) {
 // Ours must hold its rows; run returns an error if it does not.
 func TestOursHold(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "promises.md")
-	args := []string{"-quick", "-out", out, "-only", `^bloom\..*(rate=0.0.*(random|user)/n=1000$|/[^=]*$|/[np] = )`}
+	args := []string{"-quick", "-timeout", "1m", "-out", out, "-only", `^bloom\..*(rate=0.0.*(random|user)/n=1000$|/[^=]*$|/[np] = )`}
 	if err := run(t.Context(), args, os.Stdout); err != nil {
 		t.Fatal(err)
 	}
