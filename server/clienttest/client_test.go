@@ -176,6 +176,47 @@ func TestValkey(t *testing.T) {
 	}
 }
 
+// TestGoRedisFilters runs FILTER commands by Do: maps, booleans and doubles come as
+// the client makes them of each protocol.
+func TestGoRedisFilters(t *testing.T) {
+	for _, proto := range []int{2, 3} {
+		c := goredis.NewClient(&goredis.Options{Addr: start(t, server.Config{}), Protocol: proto})
+		defer c.Close()
+		ctx := t.Context()
+		if got, err := c.Do(ctx, "FILTER.CREATE", "f", "cuckoo", "CAPACITY", 1000, "ERROR", 0.001, "PARTS", 2).Text(); err != nil || got != "OK" {
+			t.Errorf("FILTER.CREATE = %q, %v", got, err)
+		}
+		if got, err := c.Do(ctx, "FILTER.ADD", "f", "a", "b", "a").BoolSlice(); err != nil || !slices.Equal(got, []bool{true, true, false}) {
+			t.Errorf("FILTER.ADD = %v, %v", got, err)
+		}
+		if got, err := c.Do(ctx, "FILTER.HAS", "f", "a", "none").BoolSlice(); err != nil || !slices.Equal(got, []bool{true, false}) {
+			t.Errorf("FILTER.HAS = %v, %v", got, err)
+		}
+		if got, err := c.Do(ctx, "FILTER.COUNT", "f", "a", "b").Int64Slice(); err != nil || !slices.Equal(got, []int64{2, 1}) {
+			t.Errorf("FILTER.COUNT = %v, %v", got, err)
+		}
+		info, err := c.Do(ctx, "FILTER.INFO", "f").Result()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if proto == 3 {
+			m, ok := info.(map[any]any)
+			if !ok || m["kind"] != "cuckoo" || m["asked"] != 0.001 || m["items"] != int64(3) {
+				t.Errorf("FILTER.INFO = %v", info)
+			}
+		} else if list, ok := info.([]any); !ok || len(list)%2 != 0 || list[1] != "cuckoo" {
+			t.Errorf("FILTER.INFO = %v", info)
+		}
+		dump, err := c.Do(ctx, "FILTER.DUMP", "f", 0).Slice()
+		if err != nil || len(dump) != 2 {
+			t.Fatalf("FILTER.DUMP = %v, %v", dump, err)
+		}
+		if _, err := c.Do(ctx, "FILTER.DEL", "missing", "a").Result(); err == nil || err.Error() != "ERR not found" {
+			t.Errorf("FILTER.DEL of a missing key: %v", err)
+		}
+	}
+}
+
 func TestRedigo(t *testing.T) {
 	c, err := redis.Dial("tcp", start(t, server.Config{Password: "secret"}), redis.DialPassword("secret"), redis.DialClientName("test"), redis.DialDatabase(0))
 	if err != nil {

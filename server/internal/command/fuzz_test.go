@@ -2,9 +2,14 @@ package command_test
 
 import (
 	"bytes"
+	"encoding"
+	"testing"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/codec"
+	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/rdb"
-	"testing"
 )
 
 // FuzzCommands runs whatever words it is given, in a server with little memory:
@@ -27,6 +32,10 @@ func FuzzCommands(f *testing.F) {
 		"TOPK.RESERVE t 3 8 7 0.9\nTOPK.ADD t a b a\nTOPK.INCRBY t a 5 b x c 1\nTOPK.QUERY t a\nTOPK.COUNT t a\nTOPK.LIST t WITHCOUNT\nTOPK.INFO t",
 		"TDIGEST.CREATE q COMPRESSION 5\nTDIGEST.ADD q 1 2.5 -3e2\nTDIGEST.QUANTILE q 0 0.5 1\nTDIGEST.CDF q 1 inf\nTDIGEST.RANK q 2\nTDIGEST.REVRANK q 2\nTDIGEST.MIN q",
 		"TDIGEST.CREATE q\nTDIGEST.ADD q 1 2\nTDIGEST.BYRANK q 1\nTDIGEST.BYREVRANK q 0\nTDIGEST.TRIMMED_MEAN q 0.1 0.9\nTDIGEST.MERGE r 2 q q COMPRESSION 3 OVERRIDE\nTDIGEST.INFO r\nTDIGEST.RESET r",
+		"FILTER.CREATE f bloom CAPACITY 100 ERROR 0.01 SEED 3 HEADROOM 5 PARTS 2 SLA 5 BUDGET 9\nFILTER.ADD f a b\nFILTER.HAS f a\nFILTER.INFO f JSON\nFILTER.CARD f\nFILTER.CLEAR f\nFILTER.DUMP f 0",
+		"FILTER.CREATE w window SPAN 10s GENERATIONS 5 BURST 2\nFILTER.ADD w a\nFILTER.CREATE q quorum MEMBERS 5 NEED 3\nFILTER.ADD q b\nFILTER.WHERE * a b\nFILTER.KINDS\nFILTER.PLAN 1000 0.01 NEEDS deletes",
+		"FILTER.CREATE c cuckoo BITS 12 NX RANDOM\nFILTER.ADD c a a\nFILTER.COUNT c a\nFILTER.DEL c a\nFILTER.CREATE g growing\nFILTER.CREATE h standard LIKE g\nFILTER.ADDHASH c 5\nFILTER.HASHASH c 0xff",
+		"FILTER.CREATE a standard CAPACITY 50\nFILTER.CREATE b standard LIKE a\nFILTER.ADD a x\nFILTER.UNION b a\nFILTER.INTERSECT d a b\nFILTER.SIMILAR a b\nCOPY a e\nFILTER.LOAD l 1 x VERSION 3\nMULTI\nFILTER.CLEAR a\nEXEC",
 		"MULTI\nBF.ADD k x\nEXEC\nWATCH k\nDISCARD\nUNWATCH\nDUMP k\nRESTORE k 0 x REPLACE\nTIME\nWAIT 0 0\nCLUSTER SLOTS\nMODULE LIST",
 	} {
 		f.Add([]byte(s))
@@ -74,7 +83,11 @@ func FuzzRestore(f *testing.F) {
 	b.line("TDIGEST.ADD d 1 2 3 4")
 	b.line("TDIGEST.CREATE e COMPRESSION 2")
 	b.line("TDIGEST.ADD e 7")
-	for _, key := range []string{"b", "c", "s", "m", "t", "d", "e"} {
+	b.line("FILTER.CREATE f counting CAPACITY 10 PARTS 2")
+	b.line("FILTER.ADD f a b c")
+	b.line("FILTER.CREATE w window CAPACITY 10")
+	b.line("FILTER.CREATE q quorum CAPACITY 10")
+	for _, key := range []string{"b", "c", "s", "m", "t", "d", "e", "f", "w", "q"} {
 		r := b.exec([][]byte{[]byte("DUMP"), []byte(key)})[0]
 		f.Add([]byte(r.Text[:len(r.Text)-10]))
 	}
@@ -101,5 +114,46 @@ func FuzzRestore(f *testing.F) {
 		} {
 			b.line(line)
 		}
+	})
+}
+
+// FuzzFilterLoad asks that hostile bytes are refused and change nothing, or become a
+// filter that answers, takes items and dumps to what loads again.
+func FuzzFilterLoad(f *testing.F) {
+	for _, k := range codec.Kinds() {
+		var v bloomery.Hashed
+		var err error
+		if k.Features.Static {
+			v, err = k.Build([]uint64{1, 2, 3, 1 << 60}, 0.01, hashing.Hasher{})
+		} else {
+			v, err = k.New(20, 0.1, hashing.Keyed([16]byte{9}))
+		}
+		if err != nil {
+			f.Fatal(err)
+		}
+		data, err := v.(encoding.BinaryMarshaler).MarshalBinary()
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		b := newBench(t, 1<<20)
+		if got := b.do("FILTER.LOAD", "k", "1", string(data)); got != "+OK" {
+			if b.state.Names.Len() != 0 || b.state.Bytes() != 0 {
+				t.Fatalf("refused with %s, and there is a key of %d bytes", got, b.state.Bytes())
+			}
+			return
+		}
+		for _, line := range []string{"FILTER.HAS k a b", "FILTER.ADD k a b", "FILTER.DEL k a", "FILTER.COUNT k b", "FILTER.INFO k", "FILTER.HASHASH k 5", "FILTER.CARD k"} {
+			if got := b.line(line); got == "none" {
+				t.Fatalf("%s has no reply", line)
+			}
+		}
+		r := b.exec([][]byte{[]byte("FILTER.DUMP"), []byte("k"), []byte("0")})[0]
+		if got := b.do("FILTER.LOAD", "l", "1", r.Elems[1].Text); got != "+OK" {
+			t.Fatalf("LOAD of what DUMP returned = %s", got)
+		}
+		crash(t, b)
 	})
 }

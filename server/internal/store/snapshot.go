@@ -7,12 +7,15 @@ import (
 	"github.com/bloomery/bloomery/server/internal/order"
 )
 
-// AppendSnapshot appends every entry to b, in the order of ids: id, kind,
-// deadline, name and contents. Two states are equal if their snapshots are. The
+// AppendSnapshot appends every entry that has a name to b, in the order of ids: id,
+// kind, deadline, name and contents. Two states are equal if their snapshots are. The
 // caller holds the catalogue's lock.
 func (s *State) AppendSnapshot(b []byte) []byte {
 	b = binary.AppendUvarint(b, s.last)
 	for _, e := range s.Names.All() {
+		if e.Staged() {
+			continue // a recovery drops it
+		}
 		b = binary.AppendUvarint(b, e.ID)
 		b = append(b, byte(e.Kind))
 		b = binary.AppendVarint(b, e.When())

@@ -78,14 +78,16 @@ func checkGolden(t *testing.T, state *store.State, want []goldenEntry) {
 		if e.Kind == catalog.String {
 			got.Text = store.Text(e)
 		} else {
-			c := store.PartOf(e).Contents()
-			got.Items = uint64(c.Stats().Items)
 			sum := sha256.New()
-			sum.Write(c.AppendHeader(nil))
-			for iter := int64(1); iter != 0; {
-				var chunk []byte
-				iter, chunk = c.ScanDump(iter)
-				sum.Write(chunk)
+			for _, p := range store.Parts(e) {
+				c := p.Contents()
+				got.Items += uint64(c.Stats().Items)
+				sum.Write(c.AppendHeader(nil))
+				for iter := int64(1); iter != 0; {
+					var chunk []byte
+					iter, chunk = c.ScanDump(iter)
+					sum.Write(chunk)
+				}
 			}
 			got.Dump = hex.EncodeToString(sum.Sum(nil))
 		}

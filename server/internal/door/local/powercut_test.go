@@ -9,7 +9,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bloomery/bloomery/bloom"
+	"github.com/bloomery/bloomery/codec"
 	"github.com/bloomery/bloomery/foreign/redisbloom"
+	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/door/local"
 	"github.com/bloomery/bloomery/server/internal/door/local/powercut"
@@ -150,9 +154,13 @@ func (w *world) write() {
 	rng := w.rng
 	name := func() []byte { return []byte{byte('a' + rng.IntN(6))} }
 	at := w.now.UnixMilli()
-	switch rng.IntN(24) {
+	switch rng.IntN(28) {
 	case 20:
 		w.do(w.newSketch(name(), at))
+	case 24, 25:
+		w.do(w.newFilter(name(), at))
+	case 26:
+		w.load(name(), at)
 	case 21:
 		w.do(store.Record{Op: store.OpCountMinMerge, Name: name(), Names: [][]byte{name(), name()}, At: at, Value: store.AppendWeight(store.AppendWeight(nil, 1), int64(rng.IntN(3)))})
 	case 22:
@@ -182,6 +190,10 @@ func (w *world) write() {
 			w.do(r)
 			return
 		}
+		if store.PartOf(e).Filter() != nil {
+			w.do(w.filtered(e))
+			return
+		}
 		r := store.Record{Op: store.OpAdd, ID: e.ID, Room: store.Unlimited}
 		if store.PartOf(e).Cuckoo() != nil {
 			r.Op = []store.Op{store.OpInsert, store.OpInsertNew, store.OpDelete, store.OpCompact}[rng.IntN(4)]
@@ -193,6 +205,98 @@ func (w *world) write() {
 		}
 		w.do(r)
 	}
+}
+
+// kinds are the kinds of filters that power is cut on: each way of changing once.
+var kinds = []string{"bloom", "scalable", "cuckoo", "growing", "window", "quorum"}
+
+// outline returns the outline of an empty filter.
+func (w *world) outline() []byte {
+	name := kinds[w.rng.IntN(len(kinds))]
+	for _, k := range codec.Kinds() {
+		if k.Name != name {
+			continue
+		}
+		f, err := k.New(1+w.rng.IntN(300), 0.1, hashing.Hasher{})
+		if err != nil {
+			panic(err)
+		}
+		outline, err := codec.AppendOutline(nil, f)
+		if err != nil {
+			panic(err)
+		}
+		return outline
+	}
+	panic("no kind " + name)
+}
+
+// newFilter makes a filter of one to four parts.
+func (w *world) newFilter(name []byte, at int64) store.Record {
+	plan := store.Plan{Parts: uint8(w.rng.IntN(3)), Generation: 1000}
+	return store.Record{Op: store.OpFilter, Name: name, At: at, Value: store.AppendCreation(nil, &plan, w.outline())}
+}
+
+// filtered returns a record of a part of a filter.
+func (w *world) filtered(e *catalog.Entry) store.Record {
+	r := store.Record{ID: e.ID, Index: uint32(w.rng.IntN(store.PartCount(e))), Op: store.OpFilterAdd, Room: store.Unlimited}
+	features := store.PartOf(e).Row().Features
+	switch k := w.rng.IntN(8); {
+	case k == 0:
+		// An empty one of any kind: parts of one filter are alike, but each takes
+		// any record of its kind.
+		r.Op, r.Value = store.OpFilterClear, w.blank(e)
+		return r
+	case k < 3 && features.Delete:
+		r.Op = store.OpFilterDelete
+	case k < 4 && features.Expire:
+		r.Op, r.Position = store.OpFilterAdvance, w.now.UnixMilli()/1000
+		return r
+	}
+	for range 1 + w.rng.IntN(20) {
+		r.Hashes = append(r.Hashes, w.rng.Uint64N(400)*0x9e3779b97f4a7c15)
+	}
+	return r
+}
+
+// blank returns the outline of an empty filter of the kind of another.
+func (w *world) blank(e *catalog.Entry) []byte {
+	row := store.PartOf(e).Row()
+	f, err := row.New(1+w.rng.IntN(300), 0.1, hashing.Hasher{})
+	if err != nil {
+		panic(err)
+	}
+	outline, err := codec.AppendOutline(nil, f)
+	if err != nil {
+		panic(err)
+	}
+	return outline
+}
+
+// load loads a filter of two parts in pieces and gives it a name.
+func (w *world) load(name []byte, at int64) {
+	var parts [][]byte
+	for range 2 {
+		f := bloom.New(2000, 0.01)
+		for range 100 {
+			f.AddHash(w.rng.Uint64())
+		}
+		data, err := f.MarshalBinary()
+		if err != nil {
+			panic(err)
+		}
+		parts = append(parts, data)
+	}
+	res := w.do(store.Record{Op: store.OpStage, Flags: uint8(store.OpFilterLoad), At: at, Value: store.AppendPlan(nil, &store.Plan{Parts: 1, Version: uint64(at)})})
+	if res == nil || res.Entry == nil {
+		return
+	}
+	id := res.Entry.ID
+	for i, data := range parts {
+		for from := 0; from < len(data); from += 1000 {
+			w.do(store.Record{Op: store.OpFilterPiece, ID: id, Index: uint32(i), Position: int64(from), Limit: uint64(len(data)), Value: data[from:min(from+1000, len(data))]})
+		}
+	}
+	w.do(store.Record{Op: store.OpReveal, ID: id, Name: name, At: at})
 }
 
 // newSketch makes a sketch of some kind.

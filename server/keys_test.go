@@ -1,0 +1,113 @@
+package server_test
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/bloomery/bloomery/server"
+)
+
+// TestKeysFile asks for what a file of keys may hold and who may read it, and that no
+// error shows a key.
+func TestKeysFile(t *testing.T) {
+	const key = "00112233445566778899aabbccddeeff"
+	for name, tt := range map[string]struct {
+		text string
+		mode os.FileMode
+		err  string
+	}{
+		"fine":      {"# a comment\n\nusers = " + key + "\n other=" + strings.ToUpper(key) + "\n", 0o600, ""},
+		"empty":     {"", 0o600, ""},
+		"read only": {"users = " + key, 0o400, ""},
+		"open":      {"users = " + key, 0o640, "mode 0640"},
+		"no id":     {" = " + key, 0o600, "line 1"},
+		"no sign":   {"\nusers " + key, 0o600, "line 2"},
+		"short":     {"users = " + key[2:], 0o600, `"users" is not 32 hexadecimal digits`},
+		"no digits": {"users = " + strings.Replace(key, "0", "g", 1), 0o600, "hexadecimal"},
+		"twice":     {"a = " + key + "\na = " + key, 0o600, "line 2"},
+	} {
+		if runtime.GOOS == "windows" && tt.mode == 0o640 {
+			continue
+		}
+		file := filepath.Join(t.TempDir(), "keys")
+		if err := os.WriteFile(file, []byte(tt.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(file, tt.mode); err != nil {
+			t.Fatal(err)
+		}
+		s, err := server.New(server.Config{Addr: []string{"127.0.0.1:0"}, KeysFile: file})
+		if err == nil {
+			err2 := s.Close()
+			if err2 != nil {
+				t.Error(err2)
+			}
+		}
+		switch {
+		case tt.err == "" && err != nil:
+			t.Errorf("%s: %v", name, err)
+		case tt.err != "" && (err == nil || !strings.Contains(err.Error(), tt.err)):
+			t.Errorf("%s: %v, want an error with %q", name, err, tt.err)
+		case err != nil && strings.Contains(strings.ToLower(err.Error()), key[4:20]):
+			t.Errorf("%s: the error shows the key: %v", name, err)
+		}
+	}
+	if _, err := server.New(server.Config{Addr: []string{"127.0.0.1:0"}, KeysFile: filepath.Join(t.TempDir(), "none")}); err == nil {
+		t.Error("a file that is not there is not an error")
+	}
+}
+
+// TestFilterReplies asks for the bytes of replies in both protocols.
+func TestFilterReplies(t *testing.T) {
+	var calls [][]string
+	replies := map[int][]string{}
+	for _, tt := range []struct {
+		args         []string
+		resp2, resp3 string
+	}{
+		{[]string{"FILTER.CREATE", "f", "cuckoo", "CAPACITY", "100", "NX"}, ":1\r\n", ":1\r\n"},
+		{[]string{"FILTER.ADD", "f", "a", "b", "a"}, "*3\r\n:1\r\n:1\r\n:0\r\n", "*3\r\n#t\r\n#t\r\n#f\r\n"},
+		{[]string{"FILTER.HAS", "f", "a", "x"}, "*2\r\n:1\r\n:0\r\n", "*2\r\n#t\r\n#f\r\n"},
+		{[]string{"FILTER.COUNT", "f", "a", "x"}, "*2\r\n:2\r\n:0\r\n", "*2\r\n:2\r\n:0\r\n"},
+		{[]string{"FILTER.DEL", "f", "a"}, "*1\r\n:1\r\n", "*1\r\n#t\r\n"},
+		{[]string{"FILTER.CARD", "f"}, ":2\r\n", ":2\r\n"},
+		{[]string{"FILTER.CREATE", "p", "cuckoo", "CAPACITY", "100", "PARTS", "4"}, "+OK\r\n", "+OK\r\n"},
+		{[]string{"FILTER.ADD", "p", "a", "b", "a"}, "*3\r\n:1\r\n:1\r\n:0\r\n", "*3\r\n#t\r\n#t\r\n#f\r\n"},
+		{[]string{"FILTER.CREATE", "b", "bloom"}, "+OK\r\n", "+OK\r\n"},
+		{[]string{"FILTER.SIMILAR", "b", "b"}, "$1\r\n1\r\n", ",1\r\n"},
+		{[]string{"FILTER.WHERE", "f", "b"}, "*2\r\n$1\r\nb\r\n*1\r\n$1\r\nf\r\n", "%1\r\n$1\r\nb\r\n*1\r\n$1\r\nf\r\n"},
+		{[]string{"FILTER.DUMP", "b", "1"}, "*2\r\n:0\r\n$0\r\n\r\n", "*2\r\n:0\r\n$0\r\n\r\n"},
+		{[]string{"FILTER.ADD", "none", "a"}, "-ERR not found\r\n", "-ERR not found\r\n"},
+	} {
+		for proto, want := range map[int]string{2: tt.resp2, 3: tt.resp3} {
+			replies[proto] = append(replies[proto], want)
+		}
+		calls = append(calls, tt.args)
+	}
+	for proto, want := range replies {
+		c := open(t, proto)
+		for i, args := range calls {
+			if got := c.do(args...); got != want[i] {
+				t.Errorf("RESP%d: %v = %q, want %q", proto, args, got, want[i])
+			}
+		}
+		for _, cmd := range [][]string{{"FILTER.INFO", "f"}, {"FILTER.KINDS"}, {"FILTER.PLAN", "1000", "0.01"}, {"FILTER.INFO", "f", "JSON"}} {
+			got := c.do(cmd...)
+			first := map[string]string{"FILTER.KINDS": "*"}[cmd[0]]
+			switch {
+			case len(cmd) == 3 && cmd[2] == "JSON":
+				first = "$"
+			case first == "" && proto == 3:
+				first = "%"
+			case first == "":
+				first = "*"
+			}
+			if !strings.HasPrefix(got, first) {
+				t.Errorf("RESP%d: %v = %.40q, want %s…", proto, cmd, got, first)
+			}
+		}
+	}
+}
