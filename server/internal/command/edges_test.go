@@ -418,6 +418,53 @@ var edges = map[string]string{
 		SETRANGE f 0 x -> -WRONGTYPE Operation against a key holding the wrong kind of value
 		INCR f -> -WRONGTYPE Operation against a key holding the wrong kind of value
 		GET f -> -WRONGTYPE Operation against a key holding the wrong kind of value`,
+	"BF, words anywhere": `
+		BF.RESERVE nonscaling 0.01 3 -> +OK
+		BF.MADD nonscaling a b c d -> [true true true] -ERR non scaling filter is full
+		BF.RESERVE expansion 0.01 100 -> -ERR bad expansion
+		BF.RESERVE z 0.01 3 EXPANSION 0 -> +OK
+		BF.MADD z a b c d -> [true true true] -ERR non scaling filter is full
+		BF.RESERVE y 0.01 3 EXPANSION 0 NONSCALING -> +OK
+		BF.RESERVE x 0.01 3 EXPANSION 2 NONSCALING -> -Nonscaling filters cannot expand
+		BF.RESERVE x 0.01 3 EXPANSION 2 NONSCALING more -> -ERR wrong number of arguments for 'bf.reserve' command
+		BF.RESERVE x 0.01 1 EXPANSION 2 -> +OK
+		BF.MADD x a b c d -> [true true true true]
+		BF.INFO x FILTERS -> [+Number of filters :3]
+		BF.INSERT j ERROR 1 ITEMS a -> -Bad error rate
+		BF.INSERT j ERROR 0 ITEMS a -> -Bad error rate
+		BF.INSERT j CAPACITY 10 ERROR -> -ERR wrong number of arguments for 'bf.insert' command
+		BF.INSERT j CAPACITY 10 ERROR 0.1 -> -ERR wrong number of arguments for 'bf.insert' command
+		BF.INSERT j EXR 5 ITEMS a -> [true]
+		BF.INFO j EXPANSION -> [+Expansion rate :5]
+		BF.INSERT k NONSCALING CAPACITY 2 ITEMS a b c -> [true true] -ERR non scaling filter is full`,
+}
+
+// TestItemsOfAPipeline asks that commands that come together keep their own items.
+func TestItemsOfAPipeline(t *testing.T) {
+	b := newBench(t, 1<<30)
+	var adds [][][]byte
+	for _, kind := range []string{"BF", "CF"} {
+		for i := range 20 {
+			adds = append(adds, fields(fmt.Sprintf("%s.ADD %s%d item%d", kind, kind, i, i)))
+		}
+	}
+	b.exec(adds...)
+	for _, kind := range []string{"BF", "CF"} {
+		for i := range 20 {
+			for j := range 20 {
+				want := ":0"
+				if i == j {
+					want = ":1"
+				}
+				if got := b.line(fmt.Sprintf("%s.EXISTS %s%d item%d", kind, kind, i, j)); got != want {
+					t.Errorf("item %d in filter %d of %s: %s, want %s", j, i, kind, got, want)
+				}
+			}
+		}
+	}
+	if got := b.line("BF.DEBUG BF0"); !strings.Contains(got, "size:1") || !strings.Contains(got, "capacity:100 size:1 ratio:0.005") {
+		t.Errorf("BF.DEBUG = %s", got)
+	}
 }
 
 func TestEdges(t *testing.T) {
