@@ -336,11 +336,12 @@ func snapshot(s *store.State) []byte {
 // state changed, so that it replays to the same bytes.
 func TestReplayOfConcurrentWriters(t *testing.T) {
 	b := newBench(t, 64<<20)
+	began := b.now // the clock goes on once they run
 	var wg sync.WaitGroup
 	for id := range uint64(8) {
 		wg.Go(func() {
 			h := &history{rng: rand.New(rand.NewPCG(id, 2))}
-			s := engine.NewSession(int64(id), "", "", b.now, func() {})
+			s := engine.NewSession(int64(id), "", "", began, func() {})
 			var w engine.Workspace
 			for range 1500 {
 				w.Reset()
