@@ -1,9 +1,12 @@
 package command_test
 
 import (
+	"encoding/binary"
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/bloomery/bloomery/server/internal/rdb"
 )
 
 // edges are scripts as those of TestCommands: options, limits and mistakes, with
@@ -437,6 +440,24 @@ var edges = map[string]string{
 		BF.INSERT j EXR 5 ITEMS a -> [true]
 		BF.INFO j EXPANSION -> [+Expansion rate :5]
 		BF.INSERT k NONSCALING CAPACITY 2 ITEMS a b c -> [true true] -ERR non scaling filter is full`,
+	"CF, limits": `
+		CF.RESERVE a 8 BUCKETSIZE 4 -> +OK
+		CF.RESERVE b 7 BUCKETSIZE 4 -> -Capacity must be in the range [2 * BUCKETSIZE, 1073741824]
+		CF.RESERVE b 510 BUCKETSIZE 255 -> +OK
+		CF.RESERVE c 100 MAXITERATIONS 1 -> +OK
+		CF.RESERVE d 100 MAXITERATIONS 65535 -> +OK
+		CF.RESERVE e 100 EXPANSION 0 -> +OK
+		CF.RESERVE f 100 EXPANSION 32768 -> +OK
+		CF.RESERVE g 100 EXPANSION 32769 -> -EXPANSION: value must be in the range [0, 32768]
+		CF.RESERVE g 100 BUCKETSIZE 1 -> +OK
+		CF.RESERVE bucketsize 100 -> +OK
+		CF.COMPACT -> -ERR wrong number of arguments for 'cf.compact' command
+		CF.COMPACT a b -> -ERR wrong number of arguments for 'cf.compact' command
+		CF.INSERT h CAPACITY 10 -> -ERR wrong number of arguments for 'cf.insert' command
+		CF.INSERT h CAPACITY 10 NOCREATE -> -ERR wrong number of arguments for 'cf.insert' command
+		CF.INSERT h CAPACITY 4 ITEMS a -> [1]
+		CF.INSERTNX h ITEMS a b -> [0 1]
+		CF.INSERTNX h ITEMS a -> [0]`,
 }
 
 // TestItemsOfAPipeline asks that commands that come together keep their own items.
@@ -640,4 +661,65 @@ func fields(line string) (args [][]byte) {
 		args = append(args, []byte(word))
 	}
 	return args
+}
+
+// TestCuckooShrinks deletes most of what is in many sub-filters: what is left moves
+// together, at deletes and by CF.COMPACT.
+func TestCuckooShrinks(t *testing.T) {
+	for _, items := range []int{60, 3000} { // compacted at once, and in pieces
+		b := newBench(t, 1<<30)
+		b.line("CF.RESERVE c 8 BUCKETSIZE 2 EXPANSION 1")
+		filters := func() (n int) {
+			info := b.exec(fields("CF.INFO c"))[0].Elems
+			for i := 0; i+1 < len(info); i += 2 {
+				if info[i].Text == "Number of filters" {
+					n = int(info[i+1].N)
+				}
+			}
+			return n
+		}
+		for i := range items {
+			if got := b.line(fmt.Sprint("CF.ADD c item", i)); got != ":1" {
+				if i < 50 {
+					t.Fatalf("CF.ADD of item %d = %s", i, got)
+				}
+				items = i // no more sub-filters: enough
+				break
+			}
+		}
+		full := filters()
+		left := items / 20
+		for i := left; i < items; i++ {
+			if got := b.line(fmt.Sprint("CF.DEL c item", i)); got != ":1" {
+				t.Fatalf("CF.DEL of item %d = %s", i, got)
+			}
+		}
+		deleted := filters()
+		if got := b.line("CF.COMPACT c"); got != "+OK" {
+			t.Fatalf("CF.COMPACT = %s", got)
+		}
+		compact := filters()
+		if full < 4 || deleted >= full || compact > deleted || compact > max(1, full/4) {
+			t.Errorf("%d items: %d sub-filters, %d after deletes, %d after CF.COMPACT", items, full, deleted, compact)
+		}
+		for i := range left {
+			if got := b.line(fmt.Sprint("CF.EXISTS c item", i)); got != ":1" {
+				t.Fatalf("item %d is forgotten: %s", i, got)
+			}
+		}
+	}
+}
+
+// TestDumpsHaveTheirTypes looks at the first bytes of dumps: a module's value, and
+// the type with version 4 of its encoding.
+func TestDumpsHaveTheirTypes(t *testing.T) {
+	b := newBench(t, 1<<30)
+	b.line("BF.ADD bf x")
+	b.line("CF.ADD cf x")
+	for name, kind := range map[string]string{"bf": "MBbloom--", "cf": "MBbloomCF"} {
+		want := binary.BigEndian.AppendUint64([]byte{7, 0x81}, rdb.ModuleID(kind, 4))
+		if got := b.exec(fields("DUMP " + name))[0].Text; !strings.HasPrefix(got, string(want)) {
+			t.Errorf("the dump of %s begins with %x, want %x", name, got[:min(10, len(got))], want)
+		}
+	}
 }
