@@ -1,0 +1,67 @@
+package command_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestHello asks for a protocol, a name and a user at once.
+func TestHello(t *testing.T) {
+	b := newBench(t, 1<<30)
+	for _, c := range []struct{ line, want, name string }{
+		{"HELLO 2 SETNAME me", `"proto" :2`, `"me"`},
+		{"HELLO 3 SETNAME you", `"proto" :3`, `"you"`},
+		{"HELLO", `"proto" :3`, `"you"`},
+		{"HELLO 2 AUTH default x SETNAME both", `"proto" :2`, `"both"`},
+		{"HELLO 3 AUTH nobody x SETNAME not", "-WRONGPASS", `"both"`},
+		{"HELLO", `"proto" :2`, `"both"`},
+	} {
+		if got := b.line(c.line); !strings.Contains(got, c.want) {
+			t.Errorf("%s = %s, without %s", c.line, got, c.want)
+		}
+		if got := b.line("CLIENT GETNAME"); got != c.name {
+			t.Errorf("after %s the name is %s, want %s", c.line, got, c.name)
+		}
+	}
+}
+
+// TestClientKillChooses kills the one client there is, or not, by every filter.
+func TestClientKillChooses(t *testing.T) {
+	for words, want := range map[string]string{
+		"ID 1":                              ":0", // itself, unless it says so
+		"ID 1 SKIPME no":                    ":1",
+		"ID 1 SKIPME yes":                   ":0",
+		"ID 2 SKIPME no":                    ":0",
+		"ADDR 127.0.0.1:1 SKIPME no":        ":1",
+		"ADDR 127.0.0.1:2 SKIPME no":        ":0",
+		"LADDR 127.0.0.1:2 SKIPME no":       ":1",
+		"LADDR 127.0.0.1:1 SKIPME no":       ":0",
+		"TYPE normal SKIPME no":             ":1",
+		"TYPE pubsub SKIPME no":             ":0",
+		"USER default SKIPME no":            ":1",
+		"MAXAGE 10 SKIPME no":               ":1",
+		"MAXAGE 11 SKIPME no":               ":0",
+		"ID 1 MAXAGE 11 SKIPME no":          ":0",
+		"ID 1 ADDR 127.0.0.1:1 SKIPME no":   ":1",
+		"ID 1 ADDR 127.0.0.1:2 SKIPME no":   ":0",
+		"TYPE normal USER default ID 1":     ":0",
+		"LADDR 127.0.0.1:2 ID 1 SKIPME no":  ":1",
+		"LADDR 127.0.0.1:2 ID 10 SKIPME no": ":0",
+	} {
+		b := newBench(t, 1<<30)
+		b.now = b.now.Add(10 * time.Second)
+		if got := b.line("CLIENT KILL " + words); got != want {
+			t.Errorf("CLIENT KILL %s = %s, want %s", words, got, want)
+		}
+	}
+	b := newBench(t, 1<<30)
+	if got := b.line("CLIENT LIST ID 1 7"); !strings.HasPrefix(got, `"id=1 addr=127.0.0.1:1 laddr=127.0.0.1:2 `) {
+		t.Errorf("CLIENT LIST ID 1 7 = %s", got)
+	}
+	for _, id := range []string{"0", "-1", "x"} {
+		if got := b.line("CLIENT LIST ID " + id); got != "-ERR Invalid client ID" {
+			t.Errorf("CLIENT LIST ID %s = %s", id, got)
+		}
+	}
+}
