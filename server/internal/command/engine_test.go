@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/server/internal/command"
 	"github.com/bloomery/bloomery/server/internal/door/local"
 	"github.com/bloomery/bloomery/server/internal/store"
@@ -28,7 +29,22 @@ type bench struct {
 
 func newBench(tb testing.TB, maxMemory int64) *bench {
 	tb.Helper()
-	b := &bench{state: store.New(), files: &local.Memory{}, now: time.UnixMilli(1_700_000_000_000)}
+	return openOn(tb, &bench{state: store.New(), files: &local.Memory{}, now: time.UnixMilli(1_700_000_000_000)}, maxMemory)
+}
+
+// openBench returns a bench on files, nil for none, with secret keys.
+func openBench(tb testing.TB, files *local.Memory, now time.Time, keys map[string]hashing.Hasher) *bench {
+	tb.Helper()
+	if files == nil {
+		files = &local.Memory{}
+	}
+	b := &bench{state: store.New(), files: files, now: now}
+	b.state.SetKeys(keys)
+	return openOn(tb, b, 1<<30)
+}
+
+func openOn(tb testing.TB, b *bench, maxMemory int64) *bench {
+	tb.Helper()
 	var err error
 	if b.door, err = local.Open(local.Config{State: b.state, Files: b.files, Fsync: local.Always, SnapshotAfter: -1}); err != nil {
 		tb.Fatal(err)

@@ -39,7 +39,7 @@ func (h *history) next() []string {
 		return h.sketch()
 	}
 	k, item := h.name(), fmt.Sprint("item", h.rng.IntN(400))
-	switch h.rng.IntN(59) {
+	switch h.rng.IntN(65) {
 	case 0:
 		return []string{"BF.RESERVE", k, "0.01", strconv.Itoa(1 + h.rng.IntN(50)), "EXPANSION", strconv.Itoa(1 + h.rng.IntN(3))}
 	case 1:
@@ -125,6 +125,8 @@ func (h *history) next() []string {
 		return []string{"FILTER.GROW", k}
 	case 57:
 		return []string{"FILTER.FOLD", k}
+	case 59, 60, 61, 62, 63, 64:
+		return h.rebuild(k)
 	case 33:
 		return []string{"COPY", k, h.name(), "REPLACE"}
 	default:
@@ -187,6 +189,30 @@ func (h *history) sketch() []string {
 		return []string{"PEXPIRE", k, strconv.Itoa(1 + h.rng.IntN(2000))}
 	default:
 		return []string{"TOPK.LIST", k}
+	}
+}
+
+// rebuild is a step of a rebuild, of a filter or of a name that is free.
+func (h *history) rebuild(k string) []string {
+	words := []string{"FILTER.REBUILD", k}
+	switch h.rng.IntN(9) {
+	case 0, 1:
+		kinds := []string{"bloom", "standard", "scalable", "cuckoo", "growing", "fuse8", "ribbon", "quorum", "counting"}
+		words = append(words, "BEGIN", kinds[h.rng.IntN(len(kinds))])
+		if h.rng.IntN(2) == 0 {
+			words = append(words, "CAPACITY", strconv.Itoa(1+h.rng.IntN(100))) // little enough to break
+		}
+		return words
+	case 2:
+		return append(words, "BEGIN")
+	case 3, 4, 5:
+		return h.items(append(words, "FEED")...)
+	case 6:
+		return append(words, "COMMIT")
+	case 7:
+		return append(words, "COMMIT", "FORCE")
+	default:
+		return append(words, "ABORT")
 	}
 }
 

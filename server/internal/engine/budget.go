@@ -135,8 +135,22 @@ func (b *Budget) Admit(p *store.Part, ops []*door.Op) (aside uint64, ok bool) {
 	}
 	for _, op := range ops {
 		op.Record.Room = need
+		if op.Record.Shadow != 0 {
+			need += b.second(&op.Record)
+		}
 	}
 	return need, true
+}
+
+// second sets aside what a record may make the shadow of its filter grow by, and
+// returns it. If there is not so much it is nothing: then the shadow breaks, and the
+// write goes on.
+func (b *Budget) second(r *store.Record) uint64 {
+	r.SecondRoom = b.state.ShadowGrowth(r)
+	if !b.reserve(r.SecondRoom) {
+		r.SecondRoom = 0
+	}
+	return r.SecondRoom
 }
 
 // resumes reports whether the rest of all records is prepared again when they have

@@ -48,6 +48,7 @@ var samples = map[string][]string{
 	"filter.grow":      {"FILTER.GROW p", "FILTER.GROW p ERROR 0.5"},
 	"filter.intersect": {"FILTER.INTERSECT new p q", "FILTER.INTERSECT p q"},
 	"filter.load":      {"FILTER.LOAD new 1 $filter", "FILTER.LOAD f 1 $filter VERSION 3"},
+	"filter.rebuild":   {"FILTER.REBUILD f BEGIN", "FILTER.REBUILD new BEGIN fuse8", "FILTER.REBUILD r FEED x", "FILTER.REBUILD r COMMIT", "FILTER.REBUILD r ABORT"},
 	"filter.repair":    {"FILTER.REPAIR b x", "FILTER.REPAIR f x", "FILTER.REPAIR p x"},
 	"filter.union":     {"FILTER.UNION new p q", "FILTER.UNION q p"},
 	"flushall":         {"FLUSHALL"},
@@ -90,6 +91,7 @@ func setup(b *bench) map[string]string {
 		"CMS.INITBYDIM m 10 3", "CMS.INCRBY m i 1", "TOPK.RESERVE k 3 10 3 0.9", "TOPK.ADD k i", "TDIGEST.CREATE d", "TDIGEST.ADD d 1 2 3",
 		"FILTER.CREATE f cuckoo CAPACITY 100", "FILTER.ADD f i", "FILTER.CREATE p bloom CAPACITY 100 PARTS 4",
 		"FILTER.CREATE q bloom LIKE p", "FILTER.ADD p i", "FILTER.ADD q i", "FILTER.CREATE z bloom CAPACITY 20000",
+		"FILTER.CREATE r bloom", "FILTER.REBUILD r BEGIN",
 	} {
 		b.line(line)
 	}

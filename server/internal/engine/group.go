@@ -186,8 +186,10 @@ func (e *Engine) runSpan(s *Session, calls []Call) {
 	}
 	w := s.w
 	w.reuse()
+	w.shadow = e.shadowOf(f, entry)
 	for i := range calls {
 		calls[i].first = calls[i].cmd.Filter.hash(w, p, calls[i].Items)
+		w.hashSecond(calls[i].Items, calls[i].first)
 	}
 	if f.Write == nil && len(calls) > 1 {
 		e.stats.looked(s, true, len(calls)-1)

@@ -17,6 +17,7 @@ type routes struct {
 	starts []int    // where the items of a part begin, and behind the last where they end
 	place  []int    // of every item among the sorted
 	hashes []uint64 // sorted
+	second []uint64 // those for the shadow, sorted alike
 	bools  []bool   // answers for the sorted
 }
 
@@ -154,6 +155,7 @@ func (e *Engine) writeParts(s *Session, c *Call, entry *catalog.Entry, v *pieces
 	r := &s.w.routes
 	r.sort(s.w.Hashes[first:first+n], logOf(entry))
 	ops := e.partOps(c, entry, r)
+	s.w.secondParts(ops, first, n)
 	for rest := ops; len(rest) > 0; c.rooms++ {
 		e.doAndWait(s, rest)
 		var again []*door.Op

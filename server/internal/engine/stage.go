@@ -114,7 +114,7 @@ func (x *Context) ApplyPiece(p *store.Part, r store.Record) (store.Result, Reply
 // ApplyLarge is ApplyPiece for a record that takes memory: up to cost bytes, which are
 // set aside until it is applied.
 func (x *Context) ApplyLarge(p *store.Part, r store.Record, cost uint64) (store.Result, Reply) {
-	if !x.e.Budget.reserve(cost) {
+	if cost > 0 && !x.e.Budget.reserve(cost) { // what takes nothing works with the budget full
 		return store.Result{}, Fail(TextOOM)
 	}
 	defer x.e.Budget.release(cost)

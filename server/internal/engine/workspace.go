@@ -21,6 +21,9 @@ type Workspace struct {
 	elems   []Reply // elements of replies
 	counts  []uint32
 
+	seconds []uint64      // hashes for the shadow of a filter, each at the place of its first
+	shadow  *store.Shadow // of the filter that is being written to; nil if it has none
+
 	routes  routes
 	bools   []bool
 	codes   []redisbloom.Result
@@ -57,6 +60,10 @@ func (w *Workspace) Add(args [][]byte) {
 // Reset forgets all calls.
 func (w *Workspace) Reset() {
 	w.Calls = w.Calls[:0]
+	if cap(w.seconds) > maxKept {
+		w.seconds = nil
+	}
+	w.shadow = nil
 	clear(w.elems) // they keep what a client has sent
 	w.Digests, w.Hashes = emptied(w.Digests, maxKept), emptied(w.Hashes, maxKept)
 	w.bools, w.codes = emptied(w.bools, maxKept), emptied(w.codes, maxKept)

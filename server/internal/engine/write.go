@@ -92,6 +92,10 @@ func (e *Engine) record(w *Workspace, c *Call, entry *catalog.Entry, p *store.Pa
 		r.Op = f.Write.First
 	}
 	f.Family.Record(w, r, first, n)
+	r.Shadow, r.Second, r.SecondRoom = 0, nil, 0
+	if w.shadow != nil {
+		r.Shadow, r.Second = w.shadow.Entry.ID, w.seconds[first:first+n]
+	}
 	op.Part, op.Admit, op.Err, op.Settled, op.Cost = p, nil, nil, false, 0
 	res.Bools, res.Codes = nil, nil
 	if f.Write.Codes {

@@ -102,6 +102,9 @@ func (s *State) applyPart(p *Part, r *Record, res *Result) {
 		s.applyPiece(p, l, r, res)
 		return
 	}
+	if d, ok := p.contents.(*draft); ok && !s.applyDraft(p, d, r, res) {
+		return
+	}
 	if c, ok := p.contents.(*filter); ok {
 		switch r.Op {
 		case OpFilterClear:
@@ -117,5 +120,8 @@ func (s *State) applyPart(p *Part, r *Record, res *Result) {
 	}
 	if grown := p.contents.Apply(r, res); grown != 0 {
 		s.bytes.Add(grown)
+	}
+	if r.Shadow != 0 {
+		s.mirror(r, res)
 	}
 }

@@ -132,6 +132,7 @@ var (
 		OpCuckoo:     {kind: catalog.Cuckoo, bytes: cuckooBytes, make: newCuckoo},
 		OpCuckooDump: {kind: catalog.Cuckoo, bytes: cuckooDumpBytes, make: newCuckooDump},
 		OpFilter:     {kind: catalog.Filter, bytes: filterBytes, many: newFilter},
+		OpShadow:     {kind: catalog.Filter, bytes: shadowBytes, many: newDrafts},
 		OpFilterLoad: {kind: catalog.Filter, bytes: loadBytes, many: newLoading},
 		OpCountMin:   {kind: catalog.CountMin, bytes: countMinBytes, make: newCountMin},
 		OpTopK:       {kind: catalog.TopK, bytes: topKBytes, make: newTopK},

@@ -44,7 +44,7 @@ func NamesFit(names [][]byte) bool {
 
 // Add notes what r did, as res tells: nothing if nothing changed.
 func (f *Effect) Add(r *Record, res *Result) {
-	if !res.Changed {
+	if !res.Changed && len(res.effects) == 0 {
 		return
 	}
 	switch r.Op {
@@ -70,21 +70,23 @@ func (f *Effect) Add(r *Record, res *Result) {
 				f.hashes = append(f.hashes, h)
 			}
 		}
-	case OpFilterAdd, OpFilterDelete:
+	case OpFilterAdd, OpFilterDelete, OpShadowFeed:
 		f.gather(r.Op, r)
 		for i, h := range r.Hashes[:res.Done] {
 			if res.Bools[i] || res.All {
 				f.hashes = append(f.hashes, h)
 			}
 		}
+		if len(res.effects) > 0 { // those of the shadow
+			f.close()
+			f.records(res.effects)
+		}
 	case OpBloomChunk, OpCuckooChunk:
 		f.close()
 		f.chunk(r)
 	case OpCountMinMerge, OpTDigestMerge:
 		f.close()
-		for i := range res.effects {
-			f.bytes = AppendRecord(f.bytes, &res.effects[i])
-		}
+		f.records(res.effects)
 	case OpSet, OpAppend, OpSetRange:
 		f.close()
 		if r.Made != "" && len(r.Value) >= Long {
@@ -101,6 +103,12 @@ func (f *Effect) Add(r *Record, res *Result) {
 	default:
 		f.close()
 		f.bytes = AppendRecord(f.bytes, r)
+	}
+}
+
+func (f *Effect) records(list []Record) {
+	for i := range list {
+		f.bytes = AppendRecord(f.bytes, &list[i])
 	}
 }
 

@@ -96,6 +96,13 @@ var fields = map[Op]field{
 	OpFilterUnion:    fieldIndex | fieldID | fieldPosition | fieldValue,
 	OpFilterGrow:     fieldIndex | fieldID | fieldPosition,
 	OpFilterFold:     fieldIndex | fieldID,
+	OpShadow:         fieldAt | fieldID | fieldName | fieldValue,
+	OpShadowSeal:     fieldAt | fieldID,
+	OpShadowSwap:     fieldAt | fieldID | fieldName | fieldIDs,
+	OpShadowFeed:     fieldIndex | fieldID | fieldRoom | fieldHashes,
+	OpShadowAdd:      fieldIndex | fieldID | fieldRoom | fieldHashes,
+	OpShadowBreak:    fieldIndex | fieldID,
+	OpShadowMissed:   fieldIndex | fieldID | fieldPosition,
 	OpBegin:          0,
 	OpCommit:         0,
 	OpRollback:       0,
@@ -110,7 +117,7 @@ func AppendRecord(b []byte, r *Record) []byte {
 	b = binary.AppendUvarint(b, r.Origin.Session)
 	b = binary.AppendUvarint(b, r.Origin.Counter)
 	switch r.Op { // those that come in masses
-	case OpFilterAdd:
+	case OpFilterAdd, OpShadowFeed, OpShadowAdd:
 		b = appendTarget(b, r)
 		b = binary.AppendUvarint(b, r.Room+1)
 		return appendHashes(b, r.Hashes)

@@ -17,6 +17,7 @@ import (
 const (
 	formWhole   = 0 // an encoding
 	formLoading = 1 // the size of an encoding, and as much of it as has come
+	formDraft   = 2 // a part of a shadow
 )
 
 // Freeze begins a copy of the contents of p that later records do not disturb. The
@@ -26,6 +27,8 @@ func (p *Part) Freeze() (Frozen, error) {
 	case *filter:
 		return c.freeze(p.made)
 	case *loading:
+		return c.freeze(p.made)
+	case *draft:
 		return c.freeze(p.made)
 	}
 	return p.contents.Freeze()
@@ -139,6 +142,8 @@ func (l *filterLoader) Done() (Contents, error) {
 		c, err = l.state.openContents(p, d.rest)
 	case formLoading:
 		c, err = l.state.reload(p, &d)
+	case formDraft:
+		c, err = l.state.redraft(p, &d)
 	default:
 		err = fmt.Errorf("store: load: %w: form %d: a later release is needed", bloomery.ErrVersion, form)
 	}

@@ -1,8 +1,6 @@
 package store
 
 import (
-	"encoding"
-	"fmt"
 	"math"
 
 	"github.com/bloomery/bloomery"
@@ -71,11 +69,7 @@ func (p *Part) Folded() (bloomery.Hashed, error) {
 // replace puts f, which the library has made on the heap, in the place of the filter
 // of c, in memory of the state.
 func (s *State) replace(c *filter, f bloomery.Hashed) error {
-	m, ok := f.(encoding.BinaryMarshaler)
-	if !ok {
-		return fmt.Errorf("store: replace: %w: a %T has no encoding", bloomery.ErrIncompatible, f)
-	}
-	data, err := m.MarshalBinary()
+	data, err := encoded(f)
 	if err != nil {
 		return err
 	}

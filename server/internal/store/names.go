@@ -20,6 +20,12 @@ func (s *State) applyNames(r *Record, res *Result) {
 		s.stage(r, res)
 	case OpReveal:
 		s.reveal(r, res)
+	case OpShadow:
+		s.openShadow(r, res)
+	case OpShadowSeal:
+		s.seal(r, res)
+	case OpShadowSwap:
+		s.swap(r, res)
 	case OpRemove:
 		for _, name := range r.Names {
 			if e := s.live(name, r.At, res); e != nil {
@@ -96,6 +102,7 @@ func (s *State) live(name []byte, at int64, res *Result) *catalog.Entry {
 func (s *State) drop(e *catalog.Entry) {
 	s.Names.Remove(e)
 	s.bytes.Add(-s.leave(e))
+	s.endShadow(e.ID)
 }
 
 // leave marks the parts of an entry as gone and returns what the entry took.
@@ -113,6 +120,7 @@ func (s *State) leave(e *catalog.Entry) int64 {
 // flush removes all names. What they took counts as free at once; it is given back
 // outside all locks, which no other client has to wait for.
 func (s *State) flush(res *Result) {
+	res.Changed = s.dropShadows()
 	res.N = int64(s.Names.Len())
 	if res.N == 0 {
 		return
@@ -214,6 +222,9 @@ func (s *State) reveal(r *Record, res *Result) {
 	case old != nil && r.Flags&IfAbsent != 0:
 		res.Err = ErrExists
 		return
+	case old != nil && s.ShadowOf(old.ID) != nil:
+		res.Err = ErrRebuilding
+		return
 	case old != nil && r.Flags&IfFilter != 0 && old.Kind != catalog.Filter:
 		res.Err = ErrType
 		return
@@ -236,6 +247,10 @@ func (s *State) reveal(r *Record, res *Result) {
 // them. The caller holds the catalogue's lock.
 func (s *State) DropStaged() {
 	for _, e := range s.Names.Unnamed() {
+		if sh := s.shadowAt(e.ID); sh != nil && (sh.Main == 0 || s.Names.ByID(sh.Main) != nil) {
+			sh.Reopen() // a commit that had begun is given up
+			continue
+		}
 		s.drop(e)
 	}
 }
@@ -245,6 +260,7 @@ func (s *State) DropStaged() {
 func (s *State) replaced(e *catalog.Entry) {
 	if e != nil {
 		s.bytes.Add(-s.leave(e))
+		s.endShadow(e.ID)
 	}
 }
 

@@ -112,11 +112,26 @@ const (
 	OpFilterFold Op = 113 // halve the array
 )
 
+// Records of shadows. The first ones are of the catalogue; OpEvict gives a shadow up.
+const (
+	OpShadow     Op = 114 // open a shadow of ID, or one that will make Name: see AppendShadow
+	OpShadowSeal Op = 115 // fix the items of a shadow
+	OpShadowSwap Op = 116 // give a shadow the name of its filter: see State.swap
+
+	OpShadowFeed   Op = 117 // add or insert hashes that were fed
+	OpShadowAdd    Op = 118 // the same, for those that were added to the filter
+	OpShadowBreak  Op = 119 // mark the shadow as one that lacks items
+	OpShadowMissed Op = 120 // count Position items that were deleted from the filter alone
+)
+
 // Part reports whether op is a record of a part, not of the catalogue.
 func (op Op) Part() bool {
 	return op >= OpAdd && op < OpBegin || op >= OpCountMinIncr && op <= OpTDigestBegin ||
-		op >= OpFilterAdd && op <= OpFilterUnion || op >= OpFilterGrow && op <= OpFilterFold
+		op >= OpFilterAdd && op <= OpFilterUnion || op >= OpFilterGrow && op <= OpFilterFold || op.draft()
 }
+
+// draft reports whether op is a record of a part of a shadow.
+func (op Op) draft() bool { return op >= OpShadowFeed && op <= OpShadowMissed }
 
 // Conditions of a record. Apply decides them, since a record may meet a later
 // state than the one it was prepared on.
@@ -172,6 +187,15 @@ type Record struct {
 	// changes it; Value is a part of it. Neither of them is encoded.
 	Made string
 	Base *catalog.Entry
+
+	// Second are the hashes for Shadow, the shadow that the filter had when OpFilterAdd
+	// was prepared, which may grow by SecondRoom bytes. Built is what OpShadowSwap
+	// puts into its place if it is of a static kind. The log gets what they did, so
+	// they are not encoded.
+	Second     []uint64
+	Shadow     uint64
+	SecondRoom uint64
+	Built      *Built
 
 	Origin Origin
 }

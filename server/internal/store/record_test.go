@@ -58,6 +58,13 @@ var records = []store.Record{
 	{Op: store.OpTDigestBegin, ID: 7, Value: []byte("header")},
 	{Op: store.OpFilterGrow, ID: 7, Index: 2, Position: 1 << 62},
 	{Op: store.OpFilterFold, ID: 7, Index: 2},
+	{Op: store.OpShadow, At: 5, ID: 7, Name: []byte("k"), Value: []byte("plan")},
+	{Op: store.OpShadowSeal, At: 5, ID: 8},
+	{Op: store.OpShadowSwap, At: 5, ID: 8, Name: []byte("k"), IDs: []uint64{7, 1 << 31}},
+	{Op: store.OpShadowFeed, ID: 8, Index: 1, Room: store.Unlimited, Hashes: []uint64{1, 2}},
+	{Op: store.OpShadowAdd, ID: 8, Index: 1, Room: 9, Hashes: []uint64{1, 2}},
+	{Op: store.OpShadowBreak, ID: 8, Index: 1},
+	{Op: store.OpShadowMissed, ID: 8, Index: 1, Position: 17},
 	{Op: store.OpBegin},
 	{Op: store.OpCommit},
 }

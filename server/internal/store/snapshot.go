@@ -79,7 +79,7 @@ func (s *State) Restore(name string, id uint64, kind catalog.Kind, deadline int6
 	}
 	s.bytes.Add(NewCost([]byte(name), n))
 	if deadline == catalog.Staged {
-		s.Names.Stage(id, kind, value)
+		s.link(s.Names.Stage(id, kind, value))
 		return
 	}
 	s.noteWindow(s.Names.Insert(name, id, kind, deadline, value))

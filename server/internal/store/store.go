@@ -71,6 +71,7 @@ type State struct {
 	keys     map[string]hashing.Hasher // secret keys by id
 	plan     atomic.Pointer[shared]    // of the last filter that was made: most are alike
 	windows  windows
+	shadows  atomic.Pointer[shadows] // nil if there are none
 }
 
 // New returns an empty state.

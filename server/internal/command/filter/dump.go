@@ -220,7 +220,7 @@ func replyLoad(c *engine.Call, res *store.Result) {
 	case errors.Is(res.Err, store.ErrType):
 		c.Fail(engine.TextWrongType)
 	default:
-		c.Fail("ERR " + engine.OneLine(res.Err))
+		c.Fail(failure(res.Err))
 	}
 }
 

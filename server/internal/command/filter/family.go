@@ -57,6 +57,9 @@ func check(x *engine.Context, entry *catalog.Entry, calls []engine.Call) (again 
 			c.Fail(unable(c, row, func(f codec.Features) bool { return f.Delete }))
 		}
 	}
+	if sh := x.Shadow(entry); sh != nil && shadowed(x, sh, calls) {
+		return true
+	}
 	if plan.Generation == 0 {
 		return false
 	}
@@ -100,6 +103,8 @@ func failure(err error) string {
 		return engine.TextOOM
 	case errors.Is(err, bloomery.ErrFull):
 		return "ERR filter is full"
+	case errors.Is(err, store.ErrRebuilding):
+		return textRebuilding
 	default:
 		return "ERR " + engine.OneLine(err)
 	}

@@ -229,7 +229,7 @@ func reveal(x *engine.Context, c *engine.Call, t *engine.Staging, failed engine.
 		c.Fail(engine.TextWrongType)
 	case errors.Is(res.Err, store.ErrExists):
 	default:
-		c.Fail("ERR " + engine.OneLine(res.Err))
+		c.Fail(failure(res.Err))
 	}
 	x.Unstage(t.ID)
 }
@@ -295,7 +295,7 @@ func piece(x *engine.Context, p *store.Part, r store.Record) engine.Reply {
 	case errors.Is(res.Err, store.ErrRetry):
 		return engine.Fail(engine.TextNotFound)
 	case res.Err != nil:
-		return engine.Fail("ERR " + engine.OneLine(res.Err))
+		return engine.Fail(failure(res.Err))
 	}
 	return engine.Reply{}
 }

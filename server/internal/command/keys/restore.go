@@ -151,7 +151,10 @@ func (v *restoring) read(x *engine.Context, c *engine.Call) bool {
 func prepareRestore(x *engine.Context, c *engine.Call) *engine.Op {
 	v := c.Option.(*restoring)
 	name := c.Args[1]
-	switch {
+	switch entry := x.Lookup(name); {
+	case entry != nil && v.flags&store.IfAbsent == 0 && x.Shadow(entry) != nil:
+		c.Fail(textRebuilding)
+		return nil
 	case v.flags&store.IfAbsent != 0 && x.Lookup(name) != nil:
 		c.Fail(textBusyKey)
 		return nil
@@ -178,10 +181,14 @@ func replyRestore(c *engine.Call, res *store.Result) {
 		c.Answer(engine.OK())
 	case errors.Is(res.Err, store.ErrExists), errors.Is(res.Err, store.ErrCondition):
 		c.Fail(textBusyKey)
+	case errors.Is(res.Err, store.ErrRebuilding):
+		c.Fail(textRebuilding)
 	default:
 		c.Fail(textBadDump)
 	}
 }
+
+const textRebuilding = "ERR the filter is being rebuilt: FILTER.REBUILD key COMMIT or ABORT first"
 
 // afterRestore removes what has got no name.
 func afterRestore(x *engine.Context, c *engine.Call) {

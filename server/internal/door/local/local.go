@@ -236,7 +236,29 @@ func (d *Door) part(ops []*door.Op) {
 	defer d.effects.Put(f)
 	p.Lock()
 	defer p.Unlock()
+	if d.state.Shadowed() {
+		for i := range ops {
+			d.shadowed(ops[i:i+1], p, f)
+		}
+		return
+	}
 	d.admit(ops, p, f)
+	if d.log != nil {
+		d.log.append(f.Take())
+		d.noteSaved(p)
+	}
+}
+
+// shadowed applies a record while some filter has a shadow. Parts of it may be locked
+// until the record is in the log, so every record is a run of its own.
+func (d *Door) shadowed(ops []*door.Op, p *store.Part, f *store.Effect) {
+	op := ops[0]
+	if err := d.state.Meets(&op.Record); err != nil {
+		op.Result.Err, op.Result.Changed, op.Result.Done = err, false, 0
+		return
+	}
+	d.admit(ops, p, f)
+	defer op.Result.Release()
 	if d.log != nil {
 		d.log.append(f.Take())
 		d.noteSaved(p)

@@ -428,7 +428,7 @@ func (r *replayer) apply(position uint64) error {
 		if derived {
 			r.lost[r.result.Entry.ID] = true
 		}
-		if errors.Is(r.result.Err, store.ErrMemory) {
+		if errors.Is(r.result.Err, store.ErrMemory) || rec.Op == store.OpShadowSwap && errors.Is(r.result.Err, bloomery.ErrCorrupt) {
 			return fmt.Errorf("record at position %d: %w", position, r.result.Err)
 		}
 		return nil

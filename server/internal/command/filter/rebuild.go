@@ -1,0 +1,377 @@
+package filter
+
+import (
+	"errors"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/bloomery/bloomery/codec"
+	"github.com/bloomery/bloomery/compose"
+	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// rebuild is FILTER.REBUILD key BEGIN | FEED | COMMIT | ABORT | STATUS.
+var rebuild = engine.Command{
+	Name: "filter.rebuild", Arity: -3, Flags: engine.Write | engine.Outside | engine.NoMulti, Keys: engine.OneKey(engine.KeyRW),
+	Categories: []string{"write", "filter", "slow"}, Group: engine.GroupFilter, Since: "0.2.0",
+	Syntax:     "key BEGIN [kind] [CAPACITY n] [ERROR rate] [NEWKEY id] | FEED item [item ...] | COMMIT [FORCE] | ABORT | STATUS",
+	Complexity: "O(n), n being the number of items of FEED, of parts of BEGIN and COMMIT; a COMMIT of a static kind builds it from all items",
+	Summary: "Makes another filter in the place of one that goes on answering. While it is open, items that are added go to both, and FEED brings those " +
+		"that are there already. COMMIT puts it in the place of the old one; with fewer than 90% of its items only by FORCE. Static kinds are made so too.",
+	Run: runRebuild,
+}
+
+// verbs are the words behind the key.
+var verbs = map[string]func(*engine.Context, *engine.Call){
+	"begin": runBegin, "feed": runFeed, "commit": runCommit, "abort": runAbort, "status": runStatus,
+}
+
+func runRebuild(x *engine.Context, c *engine.Call) {
+	verb := verbs[engine.Lower(c.Args[2])]
+	if verb == nil {
+		c.Fail(engine.TextSyntax + ": '" + clip(c.Args[2]) + "' is not BEGIN, FEED, COMMIT, ABORT or STATUS")
+		return
+	}
+	verb(x, c)
+}
+
+const textRebuilding = "ERR the filter is being rebuilt: FILTER.REBUILD key COMMIT or ABORT first"
+
+// target returns the filter of a call, nil if there is none, and its shadow, nil if
+// none is open. It answers if the key is something else.
+func target(x *engine.Context, c *engine.Call) (entry *catalog.Entry, sh *store.Shadow) {
+	x.Look(func() { entry = x.Lookup(c.Args[1]) })
+	switch {
+	case entry == nil:
+		return nil, x.ShadowNamed(c.Args[1])
+	case entry.Kind == catalog.Filter:
+		return entry, x.Shadow(entry)
+	case entry.Kind == catalog.Bloom || entry.Kind == catalog.Cuckoo:
+		c.Fail("ERR FILTER.REBUILD is for filters of FILTER.CREATE: fill a new key and RENAME it to this one")
+	default:
+		c.Fail(engine.TextWrongType)
+	}
+	return nil, nil
+}
+
+// open is target for verbs that need a shadow. It answers and returns nil if there is
+// none.
+func open(x *engine.Context, c *engine.Call) (entry *catalog.Entry, sh *store.Shadow) {
+	entry, sh = target(x, c)
+	if sh == nil && !c.Answered() {
+		c.Fail("ERR no rebuild is open for this key: FILTER.REBUILD key BEGIN opens one")
+	}
+	return entry, sh
+}
+
+func runBegin(x *engine.Context, c *engine.Call) {
+	entry, sh := target(x, c)
+	if c.Answered() {
+		return
+	}
+	if sh != nil {
+		c.Fail("ERR a rebuild is open for this key already")
+		return
+	}
+	o, row, text := beginOptions(x, entry, c.Args[3:])
+	if text != "" {
+		c.Fail(text)
+		return
+	}
+	r := store.Record{Op: store.OpShadow}
+	plan := store.Plan{KeyID: o.keyed}
+	if entry == nil {
+		r.Name = c.Args[1]
+	} else {
+		old := store.PartOf(entry).Plan()
+		r.ID, plan.SLA, plan.Budget = entry.ID, old.SLA, old.Budget
+	}
+	if r.Value, text = o.draft(row, &plan); text != "" {
+		c.Fail(text)
+		return
+	}
+	size, err := store.NewBytes(&r)
+	if err != nil {
+		c.Fail("ERR " + o.kind + ": " + cause(err))
+		return
+	}
+	res, failed := x.ApplyNames(r, uint64(store.NewCost(r.Name, size)))
+	switch {
+	case failed.Kind != engine.None:
+		c.Answer(failed)
+		return
+	case errors.Is(res.Err, store.ErrRetry):
+		c.Fail("ERR the key has changed meanwhile: try again")
+		return
+	case errors.Is(res.Err, store.ErrExists):
+		c.Fail("ERR a rebuild is open for this key already")
+		return
+	case res.Err != nil:
+		c.Fail(failure(res.Err))
+		return
+	}
+	if entry != nil { // adds that began before have ended when this is answered
+		for _, p := range store.Parts(entry) {
+			p.RLock()
+			p.RUnlock() //nolint:staticcheck // waiting is all
+		}
+	}
+	c.Answer(engine.OK())
+}
+
+// beginOptions reads what stands behind BEGIN. What is not given is that of the old
+// filter.
+func beginOptions(x *engine.Context, entry *catalog.Entry, args [][]byte) (*options, codec.Kind, string) {
+	o := &options{
+		capacity: defaultCapacity, rate: defaultError, members: defaultMembers, gens: defaultGens, burst: defaultBurst,
+		given: map[string]bool{},
+	}
+	if entry != nil {
+		if text := o.takeFrom(entry); text != "" {
+			return nil, codec.Kind{}, text
+		}
+	}
+	if len(args) > 0 && !isBeginWord(engine.Lower(args[0])) {
+		o.kind, args = string(args[0]), args[1:]
+	}
+	for ; len(args) > 0; args = args[2:] {
+		word := engine.Lower(args[0])
+		switch {
+		case !isBeginWord(word):
+			return nil, codec.Kind{}, engine.TextSyntax + ": '" + clip(args[0]) + "' is not an option of BEGIN"
+		case o.given[word]:
+			return nil, codec.Kind{}, "ERR " + upper(word) + " is there twice"
+		case len(args) == 1:
+			return nil, codec.Kind{}, "ERR " + upper(word) + " needs a value"
+		}
+		o.given[word] = true
+		if word == "newkey" {
+			h, ok := x.Key(string(args[1]))
+			if !ok {
+				return nil, codec.Kind{}, "ERR NEWKEY: there is no key '" + clip(args[1]) + "' in the file of keys (serve --keys)"
+			}
+			o.keyed, o.hasher = string(args[1]), h
+		} else if text := words[word](o, args[1]); text != "" {
+			return nil, codec.Kind{}, text
+		}
+	}
+	if o.kind == "" {
+		return nil, codec.Kind{}, "ERR there is no filter of this name: BEGIN needs a kind"
+	}
+	row, text := anyKind(o.kind)
+	switch {
+	case text != "":
+	case row.Features.Expire:
+		text = "ERR kind " + row.Name + " is not rebuilt: it forgets by itself, FILTER.CREATE makes a new one"
+	case o.hasher.IsPlaceholder():
+		text = "ERR the secret key '" + o.keyed + "' of this filter is not in the file of keys: NEWKEY names another"
+	case o.hasher.Kind() != hashing.XXH3 && row.Name == "quorum":
+		text = "ERR a secret key is not for kind quorum"
+	}
+	o.kind = row.Name
+	return o, row, text
+}
+
+func isBeginWord(word string) bool { return word == "capacity" || word == "error" || word == "newkey" }
+
+// anyKind returns the kind of a name, also a static one, or the error text.
+func anyKind(name string) (codec.Kind, string) {
+	var names []string
+	for _, k := range codec.Kinds() {
+		if strings.EqualFold(k.Name, name) {
+			return k, ""
+		}
+		names = append(names, k.Name)
+	}
+	return codec.Kind{}, "ERR unknown kind '" + clip([]byte(name)) + "'; there are " + strings.Join(names, ", ")
+}
+
+// takeFrom takes kind, size and hash of a filter. It returns the error text, or "".
+func (o *options) takeFrom(entry *catalog.Entry) string {
+	s, ok := statsOf(entry)
+	if !ok {
+		return engine.TextNotFound
+	}
+	p := store.PartOf(entry)
+	row := p.Row()
+	if row.Features.Expire {
+		return "ERR kind " + row.Name + " is not rebuilt: it forgets by itself, FILTER.CREATE makes a new one"
+	}
+	o.kind, o.keyed = row.Name, p.Plan().KeyID
+	o.hasher, _ = p.Hasher()
+	if s.Capacity > 0 {
+		o.capacity = s.Capacity
+	}
+	if s.Items <= maxCapacity {
+		o.capacity = max(o.capacity, s.Items)
+	}
+	o.capacity = min(o.capacity, maxCapacity)
+	if s.Asked > 0 && s.Asked < 1 {
+		o.rate = s.Asked
+	}
+	p.RLock()
+	defer p.RUnlock()
+	if q, ok := p.Filter().(*compose.Quorum); ok {
+		o.members, o.need = uint64(len(q.Members())), uint64(q.Need())
+	}
+	return ""
+}
+
+// draft returns the Value of the record that opens a shadow, or the error text.
+func (o *options) draft(row codec.Kind, plan *store.Plan) ([]byte, string) {
+	if row.Features.Static {
+		n := uint64(1)
+		for ; o.capacity*8/n > partBytes && n < store.MaxParts; n *= 2 { // hashes of a part are copied under its lock
+		}
+		keys := float64(o.capacity) / float64(n)
+		if n > 1 {
+			keys += 4 * math.Sqrt(keys)
+		}
+		plan.Parts = logOf(n)
+		return store.AppendStatic(nil, plan, &row, o.hasher, uint64(math.Ceil(keys)), o.rate), ""
+	}
+	f, parts, err := o.template()
+	if err != nil {
+		return nil, "ERR " + o.kind + ": " + cause(err)
+	}
+	plan.Parts = logOf(parts)
+	outline, err := codec.AppendOutline(nil, f)
+	if err != nil {
+		return nil, "ERR " + o.kind + ": " + cause(err)
+	}
+	return store.AppendShadow(nil, plan, outline), ""
+}
+
+func runFeed(x *engine.Context, c *engine.Call) {
+	if len(c.Args) < 4 {
+		c.Fail("ERR wrong number of arguments for 'filter.rebuild|feed' command")
+		return
+	}
+	_, sh := open(x, c)
+	if sh == nil {
+		return
+	}
+	if _, usable := sh.Hasher(); !usable {
+		c.Fail(missingKey(sh.Plan()))
+		return
+	}
+	if sh.Broken() {
+		c.Fail(textBroken)
+		return
+	}
+	done, failed, err := x.Feed(sh, c.Args[3:])
+	switch {
+	case failed.Kind != engine.None:
+		c.Answer(failed)
+	case errors.Is(err, store.ErrRetry):
+		c.Fail("ERR the rebuild was given up meanwhile")
+	case errors.Is(err, store.ErrSealed):
+		c.Fail("ERR a COMMIT is under way: no more items are taken")
+	case err != nil:
+		breakShadow(x, sh)
+		c.Fail(failure(err) + "; the rebuild is broken: ABORT it, and BEGIN one with more CAPACITY")
+	default:
+		c.Answer(engine.Integer(int64(done)))
+	}
+}
+
+const textBroken = "ERR the rebuild is broken, since an item had no room in it: ABORT it, and BEGIN one with more CAPACITY"
+
+// breakShadow marks a shadow as one that lacks items.
+func breakShadow(x *engine.Context, sh *store.Shadow) {
+	x.ApplyPiece(store.PartOf(sh.Entry), store.Record{Op: store.OpShadowBreak, ID: sh.Entry.ID})
+}
+
+func runAbort(x *engine.Context, c *engine.Call) {
+	if len(c.Args) != 3 {
+		c.Fail(engine.TextSyntax)
+		return
+	}
+	_, sh := open(x, c)
+	if sh == nil {
+		return
+	}
+	res, failed := x.ApplyNames(store.Record{Op: store.OpEvict, IDs: []uint64{sh.Entry.ID}}, 0)
+	switch {
+	case failed.Kind != engine.None:
+		c.Answer(failed)
+	case res.N == 0:
+		c.Fail("ERR the rebuild was given up meanwhile")
+	default:
+		c.Answer(engine.OK())
+	}
+}
+
+func runStatus(x *engine.Context, c *engine.Call) {
+	if len(c.Args) != 3 {
+		c.Fail(engine.TextSyntax)
+		return
+	}
+	entry, sh := open(x, c)
+	if sh == nil {
+		return
+	}
+	v, ok := sh.Progress()
+	if !ok {
+		c.Fail("ERR the rebuild was given up meanwhile")
+		return
+	}
+	state := "open"
+	switch {
+	case sh.Broken():
+		state = "broken"
+	case sh.Closed():
+		state = "committing"
+	}
+	fields := []field{
+		{"state", state}, {"kind", sh.Row().Name}, {"capacity", whole(v.Capacity)}, {"parts", int64(1) << sh.Plan().Parts},
+		{"items", whole(v.Items)}, {"fed", whole(v.Fed)}, {"added", whole(v.Added)}, {"deleted", whole(v.Missed)}, {"bytes", whole(v.Bytes)},
+	}
+	if h, _ := sh.Hasher(); h.Kind() != hashing.XXH3 {
+		fields = append(fields, field{"key", sh.Plan().KeyID})
+	}
+	if entry != nil {
+		if s, ok := statsOf(entry); ok {
+			fields = append(fields, field{"old_items", whole(s.Items)})
+		}
+	}
+	if made := store.PartOf(sh.Entry).Made(); made > 0 {
+		fields = append(fields, field{"age", max(0, x.Milliseconds()/1000-made)})
+	}
+	c.Answer(asMap(fields))
+}
+
+// shadowed answers adds that the shadow of a filter cannot take, and reports whether
+// the others are to be run from the beginning again.
+func shadowed(x *engine.Context, sh *store.Shadow, calls []engine.Call) (again bool) {
+	_, usable := sh.Hasher()
+	if !usable && !sh.Broken() { // its key is gone: it will lack what comes now
+		r := store.Record{Op: store.OpShadowBreak, ID: sh.Entry.ID}
+		if x.Refresh(store.PartOf(sh.Entry), r) {
+			return true
+		}
+	}
+	if sh.Broken() {
+		return false
+	}
+	for i := range calls {
+		switch c := &calls[i]; {
+		case c.Answered() || c.Command().Filter.Write != adding:
+		case !usable:
+			c.Fail(missingKey(sh.Plan()))
+		case sh.Row().Features.Static && sh.Closed():
+			c.Fail("ERR the filter becomes one of kind " + sh.Row().Name + ", which takes no more items: a COMMIT is under way")
+		case c.Command().Filter.Hash != nil && !sh.Same():
+			c.Fail("ERR " + strings.ToUpper(c.Command().Name) + " is refused while the filter gets a new key")
+		}
+	}
+	return false
+}
+
+func percentOf(a, b uint64) string {
+	return strconv.FormatFloat(100*float64(a)/float64(b), 'f', 1, 64) + "%"
+}

@@ -1,0 +1,134 @@
+package engine
+
+import (
+	"slices"
+
+	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// shadowOf returns the shadow that a write to a filter has to do with, nil if there is
+// none.
+func (e *Engine) shadowOf(f *Filter, entry *catalog.Entry) *store.Shadow {
+	if f.Write == nil || f.Write.Op != store.OpFilterAdd {
+		return nil
+	}
+	if sh := e.state.ShadowOf(entry.ID); sh != nil && !sh.Broken() {
+		return sh
+	}
+	return nil
+}
+
+// hashSecond hashes items, whose hashes begin at first, for the shadow as well. Hashes
+// that a client has sent are those of both: Check refuses them if the hash differs.
+func (w *Workspace) hashSecond(items [][]byte, first int) {
+	if w.shadow == nil {
+		return
+	}
+	n := len(w.Hashes)
+	w.seconds = slices.Grow(w.seconds[:min(len(w.seconds), first)], n)[:n]
+	h, _ := w.shadow.Hasher() // Check has asked for the key
+	if w.shadow.Same() {
+		copy(w.seconds[first:], w.Hashes[first:])
+	} else {
+		h.HashKeys(w.seconds[first:], items)
+	}
+}
+
+// secondParts puts the hashes for the shadow into the ops of parts, whose hashes are
+// sorted in routes.
+func (w *Workspace) secondParts(ops []*door.Op, first, n int) {
+	if w.shadow == nil {
+		return
+	}
+	r := &w.routes
+	r.second = resize(r.second, n)
+	for i, at := range r.place {
+		r.second[at] = w.seconds[first+i]
+	}
+	for _, op := range ops {
+		from, to := r.of(int(op.Record.Index))
+		op.Record.Shadow, op.Record.Second = w.shadow.Entry.ID, r.second[from:to]
+	}
+}
+
+// Shadow returns the shadow of a filter, nil if it has none.
+func (x *Context) Shadow(entry *catalog.Entry) *store.Shadow { return x.e.state.ShadowOf(entry.ID) }
+
+// ShadowNamed returns the shadow that will make a name, nil if there is none.
+func (x *Context) ShadowNamed(name []byte) *store.Shadow { return x.e.state.ShadowNamed(name) }
+
+// Build builds the filters of a shadow of a static kind. It takes long.
+func (x *Context) Build(sh *store.Shadow) (*store.Built, error) {
+	x.e.leave(x.s)
+	x.e.gate.watch.waits(x.s, "build a filter")
+	return x.e.state.Build(sh)
+}
+
+// Reserve sets n bytes aside until the reply is written. It reports false if there are
+// not so many.
+func (x *Context) Reserve(n uint64) (release func(), ok bool) {
+	if !x.e.Budget.reserve(n) {
+		return nil, false
+	}
+	return func() { x.e.Budget.release(n) }, true
+}
+
+// ApplyNames puts a record of the catalogue in order, outside the gate but for that,
+// and returns what came of it. It may take cost bytes. The reply tells that the record
+// was not kept, and is None if it was.
+func (x *Context) ApplyNames(r store.Record, cost uint64) (store.Result, Reply) {
+	r.At = x.s.ms
+	return x.ApplyLarge(nil, r, cost)
+}
+
+// feedPiece is how many items are fed at a time.
+const feedPiece = maxRun
+
+// Feed adds items to a shadow. It returns how many it took, and why not more. The reply
+// tells that a record was not kept, and is None if all were.
+func (x *Context) Feed(sh *store.Shadow, items [][]byte) (done int, failed Reply, err error) {
+	e, s := x.e, x.s
+	h, _ := sh.Hasher()
+	hashes := make([]uint64, min(len(items), feedPiece))
+	var r routes
+	for len(items) > 0 {
+		n := min(len(items), feedPiece)
+		h.HashKeys(hashes[:n], items[:n])
+		r.sort(hashes[:n], uint(sh.Plan().Parts))
+		ops := e.feedOps(sh, &r)
+		e.leave(s)
+		e.gate.watch.waits(s, "feed a shadow")
+		e.door.Ready()
+		e.enter(s)
+		e.door.Do(ops)
+		e.leave(s)
+		e.door.Wait(ops)
+		for _, op := range ops {
+			switch {
+			case op.Err != nil:
+				return done, unsettled(op.Err), nil
+			case op.Result.Err != nil:
+				return done, Reply{}, op.Result.Err
+			}
+		}
+		items, done = items[n:], done+n
+	}
+	return done, Reply{}, nil
+}
+
+// feedOps returns an op for every part of a shadow that has items.
+func (e *Engine) feedOps(sh *store.Shadow, r *routes) []*door.Op {
+	var ops []*door.Op
+	for i, p := range store.Parts(sh.Entry) {
+		if from, to := r.of(i); from < to {
+			op := &door.Op{Part: p, Admit: &e.Budget, Record: store.Record{
+				Op: store.OpShadowFeed, ID: sh.Entry.ID, Index: uint32(i), Hashes: r.hashes[from:to],
+			}}
+			op.Result.Bools = r.bools[from:to]
+			ops = append(ops, op)
+		}
+	}
+	return ops
+}

@@ -1,0 +1,380 @@
+package store
+
+import (
+	"encoding"
+	"encoding/binary"
+	"fmt"
+	"math"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/codec"
+	"github.com/bloomery/bloomery/foreign/redisbloom"
+	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/server/internal/catalog"
+)
+
+// draft is the contents of a part of a shadow: a filter, or the hashes from which one
+// of a static kind will be built, and what is to be known of the rebuild.
+type draft struct {
+	main    uint64 // see Shadow
+	name    string
+	fed     uint64 // items of FEED
+	added   uint64 // items that were added to the filter meanwhile, and were new here
+	missed  uint64 // items that were deleted from the filter and are here
+	broken  bool
+	plan    *shared
+	inner   *filter // nil for a static kind
+	rate    float64 // of a static kind
+	limit   uint64  // most hashes of a static kind
+	chunks  [][]uint64
+	hashes  uint64 // in chunks
+	enlarge uint64 // bytes of chunks
+}
+
+var _ Contents = (*draft)(nil)
+
+// chunkHashes is how many hashes a draft makes room for at once.
+const chunkHashes = 8192
+
+// Progress is how far a shadow has come.
+type Progress struct {
+	Fed, Added, Missed uint64
+	Items, Bytes       uint64
+	Capacity           uint64
+	Exact              bool
+}
+
+// Progress returns how far the shadow has come. It reports false if it is gone.
+func (sh *Shadow) Progress() (sum Progress, ok bool) {
+	sum.Exact = true
+	for _, p := range Parts(sh.Entry) {
+		p.RLock()
+		d, is := p.contents.(*draft)
+		if !is || p.gone {
+			p.RUnlock()
+			return sum, false
+		}
+		s := d.Stats()
+		sum.Fed, sum.Added, sum.Missed = sum.Fed+d.fed, sum.Added+d.added, sum.Missed+d.missed
+		if sum.Items += s.Items; sum.Items < s.Items {
+			sum.Items = math.MaxUint64
+		}
+		sum.Bytes += d.Bytes()
+		sum.Capacity += s.Capacity
+		sum.Exact = sum.Exact && s.Exact
+		p.RUnlock()
+	}
+	return sum, true
+}
+
+func (*draft) Kind() catalog.Kind { return catalog.Filter }
+
+// Stats returns those of the filter; of hashes their number, those that are there
+// twice included.
+func (d *draft) Stats() bloomery.Stats {
+	if d.inner != nil {
+		return d.inner.Stats()
+	}
+	return bloomery.Stats{Kind: d.plan.kind.Name, Items: d.hashes, Capacity: d.limit / limitFactor, Bytes: d.enlarge}
+}
+
+func (d *draft) Bytes() uint64 {
+	n := uint64(beside + len(d.name))
+	if d.inner != nil {
+		return n + d.inner.Bytes()
+	}
+	return n + d.enlarge
+}
+
+func (d *draft) Growth(n int) (most uint64, sure bool) {
+	if d.inner != nil {
+		return d.inner.Growth(n)
+	}
+	return d.growth(n), true
+}
+
+// growth returns the bytes of chunks that n more hashes need.
+func (d *draft) growth(n int) uint64 {
+	have := uint64(len(d.chunks)) * chunkHashes
+	if need := d.hashes + uint64(n); need > have {
+		return (need - have + chunkHashes - 1) / chunkHashes * chunkHashes * 8
+	}
+	return 0
+}
+
+func (d *draft) Apply(r *Record, res *Result) (grown int64) {
+	switch r.Op {
+	case OpShadowFeed, OpShadowAdd:
+		grown = d.put(r, res)
+		if r.Op == OpShadowFeed {
+			d.fed += uint64(res.Done)
+			res.All, res.Changed = true, res.Done > 0
+			return grown
+		}
+		for _, isNew := range res.Bools[:res.Done] {
+			if isNew || res.All {
+				d.added++
+			}
+		}
+	case OpShadowBreak:
+		res.Changed = !d.broken
+		d.broken = true
+	case OpShadowMissed:
+		d.missed += uint64(r.Position)
+		res.Changed = true
+	default:
+		res.Err = ErrType
+	}
+	return grown
+}
+
+// put adds hashes.
+func (d *draft) put(r *Record, res *Result) (grown int64) {
+	if d.inner != nil {
+		if most, _ := d.inner.Growth(len(r.Hashes)); most > r.Room {
+			res.Err = redisbloom.ErrRoom
+			return 0
+		}
+		return d.inner.add(r, res)
+	}
+	res.sized(len(r.Hashes))
+	clear(res.Bools)
+	need := d.growth(len(r.Hashes))
+	switch {
+	case need > r.Room:
+		res.Err = redisbloom.ErrRoom
+		return 0
+	case d.hashes+uint64(len(r.Hashes)) > d.limit:
+		res.Err = bloomery.ErrFull
+		return 0
+	}
+	for _, h := range r.Hashes {
+		if d.hashes == uint64(len(d.chunks))*chunkHashes {
+			d.chunks = append(d.chunks, make([]uint64, 0, chunkHashes))
+		}
+		last := len(d.chunks) - 1
+		d.chunks[last] = append(d.chunks[last], h)
+		d.hashes++
+	}
+	d.enlarge += need
+	res.Done, res.All, res.Changed = len(r.Hashes), true, len(r.Hashes) > 0
+	return int64(need)
+}
+
+// all returns a copy of the hashes of a static kind.
+func (d *draft) all() []uint64 {
+	list := make([]uint64, 0, d.hashes)
+	for _, c := range d.chunks {
+		list = append(list, c...)
+	}
+	return list
+}
+
+func (d *draft) Release() {
+	if d.inner != nil {
+		d.inner.Release()
+	}
+	d.chunks, d.hashes, d.enlarge = nil, 0, 0
+}
+
+// AppendHeader appends the plan and what is to be known of the rebuild.
+func (d *draft) AppendHeader(b []byte) []byte { return d.appendInfo(AppendPlan(b, &d.plan.Plan)) }
+
+func (d *draft) appendInfo(b []byte) []byte {
+	for _, v := range []uint64{d.main, d.fed, d.added, d.missed, d.limit, math.Float64bits(d.rate)} {
+		b = binary.AppendUvarint(b, v)
+	}
+	b = appendBytes(b, []byte(d.name))
+	flags := byte(0)
+	if d.broken {
+		flags |= draftBroken
+	}
+	if d.inner == nil {
+		flags |= draftStatic
+	}
+	b = append(b, flags)
+	if d.inner == nil {
+		b = binary.AppendUvarint(b, uint64(d.plan.kind.Number))
+		b = append(b, byte(d.plan.hasher.Kind()))
+		b = binary.LittleEndian.AppendUint64(b, d.plan.hasher.Check())
+	}
+	return b
+}
+
+const (
+	draftBroken = 1 << iota
+	draftStatic
+)
+
+// appendKeys appends the encoding of the filter, or the hashes.
+func (d *draft) appendKeys(b []byte) ([]byte, error) {
+	if d.inner != nil {
+		return d.inner.encode(b)
+	}
+	for _, c := range d.chunks {
+		for _, h := range c {
+			b = binary.LittleEndian.AppendUint64(b, h)
+		}
+	}
+	return b, nil
+}
+
+// ScanDump returns everything as one chunk.
+func (d *draft) ScanDump(iter int64) (next int64, chunk []byte) {
+	data, err := d.appendKeys(nil)
+	if err != nil || iter < 1 || iter > int64(len(data)) {
+		return 0, nil
+	}
+	return int64(len(data)) + 1, data[iter-1:]
+}
+
+// Freeze implements Contents.
+func (d *draft) Freeze() (Frozen, error) { return d.freeze(0) }
+
+func (d *draft) freeze(made uint32) (Frozen, error) {
+	b := append(appendAge(make([]byte, 0, d.Bytes()+4096), &d.plan.Plan, made), formDraft)
+	data, err := d.appendKeys(d.appendInfo(b))
+	return &frozenFilter{data: data}, err
+}
+
+// redraft reads what freeze has written behind the form.
+func (s *State) redraft(p Plan, in *decoder) (Contents, error) {
+	d := &draft{main: in.uvarint(), fed: in.uvarint(), added: in.uvarint(), missed: in.uvarint(), limit: in.uvarint()}
+	d.rate = math.Float64frombits(in.uvarint())
+	d.name = string(in.bytes())
+	flags := in.byte()
+	d.broken = flags&draftBroken != 0
+	if flags&draftStatic == 0 {
+		if in.bad {
+			return nil, corrupt("copy of a shadow")
+		}
+		c, err := s.openContents(p, in.rest)
+		if err != nil {
+			return nil, err
+		}
+		d.inner, d.plan = c, c.plan.Load()
+		return d, nil
+	}
+	plan, err := s.staticPlan(p, in)
+	if err != nil {
+		return nil, err
+	}
+	d.plan = plan
+	if len(in.rest)%8 != 0 || uint64(len(in.rest)/8) > d.limit {
+		return nil, corrupt("copy of a shadow")
+	}
+	for rest := in.rest; len(rest) > 0; {
+		n := min(len(rest)/8, chunkHashes)
+		chunk := make([]uint64, n, chunkHashes)
+		for i := range chunk {
+			chunk[i] = binary.LittleEndian.Uint64(rest[8*i:])
+		}
+		d.chunks, d.hashes = append(d.chunks, chunk), d.hashes+uint64(n)
+		rest = rest[8*n:]
+	}
+	d.enlarge = uint64(len(d.chunks)) * chunkHashes * 8
+	return d, nil
+}
+
+// staticPlan reads kind and hash of a static filter that is not built yet.
+func (s *State) staticPlan(p Plan, in *decoder) (*shared, error) {
+	number, kind, check := in.uvarint(), hashing.Kind(in.byte()), in.uint64()
+	if in.bad || number > math.MaxUint16 {
+		return nil, corrupt("static kind")
+	}
+	row := rows[uint16(number)]
+	if row == nil || row.Build == nil {
+		return nil, fmt.Errorf("store: draft: %w: kind %d is not one that is built", bloomery.ErrVersion, number)
+	}
+	return s.share(p, *row, kind, check)
+}
+
+// limitFactor is how many hashes a draft of a static kind keeps for each key that it
+// was made for: a key that is fed and added is there twice.
+const limitFactor = 2
+
+// AppendStatic appends the Value of a record that opens a shadow of a static kind, for
+// so many keys in each part.
+func AppendStatic(b []byte, p *Plan, kind *codec.Kind, h hashing.Hasher, keys uint64, rate float64) []byte {
+	b = AppendPlan(append(b, shadowStatic), p)
+	b = binary.AppendUvarint(b, uint64(kind.Number))
+	b = append(b, byte(h.Kind()))
+	b = binary.LittleEndian.AppendUint64(b, h.Check())
+	b = binary.AppendUvarint(b, keys*limitFactor)
+	return binary.AppendUvarint(b, math.Float64bits(rate))
+}
+
+// AppendShadow appends the Value of a record that opens a shadow of another kind: it
+// is made as AppendCreation says.
+func AppendShadow(b []byte, p *Plan, outline []byte) []byte {
+	return AppendCreation(append(b, shadowFilter), p, outline)
+}
+
+// The first byte of the Value of OpShadow.
+const (
+	shadowFilter = 0
+	shadowStatic = 1
+)
+
+func shadowBytes(r *Record) (uint64, error) {
+	d := decoder{rest: r.Value}
+	form := d.byte()
+	switch {
+	case d.bad || form > shadowStatic:
+		return 0, corrupt("shadow")
+	case form == shadowFilter:
+		p, o, err := parseCreation(d.rest)
+		return (o.Bytes() + 2*beside + uint64(len(r.Name))) << p.Parts, err
+	}
+	p, _, err := parsePlan(d.rest)
+	return (beside + uint64(len(r.Name))) << p.Parts, err
+}
+
+// newDrafts makes the parts of a shadow.
+func newDrafts(s *State, r *Record) ([]Contents, error) {
+	if r.Op != OpShadow {
+		return nil, ErrType
+	}
+	in := decoder{rest: r.Value}
+	blank := draft{main: r.ID}
+	if r.ID == 0 {
+		blank.name = string(r.Name)
+	}
+	if form := in.byte(); form == shadowFilter {
+		parts, err := newFilter(s, &Record{Op: OpFilter, Value: in.rest})
+		for i, c := range parts {
+			d := blank
+			d.inner = c.(*filter)
+			d.plan = d.inner.plan.Load()
+			parts[i] = &d
+		}
+		return parts, err
+	}
+	p, rest, err := parsePlan(in.rest)
+	if err != nil {
+		return nil, err
+	}
+	in.rest = rest
+	if blank.plan, err = s.staticPlan(p, &in); err != nil {
+		return nil, err
+	}
+	blank.limit, blank.rate = in.uvarint(), math.Float64frombits(in.uvarint())
+	if in.bad {
+		return nil, corrupt("shadow")
+	}
+	parts := make([]Contents, 1<<p.Parts)
+	for i := range parts {
+		d := blank
+		parts[i] = &d
+	}
+	return parts, nil
+}
+
+// encoded returns the encoding of a filter.
+func encoded(f bloomery.Hashed) ([]byte, error) {
+	m, ok := f.(encoding.BinaryMarshaler)
+	if !ok {
+		return nil, fmt.Errorf("store: encode: %w: a %T has no encoding", bloomery.ErrIncompatible, f)
+	}
+	return m.MarshalBinary()
+}

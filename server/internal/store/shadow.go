@@ -1,0 +1,417 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"maps"
+	"sync/atomic"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/codec"
+	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/server/internal/catalog"
+)
+
+// A shadow is a filter that will take the place of another: FILTER.REBUILD. It is an
+// entry without a name whose parts are drafts. While it is open
+//
+//	add ── lock part i of the filter ── add ── lock parts of the shadow ── add ── one append to the log
+//
+// so a crash finds both or none, and whoever has read an item from the filter finds
+// it in the shadow. The swap gives the shadow the name.
+//
+// What a shadow gets is logged as records of its own parts. A record of the filter
+// that was prepared before the shadow was opened lacks the hashes for it: the door
+// answers ErrRetry, see Meets.
+
+var (
+	// ErrRebuilding means that a filter has a shadow, which the record would leave
+	// behind.
+	ErrRebuilding = errors.New("store: the filter is being rebuilt")
+	// ErrBroken means that a shadow lacks items.
+	ErrBroken = errors.New("store: the shadow is broken")
+	// ErrSealed means that a shadow takes no more items.
+	ErrSealed = errors.New("store: the shadow takes no more items")
+)
+
+// Shadow is a filter that is being made in the place of another, or under a new name.
+//
+// Safe for concurrent use.
+type Shadow struct {
+	Entry *catalog.Entry // of the shadow: it has no name
+	Main  uint64         // the filter whose place it takes, 0 if there is none
+	Name  string         // the name that it will have if Main is 0
+	plan  *shared
+	rate  float64 // of a static kind
+	same  bool    // its hash is that of the filter
+
+	broken atomic.Bool // it lacks items
+	closed atomic.Bool // it takes no more items: a commit is under way
+}
+
+// Hasher returns how the shadow hashes keys. It reports false if its secret key is not
+// there.
+func (sh *Shadow) Hasher() (hashing.Hasher, bool) {
+	return sh.plan.hasher, !sh.plan.hasher.IsPlaceholder()
+}
+
+// Same reports whether the shadow hashes keys as its filter does.
+func (sh *Shadow) Same() bool { return sh.same }
+
+// Row returns the kind that the shadow will have.
+func (sh *Shadow) Row() *codec.Kind { return sh.plan.kind }
+
+// Plan returns the plan of the shadow.
+func (sh *Shadow) Plan() *Plan { return &sh.plan.Plan }
+
+// Broken reports whether the shadow lacks items: it cannot take the place of its
+// filter.
+func (sh *Shadow) Broken() bool { return sh.broken.Load() }
+
+// Closed reports whether a commit is under way.
+func (sh *Shadow) Closed() bool { return sh.closed.Load() }
+
+// Reopen undoes the seal of a commit that was given up.
+func (sh *Shadow) Reopen() { sh.closed.Store(false) }
+
+// shadows are those that are open. They are never changed, but replaced.
+type shadows struct {
+	byMain map[uint64]*Shadow
+	byID   map[uint64]*Shadow
+	byName map[string]*Shadow // those of no filter
+}
+
+func (t *shadows) clone() *shadows {
+	if t == nil {
+		t = &shadows{map[uint64]*Shadow{}, map[uint64]*Shadow{}, map[string]*Shadow{}}
+	}
+	return &shadows{maps.Clone(t.byMain), maps.Clone(t.byID), maps.Clone(t.byName)}
+}
+
+// Shadowed reports whether any filter has a shadow.
+func (s *State) Shadowed() bool { return s.shadows.Load() != nil }
+
+// ShadowOf returns the shadow of a filter, nil if it has none.
+func (s *State) ShadowOf(id uint64) *Shadow {
+	t := s.shadows.Load()
+	if t == nil {
+		return nil
+	}
+	return t.byMain[id]
+}
+
+// ShadowNamed returns the shadow that will make a name, nil if there is none.
+func (s *State) ShadowNamed(name []byte) *Shadow {
+	t := s.shadows.Load()
+	if t == nil {
+		return nil
+	}
+	return t.byName[string(name)]
+}
+
+// shadowAt returns the shadow whose own id this is, nil if there is none.
+func (s *State) shadowAt(id uint64) *Shadow {
+	t := s.shadows.Load()
+	if t == nil {
+		return nil
+	}
+	return t.byID[id]
+}
+
+// Meets prepares a record of a part for the shadow that it meets, and returns why it
+// cannot be applied, nil if it can. The caller holds the lock of the part; a replay,
+// whose records were applied once, does not ask.
+func (s *State) Meets(r *Record) error {
+	t := s.shadows.Load()
+	if t == nil {
+		r.Shadow = 0
+		return nil
+	}
+	if sh := t.byID[r.ID]; sh != nil && sh.Closed() {
+		return ErrSealed
+	}
+	sh := t.byMain[r.ID]
+	if sh == nil || sh.Broken() {
+		r.Shadow = 0
+		return nil
+	}
+	switch r.Op {
+	case OpFilterAdd:
+		if r.Shadow != sh.Entry.ID || len(r.Second) != len(r.Hashes) || sh.Closed() {
+			return ErrRetry
+		}
+	case OpFilterDelete:
+		r.Shadow = sh.Entry.ID
+	case OpFilterClear, OpFilterUnion, OpFilterPiece:
+		return ErrRebuilding
+	}
+	return nil
+}
+
+// publish makes known that a shadow is open, or no longer.
+func (s *State) publish(sh *Shadow, open bool) {
+	t := s.shadows.Load().clone()
+	if open {
+		t.byID[sh.Entry.ID] = sh
+		if sh.Main != 0 {
+			t.byMain[sh.Main] = sh
+		} else {
+			t.byName[sh.Name] = sh
+		}
+	} else {
+		delete(t.byID, sh.Entry.ID)
+		if sh.Main != 0 {
+			delete(t.byMain, sh.Main)
+		} else {
+			delete(t.byName, sh.Name)
+		}
+	}
+	if len(t.byID) == 0 {
+		t = nil
+	}
+	s.shadows.Store(t)
+}
+
+// openShadow makes a shadow. The parts of it are locked until the record is in the
+// log.
+func (s *State) openShadow(r *Record, res *Result) {
+	if r.ID != 0 {
+		e := s.Names.ByID(r.ID)
+		if e == nil || e.Staged() || e.Expired(r.At) {
+			res.Err = ErrRetry
+			return
+		}
+	} else if e := s.Names.Get(r.Name); e != nil && !e.Expired(r.At) {
+		res.Err = ErrRetry
+		return
+	}
+	if s.ShadowOf(r.ID) != nil || r.ID == 0 && s.ShadowNamed(r.Name) != nil {
+		res.Err = ErrExists
+		return
+	}
+	if kind, value := s.newValue(r, res); value != nil {
+		res.Entry = s.Names.Stage(s.take(res.made), kind, value)
+		s.bytes.Add(-int64(len(r.Name))) // it is in the drafts
+		s.link(res.Entry)
+	}
+}
+
+// link makes known the shadow whose parts are those of an entry, if they are drafts.
+func (s *State) link(e *catalog.Entry) {
+	var sh *Shadow
+	broken := false
+	for _, p := range Parts(e) {
+		if d, ok := p.contents.(*draft); ok {
+			sh = &Shadow{Entry: e, Main: d.main, Name: d.name, plan: d.plan, rate: d.rate}
+			broken = broken || d.broken
+		}
+	}
+	if sh != nil {
+		sh.broken.Store(broken)
+		if e := s.Names.ByID(sh.Main); e != nil && PartOf(e) != nil {
+			h, _ := PartOf(e).Hasher()
+			sh.same = h.Kind() == sh.plan.hasher.Kind() && h.Check() == sh.plan.hasher.Check()
+		}
+		s.publish(sh, true)
+	}
+}
+
+// endShadow ends what an id that is gone has to do with a shadow.
+func (s *State) endShadow(id uint64) {
+	t := s.shadows.Load()
+	if t == nil {
+		return
+	}
+	if sh := t.byID[id]; sh != nil {
+		s.publish(sh, false)
+	} else if sh := t.byMain[id]; sh != nil {
+		s.drop(sh.Entry)
+	}
+}
+
+// dropShadows ends all shadows. It reports whether there were any.
+func (s *State) dropShadows() bool {
+	t := s.shadows.Load()
+	if t == nil {
+		return false
+	}
+	for _, sh := range t.byID {
+		s.drop(sh.Entry)
+	}
+	return true
+}
+
+// close makes a shadow take no more items, and waits for those on their way.
+func (s *State) close(sh *Shadow) {
+	sh.closed.Store(true)
+	for _, id := range []uint64{sh.Main, sh.Entry.ID} {
+		if e := s.Names.ByID(id); e != nil {
+			for _, p := range Parts(e) {
+				p.Lock()
+				p.Unlock() //nolint:staticcheck // waiting is all
+			}
+		}
+	}
+}
+
+// seal fixes the items of a shadow. A replay goes on with whatever comes: a start
+// gives up a commit that had not come to its swap.
+func (s *State) seal(r *Record, res *Result) {
+	sh := s.shadowAt(r.ID)
+	if sh == nil {
+		res.Err = ErrRetry
+		return
+	}
+	s.close(sh)
+	res.Changed = true
+}
+
+// swap gives a shadow the name of its filter, which goes. IDs has the filter, and the
+// checksums of the parts of a static kind: a replay builds them again.
+func (s *State) swap(r *Record, res *Result) {
+	e := s.Names.ByID(r.ID)
+	if e == nil || !e.Staged() || len(r.IDs) == 0 {
+		res.Err = ErrRetry
+		return
+	}
+	name, deadline := string(r.Name), int64(0)
+	var old *catalog.Entry
+	if r.IDs[0] != 0 {
+		if old = s.Names.ByID(r.IDs[0]); old == nil || old.Expired(r.At) {
+			res.Err = ErrRetry
+			return
+		}
+		name, deadline = old.Name(), old.When()
+	} else if s.live(r.Name, r.At, res) != nil {
+		res.Err = ErrExists
+		return
+	}
+	if sh := s.shadowAt(r.ID); sh != nil {
+		was := sh.Closed()
+		s.close(sh)
+		if sh.Broken() {
+			sh.closed.Store(was)
+			res.Err = ErrBroken
+			return
+		}
+	}
+	if res.Err = s.finish(e, r); res.Err != nil {
+		return
+	}
+	s.endShadow(e.ID)
+	s.bytes.Add(int64(len(name)))
+	res.Entry = s.Names.Reveal(e, old, name, deadline)
+	s.replaced(old)
+	s.noteWindow(res.Entry)
+	res.Changed = true
+}
+
+// applyDraft applies a record to a part of a shadow. It reports whether the record is
+// one of a filter, which the part then is: the swap is in the log right behind it.
+func (s *State) applyDraft(p *Part, d *draft, r *Record, res *Result) bool {
+	if r.Op.draft() {
+		s.bytes.Add(d.Apply(r, res))
+		if sh := s.shadowAt(r.ID); sh != nil && d.broken {
+			sh.broken.Store(true)
+		}
+		return false
+	}
+	if d.inner == nil {
+		res.Err = ErrType
+		return false
+	}
+	s.bytes.Add(int64(d.inner.Bytes()) - int64(d.Bytes()))
+	p.contents = d.inner
+	return true
+}
+
+// finish turns drafts into filters.
+func (s *State) finish(e *catalog.Entry, r *Record) error {
+	for i, p := range Parts(e) {
+		p.Lock()
+		d, ok := p.contents.(*draft)
+		var c *filter
+		switch {
+		case !ok: // a snapshot has it
+			p.Unlock()
+			continue
+		case d.inner != nil:
+			c = d.inner
+		case r.Built != nil:
+			c = r.Built.parts[i]
+		default:
+			var sum uint32
+			var err error
+			if c, sum, err = s.build(d); err == nil && i+1 < len(r.IDs) && uint64(sum) != r.IDs[i+1] {
+				err = fmt.Errorf("store: build: %w: part %d has checksum %08x, want %08x", bloomery.ErrCorrupt, i, sum, r.IDs[i+1])
+			}
+			if err != nil {
+				p.Unlock()
+				return err
+			}
+		}
+		s.bytes.Add(int64(c.Bytes()) - int64(d.Bytes()))
+		p.contents = c
+		p.version++
+		p.Unlock()
+	}
+	return nil
+}
+
+// Built is the parts of a static filter that were built from the items of a shadow.
+type Built struct {
+	parts []*filter
+	sums  []uint64
+	Items uint64
+}
+
+// Sums returns the checksums of the parts.
+func (b *Built) Sums() []uint64 { return b.sums }
+
+// Release gives the memory back of what was not used.
+func (b *Built) Release() {
+	for _, c := range b.parts {
+		c.Release()
+	}
+}
+
+// Build builds the filters of a shadow of a static kind that is closed: nobody
+// changes it. It takes long and needs no lock.
+func (s *State) Build(sh *Shadow) (*Built, error) {
+	b := &Built{}
+	for _, p := range Parts(sh.Entry) {
+		p.RLock()
+		d, ok := p.contents.(*draft)
+		gone := p.gone
+		p.RUnlock()
+		if !ok || gone {
+			b.Release()
+			return nil, ErrRetry
+		}
+		c, sum, err := s.build(d)
+		if err != nil {
+			b.Release()
+			return nil, err
+		}
+		b.parts, b.sums = append(b.parts, c), append(b.sums, uint64(sum))
+		b.Items += c.Stats().Items
+	}
+	return b, nil
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// build builds a filter of the keys of a draft.
+func (s *State) build(d *draft) (*filter, uint32, error) {
+	f, err := d.plan.kind.Build(d.all(), d.rate, d.plan.hasher)
+	if err != nil {
+		return nil, 0, err
+	}
+	data, err := encoded(f)
+	if err != nil {
+		return nil, 0, err
+	}
+	c, err := s.openContents(d.plan.Plan, data)
+	return c, crc32.Checksum(data, castagnoli), err
+}
