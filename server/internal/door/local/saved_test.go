@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/server/internal/door/local"
+	"github.com/bloomery/bloomery/server/internal/store"
 )
 
 // TestSavedAfterAStart asks that a start knows when the last snapshot was taken: by
@@ -28,5 +29,43 @@ func TestSavedAfterAStart(t *testing.T) {
 	defer d.Close() //nolint:errcheck // nothing was written
 	if got := d.Status().Saved; got.Sub(saved).Abs() > time.Second {
 		t.Errorf("after a start Saved = %v, want %v", got, saved)
+	}
+}
+
+// TestStepsSyncWhenDue counts the syncs of steps: with everysec there is one when a
+// second has passed since the oldest write, with no there is none.
+func TestStepsSyncWhenDue(t *testing.T) {
+	t.Parallel() // it sleeps
+	for _, mode := range []local.Fsync{local.EverySecond, local.Never} {
+		state := store.New()
+		d, err := local.Open(local.Config{State: state, Files: &local.Memory{}, Fsync: mode, SnapshotAfter: -1}.Manual())
+		if err != nil {
+			t.Fatal(err)
+		}
+		do(t, d, newBloom("b", 100))
+		step := func() int64 {
+			before := d.Status().Syncs
+			if err := d.Step(); err != nil {
+				t.Fatal(err)
+			}
+			return d.Status().Syncs - before
+		}
+		if n := step(); n != 0 {
+			t.Errorf("%v: %d syncs right after a write", mode, n)
+		}
+		time.Sleep(1100 * time.Millisecond)
+		want := int64(0)
+		if mode == local.EverySecond {
+			want = 1
+		}
+		if n := step(); n != want {
+			t.Errorf("%v: %d syncs a second after a write, want %d", mode, n, want)
+		}
+		if n := step(); n != 0 {
+			t.Errorf("%v: %d syncs after a sync", mode, n)
+		}
+		if err := d.Close(); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
