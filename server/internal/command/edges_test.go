@@ -483,6 +483,18 @@ func TestItemsOfAPipeline(t *testing.T) {
 			}
 		}
 	}
+	for _, kind := range []string{"BF", "CF"} {
+		adds = adds[:0]
+		for i := range 20 {
+			adds = append(adds, fields(fmt.Sprintf("%s.ADD %s item%d", kind, kind, i)))
+		}
+		b.exec(adds...)
+		for i := range 20 {
+			if got := b.line(fmt.Sprintf("%s.EXISTS %s item%d", kind, kind, i)); got != ":1" {
+				t.Errorf("item %d of 20 that were added to one filter of %s together: %s", i, kind, got)
+			}
+		}
+	}
 	if got := b.line("BF.DEBUG BF0"); !strings.Contains(got, "size:1") || !strings.Contains(got, "capacity:100 size:1 ratio:0.005") {
 		t.Errorf("BF.DEBUG = %s", got)
 	}
