@@ -420,7 +420,11 @@ var edges = map[string]string{
 		STRLEN f -> -WRONGTYPE Operation against a key holding the wrong kind of value
 		SETRANGE f 0 x -> -WRONGTYPE Operation against a key holding the wrong kind of value
 		INCR f -> -WRONGTYPE Operation against a key holding the wrong kind of value
-		GET f -> -WRONGTYPE Operation against a key holding the wrong kind of value`,
+		GET f -> -WRONGTYPE Operation against a key holding the wrong kind of value
+		SETEX k 10 v -> +OK
+		PTTL k -> :10000
+		PSETEX k 10 v -> +OK
+		PTTL k -> :10`,
 	"BF, words anywhere": `
 		BF.RESERVE nonscaling 0.01 3 -> +OK
 		BF.MADD nonscaling a b c d -> [true true true] -ERR non scaling filter is full
