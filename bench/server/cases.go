@@ -21,6 +21,7 @@ const (
 	key        = "__rand_int__"
 	emptyBloom = "BF.RESERVE bf:fresh 0.01 CAPACITY"
 	emptyCuck  = "CF.RESERVE cf:fresh CAPACITY"
+	emptyFilt  = "FILTER.CREATE fl:fresh bloom capacity CAPACITY" // the word in capitals stands for a number
 	// Sketches of usual sizes, 56 KB and 400 KB, whatever the capacity.
 	emptyCountMin = "CMS.INITBYPROB cms 0.001 0.01"
 	emptyTopK     = "TOPK.RESERVE topk 100 10000 5 0.9"
@@ -37,6 +38,7 @@ func cases() []benchCase {
 	targets := map[string][3]float64{ // pipeline 1, 16, 64
 		"BF.EXISTS": {0, 0.85, 0.95}, "BF.ADD": {0, 0.68, 0.75},
 		"CF.EXISTS": {0, 0.85, 1.05}, "CF.ADD": {0, 0.85, 1.15}, "CF.DEL": {0, 0.85, 1.15},
+		"FILTER.HAS": {0, 0.9, 1.1}, "FILTER.ADD": {0, 0.75, 0.85},
 		"CMS.INCRBY": {0, 0, 0.8}, "CMS.QUERY": {0, 0, 0.8}, "TDIGEST.ADD": {0, 0, 0.8},
 	}
 	var all []benchCase
@@ -51,6 +53,8 @@ func cases() []benchCase {
 			{name: "CF.EXISTS", args: []string{"CF.EXISTS", "cf", key}},
 			{name: "CF.ADD", args: []string{"CF.ADD", "cf:fresh", key}, before: []string{"DEL cf:fresh", emptyCuck}},
 			{name: "CF.DEL", args: []string{"CF.DEL", "cf:fresh", key}},
+			{name: "FILTER.HAS", args: []string{"FILTER.HAS", "fl", key}},
+			{name: "FILTER.ADD", args: []string{"FILTER.ADD", "fl:fresh", key}, before: []string{"DEL fl:fresh", emptyFilt}},
 			{name: "CMS.INCRBY", args: []string{"CMS.INCRBY", "cms", key, "1"}, before: []string{"DEL cms", emptyCountMin}},
 			{name: "CMS.QUERY", args: []string{"CMS.QUERY", "cms", key}},
 			{name: "TOPK.ADD", args: []string{"TOPK.ADD", "topk", key}, before: []string{"DEL topk", emptyTopK}},
@@ -65,6 +69,15 @@ func cases() []benchCase {
 		if p == 16 {
 			all = append(all,
 				benchCase{name: "BF.MEXISTS of 100", pipeline: p, items: 100, target: 3.3, args: append([]string{"BF.MEXISTS", "bf"}, many...)},
+				benchCase{
+					name: "FILTER.HAS of 1,000", pipeline: p, items: 1000, target: 8,
+					args: append([]string{"FILTER.HAS", "fl"}, slices.Repeat(many, 10)...),
+				},
+				benchCase{
+					name: "FILTER.ADD of 1,000", pipeline: p, items: 1000, target: 5,
+					args:   append([]string{"FILTER.ADD", "fl:fresh"}, slices.Repeat(many, 10)...),
+					before: []string{"DEL fl:fresh", emptyFilt},
+				},
 				benchCase{
 					name: "TDIGEST.ADD of 1,000", pipeline: p, items: 1000,
 					args:   append([]string{"TDIGEST.ADD", "td"}, slices.Repeat(many, 10)...),

@@ -113,9 +113,13 @@ func (p *process) benchmark(c benchCase, o options) (oneRun, error) {
 	return oneRun{rate: rate * float64(c.items), cpu: (after - before) / time.Duration(n)}, err
 }
 
-// fill makes the filters bf and cf with every second key of those that
-// redis-benchmark draws.
+// fill makes the filters bf, cf and fl with every second key of those that
+// redis-benchmark draws. A revision of before FILTER commands has no fl.
 func fill(p *process, capacity int) error {
+	heads := []string{"*1002\r\n$7\r\nBF.MADD\r\n$2\r\nbf\r\n", "*1003\r\n$9\r\nCF.INSERT\r\n$2\r\ncf\r\n$5\r\nITEMS\r\n"}
+	if out, err := p.cli("FILTER.CREATE", "fl", "bloom", "CAPACITY", strconv.Itoa(capacity)); err == nil && strings.HasPrefix(out, "OK") {
+		heads = append(heads, "*1002\r\n$10\r\nFILTER.ADD\r\n$2\r\nfl\r\n")
+	}
 	for _, line := range []string{"DEL bf cf", "BF.RESERVE bf 0.01 " + strconv.Itoa(capacity), "CF.RESERVE cf " + strconv.Itoa(capacity)} {
 		if _, err := p.cli(strings.Fields(line)...); err != nil {
 			return err
@@ -129,7 +133,7 @@ func fill(p *process, capacity int) error {
 	w, r := bufio.NewWriterSize(nc, 1<<20), bufio.NewReaderSize(nc, 1<<20)
 	const batch = 1000
 	for i := 0; i < capacity; i += batch {
-		for _, head := range []string{"*1002\r\n$7\r\nBF.MADD\r\n$2\r\nbf\r\n", "*1003\r\n$9\r\nCF.INSERT\r\n$2\r\ncf\r\n$5\r\nITEMS\r\n"} {
+		for _, head := range heads {
 			if _, err := w.WriteString(head); err != nil {
 				return err
 			}
@@ -142,7 +146,7 @@ func fill(p *process, capacity int) error {
 		if err := w.Flush(); err != nil {
 			return err
 		}
-		for range 2 * (batch + 1) {
+		for range len(heads) * (batch + 1) {
 			line, err := r.ReadString('\n')
 			if err != nil || line[0] == '-' {
 				return fmt.Errorf("fill: %q, %w", line, err)

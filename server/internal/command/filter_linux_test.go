@@ -2,9 +2,12 @@ package command_test
 
 import (
 	"fmt"
+	"runtime"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/bloomery/bloomery/server/internal/store"
 )
 
 // processorTime returns the time that this process has spent on processors.
@@ -27,9 +30,53 @@ func BenchmarkFilterWhere(b *testing.B) {
 		t.do(words...)
 	}
 	args := [][]byte{[]byte("FILTER.WHERE"), []byte("shard:*"), []byte("17/5")}
+	runtime.GC()
 	began := processorTime()
 	for b.Loop() {
 		t.exec(args)
 	}
 	b.ReportMetric(float64(processorTime()-began)/float64(b.N)/1000, "cpu-ns/filter")
+}
+
+// BenchmarkFilterUnion unites two filters of 64 MiB while another goroutine takes the
+// locks of their parts: how long it waits is how long they were held.
+func BenchmarkFilterUnion(b *testing.B) {
+	t := newBench(b, 1<<40)
+	t.withoutLog(b)
+	t.do("FILTER.CREATE", "a", "bloom", "CAPACITY", "48000000")
+	t.do("FILTER.CREATE", "b", "bloom", "LIKE", "a")
+	t.do("FILTER.ADD", "a", "x", "y")
+	t.do("FILTER.ADD", "b", "z")
+	entry := t.state.Names.Lookup([]byte("b"), 0)
+	var longest time.Duration
+	stop, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			for _, p := range store.Parts(entry) {
+				began := time.Now()
+				p.Lock()
+				longest = max(longest, time.Since(began))
+				p.Unlock()
+			}
+			select {
+			case <-stop:
+				return
+			default:
+				time.Sleep(100 * time.Microsecond)
+			}
+		}
+	}()
+	for b.Loop() {
+		if got := t.do("FILTER.UNION", "b", "a"); got != "+OK" {
+			b.Fatal(got)
+		}
+	}
+	close(stop)
+	<-done
+	if got := t.do("FILTER.HAS", "b", "x", "y", "z"); got != "[true true true]" {
+		b.Fatal(got)
+	}
+	b.ReportMetric(float64(longest.Microseconds()), "µs-longest-wait")
+	b.ReportMetric(float64(store.Cost("", entry))/(1<<20), "MiB")
 }

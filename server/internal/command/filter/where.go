@@ -2,6 +2,7 @@ package filter
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/foreign/redisbloom"
@@ -45,7 +46,7 @@ type hashOf struct {
 }
 
 func runWhere(x *engine.Context, c *engine.Call) {
-	pattern := engine.NewPattern(string(c.Args[1]))
+	match := matcher(string(c.Args[1]))
 	s := &seeker{items: c.Args[2:], found: make([]bool, len(c.Args)-2), hashes: map[hashOf][]uint64{}}
 	if !x.Hold(64 * len(s.items)) {
 		c.Fail(engine.TextOOM)
@@ -62,7 +63,7 @@ func runWhere(x *engine.Context, c *engine.Call) {
 					seen = append(seen, v)
 				}
 			})
-			seen = slices.DeleteFunc(seen, func(v catalog.View) bool { return !pattern.Match(v.Name) })
+			seen = slices.DeleteFunc(seen, func(v catalog.View) bool { return !match(v.Name) })
 			s.reach(seen)
 			for i, v := range seen {
 				if !s.ask(x, v.Entry, s.plans[i]) {
@@ -86,6 +87,15 @@ func runWhere(x *engine.Context, c *engine.Call) {
 		pairs = append(pairs, engine.Text(string(s.items[i])), engine.List(unique(list)...))
 	}
 	c.Answer(engine.Pairs(pairs...))
+}
+
+// matcher returns what decides whether a name matches a pattern. The usual one, a
+// prefix and a star, is decided by comparing.
+func matcher(pattern string) func(string) bool {
+	if prefix, ok := strings.CutSuffix(pattern, "*"); ok && !strings.ContainsAny(prefix, `*?[\`) {
+		return func(name string) bool { return strings.HasPrefix(name, prefix) }
+	}
+	return engine.NewPattern(pattern).Match
 }
 
 // unique sorts names, and removes those that a scan has met twice.
