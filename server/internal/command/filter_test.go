@@ -95,6 +95,24 @@ func TestFilterCommands(t *testing.T) {
 			FILTER.UNION v a b -> +QUEUED
 			FILTER.HAS v x z -> +QUEUED
 			EXEC -> [+OK [true true]]`,
+		"copy": `
+			FILTER.CREATE a cuckoo CAPACITY 100 PARTS 2 SLA 7 -> +OK
+			FILTER.ADD a x y -> [true true]
+			EXPIRE a 100 -> :1
+			COPY a b -> :1
+			TTL b -> :100
+			FILTER.ADD a z -> [true]
+			FILTER.HAS b x y z -> [true true false]
+			COPY a b -> :0
+			COPY a b REPLACE -> :1
+			FILTER.HAS b z -> [true]
+			COPY none c -> :0
+			MULTI -> +OK
+			FILTER.CREATE m bloom -> +QUEUED
+			FILTER.ADD m x -> +QUEUED
+			COPY m n -> +QUEUED
+			EXEC -> [+OK [true] :1]
+			FILTER.HAS n x y -> [true false]`,
 		"other types": `
 			SET s 1 -> +OK
 			BF.ADD b x -> :1

@@ -33,7 +33,7 @@ var samples = map[string][]string{
 	"cms.initbydim":    {"CMS.INITBYDIM new 10 3"},
 	"cms.initbyprob":   {"CMS.INITBYPROB new 0.1 0.1"},
 	"cms.merge":        {"CMS.MERGE m 2 m m WEIGHTS 1 2"},
-	"copy":             {"COPY s new"},
+	"copy":             {"COPY s new", "COPY p new"},
 	"decr":             {"DECR n"},
 	"decrby":           {"DECRBY n 2"},
 	"del":              {"DEL s b", "DEL none"},

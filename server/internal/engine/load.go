@@ -11,15 +11,15 @@ import (
 type Staging struct {
 	ID    uint64
 	Entry *catalog.Entry
-	// Have tells which parts have come, Left how many have not.
+	// Have says which parts have come, Left how many have not.
 	Have []bool
 	Left int
 }
 
 // StageFilter makes a filter that nobody can see yet. Value is a plan, and LoadPart
 // fills its parts; or it is that of store.AppendCreation, and the parts are empty. A
-// record of [store.OpReveal] gives it a name, Unstage removes it. The reply tells
-// what is wrong, and is None if nothing is.
+// record of [store.OpReveal] gives it a name, Unstage removes it. The reply
+// is what is wrong, None if nothing is.
 func (x *Context) StageFilter(create store.Op, value []byte) (*Staging, Reply) {
 	e := x.e
 	e.leave(x.s)
@@ -43,8 +43,8 @@ func (x *Context) StageFilter(create store.Op, value []byte) (*Staging, Reply) {
 	return &Staging{ID: entry.ID, Entry: entry, Have: make([]bool, n), Left: n}, Reply{}
 }
 
-// LoadPart fills a part of a staged filter with an encoding. The reply tells what is
-// wrong, and is None if nothing is.
+// LoadPart fills a part of a staged filter with an encoding. The reply is what is
+// wrong, None if nothing is.
 func (x *Context) LoadPart(t *Staging, index int, data []byte) Reply {
 	e := x.e
 	e.leave(x.s)

@@ -172,7 +172,7 @@ func (res *Result) sized(n int) {
 	res.Bools = res.Bools[:n]
 }
 
-// add adds hashes, or inserts them where that is what the kind does. Bools tells
+// add adds hashes, or inserts them where that is what the kind does. Bools says
 // which were not there before.
 func (c *filter) add(r *Record, res *Result) (grown int64) {
 	res.sized(len(r.Hashes))

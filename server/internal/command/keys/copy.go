@@ -3,17 +3,60 @@ package keys
 import (
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/rdb"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
-// copyCmd is COPY source destination [DB index] [REPLACE]. Filters cannot be
-// copied, as in RedisBloom.
+// copyCmd is COPY source destination [DB index] [REPLACE]. BF, CF and sketches
+// cannot be copied, as in RedisBloom; those of FILTER can.
 var copyCmd = engine.Command{
 	Name: "copy", Arity: -3, Flags: engine.Write | engine.DenyOOM, Keys: []engine.Keys{engine.KeyAt(1, engine.KeyGet), engine.KeyAt(2, engine.KeyOW)},
 	Categories: []string{"keyspace", "write", "slow"}, Group: engine.GroupGeneric, Since: "6.2.0",
-	Syntax: "source destination [DB destination-db] [REPLACE]", Complexity: "O(n), n being the length of the string",
-	Summary: "Copies a string. Filters are refused, as by RedisBloom.",
-	Prepare: prepareCopy, Reply: replyCopy,
+	Syntax: "source destination [DB destination-db] [REPLACE]", Complexity: "O(n), n being the number of bytes",
+	Summary: "Copies a string or a filter of FILTER.CREATE. BF, CF and sketches are refused, as by RedisBloom.",
+	Before:  beforeCopy, Prepare: prepareCopy, Reply: replyCopy, After: afterRestore,
+}
+
+// beforeCopy makes a copy of a filter that has no name yet, outside the gate.
+func beforeCopy(x *engine.Context, c *engine.Call) {
+	replace, text := parseCopy(c.Args)
+	if text != "" || string(c.Args[1]) == string(c.Args[2]) {
+		return // prepareCopy answers
+	}
+	var entry *catalog.Entry
+	v := &restoring{kind: catalog.Filter}
+	x.Look(func() {
+		entry, v.deadline = x.Deadline(c.Args[1])
+		if !replace && x.Lookup(c.Args[2]) != nil {
+			entry = nil
+		}
+	})
+	if entry == nil || entry.Kind == catalog.String || x.Family(entry.Kind).Pack == nil {
+		return
+	}
+	f := x.Family(entry.Kind)
+	cost := int(store.Cost("", entry))
+	if !x.Hold(2*cost + dumpExtra) {
+		c.Fail(engine.TextOOM)
+		return
+	}
+	w := rdb.NewWriter(moduleID(f), cost+dumpExtra)
+	if !f.Pack(w, entry) {
+		return // it is gone
+	}
+	r := rdb.NewReader(w.Payload(), func(uint64) bool { return true })
+	r.Byte()
+	r.Length()
+	header, parts := f.ReadValue(r)
+	id, failed := x.Stage(f, header, parts)
+	if failed.Kind != engine.None {
+		c.Answer(failed)
+		return
+	}
+	if v.id = id; !replace {
+		v.flags = store.IfAbsent
+	}
+	c.Option = v
 }
 
 func parseCopy(args [][]byte) (replace bool, text string) {
@@ -47,9 +90,18 @@ func prepareCopy(x *engine.Context, c *engine.Call) *engine.Op {
 		c.Fail("ERR source and destination objects are the same")
 		return nil
 	}
+	if v, ok := c.Option.(*restoring); ok {
+		return x.Record(store.Record{Op: store.OpReveal, ID: v.id, Name: c.Args[2], Deadline: v.deadline, Flags: v.flags})
+	}
 	entry, deadline := x.Deadline(c.Args[1])
 	if entry == nil || !replace && x.Lookup(c.Args[2]) != nil {
 		c.Answer(engine.Integer(0))
+		return nil
+	}
+	if entry.Kind != catalog.String && x.Family(entry.Kind).Pack != nil {
+		if beforeCopy(x, c); c.Option == nil && !c.Answered() {
+			c.Answer(engine.Integer(0)) // it is gone
+		}
 		return nil
 	}
 	if entry.Kind != catalog.String {
@@ -64,4 +116,9 @@ func prepareCopy(x *engine.Context, c *engine.Call) *engine.Op {
 	return x.Storing(c, r, nil, len(r.Value))
 }
 
-func replyCopy(c *engine.Call, res *store.Result) { c.Answer(engine.Flag(res.Err == nil)) }
+func replyCopy(c *engine.Call, res *store.Result) {
+	if v, ok := c.Option.(*restoring); ok && res.Err == nil {
+		v.id = 0 // it has its name
+	}
+	c.Answer(engine.Flag(res.Err == nil))
+}
