@@ -9,11 +9,13 @@ import (
 
 // How Step divides its time.
 const (
-	// quantum is how long a step works, wakeUp what it costs to begin one, and
-	// leastWait how long it waits at least before the next.
-	quantum   = 100 * time.Microsecond
-	wakeUp    = 10 * time.Microsecond
+	// quantum is how long a step works, and leastWait how long it waits at least
+	// before the next. wakeUp is what it costs to begin one, in the timer, the
+	// scheduler and the threads that look for work: at ten steps a second the
+	// processor time of a whole server was 0.08% of a core over the account.
+	quantum   = 500 * time.Microsecond
 	leastWait = 100 * time.Millisecond
+	wakeUp    = 80 * time.Microsecond
 	// walkEvery is the time between the end of a walk and the next one when
 	// all filters have a state.
 	walkEvery = 10 * time.Second
@@ -82,7 +84,7 @@ type Pause struct {
 	Idle bool
 }
 
-// Step works for about 100 microseconds and returns how long to wait before the
+// Step works for about 500 microseconds and returns how long to wait before the
 // next step.
 func (k *Keeper) Step() Pause {
 	k.mu.Lock()
