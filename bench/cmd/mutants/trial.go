@@ -133,8 +133,8 @@ func (r *trial) kill(m *mutant) (*test, error) {
 			return nil, err
 		}
 		binary, err := r.overlay(u, map[string][]byte{m.path: r.source.alone(m)}, dir)
-		if err != nil {
-			return nil, err
+		if err != nil { // the package compiles with it, its tests do not
+			return &test{suite: u, name: "build"}, os.RemoveAll(dir)
 		}
 		copies := make([]*test, len(rest))
 		for i, t := range rest {
