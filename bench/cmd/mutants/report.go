@@ -200,7 +200,8 @@ A mutant is the code with one small change. If the tests still pass, nothing tes
 changed. ` + "`make mutants PKG=./cuckoo`" + ` tries 100 of them, chosen by ` + "`SEED=1`" + `: conditions negated,
 comparisons moved by one, arithmetic and logic swapped, integers changed by one, statements
 deleted, results replaced (bench/cmd/mutants). Only short tests run, so rates are hardly
-measured. This page is written from bench/results/mutants.jsonl, which has every mutant with the
+measured; tests that compute for seconds were left out of the runs of server packages (-slow), and
+tests of other packages count only where a run named them (-tests). This page is written from bench/results/mutants.jsonl, which has every mutant with the
 test that killed it, and from bench/results/mutants.tsv, which explains survivors.
 
 "First" is how many the tests killed that were there when a mutant was first tried, "now" how
