@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/bloomery/bloomery/hashing"
 )
@@ -69,6 +70,8 @@ func TestRebuild(t *testing.T) {
 		{"split CAPACITY 2000 KEYED old", "fuse16 NEWKEY new"},
 		{"scalable CAPACITY 100", "fuse32"},
 		{"stable CAPACITY 2000", "spectral"},
+		{"window CAPACITY 3000 SPAN 60s GENERATIONS 4 BURST 4", "CAPACITY 6000"},
+		{"bloom CAPACITY 1000", "window CAPACITY 9000"},
 		{"quorum CAPACITY 2000", "quorum CAPACITY 4000"},
 	}
 	for _, v := range cases {
@@ -229,7 +232,7 @@ func TestRebuildMeanwhile(t *testing.T) {
 			FILTER.REBUILD f BEGIN ERROR 0.1 ERROR 0.1 -> -ERR ERROR is there twice
 			FILTER.REBUILD f BEGIN bloom SEED 3 -> -ERR syntax error: 'SEED' is not an option of BEGIN
 			FILTER.REBUILD f BEGIN NEWKEY nokey -> -ERR NEWKEY: there is no key 'nokey' in the file of keys (serve --keys)
-			FILTER.REBUILD f BEGIN window -> -ERR kind window is not rebuilt: it forgets by itself, FILTER.CREATE makes a new one
+			FILTER.REBUILD f BEGIN nokind -> -ERR unknown kind 'nokind'; there are bloom, standard, partitioned, split, scalable, counting, spectral, stable, cuckoo, quotient, fuse8, fuse16, fuse32, ribbon, growing, window, quorum
 			FILTER.REBUILD nokey BEGIN -> -ERR there is no filter of this name: BEGIN needs a kind
 			FILTER.REBUILD b BEGIN -> -ERR FILTER.REBUILD is for filters of FILTER.CREATE: fill a new key and RENAME it to this one
 			FILTER.REBUILD s BEGIN -> -WRONGTYPE Operation against a key holding the wrong kind of value`,
@@ -320,5 +323,26 @@ func TestRebuildBreaks(t *testing.T) {
 		b.ok(t, "FILTER.REBUILD f ABORT")
 		b.hasAll(t, "f", "b", 0, 100)
 		crash(t, b)
+	}
+}
+
+// TestRebuildOfAWindow lets time pass while a window is rebuilt: what was added at the
+// end is forgotten a span later, and not before.
+func TestRebuildOfAWindow(t *testing.T) {
+	b := newBench(t, 1<<30)
+	b.ok(t, "FILTER.CREATE f window CAPACITY 1000 SPAN 60s GENERATIONS 6 BURST 6")
+	b.ok(t, "FILTER.REBUILD f BEGIN CAPACITY 2000")
+	b.now = b.now.Add(50 * time.Second)
+	b.add("f", "late", 0, 100)
+	b.feed(t, "f", "fed", 0, 100)
+	b.now = b.now.Add(30 * time.Second)
+	b.ok(t, "FILTER.REBUILD f COMMIT FORCE")
+	crash(t, b)
+	b.now = b.now.Add(15 * time.Second)
+	b.hasAll(t, "f", "late", 0, 100)
+	b.hasAll(t, "f", "fed", 0, 100)
+	b.now = b.now.Add(30 * time.Second)
+	if got := b.do(append([]string{"FILTER.HAS", "f"}, itemsOf("late", 0, 100)...)...); strings.Count(got, "true") > 10 {
+		t.Error("the window forgets nothing")
 	}
 }

@@ -197,7 +197,7 @@ func (h *history) rebuild(k string) []string {
 	words := []string{"FILTER.REBUILD", k}
 	switch h.rng.IntN(9) {
 	case 0, 1:
-		kinds := []string{"bloom", "standard", "scalable", "cuckoo", "growing", "fuse8", "ribbon", "quorum", "counting"}
+		kinds := []string{"bloom", "standard", "scalable", "cuckoo", "growing", "fuse8", "ribbon", "quorum", "counting", "window"}
 		words = append(words, "BEGIN", kinds[h.rng.IntN(len(kinds))])
 		if h.rng.IntN(2) == 0 {
 			words = append(words, "CAPACITY", strconv.Itoa(1+h.rng.IntN(100))) // little enough to break

@@ -171,9 +171,16 @@ func roomFor(n uint64) uint64 {
 }
 
 // affordable returns the false positive rate at which the items fit into the
-// budget, by the textbook: a rate of p takes 1.44 log2(1/p) bits an item.
+// budget. By the textbook a rate of p takes 1.44 log2(1/p) bits an item; it takes as
+// many times more as the filter does now.
 func (e *evidence) affordable() float64 {
-	bits := float64(e.Budget) * 8 / float64(max(e.Items, e.Capacity, 1))
+	keys := float64(max(e.Items, e.Capacity, 1))
+	textbook := math.Log(1/e.Asked) / (math.Ln2 * math.Ln2)
+	more := float64(e.Bytes) * 8 / keys / textbook
+	bits := float64(e.Budget) * 8 / keys
+	if more > 1 { // not so for a rate that is not known
+		bits /= more
+	}
 	p := math.Exp(-bits * math.Ln2 * math.Ln2)
 	return min(max(p, e.Asked), 0.5)
 }

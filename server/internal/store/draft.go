@@ -122,6 +122,12 @@ func (d *draft) Apply(r *Record, res *Result) (grown int64) {
 	case OpShadowMissed:
 		d.missed += uint64(r.Position)
 		res.Changed = true
+	case OpFilterAdvance:
+		if d.inner == nil {
+			res.Err = ErrType
+			return 0
+		}
+		d.inner.advance(r, res)
 	default:
 		res.Err = ErrType
 	}

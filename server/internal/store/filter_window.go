@@ -56,6 +56,9 @@ func (s *State) ForgetWindow(id uint64) {
 // caller holds a lock of p.
 func (p *Part) Due(now int64) (generation uint64, due bool) {
 	c, ok := p.contents.(*filter)
+	if d, is := p.contents.(*draft); is && d.inner != nil {
+		c, ok = d.inner, true
+	}
 	if !ok || c.plan.Load().Generation == 0 || now < 0 {
 		return 0, false
 	}

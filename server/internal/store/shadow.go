@@ -128,7 +128,7 @@ func (s *State) Meets(r *Record) error {
 		r.Shadow = 0
 		return nil
 	}
-	if sh := t.byID[r.ID]; sh != nil && sh.Closed() {
+	if sh := t.byID[r.ID]; sh != nil && sh.Closed() && r.Op.draft() {
 		return ErrSealed
 	}
 	sh := t.byMain[r.ID]
@@ -287,7 +287,8 @@ func (s *State) swap(r *Record, res *Result) {
 		res.Err = ErrExists
 		return
 	}
-	if sh := s.shadowAt(r.ID); sh != nil {
+	sh := s.shadowAt(r.ID)
+	if sh != nil {
 		was := sh.Closed()
 		s.close(sh)
 		if sh.Broken() {
@@ -299,10 +300,14 @@ func (s *State) swap(r *Record, res *Result) {
 	if res.Err = s.finish(e, r); res.Err != nil {
 		return
 	}
-	s.endShadow(e.ID)
 	s.bytes.Add(int64(len(name)))
 	res.Entry = s.Names.Reveal(e, old, name, deadline)
-	s.replaced(old)
+	if old != nil {
+		s.bytes.Add(-s.leave(old))
+	}
+	if sh != nil { // not before: an add to the old filter alone would be lost
+		s.publish(sh, false)
+	}
 	s.noteWindow(res.Entry)
 	res.Changed = true
 }
@@ -310,7 +315,7 @@ func (s *State) swap(r *Record, res *Result) {
 // applyDraft applies a record to a part of a shadow. It reports whether the record is
 // one of a filter, which the part then is: the swap is in the log right behind it.
 func (s *State) applyDraft(p *Part, d *draft, r *Record, res *Result) bool {
-	if r.Op.draft() {
+	if r.Op.draft() || r.Op == OpFilterAdvance {
 		s.bytes.Add(d.Apply(r, res))
 		if sh := s.shadowAt(r.ID); sh != nil && d.broken {
 			sh.broken.Store(true)

@@ -5,6 +5,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/bloomery/bloomery/codec"
 	"github.com/bloomery/bloomery/compose"
@@ -90,7 +91,7 @@ func runBegin(x *engine.Context, c *engine.Call) {
 		old := store.PartOf(entry).Plan()
 		r.ID, plan.SLA, plan.Budget = entry.ID, old.SLA, old.Budget
 	}
-	if r.Value, text = o.draft(row, &plan); text != "" {
+	if r.Value, text = o.draft(row, &plan, x.Milliseconds()); text != "" {
 		c.Fail(text)
 		return
 	}
@@ -127,7 +128,7 @@ func runBegin(x *engine.Context, c *engine.Call) {
 // filter.
 func beginOptions(x *engine.Context, entry *catalog.Entry, args [][]byte) (*options, codec.Kind, string) {
 	o := &options{
-		capacity: defaultCapacity, rate: defaultError, members: defaultMembers, gens: defaultGens, burst: defaultBurst,
+		capacity: defaultCapacity, rate: defaultError, members: defaultMembers, span: defaultSpan, gens: defaultGens, burst: defaultBurst,
 		given: map[string]bool{},
 	}
 	if entry != nil {
@@ -165,8 +166,6 @@ func beginOptions(x *engine.Context, entry *catalog.Entry, args [][]byte) (*opti
 	row, text := anyKind(o.kind)
 	switch {
 	case text != "":
-	case row.Features.Expire:
-		text = "ERR kind " + row.Name + " is not rebuilt: it forgets by itself, FILTER.CREATE makes a new one"
 	case o.hasher.IsPlaceholder():
 		text = "ERR the secret key '" + o.keyed + "' of this filter is not in the file of keys: NEWKEY names another"
 	case o.hasher.Kind() != hashing.XXH3 && row.Name == "quorum":
@@ -197,11 +196,7 @@ func (o *options) takeFrom(entry *catalog.Entry) string {
 		return engine.TextNotFound
 	}
 	p := store.PartOf(entry)
-	row := p.Row()
-	if row.Features.Expire {
-		return "ERR kind " + row.Name + " is not rebuilt: it forgets by itself, FILTER.CREATE makes a new one"
-	}
-	o.kind, o.keyed = row.Name, p.Plan().KeyID
+	o.kind, o.keyed = p.Row().Name, p.Plan().KeyID
 	o.hasher, _ = p.Hasher()
 	if s.Capacity > 0 {
 		o.capacity = s.Capacity
@@ -215,14 +210,20 @@ func (o *options) takeFrom(entry *catalog.Entry) string {
 	}
 	p.RLock()
 	defer p.RUnlock()
-	if q, ok := p.Filter().(*compose.Quorum); ok {
-		o.members, o.need = uint64(len(q.Members())), uint64(q.Need())
+	switch f := p.Filter().(type) {
+	case *compose.Quorum:
+		o.members, o.need = uint64(len(f.Members())), uint64(f.Need())
+	case *compose.Window:
+		v := f.Shape()
+		o.gens, o.burst = uint64(v.Generations), v.Burst
+		o.span = time.Duration(p.Plan().Generation) * time.Millisecond * time.Duration(v.Generations)
 	}
 	return ""
 }
 
-// draft returns the Value of the record that opens a shadow, or the error text.
-func (o *options) draft(row codec.Kind, plan *store.Plan) ([]byte, string) {
+// draft returns the Value of the record that opens a shadow at a time in milliseconds
+// since 1970, or the error text.
+func (o *options) draft(row codec.Kind, plan *store.Plan, now int64) ([]byte, string) {
 	if row.Features.Static {
 		n := uint64(1)
 		for ; o.capacity*8/n > partBytes && n < store.MaxParts; n *= 2 { // hashes of a part are copied under its lock
@@ -239,6 +240,10 @@ func (o *options) draft(row codec.Kind, plan *store.Plan) ([]byte, string) {
 		return nil, "ERR " + o.kind + ": " + cause(err)
 	}
 	plan.Parts = logOf(parts)
+	if w, ok := f.(*compose.Window); ok {
+		plan.Generation = max(1, o.span.Milliseconds()/int64(o.gens))
+		w.Advance(uint64(max(0, now) / plan.Generation))
+	}
 	outline, err := codec.AppendOutline(nil, f)
 	if err != nil {
 		return nil, "ERR " + o.kind + ": " + cause(err)
@@ -262,6 +267,9 @@ func runFeed(x *engine.Context, c *engine.Call) {
 	if sh.Broken() {
 		c.Fail(textBroken)
 		return
+	}
+	if sh.Plan().Generation > 0 {
+		x.Look(func() { advance(x, sh.Entry) })
 	}
 	done, failed, err := x.Feed(sh, c.Args[3:])
 	switch {
@@ -357,6 +365,9 @@ func shadowed(x *engine.Context, sh *store.Shadow, calls []engine.Call) (again b
 	}
 	if sh.Broken() {
 		return false
+	}
+	if sh.Plan().Generation > 0 && advance(x, sh.Entry) {
+		return true
 	}
 	for i := range calls {
 		switch c := &calls[i]; {

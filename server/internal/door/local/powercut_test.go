@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"hash/maphash"
+	"math"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -154,13 +155,15 @@ func (w *world) write() {
 	rng := w.rng
 	name := func() []byte { return []byte{byte('a' + rng.IntN(6))} }
 	at := w.now.UnixMilli()
-	switch rng.IntN(28) {
+	switch rng.IntN(36) {
 	case 20:
 		w.do(w.newSketch(name(), at))
 	case 24, 25:
 		w.do(w.newFilter(name(), at))
 	case 26:
 		w.load(name(), at)
+	case 28, 29, 30, 31, 32, 33, 34, 35:
+		w.rebuild(name(), at)
 	case 21:
 		w.do(store.Record{Op: store.OpCountMinMerge, Name: name(), Names: [][]byte{name(), name()}, At: at, Value: store.AppendWeight(store.AppendWeight(nil, 1), int64(rng.IntN(3)))})
 	case 22:
@@ -241,7 +244,10 @@ func (w *world) filtered(e *catalog.Entry) store.Record {
 	r := store.Record{ID: e.ID, Index: uint32(w.rng.IntN(store.PartCount(e))), Op: store.OpFilterAdd, Room: store.Unlimited}
 	features := store.PartOf(e).Row().Features
 	switch k := w.rng.IntN(8); {
-	case k == 0:
+	case k == 0 && store.PartOf(e).Row().Name == "bloom" && w.rng.IntN(2) == 0:
+		r.Op, r.Position = store.OpFilterGrow, int64(math.Float64bits(0.3))
+		return r
+	case k == 0 && !features.Static:
 		// An empty one of any kind: parts of one filter are alike, but each takes
 		// any record of its kind.
 		r.Op, r.Value = store.OpFilterClear, w.blank(e)
@@ -254,6 +260,9 @@ func (w *world) filtered(e *catalog.Entry) store.Record {
 	}
 	for range 1 + w.rng.IntN(20) {
 		r.Hashes = append(r.Hashes, w.rng.Uint64N(400)*0x9e3779b97f4a7c15)
+	}
+	if sh := w.state.ShadowOf(e.ID); sh != nil { // one record for both
+		r.Shadow, r.Second, r.SecondRoom = sh.Entry.ID, r.Hashes, store.Unlimited
 	}
 	return r
 }

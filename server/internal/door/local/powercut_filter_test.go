@@ -1,0 +1,69 @@
+package local_test
+
+import (
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/codec"
+	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// rebuild is a step of a rebuild of a filter, or of a name that is free.
+func (w *world) rebuild(name []byte, at int64) {
+	e := w.state.Names.Lookup(name, at)
+	if e != nil && e.Kind != catalog.Filter {
+		return
+	}
+	sh := w.state.ShadowNamed(name)
+	if e != nil {
+		sh = w.state.ShadowOf(e.ID)
+	}
+	if sh == nil {
+		w.do(w.begin(e, name, at))
+		return
+	}
+	swap := store.Record{Op: store.OpShadowSwap, At: at, ID: sh.Entry.ID, IDs: []uint64{sh.Main}}
+	if sh.Main == 0 {
+		swap.Name = name
+	}
+	switch k := w.rng.IntN(12); {
+	case k == 0:
+		w.do(store.Record{Op: store.OpEvict, At: at, IDs: []uint64{sh.Entry.ID}})
+	case k == 1 && !sh.Row().Features.Static:
+		w.do(swap)
+	case k < 4 && sh.Row().Features.Static:
+		w.do(store.Record{Op: store.OpShadowSeal, At: at, ID: sh.Entry.ID})
+		built, err := w.state.Build(sh)
+		if err != nil || k == 2 { // given up
+			sh.Reopen()
+			return
+		}
+		swap.Built, swap.IDs = built, append(swap.IDs, built.Sums()...)
+		w.do(swap)
+	default:
+		hs := []uint64{w.rng.Uint64N(400) * 0x9e3779b97f4a7c15}
+		part := bloomery.Route(hs[0], uint(sh.Plan().Parts))
+		w.do(store.Record{Op: store.OpShadowFeed, ID: sh.Entry.ID, Index: uint32(part), Hashes: hs, Room: store.Unlimited})
+	}
+}
+
+// begin opens a shadow.
+func (w *world) begin(e *catalog.Entry, name []byte, at int64) store.Record {
+	r := store.Record{Op: store.OpShadow, At: at}
+	if e != nil {
+		r.ID = e.ID
+	} else {
+		r.Name = name
+	}
+	p := store.Plan{Parts: uint8(w.rng.IntN(3)), Generation: 1000}
+	if w.rng.IntN(2) == 0 {
+		r.Value = store.AppendShadow(nil, &p, w.outline())
+		return r
+	}
+	for _, k := range codec.Kinds() {
+		if k.Name == "fuse8" {
+			r.Value = store.AppendStatic(nil, &p, &k, hashing.Seeded(0), 50, 0.01)
+		}
+	}
+	return r
+}
