@@ -49,7 +49,7 @@ func addNoise(a bloomery.Adder, keys uint64, share float64, random io.Reader) (u
 	}
 	want := math.Round(share * float64(keys))
 	if want >= 1<<53 {
-		return 0, fmt.Errorf("bloom: add noise: %w: share %v of %d keys", bloomery.ErrParameter, share, keys)
+		return 0, fmt.Errorf("bloom: add noise: %w: share %v of %d keys is more than 2^53 dummies", bloomery.ErrParameter, share, keys)
 	}
 	if random == nil {
 		random = rand.Reader

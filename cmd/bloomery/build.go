@@ -262,7 +262,7 @@ func (o *buildOptions) fits(s *shell, f bloomery.Hashed, added uint64) error {
 	}
 	keys := "at least " + plural(added, "key")
 	if added == unknownItems {
-		keys = "more keys than can be told"
+		keys = "more keys than can be counted"
 	}
 	text := fmt.Sprintf("%s, and room for %s: the error rate is %s instead of %s",
 		keys, grouped(stats.Capacity), rateText(stats.Predicted), rateText(stats.Asked))

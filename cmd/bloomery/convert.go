@@ -93,7 +93,7 @@ func (o *convertOptions) run(ctx context.Context, s *shell, name string) error {
 	if err := o.save(ctx, s, form, f); err != nil {
 		return err
 	}
-	return s.converted(o.output, form, f)
+	return s.converted(o.output, form, o.seal != "", f)
 }
 
 // open reads the filter, and returns the form that it had; that of a sealed one
@@ -164,18 +164,22 @@ func convertKind(f bloomery.Hashed, to string, h hashing.Hasher) (bloomery.Hashe
 	}
 }
 
-// convertedJSON is what convert tells with --json.
+// convertedJSON is what convert prints with --json.
 type convertedJSON struct {
 	File  string    `json:"file"`
 	Form  string    `json:"form"`
 	Stats statsJSON `json:"stats"`
 }
 
-func (s *shell) converted(name string, form codec.Form, f bloomery.Hashed) error {
+func (s *shell) converted(name string, form codec.Form, sealed bool, f bloomery.Hashed) error {
 	stats := statsOf(f)
 	if s.asJSON {
 		return s.print(convertedJSON{name, form.String(), stats})
 	}
-	s.say("%s: %s, %s form", name, stats.Kind, form)
+	text := form.String() + " form"
+	if sealed {
+		text += ", sealed"
+	}
+	s.say("%s: %s, %s", name, stats.Kind, text)
 	return nil
 }

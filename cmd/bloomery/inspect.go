@@ -127,7 +127,11 @@ func (o *inspectOptions) inspect(ctx context.Context, name string, h hashing.Has
 		return nil, about(name, cause(err))
 	}
 	defer f.Close() //nolint:errcheck // it was only read
-	if r.info, err = codec.Inspect(bufio.NewReaderSize(f, 1<<20)); err != nil {
+	data := bufio.NewReaderSize(f, 1<<20)
+	if head, _ := data.Peek(headSize); codec.Sealed(head) {
+		return nil, errSealed(name)
+	}
+	if r.info, err = codec.Inspect(data); err != nil {
 		return nil, about(name, cause(err))
 	}
 	if info, err := f.Stat(); err == nil {

@@ -24,7 +24,7 @@ type reshapeOptions struct {
 	make  func(bloomery.Hashed) (bloomery.Hashed, error)
 
 	added uint64 // keys that make has added
-	note  string // what else is to be said of the result
+	note  string // a line to print about the result
 }
 
 func newFold() *cobra.Command {
@@ -72,8 +72,8 @@ func newNoise() *cobra.Command {
 		Short: "Blur a filter that is to be published",
 		Long: `noise adds dummy keys that nobody has to the filter in the file A, --share times as many
 as there are keys in it, and writes it to F, or replaces A: whole, or not at all. All keys
-stay. Whoever tries keys against the filter then finds more that were never added, and
-cannot tell which. The cost is a higher false positive rate; the rates before and after
+stay. Anyone who tries keys against the filter then finds more that were never added, and
+cannot distinguish them. The cost is a higher false positive rate; the rates before and after
 are printed.
 Dummies come from the system's source of randomness: no two runs add the same ones.
 
@@ -123,11 +123,21 @@ func (o *reshapeOptions) run(ctx context.Context, s *shell, name string) error {
 	if err := s.saveFilter(ctx, to, form, made); err != nil {
 		return err
 	}
-	if err := s.summary(to.output, made, 0, o.added, start); err != nil {
-		return err
+	return o.report(s, to.output, made, start)
+}
+
+// report prints what was written.
+func (o *reshapeOptions) report(s *shell, name string, f bloomery.Hashed, start time.Time) error {
+	if s.asJSON {
+		return s.summary(name, f, 0, o.added, start)
 	}
-	if o.note != "" && !s.asJSON {
+	stats := statsOf(f)
+	s.say("%s: %s, %s, %s, error rate %s", name, stats.Kind, keysText(stats), bytesText(stats.Bytes), rateText(stats.Predicted))
+	if o.note != "" {
 		s.say("%s", o.note)
+	}
+	if s.verbose {
+		s.say("took %s", time.Since(start).Round(time.Millisecond))
 	}
 	return nil
 }

@@ -35,7 +35,7 @@ func newServe() *cobra.Command {
 		Use:   "serve",
 		Short: "Serve filters on the Redis protocol: BF, CF, CMS, TOPK and TDIGEST as RedisBloom",
 		Long: `serve answers Redis clients: BF.*, CF.*, CMS.*, TOPK.* and TDIGEST.* as RedisBloom
-does, to the byte.
+does, to the byte, and FILTER.* for filters of every kind.
 
 Every setting is a flag, an environment variable (--max-memory is BLOOMERY_MAX_MEMORY)
 or a line of a TOML file (max-memory = "2GiB"), in this order; --print-config shows

@@ -7,7 +7,7 @@ import (
 	"github.com/bloomery/bloomery"
 )
 
-// summaryJSON is what build and add tell with --json.
+// summaryJSON is what build and add print with --json.
 type summaryJSON struct {
 	File  string    `json:"file"`
 	Lines uint64    `json:"lines"`
@@ -33,12 +33,12 @@ func keysText(s statsJSON) string {
 	case s.Exact:
 		return plural(s.Items, "key")
 	case s.Items == unknownItems:
-		return "more keys than can be told"
+		return "more keys than can be counted"
 	}
 	return "about " + plural(s.Items, "key")
 }
 
-// summary tells what was written: one line, or one object.
+// summary prints what was written: one line, or one object.
 func (s *shell) summary(name string, f bloomery.Hashed, lines, added uint64, start time.Time) error {
 	stats := statsOf(f)
 	if s.asJSON {

@@ -37,7 +37,7 @@ func main() {
 		100*s.Saturation, 100*s.Asked, 100*s.Predicted)
 
 	known, unknown := ask(f, words)
-	fmt.Printf("all %d words asked: %d found, %d forgotten\n", len(words), known, len(words)-known)
+	fmt.Printf("all %d words asked: %d found, %d false negatives\n", len(words), known, len(words)-known)
 	fmt.Printf("%d other words asked: %d false positives, %.2f%%\n", others, unknown, 100*float64(unknown)/others)
 	for _, w := range []string{words[0], words[len(words)/2], "no such word"} {
 		fmt.Printf("  is %q in the set? %v\n", w, map[bool]string{true: "probably", false: "certainly not"}[f.ContainsString(w)])

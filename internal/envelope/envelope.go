@@ -98,7 +98,7 @@ func ParseHeader(b []byte) (Header, error) {
 	b = b[:HeaderSize]
 	le := binary.LittleEndian
 	if string(b[:8]) != Magic {
-		return Header{}, fmt.Errorf("%w: no filter: it begins with %q", bloomery.ErrCorrupt, b[:8])
+		return Header{}, fmt.Errorf("%w: not a bloomery file: it starts with %q", bloomery.ErrCorrupt, b[:8])
 	}
 	if got, want := crc32.Checksum(b[:60], castagnoli), le.Uint32(b[60:]); got != want {
 		return Header{}, fmt.Errorf("%w: header checksum is %08x, should be %08x", bloomery.ErrCorrupt, got, want)
