@@ -164,7 +164,7 @@ func TestCuresRefused(t *testing.T) {
 	if got := b.line("FILTER.FOLD full"); !strings.HasPrefix(got, "-ERR FILTER.FOLD would raise the false positive rate to ") {
 		t.Errorf("FOLD of a full filter: %s", got)
 	}
-	if got := b.line("FILTER.FOLD little"); !strings.HasPrefix(got, "-ERR FILTER.FOLD: ") {
+	if got := b.line("FILTER.FOLD little"); !strings.HasPrefix(got, "-ERR FILTER.FOLD: this filter cannot be halved") {
 		t.Errorf("FOLD of a small filter: %s", got)
 	}
 	if string(snapshot(b.state)) != string(before) {

@@ -86,7 +86,7 @@ func TestFilterCommands(t *testing.T) {
 			FILTER.UNION u a other -> -ERR filters differ: 10240 bits with 7 hashes and 19968 bits with 6 hashes
 			FILTER.UNION u a seed -> -ERR filters differ: seed 0 and seed 5
 			FILTER.UNION u a parts -> -ERR filters differ: 1 parts and 2 parts
-			FILTER.UNION u count count -> -ERR kind cuckoo cannot be united: that is for bloom, standard, partitioned and split
+			FILTER.UNION u count count -> -ERR kind cuckoo cannot be united or compared: that is for bloom, standard, partitioned and split
 			FILTER.UNION u nokey -> -ERR not found
 			SET s 1 -> +OK
 			FILTER.UNION s a -> -WRONGTYPE Operation against a key holding the wrong kind of value

@@ -211,7 +211,7 @@ func TestInfoShowsWhatWasMeasured(t *testing.T) {
 		got := b.fieldsOf(t, f.key)
 		for name, want := range map[string]string{
 			"false_reported": ":1", "repaired": ":0", "alarm": ":0", "has_calls": ":1",
-			"verdict": `"OK"`, "reason": `"Nothing ails it."`, "command": `""`, "probed_state": `"measured"`,
+			"verdict": `"OK"`, "reason": `"All measurements are within their limits."`, "command": `""`, "probed_state": `"measured"`,
 		} {
 			if show(got[name]) != want {
 				t.Errorf("%s: %s is %s, want %s", f.key, name, show(got[name]), want)

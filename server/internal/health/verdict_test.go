@@ -26,7 +26,7 @@ var illnesses = []illness{
 	{
 		"a filter that is as full as it was made for is over nothing",
 		func(s *source, _ *health.Keeper) *filter { return s.small(850) },
-		health.OK, "Nothing ails it", "",
+		health.OK, "All measurements are within their limits", "",
 	},
 	{
 		"twice as many items as it was made for",

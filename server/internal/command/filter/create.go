@@ -22,7 +22,7 @@ var create = engine.Command{
 	Syntax: "key kind [CAPACITY n] [ERROR rate] [BITS per-key] [HEADROOM percent] [SEED n | RANDOM] [LIKE source] [KEYED id] " +
 		"[PARTS n] [SPAN time] [GENERATIONS n] [BURST n] [MEMBERS n] [NEED n] [SLA microseconds] [BUDGET bytes] [NX]",
 	Complexity: "O(n), n being the number of parts",
-	Summary:    "Creates a filter of a kind. With NX a filter that is there already is no error.",
+	Summary:    "Creates a filter of a kind. With NX it is no error if there is a filter of that name already.",
 	Before:     beforeCreate, Prepare: prepareCreate, Reply: replyCreate,
 }
 

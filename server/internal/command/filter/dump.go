@@ -19,7 +19,7 @@ var dump = engine.Command{
 	Name: "filter.dump", Arity: 3, Flags: engine.ReadOnly | engine.Heavy | engine.Outside, Keys: engine.OneKey(engine.KeyRO),
 	Categories: []string{"read", "filter", "slow"}, Group: engine.GroupFilter, Since: "0.2.0",
 	Syntax: "key cursor", Complexity: "O(n), n being the number of bytes returned",
-	Summary: "Returns a cursor and a piece of a filter in the format of its files, for FILTER.LOAD. Begin with cursor 0; at the end it is 0 again.",
+	Summary: "Returns a cursor and a piece of a filter in the format of its files, for FILTER.LOAD. Start with cursor 0; after the last piece the cursor is 0 again.",
 	Run:     runDump,
 }
 
@@ -28,7 +28,7 @@ var load = engine.Command{
 	Name: "filter.load", Arity: -4, Max: 6, Flags: engine.Write | engine.DenyOOM, Keys: engine.OneKey(engine.KeyOW),
 	Categories: []string{"write", "filter", "slow"}, Group: engine.GroupFilter, Since: "0.2.0",
 	Syntax: "key cursor data [VERSION n]", Complexity: "O(n), n being the number of bytes",
-	Summary: "Stores a piece that FILTER.DUMP returned, with its cursor; a whole file with cursor 1. The last piece makes the filter, in the place of one that is there. With VERSION a filter of that or a later version stays.",
+	Summary: "Stores a piece that FILTER.DUMP returned, with its cursor; a whole file with cursor 1. The last piece creates the filter, or replaces the one that is there. With VERSION a filter of that version or a later one is not replaced.",
 	Before:  beforeLoad, Prepare: prepareLoad, Reply: replyLoad, After: afterLoad,
 }
 

@@ -11,7 +11,7 @@ var falseCmd = engine.Command{
 	Name: "filter.false", Arity: -3, Flags: engine.ReadOnly | engine.Outside, Keys: engine.OneKey(engine.KeyRO),
 	Categories: []string{"read", "filter", "slow"}, Group: engine.GroupFilter, Since: "0.2.0",
 	Syntax: "key item [item ...]", Complexity: "O(n), n being the number of items",
-	Summary: "Reports items that the filter has and the caller's exact store does not: false positives of its traffic. Answers for each whether the filter still has it and it was counted.",
+	Summary: "Counts false positives of the traffic: items that the filter contains and the caller's exact store does not. Returns for each whether the filter still contains it, so that it was counted.",
 	Run:     runFalse,
 }
 
@@ -20,7 +20,7 @@ var repair = engine.Command{
 	Name: "filter.repair", Arity: -3, Flags: engine.Write | engine.DenyOOM | engine.Outside, Keys: engine.OneKey(engine.KeyRW),
 	Categories: []string{"write", "filter", "slow"}, Group: engine.GroupFilter, Since: "0.2.0",
 	Syntax: "key item [item ...]", Complexity: "O(n), n being the number of items",
-	Summary: "Adds items that the caller's exact store has and the filter denied, counts them and raises an alarm: that must never be needed. Answers for each whether it was missing.",
+	Summary: "Adds items that the caller's exact store contains and the filter does not, counts them and raises an alarm: this should never be needed. Returns for each whether it was missing.",
 	Run:     runRepair,
 }
 

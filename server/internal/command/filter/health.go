@@ -15,7 +15,7 @@ var healthCmd = engine.Command{
 	Name: "filter.health", Arity: -1, Max: 5, Flags: engine.ReadOnly | engine.Heavy | engine.Outside,
 	Categories: []string{"read", "filter", "slow"}, Group: engine.GroupFilter, Since: "0.2.0",
 	Syntax: "[MATCH pattern] [COUNT n]", Complexity: "O(n), n being the number of keys",
-	Summary: "Lists filters with their verdict, its reason and the command that cures it; ill ones first, 100 unless COUNT asks for more.",
+	Summary: "Lists filters with their verdict, the reason for it and the command that helps. Filters whose verdict is not OK come first. Up to 100 are listed, or COUNT.",
 	Run:     runHealth,
 }
 

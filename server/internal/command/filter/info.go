@@ -17,7 +17,7 @@ var card = engine.Command{
 	Name: "filter.card", Arity: 2, Flags: engine.ReadOnly | engine.Fast, Keys: engine.OneKey(engine.KeyRO),
 	Categories: []string{"read", "filter", "fast"}, Group: engine.GroupFilter, Since: "0.2.0",
 	Syntax: "key", Complexity: "O(n), n being the number of parts",
-	Summary: "Returns the number of items of a filter, for many kinds an estimate from its bits.",
+	Summary: "Returns the number of items in a filter, for many kinds an estimate from its bits.",
 	Run: func(x *engine.Context, c *engine.Call) {
 		if entry := find(x, c, c.Args[1]); entry != nil {
 			s, ok := statsOf(entry)
@@ -35,7 +35,7 @@ var info = engine.Command{
 	Name: "filter.info", Arity: -2, Max: 3, Flags: engine.ReadOnly | engine.Outside, Keys: engine.OneKey(engine.KeyRO),
 	Categories: []string{"read", "filter", "slow"}, Group: engine.GroupFilter, Since: "0.2.0",
 	Syntax: "key [JSON]", Complexity: "O(n), n being the number of parts",
-	Summary: "Describes a filter of any kind, those of BF and CF and the sketches too: size, items, false positive rate asked, predicted and measured, latency, and what it needs.",
+	Summary: "Describes a filter of any kind, BF, CF and sketches included: size, items, false positive rate asked for, predicted and measured, latency, and verdict.",
 	Run:     runInfo,
 }
 

@@ -15,7 +15,7 @@ var add = engine.Command{
 	Name: "filter.add", Arity: -3, Flags: engine.Write | engine.DenyOOM | engine.Fast, Keys: engine.OneKey(engine.KeyRW),
 	Categories: []string{"write", "filter", "fast"}, Group: engine.GroupFilter, Since: "0.2.0",
 	Syntax: "key item [item ...]", Complexity: "O(n), n being the number of items",
-	Summary: "Adds items to a filter, and answers for each whether it was new. Kinds that count insert an item again.",
+	Summary: "Adds items to a filter, and returns for each whether it was new. Kinds that count add an item that is there once more.",
 	Filter:  &engine.Filter{Family: family, Write: adding, Absent: engine.NotFound},
 }
 
@@ -24,7 +24,7 @@ var has = engine.Command{
 	Name: "filter.has", Arity: -3, Flags: engine.ReadOnly | engine.Fast, Keys: engine.OneKey(engine.KeyRO),
 	Categories: []string{"read", "filter", "fast"}, Group: engine.GroupFilter, Since: "0.2.0",
 	Syntax: "key item [item ...]", Complexity: "O(n), n being the number of items",
-	Summary: "Answers for each item whether it may be in the filter. No is certain.",
+	Summary: "Returns for each item whether it may be in the filter. 0 is certain.",
 	Filter:  &engine.Filter{Family: family, Contains: true, Absent: engine.NotFound},
 }
 
@@ -33,7 +33,7 @@ var del = engine.Command{
 	Name: "filter.del", Arity: -3, Flags: engine.Write | engine.Fast, Keys: engine.OneKey(engine.KeyRW),
 	Categories: []string{"write", "filter", "fast"}, Group: engine.GroupFilter, Since: "0.2.0",
 	Syntax: "key item [item ...]", Complexity: "O(n), n being the number of items",
-	Summary: "Deletes one occurrence of each item, and answers whether it was there. Delete only what was added: another item may lose its place.",
+	Summary: "Deletes one occurrence of each item, and returns for each whether it was there. Delete only items that were added: otherwise others may be lost.",
 	Filter:  &engine.Filter{Family: family, Write: deleting, Absent: engine.NotFound},
 }
 
@@ -109,7 +109,7 @@ var count = engine.Command{
 	Name: "filter.count", Arity: -3, Flags: engine.ReadOnly | engine.Fast, Keys: engine.OneKey(engine.KeyRO),
 	Categories: []string{"read", "filter", "fast"}, Group: engine.GroupFilter, Since: "0.2.0",
 	Syntax: "key item [item ...]", Complexity: "O(n), n being the number of items",
-	Summary: "Answers for each item how often it was added, or more.",
+	Summary: "Returns for each item how often it was added. The count may be too high, never too low.",
 	Run:     runCount,
 }
 

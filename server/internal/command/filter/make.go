@@ -174,7 +174,7 @@ func kindNamed(arg []byte) (codec.Kind, string) {
 	for _, k := range codec.Kinds() {
 		if strings.EqualFold(k.Name, string(arg)) {
 			if k.Features.Static {
-				return k, "ERR kind " + k.Name + " is built from all its keys at once: FILTER.LOAD takes one that was built"
+				return k, "ERR kind " + k.Name + " is built from all its keys at once: FILTER.REBUILD builds one, FILTER.LOAD takes one that was built"
 			}
 			return k, ""
 		}

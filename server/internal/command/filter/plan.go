@@ -3,6 +3,7 @@ package filter
 import (
 	"math"
 	"slices"
+	"strconv"
 
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/sizing"
@@ -12,7 +13,7 @@ import (
 var plan = engine.Command{
 	Name: "filter.plan", Arity: -3, Flags: engine.ReadOnly, Categories: []string{"read", "filter", "slow"},
 	Group: engine.GroupFilter, Since: "0.2.0", Syntax: "keys error-rate [NEEDS need [need ...]]", Complexity: "O(1)",
-	Summary: "Ranks the kinds of filters for a number of keys and a false positive rate. A need is growth, deletes, counts, expiry, immutable, writers, parquet or adversary.",
+	Summary: "Ranks the kinds of filters for a number of keys and a false positive rate. A need is growth, deletes, counts, expiry, immutable, parquet or adversary.",
 	Run:     runPlan,
 }
 
@@ -28,7 +29,6 @@ var needs = []struct {
 	{"growth", func(n *sizing.Needs) { n.Growth = true }},
 	{"immutable", func(n *sizing.Needs) { n.Immutable = true }},
 	{"parquet", func(n *sizing.Needs) { n.Parquet = true }},
-	{"writers", func(n *sizing.Needs) { n.Writers = true }},
 }
 
 func parsePlan(args [][]byte) (n sizing.Needs, text string) {
@@ -55,7 +55,7 @@ func parsePlan(args [][]byte) (n sizing.Needs, text string) {
 			return engine.Is(word, v.word)
 		})
 		if i < 0 {
-			return n, "ERR NEEDS takes adversary, counts, deletes, expiry, growth, immutable, parquet and writers"
+			return n, "ERR NEEDS takes adversary, counts, deletes, expiry, growth, immutable and parquet"
 		}
 		needs[i].set(&n)
 	}
@@ -73,6 +73,7 @@ func runPlan(_ *engine.Context, c *engine.Call) {
 		c.Fail("ERR " + engine.OneLine(err))
 		return
 	}
+	a.Kinds, a.Others = served(a.Kinds), served(a.Others)
 	c.Answer(engine.Pairs(
 		engine.Text("take"), engine.Text(a.Take()),
 		engine.Text("error_rate"), engine.Float(a.ErrorRate),
@@ -80,6 +81,23 @@ func runPlan(_ *engine.Context, c *engine.Call) {
 		engine.Text("exact"), choices(a.Exact),
 		engine.Text("warnings"), warnings(a.Warnings),
 	))
+}
+
+// served returns the choices that the server has, under the names of FILTER.KINDS.
+// Package sizing also ranks types for many goroutines, which the server does not need.
+func served(list []sizing.Choice) []sizing.Choice {
+	var kept []sizing.Choice
+	for _, v := range list {
+		if v.Name == "fuse" {
+			if width, err := sizing.FuseWidth(v.ErrorRate); err == nil {
+				v.Name += strconv.Itoa(width)
+			}
+		}
+		if _, text := anyKind(v.Name); text == "" {
+			kept = append(kept, v)
+		}
+	}
+	return kept
 }
 
 func choices(list []sizing.Choice) engine.Reply {

@@ -21,8 +21,8 @@ var rebuild = engine.Command{
 	Categories: []string{"write", "filter", "slow"}, Group: engine.GroupFilter, Since: "0.2.0",
 	Syntax:     "key BEGIN [kind] [CAPACITY n] [ERROR rate] [NEWKEY id] | FEED item [item ...] | COMMIT [FORCE] | ABORT | STATUS",
 	Complexity: "O(n), n being the number of items of FEED, of parts of BEGIN and COMMIT; a COMMIT of a static kind builds it from all items",
-	Summary: "Makes another filter in the place of one that goes on answering. While it is open, items that are added go to both, and FEED brings those " +
-		"that are there already. COMMIT puts it in the place of the old one; with fewer than 90% of its items only by FORCE. Static kinds are made so too.",
+	Summary: "Builds a new filter beside one that stays in use. While the rebuild is open, items that are added go to both, and FEED adds to the new one " +
+		"the items that were there before. COMMIT replaces the old filter; if the new one has less than 90% of its items, only with FORCE. Static kinds are built this way too.",
 	Run: runRebuild,
 }
 
@@ -276,7 +276,7 @@ func runFeed(x *engine.Context, c *engine.Call) {
 	case failed.Kind != engine.None:
 		c.Answer(failed)
 	case errors.Is(err, store.ErrRetry):
-		c.Fail("ERR the rebuild was given up meanwhile")
+		c.Fail("ERR the rebuild was aborted meanwhile")
 	case errors.Is(err, store.ErrSealed):
 		c.Fail("ERR a COMMIT is under way: no more items are taken")
 	case err != nil:
@@ -308,7 +308,7 @@ func runAbort(x *engine.Context, c *engine.Call) {
 	case failed.Kind != engine.None:
 		c.Answer(failed)
 	case res.N == 0:
-		c.Fail("ERR the rebuild was given up meanwhile")
+		c.Fail("ERR the rebuild was aborted meanwhile")
 	default:
 		c.Answer(engine.OK())
 	}
@@ -325,7 +325,7 @@ func runStatus(x *engine.Context, c *engine.Call) {
 	}
 	v, ok := sh.Progress()
 	if !ok {
-		c.Fail("ERR the rebuild was given up meanwhile")
+		c.Fail("ERR the rebuild was aborted meanwhile")
 		return
 	}
 	state := "open"

@@ -28,7 +28,7 @@ func runCommit(x *engine.Context, c *engine.Call) {
 	}
 	v, ok := sh.Progress()
 	if !ok {
-		c.Fail("ERR the rebuild was given up meanwhile")
+		c.Fail("ERR the rebuild was aborted meanwhile")
 		return
 	}
 	if text := tooFew(entry, v.Items); text != "" && !force {
@@ -56,7 +56,7 @@ func tooFew(entry *catalog.Entry, n uint64) string {
 	case !ok:
 		return engine.TextNotFound
 	case s.Items == math.MaxUint64:
-		return "ERR nobody knows how many items the old filter holds: COMMIT FORCE, if all were fed"
+		return "ERR the number of items in the old filter is not known: COMMIT FORCE if all were fed"
 	case float64(n) < enough*float64(s.Items):
 		return "ERR the new filter holds " + percentOf(n, s.Items) + " of the items of the old one: FEED the others, or COMMIT FORCE"
 	}
@@ -89,7 +89,7 @@ func commitStatic(x *engine.Context, c *engine.Call, entry *catalog.Entry, sh *s
 		c.Answer(failed)
 		return
 	case res.Err != nil:
-		c.Fail("ERR the rebuild was given up meanwhile")
+		c.Fail("ERR the rebuild was aborted meanwhile")
 		return
 	}
 	built, err := x.Build(sh)
@@ -121,9 +121,9 @@ func swap(x *engine.Context, c *engine.Call, sh *store.Shadow, r store.Record) b
 	case errors.Is(res.Err, store.ErrBroken):
 		c.Fail(textBroken)
 	case errors.Is(res.Err, store.ErrRetry):
-		c.Fail("ERR the rebuild was given up meanwhile")
+		c.Fail("ERR the rebuild was aborted meanwhile")
 	case errors.Is(res.Err, store.ErrExists):
-		c.Fail("ERR the key was made meanwhile: ABORT, or remove it")
+		c.Fail("ERR the key was created meanwhile: ABORT, or remove it")
 	case res.Err != nil:
 		c.Fail(failure(res.Err))
 	default:

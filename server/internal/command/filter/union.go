@@ -21,7 +21,7 @@ var union = engine.Command{
 	Keys:       []engine.Keys{engine.KeyAt(1, engine.KeyRW), {First: 2, Last: -1, Step: 1, Access: engine.KeyGet}},
 	Categories: []string{"write", "filter", "slow"}, Group: engine.GroupFilter, Since: "0.2.0",
 	Syntax: "destination source [source ...]", Complexity: "O(n), n being the number of bytes of all sources",
-	Summary: "Adds all items of the sources to the destination, which is made like the first if it is not there. All must have the same shape and hash.",
+	Summary: "Adds all items of the sources to the destination, which is created like the first source if it is not there. All must have the same shape and hash.",
 	Run:     runUnion,
 }
 
@@ -31,7 +31,7 @@ var intersect = engine.Command{
 	Keys:       []engine.Keys{engine.KeyAt(1, engine.KeyOW), {First: 2, Last: -1, Step: 1, Access: engine.KeyGet}},
 	Categories: []string{"write", "filter", "slow"}, Group: engine.GroupFilter, Since: "0.2.0",
 	Syntax: "destination source [source ...]", Complexity: "O(n), n being the number of bytes of all sources",
-	Summary: "Makes a filter of the items that are in all sources, in the place of the destination, which is not one of them.",
+	Summary: "Makes a filter of the items that are in all sources, and replaces the destination, which must not be one of them.",
 	Run:     runIntersect,
 }
 
@@ -73,7 +73,7 @@ func formOf(entry *catalog.Entry) (form, error) {
 	}
 	f, ok := p.Filter().(shaped)
 	if !ok {
-		return form{}, fmt.Errorf("kind %s cannot be united: that is for bloom, standard, partitioned and split", p.Row().Name)
+		return form{}, fmt.Errorf("kind %s cannot be united or compared: that is for bloom, standard, partitioned and split", p.Row().Name)
 	}
 	h := f.Hasher()
 	return form{p.Row().Name, store.PartCount(entry), f.Shape(), h.Kind(), h.Check()}, nil

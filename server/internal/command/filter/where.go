@@ -17,7 +17,7 @@ var where = engine.Command{
 	Name: "filter.where", Arity: -3, Flags: engine.ReadOnly | engine.Heavy | engine.Outside,
 	Categories: []string{"read", "filter", "slow"}, Group: engine.GroupFilter, Since: "0.2.0",
 	Syntax: "pattern item [item ...]", Complexity: "O(n · m), n names and m items",
-	Summary: "Names for each item the filters that may hold it, those of BF and CF too, among the keys that match a pattern. A filter whose secret key is not there is passed over.",
+	Summary: "Returns for each item the names of the filters that may contain it, BF and CF included, among the keys that match a pattern. Filters whose secret key is not in the file of keys are skipped.",
 	Run:     runWhere,
 }
 

@@ -1,0 +1,47 @@
+package command_test
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"testing"
+
+	"github.com/bloomery/bloomery/codec"
+)
+
+// TestPlanNamesKindsOfTheServer asks that FILTER.PLAN recommends no kind that the
+// server does not have, and names fuse filters by their width.
+func TestPlanNamesKindsOfTheServer(t *testing.T) {
+	var known []string
+	for _, k := range codec.Kinds() {
+		known = append(known, k.Name)
+	}
+	kind := regexp.MustCompile(`"(take|kind)" "([^"]*)"`)
+	b := newBench(t, 0)
+	for _, need := range []string{"", "adversary", "counts", "deletes", "expiry", "growth", "immutable", "parquet"} {
+		line := "FILTER.PLAN 1000000 0.01"
+		if need != "" {
+			line += " NEEDS " + need
+		}
+		got := b.line(line)
+		rows := kind.FindAllStringSubmatch(got, -1)
+		if len(rows) < 2 {
+			t.Fatalf("%s = %s", line, got)
+		}
+		for _, row := range rows {
+			switch name := row[2]; name {
+			case "go map", "sorted array", "redis set": // exact
+			default:
+				if !slices.Contains(known, name) {
+					t.Errorf("%s names %q", line, name)
+				}
+			}
+		}
+	}
+	for rate, want := range map[string]string{"0.01": "fuse8", "0.0001": "fuse16", "0.000001": "fuse32"} {
+		line := "FILTER.PLAN 1000000 " + rate + " NEEDS immutable"
+		if got := b.line(line); !regexp.MustCompile(fmt.Sprintf(`"kind" %q`, want)).MatchString(got) {
+			t.Errorf("%s = %s, want %s", line, got, want)
+		}
+	}
+}
