@@ -68,7 +68,7 @@ func TestIllFiltersThroughCommands(t *testing.T) {
 		{"FILTER.CREATE full bloom CAPACITY 2100 ERROR 0.01", "full", "Resize", "FILTER.GROW full"},
 		{"FILTER.CREATE slots cuckoo CAPACITY 2100 ERROR 0.01", "slots", "Resize", "FILTER.REBUILD slots BEGIN CAPACITY 3000 ERROR 0.01"},
 		{"FILTER.CREATE fat bloom CAPACITY 20000 ERROR 0.01 BUDGET 20000", "fat", "Compress", "FILTER.FOLD fat"},
-		{"FILTER.CREATE thin bloom CAPACITY 10000 ERROR 0.01 BUDGET 5000", "thin", "Compress", "FILTER.REBUILD thin BEGIN ERROR 0.15"},
+		{"FILTER.CREATE thin bloom CAPACITY 10000 ERROR 0.01 BUDGET 5000", "thin", "Compress", "FILTER.REBUILD thin BEGIN ERROR 0.16"},
 		{"FILTER.CREATE grows scalable CAPACITY 100 ERROR 0.01", "grows", "OK", ""},
 		{"FILTER.CREATE well bloom CAPACITY 4000 ERROR 0.01", "well", "OK", ""},
 	} {

@@ -130,7 +130,7 @@ var illnesses = []illness{
 			f.change = func(l *health.Look) { l.Budget, l.Folds = 6000, true }
 			return f
 		},
-		health.Compress, "over its budget of 6,000", "FILTER.REBUILD k BEGIN ERROR 0.1",
+		health.Compress, "over its budget of 6,000", "FILTER.REBUILD k BEGIN ERROR 0.11",
 	},
 	{
 		"hardly filled for a day",
