@@ -73,9 +73,9 @@ func newNoise() *cobra.Command {
 		Long: `noise adds dummy keys that nobody has to the filter in the file A, --share times as many
 as there are keys in it, and writes it to F, or replaces A: whole, or not at all. All keys
 stay. Anyone who tries keys against the filter then finds more that were never added, and
-cannot distinguish them. The cost is a higher false positive rate; the rates before and after
-are printed.
-Dummies come from the system's source of randomness: no two runs add the same ones.
+cannot distinguish them. The cost is a higher false positive rate; the rates before and
+after are printed. Dummies come from the system's source of randomness: no two runs add
+the same ones.
 
 It is for bloom, standard, partitioned and split filters; for others the exit code is 4.
 bloomery plan --anonymity shows which rate hides a key among how many others.`,
