@@ -139,6 +139,10 @@ func (x *Context) Unhold(n int) {
 // nothing may wait.
 func (x *Context) Alone() bool { return x.s.alone }
 
+// Queued reports whether a Before runs for a command of a transaction: those that
+// stand before it have not run yet.
+func (x *Context) Queued() bool { return x.s.multi && !x.s.alone }
+
 // Workspace returns the memory of digests: those of a call's items begin at
 // First.
 func (x *Context) Workspace() *Workspace { return x.s.w }

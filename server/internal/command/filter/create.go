@@ -46,6 +46,9 @@ func beforeCreate(x *engine.Context, c *engine.Call) {
 		c.Fail(text)
 		return
 	}
+	if o.given["like"] && x.Queued() {
+		return // the other may be made by the same transaction: prepareCreate looks
+	}
 	v := &creation{nx: o.nx, record: store.Record{Op: store.OpFilter, Name: c.Args[1]}}
 	if o.given["like"] {
 		v.record.Value, text = like(x, o)
@@ -75,7 +78,12 @@ func (o *options) resolve(x *engine.Context) string {
 
 // value returns the Value of the record that makes the filter, or the error text.
 func (o *options) value(x *engine.Context) ([]byte, string) {
+	o.room = room{hold: x.Hold, unhold: x.Unhold}
+	defer o.room.release()
 	f, parts, err := o.template()
+	if errors.Is(err, errMemory) {
+		return nil, "OOM FILTER.CREATE needs more than " + strconv.Itoa(o.room.asked) + " bytes, 'maxmemory' leaves " + strconv.FormatUint(x.Budget().Left(), 10)
+	}
 	if err != nil {
 		return nil, "ERR " + o.kind + ": " + cause(err)
 	}
@@ -105,7 +113,7 @@ func cause(err error) string {
 
 func prepareCreate(x *engine.Context, c *engine.Call) *engine.Op {
 	v, ok := c.Option.(*creation)
-	if !ok { // inside a transaction
+	if !ok { // LIKE inside a transaction
 		if beforeCreate(x, c); c.Answered() {
 			return nil
 		}

@@ -95,6 +95,7 @@ func foldable[F bloomery.Hashed](s spec, create func(bloom.Config) (F, error)) (
 	if err != nil || f.Stats().Bytes < foldFrom {
 		return f, err
 	}
+	s.o.room.release()
 	return made(create(s.bloom(true)))
 }
 
@@ -109,15 +110,42 @@ func made[F bloomery.Hashed](f F, err error) (bloomery.Hashed, error) {
 // errPart means that a part would be larger than it may be.
 var errPart = errors.New("a part would be too large")
 
-// bounded returns memory for arrays that take limit bytes together at most.
-func bounded(limit int) func(int) ([]byte, error) {
-	left := limit
-	return func(n int) ([]byte, error) {
-		if left -= n; left < 0 {
-			return nil, errPart
-		}
-		return make([]byte, n), nil
+// errMemory means that there is no room for a part, even for one that is only tried.
+var errMemory = errors.New("not enough memory")
+
+// room is the memory of a part that is tried: up to limit bytes, which count as
+// those of the client until they are released.
+type room struct {
+	limit, used int
+	asked       int // with the array that was refused
+	hold        func(int) bool
+	unhold      func(int)
+}
+
+// alloc returns n bytes. The error is errPart or errMemory.
+func (r *room) alloc(n int) ([]byte, error) {
+	if err := r.take(n); err != nil {
+		return nil, err
 	}
+	return make([]byte, n), nil
+}
+
+// take counts n bytes.
+func (r *room) take(n int) error {
+	if n > r.limit-r.used {
+		return errPart
+	}
+	if r.asked = r.used + n; !r.hold(n) {
+		return errMemory
+	}
+	r.used += n
+	return nil
+}
+
+// release makes it empty.
+func (r *room) release() {
+	r.unhold(r.used)
+	r.used = 0
 }
 
 // template returns an empty part and the number of parts: those of o, or the
@@ -125,7 +153,7 @@ func bounded(limit int) func(int) ([]byte, error) {
 func (o *options) template() (bloomery.Hashed, uint64, error) {
 	if o.parts > 0 {
 		f, err := o.part(o.parts, maxPartBytes)
-		if errors.Is(err, errPart) || errors.Is(err, bloomery.ErrTooLarge) {
+		if tooLarge(err) {
 			err = fmt.Errorf("PARTS %d: a part would take more than %d bytes", o.parts, maxPartBytes)
 		}
 		return f, o.parts, err
@@ -135,7 +163,7 @@ func (o *options) template() (bloomery.Hashed, uint64, error) {
 		if err == nil && f.Stats().Bytes > partBytes {
 			err = errPart
 		}
-		if !errors.Is(err, errPart) && !errors.Is(err, bloomery.ErrTooLarge) {
+		if !tooLarge(err) {
 			return f, n, err
 		}
 		if n == store.MaxParts {
@@ -144,18 +172,27 @@ func (o *options) template() (bloomery.Hashed, uint64, error) {
 	}
 }
 
+// tooLarge reports whether smaller parts would help.
+func tooLarge(err error) bool {
+	return !errors.Is(err, errMemory) && (errors.Is(err, errPart) || errors.Is(err, bloomery.ErrTooLarge))
+}
+
 // part makes an empty part of n.
 func (o *options) part(n uint64, limit int) (bloomery.Hashed, error) {
 	keys := math.Ceil(float64(o.capacity) * (1 + float64(o.headroom)/100) / float64(n))
 	if n > 1 {
 		keys += math.Ceil(4 * math.Sqrt(keys)) // parts do not get equally many
 	}
-	s := spec{capacity: int(min(keys, maxCapacity)), rate: o.rate, bits: o.bits, o: o, hasher: o.hasher, alloc: bounded(limit)}
+	o.room.release()
+	o.room.limit = limit
+	s := spec{capacity: int(min(keys, maxCapacity)), rate: o.rate, bits: o.bits, o: o, hasher: o.hasher, alloc: o.room.alloc}
 	if s.bits != 0 {
 		s.rate = 0
 	}
-	if o.kind == "growing" && 3*keys > float64(limit) { // it takes about 20 bits a key, and has no Alloc
-		return nil, errPart
+	if o.kind == "growing" { // it takes about 20 bits a key, and has no Alloc
+		if err := o.room.take(int(min(3*keys, maxCapacity))); err != nil {
+			return nil, err
+		}
 	}
 	if create := makers[o.kind]; create != nil {
 		return create(s)

@@ -56,6 +56,7 @@ type options struct {
 
 	given  map[string]bool // words that were there
 	hasher hashing.Hasher
+	room   room
 }
 
 // words are the options that take a value.
