@@ -14,6 +14,8 @@ type Staging struct {
 	// Have says which parts have come, Left how many have not.
 	Have []bool
 	Left int
+	// Version is what the filter will have, 0 for none.
+	Version uint64
 }
 
 // StageFilter makes a filter that nobody can see yet. Value is a plan, and LoadPart
@@ -92,28 +94,51 @@ func (x *Context) stageFilter(header []byte, layers [][]byte) (id uint64, r Repl
 	return t.ID, Reply{}
 }
 
-// KeepStaged keeps a staged filter for the client until it gets its name, or the client
-// goes. One that it takes the place of is removed.
-func (x *Context) KeepStaged(name string, t *Staging) {
-	if old := x.s.staged[name]; old != nil && old != t {
-		x.Unstage(old.ID)
+// stagedBytes is what a staged filter takes besides its data and its name.
+const stagedBytes = 192
+
+// KeepStaged keeps a staged filter for the client until it is taken, or the client
+// goes. It reports false, and keeps nothing, if there is no room for the name.
+func (x *Context) KeepStaged(name string, t *Staging) bool {
+	e, s := x.e, x.s
+	if s.staged[name] == t {
+		return true
 	}
-	if t == nil {
-		delete(x.s.staged, name)
-		return
+	if size := len(name) + stagedBytes; !e.hold(s, size) {
+		e.hold(s, -size)
+		return false
 	}
-	if x.s.staged == nil {
-		x.s.staged = map[string]*Staging{}
+	if s.staged == nil {
+		s.staged = map[string]*Staging{}
 	}
-	x.s.staged[name] = t
+	s.staged[name] = t
+	return true
 }
 
 // Staged returns what the client has staged for a name, nil if that is nothing.
 func (x *Context) Staged(name string) *Staging { return x.s.staged[name] }
 
+// TakeStaged is Staged, and what it returns is kept no more.
+func (x *Context) TakeStaged(name string) *Staging {
+	t := x.s.staged[name]
+	if t != nil {
+		delete(x.s.staged, name)
+		x.e.hold(x.s, -len(name)-stagedBytes)
+	}
+	return t
+}
+
+// DropStaged removes what the client has staged for a name.
+func (x *Context) DropStaged(name string) {
+	if t := x.TakeStaged(name); t != nil {
+		x.Unstage(t.ID)
+	}
+}
+
 // unstage removes what a client has left without a name.
 func (e *Engine) unstage(s *Session) {
-	for _, t := range s.staged {
+	for name, t := range s.staged {
+		e.hold(s, -len(name)-stagedBytes)
 		op := &door.Op{Record: store.Record{Op: store.OpEvict, At: e.clock().UnixMilli(), IDs: []uint64{t.ID}}}
 		ops := []*door.Op{op}
 		e.door.Do(ops)

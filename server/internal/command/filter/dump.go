@@ -85,7 +85,6 @@ type loading struct {
 	staged  *engine.Staging
 	version uint64
 	known   bool // VERSION was given
-	more    bool // there are parts that have not come
 	taken   bool // it has its name, or is kept for the next piece
 }
 
@@ -119,17 +118,19 @@ func beforeLoad(x *engine.Context, c *engine.Call) {
 	var entry *catalog.Entry
 	x.Look(func() { entry = x.Lookup(c.Args[1]) })
 	switch {
+	case x.Queued(): // commands before it may change what is there: the record asks
 	case entry != nil && entry.Kind != catalog.Filter:
 		c.Fail(engine.TextWrongType)
 		return
 	case entry != nil && v.known && store.PartOf(entry).Plan().Version >= v.version:
-		x.KeepStaged(name, nil)
+		x.DropStaged(name)
 		c.Answer(engine.Flag(false))
 		return
 	}
 	t := x.Staged(name)
-	if parts > 1 && t != nil && (len(t.Have) != parts || t.Have[part]) {
-		t = nil // another load begins
+	if t != nil && (len(t.Have) != parts || t.Have[part] || t.Version != v.version) {
+		x.DropStaged(name) // another load begins
+		t = nil
 	}
 	value, err := planOf(x, entry, data, parts, v.version)
 	if err == nil && t != nil {
@@ -145,17 +146,20 @@ func beforeLoad(x *engine.Context, c *engine.Call) {
 			c.Answer(failed)
 			return
 		}
+		t.Version = v.version
 	}
-	v.staged = t
-	if failed := x.LoadPart(t, part, data); failed.Kind != engine.None {
-		c.Option = v
+	v.staged, c.Option = t, v
+	failed := x.LoadPart(t, part, data)
+	switch {
+	case failed.Kind != engine.None:
+		x.TakeStaged(name)
 		c.Answer(failed)
-		return
-	}
-	c.Option = v
-	if v.more = t.Left > 0; v.more {
+	case t.Left == 0:
+		x.TakeStaged(name)
+	case !x.KeepStaged(name, t):
+		c.Fail(engine.TextOOM)
+	default:
 		v.taken = true
-		x.KeepStaged(name, t)
 		c.Answer(engine.OK())
 	}
 }
@@ -171,7 +175,7 @@ func planOf(x *engine.Context, entry *catalog.Entry, data []byte, parts int, ver
 		return nil, err
 	}
 	var p store.Plan
-	if entry != nil {
+	if entry != nil && entry.Kind == catalog.Filter {
 		p = *store.PartOf(entry).Plan()
 	}
 	p.Parts, p.Version = logOf(uint64(parts)), version
@@ -224,21 +228,10 @@ func replyLoad(c *engine.Call, res *store.Result) {
 	}
 }
 
-// afterLoad removes what has got no name, and forgets what has.
+// afterLoad removes what has got no name and is not kept.
 func afterLoad(x *engine.Context, c *engine.Call) {
-	v, ok := c.Option.(*loading)
-	if !ok || v.more {
-		return
-	}
-	name := string(c.Args[1])
-	if !v.taken && x.Staged(name) != v.staged {
+	if v, ok := c.Option.(*loading); ok && !v.taken {
 		x.Unstage(v.staged.ID)
-	}
-	if x.Staged(name) == v.staged {
-		if v.taken {
-			v.staged.ID = 0
-		}
-		x.KeepStaged(name, nil)
 	}
 }
 

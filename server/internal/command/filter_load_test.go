@@ -1,0 +1,139 @@
+package command_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/bloomery/bloomery/server/internal/engine"
+)
+
+// piecesOf returns the words of FILTER.LOAD for every piece of a filter, without the
+// key.
+func piecesOf(t *testing.T, b *bench, key string) [][]string {
+	t.Helper()
+	var all [][]string
+	for cursor := "0"; ; {
+		r := b.exec([][]byte{[]byte("FILTER.DUMP"), []byte(key), []byte(cursor)})[0]
+		if len(r.Elems) != 2 {
+			t.Fatalf("FILTER.DUMP %s %s = %s", key, cursor, show(r))
+		}
+		if cursor = fmt.Sprint(r.Elems[0].N); cursor == "0" {
+			return all
+		}
+		all = append(all, []string{cursor, r.Elems[1].Text})
+	}
+}
+
+// TestFilterLoadBegins asks that a load which another one has begun before does not
+// mix with it: a whole filter, or one of another version.
+func TestFilterLoadBegins(t *testing.T) {
+	b := newBench(t, 1<<30)
+	b.line("FILTER.CREATE four bloom CAPACITY 1000 PARTS 4")
+	b.line("FILTER.CREATE one bloom CAPACITY 1000")
+	b.line("FILTER.ADD four a b c d e f g h")
+	b.line("FILTER.ADD one A B C D E F G H")
+	four, one := piecesOf(t, b, "four"), piecesOf(t, b, "one")
+	load := func(want string, words ...string) {
+		t.Helper()
+		if got := b.do(append([]string{"FILTER.LOAD", "x"}, words...)...); got != want {
+			t.Errorf("FILTER.LOAD x %s = %s, want %s", words[0], got, want)
+		}
+	}
+	has := func(items, want string) {
+		t.Helper()
+		if got := b.line("FILTER.HAS x " + items); got != want {
+			t.Errorf("%s: %s, want %s", items, got, want)
+		}
+	}
+	all := "[" + strings.Repeat("true ", 7) + "true]"
+	for _, first := range four {
+		load("+OK", first...)
+		load("+OK", one[0]...)
+		has("A B C D E F G H", all)
+		b.line("DEL x")
+	}
+	load("+OK", append(four[0], "VERSION", "7")...)
+	for _, p := range four[1:] {
+		load("+OK", append(p, "VERSION", "9")...) // of another filter than the first
+	}
+	if got := b.line("EXISTS x"); got != ":0" {
+		t.Errorf("pieces of two versions have made a filter")
+	}
+	load(":1", append(four[0], "VERSION", "9")...)
+	has("a b c d e f g h", all)
+	load(":0", append(four[0], "VERSION", "9")...)
+	crash(t, b)
+}
+
+// TestFilterLoadNames asks that names of filters which are on their way count as the
+// memory of their client, until it goes.
+func TestFilterLoadNames(t *testing.T) {
+	const limit = 4 << 20
+	b := newBench(t, limit)
+	b.line("FILTER.CREATE two bloom CAPACITY 10 PARTS 2")
+	first := piecesOf(t, b, "two")[0]
+	held, got := 0, "+OK"
+	for i := 0; got == "+OK" && held <= 2*limit; i++ {
+		name := fmt.Sprint(i, strings.Repeat("n", 256<<10))
+		if got = b.do(append([]string{"FILTER.LOAD", name}, first...)...); got == "+OK" {
+			held += len(name)
+		}
+	}
+	if got != "-"+engine.TextOOM || held > limit {
+		t.Errorf("after names of %d bytes: %s, want OOM; the limit is %d", held, got, limit)
+	}
+	if n := b.session.Memory(); n < int64(held) {
+		t.Errorf("%d bytes are held for the client, its names have %d", n, held)
+	}
+	b.engine.Close(b.session)
+	if n := b.session.Memory(); n != 0 {
+		t.Errorf("%d bytes are held for a client that is gone", n)
+	}
+	if n := len(b.state.Names.Unnamed()); n != 0 {
+		t.Errorf("%d filters without a name are left", n)
+	}
+}
+
+// TestFilterQueued asks that commands of a transaction see what those before them
+// have done.
+func TestFilterQueued(t *testing.T) {
+	b := newBench(t, 1<<30)
+	b.line("FILTER.CREATE four bloom CAPACITY 1000 PARTS 4")
+	b.line("FILTER.CREATE one bloom CAPACITY 1000")
+	b.line("FILTER.ADD one a")
+	four, one := piecesOf(t, b, "four"), piecesOf(t, b, "one")[0]
+	load := func(key string, words ...string) []string { return append([]string{"FILTER.LOAD", key}, words...) }
+	b.do(load("v", one[0], one[1], "VERSION", "9")...)
+	b.line("SET s 1")
+	twice := [][]string{}
+	want := []string{}
+	for range 2 {
+		for _, p := range four {
+			twice, want = append(twice, load("t", p...)), append(want, "+OK")
+		}
+	}
+	for _, tt := range []struct {
+		commands [][]string
+		want     string
+	}{
+		{[][]string{{"FILTER.CREATE", "new", "bloom"}, {"FILTER.CREATE", "like", "bloom", "LIKE", "new"}, {"FILTER.ADD", "like", "a"}}, "[+OK +OK [true]]"},
+		{[][]string{{"DEL", "v"}, load("v", one[0], one[1], "VERSION", "5"), {"FILTER.HAS", "v", "a"}}, "[:1 :1 [true]]"},
+		{[][]string{load("v", one[0], one[1], "VERSION", "5"), load("v", one[0], one[1], "VERSION", "6"), load("v", one[0], one[1], "VERSION", "6")}, "[:0 :1 :0]"},
+		{[][]string{{"DEL", "s"}, load("s", one...), {"FILTER.HAS", "s", "a"}}, "[:1 +OK [true]]"},
+		{[][]string{{"SET", "y", "1"}, load("y", one...)}, "[+OK -" + engine.TextWrongType + "]"},
+		{twice, "[" + strings.Join(want, " ") + "]"},
+	} {
+		b.line("MULTI")
+		for _, words := range tt.commands {
+			b.do(words...)
+		}
+		if got := b.line("EXEC"); got != tt.want {
+			t.Errorf("%.120q\n got %s\nwant %s", tt.commands, got, tt.want)
+		}
+	}
+	if n := len(b.state.Names.Unnamed()); n != 0 {
+		t.Errorf("%d filters without a name are left", n)
+	}
+	crash(t, b)
+}
