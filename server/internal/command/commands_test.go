@@ -587,7 +587,13 @@ func TestHotPathDoesNotAllocate(t *testing.T) {
 	b := newBench(t, 1<<30)
 	b.line("BF.RESERVE b 0.01 100000")
 	b.line("CF.RESERVE c 100000")
-	for _, cmd := range []string{"BF.EXISTS b item", "BF.ADD b item", "CF.EXISTS c item", "CF.ADD c item", "CF.DEL c item", "BF.MEXISTS b x y z", "PING"} {
+	b.line("FILTER.CREATE f bloom CAPACITY 100000")
+	b.line("FILTER.CREATE g quotient CAPACITY 100000")
+	b.line("FILTER.CREATE p bloom CAPACITY 100000 PARTS 4")
+	for _, cmd := range []string{
+		"FILTER.HAS f item", "FILTER.ADD f item", "FILTER.HAS f x y z", "FILTER.HAS g item", "FILTER.ADD g item", "FILTER.DEL g item", "FILTER.HAS p item",
+		"BF.EXISTS b item", "BF.ADD b item", "CF.EXISTS c item", "CF.ADD c item", "CF.DEL c item", "BF.MEXISTS b x y z", "PING",
+	} {
 		var args [][]byte
 		for w := range strings.FieldsSeq(cmd) {
 			args = append(args, []byte(w))
