@@ -83,6 +83,8 @@ func runBegin(x *engine.Context, c *engine.Call) {
 		c.Fail(text)
 		return
 	}
+	o.room = room{hold: x.Hold, unhold: x.Unhold}
+	defer o.room.release()
 	r := store.Record{Op: store.OpShadow}
 	plan := store.Plan{KeyID: o.keyed}
 	if entry == nil {
@@ -236,6 +238,9 @@ func (o *options) draft(row codec.Kind, plan *store.Plan, now int64) ([]byte, st
 		return store.AppendStatic(nil, plan, &row, o.hasher, uint64(math.Ceil(keys)), o.rate), ""
 	}
 	f, parts, err := o.template()
+	if errors.Is(err, errMemory) {
+		return nil, engine.TextOOM
+	}
 	if err != nil {
 		return nil, "ERR " + o.kind + ": " + cause(err)
 	}
