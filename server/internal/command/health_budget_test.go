@@ -53,7 +53,7 @@ func TestProbingTenThousandFilters(t *testing.T) {
 	}
 }
 
-// TestIllFiltersThroughCommands makes filters ill and reads what they are told.
+// TestIllFiltersThroughCommands makes filters ill and reads their diagnosis.
 func TestIllFiltersThroughCommands(t *testing.T) {
 	b := newBench(t, 1<<30)
 	fill := func(key string, n int) {

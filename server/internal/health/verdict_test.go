@@ -13,7 +13,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/health"
 )
 
-// illness makes a filter ill and says what it is told.
+// illness makes a filter ill, and has the diagnosis that it must get.
 type illness struct {
 	name    string
 	make    func(s *source, k *health.Keeper) *filter
