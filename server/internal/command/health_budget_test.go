@@ -191,3 +191,42 @@ func TestCuresThatNeedNoItems(t *testing.T) {
 		}
 	}
 }
+
+// TestCureByRebuild makes filters ill whose cure needs the items, sends the command
+// that FILTER.INFO names, feeds the items and commits.
+func TestCureByRebuild(t *testing.T) {
+	for _, c := range []struct{ create, verdict string }{
+		{"FILTER.CREATE f bloom CAPACITY 1000 ERROR 0.01", "Rebuild"},
+		{"FILTER.CREATE f counting CAPACITY 1000 ERROR 0.01", "Rebuild"},
+		{"FILTER.CREATE f cuckoo CAPACITY 2100 ERROR 0.01", "Resize"},
+		{"FILTER.CREATE f bloom CAPACITY 3000 ERROR 0.01 BUDGET 3000", "Compress"},
+	} {
+		b := newBench(t, 1<<30)
+		b.line(c.create)
+		items := ""
+		for i := range 2000 {
+			items += fmt.Sprint(" item-", i)
+		}
+		b.line("FILTER.ADD f" + items)
+		got := b.fieldsOf(t, "f")
+		if got["verdict"].Text != c.verdict || !strings.HasPrefix(got["command"].Text, "FILTER.REBUILD f BEGIN ") {
+			t.Errorf("%s: %s (%s), want %s and a rebuild", c.create, got["verdict"].Text, got["command"].Text, c.verdict)
+			continue
+		}
+		if reply := b.line(got["command"].Text); reply != "+OK" {
+			t.Errorf("%s: %s", got["command"].Text, reply)
+			continue
+		}
+		b.line("FILTER.REBUILD f FEED" + items)
+		if reply := b.line("FILTER.REBUILD f COMMIT"); strings.HasPrefix(reply, "-") {
+			t.Errorf("%s: COMMIT: %s", c.create, reply)
+		}
+		b.watch(t, time.Minute)
+		if after := b.fieldsOf(t, "f"); after["verdict"].Text != "OK" {
+			t.Errorf("%s, then %s: %s: %s", c.create, got["command"].Text, after["verdict"].Text, after["reason"].Text)
+		}
+		if got := strings.Count(b.line("FILTER.HAS f"+items), "true"); got != 2000 {
+			t.Errorf("%s: %d of 2,000 items are left", c.create, got)
+		}
+	}
+}
