@@ -26,8 +26,10 @@ const (
 // Fold returns a smaller filter with the same keys: the one that a filter with a
 // by-th of the blocks would be if all keys had been added to it. Block i is the
 // union of the blocks i·by to i·by+by-1, since a key's block is its hash, as a
-// fraction, times their number. The rate is that of the smaller array, as Stats
-// has it, both asked and predicted.
+// fraction, times their number. If the keys leave the smaller array within the rate
+// that was asked for, that rate stays and the capacity becomes the number of keys
+// that the array holds at it. Otherwise the capacity stays, and the rate asked for
+// becomes that of the smaller array at the capacity.
 //
 // Only a filter that sets 8 bits per key can be folded, as Config.Foldable makes
 // it, and only by a divisor of its blocks: else the error wraps ErrIncompatible
@@ -45,7 +47,9 @@ func (f *Filter) Fold(by int) (*Filter, error) {
 			to[lane] |= word
 		}
 	}
-	return &Filter{lines{b, blocks}}, nil
+	g := &Filter{lines{b, blocks}}
+	g.keepRate(f.rate, g.EstimateCount())
+	return g, nil
 }
 
 // Fold is Filter.Fold for a Standard: bits i·by to i·by+by-1 become bit i. It
@@ -65,7 +69,9 @@ func (f *Standard) Fold(by int) (*Standard, error) {
 			words[at/64] |= 1 << (at % 64)
 		}
 	}
-	return &Standard{flatSet{newFlat(b, words)}}, nil
+	g := &Standard{flatSet{newFlat(b, words)}}
+	g.keepRate(f.rate, g.EstimateCount())
+	return g, nil
 }
 
 // folded returns the base of a filter with a by-th of its units.
@@ -86,6 +92,24 @@ func (f *base) folded(by int, units uint64) (base, error) {
 	}
 	c.rate = min(max(f.rate, c.shape.Rate(float64(c.capacity))), math.Nextafter(1, 0))
 	return c, nil
+}
+
+// keepRate sets the rate asked for back to rate, and the capacity to what the array
+// holds at it, if there is room for the keys.
+func (f *base) keepRate(rate float64, keys uint64) {
+	fits := func(n uint64) bool { return f.shape.Rate(float64(n)) <= rate }
+	if f.rate <= rate || keys >= f.capacity || !fits(max(keys, 1)) {
+		return
+	}
+	most := max(keys, 1)
+	for above := f.capacity; above-most > 1; {
+		if n := most + (above-most)/2; fits(n) {
+			most = n
+		} else {
+			above = n
+		}
+	}
+	f.capacity, f.rate = most, rate
 }
 
 // divisors lists the first divisors of n above 1, for people.

@@ -216,3 +216,39 @@ func TestScalableFrom(t *testing.T) {
 		}
 	}
 }
+
+// TestFoldKeepsTheRate folds filters that hold few keys, as often as they hold them
+// at the rate asked for: that rate stays, the capacity becomes what the array holds
+// at it. One time more the rate asked for is that of the array.
+func TestFoldKeepsTheRate(t *testing.T) {
+	const n, p, keys = 40_000, 0.01, 8000
+	rng := rand.New(rand.NewPCG(15, 4))
+	for name, k := range folders {
+		f, err := k.make(bloom.Config{Capacity: n, ErrorRate: p, Foldable: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range keys {
+			f.AddHash(rng.Uint64())
+		}
+		for _, want := range []uint64{n / 2, n / 4} {
+			if f, err = k.fold(f, 2); err != nil {
+				t.Fatal(err)
+			}
+			s := f.Stats()
+			if s.Asked != p || s.Predicted > p || s.Capacity < want || s.Capacity > want*11/10 {
+				t.Errorf("%s: %+v, want a capacity of about %d at %v", name, s, want, p)
+			}
+			if at, over := f.Shape().Rate(float64(s.Capacity)), f.Shape().Rate(float64(s.Capacity+1)); at > p || over <= p {
+				t.Errorf("%s: rate %v at the capacity of %d, %v with a key more", name, at, s.Capacity, over)
+			}
+		}
+		before := f.Stats().Capacity
+		if f, err = k.fold(f, 2); err != nil {
+			t.Fatal(err)
+		}
+		if s := f.Stats(); s.Capacity != before || s.Asked != f.Shape().Rate(float64(before)) || s.Asked <= s.Predicted {
+			t.Errorf("%s with too many keys: %+v, was made for %d", name, s, before)
+		}
+	}
+}

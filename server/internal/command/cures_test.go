@@ -125,6 +125,25 @@ func TestFold(t *testing.T) {
 	}
 }
 
+// TestFoldTwice asks that a second fold is measured by the rate that was asked for
+// when the filter was made.
+func TestFoldTwice(t *testing.T) {
+	for _, kind := range []string{"bloom", "standard"} {
+		b := newBench(t, 1<<30)
+		b.line("FILTER.CREATE f " + kind + " CAPACITY 40000 ERROR 0.01")
+		b.add("f", "a", 0, 15_000)
+		if got := b.line("FILTER.FOLD f"); got != "+OK" {
+			t.Fatal(kind, got)
+		}
+		if asked, capacity := b.number(t, "f", "asked"), b.number(t, "f", "capacity"); asked != 0.01 || capacity < 20_000 || capacity > 22_000 {
+			t.Errorf("%s: %v items at %v after a fold, want about 20,000 at 0.01", kind, capacity, asked)
+		}
+		if got := b.line("FILTER.FOLD f"); !strings.HasPrefix(got, "-ERR FILTER.FOLD would raise the false positive rate to ") {
+			t.Errorf("%s: second fold: %s", kind, got)
+		}
+	}
+}
+
 // TestCuresRefused asks for cures that cannot be: an error says why and nothing
 // changes.
 func TestCuresRefused(t *testing.T) {
@@ -143,7 +162,7 @@ func TestCuresRefused(t *testing.T) {
 		FILTER.GROW t -> -WRONGTYPE Operation against a key holding the wrong kind of value
 		FILTER.GROW s -> -ERR FILTER.GROW is for kind bloom; a filter of kind scalable grows by itself
 		FILTER.GROW c -> -ERR FILTER.GROW is for kind bloom, not for cuckoo; FILTER.REBUILD makes a larger one
-		FILTER.GROW full ERROR 0.01 -> -ERR ERROR must be more than 0.01, which the filter has used up
+		FILTER.GROW full ERROR 0.01 -> -ERR ERROR must be more than 0.01, the rate that the filter was made for
 		FILTER.GROW full ERROR 1 -> -ERR ERROR must be a number of more than 0 and less than 1
 		FILTER.GROW full ERROR nan -> -ERR ERROR must be a number of more than 0 and less than 1
 		FILTER.GROW full ERROR -> -ERR syntax error

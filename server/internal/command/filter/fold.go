@@ -15,7 +15,7 @@ var fold = engine.Command{
 	Name: "filter.fold", Arity: 2, Flags: engine.Write | engine.Outside, Keys: engine.OneKey(engine.KeyRW),
 	Categories: []string{"write", "filter", "slow"}, Group: engine.GroupFilter, Since: "0.2.0",
 	Syntax: "key", Complexity: "O(n), n being the number of bytes",
-	Summary: "Halves a filter of kind bloom or standard that holds few items. No item is lost. It is refused if the predicted false positive rate would exceed the one asked for.",
+	Summary: "Halves a filter of kind bloom or standard that holds few items, and its capacity. No item is lost. It is refused if the predicted false positive rate would exceed the one asked for.",
 	Run:     runFold,
 }
 

@@ -85,7 +85,7 @@ func growPart(x *engine.Context, c *engine.Call, entry *catalog.Entry, i uint32,
 		}
 	}
 	if rate <= asked {
-		c.Fail("ERR ERROR must be more than " + decimal(asked) + ", which the filter has used up")
+		c.Fail("ERR ERROR must be more than " + decimal(asked) + ", the rate that the filter was made for")
 		return false
 	}
 	r := store.Record{Op: store.OpFilterGrow, ID: entry.ID, Index: i, Position: int64(math.Float64bits(rate))}
