@@ -26,7 +26,7 @@ import (
 	"github.com/bloomery/bloomery/server"
 )
 
-var chaosFor = flag.Duration("chaos", 30*time.Second, "how long TestChaos runs; with -short a fifth of it")
+var chaosFor = flag.Duration("chaos", 45*time.Second, "how long TestChaos runs; with -short a fifth of it")
 
 const (
 	// pingLimit is how long a new client may wait for its first reply, endLimit
