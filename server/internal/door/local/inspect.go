@@ -128,9 +128,9 @@ func Inspect(files Folder) (*Report, error) {
 	}
 	if f := r.file(manifestName); f != nil {
 		f.Err = bare(err)
-		f.Detail = fmt.Sprintf("snapshot %d, %s", m.number, nameCount(len(m.items)))
+		f.Detail = fmt.Sprintf("snapshot %d, %s", m.number, nameCount(m.names()))
 	}
-	r.Names, r.Saved, r.From = len(m.items), m.saved, m.position
+	r.Names, r.Saved, r.From = m.names(), m.saved, m.position
 	if !whole { // it is not known which parts are needed, or where the log has to start
 		r.unchecked(kindPart, kindLog)
 		return r, nil

@@ -213,6 +213,17 @@ func (c *cursor) item(m *manifest) (it item, ok bool) {
 	return it, flags[1] <= 1 && it.id <= m.last && it.position <= m.high && it.file < m.next
 }
 
+// names returns the number of names: a filter of several parts has one.
+func (m *manifest) names() int {
+	n := 0
+	for i := range m.items {
+		if m.items[i].kind != catalog.FilterPart {
+			n++
+		}
+	}
+	return n
+}
+
 // find returns the item of an id, nil if there is none.
 func (m *manifest) find(id uint64) *item {
 	i, ok := slices.BinarySearchFunc(m.items, id, func(it item, id uint64) int { return compare(it.id, id) })

@@ -178,7 +178,7 @@ func (d *Door) runSnapshot() error {
 	s.failed.Store(nil)
 	s.last.Store(began.Unix())
 	s.count.Add(1)
-	d.config.Log.Info("snapshot taken", "number", m.number, "names", len(m.items), "seconds", took.Seconds())
+	d.config.Log.Info("snapshot taken", "number", m.number, "names", m.names(), "seconds", took.Seconds())
 	return nil
 }
 
