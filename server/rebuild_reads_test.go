@@ -1,0 +1,145 @@
+package server_test
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bloomery/bloomery/server"
+)
+
+// TestReadsDuringRebuild compares the latency of reads while a filter is fed with that
+// while the same load is added to another key, in turns. BLOOMERY_REBUILD=10000000
+// measures the promise: the median of the ratios of the 99th percentiles is at most
+// 1.2. By default it only runs both.
+func TestReadsDuringRebuild(t *testing.T) {
+	const small, rounds = 20_000, 10
+	n := small
+	if v, err := strconv.Atoi(os.Getenv("BLOOMERY_REBUILD")); err == nil {
+		n = v
+	}
+	addr := start(t, server.Config{Dir: t.TempDir(), Log: slog.New(slog.NewTextHandler(os.Stderr, nil))})
+	c := dial(t, addr)
+	c.do("FILTER.CREATE", "f", "bloom", "CAPACITY", strconv.Itoa(n))
+	c.do("FILTER.CREATE", "other", "bloom", "CAPACITY", strconv.Itoa(n))
+	load(t, addr, []string{"FILTER.ADD", "f"}, 0, n)
+	c.do("FILTER.REBUILD", "f", "BEGIN")
+	var ratios []float64
+	for r := range rounds {
+		from, to := r*(n/rounds), (r+1)*(n/rounds)
+		p99 := map[string]time.Duration{}
+		verbs := [][]string{{"FILTER.ADD", "other"}, {"FILTER.REBUILD", "f", "FEED"}}
+		if r%2 == 1 {
+			slices.Reverse(verbs)
+		}
+		for _, words := range verbs {
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				load(t, addr, words, from, to)
+			}()
+			p99[words[0]] = reads(t, addr, n, done)
+		}
+		ratio := float64(p99["FILTER.REBUILD"]) / float64(p99["FILTER.ADD"])
+		t.Logf("round %d: p99 of reads %v while feeding, %v while adding to another key: %.2f", r, p99["FILTER.REBUILD"], p99["FILTER.ADD"], ratio)
+		ratios = append(ratios, ratio)
+	}
+	if got := dial(t, addr).do("FILTER.REBUILD", "f", "COMMIT"); got != "+OK\r\n" {
+		t.Errorf("COMMIT: %v", got)
+	}
+	slices.Sort(ratios)
+	median := (ratios[rounds/2-1] + ratios[rounds/2]) / 2
+	t.Logf("median of %d ratios: %.2f", rounds, median)
+	if n > small && median > 1.2 {
+		t.Errorf("reads take %.2f times as long while feeding, want at most 1.2", median)
+	}
+}
+
+// load sends items in commands of a hundred, sixteen of them at a time.
+func load(t *testing.T, addr string, words []string, from, to int) {
+	conn, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	defer func() { _ = conn.Close() }()
+	in := bufio.NewReader(conn)
+	const each, pipeline = 100, 16
+	for from < to {
+		var b strings.Builder
+		sent := 0
+		for ; sent < pipeline && from < to; sent++ {
+			k := min(each, to-from)
+			fmt.Fprintf(&b, "*%d\r\n", len(words)+k)
+			for _, w := range words {
+				fmt.Fprintf(&b, "$%d\r\n%s\r\n", len(w), w)
+			}
+			for ; k > 0; k-- {
+				item := strconv.Itoa(from)
+				fmt.Fprintf(&b, "$%d\r\n%s\r\n", len(item), item)
+				from++
+			}
+		}
+		if _, err := io.WriteString(conn, b.String()); err != nil {
+			t.Error(err)
+			return
+		}
+		for ; sent > 0; sent-- {
+			line, err := in.ReadString('\n')
+			if err != nil || line[0] == '-' {
+				t.Errorf("%v: %s, %v", words, line, err)
+				return
+			}
+			if line[0] == '*' {
+				k, _ := strconv.Atoi(strings.TrimSpace(line[1:]))
+				for range k {
+					_, _ = in.ReadString('\n') // the next one tells
+				}
+			}
+		}
+	}
+}
+
+// reads asks for items, one at a time, until done is closed, and returns the 99th
+// percentile of how long an answer took.
+func reads(t *testing.T, addr string, n int, done <-chan struct{}) time.Duration {
+	conn, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Error(err)
+		return 1
+	}
+	defer func() { _ = conn.Close() }()
+	in := bufio.NewReader(conn)
+	var took []time.Duration
+	for i := 0; ; i++ {
+		select {
+		case <-done:
+			if len(took) == 0 {
+				return 1
+			}
+			slices.Sort(took)
+			return took[len(took)*99/100]
+		default:
+		}
+		item := strconv.Itoa(i * 7919 % n)
+		began := time.Now()
+		_, _ = fmt.Fprintf(conn, "*3\r\n$10\r\nFILTER.HAS\r\n$1\r\nf\r\n$%d\r\n%s\r\n", len(item), item)
+		line, err := in.ReadString('\n')
+		if err == nil {
+			line, err = in.ReadString('\n')
+		}
+		if err != nil || line != ":1\r\n" {
+			t.Errorf("HAS: %q, %v", line, err)
+			return 1
+		}
+		took = append(took, time.Since(began))
+	}
+}
