@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
 	"os"
 	"slices"
@@ -21,16 +20,16 @@ import (
 // measures the promise: the median of the ratios of the 99th percentiles is at most
 // 1.2. By default it only runs both.
 func TestReadsDuringRebuild(t *testing.T) {
-	const small, rounds = 20_000, 10
+	const small, rounds, pace = 20_000, 10, 300_000
 	n := small
 	if v, err := strconv.Atoi(os.Getenv("BLOOMERY_REBUILD")); err == nil {
 		n = v
 	}
-	addr := start(t, server.Config{Dir: t.TempDir(), Log: slog.New(slog.NewTextHandler(os.Stderr, nil))})
+	addr := start(t, server.Config{Dir: t.TempDir()})
 	c := dial(t, addr)
 	c.do("FILTER.CREATE", "f", "bloom", "CAPACITY", strconv.Itoa(n))
 	c.do("FILTER.CREATE", "other", "bloom", "CAPACITY", strconv.Itoa(n))
-	load(t, addr, []string{"FILTER.ADD", "f"}, 0, n)
+	load(t, addr, []string{"FILTER.ADD", "f"}, 0, n, 1<<40)
 	c.do("FILTER.REBUILD", "f", "BEGIN")
 	var ratios []float64
 	for r := range rounds {
@@ -44,7 +43,7 @@ func TestReadsDuringRebuild(t *testing.T) {
 			done := make(chan struct{})
 			go func() {
 				defer close(done)
-				load(t, addr, words, from, to)
+				load(t, addr, words, from, to, pace)
 			}()
 			p99[words[0]] = reads(t, addr, n, done)
 		}
@@ -63,8 +62,9 @@ func TestReadsDuringRebuild(t *testing.T) {
 	}
 }
 
-// load sends items in commands of a hundred, sixteen of them at a time.
-func load(t *testing.T, addr string, words []string, from, to int) {
+// load sends items in commands of a hundred, sixteen of them at a time, at most so
+// many items a second.
+func load(t *testing.T, addr string, words []string, from, to, pace int) {
 	conn, err := net.Dial("tcp", addr)
 	if err != nil {
 		t.Error(err)
@@ -73,7 +73,9 @@ func load(t *testing.T, addr string, words []string, from, to int) {
 	defer func() { _ = conn.Close() }()
 	in := bufio.NewReader(conn)
 	const each, pipeline = 100, 16
+	began, first := time.Now(), from
 	for from < to {
+		time.Sleep(time.Until(began.Add(time.Duration(float64(from-first) / float64(pace) * float64(time.Second)))))
 		var b strings.Builder
 		sent := 0
 		for ; sent < pipeline && from < to; sent++ {

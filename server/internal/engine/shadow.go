@@ -90,14 +90,16 @@ const feedPiece = maxRun
 // tells that a record was not kept, and is None if all were.
 func (x *Context) Feed(sh *store.Shadow, items [][]byte) (done int, failed Reply, err error) {
 	e, s := x.e, x.s
+	w, r := s.w, &s.w.routes
 	h, _ := sh.Hasher()
-	hashes := make([]uint64, min(len(items), feedPiece))
-	var r routes
 	for len(items) > 0 {
 		n := min(len(items), feedPiece)
-		h.HashKeys(hashes[:n], items[:n])
-		r.sort(hashes[:n], uint(sh.Plan().Parts))
-		ops := e.feedOps(sh, &r)
+		w.reuse()
+		w.Hashes = slices.Grow(w.Hashes, n)
+		hashes := w.Hashes[len(w.Hashes) : len(w.Hashes)+n]
+		h.HashKeys(hashes, items[:n])
+		r.sort(hashes, uint(sh.Plan().Parts))
+		ops := e.feedOps(w, sh)
 		e.leave(s)
 		e.gate.watch.waits(s, "feed a shadow")
 		e.door.Ready()
@@ -118,17 +120,20 @@ func (x *Context) Feed(sh *store.Shadow, items [][]byte) (done int, failed Reply
 	return done, Reply{}, nil
 }
 
-// feedOps returns an op for every part of a shadow that has items.
-func (e *Engine) feedOps(sh *store.Shadow, r *routes) []*door.Op {
-	var ops []*door.Op
+// feedOps returns an op for every part of a shadow that has items, which are sorted in
+// routes.
+func (e *Engine) feedOps(w *Workspace, sh *store.Shadow) []*door.Op {
+	r := &w.routes
+	w.refs = w.refs[:0]
 	for i, p := range store.Parts(sh.Entry) {
 		if from, to := r.of(i); from < to {
-			op := &door.Op{Part: p, Admit: &e.Budget, Record: store.Record{
+			op := w.takeOp()
+			*op = Op{Op: door.Op{Part: p, Admit: &e.Budget, Record: store.Record{
 				Op: store.OpShadowFeed, ID: sh.Entry.ID, Index: uint32(i), Hashes: r.hashes[from:to],
-			}}
+			}}}
 			op.Result.Bools = r.bools[from:to]
-			ops = append(ops, op)
+			w.refs = append(w.refs, &op.Op)
 		}
 	}
-	return ops
+	return w.refs
 }
