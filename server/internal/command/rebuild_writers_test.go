@@ -94,6 +94,11 @@ func TestRebuildWithWriters(t *testing.T) {
 			}
 		}
 	})
+	for n := 0; n < 500; { // there is something to rebuild
+		mu.Lock()
+		n = len(answered)
+		mu.Unlock()
+	}
 	c := b.client(30)
 	begins := []string{"CAPACITY 30000", "standard CAPACITY 40000 NEWKEY new", "cuckoo CAPACITY 80000 NEWKEY old", "growing", "bloom CAPACITY 30000 NEWKEY new"}
 	for i, begin := range begins {

@@ -89,8 +89,11 @@ func (t *shadows) clone() *shadows {
 	return &shadows{maps.Clone(t.byMain), maps.Clone(t.byID), maps.Clone(t.byName)}
 }
 
-// Shadowed reports whether any filter has a shadow.
-func (s *State) Shadowed() bool { return s.shadows.Load() != nil }
+// Shadowed reports whether an id is that of a filter that has a shadow, or of a shadow.
+func (s *State) Shadowed(id uint64) bool {
+	t := s.shadows.Load()
+	return t != nil && (t.byMain[id] != nil || t.byID[id] != nil)
+}
 
 // ShadowOf returns the shadow of a filter, nil if it has none.
 func (s *State) ShadowOf(id uint64) *Shadow {

@@ -118,6 +118,9 @@ func describe(x *engine.Context, entry *catalog.Entry) ([]field, bool) {
 		fields = append(fields, field{"overflow", s.Overflow})
 	}
 	fields = append(fields, details(p)...)
+	if x.Shadow(entry) != nil {
+		fields = append(fields, field{"rebuilding", true})
+	}
 	if made := p.Made(); made > 0 {
 		fields = append(fields, field{"age", max(0, x.Milliseconds()/1000-made)})
 	}

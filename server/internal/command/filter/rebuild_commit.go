@@ -4,7 +4,6 @@ import (
 	"errors"
 	"math"
 
-	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -26,12 +25,21 @@ func runCommit(x *engine.Context, c *engine.Call) {
 		c.Fail(textBroken)
 		return
 	}
+	old := uint64(0) // looked at first: what is added from here on goes to both
+	if entry != nil && !force {
+		s, ok := statsOf(entry)
+		if !ok {
+			c.Fail(engine.TextNotFound)
+			return
+		}
+		old = s.Items
+	}
 	v, ok := sh.Progress()
 	if !ok {
 		c.Fail("ERR the rebuild was aborted meanwhile")
 		return
 	}
-	if text := tooFew(entry, v.Items); text != "" && !force {
+	if text := tooFew(old, v.Items); text != "" {
 		c.Fail(text)
 		return
 	}
@@ -43,22 +51,16 @@ func runCommit(x *engine.Context, c *engine.Call) {
 		swap(x, c, sh, r)
 		return
 	}
-	commitStatic(x, c, entry, sh, r, v, force)
+	commitStatic(x, c, sh, r, old, v.Items)
 }
 
-// tooFew returns why n items do not suffice, or "".
-func tooFew(entry *catalog.Entry, n uint64) string {
-	if entry == nil {
-		return ""
-	}
-	s, ok := statsOf(entry)
+// tooFew returns why n items do not suffice in the place of old ones, or "".
+func tooFew(old, n uint64) string {
 	switch {
-	case !ok:
-		return engine.TextNotFound
-	case s.Items == math.MaxUint64:
+	case old == math.MaxUint64:
 		return "ERR the number of items in the old filter is not known: COMMIT FORCE if all were fed"
-	case float64(n) < enough*float64(s.Items):
-		return "ERR the new filter holds " + percentOf(n, s.Items) + " of the items of the old one: FEED the others, or COMMIT FORCE"
+	case float64(n) < enough*float64(old):
+		return "ERR the new filter holds " + percentOf(n, old) + " of the items of the old one: FEED the others, or COMMIT FORCE"
 	}
 	return ""
 }
@@ -68,16 +70,17 @@ func tooFew(entry *catalog.Entry, n uint64) string {
 const buildBytes = 8 + 31 + 8
 
 // commitStatic seals a shadow, builds the filters outside all locks and swaps them in.
-func commitStatic(x *engine.Context, c *engine.Call, entry *catalog.Entry, sh *store.Shadow, r store.Record, v store.Progress, force bool) {
+// They must have 90% of old items.
+func commitStatic(x *engine.Context, c *engine.Call, sh *store.Shadow, r store.Record, old, items uint64) {
 	if sh.Closed() {
 		c.Fail("ERR a COMMIT is under way")
 		return
 	}
-	if v.Items == 0 {
+	if items == 0 {
 		c.Fail("ERR there are no items: FEED some first")
 		return
 	}
-	release, ok := x.Reserve(v.Items * buildBytes)
+	release, ok := x.Reserve(items * buildBytes)
 	if !ok {
 		c.Fail(engine.TextOOM)
 		return
@@ -98,7 +101,7 @@ func commitStatic(x *engine.Context, c *engine.Call, entry *catalog.Entry, sh *s
 		c.Fail("ERR " + sh.Row().Name + ": " + cause(err))
 		return
 	}
-	if text := tooFew(entry, built.Items); text != "" && !force {
+	if text := tooFew(old, built.Items); text != "" {
 		built.Release()
 		sh.Reopen()
 		c.Fail(text)
@@ -112,12 +115,14 @@ func commitStatic(x *engine.Context, c *engine.Call, entry *catalog.Entry, sh *s
 }
 
 // swap puts a shadow in the place of its filter and answers. It reports whether that
-// is done.
+// is done, or may be.
 func swap(x *engine.Context, c *engine.Call, sh *store.Shadow, r store.Record) bool {
 	res, failed := x.ApplyNames(r, 0)
 	switch {
-	case failed.Kind != engine.None:
+	case failed.Kind != engine.None: // it may be done all the same: what was built is not touched
 		c.Answer(failed)
+		sh.Reopen()
+		return true
 	case errors.Is(res.Err, store.ErrBroken):
 		c.Fail(textBroken)
 	case errors.Is(res.Err, store.ErrRetry):

@@ -1,6 +1,8 @@
 package keys
 
 import (
+	"errors"
+
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/rdb"
@@ -119,6 +121,10 @@ func prepareCopy(x *engine.Context, c *engine.Call) *engine.Op {
 func replyCopy(c *engine.Call, res *store.Result) {
 	if v, ok := c.Option.(*restoring); ok && res.Err == nil {
 		v.id = 0 // it has its name
+	}
+	if errors.Is(res.Err, store.ErrRebuilding) {
+		c.Fail(textRebuilding)
+		return
 	}
 	c.Answer(engine.Flag(res.Err == nil))
 }

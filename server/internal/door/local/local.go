@@ -236,7 +236,7 @@ func (d *Door) part(ops []*door.Op) {
 	defer d.effects.Put(f)
 	p.Lock()
 	defer p.Unlock()
-	if d.state.Shadowed() {
+	if d.state.Shadowed(ops[0].Record.ID) {
 		for i := range ops {
 			d.shadowed(ops[i:i+1], p, f)
 		}
@@ -249,8 +249,8 @@ func (d *Door) part(ops []*door.Op) {
 	}
 }
 
-// shadowed applies a record while some filter has a shadow. Parts of it may be locked
-// until the record is in the log, so every record is a run of its own.
+// shadowed applies a record of a filter that has a shadow, or of a shadow. Parts of the
+// shadow may be locked until the record is in the log, so every record is a run of its own.
 func (d *Door) shadowed(ops []*door.Op, p *store.Part, f *store.Effect) {
 	op := ops[0]
 	if err := d.state.Meets(&op.Record); err != nil {

@@ -1,0 +1,156 @@
+package command_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/door/local"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// TestRebuildWithoutMemory lets a shadow run out of memory: adds go on, the rebuild is
+// broken, and it can be given up with the budget full.
+func TestRebuildWithoutMemory(t *testing.T) {
+	for _, kind := range []string{"scalable CAPACITY 100", "growing CAPACITY 100", "fuse8 CAPACITY 100000"} {
+		b := newBench(t, 4<<20)
+		b.ok(t, "FILTER.CREATE f bloom CAPACITY 100000")
+		b.ok(t, "FILTER.REBUILD f BEGIN "+kind)
+		left := int(b.engine.Budget.Left())
+		b.ok(t, "SET s "+strings.Repeat("x", left-10_000))
+		for i := range 30 {
+			got := b.do(append([]string{"FILTER.ADD", "f"}, itemsOf("a", 200*i, 200*i+200)...)...)
+			if !strings.HasPrefix(got, "[") || strings.Contains(got, "-") {
+				t.Fatalf("%s: ADD with a shadow that has no memory: %s", kind, got)
+			}
+		}
+		if got := b.status(t, "f", "state"); got != "broken" {
+			t.Errorf("%s: state %s, want broken", kind, got)
+		}
+		b.hasAll(t, "f", "a", 0, 6000)
+		b.do("CONFIG", "SET", "maxmemory", "1000000")
+		b.ok(t, "FILTER.REBUILD f ABORT")
+		crash(t, b)
+	}
+}
+
+// TestRebuildNewKey changes the secret key: hashes of clients are refused meanwhile,
+// and a server without the new key breaks the rebuild, not the filter.
+func TestRebuildNewKey(t *testing.T) {
+	keys := testKeys()
+	b := openBench(t, nil, newBench(t, 1).now, keys)
+	b.ok(t, "FILTER.CREATE f bloom CAPACITY 1000")
+	b.ok(t, "FILTER.REBUILD f BEGIN")
+	if got := b.line("FILTER.ADDHASH f 17 18"); got != "[true true]" {
+		t.Errorf("ADDHASH while the hash stays: %s", got)
+	}
+	if got := b.status(t, "f", "added"); got != "2" {
+		t.Errorf("%s added, want 2", got)
+	}
+	b.ok(t, "FILTER.REBUILD f ABORT")
+	b.ok(t, "FILTER.REBUILD f BEGIN NEWKEY new")
+	if got := b.line("FILTER.ADDHASH f 19"); got != "-ERR FILTER.ADDHASH is refused while the filter gets a new key" {
+		t.Errorf("ADDHASH while the key changes: %s", got)
+	}
+	if got := b.line("FILTER.HASHASH f 17"); got != "[true]" {
+		t.Errorf("HASHASH: %s", got)
+	}
+	b.add("f", "a", 0, 100)
+	b = restarted(t, b, map[string]hashing.Hasher{"old": keys["old"]})
+	if got := b.line("FILTER.REBUILD f FEED x"); !strings.HasPrefix(got, "-ERR the secret key 'new'") {
+		t.Errorf("FEED without the key: %s", got)
+	}
+	b.add("f", "a", 100, 200)
+	b.hasAll(t, "f", "a", 0, 200)
+	b = restarted(t, b, keys)
+	if got := b.line("FILTER.REBUILD f COMMIT FORCE"); !strings.HasPrefix(got, "-ERR the rebuild is broken") {
+		t.Errorf("COMMIT of a rebuild that lacks items: %s", got)
+	}
+}
+
+// TestRebuildCopies asks that copies are of the old filter, and that the folder of an
+// open rebuild is sound.
+func TestRebuildCopies(t *testing.T) {
+	b := newBench(t, 1<<30)
+	b.ok(t, "FILTER.CREATE f bloom CAPACITY 1000")
+	b.ok(t, "FILTER.CREATE g bloom CAPACITY 1000")
+	b.add("f", "a", 0, 500)
+	before := b.line("DUMP f") + b.line("FILTER.DUMP f 0")
+	b.ok(t, "FILTER.REBUILD f BEGIN standard CAPACITY 5000")
+	b.feed(t, "f", "b", 0, 900)
+	if b.line("DUMP f")+b.line("FILTER.DUMP f 0") != before {
+		t.Error("a dump is not of the old filter")
+	}
+	if got := b.line("COPY f n"); got != ":1" {
+		t.Errorf("COPY: %s", got)
+	}
+	b.hasAll(t, "n", "a", 0, 500)
+	if got := b.field(t, "n", "kind"); got != "bloom" {
+		t.Errorf("the copy is a %s", got)
+	}
+	if got := b.line("COPY g f REPLACE"); got != "-ERR the filter is being rebuilt: FILTER.REBUILD key COMMIT or ABORT first" {
+		t.Errorf("COPY to a filter that is being rebuilt: %s", got)
+	}
+	if got := b.field(t, "f", "rebuilding"); got != "1" {
+		t.Errorf("INFO shows rebuilding %s", got)
+	}
+	for range 2 {
+		report, err := local.Inspect(b.files.Copy())
+		if err != nil || report.Damaged() {
+			t.Fatalf("the folder: %v, %+v", err, report)
+		}
+		if err := b.door.Snapshot(); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.door.Verify(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestRebuildExpires lets a filter expire while it is rebuilt: all memory is back.
+func TestRebuildExpires(t *testing.T) {
+	b := newBench(t, 1<<30)
+	b.ok(t, "FILTER.CREATE f bloom CAPACITY 1000")
+	b.ok(t, "FILTER.REBUILD f BEGIN CAPACITY 100000")
+	b.line("PEXPIRE f 50")
+	b.now = b.now.Add(time.Second)
+	b.engine.Sweep(100)
+	crash(t, b)
+	if got := b.state.Bytes(); got != 0 {
+		t.Errorf("%d bytes are left", got)
+	}
+}
+
+// TestSealedRebuild stops a commit of a static kind between its seal and its swap: adds
+// are refused, reads go on, and a restart opens it again.
+func TestSealedRebuild(t *testing.T) {
+	b := openBench(t, nil, newBench(t, 1).now, nil)
+	b.ok(t, "FILTER.CREATE f bloom CAPACITY 1000 PARTS 2")
+	b.add("f", "a", 0, 500)
+	b.ok(t, "FILTER.REBUILD f BEGIN fuse8")
+	b.feed(t, "f", "a", 0, 500)
+	sh := b.state.ShadowOf(b.state.Names.Lookup([]byte("f"), b.now.UnixMilli()).ID)
+	b.door.Do([]*door.Op{{Record: store.Record{Op: store.OpShadowSeal, ID: sh.Entry.ID}}})
+	if got := b.line("FILTER.ADD f x"); got != "-ERR the filter becomes one of kind fuse8, which takes no more items: a COMMIT is under way" {
+		t.Errorf("ADD: %s", got)
+	}
+	if got := b.line("FILTER.REBUILD f FEED x"); got != "-ERR a COMMIT is under way: no more items are taken" {
+		t.Errorf("FEED: %s", got)
+	}
+	if got := b.line("FILTER.REBUILD f COMMIT"); got != "-ERR a COMMIT is under way" {
+		t.Errorf("COMMIT: %s", got)
+	}
+	if got := b.status(t, "f", "state"); got != "committing" {
+		t.Errorf("state %s", got)
+	}
+	b.hasAll(t, "f", "a", 0, 500)
+	b = restarted(t, b, nil)
+	b.add("f", "b", 0, 100)
+	b.ok(t, "FILTER.REBUILD f COMMIT")
+	b = restarted(t, b, nil)
+	b.hasAll(t, "f", "a", 0, 500)
+	b.hasAll(t, "f", "b", 0, 100)
+}
