@@ -171,8 +171,15 @@ func (o *Outline) Hash() (kind hashing.Kind, check uint64) {
 }
 
 // HashIn returns Outline.Hash of the filter whose plain encoding begins with data,
-// and its kind. The error wraps ErrCorrupt or ErrVersion.
+// and its kind. The error wraps ErrCorrupt or ErrVersion, and ErrIncompatible if the
+// data is in another form or sealed.
 func HashIn(data []byte) (k Kind, hash hashing.Kind, check uint64, err error) {
+	switch form := formOf(data); {
+	case form != FormPlain:
+		return Kind{}, 0, 0, fmt.Errorf("codec: hash: %w: %s form, want the plain form", bloomery.ErrIncompatible, form)
+	case Sealed(data):
+		return Kind{}, 0, 0, fmt.Errorf("codec: hash: %w: the data is sealed", bloomery.ErrIncompatible)
+	}
 	h, err := envelope.ParseHeader(data)
 	if err == nil {
 		k, err = kindOf(h.Kind)

@@ -104,6 +104,8 @@ func TestFilterRefusals(t *testing.T) {
 		{"FILTER.DUMP b 99", []string{"cursor"}},
 		{"FILTER.DUMP none 0", []string{"not found"}},
 		{"FILTER.LOAD x 1 data", []string{"corrupt"}},
+		{"FILTER.LOAD x 1 bloompak", []string{"transport form, want the plain form"}},
+		{"FILTER.LOAD x 1 bloomsec", []string{"sealed"}},
 		{"FILTER.LOAD x 0 data", []string{"cursor"}},
 		{"FILTER.LOAD x 1 data VERSION 0", []string{"VERSION", "1 to"}},
 		{"FILTER.LOAD x 1 data VERSION nan", []string{"VERSION"}},
