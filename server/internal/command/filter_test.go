@@ -24,6 +24,10 @@ func TestFilterCommands(t *testing.T) {
 			FILTER.CARD f -> :3
 			FILTER.DEL f a -> -ERR FILTER.DEL is not for kind bloom; it is for counting, cuckoo, quotient, growing
 			FILTER.COUNT f a -> -ERR FILTER.COUNT is not for kind bloom; it is for counting, spectral, cuckoo, quotient, growing
+			FILTER.CREATE large bloom CAPACITY 1000000 -> +OK
+			FILTER.ADD large a b c -> [true true true]
+			FILTER.CARD large -> :3
+			DEL large -> :1
 			FILTER.CLEAR f -> +OK
 			FILTER.HAS f a -> [false]
 			TYPE f -> +bloomery-

@@ -194,6 +194,10 @@ func sketchDetails(p *store.Part, d store.Detailed) (fields []field) {
 	return fields
 }
 
+// wholeBytes is how much of a filter is looked at to count its items. What is larger
+// is counted by a sample, which is far off when only few items are there.
+const wholeBytes = 4 << 20
+
 // statsOf adds up the parts of a filter. Rates and shares are means over them: a
 // key is in one part, and all parts get equally many. It reports false if the
 // filter is gone.
@@ -206,6 +210,9 @@ func statsOf(entry *catalog.Entry) (sum bloomery.Stats, ok bool) {
 			return sum, false
 		}
 		s := p.Contents().Stats()
+		if f, ok := p.Filter().(interface{ EstimateCount() uint64 }); ok && !s.Exact && sum.Bytes+s.Bytes <= wholeBytes {
+			s.Items = f.EstimateCount()
+		}
 		p.RUnlock()
 		if n++; n == 1 {
 			sum, variance = s, s.PredictedSigma*s.PredictedSigma
