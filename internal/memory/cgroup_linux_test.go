@@ -2,6 +2,8 @@ package memory
 
 import (
 	"math"
+	"os"
+	"path/filepath"
 	"testing"
 )
 
@@ -66,6 +68,20 @@ func TestCgroupLimit(t *testing.T) {
 			"/sys/fs/cgroup/memory/a/memory.limit_in_bytes": "3000000\n", "/sys/fs/cgroup/unified/c/memory.max": "2000000\n",
 			"/sys/fs/cgroup/cpu/b/memory.limit_in_bytes": "1\n",
 		}, 2000000},
+		"both versions with groups of one name": {map[string]string{
+			cgroupPath: "3:memory:/a\n0::/c\n", mountsPath: hybrid, "/sys/fs/cgroup/unified/a/memory.max": "1\n",
+			"/sys/fs/cgroup/unified/c/memory.max": "2000000\n",
+		}, 2000000},
+		"a mount without options": {map[string]string{
+			cgroupPath: "0::/a\n", mountsPath: "30 22 0:26 / /groups - cgroup2 cgroup2 rw\n", "/groups/a/memory.max": "123456\n",
+		}, 123456},
+		"a mount without a dash": {map[string]string{
+			cgroupPath: "3:memory:/a\n", mountsPath: "30 22 0:26 / /groups rw cgroup cgroup rw,memory\n",
+			"/memory.limit_in_bytes": "1\n", "/groups/memory.limit_in_bytes": "1\n",
+		}, math.MaxUint64},
+		"a number that version 2 does not have": {map[string]string{
+			cgroupPath: "5::/a\n", mountsPath: v2, "/sys/fs/cgroup/a/memory.max": "1\n",
+		}, math.MaxUint64},
 		"a space in the mount point": {map[string]string{
 			cgroupPath: "0::/a\n", mountsPath: mountLines + `30 22 0:26 / /my\040groups rw - cgroup2 cgroup2 rw` + "\n", "/my groups/a/memory.max": "123456\n",
 		}, 123456},
@@ -90,6 +106,15 @@ func TestReadFile(t *testing.T) {
 	for _, path := range []string{"/", "/no/such/file", "/dev/zero"} {
 		if _, ok := readFile(path); ok {
 			t.Errorf("readFile(%q) is ok, want not", path)
+		}
+	}
+	for size, want := range map[int]bool{0: true, 1: true, 6 << 20: true, 8 << 20: false, 9 << 20: false} {
+		path := filepath.Join(t.TempDir(), "file")
+		if err := os.WriteFile(path, make([]byte, size), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if text, ok := readFile(path); ok != want || ok && len(text) != size {
+			t.Errorf("readFile of %d bytes: %d, %v, want %v", size, len(text), ok, want)
 		}
 	}
 }

@@ -4,6 +4,7 @@ package memory
 
 import (
 	"errors"
+	"math"
 	"runtime"
 	"testing"
 
@@ -17,7 +18,7 @@ func TestUnmapRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := Unmap(make([]byte, mapFrom)); !errors.Is(err, bloomery.ErrParameter) {
+	if err := Unmap(make([]byte, 1<<20)); !errors.Is(err, bloomery.ErrParameter) {
 		t.Errorf("an array of the heap: %v, want ErrParameter", err)
 	}
 	if err := Unmap(b[:mapFrom:mapFrom]); !errors.Is(err, bloomery.ErrParameter) {
@@ -28,6 +29,19 @@ func TestUnmapRefuses(t *testing.T) {
 	}
 	if err := Unmap(b); !errors.Is(err, bloomery.ErrParameter) {
 		t.Errorf("the second time: %v, want ErrParameter", err)
+	}
+}
+
+// TestReach rounds up to 2 MiB from there on, unless that is more than there is.
+func TestReach(t *testing.T) {
+	const step = 2 << 20
+	for bytes, want := range map[int]int{
+		1: 1, step - 1: step - 1, step: step, step + 1: 2 * step, 2*step - 1: 2 * step, 2 * step: 2 * step, 5*step + 1: 6 * step,
+		math.MaxInt - step: math.MaxInt - step + 1, math.MaxInt - step + 1: math.MaxInt - step + 1, math.MaxInt: math.MaxInt,
+	} {
+		if got := reach(bytes); got != want {
+			t.Errorf("reach(%d) = %d, want %d", bytes, got, want)
+		}
 	}
 }
 

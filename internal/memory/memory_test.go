@@ -25,8 +25,42 @@ func TestWordsAreZeroAndAligned(t *testing.T) {
 	}
 }
 
-// The allocator happens to align all sizes we ask for, so the way around is
-// tried with slices that begin at every word of a line.
+// TestWordsOfEverySize keeps many small arrays, so that the heap places them at
+// all offsets that it has.
+func TestWordsOfEverySize(t *testing.T) {
+	var kept [][]uint64
+	for n := 8; n < 130; n++ {
+		for range 20 {
+			w := Words(n)
+			if len(w) != n || offset(w) != 0 {
+				t.Fatalf("Words(%d): %d words that begin %d bytes after a cache line", n, len(w), offset(w))
+			}
+			for i := range w {
+				w[i] = uint64(len(kept))
+			}
+			kept = append(kept, w)
+		}
+	}
+	for i, w := range kept {
+		for _, x := range w {
+			if x != uint64(i) {
+				t.Fatalf("array %d holds a word of array %d", i, x)
+			}
+		}
+	}
+}
+
+// TestBytesTakeWholeWords asks for room up to the next word, and no more.
+func TestBytesTakeWholeWords(t *testing.T) {
+	for n, want := range map[int]int{0: 0, 1: 8, 7: 8, 8: 8, 9: 16, 100: 104, 4096: 4096} {
+		if b := Bytes(n); len(b) != n || cap(b) != want {
+			t.Errorf("Bytes(%d): len %d, cap %d, want cap %d", n, len(b), cap(b), want)
+		}
+	}
+}
+
+// TestAlignMovesWhatIsNotAligned begins at every word of a line, more offsets than
+// the allocator has.
 func TestAlignMovesWhatIsNotAligned(t *testing.T) {
 	base := Words(64)
 	for i := range 8 {

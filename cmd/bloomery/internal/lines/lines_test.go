@@ -132,6 +132,85 @@ func packed(t *testing.T, format, text string) []byte {
 	return buf.Bytes()
 }
 
+// TestCompressedAsItComes reads compressed text in whole and byte by byte: of one
+// byte, behind frames to be skipped, and what only looks like such a frame.
+func TestCompressedAsItComes(t *testing.T) {
+	frame := func(first byte, length string) string {
+		return string(first) + "\x2a\x4d\x18" + length + "\x00\x00\x00" + "any\n" + string(packed(t, "zstd", "a\nb"))
+	}
+	for name, c := range map[string]struct {
+		text string
+		want []string
+	}{
+		"gzip of a byte":      {string(packed(t, "gzip", "a")), []string{"a"}},
+		"zstd of a byte":      {string(packed(t, "zstd", "a")), []string{"a"}},
+		"zstd of nothing":     {string(packed(t, "zstd", "")), nil},
+		"the first skipped":   {frame('\x50', "\x04"), []string{"a", "b"}},
+		"the last skipped":    {frame('\x5f', "\x04"), []string{"a", "b"}},
+		"another first byte":  {"\x40\x2a\x4d\x18\nx", []string{"\x40\x2a\x4d\x18", "x"}},
+		"another second byte": {"\x50\x2b\x4d\x18\nx", []string{"\x50\x2b\x4d\x18", "x"}},
+	} {
+		for _, r := range []io.Reader{strings.NewReader(c.text), iotest.OneByteReader(strings.NewReader(c.text))} {
+			got, err := collect(t, &lines.Input{Stdin: r}, 1)
+			if err != nil || !slices.Equal(got, c.want) {
+				t.Errorf("%s: %q, %v, want %q", name, got, err, c.want)
+			}
+		}
+	}
+}
+
+// TestWindow reads zstd that asks for the memory of zstd --long, and refuses what
+// asks for more.
+func TestWindow(t *testing.T) {
+	for _, c := range []struct {
+		window byte
+		want   error
+	}{{0x88, nil}, {0x89, lines.ErrCorrupt}, {0x90, lines.ErrCorrupt}, {0xff, lines.ErrCorrupt}} {
+		text := "\x28\xb5\x2f\xfd\x00" + string([]byte{c.window}) + "\x11\x00\x00a\n"
+		got, err := collect(t, &lines.Input{Stdin: strings.NewReader(text)}, 1)
+		if !errors.Is(err, c.want) || err == nil && !slices.Equal(got, []string{"a"}) {
+			t.Errorf("window %#x: %q, %v, want %v", c.window, got, err, c.want)
+		}
+	}
+}
+
+// reads counts the reads of a reader.
+type reads struct {
+	r io.Reader
+	n int
+}
+
+func (r *reads) Read(p []byte) (int, error) {
+	r.n++
+	return r.r.Read(p)
+}
+
+// TestReads asks for reads of whole blocks.
+func TestReads(t *testing.T) {
+	text := strings.Repeat("some line\n", 10_000)
+	for block, most := range map[int]int{0: 4, -1: 4, 1 << 10: 110} {
+		r := &reads{r: strings.NewReader(text)}
+		got, err := collect(t, &lines.Input{Stdin: r, Block: block}, 1)
+		if err != nil || len(got) != 10_000 || r.n > most {
+			t.Errorf("blocks of %d: %d lines in %d reads, %v, want up to %d reads", block, len(got), r.n, err, most)
+		}
+	}
+}
+
+// idle is a reader that brings nothing and does not end.
+type idle struct{}
+
+func (idle) Read([]byte) (int, error) { return 0, nil }
+
+func TestIdleReader(t *testing.T) {
+	for _, text := range []string{"", "a\nline"} {
+		_, err := collect(t, &lines.Input{Stdin: io.MultiReader(strings.NewReader(text), idle{})}, 1)
+		if !errors.Is(err, io.ErrNoProgress) {
+			t.Errorf("%q and then nothing: %v, want %v", text, err, io.ErrNoProgress)
+		}
+	}
+}
+
 func TestFiles(t *testing.T) {
 	dir := t.TempDir()
 	var files, want []string
@@ -156,6 +235,14 @@ func TestFiles(t *testing.T) {
 	}
 	if got := in.Done(); got != size {
 		t.Errorf("Done() = %d, want %d", got, size)
+	}
+	f, err := os.Open(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if got := (&lines.Input{Stdin: f}).Total(); got != int64(len(text)) {
+		t.Errorf("Total() with a file as standard input = %d, want %d", got, len(text))
 	}
 	in = &lines.Input{Files: []string{files[1], "-", files[1]}, Stdin: bytes.NewReader(append(packed(t, "gzip", "one\n"), packed(t, "gzip", "two\n")...))}
 	if got := in.Total(); got != 0 {
