@@ -114,6 +114,39 @@ func TestSecretKeys(t *testing.T) {
 	}
 }
 
+// TestSecretKeyLater asks that a filter which came to a server without its secret key
+// can be used as soon as the key is there, whatever its id.
+func TestSecretKeyLater(t *testing.T) {
+	keys := map[string]hashing.Hasher{"mine": hashing.Keyed([16]byte{1, 2, 3})}
+	from := newBench(t, 1<<30)
+	from.state.SetKeys(keys)
+	from.do("FILTER.CREATE", "f", "bloom", "CAPACITY", "1000", "KEYED", "mine")
+	from.do("FILTER.ADD", "f", "a")
+	piece := piecesOf(t, from, "f")[0]
+	dumped := from.exec([][]byte{[]byte("DUMP"), []byte("f")})[0].Text
+
+	b := newBench(t, 1<<30)
+	if got := b.do("FILTER.LOAD", "loaded", piece[0], piece[1]); got != "+OK" {
+		t.Fatalf("FILTER.LOAD = %s", got)
+	}
+	if got := b.do("RESTORE", "restored", "0", dumped); got != "+OK" {
+		t.Fatalf("RESTORE = %s", got)
+	}
+	const text = "-ERR the secret key of this filter is not in the file of keys: it is kept as it is, and cannot be used without"
+	if got := b.line("FILTER.HAS loaded a"); got != text {
+		t.Errorf("without the key = %s", got)
+	}
+	if err := b.door.Close(); err != nil {
+		t.Fatal(err)
+	}
+	b = reopenWith(t, b, map[string]hashing.Hasher{"other": hashing.Keyed([16]byte{9}), "renamed": keys["mine"]})
+	for _, name := range []string{"loaded", "restored"} {
+		if got := b.line("FILTER.HAS " + name + " a b"); got != "[true false]" {
+			t.Errorf("%s with the key = %s", name, got)
+		}
+	}
+}
+
 // reopenWith returns a bench over the files of another that is closed.
 func reopenWith(t *testing.T, b *bench, keys map[string]hashing.Hasher) *bench {
 	t.Helper()

@@ -124,6 +124,11 @@ func (s *State) hasher(p *Plan, kind hashing.Kind, check uint64) hashing.Hasher 
 	if h, ok := s.keys[p.KeyID]; ok && h.Check() == check {
 		return h
 	}
+	// A filter that was loaded or restored where its key was not has no id, or that
+	// of another server.
+	if h, ok := s.keys[s.KeyOf(check)]; ok {
+		return h
+	}
 	return hashing.Placeholder(check)
 }
 

@@ -82,7 +82,11 @@ func advance(x *engine.Context, entry *catalog.Entry) (again bool) {
 
 // missingKey is the error of a filter whose secret key is not there.
 func missingKey(p *store.Plan) string {
-	return "ERR the secret key '" + p.KeyID + "' of this filter is not in the file of keys: it is kept as it is, and cannot be used without"
+	name := "'" + p.KeyID + "' "
+	if p.KeyID == "" {
+		name = "" // loaded where the key was not: FILTER.INFO shows the fingerprint
+	}
+	return "ERR the secret key " + name + "of this filter is not in the file of keys: it is kept as it is, and cannot be used without"
 }
 
 // unable is the error of a command that a kind cannot do.
