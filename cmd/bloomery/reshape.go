@@ -79,7 +79,7 @@ the same ones.
 
 It is for bloom, standard, partitioned and split filters; for others the exit code is 4.
 bloomery plan --anonymity shows which rate hides a key among how many others.`,
-		Example: `  bloomery noise --share 50% -o published.bf members.bf`,
+		Example: `  bloomery noise --share 50% -o published.bf words.bf`,
 		Args:    between(1, 1, "the filter to blur"),
 	}
 	o.make = o.blur
