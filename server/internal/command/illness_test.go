@@ -58,6 +58,9 @@ func TestIllnessesAndCures(t *testing.T) {
 	}
 	for _, v := range illnesses {
 		t.Run(v.name, func(t *testing.T) {
+			if testing.Short() && strings.HasPrefix(v.name, "sparse, ") {
+				t.Skip("a day takes long")
+			}
 			b := openBench(t, nil, newBench(t, 1).now, testKeys())
 			b.ok(t, "FILTER.CREATE f "+v.create)
 			b.add("f", "a", 0, n)
