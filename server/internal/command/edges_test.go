@@ -93,6 +93,8 @@ var edges = map[string]string{
 		MEMORY USAGE nokey -> nil
 		MEMORY USAGE a SAMPLES x -> -ERR value is not an integer or out of range
 		MEMORY USAGE a SAMPLES -> -ERR syntax error
+		MEMORY USAGE a SAMPLES -1 -> -ERR syntax error
+		MEMORY USAGE nokey SAMPLES 0 -> nil
 		MEMORY USAGE a SOMETHING 5 -> -ERR syntax error
 		OBJECT ENCODING a -> "embstr"
 		OBJECT ENCODING nokey -> nil
@@ -117,6 +119,15 @@ var edges = map[string]string{
 		RESTORE r x y -> -ERR value is not an integer or out of range
 		RESTORE r 0 x REPLACE IDLETIME -> -ERR syntax error
 		RESTORE r 0 x IDLETIME -1 -> -ERR Invalid IDLETIME value, must be >= 0
+		RESTORE r 0 x IDLETIME x -> -ERR value is not an integer or out of range
+		RESTORE r 0 x IDLETIME 0 -> -ERR DUMP payload version or checksum are wrong
+		RESTORE r 0 x REPLACE FREQ -> -ERR syntax error
+		RESTORE r 0 x FREQ x -> -ERR value is not an integer or out of range
+		RESTORE r 0 x FREQ -1 -> -ERR Invalid FREQ value, must be >= 0 and <= 255
+		RESTORE r 0 x FREQ 256 -> -ERR Invalid FREQ value, must be >= 0 and <= 255
+		RESTORE r 0 x FREQ 255 -> -ERR DUMP payload version or checksum are wrong
+		RESTORE r 0 x FREQ 1 IDLETIME 1 -> -ERR syntax error
+		RESTORE r 0 x IDLETIME 1 FREQ 1 -> -ERR syntax error
 		RESTORE r 0 x soon -> -ERR syntax error`,
 	"BF, arguments": `
 		BF.RESERVE f 0.01 100 EXPANSION 3 -> +OK

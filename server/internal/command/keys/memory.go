@@ -24,8 +24,12 @@ func runMemoryUsage(x *engine.Context, c *engine.Call) {
 			c.Fail(engine.TextSyntax)
 			return
 		}
-		if n, ok := engine.ParseInt(c.Args[i+1]); !ok || n < 0 {
+		switch n, ok := engine.ParseInt(c.Args[i+1]); {
+		case !ok:
 			c.Fail(engine.TextInteger)
+			return
+		case n < 0:
+			c.Fail(engine.TextSyntax)
 			return
 		}
 	}

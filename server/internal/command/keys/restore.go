@@ -2,7 +2,6 @@ package keys
 
 import (
 	"errors"
-	"strings"
 	"unsafe"
 
 	"github.com/bloomery/bloomery/server/internal/catalog"
@@ -34,20 +33,32 @@ type restoring struct {
 	dead     bool // its deadline has passed: it only removes what is there
 }
 
-// parseRestore reads the options of RESTORE. It returns the error text, or "".
+// parseRestore reads the options of RESTORE. It returns the error text, or "". How
+// long a key was idle and how often it was used is not kept, only checked: Redis
+// takes one of the two.
 func parseRestore(args [][]byte) (ttl int64, replace, absolute bool, text string) {
+	idle, used := false, false
 	for i := 4; i < len(args); i++ {
 		switch {
 		case engine.Is(args[i], "replace"):
 			replace = true
 		case engine.Is(args[i], "absttl"):
 			absolute = true
-		case (engine.Is(args[i], "idletime") || engine.Is(args[i], "freq")) && i+1 < len(args):
+		case engine.Is(args[i], "idletime") && i+1 < len(args) && !used:
 			i++
+			idle = true
 			if n, ok := engine.ParseInt(args[i]); !ok {
 				return 0, false, false, engine.TextInteger
 			} else if n < 0 {
-				return 0, false, false, "ERR Invalid " + strings.ToUpper(string(args[i-1])) + " value, must be >= 0"
+				return 0, false, false, "ERR Invalid IDLETIME value, must be >= 0"
+			}
+		case engine.Is(args[i], "freq") && i+1 < len(args) && !idle:
+			i++
+			used = true
+			if n, ok := engine.ParseInt(args[i]); !ok {
+				return 0, false, false, engine.TextInteger
+			} else if n < 0 || n > 255 {
+				return 0, false, false, "ERR Invalid FREQ value, must be >= 0 and <= 255"
 			}
 		default:
 			return 0, false, false, engine.TextSyntax
