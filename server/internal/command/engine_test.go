@@ -25,6 +25,9 @@ type bench struct {
 	now     time.Time
 	tick    time.Duration // what the clock goes on by when it is read
 	work    engine.Workspace
+	facts   engine.Facts // beside those that every bench has
+	rewrite error        // of RewriteConfig
+	ended   int          // calls of Shutdown
 }
 
 func newBench(tb testing.TB, maxMemory int64) *bench {
@@ -89,13 +92,21 @@ func (b *bench) clock() time.Time {
 // Sessions implements command.Host.
 func (b *bench) Sessions() []*engine.Session { return []*engine.Session{b.session} }
 
-// Facts implements command.Host.
-func (b *bench) Shutdown() {}
+// Shutdown implements engine.Host.
+func (b *bench) Shutdown() { b.ended++ }
 
 // RewriteConfig implements engine.Host.
-func (b *bench) RewriteConfig() error { return nil }
+func (b *bench) RewriteConfig() error { return b.rewrite }
 
-func (b *bench) Facts() engine.Facts { return engine.Facts{Started: b.now, Clients: 1} }
+// Facts implements engine.Host.
+func (b *bench) Facts() engine.Facts {
+	f := b.facts
+	if f.Started.IsZero() {
+		f.Started = b.now
+	}
+	f.Clients = 1
+	return f
+}
 
 // exec runs commands together and returns their replies.
 func (b *bench) exec(commands ...[][]byte) []engine.Reply {

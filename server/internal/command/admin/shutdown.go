@@ -12,17 +12,24 @@ var shutdown = engine.Command{
 }
 
 func runShutdown(x *engine.Context, c *engine.Call) {
+	seen := map[string]bool{}
 	for _, a := range c.Args[1:] {
-		switch {
-		case engine.Is(a, "abort"):
-			c.Fail("ERR No shutdown in progress.")
-			return
-		case !engine.Is(a, "save") && !engine.Is(a, "nosave") && !engine.Is(a, "now") && !engine.Is(a, "force"):
+		switch word := engine.Lower(a); word {
+		case "save", "nosave", "now", "force", "abort":
+			seen[word] = true
+		default:
 			c.Fail(engine.TextSyntax)
 			return
 		}
 	}
-	c.Answer(engine.OK())
-	c.Mute = true
-	x.Shutdown()
+	switch {
+	case seen["save"] && seen["nosave"], seen["abort"] && len(seen) > 1:
+		c.Fail(engine.TextSyntax)
+	case seen["abort"]:
+		c.Fail("ERR No shutdown in progress.")
+	default:
+		c.Answer(engine.OK())
+		c.Mute = true
+		x.Shutdown()
+	}
 }

@@ -1,9 +1,11 @@
 package admin
 
 import (
-	"github.com/bloomery/bloomery/server/internal/engine"
+	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/bloomery/bloomery/server/internal/engine"
 )
 
 // argument is one element of a command's syntax, as COMMAND DOCS tells it.
@@ -18,8 +20,8 @@ type argument struct {
 }
 
 // parseSyntax reads a syntax line: WORDS in capitals stand for themselves, other
-// words are values, [] is optional, | separates alternatives, () groups, and
-// "x [x ...]" is one or more.
+// words are values, [] is optional, | separates alternatives, () groups, "x y [x y
+// ...]" is one or more of them, and "[x ...]" any number.
 func parseSyntax(s string) []argument {
 	for _, c := range "[]()|" {
 		s = strings.ReplaceAll(s, string(c), " "+string(c)+" ")
@@ -58,12 +60,18 @@ func (p *syntaxParser) sequence(end string) []argument {
 		case w == "[":
 			inner := p.sequence("]")
 			p.next()
-			if n := len(now); n > 0 && repeats(inner, now) {
-				now[n-1].multiple = true
+			many := len(inner) > 1 && inner[len(inner)-1].name == "..."
+			if many {
+				inner = inner[:len(inner)-1]
+			}
+			if first := len(now) - len(inner); many && first >= 0 && slices.EqualFunc(inner, now[first:], sameName) {
+				a := together(slices.Clone(now[first:]))
+				a.multiple = true
+				now = append(now[:first], a)
 				continue
 			}
 			a := together(inner)
-			a.optional = true
+			a.optional, a.multiple = true, a.multiple || many
 			now = append(now, a)
 		case w == "(":
 			inner := p.sequence(")")
@@ -91,10 +99,7 @@ func (p *syntaxParser) sequence(end string) []argument {
 	return []argument{one}
 }
 
-// repeats reports whether "[x ...]" stands behind the x it repeats.
-func repeats(inner, before []argument) bool {
-	return len(inner) == 2 && inner[1].name == "..." && inner[0].name == before[len(before)-1].name
-}
+func sameName(a, b argument) bool { return a.name == b.name }
 
 // together makes one element of several.
 func together(a []argument) argument {

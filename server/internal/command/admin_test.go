@@ -1,0 +1,299 @@
+package command_test
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bloomery/bloomery/server/internal/engine"
+)
+
+// script runs lines "command -> reply".
+func (b *bench) script(t *testing.T, script string) {
+	t.Helper()
+	for line := range strings.Lines(strings.TrimSpace(script)) {
+		cmd, want, _ := strings.Cut(strings.Trim(line, "\t\n"), " -> ")
+		if got := b.line(cmd); got != want {
+			t.Errorf("%s\n got %s\nwant %s", cmd, got, want)
+		}
+	}
+}
+
+// TestSettingsOfTheServer sets numbers of the server to the ends of their ranges, and
+// beyond.
+func TestSettingsOfTheServer(t *testing.T) {
+	b := newBench(t, 1<<30)
+	for _, p := range []struct {
+		name      string
+		low, high int64
+	}{
+		{"timeout", 0, math.MaxInt32},
+		{"maxclients", 1, math.MaxUint32},
+		{"max-transaction", 1, math.MaxInt32},
+		{"slowlog-log-slower-than", -1, 1 << 62},
+		{"slowlog-max-len", 1, 1 << 20},
+		{"latency-monitor-threshold", 0, 1 << 53},
+	} {
+		for _, n := range []int64{p.high, p.low, p.low + 2} { // 0 microseconds of the slow log are 1
+			b.script(t, fmt.Sprintf("CONFIG SET %s %d -> +OK\nCONFIG GET %[1]s -> [\"%[1]s\" \"%[2]d\"]", p.name, n))
+		}
+		for _, n := range []int64{p.low - 1, p.high + 1} {
+			b.script(t, fmt.Sprintf("CONFIG SET %s %d -> -ERR CONFIG SET failed (possibly related to argument '%[1]s') - "+
+				"argument must be between %[3]d and %[4]d inclusive", p.name, n, p.low, p.high))
+		}
+		b.script(t, fmt.Sprintf("CONFIG SET %s x -> -ERR CONFIG SET failed (possibly related to argument '%[1]s') - "+
+			"argument couldn't be parsed into an integer", p.name))
+	}
+	const must = "-ERR CONFIG SET failed (possibly related to argument 'appendfsync') - argument(s) must be one of the following: everysec, always, no"
+	b.script(t, `
+		CONFIG SET timeout 7 maxclients -> -ERR wrong number of arguments for 'config|set' command
+		CONFIG GET timeout -> ["timeout" "2"]
+		CONFIG SET timeout 1 timeout 2 -> -ERR CONFIG SET failed (possibly related to argument 'timeout') - duplicate parameter
+		CONFIG SET databases 2 -> -ERR CONFIG SET failed (possibly related to argument 'databases') - can't set immutable config
+		CONFIG GET database* appendonly -> ["appendonly" "yes" "databases" "1"]
+		CONFIG SET appendfsync everysec -> +OK
+		CONFIG GET appendfsync -> ["appendfsync" "everysec"]
+		CONFIG SET appendfsync NO -> +OK
+		CONFIG GET appendfsync -> ["appendfsync" "no"]
+		CONFIG SET appendfsync always -> +OK
+		CONFIG GET appendfsync -> ["appendfsync" "always"]
+		CONFIG SET appendfsync seldom -> `+must+`
+		CONFIG GET appendfsync -> ["appendfsync" "always"]`)
+
+	b.facts.ConfigFile = "bloomery.conf"
+	b.script(t, "CONFIG REWRITE -> +OK")
+	b.rewrite = errors.New("no\nroom")
+	b.script(t, "CONFIG REWRITE -> -ERR Rewriting config file: no room")
+
+	b.withoutLog(t)
+	const memory = "-ERR CONFIG SET failed (possibly related to argument 'appendfsync') - this server keeps its data in memory only"
+	mode := b.exec(fields("CONFIG GET appendfsync"))[0].Elems[1].Text
+	for _, m := range []string{"always", "everysec", "no"} {
+		want := memory
+		if m == mode {
+			want = "+OK"
+		}
+		b.script(t, "CONFIG SET appendfsync "+m+" -> "+want)
+	}
+	b.script(t, `CONFIG GET appendonly -> ["appendonly" "no"]`)
+}
+
+// TestInfoFields holds every field of INFO to its name, and those that a test can
+// know to their values.
+func TestInfoFields(t *testing.T) {
+	b := newBench(t, 3<<20)
+	b.facts = engine.Facts{
+		Version: "1.2.3", Started: b.now.Add(-49 * time.Hour), Port: 6380, Accepted: 5, Rejected: 2, BytesIn: 77, BytesOut: 88,
+		ConfigFile: "c.conf", Executable: "bloomery",
+	}
+	b.line("SET a v EX 100")
+	b.line("GET a")
+	b.line("GET nokey")
+	b.line("GET")
+	b.line("INCR a")
+	b.line("BF.ADD f x")
+	const any = "*"
+	data := b.state.Bytes()
+	log := b.door.Status()
+	want := map[string]string{
+		"Server": fmt.Sprint("redis_version:7.4.1 redis_mode:standalone server_name:bloomery bloomery_version:1.2.3 os:"+runtime.GOOS, "_", runtime.GOARCH,
+			" arch_bits:64 go_version:", runtime.Version(), " process_id:", os.Getpid(), " run_id:* tcp_port:6380 server_time_usec:1700000000000000",
+			" uptime_in_seconds:176400 uptime_in_days:2 executable:bloomery config_file:c.conf"),
+		"Clients": "connected_clients:1 maxclients:10000 blocked_clients:0",
+		"Memory": fmt.Sprint("used_memory:", data, " used_memory_human:", data, "B used_memory_peak:* used_memory_peak_human:* used_memory_rss:* used_memory_dataset:", data,
+			" used_memory_clients:0 maxmemory:3145728 maxmemory_human:3.00M maxmemory_policy:noeviction go_heap_alloc:* go_heap_sys:* go_gc_cycles:* mem_allocator:go"),
+		"Persistence": fmt.Sprint("loading:0 rdb_bgsave_in_progress:0 rdb_last_save_time:", log.Saved.Unix(), " rdb_last_bgsave_status:ok rdb_last_bgsave_time_sec:0",
+			" rdb_current_bgsave_time_sec:-1 rdb_saves:0 aof_enabled:1 aof_last_write_status:ok aof_current_size:", log.LogBytes,
+			" aof_buffer_length:0 log_fsync:always log_position:", log.LogEnd, " log_fsyncs:* log_behind_ms:* log_refused:"),
+		"Stats": "total_connections_received:5 total_commands_processed:5 instantaneous_ops_per_sec:0 total_net_input_bytes:77 total_net_output_bytes:88 " +
+			"rejected_connections:2 expired_keys:0 evicted_keys:0 keyspace_hits:1 keyspace_misses:1 total_error_replies:2",
+		"Replication": "role:master connected_slaves:0",
+		"Modules":     "module:name=bf,ver=80000,api=1,filters=0,usedby=[],using=[],options=[]",
+		"Commandstats": "cmdstat_bf.add:calls=1,usec=0,usec_per_call=0.00,rejected_calls=0,failed_calls=0 " +
+			"cmdstat_get:calls=2,usec=0,usec_per_call=0.00,rejected_calls=1,failed_calls=0 " +
+			"cmdstat_incr:calls=1,usec=0,usec_per_call=0.00,rejected_calls=0,failed_calls=1 " +
+			"cmdstat_set:calls=1,usec=0,usec_per_call=0.00,rejected_calls=0,failed_calls=0",
+		"Cluster":  "cluster_enabled:0",
+		"Keyspace": "db0:keys=2,expires=1,avg_ttl=0",
+		"Health": "health_filters:* health_ok:* health_rebuild:0 health_resize:0 health_optimize:0 health_compress:0 health_probes:* health_probes_positive:* " +
+			"health_probes_skipped:* health_evaluations:* health_cpu_microseconds:* health_cpu_share:* health_false_positives_reported:0 health_repaired:0 health_alarm:0",
+	}
+	text := b.exec(fields("INFO everything"))[0].Text
+	for section := range strings.SplitSeq(text, "\r\n\r\n") {
+		head, body, _ := strings.Cut(section, "\r\n")
+		name := strings.TrimPrefix(head, "# ")
+		var got []string
+		expected := strings.Fields(want[name])
+		for i, line := range strings.Split(strings.TrimRight(body, "\r\n"), "\r\n") {
+			line = strings.ReplaceAll(line, " ", "_")
+			if field, _, _ := strings.Cut(line, ":"); i < len(expected) && expected[i] == field+":"+any {
+				line = field + ":" + any
+			}
+			got = append(got, line)
+		}
+		if strings.Join(got, " ") != strings.Join(expected, " ") {
+			t.Errorf("section %s\n got %s\nwant %s", name, got, expected)
+		}
+		delete(want, name)
+		if share, found := strings.CutPrefix(body[strings.LastIndex(body, "health_cpu_share")+1:], "ealth_cpu_share:0."); name == "Health" && (!found || strings.Index(share, "\r\n") != 6) {
+			t.Errorf("the share of measurements has other than 6 digits: %s", body)
+		}
+	}
+	for name := range want {
+		t.Errorf("INFO has no section %s", name)
+	}
+	for _, c := range []struct{ words, first, last string }{
+		{"INFO", "# Server", "# Health"},
+		{"INFO default", "# Server", "# Health"},
+		{"INFO keyspace", "# Keyspace", "# Keyspace"},
+		{"INFO CLUSTER clients", "# Clients", "# Cluster"},
+	} {
+		text := b.exec(fields(c.words))[0].Text
+		if at := strings.LastIndex(text, "# "); !strings.HasPrefix(text, c.first+"\r\n") || !strings.HasPrefix(text[at:], c.last+"\r\n") ||
+			strings.Contains(text, "cmdstat") {
+			t.Errorf("%s = %s", c.words, text)
+		}
+	}
+	for _, c := range []struct{ max, want string }{
+		{"1023", "1023B"}, {"1024", "1.00K"}, {"1536", "1.50K"}, {"1048575", "1024.00K"}, {"1048576", "1.00M"},
+		{"3221225472", "3.00G"}, {"1099511627776", "1.00T"}, {"1125899906842624", "1024.00T"},
+	} {
+		b.line("CONFIG SET maxmemory " + c.max)
+		if text := b.exec(fields("INFO memory"))[0].Text; !strings.Contains(text, "\r\nmaxmemory_human:"+c.want+"\r\n") {
+			t.Errorf("maxmemory %s is not shown as %s", c.max, c.want)
+		}
+	}
+	b.withoutLog(t)
+	if got := b.line("INFO persistence"); got != `"# Persistence\r\nloading:0\r\nrdb_bgsave_in_progress:0\r\naof_enabled:0\r\n"` {
+		t.Errorf("INFO of a server without a log = %s", got)
+	}
+}
+
+// TestSlowCommands looks at the slow log, the latency monitor and histograms with a
+// clock that goes on by a millisecond whenever it is read.
+func TestSlowCommands(t *testing.T) {
+	b := newBench(t, 1<<30)
+	b.script(t, `
+		LATENCY DOCTOR -> "What takes long is not noted. Say from how many milliseconds on it is: CONFIG SET latency-monitor-threshold 100\n"
+		CONFIG SET slowlog-log-slower-than 0 latency-monitor-threshold 1 -> +OK
+		LATENCY DOCTOR -> "Nothing took 1 ms or more.\n"
+		CLIENT SETNAME me -> +OK
+		SET a v -> +OK
+		CONFIG RESETSTAT -> +OK
+		SLOWLOG RESET -> +OK`)
+	b.tick = time.Millisecond
+	b.line("GET a")
+	b.line("MSET a 1 b 2")
+	b.line("CONFIG SET timeout 5 requirepass secret maxclients 7")
+	b.session = engine.NewSession(2, "127.0.0.1:1", "127.0.0.1:2", b.now, func() {})
+	b.line("AUTH secret")
+	b.line("CONFIG SET requirepass another")
+	b.now, b.tick = time.Unix(1_700_000_010, 0), 5*time.Millisecond
+	b.line("SET a w")
+	b.tick = 0
+	b.line("CONFIG SET slowlog-log-slower-than -1")
+	const doctor = `"command: 2 samples, 3 ms on average, 5 ms at most.\nfast-command: 1 samples, 1 ms on average, 1 ms at most.\n` +
+		`SLOWLOG GET shows which commands took long, LATENCY HISTOGRAM how long all of them take. ` +
+		`Long values and many items make commands slow; so does a machine whose processors are busy with something else.\n"`
+	b.script(t, `
+		SLOWLOG GET 2 -> [[:5 :1700000010 :5000 ["SET" "(key)" "w"] "127.0.0.1:1" ""] [:4 :1700000000 :1000 ["CONFIG" "SET" "requirepass" "(redacted)"] "127.0.0.1:1" ""]]
+		SLOWLOG GET -> [[:5 :1700000010 :5000 ["SET" "(key)" "w"] "127.0.0.1:1" ""] [:4 :1700000000 :1000 ["CONFIG" "SET" "requirepass" "(redacted)"] "127.0.0.1:1" ""] [:3 :1700000000 :1000 ["AUTH" "(redacted)"] "127.0.0.1:1" ""] [:2 :1700000000 :1000 ["CONFIG" "SET" "timeout" "5" "requirepass" "(redacted)" "(redacted)" "(redacted)"] "127.0.0.1:1" "me"] [:1 :1700000000 :1000 ["MSET" "(key)" "1" "(key)" "2"] "127.0.0.1:1" "me"] [:0 :1700000000 :1000 ["GET" "(key)"] "127.0.0.1:1" "me"]]
+		SLOWLOG LEN -> :6
+		LATENCY LATEST -> [["command" :1700000010 :5 :5] ["fast-command" :1700000000 :1 :1]]
+		LATENCY HISTORY command -> [[:1700000000 :1] [:1700000010 :5]]
+		LATENCY HISTORY fast-command -> [[:1700000000 :1]]
+		LATENCY HISTORY nothing -> []
+		LATENCY DOCTOR -> `+doctor+`
+		LATENCY HISTOGRAM config get nothing ping -> ["config|resetstat" ["calls" :1 "histogram_usec" [:1 :1]] "config|set" ["calls" :3 "histogram_usec" [:1 :1 :1024 :3]] "get" ["calls" :1 "histogram_usec" [:1024 :1]]]
+		LATENCY HISTOGRAM set -> ["set" ["calls" :1 "histogram_usec" [:8192 :1]]]
+		LATENCY RESET fast-command nothing -> :1
+		LATENCY LATEST -> [["command" :1700000010 :5 :5]]
+		LATENCY RESET -> :1
+		LATENCY LATEST -> []
+		CONFIG RESETSTAT -> +OK
+		LATENCY HISTOGRAM -> ["config|resetstat" ["calls" :1 "histogram_usec" [:1 :1]]]
+		SLOWLOG RESET -> +OK
+		SLOWLOG LEN -> :0
+		CONFIG SET slowlog-log-slower-than 0 -> +OK`)
+	b.tick = time.Millisecond
+	for range 12 {
+		b.line("PING")
+	}
+	b.tick = 0
+	for words, want := range map[string]int{"": 10, " -1": 12, " 0": 0, " 11": 11, " 100": 12} {
+		if got := len(b.exec(fields("SLOWLOG GET" + words))[0].Elems); got != want {
+			t.Errorf("SLOWLOG GET%s has %d entries, want %d", words, got, want)
+		}
+	}
+}
+
+// TestDescriptions asks COMMAND for keys, arguments and lists.
+func TestDescriptions(t *testing.T) {
+	newBench(t, 1<<30).script(t, `
+		ACL CAT bloom cuckoo -> -ERR wrong number of arguments for 'acl|cat' command
+		COMMAND LIST FILTERBY PATTERN ACL* -> ["acl" "acl|cat" "acl|help" "acl|list" "acl|users" "acl|whoami"]
+		COMMAND LIST FILTERBY MODULE BF -> []
+		COMMAND INFO tdigest.merge -> [["tdigest.merge" :-4 [+write +denyoom +module +movablekeys] :1 :1 :1 [+@write +@tdigest] [] [["flags" [+RW] "begin_search" ["type" "index" "spec" ["index" :1]] "find_keys" ["type" "range" "spec" ["lastkey" :0 "keystep" :1 "limit" :0]]] ["flags" [+RO] "begin_search" ["type" "index" "spec" ["index" :2]] "find_keys" ["type" "keynum" "spec" ["keynumidx" :0 "firstkey" :1 "keystep" :1]]]] []]]
+		COMMAND INFO cms.merge -> [["cms.merge" :-4 [+write +denyoom +module] :1 :1 :1 [+@write +@cms] [] [["flags" [+RW] "begin_search" ["type" "index" "spec" ["index" :1]] "find_keys" ["type" "range" "spec" ["lastkey" :0 "keystep" :1 "limit" :0]]]] []]]
+		COMMAND INFO mset copy -> [["mset" :-3 [+write +denyoom] :1 :-1 :2 [+@write +@string +@slow] ["request_policy:multi_shard" "response_policy:all_succeeded"] [["flags" [+OW +update] "begin_search" ["type" "index" "spec" ["index" :1]] "find_keys" ["type" "range" "spec" ["lastkey" :-1 "keystep" :2 "limit" :0]]]] []] ["copy" :-3 [+write +denyoom] :1 :2 :1 [+@keyspace +@write +@slow] [] [["flags" [+RO +access] "begin_search" ["type" "index" "spec" ["index" :1]] "find_keys" ["type" "range" "spec" ["lastkey" :0 "keystep" :1 "limit" :0]]] ["flags" [+OW +update] "begin_search" ["type" "index" "spec" ["index" :2]] "find_keys" ["type" "range" "spec" ["lastkey" :0 "keystep" :1 "limit" :0]]]] []]]
+		COMMAND DOCS bf.reserve nothing -> ["bf.reserve" ["summary" "Creates a Bloom filter." "since" "1.0.0" "group" "module" "complexity" "O(1)" "module" "bf" "arguments" [["name" "key" "type" "key" "key_spec_index" :0] ["name" "error_rate" "type" "string"] ["name" "capacity" "type" "string"] ["name" "expansion" "type" "string" "token" "EXPANSION" "flags" [+optional]] ["name" "nonscaling" "type" "pure-token" "token" "NONSCALING" "flags" [+optional]]]]]
+		COMMAND DOCS mset -> ["mset" ["summary" "Stores strings, all or none, replacing whatever has their names." "since" "1.0.1" "group" "string" "complexity" "O(1) for every key" "arguments" [["name" "block" "type" "block" "flags" [+multiple] "arguments" [["name" "key" "type" "key" "key_spec_index" :0] ["name" "value" "type" "string"]]]]]]
+		COMMAND DOCS cms.merge -> ["cms.merge" ["summary" "Replaces the counts of a sketch by the weighted sum of those of others." "since" "2.0.0" "group" "module" "complexity" "O(n · w · d), n sketches of w counters in d rows" "module" "bf" "arguments" [["name" "destination" "type" "string"] ["name" "numkeys" "type" "string"] ["name" "source" "type" "string" "flags" [+multiple]] ["name" "weight" "type" "string" "token" "WEIGHTS" "flags" [+optional +multiple]]]]]
+		COMMAND DOCS eval -> ["eval" ["summary" "Refused: the server runs no code of clients." "since" "2.6.0" "group" "scripting" "complexity" "O(1)" "arguments" [["name" "script" "type" "string"] ["name" "numkeys" "type" "string"] ["name" "key" "type" "key" "key_spec_index" :0 "flags" [+optional +multiple]] ["name" "arg" "type" "string" "flags" [+optional +multiple]]]]]
+		COMMAND DOCS shutdown -> ["shutdown" ["summary" "Ends the server in order. The log has all writes, so that nothing is lost with NOSAVE either." "since" "1.0.0" "group" "server" "complexity" "O(n), n being the data that is not on disk yet" "arguments" [["name" "option" "type" "oneof" "flags" [+optional] "arguments" [["name" "nosave" "type" "pure-token" "token" "NOSAVE"] ["name" "save" "type" "pure-token" "token" "SAVE"]]] ["name" "now" "type" "pure-token" "token" "NOW" "flags" [+optional]] ["name" "force" "type" "pure-token" "token" "FORCE" "flags" [+optional]]]]]
+		COMMAND DOCS module -> ["module" ["summary" "Lists modules." "since" "4.0.0" "group" "server" "complexity" "" "subcommands" ["module|help" ["summary" "Lists the subcommands." "since" "4.0.0" "group" "server" "complexity" "O(1)"] "module|list" ["summary" "Lists the modules: bf, which is built in." "since" "4.0.0" "group" "server" "complexity" "O(1)"]]]]`)
+	b := newBench(t, 1<<30)
+	for _, c := range b.exec(fields("COMMAND LIST"))[0].Elems {
+		if strings.Contains(c.Text, "|") {
+			t.Errorf("COMMAND LIST has the subcommand %s", c.Text)
+		}
+	}
+	for _, c := range b.exec(fields("COMMAND LIST FILTERBY MODULE bf"))[0].Elems {
+		if family, _, _ := strings.Cut(c.Text, "."); !strings.Contains(" bf cf cms topk tdigest ", " "+family+" ") {
+			t.Errorf("COMMAND LIST FILTERBY MODULE bf has %s", c.Text)
+		}
+	}
+}
+
+// TestShutdown ends the server with all words that belong together, and with no
+// others.
+func TestShutdown(t *testing.T) {
+	b := newBench(t, 1<<30)
+	b.script(t, `
+		SHUTDOWN SAVE NOSAVE -> -ERR syntax error
+		SHUTDOWN nosave now save -> -ERR syntax error
+		SHUTDOWN soon -> -ERR syntax error
+		SHUTDOWN ABORT NOW -> -ERR syntax error
+		SHUTDOWN ABORT -> -ERR No shutdown in progress.
+		SHUTDOWN NOW SAVE FORCE NOSAVE -> -ERR wrong number of arguments for 'shutdown' command`)
+	if b.ended != 0 {
+		t.Fatal("the server was ended by a command that it refused")
+	}
+	for i, words := range []string{"", "SAVE", "NOSAVE", "nosave NOW force", "SAVE SAVE"} {
+		b := newBench(t, 1<<30)
+		if got := b.line("SHUTDOWN " + words); got != "+OK" || b.ended != 1 || !b.work.Calls[0].Mute {
+			t.Errorf("%d: SHUTDOWN %s = %s, ended %d times", i, words, got, b.ended)
+		}
+	}
+}
+
+// TestSmallCommands looks at the clock and at commands that do nothing here.
+func TestSmallCommands(t *testing.T) {
+	b := newBench(t, 1<<30)
+	b.now = time.UnixMicro(1_789_123_456_000_789)
+	b.script(t, `
+		TIME -> ["1789123456" "789"]
+		WAIT x 0 -> -ERR value is not an integer or out of range
+		WAIT 0 x -> -ERR timeout is not an integer or out of range
+		WAIT 0 -1 -> -ERR timeout is negative
+		WAIT 0 0 -> :0
+		MONITOR -> +OK`)
+	if newBench(t, 100).line("MONITOR") != "-"+engine.TextOOM {
+		t.Error("MONITOR without memory for it")
+	}
+}
