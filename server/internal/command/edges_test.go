@@ -40,6 +40,8 @@ var edges = map[string]string{
 		PEXPIRE a 1500 -> :1
 		TTL a -> :2
 		PERSIST a -> :1
+		EXPIRE a 100 NX -> :1
+		PERSIST a -> :1
 		PERSIST a -> :0
 		TTL a -> :-1
 		PTTL nokey -> :-2
@@ -423,6 +425,12 @@ var edges = map[string]string{
 		INCRBY b 1 -> -ERR value is not an integer or out of range
 		INCRBY n x -> -ERR value is not an integer or out of range
 		DECR n -> :-1
+		SET top 9223372036854775806 -> +OK
+		INCR top -> :9223372036854775807
+		INCR top -> -ERR increment or decrement would overflow
+		SET low -9223372036854775807 -> +OK
+		DECRBY low 1 -> :-9223372036854775808
+		DECRBY low 1 -> -ERR increment or decrement would overflow
 		DECRBY q -9223372036854775808 -> -ERR decrement would overflow
 		APPEND nokey x -> :2
 		STRLEN nokey -> :2

@@ -121,6 +121,97 @@ func TestSketches(t *testing.T) {
 	}
 }
 
+// TestSketchDumps asks for chunks of dumps from everywhere, and loads pieces that do
+// not say how many items were counted.
+func TestSketchDumps(t *testing.T) {
+	for _, k := range sketches[:2] { // a TDIGEST has no chunks
+		s := store.New()
+		k.fill.ID = apply(t, s, k.create).Entry.ID
+		apply(t, s, k.fill)
+		c := store.PartOf(s.Names.ByID(k.fill.ID)).Contents()
+		next, whole := c.ScanDump(1)
+		if next != int64(len(whole))+1 || len(whole) < 50*3*4 {
+			t.Fatalf("%s: a chunk of %d bytes, the next at %d", k.name, len(whole), next)
+		}
+		for _, iter := range []int64{2, 3, 100, int64(len(whole))} {
+			if n, chunk := c.ScanDump(iter); n != next || !bytes.Equal(chunk, whole[iter-1:]) {
+				t.Errorf("%s: ScanDump(%d) has %d bytes and the next at %d", k.name, iter, len(chunk), n)
+			}
+		}
+		for _, iter := range []int64{-1, 0, next, next + 1} {
+			if n, chunk := c.ScanDump(iter); n != 0 || chunk != nil {
+				t.Errorf("%s: ScanDump(%d) has %d bytes and the next at %d", k.name, iter, len(chunk), n)
+			}
+		}
+	}
+	s := store.New()
+	cms := sketches[0]
+	cms.fill.ID = apply(t, s, cms.create).Entry.ID
+	apply(t, s, cms.fill)
+	p := store.PartOf(s.Names.ByID(cms.fill.ID))
+	for _, c := range []struct{ limit, count uint64 }{{0, 300}, {8, 7}, {1, 0}} {
+		apply(t, s, store.Record{Op: store.OpCountMinChunk, ID: cms.fill.ID, Position: 5, Limit: c.limit, Value: make([]byte, 4)})
+		if got := p.CountMin().Count(); got != c.count {
+			t.Errorf("after a piece of limit %d the count is %d, want %d", c.limit, got, c.count)
+		}
+	}
+	topk := sketches[1]
+	topk.fill.ID = apply(t, s, store.Record{Op: store.OpTopK, Name: []byte("t"), Value: topk.create.Value}).Entry.ID
+	for _, value := range [][]byte{{0}, append(counted(3), 0), append(counted(3), 1)} {
+		topk.fill.Value = value
+		if res := apply(t, s, topk.fill); !errors.Is(res.Err, bloomery.ErrCorrupt) || res.Changed {
+			t.Errorf("TOPK items that end with half of one: %v", res.Err)
+		}
+	}
+	res := apply(t, s, store.Record{Op: store.OpTDigest, Name: []byte("d"), Value: redisbloom.TDigestHeader(20)})
+	if st := store.PartOf(res.Entry).Contents().Stats(); st.Bits != 128*130 {
+		t.Errorf("a TDIGEST of 130 nodes has %d bits", st.Bits)
+	}
+	apply(t, s, store.Record{Op: store.OpTDigest, Name: []byte("large"), Value: redisbloom.TDigestHeader(20_000)})
+	if s.Mapped() < 1<<20 {
+		t.Errorf("%d bytes of a large TDIGEST are mapped", s.Mapped())
+	}
+	s.Discard()
+	unmapped(t, s)
+}
+
+// TestMergesCount asks what a merge has done to its target and to its sources.
+func TestMergesCount(t *testing.T) {
+	s := store.New()
+	part := func(name string) *store.Part { return store.PartOf(s.Names.Get([]byte(name))) }
+	for _, name := range []string{"a", "b"} {
+		id := apply(t, s, store.Record{Op: store.OpTDigest, Name: []byte(name), Value: redisbloom.TDigestHeader(20)}).Entry.ID
+		apply(t, s, store.Record{Op: store.OpTDigestAdd, ID: id, Value: values(50)})
+		id = apply(t, s, store.Record{Op: store.OpCountMin, Name: []byte("cms" + name), Value: countMinHeader(50, 3)}).Entry.ID
+		apply(t, s, store.Record{Op: store.OpCountMinIncr, ID: id, Value: increments(5)})
+	}
+	version := func(name string) uint64 {
+		v, ok := part(name).Glance(true)
+		if !ok {
+			t.Fatalf("%s is gone", name)
+		}
+		return v
+	}
+	before := version("cmsa")
+	apply(t, s, store.Record{Op: store.OpCountMinMerge, Name: []byte("cmsa"), Names: [][]byte{[]byte("cmsb")}, Value: store.AppendWeight(nil, 3)})
+	if got := part("cmsa").CountMin().Count(); got != 15 || version("cmsa") == before {
+		t.Errorf("the merged CMS counts %d at version %d, want 15 and not %d", got, version("cmsa"), before)
+	}
+	for _, c := range []struct {
+		flags uint8
+		want  int64
+	}{{0, 100}, {store.Override, 50}} {
+		before := version("a")
+		apply(t, s, store.Record{Op: store.OpTDigestMerge, Name: []byte("a"), Names: [][]byte{[]byte("b")}, Flags: c.flags})
+		if got := part("a").TDigest().Observations(); got != c.want || version("a") == before {
+			t.Errorf("the merged TDIGEST has %d values at version %d, want %d and not %d", got, version("a"), c.want, before)
+		}
+		if !part("b").TDigest().Compressed() {
+			t.Error("the source of a merge is not compressed")
+		}
+	}
+}
+
 // TestSketchRecordsCutShort cuts and damages the values of records: they are refused
 // and change nothing, or mean something else, and nothing panics.
 func TestSketchRecordsCutShort(t *testing.T) {
