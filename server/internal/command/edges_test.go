@@ -98,6 +98,7 @@ var edges = map[string]string{
 		MEMORY USAGE a SAMPLES -1 -> -ERR syntax error
 		MEMORY USAGE nokey SAMPLES 0 -> nil
 		MEMORY USAGE a SOMETHING 5 -> -ERR syntax error
+		OBJECT -> -ERR wrong number of arguments for 'object' command
 		OBJECT ENCODING a -> "embstr"
 		OBJECT ENCODING nokey -> nil
 		OBJECT REFCOUNT a -> :1
@@ -260,6 +261,11 @@ var edges = map[string]string{
 		CLIENT NO-TOUCH off -> +OK
 		CLIENT NO-TOUCH maybe -> -ERR syntax error
 		CLIENT REPLY maybe -> -ERR syntax error
+		CLIENT REPLY on -> +OK
+		CLIENT REPLY off -> +OK
+		CLIENT REPLY ON -> +OK
+		CLIENT REPLY Skip -> +OK
+		PING -> +PONG
 		CLIENT PAUSE x -> -ERR timeout is not an integer or out of range
 		CLIENT PAUSE -1 -> -ERR timeout is negative
 		CLIENT PAUSE 10 soon -> -ERR CLIENT PAUSE mode must be WRITE or ALL
@@ -272,6 +278,7 @@ var edges = map[string]string{
 		CLIENT KILL nobody:1 -> -ERR No such client
 		CLIENT KILL ID 99 -> :0
 		CLIENT KILL ID x -> -ERR client-id should be greater than 0
+		CLIENT KILL ID 0 -> -ERR client-id should be greater than 0
 		CLIENT KILL ID -1 -> -ERR client-id should be greater than 0
 		CLIENT KILL TYPE soon -> -ERR Unknown client type 'soon'
 		CLIENT KILL TYPE master -> :0
@@ -296,6 +303,11 @@ var edges = map[string]string{
 		SELECT 1 -> -ERR DB index is out of range: this server has one database, 0. Give the keys of each application a prefix, or run a server for each
 		SELECT x -> -ERR value is not an integer or out of range
 		AUTH a b -> -WRONGPASS invalid username-password pair or user is disabled.
+		CONFIG SET requirepass p -> +OK
+		AUTH default p -> +OK
+		AUTH p -> +OK
+		AUTH other p -> -WRONGPASS invalid username-password pair or user is disabled.
+		AUTH default p p -> -ERR syntax error
 		QUIT -> +OK`,
 	"transactions": `
 		MULTI -> +OK
@@ -434,6 +446,7 @@ var edges = map[string]string{
 		DECRBY q -9223372036854775808 -> -ERR decrement would overflow
 		APPEND nokey x -> :2
 		STRLEN nokey -> :2
+		STRLEN absent -> :0
 		BF.ADD f x -> :1
 		APPEND f x -> -WRONGTYPE Operation against a key holding the wrong kind of value
 		STRLEN f -> -WRONGTYPE Operation against a key holding the wrong kind of value
@@ -480,7 +493,18 @@ var edges = map[string]string{
 		CF.INSERT h CAPACITY 10 NOCREATE -> -ERR wrong number of arguments for 'cf.insert' command
 		CF.INSERT h CAPACITY 4 ITEMS a -> [1]
 		CF.INSERTNX h ITEMS a b -> [0 1]
-		CF.INSERTNX h ITEMS a -> [0]`,
+		CF.INSERTNX h ITEMS a -> [0]
+		CF.INSERT i ITEMS a -> [1]
+		CF.INFO i -> [+Size :1080 +Number of buckets :512 +Number of filters :1 +Number of items inserted :1 +Number of items deleted :0 +Bucket size :2 +Expansion rate :1 +Max iterations :20]
+		SET s v -> +OK
+		SET 100 v -> +OK
+		CF.RESERVE s 100 -> -WRONGTYPE Operation against a key holding the wrong kind of value
+		CF.RESERVE new 100 -> +OK
+		CONFIG SET cf-max-expansions 1 -> +OK
+		CF.INSERT i ITEMS b -> -Maximum expansions reached
+		CF.INSERTNX i ITEMS b -> -Maximum expansions reached
+		CF.ADD i b -> -Maximum expansions reached
+		CF.COUNT i b -> :0`,
 }
 
 // TestItemsOfAPipeline asks that commands that come together keep their own items.

@@ -1,0 +1,163 @@
+package command_test
+
+import (
+	"encoding/binary"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// TestRepliesOfCuckooInserts asks for the kinds of replies, which RESP3 shows:
+// booleans of CF.INSERT, numbers of CF.INSERTNX.
+func TestRepliesOfCuckooInserts(t *testing.T) {
+	b := newBench(t, 1<<30)
+	for line, want := range map[string]engine.ReplyKind{"CF.INSERT f ITEMS a": engine.Codes, "CF.INSERTNX f ITEMS b": engine.CodeInts} {
+		if got := b.exec(fields(line))[0].Kind; got != want {
+			t.Errorf("%s answers kind %d, want %d", line, got, want)
+		}
+	}
+}
+
+// TestCuckooShrinksInPieces deletes from a filter that is too large to be compacted at
+// once: it shrinks behind the deletes.
+func TestCuckooShrinksInPieces(t *testing.T) {
+	b := newBench(t, 1<<30)
+	b.line("CF.RESERVE c 4096 BUCKETSIZE 2")
+	const items, step = 24_000, 1000
+	for i := 0; i < items; i += step {
+		words := []string{"CF.INSERT", "c", "ITEMS"}
+		for j := range step {
+			words = append(words, fmt.Sprint(i+j))
+		}
+		b.do(words...)
+	}
+	filters := func() int64 { return b.exec(fields("CF.INFO c"))[0].Elems[5].N }
+	full := filters()
+	for i := 2000; i < items; i++ {
+		if got := b.line(fmt.Sprint("CF.DEL c ", i)); got != ":1" {
+			t.Fatalf("CF.DEL of item %d = %s", i, got)
+		}
+	}
+	if got := filters(); full < 5 || got > full/2 {
+		t.Errorf("%d sub-filters, %d after deletes", full, got)
+	}
+	for i := range 2000 {
+		if got := b.line(fmt.Sprint("CF.EXISTS c ", i)); got != ":1" {
+			t.Fatalf("item %d is forgotten: %s", i, got)
+		}
+	}
+	crash(t, b)
+}
+
+// TestNarrowBloom loads a filter of a very old release, with hashes of 32 bits, and
+// uses it in a pipeline beside another one.
+func TestNarrowBloom(t *testing.T) {
+	b := newBench(t, 1<<30)
+	b.line("BF.RESERVE wide 0.01 100")
+	r := b.exec(fields("BF.SCANDUMP wide 0"))[0]
+	header := []byte(r.Elems[1].Text)
+	const force64 = 4
+	options := binary.LittleEndian.Uint32(header[12:])
+	if options&force64 == 0 {
+		t.Fatalf("options %d", options)
+	}
+	binary.LittleEndian.PutUint32(header[12:], options&^force64)
+	if got := b.do("BF.LOADCHUNK", "narrow", fmt.Sprint(r.Elems[0].N), string(header)); got != "+OK" {
+		t.Fatal(got)
+	}
+	var adds [][][]byte
+	for i := range 20 {
+		adds = append(adds, fields(fmt.Sprint("BF.ADD wide ", i)), fields(fmt.Sprint("BF.ADD narrow ", i, "n")), fields(fmt.Sprint("BF.MADD narrow ", i, "a ", i, "b")))
+	}
+	b.exec(adds...)
+	for i := range 20 {
+		b.script(t, fmt.Sprintf("BF.MEXISTS narrow %dn %[1]da %[1]db -> [true true true]\nBF.EXISTS wide %[1]d -> :1", i))
+		b.script(t, fmt.Sprintf("BF.MEXISTS wide %dn %[1]da -> [false false]\nBF.EXISTS narrow %[1]d -> :0", i))
+	}
+}
+
+// TestLongMSet sends the longest MSET there is, and one that is a byte longer.
+func TestLongMSet(t *testing.T) {
+	b := newBench(t, 1<<30)
+	const beside = 64 + 2*10 + 1 // of the record, and of a name of one byte and its value
+	for n, want := range map[int]string{store.MaxRecord - beside: "+OK", store.MaxRecord - beside + 1: "-ERR MSET takes"} {
+		if got := b.do("MSET", "k", strings.Repeat("v", n)); !strings.HasPrefix(got, want) {
+			t.Errorf("MSET of a value of %d bytes = %s", n, got)
+		}
+	}
+}
+
+// TestReadsAndWritesWithoutMemory asks for more than maxmemory leaves: an error, and
+// the server goes on.
+func TestReadsAndWritesWithoutMemory(t *testing.T) {
+	b := newBench(t, 1<<30)
+	b.line("BF.RESERVE bf 0.001 100000")
+	b.line("FILTER.CREATE f bloom CAPACITY 100000")
+	b.do("SET", "s", strings.Repeat("x", 300_000))
+	dumps := map[string]string{}
+	for _, name := range []string{"bf", "f", "s"} {
+		dumps[name] = b.line("DUMP " + name)
+	}
+	b.line(fmt.Sprint("CONFIG SET maxmemory ", b.state.Bytes()+50_000))
+	for range 2 { // what the first has frozen is free again
+		for name := range dumps {
+			if got := b.line("DUMP " + name); got != "-"+engine.TextOOM {
+				t.Errorf("DUMP %s without memory = %.50s", name, got)
+			}
+		}
+	}
+	for _, words := range [][]string{
+		{"SETRANGE", "n", "0", strings.Repeat("x", 200_000)}, {"SETRANGE", "n", "200000", "x"}, {"APPEND", "n", strings.Repeat("x", 200_000)},
+	} {
+		if got := b.do(words...); got != "-"+engine.TextOOM {
+			t.Errorf("%s without memory = %.50s", words[0], got)
+		}
+	}
+	b.line("CONFIG SET maxmemory 1073741824")
+	for name, want := range dumps {
+		if got := b.line("DUMP " + name); got != want {
+			t.Errorf("DUMP %s with memory again = %.50s", name, got)
+		}
+		b.line("MULTI")
+		b.line("DUMP " + name)
+		b.line("DUMP " + name)
+		if got := b.line("EXEC"); got != "["+want+" "+want+"]" {
+			t.Errorf("DUMP %s twice in a transaction = %.50s", name, got)
+		}
+	}
+	small := newBench(t, 3000)
+	got := "+OK"
+	for i := 0; i < 1000 && got == "+OK"; i++ {
+		got = small.line(fmt.Sprint("WATCH key", i))
+	}
+	if !strings.HasPrefix(got, "-") {
+		t.Errorf("WATCH of 1000 keys in 3000 bytes = %s", got)
+	}
+}
+
+// TestPauses holds a command back until the pause ends, or is ended.
+func TestPauses(t *testing.T) {
+	b := newBench(t, 1<<30)
+	run := func(line string) int {
+		b.work.Reset()
+		b.work.Add(fields(line))
+		return b.engine.Exec(b.session, &b.work, 0)
+	}
+	b.script(t, "CLIENT PAUSE 60000 WRITE -> +OK")
+	time.Sleep(5 * time.Millisecond) // it has not ended meanwhile
+	if run("SET a v") != 0 || run("GET a") != 1 {
+		t.Error("CLIENT PAUSE WRITE does not hold a write back, or holds a read back")
+	}
+	b.script(t, "CLIENT PAUSE 60000 -> +OK")
+	if run("GET a") != 0 {
+		t.Error("CLIENT PAUSE does not hold a read back")
+	}
+	b.script(t, "CLIENT UNPAUSE -> +OK")
+	if run("SET a v") != 1 {
+		t.Error("a write is held back after CLIENT UNPAUSE")
+	}
+}
