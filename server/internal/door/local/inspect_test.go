@@ -1,0 +1,208 @@
+package local_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+	"testing"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/server/internal/door/local"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// named returns the names of files that end so.
+func named(files *local.Memory, suffix string) (found []string) {
+	all, _ := files.List()
+	for _, name := range all {
+		if strings.HasSuffix(name, suffix) {
+			found = append(found, name)
+		}
+	}
+	return found
+}
+
+// TestInspectMarks asks which files a report calls damaged, not needed or not
+// checked.
+func TestInspectMarks(t *testing.T) {
+	whole, _ := mixed(t)
+	parts := named(whole, ".part")
+	manifest := named(whole, "MANIFEST")
+	if len(parts) < 2 || len(manifest) != 1 {
+		all, _ := whole.List()
+		t.Fatalf("the folder has %v", all)
+	}
+	damage := func(files *local.Memory, name string) {
+		data := bytes.Clone(files.Bytes(name))
+		data[len(data)/2] ^= 1
+		files.Put(name, data)
+	}
+	for _, c := range []struct {
+		name   string
+		change func(*local.Memory)
+		want   string // what is marked, in the order of names
+	}{
+		{"nothing", func(*local.Memory) {}, ""},
+		{"a part that nothing needs", func(m *local.Memory) { m.Put("0000000000000999.part", m.Bytes(parts[0])) }, "0000000000000999.part:orphan"},
+		{"the manifest", func(m *local.Memory) { damage(m, manifest[0]) }, manifest[0] + ":damaged *.log:unchecked *.part:unchecked"},
+		{"a part", func(m *local.Memory) { damage(m, parts[0]) }, parts[0] + ":damaged"},
+	} {
+		files := whole.Copy()
+		c.change(files)
+		report, err := local.Inspect(files)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]bool{}
+		for _, f := range report.Files {
+			name := f.Name
+			for what, marked := range map[string]bool{"damaged": f.Err != nil, "orphan": f.Orphan, "unchecked": f.Unchecked} {
+				if marked && what == "unchecked" {
+					name = "*" + name[strings.LastIndex(name, "."):]
+				}
+				if marked {
+					got[name+":"+what] = true
+				}
+			}
+		}
+		want := strings.Fields(c.want)
+		for _, w := range want {
+			if !got[w] {
+				t.Errorf("%s: %s is not marked; %v are", c.name, w, got)
+			}
+		}
+		if len(got) != len(want) {
+			t.Errorf("%s: %v are marked, want %v", c.name, got, want)
+		}
+	}
+}
+
+// failing is a folder in which one file cannot be opened.
+type failing struct {
+	*local.Memory
+	name string
+	err  error
+	open int // readers that are not closed
+}
+
+func (f *failing) Open(name string) (local.Reader, error) {
+	if name == f.name {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: f.err}
+	}
+	r, err := f.Memory.Open(name)
+	if err == nil {
+		f.open++
+	}
+	return &closing{r, f}, err
+}
+
+type closing struct {
+	local.Reader
+	f *failing
+}
+
+func (c *closing) Close() error {
+	c.f.open--
+	return c.Reader.Close()
+}
+
+// TestBackupOfFailures asks that a backup that cannot be whole is an error, and
+// leaves nothing open.
+func TestBackupOfFailures(t *testing.T) {
+	whole, state := mixed(t)
+	broken := errors.New("broken")
+	keep := func(to *local.Memory) func(string, int64, io.Reader) error {
+		return func(name string, size int64, r io.Reader) error {
+			data, err := io.ReadAll(r)
+			if int64(len(data)) != size {
+				return fmt.Errorf("%s has %d bytes, not %d", name, len(data), size)
+			}
+			to.Put(name, data)
+			return err
+		}
+	}
+	names, _ := whole.List()
+	for _, name := range names {
+		for _, err := range []error{broken, fs.ErrNotExist} {
+			if err == fs.ErrNotExist && strings.HasSuffix(name, "MANIFEST") {
+				continue // a folder without a manifest may be one without a snapshot
+			}
+			f := &failing{Memory: whole.Copy(), name: name, err: err}
+			if got := local.Backup(f, keep(&local.Memory{})); !errors.Is(got, err) || f.open != 0 {
+				t.Errorf("%s cannot be opened: %v, want %v; %d files are open", name, got, err, f.open)
+			}
+		}
+	}
+	f := &failing{Memory: whole}
+	if err := local.Backup(f, func(string, int64, io.Reader) error { return broken }); !errors.Is(err, broken) || f.open != 0 {
+		t.Errorf("a copy that cannot be written: %v; %d files are open", err, f.open)
+	}
+	damaged := whole.Copy()
+	data := bytes.Clone(whole.Bytes("MANIFEST"))
+	data[len(data)/2] ^= 1
+	damaged.Put("MANIFEST", data)
+	if err := local.Backup(damaged, keep(&local.Memory{})); !errors.Is(err, bloomery.ErrCorrupt) {
+		t.Errorf("a damaged manifest: %v, want %v", err, bloomery.ErrCorrupt)
+	}
+	to := &local.Memory{}
+	if err := local.Backup(f, keep(to)); err != nil || f.open != 0 {
+		t.Fatalf("%v; %d files are open", err, f.open)
+	}
+	again, d := open(t, to, local.Never)
+	if !bytes.Equal(snapshot(again), snapshot(state)) {
+		t.Error("the copy has another state")
+	}
+	if err := d.Verify(); err != nil {
+		t.Error(err)
+	}
+	_ = d.Close()
+}
+
+// TestModes changes how often the log is synced, and asks a door without a log for
+// everything.
+func TestModes(t *testing.T) {
+	_, d := open(t, &local.Memory{}, local.Always)
+	for _, mode := range []string{"everysec", "no", "always"} {
+		if err := d.SetFsync(mode); err != nil || d.Status().Mode != mode {
+			t.Errorf("SetFsync(%s): %v, the mode is %s", mode, err, d.Status().Mode)
+		}
+	}
+	if err := d.SetFsync("seldom"); err == nil || d.Status().Mode != "always" {
+		t.Errorf("SetFsync(seldom): %v, the mode is %s", err, d.Status().Mode)
+	}
+	if err := errors.Join(d.Verify(), d.Close()); err != nil {
+		t.Error(err)
+	}
+	d, err := local.Open(local.Config{State: store.New()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(d.Verify(), d.Sync(), d.Refuses(), d.SetFsync("no"), d.Close()); err != nil {
+		t.Errorf("a door without a log: %v", err)
+	}
+}
+
+// TestStringsOfWholePieces saves strings whose lengths are those of pieces, less one
+// and more.
+func TestStringsOfWholePieces(t *testing.T) {
+	files := &local.Memory{}
+	state, d := open(t, files, local.Never)
+	for _, n := range []int{0, 1, 64 << 10, 256 << 10, 1 << 20, 4 << 20} {
+		for _, more := range []int{-1, 0, 1} {
+			if n+more >= 0 {
+				do(t, d, store.Record{Op: store.OpSet, Name: fmt.Append(nil, n, more), Value: bytes.Repeat([]byte("s"), n+more)})
+			}
+		}
+	}
+	if err := d.Snapshot(); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Verify(); err != nil {
+		t.Error(err)
+	}
+	_, d = same(t, files, state, d)
+	_ = d.Close()
+}
