@@ -15,8 +15,8 @@ import (
 const maxOutline = 1 << 16
 
 // Outline is the encoding of a filter without its zeros and checksums: a filter
-// that holds no keys in some 80 bytes, however large it is. It says how to make
-// filters that are alike.
+// that holds no keys in some 80 bytes, however large it is. It describes how to
+// make such filters.
 type Outline struct {
 	blank envelope.Blank
 	kind  Kind

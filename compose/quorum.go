@@ -33,7 +33,7 @@ const MaxMembers = 255
 //
 // Make one with NewQuorum or QuorumConfig.New, and read one with DecodeQuorum. It
 // has no UnmarshalBinary, ReadFrom or Clone: its members are of any family, and
-// only the caller can say how such are opened.
+// only the caller knows how to open those.
 //
 // Safe for concurrent readers if its members are; a writer needs exclusion.
 type Quorum struct{ quorum }

@@ -41,7 +41,7 @@ const (
 //
 // Make one with StripedConfig.New, and read one with DecodeStriped. It has no
 // UnmarshalBinary, ReadFrom or Clone: its stripes are of any family, and only the
-// caller can say how such are opened.
+// caller knows how to open those.
 //
 // Safe for concurrent use.
 type Striped struct {

@@ -37,8 +37,8 @@ const batch = 256
 // key again writes it to the present generation, so that it stays for another
 // span.
 //
-// The generations are filters that share the hash. Their blocks of one number lie
-// next to each other, so a lookup reads neighbouring cache lines:
+// The generations are filters with the same hash. Blocks of the same number lie next
+// to each other, so a lookup reads neighbouring cache lines:
 //
 //	block 0 of all generations        block 1 of all generations
 //	[ block ][ block ] ... [ block ]  [ block ][ block ] ... [ block ]  ...

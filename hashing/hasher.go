@@ -83,7 +83,7 @@ func Keyed(key [16]byte) Hasher {
 
 // Placeholder stands for the Keyed hasher whose fingerprint is check, where the
 // key itself is not known. Filters that were made with that key can be opened with
-// it, kept, written and asked by hash. It cannot hash: Hash returns 0 for every key.
+// it, kept, written and looked up by hash. It cannot hash: Hash returns 0 for every key.
 func Placeholder(check uint64) Hasher { return Hasher{kind: SipHash, seed: check} }
 
 // IsPlaceholder reports whether h cannot hash, see Placeholder.

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -136,7 +137,8 @@ func startServer(ctx context.Context, c server.Config, start func(context.Contex
 
 // serveError adds what to do about a folder or an address that cannot be used.
 func serveError(dir string, err error) error {
-	wrapped := fmt.Errorf("serve: %w", about("", err))
+	said := about("", err)
+	wrapped := fmt.Errorf("serve: %w", worded{said, strings.TrimPrefix(said.Error(), "server: ")})
 	if p, ok := errors.AsType[*server.PortError](err); ok {
 		return hinted{wrapped, p.Hint}
 	}

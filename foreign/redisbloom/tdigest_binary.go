@@ -160,9 +160,9 @@ func headerOnly(header []byte, m *Memory) (t *TDigest, single bool, err error) {
 	return t, single, err
 }
 
-// Begin forgets everything and makes the digest what a header says, without
-// nodes but a single value: LoadNodes brings them. The error is that of NewTDigest or wraps
-// bloomery.ErrCorrupt, and then nothing has changed.
+// Begin replaces the digest by the one that a header describes. It has no nodes yet,
+// or only a single value: LoadNodes adds the others. The error is that of NewTDigest
+// or wraps bloomery.ErrCorrupt, and then nothing has changed.
 func (t *TDigest) Begin(header []byte) error {
 	n, single, err := headerOnly(header, t.memory)
 	if err != nil {
@@ -189,8 +189,8 @@ func (t *TDigest) Begin(header []byte) error {
 }
 
 // LoadNodes adds nodes as they are, each a mean and a weight of eight bytes in
-// little-endian order: merged ones, in the order of their means, or such that
-// wait. Merged ones come first. The error wraps bloomery.ErrCorrupt, and then
+// little-endian order: merged ones, in the order of their means, or unmerged ones,
+// which wait for a compression. Add merged ones first. The error wraps bloomery.ErrCorrupt, and then
 // nothing has changed.
 func (t *TDigest) LoadNodes(data []byte, waiting bool) error {
 	n := len(data) / nodeBytes
