@@ -1,6 +1,7 @@
 package command_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -153,4 +154,40 @@ func TestSealedRebuild(t *testing.T) {
 	b = restarted(t, b, nil)
 	b.hasAll(t, "f", "a", 0, 500)
 	b.hasAll(t, "f", "b", 0, 100)
+}
+
+// TestRecordsFromBeforeARebuild puts records in order that were prepared before a
+// rebuild was opened, or for one that is gone: none reaches the filter alone.
+func TestRecordsFromBeforeARebuild(t *testing.T) {
+	b := newBench(t, 1<<30)
+	b.ok(t, "FILTER.CREATE f bloom CAPACITY 1000")
+	id := b.state.Names.Lookup([]byte("f"), b.now.UnixMilli()).ID
+	b.ok(t, "FILTER.REBUILD f BEGIN")
+	before := string(snapshot(b.state))
+	sh := b.state.ShadowOf(id).Entry.ID
+	for _, v := range []struct {
+		r    store.Record
+		want error
+	}{
+		{store.Record{Op: store.OpFilterAdd, Hashes: []uint64{1, 2}}, store.ErrRetry},
+		{store.Record{Op: store.OpFilterAdd, Hashes: []uint64{1, 2}, Shadow: sh}, store.ErrRetry},
+		{store.Record{Op: store.OpFilterAdd, Hashes: []uint64{1, 2}, Second: []uint64{1, 2}, Shadow: sh + 1}, store.ErrRetry},
+		{store.Record{Op: store.OpFilterUnion, Value: []byte{1}}, store.ErrRebuilding},
+		{store.Record{Op: store.OpFilterClear}, store.ErrRebuilding},
+	} {
+		v.r.ID = id
+		op := &door.Op{Record: v.r}
+		b.door.Do([]*door.Op{op})
+		if !errors.Is(op.Result.Err, v.want) {
+			t.Errorf("operation %d: %v, want %v", v.r.Op, op.Result.Err, v.want)
+		}
+	}
+	if string(snapshot(b.state)) != before {
+		t.Error("something has changed")
+	}
+	op := &door.Op{Record: store.Record{Op: store.OpFilterAdd, ID: id, Hashes: []uint64{1, 2}, Second: []uint64{1, 2}, Shadow: sh}}
+	if b.door.Do([]*door.Op{op}); op.Result.Err != nil || b.status(t, "f", "added") != "2" {
+		t.Errorf("a record for both: %v, %s added", op.Result.Err, b.status(t, "f", "added"))
+	}
+	crash(t, b)
 }
