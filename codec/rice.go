@@ -16,7 +16,7 @@ const (
 	// one piece: with 1 + maxRice more bits and the 7 of a begun byte it
 	// still fits into a word.
 	longRun = 32
-	// shortGap is how many zero bits a gap may have at the begin of a word
+	// shortGap is how many zero bits a gap may have at the start of a word
 	// that is coded by table: with the bits of 7 empty bytes, the tail of
 	// the last and the 7 of a begun byte it still fits into a word.
 	shortGap = 8

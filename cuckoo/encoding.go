@@ -29,7 +29,7 @@ func (f *table) header() envelope.Header {
 	}
 }
 
-// preface returns the begin of the payload.
+// preface returns the start of the payload.
 func (f *table) preface() []uint64 {
 	line := make([]uint64, prefaceWords)
 	line[0] = f.items

@@ -92,7 +92,7 @@ func (d document) String() string {
 
 const introText = "This file is written by a program from bench/results/promises.jsonl, which holds each measurement " +
 	"with its commit, date, seed and counts. `make promises` measures what is missing there and writes this file again; " +
-	"`cd bench && go run ./cmd/promises -help` tells how to do a part of it."
+	"`cd bench && go run ./cmd/promises -help` shows how to do a part of it."
 
 var (
 	parametersText = report.Paragraph(`A filter is asked for with a bad number of keys (at 1%) or a bad rate (for
@@ -106,7 +106,7 @@ var (
 // summary has a row for each library.
 func (d document) summary() *report.Table {
 	t := &report.Table{Head: []string{
-		"library", "rows", "kept", "worst, times the rate asked for", "where", "absent keys asked, times 1/rate", "bad input met well",
+		"library", "rows", "kept", "worst, times the rate asked for", "where", "absent keys asked, times 1/rate", "bad input handled",
 	}}
 	for _, lib := range library.All() {
 		var worst *row
@@ -170,7 +170,7 @@ func (d document) origins() *report.Table {
 	return t
 }
 
-// refused counts the bad input that a library met well.
+// refused counts the bad input that a library handled.
 func (d document) refused(lib string) (good, all int) {
 	for _, h := range d.hazards {
 		if h.lib.Name != lib {
