@@ -68,3 +68,27 @@ func Pace(points []Point, now time.Time, items uint64) (float64, bool) {
 	}
 	return h.pace(now, items)
 }
+
+// Evidence is what a filter is judged by besides a look.
+type Evidence struct {
+	Pace     float64 // items a second, negative if it is not known
+	Has      Latency
+	Sparse   time.Duration
+	Gain     float64
+	Advising [works]uint64 // calls; takes the place of Gain
+}
+
+// Measures returns the symptoms of a filter as multiples of their thresholds, in
+// the order of the verdicts.
+func Measures(l Look, v Evidence) []float64 {
+	e := evidence{Look: l, pace: v.Pace, paceKnown: v.Pace >= 0, sparse: v.Sparse, better: advice{gain: v.Gain}}
+	e.latency[timing(Has)] = v.Has
+	if v.Advising != [works]uint64{} {
+		e.better = advise(&l, &v.Advising)
+	}
+	m := e.measures()
+	return m[:]
+}
+
+// Ill reports whether one look shows a symptom.
+func Ill(l Look) bool { return l.ill() }

@@ -1,0 +1,157 @@
+package health_test
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/server/internal/health"
+)
+
+// The symptoms in the order of Measures.
+const (
+	overRate = iota
+	skewed
+	nearlyFull
+	fillingUp
+	slow
+	wrongKind
+	overBudget
+	sparse
+)
+
+// TestMeasures holds every symptom to its threshold: 1 is the threshold itself.
+func TestMeasures(t *testing.T) {
+	stats := func(change func(*bloomery.Stats)) health.Look {
+		l := health.Look{Stats: bloomery.Stats{Kind: "bloom", Capacity: 1000, Items: 500, Asked: 0.01, Predicted: 0.001, Bytes: 8192, Saturation: 0.5}}
+		change(&l.Stats)
+		return l
+	}
+	plain := stats(func(*bloomery.Stats) {})
+	with := func(change func(*health.Look)) health.Look {
+		l := plain
+		change(&l)
+		return l
+	}
+	const day = 24 * time.Hour
+	unknown := health.Evidence{Pace: -1}
+	has := func(calls uint64, p99 time.Duration) health.Evidence {
+		return health.Evidence{Pace: -1, Has: health.Latency{Calls: calls, P99: p99}}
+	}
+	sla := with(func(l *health.Look) { l.SLA = time.Millisecond })
+	for _, c := range []struct {
+		name string
+		look health.Look
+		more health.Evidence
+		at   int
+		want float64
+		ill  bool // shown by one look
+	}{
+		{"twice the rate", stats(func(s *bloomery.Stats) { s.Predicted = 2.04 * 0.01 }), unknown, overRate, 2, true},
+		{"twice the rate, of which a half is chance", stats(func(s *bloomery.Stats) { s.Predicted, s.PredictedSigma = 2.04*0.01, 0.0035 }), unknown, overRate, 0.0099 / 0.0102, false},
+		{"no rate asked for", stats(func(s *bloomery.Stats) { s.Predicted, s.Asked = 1, 0 }), unknown, overRate, 0, false},
+		{"a skew of 12", stats(func(s *bloomery.Stats) { s.Skew = 12 }), unknown, skewed, 2, true},
+		{"900 of 1,000 items", stats(func(s *bloomery.Stats) { s.Items = 900 }), unknown, nearlyFull, 1, false},
+		{"990 of 1,000 items", stats(func(s *bloomery.Stats) { s.Items = 990 }), unknown, nearlyFull, 1.1, true},
+		{"no capacity", stats(func(s *bloomery.Stats) { s.Items, s.Capacity = 990, 0 }), unknown, nearlyFull, 0, false},
+		{"990 of 1,000 items of one that grows", with(func(l *health.Look) { l.Items, l.Grows = 990, true }), unknown, nearlyFull, 0, false},
+		{"400 more in a day", plain, health.Evidence{Pace: 400 / day.Seconds()}, fillingUp, 1, false},
+		{"800 more in a day", plain, health.Evidence{Pace: 800 / day.Seconds()}, fillingUp, 2, false},
+		{"a pace that is not known", plain, health.Evidence{Pace: -1}, fillingUp, 0, false},
+		{"no pace", plain, health.Evidence{Pace: 0}, fillingUp, 0, false},
+		{"full already", stats(func(s *bloomery.Stats) { s.Items = 900 }), health.Evidence{Pace: 1}, fillingUp, 0, false},
+		{"twice the SLA", sla, has(1000, 2*time.Millisecond), slow, 2, false},
+		{"twice the SLA in few calls", sla, has(999, 2*time.Millisecond), slow, 0, false},
+		{"no SLA", plain, has(1000, time.Second), slow, 0, false},
+		{"half the time", plain, health.Evidence{Pace: -1, Gain: 2}, wrongKind, 1 + 1e-9, false},
+		{"twice the budget", with(func(l *health.Look) { l.Budget = 4096 }), unknown, overBudget, 2, true},
+		{"all of the budget", with(func(l *health.Look) { l.Budget = 8192 }), unknown, overBudget, 1, false},
+		{"no budget", plain, unknown, overBudget, 0, false},
+		{"5% full for a day", stats(func(s *bloomery.Stats) { s.Saturation = 0.05 }), health.Evidence{Pace: -1, Sparse: day}, sparse, 2, false},
+		{"5% full for less", stats(func(s *bloomery.Stats) { s.Saturation = 0.05 }), health.Evidence{Pace: -1, Sparse: day - 1}, sparse, 1, false},
+		{"20% full", stats(func(s *bloomery.Stats) { s.Saturation = 0.2 }), health.Evidence{Pace: -1, Sparse: day}, sparse, 0.5, false},
+		{"empty for a day", stats(func(s *bloomery.Stats) { s.Saturation = 0 }), health.Evidence{Pace: -1, Sparse: day}, sparse, math.Inf(1), false},
+		{"empty and of 4 KiB", stats(func(s *bloomery.Stats) { s.Saturation, s.Bytes = 0.05, 4096 }), health.Evidence{Pace: -1, Sparse: day}, sparse, 2, false},
+		{"empty and small", stats(func(s *bloomery.Stats) { s.Saturation, s.Bytes = 0, 4095 }), health.Evidence{Pace: -1, Sparse: day}, sparse, 0, false},
+		{"a window that is full", stats(func(s *bloomery.Stats) { s.Kind, s.Items = "window", 2000 }), unknown, nearlyFull, 0, false},
+		{"a kind that nobody knows", stats(func(s *bloomery.Stats) { s.Kind, s.Predicted = "none", 1 }), unknown, overRate, 0, false},
+	} {
+		got := health.Measures(c.look, c.more)[c.at]
+		if got != c.want && math.Abs(got-c.want) > 1e-9 {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+		if health.Ill(c.look) != c.ill {
+			t.Errorf("%s: one look shows illness: %v", c.name, !c.ill)
+		}
+	}
+}
+
+// TestAdviceNeedsWork asks that another kind is advised after 100,000 calls, for the
+// work that was seen, and only if it halves time or space.
+func TestAdviceNeedsWork(t *testing.T) {
+	calls := func(add, has, remove, count uint64) (c [5]uint64) {
+		c[health.Add], c[health.Has], c[health.Delete], c[health.Count] = add, has, remove, count
+		return c
+	}
+	look := func(kind string) health.Look {
+		return health.Look{Stats: bloomery.Stats{Kind: kind, Capacity: 10_000, Items: 5000, Asked: 0.01, Predicted: 0.001, Bytes: 12_000, Saturation: 0.5}}
+	}
+	for _, c := range []struct {
+		name  string
+		look  health.Look
+		calls [5]uint64
+		want  bool
+	}{
+		{"lookups of a standard filter", look("standard"), calls(10_000, 90_000, 0, 0), true},
+		{"one too few", look("standard"), calls(9_999, 90_000, 0, 0), false},
+		{"a filter that is right", look("bloom"), calls(10_000, 90_000, 0, 0), false},
+		{"counters that nobody uses", look("counting"), calls(10_000, 90_000, 0, 0), true},
+		{"no items", func() health.Look { l := look("standard"); l.Items = 0; return l }(), calls(10_000, 90_000, 0, 0), false},
+		{"no rate", func() health.Look { l := look("standard"); l.Asked = 0; return l }(), calls(10_000, 90_000, 0, 0), false},
+		{"a kind of RedisBloom", look("bf"), calls(10_000, 90_000, 0, 0), false},
+		{"a kind that nobody knows", look("none"), calls(10_000, 90_000, 0, 0), false},
+	} {
+		if got := health.Measures(c.look, health.Evidence{Pace: -1, Advising: c.calls})[wrongKind]; (got > 1) != c.want {
+			t.Errorf("%s: %v times what is enough", c.name, got)
+		}
+	}
+}
+
+// TestEnough holds the number of probes to its limits.
+func TestEnough(t *testing.T) {
+	for _, c := range []struct {
+		n     int
+		asked float64
+		want  bool
+	}{{500, 0.01, true}, {499, 0.01, false}, {1024, 0, true}, {1023, 0, false}, {1, 0, false}} {
+		var r health.Rate
+		if r.Value() != 0 {
+			t.Error("an empty rate is not 0")
+		}
+		r.Add(0, c.n)
+		if got := r.Enough(c.asked); got != c.want {
+			t.Errorf("%d probes are enough for %v: %v", c.n, c.asked, got)
+		}
+		if r.Spans(0) {
+			t.Error("a rate that was not asked for needs more probes")
+		}
+	}
+	var r health.Rate
+	r.Add(10, 1000)
+	if !r.Spans(0.01) || r.Spans(0.1) || r.Spans(0.0001) {
+		t.Error("10 of 1,000 answers: more probes for the wrong rates")
+	}
+}
+
+// TestShare returns the share of a core.
+func TestShare(t *testing.T) {
+	for _, c := range []struct {
+		spent, over time.Duration
+		want        float64
+	}{{time.Second, 100 * time.Second, 0.01}, {time.Second, 0, 0}, {0, time.Second, 0}, {time.Second, time.Second, 1}} {
+		if got := (health.Totals{Spent: c.spent, Over: c.over}).Share(); got != c.want {
+			t.Errorf("%v of %v: %v, want %v", c.spent, c.over, got, c.want)
+		}
+	}
+}
