@@ -221,6 +221,12 @@ func TestSlowCommands(t *testing.T) {
 		SLOWLOG LEN -> :0
 		CONFIG SET slowlog-log-slower-than 0 -> +OK`)
 	b.tick = time.Millisecond
+	b.line("CMS.MERGE to 2 a b WEIGHTS 3 4")
+	b.line("COPY a b")
+	b.tick = 0
+	b.script(t, `SLOWLOG GET 2 -> [[:7 :1700000010 :1000 ["COPY" "(key)" "(key)"] "127.0.0.1:1" ""] [:6 :1700000010 :1000 ["CMS.MERGE" "(key)" "2" "(key)" "(key)" "WEIGHTS" "3" "4"] "127.0.0.1:1" ""]]`)
+	b.line("SLOWLOG RESET")
+	b.tick = time.Millisecond
 	for range 12 {
 		b.line("PING")
 	}

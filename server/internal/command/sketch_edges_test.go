@@ -256,6 +256,15 @@ func TestSketchesOfManyItems(t *testing.T) {
 			}
 		}
 	}
+	for _, c := range []struct{ command, to, name string }{{"CMS.MERGE", name, name}, {"TDIGEST.MERGE", name + "d", name + "d"}} {
+		words := []string{c.command, c.to, "15"} // with the destination they are 16
+		for range 15 {
+			words = append(words, c.name)
+		}
+		if got := b.do(words...); !strings.HasSuffix(got, "too many keys for one merge") {
+			t.Errorf("%s of 15 long names to another = %.80s", c.command, got)
+		}
+	}
 	small := newBench(t, 60_000)
 	small.script(t, `
 		TDIGEST.CREATE d COMPRESSION 10000 -> -ERR T-Digest: allocation failed

@@ -7,10 +7,12 @@ import (
 	"io"
 	"io/fs"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/server/internal/door/local"
+	"github.com/bloomery/bloomery/server/internal/door/local/powercut"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -205,4 +207,32 @@ func TestStringsOfWholePieces(t *testing.T) {
 	}
 	_, d = same(t, files, state, d)
 	_ = d.Close()
+}
+
+// TestSnapshotOfALongStringFails asks that a snapshot reports that the file of a long
+// string could not be made, written, synced or closed.
+func TestSnapshotOfALongStringFails(t *testing.T) {
+	seen := map[string]bool{}
+	for _, fails := range []string{"", "create", "write", "sync", "close"} {
+		disk := powercut.New(1)
+		_, d := open(t, disk, local.Never)
+		do(t, d, store.Record{Op: store.OpSet, Name: []byte("long"), Value: bytes.Repeat([]byte("s"), 1<<20+1)})
+		disk.Fail = func(op, name string) error {
+			if !strings.HasSuffix(name, ".part") {
+				return nil
+			}
+			if seen[op] = true; op == fails {
+				return syscall.EIO
+			}
+			return nil
+		}
+		if err := d.Snapshot(); (err != nil) != (fails != "" && seen[fails]) {
+			t.Errorf("%s fails: %v", fails, err)
+		}
+		disk.Fail = nil
+		_ = d.Close()
+	}
+	if !seen["write"] || !seen["sync"] {
+		t.Errorf("the file is not written: %v", seen)
+	}
 }
