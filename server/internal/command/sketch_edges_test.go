@@ -225,6 +225,32 @@ func TestSketchesOfManyItems(t *testing.T) {
 			t.Errorf("%s of 600 answers %d", words[0], len(r.Elems))
 		}
 	}
+	const many = 3000 // more than are asked at a time
+	b.line("CMS.INITBYDIM wide 100000 2")
+	b.line("TOPK.RESERVE all 3000 50000 3 0.9")
+	numbered, items := []string{}, []string{}
+	for i := range many {
+		numbered, items = append(numbered, fmt.Sprint(i), fmt.Sprint(i%3+1)), append(items, fmt.Sprint(i))
+	}
+	for _, c := range []struct {
+		command   string
+		args      []string
+		last, all string // replies
+	}{
+		{"CMS.INCRBY wide", numbered, ":3", ""},
+		{"CMS.QUERY wide", items, ":3", ""},
+		{"TOPK.INCRBY all", numbered, "nil", ""},
+		{"TOPK.ADD all", items, "nil", ""},
+		{"TOPK.QUERY all", items, ":1", ""},
+		{"TOPK.COUNT all", items, ":4", ""},
+		{"TDIGEST.ADD d", items, "", "+OK"},
+		{"TDIGEST.RANK d", items, ":3599", ""},
+	} {
+		r := b.exec(bytesOf(append(strings.Fields(c.command), c.args...)))[0]
+		if c.all != "" && show(r) != c.all || c.all == "" && (len(r.Elems) != many || show(r.Elems[many-1]) != c.last) {
+			t.Errorf("%s of %d items answers %d, the last %.40s", c.command, many, len(r.Elems), show(r)[max(0, len(show(r))-20):])
+		}
+	}
 	b.line("TOPK.RESERVE k 2")
 	for n, want := range map[int]string{store.MaxItem: "[nil]", store.MaxItem + 1: "-TopK: item is longer than 262144 bytes"} {
 		item := strings.Repeat("x", n)
