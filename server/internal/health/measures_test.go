@@ -155,3 +155,57 @@ func TestShare(t *testing.T) {
 		}
 	}
 }
+
+// TestTotalsAdd asks that the figures of all filters are the sums of those of each.
+func TestTotalsAdd(t *testing.T) {
+	s := newSource()
+	k := s.keeper()
+	var all []*filter
+	for i := range 20 {
+		all = append(all, s.small(100+i))
+	}
+	s.run(k, 10*time.Minute)
+	totals := k.Totals()
+	probes, verdicts := uint64(0), 0
+	for _, f := range all {
+		probes += k.ProbesOf(f.id)
+	}
+	for _, n := range totals.ByVerdict {
+		verdicts += n
+	}
+	if totals.Filters != len(all) || verdicts != len(all) || totals.Probes != probes || probes == 0 || totals.Positives > probes {
+		t.Errorf("%+v: want %d filters and %d probes", totals, len(all), probes)
+	}
+	for _, f := range all {
+		s.remove(f)
+	}
+	s.run(k, 10*time.Minute)
+	if got := k.Totals(); got.Filters != 0 {
+		t.Errorf("%d filters are left of none", got.Filters)
+	}
+}
+
+// TestPercentilesOfFewCalls asks for percentiles where one call makes the difference.
+func TestPercentilesOfFewCalls(t *testing.T) {
+	for _, c := range []struct {
+		quick, long   int
+		p50, p99, max bool // whether they are long
+	}{
+		{1, 0, false, false, false},
+		{0, 1, true, true, true},
+		{1, 1, true, true, true},
+		{2, 1, false, true, true},
+		{99, 1, false, true, true},
+		{199, 1, false, false, true},
+		{1999, 1, false, false, false},
+	} {
+		var m health.Meter
+		m.Note(0, health.Has, time.Duration(c.quick)*time.Microsecond, c.quick, 0)
+		m.Note(0, health.Has, time.Duration(c.long)*time.Millisecond, c.long, 0)
+		calls, _, l := m.Drained(health.Has)
+		const between = 100 * time.Microsecond
+		if l.Calls != uint64(c.quick+c.long) || (l.P50 > between) != c.p50 || (l.P99 > between) != c.p99 || (l.P999 > between) != c.max {
+			t.Errorf("%d quick calls and %d long ones: %d, %+v", c.quick, c.long, calls, l)
+		}
+	}
+}
