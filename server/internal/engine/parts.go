@@ -205,15 +205,21 @@ func (e *Engine) partOps(c *Call, entry *catalog.Entry, r *routes) []*door.Op {
 
 // fail notes the error of a part for all of its items that it has not done.
 func (v *pieces) fail(c *Call, op *door.Op, r *routes) {
+	text := c.cmd.Filter.Write.Failure(op.Result.Err)
+	from, _ := r.of(int(op.Record.Index))
+	for i, at := range r.place {
+		if int(r.part[i]) == int(op.Record.Index) && op.Result.Fails(at-from) {
+			v.failAt(v.done+i, text)
+		}
+	}
+}
+
+// failAt notes the error of an item.
+func (v *pieces) failAt(i int, text string) {
 	if v.failed == nil {
 		v.failed = map[int]string{}
 	}
-	from, _ := r.of(int(op.Record.Index))
-	for i, at := range r.place {
-		if int(r.part[i]) == int(op.Record.Index) && at-from >= op.Result.Done {
-			v.failed[v.done+i] = c.cmd.Filter.Write.Failure(op.Result.Err)
-		}
-	}
+	v.failed[i] = text
 }
 
 // doAndWait puts ops in order and waits for them, outside the gate if that takes

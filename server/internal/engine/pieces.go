@@ -17,7 +17,7 @@ type pieces struct {
 	done  int
 	err   error // of the first piece that had one
 
-	failed map[int]string // errors of items, in a filter of several parts
+	failed map[int]string // errors of items that did not stop the others
 }
 
 // runPieces runs a call of more than maxRun items. Other commands may be run
@@ -47,12 +47,15 @@ func (e *Engine) runPieces(s *Session, calls []Call) {
 	switch {
 	case c.answered:
 	case len(v.failed) > 0:
+		for i := v.done; i < len(c.Items); i++ {
+			v.failAt(i, f.Write.Failure(v.err))
+		}
 		c.answerEach(v.found, v.failed)
 	case f.Write == nil:
 		c.AnswerBools(v.found)
 	default:
 		res := &s.w.view
-		res.Err, res.Done = v.err, v.done
+		res.Err, res.Done, res.Failed = v.err, v.done, nil
 		res.Bools, res.Codes = v.found, v.codes
 		c.answered = true
 		f.Write.Reply(c, res)
@@ -123,6 +126,13 @@ func (e *Engine) putPiece(s *Session, c *Call, op *Op, v *pieces) {
 		if res.Err == nil {
 			c.rooms = 0
 		}
+	case res.Failed != nil:
+		for i, failed := range res.Failed {
+			if failed {
+				v.failAt(v.done+i, c.cmd.Filter.Write.Failure(res.Err))
+			}
+		}
+		v.done += res.Done
 	case c.lacksRoom(res):
 		v.done += res.Done
 	default:

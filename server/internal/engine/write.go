@@ -2,6 +2,7 @@ package engine
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/bloomery/bloomery/foreign/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/catalog"
@@ -97,7 +98,7 @@ func (e *Engine) record(w *Workspace, c *Call, entry *catalog.Entry, p *store.Pa
 		r.Shadow, r.Second = w.shadow.Entry.ID, w.seconds[first:first+n]
 	}
 	op.Part, op.Admit, op.Err, op.Settled, op.Cost = p, nil, nil, false, 0
-	res.Bools, res.Codes = nil, nil
+	res.Bools, res.Codes, res.Failed = nil, nil, nil
 	if f.Write.Codes {
 		res.Codes = w.takeCodes(n)
 	} else {
@@ -140,8 +141,12 @@ func (w *Workspace) share(calls []Call, res *store.Result) {
 		c := &calls[i]
 		from := c.first - first
 		to := from + len(c.Items)
-		w.view.Err = nil
+		w.view.Err, w.view.Failed = nil, nil
 		switch {
+		case res.Failed != nil: // all were tried
+			if w.view.Failed = res.Failed[from:to]; slices.Contains(w.view.Failed, true) {
+				w.view.Err = res.Err
+			}
 		case to > res.Done && (errors.Is(res.Err, door.ErrMemory) || errors.Is(res.Err, redisbloom.ErrRoom)):
 			// Together they may need more than is left, and one by one not.
 			for j := range calls[i:] {
@@ -163,7 +168,7 @@ func (w *Workspace) share(calls []Call, res *store.Result) {
 		}
 		c.answered = true
 		write.Reply(c, &w.view)
-		if w.view.Err != nil && !errors.Is(w.view.Err, store.ErrExpansions) {
+		if w.view.Err != nil && res.Failed == nil && !errors.Is(w.view.Err, store.ErrExpansions) {
 			return // those behind it are run again; too many sub-filters stop all of them
 		}
 	}

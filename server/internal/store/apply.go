@@ -30,6 +30,9 @@ type Result struct {
 	// All means that every digest up to Done has to be kept, whatever Bools
 	// says: inserts, and adds that renew what is there.
 	All bool
+	// Failed reports for every hash of OpFilterAdd whether there was no room for
+	// it; Err then is the error of the first. It is nil if all had room.
+	Failed []bool
 	// Codes tells what became of every digest of OpInsert and OpInsertNew.
 	Codes []redisbloom.Result
 	// Counts are the counts of items after OpCountMinIncr.
@@ -55,7 +58,7 @@ type Result struct {
 // calls res.Release when the record is in the log, so that no record of the part
 // can get there before the one that made it.
 func Apply(s *State, r *Record, p *Part, res *Result) {
-	res.Err, res.Changed, res.Done, res.N, res.All = nil, false, 0, 0, false
+	res.Err, res.Changed, res.Done, res.N, res.All, res.Failed = nil, false, 0, 0, false, nil
 	if !r.Op.Part() {
 		s.applyNames(r, res)
 		return
@@ -74,6 +77,15 @@ func Apply(s *State, r *Record, p *Part, res *Result) {
 	if res.Changed {
 		p.version++
 	}
+}
+
+// Fails reports whether the hash at i of a record with an error is one that the
+// error is for.
+func (res *Result) Fails(i int) bool { return i >= res.Done || res.Failed != nil && res.Failed[i] }
+
+// kept reports whether the hash at i, which was looked at, has to be kept.
+func (res *Result) kept(i int) bool {
+	return (res.All || res.Bools[i]) && (res.Failed == nil || !res.Failed[i])
 }
 
 // Release unlocks the part that Apply has made, if it has made one.

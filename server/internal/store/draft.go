@@ -111,8 +111,8 @@ func (d *draft) Apply(r *Record, res *Result) (grown int64) {
 			res.All, res.Changed = true, res.Done > 0
 			return grown
 		}
-		for _, isNew := range res.Bools[:res.Done] {
-			if isNew || res.All {
+		for i := range res.Done {
+			if res.kept(i) {
 				d.added++
 			}
 		}

@@ -73,7 +73,7 @@ func (f *Effect) Add(r *Record, res *Result) {
 	case OpFilterAdd, OpFilterDelete, OpShadowFeed:
 		f.gather(r.Op, r)
 		for i, h := range r.Hashes[:res.Done] {
-			if res.Bools[i] || res.All {
+			if res.kept(i) {
 				f.hashes = append(f.hashes, h)
 			}
 		}

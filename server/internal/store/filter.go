@@ -204,16 +204,22 @@ func (c *filter) add(r *Record, res *Result) (grown int64) {
 	return grown
 }
 
+// insert inserts hashes. One that has no room does not stop the others.
 func (c *filter) insert(f bloomery.Inserter, r *Record, res *Result) (grown int64) {
 	before := c.growingBytes()
 	for i, h := range r.Hashes {
 		res.Bools[i] = !c.f.ContainsHash(h)
-		if res.Err = f.InsertHash(h); res.Err != nil {
-			break
+		err := f.InsertHash(h)
+		if err == nil {
+			res.Changed = true
+			continue
 		}
-		res.Done++
+		if res.Failed == nil {
+			res.Failed, res.Err = make([]bool, len(r.Hashes)), err
+		}
+		res.Failed[i], res.Bools[i] = true, false
 	}
-	res.All, res.Changed = true, res.Done > 0
+	res.All, res.Done = true, len(r.Hashes)
 	return c.growingBytes() - before
 }
 

@@ -73,8 +73,14 @@ func (s *State) mirror(r *Record, res *Result) {
 		}
 		return
 	}
+	added := r.Second[:res.Done]
+	if res.Failed != nil {
+		if added = withRoom(added, res.Failed); len(added) == 0 {
+			return
+		}
+	}
 	room := r.SecondRoom
-	for _, v := range sh.portions(r.Second[:res.Done]) {
+	for _, v := range sh.portions(added) {
 		next := Record{Op: OpShadowAdd, Index: v.index, Hashes: v.hashes, Room: room}
 		grown, err := s.toShadow(sh, next, res)
 		room -= min(room, uint64(max(0, grown)))
@@ -83,6 +89,17 @@ func (s *State) mirror(r *Record, res *Result) {
 			return
 		}
 	}
+}
+
+// withRoom returns the hashes that did not fail.
+func withRoom(hashes []uint64, failed []bool) []uint64 {
+	var list []uint64
+	for i, h := range hashes {
+		if !failed[i] {
+			list = append(list, h)
+		}
+	}
+	return list
 }
 
 // toShadow applies a record to a part of a shadow, and notes it for the log.
@@ -110,7 +127,7 @@ func (s *State) toShadow(sh *Shadow, r Record, res *Result) (grown int64, err er
 	if r.Op == OpShadowAdd {
 		kept := make([]uint64, 0, own.Done)
 		for i, h := range r.Hashes[:own.Done] {
-			if own.All || own.Bools[i] {
+			if own.kept(i) {
 				kept = append(kept, h)
 			}
 		}

@@ -61,13 +61,20 @@ var (
 	deleting = &engine.Writing{Op: store.OpFilterDelete, Merge: true, Reply: replyItems, Failure: failure}
 )
 
-// replyItems answers a boolean for each item. If one fails, the array ends with the
-// error in its place: those behind it were not tried.
+// replyItems answers a boolean for each item, or an error if it failed. The array
+// always has as many elements as there are items.
 func replyItems(c *engine.Call, res *store.Result) {
-	c.AnswerBools(res.Bools[:res.Done])
-	if res.Err != nil {
-		c.Reply.Text = failure(res.Err)
+	if res.Err == nil {
+		c.AnswerBools(res.Bools[:res.Done])
+		return
 	}
+	elems, failed := make([]engine.Reply, len(c.Items)), engine.Fail(failure(res.Err))
+	for i := range elems {
+		if elems[i] = failed; !res.Fails(i) {
+			elems[i] = engine.Truth(res.Bools[i])
+		}
+	}
+	c.Answer(engine.List(elems...))
 }
 
 // parseHashes checks the arguments of a command on hashes.
