@@ -23,6 +23,7 @@ func SetDisk(e *Exact, d *FullDisk) {
 // FullDisk is a folder in memory with room for so many bytes.
 type FullDisk struct {
 	Closed bool
+	Broken error // of all reads, if it is not nil
 	room   int
 	files  map[string]*bytes.Buffer
 	opened int
@@ -73,6 +74,13 @@ func (f *fullFile) Write(b []byte) (int, error) {
 	return f.Buffer.Write(b)
 }
 
+func (f *fullFile) Read(b []byte) (int, error) {
+	if f.d.Broken != nil {
+		return 0, f.d.Broken
+	}
+	return f.Buffer.Read(b)
+}
+
 func (f *fullFile) Close() error {
 	f.d.opened--
 	return nil
@@ -80,6 +88,12 @@ func (f *fullFile) Close() error {
 
 // FilterBytes returns the filter of s as a state holds it.
 func FilterBytes(s *Seen) []byte { return bytesOf(s.set.words[:s.set.most]) }
+
+// Room returns how many hashes s holds before it goes over to a filter.
+func Room(s *Seen) int { return s.set.room() }
+
+// Taken returns the memory that an open Exact has, and that of its file buffers.
+func Taken(e *Exact) (arena, buffers int) { return len(e.arena), (1<<e.bits + spareFiles) * e.buffer }
 
 // Reseal makes the checksums of a state right, so that fuzzing comes behind
 // them.

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -301,22 +303,59 @@ func TestCancelAtTheEnd(t *testing.T) {
 // TestFullDisk gives the temporary folder room for less and less.
 func TestFullDisk(t *testing.T) {
 	text := manyLines(60_000, 50_000, 5)
-	for _, texts := range []bool{false, true} {
+	for _, kind := range []dedupe.Exact{{}, {Texts: true}, {Texts: true, Count: true}} {
 		for _, room := range []int{0, 1, 100_000, 900_000, 1_100_000} {
 			full := dedupe.NewFullDisk(room)
-			e := &dedupe.Exact{Memory: dedupe.MinExact, Texts: texts}
+			e := &dedupe.Exact{Memory: dedupe.MinExact, Texts: kind.Texts, Count: kind.Count}
 			dedupe.SetDisk(e, full)
 			var out bytes.Buffer
 			_, err := finish(t, t.Context(), &dedupe.Job{Input: input(text, 0), Exact: e, Out: &out})
 			if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "temporary folder") {
 				t.Errorf("room for %d bytes: %v, want ENOSPC of the temporary folder", room, err)
 			}
-			if !strings.HasPrefix(want(text, same, false), out.String()) {
+			if !strings.HasPrefix(want(text, same, false), out.String()) || kind.Count && out.Len() > 0 {
 				t.Errorf("room for %d bytes: what was written is not the beginning of what is right", room)
 			}
 			if n := full.Open(); n > 0 || !full.Closed {
 				t.Errorf("room for %d bytes: %d files open, folder removed: %v", room, n, full.Closed)
 			}
+		}
+	}
+}
+
+// TestBrokenDisk cannot read what was spilled, or has no folder to spill to.
+func TestBrokenDisk(t *testing.T) {
+	text := manyLines(60_000, 50_000, 6)
+	for _, kind := range []dedupe.Exact{{}, {Texts: true}, {Texts: true, Count: true}} {
+		disk := dedupe.NewFullDisk(math.MaxInt)
+		disk.Broken = syscall.EIO
+		e := &dedupe.Exact{Memory: dedupe.MinExact, Texts: kind.Texts, Count: kind.Count}
+		dedupe.SetDisk(e, disk)
+		if _, err := finish(t, t.Context(), &dedupe.Job{Input: input(text, 0), Exact: e, Out: io.Discard}); !errors.Is(err, syscall.EIO) {
+			t.Errorf("a disk that cannot be read: %v, want EIO", err)
+		}
+		if n := disk.Open(); n > 0 || !disk.Closed {
+			t.Errorf("%d files open, folder removed: %v", n, disk.Closed)
+		}
+		e = &dedupe.Exact{Memory: dedupe.MinExact, Texts: kind.Texts, Count: kind.Count, Temp: filepath.Join(t.TempDir(), "nothing")}
+		if _, err := finish(t, t.Context(), &dedupe.Job{Input: input(text, 0), Exact: e, Out: io.Discard}); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("a place that is not there: %v, want ErrNotExist", err)
+		}
+	}
+}
+
+// TestExactKeepsToItsMemory adds up what an Exact takes.
+func TestExactKeepsToItsMemory(t *testing.T) {
+	for _, memory := range []int{dedupe.MinExact, 2*dedupe.MinExact + 1, 16 << 20, 64 << 20} {
+		e := &dedupe.Exact{Memory: memory}
+		if err := e.Open(); err != nil {
+			t.Fatal(err)
+		}
+		if arena, buffers := dedupe.Taken(e); arena+buffers > memory || arena < memory/4 {
+			t.Errorf("memory %d: %d for lines and %d for files", memory, arena, buffers)
+		}
+		if err := e.Close(); err != nil {
+			t.Error(err)
 		}
 	}
 }

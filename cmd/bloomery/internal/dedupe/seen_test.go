@@ -175,6 +175,20 @@ func TestExpectingTooManyCostsNothing(t *testing.T) {
 	}
 }
 
+// TestExpectingWhatHasRoom goes over to the filter only if the set is too small.
+func TestExpectingWhatHasRoom(t *testing.T) {
+	room := dedupe.Room(newSeen(t, 1<<20, 1e-4))
+	for expected, filtered := range map[int]bool{0: false, room - 1: false, room: false, room + 1: true} {
+		s, err := dedupe.Config{Memory: 1 << 20, ErrorRate: 1e-4, Expected: expected}.New()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.Filtered() != filtered {
+			t.Errorf("Expected: %d of room for %d: filtered %v, want %v", expected, room, s.Filtered(), filtered)
+		}
+	}
+}
+
 // TestWrongIsANumber fills a filter until it knows everything.
 func TestWrongIsANumber(t *testing.T) {
 	s := newSeen(t, dedupe.MinMemory, 0.5)
