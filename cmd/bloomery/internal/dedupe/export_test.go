@@ -23,7 +23,9 @@ func SetDisk(e *Exact, d *FullDisk) {
 // FullDisk is a folder in memory with room for so many bytes.
 type FullDisk struct {
 	Closed bool
-	Broken error // of all reads, if it is not nil
+	Broken error // of all reads from the one with number From on, if it is not nil
+	From   int
+	Reads  int
 	room   int
 	files  map[string]*bytes.Buffer
 	opened int
@@ -75,7 +77,7 @@ func (f *fullFile) Write(b []byte) (int, error) {
 }
 
 func (f *fullFile) Read(b []byte) (int, error) {
-	if f.d.Broken != nil {
+	if f.d.Reads++; f.d.Broken != nil && f.d.Reads > f.d.From {
 		return 0, f.d.Broken
 	}
 	return f.Buffer.Read(b)
@@ -123,6 +125,17 @@ func (p *Pairs) AddAll(fresh []bool, hs [][2]uint64) int {
 
 // Contains reports whether a hash is in the set.
 func (p *Pairs) Contains(h [2]uint64) bool { return p.s.contains(hash{Hi: h[0], Lo: h[1]}) }
+
+// Sorted returns all hashes in ascending order.
+func (p *Pairs) Sorted() (hs [][2]uint64) {
+	_ = p.s.sorted(func(words []uint64) error {
+		for i := 0; i < len(words); i += 2 {
+			hs = append(hs, [2]uint64{words[i], words[i+1]})
+		}
+		return nil
+	})
+	return hs
+}
 
 // Room returns how many hashes fit.
 func (p *Pairs) Room() int { return p.s.room() }

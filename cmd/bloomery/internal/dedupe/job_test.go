@@ -344,6 +344,30 @@ func TestBrokenDisk(t *testing.T) {
 	}
 }
 
+// TestDiskBreaksAtTheEnd breaks the disk at each of the last reads, when all that
+// was spilled is merged.
+func TestDiskBreaksAtTheEnd(t *testing.T) {
+	text := manyLines(12_000, 12_000, 7)
+	try := func(broken error, from int) (int, error) {
+		disk := dedupe.NewFullDisk(math.MaxInt)
+		disk.Broken, disk.From = broken, from
+		e := &dedupe.Exact{Memory: dedupe.MinExact, Texts: true}
+		dedupe.SetDisk(e, disk)
+		_, err := finish(t, t.Context(), &dedupe.Job{Input: input(text, 0), Exact: e, Out: io.Discard})
+		return disk.Reads, err
+	}
+	reads, err := try(nil, 0)
+	if reads == 0 || err != nil {
+		t.Fatalf("%d reads, %v", reads, err)
+	}
+	for from := max(0, reads-40); from < reads; from++ {
+		if _, err := try(syscall.EIO, from); !errors.Is(err, syscall.EIO) {
+			t.Errorf("broken from read %d of %d on: %v, want EIO", from, reads, err)
+		}
+	}
+	t.Logf("%d reads", reads)
+}
+
 // TestExactKeepsToItsMemory adds up what an Exact takes.
 func TestExactKeepsToItsMemory(t *testing.T) {
 	for _, memory := range []int{dedupe.MinExact, 2*dedupe.MinExact + 1, 16 << 20, 64 << 20} {

@@ -116,3 +116,27 @@ func BenchmarkPairs(b *testing.B) {
 	}
 	b.ReportMetric(n*float64(b.N)/b.Elapsed().Seconds(), "keys/s")
 }
+
+// TestPairsSortByBothHalves sorts hashes of which many have the same first half.
+func TestPairsSortByBothHalves(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	p := dedupe.NewPairs(1 << 14)
+	var want [][2]uint64
+	for range 500 {
+		want = append(want, [2]uint64{rng.Uint64N(100) << 57, rng.Uint64()})
+	}
+	if n := p.AddAll(make([]bool, len(want)), want); n != len(want) {
+		t.Fatalf("%d of %d hashes have room", n, len(want))
+	}
+	slices.SortFunc(want, func(a, b [2]uint64) int { return slices.Compare(a[:], b[:]) })
+	for range 2 { // sorting leaves the set as it was
+		if got := p.Sorted(); !slices.Equal(got, want) {
+			t.Fatal("the hashes are not in ascending order")
+		}
+		for _, h := range want {
+			if !p.Contains(h) {
+				t.Fatalf("%x is not there after sorting", h)
+			}
+		}
+	}
+}
