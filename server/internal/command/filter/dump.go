@@ -3,6 +3,7 @@ package filter
 import (
 	"errors"
 	"math/bits"
+	"time"
 
 	"github.com/bloomery/bloomery/codec"
 	"github.com/bloomery/bloomery/hashing"
@@ -23,12 +24,12 @@ var dump = engine.Command{
 	Run:     runDump,
 }
 
-// load is FILTER.LOAD key cursor data [VERSION n].
+// load is FILTER.LOAD key cursor data [VERSION n] [SPAN time].
 var load = engine.Command{
-	Name: "filter.load", Arity: -4, Max: 6, Flags: engine.Write | engine.DenyOOM, Keys: engine.OneKey(engine.KeyOW),
+	Name: "filter.load", Arity: -4, Max: 8, Flags: engine.Write | engine.DenyOOM, Keys: engine.OneKey(engine.KeyOW),
 	Categories: []string{"write", "filter", "slow"}, Group: engine.GroupFilter, Since: "0.2.0",
-	Syntax: "key cursor data [VERSION n]", Complexity: "O(n), n being the number of bytes",
-	Summary: "Stores a piece that FILTER.DUMP returned, with its cursor; a whole file with cursor 1. The last piece creates the filter, or replaces the one that is there. With VERSION a filter of that version or a later one is not replaced.",
+	Syntax: "key cursor data [VERSION n] [SPAN time]", Complexity: "O(n), n being the number of bytes",
+	Summary: "Stores a piece that FILTER.DUMP returned, with its cursor; a whole file with cursor 1. The last piece creates the filter, or replaces the one that is there. With VERSION a filter of that version or a later one is not replaced. A window needs SPAN, unless it replaces one with as many generations.",
 	Before:  beforeLoad, Prepare: prepareLoad, Reply: replyLoad, After: afterLoad,
 }
 
@@ -85,6 +86,7 @@ type loading struct {
 	staged  *engine.Staging
 	version uint64
 	known   bool // VERSION was given
+	span    time.Duration
 	taken   bool // it has its name, or is kept for the next piece
 }
 
@@ -95,14 +97,21 @@ func parseLoad(args [][]byte) (part, parts int, v *loading, text string) {
 	if !ok || part < 0 {
 		return 0, 0, nil, "ERR cursor must be 1 for a whole filter, or one that FILTER.DUMP has returned with data"
 	}
-	switch {
-	case len(args) == 5 || len(args) == 6 && !engine.Is(args[4], "version"):
-		return 0, 0, nil, engine.TextSyntax
-	case len(args) == 6:
-		if text := number(args[5], &v.version, 1, 1<<62, "VERSION"); text != "" {
+	for args = args[4:]; len(args) > 0; args = args[2:] {
+		text := engine.TextSyntax
+		switch {
+		case len(args) == 1:
+		case engine.Is(args[0], "version") && !v.known:
+			text = number(args[1], &v.version, 1, 1<<62, "VERSION")
+			v.known = true
+		case engine.Is(args[0], "span") && v.span == 0:
+			var o options
+			text = words["span"](&o, args[1])
+			v.span = o.span
+		}
+		if text != "" {
 			return 0, 0, nil, text
 		}
-		v.known = true
 	}
 	return part, parts, v, ""
 }
@@ -132,9 +141,12 @@ func beforeLoad(x *engine.Context, c *engine.Call) {
 		x.DropStaged(name) // another load begins
 		t = nil
 	}
-	value, err := planOf(x, entry, data, parts, v.version)
-	if err == nil && t != nil {
+	plan, err := planOf(x, entry, data, parts, v.version)
+	switch {
+	case err == nil && t != nil:
 		err = fits(t, part, data)
+	case err == nil:
+		plan.Generation, err = generationOf(entry, data, v.span, x.Milliseconds())
 	}
 	if err != nil {
 		c.Fail("ERR " + engine.OneLine(err))
@@ -142,7 +154,7 @@ func beforeLoad(x *engine.Context, c *engine.Call) {
 	}
 	if t == nil {
 		var failed engine.Reply
-		if t, failed = x.StageFilter(store.OpFilterLoad, value); failed.Kind != engine.None {
+		if t, failed = x.StageFilter(store.OpFilterLoad, store.AppendPlan(nil, &plan)); failed.Kind != engine.None {
 			c.Answer(failed)
 			return
 		}
@@ -166,15 +178,14 @@ func beforeLoad(x *engine.Context, c *engine.Call) {
 
 // planOf returns the plan of what is loaded: that of the filter that it takes the
 // place of, if there is one, with a new version.
-func planOf(x *engine.Context, entry *catalog.Entry, data []byte, parts int, version uint64) ([]byte, error) {
+func planOf(x *engine.Context, entry *catalog.Entry, data []byte, parts int, version uint64) (p store.Plan, err error) {
 	if err := store.CheckEncodings([][]byte{data}); err != nil {
-		return nil, err
+		return p, err
 	}
 	_, hash, check, err := codec.HashIn(data)
 	if err != nil {
-		return nil, err
+		return p, err
 	}
-	var p store.Plan
 	if entry != nil && entry.Kind == catalog.Filter {
 		p = *store.PartOf(entry).Plan()
 	}
@@ -183,7 +194,7 @@ func planOf(x *engine.Context, entry *catalog.Entry, data []byte, parts int, ver
 	if hash != hashing.XXH3 {
 		p.KeyID = x.KeyOf(check)
 	}
-	return store.AppendPlan(nil, &p), nil
+	return p, nil
 }
 
 // fits returns an error unless a piece belongs to the others that have come.

@@ -59,12 +59,14 @@ func target(x *engine.Context, c *engine.Call) (entry *catalog.Entry, sh *store.
 	return nil, nil
 }
 
+const textNoRebuild = "ERR no rebuild is open for this key: FILTER.REBUILD key BEGIN opens one"
+
 // open is target for verbs that need a shadow. It answers and returns nil if there is
 // none.
 func open(x *engine.Context, c *engine.Call) (entry *catalog.Entry, sh *store.Shadow) {
 	entry, sh = target(x, c)
 	if sh == nil && !c.Answered() {
-		c.Fail("ERR no rebuild is open for this key: FILTER.REBUILD key BEGIN opens one")
+		c.Fail(textNoRebuild)
 	}
 	return entry, sh
 }
@@ -304,8 +306,14 @@ func runAbort(x *engine.Context, c *engine.Call) {
 		c.Fail(engine.TextSyntax)
 		return
 	}
-	_, sh := open(x, c)
+	_, sh := target(x, c)
+	if sh == nil { // another key may have taken the name of a rebuild without a filter
+		sh = x.ShadowNamed(c.Args[1])
+	}
 	if sh == nil {
+		if !c.Answered() {
+			c.Fail(textNoRebuild)
+		}
 		return
 	}
 	res, failed := x.ApplyNames(store.Record{Op: store.OpEvict, IDs: []uint64{sh.Entry.ID}}, 0)

@@ -1,0 +1,75 @@
+package filter
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/bloomery/bloomery/codec"
+	"github.com/bloomery/bloomery/compose"
+	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// errSpan refuses a window of which nobody says how long its generations are.
+var errSpan = errors.New("a window is loaded with the SPAN that it was made with, unless it replaces a window with as many generations; " +
+	"DUMP and RESTORE carry the span")
+
+// generationOf returns the milliseconds of a generation of the filter that data
+// encodes, 0 if it is no window: what the span that was given makes, or that of the
+// window that it replaces. It refuses a window for which time would stand still, or
+// whose items would all be forgotten at once.
+func generationOf(entry *catalog.Entry, data []byte, span time.Duration, now int64) (int64, error) {
+	row, hash, check, err := codec.HashIn(data)
+	if err != nil {
+		return 0, err
+	}
+	if row.Name != "window" {
+		if span != 0 {
+			return 0, fmt.Errorf("SPAN is for kind window, not for %s", row.Name)
+		}
+		return 0, nil
+	}
+	var config compose.WindowConfig
+	if hash != hashing.XXH3 {
+		config.Hasher = hashing.Placeholder(check)
+	}
+	w, err := config.View(data)
+	if err != nil {
+		return 0, err
+	}
+	generations := w.Shape().Generations
+	length := max(1, span.Milliseconds()/int64(generations))
+	if span == 0 {
+		if length = lengthIn(entry, generations); length == 0 {
+			return 0, errSpan
+		}
+	}
+	present := uint64(max(0, now) / length)
+	switch {
+	case w.Generation() > present+1: // clocks differ a little
+		return 0, fmt.Errorf("the window is in generation %d, with this span it is generation %d now: give the SPAN that it was made with",
+			w.Generation(), present)
+	case w.Generation()+uint64(generations) <= present:
+		return 0, fmt.Errorf("the window is in generation %d, with this span it is generation %d now and no item would be left",
+			w.Generation(), present)
+	}
+	return length, nil
+}
+
+// lengthIn returns the milliseconds of a generation of a window that has so many, 0
+// if the entry is none.
+func lengthIn(entry *catalog.Entry, generations int) int64 {
+	if entry == nil || entry.Kind != catalog.Filter {
+		return 0
+	}
+	p := store.PartOf(entry)
+	p.RLock()
+	defer p.RUnlock()
+	w, ok := p.Filter().(*compose.Window)
+	if !ok || p.Gone() || w.Shape().Generations != generations {
+		return 0
+	}
+	return p.Plan().Generation
+}
