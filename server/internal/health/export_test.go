@@ -92,3 +92,10 @@ func Measures(l Look, v Evidence) []float64 {
 
 // Ill reports whether one look shows a symptom.
 func Ill(l Look) bool { return l.ill() }
+
+// Cure returns the command against the symptom at a place of Measures, for a filter
+// that is called key.
+func Cure(l Look, at int) string {
+	e := evidence{Look: l, better: advice{kind: "ribbon"}}
+	return Diagnosis{command: e.cure(symptom(at))}.Command("key")
+}

@@ -209,3 +209,48 @@ func TestPercentilesOfFewCalls(t *testing.T) {
 		}
 	}
 }
+
+// TestCures asks for the command against every symptom, of the kinds that differ.
+func TestCures(t *testing.T) {
+	look := func(kind string) health.Look {
+		return health.Look{Layers: 1, Budget: 600, Stats: bloomery.Stats{Kind: kind, Capacity: 1000, Items: 300, Asked: 0.01, Bytes: 1300}}
+	}
+	changed := func(kind string, change func(*health.Look)) health.Look {
+		l := look(kind)
+		change(&l)
+		return l
+	}
+	const again = ", then CF.ADD every item and RENAME <new key> "
+	for _, c := range []struct {
+		look health.Look
+		at   int
+		want string
+	}{
+		{look("bloom"), overRate, "FILTER.REBUILD key BEGIN CAPACITY 1000 ERROR 0.01"},
+		{changed("bloom", func(l *health.Look) { l.Items = 4321 }), overRate, "FILTER.REBUILD key BEGIN CAPACITY 6500 ERROR 0.01"},
+		{changed("bloom", func(l *health.Look) { l.Items = math.MaxUint64 }), overRate, "FILTER.REBUILD key BEGIN CAPACITY 1500000 ERROR 0.01"},
+		{look("bloom"), skewed, "FILTER.REBUILD key BEGIN NEWKEY <id of a new key>"},
+		{look("bloom"), nearlyFull, "FILTER.GROW key"},
+		{look("cuckoo"), fillingUp, "FILTER.REBUILD key BEGIN CAPACITY 1000 ERROR 0.01"},
+		{look("bloom"), slow, "SLOWLOG GET 10"},
+		{look("standard"), slow, "FILTER.REBUILD key BEGIN bloom"},
+		{look("cuckoo"), wrongKind, "FILTER.REBUILD key BEGIN ribbon"},
+		{look("bloom"), overBudget, "FILTER.REBUILD key BEGIN ERROR 0.12"},
+		{look("bloom"), sparse, "FILTER.REBUILD key BEGIN CAPACITY 450"},
+		{changed("bloom", func(l *health.Look) { l.Items = 10 }), sparse, "FILTER.REBUILD key BEGIN CAPACITY 100"},
+		{changed("bloom", func(l *health.Look) { l.Folds, l.Items = true, 400 }), sparse, "FILTER.FOLD key"},
+		{changed("bloom", func(l *health.Look) { l.Folds, l.Items = true, 401 }), sparse, "FILTER.REBUILD key BEGIN CAPACITY 610"},
+		{look("bf"), slow, "SLOWLOG GET 10"},
+		{look("bf"), nearlyFull, "BF.RESERVE <new key> 0.01 450, then BF.MADD every item and RENAME <new key> key"},
+		{changed("bf", func(l *health.Look) { l.Grows = true }), overRate, "BF.RESERVE <new key> 0.005 450, then BF.MADD every item and RENAME <new key> key"},
+		{look("bf"), overBudget, "BF.RESERVE <new key> 0.12 450, then BF.MADD every item and RENAME <new key> key"},
+		{look("cf"), sparse, "CF.RESERVE <new key> 450" + again + "key"},
+		{changed("cf", func(l *health.Look) { l.Layers = 2 }), sparse, "CF.COMPACT key"},
+		{changed("cf", func(l *health.Look) { l.Layers = 2 }), overBudget, "CF.COMPACT key"},
+		{changed("cf", func(l *health.Look) { l.Layers = 2 }), nearlyFull, "CF.RESERVE <new key> 450" + again + "key"},
+	} {
+		if got := health.Cure(c.look, c.at); got != c.want {
+			t.Errorf("%s with symptom %d:\n got %s\nwant %s", c.look.Kind, c.at, got, c.want)
+		}
+	}
+}
