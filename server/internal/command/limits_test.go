@@ -161,3 +161,22 @@ func TestPauses(t *testing.T) {
 		t.Error("a write is held back after CLIENT UNPAUSE")
 	}
 }
+
+// TestRebuildOfOnePart rebuilds a filter of four parts as one of one: its capacity is
+// shown, and deletes from every part are counted.
+func TestRebuildOfOnePart(t *testing.T) {
+	b := newBench(t, 1<<30)
+	b.line("FILTER.CREATE f cuckoo CAPACITY 2000 PARTS 4")
+	for i := range 40 {
+		b.line(fmt.Sprint("FILTER.ADD f item", i))
+	}
+	b.script(t, "FILTER.REBUILD f BEGIN CAPACITY 3000 -> +OK")
+	for i := range 40 {
+		b.script(t, fmt.Sprintf("FILTER.REBUILD f FEED item%d -> :1\nFILTER.DEL f item%[1]d -> [true]", i))
+	}
+	for name, want := range map[string]string{"capacity": "3000", "parts": "1", "fed": "40", "deleted": "40", "items": "40", "old_items": "0"} {
+		if got := b.status(t, "f", name); got != want {
+			t.Errorf("%s is %s, want %s", name, got, want)
+		}
+	}
+}

@@ -309,6 +309,10 @@ func TestCommandsQuoteNames(t *testing.T) {
 		"a\"b\\\n":  `FILTER.GROW "a\"b\\\x0a"`,
 		"":          `FILTER.GROW ""`,
 		"{tag}:1":   `FILTER.GROW {tag}:1`,
+		"it's":      `FILTER.GROW "it's"`,
+		`a\b`:       `FILTER.GROW "a\\b"`,
+		"~":         `FILTER.GROW ~`,
+		"\x7f":      `FILTER.GROW "\x7f"`,
 		"\xff\x00z": `FILTER.GROW "\xff\x00z"`,
 	} {
 		if got := got.Command(name); got != want {

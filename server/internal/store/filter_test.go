@@ -208,6 +208,27 @@ func TestFilterPieces(t *testing.T) {
 	}
 }
 
+// TestRevealRefuses asks that only a staged filter that is whole gets a name.
+func TestRevealRefuses(t *testing.T) {
+	s := store.New()
+	named := apply(t, s, creation(t, 100, 0)).Entry.ID
+	open := apply(t, s, store.Record{Op: store.OpStage, Flags: uint8(store.OpFilterLoad), Value: store.AppendPlan(nil, &store.Plan{})}).Entry.ID
+	for name, id := range map[string]uint64{"none": 99, "one that has a name": named, "one that is on its way": open} {
+		if res := apply(t, s, store.Record{Op: store.OpReveal, ID: id, Name: []byte("new")}); !errors.Is(res.Err, store.ErrMissing) || res.Changed {
+			t.Errorf("%s: %v, want %v", name, res.Err, store.ErrMissing)
+		}
+	}
+	staged := creation(t, 100, 0)
+	staged.Op, staged.Flags, staged.Name = store.OpStage, uint8(store.OpFilter), nil
+	whole := apply(t, s, staged).Entry.ID
+	if res := apply(t, s, store.Record{Op: store.OpReveal, ID: whole, Name: []byte("k"), Flags: store.IfAbsent}); !errors.Is(res.Err, store.ErrExists) {
+		t.Errorf("a name that is taken: %v, want %v", res.Err, store.ErrExists)
+	}
+	if res := apply(t, s, store.Record{Op: store.OpReveal, ID: whole, Name: []byte("new"), Flags: store.IfAbsent}); res.Err != nil || s.Names.Len() != 2 {
+		t.Errorf("%v, %d names", res.Err, s.Names.Len())
+	}
+}
+
 // TestEncodingsOfOneFilter asks which encodings can be served together.
 func TestEncodingsOfOneFilter(t *testing.T) {
 	keyed := hashing.Keyed([16]byte{1})
