@@ -254,3 +254,38 @@ func TestCures(t *testing.T) {
 		}
 	}
 }
+
+// TestReportedFiltersStay fills all places of suspects with filters of which callers
+// have reported something, and with ill ones: those that come later take the places
+// of ill ones, though the others were asked for earlier.
+func TestReportedFiltersStay(t *testing.T) {
+	s := newSource()
+	k := s.keeper()
+	var reported []*filter
+	for i := range health.Suspects {
+		items := 10
+		if i%2 == 1 {
+			items = 990 // nearly full
+		}
+		f := s.small(items)
+		if got := report(t, k, f).Verdict; (got != health.OK) != (i%2 == 1) {
+			t.Fatalf("%d items: %v", items, got)
+		}
+		if i%2 == 0 {
+			k.False(f.id, 1)
+			reported = append(reported, f)
+		}
+		s.now = s.now.Add(time.Millisecond)
+	}
+	for range 100 {
+		report(t, k, s.small(10))
+	}
+	for _, f := range reported {
+		if !k.Kept(f.id) {
+			t.Fatalf("filter %d, of which a false positive was reported, has lost its state to one of which nothing was", f.id)
+		}
+	}
+	if n := k.States(); n != health.Suspects {
+		t.Errorf("%d filters have a state, want %d", n, health.Suspects)
+	}
+}
