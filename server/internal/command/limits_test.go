@@ -180,3 +180,29 @@ func TestRebuildOfOnePart(t *testing.T) {
 		}
 	}
 }
+
+// TestRebuildOfManyParts rebuilds a small filter as a large one of several parts:
+// items that come together during the rebuild are in it, each in its part.
+func TestRebuildOfManyParts(t *testing.T) {
+	b := newBench(t, 1<<30)
+	b.line("FILTER.CREATE f bloom CAPACITY 1000")
+	b.script(t, "FILTER.REBUILD f BEGIN CAPACITY 15000000 -> +OK")
+	if parts := b.status(t, "f", "parts"); parts == "1" {
+		t.Fatal("the new filter has one part")
+	}
+	has := []string{"FILTER.HAS", "f"}
+	for i := range 50 { // half of the pairs are for two parts
+		added, fed := fmt.Sprintf("added%d more%[1]d", i), fmt.Sprintf("fed%d fed%[1]dtoo", i)
+		b.line("FILTER.ADD f " + added)
+		b.script(t, "FILTER.REBUILD f FEED "+fed+" -> :2")
+		has = append(has, strings.Fields(added+" "+fed)...)
+	}
+	b.script(t, "FILTER.REBUILD f COMMIT FORCE -> +OK")
+	if got := b.do(has...); strings.Contains(got, "false") {
+		t.Errorf("items are missing after the rebuild: %s", got)
+	}
+	if got := b.line("FILTER.HAS f none1 none2 none3"); got != "[false false false]" {
+		t.Errorf("items that were never there: %s", got)
+	}
+	crash(t, b)
+}

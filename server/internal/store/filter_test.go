@@ -149,6 +149,12 @@ func TestFilterLoaderRefuses(t *testing.T) {
 			t.Errorf("%s: %v, want %v", name, err, bloomery.ErrCorrupt)
 		}
 	}
+	body := store.AppendPlan(nil, &store.Plan{Parts: 1, SLA: 300, KeyID: "id"})[1:]
+	for n := range body { // of the right length, and without its end
+		if _, err := store.ParsePlan(append([]byte{byte(n)}, body[:n]...)); !errors.Is(err, bloomery.ErrCorrupt) {
+			t.Errorf("a plan of %d bytes instead of %d: %v, want %v", n, len(body), err, bloomery.ErrCorrupt)
+		}
+	}
 	if err := load(loading(10, "four")); err != nil {
 		t.Errorf("a filter of which a part has come: %v", err)
 	}
