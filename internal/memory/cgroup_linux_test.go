@@ -108,13 +108,13 @@ func TestReadFile(t *testing.T) {
 			t.Errorf("readFile(%q) is ok, want not", path)
 		}
 	}
-	for size, want := range map[int]bool{0: true, 1: true, 6 << 20: true, 8 << 20: false, 9 << 20: false} {
+	for _, size := range []int{0, 1, 5 << 20} { // /dev/zero is more than is read
 		path := filepath.Join(t.TempDir(), "file")
 		if err := os.WriteFile(path, make([]byte, size), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if text, ok := readFile(path); ok != want || ok && len(text) != size {
-			t.Errorf("readFile of %d bytes: %d, %v, want %v", size, len(text), ok, want)
+		if text, ok := readFile(path); !ok || len(text) != size {
+			t.Errorf("readFile of %d bytes: %d, %v", size, len(text), ok)
 		}
 	}
 }
