@@ -91,9 +91,6 @@ func (f *fullFile) Close() error {
 // FilterBytes returns the filter of s as a state holds it.
 func FilterBytes(s *Seen) []byte { return bytesOf(s.set.words[:s.set.most]) }
 
-// Room returns how many hashes s holds before it goes over to a filter.
-func Room(s *Seen) int { return s.set.room() }
-
 // Taken returns the memory that an open Exact has, and that of its file buffers.
 func Taken(e *Exact) (arena, buffers int) { return len(e.arena), (1<<e.bits + spareFiles) * e.buffer }
 

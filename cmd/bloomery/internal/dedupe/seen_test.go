@@ -175,9 +175,26 @@ func TestExpectingTooManyCostsNothing(t *testing.T) {
 	}
 }
 
+// TestOneBatchFillsTheRoom adds more hashes at once than the set has room for: the
+// answers to those that it took stay.
+func TestOneBatchFillsTheRoom(t *testing.T) {
+	s := newSeen(t, 1<<20, 1e-4)
+	room := s.Room()
+	hs := hashesUpTo(room + 1000)
+	fresh := make([]bool, len(hs))
+	s.AddHashes(fresh, hs)
+	if !s.Filtered() || slices.Contains(fresh[:room/2], false) {
+		t.Errorf("filtered: %v, and hash %d is called old", s.Filtered(), slices.Index(fresh, false))
+	}
+	s.AddHashes(fresh, hs)
+	if slices.Contains(fresh, true) {
+		t.Errorf("hash %d is called new the second time", slices.Index(fresh, true))
+	}
+}
+
 // TestExpectingWhatHasRoom goes over to the filter only if the set is too small.
 func TestExpectingWhatHasRoom(t *testing.T) {
-	room := dedupe.Room(newSeen(t, 1<<20, 1e-4))
+	room := newSeen(t, 1<<20, 1e-4).Room()
 	for expected, filtered := range map[int]bool{0: false, room - 1: false, room: false, room + 1: true} {
 		s, err := dedupe.Config{Memory: 1 << 20, ErrorRate: 1e-4, Expected: expected}.New()
 		if err != nil {
