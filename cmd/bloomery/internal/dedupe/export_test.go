@@ -26,6 +26,8 @@ type FullDisk struct {
 	Broken error // of all reads from the one with number From on, if it is not nil
 	From   int
 	Reads  int
+	Files  int // created so far
+	Most   int // files that can be created, 0 for any number
 	room   int
 	files  map[string]*bytes.Buffer
 	opened int
@@ -40,6 +42,9 @@ func NewFullDisk(room int) *FullDisk {
 func (d *FullDisk) Open() int { return d.opened }
 
 func (d *FullDisk) create(name string) (io.WriteCloser, error) {
+	if d.Files++; d.Most > 0 && d.Files > d.Most {
+		return nil, &fs.PathError{Op: "open", Path: "secret", Err: syscall.ENFILE}
+	}
 	d.files[name] = &bytes.Buffer{}
 	d.opened++
 	return &fullFile{d, d.files[name]}, nil

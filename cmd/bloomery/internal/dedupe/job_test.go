@@ -368,6 +368,29 @@ func TestDiskBreaksAtTheEnd(t *testing.T) {
 	t.Logf("%d reads", reads)
 }
 
+// TestTooManyFiles cannot make a file, of the first that are spilled to or of those
+// that a part is spilled to again.
+func TestTooManyFiles(t *testing.T) {
+	text := manyLines(120_000, 1_000_000, 8)
+	try := func(most int) (int, error) {
+		disk := dedupe.NewFullDisk(math.MaxInt)
+		disk.Most = most
+		e := &dedupe.Exact{Memory: dedupe.MinExact, Texts: true}
+		dedupe.SetDisk(e, disk)
+		_, err := finish(t, t.Context(), &dedupe.Job{Input: input(text, 0), Exact: e, Out: io.Discard})
+		return disk.Files, err
+	}
+	files, err := try(0)
+	if files < 100 || err != nil { // 16 parts and their runs at first
+		t.Fatalf("%d files, %v", files, err)
+	}
+	for _, most := range []int{1, 10, 16, 17, 18, 20, 25, 30, files / 2, files - 1} {
+		if _, err := try(most); !errors.Is(err, syscall.ENFILE) {
+			t.Errorf("%d of %d files: %v, want ENFILE", most, files, err)
+		}
+	}
+}
+
 // TestExactKeepsToItsMemory adds up what an Exact takes.
 func TestExactKeepsToItsMemory(t *testing.T) {
 	for _, memory := range []int{dedupe.MinExact, 2*dedupe.MinExact + 1, 16 << 20, 64 << 20} {
