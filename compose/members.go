@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/hashing"
@@ -129,14 +130,67 @@ func openMembers(payload []byte, n int, open OpenFunc) ([]bloomery.Hashed, error
 	return members, nil
 }
 
-// encodeMembers returns a whole encoding.
+// encodeMembers appends a whole encoding to dst. Members write theirs where it stays,
+// in room for all if they are as large as the first.
 func encodeMembers(dst []byte, h envelope.Header, members []bloomery.Hashed) ([]byte, error) {
-	payload, err := appendMembers(nil, members)
+	at := len(dst)
+	h.Payload = uint64(lines(8*len(members)) + len(members)*lines(sizeOf(members[0])))
+	dst = slices.Grow(dst, int(h.EncodedSize()))
+	out, err := appendMembers(append(dst, make([]byte, envelope.HeaderSize)...), members)
 	if err != nil {
 		return dst, err
 	}
-	h.Payload = uint64(len(payload))
-	return envelope.Append(dst, h, envelope.WordsOf(payload)), nil
+	return envelope.Seal(out, at, h), nil
+}
+
+// sizeOf returns the length of the encoding of a member, 0 if it cannot be had without
+// making it.
+func sizeOf(m bloomery.Hashed) int {
+	if l, ok := m.(lockedStripe); ok {
+		l.stripe.mu.RLock()
+		defer l.stripe.mu.RUnlock()
+		m = l.Hashed
+	}
+	from, ok := m.(io.WriterTo)
+	if !ok || nested(m) {
+		return 0
+	}
+	n, _ := from.WriteTo(io.Discard) // an error comes again when it is encoded
+	return int(n)
+}
+
+// writeMembers writes a whole encoding to w, member by member. They must not change
+// meanwhile: the first pass is for their sizes.
+func writeMembers(w io.Writer, h envelope.Header, members []bloomery.Hashed) (int64, error) {
+	table := make([]byte, lines(8*len(members)))
+	h.Payload = uint64(len(table))
+	for i, m := range members {
+		from, ok := m.(io.WriterTo)
+		if nested(m) || !ok {
+			return 0, fmt.Errorf("%w: member %d, a %T, has no encoding that can be in another", bloomery.ErrIncompatible, i, m)
+		}
+		n, err := from.WriteTo(io.Discard)
+		if err != nil {
+			return 0, err
+		}
+		binary.LittleEndian.PutUint64(table[8*i:], uint64(n))
+		h.Payload += uint64(lines(int(n)))
+	}
+	out := envelope.NewWriter(w, h)
+	if _, err := out.Write(table); err != nil {
+		return out.Written(), err
+	}
+	var zeros [lineBytes]byte
+	for _, m := range members {
+		n, err := m.(io.WriterTo).WriteTo(out)
+		if err == nil {
+			_, err = out.Write(zeros[:lines(int(n))-int(n)])
+		}
+		if err != nil {
+			return out.Written(), err
+		}
+	}
+	return out.End()
 }
 
 // writeTo writes what marshal returns.

@@ -312,8 +312,18 @@ func (q *quorum) AppendBinary(dst []byte) ([]byte, error) {
 // MarshalBinary returns the encoding of the quorum, see AppendBinary.
 func (q *quorum) MarshalBinary() ([]byte, error) { return q.AppendBinary(nil) }
 
-// WriteTo writes the encoding of the quorum to w.
-func (q *quorum) WriteTo(w io.Writer) (int64, error) { return writeTo(w, q.MarshalBinary) }
+// WriteTo writes the encoding of the quorum to w, member by member, without a copy of
+// it in memory. Errors are those of AppendBinary, or those of w.
+func (q *quorum) WriteTo(w io.Writer) (int64, error) {
+	if len(q.members) == 0 {
+		return 0, fmt.Errorf("compose: marshal quorum: %w", errZero)
+	}
+	n, err := writeMembers(w, q.header(), q.members)
+	if err != nil {
+		err = fmt.Errorf("compose: write quorum: %w", err)
+	}
+	return n, err
+}
 
 // DecodeQuorum returns the Quorum that data encodes. open opens the members:
 // codec.Open, or the method of a codec.Config with the Hasher that they were made

@@ -34,3 +34,20 @@ func TestSmallFiltersAreSmall(t *testing.T) {
 		t.Errorf("%.0f bytes of live heap for a filter of 100 keys, want %d at most", each, most)
 	}
 }
+
+// TestDumpOfQuorumMemory asks that FILTER.DUMP of a quorum allocates little more than
+// the piece that it returns.
+func TestDumpOfQuorumMemory(t *testing.T) {
+	b := newBench(t, 1<<30)
+	b.do("FILTER.CREATE", "q", "quorum", "CAPACITY", "1000000", "MEMBERS", "5", "PARTS", "1")
+	args := [][]byte{[]byte("FILTER.DUMP"), []byte("q"), []byte("0")}
+	b.exec(args) // scratch memory of the first call
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	r := b.exec(args)[0]
+	runtime.ReadMemStats(&after)
+	size, took := uint64(len(r.Elems[1].Text)), after.TotalAlloc-before.TotalAlloc
+	if size < 1<<20 || took > size*11/10 {
+		t.Errorf("FILTER.DUMP of %d bytes allocates %d, at most 1.1 times as much expected", size, took)
+	}
+}

@@ -232,7 +232,11 @@ func TestFilterDumps(t *testing.T) {
 				items = append(items, fmt.Sprint("item", i))
 			}
 			b.do(append([]string{"FILTER.ADD", "f"}, items...)...)
-			copyFilter(t, b, "f", "g")
+			var span []string
+			if k.Features.Expire {
+				span = []string{"SPAN", "24h"}
+			}
+			copyFilter(t, b, "f", "g", span...)
 			dumped := b.exec([][]byte{[]byte("DUMP"), []byte("f")})[0]
 			if got := b.do("RESTORE", "h", "0", dumped.Text); got != "+OK" {
 				t.Fatalf("%s: RESTORE = %s", k.Name, got)
@@ -263,7 +267,7 @@ func TestFilterDumps(t *testing.T) {
 }
 
 // copyFilter copies a filter by FILTER.DUMP and FILTER.LOAD.
-func copyFilter(t *testing.T, b *bench, from, to string) {
+func copyFilter(t *testing.T, b *bench, from, to string, options ...string) {
 	t.Helper()
 	cursor := "0"
 	for {
@@ -275,7 +279,7 @@ func copyFilter(t *testing.T, b *bench, from, to string) {
 			return
 		}
 		cursor = fmt.Sprint(r.Elems[0].N)
-		if got := b.do("FILTER.LOAD", to, cursor, r.Elems[1].Text); got != "+OK" {
+		if got := b.do(append([]string{"FILTER.LOAD", to, cursor, r.Elems[1].Text}, options...)...); got != "+OK" {
 			t.Fatalf("FILTER.LOAD = %s", got)
 		}
 	}

@@ -42,7 +42,7 @@ func (c *filter) freeze(made uint32) (Frozen, error) {
 	z := &frozenFilter{}
 	// What is not the array is little: the sum is an estimate from above for
 	// most kinds, and append makes room for the others.
-	size := int(c.Bytes()) + int(c.Bytes()>>16) + 4096
+	size := int(c.Bytes()) + int(c.Bytes()>>16) + 64<<10
 	var buf []byte
 	if size >= mapFrom {
 		b, err := memory.Map(size)

@@ -2,7 +2,10 @@ package filter
 
 import (
 	"errors"
+	"fmt"
+	"io"
 	"math/bits"
+	"strings"
 	"time"
 
 	"github.com/bloomery/bloomery/codec"
@@ -73,12 +76,29 @@ func runDump(x *engine.Context, c *engine.Call) {
 		c.Fail(engine.TextOOM)
 		return
 	}
-	data, _, err := encode(p)
+	data, err := written(p, size+size>>16+4096)
 	if err != nil {
 		c.Fail(engine.TextNotFound)
 		return
 	}
-	c.Answer(engine.List(engine.Integer(cursorOf(next, store.PartCount(entry))), engine.Text(string(data))))
+	c.Answer(engine.List(engine.Integer(cursorOf(next, store.PartCount(entry))), engine.Text(data)))
+}
+
+// written returns the encoding of a part, for which it makes room once.
+func written(p *store.Part, room int) (string, error) {
+	p.RLock()
+	defer p.RUnlock()
+	if p.Gone() {
+		return "", errGone
+	}
+	f, ok := p.Filter().(io.WriterTo)
+	if !ok {
+		return "", fmt.Errorf("a filter of kind %s has no encoding", p.Row().Name)
+	}
+	var b strings.Builder
+	b.Grow(room)
+	_, err := f.WriteTo(&b)
+	return b.String(), err
 }
 
 // loading is a call of FILTER.LOAD.
