@@ -100,6 +100,27 @@ type Place struct{ Filter, Slot uint64 }
 // CompactFrom returns where a compaction in pieces begins.
 func (c *Cuckoo) CompactFrom() Place { return Place{Filter: uint64(max(1, len(c.subs)) - 1)} }
 
+// CompactRoom returns how many slots a piece at that place may have, so that it takes
+// about as many steps: each asks a sub-filter for room, or passes over 16 slots. It is
+// at least 1.
+func (c *Cuckoo) CompactRoom(at Place, steps uint64) uint64 {
+	n, left := uint64(0), 16*steps
+	if at.Filter < uint64(len(c.subs)) {
+		data := c.subs[at.Filter].data
+		for _, fp := range data[min(at.Slot, uint64(len(data))):] {
+			cost := uint64(1)
+			if fp != 0 {
+				cost += 16 * at.Filter
+			}
+			if cost > left {
+				break
+			}
+			n, left = n+1, left-cost
+		}
+	}
+	return max(1, n)
+}
+
 // CompactPiece does a part of [Cuckoo.Compact]: at most n slots of one
 // sub-filter. It returns where the next piece goes on, and whether anything has
 // changed; with Filter 0 there is no more to do. Pieces that follow each other

@@ -1,6 +1,7 @@
 package cf
 
 import (
+	"github.com/bloomery/bloomery/foreign/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
@@ -40,8 +41,7 @@ func runCompact(x *engine.Context, c *engine.Call) {
 	}
 }
 
-// stepsPerPiece bounds a piece: it asks so many sub-filters for room, or one slot's
-// worth if there are more. That is less than a millisecond.
+// stepsPerPiece bounds a piece, as CompactRoom says. That is less than a millisecond.
 const stepsPerPiece = 8192
 
 // compactInPieces compacts a filter; after deletes only while that is due, and as
@@ -57,13 +57,21 @@ func compactInPieces(x *engine.Context, entry *catalog.Entry, deleted bool) engi
 		}
 		return p.Cuckoo().Filters(), p.Cuckoo().CompactDue()
 	}
+	room := func(at redisbloom.Place) uint64 {
+		p.RLock()
+		defer p.RUnlock()
+		if p.Gone() {
+			return 1
+		}
+		return p.Cuckoo().CompactRoom(at, stepsPerPiece)
+	}
 	n, due := filters()
 	if n == 0 || deleted && !due {
 		return engine.OK()
 	}
 	r := store.Record{Op: store.OpCompactPiece, ID: entry.ID, Limit: uint64(n - 1)}
 	for {
-		r.Room = max(1, stepsPerPiece/(r.Limit+1))
+		r.Room = room(redisbloom.Place{Filter: r.Limit, Slot: uint64(r.Position)})
 		res, failed := x.ApplyPiece(p, r)
 		switch {
 		case failed.Kind != engine.None:
