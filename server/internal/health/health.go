@@ -30,6 +30,11 @@ import (
 // Batch is how many digests a filter is asked for under one lock.
 const Batch = 64
 
+// mostLayers is how many layers a filter may have that is probed. An absent digest is
+// looked for in all of them: more would keep a writer waiting. What has come from a
+// dump may have a million.
+const mostLayers = 256
+
 // The bounds of what is kept.
 const (
 	// Busiest is how many filters have a state because they are used the most.

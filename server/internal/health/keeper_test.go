@@ -191,6 +191,24 @@ func TestWritersAreNotWaitedFor(t *testing.T) {
 	}
 }
 
+// TestManyLayersAreNotProbed has a filter of a million layers, as a hostile dump can
+// make one: a batch of probes would hold its lock for seconds.
+func TestManyLayersAreNotProbed(t *testing.T) {
+	s := newSource()
+	large, small := s.small(100), s.small(100)
+	for f, layers := range map[*filter]int{large: 1 << 20, small: 256} {
+		f.change = func(l *health.Look) { l.Layers = layers }
+	}
+	k := s.keeper()
+	s.run(k, time.Minute)
+	if got := report(t, k, large); large.probed != 0 || got.Probes != 0 {
+		t.Errorf("%d probes of a million layers", large.probed)
+	}
+	if report(t, k, small); small.probed == 0 {
+		t.Error("a filter of 256 layers was never probed")
+	}
+}
+
 func TestProbedRateIsThatOfTheFilter(t *testing.T) {
 	s := newSource()
 	f := s.add(bloom.New(10_000, 0.01))

@@ -101,7 +101,7 @@ func (k *Keeper) Report(f Filter) (Report, bool) {
 	have, seed := k.evidenceOf(f.ID())
 	yes, probes := 0, 0
 	random := rand.New(rand.NewPCG(seed, f.ID()))
-	for have+float64(probes) < onDemand*Batch {
+	for l.Layers <= mostLayers && have+float64(probes) < onDemand*Batch {
 		n, ok := f.Probe(random)
 		if !ok {
 			return Report{}, false

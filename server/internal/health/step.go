@@ -259,6 +259,10 @@ func (k *Keeper) probe(s *state, now time.Time) {
 			s.see(l, now)
 		}
 	}
+	if ok && s.look.Layers > mostLayers {
+		s.class = settled
+		return
+	}
 	yes := 0
 	if ok {
 		yes, ok = f.Probe(k.random)
@@ -321,6 +325,9 @@ func (k *Keeper) visit(f Filter, now time.Time) {
 	}
 	if l.ill() {
 		k.keep(f.ID(), suspect, now)
+		return
+	}
+	if l.Layers > mostLayers {
 		return
 	}
 	if yes, ok := f.Probe(k.random); ok {
