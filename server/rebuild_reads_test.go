@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"os"
 	"slices"
@@ -29,7 +30,7 @@ func TestReadsDuringRebuild(t *testing.T) {
 	c := dial(t, addr)
 	c.do("FILTER.CREATE", "f", "bloom", "CAPACITY", strconv.Itoa(n))
 	c.do("FILTER.CREATE", "other", "bloom", "CAPACITY", strconv.Itoa(n))
-	load(t, addr, []string{"FILTER.ADD", "f"}, 0, n, 1<<40)
+	load(t, addr, []string{"FILTER.ADD", "f"}, 0, n, math.MaxInt)
 	c.do("FILTER.REBUILD", "f", "BEGIN")
 	var ratios []float64
 	for r := range rounds {

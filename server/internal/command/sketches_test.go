@@ -101,15 +101,15 @@ func TestHostileSketches(t *testing.T) {
 		payload("CMSk-TYPE", 2, 1, 0, cells(8), 1),
 		payload("TopK-TYPE", 0, 1, 1, 0.9, cells(8), ""),
 		payload("TopK-TYPE", 1, 0, 1, 0.9, "", slot, "a\x00"),
-		payload("TopK-TYPE", 1, 1, 1, 0.9, cells(8), slot[:23], "a\x00"),   // this crashes RedisBloom
-		payload("TopK-TYPE", 1, 1, 1, 0.9, cells(8), slot+slot, "a\x00"),   // and this
-		payload("TopK-TYPE", huge, 1, 1, 0.9, cells(8), slot, "a\x00"),     // and this
-		payload("TopK-TYPE", 1<<32, 1, 1, 0.9, cells(8), slot, "a\x00"),    // does not fit into 32 bits
-		payload("TopK-TYPE", 1, 1, 1, 0.9, cells(8), slot, "a"),            // without its end
-		payload("TopK-TYPE", 1, 1, 1, 0.9, cells(8), slot, ""),             // the same
-		payload("TopK-TYPE", 1, 1, 1, 0.9, cells(8), slot),                 // no item
-		payload("TopK-TYPE", 1, 1, 1, 1.5, cells(8), slot, "a\x00"),        // decay
-		payload("TopK-TYPE", 1, 1, 1, math.NaN(), cells(8), slot, "a\x00"), // decay
+		payload("TopK-TYPE", 1, 1, 1, 0.9, cells(8), slot[:23], "a\x00"),        // this crashes RedisBloom
+		payload("TopK-TYPE", 1, 1, 1, 0.9, cells(8), slot+slot, "a\x00"),        // and this
+		payload("TopK-TYPE", huge, 1, 1, 0.9, cells(8), slot, "a\x00"),          // and this
+		payload("TopK-TYPE", uint64(1<<32), 1, 1, 0.9, cells(8), slot, "a\x00"), // does not fit into 32 bits
+		payload("TopK-TYPE", 1, 1, 1, 0.9, cells(8), slot, "a"),                 // without its end
+		payload("TopK-TYPE", 1, 1, 1, 0.9, cells(8), slot, ""),                  // the same
+		payload("TopK-TYPE", 1, 1, 1, 0.9, cells(8), slot),                      // no item
+		payload("TopK-TYPE", 1, 1, 1, 1.5, cells(8), slot, "a\x00"),             // decay
+		payload("TopK-TYPE", 1, 1, 1, math.NaN(), cells(8), slot, "a\x00"),      // decay
 		payload("TopK-TYPE", 1, 1, 1, 0.9, cells(8), slot, strings.Repeat("x", 300<<10)+"\x00"),
 		payload("TDIS-TYPE", 1.0, 1.0, 2.0, 16, 17, 0, 1, 17.0, 0.0),
 		payload("TDIS-TYPE", 1.0, 1.0, 2.0, huge, huge, 0, 1, 1.0, 0.0),
