@@ -51,3 +51,27 @@ func TestDumpOfQuorumMemory(t *testing.T) {
 		t.Errorf("FILTER.DUMP of %d bytes allocates %d, at most 1.1 times as much expected", size, took)
 	}
 }
+
+// TestPartsAreCounted asks that the memory of a filter of very many small parts is
+// counted as what it takes, to 15%.
+func TestPartsAreCounted(t *testing.T) {
+	const filters, parts = 4, 4096
+	b := newBench(t, 1<<40)
+	b.withoutLog(t)
+	heap := func() float64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return float64(m.HeapAlloc)
+	}
+	before := heap()
+	for i := range filters {
+		b.do("FILTER.CREATE", fmt.Sprint("f", i), "bloom", "CAPACITY", "100", "PARTS", fmt.Sprint(parts))
+	}
+	takes, counted := (heap()-before)/filters/parts, float64(b.state.Bytes())/filters/parts
+	t.Logf("a part takes %.0f bytes, %.0f are counted", takes, counted)
+	if counted < 0.85*takes || counted > 1.15*takes {
+		t.Errorf("a part takes %.0f bytes, %.0f are counted", takes, counted)
+	}
+}

@@ -79,7 +79,7 @@ func (d *draft) Stats() bloomery.Stats {
 }
 
 func (d *draft) Bytes() uint64 {
-	n := uint64(beside + len(d.name))
+	n := d.plan.beside() + uint64(len(d.name))
 	if d.inner != nil {
 		return n + d.inner.Bytes()
 	}
@@ -330,10 +330,10 @@ func shadowBytes(r *Record) (uint64, error) {
 		return 0, corrupt("shadow")
 	case form == shadowFilter:
 		p, o, err := parseCreation(d.rest)
-		return (o.Bytes() + 2*beside + uint64(len(r.Name))) << p.Parts, err
+		return (o.Bytes() + 2*p.beside() + uint64(len(r.Name))) << p.Parts, err
 	}
 	p, _, err := parsePlan(d.rest)
-	return (beside + uint64(len(r.Name))) << p.Parts, err
+	return (p.beside() + uint64(len(r.Name))) << p.Parts, err
 }
 
 // newDrafts makes the parts of a shadow.

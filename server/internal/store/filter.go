@@ -113,15 +113,27 @@ func (*filter) Kind() catalog.Kind { return catalog.Filter }
 
 func (c *filter) Stats() bloomery.Stats { return c.f.Stats() }
 
-// beside is what a filter takes besides its arrays: contents and the filter.
-const beside = 128
+// beside is what a filter takes besides its arrays: contents and the filter. That of
+// one part is counted with its entry; each of several parts takes besidePart more.
+const (
+	beside     = 128
+	besidePart = 64
+)
+
+// beside returns what each part of a filter takes besides its arrays.
+func (p *Plan) beside() uint64 {
+	if p.Parts > 0 {
+		return beside + besidePart
+	}
+	return beside
+}
 
 func (c *filter) Bytes() uint64 {
 	switch {
 	case c.f == nil:
 		return 0
 	case c.own != nil && c.own.bytes > 0:
-		return c.own.bytes + beside
+		return c.own.bytes + c.plan.Load().beside()
 	}
 	return c.taken(c.f.Stats())
 }
@@ -129,9 +141,9 @@ func (c *filter) Bytes() uint64 {
 // taken is Bytes for a caller who has asked the filter for its state.
 func (c *filter) taken(s bloomery.Stats) uint64 {
 	if c.own != nil && c.own.bytes > 0 {
-		return c.own.bytes + beside
+		return c.own.bytes + c.plan.Load().beside()
 	}
-	return s.Bytes + beside
+	return s.Bytes + c.plan.Load().beside()
 }
 
 // growingStep is what an insert into a growing filter can take: two of its largest
@@ -316,7 +328,7 @@ func filterBytes(r *Record) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return (o.Bytes() + beside) << p.Parts, nil
+	return (o.Bytes() + p.beside()) << p.Parts, nil
 }
 
 // newFilter makes the parts of a filter.

@@ -218,7 +218,7 @@ var _ Contents = (*loading)(nil)
 
 func loadBytes(r *Record) (uint64, error) {
 	p, err := parseLoad(r.Value)
-	return beside << p.Parts, err
+	return p.beside() << p.Parts, err
 }
 
 // newLoading makes parts to be loaded.
@@ -272,7 +272,7 @@ func (s *State) applyPiece(p *Part, l *loading, r *Record, res *Result) {
 
 func (*loading) Kind() catalog.Kind             { return catalog.Filter }
 func (*loading) Stats() bloomery.Stats          { return bloomery.Stats{} }
-func (l *loading) Bytes() uint64                { return uint64(len(l.buf)) + beside }
+func (l *loading) Bytes() uint64                { return uint64(len(l.buf)) + l.plan.beside() }
 func (*loading) Growth(int) (uint64, bool)      { return 0, true }
 func (*loading) Apply(*Record, *Result) int64   { return 0 }
 func (l *loading) AppendHeader(b []byte) []byte { return AppendPlan(b, &l.plan) }
