@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -215,10 +216,9 @@ func TestSnapshotOfALongStringFails(t *testing.T) {
 	seen := map[string]bool{}
 	for _, fails := range []string{"", "create", "write", "sync", "close"} {
 		disk := powercut.New(1)
-		_, d := open(t, disk, local.Never)
-		do(t, d, store.Record{Op: store.OpSet, Name: []byte("long"), Value: bytes.Repeat([]byte("s"), 1<<20+1)})
+		var armed atomic.Bool // the log's goroutine asks, too
 		disk.Fail = func(op, name string) error {
-			if !strings.HasSuffix(name, ".part") {
+			if !armed.Load() || !strings.HasSuffix(name, ".part") {
 				return nil
 			}
 			if seen[op] = true; op == fails {
@@ -226,10 +226,13 @@ func TestSnapshotOfALongStringFails(t *testing.T) {
 			}
 			return nil
 		}
+		_, d := open(t, disk, local.Never)
+		do(t, d, store.Record{Op: store.OpSet, Name: []byte("long"), Value: bytes.Repeat([]byte("s"), 1<<20+1)})
+		armed.Store(true)
 		if err := d.Snapshot(); (err != nil) != (fails != "" && seen[fails]) {
 			t.Errorf("%s fails: %v", fails, err)
 		}
-		disk.Fail = nil
+		armed.Store(false)
 		_ = d.Close()
 	}
 	if !seen["write"] || !seen["sync"] {
