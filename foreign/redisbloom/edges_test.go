@@ -200,7 +200,7 @@ func TestTDigestLargest(t *testing.T) {
 	if math.MaxInt < 1<<40 {
 		t.Skip("addresses of 32 bits")
 	}
-	const largest = (1<<40)/(6*16) - 16
+	largest := int64(1<<40)/(6*16) - 16
 	if n, err := (redisbloom.TDigestParams{Compression: largest}).Bytes(); err != nil || n > 1<<40 {
 		t.Errorf("Bytes of compression %d: %d, %v", largest, n, err)
 	}

@@ -41,8 +41,13 @@ func runCompact(x *engine.Context, c *engine.Call) {
 	}
 }
 
-// stepsPerPiece bounds a piece, as CompactRoom says. That is less than a millisecond.
-const stepsPerPiece = 8192
+// A piece asks stepsPerPiece sub-filters for room, which takes less than a millisecond.
+// If there are so many that this would be a few slots, it has up to fewSlots, as long
+// as they are empty: a filter of a million tiny sub-filters is done in time.
+const (
+	stepsPerPiece = 8192
+	fewSlots      = 64
+)
 
 // compactInPieces compacts a filter; after deletes only while that is due, and as
 // far as the first sub-filter that is not empty then. One that is removed meanwhile
@@ -71,7 +76,9 @@ func compactInPieces(x *engine.Context, entry *catalog.Entry, deleted bool) engi
 	}
 	r := store.Record{Op: store.OpCompactPiece, ID: entry.ID, Limit: uint64(n - 1)}
 	for {
-		r.Room = room(redisbloom.Place{Filter: r.Limit, Slot: uint64(r.Position)})
+		if r.Room = stepsPerPiece / (r.Limit + 1); r.Room < fewSlots {
+			r.Room = min(fewSlots, room(redisbloom.Place{Filter: r.Limit, Slot: uint64(r.Position)}))
+		}
 		res, failed := x.ApplyPiece(p, r)
 		switch {
 		case failed.Kind != engine.None:
