@@ -155,7 +155,7 @@ func TestBitsPerKeyRefuses(t *testing.T) {
 		"negative":          {Capacity: 10, BitsPerKey: -1},
 		"not a number":      {Capacity: 10, BitsPerKey: math.NaN()},
 		"infinite":          {Capacity: 10, BitsPerKey: math.Inf(1)},
-		"too much":          {Capacity: 1 << 40, BitsPerKey: 1e9},
+		"too much":          {Capacity: math.MaxInt, BitsPerKey: 1e9},
 		"counters of 3":     {Capacity: 10, BitsPerKey: 40, CounterBits: 3},
 		"negative copies":   {Capacity: 10, BitsPerKey: 40, Copies: -1},
 		"bits beside rate":  {Capacity: 10, ErrorRate: 0.1, Bits: 1024},
