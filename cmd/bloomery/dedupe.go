@@ -27,7 +27,7 @@ import (
 // buffers and the blocks of lines on their way, and reserveShare is its share of
 // a large --max-memory: long lines need more.
 const (
-	dedupeReserve = 20 << 20
+	dedupeReserve = 22 << 20
 	reserveShare  = 16
 )
 
