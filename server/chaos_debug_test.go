@@ -15,7 +15,7 @@ const chaosFactor = 10
 // recordLocks begins to look at the locks.
 func recordLocks() { order.Record(true) }
 
-// chaosLocks tells what was recorded of the locks and returns the exit code of the
+// chaosLocks says what was recorded of the locks and returns the exit code of the
 // server: 1 if one was taken in the wrong order, or somebody waited under one.
 func chaosLocks() int {
 	r := order.Take()

@@ -162,7 +162,7 @@ func TestStaticKinds(t *testing.T) {
 	}
 }
 
-// TestRebuildMeanwhile tells what other commands do while a rebuild is open.
+// TestRebuildMeanwhile says what other commands do while a rebuild is open.
 func TestRebuildMeanwhile(t *testing.T) {
 	scripts := map[string]string{
 		"refused": `

@@ -54,7 +54,7 @@ type Op struct {
 	// while its part cannot change.
 	Admit Admitter
 
-	// Settled tells that there is nothing to wait for. Do sets it, or Wait.
+	// Settled reports that there is nothing to wait for. Do sets it, or Wait.
 	Settled bool
 	// Err, of an op that is settled, is why the record is not, or may not be,
 	// part of the state. Result then says nothing. It wraps ErrRefused or

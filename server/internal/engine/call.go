@@ -9,7 +9,7 @@ type Call struct {
 	Reply Reply
 	// Proto is the protocol version in force when the call was answered.
 	Proto uint8
-	// Mute tells that the client asked not to get the reply.
+	// Mute reports that the client asked not to get the reply.
 	Mute bool
 
 	// Items are what a command on a filter is about; Parse sets them.

@@ -91,15 +91,15 @@ const (
 	KeyTake   = "RW access delete"
 )
 
-// Keys tells where keys of a command are, from First to Last, every Step, and
+// Keys says where keys of a command are, from First to Last, every Step, and
 // what is done to them. A negative Last counts from the end.
 type Keys struct {
 	First, Last, Step int
 	Access            string
-	// Counted tells that the argument at First is the number of keys, which
+	// Counted reports that the argument at First is the number of keys, which
 	// follow it; Last does not count.
 	Counted bool
-	// Hidden tells that COMMAND does not show them, as RedisBloom's does not.
+	// Hidden reports that COMMAND does not show them, as RedisBloom's does not.
 	Hidden bool
 }
 
@@ -152,7 +152,7 @@ type Command struct {
 	// least". Max, if it is not 0, bounds it.
 	Arity, Max int
 	Flags      Flags
-	// Keys tells where keys are and what is done to them.
+	// Keys says where keys are and what is done to them.
 	Keys []Keys
 	// Secret, if it is not nil, reports which arguments nobody may see.
 	Secret func(args [][]byte) (from, to int)

@@ -39,7 +39,7 @@ type Family struct {
 	Pack func(w *rdb.Writer, entry *catalog.Entry) bool
 	// Version is that of the encoding of its values.
 	Version uint64
-	// Grows tells that a piece may make the filter grow, by its length at most.
+	// Grows reports that a piece may make the filter grow, by its length at most.
 	Grows bool
 	// Settle, if there is one, returns the record that a DUMP makes first, 0 for
 	// none. The caller holds a lock of the part.
@@ -77,15 +77,15 @@ type Writing struct {
 	// First, if it is not 0, is the operation while more room may be had: it
 	// stops at the first item that needs more, where Op passes over it.
 	First store.Op
-	// Merge tells that calls which follow each other make one record.
+	// Merge reports that calls which follow each other make one record.
 	Merge bool
-	// Codes tells that the result of a record is Codes instead of Bools.
+	// Codes reports that the result of a record is Codes instead of Bools.
 	Codes bool
 	// Limit, if it is not 0, is what the record holds as its limit.
 	Limit uint64
-	// Limited tells that the record holds the limit of sub-filters.
+	// Limited reports that the record holds the limit of sub-filters.
 	Limited bool
-	// Grows tells that the record may need memory.
+	// Grows reports that the record may need memory.
 	Grows bool
 	// Reply turns the result of the record into the answer.
 	Reply func(*Call, *store.Result)

@@ -19,11 +19,11 @@ type Session struct {
 	Created         time.Time
 	// Proto is the protocol version of replies, 2 or 3.
 	Proto uint8
-	// Authenticated tells that the client gave the password, or needs none.
+	// Authenticated reports that the client gave the password, or needs none.
 	Authenticated bool
-	// Quit tells that the connection ends when what was answered is written.
+	// Quit reports that the connection ends when what was answered is written.
 	Quit bool
-	// Local tells that the client is on this machine.
+	// Local reports that the client is on this machine.
 	Local bool
 
 	lastActive atomic.Int64 // Unix nanoseconds

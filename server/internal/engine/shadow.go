@@ -76,7 +76,7 @@ func (x *Context) Reserve(n uint64) (release func(), ok bool) {
 }
 
 // ApplyNames puts a record of the catalogue in order, outside the gate but for that,
-// and returns what came of it. It may take cost bytes. The reply tells that the record
+// and returns what came of it. It may take cost bytes. The reply reports that the record
 // was not kept, and is None if it was.
 func (x *Context) ApplyNames(r store.Record, cost uint64) (store.Result, Reply) {
 	r.At = x.s.ms
@@ -87,7 +87,7 @@ func (x *Context) ApplyNames(r store.Record, cost uint64) (store.Result, Reply) 
 const feedPiece = maxRun
 
 // Feed adds items to a shadow. It returns how many it took, and why not more. The reply
-// tells that a record was not kept, and is None if all were.
+// reports that a record was not kept, and is None if all were.
 func (x *Context) Feed(sh *store.Shadow, items [][]byte) (done int, failed Reply, err error) {
 	e, s := x.e, x.s
 	w, r := s.w, &s.w.routes

@@ -44,7 +44,7 @@ type Sketch struct {
 	// Element sets the answer for item i of the record; nil means that one +OK
 	// answers for all of them.
 	Element func(r *Reply, res *store.Result, i int)
-	// Grows tells that the record may take as much memory as its value.
+	// Grows reports that the record may take as much memory as its value.
 	Grows bool
 	// Fault is what is answered if the record could not be applied.
 	Fault string

@@ -13,7 +13,7 @@ const stagePiece = 256 << 10
 // Stage makes a filter that nobody can see yet, from the header of its dump and
 // its layers: the long part of a RESTORE, outside the gate. A record of
 // [store.OpReveal] gives it a name; Unstage removes it if that does not happen.
-// The reply tells what is wrong, and is None if nothing is.
+// The reply says what is wrong, and is None if nothing is.
 func (x *Context) Stage(f *Family, header []byte, layers [][]byte) (id uint64, r Reply) {
 	if f.Create == store.OpFilterLoad {
 		return x.stageFilter(header, layers)
@@ -88,7 +88,7 @@ func (x *Context) apply(op *door.Op) error {
 
 // ApplyPiece puts a record of a part in order, a piece of something long, and
 // returns what came of it. It enters the gate for that alone, so that no piece
-// comes between the commands of a transaction. The reply tells that the record was
+// comes between the commands of a transaction. The reply reports that the record was
 // not kept, and is None if it was.
 func (x *Context) ApplyPiece(p *store.Part, r store.Record) (store.Result, Reply) {
 	e, s := x.e, x.s

@@ -36,7 +36,7 @@ type Hold struct {
 	// Wall is the time on a clock, CPU that of the processor: on a machine
 	// with more work than processors only the second says something.
 	Wall, CPU time.Duration
-	// Blocked tells that the thread has waited for something meanwhile, most
+	// Blocked reports that the thread has waited for something meanwhile, most
 	// likely the lock of a part.
 	Blocked bool
 }

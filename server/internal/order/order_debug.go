@@ -66,7 +66,7 @@ var recorder = struct {
 	report Report
 }{held: map[uint64][]held{}}
 
-// recording tells that locks are recorded: that takes longer than what is done
+// recording reports that locks are recorded: that takes longer than what is done
 // under them, so holds are measured without it.
 var recording atomic.Bool
 

@@ -149,9 +149,9 @@ func (w *Writer) Payload() []byte { return AppendFooter(append(w.buf, opcodeEnd)
 
 // Reader reads values until one is wrong; from then on all are zero and Bad.
 type Reader struct {
-	// Bad tells that something was wrong.
+	// Bad reports that something was wrong.
 	Bad bool
-	// NoRoom tells that there was no memory for what is packed.
+	// NoRoom reports that there was no memory for what is packed.
 	NoRoom bool
 
 	rest []byte
@@ -186,7 +186,7 @@ func (r *Reader) Byte() byte {
 	return 0
 }
 
-// Length reads a length; special tells that it is the number of an encoding.
+// Length reads a length; special reports that it is the number of an encoding.
 func (r *Reader) Length() (n uint64, special bool) {
 	first := r.Byte()
 	switch {

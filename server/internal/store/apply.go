@@ -10,7 +10,7 @@ import (
 type Result struct {
 	// Err is nil if the record was applied, at least in part.
 	Err error
-	// Changed tells whether the state is another one now. A record that
+	// Changed reports whether the state is another one now. A record that
 	// changed nothing need not be kept.
 	Changed bool
 	// Done is how many digests were looked at; fewer than all if Err is that
@@ -21,7 +21,7 @@ type Result struct {
 	N int64
 	// Entry is what a record of the catalogue made.
 	Entry *catalog.Entry
-	// Old is the string that a record replaced; Had tells that there was one.
+	// Old is the string that a record replaced; Had reports that there was one.
 	Old string
 	Had bool
 	// Bools tells for every digest of OpAdd and OpDelete whether it was new,
@@ -33,7 +33,7 @@ type Result struct {
 	// Failed reports for every hash of OpFilterAdd whether there was no room for
 	// it; Err then is the error of the first. It is nil if all had room.
 	Failed []bool
-	// Codes tells what became of every digest of OpInsert and OpInsertNew.
+	// Codes says what became of every digest of OpInsert and OpInsertNew.
 	Codes []redisbloom.Result
 	// Counts are the counts of items after OpCountMinIncr.
 	Counts []uint32

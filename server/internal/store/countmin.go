@@ -49,7 +49,7 @@ func (c countMin) Stats() bloomery.Stats {
 	}
 }
 
-// Details tells what bounds the counts: one is too high by more than error_bound
+// Details says what bounds the counts: one is too high by more than error_bound
 // times count with at most this probability.
 func (c countMin) Details() []Detail {
 	s := c.CountMin.Stats()

@@ -174,7 +174,7 @@ func (c cuckoo) delete(r *Record, res *Result) (grown int64) {
 	return grown
 }
 
-// compactPiece does a piece of a compaction. The result tells where the next one
+// compactPiece does a piece of a compaction. The result says where the next one
 // goes on: Done is the sub-filter, 0 at the end, and N the slot.
 func (c cuckoo) compactPiece(r *Record, res *Result) (grown int64) {
 	before := c.Bytes()

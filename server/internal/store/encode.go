@@ -36,7 +36,7 @@ const (
 	fieldCuckoo
 )
 
-// fields tells which fields a record has besides its origin. An operation that
+// fields says which fields a record has besides its origin. An operation that
 // is not here does not exist.
 var fields = map[Op]field{
 	OpBloom:          fieldAt | fieldName | fieldBloom,

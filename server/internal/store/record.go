@@ -213,6 +213,6 @@ func (r *Record) NewName() []byte {
 	}
 }
 
-// Origin tells which node made a record, so that a cluster can recognise one
+// Origin says which node made a record, so that a cluster can recognise one
 // that was sent twice. It is zero locally.
 type Origin struct{ Session, Counter uint64 }

@@ -86,7 +86,7 @@ func commandInfo(cmd *engine.Command) engine.Reply {
 	)
 }
 
-// legacyKeys tells where keys are in the old way of COMMAND INFO, which knows one
+// legacyKeys says where keys are in the old way of COMMAND INFO, which knows one
 // range.
 func legacyKeys(keys []engine.Keys) (first, last, step int64) {
 	for _, k := range keys {
@@ -101,7 +101,7 @@ func legacyKeys(keys []engine.Keys) (first, last, step int64) {
 	return first, last, step
 }
 
-// keySpecs tells where keys are in the newer way of COMMAND INFO.
+// keySpecs says where keys are in the newer way of COMMAND INFO.
 func keySpecs(cmd *engine.Command) []engine.Reply {
 	var specs []engine.Reply
 	for _, k := range cmd.Keys {
@@ -118,7 +118,7 @@ func keySpecs(cmd *engine.Command) []engine.Reply {
 	return specs
 }
 
-// findKeys tells how keys go on from the first.
+// findKeys says how keys go on from the first.
 func findKeys(k engine.Keys) engine.Reply {
 	if k.Counted {
 		return engine.Pairs(engine.Text("type"), engine.Text("keynum"), engine.Text("spec"), engine.Pairs(
