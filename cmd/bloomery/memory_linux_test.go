@@ -204,10 +204,11 @@ func (m *memoryClient) filter(name string, size int) bool {
 
 func manyItems(m *memoryClient, n int) string {
 	piece := bytes.Repeat([]byte("$0\r\n\r\n"), 10_000)
+	nc := m.nc // the next connection is not for the rest of these items
 	go func() {
-		fmt.Fprintf(m.nc, "*%d\r\n$7\r\nBF.MADD\r\n$1\r\nk\r\n", n+2)
+		fmt.Fprintf(nc, "*%d\r\n$7\r\nBF.MADD\r\n$1\r\nk\r\n", n+2)
 		for range n / 10_000 {
-			if _, err := m.nc.Write(piece); err != nil {
+			if _, err := nc.Write(piece); err != nil {
 				return
 			}
 		}
@@ -228,7 +229,8 @@ func manyGets(m *memoryClient) {
 func manyQueued(m *memoryClient) {
 	n := 3_000_000 / m.scale
 	m.do("MULTI")
-	go func() { _, _ = io.WriteString(m.nc, strings.Repeat("PING\r\n", n)) }()
+	nc := m.nc
+	go func() { _, _ = io.WriteString(nc, strings.Repeat("PING\r\n", n)) }()
 	for range n {
 		m.reply()
 	}
