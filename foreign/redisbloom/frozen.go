@@ -39,7 +39,7 @@ type Frozen struct {
 	prefix []byte
 	arrays [][]byte
 	saved  map[page][]byte
-	queue  []page     // the keys of saved, for Next
+	queue  pageStack  // the keys of saved, for Next
 	seen   [][]uint64 // a bit for every page of every array that was put aside
 	free   [][]byte   // pages to use again
 	part   int        // of the stream: 0 prefix, then the arrays, then the checksum
@@ -50,6 +50,35 @@ type Frozen struct {
 var _ io.ReadCloser = (*Frozen)(nil)
 
 type page struct{ array, number int }
+
+// freePages bounds the pages that are kept for the next write.
+const freePages = 1024
+
+// pageStack holds pages in pieces: a slice of all of them would be copied when it
+// grows, megabytes of it during one write.
+type pageStack struct{ pieces [][]page }
+
+func (s *pageStack) push(p page) {
+	last := len(s.pieces) - 1
+	if last < 0 || len(s.pieces[last]) == cap(s.pieces[last]) {
+		s.pieces = append(s.pieces, make([]page, 0, 1024))
+		last++
+	}
+	s.pieces[last] = append(s.pieces[last], p)
+}
+
+func (s *pageStack) pop() (p page, ok bool) {
+	last := len(s.pieces) - 1
+	if last < 0 {
+		return page{}, false
+	}
+	piece := s.pieces[last]
+	p = piece[len(piece)-1]
+	if s.pieces[last] = piece[:len(piece)-1]; len(piece) == 1 {
+		s.pieces = s.pieces[:last]
+	}
+	return p, true
+}
 
 // Freeze begins a snapshot. The error is ErrFrozen if the last one was not
 // closed, or wraps bloomery.ErrParameter for a zero Bloom.
@@ -156,7 +185,7 @@ func (f *Frozen) save(array int, data []byte, off, n int) {
 		key := page{array, number}
 		f.seen[array][number/64] |= 1 << (number % 64)
 		f.saved[key] = append(f.page(), data[from:to]...)
-		f.queue = append(f.queue, key)
+		f.queue.push(key)
 	}
 }
 
@@ -214,12 +243,12 @@ func (f *Frozen) Next(dst []byte) (piece []byte, off int64) {
 		f.skipEmpty()
 		return append(dst[:0], f.prefix...), 0
 	}
-	if n := len(f.queue); n > 0 {
-		key := f.queue[n-1]
+	if key, ok := f.queue.pop(); ok {
 		data := f.saved[key]
-		f.queue = f.queue[:n-1]
 		delete(f.saved, key)
-		f.free = append(f.free, data)
+		if len(f.free) < freePages {
+			f.free = append(f.free, data)
+		}
 		return append(dst[:0], data...), f.offset(key.array, key.number*pageBytes)
 	}
 	for f.part <= len(f.arrays) {
@@ -272,7 +301,7 @@ func (f *Frozen) Close() error {
 	for _, a := range f.left {
 		f.memory.free(a)
 	}
-	f.arrays, f.left, f.saved, f.queue, f.seen, f.free = nil, nil, nil, nil, nil, nil
+	f.arrays, f.left, f.saved, f.queue, f.seen, f.free = nil, nil, nil, pageStack{}, nil, nil
 	f.part = 2 // past the checksum
 	return nil
 }
