@@ -177,7 +177,7 @@ func measure(o options, servers [parties]*process) ([]result, error) {
 		for i, c := range cases {
 			results[i].c = c
 			for _, who := range order {
-				if servers[who] == nil || c.redis != (who == redis) {
+				if servers[who] == nil || c.redis != (who == redis) || who == base && !servers[who].knows(c.args[0]) {
 					continue
 				}
 				r, err := runCase(o, servers[who], c)

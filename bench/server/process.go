@@ -50,6 +50,12 @@ func (p *process) cli(args ...string) (string, error) {
 	return string(out), nil
 }
 
+// knows reports whether the server has a command: an old revision has fewer.
+func (p *process) knows(command string) bool {
+	out, err := p.cli("--json", "COMMAND", "INFO", command)
+	return err == nil && !strings.Contains(out, "null")
+}
+
 // cpu returns the processor time of the server so far, from the scheduler's
 // counters, which are in nanoseconds; the ticks of /proc/PID/stat are too coarse.
 func (p *process) cpu() (time.Duration, error) {
