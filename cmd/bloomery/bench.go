@@ -16,6 +16,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/codec"
 	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/internal/figures"
 )
 
 // benchBatch is how many hashes a call gets, as the commands on files do.
@@ -93,7 +94,7 @@ func (o *benchOptions) run(ctx context.Context, s *shell) error {
 	measured := 0
 	var skipped error
 	for _, size := range o.sizes {
-		n, err := parseCount(size)
+		n, err := figures.Count(size)
 		if err != nil {
 			return err
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bloomery/bloomery/cmd/bloomery/internal/lines"
+	"github.com/bloomery/bloomery/internal/figures"
 	"github.com/bloomery/bloomery/internal/resp"
 )
 
@@ -115,11 +116,11 @@ func (o *loadOptions) greeting(s *shell, key string) ([][]string, error) {
 	if !ok {
 		return nil, fmt.Errorf("--reserve %q: want keys and rate, as in 1e6,0.1%%", o.reserve)
 	}
-	keys, err := atLeastOne(parseCount)(n)
+	keys, err := atLeastOne(figures.Count)(n)
 	if err != nil {
 		return nil, fmt.Errorf("--reserve: %w", err)
 	}
-	share, err := parseRate(p)
+	share, err := figures.Rate(p)
 	if err != nil {
 		return nil, fmt.Errorf("--reserve: %w", err)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/bloomery/bloomery/internal/figures"
 	"github.com/bloomery/bloomery/sizing"
 )
 
@@ -230,14 +231,14 @@ func parseFigures(args []string) (q sizing.Params, bits float64, err error) {
 		seen[name] = true
 		switch name {
 		case "n":
-			q.N, err = parseCount(value)
+			q.N, err = figures.Count(value)
 		case "p":
-			q.P, err = parseRate(value)
+			q.P, err = figures.Rate(value)
 		case "m":
-			q.M, err = parseBits(value)
+			q.M, err = figures.Bits(value)
 		case "k":
 			var k uint64
-			if k, err = parseCount(value); k > 1<<20 {
+			if k, err = figures.Count(value); k > 1<<20 {
 				err = fmt.Errorf("%d bits for a key are too many", k)
 			}
 			q.K = int(k)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/bloomery/bloomery/internal/figures"
 	"github.com/bloomery/bloomery/internal/memory"
 	"github.com/bloomery/bloomery/sizing"
 )
@@ -31,7 +32,7 @@ const (
 
 // parseQueries reads a number of queries per second: 50k/s, 1e6.
 func parseQueries(s string) (uint64, error) {
-	n, err := parseCount(strings.TrimSuffix(strings.TrimSpace(s), "/s"))
+	n, err := figures.Count(strings.TrimSuffix(strings.TrimSpace(s), "/s"))
 	if err != nil {
 		return 0, fmt.Errorf("%w, as in 50k/s", err)
 	}
