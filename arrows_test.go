@@ -30,6 +30,7 @@ var rooms = map[string][]string{
 	"internal/shards":    {""},
 	"internal/fields":    {""},
 	"internal/measuring": {},
+	"internal/figures":   {},
 	"internal/resp":      {},
 
 	// The library.
@@ -75,6 +76,11 @@ var rooms = map[string][]string{
 		"server/internal/command/connection", "server/internal/command/admin",
 	},
 	"server/internal/command/gendocs": {"server/internal/command"},
+	"server/internal/web/calc":        {"", "internal/figures", "sizing"},
+	"server/internal/web/teach": {
+		"", "bloom", "compose", "counting", "cuckoo", "hashing", "hashing/named", "internal/measuring", "internal/memory", "sizing",
+		"server/internal/health",
+	},
 	"server": {
 		"codec/file", "foreign/redisbloom", "hashing", "internal/memory", "internal/resp",
 		"server/internal/command", "server/internal/engine", "server/internal/door/local", "server/internal/store",
@@ -83,7 +89,7 @@ var rooms = map[string][]string{
 	"cmd/bloomery/internal/dedupe": {"", "hashing", "bloom", "compose", "sizing", "internal/memory", "cmd/bloomery/internal/lines"},
 	"cmd/bloomery": {
 		"", "hashing", "hashing/named", "sizing", "bloom", "counting", "cuckoo", "quotient", "fuse", "ribbon", "codec", "codec/file",
-		"internal/memory", "internal/shards", "internal/resp", "server", "cmd/bloomery/internal/lines", "cmd/bloomery/internal/dedupe",
+		"internal/figures", "internal/memory", "internal/shards", "internal/resp", "server", "cmd/bloomery/internal/lines", "cmd/bloomery/internal/dedupe",
 	},
 	"examples/attack": {"hashing", "bloom", "counting", "compose"},
 	"examples/words":  {"bloom"},

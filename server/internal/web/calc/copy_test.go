@@ -1,0 +1,176 @@
+package calc_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"go/format"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bloomery/bloomery/server"
+)
+
+// copied returns a snippet of an answer.
+func copied(t *testing.T, query, id string) string {
+	t.Helper()
+	for _, s := range solve(t, query).Copy {
+		if s.ID == id {
+			if s.Text == "" && s.Note == "" {
+				t.Errorf("%s: nothing to copy for %s, and no reason", query, id)
+			}
+			return s.Text
+		}
+	}
+	t.Fatalf("%s: no snippet %s", query, id)
+	return ""
+}
+
+// copyKinds are all kinds that have something to copy, and two with a given shape.
+var copyKinds = []string{
+	"bloom", "standard", "partitioned", "split", "scalable", "concurrent", "counting", "spectral", "stable", "cuckoo", "quotient", "growing",
+	"window", "striped", "fuse", "ribbon", "bloom&m=20000", "standard&m=20000&k=5",
+}
+
+func queryOf(kind string) string {
+	if strings.Contains(kind, "&") {
+		return "n=1000&kind=" + kind
+	}
+	return "n=1000&p=0.001&kind=" + kind
+}
+
+// TestGoRuns builds and runs every program as it is copied.
+func TestGoRuns(t *testing.T) {
+	if testing.Short() {
+		t.Skip("links a program for each kind")
+	}
+	root, err := filepath.Abs("../../../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, overlay, names := t.TempDir(), map[string]string{}, []string{}
+	for i, kind := range copyKinds {
+		text := copied(t, queryOf(kind), "go")
+		if pretty, err := format.Source([]byte(text)); err != nil || string(pretty) != text {
+			t.Errorf("%s: gofmt changes the program: %v\n%s", kind, err, text)
+		}
+		name := "copied" + string(rune('a'+i))
+		file := filepath.Join(dir, name+".go")
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		overlay[filepath.Join(root, "examples", name, "main.go")] = file
+		names = append(names, "./examples/"+name)
+	}
+	data, err := json.Marshal(map[string]any{"Replace": overlay})
+	if err != nil {
+		t.Fatal(err)
+	}
+	replaced := filepath.Join(dir, "overlay.json")
+	if err := os.WriteFile(replaced, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	bin := filepath.Join(dir, "bin") + string(filepath.Separator)
+	build := exec.CommandContext(t.Context(), "go", append([]string{"build", "-overlay", replaced, "-o", bin}, names...)...)
+	build.Dir = root
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	for i, kind := range copyKinds {
+		out, err := exec.CommandContext(t.Context(), bin+filepath.Base(names[i])).CombinedOutput()
+		if err != nil || string(out) != "true\nfalse\n" {
+			t.Errorf("%s: %v, %q, want true and false", kind, err, out)
+		}
+	}
+}
+
+// TestRedisRuns sends every command as it is copied to a server.
+func TestRedisRuns(t *testing.T) {
+	s, err := server.New(server.Config{Addr: []string{"127.0.0.1:0"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- s.Serve(ctx) }()
+	defer func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}()
+	conn, err := s.Dial(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close() //nolint:errcheck // a test
+	if err := conn.SetDeadline(time.Now().Add(time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	replies := bufio.NewReader(conn)
+	for _, kind := range copyKinds {
+		has := false
+		for line := range strings.Lines("redis-cli FLUSHALL\n" + copied(t, queryOf(kind), "redis")) {
+			command, ok := strings.CutPrefix(line, "redis-cli ")
+			if !ok {
+				t.Fatalf("%s: %q is not a command", kind, line)
+			}
+			if _, err := conn.Write([]byte(strings.TrimSuffix(command, "\n") + "\r\n")); err != nil {
+				t.Fatal(err)
+			}
+			reply := readReply(t, replies)
+			if strings.HasPrefix(reply[0], "-") {
+				t.Errorf("%s: %s: %s", kind, command, reply[0])
+			}
+			if strings.HasPrefix(command, "FILTER.HAS") {
+				has = true
+				if strings.Join(reply, " ") != "*2 :1 :0" {
+					t.Errorf("%s: %s: %v, want 1 and 0", kind, command, reply)
+				}
+			}
+		}
+		if !has && kind != "concurrent" && kind != "striped" {
+			t.Errorf("%s: no FILTER.HAS to copy", kind)
+		}
+	}
+}
+
+// readReply returns the lines of a reply: one, or an array of them.
+func readReply(t *testing.T, r *bufio.Reader) []string {
+	t.Helper()
+	line, err := r.ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := []string{strings.TrimSpace(line)}
+	if lines[0][0] != '*' {
+		return lines
+	}
+	n := int(lines[0][1] - '0')
+	for range n {
+		lines = append(lines, readReply(t, r)...)
+	}
+	return lines
+}
+
+// TestShellIsExact holds the commands to the figures that were given.
+func TestShellIsExact(t *testing.T) {
+	for query, want := range map[string]string{
+		"n=1e6&p=1%":                             "bloomery plan n=1000000 p=0.01\nbloomery build --kind bloom -p 0.01 -n 1000000 -o filter.bf keys.txt\nbloomery check filter.bf apple pear\n",
+		"n=1e5&m=64KiB&kind=standard":            "bloomery plan n=100000 m=524288\nbloomery build --kind standard",
+		"bits=10":                                "bloomery plan n=1000000 bits=10\n",
+		"m=1000&bits=10":                         "bloomery plan n=100 bits=10\n",
+		"n=1e6&p=1%&k=3&needs=adversary,growth":  "bloomery plan n=1000000 p=0.01 k=3 --needs growth,adversary\n",
+		"n=1e6&p=1%&kind=window&needs=expiry":    "bloomery plan n=1000000 p=0.01 --needs expiry\n",
+		"n=1e6&p=1%&kind=ribbon&needs=immutable": "bloomery plan n=1000000 p=0.01 --needs immutable\nbloomery build --kind ribbon -p 0.01 -o filter.bf keys.txt\n",
+		"k=7":                                    "bloomery plan n=1000000 p=0.0078125 k=7\n",
+	} {
+		if got := copied(t, query, "shell"); !strings.HasPrefix(got, want) {
+			t.Errorf("%s:\n%swant\n%s", query, got, want)
+		}
+	}
+}

@@ -1,0 +1,81 @@
+package teach
+
+import (
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/bloom"
+)
+
+// The first layer, and how many keys four layers hold.
+const (
+	layerKeys   = 16
+	layerRate   = 0.1
+	layeredKeys = 15 * layerKeys
+)
+
+// layers is a scalable filter with the arrays of its layers.
+type layers struct {
+	*bloom.Scalable
+	arrays []*array
+	sized  []int // bits of each
+}
+
+func newLayers(_, _ int) (machine, error) {
+	l := &layers{}
+	take := func(n int) ([]byte, error) {
+		a := new(array)
+		b, err := a.take(n)
+		l.arrays, l.sized = append(l.arrays, a), append(l.sized, 8*n)
+		return b, err
+	}
+	f, err := bloom.Config{Capacity: layerKeys, ErrorRate: layerRate, Alloc: take}.NewScalable()
+	l.Scalable = f
+	return l, err
+}
+
+func (l *layers) add(key string) error {
+	l.AddString(key)
+	return nil
+}
+
+func (l *layers) has(key string) bool   { return l.ContainsString(key) }
+func (l *layers) stats() bloomery.Stats { return l.Stats() }
+func (l *layers) fills()                {}
+
+func (l *layers) values() []int {
+	var v []int
+	for i, a := range l.arrays {
+		v = append(v, a.bitValues(l.sized[i])...)
+	}
+	return v
+}
+
+func (l *layers) panels() []Panel {
+	var all []Panel
+	first := 0
+	for i, n := range l.sized {
+		name := "layer " + number(i+1) + ", for " + number(layerKeys<<i) + " keys"
+		all = append(all, Panel{Name: name, First: first, Cells: n, Columns: columns, Group: group})
+		first += n
+	}
+	return all
+}
+
+// place returns the bits in all layers. Layer i has the shape of a scalable
+// filter that begins with its capacity: the rate of all layers is the same.
+func (l *layers) place(key string) place {
+	var p place
+	first := 0
+	for i, n := range l.sized {
+		var a array
+		f, err := bloom.Config{Capacity: layerKeys << i, ErrorRate: layerRate, Alloc: a.take}.NewScalable()
+		if err != nil {
+			return place{}
+		}
+		f.AddString(key)
+		for _, bit := range a.ones(n) {
+			p.cells = append(p.cells, first+bit)
+		}
+		first += n
+	}
+	return p
+}
