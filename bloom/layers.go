@@ -155,6 +155,15 @@ func (f *layered) Stats() bloomery.Stats {
 	return s
 }
 
+// Layer describes layer i, 0 being the oldest. Items is the number of keys that changed
+// it, Asked its share of the rate asked for. It panics if i is not in 0..Layers()-1.
+func (f *layered) Layer(i int) bloomery.Stats {
+	x := &f.layers[i]
+	s := x.stats("scalable", x.words, count, layerTolerance*f.total)
+	s.Items = x.items
+	return s
+}
+
 // Saturation returns the share of set bits. It reads all layers.
 func (f *layered) Saturation() float64 {
 	var set, bits uint64

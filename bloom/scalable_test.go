@@ -297,3 +297,23 @@ func TestScalableTooManyLayers(t *testing.T) {
 		t.Errorf("%d layers, want no more than 4096", s.Layers())
 	}
 }
+
+// TestScalableLayer asks that the layers together are the filter.
+func TestScalableLayer(t *testing.T) {
+	f := bloom.NewScalable(1000, 0.01)
+	for i := range 20_000 {
+		f.AddString(fmt.Sprint(i))
+	}
+	all := f.Stats()
+	var items, capacity, bits uint64
+	for i := range f.Layers() {
+		l := f.Layer(i)
+		items, capacity, bits = items+l.Items, capacity+l.Capacity, bits+l.Bits
+		if l.Asked <= 0 || l.Asked >= all.Asked || !(l.Saturation > 0 && l.Saturation < 1) || l.Predicted > 1.1*l.Asked {
+			t.Errorf("layer %d: %v", i, l)
+		}
+	}
+	if f.Layers() < 4 || items != all.Items || capacity != all.Capacity || bits != all.Bits {
+		t.Errorf("%d layers with %d items of %d and %d bits, the filter has %v", f.Layers(), items, capacity, bits, all)
+	}
+}

@@ -390,6 +390,29 @@ func (w *window) Stats() bloomery.Stats {
 	return st
 }
 
+// Past describes the generation that is so many before the present one, 0 being the
+// present. Capacity is what it may take of the keys of a span. It panics if back is not in 0..Shape().Generations.
+func (w *window) Past(back int) bloomery.Stats {
+	if back < 0 || back >= w.ways() {
+		panic("compose: a generation that a Window does not keep")
+	}
+	shape := w.size.Shape
+	st := bloomery.Stats{
+		Kind: "window", Capacity: w.size.Most(w.capacity), Asked: w.rate,
+		Bits: shape.Bits, Bytes: shape.Bits / 8,
+	}
+	if len(w.words) == 0 || uint64(back) > w.current {
+		return st
+	}
+	s := w.sample(w.slot(w.current - uint64(back)))
+	items := shape.Count(s.Fill)
+	st.Saturation, st.Predicted, st.PredictedSigma, st.Items = s.Fill, s.Rate, s.Sigma, math.MaxUint64
+	if !math.IsInf(items, 1) {
+		st.Items = uint64(min(math.Round(items), 1<<63))
+	}
+	return st
+}
+
 // sample returns fill and rate of one generation.
 func (w *window) sample(slot int) kernel.Sampled {
 	shape := w.size.Shape

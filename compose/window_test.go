@@ -374,3 +374,37 @@ func ExampleWindow() {
 	// true
 	// false
 }
+
+// TestWindowPast asks that each generation is described on its own, in every form.
+func TestWindowPast(t *testing.T) {
+	for name, c := range windows {
+		w := newWindow(t, c)
+		for generation := range uint64(3) {
+			w.Advance(generation)
+			for i := range 100 * (generation + 1) {
+				w.AddString(fmt.Sprint(generation, " ", i))
+			}
+		}
+		sum := uint64(0)
+		for back, want := range []uint64{300, 200, 100, 0, 0, 0, 0} {
+			s := w.Past(back)
+			sum += s.Items
+			if s.Items+15 < want || s.Items > want+15 || s.Capacity != 334 || s.Bits != w.Shape().Shape.Bits {
+				t.Errorf("%s: generation %d before the present is %v, want about %d keys", name, back, s, want)
+			}
+		}
+		if all := w.Stats().Items; sum+3 < all || sum > all+3 { // each is rounded
+			t.Errorf("%s: the generations have %d keys, the window %d", name, sum, all)
+		}
+		for _, back := range []int{-1, 7} {
+			func() {
+				defer func() {
+					if recover() == nil {
+						t.Errorf("%s: Past(%d) does not panic", name, back)
+					}
+				}()
+				w.Past(back)
+			}()
+		}
+	}
+}
