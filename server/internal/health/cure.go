@@ -16,6 +16,11 @@ type Diagnosis struct {
 	command string
 }
 
+// well is the diagnosis of a filter that needs nothing.
+func well() Diagnosis {
+	return Diagnosis{Verdict: OK, Reason: "All measurements are within their limits."}
+}
+
 // key stands for the name of the filter in a command.
 const key = "\x00"
 

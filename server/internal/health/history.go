@@ -77,3 +77,27 @@ func (h *history) pace(now time.Time, items uint64) (perSecond float64, ok bool)
 	}
 	return 0, false
 }
+
+// Slope returns how many items a second have come in a history, oldest first: the slope
+// of the line with the least squares through its points. It reports false if the history
+// is shorter than 10 minutes.
+func Slope(points []Point, now time.Time) (perSecond float64, ok bool) {
+	if len(points) < 2 || now.Sub(time.Unix(points[0].At, 0)) < paceLeast {
+		return 0, false
+	}
+	var meanAt, meanItems float64
+	for _, p := range points {
+		meanAt += float64(p.At-points[0].At) / float64(len(points))
+		meanItems += float64(p.Items) / float64(len(points))
+	}
+	var up, across float64
+	for _, p := range points {
+		dx := float64(p.At-points[0].At) - meanAt
+		up += dx * (float64(p.Items) - meanItems)
+		across += dx * dx
+	}
+	if across <= 0 {
+		return 0, false
+	}
+	return up / across, true
+}

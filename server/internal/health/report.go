@@ -183,9 +183,26 @@ func (k *Keeper) Judge(f Filter) (d Diagnosis, kind string, ok bool) {
 	if !ok {
 		return Diagnosis{}, "", false
 	}
-	s := state{look: l, meter: new(Meter)}
-	s.evaluate(k.now())
-	return s.diagnosis, l.Kind, true
+	return l.judge(), l.Kind, true
+}
+
+// Peek returns what is known of a filter, without probing it and without a state for
+// one that has none: of that the measurements are empty, and the verdict is that of a
+// single look. The methods of f may wait. It reports false if the filter is gone.
+func (k *Keeper) Peek(f Filter) (Report, bool) {
+	l, ok := f.Look()
+	if !ok {
+		return Report{}, false
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if s := k.states[f.ID()]; s != nil && s.evaluated > 0 {
+		r := s.report()
+		r.Look = l
+		return r, true
+	}
+	var none Rate
+	return Report{Look: l, Diagnosis: l.judge(), Interval: none.Interval(), TrafficInterval: none.Interval(), TooFew: true, TrafficTooFew: true}, true
 }
 
 // History returns the points of a filter, oldest first: one every 5 minutes of the

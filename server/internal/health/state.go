@@ -161,7 +161,7 @@ func (s *state) conclude(e *evidence) {
 			return
 		}
 	}
-	s.diagnosis = Diagnosis{Verdict: OK, Reason: "All measurements are within their limits."}
+	s.diagnosis = well()
 }
 
 // point adds a point to the history, and asks the model for a better kind.

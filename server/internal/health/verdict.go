@@ -150,13 +150,16 @@ func (e *evidence) sparseness() float64 {
 var atOnce = setOf(overRate, skewed, nearlyFull, overBudget)
 
 // ill reports whether a filter that is looked at once has a symptom.
-func (l Look) ill() bool {
+func (l Look) ill() bool { return l.judge().Verdict != OK }
+
+// judge returns the diagnosis of a filter that is looked at once.
+func (l Look) judge() Diagnosis {
 	e := evidence{Look: l}
 	m := e.measures()
 	for s := range symptoms {
 		if atOnce.has(s) && m[s] > 1 {
-			return true
+			return e.diagnose(s)
 		}
 	}
-	return false
+	return well()
 }

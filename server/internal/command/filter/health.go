@@ -125,14 +125,16 @@ func scanFilters(x *engine.Context, cursor uint64, pattern *engine.Pattern, f fu
 	return cursor
 }
 
+// urgency sorts verdicts: the most urgent is the least, OK is last.
+func urgency(v health.Verdict) int {
+	if v == health.OK {
+		return len(health.Verdicts())
+	}
+	return int(v)
+}
+
 // worst sorts patients by verdict and name, OK last, and cuts all behind count.
 func worst(list []patient, count int) []patient {
-	urgency := func(v health.Verdict) int {
-		if v == health.OK {
-			return len(health.Verdicts())
-		}
-		return int(v)
-	}
 	slices.SortFunc(list, func(a, b patient) int {
 		return cmp.Or(cmp.Compare(urgency(a.Verdict), urgency(b.Verdict)), cmp.Compare(a.name, b.name))
 	})

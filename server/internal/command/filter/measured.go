@@ -31,6 +31,7 @@ func measured(x *engine.Context, entry *catalog.Entry, name string) ([]field, bo
 		traffic = textNoReport
 	}
 	fields := []field{
+		{"grows", r.Grows},
 		{"probed", r.Probed},
 		{"probed_low", r.Interval.Low},
 		{"probed_high", r.Interval.High},

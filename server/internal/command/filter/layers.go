@@ -1,0 +1,91 @@
+package filter
+
+import (
+	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// layers is FILTER.LAYERS key.
+var layers = engine.Command{
+	Name: "filter.layers", Arity: 2, Flags: engine.ReadOnly | engine.Outside, Keys: engine.OneKey(engine.KeyRO),
+	Categories: []string{"read", "filter", "slow"}, Group: engine.GroupFilter, Since: "0.3.0",
+	Syntax: "key", Complexity: "O(n), n being the number of layers",
+	Summary: "Describes what a filter of any kind consists of, BF and CF included: layers and sub-filters, the oldest first, generations, the newest first, members. Of very many, 256 are listed.",
+	Run:     runLayers,
+}
+
+// mostLayers is how many layers are listed.
+const mostLayers = 256
+
+func runLayers(x *engine.Context, c *engine.Call) {
+	entry := findAny(x, c)
+	if entry == nil {
+		return
+	}
+	rows := []engine.Reply{}
+	for part, p := range store.Parts(entry) {
+		list, ok := p.Layers(mostLayers - len(rows))
+		if !ok {
+			c.Fail(engine.TextNotFound)
+			return
+		}
+		for i, l := range list {
+			fields := []field{
+				{"part", int64(part)}, {"layer", int64(i)}, {"kind", l.Kind}, {"capacity", whole(l.Capacity)}, {"items", whole(l.Items)},
+				{"items_exact", l.Exact}, {"bits", whole(l.Bits)}, {"bytes", whole(l.Bytes)}, {"saturation", l.Saturation},
+				{"asked", l.Asked}, {"predicted", l.Predicted},
+			}
+			if l.Aged {
+				fields = append(fields, field{"generation", whole(l.Generation)})
+			}
+			rows = append(rows, asMap(fields))
+		}
+		if len(rows) >= mostLayers {
+			break
+		}
+	}
+	c.Answer(engine.List(rows...))
+}
+
+// density is FILTER.DENSITY key cells.
+var density = engine.Command{
+	Name: "filter.density", Arity: 3, Flags: engine.ReadOnly | engine.Outside, Keys: engine.OneKey(engine.KeyRO),
+	Categories: []string{"read", "filter", "slow"}, Group: engine.GroupFilter, Since: "0.3.0",
+	Syntax: "key cells", Complexity: "O(n), n being the number of cells",
+	Summary: "Cuts the array of a filter of any kind into cells and returns how full each is: the share of its bits that are set, or of its bytes that are not 0. Up to 4 KiB of a cell are looked at.",
+	Run:     runDensity,
+}
+
+// mostCells bounds the cells.
+const mostCells = 4096
+
+func runDensity(x *engine.Context, c *engine.Call) {
+	n, ok := engine.ParseInt(c.Args[2])
+	if !ok || n < 1 || n > mostCells {
+		c.Fail("ERR cells must be a whole number from 1 to 4096")
+		return
+	}
+	entry := findAny(x, c)
+	if entry == nil {
+		return
+	}
+	// Every part has equally many cells; of very many parts, each cell is one.
+	cells, parts := make([]float64, n), store.PartCount(entry)
+	each, ofBits := max(int(n)/parts, 1), false
+	for i := 0; i < len(cells); i += each {
+		p := store.PartAt(entry, uint32(min(i*parts/len(cells), parts-1)))
+		if ofBits, ok = p.Density(cells[i:min(i+each, len(cells))]); !ok {
+			c.Fail(engine.TextNotFound)
+			return
+		}
+	}
+	unit := "bytes"
+	if ofBits {
+		unit = "bits"
+	}
+	list := make([]engine.Reply, len(cells))
+	for i, v := range cells {
+		list[i] = engine.Float(v)
+	}
+	c.Answer(engine.Pairs(engine.Text("unit"), engine.Text(unit), engine.Text("cells"), engine.List(list...)))
+}

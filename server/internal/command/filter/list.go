@@ -1,0 +1,283 @@
+package filter
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/health"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// list is FILTER.LIST [MATCH pattern] [SORT field] [DESC] [OFFSET n] [COUNT n].
+var list = engine.Command{
+	Name: "filter.list", Arity: -1, Max: 10, Flags: engine.ReadOnly | engine.Heavy | engine.Outside,
+	Categories: []string{"read", "filter", "slow"}, Group: engine.GroupFilter, Since: "0.3.0",
+	Syntax: "[MATCH pattern] [SORT field] [DESC] [OFFSET n] [COUNT n]", Complexity: "O(n log n), n being the number of keys",
+	Summary: "Lists filters and sketches with what is known of them, a page at a time: the number that match, and up to 50 of them, or COUNT. They are sorted by name, kind, items, capacity, fill, saturation, asked, predicted, probed, traffic, bytes, layers, created or verdict. Nothing is probed for it.",
+	Run:     runList,
+}
+
+// The bounds of a page.
+const (
+	usualPage = 50
+	mostPage  = 1000
+)
+
+// lister is what FILTER.LIST was asked for.
+type lister struct {
+	pattern       *engine.Pattern
+	field         string
+	descending    bool
+	offset, count int
+}
+
+// orders are the fields that a list can be sorted by, but for name and kind. What is
+// not known comes first.
+var orders = map[string]func(*health.Report) float64{
+	"items":      func(r *health.Report) float64 { return float64(r.Items) },
+	"capacity":   func(r *health.Report) float64 { return float64(r.Capacity) },
+	"fill":       func(r *health.Report) float64 { return float64(r.Items) / float64(max(r.Capacity, 1)) },
+	"saturation": func(r *health.Report) float64 { return r.Saturation },
+	"asked":      func(r *health.Report) float64 { return r.Asked },
+	"predicted":  func(r *health.Report) float64 { return r.Predicted },
+	"bytes":      func(r *health.Report) float64 { return float64(r.Bytes) },
+	"layers":     func(r *health.Report) float64 { return float64(r.Layers) },
+	"created": func(r *health.Report) float64 {
+		if r.Created.IsZero() {
+			return 0
+		}
+		return float64(r.Created.Unix())
+	},
+	"probed": func(r *health.Report) float64 {
+		if r.TooFew {
+			return -1
+		}
+		return r.Probed
+	},
+	"traffic": func(r *health.Report) float64 {
+		if r.TrafficTooFew {
+			return -1
+		}
+		return r.Traffic
+	},
+	"verdict": func(r *health.Report) float64 { return float64(urgency(r.Verdict)) },
+}
+
+const (
+	textListSort = "ERR SORT takes name, kind, items, capacity, fill, saturation, asked, predicted, probed, traffic, bytes, layers, created or verdict"
+	textListPage = "ERR OFFSET must be a whole number of at least 0, and COUNT one from 0 to 1000"
+)
+
+// parseList reads the arguments. It returns the error text, or "".
+func parseList(args [][]byte) (l lister, text string) {
+	l = lister{pattern: engine.NewPattern("*"), field: "name", count: usualPage}
+	for i := 1; i < len(args); i++ {
+		if engine.Is(args[i], "desc") {
+			l.descending = true
+			continue
+		}
+		if i+1 == len(args) {
+			return l, engine.TextSyntax
+		}
+		word, value := args[i], args[i+1]
+		i++
+		switch {
+		case engine.Is(word, "match"):
+			l.pattern = engine.NewPattern(string(value))
+		case engine.Is(word, "sort"):
+			l.field = engine.Lower(value)
+			if _, ok := orders[l.field]; !ok && l.field != "name" && l.field != "kind" {
+				return l, textListSort
+			}
+		case engine.Is(word, "offset") || engine.Is(word, "count"):
+			n, ok := engine.ParseInt(value)
+			most := int64(mostPage)
+			if engine.Is(word, "offset") {
+				most = math.MaxInt32
+			}
+			if !ok || n < 0 || n > most {
+				return l, textListPage
+			}
+			if engine.Is(word, "offset") {
+				l.offset = int(n)
+			} else {
+				l.count = int(n)
+			}
+		default:
+			return l, engine.TextSyntax
+		}
+	}
+	return l, ""
+}
+
+// ranked is a filter with what it is sorted by.
+type ranked struct {
+	patient
+	rank float64
+}
+
+// rankedBytes is what a filter takes while a list is sorted, besides its name.
+const rankedBytes = 160
+
+func runList(x *engine.Context, c *engine.Call) {
+	l, text := parseList(c.Args)
+	if text != "" {
+		c.Fail(text)
+		return
+	}
+	var all []ranked
+	held, ok := 0, true
+	for cursor, more := uint64(0), true; more && ok; more = cursor != 0 {
+		before := len(all)
+		cursor = l.scan(x, cursor, func(v catalog.View) { all = append(all, ranked{patient: patient{name: v.Name, entry: v.Entry}}) })
+		size := rankedBytes * (len(all) - before)
+		if ok = x.Hold(size); ok {
+			held += size
+		}
+		for i := before; i < len(all) && ok; i++ {
+			l.rank(x, &all[i])
+		}
+	}
+	if !ok {
+		c.Fail(engine.TextOOM)
+		return
+	}
+	l.sort(&all)
+	total := len(all)
+	all = all[min(l.offset, total):min(l.offset+l.count, total)]
+	rows, size := make([]engine.Reply, 0, len(all)), 0
+	for i := range all {
+		if row, ok := listed(x, &all[i].patient); ok {
+			rows = append(rows, row)
+		}
+		const each = 5000 // of a row in memory, besides the names
+		size += each + 2*len(all[i].name)
+	}
+	x.Unhold(held)
+	if !x.Hold(size) {
+		c.Fail(engine.TextOOM)
+		return
+	}
+	c.Answer(engine.Pairs(engine.Text("total"), engine.Integer(int64(total)), engine.Text("filters"), engine.List(rows...)))
+}
+
+// scan passes the filters and sketches among the next names that match to f.
+func (l *lister) scan(x *engine.Context, cursor uint64, f func(catalog.View)) uint64 {
+	const few = 128
+	var seen []catalog.View
+	x.Look(func() {
+		cursor = x.Scan(cursor, few, func(v catalog.View) {
+			if v.Entry.Kind != catalog.String {
+				seen = append(seen, v)
+			}
+		})
+	})
+	for _, v := range seen {
+		if l.pattern.Match(v.Name) {
+			f(v)
+		}
+	}
+	return cursor
+}
+
+// peek returns what is known of a filter. Of a sketch that is its size alone, and it
+// comes behind all verdicts. It reports false if it is gone.
+func peek(x *engine.Context, entry *catalog.Entry) (r health.Report, ok bool) {
+	if store.IsFilter(entry) {
+		return x.Health().Peek(x.Watched(entry))
+	}
+	r.Stats, ok = statsOf(entry)
+	r.Kind, r.Parts, r.Layers, r.TooFew, r.TrafficTooFew = kindOf(entry, r.Stats), 1, 1, true, true
+	if made := store.PartOf(entry).Made(); made > 0 {
+		r.Created = time.Unix(made, 0)
+	}
+	return r, ok
+}
+
+// rank finds out what a filter is sorted by. By name there is nothing to find out.
+func (l *lister) rank(x *engine.Context, p *ranked) {
+	if l.field == "name" {
+		return
+	}
+	r, ok := peek(x, p.entry)
+	if !ok {
+		return // it is gone: it is passed over when its row is made
+	}
+	if p.kind = r.Kind; l.field != "kind" {
+		p.rank = orders[l.field](&r)
+	}
+	if l.field == "verdict" && !store.IsFilter(p.entry) {
+		p.rank++ // it has none
+	}
+}
+
+// sort sorts filters; those that are equal stay in the order of their names. A name
+// that was met twice, because the catalogue grew meanwhile, is there once.
+func (l *lister) sort(all *[]ranked) {
+	slices.SortFunc(*all, func(a, b ranked) int { return cmp.Compare(a.name, b.name) })
+	*all = slices.CompactFunc(*all, func(a, b ranked) bool { return a.name == b.name })
+	by := func(a, b ranked) int { return cmp.Compare(a.rank, b.rank) }
+	switch l.field {
+	case "name":
+		if l.descending {
+			slices.Reverse(*all)
+		}
+		return
+	case "kind":
+		by = func(a, b ranked) int { return cmp.Compare(a.kind, b.kind) }
+	}
+	slices.SortStableFunc(*all, func(a, b ranked) int {
+		if l.descending {
+			return by(b, a)
+		}
+		return by(a, b)
+	})
+}
+
+// listed returns the row of a filter or a sketch. It reports false if it is gone.
+func listed(x *engine.Context, p *patient) (engine.Reply, bool) {
+	r, ok := peek(x, p.entry)
+	if !ok {
+		return engine.Reply{}, false
+	}
+	fields := listedFilter(x, p, &r)
+	if !store.IsFilter(p.entry) {
+		if fields, ok = describe(x, p.entry); !ok {
+			return engine.Reply{}, false
+		}
+		fields = slices.DeleteFunc(fields, func(f field) bool { return f.name == "age" })
+	}
+	row := []engine.Reply{engine.Text("key"), engine.Text(p.name)}
+	for _, f := range fields {
+		row = append(row, engine.Text(f.name), asReply(f.value))
+	}
+	created := engine.Nil()
+	if !r.Created.IsZero() {
+		created = engine.Integer(r.Created.Unix())
+	}
+	return engine.Pairs(append(row, engine.Text("created"), created)...), true
+}
+
+// listedFilter returns the fields of a filter.
+func listedFilter(x *engine.Context, p *patient, r *health.Report) []field {
+	probed, traffic := textMeasured, textMeasured
+	if r.TooFew {
+		probed = textTooFew
+	}
+	if r.TrafficTooFew {
+		traffic = textNoReport
+	}
+	return []field{
+		{"kind", r.Kind}, {"items", whole(r.Items)}, {"items_exact", r.Exact}, {"capacity", whole(r.Capacity)}, {"grows", r.Grows},
+		{"bytes", whole(r.Bytes)}, {"parts", int64(r.Parts)}, {"layers", int64(r.Layers)}, {"saturation", r.Saturation}, {"skew", r.Skew},
+		{"asked", r.Asked}, {"predicted", r.Predicted}, {"predicted_sigma", r.PredictedSigma},
+		{"probed", r.Probed}, {"probed_low", r.Interval.Low}, {"probed_high", r.Interval.High}, {"probed_state", probed},
+		{"traffic", r.Traffic}, {"traffic_low", r.TrafficInterval.Low}, {"traffic_high", r.TrafficInterval.High}, {"traffic_state", traffic},
+		{"alarm", r.Repaired > 0}, {"rebuilding", x.Shadow(p.entry) != nil},
+		{"verdict", r.Verdict.String()}, {"reason", r.Reason}, {"command", r.Command(p.name)},
+	}
+}
