@@ -13,7 +13,7 @@ scripts/need-redis redis-cli redis-benchmark
 
 dir=$(mktemp -d)
 go build -o "$dir/bloomery" ./cmd/bloomery
-"$dir/bloomery" serve --addr "127.0.0.1:$port" --dir "$dir/data" --log-level warn &
+"$dir/bloomery" serve --addr "127.0.0.1:$port" --http "" --dir "$dir/data" --log-level warn &
 server=$!
 trap 'kill "$server" 2>/dev/null; wait "$server" 2>/dev/null; rm -rf "$dir"' EXIT
 for _ in $(seq 100); do

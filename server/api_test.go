@@ -325,7 +325,7 @@ func TestSettings(t *testing.T) {
 			}
 		}
 	}
-	config.Addr, config.Dir, config.Password = []string{"127.0.0.1:0"}, t.TempDir(), ""
+	config.Addr, config.HTTP, config.Dir, config.Password = []string{"127.0.0.1:0"}, nil, t.TempDir(), ""
 	c := dial(t, start(t, config))
 	for _, s := range server.Settings() {
 		if s.Redis == "" {

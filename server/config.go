@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/bloomery/bloomery/internal/memory"
@@ -17,6 +18,24 @@ type Config struct {
 	// Addr lists where clients connect, each HOST:PORT or unix:PATH; port 0
 	// takes a free one. The default is 127.0.0.1:6379.
 	Addr []string
+	// HTTP lists where HTTP is served, as Addr does: probes, metrics, the JSON
+	// API and the page. The default is nowhere; Handler works all the same.
+	// bloomery serve sets it to 127.0.0.1:8379.
+	HTTP []string
+	// HTTPToken is a secret that HTTP requests can give instead of a user
+	// (Authorization: Bearer); "" means none. It has all rights. Requests of
+	// other machines in protected mode need it, and requests that change
+	// something.
+	HTTPToken string
+	// HTTPAdmin allows HTTP requests that change something: without it HTTP is
+	// read-only.
+	HTTPAdmin bool
+	// HTTPHosts are names under which HTTP requests without token and user may
+	// reach the server, besides localhost, addresses and the names in HTTP; "*"
+	// allows all. Others are refused: a page of another site could have given
+	// its name the address of this machine. Where another program mounts
+	// Handler, names are asked for only if there are some here.
+	HTTPHosts []string
 	// Password is what clients must give, "" for none.
 	Password string
 	// ProtectedMode refuses clients of other machines while there is no
@@ -95,7 +114,7 @@ func (c Config) complete() (Config, error) {
 	if len(c.Addr) == 0 {
 		c.Addr = []string{"127.0.0.1:6379"}
 	}
-	for _, addr := range c.Addr {
+	for _, addr := range slices.Concat(c.Addr, c.HTTP) {
 		if err := checkAddr(addr); err != nil {
 			return c, err
 		}

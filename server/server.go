@@ -14,6 +14,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -38,6 +39,7 @@ type Server struct {
 	listeners []net.Listener
 	started   time.Time
 	buffers   bufferPool
+	http      httpSide
 
 	ended    chan struct{} // closed when the server is to end
 	end      sync.Once
@@ -110,6 +112,10 @@ func NewContext(ctx context.Context, c Config) (*Server, error) {
 		MaxMemory: c.MaxMemory, SetMaxMemory: s.setMaxMemory, Collect: s.collect,
 	})
 	s.setMaxMemory(c.MaxMemory)
+	if err := s.newHTTP(); err != nil {
+		s.closeListeners()
+		return nil, errors.Join(err, d.Close())
+	}
 	return s, nil
 }
 
@@ -147,7 +153,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	if again {
 		return errors.New("server: serve: the server has been used already")
 	}
-	s.log.Info("ready", "addr", addresses(s.listeners), "max-memory", s.config.MaxMemory, "version", s.config.Version, "pid", os.Getpid())
+	s.log.Info("ready", "addr", addresses(s.listeners), "http", addresses(s.http.listeners), "max-memory", s.config.MaxMemory, "version", s.config.Version, "pid", os.Getpid())
 	patrol, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var background, accepting sync.WaitGroup
 	background.Go(func() { s.patrol(patrol) })
@@ -156,6 +162,9 @@ func (s *Server) Serve(ctx context.Context) error {
 	for _, l := range s.listeners {
 		accepting.Go(func() { s.accept(l) })
 	}
+	for _, l := range s.http.listeners {
+		accepting.Go(func() { s.http.serve(l, s.log) })
+	}
 	select {
 	case <-ctx.Done():
 	case <-s.ended:
@@ -163,7 +172,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	s.requestEnd()
 	s.closeListeners()
 	accepting.Wait()
-	drained := s.drain()
+	drained := s.drainAll()
 	stop()
 	background.Wait()
 	s.finish(errors.Join(drained, s.door.Close()))
@@ -181,7 +190,7 @@ func (s *Server) Close() error {
 	s.mu.Unlock()
 	if !serving {
 		s.closeListeners()
-		s.finish(errors.Join(s.drain(), s.door.Close()))
+		s.finish(errors.Join(s.drainAll(), s.door.Close()))
 	}
 	<-s.done
 	return s.closeErr
@@ -201,7 +210,7 @@ func (s *Server) finish(err error) {
 }
 
 func (s *Server) closeListeners() {
-	for _, l := range s.listeners {
+	for _, l := range slices.Concat(s.listeners, s.http.listeners) {
 		_ = l.Close()
 	}
 }

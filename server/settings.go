@@ -50,6 +50,10 @@ func Settings() []Setting {
 	d := RedisBloomDefaults()
 	return []Setting{
 		listSetting("addr", "127.0.0.1:6379", "where clients connect: HOST:PORT or unix:PATH, several with commas", func(c *Config) *[]string { return &c.Addr }),
+		listSetting("http", "127.0.0.1:8379", "where HTTP is served (API, metrics, page): HOST:PORT or unix:PATH, several with commas; \"\" for none", func(c *Config) *[]string { return &c.HTTP }),
+		text("http-token", "", "token that HTTP requests can give instead of a user; better in BLOOMERY_HTTP_TOKEN or the file", func(c *Config) *string { return &c.HTTPToken }).secret(),
+		boolSetting("http-admin", false, "allow HTTP requests that change something; without it HTTP is read-only", func(c *Config) *bool { return &c.HTTPAdmin }),
+		listSetting("http-hosts", "", "names under which HTTP requests without token and user may reach the server, besides localhost and addresses; * for all", func(c *Config) *[]string { return &c.HTTPHosts }),
 		text("password", "", "what clients must give with AUTH; better in BLOOMERY_PASSWORD or the file", func(c *Config) *string { return &c.Password }).
 			redis("requirepass").live().secret(),
 		boolSetting("protected-mode", true, "without a password, refuse clients of other machines", func(c *Config) *bool { return &c.ProtectedMode }).redis("protected-mode"),
@@ -118,7 +122,8 @@ func listSetting(name, value, help string, field func(*Config) *[]string) Settin
 	split := func(s string) ([]string, error) {
 		return strings.FieldsFunc(s, func(r rune) bool { return r == ',' || r == ' ' }), nil
 	}
-	return setting(name, "list", []string{value}, help, field, func(s []string) string { return strings.Join(s, ",") }, split)
+	first, _ := split(value)
+	return setting(name, "list", first, help, field, func(s []string) string { return strings.Join(s, ",") }, split)
 }
 
 func boolSetting(name string, value bool, help string, field func(*Config) *bool) Setting {

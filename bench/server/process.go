@@ -22,6 +22,7 @@ type process struct {
 // startServer starts a program and waits until its port is open.
 func startServer(port int, name string, args ...string) (*process, error) {
 	p := &process{port: strconv.Itoa(port), cmd: exec.Command(name, args...)}
+	p.cmd.Env = append(os.Environ(), "BLOOMERY_HTTP=") // several servers run at once
 	p.cmd.Stderr = os.Stderr
 	if err := p.cmd.Start(); err != nil {
 		return nil, err

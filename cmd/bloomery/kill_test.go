@@ -33,6 +33,7 @@ const childEnv = "BLOOMERY_TEST_CHILD"
 const noSleep = "atexit_sleep_ms=0"
 
 func TestMain(m *testing.M) {
+	_ = os.Setenv("BLOOMERY_HTTP", "") // several servers run at once: they must not want one port
 	if os.Getenv(childEnv) == "" {
 		_ = os.Setenv("GORACE", noSleep)
 		testscript.Main(m, map[string]func(){"bloomery": main})

@@ -1,0 +1,232 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/web"
+)
+
+// Limits of HTTP clients. A client that is slow, or idle, keeps nothing but its
+// connection, and not for long.
+const (
+	httpClients     = 1024
+	httpHeaderBytes = 16 << 10
+	httpHeaderTime  = 10 * time.Second
+	httpRequestTime = 30 * time.Second
+	httpAnswerTime  = time.Minute
+	httpIdleTime    = time.Minute
+)
+
+const textBusyHTTP = "HTTP/1.1 503 Service Unavailable\r\nContent-Type: text/plain\r\nContent-Length: 16\r\nConnection: close\r\n\r\ntoo many clients"
+
+// httpSide is what serves HTTP.
+type httpSide struct {
+	handler   *web.Handler
+	server    *http.Server
+	listeners []net.Listener
+
+	mu    sync.Mutex
+	fresh map[net.Conn]bool // connections that have sent nothing yet
+}
+
+// newHTTP makes what serves HTTP: the handler, and listeners that are bound.
+func (s *Server) newHTTP() error {
+	c := &s.config
+	listeners, err := listenHTTP(c.HTTP)
+	if err != nil {
+		return err
+	}
+	side := &s.http
+	side.listeners, side.fresh = listeners, map[net.Conn]bool{}
+	side.handler = web.New(web.Config{
+		Engine: s.engine, NewSession: s.httpSession, Ready: s.ready, Token: c.HTTPToken, Admin: c.HTTPAdmin,
+		Protected: c.ProtectedMode, Hosts: slices.Concat(c.HTTPHosts, namesOf(c.HTTP)), Log: c.Log, Now: c.Now,
+	})
+	side.server = &http.Server{
+		Handler: side.handler, MaxHeaderBytes: httpHeaderBytes,
+		ReadHeaderTimeout: min(httpHeaderTime, c.WriteTimeout), ReadTimeout: min(httpRequestTime, c.WriteTimeout),
+		WriteTimeout: httpAnswerTime, IdleTimeout: httpIdleTime, ErrorLog: slog.NewLogLogger(c.Log.Handler(), slog.LevelDebug),
+		ConnState: side.noteState,
+		ConnContext: func(ctx context.Context, nc net.Conn) context.Context {
+			return web.WithLocal(ctx, onLoopback(nc.RemoteAddr()))
+		},
+	}
+	return nil
+}
+
+// listenHTTP opens all addresses, or none.
+func listenHTTP(addrs []string) ([]net.Listener, error) {
+	var all []net.Listener
+	for _, addr := range addrs {
+		l, err := listen(addr)
+		if err != nil {
+			for _, l := range all {
+				_ = l.Close()
+			}
+			e := &PortError{Addr: addr, err: err, Hint: "choose another address for HTTP with --http HOST:PORT, or none with --http \"\""}
+			if errors.Is(err, syscall.EADDRINUSE) {
+				e.err = fmt.Errorf("the port is taken by another program: %w", syscall.EADDRINUSE)
+			}
+			return nil, e
+		}
+		all = append(all, &boundedListener{Listener: l})
+	}
+	return all, nil
+}
+
+// namesOf returns the names among addresses to listen on.
+func namesOf(addrs []string) (names []string) {
+	for _, addr := range addrs {
+		host, _, err := net.SplitHostPort(addr)
+		if err == nil && host != "" && net.ParseIP(host) == nil {
+			names = append(names, host)
+		}
+	}
+	return names
+}
+
+// Handler returns what answers HTTP requests: the probes /healthz and /readyz,
+// /metrics, the JSON API under /api/v1 and the page. The addresses of Config.HTTP
+// serve it; a program can also mount it in a mux of its own, under a prefix with
+// http.StripPrefix. It works from New on, and refuses requests when the server ends.
+func (s *Server) Handler() http.Handler { return s.http.handler }
+
+// HTTPAddr returns the first address that serves HTTP, nil if there is none. A port
+// that was given as 0 is the one that was chosen.
+func (s *Server) HTTPAddr() net.Addr {
+	if len(s.http.listeners) == 0 {
+		return nil
+	}
+	return s.http.listeners[0].Addr()
+}
+
+// httpSession returns the session of an HTTP request.
+func (s *Server) httpSession(remote, local string) *engine.Session {
+	s.mu.Lock()
+	s.nextID++
+	id := s.nextID
+	s.mu.Unlock()
+	session := engine.NewSession(id, remote, local, s.config.Now(), func() {})
+	session.Authenticated = s.settings.Password() == ""
+	return session
+}
+
+// ready returns why the server does not take reads and writes, nil if it does. Data
+// is loaded when a server is made.
+func (s *Server) ready() error {
+	select {
+	case <-s.ended:
+		return errors.New("the server is shutting down")
+	default:
+	}
+	if err := s.door.Refuses(); err != nil {
+		return fmt.Errorf("writes are refused: %s", engine.OneLine(err))
+	}
+	return nil
+}
+
+// serve answers the clients of a listener until that is closed.
+func (h *httpSide) serve(l net.Listener, log *slog.Logger) {
+	if err := h.server.Serve(l); !errors.Is(err, http.ErrServerClosed) && !errors.Is(err, net.ErrClosed) {
+		log.Error("http ended", "addr", l.Addr().String(), "error", err)
+	}
+}
+
+// noteState notes which connections have sent nothing yet: a shutdown does not wait
+// for them.
+func (h *httpSide) noteState(nc net.Conn, state http.ConnState) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if state == http.StateNew {
+		h.fresh[nc] = true
+	} else {
+		delete(h.fresh, nc)
+	}
+}
+
+func (h *httpSide) closeFresh() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for nc := range h.fresh {
+		_ = nc.Close()
+	}
+}
+
+// drainHTTP ends all HTTP connections, those that answer a request when that is
+// done, or when the time for it is over.
+func (s *Server) drainHTTP() error {
+	h := &s.http
+	h.handler.End()
+	if !s.abrupt.Load() {
+		h.closeFresh()
+		ctx, cancel := context.WithTimeout(context.Background(), s.config.ShutdownTimeout)
+		defer cancel()
+		if err := h.server.Shutdown(ctx); err != nil {
+			s.log.Warn("closing HTTP clients that did not take their replies in time")
+		}
+	}
+	_ = h.server.Close()
+	ended := make(chan struct{})
+	go func() {
+		h.handler.Wait()
+		close(ended)
+	}()
+	if !within(killGrace, ended) {
+		return errors.New("server: HTTP requests still run after all clients were closed")
+	}
+	return nil
+}
+
+// drainAll ends all connections of both protocols.
+func (s *Server) drainAll() error {
+	drained := make(chan error, 1)
+	go func() { drained <- s.drainHTTP() }()
+	return errors.Join(s.drain(), <-drained)
+}
+
+// boundedListener refuses clients while there are too many.
+type boundedListener struct {
+	net.Listener
+	open atomic.Int64
+}
+
+// Accept implements net.Listener.
+func (l *boundedListener) Accept() (net.Conn, error) {
+	for {
+		nc, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		if l.open.Add(1) <= httpClients {
+			return &boundedConn{Conn: nc, open: &l.open}, nil
+		}
+		l.open.Add(-1)
+		_ = nc.SetWriteDeadline(time.Now().Add(time.Second))
+		_, _ = nc.Write([]byte(textBusyHTTP))
+		_ = nc.Close()
+	}
+}
+
+// boundedConn is a connection that counts until it is closed.
+type boundedConn struct {
+	net.Conn
+	open *atomic.Int64
+	once sync.Once
+}
+
+// Close implements net.Conn.
+func (c *boundedConn) Close() error {
+	c.once.Do(func() { c.open.Add(-1) })
+	return c.Conn.Close()
+}

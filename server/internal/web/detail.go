@@ -1,0 +1,84 @@
+package web
+
+import (
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"github.com/bloomery/bloomery/server/internal/health"
+)
+
+// cells is into how many pieces the array of a filter is cut for its picture.
+const cells = "256"
+
+func (c *call) detail() error {
+	name, err := c.filterName()
+	if err != nil {
+		return err
+	}
+	o, err := c.describeAll(name)
+	if err != nil {
+		return err
+	}
+	return c.json(http.StatusOK, o)
+}
+
+// describeAll describes a filter or a sketch: what FILTER.INFO shows and, of a filter,
+// its layers, where its history leads, and how full the pieces of its array are.
+func (c *call) describeAll(name string) (object, error) {
+	o, err := c.describe(name)
+	if err != nil {
+		return nil, err
+	}
+	putName(o, name)
+	if o["verdict"] == nil {
+		return o, nil // a sketch
+	}
+	layers, err := c.do("FILTER.LAYERS", name)
+	if err != nil {
+		return nil, err
+	}
+	density, err := c.do("FILTER.DENSITY", name, cells)
+	if err != nil {
+		return nil, err
+	}
+	o["layers"], o["density"], o["projection"] = valueOf(layers), objectOf(density), project(o, c.h.Now())
+	if len(name) > longName {
+		o["command"] = "" // it has the name in it
+	}
+	return o, nil
+}
+
+// project returns at which pace the items of a filter come, over as much of its
+// history as there is, and when it will hold as many as it was made for: null where
+// that is not known, or will not be.
+func project(o object, now time.Time) object {
+	p := object{"items_per_second": nil, "full_at": nil}
+	points, err := pointsOf(o["history"])
+	items, ok := o["items"].(float64)
+	if err != nil || !ok || len(points) == 0 {
+		return p
+	}
+	pace, ok := health.Slope(points, now)
+	if !ok {
+		return p
+	}
+	p["items_per_second"] = pace
+	capacity, _ := o["capacity"].(float64)
+	if left := capacity - items; capacity > 0 && pace > 0 && o["grows"] != true {
+		const farthest = 100 * 365 * 24 * time.Hour
+		if seconds := max(0, left) / pace; seconds < farthest.Seconds() {
+			p["full_at"] = now.Add(time.Duration(seconds * float64(time.Second))).UTC().Format(time.RFC3339)
+		}
+	}
+	return p
+}
+
+// pointsOf returns the history of a filter, which was JSON.
+func pointsOf(v any) (points []health.Point, err error) {
+	data, err := json.Marshal(v)
+	if err == nil {
+		err = json.Unmarshal(data, &points)
+	}
+	return points, err
+}

@@ -1,0 +1,117 @@
+package web
+
+import (
+	"errors"
+	"maps"
+	"net/http"
+	"slices"
+	"time"
+)
+
+var overviewRoutes = []route{
+	{"GET", "/api/v1/info", (*call).overviewNow, reads, "Describes the server: throughput, latency, memory, log and snapshot, clients."},
+}
+
+func (c *call) overviewNow() error {
+	o, err := c.overview()
+	if err != nil {
+		return err
+	}
+	return c.json(http.StatusOK, o)
+}
+
+// overview describes the server, from INFO and LATENCY HISTOGRAM. Who may not use the
+// latter sees no latencies.
+func (c *call) overview() (object, error) {
+	info, err := c.info("all")
+	if err != nil {
+		return nil, err
+	}
+	o := object{
+		"version":        info["bloomery_version"],
+		"time":           time.UnixMicro(info.whole("server_time_usec")).UTC().Format(time.RFC3339Nano),
+		"uptime_seconds": info.whole("uptime_in_seconds"),
+		"keys":           info.part("db0", "keys"),
+		"throughput": object{
+			"commands_per_second": info.whole("instantaneous_ops_per_sec"),
+			"commands":            info.whole("total_commands_processed"),
+			"errors":              info.whole("total_error_replies"),
+			"bytes_in":            info.whole("total_net_input_bytes"),
+			"bytes_out":           info.whole("total_net_output_bytes"),
+		},
+		"memory": object{
+			"used": info.whole("used_memory"), "peak": info.whole("used_memory_peak"), "limit": info.whole("maxmemory"),
+			"data": info.whole("used_memory_dataset"), "clients": info.whole("used_memory_clients"),
+			"resident": info.whole("used_memory_rss"), "heap": info.whole("go_heap_alloc"),
+		},
+		"persistence": persistence(info),
+		"clients": object{
+			"connected": info.whole("connected_clients"), "limit": info.whole("maxclients"), "waiting": info.whole("blocked_clients"),
+			"accepted": info.whole("total_connections_received"), "rejected": info.whole("rejected_connections"),
+		},
+		"health": healthTotals(info),
+		"http":   object{"admin": c.h.Admin, "token": c.h.Token != "", "may_write": c.h.Admin && (c.known || c.h.Token == "" && !c.h.locked())},
+	}
+	o["commands"], o["latency_seconds"], err = c.commands(info)
+	return o, err
+}
+
+// persistence returns how log and snapshots are doing, null if nothing is kept.
+func persistence(info infoLines) any {
+	if !info.yes("aof_enabled") {
+		return nil
+	}
+	return object{
+		"fsync": info["log_fsync"], "writable": info["aof_last_write_status"] == "ok", "refused": info["log_refused"],
+		"log_bytes": info.whole("aof_current_size"), "log_buffered_bytes": info.whole("aof_buffer_length"), "log_behind_ms": info.whole("log_behind_ms"),
+		"saving": info.yes("rdb_bgsave_in_progress"), "last_save": time.Unix(info.whole("rdb_last_save_time"), 0).UTC().Format(time.RFC3339),
+		"last_save_ok": info["rdb_last_bgsave_status"] == "ok", "last_save_seconds": info.whole("rdb_last_bgsave_time_sec"), "saves": info.whole("rdb_saves"),
+	}
+}
+
+// verdictNames are the verdicts as INFO names them.
+var verdictNames = []string{"ok", "rebuild", "resize", "optimize", "compress"}
+
+// healthTotals returns how many of the measured filters have each verdict.
+func healthTotals(info infoLines) object {
+	o := object{"measured": info.whole("health_filters"), "alarm": info.yes("health_alarm")}
+	for _, name := range verdictNames {
+		o[name] = info.whole("health_" + name)
+	}
+	return o
+}
+
+// commands returns how commands were used, those with the most calls first, and the
+// number of seconds that the latencies are of: 0 means since the start.
+func (c *call) commands(info infoLines) (rows []object, seconds float64, err error) {
+	reply, err := c.do("LATENCY", "HISTOGRAM")
+	if p, ok := errors.AsType[problem](err); ok && p.status == http.StatusForbidden {
+		return []object{}, 0, nil
+	} else if err != nil {
+		return nil, 0, err
+	}
+	now, all := c.h.Now(), timingsOf(reply)
+	before := c.h.recent.pass(now, all)
+	if !before.at.IsZero() {
+		seconds = now.Sub(before.at).Seconds()
+	}
+	names := slices.SortedFunc(maps.Keys(all), func(a, b string) int {
+		if d := all[b].calls - all[a].calls; d != 0 {
+			return int(max(-1, min(1, d)))
+		}
+		return slices.Compare([]byte(a), []byte(b))
+	})
+	rows = make([]object, len(names))
+	for i, name := range names {
+		lately := all[name].since(before.commands[name])
+		var pace any
+		if seconds > 0 {
+			pace = float64(lately.calls) / seconds
+		}
+		rows[i] = object{
+			"name": name, "calls": all[name].calls, "failed": info.part("cmdstat_"+name, "failed_calls"), "rejected": info.part("cmdstat_"+name, "rejected_calls"),
+			"per_second": pace, "p50_us": lately.percentile(0.5), "p99_us": lately.percentile(0.99), "p999_us": lately.percentile(0.999),
+		}
+	}
+	return rows, seconds, nil
+}

@@ -1,0 +1,29 @@
+package web
+
+import "net/http"
+
+// probeRoutes are for what watches the server from outside.
+var probeRoutes = []route{
+	{"GET", "/healthz", (*call).healthz, anybody, "Reports that the process answers."},
+	{"GET", "/readyz", (*call).readyz, anybody, "Reports whether the server takes reads and writes, and why not."},
+	{"GET", "/metrics", (*call).metrics, reads, "Metrics in the text format of Prometheus."},
+}
+
+func (c *call) healthz() error { return c.json(http.StatusOK, map[string]string{"status": "ok"}) }
+
+// readyz reports whether the data is loaded and the log can be written. While the
+// data is loaded nobody listens: whoever gets an answer finds it loaded.
+func (c *call) readyz() error {
+	if err := c.h.Ready(); err != nil {
+		return problem{http.StatusServiceUnavailable, "not_ready", err.Error()}
+	}
+	return c.json(http.StatusOK, map[string]string{"status": "ready"})
+}
+
+func (c *call) metrics() error {
+	if c.h.Metrics == nil {
+		return noSuchPath
+	}
+	c.h.Metrics.ServeHTTP(c.w, c.r)
+	return nil
+}
