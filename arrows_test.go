@@ -81,7 +81,7 @@ var rooms = map[string][]string{
 		"", "bloom", "compose", "counting", "cuckoo", "hashing", "hashing/named", "internal/measuring", "internal/memory", "sizing",
 		"server/internal/health",
 	},
-	"server/internal/web":             {"server/internal/engine", "server/internal/health"},
+	"server/internal/web": {"server/internal/engine", "server/internal/health"},
 	"server": {
 		"codec/file", "foreign/redisbloom", "hashing", "internal/memory", "internal/resp",
 		"server/internal/command", "server/internal/engine", "server/internal/door/local", "server/internal/store", "server/internal/web",

@@ -7,7 +7,9 @@ require (
 	github.com/gomodule/redigo v1.9.3
 	github.com/redis/go-redis/v9 v9.23.0
 	github.com/redis/rueidis v1.0.79
+	github.com/santhosh-tekuri/jsonschema/v6 v6.0.2
 	github.com/valkey-io/valkey-go v1.0.79
+	go.yaml.in/yaml/v3 v3.0.5
 )
 
 require (
@@ -16,6 +18,7 @@ require (
 	github.com/zeebo/xxh3 v1.1.0 // indirect
 	go.uber.org/atomic v1.12.0 // indirect
 	golang.org/x/sys v0.49.0 // indirect
+	golang.org/x/text v0.41.0 // indirect
 )
 
 replace github.com/bloomery/bloomery => ../..
