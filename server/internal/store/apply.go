@@ -33,6 +33,9 @@ type Result struct {
 	// Failed reports for every hash of OpFilterAdd whether there was no room for
 	// it; Err then is the error of the first. It is nil if all had room.
 	Failed []bool
+	// torn means that a hash without room has changed the filter all the same: it
+	// is logged, and leaves the same when it is replayed.
+	torn bool
 	// Codes says what became of every digest of OpInsert and OpInsertNew.
 	Codes []redisbloom.Result
 	// Counts are the counts of items after OpCountMinIncr.
@@ -58,7 +61,7 @@ type Result struct {
 // calls res.Release when the record is in the log, so that no record of the part
 // can get there before the one that made it.
 func Apply(s *State, r *Record, p *Part, res *Result) {
-	res.Err, res.Changed, res.Done, res.N, res.All, res.Failed = nil, false, 0, 0, false, nil
+	res.Err, res.Changed, res.Done, res.N, res.All, res.Failed, res.torn = nil, false, 0, 0, false, nil, false
 	if !r.Op.Part() {
 		s.applyNames(r, res)
 		return
@@ -85,7 +88,7 @@ func (res *Result) Fails(i int) bool { return i >= res.Done || res.Failed != nil
 
 // kept reports whether the hash at i, which was looked at, has to be kept.
 func (res *Result) kept(i int) bool {
-	return (res.All || res.Bools[i]) && (res.Failed == nil || !res.Failed[i])
+	return (res.All || res.Bools[i]) && (res.Failed == nil || !res.Failed[i] || res.torn)
 }
 
 // Release unlocks the part that Apply has made, if it has made one.

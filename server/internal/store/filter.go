@@ -216,9 +216,11 @@ func (c *filter) add(r *Record, res *Result) (grown int64) {
 	return grown
 }
 
-// insert inserts hashes. One that has no room does not stop the others.
+// insert inserts hashes. One that has no room does not stop the others. Those members
+// of a quorum that stand before a full one have taken it.
 func (c *filter) insert(f bloomery.Inserter, r *Record, res *Result) (grown int64) {
 	before := c.growingBytes()
+	_, quorum := c.f.(*composed.Quorum)
 	for i, h := range r.Hashes {
 		res.Bools[i] = !c.f.ContainsHash(h)
 		err := f.InsertHash(h)
@@ -228,8 +230,10 @@ func (c *filter) insert(f bloomery.Inserter, r *Record, res *Result) (grown int6
 		}
 		if res.Failed == nil {
 			res.Failed, res.Err = make([]bool, len(r.Hashes)), err
+			res.torn = quorum
 		}
 		res.Failed[i], res.Bools[i] = true, false
+		res.Changed = res.Changed || quorum
 	}
 	res.All, res.Done = true, len(r.Hashes)
 	return c.growingBytes() - before
