@@ -21,7 +21,7 @@ func (x *Context) Health() *health.Keeper { return x.e.well }
 func (x *Context) Watched(entry *catalog.Entry) health.Filter { return x.e.Watched(entry) }
 
 // Watched is that of Context.
-func (e *Engine) Watched(entry *catalog.Entry) health.Filter { return asWatched(entry, true) }
+func (e *Engine) Watched(entry *catalog.Entry) health.Filter { return e.asWatched(entry, true) }
 
 func (e *Engine) newHealth() *health.Keeper {
 	return health.New(health.Config{Source: filters{e}, Now: e.clock, Work: worked(), Seed: rand.Uint64()})
@@ -41,7 +41,7 @@ func (f filters) Filter(id uint64) health.Filter {
 	if entry == nil {
 		return nil
 	}
-	return asWatched(entry, false)
+	return f.e.asWatched(entry, false)
 }
 
 // Walk implements health.Source.
@@ -51,7 +51,7 @@ func (f filters) Walk(cursor uint64, visit func(health.Filter)) uint64 {
 	list := seen[:0]
 	next := f.e.state.Names.Scan(cursor, few, f.e.clock().UnixMilli(), func(v catalog.View) { list = append(list, v.Entry) })
 	for _, entry := range list {
-		if w := asWatched(entry, false); w != nil {
+		if w := f.e.asWatched(entry, false); w != nil {
 			visit(w)
 		}
 	}

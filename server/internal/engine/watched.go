@@ -13,6 +13,7 @@ import (
 
 // watchedFilter is a filter as its health sees it, all of its parts together.
 type watchedFilter struct {
+	state *store.State
 	entry *catalog.Entry
 	wait  bool // for locks
 }
@@ -20,11 +21,11 @@ type watchedFilter struct {
 var _ health.Filter = watchedFilter{}
 
 // asWatched returns the filter of an entry, nil if it is none.
-func asWatched(entry *catalog.Entry, wait bool) health.Filter {
+func (e *Engine) asWatched(entry *catalog.Entry, wait bool) health.Filter {
 	if !store.IsFilter(entry) {
 		return nil
 	}
-	return watchedFilter{entry, wait}
+	return watchedFilter{e.state, entry, wait}
 }
 
 // ID implements health.Filter.
@@ -106,6 +107,7 @@ func (f watchedFilter) Look() (l health.Look, ok bool) {
 	}
 	if plan := first.Plan(); plan != nil {
 		l.SLA, l.Budget = time.Duration(min(plan.SLA, math.MaxInt32))*time.Microsecond, plan.Budget
+		l.NewKey = f.state.OtherKey(plan.KeyID)
 	}
 	if made := first.Made(); made > 0 {
 		l.Created = time.Unix(made, 0)

@@ -110,7 +110,10 @@ func (e *evidence) cure(s symptom) string {
 	case overRate:
 		return rebuild + e.roomy()
 	case skewed:
-		return rebuild + " NEWKEY <id of a new key>"
+		if e.NewKey == "" {
+			return rebuild + " NEWKEY <id>, with a line <id> = <32 hexadecimal digits> in the file of serve --keys"
+		}
+		return rebuild + " NEWKEY " + quote(e.NewKey)
 	case nearlyFull, fillingUp:
 		if t.layers {
 			return "FILTER.GROW " + key

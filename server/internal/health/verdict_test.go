@@ -48,7 +48,7 @@ var illnesses = []illness{
 			f.version++
 			return f
 		},
-		health.Rebuild, "aimed at one place", "FILTER.REBUILD k BEGIN NEWKEY <id of a new key>",
+		health.Rebuild, "aimed at one place", "FILTER.REBUILD k BEGIN NEWKEY <id>, with a line <id> = <32 hexadecimal digits> in the file of serve --keys",
 	},
 	{
 		"items over 90% of capacity",

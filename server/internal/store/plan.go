@@ -104,6 +104,17 @@ func (s *State) Key(id string) (hashing.Hasher, bool) {
 	return h, ok
 }
 
+// OtherKey returns the id of a secret key that is not the one of this id, the first in
+// order; "" if there is none.
+func (s *State) OtherKey(id string) (other string) {
+	for v := range s.keys {
+		if v != id && (other == "" || v < other) {
+			other = v
+		}
+	}
+	return other
+}
+
 // KeyOf returns the id of the secret key with a fingerprint, "" if there is none.
 func (s *State) KeyOf(check uint64) string {
 	for id, h := range s.keys {
