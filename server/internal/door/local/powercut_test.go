@@ -42,6 +42,7 @@ type world struct {
 	inHook bool
 	full   bool // the disk
 	cuts   int
+	folds  int
 }
 
 // moment is a state in the history.
@@ -142,6 +143,9 @@ func (w *world) do(r store.Record) *store.Result {
 	w.door.Ready()
 	w.door.Do([]*door.Op{op})
 	if op.Result.Changed {
+		if r.Op == store.OpFilterFold {
+			w.folds++
+		}
 		w.past = append(w.past, moment{w.hash(w.state), w.now, w.group})
 	}
 	return &op.Result
@@ -216,6 +220,17 @@ var kinds = []string{"bloom", "scalable", "cuckoo", "growing", "window", "quorum
 // outline returns the outline of an empty filter.
 func (w *world) outline() []byte {
 	name := kinds[w.rng.IntN(len(kinds))]
+	if name == "bloom" { // as the server makes it
+		f, err := bloom.Config{Capacity: 1 + w.rng.IntN(300), ErrorRate: 0.1, Foldable: true}.New()
+		if err != nil {
+			panic(err)
+		}
+		outline, err := codec.AppendOutline(nil, f)
+		if err != nil {
+			panic(err)
+		}
+		return outline
+	}
 	for _, k := range codec.Kinds() {
 		if k.Name != name {
 			continue
@@ -251,6 +266,9 @@ func (w *world) filtered(e *catalog.Entry) store.Record {
 		// An empty one of any kind: parts of one filter are alike, but each takes
 		// any record of its kind.
 		r.Op, r.Value = store.OpFilterClear, w.blank(e)
+		return r
+	case k < 3 && store.PartOf(e).Row().Name == "bloom":
+		r.Op = store.OpFilterFold // what was folded three times stays as it is
 		return r
 	case k < 3 && features.Delete:
 		r.Op = store.OpFilterDelete
@@ -456,15 +474,19 @@ func TestPowerCuts(t *testing.T) {
 	for i, mode := range modes {
 		t.Run(mode.String(), func(t *testing.T) {
 			t.Parallel()
-			done := 0
+			done, folds := 0, 0
 			for seed := uint64(i); done < n/len(modes)+1; seed += 3 {
 				w := newWorld(seed, mode, 0)
 				if err := w.run(each); err != nil {
 					t.Fatalf("seed %d, cut %d: %v", seed, w.cuts, err)
 				}
 				done += w.cuts
+				folds += w.folds
 			}
-			t.Logf("%d power cuts", done)
+			t.Logf("%d power cuts, %d filters folded", done, folds)
+			if folds == 0 {
+				t.Error("no filter was folded")
+			}
 		})
 	}
 }
