@@ -1,0 +1,295 @@
+package engine
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/health"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// small is an engine without a door, for commands that only answer.
+func small(commands ...Command) (*Engine, *Session) {
+	e := New(Config{State: store.New(), MaxMemory: 1 << 20, Commands: commands, Settings: NewSettings(RedisBloomDefaults(), "")})
+	return e, NewSession(1, "", "", time.Time{}, func() {})
+}
+
+// sent is a workspace with the calls of lines.
+func sent(lines ...string) *Workspace {
+	w := &Workspace{}
+	for _, line := range lines {
+		w.Add(callOf(nil, strings.Fields(line)...).Args)
+	}
+	return w
+}
+
+func answers(w *Workspace) (all []string) {
+	for i := range w.Calls {
+		all = append(all, w.Calls[i].Reply.Text)
+	}
+	return all
+}
+
+// TestExecStops asks behind which commands Exec stops, and that it goes on where it
+// has stopped.
+func TestExecStops(t *testing.T) {
+	say := func(_ *Context, c *Call) { c.Answer(Text(string(c.Args[0]))) }
+	e, s := small(
+		Command{Name: "a", Arity: 1, Run: say}, Command{Name: "fast", Arity: -1, Flags: Fast, Run: say},
+		Command{Name: "heavy", Arity: 1, Flags: Heavy, Run: say},
+		Command{Name: "quit", Arity: 1, Run: func(x *Context, c *Call) { x.s.Quit = true; say(x, c) }},
+		Command{Name: "late", Arity: 1, Run: func(_ *Context, c *Call) { c.AnswerLater(func() Reply { return Text("made late") }) }},
+	)
+	w := sent("a", "heavy", "late", "fast", "FAST x", "fast", "none", "a a", "quit", "a")
+	var stops []int
+	for done := 0; done < len(w.Calls) && !s.Quit; {
+		done += e.Exec(s, w, done)
+		stops = append(stops, done)
+	}
+	if want := []int{2, 9}; !slices.Equal(stops, want) {
+		t.Errorf("Exec stops behind calls %v, want %v", stops, want)
+	}
+	want := []string{"a", "heavy", "made late", "fast", "FAST", "fast", "ERR unknown command 'none', with args beginning with: ", "ERR wrong number of arguments for 'a' command", "quit", ""}
+	if got := answers(w); !slices.Equal(got, want) {
+		t.Errorf("the answers are %q, want %q", got, want)
+	}
+	for name, want := range map[string]Usage{"a": {Calls: 1, Rejected: 1}, "fast": {Calls: 3}, "heavy": {Calls: 1}, "late": {Calls: 1}} {
+		got := e.stats.sum(e.table.Lookup([]byte(name)))
+		if got.Calls != want.Calls || got.Rejected != want.Rejected || got.Failed != 0 {
+			t.Errorf("%s was used %+v, want %+v", name, got, want)
+		}
+	}
+}
+
+// TestBrowsersEnd asks that what a browser sends ends the connection without a reply.
+func TestBrowsersEnd(t *testing.T) {
+	for line, ends := range map[string]bool{"POST / HTTP/1.1": true, "Host: here": true, "posts": false, "GET /": false} {
+		e, s := small()
+		w := sent(line)
+		e.Exec(s, w, 0)
+		if s.Quit != ends || w.Calls[0].Mute != ends {
+			t.Errorf("%s: the connection ends: %v, without a reply: %v", line, s.Quit, w.Calls[0].Mute)
+		}
+	}
+}
+
+// TestGateOfCommands asks which commands run inside the gate.
+func TestGateOfCommands(t *testing.T) {
+	var e *Engine
+	var s *Session
+	inside := map[string]bool{}
+	look := func(_ *Context, c *Call) {
+		inside[string(c.Args[0])] = s.inside
+		c.Answer(OK())
+	}
+	after := func(_ *Context, _ *Call) { inside["after"] = s.inside }
+	e, s = small(
+		Command{Name: "key", Arity: 1, Keys: OneKey(KeyRO), Run: look}, Command{Name: "all", Arity: 1, Flags: ReadOnly, Run: look},
+		Command{Name: "outside", Arity: 1, Keys: OneKey(KeyRO), Flags: Outside, Run: look, After: after},
+		Command{Name: "ping", Arity: 1, Run: look}, Command{Name: "quick", Arity: 1, Flags: Fast, Run: look},
+		Command{Name: "look", Arity: 1, Flags: Outside, Run: func(x *Context, c *Call) {
+			x.Look(func() { inside["inside look"] = s.inside })
+			look(x, c)
+		}},
+	)
+	// A fast command that has nothing to do with data stays where its neighbour was.
+	e.Exec(s, sent("quick", "key", "outside", "all", "ping", "look"), 0)
+	want := map[string]bool{"quick": false, "key": true, "outside": false, "all": true, "ping": false, "look": false, "inside look": true, "after": false}
+	for name, in := range want {
+		if got, ok := inside[name]; !ok || got != in {
+			t.Errorf("%s was run inside the gate: %v, want %v", name, got, in)
+		}
+	}
+	e.Exec(s, sent("key", "quick"), 0)
+	if !inside["quick"] || s.inside {
+		t.Errorf("a fast command behind one on data: inside %v; then the session is inside: %v", inside["quick"], s.inside)
+	}
+}
+
+// TestWeightLeavesTheGate asks that a command that looks at many names lets others in.
+func TestWeightLeavesTheGate(t *testing.T) {
+	e, s := small()
+	x := &Context{e, s}
+	e.enter(s)
+	x.Worked(maxWeight - 1)
+	if e.enter(s); s.weight != maxWeight-1 {
+		t.Errorf("a weight of %d after %d names", s.weight, maxWeight-1)
+	}
+	if x.Worked(1); s.weight != 0 || !s.inside {
+		t.Errorf("a weight of %d after %d names, inside %v", s.weight, maxWeight, s.inside)
+	}
+	e.leave(s)
+	if x.Worked(5); s.inside {
+		t.Error("a session outside the gate is let in")
+	}
+	s.alone = true
+	if e.enter(s); s.inside {
+		t.Error("who has closed the gate enters it")
+	}
+}
+
+// TestJoins asks which calls make one group.
+func TestJoins(t *testing.T) {
+	f, g := &Family{Kind: catalog.Bloom}, &Family{Kind: catalog.Cuckoo}
+	add := &Writing{}
+	e, _ := small(
+		Command{Name: "add", Arity: -3, Filter: &Filter{Family: f, Write: add}}, Command{Name: "put", Arity: 3, Filter: &Filter{Family: f, Write: add}},
+		Command{Name: "grow", Arity: 3, Flags: DenyOOM, Filter: &Filter{Family: f, Write: add}},
+		Command{Name: "has", Arity: -3, Filter: &Filter{Family: f}}, Command{Name: "dump", Arity: 3, Flags: Heavy, Filter: &Filter{Family: f}},
+		Command{Name: "other", Arity: -3, Filter: &Filter{Family: g}}, Command{Name: "get", Arity: -2},
+	)
+	for _, c := range []struct {
+		first, next string
+		want        bool
+	}{
+		{"add k x", "add k y", true}, {"add k x", "ADD k y", true}, {"add k x", "put k y", true}, {"put k x", "add k y z", true},
+		{"add k x", "add j y", false}, {"add k x", "has k x", false}, {"has k x", "add k x", false}, {"has k x", "has k y", true},
+		{"has k x", "other k x", false}, {"has k x", "dump k x", false}, {"dump k x", "dump k x", false}, {"dump k x", "has k x", false},
+		{"add k x", "grow k x", false}, {"grow k x", "grow k y", true}, {"add k x", "add k", false}, {"add k x", "add", false},
+		{"add k x", "put k y z", false}, {"add k x", "get k", false}, {"add k x", "none k y", false},
+	} {
+		first, next := callOf(nil, strings.Fields(c.first)...), callOf(nil, strings.Fields(c.next)...)
+		first.cmd = e.table.Lookup(first.Args[0])
+		if got := e.joins(&first, &next); got != c.want {
+			t.Errorf("%s joins %s: %v, want %v", c.next, c.first, got, c.want)
+		}
+	}
+}
+
+// TestWorkOfCommands asks as what the calls of a command are measured.
+func TestWorkOfCommands(t *testing.T) {
+	parse := func(*Context, *Call) {}
+	for _, c := range []struct {
+		filter *Filter
+		want   health.Work
+	}{
+		{nil, health.Other},
+		{&Filter{Contains: true}, health.Has},
+		{&Filter{Contains: true, Parse: parse}, health.Has},
+		{&Filter{}, health.Count},
+		{&Filter{Parse: parse}, health.Other},
+		{&Filter{Write: &Writing{Op: store.OpAdd}}, health.Add},
+		{&Filter{Write: &Writing{Op: store.OpFilterAdd}, Parse: parse}, health.Add},
+		{&Filter{Write: &Writing{Op: store.OpDeleteLazily}}, health.Delete},
+		{&Filter{Write: &Writing{Op: store.OpFilterDelete}}, health.Delete},
+	} {
+		if got := workOf(&Command{Filter: c.filter}); got != c.want {
+			t.Errorf("%+v is measured as %v, want %v", c.filter, got, c.want)
+		}
+	}
+}
+
+// TestUnkeptWrites asks that the replies of writes, and of no others, report that the
+// log could not be synced.
+func TestUnkeptWrites(t *testing.T) {
+	calls := []Call{
+		callOf(&Command{Name: "get", Flags: ReadOnly}), callOf(&Command{Name: "set", Flags: Write}), callOf(&Command{Name: "compact", Flags: Wrote}),
+		callOf(&Command{Name: "exec"}), callOf(nil, "none"),
+	}
+	unkept(calls, errors.New("a\r\nb"))
+	for i, want := range []bool{false, true, true, true, false} {
+		got := calls[i].Reply
+		if got.Failed() != want || want && got.Text != "MISCONF The write was done in memory, but it is not on disk and may be lost (a b)." {
+			t.Errorf("call %d is answered %q", i, got.Text)
+		}
+	}
+}
+
+// TestLatencyKeepsSamples asks for one sample of a second, the longest, and for the
+// latest 160 of them.
+func TestLatencyKeepsSamples(t *testing.T) {
+	var l Latency
+	if l.over(time.Hour) {
+		t.Error("what is off keeps something")
+	}
+	if l.SetThreshold(5); l.over(5*time.Millisecond-1) || !l.over(5*time.Millisecond) || l.Threshold() != 5 {
+		t.Error("from 5 ms on, and 5 ms are not kept, or less is")
+	}
+	at := time.Unix(1000, 0)
+	for i, took := range []time.Duration{7, 9, 8} {
+		l.add("a", at.Add(time.Duration(i)*time.Millisecond), took*time.Millisecond)
+	}
+	l.add("b", at, time.Second)
+	for i := range 3 {
+		l.add("b", at.Add(time.Duration(i+1)*time.Second), time.Duration(i)*time.Millisecond)
+	}
+	all := l.Events()
+	if len(all) != 2 || all[0].Name != "a" || !slices.Equal(all[0].Samples, []LatencySample{{1000, 9}}) || all[0].Most != 9 {
+		t.Errorf("events %+v", all)
+	}
+	if !slices.Equal(all[1].Samples, []LatencySample{{1000, 1000}, {1001, 0}, {1002, 1}, {1003, 2}}) || all[1].Most != 1000 {
+		t.Errorf("event b: %+v", all[1])
+	}
+	for i := range latencySamples - 3 {
+		l.add("b", at.Add(time.Duration(i+10)*time.Second), 3*time.Millisecond)
+	}
+	b := l.Events()[1]
+	if len(b.Samples) != latencySamples || b.Samples[0] != (LatencySample{1001, 0}) || b.Most != 1000 {
+		t.Errorf("%d samples are kept, the first is %v, the most %d", len(b.Samples), b.Samples[0], b.Most)
+	}
+	if got := l.Reset("b", "none"); got != 1 || len(l.Events()) != 1 {
+		t.Errorf("%d events are forgotten, %d left", got, len(l.Events()))
+	}
+	if got := l.Reset(); got != 1 || len(l.Events()) != 0 {
+		t.Errorf("%d events are forgotten, %d left", got, len(l.Events()))
+	}
+	if eventOf(&Command{Flags: Fast | Write}) != "fast-command" || eventOf(&Command{Flags: Write}) != "command" {
+		t.Error("fast commands and others are one event")
+	}
+}
+
+// TestBudgetBounds asks where the budget ends: for records, for what clients hold, and
+// for the tenth that is theirs alone.
+func TestBudgetBounds(t *testing.T) {
+	e, s := small()
+	b := &e.Budget
+	const most = 1 << 20
+	if b.Max() != most || b.Left() != most || b.reserve(most+1) || !b.reserve(most) || b.Left() != 0 || b.full() {
+		t.Errorf("%d of %d bytes are left", b.Left(), b.Max())
+	}
+	if b.reserve(1) || b.Used() != most {
+		t.Errorf("%d bytes are used of %d", b.Used(), most)
+	}
+	// Data fills the budget: clients have a tenth.
+	if !e.Hold(s, most/clientShare) || !b.full() || e.Hold(s, 1) {
+		t.Errorf("clients hold %d bytes", b.Clients())
+	}
+	if e.Hold(s, -1); b.Clients() != most/clientShare || s.Memory() != b.Clients() {
+		t.Errorf("clients hold %d bytes, one of them %d", b.Clients(), s.Memory())
+	}
+	if e.holdReply(s, 1) || s.replyBytes != 0 || b.Clients() != most/clientShare {
+		t.Errorf("a reply without room holds %d bytes", s.replyBytes)
+	}
+	e.Hold(s, -most/clientShare)
+	b.release(most)
+	if b.Used() != 0 || b.Peak() < most || b.Left() != most {
+		t.Errorf("%d bytes used, at most %d", b.Used(), b.Peak())
+	}
+	// Nothing else fills it: clients may have all of it, and no more.
+	if !e.holdReply(s, most) || e.holdReply(s, 1) || s.replyBytes != most {
+		t.Errorf("replies hold %d bytes", s.replyBytes)
+	}
+	if e.Release(s); b.Clients() != 0 || s.replyBytes != 0 {
+		t.Errorf("%d bytes are held for replies that are written", b.Clients())
+	}
+	var limit int64
+	e.memoryLimit = func(n int64) { limit = n }
+	x := &Context{e, s}
+	if x.SetMaxMemory(5); b.Max() != 5 || limit != 5 {
+		t.Errorf("the bound is %d, and %d outside", b.Max(), limit)
+	}
+	if b.reserve(5); b.Left() != 0 {
+		t.Errorf("%d bytes are left", b.Left())
+	}
+	if x.SetMaxMemory(3); b.Left() != 0 || !b.full() {
+		t.Errorf("%d bytes are left beyond the bound", b.Left())
+	}
+	release, ok := x.Reserve(1)
+	if ok || release != nil {
+		t.Error("bytes beyond the bound are set aside")
+	}
+}
