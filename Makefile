@@ -50,9 +50,8 @@ unit: ## vet; unit, property and statistical tests
 	go test -vet=all ./server ./cmd/bloomery ./codec ./...
 
 # What was vetted once is not vetted again in other builds.
-race: ## the tests under the race detector of what has goroutines, statistics left out
-	go test -race -short -vet=off $$(scripts/concurrent)
-	go test -race -short -vet=off -run 'TestConformance/.*/ConcurrentReaders' ./codec
+race: ## the tests in which goroutines share memory, under the race detector
+	scripts/race
 
 purego: ## the tests without assembly of what has some, statistics left out
 	go test -tags purego -short -vet=off ./hashing/... ./bloom ./compose ./counting ./cuckoo ./fuse ./codec ./internal/kernel
