@@ -19,12 +19,12 @@ const (
 )
 
 // accept takes clients until the listener is closed.
-func (s *Server) accept(l net.Listener) {
+func (s *Server) accept(l listener) {
 	for wait := time.Duration(0); ; {
 		nc, err := l.Accept()
 		if err == nil {
 			wait = 0
-			s.admit(nc)
+			s.admit(nc, l.secure)
 			continue
 		}
 		if errors.Is(err, net.ErrClosed) {
@@ -53,22 +53,29 @@ func (s *Server) Dial(context.Context) (net.Conn, error) {
 		return nil, fmt.Errorf("server: dial: %w", net.ErrClosed)
 	default:
 	}
-	s.admit(ours)
+	s.admit(ours, false)
 	return theirs, nil
 }
 
-// admit starts a connection, or answers why not.
-func (s *Server) admit(nc net.Conn) {
+// admit starts a connection, with TLS or without, or answers why not.
+func (s *Server) admit(nc net.Conn, secure bool) {
 	s.accepted.Add(1)
-	if s.config.ProtectedMode && s.settings.Password() == "" && !onLoopback(nc.RemoteAddr()) {
-		s.refuse(nc, textDenied)
+	c := &conn{server: s, nc: nc}
+	if secure {
+		c.tls = newTLSLayer(c, s.tlsConfig())
+	} else if s.onlyLocal(nc) {
+		s.refuse(c, textDenied)
 		return
 	}
-	c := &conn{server: s, nc: nc}
 	s.mu.Lock()
-	if s.closing || int64(len(s.conns)) >= s.settings.MaxClients.Load() {
+	ok := !s.closing && int64(len(s.conns)) < s.settings.MaxClients.Load()
+	var displaced *conn
+	if ok && secure {
+		displaced, ok = s.queueHandshake(c)
+	}
+	if !ok {
 		s.mu.Unlock()
-		s.refuse(nc, textTooMany)
+		s.refuse(c, textTooMany)
 		return
 	}
 	s.nextID++
@@ -79,14 +86,28 @@ func (s *Server) admit(nc net.Conn) {
 	s.wg.Add(1)
 	s.mu.Unlock()
 	go c.serve()
+	if displaced != nil {
+		s.log.Debug("client closed", "client", displaced.session.Addr, "reason", "its handshake makes room for that of another")
+		displaced.kill()
+	}
 }
 
-func (s *Server) refuse(nc net.Conn, text string) {
+// refuse ends a connection that has not begun. One with TLS gets no reason: that
+// would take a handshake.
+func (s *Server) refuse(c *conn, text string) {
 	s.rejected.Add(1)
-	s.log.Debug("client refused", "client", nc.RemoteAddr().String(), "reason", text[1:len(text)-2])
-	_ = nc.SetWriteDeadline(time.Now().Add(time.Second))
-	_, _ = nc.Write([]byte(text))
-	_ = nc.Close()
+	s.log.Debug("client refused", "client", c.nc.RemoteAddr().String(), "reason", text[1:len(text)-2])
+	if c.tls == nil {
+		_ = c.nc.SetWriteDeadline(time.Now().Add(time.Second))
+		_, _ = c.nc.Write([]byte(text))
+	}
+	_ = c.nc.Close()
+}
+
+// onlyLocal reports whether protected mode refuses a client because it is on another
+// machine and nobody would ask it who it is.
+func (s *Server) onlyLocal(nc net.Conn) bool {
+	return s.config.ProtectedMode && s.settings.Password() == "" && !onLoopback(nc.RemoteAddr())
 }
 
 func onLoopback(a net.Addr) bool {

@@ -33,10 +33,16 @@ type buffers struct {
 	out  []byte // replies not written yet
 	args [][]byte
 	work engine.Workspace
+
+	// Connections with TLS have these too.
+	raw    []byte // records that were read and not decrypted yet
+	sealed []byte // records to write
 }
 
 // size returns the bytes that b takes.
-func (b *buffers) size() int { return cap(b.in) + cap(b.out) + 24*cap(b.args) }
+func (b *buffers) size() int {
+	return cap(b.in) + cap(b.out) + 24*cap(b.args) + cap(b.raw) + cap(b.sealed)
+}
 
 // bufferPool keeps buffers that no connection needs now.
 type bufferPool struct{ pool sync.Pool }
@@ -54,10 +60,10 @@ func (p *bufferPool) get() *buffers {
 
 // put takes b back, unless it has grown too large to keep.
 func (p *bufferPool) put(b *buffers) {
-	if cap(b.in) > maxKeptBytes || cap(b.out) > maxKeptBytes || cap(b.args) > maxKeptArgs {
+	if cap(b.in) > maxKeptBytes || cap(b.out) > maxKeptBytes || cap(b.args) > maxKeptArgs || cap(b.sealed) > maxKeptBytes {
 		return
 	}
-	b.in, b.out, b.args = b.in[:0], b.out[:0], b.args[:0]
+	b.in, b.out, b.args, b.raw = b.in[:0], b.out[:0], b.args[:0], b.raw[:0]
 	b.work.Reset()
 	p.pool.Put(b)
 }

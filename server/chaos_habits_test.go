@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/tls"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -42,6 +43,7 @@ var habits = []habit{
 	{"looks at everything", 8, 300 * time.Millisecond, curious},
 	{"sends very many arguments", 2, time.Second, crowded},
 	{"is idle", 60, time.Second, idler},
+	{"shakes no hands", 10, 300 * time.Millisecond, shaker},
 }
 
 // peer is a client that expects the worst: it never fails a test by itself.
@@ -50,13 +52,24 @@ type peer struct {
 	r  *bufio.Reader
 }
 
+// tlsShare is of how many connections one has TLS.
+const tlsShare = 10
+
 // connect returns nil if there is no connection to be had.
 func connect(c *chaos) *peer {
-	nc, err := net.DialTimeout("tcp", c.addr.Load().(string), 2*time.Second)
+	secure := c.sessions.Load()%tlsShare == 0
+	addr := c.addr.Load().(string)
+	if secure {
+		addr = c.secure.Load().(string)
+	}
+	nc, err := net.DialTimeout("tcp", addr, 2*time.Second)
 	if err != nil {
 		return nil
 	}
 	_ = nc.SetDeadline(time.Now().Add(10 * time.Second))
+	if secure {
+		nc = tls.Client(nc, c.trusted)
+	}
 	return &peer{nc, bufio.NewReader(nc)}
 }
 
@@ -64,8 +77,12 @@ func (p *peer) close() { _ = p.nc.Close() }
 
 // reset ends the connection without ceremony.
 func (p *peer) reset() {
-	_ = p.nc.(*net.TCPConn).SetLinger(0)
-	_ = p.nc.Close()
+	nc := p.nc
+	if secure, ok := nc.(*tls.Conn); ok {
+		nc = secure.NetConn()
+	}
+	_ = nc.(*net.TCPConn).SetLinger(0)
+	_ = nc.Close()
 }
 
 // do returns the reply, "" if the connection is gone.
@@ -196,7 +213,7 @@ func halfCloser(_ context.Context, c *chaos, rng *rand.Rand) {
 		b = append(b, someCommand(rng)...)
 	}
 	_, _ = p.nc.Write(b)
-	_ = p.nc.(*net.TCPConn).CloseWrite()
+	_ = p.nc.(interface{ CloseWrite() error }).CloseWrite()
 	if _, err := io.Copy(io.Discard, p.r); err != nil && isTimeout(err) {
 		c.t.Error("a client that closed its half never got the end of the other")
 	}
@@ -482,6 +499,23 @@ func crowded(_ context.Context, c *chaos, rng *rand.Rand) {
 	b = append(b, bytes.Repeat([]byte("$0\r\n\r\n"), n)...)
 	go func() { _, _ = p.nc.Write(b) }()
 	_, _ = readRaw(nil, p.r)
+}
+
+// shaker begins a handshake, or something like one, and goes no further.
+func shaker(ctx context.Context, c *chaos, rng *rand.Rand) {
+	nc, err := net.DialTimeout("tcp", c.secure.Load().(string), 2*time.Second)
+	if err != nil {
+		return
+	}
+	p := &peer{nc: nc}
+	defer p.close()
+	_ = nc.SetDeadline(time.Now().Add(10 * time.Second))
+	hello := []byte{22, 3, 1, byte(rng.Uint32()), byte(rng.Uint32()), 1, 0}
+	_, _ = nc.Write(append(hello, make([]byte, rng.IntN(600))...)[:rng.IntN(len(hello))])
+	rest(ctx, time.Duration(rng.IntN(4000))*time.Millisecond)
+	if rng.IntN(2) == 0 {
+		p.reset()
+	}
 }
 
 func idler(ctx context.Context, c *chaos, rng *rand.Rand) {

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/tls"
 	"flag"
 	"fmt"
 	"io"
@@ -50,7 +51,8 @@ func chaosServer(dir string) int {
 	rng := rand.New(rand.NewPCG(1, uint64(os.Getpid())))
 	recordLocks()
 	s, err := server.New(server.Config{
-		Addr: []string{"127.0.0.1:0", "unix:" + filepath.Join(dir, "socket")}, Dir: filepath.Join(dir, "data"),
+		Addr: []string{"plain:127.0.0.1:0", "unix:" + filepath.Join(dir, "socket"), "tls:127.0.0.1:0"}, Dir: filepath.Join(dir, "data"),
+		TLSCert: filepath.Join(dir, "server.crt"), TLSKey: filepath.Join(dir, "server.key"),
 		MaxMemory: chaosMemory, MaxClients: 2000, ShutdownTimeout: chaosShutdown, WriteTimeout: chaosStall,
 		Now:         func() time.Time { return time.Now().Add(time.Duration(offset.Load())) },
 		OnHeapLimit: func(n int64) { debug.SetMemoryLimit(n) },
@@ -63,6 +65,9 @@ func chaosServer(dir string) int {
 	defer stop()
 	go func() {
 		for ctx.Err() == nil {
+			if err := s.Reload(); err != nil {
+				fmt.Fprintln(os.Stderr, err)
+			}
 			offset.Store(int64(rng.IntN(7200)-3600) * int64(time.Second))
 			time.Sleep(300 * time.Millisecond)
 		}
@@ -81,6 +86,8 @@ type chaos struct {
 	t        *testing.T
 	dir      string
 	addr     atomic.Value // string
+	secure   atomic.Value // string: the address with TLS
+	trusted  *tls.Config
 	server   *exec.Cmd
 	output   bytes.Buffer
 	payload  atomic.Value // string: a dump to restore
@@ -103,6 +110,9 @@ func TestChaos(t *testing.T) {
 		length /= 5
 	}
 	c := &chaos{t: t, dir: t.TempDir()}
+	a := newAuthority(t, "authority")
+	a.issue(t, c.dir, "server", 24*time.Hour)
+	c.trusted = a.trusted()
 	var err error
 	if c.control, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
 		t.Fatal(err)
@@ -146,6 +156,7 @@ func (c *chaos) start() {
 	}
 	c.addr.Store(strings.TrimSpace(line))
 	asked := dial(c.t, c.addr.Load().(string))
+	c.secure.Store("127.0.0.1:" + strings.Split(asked.do("CONFIG", "GET", "tls-port"), "\r\n")[4])
 	c.allThere(asked)
 	asked.do("SET", "large", strings.Repeat("x", chaosString))
 	asked.do("BF.RESERVE", "filter", "0.01", fmt.Sprint(chaosFilter))

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -16,7 +17,9 @@ import (
 // default. Settings describes most of the fields by name.
 type Config struct {
 	// Addr lists where clients connect, each HOST:PORT or unix:PATH; port 0
-	// takes a free one. The default is 127.0.0.1:6379.
+	// takes a free one. The default is 127.0.0.1:6379. With a certificate there
+	// is TLS on HOST:PORT; plain:HOST:PORT has none even so, and tls:HOST:PORT is
+	// an error without a certificate. There is never TLS on unix:PATH.
 	Addr []string
 	// HTTP lists where HTTP is served, as Addr does: probes, metrics, the JSON
 	// API and the page. The default is nowhere; Handler works all the same.
@@ -36,6 +39,17 @@ type Config struct {
 	// its name the address of this machine. Where another program mounts
 	// Handler, names are asked for only if there are some here.
 	HTTPHosts []string
+	// TLSCert and TLSKey are the files of the certificate, with the chain that
+	// signs it, and of its private key, in PEM form. Reload reads them again.
+	TLSCert, TLSKey string
+	// TLSCA is the file of the authorities that sign the certificates of clients.
+	TLSCA string
+	// TLSAuthClients is whether clients are asked for a certificate: no (the
+	// default), optional (one that is given must be good) or yes.
+	TLSAuthClients string
+	// TLS is for programs that carry the server: it takes the place of the four
+	// settings above. The server works on a copy.
+	TLS *tls.Config
 	// Password is what clients must give, "" for none.
 	Password string
 	// ProtectedMode refuses clients of other machines while there is no
@@ -114,8 +128,12 @@ func (c Config) complete() (Config, error) {
 	if len(c.Addr) == 0 {
 		c.Addr = []string{"127.0.0.1:6379"}
 	}
+	setDefault(&c.TLSAuthClients, authNo)
+	if err := c.checkTLS(); err != nil {
+		return c, err
+	}
 	for _, addr := range slices.Concat(c.Addr, c.HTTP) {
-		if err := checkAddr(addr); err != nil {
+		if _, err := c.endpoint(addr); err != nil {
 			return c, err
 		}
 	}

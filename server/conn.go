@@ -60,6 +60,7 @@ var longAgo = time.Unix(1, 0)
 type conn struct {
 	server  *Server
 	nc      net.Conn
+	tls     *tlsLayer // nil without TLS
 	socket  socket
 	session *engine.Session
 	parser  resp.Parser
@@ -95,7 +96,12 @@ func (c *conn) enter(phase uint64) {
 func (c *conn) serve() {
 	defer c.server.drop(c)
 	defer c.rescue()
-	c.report(c.loop())
+	err := c.handshake()
+	if err == nil {
+		err = c.loop()
+	}
+	c.report(err)
+	c.farewell()
 	if c.said {
 		c.linger()
 	}
@@ -135,6 +141,12 @@ func (c *conn) space() ([]byte, error) {
 		c.b = c.server.buffers.get()
 		c.b.in = append(c.b.in, c.rest...)
 		c.rest = nil
+		if c.tls != nil {
+			c.tls.unpack(c.b)
+		}
+	}
+	if c.tls != nil { // a record is never as long as that
+		return c.b.raw[len(c.b.raw):cap(c.b.raw)], nil
 	}
 	if len(c.b.in) == cap(c.b.in) {
 		if err := c.grow(); err != nil {
@@ -147,6 +159,10 @@ func (c *conn) space() ([]byte, error) {
 // took runs what n more bytes in space have brought.
 func (c *conn) took(n int) error {
 	c.in.Add(int64(n))
+	if c.tls != nil {
+		c.b.raw = c.b.raw[:len(c.b.raw)+n]
+		return c.unseal()
+	}
 	c.b.in = c.b.in[:len(c.b.in)+n]
 	return c.run()
 }
@@ -157,7 +173,7 @@ func (c *conn) complain(text string) {
 	c.said = true
 	_ = c.nc.SetWriteDeadline(time.Now().Add(time.Second))
 	if c.ending.Load() != killed {
-		_, _ = c.nc.Write(resp.AppendError(nil, text))
+		_, _ = c.send(resp.AppendError(nil, text))
 	}
 }
 
@@ -275,19 +291,33 @@ func (c *conn) paused() error {
 	return nil
 }
 
-// write sends what there is to send. Usually the socket takes it at once.
+// write sends what there is to send.
 func (c *conn) write() error {
 	b := c.b
 	if len(b.out) == 0 {
 		return nil
 	}
-	n, err := c.socket.write(b.out)
-	if err == nil && n < len(b.out) {
-		err = c.writeSlowly(b.out[n:])
-		n = len(b.out)
+	out := b.out
+	if c.tls != nil {
+		sealed, err := c.tls.seal(b.sealed, out)
+		if err != nil {
+			return err
+		}
+		b.sealed, out = sealed, sealed
+	}
+	err := c.transmit(out)
+	b.out = b.out[:0]
+	return err
+}
+
+// transmit writes to the socket. Usually it takes all at once.
+func (c *conn) transmit(out []byte) error {
+	n, err := c.socket.write(out)
+	if err == nil && n < len(out) {
+		err = c.writeSlowly(out[n:])
+		n = len(out)
 	}
 	c.out.Add(int64(n))
-	b.out = b.out[:0]
 	return err
 }
 
@@ -314,7 +344,7 @@ func (c *conn) writeSlowly(out []byte) error {
 // idle returns buffers that are not needed while the client sends nothing. A
 // short piece of a command is kept on its own.
 func (c *conn) idle() error {
-	if len(c.b.in) == 0 && c.parser.Idle() {
+	if len(c.b.in) == 0 && c.parser.Idle() && len(c.b.raw) == 0 {
 		c.release()
 		c.enter(waiting)
 		return nil
@@ -324,6 +354,9 @@ func (c *conn) idle() error {
 	}
 	if len(c.b.in) <= maxRest {
 		c.rest = append([]byte(nil), c.b.in...)
+		if c.tls != nil {
+			c.tls.rest = append([]byte(nil), c.b.raw...)
+		}
 		c.server.buffers.put(c.b)
 		c.b = nil
 	}

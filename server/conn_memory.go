@@ -35,6 +35,9 @@ func (c *conn) settle() bool {
 	if c.b != nil && (cap(c.b.in) > readBytes || !c.parser.Idle()) {
 		n += cap(c.b.in)
 	}
+	if c.tls != nil {
+		n += len(c.tls.rest)
+	}
 	return c.hold(n)
 }
 

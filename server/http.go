@@ -10,7 +10,6 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/bloomery/bloomery/server/internal/engine"
@@ -43,7 +42,7 @@ type httpSide struct {
 // newHTTP makes what serves HTTP: the handler, and listeners that are bound.
 func (s *Server) newHTTP() error {
 	c := &s.config
-	listeners, err := listenHTTP(c.HTTP)
+	listeners, err := s.listenHTTP()
 	if err != nil {
 		return err
 	}
@@ -51,7 +50,7 @@ func (s *Server) newHTTP() error {
 	side.listeners, side.fresh = listeners, map[net.Conn]bool{}
 	side.handler = web.New(web.Config{
 		Engine: s.engine, NewSession: s.httpSession, Ready: s.ready, Token: c.HTTPToken, Admin: c.HTTPAdmin,
-		Protected: c.ProtectedMode, Hosts: slices.Concat(c.HTTPHosts, namesOf(c.HTTP)), Log: c.Log, Now: c.Now,
+		Protected: c.ProtectedMode, Hosts: slices.Concat(c.HTTPHosts, c.httpNames()), Log: c.Log, Now: c.Now,
 	})
 	side.server = &http.Server{
 		Handler: side.handler, MaxHeaderBytes: httpHeaderBytes,
@@ -66,30 +65,34 @@ func (s *Server) newHTTP() error {
 }
 
 // listenHTTP opens all addresses, or none.
-func listenHTTP(addrs []string) ([]net.Listener, error) {
+func (s *Server) listenHTTP() ([]net.Listener, error) {
 	var all []net.Listener
-	for _, addr := range addrs {
-		l, err := listen(addr)
+	for _, addr := range s.config.HTTP {
+		l, err := s.config.listen(addr)
 		if err != nil {
 			for _, l := range all {
 				_ = l.Close()
 			}
-			e := &PortError{Addr: addr, err: err, Hint: "choose another address for HTTP with --http HOST:PORT, or none with --http \"\""}
-			if errors.Is(err, syscall.EADDRINUSE) {
-				e.err = fmt.Errorf("the port is taken by another program: %w", syscall.EADDRINUSE)
+			if e, ok := errors.AsType[*PortError](err); ok {
+				e.Hint = "choose another address for HTTP with --http HOST:PORT, or none with --http \"\""
 			}
-			return nil, e
+			return nil, err
 		}
-		all = append(all, &boundedListener{Listener: l})
+		bounded := net.Listener(&boundedListener{Listener: l})
+		if l.secure {
+			bounded = tlsListener{bounded, s}
+		}
+		all = append(all, bounded)
 	}
 	return all, nil
 }
 
-// namesOf returns the names among addresses to listen on.
-func namesOf(addrs []string) (names []string) {
-	for _, addr := range addrs {
-		host, _, err := net.SplitHostPort(addr)
-		if err == nil && host != "" && net.ParseIP(host) == nil {
+// httpNames returns the names among the addresses of HTTP.
+func (c *Config) httpNames() (names []string) {
+	for _, addr := range c.HTTP {
+		e, err := c.endpoint(addr)
+		host, _, _ := net.SplitHostPort(e.Address)
+		if err == nil && e.Network == "tcp" && host != "" && net.ParseIP(host) == nil {
 			names = append(names, host)
 		}
 	}

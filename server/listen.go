@@ -13,48 +13,87 @@ import (
 	"time"
 )
 
-// unixPrefix begins an address that is the path of a socket.
-const unixPrefix = "unix:"
+// Prefixes of addresses: the path of a socket, and whether there is TLS.
+const (
+	unixPrefix  = "unix:"
+	tlsPrefix   = "tls:"
+	plainPrefix = "plain:"
+)
 
-// network splits an address as Config.Addr has it into what net.Listen takes.
-func network(addr string) (network, address string) {
+// Endpoint is an address of a server as package net takes it.
+type Endpoint struct {
+	// Network is tcp or unix, Address HOST:PORT or a path.
+	Network, Address string
+	// TLS means that clients have to use TLS.
+	TLS bool
+}
+
+// ParseAddr reads an address as Config.Addr has it: HOST:PORT, tls:HOST:PORT,
+// plain:HOST:PORT or unix:PATH. Without a prefix there is TLS if the server has a
+// certificate.
+func ParseAddr(addr string, certificate bool) (Endpoint, error) {
 	if path, ok := strings.CutPrefix(addr, unixPrefix); ok {
-		return "unix", path
-	}
-	return "tcp", addr
-}
-
-// checkAddr reports what is wrong with an address.
-func checkAddr(addr string) error {
-	switch network, address := network(addr); {
-	case network == "unix" && address == "":
-		return fmt.Errorf("server: addr %q: no path", addr)
-	case network == "tcp":
-		if _, _, err := net.SplitHostPort(address); err != nil {
-			return fmt.Errorf("server: addr %q: want HOST:PORT or unix:PATH", addr)
+		if path == "" {
+			return Endpoint{}, fmt.Errorf("server: addr %q: no path", addr)
 		}
+		return Endpoint{Network: "unix", Address: path}, nil
 	}
-	return nil
+	e := Endpoint{Network: "tcp", Address: addr, TLS: certificate}
+	if rest, ok := strings.CutPrefix(addr, tlsPrefix); ok {
+		e.Address, e.TLS = rest, true
+	} else if rest, ok := strings.CutPrefix(addr, plainPrefix); ok {
+		e.Address, e.TLS = rest, false
+	}
+	if _, _, err := net.SplitHostPort(e.Address); err != nil {
+		return Endpoint{}, fmt.Errorf("server: addr %q: want HOST:PORT, tls:HOST:PORT, plain:HOST:PORT or unix:PATH", addr)
+	}
+	return e, nil
 }
 
-// listenAll opens all addresses, or none.
-func listenAll(addrs []string) ([]net.Listener, error) {
-	var all []net.Listener
-	for _, addr := range addrs {
-		l, err := listen(addr)
+// endpoint reads an address of this configuration.
+func (c *Config) endpoint(addr string) (Endpoint, error) {
+	e, err := ParseAddr(addr, c.hasTLS())
+	if err == nil && e.TLS && !c.hasTLS() {
+		err = fmt.Errorf("server: addr %q: TLS needs a certificate: set tls-cert and tls-key", addr)
+	}
+	return e, err
+}
+
+// listener is where clients come from.
+type listener struct {
+	net.Listener
+	secure bool // with TLS
+}
+
+// listenAll opens all addresses of a configuration, or none.
+func (c *Config) listenAll() ([]listener, error) {
+	var all []listener
+	for _, addr := range c.Addr {
+		l, err := c.listen(addr)
 		if err != nil {
 			for _, l := range all {
 				_ = l.Close()
 			}
-			return nil, listenError(addr, err)
+			return nil, err
 		}
 		all = append(all, l)
 	}
 	return all, nil
 }
 
-func listen(addr string) (net.Listener, error) {
-	network, address := network(addr)
+func (c *Config) listen(addr string) (listener, error) {
+	e, err := c.endpoint(addr)
+	if err != nil {
+		return listener{}, err
+	}
+	l, err := bind(e.Network, e.Address)
+	if err != nil {
+		return listener{}, listenError(addr, e, err)
+	}
+	return listener{l, e.TLS}, nil
+}
+
+func bind(network, address string) (net.Listener, error) {
 	var lc net.ListenConfig
 	l, err := lc.Listen(context.Background(), network, address)
 	if err == nil || network != "unix" || !errors.Is(err, syscall.EADDRINUSE) || !abandoned(address) {
@@ -95,13 +134,14 @@ func (e *PortError) Error() string {
 // Unwrap returns the cause.
 func (e *PortError) Unwrap() error { return e.err }
 
-func listenError(addr string, err error) error {
+func listenError(addr string, where Endpoint, err error) error {
 	e := &PortError{Addr: addr, err: err, Hint: "choose an address of this machine with --addr HOST:PORT"}
-	if network, _ := network(addr); network == "unix" {
+	if where.Network == "unix" {
 		e.Hint = "choose another path with --addr unix:PATH"
 	} else if errors.Is(err, syscall.EADDRINUSE) {
 		e.err = fmt.Errorf("the port is taken by another program: %w", syscall.EADDRINUSE)
-		e.Hint = "choose another port with --addr " + nextPort(addr) + " (or BLOOMERY_ADDR, or addr in the configuration file)"
+		next := strings.TrimSuffix(addr, where.Address) + nextPort(where.Address)
+		e.Hint = "choose another port with --addr " + next + " (or BLOOMERY_ADDR, or addr in the configuration file)"
 	}
 	return e
 }

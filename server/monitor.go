@@ -23,7 +23,7 @@ func (c *conn) stream(m *engine.Monitor) {
 			return
 		}
 		c.writing.Lock()
-		n, err := c.nc.Write(lines)
+		n, err := c.send(lines)
 		c.writing.Unlock()
 		c.out.Add(int64(n))
 		if err != nil {

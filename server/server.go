@@ -9,12 +9,13 @@
 package server
 
 import (
+	"container/list"
 	"context"
 	"errors"
 	"log/slog"
 	"net"
 	"os"
-	"slices"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -36,10 +37,14 @@ type Server struct {
 	engine    *engine.Engine
 	state     *store.State
 	door      *local.Door
-	listeners []net.Listener
+	listeners []listener
 	started   time.Time
 	buffers   bufferPool
 	http      httpSide
+
+	certificates atomic.Pointer[certificates] // nil without TLS
+	reloading    sync.Mutex
+	computing    chan struct{} // holds one for each handshake that may compute
 
 	ended    chan struct{} // closed when the server is to end
 	end      sync.Once
@@ -53,6 +58,8 @@ type Server struct {
 	nextID  int64
 	closing bool
 	wg      sync.WaitGroup // of connections
+	// handshakes are the connections that are in theirs, the oldest first.
+	handshakes list.List
 
 	rewrite rewriter
 
@@ -64,8 +71,10 @@ type Server struct {
 	unread    atomic.Int64 // bytes of connections that wait for their clients
 	accepted  atomic.Int64
 	rejected  atomic.Int64
-	pastIn    atomic.Int64 // bytes of connections that have ended
-	pastOut   atomic.Int64
+	// badHandshakes are those that failed.
+	badHandshakes atomic.Int64
+	pastIn        atomic.Int64 // bytes of connections that have ended
+	pastOut       atomic.Int64
 }
 
 // New returns a server that has recovered the data of its folder and bound its
@@ -91,6 +100,10 @@ func NewContext(ctx context.Context, c Config) (*Server, error) {
 		}
 		state.SetKeys(keys)
 	}
+	secure, err := c.loadTLS(time.Now())
+	if err != nil {
+		return nil, err
+	}
 	d, err := openDoor(&c, state, ctx.Err)
 	if err != nil {
 		return nil, err
@@ -99,8 +112,12 @@ func NewContext(ctx context.Context, c Config) (*Server, error) {
 		config: c, log: c.Log, state: state, door: d, started: c.Now(), conns: map[int64]*conn{},
 		ended: make(chan struct{}), done: make(chan struct{}),
 		settings: engine.NewSettings(c.Defaults, c.Password),
+		// One processor is left for others: a handshake takes a thousand
+		// times as long as a command.
+		computing: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)-1)),
 	}
-	if s.listeners, err = listenAll(c.Addr); err != nil {
+	s.startTLS(secure)
+	if s.listeners, err = c.listenAll(); err != nil {
 		return nil, errors.Join(err, d.Close())
 	}
 	s.settings.Server = c.parameters(s.listeners)
@@ -210,12 +227,15 @@ func (s *Server) finish(err error) {
 }
 
 func (s *Server) closeListeners() {
-	for _, l := range slices.Concat(s.listeners, s.http.listeners) {
+	for _, l := range s.http.listeners {
+		_ = l.Close()
+	}
+	for _, l := range s.listeners {
 		_ = l.Close()
 	}
 }
 
-func addresses(ls []net.Listener) string {
+func addresses[L net.Listener](ls []L) string {
 	all := make([]string, len(ls))
 	for i, l := range ls {
 		all[i] = l.Addr().String()

@@ -49,11 +49,17 @@ func (s Setting) Env() string {
 func Settings() []Setting {
 	d := RedisBloomDefaults()
 	return []Setting{
-		listSetting("addr", "127.0.0.1:6379", "where clients connect: HOST:PORT or unix:PATH, several with commas", func(c *Config) *[]string { return &c.Addr }),
-		listSetting("http", "127.0.0.1:8379", "where HTTP is served (API, metrics, page): HOST:PORT or unix:PATH, several with commas; \"\" for none", func(c *Config) *[]string { return &c.HTTP }),
+		listSetting("addr", "127.0.0.1:6379", "where clients connect: HOST:PORT (with TLS if there is a certificate), plain:HOST:PORT (without) or unix:PATH, several with commas",
+			func(c *Config) *[]string { return &c.Addr }),
+		listSetting("http", "127.0.0.1:8379", "where HTTP is served (API, metrics, page): addresses as in --addr; \"\" for none", func(c *Config) *[]string { return &c.HTTP }),
 		text("http-token", "", "token that HTTP requests can give instead of a user; better in BLOOMERY_HTTP_TOKEN or the file", func(c *Config) *string { return &c.HTTPToken }).secret(),
 		boolSetting("http-admin", false, "allow HTTP requests that change something; without it HTTP is read-only", func(c *Config) *bool { return &c.HTTPAdmin }),
 		listSetting("http-hosts", "", "names under which HTTP requests without token and user may reach the server, besides localhost and addresses; * for all", func(c *Config) *[]string { return &c.HTTPHosts }),
+		text("tls-cert", "", "file of the certificate for TLS and its chain, PEM; read again on SIGHUP", func(c *Config) *string { return &c.TLSCert }).redis("tls-cert-file"),
+		text("tls-key", "", "file of its private key, PEM", func(c *Config) *string { return &c.TLSKey }).redis("tls-key-file"),
+		text("tls-ca", "", "file of the authorities that sign the certificates of clients, PEM", func(c *Config) *string { return &c.TLSCA }).redis("tls-ca-cert-file"),
+		text("tls-auth-clients", authNo, "ask clients for a certificate: no, optional (one that is given must be good) or yes",
+			func(c *Config) *string { return &c.TLSAuthClients }).redis("tls-auth-clients"),
 		text("password", "", "what clients must give with AUTH; better in BLOOMERY_PASSWORD or the file", func(c *Config) *string { return &c.Password }).
 			redis("requirepass").live().secret(),
 		boolSetting("protected-mode", true, "without a password, refuse clients of other machines", func(c *Config) *bool { return &c.ProtectedMode }).redis("protected-mode"),
@@ -200,7 +206,7 @@ func formatBytes(n int64) string {
 }
 
 // parameters are the settings that CONFIG GET shows and CONFIG SET cannot change.
-func (c *Config) parameters(ls []net.Listener) map[string]string {
+func (c *Config) parameters(ls []listener) map[string]string {
 	p := map[string]string{}
 	for _, s := range Settings() {
 		if s.Redis != "" && !s.Live {
@@ -208,13 +214,18 @@ func (c *Config) parameters(ls []net.Listener) map[string]string {
 		}
 	}
 	p["proto-max-bulk-len"] = p["client-query-buffer-limit"]
-	p["port"] = "0"
+	p["port"], p["tls-port"] = "0", "0"
 	var hosts []string
 	for _, l := range ls {
 		switch a := l.Addr().(type) {
 		case *net.TCPAddr:
-			if hosts = append(hosts, a.IP.String()); len(hosts) == 1 {
-				p["port"] = strconv.Itoa(a.Port)
+			hosts = append(hosts, a.IP.String())
+			name := "port"
+			if l.secure {
+				name = "tls-port"
+			}
+			if p[name] == "0" {
+				p[name] = strconv.Itoa(a.Port)
 			}
 		default:
 			p["unixsocket"] = a.String()

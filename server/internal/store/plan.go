@@ -95,12 +95,24 @@ func (s *State) share(p Plan, k codec.Kind, hash hashing.Kind, check uint64) (*s
 	return v, nil
 }
 
-// SetKeys sets the secret keys of hashes. It is called before anything is loaded.
-func (s *State) SetKeys(keys map[string]hashing.Hasher) { s.keys = keys }
+// SetKeys sets the secret keys of hashes: before anything is loaded, and again when
+// keys were added. Filters that are there keep what they were opened with.
+func (s *State) SetKeys(keys map[string]hashing.Hasher) {
+	s.keys.Store(&keys)
+	s.plan.Store(nil) // it may have been made without its key
+}
+
+// keyring returns the secret keys by id. It is not changed.
+func (s *State) keyring() map[string]hashing.Hasher {
+	if keys := s.keys.Load(); keys != nil {
+		return *keys
+	}
+	return nil
+}
 
 // Key returns the hasher of a secret key. It reports false if there is no such key.
 func (s *State) Key(id string) (hashing.Hasher, bool) {
-	h, ok := s.keys[id]
+	h, ok := s.keyring()[id]
 	return h, ok
 }
 
@@ -117,7 +129,7 @@ func (s *State) OtherKey(id string) (other string) {
 
 // KeyOf returns the id of the secret key with a fingerprint, "" if there is none.
 func (s *State) KeyOf(check uint64) string {
-	for id, h := range s.keys {
+	for id, h := range s.keyring() {
 		if h.Check() == check {
 			return id
 		}
@@ -132,12 +144,12 @@ func (s *State) hasher(p *Plan, kind hashing.Kind, check uint64) hashing.Hasher 
 	if kind == hashing.XXH3 {
 		return hashing.Seeded(check)
 	}
-	if h, ok := s.keys[p.KeyID]; ok && h.Check() == check {
+	if h, ok := s.Key(p.KeyID); ok && h.Check() == check {
 		return h
 	}
 	// A filter that was loaded or restored where its key was not has no id, or that
 	// of another server.
-	if h, ok := s.keys[s.KeyOf(check)]; ok {
+	if h, ok := s.Key(s.KeyOf(check)); ok {
 		return h
 	}
 	return hashing.Placeholder(check)

@@ -67,9 +67,9 @@ type State struct {
 	memory *redisbloom.Memory // of all filters
 	bytes  atomic.Int64
 
-	retained atomic.Int64              // see Retain
-	keys     map[string]hashing.Hasher // secret keys by id
-	plan     atomic.Pointer[shared]    // of the last filter that was made: most are alike
+	retained atomic.Int64                              // see Retain
+	keys     atomic.Pointer[map[string]hashing.Hasher] // secret keys by id
+	plan     atomic.Pointer[shared]                    // of the last filter that was made: most are alike
 	windows  windows
 	shadows  atomic.Pointer[shadows] // nil if there are none
 }

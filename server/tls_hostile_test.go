@@ -1,0 +1,210 @@
+package server_test
+
+import (
+	"crypto/tls"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/bloomery/bloomery/server"
+)
+
+// firstFlight returns what a client sends first in a handshake.
+func firstFlight(t *testing.T, config *tls.Config) []byte {
+	t.Helper()
+	ours, theirs := net.Pipe()
+	go func() {
+		_ = tls.Client(theirs, config).Handshake()
+	}()
+	b := make([]byte, 16<<10)
+	n, err := io.ReadAtLeast(ours, b, 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _ = ours.Close(), theirs.Close()
+	return b[:n]
+}
+
+// TestHostileHandshakes has clients begin handshakes and do everything but end them:
+// others are served meanwhile, and nothing is left of them.
+func TestHostileHandshakes(t *testing.T) {
+	config, _, trusted := secured(t, server.Config{WriteTimeout: 2 * time.Second, MaxClients: 1000})
+	addr := start(t, config)
+	steady := dialTLS(t, addr, trusted)
+	steady.expect("+PONG\r\n", "PING")
+	hello := firstFlight(t, trusted)
+	rng := rand.New(rand.NewPCG(3, 4))
+	habits := []func(net.Conn, *rand.Rand){
+		func(net.Conn, *rand.Rand) {}, // silence
+		func(nc net.Conn, rng *rand.Rand) { _, _ = nc.Write(hello[:rng.IntN(len(hello))]) },
+		func(nc net.Conn, _ *rand.Rand) { _, _ = nc.Write(hello) }, // and then nothing
+		func(nc net.Conn, rng *rand.Rand) { // changed somewhere
+			b := append([]byte(nil), hello...)
+			b[rng.IntN(len(b))] ^= byte(1 + rng.IntN(255))
+			_, _ = nc.Write(b)
+		},
+		func(nc net.Conn, rng *rand.Rand) { // garbage
+			b := make([]byte, rng.IntN(1000))
+			for i := range b {
+				b[i] = byte(rng.Uint32())
+			}
+			_, _ = nc.Write(b)
+		},
+		func(nc net.Conn, _ *rand.Rand) { _, _ = nc.Write([]byte{22, 3, 1, 0xff, 0xff, 1}) }, // a record of 64 KiB
+		func(nc net.Conn, _ *rand.Rand) { _, _ = nc.Write([]byte{22, 3, 1, 0, 0, 22, 3, 1, 0, 0}) },
+		func(nc net.Conn, _ *rand.Rand) { // drop by drop
+			for _, x := range hello {
+				if _, err := nc.Write([]byte{x}); err != nil {
+					return
+				}
+				time.Sleep(20 * time.Millisecond)
+			}
+		},
+		func(nc net.Conn, _ *rand.Rand) { // and is gone
+			_, _ = nc.Write(hello)
+			_ = nc.(*net.TCPConn).SetLinger(0)
+			_ = nc.Close()
+		},
+		func(nc net.Conn, _ *rand.Rand) { // the end of the stream instead of an answer
+			_, _ = nc.Write(hello)
+			_ = nc.(*net.TCPConn).CloseWrite()
+		},
+	}
+	const each = 12
+	var wg sync.WaitGroup
+	for i := range each * len(habits) {
+		nc := dial(t, addr).nc
+		seed := rng.Uint64()
+		wg.Go(func() { habits[i%len(habits)](nc, rand.New(rand.NewPCG(seed, 5))) })
+	}
+	for began := time.Now(); time.Since(began) < time.Second; {
+		aliveTLS(t, addr, trusted)
+		steady.expect("+PONG\r\n", "PING")
+	}
+	wg.Wait()
+	until := time.Now().Add(10 * time.Second)
+	for strings.Count(steady.do("CLIENT", "LIST"), "id=") > 1 {
+		if time.Now().After(until) {
+			t.Fatalf("handshakes are left: %s", steady.do("CLIENT", "LIST"))
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+// TestHandshakesLeaveRoom has more clients hang in their handshake than there is room
+// for: they count as clients, no more than a share of them, and those that are stuck
+// give way to new ones.
+func TestHandshakesLeaveRoom(t *testing.T) {
+	const most, share = 80, 20
+	config, _, trusted := secured(t, server.Config{MaxClients: most})
+	config.Addr = []string{"127.0.0.1:0", "plain:127.0.0.1:0"}
+	addr := start(t, config)
+	steady := dialTLS(t, addr, trusted)
+	lines := strings.Split(steady.do("CONFIG", "GET", "port"), "\r\n")
+	plain := "127.0.0.1:" + lines[4]
+	for range share {
+		dial(t, addr)
+	}
+	waitFor(t, func() bool { return strings.Count(steady.do("CLIENT", "LIST"), "id=") == share+1 }, "handshakes count as clients")
+	// All places for handshakes are taken by clients that have just come: the
+	// next one is refused. Others are served.
+	if err := dialTLS(t, addr, trusted).tlsConn().Handshake(); err == nil {
+		t.Error("there is no limit on handshakes")
+	}
+	dial(t, plain).expect("+PONG\r\n", "PING")
+	time.Sleep(1100 * time.Millisecond)
+	for range 3 * share { // those that are stuck give way
+		aliveTLS(t, addr, trusted)
+	}
+	for range 2 * share {
+		dial(t, addr)
+	}
+	if n := strings.Count(steady.do("CLIENT", "LIST"), "id="); n > share+20 {
+		t.Errorf("%d clients, want at most %d in handshakes", n, share)
+	}
+	for i := range most - share - 5 {
+		c := dial(t, plain)
+		if got := c.do("PING"); got != "+PONG\r\n" {
+			t.Fatalf("client %d beside handshakes: %q", i, got)
+		}
+	}
+}
+
+func waitFor(t *testing.T, ok func() bool, what string) {
+	t.Helper()
+	for until := time.Now().Add(10 * time.Second); !ok(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(until) {
+			t.Fatal(what)
+		}
+	}
+}
+
+// TestHostileRecords sends what is no record, or none of this connection, behind a
+// handshake that is good.
+func TestHostileRecords(t *testing.T) {
+	config, _, trusted := secured(t, server.Config{WriteTimeout: 2 * time.Second})
+	addr := start(t, config)
+	for i, b := range [][]byte{
+		{23, 3, 3, 0xff, 0xff, 1, 2, 3},                                   // too long
+		append([]byte{23, 3, 3, 0, 40}, make([]byte, 40)...),              // not sealed by these keys
+		append([]byte{22, 3, 3, 0, 4}, 0, 0, 0, 0),                        // a new handshake
+		{21, 3, 3, 0, 2, 2, 40},                                           // an alert in clear
+		[]byte("PING\r\n"),                                                // no TLS
+		{0x80, 0x2e, 1, 0, 2, 0, 0x15, 0, 0, 0, 0x10, 1, 0, 0x80, 7, 0},   // SSL 2
+		append([]byte{23, 3, 3, 0x40, 0x11}, make([]byte, 0x4011+300)...), // as long as can be, and wrong
+	} {
+		for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
+			trusted := trusted.Clone()
+			trusted.MaxVersion = version
+			c := dialTLS(t, addr, trusted)
+			c.expect("+PONG\r\n", "PING")
+			_, _ = c.nc.Write(request("PING")) // is answered
+			if got := c.reply(); got != "+PONG\r\n" {
+				t.Errorf("before %d: %q", i, got)
+			}
+			_, _ = c.tlsConn().NetConn().Write(b)
+			if !c.ended() {
+				t.Errorf("record %d, version %x: the connection is open", i, version)
+			}
+		}
+	}
+	aliveTLS(t, addr, trusted)
+}
+
+// TestManyTLSClients connects many at once: all are served, and those that are there
+// do not wait for handshakes of others.
+func TestManyTLSClients(t *testing.T) {
+	config, _, trusted := secured(t, server.Config{})
+	addr := start(t, config)
+	steady := dialTLS(t, addr, trusted)
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	failed := 0
+	for i := range 200 / chaosFactor * 2 {
+		wg.Go(func() {
+			nc, err := tls.Dial("tcp", addr, trusted)
+			if err == nil {
+				_ = nc.SetDeadline(time.Now().Add(20 * time.Second))
+				var reply [7]byte
+				_, _ = nc.Write(request("PING"))
+				_, err = io.ReadFull(nc, reply[:])
+				_ = nc.Close()
+			}
+			if err != nil {
+				mu.Lock()
+				defer mu.Unlock()
+				if failed++; failed == 1 {
+					t.Errorf("client %d: %v", i, err)
+				}
+			}
+		})
+	}
+	steady.expect("+PONG\r\n", "PING")
+	wg.Wait()
+	steady.expect(fmt.Sprintf("$%d\r\n%s\r\n", 5, "still"), "ECHO", "still")
+}
