@@ -22,6 +22,7 @@ var update = flag.Bool("update", false, "write the generated parts of README.md 
 var notRun = map[string]string{
 	"load":   "it needs a server: see load_test.go",
 	"serve":  "it serves until it is stopped",
+	"ping":   "it needs a server: see ping_test.go",
 	"doctor": "it needs the folder of a server: see folder_test.go",
 	"backup": "it needs the folder of a server: see folder_test.go",
 }
@@ -299,6 +300,7 @@ var jsonObjects = map[string]any{
 	"convert":                convertedJSON{},
 	"doctor":                 doctorLineJSON{},
 	"backup":                 backupJSON{},
+	"ping":                   pingJSON{},
 	"version":                build{},
 	"stats":                  statsJSON{},
 }

@@ -4,12 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
-	"os"
 	"runtime"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -18,9 +15,6 @@ import (
 	"github.com/bloomery/bloomery/internal/resp"
 )
 
-// dialTimeout is how long a server may take to answer at all.
-const dialTimeout = 10 * time.Second
-
 // shownErrors is how many refusals are told, each of one line or of several that
 // follow each other.
 const shownErrors = 10
@@ -28,11 +22,9 @@ const shownErrors = 10
 // loadOptions are the flags of load.
 type loadOptions struct {
 	inputFlags
-	addr     string
-	user     string
-	password string
-	reserve  string
-	batch    int
+	connectFlags
+	reserve string
+	batch   int
 }
 
 func newLoad() *cobra.Command {
@@ -52,17 +44,17 @@ can simply be run again.
 Put the password in BLOOMERY_PASSWORD rather than after --password, where other users of
 the machine see it.`,
 		Example: `  bloomery load --addr 127.0.0.1:6379 users users.txt
+  bloomery load --addr db.example.com:6379 --tls --cacert ca.crt users users.txt
+  bloomery load --addr unix:/run/bloomery.sock users users.txt
   zcat urls.gz | bloomery load --reserve 10M,0.1% urls`,
 		Args: between(1, -1, "the key of the filter"),
 	}
 	newShell(cmd, func(ctx context.Context, s *shell, args []string) error { return o.run(ctx, s, args[0], args[1:]) })
 	f := cmd.Flags()
-	f.StringVar(&o.addr, "addr", "127.0.0.1:6379", "`HOST:PORT` of the server")
+	o.connectFlags.bind(f, "127.0.0.1:6379", "`ADDRESS` of the server: HOST:PORT, tls:HOST:PORT or unix:PATH")
 	f.StringVar(&o.reserve, "reserve", "", "make the filter first, for `N,P`: 1e6,0.1%")
-	f.StringVar(&o.user, "user", "", "`NAME` to give with the password")
-	f.StringVar(&o.password, "password", "", "password of the server; better in BLOOMERY_PASSWORD")
 	f.IntVar(&o.batch, "batch", 1000, "most lines in a command")
-	o.bind(f)
+	o.inputFlags.bind(f)
 	return cmd
 }
 
@@ -78,9 +70,9 @@ func (o *loadOptions) run(ctx context.Context, s *shell, key string, args []stri
 	if err != nil {
 		return err
 	}
-	nc, err := (&net.Dialer{Timeout: dialTimeout}).DialContext(ctx, "tcp", o.addr)
+	nc, err := o.dial(ctx)
 	if err != nil {
-		return hinted{about(o.addr, networkCause(err)), "is the server running? bloomery serve starts one"}
+		return err
 	}
 	in := o.input(s, files)
 	l := newLoader(s, nc, key, o.batch)
@@ -99,15 +91,8 @@ func (o *loadOptions) run(ctx context.Context, s *shell, key string, args []stri
 // OK.
 func (o *loadOptions) greeting(s *shell, key string) ([][]string, error) {
 	var commands [][]string
-	password := o.password
-	if password == "" {
-		password, _ = s.lookup(envPrefix + "PASSWORD")
-	}
-	switch {
-	case password != "" && o.user != "":
-		commands = append(commands, []string{"AUTH", o.user, password})
-	case password != "":
-		commands = append(commands, []string{"AUTH", password})
+	if auth := o.auth(s.lookup); auth != nil {
+		commands = append(commands, auth)
 	}
 	if o.reserve == "" {
 		return commands, nil
@@ -150,17 +135,6 @@ func linesWere(n uint64) string {
 		return "1 line was"
 	}
 	return grouped(n) + " lines were"
-}
-
-// networkCause takes operation and addresses out of an error of the network.
-func networkCause(err error) error {
-	if e, ok := errors.AsType[*net.OpError](err); ok && !errors.Is(err, errServer) {
-		err = e.Err
-	}
-	if e, ok := errors.AsType[*os.SyscallError](err); ok && !errors.Is(err, errServer) {
-		return e.Err
-	}
-	return err
 }
 
 // load sends all lines and waits for all answers.
@@ -208,10 +182,7 @@ func (e refusedError) Error() string { return string(e) }
 func (l *loader) greet(commands [][]string) error {
 	var reply resp.Reply
 	for _, c := range commands {
-		if _, err := l.nc.Write(resp.AppendCommand(nil, c...)); err != nil {
-			return serverError(err)
-		}
-		if err := reply.Read(l.r); err != nil {
+		if err := ask(l.nc, l.r, &reply, c...); err != nil {
 			return serverError(err)
 		}
 		if reply.Type == '-' {

@@ -7,8 +7,10 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"os/signal"
 	"runtime/debug"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -47,12 +49,17 @@ when the log outgrows the data, or on SAVE and BGSAVE. --dir "" keeps it in memo
 only. --fsync says what a power cut can cost: nothing that was answered (always), at
 most one second (everysec), or what the system had not written (no).
 
+With --tls-cert and --tls-key there is TLS on every HOST:PORT; plain:HOST:PORT and unix
+sockets have none. SIGHUP has the server read certificates and secret keys again: all of
+them, or, if one is not as it should be, none. The log names the file.
+
 SIGTERM and SIGINT (Ctrl-C) end the server: clients get the replies to what they
 sent, the data is closed, and the exit code is 0. A second signal ends it at once.`,
 		Example: `  bloomery serve
   bloomery serve --addr 127.0.0.1:6380 --max-memory 2GiB
   bloomery serve --addr 127.0.0.1:6379,unix:/run/bloomery.sock
   bloomery serve --dir /var/lib/bloomery --fsync always
+  bloomery serve --tls-cert server.crt --tls-key server.key --addr 0.0.0.0:6379,plain:127.0.0.1:6380
   BLOOMERY_PASSWORD=secret bloomery serve --addr 0.0.0.0:6379`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -97,6 +104,9 @@ func runServe(ctx context.Context, flags *pflag.FlagSet, c *server.Config, o *se
 		}
 		return printSettings(out, flags, notSettings...)
 	}
+	hangups := make(chan os.Signal, 1) // caught from now on: it would end the process
+	signal.Notify(hangups, syscall.SIGHUP)
+	defer signal.Stop(hangups)
 	s, err := startServer(ctx, *c, server.NewContext)
 	if s == nil && ctx.Err() != nil {
 		log.Info("stopped before the data was read")
@@ -105,10 +115,27 @@ func runServe(ctx context.Context, flags *pflag.FlagSet, c *server.Config, o *se
 	if err != nil {
 		return serveError(c.Dir, err)
 	}
+	ended := make(chan struct{})
+	defer close(ended)
+	go reloads(s, hangups, ended, log)
 	if err := s.Serve(ctx); err != nil {
 		return fmt.Errorf("serve: %w", err)
 	}
 	return nil
+}
+
+// reloads has the server read its files again whenever it is asked to.
+func reloads(s *server.Server, hangups <-chan os.Signal, ended <-chan struct{}, log *slog.Logger) {
+	for {
+		select {
+		case <-ended:
+			return
+		case <-hangups:
+			if err := s.Reload(); err != nil {
+				log.Error("nothing was reloaded, the old state stays in force", "error", err)
+			}
+		}
+	}
 }
 
 // startServer returns a server that has read its data. When ctx ends meanwhile that
