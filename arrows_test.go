@@ -92,8 +92,9 @@ var rooms = map[string][]string{
 		"", "hashing", "hashing/named", "sizing", "bloom", "counting", "cuckoo", "quotient", "fuse", "ribbon", "codec", "codec/file",
 		"internal/figures", "internal/memory", "internal/shards", "internal/resp", "server", "cmd/bloomery/internal/lines", "cmd/bloomery/internal/dedupe",
 	},
-	"examples/attack": {"hashing", "bloom", "counting", "compose"},
-	"examples/words":  {"bloom"},
+	"examples/attack":   {"hashing", "bloom", "counting", "compose"},
+	"examples/embedded": {"server"},
+	"examples/words":    {"bloom"},
 }
 
 // library packages may import these modules and nothing else from outside.
