@@ -82,7 +82,8 @@ i=0
 while [ $i -lt 1000 ]; do
 	printf '*3\r\n$6\r\nBF.ADD\r\n$4\r\npipe\r\n$4\r\n%04d\r\n' $i
 	i=$((i + 1))
-done | redis-cli -p "$port" --pipe >"$dir/pipe"
+done >"$dir/commands"
+redis-cli -p "$port" --pipe <"$dir/commands" >"$dir/pipe"
 if ! grep -q 'errors: 0, replies: 1000' "$dir/pipe"; then
 	echo "FAIL redis-cli --pipe"
 	cat "$dir/pipe"
@@ -103,6 +104,58 @@ for command in PING "BF.ADD bench __rand_int__" "BF.EXISTS bench __rand_int__" "
 		failed=1
 	fi
 done
+
+# TLS, where redis-cli and openssl have it: the same port, after a restart.
+if redis-cli --help 2>&1 | grep -q -e --cacert && command -v openssl >/dev/null; then
+	stop() { kill "$server" 2>/dev/null; wait "$server" 2>/dev/null || true; }
+	stop
+	openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=localhost \
+		-addext subjectAltName=DNS:localhost,IP:127.0.0.1 -keyout "$dir/key.pem" -out "$dir/cert.pem" 2>/dev/null
+	"$dir/bloomery" serve --addr "127.0.0.1:$port" --dir "$dir/data" --log-level error --tls-cert "$dir/cert.pem" --tls-key "$dir/key.pem" \
+		--tls-ca "$dir/cert.pem" --tls-auth-clients yes &
+	server=$!
+	tls="--tls --cacert $dir/cert.pem --cert $dir/cert.pem --key $dir/key.pem"
+	for _ in $(seq 100); do
+		# shellcheck disable=SC2086
+		redis-cli -p "$port" $tls ping >/dev/null 2>&1 && break
+		sleep 0.05
+	done
+	# shellcheck disable=SC2086
+	check PONG $tls ping
+	# shellcheck disable=SC2086
+	check 1 $tls BF.EXISTS bf hello
+	contains "expects TLS" ping
+	# shellcheck disable=SC2086
+	if ! redis-cli -p "$port" $tls --pipe <"$dir/commands" | grep -q 'errors: 0, replies: 1000'; then
+		echo "FAIL redis-cli --tls --pipe"
+		failed=1
+	fi
+	# shellcheck disable=SC2086
+	if ! redis-benchmark -p "$port" $tls -q -n 20000 -P 16 -r 100000 BF.EXISTS bench __rand_int__ | tr '\r' '\n' | grep 'requests per second'; then
+		echo "FAIL redis-benchmark --tls"
+		failed=1
+	fi
+	# shellcheck disable=SC2086
+	if ! "$dir/bloomery" ping --addr "127.0.0.1:$port" $tls >/dev/null; then
+		echo "FAIL bloomery ping"
+		failed=1
+	fi
+	# A new certificate by SIGHUP.
+	before=$(openssl x509 -in "$dir/cert.pem" -noout -serial)
+	openssl req -x509 -key "$dir/key.pem" -days 3 -subj /CN=localhost -addext subjectAltName=DNS:localhost,IP:127.0.0.1 -out "$dir/cert.pem" 2>/dev/null
+	kill -HUP "$server"
+	for _ in $(seq 100); do
+		shown=$(openssl s_client -connect "127.0.0.1:$port" </dev/null 2>/dev/null | openssl x509 -noout -serial) || true
+		[ "$shown" != "$before" ] && break
+		sleep 0.05
+	done
+	if [ "$shown" != "$(openssl x509 -in "$dir/cert.pem" -noout -serial)" ]; then
+		echo "FAIL SIGHUP: the server shows $shown"
+		failed=1
+	fi
+	# shellcheck disable=SC2086
+	check PONG $tls ping
+fi
 
 if [ $failed = 0 ]; then echo "redis-cli and redis-benchmark: all well"; fi
 exit $failed

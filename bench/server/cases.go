@@ -10,6 +10,7 @@ type benchCase struct {
 	name     string
 	pipeline int
 	redis    bool     // runs against Redis: the yardstick
+	tls      bool     // over TLS, ours only
 	args     []string // the command
 	items    int      // items per request
 	before   []string // commands to run first; CAPACITY stands for it
@@ -65,6 +66,10 @@ func cases() []benchCase {
 			}
 			c.pipeline, c.items, c.target = p, 1, targets[c.name][i]
 			all = append(all, c)
+			if c.name == "BF.EXISTS" && hasTLS() {
+				c.tls, c.target = true, 0
+				all = append(all, c)
+			}
 		}
 		if p == 16 {
 			all = append(all,

@@ -135,9 +135,17 @@ func measured(o options, bloomery, dir string) (string, error) {
 			continue
 		}
 		port := 7463 + i
-		servers[i], err = startServer(port, program, "serve", "--addr", "127.0.0.1:"+strconv.Itoa(port), "--log-level", "warn",
-			"--dir", filepath.Join(dir, "data"+strconv.Itoa(i)), "--fsync", "everysec")
-		if err != nil {
+		args := []string{"serve", "--log-level", "warn", "--dir", filepath.Join(dir, "data"+strconv.Itoa(i)), "--fsync", "everysec"}
+		if i == ours {
+			cert, key, err := certify(dir)
+			if err != nil {
+				return "", err
+			}
+			args = append(args, "--tls-cert", cert, "--tls-key", key, "--addr", "plain:127.0.0.1:"+strconv.Itoa(port)+",tls:127.0.0.1:"+strconv.Itoa(port+tlsPort))
+		} else {
+			args = append(args, "--addr", "127.0.0.1:"+strconv.Itoa(port))
+		}
+		if servers[i], err = startServer(port, program, args...); err != nil {
 			return "", err
 		}
 		fmt.Fprintln(os.Stderr, "filling filters of", o.capacity, "keys")
@@ -149,7 +157,7 @@ func measured(o options, bloomery, dir string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	page := report(o, results)
+	page := report(o, results) + tlsReport(results)
 	if o.gate {
 		page += gate(o)
 	}
@@ -177,7 +185,7 @@ func measure(o options, servers [parties]*process) ([]result, error) {
 		for i, c := range cases {
 			results[i].c = c
 			for _, who := range order {
-				if servers[who] == nil || c.redis != (who == redis) || who == base && !servers[who].knows(c.args[0]) {
+				if servers[who] == nil || c.redis != (who == redis) || c.tls && who != ours || who == base && !servers[who].knows(c.args[0]) {
 					continue
 				}
 				r, err := runCase(o, servers[who], c)

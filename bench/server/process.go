@@ -103,7 +103,15 @@ func (p *process) benchmark(c benchCase, o options) (oneRun, error) {
 	if err != nil {
 		return oneRun{}, err
 	}
-	args := append([]string{"-p", p.port, "-c", "50", "-n", strconv.Itoa(n), "-P", strconv.Itoa(c.pipeline), "-r", strconv.Itoa(2 * o.capacity), "-q"}, c.args...)
+	where := []string{"-p", p.port}
+	if c.tls {
+		port, err := strconv.Atoi(p.port)
+		if err != nil {
+			return oneRun{}, err
+		}
+		where = []string{"-p", strconv.Itoa(port + tlsPort), "--tls", "--insecure"}
+	}
+	args := append(append(where, "-c", "50", "-n", strconv.Itoa(n), "-P", strconv.Itoa(c.pipeline), "-r", strconv.Itoa(2*o.capacity), "-q"), c.args...)
 	out, err := exec.Command("redis-benchmark", args...).CombinedOutput()
 	if err != nil {
 		return oneRun{}, fmt.Errorf("redis-benchmark: %w: %s", err, out)

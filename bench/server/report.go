@@ -73,7 +73,7 @@ func report(o options, results []result) string {
 		fmt.Fprintf(&b, "\n## Pipeline %d\n\n| command | items/s | CPU, µs | by CPU | lowest – highest | target | base: CPU, µs | base: by CPU | over base |\n|---|---|---|---|---|---|---|---|---|\n", p)
 		var ping result
 		for _, r := range results {
-			if r.c.pipeline != p {
+			if r.c.pipeline != p || r.c.tls {
 				continue
 			}
 			if r.c.redis {
