@@ -119,7 +119,7 @@ func (s *State) Key(id string) (hashing.Hasher, bool) {
 // OtherKey returns the id of a secret key that is not the one of this id, the first in
 // order; "" if there is none.
 func (s *State) OtherKey(id string) (other string) {
-	for v := range s.keys {
+	for v := range s.keyring() {
 		if v != id && (other == "" || v < other) {
 			other = v
 		}
