@@ -15,7 +15,7 @@ const module = "github.com/bloomery/bloomery"
 
 // commands is what every package of commands may import: none imports another.
 var commands = []string{
-	"foreign/redisbloom", "server/internal/catalog", "server/internal/door", "server/internal/engine", "server/internal/health",
+	"foreign/redisbloom", "server/internal/acl", "server/internal/catalog", "server/internal/door", "server/internal/engine", "server/internal/health",
 	"server/internal/rdb", "server/internal/store",
 }
 
@@ -57,8 +57,10 @@ var rooms = map[string][]string{
 	"server/internal/door/local":          {"", "foreign/redisbloom", "server/internal/catalog", "server/internal/door", "server/internal/order", "server/internal/store"},
 	"server/internal/door/local/powercut": {"server/internal/door/local"},
 	"server/internal/rdb":                 {},
+	"server/internal/glob":                {},
+	"server/internal/acl":                 {"server/internal/glob"},
 	"server/internal/health":              {"", "sizing"},
-	"server/internal/engine":              {"", "hashing", "foreign/redisbloom", "server/internal/catalog", "server/internal/door", "server/internal/health", "server/internal/order", "server/internal/rdb", "server/internal/store"},
+	"server/internal/engine":              {"", "hashing", "foreign/redisbloom", "server/internal/acl", "server/internal/catalog", "server/internal/door", "server/internal/glob", "server/internal/health", "server/internal/order", "server/internal/rdb", "server/internal/store"},
 	"server/internal/command/bf":          commands,
 	"server/internal/command/cf":          commands,
 	"server/internal/command/filter":      append([]string{"", "bloom", "codec", "compose", "counting", "cuckoo", "hashing", "quotient", "sizing"}, commands...),
@@ -69,11 +71,12 @@ var rooms = map[string][]string{
 	"server/internal/command/text":        commands,
 	"server/internal/command/connection":  commands,
 	"server/internal/command/admin":       commands,
+	"server/internal/command/acl":         commands,
 	"server/internal/command": {
 		"server/internal/engine",
 		"server/internal/command/bf", "server/internal/command/cf", "server/internal/command/cms", "server/internal/command/topk",
 		"server/internal/command/tdigest", "server/internal/command/filter", "server/internal/command/keys", "server/internal/command/text",
-		"server/internal/command/connection", "server/internal/command/admin",
+		"server/internal/command/connection", "server/internal/command/admin", "server/internal/command/acl",
 	},
 	"server/internal/command/gendocs": {"server/internal/command"},
 	"server/internal/web/calc":        {"", "internal/figures", "sizing"},

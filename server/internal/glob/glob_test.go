@@ -1,0 +1,123 @@
+package glob_test
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bloomery/bloomery/server/internal/glob"
+)
+
+// slowMatch is a glob by the book, without a thought for time.
+func slowMatch(pattern, s string) bool {
+	if pattern == "" {
+		return s == ""
+	}
+	if pattern[0] == '*' {
+		return slowMatch(pattern[1:], s) || s != "" && slowMatch(pattern, s[1:])
+	}
+	if s == "" {
+		return false
+	}
+	switch {
+	case pattern[0] == '?':
+		return slowMatch(pattern[1:], s[1:])
+	case pattern[0] == '[':
+		p, negate, ok := 1, false, false
+		if p < len(pattern) && pattern[p] == '^' {
+			negate = true
+			p++
+		}
+		for ; p < len(pattern) && pattern[p] != ']'; p++ {
+			switch {
+			case pattern[p] == '\\' && p+1 < len(pattern):
+				p++
+				ok = ok || pattern[p] == s[0]
+			case p+2 < len(pattern) && pattern[p+1] == '-':
+				ok = ok || min(pattern[p], pattern[p+2]) <= s[0] && s[0] <= max(pattern[p], pattern[p+2])
+				p += 2
+			default:
+				ok = ok || pattern[p] == s[0]
+			}
+		}
+		return ok != negate && slowMatch(pattern[min(p+1, len(pattern)):], s[1:])
+	case pattern[0] == '\\' && len(pattern) > 1:
+		return pattern[1] == s[0] && slowMatch(pattern[2:], s[1:])
+	}
+	return pattern[0] == s[0] && slowMatch(pattern[1:], s[1:])
+}
+
+func TestMatchIsTheBooks(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	word := func(letters string, n int) string {
+		b := make([]byte, rng.IntN(n+1))
+		for i := range b {
+			b[i] = letters[rng.IntN(len(letters))]
+		}
+		return string(b)
+	}
+	rounds := 200_000
+	if testing.Short() {
+		rounds = 20_000
+	}
+	for range rounds {
+		pattern, s := word(`ab**?[]^-\`, 8), word("ab-]", 8)
+		if got, want := glob.Match(pattern, s), slowMatch(pattern, s); got != want {
+			t.Fatalf("Match(%q, %q) = %t, want %t", pattern, s, got, want)
+		}
+		if got, want := glob.New(pattern).MatchBytes([]byte(s)), slowMatch(pattern, s); got != want {
+			t.Fatalf("MatchBytes(%q, %q) = %t, want %t", pattern, s, got, want)
+		}
+	}
+	// Segments that are searched for at 64 places at once.
+	for range rounds / 100 {
+		middle := word("ab?", 150) + "a[ab]b"
+		pattern, s := "*"+middle+"*"+word("ab", 3), word("ab", 300)
+		if rng.IntN(2) == 0 {
+			s += strings.NewReplacer("?", "a", "[ab]", "b").Replace(middle) + word("ab", 20)
+		}
+		if got, want := glob.Match(pattern, s), slowFloat(pattern, s); got != want {
+			t.Fatalf("Match(%q, %q) = %t, want %t", pattern, s, got, want)
+		}
+	}
+}
+
+// slowFloat is slowMatch for a pattern of two stars, by trying every place.
+func slowFloat(pattern, s string) bool {
+	end := strings.LastIndexByte(pattern, '*')
+	for i := range len(s) + 1 {
+		for j := i; j <= len(s); j++ {
+			if slowMatch(pattern[1:end], s[i:j]) && strings.HasSuffix(s[j:], pattern[end+1:]) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// TestMatchIsLinear asks for the patterns that take others minutes.
+func TestMatchIsLinear(t *testing.T) {
+	long := strings.Repeat("a", 1<<18)
+	for _, pattern := range []string{
+		strings.Repeat("a*", 2000) + "b",
+		"*" + strings.Repeat("a", 4000) + "b*",
+		"*" + strings.Repeat("?", 2000) + "b" + strings.Repeat("[a-z]", 1000) + "*",
+		strings.Repeat("*a", 4096) + "b",
+		strings.Repeat("*", 1<<20) + "b",
+	} {
+		began := time.Now()
+		if glob.Match(pattern, long) {
+			t.Errorf("%.20q matches", pattern)
+		}
+		if took := time.Since(began); took > 10*time.Second {
+			t.Errorf("%.20q took %v on %d bytes", pattern, took, len(long))
+		}
+	}
+	if glob.Match("*"+strings.Repeat("a", 4097)+"*", long) {
+		t.Error("a pattern of more than 4096 floating elements matches")
+	}
+	if !glob.Match(long, long) {
+		t.Error("a long pattern without a star does not match itself")
+	}
+}
