@@ -50,10 +50,14 @@ type Config struct {
 	// TLS is for programs that carry the server: it takes the place of the four
 	// settings above. The server works on a copy.
 	TLS *tls.Config
-	// Password is what clients must give, "" for none.
+	// Password is that of the user default, which clients are before they log in as
+	// another; "" for none.
 	Password string
-	// ProtectedMode refuses clients of other machines while there is no
-	// password.
+	// ACLFile is the file of users, lines such as ACL LIST shows; "" means that there
+	// is none. If it has the user default, Password does not count.
+	ACLFile string
+	// ProtectedMode refuses clients of other machines while the user default needs
+	// no password.
 	ProtectedMode bool
 	// MaxMemory bounds the memory of names, filters, strings and of what
 	// clients have under way, in bytes. The default is 75% of the memory that

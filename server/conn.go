@@ -265,7 +265,7 @@ func (c *conn) exec() error {
 		}
 	}
 	if len(calls) > 0 {
-		c.parser.Guest = !c.session.Authenticated && c.server.settings.Password() != ""
+		c.parser.Guest = c.server.engine.Guest(c.session)
 	}
 	b.work.Reset()
 	if b.args = b.args[:0]; cap(b.args) > maxKeptArgs {

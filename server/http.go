@@ -121,7 +121,7 @@ func (s *Server) httpSession(remote, local string) *engine.Session {
 	id := s.nextID
 	s.mu.Unlock()
 	session := engine.NewSession(id, remote, local, s.config.Now(), func() {})
-	session.Authenticated = s.settings.Password() == ""
+	session.Authenticated = s.engine.Open()
 	return session
 }
 

@@ -126,8 +126,14 @@ func NewContext(ctx context.Context, c Config) (*Server, error) {
 	s.settings.Timeout.Store(int64(c.IdleTimeout / time.Second))
 	s.engine = engine.New(engine.Config{
 		Commands: command.All(), State: state, Door: d, Keeper: d, Host: host{s}, Settings: s.settings, Clock: c.Now,
-		MaxMemory: c.MaxMemory, SetMaxMemory: s.setMaxMemory, Collect: s.collect,
+		MaxMemory: c.MaxMemory, SetMaxMemory: s.setMaxMemory, Collect: s.collect, Users: s.userFile(),
 	})
+	applyUsers, err := s.reloadUsers()
+	if err != nil {
+		s.closeListeners()
+		return nil, errors.Join(err, d.Close())
+	}
+	applyUsers()
 	s.setMaxMemory(c.MaxMemory)
 	if err := s.newHTTP(); err != nil {
 		s.closeListeners()

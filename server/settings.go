@@ -60,8 +60,10 @@ func Settings() []Setting {
 		text("tls-ca", "", "file of the authorities that sign the certificates of clients, PEM", func(c *Config) *string { return &c.TLSCA }).redis("tls-ca-cert-file"),
 		text("tls-auth-clients", authNo, "ask clients for a certificate: no, optional (one that is given must be good) or yes",
 			func(c *Config) *string { return &c.TLSAuthClients }).redis("tls-auth-clients"),
-		text("password", "", "what clients must give with AUTH; better in BLOOMERY_PASSWORD or the file", func(c *Config) *string { return &c.Password }).
+		text("password", "", "password of the user default; better in BLOOMERY_PASSWORD or the file", func(c *Config) *string { return &c.Password }).
 			redis("requirepass").live().secret(),
+		text("acl-file", "", "file of users and their rights, lines as ACL LIST shows them; read at the start, by ACL LOAD and on SIGHUP", func(c *Config) *string { return &c.ACLFile }).
+			redis("aclfile"),
 		boolSetting("protected-mode", true, "without a password, refuse clients of other machines", func(c *Config) *bool { return &c.ProtectedMode }).redis("protected-mode"),
 		text("dir", "bloomery-data", "folder for data, made if it is not there; \"\" keeps data in memory only", func(c *Config) *string { return &c.Dir }).redis("dir"),
 		text("fsync", "everysec", "when writes are on disk: always, everysec or no", func(c *Config) *string { return &c.Fsync }).redis("appendfsync").live(),

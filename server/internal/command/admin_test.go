@@ -111,7 +111,8 @@ func TestInfoFields(t *testing.T) {
 			" rdb_current_bgsave_time_sec:-1 rdb_saves:0 aof_enabled:1 aof_last_write_status:ok aof_current_size:", log.LogBytes,
 			" aof_buffer_length:0 log_fsync:always log_position:", log.LogEnd, " log_fsyncs:* log_behind_ms:* log_refused:"),
 		"Stats": "total_connections_received:5 total_commands_processed:5 instantaneous_ops_per_sec:0 total_net_input_bytes:77 total_net_output_bytes:88 " +
-			"rejected_connections:2 expired_keys:0 evicted_keys:0 keyspace_hits:1 keyspace_misses:1 total_error_replies:2",
+			"rejected_connections:2 expired_keys:0 evicted_keys:0 keyspace_hits:1 keyspace_misses:1 total_error_replies:2 " +
+			"acl_access_denied_auth:0 acl_access_denied_cmd:0 acl_access_denied_key:0 acl_access_denied_channel:0 acl_addrate_refused:0",
 		"Replication": "role:master connected_slaves:0",
 		"Modules":     "module:name=bf,ver=80000,api=1,filters=0,usedby=[],using=[],options=[]",
 		"Commandstats": "cmdstat_bf.add:calls=1,usec=0,usec_per_call=0.00,rejected_calls=0,failed_calls=0 " +
@@ -242,7 +243,7 @@ func TestSlowCommands(t *testing.T) {
 func TestDescriptions(t *testing.T) {
 	newBench(t, 1<<30).script(t, `
 		ACL CAT bloom cuckoo -> -ERR wrong number of arguments for 'acl|cat' command
-		COMMAND LIST FILTERBY PATTERN ACL* -> ["acl" "acl|cat" "acl|help" "acl|list" "acl|users" "acl|whoami"]
+		COMMAND LIST FILTERBY PATTERN ACL* -> ["acl" "acl|cat" "acl|deluser" "acl|dryrun" "acl|genpass" "acl|getuser" "acl|help" "acl|list" "acl|load" "acl|log" "acl|save" "acl|setuser" "acl|users" "acl|whoami"]
 		COMMAND LIST FILTERBY MODULE BF -> []
 		COMMAND INFO tdigest.merge -> [["tdigest.merge" :-4 [+write +denyoom +module +movablekeys] :1 :1 :1 [+@write +@tdigest] [] [["flags" [+RW] "begin_search" ["type" "index" "spec" ["index" :1]] "find_keys" ["type" "range" "spec" ["lastkey" :0 "keystep" :1 "limit" :0]]] ["flags" [+RO] "begin_search" ["type" "index" "spec" ["index" :2]] "find_keys" ["type" "keynum" "spec" ["keynumidx" :0 "firstkey" :1 "keystep" :1]]]] []]]
 		COMMAND INFO cms.merge -> [["cms.merge" :-4 [+write +denyoom +module] :1 :1 :1 [+@write +@cms] [] [["flags" [+RW] "begin_search" ["type" "index" "spec" ["index" :1]] "find_keys" ["type" "range" "spec" ["lastkey" :0 "keystep" :1 "limit" :0]]]] []]]

@@ -55,3 +55,38 @@ func BenchmarkExec(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkUser is the time of one command in a pipeline of 64 by users of more and
+// less rights: the rights are checked for every group of commands.
+func BenchmarkUser(b *testing.B) {
+	for _, user := range []string{"all", "commands", "patterns", "addrate"} {
+		for _, cmd := range []string{"BF.EXISTS", "BF.ADD", "PING"} {
+			b.Run("cmd="+cmd+"/user="+user, func(b *testing.B) {
+				e := newBench(b, 8<<30)
+				e.line("BF.RESERVE some:filter 0.01 10000000")
+				e.line("ACL SETUSER all on >pw ~* +@all")
+				e.line("ACL SETUSER commands on >pw ~* -@all +@bloom +@connection")
+				e.line("ACL SETUSER patterns on >pw +@all ~other:* ~more:*:* %R~shared:* ~some:*")
+				e.line("ACL SETUSER addrate on >pw ~* +@all addrate=1000000000")
+				e.login(b, user)
+				const pipeline = 64
+				batch := make([][][]byte, pipeline)
+				for i := range batch {
+					if batch[i] = bytesOf([]string{cmd}); cmd != "PING" {
+						batch[i] = bytesOf([]string{cmd, "some:filter", fmt.Sprintf("%012d", i*7919)})
+					}
+				}
+				var w engine.Workspace
+				b.ReportAllocs()
+				for b.Loop() {
+					w.Reset()
+					for _, args := range batch {
+						w.Add(args)
+					}
+					e.engine.Exec(e.session, &w, 0)
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*pipeline), "ns/command")
+			})
+		}
+	}
+}

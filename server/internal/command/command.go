@@ -2,13 +2,14 @@
 // commands export, put together. Package engine runs them.
 //
 // The table tells name, arity, flags, keys, categories, syntax and summary of
-// every command. Dispatch, arity errors, COMMAND INFO, DOCS and GETKEYS, ACL CAT,
-// redaction, statistics and docs/commands.md all come from it.
+// every command. Dispatch, arity errors, COMMAND INFO, DOCS and GETKEYS, the rights
+// of users, redaction, statistics and docs/commands.md all come from it.
 package command
 
 import (
 	"slices"
 
+	"github.com/bloomery/bloomery/server/internal/command/acl"
 	"github.com/bloomery/bloomery/server/internal/command/admin"
 	"github.com/bloomery/bloomery/server/internal/command/bf"
 	"github.com/bloomery/bloomery/server/internal/command/cf"
@@ -28,6 +29,6 @@ import (
 func All() []engine.Command {
 	return slices.Concat(
 		bf.Commands(), cf.Commands(), cms.Commands(), topk.Commands(), tdigest.Commands(),
-		filter.Commands(), keys.Commands(), text.Commands(), connection.Commands(), admin.Commands(),
+		filter.Commands(), keys.Commands(), text.Commands(), connection.Commands(), admin.Commands(), acl.Commands(),
 	)
 }

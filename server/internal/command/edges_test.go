@@ -392,9 +392,11 @@ var edges = map[string]string{
 		ACL CAT nothing -> -ERR Unknown category 'nothing'
 		ACL CAT bloom -> ["bf.add" "bf.card" "bf.debug" "bf.exists" "bf.info" "bf.insert" "bf.loadchunk" "bf.madd" "bf.mexists" "bf.reserve" "bf.scandump"]
 		ACL USERS -> ["default"]
-		ACL GETUSER default -> -ERR unknown subcommand 'GETUSER'. Try ACL HELP.
-		ACL GETUSER nobody -> -ERR unknown subcommand 'GETUSER'. Try ACL HELP.
-		ACL SETUSER x -> -ERR unknown subcommand 'SETUSER'. Try ACL HELP.
+		ACL GETUSER nobody -> nil
+		ACL SOON -> -ERR unknown subcommand 'SOON'. Try ACL HELP.
+		COMMAND GETKEYS FILTER.CREATE a bloom LIKE b NX -> ["a" "b"]
+		COMMAND GETKEYS FILTER.CREATE a bloom LIKE -> ["a"]
+		COMMAND GETKEYS SET a 1 GET -> ["a"]
 		COMMAND COUNT x -> -ERR wrong number of arguments for 'command|count' command
 		COMMAND GETKEYS BF.ADD k x -> ["k"]
 		COMMAND GETKEYS MSET a 1 b 2 -> ["a" "b"]

@@ -33,7 +33,7 @@ func TestTable(t *testing.T) {
 			t.Errorf("%s: categories or complexity are missing", c.FullName())
 		}
 		for _, k := range c.Keys {
-			if k.First < 1 || k.Step < 1 || k.Access == "" {
+			if k.At == nil && (k.First < 1 || k.Step < 1) || k.Access == "" {
 				t.Errorf("%s: keys %+v", c.FullName(), k)
 			}
 		}

@@ -21,6 +21,7 @@ type Call struct {
 	answered bool         // Reply is final
 	queued   bool         // it is for EXEC to run
 	waiting  bool         // for a record that is on its way
+	barred   bool         // its user had no right to it when EXEC began
 	own      bool         // Args are its own: nobody uses their memory for something else
 	single   bool         // its record is its own: together there was no memory
 	rooms    uint8        // how often a record of it had too little room

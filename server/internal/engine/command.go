@@ -3,6 +3,7 @@ package engine
 import (
 	"strings"
 
+	"github.com/bloomery/bloomery/server/internal/acl"
 	"github.com/bloomery/bloomery/server/internal/health"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -13,23 +14,24 @@ type Flags uint32
 // The flags. Those from Heavy on are not shown: they say how the engine runs a
 // command.
 const (
-	Write     Flags = 1 << iota // changes data
-	ReadOnly                    // looks at data
-	DenyOOM                     // refused when memory is used up
-	Admin                       // for operators
-	NoAuth                      // allowed without a password
-	Fast                        // its time does not grow with the data
-	Module                      // one of RedisBloom's
-	NoMulti                     // not allowed between MULTI and EXEC
-	Loading                     // works while data is loaded
-	Stale                       // works on a replica that lost its master
-	NoScript                    // not for scripts
-	Movable                     // the number of keys is an argument
-	Heavy                       // its reply may be large: nothing is run behind it before that is sent
-	Immediate                   // run at once inside MULTI instead of queued
-	Outside                     // Run may take long: it is called outside the gate
-	Alone                       // nothing else runs meanwhile, and recovery takes all of it or nothing
-	Wrote                       // writes, although COMMAND INFO says otherwise, as RedisBloom does
+	Write      Flags = 1 << iota // changes data
+	ReadOnly                     // looks at data
+	DenyOOM                      // refused when memory is used up
+	Admin                        // for operators
+	NoAuth                       // allowed without a password
+	Fast                         // its time does not grow with the data
+	Module                       // one of RedisBloom's
+	NoMulti                      // not allowed between MULTI and EXEC
+	Loading                      // works while data is loaded
+	Stale                        // works on a replica that lost its master
+	NoScript                     // not for scripts
+	Movable                      // the number of keys is an argument
+	Heavy                        // its reply may be large: nothing is run behind it before that is sent
+	Immediate                    // run at once inside MULTI instead of queued
+	Outside                      // Run may take long: it is called outside the gate
+	Alone                        // nothing else runs meanwhile, and recovery takes all of it or nothing
+	Wrote                        // writes, although COMMAND INFO says otherwise, as RedisBloom does
+	Everything                   // works on every key: only for users who may do so
 )
 
 var flagNames = []struct {
@@ -89,6 +91,8 @@ const (
 	KeyOW     = "OW update"
 	KeyNew    = "OW insert"
 	KeyTake   = "RW access delete"
+	KeyChange = "RW update"
+	KeyAppend = "RW insert"
 )
 
 // Keys says where keys of a command are, from First to Last, every Step, and
@@ -99,13 +103,24 @@ type Keys struct {
 	// Counted reports that the argument at First is the number of keys, which
 	// follow it; Last does not count.
 	Counted bool
+	// At, if it is not nil, returns where the one key is, 0 if there is none; First,
+	// Last and Step do not count.
+	At func(args [][]byte) int
 	// Hidden reports that COMMAND does not show them, as RedisBloom's does not.
 	Hidden bool
+
+	needs acl.Access // what a user must have on them
 }
 
 // span returns where keys are among args: from first to last, every step. There are
 // none if last is less than first.
-func (k Keys) span(args [][]byte) (first, last, step int) {
+func (k *Keys) span(args [][]byte) (first, last, step int) {
+	if k.At != nil {
+		if i := k.At(args); i > 0 {
+			return i, i, 1
+		}
+		return 0, -1, 1
+	}
 	if !k.Counted {
 		if last = k.Last; last < 0 {
 			last += len(args)
@@ -133,8 +148,18 @@ func AllKeys(access string) []Keys {
 	return []Keys{{First: 1, Last: -1, Step: 1, Access: access}}
 }
 
-// ReadsOnly reports whether these keys are looked at and never changed.
-func (k Keys) ReadsOnly() bool { return strings.HasPrefix(k.Access, KeyRO) }
+// access returns what a user must have on keys of a command. KeyRW alone is both, since
+// the answer shows what was there: BF.ADD reports whether the item is new.
+func (k *Keys) access(c *Command) (a acl.Access) {
+	only := strings.HasPrefix(k.Access, KeyRO)
+	if only || k.Access == KeyRW || strings.Contains(k.Access, "access") {
+		a = acl.Read
+	}
+	if !only && (c.writes() || k.Access != KeyRW) { // RedisBloom has KeyRW for SCANDUMP, which only reads
+		a |= acl.Write
+	}
+	return a
+}
 
 // Command describes a command, or a subcommand of one, and says how it is run.
 //
@@ -225,10 +250,10 @@ func (c *Command) Sub(name string) *Command { return c.subs[name] }
 
 // EachKey calls f with the index of every key in args, and what is done to it.
 func (c *Command) EachKey(args [][]byte, f func(i int, k Keys)) {
-	for _, k := range c.Keys {
-		first, last, step := k.span(args)
+	for j := range c.Keys {
+		first, last, step := c.Keys[j].span(args)
 		for i := first; i <= last; i += step {
-			f(i, k)
+			f(i, c.Keys[j])
 		}
 	}
 }

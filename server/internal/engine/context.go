@@ -1,8 +1,6 @@
 package engine
 
 import (
-	"crypto/sha256"
-	"crypto/subtle"
 	"strings"
 	"time"
 
@@ -76,9 +74,18 @@ func (x *Context) Deadline(name []byte) (*catalog.Entry, int64) {
 	return x.e.state.Names.Deadline(name, x.s.ms)
 }
 
-// Scan passes names to visit, as [catalog.Catalog.Scan] does.
+// Scan passes names to visit, as [catalog.Catalog.Scan] does, but only those that the
+// user may read.
 func (x *Context) Scan(cursor uint64, count int, visit func(catalog.View)) uint64 {
-	return x.e.state.Names.Scan(cursor, count, x.s.ms, visit)
+	readable := visit
+	if !x.s.user().All() {
+		readable = func(v catalog.View) {
+			if x.Readable(v.Name) {
+				visit(v)
+			}
+		}
+	}
+	return x.e.state.Names.Scan(cursor, count, x.s.ms, readable)
 }
 
 // Look calls f inside the gate: for a command that runs outside it.
@@ -96,7 +103,8 @@ func (x *Context) Worked(n int) {
 	}
 }
 
-// Random returns some name, and a nil entry if there is none.
+// Random returns some name, and a nil entry if there is none. The user may not be
+// allowed to read it: see Readable.
 func (x *Context) Random() (string, *catalog.Entry) { return x.e.state.Names.Random(x.s.ms) }
 
 // Names returns the number of names, and of those that have a deadline.
@@ -191,27 +199,12 @@ func copyChunk(text *strings.Builder, p *store.Part, iter int64, n int) bool {
 	return true
 }
 
-// Authenticate checks a password. Without one configured, the default user has
-// none and any is right, as in Redis. It takes the same time for every wrong
-// password.
-func (x *Context) Authenticate(user, password []byte) bool {
-	if string(user) != "default" {
-		return false
-	}
-	want := x.e.Settings.Password()
-	got, right := sha256.Sum256(password), sha256.Sum256([]byte(want))
-	if want != "" && subtle.ConstantTimeCompare(got[:], right[:]) == 0 {
-		return false
-	}
-	x.s.Authenticated = true
-	return true
-}
-
 // Reset puts the session back to its beginning.
 func (x *Context) Reset() {
 	x.e.discard(x.s)
 	x.e.unmonitor(x.s)
-	x.s.reset(x.e.Settings.Password() == "")
+	x.s.reset()
+	x.e.logOut(x.s)
 }
 
 // Begin begins a transaction. It reports false if one has begun.
@@ -265,6 +258,9 @@ func (p Peer) Addr() string { return p.s.Addr }
 // LocalAddr returns the address that the client has connected to.
 func (p Peer) LocalAddr() string { return p.s.LocalAddr }
 
+// User returns the name of the client's user.
+func (p Peer) User() string { return p.s.User() }
+
 // Age returns for how long the client is there.
 func (p Peer) Age(now time.Time) time.Duration { return now.Sub(p.s.Created) }
 
@@ -289,6 +285,7 @@ func (x *Context) ResetUsage() {
 	x.e.stats.reset()
 	x.e.pace.reset()
 	x.e.Settings.expired.Store(0)
+	x.e.users.refused.reset()
 }
 
 // Kept reports whether data is kept on disk, and how that is doing.

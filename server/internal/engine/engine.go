@@ -18,8 +18,9 @@
 // protocols.
 //
 // Locks, in the order in which they are taken: gate, catalogue, shard of the
-// catalogue, part, log. Settings, slow log and session names have locks of their
-// own, under which nothing else is taken.
+// catalogue, part, log. Settings, users, slow log and session names have locks of
+// their own, under which nothing else is taken, but that of users under that of
+// settings: requirepass is the password of the user default.
 package engine
 
 import (
@@ -85,6 +86,7 @@ type Engine struct {
 	gate  gate
 	pause pause
 
+	users    *users
 	monitors monitors
 	advanced atomic.Int64 // when windows were looked at, in milliseconds since 1970
 
@@ -101,7 +103,7 @@ type Config struct {
 	// Keeper writes data to disk; nil means that there is none.
 	Keeper   door.Keeper
 	Host     Host
-	Settings *Settings
+	Settings *Settings // nil means the defaults
 	// Clock tells the time; nil means time.Now.
 	Clock func() time.Time
 	// MaxMemory bounds the memory of data, in bytes.
@@ -109,6 +111,9 @@ type Config struct {
 	// SetMaxMemory is called when CONFIG SET has changed the bound; nil if
 	// nobody needs to know.
 	SetMaxMemory func(int64)
+	// Users is the file that ACL LOAD and ACL SAVE use. The zero value means that
+	// there is none.
+	Users UserFile
 	// Collect is called before so many bytes are allocated at once for a
 	// string; nil if nobody needs to know.
 	Collect func(bytes int)
@@ -126,7 +131,11 @@ func New(c Config) *Engine {
 	if e.collect == nil {
 		e.collect = func(int) {}
 	}
+	if e.Settings == nil {
+		e.Settings = NewSettings(RedisBloomDefaults(), "")
+	}
 	e.stats = newCounters(e.table.count)
+	e.users = newUsers(e.table.rules, e.Settings.Password(), c.Users)
 	e.runID = newRunID()
 	e.well = e.newHealth()
 	e.Budget.state = c.State
@@ -141,6 +150,9 @@ func New(c Config) *Engine {
 // caller sends what is answered and calls WaitPause.
 func (e *Engine) Exec(s *Session, w *Workspace, first int) int {
 	e.Release(s)
+	if s.who.Load() == nil {
+		s.who.Store(e.users.first)
+	}
 	s.w = w
 	s.ctx = Context{e, s}
 	defer e.end(s)
@@ -245,6 +257,11 @@ func (e *Engine) step(s *Session, calls []Call) int {
 		for n < len(calls) && joinsSketch(c, &calls[n]) {
 			n++
 		}
+		if c.cmd.Sketch.Encode != nil && s.user().AddRate() > 0 {
+			for i := range calls[:n] {
+				e.charge(s, &calls[i], c.cmd.Sketch.items(len(calls[i].Args)-2))
+			}
+		}
 		e.runSketch(s, calls[:n])
 		for i := range calls[:n] {
 			s.note(&calls[i])
@@ -254,7 +271,7 @@ func (e *Engine) step(s *Session, calls []Call) int {
 	if c.cmd.Filter == nil {
 		return e.runPlain(s, calls)
 	}
-	for n < len(calls) && e.joins(c, &calls[n]) {
+	for n < len(calls) && e.joins(s, c, &calls[n]) {
 		n++
 	}
 	e.runGroup(s, calls[:n])
@@ -290,6 +307,7 @@ func (e *Engine) runPlain(s *Session, calls []Call) int {
 func (e *Engine) perform(s *Session, calls []Call) {
 	c := &calls[0]
 	cmd := c.cmd
+	s.running = cmd
 	if len(s.w.pending) > 0 && s.w.touched(c) {
 		e.settle(s)
 	}
@@ -351,7 +369,7 @@ func (e *Engine) busy(s *Session) bool {
 
 // joins reports whether next belongs to the group that c begins: a filter
 // command on the same key, reading or writing as c does.
-func (e *Engine) joins(c, next *Call) bool {
+func (e *Engine) joins(s *Session, c, next *Call) bool {
 	if len(next.Args) < 2 || len(c.Args) < 2 || c.cmd.Flags&Heavy != 0 || string(next.Args[1]) != string(c.Args[1]) {
 		return false
 	}
@@ -363,6 +381,9 @@ func (e *Engine) joins(c, next *Call) bool {
 	cmd := next.cmd
 	if cmd == nil || cmd.Filter == nil || !cmd.Takes(len(next.Args)) {
 		return false
+	}
+	if cmd != c.cmd && !s.user().All() && !cmd.allowed(s.user(), next.Args) {
+		return false // it is refused on its own
 	}
 	f, g := cmd.Filter, c.cmd.Filter
 	return f.Family == g.Family && (f.Write == nil) == (g.Write == nil) &&
@@ -400,8 +421,8 @@ func (e *Engine) allow(s *Session, c *Call, cmd *Command) bool {
 	if !cmd.Takes(len(c.Args)) {
 		return e.reject(s, c, WrongArity(cmd.full))
 	}
-	if !s.Authenticated && cmd.Flags&NoAuth == 0 && e.Settings.Password() != "" {
-		return e.reject(s, c, Fail(TextNoAuth))
+	if u := s.user(); (!u.All() || e.Guest(s)) && !e.permitted(s, c, u) {
+		return false
 	}
 	if cmd.Flags&DenyOOM != 0 && e.Budget.full() {
 		return e.reject(s, c, Fail(TextOOM))

@@ -15,7 +15,9 @@ import (
 // small is an engine without a door, for commands that only answer.
 func small(commands ...Command) (*Engine, *Session) {
 	e := New(Config{State: store.New(), MaxMemory: 1 << 20, Commands: commands, Settings: NewSettings(RedisBloomDefaults(), "")})
-	return e, NewSession(1, "", "", time.Time{}, func() {})
+	s := NewSession(1, "", "", time.Time{}, func() {})
+	e.logOut(s) // as Exec begins
+	return e, s
 }
 
 // sent is a workspace with the calls of lines.
@@ -136,7 +138,7 @@ func TestWeightLeavesTheGate(t *testing.T) {
 func TestJoins(t *testing.T) {
 	f, g := &Family{Kind: catalog.Bloom}, &Family{Kind: catalog.Cuckoo}
 	add := &Writing{}
-	e, _ := small(
+	e, s := small(
 		Command{Name: "add", Arity: -3, Filter: &Filter{Family: f, Write: add}}, Command{Name: "put", Arity: 3, Filter: &Filter{Family: f, Write: add}},
 		Command{Name: "grow", Arity: 3, Flags: DenyOOM, Filter: &Filter{Family: f, Write: add}},
 		Command{Name: "has", Arity: -3, Filter: &Filter{Family: f}}, Command{Name: "dump", Arity: 3, Flags: Heavy, Filter: &Filter{Family: f}},
@@ -154,7 +156,7 @@ func TestJoins(t *testing.T) {
 	} {
 		first, next := callOf(nil, strings.Fields(c.first)...), callOf(nil, strings.Fields(c.next)...)
 		first.cmd = e.table.Lookup(first.Args[0])
-		if got := e.joins(&first, &next); got != c.want {
+		if got := e.joins(s, &first, &next); got != c.want {
 			t.Errorf("%s joins %s: %v, want %v", c.next, c.first, got, c.want)
 		}
 	}

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/health"
 	"github.com/bloomery/bloomery/server/internal/rdb"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -137,6 +138,13 @@ func (e *Engine) runGroup(s *Session, calls []Call) {
 			c.cmd.Filter.Parse(&s.ctx, c)
 		} else {
 			c.Items = c.Args[2:]
+		}
+	}
+	if s.user().AddRate() > 0 {
+		for i := range calls {
+			if c := &calls[i]; !c.answered && c.cmd.work == health.Add {
+				e.charge(s, c, len(c.Items))
+			}
 		}
 	}
 	e.runParsed(s, calls)

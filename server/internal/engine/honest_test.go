@@ -21,7 +21,7 @@ func TestSecretsAreNotLogged(t *testing.T) {
 	for _, line := range []string{
 		"AUTH s3cret", "AUTH default s3cret", "HELLO 3 AUTH default s3cret SETNAME x", "CONFIG SET requirepass s3cret",
 		"AUTH s3cret", "HELLO 2 SETNAME x AUTH default s3cret", "AHTU s3cret", "CONFIG SET timeout 0 requirepass s3cret", "BF.ADD k item",
-		"EVAL s3cret 0", "PUBLISH c s3cret",
+		"EVAL s3cret 0", "PUBLISH c s3cret", "ACL SETUSER x on >s3cret", "ACL SETUSER x <s3cret >s3cret !s3cret", "ACL DRYRUN x AUTH s3cret",
 	} {
 		b.line(line)
 	}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/bloomery/bloomery/server/internal/acl"
 )
 
 // TestKeysOfCalls asks where the keys of a call are, also where a number among the
@@ -50,10 +52,17 @@ func TestKeysOfCalls(t *testing.T) {
 			}
 		}
 	}
-	for access, want := range map[string]bool{KeyRO: true, KeyGet: true, KeyRW: false, KeyUpdate: false, KeyOW: false, KeyDelete: false} {
-		if (Keys{Access: access}).ReadsOnly() != want {
-			t.Errorf("keys of %q: ReadsOnly is not %v", access, want)
+	const both = acl.Read | acl.Write
+	for access, want := range map[string]acl.Access{
+		KeyRO: acl.Read, KeyGet: acl.Read, KeyRW: both, KeyUpdate: both, KeyTake: both,
+		KeyOW: acl.Write, KeyNew: acl.Write, KeyDelete: acl.Write, KeyChange: acl.Write, KeyAppend: acl.Write,
+	} {
+		if got := (&Keys{Access: access}).access(&Command{Flags: Write}); got != want {
+			t.Errorf("keys of %q need %d, want %d", access, got, want)
 		}
+	}
+	if got := (&Keys{Access: KeyRW}).access(&Command{Flags: ReadOnly}); got != acl.Read {
+		t.Errorf("keys of a read need %d", got)
 	}
 }
 

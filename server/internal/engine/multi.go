@@ -156,10 +156,10 @@ func (e *Engine) commit(s *Session, c *Call) {
 	writes := false
 	for i, args := range s.queue {
 		calls[i].Args, calls[i].own = args, true
-		if cmd := e.table.Lookup(args[0]); cmd != nil {
+		if cmd := e.table.resolve(args); cmd != nil {
 			writes = writes || cmd.writes()
-			if cmd.Before != nil {
-				calls[i].cmd = cmd
+			if calls[i].barred = !cmd.allowed(s.user(), args); !calls[i].barred && cmd.Before != nil {
+				calls[i].cmd, s.running = cmd, cmd
 				cmd.Before(&s.ctx, &calls[i])
 			}
 		}
@@ -194,9 +194,16 @@ func (e *Engine) runQueue(s *Session, calls []Call) {
 	defer func() { s.w = outer }()
 	quit := s.Quit
 	for i := range calls {
-		s.Quit = false
+		if s.Quit = false; calls[i].barred {
+			e.bar(s, &calls[i])
+			continue
+		}
+		cmd := calls[i].cmd
 		e.run(s, calls[i:i+1])
 		e.settle(s)
+		if calls[i].cmd == nil {
+			calls[i].cmd = cmd // it was refused: After cleans up behind Before all the same
+		}
 		quit = quit || s.Quit
 	}
 	s.Quit = quit

@@ -94,10 +94,7 @@ func (e *Engine) paused(s *Session, c *Call) bool {
 	if mode == pauseNone || s.alone {
 		return false
 	}
-	cmd := e.table.Lookup(c.Args[0])
-	if cmd != nil && cmd.subs != nil && len(c.Args) > 1 {
-		cmd = cmd.subs[Lower(c.Args[1])]
-	}
+	cmd := e.table.resolve(c.Args)
 	if cmd == nil || cmd.Flags&(Admin|NoAuth) != 0 {
 		return false
 	}

@@ -33,8 +33,8 @@ func (c *Command) Show(args [][]byte, i, most int) string {
 
 // hasKeyAt reports whether argument i is the name of a key.
 func (c *Command) hasKeyAt(args [][]byte, i int) bool {
-	for _, k := range c.Keys {
-		if first, last, step := k.span(args); i >= first && i <= last && (i-first)%step == 0 {
+	for j := range c.Keys {
+		if first, last, step := c.Keys[j].span(args); i >= first && i <= last && (i-first)%step == 0 {
 			return true
 		}
 	}

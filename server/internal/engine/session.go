@@ -19,7 +19,8 @@ type Session struct {
 	Created         time.Time
 	// Proto is the protocol version of replies, 2 or 3.
 	Proto uint8
-	// Authenticated reports that the client gave the password, or needs none.
+	// Authenticated reports that the client has logged in, or needed no password when
+	// it came.
 	Authenticated bool
 	// Quit reports that the connection ends when what was answered is written.
 	Quit bool
@@ -33,6 +34,7 @@ type Session struct {
 	protoSeen  atomic.Int32
 	memory     atomic.Int64 // bytes held for this client
 	monitor    atomic.Pointer[Monitor]
+	who        atomic.Pointer[account]       // the user; nil before the first command
 	wake       atomic.Pointer[chan struct{}] // ends a wait for the end of a pause
 
 	mu             sync.Mutex // name, library and libraryVersion
@@ -63,6 +65,8 @@ type Session struct {
 	weight int  // of what was run inside since entering
 	alone  bool // the gate is closed for all others
 	wrote  bool // something that must be durable before it is answered
+
+	running *Command // the last command that was begun and is not on the items of one filter or sketch
 
 	staged map[string]*Staging // what has no name yet, by the name that it will have
 
@@ -179,9 +183,8 @@ func (s *Session) SetReplies(on bool) {
 func (s *Session) SkipReply() { s.skipNext = s.replies == repliesOn }
 
 // reset puts a session back to its beginning, as RESET does.
-func (s *Session) reset(authenticated bool) {
+func (s *Session) reset() {
 	s.SetProto(2)
-	s.Authenticated = authenticated
 	s.SetReplies(true)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -200,8 +203,8 @@ func (s *Session) describe(now time.Time) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return fmt.Sprintf("id=%d addr=%s laddr=%s fd=0 name=%s age=%d idle=%d flags=%s db=0 sub=0 psub=0 ssub=0 multi=%d watch=%d "+
-		"qbuf=0 qbuf-free=0 argv-mem=0 multi-mem=0 rbs=0 rbp=0 obl=0 oll=0 omem=0 tot-mem=%d events=r cmd=%s user=default redir=-1 "+
+		"qbuf=0 qbuf-free=0 argv-mem=0 multi-mem=0 rbs=0 rbp=0 obl=0 oll=0 omem=0 tot-mem=%d events=r cmd=%s user=%s redir=-1 "+
 		"resp=%d lib-name=%s lib-ver=%s",
 		s.ID, s.Addr, s.LocalAddr, s.name, int(now.Sub(s.Created).Seconds()), int(s.Idle(now).Seconds()), flags, queued, s.watching.Load(),
-		s.Memory(), cmd, s.protoSeen.Load(), s.library, s.libraryVersion)
+		s.Memory(), cmd, s.User(), s.protoSeen.Load(), s.library, s.libraryVersion)
 }

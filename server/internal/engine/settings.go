@@ -91,11 +91,11 @@ func NewSettings(d Defaults, password string) *Settings {
 	return s
 }
 
-// Password returns the password that clients must give, "" for none.
+// Password returns the password that the user default was given by the settings, ""
+// for none: what CONFIG GET requirepass shows. ACL SETUSER does not change it.
 func (s *Settings) Password() string { return *s.password.Load() }
 
-// SetPassword changes the password that clients must give.
-func (s *Settings) SetPassword(password string) { s.password.Store(&password) }
+func (s *Settings) setPassword(password string) { s.password.Store(&password) }
 
 // Defaults returns the parameters of filters made without saying. They must not
 // be changed; see Change.

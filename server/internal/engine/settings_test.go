@@ -67,7 +67,7 @@ func TestSettingsChange(t *testing.T) {
 	if s.Password() != "secret" {
 		t.Errorf("the password is %q", s.Password())
 	}
-	if s.SetPassword(""); s.Password() != "" {
+	if s.setPassword(""); s.Password() != "" {
 		t.Errorf("the password is %q", s.Password())
 	}
 	if s.MaxClients.Load() != 10_000 || s.MaxTransaction.Load() != 250_000 || s.Timeout.Load() != 0 {

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/bloomery/bloomery/server/internal/acl"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 )
 
@@ -18,6 +19,7 @@ type Table struct {
 	byRaw    map[string]*Command
 	families map[catalog.Kind]*Family
 	count    int // of commands and subcommands
+	rules    *acl.Commands
 }
 
 // NewTable returns a table of commands.
@@ -29,8 +31,16 @@ func NewTable(commands []Command) *Table {
 		t.add(c)
 	}
 	slices.SortFunc(t.list, func(a, b *Command) int { return strings.Compare(a.Name, b.Name) })
+	var rules []acl.Command
+	t.Walk(func(c *Command) {
+		rules = append(rules, acl.Command{Name: c.full, Index: c.index, Categories: c.Categories})
+	})
+	t.rules = acl.NewCommands(rules)
 	return t
 }
+
+// Rules returns the commands as the rights of users are about them.
+func (t *Table) Rules() *acl.Commands { return t.rules }
 
 func (t *Table) add(c Command) {
 	cmd := &c
@@ -69,6 +79,10 @@ func (t *Table) number(c *Command) {
 	c.gated = len(c.Keys) > 0 || c.Flags&(ReadOnly|Write|Wrote) != 0
 	c.index = t.count
 	c.work = workOf(c)
+	c.Keys = slices.Clone(c.Keys) // those of the description are shared by all tables
+	for i := range c.Keys {
+		c.Keys[i].needs = c.Keys[i].access(c)
+	}
 	t.count++
 }
 
@@ -90,6 +104,15 @@ func (t *Table) Lookup(name []byte) *Command {
 		low[i] = c
 	}
 	return t.byName[string(low[:len(name)])]
+}
+
+// resolve returns the command or the subcommand of a call, nil if there is none.
+func (t *Table) resolve(args [][]byte) *Command {
+	cmd := t.Lookup(args[0])
+	if cmd != nil && cmd.subs != nil && len(args) > 1 {
+		return cmd.subs[Lower(args[1])]
+	}
+	return cmd
 }
 
 // Find is Lookup that knows "client|list" too.
@@ -129,7 +152,7 @@ func (t *Table) Families(f func(*Family)) {
 // helpFor makes the subcommand HELP of a container from its other subcommands.
 func helpFor(c Command) Command {
 	return Command{
-		Name: "help", Arity: 2, Flags: Loading | Stale, Categories: []string{"slow"},
+		Name: "help", Arity: 2, Flags: Loading | Stale, Categories: c.Categories,
 		Summary: "Lists the subcommands.", Complexity: "O(1)",
 		Run: func(_ *Context, call *Call) {
 			lines := []string{strings.ToUpper(c.Name) + " <subcommand> [<arg> [value] [opt] ...]. Subcommands are:"}

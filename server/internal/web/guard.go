@@ -43,7 +43,7 @@ func isLocal(r *http.Request) bool {
 }
 
 // locked reports whether clients must authenticate.
-func (h *Handler) locked() bool { return h.Engine != nil && h.Engine.Settings.Password() != "" }
+func (h *Handler) locked() bool { return h.Engine != nil && !h.Engine.Open() }
 
 // protect refuses a client of another machine while nothing protects the data.
 func (h *Handler) protect(r *http.Request) error {
@@ -101,14 +101,14 @@ func (c *call) identify() error {
 			return problem{http.StatusUnauthorized, "unauthorized", "the token is wrong"}
 		}
 		c.open()
-		c.session.Authenticated = true
+		h.Engine.Trust(c.session)
 		c.known = true
 	case basic:
 		c.open()
 		if _, err := c.do("AUTH", user, password); err != nil {
 			return err
 		}
-		c.known = h.locked()
+		c.known = h.Engine.Proven(c.session)
 	case kind != "":
 		return problem{http.StatusUnauthorized, "unauthorized", "give a token (Authorization: Bearer) or a user (Authorization: Basic)"}
 	default:

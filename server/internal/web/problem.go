@@ -39,7 +39,7 @@ var replyProblems = []struct {
 	{"OOM", http.StatusInsufficientStorage, "out_of_memory"},
 	{"ERR Insufficient memory", http.StatusInsufficientStorage, "out_of_memory"},
 	{"MISCONF", http.StatusServiceUnavailable, "not_durable"},
-	{"RATELIMIT", http.StatusTooManyRequests, "too_many_adds"},
+	{"LIMIT", http.StatusTooManyRequests, "too_many_adds"},
 	{"ERR not found", http.StatusNotFound, "not_found"},
 	{"ERR no such key", http.StatusNotFound, "not_found"},
 	{"ERR item exists", http.StatusConflict, "exists"},

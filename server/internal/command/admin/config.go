@@ -106,7 +106,7 @@ var parameters = []parameter{
 		name: "requirepass",
 		get:  func(x *engine.Context) string { return x.Settings().Password() },
 		set: func(x *engine.Context, _ *engine.Defaults, v string) (func(), string) {
-			return func() { x.Settings().SetPassword(v) }, ""
+			return func() { x.SetPassword(v) }, ""
 		},
 	},
 	serverParameter("timeout", 0, 1<<31-1,
@@ -119,6 +119,8 @@ var parameters = []parameter{
 		func(x *engine.Context) int64 { return x.SlowLog().SlowerThan() }, func(x *engine.Context, n int64) { x.SlowLog().SetSlowerThan(n) }),
 	serverParameter("slowlog-max-len", 1, 1<<20,
 		func(x *engine.Context) int64 { return x.SlowLog().MaxLen() }, func(x *engine.Context, n int64) { x.SlowLog().SetMaxLen(n) }),
+	serverParameter("acllog-max-len", 0, 1<<20,
+		func(x *engine.Context) int64 { return x.ACLLog().MaxLen() }, func(x *engine.Context, n int64) { x.ACLLog().SetMaxLen(n) }),
 	serverParameter("latency-monitor-threshold", 0, 1<<53,
 		func(x *engine.Context) int64 { return x.Latency().Threshold() }, func(x *engine.Context, n int64) { x.Latency().SetThreshold(n) }),
 	{

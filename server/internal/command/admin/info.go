@@ -203,6 +203,12 @@ func infoStats(x *engine.Context, b *strings.Builder) {
 	line(b, "keyspace_hits", hits)
 	line(b, "keyspace_misses", misses)
 	line(b, "total_error_replies", rejected+failed)
+	refused := x.Refusals()
+	line(b, "acl_access_denied_auth", refused.Auth)
+	line(b, "acl_access_denied_cmd", refused.Command)
+	line(b, "acl_access_denied_key", refused.Key)
+	line(b, "acl_access_denied_channel", 0)
+	line(b, "acl_addrate_refused", refused.AddRate)
 }
 
 func infoReplication(_ *engine.Context, b *strings.Builder) {

@@ -69,7 +69,9 @@ func allInfo(x *engine.Context) engine.Reply {
 func commandInfo(cmd *engine.Command) engine.Reply {
 	var cats, subs []engine.Reply
 	for _, c := range cmd.Categories {
-		cats = append(cats, engine.Word("@"+c))
+		if c != "delete" { // it is ours alone: clients see what RedisBloom shows
+			cats = append(cats, engine.Word("@"+c))
+		}
 	}
 	for i := range cmd.Subcommands {
 		subs = append(subs, commandInfo(&cmd.Subcommands[i]))
@@ -90,7 +92,7 @@ func commandInfo(cmd *engine.Command) engine.Reply {
 // range.
 func legacyKeys(keys []engine.Keys) (first, last, step int64) {
 	for _, k := range keys {
-		if k.Counted || k.Hidden {
+		if k.Counted || k.Hidden || k.At != nil {
 			continue
 		}
 		if first == 0 {
@@ -108,11 +110,15 @@ func keySpecs(cmd *engine.Command) []engine.Reply {
 		if k.Hidden {
 			continue
 		}
+		begin, find := engine.Pairs(engine.Text("type"), engine.Text("index"),
+			engine.Text("spec"), engine.Pairs(engine.Text("index"), engine.Integer(int64(k.First)))), findKeys(k)
+		if k.At != nil {
+			begin = engine.Pairs(engine.Text("type"), engine.Text("unknown"), engine.Text("spec"), engine.Pairs())
+			find = begin
+		}
 		specs = append(specs, engine.Pairs(
 			engine.Text("flags"), engine.Unordered(engine.Words(strings.Fields(k.Access))),
-			engine.Text("begin_search"), engine.Pairs(
-				engine.Text("type"), engine.Text("index"), engine.Text("spec"), engine.Pairs(engine.Text("index"), engine.Integer(int64(k.First)))),
-			engine.Text("find_keys"), findKeys(k),
+			engine.Text("begin_search"), begin, engine.Text("find_keys"), find,
 		))
 	}
 	return specs

@@ -12,7 +12,7 @@ import (
 // loadChunk is BF.LOADCHUNK key iter data.
 var loadChunk = engine.Command{
 	Name: "bf.loadchunk", Arity: 4, Flags: engine.Write | engine.DenyOOM | engine.Module, Keys: engine.OneKey(engine.KeyRW),
-	Categories: []string{"write", "bloom"}, Group: engine.GroupBloom, Since: "1.0.0",
+	Categories: []string{"write", "bloom", "delete"}, Group: engine.GroupBloom, Since: "1.0.0",
 	Syntax: "key iterator data", Complexity: "O(n), n being the number of bytes",
 	Summary: "Stores one piece that BF.SCANDUMP returned.",
 	Prepare: prepareLoadChunk, Reply: replyLoadChunk,

@@ -9,7 +9,7 @@ import (
 // del is CF.DEL key item.
 var del = engine.Command{
 	Name: "cf.del", Arity: 3, Flags: engine.Write | engine.Module | engine.Fast, Keys: engine.OneKey(engine.KeyRW),
-	Categories: []string{"write", "cuckoo"}, Group: engine.GroupCuckoo, Since: "1.0.0",
+	Categories: []string{"write", "cuckoo", "delete"}, Group: engine.GroupCuckoo, Since: "1.0.0",
 	Syntax: "key item", Complexity: "O(n), n being the number of sub-filters; more when the filter is compacted",
 	Summary: "Removes one occurrence of an item from a cuckoo filter. Remove only what was added.",
 	Filter: &engine.Filter{

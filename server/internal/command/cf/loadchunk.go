@@ -12,7 +12,7 @@ import (
 // loadChunk is CF.LOADCHUNK key iter data.
 var loadChunk = engine.Command{
 	Name: "cf.loadchunk", Arity: 4, Flags: engine.Write | engine.DenyOOM | engine.Module, Keys: engine.OneKey(engine.KeyRW),
-	Categories: []string{"write", "cuckoo"}, Group: engine.GroupCuckoo, Since: "1.0.0",
+	Categories: []string{"write", "cuckoo", "delete"}, Group: engine.GroupCuckoo, Since: "1.0.0",
 	Syntax: "key iterator data", Complexity: "O(n), n being the number of bytes",
 	Summary: "Stores one piece that CF.SCANDUMP returned.",
 	Prepare: prepareLoadChunk, Reply: replyLoadChunk,

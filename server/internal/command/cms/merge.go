@@ -16,7 +16,7 @@ import (
 var merge = engine.Command{
 	Name: "cms.merge", Arity: -4, Flags: engine.Write | engine.DenyOOM | engine.Module,
 	Keys:       []engine.Keys{engine.KeyAt(1, engine.KeyRW), {First: 2, Step: 1, Access: engine.KeyRO, Counted: true, Hidden: true}},
-	Categories: []string{"write", "cms"}, Group: engine.GroupCountMin, Since: "2.0.0",
+	Categories: []string{"write", "cms", "delete"}, Group: engine.GroupCountMin, Since: "2.0.0",
 	Syntax:     "destination numkeys source [source ...] [WEIGHTS weight [weight ...]]",
 	Complexity: "O(n · w · d), n sketches of w counters in d rows",
 	Summary:    "Replaces the counts of a sketch by the weighted sum of those of others.",

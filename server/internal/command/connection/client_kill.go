@@ -9,6 +9,7 @@ import (
 type killFilter struct {
 	id          int64
 	addr, local string
+	user        string
 	normal      bool
 	skipMe      bool
 	maxAge      time.Duration
@@ -17,7 +18,7 @@ type killFilter struct {
 
 // parseClientKill reads the arguments of CLIENT KILL. It returns the error text,
 // or "".
-func parseClientKill(args [][]byte) (f killFilter, text string) {
+func parseClientKill(x *engine.Context, args [][]byte) (f killFilter, text string) {
 	f = killFilter{normal: true, skipMe: true}
 	if len(args) == 1 {
 		f.addr, f.old, f.skipMe = string(args[0]), true, false
@@ -40,8 +41,8 @@ func parseClientKill(args [][]byte) (f killFilter, text string) {
 		case engine.Is(args[i], "laddr"):
 			f.local = string(value)
 		case engine.Is(args[i], "user"):
-			if string(value) != "default" {
-				return f, "ERR No such user '" + string(value) + "'"
+			if f.user = string(value); x.UserNamed(f.user) == nil {
+				return f, "ERR No such user '" + f.user + "'"
 			}
 		case engine.Is(args[i], "type"):
 			switch {
@@ -74,12 +75,13 @@ func (f *killFilter) takes(x *engine.Context, p engine.Peer) bool {
 	return f.normal && (!f.skipMe || !p.Me(x)) &&
 		(f.id == 0 || f.id == p.ID()) &&
 		(f.addr == "" || f.addr == p.Addr()) &&
+		(f.user == "" || f.user == p.User()) &&
 		(f.local == "" || f.local == p.LocalAddr()) &&
 		(f.maxAge == 0 || p.Age(x.Now()) >= f.maxAge)
 }
 
 func runClientKill(x *engine.Context, c *engine.Call) {
-	f, text := parseClientKill(c.Args[2:])
+	f, text := parseClientKill(x, c.Args[2:])
 	if text != "" {
 		c.Fail(text)
 		return

@@ -2,7 +2,10 @@
 // CLIENT, and transactions.
 package connection
 
-import "github.com/bloomery/bloomery/server/internal/engine"
+import (
+	"github.com/bloomery/bloomery/server/internal/acl"
+	"github.com/bloomery/bloomery/server/internal/engine"
+)
 
 // Commands returns the commands on the connection.
 func Commands() []engine.Command {
@@ -83,20 +86,21 @@ var selectCmd = engine.Command{
 var auth = engine.Command{
 	Name: "auth", Arity: -2, Flags: engine.Fast | engine.NoAuth | engine.NoScript | engine.Loading | engine.Stale | engine.Immediate,
 	Categories: []string{"fast", "connection"}, Group: engine.GroupConnection,
-	Secret: engine.Behind(1), Since: "1.0.0", Syntax: "[username] password", Complexity: "O(1)", Summary: "Gives the password.",
+	Secret: engine.Behind(1), Since: "1.0.0", Syntax: "[username] password", Complexity: "O(n), n being the number of passwords of the user",
+	Summary: "Makes this connection that of a user.",
 	Run: func(x *engine.Context, c *engine.Call) {
-		user := []byte("default")
+		user := []byte(acl.Default)
 		if len(c.Args) > 3 {
 			c.Fail(engine.TextSyntax)
 			return
 		}
 		if len(c.Args) == 3 {
 			user = c.Args[1]
-		} else if x.Settings().Password() == "" {
+		} else if x.DefaultNeedsNone() {
 			c.Fail(textNoPassword)
 			return
 		}
-		if !x.Authenticate(user, c.Args[len(c.Args)-1]) {
+		if !x.Authenticate(user, c.Args[len(c.Args)-1], "AUTH") {
 			c.Fail(textWrongPass)
 			return
 		}

@@ -55,11 +55,11 @@ func runHello(x *engine.Context, c *engine.Call) {
 		c.Fail(text)
 		return
 	}
-	if h.user != nil && !x.Authenticate(h.user, h.password) {
+	if h.user != nil && !x.Authenticate(h.user, h.password, "HELLO") {
 		c.Fail(textWrongPass)
 		return
 	}
-	if !s.Authenticated && x.Settings().Password() != "" {
+	if x.Guest() {
 		c.Fail("NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH <user> <pass> option can be used to authenticate the client and select the RESP protocol version at the same time")
 		return
 	}

@@ -18,7 +18,7 @@ import (
 // clearCmd is FILTER.CLEAR key.
 var clearCmd = engine.Command{
 	Name: "filter.clear", Arity: 2, Flags: engine.Write | engine.Outside, Keys: engine.OneKey(engine.KeyRW),
-	Categories: []string{"write", "filter", "slow"}, Group: engine.GroupFilter, Since: "0.2.0",
+	Categories: []string{"write", "filter", "slow", "delete"}, Group: engine.GroupFilter, Since: "0.2.0",
 	Syntax: "key", Complexity: "O(n), n being the number of bytes", Summary: "Removes all items from a filter. The filter itself stays.",
 	Run: runClear,
 }

@@ -17,13 +17,25 @@ import (
 // create is FILTER.CREATE. What is long about it, to find sizes, is done outside
 // the gate; the record holds the outline of a part.
 var create = engine.Command{
-	Name: "filter.create", Arity: -3, Flags: engine.Write | engine.DenyOOM, Keys: engine.OneKey(engine.KeyNew),
+	Name: "filter.create", Arity: -3, Flags: engine.Write | engine.DenyOOM | engine.Movable,
+	Keys:       []engine.Keys{engine.KeyAt(1, engine.KeyNew), {At: likeKey, Access: engine.KeyRO}},
 	Categories: []string{"write", "filter", "slow"}, Group: engine.GroupFilter, Since: "0.2.0",
 	Syntax: "key kind [CAPACITY n] [ERROR rate] [BITS per-key] [HEADROOM percent] [SEED n | RANDOM] [LIKE source] [KEYED id] " +
 		"[PARTS n] [SPAN time] [GENERATIONS n] [BURST n] [MEMBERS n] [NEED n] [SLA microseconds] [BUDGET bytes] [NX]",
 	Complexity: "O(n), n being the number of parts",
 	Summary:    "Creates a filter of a kind. With NX it is no error if there is a filter of that name already.",
 	Before:     beforeCreate, Prepare: prepareCreate, Reply: replyCreate,
+}
+
+// likeKey returns where the key behind LIKE is, 0 if there is none. No option that goes
+// with LIKE can have that word as its value.
+func likeKey(args [][]byte) int {
+	for i := 3; i+1 < len(args); i++ {
+		if engine.Is(args[i], "like") {
+			return i + 1
+		}
+	}
+	return 0
 }
 
 // creation is a filter that is about to be made.

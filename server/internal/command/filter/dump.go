@@ -30,7 +30,7 @@ var dump = engine.Command{
 // load is FILTER.LOAD key cursor data [VERSION n] [SPAN time].
 var load = engine.Command{
 	Name: "filter.load", Arity: -4, Max: 8, Flags: engine.Write | engine.DenyOOM, Keys: engine.OneKey(engine.KeyOW),
-	Categories: []string{"write", "filter", "slow"}, Group: engine.GroupFilter, Since: "0.2.0",
+	Categories: []string{"write", "filter", "slow", "delete"}, Group: engine.GroupFilter, Since: "0.2.0",
 	Syntax: "key cursor data [VERSION n] [SPAN time]", Complexity: "O(n), n being the number of bytes",
 	Summary: "Stores a piece that FILTER.DUMP returned, with its cursor; a whole file with cursor 1. The last piece creates the filter, or replaces the one that is there. With VERSION a filter of that version or a later one is not replaced. A window needs SPAN, unless it replaces one with as many generations.",
 	Before:  beforeLoad, Prepare: prepareLoad, Reply: replyLoad, After: afterLoad,

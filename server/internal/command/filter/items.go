@@ -31,7 +31,7 @@ var has = engine.Command{
 // del is FILTER.DEL key item [item ...].
 var del = engine.Command{
 	Name: "filter.del", Arity: -3, Flags: engine.Write | engine.Fast, Keys: engine.OneKey(engine.KeyRW),
-	Categories: []string{"write", "filter", "fast"}, Group: engine.GroupFilter, Since: "0.2.0",
+	Categories: []string{"write", "filter", "fast", "delete"}, Group: engine.GroupFilter, Since: "0.2.0",
 	Syntax: "key item [item ...]", Complexity: "O(n), n being the number of items",
 	Summary: "Deletes one occurrence of each item, and returns for each whether it was there. Delete only items that were added: otherwise others may be lost.",
 	Filter:  &engine.Filter{Family: family, Write: deleting, Absent: engine.NotFound},

@@ -29,7 +29,7 @@ var union = engine.Command{
 var intersect = engine.Command{
 	Name: "filter.intersect", Arity: -3, Flags: engine.Write | engine.DenyOOM | engine.Outside,
 	Keys:       []engine.Keys{engine.KeyAt(1, engine.KeyOW), {First: 2, Last: -1, Step: 1, Access: engine.KeyGet}},
-	Categories: []string{"write", "filter", "slow"}, Group: engine.GroupFilter, Since: "0.2.0",
+	Categories: []string{"write", "filter", "slow", "delete"}, Group: engine.GroupFilter, Since: "0.2.0",
 	Syntax: "destination source [source ...]", Complexity: "O(n), n being the number of bytes of all sources",
 	Summary: "Makes a filter of the items that are in all sources, and replaces the destination, which must not be one of them.",
 	Run:     runIntersect,

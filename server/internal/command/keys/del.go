@@ -8,7 +8,7 @@ import (
 // del is DEL key [key ...].
 var del = engine.Command{
 	Name: "del", Arity: -2, Flags: engine.Write, Keys: engine.AllKeys(engine.KeyDelete),
-	Categories: []string{"keyspace", "write", "slow"}, Group: engine.GroupGeneric, Since: "1.0.0",
+	Categories: []string{"keyspace", "write", "slow", "delete"}, Group: engine.GroupGeneric, Since: "1.0.0",
 	Syntax: "key [key ...]", Complexity: "O(1) for every key", Summary: "Removes keys.",
 	Prepare: prepareDel, Reply: replyDel,
 }
@@ -17,7 +17,7 @@ var del = engine.Command{
 // too.
 var unlink = engine.Command{
 	Name: "unlink", Arity: -2, Flags: engine.Write | engine.Fast, Keys: engine.AllKeys(engine.KeyDelete),
-	Categories: []string{"keyspace", "write", "fast"}, Group: engine.GroupGeneric, Since: "4.0.0",
+	Categories: []string{"keyspace", "write", "fast", "delete"}, Group: engine.GroupGeneric, Since: "4.0.0",
 	Syntax: "key [key ...]", Complexity: "O(1) for every key", Summary: "Removes keys, as DEL does.",
 	Prepare: prepareDel, Reply: replyDel,
 }

@@ -20,8 +20,8 @@ var (
 
 func expireCommand(name, unit, summary, since string, scale int64, absolute bool) engine.Command {
 	return engine.Command{
-		Name: name, Arity: -3, Flags: engine.Write | engine.Fast, Keys: engine.OneKey(engine.KeyRW),
-		Categories: []string{"keyspace", "write", "fast"}, Group: engine.GroupGeneric, Since: since,
+		Name: name, Arity: -3, Flags: engine.Write | engine.Fast, Keys: engine.OneKey(engine.KeyChange),
+		Categories: []string{"keyspace", "write", "fast", "delete"}, Group: engine.GroupGeneric, Since: since,
 		Syntax: "key " + unit + " [NX | XX | GT | LT]", Complexity: "O(1)", Summary: summary,
 		Prepare: func(x *engine.Context, c *engine.Call) *engine.Op { return prepareExpire(x, c, scale, absolute) },
 		Reply:   replyFlag,
@@ -82,7 +82,7 @@ func parseExpireFlags(args [][]byte) (flags uint8, text string) {
 
 // persist is PERSIST key.
 var persist = engine.Command{
-	Name: "persist", Arity: 2, Flags: engine.Write | engine.Fast, Keys: engine.OneKey(engine.KeyRW),
+	Name: "persist", Arity: 2, Flags: engine.Write | engine.Fast, Keys: engine.OneKey(engine.KeyChange),
 	Categories: []string{"keyspace", "write", "fast"}, Group: engine.GroupGeneric, Since: "2.2.0",
 	Syntax: "key", Complexity: "O(1)", Summary: "Takes the deadline of a key away.",
 	Prepare: func(x *engine.Context, c *engine.Call) *engine.Op {
@@ -134,7 +134,7 @@ func ttlCommand(name, summary, since string, value func(deadline, now int64) int
 // rename is RENAME key newkey.
 var rename = engine.Command{
 	Name: "rename", Arity: 3, Flags: engine.Write, Keys: renameKeys,
-	Categories: []string{"keyspace", "write", "slow"}, Group: engine.GroupGeneric, Since: "1.0.0",
+	Categories: []string{"keyspace", "write", "slow", "delete"}, Group: engine.GroupGeneric, Since: "1.0.0",
 	Syntax: "key newkey", Complexity: "O(1)", Summary: "Gives a key another name, replacing what has it.",
 	Prepare: func(x *engine.Context, c *engine.Call) *engine.Op { return prepareRename(x, c, 0) },
 	Reply: func(c *engine.Call, res *store.Result) {
@@ -149,7 +149,7 @@ var rename = engine.Command{
 // renameNX is RENAMENX key newkey.
 var renameNX = engine.Command{
 	Name: "renamenx", Arity: 3, Flags: engine.Write | engine.Fast, Keys: renameKeys,
-	Categories: []string{"keyspace", "write", "fast"}, Group: engine.GroupGeneric, Since: "1.0.0",
+	Categories: []string{"keyspace", "write", "fast", "delete"}, Group: engine.GroupGeneric, Since: "1.0.0",
 	Syntax: "key newkey", Complexity: "O(1)", Summary: "Gives a key another name unless that is taken.",
 	Prepare: func(x *engine.Context, c *engine.Call) *engine.Op { return prepareRename(x, c, store.IfAbsent) },
 	Reply: func(c *engine.Call, res *store.Result) {
@@ -161,7 +161,7 @@ var renameNX = engine.Command{
 	},
 }
 
-var renameKeys = []engine.Keys{engine.KeyAt(1, engine.KeyRW), engine.KeyAt(2, engine.KeyOW)}
+var renameKeys = []engine.Keys{engine.KeyAt(1, engine.KeyTake), engine.KeyAt(2, engine.KeyOW)}
 
 func prepareRename(x *engine.Context, c *engine.Call, flags uint8) *engine.Op {
 	return x.Record(store.Record{Op: store.OpRename, Name: c.Args[1], Other: c.Args[2], Flags: flags})

@@ -7,14 +7,14 @@ import (
 
 // flushAll is FLUSHALL [ASYNC | SYNC].
 var flushAll = engine.Command{
-	Name: "flushall", Arity: -1, Flags: engine.Write, Categories: []string{"keyspace", "write", "slow", "dangerous"}, Group: engine.GroupServer,
+	Name: "flushall", Arity: -1, Flags: engine.Write | engine.Everything, Categories: []string{"keyspace", "write", "slow", "dangerous", "delete"}, Group: engine.GroupServer,
 	Since: "1.0.0", Syntax: "[ASYNC | SYNC]", Complexity: "O(n), n being the number of keys", Summary: "Removes all keys.",
 	Prepare: prepareFlush, Reply: replyFlush, After: afterFlush,
 }
 
 // flushDB is FLUSHDB [ASYNC | SYNC].
 var flushDB = engine.Command{
-	Name: "flushdb", Arity: -1, Flags: engine.Write, Categories: []string{"keyspace", "write", "slow", "dangerous"}, Group: engine.GroupServer,
+	Name: "flushdb", Arity: -1, Flags: engine.Write | engine.Everything, Categories: []string{"keyspace", "write", "slow", "dangerous", "delete"}, Group: engine.GroupServer,
 	Since: "1.0.0", Syntax: "[ASYNC | SYNC]", Complexity: "O(n), n being the number of keys", Summary: "Removes all keys.",
 	Prepare: prepareFlush, Reply: replyFlush, After: afterFlush,
 }

@@ -15,7 +15,7 @@ import (
 // on; then it gets its name.
 var restore = engine.Command{
 	Name: "restore", Arity: -4, Flags: engine.Write | engine.DenyOOM, Keys: engine.OneKey(engine.KeyOW),
-	Categories: []string{"keyspace", "write", "slow", "dangerous"}, Group: engine.GroupGeneric, Since: "2.6.0",
+	Categories: []string{"keyspace", "write", "slow", "dangerous", "delete"}, Group: engine.GroupGeneric, Since: "2.6.0",
 	Syntax:     "key ttl serialized-value [REPLACE] [ABSTTL] [IDLETIME seconds] [FREQ frequency]",
 	Complexity: "O(n), n being the number of bytes", Summary: "Makes a key from what DUMP returned.",
 	Before: beforeRestore, Prepare: prepareRestore, Reply: replyRestore, After: afterRestore,

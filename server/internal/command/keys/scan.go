@@ -136,14 +136,34 @@ var dbSize = engine.Command{
 
 // randomKey is RANDOMKEY.
 var randomKey = engine.Command{
-	Name: "randomkey", Arity: 1, Flags: engine.ReadOnly, Categories: []string{"keyspace", "read", "slow"}, Group: engine.GroupGeneric,
-	Since: "1.0.0", Complexity: "O(1)", Summary: "Returns some key.",
-	Run: func(x *engine.Context, c *engine.Call) {
-		name, entry := x.Random()
+	Name: "randomkey", Arity: 1, Flags: engine.ReadOnly | engine.Outside, Categories: []string{"keyspace", "read", "slow"}, Group: engine.GroupGeneric,
+	Since: "1.0.0", Complexity: "O(1); O(n), n being the number of keys, for a user who may read few of them", Summary: "Returns some key that the user may read.",
+	Run: runRandomKey,
+}
+
+func runRandomKey(x *engine.Context, c *engine.Call) {
+	const tries = 100
+	for range tries {
+		var name string
+		var entry *catalog.Entry
+		x.Look(func() { name, entry = x.Random() })
 		if entry == nil {
 			c.Answer(engine.Nil())
 			return
 		}
-		c.Answer(engine.Text(name))
-	},
+		if x.Readable(name) {
+			c.Answer(engine.Text(name))
+			return
+		}
+	}
+	const few = 128
+	c.Answer(engine.Nil())
+	for cursor, found := uint64(0), false; !found; found = found || cursor == 0 {
+		x.Look(func() {
+			cursor = x.Scan(cursor, few, func(v catalog.View) {
+				c.Answer(engine.Text(v.Name))
+				found = true
+			})
+		})
+	}
 }

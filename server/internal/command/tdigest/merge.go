@@ -15,7 +15,7 @@ import (
 var merge = engine.Command{
 	Name: "tdigest.merge", Arity: -4, Flags: engine.Write | engine.DenyOOM | engine.Module | engine.Movable,
 	Keys:       []engine.Keys{engine.KeyAt(1, engine.KeyRW), {First: 2, Step: 1, Access: engine.KeyRO, Counted: true}},
-	Categories: []string{"write", "tdigest"}, Group: engine.GroupTDigest, Since: "2.4.0",
+	Categories: []string{"write", "tdigest", "delete"}, Group: engine.GroupTDigest, Since: "2.4.0",
 	Syntax:     "destination numkeys source [source ...] [COMPRESSION compression] [OVERRIDE]",
 	Complexity: "O(n · c · log c), n digests of a compression of c",
 	Summary:    "Adds the values of t-digests to another, which is created if it is not there, or replaces it.",

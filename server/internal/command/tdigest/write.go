@@ -103,7 +103,7 @@ var add = engine.Command{
 // reset is TDIGEST.RESET key.
 var reset = engine.Command{
 	Name: "tdigest.reset", Arity: 2, Flags: engine.Write | engine.DenyOOM | engine.Module, Keys: engine.OneKey(engine.KeyRW),
-	Categories: []string{"write", "fast", "tdigest"}, Group: engine.GroupTDigest, Since: "2.4.0",
+	Categories: []string{"write", "fast", "tdigest", "delete"}, Group: engine.GroupTDigest, Since: "2.4.0",
 	Syntax: "key", Complexity: "O(1)",
 	Summary: "Forgets all values of a t-digest.",
 	Sketch: &engine.Sketch{

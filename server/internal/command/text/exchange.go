@@ -11,7 +11,7 @@ import (
 // getSet is GETSET key value.
 var getSet = engine.Command{
 	Name: "getset", Arity: 3, Flags: engine.Write | engine.DenyOOM | engine.Fast, Keys: engine.OneKey(engine.KeyUpdate),
-	Categories: []string{"write", "string", "fast"}, Group: engine.GroupString, Since: "1.0.0",
+	Categories: []string{"write", "string", "fast", "delete"}, Group: engine.GroupString, Since: "1.0.0",
 	Syntax: "key value", Complexity: "O(1)", Summary: "Stores a string and returns the one that was there.",
 	Prepare: func(x *engine.Context, c *engine.Call) *engine.Op {
 		return storing(x, c, store.Record{Op: store.OpSet, Value: c.Args[2], Flags: store.IfString})
@@ -22,7 +22,7 @@ var getSet = engine.Command{
 // getDel is GETDEL key.
 var getDel = engine.Command{
 	Name: "getdel", Arity: 2, Flags: engine.Write | engine.Fast, Keys: engine.OneKey(engine.KeyTake),
-	Categories: []string{"write", "string", "fast"}, Group: engine.GroupString, Since: "6.2.0",
+	Categories: []string{"write", "string", "fast", "delete"}, Group: engine.GroupString, Since: "6.2.0",
 	Syntax: "key", Complexity: "O(1)", Summary: "Removes a string and returns it.",
 	Prepare: func(x *engine.Context, c *engine.Call) *engine.Op {
 		return x.Record(store.Record{Op: store.OpTake, Name: c.Args[1]})
@@ -33,7 +33,7 @@ var getDel = engine.Command{
 // getEx is GETEX key [EX s | PX ms | EXAT s | PXAT ms | PERSIST].
 var getEx = engine.Command{
 	Name: "getex", Arity: -2, Flags: engine.Write | engine.Fast, Keys: engine.OneKey(engine.KeyUpdate),
-	Categories: []string{"write", "string", "fast"}, Group: engine.GroupString, Since: "6.2.0",
+	Categories: []string{"write", "string", "fast", "delete"}, Group: engine.GroupString, Since: "6.2.0",
 	Syntax:     "key [EX seconds | PX milliseconds | EXAT unix-time-seconds | PXAT unix-time-milliseconds | PERSIST]",
 	Complexity: "O(1)", Summary: "Returns a string and sets its deadline, or takes it away.",
 	Prepare: prepareGetEx, Reply: replyOld,

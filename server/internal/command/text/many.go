@@ -42,7 +42,7 @@ func runMGet(x *engine.Context, c *engine.Call) {
 // mset is MSET key value [key value ...]. It runs alone: nobody sees a part of it.
 var mset = engine.Command{
 	Name: "mset", Arity: -3, Flags: engine.Write | engine.DenyOOM | engine.Alone, Keys: []engine.Keys{{First: 1, Last: -1, Step: 2, Access: engine.KeyOW}},
-	Categories: []string{"write", "string", "slow"}, Group: engine.GroupString, Since: "1.0.1",
+	Categories: []string{"write", "string", "slow", "delete"}, Group: engine.GroupString, Since: "1.0.1",
 	Tips:   []string{"request_policy:multi_shard", "response_policy:all_succeeded"},
 	Syntax: "key value [key value ...]", Complexity: "O(1) for every key", Summary: "Stores strings, all or none, replacing whatever has their names.",
 	Before: checkMSet, Prepare: prepareMSet,
@@ -83,7 +83,7 @@ var (
 func timedSet(name string, scale int64, syntax, since, summary string) engine.Command {
 	return engine.Command{
 		Name: name, Arity: 4, Flags: engine.Write | engine.DenyOOM, Keys: engine.OneKey(engine.KeyOW),
-		Categories: []string{"write", "string", "slow"}, Group: engine.GroupString, Since: since,
+		Categories: []string{"write", "string", "slow", "delete"}, Group: engine.GroupString, Since: since,
 		Syntax: syntax, Complexity: "O(1)", Summary: summary,
 		Prepare: func(x *engine.Context, c *engine.Call) *engine.Op {
 			life := lifetime{arg: c.Args[2], scale: scale}

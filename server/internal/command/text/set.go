@@ -10,11 +10,22 @@ import (
 // set is SET key value [NX | XX] [GET] [EX s | PX ms | EXAT s | PXAT ms |
 // KEEPTTL].
 var set = engine.Command{
-	Name: "set", Arity: -3, Flags: engine.Write | engine.DenyOOM, Keys: engine.OneKey(engine.KeyOW),
-	Categories: []string{"write", "string", "slow"}, Group: engine.GroupString, Since: "1.0.0",
+	Name: "set", Arity: -3, Flags: engine.Write | engine.DenyOOM,
+	Keys:       []engine.Keys{engine.KeyAt(1, engine.KeyOW), {At: oldValue, Access: engine.KeyGet, Hidden: true}},
+	Categories: []string{"write", "string", "slow", "delete"}, Group: engine.GroupString, Since: "1.0.0",
 	Syntax:     "key value [NX | XX] [GET] [EX seconds | PX milliseconds | EXAT unix-time-seconds | PXAT unix-time-milliseconds | KEEPTTL]",
 	Complexity: "O(1)", Summary: "Stores a string, replacing whatever has its name.",
 	Prepare: prepareSet, Reply: replySet,
+}
+
+// oldValue returns where the key is if GET asks for its old value, 0 if not.
+func oldValue(args [][]byte) int {
+	for _, a := range args[min(3, len(args)):] {
+		if engine.Is(a, "get") {
+			return 1
+		}
+	}
+	return 0
 }
 
 // setting is what SET asks for.

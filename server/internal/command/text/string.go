@@ -40,7 +40,7 @@ var strLen = engine.Command{
 
 // appendCmd is APPEND key value.
 var appendCmd = engine.Command{
-	Name: "append", Arity: 3, Flags: engine.Write | engine.DenyOOM | engine.Fast, Keys: engine.OneKey(engine.KeyRW),
+	Name: "append", Arity: 3, Flags: engine.Write | engine.DenyOOM | engine.Fast, Keys: engine.OneKey(engine.KeyAppend),
 	Categories: []string{"write", "string", "fast"}, Group: engine.GroupString, Since: "2.0.0",
 	Syntax: "key value", Complexity: "O(n), n being the length of the string", Summary: "Adds to the end of a string.",
 	Prepare: func(x *engine.Context, c *engine.Call) *engine.Op {
@@ -51,7 +51,7 @@ var appendCmd = engine.Command{
 
 // setRange is SETRANGE key offset value.
 var setRange = engine.Command{
-	Name: "setrange", Arity: 4, Flags: engine.Write | engine.DenyOOM, Keys: engine.OneKey(engine.KeyRW),
+	Name: "setrange", Arity: 4, Flags: engine.Write | engine.DenyOOM, Keys: engine.OneKey(engine.KeyChange),
 	Categories: []string{"write", "string", "slow"}, Group: engine.GroupString, Since: "2.2.0",
 	Syntax: "key offset value", Complexity: "O(n), n being the length of the string", Summary: "Overwrites a part of a string.",
 	Prepare: func(x *engine.Context, c *engine.Call) *engine.Op {
@@ -89,7 +89,7 @@ var (
 
 func incrementCommand(name string, arity int, syntax, summary string, parse func(*engine.Call) (int64, string)) engine.Command {
 	return engine.Command{
-		Name: name, Arity: arity, Flags: engine.Write | engine.DenyOOM | engine.Fast, Keys: engine.OneKey(engine.KeyRW),
+		Name: name, Arity: arity, Flags: engine.Write | engine.DenyOOM | engine.Fast, Keys: engine.OneKey(engine.KeyUpdate),
 		Categories: []string{"write", "string", "fast"}, Group: engine.GroupString, Since: "1.0.0",
 		Syntax: syntax, Complexity: "O(1)", Summary: summary,
 		Prepare: func(x *engine.Context, c *engine.Call) *engine.Op {

@@ -1,0 +1,119 @@
+// Package acl is ACL: the commands about users and their rights.
+package acl
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/bloomery/bloomery/server/internal/acl"
+	"github.com/bloomery/bloomery/server/internal/engine"
+)
+
+// Commands returns the commands about users.
+func Commands() []engine.Command { return []engine.Command{command} }
+
+const (
+	usual = engine.NoScript | engine.Loading | engine.Stale
+	admin = engine.Admin | usual
+)
+
+var (
+	forAll    = []string{"slow"}
+	forAdmins = []string{"admin", "slow", "dangerous"}
+)
+
+// command is ACL, with its subcommands.
+var command = engine.Command{
+	Name: "acl", Arity: -2, Group: engine.GroupServer, Since: "6.0.0", Syntax: "subcommand", Summary: "Describes and changes users and their rights.",
+	Categories: forAll,
+	Subcommands: []engine.Command{
+		{
+			Name: "cat", Arity: -2, Max: 3, Flags: usual, Categories: forAll, Syntax: "[category]",
+			Complexity: "O(n), n being the number of commands", Summary: "Lists the categories, or the commands of one.",
+			Run: runCat,
+		},
+		{
+			Name: "deluser", Arity: -3, Flags: admin | engine.Outside, Categories: forAdmins, Syntax: "username [username ...]",
+			Complexity: "O(n), n being the number of connections", Summary: "Deletes users and closes their connections.",
+			Run: runDelUser,
+		},
+		{
+			Name: "dryrun", Arity: -4, Flags: admin, Categories: forAdmins, Syntax: "username command [arg ...]", Since: "7.0.0",
+			Complexity: "O(1)", Summary: "Returns OK if the user may run the command, or why not. Nothing is run.",
+			Run: runDryRun, Secret: engine.Behind(3),
+		},
+		{
+			Name: "genpass", Arity: -2, Max: 3, Flags: usual, Categories: forAll, Syntax: "[bits]",
+			Complexity: "O(1)", Summary: "Returns a random password of 256 bits, or so many.",
+			Run: runGenPass,
+		},
+		{
+			Name: "getuser", Arity: 3, Flags: admin, Categories: forAdmins, Syntax: "username",
+			Complexity: "O(n), n being the number of rules", Summary: "Describes a user.",
+			Run: runGetUser,
+		},
+		{
+			Name: "list", Arity: 2, Flags: admin, Categories: forAdmins,
+			Complexity: "O(n), n being the number of users", Summary: "Lists the users in the form of the file of users.",
+			Run: func(x *engine.Context, c *engine.Call) { answerUsers(x, c, (*acl.User).String) },
+		},
+		{
+			Name: "load", Arity: 2, Flags: admin | engine.Outside | engine.NoMulti, Categories: forAdmins,
+			Complexity: "O(n), n being the number of users", Summary: "Reads the file of users, and puts it in force if no line of it is wrong.",
+			Run: runLoad,
+		},
+		{
+			Name: "log", Arity: -2, Max: 3, Flags: admin, Categories: forAdmins, Syntax: "[count | RESET]",
+			Complexity: "O(n), n being the number of entries", Summary: "Returns the latest refusals: of logins, commands and keys.",
+			Run: runLog,
+		},
+		{
+			Name: "save", Arity: 2, Flags: admin | engine.Outside | engine.NoMulti, Categories: forAdmins,
+			Complexity: "O(n), n being the number of users", Summary: "Writes the file of users.",
+			Run: runSave,
+		},
+		{
+			Name: "setuser", Arity: -3, Flags: admin, Categories: forAdmins, Syntax: "username [rule [rule ...]]",
+			Complexity: "O(n), n being the number of rules", Summary: "Creates a user, or changes one: all rules or, if one is wrong, none.",
+			Run: runSetUser, Secret: engine.Behind(2),
+		},
+		{
+			Name: "users", Arity: 2, Flags: admin, Categories: forAdmins,
+			Complexity: "O(n), n being the number of users", Summary: "Lists the names of the users.",
+			Run: func(x *engine.Context, c *engine.Call) { answerUsers(x, c, (*acl.User).Name) },
+		},
+		{
+			Name: "whoami", Arity: 2, Flags: usual, Categories: forAll,
+			Complexity: "O(1)", Summary: "Returns the name of this connection's user.",
+			Run: func(x *engine.Context, c *engine.Call) { c.Answer(engine.Text(x.Session().User())) },
+		},
+	},
+}
+
+func answerUsers(x *engine.Context, c *engine.Call, show func(*acl.User) string) {
+	var lines []string
+	for _, u := range x.Users() {
+		lines = append(lines, show(u))
+	}
+	c.Answer(engine.Texts(lines))
+}
+
+func runCat(x *engine.Context, c *engine.Call) {
+	if len(c.Args) == 2 {
+		c.Answer(engine.Texts(acl.Categories()))
+		return
+	}
+	category := engine.Lower(c.Args[2])
+	if !slices.Contains(acl.Categories(), category) {
+		c.Fail("ERR Unknown category '" + string(c.Args[2][:min(len(c.Args[2]), 128)]) + "'")
+		return
+	}
+	var names []string
+	x.Table().Walk(func(cmd *engine.Command) {
+		if slices.Contains(cmd.Categories, category) {
+			names = append(names, cmd.FullName())
+		}
+	})
+	slices.SortFunc(names, strings.Compare)
+	c.Answer(engine.Texts(names))
+}

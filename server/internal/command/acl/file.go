@@ -1,0 +1,32 @@
+package acl
+
+import "github.com/bloomery/bloomery/server/internal/engine"
+
+const (
+	textNoFile = "ERR This Redis instance is not configured to use an ACL file. Start the server with --acl-file FILE to keep users in one."
+	textKept   = ". WARNING: ACL errors detected, no change to the previously active ACL rules was performed"
+)
+
+func runLoad(x *engine.Context, c *engine.Call) {
+	if x.UserFile() == "" {
+		c.Fail(textNoFile)
+		return
+	}
+	if err := x.LoadUsers(); err != nil {
+		c.Fail("ERR " + engine.OneLine(err) + textKept)
+		return
+	}
+	c.Answer(engine.OK())
+}
+
+func runSave(x *engine.Context, c *engine.Call) {
+	if x.UserFile() == "" {
+		c.Fail(textNoFile)
+		return
+	}
+	if err := x.SaveUsers(); err != nil {
+		c.Fail("ERR There was an error trying to save the ACLs: " + engine.OneLine(err))
+		return
+	}
+	c.Answer(engine.OK())
+}

@@ -1,0 +1,103 @@
+package acl
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+
+	"github.com/bloomery/bloomery/server/internal/acl"
+	"github.com/bloomery/bloomery/server/internal/engine"
+)
+
+func runSetUser(x *engine.Context, c *engine.Call) {
+	rules := make([]string, 0, len(c.Args)-3)
+	for _, rule := range c.Args[3:] {
+		rules = append(rules, string(rule))
+	}
+	if err := x.SetUser(string(c.Args[2]), rules); err != nil {
+		c.Fail("ERR " + engine.OneLine(err))
+		return
+	}
+	c.Answer(engine.OK())
+}
+
+func runDelUser(x *engine.Context, c *engine.Call) {
+	for _, name := range c.Args[2:] {
+		if string(name) == acl.Default {
+			c.Fail("ERR The 'default' user cannot be removed")
+			return
+		}
+	}
+	c.Answer(engine.Integer(int64(x.DeleteUsers(c.Args[2:]))))
+}
+
+func runGetUser(x *engine.Context, c *engine.Call) {
+	u := x.UserNamed(string(c.Args[2]))
+	if u == nil {
+		c.Answer(engine.Nil())
+		return
+	}
+	var flags, more []engine.Reply
+	for _, flag := range u.Flags() {
+		flags = append(flags, engine.Text(flag))
+	}
+	selectors := u.Selectors()
+	for i := range selectors[1:] {
+		more = append(more, engine.Pairs(describe(&selectors[1+i])...))
+	}
+	fields := []engine.Reply{
+		engine.Text("flags"), engine.Unordered(flags),
+		engine.Text("passwords"), engine.Texts(u.Hashes()),
+	}
+	fields = append(fields, describe(&selectors[0])...)
+	fields = append(fields, engine.Text("selectors"), engine.List(more...))
+	if rate := u.AddRate(); rate > 0 {
+		fields = append(fields, engine.Text("addrate"), engine.Integer(rate))
+	}
+	c.Answer(engine.Pairs(fields...))
+}
+
+// describe returns the fields of a selector.
+func describe(s *acl.Selector) []engine.Reply {
+	return []engine.Reply{
+		engine.Text("commands"), engine.Text(s.Commands()),
+		engine.Text("keys"), engine.Text(s.Keys()),
+		engine.Text("channels"), engine.Text(s.Channels()),
+	}
+}
+
+func runDryRun(x *engine.Context, c *engine.Call) {
+	u := x.UserNamed(string(c.Args[2]))
+	if u == nil {
+		c.Fail("ERR User '" + string(c.Args[2]) + "' not found")
+		return
+	}
+	refusal, failed := x.DryRun(u, c.Args[3:])
+	switch {
+	case failed.Kind != engine.None:
+		c.Answer(failed)
+	case refusal != "":
+		c.Answer(engine.Text(refusal))
+	default:
+		c.Answer(engine.OK())
+	}
+}
+
+func runGenPass(_ *engine.Context, c *engine.Call) {
+	const most = 4096
+	bits := int64(256)
+	if len(c.Args) == 3 {
+		var ok bool
+		if bits, ok = engine.ParseInt(c.Args[2]); !ok {
+			c.Fail(engine.TextInteger)
+			return
+		}
+	}
+	if bits <= 0 || bits > most {
+		c.Fail("ERR ACL GENPASS argument must be the number of bits for the output password, a positive number up to 4096")
+		return
+	}
+	digits := (bits + 3) / 4
+	random := make([]byte, (digits+1)/2)
+	_, _ = rand.Read(random) // it never fails
+	c.Answer(engine.Text(hex.EncodeToString(random)[:digits]))
+}

@@ -1,0 +1,283 @@
+package command_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/bloomery/bloomery/server/internal/command"
+	"github.com/bloomery/bloomery/server/internal/engine"
+)
+
+// secrets are what the key that nobody may touch holds: nothing at first.
+var secrets = []string{
+	"PING",
+	"SET secret 7",
+	"BF.ADD secret x",
+	"CF.ADD secret x",
+	"FILTER.CREATE secret standard CAPACITY 100",
+	"FILTER.CREATE secret counting CAPACITY 100",
+	"CMS.INITBYDIM secret 10 3",
+	"TOPK.RESERVE secret 3",
+	"TDIGEST.CREATE secret",
+}
+
+// secretsFor returns those that can make a difference to a command: all of them to one
+// on keys of any kind, its own kind and some others to one of a family.
+func secretsFor(cmd *engine.Command) (list []string) {
+	family, _, ok := strings.Cut(cmd.Name, ".")
+	for i, secret := range secrets {
+		if i < 3 || !ok && len(cmd.Keys) > 0 || ok && strings.HasPrefix(secret, strings.ToUpper(family)+".") {
+			list = append(list, secret)
+		}
+	}
+	return list
+}
+
+// shows are commands whose reply depends on what others do, or on all keys: those that
+// count, and those of the server itself.
+var shows = []string{
+	"dbsize", "info", "randomkey", "time", "lastsave", "client|id", "client|info", "client|list", "acl|genpass", "acl|log", "latency|histogram", "slowlog|get",
+	"slowlog|len",
+}
+
+// as makes a new session that of a user and runs one command in it.
+func (b *bench) as(t testing.TB, user string, words ...string) string {
+	t.Helper()
+	b.login(t, user)
+	return b.do(words...)
+}
+
+func (b *bench) login(t testing.TB, user string) {
+	t.Helper()
+	b.session = engine.NewSession(b.session.ID+1, "127.0.0.1:1", "127.0.0.1:2", b.now, func() {})
+	if got := b.line("AUTH " + user + " pw"); got != "+OK" {
+		t.Fatalf("AUTH %s: %s", user, got)
+	}
+}
+
+// newWorld returns a bench with the keys of mine, a secret, and a user bob who may do
+// everything but touch the secret.
+func newWorld(t testing.TB, secret string) *bench {
+	t.Helper()
+	b := newBench(t, 1<<30)
+	for _, words := range append(callsOf(mine), strings.Fields(secret), strings.Fields("ACL SETUSER bob on >pw +@all ~mine:*")) {
+		if got := b.do(words...); strings.HasPrefix(got, "-") {
+			t.Fatalf("%q: %s", words, got)
+		}
+	}
+	b.line("EXPIREAT secret 1900000000")
+	return b
+}
+
+// hidden returns all that an operator sees of the secret.
+func (b *bench) hidden(t testing.TB) string {
+	t.Helper()
+	return b.as(t, "default", "DUMP", "secret") + b.as(t, "default", "PEXPIRETIME", "secret")
+}
+
+// TestNoWayToTheSecret puts the name of a key that the user may not touch into every
+// argument of every command. What is answered must not depend on whether there is such
+// a key, and the key must stay as it is; where the table has a key it is refused.
+func TestNoWayToTheSecret(t *testing.T) {
+	table := engine.NewTable(command.All())
+	for _, words := range callsOf(samples) {
+		cmd := commandOf(t, table, words)
+		t.Run(strings.Join(words, "_"), func(t *testing.T) {
+			var first []string // replies without the secret
+			for _, secret := range secretsFor(cmd) {
+				b := newWorld(t, secret)
+				before := b.hidden(t)
+				var replies []string
+				for i := range words {
+					changed := slices.Clone(words)
+					if i > 0 {
+						changed[i] = "secret"
+					}
+					got := b.as(t, "bob", changed...)
+					replies = append(replies, sorted(got))
+					isKey := false
+					if i > 0 && commandSame(table, cmd, changed) {
+						cmd.EachKey(bytesOf(changed), func(at int, _ engine.Keys) { isKey = isKey || changed[at] == "secret" })
+					}
+					if isKey && got != "-NOPERM No permissions to access a key" {
+						t.Errorf("%q: %s", changed, got)
+					}
+				}
+				if after := b.hidden(t); after != before {
+					t.Errorf("with %q the secret changed:\n%s\n%s", secret, before, after)
+				}
+				if first == nil {
+					first = replies
+				}
+				if !slices.Contains(shows, cmd.FullName()) && !slices.Equal(first, replies) {
+					t.Errorf("%q shows whether there is %q:\n%q\n%q", words, secret, first, replies)
+				}
+			}
+		})
+	}
+}
+
+// commandSame reports whether changed words still are a call of the command.
+func commandSame(table *engine.Table, cmd *engine.Command, words []string) bool {
+	c := table.Lookup([]byte(words[0]))
+	if len(c.Subcommands) > 0 && len(words) > 1 {
+		c = c.Sub(strings.ToLower(words[1]))
+	}
+	return c == cmd
+}
+
+// TestNoWayByTransactions asks the same of commands whose right was lost between MULTI
+// and EXEC.
+func TestNoWayByTransactions(t *testing.T) {
+	table := engine.NewTable(command.All())
+	for _, words := range callsOf(samples) {
+		cmd := commandOf(t, table, words)
+		if len(cmd.Keys) == 0 && cmd.Flags&engine.Everything == 0 || cmd.Flags&(engine.NoMulti|engine.Immediate) != 0 {
+			continue
+		}
+		b := newWorld(t, "SET secret 7")
+		b.line("ACL SETUSER eve on >pw +@all ~*")
+		b.login(t, "eve")
+		b.line("MULTI")
+		if got := b.do(words...); got != "+QUEUED" {
+			t.Errorf("%q: %s", words, got)
+		}
+		session := b.session
+		before := snapshot(b.state)
+		b.as(t, "default", "ACL", "SETUSER", "eve", "resetkeys")
+		b.session = session
+		got := b.line("EXEC")
+		if !strings.HasPrefix(got, "[-NOPERM ACLs rules changed between the moment") || !strings.HasSuffix(got, "no permission to touch the specified keys]") {
+			t.Errorf("%q: %s", words, got)
+		}
+		if string(snapshot(b.state)) != string(before) {
+			t.Errorf("%q has changed something", words)
+		}
+		if held := b.session.Memory(); held != 0 {
+			t.Errorf("%q: %d bytes are held", words, held)
+		}
+	}
+}
+
+// TestReadAndWriteApart asks that a user who may only read a key cannot change it, and
+// that one who may only write it does not get to see it.
+func TestReadAndWriteApart(t *testing.T) {
+	table := engine.NewTable(command.All())
+	for _, words := range callsOf(samples) {
+		cmd := commandOf(t, table, words)
+		writes := cmd.Flags&(engine.Write|engine.Wrote) != 0
+		if len(cmd.Keys) == 0 {
+			continue
+		}
+		b := newWorld(t, "PING")
+		b.line("ACL SETUSER reader on >pw +@all %R~mine:*")
+		b.line("ACL SETUSER writer on >pw +@all %W~mine:*")
+		before := snapshot(b.state)
+		got := b.as(t, "reader", words...)
+		if refused := strings.HasPrefix(got, "-NOPERM"); refused != writes {
+			t.Errorf("reader: %q: %s", words, got)
+		}
+		if writes && string(snapshot(b.state)) != string(before) {
+			t.Errorf("reader: %q has changed something", words)
+		}
+		if got := b.as(t, "writer", words...); !writes && !strings.HasPrefix(got, "-NOPERM") {
+			t.Errorf("writer: %q: %s", words, got)
+		}
+	}
+}
+
+// TestWhatKeysNeed asks for commands that show what was there besides changing it, and
+// for those that do not.
+func TestWhatKeysNeed(t *testing.T) {
+	b := newWorld(t, "PING")
+	b.line("ACL SETUSER reader on >pw +@all %R~mine:*")
+	b.line("ACL SETUSER writer on >pw +@all %W~mine:*")
+	b.line("ACL SETUSER apart on >pw +@all %R~mine:* %W~mine:?*")
+	const refused = "-NOPERM No permissions to access a key"
+	for _, tt := range []struct{ user, line, want string }{
+		{"writer", "SET mine:s v", "+OK"},
+		{"writer", "SET mine:s get", "+OK"},
+		{"writer", "SET mine:s v GET", refused},
+		{"writer", "SET mine:s v EX 100 get", refused},
+		{"writer", "GETSET mine:s v", refused},
+		{"writer", "GETDEL mine:s", refused},
+		{"writer", "GETEX mine:s PERSIST", refused},
+		{"writer", "INCR mine:n", refused},
+		{"writer", "APPEND mine:s x", ":4"},
+		{"writer", "EXPIRE mine:s 100", ":1"},
+		{"writer", "PERSIST mine:s", ":1"},
+		{"writer", "SETRANGE mine:s 0 a", ":4"},
+		{"writer", "RENAME mine:s mine:t", refused},
+		{"writer", "COPY mine:s mine:t", refused},
+		{"writer", "BF.ADD mine:bf x", refused},
+		{"writer", "EXISTS mine:s", refused},
+		{"reader", "BF.EXISTS mine:bf x", ":1"},
+		{"reader", "BF.ADD mine:bf x", refused},
+		{"reader", "CF.COMPACT mine:cf", refused},
+		{"reader", "COPY mine:s mine:t", refused},
+		{"reader", "WATCH mine:s", "+OK"},
+		{"reader", "FLUSHALL", refused},
+		{"apart", "SET mine:s v", "+OK"},
+		{"apart", "BF.EXISTS mine:bf x", ":1"},
+		{"apart", "BF.ADD mine:bf x", refused}, // one pattern must allow both
+	} {
+		if got := b.as(t, tt.user, strings.Fields(tt.line)...); got != tt.want {
+			t.Errorf("%s: %s: %s, want %s", tt.user, tt.line, got, tt.want)
+		}
+	}
+	if got := b.as(t, "reader", "BF.SCANDUMP", "mine:bf", "0"); !strings.HasPrefix(got, "[:1 ") {
+		t.Errorf("reader: BF.SCANDUMP: %s", got)
+	}
+}
+
+// TestListsShowReadableNames asks for every command that lists names.
+func TestListsShowReadableNames(t *testing.T) {
+	b := newBench(t, 1<<30)
+	for _, line := range []string{
+		"BF.ADD a:1 x", "BF.ADD a:2 x", "BF.ADD b:1 x", "BF.ADD c:1 x",
+		"ACL SETUSER bob on >pw +@all ~a:2 %R~b:* %W~c:*",
+		"ACL SETUSER none on >pw +@all",
+		"ACL SETUSER two on >pw ~a:1 +scan (~b:* +keys +randomkey)",
+	} {
+		if got := b.line(line); strings.HasPrefix(got, "-") {
+			t.Fatalf("%s: %s", line, got)
+		}
+	}
+	for _, tt := range []struct{ user, line, want string }{
+		{"bob", "KEYS *", `["a:2" "b:1"]`},
+		{"bob", "KEYS a*", `["a:2"]`},
+		{"bob", "FILTER.WHERE * x", `["x" ["a:2" "b:1"]]`},
+		{"bob", "DBSIZE", ":4"},
+		{"none", "KEYS *", "[]"},
+		{"none", "SCAN 0 COUNT 1000", `["0" []]`},
+		{"none", "RANDOMKEY", "nil"},
+		{"none", "FILTER.WHERE * x", `["x" []]`},
+		{"none", "FILTER.HEALTH", "[]"},
+		{"two", "KEYS *", `["b:1"]`},
+		{"two", "SCAN 0 COUNT 1000", `["0" ["a:1"]]`},
+		{"two", "RANDOMKEY", `"b:1"`},
+	} {
+		got := b.as(t, tt.user, strings.Fields(tt.line)...)
+		if sorted(got) != sorted(tt.want) {
+			t.Errorf("%s: %s\n got %s\nwant %s", tt.user, tt.line, got, tt.want)
+		}
+	}
+	for _, command := range []string{"FILTER.HEALTH", "FILTER.LIST"} {
+		if got := b.as(t, "bob", command); strings.Contains(got, "a:1") || strings.Contains(got, "c:1") || !strings.Contains(got, "a:2") || !strings.Contains(got, "b:1") {
+			t.Errorf("%s: %s", command, got)
+		}
+	}
+	for range 50 {
+		if got := b.as(t, "bob", "RANDOMKEY"); got != `"a:2"` && got != `"b:1"` {
+			t.Fatalf("RANDOMKEY: %s", got)
+		}
+	}
+}
+
+// sorted returns the words of a reply in their order: that of names is a folder's own.
+func sorted(reply string) string {
+	list := strings.Fields(strings.NewReplacer("[", " ", "]", " ").Replace(reply))
+	slices.Sort(list)
+	return strings.Join(list, " ")
+}

@@ -1,0 +1,126 @@
+package command_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/bloomery/bloomery/server/internal/command"
+	"github.com/bloomery/bloomery/server/internal/engine"
+)
+
+// kept are filters that have the item x, and how to ask for it.
+var kept = []struct{ make, add, ask string }{
+	{"BF.RESERVE kept 0.01 100", "BF.ADD kept x", "BF.EXISTS kept x"},
+	{"CF.RESERVE kept 100", "CF.ADD kept x", "CF.EXISTS kept x"},
+	{"FILTER.CREATE kept standard CAPACITY 100", "FILTER.ADD kept x", "FILTER.HAS kept x"},
+	{"FILTER.CREATE kept counting CAPACITY 100", "FILTER.ADD kept x", "FILTER.HAS kept x"},
+	{"FILTER.CREATE kept cuckoo CAPACITY 100", "FILTER.ADD kept x", "FILTER.HAS kept x"},
+	{"FILTER.CREATE kept growing CAPACITY 100", "FILTER.ADD kept x", "FILTER.HAS kept x"},
+}
+
+// TestWhoMayAddCannotDelete runs every command that is not in the category delete on
+// filters of several kinds: none of them loses an item, now or later.
+func TestWhoMayAddCannotDelete(t *testing.T) {
+	table := engine.NewTable(command.All())
+	for _, filter := range kept {
+		b := newWorld(t, "PING")
+		b.line("ACL SETUSER adder on >pw +@all -@delete ~*")
+		for _, line := range []string{filter.make, filter.add} {
+			if got := b.line(line); strings.HasPrefix(got, "-") {
+				t.Fatalf("%s: %s", line, got)
+			}
+		}
+		for _, words := range callsOf(samples) {
+			cmd := commandOf(t, table, words)
+			if slices.Contains(cmd.Categories, "admin") {
+				continue
+			}
+			if slices.Contains(cmd.Categories, "delete") {
+				if got := b.as(t, "adder", words...); got != "-NOPERM User adder has no permissions to run the '"+cmd.FullName()+"' command" {
+					t.Errorf("%q: %s", words, got)
+				}
+				continue
+			}
+			cmd.EachKey(bytesOf(words), func(i int, _ engine.Keys) {
+				changed := slices.Clone(words)
+				changed[i] = "kept"
+				b.as(t, "adder", changed...)
+				if got := b.as(t, "default", strings.Fields(filter.ask)...); got != ":1" && got != "[true]" {
+					t.Fatalf("%s: %q loses an item: %s", filter.make, changed, got)
+				}
+				if got := b.line("TTL kept"); got != ":-1" {
+					t.Fatalf("%s: %q sets a deadline: %s", filter.make, changed, got)
+				}
+			})
+		}
+	}
+}
+
+// TestChunksCanDelete shows why LOADCHUNK counts as a delete: it replaces bits.
+func TestChunksCanDelete(t *testing.T) {
+	for _, family := range []string{"BF", "CF"} {
+		b := newBench(t, 1<<30)
+		for _, key := range []string{"empty", "kept"} {
+			if family == "BF" {
+				b.line("BF.RESERVE " + key + " 0.01 100")
+			} else {
+				b.line("CF.RESERVE " + key + " 100")
+			}
+		}
+		b.line(family + ".ADD kept x")
+		r := b.exec(bytesOf([]string{family + ".SCANDUMP", "empty", "1"}))[0]
+		chunk := []string{family + ".LOADCHUNK", "kept", fmt.Sprint(r.Elems[0].N), r.Elems[1].Text}
+		b.line("ACL SETUSER adder on >pw +@all -@delete ~*")
+		if got := b.as(t, "adder", chunk...); !strings.HasPrefix(got, "-NOPERM") {
+			t.Errorf("%s: %s", chunk[0], got)
+		}
+		if got := b.as(t, "default", chunk...) + b.line(family+".EXISTS kept x"); got != "+OK:0" {
+			t.Errorf("%s by a user who may delete, and EXISTS: %s", chunk[0], got)
+		}
+	}
+}
+
+// TestDeletesOfAbsentItems shows why deletes are apart: those of items that were never
+// added remove others.
+func TestDeletesOfAbsentItems(t *testing.T) {
+	const keys, deletes, batch = 1000, 100_000, 1000
+	b := newBench(t, 1<<30)
+	b.line("FILTER.CREATE c counting CAPACITY 1000 ERROR 0.01")
+	b.line("ACL SETUSER adder on >pw +@all -@delete ~*")
+	b.login(t, "adder")
+	items := func(command, prefix string, from int) [][]byte {
+		args := bytesOf([]string{command, "c"})
+		for i := range batch {
+			args = append(args, fmt.Append(nil, prefix, from+i))
+		}
+		return args
+	}
+	b.exec(items("FILTER.ADD", "key", 0))
+	if got := b.line("FILTER.DEL c absent"); !strings.HasPrefix(got, "-NOPERM") {
+		t.Errorf("FILTER.DEL: %s", got)
+	}
+	b.login(t, "default")
+	for from := 0; from < deletes; from += batch {
+		b.exec(items("FILTER.DEL", "absent", from))
+	}
+	left := 0
+	for _, has := range b.exec(items("FILTER.HAS", "key", 0))[0].Bools {
+		if has {
+			left++
+		}
+	}
+	if left > keys/2 {
+		t.Errorf("%d of %d keys are left after %d deletes of others, expected less than half", left, keys, deletes)
+	}
+	b.login(t, "adder")
+	// One pipeline, a group of one filter: each command is asked for on its own.
+	replies := b.exec(bytesOf([]string{"FILTER.ADD", "c", "y"}), bytesOf([]string{"FILTER.DEL", "c", "y"}), bytesOf([]string{"FILTER.ADD", "c", "z"}))
+	if got := show(replies[1]); !strings.HasPrefix(got, "-NOPERM") || replies[0].Kind == engine.Error || replies[2].Kind == engine.Error {
+		t.Errorf("in a pipeline: %s, %s, %s", show(replies[0]), got, show(replies[2]))
+	}
+	if got := b.line("FILTER.HAS c y z"); got != "[true true]" {
+		t.Errorf("FILTER.HAS: %s", got)
+	}
+}

@@ -1,0 +1,143 @@
+package engine
+
+import "github.com/bloomery/bloomery/server/internal/acl"
+
+const (
+	textNoKey   = "NOPERM No permissions to access a key"
+	textChanged = "NOPERM ACLs rules changed between the moment the transaction was accumulated and the EXEC call. " +
+		"This command is no longer allowed for the following reason: "
+)
+
+// everyKey is where the key of a command is that works on all of them.
+const everyKey = -1
+
+// refused returns why a user may not make a call of the command, and where the key is
+// that he may not touch. One selector must allow the command and all of its keys.
+func (c *Command) refused(u *acl.User, args [][]byte) (why acl.Reason, at int) {
+	why = acl.Cmd
+	selectors := u.Selectors()
+	for i := range selectors {
+		if c.Flags&NoAuth == 0 && !selectors[i].MayRun(c.index) {
+			continue
+		}
+		if at = c.untouchable(&selectors[i], args); at == 0 {
+			return acl.Allowed, 0
+		}
+		why = acl.Key
+	}
+	return why, at
+}
+
+// untouchable returns where the first key is that a selector does not allow, 0 if it
+// allows all.
+func (c *Command) untouchable(s *acl.Selector, args [][]byte) int {
+	if c.Flags&Everything != 0 && !s.MayTouchAll(acl.Write) {
+		return everyKey
+	}
+	for j := range c.Keys {
+		k := &c.Keys[j]
+		first, last, step := k.span(args)
+		for i := first; i <= last; i += step {
+			if !s.MayTouch(args[i], k.needs) {
+				return i
+			}
+		}
+	}
+	return 0
+}
+
+// allowed reports whether a user may make a call of the command.
+func (c *Command) allowed(u *acl.User, args [][]byte) bool {
+	why, _ := c.refused(u, args)
+	return why == acl.Allowed
+}
+
+// permitted reports whether the user of a session may make a call, and answers it if
+// not.
+func (e *Engine) permitted(s *Session, c *Call, u *acl.User) bool {
+	if e.Guest(s) {
+		if c.cmd.Flags&NoAuth != 0 {
+			return true
+		}
+		return e.reject(s, c, Fail(TextNoAuth))
+	}
+	why, at := c.cmd.refused(u, c.Args)
+	if why == acl.Allowed {
+		return true
+	}
+	return e.reject(s, c, e.deny(s, c.cmd, c.Args, u, why, at))
+}
+
+// bar answers a command of a transaction that its user had no right to when EXEC
+// began.
+func (e *Engine) bar(s *Session, c *Call) {
+	c.cmd = e.table.resolve(c.Args)
+	u := s.user()
+	why, at := c.cmd.refused(u, c.Args)
+	if why == acl.Allowed { // he has got it back meanwhile
+		why = acl.Cmd
+	}
+	e.reject(s, c, e.deny(s, c.cmd, c.Args, u, why, at))
+}
+
+// deny notes that a call was refused and returns the error.
+func (e *Engine) deny(s *Session, cmd *Command, args [][]byte, u *acl.User, why acl.Reason, at int) Reply {
+	object := cmd.full
+	if why == acl.Key {
+		object = keyNamed(args, at)
+	}
+	e.users.note(s, s.now, why, object, u.Name())
+	switch {
+	case s.alone && why == acl.Key:
+		return Fail(textChanged + "no permission to touch the specified keys")
+	case s.alone:
+		return Fail(textChanged + "no permission to execute the command or subcommand")
+	case why == acl.Key:
+		return Fail(textNoKey)
+	}
+	return Fail("NOPERM User " + u.Name() + " has no permissions to run the '" + cmd.full + "' command")
+}
+
+// keyNamed returns the key at an index that refused has returned.
+func keyNamed(args [][]byte, at int) string {
+	if at == everyKey {
+		return "*"
+	}
+	return string(args[at])
+}
+
+// Readable reports whether the user may read a name by the command that is run: KEYS
+// and its like show no others.
+func (x *Context) Readable(name string) bool {
+	u := x.s.user()
+	if u.All() {
+		return true
+	}
+	selectors := u.Selectors()
+	for i := range selectors {
+		if selectors[i].MayRun(x.s.running.index) && selectors[i].MayTouchName(name, acl.Read) {
+			return true
+		}
+	}
+	return false
+}
+
+// DryRun returns what a user would be refused, as ACL DRYRUN words it, "" if nothing.
+// The error is that of a call that nobody can make.
+func (x *Context) DryRun(u *acl.User, args [][]byte) (refusal string, failed Reply) {
+	cmd := x.e.table.resolve(args)
+	switch {
+	case cmd == nil:
+		return "", Fail("ERR Command '" + clip(args[0]) + "' not found")
+	case !cmd.Takes(len(args)):
+		return "", WrongArity(cmd.full)
+	}
+	why, at := cmd.refused(u, args)
+	switch why {
+	case acl.Allowed:
+		return "", Reply{}
+	case acl.Key:
+		return "User " + u.Name() + " has no permissions to access the '" + keyNamed(args, at) + "' key", Reply{}
+	}
+	return "User " + u.Name() + " has no permissions to run the '" + cmd.full + "' command", Reply{}
+}

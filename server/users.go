@@ -1,0 +1,94 @@
+package server
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+
+	"github.com/bloomery/bloomery/server/internal/engine"
+)
+
+// userFile is the file of users as ACL LOAD and ACL SAVE use it.
+func (s *Server) userFile() engine.UserFile {
+	name := s.config.ACLFile
+	return engine.UserFile{
+		Name:  name,
+		Read:  func() ([]byte, error) { return readUsers(name) },
+		Write: func(data []byte) error { return replaceFile(name, data) },
+	}
+}
+
+// maxUsers bounds the file of users: a million lines are less.
+const maxUsers = 256 << 20
+
+// readUsers reads the file of users. It looks before it opens: to open a pipe can take
+// for ever.
+func readUsers(name string) ([]byte, error) {
+	info, err := os.Stat(name)
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is not a regular file", name)
+	case info.Size() > maxUsers:
+		return nil, fmt.Errorf("%s has %d bytes, more than a file of users can have", name, info.Size())
+	}
+	return os.ReadFile(name)
+}
+
+// reloadUsers reads the file of users. The error names the line that is wrong.
+func (s *Server) reloadUsers() (apply func(), err error) {
+	name := s.config.ACLFile
+	if name == "" {
+		return func() {}, nil
+	}
+	apply, err = s.engine.ReadUsers()
+	if err != nil {
+		return nil, fmt.Errorf("server: acl: %w", err)
+	}
+	if info, err := os.Stat(name); err == nil && info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows" {
+		s.log.Warn("the file of users can be read by others: chmod 600", "file", name, "mode", info.Mode().Perm().String())
+	}
+	return apply, nil
+}
+
+// replaceFile puts data into the place of a file that only its owner may read: all of
+// it or nothing, also if the machine crashes meanwhile. A symbolic link stays one.
+func replaceFile(name string, data []byte) error {
+	if target, err := filepath.EvalSymlinks(name); err == nil {
+		name = target
+	}
+	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+"-*") // mode 0600
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Sync()
+	}
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), name)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name()) // the first error is what matters
+		return err
+	}
+	return syncFolder(filepath.Dir(name))
+}
+
+// syncFolder puts the names of a folder on the disk, where the system can do that.
+func syncFolder(name string) error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	d, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = d.Close() }() // it is only read
+	return d.Sync()
+}
