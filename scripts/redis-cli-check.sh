@@ -13,7 +13,9 @@ scripts/need-redis redis-cli redis-benchmark
 
 dir=$(mktemp -d)
 go build -o "$dir/bloomery" ./cmd/bloomery
-"$dir/bloomery" serve --addr "127.0.0.1:$port" --http "" --dir "$dir/data" --log-level warn &
+printf 'user default on nopass ~* &* +@all\n' >"$dir/users.acl"
+chmod 600 "$dir/users.acl"
+"$dir/bloomery" serve --addr "127.0.0.1:$port" --http "" --dir "$dir/data" --acl-file "$dir/users.acl" --log-level warn &
 server=$!
 trap 'kill "$server" 2>/dev/null; wait "$server" 2>/dev/null; rm -rf "$dir"' EXIT
 for _ in $(seq 100); do
@@ -96,6 +98,20 @@ if [ "$(redis-cli -p "$port" -x RESTORE copy 0 <"$dir/dump")" != OK ]; then
 	failed=1
 fi
 check 1 BF.EXISTS copy hello
+
+# Users.
+check OK ACL SETUSER alice on '>a1' '~alice:*' +@bloom -@delete '+acl|whoami' addrate=1000
+check alice --user alice --pass a1 --no-auth-warning ACL WHOAMI
+check 1 --user alice --pass a1 --no-auth-warning BF.ADD alice:f x
+check "NOPERM No permissions to access a key" --user alice --pass a1 --no-auth-warning BF.ADD bf x
+check "NOPERM User alice has no permissions to run the 'del' command" --user alice --pass a1 --no-auth-warning DEL alice:f
+contains "WRONGPASS" --user alice --pass wrong --no-auth-warning PING
+contains "addrate=1000" ACL LIST
+check OK ACL SAVE
+check 1 ACL DELUSER alice
+check OK ACL LOAD
+check alice --user alice --pass a1 --no-auth-warning ACL WHOAMI
+check 1 ACL DELUSER alice
 
 for command in PING "BF.ADD bench __rand_int__" "BF.EXISTS bench __rand_int__" "CF.ADD cbench __rand_int__" "SET s __rand_int__"; do
 	# shellcheck disable=SC2086

@@ -6,8 +6,6 @@ import (
 	"io"
 	"iter"
 	"slices"
-
-	"github.com/bloomery/bloomery/internal/memory"
 )
 
 // pageBytes is what one write may have to copy: an item sets several bits, each
@@ -41,13 +39,11 @@ type Frozen struct {
 	prefix []byte
 	arrays [][]byte
 	saved  map[page][]byte
-	queue  stack[page]   // the keys of saved, for Next
-	seen   [][]uint64    // a bit for every page of every array that was put aside
-	free   stack[[]byte] // pages to use again
-	mapped [][]byte      // what pages are cut from, if the filter is large
-	uncut  []byte        // the rest of the last of them
-	part   int           // of the stream: 0 prefix, then the arrays, then the checksum
-	off    int           // in that part
+	queue  pageStack  // the keys of saved, for Next
+	seen   [][]uint64 // a bit for every page of every array that was put aside
+	free   [][]byte   // pages to use again
+	part   int        // of the stream: 0 prefix, then the arrays, then the checksum
+	off    int        // in that part
 	crc    uint32
 }
 
@@ -55,30 +51,33 @@ var _ io.ReadCloser = (*Frozen)(nil)
 
 type page struct{ array, number int }
 
-// stack holds values in pieces: a slice of all of them would be copied when it
-// grows, megabytes of it during one write.
-type stack[T any] struct{ pieces [][]T }
+// freePages bounds the pages that are kept for the next write.
+const freePages = 1024
 
-func (s *stack[T]) push(v T) {
+// pageStack holds pages in pieces: a slice of all of them would be copied when it
+// grows, megabytes of it during one write.
+type pageStack struct{ pieces [][]page }
+
+func (s *pageStack) push(p page) {
 	last := len(s.pieces) - 1
 	if last < 0 || len(s.pieces[last]) == cap(s.pieces[last]) {
-		s.pieces = append(s.pieces, make([]T, 0, 1024))
+		s.pieces = append(s.pieces, make([]page, 0, 1024))
 		last++
 	}
-	s.pieces[last] = append(s.pieces[last], v)
+	s.pieces[last] = append(s.pieces[last], p)
 }
 
-func (s *stack[T]) pop() (v T, ok bool) {
+func (s *pageStack) pop() (p page, ok bool) {
 	last := len(s.pieces) - 1
 	if last < 0 {
-		return v, false
+		return page{}, false
 	}
 	piece := s.pieces[last]
-	v = piece[len(piece)-1]
+	p = piece[len(piece)-1]
 	if s.pieces[last] = piece[:len(piece)-1]; len(piece) == 1 {
 		s.pieces = s.pieces[:last]
 	}
-	return v, true
+	return p, true
 }
 
 // Freeze begins a snapshot. The error is ErrFrozen if the last one was not
@@ -161,11 +160,7 @@ func (f *Frozen) advance(m int) {
 	case f.part <= len(f.arrays):
 		end = len(f.arrays[f.part-1])
 		if f.off%pageBytes == 0 || f.off == end {
-			key := page{f.part - 1, (f.off - 1) / pageBytes}
-			if data, ok := f.saved[key]; ok {
-				delete(f.saved, key)
-				f.free.push(data)
-			}
+			delete(f.saved, page{f.part - 1, (f.off - 1) / pageBytes})
 		}
 	}
 	if f.off == end {
@@ -220,27 +215,15 @@ func drop(m *Memory, f *Frozen, arrays iter.Seq[[]byte]) {
 	}
 }
 
-// largeFrozen is from how many bytes on pages come from outside of the Go heap, if
-// the arrays of the filter do: a writer that takes many of them from the heap is
-// made to help the collector.
-const largeFrozen = 16 << 20
-
 // page returns an empty page.
 func (f *Frozen) page() []byte {
-	if p, ok := f.free.pop(); ok {
-		return p[:0]
-	}
-	if len(f.uncut) == 0 && !f.memory.heap() && f.Size() >= largeFrozen {
-		if more, err := memory.Map(256 * pageBytes); err == nil {
-			f.mapped, f.uncut = append(f.mapped, more), more
-		}
-	}
-	if len(f.uncut) == 0 {
+	n := len(f.free)
+	if n == 0 {
 		return make([]byte, 0, pageBytes)
 	}
-	p := f.uncut[:0:pageBytes]
-	f.uncut = f.uncut[pageBytes:]
-	return p
+	p := f.free[n-1]
+	f.free = f.free[:n-1]
+	return p[:0]
 }
 
 // Saved returns how many bytes are put aside.
@@ -263,7 +246,9 @@ func (f *Frozen) Next(dst []byte) (piece []byte, off int64) {
 	if key, ok := f.queue.pop(); ok {
 		data := f.saved[key]
 		delete(f.saved, key)
-		f.free.push(data)
+		if len(f.free) < freePages {
+			f.free = append(f.free, data)
+		}
 		return append(dst[:0], data...), f.offset(key.array, key.number*pageBytes)
 	}
 	for f.part <= len(f.arrays) {
@@ -316,11 +301,7 @@ func (f *Frozen) Close() error {
 	for _, a := range f.left {
 		f.memory.free(a)
 	}
-	for _, m := range f.mapped {
-		_ = memory.Unmap(m) // what Map has returned can be unmapped
-	}
-	f.arrays, f.left, f.saved, f.seen, f.mapped, f.uncut = nil, nil, nil, nil, nil, nil
-	f.queue, f.free = stack[page]{}, stack[[]byte]{}
+	f.arrays, f.left, f.saved, f.queue, f.seen, f.free = nil, nil, nil, pageStack{}, nil, nil
 	f.part = 2 // past the checksum
 	return nil
 }
