@@ -237,7 +237,8 @@ func waitEvent(t *testing.T, events <-chan httpEvent, name string) map[string]an
 // and that the stream ends with the server.
 func TestHTTPEvents(t *testing.T) {
 	t.Parallel()
-	s, addr, stop := serveHTTP(t, server.Config{})
+	// A stream outlives the time that other requests may take.
+	s, addr, stop := serveHTTP(t, server.Config{WriteTimeout: time.Second})
 	c := inside(t, s)
 	c.expect("+OK\r\n", "FILTER.CREATE", "first", "bloom", "CAPACITY", "1000")
 	events := listenEvents(t, "http://"+addr+"/api/v1/events?sort=name&limit=10")
@@ -260,6 +261,9 @@ func TestHTTPEvents(t *testing.T) {
 	if fmt.Sprint(v["refs"]) != "[another first]" || !strings.Contains(fmt.Sprint(filterNames(v)), "another") {
 		t.Errorf("filters: %v", v)
 	}
+	time.Sleep(1100 * time.Millisecond)
+	waitEvent(t, events, "overview")
+	waitEvent(t, events, "overview")
 	began := time.Now()
 	if err := stop(); err != nil {
 		t.Error(err)

@@ -224,8 +224,10 @@ func TestHTTPPaths(t *testing.T) {
 	if got := b.do("PATCH", "/api/v1/filters", "").Header.Get("Allow"); got != "GET, POST" {
 		t.Errorf("Allow = %q", got)
 	}
-	if res := b.do("HEAD", "/api/v1/filters", ""); res.StatusCode != 200 {
-		t.Errorf("HEAD = %d", res.StatusCode)
+	for _, path := range []string{"/", "/api/v1/filters", "/api/v1/events"} { // the last does not stream
+		if res := b.do("HEAD", path, ""); res.StatusCode != 200 {
+			t.Errorf("HEAD %s = %d", path, res.StatusCode)
+		}
 	}
 }
 

@@ -46,6 +46,9 @@ func (c *call) events() error {
 		return err
 	}
 	s.begin()
+	if c.r.Method == http.MethodHead {
+		return nil
+	}
 	for {
 		began := time.Now()
 		if s.send("overview", overview) != nil || filters != nil && s.send("filters", filters) != nil {
