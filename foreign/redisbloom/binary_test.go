@@ -12,6 +12,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/foreign/redisbloom"
+	"github.com/bloomery/bloomery/internal/memory"
 )
 
 // TestBinaryDamage flips every byte, and cuts at every length: always an error,
@@ -112,6 +113,36 @@ func TestFrozen(t *testing.T) {
 		}, rng, round%3 == 2)
 		equal(t, b.MarshalBinary, plain.MarshalBinary)
 		equal(t, c.MarshalBinary, bare.MarshalBinary)
+	}
+}
+
+// TestFrozenLarge snapshots a filter whose array and whose pages put aside lie
+// outside of the Go heap: writers take little from the heap meanwhile.
+func TestFrozenLarge(t *testing.T) {
+	m := &redisbloom.Memory{Alloc: memory.Map, Free: func(b []byte) { _ = memory.Unmap(b) }}
+	b := newBloom(t, redisbloom.BloomParams{Error: 0.01, Capacity: 20_000_000, Expansion: 2, Memory: m})
+	defer b.Release()
+	want, _ := b.MarshalBinary()
+	f, err := b.Freeze()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for i := range 1000 {
+		_, _ = b.AddDigest(b.Digest(item(i)))
+	}
+	runtime.ReadMemStats(&after)
+	if got := after.TotalAlloc - before.TotalAlloc; got > 2<<20 || f.Saved() < 10<<20 {
+		t.Errorf("%d bytes put aside took %d bytes of the heap", f.Saved(), got)
+	}
+	got, err := io.ReadAll(f)
+	if err != nil || !bytes.Equal(got, want) {
+		t.Errorf("the snapshot is not what the filter was, %v", err)
+	}
+	if f.Saved() != 0 {
+		t.Errorf("%d bytes are aside at the end", f.Saved())
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"io"
 	"iter"
 	"slices"
+
+	"github.com/bloomery/bloomery/internal/memory"
 )
 
 // pageBytes is what one write may have to copy: an item sets several bits, each
@@ -39,11 +41,13 @@ type Frozen struct {
 	prefix []byte
 	arrays [][]byte
 	saved  map[page][]byte
-	queue  pageStack  // the keys of saved, for Next
-	seen   [][]uint64 // a bit for every page of every array that was put aside
-	free   [][]byte   // pages to use again
-	part   int        // of the stream: 0 prefix, then the arrays, then the checksum
-	off    int        // in that part
+	queue  stack[page]   // the keys of saved, for Next
+	seen   [][]uint64    // a bit for every page of every array that was put aside
+	free   stack[[]byte] // pages to use again
+	mapped [][]byte      // what pages are cut from, if the filter is large
+	uncut  []byte        // the rest of the last of them
+	part   int           // of the stream: 0 prefix, then the arrays, then the checksum
+	off    int           // in that part
 	crc    uint32
 }
 
@@ -51,33 +55,30 @@ var _ io.ReadCloser = (*Frozen)(nil)
 
 type page struct{ array, number int }
 
-// freePages bounds the pages that are kept for the next write.
-const freePages = 1024
-
-// pageStack holds pages in pieces: a slice of all of them would be copied when it
+// stack holds values in pieces: a slice of all of them would be copied when it
 // grows, megabytes of it during one write.
-type pageStack struct{ pieces [][]page }
+type stack[T any] struct{ pieces [][]T }
 
-func (s *pageStack) push(p page) {
+func (s *stack[T]) push(v T) {
 	last := len(s.pieces) - 1
 	if last < 0 || len(s.pieces[last]) == cap(s.pieces[last]) {
-		s.pieces = append(s.pieces, make([]page, 0, 1024))
+		s.pieces = append(s.pieces, make([]T, 0, 1024))
 		last++
 	}
-	s.pieces[last] = append(s.pieces[last], p)
+	s.pieces[last] = append(s.pieces[last], v)
 }
 
-func (s *pageStack) pop() (p page, ok bool) {
+func (s *stack[T]) pop() (v T, ok bool) {
 	last := len(s.pieces) - 1
 	if last < 0 {
-		return page{}, false
+		return v, false
 	}
 	piece := s.pieces[last]
-	p = piece[len(piece)-1]
+	v = piece[len(piece)-1]
 	if s.pieces[last] = piece[:len(piece)-1]; len(piece) == 1 {
 		s.pieces = s.pieces[:last]
 	}
-	return p, true
+	return v, true
 }
 
 // Freeze begins a snapshot. The error is ErrFrozen if the last one was not
@@ -160,7 +161,11 @@ func (f *Frozen) advance(m int) {
 	case f.part <= len(f.arrays):
 		end = len(f.arrays[f.part-1])
 		if f.off%pageBytes == 0 || f.off == end {
-			delete(f.saved, page{f.part - 1, (f.off - 1) / pageBytes})
+			key := page{f.part - 1, (f.off - 1) / pageBytes}
+			if data, ok := f.saved[key]; ok {
+				delete(f.saved, key)
+				f.free.push(data)
+			}
 		}
 	}
 	if f.off == end {
@@ -215,15 +220,27 @@ func drop(m *Memory, f *Frozen, arrays iter.Seq[[]byte]) {
 	}
 }
 
+// largeFrozen is from how many bytes on pages come from outside of the Go heap, if
+// the arrays of the filter do: a writer that takes many of them from the heap is
+// made to help the collector.
+const largeFrozen = 16 << 20
+
 // page returns an empty page.
 func (f *Frozen) page() []byte {
-	n := len(f.free)
-	if n == 0 {
+	if p, ok := f.free.pop(); ok {
+		return p[:0]
+	}
+	if len(f.uncut) == 0 && !f.memory.heap() && f.Size() >= largeFrozen {
+		if more, err := memory.Map(256 * pageBytes); err == nil {
+			f.mapped, f.uncut = append(f.mapped, more), more
+		}
+	}
+	if len(f.uncut) == 0 {
 		return make([]byte, 0, pageBytes)
 	}
-	p := f.free[n-1]
-	f.free = f.free[:n-1]
-	return p[:0]
+	p := f.uncut[:0:pageBytes]
+	f.uncut = f.uncut[pageBytes:]
+	return p
 }
 
 // Saved returns how many bytes are put aside.
@@ -246,9 +263,7 @@ func (f *Frozen) Next(dst []byte) (piece []byte, off int64) {
 	if key, ok := f.queue.pop(); ok {
 		data := f.saved[key]
 		delete(f.saved, key)
-		if len(f.free) < freePages {
-			f.free = append(f.free, data)
-		}
+		f.free.push(data)
 		return append(dst[:0], data...), f.offset(key.array, key.number*pageBytes)
 	}
 	for f.part <= len(f.arrays) {
@@ -301,7 +316,11 @@ func (f *Frozen) Close() error {
 	for _, a := range f.left {
 		f.memory.free(a)
 	}
-	f.arrays, f.left, f.saved, f.queue, f.seen, f.free = nil, nil, nil, pageStack{}, nil, nil
+	for _, m := range f.mapped {
+		_ = memory.Unmap(m) // what Map has returned can be unmapped
+	}
+	f.arrays, f.left, f.saved, f.seen, f.mapped, f.uncut = nil, nil, nil, nil, nil, nil
+	f.queue, f.free = stack[page]{}, stack[[]byte]{}
 	f.part = 2 // past the checksum
 	return nil
 }
