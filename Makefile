@@ -14,7 +14,7 @@ PKG   ?= ./...
 REF   ?= HEAD~1
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test check unit race purego tiers cross narrow golden fuzz fuzz-short lint fmt generate clean-tree bench bench-compare bench-peers bench-lookups bench-hashes bench-cli bench-server clients redis-cli bench-test mutants scale soak gate chaos-debug bench-door promises
+.PHONY: help run build test check unit race purego tiers cross narrow golden fuzz fuzz-short lint fmt generate clean-tree bench bench-compare bench-peers bench-lookups bench-hashes bench-cli bench-server clients redis-cli bench-test mutants scale soak gate chaos-debug ui screenshots bench-door promises
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -34,7 +34,7 @@ test: ## all that CI runs, with the time of each stage
 	@$(MAKE) -s -j2 -Otarget $(LIGHT:%=timed-%)
 
 # Much of these is linking, starting and waiting: two run side by side.
-LIGHT := purego tiers fuzz-short cross bench-test clients redis-cli
+LIGHT := purego tiers fuzz-short cross bench-test clients redis-cli ui
 timed-%:
 	@$(STAGE) $* $(MAKE) -s $*
 
@@ -62,6 +62,14 @@ tiers: ## the tests on each lower instruction set, statistics left out
 
 clients: ## the server under four Go clients
 	cd server/clienttest && go vet ./... && go test ./...
+
+ui: ## the page in a browser, which is installed if there is none
+	@scripts/need-chromium
+	cd server/uitest && go vet ./... && go test ./...
+
+screenshots: ## remake the pictures of the page in docs/img
+	@scripts/need-chromium
+	cd server/uitest && go test -count=1 -run TestScreenshots -screenshots "$(CURDIR)/docs/img" ./...
 
 cross: ## compile for other processors and systems; tests and assembly of two
 	GOARCH=386 go vet -asmdecl ./...

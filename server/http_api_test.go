@@ -353,24 +353,24 @@ func TestHTTPPlan(t *testing.T) {
 	}
 }
 
-// TestHTTPPage asks for the page and its cache.
+// TestHTTPPage asks for a file of the page and its cache.
 func TestHTTPPage(t *testing.T) {
 	b, _ := surf(t, server.Config{})
-	res := b.do("GET", "/", "")
-	if res.StatusCode != 200 || !strings.HasPrefix(res.Header.Get("Content-Type"), "text/html") {
-		t.Fatalf("page = %s, %v", res.Status, res.Header)
+	res := b.do("GET", "/style.css", "")
+	if res.StatusCode != 200 || !strings.HasPrefix(res.Header.Get("Content-Type"), "text/css") {
+		t.Fatalf("style.css = %s, %v", res.Status, res.Header)
 	}
 	tag := res.Header.Get("ETag")
-	if again := b.with("If-None-Match", tag).do("GET", "/index.html", ""); again.StatusCode != http.StatusNotModified {
+	if again := b.with("If-None-Match", tag).do("GET", "/style.css", ""); again.StatusCode != http.StatusNotModified {
 		t.Errorf("the same again = %s", again.Status)
 	}
-	if zipped := b.with("Accept-Encoding", "br, gzip").do("GET", "/", ""); zipped.Header.Get("Content-Encoding") != "gzip" || zipped.Header.Get("ETag") == tag {
+	if zipped := b.with("Accept-Encoding", "br, gzip").do("GET", "/style.css", ""); zipped.Header.Get("Content-Encoding") != "gzip" || zipped.Header.Get("ETag") == tag {
 		t.Errorf("compressed: %v", zipped.Header)
 	}
-	if plain := b.with("Accept-Encoding", "gzip;q=0").do("GET", "/", ""); plain.Header.Get("Content-Encoding") != "" {
+	if plain := b.with("Accept-Encoding", "gzip;q=0").do("GET", "/style.css", ""); plain.Header.Get("Content-Encoding") != "" {
 		t.Errorf("not to be compressed: %v", plain.Header)
 	}
-	for _, path := range []string{"/page/index.html", "/../web.go", "/%2e%2e/web.go", "/page.go"} {
+	for _, path := range []string{"/page/style.css", "/tabs/frame.html", "/../web.go", "/%2e%2e/web.go", "/page.go"} {
 		if res := b.do("GET", path, ""); res.StatusCode == 200 {
 			t.Errorf("GET %s = %s", path, res.Status)
 		}

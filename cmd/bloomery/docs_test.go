@@ -23,6 +23,7 @@ var notRun = map[string]string{
 	"load":   "it needs a server: see load_test.go",
 	"serve":  "it serves until it is stopped",
 	"ping":   "it needs a server: see ping_test.go",
+	"page":   "it serves until it is stopped",
 	"doctor": "it needs the folder of a server: see folder_test.go",
 	"backup": "it needs the folder of a server: see folder_test.go",
 }

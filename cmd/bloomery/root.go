@@ -45,7 +45,7 @@ func newRoot() *cobra.Command {
 	root.AddCommand(
 		newPlan(), newBuild(), newCreate(), newAdd(), newRemove(), newCheck(), newCount(), newWhich(), newDedupe(), newInspect(),
 		newMerge(), newIntersect(), newDiff(), newPatch(), newFold(), newGrow(), newNoise(), newConvert(), newLoad(), newBench(),
-		newServe(), newPing(), newDoctor(), newBackup(), newMan(), newVersion(),
+		newServe(), newPage(), newPing(), newDoctor(), newBackup(), newMan(), newVersion(),
 	)
 	strict(root)
 	return root

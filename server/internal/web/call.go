@@ -31,7 +31,9 @@ func (h *Handler) answer(route *route, w http.ResponseWriter, r *http.Request) {
 		err = route.run(c)
 	}
 	if err != nil {
-		writeProblem(w, asProblem(err))
+		p := asProblem(err)
+		p.challenge(w.Header(), r)
+		writeProblem(w, p)
 	}
 }
 

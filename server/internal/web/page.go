@@ -20,7 +20,7 @@ import (
 var pageFiles embed.FS
 
 var pageRoutes = []route{
-	{"GET", anyFile, (*call).page, static, "The page and its files."},
+	{"GET", anyFile, (*call).page, static, "The files of the page."},
 }
 
 // asset is a file of the page, ready to be sent.
@@ -74,13 +74,9 @@ var pageTypes = map[string]string{
 	".svg": "image/svg+xml", ".json": "application/json", ".txt": "text/plain; charset=utf-8",
 }
 
-// page sends a file of the page; the path of the folder is index.html.
+// page sends a file of the page.
 func (c *call) page() error {
-	name := c.r.PathValue("file")
-	if name == "" {
-		name = "index.html"
-	}
-	a := assets()[name]
+	a := assets()[c.r.PathValue("file")]
 	if a == nil {
 		return noSuchPath
 	}

@@ -76,10 +76,6 @@ func writeProblem(w http.ResponseWriter, p problem) {
 		Code    string `json:"code"`
 		Message string `json:"message"`
 	}
-	if p.status == http.StatusUnauthorized {
-		w.Header().Add("WWW-Authenticate", `Bearer realm="bloomery"`)
-		w.Header().Add("WWW-Authenticate", `Basic realm="bloomery", charset="UTF-8"`)
-	}
 	if p.status == http.StatusServiceUnavailable || p.status == http.StatusTooManyRequests {
 		w.Header().Set("Retry-After", "1")
 	}
@@ -88,6 +84,19 @@ func writeProblem(w http.ResponseWriter, p problem) {
 		panic(err)
 	}
 	writeBytes(w, p.status, "application/json", append(data, '\n'))
+}
+
+// challenge asks who a client is, if that is the problem. A browser shows a dialog for
+// a user and a password, or the token as a password, where a person opens a page;
+// scripts get an answer instead of a dialog.
+func (p problem) challenge(head http.Header, r *http.Request) {
+	if p.status != http.StatusUnauthorized {
+		return
+	}
+	head.Add("WWW-Authenticate", `Bearer realm="bloomery"`)
+	if mode := r.Header.Get("Sec-Fetch-Mode"); mode == "" || mode == "navigate" {
+		head.Add("WWW-Authenticate", `Basic realm="bloomery", charset="UTF-8"`)
+	}
 }
 
 // writeBytes answers data that must not be kept by anybody.

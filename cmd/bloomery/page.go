@@ -1,0 +1,65 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bloomery/bloomery/server"
+)
+
+func newPage() *cobra.Command {
+	var addr string
+	cmd := &cobra.Command{
+		Use:   "page",
+		Short: "Open the calculator and the lessons of the page, without a server",
+		Long: `page serves the page of bloomery on this machine and prints its address: the
+calculator, which sizes filters, and the lessons on how they work. There is no data:
+the tabs that show a server need one, started with bloomery serve, whose --http
+address has the same page.
+
+Ctrl-C ends it.`,
+		Example: `  bloomery page
+  bloomery page --addr 127.0.0.1:9000`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return runPage(cmd.Context(), addr, cmd.OutOrStdout())
+		},
+	}
+	cmd.Flags().StringVar(&addr, "addr", "127.0.0.1:0", "where the page is served: `HOST:PORT`; port 0 takes a free one")
+	return cmd
+}
+
+// pageGrace is how long requests may take when the page ends.
+const pageGrace = time.Second
+
+func runPage(ctx context.Context, addr string, out io.Writer) error {
+	var config net.ListenConfig
+	l, err := config.Listen(ctx, "tcp", addr)
+	if err != nil {
+		return fmt.Errorf("page: %w", err)
+	}
+	s := &http.Server{Handler: server.Page(), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute}
+	ended := make(chan error, 1)
+	go func() { ended <- s.Serve(l) }()
+	if _, err := fmt.Fprintf(out, "http://%s/\n", l.Addr()); err != nil {
+		return errors.Join(err, s.Close())
+	}
+	select {
+	case err := <-ended:
+		return fmt.Errorf("page: %w", err)
+	case <-ctx.Done():
+	}
+	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), pageGrace)
+	defer cancel()
+	if s.Shutdown(end) != nil { // a browser that keeps a request open
+		_ = s.Close()
+	}
+	return nil
+}

@@ -1,0 +1,41 @@
+// Numbers as people write them, in the words of the server's own tables.
+
+const groups = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
+
+// whole writes 64,000.
+export const whole = (n) => groups.format(n);
+
+// short writes 1.2 M: three digits and a power of ten.
+export function short(n) {
+  for (const [size, unit] of [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]]) {
+    if (Math.abs(n) >= size) return `${trim(n / size)} ${unit}`;
+  }
+  return trim(n);
+}
+
+// percent writes a rate: 0.98%, and what is very small as 1 in N.
+export function percent(p) {
+  if (p > 0 && p < 1e-5) return `1 in ${short(1 / p)}`;
+  return `${trim(100 * p)}%`;
+}
+
+// bytes writes 1.2 MiB.
+export function bytes(n) {
+  for (const [size, unit] of [[2 ** 40, "TiB"], [2 ** 30, "GiB"], [2 ** 20, "MiB"], [2 ** 10, "KiB"]]) {
+    if (n >= size) return `${trim(n / size)} ${unit}`;
+  }
+  return `${trim(n)} B`;
+}
+
+const clock = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
+const clockSeconds = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+const day = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });
+
+// time writes the time of day of a Unix time in seconds.
+export const time = (s) => clock.format(new Date(1000 * s));
+export const timeSeconds = (s) => clockSeconds.format(new Date(1000 * s));
+export const date = (s) => day.format(new Date(1000 * s));
+
+function trim(v) {
+  return String(Number(v.toPrecision(3)));
+}
