@@ -359,6 +359,41 @@ func TestHTTPPassword(t *testing.T) {
 	}
 }
 
+// TestHTTPRights asks that a user can do over HTTP what his rights allow, and no more.
+func TestHTTPRights(t *testing.T) {
+	b, s := surf(t, server.Config{HTTPAdmin: true, ProtectedMode: true})
+	c := inside(t, s)
+	for _, name := range []string{"cache:a", "cache:b", "orders"} {
+		c.expect("+OK\r\n", "FILTER.CREATE", name, "cuckoo", "CAPACITY", "1000")
+	}
+	c.expect("+OK\r\n", "ACL", "SETUSER", "alice", "on", ">wonder", "~cache:*", "+@read", "+filter.add", "addrate=10")
+	alice := b.with("Authorization", "Basic YWxpY2U6d29uZGVy") // alice:wonder
+	wantNames(t, alice.get("/api/v1/filters"), "cache:a", "cache:b")
+	wantNames(t, alice.get("/api/v1/filters?search=orders"))
+	alice.get("/api/v1/filters/cache:a")
+	alice.expect(403, "forbidden", "GET", "/api/v1/filters/orders", "")
+	alice.expect(403, "forbidden", "POST", "/api/v1/filters/orders/has", `{"items": ["a"]}`)
+	alice.post("/api/v1/filters/cache:a/add", `{"items": ["a"]}`)
+	alice.expect(403, "forbidden", "POST", "/api/v1/filters/orders/add", `{"items": ["a"]}`)
+	alice.expect(403, "forbidden", "POST", "/api/v1/filters/cache:a/del", `{"items": ["a"]}`)
+	alice.expect(403, "forbidden", "DELETE", "/api/v1/filters/cache:a", "")
+	alice.expect(403, "forbidden", "POST", "/api/v1/filters", `{"name": "cache:c", "kind": "bloom"}`)
+	alice.expect(429, "too_many_adds", "POST", "/api/v1/filters/cache:a/add", `{"items": ["1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11"]}`)
+	alice.expect(403, "forbidden", "GET", "/api/v1/info", "")
+	alice.expect(403, "forbidden", "GET", "/api/v1/events", "")
+	alice.expect(403, "forbidden", "GET", "/metrics", "")
+	c.expect("+OK\r\n", "ACL", "SETUSER", "alice", "+info")
+	if v := alice.get("/api/v1/info"); len(v["commands"].([]any)) != 0 || v["http"].(map[string]any)["may_write"] != true {
+		t.Errorf("without LATENCY: %v", v)
+	}
+	alice.expect(403, "forbidden", "GET", "/metrics", "")
+	alice.remote = "192.0.2.7:999" // she has a password: other machines may be hers
+	alice.get("/api/v1/filters")
+	b.with("Authorization", "Basic YWxpY2U6d3Jvbmc=").expect(401, "unauthorized", "GET", "/api/v1/filters", "") // alice:wrong
+	c.expect(":1\r\n", "ACL", "DELUSER", "alice")
+	alice.expect(401, "unauthorized", "GET", "/api/v1/filters", "")
+}
+
 // TestHTTPOtherSites asks that a browser cannot be made to change something by a page
 // of another site.
 func TestHTTPOtherSites(t *testing.T) {

@@ -1,6 +1,10 @@
 package engine
 
-import "github.com/bloomery/bloomery/server/internal/acl"
+import (
+	"slices"
+
+	"github.com/bloomery/bloomery/server/internal/acl"
+)
 
 const (
 	textNoKey   = "NOPERM No permissions to access a key"
@@ -120,6 +124,13 @@ func (x *Context) Readable(name string) bool {
 		}
 	}
 	return false
+}
+
+// ReadsAll reports whether the user of a session that has run a command may read every
+// name.
+func (e *Engine) ReadsAll(s *Session) bool {
+	u := s.user()
+	return u.All() || slices.ContainsFunc(u.Selectors(), func(v acl.Selector) bool { return v.MayTouchAll(acl.Read) })
 }
 
 // DryRun returns what a user would be refused, as ACL DRYRUN words it, "" if nothing.

@@ -20,7 +20,14 @@ func (c *call) readyz() error {
 	return c.json(http.StatusOK, map[string]string{"status": "ready"})
 }
 
+// metrics are for who may run INFO and read all names: they have both in them.
 func (c *call) metrics() error {
+	if _, err := c.info("server"); err != nil {
+		return err
+	}
+	if !c.h.Engine.ReadsAll(c.session) {
+		return problem{http.StatusForbidden, "forbidden", "metrics name all filters, and the user may not read all names"}
+	}
 	if c.h.Metrics == nil {
 		return noSuchPath
 	}
