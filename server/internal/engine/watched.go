@@ -80,7 +80,7 @@ func (f watchedFilter) Probe(r *rand.Rand) (yes int, ok bool) {
 	return yes, true
 }
 
-// lookParts is how many parts of a filter are looked at.
+// lookParts is how many parts of a filter are looked at, others after each change.
 const lookParts = 16
 
 // Look implements health.Filter.
@@ -88,8 +88,14 @@ func (f watchedFilter) Look() (l health.Look, ok bool) {
 	first := store.PartOf(f.entry)
 	parts := store.PartCount(f.entry)
 	step := max(parts/lookParts, 1)
+	var version uint64
+	if parts > 1 {
+		if version, ok = f.Version(); !ok {
+			return l, false
+		}
+	}
 	var looks []store.Look
-	for i := 0; i < parts; i += step {
+	for i := int(version % uint64(step)); i < parts; i += step {
 		v, ok := store.PartAt(f.entry, uint32(i)).Look(f.wait)
 		if !ok {
 			return l, false
@@ -98,9 +104,7 @@ func (f watchedFilter) Look() (l health.Look, ok bool) {
 	}
 	l = health.Look{Stats: combine(looks, parts), Version: looks[0].Version, Layers: looks[0].Layers, Grows: looks[0].Grows, Folds: looks[0].Folds, Parts: parts}
 	if parts > 1 {
-		if l.Version, ok = f.Version(); !ok {
-			return l, false
-		}
+		l.Version = version
 		if l.Bytes, ok = f.Bytes(); !ok {
 			return l, false
 		}

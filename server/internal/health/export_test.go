@@ -99,3 +99,26 @@ func Cure(l Look, at int) string {
 	e := evidence{Look: l, better: advice{kind: "ribbon"}}
 	return Diagnosis{command: e.cure(symptom(at))}.Command("key")
 }
+
+// Watch compares a rate with a limit.
+type Watch struct{ w watch }
+
+// Add counts answers, and reports whether there is an alarm.
+func (w *Watch) Add(yes, n int, limit float64) bool {
+	w.w.add(yes, n, limit)
+	return w.w.raised
+}
+
+// Surprise and RateLimit are what a Watch goes by.
+func Surprise(yes, n int, p float64) float64 { return surprise(yes, n, p) }
+
+// RateLimit returns the rate that a filter may have.
+func RateLimit(l Look) float64 { return rateLimit(&l) }
+
+// The bounds of anomalies.
+const (
+	SixSigmas  = sixSigmas
+	WindowYes  = windowYes
+	WindowMost = windowMost
+	AimedSkew  = aimedSkew
+)

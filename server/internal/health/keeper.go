@@ -49,6 +49,8 @@ type Keeper struct {
 	turn    int
 	cursor  uint64    // of the walk
 	walked  time.Time // when the walk last ended
+	rest    Sums      // filters without a state, as the last walk has seen them
+	passing Sums      // the same of the walk that is under way
 	heat    map[uint64]float32
 	ticked  time.Time
 	dirty   bool      // the table is not that of states

@@ -1,6 +1,7 @@
 package health
 
 import (
+	"math"
 	"math/rand/v2"
 	"time"
 )
@@ -11,6 +12,8 @@ type Totals struct {
 	// verdict.
 	Filters   int
 	ByVerdict [verdicts]int
+	// Anomalous is how many have an anomaly.
+	Anomalous int
 	// Probes is how many digests were asked for, Positives how many of them
 	// were answered positively.
 	Probes, Positives uint64
@@ -48,6 +51,9 @@ func (k *Keeper) Totals() Totals {
 	t.Filters = len(k.states)
 	for _, s := range k.states {
 		t.ByVerdict[s.diagnosis.Verdict]++
+		if s.odd.found() != 0 {
+			t.Anomalous++
+		}
 	}
 	return t
 }
@@ -82,6 +88,8 @@ type Report struct {
 	// Repaired is how many items had to be added because the filter denied
 	// them though they were in it: it must be 0.
 	Repaired uint64
+	// Anomaly is what is not as chance has it.
+	Anomaly Anomaly
 	// Since is when measuring began.
 	Since time.Time
 }
@@ -113,8 +121,7 @@ func (k *Keeper) Report(f Filter) (Report, bool) {
 	now := k.now()
 	s := k.demand(f.ID(), now)
 	s.see(l, now)
-	s.rate.Add(yes, probes)
-	s.probes += uint64(probes)
+	s.answered(yes, probes)
 	if s.evaluated == 0 {
 		s.evaluate(now)
 	} else {
@@ -160,8 +167,40 @@ func (s *state) report() Report {
 		False: s.falses, Negatives: s.no, Traffic: s.traffic.Value(), TrafficInterval: s.traffic.Interval(),
 		TrafficTooFew: !s.traffic.Enough(s.look.Asked),
 		Add:           s.latency[timing(Add)], Has: s.latency[timing(Has)], Calls: s.calls,
-		Repaired: s.repaired, Since: s.since,
+		Repaired: s.repaired, Anomaly: s.odd.found(), Since: s.since,
 	}
+}
+
+// Sums are figures of several filters.
+type Sums struct {
+	Filters                int
+	Items, Capacity, Bytes uint64
+}
+
+// count adds a filter. What could be any number of items counts as none.
+func (s *Sums) count(l *Look) {
+	s.Filters++
+	if l.Items != math.MaxUint64 {
+		s.Items += l.Items
+	}
+	s.Capacity += l.Capacity
+	s.Bytes += l.Bytes
+}
+
+// Reports passes what is known of every filter that has a state and was looked at to
+// visit, which must not use the Keeper nor keep the report. It asks no filter for
+// anything, and returns sums of those that have no state, as the last walk over all
+// filters has seen them.
+func (k *Keeper) Reports(visit func(id uint64, r *Report)) (rest Sums) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for id, s := range k.states {
+		if !s.looked.IsZero() {
+			r := s.report()
+			visit(id, &r)
+		}
+	}
+	return k.rest
 }
 
 // Known returns the diagnosis and the kind of a filter that has a state and was

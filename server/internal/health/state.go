@@ -50,6 +50,7 @@ type state struct {
 	traffic Rate      // of callers, by what they have reported
 	probes  uint64
 	probed  uint64 // the version at the latest probe
+	odd     anomalies
 
 	calls    [works]uint64
 	no       uint64 // negative answers
@@ -78,12 +79,20 @@ func (s *state) see(l Look, now time.Time) {
 	s.look, s.looked = l, now
 	s.rate.Move(l.Predicted)
 	s.traffic.Move(l.Predicted)
+	s.odd.see(&l)
 	switch {
 	case l.Saturation >= sparseFill:
 		s.low = time.Time{}
 	case s.low.IsZero():
 		s.low = now
 	}
+}
+
+// answered counts the answers to probes.
+func (s *state) answered(yes, n int) {
+	s.rate.Add(yes, n)
+	s.probes += uint64(n)
+	s.odd.probed.add(yes, n, rateLimit(&s.look))
 }
 
 // stale reports whether the filter has changed so much, or so long ago, that it
@@ -112,6 +121,7 @@ func (s *state) collect() {
 	falses := s.falses - s.reported
 	s.reported = s.falses
 	s.traffic.Add(int(falses), int(falses+d.no))
+	s.odd.traffic.add(int(falses), int(falses+d.no), rateLimit(&s.look))
 }
 
 // weigh computes the latency over the last 5 to 10 minutes.
@@ -126,6 +136,7 @@ func (s *state) weigh() {
 // evidence returns what the filter is judged by.
 func (s *state) evidence(now time.Time) evidence {
 	e := evidence{Look: s.look, latency: s.latency, better: s.better}
+	e.Skew = max(e.Skew, s.odd.skew)
 	if !s.low.IsZero() {
 		e.sparse = now.Sub(s.low)
 	}
@@ -189,6 +200,8 @@ func (s *state) classify(version uint64) class {
 		return fresh
 	case version != s.probed:
 		return changed
+	case s.odd.probed.pending():
+		return spanning
 	case n >= settledMost:
 		return settled
 	case s.rate.Spans(asked) && n*asked < spanningYes:
@@ -205,7 +218,7 @@ func (s *state) pinned() int {
 	switch {
 	case s.repaired > 0 || s.falses > 0:
 		return 2
-	case s.diagnosis.Verdict != OK:
+	case s.diagnosis.Verdict != OK || s.odd.found() != 0:
 		return 1
 	}
 	return 0

@@ -144,6 +144,7 @@ func (k *Keeper) clear() {
 	k.evals = queue{}
 	k.queues = [classes]queue{}
 	k.cursor = 0
+	k.rest, k.passing = Sums{}, Sums{}
 	k.publish(k.now())
 }
 
@@ -274,8 +275,8 @@ func (k *Keeper) probe(s *state, now time.Time) {
 		s.class = settled
 		return
 	}
-	s.rate.Add(yes, Batch)
-	s.probes += Batch
+	s.odd.probed.moved = s.odd.probed.moved || version != s.probed
+	s.answered(yes, Batch)
 	s.probed = version
 	k.totals.Probes += Batch
 	k.totals.Positives += uint64(yes)
@@ -291,49 +292,52 @@ func (k *Keeper) walk(now time.Time) bool {
 	var few []Filter
 	k.cursor = k.source.Walk(k.cursor, func(f Filter) { few = append(few, f) })
 	for _, f := range few {
-		k.visit(f, now)
+		if l, ok := k.visit(f, now); ok {
+			k.passing.count(&l)
+		}
 	}
 	if k.cursor == 0 {
 		k.walked = now
 		k.totals.Walks++
+		k.rest, k.passing = k.passing, Sums{}
 	}
 	return true
 }
 
 // visit gives a filter a state if there is room for one, or if it is large or ill.
-// One that has none is looked at and asked for a batch all the same.
-func (k *Keeper) visit(f Filter, now time.Time) {
+// One that has none is looked at and asked for a batch all the same: the look is
+// returned.
+func (k *Keeper) visit(f Filter, now time.Time) (l Look, without bool) {
 	if f == nil || k.states[f.ID()] != nil {
-		return
+		return l, false
 	}
 	bytes, ok := f.Bytes()
 	if !ok {
 		k.totals.Busy++
-		return
+		return l, false
 	}
 	k.totals.Visits++
 	if bytes > Large {
 		k.keep(f.ID(), large, now)
-		return
+		return l, false
 	}
 	if k.keep(f.ID(), busy, now) != nil {
-		return
+		return l, false
 	}
-	l, ok := f.Look()
-	if !ok {
-		return
+	if l, ok = f.Look(); !ok {
+		return l, false
 	}
-	if l.ill() {
-		k.keep(f.ID(), suspect, now)
-		return
+	if l.ill() && k.keep(f.ID(), suspect, now) != nil {
+		return l, false
 	}
 	if l.Layers > mostLayers {
-		return
+		return l, true
 	}
 	if yes, ok := f.Probe(k.random); ok {
 		k.totals.Probes += Batch
 		k.totals.Positives += uint64(yes)
 	}
+	return l, true
 }
 
 // How the busiest filters are found.
@@ -389,7 +393,7 @@ func (k *Keeper) admit(now time.Time) {
 	slices.SortFunc(hot, hotter)
 	var cold []uint64 // hottest first, so that the end is taken
 	for id, s := range k.states {
-		if s.pool == busy {
+		if s.pool == busy && s.odd.found() == 0 {
 			cold = append(cold, id)
 		}
 	}

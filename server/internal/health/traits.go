@@ -16,6 +16,7 @@ func (s set) has(v symptom) bool { return s>>v&1 != 0 }
 type traits struct {
 	symptoms set
 	layers   bool // FILTER.GROW lets it grow
+	flat     bool // it has no blocks that some keys fill more than others
 }
 
 // What every kind can have, what those have that take a fixed number of items, and
@@ -34,24 +35,24 @@ var (
 // and CF only; those that grow have no Resize, see Look.Grows.
 var kinds = map[string]traits{
 	"bloom":       {symptoms: bounded, layers: true},
-	"standard":    {symptoms: bounded},
-	"partitioned": {symptoms: bounded},
+	"standard":    {symptoms: bounded, flat: true},
+	"partitioned": {symptoms: bounded, flat: true},
 	"split":       {symptoms: bounded},
 	"counting":    {symptoms: bounded},
 	"spectral":    {symptoms: bounded},
-	"cuckoo":      {symptoms: bounded},
-	"quotient":    {symptoms: bounded},
+	"cuckoo":      {symptoms: bounded, flat: true},
+	"quotient":    {symptoms: bounded, flat: true},
 	"quorum":      {symptoms: bounded &^ setOf(wrongKind)},
 	"scalable":    {symptoms: endless},
-	"growing":     {symptoms: endless},
+	"growing":     {symptoms: endless, flat: true},
 	"window":      {symptoms: endless &^ setOf(wrongKind)},
 	"stable":      {symptoms: endless &^ setOf(wrongKind)},
-	"fuse8":       {symptoms: modelled},
-	"fuse16":      {symptoms: modelled},
-	"fuse32":      {symptoms: modelled},
-	"ribbon":      {symptoms: modelled},
-	"bf":          {symptoms: bounded &^ setOf(wrongKind, skewed)},
-	"cf":          {symptoms: bounded &^ setOf(wrongKind, skewed)},
+	"fuse8":       {symptoms: modelled, flat: true},
+	"fuse16":      {symptoms: modelled, flat: true},
+	"fuse32":      {symptoms: modelled, flat: true},
+	"ribbon":      {symptoms: modelled, flat: true},
+	"bf":          {symptoms: bounded &^ setOf(wrongKind, skewed), flat: true},
+	"cf":          {symptoms: bounded &^ setOf(wrongKind, skewed), flat: true},
 }
 
 // traitsOf returns the traits of a kind. One that is not in the table can only be
