@@ -121,7 +121,7 @@ func TestInfoFields(t *testing.T) {
 			"cmdstat_set:calls=1,usec=0,usec_per_call=0.00,rejected_calls=0,failed_calls=0",
 		"Cluster":  "cluster_enabled:0",
 		"Keyspace": "db0:keys=2,expires=1,avg_ttl=0",
-		"Health": "health_filters:* health_ok:* health_rebuild:0 health_resize:0 health_optimize:0 health_compress:0 health_probes:* health_probes_positive:* " +
+		"Health": "health_filters:* health_ok:* health_rebuild:0 health_resize:0 health_optimize:0 health_compress:0 health_anomalous:0 health_probes:* health_probes_positive:* " +
 			"health_probes_skipped:* health_evaluations:* health_cpu_microseconds:* health_cpu_share:* health_false_positives_reported:0 health_repaired:0 health_alarm:0",
 	}
 	text := b.exec(fields("INFO everything"))[0].Text
@@ -210,8 +210,8 @@ func TestSlowCommands(t *testing.T) {
 		LATENCY HISTORY fast-command -> [[:1700000000 :1]]
 		LATENCY HISTORY nothing -> []
 		LATENCY DOCTOR -> `+doctor+`
-		LATENCY HISTOGRAM config get nothing ping -> ["config|resetstat" ["calls" :1 "histogram_usec" [:1 :1]] "config|set" ["calls" :3 "histogram_usec" [:1 :1 :1024 :3]] "get" ["calls" :1 "histogram_usec" [:1024 :1]]]
-		LATENCY HISTOGRAM set -> ["set" ["calls" :1 "histogram_usec" [:8192 :1]]]
+		LATENCY HISTOGRAM config get nothing ping -> ["config|resetstat" ["calls" :1 "histogram_usec" [:1 :1]] "config|set" ["calls" :3 "histogram_usec" [:1 :1 :1056 :3]] "get" ["calls" :1 "histogram_usec" [:1056 :1]]]
+		LATENCY HISTOGRAM set -> ["set" ["calls" :1 "histogram_usec" [:8454 :1]]]
 		LATENCY RESET fast-command nothing -> :1
 		LATENCY LATEST -> [["command" :1700000010 :5 :5]]
 		LATENCY RESET -> :1

@@ -210,7 +210,7 @@ func TestInfoShowsWhatWasMeasured(t *testing.T) {
 	for _, f := range list {
 		got := b.fieldsOf(t, f.key)
 		for name, want := range map[string]string{
-			"false_reported": ":1", "repaired": ":0", "alarm": ":0", "has_calls": ":1",
+			"false_reported": ":1", "repaired": ":0", "alarm": ":0", "anomaly": `""`, "has_calls": ":1",
 			"verdict": `"OK"`, "reason": `"All measurements are within their limits."`, "command": `""`, "probed_state": `"measured"`,
 		} {
 			if show(got[name]) != want {

@@ -27,24 +27,28 @@ type counter struct {
 	took     [tookBuckets]atomic.Int64
 }
 
-// tookBuckets is how many spans of time calls are sorted by: up to 1 µs, 2 µs, 4
-// µs and so on; the last has all that are longer than 4 s.
-const tookBuckets = 24
+// tookBuckets is how many spans of time calls are sorted by: up to 1,024 ns, 2,048
+// ns, 4,096 ns and so on, as Redis has them; the last has all that are longer than
+// 4.3 s.
+const (
+	tookBuckets = 24
+	leastBits   = 10
+)
 
 // bucketOf returns the bucket of a call that took so long.
 func bucketOf(took time.Duration) int {
-	micros := uint64(max(took+time.Microsecond-1, 0) / time.Microsecond)
-	if micros <= 1 {
-		return 0
-	}
-	return min(bits.Len64(micros-1), tookBuckets-1)
+	return min(bits.Len64(uint64(max(took-1, 0))>>leastBits), tookBuckets-1)
 }
+
+// BucketEnd returns the longest time that is counted in a bucket of [Usage]. The last
+// bucket has all that is longer too.
+func BucketEnd(i int) time.Duration { return 1 << (leastBits + i) }
 
 // Usage is how a command was used.
 type Usage struct {
 	Calls, Nanos, Rejected, Failed int64
-	// Took is how many calls took up to 1 µs, 2 µs, 4 µs and so on, each call
-	// counted once, by the mean of those that were run with it.
+	// Took is how many calls took up to the end of each bucket, and longer than
+	// the one before, by the mean of those that were run with it.
 	Took [tookBuckets]int64
 }
 

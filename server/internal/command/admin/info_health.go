@@ -16,6 +16,7 @@ func infoHealth(x *engine.Context, b *strings.Builder) {
 	for _, v := range health.Verdicts() {
 		line(b, "health_"+strings.ToLower(v.String()), t.ByVerdict[v])
 	}
+	line(b, "health_anomalous", t.Anomalous)
 	line(b, "health_probes", t.Probes)
 	line(b, "health_probes_positive", t.Positives)
 	line(b, "health_probes_skipped", t.Busy)

@@ -45,6 +45,7 @@ func measured(x *engine.Context, entry *catalog.Entry, name string) ([]field, bo
 		{"negatives", whole(r.Negatives)},
 		{"repaired", whole(r.Repaired)},
 		{"alarm", r.Repaired > 0},
+		{"anomaly", r.Anomaly.String()},
 	}
 	fields = append(fields, latency("add", r.Add)...)
 	fields = append(fields, latency("has", r.Has)...)

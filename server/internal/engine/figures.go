@@ -1,0 +1,67 @@
+package engine
+
+import "github.com/bloomery/bloomery/server/internal/door"
+
+// Figures is what a server counts, at one moment: what is shown to those who watch
+// it.
+type Figures struct {
+	Facts
+	// Status is how data is kept on disk; Refused is why writes are refused, nil
+	// if they are not.
+	door.Status
+	Refused error
+
+	Used        int64 // bytes of the budget
+	Peak        int64
+	Max         int64
+	Data        int64 // of Used: names and contents
+	ClientBytes int64 // of Used: what clients have under way
+	Mapped      int64 // bytes of arrays outside of Go's heap
+
+	Names   int
+	Timed   int // of Names: those with a deadline
+	Expired int64
+	Hits    int64 // names that reads have found
+	Misses  int64
+}
+
+// Figures returns what the server counts.
+func (e *Engine) Figures() Figures {
+	f := Figures{
+		Facts: e.host.Facts(), Refused: e.door.Refuses(),
+		Used: e.Budget.Used(), Peak: e.Budget.Peak(), Max: e.Budget.Max(), ClientBytes: e.Budget.Clients(),
+		Data: e.state.Bytes(), Mapped: e.state.Mapped(),
+		Names: e.state.Names.Len(), Timed: e.state.Names.Timed(), Expired: e.Settings.Expired(),
+	}
+	f.MaxClients = int(e.Settings.MaxClients.Load())
+	f.Hits, f.Misses = e.stats.names()
+	if e.keep != nil {
+		f.Status = e.keep.Status()
+	}
+	return f
+}
+
+// Usages passes every command and subcommand that was called to visit, and how it was
+// used.
+func (e *Engine) Usages(visit func(name string, u *Usage)) {
+	e.table.Walk(func(c *Command) {
+		if u := e.stats.sum(c); u.Calls > 0 || u.Rejected > 0 {
+			visit(c.full, &u)
+		}
+	})
+}
+
+// NamesOf returns the names of entries by their ids, without those that are gone, have
+// no name yet or are past their deadline.
+func (e *Engine) NamesOf(ids []uint64) map[uint64]string {
+	now := e.clock().UnixMilli()
+	names := make(map[uint64]string, len(ids))
+	e.state.Names.Lock()
+	defer e.state.Names.Unlock()
+	for _, id := range ids {
+		if entry := e.state.Names.ByID(id); entry != nil && !entry.Expired(now) {
+			names[id] = entry.Name()
+		}
+	}
+	return names
+}
