@@ -120,4 +120,7 @@ type Status struct {
 	Buffered  int64         // bytes not yet written
 	Behind    time.Duration // age of the oldest record that is not durable
 	Syncs     int64         // of the log, since the start
+	Synced    time.Time     // when the log was last synced, zero if it was not
+	Failures  int64         // of writes to the log and of its syncs, since the start
+	Failed    int64         // snapshots, since the start
 }

@@ -69,6 +69,8 @@ type log struct {
 	oldest   atomic.Int64 // when the first record that is not durable came; 0 if there is none
 	buffered atomic.Int64
 	syncs    atomic.Int64
+	synced   atomic.Int64 // when the last of them ended; 0 if there was none
+	failures atomic.Int64
 }
 
 // block is what a frame is made of: room for a header and records, and further
@@ -428,6 +430,7 @@ func (l *log) sync(point syncPoint) error {
 		}
 	}
 	l.syncs.Add(1)
+	l.synced.Store(l.now())
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.durable = l.written
@@ -476,6 +479,7 @@ func (l *log) removed() bool {
 func (l *log) fail(err error, final bool) error {
 	e := &logError{err: fmt.Errorf("%w: %w", door.ErrRefused, err), final: final}
 	l.err.Store(e)
+	l.failures.Add(1)
 	return e
 }
 

@@ -31,6 +31,7 @@ func (d *Door) look() bool {
 	case missing != nil && (!lost || current):
 		d.lostAt = l.position()
 		l.err.Store(&logError{err: fmt.Errorf("%w: %w; a snapshot is taken first", door.ErrRefused, missing), lost: true})
+		l.failures.Add(1)
 		d.config.Log.Error("a file of the data folder is missing: writes are refused until a snapshot has everything", "error", missing)
 		if err := l.renew(); err != nil {
 			d.config.Log.Warn("cannot begin a new log file", "error", err)

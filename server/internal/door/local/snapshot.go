@@ -52,6 +52,7 @@ type saver struct {
 	failed   atomic.Pointer[error]
 	position atomic.Uint64 // from where on the log would be replayed
 	count    atomic.Int64
+	failures atomic.Int64
 }
 
 // spot is where the contents of an id are, and of which version.
@@ -103,6 +104,7 @@ func (d *Door) Status() door.Status {
 	st := door.Status{
 		Kept: d.log != nil, Mode: d.config.Fsync.String(), Saving: s.running.Load(), Began: time.Unix(0, s.began.Load()),
 		Saved: time.Unix(s.last.Load(), 0), Took: time.Duration(s.took.Load()), Snapshots: s.count.Load(),
+		Failed: s.failures.Load(),
 	}
 	if err := s.failed.Load(); err != nil {
 		st.Err = *err
@@ -114,7 +116,10 @@ func (d *Door) Status() door.Status {
 	st.LogEnd = d.log.position()
 	st.LogBytes = int64(st.LogEnd - s.position.Load())
 	st.Buffered, st.Syncs = d.log.buffered.Load(), d.log.syncs.Load()
-	st.Behind = d.log.age()
+	st.Behind, st.Failures = d.log.age(), d.log.failures.Load()
+	if at := d.log.synced.Load(); at != 0 {
+		st.Synced = d.config.Clock().Add(-time.Duration(d.log.now() - at))
+	}
 	return st
 }
 
@@ -173,6 +178,7 @@ func (d *Door) runSnapshot() error {
 	if err != nil {
 		err = fmt.Errorf("local: snapshot: %w", err)
 		s.failed.Store(&err)
+		s.failures.Add(1)
 		return err
 	}
 	s.failed.Store(nil)
