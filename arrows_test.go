@@ -78,6 +78,7 @@ var rooms = map[string][]string{
 		"server/internal/command/tdigest", "server/internal/command/filter", "server/internal/command/keys", "server/internal/command/text",
 		"server/internal/command/connection", "server/internal/command/admin", "server/internal/command/acl",
 	},
+	"server/internal/web/metrics":     {"server/internal/engine", "server/internal/health"},
 	"server/internal/command/gendocs": {"server/internal/command"},
 	"server/internal/web/calc":        {"", "internal/figures", "sizing"},
 	"server/internal/web/teach": {
@@ -87,7 +88,8 @@ var rooms = map[string][]string{
 	"server/internal/web": {"server/internal/engine", "server/internal/health"},
 	"server": {
 		"codec/file", "foreign/redisbloom", "hashing", "internal/memory", "internal/resp",
-		"server/internal/command", "server/internal/engine", "server/internal/door/local", "server/internal/store", "server/internal/web",
+		"server/internal/command", "server/internal/engine", "server/internal/door/local", "server/internal/store",
+		"server/internal/web", "server/internal/web/metrics",
 	},
 	"cmd/bloomery/internal/lines":  {},
 	"cmd/bloomery/internal/dedupe": {"", "hashing", "bloom", "compose", "sizing", "internal/memory", "cmd/bloomery/internal/lines"},
@@ -110,6 +112,12 @@ var roomModules = map[string][]string{
 		"github.com/cespare/xxhash/v2", "github.com/dgryski/go-farm", "github.com/go-faster/city",
 		"golang.org/x/crypto", "lukechampine.com/blake3",
 	},
+}
+
+// keptTo are modules that only some rooms may import, though they are applications:
+// docs/adr has the decision for each.
+var keptTo = map[string][]string{
+	"github.com/prometheus": {"server/internal/web/metrics"},
 }
 
 // forbidden packages of the standard library: a library does not open files,
@@ -140,6 +148,11 @@ func TestArrows(t *testing.T) {
 		}
 		application := slices.ContainsFunc(applications, func(prefix string) bool { return strings.HasPrefix(room, prefix) })
 		for _, imported := range p.Imports {
+			for prefix, only := range keptTo {
+				if within(imported, []string{prefix}) && !slices.Contains(only, room) {
+					t.Errorf("%q imports %q: only %q may", room, imported, only)
+				}
+			}
 			switch own, ok := strings.CutPrefix(imported+"/", module+"/"); {
 			case ok:
 				if !slices.Contains(allowed, strings.TrimSuffix(own, "/")) {

@@ -11,6 +11,7 @@ import (
 	"github.com/bloomery/bloomery/internal/memory"
 	"github.com/bloomery/bloomery/server/internal/door/local"
 	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/web/metrics"
 )
 
 // Config is what a server is made from. The zero value of a field means its
@@ -89,6 +90,10 @@ type Config struct {
 	// id, = and 32 hexadecimal digits, which nobody but its owner may read. ""
 	// means that there are none.
 	KeysFile string
+	// MetricsFilters is how many filters /metrics shows by name: those with an
+	// anomaly first, then the ill, the largest and the busiest. All others are
+	// summed up. The default is 500, the most 10,000.
+	MetricsFilters int
 	// Defaults are the parameters of filters that are created without any.
 	Defaults Defaults
 	// Log receives what the server reports; nil means nothing.
@@ -148,6 +153,7 @@ func (c Config) complete() (Config, error) {
 	setDefault(&c.MaxClients, 10_000)
 	setDefault(&c.MaxQuery, 512<<20)
 	setDefault(&c.MaxTransaction, engine.DefaultMaxTransaction)
+	setDefault(&c.MetricsFilters, metrics.DefaultFilters)
 	setDefault(&c.WriteTimeout, time.Minute)
 	setDefault(&c.ShutdownTimeout, 10*time.Second)
 	if c.Defaults == (Defaults{}) {
@@ -167,6 +173,9 @@ func (c Config) complete() (Config, error) {
 	}
 	if c.MaxMemory < 0 || c.MaxClients < 0 || c.MaxQuery < 0 || c.MaxTransaction < 0 || c.IdleTimeout < 0 || c.WriteTimeout < 0 || c.ShutdownTimeout < 0 {
 		return c, errors.New("server: a limit is negative")
+	}
+	if c.MetricsFilters < 0 || c.MetricsFilters > metrics.MostFilters {
+		return c, fmt.Errorf("server: metrics-filters: %d is not in the range [1, %d]", c.MetricsFilters, metrics.MostFilters)
 	}
 	return c, nil
 }

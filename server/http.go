@@ -14,6 +14,7 @@ import (
 
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/web"
+	"github.com/bloomery/bloomery/server/internal/web/metrics"
 )
 
 // Limits of HTTP clients. A client that is slow, or idle, keeps nothing but its
@@ -49,7 +50,7 @@ func (s *Server) newHTTP() error {
 	side := &s.http
 	side.listeners, side.fresh = listeners, map[net.Conn]bool{}
 	side.handler = web.New(web.Config{
-		Engine: s.engine, NewSession: s.httpSession, Ready: s.ready, Token: c.HTTPToken, Admin: c.HTTPAdmin,
+		Engine: s.engine, NewSession: s.httpSession, Ready: s.ready, Metrics: metrics.Handler(s.engine, c.MetricsFilters), Token: c.HTTPToken, Admin: c.HTTPAdmin,
 		Protected: c.ProtectedMode, Hosts: slices.Concat(c.HTTPHosts, c.httpNames()), Log: c.Log, Now: c.Now,
 	})
 	side.server = &http.Server{

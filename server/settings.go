@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/web/metrics"
 )
 
 // Setting describes one setting of a server. The table of all of them, Settings,
@@ -80,6 +81,8 @@ func Settings() []Setting {
 			func(c *Config) *time.Duration { return &c.WriteTimeout }),
 		durationSetting("shutdown-timeout", 10*time.Second, "wait so long for clients to take their replies at shutdown",
 			func(c *Config) *time.Duration { return &c.ShutdownTimeout }).redis("shutdown-timeout"),
+		intSetting("metrics-filters", metrics.DefaultFilters, "filters that /metrics shows by name; the others are summed up",
+			func(c *Config) *int { return &c.MetricsFilters }).redis("metrics-filters"),
 		floatSetting("bf-error-rate", d.BloomError, "error rate of a BF that is created without one", func(c *Config) *float64 { return &c.Defaults.BloomError }).
 			redis("bf-error-rate").live(),
 		defaultOf("bf-initial-size", d.BloomCapacity, "capacity of a BF that is created without one", func(d *Defaults) *int64 { return &d.BloomCapacity }),

@@ -1,0 +1,46 @@
+package metrics
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/bloomery/bloomery/server/internal/engine"
+)
+
+var (
+	commandsTotal = desc("commands_total", "Calls of each command: ok, or error if it was refused or answered an error.", "cmd", "result")
+	commandTook   = desc("command_duration_seconds", "How long calls of each command took. Those that arrive together are timed together, and each counts with the mean.", "cmd")
+)
+
+// commandCollector collects how commands were used.
+type commandCollector struct{ e *engine.Engine }
+
+// Describe implements prometheus.Collector.
+func (c *commandCollector) Describe(to chan<- *prometheus.Desc) {
+	to <- commandsTotal
+	to <- commandTook
+}
+
+// Collect implements prometheus.Collector.
+func (c *commandCollector) Collect(to chan<- prometheus.Metric) {
+	c.e.Usages(func(name string, u *engine.Usage) {
+		to <- prometheus.MustNewConstMetric(commandsTotal, prometheus.CounterValue, float64(u.Calls-u.Failed), name, "ok")
+		to <- prometheus.MustNewConstMetric(commandsTotal, prometheus.CounterValue, float64(u.Failed+u.Rejected), name, "error")
+		if u.Calls > 0 {
+			to <- histogram(name, u)
+		}
+	})
+}
+
+// histogram returns the times of a command. The count is that of the buckets: calls
+// that are counted meanwhile must not make it less than one of them.
+func histogram(name string, u *engine.Usage) prometheus.Metric {
+	last := len(u.Took) - 1
+	buckets := make(map[float64]uint64, last)
+	sum := uint64(0)
+	for i, n := range u.Took[:last] {
+		sum += uint64(n)
+		buckets[engine.BucketEnd(i).Seconds()] = sum
+	}
+	sum += uint64(u.Took[last])
+	return prometheus.MustNewConstHistogram(commandTook, sum, float64(u.Nanos)/1e9, buckets, name)
+}
