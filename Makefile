@@ -14,7 +14,7 @@ PKG   ?= ./...
 REF   ?= HEAD~1
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test check unit race purego tiers cross narrow golden fuzz fuzz-short lint fmt generate clean-tree bench bench-compare bench-peers bench-lookups bench-hashes bench-cli bench-server clients redis-cli bench-test mutants scale soak gate chaos-debug ui screenshots bench-door promises
+.PHONY: help run build test check unit race purego tiers cross narrow golden fuzz fuzz-short lint fmt generate clean-tree bench bench-compare bench-peers bench-lookups bench-hashes bench-cli bench-server clients rules redis-cli bench-test mutants scale soak gate chaos-debug ui screenshots bench-door promises
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -41,6 +41,7 @@ timed-%:
 check: test ## test, and lint, 32 bits, a clean tree after generate, longer fuzzing
 	@$(STAGE) lint     $(MAKE) -s lint
 	@$(STAGE) narrow   $(MAKE) -s narrow
+	@$(STAGE) rules    $(MAKE) -s rules
 	@$(STAGE) generate $(MAKE) -s clean-tree
 	@$(STAGE) fuzz     $(MAKE) -s fuzz
 
@@ -70,6 +71,9 @@ ui: ## the page in a browser, which is installed if there is none
 screenshots: ## remake the pictures of the page in docs/img
 	@scripts/need-chromium
 	cd server/uitest && go test -count=1 -run TestScreenshots -screenshots "$(CURDIR)/docs/img" ./...
+
+rules: ## the alerts under promtool, which is installed if it is missing
+	scripts/promtool-check.sh
 
 cross: ## compile for other processors and systems; tests and assembly of two
 	GOARCH=386 go vet -asmdecl ./...
@@ -155,6 +159,7 @@ soak: ## rates measured exactly; power cuts, kills, chaos, memory and replays at
 	go test ./cmd/bloomery -count=1 -run TestMemory -full-memory -timeout 30m -v
 	go test ./server/internal/door/local -count=1 -run TestPowerCuts -cuts 200000 -timeout 30m
 	go test ./server/internal/command -count=1 -run 'TestReplay$$' -steps 100000 -seeds 20 -timeout 60m
+	go test ./server/internal/health -count=1 -run 'TestWindowsRarelySurprise|TestSkewRarelySurprises|TestLuck' -alarms 100 -timeout 60m -v
 
 bench-door: ## measure log, snapshots, start and replay, writes docs/benchmarks-durability.md
 	cd bench/server && go run . -durability -rounds 5 -o ../../docs/benchmarks-durability.md
