@@ -12,7 +12,7 @@ import (
 
 // figureFuncs write numbers as people do, in the templates of the tabs.
 var figureFuncs = template.FuncMap{
-	"whole": grouped, "short": short, "percent": percent, "bytes": byteSize, "age": age, "micros": micros,
+	"whole": grouped, "short": short, "percent": percent, "between": between, "bytes": byteSize, "age": age, "micros": micros,
 	"lower": strings.ToLower, "cells": densityCells, "width": barWidth,
 	"add": func(a, b int) int { return a + b }, "seconds": func(ms int64) int64 { return ms / 1000 },
 }
@@ -43,12 +43,25 @@ func short(n int64) string {
 	return strconv.FormatInt(n, 10)
 }
 
-// percent writes a rate: 0.98%.
+// percent writes a rate: 0.98%, and what is very small as 1 in N.
 func percent(v float64) string {
-	if math.IsNaN(v) {
+	switch {
+	case math.IsNaN(v):
 		return "–"
+	case v >= 1e-15 && v < 1e-5:
+		return "1 in " + short(int64(1/v))
+	case v < 1e-15:
+		v = 0
 	}
 	return digits3(100*v) + "%"
+}
+
+// between writes the interval of a rate: 0.9–1.1%.
+func between(low, high float64) string {
+	if high < 1e-5 || low > 0 && low < 1e-5 {
+		return percent(low) + " – " + percent(high)
+	}
+	return digits3(100*low) + "–" + digits3(100*high) + "%"
 }
 
 // byteSize writes 1.2 MiB.

@@ -109,8 +109,8 @@ type sketchFigures struct {
 	Compressed  *int64   `json:"compressions"`
 }
 
-// The kinds of sketches, as TYPE spells them, in words.
-var sketchKinds = map[string]string{"CMSk-TYPE": "count-min", "TopK-TYPE": "top-k", "TDIS-TYPE": "t-digest", "MBbloom--": "BF", "MBbloomCF": "CF"}
+// kindWords are kinds that are not named as people name them.
+var kindWords = map[string]string{"cms": "count-min", "topk": "top-k", "tdigest": "t-digest", "bf": "BF", "cf": "CF"}
 
 // Shown returns the name as a person can read it.
 func (r *filterRow) Shown() string {
@@ -122,7 +122,7 @@ func (r *filterRow) Shown() string {
 
 // KindName returns the kind in words.
 func (r *filterRow) KindName() string {
-	if name, ok := sketchKinds[r.Kind]; ok {
+	if name, ok := kindWords[r.Kind]; ok {
 		return name
 	}
 	return r.Kind
@@ -130,6 +130,9 @@ func (r *filterRow) KindName() string {
 
 // Sketch reports whether the row is a sketch: it has no false positive rate.
 func (r *filterRow) Sketch() bool { return r.Verdict == "" }
+
+// Ill reports whether the filter needs something.
+func (r *filterRow) Ill() bool { return !r.Sketch() && r.Verdict != "OK" }
 
 // Figures returns what there is to know of a sketch in one line.
 func (r *filterRow) Figures() string {

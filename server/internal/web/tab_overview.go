@@ -60,6 +60,7 @@ type commandRow struct {
 	P50     float64 `json:"p50_us"`
 	P99     float64 `json:"p99_us"`
 	P999    float64 `json:"p999_us"`
+	Old     bool    `json:"-"` // those of all calls: there were none lately
 }
 
 // Name is the command as people write it.
@@ -86,14 +87,40 @@ func (c *call) overviewTab() error {
 			return err
 		}
 		v.Commands = v.Commands[:min(len(v.Commands), mostCommands)]
+		if err := c.recall(v.Commands); err != nil {
+			return err
+		}
 		for _, row := range list.Filters {
-			if row.Verdict != "" && row.Verdict != "OK" {
+			if row.Ill() {
 				v.Care = append(v.Care, row)
 			}
 		}
 		f.Overview = v
 		return nil
 	})
+}
+
+// recall shows the latencies of all calls where there were none lately.
+func (c *call) recall(rows []commandRow) error {
+	if len(rows) == 0 {
+		return nil // nobody may ask for latencies, or there are none
+	}
+	reply, err := c.do("LATENCY", "HISTOGRAM")
+	if err != nil {
+		return err
+	}
+	all := timingsOf(reply)
+	for i := range rows {
+		row, t := &rows[i], all[rows[i].Command]
+		if row.P50 > 0 {
+			continue
+		}
+		row.P50, _ = t.percentile(0.5).(float64)
+		row.P99, _ = t.percentile(0.99).(float64)
+		row.P999, _ = t.percentile(0.999).(float64)
+		row.Old = true
+	}
+	return nil
 }
 
 // into fills v with what the API answers: pages and API show the same.
@@ -124,9 +151,9 @@ func (o *overviewView) Saved() int64 {
 // Period is what the latencies are of.
 func (o *overviewView) Period() string {
 	if o.Seconds <= 0 {
-		return "Since the start"
+		return "Since the start, as the server sees it."
 	}
-	return "Over the last " + age(max(int64(o.Seconds), 1))
+	return "Over the last " + age(max(int64(o.Seconds), 1)) + ", as the server sees it; grey are those of all calls, where there were none since."
 }
 
 // verdictCount is how many filters have a verdict.

@@ -1,6 +1,6 @@
 // Tab 2. The server renders the table and the page of a filter; this keeps them fresh,
 // searches while one types, draws the curve of the fill, and sends forms to the API.
-import { date, short, time } from "./format.js";
+import { date, short, time, timeStep } from "./format.js";
 import { forms } from "./forms.js";
 import { refresh } from "./morph.js";
 import { paced } from "./paced.js";
@@ -81,7 +81,7 @@ function drawFill(ctx) {
     height: 220,
     series,
     limits: capacity > 0 ? [{ value: capacity, label: `capacity ${short(capacity)}`, always: highest > capacity / 4 }] : [],
-    x: { format: past > 86400 ? date : time, min: Math.min(from, now - 3600) },
+    x: { format: past > 86400 ? date : time, step: timeStep, min: Math.min(from, now - 3600) },
     y: { format: short, min: 0 },
   });
 }

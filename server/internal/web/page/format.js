@@ -36,6 +36,10 @@ export const time = (s) => clock.format(new Date(1000 * s));
 export const timeSeconds = (s) => clockSeconds.format(new Date(1000 * s));
 export const date = (s) => day.format(new Date(1000 * s));
 
+// timeStep returns a round number of seconds for ticks, not less than raw.
+export const timeStep = (raw) => steps.find((s) => s >= raw) ?? 86400 * Math.ceil(raw / 86400);
+const steps = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400];
+
 function trim(v) {
   return String(Number(v.toPrecision(3)));
 }

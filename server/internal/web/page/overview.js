@@ -1,6 +1,6 @@
 // Tab 1. The server renders it; this adds the curve of the throughput and keeps all of
 // it fresh.
-import { short, timeSeconds } from "./format.js";
+import { short, time, timeSeconds, timeStep } from "./format.js";
 import { refresh } from "./morph.js";
 import { paced } from "./paced.js";
 
@@ -12,14 +12,16 @@ export async function mount(root, ctx) {
     const box = document.getElementById("throughput");
     const ops = document.getElementById("ops");
     if (!box || !ops) return;
-    points.push([Math.round(Date.now() / 1000), Number(ops.dataset.value)]);
+    const now = Math.round(Date.now() / 1000);
+    if (points.at(-1)?.[0] === now) points.pop();
+    points.push([now, Number(ops.dataset.value)]);
     points.splice(0, points.length - kept);
     remember(points);
     ctx.chart(box, {
       label: "Commands a second",
       height: 180,
       series: [{ name: "commands a second", points, colour: 1, area: true }],
-      x: { format: timeSeconds },
+      x: { format: now - points[0][0] > 300 ? time : timeSeconds, step: timeStep, min: Math.min(points[0][0], now - 60) },
       y: { format: short, min: 0 },
     });
   };
