@@ -31,6 +31,8 @@ const (
 	rawBytes = 64 << 10
 
 	recordHead = 5
+	// Types of records are from change_cipher_spec to heartbeat.
+	firstRecordType, lastRecordType = 20, 24
 	// maxRecord is how long a record may be that is waited for. Longer ones
 	// are refused by crypto/tls.
 	maxRecord = recordHead + 16<<10 + 2<<10
@@ -191,12 +193,12 @@ func (t *tlsLayer) take() []byte {
 }
 
 // wholeRecords returns how many bytes at the beginning of b are records that have
-// arrived whole. A record that is too long counts: crypto/tls refuses it.
+// arrived whole. What cannot be a record counts: crypto/tls refuses it.
 func wholeRecords(b []byte) int {
 	at := 0
 	for len(b)-at >= recordHead {
 		n := recordHead + int(binary.BigEndian.Uint16(b[at+3:]))
-		if n > maxRecord {
+		if n > maxRecord || b[at] < firstRecordType || b[at] > lastRecordType {
 			return len(b)
 		}
 		if len(b)-at < n {

@@ -33,6 +33,7 @@ func firstFlight(t *testing.T, config *tls.Config) []byte {
 // TestHostileHandshakes has clients begin handshakes and do everything but end them:
 // others are served meanwhile, and nothing is left of them.
 func TestHostileHandshakes(t *testing.T) {
+	t.Parallel()
 	config, _, trusted := secured(t, server.Config{WriteTimeout: 2 * time.Second, MaxClients: 1000})
 	addr := start(t, config)
 	steady := dialTLS(t, addr, trusted)
@@ -100,6 +101,7 @@ func TestHostileHandshakes(t *testing.T) {
 // for: they count as clients, no more than a share of them, and those that are stuck
 // give way to new ones.
 func TestHandshakesLeaveRoom(t *testing.T) {
+	t.Parallel()
 	const most, share = 80, 20
 	config, _, trusted := secured(t, server.Config{MaxClients: most})
 	config.Addr = []string{"127.0.0.1:0", "plain:127.0.0.1:0"}

@@ -101,6 +101,61 @@ func TestTLS(t *testing.T) {
 	}
 }
 
+// tap is a connection that remembers what came.
+type tap struct {
+	net.Conn
+	came []byte
+}
+
+func (t *tap) Read(p []byte) (int, error) {
+	n, err := t.Conn.Read(p)
+	t.came = append(t.came, p[:n]...)
+	return n, err
+}
+
+// TestTLSEnd asks that the last record of a stream is the note that it ends: when the
+// client quits, when it has ended its own, when it broke the protocol, and at shutdown.
+func TestTLSEnd(t *testing.T) {
+	config, _, trusted := secured(t, server.Config{})
+	trusted.MaxVersion = tls.VersionTLS12 // whose records show their type
+	addr, stop := startStop(t, config)
+	for name, end := range map[string]func(*client){
+		"quit":     func(c *client) { c.expect("+OK\r\n", "QUIT") },
+		"half":     func(c *client) { _ = c.tlsConn().CloseWrite() },
+		"protocol": func(c *client) { _, _ = c.nc.Write([]byte("*x\r\n")); c.reply() },
+		"shutdown": nil,
+	} {
+		nc, err := net.Dial("tcp", addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tapped := &tap{Conn: nc}
+		c := overTLS(t, tapped, trusted)
+		c.expect("+PONG\r\n", "PING")
+		if end == nil {
+			defer func() {
+				if err := stop(); err != nil || !c.closed() || lastRecord(tapped.came) != 21 {
+					t.Errorf("%s: the last record is of type %d: %v", name, lastRecord(tapped.came), err)
+				}
+			}()
+			continue
+		}
+		end(c)
+		if !c.closed() || lastRecord(tapped.came) != 21 {
+			t.Errorf("%s: the last record is of type %d, want an alert, 21", name, lastRecord(tapped.came))
+		}
+	}
+}
+
+// lastRecord returns the type of the last of some records.
+func lastRecord(b []byte) (kind byte) {
+	for len(b) >= 5 {
+		kind = b[0]
+		b = b[min(len(b), 5+int(b[3])<<8+int(b[4])):]
+	}
+	return kind
+}
+
 // crumbs is a connection whose writes arrive in pieces.
 type crumbs struct {
 	net.Conn
@@ -121,6 +176,7 @@ func (c crumbs) Write(p []byte) (int, error) {
 
 // TestTLSInPieces cuts records anywhere.
 func TestTLSInPieces(t *testing.T) {
+	t.Parallel()
 	config, _, trusted := secured(t, server.Config{})
 	addr := start(t, config)
 	rng := rand.New(rand.NewPCG(1, 2))

@@ -59,7 +59,7 @@ sent, the data is closed, and the exit code is 0. A second signal ends it at onc
   bloomery serve --addr 127.0.0.1:6380 --max-memory 2GiB
   bloomery serve --addr 127.0.0.1:6379,unix:/run/bloomery.sock
   bloomery serve --dir /var/lib/bloomery --fsync always
-  bloomery serve --tls-cert server.crt --tls-key server.key --addr 0.0.0.0:6379,plain:127.0.0.1:6380
+  bloomery serve --tls-cert server.crt --tls-key server.key --addr 0.0.0.0:6379
   BLOOMERY_PASSWORD=secret bloomery serve --addr 0.0.0.0:6379`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
