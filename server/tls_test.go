@@ -466,7 +466,7 @@ func TestTLSKeyUpdate(t *testing.T) {
 		t.Skip("no openssl here")
 	}
 	config, _, _ := secured(t, server.Config{})
-	cmd := exec.CommandContext(t.Context(), openssl, "s_client", "-connect", start(t, config), "-tls1_3", "-quiet", "-no_ign_eof")
+	cmd := exec.CommandContext(t.Context(), openssl, "s_client", "-connect", start(t, config), "-tls1_3", "-quiet", "-no_ign_eof", "-msg")
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -483,14 +483,25 @@ func TestTLSKeyUpdate(t *testing.T) {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 	}()
-	r := bufio.NewReader(out)
-	for i := range 6 {
-		_, _ = io.WriteString(in, "PING\r\n")
-		if line, err := r.ReadString('\n'); err != nil || line != "+PONG\r\n" {
-			t.Fatalf("after %d new keys: %q, %v", i, line, err)
+	late := time.AfterFunc(30*time.Second, func() { _ = cmd.Process.Kill() })
+	defer late.Stop()
+	lines := bufio.NewScanner(out)
+	await := func(what, begin, text string) {
+		t.Helper()
+		for lines.Scan() {
+			if strings.HasPrefix(lines.Text(), begin) && strings.Contains(lines.Text(), text) {
+				return
+			}
 		}
-		_, _ = io.WriteString(in, []string{"K\n", "k\n"}[i%2])
+		t.Fatalf("no %s", what)
+	}
+	for range 3 {
+		_, _ = io.WriteString(in, "PING\r\n")
+		await("reply", "+PONG", "")
+		_, _ = io.WriteString(in, "k\n") // new keys of the client
 		time.Sleep(20 * time.Millisecond)
+		_, _ = io.WriteString(in, "K\n") // and of the server, which come at once
+		await("new keys", "<<<", "KeyUpdate")
 	}
 }
 
