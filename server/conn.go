@@ -226,8 +226,8 @@ func (c *conn) run() error {
 	if err := c.write(); err != nil {
 		return err
 	}
-	b.in = b.in[:copy(b.in, b.in[at:])]
 	if at > 0 {
+		b.in = b.in[:copy(b.in, b.in[at:])]
 		c.startStream()
 		c.ran = true
 		c.server.engine.Release(c.session)

@@ -76,7 +76,7 @@ func TestHostileHandshakes(t *testing.T) {
 			_ = nc.(*net.TCPConn).CloseWrite()
 		},
 	}
-	const each = 12
+	const each = 1 + 11/chaosFactor
 	var wg sync.WaitGroup
 	for i := range each * len(habits) {
 		nc := dial(t, addr).nc
