@@ -39,10 +39,14 @@ type Figures struct {
 	K     int     `json:"k"`
 	Bits  float64 `json:"bits"`  // per key
 	Bytes uint64  `json:"bytes"` // of m
+	// Rate is the false positive rate that a standard filter of m bits and this k
+	// has with n keys. The textbook rounds k and leaves out how the fill varies.
+	Rate float64 `json:"rate"`
 }
 
 func figuresOf(q sizing.Params) Figures {
-	return Figures{N: q.N, P: q.P, M: q.M, K: q.K, Bits: float64(q.M) / float64(q.N), Bytes: (q.M-1)/8 + 1}
+	real := sizing.Shape{Layout: sizing.Standard, Bits: q.M, K: q.K}.Rate(float64(q.N))
+	return Figures{N: q.N, P: q.P, M: q.M, K: q.K, Bits: float64(q.M) / float64(q.N), Bytes: (q.M-1)/8 + 1, Rate: real}
 }
 
 // Filter is a real filter: what the textbook leaves out is in its figures.

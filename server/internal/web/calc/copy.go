@@ -122,7 +122,7 @@ func (r recipe) program(s sizes) string {
 	default:
 		body += "f.AddString(\"apple\")\n"
 	}
-	body += "fmt.Println(f.ContainsString(\"apple\")) // true\nfmt.Println(f.ContainsString(\"pear\"))  // false: certainly absent\n"
+	body += "fmt.Println(f.ContainsString(\"apple\")) // true\nfmt.Println(f.ContainsString(\"pear\"))  // false\n"
 	std := "\t\"fmt\"\n"
 	if strings.Contains(body, "log.") {
 		std += "\t\"log\"\n"

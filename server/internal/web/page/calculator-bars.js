@@ -8,7 +8,7 @@ export function bars() {
   const body = el("tbody");
   const root = el("section", { class: "card", "aria-labelledby": "bar-title" },
     el("h2", { id: "bar-title" }, "Memory of all kinds"),
-    el("p", { class: "muted small" }, "Smallest first. Kinds in grey do not serve the needs that you have given below. The last column is the memory accesses of a lookup, at most."),
+    el("p", { class: "muted small" }, "Smallest first. Kinds in grey do not serve the needs given above. The last column is the memory accesses of a lookup, at most."),
     el("table", { class: "cards bars" },
       el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "kind"), el("th", { scope: "col", class: "wide" }, "memory"), ["bits per key", "rate", "reads"].map((name) => el("th", { scope: "col", class: "r" }, name)))),
       body));

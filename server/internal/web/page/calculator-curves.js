@@ -1,11 +1,11 @@
 // The false positive rate over the keys, over k and over the size of the array.
 import { el } from "./dom.js";
-import { bytes, percent, short, whole } from "./format.js";
+import { percent, short, whole } from "./format.js";
 
 const charts = [
   { name: "n", title: "As keys are added", about: "Past the capacity the rate rises, and nothing else warns.", x: { format: short }, mark: (v) => `n = ${short(v)}` },
   { name: "k", title: "By the number of hashes k", about: "Too few bits say little about a key, too many fill the array.", x: { format: whole, step: (raw) => Math.max(1, Math.ceil(raw)) }, mark: null },
-  { name: "m", title: "By the size m", about: "Each factor of ten in the rate costs about 4.8 bits per key.", x: { format: (v) => bytes(v / 8), log: true }, mark: (v) => bytes(v / 8) },
+  { name: "m", title: "By the size m in bits", about: "Each factor of ten in the rate costs about 4.8 bits per key.", x: { format: short }, mark: (v) => `m = ${short(v)}` },
 ];
 
 export function curves({ ctx }) {
@@ -44,13 +44,13 @@ const points = (x, y) => x.map((v, i) => [v, y[i] ?? NaN]).filter(([, v]) => Num
 function floor(series) {
   const all = series.flatMap((s) => s.points.map(([, y]) => y));
   if (!all.length) return undefined;
-  return Math.max(Math.min(...all), Math.max(...all) * 1e-12);
+  return Math.max(Math.min(...all) / 2, Math.max(...all) * 1e-12);
 }
 
 function best(curve) {
   return curve.series.filter((s) => s.best).map((s) => {
     const y = s.y[curve.x.indexOf(s.best)];
-    return { x: s.best, y, label: `best k = ${s.best}`, colour: s.name === "standard" ? 1 : 2 };
+    return { x: s.best, y, label: s.name === "standard" ? `best k = ${s.best}` : "", colour: s.name === "standard" ? 1 : 2 };
   });
 }
 

@@ -17,14 +17,15 @@ export async function mount(root, ctx) {
   const state = new State();
   const parts = { ctx, state, change };
   const fields = fieldset(parts);
-  const pieces = [summary(parts), curves(parts), bars(parts), guide(parts), snippets(parts)];
+  const pieces = [summary(parts), curves(parts), guide(parts), snippets(parts), bars(parts)];
   const problem = el("p", { class: "error", role: "alert" });
+  const stale = el("p", { class: "muted", hidden: true }, "What follows is for the last figures that could be solved.");
+  const results = el("div", { class: "grid", hidden: true }, pieces.map((piece) => piece.root));
   root.append(
     el("p", { class: "lead" }, "Lock what you know, and the rest is solved. Numbers take units: 10M, 64KiB, 0.1%, 1 in 1000."),
     examples(parts),
     fields.root,
-    problem,
-    el("div", { class: "grid" }, pieces.map((piece) => piece.root)),
+    problem, stale, results,
   );
 
   let running = null;
@@ -34,6 +35,8 @@ export async function mount(root, ctx) {
     try {
       const answer = await ctx.request(`calc?${state.params}`, { signal: mine.signal });
       problem.textContent = "";
+      stale.hidden = true;
+      results.hidden = false;
       fields.show(answer, {});
       for (const piece of pieces) piece.show(answer);
       root.dataset.answer = String(state.params);
@@ -45,6 +48,7 @@ export async function mount(root, ctx) {
       for (const piece of pieces) piece.refuse?.(faults);
       const shown = Object.keys(faults).length > 0;
       problem.textContent = shown ? "" : error.message;
+      stale.hidden = results.hidden;
       root.dataset.answer = "";
     }
   };
@@ -163,7 +167,7 @@ function summary() {
         el("strong", {}, whole(t.m)), " bits, ", el("strong", {}, bytes(t.bytes)), ", and a key sets ", el("strong", {}, whole(t.k)), ` of them${guessed}.`);
       better.textContent = b ? betterText(t, b) : "";
       better.hidden = !b;
-      const book = { name: "textbook", m: t.m, bytes: t.bytes, bits: t.bits, k: t.k, rate: t.p, fill: null };
+      const book = { name: "textbook", m: t.m, bytes: t.bytes, bits: t.bits, k: t.k, rate: t.rate, fill: null };
       body.replaceChildren(...[book, ...filters].map(row));
     },
   };
@@ -174,8 +178,11 @@ function row(f) {
   const name = el("th", { scope: "row", class: "wide" }, f.name, f.make ? [" ", el("code", { class: "muted" }, f.make)] : "");
   if (f.error) return el("tr", {}, name, el("td", { colspan: 6, class: "muted wide", "data-label": "none" }, f.error));
   return el("tr", { "data-filter": f.name }, name, cell("bits", whole(f.m)), cell("memory", bytes(f.bytes)), cell("bits per key", f.bits.toFixed(2)),
-    cell("k", whole(f.k)), cell("false positive rate", percent(f.rate)), cell("full", f.fill === null ? "" : percent(f.fill)));
+    cell("k", whole(f.k)), cell("false positive rate", precise(f.rate)), cell("full", f.fill === null ? "" : percent(f.fill)));
 }
+
+// precise has a digit more than usual: 1.004% is not 1%.
+const precise = (p) => (p >= 1e-4 ? `${Number((100 * p).toPrecision(4))}%` : percent(p));
 
 function betterText(t, b) {
   if (b.m !== t.m) return `k = ${whole(b.k)} would do with ${whole(b.m)} bits instead of ${whole(t.m)}.`;

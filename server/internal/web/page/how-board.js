@@ -25,12 +25,14 @@ export function board() {
     panels = scene.panels.map((panel, i) => {
       const title = el("h3", { id: `panel-${i}` }, panel.name);
       const grid = el("div", { class: "cells", role: "grid", tabindex: 0, "aria-labelledby": `panel-${i}`, "aria-describedby": "cell-help" });
-      grid.style.setProperty("--columns", panel.columns);
+      // Groups stand apart: a narrow column between them stays empty.
+      const groups = Math.ceil(panel.columns / panel.group);
+      grid.style.gridTemplateColumns = Array.from({ length: groups }, () => `repeat(${panel.group}, minmax(0, 1fr))`).join(" var(--apart) ");
       for (let from = 0; from < panel.cells; from += panel.columns) {
         const row = el("div", { role: "row" });
         for (let c = from; c < Math.min(from + panel.columns, panel.cells); c++) {
           const cell = el("span", { role: "gridcell", id: `cell-${panel.first + c}`, class: "cell" });
-          if (panel.group < panel.columns && c % panel.group === panel.group - 1) cell.classList.add("end");
+          cell.style.gridColumn = (c % panel.columns) + Math.floor((c % panel.columns) / panel.group) + 1;
           if (root.classList.contains("large")) cell.dataset.number = c;
           cells[panel.first + c] = cell;
           row.append(cell);
@@ -43,6 +45,7 @@ export function board() {
       listen(item);
       return item;
     });
+    boxes.classList.toggle("one", panels.length === 1);
     boxes.replaceChildren(el("p", { class: "sr", id: "cell-help" }, "Arrow keys move from cell to cell."), ...panels.map((p) => p.box));
     detail.textContent = hint();
   }
@@ -70,14 +73,20 @@ export function board() {
       const value = values[i];
       let name = "cell";
       if (value) name += " set";
-      if (asked.has(i)) name += value ? " hit" : " miss";
+      if (asked.has(i)) name += mark(step, value);
       if (changed.has(i)) name += " new";
-      if (cell.classList.contains("end")) name += " end";
       if (cell.className !== name) cell.className = name;
       const shown = text(value);
       if (cell.textContent !== shown) cell.textContent = shown;
       cell.setAttribute("aria-label", label(i));
     }
+  }
+
+  // mark shows what a cell of the key says: it is set, or it is 0 and so the key is
+  // absent. A slot says something only if it has the key's fingerprint.
+  function mark(step, value) {
+    if (step.mark) return value === step.mark ? " hit" : " look";
+    return value ? " hit" : " miss";
   }
 
   function text(value) {

@@ -21,11 +21,11 @@ export function playground({ stage, ctx, list, go }) {
   const figures = el("p", { class: "figures num" });
   const text = el("p", { class: "said", role: "status", "aria-live": "polite" });
   const buttons = {
-    first: button("First step", "⏮", () => move(0)),
-    back: button("Step back", "◀", () => move(at - 1)),
-    play: button("Play", "▶ Play", play, "main"),
-    next: button("Next step", "▶|", () => move(at + 1)),
-    last: button("Last step", "⏭", () => move(scene.steps.length)),
+    first: button("First step", "First", () => move(0)),
+    back: button("Step back", "Back", () => move(at - 1)),
+    play: button("Play", "Play", play, "main"),
+    next: button("Next step", "Next", () => move(at + 1)),
+    last: button("Last step", "Last", () => move(scene.steps.length)),
   };
   const stepper = el("div", { class: "row stepper", role: "group", "aria-label": "Steps" }, Object.values(buttons));
   const counter = el("span", { class: "muted num" });
@@ -122,7 +122,7 @@ export function playground({ stage, ctx, list, go }) {
   function play() {
     if (timer) return pause();
     if (at >= scene.steps.length) move(0, true);
-    buttons.play.textContent = "⏸ Pause";
+    buttons.play.textContent = "Pause";
     buttons.play.setAttribute("aria-label", "Pause");
     timer = setInterval(() => {
       move(at + 1, true);
@@ -133,7 +133,7 @@ export function playground({ stage, ctx, list, go }) {
   function pause() {
     clearInterval(timer);
     timer = 0;
-    buttons.play.textContent = "▶ Play";
+    buttons.play.textContent = "Play";
     buttons.play.setAttribute("aria-label", "Play");
   }
 
@@ -219,7 +219,7 @@ function settings(scene, { kinds }, params, go) {
 function wordTable(scene) {
   return el("table", { class: "given" }, el("caption", { class: "sr" }, "Positions of the words"),
     el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "word"), el("th", { scope: "col" }, "bits"), scene.words.some((w) => w.why) ? el("th", { scope: "col" }, "because") : "")),
-    el("tbody", {}, scene.words.map((w) => el("tr", {}, el("th", { scope: "row" }, w.key), el("td", { class: "num nowrap" }, w.cells.join(" and ")), w.why ? el("td", { class: "muted" }, w.why) : ""))));
+    el("tbody", {}, scene.words.map((w) => el("tr", {}, el("th", { scope: "row" }, w.key), el("td", { class: "num nowrap" }, w.cells.join(", ")), w.why ? el("td", { class: "muted" }, w.why) : ""))));
 }
 
 // controls are what a person does with the filter.

@@ -14,7 +14,7 @@ export function saturation({ stage, ctx, go }) {
     return el("div", { class: "field" }, el("label", { for: `grow-${name}` }, label), choose[name]);
   };
   const slider = el("input", { type: "range", id: "grow-at", min: 0, step: 1, value: 0, on: { input: () => (stop(), paint()) } });
-  const play = el("button", { type: "button", class: "main", on: { click: run } }, "▶ Fill it");
+  const play = el("button", { type: "button", class: "main", on: { click: run } }, "Fill it");
   const text = el("p", { class: "said", role: "status" });
   const bar = svg("rect", { width: 0, height: 8 });
   const box = el("div");
@@ -76,8 +76,8 @@ export function saturation({ stage, ctx, go }) {
     ctx.chart(box, {
       label: "False positive rate as keys are added",
       series: [
-        { name: "predicted", colour: 1, points: upTo.map((p) => [p.keys, p.predicted]) },
-        { name: "measured", colour: 2, dash: true, points: upTo.map((p) => [p.keys, p.measured.rate]) },
+        { name: "predicted", colour: 1, points: upTo.filter((p) => p.predicted >= least).map((p) => [p.keys, p.predicted]) },
+        { name: "measured", colour: 2, dash: true, points: upTo.filter((p) => p.measured.rate >= least).map((p) => [p.keys, p.measured.rate]) },
       ],
       limits: [{ value: growth.asked, label: `asked: ${percent(growth.asked)}`, always: true }],
       marks: [{ x: growth.capacity, label: "capacity" }],
@@ -91,7 +91,7 @@ export function saturation({ stage, ctx, go }) {
     if (timer) return stop();
     if (!growth) return;
     if (Number(slider.value) >= Number(slider.max)) slider.value = 0;
-    play.textContent = "⏸ Pause";
+    play.textContent = "Pause";
     timer = setInterval(() => {
       slider.value = Number(slider.value) + 1;
       paint();
@@ -102,7 +102,7 @@ export function saturation({ stage, ctx, go }) {
   function stop() {
     clearInterval(timer);
     timer = 0;
-    play.textContent = "▶ Fill it";
+    play.textContent = "Fill it";
   }
 
   return { show, stop };

@@ -70,19 +70,26 @@ function lessons({ lessons: all, kinds }, go) {
   };
   const short = (text) => `${text.split(/(?<=[.:])\s/)[0].replace(/[.:]$/, "")}.`;
   const group = (id, title, items) => [el("h2", { id }, title), el("ul", { "aria-labelledby": id }, items)];
-  const root = el("nav", { class: "card scenes", "aria-label": "Scenes" },
+  const wide = matchMedia("(min-width: 72rem)");
+  const now = el("span", { class: "muted" });
+  const body = el("details", { open: wide.matches }, el("summary", {}, "All scenes ", now),
     group("scenes-paper", "With pencil and paper", all.filter((l) => !l.kind).map((l) => link(`lesson=${l.id}`, l.title, short(l.about)))),
     group("scenes-real", "Real filters", all.filter((l) => l.kind).map((l) => link(`lesson=${l.id}`, l.title, short(l.about)))),
     group("scenes-play", "Play", kinds.map((k) => link(`kind=${k.name}`, k.title, short(k.about)))),
     group("scenes-try", "Experiments", experiments.map((x) => link(`view=${x.view}`, x.title, x.about))));
+  wide.addEventListener("change", () => (body.open = wide.matches));
+  const root = el("nav", { class: "card scenes", "aria-label": "Scenes" }, body);
   return {
     root,
     mark(params) {
       const current = ["view", "lesson", "kind"].find((name) => params.has(name)) ?? "kind";
+      if (!wide.matches) body.open = false;
       for (const { a, search } of links) {
         const is = search.get(current) === (params.get(current) ?? "standard");
-        if (is) a.setAttribute("aria-current", "page");
-        else a.removeAttribute("aria-current");
+        if (is) {
+          a.setAttribute("aria-current", "page");
+          now.textContent = a.querySelector(".scene-title").textContent;
+        } else a.removeAttribute("aria-current");
       }
     },
   };

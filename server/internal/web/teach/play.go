@@ -53,7 +53,7 @@ func (r *run) step(a Action) {
 	var p place
 	if a.Key != "" {
 		p = r.place(a.Key)
-		v.Cells = p.cells
+		v.Cells, v.Mark = p.cells, p.mark
 	}
 	old := r.values
 	switch a.Do {

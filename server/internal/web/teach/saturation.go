@@ -69,8 +69,8 @@ func Grow(kind string, n int, rate float64) (Growth, error) {
 		g.Points = append(g.Points, p)
 	}
 	full := g.Points[len(g.Points)-1]
-	g.Text = fmt.Sprintf("Made for %d keys at a false positive rate of %g%%. With %d keys the rate is %.3g%%, %.0f times as high.",
-		n, 100*rate, full.Keys, 100*full.Predicted, full.Predicted/rate)
+	g.Text = fmt.Sprintf("Made for %s at a false positive rate of %g%%. With %s the rate is %.3g%%, %.0f times as high.",
+		count(n, "key"), 100*rate, count(full.Keys, "key"), 100*full.Predicted, full.Predicted/rate)
 	return g, nil
 }
 

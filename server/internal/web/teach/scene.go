@@ -54,6 +54,8 @@ type Step struct {
 	Text    string  `json:"text"`
 	// Cells are those that the key has, in ascending order.
 	Cells []int `json:"cells"`
+	// Mark is the fingerprint of the key in a cuckoo filter, 0 for other kinds.
+	Mark int `json:"mark,omitempty"`
 	// Changes are the cells that have another value after this step, and Owners
 	// those that other keys have set.
 	Changes []Change `json:"changes"`

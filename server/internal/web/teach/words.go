@@ -18,7 +18,7 @@ func (r *run) text(v Step, a Action, p place, old []int) string {
 	case "advance":
 		return r.advancedText(v)
 	}
-	first := fmt.Sprintf("“%s” has %s. ", v.Key, r.name(p.cells))
+	first := fmt.Sprintf("“%s” has %s. ", v.Key, r.places(p.cells))
 	if why := r.why(v.Key); why != "" {
 		first = fmt.Sprintf("“%s”: %s. It has %s. ", v.Key, why, r.name(p.cells))
 	}
@@ -42,6 +42,17 @@ func (r *run) text(v Step, a Action, p place, old []int) string {
 		return first + r.zeroText(p, old) + fmt.Sprintf("“%s” is reported as absent, but it was inserted: a false negative. A key that was not there has been deleted.", v.Key)
 	}
 	return first
+}
+
+// places names all cells of a key. In a window they are the same in every
+// generation.
+func (r *run) places(cells []int) string {
+	all := chains(r.machine, cells)
+	if _, ok := r.machine.(ager); !ok || len(all) < 2 {
+		return r.name(cells)
+	}
+	same, _, _ := strings.Cut(r.name(all[0]), " of ")
+	return same + " of every generation"
 }
 
 // why returns how positions follow from a key in a lesson with a rule.
@@ -150,7 +161,8 @@ func (r *run) zeroText(p place, old []int) string {
 		return fmt.Sprintf("Neither bucket holds %02x: ", p.mark)
 	}
 	zero := []int{}
-	for _, chain := range chains(r.machine, p.cells) {
+	all := chains(r.machine, p.cells)
+	for _, chain := range all {
 		if i := slices.IndexFunc(chain, func(c int) bool { return c >= len(old) || old[c] == 0 }); i >= 0 {
 			zero = append(zero, chain[i])
 		}
@@ -158,7 +170,14 @@ func (r *run) zeroText(p place, old []int) string {
 	if len(zero) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s %s 0: ", capital(r.name(zero)), plural(len(zero), "is", "are"))
+	if len(all) > 1 {
+		part := "layer"
+		if _, ok := r.machine.(ager); ok {
+			part = "generation"
+		}
+		return fmt.Sprintf("In every %s at least one of them is 0: ", part)
+	}
+	return fmt.Sprintf("%s is 0: ", capital(r.name(zero)))
 }
 
 // foundText says what speaks for a key.
@@ -281,7 +300,14 @@ func plural(n int, one, many string) string {
 	return many
 }
 
-func number(n int) string { return strconv.Itoa(n) }
+// number writes 12,345.
+func number(n int) string {
+	s := strconv.Itoa(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
 
 // capital makes the first letter of a sentence large.
 func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
