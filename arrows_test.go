@@ -82,10 +82,9 @@ var rooms = map[string][]string{
 	"server/internal/command/gendocs": {"server/internal/command"},
 	"server/internal/web/calc":        {"", "internal/figures", "sizing"},
 	"server/internal/web/teach": {
-		"", "bloom", "compose", "counting", "cuckoo", "hashing", "hashing/named", "internal/measuring", "internal/memory", "sizing",
-		"server/internal/health",
+		"", "bloom", "compose", "counting", "cuckoo", "hashing", "internal/measuring", "internal/memory", "sizing", "server/internal/health",
 	},
-	"server/internal/web": {"server/internal/engine", "server/internal/health"},
+	"server/internal/web": {"internal/figures", "server/internal/engine", "server/internal/health", "server/internal/web/calc", "server/internal/web/teach"},
 	"server": {
 		"codec/file", "foreign/redisbloom", "hashing", "internal/memory", "internal/resp",
 		"server/internal/command", "server/internal/engine", "server/internal/door/local", "server/internal/store",

@@ -1,0 +1,249 @@
+package uitest
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// shown waits until a scene is shown with so many steps done.
+func (p *tab) shown(scene string, step int) {
+	p.t.Helper()
+	p.wait(fmt.Sprintf(`document.querySelector(".stage").dataset.scene === %q && document.querySelector(".stage").dataset.step === "%d"`, scene, step))
+}
+
+// set returns the cells that are set.
+func (p *tab) set() []int {
+	p.t.Helper()
+	return js[[]int](p, `[...document.querySelectorAll(".cell.set")].map((c) => Number(c.id.slice(5)))`)
+}
+
+// TestLessons clicks every lesson with given positions and reads where it ends.
+func TestLessons(t *testing.T) {
+	p := alone(t, "/how")
+	for _, lesson := range []struct {
+		id      string
+		steps   int
+		set     []int
+		hit     []int // of the last key asked for
+		miss    []int
+		verdict string
+	}{
+		{"cat-dog", 3, []int{2, 9}, []int{9}, []int{4}, "certainly absent"},
+		{"fruit", 5, []int{1, 3, 4, 7, 8}, []int{1, 3, 8}, []int{}, "false positive"},
+		{"apple-banana-cherry", 7, []int{0, 2, 4, 5, 7, 9}, []int{2, 5, 7}, []int{}, "present"},
+		{"colours", 6, []int{1, 3, 5, 8}, []int{5, 8}, []int{}, "false positive"},
+	} {
+		p.click(fmt.Sprintf(`a[href$="lesson=%s"]`, lesson.id))
+		p.shown(lesson.id, lesson.steps)
+		if got := p.set(); !slices.Equal(got, lesson.set) {
+			t.Errorf("%s ends with the bits %v, want %v", lesson.id, got, lesson.set)
+		}
+		for class, want := range map[string][]int{"hit": lesson.hit, "miss": lesson.miss} {
+			got := js[[]int](p, fmt.Sprintf(`[...document.querySelectorAll(".cell.%s")].map((c) => Number(c.id.slice(5)))`, class))
+			if !slices.Equal(got, want) {
+				t.Errorf("%s ends with the bits %v as %s, want %v", lesson.id, got, class, want)
+			}
+		}
+		if got := p.text(".said"); !strings.Contains(got, lesson.verdict) {
+			t.Errorf("%s ends with %q, want %s", lesson.id, got, lesson.verdict)
+		}
+		if got := p.text(".log [aria-current=step]"); !strings.Contains(got, lesson.verdict) {
+			t.Errorf("%s: the last step is %q", lesson.id, got)
+		}
+	}
+	// Black is certainly absent, which is the step before.
+	p.click(`button[aria-label="Step back"]`)
+	p.shown("colours", 5)
+	if got := p.text(".said"); !strings.Contains(got, "“black” is certainly absent") {
+		t.Errorf("step 5 of the colours is %q", got)
+	}
+	where := js[string](p, `location.pathname + location.search`)
+	p.visit(where)
+	p.shown("colours", 5)
+	p.click(`button[aria-label="First step"]`)
+	p.shown("colours", 0)
+	if got := p.set(); len(got) != 0 {
+		t.Errorf("before the first step the bits %v are set", got)
+	}
+	p.click(`button[aria-label="Play"]`)
+	p.shown("colours", 2)
+	p.click(`button[aria-label="Pause"]`)
+}
+
+// TestWhoSetABit points at a bit and goes to another with the arrow keys.
+func TestWhoSetABit(t *testing.T) {
+	p := alone(t, "/how?lesson=fruit")
+	p.shown("fruit", 5)
+	detail := func() string { return p.text("#cell-detail") }
+	js[bool](p, `document.getElementById("cell-4").dispatchEvent(new PointerEvent("pointerover", {bubbles: true}))`)
+	if got, want := detail(), "Bit 4: 1, set by “apple”, “orange”"; got != want {
+		t.Errorf("bit 4 shows %q, want %q", got, want)
+	}
+	p.do(chromedp.Focus(chromedp.CSS(".cells")))
+	p.do(chromedp.KeyEvent(kb.ArrowRight))
+	if got, want := detail(), "Bit 1: 1, set by “apple”"; got != want {
+		t.Errorf("bit 1 shows %q, want %q", got, want)
+	}
+	p.do(chromedp.KeyEvent(kb.End))
+	if got, want := detail(), "Bit 9: 0"; got != want {
+		t.Errorf("the last bit shows %q, want %q", got, want)
+	}
+	if got := js[string](p, `document.getElementById(document.querySelector(".cells").getAttribute("aria-activedescendant")).getAttribute("aria-label")`); got != "bit 9: 0" {
+		t.Errorf("a screen reader reads %q", got)
+	}
+}
+
+// sceneOf asks the API for a scene.
+func (p *tab) sceneOf(query url.Values) map[string]any {
+	p.t.Helper()
+	text := js[string](p, fmt.Sprintf(`fetch("api/v1/teach?" + %q).then((r) => r.text())`, query.Encode()))
+	var v map[string]any
+	if err := json.Unmarshal([]byte(text), &v); err != nil {
+		p.t.Fatalf("%v: %s", err, text)
+	}
+	return v
+}
+
+// TestPlay uses every kind as a person would: insert, ask, fill, find a false positive,
+// and what only some can do.
+func TestPlay(t *testing.T) {
+	p := alone(t, "/how?kind=standard")
+	p.shown("standard", 0)
+	do := func(key, button string) {
+		t.Helper()
+		before := js[int](p, `document.querySelectorAll(".log button").length`)
+		if key != "" {
+			p.fill("#how-key", key)
+		}
+		js[bool](p, fmt.Sprintf(`([...document.querySelectorAll("button")].find((b) => b.innerText === %q).click(), true)`, button))
+		p.wait(fmt.Sprintf(`document.querySelectorAll(".log button").length === %d`, before+1))
+	}
+	last := func() string { return p.text(".log li:last-child") }
+	for _, kind := range []string{"standard", "blocked", "partitioned", "counting", "scalable", "cuckoo", "window"} {
+		p.click(fmt.Sprintf(`a[href$="kind=%s"]`, kind))
+		p.shown(kind, 0)
+		do("apple", "Insert")
+		if got := last(); !strings.Contains(got, "inserted") {
+			t.Errorf("%s: %q", kind, got)
+		}
+		do("pear", "Ask")
+		if got := last(); !strings.Contains(got, "certainly absent") {
+			t.Errorf("%s: %q", kind, got)
+		}
+		do("apple", "Ask")
+		if got := last(); !strings.Contains(got, "present") {
+			t.Errorf("%s: %q", kind, got)
+		}
+		do("", "Add 50 keys")
+		if got := p.text(`[data-figure=keys]`); kind != "scalable" && got != "51" {
+			t.Errorf("%s: %s keys after 51", kind, got)
+		}
+		query := url.Values{"kind": {kind}, "do": {"add:apple", "ask:pear", "ask:apple", "fill:50"}}
+		steps := p.sceneOf(query)["steps"].([]any)
+		if want, got := int(steps[3].(map[string]any)["set"].(float64)), len(p.set()); got != want {
+			t.Errorf("%s: %d cells are set, the API has %d", kind, got, want)
+		}
+		switch kind {
+		case "counting", "cuckoo":
+			do("apple", "Delete")
+			if got := last(); !strings.Contains(got, "deleted") {
+				t.Errorf("%s: %q", kind, got)
+			}
+		case "window":
+			for range 4 {
+				do("", "Time moves on")
+			}
+			do("apple", "Ask")
+			if got := last(); !strings.Contains(got, "certainly absent") {
+				t.Errorf("window: %q after it was dropped", got)
+			}
+		case "scalable":
+			if got := len(p.texts(".panel:not([hidden])")); got < 2 {
+				t.Errorf("scalable: %d layers after 51 keys", got)
+			}
+		case "standard":
+			do("", "Find a false positive")
+			if got := last(); !strings.Contains(got, "false positive") {
+				t.Errorf("standard: %q", got)
+			}
+		}
+	}
+}
+
+// TestPlayRefuses has its message beside the field.
+func TestPlayRefuses(t *testing.T) {
+	p := alone(t, "/how?lesson=fruit")
+	p.expect("400")
+	p.shown("fruit", 5)
+	p.click(`form button[type=submit]`)
+	if got := p.text("#how-key-error"); got != "Type a key first." {
+		t.Errorf("without a key: %q", got)
+	}
+	p.fill("#how-key", "pear")
+	p.click(`form button[type=submit]`)
+	p.wait(`[...document.querySelectorAll(".stage .error")].some((e) => e.innerText.includes("its words are apple, orange and grape"))`)
+	p.shown("fruit", 5)
+	p.visit("/how?kind=standard&bits=12345")
+	p.wait(`[...document.querySelectorAll(".stage .error")].some((e) => e.innerText.includes("256, 512, 1024, 2048 or 4096"))`)
+}
+
+// TestExperiments reads what the poor hash and the full filter show.
+func TestExperiments(t *testing.T) {
+	p := alone(t, "/how?view=hashes")
+	p.wait(`document.querySelectorAll(".side").length === 2`)
+	if good, poor := p.text(`[data-hash="XXH3"]`), p.text(`[data-hash="FNV-1a"]`); !strings.Contains(good, "is kept") || !strings.Contains(poor, "times the false positive rate") {
+		t.Errorf("the good hash: %q, the poor one: %q", good, poor)
+	}
+	p.do(chromedp.SetValue(chromedp.CSS("#hash-keys"), "random"))
+	js[bool](p, `document.getElementById("hash-keys").dispatchEvent(new Event("change"))`)
+	p.wait(`document.querySelector('[data-hash="FNV-1a"]').innerText.includes("is kept")`)
+	p.click(`a[href$="view=saturation"]`)
+	p.wait(`document.querySelector("#grow-at")?.max === "32"`)
+	if got := p.text(".said"); !strings.Contains(got, "The promise is broken.") {
+		t.Errorf("at four times the capacity: %q", got)
+	}
+	p.do(chromedp.Focus(chromedp.CSS("#grow-at")), chromedp.KeyEvent(kb.Home))
+	p.wait(`document.querySelector(".said").innerText.includes("The promise is kept.")`)
+	// At the capacity it is kept, one step later it is broken.
+	js[bool](p, `(() => { const s = document.getElementById("grow-at"); s.value = 8; s.dispatchEvent(new Event("input")); return true; })()`)
+	if got := p.text(".said"); !strings.Contains(got, "The promise is kept.") || !strings.Contains(got, "1,000 keys") {
+		t.Errorf("at the capacity: %q", got)
+	}
+	js[bool](p, `(() => { const s = document.getElementById("grow-at"); s.value = 9; s.dispatchEvent(new Event("input")); return true; })()`)
+	if got := p.text(".said"); !strings.Contains(got, "The promise is broken.") {
+		t.Errorf("past the capacity: %q", got)
+	}
+}
+
+// TestScenesLook looks at scenes on a telephone and in the dark.
+func TestScenesLook(t *testing.T) {
+	p := alone(t, "/how")
+	p.theme("dark")
+	p.size(360, 800)
+	for _, scene := range []struct {
+		query  string
+		judged bool // axe-core takes seconds for thousands of cells
+	}{
+		{"?lesson=colours", true}, {"?lesson=buckets&step=5", true}, {"?lesson=delete", true}, {"?view=hashes", true}, {"?view=saturation", true},
+		{"?lesson=generations", false}, {"?lesson=layers", false}, {"?kind=standard&bits=4096&do=fill:300", false},
+		{"?kind=standard&do=add:" + strings.Repeat("W", 48), false},
+	} {
+		p.visit("/how" + scene.query)
+		if wide := p.wide(); wide != "" {
+			t.Errorf("%s: wider than the window: %s", scene.query, wide)
+		}
+		if !scene.judged {
+			continue
+		}
+		for _, v := range p.violations() {
+			t.Errorf("%s: %s", scene.query, v)
+		}
+	}
+}
