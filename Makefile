@@ -19,7 +19,7 @@ REF   ?= HEAD~1
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: ## start the server: RESP on 127.0.0.1:6379, Ctrl-C ends it
+run: ## start the server: RESP on 127.0.0.1:6379, the page on http://127.0.0.1:8379, Ctrl-C ends it
 	@echo "compiling bloomery; the first time this takes a minute"
 	@go build -o bin/bloomery ./cmd/bloomery
 	@scripts/run bin/bloomery serve

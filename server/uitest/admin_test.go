@@ -9,6 +9,7 @@ import (
 
 // TestReadOnly offers nothing that changes something, and the API refuses it.
 func TestReadOnly(t *testing.T) {
+	t.Parallel()
 	s := serve(t, server.Config{})
 	s.send("FILTER.CREATE", "kept", "bloom")
 	p := open(t, s.base, "/filters?name=kept")
@@ -25,6 +26,7 @@ func TestReadOnly(t *testing.T) {
 // TestAdmin creates, fills and deletes a filter: refused without the token, then with
 // it. Bad input has its message beside the field.
 func TestAdmin(t *testing.T) {
+	t.Parallel()
 	s := serve(t, server.Config{HTTPAdmin: true, HTTPToken: "open-sesame"})
 	p := open(t, s.base, "/filters")
 	create := func() { p.click("#create button[type=submit]") }
@@ -99,6 +101,7 @@ func TestAdmin(t *testing.T) {
 
 // TestCure does what the verdict advises.
 func TestCure(t *testing.T) {
+	t.Parallel()
 	s := serve(t, server.Config{HTTPAdmin: true})
 	s.filled(960, "full", "bloom", "CAPACITY", "1000")
 	p := open(t, s.base, "/filters?name=full")
@@ -114,6 +117,7 @@ func TestCure(t *testing.T) {
 
 // TestPassword shows nothing of a server with a password but that it has one.
 func TestPassword(t *testing.T) {
+	t.Parallel()
 	s := serve(t, server.Config{Password: "secret", HTTPToken: "open-sesame"})
 	s.send("AUTH", "secret")
 	s.send("FILTER.CREATE", "private", "bloom")

@@ -22,6 +22,7 @@ func (p *tab) names() []string {
 }
 
 func TestTableOfFilters(t *testing.T) {
+	t.Parallel()
 	s := serve(t, server.Config{})
 	s.filled(950, "apples", "bloom", "CAPACITY", "1000")
 	s.send("FILTER.CREATE", "Bananas", "cuckoo", "CAPACITY", "50000")
@@ -85,6 +86,7 @@ func TestTableOfFilters(t *testing.T) {
 }
 
 func TestPageOfFilter(t *testing.T) {
+	t.Parallel()
 	s := serve(t, server.Config{})
 	s.send("BF.RESERVE", "grown", "0.01", "500")
 	s.addMany("BF.MADD", "grown", 2000)
@@ -125,6 +127,7 @@ func TestPageOfFilter(t *testing.T) {
 // TestLiveAfterAdd adds items over RESP and sees them, without a reload, in the table
 // and on the page of the filter.
 func TestLiveAfterAdd(t *testing.T) {
+	t.Parallel()
 	s := serve(t, server.Config{})
 	s.send("FILTER.CREATE", "seen", "cuckoo", "CAPACITY", "10000")
 	for _, path := range []string{"/filters", "/filters?name=seen"} {
@@ -142,6 +145,7 @@ func TestLiveAfterAdd(t *testing.T) {
 // TestManyFilters has ten thousand filters: the server answers a page of them within
 // 300 ms, of at most 200 rows.
 func TestManyFilters(t *testing.T) {
+	t.Parallel()
 	const filters = 10_000
 	s := serve(t, server.Config{})
 	commands := make([][]string, filters)
@@ -191,6 +195,7 @@ func get(t *testing.T, address string) string {
 
 // TestTableWithoutScripts searches, sorts and pages with links and forms alone.
 func TestTableWithoutScripts(t *testing.T) {
+	t.Parallel()
 	s := serve(t, server.Config{})
 	for i := range 60 {
 		s.send("FILTER.CREATE", fmt.Sprintf("f%02d", i), "bloom", "CAPACITY", fmt.Sprint(100*(i+1)))
@@ -215,6 +220,7 @@ func TestTableWithoutScripts(t *testing.T) {
 
 // TestKeyboard goes through the table without a mouse.
 func TestKeyboard(t *testing.T) {
+	t.Parallel()
 	s := serve(t, server.Config{})
 	s.send("FILTER.CREATE", "only", "bloom")
 	p := open(t, s.base, "/filters")

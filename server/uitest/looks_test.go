@@ -61,32 +61,45 @@ var tabs = []string{"/", "/filters", "/filters?name=users:seen", "/filters?name=
 // TestLooks looks at every tab in both themes, on a telephone and on a very large
 // screen: nothing is wider than the window, and axe-core finds nothing.
 func TestLooks(t *testing.T) {
+	t.Parallel()
 	s := stocked(t, server.Config{HTTPAdmin: true})
-	p := open(t, s.base, "/")
-	for _, path := range tabs {
-		for _, look := range []struct {
-			theme string
-			width int64
-		}{{"light", 1280}, {"dark", 360}, {"dark", 3840}} {
+	for _, look := range []struct {
+		theme string
+		width int64
+	}{{"light", 1280}, {"dark", 360}, {"dark", 3840}} {
+		t.Run(fmt.Sprintf("%s-%d", look.theme, look.width), func(t *testing.T) {
+			p := open(t, s.base, "/")
 			p.theme(look.theme)
 			p.size(look.width, 900)
-			p.visit(path)
-			of := fmt.Sprintf("%s, %s, %d px", path, look.theme, look.width)
-			if wide := p.wide(); wide != "" {
-				t.Errorf("%s: wider than the window: %s", of, wide)
+			for _, path := range tabs {
+				p.visit(path)
+				if wide := p.wide(); wide != "" {
+					t.Errorf("%s: wider than the window: %s", path, wide)
+				}
+				if look.width == 3840 {
+					continue
+				}
+				for _, v := range p.violations() {
+					t.Errorf("%s: %s", path, v)
+				}
 			}
-			if look.width == 3840 {
-				continue
-			}
-			for _, v := range p.violations() {
-				t.Errorf("%s: %s", of, v)
-			}
-		}
+		})
+	}
+}
+
+// TestViolationsAreFound makes a mistake that axe-core must find.
+func TestViolationsAreFound(t *testing.T) {
+	t.Parallel()
+	p := open(t, serve(t, server.Config{}).base, "/")
+	js[bool](p, `document.querySelector("header").append(document.createElement("input")) || true`)
+	if found := strings.Join(p.violations(), " "); !strings.Contains(found, "label") {
+		t.Errorf("an input without a label: %q", found)
 	}
 }
 
 // TestThemeSwitch switches the theme, and finds it so on the next tab.
 func TestThemeSwitch(t *testing.T) {
+	t.Parallel()
 	s := serve(t, server.Config{})
 	p := open(t, s.base, "/")
 	p.theme("light")
@@ -110,6 +123,7 @@ func TestThemeSwitch(t *testing.T) {
 
 // TestEmpty is a server without filters, and a page without a server.
 func TestEmpty(t *testing.T) {
+	t.Parallel()
 	s := serve(t, server.Config{})
 	p := open(t, s.base, "/")
 	for _, path := range []string{"/", "/filters"} {
@@ -136,6 +150,7 @@ func TestEmpty(t *testing.T) {
 
 // TestNames shows names that are not plain words, and leads to their filters.
 func TestNames(t *testing.T) {
+	t.Parallel()
 	s := serve(t, server.Config{})
 	names := []string{"<script>alert(1)</script>", "a/b?c=d&e#f%20", "..", "~tilde", "\xff\xfe", "two words", "snow☃man"}
 	for _, name := range names {

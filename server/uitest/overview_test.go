@@ -26,6 +26,7 @@ func number(t *testing.T, text string) int {
 }
 
 func TestOverviewShowsTheServer(t *testing.T) {
+	t.Parallel()
 	s := serve(t, server.Config{Dir: t.TempDir()})
 	s.send("FILTER.CREATE", "calm", "bloom", "CAPACITY", "100000")
 	s.filled(3000, "crowded", "bloom", "CAPACITY", "1000", "ERROR", "0.001")
@@ -53,6 +54,7 @@ func TestOverviewShowsTheServer(t *testing.T) {
 
 // TestOverviewIsLive sends commands and sees their number rise, without a reload.
 func TestOverviewIsLive(t *testing.T) {
+	t.Parallel()
 	s := serve(t, server.Config{})
 	p := open(t, s.base, "/")
 	js[bool](p, `window.untouched = true`)

@@ -27,9 +27,10 @@ function draw(box, spec) {
   const width = Math.max(box.clientWidth, 120);
   const height = spec.height ?? 200;
   const x = scale(spec.x, extent(spec, 0), space.left, width - space.right);
-  const y = scale(spec.y, extent(spec, 1), height - space.bottom, space.top);
+  const rows = Math.max(Math.floor(height / 45), 2);
+  const y = scale(spec.y, whole(spec.y, extent(spec, 1), rows), height - space.bottom, space.top);
   const svg = make("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": describe(spec) });
-  for (const v of ticks(y, Math.max(Math.floor(height / 45), 2))) {
+  for (const v of ticks(y, rows)) {
     svg.append(make("line", { class: "grid-line", x1: space.left, x2: width - space.right, y1: y.at(v), y2: y.at(v) }));
     svg.append(make("text", { x: space.left - 8, y: y.at(v) + 4, "text-anchor": "end" }, y.format(v)));
   }
@@ -128,6 +129,19 @@ function scale(axis = {}, [min, max], from, to) {
   };
 }
 
+// whole ends an axis at a tick, so that no curve ends above the last one.
+function whole(axis = {}, [min, max], n) {
+  if (axis.log || axis.max !== undefined) return [min, max];
+  const step = roundStep((max - min) / n, axis.step);
+  return [min, Math.ceil(max / step - 1e-9) * step];
+}
+
+// roundStep returns a round number that is at least raw.
+function roundStep(raw, chosen) {
+  const power = 10 ** Math.floor(Math.log10(raw));
+  return chosen?.(raw) ?? [1, 2, 5, 10].map((m) => m * power).find((s) => s >= raw);
+}
+
 // ticks returns about n round values.
 function ticks(axis, n) {
   if (axis.log) {
@@ -137,9 +151,7 @@ function ticks(axis, n) {
     for (let e = a; e <= b; e += every) list.push(10 ** e);
     return list.length ? list : [axis.min, axis.max];
   }
-  const raw = (axis.max - axis.min) / n;
-  const power = 10 ** Math.floor(Math.log10(raw));
-  const step = axis.step?.(raw) ?? [1, 2, 5, 10].map((m) => m * power).find((s) => s >= raw);
+  const step = roundStep((axis.max - axis.min) / n, axis.step);
   const list = [];
   for (let v = Math.ceil(axis.min / step) * step; v <= axis.max + step * 1e-9; v += step) list.push(Number(v.toPrecision(12)));
   return list;
