@@ -36,6 +36,7 @@ func (h host) Facts() engine.Facts {
 	f := engine.Facts{
 		Version: s.config.Version, Started: s.started, Port: port(s.Addr()),
 		Accepted: s.accepted.Load(), Rejected: s.rejected.Load(),
+		Unshaken: s.badHandshakes.Load(), CertificateExpires: s.certificateExpires(),
 		BytesIn: s.pastIn.Load(), BytesOut: s.pastOut.Load(),
 		Executable: executable, ConfigFile: s.config.File,
 	}

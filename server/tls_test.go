@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -589,18 +590,23 @@ func TestTLSForHTTP(t *testing.T) {
 	healthy := func() string {
 		t.Helper()
 		transport := &http.Transport{TLSClientConfig: trusted, DisableKeepAlives: true}
-		response, err := (&http.Client{Transport: transport, Timeout: 10 * time.Second}).Get("https://" + addr + "/healthz")
+		response, err := (&http.Client{Transport: transport, Timeout: 10 * time.Second}).Get("https://" + addr + "/metrics")
 		if err != nil {
 			t.Fatal(err)
 		}
-		_ = response.Body.Close()
-		if response.StatusCode != http.StatusOK {
-			t.Errorf("/healthz = %s", response.Status)
+		defer func() { _ = response.Body.Close() }()
+		leaf := response.TLS.PeerCertificates[0]
+		body, err := io.ReadAll(response.Body)
+		_, figure, _ := strings.Cut(string(body), "\nbloomery_tls_certificate_expiry_timestamp_seconds ")
+		figure, _, _ = strings.Cut(figure, "\n")
+		expires, _ := strconv.ParseFloat(figure, 64)
+		if err != nil || response.StatusCode != http.StatusOK || int64(expires) != leaf.NotAfter.Unix() {
+			t.Errorf("/metrics = %s, %v: the certificate expires at %v, want %v", response.Status, err, expires, leaf.NotAfter.Unix())
 		}
-		return response.TLS.PeerCertificates[0].SerialNumber.String()
+		return leaf.SerialNumber.String()
 	}
 	before := healthy()
-	a.issue(t, filepath.Dir(config.TLSCert), "server", time.Hour)
+	a.issue(t, filepath.Dir(config.TLSCert), "server", 2*time.Hour)
 	if err := s.Reload(); err != nil {
 		t.Fatal(err)
 	}

@@ -68,6 +68,11 @@ func run(ctx context.Context, out io.Writer) error {
 		}
 		fmt.Fprintf(out, "%s %s\n", name, answer)
 	}
+	list, err := get(ctx, "http://"+l.Addr().String()+"/filters/api/v1/filters")
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "its API lists the filter: %t\n", strings.Contains(list, `"name":"visitors"`))
 
 	// The other one is for clients in other processes, and has data of its own.
 	other, err := net.Dial("tcp", servers[1].Addr().String())
@@ -107,6 +112,8 @@ func (v *visitors) close() { _ = v.client.nc.Close() }
 func (v *visitors) mux() *http.ServeMux {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /visit", v.visit)
+	// The server's API, metrics and page, at a place of the program's choice.
+	mux.Handle("/filters/", http.StripPrefix("/filters", v.server.Handler()))
 	return mux
 }
 

@@ -13,7 +13,7 @@ func TestRun(t *testing.T) {
 		if err := run(t.Context(), &out); err != nil {
 			t.Fatal(err)
 		}
-		want := "alice is new here\nbob is new here\nalice was here before\nthe other server answers :0\n"
+		want := "alice is new here\nbob is new here\nalice was here before\nits API lists the filter: true\nthe other server answers :0\n"
 		if out.String() != want {
 			t.Errorf("got\n%swant\n%s", &out, want)
 		}

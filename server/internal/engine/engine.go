@@ -49,13 +49,17 @@ type Host interface {
 
 // Facts is what only the server knows.
 type Facts struct {
-	Version     string
-	Started     time.Time
-	Port        int
-	Clients     int
-	MaxClients  int
-	Accepted    int64 // connections ever
-	Rejected    int64 // connections refused
+	Version    string
+	Started    time.Time
+	Port       int
+	Clients    int
+	MaxClients int
+	Accepted   int64 // connections ever
+	Rejected   int64 // connections refused
+	Unshaken   int64 // handshakes of TLS that failed
+	// CertificateExpires is when the certificate of TLS does, zero if there is none.
+	CertificateExpires time.Time
+
 	BytesIn     int64
 	BytesOut    int64
 	ConfigFile  string

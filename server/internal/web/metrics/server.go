@@ -61,6 +61,13 @@ var diskFigures = []figure{
 	gauge("snapshot_last_duration_seconds", "How long the last snapshot took.", func(f *engine.Figures) float64 { return f.Took.Seconds() }),
 }
 
+// tlsFigures are the metrics of a server that has a certificate.
+var tlsFigures = []figure{
+	gauge("tls_certificate_expiry_timestamp_seconds", "When the certificate expires, in seconds since 1970.",
+		func(f *engine.Figures) float64 { return seconds(f.CertificateExpires) }),
+	counter("tls_handshake_errors_total", "Handshakes of clients that failed or took too long.", func(f *engine.Figures) float64 { return float64(f.Unshaken) }),
+}
+
 var fsyncMode = desc("log_fsync_mode", "When writes are durable: always, everysec or no; the value is 1.", "mode")
 
 // serverCollector collects the figures of a server.
@@ -70,7 +77,7 @@ type serverCollector struct{ e *engine.Engine }
 func (c *serverCollector) Describe(to chan<- *prometheus.Desc) {
 	to <- buildInfo
 	to <- fsyncMode
-	for _, list := range [][]figure{serverFigures, diskFigures} {
+	for _, list := range [][]figure{serverFigures, diskFigures, tlsFigures} {
 		for i := range list {
 			to <- list[i].desc
 		}
@@ -82,6 +89,9 @@ func (c *serverCollector) Collect(to chan<- prometheus.Metric) {
 	f := c.e.Figures()
 	to <- prometheus.MustNewConstMetric(buildInfo, prometheus.GaugeValue, 1, valid(f.Version), runtime.Version())
 	send(to, serverFigures, &f)
+	if !f.CertificateExpires.IsZero() {
+		send(to, tlsFigures, &f)
+	}
 	if f.Kept {
 		send(to, diskFigures, &f)
 		to <- prometheus.MustNewConstMetric(fsyncMode, prometheus.GaugeValue, 1, f.Mode)
