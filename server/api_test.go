@@ -328,9 +328,6 @@ func TestSettings(t *testing.T) {
 	config.Addr, config.HTTP, config.Dir, config.Password = []string{"127.0.0.1:0"}, nil, t.TempDir(), ""
 	c := dial(t, start(t, config))
 	for _, s := range server.Settings() {
-		if s.Redis == "" {
-			continue
-		}
 		lines := strings.Split(c.do("CONFIG", "GET", s.Redis), "\r\n")
 		if len(lines) != 6 {
 			t.Errorf("CONFIG GET %s = %q", s.Redis, lines)
@@ -353,6 +350,35 @@ func TestSettings(t *testing.T) {
 		}
 		if lines[4] != want {
 			t.Errorf("CONFIG GET %s = %q, want %q", s.Redis, lines[4], want)
+		}
+	}
+}
+
+// TestSecretsAreNotShown looks for the values of all secret settings in what
+// CONFIG GET and INFO show.
+func TestSecretsAreNotShown(t *testing.T) {
+	config := server.Config{Addr: []string{"127.0.0.1:0"}}
+	const secret = "open-sesame"
+	for _, s := range server.Settings() {
+		if s.Secret {
+			if err := s.Set(&config, secret); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	c := dial(t, start(t, config))
+	c.expect("+OK\r\n", "AUTH", secret)
+	for _, command := range [][]string{{"CONFIG", "GET", "*"}, {"INFO", "everything"}, {"CLIENT", "LIST"}, {"SLOWLOG", "GET"}} {
+		if got := c.do(command...); len(got) < 4 || strings.Contains(got, secret) {
+			t.Errorf("%q shows a secret: %q", command, got)
+		}
+	}
+	for _, s := range server.Settings() {
+		if !s.Secret {
+			continue
+		}
+		if got := c.do("CONFIG", "GET", s.Redis); !strings.Contains(got, "(redacted)") {
+			t.Errorf("CONFIG GET %s = %q, want that it is set", s.Redis, got)
 		}
 	}
 }

@@ -24,12 +24,17 @@ type Setting struct {
 	Default string
 	// Help describes it in a line.
 	Help string
-	// Redis is its name in CONFIG GET, "" if it is not there.
+	// Redis is its name in CONFIG GET: that of Redis if it has the setting, too.
 	Redis string
 	// Live means that CONFIG SET changes it.
 	Live bool
 	// Secret means that its value must not be shown.
 	Secret bool
+	// File means that the value is the name of a file, which must be there; ""
+	// means none.
+	File bool
+	// Values are the words that it takes, nil if there are too many to list.
+	Values []string
 
 	get func(*Config) string
 	set func(*Config, string) error
@@ -67,8 +72,9 @@ func Settings() []Setting {
 			redis("aclfile"),
 		boolSetting("protected-mode", true, "without a password, refuse clients of other machines", func(c *Config) *bool { return &c.ProtectedMode }).redis("protected-mode"),
 		text("dir", "bloomery-data", "folder for data, made if it is not there; \"\" keeps data in memory only", func(c *Config) *string { return &c.Dir }).redis("dir"),
-		text("fsync", "everysec", "when writes are on disk: always, everysec or no", func(c *Config) *string { return &c.Fsync }).redis("appendfsync").live(),
-		text("keys", "", "file of secret keys for FILTER.CREATE KEYED, lines of ID = 32 hexadecimal digits, mode 0600", func(c *Config) *string { return &c.KeysFile }),
+		text("fsync", "everysec", "when writes are on disk: always, everysec or no", func(c *Config) *string { return &c.Fsync }).
+			redis("appendfsync").live().oneOf("always", "everysec", "no"),
+		text("keys", "", "file of secret keys for FILTER.CREATE KEYED, lines of ID = 32 hexadecimal digits, mode 0600", func(c *Config) *string { return &c.KeysFile }).file(),
 		bytesSetting("max-memory", DefaultMaxMemory(), "memory for data and for what clients have under way; commands that need more are refused",
 			func(c *Config) *int64 { return &c.MaxMemory }).redis("maxmemory").live(),
 		intSetting("max-clients", 10_000, "connections at once", func(c *Config) *int { return &c.MaxClients }).redis("maxclients").live(),
@@ -110,10 +116,21 @@ func (s Setting) secret() Setting {
 	return s
 }
 
+func (s Setting) file() Setting {
+	s.File = true
+	return s
+}
+
+// oneOf lists the words that the setting takes.
+func (s Setting) oneOf(words ...string) Setting {
+	s.Values = words
+	return s
+}
+
 // setting makes a setting of a field, with a way to write and to read values.
 func setting[T any](name, kind string, value T, help string, field func(*Config) *T, format func(T) string, parse func(string) (T, error)) Setting {
 	return Setting{
-		Name: name, Kind: kind, Default: format(value), Help: help,
+		Name: name, Redis: name, Kind: kind, Default: format(value), Help: help,
 		get: func(c *Config) string { return format(*field(c)) },
 		set: func(c *Config, text string) error {
 			v, err := parse(text)
@@ -214,7 +231,7 @@ func formatBytes(n int64) string {
 func (c *Config) parameters(ls []listener) map[string]string {
 	p := map[string]string{}
 	for _, s := range Settings() {
-		if s.Redis != "" && !s.Live {
+		if !s.Live {
 			p[s.Redis] = redisValue(s, c)
 		}
 	}
@@ -241,9 +258,12 @@ func (c *Config) parameters(ls []listener) map[string]string {
 }
 
 // redisValue returns a value as CONFIG GET shows it: bytes and seconds as
-// numbers, booleans as yes and no.
+// numbers, booleans as yes and no, secrets not at all.
 func redisValue(s Setting, c *Config) string {
 	v := s.Get(c)
+	if s.Secret {
+		return engine.Redacted(v)
+	}
 	switch s.Kind {
 	case "bytes":
 		n, _ := ParseBytes(v)

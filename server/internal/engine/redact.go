@@ -8,6 +8,14 @@ const (
 	aKey     = "(key)"
 )
 
+// Redacted returns what is shown of a secret: whether there is one.
+func Redacted(secret string) string {
+	if secret == "" {
+		return ""
+	}
+	return redacted
+}
+
 // Show returns argument i of a call as logs, SLOWLOG and MONITOR show it: secrets
 // and the names of keys are left out, what is long is cut after most bytes. A nil
 // command, one that does not exist, shows its name only: what follows may be

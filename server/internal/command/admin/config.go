@@ -104,7 +104,7 @@ var parameters = []parameter{
 	},
 	{
 		name: "requirepass",
-		get:  func(x *engine.Context) string { return x.Settings().Password() },
+		get:  func(x *engine.Context) string { return engine.Redacted(x.Settings().Password()) },
 		set: func(x *engine.Context, _ *engine.Defaults, v string) (func(), string) {
 			return func() { x.SetPassword(v) }, ""
 		},
