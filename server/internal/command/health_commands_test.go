@@ -219,7 +219,7 @@ func TestInfoShowsWhatWasMeasured(t *testing.T) {
 		}
 		for _, name := range []string{
 			"kind", "asked", "predicted", "predicted_sigma", "probed", "probed_low", "probed_high", "probes", "traffic", "traffic_low", "traffic_high",
-			"traffic_state", "saturation", "skew", "items", "capacity", "bytes", "negatives", "add_p50_us", "has_p99_us", "has_p999_us", "measured_seconds",
+			"traffic_state", "saturation", "skew", "items", "capacity", "bytes", "negatives", "add_p50_us", "has_p99_us", "has_p999_us", "calls", "measured_seconds",
 		} {
 			if r, ok := got[name]; !ok || r.Kind == engine.None || r.Kind == engine.Null {
 				t.Errorf("%s: %s is %s", f.key, name, show(r))
@@ -227,6 +227,10 @@ func TestInfoShowsWhatWasMeasured(t *testing.T) {
 		}
 		if n := got["negatives"].N; n < 1 || n > 3 {
 			t.Errorf("%s: %d negative answers, want 3, or less by false positives", f.key, n)
+		}
+		adds, lookups := got["add_calls"].N, got["has_calls"].N
+		if got["calls"].N != adds+lookups {
+			t.Errorf("%s: %d calls, want %d adds and %d lookups", f.key, got["calls"].N, adds, lookups)
 		}
 		if got["probes"].N < 1024 {
 			t.Errorf("%s: %d probes", f.key, got["probes"].N)

@@ -50,6 +50,7 @@ func measured(x *engine.Context, entry *catalog.Entry, name string) ([]field, bo
 	fields = append(fields, latency("add", r.Add)...)
 	fields = append(fields, latency("has", r.Has)...)
 	return append(fields,
+		field{"calls", whole(r.Calls[health.Add] + r.Calls[health.Has] + r.Calls[health.Delete] + r.Calls[health.Count])},
 		field{"measured_seconds", max(0, int64(x.Now().Sub(r.Since).Seconds()))},
 		field{"verdict", r.Verdict.String()},
 		field{"reason", r.Reason},
