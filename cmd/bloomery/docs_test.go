@@ -26,6 +26,7 @@ var notRun = map[string]string{
 	"page":   "it serves until it is stopped",
 	"doctor": "it needs the folder of a server: see folder_test.go",
 	"backup": "it needs the folder of a server: see folder_test.go",
+	"top":    "it needs a server: see top_test.go",
 }
 
 // eachCommand calls f for every command that users should know.
@@ -54,18 +55,19 @@ func TestExamples(t *testing.T) {
 		t.Fatal(err)
 	}
 	eachCommand(func(c *cobra.Command) {
-		if notRun[c.Name()] != "" || c.Name() == "completion" {
+		name := nameOf(c)
+		if notRun[name] != "" || name == "completion" {
 			return
 		}
 		if c.Example == "" {
-			t.Errorf("%s has no examples", c.Name())
+			t.Errorf("%s has no examples", name)
 		}
 		dir := exampleFolder(t)
-		if c.Name() == "build" { // its examples make the filters that others ask
+		if name == "build" { // its examples make the filters that others ask
 			dir = exampleTexts(t)
 		}
 		for line := range strings.Lines(c.Example) {
-			runExample(t, bin, dir, c.Name(), line)
+			runExample(t, bin, dir, name, line)
 		}
 	})
 	// A reader of README types all of them, in order, in one folder.
@@ -103,8 +105,9 @@ func exampleTexts(t *testing.T) string {
 	for name, text := range map[string]string{
 		"words.txt": "alice\nbob\neve\nalice\n", "words2.txt": "alice\nzoe\n", "more.txt": "dave\n",
 		"monday.txt": "alice\nbob\n", "tuesday.txt": "alice\neve\n",
-		"users.csv":  "name,mail\nAnn,ann@example.org\nAnna,ann@example.org\n",
-		"access.log": "10.0.0.1 GET /\n10.0.0.2 GET /\n10.0.0.1 GET /\n",
+		"users.csv":     "name,mail\nAnn,ann@example.org\nAnna,ann@example.org\n",
+		"bloomery.toml": "max-clients = 1000\n",
+		"access.log":    "10.0.0.1 GET /\n10.0.0.2 GET /\n10.0.0.1 GET /\n",
 	} {
 		write(t, filepath.Join(dir, name), []byte(text))
 	}
@@ -134,11 +137,11 @@ func TestHelpFits(t *testing.T) {
 		}
 		for line := range strings.Lines(kindless(c.Long) + "\n" + c.Example) {
 			if n := len([]rune(strings.TrimRight(line, "\n"))); n > 90 {
-				t.Errorf("%s: a line of %d characters: %s", c.Name(), n, line)
+				t.Errorf("%s: a line of %d characters: %s", nameOf(c), n, line)
 			}
 		}
 		if len(c.Short) > 80 || strings.HasSuffix(c.Short, ".") {
-			t.Errorf("%s: %q is no short text", c.Name(), c.Short)
+			t.Errorf("%s: %q is no short text", nameOf(c), c.Short)
 		}
 	})
 }
@@ -168,7 +171,7 @@ func TestManual(t *testing.T) {
 		if c.Name() == "completion" {
 			return
 		}
-		fmt.Fprintf(&b, "\n### %s\n\n%s.\n\n```\n%s\n```\n\n%s\n", c.Name(), c.Short, c.UseLine(), markdown(kindless(c.Long)))
+		fmt.Fprintf(&b, "\n### %s\n\n%s.\n\n```\n%s\n```\n\n%s\n", nameOf(c), c.Short, c.UseLine(), markdown(kindless(c.Long)))
 		if len(c.Aliases) > 0 {
 			fmt.Fprintf(&b, "\nAliases: `%s`.\n", strings.Join(c.Aliases, "`, `"))
 		}
@@ -178,7 +181,7 @@ func TestManual(t *testing.T) {
 		head := "\n| flag | meaning |\n|---|---|\n"
 		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
 			if !f.Hidden && f.Name != "help" && !common[f.Name] {
-				fmt.Fprintf(&b, "%s| `%s` | %s |\n", head, flagText(f), strings.ReplaceAll(usageText(f)+machineless(f), "|", "\\|"))
+				fmt.Fprintf(&b, "%s| `%s` | %s |\n", head, flagText(f), strings.ReplaceAll(usageText(f)+defaultText(f), "|", "\\|"))
 				head = ""
 			}
 		})
@@ -188,14 +191,6 @@ func TestManual(t *testing.T) {
 
 // common flags are told once.
 var common = map[string]bool{"json": true, "quiet": true, "verbose": true, "no-progress": true, "color": true}
-
-// machineless is defaultText without what depends on the machine.
-func machineless(f *pflag.Flag) string {
-	if f.Name == "max-memory" && f.Value.Type() == "bytes" {
-		return " (default three quarters of the memory)"
-	}
-	return defaultText(f)
-}
 
 // kindless takes the list of kinds out, which grows.
 func kindless(text string) string {
@@ -302,6 +297,8 @@ var jsonObjects = map[string]any{
 	"doctor":                 doctorLineJSON{},
 	"backup":                 backupJSON{},
 	"ping":                   pingJSON{},
+	"config check":           problemJSON{},
+	"top":                    topJSON{},
 	"version":                build{},
 	"stats":                  statsJSON{},
 }

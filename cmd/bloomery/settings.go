@@ -4,11 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 
-	"github.com/BurntSushi/toml"
 	"github.com/spf13/pflag"
 
 	"github.com/bloomery/bloomery/server"
@@ -45,43 +43,6 @@ func loadSettings(flags *pflag.FlagSet, file string, lookup func(string) (string
 		errs = append(errs, loadFile(flags, file, given, skip))
 	}
 	return errors.Join(errs...)
-}
-
-func loadFile(flags *pflag.FlagSet, file string, given map[string]bool, skip []string) error {
-	data, err := os.ReadFile(file)
-	if err != nil {
-		return err
-	}
-	var values map[string]any
-	if err := toml.Unmarshal(data, &values); err != nil {
-		return fmt.Errorf("%s: %w", file, err)
-	}
-	for _, name := range sortedKeys(values) {
-		f := flags.Lookup(name)
-		if f == nil || slices.Contains(skip, name) {
-			return fmt.Errorf("%s: unknown setting %q", file, name)
-		}
-		if given[name] {
-			continue
-		}
-		if err := flags.Set(name, tomlText(values[name])); err != nil {
-			return fmt.Errorf("%s: %s: %w", file, name, err)
-		}
-	}
-	return nil
-}
-
-// tomlText returns a value of a file as a flag takes it: lists with commas.
-func tomlText(v any) string {
-	list, ok := v.([]any)
-	if !ok {
-		return fmt.Sprint(v)
-	}
-	words := make([]string, len(list))
-	for i, e := range list {
-		words[i] = fmt.Sprint(e)
-	}
-	return strings.Join(words, ",")
 }
 
 func sortedKeys(m map[string]any) []string {

@@ -42,12 +42,13 @@ func newShell(cmd *cobra.Command, f func(ctx context.Context, s *shell, args []s
 	flags.BoolVar(&s.verbose, "verbose", false, "say more on standard error")
 	flags.BoolVar(&s.noProgress, "no-progress", false, "no progress line")
 	flags.StringVar(&s.colour, "color", "auto", "colours: auto, always or never, as `WHEN`")
+	completeWords(cmd, "color", "auto", "always", "never")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		s.in, s.out, s.errOut = cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr()
 		switch s.colour {
 		case "auto", "always", "never":
 		default:
-			return usage(cmd, fmt.Errorf("%s: --color %q: want auto, always or never", cmd.Name(), s.colour))
+			return usage(cmd, fmt.Errorf("%s: --color %q: want auto, always or never", nameOf(cmd), s.colour))
 		}
 		err := f(cmd.Context(), s, args)
 		if err == nil {
@@ -55,11 +56,23 @@ func newShell(cmd *cobra.Command, f func(ctx context.Context, s *shell, args []s
 		}
 		if errors.Is(err, errHelp) {
 			s.shortHelp(cmd)
-			return usage(cmd, fmt.Errorf("%s: nothing to read: standard input is a terminal", cmd.Name()))
+			return usage(cmd, fmt.Errorf("%s: nothing to read: standard input is a terminal", nameOf(cmd)))
 		}
-		return fmt.Errorf("%s: %w", cmd.Name(), err)
+		return fmt.Errorf("%s: %w", nameOf(cmd), err)
 	}
 	return s
+}
+
+// nameOf returns the name of a command below bloomery: check, config check.
+func nameOf(cmd *cobra.Command) string {
+	_, name, _ := strings.Cut(cmd.CommandPath(), " ")
+	return name
+}
+
+// completeWords makes shells offer words as values of a flag.
+func completeWords(cmd *cobra.Command, flag string, words ...string) {
+	// It fails only for a flag that is not there.
+	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 }
 
 // errHelp asks for the short help: nothing was given and nobody pipes.
@@ -90,9 +103,9 @@ func between(low, high int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
 		case len(args) < low:
-			return usage(cmd, fmt.Errorf("%s: give %s", cmd.Name(), what))
+			return usage(cmd, fmt.Errorf("%s: give %s", nameOf(cmd), what))
 		case high >= 0 && len(args) > high:
-			return usage(cmd, fmt.Errorf("%s: give %s, and no more: what is %q?", cmd.Name(), what, args[high]))
+			return usage(cmd, fmt.Errorf("%s: give %s, and no more: what is %q?", nameOf(cmd), what, args[high]))
 		}
 		return nil
 	}
