@@ -10,11 +10,18 @@ import (
 
 const (
 	defaultWidth  = 80
+	defaultHeight = 24
 	barWidth      = 24
 	progressDelay = 500 * time.Millisecond // short jobs need no line
 	progressEvery = 100 * time.Millisecond
 	eraseLine     = "\r\x1b[K"
 )
+
+// terminalWidth returns how many characters fit in a line of a terminal.
+func terminalWidth(stream any) int {
+	width, _ := terminalSize(stream)
+	return width
+}
 
 // progress shows how far a job is, on one line of standard error, until stop
 // is called: only at a terminal, and not if the data goes there, too. measure

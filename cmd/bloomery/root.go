@@ -45,7 +45,7 @@ func newRoot() *cobra.Command {
 	root.AddCommand(
 		newPlan(), newBuild(), newCreate(), newAdd(), newRemove(), newCheck(), newCount(), newWhich(), newDedupe(), newInspect(),
 		newMerge(), newIntersect(), newDiff(), newPatch(), newFold(), newGrow(), newNoise(), newConvert(), newLoad(), newBench(),
-		newServe(), newPage(), newPing(), newDoctor(), newBackup(), newMan(), newVersion(),
+		newServe(), newPage(), newPing(), newTop(), newConfig(), newDoctor(), newBackup(), newMan(), newVersion(),
 	)
 	strict(root)
 	return root
@@ -60,7 +60,7 @@ func prefixed(cmd *cobra.Command, err error) error {
 	if !cmd.HasParent() {
 		return err
 	}
-	return fmt.Errorf("%s: %w", cmd.Name(), err)
+	return fmt.Errorf("%s: %w", nameOf(cmd), err)
 }
 
 // strict makes the commands that come with cobra refuse what they do not know.

@@ -1,4 +1,4 @@
-//go:build !unix
+//go:build !unix && !windows
 
 package main
 
@@ -15,4 +15,10 @@ func isTerminal(stream any) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
-func terminalWidth(any) int { return defaultWidth }
+func terminalSize(any) (width, height int) { return defaultWidth, defaultHeight }
+
+// rawTerminal changes nothing here: keys need an Enter behind them.
+func rawTerminal(any) (restore func(), err error) { return func() {}, nil }
+
+// resizes returns a channel that reports nothing here.
+func resizes() (resized <-chan os.Signal, forget func()) { return nil, func() {} }

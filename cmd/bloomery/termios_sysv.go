@@ -1,0 +1,11 @@
+//go:build linux || solaris || aix
+
+package main
+
+import "golang.org/x/sys/unix"
+
+// The requests that read and write the modes of a terminal.
+const (
+	getTermios = unix.TCGETS
+	setTermios = unix.TCSETS
+)
