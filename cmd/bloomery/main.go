@@ -9,6 +9,8 @@ import (
 	"syscall"
 )
 
+//go:generate go test . -count=1 -run TestReadme|TestManual|TestConfiguration -update
+
 func main() {
 	// A pipe whose reader went away is an error of the write, so that files are
 	// put in order before the program ends.

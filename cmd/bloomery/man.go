@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -10,29 +12,53 @@ import (
 )
 
 func newMan() *cobra.Command {
+	dir := ""
 	cmd := &cobra.Command{
-		Use:   "man [COMMAND]",
+		Use:   "man [COMMAND…]",
 		Short: "Print the manual",
 		Long: `man prints the manual of bloomery, or of one command, in the form that the program man
-shows and packages install.`,
+shows and packages install. --dir writes the pages of all commands into a folder.`,
 		Example: `  bloomery man > bloomery.1
-  bloomery man check > bloomery-check.1`,
-		Args: between(0, 1, "at most one command"),
+  bloomery man check > bloomery-check.1
+  bloomery man config check > bloomery-config-check.1
+  bloomery man --dir man1`,
+		Args: cobra.ArbitraryArgs,
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		of := cmd.Root()
-		if len(args) > 0 {
-			found, _, err := of.Find(args)
-			if err != nil || found == of {
-				return fmt.Errorf("man: %w", unknownCommand(of, args))
+		if dir != "" {
+			if len(args) > 0 {
+				return usage(cmd, fmt.Errorf("man: --dir writes all pages: what is %q?", args[0]))
 			}
-			of = found
+			return writeManual(dir, cmd.Root())
 		}
-		_, err := io.WriteString(cmd.OutOrStdout(), manPage(of))
+		of, rest, err := cmd.Root().Find(args)
+		if err != nil || len(rest) > 0 {
+			return fmt.Errorf("man: %w", unknownCommand(of, rest))
+		}
+		_, err = io.WriteString(cmd.OutOrStdout(), manPage(of))
 		return err
 	}
+	cmd.Flags().StringVar(&dir, "dir", "", "write a page for each command into `FOLDER`, which is made if it is not there")
+	_ = cmd.MarkFlagDirname("dir") // it is there
 	return cmd
 }
+
+// writeManual writes the pages of a command and of all below it into a folder.
+func writeManual(dir string, cmd *cobra.Command) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // manuals are for everybody
+		return fmt.Errorf("man: %w", err)
+	}
+	for _, c := range append(documented(cmd), cmd) {
+		name := filepath.Join(dir, manName(c)+".1")
+		if err := os.WriteFile(name, []byte(manPage(c)), 0o644); err != nil { //nolint:gosec // manuals are for everybody
+			return fmt.Errorf("man: %w", err)
+		}
+	}
+	return nil
+}
+
+// manName returns the name of the page of a command: bloomery-config-check.
+func manName(cmd *cobra.Command) string { return strings.ReplaceAll(cmd.CommandPath(), " ", "-") }
 
 // exitCodes are those of the manual, with their meaning.
 var exitCodes = []struct {
@@ -45,13 +71,13 @@ var exitCodes = []struct {
 	{exitLimit, "a limit was reached: the capacity was passed, or the filter is full"},
 	{exitBad, "a file is corrupt or does not fit"},
 	{exitInterrupted, "interrupted; nothing partial is left behind"},
-	{exitPipe, "who read the output went away"},
+	{exitPipe, "the reader closed the pipe"},
 }
 
 // manPage returns the manual of a command.
 func manPage(cmd *cobra.Command) string {
 	var b strings.Builder
-	name := strings.ReplaceAll(cmd.CommandPath(), " ", "-")
+	name := manName(cmd)
 	fmt.Fprintf(&b, ".TH %s 1 \"\" \"bloomery\" \"bloomery manual\"\n", strings.ToUpper(roff(name)))
 	fmt.Fprintf(&b, ".SH NAME\n%s \\- %s\n", roff(name), roff(cmd.Short))
 	fmt.Fprintf(&b, ".SH SYNOPSIS\n.B %s\n", roff(cmd.UseLine()))
@@ -80,6 +106,9 @@ func manPage(cmd *cobra.Command) string {
 	}
 	if cmd.Example != "" {
 		fmt.Fprintf(&b, ".SH EXAMPLES\n.nf\n%s\n.fi\n", roff(cmd.Example))
+	}
+	if cmd.HasParent() {
+		fmt.Fprintf(&b, ".SH SEE ALSO\n.BR %s (1)\n", roff(manName(cmd.Parent())))
 	}
 	return b.String()
 }
@@ -115,12 +144,17 @@ func roff(s string) string {
 	return strings.Join(lines, "\n")
 }
 
-// documented are the commands below one that users should know.
+// documented are the commands below one that users should know, each before those
+// below it. The shells of completion are described with it.
 func documented(cmd *cobra.Command) []*cobra.Command {
 	var all []*cobra.Command
 	for _, c := range cmd.Commands() {
-		if c.IsAvailableCommand() && c.Name() != "help" {
-			all = append(all, c)
+		if !c.IsAvailableCommand() || c.Name() == "help" {
+			continue
+		}
+		all = append(all, c)
+		if c.Name() != "completion" {
+			all = append(all, documented(c)...)
 		}
 	}
 	return all
@@ -144,8 +178,12 @@ func usageText(f *pflag.Flag) string {
 	return text
 }
 
-// defaultText tells the value of a flag that is not given.
+// defaultText is the value of a flag that is not given. It does not depend on the
+// machine: manuals are made on one and read on another.
 func defaultText(f *pflag.Flag) string {
+	if f.Name == "max-memory" && f.Value.Type() == "bytes" {
+		return " (default three quarters of the memory)"
+	}
 	switch f.DefValue {
 	case "", "false", "0", "[]":
 		return ""
