@@ -42,7 +42,7 @@ does, to the byte, and FILTER.* for filters of every kind.
 
 Every setting is a flag, an environment variable (--max-memory is BLOOMERY_MAX_MEMORY)
 or a line of a TOML file (max-memory = "2GiB"), in this order; --print-config shows
-the result in the form of such a file.
+the result in the form of such a file, and bloomery config check checks one.
 
 Data is kept in the folder --dir: a log of all writes, and snapshots that are taken
 when the log outgrows the data, or on SAVE and BGSAVE. --dir "" keeps it in memory
@@ -67,6 +67,7 @@ sent, the data is closed, and the exit code is 0. A second signal ends it at onc
 		},
 	}
 	serveFlags(cmd.Flags(), &c, &o)
+	completeSettings(cmd)
 	return cmd
 }
 
@@ -81,6 +82,21 @@ func serveFlags(f *pflag.FlagSet, c *server.Config, o *serveOptions) {
 	f.StringVar(&o.logFormat, "log-format", "text", "text or json")
 	f.StringVar(&o.file, "config", "", "TOML file with settings")
 	f.BoolVar(&o.printConfig, "print-config", false, "print the settings in force and exit")
+}
+
+// completeSettings makes shells offer values of the settings that have few, and
+// files and folders where they are wanted.
+func completeSettings(cmd *cobra.Command) {
+	for _, s := range server.Settings() {
+		if len(s.Values) > 0 {
+			completeWords(cmd, s.Name, s.Values...)
+		}
+	}
+	completeWords(cmd, "log-level", "debug", "info", "warn", "error")
+	completeWords(cmd, "log-format", "text", "json")
+	// These flags are there.
+	_ = cmd.MarkFlagDirname("dir")
+	_ = cmd.MarkFlagFilename("config", "toml")
 }
 
 func runServe(ctx context.Context, flags *pflag.FlagSet, c *server.Config, o *serveOptions, out, errOut io.Writer) error {
@@ -118,6 +134,7 @@ func runServe(ctx context.Context, flags *pflag.FlagSet, c *server.Config, o *se
 	ended := make(chan struct{})
 	defer close(ended)
 	go reloads(s, hangups, ended, log)
+	defer notifyManager(ctx, log)()
 	if err := s.Serve(ctx); err != nil {
 		return fmt.Errorf("serve: %w", err)
 	}
@@ -136,6 +153,19 @@ func reloads(s *server.Server, hangups <-chan os.Signal, ended <-chan struct{}, 
 			}
 		}
 	}
+}
+
+// notifyManager reports to the service manager that the server is ready, and when
+// ctx ends that it stops. It returns what ends that.
+func notifyManager(ctx context.Context, log *slog.Logger) (stop func()) {
+	report := func(state string) {
+		if err := notify(os.LookupEnv, state); err != nil {
+			log.Warn("the service manager cannot be reached", "error", err)
+		}
+	}
+	report(notifyReady)
+	forget := context.AfterFunc(ctx, func() { report(notifyStopping) })
+	return func() { forget() }
 }
 
 // startServer returns a server that has read its data. When ctx ends meanwhile that

@@ -1,0 +1,54 @@
+//go:build unix
+
+package main
+
+import (
+	"net"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// TestNotify starts a server as systemd does, and reads what it reports: that it is
+// ready, when it answers, and that it stops.
+func TestNotify(t *testing.T) {
+	dir, err := os.MkdirTemp("", "notify") // t.TempDir is too long for a socket on some systems
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	name := filepath.Join(dir, "s")
+	l, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: name, Net: "unixgram"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	_ = l.SetDeadline(time.Now().Add(30 * time.Second))
+	t.Setenv(notifySocket, name)
+	c := startChild(t, "--dir", "")
+	for _, want := range []string{notifyReady, notifyStopping} {
+		b := make([]byte, 100)
+		n, err := l.Read(b)
+		if err != nil || string(b[:n]) != want {
+			t.Fatalf("the server reports %q, %v, want %q", b[:n], err, want)
+		}
+		if want == notifyReady {
+			_ = dial(t, c.addr)
+			if err := c.cmd.Process.Signal(syscall.SIGINT); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if code := exitOf(t, c.cmd.Wait()); code != 0 {
+		t.Errorf("the server ends with %d", code)
+	}
+	// A manager that is not there is no reason to stop.
+	if err := notify(func(string) (string, bool) { return filepath.Join(dir, "nobody"), true }, notifyReady); err == nil {
+		t.Error("a report to nobody is no error")
+	}
+	if err := notify(func(string) (string, bool) { return "", false }, notifyReady); err != nil {
+		t.Errorf("without a manager: %v", err)
+	}
+}
