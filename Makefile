@@ -13,8 +13,14 @@ TESTS   ?=
 PKG   ?= ./...
 REF   ?= HEAD~1
 
+# VERSION is that of packages; PREFIX and DESTDIR are where `make install` puts things.
+VERSION ?= $(shell scripts/version)
+PREFIX  ?= /usr/local
+DESTDIR ?=
+SHARE    = $(DESTDIR)$(PREFIX)/share
+
 .DEFAULT_GOAL := help
-.PHONY: help run build test check unit race purego tiers cross narrow golden fuzz fuzz-short lint fmt generate clean-tree bench bench-compare bench-peers bench-lookups bench-hashes bench-cli bench-server clients rules redis-cli bench-test mutants scale soak gate chaos-debug ui screenshots bench-door promises
+.PHONY: help run build test check unit race purego tiers cross narrow golden fuzz fuzz-short lint fmt generate clean-tree bench bench-compare bench-peers bench-lookups bench-hashes bench-cli bench-server clients rules redis-cli bench-test mutants scale soak gate chaos-debug ui screenshots bench-door promises install uninstall packages package-test reproduce packaging-test
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -27,6 +33,31 @@ run: ## start the server: RESP on 127.0.0.1:6379, the page on http://127.0.0.1:8
 build: ## build the program to bin/bloomery
 	go build -trimpath -o bin/bloomery ./cmd/bloomery
 
+install: build ## install program, manuals and completions: PREFIX=/usr/local DESTDIR=
+	install -d $(DESTDIR)$(PREFIX)/bin $(SHARE)/bash-completion/completions $(SHARE)/zsh/site-functions $(SHARE)/fish/vendor_completions.d
+	install -m 0755 bin/bloomery $(DESTDIR)$(PREFIX)/bin/bloomery
+	bin/bloomery man --dir $(SHARE)/man/man1
+	bin/bloomery completion bash > $(SHARE)/bash-completion/completions/bloomery
+	bin/bloomery completion zsh > $(SHARE)/zsh/site-functions/_bloomery
+	bin/bloomery completion fish > $(SHARE)/fish/vendor_completions.d/bloomery.fish
+
+uninstall: ## remove what install has installed
+	rm -f $(DESTDIR)$(PREFIX)/bin/bloomery $(SHARE)/man/man1/bloomery.1 $(SHARE)/man/man1/bloomery-*.1
+	rm -f $(SHARE)/bash-completion/completions/bloomery $(SHARE)/zsh/site-functions/_bloomery $(SHARE)/fish/vendor_completions.d/bloomery.fish
+
+packages: ## archives, .deb, .rpm, bills of materials and checksums of VERSION in dist/
+	go -C contrib/packaging run . -root ../.. -out ../../dist -version $(VERSION)
+
+package-test: packages ## install the .deb, use it, purge it; needs root and a Debian without bloomery
+	scripts/package-test dist/bloomery_*_$$(dpkg --print-architecture).deb
+	scripts/image-test dist/bloomery_*_linux_$$(dpkg --print-architecture).tar.gz
+
+reproduce: packages ## make the packages again from a copy of this commit: the checksums must be the same
+	scripts/reproduce $(VERSION)
+
+packaging-test: ## the tests of the program that makes packages
+	cd contrib/packaging && go vet ./... && go test ./...
+
 test: ## all that CI runs, with the time of each stage
 	@$(STAGE) unit   $(MAKE) -s unit
 	@$(STAGE) race   $(MAKE) -s race
@@ -34,7 +65,7 @@ test: ## all that CI runs, with the time of each stage
 	@$(MAKE) -s -j2 -Otarget $(LIGHT:%=timed-%)
 
 # Much of these is linking, starting and waiting: two run side by side.
-LIGHT := purego tiers fuzz-short cross bench-test clients redis-cli ui
+LIGHT := purego tiers fuzz-short cross bench-test packaging-test clients redis-cli ui
 timed-%:
 	@$(STAGE) $* $(MAKE) -s $*
 

@@ -69,7 +69,7 @@ func Settings() []Setting {
 		text("password", "", "password of the user default; better in BLOOMERY_PASSWORD or the file", func(c *Config) *string { return &c.Password }).
 			redis("requirepass").live().secret(),
 		text("acl-file", "", "file of users and their rights, lines as ACL LIST shows them; read at the start, by ACL LOAD and on SIGHUP", func(c *Config) *string { return &c.ACLFile }).
-			redis("aclfile"),
+			redis("aclfile").file(),
 		boolSetting("protected-mode", true, "without a password, refuse clients of other machines", func(c *Config) *bool { return &c.ProtectedMode }).redis("protected-mode"),
 		text("dir", "bloomery-data", "folder for data, made if it is not there; \"\" keeps data in memory only", func(c *Config) *string { return &c.Dir }).redis("dir"),
 		text("fsync", "everysec", "when writes are on disk: always, everysec or no", func(c *Config) *string { return &c.Fsync }).
