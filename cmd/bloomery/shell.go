@@ -65,6 +65,9 @@ func newShell(cmd *cobra.Command, f func(ctx context.Context, s *shell, args []s
 
 // nameOf returns the name of a command below bloomery: check, config check.
 func nameOf(cmd *cobra.Command) string {
+	if !cmd.HasParent() {
+		return cmd.Name()
+	}
 	_, name, _ := strings.Cut(cmd.CommandPath(), " ")
 	return name
 }
