@@ -44,8 +44,12 @@ func ParseAddr(addr string, certificate bool) (Endpoint, error) {
 	} else if rest, ok := strings.CutPrefix(addr, plainPrefix); ok {
 		e.Address, e.TLS = rest, false
 	}
-	if _, _, err := net.SplitHostPort(e.Address); err != nil {
+	_, port, err := net.SplitHostPort(e.Address)
+	if err != nil {
 		return Endpoint{}, fmt.Errorf("server: addr %q: want HOST:PORT, tls:HOST:PORT, plain:HOST:PORT or unix:PATH", addr)
+	}
+	if _, err := net.DefaultResolver.LookupPort(context.Background(), "tcp", port); err != nil {
+		return Endpoint{}, fmt.Errorf("server: addr %q: %q is not a port", addr, port)
 	}
 	return e, nil
 }

@@ -61,11 +61,11 @@ func Settings() []Setting {
 		text("http-token", "", "token that HTTP requests can give instead of a user; better in BLOOMERY_HTTP_TOKEN or the file", func(c *Config) *string { return &c.HTTPToken }).secret(),
 		boolSetting("http-admin", false, "allow HTTP requests that change something; without it HTTP is read-only", func(c *Config) *bool { return &c.HTTPAdmin }),
 		listSetting("http-hosts", "", "names under which HTTP requests without token and user may reach the server, besides localhost and addresses; * for all", func(c *Config) *[]string { return &c.HTTPHosts }),
-		text("tls-cert", "", "file of the certificate for TLS and its chain, PEM; read again on SIGHUP", func(c *Config) *string { return &c.TLSCert }).redis("tls-cert-file"),
-		text("tls-key", "", "file of its private key, PEM", func(c *Config) *string { return &c.TLSKey }).redis("tls-key-file"),
-		text("tls-ca", "", "file of the authorities that sign the certificates of clients, PEM", func(c *Config) *string { return &c.TLSCA }).redis("tls-ca-cert-file"),
+		text("tls-cert", "", "file of the certificate for TLS and its chain, PEM; read again on SIGHUP", func(c *Config) *string { return &c.TLSCert }).redis("tls-cert-file").file(),
+		text("tls-key", "", "file of its private key, PEM", func(c *Config) *string { return &c.TLSKey }).redis("tls-key-file").file(),
+		text("tls-ca", "", "file of the authorities that sign the certificates of clients, PEM", func(c *Config) *string { return &c.TLSCA }).redis("tls-ca-cert-file").file(),
 		text("tls-auth-clients", authNo, "ask clients for a certificate: no, optional (one that is given must be good) or yes",
-			func(c *Config) *string { return &c.TLSAuthClients }).redis("tls-auth-clients"),
+			func(c *Config) *string { return &c.TLSAuthClients }).redis("tls-auth-clients").oneOf(authNo, authOptional, authYes),
 		text("password", "", "password of the user default; better in BLOOMERY_PASSWORD or the file", func(c *Config) *string { return &c.Password }).
 			redis("requirepass").live().secret(),
 		text("acl-file", "", "file of users and their rights, lines as ACL LIST shows them; read at the start, by ACL LOAD and on SIGHUP", func(c *Config) *string { return &c.ACLFile }).

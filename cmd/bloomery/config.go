@@ -42,9 +42,10 @@ func newConfigCheck() *cobra.Command {
 		Short: "Check a configuration file: unknown keys, wrong values, missing files",
 		Long: `check reads a configuration file of bloomery serve and lists everything that is wrong
 with it, with file, line and key: keys that are no setting, values of the wrong type or
-out of range, addresses, and files and folders that are not there. Relative names are
-taken from the current folder, as serve does. The environment is not looked at, nothing
-is opened for writing, and no address is bound. Values of secrets are never printed.
+out of range, addresses, files and folders that are not there, and files of certificates
+and keys that cannot be used. Relative names are taken from the current folder, as serve
+does. The environment is not looked at, nothing is opened for writing, and no address is
+bound. Values of secrets are never printed.
 
 A password in a file that other users can read is a warning, and no error.
 
@@ -156,7 +157,10 @@ func checkTogether(all []assignment) error {
 			return err
 		}
 	}
-	return s.check()
+	if err := s.check(); err != nil {
+		return err
+	}
+	return s.config.CheckFiles()
 }
 
 // culprit returns the setting that an error is about: one without which there would

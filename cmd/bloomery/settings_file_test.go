@@ -24,6 +24,10 @@ func writeConfig(t *testing.T, text string) string {
 // and key, by config check and, for the first, by serve.
 func TestConfigCheck(t *testing.T) {
 	folder := t.TempDir()
+	keys := filepath.Join(folder, "keys")
+	if err := os.WriteFile(keys, []byte("users = 0001\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for text, want := range map[string]string{
 		"nosuch = 1\n":              ":1: nosuch: unknown setting\n",
 		"# one\n\nmax-client = 7\n": ":3: max-client: unknown setting, did you mean max-clients?\n",
@@ -40,7 +44,12 @@ func TestConfigCheck(t *testing.T) {
 		"idle-timeout = \"5\"\n":                          ":1: idle-timeout: \"5\" is not a duration (10s, 5m, 1h30m)\n",
 		"password = 12345\n":                              ":1: password: want text in quotes, not a number\n",
 		"addr = [1]\n":                                    ":1: addr: want a list of texts in quotes, not a number\n",
-		"addr = \"localhost\"\n":                          ":1: addr: \"localhost\": want HOST:PORT or unix:PATH\n",
+		"addr = \"localhost\"\n":                          ":1: addr: \"localhost\": want HOST:PORT, tls:HOST:PORT, plain:HOST:PORT or unix:PATH\n",
+		"addr = \"127.0.0.1:99999\"\n":                    ":1: addr: \"127.0.0.1:99999\": \"99999\" is not a port\n",
+		"http = [\"127.0.0.1:x\"]\n":                      ":1: http: ",
+		"addr = \"tls:127.0.0.1:1\"\n":                    ":1: addr: \"tls:127.0.0.1:1\": TLS needs a certificate",
+		"tls-auth-clients = \"maybe\"\n":                  ":1: tls-auth-clients: ",
+		"max-clients = 7\ntls-cert = \"/dev/null\"\n":     ":2: tls-cert: ",
 		"addr = \"unix:\"\n":                              ":1: addr: \"unix:\": no path\n",
 		"fsync = \"sometimes\"\n":                         ":1: fsync: \"sometimes\": want always, everysec or no\n",
 		"cf-bucket-size = 0\n":                            ":1: cf-bucket-size: 0 is not in the range [1, 255]\n",
@@ -48,6 +57,7 @@ func TestConfigCheck(t *testing.T) {
 		"bf-error-rate = nan\n":                           ":1: bf-error-rate: NaN is not in the range (0, 1)\n",
 		"log-level = \"loud\"\n":                          ":1: log-level: log level \"loud\": want debug, info, warn or error\n",
 		"keys = \"/no/such\"\n":                           ":1: keys: /no/such: no such file or directory\n",
+		"dir = \"\"\nkeys = \"" + keys + "\"\n":           ":2: keys: " + keys + ", line 1: the key of \"users\" is not 32 hexadecimal digits\n",
 		"keys = \"" + folder + "\"\n":                     ":1: keys: " + folder + " is not a regular file\n",
 		"dir = \"/dev/null/x\"\n":                         ":1: dir: /dev/null/x: not a directory\n",
 		"dir = 7:30:00\n":                                 ":1: dir: ",
@@ -67,8 +77,8 @@ func TestConfigCheck(t *testing.T) {
 		if !strings.HasSuffix(errOut, "bloomery: config check: "+name+": 1 problem\n") {
 			t.Errorf("check of %q ends with %q", text, errOut)
 		}
-		if strings.HasPrefix(text, "keys") || strings.HasPrefix(text, "dir = \"/dev") {
-			continue // serve --print-config opens no files
+		if strings.Contains(text, "keys =") || strings.Contains(text, "/dev/null/") || strings.HasPrefix(text, "http") {
+			continue // serve --print-config opens no files, and tests have BLOOMERY_HTTP
 		}
 		if code, _, errOut := call(t, "serve", "--config", name, "--print-config"); code != 2 || !strings.HasPrefix(errOut, "bloomery: serve: ") {
 			t.Errorf("serve with %q = %d, %q", text, code, errOut)

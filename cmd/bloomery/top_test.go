@@ -135,7 +135,7 @@ func TestTopRefuses(t *testing.T) {
 		"--sort size":                 "--sort \"size\": want one of rate, fill, ops, bytes, name",
 		"x":                           "what is \"x\"?",
 		"--addr 127.0.0.1:1":          "127.0.0.1:1: connection refused",
-		"--addr unix:/no/such":        "unix:/no/such: ",
+		"--addr unix:/no/such":        "/no/such: ",
 		"--addr " + addr:              "NOAUTH",
 		"--password x --addr " + addr: "AUTH: the server says: WRONGPASS",
 	} {

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/bloomery/bloomery/server"
+)
+
+// readRoot reads a file of the repository.
+func readRoot(t *testing.T, name string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("../..", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// TestPackagedSettings checks the settings that packages come with, and each of
+// those that are commented out.
+func TestPackagedSettings(t *testing.T) {
+	text := readRoot(t, "contrib/packaging/bloomery.toml")
+	if code, _, errOut := call(t, "config", "check", writeConfig(t, text)); code != 0 {
+		t.Errorf("the packaged settings are wrong: %s", errOut)
+	}
+	n := 0
+	for line := range strings.Lines(text) {
+		if commented, ok := strings.CutPrefix(line, "#"); ok && regexp.MustCompile(`^[a-z-]+ = `).MatchString(commented) {
+			n++
+			if code, _, errOut := call(t, "config", "check", writeConfig(t, commented)); code != 0 {
+				t.Errorf("%s: %s", commented, errOut)
+			}
+		}
+	}
+	if n < 3 {
+		t.Errorf("%d settings are commented out", n)
+	}
+}
+
+// TestEnvironmentNames asks that every BLOOMERY_ variable of files that people start
+// from is a setting.
+func TestEnvironmentNames(t *testing.T) {
+	known := []string{"BLOOMERY_CONFIG", "BLOOMERY_LOG_LEVEL", "BLOOMERY_LOG_FORMAT"}
+	for _, s := range server.Settings() {
+		known = append(known, s.Env())
+	}
+	variable := regexp.MustCompile(`BLOOMERY_[A-Z_]+`)
+	for _, name := range []string{"Dockerfile", "compose.yaml", "contrib/packaging/environment", "contrib/systemd/bloomery.service", "docs/install.md"} {
+		for _, found := range variable.FindAllString(readRoot(t, name), -1) {
+			if !slices.Contains(known, found) {
+				t.Errorf("%s has %s, which is no setting", name, found)
+			}
+		}
+	}
+}
+
+// TestImage asks that the parts of the image fit: user, ports, and the health check
+// of what it serves.
+func TestImage(t *testing.T) {
+	text := readRoot(t, "Dockerfile")
+	for _, want := range []string{
+		"\nFROM scratch\n", "\nUSER 65532:65532\n", "--chown=65532:65532", "BLOOMERY_ADDR=0.0.0.0:6379", "BLOOMERY_HTTP=0.0.0.0:8379", "BLOOMERY_DIR=/data",
+		"\nVOLUME /data\n", "\nEXPOSE 6379 8379\n", `CMD ["/bloomery", "ping", "--addr", "127.0.0.1:6379"]`, "\nENTRYPOINT [\"/bloomery\"]\nCMD [\"serve\"]\n",
+		"CGO_ENABLED=0", "./cmd/bloomery",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("Dockerfile does not have %q", want)
+		}
+	}
+	if ping, _, err := newRoot().Find([]string{"ping", "--addr", "x"}); err != nil || ping.Name() != "ping" || ping.Flags().Lookup("addr") == nil {
+		t.Errorf("the health check calls a command that is not there: %v", err)
+	}
+	for _, copied := range regexp.MustCompile(`(?m)^COPY ([\w. ]+) \S+$`).FindAllStringSubmatch(text, -1) {
+		for name := range strings.FieldsSeq(copied[1]) {
+			if _, err := os.Stat(filepath.Join("../..", name)); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
