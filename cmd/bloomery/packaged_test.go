@@ -83,3 +83,35 @@ func TestImage(t *testing.T) {
 		}
 	}
 }
+
+// TestCompose asks that what compose.yaml mounts is there, that ports are open on this
+// machine only, and that Prometheus asks the right port.
+func TestCompose(t *testing.T) {
+	text := readRoot(t, "compose.yaml")
+	mounts := regexp.MustCompile(`(?m)^      - \./([^:\s]+):`).FindAllStringSubmatch(text, -1)
+	if len(mounts) < 3 {
+		t.Errorf("%d files are mounted", len(mounts))
+	}
+	for _, m := range mounts {
+		if _, err := os.Stat(filepath.Join("../..", m[1])); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, name := range []string{"prometheus.yml", "alerts.yml"} {
+		if _, err := os.Stat(filepath.Join("../../contrib/prometheus", name)); err != nil {
+			t.Error(err)
+		}
+	}
+	ports := regexp.MustCompile(`(?m)^      - (\S+):\d+:\d+$`).FindAllStringSubmatch(text, -1)
+	if len(ports) != 4 {
+		t.Errorf("%d ports are open", len(ports))
+	}
+	for _, p := range ports {
+		if p[1] != "127.0.0.1" {
+			t.Errorf("%s is open to other machines", p[0])
+		}
+	}
+	if !strings.Contains(readRoot(t, "contrib/prometheus/prometheus.yml"), `targets: ["bloomery:8379"]`) {
+		t.Error("Prometheus asks another port")
+	}
+}
