@@ -20,7 +20,7 @@ DESTDIR ?=
 SHARE    = $(DESTDIR)$(PREFIX)/share
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test check unit race purego tiers cross narrow golden fuzz fuzz-short lint fmt generate clean-tree bench bench-compare bench-peers bench-lookups bench-hashes bench-cli bench-server clients rules redis-cli bench-test mutants scale soak gate chaos-debug ui screenshots bench-door promises install uninstall packages package-test reproduce packaging-test
+.PHONY: help run build test check unit race purego tiers cross narrow golden fuzz fuzz-short lint fmt generate clean-tree bench bench-compare bench-peers bench-lookups bench-hashes bench-cli bench-server clients rules redis-cli bench-test mutants scale soak gate chaos-debug ui screenshots bench-door promises install uninstall packages package-test reproduce
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -46,7 +46,7 @@ uninstall: ## remove what install has installed
 	rm -f $(SHARE)/bash-completion/completions/bloomery $(SHARE)/zsh/site-functions/_bloomery $(SHARE)/fish/vendor_completions.d/bloomery.fish
 
 packages: ## archives, .deb, .rpm, bills of materials and checksums of VERSION in dist/
-	go -C contrib/packaging run . -root ../.. -out ../../dist -version $(VERSION)
+	go run ./contrib/packaging -out dist -version $(VERSION)
 
 package-test: packages ## install the .deb, use it, purge it; needs root and a Debian without bloomery
 	scripts/package-test dist/bloomery_*_$$(dpkg --print-architecture).deb
@@ -55,9 +55,6 @@ package-test: packages ## install the .deb, use it, purge it; needs root and a D
 reproduce: packages ## make the packages again from a copy of this commit: the checksums must be the same
 	scripts/reproduce $(VERSION)
 
-packaging-test: ## the tests of the program that makes packages
-	cd contrib/packaging && go vet ./... && go test ./...
-
 test: ## all that CI runs, with the time of each stage
 	@$(STAGE) unit   $(MAKE) -s unit
 	@$(STAGE) race   $(MAKE) -s race
@@ -65,7 +62,7 @@ test: ## all that CI runs, with the time of each stage
 	@$(MAKE) -s -j2 -Otarget $(LIGHT:%=timed-%)
 
 # Much of these is linking, starting and waiting: two run side by side.
-LIGHT := purego tiers fuzz-short cross bench-test packaging-test clients redis-cli ui
+LIGHT := purego tiers fuzz-short cross bench-test clients redis-cli ui
 timed-%:
 	@$(STAGE) $* $(MAKE) -s $*
 

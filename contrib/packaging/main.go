@@ -43,8 +43,8 @@ var targets = []target{
 
 func main() {
 	var r release
-	flag.StringVar(&r.root, "root", "../..", "root of the repository")
-	flag.StringVar(&r.out, "out", "../../dist", "folder for the result; what is in it is removed")
+	flag.StringVar(&r.root, "root", ".", "root of the repository")
+	flag.StringVar(&r.out, "out", "dist", "folder for the result; what is in it is removed")
 	flag.StringVar(&r.version, "version", "", "version of the release, without v: 1.2.3")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -178,7 +178,8 @@ func (r *release) nfpm(ctx context.Context, t target, packager string) error {
 		"PACKAGE_ARCH=" + t.arch, "PACKAGE_VERSION=" + r.version, "STAGE=" + r.stage, "ROOT=" + r.root,
 		"BINARY=" + filepath.Join(r.stage, t.String(), t.binary()),
 	}
-	_, err := r.run(ctx, filepath.Join(r.root, "contrib", "packaging"), env, "go", "tool", "nfpm", "package", "--packager", packager, "--target", r.out+string(filepath.Separator))
+	_, err := r.run(ctx, r.root, env, "go", "tool", "-modfile=contrib/packaging/tools.mod", "nfpm", "package",
+		"--config", "contrib/packaging/nfpm.yaml", "--packager", packager, "--target", r.out+string(filepath.Separator))
 	return err
 }
 

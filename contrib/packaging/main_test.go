@@ -171,7 +171,7 @@ func TestPackageFiles(t *testing.T) {
 	}
 	config := string(data)
 	sources := regexp.MustCompile(`(?m)^  - src: \$\{ROOT\}/(.*)$`).FindAllStringSubmatch(config, -1)
-	scripts := regexp.MustCompile(`(?m)^  \w+: (scripts/.*)$`).FindAllStringSubmatch(config, -1)
+	scripts := regexp.MustCompile(`(?m)^  \w+: contrib/packaging/(scripts/.*)$`).FindAllStringSubmatch(config, -1)
 	if len(sources) < 6 || len(scripts) != 3 {
 		t.Fatalf("%d files and %d scripts", len(sources), len(scripts))
 	}

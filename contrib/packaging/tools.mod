@@ -1,4 +1,4 @@
-module github.com/bloomery/bloomery/contrib/packaging
+module github.com/bloomery/bloomery/contrib/packaging/tools
 
 go 1.26.0
 
