@@ -18,7 +18,7 @@ func TestRandomRules(t *testing.T) {
 	words := strings.Fields("on off nopass resetpass >p <p >q ~a ~b* ~*c %R~a %W~a %R~b* %RW~d allkeys resetkeys ~* +get -get +set +config -config +config|get -config|set " +
 		"+@read -@read +@write -@write +@delete -@delete +@slow -@slow +@all -@all +@hash addrate=5 addrate=0 reset clearselectors &x &* resetchannels (~a_+get) (%R~b*_+@read_-keys)")
 	keys := []string{"a", "b", "bc", "c", "d", "e"}
-	for range 3000 {
+	for range 1000 {
 		u, m := acl.NewUser(c, "bob"), newModel()
 		var line []string
 		for range 1 + rng.IntN(12) {

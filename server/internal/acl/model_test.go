@@ -49,8 +49,12 @@ func newPart() *part {
 
 func newModel() *model { return &model{passwords: map[string]bool{}, parts: []*part{newPart()}} }
 
-// blank is what a word of a file cannot have.
-var blank = regexp.MustCompile("[ \t\n\v\f\r\x00]")
+var (
+	blank   = regexp.MustCompile("[ \t\n\v\f\r\x00]") // what a word of a file cannot have
+	hashed  = regexp.MustCompile("^#[0-9a-f]{64}$")
+	between = regexp.MustCompile("[ \t\n\v\f\r]+")
+	percent = regexp.MustCompile(`(?s)^%([rR]|[wW]|[rR][wW]|[wW][rR])~(.*)$`)
+)
 
 // apply puts a rule in force and reports whether it is one.
 func (m *model) apply(rule string) bool {
@@ -82,7 +86,7 @@ func (m *model) apply(rule string) bool {
 	case rule[0] == '>':
 		m.passwords[hash(rule[1:])], m.noPass = true, false
 	case rule[0] == '#':
-		if !regexp.MustCompile("^#[0-9a-f]{64}$").MatchString(rule) {
+		if !hashed.MatchString(rule) {
 			return false
 		}
 		m.passwords[rule[1:]], m.noPass = true, false
@@ -97,7 +101,7 @@ func (m *model) apply(rule string) bool {
 		delete(m.passwords, key)
 	case rule[0] == '(' && rule[len(rule)-1] == ')':
 		p := newPart()
-		for _, word := range regexp.MustCompile("[ \t\n\v\f\r]+").Split(rule[1:len(rule)-1], -1) {
+		for _, word := range between.Split(rule[1:len(rule)-1], -1) {
 			if word != "" && (strings.HasSuffix(word, ")") || !p.apply(word)) {
 				return false
 			}
@@ -127,7 +131,7 @@ func (p *part) apply(rule string) bool {
 	case rule[0] == '~':
 		return p.pattern("RW", rule[1:])
 	case rule[0] == '%':
-		found := regexp.MustCompile(`(?s)^%([rR]|[wW]|[rR][wW]|[wW][rR])~(.*)$`).FindStringSubmatch(rule)
+		found := percent.FindStringSubmatch(rule)
 		return found != nil && p.pattern(strings.ToUpper(found[1]), found[2])
 	case rule[0] == '&':
 		if p.allChannels || blank.MatchString(rule) {
