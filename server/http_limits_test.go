@@ -51,13 +51,14 @@ func TestHTTPBodies(t *testing.T) {
 		t.Errorf("bad UTF-8: %v, %v", v, got)
 	}
 
-	claim := httptest.NewRequestWithContext(t.Context(), "POST", path, &endless{})
+	unread := &endless{}
+	claim := httptest.NewRequestWithContext(t.Context(), "POST", path, unread)
 	claim.Header.Set("Content-Type", "application/json")
 	claim.Host, claim.ContentLength = "localhost", math.MaxInt64
 	w := httptest.NewRecorder()
 	b.h.ServeHTTP(w, claim)
-	if w.Code != 413 {
-		t.Errorf("a length of 2^63-1 = %d", w.Code)
+	if w.Code != 413 || unread.read > 0 {
+		t.Errorf("a length of 2^63-1 = %d, %d bytes read", w.Code, unread.read)
 	}
 	chunked := &endless{}
 	claim = httptest.NewRequestWithContext(t.Context(), "POST", path, chunked)

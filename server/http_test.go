@@ -281,7 +281,7 @@ func TestHTTPHosts(t *testing.T) {
 	for host, ok := range map[string]bool{
 		"localhost": true, "LOCALHOST:8379": true, "127.0.0.1:8379": true, "[::1]:8379": true, "[::1]": true, "10.1.2.3": true, "a.localhost": true,
 		"filters.example:80": true, "filters.example.": true,
-		"evil.example": false, "localhost.evil.example:8379": false, "127.0.0.1.evil.example": false, "": false, "filters.example.evil": false,
+		"evil.example": false, "notlocalhost": false, "localhost.evil.example:8379": false, "127.0.0.1.evil.example": false, "": false, "filters.example.evil": false,
 	} {
 		b.host = host
 		if ok {

@@ -81,10 +81,8 @@ type stream struct {
 	took    time.Duration // of the last look
 }
 
-// begin writes the head of the response. The deadlines of other requests do not hold
-// for a stream; where they cannot be set, those of the program around us do.
+// begin writes the head of the response.
 func (s *stream) begin() {
-	_ = s.control.SetReadDeadline(time.Time{})
 	head := s.call.w.Header()
 	head.Set("Content-Type", "text/event-stream")
 	head.Set("Cache-Control", "no-store")
@@ -136,7 +134,8 @@ func (s *stream) changes(total int64, rows []object) (object, error) {
 	return object{"total": total, "refs": names, "filters": changed}, nil
 }
 
-// send writes an event.
+// send writes an event. The time that other responses may take does not hold for a
+// stream; where it cannot be set, that of the program around us does.
 func (s *stream) send(name string, v any) error {
 	data, err := encode(v) // one line
 	if err != nil {

@@ -97,7 +97,7 @@ func (c *call) identify() error {
 		if basic {
 			value = password // a browser asks for a name and a password
 		}
-		if h.Token == "" || !h.token.is(strings.TrimSpace(value)) {
+		if !h.token.is(strings.TrimSpace(value)) {
 			return problem{http.StatusUnauthorized, "unauthorized", "the token is wrong"}
 		}
 		c.open()
