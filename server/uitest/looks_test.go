@@ -49,8 +49,6 @@ func stocked(t *testing.T, c server.Config) *site {
 	s.send("CMS.INCRBY", "clicks", "home", "25", "about", "4")
 	s.send("TOPK.RESERVE", "trends", "10")
 	s.send("TDIGEST.CREATE", "latency")
-	s.send("FILTER.CREATE", strings.Repeat("a-very-long-name:", 12), "standard", "CAPACITY", "1000")
-	s.send("FILTER.CREATE", "<b>bytes\xff\x00</b>", "bloom", "CAPACITY", "1000")
 	s.send("FILTER.HAS", "users:seen", "filling:item:1", "nobody")
 	return s
 }
@@ -63,6 +61,8 @@ var tabs = []string{"/", "/filters", "/filters?name=users:seen", "/filters?name=
 func TestLooks(t *testing.T) {
 	t.Parallel()
 	s := stocked(t, server.Config{HTTPAdmin: true})
+	s.send("FILTER.CREATE", strings.Repeat("a-very-long-name:", 12), "standard", "CAPACITY", "1000")
+	s.send("FILTER.CREATE", "<b>bytes\xff\x00</b>", "bloom", "CAPACITY", "1000")
 	for _, look := range []struct {
 		theme string
 		width int64

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"flag"
+	"fmt"
 	"image"
 	"image/color"
 	"image/png"
@@ -11,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -28,11 +30,11 @@ var shots = []struct {
 	width, height     int64
 }{
 	{"overview", "/", "light", 1280, 860},
-	{"filters", "/filters", "light", 1280, 860},
-	{"filter", "/filters?name=crawler:urls", "dark", 1280, 1000},
+	{"filters", "/filters?sort=verdict", "light", 1280, 900},
+	{"filter", "/filters?name=crawler:urls", "dark", 1280, 1010},
 	{"calculator", "/calculator", "light", 1280, 1000},
 	{"how", "/how", "light", 1280, 1000},
-	{"phone", "/filters", "dark", 390, 844},
+	{"phone", "/filters?sort=verdict", "dark", 390, 844},
 }
 
 // TestScreenshots writes the pictures that docs and README show: make screenshots.
@@ -40,7 +42,12 @@ func TestScreenshots(t *testing.T) {
 	if *screenshots == "" {
 		t.Skip("give a folder with -screenshots")
 	}
-	s := stocked(t, server.Config{HTTPAdmin: true, Dir: t.TempDir()})
+	clock := newFastClock(5 * time.Hour)
+	s := stocked(t, server.Config{HTTPAdmin: true, Dir: t.TempDir(), Version: "0.3.0", Now: clock.now})
+	clock.run(func(round int) {
+		s.addMany("BF.MADD", "crawler:urls", 6000+round*110)
+		s.send("BF.EXISTS", "crawler:urls", fmt.Sprint("absent", round))
+	})
 	for _, shot := range shots {
 		p := open(t, s.base, "/")
 		p.theme(shot.theme)
@@ -67,6 +74,28 @@ func TestScreenshots(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(*screenshots, "page-"+shot.name+".png"), small, 0o644); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// fastClock is a clock that begins in the past and catches up with the true time, in
+// steps of five minutes: so long is it between two points of a filter's history.
+type fastClock struct{ behind atomic.Int64 }
+
+func newFastClock(behind time.Duration) *fastClock {
+	c := &fastClock{}
+	c.behind.Store(int64(behind))
+	return c
+}
+
+func (c *fastClock) now() time.Time { return time.Now().Add(-time.Duration(c.behind.Load())) }
+
+// run calls f before every step.
+func (c *fastClock) run(f func(round int)) {
+	const step = 5 * time.Minute
+	for round := 0; c.behind.Load() > 0; round++ {
+		f(round)
+		time.Sleep(250 * time.Millisecond) // in which the server takes its measurements
+		c.behind.Store(max(c.behind.Load()-int64(step), 0))
 	}
 }
 

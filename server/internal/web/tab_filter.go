@@ -20,6 +20,7 @@ type filterView struct {
 	SLA         int64   `json:"sla"`
 	Budget      int64   `json:"budget"`
 	Rebuilding  bool    `json:"rebuilding"`
+	Grows       bool    `json:"grows"`
 	Alarm       bool    `json:"alarm"`
 	Repaired    int64   `json:"repaired"`
 	Probes      int64   `json:"probes"`
@@ -132,6 +133,8 @@ type rateRow struct {
 func (v *filterView) Outlook() string {
 	p := v.Projection
 	switch {
+	case v.Grows:
+		return "It takes any number of items: it grows, or forgets the oldest."
 	case v.Capacity > 0 && v.Items >= v.Capacity:
 		return "It holds as many items as it was made for."
 	case p.Pace == nil:
