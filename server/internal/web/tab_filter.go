@@ -13,7 +13,6 @@ type filterView struct {
 	Hash        string  `json:"hash"`
 	KeyID       string  `json:"key"`
 	Generations int64   `json:"generations"`
-	Generation  int64   `json:"generation"`
 	Each        int64   `json:"generation_ms"`
 	Members     int64   `json:"members"`
 	Need        int64   `json:"need"`
@@ -57,10 +56,8 @@ type layerRow struct {
 	Items      int64   `json:"items"`
 	Exact      bool    `json:"items_exact"`
 	Bytes      int64   `json:"bytes"`
-	Asked      float64 `json:"asked"`
 	Predicted  float64 `json:"predicted"`
 	Saturation float64 `json:"saturation"`
-	Generation *int64  `json:"generation"`
 }
 
 // filterTab shows the filter that a reference names: the segment of its path in the

@@ -1,0 +1,106 @@
+package web
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestFigures writes numbers as people do.
+func TestFigures(t *testing.T) {
+	day := int64(86400)
+	for _, test := range []struct{ got, want string }{
+		{grouped(0), "0"}, {grouped(999), "999"}, {grouped(1000), "1,000"}, {grouped(-1234567), "-1,234,567"}, {grouped(math.MaxInt64), "9,223,372,036,854,775,807"},
+		{short(999), "999"}, {short(1000), "1 k"}, {short(41_938), "41.9 k"}, {short(2_500_000), "2.5 M"}, {short(7e12), "7 T"},
+		{percent(0), "0%"}, {percent(0.01), "1%"}, {percent(0.0098765), "0.988%"}, {percent(1), "100%"}, {percent(1e-6), "1 in 1 M"}, {percent(1e-30), "0%"}, {percent(math.NaN()), "–"},
+		{between(0.009, 0.011), "0.9–1.1%"}, {between(0, 0.002), "0–0.2%"}, {between(0, 1e-6), "0% – 1 in 1 M"},
+		{byteSize(0), "0 B"}, {byteSize(1023), "1,023 B"}, {byteSize(1024), "1 KiB"}, {byteSize(1 << 20), "1 MiB"}, {byteSize(5 << 39), "2.5 TiB"},
+		{age(0), "0 s"}, {age(59), "59 s"}, {age(60), "1 min"}, {age(3661), "1 h 1 min"}, {age(2*day + 7200), "2 d 2 h"}, {age(400 * day), "1 y 35 d"},
+		{micros(0), "–"}, {micros(12.34), "12.3 µs"}, {micros(1500), "1.5 ms"}, {micros(2e6), "2 s"},
+		{shown("users"), "users"}, {shown(""), `""`}, {shown("a\nb"), `"a\nb"`}, {shown("\xff"), `"\xff"`}, {shown("snow☃man"), "snow☃man"},
+	} {
+		if test.got != test.want {
+			t.Errorf("got %q, want %q", test.got, test.want)
+		}
+	}
+	for share, want := range map[float64]float64{-1: 0, 0.123456: 12.3, 2: 100, math.Inf(1): 100} {
+		if got := barWidth(share); got != want {
+			t.Errorf("barWidth(%v) = %v, want %v", share, got, want)
+		}
+	}
+	if got := barWidth(math.NaN()); got != 0 {
+		t.Errorf("barWidth(NaN) = %v, want 0", got)
+	}
+}
+
+// TestDensityCells places cells row by row, the darker the fuller.
+func TestDensityCells(t *testing.T) {
+	shares := make([]float64, 40)
+	shares[1], shares[33], shares[39] = 0.001, 0.5, 1
+	cells := densityCells(shares)
+	for i, want := range map[int]cell{0: {0, 0, 0, 0}, 1: {1, 0, 1, 0.001}, 33: {1, 1, 5, 0.5}, 39: {7, 1, 9, 1}} {
+		if cells[i] != want {
+			t.Errorf("cell %d = %v, want %v", i, cells[i], want)
+		}
+	}
+	v := &filterView{}
+	v.Density.Unit, v.Density.Cells = "bits", shares
+	if v.DensityRows() != 2 || v.DensityText() != "Between 0% and 100% of the bits of each piece are set." {
+		t.Errorf("rows %d, %q", v.DensityRows(), v.DensityText())
+	}
+}
+
+// TestOutlook says when a filter is full.
+func TestOutlook(t *testing.T) {
+	pace, full := 2.5, time.Date(2026, 12, 24, 18, 30, 0, 0, time.UTC)
+	for _, test := range []struct {
+		set  func(*filterView)
+		want string
+	}{
+		{func(*filterView) {}, "after 10 minutes"},
+		{func(v *filterView) { v.Projection.Pace = &pace }, "does not get full"},
+		{func(v *filterView) { v.Projection.Pace, v.Projection.Full = &pace, &full }, "At 2.5 items a second it is full on Thursday, 24 December 2026, 18:30 UTC."},
+		{func(v *filterView) { v.Items = 100 }, "as many items as it was made for"},
+		{func(v *filterView) { v.Grows = true }, "any number of items"},
+	} {
+		v := &filterView{filterRow: filterRow{Capacity: 100, Items: 10}}
+		test.set(v)
+		if got := v.Outlook(); !strings.Contains(got, test.want) {
+			t.Errorf("Outlook() = %q, want %q in it", got, test.want)
+		}
+	}
+}
+
+// TestRateRows compares rates with the one asked for.
+func TestRateRows(t *testing.T) {
+	probed := 0.04
+	v := &filterView{filterRow: filterRow{Asked: 0.01, Predicted: 0.005, Probed: &probed, ProbedLow: 0.03, ProbedHigh: 0.05, ProbedState: "measured", TrafficState: "too few"}, Probes: 1000}
+	rows := v.Rows()
+	for i, want := range []rateRow{
+		{Name: "Asked", Rate: 0.01, Share: 0.25, Known: true},
+		{Name: "Predicted", Rate: 0.005, Share: 0.125, Known: true},
+		{Name: "Probed", Rate: 0.04, Share: 1, Known: true, Over: true},
+		{Name: "Traffic"},
+	} {
+		got := rows[i]
+		if got.Note == "" {
+			t.Errorf("row %d has no note", i)
+		}
+		if got.Note = ""; got != want {
+			t.Errorf("row %d = %+v, want %+v", i, got, want)
+		}
+	}
+}
+
+// TestCure names the cures that need no keys of the user's.
+func TestCure(t *testing.T) {
+	for command, want := range map[string]string{
+		"FILTER.GROW users": "grow", "FILTER.FOLD users": "fold", "FILTER.REBUILD users BEGIN CAPACITY 10 ERROR 0.1": "", "": "", "SLOWLOG GET": "",
+	} {
+		v := &filterView{filterRow: filterRow{Command: command}}
+		if got := v.Cure(); got != want {
+			t.Errorf("the cure of %q is %q, want %q", command, got, want)
+		}
+	}
+}
