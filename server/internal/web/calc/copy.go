@@ -92,6 +92,7 @@ var recipes = map[string]recipe{
 // snippets returns what to copy for a kind.
 func (q *question) snippets(kind string, solved sizing.Params, filters []Filter) []Snippet {
 	r := recipes[kind]
+	solved.P = q.short(solved.P)
 	s := sizes{n: underscored(solved.N), p: plain(solved.P)}
 	if q.given["m"] || q.given["bits"] || q.given["k"] {
 		for _, f := range filters {
@@ -229,6 +230,19 @@ func (q *question) words() []string {
 		}
 	}
 	return all
+}
+
+// short rounds a rate that was solved to four digits: nobody wants to read all of
+// them. One that was given stays as it is.
+func (q *question) short(p float64) float64 {
+	if q.given["p"] || slices.Contains(q.assumed, "p") {
+		return p
+	}
+	rounded, err := strconv.ParseFloat(strconv.FormatFloat(p, 'g', 4, 64), 64)
+	if err != nil || !(rounded > 0 && rounded < 1) {
+		return p
+	}
+	return rounded
 }
 
 // plain writes a rate so that every reader takes it: 0.01, 1e-07.

@@ -117,10 +117,10 @@ func TestLessonsEndInTheirPositions(t *testing.T) {
 // TestLessonsSayWhy holds the words of the lessons.
 func TestLessonsSayWhy(t *testing.T) {
 	for id, want := range map[string]string{
-		"cat-dog": "“dog”: the ASCII codes add up to 314, so h1 = 4; 3 × 3 = 9, so h2 = 9. It has the bits 4 and 9. The bit 4 is 0: “dog” is certainly absent.",
-		"fruit": "“grape” has the bits 1, 3 and 8. All of them are set: “grape” is probably present, the filter reports. " +
+		"cat-dog": "“dog”: the ASCII codes add up to 314, so h1 = 4; 3 × 3 = 9, so h2 = 9. It has bits 4 and 9. Bit 4 is 0: “dog” is certainly absent.",
+		"fruit": "“grape” has bits 1, 3 and 8. All of them are set: “grape” is probably present, the filter reports. " +
 			"But it was not inserted: this is a false positive. Bit 1 was set by “apple”, bit 3 was set by “orange”, bit 8 was set by “orange”.",
-		"colours": "“green” has the bits 5 and 8. Both are set: “green” is probably present, the filter reports. " +
+		"colours": "“green” has bits 5 and 8. Both are set: “green” is probably present, the filter reports. " +
 			"But it was not inserted: this is a false positive. Bit 5 was set by “red”, bit 8 was set by “blue”.",
 	} {
 		v := play(t, teach.Script{Lesson: id})

@@ -257,7 +257,7 @@ func (r *run) name(cells []int) string {
 		}
 		parts = append(parts, part)
 	}
-	return "the " + strings.Join(parts, "; ")
+	return strings.Join(parts, "; ")
 }
 
 func bucketsOf(cells []int) string {
