@@ -2,6 +2,8 @@ package server_test
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -32,6 +34,7 @@ type browser struct {
 	// localhost and an address of this machine.
 	head         http.Header
 	host, remote string
+	tls          *tls.ConnectionState
 }
 
 // surf returns a browser of a server that is not served over a network.
@@ -64,6 +67,7 @@ func (b *browser) do(method, path, body string) *http.Response {
 		b.t.Fatalf("%s %s: %v", method, path, err)
 	}
 	r.Host, r.RemoteAddr, r.RequestURI = b.host, b.remote, path
+	r.TLS = b.tls
 	if method == http.MethodPost {
 		r.Header.Set("Content-Type", "application/json")
 	}
@@ -260,6 +264,10 @@ func TestHTTPProtectedMode(t *testing.T) {
 		b.get("/readyz")
 	}
 	b.remote = "[::ffff:127.0.0.1]:999"
+	b.get("/api/v1/filters")
+	b.remote, b.tls = "192.0.2.7:999", &tls.ConnectionState{}
+	b.expect(403, "protected", "GET", "/api/v1/filters", "")
+	b.tls.VerifiedChains = [][]*x509.Certificate{{}} // the client has a certificate
 	b.get("/api/v1/filters")
 
 	b, _ = surf(t, server.Config{ProtectedMode: true, HTTPToken: "letmein"})

@@ -45,9 +45,10 @@ func isLocal(r *http.Request) bool {
 // locked reports whether clients must authenticate.
 func (h *Handler) locked() bool { return h.Engine != nil && !h.Engine.Open() }
 
-// protect refuses a client of another machine while nothing protects the data.
+// protect refuses a client of another machine while nothing protects the data: neither
+// a password nor a certificate of the client's.
 func (h *Handler) protect(r *http.Request) error {
-	if !h.Protected || h.locked() || isLocal(r) {
+	if !h.Protected || h.locked() || isLocal(r) || r.TLS != nil && len(r.TLS.VerifiedChains) > 0 {
 		return nil
 	}
 	return problem{http.StatusForbidden, "protected", "the server runs in protected mode: no password is set, so other machines need the token. " +

@@ -7,8 +7,8 @@ import (
 	"github.com/bloomery/bloomery/server/internal/engine"
 )
 
-// spans is into how many spans of time LATENCY HISTOGRAM sorts calls: up to 1 µs, 2
-// µs, 4 µs and so on.
+// spans is into how many spans of time LATENCY HISTOGRAM sorts calls: up to 1,024 ns,
+// 2,048 ns, 4,096 ns and so on. It names them by whole microseconds: 1, 2, 4 to 33, 66.
 const spans = 24
 
 // timings is how long the calls of a command took.
@@ -60,7 +60,7 @@ func (t *timings) percentile(share float64) any {
 		return nil
 	}
 	rank := share * float64(total)
-	low, high := 0.0, 1.0
+	low, high := 0.0, 1.024 // a span of Redis ends at 1,024 ns, and so on
 	for _, n := range t.took {
 		if float64(n) >= rank && n > 0 {
 			return low + (high-low)*rank/float64(n)

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/bloomery/bloomery/server/internal/engine"
 )
 
 // TestRoutesAreDescribed asks that the routes and openapi.yaml name the same paths and
@@ -129,7 +131,7 @@ func TestPercentile(t *testing.T) {
 			calls.took[10]++
 		}
 	}
-	for _, c := range []struct{ share, low, high float64 }{{0.5, 2, 4}, {0.9, 2, 4}, {0.99, 8, 16}, {0.999, 8, 16}, {0.9999, 512, 1024}, {1, 512, 1024}} {
+	for _, c := range []struct{ share, low, high float64 }{{0.5, 2.048, 4.096}, {0.9, 2.048, 4.096}, {0.99, 8.192, 16.384}, {0.999, 8.192, 16.384}, {0.9999, 524, 1049}, {1, 524, 1049}} {
 		if got, ok := calls.percentile(c.share).(float64); !ok || got < c.low || got > c.high {
 			t.Errorf("percentile(%v) = %v, want %v to %v", c.share, got, c.low, c.high)
 		}
@@ -139,6 +141,22 @@ func TestPercentile(t *testing.T) {
 	}
 	if got := decimal(math.NaN()); got != nil {
 		t.Errorf("NaN = %v", got)
+	}
+}
+
+// TestTimings reads what LATENCY HISTOGRAM answers.
+func TestTimings(t *testing.T) {
+	var spans []engine.Reply
+	want, sum := timings{calls: 24}, int64(0)
+	for i, micros := range []int64{1, 2, 4, 8, 16, 33, 66, 132, 264, 528, 1056, 2113, 4227, 8454, 16908, 33816, 67633, 135266, 270532, 541065, 1082130, 2164260, 4328521, 8657042} {
+		want.took[i] = int64(i % 3)
+		if sum += want.took[i]; want.took[i] > 0 {
+			spans = append(spans, engine.Integer(micros), engine.Integer(sum))
+		}
+	}
+	reply := engine.Pairs(engine.Text("ping"), engine.Pairs(engine.Text("calls"), engine.Integer(24), engine.Text("histogram_usec"), engine.Pairs(spans...)))
+	if got := timingsOf(&reply)["ping"]; got != want {
+		t.Errorf("timings = %v, want %v", got, want)
 	}
 }
 
