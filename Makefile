@@ -89,7 +89,7 @@ tiers: ## the tests on each lower instruction set, statistics left out
 	GODEBUG=cpu.avx512f=off go test -short -vet=off ./bloom ./codec ./internal/kernel
 	GODEBUG=cpu.avx512f=off,cpu.avx2=off go test -short -vet=off ./bloom ./codec ./internal/kernel
 
-clients: ## the server under four Go clients
+clients: ## the server under four Go clients; alerts and dashboard against a scrape
 	cd server/clienttest && go vet ./... && go test ./...
 
 ui: ## the page in a browser, which is installed if there is none

@@ -52,6 +52,7 @@ func TestMetricsOfTwoServers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		defer func() { _ = c.Close() }()
 		for range i + 1 {
 			sendLine(t, c, "PING\r\n")
 		}

@@ -25,6 +25,7 @@ func TestScrape(t *testing.T) {
 	b.do(t, "GET", "none")
 	b.do(t, "INCR", "text") // answers an error
 	b.do(t, "GET")          // is refused
+	b.do(t, "AUTH", "nobody", "wrong")
 	b.do(t, "SAVE")
 	b.watch(5 * time.Minute)
 	got := b.scrape(t)
@@ -33,6 +34,7 @@ func TestScrape(t *testing.T) {
 		`bloomery_clients`:            3, `bloomery_clients_limit`: 10_000, `bloomery_connections_total`: 5, `bloomery_connections_refused_total`: 2,
 		`bloomery_received_bytes_total`: 77, `bloomery_sent_bytes_total`: 88,
 		`bloomery_memory_limit_bytes`: 1 << 30, `bloomery_keys`: 3, `bloomery_keys_with_deadline`: 1, `bloomery_keys_expired_total`: 0,
+		`bloomery_adds_refused_total`: 0, `bloomery_access_denied_total{reason="auth"}`: 1, `bloomery_access_denied_total{reason="key"}`: 0,
 		`bloomery_keyspace_hits_total`: 1, `bloomery_keyspace_misses_total`: 1,
 		`bloomery_commands_total{cmd="bf.add",result="ok"}`: 100, `bloomery_commands_total{cmd="bf.add",result="error"}`: 0,
 		`bloomery_commands_total{cmd="get",result="ok"}`: 2, `bloomery_commands_total{cmd="get",result="error"}`: 1,
@@ -101,6 +103,33 @@ func TestLint(t *testing.T) {
 	}
 	for _, p := range problems {
 		t.Errorf("%s: %s", p.Metric, p.Text)
+	}
+}
+
+// TestAddsRefused has a user add more than it may.
+func TestAddsRefused(t *testing.T) {
+	b := newBench(t, nil, 10)
+	b.do(t, "ACL", "SETUSER", "alice", "on", ">secret", "~*", "+@all", "addrate=10")
+	b.do(t, "AUTH", "alice", "secret")
+	for i := range 100 {
+		b.do(t, "BF.ADD", "bf", fmt.Sprint(i))
+	}
+	b.do(t, append([]string{"BF.MADD", "bf"}, strings.Split(strings.Repeat("x", 50), "")...)...)
+	got := b.scrape(t)
+	if n := got[`bloomery_adds_refused_total`]; n < 1 || got[`bloomery_user_adds_refused_total{user="alice"}`] != n {
+		t.Errorf("%v commands were refused, %v of alice, want 1 at least", n, got[`bloomery_user_adds_refused_total{user="alice"}`])
+	}
+	for i := range 2 * mostUsers {
+		b.do(t, "ACL", "SETUSER", fmt.Sprintf("u%03d", i), "addrate=10")
+	}
+	users := 0
+	for name := range b.scrape(t) {
+		if strings.HasPrefix(name, "bloomery_user_adds_refused_total") {
+			users++
+		}
+	}
+	if users != mostUsers+1 {
+		t.Errorf("%d labels of users, want %d", users, mostUsers+1)
 	}
 }
 
