@@ -344,6 +344,25 @@ func TestHTTPShutdown(t *testing.T) {
 	}
 }
 
+// TestHTTPShutdownTimeout asks that a client that does not finish its request holds a
+// shutdown up for its timeout, and no longer.
+func TestHTTPShutdownTimeout(t *testing.T) {
+	t.Parallel()
+	_, addr, stop := serveHTTP(t, server.Config{HTTPAdmin: true, ShutdownTimeout: time.Second})
+	nc := dialHTTP(t, addr)
+	_, _ = io.WriteString(nc, "POST /api/v1/filters HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 1000\r\nExpect: 100-continue\r\n\r\n")
+	if line, err := bufio.NewReader(nc).ReadString('\n'); err != nil || line != "HTTP/1.1 100 Continue\r\n" { // the body is wanted
+		t.Fatalf("%q, %v", line, err)
+	}
+	began := time.Now()
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+	if took := time.Since(began); took < 900*time.Millisecond || took > 6*time.Second {
+		t.Errorf("the server took %v to end", took)
+	}
+}
+
 // TestHTTPPausedClientLeaves asks that a request whose client leaves does not wait for
 // the end of a pause.
 func TestHTTPPausedClientLeaves(t *testing.T) {
