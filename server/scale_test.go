@@ -4,6 +4,7 @@ package server_test
 
 import (
 	"bufio"
+	"crypto/tls"
 	"fmt"
 	"os"
 	"os/exec"
@@ -47,16 +48,22 @@ func rss(t *testing.T) int {
 }
 
 // TestIdleConnections holds the memory of a connection that has done something
-// and now waits to 16 KiB. BLOOMERY_IDLE=10000 is the promise. The clients are
-// another process, so that each needs its own files only.
+// and now waits to 16 KiB, with TLS too. BLOOMERY_IDLE=10000 is the promise. The
+// clients are another process, so that each needs its own files only.
 func TestIdleConnections(t *testing.T) {
-	n := scale("BLOOMERY_IDLE", 1000)
-	addr := start(t, server.Config{MaxClients: n + 100})
-	dial(t, addr).do("BF.ADD", "k", "x")
+	idleConnections(t, "idle connections", scale("BLOOMERY_IDLE", 1000), 16<<10, server.Config{Addr: []string{"127.0.0.1:0"}})
+	config, _, _ := secured(t, server.Config{Addr: []string{"127.0.0.1:0", "plain:127.0.0.1:0"}})
+	idleConnections(t, "idle connections with TLS", scale("BLOOMERY_IDLE", 200), 16<<10, config)
+}
+
+func idleConnections(t *testing.T, what string, n, most int, config server.Config) {
+	t.Helper()
+	config.MaxClients = n + 100
+	addr := start(t, config)
 	before, resident := live(), rss(t)
 
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestIdleClients$")
-	cmd.Env = append(os.Environ(), "BLOOMERY_IDLE_CLIENTS="+addr+" "+strconv.Itoa(n))
+	cmd.Env = append(os.Environ(), fmt.Sprintf("BLOOMERY_IDLE_CLIENTS=%s %d %t", addr, n, config.TLSCert != ""))
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -75,9 +82,9 @@ func TestIdleConnections(t *testing.T) {
 	}
 	time.Sleep(200 * time.Millisecond)
 	each := int(live()-before) / n
-	t.Logf("%d idle connections: %d bytes each live, %d resident", n, each, (rss(t)-resident)/n)
-	if each > 16<<10 {
-		t.Errorf("an idle connection takes %d bytes, want at most %d", each, 16<<10)
+	t.Logf("%d %s: %d bytes each live, %d resident", n, what, each, (rss(t)-resident)/n)
+	if each > most {
+		t.Errorf("%s: each takes %d bytes, want at most %d", what, each, most)
 	}
 	fmt.Fprintln(in, "go on")
 	if line, err := out.ReadString('\n'); line != "done\n" {
@@ -92,7 +99,8 @@ func TestIdleConnections(t *testing.T) {
 func TestIdleClients(t *testing.T) {
 	var addr string
 	var n int
-	if _, err := fmt.Sscan(os.Getenv("BLOOMERY_IDLE_CLIENTS"), &addr, &n); err != nil {
+	var secure bool
+	if _, err := fmt.Sscan(os.Getenv("BLOOMERY_IDLE_CLIENTS"), &addr, &n, &secure); err != nil {
 		t.Skip("run by TestIdleConnections")
 	}
 	all := func(send, want string, conns []*client) {
@@ -109,8 +117,16 @@ func TestIdleClients(t *testing.T) {
 	}
 	conns := make([]*client, n)
 	for i := range conns {
-		conns[i] = dial(t, addr)
+		if !secure {
+			conns[i] = dial(t, addr)
+			continue
+		}
+		conns[i] = dialTLS(t, addr, &tls.Config{InsecureSkipVerify: true})
+		if err := conns[i].tlsConn().Handshake(); err != nil {
+			t.Fatal(err)
+		}
 	}
+	conns[0].do("BF.ADD", "k", "x")
 	all(string(request("BF.EXISTS", "k", "x"))+"*2\r\n$4\r\nEC", ":1\r\n", conns) // and a piece of another
 	fmt.Println("ready")
 	_, _ = bufio.NewReader(os.Stdin).ReadString('\n')
