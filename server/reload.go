@@ -24,10 +24,11 @@ func (s *Server) reloadSteps() []reloadStep {
 }
 
 // Reload reads the files of the configuration again: certificates (TLSCert, TLSKey,
-// TLSCA), secret keys (KeysFile) and users (ACLFile). All of them are put in force, or, on an error,
-// none: the error names each file that is not as it should be, and the server goes on
-// as before. New connections get the new certificates; those that are there stay as
-// they are. Only those of users who are not in the file any more are closed.
+// TLSCA), secret keys (KeysFile) and users (ACLFile). All of them are put in force, or,
+// on an error, none: the error names each file that is not as it should be, and the
+// server goes on as before. New connections get the new certificates; those that are
+// there stay as they are. Only those of users who are not in the file any more are
+// closed.
 func (s *Server) Reload() error {
 	s.reloading.Lock()
 	defer s.reloading.Unlock()
