@@ -63,6 +63,7 @@ func BenchmarkUser(b *testing.B) {
 		for _, cmd := range []string{"BF.EXISTS", "BF.ADD", "PING"} {
 			b.Run("cmd="+cmd+"/user="+user, func(b *testing.B) {
 				e := newBench(b, 8<<30)
+				e.withoutLog(b) // no waiting for a disk
 				e.line("BF.RESERVE some:filter 0.01 10000000")
 				e.line("ACL SETUSER all on >pw ~* +@all")
 				e.line("ACL SETUSER commands on >pw ~* -@all +@bloom +@connection")
