@@ -118,7 +118,9 @@ func (o *pingOptions) ping(ctx context.Context, connect func(context.Context) (n
 			return "", about(o.addr, networkCause(err))
 		}
 		text := string(reply.Text)
-		if reply.Type == '-' && (len(auth) > 0 || !strings.HasPrefix(text, "NOAUTH ")) {
+		// A server that refuses the user answers all the same.
+		answers := strings.HasPrefix(text, "NOPERM ") || len(auth) == 0 && strings.HasPrefix(text, "NOAUTH ")
+		if reply.Type == '-' && !answers {
 			return "", fmt.Errorf("%s: %s: the server says: %s", o.addr, command[0], text)
 		}
 	}

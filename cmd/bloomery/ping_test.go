@@ -135,6 +135,35 @@ func TestPingOwnServer(t *testing.T) {
 	}
 }
 
+// TestPingUsers asks a server as users with and without the right to do so, and has
+// SIGHUP change them.
+func TestPingUsers(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "users.acl")
+	write(t, file, []byte("user default on nopass\nuser alice on >pw +ping\n"))
+	c := startChild(t, "--dir", "", "--acl-file", file)
+	t.Cleanup(c.kill)
+	if code, out, errOut := call(t, "ping", "--addr", c.addr); code != 0 || !strings.Contains(out, "NOPERM") {
+		t.Errorf("ping without the right to = %d, %q, %q, want that the server answers", code, out, errOut)
+	}
+	alice := []string{"ping", "--addr", c.addr, "--user", "alice", "--password", "pw"}
+	if code, out, errOut := call(t, alice...); code != 0 || !strings.Contains(out, ": PONG in ") {
+		t.Errorf("ping by a user = %d, %q, %q", code, out, errOut)
+	}
+	write(t, file, []byte("user default on nopass\n"))
+	if err := c.cmd.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		code, _, errOut := call(t, alice...)
+		if code == 2 && strings.Contains(errOut, "WRONGPASS") {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatalf("ping by a user who is not in the file any more = %d, %q", code, errOut)
+		}
+	}
+}
+
 // TestConnectTLS connects ping and load with TLS, in all the ways that there are.
 func TestConnectTLS(t *testing.T) {
 	dir := t.TempDir()
