@@ -126,7 +126,7 @@ func TestPlay(t *testing.T) {
 		p.wait(fmt.Sprintf(`document.querySelectorAll(".log button").length === %d`, before+1))
 	}
 	last := func() string { return p.text(".log li:last-child") }
-	for _, kind := range []string{"standard", "blocked", "partitioned", "counting", "scalable", "cuckoo", "window"} {
+	for _, kind := range []string{"standard", "blocked", "counting", "scalable", "cuckoo", "window"} {
 		p.click(fmt.Sprintf(`a[href$="kind=%s"]`, kind))
 		p.shown(kind, 0)
 		do("apple", "Insert")

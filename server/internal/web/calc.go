@@ -45,14 +45,18 @@ func (c *call) query() (url.Values, error) {
 	return q, nil
 }
 
+// mostComputing is how many requests compute at a time. Anybody may ask them, so they
+// must leave processors to the data.
+const mostComputing = 2
+
 // compute runs what takes a few milliseconds of a processor, when it is its turn,
 // and answers the result, or what is wrong with each field.
 func (c *call) compute(f func() (any, error)) error {
 	timer := time.NewTimer(slotWait)
 	defer timer.Stop()
 	select {
-	case c.h.slots <- struct{}{}:
-		defer func() { <-c.h.slots }()
+	case c.h.turns <- struct{}{}:
+		defer func() { <-c.h.turns }()
 	case <-timer.C:
 		return problem{http.StatusServiceUnavailable, "busy", "too many requests run at the moment"}
 	case <-c.r.Context().Done():

@@ -111,8 +111,8 @@ func TestRefusedQueries(t *testing.T) {
 // TestBusy lets computations wait for their turn, and end with their request.
 func TestBusy(t *testing.T) {
 	h := New(Config{})
-	for range cap(h.slots) {
-		h.slots <- struct{}{}
+	for range cap(h.turns) {
+		h.turns <- struct{}{}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

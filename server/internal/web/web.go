@@ -62,6 +62,7 @@ type Handler struct {
 	origin  *http.CrossOriginProtection
 	slots   chan struct{} // taken by requests that run
 	streams chan struct{} // taken by those of events
+	turns   chan struct{} // taken by those that compute
 	spaces  sync.Pool     // of *engine.Workspace
 	recent  recent
 
@@ -91,7 +92,7 @@ func New(c Config) *Handler {
 	}
 	h := &Handler{
 		Config: c, mux: http.NewServeMux(), token: digestOf(c.Token), origin: http.NewCrossOriginProtection(),
-		slots: make(chan struct{}, mostRunning), streams: make(chan struct{}, mostStreams), ended: make(chan struct{}),
+		slots: make(chan struct{}, mostRunning), streams: make(chan struct{}, mostStreams), turns: make(chan struct{}, mostComputing), ended: make(chan struct{}),
 	}
 	h.spaces.New = func() any { return new(engine.Workspace) }
 	h.register()

@@ -45,8 +45,8 @@ type Figures struct {
 }
 
 func figuresOf(q sizing.Params) Figures {
-	real := sizing.Shape{Layout: sizing.Standard, Bits: q.M, K: q.K}.Rate(float64(q.N))
-	return Figures{N: q.N, P: q.P, M: q.M, K: q.K, Bits: float64(q.M) / float64(q.N), Bytes: (q.M-1)/8 + 1, Rate: real}
+	rate := sizing.Shape{Layout: sizing.Standard, Bits: q.M, K: q.K}.Rate(float64(q.N))
+	return Figures{N: q.N, P: q.P, M: q.M, K: q.K, Bits: float64(q.M) / float64(q.N), Bytes: (q.M-1)/8 + 1, Rate: rate}
 }
 
 // Filter is a real filter: what the textbook leaves out is in its figures.

@@ -124,7 +124,9 @@ func TestGenerationsAreApart(t *testing.T) {
 	}
 	m := open(t, *k).(*generations)
 	for n := range 2 * m.ways() {
-		m.add(fmt.Sprint("generation ", n))
+		if err := m.add(fmt.Sprint("generation ", n)); err != nil {
+			t.Fatal(err)
+		}
 		for i, p := range m.panels() {
 			set := slices.ContainsFunc(m.values()[p.First:p.First+p.Cells], func(v int) bool { return v != 0 })
 			if want := i <= n; set != want {
