@@ -276,7 +276,10 @@ func TestHTTPList(t *testing.T) {
 func TestHTTPManyFilters(t *testing.T) {
 	b, s := surf(t, server.Config{})
 	c := inside(t, s)
-	const many = 10_000
+	many := 10_000
+	if chaosFactor > 1 {
+		many = 1000 // time is not measured there
+	}
 	var requests []byte
 	for i := range many {
 		requests = append(requests, request("FILTER.CREATE", fmt.Sprintf("filter:%05d", i), "bloom", "CAPACITY", fmt.Sprint(100+i%900))...)
@@ -288,13 +291,13 @@ func TestHTTPManyFilters(t *testing.T) {
 		}
 	}
 	const most = 300 * time.Millisecond
-	for _, query := range []string{"limit=200", "limit=200&sort=fill&order=desc", "limit=200&sort=verdict", "search=999&sort=bytes", "offset=9900&limit=200&sort=created", "sort=kind"} {
+	for _, query := range []string{"limit=200", "limit=200&sort=fill&order=desc", "limit=200&sort=verdict", "search=999&sort=bytes", fmt.Sprintf("offset=%d&limit=200&sort=created", many-100), "sort=kind"} {
 		best := time.Hour
 		for try := 0; try < 20 && best > most; try++ { // one may be held up by other programs
 			began := time.Now()
 			v := b.get("/api/v1/filters?" + query)
 			best = min(best, time.Since(began))
-			if total := v["total"].(float64); total != many && !strings.Contains(query, "search") {
+			if total := v["total"].(float64); total != float64(many) && !strings.Contains(query, "search") {
 				t.Errorf("%s: total %v", query, total)
 			}
 		}
@@ -303,7 +306,7 @@ func TestHTTPManyFilters(t *testing.T) {
 			t.Errorf("%s took %v, want at most %v", query, best, most)
 		}
 	}
-	if got := filterNames(b.get("/api/v1/filters?offset=9900&limit=200")); len(got) != 100 || got[99] != "filter:09999" {
+	if got := filterNames(b.get(fmt.Sprintf("/api/v1/filters?offset=%d&limit=200", many-100))); len(got) != 100 || got[99] != fmt.Sprintf("filter:%05d", many-1) {
 		t.Errorf("the last page has %d filters, %q last", len(got), got[len(got)-1])
 	}
 }
