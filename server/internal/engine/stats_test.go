@@ -7,20 +7,23 @@ import (
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
-// TestBuckets asks in which span of time a call is counted: up to 1 µs, 2 µs, 4 µs
-// and so on.
+// TestBuckets asks in which span of time a call is counted: up to 1,024 ns, 2,048 ns,
+// 4,096 ns and so on.
 func TestBuckets(t *testing.T) {
 	for took, want := range map[time.Duration]int{
-		-time.Second: 0, 0: 0, 1: 0, time.Microsecond: 0,
-		time.Microsecond + 1: 1, 2 * time.Microsecond: 1,
-		2*time.Microsecond + 1: 2, 4 * time.Microsecond: 2,
-		4*time.Microsecond + 1: 3, 8 * time.Microsecond: 3,
-		time.Millisecond: 10, 1024 * time.Microsecond: 10, 1025 * time.Microsecond: 11,
-		1 << 22 * time.Microsecond: 22, 1<<22*time.Microsecond + 1: 23,
+		-time.Second: 0, 0: 0, 1: 0, 1024: 0,
+		1025: 1, 2048: 1,
+		2049: 2, 4096: 2,
+		4097: 3, 8192: 3,
+		time.Millisecond: 10, 1 << 20: 10, 1<<20 + 1: 11,
+		1 << 32: 22, 1<<32 + 1: 23,
 		time.Hour: tookBuckets - 1,
 	} {
 		if got := bucketOf(took); got != want {
 			t.Errorf("bucketOf(%v) = %d, want %d", took, got, want)
+		}
+		if want < tookBuckets-1 && (took > BucketEnd(want) || want > 0 && took <= BucketEnd(want-1)) {
+			t.Errorf("%v is not in bucket %d, which ends at %v", took, want, BucketEnd(want))
 		}
 	}
 }

@@ -50,8 +50,8 @@ const (
 	// rate, times the root of its capacity, for each bit of the rate asked for:
 	// random keys fill small arrays by luck, those with blocks more unevenly. They
 	// were found by simulation, see TestLuck.
-	luck     = 1.0
-	flatLuck = 0.25
+	luck     = 0.8
+	flatLuck = 0.35
 )
 
 // rateLimit returns the rate that a filter filled at random has at most, but for an

@@ -102,6 +102,28 @@ func TestAimedKeysAreAnAnomaly(t *testing.T) {
 	}
 }
 
+// TestAimedKeysStayInLargeArrays has an array of which each look sees a quarter: keys
+// that were aimed count as gone when 20 looks in a row have not seen them, and the
+// verdict is that of the look that did.
+func TestAimedKeysStayInLargeArrays(t *testing.T) {
+	s := newSource()
+	f := s.add(bloom.New(10_000, 0.01))
+	skew := 20.0
+	f.change = func(l *health.Look) { l.Bits, l.Skew = 1<<24, skew }
+	k := s.keeper()
+	s.run(k, time.Minute)
+	skew = 0
+	looks := 0
+	for ; k.Totals().Anomalous > 0 && looks < 100; looks++ {
+		if got := report(t, k, f); got.Verdict != health.Rebuild {
+			t.Errorf("after %d looks the verdict is %v", looks, got.Verdict)
+		}
+	}
+	if looks != 20 {
+		t.Errorf("the anomaly ended after %d looks, want 20", looks)
+	}
+}
+
 // TestHighRatesAreAnAnomaly has a filter answer probes at a rate of its own.
 func TestHighRatesAreAnAnomaly(t *testing.T) {
 	s := newSource()

@@ -1,0 +1,31 @@
+package engine_test
+
+import (
+	"fmt"
+	"testing"
+)
+
+// BenchmarkPipeline64 runs 64 lookups at a time, as a pipeline brings them. Its profile
+// shows what counting costs:
+//
+//	go test -run '^$' -bench Pipeline64 -cpuprofile cpu.out ./server/internal/engine
+//	go tool pprof -top -focus 'account|meter' cpu.out
+func BenchmarkPipeline64(b *testing.B) {
+	s := newBench(b, 1<<30)
+	s.line("BF.RESERVE f 0.01 100000")
+	const calls = 64
+	commands := make([][][]byte, calls)
+	for i := range commands {
+		commands[i] = [][]byte{[]byte("BF.EXISTS"), []byte("f"), fmt.Appendf(nil, "item-%d", i)}
+	}
+	for b.Loop() {
+		s.work.Reset()
+		for _, args := range commands {
+			s.work.Add(args)
+		}
+		if n := s.engine.Exec(s.session, &s.work, 0); n != calls {
+			b.Fatalf("%d calls of %d were run", n, calls)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/calls, "ns/call")
+}
