@@ -222,7 +222,7 @@ func TestRequirePass(t *testing.T) {
 		{"ACL SETUSER default >other", "+OK"},
 		{"AUTH other", "+OK"},
 		{"AUTH default pw", "+OK"},
-		{"CONFIG GET requirepass", `["requirepass" "pw"]`},
+		{"CONFIG GET requirepass", `["requirepass" "(redacted)"]`},
 		{"RESET", "+RESET"},
 		{"PING", "-NOAUTH Authentication required."},
 		{"AUTH other", "+OK"},
