@@ -73,21 +73,31 @@ check: test ## test, and lint, 32 bits, a clean tree after generate, longer fuzz
 	@$(STAGE) generate $(MAKE) -s clean-tree
 	@$(STAGE) fuzz     $(MAKE) -s fuzz
 
-# The packages that wait most come first, so that others compute meanwhile.
+# The packages that wait most come first, so that others compute meanwhile; of tests
+# that only wait several do so at a time.
 unit: ## vet; unit, property and statistical tests
 	go vet $$(go list -f '{{if not (or .TestGoFiles .XTestGoFiles)}}{{.ImportPath}}{{end}}' ./...)
-	go test -vet=all ./server ./cmd/bloomery ./codec ./...
+	go test -vet=all -parallel 8 ./server ./cmd/bloomery ./codec ./...
 
 # What was vetted once is not vetted again in other builds.
 race: ## the tests in which goroutines share memory, under the race detector
 	scripts/race
 
-purego: ## the tests without assembly of what has some, statistics left out
-	go test -tags purego -short -vet=off ./hashing/... ./bloom ./compose ./counting ./cuckoo ./fuse ./codec ./internal/kernel
+# Assembly is in internal/kernel alone, whose tests hold every variant to the Go code.
+# What stands on it is asked for the same bytes, and for the laws that read them.
+LAWS := TestConformance/.*/(NeverForgets|AddAnswers|Multiset|RoundTrip)$$
+GOLD := ./bloom ./compose ./counting ./cuckoo ./fuse
 
-tiers: ## the tests on each lower instruction set, statistics left out
-	GODEBUG=cpu.avx512f=off go test -short -vet=off ./bloom ./codec ./internal/kernel
-	GODEBUG=cpu.avx512f=off,cpu.avx2=off go test -short -vet=off ./bloom ./codec ./internal/kernel
+purego: ## kernels, golden files and laws without assembly
+	go test -tags purego -short -vet=off ./hashing ./internal/kernel
+	go test -tags purego -short -vet=off -run Golden $(GOLD)
+	go test -tags purego -short -vet=off -run '$(LAWS)' ./codec
+
+tiers: ## kernels and laws on each lower instruction set
+	GODEBUG=cpu.avx512f=off go test -short -vet=off ./internal/kernel
+	GODEBUG=cpu.avx512f=off go test -short -vet=off -run '$(LAWS)' ./codec
+	GODEBUG=cpu.avx512f=off,cpu.avx2=off go test -short -vet=off ./internal/kernel
+	GODEBUG=cpu.avx512f=off,cpu.avx2=off go test -short -vet=off -run '$(LAWS)' ./codec
 
 clients: ## the server under four Go clients; alerts and dashboard against a scrape
 	cd server/clienttest && go vet ./... && go test ./...

@@ -11,6 +11,7 @@ import (
 
 // TestMonitor watches what other clients do.
 func TestMonitor(t *testing.T) {
+	t.Parallel()
 	addr := start(t, server.Config{IdleTimeout: time.Second})
 	m, c := dial(t, addr), dial(t, addr)
 	m.expect("+OK\r\n", "MONITOR")

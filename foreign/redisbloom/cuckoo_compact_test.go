@@ -118,7 +118,7 @@ func TestCuckooCompactPieces(t *testing.T) {
 // nothing between two pieces.
 func TestCuckooChangesBetweenPieces(t *testing.T) {
 	rng := rand.New(rand.NewPCG(13, 14))
-	rounds := 60
+	rounds := 25
 	if testing.Short() {
 		rounds = 15
 	}

@@ -41,7 +41,7 @@ func drawDownloads(rng *rand.Rand) func() int {
 // TestTopKOfDownloads draws from the curve of downloads: a sketch of 86 KB finds
 // at least 95 of the 100 most frequent packages, with counts within 1%.
 func TestTopKOfDownloads(t *testing.T) {
-	draws := 10_000_000
+	draws := 2_000_000
 	if testing.Short() {
 		draws = 1_000_000
 	}

@@ -21,7 +21,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
-var cuts = flag.Int("cuts", 3000, "power cuts of TestPowerCuts")
+var cuts = flag.Int("cuts", 1500, "power cuts of TestPowerCuts")
 
 // world is a door over a disk that loses power, and what is known of its
 // history: a number for every state it went through.
