@@ -217,8 +217,8 @@ func TestHTTPUsers(t *testing.T) {
 	alice.expect(401, "unauthorized", "GET", "/api/v1/filters", "")
 }
 
-// TestDeletedUser asks that connections of a deleted user are closed, his own when he
-// has his answer.
+// TestDeletedUser asks that connections of a deleted user are closed, that of the
+// caller when the command is answered.
 func TestDeletedUser(t *testing.T) {
 	addr := start(t, server.Config{})
 	c, bob, self := dial(t, addr), dial(t, addr), dial(t, addr)
@@ -235,7 +235,7 @@ func TestDeletedUser(t *testing.T) {
 	}
 	self.expect(":1\r\n", "ACL", "DELUSER", "self")
 	if !self.closed() {
-		t.Error("the connection of a user who has deleted himself is open")
+		t.Error("the connection of a caller who is deleted is open")
 	}
 	other := dial(t, addr)
 	c.expect("+OK\r\n", "ACL", "SETUSER", "eve", "on", "nopass", "+@all")

@@ -193,7 +193,7 @@ func (u *User) addSelector(c *Commands, rules string) (text string) {
 	s := empty(c)
 	for _, word := range strings.FieldsFunc(rules, space) {
 		if strings.HasSuffix(word, ")") {
-			return textSyntax // nobody could tell where the selector ends
+			return textSyntax // it would not be clear where the selector ends
 		}
 		if text := s.apply(c, word); text != "" {
 			return text

@@ -16,7 +16,7 @@ const (
 const everyKey = -1
 
 // refused returns why a user may not make a call of the command, and where the key is
-// that he may not touch. One selector must allow the command and all of its keys.
+// that may not be touched. One selector must allow the command and all of its keys.
 func (c *Command) refused(u *acl.User, args [][]byte) (why acl.Reason, at int) {
 	why = acl.Cmd
 	selectors := u.Selectors()
@@ -78,7 +78,7 @@ func (e *Engine) bar(s *Session, c *Call) {
 	c.cmd = e.table.resolve(c.Args)
 	u := s.user()
 	why, at := c.cmd.refused(u, c.Args)
-	if why == acl.Allowed { // he has got it back meanwhile
+	if why == acl.Allowed { // the right came back meanwhile
 		why = acl.Cmd
 	}
 	e.reject(s, c, e.deny(s, c.cmd, c.Args, u, why, at))

@@ -92,7 +92,7 @@ func NewSettings(d Defaults, password string) *Settings {
 }
 
 // Password returns the password that the user default was given by the settings, ""
-// for none: what CONFIG GET requirepass shows. ACL SETUSER does not change it.
+// for none. ACL SETUSER does not change it.
 func (s *Settings) Password() string { return *s.password.Load() }
 
 func (s *Settings) setPassword(password string) { s.password.Store(&password) }

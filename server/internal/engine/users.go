@@ -171,8 +171,8 @@ func (e *Engine) logOut(s *Session) {
 	s.Authenticated = e.Open()
 }
 
-// Trust gives a session all rights: whoever uses it has proven by other means that he
-// may have them.
+// Trust gives a session all rights: whoever uses it has proven the right to them by
+// other means.
 func (e *Engine) Trust(s *Session) {
 	s.who.Store(e.users.trusted)
 	s.Authenticated = true
@@ -233,8 +233,8 @@ func (u *users) replace(list []*acl.User, password string) (gone []*account) {
 	return gone
 }
 
-// dismiss closes the connections of users who were deleted; that of the caller, if he
-// has one, ends when his command is answered.
+// dismiss closes the connections of users who were deleted; that of the caller,
+// if there is one, ends when the command is answered.
 func (e *Engine) dismiss(gone []*account, caller *Session) {
 	if len(gone) == 0 {
 		return
@@ -257,7 +257,7 @@ func (e *Engine) Refusals() Refusals {
 }
 
 // Limited calls f with every user who has an addrate, in the order of their names,
-// and how many of his commands it has refused.
+// and how many commands it has refused.
 func (e *Engine) Limited(f func(user string, refused int64)) {
 	for _, u := range e.users.all() {
 		if a := e.users.find(u.Name()); a != nil && u.AddRate() > 0 {

@@ -25,7 +25,7 @@ func (x *Context) UserNamed(name string) *acl.User {
 	return nil
 }
 
-// SetUser puts rules in force for a user, who is created if he is not there. On an
+// SetUser puts rules in force for a user, which is created if it is not there. On an
 // error nothing changes.
 func (x *Context) SetUser(name string, rules []string) error {
 	if err := acl.CheckName(name); err != nil {
@@ -56,7 +56,7 @@ func (x *Context) SetPassword(password string) {
 }
 
 // DeleteUsers deletes users, closes their connections, and returns how many there
-// were. The connection of the caller ends when his command is answered.
+// were. The connection of the caller ends when the command is answered.
 func (x *Context) DeleteUsers(names [][]byte) int {
 	var gone []*account
 	u := x.e.users

@@ -27,7 +27,7 @@ type Pattern struct {
 // segment is what stands between two stars.
 type segment struct {
 	elements []element
-	// masks tells for every byte which elements take it, a bit each: a long
+	// masks has for every byte which elements take it, a bit each: a long
 	// segment is searched for at 64 places of itself at once.
 	masks [][]uint64
 }
