@@ -80,6 +80,28 @@ func TestLabelsAreBounded(t *testing.T) {
 	}
 }
 
+// TestWorstNamesAreBounded has as many filters as get labels, with names that take the
+// most room: a scrape stays below 2 MB.
+func TestWorstNamesAreBounded(t *testing.T) {
+	b := newBench(t, nil, DefaultFilters)
+	calls := make([][][]byte, DefaultFilters+10)
+	for i := range calls {
+		calls[i] = [][]byte{[]byte("BF.ADD"), fmt.Appendf(nil, "%04d%s", i, strings.Repeat("\"", 200)), []byte("x")}
+		if i%2 == 1 {
+			calls[i][1] = fmt.Appendf(nil, "%04d%s", i, strings.Repeat("\xff", 200))
+		}
+	}
+	b.pipeline(t, calls)
+	b.watch(time.Minute)
+	text := b.text(t)
+	if got := b.scrape(t)[`bloomery_filters`]; got != float64(len(calls)) {
+		t.Errorf("%v filters are seen, want %d", got, len(calls))
+	}
+	if size := len(text); size > 2_000_000 {
+		t.Errorf("a scrape has %d bytes", size)
+	}
+}
+
 // craft returns n items that all fall into one block of a filter with the public hash.
 func craft(n, capacity int) [][]byte {
 	blocks := bloom.New(capacity, 0.01).Shape().Bits / 512

@@ -9,7 +9,7 @@ import (
 // other is the label of all filters that have none of their own.
 const other = "_other"
 
-// longestLabel is how many bytes of a name a label has; a name can have 512 MiB.
+// longestLabel is how long a label is before it is cut; a name can have 512 MiB.
 const longestLabel = 128
 
 // label returns the value of a label for the name of a filter. No two names that
@@ -25,7 +25,7 @@ func label(name string, id uint64) string {
 	}
 	var b strings.Builder
 	for i := 0; i < len(name); {
-		if i >= longestLabel {
+		if b.Len() >= longestLabel {
 			b.WriteString(`\#` + strconv.FormatUint(id, 10))
 			break
 		}
