@@ -14,6 +14,7 @@ import (
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
@@ -191,7 +192,8 @@ func run[T any](p *tab, action chromedp.Action[T]) (T, error) {
 // visit goes to a path and waits until the page is ready.
 func (p *tab) visit(path string) {
 	p.t.Helper()
-	p.do(chromedp.Navigate(p.base+path), chromedp.WaitReady(chromedp.CSS("body[data-ready]")))
+	p.do(chromedp.Navigate(p.base + path))
+	p.wait(`document.body?.dataset.ready`)
 }
 
 // size sets the size of the window.
@@ -220,32 +222,51 @@ func (p *tab) scripts(on bool) {
 	}))
 }
 
+// see waits until an element that matches can be seen and used, and brings it into view. Nodes
+// are looked up by scripts: with its own lookups the driver has the browser report every
+// change of every node.
+func (p *tab) see(selector string) {
+	p.t.Helper()
+	p.wait(fmt.Sprintf(`(() => {
+		const e = document.querySelector(%q);
+		if (!e?.getClientRects().length || e.disabled) return false;
+		e.scrollIntoView({ block: "center", behavior: "instant" });
+		return true;
+	})()`, selector))
+}
+
 // click clicks on the first element that matches.
 func (p *tab) click(selector string) {
 	p.t.Helper()
-	p.do(chromedp.WaitVisible(chromedp.CSS(selector)), chromedp.Click(chromedp.CSS(selector)))
+	p.see(selector)
+	at := js[[]float64](p, fmt.Sprintf(`(() => {
+		const r = document.querySelector(%q).getClientRects()[0];
+		return [r.x + r.width / 2, r.y + r.height / 2];
+	})()`, selector))
+	p.do(chromedp.MouseClickXY(at[0], at[1]))
 }
 
-// fill puts a text into a field as a person does: what is in it is selected, and typed
-// over.
+// fill puts a text into a field as a person does: what is in it is selected, and
+// replaced.
 func (p *tab) fill(selector, text string) {
 	p.t.Helper()
-	p.do(chromedp.WaitVisible(chromedp.CSS(selector)))
+	p.see(selector)
 	js[bool](p, fmt.Sprintf(`(() => { const e = document.querySelector(%q); e.focus(); e.select(); return true; })()`, selector))
 	if text == "" {
-		text = kb.Delete
+		p.do(chromedp.KeyEvent(kb.Delete))
+		return
 	}
-	p.do(chromedp.KeyEvent(strings.ReplaceAll(text, "\n", kb.Enter)))
+	p.do(chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+		_, err := cdp.Call(ctx, target, input.InsertText, input.InsertTextParams{Text: text})
+		return err
+	}))
 }
 
 // text returns the text of the first element that matches.
 func (p *tab) text(selector string) string {
 	p.t.Helper()
-	text, err := run(p, chromedp.Text(chromedp.CSS(selector)))
-	if err != nil {
-		p.t.Fatalf("text of %s: %v", selector, err)
-	}
-	return strings.TrimSpace(text)
+	p.see(selector)
+	return js[string](p, fmt.Sprintf(`document.querySelector(%q).innerText.trim()`, selector))
 }
 
 // wait waits until an expression is true, and ends the test if it never is.

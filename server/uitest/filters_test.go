@@ -206,16 +206,22 @@ func TestTableWithoutScripts(t *testing.T) {
 	}
 	p := open(t, s.base, "/filters")
 	p.scripts(false)
-	p.do(chromedp.Navigate(s.base+"/filters"), chromedp.Click(chromedp.CSS(`a[rel="next"]`)), chromedp.WaitVisible(chromedp.CSS(`a[rel="prev"]`)))
+	p.do(chromedp.Navigate(s.base + "/filters"))
+	p.click(`a[rel="next"]`)
+	p.see(`a[rel="prev"]`)
 	if got := p.text("#table tbody tr:first-child th"); got != "f50" {
 		t.Errorf("the second page begins with %q, want f50", got)
 	}
-	p.do(chromedp.Click(chromedp.CSS(`#table thead a[href*="sort=bytes"]`)), chromedp.WaitVisible(chromedp.CSS(`th[aria-sort="descending"]`)))
+	p.click(`#table thead a[href*="sort=bytes"]`)
+	p.see(`th[aria-sort="descending"]`)
 	if got := p.text("#table tbody tr:first-child th"); got != "f59" {
 		t.Errorf("the largest is %q, want f59", got)
 	}
-	p.do(chromedp.SendKeys(chromedp.CSS("#q"), "f17"+kb.Enter), chromedp.WaitVisible(chromedp.CSS(`tr[data-key="f17"]:only-child`)))
-	p.do(chromedp.Click(chromedp.CSS(`tr[data-key="f17"] a`)), chromedp.WaitVisible(chromedp.CSS(`h1.name`)))
+	p.fill("#q", "f17")
+	p.do(chromedp.KeyEvent(kb.Enter))
+	p.see(`tr[data-key="f17"]:only-child`)
+	p.click(`tr[data-key="f17"] a`)
+	p.see("h1.name")
 	if got := p.text("h1.name"); got != "f17" {
 		t.Errorf("the page of the filter is of %q", got)
 	}

@@ -123,7 +123,7 @@ const after = {
     });
     box.replaceChildren(table);
     if (answer.results.length > shown) box.append(`and ${answer.results.length - shown} more`);
-    await update();
+    update(); // nobody waits for it
   },
 };
 
