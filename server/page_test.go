@@ -187,3 +187,22 @@ func TestPageAsksWhoYouAre(t *testing.T) {
 		t.Errorf("the calculator = %s", response.Status)
 	}
 }
+
+// TestPageUnderPrefix mounts the page under a prefix: all of its links are relative.
+func TestPageUnderPrefix(t *testing.T) {
+	s, _, _ := serveHTTP(t, server.Config{HTTPAdmin: true})
+	c := dial(t, s.Addr().String())
+	c.do("FILTER.CREATE", "seen", "bloom")
+	mux := http.NewServeMux()
+	mux.Handle("/tools/bloom/", http.StripPrefix("/tools/bloom", s.Handler()))
+	absolute := regexp.MustCompile(`(?:href|src|action|data-api)="(?:/|\w+:)[^"]*"`)
+	for _, target := range []string{"/", "/filters", "/filters?name=seen", "/calculator", "/how", "/style.css"} {
+		response, text, _ := fetch(t, mux, "/tools/bloom"+target)
+		if response.StatusCode != http.StatusOK {
+			t.Errorf("%s under a prefix = %s", target, response.Status)
+		}
+		if found := absolute.FindString(text); found != "" {
+			t.Errorf("%s has %s", target, found)
+		}
+	}
+}

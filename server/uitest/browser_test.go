@@ -54,7 +54,7 @@ func withBrowser(run func() int) int {
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(path), chromedp.UserDataDir(dir), chromedp.NoSandbox,
 		chromedp.Flag("disable-gpu", true), chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true),
-		chromedp.Flag("hide-scrollbars", true),
+		chromedp.Flag("hide-scrollbars", true), chromedp.Flag("disable-software-rasterizer", true),
 	)
 	allocated, stop := chromedp.NewExecAllocator(context.Background(), options...)
 	defer stop()
