@@ -21,7 +21,7 @@ func TestHTTPFilters(t *testing.T) {
 		t.Errorf("without filters: %v", v)
 	}
 	res := b.do("POST", "/api/v1/filters", `{"name": "users", "kind": "bloom", "capacity": 1000, "error_rate": 0.001}`)
-	if res.StatusCode != 201 || res.Header.Get("Location") != "filters/users" {
+	if res.StatusCode != http.StatusCreated || res.Header.Get("Location") != "filters/users" {
 		t.Fatalf("create = %s, Location %q", res.Status, res.Header.Get("Location"))
 	}
 	b.expect(409, "exists", "POST", "/api/v1/filters", createUsers)
@@ -78,7 +78,7 @@ func TestHTTPCreateRefused(t *testing.T) {
 		`{"name": "x", "kind": "bloom", "like": "nobody"}`, `{"name": "x", "kind": "window", "span": "a day"}`, `{"name": "x", "kind": "bloom", "span": "24h"}`,
 	} {
 		res := b.do("POST", "/api/v1/filters", body)
-		if res.StatusCode != 400 && res.StatusCode != 404 {
+		if res.StatusCode != http.StatusBadRequest && res.StatusCode != http.StatusNotFound {
 			t.Errorf("create %s = %s", body, res.Status)
 		}
 	}
@@ -249,7 +249,7 @@ func TestHTTPList(t *testing.T) {
 	wantNames(t, list("sort=fill&order=desc&limit=1"), "zz")
 	wantNames(t, list("sort=verdict&limit=1"), "zz")
 	wantNames(t, list("sort=kind&order=desc&limit=1"), "zz")
-	for _, field := range strings.Fields("name kind items capacity fill saturation asked predicted probed traffic bytes layers created verdict") {
+	for field := range strings.FieldsSeq("name kind items capacity fill saturation asked predicted probed traffic bytes layers created verdict") {
 		if got := filterNames(list("sort=" + field)); len(got) != 5 {
 			t.Errorf("sort=%s gives %q", field, got)
 		}
@@ -360,7 +360,7 @@ func TestHTTPPlan(t *testing.T) {
 func TestHTTPPage(t *testing.T) {
 	b, _ := surf(t, server.Config{})
 	res := b.do("GET", "/style.css", "")
-	if res.StatusCode != 200 || !strings.HasPrefix(res.Header.Get("Content-Type"), "text/css") {
+	if res.StatusCode != http.StatusOK || !strings.HasPrefix(res.Header.Get("Content-Type"), "text/css") {
 		t.Fatalf("style.css = %s, %v", res.Status, res.Header)
 	}
 	tag := res.Header.Get("ETag")

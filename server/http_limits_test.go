@@ -103,7 +103,7 @@ func serveHTTP(t *testing.T, c server.Config) (s *server.Server, addr string, st
 
 func dialHTTP(t *testing.T, addr string) net.Conn {
 	t.Helper()
-	nc, err := net.Dial("tcp", addr)
+	nc, err := new(net.Dialer).DialContext(t.Context(), "tcp", addr)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,7 +145,7 @@ func TestHTTPManyClients(t *testing.T) {
 	_, addr, _ := serveHTTP(t, server.Config{})
 	var all []net.Conn
 	for range 1024 {
-		nc, err := net.Dial("tcp", addr)
+		nc, err := new(net.Dialer).DialContext(t.Context(), "tcp", addr)
 		if err != nil {
 			t.Skip(err) // too few file descriptors
 		}
@@ -183,7 +183,7 @@ func listenEvents(t *testing.T, url string) <-chan httpEvent {
 	t.Helper()
 	client := &http.Client{Transport: &http.Transport{}}
 	t.Cleanup(client.CloseIdleConnections)
-	r, err := http.NewRequestWithContext(t.Context(), "GET", url, nil)
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -191,7 +191,7 @@ func listenEvents(t *testing.T, url string) <-chan httpEvent {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if res.StatusCode != 200 || res.Header.Get("Content-Type") != "text/event-stream" {
+	if res.StatusCode != http.StatusOK || res.Header.Get("Content-Type") != "text/event-stream" {
 		t.Fatalf("%s = %s, %v", url, res.Status, res.Header)
 	}
 	events := make(chan httpEvent, 100)

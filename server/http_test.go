@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -38,17 +39,17 @@ type browser struct {
 }
 
 // surf returns a browser of a server that is not served over a network.
-func surf(t testing.TB, c server.Config) (*browser, *server.Server) {
-	t.Helper()
+func surf(tb testing.TB, c server.Config) (*browser, *server.Server) {
+	tb.Helper()
 	if len(c.Addr) == 0 {
 		c.Addr = []string{"127.0.0.1:0"}
 	}
 	s, err := server.New(c)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(func() { _ = s.Close() })
-	return &browser{t: t, h: s.Handler(), head: http.Header{}, host: "localhost:8379", remote: "127.0.0.1:5000"}, s
+	tb.Cleanup(func() { _ = s.Close() })
+	return &browser{t: tb, h: s.Handler(), head: http.Header{}, host: "localhost:8379", remote: "127.0.0.1:5000"}, s
 }
 
 // with returns the same browser with a header more.
@@ -71,9 +72,7 @@ func (b *browser) do(method, path, body string) *http.Response {
 	if method == http.MethodPost {
 		r.Header.Set("Content-Type", "application/json")
 	}
-	for name, values := range b.head {
-		r.Header[name] = values
-	}
+	maps.Copy(r.Header, b.head)
 	w := httptest.NewRecorder()
 	b.h.ServeHTTP(w, r)
 	return w.Result()
@@ -135,12 +134,12 @@ func TestHTTPListens(t *testing.T) {
 		}
 		_, _ = io.Copy(io.Discard, res.Body)
 		_ = res.Body.Close()
-		if res.StatusCode != 200 {
+		if res.StatusCode != http.StatusOK {
 			t.Errorf("GET %s = %s", path, res.Status)
 		}
 	}
 	for host, status := range map[string]int{"evil.example": 421, "localhost": 200} {
-		r, err := http.NewRequestWithContext(t.Context(), "GET", url+"/api/v1/filters", nil)
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+"/api/v1/filters", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -161,7 +160,7 @@ func TestHTTPListens(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = res.Body.Close()
-	if res.StatusCode != 201 {
+	if res.StatusCode != http.StatusCreated {
 		t.Errorf("create over a path = %s", res.Status)
 	}
 	dial(t, s.Addr().String()).expect(":1\r\n", "EXISTS", "users")
@@ -229,7 +228,7 @@ func TestHTTPPaths(t *testing.T) {
 		t.Errorf("Allow = %q", got)
 	}
 	for _, path := range []string{"/", "/api/v1/filters", "/api/v1/events"} { // the last does not stream
-		if res := b.do("HEAD", path, ""); res.StatusCode != 200 {
+		if res := b.do("HEAD", path, ""); res.StatusCode != http.StatusOK {
 			t.Errorf("HEAD %s = %d", path, res.StatusCode)
 		}
 	}
@@ -277,7 +276,7 @@ func TestHTTPProtectedMode(t *testing.T) {
 	if res := b.do("GET", "/", ""); res.StatusCode != 403 || !strings.HasPrefix(res.Header.Get("Content-Type"), "text/html") { // it asks for the token
 		t.Errorf("the page = %d, %v", res.StatusCode, res.Header)
 	}
-	if res := b.do("GET", "/calculator", ""); res.StatusCode != 200 {
+	if res := b.do("GET", "/calculator", ""); res.StatusCode != http.StatusOK {
 		t.Errorf("the calculator = %d", res.StatusCode)
 	}
 }

@@ -21,13 +21,13 @@ const (
 	mostDepth = 16
 )
 
-var tooLarge = problem{http.StatusRequestEntityTooLarge, "too_large", "the body is larger than 4 MiB; send it in several requests"}
+var errTooLarge = problem{http.StatusRequestEntityTooLarge, "too_large", "the body is larger than 4 MiB; send it in several requests"}
 
 // body reads the body of the request. Its memory follows the bytes that have arrived
 // and counts in the budget before it is allocated, until the call is closed.
 func (c *call) body() ([]byte, error) {
 	if c.r.ContentLength > mostBody {
-		return nil, tooLarge
+		return nil, errTooLarge
 	}
 	r := http.MaxBytesReader(c.w, c.r.Body, mostBody)
 	size := firstBody
@@ -52,7 +52,7 @@ func (c *call) body() ([]byte, error) {
 			return b, nil
 		}
 		if _, over := errors.AsType[*http.MaxBytesError](err); over {
-			return nil, tooLarge
+			return nil, errTooLarge
 		}
 		if errors.Is(err, os.ErrDeadlineExceeded) {
 			return nil, problem{http.StatusRequestTimeout, "too_slow", "the body took too long to arrive"}

@@ -47,6 +47,7 @@ func (c *call) admit(a access) error {
 			return nil // the page asks for it
 		}
 		return c.h.protect(c.r)
+	case reads, writes:
 	}
 	if err := c.identify(); err != nil {
 		return err

@@ -3,6 +3,7 @@ package web
 import (
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 )
 
@@ -113,7 +114,8 @@ func (s *stream) look() (overview, filters object, err error) {
 
 // changes returns the rows that are not as they were sent, with the order of all.
 func (s *stream) changes(total int64, rows []object) (object, error) {
-	changed, names, order := []object{}, []any{}, ""
+	changed, names := []object{}, []any{}
+	var order strings.Builder
 	now := make(map[string]string, len(rows))
 	for _, row := range rows {
 		data, err := encode(row)
@@ -122,15 +124,15 @@ func (s *stream) changes(total int64, rows []object) (object, error) {
 		}
 		name := fmt.Sprint(row["ref"], row["name"])
 		names = append(names, row["ref"])
-		order += name + "\n"
+		order.WriteString(name + "\n")
 		if now[name] = string(data); s.sent[name] != string(data) {
 			changed = append(changed, row)
 		}
 	}
-	if len(changed) == 0 && order == s.order && total == s.total {
+	if len(changed) == 0 && order.String() == s.order && total == s.total {
 		return nil, nil
 	}
-	s.sent, s.order, s.total = now, order, total
+	s.sent, s.order, s.total = now, order.String(), total
 	return object{"total": total, "refs": names, "filters": changed}, nil
 }
 

@@ -99,7 +99,7 @@ func (c *call) page() error {
 
 // takesGzip reports whether a client takes compressed files.
 func takesGzip(r *http.Request) bool {
-	for _, v := range strings.Split(r.Header.Get("Accept-Encoding"), ",") {
+	for v := range strings.SplitSeq(r.Header.Get("Accept-Encoding"), ",") {
 		name, quality, _ := strings.Cut(strings.TrimSpace(v), ";")
 		if strings.EqualFold(strings.TrimSpace(name), "gzip") {
 			return strings.TrimSpace(quality) != "q=0"

@@ -27,6 +27,7 @@ func valueOf(r *engine.Reply) any {
 		return objectOf(r)
 	case engine.Bools:
 		return r.Bools
+	case engine.None, engine.Error, engine.Null, engine.NullArray, engine.Codes, engine.CodeInts: // no value, or none that is asked for
 	}
 	return nil
 }

@@ -12,6 +12,7 @@
 package web
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -146,7 +147,7 @@ func (h *Handler) rescue(w http.ResponseWriter, r *http.Request) {
 	if v == nil {
 		return
 	}
-	if v == http.ErrAbortHandler {
+	if err, ok := v.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 		panic(v) // for net/http: a response that was cut short
 	}
 	h.Log.Error("request failed", "client", r.RemoteAddr, "method", r.Method, "error", fmt.Sprint(v), "stack", string(debug.Stack()))
