@@ -13,8 +13,9 @@ TESTS   ?=
 PKG   ?= ./...
 REF   ?= HEAD~1
 
-# VERSION is that of packages; PREFIX and DESTDIR are where `make install` puts things.
+# VERSION is that of packages, TARGETS=linux/amd64 makes those alone; PREFIX and DESTDIR are where `make install` puts things.
 VERSION ?= $(shell scripts/version)
+TARGETS ?=
 PREFIX  ?= /usr/local
 DESTDIR ?=
 SHARE    = $(DESTDIR)$(PREFIX)/share
@@ -46,14 +47,14 @@ uninstall: ## remove what install has installed
 	rm -f $(SHARE)/bash-completion/completions/bloomery $(SHARE)/zsh/site-functions/_bloomery $(SHARE)/fish/vendor_completions.d/bloomery.fish
 
 packages: ## archives, .deb, .rpm, bills of materials and checksums of VERSION in dist/
-	go run ./contrib/packaging -out dist -version $(VERSION)
+	go run ./contrib/packaging -out dist -version $(VERSION) $(TARGETS:%=-targets %)
 
 package-test: packages ## install the .deb, use it, purge it; needs root and a Debian without bloomery
 	scripts/package-test dist/bloomery_*_$$(dpkg --print-architecture).deb
 	scripts/image-test dist/bloomery_*_linux_$$(dpkg --print-architecture).tar.gz
 
 reproduce: packages ## make the packages again from a copy of this commit: the checksums must be the same
-	scripts/reproduce $(VERSION)
+	scripts/reproduce $(VERSION) $(TARGETS)
 
 test: ## all that CI runs, with the time of each stage
 	@$(STAGE) unit   $(MAKE) -s unit

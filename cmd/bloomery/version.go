@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// version is set by the linker in releases.
-var version = ""
+// version and commit are set by the linker in releases.
+var version, commit = "", ""
 
 // build is what is known of this binary.
 type build struct {
@@ -23,11 +23,11 @@ type build struct {
 
 // thisBuild asks the linker's value first and then what Go recorded.
 func thisBuild() build {
-	b := build{Version: version, Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
+	b := build{Version: version, Commit: commit, Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
 	info, ok := debug.ReadBuildInfo()
 	if ok {
 		for _, s := range info.Settings {
-			if s.Key == "vcs.revision" {
+			if s.Key == "vcs.revision" && b.Commit == "" {
 				b.Commit = s.Value
 			}
 		}

@@ -54,7 +54,7 @@ type dependency struct {
 }
 
 // writeBill writes the bill of a binary, from what Go has recorded in it.
-func writeBill(name, binary, version string, when time.Time) error {
+func writeBill(name, binary, version, commit string, when time.Time) error {
 	info, err := buildinfo.ReadFile(binary)
 	if err != nil {
 		return err
@@ -67,17 +67,18 @@ func writeBill(name, binary, version string, when time.Time) error {
 		e := json.NewEncoder(w)
 		e.SetIndent("", "  ")
 		e.SetEscapeHTML(false)
-		return e.Encode(newBill(info, sum, version, when))
+		return e.Encode(newBill(info, sum, version, commit, when))
 	})
 }
 
 // newBill makes the bill of a binary with this checksum.
-func newBill(info *debug.BuildInfo, sum, version string, when time.Time) bill {
+func newBill(info *debug.BuildInfo, sum, version, commit string, when time.Time) bill {
 	main := goComponent(info.Main.Path, "v"+version)
 	main.Type, main.Hashes = "application", []hash{{"SHA-256", sum}}
+	main.Properties = []property{{"vcs.revision", commit}}
 	for _, s := range info.Settings {
 		switch s.Key {
-		case "GOOS", "GOARCH", "CGO_ENABLED", "vcs.revision":
+		case "GOOS", "GOARCH", "CGO_ENABLED":
 			main.Properties = append(main.Properties, property{"go:" + s.Key, s.Value})
 		}
 	}

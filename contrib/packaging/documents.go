@@ -25,7 +25,7 @@ var completions = []struct{ shell, file string }{
 // documents puts manuals, completions and licences on the stage.
 func (r *release) documents(ctx context.Context) error {
 	host := filepath.Join(r.stage, "host")
-	if _, err := r.run(ctx, r.root, []string{"CGO_ENABLED=0", "GOOS=" + runtime.GOOS, "GOARCH=" + runtime.GOARCH}, "go", "build", "-trimpath", "-o", host, "./cmd/bloomery"); err != nil {
+	if _, err := r.run(ctx, r.root, []string{"CGO_ENABLED=0", "GOOS=" + runtime.GOOS, "GOARCH=" + runtime.GOARCH}, "go", "build", "-trimpath", "-buildvcs=false", "-o", host, "./cmd/bloomery"); err != nil {
 		return err
 	}
 	if _, err := r.run(ctx, r.stage, nil, host, "man", "--dir", filepath.Join(r.stage, "man")); err != nil {
@@ -102,11 +102,10 @@ func (r *release) archiveFiles(t target) ([]file, error) {
 		files = append(files, file{name, filepath.Join(r.root, name), 0o644})
 	}
 	files = append(files, file{"THIRD_PARTY_LICENSES", filepath.Join(r.stage, "THIRD_PARTY_LICENSES"), 0o644})
-	folders := []string{"completions", "man"}
 	if t.os == "linux" {
 		files = append(files, file{"bloomery.service", filepath.Join(r.root, "contrib", "systemd", "bloomery.service"), 0o644})
 	}
-	for _, folder := range folders {
+	for _, folder := range []string{"completions", "man"} {
 		entries, err := os.ReadDir(filepath.Join(r.stage, folder))
 		if err != nil {
 			return nil, err
@@ -126,7 +125,7 @@ var licenceFile = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice)([.-].*)?$
 // some target.
 func (r *release) licences(ctx context.Context) ([]byte, error) {
 	paths := map[string]bool{}
-	for _, t := range targets {
+	for _, t := range r.targets {
 		info, err := buildinfo.ReadFile(filepath.Join(r.stage, t.String(), t.binary()))
 		if err != nil {
 			return nil, err

@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -41,11 +42,27 @@ var targets = []target{
 	{"windows", "arm64"},
 }
 
+// parseTargets reads a list of targets.
+func parseTargets(s string) (list []target, err error) {
+	for word := range strings.SplitSeq(s, ",") {
+		system, arch, _ := strings.Cut(word, "/")
+		if !slices.Contains(targets, target{system, arch}) {
+			return nil, fmt.Errorf("%q is not one of %v", word, targets)
+		}
+		list = append(list, target{system, arch})
+	}
+	return list, nil
+}
+
 func main() {
 	var r release
 	flag.StringVar(&r.root, "root", ".", "root of the repository")
 	flag.StringVar(&r.out, "out", "dist", "folder for the result; what is in it is removed")
 	flag.StringVar(&r.version, "version", "", "version of the release, without v: 1.2.3")
+	flag.Func("targets", "only these, such as linux/amd64,linux/arm64; default all", func(s string) (err error) {
+		r.targets, err = parseTargets(s)
+		return err
+	})
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	err := r.make(ctx)
@@ -59,9 +76,11 @@ func main() {
 // release is one run of this program.
 type release struct {
 	root, out, version string
+	targets            []target // all if it is nil
 
-	when  time.Time // of the commit: the time of all files
-	stage string    // a folder for what goes into archives
+	commit string
+	when   time.Time // of the commit: the time of all files
+	stage  string    // a folder for what goes into archives
 }
 
 // versions are what archives, Debian and Red Hat all take.
@@ -76,9 +95,17 @@ func (r *release) make(ctx context.Context) (err error) {
 			return err
 		}
 	}
+	if r.targets == nil {
+		r.targets = targets
+	}
 	if r.when, err = r.commitTime(ctx); err != nil {
 		return err
 	}
+	commit, err := r.run(ctx, r.root, nil, "git", "rev-parse", "HEAD")
+	if err != nil {
+		return err
+	}
+	r.commit = strings.TrimSpace(string(commit))
 	if r.stage, err = os.MkdirTemp("", "bloomery-packaging-"); err != nil {
 		return err
 	}
@@ -86,7 +113,7 @@ func (r *release) make(ctx context.Context) (err error) {
 	if err := errors.Join(os.RemoveAll(r.out), os.MkdirAll(r.out, 0o755)); err != nil {
 		return err
 	}
-	for _, t := range targets {
+	for _, t := range r.targets {
 		if err := r.build(ctx, t); err != nil {
 			return fmt.Errorf("%s: %w", t, err)
 		}
@@ -94,7 +121,7 @@ func (r *release) make(ctx context.Context) (err error) {
 	if err := r.documents(ctx); err != nil {
 		return err
 	}
-	for _, t := range targets {
+	for _, t := range r.targets {
 		if err := r.pack(ctx, t); err != nil {
 			return fmt.Errorf("%s: %w", t, err)
 		}
@@ -120,11 +147,13 @@ func (r *release) commitTime(ctx context.Context) (time.Time, error) {
 }
 
 // build compiles the program for a target: one file that needs nothing else, without
-// the paths of this machine.
+// the paths of this machine. The linker gets the commit: what Go records by itself
+// depends on how the repository was checked out.
 func (r *release) build(ctx context.Context, t target) error {
 	name := filepath.Join(r.stage, t.String(), t.binary())
 	env := []string{"CGO_ENABLED=0", "GOOS=" + t.os, "GOARCH=" + t.arch}
-	_, err := r.run(ctx, r.root, env, "go", "build", "-trimpath", "-ldflags", "-s -w -buildid= -X main.version=v"+r.version, "-o", name, "./cmd/bloomery")
+	flags := "-s -w -buildid= -X main.version=v" + r.version + " -X main.commit=" + r.commit
+	_, err := r.run(ctx, r.root, env, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags", flags, "-o", name, "./cmd/bloomery")
 	if err != nil {
 		return err
 	}
@@ -156,7 +185,7 @@ func (r *release) pack(ctx context.Context, t target) error {
 	if err := write(filepath.Join(r.out, base+ending), base, files, r.when); err != nil {
 		return err
 	}
-	if err := writeBill(filepath.Join(r.out, base+".cdx.json"), binary, r.version, r.when); err != nil {
+	if err := writeBill(filepath.Join(r.out, base+".cdx.json"), binary, r.version, r.commit, r.when); err != nil {
 		return err
 	}
 	if t.os != "linux" {

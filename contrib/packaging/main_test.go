@@ -115,13 +115,13 @@ func TestBill(t *testing.T) {
 		},
 		Settings: []debug.BuildSetting{{Key: "GOOS", Value: "linux"}, {Key: "-ldflags", Value: "x"}},
 	}
-	data, err := json.Marshal(newBill(info, "00ff", "1.2.3", when))
+	data, err := json.Marshal(newBill(info, "00ff", "1.2.3", "c0ffee", when))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
 		`"bomFormat":"CycloneDX","specVersion":"1.6","version":1,"metadata":{"timestamp":"2026-11-15T20:50:59Z"`,
-		`"type":"application","name":"example.org/program","version":"v1.2.3","purl":"pkg:golang/example.org/program@v1.2.3","hashes":[{"alg":"SHA-256","content":"00ff"}],"properties":[{"name":"go:GOOS","value":"linux"}]`,
+		`"type":"application","name":"example.org/program","version":"v1.2.3","purl":"pkg:golang/example.org/program@v1.2.3","hashes":[{"alg":"SHA-256","content":"00ff"}],"properties":[{"name":"vcs.revision","value":"c0ffee"},{"name":"go:GOOS","value":"linux"}]`,
 		`"name":"stdlib","version":"1.26.8","purl":"pkg:golang/stdlib@1.26.8"`,
 		`"name":"example.org/a","version":"v2.0.0"`,
 		`"purl":"pkg:golang/example.org/z@v1.0.0%2Bincompatible"`,
@@ -141,6 +141,17 @@ func TestVersions(t *testing.T) {
 		err := r.make(ctx)
 		if refused := err != nil && strings.Contains(err.Error(), "is not like"); refused == good {
 			t.Errorf("version %q: %v", version, err)
+		}
+	}
+}
+
+func TestTargets(t *testing.T) {
+	if got, err := parseTargets("linux/arm64,windows/amd64"); err != nil || len(got) != 2 || got[0] != (target{"linux", "arm64"}) || got[1].binary() != "bloomery.exe" {
+		t.Errorf("two targets are %v, %v", got, err)
+	}
+	for _, bad := range []string{"", "linux", "linux/386", "linux/amd64,", "plan9/amd64"} {
+		if got, err := parseTargets(bad); err == nil {
+			t.Errorf("%q is taken as %v", bad, got)
 		}
 	}
 }
