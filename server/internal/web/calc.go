@@ -63,10 +63,10 @@ func (c *call) compute(f func() (any, error)) error {
 		return problem{http.StatusServiceUnavailable, "busy", "the request has ended"}
 	}
 	v, err := f()
-	if fault, ok := errors.AsType[*teach.Fault](err); ok {
-		err = calc.Faults{fault.Field: fault.Cause}
+	if fault, ok := errors.AsType[*teach.FieldError](err); ok {
+		err = calc.QueryError{fault.Field: fault.Cause}
 	}
-	if faults, ok := errors.AsType[calc.Faults](err); ok {
+	if faults, ok := errors.AsType[calc.QueryError](err); ok {
 		return c.json(http.StatusBadRequest, object{"error": object{"code": "invalid", "message": faults.Error(), "fields": faults}})
 	}
 	if err != nil {

@@ -66,7 +66,7 @@ func readScript(q url.Values) (teach.Script, error) {
 		return s, err
 	}
 	if n := len(q["do"]); n > teach.MaxActions {
-		return s, &teach.Fault{Field: "do", Cause: strconv.Itoa(n) + " actions, at most " + strconv.Itoa(teach.MaxActions)}
+		return s, &teach.FieldError{Field: "do", Cause: strconv.Itoa(n) + " actions, at most " + strconv.Itoa(teach.MaxActions)}
 	}
 	for _, text := range q["do"] {
 		a, err := teach.ParseAction(text)
@@ -86,7 +86,7 @@ func wholeOf(q url.Values, name string) (int, error) {
 	}
 	n, err := strconv.ParseUint(text, 10, 31)
 	if err != nil || n == 0 {
-		return 0, &teach.Fault{Field: name, Cause: "must be a whole number of at least 1"}
+		return 0, &teach.FieldError{Field: name, Cause: "must be a whole number of at least 1"}
 	}
 	return int(n), nil
 }
@@ -99,7 +99,7 @@ func (c *call) teachHashes() error {
 		}
 		keys := q.Get("keys")
 		if keys != "" && keys != "structured" && keys != "random" {
-			return nil, &teach.Fault{Field: "keys", Cause: "must be structured or random"}
+			return nil, &teach.FieldError{Field: "keys", Cause: "must be structured or random"}
 		}
 		return teach.Compare(n, p, keys != "random")
 	})
@@ -125,13 +125,13 @@ func readTrial(q url.Values) (n int, p float64, err error) {
 	if text := q.Get("n"); text != "" {
 		count, err := figures.Count(text)
 		if err != nil {
-			return 0, 0, &teach.Fault{Field: "n", Cause: err.Error()}
+			return 0, 0, &teach.FieldError{Field: "n", Cause: err.Error()}
 		}
 		n = int(min(count, 1<<31-1))
 	}
 	if text := q.Get("p"); text != "" {
 		if p, err = figures.Rate(text); err != nil {
-			return 0, 0, &teach.Fault{Field: "p", Cause: err.Error()}
+			return 0, 0, &teach.FieldError{Field: "p", Cause: err.Error()}
 		}
 	}
 	return n, p, nil

@@ -76,7 +76,7 @@ type Warning struct {
 // Solve answers a query: n, p, m, k and bits, as people write them, and what is
 // needed (needs, key_bytes, cost, absent, memory, kind). Fields that are empty are
 // not given.
-func Solve(query url.Values) (*Answer, Faults) {
+func Solve(query url.Values) (*Answer, QueryError) {
 	q, faults := read(query)
 	if faults != nil {
 		return nil, faults
@@ -97,13 +97,13 @@ func Solve(query url.Values) (*Answer, Faults) {
 	a.Filters = []Filter{q.filter(solved, sizing.Standard), q.filter(solved, sizing.Blocked)}
 	a.Curves = q.curves(solved, a.Filters)
 	if err := q.advise(a, solved); err != nil {
-		return nil, Faults{"needs": cause(err)}
+		return nil, QueryError{"needs": cause(err)}
 	}
 	if a.Kind = q.kind; a.Kind == "" {
 		a.Kind = a.usual()
 	}
 	if len(a.Kinds) > 0 && !slices.ContainsFunc(a.Kinds, func(c Choice) bool { return c.Name == a.Kind }) {
-		return nil, Faults{"kind": "a " + a.Kind + " filter cannot be made for these figures"}
+		return nil, QueryError{"kind": "a " + a.Kind + " filter cannot be made for these figures"}
 	}
 	a.Copy = q.snippets(a.Kind, solved, a.Filters)
 	return a, nil
@@ -123,13 +123,13 @@ func (a *Answer) usual() string {
 }
 
 // blame finds the field that an error of sizing is about: one that was given.
-func (q *question) blame(err error) Faults {
+func (q *question) blame(err error) QueryError {
 	for _, field := range []string{"k", "bits", "m", "p", "n"} {
 		if q.given[field] {
-			return Faults{field: cause(err)}
+			return QueryError{field: cause(err)}
 		}
 	}
-	return Faults{"n": cause(err)}
+	return QueryError{"n": cause(err)}
 }
 
 // cause returns the last part of an error: what is behind the sentinel.

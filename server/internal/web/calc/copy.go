@@ -128,12 +128,12 @@ func (r recipe) program(s sizes) string {
 	if strings.Contains(body, "log.") {
 		std += "\t\"log\"\n"
 	}
-	own := ""
+	var own strings.Builder
 	for _, name := range r.imports {
-		own += "\t\"" + strings.TrimSuffix(module+name, "/") + "\"\n"
+		fmt.Fprintf(&own, "\t%q\n", strings.TrimSuffix(module+name, "/"))
 	}
 	lines := strings.Split(strings.TrimSuffix(body, "\n"), "\n")
-	return "package main\n\nimport (\n" + std + "\n" + own + ")\n\nfunc main() {\n\t" + strings.Join(lines, "\n\t") + "\n}\n"
+	return "package main\n\nimport (\n" + std + "\n" + own.String() + ")\n\nfunc main() {\n\t" + strings.Join(lines, "\n\t") + "\n}\n"
 }
 
 // mostServerKeys is the largest CAPACITY of FILTER.CREATE.

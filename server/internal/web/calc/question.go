@@ -5,6 +5,7 @@
 package calc
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -17,11 +18,11 @@ import (
 	"github.com/bloomery/bloomery/sizing"
 )
 
-// Faults are what is wrong with a query, by the field that is wrong.
-type Faults map[string]string
+// QueryError is what is wrong with a query, by the field that is wrong.
+type QueryError map[string]string
 
 // Error returns the faults in the order of their fields.
-func (f Faults) Error() string {
+func (f QueryError) Error() string {
 	var lines []string
 	for _, field := range slices.Sorted(maps.Keys(f)) {
 		lines = append(lines, field+": "+f[field])
@@ -83,7 +84,7 @@ var fields = map[string]func(q *question, text string) error{
 
 func positive(n uint64, err error) (uint64, error) {
 	if err == nil && n == 0 {
-		return 0, fmt.Errorf("must be at least 1")
+		return 0, errors.New("must be at least 1")
 	}
 	return n, err
 }
@@ -150,7 +151,7 @@ func readAbsent(q *question, s string) error {
 func readMemory(q *question, s string) error {
 	n, err := figures.Size(s)
 	if err == nil && n < 1 {
-		return fmt.Errorf("must be at least 1 byte")
+		return errors.New("must be at least 1 byte")
 	}
 	q.needs.Memory = uint64(n)
 	return err
@@ -165,8 +166,8 @@ func readKind(q *question, s string) error {
 }
 
 // read reads a query. All fields that are wrong are in the faults.
-func read(query url.Values) (question, Faults) {
-	q, faults := question{given: map[string]bool{}}, Faults{}
+func read(query url.Values) (question, QueryError) {
+	q, faults := question{given: map[string]bool{}}, QueryError{}
 	for name, values := range query {
 		parse, ok := fields[name]
 		switch {
@@ -195,7 +196,7 @@ func read(query url.Values) (question, Faults) {
 }
 
 // complete makes of what is given two of n, p and m, and perhaps k.
-func (q *question) complete(faults Faults) {
+func (q *question) complete(faults QueryError) {
 	n, p, m, bits := q.given["n"], q.given["p"], q.given["m"], q.given["bits"]
 	switch {
 	case bits && p:
@@ -235,7 +236,7 @@ func (q *question) assume(names ...string) {
 }
 
 // fromPerKey computes m or n from the bits per key.
-func (q *question) fromPerKey(faults Faults) {
+func (q *question) fromPerKey(faults QueryError) {
 	if q.given["m"] {
 		n := math.Floor(float64(q.params.M) / q.perKey)
 		if n < 1 || n >= sizing.MaxBits {

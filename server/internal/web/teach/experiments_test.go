@@ -73,19 +73,27 @@ func TestTrialsRefused(t *testing.T) {
 		kind  string
 		field string
 	}{
-		{0, 0.01, "standard", "n"}, {-5, 0.01, "standard", "n"}, {teach.MaxTrialKeys + 1, 0.01, "standard", "n"}, {math.MaxInt, 0.01, "standard", "n"},
-		{1000, 0, "standard", "p"}, {1000, math.NaN(), "standard", "p"}, {1000, math.Inf(1), "standard", "p"}, {1000, -1, "standard", "p"}, {1000, 1e-9, "standard", "p"},
-		{1000, 0.01, "cuckoo", "kind"}, {1000, 0.01, "", "kind"},
+		{0, 0.01, "standard", "n"},
+		{-5, 0.01, "standard", "n"},
+		{teach.MaxTrialKeys + 1, 0.01, "standard", "n"},
+		{math.MaxInt, 0.01, "standard", "n"},
+		{1000, 0, "standard", "p"},
+		{1000, math.NaN(), "standard", "p"},
+		{1000, math.Inf(1), "standard", "p"},
+		{1000, -1, "standard", "p"},
+		{1000, 1e-9, "standard", "p"},
+		{1000, 0.01, "cuckoo", "kind"},
+		{1000, 0.01, "", "kind"},
 	} {
 		_, err := teach.Grow(c.kind, c.n, c.p)
-		if fault, ok := errors.AsType[*teach.Fault](err); !ok || fault.Field != c.field {
+		if fault, ok := errors.AsType[*teach.FieldError](err); !ok || fault.Field != c.field {
 			t.Errorf("Grow(%q, %d, %v): %v, want a fault of %s", c.kind, c.n, c.p, err, c.field)
 		}
 		if c.field == "kind" {
 			continue
 		}
 		_, err = teach.Compare(c.n, c.p, true)
-		if fault, ok := errors.AsType[*teach.Fault](err); !ok || fault.Field != c.field {
+		if fault, ok := errors.AsType[*teach.FieldError](err); !ok || fault.Field != c.field {
 			t.Errorf("Compare(%d, %v): %v, want a fault of %s", c.n, c.p, err, c.field)
 		}
 	}

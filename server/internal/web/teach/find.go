@@ -27,7 +27,7 @@ var animals = []string{
 }
 
 // Find plays the script and looks for a key that the filter reports though it
-// was not inserted. The error is a *Fault.
+// was not inserted. The error is a *FieldError.
 func (s Script) Find() (Found, error) {
 	_, r, err := s.play()
 	if err != nil {

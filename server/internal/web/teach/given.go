@@ -16,8 +16,11 @@ type given struct {
 	rule   func(key string) Word // nil if only words are known
 }
 
-func newGiven(bits int, words ...Word) *given {
-	return &given{set: make([]int, bits), hashes: len(words[0].Cells), words: words}
+// givenBits is the size of the array: few enough for a sheet of paper.
+const givenBits = 10
+
+func newGiven(words ...Word) *given {
+	return &given{set: make([]int, givenBits), hashes: len(words[0].Cells), words: words}
 }
 
 func (g *given) bits() int { return len(g.set) }

@@ -50,7 +50,7 @@ type Measured struct {
 // Compare fills two blocked filters with n numbered keys: one hashes with XXH3,
 // the other with FNV-1a, whose upper bits hardly depend on the end of a key. With
 // structured, keys are alike but for their end; otherwise they differ throughout.
-// The error is a *Fault.
+// The error is a *FieldError.
 func Compare(n int, rate float64, structured bool) (Comparison, error) {
 	if err := checkTrial(n, rate); err != nil {
 		return Comparison{}, err

@@ -1,6 +1,10 @@
 package teach
 
-import "github.com/bloomery/bloomery/bloom"
+import (
+	"strings"
+
+	"github.com/bloomery/bloomery/bloom"
+)
 
 // Kind is a kind of filter that can be shown.
 type Kind struct {
@@ -66,12 +70,12 @@ var kinds = []Kind{
 func Kinds() []Kind { return append([]Kind(nil), kinds...) }
 
 func kindNamed(name string) (*Kind, error) {
-	names := ""
+	var names []string
 	for i := range kinds {
 		if kinds[i].Name == name {
 			return &kinds[i], nil
 		}
-		names += ", " + kinds[i].Name
+		names = append(names, kinds[i].Name)
 	}
-	return nil, fault("kind", "%q is not one of %s", clip(name), names[2:])
+	return nil, fault("kind", "%q is not one of %s", clip(name), strings.Join(names, ", "))
 }

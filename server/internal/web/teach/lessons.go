@@ -23,7 +23,7 @@ var lessons = []Lesson{
 		About: "An array of 10 bits and two hash functions that can be computed in the head: h1 is the sum of the ASCII codes of the letters, modulo 10; h2 is 3 times the length, modulo 10.",
 		Do:    []string{"add:cat", "ask:cat", "ask:dog"},
 		given: func() *given {
-			g := newGiven(10, byHead("cat"), byHead("dog"))
+			g := newGiven(byHead("cat"), byHead("dog"))
 			g.rule = byHead
 			return g
 		},
@@ -33,7 +33,7 @@ var lessons = []Lesson{
 		About: "Apple and orange are inserted. Grape is not, but each of its bits was set by one of them: a false positive. The positions are given, three for each word.",
 		Do:    []string{"add:apple", "add:orange", "ask:apple", "ask:orange", "ask:grape"},
 		given: func() *given {
-			return newGiven(10, at("apple", 1, 4, 7), at("orange", 3, 4, 8), at("grape", 1, 3, 8))
+			return newGiven(at("apple", 1, 4, 7), at("orange", 3, 4, 8), at("grape", 1, 3, 8))
 		},
 	},
 	{
@@ -41,7 +41,7 @@ var lessons = []Lesson{
 		About: "A key whose bits are not all set is certainly absent. Once it is inserted it is always found: there is no false negative. A bit that two keys share is why a Bloom filter cannot delete. The positions are given, three for each word.",
 		Do:    []string{"add:apple", "add:banana", "ask:cherry", "add:cherry", "ask:apple", "ask:banana", "ask:cherry"},
 		given: func() *given {
-			return newGiven(10, at("apple", 0, 4, 7), at("banana", 2, 4, 9), at("cherry", 2, 5, 7))
+			return newGiven(at("apple", 0, 4, 7), at("banana", 2, 4, 9), at("cherry", 2, 5, 7))
 		},
 	},
 	{
@@ -49,7 +49,7 @@ var lessons = []Lesson{
 		About: "Red and blue are inserted. Black is certainly absent, since one of its bits is 0. Green is a false positive: one of its bits was set by red, the other by blue. The positions are given, two for each word.",
 		Do:    []string{"add:red", "add:blue", "ask:red", "ask:blue", "ask:black", "ask:green"},
 		given: func() *given {
-			return newGiven(10, at("red", 1, 5), at("blue", 3, 8), at("black", 3, 6), at("green", 5, 8))
+			return newGiven(at("red", 1, 5), at("blue", 3, 8), at("black", 3, 6), at("green", 5, 8))
 		},
 	},
 	{
@@ -106,7 +106,7 @@ func byHead(key string) Word {
 	for _, b := range []byte(key) {
 		sum += int(b)
 	}
-	h1, h2 := sum%10, 3*len(key)%10
+	h1, h2 := sum%givenBits, 3*len(key)%givenBits
 	return Word{Key: key, Cells: []int{h1, h2}, Why: fmt.Sprintf("the ASCII codes add up to %d, so h1 = %d; 3 × %d = %d, so h2 = %d",
 		sum, h1, len(key), 3*len(key), h2)}
 }

@@ -90,8 +90,6 @@ func (a *array) take(n int) ([]byte, error) {
 	return a.bytes, nil
 }
 
-func (a *array) words() int { return len(a.bytes) / 8 }
-
 func (a *array) word(i int) uint64 { return binary.NativeEndian.Uint64(a.bytes[8*i:]) }
 
 func (a *array) bit(i int) int { return int(a.word(i/64) >> (i % 64) & 1) }

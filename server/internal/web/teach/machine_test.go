@@ -3,6 +3,7 @@ package teach
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"testing"
 )
 
@@ -101,12 +102,12 @@ func TestCountersGoDown(t *testing.T) {
 		}
 		m := open(t, *k)
 		for i := range 30 {
-			if err := m.add(fmt.Sprint(i)); err != nil {
+			if err := m.add(strconv.Itoa(i)); err != nil {
 				t.Fatal(err)
 			}
 		}
 		for i := range 30 {
-			if !m.(remover).remove(fmt.Sprint(i)) {
+			if !m.(remover).remove(strconv.Itoa(i)) {
 				t.Fatalf("%s: key %d is not there", name, i)
 			}
 		}

@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// Play does what the script says and returns every step. The error is a *Fault.
+// Play does what the script says and returns every step. The error is a *FieldError.
 func (s Script) Play() (Scene, error) {
 	v, _, err := s.play()
 	return v, err

@@ -122,7 +122,7 @@ func TestRefused(t *testing.T) {
 		{teach.Script{Kind: "scalable", Actions: []teach.Action{{Do: "fill", N: 300}}}, "do"},
 	} {
 		_, err := c.script.Play()
-		fault, ok := errors.AsType[*teach.Fault](err)
+		fault, ok := errors.AsType[*teach.FieldError](err)
 		if !ok || fault.Field != c.field || fault.Cause == "" || len(err.Error()) > 400 {
 			t.Errorf("%+v: %v, want a fault of %s", c.script, err, c.field)
 		}
@@ -160,8 +160,8 @@ func TestSizeOfScenes(t *testing.T) {
 func FuzzPlay(f *testing.F) {
 	f.Add("standard", 512, 4, "add:cat\nask:dog\nfill:20")
 	f.Add("counting", 512, 4, "add:cat\ndelete:dog\ndelete:cat")
-	f.Add("cuckoo", 64, 0, "fill:70\nadd:a\nadd:a\nadd:a\nadd:a\nadd:a\nadd:a\nadd:a\nadd:a\nadd:a")
-	f.Add("window", 0, 0, "add:x\nadvance\nadvance\nadvance\nadvance\nask:x")
+	f.Add("cuckoo", 64, 0, "fill:70\n"+strings.Repeat("add:a\n", 9))
+	f.Add("window", 0, 0, "add:x\n"+strings.Repeat("advance\n", 4)+"ask:x")
 	f.Add("scalable", 0, 0, "fill:100\nask:key 3")
 	f.Add("lesson cat-dog", 0, 0, "add:cat\nask:{}")
 	f.Fuzz(func(t *testing.T, kind string, bits, hashes int, do string) {
@@ -176,7 +176,7 @@ func FuzzPlay(f *testing.F) {
 		}
 		v, err := s.Play()
 		if err != nil {
-			if _, ok := errors.AsType[*teach.Fault](err); !ok {
+			if _, ok := errors.AsType[*teach.FieldError](err); !ok {
 				t.Fatalf("%v is not a fault", err)
 			}
 			return

@@ -36,7 +36,7 @@ const (
 )
 
 // Grow makes a filter for n keys, standard or blocked, and adds 4 times as many.
-// The error is a *Fault.
+// The error is a *FieldError.
 func Grow(kind string, n int, rate float64) (Growth, error) {
 	if err := checkTrial(n, rate); err != nil {
 		return Growth{}, err

@@ -40,17 +40,17 @@ type Action struct {
 	N   int    // keys that fill adds
 }
 
-// Fault is an error in one field of a script.
-type Fault struct {
+// FieldError is an error in one field of a script.
+type FieldError struct {
 	Field string // lesson, kind, bits, hashes or do
 	Cause string
 }
 
 // Error implements error.
-func (f *Fault) Error() string { return "teach: " + f.Field + ": " + f.Cause }
+func (f *FieldError) Error() string { return "teach: " + f.Field + ": " + f.Cause }
 
 func fault(field, format string, args ...any) error {
-	return &Fault{field, fmt.Sprintf(format, args...)}
+	return &FieldError{field, fmt.Sprintf(format, args...)}
 }
 
 // ParseAction reads an action: add:KEY, ask:KEY, delete:KEY, fill:N, advance.

@@ -26,6 +26,7 @@ func (r *run) text(v Step, a Action, p place, old []int) string {
 		first = fmt.Sprintf("“%s” has the fingerprint %02x and the %s. ", v.Key, p.mark, bucketsOf(p.cells))
 	}
 	switch v.Verdict {
+	case Filled, Advanced: // told above
 	case Inserted, Unchanged, Full:
 		return first + r.insertedText(v, p, old)
 	case Deleted:
