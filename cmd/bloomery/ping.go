@@ -66,7 +66,7 @@ func (o *pingOptions) run(ctx context.Context, s *shell) error {
 	if o.timeout <= 0 {
 		return fmt.Errorf("--timeout %v is not more than 0", o.timeout)
 	}
-	connect := o.connectFlags.dial
+	connect := o.dial
 	if o.addr == "" {
 		own, err := o.own(s.lookup)
 		if err != nil {
