@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/bloom"
@@ -83,6 +84,32 @@ func TestSkewRarelySurprises(t *testing.T) {
 		}
 		rarely(t, "skew", by, health.AimedSkew)
 	}
+}
+
+// TestNoAlarmOnRandomLoad fills small filters with random keys up to their capacity
+// while a Keeper measures them for an hour: none has an anomaly.
+func TestNoAlarmOnRandomLoad(t *testing.T) {
+	s := newSource()
+	flat := bloom.NewStandard(500, 0.05)
+	const each = 200
+	var list []*filter
+	for range each * *alarms {
+		list = append(list, s.add(sized.Clone()), s.add(flat.Clone()))
+	}
+	k := s.keeper()
+	const rounds = 5
+	for round := range rounds {
+		for i, f := range list {
+			f.fill(int(f.hashed.Stats().Capacity)/rounds, uint64(round*len(list)+i))
+		}
+		s.run(k, 10*time.Minute)
+		k.Reports(func(id uint64, r *health.Report) {
+			if r.Anomaly != 0 {
+				t.Errorf("filter %d in round %d: %v, %d of %d items, skew %v, rate %v of %v", id, round, r.Anomaly, r.Items, r.Capacity, r.Skew, r.Probed, r.Asked)
+			}
+		})
+	}
+	t.Logf("%d filters, %d probes, %d positive, %d evaluations", len(list), k.Totals().Probes, k.Totals().Positives, k.Totals().Evaluations)
 }
 
 // TestLuck fills filters of every kind with random keys, as many as they are made for:
