@@ -14,7 +14,7 @@ import (
 var figureFuncs = template.FuncMap{
 	"whole": grouped, "short": short, "percent": percent, "between": between, "bytes": byteSize, "age": age, "micros": micros,
 	"lower": strings.ToLower, "cells": densityCells, "width": barWidth,
-	"add": func(a, b int) int { return a + b }, "seconds": func(ms int64) int64 { return ms / 1000 },
+	"add": func(a, b int) int { return a + b }, "seconds": func(ms int64) int64 { return ms / 1000 }, "calls": calls,
 }
 
 // grouped writes 64,000.
@@ -28,6 +28,14 @@ func grouped(n int64) string {
 		digits = digits[:i] + "," + digits[i:]
 	}
 	return sign + digits
+}
+
+// calls writes a number of calls.
+func calls(n int64) string {
+	if n == 1 {
+		return "1 call"
+	}
+	return grouped(n) + " calls"
 }
 
 // short writes 1.2 M: three digits and a power of ten.

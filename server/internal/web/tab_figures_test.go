@@ -12,6 +12,8 @@ func TestFigures(t *testing.T) {
 	day := int64(86400)
 	for _, test := range []struct{ got, want string }{
 		{grouped(0), "0"}, {grouped(999), "999"}, {grouped(1000), "1,000"}, {grouped(-1234567), "-1,234,567"}, {grouped(math.MaxInt64), "9,223,372,036,854,775,807"},
+		{calls(0), "0 calls"}, {calls(1), "1 call"}, {calls(2000), "2,000 calls"},
+		{problem{message: "NOAUTH Authentication required."}.Sentence(), "Authentication required."}, {problem{message: "the token is wrong"}.Sentence(), "The token is wrong."},
 		{short(999), "999"}, {short(1000), "1 k"}, {short(41_938), "41.9 k"}, {short(2_500_000), "2.5 M"}, {short(7e12), "7 T"},
 		{percent(0), "0%"}, {percent(0.01), "1%"}, {percent(0.0098765), "0.988%"}, {percent(1), "100%"}, {percent(1e-6), "1 in 1 M"}, {percent(1e-30), "0%"}, {percent(math.NaN()), "–"},
 		{between(0.009, 0.011), "0.9–1.1%"}, {between(0, 0.002), "0–0.2%"}, {between(0, 1e-6), "0% – 1 in 1 M"},
@@ -62,6 +64,7 @@ func TestOutlook(t *testing.T) {
 		{func(v *filterView) { v.Projection.Pace = &pace }, "does not get full"},
 		{func(v *filterView) { v.Projection.Pace, v.Projection.Full = &pace, &full }, "At 2.5 items a second it is full on Thursday, 24 December 2026, 18:30 UTC."},
 		{func(v *filterView) { v.Items = 100 }, "as many items as it was made for"},
+		{func(v *filterView) { v.Items = 101 }, "more items than it was made for"},
 		{func(v *filterView) { v.Grows = true }, "any number of items"},
 	} {
 		v := &filterView{filterRow: filterRow{Capacity: 100, Items: 10}}

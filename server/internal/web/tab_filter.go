@@ -132,7 +132,9 @@ func (v *filterView) Outlook() string {
 	switch {
 	case v.Grows:
 		return "It takes any number of items: it grows, or forgets the oldest."
-	case v.Capacity > 0 && v.Items >= v.Capacity:
+	case v.Capacity > 0 && v.Items > v.Capacity:
+		return "It holds more items than it was made for."
+	case v.Capacity > 0 && v.Items == v.Capacity:
 		return "It holds as many items as it was made for."
 	case p.Pace == nil:
 		return "Its pace is known after 10 minutes."

@@ -105,10 +105,15 @@ func zipped(data []byte) []byte {
 // Status is the status of the response, for templates.
 func (p problem) Status() int { return p.status }
 
-// Sentence is the message as a sentence of the page.
+// Sentence is the message as a sentence of the page, without the code that errors of
+// commands begin with.
 func (p problem) Sentence() string {
-	first, size := utf8.DecodeRuneInString(p.message)
-	text := string(unicode.ToUpper(first)) + p.message[size:]
+	message := p.message
+	if code, rest, ok := strings.Cut(message, " "); ok && strings.ToUpper(code) == code {
+		message = rest
+	}
+	first, size := utf8.DecodeRuneInString(message)
+	text := string(unicode.ToUpper(first)) + message[size:]
 	if !strings.HasSuffix(text, ".") {
 		text += "."
 	}

@@ -35,7 +35,8 @@ function draw(box, spec) {
     svg.append(make("text", { x: space.left - 8, y: y.at(v) + 4, "text-anchor": "end" }, y.format(v)));
   }
   for (const v of ticks(x, Math.max(Math.floor(width / 110), 2))) {
-    svg.append(make("text", { x: x.at(v), y: height - 6, "text-anchor": "middle" }, x.format(v)));
+    const last = x.at(v) > width - space.right - 20;
+    svg.append(make("text", { x: last ? width - space.right : x.at(v), y: height - 6, "text-anchor": last ? "end" : "middle" }, x.format(v)));
   }
   svg.append(make("line", { class: "axis", x1: space.left, x2: width - space.right, y1: height - space.bottom, y2: height - space.bottom }));
   for (const s of spec.series) line(svg, s, x, y, height - space.bottom);
