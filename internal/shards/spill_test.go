@@ -173,10 +173,14 @@ func TestCancelledStream(t *testing.T) {
 		}
 	}
 	var told uint64
+	calls := 0
 	s := shards.NewSpill(&disk{room: 1 << 30}, 1<<20, 0)
-	err := s.AddSeq(ctx, endless, func(n uint64) { told = n })
+	err := s.AddSeq(ctx, endless, func(n uint64) { told = n; calls++ })
 	if !errors.Is(err, context.Canceled) || read > 1_100_000 || told < 900_000 {
-		t.Errorf("%v after %d hashes, progress told of %d", err, read, told)
+		t.Errorf("%v after %d hashes, progress reports %d", err, read, told)
+	}
+	if calls > 20 { // every 2^16 hashes
+		t.Errorf("progress is reported %d times", calls)
 	}
 }
 

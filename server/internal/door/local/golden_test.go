@@ -24,6 +24,13 @@ type goldenEntry struct {
 	Items                  uint64
 }
 
+// goldenRebuild is what FILTER.REBUILD STATUS of a released server answered.
+type goldenRebuild struct {
+	Name, Kind         string
+	Fed, Added, Missed uint64
+	Items              uint64
+}
+
 // TestGoldenFolders opens data folders that earlier releases wrote: all of it
 // comes back, doctor finds them whole, and a snapshot of this release keeps it.
 func TestGoldenFolders(t *testing.T) {
@@ -41,6 +48,12 @@ func TestGoldenFolders(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			var rebuilds []goldenRebuild
+			if text, err := os.ReadFile(filepath.Join(filepath.Dir(archive), "rebuilds.json")); err == nil {
+				if err := json.Unmarshal(text, &rebuilds); err != nil || len(rebuilds) == 0 {
+					t.Fatalf("rebuilds.json has %d rebuilds: %v", len(rebuilds), err)
+				}
+			}
 			files := local.Disk(unpack(t, archive))
 			report, err := local.Inspect(files)
 			if err != nil {
@@ -51,11 +64,13 @@ func TestGoldenFolders(t *testing.T) {
 			}
 			state, d := open(t, files, local.EverySecond)
 			checkGolden(t, state, want)
+			checkRebuilds(t, state, rebuilds)
 			if err := d.Snapshot(); err != nil {
 				t.Fatal(err)
 			}
 			state, d = same(t, files, state, d)
 			checkGolden(t, state, want)
+			checkRebuilds(t, state, rebuilds)
 			if err := d.Close(); err != nil {
 				t.Fatal(err)
 			}
@@ -92,6 +107,26 @@ func checkGolden(t *testing.T, state *store.State, want []goldenEntry) {
 			got.Dump = hex.EncodeToString(sum.Sum(nil))
 		}
 		if got != w {
+			t.Errorf("came back as %+v\nwant %+v", got, w)
+		}
+	}
+}
+
+// checkRebuilds asks for the rebuilds that were open.
+func checkRebuilds(t *testing.T, state *store.State, want []goldenRebuild) {
+	t.Helper()
+	for _, w := range want {
+		sh := state.ShadowNamed([]byte(w.Name))
+		if e := state.Names.Lookup([]byte(w.Name), 0); e != nil {
+			sh = state.ShadowOf(e.ID)
+		}
+		if sh == nil {
+			t.Errorf("the rebuild of %s is missing", w.Name)
+			continue
+		}
+		p, ok := sh.Progress()
+		got := goldenRebuild{w.Name, sh.Row().Name, p.Fed, p.Added, p.Missed, p.Items}
+		if !ok || got != w {
 			t.Errorf("came back as %+v\nwant %+v", got, w)
 		}
 	}
