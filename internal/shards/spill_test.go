@@ -267,14 +267,16 @@ func TestCut(t *testing.T) {
 		want   uint
 		refuse bool
 	}{
-		"as in memory":     {hs, shards.Demand{Bits: bits, Need: need, Memory: 1 << 30}, 1, false},
-		"more":             {hs, shards.Demand{Bits: bits, Need: need, Memory: 1 << 20}, 3, false},
-		"one at a time":    {hs, shards.Demand{Bits: bits, Need: need, Memory: 100_000}, 6, false},
-		"too little":       {hs, shards.Demand{Bits: bits, Need: need, Memory: 30_000}, 0, true},
-		"fixed":            {hs, shards.Demand{Bits: func(uint64) uint { return 3 }, Fixed: true, Need: need, Memory: 600_000}, 3, false},
-		"fixed, too large": {hs, shards.Demand{Bits: func(uint64) uint { return 3 }, Fixed: true, Need: need, Memory: 400_000}, 0, true},
-		"too many":         {hs, shards.Demand{Bits: func(uint64) uint { return 12 }, Need: need, Memory: 1 << 30}, 0, true},
-		"duplicates":       {slices.Repeat(hs, 10), shards.Demand{Bits: bits, Need: need, Memory: 100_000}, 6, false},
+		"as in memory":      {hs, shards.Demand{Bits: bits, Need: need, Memory: 1 << 30}, 1, false},
+		"more":              {hs, shards.Demand{Bits: bits, Need: need, Memory: 1 << 20}, 3, false},
+		"one at a time":     {hs, shards.Demand{Bits: bits, Need: need, Memory: 100_000}, 6, false},
+		"too little":        {hs, shards.Demand{Bits: bits, Need: need, Memory: 30_000}, 0, true},
+		"fixed":             {hs, shards.Demand{Bits: func(uint64) uint { return 3 }, Fixed: true, Need: need, Memory: 600_000}, 3, false},
+		"fixed, too large":  {hs, shards.Demand{Bits: func(uint64) uint { return 3 }, Fixed: true, Need: need, Memory: 400_000}, 0, true},
+		"as many as can be": {hs, shards.Demand{Bits: func(uint64) uint { return 6 }, Need: need, Memory: 1 << 30}, 6, false},
+		"one too many":      {hs, shards.Demand{Bits: func(uint64) uint { return 7 }, Need: need, Memory: 1 << 30}, 0, true},
+		"too many":          {hs, shards.Demand{Bits: func(uint64) uint { return 12 }, Need: need, Memory: 1 << 30}, 0, true},
+		"duplicates":        {slices.Repeat(hs, 10), shards.Demand{Bits: bits, Need: need, Memory: 100_000}, 6, false},
 	} {
 		s := spilled(t, &disk{room: 1 << 30}, 1<<18, c.hs)
 		b, longest, left, err := s.Cut(t.Context(), c.d)

@@ -271,6 +271,18 @@ func TestSketchesThatCannotBe(t *testing.T) {
 	}
 }
 
+// TestDeepestSketch makes a CMS of as many rows as there may be.
+func TestDeepestSketch(t *testing.T) {
+	r := store.Record{Op: store.OpCountMin, Name: []byte("k"), Value: countMinHeader(1, 65_536)}
+	if n, err := store.NewBytes(&r); err != nil || n < 4*65_536 {
+		t.Errorf("65,536 rows: %d bytes, %v", n, err)
+	}
+	r.Value = countMinHeader(1, 65_537)
+	if n, err := store.NewBytes(&r); err == nil {
+		t.Errorf("65,537 rows: %d bytes, want an error", n)
+	}
+}
+
 // TestMergesInTheLog replays what merges leave in the log on the state before them:
 // it gives the state behind them. The sources may have changed in between.
 func TestMergesInTheLog(t *testing.T) {
