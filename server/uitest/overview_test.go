@@ -71,3 +71,18 @@ func TestOverviewIsLive(t *testing.T) {
 	p.click(`a[href="filters"]`)
 	p.wait(`document.querySelector("th a") && document.body.dataset.ready`)
 }
+
+// TestServerGone says that the connection is lost, and keeps what was shown.
+func TestServerGone(t *testing.T) {
+	t.Parallel()
+	s := serve(t, server.Config{})
+	s.send("FILTER.CREATE", "seen", "bloom")
+	p := open(t, s.base, "/filters")
+	p.expect("ERR_")
+	p.wait(`document.getElementById("state").dataset.state === "live"`)
+	s.stop()
+	p.wait(`document.getElementById("state").innerText === "Connection lost"`)
+	if got := p.names(); len(got) != 1 {
+		t.Errorf("names = %q", got)
+	}
+}

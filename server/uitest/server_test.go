@@ -7,6 +7,7 @@ import (
 	"net"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/bloomery/bloomery/server"
@@ -18,6 +19,7 @@ type site struct {
 	base string
 	conn net.Conn
 	in   *bufio.Reader
+	stop func() // ends the server
 }
 
 // serve starts a server, in memory unless the configuration says otherwise.
@@ -31,18 +33,19 @@ func serve(t *testing.T, c server.Config) *site {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- s.Serve(ctx) }()
-	t.Cleanup(func() {
+	stop := sync.OnceFunc(func() {
 		cancel()
 		if err := <-done; err != nil {
 			t.Errorf("Serve() = %v", err)
 		}
 	})
+	t.Cleanup(stop)
 	conn, err := s.Dial(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = conn.Close() })
-	return &site{t, "http://" + s.HTTPAddr().String(), conn, bufio.NewReader(conn)}
+	return &site{t, "http://" + s.HTTPAddr().String(), conn, bufio.NewReader(conn), stop}
 }
 
 // send sends a command over RESP and returns the reply, flat.

@@ -2,6 +2,8 @@ package web
 
 import (
 	"encoding/json"
+	"errors"
+	"net/http"
 	"net/url"
 	"strings"
 	"time"
@@ -184,9 +186,16 @@ type kindRow struct {
 	Static bool   `json:"static"`
 }
 
-// kindRows returns what each kind can do.
+// kindRows returns what each kind can do, for the forms of the page: nothing where it
+// has none, or a user may not ask.
 func (c *call) kindRows() (rows []kindRow, err error) {
+	if !c.h.Admin {
+		return nil, nil
+	}
 	reply, err := c.do("FILTER.KINDS")
+	if p, ok := errors.AsType[problem](err); ok && p.status == http.StatusForbidden {
+		return nil, nil
+	}
 	if err == nil {
 		err = into(valueOf(reply), &rows)
 	}
