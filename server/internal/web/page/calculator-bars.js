@@ -28,7 +28,7 @@ function row(kind, most) {
   const type = kind.exact ? "exact" : kind.serves ? "serves" : "refused";
   const cell = (label, text) => el("td", { class: "r", "data-label": label }, text);
   return el("tr", { class: type, "data-kind": kind.name },
-    el("th", { scope: "row" }, el("span", { class: "kind" }, names[kind.name] ?? kind.name), el("span", { class: "reason" }, sentence(kind))),
+    el("th", { scope: "row", class: "wide" }, el("span", { class: "kind" }, names[kind.name] ?? kind.name), el("span", { class: "reason" }, sentence(kind))),
     el("td", { class: "wide", "data-label": "memory" }, el("div", { class: "bar-cell" }, fill, el("span", { class: "num nowrap" }, bytes(kind.bytes)))),
     cell("bits per key", kind.bits_per_key.toFixed(2)), cell("rate", kind.exact ? "exact" : percent(kind.error_rate)), cell("reads", whole(kind.lookup)));
 }

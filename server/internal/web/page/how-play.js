@@ -33,10 +33,13 @@ export function playground({ stage, ctx, list, go }) {
   const log = el("ol", { class: "log", "aria-label": "All steps" });
   const tools = controls({ act, find, restart });
   const problem = el("p", { class: "error", role: "alert" });
-  stage.replaceChildren(
+  const missing = el("p", { class: "error", role: "alert" });
+  const parts = [
     el("section", { class: "card", "aria-labelledby": "scene-title" }, title, about, setup, words, stepper, text, cells.root, figures),
     el("section", { class: "card" }, el("h2", {}, "Try it"), tools.root, problem),
-    el("section", { class: "card" }, el("h2", {}, "Steps"), log));
+    el("section", { class: "card" }, el("h2", {}, "Steps"), log),
+  ];
+  stage.replaceChildren(missing, ...parts);
   title.id = "scene-title";
 
   const same = (other) => own.filter((name) => name !== "step").every((name) => String(params.getAll(name)) === String(other.getAll(name)));
@@ -50,14 +53,12 @@ export function playground({ stage, ctx, list, go }) {
       try {
         scene = await ctx.request(`teach?${query}`);
       } catch (error) {
-        if (!scene) {
-          stage.querySelector(".card").hidden = true;
-        }
-        problem.textContent = error.message;
+        for (const part of parts) part.hidden = !scene;
+        (scene ? problem : missing).textContent = error.message;
         return;
       }
-      stage.querySelector(".card").hidden = false;
-      problem.textContent = "";
+      for (const part of parts) part.hidden = false;
+      problem.textContent = missing.textContent = "";
       params = wanted;
       build();
     }
