@@ -116,8 +116,16 @@ func TestFiltersPage(t *testing.T) {
 		query, first string
 		n            int
 	}{
-		{"", "set:000", 50}, {"?per=200", "set:000", 121}, {"?page=2", "set:050", 50}, {"?page=999", "set:100", 21}, {"?dir=desc", "sketch", 50},
-		{"?q=SET:11", "set:110", 10}, {"?q=set*5", "set:005", 12}, {"?sort=bytes&dir=desc&per=25", "", 25}, {"?q=nothing", "", 0}, {"?q=sketch", "sketch", 1},
+		{"", "set:000", 50},
+		{"?per=200", "set:000", 121},
+		{"?page=2", "set:050", 50},
+		{"?page=999", "set:100", 21},
+		{"?dir=desc", "sketch", 50},
+		{"?q=SET:11", "set:110", 10},
+		{"?q=set*5", "set:005", 12},
+		{"?sort=bytes&dir=desc&per=25", "", 25},
+		{"?q=nothing", "", 0},
+		{"?q=sketch", "sketch", 1},
 	} {
 		names := rows(test.query)
 		if len(names) != test.n || test.first != "" && names[0] != test.first {
@@ -169,8 +177,14 @@ func TestPageAsksWhoYouAre(t *testing.T) {
 		target, mode string
 		challenges   int
 	}{
-		{"/filters", "navigate", 0}, {"/filters?signin", "navigate", 2}, {"/?signin", "", 2}, {"/filters?signin", "cors", 1},
-		{"/api/v1/filters", "navigate", 2}, {"/api/v1/filters", "", 2}, {"/api/v1/filters", "cors", 1}, {"/api/v1/events", "same-origin", 1},
+		{"/filters", "navigate", 0},
+		{"/filters?signin", "navigate", 2},
+		{"/?signin", "", 2},
+		{"/filters?signin", "cors", 1},
+		{"/api/v1/filters", "navigate", 2},
+		{"/api/v1/filters", "", 2},
+		{"/api/v1/filters", "cors", 1},
+		{"/api/v1/events", "same-origin", 1},
 	} {
 		response, text, _ := fetch(t, s.Handler(), test.target, "Sec-Fetch-Mode", test.mode)
 		if n := len(response.Header.Values("WWW-Authenticate")); response.StatusCode != http.StatusUnauthorized || n != test.challenges {

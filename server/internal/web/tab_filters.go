@@ -49,10 +49,17 @@ type column struct {
 
 // columns are those of the table, in their order. The names are those of SORT.
 var columns = []column{
-	{"name", "Name", false, false}, {"kind", "Kind", false, false}, {"fill", "Items of capacity", false, true},
-	{"saturation", "Saturation", true, true}, {"asked", "Asked", true, false}, {"predicted", "Predicted", true, true},
-	{"probed", "Probed", true, true}, {"traffic", "Traffic", true, true}, {"bytes", "Memory", true, true},
-	{"created", "Age", true, true}, {"verdict", "Verdict", false, false},
+	{"name", "Name", false, false},
+	{"kind", "Kind", false, false},
+	{"fill", "Items of capacity", false, true},
+	{"saturation", "Saturation", true, true},
+	{"asked", "Asked", true, false},
+	{"predicted", "Predicted", true, true},
+	{"probed", "Probed", true, true},
+	{"traffic", "Traffic", true, true},
+	{"bytes", "Memory", true, true},
+	{"created", "Age", true, true},
+	{"verdict", "Verdict", false, false},
 }
 
 // Columns returns the columns of the table.
