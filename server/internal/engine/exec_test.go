@@ -55,6 +55,9 @@ func TestExecStops(t *testing.T) {
 	if want := []int{2, 9}; !slices.Equal(stops, want) {
 		t.Errorf("Exec stops behind calls %v, want %v", stops, want)
 	}
+	if last := s.lastCmd.Load(); last == nil || last.Name != "quit" {
+		t.Errorf("CLIENT LIST shows %v, want quit", last)
+	}
 	want := []string{"a", "heavy", "made late", "fast", "FAST", "fast", "ERR unknown command 'none', with args beginning with: ", "ERR wrong number of arguments for 'a' command", "quit", ""}
 	if got := answers(w); !slices.Equal(got, want) {
 		t.Errorf("the answers are %q, want %q", got, want)
@@ -289,6 +292,9 @@ func TestBudgetBounds(t *testing.T) {
 	}
 	if x.SetMaxMemory(3); b.Left() != 0 || !b.full() {
 		t.Errorf("%d bytes are left beyond the bound", b.Left())
+	}
+	if x.DataBytes() != 0 {
+		t.Errorf("no data takes %d bytes", x.DataBytes())
 	}
 	release, ok := x.Reserve(1)
 	if ok || release != nil {
