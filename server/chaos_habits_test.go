@@ -52,8 +52,9 @@ type peer struct {
 	r  *bufio.Reader
 }
 
-// tlsShare is of how many connections one has TLS.
-const tlsShare = 10
+// tlsShare is of how many connections one has TLS. Handshakes cost milliseconds, and
+// most of the load is to be that of commands.
+const tlsShare = 50
 
 // connect returns nil if there is no connection to be had.
 func connect(c *chaos) *peer {
