@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -145,7 +146,6 @@ func TestLiveAfterAdd(t *testing.T) {
 // TestManyFilters has ten thousand filters: the server answers a page of them within
 // 300 ms, of at most 200 rows.
 func TestManyFilters(t *testing.T) {
-	t.Parallel()
 	const (
 		filters = 10_000
 		most    = 300 * time.Millisecond
@@ -157,14 +157,15 @@ func TestManyFilters(t *testing.T) {
 	}
 	s.sendAll(commands)
 	for _, query := range []string{"per=200", "per=200&sort=saturation&dir=desc", "per=200&q=99", "per=200&sort=verdict"} {
-		// Others may use the machine, too: the best of several counts.
-		best := time.Hour
-		for tries := 0; tries < 25 && (tries < 3 || best > most); tries++ {
-			began := time.Now()
+		// Others may use the machine, too: what counts is the time that this process
+		// has worked, client included, in the best of several requests.
+		best, wall := time.Hour, time.Hour
+		for range 5 {
+			began, worked := time.Now(), cpuTime(t)
 			get(t, s.base+"/filters?"+query)
-			best = min(best, time.Since(began))
+			best, wall = min(best, cpuTime(t)-worked), min(wall, time.Since(began))
 		}
-		t.Logf("%s: %v", query, best)
+		t.Logf("%s: %v of work, %v", query, best, wall)
 		if best > most {
 			t.Errorf("%s took %v, want at most %v", query, best, most)
 		}
@@ -180,6 +181,16 @@ func TestManyFilters(t *testing.T) {
 	if got := p.names(); got[0] != "filter:09999" {
 		t.Errorf("search finds %q", got)
 	}
+}
+
+// cpuTime returns how long the processors have worked for this process.
+func cpuTime(t *testing.T) time.Duration {
+	t.Helper()
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
 // get returns the body of an address.
