@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"time"
 
 	"github.com/bloomery/bloomery/internal/memory"
@@ -141,8 +140,13 @@ func (c Config) complete() (Config, error) {
 	if err := c.checkTLS(); err != nil {
 		return c, err
 	}
-	for _, addr := range slices.Concat(c.Addr, c.HTTP) {
-		if _, err := c.endpoint(addr); err != nil {
+	for _, addr := range c.Addr {
+		if _, err := c.endpoint("addr", addr); err != nil {
+			return c, err
+		}
+	}
+	for _, addr := range c.HTTP {
+		if _, err := c.endpoint("http", addr); err != nil {
 			return c, err
 		}
 	}

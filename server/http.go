@@ -69,7 +69,7 @@ func (s *Server) newHTTP() error {
 func (s *Server) listenHTTP() ([]net.Listener, error) {
 	var all []net.Listener
 	for _, addr := range s.config.HTTP {
-		l, err := s.config.listen(addr)
+		l, err := s.config.listen("http", addr)
 		if err != nil {
 			for _, l := range all {
 				_ = l.Close()
@@ -91,7 +91,7 @@ func (s *Server) listenHTTP() ([]net.Listener, error) {
 // httpNames returns the names among the addresses of HTTP.
 func (c *Config) httpNames() (names []string) {
 	for _, addr := range c.HTTP {
-		e, err := c.endpoint(addr)
+		e, err := c.endpoint("http", addr)
 		host, _, _ := net.SplitHostPort(e.Address)
 		if err == nil && e.Network == "tcp" && host != "" && net.ParseIP(host) == nil {
 			names = append(names, host)

@@ -32,9 +32,17 @@ type Endpoint struct {
 // plain:HOST:PORT or unix:PATH. Without a prefix there is TLS if the server has a
 // certificate.
 func ParseAddr(addr string, certificate bool) (Endpoint, error) {
+	e, err := parseAddr(addr, certificate)
+	if err != nil {
+		return Endpoint{}, fmt.Errorf("server: addr %q: %w", addr, err)
+	}
+	return e, nil
+}
+
+func parseAddr(addr string, certificate bool) (Endpoint, error) {
 	if path, ok := strings.CutPrefix(addr, unixPrefix); ok {
 		if path == "" {
-			return Endpoint{}, fmt.Errorf("server: addr %q: no path", addr)
+			return Endpoint{}, errors.New("no path")
 		}
 		return Endpoint{Network: "unix", Address: path}, nil
 	}
@@ -46,21 +54,24 @@ func ParseAddr(addr string, certificate bool) (Endpoint, error) {
 	}
 	_, port, err := net.SplitHostPort(e.Address)
 	if err != nil {
-		return Endpoint{}, fmt.Errorf("server: addr %q: want HOST:PORT, tls:HOST:PORT, plain:HOST:PORT or unix:PATH", addr)
+		return Endpoint{}, errors.New("want HOST:PORT, tls:HOST:PORT, plain:HOST:PORT or unix:PATH")
 	}
 	if _, err := net.DefaultResolver.LookupPort(context.Background(), "tcp", port); err != nil {
-		return Endpoint{}, fmt.Errorf("server: addr %q: %q is not a port", addr, port)
+		return Endpoint{}, fmt.Errorf("%q is not a port", port)
 	}
 	return e, nil
 }
 
-// endpoint reads an address of this configuration.
-func (c *Config) endpoint(addr string) (Endpoint, error) {
-	e, err := ParseAddr(addr, c.hasTLS())
+// endpoint reads an address of this configuration, from the setting that it is in.
+func (c *Config) endpoint(setting, addr string) (Endpoint, error) {
+	e, err := parseAddr(addr, c.hasTLS())
 	if err == nil && e.TLS && !c.hasTLS() {
-		err = fmt.Errorf("server: addr %q: TLS needs a certificate: set tls-cert and tls-key", addr)
+		err = errors.New("TLS needs a certificate: set tls-cert and tls-key")
 	}
-	return e, err
+	if err != nil {
+		return Endpoint{}, fmt.Errorf("server: %s %q: %w", setting, addr, err)
+	}
+	return e, nil
 }
 
 // listener is where clients come from.
@@ -73,7 +84,7 @@ type listener struct {
 func (c *Config) listenAll() ([]listener, error) {
 	var all []listener
 	for _, addr := range c.Addr {
-		l, err := c.listen(addr)
+		l, err := c.listen("addr", addr)
 		if err != nil {
 			for _, l := range all {
 				_ = l.Close()
@@ -85,8 +96,8 @@ func (c *Config) listenAll() ([]listener, error) {
 	return all, nil
 }
 
-func (c *Config) listen(addr string) (listener, error) {
-	e, err := c.endpoint(addr)
+func (c *Config) listen(setting, addr string) (listener, error) {
+	e, err := c.endpoint(setting, addr)
 	if err != nil {
 		return listener{}, err
 	}

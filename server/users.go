@@ -1,7 +1,9 @@
 package server
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -28,13 +30,21 @@ func readUsers(name string) ([]byte, error) {
 	info, err := os.Stat(name)
 	switch {
 	case err != nil:
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", name, cause(err))
 	case !info.Mode().IsRegular():
 		return nil, fmt.Errorf("%s is not a regular file", name)
 	case info.Size() > maxUsers:
 		return nil, fmt.Errorf("%s has %d bytes, more than a file of users can have", name, info.Size())
 	}
 	return os.ReadFile(name)
+}
+
+// cause returns the error of a path without the operation and the path.
+func cause(err error) error {
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
+		return p.Err
+	}
+	return err
 }
 
 // reloadUsers reads the file of users. The error names the line that is wrong.
@@ -45,7 +55,7 @@ func (s *Server) reloadUsers() (apply func(), err error) {
 	}
 	apply, err = s.engine.ReadUsers()
 	if err != nil {
-		return nil, fmt.Errorf("server: acl: %w", err)
+		return nil, fmt.Errorf("server: acl-file: %w", err)
 	}
 	if info, err := os.Stat(name); err == nil && info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows" {
 		s.log.Warn("the file of users can be read by others: chmod 600", "file", name, "mode", info.Mode().Perm().String())

@@ -109,7 +109,7 @@ func TestBadUserFile(t *testing.T) {
 	if s, err := server.New(server.Config{Addr: []string{"127.0.0.1:0"}, ACLFile: bad}); err == nil {
 		_ = s.Close()
 		t.Error("a bad file is taken at the start")
-	} else if want := "server: acl: " + bad + ":2: Unknown command or category name in ACL: '+nothing'"; err.Error() != want {
+	} else if want := "server: acl-file: " + bad + ":2: Unknown command or category name in ACL: '+nothing'"; err.Error() != want {
 		t.Errorf("at the start: %v, want %s", err, want)
 	}
 	if s, err := server.New(server.Config{Addr: []string{"127.0.0.1:0"}, ACLFile: bad + ".none"}); err == nil {
@@ -172,7 +172,7 @@ func TestReloadOfUsers(t *testing.T) {
 	if err := os.WriteFile(name, []byte("user alice on\nuser default on +nothing\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Reload(); err == nil || err.Error() != "server: acl: "+name+":2: Unknown command or category name in ACL: '+nothing'" {
+	if err := s.Reload(); err == nil || err.Error() != "server: acl-file: "+name+":2: Unknown command or category name in ACL: '+nothing'" {
 		t.Errorf("Reload of a bad file: %v", err)
 	}
 	alice.expect(":1\r\n", "BF.ADD", "alice:f", "x")

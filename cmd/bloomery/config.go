@@ -130,7 +130,7 @@ func checkConfig(file string) (problems, warnings []*fileError, err error) {
 			continue
 		}
 		good = append(good, a)
-		if isSecret(a.key) && readByOthers(file) {
+		if isSecret(a.key) && s.flags.Lookup(a.key).Value.String() != "" && readByOthers(file) {
 			warnings = append(warnings, &fileError{file, a.line, a.key, errors.New("other users can read the file: chmod 600 " + file)})
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -18,7 +19,7 @@ func newPage() *cobra.Command {
 	var addr string
 	cmd := &cobra.Command{
 		Use:   "page",
-		Short: "Open the calculator and the lessons of the page, without a server",
+		Short: "Serve the calculator and the lessons of the page, without a server",
 		Long: `page serves the page of bloomery on this machine and prints its address: the
 calculator, which sizes filters, and the lessons on how they work. There is no data:
 the tabs that show a server need one, started with bloomery serve, whose --http
@@ -40,10 +41,9 @@ Ctrl-C ends it.`,
 const pageGrace = time.Second
 
 func runPage(ctx context.Context, addr string, out io.Writer) error {
-	var config net.ListenConfig
-	l, err := config.Listen(ctx, "tcp", addr)
+	l, err := listenPage(ctx, addr)
 	if err != nil {
-		return fmt.Errorf("page: %w", err)
+		return err
 	}
 	s := &http.Server{Handler: server.Page(), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute}
 	ended := make(chan error, 1)
@@ -62,4 +62,22 @@ func runPage(ctx context.Context, addr string, out io.Writer) error {
 		_ = s.Close()
 	}
 	return nil
+}
+
+func listenPage(ctx context.Context, addr string) (net.Listener, error) {
+	if _, _, err := net.SplitHostPort(addr); err != nil {
+		return nil, fmt.Errorf("page: --addr %q: want HOST:PORT", addr)
+	}
+	var config net.ListenConfig
+	l, err := config.Listen(ctx, "tcp", addr)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, hinted{
+			fmt.Errorf("page: --addr %s: the port is taken by another program", addr),
+			"choose another port, or leave --addr out to get a free one",
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("page: --addr %s: %w", addr, err)
+	}
+	return l, nil
 }

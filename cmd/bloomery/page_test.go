@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -39,9 +40,21 @@ func TestPage(t *testing.T) {
 	if got := <-code; got != 0 {
 		t.Errorf("after Ctrl-C page ends with %d, want 0", got)
 	}
-	for _, args := range [][]string{{"page", "--addr", "nowhere"}, {"page", "--addr", "127.0.0.1:99999"}, {"page", "more"}} {
-		if got, _, errOut := call(t, args...); got != exitUsage || errOut == "" {
-			t.Errorf("%q = %d, %q, want %d and a message", args, got, errOut, exitUsage)
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = taken.Close() }()
+	for addr, want := range map[string]string{
+		"nowhere":             `page: --addr "nowhere": want HOST:PORT`,
+		"127.0.0.1:99999":     "invalid port",
+		taken.Addr().String(): "the port is taken by another program\nhint: choose another port",
+	} {
+		if got, _, errOut := call(t, "page", "--addr", addr); got != exitUsage || !strings.Contains(errOut, want) {
+			t.Errorf("page --addr %s = %d, %q, want %d and %q", addr, got, errOut, exitUsage, want)
 		}
+	}
+	if got, _, errOut := call(t, "page", "more"); got != exitUsage || errOut == "" {
+		t.Errorf("page more = %d, %q, want %d and a message", got, errOut, exitUsage)
 	}
 }

@@ -71,7 +71,10 @@ var topColumns = []string{"name", "kind", "items", "fill", "asked", "rate", "x a
 // a ~ before it.
 func (v *topView) row(f *topFilter) []string {
 	rate, pace := shareOrDash(f.rate), "-"
-	if !f.measured && f.rate > 0 {
+	switch {
+	case f.measured && f.rate == 0: // probes found no false positive
+		rate = "0%"
+	case !f.measured && f.rate > 0:
 		rate = "~" + rate
 	}
 	if p, ok := v.pace[f.name]; ok {

@@ -333,4 +333,8 @@ func TestTopText(t *testing.T) {
 	if got := strings.Join(v.row(&f), " "); got != "x  0 - - - - - 0 B OK" {
 		t.Errorf("a filter without figures = %q", got)
 	}
+	f.asked, f.measured = 0.01, true
+	if got := strings.Join(v.row(&f), " "); got != "x  0 - 1% 0% 0.00 - 0 B OK" {
+		t.Errorf("a filter of which probes found no false positive = %q", got)
+	}
 }

@@ -151,9 +151,9 @@ func (o *overviewView) Saved() int64 {
 // Period is what the latencies are of.
 func (o *overviewView) Period() string {
 	if o.Seconds <= 0 {
-		return "Since the start, as the server sees it."
+		return "Measured by the server since its start."
 	}
-	return "Over the last " + age(max(int64(o.Seconds), 1)) + ", as the server sees it; grey are those of all calls, where there were none since."
+	return "Measured by the server over the last " + age(max(int64(o.Seconds), 1)) + ". Grey: no calls in that time, figures of all calls since the start."
 }
 
 // verdictCount is how many filters have a verdict.
