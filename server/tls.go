@@ -237,7 +237,7 @@ func (s *Server) certificateExpires() time.Time {
 }
 
 // tlsListener is a listener whose connections have the TLS that is in force when
-// they begin. Their handshake is left to who reads from them first.
+// they begin. The first read does their handshake.
 type tlsListener struct {
 	net.Listener
 	server *Server

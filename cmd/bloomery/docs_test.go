@@ -164,6 +164,32 @@ func TestReadme(t *testing.T) {
 	generated(t, "../../README.md", "command line", b.String())
 }
 
+// TestDecisions asks that no two decisions have the same number, and that each has
+// that of its file.
+func TestDecisions(t *testing.T) {
+	files, err := filepath.Glob("../../docs/adr/*.md")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no decisions: %v", err)
+	}
+	seen := map[string]string{}
+	for _, file := range files {
+		name := filepath.Base(file)
+		number := name[:4]
+		if seen[number] != "" {
+			t.Errorf("%s has the number of %s", name, seen[number])
+		}
+		seen[number] = name
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		title, _, _ := strings.Cut(string(text), "\n")
+		if head := strings.TrimLeft(title, "# 0"); !strings.HasPrefix(head, strings.TrimLeft(number, "0")) {
+			t.Errorf("%s has the title %q", name, title)
+		}
+	}
+}
+
 // TestManual holds the reference in docs/cli.md to the commands.
 func TestManual(t *testing.T) {
 	var b strings.Builder

@@ -186,7 +186,7 @@ func (l *loader) greet(commands [][]string) error {
 			return serverError(err)
 		}
 		if reply.Type == '-' {
-			err := error(refusedError(fmt.Sprintf("%s: the server says: %s", c[0], reply.Text)))
+			err := error(refusedError(fmt.Sprintf("%s: the server replied: %s", c[0], reply.Text)))
 			if c[0] == "BF.RESERVE" {
 				err = hinted{err, "without --reserve, lines are added to a filter that is there"}
 			}

@@ -48,7 +48,7 @@ func TestLoad(t *testing.T) {
 		t.Errorf("the server answers %q", got)
 	}
 	code, _, errOut = loadFrom(t.Context(), "x\n", "--addr", c.addr, "--reserve", "1e5,1e-6", "users")
-	if code != 2 || !strings.Contains(errOut, "BF.RESERVE: the server says: ERR item exists\nhint: without --reserve") {
+	if code != 2 || !strings.Contains(errOut, "BF.RESERVE: the server replied: ERR item exists\nhint: without --reserve") {
 		t.Errorf("reserve again = %d, %q", code, errOut)
 	}
 	// Binary lines, of all lengths.
@@ -61,7 +61,7 @@ func TestLoad(t *testing.T) {
 	// A filter that becomes full in the middle, and a key that is no filter.
 	ask("BF.RESERVE small 0.01 2 NONSCALING", "SET text hello")
 	code, _, errOut = loadFrom(t.Context(), "1\n2\n3\n4\n", "--addr", c.addr, "small")
-	if code != 3 || errOut != "standard input:3 and the next 1: the server says: ERR non scaling filter is full\n"+
+	if code != 3 || errOut != "standard input:3 and the next 1: the server replied: ERR non scaling filter is full\n"+
 		"small: 4 lines, 2 added, 0 were there or seemed to be, 2 refused\n"+
 		"bloomery: load: limit reached: the filter is full, 2 lines refused\n" {
 		t.Errorf("full = %d, %q", code, errOut)
@@ -71,7 +71,7 @@ func TestLoad(t *testing.T) {
 	code, _, errOut = loadFrom(t.Context(), numbered(2000), "--addr", c.addr, "--batch", "1000", "tiny")
 	var first1, more1, first2, more2, refused int
 	_, err := fmt.Sscanf(strings.NewReplacer(",", "", "ERR non scaling filter is full\n", "").Replace(errOut),
-		"standard input:%d and the next %d: the server says: standard input:%d and the next %d: the server says: tiny: 2000 lines 100 added", &first1, &more1, &first2, &more2)
+		"standard input:%d and the next %d: the server replied: standard input:%d and the next %d: the server replied: tiny: 2000 lines 100 added", &first1, &more1, &first2, &more2)
 	if refused = more1 + 1 + more2 + 1; err != nil || code != 3 || first2 != first1+more1+1 || !strings.Contains(errOut, grouped(uint64(refused))+" refused\n") {
 		t.Errorf("full in the middle = %d, %v, %q", code, err, errOut)
 	}
@@ -80,7 +80,7 @@ func TestLoad(t *testing.T) {
 		t.Errorf("many refusals = %d, %q", code, errOut)
 	}
 	code, _, errOut = loadFrom(t.Context(), "1\n2\n", "--addr", c.addr, "--batch", "1", "text")
-	if code != 2 || !strings.Contains(errOut, "standard input:1: the server says: WRONGTYPE") || !strings.Contains(errOut, "standard input:2: ") {
+	if code != 2 || !strings.Contains(errOut, "standard input:1: the server replied: WRONGTYPE") || !strings.Contains(errOut, "standard input:2: ") {
 		t.Errorf("wrong type = %d, %q", code, errOut)
 	}
 }
@@ -90,7 +90,7 @@ func TestLoadWithPassword(t *testing.T) {
 	t.Cleanup(c.kill)
 	for _, args := range [][]string{{"--password", "wrong"}, {}} {
 		code, _, errOut := loadFrom(t.Context(), "x\n", append(args, "--addr", c.addr, "k")...)
-		if code != 2 || !strings.Contains(errOut, "the server says: ") || strings.Contains(errOut, "wrong ") {
+		if code != 2 || !strings.Contains(errOut, "the server replied: ") || strings.Contains(errOut, "wrong ") {
 			t.Errorf("%q = %d, %q", args, code, errOut)
 		}
 	}

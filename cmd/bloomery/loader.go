@@ -196,7 +196,7 @@ func (l *loader) refuse(c sent, i, n int, reason []byte) {
 		if n > 1 {
 			text += fmt.Sprintf(" and the next %s", grouped(uint64(n-1)))
 		}
-		l.say("%s: the server says: %s", text, reason)
+		l.say("%s: the server replied: %s", text, reason)
 	} else {
 		l.hidden += uint64(n)
 	}

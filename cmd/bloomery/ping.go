@@ -121,7 +121,7 @@ func (o *pingOptions) ping(ctx context.Context, connect func(context.Context) (n
 		// A server that refuses the user answers all the same.
 		answers := strings.HasPrefix(text, "NOPERM ") || len(auth) == 0 && strings.HasPrefix(text, "NOAUTH ")
 		if reply.Type == '-' && !answers {
-			return "", fmt.Errorf("%s: %s: the server says: %s", o.addr, command[0], text)
+			return "", fmt.Errorf("%s: %s: the server replied: %s", o.addr, command[0], text)
 		}
 	}
 	return string(reply.Text), nil

@@ -70,18 +70,18 @@ func TestPing(t *testing.T) {
 	})
 	garbage := badServer(t, func(nc net.Conn) { _, _ = io.WriteString(nc, "HTTP/1.1 400\r\n"); _, _ = nc.Read(make([]byte, 100)) })
 	for want, args := range map[string][]string{
-		"no answer within 100ms":             {"--addr", deaf, "--timeout", "100ms"},
-		"the server closed the connection":   {"--addr", gone},
-		"PING: the server says: LOADING not": {"--addr", odd},
-		"invalid reply":                      {"--addr", garbage},
-		"connection refused\nhint: is the":   {"--addr", "127.0.0.1:1"},
-		"/nowhere: no such file":             {"--addr", "unix:/nowhere"},
-		"want HOST:PORT":                     {"--addr", "nonsense"},
-		"--timeout 0s is not":                {"--addr", c.addr, "--timeout", "0s"},
-		"does this address of the server":    {"--addr", c.addr, "--tls"},
-		"has no TLS: leave out --tls":        {"--addr", "plain:" + c.addr, "--tls"},
-		"--cert and --key go together":       {"--addr", c.addr, "--cert", "x"},
-		"--cacert: open ":                    {"--addr", c.addr, "--cacert", filepath.Join(dir, "none")},
+		"no answer within 100ms":                {"--addr", deaf, "--timeout", "100ms"},
+		"the server closed the connection":      {"--addr", gone},
+		"PING: the server replied: LOADING not": {"--addr", odd},
+		"invalid reply":                         {"--addr", garbage},
+		"connection refused\nhint: is the":      {"--addr", "127.0.0.1:1"},
+		"/nowhere: no such file":                {"--addr", "unix:/nowhere"},
+		"want HOST:PORT":                        {"--addr", "nonsense"},
+		"--timeout 0s is not":                   {"--addr", c.addr, "--timeout", "0s"},
+		"does this address of the server":       {"--addr", c.addr, "--tls"},
+		"has no TLS: leave out --tls":           {"--addr", "plain:" + c.addr, "--tls"},
+		"--cert and --key go together":          {"--addr", c.addr, "--cert", "x"},
+		"--cacert: open ":                       {"--addr", c.addr, "--cacert", filepath.Join(dir, "none")},
 	} {
 		if code, out, errOut := call(t, append([]string{"ping"}, args...)...); code != 2 || out != "" || !strings.Contains(errOut, want) {
 			t.Errorf("ping %q = %d, %q, %q, want %q", args, code, out, errOut, want)

@@ -128,7 +128,7 @@ func (c *topClient) exchange(replies []*resp.Reply, commands ...[]string) error 
 			return serverError(err)
 		}
 		if reply.Type == '-' {
-			return refusedError(fmt.Sprintf("%s: the server says: %s", commands[i][0], reply.Text))
+			return refusedError(fmt.Sprintf("%s: the server replied: %s", commands[i][0], reply.Text))
 		}
 	}
 	return nil

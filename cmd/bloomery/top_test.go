@@ -137,7 +137,7 @@ func TestTopRefuses(t *testing.T) {
 		"--addr 127.0.0.1:1":          "127.0.0.1:1: connection refused",
 		"--addr unix:/no/such":        "/no/such: ",
 		"--addr " + addr:              "NOAUTH",
-		"--password x --addr " + addr: "AUTH: the server says: WRONGPASS",
+		"--password x --addr " + addr: "AUTH: the server replied: WRONGPASS",
 	} {
 		code, out, errOut := call(t, append([]string{"top"}, strings.Fields(args)...)...)
 		if code != 2 || out != "" || !strings.HasPrefix(errOut, "bloomery: top: ") || !strings.Contains(errOut, want) {

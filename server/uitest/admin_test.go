@@ -124,7 +124,7 @@ func TestPassword(t *testing.T) {
 	p := open(t, s.base, "/calculator")
 	p.expect("401")
 	p.visit("/filters")
-	if text := js[string](p, `document.body.innerText`); strings.Contains(text, "private") || !strings.Contains(text, "Who are you?") {
+	if text := js[string](p, `document.body.innerText`); strings.Contains(text, "private") || !strings.Contains(text, "Sign in\n") {
 		t.Errorf("without the token the page shows %q", text)
 	}
 	p.click("[data-token]")

@@ -155,7 +155,7 @@ func TestBucketOfMany(t *testing.T) {
 		sum += n
 	}
 	if sum != rate {
-		t.Errorf("%d items were taken out of %d", sum, rate)
+		t.Errorf("%d items were allowed at a rate of %d", sum, rate)
 	}
 }
 

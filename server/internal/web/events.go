@@ -39,7 +39,7 @@ func (c *call) events() error {
 	case c.h.streams <- struct{}{}:
 		defer func() { <-c.h.streams }()
 	default:
-		return problem{http.StatusServiceUnavailable, "too_many_streams", fmt.Sprintf("%d clients have events already", mostStreams)}
+		return problem{http.StatusServiceUnavailable, "too_many_streams", fmt.Sprintf("%d clients already receive events", mostStreams)}
 	}
 	s := stream{call: c, control: http.NewResponseController(c.w), view: v, sent: map[string]string{}}
 	overview, filters, err := s.look()

@@ -151,7 +151,7 @@ func (h *Handler) rescue(w http.ResponseWriter, r *http.Request) {
 		panic(v) // for net/http: a response that was cut short
 	}
 	h.Log.Error("request failed", "client", r.RemoteAddr, "method", r.Method, "error", fmt.Sprint(v), "stack", string(debug.Stack()))
-	writeProblem(w, problem{http.StatusInternalServerError, "internal", "the server made a mistake; its log has the details"})
+	writeProblem(w, problem{http.StatusInternalServerError, "internal", "internal error; the log of the server has the details"})
 }
 
 // secure sets the headers that every response has. Nothing is for other origins,

@@ -117,7 +117,7 @@ func runLatencyHistogram(x *engine.Context, c *engine.Call) {
 
 // histogram answers the calls of a command by the time they took, each bucket
 // with those before it. Redis keeps two digits of a time, and names a bucket by the
-// last that it cannot tell from its end: 16 µs, 33 µs, 66 µs.
+// last that it does not distinguish from its end: 16 µs, 33 µs, 66 µs.
 func histogram(u *engine.Usage) engine.Reply {
 	buckets := []engine.Reply{}
 	sum := int64(0)

@@ -13,7 +13,7 @@ export function hashes({ stage, ctx, go }) {
   const sides = el("div", { class: "sides" });
   const problem = el("p", { class: "error", role: "alert" });
   stage.replaceChildren(el("section", { class: "card", "aria-labelledby": "scene-title" }, title,
-    el("p", { class: "muted" }, "A filter finds the place of a key by its hash. FNV-1a leaves keys alike that differ in their last letters only: they crowd into a few blocks, which fill up while others stay empty. Each square is a block of 512 bits, darker the fuller it is."),
+    el("p", { class: "muted" }, "A filter finds the place of a key by its hash. FNV-1a leaves keys alike that differ in their last letters only: they crowd into a few blocks, which fill up while others stay empty. Each square is a block of 512 bits: the stronger its colour, the fuller it is."),
     el("div", { class: "fields" },
       select("keys", "Keys", [["structured", "alike but for their end"], ["random", "different throughout"]]),
       select("n", "How many", [500, 1000, 2000, 5000, 10000].map((n) => [n, whole(n)])),
