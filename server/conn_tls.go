@@ -15,7 +15,8 @@ const (
 	// handshakeMost is how long a handshake may take, or the limit on progress
 	// if that is shorter.
 	handshakeMost = 10 * time.Second
-	// handshakeBytes is what counts in the budget for a handshake.
+	// handshakeBytes is what counts in the budget for a handshake, and how much
+	// a client may send in one: crypto/tls would keep up to 256 KiB of it.
 	handshakeBytes = 32 << 10
 	// Of all clients, one in handshakeShare may be in its handshake, and
 	// minHandshakes in any case.
@@ -36,6 +37,16 @@ const (
 	// maxRecord is how long a record may be that is waited for. Longer ones
 	// are refused by crypto/tls.
 	maxRecord = recordHead + 16<<10 + 2<<10
+	// maxSilent is how many bytes of records may come without any data in them:
+	// new keys have a few dozen. crypto/tls keeps a message of the handshake
+	// until it is whole, up to 64 KiB of it.
+	maxSilent = 4 << 10
+)
+
+// Why a connection with TLS ends that could be read.
+var (
+	errLongHandshake = errors.New("server: the client sends too much in its handshake")
+	errSilent        = errors.New("server: the client sends records without data")
 )
 
 const textPlain = "-ERR this address expects TLS: connect with --tls\r\n"
@@ -66,12 +77,14 @@ type tlsLayer struct {
 	done bool // the handshake
 	head []byte
 	left int // bytes of the record that is read, during the handshake
+	sent int // bytes of all records of the handshake
 	// inside means that this connection is one of those that may compute.
 	inside bool
 	since  time.Time
 	place  *list.Element // among the handshakes
 
-	in []byte // whole records
+	in     []byte // whole records
+	silent int    // bytes of records since there was data in one
 
 	mu  sync.Mutex
 	out []byte // sealed and not sent
@@ -127,6 +140,9 @@ func (t *tlsLayer) readRecord(p []byte) (int, error) {
 	n, err := t.wait(t.Conn.Read, p[:min(len(p), recordHead-len(t.head))])
 	if t.head = append(t.head, p[:n]...); len(t.head) == recordHead {
 		t.left, t.head = int(binary.BigEndian.Uint16(t.head[3:])), t.head[:0]
+		if t.sent += recordHead + t.left; t.sent > handshakeBytes && err == nil {
+			err = errLongHandshake
+		}
 	}
 	return n, err
 }
@@ -283,6 +299,7 @@ func (c *conn) unseal() error {
 	b, t := c.b, c.tls
 	whole := wholeRecords(b.raw)
 	t.in = b.raw[:whole]
+	unread := whole // when there was data last
 	for {
 		if len(b.in) == cap(b.in) {
 			if err := c.run(); err != nil {
@@ -296,6 +313,9 @@ func (c *conn) unseal() error {
 		}
 		n, err := t.conn.Read(b.in[len(b.in):cap(b.in)])
 		b.in = b.in[:len(b.in)+n]
+		if n > 0 {
+			t.silent, unread = 0, len(t.in)
+		}
 		if err == nil {
 			continue
 		}
@@ -305,6 +325,9 @@ func (c *conn) unseal() error {
 		if !errors.Is(err, againError{}) {
 			c.said = !errors.Is(err, io.EOF) // an alert
 			return err
+		}
+		if t.silent += unread; t.silent > maxSilent {
+			return errSilent
 		}
 		b.raw = b.raw[:copy(b.raw, b.raw[whole:])]
 		return c.flush()

@@ -1,7 +1,13 @@
 package server_test
 
 import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hkdf"
+	"crypto/sha256"
 	"crypto/tls"
+	"encoding/binary"
+	"encoding/hex"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -175,6 +181,91 @@ func TestHostileRecords(t *testing.T) {
 				t.Errorf("record %d, version %x: the connection is open", i, version)
 			}
 		}
+	}
+	aliveTLS(t, addr, trusted)
+}
+
+// recordsOf returns what seals records of a type in the place of a client that has
+// done nothing but its handshake, in TLS 1.3.
+func recordsOf(t *testing.T, keyLog string) func(kind byte, data []byte) []byte {
+	t.Helper()
+	var secret []byte
+	for line := range strings.Lines(keyLog) {
+		if words := strings.Fields(line); len(words) == 3 && words[0] == "CLIENT_TRAFFIC_SECRET_0" {
+			secret, _ = hex.DecodeString(words[2])
+		}
+	}
+	derive := func(label string, n int) []byte {
+		label = "tls13 " + label
+		key, err := hkdf.Expand(sha256.New, secret, "\x00"+string(rune(n))+string(rune(len(label)))+label+"\x00", n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return key
+	}
+	nonce := derive("iv", 12)
+	block, err := aes.NewCipher(derive("key", 16))
+	if err != nil {
+		t.Fatal(err)
+	}
+	seal, err := cipher.NewGCM(block)
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := byte(0)
+	return func(kind byte, data []byte) []byte {
+		data = append(data[:len(data):len(data)], kind)
+		head := binary.BigEndian.AppendUint16([]byte{23, 3, 3}, uint16(len(data)+seal.Overhead()))
+		now := append([]byte(nil), nonce...)
+		now[len(now)-1] ^= count
+		count++
+		return seal.Seal(head, now, data, head)
+	}
+}
+
+// TestUnfinishedHandshakeMessages sends much of a message that belongs to a handshake
+// and never ends, before the first command and behind one: nobody keeps it.
+func TestUnfinishedHandshakeMessages(t *testing.T) {
+	config, _, trusted := secured(t, server.Config{})
+	addr := start(t, config)
+	long := append([]byte{24, 0, 0xff, 0xff}, make([]byte, 16<<10-4)...) // new keys, of 64 KiB
+	for name, begin := range map[string][]byte{"at once": nil, "behind a command": request("PING"), "bit by bit": {}} {
+		var keys strings.Builder
+		trusted := trusted.Clone()
+		trusted.MinVersion, trusted.KeyLogWriter = tls.VersionTLS13, &keys
+		c := dialTLS(t, addr, trusted)
+		if err := c.tlsConn().Handshake(); err != nil {
+			t.Fatal(err)
+		}
+		if c.tlsConn().ConnectionState().CipherSuite != tls.TLS_AES_128_GCM_SHA256 {
+			t.Skip("another cipher suite is preferred on this machine")
+		}
+		record, raw := recordsOf(t, keys.String()), c.tlsConn().NetConn()
+		switch {
+		case begin == nil:
+			_, _ = raw.Write(record(22, long))
+		case len(begin) > 0: // in one packet
+			_, _ = raw.Write(append(record(23, begin), record(22, long)...))
+			if got := c.reply(); got != "+PONG\r\n" {
+				t.Errorf("%s: %q", name, got)
+			}
+		default:
+			for i := range 16 {
+				_, _ = raw.Write(record(22, long[i<<9:(i+1)<<9]))
+				time.Sleep(10 * time.Millisecond)
+			}
+		}
+		if !c.ended() {
+			t.Errorf("%s: the connection is open", name)
+		}
+	}
+	// The same in the handshake itself.
+	c := dial(t, addr)
+	for range 3 {
+		_, _ = c.nc.Write(append([]byte{22, 3, 1, 0x40, 0}, append([]byte{1, 0, 0xff, 0xff}, make([]byte, 16<<10-4)...)...))
+	}
+	if !c.ended() {
+		t.Error("a handshake of 48 KiB is waited for")
 	}
 	aliveTLS(t, addr, trusted)
 }
