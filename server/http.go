@@ -8,8 +8,6 @@ import (
 	"net"
 	"net/http"
 	"slices"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/bloomery/bloomery/server/internal/engine"
@@ -28,16 +26,11 @@ const (
 	httpIdleTime    = time.Minute
 )
 
-const textBusyHTTP = "HTTP/1.1 503 Service Unavailable\r\nContent-Type: text/plain\r\nContent-Length: 16\r\nConnection: close\r\n\r\ntoo many clients"
-
 // httpSide is what serves HTTP.
 type httpSide struct {
 	handler   *web.Handler
 	server    *http.Server
 	listeners []net.Listener
-
-	mu    sync.Mutex
-	fresh map[net.Conn]bool // connections that have sent nothing yet
 }
 
 // newHTTP makes what serves HTTP: the handler, and listeners that are bound.
@@ -48,7 +41,7 @@ func (s *Server) newHTTP() error {
 		return err
 	}
 	side := &s.http
-	side.listeners, side.fresh = listeners, map[net.Conn]bool{}
+	side.listeners = listeners
 	side.handler = web.New(web.Config{
 		Engine: s.engine, NewSession: s.httpSession, Ready: s.ready, Metrics: metrics.Handler(s.engine, c.MetricsFilters), Token: c.HTTPToken, Admin: c.HTTPAdmin,
 		Protected: c.ProtectedMode, Hosts: slices.Concat(c.HTTPHosts, c.httpNames()), Log: c.Log, Now: c.Now,
@@ -57,7 +50,7 @@ func (s *Server) newHTTP() error {
 		Handler: side.handler, MaxHeaderBytes: httpHeaderBytes,
 		ReadHeaderTimeout: min(httpHeaderTime, c.WriteTimeout), ReadTimeout: min(httpRequestTime, c.WriteTimeout),
 		WriteTimeout: httpAnswerTime, IdleTimeout: httpIdleTime, ErrorLog: slog.NewLogLogger(c.Log.Handler(), slog.LevelDebug),
-		ConnState: side.noteState,
+		ConnState: noteState,
 		ConnContext: func(ctx context.Context, nc net.Conn) context.Context {
 			return web.WithLocal(ctx, onLoopback(nc.RemoteAddr()))
 		},
@@ -79,7 +72,7 @@ func (s *Server) listenHTTP() ([]net.Listener, error) {
 			}
 			return nil, err
 		}
-		bounded := net.Listener(&boundedListener{Listener: l})
+		bounded := net.Listener(&boundedListener{Listener: l, waiting: map[*boundedConn]time.Time{}})
 		if l.secure {
 			bounded = tlsListener{bounded, s}
 		}
@@ -147,33 +140,15 @@ func (h *httpSide) serve(l net.Listener, log *slog.Logger) {
 	}
 }
 
-// noteState notes which connections have sent nothing yet: a shutdown does not wait
-// for them.
-func (h *httpSide) noteState(nc net.Conn, state http.ConnState) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if state == http.StateNew {
-		h.fresh[nc] = true
-	} else {
-		delete(h.fresh, nc)
-	}
-}
-
-func (h *httpSide) closeFresh() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for nc := range h.fresh {
-		_ = nc.Close()
-	}
-}
-
 // drainHTTP ends all HTTP connections, those that answer a request when that is
 // done, or when the time for it is over.
 func (s *Server) drainHTTP() error {
 	h := &s.http
 	h.handler.End()
 	if !s.abrupt.Load() {
-		h.closeFresh()
+		for _, l := range h.listeners {
+			boundOf(l).closeWaiting()
+		}
 		ctx, cancel := context.WithTimeout(context.Background(), s.config.ShutdownTimeout)
 		defer cancel()
 		if err := h.server.Shutdown(ctx); err != nil {
@@ -197,40 +172,4 @@ func (s *Server) drainAll() error {
 	drained := make(chan error, 1)
 	go func() { drained <- s.drainHTTP() }()
 	return errors.Join(s.drain(), <-drained)
-}
-
-// boundedListener refuses clients while there are too many.
-type boundedListener struct {
-	net.Listener
-	open atomic.Int64
-}
-
-// Accept implements net.Listener.
-func (l *boundedListener) Accept() (net.Conn, error) {
-	for {
-		nc, err := l.Listener.Accept()
-		if err != nil {
-			return nil, err
-		}
-		if l.open.Add(1) <= httpClients {
-			return &boundedConn{Conn: nc, open: &l.open}, nil
-		}
-		l.open.Add(-1)
-		_ = nc.SetWriteDeadline(time.Now().Add(time.Second))
-		_, _ = nc.Write([]byte(textBusyHTTP))
-		_ = nc.Close()
-	}
-}
-
-// boundedConn is a connection that counts until it is closed.
-type boundedConn struct {
-	net.Conn
-	open *atomic.Int64
-	once sync.Once
-}
-
-// Close implements net.Conn.
-func (c *boundedConn) Close() error {
-	c.once.Do(func() { c.open.Add(-1) })
-	return c.Conn.Close()
 }

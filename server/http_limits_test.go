@@ -139,8 +139,8 @@ func TestHTTPSlowClients(t *testing.T) {
 	}
 }
 
-// TestHTTPManyClients asks that clients beyond the limit are refused at once, and that
-// a place is free when one leaves.
+// TestHTTPManyClients asks that clients beyond the limit are refused at once while all
+// others are in the middle of a request, and that a place is free when one leaves.
 func TestHTTPManyClients(t *testing.T) {
 	_, addr, _ := serveHTTP(t, server.Config{})
 	var all []net.Conn
@@ -150,8 +150,10 @@ func TestHTTPManyClients(t *testing.T) {
 			t.Skip(err) // too few file descriptors
 		}
 		defer func() { _ = nc.Close() }()
+		_, _ = io.WriteString(nc, "POST /api/v1/filters/x/has HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{")
 		all = append(all, nc)
 	}
+	time.Sleep(500 * time.Millisecond) // their heads arrive
 	more := dialHTTP(t, addr)
 	answer, err := io.ReadAll(more)
 	if err != nil || !bytes.HasPrefix(answer, []byte("HTTP/1.1 503 ")) {
@@ -169,6 +171,30 @@ func TestHTTPManyClients(t *testing.T) {
 			t.Fatalf("after one has left: %q", answer)
 		}
 		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// TestHTTPIdleClientsMakeRoom has clients take all places and then ask for nothing,
+// stop in the middle of a head, or stay after their answer: they make room for one that
+// asks something.
+func TestHTTPIdleClientsMakeRoom(t *testing.T) {
+	_, addr, _ := serveHTTP(t, server.Config{})
+	habits := []string{"", "GET /healthz HTTP/1.1\r\nHost: loc", "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"}
+	for i := range 1024 {
+		nc, err := net.Dial("tcp", addr)
+		if err != nil {
+			t.Skip(err) // too few file descriptors
+		}
+		defer func() { _ = nc.Close() }()
+		_, _ = io.WriteString(nc, habits[i%len(habits)])
+	}
+	time.Sleep(1500 * time.Millisecond) // nobody has to go before
+	for i := range 2 * len(habits) {
+		nc := dialHTTP(t, addr)
+		_, _ = io.WriteString(nc, "GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+		if answer, err := io.ReadAll(nc); err != nil || !bytes.HasPrefix(answer, []byte("HTTP/1.1 200 ")) {
+			t.Errorf("client %d beyond the limit: %q, %v", i, answer, err)
+		}
 	}
 }
 
