@@ -3,6 +3,8 @@ package acl_test
 import (
 	"errors"
 	"math/rand/v2"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -39,6 +41,42 @@ func TestRandomRules(t *testing.T) {
 		if err != nil || again[0].String() != u.String() {
 			t.Fatalf("%q is read as %q, %v", u, again, err)
 		}
+	}
+}
+
+// TestManyRules asks that a user has only so many passwords, patterns and selectors, and
+// that a long selector is read in time in proportion to its length.
+func TestManyRules(t *testing.T) {
+	c := acl.NewCommands(list)
+	for _, mark := range []string{">", "~", "%R~", "&", "("} {
+		words := make([]string, acl.Most+1)
+		for i := range words {
+			words[i] = mark + strconv.Itoa(i)
+			if mark == "(" {
+				words[i] = "(~a)"
+			}
+		}
+		u, err := acl.NewUser(c, "bob").With(c, words[1:]...)
+		if err != nil {
+			t.Fatalf("%d rules with %s: %v", acl.Most, mark, err)
+		}
+		if again, err := acl.Parse(c, "f", []byte(u.String())); err != nil || again[0].String() != u.String() {
+			t.Errorf("%d rules with %s are not read as they were written: %v", acl.Most, mark, err)
+		}
+		if _, err := u.With(c, words[1]); (err != nil) != (mark == "(") {
+			t.Errorf("a rule with %s that is there: %v", mark, err)
+		}
+		if _, err := u.With(c, words[0]); err == nil || !strings.Contains(err.Error(), "at most 4096") {
+			t.Errorf("one more rule with %s: %v", mark, err)
+		}
+	}
+	words := append(append([]string{"(~a"}, slices.Repeat([]string{"~a"}, 300_000)...), "+get)")
+	began := time.Now()
+	if u, err := acl.NewUser(c, "bob").With(c, words...); err != nil || len(u.Selectors()) != 2 {
+		t.Errorf("a long selector: %v, %v", u, err)
+	}
+	if took := time.Since(began); took > 10*time.Second {
+		t.Errorf("a selector of %d words takes %v", len(words), took)
 	}
 }
 

@@ -16,6 +16,7 @@ const (
 	textHash     = "The password hash must be exactly 64 characters and contain only lowercase hexadecimal characters"
 	textThird    = "Allowing first-arg of a subcommand is not supported"
 	textArgument = "Rules on the first argument of a command are not supported"
+	textMany     = "A user takes at most 4096 passwords, patterns of a kind in a selector, and selectors"
 	textAddRate  = "addrate must be a whole number of items a second from 0 to 1000000000, 0 for no limit"
 )
 
@@ -70,23 +71,58 @@ func CheckName(name string) error {
 	return nil
 }
 
+// Most is how many rules SETUSER takes at a time, and how many passwords, selectors, and
+// patterns in a selector, a user has: whoever logs in waits while rules are put in
+// force, and whoever sends a command while its keys are looked for.
+const Most = 4096
+
+// mostBytes is how long the rules may be that SETUSER takes at a time: patterns take
+// much more memory than their text.
+const mostBytes = 1 << 20
+
+// SizeError reports that there are too many rules to put in force at a time.
+type SizeError struct{}
+
+// Error implements error.
+func (SizeError) Error() string {
+	return "more than 4096 rules, or 1 MiB of them: send them in several commands"
+}
+
+// CheckSize returns an error if words have too many rules for one command, those within
+// selectors included.
+func CheckSize(words []string) error {
+	rules, size := len(words), 0
+	for _, word := range words {
+		if size += len(word); size > mostBytes {
+			return SizeError{}
+		}
+		for i := range len(word) {
+			if space(rune(word[i])) {
+				rules++
+			}
+		}
+	}
+	if rules > Most {
+		return SizeError{}
+	}
+	return nil
+}
+
 // join puts the words of a selector, from the one that begins with ( to the one that
 // ends with ), together.
 func join(words []string) ([]string, error) {
 	var rules []string
 	open := -1
 	for i, word := range words {
-		switch {
-		case open >= 0:
-			rules[len(rules)-1] += " " + word
-			if strings.HasSuffix(word, ")") {
-				open = -1
-			}
-		case strings.HasPrefix(word, "(") && !strings.HasSuffix(word, ")"):
+		if open < 0 && strings.HasPrefix(word, "(") {
 			open = i
+		}
+		switch {
+		case open < 0:
 			rules = append(rules, word)
-		default:
-			rules = append(rules, word)
+		case strings.HasSuffix(word, ")"):
+			rules = append(rules, strings.Join(words[open:i+1], " "))
+			open = -1
 		}
 	}
 	if open >= 0 {

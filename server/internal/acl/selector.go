@@ -147,6 +147,9 @@ func (s *Selector) addKeys(rule string) (text string) {
 			return ""
 		}
 	}
+	if len(s.keys) >= Most {
+		return textMany
+	}
 	s.keys = append(s.keys, keyPattern{pattern, access, glob.New(pattern)})
 	return ""
 }
@@ -157,7 +160,10 @@ func (s *Selector) addChannels(pattern string) (text string) {
 		return textChannels
 	case !oneWord(pattern):
 		return textSyntax
-	case !slices.Contains(s.channels, pattern):
+	case slices.Contains(s.channels, pattern):
+	case len(s.channels) >= Most:
+		return textMany
+	default:
 		s.channels = append(s.channels, pattern)
 	}
 	return ""

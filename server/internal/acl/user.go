@@ -182,6 +182,8 @@ func (u *User) changePassword(rule string) (text string) {
 	case !add:
 		u.passwords = slices.Delete(u.passwords, at, at+1)
 		return ""
+	case at < 0 && len(u.passwords) >= Most:
+		return textMany
 	case at < 0:
 		u.passwords = append(u.passwords, d)
 	}
@@ -190,6 +192,9 @@ func (u *User) changePassword(rule string) (text string) {
 }
 
 func (u *User) addSelector(c *Commands, rules string) (text string) {
+	if len(u.selectors) > Most {
+		return textMany
+	}
 	s := empty(c)
 	for _, word := range strings.FieldsFunc(rules, space) {
 		if strings.HasSuffix(word, ")") {

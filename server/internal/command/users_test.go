@@ -302,6 +302,23 @@ func TestACLLog(t *testing.T) {
 	}
 }
 
+// TestManyRulesAtOnce asks that a command with very many rules is refused: others log in
+// meanwhile.
+func TestManyRulesAtOnce(t *testing.T) {
+	b := newBench(t, 1<<30)
+	for _, rules := range []string{strings.Repeat(" ~a", 4097), " (" + strings.Repeat("~a ", 4097) + "+get)", " ~" + strings.Repeat("a", 1<<20)} {
+		if got := b.line("ACL SETUSER bob" + rules); got != "-ERR more than 4096 rules, or 1 MiB of them: send them in several commands" {
+			t.Errorf("many rules: %q", got)
+		}
+	}
+	if got := b.line("ACL GETUSER bob"); strings.Contains(got, "flags") {
+		t.Errorf("the user is there: %q", got)
+	}
+	if got := b.line("ACL SETUSER bob on nopass (" + strings.Repeat("~a ", 4000) + "+get)"); got != "+OK" {
+		t.Errorf("4000 rules: %q", got)
+	}
+}
+
 // TestPasswordsAreNowhere asks that no log, reply or listing shows a password.
 func TestPasswordsAreNowhere(t *testing.T) {
 	b := newBench(t, 1<<30)

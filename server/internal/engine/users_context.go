@@ -31,6 +31,9 @@ func (x *Context) SetUser(name string, rules []string) error {
 	if err := acl.CheckName(name); err != nil {
 		return err
 	}
+	if err := acl.CheckSize(rules); err != nil {
+		return err
+	}
 	u := x.e.users
 	u.mu.Lock()
 	defer u.mu.Unlock()

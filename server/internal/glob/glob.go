@@ -115,13 +115,29 @@ func (p *Pattern) index() {
 
 func (s *segment) makeMasks() {
 	words := (len(s.elements) + 63) / 64
+	memory, every := make([]uint64, 256*words), make([]uint64, words)
 	s.masks = make([][]uint64, 256)
 	for c := range s.masks {
-		s.masks[c] = make([]uint64, words)
-		for i := range s.elements {
-			if s.elements[i].takes(byte(c)) {
-				s.masks[c][i/64] |= 1 << (i % 64)
+		s.masks[c] = memory[c*words : (c+1)*words]
+	}
+	for i := range s.elements {
+		e, word, bit := &s.elements[i], i/64, uint64(1)<<(i%64)
+		switch {
+		case e.any:
+			every[word] |= bit
+		case e.set == nil:
+			s.masks[e.b][word] |= bit
+		default:
+			for c := range s.masks {
+				if e.takes(byte(c)) {
+					s.masks[c][word] |= bit
+				}
 			}
+		}
+	}
+	for _, mask := range s.masks {
+		for i := range mask {
+			mask[i] |= every[i]
 		}
 	}
 }
