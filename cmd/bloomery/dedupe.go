@@ -27,7 +27,7 @@ import (
 // buffers and the blocks of lines on their way, and reserveShare is its share of
 // a large --max-memory: long lines need more.
 const (
-	dedupeReserve = 22 << 20
+	dedupeReserve = 26 << 20
 	reserveShare  = 16
 )
 
