@@ -119,7 +119,7 @@ func TestPageOfFilter(t *testing.T) {
 		t.Errorf("without items: %q", text)
 	}
 	p.visit("/filters?name=gone")
-	if text := p.text(".notice"); !strings.Contains(text, "Not found") {
+	if text := p.text(".notice"); !strings.Contains(text, "There is no filter of this name.") {
 		t.Errorf("a filter that is not there: %q", text)
 	}
 	p.expect("404")
