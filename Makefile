@@ -21,7 +21,7 @@ DESTDIR ?=
 SHARE    = $(DESTDIR)$(PREFIX)/share
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test check unit race purego tiers cross narrow golden fuzz fuzz-short lint fmt generate clean-tree bench bench-compare bench-peers bench-lookups bench-hashes bench-cli bench-server clients rules redis-cli bench-test mutants scale soak gate chaos-debug ui screenshots bench-door promises install uninstall packages package-test reproduce
+.PHONY: help run build test check unit race purego tiers cross windows narrow golden fuzz fuzz-short lint fmt generate clean-tree bench bench-compare bench-peers bench-lookups bench-hashes bench-cli bench-server clients rules redis-cli bench-test mutants scale soak gate chaos-debug ui screenshots bench-door promises install uninstall packages package-test reproduce
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -70,6 +70,7 @@ timed-%:
 check: test ## test, and lint, 32 bits, a clean tree after generate, longer fuzzing
 	@$(STAGE) lint     $(MAKE) -s lint
 	@$(STAGE) narrow   $(MAKE) -s narrow
+	@$(STAGE) windows  $(MAKE) -s windows
 	@$(STAGE) rules    $(MAKE) -s rules
 	@$(STAGE) generate $(MAKE) -s clean-tree
 	@$(STAGE) fuzz     $(MAKE) -s fuzz
@@ -114,10 +115,11 @@ screenshots: ## remake the pictures of the page in docs/img
 rules: ## the alerts under promtool, which is installed if it is missing
 	scripts/promtool-check.sh
 
-cross: ## compile for other processors and systems; tests and assembly of two
+cross: ## compile all, tests and assembly too, for 32 bits and for macOS on arm64
 	GOARCH=386 go vet -asmdecl ./...
-	GOARCH=arm64 go vet -asmdecl ./...
-	GOOS=darwin GOARCH=arm64 go build ./...
+	GOOS=darwin GOARCH=arm64 go vet -asmdecl ./...
+
+windows: ## compile all for Windows
 	GOOS=windows go build ./...
 
 narrow: ## the tests with integers and pointers of 32 bits, statistics left out
