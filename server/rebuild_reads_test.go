@@ -104,7 +104,7 @@ func load(t *testing.T, addr string, words []string, from, to, pace int) {
 			if line[0] == '*' {
 				k, _ := strconv.Atoi(strings.TrimSpace(line[1:]))
 				for range k {
-					_, _ = in.ReadString('\n') // the next one tells
+					_, _ = in.ReadString('\n') // the next call reports it
 				}
 			}
 		}

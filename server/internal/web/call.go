@@ -10,14 +10,14 @@ import (
 	"github.com/bloomery/bloomery/server/internal/engine"
 )
 
-// call is a request on its way: who asks, and the session in which its commands
+// call is a request on its way: its user, and the session in which its commands
 // run. It belongs to the goroutine of the request.
 type call struct {
 	h       *Handler
 	w       http.ResponseWriter
 	r       *http.Request
 	session *engine.Session // nil for what needs none
-	known   bool            // who asks has given the token, or a user's password
+	known   bool            // the client has given the token, or the password of a user
 	spaces  []*engine.Workspace
 	held    int // bytes of the body, in the budget
 }

@@ -84,7 +84,7 @@ func hostOf(header string) string {
 	return strings.ToLower(strings.TrimSuffix(host, "."))
 }
 
-// identify finds out who asks, and makes the session of the call accordingly. A
+// identify finds the user of a request, and makes the session of the call accordingly. A
 // request without credentials is what a connection is that has not sent AUTH.
 func (c *call) identify() error {
 	h, r := c.h, c.r

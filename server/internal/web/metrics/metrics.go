@@ -37,7 +37,7 @@ const (
 const scrapes = 4
 
 // Handler serves the metrics of an engine, with labels for at most so many filters.
-// It does not check who asks.
+// It does not check the user.
 func Handler(e *engine.Engine, filters int) http.Handler {
 	return promhttp.HandlerFor(newRegistry(e, filters), promhttp.HandlerOpts{
 		// What can be shown is shown, whatever fails.
