@@ -99,6 +99,7 @@ var rooms = map[string][]string{
 	"examples/attack":   {"hashing", "bloom", "counting", "compose"},
 	"examples/embedded": {"server"},
 	"contrib/packaging": {},
+	"contrib/platforms": {},
 	"examples/words":    {"bloom"},
 }
 
@@ -130,7 +131,7 @@ var exceptions = map[string][]string{"codec/file": {"os"}}
 
 // applications are the rooms that only our own programs use: they may import
 // the standard library and the modules that programs need.
-var applications = []string{"examples/", "contrib/packaging", "cmd/", "server", "internal/resp"}
+var applications = []string{"examples/", "contrib/", "cmd/", "server", "internal/resp"}
 
 type listed struct {
 	ImportPath string
