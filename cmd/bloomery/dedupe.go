@@ -25,15 +25,18 @@ import (
 
 // dedupeReserve is what of --max-memory is left to the program itself, its
 // buffers and the blocks of lines on their way, and reserveShare is its share of
-// a large --max-memory: long lines need more.
+// a large --max-memory: long lines need more. programBytes of it are for code and
+// constants, which Go's memory limit does not count. All of them are fixed, since
+// the size of a --state follows from them: it must not depend on the machine.
 const (
-	dedupeReserve = 26 << 20
+	dedupeReserve = 40 << 20
+	programBytes  = 22 << 20
 	reserveShare  = 16
 )
 
 // leastDedupe is the least --max-memory: with less, the program itself would
 // leave no room for what was seen.
-const leastDedupe = 48_000_000
+const leastDedupe = 64_000_000
 
 // dedupeOptions are the flags of dedupe.
 type dedupeOptions struct {
@@ -83,7 +86,7 @@ expect: if they do not fit at P, dedupe says so before it reads anything.
 the last D, and is forgotten after D to 7/6 of D. -n is then the number of different
 lines in D, for which the filter is made at once; if there are more, the exit code is 3.
 
---max-memory is for the whole program, 48M or more, by default half of what the machine,
+--max-memory is for the whole program, 64M or more, by default half of what the machine,
 the container or ulimit allows; a line longer than that is read all the same, up to
 --max-line.
 
@@ -102,7 +105,7 @@ were written, with --rate also if the exit code is 3, and is as it was after any
 	}
 	newShell(cmd, func(ctx context.Context, s *shell, args []string) error { return o.run(ctx, s, args) })
 	f := cmd.Flags()
-	f.Var(&o.maxMemory, "max-memory", "memory for the whole program, 48M or more (default half of the memory)")
+	f.Var(&o.maxMemory, "max-memory", "memory for the whole program, 64M or more (default half of the memory)")
 	f.Var(&o.seenBytes, "seen-memory", "memory for what was seen, without the program: small ones are for tests")
 	_ = f.MarkHidden("seen-memory") // it is defined above
 	f.VarP(&o.rate, "rate", "p", "allow lines to be lost: false positive rate of a filter that takes over when memory is full, 1e-6 or more")
@@ -146,9 +149,9 @@ func (o *dedupeOptions) run(ctx context.Context, s *shell, args []string) error 
 		defer unlock()
 	}
 	// What was seen lies outside of the heap: the collector has the rest.
-	limit := o.reserve()
+	limit := o.reserve() - programBytes
 	if job.Recent != nil {
-		limit = o.maxMemory.value // its filter is on the heap
+		limit = o.maxMemory.value - programBytes // its filter is on the heap
 	}
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(limit))
 	before, err := o.remember(job)
@@ -253,7 +256,7 @@ func (o *dedupeOptions) job(s *shell) (*dedupe.Job, error) {
 func (o *dedupeOptions) check() error {
 	switch {
 	case o.maxMemory.value < leastDedupe:
-		return hinted{fmt.Errorf("--max-memory %s is below 48M", o.maxMemory.text), "it is for the whole program, which needs 20M for itself"}
+		return hinted{fmt.Errorf("--max-memory %s is below 64M", o.maxMemory.text), "it is for the whole program, which needs 40M for itself"}
 	case o.count && !o.exact:
 		return hinted{errors.New("--count needs --exact"), "hashes show that a line occurred before, not how often"}
 	case o.count && o.invert:

@@ -60,6 +60,11 @@ type scratch struct {
 	key    []byte
 }
 
+// maxWorkers bounds the blocks of lines on their way, and so their memory, on
+// machines with many processors: one goroutine decides on all lines, and few that
+// hash keep it busy.
+const maxWorkers = 8
+
 // Run reads all lines and writes those that are wanted. What it returns counts
 // what was done until an error came; that is one of the files, of Out, of the
 // temporary folder or of ctx. The memory is closed by the caller.
@@ -75,7 +80,7 @@ func (j *Job) Run(ctx context.Context) (Summary, error) {
 	}
 	workers := j.Workers
 	if workers == 0 {
-		workers = max(1, runtime.GOMAXPROCS(0)-1)
+		workers = min(max(1, runtime.GOMAXPROCS(0)-1), maxWorkers)
 	}
 	err := lines.Process(ctx, j.Input, workers, j.hash, j.emit)
 	if err == nil && j.Exact != nil {
