@@ -56,6 +56,8 @@ type Op struct {
 
 	// Settled reports that there is nothing to wait for. Do sets it, or Wait.
 	Settled bool
+	// Place is where a Shared door has put the record, once it is applied.
+	Place Place
 	// Err, of an op that is settled, is why the record is not, or may not be,
 	// part of the state. Result then says nothing. It wraps ErrRefused or
 	// ErrUnknown.

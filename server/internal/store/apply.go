@@ -76,6 +76,12 @@ func Apply(s *State, r *Record, p *Part, res *Result) {
 		res.Err = ErrRetry
 		return
 	}
+	if r.Op == OpCheckPart {
+		if p.version != r.Limit {
+			res.Err = ErrCondition
+		}
+		return
+	}
 	s.applyPart(p, r, res)
 	if res.Changed {
 		p.version++

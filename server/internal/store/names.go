@@ -18,8 +18,10 @@ func (s *State) applyNames(r *Record, res *Result) {
 		s.mergeTDigests(r, res)
 	case OpStage:
 		s.stage(r, res)
-	case OpReveal:
+	case OpReveal, OpRevealAfter:
 		s.reveal(r, res)
+	case OpCheck:
+		s.check(r, res)
 	case OpShadow:
 		s.openShadow(r, res)
 	case OpShadowSeal:
@@ -84,6 +86,20 @@ func (s *State) applyNames(r *Record, res *Result) {
 		res.Changed = true
 	default:
 		res.Err = ErrType
+	}
+}
+
+// check asks whether names stand for what they stood for. It changes nothing.
+func (s *State) check(r *Record, res *Result) {
+	for i, name := range r.Names {
+		var id, deadline uint64
+		if e := s.Names.Get(name); e != nil && !e.Expired(r.At) {
+			id, deadline = e.ID, uint64(e.When())
+		}
+		if id != r.IDs[2*i] || deadline != r.IDs[2*i+1] {
+			res.Err = ErrCondition
+			return
+		}
 	}
 }
 

@@ -32,6 +32,16 @@ const (
 	OpSetMany    Op = 19 // store strings: Names alternates names and values
 	OpTake       Op = 20 // remove a string and answer it
 	OpTouch      Op = 21 // answer a string and set its deadline; 0 takes it away
+
+	// OpCheck stands at the start of a group: Names are as they were if each stands
+	// for its id, with its deadline, as IDs have them in turns; id 0 for none. Nothing
+	// of a group is applied whose check does not hold. OpCheckPart is the same for a
+	// part: Limit is its version.
+	OpCheck Op = 22
+	// OpRevealAfter is OpReveal in a cluster: the parts were filled through other
+	// streams. IDs has streams and sequences in turns that a machine has to have
+	// applied before it applies this.
+	OpRevealAfter Op = 23
 )
 
 // Records of a part: they are applied in one order per part, under its lock.
@@ -61,6 +71,8 @@ const (
 	// As OpDelete, but a CF that takes more than Limit steps to compact is left to
 	// be compacted in pieces: N of the result is 1 if that is due.
 	OpDeleteLazily Op = 44
+
+	OpCheckPart Op = 45 // see OpCheck
 )
 
 // Records around a group of which all or none take effect at recovery.
@@ -129,6 +141,9 @@ func (op Op) Part() bool {
 	return op >= OpAdd && op < OpBegin || op >= OpCountMinIncr && op <= OpTDigestBegin ||
 		op >= OpFilterAdd && op <= OpFilterUnion || op >= OpFilterGrow && op <= OpFilterFold || op.draft()
 }
+
+// Checks reports whether op is a condition of a group.
+func (op Op) Checks() bool { return op == OpCheck || op == OpCheckPart }
 
 // draft reports whether op is a record of a part of a shadow.
 func (op Op) draft() bool { return op >= OpShadowFeed && op <= OpShadowMissed }

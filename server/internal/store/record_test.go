@@ -29,6 +29,9 @@ var records = []store.Record{
 	{Op: store.OpSetMany, At: 5, Names: [][]byte{[]byte("a"), []byte("1"), []byte("b"), {}}},
 	{Op: store.OpTake, At: 5, Name: []byte("a")},
 	{Op: store.OpTouch, At: 5, Name: []byte("a"), Deadline: 1 << 40},
+	{Op: store.OpCheck, At: 5, Names: [][]byte{[]byte("a"), []byte("b")}, IDs: []uint64{7, 1 << 40, 0, 0}},
+	{Op: store.OpRevealAfter, At: 5, ID: 7, Name: []byte("a"), Deadline: 9, Flags: store.IfAbsent, IDs: []uint64{3, 1 << 50}},
+	{Op: store.OpCheckPart, ID: 7, Index: 3, Limit: 1 << 40},
 	{Op: store.OpAdd, ID: 7, Index: 1, Room: store.Unlimited, Digests: []redisbloom.Digest{{A: 1, B: 1<<64 - 1}}},
 	{Op: store.OpAdd, ID: 7, Room: 0, Digests: []redisbloom.Digest{{A: 1, B: 2}, {A: 3, B: 4}}},
 	{Op: store.OpInsert, ID: 7, Room: 100, Limit: 32, Hashes: []uint64{1, 2}},
@@ -114,6 +117,13 @@ func TestRecordsCutShort(t *testing.T) {
 	if _, _, err := store.DecodeRecord(odd); !errors.Is(err, bloomery.ErrCorrupt) {
 		t.Errorf("a name without a value: %v, want %v", err, bloomery.ErrCorrupt)
 	}
+	for _, r := range []store.Record{
+		{Op: store.OpCheck, Names: [][]byte{[]byte("a")}, IDs: []uint64{1}}, {Op: store.OpRevealAfter, Name: []byte("a"), IDs: []uint64{1}},
+	} {
+		if _, _, err := store.DecodeRecord(store.AppendRecord(nil, &r)); !errors.Is(err, bloomery.ErrCorrupt) {
+			t.Errorf("operation %d with an odd list: %v, want %v", r.Op, err, bloomery.ErrCorrupt)
+		}
+	}
 	for _, b := range [][]byte{{9, 1}, {1, 200, 0, 0}, {1, 0}} {
 		if _, _, err := store.DecodeRecord(b); !errors.Is(err, bloomery.ErrVersion) || errors.Is(err, bloomery.ErrCorrupt) {
 			t.Errorf("another version or operation: %v, want %v", err, bloomery.ErrVersion)
@@ -142,6 +152,57 @@ func TestGone(t *testing.T) {
 		if store.Apply(s, &add, p, &res); !errors.Is(res.Err, store.ErrRetry) {
 			t.Errorf("a record for a filter that is gone: %v, want %v", res.Err, store.ErrRetry)
 		}
+	}
+}
+
+// TestChecks asks that conditions of a group hold while nothing has changed, and
+// that they change nothing themselves.
+func TestChecks(t *testing.T) {
+	s := store.New()
+	s.Names.Lock()
+	defer s.Names.Unlock()
+	apply := func(r store.Record) store.Result {
+		var res store.Result
+		store.Apply(s, &r, nil, &res)
+		res.Release()
+		return res
+	}
+	name := func(n string) []byte { return []byte(n) }
+	apply(store.Record{Op: store.OpSet, At: 1, Name: name("s"), Value: name("v"), Deadline: 100})
+	f := apply(store.Record{Op: store.OpBloom, At: 1, Name: name("f"), Bloom: redisbloom.BloomParams{Error: 0.01, Capacity: 10, Expansion: 2}}).Entry
+	id := s.Names.Get(name("s")).ID
+	before := string(s.AppendSnapshot(nil))
+	names := func(at int64, ids ...uint64) store.Record {
+		return store.Record{Op: store.OpCheck, At: at, Names: [][]byte{name("s"), name("f"), name("none")}, IDs: ids}
+	}
+	part := func(version uint64) store.Record { return store.Record{Op: store.OpCheckPart, ID: f.ID, Limit: version} }
+	for _, tt := range []struct {
+		r    store.Record
+		want error
+	}{
+		{names(50, id, 100, f.ID, 0, 0, 0), nil},
+		{names(100, id, 100, f.ID, 0, 0, 0), store.ErrCondition}, // s has expired by then
+		{names(100, 0, 0, f.ID, 0, 0, 0), nil},
+		{names(50, id, 101, f.ID, 0, 0, 0), store.ErrCondition},
+		{names(50, id+9, 100, f.ID, 0, 0, 0), store.ErrCondition},
+		{names(50, id, 100, f.ID, 0, 7, 0), store.ErrCondition},
+		{part(0), nil},
+		{part(1), store.ErrCondition},
+		{store.Record{Op: store.OpCheckPart, ID: 99}, store.ErrRetry},
+	} {
+		if res := apply(tt.r); !errors.Is(res.Err, tt.want) || res.Changed {
+			t.Errorf("%+v = %v, changed: %v, want %v", tt.r, res.Err, res.Changed, tt.want)
+		}
+	}
+	if string(s.AppendSnapshot(nil)) != before {
+		t.Error("a condition has changed the state")
+	}
+	apply(store.Record{Op: store.OpAdd, ID: f.ID, Room: store.Unlimited, Digests: []redisbloom.Digest{{A: 1, B: 2}}})
+	if res := apply(part(0)); !errors.Is(res.Err, store.ErrCondition) {
+		t.Errorf("an old version = %v", res.Err)
+	}
+	if res := apply(part(1)); res.Err != nil {
+		t.Errorf("the present version = %v", res.Err)
 	}
 }
 
