@@ -56,8 +56,12 @@ type Op struct {
 
 	// Settled reports that there is nothing to wait for. Do sets it, or Wait.
 	Settled bool
-	// Place is where a Shared door has put the record, once it is applied.
-	Place Place
+	// Way is what a Shared door keeps of an op that is on its way.
+	Way any
+	// Applied, if it is not nil, is called by a Shared door right after the record of
+	// a group was applied here, before the next one is, if the op is still waited
+	// for: it reads what the records before it have left.
+	Applied func()
 	// Err, of an op that is settled, is why the record is not, or may not be,
 	// part of the state. Result then says nothing. It wraps ErrRefused or
 	// ErrUnknown.

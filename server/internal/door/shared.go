@@ -1,6 +1,10 @@
 package door
 
-import "time"
+import (
+	"errors"
+	"fmt"
+	"time"
+)
 
 // Shared is a door whose order other machines take part in: a cluster. A record
 // may meet a later state than the one it was prepared on, whatever is locked here,
@@ -8,57 +12,62 @@ import "time"
 // together goes as a group.
 //
 // Records are applied from their encoding, on every machine alike: what a Record
-// has besides (Made, Base, Second, Built) counts nowhere. Ops are encoded by Do and
-// DoGroup; from then on only their Result is the door's, until they are settled. An
-// op that Wait has settled with an Err is detached: the door never writes into it
-// again, even if its record is applied later.
+// has besides (Made, Base, Second, Built) counts nowhere. Do and DoGroup encode
+// ops; from then on only Way, Place and Result are the door's, until Wait has
+// returned. An op that Wait has settled with an Err is detached: the door never
+// writes into it again, even if its record is applied later.
 type Shared interface {
 	Door
-	// DoGroup is Do for ops that take effect together, with no other record in
-	// between, here and on every other machine, and at recovery: they are one
-	// message. All are records of the catalogue, or all are of one part. Records of
-	// store.OpCheck and store.OpCheckPart stand in front; if one of them does not
-	// hold, it and all others have store.ErrCondition as Result.Err, and nothing has
-	// changed. If there is no memory for the group, all have ErrMemory.
-	DoGroup(ops []*Op)
-	// MostBytes bounds the encoding of a record, and that of all records of a
+	Grouper
+	// MaxRecord bounds the encoding of a record, and that of all records of a
 	// group together.
-	MostBytes() int
-	// Barrier returns when everything that any machine has acknowledged before
-	// the call is applied here, as far as these targets are concerned. The error
-	// wraps ErrRefused or ErrUnknown.
-	Barrier(targets []Target) error
-	// Decides reports whether this machine is the one that removes what has
-	// expired and lets time pass for windows. It is a hint: two machines may
-	// believe it, or none for a while.
-	Decides() bool
+	MaxRecord() int
+	// Fresh returns when all that any machine has acknowledged before the call is
+	// applied here, as far as a part is concerned. FreshNames is the same for the
+	// catalogue. The error wraps ErrRefused or ErrUnknown.
+	Fresh(id uint64, index uint32) error
+	FreshNames() error
+	// Grace is how long this machine leaves to another what is due: expiries and
+	// the turn of windows. It is 0 at the one that decides.
+	Grace() time.Duration
 	// Cluster describes the cluster as this machine sees it. It does not wait.
 	Cluster() Cluster
 }
 
-// Target is a part of a filter, or the catalogue: the zero value.
-type Target struct {
-	ID    uint64
-	Index uint32
+// Grouper puts groups in order.
+type Grouper interface {
+	// DoGroup is Do for ops that take effect together, with no other record in
+	// between, here and on every other machine, and at recovery: they are one
+	// message. All are records of the catalogue, or all are of one part. Records of
+	// store.OpExpect and store.OpExpectPart stand in front: if one of them does not
+	// hold, it and all behind it have store.ErrCondition as Result.Err, and nothing
+	// has changed. The error means that nothing was sent, and why: it wraps
+	// ErrGroup, ErrMemory or ErrRefused.
+	DoGroup(ops []*Op) error
 }
 
-// Place is where a record stands in a Shared door: sequence Seq of stream Lane. The
-// zero value means that it is not known.
-type Place struct {
-	Lane uint32
-	Seq  uint64
-}
+var (
+	// ErrDown means that a cluster cannot take writes at present: the record was
+	// not sent, and can be sent again without harm.
+	ErrDown = fmt.Errorf("%w: the cluster cannot take them", ErrRefused)
+	// ErrGroup means that records cannot be a group.
+	ErrGroup = errors.New("door: not a group")
+)
 
 // Cluster describes a cluster as one of its machines sees it.
 type Cluster struct {
-	Name   string
-	ID     uint64
-	Self   uint32 // the number of this machine
-	Nodes  []Node // in the order of their numbers
-	Lanes  []Lane // the catalogue is the first
-	Quorum bool   // writes can be acknowledged at present
+	Name    string
+	ID      uint64
+	Node    uint32 // the number of this machine
+	Session uint64
+	Serving bool // clients are served: it has all that there was when it started
+	Quorum  bool // writes can be acknowledged at present
 	// Decider is the number of the machine that decides, 0 if that is not known.
 	Decider uint32
+	Err     error  // why it does not serve, or takes no writes
+	Lag     uint64 // messages that other machines have applied and this one has not
+	Lanes   []LaneStatus
+	Nodes   []NodeStatus // in the order of their numbers
 	// Problems are what an operator should look at, a sentence each.
 	Problems []string
 
@@ -68,40 +77,37 @@ type Cluster struct {
 	Passed   int64 // messages that were not, because they had been applied before
 }
 
-// Node is a machine of a cluster.
-type Node struct {
-	Number  uint32
-	Name    string
-	Addr    string // HOST:PORT of clients
-	Alive   bool   // it was heard of in the last seconds, or is this machine
-	Log     bool   // it keeps the streams
-	Version string
-	Seen    time.Time // when it was last heard of
-	Memory  int64     // bytes that its state takes
-	Limit   int64     // bytes that it may take
+// LaneStatus describes a stream of a cluster.
+type LaneStatus struct {
+	Number  int
+	Name    string // CAT, D1, W
+	Applied uint64 // the last sequence that was applied here
+	Head    uint64 // the last sequence of all, as far as is known
+	Leader  string // the name of the machine that leads it, "" if that is not known
+	Flight  int    // messages of this machine that are on their way
+	Waiting int64  // bytes that wait to be sent
+	Down    error  // why it takes no writes, nil if it does
 }
 
-// Lane is a stream of a cluster.
-type Lane struct {
-	Name   string
-	Seq    uint64 // the last sequence that was applied here
-	Head   uint64 // the last sequence of all, as far as is known; not less than Seq
-	Leader string // the name of the machine that leads it, "" if that is not known
+// NodeStatus describes a machine of a cluster.
+type NodeStatus struct {
+	Number   uint32
+	Name     string
+	Addr     string // HOST:PORT of clients
+	Self     bool
+	Live     bool // it was heard of in the last seconds, or is this machine
+	Left     bool // it was removed
+	Log      bool // it keeps streams
+	Level    uint64
+	Seen     time.Time
+	Skew     time.Duration // of its clock
+	Headroom uint64        // bytes that it may still take
 }
 
-// Lag returns how many messages of all lanes are not applied here yet.
-func (c *Cluster) Lag() uint64 {
-	var n uint64
-	for _, l := range c.Lanes {
-		n += l.Head - min(l.Seq, l.Head)
-	}
-	return n
-}
-
-// Alive returns how many nodes are.
+// Alive returns how many machines are live.
 func (c *Cluster) Alive() (n int) {
-	for _, v := range c.Nodes {
-		if v.Alive {
+	for i := range c.Nodes {
+		if c.Nodes[i].Live && !c.Nodes[i].Left {
 			n++
 		}
 	}

@@ -76,7 +76,7 @@ func Apply(s *State, r *Record, p *Part, res *Result) {
 		res.Err = ErrRetry
 		return
 	}
-	if r.Op == OpCheckPart {
+	if r.Op == OpExpectPart {
 		if p.version != r.Limit {
 			res.Err = ErrCondition
 		}

@@ -60,8 +60,7 @@ var fields = map[Op]field{
 	OpSetMany:        fieldAt | fieldNames,
 	OpTake:           fieldAt | fieldName,
 	OpTouch:          fieldAt | fieldName | fieldDeadline,
-	OpCheck:          fieldAt | fieldNames | fieldIDs,
-	OpRevealAfter:    fieldAt | fieldID | fieldName | fieldDeadline | fieldFlags | fieldIDs,
+	OpExpect:         fieldAt | fieldID | fieldName | fieldDeadline,
 	OpAdd:            fieldIndex | fieldID | fieldRoom | fieldDigests,
 	OpInsert:         fieldIndex | fieldID | fieldRoom | fieldLimit | fieldHashes,
 	OpInsertNew:      fieldIndex | fieldID | fieldRoom | fieldLimit | fieldHashes,
@@ -71,7 +70,7 @@ var fields = map[Op]field{
 	OpInsertNewFirst: fieldIndex | fieldID | fieldRoom | fieldLimit | fieldHashes,
 	OpDelete:         fieldIndex | fieldID | fieldHashes,
 	OpDeleteLazily:   fieldIndex | fieldID | fieldLimit | fieldHashes,
-	OpCheckPart:      fieldIndex | fieldID | fieldLimit,
+	OpExpectPart:     fieldIndex | fieldID | fieldLimit,
 	OpCompact:        fieldIndex | fieldID,
 	OpCompactPiece:   fieldIndex | fieldID | fieldPosition | fieldRoom | fieldLimit,
 	OpBloomChunk:     fieldIndex | fieldID | fieldPosition | fieldValue,
@@ -271,9 +270,6 @@ func (r *Record) Decode(b []byte) (int, error) {
 	}
 	if r.Op == OpSetMany && len(r.Names)%2 != 0 {
 		return 0, corrupt("a name without a value")
-	}
-	if r.Op == OpCheck && len(r.IDs) != 2*len(r.Names) || r.Op == OpRevealAfter && len(r.IDs)%2 != 0 {
-		return 0, corrupt("an odd list of numbers")
 	}
 	return len(b) - len(d.rest), nil
 }

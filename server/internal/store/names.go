@@ -18,10 +18,10 @@ func (s *State) applyNames(r *Record, res *Result) {
 		s.mergeTDigests(r, res)
 	case OpStage:
 		s.stage(r, res)
-	case OpReveal, OpRevealAfter:
+	case OpReveal:
 		s.reveal(r, res)
-	case OpCheck:
-		s.check(r, res)
+	case OpExpect:
+		s.expect(r, res)
 	case OpShadow:
 		s.openShadow(r, res)
 	case OpShadowSeal:
@@ -89,17 +89,15 @@ func (s *State) applyNames(r *Record, res *Result) {
 	}
 }
 
-// check asks whether names stand for what they stood for. It changes nothing.
-func (s *State) check(r *Record, res *Result) {
-	for i, name := range r.Names {
-		var id, deadline uint64
-		if e := s.Names.Get(name); e != nil && !e.Expired(r.At) {
-			id, deadline = e.ID, uint64(e.When())
-		}
-		if id != r.IDs[2*i] || deadline != r.IDs[2*i+1] {
-			res.Err = ErrCondition
-			return
-		}
+// expect asks whether a name stands for what it stood for. It changes nothing.
+func (s *State) expect(r *Record, res *Result) {
+	var id uint64
+	var deadline int64
+	if e := s.Names.Get(r.Name); e != nil && !e.Expired(r.At) {
+		id, deadline = e.ID, e.When()
+	}
+	if id != r.ID || deadline != r.Deadline {
+		res.Err = ErrCondition
 	}
 }
 

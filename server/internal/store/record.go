@@ -33,15 +33,7 @@ const (
 	OpTake       Op = 20 // remove a string and answer it
 	OpTouch      Op = 21 // answer a string and set its deadline; 0 takes it away
 
-	// OpCheck stands at the start of a group: Names are as they were if each stands
-	// for its id, with its deadline, as IDs have them in turns; id 0 for none. Nothing
-	// of a group is applied whose check does not hold. OpCheckPart is the same for a
-	// part: Limit is its version.
-	OpCheck Op = 22
-	// OpRevealAfter is OpReveal in a cluster: the parts were filled through other
-	// streams. IDs has streams and sequences in turns that a machine has to have
-	// applied before it applies this.
-	OpRevealAfter Op = 23
+	OpExpect Op = 22 // a condition of a group: Name stands for ID, 0 for none, with Deadline
 )
 
 // Records of a part: they are applied in one order per part, under its lock.
@@ -72,7 +64,7 @@ const (
 	// be compacted in pieces: N of the result is 1 if that is due.
 	OpDeleteLazily Op = 44
 
-	OpCheckPart Op = 45 // see OpCheck
+	OpExpectPart Op = 45 // a condition of a group: Limit is the version of the part
 )
 
 // Records around a group of which all or none take effect at recovery.
@@ -142,8 +134,9 @@ func (op Op) Part() bool {
 		op >= OpFilterAdd && op <= OpFilterUnion || op >= OpFilterGrow && op <= OpFilterFold || op.draft()
 }
 
-// Checks reports whether op is a condition of a group.
-func (op Op) Checks() bool { return op == OpCheck || op == OpCheckPart }
+// Expects reports whether op is a condition of a group: if it does not hold, nothing of
+// the group is applied.
+func (op Op) Expects() bool { return op == OpExpect || op == OpExpectPart }
 
 // draft reports whether op is a record of a part of a shadow.
 func (op Op) draft() bool { return op >= OpShadowFeed && op <= OpShadowMissed }
@@ -221,7 +214,7 @@ func (r *Record) NewName() []byte {
 	switch r.Op {
 	case OpRename:
 		return r.Other
-	case OpExpire, OpPersist, OpTake, OpTouch:
+	case OpExpire, OpPersist, OpTake, OpTouch, OpExpect:
 		return nil
 	default:
 		return r.Name

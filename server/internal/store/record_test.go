@@ -29,9 +29,8 @@ var records = []store.Record{
 	{Op: store.OpSetMany, At: 5, Names: [][]byte{[]byte("a"), []byte("1"), []byte("b"), {}}},
 	{Op: store.OpTake, At: 5, Name: []byte("a")},
 	{Op: store.OpTouch, At: 5, Name: []byte("a"), Deadline: 1 << 40},
-	{Op: store.OpCheck, At: 5, Names: [][]byte{[]byte("a"), []byte("b")}, IDs: []uint64{7, 1 << 40, 0, 0}},
-	{Op: store.OpRevealAfter, At: 5, ID: 7, Name: []byte("a"), Deadline: 9, Flags: store.IfAbsent, IDs: []uint64{3, 1 << 50}},
-	{Op: store.OpCheckPart, ID: 7, Index: 3, Limit: 1 << 40},
+	{Op: store.OpExpect, At: 5, ID: 7, Name: []byte("a"), Deadline: 1 << 40},
+	{Op: store.OpExpectPart, ID: 7, Index: 3, Limit: 1 << 40},
 	{Op: store.OpAdd, ID: 7, Index: 1, Room: store.Unlimited, Digests: []redisbloom.Digest{{A: 1, B: 1<<64 - 1}}},
 	{Op: store.OpAdd, ID: 7, Room: 0, Digests: []redisbloom.Digest{{A: 1, B: 2}, {A: 3, B: 4}}},
 	{Op: store.OpInsert, ID: 7, Room: 100, Limit: 32, Hashes: []uint64{1, 2}},
@@ -117,13 +116,6 @@ func TestRecordsCutShort(t *testing.T) {
 	if _, _, err := store.DecodeRecord(odd); !errors.Is(err, bloomery.ErrCorrupt) {
 		t.Errorf("a name without a value: %v, want %v", err, bloomery.ErrCorrupt)
 	}
-	for _, r := range []store.Record{
-		{Op: store.OpCheck, Names: [][]byte{[]byte("a")}, IDs: []uint64{1}}, {Op: store.OpRevealAfter, Name: []byte("a"), IDs: []uint64{1}},
-	} {
-		if _, _, err := store.DecodeRecord(store.AppendRecord(nil, &r)); !errors.Is(err, bloomery.ErrCorrupt) {
-			t.Errorf("operation %d with an odd list: %v, want %v", r.Op, err, bloomery.ErrCorrupt)
-		}
-	}
 	for _, b := range [][]byte{{9, 1}, {1, 200, 0, 0}, {1, 0}} {
 		if _, _, err := store.DecodeRecord(b); !errors.Is(err, bloomery.ErrVersion) || errors.Is(err, bloomery.ErrCorrupt) {
 			t.Errorf("another version or operation: %v, want %v", err, bloomery.ErrVersion)
@@ -155,9 +147,9 @@ func TestGone(t *testing.T) {
 	}
 }
 
-// TestChecks asks that conditions of a group hold while nothing has changed, and
+// TestExpectations asks that conditions of a group hold while nothing has changed, and
 // that they change nothing themselves.
-func TestChecks(t *testing.T) {
+func TestExpectations(t *testing.T) {
 	s := store.New()
 	s.Names.Lock()
 	defer s.Names.Unlock()
@@ -172,23 +164,27 @@ func TestChecks(t *testing.T) {
 	f := apply(store.Record{Op: store.OpBloom, At: 1, Name: name("f"), Bloom: redisbloom.BloomParams{Error: 0.01, Capacity: 10, Expansion: 2}}).Entry
 	id := s.Names.Get(name("s")).ID
 	before := string(s.AppendSnapshot(nil))
-	names := func(at int64, ids ...uint64) store.Record {
-		return store.Record{Op: store.OpCheck, At: at, Names: [][]byte{name("s"), name("f"), name("none")}, IDs: ids}
+	expect := func(at int64, n string, id uint64, deadline int64) store.Record {
+		return store.Record{Op: store.OpExpect, At: at, Name: name(n), ID: id, Deadline: deadline}
 	}
-	part := func(version uint64) store.Record { return store.Record{Op: store.OpCheckPart, ID: f.ID, Limit: version} }
+	part := func(version uint64) store.Record {
+		return store.Record{Op: store.OpExpectPart, ID: f.ID, Limit: version}
+	}
 	for _, tt := range []struct {
 		r    store.Record
 		want error
 	}{
-		{names(50, id, 100, f.ID, 0, 0, 0), nil},
-		{names(100, id, 100, f.ID, 0, 0, 0), store.ErrCondition}, // s has expired by then
-		{names(100, 0, 0, f.ID, 0, 0, 0), nil},
-		{names(50, id, 101, f.ID, 0, 0, 0), store.ErrCondition},
-		{names(50, id+9, 100, f.ID, 0, 0, 0), store.ErrCondition},
-		{names(50, id, 100, f.ID, 0, 7, 0), store.ErrCondition},
+		{expect(50, "s", id, 100), nil},
+		{expect(100, "s", id, 100), store.ErrCondition}, // it has expired by then
+		{expect(100, "s", 0, 0), nil},
+		{expect(50, "s", id, 101), store.ErrCondition},
+		{expect(50, "s", id+9, 100), store.ErrCondition},
+		{expect(50, "f", f.ID, 0), nil},
+		{expect(50, "none", 0, 0), nil},
+		{expect(50, "none", 7, 0), store.ErrCondition},
 		{part(0), nil},
 		{part(1), store.ErrCondition},
-		{store.Record{Op: store.OpCheckPart, ID: 99}, store.ErrRetry},
+		{store.Record{Op: store.OpExpectPart, ID: 99}, store.ErrRetry},
 	} {
 		if res := apply(tt.r); !errors.Is(res.Err, tt.want) || res.Changed {
 			t.Errorf("%+v = %v, changed: %v, want %v", tt.r, res.Err, res.Changed, tt.want)
