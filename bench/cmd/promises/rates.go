@@ -33,7 +33,7 @@ const most = 1_000_000
 // seed moves the numbers of all keys.
 const seed = 1
 
-// lowestLarge is the lowest rate that peers are asked for with more keys.
+// lowestLarge is the lowest rate that filters are asked for with more keys.
 const lowestLarge = 1e-4
 
 // unevenKeys are the keys in all filters of a row whose filters differ.
@@ -52,7 +52,7 @@ func rows(largest int) []row {
 			for _, n := range keyCounts {
 				for i, keys := range measuring.KeyKinds() {
 					r := row{lib: lib, asked: asked, keys: keys, n: n}
-					large := n > most && (i > 0 || !lib.Ours && asked < lowestLarge)
+					large := n > most && (i > 0 || asked < lowestLarge)
 					fits := n <= largest && (lib.Most == 0 || n <= lib.Most)
 					if fits && !large && asked >= lib.Lowest {
 						all = append(all, r)
