@@ -127,9 +127,8 @@ cross-vet: ## compile and vet all, assembly too, for 32 bits, macOS on arm64 and
 narrow: ## the tests with integers and pointers of 32 bits, statistics left out
 	GOARCH=386 go test -short ./...
 
-bench-test: ## the tests of the bench modules
+bench-test: ## the tests of the bench module
 	cd bench && go vet ./... && go test ./...
-	cd bench/server && go vet ./... && go test ./...
 
 redis-cli: ## the server under redis-cli, if there is one
 	scripts/redis-cli-check.sh
@@ -178,7 +177,7 @@ bench-cli: ## measure the command line against sort, awk and DCSO's bloom, write
 
 bench-server: ## measure the server against Redis, and commit BASE if given, writes docs/benchmarks-server.md
 	@scripts/need-redis redis-server redis-cli redis-benchmark
-	cd bench/server && go run . -rounds 5 -base "$(BASE)" -o ../../docs/benchmarks-server.md
+	cd bench && go run ./cmd/server -rounds 5 -base "$(BASE)" -out ../docs/benchmarks-server.md
 
 scale: ## 10,000 idle connections and 1,000,000 filters, with their memory
 	BLOOMERY_IDLE=10000 BLOOMERY_FILTERS=1000000 go test ./server -count=1 -run 'Idle|ManyFilters' -v
@@ -205,7 +204,7 @@ soak: ## rates measured exactly; power cuts, kills, chaos, memory and replays at
 	go test ./server/internal/health -count=1 -run 'TestWindowsRarelySurprise|TestSkewRarelySurprises|TestLuck|TestNoAlarmOnRandomLoad' -alarms 20 -timeout 60m -v
 
 bench-door: ## measure log, snapshots, start and replay, writes docs/benchmarks-durability.md
-	cd bench/server && go run . -durability -rounds 5 -o ../../docs/benchmarks-durability.md
+	cd bench && go run ./cmd/server -durability -rounds 5 -out ../docs/benchmarks-durability.md
 
 promises: ## ask every library for error rates, goes on where it was, writes docs/promises.md (long)
 	cd bench && go run ./cmd/promises -results results/promises.jsonl -out ../docs/promises.md

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"github.com/bloomery/bloomery/bench/internal/report"
 )
 
 // starts is how often the start is measured in each round.
@@ -137,13 +139,7 @@ func (w way) median(pick func(usage) float64) float64 {
 	for i, u := range w.runs {
 		values[i] = pick(u)
 	}
-	return median(values)
-}
-
-func median(values []float64) float64 {
-	values = slices.Sorted(slices.Values(values))
-	n := len(values)
-	return (values[(n-1)/2] + values[n/2]) / 2
+	return report.Median(values)
 }
 
 func wall(u usage) float64 { return u.wall }

@@ -79,11 +79,7 @@ func measure(ctx context.Context, rounds int, out, only string, shared bool) err
 		return err
 	}
 	page := b.page(ctx, report.Origin(ctx, command(only, shared), started), rounds)
-	if out == "" {
-		_, err := os.Stdout.WriteString(page)
-		return err
-	}
-	return os.WriteFile(out, []byte(page), 0o644)
+	return page.Write(out, os.Stdout, "")
 }
 
 // command is what was typed.

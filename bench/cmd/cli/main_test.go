@@ -36,7 +36,7 @@ func TestPage(t *testing.T) {
 	if err := b.agree(); err != nil {
 		t.Error(err)
 	}
-	page := b.page(t.Context(), "- CPU: some\n", 1)
+	page := b.page(t.Context(), "- CPU: some\n", 1).String()
 	for _, want := range []string{
 		"| dedupe: times as fast as `LC_ALL=C sort -u` | 31.0 | at least 3 | met |\n",
 		"| dedupe with a rate: `sort -u` takes this many times the memory | 1.5 | at least 15 | **missed** |\n",
@@ -49,7 +49,7 @@ func TestPage(t *testing.T) {
 		}
 	}
 	part := bench{dir: b.dir, text: b.text, tasks: b.tasks[:1], first: b.first, shared: true}
-	if page := part.page(t.Context(), "", 1); !strings.Contains(page, "mawk, CPU time | 1.0 | at least 12 | **missed**") || strings.Contains(page, "DCSO's") {
+	if page := part.page(t.Context(), "", 1).String(); !strings.Contains(page, "mawk, CPU time | 1.0 | at least 12 | **missed**") || strings.Contains(page, "DCSO's") {
 		t.Errorf("the page of one task by CPU time:\n%s", page)
 	}
 	b.tasks[0].ways[1].runs[0].lines = 8

@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
+
+	"github.com/bloomery/bloomery/bench/internal/report"
 )
 
 // page returns the document.
-func (b *bench) page(ctx context.Context, origin string, rounds int) string {
-	var s strings.Builder
+func (b *bench) page(ctx context.Context, origin string, rounds int) *report.Document {
 	size := int64(0)
 	if info, err := os.Stat(b.text); err == nil {
 		size = info.Size()
@@ -19,34 +21,35 @@ func (b *bench) page(ctx context.Context, origin string, rounds int) string {
 	if t, ok := b.task(dedupeTask); ok {
 		unique = fmt.Sprintf(", %d of them different", t.ways[0].runs[0].lines)
 	}
-	fmt.Fprintf(&s, `# Command line benchmarks
-
-<!-- Made by make bench-cli. -->
-
-%d lines of real text (names of npm packages, paths of Debian packages, drawn with repetition), %d MB%s.
-All programs in turns, %d rounds, medians. Output goes to a pipe whose lines are counted. Memory is the peak of
-the resident set of the whole process, in millions of bytes.
-
-%s- Programs: %s
-- Load of the machine at the end: %s
-
-`, sampleLines, size/1e6, unique, rounds, origin, versions(ctx), load())
+	d := report.New("Command line benchmarks", "make bench-cli")
+	d.Text(fmt.Sprintf(`%d lines of real text (names of npm packages, paths of Debian packages, drawn with repetition), %d MB%s.
+		All programs in turns, %d rounds, medians. Output goes to a pipe whose lines are counted. Memory is the peak of
+		the resident set of the whole process, in millions of bytes.`, sampleLines, size/1e6, unique, rounds))
+	d.Add(origin + "- Programs: " + versions(ctx) + "\n- Load of the machine at the end: " + load())
 	for _, t := range b.tasks {
-		fmt.Fprintf(&s, "## %s\n\n| | wall s | CPU s | lines/s | peak MB | lines out |\n|---|---|---|---|---|---|\n", t.title)
-		for _, w := range t.ways {
-			fmt.Fprintf(&s, "| %s | %.2f | %.2f | %.2f M | %.0f | %d |\n", w.name, w.median(wall), w.median(cpu),
-				sampleLines/w.median(wall)/1e6, w.median(peak), w.runs[0].lines)
-		}
-		s.WriteString("\n```sh\n")
+		d.Section(t.title)
+		d.Table(t.table())
+		var commands strings.Builder
 		for _, w := range t.ways {
 			for _, p := range w.programs {
-				s.WriteString(b.plain(p.String()) + "\n")
+				commands.WriteString(b.plain(p.String()) + "\n")
 			}
 		}
-		s.WriteString("```\n\n")
+		d.Code("sh", commands.String())
 	}
-	s.WriteString(b.targets())
-	return s.String()
+	d.Section("Targets")
+	d.Table(b.targets())
+	return d
+}
+
+// table has a row for each way to do the task.
+func (t task) table() *report.Table {
+	table := &report.Table{Head: []string{"", "wall s", "CPU s", "million lines/s", "peak MB", "lines out"}}
+	for _, w := range t.ways {
+		table.Row(w.name, fmt.Sprintf("%.2f", w.median(wall)), fmt.Sprintf("%.2f", w.median(cpu)),
+			fmt.Sprintf("%.2f", sampleLines/w.median(wall)/1e6), fmt.Sprintf("%.0f", w.median(peak)), strconv.Itoa(w.runs[0].lines))
+	}
+	return table
 }
 
 // plain takes the names of temporary files out of a command line.
@@ -54,7 +57,7 @@ func (b *bench) plain(s string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(s, b.dir+"/", ""), b.text, "FILE")
 }
 
-// versions tells what was measured.
+// versions returns what was measured.
 func versions(ctx context.Context) string {
 	var all []string
 	for _, name := range []string{"coreutils", "mawk", "golang-github-dcso-bloom-cli"} {
@@ -78,15 +81,14 @@ func load() string {
 }
 
 // targets compares with what we want to reach.
-func (b *bench) targets() string {
-	var s strings.Builder
-	s.WriteString("## Targets\n\n| | measured | target | |\n|---|---|---|---|\n")
+func (b *bench) targets() *report.Table {
+	t := &report.Table{Head: []string{"", "measured", "target", ""}}
 	row := func(name string, got float64, format string, ok bool, target string) {
 		verdict := "**missed**"
 		if ok {
 			verdict = "met"
 		}
-		fmt.Fprintf(&s, "| %s | "+format+" | %s | %s |\n", name, got, target, verdict)
+		t.Row(name, fmt.Sprintf(format, got), target, verdict)
 	}
 	time, how := wall, ""
 	if b.shared {
@@ -107,20 +109,20 @@ func (b *bench) targets() string {
 		{"build: times as fast as DCSO's" + how, buildTask, 0, 1, time, 5},
 		{"check: times as fast as DCSO's" + how, checkTask, 0, 1, time, 5},
 	} {
-		t, ok := b.task(c.task)
+		done, ok := b.task(c.task)
 		if !ok {
 			continue
 		}
-		got := t.ways[c.their].median(c.pick) / t.ways[c.ours].median(c.pick)
+		got := done.ways[c.their].median(c.pick) / done.ways[c.ours].median(c.pick)
 		row(c.name, got, "%.1f", got >= c.want, fmt.Sprintf("at least %.0f", c.want))
 	}
-	if t, ok := b.task(checkTask); ok {
-		speed := sampleLines / t.ways[0].median(wall) / 1e6
+	if done, ok := b.task(checkTask); ok {
+		speed := sampleLines / done.ways[0].median(wall) / 1e6
 		row("check: million lines a second", speed, "%.1f", speed >= 6, "at least 6")
 	}
-	first := median(b.first)
+	first := report.Median(b.first)
 	row("from the start to the first output on a pipe, ms", first, "%.1f", first <= 15, "at most 15")
-	return s.String()
+	return t
 }
 
 // task returns a task by its name, if it was run.

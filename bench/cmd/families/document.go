@@ -4,13 +4,12 @@ import (
 	_ "embed"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/bloomery/bloomery/bench/internal/report"
 	"github.com/bloomery/bloomery/bench/internal/results"
 )
 
-// protocol tells how the figures come about.
+// protocol says how the figures come about.
 //
 //go:embed protocol.md
 var protocol string
@@ -34,25 +33,33 @@ func gather(known *results.File[record]) document {
 	return d
 }
 
-// String returns the document.
-func (d document) String() string {
-	var b strings.Builder
-	b.WriteString("# Benchmarks of the families\n\n")
-	b.WriteString(report.Paragraph(`This file is written by a program from bench/results/families.jsonl; "make
-		bench-peers" measures again and writes it again.`))
-	fmt.Fprintf(&b, "\n%s\n## What we aim at\n\n%s\n%s", protocol, d.aims(), notes)
+// markdown returns the document.
+func (d document) markdown() *report.Document {
+	doc := report.New("Benchmarks of the families", "make bench-peers")
+	doc.Text("The figures are those of bench/results/families.jsonl.")
+	doc.Add(protocol)
+	doc.Section("What we aim at")
+	doc.Table(d.aims())
+	doc.Add(notes)
 	for _, e := range experiments() {
 		r, ok := d.records[e.name()]
 		if !ok {
 			continue
 		}
-		fmt.Fprintf(&b, "\n## %s, n = %d\n\n%s\n%s\n%s", title(e.family), e.keys, report.Paragraph(e.about), table(r), origin(r))
+		doc.Section(fmt.Sprintf("%s, n = %d", report.Title(e.family), e.keys))
+		doc.Text(e.about)
+		doc.Table(table(r))
+		doc.Add(origin(r))
 	}
 	if t := d.cppTable(); !t.Empty() {
-		fmt.Fprintf(&b, "\n## Beside C++\n\n%s\n%s", report.Paragraph(cppText), t)
+		doc.Section("Beside C++")
+		doc.Text(cppText)
+		doc.Table(t)
 	}
-	fmt.Fprintf(&b, "\n## Layers of a Scalable\n\n%s\n%s", report.Paragraph(layersText), layersTable())
-	return b.String()
+	doc.Section("Layers of a Scalable")
+	doc.Text(layersText)
+	doc.Table(layersTable())
+	return doc
 }
 
 // table has a row for each contestant and a column for each figure.
@@ -87,7 +94,7 @@ func cell(r record, who, what string) string {
 	return "-"
 }
 
-// origin tells where the figures of an experiment come from.
+// origin returns where the figures of an experiment come from.
 func origin(r record) string {
 	s := fmt.Sprintf("%s, %s, %s, %s, %d rounds", r.Date, r.Commit, r.Go, r.CPU, r.Rounds)
 	if r.Quick {
@@ -95,5 +102,3 @@ func origin(r record) string {
 	}
 	return s + ".\n"
 }
-
-func title(s string) string { return strings.ToUpper(s[:1]) + s[1:] }

@@ -87,7 +87,8 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	if err := known.Tidy(); err != nil {
 		return err
 	}
-	return write(o.out, stdout, gather(known))
+	d := gather(known)
+	return d.markdown().Write(o.out, stdout, d.aims().String())
 }
 
 // apart runs one experiment in a process of its own: memory that a Go program
@@ -106,19 +107,6 @@ func (e experiment) apart(ctx context.Context, args []string, stamp record) (rec
 	}
 	stamp.Name = e.name()
 	return stamp, json.Unmarshal(out.Bytes(), &stamp.Figures)
-}
-
-// write writes the document, and the aims to stdout if it goes to a file.
-func write(file string, stdout io.Writer, d document) error {
-	text := d.String()
-	if file != "" {
-		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-			return err
-		}
-		text = d.aims().String()
-	}
-	_, err := io.WriteString(stdout, text)
-	return err
 }
 
 func parse(args []string) (options, error) {

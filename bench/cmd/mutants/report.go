@@ -5,11 +5,15 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/bloomery/bloomery/bench/internal/report"
 )
 
 // row is a line of the results.
@@ -147,56 +151,71 @@ func document(log *journal, why, path string) error {
 		last.Line = m.Line
 		t.survivors = append(t.survivors, last)
 	}
-	var b strings.Builder
-	b.WriteString(preface)
+	doc := report.New("Mutants", "make mutants")
+	doc.Add(preface)
+	packages := slices.Sorted(maps.Keys(tallies))
+	table := &report.Table{Head: []string{"package", "mutants", "killed first", "killed now", "explained", "open"}}
+	add := func(name string, t tally) {
+		cells := []string{name}
+		for _, n := range []int{t.tried, t.first, t.now, t.explained, t.tried - t.now - t.explained} {
+			cells = append(cells, strconv.Itoa(n))
+		}
+		table.Row(cells...)
+	}
 	var sum tally
-	for _, pkg := range slices.Sorted(maps.Keys(tallies)) {
+	for _, pkg := range packages {
 		t := tallies[pkg]
-		fmt.Fprintf(&b, "| %s | %d | %d | %d | %d | %d |\n", pkg, t.tried, t.first, t.now, t.explained, t.tried-t.now-t.explained)
+		add(pkg, *t)
 		sum.tried, sum.first, sum.now, sum.explained = sum.tried+t.tried, sum.first+t.first, sum.now+t.now, sum.explained+t.explained
 	}
-	fmt.Fprintf(&b, "| **all** | %d | %d | %d | %d | %d |\n", sum.tried, sum.first, sum.now, sum.explained, sum.tried-sum.now-sum.explained)
+	add("**all**", sum)
 	for _, e := range known.earlier {
 		if tallies[e[0]] == nil {
-			fmt.Fprintf(&b, "| %s, an earlier run without a list | %s | %s | | | |\n", e[0], e[1], e[2])
+			table.Row(e[0]+", an earlier run without a list", e[1], e[2], "", "", "")
 		}
 	}
-	b.WriteString("\n## Why the rest survive\n\n")
+	doc.Table(table)
+	doc.Section("Why the rest survive")
+	classes := ""
 	for _, c := range known.classes {
-		fmt.Fprintf(&b, "- **%s**: %s\n", c[0], c[1])
+		classes += "- **" + c[0] + "**: " + c[1] + "\n"
 	}
-	b.WriteString("\n## Survivors by line\n")
-	for _, pkg := range slices.Sorted(maps.Keys(tallies)) {
-		list := tallies[pkg].survivors
-		if len(list) == 0 {
-			continue
-		}
-		slices.SortFunc(list, func(a, b row) int {
-			return cmp.Or(cmp.Compare(a.File, b.File), a.Line-b.Line, cmp.Compare(a.ID, b.ID))
-		})
-		fmt.Fprintf(&b, "\n### %s\n\n", pkg)
-		for _, r := range list {
-			to := "`" + r.New + "`"
-			if r.Operator == "delete" {
-				to = "nothing"
-			}
-			e := explained[r.ID]
-			if e.class == "" {
-				e = reason{"open", "not looked at"}
-			}
-			note := e.class
-			if e.words != "" && e.words != "-" {
-				note += ": " + e.words
-			}
-			fmt.Fprintf(&b, "- %s:%d `%s` to %s (%s)\n", r.File, r.Line, r.Old, to, note)
+	doc.Add(classes)
+	doc.Section("Survivors by line")
+	for _, pkg := range packages {
+		if list := tallies[pkg].survivors; len(list) > 0 {
+			doc.Subsection(pkg)
+			doc.Add(survivors(list, explained))
 		}
 	}
-	return os.WriteFile(path, []byte(b.String()), 0o644)
+	return doc.Write(path, io.Discard, "")
 }
 
-const preface = `# Mutants
+// survivors lists the mutants that no test kills, with the reason of each.
+func survivors(list []row, explained map[string]reason) string {
+	slices.SortFunc(list, func(a, b row) int {
+		return cmp.Or(cmp.Compare(a.File, b.File), a.Line-b.Line, cmp.Compare(a.ID, b.ID))
+	})
+	var b strings.Builder
+	for _, r := range list {
+		to := "`" + r.New + "`"
+		if r.Operator == "delete" {
+			to = "nothing"
+		}
+		e := explained[r.ID]
+		if e.class == "" {
+			e = reason{"open", "not looked at"}
+		}
+		note := e.class
+		if e.words != "" && e.words != "-" {
+			note += ": " + e.words
+		}
+		fmt.Fprintf(&b, "- %s:%d `%s` to %s (%s)\n", r.File, r.Line, r.Old, to, note)
+	}
+	return b.String()
+}
 
-A mutant is the code with one small change. If the tests still pass, nothing tests what was
+const preface = `A mutant is the code with one small change. If the tests still pass, nothing tests what was
 changed. ` + "`make mutants PKG=./cuckoo`" + ` tries 100 of them, chosen by ` + "`SEED=1`" + `: conditions negated,
 comparisons moved by one, arithmetic and logic swapped, integers changed by one, statements
 deleted, results replaced (bench/cmd/mutants). Only short tests run, so rates are hardly
@@ -206,7 +225,4 @@ test that killed it, and from bench/results/mutants.tsv, which explains survivor
 
 "First" is how many the tests killed that were there when a mutant was first tried, "now" how
 many they kill with the tests that were written since.
-
-| package | mutants | killed first | killed now | explained | open |
-|---|---|---|---|---|---|
 `

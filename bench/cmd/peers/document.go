@@ -17,7 +17,7 @@ import (
 //go:embed notes.md
 var notes string
 
-// protocol tells how the figures come about.
+// protocol says how the figures come about.
 //
 //go:embed protocol.md
 var protocol string
@@ -53,33 +53,36 @@ func (d document) spaceTargets() *report.Table {
 	return t
 }
 
-// String returns the document.
-func (d document) String(ctx context.Context) string {
-	var b strings.Builder
-	b.WriteString("# Benchmarks\n\n")
-	b.WriteString("This file is written by a program; `make bench-peers` writes it again.\n\n")
+// markdown returns the document.
+func (d document) markdown(ctx context.Context) *report.Document {
+	doc := report.New("Benchmarks", "make bench-peers")
 	command := strings.TrimSpace("cd bench && go run ./cmd/peers " + strings.Join(d.args, " "))
-	b.WriteString(report.Origin(ctx, command, d.started))
+	doc.Add(report.Origin(ctx, command, d.started))
 	if d.quick {
-		b.WriteString("\n**Made with -quick: the figures are worth little.**\n")
+		doc.Add("**Made with -quick: the figures are worth little.**")
 	}
-	fmt.Fprintf(&b, "\n%s\n%s%s\n## How much faster\n\n", protocol, d.targets(), notes)
-	b.WriteString("Times of the peer over our time.\n\n")
-	b.WriteString(d.ratios(comparisons()).String())
-	b.WriteString("\nOur time over the floor, and over that of the plain filter.\n\n")
-	b.WriteString(d.ratios(costs()).String())
-	b.WriteString("\n## Size and error\n\nA million random keys, each library as configured for the rate.\n\n")
-	b.WriteString(d.space().String())
-	b.WriteString("\n" + d.sizings())
+	doc.Add(protocol)
+	doc.Add(d.targets())
+	doc.Add(notes)
+	doc.Section("How much faster")
+	doc.Text("Times of the peer over our time.")
+	doc.Table(d.ratios(comparisons()))
+	doc.Text("Our time over the floor, and over that of the plain filter.")
+	doc.Table(d.ratios(costs()))
+	doc.Section("Size and error")
+	doc.Text("A million random keys, each library as configured for the rate.")
+	doc.Table(d.space())
+	doc.Add(d.sizings())
 	for _, r := range d.runs {
-		fmt.Fprintf(&b, "\n## Nanoseconds per key, %v\n", r.Tier)
+		doc.Section(fmt.Sprintf("Nanoseconds per key, %v", r.Tier))
 		for _, s := range sections {
 			if t := d.times(r, s.name); !t.Empty() {
-				fmt.Fprintf(&b, "\n### %s\n\n%s", title(s.name), t)
+				doc.Subsection(report.Title(s.name))
+				doc.Table(t)
 			}
 		}
 	}
-	return b.String()
+	return doc
 }
 
 // ratios has a row for each comparison and size, and a column for each
@@ -166,7 +169,7 @@ func (d document) space() *report.Table {
 	return t
 }
 
-// sizings tells how libraries without an error rate were sized.
+// sizings lists how libraries without an error rate were sized.
 func (d document) sizings() string {
 	var b strings.Builder
 	b.WriteString("An error in bold is above what was asked for by more than three standard deviations.\n\n")
@@ -179,5 +182,3 @@ func (d document) sizings() string {
 }
 
 func percent(p float64) string { return fmt.Sprintf("%.3g%%", 100*p) }
-
-func title(s string) string { return strings.ToUpper(s[:1]) + s[1:] }

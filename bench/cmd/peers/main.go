@@ -57,16 +57,7 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	}
 	progress("size and error of each library")
 	doc := document{o, args, started, runs, accuracy(o)}
-	text := doc.String(ctx)
-	if o.out == "" {
-		_, err = io.WriteString(stdout, text)
-		return err
-	}
-	if err := os.WriteFile(o.out, []byte(text), 0o644); err != nil {
-		return err
-	}
-	_, err = io.WriteString(stdout, doc.targets())
-	return err
+	return doc.markdown(ctx).Write(o.out, stdout, doc.targets())
 }
 
 func parse(args []string) (options, error) {

@@ -10,7 +10,7 @@ import (
 	"github.com/bloomery/bloomery/bench/internal/library"
 )
 
-// child is the process that a hazard gets for itself. It tells its outcome on
+// child is the process that a hazard gets for itself. It prints its outcome on
 // stdout, if it comes that far.
 func child(name string, stdout io.Writer) {
 	if err := limitMemory(); err != nil {

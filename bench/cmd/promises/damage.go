@@ -74,7 +74,7 @@ func encoded(lib library.Library) []byte {
 	return data
 }
 
-// reuse tells how many of the keys of encoded a filter has lost, and its
+// reuse returns how many of the keys of encoded a filter has lost, and its
 // error rate.
 func reuse(f library.Filter) (lost int, rate float64) {
 	const absent = 10_000

@@ -14,7 +14,7 @@ import (
 	"github.com/bloomery/bloomery/bench/internal/report"
 )
 
-// protocol tells what is asked and what counts as kept.
+// protocol says what is asked and what counts as kept.
 //
 //go:embed protocol.md
 var protocol string
@@ -66,41 +66,60 @@ func (d document) broken() []string {
 	return names
 }
 
-// String returns the document.
-func (d document) String() string {
-	var b strings.Builder
-	b.WriteString("# Promises\n\n")
-	b.WriteString(report.Paragraph(introText))
+// markdown returns the document: what is asked, a line for each library, and
+// what came of bad input. The rows themselves stay in the results.
+func (d document) markdown() *report.Document {
+	doc := report.New("Promises", "make promises")
+	doc.Text(introText)
 	if d.missing > 0 {
-		fmt.Fprintf(&b, "\n%d rows and cases are not measured yet.\n", d.missing)
+		doc.Add(fmt.Sprintf("%d rows and cases are not measured yet.", d.missing))
 	}
-	fmt.Fprintf(&b, "\n%s\n## In short\n\n%s\n", protocol, d.summary())
-	fmt.Fprintf(&b, "## Where the figures come from\n\n%s\n", d.origins())
-	fmt.Fprintf(&b, "## Bad parameters\n\n%s\n%s\n", parametersText, d.outcomes(false))
-	fmt.Fprintf(&b, "## Damaged files\n\n%s\n%s\n", filesText, d.outcomes(true))
-	b.WriteString("## Every row\n")
+	doc.Add(protocol)
+	doc.Section("In short")
+	doc.Table(d.summary())
+	doc.Add(sizings())
+	doc.Section("Where the figures come from")
+	doc.Table(d.origins())
+	doc.Section("Bad parameters")
+	doc.Text(parametersText)
+	doc.Table(d.outcomes(false))
+	doc.Section("Damaged files")
+	doc.Text(filesText)
+	doc.Table(d.outcomes(true))
+	return doc
+}
+
+// everyRow returns all rows, library by library.
+func (d document) everyRow() string {
+	doc := report.New("Every row of the promises", "cd bench && go run ./cmd/promises -results results/promises.jsonl -only '^$' -rows")
 	for _, lib := range library.All() {
 		if t := d.table(lib.Name); !t.Empty() {
-			fmt.Fprintf(&b, "\n### %s\n\n%s", lib.Title(), t)
-			if lib.Sizing != "" {
-				fmt.Fprintf(&b, "\n%s %s.\n", lib.Name, lib.Sizing)
-			}
+			doc.Section(lib.Title())
+			doc.Table(t)
+		}
+	}
+	return doc.String()
+}
+
+// sizings lists how libraries without an error rate were sized.
+func sizings() string {
+	var b strings.Builder
+	for _, lib := range library.All() {
+		if lib.Sizing != "" {
+			fmt.Fprintf(&b, "- %s %s.\n", lib.Name, lib.Sizing)
 		}
 	}
 	return b.String()
 }
 
-const introText = "This file is written by a program from bench/results/promises.jsonl, which holds each measurement " +
-	"with its commit, date, seed and counts. `make promises` measures what is missing there and writes this file again; " +
-	"`cd bench && go run ./cmd/promises -help` shows how to do a part of it."
-
-var (
-	parametersText = report.Paragraph(`A filter is asked for with a bad number of keys (at 1%) or a bad rate (for
-		1,000 keys); where the library gives one, 1,000 keys are added and 100,000 others asked for. In bold: what a
-		caller cannot foresee or does not notice.`)
-	filesText = report.Paragraph(`A filter with 1,000 keys at 1% is written, damaged and read. Of flipped bits there
-		are 64, one at a time, in the second half of the file. Libraries without a format of their own are missing;
-		that of parquet-go is the bare array.`)
+const (
+	introText = "Each measurement is a line of bench/results/promises.jsonl, with its commit, date, seed and counts. " +
+		"`make promises` measures what is missing there; `cd bench && go run ./cmd/promises -results results/promises.jsonl -only '^$' -rows` " +
+		"prints every row as a table and measures nothing."
+	parametersText = "A filter is asked for with a bad number of keys (at 1%) or a bad rate (for 1,000 keys); where the " +
+		"library gives one, 1,000 keys are added and 100,000 others asked for. In bold: what a caller cannot foresee or does not notice."
+	filesText = "A filter with 1,000 keys at 1% is written, damaged and read. Of flipped bits there are 64, one at a time, " +
+		"in the second half of the file. Libraries without a format of their own are missing; that of parquet-go is the bare array."
 )
 
 // summary has a row for each library.

@@ -79,7 +79,7 @@ func parameter(name string, n int64, p float64) input {
 // members is the number of keys that every filter here holds.
 const members = 1000
 
-// use adds 1,000 keys and tells how many of them are lost, and the error rate.
+// use adds 1,000 keys and returns how many of them are lost, and the error rate.
 func use(f library.Filter) (lost uint64, rate float64) {
 	plan := measuring.Plan{Keys: measuring.KeyKinds()[0], N: members, Filters: 1, Queries: 100_000}
 	r := measuring.Run(plan, func() measuring.Subject { return f.Subject })

@@ -33,6 +33,7 @@ type options struct {
 	out     string
 	results string
 	again   bool
+	rows    bool
 	only    *regexp.Regexp
 	ours    float64 // queries of ours, times 1/p
 	peers   float64 // queries of a peer, times 1/p
@@ -69,11 +70,10 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 		return err
 	}
 	d := gather(known)
-	text := d.String()
-	if o.out == "" {
-		_, err = fmt.Fprint(stdout, text)
+	if o.rows {
+		_, err = io.WriteString(stdout, d.everyRow())
 	} else {
-		err = os.WriteFile(o.out, []byte(text), 0o644)
+		err = d.markdown().Write(o.out, stdout, "")
 	}
 	if err != nil {
 		return err
@@ -91,6 +91,7 @@ func parse(args []string) (options, error) {
 	flags.StringVar(&o.out, "out", "", "write the document to this `file` instead of standard output")
 	flags.StringVar(&o.results, "results", "", "keep results in this `file`, and go on from what it holds")
 	flags.BoolVar(&o.again, "again", false, "measure again what the results file holds")
+	flags.BoolVar(&o.rows, "rows", false, "print every row instead of the document")
 	flags.StringVar(&only, "only", "", "run only the rows whose names match this `regexp`, as in \"blobloom/rate=1e-06/user/n=1000\"")
 	flags.BoolVar(&o.quick, "quick", false, "few queries and at most 1,000 keys, for development")
 	flags.Float64Var(&o.ours, "queries", 10_000, "queries of our filters, times 1/rate")

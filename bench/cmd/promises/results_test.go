@@ -15,15 +15,23 @@ const (
 	oneCase = `^bloom\.Filter/n = 0$`
 )
 
-// again runs the program on a results file and returns its lines and the
-// document.
+// again runs the program on a results file and returns its lines, and the
+// document behind all rows.
 func again(t *testing.T, file string, args ...string) (lines []string, doc string) {
 	t.Helper()
 	var out strings.Builder
 	if err := run(t.Context(), append([]string{"-results", file, "-workers", "1"}, args...), &out); err != nil {
 		t.Fatal(err)
 	}
-	return readLines(t, file), out.String()
+	lines = readLines(t, file)
+	var rows strings.Builder
+	if err := run(t.Context(), []string{"-results", file, "-only", "^$", "-rows"}, &rows); err != nil {
+		t.Fatal(err)
+	}
+	if now := readLines(t, file); !slices.Equal(now, lines) {
+		t.Errorf("-rows changed the results to %q", now)
+	}
+	return lines, rows.String() + out.String()
 }
 
 func readLines(t *testing.T, file string) []string {

@@ -47,23 +47,6 @@ func (t *Table) numeric(column int) bool {
 	return true
 }
 
-// none stands for what was not measured.
-const none = "-"
-
-// Number returns x with three digits, and "-" for 0, which stands for what was
-// not measured.
-func Number(x float64) string {
-	switch {
-	case x == 0:
-		return none
-	case x < 10:
-		return fmt.Sprintf("%.2f", x)
-	case x < 100:
-		return fmt.Sprintf("%.1f", x)
-	}
-	return fmt.Sprintf("%.0f", x)
-}
-
 // Paragraph breaks text into lines of at most 100 characters.
 func Paragraph(text string) string {
 	const width = 100

@@ -1,7 +1,7 @@
 // Command server measures the bloomery server against Debian's Redis with
 // redis-benchmark and writes a page of figures.
 //
-//	go run . -rounds 5 -o ../../docs/benchmarks-server.md
+//	go run ./cmd/server -rounds 5 -out ../docs/benchmarks-server.md
 //
 // Redis answering PING is the yardstick, measured in every round between the
 // other runs, so that a slow moment of the machine hits both sides. With -base
@@ -19,6 +19,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/bloomery/bloomery/bench/internal/report"
 )
 
 // options are the flags.
@@ -40,8 +42,8 @@ func main() {
 	flag.IntVar(&o.rounds, "rounds", 5, "interleaved rounds")
 	flag.IntVar(&o.requests, "requests", 1_000_000, "requests of a pipelined run; a tenth without pipeline")
 	flag.IntVar(&o.capacity, "capacity", 10_000_000, "keys of the filters")
-	flag.StringVar(&o.out, "o", "", "file to write; standard output if empty")
-	flag.StringVar(&o.root, "root", "../..", "the repository")
+	flag.StringVar(&o.out, "out", "", "write the document to this `file` instead of standard output")
+	flag.StringVar(&o.root, "root", "..", "the repository")
 	flag.StringVar(&o.base, "base", "", "revision of bloomery to compare with, in the same rounds")
 	flag.BoolVar(&o.memory, "memory", true, "measure filters and idle connections too")
 	flag.BoolVar(&o.gate, "gate", true, "measure how long the gate is held, and who waits for it, too")
@@ -49,7 +51,7 @@ func main() {
 	flag.StringVar(&o.only, "only", "", "regular expression of the commands to measure; Redis PING always is")
 	flag.Parse()
 	if err := run(o); err != nil {
-		fmt.Fprintln(os.Stderr, "bench/server:", err)
+		fmt.Fprintln(os.Stderr, "server:", err)
 		os.Exit(1)
 	}
 }
@@ -68,11 +70,7 @@ func run(o options) error {
 	if err != nil {
 		return err
 	}
-	if o.out == "" {
-		_, err = fmt.Print(page)
-		return err
-	}
-	return os.WriteFile(o.out, []byte(page), 0o644)
+	return page.Write(o.out, os.Stdout, "")
 }
 
 // build makes the program of a source tree.
@@ -108,7 +106,7 @@ const (
 )
 
 // measured returns the page.
-func measured(o options, bloomery, dir string) (string, error) {
+func measured(o options, bloomery, dir string) (*report.Document, error) {
 	if o.log {
 		return durability(o, bloomery, dir)
 	}
@@ -124,11 +122,11 @@ func measured(o options, bloomery, dir string) (string, error) {
 	var err error
 	if o.base != "" {
 		if programs[base], err = buildRevision(o, dir); err != nil {
-			return "", err
+			return nil, err
 		}
 	}
 	if servers[redis], err = startServer(7462, "redis-server", "--port", "7462", "--save", "", "--appendonly", "no", "--dir", dir); err != nil {
-		return "", err
+		return nil, err
 	}
 	for i, program := range programs {
 		if program == "" {
@@ -139,32 +137,33 @@ func measured(o options, bloomery, dir string) (string, error) {
 		if i == ours {
 			cert, key, err := certify(dir)
 			if err != nil {
-				return "", err
+				return nil, err
 			}
 			args = append(args, "--tls-cert", cert, "--tls-key", key, "--addr", "plain:127.0.0.1:"+strconv.Itoa(port)+",tls:127.0.0.1:"+strconv.Itoa(port+tlsPort))
 		} else {
 			args = append(args, "--addr", "127.0.0.1:"+strconv.Itoa(port))
 		}
 		if servers[i], err = startServer(port, program, args...); err != nil {
-			return "", err
+			return nil, err
 		}
 		fmt.Fprintln(os.Stderr, "filling filters of", o.capacity, "keys")
 		if err := fill(servers[i], o.capacity); err != nil {
-			return "", err
+			return nil, err
 		}
 	}
 	results, err := measure(o, servers)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	page := report(o, results) + tlsReport(results)
+	doc := speeds(o, results)
+	tlsReport(doc, results)
 	if o.gate {
-		page += gate(o)
+		gate(doc, o)
 	}
 	if o.memory {
-		page += memory(o)
+		memory(doc, o)
 	}
-	return page, nil
+	return doc, nil
 }
 
 // measure runs every case in every round, round by round. Ours and the base take

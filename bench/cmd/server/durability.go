@@ -7,20 +7,21 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/bloomery/bloomery/bench/internal/report"
 )
 
 // syncs is how many blocks dd writes, each with its own sync.
 const syncs = 2000
 
 // durability measures what the log costs: servers without a log, with a sync
-// every second and with a sync before every reply take turns, and dd tells how
+// every second and with a sync before every reply take turns, and dd measures how
 // often the disk can sync at all. The rest comes from the benchmarks of the
 // door.
-func durability(o options, bloomery, dir string) (string, error) {
+func durability(o options, bloomery, dir string) (*report.Document, error) {
 	modes := []string{"none", "everysec", "always"}
 	servers := make([]*process, len(modes))
 	for i, mode := range modes {
@@ -30,7 +31,7 @@ func durability(o options, bloomery, dir string) (string, error) {
 		}
 		p, err := startServer(7463+i, bloomery, args...)
 		if err != nil {
-			return "", err
+			return nil, err
 		}
 		defer p.stop()
 		servers[i] = p
@@ -42,25 +43,25 @@ func durability(o options, bloomery, dir string) (string, error) {
 		for i, p := range servers {
 			for _, line := range []string{"DEL bf", "BF.RESERVE bf 0.01 " + strconv.Itoa(o.capacity)} {
 				if _, err := p.cli(strings.Fields(line)...); err != nil {
-					return "", err
+					return nil, err
 				}
 			}
 			r, err := p.benchmark(add, o)
 			if err != nil {
-				return "", err
+				return nil, err
 			}
 			rates[i] = append(rates[i], r.rate)
 		}
 		rate, err := syncRate(dir)
 		if err != nil {
-			return "", err
+			return nil, err
 		}
 		disk = append(disk, rate)
 		fmt.Fprintf(os.Stderr, "round %d of %d\n", round+1, o.rounds)
 	}
 	door, err := doorFigures(o)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	return durabilityPage(o, rates, disk, door), nil
 }
@@ -112,41 +113,34 @@ func doorFigures(o options) (map[string]float64, error) {
 	return figures, nil
 }
 
-// durabilityPage writes the figures with their targets.
-func durabilityPage(o options, rates [][]float64, disk []float64, door map[string]float64) string {
+// durabilityPage returns the figures with their targets.
+func durabilityPage(o options, rates [][]float64, disk []float64, door map[string]float64) *report.Document {
 	var everysec, always []float64
 	for i := range disk {
 		everysec = append(everysec, rates[1][i]/rates[0][i])
 		always = append(always, rates[2][i]/disk[i])
 	}
 	const idle, loaded = "Snapshot/bytes=1GiB/load=false ", "Snapshot/bytes=1GiB/load=true "
-	var b strings.Builder
-	fmt.Fprintf(&b, `# What durability costs
-
-Remade by %s; do not edit. Servers without a log, with a sync each second and with a sync
-before each reply took turns under redis-benchmark (50 clients, pipeline 16, BF.ADD of random keys), with %s
-between them; medians of %d rounds, ratios within a round. Snapshots, start and replay are the benchmarks of server/internal/door/local.
-
-%s
-| figure | target | value | lowest – highest |
-|---|---|---|---|
-| BF.ADD, a sync each second over no log | ≥ 0.85 | %.2f | %s |
-| BF.ADD with a sync before each reply, over syncs of the disk | ≥ 20 | %.0f (%.0f adds/s, %.0f syncs/s) | %s |
-| longest lock hold during a snapshot of 1 GiB under load, p99.9 | ≤ 5 ms | %.2f ms (longest %.1f ms) | |
-| snapshot of 1 GiB over cp and sync, idle | ≤ 1.5 | %.2f | |
-| snapshot of 1 GiB over cp and sync, under load | | %.2f | |
-| start with 1 GiB of filters (files in the page cache) | ≤ 3 s | %.2f s | |
-| replay | ≥ 3 M adds/s | %.1f M adds/s | |
-| memory beyond the filters during a snapshot under load | ≤ 64 MiB | %.0f MiB | |
-| 300,000 names: longest wait of a write during a snapshot | | %.0f ms | |
-`,
-		"`make bench-door`", "`dd bs=4k oflag=dsync`", o.rounds, setting(o),
-		median(everysec), span(everysec, "%.2f"), median(always), median(rates[2]), median(disk), span(always, "%.0f"),
-		door[loaded+"lock-p99.9-ms"], door[loaded+"lock-max-ms"], door[idle+"s"]/door[idle+"cp-s"], door[loaded+"s"]/door[loaded+"cp-s"],
-		door["Open/bytes=1GiB s/start"], door["Replay/bytes=64MiB adds/s"]/1e6, door[loaded+"MiB-more"], door["Names max-ms"])
-	return b.String()
-}
-
-func span(xs []float64, format string) string {
-	return fmt.Sprintf(format+" – "+format, slices.Min(xs), slices.Max(xs))
+	doc := report.New("What durability costs", "make bench-door")
+	doc.Text(fmt.Sprintf(`Servers without a log, with a sync each second and with a sync before each reply took turns under
+		redis-benchmark (50 clients, pipeline 16, BF.ADD of random keys), with `+"`dd bs=4k oflag=dsync`"+` between them; medians of %d
+		rounds, ratios within a round. Snapshots, start and replay are the benchmarks of server/internal/door/local.`, o.rounds))
+	doc.Add(setting(o))
+	t := &report.Table{Head: []string{"figure", "target", "value", "lowest – highest"}}
+	row := func(figure, target, format string, values ...any) {
+		t.Row(figure, target, fmt.Sprintf(format, values...), "")
+	}
+	t.Row("BF.ADD, a sync each second over no log", "≥ 0.85", fmt.Sprintf("%.2f", report.Median(everysec)), report.Span(everysec, "%.2f"))
+	t.Row("BF.ADD with a sync before each reply, over syncs of the disk", "≥ 20",
+		fmt.Sprintf("%.0f (%.0f adds/s, %.0f syncs/s)", report.Median(always), report.Median(rates[2]), report.Median(disk)), report.Span(always, "%.0f"))
+	row("longest lock hold during a snapshot of 1 GiB under load, p99.9", "≤ 5 ms", "%.2f ms (longest %.1f ms)",
+		door[loaded+"lock-p99.9-ms"], door[loaded+"lock-max-ms"])
+	row("snapshot of 1 GiB over cp and sync, idle", "≤ 1.5", "%.2f", door[idle+"s"]/door[idle+"cp-s"])
+	row("snapshot of 1 GiB over cp and sync, under load", "", "%.2f", door[loaded+"s"]/door[loaded+"cp-s"])
+	row("start with 1 GiB of filters (files in the page cache)", "≤ 3 s", "%.2f s", door["Open/bytes=1GiB s/start"])
+	row("replay", "≥ 3 M adds/s", "%.1f M adds/s", door["Replay/bytes=64MiB adds/s"]/1e6)
+	row("memory beyond the filters during a snapshot under load", "≤ 64 MiB", "%.0f MiB", door[loaded+"MiB-more"])
+	row("300,000 names: longest wait of a write during a snapshot", "", "%.0f ms", door["Names max-ms"])
+	doc.Table(t)
+	return doc
 }

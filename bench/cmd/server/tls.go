@@ -13,8 +13,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
+
+	"github.com/bloomery/bloomery/bench/internal/report"
 )
 
 // tlsTarget is what TLS must leave of the throughput without, by CPU, at pipeline 16.
@@ -56,9 +59,12 @@ func certify(dir string) (cert, key string, err error) {
 	return cert, key, nil
 }
 
-// tlsReport is the section on cases with TLS, each beside the same case without.
-func tlsReport(results []result) string {
-	var b strings.Builder
+// tlsReport adds the section on cases with TLS, each beside the same case
+// without.
+func tlsReport(doc *report.Document, results []result) {
+	t := &report.Table{Head: []string{
+		"command", "pipeline", "items/s", "CPU, µs", "plain: items/s", "plain: CPU, µs", "over plain by CPU", "lowest – highest", "target", "over plain by items/s",
+	}}
 	for _, secure := range results {
 		if !secure.c.tls {
 			continue
@@ -67,20 +73,20 @@ func tlsReport(results []result) string {
 			if plain.c.tls || plain.c.name != secure.c.name || plain.c.pipeline != secure.c.pipeline {
 				continue
 			}
-			b.WriteString(tlsRow(plain, secure))
+			t.Row(tlsRow(plain, secure)...)
 		}
 	}
-	if b.Len() == 0 {
-		return ""
+	if t.Empty() {
+		return
 	}
-	return "\n## TLS\n\nThe same server and commands over TLS 1.3 (redis-benchmark --tls; AES-128-GCM or what the two agree on) and without, in the same rounds.\n" +
-		"\"Over plain\" is what TLS leaves: CPU per request without TLS over CPU with, and throughput with TLS over throughput without; redis-benchmark,\n" +
-		"one thread, encrypts on the same processors.\n\n" +
-		"| command | pipeline | items/s | CPU, µs | plain: items/s | plain: CPU, µs | over plain by CPU | lowest – highest | target | over plain by items/s |\n" +
-		"|---|---|---|---|---|---|---|---|---|---|\n" + b.String()
+	doc.Section("TLS")
+	doc.Text("The same server and commands over TLS 1.3 (redis-benchmark --tls; AES-128-GCM or what the two agree on) and without, in the same rounds. " +
+		"\"Over plain\" is what TLS leaves: CPU per request without TLS over CPU with, and throughput with TLS over throughput without; redis-benchmark, " +
+		"one thread, encrypts on the same processors.")
+	doc.Table(t)
 }
 
-func tlsRow(plain, secure result) string {
+func tlsRow(plain, secure result) []string {
 	rate := func(x oneRun) float64 { return x.rate }
 	cpu := func(x oneRun) float64 { return x.cpu.Seconds() * 1e6 }
 	var byCPU, byRate []float64
@@ -88,10 +94,13 @@ func tlsRow(plain, secure result) string {
 		byCPU = append(byCPU, plain.runs[ours][i].cpu.Seconds()/run.cpu.Seconds())
 		byRate = append(byRate, run.rate/plain.runs[ours][i].rate)
 	}
-	target := "–"
+	aim := 0.0
 	if secure.c.pipeline == 16 {
-		target = fmt.Sprintf("≥ %.2f", tlsTarget)
+		aim = tlsTarget
 	}
-	return fmt.Sprintf("| %s | %d | %.0f | %.2f | %.0f | %.2f | **%.2f** | %s | %s | %.2f |\n", secure.c.name, secure.c.pipeline,
-		secure.median(ours, rate), secure.median(ours, cpu), plain.median(ours, rate), plain.median(ours, cpu), median(byCPU), span(byCPU, "%.2f"), target, median(byRate))
+	return []string{
+		secure.c.name, strconv.Itoa(secure.c.pipeline), fmt.Sprintf("%.0f", secure.median(ours, rate)), two(secure.median(ours, cpu)),
+		fmt.Sprintf("%.0f", plain.median(ours, rate)), two(plain.median(ours, cpu)), "**" + two(report.Median(byCPU)) + "**",
+		report.Span(byCPU, "%.2f"), target(aim), two(report.Median(byRate)),
+	}
 }

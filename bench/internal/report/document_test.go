@@ -1,0 +1,55 @@
+package report_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/bloomery/bloomery/bench/internal/report"
+)
+
+func TestDocument(t *testing.T) {
+	d := report.New("Figures", "make figures")
+	d.Add("- one\n- two\n\n")
+	d.Add("")
+	d.Section("Times")
+	d.Text("Broken \n\tinto lines.")
+	table := &report.Table{Head: []string{"who", "ns"}}
+	d.Table(table)
+	table.Row("ours", "1.5")
+	d.Table(table)
+	d.Subsection("How")
+	d.Code("sh", "make figures\n")
+	const want = "# Figures\n\nThis file is written by a program; `make figures` writes it again.\n\n- one\n- two\n\n" +
+		"## Times\n\nBroken into lines.\n\n| who | ns |\n| --- | --: |\n| ours | 1.5 |\n\n### How\n\n```sh\nmake figures\n```\n"
+	if got := d.String(); got != want {
+		t.Errorf("String() = %q, want %q", got, want)
+	}
+
+	var out strings.Builder
+	if err := d.Write("", &out, "brief"); err != nil || out.String() != want {
+		t.Errorf("Write to stdout: %q, %v, want the document", out.String(), err)
+	}
+	path := filepath.Join(t.TempDir(), "figures.md")
+	out.Reset()
+	if err := d.Write(path, &out, "brief"); err != nil || out.String() != "brief" {
+		t.Errorf("Write to a file: %q on stdout, %v, want brief", out.String(), err)
+	}
+	if got, err := os.ReadFile(path); err != nil || string(got) != want {
+		t.Errorf("the file has %q, %v, want the document", got, err)
+	}
+}
+
+func TestMedianAndSpan(t *testing.T) {
+	odd, even := []float64{9, 1, 2}, []float64{4, 1, 2, 9}
+	if got := report.Median(odd); got != 2 {
+		t.Errorf("Median(%v) = %v, want 2", odd, got)
+	}
+	if got := report.Median(even); got != 3 {
+		t.Errorf("Median(%v) = %v, want 3", even, got)
+	}
+	if got, want := report.Span(odd, "%.1f"), "1.0 – 9.0"; got != want {
+		t.Errorf("Span(%v) = %q, want %q", odd, got, want)
+	}
+}

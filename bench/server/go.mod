@@ -1,3 +1,0 @@
-module github.com/bloomery/bloomery/bench/server
-
-go 1.26.0
