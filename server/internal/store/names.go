@@ -84,6 +84,8 @@ func (s *State) applyNames(r *Record, res *Result) {
 		res.Changed = true
 	case OpBegin, OpCommit, OpRollback:
 		res.Changed = true
+	case OpBirth, OpJoin, OpLeave, OpSession, OpLevel:
+		s.applyRoster(r, res)
 	default:
 		res.Err = ErrType
 	}

@@ -128,6 +128,15 @@ const (
 	OpShadowMissed Op = 120 // count Position items that were deleted from the filter alone
 )
 
+// Records of the catalogue that are about the cluster itself.
+const (
+	OpBirth   Op = 128 // begin a cluster: ID is its name for machines, Limit the number of lanes, Position a seed
+	OpJoin    Op = 129 // give a number to a node that calls itself Name and is at Other; Limit is its level, Position a nonce
+	OpLeave   Op = 130 // remove node ID for ever
+	OpSession Op = 131 // begin a session of node ID, whose last one is Limit; Position is a nonce
+	OpLevel   Op = 132 // allow records of level Limit
+)
+
 // Part reports whether op is a record of a part, not of the catalogue.
 func (op Op) Part() bool {
 	return op >= OpAdd && op < OpBegin || op >= OpCountMinIncr && op <= OpTDigestBegin ||

@@ -79,6 +79,11 @@ var records = []store.Record{
 	{Op: store.OpFilterClear, ID: 7, Index: 3, Value: []byte("outline")},
 	{Op: store.OpFilterPiece, ID: 7, Index: 3, Position: 1 << 20, Limit: 1 << 21, Value: []byte("piece")},
 	{Op: store.OpFilterUnion, ID: 7, Index: 3, Position: 1 << 20, Value: []byte("bits")},
+	{Op: store.OpBirth, At: 5, ID: 1<<64 - 1, Position: -5, Limit: 8},
+	{Op: store.OpJoin, At: 5, Name: []byte("a"), Other: []byte("host:6379"), Position: -5, Limit: 1},
+	{Op: store.OpLeave, At: 5, ID: 3},
+	{Op: store.OpSession, At: 5, ID: 3, Position: -5, Limit: 17},
+	{Op: store.OpLevel, At: 5, Limit: 2},
 	{Op: store.OpBegin},
 	{Op: store.OpCommit},
 }

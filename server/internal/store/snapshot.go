@@ -22,6 +22,9 @@ func (s *State) AppendSnapshot(b []byte) []byte {
 		b = appendBytes(b, []byte(e.Name()))
 		b = appendContents(b, e)
 	}
+	if r := s.Roster(); r != nil {
+		b = AppendRoster(b, r)
+	}
 	return b
 }
 

@@ -72,6 +72,7 @@ type State struct {
 	plan     atomic.Pointer[shared]                    // of the last filter that was made: most are alike
 	windows  windows
 	shadows  atomic.Pointer[shadows] // nil if there are none
+	roster   atomic.Pointer[Roster]  // nil outside of a cluster
 }
 
 // New returns an empty state.
