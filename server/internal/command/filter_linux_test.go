@@ -43,7 +43,7 @@ func BenchmarkFilterWhere(b *testing.B) {
 func BenchmarkFilterUnion(b *testing.B) {
 	t := newBench(b, 1<<40)
 	t.withoutLog(b)
-	t.do("FILTER.CREATE", "a", "bloom", "CAPACITY", "48000000")
+	t.do("FILTER.CREATE", "a", "bloom", "CAPACITY", "54000000")
 	t.do("FILTER.CREATE", "b", "bloom", "LIKE", "a")
 	t.do("FILTER.ADD", "a", "x", "y")
 	t.do("FILTER.ADD", "b", "z")

@@ -76,7 +76,7 @@ func TestSecretKeys(t *testing.T) {
 	if got := b.do("FILTER.HASHASH", "f0", "1"); got != "-ERR FILTER.HASHASH is refused on a filter with a secret key" {
 		t.Errorf("HASHASH = %s", got)
 	}
-	if got := b.do("FILTER.CREATE", "q", "quorum", "KEYED", "mine"); got != "-ERR KEYED is not for kind quorum" {
+	if got := b.do("FILTER.CREATE", "q", "quorum", "KEYED", "mine"); got != "-ERR KEYED is not for kind quorum: its members derive further secrets from the key, and a server without the key could not replay its log" {
 		t.Errorf("CREATE quorum = %s", got)
 	}
 	if err := b.door.Snapshot(); err != nil {

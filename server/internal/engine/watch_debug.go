@@ -69,7 +69,7 @@ const maxHolds = 1 << 20
 func begin() mark {
 	runtime.LockOSThread()
 	m := mark{}
-	m.cpu, m.waits = threadUsage()
+	m.cpu, m.waits = order.ThreadUsage()
 	m.at = time.Now()
 	return m
 }
@@ -114,7 +114,7 @@ func (w *gateWatch) opened() {
 // end ends a hold.
 func end() mark {
 	m := mark{at: time.Now()}
-	m.cpu, m.waits = threadUsage()
+	m.cpu, m.waits = order.ThreadUsage()
 	runtime.UnlockOSThread()
 	return m
 }

@@ -67,10 +67,12 @@ func (p *Part) TryRLock() bool { return p.mu.TryRLock() }
 func (p *Part) Lock() {
 	take(held{part, p.id})
 	p.mu.Lock()
+	took()
 }
 
 // Unlock undoes Lock.
 func (p *Part) Unlock() {
+	letGo(held{part, p.id})
 	p.mu.Unlock()
 	drop(held{part, p.id})
 }
@@ -79,10 +81,12 @@ func (p *Part) Unlock() {
 func (p *Part) RLock() {
 	take(held{part, p.id})
 	p.mu.RLock()
+	took()
 }
 
 // RUnlock undoes RLock.
 func (p *Part) RUnlock() {
+	letGo(held{part, p.id})
 	p.mu.RUnlock()
 	drop(held{part, p.id})
 }

@@ -32,6 +32,12 @@ type held struct {
 	id    uint64 // of a part
 }
 
+// holding is a lock that a goroutine has taken, or is about to take.
+type holding struct {
+	held
+	from time.Duration // processor time of the thread when it was taken
+}
+
 // before reports whether b may be taken by whoever holds a. Two shards may: only
 // the one writer takes several.
 func (a held) before(b held) bool {
@@ -49,6 +55,11 @@ type Report struct {
 	// how long at most, by the processor and by the clock.
 	Holds                   int64
 	LongestCPU, LongestWall time.Duration
+	// LongestPart is for how long the lock of a part was held at most, for
+	// reading or writing, by the processor.
+	LongestPart time.Duration
+	// WorstPart is the stack at the end of that hold.
+	WorstPart string
 }
 
 func (r Report) String() string {
@@ -62,9 +73,9 @@ const maxKept = 16
 // recorder is of the process: a goroutine holds locks whatever server they are of.
 var recorder = struct {
 	sync.Mutex
-	held   map[uint64][]held // by goroutine
+	held   map[uint64][]holding // by goroutine
 	report Report
-}{held: map[uint64][]held{}}
+}{held: map[uint64][]holding{}}
 
 // recording reports that locks are recorded: that takes longer than what is done
 // under them, so holds are measured without it.
@@ -98,7 +109,42 @@ func take(h held) {
 			break
 		}
 	}
-	recorder.held[g] = append(recorder.held[g], h)
+	recorder.held[g] = append(recorder.held[g], holding{held: h})
+}
+
+// took is called when the lock of a part has been taken. The goroutine stays on its
+// thread, whose time is read, until it lets go of the lock.
+func took() {
+	if !recording.Load() {
+		return
+	}
+	runtime.LockOSThread()
+	g := Goroutine()
+	recorder.Lock()
+	defer recorder.Unlock()
+	list := recorder.held[g]
+	list[len(list)-1].from, _ = ThreadUsage()
+}
+
+// letGo is called before the lock of a part is let go.
+func letGo(h held) {
+	if !recording.Load() {
+		return
+	}
+	now, _ := ThreadUsage()
+	g := Goroutine()
+	recorder.Lock()
+	defer recorder.Unlock()
+	for _, l := range recorder.held[g] {
+		if l.held == h {
+			if h := now - l.from; h > recorder.report.LongestPart {
+				buf := make([]byte, 4096)
+				recorder.report.LongestPart, recorder.report.WorstPart = h, string(buf[:runtime.Stack(buf, false)])
+			}
+			runtime.UnlockOSThread()
+			return
+		}
+	}
 }
 
 // drop undoes take.
@@ -111,7 +157,7 @@ func drop(h held) {
 	defer recorder.Unlock()
 	list := recorder.held[g]
 	for i := len(list) - 1; i >= 0; i-- {
-		if list[i] == h {
+		if list[i].held == h {
 			list = append(list[:i], list[i+1:]...)
 			break
 		}

@@ -3,6 +3,7 @@
 package order
 
 import (
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -76,5 +77,32 @@ func TestWaitsAreSeen(t *testing.T) {
 	}
 	if r.LongestCPU != time.Second || r.LongestWall != time.Minute || r.Holds != 1 {
 		t.Errorf("a hold of a second: %v", r)
+	}
+}
+
+// TestPartHoldsAreSeen holds the lock of a part for a while, by the processor.
+func TestPartHoldsAreSeen(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the time of a thread is not known")
+	}
+	Record(true)
+	defer Record(false)
+	for _, lock := range []func(*Part) (unlock func()){
+		func(p *Part) func() { p.Lock(); return p.Unlock },
+		func(p *Part) func() { p.RLock(); return p.RUnlock },
+	} {
+		Take()
+		var p Part
+		unlock := lock(&p)
+		for from, now := time.Duration(0), time.Duration(0); now-from < 5*time.Millisecond; {
+			if now, _ = ThreadUsage(); from == 0 {
+				from = now
+			}
+		}
+		time.Sleep(20 * time.Millisecond) // takes no processor
+		unlock()
+		if got := Take().LongestPart; got < 5*time.Millisecond || got > 15*time.Millisecond {
+			t.Errorf("a hold of 5 ms by the processor was recorded as %v", got)
+		}
 	}
 }

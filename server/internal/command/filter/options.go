@@ -188,7 +188,7 @@ func (o *options) conflicts() string {
 	case o.need > o.members:
 		return "ERR NEED must be at most MEMBERS, which is " + strconv.FormatUint(o.members, 10)
 	case o.given["keyed"] && o.kind == "quorum":
-		return "ERR KEYED is not for kind quorum"
+		return "ERR KEYED is not for kind quorum: its members derive further secrets from the key, and a server without the key could not replay its log"
 	}
 	o.burst = min(o.burst, float64(o.gens))
 	return ""

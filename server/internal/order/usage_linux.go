@@ -1,6 +1,6 @@
 //go:build bloomerydebug
 
-package engine
+package order
 
 import (
 	"syscall"
@@ -9,10 +9,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// threadUsage returns the processor time of the calling thread, and how often it
+// ThreadUsage returns the processor time of the calling thread, and how often it
 // has waited for something. The usage of resources would tell the time too, but
 // in steps of 4 ms.
-func threadUsage() (cpu time.Duration, waits int64) {
+func ThreadUsage() (cpu time.Duration, waits int64) {
 	const thisThread = 1
 	var u syscall.Rusage
 	var ts unix.Timespec
