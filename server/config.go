@@ -89,6 +89,8 @@ type Config struct {
 	// id, = and 32 hexadecimal digits, which nobody but its owner may read. ""
 	// means that there are none.
 	KeysFile string
+	// Cluster makes the server one of a cluster; nil means that it is alone.
+	Cluster *Cluster
 	// MetricsFilters is how many filters /metrics shows by name: those with an
 	// anomaly first, then the ill, the largest and the busiest. All others are
 	// summed up. The default is 500, the most 10,000.
@@ -168,6 +170,9 @@ func (c Config) complete() (Config, error) {
 	}
 	if _, err := local.ParseFsync(c.Fsync); err != nil {
 		return c, fmt.Errorf("server: %w", err)
+	}
+	if err := c.completeCluster(); err != nil {
+		return c, err
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)

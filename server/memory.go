@@ -34,6 +34,7 @@ func (s *Server) readerWentOn(c *conn, size int) {
 // would never rest. The smallest change worth a call is a part of the limit.
 const (
 	heapRoom      = 16 << 20
+	clusterRoom   = 48 << 20 // for the streams of a cluster, and what is on its way in them
 	heapRoomShare = 16
 	heapStepShare = 64
 )
@@ -53,6 +54,9 @@ func (s *Server) limitHeap() {
 	defer s.heapMu.Unlock()
 	limit := s.maxMemory.Load()
 	room := limit/heapRoomShare + heapRoom
+	if s.shared != nil {
+		room += clusterRoom
+	}
 	heap := max(limit-s.state.Mapped(), 0) + room
 	if change := heap - s.heap; change >= limit/heapStepShare || -change >= limit/heapStepShare {
 		s.heap = heap

@@ -36,7 +36,8 @@ type Server struct {
 	settings  *engine.Settings
 	engine    *engine.Engine
 	state     *store.State
-	door      *local.Door
+	door      keptDoor
+	shared    clusterDoor // the door, if it is that of a cluster
 	listeners []listener
 	started   time.Time
 	buffers   bufferPool
@@ -104,42 +105,84 @@ func NewContext(ctx context.Context, c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, err := openDoor(&c, state, ctx.Err)
-	if err != nil {
-		return nil, err
-	}
 	s := &Server{
-		config: c, log: c.Log, state: state, door: d, started: c.Now(), conns: map[int64]*conn{},
+		config: c, log: c.Log, state: state, started: c.Now(), conns: map[int64]*conn{},
 		ended: make(chan struct{}), done: make(chan struct{}),
 		settings: engine.NewSettings(c.Defaults, c.Password),
 		// One processor is left for others: a handshake takes a thousand
 		// times as long as a command.
 		computing: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)-1)),
 	}
-	s.startTLS(secure)
-	if s.listeners, err = c.listenAll(); err != nil {
-		return nil, errors.Join(err, d.Close())
+	if err := s.openAll(ctx); err != nil {
+		return nil, err
 	}
+	s.startTLS(secure)
 	s.settings.Server = c.parameters(s.listeners)
 	s.settings.MaxClients.Store(int64(c.MaxClients))
 	s.settings.MaxTransaction.Store(int64(c.MaxTransaction))
 	s.settings.Timeout.Store(int64(c.IdleTimeout / time.Second))
 	s.engine = engine.New(engine.Config{
-		Commands: command.All(), State: state, Door: d, Keeper: d, Host: host{s}, Settings: s.settings, Clock: c.Now,
+		Commands: command.All(), State: state, Door: s.door, Keeper: s.door, Host: host{s}, Settings: s.settings, Clock: c.Now,
 		MaxMemory: c.MaxMemory, SetMaxMemory: s.setMaxMemory, Collect: s.collect, Users: s.userFile(),
 	})
-	applyUsers, err := s.reloadUsers()
-	if err != nil {
+	if err := s.complete(ctx); err != nil {
 		s.closeListeners()
-		return nil, errors.Join(err, d.Close())
-	}
-	applyUsers()
-	s.setMaxMemory(c.MaxMemory)
-	if err := s.newHTTP(); err != nil {
-		s.closeListeners()
-		return nil, errors.Join(err, d.Close())
+		return nil, errors.Join(err, s.door.Close())
 	}
 	return s, nil
+}
+
+// complete does what is left to do when there is an engine.
+func (s *Server) complete(ctx context.Context) error {
+	applyUsers, err := s.reloadUsers()
+	if err != nil {
+		return err
+	}
+	applyUsers()
+	s.setMaxMemory(s.config.MaxMemory)
+	if s.shared != nil {
+		if err := s.shared.Start(ctx, s.engine.Alone); err != nil {
+			return err
+		}
+	}
+	return s.newHTTP()
+}
+
+// openAll opens data and addresses, or nothing. A server of a cluster needs its
+// addresses first: it announces them.
+func (s *Server) openAll(ctx context.Context) (err error) {
+	if s.config.Cluster != nil {
+		return s.openShared()
+	}
+	d, err := openDoor(&s.config, s.state, ctx.Err)
+	if err != nil {
+		return err
+	}
+	s.door = d
+	if s.listeners, err = s.config.listenAll(); err != nil {
+		return errors.Join(err, d.Close())
+	}
+	return nil
+}
+
+func (s *Server) openShared() (err error) {
+	if s.listeners, err = s.config.listenAll(); err != nil {
+		return err
+	}
+	if s.shared, err = openCluster(&s.config, s.state, s.config.announced(s.listeners)); err != nil {
+		s.closeListeners()
+		return err
+	}
+	s.door = s.shared
+	return nil
+}
+
+// failed is closed when the server cannot go on; it is nil if that cannot be.
+func (s *Server) failed() <-chan struct{} {
+	if s.shared == nil {
+		return nil
+	}
+	return s.shared.Failed()
 }
 
 // openDoor opens the folder of c and fills state with what it holds.
@@ -188,9 +231,13 @@ func (s *Server) Serve(ctx context.Context) error {
 	for _, l := range s.http.listeners {
 		accepting.Go(func() { s.http.serve(l, s.log) })
 	}
+	var failure error
 	select {
 	case <-ctx.Done():
 	case <-s.ended:
+	case <-s.failed():
+		failure = s.shared.Serving()
+		s.log.Error("the server leaves the cluster", "error", failure)
 	}
 	s.requestEnd()
 	s.closeListeners()
@@ -198,7 +245,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	drained := s.drainAll()
 	stop()
 	background.Wait()
-	s.finish(errors.Join(drained, s.door.Close()))
+	s.finish(errors.Join(failure, drained, s.door.Close()))
 	return s.closeErr
 }
 

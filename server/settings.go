@@ -87,6 +87,24 @@ func Settings() []Setting {
 			func(c *Config) *time.Duration { return &c.WriteTimeout }),
 		durationSetting("shutdown-timeout", 10*time.Second, "wait so long for clients to take their replies at shutdown",
 			func(c *Config) *time.Duration { return &c.ShutdownTimeout }).redis("shutdown-timeout"),
+		text("cluster", "", "name of the cluster that this server is part of; \"\" for none", func(c *Config) *string { return &c.Cluster.Name }).ofCluster(),
+		listSetting("join", "", "addresses, as in --cluster-addr, of other servers of the cluster; none to make a new cluster",
+			func(c *Config) *[]string { return &c.Cluster.Join }).ofCluster(),
+		text("cluster-addr", defaultClusterAddr, "where other servers of the cluster connect, HOST:PORT; beyond this machine it needs a secret and TLS",
+			func(c *Config) *string { return &c.Cluster.Addr }).ofCluster(),
+		text("cluster-announce", "", "HOST:PORT that clients are told for this server; \"\" for the first of --addr",
+			func(c *Config) *string { return &c.Cluster.Announce }).ofCluster(),
+		text("cluster-secret-file", "", "file with a secret that all servers of the cluster know, mode 0600", func(c *Config) *string { return &c.Cluster.SecretFile }).file().ofCluster(),
+		text("cluster-tls-cert", "", "file of the certificate for connections between servers, PEM", func(c *Config) *string { return &c.Cluster.TLSCert }).file().ofCluster(),
+		text("cluster-tls-key", "", "file of its private key, PEM", func(c *Config) *string { return &c.Cluster.TLSKey }).file().ofCluster(),
+		text("cluster-tls-ca", "", "file of the authority that has signed the certificates of all servers, PEM", func(c *Config) *string { return &c.Cluster.TLSCA }).file().ofCluster(),
+		intSetting("lanes", defaultLanes, "streams for the contents of filters, 1 to 64; the first server of a cluster decides it for good",
+			func(c *Config) *int { return &c.Cluster.Lanes }).ofCluster(),
+		text("nats", "", "URL of a NATS cluster with JetStream that keeps the streams; \"\" has the servers keep them", func(c *Config) *string { return &c.Cluster.NATS }).ofCluster(),
+		durationSetting("cluster-timeout", defaultClusterTimeout, "wait so long for a write before the client is told that nobody knows whether it was kept",
+			func(c *Config) *time.Duration { return &c.Cluster.Timeout }).ofCluster(),
+		text("cluster-protocol", protocolOn, "tell clients that this is a cluster (CLUSTER SLOTS, cluster_enabled): on or off",
+			func(c *Config) *string { return &c.Cluster.Protocol }).oneOf(protocolOn, protocolOff).ofCluster(),
 		intSetting("metrics-filters", metrics.DefaultFilters, "filters that /metrics shows by name; the others are summed up",
 			func(c *Config) *int { return &c.MetricsFilters }).redis("metrics-filters"),
 		floatSetting("bf-error-rate", d.BloomError, "error rate of a BF that is created without one", func(c *Config) *float64 { return &c.Defaults.BloomError }).
@@ -118,6 +136,30 @@ func (s Setting) secret() Setting {
 
 func (s Setting) file() Setting {
 	s.File = true
+	return s
+}
+
+// ofCluster makes a setting of a field of Config.Cluster, which may be nil: to set one
+// makes a Cluster, and never changes that of a copy of the configuration.
+func (s Setting) ofCluster() Setting {
+	get, set := s.get, s.set
+	s.get = func(c *Config) string {
+		if c.Cluster == nil {
+			return s.Default
+		}
+		return get(c)
+	}
+	s.set = func(c *Config, value string) error {
+		var own Cluster
+		if c.Cluster != nil {
+			own = *c.Cluster
+		}
+		err := set(&Config{Cluster: &own}, value)
+		if err == nil {
+			c.Cluster = &own
+		}
+		return err
+	}
 	return s
 }
 

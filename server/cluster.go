@@ -1,0 +1,165 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"strings"
+	"time"
+)
+
+// Cluster is how a server takes part in a cluster: several servers with one set of
+// keys, each of which takes any client. The zero value of a field means its default.
+type Cluster struct {
+	// Name is that of the cluster, the same on all of its servers: letters, digits,
+	// - and _. It must be set.
+	Name string
+	// Join lists the addresses, as in Addr, of other servers of the cluster. A
+	// server that is told none makes a new cluster, or goes on with the one in its
+	// folder.
+	Join []string
+	// Addr is where other servers of the cluster connect, HOST:PORT. The default is
+	// 127.0.0.1:6380. Other machines reach it only with Secret and TLS.
+	Addr string
+	// Announce is the HOST:PORT that clients are told to reach this server at
+	// (CLUSTER SLOTS). The default is the first address of Config.Addr, with the host
+	// of Addr if that is for all of them.
+	Announce string
+	// SecretFile is a file with a secret that all servers of the cluster know.
+	SecretFile string
+	// TLSCert, TLSKey and TLSCA are the files of the certificate for connections
+	// between servers, of its private key, and of the authority that has signed those
+	// of all of them, in PEM form.
+	TLSCert, TLSKey, TLSCA string
+	// Lanes is how many streams carry the contents of filters, 1 to 64. The first
+	// server of a cluster decides it for good. The default is 8.
+	Lanes int
+	// NATS is the URL of a NATS cluster with JetStream that keeps the streams; ""
+	// means that the servers keep them.
+	NATS string
+	// Timeout is how long a client waits for its write before it is told that nobody
+	// knows whether it was kept. The default is 15 s.
+	Timeout time.Duration
+	// Protocol is whether clients are told that this is a cluster: on (the default)
+	// or off. Either way every server answers every command.
+	Protocol string
+}
+
+// The defaults of a Cluster.
+const (
+	defaultLanes          = 8
+	maxLanes              = 64
+	defaultClusterAddr    = "127.0.0.1:6380"
+	defaultClusterTimeout = 15 * time.Second
+	protocolOn            = "on"
+	protocolOff           = "off"
+)
+
+// completeCluster fills in the defaults of a cluster and checks the rest. Without a
+// name there is none, and then nothing else may be set.
+func (c *Config) completeCluster() error {
+	if c.Cluster == nil {
+		return nil
+	}
+	own := *c.Cluster
+	setDefault(&own.Addr, defaultClusterAddr)
+	setDefault(&own.Lanes, defaultLanes)
+	setDefault(&own.Timeout, defaultClusterTimeout)
+	setDefault(&own.Protocol, protocolOn)
+	if own.Name == "" {
+		if len(own.Join) > 0 || own.NATS != "" {
+			return errors.New("server: join and nats need the name of a cluster (cluster)")
+		}
+		c.Cluster = nil
+		return nil
+	}
+	c.Cluster = &own
+	if c.Dir == "" {
+		return errors.New("server: cluster: a server of a cluster keeps its data in a folder (dir)")
+	}
+	return own.check()
+}
+
+// check reports what is wrong with a cluster that has a name.
+func (c *Cluster) check() error {
+	if len(c.Name) > 32 || strings.IndexFunc(c.Name, notInNames) >= 0 {
+		return fmt.Errorf("server: cluster: %q is not a name of 1 to 32 letters, digits, - and _", c.Name)
+	}
+	if c.Lanes < 1 || c.Lanes > maxLanes {
+		return fmt.Errorf("server: lanes: %d is not in the range [1, %d]", c.Lanes, maxLanes)
+	}
+	if c.Timeout < 0 {
+		return fmt.Errorf("server: cluster-timeout: %v is negative", c.Timeout)
+	}
+	if c.Protocol != protocolOn && c.Protocol != protocolOff {
+		return fmt.Errorf("server: cluster-protocol: %q is neither on nor off", c.Protocol)
+	}
+	if err := checkHostPort("cluster-addr", c.Addr); err != nil {
+		return err
+	}
+	if c.Announce != "" {
+		if err := checkHostPort("cluster-announce", c.Announce); err != nil {
+			return err
+		}
+	}
+	for _, addr := range c.Join {
+		if err := checkHostPort("join", addr); err != nil {
+			return err
+		}
+	}
+	secure := c.TLSCert != "" && c.TLSKey != "" && c.TLSCA != ""
+	if !secure && (c.TLSCert != "" || c.TLSKey != "" || c.TLSCA != "") {
+		return errors.New("server: cluster-tls-cert, cluster-tls-key and cluster-tls-ca belong together: set all of them")
+	}
+	if c.NATS == "" && !isLoopback(c.Addr) && (!secure || c.SecretFile == "") {
+		return fmt.Errorf("server: cluster-addr: %s can be reached by other machines: that needs cluster-secret-file, cluster-tls-cert, cluster-tls-key and cluster-tls-ca", c.Addr)
+	}
+	return nil
+}
+
+func notInNames(r rune) bool {
+	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '-' && r != '_'
+}
+
+func checkHostPort(setting, addr string) error {
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil || port == "" || host == "" && setting != "cluster-addr" {
+		return fmt.Errorf("server: %s: %q is not HOST:PORT", setting, addr)
+	}
+	return nil
+}
+
+// isLoopback reports whether only this machine reaches an address HOST:PORT.
+func isLoopback(addr string) bool {
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return false
+	}
+	if host == "localhost" {
+		return true
+	}
+	ip, err := netip.ParseAddr(host)
+	return err == nil && ip.Unmap().IsLoopback()
+}
+
+// announced returns the HOST:PORT that clients are told for this server.
+func (c *Config) announced(ls []listener) string {
+	if c.Cluster.Announce != "" {
+		return c.Cluster.Announce
+	}
+	for _, l := range ls {
+		a, ok := l.Addr().(*net.TCPAddr)
+		if !ok {
+			continue
+		}
+		host, port := a.IP.String(), fmt.Sprint(a.Port)
+		if a.IP.IsUnspecified() {
+			if own, _, err := net.SplitHostPort(c.Cluster.Addr); err == nil && own != "" {
+				host = own
+			}
+		}
+		return net.JoinHostPort(host, port)
+	}
+	return ""
+}

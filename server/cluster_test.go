@@ -1,0 +1,80 @@
+package server_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bloomery/bloomery/server"
+)
+
+// TestClusterConfig asks what is wrong with configurations of a cluster.
+func TestClusterConfig(t *testing.T) {
+	base := server.Cluster{Name: "c1"}
+	with := func(change func(*server.Cluster)) *server.Cluster {
+		c := base
+		change(&c)
+		return &c
+	}
+	secured := func(c *server.Cluster) {
+		c.Addr, c.SecretFile, c.TLSCert, c.TLSKey, c.TLSCA = "10.0.0.1:6380", "secret", "cert", "key", "ca"
+	}
+	for name, tt := range map[string]struct {
+		cluster *server.Cluster
+		want    string
+	}{
+		"none":          {nil, ""},
+		"nothing set":   {&server.Cluster{}, ""},
+		"one":           {&base, ""},
+		"defaults":      {&server.Cluster{Addr: "127.0.0.1:6380", Lanes: 8, Timeout: 15 * time.Second, Protocol: "on"}, ""},
+		"three":         {with(func(c *server.Cluster) { c.Join = []string{"127.0.0.1:1", "localhost:2", "[::1]:3"} }), ""},
+		"secured":       {with(secured), ""},
+		"elsewhere":     {with(func(c *server.Cluster) { c.NATS, c.Addr = "nats://n:4222", "10.0.0.1:6380" }), ""},
+		"no name":       {&server.Cluster{Join: []string{"127.0.0.1:1"}}, "name of a cluster"},
+		"nats alone":    {&server.Cluster{NATS: "nats://n:4222"}, "name of a cluster"},
+		"blank":         {&server.Cluster{Name: "a b"}, "letters, digits"},
+		"dot":           {&server.Cluster{Name: "a.b"}, "letters, digits"},
+		"long":          {&server.Cluster{Name: strings.Repeat("a", 33)}, "letters, digits"},
+		"lanes":         {with(func(c *server.Cluster) { c.Lanes = 65 }), "[1, 64]"},
+		"fewer lanes":   {with(func(c *server.Cluster) { c.Lanes = -1 }), "[1, 64]"},
+		"timeout":       {with(func(c *server.Cluster) { c.Timeout = -1 }), "cluster-timeout"},
+		"protocol":      {with(func(c *server.Cluster) { c.Protocol = "maybe" }), "cluster-protocol"},
+		"join":          {with(func(c *server.Cluster) { c.Join = []string{"host"} }), "join: \"host\" is not HOST:PORT"},
+		"announce":      {with(func(c *server.Cluster) { c.Announce = ":6379" }), "cluster-announce"},
+		"half of TLS":   {with(func(c *server.Cluster) { c.TLSCert = "cert" }), "belong together"},
+		"open":          {with(func(c *server.Cluster) { c.Addr = "10.0.0.1:6380" }), "needs cluster-secret-file"},
+		"all addresses": {with(func(c *server.Cluster) { c.Addr = ":6380" }), "needs cluster-secret-file"},
+		"no secret":     {with(func(c *server.Cluster) { secured(c); c.SecretFile = "" }), "needs cluster-secret-file"},
+	} {
+		err := server.Config{Dir: "data", Cluster: tt.cluster}.Check()
+		switch {
+		case tt.want == "" && err != nil:
+			t.Errorf("%s: %v", name, err)
+		case tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)):
+			t.Errorf("%s: %v, want that it names %s", name, err, tt.want)
+		}
+	}
+	if err := (server.Config{Cluster: &base}).Check(); err == nil || !strings.Contains(err.Error(), "dir") {
+		t.Errorf("without a folder: %v", err)
+	}
+	if base.Addr != "" || base.Lanes != 0 {
+		t.Error("Check has changed the configuration of its caller")
+	}
+}
+
+// TestClusterSettings asks that a setting of a cluster changes no copy of its
+// configuration.
+func TestClusterSettings(t *testing.T) {
+	first := server.Config{Cluster: &server.Cluster{Name: "c1"}}
+	second := first
+	for _, s := range server.Settings() {
+		if s.Name == "cluster" {
+			if err := s.Set(&second, "c2"); err != nil {
+				t.Fatal(err)
+			}
+			if s.Get(&first) != "c1" || s.Get(&second) != "c2" {
+				t.Errorf("%q and %q", s.Get(&first), s.Get(&second))
+			}
+		}
+	}
+}
