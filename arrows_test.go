@@ -87,7 +87,7 @@ var rooms = map[string][]string{
 	"server/internal/web": {"internal/figures", "server/internal/engine", "server/internal/health", "server/internal/web/calc", "server/internal/web/teach"},
 	"server": {
 		"codec/file", "foreign/redisbloom", "hashing", "internal/memory", "internal/resp",
-		"server/internal/command", "server/internal/engine", "server/internal/door/local", "server/internal/store",
+		"server/internal/command", "server/internal/engine", "server/internal/door", "server/internal/door/local", "server/internal/store",
 		"server/internal/web", "server/internal/web/metrics",
 	},
 	"cmd/bloomery/internal/lines":  {},
