@@ -87,3 +87,7 @@ func (s *State) Restore(name string, id uint64, kind catalog.Kind, deadline int6
 	}
 	s.noteWindow(s.Names.Insert(name, id, kind, deadline, value))
 }
+
+// SetVersion sets the number that Version returns. It is for recovery: nobody else
+// has p.
+func (p *Part) SetVersion(version uint64) { p.version = version }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+
+	"github.com/bloomery/bloomery/server/internal/snapshot"
 )
 
 // ErrNoData means that a folder is not one of a server.
@@ -16,85 +18,41 @@ var ErrNoData = errors.New("local: not a data folder: there is no manifest, log 
 // that is taken meanwhile cannot remove them. A folder without a log is an error:
 // every server that has started has one.
 func Backup(files Folder, put func(name string, size int64, r io.Reader) error) error {
-	const tries = 10
-	var missing error
-	for range tries {
-		names, readers, err := openAll(files)
-		if errors.Is(err, fs.ErrNotExist) {
-			missing = err // a snapshot was taken, or it is not there at all
-			continue
-		}
-		if err != nil {
-			return fmt.Errorf("local: backup: %w", err)
-		}
-		for i, r := range readers {
-			if err == nil {
-				err = put(names[i], r.Size(), io.LimitReader(r, r.Size()))
-			}
-			err = errors.Join(err, r.Close())
-		}
-		if err != nil {
-			return fmt.Errorf("local: backup: %w", err)
-		}
-		return nil
+	h, err := snapshot.Hold(files, func(m *snapshot.Manifest) ([]string, error) { return neededLogs(files, m) })
+	if err != nil {
+		return fmt.Errorf("local: backup: %w", err)
 	}
-	return fmt.Errorf("local: backup: after %d tries: %w", tries, missing)
+	for i, r := range h.Readers {
+		if err == nil {
+			err = put(h.Names[i], r.Size(), io.LimitReader(r, r.Size()))
+		}
+	}
+	if err = errors.Join(err, h.Close()); err != nil {
+		return fmt.Errorf("local: backup: %w", err)
+	}
+	return nil
 }
 
-// openAll opens the files that a recovery needs. The error is fs.ErrNotExist if
-// a snapshot was taken meanwhile.
-func openAll(files Folder) (names []string, readers []Reader, err error) {
-	defer func() {
-		if err == nil {
-			return
-		}
-		for _, r := range readers {
-			_ = r.Close()
-		}
-	}()
-	m, err := readManifest(files)
-	if err != nil {
-		return nil, nil, err
-	}
-	if m == nil {
-		m = &manifest{}
-	} else {
-		names = append(names, manifestName)
-	}
-	seen := map[uint64]bool{}
-	for i := range m.items {
-		if it := &m.items[i]; !it.gone && !seen[it.file] {
-			seen[it.file] = true
-			names = append(names, partName(it.file))
-		}
-	}
+// neededLogs returns the log files that a recovery from m needs. The error is
+// fs.ErrNotExist if a snapshot was taken meanwhile.
+func neededLogs(files Folder, m *snapshot.Manifest) ([]string, error) {
 	all, err := files.List()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	logs, err := logFiles(all, m)
 	if err != nil {
-		return nil, nil, errors.Join(err, fs.ErrNotExist)
+		return nil, errors.Join(err, fs.ErrNotExist)
 	}
 	if len(logs) == 0 {
 		if err := cutOff(all); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		return nil, nil, ErrNoData
+		return nil, ErrNoData
 	}
+	var names []string
 	for _, f := range logs {
 		names = append(names, f.name)
 	}
-	for _, name := range names {
-		r, err := files.Open(name)
-		if err != nil {
-			return nil, readers, err
-		}
-		readers = append(readers, r)
-	}
-	again, err := readManifest(files)
-	if err == nil && again != nil && again.number != m.number {
-		err = fmt.Errorf("snapshots are taken all the time: %w", fs.ErrNotExist)
-	}
-	return names, readers, err
+	return names, nil
 }

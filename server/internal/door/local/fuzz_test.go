@@ -1,7 +1,6 @@
 package local_test
 
 import (
-	"bytes"
 	"errors"
 	"testing"
 
@@ -11,8 +10,8 @@ import (
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
-// folder returns the files of a small folder.
-func folder(tb testing.TB) *local.Memory {
+// smallFolder returns the files of a small folder.
+func smallFolder(tb testing.TB) *local.Memory {
 	tb.Helper()
 	files := &local.Memory{}
 	_, d := open(tb, files, local.EverySecond)
@@ -31,26 +30,9 @@ func known(err error) bool {
 	return errors.Is(err, bloomery.ErrCorrupt) || errors.Is(err, bloomery.ErrVersion)
 }
 
-func FuzzFrame(f *testing.F) {
-	f.Add(local.SealLog([]byte("body"), 5, 3))
-	f.Add(local.SealLog(nil, 0, 0))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		again, err := local.ParseFrame(data)
-		if err != nil {
-			if !known(err) {
-				t.Fatalf("error %v wraps neither cause", err)
-			}
-			return
-		}
-		if !bytes.HasPrefix(data, again) {
-			t.Fatal("a frame that was taken encodes to other bytes")
-		}
-	})
-}
-
 // FuzzLog starts from a log of whatever records, in one frame that is intact.
 func FuzzLog(f *testing.F) {
-	files := folder(f)
+	files := smallFolder(f)
 	names, _ := files.List()
 	for _, name := range names {
 		if data := files.Bytes(name); len(data) > 32 {
@@ -111,30 +93,4 @@ func huge(records []byte) bool {
 		records = records[n:]
 	}
 	return false
-}
-
-func FuzzManifest(f *testing.F) {
-	f.Add(folder(f).Bytes("MANIFEST"))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		again, err := local.ReadManifest(data)
-		if err != nil {
-			if !known(err) {
-				t.Fatalf("error %v wraps neither cause", err)
-			}
-			return
-		}
-		if last, err := local.ReadManifest(again); err != nil || !bytes.Equal(last, again) {
-			t.Fatalf("a manifest that was taken does not come back: %v", err)
-		}
-	})
-}
-
-func FuzzParts(f *testing.F) {
-	f.Add([]byte{3, 2, 0, 'h', 'i'}, []byte{3, 2, 1, 'i'})
-	f.Add([]byte{1, 200, 1, 0}, []byte{2, 100, 0, 'b', 'l', 'm', 'r', 'C', 'F'})
-	f.Fuzz(func(t *testing.T, a, b []byte) {
-		if err := local.ReadParts(a, b); err != nil && !known(err) {
-			t.Fatalf("error %v wraps neither cause", err)
-		}
-	})
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/bloomery/bloomery/server/internal/folder"
+	"github.com/bloomery/bloomery/server/internal/snapshot"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -121,36 +123,36 @@ func Inspect(files Folder) (*Report, error) {
 		r.unchecked(kindPart)
 		return r, nil
 	}
-	m, err := readManifest(files)
+	m, err := snapshot.Read(files)
 	whole := err == nil
 	if m == nil {
-		m = &manifest{}
+		m = snapshot.Empty()
 	}
-	if f := r.file(manifestName); f != nil {
+	if f := r.file(folder.Manifest); f != nil {
 		f.Err = bare(err)
-		f.Detail = fmt.Sprintf("snapshot %d, %s", m.number, nameCount(m.names()))
+		f.Detail = fmt.Sprintf("snapshot %d, %s", m.Number, nameCount(m.Names()))
 	}
-	r.Names, r.Saved, r.From = m.names(), m.saved, m.position
+	r.Names, r.Saved, r.From = m.Names(), m.Saved, m.Position()
 	if !whole { // it is not known which parts are needed, or where the log has to start
 		r.unchecked(kindPart, kindLog)
 		return r, nil
 	}
 	rp := &replayer{state: store.New(), m: m}
-	l := load(files, m, rp.state)
+	l := snapshot.Load(files, m, rp.state)
 	defer rp.state.Discard()
-	if l.failed != nil {
-		return nil, fmt.Errorf("local: inspect: %w", l.failed)
+	if l.Failed != nil {
+		return nil, fmt.Errorf("local: inspect: %w", l.Failed)
 	}
 	r.parts(m, l)
-	if rp.lost, err = l.fill(m, rp.state); err != nil {
+	if rp.lost, err = l.Fill(m, rp.state); err != nil {
 		r.blame(err)
 		return r, nil
 	}
-	if !r.log(files, names, rp) {
+	if m.Cluster == 0 && !r.log(files, names, rp) {
 		r.unchecked(kindPart)
 		return r, nil
 	}
-	for _, name := range unneeded(names, m, l.sizes) {
+	for _, name := range append(oldLogs(names, m), snapshot.Unneeded(names, m)...) {
 		if f := r.file(name); f != nil {
 			f.Orphan = true
 		}
@@ -166,16 +168,16 @@ func describe(files Folder, name string) (FileReport, error) {
 		return f, err
 	}
 	f.Size = reader.Size()
-	start, isLog := parseLogName(name)
-	_, isPart := parsePartName(name)
+	start, isLog := folder.ParseLogName(name)
+	_, isPart := folder.ParsePartName(name)
 	switch {
 	case isLog:
 		f.Kind, f.Detail = kindLog, fmt.Sprintf("from position %d", start)
 	case isPart:
 		f.Kind = kindPart
-	case name == manifestName:
+	case name == folder.Manifest:
 		f.Kind = kindManifest
-	case name == manifestTemp:
+	case name == folder.ManifestTemp:
 		f.Kind, f.Detail = kindManifest, "of a snapshot that was not finished"
 	case strings.HasSuffix(name, asideSuffix):
 		f.Kind, f.Detail = kindAside, "contents that were dropped; nothing reads it"
@@ -185,8 +187,8 @@ func describe(files Folder, name string) (FileReport, error) {
 
 // bare returns an error without the name of its file.
 func bare(err error) error {
-	if d, ok := errors.AsType[*damage](err); ok {
-		return d.err
+	if d, ok := errors.AsType[*folder.Damage](err); ok {
+		return d.Err
 	}
 	return err
 }
@@ -201,20 +203,20 @@ func (r *Report) file(name string) *FileReport {
 }
 
 // parts reports on the part files.
-func (r *Report) parts(m *manifest, l *loaded) {
+func (r *Report) parts(m *snapshot.Manifest, l *snapshot.Loaded) {
 	count := map[uint64]int{}
-	for i := range m.items {
-		if it := &m.items[i]; !it.gone {
-			count[it.file]++
+	for i := range m.Items {
+		if it := &m.Items[i]; !it.Gone {
+			count[it.File]++
 		}
 	}
-	for _, number := range slices.Sorted(maps.Keys(l.sizes)) {
-		f := r.file(partName(number))
+	for _, number := range slices.Sorted(maps.Keys(l.Sizes)) {
+		f := r.file(folder.PartName(number))
 		if f == nil {
-			r.Files = append(r.Files, FileReport{Name: partName(number), Kind: kindPart, Torn: -1})
+			r.Files = append(r.Files, FileReport{Name: folder.PartName(number), Kind: kindPart, Torn: -1})
 			f = &r.Files[len(r.Files)-1]
 		}
-		f.Detail, f.Err = fmt.Sprintf("contents of %s", nameCount(count[number])), l.damaged[number]
+		f.Detail, f.Err = fmt.Sprintf("contents of %s", nameCount(count[number])), l.Damaged[number]
 	}
 }
 
@@ -258,8 +260,8 @@ func (r *Report) log(files Folder, names []string, rp *replayer) bool {
 	}
 	for _, e := range rp.stillLost() {
 		lost := LostName{Name: e.Name(), Kind: store.TypeName(e.Kind)}
-		if it := rp.m.find(e.ID); it != nil {
-			lost.File = partName(it.file)
+		if it := rp.m.Find(e.ID); it != nil {
+			lost.File = folder.PartName(it.File)
 		}
 		r.Lost = append(r.Lost, lost)
 	}
@@ -268,9 +270,9 @@ func (r *Report) log(files Folder, names []string, rp *replayer) bool {
 
 // blame attaches an error to the file that it names.
 func (r *Report) blame(err error) {
-	name, kind := logName(r.From), kindLog
-	if d, ok := errors.AsType[*damage](err); ok {
-		name, err = d.file, d.err
+	name, kind := folder.LogName(r.From), kindLog
+	if d, ok := errors.AsType[*folder.Damage](err); ok {
+		name, err = d.File, d.Err
 	}
 	f := r.file(name)
 	if f == nil {

@@ -25,11 +25,12 @@ import (
 	"io"
 	"log/slog"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/order"
+	"github.com/bloomery/bloomery/server/internal/snapshot"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -73,11 +74,11 @@ type Config struct {
 	// Log is where the door says what it does; nil for nowhere.
 	Log *slog.Logger
 
-	drop   bool      // names whose contents are lost are removed
-	manual bool      // nothing is done in the background
-	skip   syncPoint // left out
-	fileAt int64     // where a log file ends
-	small  int64     // up to where parts are packed
+	drop   bool         // names whose contents are lost are removed
+	manual bool         // nothing is done in the background
+	skip   folder.Point // left out
+	fileAt int64        // where a log file ends
+	small  int64        // up to where parts are packed
 }
 
 // Door is a door over a log. Make it with Open.
@@ -89,12 +90,11 @@ type Door struct {
 	effects sync.Pool // *store.Effect
 	log     *log      // nil if nothing is kept
 	lock    io.Closer
-	frozen  atomic.Pointer[freeze]
 
 	dropped []string // names, by dropLost
 	damaged []uint64 // part files, by dropLost
 
-	save   saver
+	save   *snapshot.Saver
 	lostAt uint64 // a snapshot from here on has what was in a file that is missing; under the log's io
 	stop   chan struct{}
 	tasks  sync.WaitGroup
@@ -120,7 +120,7 @@ func Open(c Config) (*Door, error) {
 		c.SnapshotAfter = logFileBytes
 	}
 	if c.fileAt == 0 {
-		c.fileAt, c.small = logFileBytes, smallPart
+		c.fileAt = logFileBytes
 	}
 	d := &Door{config: c, state: c.State, stop: make(chan struct{})}
 	d.effects.New = func() any { return new(store.Effect) }
@@ -132,6 +132,9 @@ func Open(c Config) (*Door, error) {
 		return nil, fmt.Errorf("local: open: %w", err)
 	}
 	d.lock = lock
+	d.save = snapshot.NewSaver(snapshot.Config{
+		Files: c.Files, State: c.State, Clock: c.Clock, Tick: c.Tick, Log: c.Log, Small: c.small, Skip: c.skip,
+	})
 	if err := d.recover(); err != nil {
 		return nil, errors.Join(fmt.Errorf("local: open: %w", err), lock.Close())
 	}
@@ -149,7 +152,7 @@ func (d *Door) Ready() {
 	}
 	order.Waits("room in the log")
 	d.log.room()
-	d.throttle()
+	d.save.Throttle()
 }
 
 // Do applies ops in order, each run on one part under one lock. A full disk does
@@ -245,7 +248,7 @@ func (d *Door) part(ops []*door.Op) {
 	d.admit(ops, p, f)
 	if d.log != nil {
 		d.log.append(f.Take())
-		d.noteSaved(p)
+		d.save.Note(p)
 	}
 }
 
@@ -261,7 +264,7 @@ func (d *Door) shadowed(ops []*door.Op, p *store.Part, f *store.Effect) {
 	defer op.Result.Release()
 	if d.log != nil {
 		d.log.append(f.Take())
-		d.noteSaved(p)
+		d.save.Note(p)
 	}
 }
 
@@ -308,8 +311,7 @@ func (d *Door) Busy() bool {
 	if d.log == nil {
 		return false
 	}
-	z := d.frozen.Load()
-	return d.log.crowded() || z != nil && z.saved.Load() >= maxSaved
+	return d.log.crowded() || d.save.Crowded()
 }
 
 // Long implements door.Door.

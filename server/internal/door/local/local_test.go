@@ -17,7 +17,7 @@ import (
 	"github.com/bloomery/bloomery/foreign/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/door/local"
-	"github.com/bloomery/bloomery/server/internal/door/local/powercut"
+	"github.com/bloomery/bloomery/server/internal/folder/powercut"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -426,7 +426,7 @@ func TestEveryByteCounts(t *testing.T) {
 // TestMissingFiles takes each file of a folder away: a start is refused, and
 // doctor names it or the one that needs it.
 func TestMissingFiles(t *testing.T) {
-	files := folder(t)
+	files := smallFolder(t)
 	names, _ := files.List()
 	for _, name := range names {
 		broken := files.Copy()

@@ -4,13 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/folder"
 )
 
 const (
@@ -39,7 +38,7 @@ type log struct {
 	files Files
 	fsync atomic.Uint32 // a Fsync
 	tick  func() time.Duration
-	skip  syncPoint
+	skip  folder.Point
 	limit int64         // of a file, and of a frame of several appends
 	wake  chan struct{} // told when there is something to write
 
@@ -112,37 +111,21 @@ func (l *log) setMode(mode Fsync) {
 	}
 }
 
-// logName returns the name of the log file that begins at a position.
-func logName(position uint64) string { return fmt.Sprintf("%020d.log", position) }
-
-// parseLogName returns the position that a log file begins at.
-func parseLogName(name string) (uint64, bool) { return parseName(name, 20, ".log") }
-
-// parseName returns the number that a name of so many digits and a suffix has.
-func parseName(name string, length int, suffix string) (uint64, bool) {
-	digits, ok := strings.CutSuffix(name, suffix)
-	if !ok || len(digits) != length {
-		return 0, false
-	}
-	n, err := strconv.ParseUint(digits, 10, 64)
-	return n, err == nil
-}
-
 // begin starts a new file at position end; all before it is durable.
 func (l *log) begin(end uint64) error {
 	l.quiet.L = &l.mu
 	l.end, l.written, l.durable = end, end, end
-	l.buf = make([]byte, frameHeader, firstBuffer)
+	l.buf = make([]byte, folder.FrameHeader, firstBuffer)
 	l.wake = make(chan struct{}, 1)
 	return l.create()
 }
 
 func (l *log) create() error {
-	f, err := l.files.Create(logName(l.written))
+	f, err := l.files.Create(folder.LogName(l.written))
 	if err != nil {
 		return err
 	}
-	if err := l.syncFolder(syncLogFolder); err != nil {
+	if err := l.syncFolder(folder.SyncLogFolder); err != nil {
 		return errors.Join(err, f.Close())
 	}
 	l.file, l.size = f, 0
@@ -161,7 +144,7 @@ func (l *log) append(records []byte, long [][]byte) {
 		return
 	}
 	l.mu.Lock()
-	first := len(l.buf) == frameHeader && len(l.full) == 0
+	first := len(l.buf) == folder.FrameHeader && len(l.full) == 0
 	if len(long) > 0 || int64(len(l.buf)+len(records)) > l.limit { // what comes is long, or the disk far behind
 		l.endFrame(nil)
 		l.buf = slices.Grow(l.buf, len(records))
@@ -191,7 +174,7 @@ func (l *log) append(records []byte, long [][]byte) {
 // endFrame ends the frame that is being filled, with long records at its end, unless
 // there is nothing in it. The caller holds mu.
 func (l *log) endFrame(long [][]byte) {
-	if len(l.buf) == frameHeader && len(long) == 0 {
+	if len(l.buf) == folder.FrameHeader && len(long) == 0 {
 		return
 	}
 	b := blockOf(l.buf, long...)
@@ -200,7 +183,7 @@ func (l *log) endFrame(long [][]byte) {
 	if len(long) > 0 {
 		l.longBytes.Add(int64(b.size))
 	}
-	l.buf = make([]byte, frameHeader)
+	l.buf = make([]byte, folder.FrameHeader)
 }
 
 // mark notes the beginning or the end of a group.
@@ -228,7 +211,7 @@ func (l *log) room() {
 	l.io.Lock()
 	defer l.io.Unlock()
 	if err := l.flush(); err == nil && l.behind() {
-		_ = l.sync(syncLog) // Refuses tells
+		_ = l.sync(folder.SyncLog) // Refuses tells
 	}
 }
 
@@ -267,7 +250,7 @@ func (l *log) wait() error {
 		}
 		return nil
 	}
-	if err := l.syncTo(l.position(), syncLog); err != nil {
+	if err := l.syncTo(l.position(), folder.SyncLog); err != nil {
 		return err
 	}
 	if e := l.err.Load(); e != nil && e.lost {
@@ -278,7 +261,7 @@ func (l *log) wait() error {
 
 // syncTo makes everything before a position durable. Those who wait while
 // another one syncs find their records in what it, or the next, has synced.
-func (l *log) syncTo(position uint64, point syncPoint) error {
+func (l *log) syncTo(position uint64, point folder.Point) error {
 	if l.durableTo(position) {
 		return nil
 	}
@@ -308,7 +291,7 @@ func (l *log) barrier() (uint64, error) {
 	}
 	end := l.end
 	l.mu.Unlock()
-	return end, l.syncTo(end, syncBarrier)
+	return end, l.syncTo(end, folder.SyncBarrier)
 }
 
 // step does what is due.
@@ -323,7 +306,7 @@ func (l *log) step() error {
 	if l.oldest.Load() == 0 || !due {
 		return nil
 	}
-	return l.sync(syncLog)
+	return l.sync(folder.SyncLog)
 }
 
 // flush writes the buffer as one frame, behind one that could not be written
@@ -371,7 +354,7 @@ func (l *log) write() error {
 	}
 	l.size += int64(n)
 	l.mu.Lock()
-	l.written += uint64(n - frameHeader)
+	l.written += uint64(n - folder.FrameHeader)
 	if l.long > 0 {
 		l.longBytes.Add(-int64(l.long))
 		l.long = 0
@@ -379,7 +362,7 @@ func (l *log) write() error {
 	}
 	l.mu.Unlock()
 	if cap(l.pending.head) <= keptBuffer {
-		l.spare = l.pending.head[:frameHeader]
+		l.spare = l.pending.head[:folder.FrameHeader]
 	}
 	l.pending = block{}
 	if e := l.err.Load(); e != nil && !e.lost {
@@ -397,13 +380,13 @@ func (l *log) take() (ok, more bool) {
 		more = true
 		l.pending, l.full = l.full[0], l.full[1:]
 		l.fullBytes -= l.pending.size
-	case len(l.buf) == frameHeader:
+	case len(l.buf) == folder.FrameHeader:
 		l.mu.Unlock()
 		return false, false
 	default:
 		l.pending = blockOf(l.buf)
 		if l.buf, l.spare = l.spare, nil; l.buf == nil {
-			l.buf = make([]byte, frameHeader, firstBuffer)
+			l.buf = make([]byte, folder.FrameHeader, firstBuffer)
 		}
 	}
 	if l.long = 0; len(l.pending.more) > 0 {
@@ -412,15 +395,17 @@ func (l *log) take() (ok, more bool) {
 	l.count()
 	written, durable := l.written, l.durable
 	l.mu.Unlock() // the sum of a long frame takes a while, and writers hold locks
-	sealFrame(l.pending.head, logFrame, written, durable, l.pending.more...)
+	folder.SealFrame(l.pending.head, folder.LogFrame, written, durable, l.pending.more...)
 	return true, more
 }
 
 // count counts what is not written yet. The caller holds mu.
-func (l *log) count() { l.buffered.Store(int64(l.fullBytes + l.long + len(l.buf) - frameHeader)) }
+func (l *log) count() {
+	l.buffered.Store(int64(l.fullBytes + l.long + len(l.buf) - folder.FrameHeader))
+}
 
 // sync makes durable what was written. The caller holds io.
-func (l *log) sync(point syncPoint) error {
+func (l *log) sync(point folder.Point) error {
 	if e := l.err.Load(); e != nil && e.final {
 		return e
 	}
@@ -435,13 +420,13 @@ func (l *log) sync(point syncPoint) error {
 	defer l.mu.Unlock()
 	l.durable = l.written
 	l.oldest.Store(0)
-	if len(l.buf) > frameHeader || len(l.full) > 0 {
+	if len(l.buf) > folder.FrameHeader || len(l.full) > 0 {
 		l.oldest.Store(l.bufAt)
 	}
 	return nil
 }
 
-func (l *log) syncFolder(point syncPoint) error {
+func (l *log) syncFolder(point folder.Point) error {
 	if l.skip == point {
 		return nil
 	}
@@ -454,12 +439,12 @@ func (l *log) rotate() error {
 	if l.size == 0 && !l.removed() {
 		return nil
 	}
-	if err := l.sync(syncRotated); err != nil {
+	if err := l.sync(folder.SyncRotated); err != nil {
 		return err
 	}
 	old := l.file
 	if l.create() != nil {
-		_ = l.files.Remove(logName(l.written)) // it is empty: recovery does without
+		_ = l.files.Remove(folder.LogName(l.written)) // it is empty: recovery does without
 	} else {
 		_ = old.Close() // all of it is durable
 	}
@@ -470,7 +455,7 @@ func (l *log) rotate() error {
 // which is empty.
 func (l *log) removed() bool {
 	names, err := l.files.List()
-	_, found := slices.BinarySearch(names, logName(l.written))
+	_, found := slices.BinarySearch(names, folder.LogName(l.written))
 	return err == nil && !found
 }
 
@@ -490,14 +475,14 @@ func (l *log) close() error {
 	defer l.io.Unlock()
 	err := l.flush()
 	if err == nil {
-		err = l.sync(syncLog)
+		err = l.sync(folder.SyncLog)
 	}
 	if err == nil {
-		last := make([]byte, frameHeader)
-		sealFrame(last, logFrame, l.written, l.durable)
+		last := make([]byte, folder.FrameHeader)
+		folder.SealFrame(last, folder.LogFrame, l.written, l.durable)
 		_, err = l.file.Write(last)
 	}
-	if err == nil && l.skip != syncLog {
+	if err == nil && l.skip != folder.SyncLog {
 		err = l.file.Sync()
 	}
 	l.err.Store(&logError{err: errors.New("local: closed"), final: true})

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/folder"
 )
 
 // look looks whether the folder still has all that a start would need. If somebody
@@ -24,7 +25,7 @@ func (d *Door) look() bool {
 	switch {
 	case missing == nil && !lost:
 		return false
-	case missing == nil && d.save.position.Load() >= d.lostAt:
+	case missing == nil && d.save.Position() >= d.lostAt:
 		l.err.Store(nil)
 		d.config.Log.Info("writes are taken again: a snapshot has everything")
 		return false
@@ -51,28 +52,16 @@ func (d *Door) missing() (missing error, current bool) {
 		_, found := slices.BinarySearch(names, name)
 		return found
 	}
-	l, from := d.log, d.save.position.Load()
+	l, from := d.log, d.save.Position()
 	for len(l.started) > 1 && l.started[1] <= from {
 		l.started = l.started[1:]
 	}
 	for _, start := range slices.Backward(l.started) {
-		if !has(logName(start)) {
-			return fmt.Errorf("%s was removed", logName(start)), start == l.started[len(l.started)-1]
+		if !has(folder.LogName(start)) {
+			return fmt.Errorf("%s was removed", folder.LogName(start)), start == l.started[len(l.started)-1]
 		}
 	}
-	if !d.save.mu.TryLock() {
-		return nil, false // a snapshot is being taken, which looks itself
-	}
-	defer d.save.mu.Unlock()
-	if d.save.number > 0 && !has(manifestName) {
-		return fmt.Errorf("%s was removed", manifestName), false
-	}
-	for number := range d.save.packs {
-		if !has(partName(number)) {
-			return fmt.Errorf("%s was removed", partName(number)), false
-		}
-	}
-	return nil, false
+	return d.save.Missing(names), false
 }
 
 // renew begins a new file, since the one that is written to may be removed. The

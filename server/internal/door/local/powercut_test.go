@@ -17,7 +17,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/door/local"
-	"github.com/bloomery/bloomery/server/internal/door/local/powercut"
+	"github.com/bloomery/bloomery/server/internal/folder/powercut"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -484,7 +484,7 @@ func TestPowerCuts(t *testing.T) {
 				folds += w.folds
 			}
 			t.Logf("%d power cuts, %d filters folded", done, folds)
-			if folds == 0 {
+			if folds == 0 && !testing.Short() {
 				t.Error("no filter was folded")
 			}
 		})

@@ -1,15 +1,17 @@
 package local
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"time"
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/folder"
+	"github.com/bloomery/bloomery/server/internal/snapshot"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -18,14 +20,17 @@ import (
 func (d *Door) recover() error {
 	began := d.config.Clock()
 	files := d.config.Files
-	reading := stoppable{files, d.config.Stop}
-	m, err := readManifest(reading)
+	reading := folder.Stoppable(files, d.config.Stop)
+	m, err := snapshot.Read(reading)
 	if err != nil {
 		return err
 	}
+	if m != nil && m.Cluster != 0 {
+		return fmt.Errorf("%w: it is that of node %d", ErrCluster, m.Node)
+	}
 	first := m == nil
 	if first {
-		m = &manifest{}
+		m = snapshot.Empty()
 	}
 	names, err := files.List()
 	if err != nil {
@@ -34,15 +39,15 @@ func (d *Door) recover() error {
 	if err := cutOff(names); err != nil {
 		return err
 	}
-	l := load(reading, m, d.state)
-	if l.failed != nil {
-		return l.failed
+	l := snapshot.Load(reading, m, d.state)
+	if l.Failed != nil {
+		return l.Failed
 	}
-	if err := l.first(); err != nil && !d.config.drop {
+	if err := l.First(); err != nil && !d.config.drop {
 		return err
 	}
 	r := replayer{state: d.state, m: m}
-	if r.lost, err = l.fill(m, d.state); err != nil {
+	if r.lost, err = l.Fill(m, d.state); err != nil {
 		return err
 	}
 	tail, err := scanLog(reading, names, m, func(position uint64, body []byte) error {
@@ -66,7 +71,7 @@ func (d *Door) recover() error {
 		return err
 	}
 	for _, name := range names {
-		if start, ok := parseLogName(name); ok && start < tail.end && !slices.Contains(tail.rest, name) {
+		if start, ok := folder.ParseLogName(name); ok && start < tail.end && !slices.Contains(tail.rest, name) {
 			d.log.started = append(d.log.started, start)
 		}
 	}
@@ -81,15 +86,15 @@ func (d *Door) recover() error {
 	if r.group {
 		d.config.Log.Warn("a transaction that was cut short is left out", "records", len(r.held))
 		d.log.append(store.AppendRecord(nil, &store.Record{Op: store.OpRollback}), nil)
-		if err := d.log.syncTo(d.log.position(), syncLog); err != nil {
+		if err := d.log.syncTo(d.log.position(), folder.SyncLog); err != nil {
 			return err
 		}
 	}
-	d.save.adopt(m, l.sizes)
-	d.save.last.Store(began.Unix())
+	saved := began
 	if !first {
-		d.save.last.Store(m.saved / 1000)
+		saved = time.UnixMilli(m.Saved)
 	}
+	d.save.Adopt(m, l.Sizes, saved)
 	if d.config.drop {
 		return d.dropLost(&r, l)
 	}
@@ -101,32 +106,8 @@ func (d *Door) recover() error {
 	return nil
 }
 
-// stoppable is a folder whose readers ask stop before they read.
-type stoppable struct {
-	Folder
-	stop func() error
-}
-
-// Open implements Folder.
-func (f stoppable) Open(name string) (Reader, error) {
-	r, err := f.Folder.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	return stoppableReader{r, f.stop}, nil
-}
-
-type stoppableReader struct {
-	Reader
-	stop func() error
-}
-
-func (r stoppableReader) Read(p []byte) (int, error) {
-	if err := r.stop(); err != nil {
-		return 0, err
-	}
-	return r.Reader.Read(p)
-}
+// ErrCluster means that a folder is that of a cluster's node: its log is elsewhere.
+var ErrCluster = errors.New("local: the folder belongs to a cluster")
 
 // cutOff refuses a folder that has contents and neither a manifest nor a log. A
 // start makes the log first, so such a folder is a copy that was cut off, or
@@ -134,27 +115,18 @@ func (r stoppableReader) Read(p []byte) (int, error) {
 func cutOff(names []string) error {
 	left := ""
 	for _, name := range names {
-		if _, ok := parseLogName(name); ok || name == manifestName {
+		if _, ok := folder.ParseLogName(name); ok || name == folder.Manifest {
 			return nil
 		}
-		if _, ok := parsePartName(name); left == "" && (ok || name == manifestTemp) {
+		if _, ok := folder.ParsePartName(name); left == "" && (ok || name == folder.ManifestTemp) {
 			left = name
 		}
 	}
 	if left == "" {
 		return nil
 	}
-	return &damage{left, fmt.Errorf("%w: there is neither a %s nor a log beside it: the folder is a part of a copy; nothing was changed", bloomery.ErrCorrupt, manifestName)}
+	return &folder.Damage{File: left, Err: fmt.Errorf("%w: there is neither a %s nor a log beside it: the folder is a part of a copy; nothing was changed", bloomery.ErrCorrupt, folder.Manifest)}
 }
-
-// damage is an error in a file of the folder.
-type damage struct {
-	file string
-	err  error
-}
-
-func (d *damage) Error() string { return d.file + ": " + d.err.Error() }
-func (d *damage) Unwrap() error { return d.err }
 
 // logTail is where a log ends.
 type logTail struct {
@@ -186,10 +158,10 @@ func (d *Door) mend(t logTail) error {
 		d.config.Log.Warn("the end of the log is torn and cut off", "file", t.file, "offset", t.at, "bytes", t.size-t.at)
 		err = f.Truncate(t.at)
 		if err == nil {
-			err = d.sync(syncCut, f)
+			err = d.sync(folder.SyncCut, f)
 		}
 	} else {
-		err = d.sync(syncRecovered, f)
+		err = d.sync(folder.SyncRecovered, f)
 	}
 	return errors.Join(err, f.Close())
 }
@@ -201,42 +173,42 @@ type logFile struct {
 }
 
 // logFiles returns the log files among names that a recovery from m reads.
-func logFiles(names []string, m *manifest) ([]logFile, error) {
+func logFiles(names []string, m *snapshot.Manifest) ([]logFile, error) {
 	var all []logFile
 	for _, name := range names {
-		if start, ok := parseLogName(name); ok {
+		if start, ok := folder.ParseLogName(name); ok {
 			all = append(all, logFile{name, start})
 		}
 	}
-	slices.SortFunc(all, func(a, b logFile) int { return compare(a.start, b.start) })
+	slices.SortFunc(all, func(a, b logFile) int { return cmp.Compare(a.start, b.start) })
 	if len(all) == 0 {
-		if m.number == 0 {
+		if m.Number == 0 {
 			return nil, nil
 		}
-		return nil, &damage{logName(m.position), fmt.Errorf("%w: missing; the snapshot needs the log from position %d", bloomery.ErrCorrupt, m.position)}
+		return nil, &folder.Damage{File: folder.LogName(m.Position()), Err: fmt.Errorf("%w: missing; the snapshot needs the log from position %d", bloomery.ErrCorrupt, m.Position())}
 	}
-	if all[0].start > m.position {
-		return nil, &damage{all[0].name, fmt.Errorf("offset 0: %w: the log begins at position %d, needed is %d (is %s missing?)",
-			bloomery.ErrCorrupt, all[0].start, m.position, missing(m))}
+	if all[0].start > m.Position() {
+		return nil, &folder.Damage{File: all[0].name, Err: fmt.Errorf("offset 0: %w: the log begins at position %d, needed is %d (is %s missing?)",
+			bloomery.ErrCorrupt, all[0].start, m.Position(), missing(m))}
 	}
-	for len(all) > 1 && all[1].start <= m.position {
+	for len(all) > 1 && all[1].start <= m.Position() {
 		all = all[1:]
 	}
 	return all, nil
 }
 
 // missing names the file without which a log cannot be read.
-func missing(m *manifest) string {
-	if m.number == 0 {
-		return manifestName
+func missing(m *snapshot.Manifest) string {
+	if m.Number == 0 {
+		return folder.Manifest
 	}
-	return logName(m.position)
+	return folder.LogName(m.Position())
 }
 
 // scanLog passes every intact frame of the log to visit, in order, and returns
 // where the log ends. A bad frame is the torn end of the log unless a later one
 // says that it was durable, or m needs it: then the error names file and offset.
-func scanLog(files Folder, names []string, m *manifest, visit func(position uint64, body []byte) error) (logTail, error) {
+func scanLog(files Folder, names []string, m *snapshot.Manifest, visit func(position uint64, body []byte) error) (logTail, error) {
 	logs, err := logFiles(names, m)
 	if err != nil || len(logs) == 0 {
 		return logTail{}, err
@@ -244,7 +216,7 @@ func scanLog(files Folder, names []string, m *manifest, visit func(position uint
 	t := logTail{end: logs[0].start}
 	var data []byte
 	for i, f := range logs {
-		if data, err = readFile(files, f.name, data); err != nil {
+		if data, err = folder.ReadFile(files, f.name, data); err != nil {
 			return t, err
 		}
 		if len(data) == 0 && (f.start < t.end || i+1 < len(logs)) {
@@ -253,7 +225,7 @@ func scanLog(files Folder, names []string, m *manifest, visit func(position uint
 		}
 		at, bad, err := scanFile(data, f, &t, visit)
 		if err != nil {
-			return t, &damage{f.name, fmt.Errorf("offset %d: %w", at, err)}
+			return t, &folder.Damage{File: f.name, Err: fmt.Errorf("offset %d: %w", at, err)}
 		}
 		if bad == nil {
 			t.file, t.at, t.size = f.name, at, int64(len(data))
@@ -271,13 +243,13 @@ func scanLog(files Folder, names []string, m *manifest, visit func(position uint
 		if err != nil {
 			return t, err
 		}
-		if need := max(after, m.high); need > t.end {
-			return t, &damage{f.name, fmt.Errorf("offset %d: %w (position %d; the log is known to go on to %d)", at, bad, t.end, need)}
+		if need := max(after, m.High()); need > t.end {
+			return t, &folder.Damage{File: f.name, Err: fmt.Errorf("offset %d: %w (position %d; the log is known to go on to %d)", at, bad, t.end, need)}
 		}
 		return t, nil
 	}
-	if t.end < m.high {
-		return t, &damage{t.file, fmt.Errorf("offset %d: %w: the log ends at position %d, the snapshot needs it up to %d", t.size, bloomery.ErrCorrupt, t.end, m.high)}
+	if t.end < m.High() {
+		return t, &folder.Damage{File: t.file, Err: fmt.Errorf("offset %d: %w: the log ends at position %d, the snapshot needs it up to %d", t.size, bloomery.ErrCorrupt, t.end, m.High())}
 	}
 	return t, nil
 }
@@ -290,21 +262,21 @@ func scanFile(data []byte, f logFile, t *logTail, visit func(uint64, []byte) err
 		return 0, fmt.Errorf("%w: the log has a gap", bloomery.ErrCorrupt), nil
 	}
 	for at < int64(len(data)) {
-		fr, err := parseFrame(data[at:], logFrame)
+		fr, err := folder.ParseFrame(data[at:], folder.LogFrame)
 		if errors.Is(err, bloomery.ErrVersion) {
 			return at, nil, err
 		}
-		if err == nil && fr.a != t.end {
-			err = fmt.Errorf("%w: frame of position %d, want %d", bloomery.ErrCorrupt, fr.a, t.end)
+		if err == nil && fr.A != t.end {
+			err = fmt.Errorf("%w: frame of position %d, want %d", bloomery.ErrCorrupt, fr.A, t.end)
 		}
 		if err != nil {
 			return at, err, nil
 		}
-		if err := visit(fr.a, fr.body); err != nil {
+		if err := visit(fr.A, fr.Body); err != nil {
 			return at, nil, err
 		}
-		at += int64(frameHeader + len(fr.body))
-		t.end += uint64(len(fr.body))
+		at += int64(folder.FrameHeader + len(fr.Body))
+		t.end += uint64(len(fr.Body))
 	}
 	return at, nil, nil
 }
@@ -314,42 +286,28 @@ func scanFile(data []byte, f logFile, t *logTail, visit func(uint64, []byte) err
 func durableAfter(files Folder, rest []byte, logs []logFile) (uint64, error) {
 	var most uint64
 	for i := 0; ; i++ {
-		for at := findFrame(rest, logFrame); at >= 0; at = findFrame(rest, logFrame) {
-			fr, err := parseFrame(rest[at:], logFrame)
+		for at := folder.FindFrame(rest, folder.LogFrame); at >= 0; at = folder.FindFrame(rest, folder.LogFrame) {
+			fr, err := folder.ParseFrame(rest[at:], folder.LogFrame)
 			if err != nil {
 				break
 			}
-			most = max(most, fr.b)
-			rest = rest[at+frameHeader+len(fr.body):]
+			most = max(most, fr.B)
+			rest = rest[at+folder.FrameHeader+len(fr.Body):]
 		}
 		if i == len(logs) {
 			return most, nil
 		}
 		var err error
-		if rest, err = readFile(files, logs[i].name, nil); err != nil {
+		if rest, err = folder.ReadFile(files, logs[i].name, nil); err != nil {
 			return 0, err
 		}
 	}
 }
 
-// readFile reads a whole file into buf, or into a larger one.
-func readFile(files Folder, name string, buf []byte) ([]byte, error) {
-	r, err := files.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = r.Close() }() // it was only read
-	buf = slices.Grow(buf[:0], int(r.Size()))[:r.Size()]
-	if _, err := io.ReadFull(r, buf); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	return buf, nil
-}
-
 // replayer applies the records of frames to a state that a manifest has filled.
 type replayer struct {
 	state   *store.State
-	m       *manifest
+	m       *snapshot.Manifest
 	record  store.Record
 	result  store.Result
 	id      uint64 // whose part is part
@@ -415,7 +373,7 @@ func (r *replayer) commit() error {
 func (r *replayer) apply(position uint64) error {
 	rec := &r.record
 	if !rec.Op.Part() {
-		if position < r.m.position {
+		if position < r.m.Position() {
 			return nil
 		}
 		r.part = nil // it may be gone
@@ -491,23 +449,23 @@ func (r *replayer) target(id uint64, index uint32) bool {
 		return false
 	}
 	r.id, r.index, r.part, r.from = id, index, p, 0
-	if it := r.m.find(id + uint64(index)); it != nil {
-		r.from = it.position
+	if it := r.m.Find(id + uint64(index)); it != nil {
+		r.from = it.Position
 	}
 	return true
 }
 
 // finish checks that nothing is missing at the end of the log.
 func (r *replayer) finish(end uint64) error {
-	for i := range r.m.items {
-		it := &r.m.items[i]
-		if !it.gone {
+	for i := range r.m.Items {
+		it := &r.m.Items[i]
+		if !it.Gone {
 			continue
 		}
 		// A shadow goes with its filter: without contents nobody knows whose it was,
 		// and it is dropped with all that have no name.
-		if e := r.state.Names.ByID(it.id); e != nil && !e.Staged() {
-			return fmt.Errorf("%w: id %d was removed, and the log up to position %d does not say so", bloomery.ErrCorrupt, it.id, end)
+		if e := r.state.Names.ByID(it.ID); e != nil && !e.Staged() {
+			return fmt.Errorf("%w: id %d was removed, and the log up to position %d does not say so", bloomery.ErrCorrupt, it.ID, end)
 		}
 	}
 	return nil

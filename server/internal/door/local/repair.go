@@ -10,6 +10,8 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/folder"
+	"github.com/bloomery/bloomery/server/internal/snapshot"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -71,11 +73,9 @@ func Drop(files Files, log *slog.Logger) ([]string, error) {
 
 // dropLost removes what is lost at the end of the log, and sees to it that the
 // next snapshot uses no damaged file.
-func (d *Door) dropLost(r *replayer, l *loaded) error {
-	for number := range l.damaged {
-		delete(d.save.packs, number)
-	}
-	d.damaged = slices.Collect(maps.Keys(l.damaged))
+func (d *Door) dropLost(r *replayer, l *snapshot.Loaded) error {
+	d.damaged = slices.Collect(maps.Keys(l.Damaged))
+	d.save.Forget(d.damaged)
 	d.state.Names.Lock()
 	var names [][]byte
 	for _, e := range r.stillLost() {
@@ -95,7 +95,7 @@ func (d *Door) dropLost(r *replayer, l *loaded) error {
 // setAside gives a damaged file a name that nothing reads and nothing removes.
 // It reports false if the file is not one.
 func (d *Door) setAside(name string) (bool, error) {
-	number, ok := parsePartName(name)
+	number, ok := folder.ParsePartName(name)
 	if !ok || !slices.Contains(d.damaged, number) {
 		return false, nil
 	}

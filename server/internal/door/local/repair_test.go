@@ -184,7 +184,7 @@ func TestDropRefuses(t *testing.T) {
 // TestUnknownFilesStay puts files of others into a folder: starts, snapshots and
 // repairs leave them alone.
 func TestUnknownFilesStay(t *testing.T) {
-	files := folder(t)
+	files := smallFolder(t)
 	others := []string{"notes.txt", "1.log", "0000000000000001.part.bak", "MANIFEST.old", "x.part", ".hidden"}
 	for _, name := range others {
 		files.Put(name, []byte("of somebody"))

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/server/internal/door/local"
-	"github.com/bloomery/bloomery/server/internal/door/local/powercut"
+	"github.com/bloomery/bloomery/server/internal/folder/powercut"
 )
 
 // TestStatusCountsFailures makes the disk full, and lets a snapshot fail: both are

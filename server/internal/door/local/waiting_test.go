@@ -12,7 +12,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/door/local"
-	"github.com/bloomery/bloomery/server/internal/door/local/powercut"
+	"github.com/bloomery/bloomery/server/internal/folder/powercut"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -183,27 +183,6 @@ func TestLaterRelease(t *testing.T) {
 		_, err := local.Open(local.Config{State: store.New(), Files: files})
 		if !errors.Is(err, bloomery.ErrVersion) || errors.Is(err, bloomery.ErrCorrupt) || !bytes.Contains([]byte(err.Error()), []byte("a later one is needed")) {
 			t.Errorf("Open: %v, want %v", err, bloomery.ErrVersion)
-		}
-	}
-}
-
-// TestLaterManifest asks the same of a manifest: of kinds, and of what its header
-// holds.
-func TestLaterManifest(t *testing.T) {
-	for _, c := range []struct {
-		kind catalog.Kind
-		more []byte
-		want error
-	}{
-		{catalog.Bloom, nil, nil},
-		{catalog.Bloom, []byte{5}, nil}, // a seed
-		{99, nil, bloomery.ErrVersion},
-		{catalog.Bloom, []byte{5, 6}, bloomery.ErrVersion},
-		{catalog.Bloom, []byte{0x80}, bloomery.ErrCorrupt},
-	} {
-		_, err := local.ReadManifest(local.LaterManifest(c.kind, c.more))
-		if !errors.Is(err, c.want) || c.want == bloomery.ErrVersion && errors.Is(err, bloomery.ErrCorrupt) {
-			t.Errorf("kind %d, header with % x: %v, want %v", c.kind, c.more, err, c.want)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package local
+package folder
 
 import (
 	"errors"
@@ -17,7 +17,7 @@ var _ Files = Disk("")
 const lockName = "LOCK"
 
 // ErrLocked means that another process uses the folder.
-var ErrLocked = errors.New("local: the folder is in use by another process")
+var ErrLocked = errors.New("folder: in use by another process")
 
 // Disk is a folder of the file system.
 type Disk string
@@ -25,7 +25,7 @@ type Disk string
 // OpenDisk returns the folder at path, which it makes if it is not there.
 func OpenDisk(path string) (Disk, error) {
 	if err := os.MkdirAll(path, 0o750); err != nil {
-		return "", fmt.Errorf("local: %w", err)
+		return "", fmt.Errorf("folder: %w", err)
 	}
 	return Disk(path), nil
 }
@@ -49,7 +49,7 @@ func (d Disk) Open(name string) (Reader, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, &damage{name, fmt.Errorf("%w: not a regular file", bloomery.ErrCorrupt)}
+		return nil, &Damage{name, fmt.Errorf("%w: not a regular file", bloomery.ErrCorrupt)}
 	}
 	f, err := os.Open(d.path(name))
 	if err != nil {
@@ -79,9 +79,9 @@ func (d Disk) List() ([]string, error) {
 
 // isOurs reports whether a name is one of a log, a part file or the manifest.
 func isOurs(name string) bool {
-	_, log := parseLogName(name)
-	_, part := parsePartName(name)
-	return log || part || name == manifestName
+	_, log := ParseLogName(name)
+	_, part := ParsePartName(name)
+	return log || part || name == Manifest
 }
 
 // Rename implements Files.

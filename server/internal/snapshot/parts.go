@@ -1,4 +1,4 @@
-package local
+package snapshot
 
 import (
 	"encoding/binary"
@@ -6,6 +6,7 @@ import (
 	"sync"
 	"unsafe"
 
+	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -17,10 +18,10 @@ import (
 // partsWriter writes part files: small contents are packed into one, large ones
 // have one each.
 type partsWriter struct {
-	door     *Door
+	saver    *Saver
 	next     uint64
 	made     map[uint64]uint64 // size by number
-	pack     *frameWriter
+	pack     *folder.FrameWriter
 	unsynced int64
 	syncing  sync.WaitGroup
 	failed   error // of a sync, which may tell it only once; after syncing
@@ -33,8 +34,8 @@ type piece struct {
 	data []byte
 }
 
-func newPartsWriter(d *Door, next uint64) *partsWriter {
-	return &partsWriter{door: d, next: next, made: map[uint64]uint64{}}
+func newPartsWriter(s *Saver, next uint64) *partsWriter {
+	return &partsWriter{saver: s, next: next, made: map[uint64]uint64{}}
 }
 
 // minPiece is the least room that store.Frozen.Next needs.
@@ -59,7 +60,7 @@ func (w *partsWriter) gather(f store.Frozen, most int) bool {
 }
 
 // small writes the pieces that were gathered, which are all.
-func (w *partsWriter) small(it *item, size int64) error {
+func (w *partsWriter) small(it *Item, size int64) error {
 	f, err := w.packed()
 	if err != nil {
 		return err
@@ -68,7 +69,7 @@ func (w *partsWriter) small(it *item, size int64) error {
 }
 
 // large writes a filter while it changes.
-func (w *partsWriter) large(it *item, z *freeze, size int64) error {
+func (w *partsWriter) large(it *Item, z *freeze, size int64) error {
 	f, err := w.create()
 	if err != nil {
 		return err
@@ -81,16 +82,16 @@ func (w *partsWriter) large(it *item, z *freeze, size int64) error {
 }
 
 // discard removes the file of a filter that is gone: it may not be whole.
-func (w *partsWriter) discard(it *item) {
-	if it.size > 0 {
-		delete(w.made, it.file)
-		_ = w.door.config.Files.Remove(partName(it.file)) // nothing needs it
+func (w *partsWriter) discard(it *Item) {
+	if it.Size > 0 {
+		delete(w.made, it.File)
+		_ = w.saver.config.Files.Remove(folder.PartName(it.File)) // nothing needs it
 	}
-	it.file, it.size = 0, 0
+	it.File, it.Size = 0, 0
 }
 
 // text writes a string.
-func (w *partsWriter) text(it *item, s string) (err error) {
+func (w *partsWriter) text(it *Item, s string) (err error) {
 	large := len(s) > smallPart
 	begin := w.packed
 	if large {
@@ -112,20 +113,20 @@ func (w *partsWriter) text(it *item, s string) (err error) {
 }
 
 // write writes the pieces that were gathered.
-func (w *partsWriter) write(f *frameWriter, it *item, size uint64) error {
-	from := f.size
+func (w *partsWriter) write(f *folder.FrameWriter, it *Item, size uint64) error {
+	from := f.Size
 	for _, p := range w.pieces {
-		b := f.body()
-		b = binary.AppendUvarint(b, it.id)
+		b := f.Body()
+		b = binary.AppendUvarint(b, it.ID)
 		b = binary.AppendUvarint(b, size)
 		b = binary.AppendUvarint(b, uint64(p.off))
-		if err := f.seal(append(b, p.data...)); err != nil {
+		if err := f.Seal(append(b, p.data...)); err != nil {
 			return err
 		}
 	}
-	it.file = f.number
-	it.size += uint64(f.size - from)
-	if w.unsynced += f.size - from; w.unsynced < syncBytes {
+	it.File = f.Number
+	it.Size += uint64(f.Size - from)
+	if w.unsynced += f.Size - from; w.unsynced < syncBytes {
 		return nil
 	}
 	w.unsynced = 0
@@ -133,13 +134,13 @@ func (w *partsWriter) write(f *frameWriter, it *item, size uint64) error {
 	if w.failed != nil {
 		return w.failed
 	}
-	w.syncing.Go(func() { w.failed = w.door.sync(syncPart, f.file) })
+	w.syncing.Go(func() { w.failed = w.saver.sync(folder.SyncPart, f.File) })
 	return nil
 }
 
 // packed returns the file for small contents.
-func (w *partsWriter) packed() (*frameWriter, error) {
-	if w.pack != nil && w.pack.size < packBytes {
+func (w *partsWriter) packed() (*folder.FrameWriter, error) {
+	if w.pack != nil && w.pack.Size < packBytes {
 		return w.pack, nil
 	}
 	if err := w.close(); err != nil {
@@ -150,26 +151,26 @@ func (w *partsWriter) packed() (*frameWriter, error) {
 	return f, err
 }
 
-func (w *partsWriter) create() (*frameWriter, error) {
-	f, err := w.door.config.Files.Create(partName(w.next))
+func (w *partsWriter) create() (*folder.FrameWriter, error) {
+	f, err := w.saver.config.Files.Create(folder.PartName(w.next))
 	if err != nil {
 		return nil, err
 	}
 	w.made[w.next] = 0
-	fw := &frameWriter{file: f, kind: partFrame, number: w.next}
+	fw := folder.NewFrameWriter(f, folder.PartFrame, w.next)
 	w.next++
 	return fw, nil
 }
 
 // finish makes a file durable and closes it.
-func (w *partsWriter) finish(f *frameWriter) error {
-	w.made[f.number] = uint64(f.size)
-	err := f.flush()
+func (w *partsWriter) finish(f *folder.FrameWriter) error {
+	w.made[f.Number] = uint64(f.Size)
+	err := f.Flush()
 	w.syncing.Wait()
 	if err = errors.Join(err, w.failed); err == nil {
-		err = w.door.sync(syncPart, f.file)
+		err = w.saver.sync(folder.SyncPart, f.File)
 	}
-	return errors.Join(err, f.file.Close())
+	return errors.Join(err, f.File.Close())
 }
 
 // close finishes the file for small contents.

@@ -1,4 +1,4 @@
-package local
+package snapshot
 
 import (
 	"errors"
@@ -13,39 +13,41 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
-// loaded is what load has read.
-type loaded struct {
-	state   *store.State
-	values  []any             // by item: a *store.Part or a string; nil if it is lost
-	sizes   map[uint64]uint64 // of the part files that are needed, by number
-	damaged map[uint64]error  // those that are missing or damaged
-	failed  error             // a file could not be read, which says nothing about it
+// Loaded is what Load has read.
+type Loaded struct {
+	Sizes   map[uint64]uint64 // of the part files that are needed, by number
+	Damaged map[uint64]error  // those that are missing or damaged
+	Failed  error             // a file could not be read, which says nothing about it
+
+	state  *store.State
+	values []any // by item: a *store.Part or a string; nil if it is lost
 }
 
-// load reads the part files that m names, several at a time. Contents of a file
-// that is damaged are nil as far as they are lost.
-func load(files Folder, m *manifest, state *store.State) *loaded {
-	l := &loaded{state: state, values: make([]any, len(m.items)), sizes: map[uint64]uint64{}, damaged: map[uint64]error{}}
-	for i := range m.items {
-		if it := &m.items[i]; it.gone {
+// Load reads the part files that m names, several at a time. Contents of a file
+// that is damaged are lost, but for what is whole in it.
+func Load(files folder.Folder, m *Manifest, state *store.State) *Loaded {
+	l := &Loaded{state: state, values: make([]any, len(m.Items)), Sizes: map[uint64]uint64{}, Damaged: map[uint64]error{}}
+	for i := range m.Items {
+		if it := &m.Items[i]; it.Gone {
 			l.values[i] = new(store.Part)
 		} else {
-			l.sizes[it.file] = 0
+			l.Sizes[it.File] = 0
 		}
 	}
 	var (
 		mu    sync.Mutex
 		wg    sync.WaitGroup
-		queue = make(chan uint64, len(l.sizes))
+		queue = make(chan uint64, len(l.Sizes))
 	)
-	for _, number := range slices.Sorted(maps.Keys(l.sizes)) {
+	for _, number := range slices.Sorted(maps.Keys(l.Sizes)) {
 		queue <- number
 	}
 	close(queue)
-	for range min(runtime.GOMAXPROCS(0), len(l.sizes)) {
+	for range min(runtime.GOMAXPROCS(0), len(l.Sizes)) {
 		wg.Go(func() {
 			for number := range queue {
 				size, err := l.loadParts(files, number, m)
@@ -53,19 +55,19 @@ func load(files Folder, m *manifest, state *store.State) *loaded {
 					err = complete(m, number, size, l.values)
 				}
 				mu.Lock()
-				l.sizes[number] = uint64(size)
+				l.Sizes[number] = uint64(size)
 				switch {
 				case isDamage(err):
-					l.damaged[number] = err
+					l.Damaged[number] = err
 				case err != nil:
-					l.failed = &damage{partName(number), err}
+					l.Failed = &folder.Damage{File: folder.PartName(number), Err: err}
 				}
 				mu.Unlock()
 			}
 		})
 	}
 	wg.Wait()
-	for number := range l.damaged {
+	for number := range l.Damaged {
 		l.salvage(files, number, m)
 	}
 	return l
@@ -77,63 +79,66 @@ func isDamage(err error) bool {
 	return errors.Is(err, bloomery.ErrCorrupt) && !errors.Is(err, bloomery.ErrVersion) && !errors.Is(err, store.ErrMemory) || errors.Is(err, syscall.EIO)
 }
 
-// first returns the first damage, with the name of its file.
-func (l *loaded) first() error {
-	for _, number := range slices.Sorted(maps.Keys(l.damaged)) {
-		return &damage{partName(number), l.damaged[number]}
+// First returns the first damage, with the name of its file, nil if there is none.
+func (l *Loaded) First() error {
+	for _, number := range slices.Sorted(maps.Keys(l.Damaged)) {
+		return &folder.Damage{File: folder.PartName(number), Err: l.Damaged[number]}
 	}
 	return nil
 }
 
 // complete checks that a file held all that m says.
-func complete(m *manifest, number uint64, size int64, values []any) error {
-	for i := range m.items {
-		if it := &m.items[i]; it.file == number && values[i] == nil {
-			return fmt.Errorf("offset %d: %w: contents of id %d are missing", size, bloomery.ErrCorrupt, it.id)
+func complete(m *Manifest, number uint64, size int64, values []any) error {
+	for i := range m.Items {
+		if it := &m.Items[i]; it.File == number && values[i] == nil {
+			return fmt.Errorf("offset %d: %w: contents of id %d are missing", size, bloomery.ErrCorrupt, it.ID)
 		}
 	}
 	return nil
 }
 
-// fill puts the items of m and their contents into state. Those that are lost
+// Fill puts the items of m and their contents into state. Those that are lost
 // are void, and their ids in lost.
-func (l *loaded) fill(m *manifest, state *store.State) (lost map[uint64]bool, err error) {
+func (l *Loaded) Fill(m *Manifest, state *store.State) (lost map[uint64]bool, err error) {
 	state.Names.Lock()
 	defer state.Names.Unlock()
-	state.SetLast(m.last)
-	if m.seeded {
-		state.SetSeed(m.seed)
+	state.SetLast(m.Last)
+	if m.Seeded {
+		state.SetSeed(m.Seed)
 	}
 	lost = map[uint64]bool{}
-	for i := 0; i < len(m.items); {
-		it := &m.items[i]
+	for i := 0; i < len(m.Items); {
+		it := &m.Items[i]
 		n := 1
-		for i+n < len(m.items) && m.items[i+n].kind == catalog.FilterPart {
+		for i+n < len(m.Items) && m.Items[i+n].Kind == catalog.FilterPart {
 			n++
 		}
-		if it.kind == catalog.FilterPart || n > 1 && m.items[i+n-1].id != it.id+uint64(n-1) {
-			return nil, &damage{manifestName, fmt.Errorf("%w: the parts of id %d are not together", bloomery.ErrCorrupt, it.id)}
+		if it.Kind == catalog.FilterPart || n > 1 && m.Items[i+n-1].ID != it.ID+uint64(n-1) {
+			return nil, &folder.Damage{File: folder.Manifest, Err: fmt.Errorf("%w: the parts of id %d are not together", bloomery.ErrCorrupt, it.ID)}
 		}
-		if it.deadline != catalog.Staged && state.Names.Get([]byte(it.name)) != nil {
-			return nil, &damage{manifestName, fmt.Errorf("%w: the name of id %d is there twice", bloomery.ErrCorrupt, it.id)}
+		if it.Deadline != catalog.Staged && state.Names.Get([]byte(it.Name)) != nil {
+			return nil, &folder.Damage{File: folder.Manifest, Err: fmt.Errorf("%w: the name of id %d is there twice", bloomery.ErrCorrupt, it.ID)}
 		}
 		parts, text := l.valuesOf(i, n)
 		if l.anyLost(i, n) {
-			lost[it.id] = true
+			lost[it.ID] = true
 		}
-		state.Restore(it.name, it.id, it.kind, it.deadline, parts, text)
+		for j, p := range parts {
+			p.SetVersion(m.Items[i+j].Version)
+		}
+		state.Restore(it.Name, it.ID, it.Kind, it.Deadline, parts, text)
 		i += n
 	}
 	return lost, nil
 }
 
 // anyLost reports whether one of n values is lost.
-func (l *loaded) anyLost(first, n int) bool { return slices.Contains(l.values[first:first+n], nil) }
+func (l *Loaded) anyLost(first, n int) bool { return slices.Contains(l.values[first:first+n], nil) }
 
 // valuesOf returns the n values from the one at first on: parts, of which those that
 // are lost are void, or a string. A filter of which a part is lost is void as a
 // whole: the others alone would deny keys.
-func (l *loaded) valuesOf(first, n int) (parts []*store.Part, text string) {
+func (l *Loaded) valuesOf(first, n int) (parts []*store.Part, text string) {
 	if s, ok := l.values[first].(string); ok {
 		return nil, s
 	}
@@ -153,10 +158,10 @@ func (l *loaded) valuesOf(first, n int) (parts []*store.Part, text string) {
 }
 
 // salvage reads what is whole in a damaged file of many small contents.
-func (l *loaded) salvage(files Folder, number uint64, m *manifest) {
+func (l *Loaded) salvage(files folder.Folder, number uint64, m *Manifest) {
 	count := 0
-	for i := range m.items {
-		if it := &m.items[i]; !it.gone && it.file == number {
+	for i := range m.Items {
+		if it := &m.Items[i]; !it.Gone && it.File == number {
 			if p, ok := l.values[i].(*store.Part); ok {
 				p.Discard()
 			}
@@ -167,23 +172,23 @@ func (l *loaded) salvage(files Folder, number uint64, m *manifest) {
 	if count < 2 {
 		return // it holds nothing else
 	}
-	data, err := readFile(files, partName(number), nil)
+	data, err := folder.ReadFile(files, folder.PartName(number), nil)
 	if err != nil {
 		return
 	}
-	a := assembly{loaded: l}
+	a := assembly{Loaded: l}
 	for at := 0; at < len(data); {
-		fr, err := parseFrame(data[at:], partFrame)
-		if err == nil && fr.a == number && fr.b == uint64(at) {
-			err = a.take(fr.body, uint64(len(data)), m, number)
-			at += frameHeader + len(fr.body)
+		fr, err := folder.ParseFrame(data[at:], folder.PartFrame)
+		if err == nil && fr.A == number && fr.B == uint64(at) {
+			err = a.take(fr.Body, uint64(len(data)), m, number)
+			at += folder.FrameHeader + len(fr.Body)
 			if err != nil {
 				a.release()
 			}
 			continue
 		}
 		_ = a.finish() // it may have been whole before the damage
-		next := findFrame(data[at+1:], partFrame)
+		next := folder.FindFrame(data[at+1:], folder.PartFrame)
 		if next < 0 {
 			return
 		}
@@ -193,46 +198,46 @@ func (l *loaded) salvage(files Folder, number uint64, m *manifest) {
 }
 
 // loadParts reads one part file into the values of m's items.
-func (l *loaded) loadParts(files Folder, number uint64, m *manifest) (int64, error) {
-	r, err := files.Open(partName(number))
+func (l *Loaded) loadParts(files folder.Folder, number uint64, m *Manifest) (int64, error) {
+	r, err := files.Open(folder.PartName(number))
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, fmt.Errorf("%w: missing", bloomery.ErrCorrupt)
 	}
-	if d, ok := errors.AsType[*damage](err); ok {
-		return 0, d.err // the caller names the file
+	if d, ok := errors.AsType[*folder.Damage](err); ok {
+		return 0, d.Err // the caller names the file
 	}
 	if err != nil {
 		return 0, err
 	}
 	defer func() { _ = r.Close() }() // it was only read
-	f := frameReader{r: r, kind: partFrame, number: number}
-	a := assembly{loaded: l}
+	f := folder.NewFrameReader(r, folder.PartFrame, number)
+	a := assembly{Loaded: l}
 	defer a.release()
 	for {
-		at := f.off
-		fr, err := f.next()
+		at := f.Off
+		fr, err := f.Next()
 		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {
 			return 0, err
 		}
-		if err := a.take(fr.body, uint64(r.Size()), m, number); err != nil {
+		if err := a.take(fr.Body, uint64(r.Size()), m, number); err != nil {
 			return 0, fmt.Errorf("offset %d: %w", at, err)
 		}
 	}
 	if err := a.finish(); err != nil {
-		return 0, fmt.Errorf("offset %d: %w", f.off, err)
+		return 0, fmt.Errorf("offset %d: %w", f.Off, err)
 	}
 	return r.Size(), nil
 }
 
 // assembly puts contents together from pieces.
 type assembly struct {
-	*loaded
+	*Loaded
 	id    uint64 // 0 for none, or for what nobody needs
 	index int    // of the item
-	item  *item
+	item  *Item
 	size  uint64
 	text  []byte
 	from  store.Loader
@@ -240,7 +245,7 @@ type assembly struct {
 
 // take adds the piece of a frame. most bounds what contents may claim to be:
 // they are in a file of that size.
-func (a *assembly) take(body []byte, most uint64, m *manifest, number uint64) error {
+func (a *assembly) take(body []byte, most uint64, m *Manifest, number uint64) error {
 	c := cursor{rest: body}
 	id, size, off := c.uvarint(), c.uvarint(), c.uvarint()
 	if c.bad || id == 0 || off > size || uint64(len(c.rest)) > size-off || size > most {
@@ -268,17 +273,17 @@ func (a *assembly) take(body []byte, most uint64, m *manifest, number uint64) er
 	return nil
 }
 
-func (a *assembly) begin(id, size uint64, first []byte, m *manifest, number uint64) error {
-	i, ok := slices.BinarySearchFunc(m.items, id, func(it item, id uint64) int { return compare(it.id, id) })
-	if !ok || m.items[i].file != number || m.items[i].gone {
+func (a *assembly) begin(id, size uint64, first []byte, m *Manifest, number uint64) error {
+	i, ok := m.index(id)
+	if !ok || m.Items[i].File != number || m.Items[i].Gone {
 		return nil // nobody needs it any more
 	}
-	it := &m.items[i]
-	if it.kind == catalog.String {
+	it := &m.Items[i]
+	if it.Kind == catalog.String {
 		a.id, a.index, a.item, a.size, a.text = id, i, it, size, append([]byte{}, first...)
 		return nil
 	}
-	from, err := a.state.NewLoader(it.kind, first, int64(size))
+	from, err := a.state.NewLoader(it.Kind, first, int64(size))
 	if err == nil {
 		a.id, a.index, a.item, a.size, a.from = id, i, it, size, from
 	}
@@ -292,16 +297,16 @@ func (a *assembly) finish() error {
 	}
 	it, text, from := a.item, a.text, a.from
 	i, size, values := a.index, a.size, a.values
-	*a = assembly{loaded: a.loaded}
+	*a = assembly{Loaded: a.Loaded}
 	if values[i] != nil {
 		if from != nil {
 			from.Release()
 		}
-		return fmt.Errorf("%w: contents of id %d are there twice", bloomery.ErrCorrupt, it.id)
+		return fmt.Errorf("%w: contents of id %d are there twice", bloomery.ErrCorrupt, it.ID)
 	}
 	if from == nil {
 		if uint64(len(text)) != size {
-			return fmt.Errorf("%w: string of id %d cut short", bloomery.ErrCorrupt, it.id)
+			return fmt.Errorf("%w: string of id %d cut short", bloomery.ErrCorrupt, it.ID)
 		}
 		values[i] = string(text)
 		return nil
@@ -309,7 +314,7 @@ func (a *assembly) finish() error {
 	p, err := store.FinishLoad(from)
 	if err != nil {
 		from.Release()
-		return fmt.Errorf("id %d: %w", it.id, err)
+		return fmt.Errorf("id %d: %w", it.ID, err)
 	}
 	values[i] = p
 	return nil
@@ -320,5 +325,5 @@ func (a *assembly) release() {
 	if a.from != nil {
 		a.from.Release()
 	}
-	*a = assembly{loaded: a.loaded}
+	*a = assembly{Loaded: a.Loaded}
 }

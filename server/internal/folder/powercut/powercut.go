@@ -24,10 +24,10 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/bloomery/bloomery/server/internal/door/local"
+	"github.com/bloomery/bloomery/server/internal/folder"
 )
 
-var _ local.Files = (*Disk)(nil)
+var _ folder.Files = (*Disk)(nil)
 
 // ErrPower is what every operation answers when the power is gone.
 var ErrPower = errors.New("powercut: the power is gone")
@@ -202,8 +202,8 @@ func (d *Disk) do(op, name string, f func() error) error {
 	return f()
 }
 
-// Create implements local.Files.
-func (d *Disk) Create(name string) (local.File, error) {
+// Create implements folder.Files.
+func (d *Disk) Create(name string) (folder.File, error) {
 	var f *inode
 	err := d.do("create", name, func() error {
 		if f = d.names[name]; f != nil {
@@ -221,8 +221,8 @@ func (d *Disk) Create(name string) (local.File, error) {
 	return &file{d, f, name}, nil
 }
 
-// Append implements local.Files.
-func (d *Disk) Append(name string) (local.File, error) {
+// Append implements folder.Files.
+func (d *Disk) Append(name string) (folder.File, error) {
 	var f *inode
 	err := d.do("append", name, func() error {
 		if f = d.names[name]; f == nil {
@@ -236,8 +236,8 @@ func (d *Disk) Append(name string) (local.File, error) {
 	return &file{d, f, name}, nil
 }
 
-// Open implements local.Files.
-func (d *Disk) Open(name string) (local.Reader, error) {
+// Open implements folder.Files.
+func (d *Disk) Open(name string) (folder.Reader, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.dead {
@@ -251,7 +251,7 @@ func (d *Disk) Open(name string) (local.Reader, error) {
 	return reader{bytes.NewReader(data), int64(len(data))}, nil
 }
 
-// List implements local.Files.
+// List implements folder.Files.
 func (d *Disk) List() ([]string, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -261,7 +261,7 @@ func (d *Disk) List() ([]string, error) {
 	return slices.Sorted(maps.Keys(d.names)), nil
 }
 
-// Rename implements local.Files.
+// Rename implements folder.Files.
 func (d *Disk) Rename(from, to string) error {
 	return d.do("rename", from, func() error {
 		f := d.names[from]
@@ -275,7 +275,7 @@ func (d *Disk) Rename(from, to string) error {
 	})
 }
 
-// Remove implements local.Files.
+// Remove implements folder.Files.
 func (d *Disk) Remove(name string) error {
 	return d.do("remove", name, func() error {
 		if d.names[name] == nil {
@@ -287,7 +287,7 @@ func (d *Disk) Remove(name string) error {
 	})
 }
 
-// Sync implements local.Files.
+// Sync implements folder.Files.
 func (d *Disk) Sync() error {
 	return d.do("sync folder", "", func() error {
 		d.durable, d.changes = maps.Clone(d.names), nil
@@ -295,12 +295,12 @@ func (d *Disk) Sync() error {
 	})
 }
 
-// Lock implements local.Files.
+// Lock implements folder.Files.
 func (d *Disk) Lock() (io.Closer, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.locked {
-		return nil, local.ErrLocked
+		return nil, folder.ErrLocked
 	}
 	d.locked = true
 	return unlock{d}, nil

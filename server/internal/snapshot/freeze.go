@@ -1,0 +1,137 @@
+package snapshot
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+const (
+	// pieceBytes is how much of a part is copied under its lock at a time.
+	pieceBytes = 256 << 10
+	// maxSaved is how much writers may put aside of a part that is being
+	// copied before they wait for the copy.
+	maxSaved = 16 << 20
+)
+
+// freeze is a part that is being copied while it changes.
+type freeze struct {
+	part   *store.Part
+	mu     sync.Mutex // before that of part; for frozen
+	frozen store.Frozen
+	moved  sync.Cond
+	done   bool
+	saved  atomic.Int64 // bytes that writers put aside
+}
+
+// Throttle waits while too much of the part that is being copied was put aside. The
+// caller holds no lock.
+func (s *Saver) Throttle() {
+	z := s.frozen.Load()
+	if z == nil || z.saved.Load() < maxSaved {
+		return
+	}
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	for !z.done && z.saved.Load() >= maxSaved {
+		z.moved.Wait()
+	}
+}
+
+// Crowded reports whether Throttle would wait.
+func (s *Saver) Crowded() bool {
+	z := s.frozen.Load()
+	return z != nil && z.saved.Load() >= maxSaved
+}
+
+// Note notes how much of p was put aside, if it is being copied. The caller has
+// changed it, and holds its lock.
+func (s *Saver) Note(p *store.Part) {
+	if z := s.frozen.Load(); z != nil && z.part == p {
+		z.saved.Store(int64(z.frozen.Saved()))
+	}
+}
+
+// contents finds or makes the place of one item.
+func (s *Saver) contents(src Source, w *partsWriter, m *Manifest, it *Item, v value) error {
+	old, had := s.find(it.ID)
+	if v.part == nil { // a string never changes
+		it.Position = m.Position()
+		if had {
+			it.File, it.Size = old.file, old.size
+			return nil
+		}
+		return w.text(it, v.text)
+	}
+	var (
+		frozen store.Frozen
+		z      *freeze
+		size   int64
+		err    error
+	)
+	src.Freeze(it.ID, v.part, func(lane int, position uint64) {
+		it.Lane, it.Position, it.Version = lane, position, v.part.Changes()
+		if it.Gone = v.part.Gone(); it.Gone || had && old.version == it.Version {
+			it.File, it.Size = old.file, old.size
+			return
+		}
+		if frozen, err = v.part.Freeze(); err != nil {
+			return
+		}
+		if size = frozen.Size(); size <= s.config.Small {
+			w.gather(frozen, int(size)+2*minPiece)
+			_ = frozen.Close()
+			return
+		}
+		z = &freeze{part: v.part, frozen: frozen}
+		z.moved.L = &z.mu
+		s.frozen.Store(z)
+	})
+	switch {
+	case err != nil || frozen == nil:
+		return err
+	case z == nil:
+		return w.small(it, size)
+	}
+	return s.large(w, it, z, size)
+}
+
+// large writes a part while it changes.
+func (s *Saver) large(w *partsWriter, it *Item, z *freeze, size int64) error {
+	err := w.large(it, z, size)
+	z.part.Lock()
+	_ = z.frozen.Close()
+	it.Gone = z.part.Gone()
+	z.part.Unlock()
+	s.frozen.Store(nil)
+	z.finish()
+	if it.Gone {
+		w.discard(it)
+	}
+	return err
+}
+
+// progress copies some pieces and wakes writers that wait for that. It reports
+// whether there may be more; there are none of a filter that is gone.
+func (z *freeze) progress(w *partsWriter) bool {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	z.part.RLock()
+	defer z.part.RUnlock()
+	if z.part.Gone() {
+		w.pieces = w.pieces[:0]
+		return false
+	}
+	more := w.gather(z.frozen, pieceBytes)
+	z.saved.Store(int64(z.frozen.Saved()))
+	z.moved.Broadcast()
+	return more
+}
+
+func (z *freeze) finish() {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	z.done = true
+	z.moved.Broadcast()
+}

@@ -1,0 +1,331 @@
+package snapshot
+
+import (
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/folder"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// The versions of a manifest. Version 1 is that of a single server: one lane without
+// state, and items without versions. Releases that know no other refuse version 2.
+const (
+	Version1 = 1
+	Version2 = 2
+)
+
+// manifestBody is about how long the body of a frame is.
+const manifestBody = 64 << 10
+
+// Manifest is the catalogue at one position, and where the contents are. Its first
+// frame holds the numbers; then, in version 2, each lane has a frame; the others
+// hold the items in the order of ids.
+type Manifest struct {
+	Version int
+	Number  uint64 // counts snapshots
+	Last    uint64 // the last id that was given
+	Next    uint64 // the number of the next part file
+	Saved   int64  // when, in milliseconds since 1970
+	Seeded  bool   // has a seed; the first manifests had none
+	Seed    uint64 // of the order of names
+	Cluster uint64 // which cluster the data belongs to; 0 for none
+	Node    uint32 // the number of the node that wrote it
+	Lanes   []Lane // at least one; the first is that of the catalogue
+	Items   []Item
+}
+
+// Lane is a sequence of records, and what a recovery has to know of it.
+type Lane struct {
+	// Seq is the position behind which a recovery reads. The catalogue is that
+	// of the first lane's; every part is that of its own position, not below.
+	Seq uint64
+	// High is up to where the lane must reach: it is lost if it ends before.
+	High uint64
+	// State is what the door keeps of the lane besides contents, at Seq.
+	State []byte
+}
+
+// Item is a name, and where its contents are.
+type Item struct {
+	ID       uint64 // of a further part of a filter: that of the filter and its index
+	Kind     catalog.Kind
+	Gone     bool // removed while the snapshot was taken: the log has the record
+	Deadline int64
+	Name     string
+	File     uint64 // the part file with its contents
+	Size     uint64 // there, headers included
+	Lane     int    // whose records change the contents
+	Position uint64 // of that lane, of which the contents are the state
+	Version  uint64 // of the part; version 1 does not keep it
+}
+
+// Empty is the manifest of a folder that has none.
+func Empty() *Manifest { return &Manifest{Version: Version1, Lanes: make([]Lane, 1)} }
+
+// Position returns the position that the catalogue is the state of.
+func (m *Manifest) Position() uint64 { return m.Lanes[0].Seq }
+
+// High returns up to where the first lane must reach.
+func (m *Manifest) High() uint64 { return m.Lanes[0].High }
+
+// Names returns the number of names: a filter of several parts has one.
+func (m *Manifest) Names() int {
+	n := 0
+	for i := range m.Items {
+		if m.Items[i].Kind != catalog.FilterPart {
+			n++
+		}
+	}
+	return n
+}
+
+// Find returns the item of an id, nil if there is none.
+func (m *Manifest) Find(id uint64) *Item {
+	i, ok := m.index(id)
+	if !ok {
+		return nil
+	}
+	return &m.Items[i]
+}
+
+func (m *Manifest) index(id uint64) (int, bool) {
+	return slices.BinarySearchFunc(m.Items, id, func(it Item, id uint64) int { return cmp.Compare(it.ID, id) })
+}
+
+// Files returns the numbers of the part files that m needs, with the least size that
+// each must have.
+func (m *Manifest) Files() map[uint64]uint64 {
+	sizes := map[uint64]uint64{}
+	for i := range m.Items {
+		if it := &m.Items[i]; !it.Gone {
+			sizes[it.File] += it.Size
+		}
+	}
+	return sizes
+}
+
+// Write writes m into a temporary file, to be renamed into place, and calls sync to
+// make it durable.
+func (m *Manifest) Write(files folder.Files, sync func(folder.Point, folder.File) error) error {
+	f, err := files.Create(folder.ManifestTemp)
+	if err != nil {
+		return err
+	}
+	w := folder.NewFrameWriter(f, folder.ManifestFrame, m.Number)
+	err = w.Seal(m.appendHeader(w.Body()))
+	for i := 0; err == nil && m.Version > Version1 && i < len(m.Lanes); i++ {
+		err = w.Seal(m.Lanes[i].append(w.Body()))
+	}
+	for rest := m.Items; err == nil && len(rest) > 0; {
+		b := w.Body()
+		for from := len(b); len(rest) > 0 && len(b)-from < manifestBody; rest = rest[1:] {
+			b = m.appendItem(b, &rest[0])
+		}
+		err = w.Seal(b)
+	}
+	if err == nil {
+		err = w.Flush()
+	}
+	if err == nil {
+		err = sync(folder.SyncManifest, f)
+	}
+	return errors.Join(err, f.Close())
+}
+
+// appendHeader appends the numbers. Those of version 2 are behind those of version 1,
+// so that a release that does not know them says so.
+func (m *Manifest) appendHeader(b []byte) []byte {
+	for _, v := range []uint64{m.Number, m.Position(), m.High(), m.Last, m.Next, uint64(m.Saved), uint64(len(m.Items))} {
+		b = binary.AppendUvarint(b, v)
+	}
+	if m.Seeded || m.Version > Version1 {
+		b = binary.AppendUvarint(b, m.Seed)
+	}
+	if m.Version == Version1 {
+		return b
+	}
+	for _, v := range []uint64{Version2, flag(m.Seeded), m.Cluster, uint64(m.Node), uint64(len(m.Lanes))} {
+		b = binary.AppendUvarint(b, v)
+	}
+	return b
+}
+
+func flag(set bool) uint64 {
+	if set {
+		return 1
+	}
+	return 0
+}
+
+func (l *Lane) append(b []byte) []byte {
+	b = binary.AppendUvarint(b, l.Seq)
+	b = binary.AppendUvarint(b, l.High)
+	return append(b, l.State...)
+}
+
+func (m *Manifest) appendItem(b []byte, it *Item) []byte {
+	b = binary.AppendUvarint(b, it.ID)
+	b = append(b, byte(it.Kind), byte(flag(it.Gone)))
+	b = binary.AppendVarint(b, it.Deadline)
+	b = binary.AppendUvarint(b, uint64(len(it.Name)))
+	b = append(b, it.Name...)
+	b = binary.AppendUvarint(b, it.File)
+	b = binary.AppendUvarint(b, it.Size)
+	if m.Version > Version1 {
+		b = binary.AppendUvarint(b, uint64(it.Lane))
+		b = binary.AppendUvarint(b, it.Version)
+	}
+	return binary.AppendUvarint(b, it.Position-m.Lanes[it.Lane].Seq)
+}
+
+// Read reads the manifest of a folder. It returns nil if there is none.
+func Read(files folder.Folder) (*Manifest, error) {
+	r, err := files.Open(folder.Manifest)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = r.Close() }() // it was only read
+	m, err := Decode(r)
+	if err != nil {
+		return nil, &folder.Damage{File: folder.Manifest, Err: err}
+	}
+	return m, nil
+}
+
+// Decode decodes a manifest. The error wraps bloomery.ErrCorrupt or
+// bloomery.ErrVersion.
+func Decode(r folder.Reader) (*Manifest, error) {
+	f := folder.NewFrameReader(r, folder.ManifestFrame, folder.AnyNumber)
+	fr, err := f.Next()
+	if errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("offset 0: %w: empty", bloomery.ErrCorrupt)
+	}
+	if err != nil {
+		return nil, err
+	}
+	m := &Manifest{}
+	lanes, count, err := m.decodeHeader(fr)
+	if err != nil {
+		return nil, fmt.Errorf("offset 0: %w", err)
+	}
+	for i := range lanes {
+		at := f.Off
+		if fr, err = f.Next(); errors.Is(err, io.EOF) {
+			return nil, fmt.Errorf("offset %d: %w: lane %d is missing", at, bloomery.ErrCorrupt, i)
+		}
+		if err == nil && !m.decodeLane(i, fr.Body) {
+			err = fmt.Errorf("offset %d: %w: lane %d", at, bloomery.ErrCorrupt, i)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	for {
+		at := f.Off
+		fr, err := f.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err == nil {
+			err = m.decodeItems(fr.Body, at)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if uint64(len(m.Items)) != count {
+		return nil, fmt.Errorf("offset %d: %w: %d names, want %d", f.Off, bloomery.ErrCorrupt, len(m.Items), count)
+	}
+	return m, nil
+}
+
+// decodeHeader decodes the numbers, and returns how many lanes and items follow.
+func (m *Manifest) decodeHeader(fr folder.Frame) (lanes, count uint64, err error) {
+	c := cursor{rest: fr.Body}
+	m.Number = c.uvarint()
+	first := Lane{Seq: c.uvarint(), High: c.uvarint()}
+	m.Last, m.Next, m.Saved, count = c.uvarint(), c.uvarint(), int64(c.uvarint()), c.uvarint()
+	if m.Seeded = len(c.rest) > 0; m.Seeded {
+		m.Seed = c.uvarint()
+	}
+	m.Version, m.Lanes = Version1, []Lane{first}
+	seeded, node := uint64(0), uint64(0)
+	if len(c.rest) > 0 {
+		if v := c.uvarint(); v != Version2 && !c.bad {
+			return 0, 0, fmt.Errorf("%w: a header with more fields than this release knows: a later one is needed", bloomery.ErrVersion)
+		}
+		m.Version = Version2
+		seeded, m.Cluster, node, lanes = c.uvarint(), c.uvarint(), c.uvarint(), c.uvarint()
+		m.Seeded, m.Node = seeded == 1, uint32(node)
+	}
+	if !c.bad && len(c.rest) > 0 {
+		return 0, 0, fmt.Errorf("%w: a header with more fields than this release knows: a later one is needed", bloomery.ErrVersion)
+	}
+	if c.bad || m.Number != fr.A || first.High < first.Seq || seeded > 1 || node != uint64(m.Node) || m.Version == Version2 && lanes == 0 {
+		return 0, 0, fmt.Errorf("%w: header", bloomery.ErrCorrupt)
+	}
+	return lanes, count, nil
+}
+
+// decodeLane adds the next lane. The positions of the first are in the header too.
+func (m *Manifest) decodeLane(i uint64, body []byte) bool {
+	c := cursor{rest: body}
+	l := Lane{Seq: c.uvarint(), High: c.uvarint()}
+	if c.bad || l.High < l.Seq {
+		return false
+	}
+	l.State = slices.Clone(c.rest)
+	if i > 0 {
+		m.Lanes = append(m.Lanes, l)
+		return true
+	}
+	same := l.Seq == m.Position() && l.High == m.High()
+	m.Lanes[0] = l
+	return same
+}
+
+// decodeItems adds the items of a frame.
+func (m *Manifest) decodeItems(body []byte, at int64) error {
+	for c := (cursor{rest: body}); len(c.rest) > 0; {
+		it, ok := c.item(m)
+		if !ok || len(m.Items) > 0 && m.Items[len(m.Items)-1].ID >= it.ID {
+			return fmt.Errorf("offset %d: %w: item", at, bloomery.ErrCorrupt)
+		}
+		if !store.Known(it.Kind) {
+			return fmt.Errorf("offset %d: %w: %q is of kind %d, which this release does not have: a later one is needed", at, bloomery.ErrVersion, it.Name, it.Kind)
+		}
+		m.Items = append(m.Items, it)
+	}
+	return nil
+}
+
+func (c *cursor) item(m *Manifest) (it Item, ok bool) {
+	it.ID = c.uvarint()
+	flags := c.take(2)
+	it.Deadline = c.varint()
+	it.Name = string(c.take(c.uvarint()))
+	it.File, it.Size = c.uvarint(), c.uvarint()
+	lane := uint64(0)
+	if m.Version > Version1 {
+		lane, it.Version = c.uvarint(), c.uvarint()
+	}
+	behind := c.uvarint()
+	if c.bad || lane >= uint64(len(m.Lanes)) {
+		return it, false
+	}
+	it.Kind, it.Gone, it.Lane = catalog.Kind(flags[0]), flags[1] == 1, int(lane)
+	l := &m.Lanes[lane]
+	it.Position = l.Seq + behind
+	return it, flags[1] <= 1 && it.ID <= m.Last && behind <= l.High-l.Seq && it.File < m.Next
+}
