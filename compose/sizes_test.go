@@ -11,10 +11,10 @@ import (
 	"github.com/bloomery/bloomery/cuckoo"
 )
 
-// TestReadmeSizes holds the bits per key in README's table to filters for a
+// TestChoosingSizes holds the bits per key in docs/choosing.md to filters for a
 // million keys, at 1%, 0.1% and 0.01%.
-func TestReadmeSizes(t *testing.T) {
-	data, err := os.ReadFile("../README.md")
+func TestChoosingSizes(t *testing.T) {
+	data, err := os.ReadFile("../docs/choosing.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +47,7 @@ func TestReadmeSizes(t *testing.T) {
 			found = found || strings.Contains(line, "`"+name) && strings.Contains(line, "| "+want)
 		}
 		if !found {
-			t.Errorf("README has no row of %s with %s", name, want)
+			t.Errorf("docs/choosing.md has no row of %s with %s", name, want)
 		}
 	}
 }

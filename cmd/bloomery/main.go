@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-//go:generate go test . -count=1 -run TestReadme|TestManual|TestConfiguration -update
+//go:generate go test . -count=1 -run TestManual|TestConfiguration -update
 
 func main() {
 	// A pipe whose reader went away is an error of the write, so that files are

@@ -1,0 +1,195 @@
+package bloomery_test
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// sources returns the files under dir whose names match one of the patterns,
+// without testdata and what programs fetch or build.
+func sources(t *testing.T, dir string, patterns ...string) []string {
+	t.Helper()
+	var files []string
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name := d.Name()
+		if d.IsDir() {
+			if path != "." && (slices.Contains([]string{".git", "testdata", "corpora", "dist", "bin", "bloomery-data"}, name)) {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		for _, pattern := range patterns {
+			if ok, _ := filepath.Match(pattern, name); ok {
+				files = append(files, filepath.ToSlash(path))
+				return nil
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(files) == 0 {
+		t.Fatalf("no files match %q in %s", patterns, dir)
+	}
+	return files
+}
+
+func readText(t *testing.T, path string) string {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// prose returns the lines of a Markdown text that are not code.
+func prose(text string) []string {
+	var lines []string
+	code := false
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(strings.TrimSpace(line), "```") {
+			code = !code
+			continue
+		}
+		if !code {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+var (
+	link     = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	verbatim = regexp.MustCompile("`[^`]*`")
+	noAnchor = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
+)
+
+// anchors returns the names by which the headings of a Markdown text are linked
+// to.
+func anchors(text string) map[string]bool {
+	all := map[string]bool{}
+	for _, line := range prose(text) {
+		title, ok := strings.CutPrefix(strings.TrimLeft(line, "#"), " ")
+		if !ok || !strings.HasPrefix(line, "#") {
+			continue
+		}
+		name := strings.ReplaceAll(noAnchor.ReplaceAllString(strings.ToLower(strings.TrimSpace(title)), ""), " ", "-")
+		for i, unique := 0, name; ; i++ {
+			if i > 0 {
+				unique = fmt.Sprintf("%s-%d", name, i)
+			}
+			if !all[unique] {
+				all[unique] = true
+				break
+			}
+		}
+	}
+	return all
+}
+
+// TestLinks asks that every link of every document to a file of this repository,
+// or to a heading of one, leads somewhere.
+func TestLinks(t *testing.T) {
+	links := 0
+	for _, file := range sources(t, ".", "*.md") {
+		text := readText(t, file)
+		for _, line := range prose(text) {
+			for _, m := range link.FindAllStringSubmatch(verbatim.ReplaceAllString(line, ""), -1) {
+				target, anchor, _ := strings.Cut(m[1], "#")
+				if strings.Contains(target, ":") {
+					continue // another host
+				}
+				links++
+				path := file
+				if target != "" {
+					path = filepath.Join(filepath.Dir(file), target)
+				}
+				if _, err := os.Stat(path); err != nil {
+					t.Errorf("%s links to %s, which is not there", file, m[1])
+					continue
+				}
+				if anchor != "" && !anchors(readText(t, path))[anchor] {
+					t.Errorf("%s links to %s: there is no such heading", file, m[1])
+				}
+			}
+		}
+	}
+	if links < 100 {
+		t.Errorf("%d links were found, want at least 100", links)
+	}
+}
+
+// TestDocumentsAreListed asks that the index of docs names every document.
+func TestDocumentsAreListed(t *testing.T) {
+	index := readText(t, "docs/README.md")
+	for _, file := range sources(t, "docs", "*.md") {
+		name := strings.TrimPrefix(file, "docs/")
+		if name != "README.md" && !strings.HasPrefix(name, "adr/") && !strings.Contains(index, "("+name+")") {
+			t.Errorf("docs/README.md does not list %s", name)
+		}
+	}
+}
+
+// TestReadmeFigures holds the table of speeds in README to docs/benchmarks.md.
+func TestReadmeFigures(t *testing.T) {
+	measured := map[string]string{} // by peer, keys and size
+	for line := range strings.Lines(readText(t, "docs/benchmarks.md")) {
+		cells := strings.Split(strings.TrimSpace(line), " | ")
+		if peer, ok := strings.CutPrefix(cells[0], "| batch lookups, k = 8, against "); ok && len(cells) == 6 {
+			measured[peer+"/"+cells[1]+"/"+cells[2]] = cells[3]
+		}
+	}
+	_, rest, ok := strings.Cut(readText(t, "README.md"), "held by TestReadmeFigures -->\n")
+	if !ok {
+		t.Fatal("README has no table that is marked with this test")
+	}
+	table, _, _ := strings.Cut(rest, "\n\n")
+	rows := strings.Split(table, "\n")
+	sizes := strings.Split(strings.Trim(rows[0], "| "), " | ")
+	for _, row := range rows[2:] {
+		cells := strings.Split(strings.Trim(row, "| "), " | ")
+		for i, cell := range cells[1:] {
+			at := cells[0] + "/%s/" + sizes[i+1]
+			want := measured[fmt.Sprintf(at, "hits")] + " / " + measured[fmt.Sprintf(at, "misses")]
+			if cell != want {
+				t.Errorf("README has %s for %s at %s, docs/benchmarks.md %s", cell, cells[0], sizes[i+1], want)
+			}
+		}
+	}
+	if len(rows) < 5 {
+		t.Errorf("README has %d rows of speeds", len(rows)-2)
+	}
+}
+
+// TestCodeOfDocs asks that the Go code of README and docs/library.md is that of
+// programs, which are compiled and run.
+func TestCodeOfDocs(t *testing.T) {
+	for doc, program := range map[string]string{
+		"README.md":       "examples/hello/main.go",
+		"docs/library.md": "examples/tour/main.go",
+	} {
+		code := readText(t, program)
+		indented := strings.ReplaceAll(code, "\n\t", "\n")
+		blocks := strings.Split(readText(t, doc), "```go\n")[1:]
+		if len(blocks) == 0 {
+			t.Errorf("%s has no Go code", doc)
+		}
+		for _, block := range blocks {
+			block, _, _ = strings.Cut(block, "```")
+			if !strings.Contains(indented, block) && !strings.Contains(code, block) {
+				t.Errorf("%s has code that %s does not have:\n%s", doc, program, block)
+			}
+		}
+	}
+}

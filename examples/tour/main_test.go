@@ -1,0 +1,12 @@
+package main
+
+import "testing"
+
+// Every step of docs/library.md succeeds.
+func TestSteps(t *testing.T) {
+	for i, step := range []func() error{parameters, batches, deletes, goroutines, files, static, kinds} {
+		if err := step(); err != nil {
+			t.Errorf("step %d: %v", i, err)
+		}
+	}
+}
