@@ -100,6 +100,8 @@ var rooms = map[string][]string{
 	},
 	"examples/attack":   {"hashing", "bloom", "counting", "compose"},
 	"examples/embedded": {"server"},
+	"examples/hello":    {"bloom"},
+	"examples/tour":     {"", "bloom", "codec", "codec/file", "cuckoo", "fuse", "hashing"},
 	"contrib/packaging": {},
 	"contrib/platforms": {},
 	"examples/words":    {"bloom"},
