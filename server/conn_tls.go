@@ -102,6 +102,7 @@ func (t *tlsLayer) Read(p []byte) (int, error) {
 		return t.readRecord(p)
 	}
 	if len(t.in) == 0 {
+		t.in = nil // its memory goes to another connection, or is free
 		return 0, againError{}
 	}
 	n := copy(p, t.in)
