@@ -254,13 +254,13 @@ func TestPartialCommandsEnd(t *testing.T) {
 	drops := dial(t, addr)
 	_, _ = drops.nc.Write([]byte("*2\r\n$4\r\nECHO\r\n$1000\r\n"))
 	began := time.Now()
-	for time.Since(began) < 10*time.Second {
+	for time.Since(began) < 30*time.Second {
 		if _, err := drops.nc.Write([]byte("x")); err != nil {
 			break
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
-	if took := time.Since(began); took > 5*time.Second {
+	if took := time.Since(began); took > 20*time.Second {
 		t.Errorf("a command of ten bytes a second was waited for %v", took)
 	}
 	quiet.expect("+PONG\r\n", "PING")

@@ -130,7 +130,7 @@ func TestHTTPSlowClients(t *testing.T) {
 		if err != nil && !errors.Is(err, net.ErrClosed) {
 			t.Errorf("%s: %v", name, err)
 		}
-		if took := time.Since(began); took < 500*time.Millisecond || took > 10*time.Second {
+		if took := time.Since(began); took < 500*time.Millisecond || took > 20*time.Second {
 			t.Errorf("%s: closed after %v: %q", name, took, answer)
 		}
 		if name == "a body" && !bytes.Contains(answer, []byte(" 408 ")) {
@@ -265,7 +265,7 @@ func waitEvent(t *testing.T, events <-chan httpEvent, name string) map[string]an
 func TestHTTPEvents(t *testing.T) {
 	t.Parallel()
 	// A stream outlives the time that other requests may take.
-	s, addr, stop := serveHTTP(t, server.Config{WriteTimeout: time.Second})
+	s, addr, stop := serveHTTP(t, server.Config{WriteTimeout: time.Second, ShutdownTimeout: time.Minute})
 	c := inside(t, s)
 	c.expect("+OK\r\n", "FILTER.CREATE", "first", "bloom", "CAPACITY", "1000")
 	events := listenEvents(t, "http://"+addr+"/api/v1/events?sort=name&limit=10")
@@ -297,7 +297,7 @@ func TestHTTPEvents(t *testing.T) {
 	}
 	for range events {
 	}
-	if took := time.Since(began); took > 5*time.Second {
+	if took := time.Since(began); took > 20*time.Second {
 		t.Errorf("the server took %v to end", took)
 	}
 }
@@ -345,7 +345,7 @@ func TestHTTPEventsBounded(t *testing.T) {
 // and that the server does not wait for clients that send nothing.
 func TestHTTPShutdown(t *testing.T) {
 	t.Parallel()
-	s, addr, stop := serveHTTP(t, server.Config{HTTPAdmin: true, ShutdownTimeout: 10 * time.Second})
+	s, addr, stop := serveHTTP(t, server.Config{HTTPAdmin: true, ShutdownTimeout: time.Minute})
 	c := inside(t, s)
 	c.expect("+OK\r\n", "CLIENT", "PAUSE", "60000", "WRITE")
 	dialHTTP(t, addr) // it never sends anything
@@ -361,7 +361,7 @@ func TestHTTPShutdown(t *testing.T) {
 	if err := stop(); err != nil {
 		t.Error(err)
 	}
-	if took := time.Since(began); took > 4*time.Second {
+	if took := time.Since(began); took > 20*time.Second {
 		t.Errorf("the server took %v to end", took)
 	}
 	answer, err := io.ReadAll(nc)
@@ -384,7 +384,7 @@ func TestHTTPShutdownTimeout(t *testing.T) {
 	if err := stop(); err != nil {
 		t.Error(err)
 	}
-	if took := time.Since(began); took < 900*time.Millisecond || took > 6*time.Second {
+	if took := time.Since(began); took < 900*time.Millisecond || took > 20*time.Second {
 		t.Errorf("the server took %v to end", took)
 	}
 }

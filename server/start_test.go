@@ -104,13 +104,13 @@ func (c *client) reply() string {
 func (c *client) expect(want string, args ...string) {
 	c.t.Helper()
 	if got := c.do(args...); got != want {
-		c.t.Errorf("%q = %q, want %q", args, got, want)
+		c.t.Errorf("%.200q = %.1000q, want %.1000q", args, got, want)
 	}
 }
 
 // closed reports whether the server closed the connection.
 func (c *client) closed() bool {
-	_ = c.nc.SetReadDeadline(time.Now().Add(5 * time.Second))
+	_ = c.nc.SetReadDeadline(time.Now().Add(20 * time.Second))
 	_, err := c.r.ReadByte()
 	return err == io.EOF
 }
