@@ -29,3 +29,7 @@ require (
 )
 
 replace github.com/bloomery/bloomery => ../..
+
+// The server is compiled once for its own tests and for these: with the version that
+// its module asks for.
+replace github.com/klauspost/cpuid/v2 => github.com/klauspost/cpuid/v2 v2.2.10
