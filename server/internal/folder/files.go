@@ -50,6 +50,7 @@ type File interface {
 // Reader reads a file.
 type Reader interface {
 	io.ReadCloser
+	io.ReaderAt
 	// Size returns the length of the file.
 	Size() int64
 }

@@ -70,7 +70,7 @@ func (s *Saver) contents(src Source, w *partsWriter, m *Manifest, it *Item, v va
 		size   int64
 		err    error
 	)
-	src.Freeze(it.ID, v.part, func(lane int, position uint64) {
+	src.Freeze(v.entry, v.index, v.part, func(lane int, position uint64) {
 		it.Lane, it.Position, it.Version = lane, position, v.part.Changes()
 		if it.Gone = v.part.Gone(); it.Gone || had && old.version == it.Version {
 			it.File, it.Size = old.file, old.size

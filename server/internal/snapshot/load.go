@@ -73,6 +73,15 @@ func Load(files folder.Folder, m *Manifest, state *store.State) *Loaded {
 	return l
 }
 
+// Discard gives back the memory of what was read and is not to be put into a state.
+func (l *Loaded) Discard() {
+	for _, v := range l.values {
+		if p, ok := v.(*store.Part); ok {
+			p.Discard()
+		}
+	}
+}
+
 // isDamage reports whether an error is of the file: not one of a later release,
 // of memory, of permissions. A start refuses them all; only damage is dropped.
 func isDamage(err error) bool {

@@ -140,6 +140,18 @@ func (m *Manifest) Write(files folder.Files, sync func(folder.Point, folder.File
 	return errors.Join(err, f.Close())
 }
 
+// Install writes m and renames it into place. All part files that it names are durable.
+func (m *Manifest) Install(files folder.Files) error {
+	err := m.Write(files, func(_ folder.Point, f folder.File) error { return f.Sync() })
+	if err == nil {
+		err = files.Rename(folder.ManifestTemp, folder.Manifest)
+	}
+	if err == nil {
+		err = files.Sync()
+	}
+	return err
+}
+
 // appendHeader appends the numbers. Those of version 2 are behind those of version 1,
 // so that a release that does not know them says so.
 func (m *Manifest) appendHeader(b []byte) []byte {

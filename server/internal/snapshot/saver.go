@@ -36,10 +36,9 @@ type Source interface {
 	// the catalogue, while that cannot change: under its lock, at the position
 	// of the first lane. Positions of the other lanes are noted before.
 	Cut(m *Manifest, copy func()) error
-	// Freeze calls fn with the lane of a part and its position there while p is
-	// locked and its lane is between two messages. The id of a part is that of
-	// its filter and its index.
-	Freeze(id uint64, p *store.Part, fn func(lane int, position uint64))
+	// Freeze calls fn with the lane of p, which is a part of e by its index, and
+	// its position there while p is locked and its lane is between two messages.
+	Freeze(e *catalog.Entry, index int, p *store.Part, fn func(lane int, position uint64))
 	// Settle sets High of all lanes to where they must reach, which is not before
 	// any position of m, and returns when they are durable up to there.
 	Settle(m *Manifest) error
@@ -179,7 +178,7 @@ func (s *Saver) parts(src Source, w *partsWriter, m *Manifest, values []value) (
 			if err == nil && !v.done && len(v.text) < store.Long != long {
 				err = s.contents(src, w, m, &m.Items[i], v)
 				values[i] = value{done: true}
-				if v.entry != nil {
+				if v.index == 0 {
 					s.config.State.LetGo(v.entry)
 				}
 			}
@@ -211,8 +210,9 @@ func (s *Saver) forgetMissing() error {
 
 // value is what an item stands for: a part, or a string.
 type value struct {
-	entry *catalog.Entry // of a string, or of a filter in its first part
+	entry *catalog.Entry
 	part  *store.Part
+	index int // of part
 	text  string
 	done  bool
 }
@@ -251,10 +251,8 @@ func (m *Manifest) spread(entries []*catalog.Entry) []value {
 			values = append(values, value{entry: e, text: store.Text(e)})
 		}
 		for j, p := range store.Parts(e) {
-			values = append(values, value{part: p})
-			if j == 0 {
-				values[len(values)-1].entry = e
-			} else {
+			values = append(values, value{entry: e, part: p, index: j})
+			if j > 0 {
 				items = append(items, Item{ID: e.ID + uint64(j), Kind: catalog.FilterPart, Deadline: m.Items[i].Deadline})
 			}
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/bloomery/bloomery/bloom"
 	"github.com/bloomery/bloomery/codec"
+	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/folder/powercut"
@@ -58,13 +59,14 @@ func (l *lanes) Cut(m *snapshot.Manifest, copy func()) error {
 	return nil
 }
 
-func (l *lanes) Freeze(id uint64, p *store.Part, fn func(int, uint64)) {
+func (l *lanes) Freeze(e *catalog.Entry, index int, p *store.Part, fn func(int, uint64)) {
 	if l.between != nil {
 		l.between()
 	}
 	p.Lock()
 	defer p.Unlock()
-	fn(laneOf(id), l.seqs[laneOf(id)])
+	lane := laneOf(e.ID + uint64(index))
+	fn(lane, l.seqs[lane])
 }
 
 func (l *lanes) Settle(m *snapshot.Manifest) error {

@@ -19,10 +19,7 @@ func TestFolderOfACluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.Version, m.Cluster, m.Node = saved.Version2, 5, 3
-	if err := m.Write(files, func(_ folder.Point, f folder.File) error { return f.Sync() }); err != nil {
-		t.Fatal(err)
-	}
-	if err := files.Rename(folder.ManifestTemp, folder.Manifest); err != nil {
+	if err := m.Install(files); err != nil {
 		t.Fatal(err)
 	}
 	names, err := files.List()

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/order"
@@ -104,7 +105,7 @@ func (d source) Cut(m *snapshot.Manifest, copy func()) error {
 }
 
 // Freeze implements snapshot.Source: records of a part are logged under its lock.
-func (d source) Freeze(_ uint64, p *store.Part, fn func(lane int, position uint64)) {
+func (d source) Freeze(_ *catalog.Entry, _ int, p *store.Part, fn func(lane int, position uint64)) {
 	p.Lock()
 	defer p.Unlock()
 	fn(0, d.log.position())
