@@ -7,6 +7,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/codec"
 	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/server/internal/catalog"
 )
 
 // Plan is what a user has asked of a filter and its encoding does not hold. It
@@ -25,6 +26,30 @@ type Plan struct {
 	Version uint64
 	// KeyID names the secret key of its hash, "" if it has none.
 	KeyID string
+	// Replicas is how many nodes of a cluster hold the filter, 0 for as many as
+	// hold any other, AllReplicas for all.
+	Replicas uint8
+}
+
+// AllReplicas as Replicas of a plan means every node.
+const AllReplicas = 255
+
+// Everywhere reports whether the filter of an entry asks to be held by every node of
+// a cluster. It never changes in the life of a filter and needs no lock.
+func Everywhere(e *catalog.Entry) bool {
+	p := PartOf(e)
+	if p == nil || e.Kind != catalog.Filter {
+		return false
+	}
+	switch c := p.contents.(type) {
+	case *filter:
+		return c.plan.Load().Replicas == AllReplicas
+	case *loading:
+		return c.plan.Replicas == AllReplicas
+	case *draft:
+		return c.plan.Replicas == AllReplicas
+	}
+	return false
 }
 
 // shared is a plan with the hasher of its filters. Filters made alike share one.
@@ -59,6 +84,9 @@ func AppendPlan(b []byte, p *Plan) []byte {
 		body = binary.AppendUvarint(body, v)
 	}
 	body = appendBytes(body, []byte(p.KeyID))
+	if p.Replicas != 0 { // older plans end here
+		body = append(body, p.Replicas)
+	}
 	return appendBytes(b, body)
 }
 
@@ -73,6 +101,9 @@ func parsePlan(b []byte) (p Plan, rest []byte, err error) {
 	p = Plan{
 		Parts: in.byte(), SLA: in.uvarint(), Budget: in.uvarint(), Generation: int64(in.uvarint()),
 		Version: in.uvarint(), KeyID: string(in.bytes()),
+	}
+	if len(in.rest) > 0 {
+		p.Replicas = in.byte()
 	}
 	if d.bad || in.bad || len(in.rest) > 0 || p.Parts > maxParts || p.Generation < 0 {
 		return p, nil, corrupt("plan of a filter")

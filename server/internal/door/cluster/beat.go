@@ -1,0 +1,239 @@
+package cluster
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+const (
+	beatEvery = time.Second
+	// liveFor is how long a node counts as live after its last beat.
+	liveFor = 5 * time.Second
+	// grace is how long other nodes leave to the one that decides what is due.
+	grace = 5 * time.Second
+	// Clocks that differ by more than warnSkew are a problem; by more than
+	// refuseSkew from most others, the node takes no writes: deadlines would be
+	// wrong.
+	warnSkew   = 500 * time.Millisecond
+	refuseSkew = 10 * time.Second
+)
+
+// beat is what a node tells all others each second. Nothing that has to be right
+// depends on it.
+type beat struct {
+	node     uint32
+	level    uint64
+	at       int64  // milliseconds since 1970
+	digest   uint64 // of settings
+	headroom uint64
+	applied  []uint64 // by lane
+	kept     []uint64 // by lane: all up to here is in a durable snapshot
+}
+
+const beatVersion = 1
+
+func (v *beat) append(b []byte, cluster uint64) []byte {
+	b = append(b, beatVersion)
+	b = binary.LittleEndian.AppendUint64(b, cluster)
+	b = binary.LittleEndian.AppendUint64(b, v.digest)
+	for _, n := range []uint64{uint64(v.node), v.level, uint64(v.at), v.headroom, uint64(len(v.applied))} {
+		b = binary.AppendUvarint(b, n)
+	}
+	for i := range v.applied {
+		b = binary.AppendUvarint(b, v.applied[i])
+		b = binary.AppendUvarint(b, v.kept[i])
+	}
+	return b
+}
+
+// parseBeat reads a beat of a cluster. Beats of other versions are passed over.
+func parseBeat(b []byte, cluster uint64) (v beat, err error) {
+	bad := fmt.Errorf("cluster: beat: %w", bloomery.ErrCorrupt)
+	if len(b) < 17 || b[0] != beatVersion || binary.LittleEndian.Uint64(b[1:]) != cluster {
+		return v, bad
+	}
+	v.digest = binary.LittleEndian.Uint64(b[9:])
+	b = b[17:]
+	next := func() uint64 {
+		n, size := binary.Uvarint(b)
+		if size <= 0 {
+			err, b = bad, nil
+			return 0
+		}
+		b = b[size:]
+		return n
+	}
+	node := next()
+	v.level, v.at, v.headroom = next(), int64(next()), next()
+	lanes := next()
+	if err != nil || node == 0 || node > store.MaxMembers || lanes > store.MaxLanes+2 {
+		return v, bad
+	}
+	v.node = uint32(node)
+	for ; lanes > 0; lanes-- {
+		v.applied = append(v.applied, next())
+		v.kept = append(v.kept, next())
+	}
+	return v, err
+}
+
+// beats is what was heard of other nodes.
+//
+// Safe for concurrent use.
+type beats struct {
+	mu    sync.Mutex
+	heard map[uint32]heard // by node
+	skew  atomic.Pointer[error]
+}
+
+type heard struct {
+	beat
+	seen time.Duration // as Door.tick counts
+	skew time.Duration // its clock less ours
+}
+
+// wrongClock returns an error if the clock of this node differs from most others.
+func (t *beats) wrongClock() error {
+	if err := t.skew.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// all returns the last beat of each node, in the order of their numbers.
+func (t *beats) all() []heard {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	list := make([]heard, 0, len(t.heard))
+	for _, n := range slices.Sorted(maps.Keys(t.heard)) {
+		list = append(list, t.heard[n])
+	}
+	return list
+}
+
+// talk begins to send beats and to hear those of others.
+func (d *Door) talk() error {
+	if d.config.Peers == nil {
+		return nil
+	}
+	stop, err := d.config.Peers.Serve(d.number.Load(), d.hear, d.question)
+	if err != nil {
+		return fmt.Errorf("peers: %w", err)
+	}
+	d.later(stop)
+	d.tasks.Go(func() {
+		ticker := time.NewTicker(beatEvery)
+		defer ticker.Stop()
+		for {
+			d.config.Peers.Announce(d.beat())
+			select {
+			case <-d.closed:
+				return
+			case <-ticker.C:
+			}
+		}
+	})
+	return nil
+}
+
+// beat returns what this node tells others.
+func (d *Door) beat() []byte {
+	v := beat{node: d.number.Load(), level: Level, at: d.config.Clock().UnixMilli(), headroom: 1 << 62}
+	if d.config.Digest != nil {
+		v.digest = d.config.Digest()
+	}
+	if d.config.Headroom != nil {
+		v.headroom = d.config.Headroom()
+	}
+	for _, l := range d.all() {
+		v.applied = append(v.applied, l.seq.Load())
+		v.kept = append(v.kept, l.kept.Load())
+	}
+	return v.append(nil, d.id.Load())
+}
+
+// hear takes the beat of another node.
+func (d *Door) hear(b []byte) {
+	v, err := parseBeat(b, d.id.Load())
+	if err != nil || v.node == d.number.Load() {
+		return
+	}
+	t := &d.beats
+	t.mu.Lock()
+	if t.heard == nil {
+		t.heard = map[uint32]heard{}
+	}
+	now := d.config.Clock().UnixMilli()
+	t.heard[v.node] = heard{v, d.tick(), time.Duration(v.at-now) * time.Millisecond}
+	t.mu.Unlock()
+	d.checkClock()
+}
+
+var errClock = errors.New("cluster: the clock of this node differs by more than 10 s from those of most others")
+
+// checkClock compares clocks.
+func (d *Door) checkClock() {
+	live, wrong := 0, 0
+	for _, v := range d.live() {
+		live++
+		if v.skew.Abs() > refuseSkew {
+			wrong++
+		}
+	}
+	if 2*wrong > live {
+		d.beats.skew.Store(&errClock)
+	} else {
+		d.beats.skew.Store(nil)
+	}
+}
+
+// live returns the beats of other nodes that were heard of lately.
+func (d *Door) live() (list []heard) {
+	now := d.tick()
+	for _, v := range d.beats.all() {
+		if m := d.state.Roster().Member(v.node); now-v.seen <= liveFor && m != nil && !m.Left {
+			list = append(list, v)
+		}
+	}
+	return list
+}
+
+// decider returns the number of the node that decides, as far as is known here. It is
+// a hint: what a node does because it decides is harmless if two do it.
+func (d *Door) decider() uint32 {
+	own := d.number.Load()
+	if d.config.Leads != nil {
+		if d.config.Leads() {
+			return own
+		}
+		return 0
+	}
+	for _, v := range d.live() {
+		own = min(own, v.node)
+	}
+	return own
+}
+
+// Decides reports whether this node is the one that removes what has expired, lets
+// time pass for windows and purges the log.
+func (d *Door) Decides() bool { return d.decider() == d.number.Load() }
+
+// Grace implements door.Shared.
+func (d *Door) Grace() time.Duration {
+	if d.Decides() {
+		return 0
+	}
+	return grace
+}
+
+// question answers another node. The first byte says what is asked.
+func (d *Door) question([]byte) []byte { return nil }

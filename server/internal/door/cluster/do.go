@@ -1,0 +1,345 @@
+package cluster
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/order"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// Do implements door.Door. Records are encoded here, in the caller's goroutine;
+// their memory is the caller's again when it returns, but for Result.
+func (d *Door) Do(ops []*door.Op) {
+	d.put(ops, false)
+}
+
+// DoGroup implements door.Grouper.
+func (d *Door) DoGroup(ops []*door.Op) error {
+	if len(ops) == 0 {
+		return nil
+	}
+	size, first := 0, &ops[0].Record
+	for _, op := range ops {
+		r := &op.Record
+		if r.Op.Part() != first.Op.Part() || r.Op.Part() && (r.ID != first.ID || r.Index != first.Index) {
+			return fmt.Errorf("%w: records of several lanes", door.ErrGroup)
+		}
+		if err := unfit(r); err != nil {
+			return fmt.Errorf("%w: %w", door.ErrGroup, err)
+		}
+		size += len(store.AppendRecord(nil, r))
+	}
+	if size > d.limit-headBytes {
+		return fmt.Errorf("%w: %d bytes, a message has room for %d", door.ErrGroup, size, d.limit-headBytes)
+	}
+	d.put(ops, true)
+	if op := ops[0]; op.Settled {
+		if op.Err != nil {
+			return op.Err
+		}
+		if errors.Is(op.Result.Err, door.ErrMemory) {
+			return op.Result.Err
+		}
+	}
+	return nil
+}
+
+// put puts ops in order, all of them as one message if they are a group.
+func (d *Door) put(ops []*door.Op, group bool) {
+	b := &batch{rides: make([]ride, len(ops)), group: group, done: make(chan struct{}), until: time.Now().Add(d.config.Timeout)}
+	for _, op := range ops {
+		op.Err, op.Settled, op.Way = nil, false, nil
+	}
+	refused := d.Refuses()
+	var bytes []byte
+	for i := 0; i < len(ops); {
+		n := 1
+		for n < len(ops)-i && sameRun(ops[i], ops[i+n]) {
+			n++
+		}
+		switch {
+		case refused != nil:
+			refuse(ops[i:i+n], refused)
+		default:
+			bytes = d.prepare(b, ops[i:i+n], b.rides[i:i+n], bytes)
+		}
+		i += n
+	}
+	if group {
+		whole(b, ops)
+	}
+	d.enqueue(b, ops)
+}
+
+// whole settles all ops of a group if one of them cannot be sent.
+func whole(b *batch, ops []*door.Op) {
+	for _, op := range ops {
+		if !op.Settled {
+			continue
+		}
+		err, why := op.Err, op.Result.Err
+		for i, other := range ops {
+			answer(ops[i:i+1], why)
+			other.Err = err
+			b.rides[i].op = nil
+		}
+		return
+	}
+}
+
+// sameRun reports whether two ops are on the same part, and asked for together.
+func sameRun(a, b *door.Op) bool {
+	return a.Record.Op.Part() && b.Record.Op.Part() && a.Record.ID == b.Record.ID && a.Record.Index == b.Record.Index &&
+		(a.Admit == nil) == (b.Admit == nil)
+}
+
+// refuse settles ops that were not sent.
+func refuse(ops []*door.Op, err error) {
+	for _, op := range ops {
+		op.Settled = true
+		op.Err, op.Result.Err, op.Result.Changed, op.Result.Done, op.Result.N = err, err, false, 0, 0
+	}
+}
+
+// answer settles ops that were not sent since their answer is known.
+func answer(ops []*door.Op, err error) {
+	for _, op := range ops {
+		op.Settled = true
+		op.Result.Err, op.Result.Changed, op.Result.Done, op.Result.N = err, false, 0, 0
+	}
+}
+
+// prepare encodes a run of ops behind bytes, and makes rides of those that are to be
+// sent.
+func (d *Door) prepare(b *batch, ops []*door.Op, rides []ride, bytes []byte) []byte {
+	first := &ops[0].Record
+	if mark(first.Op) {
+		answer(ops, nil)
+		return bytes
+	}
+	if err := unfit(first); err != nil {
+		refuse(ops, fmt.Errorf("%w: %w", door.ErrRefused, err))
+		return bytes
+	}
+	if !first.Op.Part() && len(first.NewName()) > store.MaxName {
+		answer(ops, store.ErrLength)
+		return bytes
+	}
+	l := d.laneOf(first)
+	if err := l.down(); err != nil {
+		refuse(ops, fmt.Errorf("%w: %w", door.ErrDown, err))
+		return bytes
+	}
+	if first.Op.Part() && !d.admit(ops, rides) {
+		answer(ops, store.ErrRetry)
+		return bytes
+	}
+	for i, op := range ops {
+		if op.Settled {
+			continue
+		}
+		from := len(bytes)
+		bytes = store.AppendRecord(bytes, &op.Record)
+		if len(bytes)-from > d.limit-headBytes {
+			refuse(ops[i:i+1], fmt.Errorf("%w: a record of %d bytes: a message of the cluster has room for %d", door.ErrRefused, len(bytes)-from, d.limit-headBytes))
+			bytes = bytes[:from]
+			continue
+		}
+		rides[i].batch, rides[i].lane, rides[i].op = b, l, op
+		rides[i].bytes = bytes[from:len(bytes):len(bytes)]
+		if op.Record.Op == store.OpReveal {
+			rides[i].after = d.partsOf(op.Record.ID)
+		}
+	}
+	return bytes
+}
+
+// mark reports whether an op marks a group, which is a message here.
+func mark(op store.Op) bool {
+	return op == store.OpBegin || op == store.OpCommit || op == store.OpRollback
+}
+
+// unfit returns why a record cannot be sent: one of the catalogue that reads or
+// changes contents. Other lanes are not ordered with the catalogue, so nodes would
+// disagree about what it meets.
+func unfit(r *store.Record) error {
+	switch r.Op {
+	case store.OpCountMinMerge, store.OpTDigestMerge, store.OpShadow, store.OpShadowSeal, store.OpShadowSwap, store.OpPiece:
+		return errUnfit
+	}
+	return nil
+}
+
+var errUnfit = errors.New("cluster: this cannot be done in a cluster")
+
+// admit asks for the memory of a run under the read lock of its part: the room that
+// it is given has to do for what other nodes add before it. It reports false if the
+// part is gone.
+func (d *Door) admit(ops []*door.Op, rides []ride) bool {
+	p := ops[0].Part
+	if p == nil {
+		if e := d.state.Names.ByID(ops[0].Record.ID); e != nil {
+			p = store.PartAt(e, ops[0].Record.Index)
+		}
+	}
+	if p == nil {
+		return false
+	}
+	if ops[0].Admit == nil {
+		return true
+	}
+	p.RLock()
+	defer p.RUnlock()
+	if p.Gone() {
+		return false
+	}
+	d.admitRun(p, ops, rides)
+	return true
+}
+
+func (d *Door) admitRun(p *store.Part, ops []*door.Op, rides []ride) {
+	admit := ops[0].Admit
+	if aside, ok := admit.Admit(p, ops); ok {
+		rides[0].admit, rides[0].aside = admit, aside
+		return
+	}
+	if len(ops) == 1 {
+		answer(ops, door.ErrMemory)
+		return
+	}
+	for i := range ops {
+		d.admitRun(p, ops[i:i+1], rides[i:i+1])
+	}
+}
+
+// enqueue hands the rides of a batch to their lanes. What is settled has none.
+func (d *Door) enqueue(b *batch, ops []*door.Op) {
+	left := 0
+	for i := range b.rides {
+		if b.rides[i].op != nil {
+			left++
+		} else {
+			b.rides[i].release()
+		}
+	}
+	if left == 0 {
+		return
+	}
+	b.left.Store(int32(left))
+	list := make([]*ride, 0, left)
+	for i := range b.rides {
+		if r := &b.rides[i]; r.op != nil {
+			ops[i].Way = r
+			list = append(list, r)
+		}
+	}
+	for from := 0; from < len(list); {
+		to := from + 1
+		for to < len(list) && list[to].lane == list[from].lane {
+			to++
+		}
+		list[from].lane.enqueue(list[from:to])
+		from = to
+	}
+}
+
+// release gives back what was set aside.
+func (r *ride) release() {
+	if r.admit != nil {
+		r.admit.Settle(r.aside)
+		r.admit = nil
+	}
+}
+
+// partsOf returns how far the lanes of a filter's parts are here: its contents are
+// there once those sequences are applied.
+func (d *Door) partsOf(id uint64) (list []place) {
+	e := d.state.Names.ByID(id)
+	if e == nil {
+		return nil
+	}
+	seen := map[*lane]bool{}
+	for i := range store.Parts(e) {
+		if l := d.partLane(id, uint32(i)); !seen[l] {
+			seen[l] = true
+			list = append(list, place{l.number, l.seq.Load()})
+		}
+	}
+	return list
+}
+
+// Ready implements door.Door.
+func (d *Door) Ready() {
+	order.Waits("room in the lanes")
+	for d.Busy() {
+		timer := time.AfterFunc(retryFirst, d.room.wake) // a lane may go down meanwhile
+		d.room.mu.Lock()
+		if d.Busy() {
+			d.room.cond.Wait()
+		}
+		d.room.mu.Unlock()
+		timer.Stop()
+	}
+}
+
+// Wait implements door.Door: it returns when the records are applied here (I4), or
+// the time is over.
+func (d *Door) Wait(ops []*door.Op) {
+	var timer *time.Timer
+	for _, op := range ops {
+		if op.Settled {
+			continue
+		}
+		r, ok := op.Way.(*ride)
+		if !ok {
+			op.Settled = true
+			continue
+		}
+		select {
+		case <-r.batch.done:
+		default:
+			order.Waits("records on their way")
+			if timer == nil {
+				timer = time.NewTimer(time.Until(r.batch.until))
+				defer timer.Stop()
+			} else {
+				timer.Reset(time.Until(r.batch.until))
+			}
+			d.wait(op, r, timer.C)
+		}
+		d.settled(op, r)
+	}
+}
+
+// wait waits for a batch, and gives the op up if it takes too long.
+func (d *Door) wait(op *door.Op, r *ride, timeout <-chan time.Time) {
+	var why error
+	select {
+	case <-r.batch.done:
+		return
+	case <-timeout:
+		why = fmt.Errorf("no answer within %v", d.config.Timeout)
+	case <-d.broken:
+		why = d.Serving()
+	case <-d.closed:
+		why = errClosed
+	}
+	op.Err = r.giveUp(why)
+}
+
+var errClosed = errors.New("cluster: the door was closed")
+
+// settled gives an op back to its caller.
+func (d *Door) settled(op *door.Op, r *ride) {
+	if op.Err == nil {
+		op.Err = r.err
+	}
+	if op.Err != nil {
+		op.Result.Err = op.Err
+	}
+	op.Settled, op.Way = true, nil
+	r.release()
+}

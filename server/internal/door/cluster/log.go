@@ -1,0 +1,58 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+)
+
+// Log is a set of streams, one a lane, that are replicated and durable: a message
+// that a tail delivers is kept by a quorum, at the sequence under which every tail
+// delivers it. Lane 0, the catalogue, is there from the start.
+//
+// Safe for concurrent use.
+type Log interface {
+	// Lanes makes lanes 1 to n+1 usable. It is called once, when the catalogue
+	// has named n, before any other call for them. Lanes that are missing are
+	// made if create is set; if not, they are an error: this node has data of
+	// them.
+	Lanes(n int, create bool) error
+	// Publish sends a message to a lane and calls done once, from any goroutine,
+	// after some seconds at the latest. nil means that the message is kept; an
+	// error that nobody knows, or ErrFull. It does not wait. Nobody changes msg.
+	Publish(lane int, msg []byte, done func(error))
+	// Tail calls took for every message of a lane from a sequence on, in order,
+	// from one goroutine, until stop has returned. It goes on by itself when a
+	// connection breaks. It may deliver a message again; what was purged it
+	// leaves out. msg is the log's again when took has returned.
+	Tail(lane int, from uint64, took func(seq uint64, msg []byte)) (stop func(), err error)
+	// Head returns the first and the last sequence of a lane, as its leader knows
+	// them. A lane without messages has last = first-1.
+	Head(lane int) (first, last uint64, err error)
+	// Purge drops all messages below a sequence.
+	Purge(lane int, below uint64) error
+}
+
+// ErrFull is wrapped by the error of a publication that a stream refuses, since it
+// has no room.
+var ErrFull = errors.New("cluster: the stream is full")
+
+// Leaders is a Log that knows which server leads a lane.
+type Leaders interface {
+	// Leader returns the name of the server, "" if it is not known.
+	Leader(lane int) string
+}
+
+// Peers is how nodes talk to each other beside the log. Nothing that has to be
+// right depends on it: beats are hints, and answers are checked.
+//
+// Safe for concurrent use.
+type Peers interface {
+	// Announce sends a beat to all other nodes. It does not wait, and beats may
+	// be lost.
+	Announce(beat []byte)
+	// Ask sends a question to a node and returns its answer.
+	Ask(ctx context.Context, node uint32, question []byte) ([]byte, error)
+	// Serve takes beats, and questions to a node, until stop has returned. Node 0
+	// is asked nothing.
+	Serve(node uint32, beat func([]byte), answer func(question []byte) []byte) (stop func(), err error)
+}

@@ -1,0 +1,31 @@
+package cluster
+
+import "github.com/bloomery/bloomery/server/internal/store"
+
+// partLane returns the lane of a part. It never changes in the life of the part, and
+// never in the life of the cluster: every node computes it alike.
+func (d *Door) partLane(id uint64, index uint32) *lane {
+	all := d.all()
+	if e := d.state.Names.ByID(id); e != nil && store.Everywhere(e) {
+		return all[len(all)-1]
+	}
+	return all[1+mix(id+uint64(index))%uint64(len(all)-2)]
+}
+
+// laneOf returns the lane of a record.
+func (d *Door) laneOf(r *store.Record) *lane {
+	if !r.Op.Part() {
+		return d.catalogue()
+	}
+	return d.partLane(r.ID, r.Index)
+}
+
+// mix spreads numbers that follow each other: the finalizer of SplitMix64.
+func mix(x uint64) uint64 {
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}
+
+// LaneOf returns the number of the lane of a part.
+func (d *Door) LaneOf(id uint64, index uint32) int { return d.partLane(id, index).number }

@@ -1,0 +1,120 @@
+package cluster
+
+import (
+	"encoding/binary"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/bloomery/bloomery"
+)
+
+// senders is which messages of which nodes a lane has had. It is part of the state
+// of the lane: the verdict on a message depends on it and on the message only, so
+// it is the same on every node, and at every replay (I2, I7). Its size is that of
+// the number of nodes.
+//
+// Not safe for concurrent use: it belongs to lane.apply.
+type senders map[uint32]*sender
+
+// sender is what was had of one node: the last session, and in it the highest
+// counter and which of the 64 up to it. A node does not send counter n while one
+// of n-window or less has not come back, so all before those 64 were had.
+type sender struct{ session, high, mask uint64 }
+
+// window is how many messages of a node and lane may be without a sequence.
+const window = 32
+
+// verdict is what to do with a message.
+type verdict uint8
+
+const (
+	fresh  verdict = iota // apply it
+	repeat                // it was applied
+	fenced                // the node has begun a later session
+)
+
+// take returns the verdict on a message, and notes that it was had.
+func (t senders) take(node uint32, session, counter uint64) verdict {
+	s := t[node]
+	if s == nil {
+		s = &sender{}
+		t[node] = s
+	}
+	switch {
+	case session < s.session:
+		return fenced
+	case session > s.session:
+		*s = sender{session: session, high: counter, mask: 1}
+		return fresh
+	case counter > s.high:
+		s.mask = s.mask<<min(counter-s.high, 64) | 1
+		s.high = counter
+		return fresh
+	}
+	behind := s.high - counter
+	if behind >= 64 || s.mask>>behind&1 != 0 {
+		return repeat
+	}
+	s.mask |= 1 << behind
+	return fresh
+}
+
+// sendersVersion is the first byte of an encoded table.
+const sendersVersion = 1
+
+// append appends the encoding of the table, in the order of nodes.
+func (t senders) append(b []byte) []byte {
+	b = append(b, sendersVersion)
+	b = binary.AppendUvarint(b, uint64(len(t)))
+	for _, node := range slices.Sorted(maps.Keys(t)) {
+		s := t[node]
+		for _, v := range []uint64{uint64(node), s.session, s.high, s.mask} {
+			b = binary.AppendUvarint(b, v)
+		}
+	}
+	return b
+}
+
+// parseSenders reads what append wrote, all of b. The error wraps
+// bloomery.ErrCorrupt or bloomery.ErrVersion.
+func parseSenders(b []byte) (senders, error) {
+	bad := fmt.Errorf("cluster: senders: %w", bloomery.ErrCorrupt)
+	if len(b) == 0 {
+		return nil, bad
+	}
+	if b[0] != sendersVersion {
+		return nil, fmt.Errorf("cluster: senders: %w: table of version %d, this release reads %d: a later one is needed", bloomery.ErrVersion, b[0], sendersVersion)
+	}
+	b = b[1:]
+	next := func() (v uint64, ok bool) {
+		v, n := binary.Uvarint(b)
+		if n <= 0 {
+			return 0, false
+		}
+		b = b[n:]
+		return v, true
+	}
+	count, ok := next()
+	if !ok || count > uint64(len(b))/4 {
+		return nil, bad
+	}
+	t := make(senders, count)
+	for range count {
+		var v [4]uint64
+		for i := range v {
+			if v[i], ok = next(); !ok {
+				return nil, bad
+			}
+		}
+		if v[0] > math.MaxUint32 || t[uint32(v[0])] != nil {
+			return nil, bad
+		}
+		t[uint32(v[0])] = &sender{session: v[1], high: v[2], mask: v[3]}
+	}
+	if len(b) > 0 {
+		return nil, bad
+	}
+	return t, nil
+}

@@ -1,0 +1,274 @@
+package cluster
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// askEvery is how often a node without a session sends its request again.
+const askEvery = time.Second
+
+// Start makes this node current and returns when it may serve (I5):
+//
+//	tail of the catalogue ── first record ── tails of all lanes ── heads ── number, session ── a round trip in every lane
+//
+// The session fences whatever an earlier process of this node has sent and is still on
+// its way, and the round trip is behind everything that was acknowledged before. alone
+// runs a function while no client reads or writes: groups are applied so. It may be
+// nil.
+func (d *Door) Start(ctx context.Context, alone func(func())) error {
+	if alone != nil {
+		d.alone = alone
+	}
+	err := d.start(ctx)
+	if err == nil {
+		d.serving.Store(true)
+		d.config.Slog.Info("this node serves", "cluster", d.config.Cluster, "node", d.number.Load(), "session", d.session.Load())
+		return nil
+	}
+	if failed := d.failed(); failed != nil {
+		err = failed
+	}
+	return fmt.Errorf("cluster: start: %w", errors.Join(err, d.Close()))
+}
+
+func (d *Door) start(ctx context.Context) error {
+	kept := d.state.Roster() != nil
+	if err := d.follow(d.catalogue()); err != nil {
+		return err
+	}
+	if err := d.current(ctx, d.catalogue()); err != nil {
+		return err
+	}
+	if err := d.born(ctx); err != nil {
+		return err
+	}
+	if len(d.all()) == 1 {
+		d.widen(d.state.Roster())
+	}
+	if err := d.config.Log.Lanes(d.state.Roster().Lanes, !kept); err != nil {
+		return err
+	}
+	for _, l := range d.all()[1:] {
+		if err := d.follow(l); err != nil {
+			return err
+		}
+	}
+	for _, l := range d.all() {
+		if err := d.current(ctx, l); err != nil {
+			return err
+		}
+	}
+	if err := d.join(ctx); err != nil {
+		return err
+	}
+	if err := d.talk(); err != nil {
+		return err
+	}
+	if err := d.begin(ctx); err != nil {
+		return err
+	}
+	for _, l := range d.all() {
+		d.tasks.Go(l.sender)
+	}
+	return d.hello(ctx)
+}
+
+func (d *Door) failed() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.failure
+}
+
+// later remembers what Close has to call.
+func (d *Door) later(stop func()) {
+	d.mu.Lock()
+	d.stops = append(d.stops, stop)
+	d.mu.Unlock()
+}
+
+// follow begins the tail of a lane.
+func (d *Door) follow(l *lane) error {
+	stop, err := d.config.Log.Tail(l.number, l.seq.Load()+1, l.took)
+	if err != nil {
+		return fmt.Errorf("lane %s: %w", l.name(), err)
+	}
+	d.later(stop)
+	return nil
+}
+
+// current returns when a lane has all that it had when its tail was begun. The head is
+// asked for after that.
+func (d *Door) current(ctx context.Context, l *lane) error {
+	first, last, err := d.head(ctx, l)
+	if err != nil {
+		return err
+	}
+	if own := l.seq.Load(); first > own+1 {
+		return fmt.Errorf("lane %s: %w: it begins at %d, and this node has all up to %d", l.name(), ErrPurged, first, own)
+	}
+	return d.until(ctx, l, func() bool { return l.seq.Load() >= last })
+}
+
+// head asks for the head of a lane until it is answered.
+func (d *Door) head(ctx context.Context, l *lane) (first, last uint64, err error) {
+	for {
+		if first, last, err = d.config.Log.Head(l.number); err == nil {
+			return first, last, nil
+		}
+		if late := d.pause(ctx, askEvery); late != nil {
+			return 0, 0, fmt.Errorf("lane %s: %w: %w", l.name(), late, err)
+		}
+	}
+}
+
+// pause waits. The error is why there is no use in going on.
+func (d *Door) pause(ctx context.Context, t time.Duration) error {
+	timer := time.NewTimer(t)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-d.broken:
+		return d.failed()
+	case <-d.closed:
+		return errClosed
+	}
+}
+
+// until waits until something that the messages of a lane change has come true.
+func (d *Door) until(ctx context.Context, l *lane, done func() bool) error {
+	stop := context.AfterFunc(ctx, l.moved.wake)
+	defer stop()
+	l.moved.mu.Lock()
+	defer l.moved.mu.Unlock()
+	for !done() {
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("lane %s: %w", l.name(), err)
+		}
+		if d.over.Load() {
+			if err := d.failed(); err != nil {
+				return err
+			}
+			return errClosed
+		}
+		l.moved.cond.Wait()
+	}
+	return nil
+}
+
+// request sends a record of a node that has no session, again and again, until its
+// effect is there. Such records can be applied twice without harm.
+func (d *Door) request(ctx context.Context, make func() store.Record, done func(*store.Roster) bool) error {
+	for !done(d.state.Roster()) {
+		r := make()
+		r.At = d.config.Clock().UnixMilli()
+		msg := appendSum(store.AppendRecord(appendHeader(nil, &header{cluster: d.id.Load()}), &r))
+		d.config.Log.Publish(0, msg, func(error) {})
+		wait, cancel := context.WithTimeout(ctx, askEvery)
+		err := d.until(wait, d.catalogue(), func() bool { return done(d.state.Roster()) })
+		cancel()
+		switch {
+		case err == nil:
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case d.over.Load():
+			return err
+		}
+	}
+	return nil
+}
+
+// born makes sure that the catalogue has its first record. Several nodes may send
+// one: the first counts.
+func (d *Door) born(ctx context.Context) error {
+	birth := store.Record{Op: store.OpBirth, ID: random() | 1, Position: int64(random()), Limit: uint64(d.config.Lanes)}
+	if err := d.request(ctx, func() store.Record { return birth }, func(r *store.Roster) bool { return r != nil }); err != nil {
+		return fmt.Errorf("first record: %w", err)
+	}
+	d.id.Store(d.state.Roster().ID)
+	return nil
+}
+
+// join gets a number for this node, if it has none.
+func (d *Door) join(ctx context.Context) error {
+	if n := d.number.Load(); n != 0 {
+		m := d.state.Roster().Member(n)
+		if m == nil {
+			return fmt.Errorf("this is node %d, which the cluster has never had", n)
+		}
+		if m.Left {
+			return ErrRemoved
+		}
+		return nil
+	}
+	nonce, number := int64(random()), uint32(0)
+	ask := store.Record{Op: store.OpJoin, Name: []byte(d.config.Name), Other: []byte(d.config.Addr), Limit: Level, Position: nonce}
+	err := d.request(ctx, func() store.Record { return ask }, func(r *store.Roster) bool {
+		for i := range r.Members {
+			if r.Members[i].Joined == nonce {
+				number = r.Members[i].Number
+				return true
+			}
+		}
+		return false
+	})
+	if err != nil {
+		return fmt.Errorf("join: %w", err)
+	}
+	if d.config.Joined != nil {
+		if err := d.config.Joined(d.id.Load(), number); err != nil {
+			return fmt.Errorf("join: %w", err)
+		}
+	}
+	d.number.Store(number)
+	return nil
+}
+
+// begin gets a session. From then on what earlier processes of this node have sent to
+// the catalogue counts no more.
+func (d *Door) begin(ctx context.Context) error {
+	nonce, number := int64(random()), d.number.Load()
+	err := d.request(ctx, func() store.Record {
+		last := d.state.Roster().Member(number).Session
+		return store.Record{Op: store.OpSession, ID: uint64(number), Position: nonce, Limit: last}
+	}, func(r *store.Roster) bool {
+		m := r.Member(number)
+		if m.Session == 0 || m.Nonce != nonce {
+			return false
+		}
+		d.session.Store(m.Session)
+		return true
+	})
+	if err != nil {
+		return fmt.Errorf("session: %w", err)
+	}
+	return nil
+}
+
+// hello sends an empty message through every lane and waits until it comes back.
+func (d *Door) hello(ctx context.Context) error {
+	for {
+		err := d.roundTrip(d.all()...)
+		if err == nil {
+			return nil
+		}
+		if late := d.pause(ctx, 0); late != nil {
+			return errors.Join(late, err)
+		}
+	}
+}
+
+func random() uint64 {
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // it never fails
+	return binary.LittleEndian.Uint64(b[:])
+}

@@ -1,0 +1,82 @@
+package cluster
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/bloomery/bloomery/server/internal/door"
+)
+
+// Cluster implements door.Shared.
+func (d *Door) Cluster() door.Cluster {
+	err := d.Refuses()
+	c := door.Cluster{
+		Name: d.config.Cluster, ID: d.id.Load(), Node: d.number.Load(), Session: d.session.Load(),
+		Serving: d.Serving() == nil, Quorum: err == nil, Err: err, Decider: d.decider(),
+		Sent: d.stats.sent.Load(), Repeated: d.stats.repeated.Load(), Applied: d.stats.applied.Load(), Passed: d.stats.passed.Load(),
+	}
+	live := d.live()
+	leaders, _ := d.config.Log.(Leaders)
+	for i, l := range d.all() {
+		v := door.LaneStatus{Number: i, Name: l.name(), Applied: l.seq.Load(), Waiting: l.waitingBytes.Load(), Down: l.down()}
+		l.send.Lock()
+		v.Flight = len(l.flight)
+		l.send.Unlock()
+		v.Head = v.Applied
+		for _, other := range live {
+			if i < len(other.applied) {
+				v.Head = max(v.Head, other.applied[i])
+			}
+		}
+		if leaders != nil {
+			v.Leader = leaders.Leader(i)
+		}
+		c.Lag += v.Head - v.Applied
+		c.Quorum = c.Quorum && v.Down == nil
+		c.Lanes = append(c.Lanes, v)
+	}
+	d.describeNodes(&c)
+	return c
+}
+
+// describeNodes adds the nodes, and what an operator should look at.
+func (d *Door) describeNodes(c *door.Cluster) {
+	if c.Err != nil {
+		c.Problems = append(c.Problems, c.Err.Error())
+	}
+	roster := d.state.Roster()
+	if roster == nil {
+		return
+	}
+	heards, now := d.beats.all(), d.tick()
+	digest := uint64(0)
+	if d.config.Digest != nil {
+		digest = d.config.Digest()
+	}
+	for i := range roster.Members {
+		m := &roster.Members[i]
+		v := door.NodeStatus{Number: m.Number, Name: m.Name, Addr: m.Addr, Level: m.Level, Left: m.Left, Self: m.Number == c.Node}
+		v.Live = v.Self && !v.Left
+		if v.Self {
+			v.Seen = d.config.Clock()
+		}
+		for _, h := range heards {
+			if h.node != m.Number {
+				continue
+			}
+			v.Live = now-h.seen <= liveFor && !m.Left
+			v.Seen = d.config.Clock().Add(-(now - h.seen))
+			v.Skew, v.Headroom, v.Level = h.skew, h.headroom, h.level
+			if v.Live && h.skew.Abs() > warnSkew {
+				c.Problems = append(c.Problems, fmt.Sprintf("the clock of node %d differs from that of this node by %v", m.Number, h.skew.Round(time.Millisecond)))
+			}
+			if v.Live && h.digest != digest {
+				c.Problems = append(c.Problems, fmt.Sprintf("node %d has other settings of bf-* or cf-* than this node", m.Number))
+			}
+		}
+		if !v.Live && !v.Left {
+			c.Problems = append(c.Problems, fmt.Sprintf("node %d (%s) is not heard of", m.Number, m.Name))
+		}
+		c.Nodes = append(c.Nodes, v)
+	}
+}

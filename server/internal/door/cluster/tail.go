@@ -1,0 +1,257 @@
+package cluster
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// took is called by the log for every message of the lane. It returns when the
+// message is applied, or passed over, or the door has failed.
+func (l *lane) took(seq uint64, msg []byte) {
+	own := l.seq.Load()
+	switch {
+	case seq <= own || l.d.over.Load():
+		return
+	case seq != own+1:
+		l.d.fail(fmt.Errorf("lane %s: %w: it goes on at %d, and this node has all up to %d", l.name(), ErrPurged, seq, own))
+		return
+	}
+	var h header
+	records, err := parseMessage(&h, msg)
+	if err == nil {
+		l.records, err = decodeRecords(l.records[:cap(l.records)], records)
+	}
+	if err != nil {
+		l.d.fail(fmt.Errorf("lane %s, message %d: %w", l.name(), seq, err))
+		return
+	}
+	if !l.d.hooks.noWait && !l.d.applied(h.after) {
+		return
+	}
+	if h.flags&flagGroup != 0 {
+		l.d.alone(func() { l.applyMessage(seq, &h) })
+	} else {
+		l.applyMessage(seq, &h)
+	}
+	l.moved.wake()
+	l.signal()
+}
+
+// applied waits until places are applied here. It reports false if the door was
+// closed before that. A place that a message names had its sequence before the
+// message was sent, so no two lanes wait for each other.
+func (d *Door) applied(places []place) bool {
+	lanes := d.all()
+	for _, p := range places {
+		if p.lane < len(lanes) && !lanes[p.lane].reach(p.seq) {
+			return false
+		}
+	}
+	return true
+}
+
+// applyMessage applies the message with the next sequence, or passes over it. What
+// it does depends on the state and the message only (I7).
+func (l *lane) applyMessage(seq uint64, h *header) {
+	l.apply.Lock()
+	defer l.apply.Unlock()
+	defer l.seq.Store(seq)
+	if h.node == 0 {
+		l.applyUnnumbered(h)
+		return
+	}
+	switch l.verdict(h) {
+	case repeat:
+		l.d.stats.passed.Add(1)
+		return
+	case fenced:
+		l.d.stats.passed.Add(1)
+		l.drop(h)
+		return
+	}
+	l.d.stats.applied.Add(1)
+	var rides []*ride
+	if l.own(h) {
+		if m := l.returned(h.counter); m != nil {
+			rides = m.rides
+		}
+	}
+	before := l.d.state.Roster()
+	l.applyRecords(seq, h, rides)
+	settle(rides)
+	if l.number == 0 && l.d.state.Roster() != before {
+		l.d.lookAtRoster()
+	}
+}
+
+// verdict says what to do with a message of a node that has a number.
+func (l *lane) verdict(h *header) verdict {
+	r := l.d.state.Roster()
+	if r == nil || h.cluster != r.ID {
+		return repeat // of another cluster
+	}
+	if l.number == 0 { // the roster is as old as the message
+		if m := r.Member(h.node); m == nil || m.Left || m.Session != h.session {
+			return fenced
+		}
+	}
+	if l.d.hooks.noTable {
+		return fresh
+	}
+	return l.senders.take(h.node, h.session, h.counter)
+}
+
+func (l *lane) own(h *header) bool {
+	return h.node == l.d.number.Load() && h.session == l.d.session.Load() && h.session != 0
+}
+
+// drop answers a message of this node that is known never to be applied.
+func (l *lane) drop(h *header) {
+	if !l.own(h) {
+		return
+	}
+	m := l.returned(h.counter)
+	if m == nil {
+		return
+	}
+	for _, r := range m.rides {
+		if r.op != nil {
+			r.err = fmt.Errorf("%w: %w", door.ErrDown, ErrSuperseded)
+		}
+	}
+	settle(m.rides)
+}
+
+// settle lets go of ops. The caller holds apply.
+func settle(rides []*ride) {
+	for _, r := range rides {
+		if r.op != nil {
+			r.op = nil
+			r.batch.over(1)
+		}
+	}
+}
+
+// applyRecords applies the records of a message in order. rides has an element for
+// each of them if this node waits for it, and others without a record.
+func (l *lane) applyRecords(seq uint64, h *header, rides []*ride) {
+	group := h.flags&flagGroup != 0
+	at, held := 0, true
+	for i := range l.records {
+		r := &l.records[i]
+		if i > 0 && l.d.hooks.between != nil {
+			l.d.hooks.between()
+		}
+		for at < len(rides) && rides[at].empty {
+			at++
+		}
+		res := &l.scratch
+		var op *door.Op
+		if at < len(rides) {
+			if op = rides[at].op; op != nil {
+				res = &op.Result
+			}
+			at++
+		}
+		switch {
+		case !held:
+			res.Err, res.Changed, res.Done, res.N = store.ErrCondition, false, 0, 0
+			continue
+		case r.Op.Part():
+			l.applyPart(seq, r, res)
+		default:
+			l.applyNames(r, res)
+		}
+		if group && r.Op.Expects() && res.Err != nil {
+			held, res.Err = false, store.ErrCondition
+		}
+		if op != nil && op.Applied != nil && held {
+			op.Applied()
+		}
+	}
+}
+
+// applyPart applies a record of a part. A snapshot may have it already.
+func (l *lane) applyPart(seq uint64, r *store.Record, res *store.Result) {
+	if l.ahead != nil && seq <= l.ahead[r.ID+uint64(r.Index)] {
+		res.Err = nil
+		return
+	}
+	var p *store.Part
+	if e := l.d.state.Names.ByID(r.ID); e != nil {
+		p = store.PartAt(e, r.Index)
+	}
+	if p == nil {
+		res.Err, res.Changed, res.Done, res.N = store.ErrRetry, false, 0, 0
+		return
+	}
+	p.Lock()
+	store.Apply(l.d.state, r, p, res)
+	p.Unlock()
+}
+
+// applyNames applies a record of the catalogue.
+func (l *lane) applyNames(r *store.Record, res *store.Result) {
+	if l.number != 0 {
+		res.Err = store.ErrType // no node sends that
+		return
+	}
+	names := l.d.state.Names
+	names.Lock()
+	store.Apply(l.d.state, r, nil, res)
+	res.Release()
+	names.Unlock()
+}
+
+// applyUnnumbered applies a message of a node that has no session. Its records can
+// be applied again without harm, and only such are.
+func (l *lane) applyUnnumbered(h *header) {
+	if l.number != 0 {
+		return
+	}
+	for i := range l.records {
+		r := &l.records[i]
+		roster := l.d.state.Roster()
+		switch r.Op {
+		case store.OpBirth:
+		case store.OpJoin, store.OpSession:
+			if roster == nil || h.cluster != roster.ID {
+				continue
+			}
+		default:
+			continue
+		}
+		l.applyNames(r, &l.scratch)
+		l.d.stats.applied.Add(1)
+	}
+	l.d.lookAtRoster()
+}
+
+// lookAtRoster stops the node if another process has its number, or it was removed.
+func (d *Door) lookAtRoster() {
+	m := d.state.Roster().Member(d.number.Load())
+	if m == nil {
+		return
+	}
+	switch session := d.session.Load(); {
+	case m.Left:
+		d.fail(ErrRemoved)
+	case session != 0 && m.Session != session:
+		d.fail(ErrSuperseded)
+	}
+}
+
+// Errors that end the service of a node.
+var (
+	// ErrPurged means that a node was away for so long that what it lacks is no
+	// longer in the log: it has to fetch a snapshot.
+	ErrPurged = errors.New("cluster: the log no longer has what this node lacks")
+	// ErrSuperseded means that another process has begun a session with the number
+	// of this node.
+	ErrSuperseded = errors.New("cluster: another process has the number of this node")
+	// ErrRemoved means that the node was removed from the cluster.
+	ErrRemoved = errors.New("cluster: this node was removed from the cluster")
+)
