@@ -17,6 +17,7 @@ import (
 
 	"github.com/bloomery/bloomery/bench/internal/report"
 	"github.com/bloomery/bloomery/bench/internal/timing"
+	"github.com/bloomery/bloomery/bloom"
 	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/hashing/named"
 )
@@ -43,7 +44,12 @@ func run(doc string, rounds int) error {
 	if err != nil {
 		return err
 	}
-	text := table(all, rounds).String() + "\n" + report.Origin(context.Background(), mark, started)
+	times, err := lookups(all[:2], rounds)
+	if err != nil {
+		return err
+	}
+	text := table(all, rounds).String() + "\n" + report.Paragraph(lookupsText) + "\n" + times.String() + "\n" +
+		report.Origin(context.Background(), mark, started)
 	if doc == "" {
 		fmt.Print(text)
 		return nil
@@ -86,7 +92,7 @@ func table(all []hash, rounds int) *report.Table {
 		t.Head = append(t.Head, fmt.Sprintf("%d bytes", n))
 		var loops []timing.Loop
 		for _, h := range all {
-			loops = append(loops, timing.Over(keys(n), 1<<14, func(dst []bool, keys [][]byte) {
+			loops = append(loops, timing.Over(keys(n, few), 1<<14, func(dst []bool, keys [][]byte) {
 				for i, key := range keys {
 					dst[i] = h.hasher.Hash(key) == 0
 				}
@@ -113,9 +119,51 @@ func table(all []hash, rounds int) *report.Table {
 	return t
 }
 
-// keys returns keys of a length that fit into the first caches.
-func keys(length int) [][]byte {
-	all := make([][]byte, 64)
+const lookupsText = `A lookup is more than its hash: the filter's memory has to come from somewhere. Whole lookups of
+	24-byte keys that are absent, one by one and in batches, as a multiple of what they take with the default:`
+
+// lookups times lookups in filters of two sizes, with hashing.
+func lookups(all []hash, rounds int) (*report.Table, error) {
+	t := &report.Table{Head: []string{"hash"}}
+	times := make([][]float64, len(all))
+	list := keys(lengths[1], 1<<18)
+	for _, mib := range []uint64{1, 256} {
+		t.Head = append(t.Head, fmt.Sprintf("%d MiB, one by one", mib), fmt.Sprintf("%d MiB, batches", mib))
+		var loops []timing.Loop
+		for _, h := range all {
+			f, err := bloom.Config{Bits: mib << 23, Hashes: 8, Hasher: h.hasher}.New()
+			if err != nil {
+				return nil, err
+			}
+			for i := range mib << 14 {
+				f.AddHash(timing.Scramble(i))
+			}
+			loops = append(loops, timing.Over(list, 1<<15, func(dst []bool, keys [][]byte) {
+				for i, key := range keys {
+					dst[i] = f.Contains(key)
+				}
+			}), timing.Over(list, 1<<15, f.ContainsKeys))
+		}
+		for i, ns := range timing.Interleave(loops, rounds, false, timing.CPU) {
+			times[i/2] = append(times[i/2], ns)
+		}
+	}
+	for i, h := range all {
+		row := []string{h.name}
+		for j, ns := range times[i] {
+			row = append(row, fmt.Sprintf("%.1f", ns/times[0][j]))
+		}
+		t.Row(row...)
+	}
+	return t, nil
+}
+
+// few are as many keys as fit into the first cache.
+const few = 64
+
+// keys returns n keys of a length.
+func keys(length, n int) [][]byte {
+	all := make([][]byte, n)
 	for i := range all {
 		all[i] = make([]byte, length)
 		for j := range all[i] {

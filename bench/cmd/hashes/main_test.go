@@ -24,7 +24,8 @@ func TestRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := string(data)
-	want := []string{"before\n", "after\n", "| XXH3, the default | 1.0 | 1.0 | 1.0 | 0 | no |", "| SipHash-2-4, `hashing.Keyed` | "}
+	want := []string{"before\n", "after\n", "| XXH3, the default | 1.0 | 1.0 | 1.0 | 0 | no |", "| SipHash-2-4, `hashing.Keyed` | ",
+		"| XXH3, the default | 1.0 | 1.0 | 1.0 | 1.0 |", "256 MiB, batches"}
 	for _, h := range named.All() {
 		want = append(want, "| "+h.Name+" | ")
 	}
