@@ -32,6 +32,13 @@ var theoryTables = []struct {
 	{"overfilled", tableOverfilled},
 	{"ten-billion", tableTenBillion},
 	{"more-hashes", tableMoreHashes},
+	{"half-full", tableHalfFull},
+	{"tightening", tableTightening},
+	{"counters", tableCounters},
+	{"skipped", tableSkipped},
+	{"range", tableRange},
+	{"wallet", tableWallet},
+	{"saved", tableSaved},
 }
 
 var update = flag.Bool("update", false, "rewrite the tables of docs/theory.md")
