@@ -52,9 +52,9 @@ func rows(largest int) []row {
 			for _, n := range keyCounts {
 				for i, keys := range measuring.KeyKinds() {
 					r := row{lib: lib, asked: asked, keys: keys, n: n}
-					large := n > most && (i > 0 || asked < lowestLarge)
-					fits := n <= largest && (lib.Most == 0 || n <= lib.Most)
-					if fits && !large && asked >= lib.Lowest {
+					large := n > most
+					skip := large && (!lib.Large || i > 0 || asked < lowestLarge)
+					if n <= largest && n >= lib.Fewest && asked >= lib.Lowest && !skip {
 						all = append(all, r)
 					}
 				}

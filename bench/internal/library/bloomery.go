@@ -33,8 +33,9 @@ func ours(f keyed) Filter {
 // filter is bloom.Filter.
 func filter() Library {
 	return Library{
-		Name: "bloom.Filter",
-		Ours: true,
+		Name:  "bloom.Filter",
+		Ours:  true,
+		Large: true,
 		Make: func(n int64, p float64) (Filter, error) {
 			f, err := bloom.Config{Capacity: int(n), ErrorRate: p}.New()
 			if err != nil {

@@ -82,8 +82,8 @@ func window() Library {
 	}, func(f bloomery.Hashed, keys, n int) {
 		f.(*compose.Window).Advance(uint64(keys * windowParts / n))
 	})
-	l.Sizing = "is told the keys of a span, and gets them in six generations"
-	l.Lowest = 1e-5
+	l.Sizing = "is made for the keys of a span, and gets them in six generations"
+	l.Lowest, l.Fewest = 1e-4, 1000
 	return l
 }
 
@@ -92,6 +92,7 @@ func quorum() Library {
 		return hashedOf(compose.QuorumConfig{Capacity: n, ErrorRate: p}.New())
 	}, nil)
 	l.Sizing = "asks three filters, two of which must agree; the rate is the joint one"
+	l.Lowest, l.Fewest = 1e-4, 1000
 	return l
 }
 
@@ -102,16 +103,19 @@ func striped() Library {
 		}}.New())
 	}, nil)
 	l.Sizing = "has 64 cuckoo filters with a lock each"
+	l.Lowest, l.Fewest = 1e-4, 1000
 	return l
 }
 
 func growing() Library {
-	return hashedLibrary("quotient.Growing", func(n int, p float64) (bloomery.Hashed, error) {
+	l := hashedLibrary("quotient.Growing", func(n int, p float64) (bloomery.Hashed, error) {
 		return hashedOf(quotient.Config{Capacity: n, ErrorRate: p}.NewGrowing())
 	}, nil)
+	l.Lowest, l.Fewest = 1e-4, 1000
+	return l
 }
 
-// growingFar is a Growing that was told a thousandth of the number of keys: it
+// growingFar is a Growing that was made for a thousandth of the number of keys: it
 // doubles ten times.
 func growingFar() Library {
 	l := hashedLibrary("quotient.Growing, grown", func(n int, p float64) (bloomery.Hashed, error) {
@@ -120,7 +124,8 @@ func growingFar() Library {
 		}
 		return hashedOf(quotient.Config{Capacity: n, ErrorRate: p}.NewGrowing())
 	}, nil)
-	l.Sizing = "is told a thousandth of the number of keys, at least 1, and grows"
+	l.Sizing = "is made for a thousandth of the number of keys, at least 1, and grows"
+	l.Lowest, l.Fewest = 1e-4, 1000
 	return l
 }
 

@@ -7,6 +7,7 @@ func concurrent() Library {
 	return Library{
 		Name:   "bloom.Concurrent",
 		Ours:   true,
+		Large:  true,
 		Lowest: 1e-4, // its bits are those of bloom.Filter, which is measured at all rates
 		Make: func(n int64, p float64) (Filter, error) {
 			f, err := bloom.Config{Capacity: int(n), ErrorRate: p}.NewConcurrent()

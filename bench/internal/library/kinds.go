@@ -16,7 +16,7 @@ type kind interface {
 }
 
 // kindLibrary returns the library of a kind: how one is made, and an empty one
-// that decodes. bits tells the size of its array.
+// that decodes. bits returns the size of its array.
 func kindLibrary[F kind](name string, create func(bloom.Config) (F, error), bits func(F) uint64) Library {
 	wrap := func(f F) Filter {
 		return Filter{
@@ -30,7 +30,7 @@ func kindLibrary[F kind](name string, create func(bloom.Config) (F, error), bits
 	}
 	return Library{
 		Name: name,
-		Ours: true,
+		Ours: true, Large: true,
 		Make: func(n int64, p float64) (Filter, error) {
 			f, err := create(bloom.Config{Capacity: int(n), ErrorRate: p})
 			if err != nil {
@@ -95,7 +95,7 @@ func scalable() Library {
 		func(f *bloom.Scalable) uint64 { return f.Stats().Bits })
 }
 
-// grown is a Scalable that was told a thousandth of the number of keys: ten
+// grown is a Scalable that was made for a thousandth of the number of keys: ten
 // layers instead of one.
 func grown() Library {
 	l := kindLibrary("bloom.Scalable, grown", func(c bloom.Config) (*bloom.Scalable, error) {
@@ -104,7 +104,7 @@ func grown() Library {
 		}
 		return c.NewScalable()
 	}, func(f *bloom.Scalable) uint64 { return f.Stats().Bits })
-	l.Sizing = "is told a thousandth of the number of keys, at least 1, and grows"
+	l.Sizing = "is made for a thousandth of the number of keys, at least 1, and grows"
 	l.Uneven = true // its first layers are small
 	return l
 }

@@ -16,11 +16,12 @@ type Library struct {
 	Name   string // as tables show it
 	Module string // the module that go.mod pins, empty for ours
 	Ours   bool
-	Sizing string  // how it is told its size, where that needs a word
+	Sizing string  // how it gets its size, where that needs a word
 	NoRate bool    // it promises no error rate: Make goes by Sizing
 	Lowest float64 // the lowest rate worth measuring, 0 for all
 	Uneven bool    // large filters differ from one another, since they have small parts
-	Most   int     // the most keys that it has memory for, 0 for any number
+	Fewest int     // the fewest keys that it is meant for, 0 for any number
+	Large  bool    // it is measured with ten million keys as well
 
 	NoCapacity bool // it is built from its keys: Make needs no n
 

@@ -14,7 +14,6 @@ func sliced() Library {
 	return Library{
 		Name:   "bloom.Sliced",
 		Ours:   true,
-		Most:   1_000_000, // room for 64 columns, whether they are in use or not
 		Sizing: "is asked for one of two columns; its bits per key are those of a column",
 		Make: func(n int64, p float64) (Filter, error) {
 			f, err := bloom.Config{Columns: slicedColumns, Capacity: int(n), ErrorRate: p}.NewSliced()

@@ -5,8 +5,9 @@ import "github.com/bloomery/bloomery/bloom"
 // standard is bloom.Standard.
 func standard() Library {
 	return Library{
-		Name: "bloom.Standard",
-		Ours: true,
+		Name:  "bloom.Standard",
+		Ours:  true,
+		Large: true,
 		Make: func(n int64, p float64) (Filter, error) {
 			f, err := bloom.Config{Capacity: int(n), ErrorRate: p}.NewStandard()
 			if err != nil {

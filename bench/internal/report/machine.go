@@ -48,7 +48,7 @@ func Commit(ctx context.Context) string {
 }
 
 // CPU names the processor: hypervisors hide the model behind a family name,
-// so family and model numbers are told as well.
+// so family and model numbers are named as well.
 func CPU() string {
 	field := map[string]string{}
 	for line := range strings.Lines(read("/proc/cpuinfo")) {
