@@ -182,7 +182,7 @@ func within(path string, modules []string) bool {
 	return slices.ContainsFunc(modules, func(m string) bool { return strings.HasPrefix(path+"/", m+"/") })
 }
 
-// isStandard tells packages of the standard library by their first element,
+// isStandard recognises packages of the standard library by their first element,
 // which has no dot.
 func isStandard(path string) bool {
 	first, _, _ := strings.Cut(path, "/")

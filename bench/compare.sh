@@ -4,7 +4,7 @@
 #	bench/compare.sh REF [COUNT] [PATTERN]
 #
 # Both sides are compiled once and then run in turns, A B A B, so that what
-# else happens on the machine meets both. benchstat tells the difference and
+# else happens on the machine meets both. benchstat shows the difference and
 # whether it is more than noise. BENCHTIME is the time of one benchmark.
 set -eu
 

@@ -165,7 +165,7 @@ func (f *base) jaccard(x, y []uint64) float64 {
 	case one == 0:
 		return 1 // two empty sets are the same set
 	case math.IsInf(one, 1):
-		return 0 // a full union tells nothing
+		return 0 // a full union shows nothing
 	}
 	return max(0, min(1, both/one-1))
 }

@@ -196,7 +196,7 @@ func TestSlicedForged(t *testing.T) {
 		}
 	}
 
-	// Column 3 taken out of use with its bits left, and columns that cannot be.
+	// Column 3 out of use with its bits left, and columns that cannot be.
 	left := bytes.Clone(data)
 	left[64] &^= 1 << 3
 	beyond := bytes.Clone(data)

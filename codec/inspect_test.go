@@ -25,7 +25,7 @@ func inspected(t *testing.T, data []byte) codec.Info {
 	return i
 }
 
-// Inspect tells of a filter with a secret key what can be told without it.
+// Inspect reports of a filter with a secret key what can be known without it.
 func TestInspect(t *testing.T) {
 	key := hashing.Keyed([16]byte{3})
 	f, err := bloom.Config{Capacity: 1000, ErrorRate: 0.01, Hasher: key}.New()
@@ -149,7 +149,7 @@ func TestInspectRefuses(t *testing.T) {
 	}{
 		"nothing": {nil, bloomery.ErrCorrupt}, "half a header": {data[:30], bloomery.ErrCorrupt},
 		"a damaged header": {flipped, bloomery.ErrCorrupt}, "a later version": {resealed(data, 8, 9), bloomery.ErrVersion},
-		"text": {bytes.Repeat([]byte("text"), 30), bloomery.ErrCorrupt}, "the begin of a transport form": {compressed(t, data)[:50], bloomery.ErrCorrupt},
+		"text": {bytes.Repeat([]byte("text"), 30), bloomery.ErrCorrupt}, "the start of a transport form": {compressed(t, data)[:50], bloomery.ErrCorrupt},
 	} {
 		if _, err := codec.Inspect(bytes.NewReader(c.data)); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v, want %v", name, err, c.want)

@@ -14,7 +14,7 @@ import (
 )
 
 // Encodings with sound checksums whose header or words claim what is not so.
-// They must be refused by every way in; what only the payload tells, a view
+// They must be refused by every way in; what only the payload shows, a view
 // finds by Verify.
 func TestFilterHostile(t *testing.T) {
 	f := counting.New(100, 1e-3)

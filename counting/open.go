@@ -130,7 +130,7 @@ func (f *memories) load(given hashing.Hasher, from *envelope.Source) error {
 	return f.table.load(formatStable, given, from)
 }
 
-// check checks what a sound checksum does not tell: that the words can be the
+// check checks what a sound checksum does not show: that the words can be the
 // state of such a filter.
 func (f *table) check() error {
 	switch f.form.kind {

@@ -13,7 +13,7 @@ func forgets(t *testing.T, k Kind) {
 	for _, p := range k.Rates {
 		for _, n := range []int{100, 1000, 50_000} {
 			if p < 1e-2 && (testing.Short() || n < 50_000) || p < 1e-4 {
-				continue // few yeses would tell little
+				continue // few positives would show little
 			}
 			t.Run(fmt.Sprintf("p=%g/n=%d", p, n), func(t *testing.T) {
 				t.Parallel()

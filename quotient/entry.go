@@ -13,10 +13,10 @@ const maxCount uint64 = 1<<32 - 1
 //
 // So a count takes no more slots than occurrences, but for one of exactly 3 of
 // the remainder 0. Narrower remainders, which often are equal by chance, are
-// repeated up to 8 times; after 9 digits follow, which tell how many more there
+// repeated up to 8 times; after 9 digits follow, which say how many more there
 // are. More occurrences never take fewer slots.
 //
-// A digit is one slot, or as many as have 4 bits; its highest bit tells that
+// A digit is one slot, or as many as have 4 bits; its highest bit shows that
 // another one follows, which is 2^(bits-1) times as much worth. The last digit
 // is not zero, unless it is the only one: a count has one form.
 const (

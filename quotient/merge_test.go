@@ -165,7 +165,7 @@ func TestResize(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// The same keys in a filter that was large from the begin.
+	// The same keys in a filter that was large from the start.
 	whole := config(t, quotient.Config{Capacity: n, ErrorRate: p, Doublings: 3})
 	if err := whole.Resize(n << 5); err != nil {
 		t.Fatal(err)

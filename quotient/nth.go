@@ -8,7 +8,7 @@ const (
 )
 
 // nth returns the position of the set bit of x that has k set bits below it, 64
-// or more if there is none. Counting the bits of all bytes at once tells the
+// or more if there is none. Counting the bits of all bytes at once gives the
 // byte, and a table of 2 KiB the bit in it. It has no branch, where clearing the
 // lowest bit k times takes 20 steps at the median.
 func nth(x uint64, k int) int {

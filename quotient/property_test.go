@@ -143,7 +143,7 @@ func (m *machine) reload(t *rapid.T) {
 	m.f = &g
 }
 
-// check compares all that the filter tells with the model.
+// check compares all that the filter reports with the model.
 func (m *machine) check(t *rapid.T) {
 	if err := quotient.Check(m.f); err != nil {
 		t.Fatal(err)

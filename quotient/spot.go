@@ -76,7 +76,7 @@ func (t *table) recount(s spot, count, room uint64) (int, bool) {
 	if more > 0 && (uint64(more) > room || !t.hasRoom(s.block, more)) {
 		return 0, false
 	}
-	// Slots come and go at the begin of the entry: its end stays as it is.
+	// Slots come and go at the start of the entry: its end stays as it is.
 	for range more {
 		t.insertSlot(s.block, s.first, 0, false)
 	}

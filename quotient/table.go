@@ -22,7 +22,7 @@ const (
 // table is the array of a filter: blocks of 64 quotients with fewer or as many
 // slots. The entries of a block's quotients follow each other without gaps, by
 // quotient and then by remainder, from the block's first slot on, or from where
-// those of the blocks before end, if they run over. Offset tells how far they
+// those of the blocks before end, if they run over. Offset is how far they
 // do. The last slot of every quotient's run has its end bit set. Slots that are
 // not in use are zero, so that one multiset has one array.
 //

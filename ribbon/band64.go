@@ -13,7 +13,7 @@ type band interface {
 	// it was, if it contradicts them.
 	insert(start int, h uint64, mask uint32) (slot int, ok bool)
 	// erase takes the row out that found its place at slot. All rows that
-	// were inserted after it must have been taken out before.
+	// were inserted after it must have been removed before.
 	erase(slot int)
 	// solve sets the columns of one block of slots, given those of the next
 	// block and of the one after it, which are nil where there is none. They

@@ -24,7 +24,7 @@ func ExampleBuild() {
 	// Output: true false
 }
 
-// A filter with a secret key, of which nobody else can tell what it errs for,
+// A filter with a secret key, of which nobody else can find the false positives,
 // in the least space.
 func ExampleConfig_Build() {
 	secret := hashing.Keyed([16]byte([]byte("sixteen byte key")))

@@ -48,7 +48,7 @@ func (f *filling) reserve(n int, size sizing.Ribbon) {
 // Buckets are filled from left to right, so that rows meet few others, and the
 // keys of a bucket from right to left: the slots on its left side are taken by
 // rows of the bucket before. When a row does not fit, all that begin left of a
-// bound are taken out again.
+// bound are removed again.
 func (f *filling) fill(keys []uint64, blocks int) (bumped int) {
 	starts := startsOf(blocks, f.w)
 	f.band.reset(blocks * blockSlots)

@@ -90,7 +90,7 @@ func codeWordsFor(blocks int, w *width) int {
 	return int(bucketsOf(blocks, w)+perCodes-1) / perCodes
 }
 
-// newLayer returns the layer of shape s that lies at the begin of words, and
+// newLayer returns the layer of shape s that lies at the start of words, and
 // the rest of them.
 func newLayer(s shape, r int, w *width, words []uint64) (layer, []uint64) {
 	c, d := s.colWords(r), codeWordsFor(s.blocks, w)

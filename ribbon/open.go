@@ -139,7 +139,7 @@ func (f *table) attach(words []uint64) error {
 	return nil
 }
 
-// parse reads the shard's entry from the begin of dir, which it shortens. No
+// parse reads the shard's entry from the start of dir, which it shortens. No
 // length that it accepts is more than that of the payload.
 func (b *built) parse(dir *[]uint64, w *width, r int) error {
 	d, limit := *dir, uint64(len(*dir))

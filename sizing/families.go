@@ -57,7 +57,7 @@ func cuckooPlan(n uint64, p float64) (plan, error) {
 	return plan{c.Bits(), 2, 2, c.Rate}, err
 }
 
-// quotientPlan counts the bits at the begin of a block and of the next, into
+// quotientPlan counts the bits at the start of a block and of the next, into
 // which its runs may go on, and a run that lies over two lines.
 func quotientPlan(n uint64, p float64) (plan, error) {
 	q, err := QuotientSize(n, p)

@@ -154,7 +154,7 @@ func TestCountInvertsFill(t *testing.T) {
 		for range 2000 {
 			s := randomShape(rng, l)
 			if s.Bits == 1 || s.Layout == sizing.Partitioned && s.Bits == uint64(s.K) {
-				continue // one bit tells nothing but empty and full
+				continue // one bit shows nothing but empty and full
 			}
 			n := float64(s.Bits) / float64(s.K) * 5 * rng.Float64()
 			fill := s.Fill(n)

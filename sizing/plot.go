@@ -27,7 +27,7 @@ const (
 	legendX, legendY = 84, 74
 )
 
-// curve is one line of the plot. The dashes tell lines apart without colours.
+// curve is one line of the plot. The dashes separate lines without colours.
 type curve struct {
 	label, colour, dash string
 	bits                func(p float64) (float64, bool)

@@ -61,7 +61,7 @@ const RibbonShardKeys = 4 << 20
 // million keys.
 type ribbonTrait struct {
 	empty float64 // slots that stay empty, for each key
-	codes float64 // bits that tell which keys are where, for each key
+	codes float64 // bits that say which keys are where, for each key
 	tail  float64 // slots that a shard takes beside
 }
 

@@ -90,7 +90,7 @@ func writeFile(d disk, name string, f io.WriterTo) error {
 func modeOf(name string) (mode fs.FileMode, exists bool, err error) {
 	info, err := os.Stat(name)
 	switch {
-	case err != nil: // whatever it is, creating a file beside it tells more
+	case err != nil: // whatever it is, creating a file beside it shows more
 		return newFileMode, false, nil
 	case !info.Mode().IsRegular():
 		return 0, false, fmt.Errorf("%w: not a regular file", fs.ErrInvalid)

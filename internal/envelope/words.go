@@ -6,7 +6,7 @@ import (
 	"unsafe"
 )
 
-// littleEndian tells whether words lie in memory as they do in files.
+// littleEndian reports whether words lie in memory as they do in files.
 var littleEndian = binary.NativeEndian.Uint16([]byte{1, 0}) == 1
 
 // WordsOf returns the words of a payload without a copy, where the machine is

@@ -33,7 +33,7 @@ type Sampled struct {
 //
 // How far the rate is off depends on the layout: it grows with about the k-th
 // power of the fill, and in blocked layouts the fill differs more from line to
-// line than by chance alone. So the lines of the sample themselves tell how much
+// line than by chance alone. So the lines of the sample themselves show how much
 // they differ, and where 64 KiB leave more than 2% of the rate, or the absolute
 // tolerance if that is more, up to 1 MiB is read.
 func Sample(lines int, count func(line int) uint64, rate func(fill float64) float64, tolerance float64) Sampled {

@@ -30,13 +30,13 @@ const (
 	minAllowed     = 1 << 20
 
 	// checkEvery is after how many hashes a stream looks whether it was
-	// cancelled and tells its progress.
+	// cancelled and reports its progress.
 	checkEvery = 1 << 16
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Run is a piece of the scratch file. The checksum tells whether it comes back
+// Run is a piece of the scratch file. The checksum shows whether it comes back
 // as it was written.
 type Run struct {
 	at  int64

@@ -63,7 +63,7 @@ func (c contestant) filled(keys [][]byte) (keyed, error) {
 	return f, nil
 }
 
-// inserts makes a loop of single calls that tell whether there was room.
+// inserts makes a loop of single calls that report whether there was room.
 func inserts(do func(key []byte) bool) func(keys [][]byte) error {
 	return func(keys [][]byte) error {
 		for i, key := range keys {

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// popularity is the npm package whose counts.json tells how often each npm
+// popularity is the npm package whose counts.json has how often each npm
 // package was downloaded: 3.8 million names of a real, steep curve.
 const popularity = "download-counts@2.20260301.0"
 

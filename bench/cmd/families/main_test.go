@@ -85,7 +85,7 @@ func wellFormed(t *testing.T, doc string) {
 	}
 }
 
-// The computed table of layers must tell what a Scalable takes.
+// The computed table of layers must have what a Scalable takes.
 func TestGrownBits(t *testing.T) {
 	const n = 20_000
 	s := bloom.NewScalable(growFrom, growRate)

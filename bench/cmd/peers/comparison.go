@@ -96,7 +96,7 @@ func comparisons() []comparison {
 	return append(cs, scaling, keyByKey, keyByKeyTogether)
 }
 
-// addAnswers is apart because blobloom does not tell whether a key was new.
+// addAnswers is apart because blobloom does not report whether a key was new.
 var addAnswers = comparison{
 	section: "hashes",
 	title:   "batch adds with answers, k = 8, against blobloom, which gives none",

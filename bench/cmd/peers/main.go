@@ -22,7 +22,7 @@ import (
 	"time"
 )
 
-// childVariable tells a process that it is a run for one instruction set.
+// childVariable informs a process that it is a run for one instruction set.
 const childVariable = "BLOOMERY_PEERS_RUN"
 
 // options are the flags.

@@ -13,7 +13,7 @@ const (
 )
 
 // claimTerabytes gives an encoding of ours a header that claims a payload of
-// a terabyte, with the right checksum: only the length can tell.
+// a terabyte, with the right checksum: only the length shows it.
 func claimTerabytes(data []byte) []byte {
 	data = slices.Clone(data)
 	binary.LittleEndian.PutUint64(data[40:], terabyteBits)

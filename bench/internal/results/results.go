@@ -25,7 +25,7 @@ type File[R any] struct {
 	all  map[string]R
 }
 
-// Open reads the results of earlier runs; name tells what a record is called.
+// Open reads the results of earlier runs; name returns what a record is called.
 // A later line replaces an earlier one of the same name; what is left of a line
 // that a crash cut off is dropped. An empty path stands for no file.
 func Open[R any](path string, name func(R) string) (*File[R], error) {

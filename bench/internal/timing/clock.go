@@ -2,7 +2,7 @@ package timing
 
 import "time"
 
-// Clock tells a time of which only differences mean something.
+// Clock returns a time of which only differences mean something.
 type Clock func() time.Duration
 
 var begin = time.Now()

@@ -7,7 +7,7 @@ import (
 )
 
 // CPU is the time that the threads of this process have run. On a machine that
-// others use as well it tells the cost of a loop where Wall tells how often the
+// others use as well it measures the cost of a loop where Wall measures how often the
 // loop had to wait.
 func CPU() time.Duration {
 	var t unix.Timespec
