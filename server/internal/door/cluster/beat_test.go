@@ -1,0 +1,156 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/door/cluster/memlog"
+)
+
+// meeting is where nodes of a test hear each other.
+type meeting struct {
+	mu    sync.Mutex
+	nodes map[uint32]*attendee
+}
+
+// attendee is a node at a meeting. It is Peers.
+type attendee struct {
+	m      *meeting
+	deaf   bool
+	number uint32
+	beat   func([]byte)
+	answer func([]byte) []byte
+}
+
+func (m *meeting) peer() *attendee { return &attendee{m: m} }
+
+func (a *attendee) Announce(b []byte) {
+	a.m.mu.Lock()
+	defer a.m.mu.Unlock()
+	for _, other := range a.m.nodes {
+		if other != a && !other.deaf && !a.deaf {
+			go other.beat(b)
+		}
+	}
+}
+
+func (a *attendee) Ask(_ context.Context, node uint32, q []byte) ([]byte, error) {
+	a.m.mu.Lock()
+	other := a.m.nodes[node]
+	a.m.mu.Unlock()
+	if other == nil {
+		return nil, errors.New("no such node")
+	}
+	return other.answer(q), nil
+}
+
+func (a *attendee) Serve(node uint32, beat func([]byte), answer func([]byte) []byte) (func(), error) {
+	a.m.mu.Lock()
+	defer a.m.mu.Unlock()
+	if a.m.nodes == nil {
+		a.m.nodes = map[uint32]*attendee{}
+	}
+	a.number, a.beat, a.answer = node, beat, answer
+	a.m.nodes[node] = a
+	return func() {
+		a.m.mu.Lock()
+		defer a.m.mu.Unlock()
+		delete(a.m.nodes, node)
+	}, nil
+}
+
+func TestBeatsRoundTrip(t *testing.T) {
+	want := beat{node: 3, level: 1, at: 1_700_000_000_000, digest: 1 << 60, headroom: 1 << 62, applied: []uint64{1, 1 << 50}, kept: []uint64{0, 7}}
+	b := want.append(nil, 77)
+	if got, err := parseBeat(b, 77); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("parseBeat = %+v, %v", got, err)
+	}
+	if _, err := parseBeat(b, 78); err == nil {
+		t.Error("a beat of another cluster is taken")
+	}
+	for n := range b {
+		if _, err := parseBeat(b[:n], 77); err == nil {
+			t.Errorf("a beat cut to %d bytes is taken", n)
+		}
+	}
+}
+
+// TestDecider asks that one of several nodes decides, another one when it is not heard
+// of, and that others are patient.
+func TestDecider(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		log, m := memlog.New(1, memlog.Faults{}), &meeting{}
+		var doors []*Door
+		var peers []*attendee
+		for range 3 {
+			p := m.peer()
+			peers = append(peers, p)
+			doors = append(doors, open(t, log, Config{Peers: p, Digest: func() uint64 { return 5 }}))
+		}
+		time.Sleep(3 * time.Second)
+		for i, d := range doors {
+			if d.Decides() != (i == 0) || d.Cluster().Decider != 1 || (d.Grace() == 0) != (i == 0) {
+				t.Errorf("node %d: decides %v, decider %d, grace %v", i+1, d.Decides(), d.Cluster().Decider, d.Grace())
+			}
+			if c := d.Cluster(); c.Alive() != 3 || len(c.Problems) != 0 || c.Lag != 0 {
+				t.Errorf("node %d sees %+v", i+1, c)
+			}
+		}
+		m.mu.Lock()
+		peers[0].deaf = true
+		m.mu.Unlock()
+		time.Sleep(2 * liveFor)
+		if !doors[1].Decides() || doors[2].Decides() {
+			t.Errorf("without node 1: node 2 decides: %v, node 3: %v", doors[1].Decides(), doors[2].Decides())
+		}
+		if c := doors[1].Cluster(); c.Alive() != 2 || !strings.Contains(strings.Join(c.Problems, " "), "node 1") {
+			t.Errorf("without node 1, node 2 sees %+v", c)
+		}
+	})
+}
+
+// TestClocks asks that a node whose clock is wrong says so, and takes no writes if it
+// is very wrong.
+func TestClocks(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		log, m := memlog.New(1, memlog.Faults{}), &meeting{}
+		var mu sync.Mutex
+		skew := time.Duration(0)
+		clock := func() time.Time {
+			mu.Lock()
+			defer mu.Unlock()
+			return time.Now().Add(skew)
+		}
+		a := open(t, log, Config{Peers: m.peer()})
+		b := open(t, log, Config{Peers: m.peer()})
+		c := open(t, log, Config{Peers: m.peer(), Clock: clock, Digest: func() uint64 { return 1 }})
+		for _, v := range []struct {
+			skew   time.Duration
+			warns  bool
+			refuse bool
+		}{{0, false, false}, {time.Second, true, false}, {-time.Minute, true, true}, {0, false, false}} {
+			mu.Lock()
+			skew = v.skew
+			mu.Unlock()
+			time.Sleep(3 * time.Second)
+			if err := c.Refuses(); errors.Is(err, door.ErrDown) != v.refuse {
+				t.Errorf("a clock that is wrong by %v: %v", v.skew, err)
+			}
+			if a.Refuses() != nil || b.Refuses() != nil {
+				t.Error("a node whose clock is right refuses")
+			}
+			if got := strings.Contains(strings.Join(a.Cluster().Problems, " "), "clock of node 3"); got != v.warns {
+				t.Errorf("a clock that is wrong by %v: problems %q", v.skew, a.Cluster().Problems)
+			}
+		}
+		if !strings.Contains(strings.Join(a.Cluster().Problems, " "), "node 3 has other settings") {
+			t.Errorf("problems are %q", a.Cluster().Problems)
+		}
+	})
+}

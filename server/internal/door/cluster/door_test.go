@@ -1,0 +1,465 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/foreign/redisbloom"
+	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/door/cluster/memlog"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// bubble runs f with simulated time.
+func bubble(t *testing.T, f func(t *testing.T)) {
+	t.Helper()
+	synctest.Test(t, f)
+}
+
+// open starts a node and ends it with the test.
+func open(t *testing.T, log *memlog.Log, c Config) *Door {
+	t.Helper()
+	d, err := tryOpen(t, log, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func tryOpen(t *testing.T, log *memlog.Log, c Config) (*Door, error) {
+	t.Helper()
+	c.State = store.New()
+	node := log.Node(ErrFull)
+	c.Log = node
+	d, err := Open(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		node.Kill()
+		_ = d.Close()
+		node.Wait()
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	return d, d.Start(ctx, nil)
+}
+
+func set(name string) *door.Op {
+	return &door.Op{Record: store.Record{Op: store.OpSet, Name: []byte(name), Value: []byte("v")}}
+}
+
+// do puts an op in order and waits.
+func do(d *Door, ops ...*door.Op) error {
+	d.Do(ops)
+	d.Wait(ops)
+	for _, op := range ops {
+		if op.Err != nil {
+			return op.Err
+		}
+		if op.Result.Err != nil {
+			return op.Result.Err
+		}
+	}
+	return nil
+}
+
+func has(d *Door, name string) bool {
+	return d.state.Names.Lookup([]byte(name), time.Now().UnixMilli()) != nil
+}
+
+// TestWithoutQuorum asks what clients are told while the log answers nothing, and
+// that what was sent counts once it answers again.
+func TestWithoutQuorum(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		log := memlog.New(1, memlog.Faults{Answer: 2 * time.Second})
+		d := open(t, log, Config{})
+		if err := do(d, set("before")); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute) // silence is no fault
+		if err := d.Refuses(); err != nil {
+			t.Fatal(err)
+		}
+		log.SetDown(true)
+		began := time.Now()
+		if err := do(d, set("sent")); !errors.Is(err, door.ErrUnknown) {
+			t.Errorf("a write without quorum: %v", err)
+		}
+		if took := time.Since(began); took != defaultTimeout {
+			t.Errorf("the client was answered after %v", took)
+		}
+		if err := d.Refuses(); !errors.Is(err, door.ErrDown) {
+			t.Errorf("Refuses = %v", err)
+		}
+		began = time.Now()
+		if err := do(d, set("refused")); !errors.Is(err, door.ErrDown) || time.Since(began) != 0 {
+			t.Errorf("a write after 10 s without quorum: %v, after %v", err, time.Since(began))
+		}
+		if err := d.FreshNames(); !errors.Is(err, door.ErrDown) {
+			t.Errorf("FreshNames = %v", err)
+		}
+		if c := d.Cluster(); c.Quorum || !c.Serving || c.Err == nil || c.Lanes[0].Down == nil || len(c.Problems) == 0 {
+			t.Errorf("Cluster = %+v", c)
+		}
+		log.SetDown(false)
+		time.Sleep(10 * time.Second)
+		if err := d.Refuses(); err != nil {
+			t.Errorf("Refuses with a quorum = %v", err)
+		}
+		if err := do(d, set("after")); err != nil {
+			t.Error(err)
+		}
+		if !has(d, "before") || !has(d, "sent") || has(d, "refused") || !has(d, "after") {
+			t.Error("names are not as clients were told")
+		}
+	})
+}
+
+// TestUnsent asks that what is known not to have been sent is not answered as
+// unknown, and never sent.
+func TestUnsent(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		log := memlog.New(1, memlog.Faults{Answer: time.Second})
+		d := open(t, log, Config{Timeout: 5 * time.Second})
+		log.SetDown(true)
+		var ops []*door.Op
+		for i := range 40 {
+			op := set(fmt.Sprint("n", i))
+			d.Do([]*door.Op{op})
+			synctest.Wait() // the sender takes what it may
+			ops = append(ops, op)
+		}
+		d.Wait(ops)
+		unknown := 0
+		for i, op := range ops {
+			switch {
+			case errors.Is(op.Err, door.ErrUnknown):
+				unknown++
+			case !errors.Is(op.Err, door.ErrDown):
+				t.Errorf("op %d: %v", i, op.Err)
+			}
+		}
+		if unknown < 1 || unknown > mostOpen {
+			t.Errorf("%d of 40 ops are unknown, at most %d were sent", unknown, mostOpen)
+		}
+		if n := d.waitingBytes.Load(); n != 0 {
+			t.Errorf("%d bytes wait", n)
+		}
+		log.SetDown(false)
+		time.Sleep(10 * time.Second)
+		for i, op := range ops {
+			if got, want := has(d, fmt.Sprint("n", i)), errors.Is(op.Err, door.ErrUnknown); got != want {
+				t.Errorf("op %d, %v: in the state: %v", i, op.Err, got)
+			}
+		}
+	})
+}
+
+// TestFullStream asks that a stream without room refuses writes, and takes them again.
+func TestFullStream(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		log := memlog.New(1, memlog.Faults{Answer: time.Second})
+		d := open(t, log, Config{})
+		log.SetFull(true)
+		first := set("first")
+		d.Do([]*door.Op{first})
+		time.Sleep(time.Second)
+		if err := do(d, set("second")); !errors.Is(err, door.ErrDown) || !strings.Contains(err.Error(), "full") {
+			t.Errorf("a write to a full stream: %v", err)
+		}
+		log.SetFull(false)
+		if d.Wait([]*door.Op{first}); first.Err != nil {
+			t.Errorf("the write that met the full stream: %v", first.Err)
+		}
+		if err := do(d, set("third")); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestSuperseded asks that of two processes of one node the later one serves.
+func TestSuperseded(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		log := memlog.New(1, memlog.Faults{Delay: time.Millisecond})
+		old := open(t, log, Config{})
+		if err := do(old, set("old")); err != nil {
+			t.Fatal(err)
+		}
+		later := open(t, log, Config{Number: old.number.Load()})
+		synctest.Wait()
+		time.Sleep(time.Second)
+		select {
+		case <-old.Failed():
+		default:
+			t.Error("the old process goes on")
+		}
+		if err := do(old, set("late")); !errors.Is(err, door.ErrDown) || !errors.Is(old.Serving(), ErrSuperseded) {
+			t.Errorf("a write to the old process: %v, it serves: %v", err, old.Serving())
+		}
+		if !has(later, "old") || has(later, "late") {
+			t.Error("the new process has other names")
+		}
+	})
+}
+
+// TestFenced asks that a message of an old session that comes late changes nothing: in
+// the catalogue from the new session on, in another lane from its first message on.
+func TestFenced(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		log := memlog.New(1, memlog.Faults{})
+		d := open(t, log, Config{})
+		n, id := d.number.Load(), d.id.Load()
+		session := d.session.Load()
+		message := func(name string) []byte {
+			r := set(name).Record
+			h := header{cluster: id, node: n, session: session, counter: 1000}
+			return appendSum(store.AppendRecord(appendHeader(nil, &h), &r))
+		}
+		log.Append(0, message("in time"))
+		d2 := open(t, log, Config{Number: n})
+		log.Append(0, message("late"))
+		stranger := header{cluster: id + 1, node: n, session: d2.session.Load(), counter: 5}
+		log.Append(0, appendSum(store.AppendRecord(appendHeader(nil, &stranger), &set("foreign").Record)))
+		time.Sleep(time.Second)
+		if !has(d2, "in time") || has(d2, "late") || has(d2, "foreign") {
+			t.Errorf("in time: %v, late: %v, of another cluster: %v", has(d2, "in time"), has(d2, "late"), has(d2, "foreign"))
+		}
+		if err := do(d2, set("own")); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestRemoved asks that a node that was removed stops, and does not come back.
+func TestRemoved(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		log := memlog.New(1, memlog.Faults{})
+		a, b := open(t, log, Config{}), open(t, log, Config{})
+		leave := &door.Op{Record: store.Record{Op: store.OpLeave, ID: uint64(b.number.Load())}}
+		if err := do(a, leave); err != nil {
+			t.Fatal(err)
+		}
+		<-b.Failed()
+		if err := b.Serving(); !errors.Is(err, ErrRemoved) {
+			t.Errorf("Serving = %v", err)
+		}
+		if _, err := tryOpen(t, log, Config{Number: b.number.Load()}); !errors.Is(err, ErrRemoved) {
+			t.Errorf("a start of a node that was removed: %v", err)
+		}
+		if c := open(t, log, Config{}); c.number.Load() != 3 {
+			t.Errorf("it comes back as %d, want 3", c.number.Load())
+		}
+	})
+}
+
+// TestUnreadable asks that a node that cannot read a message stops, and does not go on
+// behind it.
+func TestUnreadable(t *testing.T) {
+	later := set("later").Record
+	unknown := store.AppendRecord(nil, &later)
+	unknown[1] = 250
+	for name, c := range map[string]struct {
+		message func(d *Door) []byte
+		want    error
+	}{
+		"no message": {func(*Door) []byte { return []byte("garbage") }, bloomery.ErrCorrupt},
+		"an operation of a later release": {func(d *Door) []byte {
+			h := header{cluster: d.id.Load(), node: 1, session: 1, counter: 1000}
+			return appendSum(append(store.AppendRecord(appendHeader(nil, &h), &later), unknown...))
+		}, bloomery.ErrVersion},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				log := memlog.New(1, memlog.Faults{})
+				d := open(t, log, Config{})
+				waiting := set("waiting")
+				log.Append(0, c.message(d))
+				d.Do([]*door.Op{waiting})
+				<-d.Failed()
+				if err := d.Serving(); !errors.Is(err, c.want) || !errors.Is(err, door.ErrDown) {
+					t.Errorf("Serving = %v", err)
+				}
+				if d.Wait([]*door.Op{waiting}); waiting.Err == nil {
+					t.Error("a write behind it is answered")
+				}
+				if has(d, "later") || has(d, "waiting") {
+					t.Error("a part of it was applied, or what is behind it")
+				}
+			})
+		})
+	}
+}
+
+// TestPurgedStart asks that a node whose past was purged does not serve without it.
+func TestPurgedStart(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		log := memlog.New(1, memlog.Faults{})
+		d := open(t, log, Config{})
+		if err := do(d, set("a"), set("b")); err != nil {
+			t.Fatal(err)
+		}
+		if err := d.config.Log.Purge(0, 3); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := tryOpen(t, log, Config{}); !errors.Is(err, ErrPurged) {
+			t.Errorf("a start of a node that lacks what was purged: %v", err)
+		}
+	})
+}
+
+// TestGroups asks which groups are taken, and that a group is a message.
+func TestGroups(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		log := memlog.New(1, memlog.Faults{})
+		d := open(t, log, Config{})
+		make := &door.Op{Record: store.Record{Op: store.OpCuckoo, Name: []byte("f"), Cuckoo: redisbloom.CuckooParams{Capacity: 100, BucketSize: 2, MaxIterations: 20, Expansion: 1}}}
+		if err := do(d, make); err != nil {
+			t.Fatal(err)
+		}
+		id := make.Result.Entry.ID
+		insert := func(room uint64) *door.Op {
+			return &door.Op{Record: store.Record{Op: store.OpInsert, ID: id, Room: room, Hashes: []uint64{1, 2}}}
+		}
+		long := set("long")
+		long.Record.Value = []byte(strings.Repeat("x", d.limit-headBytes))
+		for name, ops := range map[string][]*door.Op{
+			"two lanes": {set("a"), insert(0)},
+			"too long":  {set("a"), long},
+			"a merge":   {{Record: store.Record{Op: store.OpCountMinMerge, Name: []byte("m")}}},
+		} {
+			if err := d.DoGroup(ops); !errors.Is(err, door.ErrGroup) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		before := log.Messages(d.LaneOf(id, 0))
+		expect := &door.Op{Record: store.Record{Op: store.OpExpectPart, ID: id, Limit: 0}}
+		ops := []*door.Op{expect, insert(store.Unlimited), insert(store.Unlimited)}
+		if err := d.DoGroup(ops); err != nil {
+			t.Fatal(err)
+		}
+		d.Wait(ops)
+		if ops[2].Result.Err != nil || log.Messages(d.LaneOf(id, 0)) != before+1 {
+			t.Errorf("a group of two inserts: %v, %d messages", ops[2].Result.Err, log.Messages(d.LaneOf(id, 0))-before)
+		}
+		if err := d.DoGroup(ops); err != nil { // the version is another one now
+			t.Fatal(err)
+		}
+		if d.Wait(ops); !errors.Is(ops[0].Result.Err, store.ErrCondition) || !errors.Is(ops[2].Result.Err, store.ErrCondition) {
+			t.Errorf("a group on an old version: %v, %v", ops[0].Result.Err, ops[2].Result.Err)
+		}
+		if got := store.PartOf(make.Result.Entry).Cuckoo().Items(); got != 4 {
+			t.Errorf("%d items, want 4", got)
+		}
+	})
+}
+
+// TestUnfit asks that records which would not do the same on every node are refused,
+// and those around a group do nothing.
+func TestUnfit(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		log := memlog.New(1, memlog.Faults{})
+		d := open(t, log, Config{})
+		for _, op := range []store.Op{
+			store.OpCountMinMerge, store.OpTDigestMerge, store.OpShadow, store.OpShadowSeal, store.OpShadowSwap, store.OpPiece,
+		} {
+			if err := do(d, &door.Op{Record: store.Record{Op: op, Name: []byte("k")}}); !errors.Is(err, door.ErrRefused) {
+				t.Errorf("operation %d: %v", op, err)
+			}
+		}
+		before := log.Messages(0)
+		if err := do(d, &door.Op{Record: store.Record{Op: store.OpBegin}}, &door.Op{Record: store.Record{Op: store.OpCommit}}); err != nil || log.Messages(0) != before {
+			t.Errorf("marks: %v, %d messages", err, log.Messages(0)-before)
+		}
+		long := set("long")
+		long.Record.Value = make([]byte, d.limit)
+		if err := do(d, long); !errors.Is(err, door.ErrRefused) {
+			t.Errorf("a record that is too long: %v", err)
+		}
+		most := set("most")
+		most.Record.Value = make([]byte, d.MaxRecord()-64)
+		if err := do(d, most); err != nil {
+			t.Errorf("a record of MaxRecord: %v", err)
+		}
+		if err := do(d, set(strings.Repeat("n", store.MaxName+1))); !errors.Is(err, store.ErrLength) {
+			t.Errorf("a name that is too long: %v", err)
+		}
+		if err := do(d, &door.Op{Record: store.Record{Op: store.OpInsert, ID: 99, Hashes: []uint64{1}}}); !errors.Is(err, store.ErrRetry) {
+			t.Errorf("a record of a part that is gone: %v", err)
+		}
+	})
+}
+
+// TestReveal stages a filter on one node and asks that no other one shows it before it
+// has its contents, however slow its lanes are.
+func TestReveal(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		log := memlog.New(3, memlog.Faults{Delay: 200 * time.Millisecond})
+		a, b := open(t, log, Config{Lanes: 4}), open(t, log, Config{})
+		if err := do(a, &door.Op{Record: store.Record{Op: store.OpBloom, Name: []byte("model"), Bloom: redisbloom.BloomParams{Error: 0.01, Capacity: 100, Expansion: 2}}}); err != nil {
+			t.Fatal(err)
+		}
+		for i := range 20 {
+			name := fmt.Sprint("k", i)
+			model := store.PartOf(a.state.Names.Lookup([]byte("model"), 0))
+			head := model.Contents().AppendHeader(nil)
+			next, chunk := model.Contents().ScanDump(1)
+			bits := make([]byte, len(chunk))
+			for j := range bits {
+				bits[j] = 0xff
+			}
+			op := &door.Op{Record: store.Record{Op: store.OpStage, Flags: uint8(store.OpBloomDump), Value: head}}
+			if err := do(a, op); err != nil {
+				t.Fatal(err)
+			}
+			id := op.Result.Entry.ID
+			if err := do(a, &door.Op{Record: store.Record{Op: store.OpBloomChunk, ID: id, Position: next, Value: bits}}); err != nil {
+				t.Fatal(err)
+			}
+			if err := do(a, &door.Op{Record: store.Record{Op: store.OpReveal, ID: id, Name: []byte(name)}}); err != nil {
+				t.Fatal(err)
+			}
+			for !has(b, name) {
+				time.Sleep(time.Millisecond)
+			}
+			if _, got := store.PartOf(b.state.Names.Lookup([]byte(name), 0)).Contents().ScanDump(1); string(got) != string(bits) {
+				t.Fatalf("%s is there without its contents", name)
+			}
+		}
+	})
+}
+
+// TestOneBirth starts nodes at once: one cluster comes of it, and every node has a
+// number of its own.
+func TestOneBirth(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		log := memlog.New(5, memlog.Faults{Delay: 50 * time.Millisecond, Twice: 0.5, Unacked: 0.5})
+		doors := make([]*Door, 5)
+		done := make(chan struct{})
+		for i := range doors {
+			go func() {
+				doors[i] = open(t, log, Config{Lanes: i + 1, Name: fmt.Sprint("n", i)})
+				done <- struct{}{}
+			}()
+		}
+		for range doors {
+			<-done
+		}
+		numbers := map[uint32]bool{}
+		for _, d := range doors {
+			numbers[d.number.Load()] = true
+			if d.id.Load() != doors[0].id.Load() || len(d.all()) != len(doors[0].all()) {
+				t.Errorf("node %d is in a cluster of its own", d.number.Load())
+			}
+		}
+		if len(numbers) != len(doors) || numbers[0] {
+			t.Errorf("numbers are %v", numbers)
+		}
+	})
+}

@@ -1,0 +1,383 @@
+package cluster
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/bloomery/bloomery/foreign/redisbloom"
+	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// model is what clients know of the state: how often they have changed what is never
+// removed, and what they were answered.
+type model struct {
+	mu     sync.Mutex
+	counts map[string]*tally
+	owned  []owned
+	wrong  []error
+}
+
+// tally is changes of a counter: those that were acknowledged, and those of which
+// nobody knows.
+type tally struct{ acked, unknown int64 }
+
+// owned is memory of an op that was given up: nobody may write into it (I8).
+type owned struct {
+	op    *door.Op
+	codes []redisbloom.Result
+}
+
+func (m *model) init() { m.counts = map[string]*tally{} }
+
+// note counts changes of a name.
+func (m *model) note(name string, n int64, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	c := m.counts[name]
+	if c == nil {
+		c = &tally{}
+		m.counts[name] = c
+	}
+	switch {
+	case err == nil:
+		c.acked += n
+	case errors.Is(err, door.ErrUnknown):
+		c.unknown += n
+	}
+}
+
+// answered returns what was acknowledged so far.
+func (m *model) answered() answered {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	a := answered{}
+	for name, c := range m.counts {
+		a[name] = c.acked
+	}
+	return a
+}
+
+// answered is acknowledged changes by name.
+type answered map[string]int64
+
+// missing returns what a state lacks of them.
+func (a answered) missing(state *store.State) (errs []error) {
+	for _, name := range slices.Sorted(maps.Keys(a)) {
+		if got := countOf(state, name); got < a[name] {
+			errs = append(errs, fmt.Errorf("%s has %d changes, and %d were acknowledged", name, got, a[name]))
+		}
+	}
+	return errs
+}
+
+// check compares a state with what clients know: each change counts once (I2), and
+// all that were acknowledged count (I3).
+func (m *model) check(state *store.State) (errs []error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, name := range slices.Sorted(maps.Keys(m.counts)) {
+		c, got := m.counts[name], countOf(state, name)
+		if got < c.acked || got > c.acked+c.unknown {
+			errs = append(errs, fmt.Errorf("%s has %d changes: %d were acknowledged, and %d may be there", name, got, c.acked, c.unknown))
+		}
+	}
+	return errs
+}
+
+// countOf returns how often a name was changed: the value of a number, the items of a
+// filter.
+func countOf(state *store.State, name string) int64 {
+	e := state.Names.Lookup([]byte(name), time.Now().UnixMilli())
+	if e == nil {
+		return 0
+	}
+	p := store.PartOf(e)
+	if p == nil {
+		n, _ := strconv.ParseInt(store.Text(e), 10, 64)
+		return n
+	}
+	p.RLock()
+	defer p.RUnlock()
+	return int64(p.Cuckoo().Items() + 2*p.Cuckoo().Deletes())
+}
+
+// written returns who wrote into memory that was not his.
+func (m *model) written() []error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, o := range m.owned {
+		for i, c := range o.codes {
+			if c != poison {
+				m.wrong = append(m.wrong, fmt.Errorf("a result was written after the op was given up: code %d is %d", i, c))
+			}
+		}
+		if o.op.Result.Done != -1 {
+			m.wrong = append(m.wrong, errors.New("a result was written after the op was given up"))
+		}
+	}
+	return m.wrong
+}
+
+const poison = redisbloom.Result(77)
+
+// client is somebody who sends commands to a node.
+type client struct {
+	s     *sim
+	d     *Door
+	state *store.State
+}
+
+// client runs steps on a node, whatever becomes of it.
+func (s *sim) client(i, steps int) {
+	for range steps {
+		time.Sleep(time.Duration(s.intn(300)) * time.Millisecond)
+		d, state := s.door(i)
+		if d == nil {
+			continue
+		}
+		c := &client{s, d, state}
+		switch s.intn(12) {
+		case 0, 1:
+			c.increment()
+		case 2, 3, 4, 5:
+			c.insert()
+		case 6:
+			c.delete()
+		case 7:
+			c.group()
+		case 8, 9:
+			c.others()
+		case 10:
+			c.names()
+		case 11:
+			c.readElsewhere()
+		}
+	}
+}
+
+// send puts records in order and waits. It returns the error of the first that was
+// not kept.
+func (c *client) send(records ...store.Record) ([]*door.Op, error) {
+	ops := make([]*door.Op, len(records))
+	for i, r := range records {
+		r.At = time.Now().UnixMilli()
+		ops[i] = &door.Op{Record: r}
+		ops[i].Result.Codes = make([]redisbloom.Result, 0, len(r.Hashes))
+	}
+	c.d.Do(ops)
+	c.d.Wait(ops)
+	return ops, c.settled(ops)
+}
+
+// settled poisons what was given up.
+func (c *client) settled(ops []*door.Op) (err error) {
+	for _, op := range ops {
+		if op.Err == nil {
+			continue
+		}
+		err = op.Err
+		if !errors.Is(err, door.ErrUnknown) && !errors.Is(err, door.ErrRefused) {
+			c.s.errorf("an op ends with %v", err)
+		}
+		codes := op.Result.Codes[:cap(op.Result.Codes)]
+		for i := range codes {
+			codes[i] = poison
+		}
+		op.Result.Done = -1
+		c.s.model.mu.Lock()
+		c.s.model.owned = append(c.s.model.owned, owned{op, codes})
+		c.s.model.mu.Unlock()
+	}
+	return err
+}
+
+// kept returns a name that nobody removes.
+func (c *client) kept(kind string) string { return fmt.Sprint("kept-", kind, c.s.intn(simKept)) }
+
+func (c *client) increment() {
+	name := c.kept("number")
+	ops, err := c.send(store.Record{Op: store.OpIncrement, Name: []byte(name), Position: 1})
+	c.s.model.note(name, 1, err)
+	if err == nil && ops[0].Result.Err != nil {
+		c.s.errorf("%s: %v", name, ops[0].Result.Err)
+	}
+}
+
+var cuckooOf = redisbloom.CuckooParams{Capacity: 4096, BucketSize: 4, MaxIterations: 20, Expansion: 1}
+
+// filter returns the id of a filter, which it makes if it is not there.
+func (c *client) filter(name string) (id uint64, ok bool) {
+	for range 100 {
+		if e := c.state.Names.Lookup([]byte(name), time.Now().UnixMilli()); e != nil {
+			return e.ID, store.PartOf(e) != nil
+		}
+		if _, err := c.send(store.Record{Op: store.OpCuckoo, Name: []byte(name), Cuckoo: cuckooOf}); err != nil {
+			return 0, false
+		}
+	}
+	c.s.errorf("%s cannot be made", name)
+	return 0, false
+}
+
+// insert inserts into a filter by several records, which are one message or more.
+func (c *client) insert() {
+	name := c.kept("filter")
+	id, ok := c.filter(name)
+	if !ok {
+		return
+	}
+	records := make([]store.Record, 1+c.s.intn(4))
+	for i := range records {
+		records[i] = store.Record{Op: store.OpInsert, ID: id, Room: store.Unlimited, Hashes: c.hashes(1 + c.s.intn(3))}
+	}
+	ops, _ := c.send(records...)
+	for _, op := range ops {
+		c.s.model.note(name, int64(len(op.Record.Hashes)), op.Err)
+		if op.Err == nil && op.Result.Err != nil {
+			c.s.errorf("insert into %s: %v", name, op.Result.Err)
+		}
+		for _, code := range op.Result.Codes {
+			if op.Err == nil && code != redisbloom.Inserted {
+				c.s.errorf("insert into %s: code %d", name, code)
+			}
+		}
+	}
+}
+
+// hashes returns hashes that are never the same.
+func (c *client) hashes(n int) []uint64 {
+	c.s.mu.Lock()
+	defer c.s.mu.Unlock()
+	list := make([]uint64, n)
+	for i := range list {
+		list[i] = c.s.random.Uint64()
+	}
+	return list
+}
+
+// delete inserts a hash and deletes it: an item less and a delete more, which count
+// as one change.
+func (c *client) delete() {
+	name := c.kept("filter")
+	id, ok := c.filter(name)
+	if !ok {
+		return
+	}
+	h := c.hashes(1)
+	if _, err := c.send(store.Record{Op: store.OpInsert, ID: id, Room: store.Unlimited, Hashes: h}); err != nil {
+		c.s.model.note(name, 1, err)
+		return
+	}
+	c.s.model.note(name, 1, nil)
+	ops, err := c.send(store.Record{Op: store.OpDelete, ID: id, Hashes: h})
+	c.s.model.note(name, 1, err)
+	if err == nil && (ops[0].Result.Err != nil || !ops[0].Result.Bools[0]) {
+		c.s.errorf("delete from %s: %v, %v", name, ops[0].Result.Err, ops[0].Result.Bools)
+	}
+}
+
+// group adds the same to two numbers at once, on a condition that may fail.
+func (c *client) group() {
+	a, b := "kept-pair0", "kept-pair1"
+	now := time.Now().UnixMilli()
+	expect := store.Record{Op: store.OpExpect, At: now, Name: []byte("other-text0")}
+	if e, deadline := c.state.Names.Deadline(expect.Name, now); e != nil {
+		expect.ID, expect.Deadline = e.ID, deadline
+	}
+	ops := []*door.Op{
+		{Record: expect},
+		{Record: store.Record{Op: store.OpIncrement, At: now, Name: []byte(a), Position: 1}},
+		{Record: store.Record{Op: store.OpIncrement, At: now, Name: []byte(b), Position: 1}},
+	}
+	seen := 0
+	for _, op := range ops {
+		op.Applied = func() { seen++ }
+	}
+	if err := c.d.DoGroup(ops); err != nil {
+		if !errors.Is(err, door.ErrRefused) {
+			c.s.errorf("group: %v", err)
+		}
+		return
+	}
+	c.d.Wait(ops)
+	if err := c.settled(ops); err != nil {
+		c.s.model.note(a, 1, err)
+		c.s.model.note(b, 1, err)
+		return
+	}
+	switch err := ops[0].Result.Err; {
+	case err == nil:
+		c.s.model.note(a, 1, nil)
+		c.s.model.note(b, 1, nil)
+		if seen != 3 || ops[1].Result.N != ops[2].Result.N {
+			c.s.errorf("group: %d of 3 were seen, values %d and %d", seen, ops[1].Result.N, ops[2].Result.N)
+		}
+	case !errors.Is(err, store.ErrCondition) || !errors.Is(ops[2].Result.Err, store.ErrCondition) || seen != 0:
+		c.s.errorf("group: %v, %v, %d were seen", err, ops[2].Result.Err, seen)
+	}
+}
+
+// others makes and fills filters that others remove and rename.
+func (c *client) others() {
+	id, ok := c.filter(fmt.Sprint("other-filter", c.s.intn(simNames)))
+	if !ok {
+		return
+	}
+	records := make([]store.Record, 2+c.s.intn(3))
+	for i := range records {
+		records[i] = store.Record{Op: store.OpInsert, ID: id, Room: store.Unlimited, Hashes: c.hashes(2)}
+	}
+	ops, _ := c.send(records...)
+	for _, op := range ops {
+		if op.Err == nil && op.Result.Err != nil && !errors.Is(op.Result.Err, store.ErrRetry) {
+			c.s.errorf("insert: %v", op.Result.Err)
+		}
+	}
+}
+
+// names removes, renames and expires.
+func (c *client) names() {
+	name := func(kind string) []byte { return fmt.Append(nil, "other-", kind, c.s.intn(simNames)) }
+	switch c.s.intn(6) {
+	case 0:
+		_, _ = c.send(store.Record{Op: store.OpRemove, Names: [][]byte{name("filter"), name("text")}})
+	case 1:
+		_, _ = c.send(store.Record{Op: store.OpRename, Name: name("filter"), Other: name("filter")})
+	case 2:
+		_, _ = c.send(store.Record{Op: store.OpSet, Name: name("text"), Value: name("value")})
+	case 3:
+		_, _ = c.send(store.Record{Op: store.OpExpire, Name: name("filter"), Deadline: time.Now().UnixMilli() + 500})
+	case 4:
+		ids := c.state.Names.Due(time.Now().UnixMilli(), 10)
+		_, _ = c.send(store.Record{Op: store.OpEvict, IDs: ids})
+	case 5:
+		_, _ = c.send(store.Record{Op: store.OpAppend, Name: name("text"), Value: []byte("x")})
+	}
+}
+
+// readElsewhere asks another node, which has to have what was acknowledged anywhere.
+func (c *client) readElsewhere() {
+	before := c.s.model.answered()
+	i := c.s.intn(len(c.s.nodes))
+	d, state := c.s.door(i)
+	if d == nil || d.FreshNames() != nil {
+		return
+	}
+	for name := range before {
+		e := state.Names.Lookup([]byte(name), time.Now().UnixMilli())
+		if e != nil && store.PartOf(e) != nil && d.Fresh(e.ID, 0) != nil {
+			return
+		}
+	}
+	for _, err := range before.missing(state) {
+		if d.Serving() == nil {
+			c.s.errorf("node %d was asked to be fresh, and %v", i, err)
+		}
+	}
+}
