@@ -10,7 +10,7 @@ var (
 	ErrFull = errors.New("full")
 	// ErrIncompatible means that two filters differ in shape or hash.
 	ErrIncompatible = errors.New("incompatible")
-	// ErrCorrupt means that encoded data is damaged or is no filter.
+	// ErrCorrupt means that encoded data is damaged or is not a filter.
 	ErrCorrupt = errors.New("corrupt")
 	// ErrVersion means that encoded data is of a version not known here.
 	ErrVersion = errors.New("unknown version")

@@ -5,7 +5,7 @@
 //	f, err := codec.Open(data)                   // of whatever kind
 //	info, err := codec.Inspect(file)             // what is it, is it sound?
 //	small, err := codec.Compress(nil, data)      // for the network
-//	patch, err := codec.Diff(yesterday, today)   // for those who have yesterday's
+//	patch, err := codec.Diff(yesterday, today)   // for programs that have yesterday's
 //
 // [Kinds] is the table of all kinds: what they are called, what they can do,
 // how they are made and read.

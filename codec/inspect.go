@@ -82,7 +82,7 @@ func (i Info) Err() error {
 // end are damage; one of them is read.
 //
 // The error is for what cannot be inspected: it wraps ErrCorrupt if the header
-// is damaged or is no filter's, ErrVersion if it is of an unknown version, or
+// is damaged or is not that of a filter, ErrVersion if it is of an unknown version, or
 // is that of r. Damage behind the header is in the Info.
 func Inspect(r io.Reader) (Info, error) {
 	magic := make([]byte, len(packMagic))

@@ -55,8 +55,8 @@ type Features struct {
 	Delete bool // is a Deleter
 	Count  bool // is a Counter
 	Static bool // is built from all its keys at once and never changes
-	Grow   bool // keeps its error rate past its capacity by taking more memory
-	Forget bool // keeps its error rate past its capacity by forgetting the oldest keys
+	Grow   bool // keeps its false positive rate past its capacity by taking more memory
+	Forget bool // keeps its false positive rate past its capacity by forgetting the oldest keys
 	Expire bool // forgets keys by age, when it is advanced
 }
 

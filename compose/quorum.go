@@ -243,7 +243,7 @@ func (q *Quorum) InsertSeq(seq iter.Seq[[]byte]) (n int, err error) {
 }
 
 // Stats describes all members together. Items is that of the first; Asked and
-// Predicted are joint rates: that at least Need members err on the same key.
+// Predicted are joint rates: that at least Need members have the same false positive.
 func (q *quorum) Stats() bloomery.Stats {
 	st := bloomery.Stats{Kind: "quorum"}
 	if len(q.members) == 0 {

@@ -68,8 +68,8 @@ type secret struct {
 	f      func(key []byte) uint64
 }
 
-// Seeded returns XXH3 with a seed. Filters with different seeds err on
-// different keys and cannot be united.
+// Seeded returns XXH3 with a seed. Filters with different seeds have
+// different false positives and cannot be united.
 func Seeded(seed uint64) Hasher { return Hasher{kind: XXH3, seed: seed} }
 
 // Keyed returns SipHash-2-4 with a secret key. A file written by a filter with

@@ -62,8 +62,8 @@
 // bit of every fingerprint the last one of its address. Slots keep their order, a
 // new key gets l bits again, and a lookup compares as many bits as a slot has.
 // What has no bits left is void, stands in every quotient that it covers, and is
-// counted in a list of its own, which a lookup does not read. A key errs with
-// 2^-(bits of address and fingerprint when it was inserted) for ever: with the
+// counted in a list of its own, which a lookup does not read. A key adds
+// 2^-(bits of address and fingerprint when it was inserted) to the rate for ever: with the
 // same l in every generation each has the same share of the rate, and 40
 // doublings keep the rate asked.
 //

@@ -15,7 +15,7 @@
 // [Layout.Size] and [Shape.Rate] give honest figures: the smallest array that
 // keeps the rate, and the rate that an array has. The textbook takes k = 6.64
 // for one million keys at 1%, where a filter must take 7, so its 9,585,059
-// bits really err for 1.0039% of the absent keys; 9,592,957 keep the promise.
+// bits really have a rate of 1.0039%; 9,592,957 keep the promise.
 // In small filters the textbook is wrong by more, since the share of set bits
 // varies from filter to filter and an unlucky filter loses more than a lucky
 // one gains: 3 to 5% at 30 keys. In the [Blocked] and [Split] layouts it does

@@ -27,8 +27,8 @@ const (
 // Growing is the plan of a filter that grows without its keys, as GrowingSize
 // gives it: a quotient filter in segments that double. A doubling makes a bit
 // of every fingerprint one of the address, and new keys get fingerprints of
-// full length again. A key errs with 2^-(bits of address and fingerprint when
-// it was inserted) for ever, so the rate is a sum over all generations of keys.
+// full length again. A key adds 2^-(bits of address and fingerprint when it
+// was inserted) to the rate for ever, so the rate is a sum over all generations of keys.
 //
 // Between two doublings a block gets slots in three steps, each 1.26 times the
 // one before. The zero value is not a usable plan.

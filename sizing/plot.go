@@ -72,7 +72,7 @@ func main() {
 func draw() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" role="img" `+
-		`aria-label="Bits per key against error rate for every kind of filter">`+"\n", width, height, width, height)
+		`aria-label="Bits per key against false positive rate for every kind of filter">`+"\n", width, height, width, height)
 	b.WriteString(`<style>
 text { font: 14px system-ui, sans-serif; fill: #6e7781 }
 .title { font-size: 17px; font-weight: 600 }
@@ -95,7 +95,7 @@ text { font: 14px system-ui, sans-serif; fill: #6e7781 }
 
 // axes draws the grid with a line for each factor of ten and each ten bits.
 func axes(b *strings.Builder) {
-	fmt.Fprintf(b, `<text class="title" x="%d" y="28">Bits per key against error rate, a million keys</text>`+"\n", left)
+	fmt.Fprintf(b, `<text class="title" x="%d" y="28">Bits per key against false positive rate, a million keys</text>`+"\n", left)
 	for bits := 0; bits <= mostBits; bits += 10 {
 		fmt.Fprintf(b, `<path class="grid" d="M%d %.1fH%d"/>`, left, y(float64(bits)), right)
 		fmt.Fprintf(b, `<text x="%d" y="%.1f" text-anchor="end">%d</text>`+"\n", left-8, y(float64(bits))+5, bits)
@@ -110,7 +110,7 @@ func axes(b *strings.Builder) {
 		fmt.Fprintf(b, `<text x="%.1f" y="%d" text-anchor="middle">%s</text>`+"\n", at, bottom+22, label)
 	}
 	fmt.Fprintf(b, `<path class="axis" fill="none" d="M%d %dV%dH%d"/>`+"\n", left, top, bottom, right)
-	fmt.Fprintf(b, `<text x="%d" y="%d" text-anchor="middle">error rate: share of absent keys answered with yes</text>`+"\n", (left+right)/2, bottom+48)
+	fmt.Fprintf(b, `<text x="%d" y="%d" text-anchor="middle">false positive rate: share of absent keys that are reported as present</text>`+"\n", (left+right)/2, bottom+48)
 	fmt.Fprintf(b, `<text transform="translate(20 %d) rotate(-90)" text-anchor="middle">bits per key</text>`+"\n", (top+bottom)/2)
 }
 

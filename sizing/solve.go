@@ -10,7 +10,7 @@ import (
 // Params are the four figures of the textbook. A zero field is unknown.
 type Params struct {
 	N uint64  // keys
-	P float64 // error rate
+	P float64 // false positive rate
 	M uint64  // bits
 	K int     // bits set by a key
 }

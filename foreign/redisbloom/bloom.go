@@ -31,7 +31,7 @@ const (
 // in integer arithmetic, the same on every machine.
 type BloomParams struct {
 	_ struct{}
-	// Error is the error rate asked for, in (0, 1). Above MaxError it counts
+	// Error is the false positive rate asked for, in (0, 1). Above MaxError it counts
 	// as MaxError.
 	Error float64
 	// Capacity is the number of items of the first layer, 1 to MaxCapacity.

@@ -13,7 +13,7 @@ const sampleBytes = 64 << 10
 
 // Stats returns the state of the filter. Items is the number of items that were
 // new when they were added, which misses the false positives of that moment.
-// Asked is the error rate of the whole chain: twice that of its first layer,
+// Asked is the false positive rate of the whole chain: twice that of its first layer,
 // if it scales.
 func (b *Bloom) Stats() bloomery.Stats {
 	s := bloomery.Stats{

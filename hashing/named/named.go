@@ -27,7 +27,7 @@ func Murmur3() hashing.Hasher {
 	})
 }
 
-// FNV1a returns FNV-1a with 64 bits. Filters made with it err too often for
+// FNV1a returns FNV-1a with 64 bits. Filters made with it have too many false positives for
 // some keys, see the table in the package doc: it is for hashes that come from
 // elsewhere. Take FNV1aMixed for filters.
 func FNV1a() hashing.Hasher { return hashing.Func(fnv1a) }
