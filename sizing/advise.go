@@ -188,12 +188,12 @@ func cause(err error) string {
 	return text
 }
 
-// size writes a number of bytes for people.
+// size writes a number of bytes for people, in powers of two.
 func size(b uint64) string {
-	units := [...]string{"bytes", "KB", "MB", "GB", "TB", "PB", "EB"}
+	units := [...]string{"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"}
 	x, i := float64(b), 0
-	for ; x >= 1000 && i < len(units)-1; i++ {
-		x /= 1000
+	for ; x >= 1024 && i < len(units)-1; i++ {
+		x /= 1024
 	}
 	return fmt.Sprintf("%.4g %s", x, units[i])
 }

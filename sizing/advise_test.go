@@ -153,10 +153,10 @@ func TestAdviceText(t *testing.T) {
 		needs sizing.Needs
 		first string
 	}{
-		{sizing.Needs{Keys: million, Capacity: 2 * million}, "take bloom: bloom.New, 19.87 bits per key, 2.483 MB"},
-		{sizing.Needs{Keys: million, Immutable: true}, "take fuse: fuse.Build, 9.01 bits per key, 1.126 MB"},
+		{sizing.Needs{Keys: million, Capacity: 2 * million}, "take bloom: bloom.New, 19.87 bits per key, 2.368 MiB"},
+		{sizing.Needs{Keys: million, Immutable: true}, "take fuse: fuse.Build, 9.01 bits per key, 1.074 MiB"},
 		{sizing.Needs{}, "take growing: quotient.NewGrowing, 20.08 bits per key"},
-		{sizing.Needs{Keys: 100}, "take go map: map[string]struct{}, 404.48 bits per key, 5.056 KB"},
+		{sizing.Needs{Keys: 100}, "take go map: map[string]struct{}, 404.48 bits per key, 4.938 KiB"},
 		{sizing.Needs{Keys: million, FalsePositiveCost: math.Inf(1)}, "take no filter"},
 		{sizing.Needs{Keys: million, FalsePositiveCost: 0.5}, "take no filter"},
 	} {

@@ -88,9 +88,9 @@ func ExampleAdvise_warnings() {
 		fmt.Printf("%s: %s\n", w.Code, w)
 	}
 	// Output:
-	// small: So few keys fit into a map of 35.31 KB, which is exact and can delete and list them. Use that.
+	// small: So few keys fit into a map of 34.48 KiB, which is exact and can delete and list them. Use that.
 	// headroom: The capacity is the number of keys expected. With half as many again the rate of a bloom filter is 12% instead of 5%. Set the capacity to the largest number that may come, or use a filter that grows.
-	// costly: False positives cost 5 times what the lookups do. A rate of 0.001 is worth its memory: a factor of ten costs about 5 bits per key.
+	// costly: False positives cost 5 times what the lookups do. A rate of 0.1% is worth its memory: a factor of ten costs about 5 bits per key.
 }
 
 func ExampleAdvise_refused() {

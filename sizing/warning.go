@@ -77,7 +77,7 @@ func (w Warning) Problem() string {
 	case Oversized:
 		return fmt.Sprintf("The capacity is %.3g times the keys expected: most of %s stay empty.", w.Times, size(w.Bytes))
 	case ManyReads:
-		return fmt.Sprintf("At a rate of %.2g a lookup takes up to %d memory accesses. At %g it takes one.", w.Asked, w.Accesses, MinBlockedRate)
+		return fmt.Sprintf("At a rate of %s a lookup takes up to %d memory accesses. At %s it takes one.", percent(w.Asked), w.Accesses, percent(MinBlockedRate))
 	case Pointless:
 		return "What the filter saves costs no more than a lookup in the filter."
 	case RateHigh:
@@ -124,9 +124,9 @@ func (w Warning) Remedy() string {
 	case Pointless:
 		return "Leave it out."
 	case RateHigh:
-		return fmt.Sprintf("A rate of %.2g is worth its memory: a factor of ten costs about 5 bits per key.", w.Rate)
+		return fmt.Sprintf("A rate of %s is worth its memory: a factor of ten costs about 5 bits per key.", percent(w.Rate))
 	case RateLow:
-		return fmt.Sprintf("A rate of %.2g costs hardly more time and saves about 5 bits per key for each factor of ten.", w.Rate)
+		return fmt.Sprintf("A rate of %s costs hardly more time and saves about 5 bits per key for each factor of ten.", percent(w.Rate))
 	case Adversary:
 		return "Use hashing.Keyed with a secret that is not in the program, and do not show answers for free."
 	}

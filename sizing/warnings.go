@@ -1,6 +1,10 @@
 package sizing
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+	"strconv"
+)
 
 // Thresholds of the warnings. They are judgements, not laws.
 const (
@@ -50,12 +54,17 @@ func warnMemory(q Needs, a Advice) Warning {
 	return w
 }
 
-// percent writes a share for people.
+// percent writes a share for people: without an exponent, and where that had many
+// zeros as one in so many.
 func percent(p float64) string {
-	if p >= 0.1 { // two digits would make 1e+02 of 100
+	switch {
+	case p >= 0.1: // two digits would make 1e+02 of 100
 		return fmt.Sprintf("%.0f%%", 100*p)
+	case p < 1e-8 && p > 0:
+		return fmt.Sprintf("1 in 10^%.0f", -math.Log10(p))
 	}
-	return fmt.Sprintf("%.2g%%", 100*p)
+	digits, _ := strconv.ParseFloat(fmt.Sprintf("%.2g", 100*p), 64) // it was written by Sprintf
+	return strconv.FormatFloat(digits, 'f', -1, 64) + "%"
 }
 
 func warnUnknown(q Needs, _ Advice) Warning {
