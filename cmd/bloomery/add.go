@@ -21,19 +21,19 @@ type addOptions struct {
 func newAdd() *cobra.Command {
 	o := &addOptions{}
 	cmd := &cobra.Command{
-		Use:     "add F [FILE…]",
+		Use:     "add F [FILE...]",
 		Aliases: []string{"insert"},
 		Short:   "Add the lines of files or standard input to a filter",
-		Long: `add adds all lines of the files, or of standard input, to the filter in the file F, which
-is replaced: whole, or not at all. Others may read it meanwhile. Two commands that add to
-one filter at the same time wait for each other.
+		Long: `add adds all lines of the files, or of standard input, to the filter in the file
+F, which is replaced: whole, or not at all. Others may read it meanwhile. Two
+commands that add to one filter at the same time wait for each other.
 
 If the filter would hold more keys than its capacity, nothing is written and the
 exit code is 3, unless --force.
 
-The lines are a set: one that occurs again changes nothing. Kinds that count or delete
-get each different line once, whatever they hold; with --multiset they get it as often as
-it occurs.`,
+The lines are a set: one that occurs again changes nothing. Kinds that count or
+delete get each different line once, whatever they hold; with --multiset they
+get it as often as it occurs.`,
 		Example: `  bloomery add words.bf more.txt
   echo zebra | bloomery add words.bf`,
 		Args: between(1, -1, "the filter to add to"),
@@ -77,7 +77,11 @@ func (o *addOptions) run(ctx context.Context, s *shell, name string, args []stri
 	if err := s.saveFilter(ctx, outputFlags{name, true}, form, f); err != nil {
 		return err
 	}
-	return s.summary(name, f, lines, added, start)
+	word := wordAdded
+	if _, reports := f.(bloomery.Adder); reports {
+		word = wordNew
+	}
+	return s.summary(name, f, lines, added, word, start)
 }
 
 // openToChange opens a filter that will be replaced, and locks it until unlock
@@ -119,10 +123,19 @@ func (o *changeFlags) each(ctx context.Context, s *shell, verb string, f bloomer
 	if o.multiset && !kind.Features.Insert {
 		return 0, 0, errNoCounts(kind.Name)
 	}
-	in := o.input(s, files)
-	stop := s.progress(verb, func() (int64, int64) { return in.Done(), in.Total() })
+	in, err := o.input(s, files)
+	if err != nil {
+		return 0, 0, err
+	}
+	stop := s.progress(verb, in, false)
 	defer stop()
-	b := builder{hashes: hashesOf(f), in: in}
+	b := builder{hashes: hashesOf(f), in: in, key: o.compared}
+	defer func() {
+		if err == nil {
+			stop()
+			o.warnUnseparated(s, b.lines, b.separated)
+		}
+	}()
 	put := func(hs []uint64) error {
 		n, err := change(hs)
 		changed += n

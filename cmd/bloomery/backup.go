@@ -20,14 +20,15 @@ func newBackup() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "backup DIR -o FILE",
 		Short: "Copy a data folder to one file, also while the server runs",
-		Long: `backup writes everything that a start needs to one tar file: the last snapshot and the
-log behind it. The server may be running; what is written meanwhile is in the copy or
-not, and a log that ends in the middle of a record is cut off there at the next start.
+		Long: `backup writes everything that a start needs to one tar file: the last snapshot
+and the log behind it. The server may be running; what is written meanwhile is
+in the copy or not, and a log that ends in the middle of a record is cut off
+there at the next start.
 
-A file that exists is replaced only with --overwrite. The backup is read back before it
-gets its name: every checksum is compared, and everything that a start needs must be
-there. What goes to standard output cannot be read back: check it after
-unpacking, with bloomery doctor.
+A file that exists is replaced only with --overwrite. The backup is read back
+before it gets its name: every checksum is compared, and everything that a start
+needs must be there. What goes to standard output cannot be read back: check it
+after unpacking, with bloomery doctor.
 
 To restore, unpack the file into an empty folder and start a server on it:
 
@@ -55,6 +56,9 @@ func runBackup(s *shell, dir, to string, overwrite bool) error {
 		return pathless(dir, err)
 	}
 	if to == "-" {
+		if err := s.checkOutput(to, overwrite); err != nil {
+			return err
+		}
 		_, err := writeBackup(dir, s.out)
 		return err
 	}

@@ -33,13 +33,14 @@ type benchOptions struct {
 func newBench() *cobra.Command {
 	o := &benchOptions{rate: rateFlag("1%")}
 	cmd := &cobra.Command{
-		Use:   "bench [--kind KIND,…] [-n N,…] [-p P]",
+		Use:   "bench [--kind KIND,...] [-n N,...] [-p P]",
 		Short: "Measure every kind of filter on this machine",
-		Long: `bench fills filters of every kind with N keys and prints how long an operation takes, in
-nanoseconds: to add a key (for static kinds, the whole build divided by the keys), to find
-one that is present, and to look up one that is absent. Keys are 64-bit hashes, 4,096 in a
-call, on one core. It also prints the bits per key and the false positive rate predicted
-for this fill. Kinds that cannot have the rate P are left out.
+		Long: `bench fills filters of every kind with N keys and prints how long an operation
+takes, in nanoseconds: to add a key (for static kinds, the whole build divided
+by the keys), to find one that is present, and to look up one that is absent.
+Keys are 64-bit hashes, 4,096 in a call, on one core. It also prints the bits
+per key and the false positive rate predicted for this fill. Kinds that cannot
+have the rate P are left out.
 
 On a busy machine, run it several times and use the best figures.`,
 		Example: `  bloomery bench -n 1e4
@@ -50,7 +51,7 @@ On a busy machine, run it several times and use the best figures.`,
 	f := cmd.Flags()
 	f.StringSliceVar(&o.kinds, "kind", nil, "kinds to measure, a `LIST` separated by commas (default all)")
 	f.StringSliceVarP(&o.sizes, "keys", "n", []string{"1e4", "1e6"}, "numbers of keys, a `LIST` separated by commas")
-	f.VarP(&o.rate, "rate", "p", "error rate: 0.01, 0.1%, 1in1000")
+	f.VarP(&o.rate, "rate", "p", "false positive rate: 0.01, 0.1%, 1in1000")
 	f.DurationVar(&o.time, "time", 50*time.Millisecond, "how long each operation is measured at least")
 	_ = cmd.RegisterFlagCompletionFunc("kind", cobra.FixedCompletions(append(kindNames(), anyFuse), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
@@ -90,7 +91,7 @@ func (o *benchOptions) run(ctx context.Context, s *shell) error {
 	}
 	var table strings.Builder
 	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "kind\tkeys\tadd ns\thit ns\tmiss ns\tbits/key\terror rate\t")
+	fmt.Fprintln(w, "kind\tkeys\tadd ns\thit ns\tmiss ns\tbits/key\trate\t")
 	measured := 0
 	var skipped error
 	for _, size := range o.sizes {

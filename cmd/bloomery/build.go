@@ -47,21 +47,23 @@ func newBuildOptions() *buildOptions {
 func newBuild() *cobra.Command {
 	o := newBuildOptions()
 	cmd := &cobra.Command{
-		Use:   "build [-n N | --estimate] [-p P] [--kind KIND] -o F [FILE…]",
+		Use:   "build [-n N | --estimate] [-p P] [--kind KIND] -o F [FILE...]",
 		Short: "Make a filter from the lines of files or standard input",
-		Long: `build makes a filter of all lines of the files, or of standard input, and writes it
-to the file F: whole, or not at all. Files may be compressed by gzip or zstd.
+		Long: `build makes a filter of all lines of the files, or of standard input, and writes
+it to the file F: whole, or not at all. Files may be compressed by gzip, zstd or
+bzip2.
 
--n is the capacity: the number of different lines to expect. More of them would raise the
-error rate above -p: then nothing is written and the exit code is 3, unless --force.
---estimate, the default without -n, keeps 64-bit hashes until all lines are read, counts
-the different ones, and makes the filter just as large as they need; what exceeds
---max-memory, 1MiB or more, waits in a temporary file beside F. Static kinds are always
-made so, and may be larger than memory; fuse stands for the smallest fuse kind with the
-rate.
+-n is the capacity: the number of different lines to expect. More of them would
+raise the false positive rate above -p: then nothing is written and the exit
+code is 3, unless --force. --estimate, the default without -n, keeps 64-bit
+hashes until all lines are read, counts the different ones, and makes the filter
+just as large as they need; what exceeds --max-memory, 1MiB or more, waits in a
+temporary file beside F. Static kinds are always made so, and may be larger than
+memory; fuse stands for the smallest fuse kind with the rate.
 
-The lines are a set: one that occurs again changes nothing. Kinds that count or delete
-get each different line once; with --multiset they get it as often as it occurs.
+The lines are a set: one that occurs again changes nothing. Kinds that count or
+delete get each different line once; with --multiset they get it as often as it
+occurs.
 
 --kind sliced makes a filter of each file, all in one, for bloomery which.
 
@@ -96,7 +98,7 @@ func errNoCounts(kind string) error {
 func (o *buildOptions) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.VarP(&o.keys, "keys", "n", "different keys to make room for: 1e6, 10M")
-	f.VarP(&o.rate, "rate", "p", "error rate: 0.01, 0.1%, 1in1000")
+	f.VarP(&o.rate, "rate", "p", "false positive rate: 0.01, 0.1%, 1in1000")
 	f.StringVar(&o.kind, "kind", "bloom", "`KIND` of filter")
 	f.Var(&o.seed, "seed", "seed `S` of the hash, or random; filters that are merged have the same")
 	f.StringVar(&o.hash, "hash", "xxh3", "hash function `NAME`, for filters that other programs ask: "+strings.Join(hashNames(), ", "))
@@ -207,10 +209,13 @@ func (o *buildOptions) run(ctx context.Context, s *shell, args []string) error {
 		return err
 	}
 	o.warnOfHash(s)
-	in := o.input(s, files)
-	stop := s.progress("build", func() (int64, int64) { return in.Done(), in.Total() })
+	in, err := o.input(s, files)
+	if err != nil {
+		return err
+	}
+	stop := s.progress("build", in, o.output == "-")
 	defer stop()
-	b := builder{kind: kind, rate: o.rate.value, hasher: h, in: in, memory: o.maxMemory.value, foldable: o.foldable}
+	b := builder{kind: kind, rate: o.rate.value, hasher: h, in: in, key: o.compared, memory: o.maxMemory.value, foldable: o.foldable}
 	b.hashes = func(dst []uint64, keys [][]byte) { h.HashKeys(dst, keys) }
 	if o.keys.text == "" || kind.New == nil || asSet(kind, o.multiset) {
 		b.spool = &spool{limit: o.maxMemory.value, folder: folderOf(followed(o.output)), repeat: o.multiset}
@@ -230,16 +235,17 @@ func (o *buildOptions) run(ctx context.Context, s *shell, args []string) error {
 		}
 	}
 	stop()
+	o.warnUnseparated(s, b.lines, b.separated)
 	if err := s.save(ctx, o.outputFlags, o.form(), w); err != nil {
 		return err
 	}
 	if ok {
-		return s.summary(o.output, f, b.lines, b.added, start)
+		return s.summary(o.output, f, b.lines, b.added, o.word(), start)
 	}
 	return o.streamed(ctx, s, &b, start)
 }
 
-// streamed tells of a filter that was never in memory.
+// streamed reports a filter that was never in memory.
 func (o *buildOptions) streamed(ctx context.Context, s *shell, b *builder, start time.Time) error {
 	if o.output == "-" {
 		s.say("-: %s, %s", b.kind.Name, plural(b.lines, "line"))
@@ -250,7 +256,15 @@ func (o *buildOptions) streamed(ctx context.Context, s *shell, b *builder, start
 		return err
 	}
 	defer f.close()
-	return s.summary(o.output, f.Hashed, b.lines, f.Stats().Items, start)
+	return s.summary(o.output, f.Hashed, b.lines, f.Stats().Items, o.word(), start)
+}
+
+// word is what the lines that were put into the filter are called.
+func (o *buildOptions) word() string {
+	if o.multiset {
+		return wordAdded
+	}
+	return wordNew
 }
 
 // fits says no, or warns if it may, when there are more keys than the filter
@@ -264,7 +278,7 @@ func (o *buildOptions) fits(s *shell, f bloomery.Hashed, added uint64) error {
 	if added == unknownItems {
 		keys = "more keys than can be counted"
 	}
-	text := fmt.Sprintf("%s, and room for %s: the error rate is %s instead of %s",
+	text := fmt.Sprintf("%s, and room for %s: the false positive rate is %s instead of %s",
 		keys, grouped(stats.Capacity), rateText(stats.Predicted), rateText(stats.Asked))
 	if !o.force {
 		return hinted{

@@ -22,13 +22,15 @@ type builder struct {
 	hasher hashing.Hasher
 	hashes func(dst []uint64, keys [][]byte)
 	in     *lines.Input
+	key    lines.Key
 	spool  *spool // nil if hashes need not wait
 	memory int64  // for building a static filter
 	// foldable makes a filter that fold makes smaller.
 	foldable bool
 
-	lines uint64 // read
-	added uint64 // keys that were new to the filter, or different ones
+	lines     uint64 // read
+	separated bool   // one of them has the delimiter of the key
+	added     uint64 // keys that were new to the filter, or different ones
 }
 
 // build makes the filter for n keys, or for those that there are. It is written
@@ -110,9 +112,10 @@ func (b *builder) createFoldable(n int) (f bloomery.Hashed, err error) {
 
 // read hands on the hashes of all lines, in their order.
 func (b *builder) read(ctx context.Context, take func(hs []uint64) error) error {
-	return lines.Process(ctx, b.in, runtime.GOMAXPROCS(0), hashWith(b.hashes), func(_ *lines.Batch, hs *[]uint64) error {
-		b.lines += uint64(len(*hs))
-		return take(*hs)
+	return lines.Process(ctx, b.in, runtime.GOMAXPROCS(0), b.hash, func(_ *lines.Batch, h *hashed) error {
+		b.lines += uint64(len(h.hashes))
+		b.separated = b.separated || h.separated
+		return take(h.hashes)
 	})
 }
 
@@ -130,13 +133,26 @@ func (b *builder) distinct(ctx context.Context, take func(hs []uint64) error) er
 	return b.spool.each(ctx, take)
 }
 
-// hashWith returns the work that hashes a batch.
-func hashWith(hashes func(dst []uint64, keys [][]byte)) func(*lines.Batch, *[]uint64) error {
-	return func(b *lines.Batch, hs *[]uint64) error {
-		*hs = slices.Grow((*hs)[:0], len(b.Records))[:len(b.Records)]
-		hashes(*hs, b.Records)
-		return nil
-	}
+// hash hashes a batch.
+func (b *builder) hash(batch *lines.Batch, h *hashed) error {
+	h.of(batch, &b.key, b.hashes)
+	return nil
+}
+
+// hashed are the hashes of the keys of a batch.
+type hashed struct {
+	hashes    []uint64
+	keys      lines.Keys
+	separated bool // a record has the delimiter
+}
+
+// of hashes the keys of a batch, and returns them.
+func (h *hashed) of(b *lines.Batch, k *lines.Key, hashes func(dst []uint64, keys [][]byte)) [][]byte {
+	h.hashes = slices.Grow(h.hashes[:0], len(b.Records))[:len(b.Records)]
+	h.separated = k.Separates(b.Records)
+	keys := h.keys.Of(k, b.Records)
+	hashes(h.hashes, keys)
+	return keys
 }
 
 // asSet reports whether lines that come again must be dropped before they get
@@ -185,8 +201,8 @@ func (b *builder) fill(ctx context.Context, n uint64) (bloomery.Hashed, error) {
 	}))
 }
 
-// adderOf returns the function that puts hashes into a filter and tells how
-// many of them were new to it; all, if the filter cannot tell.
+// adderOf returns the function that puts hashes into a filter and returns how
+// many of them were new to it; all, if the filter does not report that.
 func adderOf(f bloomery.Hashed) (func(hs []uint64) (uint64, error), error) {
 	switch f := f.(type) {
 	case bloomery.Adder:

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"os"
 	"runtime"
 	"slices"
 	"strconv"
@@ -21,27 +22,37 @@ import (
 type checkOptions struct {
 	inputFlags
 	keyFlags
-	invert   bool
-	count    bool
-	noVerify bool
-	files    []string
+	invert    bool
+	count     bool
+	numbers   bool
+	wholeLine bool // as of grep: a filter has nothing else
+	noVerify  bool
+	files     []string
 }
 
 func newCheck() *cobra.Command {
 	o := &checkOptions{}
 	cmd := &cobra.Command{
-		Use:     "check F [VALUE…]",
+		Use:     "check F [VALUE...]",
 		Aliases: []string{"contains"},
 		Short:   "Print the values that are in a filter, like grep",
-		Long: `check looks the values, or the lines of standard input, up in the filter in the file F,
-and prints those that are (probably) in it; with -v those that certainly are not.
+		Long: `check looks the values, or the lines of standard input, up in the filter in the
+file F, and prints those that are (probably) in it; with -v those that certainly
+are not. -f reads the lines of a file. A filter has whole lines only, so a part
+of one is not found; with -k a line is printed if its columns are in the filter.
 
-The exit code is 0 if a value was printed, or would have been with -q or -c, else 1.
-Lines come out in their order. With -q the rest of the input is not read once the answer
-is known. The filter is mapped and its checksums are verified first; --no-verify skips
-that, which is faster if the file is large and the values are few.`,
+-i compares in lower case, --crlf without the CR at the end of lines: build the
+filter with the same flags. -n and -x are those of grep.
+
+The exit code is 0 if a value was printed, or would have been with -q or -c,
+else 1. Lines come out in their order. With -q the rest of the input is not read
+once the answer is known. The filter is mapped and its checksums are verified
+first; --no-verify skips that, which is faster if the file is large and the
+values are few.`,
 		Example: `  bloomery check words.bf alice bob
   bloomery check -v words.bf < words2.txt
+  bloomery check -n -f words2.txt words.bf
+  bloomery check --csv -k 2 -v words.bf < users.csv
   if bloomery check -q words.bf alice; then echo perhaps; fi`,
 		Args: between(1, -1, "the filter to ask"),
 	}
@@ -49,6 +60,8 @@ that, which is faster if the file is large and the values are few.`,
 	f := cmd.Flags()
 	f.BoolVarP(&o.invert, "invert", "v", false, "print the values that are certainly absent")
 	f.BoolVarP(&o.count, "count", "c", false, "print only their number")
+	f.BoolVarP(&o.numbers, "line-number", "n", false, "print the number of each line and a colon in front of it, and the name of its file if there are several")
+	f.BoolVarP(&o.wholeLine, "line-regexp", "x", false, "compare whole lines, which is always so")
 	f.StringArrayVarP(&o.files, "file", "f", nil, "read the values from the lines of `FILE`, - is standard input; may be repeated")
 	f.BoolVar(&o.noVerify, "no-verify", false, "do not verify the checksums of the filter")
 	o.inputFlags.bind(f)
@@ -71,11 +84,15 @@ func (o *checkOptions) run(ctx context.Context, s *shell, name string, values []
 		return err
 	}
 	defer f.close()
-	c := checker{f: f.Hashed, hashes: hashesOf(f.Hashed), want: !o.invert, out: s.data(ctx), asJSON: s.asJSON, silent: s.quiet || o.count, first: s.quiet && !o.count}
-	stop := s.progress("check", func() (int64, int64) { return in.Done(), in.Total() })
+	c := checker{
+		f: f.Hashed, hashes: hashesOf(f.Hashed), key: o.compared, want: !o.invert, out: s.data(ctx), asJSON: s.asJSON, separator: o.separator(),
+		numbered: o.numbers, named: len(o.files) > 1, silent: s.quiet || o.count, first: s.quiet && !o.count,
+	}
+	stop := s.progress("check", in, !c.silent)
 	defer stop()
 	err = lines.Process(ctx, in, runtime.GOMAXPROCS(0), c.work, c.emit)
 	stop()
+	o.warnUnseparated(s, c.lines, c.separated)
 	if err != nil && !errors.Is(err, errFound) {
 		return err
 	}
@@ -94,7 +111,10 @@ func (o *checkOptions) run(ctx context.Context, s *shell, name string, values []
 func (o *checkOptions) values(s *shell, values []string) (*lines.Input, error) {
 	if len(values) == 0 {
 		files, err := s.files(o.files)
-		return o.input(s, files), err
+		if err != nil {
+			return nil, err
+		}
+		return o.input(s, files)
 	}
 	if len(o.files) > 0 {
 		return nil, errors.New("give values as arguments or by -f, not both")
@@ -105,9 +125,24 @@ func (o *checkOptions) values(s *shell, values []string) (*lines.Input, error) {
 			return nil, hinted{errors.New("a value has a newline in it"), "take -0, or -0 with standard input"}
 		}
 	}
-	in := o.input(s, nil)
+	in, err := o.input(s, nil)
+	if err != nil {
+		return nil, err
+	}
+	s.hintFiles(values)
 	in.Stdin = strings.NewReader(strings.Join(values, separator) + separator)
 	return in, nil
+}
+
+// hintFiles prints a hint if a value is the name of a file, whose lines were
+// perhaps meant.
+func (s *shell) hintFiles(values []string) {
+	for _, v := range values {
+		if info, err := os.Stat(v); err == nil && info.Mode().IsRegular() {
+			s.say("hint: %s is a file: to look up its lines, give it as -f %s", v, v)
+			return
+		}
+	}
 }
 
 // errFound ends the reading as soon as the answer is known.
@@ -117,19 +152,26 @@ var errFound = errors.New("found")
 type checker struct {
 	f      bloomery.Hashed
 	hashes func(dst []uint64, keys [][]byte)
+	key    lines.Key
 	want   bool // print what is there, not what is absent
 	asJSON bool
 	silent bool // count only
 	first  bool // one is enough
 	out    io.Writer
 
-	lines    uint64
-	selected uint64
+	numbered  bool // print numbers of lines
+	named     bool // print names of files, too
+	separator byte
+
+	line      uint64 // of the file, behind the last batch
+	lines     uint64
+	selected  uint64
+	separated bool // a line has the delimiter of the key
 }
 
 // answers are those for one batch.
 type answers struct {
-	hashes []uint64
+	hashed
 	found  []bool
 	count  int
 	text   []byte // to be written
@@ -139,9 +181,8 @@ type answers struct {
 // work answers a batch and collects what is to be written.
 func (c *checker) work(b *lines.Batch, a *answers) error {
 	n := len(b.Records)
-	a.hashes = slices.Grow(a.hashes[:0], n)[:n]
 	a.found = slices.Grow(a.found[:0], n)[:n]
-	c.hashes(a.hashes, b.Records)
+	a.of(b, &c.key, c.hashes)
 	c.f.ContainsHashes(a.found, a.hashes)
 	a.count, a.text, a.buffer = 0, nil, a.buffer[:0]
 	for i := 0; i < n; {
@@ -155,9 +196,11 @@ func (c *checker) work(b *lines.Batch, a *answers) error {
 		}
 		a.count += i - from
 		switch {
-		case c.silent:
+		case c.silent || c.numbered: // numbers are known when batches are in order
 		case c.asJSON:
-			a.buffer = appendAnswers(a.buffer, b.Records[from:i], c.want)
+			for _, r := range b.Records[from:i] {
+				a.buffer = appendAnswer(a.buffer, r, answerJSON{Present: c.want})
+			}
 		case i-from == n:
 			a.text = b.Span(from, i)
 			return nil
@@ -171,6 +214,15 @@ func (c *checker) work(b *lines.Batch, a *answers) error {
 
 // emit writes what was selected of a batch.
 func (c *checker) emit(b *lines.Batch, a *answers) error {
+	c.separated = c.separated || a.separated
+	if b.First {
+		c.line = 0
+	}
+	if c.numbered && !c.silent {
+		a.text = c.appendNumbered(a.buffer[:0], b, a.found)
+		a.buffer = a.text
+	}
+	c.line += uint64(len(b.Records))
 	c.lines += uint64(len(b.Records))
 	c.selected += uint64(a.count)
 	if len(a.text) > 0 {
@@ -182,6 +234,29 @@ func (c *checker) emit(b *lines.Batch, a *answers) error {
 		return errFound
 	}
 	return nil
+}
+
+// appendNumbered appends the selected lines with their numbers.
+func (c *checker) appendNumbered(dst []byte, b *lines.Batch, found []bool) []byte {
+	name := ""
+	if c.named {
+		name = b.Name
+	}
+	for i, r := range b.Records {
+		line := c.line + uint64(i) + 1
+		switch {
+		case found[i] != c.want:
+		case c.asJSON:
+			dst = appendAnswer(dst, r, answerJSON{File: name, Line: line, Present: c.want})
+		default:
+			if c.named {
+				dst = append(append(dst, name...), ':')
+			}
+			dst = append(strconv.AppendUint(dst, line, 10), ':')
+			dst = append(append(dst, r...), c.separator)
+		}
+	}
+	return dst
 }
 
 // counted prints the number of selected lines.
@@ -199,28 +274,27 @@ type countedJSON struct {
 	Selected uint64 `json:"selected"`
 }
 
-// answerJSON is a selected line with --json. Bytes that are no text come as
+// answerJSON is a selected line with --json. Bytes that are not text come as
 // base64.
 type answerJSON struct {
+	File    string  `json:"file,omitempty"`
+	Line    uint64  `json:"line,omitempty"`
 	Value   *string `json:"value,omitempty"`
 	Base64  []byte  `json:"base64,omitempty"`
 	Present bool    `json:"present"`
 }
 
-func appendAnswers(dst []byte, records [][]byte, present bool) []byte {
-	for _, r := range records {
-		a := answerJSON{Present: present}
-		if utf8.Valid(r) {
-			text := string(r)
-			a.Value = &text
-		} else {
-			a.Base64 = r
-		}
-		line, err := json.Marshal(a)
-		if err != nil {
-			panic("bloomery: " + err.Error()) // strings, bytes and booleans
-		}
-		dst = append(append(dst, line...), '\n')
+// appendAnswer appends the object of a line.
+func appendAnswer(dst, record []byte, a answerJSON) []byte {
+	if utf8.Valid(record) {
+		text := string(record)
+		a.Value = &text
+	} else {
+		a.Base64 = record
 	}
-	return dst
+	line, err := json.Marshal(a)
+	if err != nil {
+		panic("bloomery: " + err.Error()) // strings, bytes, numbers and booleans
+	}
+	return append(append(dst, line...), '\n')
 }

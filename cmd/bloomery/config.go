@@ -23,8 +23,8 @@ func newConfig() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "config COMMAND",
 		Short: "Check and show the settings of a server",
-		Long: `config checks a configuration file before a server is started with it, and shows the
-settings that a server would have.`,
+		Long: `config checks a configuration file before a server is started with it, and shows
+the settings that a server would have.`,
 		Example: `  bloomery config check bloomery.toml
   bloomery config show bloomery.toml`,
 		SuggestionsMinimumDistance: 2,
@@ -40,12 +40,13 @@ func newConfigCheck() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check FILE",
 		Short: "Check a configuration file: unknown keys, wrong values, missing files",
-		Long: `check reads a configuration file of bloomery serve and lists everything that is wrong
-with it, with file, line and key: keys that are no setting, values of the wrong type or
-out of range, addresses, files and folders that are not there, and files of certificates
-and keys that cannot be used. Relative names are taken from the current folder, as serve
-does. The environment is not looked at, nothing is opened for writing, and no address is
-bound. Values of secrets are never printed.
+		Long: `check reads a configuration file of bloomery serve and lists everything that is
+wrong with it, with file, line and key: keys that are no setting, values of the
+wrong type or out of range, addresses, files and folders that are not there, and
+files of certificates and keys that cannot be used. Relative names are taken
+from the current folder, as serve does. The environment is not looked at,
+nothing is opened for writing, and no address is bound. Values of secrets are
+never printed.
 
 A password in a file that other users can read is a warning, and no error.
 
@@ -278,9 +279,9 @@ func newConfigShow() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show [FILE]",
 		Short: "Show the settings that a server would have",
-		Long: `show prints all settings in force in the form of a configuration file: those of the
-environment, then those of FILE, then the defaults. It is serve --print-config without
-flags. Values of secrets are never printed.`,
+		Long: `show prints all settings in force in the form of a configuration file: those of
+the environment, then those of FILE, then the defaults. It is serve
+--print-config without flags. Values of secrets are never printed.`,
 		Example: `  bloomery config show
   BLOOMERY_MAX_CLIENTS=100 bloomery config show bloomery.toml`,
 		Args: between(0, 1, "at most one configuration file"),

@@ -33,18 +33,18 @@ func newConvert() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "convert [--to plain|transport|KIND] -o F A",
 		Short: "Write a filter in another form, or as another kind",
-		Long: `convert writes the filter in the file A to the file F in another form: the transport
-form, which is smaller unless the filter is half full, and the plain form, which can be
-mapped. Without --to it writes the form that A does not have.
+		Long: `convert writes the filter in the file A to the file F in another form: the
+transport form, which is smaller unless the filter is half full, and the plain
+form, which can be mapped. Without --to it writes the form that A does not have.
 
-A filter does not hold its keys, so it becomes another kind only where the bits of one
-are those of the other: a counting filter becomes a bloom filter. All other kinds must
-be built from the keys.
+A filter does not hold its keys, so it becomes another kind only where the bits
+of one are those of the other: a counting filter becomes a bloom filter. All
+other kinds must be built from the keys.
 
---seal encrypts the file with the 32 secret bytes in a key file: only those who have
-them can read it, and every change of it is detected. --unseal makes it a filter again;
-no other command reads a sealed file. Sealing keeps the form, and unsealing gives the
-plain one, unless --to asks for another.`,
+--seal encrypts the file with the 32 secret bytes in a key file: only those who
+have them can read it, and every change of it is detected. --unseal makes it a
+filter again; no other command reads a sealed file. Sealing keeps the form, and
+unsealing gives the plain one, unless --to asks for another.`,
 		Example: `  bloomery convert --to transport -o words.bft words.bf
   bloomery convert --to plain -o plain.bf words.bft
   head -c 32 /dev/urandom > secret.key

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"runtime"
-	"slices"
 	"strconv"
 	"unicode/utf8"
 
@@ -21,12 +20,13 @@ type countOptions struct{ checkOptions }
 func newCount() *cobra.Command {
 	o := &countOptions{}
 	cmd := &cobra.Command{
-		Use:   "count F [VALUE…]",
+		Use:   "count F [VALUE...]",
 		Short: "Print how often values were added to a filter",
-		Long: `count looks the values, or the lines of standard input, up in the filter in the file F,
-and prints how often each was added, a tab and the value. The number is an upper bound:
-it is never too low, and 0 is certain. The kinds counting, spectral, cuckoo, quotient and
-growing count; a filter that was filled without --multiset has each different line once.
+		Long: `count looks the values, or the lines of standard input, up in the filter in the
+file F, and prints how often each was added, a tab and the value. The number is
+an upper bound: it is never too low, and 0 is certain. The kinds counting,
+spectral, cuckoo, quotient and growing count; a filter that was filled without
+--multiset has each different line once.
 
 The exit code is 0 if a number is above 0, else 1.`,
 		Example: `  bloomery count seen.cf alice bob
@@ -63,12 +63,13 @@ func (o *countOptions) run(ctx context.Context, s *shell, name string, values []
 			"build one of the kinds counting, spectral, cuckoo, quotient or growing",
 		}
 	}
-	stop := s.progress("count", func() (int64, int64) { return in.Done(), in.Total() })
+	stop := s.progress("count", in, !s.quiet)
 	defer stop()
-	c := tallier{hashes: hashesOf(f.Hashed), count: counter.CountHash, separator: o.separator(), asJSON: s.asJSON}
-	out, found := s.data(ctx), false
-	err = lines.Process(ctx, in, runtime.GOMAXPROCS(0), c.work, func(_ *lines.Batch, t *tallies) error {
-		found = found || t.found
+	c := tallier{hashes: hashesOf(f.Hashed), key: o.compared, count: counter.CountHash, separator: o.separator(), asJSON: s.asJSON}
+	out, found, read, separated := s.data(ctx), false, uint64(0), false
+	err = lines.Process(ctx, in, runtime.GOMAXPROCS(0), c.work, func(b *lines.Batch, t *tallies) error {
+		found, separated = found || t.found, separated || t.separated
+		read += uint64(len(b.Records))
 		if s.quiet || len(t.text) == 0 {
 			return nil
 		}
@@ -76,6 +77,9 @@ func (o *countOptions) run(ctx context.Context, s *shell, name string, values []
 		return err
 	})
 	stop()
+	if err == nil {
+		o.warnUnseparated(s, read, separated)
+	}
 	if err == nil && !found {
 		return errNo
 	}
@@ -85,6 +89,7 @@ func (o *countOptions) run(ctx context.Context, s *shell, name string, values []
 // tallier counts batches of lines.
 type tallier struct {
 	hashes    func(dst []uint64, keys [][]byte)
+	key       lines.Key
 	count     func(h uint64) uint64
 	separator byte
 	asJSON    bool
@@ -92,12 +97,12 @@ type tallier struct {
 
 // tallies are those of one batch.
 type tallies struct {
-	hashes []uint64
-	text   []byte // to be written
-	found  bool
+	hashed
+	text  []byte // to be written
+	found bool
 }
 
-// tallyJSON is a line with --json. Bytes that are no text come as base64.
+// tallyJSON is a line with --json. Bytes that are not text come as base64.
 type tallyJSON struct {
 	Value  *string `json:"value,omitempty"`
 	Base64 []byte  `json:"base64,omitempty"`
@@ -106,10 +111,8 @@ type tallyJSON struct {
 
 // work counts a batch.
 func (c *tallier) work(b *lines.Batch, t *tallies) error {
-	n := len(b.Records)
-	t.hashes = slices.Grow(t.hashes[:0], n)[:n]
 	t.text, t.found = t.text[:0], false
-	c.hashes(t.hashes, b.Records)
+	t.of(b, &c.key, c.hashes)
 	for i, r := range b.Records {
 		count := c.count(t.hashes[i])
 		t.found = t.found || count > 0

@@ -15,8 +15,8 @@ func newCreate() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "create -n N [-p P] [--kind KIND] F",
 		Short: "Make an empty filter",
-		Long: `create writes a filter without keys to the file F, as build does of no lines. Fill it
-with bloomery add.`,
+		Long: `create writes a filter without keys to the file F, as build does of no lines.
+Fill it with bloomery add.`,
 		Example: `  bloomery create -n 1e6 -p 0.1% seen.bf
   echo alice | bloomery add seen.bf`,
 		Args: between(1, 1, "the file to write"),
@@ -60,5 +60,9 @@ func (o *buildOptions) create(ctx context.Context, s *shell, name string) error 
 	if err := s.saveFilter(ctx, outputFlags{name, o.overwrite}, o.form(), f); err != nil {
 		return err
 	}
-	return s.summary(name, f, 0, 0, time.Now())
+	if stats := f.Stats(); !s.asJSON {
+		s.say("%s: %s, empty, %s, for %s at the false positive rate %s", name, stats.Kind, bytesText(stats.Bytes), plural(stats.Capacity, "key"), rateText(stats.Asked))
+		return nil
+	}
+	return s.summary(name, f, 0, 0, wordNew, time.Now())
 }

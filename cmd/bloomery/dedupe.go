@@ -11,14 +11,13 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/cmd/bloomery/internal/dedupe"
+	"github.com/bloomery/bloomery/cmd/bloomery/internal/lines"
 	"github.com/bloomery/bloomery/internal/memory"
 	"github.com/bloomery/bloomery/sizing"
 )
@@ -46,8 +45,6 @@ type dedupeOptions struct {
 	rate      number[float64]
 	maxMemory number[int64]
 	seenBytes number[int64] // of maxMemory, for what was seen
-	delimiter string
-	columns   string
 	state     string
 	temp      string
 	header    bool
@@ -55,52 +52,60 @@ type dedupeOptions struct {
 	exact     bool
 	count     bool
 	window    time.Duration
-	given     func(flag string) bool
 }
 
 func newDedupe() *cobra.Command {
 	o := &dedupeOptions{keys: countFlag(), rate: rateFlag(""), maxMemory: sizeFlag(""), seenBytes: sizeFlag("")}
 	cmd := &cobra.Command{
-		Use:     "dedupe [--max-memory SIZE] [--rate P | --exact] [-d D -k COLUMNS] [FILE…]",
+		Use:     "dedupe [--max-memory SIZE] [--rate P | --exact] [-d D -k COLUMNS] [FILE...]",
 		Aliases: []string{"uniq"},
 		Short:   "Drop duplicate lines, keep their order, lose none",
-		Long: `dedupe writes each line of the files, or of standard input, the first time that it occurs:
-at once, and in the order of the input, which need not be sorted. Files may be compressed
-by gzip or zstd.
+		Long: `dedupe writes each line of the files, or of standard input, the first time that
+it occurs: at once, and in the order of the input, which need not be sorted.
+Files may be compressed by gzip, zstd or bzip2.
 
-It keeps a 128-bit hash of each different line. When they fill --max-memory, dedupe says
-so: duplicates of the lines before are still dropped at once, all other lines are
-undecided, go to a temporary folder, and the new ones among them come at the end, in
-their order. No line is lost, but for a collision of hashes, seeded anew for each run:
-for a billion lines, its probability is less than 1 in 10^20. --exact compares whole
-lines instead of hashes, in the same way and in more memory.
+It keeps a 128-bit hash of each different line. When they fill --max-memory,
+dedupe says so: duplicates of the lines before are still dropped at once, all
+other lines are undecided, go to a temporary folder, and the new ones among them
+come at the end, in their order. No line is lost, but for a collision of hashes,
+seeded anew for each run: for a billion lines, its probability is less than 1 in
+10^20. --exact compares whole lines instead of hashes, in the same way and in
+more memory.
 
---rate P saves memory, and writes every line without delay, but loses some lines: it is
-for endless streams. When memory is full a Bloom filter takes over, with the false
-positive rate P at its capacity: that share of new lines is dropped as duplicates. At
-the end dedupe prints the expected number of unique lines lost; if there were more lines
-than the filter holds at P, the exit code is 3. -n is the number of different lines to
-expect: if they do not fit at P, dedupe says so before it reads anything.
+--rate P saves memory, and writes every line without delay, but loses some
+lines: it is for endless streams. When memory is full a Bloom filter takes over,
+with the false positive rate P at its capacity: that share of new lines is
+dropped as duplicates. At the end dedupe prints the expected number of unique
+lines lost; if there were more lines than the filter holds at P, the exit code
+is 3. -n is the number of different lines to expect: if they do not fit at P,
+dedupe says so before it reads anything.
 
---window D, with --rate and -n, is for streams: a line is a duplicate if it occurred in
-the last D, and is forgotten after D to 7/6 of D. -n is then the number of different
-lines in D, for which the filter is made at once; if there are more, the exit code is 3.
+--window D, with --rate and -n, is for streams: a line is a duplicate if it
+occurred in the last D, and is forgotten after D to 7/6 of D. -n is then the
+number of different lines in D, for which the filter is made at once; if there
+are more, the exit code is 3.
 
---max-memory is for the whole program, 64M or more, by default half of what the machine,
-the container or ulimit allows; a line longer than that is read all the same, up to
---max-line.
+--max-memory is for the whole program, 64M or more, by default half of what the
+machine, the container or ulimit allows; a line longer than that is read all the
+same, up to --max-line.
 
-With -k only some columns are compared: 2, or 1,3, or 2-4, or 3-. They are separated by
-the text after -d, a tab if there is none; quotes have no meaning.
---state carries what was seen from run to run; it must fit into memory, else the exit code
-is 3. Two runs with one state wait for each other. The file is replaced when all lines
-were written, with --rate also if the exit code is 3, and is as it was after any error.`,
+With -k only some columns are compared: 2, or 1,3, or 2-4, or 3-. They are
+separated by the text after -d, a tab if there is none. With --csv they are
+separated by commas, and may be in quotes; then a record may have several lines.
+
+-o may be one of the files that are read: it is replaced at the end.
+
+--state carries what was seen from run to run; it must fit into memory, else the
+exit code is 3. Two runs with one state wait for each other. The file is
+replaced when all lines were written, with --rate also if the exit code is 3,
+and is as it was after any error.`,
 		Example: `  bloomery dedupe access.log > unique.log
-  bloomery dedupe -d , -k 2 --header users.csv
+  bloomery dedupe --csv -k 2 --header users.csv
   bloomery dedupe --exact --count words.txt
   bloomery dedupe --rate 1e-6 --max-memory 64M access.log
   bloomery dedupe --window 24h -n 1e6 --rate 0.1% access.log
-  bloomery dedupe --state seen.state -o new.log access.log`,
+  bloomery dedupe --state seen.state -o new.log access.log
+  bloomery dedupe -o access.log access.log`,
 		Args: cobra.ArbitraryArgs,
 	}
 	newShell(cmd, func(ctx context.Context, s *shell, args []string) error { return o.run(ctx, s, args) })
@@ -113,8 +118,6 @@ were written, with --rate also if the exit code is 3, and is as it was after any
 	f.BoolVar(&o.exact, "exact", false, "compare whole lines, not hashes of 128 bits")
 	f.BoolVarP(&o.count, "count", "c", false, "write how often each line occurs, and a tab, in front of it; needs --exact")
 	f.StringVar(&o.temp, "temp", "", "where the temporary folder is made (default that of the system)")
-	f.StringVarP(&o.delimiter, "delimiter", "d", "", `what separates columns, \t and \x00 are known (default a tab)`)
-	f.StringVarP(&o.columns, "columns", "k", "", "columns to compare: 2, 1,3, 2-4, 3-")
 	f.BoolVar(&o.header, "header", false, "the first line of each file is a header: write that of the first file only")
 	f.BoolVarP(&o.invert, "invert", "v", false, "write the duplicates instead of the new lines")
 	f.DurationVar(&o.window, "window", 0, "forget lines that did not occur for so long: 24h, 90m; needs --rate and -n")
@@ -122,7 +125,6 @@ were written, with --rate also if the exit code is 3, and is as it was after any
 	f.StringVarP(&o.output, "output", "o", "-", "`FILE` to write; - is standard output")
 	bindOverwrite(f, &o.overwrite)
 	o.bind(f)
-	o.given = f.Changed
 	return cmd
 }
 
@@ -159,8 +161,10 @@ func (o *dedupeOptions) run(ctx context.Context, s *shell, args []string) error 
 		return err
 	}
 	defer forget(job)
-	job.Input = o.input(s, files)
-	stop := s.progress("dedupe", func() (int64, int64) { return job.Input.Done(), job.Input.Total() })
+	if job.Input, err = o.input(s, files); err != nil {
+		return err
+	}
+	stop := s.progress("dedupe", job.Input, o.output == "-")
 	defer stop()
 	sum, err := o.write(ctx, s, job)
 	if err == nil && o.state != "" {
@@ -170,7 +174,8 @@ func (o *dedupeOptions) run(ctx context.Context, s *shell, args []string) error 
 		return o.explain(err)
 	}
 	stop()
-	return o.tell(s, o.result(job, sum, before))
+	o.warnUnseparated(s, sum.In, sum.Separated)
+	return o.report(s, o.result(job, sum, before))
 }
 
 // write runs the job with its output.
@@ -222,19 +227,10 @@ func (o *dedupeOptions) job(s *shell) (*dedupe.Job, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	j := &dedupe.Job{Header: o.header, Duplicates: o.invert}
-	if o.columns != "" {
-		columns, err := dedupe.ParseColumns(o.columns)
-		if err != nil {
-			return nil, about("", err)
-		}
-		j.Key = dedupe.Key{Columns: columns, Delimiter: "\t"}
-		if o.given("delimiter") {
-			if j.Key.Delimiter, err = unescape(o.delimiter); err != nil {
-				return nil, fmt.Errorf("-d %s: %w", o.delimiter, err)
-			}
-		}
+	if err := o.parseKey(); err != nil {
+		return nil, err
 	}
+	j := &dedupe.Job{Header: o.header, Duplicates: o.invert, Key: o.compared}
 	if o.window != 0 {
 		j.Recent = &dedupe.Recent{
 			Span: o.window, Keys: int(min(o.keys.value, math.MaxInt)), ErrorRate: o.rate.value, Memory: o.memory(), Now: time.Now,
@@ -277,12 +273,6 @@ func (o *dedupeOptions) check() error {
 		return hinted{errors.New("--window needs --rate and -n"), "-n is the number of different lines in that time"}
 	case o.given("window") && o.state != "":
 		return errors.New("--window forgets and --state keeps: they exclude each other")
-	case o.given("columns") && o.columns == "":
-		return errors.New("-k: which columns?")
-	case o.given("delimiter") && o.delimiter == "":
-		return errors.New("-d: an empty text separates nothing")
-	case o.given("delimiter") && o.columns == "":
-		return hinted{errors.New("-d without -k"), "give the columns to compare: -k 2"}
 	case o.state == "-" || o.state == "" && o.given("state"):
 		return errors.New("--state needs a file")
 	case o.output == "":
@@ -295,15 +285,37 @@ func (o *dedupeOptions) check() error {
 
 // checkFiles refuses what would overwrite a file, or lose the output.
 func (o *dedupeOptions) checkFiles(s *shell, files []string) error {
-	if o.output != "-" {
-		if err := notInput(o.output, append([]string{o.state}, files...)); err != nil {
-			return err
-		}
-	}
 	if err := notInput(o.state, files); err != nil {
 		return err
 	}
+	if o.output == "-" {
+		return s.checkStdout()
+	}
+	if err := notInput(o.output, []string{o.state}); err != nil {
+		return err
+	}
+	if notInput(o.output, files) != nil { // in its place: it is read to its end before it is replaced
+		if err := checkPlain(o.output); err != nil {
+			return err
+		}
+		o.overwrite = true
+	}
 	return s.checkOutput(o.output, o.overwrite)
+}
+
+// checkPlain refuses to replace a compressed file by what is in it.
+func checkPlain(name string) error {
+	head, err := headBytes(name)
+	if err != nil {
+		return err
+	}
+	if format, command := lines.Compression(head); format != "" {
+		return hinted{
+			fmt.Errorf("%s is compressed by %s, and would be replaced by plain lines", name, format),
+			fmt.Sprintf("write to another file: %s %s | bloomery dedupe -o FILE", command, name),
+		}
+	}
+	return nil
 }
 
 // checkTemp makes a temporary folder and removes it: when memory is full, hours
@@ -351,14 +363,6 @@ func (o *dedupeOptions) memory() int {
 		return int(min(o.seenBytes.value, math.MaxInt))
 	}
 	return int(min(o.maxMemory.value-o.reserve(), math.MaxInt))
-}
-
-// unescape reads a delimiter with the escapes of Go.
-func unescape(s string) (string, error) {
-	if !strings.Contains(s, `\`) || s == `\` {
-		return s, nil
-	}
-	return strconv.Unquote(`"` + strings.ReplaceAll(s, `"`, `\"`) + `"`)
 }
 
 // remember gets the memory of a job, with what the state holds, if there is one.

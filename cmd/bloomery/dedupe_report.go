@@ -89,9 +89,9 @@ func (o *dedupeOptions) result(job *dedupe.Job, sum dedupe.Summary, lost float64
 	return r
 }
 
-// tell says what was done. A filter that holds too much is an error, though all
-// lines are written.
-func (o *dedupeOptions) tell(s *shell, r dedupeJSON) error {
+// report prints what was done. A filter that holds too much is an error, though
+// all lines are written.
+func (o *dedupeOptions) report(s *shell, r dedupeJSON) error {
 	switch {
 	case s.quiet:
 	case s.asJSON:
@@ -99,7 +99,11 @@ func (o *dedupeOptions) tell(s *shell, r dedupeJSON) error {
 			return err
 		}
 	default:
-		s.say("%s in, %s out, %s dropped; %s", plural(r.In, "line"), grouped(r.Out), grouped(r.Dropped), o.losses(r))
+		written := grouped(r.Out) + " new"
+		if o.invert {
+			written = plural(r.Out, "duplicate")
+		}
+		s.say("%s, %s; %s", plural(r.In, "line"), written, o.losses(r))
 	}
 	// Twice the rate asked is beyond all sampling.
 	if o.window != 0 && r.Rate > 2*o.rate.value {

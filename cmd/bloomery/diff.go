@@ -30,16 +30,16 @@ func newDiff() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diff [--patch FILE] A B",
 		Short: "Compare two filters: parameters, and how alike their keys are",
-		Long: `diff compares the parameters and the bits of two filters. If they can be merged, it
-estimates how many keys they have together and in common, and their Jaccard index: the
-number of keys in both over the number in at least one. Estimates are of the number of
-different keys; false positives do not count. There is none for scalable filters that
-differ, since equal keys may be in different layers.
+		Long: `diff compares the parameters and the bits of two filters. If they can be merged,
+it estimates how many keys they have together and in common, and their Jaccard
+index: the number of keys in both over the number in at least one. Estimates are
+of the number of different keys; false positives do not count. There is none for
+scalable filters that differ, since equal keys may be in different layers.
 
 The exit code is 0 if both are the same filter, 1 if they differ.
 
---patch writes the changes from A to B to a file instead, for bloomery patch; it is short
-if little changed. The exit code is then 0.`,
+--patch writes the changes from A to B to a file instead, for bloomery patch; it
+is short if little changed. The exit code is then 0.`,
 		Example: `  bloomery diff monday.bf tuesday.bf || echo they differ
   bloomery diff --patch day.patch monday.bf tuesday.bf`,
 		Args: between(2, 2, "two filters"),

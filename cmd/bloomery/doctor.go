@@ -22,22 +22,25 @@ func newDoctor() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor DIR",
 		Short: "Check a data folder: what is in it, every checksum, damage by file and offset",
-		Long: `doctor reads every byte of a data folder and prints what is in it. It needs as much
-memory as the data. The server must not be running. Without --repair it changes nothing.
+		Long: `doctor reads every byte of a data folder and prints what is in it. It needs as
+much memory as the data. The server must not be running. Without --repair it
+changes nothing.
 
---repair does what is safe: it cuts off the torn end of the log, as a start would, and
-removes files that nothing needs. It prints what it has done, file by file.
+--repair does what is safe: it cuts off the torn end of the log, as a start
+would, and removes files that nothing needs. It prints what it has done, file by
+file.
 
-A log that a crash cut short and a log that was copied in part look the same: both are
-torn. If the folder is a copy, make sure that it was copied whole.
+A log that a crash cut short and a log that was copied in part look the same:
+both are torn. If the folder is a copy, make sure that it was copied whole.
 
-If the contents of some names are damaged or missing, doctor lists those names. Restore a
-backup to get them back. --repair --drop removes them instead and keeps all others; the
-damaged files stay in the folder, with names that end in ".damaged". Damage of the
-manifest or of the log cannot be dropped: restore a backup.
+If the contents of some names are damaged or missing, doctor lists those names.
+Restore a backup to get them back. --repair --drop removes them instead and
+keeps all others; the damaged files stay in the folder, with names that end in
+".damaged". Damage of the manifest or of the log cannot be dropped: restore a
+backup.
 
-Exit codes: 0 all is well (or is now; a torn end is no damage), 2 the folder cannot be
-read or is not a data folder, 4 damaged.`,
+Exit codes: 0 all is well (or is now; a torn end is no damage), 2 the folder
+cannot be read or is not a data folder, 4 damaged.`,
 		Example: `  bloomery doctor bloomery-data
   bloomery doctor bloomery-data --repair
   bloomery doctor bloomery-data --repair --drop`,

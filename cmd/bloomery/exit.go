@@ -101,6 +101,9 @@ func hintOf(err error) string {
 	if h, ok := errors.AsType[hinted](err); ok {
 		return h.hint
 	}
+	if f, ok := errors.AsType[*lines.FormatError](err); ok {
+		return "decompress it first: " + f.Command + " FILE | bloomery ..."
+	}
 	switch {
 	case errors.Is(err, lines.ErrTooLong):
 		return "--max-line allows longer ones"

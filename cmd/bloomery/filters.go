@@ -39,7 +39,7 @@ func kindNamed(name string) (codec.Kind, error) {
 // anyFuse stands for the smallest fuse kind with the rate asked.
 const anyFuse = "fuse"
 
-// kindFor returns the kind with a name for an error rate.
+// kindFor returns the kind with a name for a false positive rate.
 func kindFor(name string, rate float64) (codec.Kind, error) {
 	if name == anyFuse {
 		var err error
@@ -140,20 +140,29 @@ func functionOf(info codec.Info) (named.Hash, bool) {
 	return named.Find(info.Check)
 }
 
+// headBytes returns the first bytes of a file.
+func headBytes(name string) ([]byte, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, about(name, cause(err))
+	}
+	defer f.Close() //nolint:errcheck // it was only read
+	head, err := io.ReadAll(io.LimitReader(f, headSize))
+	if err != nil {
+		return nil, about(name, cause(err))
+	}
+	return head, nil
+}
+
 // headOf returns what the header of a filter file says.
 func headOf(name string) (none codec.Info, err error) {
 	if err := notPiped(name); err != nil {
 		return none, err
 	}
-	f, err := os.Open(name)
-	if err != nil {
-		return none, about(name, cause(err))
-	}
-	defer f.Close() //nolint:errcheck // it was only read
-	head, err := io.ReadAll(io.LimitReader(f, headSize))
+	head, err := headBytes(name)
 	switch {
 	case err != nil:
-		return none, about(name, cause(err))
+		return none, err
 	case codec.Sealed(head):
 		return none, errSealed(name)
 	}

@@ -1,9 +1,12 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"os"
+	"strconv"
+	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -11,21 +14,92 @@ import (
 	"github.com/bloomery/bloomery/hashing"
 )
 
-// inputFlags say how input is cut into records.
+// inputFlags say how input is cut into records, and what of a record is
+// compared.
 type inputFlags struct {
-	zero    bool
-	maxLine number[int64]
+	zero      bool
+	maxLine   number[int64]
+	delimiter string
+	columns   string
+	csv       bool
+	fold      bool
+	crlf      bool
+	given     func(flag string) bool
+
+	compared lines.Key // what of a record, set by input
 }
 
 func (o *inputFlags) bind(f *pflag.FlagSet) {
 	o.maxLine = sizeFlag("64MiB")
+	f.StringVarP(&o.columns, "columns", "k", "", "compare only these `COLUMNS`: 2, 1,3, 2-4, 3-")
+	f.StringVarP(&o.delimiter, "delimiter", "d", "", `what separates columns, as in ; or \t or \x00 (default a tab, with --csv a comma)`)
+	f.Lookup("delimiter").Usage = strings.Replace(f.Lookup("delimiter").Usage, "what", "`TEXT` that", 1)
+	f.BoolVar(&o.csv, "csv", false, "columns may be in double quotes, which may contain commas and newlines")
+	f.BoolVarP(&o.fold, "ignore-case", "i", false, "compare in lower case; a filter must have been built so")
+	f.BoolVar(&o.crlf, "crlf", false, "lines end with CR LF: do not compare the CR")
 	f.BoolVarP(&o.zero, "null", "0", false, "records end with NUL, not with a newline")
 	f.Var(&o.maxLine, "max-line", "longest line that is read")
+	o.given = f.Changed
 }
 
-// input returns the input that the files are, for the flags.
-func (o *inputFlags) input(s *shell, files []string) *lines.Input {
-	return &lines.Input{Files: files, Stdin: s.in, Zero: o.zero, MaxLine: int(min(o.maxLine.value, math.MaxInt))}
+// input returns the input that the files are, for the flags, and sets the key.
+func (o *inputFlags) input(s *shell, files []string) (*lines.Input, error) {
+	if err := o.parseKey(); err != nil {
+		return nil, err
+	}
+	in := &lines.Input{Files: files, Stdin: s.in, Zero: o.zero, MaxLine: int(min(o.maxLine.value, math.MaxInt))}
+	if o.csv {
+		in.Quoted = o.compared.Delimiter
+	}
+	return in, nil
+}
+
+// parseKey reads the flags that say what of a line is compared.
+func (o *inputFlags) parseKey() (err error) {
+	switch {
+	case o.given("columns") && o.columns == "":
+		return errors.New("-k: which columns?")
+	case o.given("delimiter") && o.delimiter == "":
+		return errors.New("-d: an empty text separates nothing")
+	case o.given("delimiter") && o.columns == "" && !o.csv:
+		return hinted{errors.New("-d without -k"), "give the columns to compare: -k 2"}
+	case o.csv && o.zero:
+		return errors.New("--csv and --null exclude each other: records of CSV end with a newline")
+	}
+	o.compared = lines.Key{Delimiter: "\t", Quoted: o.csv, Fold: o.fold, CRLF: o.crlf || o.csv && o.columns != ""}
+	if o.csv {
+		o.compared.Delimiter = ","
+	}
+	if o.columns != "" {
+		if o.compared.Columns, err = lines.ParseColumns(o.columns); err != nil {
+			return fmt.Errorf("-k: %w", err)
+		}
+	}
+	if o.given("delimiter") {
+		if o.compared.Delimiter, err = unescape(o.delimiter); err != nil {
+			return fmt.Errorf("-d %s: %w", o.delimiter, err)
+		}
+	}
+	if o.csv && strings.ContainsAny(o.compared.Delimiter, "\"\r\n") {
+		return fmt.Errorf("-d %s: a quote or the end of a line cannot separate columns of CSV", o.delimiter)
+	}
+	return nil
+}
+
+// unescape reads a delimiter with the escapes of Go.
+func unescape(s string) (string, error) {
+	if !strings.Contains(s, `\`) || s == `\` {
+		return s, nil
+	}
+	return strconv.Unquote(`"` + strings.ReplaceAll(s, `"`, `\"`) + `"`)
+}
+
+// warnUnseparated warns if none of the lines has the delimiter: then the columns
+// of all of them are the whole line, or nothing.
+func (o *inputFlags) warnUnseparated(s *shell, lines uint64, separated bool) {
+	if lines > 0 && !separated {
+		s.warn("no line has the separator %q: is it another one? -d sets it", o.compared.Delimiter)
+	}
 }
 
 // separator is what stands behind a record of the output.

@@ -32,15 +32,16 @@ const mostBits = 1 << 26
 func newInspect() *cobra.Command {
 	o := &inspectOptions{probe: countFlag(), bits: countFlag()}
 	cmd := &cobra.Command{
-		Use:     "inspect F…",
+		Use:     "inspect F...",
 		Aliases: []string{"show", "info"},
 		Short:   "Show what is in a filter file, and what is damaged",
-		Long: `inspect reads all of a filter file and prints its header, how full it is, and its error
-rate: as the model predicts it and, with --probe N, as measured with N random keys. All
-checksums are compared: damage is listed by offset, and the exit code is then 4.
+		Long: `inspect reads all of a filter file and prints its header, how full it is, and
+its error rate: as the model predicts it and, with --probe N, as measured with N
+random keys. All checksums are compared: damage is listed by offset, and the
+exit code is then 4.
 
---bits N prints the first N bits of the array, 64 in a row, the lowest bit of each word
-first: a small filter is an easy way to see how keys set bits.`,
+--bits N prints the first N bits of the array, 64 in a row, the lowest bit of
+each word first: a small filter is an easy way to see how keys set bits.`,
 		Example: `  bloomery inspect words.bf
   bloomery inspect --probe 1e6 words.bf
   bloomery inspect --json words.bf
@@ -48,7 +49,7 @@ first: a small filter is an easy way to see how keys set bits.`,
 		Args: between(1, -1, "the filters to look at"),
 	}
 	newShell(cmd, func(ctx context.Context, s *shell, args []string) error { return o.run(ctx, s, args) })
-	cmd.Flags().Var(&o.probe, "probe", "measure the error rate with so many random keys: 1e6")
+	cmd.Flags().Var(&o.probe, "probe", "measure the false positive rate with so many random keys: 1e6")
 	cmd.Flags().Var(&o.bits, "bits", "print the first N bits of the array, as 0 and 1")
 	o.bind(cmd.Flags())
 	return cmd
@@ -202,7 +203,7 @@ func probe(ctx context.Context, f bloomery.Hashed, n uint64) (yes uint64, err er
 	return yes, nil
 }
 
-// rates returns the measured error rate and its standard deviation.
+// rates returns the measured false positive rate and its standard deviation.
 func (r *inspected) rates() (rate, deviation float64) {
 	n := float64(r.probed)
 	rate = float64(r.wrong) / n
@@ -224,7 +225,7 @@ func (r *inspected) verdict() (text string, c colour) {
 	s := r.filter.Stats()
 	// Twice the rate asked is beyond all rounding and sampling.
 	if s.Asked > 0 && s.Predicted > 2*s.Asked {
-		return fmt.Sprintf("sound, but overfull: the error rate is %.3g times what was asked for", s.Predicted/s.Asked), yellow
+		return fmt.Sprintf("sound, but overfull: the false positive rate is %.3g times what was asked for", s.Predicted/s.Asked), yellow
 	}
 	return "sound", green
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/bloomery/bloomery/internal/resp"
 )
 
-// shownErrors is how many refusals are told, each of one line or of several that
+// shownErrors is how many refusals are printed, each of one line or of several that
 // follow each other.
 const shownErrors = 10
 
@@ -30,19 +30,20 @@ type loadOptions struct {
 func newLoad() *cobra.Command {
 	o := &loadOptions{}
 	cmd := &cobra.Command{
-		Use:   "load [--addr HOST:PORT] [--reserve N,P] KEY [FILE…]",
+		Use:   "load [--addr HOST:PORT] [--reserve N,P] KEY [FILE...]",
 		Short: "Add the lines of files or standard input to a server's Bloom filter",
-		Long: `load adds all lines to the Bloom filter KEY of a server that speaks RESP: bloomery serve,
-or Redis with RedisBloom. Many lines travel in one BF.MADD, and many commands are on
-their way at once. A filter that does not exist is made by the server with its defaults,
-or with --reserve for N different lines at the error rate P.
+		Long: `load adds all lines to the Bloom filter KEY of a server that speaks RESP:
+bloomery serve, or Redis with RedisBloom. Many lines travel in one BF.MADD, and
+many commands are on their way at once. A filter that does not exist is made by
+the server with its defaults, or with --reserve for N different lines at the
+false positive rate P.
 
-Lines that the server refuses are listed with file and number, and the exit code is 3 if
-the filter is full, else 2. Adding a line twice changes nothing, so an interrupted load
-can simply be run again.
+Lines that the server refuses are listed with file and number, and the exit code
+is 3 if the filter is full, else 2. Adding a line twice changes nothing, so an
+interrupted load can simply be run again.
 
-Put the password in BLOOMERY_PASSWORD rather than after --password, where other users of
-the machine see it.`,
+Put the password in BLOOMERY_PASSWORD rather than after --password, where other
+users of the machine see it.`,
 		Example: `  bloomery load --addr 127.0.0.1:6379 users users.txt
   bloomery load --addr db.example.com:6379 --tls --cacert ca.crt users users.txt
   bloomery load --addr unix:/run/bloomery.sock users users.txt
@@ -70,13 +71,17 @@ func (o *loadOptions) run(ctx context.Context, s *shell, key string, args []stri
 	if err != nil {
 		return err
 	}
+	in, err := o.input(s, files)
+	if err != nil {
+		return err
+	}
 	nc, err := o.dial(ctx)
 	if err != nil {
 		return err
 	}
-	in := o.input(s, files)
 	l := newLoader(s, nc, key, o.batch)
-	stop := s.progress("load", func() (int64, int64) { return in.Done(), in.Total() })
+	l.columns = o.compared
+	stop := s.progress("load", in, false)
 	defer stop()
 	l.say = func(format string, args ...any) { stop(); s.say(format, args...) }
 	err = l.load(ctx, in, greeting)
@@ -84,7 +89,8 @@ func (o *loadOptions) run(ctx context.Context, s *shell, key string, args []stri
 	if err != nil {
 		return o.brokenOff(err, l.answered)
 	}
-	return l.tell(s)
+	o.warnUnseparated(s, l.sent, l.separated)
+	return l.report(s)
 }
 
 // greeting is what goes before the lines: commands that must be answered with
@@ -114,7 +120,8 @@ func (o *loadOptions) greeting(s *shell, key string) ([][]string, error) {
 	}), nil
 }
 
-// brokenOff tells how far a load came that did not come to its end.
+// brokenOff returns the error of a load that did not come to its end, with how far
+// it came.
 func (o *loadOptions) brokenOff(err error, answered uint64) error {
 	var refused refusedError
 	switch {

@@ -36,7 +36,7 @@ func TestLoad(t *testing.T) {
 	}
 	many := numbered(20_000)
 	code, out, errOut := loadFrom(t.Context(), many, "--addr", c.addr, "--reserve", "1e5,1e-6", "users")
-	if code != 0 || out != "" || errOut != "users: 20,000 lines, 20,000 added, 0 were there or seemed to be, 0 refused\n" {
+	if code != 0 || out != "" || errOut != "users: 20,000 lines, 20,000 new, 0 present before or false positives, 0 refused\n" {
 		t.Errorf("load = %d, %q, %q", code, out, errOut)
 	}
 	code, out, _ = loadFrom(t.Context(), many, "--addr", c.addr, "--batch", "7", "--json", "users")
@@ -54,7 +54,7 @@ func TestLoad(t *testing.T) {
 	// Binary lines, of all lengths.
 	binary := "a\r\x00" + strings.Repeat("x", 600_000) + "\x00\n\n\x00$3\r\n\x00"
 	code, _, errOut = loadFrom(t.Context(), binary, "--addr", c.addr, "-0", "binary")
-	if code != 0 || !strings.HasPrefix(errOut, "binary: 4 lines, 4 added") {
+	if code != 0 || !strings.HasPrefix(errOut, "binary: 4 lines, 4 new") {
 		t.Errorf("binary = %d, %q", code, errOut)
 	}
 
@@ -62,7 +62,7 @@ func TestLoad(t *testing.T) {
 	ask("BF.RESERVE small 0.01 2 NONSCALING", "SET text hello")
 	code, _, errOut = loadFrom(t.Context(), "1\n2\n3\n4\n", "--addr", c.addr, "small")
 	if code != 3 || errOut != "standard input:3 and the next 1: the server replied: ERR non scaling filter is full\n"+
-		"small: 4 lines, 2 added, 0 were there or seemed to be, 2 refused\n"+
+		"small: 4 lines, 2 new, 0 present before or false positives, 2 refused\n"+
 		"bloomery: load: limit reached: the filter is full, 2 lines refused\n" {
 		t.Errorf("full = %d, %q", code, errOut)
 	}
@@ -71,7 +71,7 @@ func TestLoad(t *testing.T) {
 	code, _, errOut = loadFrom(t.Context(), numbered(2000), "--addr", c.addr, "--batch", "1000", "tiny")
 	var first1, more1, first2, more2, refused int
 	_, err := fmt.Sscanf(strings.NewReplacer(",", "", "ERR non scaling filter is full\n", "").Replace(errOut),
-		"standard input:%d and the next %d: the server replied: standard input:%d and the next %d: the server replied: tiny: 2000 lines 100 added", &first1, &more1, &first2, &more2)
+		"standard input:%d and the next %d: the server replied: standard input:%d and the next %d: the server replied: tiny: 2000 lines 100 new", &first1, &more1, &first2, &more2)
 	if refused = more1 + 1 + more2 + 1; err != nil || code != 3 || first2 != first1+more1+1 || !strings.Contains(errOut, grouped(uint64(refused))+" refused\n") {
 		t.Errorf("full in the middle = %d, %v, %q", code, err, errOut)
 	}

@@ -49,6 +49,7 @@ type loader struct {
 	nc      net.Conn
 	r       *bufio.Reader
 	key     string
+	columns lines.Key // what of a line is sent
 	batch   int
 	pending chan sent
 	say     func(format string, args ...any)
@@ -57,11 +58,13 @@ type loader struct {
 	line uint64 // of it that was sent last
 	sent uint64 // lines in all
 
+	separated bool // a line has the delimiter of the columns
+
 	answered uint64 // lines with an answer
 	added    uint64
 	refused  uint64 // lines
 	shown    uint64 // messages about them
-	hidden   uint64 // lines that no message told
+	hidden   uint64 // lines that no message names
 	full     bool
 }
 
@@ -76,6 +79,9 @@ type sent struct {
 type encoded struct {
 	data     []byte
 	commands []span
+
+	keys      lines.Keys
+	separated bool
 }
 
 // span is a command: how many lines it has, and where it ends in the data.
@@ -91,7 +97,8 @@ func newLoader(s *shell, nc net.Conn, key string, batch int) *loader {
 // encode writes the commands for a batch.
 func (l *loader) encode(b *lines.Batch, e *encoded) error {
 	e.data, e.commands = e.data[:0], e.commands[:0]
-	for records := b.Records; len(records) > 0; {
+	e.separated = l.columns.Separates(b.Records)
+	for records := e.keys.Of(&l.columns, b.Records); len(records) > 0; {
 		n, size := 0, 0
 		for n < len(records) && n < l.batch && (n == 0 || size+len(records[n]) <= commandBytes) {
 			size += len(records[n])
@@ -112,6 +119,7 @@ func (l *loader) encode(b *lines.Batch, e *encoded) error {
 
 // send sends the commands of a batch, when few enough are on their way.
 func (l *loader) send(ctx context.Context, b *lines.Batch, e *encoded) error {
+	l.separated = l.separated || e.separated
 	if b.First {
 		l.name, l.line = b.Name, 0
 	}
@@ -203,7 +211,7 @@ func (l *loader) refuse(c sent, i, n int, reason []byte) {
 	l.refused += uint64(n)
 }
 
-// loadJSON is what load tells with --json.
+// loadJSON is what load prints with --json.
 type loadJSON struct {
 	Key     string `json:"key"`
 	Lines   uint64 `json:"lines"`
@@ -211,8 +219,8 @@ type loadJSON struct {
 	Refused uint64 `json:"refused"`
 }
 
-// tell says what was done; lines that were refused are an error.
-func (l *loader) tell(s *shell) error {
+// report prints what was done; lines that were refused are an error.
+func (l *loader) report(s *shell) error {
 	if l.hidden > 0 {
 		s.say("%s not listed", plural(l.hidden, "more refused line"))
 	}
@@ -221,7 +229,7 @@ func (l *loader) tell(s *shell) error {
 			return err
 		}
 	} else {
-		s.say("%s: %s, %s added, %s were there or seemed to be, %s refused", l.key, plural(l.sent, "line"), grouped(l.added),
+		s.say("%s: %s, %s new, %s present before or false positives, %s refused", l.key, plural(l.sent, "line"), grouped(l.added),
 			grouped(l.sent-l.added-l.refused), grouped(l.refused))
 	}
 	switch {

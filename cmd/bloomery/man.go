@@ -14,10 +14,11 @@ import (
 func newMan() *cobra.Command {
 	dir := ""
 	cmd := &cobra.Command{
-		Use:   "man [COMMAND…]",
+		Use:   "man [COMMAND...]",
 		Short: "Print the manual",
-		Long: `man prints the manual of bloomery, or of one command, in the form that the program man
-shows and packages install. --dir writes the pages of all commands into a folder.`,
+		Long: `man prints the manual of bloomery, or of one command, in the form that the
+program man shows and packages install. --dir writes the pages of all commands
+into a folder.`,
 		Example: `  bloomery man > bloomery.1
   bloomery man check > bloomery-check.1
   bloomery man config check > bloomery-config-check.1

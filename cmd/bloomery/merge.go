@@ -24,18 +24,19 @@ type mergeOptions struct {
 
 func newMerge() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:     "merge -o F A B…",
+		Use:     "merge -o F A B...",
 		Aliases: []string{"join", "union"},
 		Short:   "Make one filter of several: what is in any of them",
-		Long: `merge writes a filter that holds the keys of all the given ones. They must be of one
-kind, size and hash: built with the same --kind, -n, -p and --seed or --key-file. The
-result is the one that adding all keys to one filter would have given. If it is over
-its capacity, nothing is written and the exit code is 3, unless --force.
+		Long: `merge writes a filter that holds the keys of all the given ones. They must be of
+one kind, size and hash: built with the same --kind, -n, -p and --seed or
+--key-file. The result is the one that adding all keys to one filter would have
+given. If it is over its capacity, nothing is written and the exit code is 3,
+unless --force.
 
-Some kinds differ. Scalable filters need only have the same hash; the result has the
-layers of all, keys that are in several are held several times, and the error rates that
-were asked for add up. In counting, spectral and quotient filters the counts of a key add
-up.`,
+Some kinds differ. Scalable filters need only have the same hash; the result has
+the layers of all, keys that are in several are held several times, and the
+false positive rates that were asked for add up. In counting, spectral and
+quotient filters the counts of a key add up.`,
 		Example: `  bloomery merge -o all.bf monday.bf tuesday.bf`,
 		Args:    between(2, -1, "two filters or more"),
 	}
@@ -45,12 +46,13 @@ up.`,
 
 func newIntersect() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "intersect -o F A B…",
+		Use:   "intersect -o F A B...",
 		Short: "Make one filter of several: what is in all of them",
-		Long: `intersect writes a filter that holds the keys that are in all of the given ones, and
-with them more false positives than a filter made of those keys alone would have. They
-must be of one kind, size and hash. Of two filters the number of keys is estimated by
-inclusion and exclusion: that of both less that of their union. Of more it is not known.`,
+		Long: `intersect writes a filter that holds the keys that are in all of the given ones,
+and with them more false positives than a filter made of those keys alone would
+have. They must be of one kind, size and hash. Of two filters the number of keys
+is estimated by inclusion and exclusion: that of both less that of their union.
+Of more it is not known.`,
 		Example: `  bloomery intersect -o both.bf monday.bf tuesday.bf`,
 		Args:    between(2, -1, "two filters or more"),
 	}
@@ -153,10 +155,10 @@ func (s *shell) merged(name string, stats statsJSON, filters int, asked float64,
 	if stats.Items == unknownItems && !stats.Exact {
 		keys = ""
 	}
-	s.say("%s: %s of %d filters, %s%s, error rate %s", name, stats.Kind, filters, keys,
+	s.say("%s: %s of %d filters, %s%s, false positive rate %s", name, stats.Kind, filters, keys,
 		bytesText(stats.Bytes), rateText(stats.Predicted))
 	if stats.Asked > asked {
-		s.say("the error rate asked for rose from %s to %s: those of %s filters add up", rateText(asked), rateText(stats.Asked), stats.Kind)
+		s.say("the false positive rate asked for rose from %s to %s: those of %s filters add up", rateText(asked), rateText(stats.Asked), stats.Kind)
 	}
 	if s.verbose {
 		s.say("took %s", time.Since(start).Round(time.Millisecond))

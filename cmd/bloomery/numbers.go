@@ -40,7 +40,7 @@ func (v *number[T]) Type() string { return v.kind }
 // countFlag is a flag for a number of things, at least 1, without a default.
 func countFlag() number[uint64] { return newNumber("N", "", atLeastOne(figures.Count)) }
 
-// rateFlag is a flag for an error rate; the default may be empty.
+// rateFlag is a flag for a false positive rate; the default may be empty.
 func rateFlag(text string) number[float64] { return newNumber("P", text, figures.Rate) }
 
 // shareFlag is a flag for a number from 0 on.

@@ -11,12 +11,13 @@ func TestTexts(t *testing.T) {
 			t.Errorf("grouped(%d) = %s, want %s", n, got, want)
 		}
 	}
-	if got, want := bytesText(1_199_104), "1.199 MB"; got != want {
+	if got, want := bytesText(1_199_104), "1.144 MiB"; got != want {
 		t.Errorf("bytesText = %s, want %s", got, want)
 	}
 	for p, want := range map[float64]string{
 		0: "0", 1: "100% (1 in 1)", 0.001: "0.1% (1 in 1,000)", 1.0 / (1 << 20): "0.0000954% (1 in 1,048,576)",
-		1e-9: "0.0000001% (1 in 1,000,000,000)", 3.2645e-15: "1 in 306,000,000,000,000", 1e-12: "1 in 1,000,000,000,000",
+		1e-9: "0.0000001% (1 in 1,000,000,000)", 3.2645e-15: "1 in 306 trillion", 1e-12: "1 in 1 trillion",
+		1.1641532182693481e-10: "1 in 8.59 billion", 1e-17: "1 in 10^17", 2e-16: "1 in 10^16",
 		9.999e-19: "less than 1 in 10^18", 1e-300: "less than 1 in 10^18",
 	} {
 		if got := rateText(p); got != want {

@@ -30,10 +30,13 @@ func bindOverwrite(f *pflag.FlagSet, overwrite *bool) {
 }
 
 // checkOutput refuses a file that must not be written: one that exists, unless
-// it may be overwritten, and a standard output that is closed. Commands call it
+// it may be overwritten, and a standard output that is closed or a terminal. Commands call it
 // before they work, and save does again before the file is there.
 func (s *shell) checkOutput(name string, overwrite bool) error {
 	if name == "-" {
+		if s.terminal(s.out) {
+			return hinted{errors.New("standard output is a terminal, and what is written is not text"), "give a file with -o, or a pipe behind it"}
+		}
 		return s.checkStdout()
 	}
 	info, err := os.Lstat(name)

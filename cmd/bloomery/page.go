@@ -21,9 +21,9 @@ func newPage() *cobra.Command {
 		Use:   "page",
 		Short: "Serve the calculator and the lessons of the page, without a server",
 		Long: `page serves the page of bloomery on this machine and prints its address: the
-calculator, which sizes filters, and the lessons on how they work. There is no data:
-the tabs that show a server need one, started with bloomery serve, whose --http
-address has the same page.
+calculator, which sizes filters, and the lessons on how they work. There is no
+data: the tabs that show a server need one, started with bloomery serve, whose
+--http address has the same page.
 
 Ctrl-C ends it.`,
 		Example: `  bloomery page

@@ -31,17 +31,19 @@ func newPing() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ping [--addr HOST:PORT] [--timeout D]",
 		Short: "Ask whether a server answers: exit code 0 if it does, 2 if not",
-		Long: `ping connects to a server, sends PING and waits for the answer. The exit code is 0 if it
-came in time and 2 if it did not, so that it serves as a health check.
+		Long: `ping connects to a server, sends PING and waits for the answer. The exit code is
+0 if it came in time and 2 if it did not, so that it serves as a health check.
 
-Without --addr it asks the server of this machine, by the settings that bloomery serve
-would have: those of the environment (BLOOMERY_ADDR, BLOOMERY_PASSWORD, BLOOMERY_TLS_CERT
-and so on) and of the file --config or BLOOMERY_CONFIG. Of several addresses it takes a
-unix socket first, then one without TLS. The certificate of this machine's own server is
-not verified, and is shown to it where it asks clients for one.
+Without --addr it asks the server of this machine, by the settings that bloomery
+serve would have: those of the environment (BLOOMERY_ADDR, BLOOMERY_PASSWORD,
+BLOOMERY_TLS_CERT and so on) and of the file --config or BLOOMERY_CONFIG. Of
+several addresses it takes a unix socket first, then one without TLS. The
+certificate of this machine's own server is not verified, and is shown to it
+where it asks clients for one.
 
-With --addr the certificate is verified: --cacert, --cert and --key are the files.
-A server that asks for a password which was not given has answered: exit code 0.`,
+With --addr the certificate is verified: --cacert, --cert and --key are the
+files. A server that asks for a password which was not given has answered: exit
+code 0.`,
 		Example: `  bloomery ping
   bloomery ping --addr db.example.com:6379 --tls --cacert ca.crt --timeout 2s
   bloomery ping --addr unix:/run/bloomery.sock`,

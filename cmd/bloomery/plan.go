@@ -17,6 +17,8 @@ import (
 
 // planOptions are the flags of plan.
 type planOptions struct {
+	keys     number[uint64]
+	rate     number[float64]
 	needs    []string
 	keyBytes int
 	fpCost   float64
@@ -31,35 +33,37 @@ type planOptions struct {
 }
 
 func newPlan() *cobra.Command {
-	o := &planOptions{absent: rateFlag(""), memory: sizeFlag(""), queries: newNumber("N/s", "", atLeastOne(parseQueries)),
+	o := &planOptions{keys: countFlag(), rate: rateFlag(""), absent: rateFlag(""), memory: sizeFlag(""), queries: newNumber("N/s", "", atLeastOne(parseQueries)),
 		universe: countFlag()}
 	cmd := &cobra.Command{
 		Use:     "plan n=KEYS p=RATE m=SIZE k=HASHES bits=PER-KEY",
 		Aliases: []string{"calc"},
 		Short:   "Show how large a filter must be, and which kind to use",
-		Long: `plan solves for what you leave out: give two of n (different keys), p (false positive
-rate) and m (size: a number of bits, or bytes as in 64KiB). Give k (bits set by a key)
-only to force one; plan names the best. bits= is the number of bits per key instead of m;
-with bits=10 or k=7 alone, plan assumes a million keys, on which the rate does not depend.
+		Long: `plan solves for what you leave out: give two of n (different keys), p (false
+positive rate) and m (size: a number of bits, or bytes as in 64KiB). -n and -p
+mean the same as n= and p=. Give k (bits set by a key) only to force one; plan
+names the best. bits= is the number of bits per key instead of m; with bits=10
+or k=7 alone, plan assumes a million keys, on which the rate does not depend.
 
-The first line is the kind to use, the second the textbook's figures. The table has the
-size at which each kind worth considering keeps the rate, and exact sets of the same keys
-for comparison. With m, a line below it lists the kinds that need more than m, and the
-rates that they have in m.
+The first line is the kind to use, the second the textbook's figures. The table
+has the size at which each kind worth considering keeps the rate, and exact sets
+of the same keys for comparison. With m, a line below it lists the kinds that
+need more than m, and the rates that they have in m.
 
---queries N/s compares a filter in front of a disk or another machine with no filter, and
-with an exact set in memory. The last line is the verdict (overkill, fits or essential),
-the work that the filter saves, in cores, and the memory. By default a query that passes
-the filter costs 1,000 lookups (--fp-cost), and half of the queries are for
-absent keys (--absent).
+--queries N/s compares a filter in front of a disk or another machine with no
+filter, and with an exact set in memory. The last line is the verdict (overkill,
+fits or essential), the work that the filter saves, in cores, and the memory. By
+default a query that passes the filter costs 1,000 lookups (--fp-cost), and half
+of the queries are for absent keys (--absent).
 
---anonymity K, with --universe N and n=, replaces p. It is for a filter that is published:
-whoever tries all N possible keys finds K times as many as are in the filter, so each real
-key hides among K.
+--anonymity K, with --universe N and n=, replaces p. It is for a filter that is
+published: whoever tries all N possible keys finds K times as many as are in the
+filter, so each real key hides among K.
 
 --needs lists what the set must be able to do, or what is true of it:
 ` + strings.Join(needNames(), ", ") + `.`,
 		Example: `  bloomery plan n=1e6 p=0.1%
+  bloomery plan -n 1e6 -p 0.1%
   bloomery plan m=64KiB n=1e5
   bloomery plan n=10M p=1in1000 --needs growth
   bloomery plan n=1e6 p=1% --plot
@@ -70,6 +74,8 @@ key hides among K.
 	}
 	newShell(cmd, func(_ context.Context, s *shell, args []string) error { return o.run(s, args) })
 	f := cmd.Flags()
+	f.VarP(&o.keys, "keys", "n", "different keys, as n=: 1e6, 10M")
+	f.VarP(&o.rate, "rate", "p", "false positive rate, as p=: 0.01, 0.1%, 1in1000")
 	f.StringSliceVar(&o.needs, "needs", nil, "what the set must be able to do, a `LIST` separated by commas")
 	f.IntVar(&o.keyBytes, "key-bytes", 0, "mean length of a key in `BYTES`, for exact sets; 0 is 16")
 	f.Float64Var(&o.fpCost, "fp-cost", 0, "cost `C` of a false positive, in lookups of a filter: 1000 is a read from an SSD")
@@ -79,7 +85,7 @@ key hides among K.
 	f.Var(&o.queries, "queries", "queries per second, to show what the filter saves: 50k/s")
 	f.Float64Var(&o.anonymity, "anonymity", 0, "choose the rate so that each key of a published filter hides among `K`; needs --universe")
 	f.Var(&o.universe, "universe", "number of possible keys, for --anonymity: 1e8")
-	f.BoolVar(&o.plot, "plot", false, "draw the error rate as keys are added")
+	f.BoolVar(&o.plot, "plot", false, "draw the false positive rate as keys are added")
 	_ = cmd.RegisterFlagCompletionFunc("needs", cobra.FixedCompletions(needNames(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
@@ -108,6 +114,12 @@ func needNames() []string {
 }
 
 func (o *planOptions) run(s *shell, args []string) error {
+	if o.keys.text != "" {
+		args = append(args, "n="+o.keys.text)
+	}
+	if o.rate.text != "" {
+		args = append(args, "p="+o.rate.text)
+	}
 	if len(args) == 0 && len(o.needs) == 0 {
 		return solveHint(errors.New("nothing to plan: give two of n, p and m, or --needs"))
 	}
@@ -148,22 +160,23 @@ func (o *planOptions) run(s *shell, args []string) error {
 	if s.asJSON {
 		return s.print(p.json())
 	}
-	text := p.text(s)
+	width := s.textWidth()
+	text := p.text(s, width)
 	if o.plot {
-		drawn, err := p.plot(s.width(s.out))
+		drawn, err := p.plot(width)
 		if err != nil {
 			return err
 		}
 		text += "\n" + drawn
 	}
 	if p.queries != nil {
-		text += p.queries.text()
+		text += p.queries.text(width)
 	}
-	_, err = fmt.Fprint(s.out, text)
+	_, err = fmt.Fprint(s.out, s.shown(text))
 	return err
 }
 
-// sizingNeeds are the needs that flags and figures tell.
+// sizingNeeds are the needs that flags and figures describe.
 func (o *planOptions) sizingNeeds(q sizing.Params) (sizing.Needs, error) {
 	n := sizing.Needs{
 		Keys: q.N, ErrorRate: q.P, KeyBytes: o.keyBytes, FalsePositiveCost: o.fpCost,

@@ -51,13 +51,10 @@ func (p *planned) publish(universe uint64) {
 
 // anonymityText lists among how many keys each key hides, for every kind.
 func (p planned) anonymityText() string {
-	if p.universe == 0 {
-		return ""
-	}
 	var kinds []string
 	others := float64(p.universe-p.solved.N) / float64(p.solved.N)
 	for _, c := range p.advice.Kinds {
 		kinds = append(kinds, fmt.Sprintf("%s %.3g", c.Name, 1+c.ErrorRate*others))
 	}
-	return fmt.Sprintf("\nof %s possible keys, each key in the filter hides among: %s\n", grouped(p.universe), strings.Join(kinds, ", "))
+	return fmt.Sprintf("of %s possible keys, each key in the filter hides among: %s", grouped(p.universe), strings.Join(kinds, ", "))
 }

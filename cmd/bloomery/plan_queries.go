@@ -100,11 +100,12 @@ func smallest(sets []sizing.Choice) sizing.Choice {
 	return least
 }
 
-// text is the verdict for people.
-func (q queriesJSON) text() string {
+// text is the verdict for people, in lines of at most width characters.
+func (q queriesJSON) text(width int) string {
 	bytes := uint64(max(q.BytesSaved, 0))
-	return fmt.Sprintf("\n%s: at %s queries/s it saves %.3g of %.3g cores, and %s beside an exact set: %s\n",
+	text := fmt.Sprintf("%s: at %s queries/s it saves %.3g of %.3g cores, and %s beside an exact set: %s",
 		q.Verdict, grouped(q.PerSecond), max(q.Saved, 0), q.Without, bytesText(bytes), q.reason)
+	return "\n" + wrapped(text, width, "  ") + "\n"
 }
 
 // better returns the solution with the best k, if another one was given.

@@ -23,11 +23,18 @@ func terminalWidth(stream any) int {
 	return width
 }
 
+// measured is a job whose progress can be measured, in bytes; a total of 0 means
+// that it is not known.
+type measured interface {
+	Done() int64
+	Total() int64
+}
+
 // progress shows how far a job is, on one line of standard error, until stop
-// is called: only at a terminal, and not if the data goes there, too. measure
-// tells how many bytes of how many are done; 0 of all means not known.
-func (s *shell) progress(label string, measure func() (done, total int64)) (stop func()) {
-	if _, ci := s.lookup("CI"); ci || s.quiet || s.noProgress || !s.terminal(s.errOut) || s.terminal(s.out) {
+// is called: only at a terminal, and not if data is written to standard output
+// and that is the terminal, too.
+func (s *shell) progress(label string, job measured, toStdout bool) (stop func()) {
+	if _, ci := s.lookup("CI"); ci || s.quiet || s.noProgress || !s.terminal(s.errOut) || toStdout && s.terminal(s.out) {
 		return func() {}
 	}
 	var wg sync.WaitGroup
@@ -46,11 +53,7 @@ func (s *shell) progress(label string, measure func() (done, total int64)) (stop
 				return
 			case <-timer.C:
 			}
-			done, total := measure()
-			line := progressLine(label, done, total, time.Since(start))
-			if width := s.width(s.errOut); len(line) >= width {
-				line = line[:max(width-1, 0)]
-			}
+			line := progressLine(label, job.Done(), job.Total(), time.Since(start), s.width(s.errOut)-1)
 			_, _ = io.WriteString(s.errOut, eraseLine+line)
 			shown = true
 			timer.Reset(progressEvery)
@@ -62,16 +65,38 @@ func (s *shell) progress(label string, measure func() (done, total int64)) (stop
 	})
 }
 
-// progressLine is the line after so much time.
-func progressLine(label string, done, total int64, elapsed time.Duration) string {
+// progressLine is the line after so much time, as long as fits into width. The
+// percentage comes first of what is kept.
+func progressLine(label string, done, total int64, elapsed time.Duration, width int) string {
 	perSecond := float64(done) / elapsed.Seconds()
 	speed := bytesText(uint64(perSecond)) + "/s"
 	if total <= 0 {
-		return fmt.Sprintf("%s: %s, %s", label, bytesText(uint64(done)), speed)
+		return longest(width,
+			fmt.Sprintf("%s: %s, %s", label, bytesText(uint64(done)), speed),
+			fmt.Sprintf("%s: %s", label, bytesText(uint64(done))),
+			bytesText(uint64(done)))
 	}
 	share := min(float64(done)/float64(total), 1)
 	full := int(share * barWidth)
 	bar := strings.Repeat("#", full) + strings.Repeat(".", barWidth-full)
 	left := time.Duration(float64(total-done) / max(perSecond, 1) * float64(time.Second)).Round(time.Second)
-	return fmt.Sprintf("%s [%s] %3.0f%% of %s, %s, %s left", label, bar, 100*share, bytesText(uint64(total)), speed, left)
+	percent := fmt.Sprintf("%3.0f%%", 100*share)
+	return longest(width,
+		fmt.Sprintf("%s [%s] %s of %s, %s, %s left", label, bar, percent, bytesText(uint64(total)), speed, left),
+		fmt.Sprintf("%s [%s] %s, %s left", label, bar, percent, left),
+		fmt.Sprintf("%s %s, %s left", label, percent, left),
+		fmt.Sprintf("%s %s", label, percent),
+		strings.TrimSpace(percent))
+}
+
+// longest returns the first text that fits into width, and the beginning of the
+// last one if none does.
+func longest(width int, texts ...string) string {
+	for _, text := range texts {
+		if len(text) <= width {
+			return text
+		}
+	}
+	last := texts[len(texts)-1]
+	return last[:min(max(width, 0), len(last))]
 }

@@ -32,10 +32,11 @@ func newFold() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "fold --by N [-o F] A",
 		Short: "Make a filter smaller without its keys",
-		Long: `fold makes the filter in the file A smaller by the factor --by, and writes it to F, or
-replaces A: whole, or not at all. All keys stay; the error rate rises to that of a filter
-of the smaller size. Two, four and eight times are possible for bloom and standard
-filters that bloomery build --foldable made; for most others the exit code is 4.`,
+		Long: `fold makes the filter in the file A smaller by the factor --by, and writes it to
+F, or replaces A: whole, or not at all. All keys stay; the false positive rate
+rises to that of a filter of the smaller size. Two, four and eight times are
+possible for bloom and standard filters that bloomery build --foldable made; for
+most others the exit code is 4.`,
 		Example: `  bloomery build --foldable -n 1000 -o large.bf words.txt
   bloomery fold --by 4 -o small.bf large.bf`,
 		Args: between(1, 1, "the filter to fold"),
@@ -51,17 +52,18 @@ func newGrow() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "grow [-p P] [-o F] A",
 		Short: "Turn a bloom filter into one that grows, without its keys",
-		Long: `grow makes the bloom filter in the file A the first layer of a scalable filter, and
-writes it to F, or replaces A: whole, or not at all. All keys stay, and bloomery add can
-add any number more. The first layer keeps its error rate and further layers add theirs,
-so the rate of the result is higher: -p, by default twice the rate of A.`,
+		Long: `grow makes the bloom filter in the file A the first layer of a scalable filter,
+and writes it to F, or replaces A: whole, or not at all. All keys stay, and
+bloomery add can add any number more. The first layer keeps its false positive
+rate and further layers add theirs, so the rate of the result is higher: -p, by
+default twice the rate of A.`,
 		Example: `  bloomery grow -o grown.bf words.bf
   bloomery add grown.bf more.txt`,
 		Args: between(1, 1, "the filter to grow"),
 	}
 	o.make = o.grow
 	reshapeCommand(cmd, o)
-	cmd.Flags().VarP(&o.rate, "rate", "p", "error rate of the whole (default twice that of A)")
+	cmd.Flags().VarP(&o.rate, "rate", "p", "false positive rate of the whole (default twice that of A)")
 	return cmd
 }
 
@@ -70,15 +72,16 @@ func newNoise() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "noise [--share X] [-o F] A",
 		Short: "Blur a filter that is to be published",
-		Long: `noise adds dummy keys that nobody has to the filter in the file A, --share times as many
-as there are keys in it, and writes it to F, or replaces A: whole, or not at all. All keys
-stay. Anyone who tries keys against the filter then finds more that were never added, and
-cannot distinguish them. The cost is a higher false positive rate; the rates before and
-after are printed. Dummies come from the system's source of randomness: no two runs add
-the same ones.
+		Long: `noise adds dummy keys that nobody has to the filter in the file A, --share times
+as many as there are keys in it, and writes it to F, or replaces A: whole, or
+not at all. All keys stay. Anyone who tries keys against the filter then finds
+more that were never added, and cannot distinguish them. The cost is a higher
+false positive rate; the rates before and after are printed. Dummies come from
+the system's source of randomness: no two runs add the same ones.
 
-It is for bloom, standard, partitioned and split filters; for others the exit code is 4.
-bloomery plan --anonymity shows which rate hides a key among how many others.`,
+It is for bloom, standard, partitioned and split filters; for others the exit
+code is 4. bloomery plan --anonymity shows which rate hides a key among how many
+others.`,
 		Example: `  bloomery noise --share 50% -o published.bf words.bf`,
 		Args:    between(1, 1, "the filter to blur"),
 	}
@@ -129,10 +132,10 @@ func (o *reshapeOptions) run(ctx context.Context, s *shell, name string) error {
 // report prints what was written.
 func (o *reshapeOptions) report(s *shell, name string, f bloomery.Hashed, start time.Time) error {
 	if s.asJSON {
-		return s.summary(name, f, 0, o.added, start)
+		return s.summary(name, f, 0, o.added, wordAdded, start)
 	}
 	stats := statsOf(f)
-	s.say("%s: %s, %s, %s, error rate %s", name, stats.Kind, keysText(stats), bytesText(stats.Bytes), rateText(stats.Predicted))
+	s.say("%s: %s, %s, %s, false positive rate %s", name, stats.Kind, keysText(stats), bytesText(stats.Bytes), rateText(stats.Predicted))
 	if o.note != "" {
 		s.say("%s", o.note)
 	}
@@ -191,6 +194,6 @@ func (o *reshapeOptions) blur(f bloomery.Hashed) (bloomery.Hashed, error) {
 		return nil, about("", err)
 	}
 	o.added = dummies
-	o.note = fmt.Sprintf("%s: the error rate was %s and is %s", plural(dummies, "dummy key"), rateText(before), rateText(f.Stats().Predicted))
+	o.note = fmt.Sprintf("%s: the false positive rate was %s and is %s", plural(dummies, "dummy key"), rateText(before), rateText(f.Stats().Predicted))
 	return f, nil
 }

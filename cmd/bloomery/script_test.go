@@ -32,6 +32,7 @@ func TestScripts(t *testing.T) {
 			for name, data := range map[string]string{
 				"zero.bin": "alice\x00bob", "noend.txt": "zoe\nalice", "many.txt": many.String(),
 				"words.gz": gzipped("alice\nbob\n"), "words.zst": zstandard("alice\nbob\n"),
+				"words.bz2": bzipped, "words.xz": "\xfd7zXZ\x00\x00\x04\xe6\xd6\xb4F", "crlf.txt": "alice\r\nzoe\r\n",
 			} {
 				if err := os.WriteFile(filepath.Join(env.WorkDir, name), []byte(data), 0o600); err != nil {
 					return err
@@ -86,6 +87,10 @@ func gzipped(text string) string {
 	_ = w.Close()
 	return b.String()
 }
+
+// bzipped is "alice\nbob\n", compressed by bzip2: the standard library only reads
+// it.
+const bzipped = "BZh91AY&SY\xc6\xcc\rd\x00\x00\x01A\x00\x00\x10:$\xa0\x001\x0c\b \xd1\x9a\x8b\x91\x92\x01\xe2\xeeH\xa7\n\x12\x18\xd9\x81\xac\x80"
 
 func zstandard(text string) string {
 	w, err := zstd.NewWriter(nil)

@@ -37,25 +37,30 @@ func newServe() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Serve filters on the Redis protocol: BF, CF, CMS, TOPK and TDIGEST as RedisBloom",
-		Long: `serve answers Redis clients: BF.*, CF.*, CMS.*, TOPK.* and TDIGEST.* as RedisBloom
-does, to the byte, and FILTER.* for filters of every kind. Its page, the HTTP API and
-/metrics are at the address --http, http://127.0.0.1:8379 by default.
+		Long: `serve answers Redis clients: BF.*, CF.*, CMS.*, TOPK.* and TDIGEST.* as
+RedisBloom does, to the byte, and FILTER.* for filters of every kind. Its page,
+the HTTP API and /metrics are at the address --http, http://127.0.0.1:8379 by
+default.
 
-Every setting is a flag, an environment variable (--max-memory is BLOOMERY_MAX_MEMORY)
-or a line of a TOML file (max-memory = "2GiB"), in this order; --print-config shows
-the result in the form of such a file, and bloomery config check checks one.
+Every setting is a flag, an environment variable (--max-memory is
+BLOOMERY_MAX_MEMORY) or a line of a TOML file (max-memory = "2GiB"), in this
+order; --print-config shows the result in the form of such a file, and bloomery
+config check checks one.
 
-Data is kept in the folder --dir: a log of all writes, and snapshots that are taken
-when the log outgrows the data, or on SAVE and BGSAVE. --dir "" keeps it in memory
-only. --fsync decides what a power cut can cost: nothing that was answered (always), at
-most one second (everysec), or what the system had not written (no).
+Data is kept in the folder --dir: a log of all writes, and snapshots that are
+taken when the log outgrows the data, or on SAVE and BGSAVE. --dir "" keeps it
+in memory only. --fsync decides what a power cut can cost: nothing that was
+answered (always), at most one second (everysec), or what the system had not
+written (no).
 
-With --tls-cert and --tls-key there is TLS on every HOST:PORT; plain:HOST:PORT and unix
-sockets have none. On SIGHUP the server reads certificates, secret keys and users again:
-all of them or, if one file is wrong, none. The log names the file.
+With --tls-cert and --tls-key there is TLS on every HOST:PORT; plain:HOST:PORT
+and unix sockets have none. On SIGHUP the server reads certificates, secret keys
+and users again: all of them or, if one file is wrong, none. The log names the
+file.
 
 SIGTERM and SIGINT (Ctrl-C) end the server: clients get the replies to what they
-sent, the data is closed, and the exit code is 0. A second signal ends it at once.`,
+sent, the data is closed, and the exit code is 0. A second signal ends it at
+once.`,
 		Example: `  bloomery serve
   bloomery serve --addr 127.0.0.1:6380 --max-memory 2GiB
   bloomery serve --addr 127.0.0.1:6379,unix:/run/bloomery.sock

@@ -193,17 +193,18 @@ func plural(n uint64, thing string) string {
 	return grouped(n) + " " + thing + "s"
 }
 
-// bytesText writes a number of bytes for people.
+// bytesText writes a number of bytes for people, in units that flags for sizes
+// take as well.
 func bytesText(n uint64) string {
-	units := [...]string{"bytes", "KB", "MB", "GB", "TB", "PB", "EB"}
+	units := [...]string{"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"}
 	x, i := float64(n), 0
-	for ; x >= 1000 && i < len(units)-1; i++ {
-		x /= 1000
+	for ; x >= 1024 && i < len(units)-1; i++ {
+		x /= 1024
 	}
 	return fmt.Sprintf("%.4g %s", x, units[i])
 }
 
-// rateText writes an error rate for people: as a percentage, and one in how
+// rateText writes a false positive rate for people: as a percentage, and one in how
 // many.
 func rateText(p float64) string {
 	if p <= 0 {
@@ -222,6 +223,17 @@ const (
 	leastShare   = 1e-18
 )
 
+// manyText writes a number above a billion with three digits at most.
+func manyText(x float64) string {
+	switch {
+	case x < 1e12*0.9995:
+		return fmt.Sprintf("%.3g billion", x/1e9)
+	case x < 1e15*0.9995:
+		return fmt.Sprintf("%.3g trillion", x/1e12)
+	}
+	return fmt.Sprintf("10^%.0f", math.Log10(x))
+}
+
 // shareText writes a rate with three digits and without an exponent: in percent,
 // or, if that had many zeros, as 1 in so many.
 func shareText(p float64) string {
@@ -229,8 +241,7 @@ func shareText(p float64) string {
 	case p < leastShare:
 		return "less than 1 in 10^18"
 	case p < leastPercent:
-		step := math.Pow10(int(math.Log10(1/p)) - 2)
-		return "1 in " + grouped(uint64(math.Round(1/p/step)*step))
+		return "1 in " + manyText(1/p)
 	}
 	percent, _ := strconv.ParseFloat(fmt.Sprintf("%.3g", 100*p), 64) // it was written by Sprintf
 	return strconv.FormatFloat(percent, 'f', -1, 64) + "%"

@@ -16,6 +16,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/cmd/bloomery/internal/lines"
+	"github.com/bloomery/bloomery/internal/figures"
 )
 
 func TestExitCodes(t *testing.T) {
@@ -76,7 +77,7 @@ func fakeShell(terminals ...any) (*shell, *bytes.Buffer) {
 
 func TestProgress(t *testing.T) {
 	job := func(s *shell, lasts time.Duration) {
-		stop := s.progress("build", func() (int64, int64) { return 50, 100 })
+		stop := s.progress("build", halfDone{}, true)
 		time.Sleep(lasts)
 		stop()
 		stop()
@@ -97,7 +98,7 @@ func TestProgress(t *testing.T) {
 		"no progress": func(s *shell) { s.noProgress = true },
 		"CI":          func(s *shell) { s.lookup = func(n string) (string, bool) { return "", n == "CI" } },
 		"no terminal": func(s *shell) { s.terminal = func(any) bool { return false } },
-		"data there":  func(s *shell) { s.terminal = func(any) bool { return true } },
+		"data there":  func(s *shell) { s.terminal = func(any) bool { return true } }, // the job writes to standard output
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			s, errOut := fakeShell("err")
@@ -108,8 +109,59 @@ func TestProgress(t *testing.T) {
 			}
 		})
 	}
-	if got, want := progressLine("check", 3_000_000, 0, time.Second), "check: 3 MB, 3 MB/s"; got != want {
-		t.Errorf("unknown size: %q, want %q", got, want)
+	synctest.Test(t, func(t *testing.T) {
+		s, errOut := fakeShell("err", "out")
+		stop := s.progress("build", halfDone{}, false)
+		time.Sleep(time.Second)
+		stop()
+		if !strings.Contains(errOut.String(), "50%") {
+			t.Errorf("a job that writes to a file shows %q at a terminal", errOut)
+		}
+	})
+}
+
+// halfDone is a job that is half done.
+type halfDone struct{}
+
+func (halfDone) Done() int64  { return 50 }
+func (halfDone) Total() int64 { return 100 }
+
+// TestProgressLines asks that a narrow terminal gets what matters most.
+func TestProgressLines(t *testing.T) {
+	for _, c := range []struct {
+		total int64
+		width int
+		want  string
+	}{
+		{4 << 20, 79, "check [##################......]  75% of 4 MiB, 3 MiB/s, 0s left"},
+		{4 << 20, 60, "check [##################......]  75%, 0s left"},
+		{4 << 20, 40, "check  75%, 0s left"},
+		{4 << 20, 12, "check  75%"},
+		{4 << 20, 5, "75%"},
+		{4 << 20, 2, "75"},
+		{0, 79, "check: 3 MiB, 3 MiB/s"},
+		{0, 15, "check: 3 MiB"},
+		{0, 8, "3 MiB"},
+		{0, -1, ""},
+	} {
+		if got := progressLine("check", 3<<20, c.total, time.Second, c.width); got != c.want || len(got) > max(c.width, 0) {
+			t.Errorf("%d columns, %d bytes in all: %q, want %q", c.width, c.total, got, c.want)
+		}
+	}
+}
+
+// TestBytes asks that what is printed is read as the same number of bytes.
+func TestBytes(t *testing.T) {
+	for n, want := range map[uint64]string{
+		0: "0 bytes", 1023: "1023 bytes", 1 << 10: "1 KiB", 3 << 19: "1.5 MiB", 1 << 30: "1 GiB", 5 << 40: "5 TiB",
+	} {
+		got := bytesText(n)
+		if got != want {
+			t.Errorf("bytesText(%d) = %q, want %q", n, got, want)
+		}
+		if back, err := figures.Size(strings.ReplaceAll(strings.TrimSuffix(got, " bytes"), " ", "")); err != nil || uint64(back) != n {
+			t.Errorf("%q is read as %d, %v, want %d", got, back, err, n)
+		}
 	}
 }
 
@@ -143,7 +195,7 @@ func TestColour(t *testing.T) {
 // TestShell runs a command of no use through the frame.
 func TestShell(t *testing.T) {
 	newCommand := func(f func(context.Context, *shell, []string) error, terminal bool) *cobra.Command {
-		cmd := &cobra.Command{Use: "try [FILE…]", Short: "Try", Example: "  bloomery try", Args: between(0, 1, "one file"), SilenceUsage: true, SilenceErrors: true}
+		cmd := &cobra.Command{Use: "try [FILE...]", Short: "Try", Example: "  bloomery try", Args: between(0, 1, "one file"), SilenceUsage: true, SilenceErrors: true}
 		s := newShell(cmd, f)
 		s.terminal = func(any) bool { return terminal }
 		return cmd

@@ -105,16 +105,21 @@ func (o *buildOptions) checkSliced(s *shell, files []string) error {
 
 // column reads the hashes of one file.
 func (o *buildOptions) column(ctx context.Context, s *shell, name string, h hashing.Hasher, to *spool) (lines, distinct uint64, err error) {
-	in := o.input(s, []string{name})
-	stop := s.progress("build", func() (int64, int64) { return in.Done(), in.Total() })
+	in, err := o.input(s, []string{name})
+	if err != nil {
+		return 0, 0, err
+	}
+	stop := s.progress("build", in, o.output == "-")
 	defer stop()
-	b := builder{in: in, hashes: func(dst []uint64, keys [][]byte) { h.HashKeys(dst, keys) }}
+	b := builder{in: in, key: o.compared, hashes: func(dst []uint64, keys [][]byte) { h.HashKeys(dst, keys) }}
 	if err := b.read(ctx, to.add); err != nil {
 		return 0, 0, err
 	}
 	if err := to.flush(); err != nil {
 		return 0, 0, err
 	}
+	stop()
+	o.warnUnseparated(s, b.lines, b.separated)
 	distinct, err = to.sort(ctx)
 	return b.lines, distinct, err
 }

@@ -65,7 +65,7 @@ func fuseStream[T fuse.Fingerprint](b *builder) streamer {
 	}
 }
 
-// fuseFor returns the name of the smallest fuse filter with an error rate, for
+// fuseFor returns the name of the smallest fuse filter with a false positive rate, for
 // who asks for fuse without saying how wide.
 func fuseFor(rate float64) (string, error) {
 	width, err := sizing.FuseWidth(rate)

@@ -38,13 +38,21 @@ func keysText(s statsJSON) string {
 	return "about " + plural(s.Items, "key")
 }
 
-// summary prints what was written: one line, or one object.
-func (s *shell) summary(name string, f bloomery.Hashed, lines, added uint64, start time.Time) error {
+// What a line that was put into a filter is called in a summary: new, if all
+// others were in it before, or added, if the filter does not report that.
+const (
+	wordNew   = "new"
+	wordAdded = "added"
+)
+
+// summary prints what was written: one line, or one object. word is what the
+// added lines are called.
+func (s *shell) summary(name string, f bloomery.Hashed, lines, added uint64, word string, start time.Time) error {
 	stats := statsOf(f)
 	if s.asJSON {
 		return s.print(summaryJSON{name, lines, added, stats})
 	}
-	s.say("%s: %s, %s, %s added, %s, error rate %s", name, stats.Kind, plural(lines, "line"), plural(added, "key"),
+	s.say("%s: %s, %s, %s %s, %s, false positive rate %s", name, stats.Kind, plural(lines, "line"), grouped(added), word,
 		bytesText(stats.Bytes), rateText(stats.Predicted))
 	if s.verbose {
 		took := time.Since(start)

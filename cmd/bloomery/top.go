@@ -39,20 +39,21 @@ func newTop() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "top [--addr HOST:PORT] [--interval TIME] [--once]",
 		Short: "Show the filters of a server and their rates, live",
-		Long: `top shows a table of the filters of a bloomery server: how full each is, the false
-positive rate that was asked for and the one that it has, how often it is used, and the
-verdict of the server. The table is made anew every --interval.
+		Long: `top shows a table of the filters of a bloomery server: how full each is, the
+false positive rate that was asked for and the one that it has, how often it is
+used, and the verdict of the server. The table is made anew every --interval.
 
-At a terminal these keys work: q ends it; r sorts by the rate over the one asked for, f
-by fill, o by operations a second, b by bytes, n by name. A rate with ~ is predicted from
-the bits that are set, others are measured by probes. Of many filters the server lists
-those first that need something; --filters and --match choose which are looked at.
+At a terminal these keys work: q ends it; r sorts by the rate over the one asked
+for, f by fill, o by operations a second, b by bytes, n by name. A rate with ~
+is predicted from the bits that are set, others are measured by probes. Of many
+filters the server lists those first that need something; --filters and --match
+choose which are looked at.
 
-If standard output is not a terminal, and with --once, the table is printed once, after
-one interval; with -n so many times.
+If standard output is not a terminal, and with --once, the table is printed
+once, after one interval; with -n so many times.
 
-Put the password in BLOOMERY_PASSWORD rather than after --password, where other users of
-the machine see it.`,
+Put the password in BLOOMERY_PASSWORD rather than after --password, where other
+users of the machine see it.`,
 		Example: `  bloomery top
   bloomery top --addr 127.0.0.1:6380 --interval 5s --sort ops
   bloomery top --once --match 'users:*'
@@ -255,7 +256,7 @@ func (o *topOptions) press(key byte) (end bool) {
 // draw fills the screen with a view, nil if there is none yet.
 func (o *topOptions) draw(s *shell, v *topView) error {
 	width, height := o.size(s.out)
-	lines := []string{cut("asking "+o.addr+" …", width)}
+	lines := []string{cut("asking "+o.addr+" ...", width)}
 	if v != nil {
 		v.sort(o.order)
 		lines = v.lines(s, width, height-1)

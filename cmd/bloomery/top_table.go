@@ -208,13 +208,13 @@ func pad(cell string, width int) string {
 	return blanks + cell
 }
 
-// cut shortens a line to a number of characters.
+// cut shortens a line to a number of characters; > at the end marks it.
 func cut(line string, width int) string {
 	if utf8.RuneCountInString(line) <= width {
 		return line
 	}
 	runes := []rune(line)
-	return string(runes[:max(width-1, 0)]) + "…"
+	return string(runes[:max(width-1, 0)]) + ">"
 }
 
 // topJSON is what top prints with --json.

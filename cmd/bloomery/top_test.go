@@ -322,7 +322,7 @@ func TestTopText(t *testing.T) {
 			t.Errorf("printable(%q) = %q, want %q", name, got, want)
 		}
 	}
-	if got := cut("日本語", 2); got != "日…" {
+	if got := cut("日本語", 2); got != "日>" {
 		t.Errorf("cut = %q", got)
 	}
 	v := newTopView("a", &topSample{filters: []topFilter{{name: "x", calls: 100}}}, &topSample{filters: []topFilter{{name: "x", calls: 50}, {name: "y"}}})

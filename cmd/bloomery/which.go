@@ -26,15 +26,15 @@ type whichOptions struct {
 func newWhich() *cobra.Command {
 	o := &whichOptions{}
 	cmd := &cobra.Command{
-		Use:   "which SET…",
+		Use:   "which SET...",
 		Short: "Print which of several filters contain each line",
-		Long: `which looks each line of standard input up in all filters, and prints the lines that are
-(probably) in at least one, a tab, and the names of those filters, separated by commas.
-With -v it prints the lines that certainly are in none.
+		Long: `which looks each line of standard input up in all filters, and prints the lines
+that are (probably) in at least one, a tab, and the names of those filters,
+separated by commas. With -v it prints the lines that certainly are in none.
 
-A filter is called by its file. A sliced one holds many, and answers for all of them at
-once: its columns are called FILE:1, FILE:2 and so on, in the order of the files that
-bloomery build --kind sliced was given.
+A filter is called by its file. A sliced one holds many, and answers for all of
+them at once: its columns are called FILE:1, FILE:2 and so on, in the order of
+the files that bloomery build --kind sliced was given.
 
 The exit code is 0 if a line was printed, else 1.`,
 		Example: `  bloomery build --kind sliced -o days.bs words.txt words2.txt
@@ -60,7 +60,11 @@ func (o *whichOptions) run(ctx context.Context, s *shell, names []string) error 
 	if err != nil {
 		return err
 	}
-	w := wherever{separator: o.separator(), invert: o.invert, asJSON: s.asJSON}
+	in, err := o.input(s, files)
+	if err != nil {
+		return err
+	}
+	w := wherever{key: o.compared, separator: o.separator(), invert: o.invert, asJSON: s.asJSON}
 	for _, name := range names {
 		m, err := openMember(ctx, name, h, len(w.labels))
 		if err != nil {
@@ -70,12 +74,12 @@ func (o *whichOptions) run(ctx context.Context, s *shell, names []string) error 
 		w.members = append(w.members, m)
 		w.labels = append(w.labels, m.labels...)
 	}
-	in := o.input(s, files)
-	stop := s.progress("which", func() (int64, int64) { return in.Done(), in.Total() })
+	stop := s.progress("which", in, !s.quiet)
 	defer stop()
-	out, found := s.data(ctx), false
-	err = lines.Process(ctx, in, runtime.GOMAXPROCS(0), w.work, func(_ *lines.Batch, p *places) error {
-		found = found || p.found
+	out, found, read, separated := s.data(ctx), false, uint64(0), false
+	err = lines.Process(ctx, in, runtime.GOMAXPROCS(0), w.work, func(b *lines.Batch, p *places) error {
+		found, separated = found || p.found, separated || p.separated
+		read += uint64(len(b.Records))
 		if s.quiet || len(p.text) == 0 {
 			return nil
 		}
@@ -83,6 +87,9 @@ func (o *whichOptions) run(ctx context.Context, s *shell, names []string) error 
 		return err
 	})
 	stop()
+	if err == nil {
+		o.warnUnseparated(s, read, separated)
+	}
 	if err == nil && !found {
 		return errNo
 	}
@@ -157,6 +164,7 @@ func (m member) ask(p *places, hs []uint64) {
 type wherever struct {
 	members   []member
 	labels    []string
+	key       lines.Key
 	separator byte
 	invert    bool
 	asJSON    bool
@@ -164,15 +172,15 @@ type wherever struct {
 
 // places are the answers for one batch.
 type places struct {
-	hashes []uint64
-	yes    []bool
-	words  []uint64
-	in     [][]int // numbers of labels, for each line
-	text   []byte  // to be written
-	found  bool
+	hashed
+	yes   []bool
+	words []uint64
+	in    [][]int // numbers of labels, for each line
+	text  []byte  // to be written
+	found bool
 }
 
-// placesJSON is a line with --json. Bytes that are no text come as base64.
+// placesJSON is a line with --json. Bytes that are not text come as base64.
 type placesJSON struct {
 	Value  *string  `json:"value,omitempty"`
 	Base64 []byte   `json:"base64,omitempty"`
@@ -182,13 +190,12 @@ type placesJSON struct {
 // work answers a batch.
 func (w *wherever) work(b *lines.Batch, p *places) error {
 	n := len(b.Records)
-	p.hashes = slices.Grow(p.hashes[:0], n)[:n]
 	p.in = slices.Grow(p.in[:0], n)[:n]
 	for i := range p.in {
 		p.in[i] = p.in[i][:0]
 	}
 	for _, m := range w.members {
-		m.hashes(p.hashes, b.Records)
+		p.of(b, &w.key, m.hashes)
 		m.ask(p, p.hashes)
 	}
 	p.text, p.found = p.text[:0], false

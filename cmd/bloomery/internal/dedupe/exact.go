@@ -10,6 +10,7 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/cmd/bloomery/internal/lines"
 	"github.com/bloomery/bloomery/internal/memory"
 )
 
@@ -75,7 +76,7 @@ type Exact struct {
 	// Duplicates wants the lines that came before instead of the new ones.
 	Duplicates bool
 	// Key says what of a line is compared.
-	Key Key
+	Key lines.Key
 
 	root    *node
 	arena   []byte

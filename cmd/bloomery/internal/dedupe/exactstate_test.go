@@ -11,6 +11,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/cmd/bloomery/internal/dedupe"
+	"github.com/bloomery/bloomery/cmd/bloomery/internal/lines"
 )
 
 // numbered returns n lines that all differ.
@@ -23,7 +24,7 @@ func numbered(n int) string {
 }
 
 // exactState returns what an Exact keeps of a text and of an earlier state.
-func exactState(tb testing.TB, e *dedupe.Exact, k dedupe.Key, before []byte, text string) (state []byte, out string) {
+func exactState(tb testing.TB, e *dedupe.Exact, k lines.Key, before []byte, text string) (state []byte, out string) {
 	tb.Helper()
 	e.Key = k
 	if err := e.Open(); err != nil {
@@ -62,19 +63,19 @@ func small() *dedupe.Exact { return &dedupe.Exact{Memory: dedupe.MinExact, Bound
 // the state that one run leaves.
 func TestExactStateGoesOn(t *testing.T) {
 	first, second := numbered(2000), numbered(5000)
-	one, _ := exactState(t, &dedupe.Exact{Memory: dedupe.MinExact, Seed: 11}, dedupe.Key{}, nil, first)
-	two, out := exactState(t, &dedupe.Exact{Memory: 1 << 20, Seed: 12}, dedupe.Key{}, one, second)
+	one, _ := exactState(t, &dedupe.Exact{Memory: dedupe.MinExact, Seed: 11}, lines.Key{}, nil, first)
+	two, out := exactState(t, &dedupe.Exact{Memory: 1 << 20, Seed: 12}, lines.Key{}, one, second)
 	if want := strings.TrimPrefix(second, first); out != want {
 		t.Errorf("the second run wrote %d bytes, want %d", len(out), len(want))
 	}
-	whole, _ := exactState(t, &dedupe.Exact{Memory: dedupe.MinExact, Seed: 11}, dedupe.Key{}, nil, second)
+	whole, _ := exactState(t, &dedupe.Exact{Memory: dedupe.MinExact, Seed: 11}, lines.Key{}, nil, second)
 	if !bytes.Equal(two, whole) {
 		t.Error("two runs leave another state than one")
 	}
 }
 
 func TestExactStateRefused(t *testing.T) {
-	data, _ := exactState(t, &dedupe.Exact{Memory: 1 << 20, Seed: 1}, dedupe.Key{}, nil, numbered(30_000))
+	data, _ := exactState(t, &dedupe.Exact{Memory: 1 << 20, Seed: 1}, lines.Key{}, nil, numbered(30_000))
 	if err := read(small(), data); !errors.Is(err, bloomery.ErrTooLarge) {
 		t.Errorf("less memory: %v, want ErrTooLarge", err)
 	}
@@ -83,18 +84,18 @@ func TestExactStateRefused(t *testing.T) {
 		t.Errorf("other columns: %v, want ErrIncompatible", err)
 	}
 	lossy := newSeen(t, dedupe.MinMemory, 1e-4)
-	if err := read(small(), state(t, lossy, dedupe.Key{})); !errors.Is(err, bloomery.ErrIncompatible) {
+	if err := read(small(), state(t, lossy, lines.Key{})); !errors.Is(err, bloomery.ErrIncompatible) {
 		t.Errorf("a state with a rate: %v, want ErrIncompatible", err)
 	}
 	c := dedupe.Config{Memory: dedupe.MinMemory, ErrorRate: 1e-4}
-	if _, err := c.ReadState(bytes.NewReader(data), dedupe.Key{}); !errors.Is(err, bloomery.ErrIncompatible) {
+	if _, err := c.ReadState(bytes.NewReader(data), lines.Key{}); !errors.Is(err, bloomery.ErrIncompatible) {
 		t.Errorf("a state without a rate: %v, want ErrIncompatible", err)
 	}
 }
 
 // TestExactStateDamaged flips bits of a state and cuts it off.
 func TestExactStateDamaged(t *testing.T) {
-	data, _ := exactState(t, small(), dedupe.Key{}, nil, numbered(30))
+	data, _ := exactState(t, small(), lines.Key{}, nil, numbered(30))
 	for i := range data {
 		if i >= 60 && i < 64 {
 			continue // not used yet, not looked at
@@ -140,7 +141,7 @@ func TestGoldenExactState(t *testing.T) {
 // be written again.
 func FuzzReadExactState(f *testing.F) {
 	for _, n := range []int{0, 20, 3000} {
-		data, _ := exactState(f, small(), dedupe.Key{}, nil, numbered(n))
+		data, _ := exactState(f, small(), lines.Key{}, nil, numbered(n))
 		f.Add(data)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -152,7 +153,7 @@ func FuzzReadExactState(f *testing.F) {
 			}
 			return
 		}
-		again, _ := exactState(t, small(), dedupe.Key{}, data, "one more\n")
+		again, _ := exactState(t, small(), lines.Key{}, data, "one more\n")
 		if err := read(small(), again); err != nil {
 			t.Fatal(err)
 		}

@@ -9,12 +9,6 @@ import (
 	"syscall"
 )
 
-// KeyOf returns the key of a line.
-func KeyOf(k Key, line string) string {
-	key, _ := k.of([]byte(line), nil)
-	return string(key)
-}
-
 // SetDisk gives an Exact another temporary folder.
 func SetDisk(e *Exact, d *FullDisk) {
 	e.newDisk = func(string) (disk, error) { return d, nil }

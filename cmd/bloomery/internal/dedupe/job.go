@@ -29,7 +29,7 @@ type Job struct {
 	// Recent must be open.
 	Recent *Recent
 	// Key says what of a line is compared.
-	Key Key
+	Key lines.Key
 	// Header takes the first line of each file as a header: that of the first
 	// file is written, those of others are not.
 	Header bool
@@ -50,6 +50,9 @@ type Summary struct {
 	Dropped uint64 // lines not written
 	Late    uint64 // of those written, how many were undecided until the end
 	Bytes   uint64 // read, after decompression
+	// Separated reports whether a line had the delimiter of the Key's columns, or
+	// there are no columns.
+	Separated bool
 }
 
 // scratch is what a worker leaves for the one who asks the memory.
@@ -58,6 +61,8 @@ type scratch struct {
 	sums   []hash   // for an Exact
 	wanted []bool
 	key    []byte
+	// separated reports whether a line has the delimiter.
+	separated bool
 }
 
 // maxWorkers bounds the blocks of lines on their way, and so their memory, on
@@ -93,24 +98,25 @@ func (j *Job) Run(ctx context.Context) (Summary, error) {
 func (j *Job) hash(b *lines.Batch, s *scratch) error {
 	n := len(b.Records)
 	s.wanted = slices.Grow(s.wanted[:0], n)[:n]
+	s.separated = j.Key.Separates(b.Records)
 	if j.Exact != nil {
 		s.sums = slices.Grow(s.sums[:0], n)[:n]
 		for i, r := range b.Records {
 			var key []byte
-			key, s.key = j.Key.of(r, s.key)
+			key, s.key = j.Key.Of(r, s.key)
 			s.sums[i] = j.Exact.hash(0, key)
 		}
 		return nil
 	}
 	h := hashing.Hasher{}
 	s.hashes = slices.Grow(s.hashes[:0], n)[:n]
-	if j.Key.whole() {
+	if j.Key.Whole() {
 		h.HashKeys(s.hashes, b.Records)
 		return nil
 	}
 	for i, r := range b.Records {
 		var key []byte
-		key, s.key = j.Key.of(r, s.key)
+		key, s.key = j.Key.Of(r, s.key)
 		s.hashes[i] = h.Hash(key)
 	}
 	return nil
@@ -119,6 +125,7 @@ func (j *Job) hash(b *lines.Batch, s *scratch) error {
 // emit asks the memory about the lines of a batch and writes those wanted.
 func (j *Job) emit(b *lines.Batch, s *scratch) error {
 	j.sum.Bytes += uint64(len(b.Data))
+	j.sum.Separated = j.sum.Separated || s.separated
 	first := 0
 	if j.Header && b.First {
 		first = 1
@@ -183,7 +190,7 @@ func (j *Job) judgeExactly(records [][]byte, wanted []bool, sums []hash, s *scra
 	}
 	for i := done; i < len(records); i++ {
 		var key []byte
-		key, s.key = j.Key.of(records[i], s.key)
+		key, s.key = j.Key.Of(records[i], s.key)
 		v, err := j.Exact.root.judge(j.sum.In+uint64(i), records[i], key, sums[i])
 		if err != nil {
 			return err

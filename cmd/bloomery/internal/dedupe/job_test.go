@@ -90,11 +90,11 @@ func TestJobAgreesWithMap(t *testing.T) {
 		}
 		key := same
 		if rapid.Bool().Draw(r, "columns") {
-			c, err := dedupe.ParseColumns("2")
+			c, err := lines.ParseColumns("2")
 			if err != nil {
 				r.Fatal(err)
 			}
-			j.Key = dedupe.Key{Delimiter: ",", Columns: c}
+			j.Key = lines.Key{Delimiter: ",", Columns: c}
 			key = func(s string) string {
 				if parts := strings.Split(s, ","); len(parts) > 1 {
 					return parts[1]
@@ -196,13 +196,13 @@ func TestExactCounts(t *testing.T) {
 
 // TestExactCountsKeys counts by columns, with the first line of each key.
 func TestExactCountsKeys(t *testing.T) {
-	columns, err := dedupe.ParseColumns("1,3")
+	columns, err := lines.ParseColumns("1,3")
 	if err != nil {
 		t.Fatal(err)
 	}
 	j := &dedupe.Job{
 		Input: input("a;1;x\na;2;y\na;3;x\nb\nb;;\nb;1;\n", 0), Exact: &dedupe.Exact{Memory: dedupe.MinExact, Texts: true, Count: true},
-		Key: dedupe.Key{Delimiter: ";", Columns: columns},
+		Key: lines.Key{Delimiter: ";", Columns: columns},
 	}
 	if _, out := run(t, j); out != "2\ta;1;x\n1\ta;2;y\n3\tb\n" {
 		t.Errorf("got %q", out)

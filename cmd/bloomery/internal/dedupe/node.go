@@ -42,10 +42,10 @@ func (e *Exact) newNode(level int) *node {
 		return n
 	}
 	key := func(text []byte) []byte { return text }
-	if e.Count && !e.Key.whole() {
+	if e.Count && !e.Key.Whole() {
 		var buf []byte
 		key = func(text []byte) (k []byte) {
-			k, buf = e.Key.of(text, buf)
+			k, buf = e.Key.Of(text, buf)
 			return k
 		}
 	}
@@ -215,7 +215,7 @@ func (n *node) read(ctx context.Context, in *recordReader, out sink) error {
 		if text, err = in.text(text); err != nil {
 			break
 		}
-		key, n.e.keyBuf = n.e.Key.of(text, n.e.keyBuf)
+		key, n.e.keyBuf = n.e.Key.Of(text, n.e.keyBuf)
 		var v verdict
 		if v, err = n.judge(in.index, text, key, n.e.hash(n.level, key)); err != nil {
 			break

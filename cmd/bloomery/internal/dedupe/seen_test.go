@@ -12,6 +12,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/cmd/bloomery/internal/dedupe"
+	"github.com/bloomery/bloomery/cmd/bloomery/internal/lines"
 	"github.com/bloomery/bloomery/hashing"
 )
 
@@ -220,7 +221,7 @@ func TestWrongIsANumber(t *testing.T) {
 		}
 	}
 	c := dedupe.Config{Memory: dedupe.MinMemory, ErrorRate: 0.5}
-	g, err := c.ReadState(bytes.NewReader(state(t, s, dedupe.Key{})), dedupe.Key{})
+	g, err := c.ReadState(bytes.NewReader(state(t, s, lines.Key{})), lines.Key{})
 	if err != nil || g.Wrong() != s.Wrong() {
 		t.Errorf("the state of a full filter: %v", err)
 	}

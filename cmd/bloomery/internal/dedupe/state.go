@@ -9,6 +9,7 @@ import (
 	"math"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/cmd/bloomery/internal/lines"
 	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/sizing"
 )
@@ -46,17 +47,17 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// fingerprint tells keys apart that make other hashes of the same lines.
-func (k Key) fingerprint() uint64 {
-	if k.whole() {
+// fingerprint differs for keys that make other hashes of the same lines.
+func fingerprint(k *lines.Key) uint64 {
+	if k.Whole() {
 		return 0
 	}
-	return hashing.Hasher{}.HashString(k.Columns.String() + " " + k.Delimiter)
+	return hashing.Hasher{}.HashString(k.String())
 }
 
 // WriteState writes the state of s, made with keys of this kind. One history
 // gives one state, byte for byte.
-func (s *Seen) WriteState(w io.Writer, k Key) error {
+func (s *Seen) WriteState(w io.Writer, k lines.Key) error {
 	var err error
 	if s.filter != nil {
 		err = s.writeState(w, k, kindFilter, s.set.words[:s.set.most])
@@ -69,7 +70,7 @@ func (s *Seen) WriteState(w io.Writer, k Key) error {
 	return nil
 }
 
-func (s *Seen) writeState(w io.Writer, k Key, kind byte, words []uint64) error {
+func (s *Seen) writeState(w io.Writer, k lines.Key, kind byte, words []uint64) error {
 	head := make([]byte, stateHead)
 	copy(head, stateMagic)
 	head[7], head[8] = stateVersion, kind
@@ -79,7 +80,7 @@ func (s *Seen) writeState(w io.Writer, k Key, kind byte, words []uint64) error {
 	if s.set.zero {
 		head[10] = 1
 	}
-	binary.LittleEndian.PutUint64(head[16:], k.fingerprint())
+	binary.LittleEndian.PutUint64(head[16:], fingerprint(&k))
 	binary.LittleEndian.PutUint64(head[24:], uint64(s.n))
 	binary.LittleEndian.PutUint64(head[32:], math.Float64bits(s.wrong))
 	binary.LittleEndian.PutUint64(head[40:], uint64(s.last))
@@ -116,7 +117,7 @@ func writeWords(w io.Writer, head []byte, words []uint64) error {
 // Hashes that do not fit into memory any more go to a filter; a filter that
 // does not is refused. Errors wrap ErrCorrupt, ErrVersion, ErrIncompatible if
 // the keys were other ones, ErrTooLarge, ErrParameter, or are those of r.
-func (c Config) ReadState(r io.Reader, k Key) (*Seen, error) {
+func (c Config) ReadState(r io.Reader, k lines.Key) (*Seen, error) {
 	s, err := c.readState(r, k)
 	if err != nil {
 		return nil, fmt.Errorf("dedupe: read state: %w", err)
@@ -135,7 +136,7 @@ type stateHeader struct {
 	words uint64
 }
 
-func (c Config) readState(r io.Reader, k Key) (*Seen, error) {
+func (c Config) readState(r io.Reader, k lines.Key) (*Seen, error) {
 	h, err := readHeader(r, k)
 	if err != nil {
 		return nil, err
@@ -157,7 +158,7 @@ func (c Config) readState(r io.Reader, k Key) (*Seen, error) {
 }
 
 // readHead reads a header and checks what all versions have in common.
-func readHead(r io.Reader, k Key, version byte) (head [stateHead]byte, err error) {
+func readHead(r io.Reader, k lines.Key, version byte) (head [stateHead]byte, err error) {
 	if _, err := io.ReadFull(r, head[:]); err != nil {
 		return head, cutOff(err)
 	}
@@ -170,7 +171,7 @@ func readHead(r io.Reader, k Key, version byte) (head [stateHead]byte, err error
 		return head, fmt.Errorf("%w: checksum of the header", bloomery.ErrCorrupt)
 	case head[7] != version:
 		return head, fmt.Errorf("%w: %w", bloomery.ErrIncompatible, ErrOtherState)
-	case binary.LittleEndian.Uint64(head[16:]) != k.fingerprint():
+	case binary.LittleEndian.Uint64(head[16:]) != fingerprint(&k):
 		return head, fmt.Errorf("%w: the state was made with other columns or another delimiter", bloomery.ErrIncompatible)
 	}
 	return head, nil
@@ -180,7 +181,7 @@ func readHead(r io.Reader, k Key, version byte) (head [stateHead]byte, err error
 // other way round.
 var ErrOtherState = errors.New("a state with a rate and one without are not the same")
 
-func readHeader(r io.Reader, k Key) (h stateHeader, err error) {
+func readHeader(r io.Reader, k lines.Key) (h stateHeader, err error) {
 	head, err := readHead(r, k, stateVersion)
 	if err != nil {
 		return h, err
@@ -210,7 +211,7 @@ func (e *Exact) WriteState(w io.Writer) error {
 	head := make([]byte, stateHead)
 	copy(head, stateMagic)
 	head[7], head[8] = exactVersion, kindPairs
-	binary.LittleEndian.PutUint64(head[16:], e.Key.fingerprint())
+	binary.LittleEndian.PutUint64(head[16:], fingerprint(&e.Key))
 	binary.LittleEndian.PutUint64(head[24:], uint64(e.pairs.n))
 	binary.LittleEndian.PutUint64(head[32:], e.Seed)
 	err := e.pairs.sorted(func(words []uint64) error { return writeWords(w, head, words) })
@@ -366,7 +367,8 @@ func (r *wordReader) check() error {
 	return nil
 }
 
-// cutOff tells a short state from a failure to read.
+// cutOff returns the error of a state that could not be read: ErrCorrupt if it is
+// too short.
 func cutOff(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return fmt.Errorf("%w: truncated", bloomery.ErrCorrupt)

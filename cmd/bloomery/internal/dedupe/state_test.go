@@ -12,9 +12,10 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/cmd/bloomery/internal/dedupe"
+	"github.com/bloomery/bloomery/cmd/bloomery/internal/lines"
 )
 
-func state(tb testing.TB, s *dedupe.Seen, k dedupe.Key) []byte {
+func state(tb testing.TB, s *dedupe.Seen, k lines.Key) []byte {
 	tb.Helper()
 	var b bytes.Buffer
 	if err := s.WriteState(&b, k); err != nil {
@@ -23,13 +24,13 @@ func state(tb testing.TB, s *dedupe.Seen, k dedupe.Key) []byte {
 	return b.Bytes()
 }
 
-func secondColumn(tb testing.TB) dedupe.Key {
+func secondColumn(tb testing.TB) lines.Key {
 	tb.Helper()
-	c, err := dedupe.ParseColumns("2")
+	c, err := lines.ParseColumns("2")
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return dedupe.Key{Delimiter: ",", Columns: c}
+	return lines.Key{Delimiter: ",", Columns: c}
 }
 
 // TestStateGoesOn asks a Seen that was read for the same answers, and the same
@@ -41,11 +42,11 @@ func TestStateGoesOn(t *testing.T) {
 		hs := append(hashesUpTo(n), 0)
 		fresh, again := make([]bool, 2*n+1), make([]bool, 2*n+1)
 		s.AddHashes(fresh, hs)
-		data := state(t, s, dedupe.Key{})
-		if !bytes.Equal(data, state(t, s, dedupe.Key{})) {
+		data := state(t, s, lines.Key{})
+		if !bytes.Equal(data, state(t, s, lines.Key{})) {
 			t.Errorf("n = %d: writing the state changed it", n)
 		}
-		g, err := c.ReadState(bytes.NewReader(data), dedupe.Key{})
+		g, err := c.ReadState(bytes.NewReader(data), lines.Key{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -55,7 +56,7 @@ func TestStateGoesOn(t *testing.T) {
 		more := hashesUpTo(2 * n)
 		s.AddHashes(fresh, more)
 		g.AddHashes(again, more)
-		if !slices.Equal(fresh[:2*n], again[:2*n]) || !bytes.Equal(state(t, s, dedupe.Key{}), state(t, g, dedupe.Key{})) {
+		if !slices.Equal(fresh[:2*n], again[:2*n]) || !bytes.Equal(state(t, s, lines.Key{}), state(t, g, lines.Key{})) {
 			t.Errorf("n = %d: the two go on differently", n)
 		}
 	}
@@ -73,12 +74,12 @@ func TestStateOfOtherMemory(t *testing.T) {
 	}
 	s := newSeen(t, large.Memory, large.ErrorRate)
 	s.AddHashes(fresh, hs)
-	if g, err := small.ReadState(bytes.NewReader(state(t, s, dedupe.Key{})), dedupe.Key{}); err != nil || !g.Filtered() || !known(g) || g.Count() != s.Count() {
+	if g, err := small.ReadState(bytes.NewReader(state(t, s, lines.Key{})), lines.Key{}); err != nil || !g.Filtered() || !known(g) || g.Count() != s.Count() {
 		t.Errorf("hashes into less memory: %v", err)
 	}
 	s = newSeen(t, small.Memory, small.ErrorRate)
 	s.AddHashes(fresh, hs)
-	if g, err := large.ReadState(bytes.NewReader(state(t, s, dedupe.Key{})), dedupe.Key{}); err != nil || !g.Filtered() || !known(g) || g.Capacity() != s.Capacity() {
+	if g, err := large.ReadState(bytes.NewReader(state(t, s, lines.Key{})), lines.Key{}); err != nil || !g.Filtered() || !known(g) || g.Capacity() != s.Capacity() {
 		t.Errorf("a filter into more memory: %v", err)
 	}
 	large.Expected = large.Capacity()
@@ -86,7 +87,7 @@ func TestStateOfOtherMemory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := small.ReadState(bytes.NewReader(state(t, s, dedupe.Key{})), dedupe.Key{}); !errors.Is(err, bloomery.ErrTooLarge) {
+	if _, err := small.ReadState(bytes.NewReader(state(t, s, lines.Key{})), lines.Key{}); !errors.Is(err, bloomery.ErrTooLarge) {
 		t.Errorf("a filter into less memory: %v, want ErrTooLarge", err)
 	}
 }
@@ -98,7 +99,7 @@ func TestStateOfOtherKeys(t *testing.T) {
 	if _, err := c.ReadState(bytes.NewReader(state(t, s, k)), k); err != nil {
 		t.Error(err)
 	}
-	if _, err := c.ReadState(bytes.NewReader(state(t, s, k)), dedupe.Key{}); !errors.Is(err, bloomery.ErrIncompatible) {
+	if _, err := c.ReadState(bytes.NewReader(state(t, s, k)), lines.Key{}); !errors.Is(err, bloomery.ErrIncompatible) {
 		t.Errorf("other keys: %v, want ErrIncompatible", err)
 	}
 }
@@ -109,21 +110,21 @@ func TestStateDamaged(t *testing.T) {
 	for _, n := range []int{20, 20_000} {
 		s := newSeen(t, c.Memory, c.ErrorRate)
 		s.AddHashes(make([]bool, n), hashesUpTo(n))
-		data := state(t, s, dedupe.Key{})
+		data := state(t, s, lines.Key{})
 		for i := 0; i < len(data); i += 1 + i/300*97 {
 			bad := bytes.Clone(data)
 			bad[i] ^= 1 << (i % 8)
 			if i >= 60 && i < 64 {
 				continue // not used yet, not looked at
 			}
-			if _, err := c.ReadState(bytes.NewReader(bad), dedupe.Key{}); !errors.Is(err, bloomery.ErrCorrupt) && !errors.Is(err, bloomery.ErrVersion) {
+			if _, err := c.ReadState(bytes.NewReader(bad), lines.Key{}); !errors.Is(err, bloomery.ErrCorrupt) && !errors.Is(err, bloomery.ErrVersion) {
 				t.Errorf("n = %d, byte %d: %v, want ErrCorrupt", n, i, err)
 			}
-			if _, err := c.ReadState(bytes.NewReader(data[:i]), dedupe.Key{}); !errors.Is(err, bloomery.ErrCorrupt) {
+			if _, err := c.ReadState(bytes.NewReader(data[:i]), lines.Key{}); !errors.Is(err, bloomery.ErrCorrupt) {
 				t.Errorf("n = %d, cut off at %d: %v, want ErrCorrupt", n, i, err)
 			}
 		}
-		if _, err := c.ReadState(bytes.NewReader(append(data, 0)), dedupe.Key{}); !errors.Is(err, bloomery.ErrCorrupt) {
+		if _, err := c.ReadState(bytes.NewReader(append(data, 0)), lines.Key{}); !errors.Is(err, bloomery.ErrCorrupt) {
 			t.Errorf("n = %d, a byte behind: %v, want ErrCorrupt", n, err)
 		}
 	}
@@ -157,7 +158,7 @@ func TestGoldenStates(t *testing.T) {
 	s.AddHashes(make([]bool, 10_000), hashesUpTo(10_000))
 	// The expected number of mistakes is a float, which some processors round
 	// otherwise: it is left out.
-	if got, want := crc32.ChecksumIEEE(state(t, s, dedupe.Key{})[64:]), uint32(goldenFilter); got != want {
+	if got, want := crc32.ChecksumIEEE(state(t, s, lines.Key{})[64:]), uint32(goldenFilter); got != want {
 		t.Errorf("checksum of a filter's state = %#x, want %#x", got, want)
 	}
 }
@@ -172,11 +173,11 @@ func FuzzReadState(f *testing.F) {
 	for _, n := range []int{0, 20, 20_000} {
 		s := newSeen(f, c.Memory, c.ErrorRate)
 		s.AddHashes(make([]bool, n), hashesUpTo(n))
-		f.Add(state(f, s, dedupe.Key{}))
+		f.Add(state(f, s, lines.Key{}))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		dedupe.Reseal(data)
-		s, err := c.ReadState(bytes.NewReader(data), dedupe.Key{})
+		s, err := c.ReadState(bytes.NewReader(data), lines.Key{})
 		if err != nil {
 			if !errors.Is(err, bloomery.ErrCorrupt) && !errors.Is(err, bloomery.ErrVersion) &&
 				!errors.Is(err, bloomery.ErrIncompatible) && !errors.Is(err, bloomery.ErrTooLarge) {
@@ -185,7 +186,7 @@ func FuzzReadState(f *testing.F) {
 			return
 		}
 		s.AddHashes(make([]bool, 100), hashesUpTo(100))
-		if _, err := c.ReadState(bytes.NewReader(state(t, s, dedupe.Key{})), dedupe.Key{}); err != nil {
+		if _, err := c.ReadState(bytes.NewReader(state(t, s, lines.Key{})), lines.Key{}); err != nil {
 			t.Fatal(err)
 		}
 	})

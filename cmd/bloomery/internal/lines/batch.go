@@ -10,7 +10,7 @@ import (
 type Batch struct {
 	// Name is the file, as it was given.
 	Name string
-	// First tells that the batch begins the file.
+	// First reports whether the batch is the first of its file.
 	First bool
 	// Offset is where the batch begins in the file, after decompression.
 	Offset int64
@@ -34,15 +34,21 @@ func (b *Batch) Span(i, j int) []byte {
 	return b.Data[b.at(i) : b.at(j-1)+len(last)+1]
 }
 
-// at returns where record i begins in Data: the capacity of a slice tells how
-// much is behind its beginning.
+// at returns where record i begins in Data: the capacity of a slice is
+// what is behind its beginning.
 func (b *Batch) at(i int) int { return cap(b.Data) - cap(b.Records[i]) }
 
 // split cuts Data into records.
-func (b *Batch) split(separator byte, longest int) error {
+func (b *Batch) split(in *Input) error {
 	b.Records = b.Records[:0]
+	separator, longest := in.separator(), in.maxLine()
 	for data := b.Data; len(data) > 0; {
-		n := bytes.IndexByte(data, separator)
+		var n int
+		if in.Quoted == "" {
+			n = bytes.IndexByte(data, separator)
+		} else {
+			n, _ = recordEnd(data, in.Quoted)
+		}
 		if n > longest {
 			return tooLong(b.Name, b.Offset+int64(len(b.Data)-len(data)), longest)
 		}

@@ -1,24 +1,92 @@
 package lines
 
 import (
+	"bufio"
 	"bytes"
+	"compress/bzip2"
 	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"strings"
 
 	"github.com/klauspost/compress/zstd"
 )
 
-// The first bytes of compressed files. A file of zstd may begin with a frame
-// to be skipped, as those of pzstd do; its first byte is 0x50 to 0x5f.
-const (
-	gzipMagic = "\x1f\x8b"
-	zstdMagic = "\x28\xb5\x2f\xfd"
-	skipMagic = "\x2a\x4d\x18" // behind the first byte
-	magicSize = 4
-)
+// format is a way to compress a file.
+type format struct {
+	name string
+	// starts lists how a file may start.
+	starts []string
+	// open decompresses a file; nil, and it is not read here.
+	open func(io.Reader) (io.Reader, func(), error)
+	// command decompresses a file to its standard output.
+	command string
+}
+
+// formats are those that are known by the first bytes of a file. A file of zstd
+// may start with a frame to be skipped, as those of pzstd do. The first block of
+// bzip2, or its end if there is none, starts with a number of six bytes: a text
+// may start with BZh1.
+func formats() []format {
+	zstdStarts, bzip2Starts := []string{"\x28\xb5\x2f\xfd"}, []string{}
+	for i := range byte(16) {
+		zstdStarts = append(zstdStarts, string([]byte{0x50 + i, 0x2a, 0x4d, 0x18}))
+	}
+	for level := '1'; level <= '9'; level++ {
+		head := "BZh" + string(level)
+		bzip2Starts = append(bzip2Starts, head+"\x31\x41\x59\x26\x53\x59", head+"\x17\x72\x45\x38\x50\x90")
+	}
+	return []format{
+		{"gzip", []string{"\x1f\x8b"}, openGzip, "gzip -dc"},
+		{"zstd", zstdStarts, openZstd, "zstd -dc"},
+		{"bzip2", bzip2Starts, openBzip2, "bzip2 -dc"},
+		{"xz", []string{"\xfd7zXZ\x00"}, nil, "xz -dc"},
+		{"lz4", []string{"\x04\x22\x4d\x18"}, nil, "lz4 -dc"},
+		{"zip", []string{"PK\x03\x04"}, nil, "unzip -p"},
+	}
+}
+
+// magicSize is enough to recognize every format.
+const magicSize = 10
+
+// Compression returns the name of the format that a file with these first bytes
+// is compressed in, and the command that decompresses it; both are empty if it
+// is not compressed.
+func Compression(head []byte) (name, command string) {
+	f, _ := formatOf(head)
+	return f.name, f.command
+}
+
+// FormatError is the error of a file whose compression is not read here. It
+// wraps ErrFormat.
+type FormatError struct {
+	Format  string
+	Command string // that decompresses such a file to its standard output
+}
+
+// Error implements error.
+func (e *FormatError) Error() string {
+	return "it is compressed by " + e.Format + ", which is not read here"
+}
+
+// Unwrap returns ErrFormat.
+func (e *FormatError) Unwrap() error { return ErrFormat }
+
+// formatOf returns the format that starts with head, and whether more bytes
+// could make it one.
+func formatOf(head []byte) (f format, undecided bool) {
+	for _, f := range formats() {
+		for _, start := range f.starts {
+			if strings.HasPrefix(string(head), start) {
+				return f, false
+			}
+			undecided = undecided || strings.HasPrefix(start, string(head))
+		}
+	}
+	return format{}, undecided
+}
 
 // windowLimit is the memory that a file of zstd may ask for: that of zstd
 // --long.
@@ -32,25 +100,40 @@ func decompressed(r io.Reader) (io.Reader, func(), error) {
 		return nil, nil, err
 	}
 	r = io.MultiReader(bytes.NewReader(head), r)
+	f, _ := formatOf(head)
 	switch {
-	case isGzip(head):
-		z, err := gzip.NewReader(r)
-		if err != nil {
-			return nil, nil, damaged("gzip", err)
-		}
-		return &whole{z, "gzip"}, func() {}, nil
-	case isZstd(head):
-		z, err := zstd.NewReader(r, zstd.WithDecoderMaxWindow(windowLimit), zstd.WithDecoderLowmem(true))
-		if err != nil {
-			return nil, nil, damaged("zstd", err)
-		}
-		return &whole{z, "zstd"}, z.Close, nil
+	case f.name == "":
+		return r, func() {}, nil
+	case f.open == nil:
+		return nil, nil, &FormatError{f.name, f.command}
 	}
-	return r, func() {}, nil
+	z, end, err := f.open(r)
+	if err != nil {
+		return nil, nil, damaged(f.name, err)
+	}
+	return &whole{z, f.name}, end, nil
 }
 
-// readHead reads what tells a compressed file: one read's worth, and more only
-// if that is too short to tell. So a line on a pipe does not wait for the next.
+func openGzip(r io.Reader) (io.Reader, func(), error) {
+	z, err := gzip.NewReader(r)
+	return z, func() {}, err
+}
+
+func openZstd(r io.Reader) (io.Reader, func(), error) {
+	z, err := zstd.NewReader(r, zstd.WithDecoderMaxWindow(windowLimit), zstd.WithDecoderLowmem(true))
+	if err != nil {
+		return nil, nil, err
+	}
+	return z, z.Close, nil
+}
+
+func openBzip2(r io.Reader) (io.Reader, func(), error) {
+	return bzip2.NewReader(bufio.NewReader(r)), func() {}, nil
+}
+
+// readHead reads the first bytes of a file: those of one read, and more only if
+// these could still be those of a compressed file. So a line on a pipe does not
+// wait for the next.
 func readHead(r io.Reader) ([]byte, error) {
 	head := make([]byte, 0, magicSize)
 	for range emptyReads {
@@ -61,27 +144,13 @@ func readHead(r io.Reader) ([]byte, error) {
 			return head, nil
 		case err != nil:
 			return nil, err
-		case len(head) == magicSize || !undecided(head):
+		}
+		if _, undecided := formatOf(head); len(head) == magicSize || len(head) > 0 && !undecided {
 			return head, nil
 		}
 	}
 	return nil, io.ErrNoProgress
 }
-
-// undecided reports whether more bytes could make head that of a compressed
-// file.
-func undecided(head []byte) bool {
-	begins := func(magic string, head []byte) bool {
-		n := min(len(magic), len(head))
-		return string(head[:n]) == magic[:n]
-	}
-	return begins(gzipMagic, head) || begins(zstdMagic, head) ||
-		len(head) > 0 && head[0]&0xf0 == 0x50 && begins(skipMagic, head[1:])
-}
-
-func isGzip(head []byte) bool { return bytes.HasPrefix(head, []byte(gzipMagic)) }
-
-func isZstd(head []byte) bool { return len(head) == magicSize && !isGzip(head) && undecided(head) }
 
 // whole fills every block as far as it can: decompression comes in small parts.
 type whole struct {
@@ -106,13 +175,14 @@ func (w *whole) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// damaged tells damage of the data from failures of the file system.
+// damaged returns the error of compressed data that cannot be read: ErrCorrupt,
+// unless the file system failed.
 func damaged(format string, err error) error {
 	if _, ok := errors.AsType[*fs.PathError](err); ok {
 		return err
 	}
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
-		return fmt.Errorf("%w: the %s data is cut off", ErrCorrupt, format)
+		return fmt.Errorf("%w: the %s data is truncated", ErrCorrupt, format)
 	}
 	return fmt.Errorf("%w: %w", ErrCorrupt, err)
 }

@@ -12,8 +12,10 @@ import (
 var (
 	// ErrTooLong means that a record is longer than Input.MaxLine.
 	ErrTooLong = errors.New("too long")
-	// ErrCorrupt means that compressed data is damaged or cut off.
+	// ErrCorrupt means that compressed data is corrupt or truncated.
 	ErrCorrupt = errors.New("corrupt")
+	// ErrFormat means that a file is compressed in a way that is not read here.
+	ErrFormat = errors.New("unknown compression")
 )
 
 // Defaults of an Input. The block is small enough for the cache of a core and
@@ -32,6 +34,9 @@ type Input struct {
 	Stdin io.Reader
 	// Zero makes records end with NUL instead of a newline.
 	Zero bool
+	// Quoted is the delimiter of columns that may be in double quotes, as in CSV:
+	// a newline within them does not end a record. Empty, quotes mean nothing.
+	Quoted string
 	// MaxLine is the length of the longest record that is read; 0 stands for
 	// DefaultMaxLine. A longer one is an error that wraps ErrTooLong.
 	MaxLine int

@@ -298,9 +298,9 @@ func TestBadInput(t *testing.T) {
 	}{
 		{filepath.Join(dir, "nothing"), fs.ErrNotExist, "no such file"},
 		{dir, nil, "is a directory"},
-		{file("cut.gz", gz[:len(gz)/2]), lines.ErrCorrupt, "cut off"},
-		{file("head.gz", gz[:5]), lines.ErrCorrupt, "cut off"},
-		{file("cut.zst", zst[:len(zst)/2]), lines.ErrCorrupt, "cut off"},
+		{file("cut.gz", gz[:len(gz)/2]), lines.ErrCorrupt, "truncated"},
+		{file("head.gz", gz[:5]), lines.ErrCorrupt, "truncated"},
+		{file("cut.zst", zst[:len(zst)/2]), lines.ErrCorrupt, "truncated"},
 		{file("flipped.gz", flipped), lines.ErrCorrupt, "checksum"},
 		{file("behind.gz", append(slices.Clone(gz), "garbage"...)), lines.ErrCorrupt, "gzip"},
 	} {

@@ -89,7 +89,7 @@ func workAll[S any](ctx context.Context, in *Input, jobs <-chan *slot[S], work f
 			if !ok {
 				return
 			}
-			err := b.split(in.separator(), in.maxLine())
+			err := b.split(in)
 			if err == nil && work != nil {
 				err = work(&b.Batch, &b.scratch)
 			}

@@ -108,20 +108,35 @@ func (s *source) next(b *Batch) error {
 			if len(buf) == 0 {
 				return io.EOF
 			}
+			if _, open := s.recordsEnd(buf, 0); open {
+				return s.failed(openQuote(s.offset))
+			}
 			if buf[len(buf)-1] != s.in.separator() {
 				buf = append(buf, s.in.separator())
 			}
 			s.hand(b, buf, len(buf))
 			return nil
 		}
-		if i := bytes.LastIndexByte(buf[from:], s.in.separator()); i >= 0 {
-			s.hand(b, buf, from+i+1)
+		if end, _ := s.recordsEnd(buf, from); end > 0 {
+			s.hand(b, buf, end)
 			return nil
 		}
 		if len(buf) > s.in.maxLine() {
 			return tooLong(s.name, s.offset, s.in.maxLine())
 		}
 	}
+}
+
+// recordsEnd returns where the last whole record of buf ends, 0 if there is
+// none, and whether buf ends within quotes. What is before from holds no end.
+func (s *source) recordsEnd(buf []byte, from int) (end int, open bool) {
+	if s.in.Quoted != "" {
+		return recordsEnd(buf, s.in.Quoted)
+	}
+	if i := bytes.LastIndexByte(buf[from:], s.in.separator()); i >= 0 {
+		return from + i + 1, false
+	}
+	return 0, false
 }
 
 // hand makes the first n bytes of buf the batch.

@@ -1,14 +1,11 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
-	"text/tabwriter"
-
-	"github.com/guptarohit/asciigraph"
 
 	"github.com/bloomery/bloomery/sizing"
 )
@@ -96,53 +93,118 @@ func choicesJSON(choices []sizing.Choice) []choiceJSON {
 	return all
 }
 
-// text is the answer for people.
-func (p planned) text(s *shell) string {
+// text is the answer for people, in lines of at most width characters: first what
+// to use, then why.
+func (p planned) text(s *shell, width int) string {
 	var b strings.Builder
+	line := func(format string, args ...any) {
+		b.WriteString(wrapped(fmt.Sprintf(format, args...), width, "  ") + "\n")
+	}
 	take, _, _ := strings.Cut(p.advice.String(), "\n")
-	fmt.Fprintf(&b, "%s\n", take)
+	line("%s", take)
 	if q := p.solved; known(q) == 3 {
-		fmt.Fprintf(&b, "textbook: n = %s keys, p = %s, m = %s bits (%s), k = %d\n",
+		line(strings.ReplaceAll("textbook: n = %s keys, p = %s, m = %s bits (%s), k = %d", " = ", noBreak+"="+noBreak),
 			grouped(q.N), rateText(q.P), grouped(q.M), bytesText((q.M+7)/8), q.K)
 		b.WriteString(p.betterText())
 		if p.assumed {
-			fmt.Fprintf(&b, "for %s keys, since n is not given: %.2f bits per key\n", grouped(q.N), float64(q.M)/float64(q.N))
+			line("for %s keys, since n is not given: %.2f bits per key", grouped(q.N), float64(q.M)/float64(q.N))
 		}
 	}
-	b.WriteString("\n")
-	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "kind\tbytes\tbits/key\trate\treads\twhat it is")
-	for _, c := range p.advice.Kinds {
-		choiceRow(w, c)
-	}
-	for _, c := range p.advice.Exact {
-		choiceRow(w, c)
-	}
-	_ = w.Flush() // to memory
+	b.WriteString("\n" + p.table(width))
 	if larger := p.larger(); len(larger) > 0 {
-		fmt.Fprintf(&b, "\nlarger than m; in %s their rate is: %s\n", bytesText((p.asked.M+7)/8), strings.Join(larger, ", "))
+		b.WriteString("\n")
+		line("larger than m; in %s their rate is: %s", bytesText((p.asked.M+7)/8), strings.Join(larger, ", "))
 	}
-	b.WriteString(p.anonymityText())
+	if p.universe > 0 {
+		b.WriteString("\n")
+		line("%s", p.anonymityText())
+	}
 	if len(p.advice.Others) > 0 {
 		b.WriteString("\nalso possible, but better in nothing:\n")
+		var g grouping
 		for _, c := range p.advice.Others {
-			fmt.Fprintf(&b, "  %s: %s\n", c.Name, c.Reasons[len(c.Reasons)-1])
+			g.add(c.Name, c.Reasons[len(c.Reasons)-1])
 		}
+		b.WriteString(g.text(width))
 	}
 	if len(p.advice.Refused) > 0 {
 		b.WriteString("\ncannot serve here:\n")
+		var g grouping
 		for _, r := range p.advice.Refused {
-			fmt.Fprintf(&b, "  %s: %s\n", r.Name, r.Reason)
+			g.add(r.Name, r.Reason)
 		}
+		b.WriteString(g.text(width))
 	}
 	if len(p.advice.Warnings) > 0 {
 		b.WriteString("\n")
 		for _, w := range p.advice.Warnings {
-			fmt.Fprintf(&b, "%s %s\n", s.paint(s.out, yellow, "note:"), warningText(w))
+			text := wrapped("note: "+warningText(w), width, "  ")
+			b.WriteString(s.paint(s.out, yellow, "note:") + strings.TrimPrefix(text, "note:") + "\n")
 		}
 	}
 	return b.String()
 }
+
+// grouping lists names by the reason that they share.
+type grouping struct {
+	reasons []string
+	names   map[string][]string
+}
+
+func (g *grouping) add(name, reason string) {
+	if g.names == nil {
+		g.names = map[string][]string{}
+	}
+	if g.names[reason] == nil {
+		g.reasons = append(g.reasons, reason)
+	}
+	g.names[reason] = append(g.names[reason], name)
+}
+
+// text has a line for each reason, or several if it is long.
+func (g *grouping) text(width int) string {
+	var b strings.Builder
+	for _, reason := range g.reasons {
+		b.WriteString(wrapped("  "+strings.Join(g.names[reason], ", ")+": "+reason, width, "    ") + "\n")
+	}
+	return b.String()
+}
+
+// table lists the kinds to choose from and the exact sets. The last column is
+// broken into lines.
+func (p planned) table(width int) string {
+	rows := [][]string{{"kind", "size", "bits/key", "rate", "reads", "what it is"}}
+	for _, c := range slices.Concat(p.advice.Kinds, p.advice.Exact) {
+		rows = append(rows, choiceRow(c))
+	}
+	last := len(rows[0]) - 1
+	widths := make([]int, last)
+	for _, row := range rows {
+		for i := range widths {
+			widths[i] = max(widths[i], len(row[i]))
+		}
+	}
+	var b strings.Builder
+	for _, row := range rows {
+		var line strings.Builder
+		for i, w := range widths {
+			fmt.Fprintf(&line, "%-*s  ", w, row[i])
+		}
+		indent := strings.Repeat(" ", line.Len())
+		if line.Len()+leastReason > width { // no room beside: below
+			b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+			indent = "    "
+			line.Reset()
+			line.WriteString(indent)
+		}
+		reason := wrapped(indent+row[last], width, indent)
+		b.WriteString(line.String() + strings.TrimPrefix(reason, indent) + "\n")
+	}
+	return b.String()
+}
+
+// leastReason is how narrow the last column of the table may be.
+const leastReason = 24
 
 // roundingShare is the part of a size by which kinds may exceed it that differ
 // from the textbook in rounding only.
@@ -207,79 +269,17 @@ func warningText(w sizing.Warning) string {
 	return w.String()
 }
 
-func choiceRow(w *tabwriter.Writer, c sizing.Choice) {
-	size, rate := "-", "exact"
+// choiceRow returns the cells of a kind or an exact set.
+func choiceRow(c sizing.Choice) []string {
+	size, rate, reason := "-", "exact", ""
 	if c.Bytes > 0 {
 		size = bytesText(c.Bytes)
 	}
 	if c.ErrorRate > 0 {
 		rate = shareText(c.ErrorRate)
 	}
-	reason := ""
 	if len(c.Reasons) > 0 {
 		reason = c.Reasons[0]
 	}
-	fmt.Fprintf(w, "%s\t%s\t%.2f\t%s\t%d\t%s\n", c.Name, size, c.BitsPerKey, rate, c.Lookup, reason)
-}
-
-// The drawing, in characters; over so many times the keys asked for.
-const (
-	plotHeight    = 14
-	plotMargin    = 12 // for the axis
-	plotMinWidth  = 20
-	plotMaxWidth  = 72
-	plotOverfill  = 2
-	plotPrecision = 3
-)
-
-// plot draws the error rate in percent as keys are added, up to twice as many
-// as there should be.
-func (p planned) plot(width int) (string, error) {
-	if known(p.solved) < 3 {
-		return "", solveHint(errors.New("--plot needs two of n, p and m"))
-	}
-	points := min(max(width-plotMargin, plotMinWidth), plotMaxWidth)
-	var curves [][]float64
-	var names []string
-	for _, layout := range []sizing.Layout{sizing.Blocked, sizing.Standard} {
-		shape, err := layout.Size(p.solved.N, p.solved.P)
-		if err != nil {
-			continue // the layout does not go as low
-		}
-		curve := make([]float64, points)
-		for i := range curve {
-			keys := float64(p.solved.N) * plotOverfill * float64(i) / float64(points-1)
-			curve[i] = 100 * shape.Rate(keys)
-		}
-		curves = append(curves, curve)
-		names = append(names, map[sizing.Layout]string{sizing.Blocked: "bloom", sizing.Standard: "standard"}[layout])
-	}
-	if len(curves) == 0 {
-		return "", errors.New("--plot: no layout goes as low")
-	}
-	graph := asciigraph.PlotMany(curves, asciigraph.Height(plotHeight), asciigraph.Precision(plotPrecision),
-		asciigraph.LowerBound(0))
-	title := names[0]
-	if len(curves) == 2 {
-		if curves[0][points-1] < curves[1][points-1] {
-			slices.Reverse(names)
-		}
-		title = fmt.Sprintf("at the right: %s above, %s below", names[0], names[1])
-	}
-	middle := points / 2
-	axis := strings.Repeat(" ", axisWidth(graph)) + "0" + strings.Repeat(" ", max(middle-2, 0)) + grouped(p.solved.N)
-	axis += strings.Repeat(" ", max(axisWidth(graph)+points-len(axis)-len(grouped(plotOverfill*p.solved.N)), 1)) + grouped(plotOverfill*p.solved.N)
-	return fmt.Sprintf("error rate in percent over the number of keys (%s; asked: %s)\n%s\n%s\n",
-		title, shareText(math.Min(p.solved.P, 1)), graph, axis), nil
-}
-
-// axisWidth is how many characters stand before the curve.
-func axisWidth(graph string) int {
-	first, _, _ := strings.Cut(graph, "\n")
-	for i, r := range []rune(first) {
-		if r == '┤' || r == '┼' {
-			return i
-		}
-	}
-	return 0
+	return []string{c.Name, size, fmt.Sprintf("%.2f", c.BitsPerKey), rate, strconv.Itoa(c.Lookup), reason}
 }

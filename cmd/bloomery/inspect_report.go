@@ -14,7 +14,7 @@ import (
 	"github.com/bloomery/bloomery/sizing"
 )
 
-// inspectJSON is what inspect tells with --json.
+// inspectJSON is what inspect prints with --json.
 type inspectJSON struct {
 	File     string       `json:"file"`
 	Form     string       `json:"form"`
@@ -35,7 +35,8 @@ type inspectJSON struct {
 	Bits     string       `json:"bits,omitempty"`
 }
 
-// uninspectedJSON is what inspect tells with --json of what is no filter.
+// uninspectedJSON is what inspect prints with --json for a file that is not a
+// filter.
 type uninspectedJSON struct {
 	File  string `json:"file"`
 	Error string `json:"error"`
@@ -54,7 +55,7 @@ type damageJSON struct {
 	Cause string `json:"cause"`
 }
 
-// print tells all that was found.
+// print prints all that was found.
 func (r *inspected) print(s *shell) error {
 	if s.asJSON {
 		return s.print(r.json())
@@ -76,7 +77,7 @@ func (r *inspected) print(s *shell) error {
 	if r.filter.Hashed == nil {
 		row("made for", "%s keys at %s", grouped(i.Capacity), rateText(i.Rate))
 	} else {
-		r.printStats(row)
+		r.printStats(s, row)
 	}
 	row("checksum", "%016x", i.Identity)
 	for _, d := range i.Damage {
@@ -132,8 +133,8 @@ func kindText(i codec.Info) string {
 	return i.Name
 }
 
-// printStats tells what the filter says of itself.
-func (r *inspected) printStats(row func(name, format string, args ...any)) {
+// printStats prints what the filter reports about itself.
+func (r *inspected) printStats(s *shell, row func(name, format string, args ...any)) {
 	stats := statsOf(r.filter.Hashed)
 	keys := strings.TrimSuffix(strings.TrimSuffix(keysText(stats), " key"), " keys")
 	if stats.Capacity > 0 {
@@ -145,11 +146,11 @@ func (r *inspected) printStats(row func(name, format string, args ...any)) {
 		k = fmt.Sprintf(", k = %d", n)
 	}
 	row("array", "%s bits (%s)%s, %.4g%% in use", grouped(stats.Bits), bytesText(stats.Bytes), k, 100*stats.Saturation)
-	row("fill", "%s", fillPicture(r.fill))
-	row("error rate", "%s now, %s asked for", rateText(stats.Predicted), rateText(stats.Asked))
+	row("fill", "%s", s.shown(fillPicture(r.fill)))
+	row("false positive rate", "%s now, %s asked for", rateText(stats.Predicted), rateText(stats.Asked))
 	if r.probed > 0 {
 		rate, deviation := r.rates()
-		row("measured", "%s ± %.2g%%: %s of %s random keys", rateText(rate), 100*deviation, grouped(r.wrong), grouped(r.probed))
+		row("measured", s.shown("%s ± %.2g%%: %s of %s random keys"), rateText(rate), 100*deviation, grouped(r.wrong), grouped(r.probed))
 	}
 }
 
