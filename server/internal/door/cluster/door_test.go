@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -400,37 +401,38 @@ func TestUnfit(t *testing.T) {
 // has its contents, however slow its lanes are.
 func TestReveal(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		log := memlog.New(3, memlog.Faults{Delay: 200 * time.Millisecond})
+		log := memlog.New(3, memlog.Faults{Delay: time.Millisecond})
 		a, b := open(t, log, Config{Lanes: 4}), open(t, log, Config{})
 		if err := do(a, &door.Op{Record: store.Record{Op: store.OpBloom, Name: []byte("model"), Bloom: redisbloom.BloomParams{Error: 0.01, Capacity: 100, Expansion: 2}}}); err != nil {
 			t.Fatal(err)
 		}
-		for i := range 20 {
-			name := fmt.Sprint("k", i)
-			model := store.PartOf(a.state.Names.Lookup([]byte("model"), 0))
-			head := model.Contents().AppendHeader(nil)
-			next, chunk := model.Contents().ScanDump(1)
-			bits := make([]byte, len(chunk))
-			for j := range bits {
-				bits[j] = 0xff
-			}
-			op := &door.Op{Record: store.Record{Op: store.OpStage, Flags: uint8(store.OpBloomDump), Value: head}}
-			if err := do(a, op); err != nil {
-				t.Fatal(err)
-			}
-			id := op.Result.Entry.ID
-			if err := do(a, &door.Op{Record: store.Record{Op: store.OpBloomChunk, ID: id, Position: next, Value: bits}}); err != nil {
-				t.Fatal(err)
-			}
-			if err := do(a, &door.Op{Record: store.Record{Op: store.OpReveal, ID: id, Name: []byte(name)}}); err != nil {
-				t.Fatal(err)
-			}
-			for !has(b, name) {
-				time.Sleep(time.Millisecond)
-			}
-			if _, got := store.PartOf(b.state.Names.Lookup([]byte(name), 0)).Contents().ScanDump(1); string(got) != string(bits) {
-				t.Fatalf("%s is there without its contents", name)
-			}
+		model := store.PartOf(a.state.Names.Lookup([]byte("model"), 0)).Contents()
+		next, chunk := model.ScanDump(1)
+		bits := bytes.Repeat([]byte{0xff}, len(chunk))
+		stage := &door.Op{Record: store.Record{Op: store.OpStage, Flags: uint8(store.OpBloomDump), Value: model.AppendHeader(nil)}}
+		if err := do(a, stage); err != nil {
+			t.Fatal(err)
+		}
+		id := stage.Result.Entry.ID
+		slow := b.config.Log.(*memlog.Node)
+		slow.Hold(b.LaneOf(id, 0), true)
+		if err := do(a, &door.Op{Record: store.Record{Op: store.OpBloomChunk, ID: id, Position: next, Value: bits}}); err != nil {
+			t.Fatal(err)
+		}
+		if err := do(a, &door.Op{Record: store.Record{Op: store.OpReveal, ID: id, Name: []byte("k")}}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		if has(b, "k") {
+			t.Error("a filter is shown before its contents are there")
+		}
+		slow.Hold(b.LaneOf(id, 0), false)
+		time.Sleep(time.Second)
+		if !has(b, "k") {
+			t.Fatal("a filter whose contents are there is not shown")
+		}
+		if _, got := store.PartOf(b.state.Names.Lookup([]byte("k"), 0)).Contents().ScanDump(1); !bytes.Equal(got, bits) {
+			t.Error("its contents are others")
 		}
 	})
 }

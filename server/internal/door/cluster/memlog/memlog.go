@@ -116,12 +116,21 @@ type Node struct {
 	// full is wrapped by errors of a stream without room.
 	full error
 
-	dead  bool // belongs to log.mu
+	dead  bool         // belongs to log.mu
+	held  map[int]bool // lanes; belongs to log.mu
 	tasks sync.WaitGroup
 }
 
 // Node returns the log for one node. Errors of streams without room wrap full.
-func (l *Log) Node(full error) *Node { return &Node{log: l, full: full} }
+func (l *Log) Node(full error) *Node { return &Node{log: l, full: full, held: map[int]bool{}} }
+
+// Hold has the tail of a lane deliver nothing to this node, or go on.
+func (n *Node) Hold(lane int, hold bool) {
+	n.log.mu.Lock()
+	defer n.log.mu.Unlock()
+	n.held[lane] = hold
+	n.log.moved.Broadcast()
+}
 
 // Kill ends the node as the death of its process does: when it has returned, no
 // function of it is called any more. What it has published may be kept or not, and
@@ -212,7 +221,7 @@ func (n *Node) Tail(lane int, from uint64, took func(seq uint64, msg []byte)) (s
 		for next := from; ; {
 			l.mu.Lock()
 			s := l.streams[lane]
-			for !stopped && !n.dead && s.last() < next {
+			for !stopped && !n.dead && (s.last() < next || n.held[lane]) {
 				l.moved.Wait()
 			}
 			if stopped || n.dead {
