@@ -22,7 +22,13 @@ type Budget struct {
 	aside atomic.Int64 // for records on their way
 	other atomic.Int64 // held for clients
 	peak  atomic.Int64 // the most that was seen in use
+
+	others int // items of other machines that may get in front of a record; 0 if there are none
 }
+
+// otherItems is for how many items of other nodes of a cluster a record has room, which
+// may be added between its being prepared and its being applied.
+const otherItems = 1 << 16
 
 // Used returns the bytes in use, set aside or not.
 func (b *Budget) Used() int64 {
@@ -123,7 +129,9 @@ func (b *Budget) Admit(p *store.Part, ops []*door.Op) (aside uint64, ok bool) {
 			need, _ = p.Contents().Growth(1)
 		}
 	}
-	if need > 0 && !b.reserve(need) {
+	if more := b.withOthers(p, n); sure && more > need && b.reserve(more) {
+		need = more
+	} else if need > 0 && !b.reserve(need) {
 		if sure || len(ops) > 1 {
 			return 0, false
 		}
@@ -140,6 +148,16 @@ func (b *Budget) Admit(p *store.Part, ops []*door.Op) (aside uint64, ok bool) {
 		}
 	}
 	return need, true
+}
+
+// withOthers returns what the filter can need for n items and those of other machines
+// that may get in front of them, 0 if there are none.
+func (b *Budget) withOthers(p *store.Part, n int) uint64 {
+	if b.others == 0 || n == 0 || p.Gone() {
+		return 0
+	}
+	more, _ := p.Contents().Growth(n + b.others)
+	return more
 }
 
 // second sets aside what a record may make the shadow of its filter grow by, and

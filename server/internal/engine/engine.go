@@ -143,6 +143,9 @@ func New(c Config) *Engine {
 	e.runID = newRunID()
 	e.well = e.newHealth()
 	e.Budget.state = c.State
+	if _, shared := c.Door.(door.Shared); shared {
+		e.Budget.others = otherItems
+	}
 	e.Budget.max.Store(c.MaxMemory)
 	return e
 }

@@ -1,0 +1,71 @@
+package engine_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/bloomery/bloomery/server/internal/command"
+	"github.com/bloomery/bloomery/server/internal/door/cluster"
+	"github.com/bloomery/bloomery/server/internal/door/cluster/memlog"
+	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// newNode is newBench over the door of a cluster whose log is in memory. It is called
+// where time is simulated.
+func newNode(t *testing.T, log *memlog.Log) (*bench, *cluster.Door, *memlog.Node) {
+	t.Helper()
+	b := &bench{state: store.New(), now: time.UnixMilli(1_700_000_000_000)}
+	node := log.Node(cluster.ErrFull)
+	d, err := cluster.Open(cluster.Config{State: b.state, Log: node, Lanes: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.engine = engine.New(engine.Config{
+		Commands: command.All(), State: b.state, Door: d, Host: b, MaxMemory: 1 << 30,
+		Clock: b.clock, Settings: engine.NewSettings(engine.RedisBloomDefaults(), ""),
+	})
+	t.Cleanup(func() {
+		node.Kill()
+		_ = d.Close()
+		node.Wait()
+		b.state.Discard()
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if err := d.Start(ctx, nil); err != nil {
+		t.Fatal(err)
+	}
+	b.client = b.connect()
+	return b, d, node
+}
+
+// TestRoomForOthers asks that a record has room for what other nodes add before it: it
+// is not prepared twice.
+func TestRoomForOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := memlog.New(1, memlog.Faults{})
+		a, d, slow := newNode(t, log)
+		b, _, _ := newNode(t, log)
+		a.line("BF.RESERVE k 0.01 10")
+		lane := d.LaneOf(a.state.Names.Lookup([]byte("k"), 0).ID, 0)
+		slow.Hold(lane, true)
+		for i := range 500 {
+			b.line(fmt.Sprint("BF.ADD k item", i))
+		}
+		before := log.Messages(lane)
+		done := make(chan string)
+		go func() { done <- a.line("BF.MADD k x y z") }()
+		time.Sleep(time.Second)
+		slow.Hold(lane, false)
+		if got := <-done; got != "[true true true]" {
+			t.Errorf("BF.MADD = %s", got)
+		}
+		if got := log.Messages(lane) - before; got != 1 {
+			t.Errorf("it took %d messages, want 1", got)
+		}
+	})
+}
