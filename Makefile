@@ -58,20 +58,21 @@ reproduce: packages ## make the packages again from a copy of this commit: the c
 
 test: ## all that CI runs, with the time of each stage
 	@$(STAGE) unit   $(MAKE) -s unit
-	@$(STAGE) race   $(MAKE) -s race
 	@$(STAGE) gate   $(MAKE) -s gate
-	@$(MAKE) -s -j2 -Otarget $(LIGHT:%=timed-%)
+	@$(MAKE) -s -j2 -Otarget $(PAIRED:%=timed-%)
 
-# Much of these is linking, starting and waiting: two run side by side.
-LIGHT := purego tiers fuzz-short cross bench-test clients redis-cli ui
+# Much of these is linking, starting and waiting: two run side by side, the long ones
+# first.
+PAIRED := race ui fuzz-short clients cross purego tiers redis-cli
 timed-%:
 	@$(STAGE) $* $(MAKE) -s $*
 
-check: test ## test, and lint, 32 bits, a clean tree after generate, longer fuzzing
+check: test ## test, and lint, 32 bits, other systems, benchmarks, a clean tree after generate, longer fuzzing
 	@$(STAGE) lint     $(MAKE) -s lint
 	@$(STAGE) narrow   $(MAKE) -s narrow
 	@$(STAGE) cross    $(MAKE) -s cross-vet
 	@$(STAGE) rules    $(MAKE) -s rules
+	@$(STAGE) bench    $(MAKE) -s bench-test
 	@$(STAGE) generate $(MAKE) -s clean-tree
 	@$(STAGE) fuzz     $(MAKE) -s fuzz
 
@@ -102,11 +103,11 @@ tiers: ## kernels and laws on each lower instruction set
 	GODEBUG=cpu.avx512f=off,cpu.avx2=off go test -short -vet=off -run '$(LAWS)' ./codec
 
 clients: ## the server under four Go clients; alerts and dashboard against a scrape
-	cd server/clienttest && go vet ./... && go test ./...
+	cd server/clienttest && go test -vet=all ./...
 
 ui: ## the page in a browser, which is installed if there is none
 	@scripts/need-chromium
-	cd server/uitest && go vet ./... && go test ./...
+	cd server/uitest && go test -vet=all ./...
 
 screenshots: ## remake the pictures of the page in docs/img
 	@scripts/need-chromium
@@ -116,8 +117,9 @@ rules: ## the alerts under promtool, which is installed if it is missing
 	scripts/promtool-check.sh
 
 # What compiles is asked of the types, from source: compiling takes a minute for each.
-cross: ## type-check all, tests too, for other systems and for 32 bits
+cross: ## type-check all, tests too, for other systems and for 32 bits, and the benchmarks
 	go run ./contrib/platforms linux/386 linux/arm64 linux/riscv64 darwin/arm64 windows/amd64 freebsd/amd64
+	go run ./contrib/platforms -C bench linux/amd64
 
 cross-vet: ## compile and vet all, assembly too, for 32 bits, macOS on arm64 and Windows
 	GOARCH=386 go vet -asmdecl ./...
@@ -128,7 +130,7 @@ narrow: ## the tests with integers and pointers of 32 bits, statistics left out
 	GOARCH=386 go test -short ./...
 
 bench-test: ## the tests of the bench module
-	cd bench && go vet ./... && go test ./...
+	cd bench && go vet ./... && go test -vet=off ./...
 
 redis-cli: ## the server under redis-cli, if there is one
 	scripts/redis-cli-check.sh
@@ -141,7 +143,7 @@ fuzz: ## fuzz every target, N=200000x inputs each
 
 # So few inputs need no coverage to guide them, and so no builds of their own.
 fuzz-short:
-	scripts/fuzz 1000x plain
+	scripts/fuzz 300x plain
 
 lint: ## linters and formatters
 	$(TOOL) golangci-lint run ./...

@@ -56,10 +56,10 @@ func TestCheck(t *testing.T) {
 
 // TestRun asks for the errors of all platforms, and for a platform.
 func TestRun(t *testing.T) {
-	if err := run(nil); err == nil || !strings.Contains(err.Error(), "usage") {
+	if err := run(".", nil); err == nil || !strings.Contains(err.Error(), "usage") {
 		t.Errorf("run() = %v, want usage", err)
 	}
-	err := run([]string{"linux", "amd64/"})
+	err := run(".", []string{"linux", "amd64/"})
 	if err == nil || !strings.Contains(err.Error(), `"linux"`) || !strings.Contains(err.Error(), `"amd64/"`) {
 		t.Errorf("run() = %v, want the errors of both", err)
 	}

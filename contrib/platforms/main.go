@@ -3,12 +3,15 @@
 // bits and a symbol that another system does not have are found in seconds.
 //
 //	platforms linux/386 windows/amd64
+//	platforms -C bench linux/amd64
 //
+// -C is the folder of the module.
 // It prints what is wrong and exits with 1, or prints a line for each platform.
 package main
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"runtime"
@@ -19,16 +22,18 @@ import (
 )
 
 func main() {
-	if err := run(os.Args[1:]); err != nil {
+	dir := flag.String("C", ".", "folder of the module")
+	flag.Parse()
+	if err := run(*dir, flag.Args()); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
 // run checks as many platforms at a time as there are processors.
-func run(platforms []string) error {
+func run(dir string, platforms []string) error {
 	if len(platforms) == 0 {
-		return errors.New("platforms: usage: platforms GOOS/GOARCH...")
+		return errors.New("platforms: usage: platforms [-C folder] GOOS/GOARCH...")
 	}
 	debug.SetGCPercent(400) // most of what is made stays until the end
 	files := newSources()
@@ -41,7 +46,7 @@ func run(platforms []string) error {
 			defer func() { <-turns }()
 			start := time.Now()
 			var packages int
-			if packages, errs[i] = check(files, ".", platform); errs[i] == nil {
+			if packages, errs[i] = check(files, dir, platform); errs[i] == nil {
 				fmt.Printf("%-15s %d packages, %.1f s\n", platform, packages, time.Since(start).Seconds())
 			}
 		})
