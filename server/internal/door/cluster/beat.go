@@ -234,6 +234,3 @@ func (d *Door) Grace() time.Duration {
 	}
 	return grace
 }
-
-// question answers another node. The first byte says what is asked.
-func (d *Door) question([]byte) []byte { return nil }

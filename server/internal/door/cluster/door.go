@@ -30,6 +30,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -45,6 +46,13 @@ type Config struct {
 	Log   Log
 	// Peers is how nodes hear of each other; nil means that they do not.
 	Peers Peers
+
+	// Files is the folder of this node: snapshots are kept there, and its number.
+	// nil means that nothing is kept. SnapshotAfter is how many bytes of messages
+	// begin a snapshot; if the data is larger, its size counts. 0 means 64 MiB,
+	// negative never.
+	Files         folder.Files
+	SnapshotAfter int64
 
 	// Number is that of this node, 0 if it has none and is to join. Joined is
 	// called with the id of the cluster and a number that was given to it, before
@@ -85,9 +93,11 @@ type Config struct {
 // hooks are what tests change: each of the mutations that the simulation has to
 // find, and a place between two records.
 type hooks struct {
-	noTable bool   // repeats are not recognised
-	noWait  bool   // a message does not wait for what it names
-	between func() // called between two records of a message
+	noTable       bool   // repeats are not recognised
+	noWait        bool   // a message does not wait for what it names
+	freezeOutside bool   // parts are frozen between two records of a message
+	purgeAbove    bool   // the log is purged above what snapshots have
+	between       func() // called between two records of a message
 }
 
 const (
@@ -124,6 +134,7 @@ type Door struct {
 	beats      beats
 	room       progress // of waitingBytes
 	answeredAt atomic.Int64
+	keep       keeping
 
 	waitingBytes atomic.Int64
 	stats        struct{ sent, repeated, applied, passed atomic.Int64 }
@@ -143,6 +154,9 @@ func Open(c Config) (*Door, error) {
 	if c.Lanes < 1 || c.Lanes > store.MaxLanes {
 		return nil, fmt.Errorf("cluster: open: %d lanes: there can be 1 to %d", c.Lanes, store.MaxLanes)
 	}
+	if c.SnapshotAfter == 0 {
+		c.SnapshotAfter = defaultAfter
+	}
 	if c.MaxMessage == 0 {
 		c.MaxMessage = defaultMessage
 	}
@@ -161,6 +175,9 @@ func Open(c Config) (*Door, error) {
 	d.list.Store(&[]*lane{newLane(d, 0)})
 	if r := d.state.Roster(); r != nil {
 		d.widen(r)
+	}
+	if err := d.openFolder(); err != nil {
+		return nil, fmt.Errorf("cluster: open: %w", err)
 	}
 	return d, nil
 }
@@ -271,7 +288,7 @@ func (d *Door) Sync() error { return nil }
 func (d *Door) MaxRecord() int { return min(store.MaxRecord, d.limit-headBytes) }
 
 // Close ends the tails. What is on its way is left to the other nodes.
-func (d *Door) Close() error {
+func (d *Door) Close() (err error) {
 	d.closing.Do(func() {
 		d.serving.Store(false)
 		d.over.Store(true)
@@ -285,6 +302,7 @@ func (d *Door) Close() error {
 			stop()
 		}
 		d.tasks.Wait()
+		err = d.closeFolder()
 	})
-	return nil
+	return err
 }

@@ -42,7 +42,8 @@ type lane struct {
 	oldest       atomic.Int64  // when the oldest of flight was sent first, as Door.tick counts; 0 for none
 	wake         chan struct{} // of the sender
 
-	kept atomic.Uint64 // all up to here is in a durable snapshot of this node
+	kept   atomic.Uint64 // all up to here is in a durable snapshot of this node
+	purged uint64        // all up to here was purged by this node; belongs to keepUp
 }
 
 func newLane(d *Door, number int) *lane {

@@ -16,7 +16,7 @@ const askEvery = time.Second
 
 // Start makes this node current and returns when it may serve (I5):
 //
-//	tail of the catalogue ── first record ── tails of all lanes ── heads ── number, session ── a round trip in every lane
+//	snapshot ── tail of the catalogue ── first record ── tails of all lanes ── heads ── number, session ── a round trip in every lane
 //
 // The session fences whatever an earlier process of this node has sent and is still on
 // its way, and the round trip is behind everything that was acknowledged before. alone
@@ -39,31 +39,19 @@ func (d *Door) Start(ctx context.Context, alone func(func())) error {
 }
 
 func (d *Door) start(ctx context.Context) error {
-	kept := d.state.Roster() != nil
-	if err := d.follow(d.catalogue()); err != nil {
+	if err := d.recover(ctx); err != nil {
 		return err
 	}
-	if err := d.current(ctx, d.catalogue()); err != nil {
+	if err := d.followAll(ctx); err != nil {
 		return err
-	}
-	if err := d.born(ctx); err != nil {
-		return err
-	}
-	if len(d.all()) == 1 {
-		d.widen(d.state.Roster())
-	}
-	if err := d.config.Log.Lanes(d.state.Roster().Lanes, !kept); err != nil {
-		return err
-	}
-	for _, l := range d.all()[1:] {
-		if err := d.follow(l); err != nil {
-			return err
-		}
 	}
 	for _, l := range d.all() {
 		if err := d.current(ctx, l); err != nil {
 			return err
 		}
+	}
+	if err := d.complete(); err != nil {
+		return err
 	}
 	if err := d.join(ctx); err != nil {
 		return err
@@ -77,7 +65,41 @@ func (d *Door) start(ctx context.Context) error {
 	for _, l := range d.all() {
 		d.tasks.Go(l.sender)
 	}
-	return d.hello(ctx)
+	if err := d.hello(ctx); err != nil {
+		return err
+	}
+	d.keepOn()
+	return nil
+}
+
+// followAll begins the tails of all lanes. A node that has no snapshot learns from the
+// catalogue which there are. One that has follows all at once: a message of the
+// catalogue may have to wait for another lane.
+func (d *Door) followAll(ctx context.Context) error {
+	kept := d.state.Roster() != nil
+	if err := d.follow(d.catalogue()); err != nil {
+		return err
+	}
+	if !kept {
+		if err := d.current(ctx, d.catalogue()); err != nil {
+			return err
+		}
+		if err := d.born(ctx); err != nil {
+			return err
+		}
+		d.widen(d.state.Roster())
+	}
+	if !d.keep.opened {
+		if err := d.config.Log.Lanes(d.state.Roster().Lanes, !kept); err != nil {
+			return err
+		}
+	}
+	for _, l := range d.all()[1:] {
+		if err := d.follow(l); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (d *Door) failed() error {

@@ -31,6 +31,7 @@ func (l *lane) took(seq uint64, msg []byte) {
 	if !l.d.hooks.noWait && !l.d.applied(h.after) {
 		return
 	}
+	l.d.keep.took(len(msg))
 	if h.flags&flagGroup != 0 {
 		l.d.alone(func() { l.applyMessage(seq, &h) })
 	} else {
@@ -190,6 +191,7 @@ func (l *lane) applyPart(seq uint64, r *store.Record, res *store.Result) {
 	}
 	p.Lock()
 	store.Apply(l.d.state, r, p, res)
+	l.d.keep.changed(p)
 	p.Unlock()
 }
 

@@ -1,0 +1,278 @@
+package cluster
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/folder"
+	"github.com/bloomery/bloomery/server/internal/snapshot"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+var _ door.Keeper = (*Door)(nil)
+
+const (
+	// defaultAfter is after how many bytes of messages a snapshot is taken; if the
+	// data is larger, its size counts.
+	defaultAfter = 64 << 20
+	// messageCost is what a message takes in a stream besides its bytes, about.
+	messageCost = 64
+	// keepEvery is how often the node looks whether a snapshot is due, or a purge.
+	keepEvery = time.Second
+)
+
+// errNothingKept is the error of a snapshot without a folder.
+var errNothingKept = errors.New("cluster: snapshot: this node keeps nothing")
+
+// keeping is what a node keeps in its folder.
+type keeping struct {
+	files   folder.Files // nil for nothing
+	lock    io.Closer
+	save    *snapshot.Saver
+	found   *snapshot.Manifest // what the folder had, nil for nothing
+	opened  bool               // the lanes of the log are usable
+	fetched *fetched           // until the node is current
+
+	bytes atomic.Int64 // of messages since the last snapshot was begun
+
+	mu    sync.Mutex // guards what follows
+	taken []uint64   // by lane: the position of the last snapshot
+	holds map[uint64]*hold
+	last  uint64 // number of the last hold
+}
+
+// took counts a message that is applied next. It waits while a snapshot is far behind
+// with what is put aside for it. The caller holds no lock.
+func (k *keeping) took(n int) {
+	k.bytes.Add(int64(n + messageCost))
+	if k.save != nil {
+		k.save.Throttle()
+	}
+}
+
+// changed notes that a part was changed, whose lock the caller holds.
+func (k *keeping) changed(p *store.Part) {
+	if k.save != nil {
+		k.save.Note(p)
+	}
+}
+
+// Snapshot implements door.Keeper.
+func (d *Door) Snapshot() error {
+	if d.keep.files == nil {
+		return errNothingKept
+	}
+	if err := d.keep.save.Claim(); err != nil {
+		return err
+	}
+	return d.takeSnapshot()
+}
+
+// StartSnapshot implements door.Keeper.
+func (d *Door) StartSnapshot() error {
+	if d.keep.files == nil {
+		return errNothingKept
+	}
+	if err := d.keep.save.Claim(); err != nil {
+		return err
+	}
+	d.tasks.Go(func() {
+		if err := d.takeSnapshot(); err != nil {
+			d.config.Slog.Error("snapshot failed", "error", err)
+		}
+	})
+	return nil
+}
+
+func (d *Door) takeSnapshot() error {
+	if err := d.keep.save.Take(source{d}); err != nil {
+		return fmt.Errorf("cluster: %w", err)
+	}
+	return nil
+}
+
+// Verify implements door.Keeper: it reads the last snapshot back.
+func (d *Door) Verify() error {
+	if d.keep.files == nil {
+		return nil
+	}
+	if err := d.keep.save.Verify(); err != nil {
+		return fmt.Errorf("cluster: verify: %w", err)
+	}
+	return nil
+}
+
+// SetFsync implements door.Keeper. What is answered is on disk at a quorum, and that
+// cannot be changed.
+func (d *Door) SetFsync(mode string) error {
+	if mode != fsyncMode {
+		return fmt.Errorf("cluster: fsync %q: what a cluster has answered is on disk at a quorum: it is always %s", mode, fsyncMode)
+	}
+	return nil
+}
+
+const fsyncMode = "always"
+
+// Status implements door.Keeper.
+func (d *Door) Status() door.Status {
+	st := door.Status{Kept: d.keep.files != nil, Mode: fsyncMode, Began: time.Unix(0, 0), Saved: time.Unix(0, 0)}
+	if st.Kept {
+		d.keep.save.Status(&st)
+		st.LogBytes = d.keep.bytes.Load()
+	}
+	st.LogEnd = d.catalogue().seq.Load()
+	return st
+}
+
+// keepUp takes snapshots and purges the log when that is due, until the door is closed.
+func (d *Door) keepUp() {
+	ticker := time.NewTicker(keepEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-d.closed:
+			return
+		case <-ticker.C:
+		}
+		if d.snapshotDue() {
+			if err := d.Snapshot(); err != nil && !errors.Is(err, door.ErrSaving) {
+				d.config.Slog.Error("snapshot failed", "error", err)
+			}
+		}
+		d.expireHolds()
+		if d.Decides() {
+			d.purge()
+		}
+	}
+}
+
+func (d *Door) snapshotDue() bool {
+	after := d.config.SnapshotAfter
+	if after < 0 || d.keep.bytes.Load() < max(after, d.state.Bytes()) || d.Serving() != nil {
+		return false
+	}
+	// After a failure, most likely a full disk, give people a minute.
+	ago, failing := d.keep.save.Failing()
+	return !failing || ago >= time.Minute
+}
+
+// source is the door as package snapshot sees it.
+type source struct{ *Door }
+
+// Cut implements snapshot.Source. The lanes of parts come first: a filter that is made
+// behind the position of the catalogue is not in the snapshot, so all its records have
+// to be behind the positions of the other lanes.
+func (d source) Cut(m *snapshot.Manifest, copy func()) error {
+	all := d.all()
+	if len(all) == 1 {
+		return errStarting
+	}
+	d.keep.bytes.Store(0)
+	m.Version, m.Cluster, m.Node = snapshot.Version2, d.id.Load(), d.number.Load()
+	m.Lanes = make([]snapshot.Lane, len(all))
+	for i, l := range all[1:] {
+		l.still(func(seq uint64) { m.Lanes[1+i] = snapshot.Lane{Seq: seq, State: l.appendSenders(nil)} })
+	}
+	all[0].still(func(seq uint64) {
+		d.state.Names.Lock()
+		defer d.state.Names.Unlock()
+		state := all[0].appendSenders(nil)
+		m.Lanes[0] = snapshot.Lane{Seq: seq, State: appendCatalogue(nil, d.state.Roster(), state)}
+		copy()
+	})
+	return nil
+}
+
+// Freeze implements snapshot.Source. A message holds several records of a part: only
+// between two messages is there a sequence that describes it.
+func (d source) Freeze(e *catalog.Entry, index int, p *store.Part, fn func(lane int, position uint64)) {
+	l := d.laneOfEntry(e, p, index)
+	freeze := func(seq uint64) {
+		p.Lock()
+		defer p.Unlock()
+		fn(l.number, seq)
+	}
+	if d.hooks.freezeOutside {
+		freeze(l.seq.Load())
+		return
+	}
+	l.still(freeze)
+}
+
+// laneOfEntry is partLane for a filter that may be gone meanwhile.
+func (d *Door) laneOfEntry(e *catalog.Entry, p *store.Part, index int) *lane {
+	p.RLock()
+	defer p.RUnlock()
+	all := d.all()
+	if store.Everywhere(e) {
+		return all[len(all)-1]
+	}
+	return all[1+mix(e.ID+uint64(index))%uint64(len(all)-2)]
+}
+
+// Settle implements snapshot.Source. What this node has applied is kept by a quorum.
+func (d source) Settle(m *snapshot.Manifest) error {
+	for i, l := range d.all() {
+		m.Lanes[i].High = l.seq.Load()
+	}
+	return nil
+}
+
+// Taken implements snapshot.Source.
+func (d source) Taken(m *snapshot.Manifest, unneeded []string) {
+	d.tookSnapshot(m)
+	for _, name := range unneeded {
+		if err := d.keep.files.Remove(name); err != nil {
+			d.config.Slog.Warn("cannot remove a file that is not needed", "file", name, "error", err)
+		}
+	}
+}
+
+// tookSnapshot notes how far the log is not needed any more by this node.
+func (d *Door) tookSnapshot(m *snapshot.Manifest) {
+	k := &d.keep
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.taken = nil
+	for i := range m.Lanes {
+		k.taken = append(k.taken, m.Lanes[i].Seq)
+	}
+	d.noteKept()
+}
+
+// noteKept sets what the node says of itself in its beats: what others fetch from it
+// needs the log as well. The caller holds keep.mu.
+func (d *Door) noteKept() {
+	for i, l := range d.all() {
+		if i >= len(d.keep.taken) {
+			return
+		}
+		kept := d.keep.taken[i]
+		for _, h := range d.keep.holds {
+			kept = min(kept, h.held.Manifest.Lanes[i].Seq)
+		}
+		l.kept.Store(kept)
+	}
+}
+
+// closeFolder lets go of the folder.
+func (d *Door) closeFolder() error {
+	if d.keep.lock == nil {
+		return nil
+	}
+	d.keep.mu.Lock()
+	holds := slices.Collect(maps.Keys(d.keep.holds))
+	d.keep.mu.Unlock()
+	for _, number := range holds {
+		d.closeHold(number)
+	}
+	return d.keep.lock.Close()
+}

@@ -1,0 +1,295 @@
+package cluster
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/server/internal/folder"
+	"github.com/bloomery/bloomery/server/internal/snapshot"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// Errors of a folder.
+var (
+	// ErrSingle means that the folder is that of a server that was alone.
+	ErrSingle = errors.New("cluster: the folder holds the data of a single server: a cluster needs a folder of its own")
+	// ErrOther means that the folder is that of a node of another cluster.
+	ErrOther = errors.New("cluster: the folder belongs to another cluster")
+	// ErrLost means that the log lacks what this node has had from it: it was
+	// made again, or has lost its end. A person has to look.
+	ErrLost = errors.New("cluster: the log lacks what this node has had from it")
+
+	// errUnusable means that a snapshot is damaged, and nothing of it in the state.
+	errUnusable = errors.New("cluster: the snapshot cannot be used")
+)
+
+// openFolder reads what the folder knows of this node. Contents are read by recover,
+// when it is known whether the log still goes on where they end.
+func (d *Door) openFolder() error {
+	k, c := &d.keep, &d.config
+	if c.Files == nil {
+		return nil
+	}
+	lock, err := c.Files.Lock()
+	if err != nil {
+		return err
+	}
+	k.files, k.lock = c.Files, lock
+	k.save = snapshot.NewSaver(snapshot.Config{Files: c.Files, State: d.state, Clock: c.Clock, Tick: d.tick, Log: c.Slog})
+	m, err := snapshot.Read(c.Files)
+	if err == nil {
+		err = ofCluster(c.Files, m)
+	}
+	if err != nil {
+		return errors.Join(err, lock.Close())
+	}
+	if m != nil {
+		k.found = m
+		d.id.Store(m.Cluster)
+		if m.Node != 0 {
+			d.number.Store(m.Node)
+		}
+	}
+	joined := c.Joined
+	c.Joined = func(cluster uint64, number uint32) error {
+		err := d.keepNumber(cluster, number)
+		if err == nil && joined != nil {
+			err = joined(cluster, number)
+		}
+		return err
+	}
+	return nil
+}
+
+// ofCluster refuses the folder of a single server.
+func ofCluster(files folder.Folder, m *snapshot.Manifest) error {
+	if m != nil && m.Cluster == 0 {
+		return ErrSingle
+	}
+	names, err := files.List()
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if _, ok := folder.ParseLogName(name); ok {
+			return ErrSingle
+		}
+	}
+	return nil
+}
+
+// keepNumber keeps the number of this node. The manifest is where it is: a folder that
+// was wiped has none, and its node joins under another number.
+func (d *Door) keepNumber(cluster uint64, number uint32) error {
+	m := d.keep.found
+	if m == nil {
+		m = snapshot.Empty()
+	}
+	m.Version, m.Cluster, m.Node = snapshot.Version2, cluster, number
+	d.keep.found = m
+	return m.Install(d.keep.files)
+}
+
+// isSnapshot reports whether m is a snapshot: one lane alone keeps a number.
+func isSnapshot(m *snapshot.Manifest) bool { return m != nil && len(m.Lanes) > 2 }
+
+// recover fills the state from the folder, if the log goes on where that ends, and
+// otherwise from that of another node.
+func (d *Door) recover(ctx context.Context) error {
+	if d.keep.files == nil {
+		return nil
+	}
+	began := d.config.Clock()
+	usable, err := d.reaches(ctx)
+	if err != nil {
+		return err
+	}
+	if usable {
+		if !isSnapshot(d.keep.found) {
+			return nil // nothing but the log is needed
+		}
+		if err = d.load(d.keep.found); err == nil {
+			d.recovered(began)
+			return nil
+		}
+		if !errors.Is(err, errUnusable) {
+			return err
+		}
+		d.config.Slog.Warn("the snapshot of this node is damaged; it is fetched from another one", "error", err)
+	}
+	for {
+		m, from, err := d.fetch(ctx)
+		if err != nil {
+			return err
+		}
+		if err = d.load(m); err == nil {
+			d.keep.found = m
+			d.config.Slog.Info("snapshot fetched", "node", from)
+			d.recovered(began)
+			return nil
+		}
+		if !errors.Is(err, errUnusable) {
+			return err
+		}
+		d.config.Slog.Warn("what was fetched is damaged", "node", from, "error", err)
+		if err := d.pause(ctx, askEvery); err != nil {
+			return err
+		}
+	}
+}
+
+func (d *Door) recovered(began time.Time) {
+	d.config.Slog.Info("data recovered", "names", d.state.Names.Len(), "bytes", d.state.Bytes(),
+		"seconds", d.config.Clock().Sub(began).Round(time.Millisecond).Seconds())
+}
+
+// reaches reports whether the log has all that is needed behind the snapshot of this
+// node. Whoever purges begins with the catalogue, so without a snapshot that alone is
+// looked at: the lanes of parts are not known yet.
+func (d *Door) reaches(ctx context.Context) (bool, error) {
+	m := d.keep.found
+	if !isSnapshot(m) {
+		first, _, err := d.head(ctx, d.catalogue())
+		return first <= 1, err
+	}
+	if err := d.config.Log.Lanes(len(m.Lanes)-2, false); err != nil {
+		return false, err
+	}
+	d.keep.opened = true
+	for i := range m.Lanes {
+		first, last, err := d.head(ctx, &lane{d: d, number: i})
+		if err != nil {
+			return false, err
+		}
+		if last < m.Lanes[i].High {
+			return false, fmt.Errorf("%w: lane %d ends at %d, and was applied up to %d", ErrLost, i, last, m.Lanes[i].High)
+		}
+		if first > m.Lanes[i].Seq+1 {
+			d.config.Slog.Warn("this node was away for so long that it needs a snapshot of another one", "lane", i, "has", m.Lanes[i].Seq, "first", first)
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// load fills the state, which is empty, and the lanes.
+func (d *Door) load(m *snapshot.Manifest) error {
+	roster, tables, err := laneStates(m)
+	if err != nil {
+		return unusable(&folder.Damage{File: folder.Manifest, Err: err})
+	}
+	stopped := func() error {
+		if d.over.Load() {
+			return errClosed
+		}
+		return nil
+	}
+	l := snapshot.Load(folder.Stoppable(d.keep.files, stopped), m, d.state)
+	if l.Failed != nil {
+		l.Discard()
+		return l.Failed
+	}
+	if err := l.First(); err != nil {
+		l.Discard()
+		return unusable(err)
+	}
+	if _, err := l.Fill(m, d.state); err != nil {
+		return err
+	}
+	d.state.SetRoster(roster)
+	d.widen(roster)
+	for i, lane := range d.all() {
+		lane.senders = tables[i]
+		lane.seq.Store(m.Lanes[i].Seq)
+	}
+	for i := range m.Items {
+		if it := &m.Items[i]; it.Position > m.Lanes[it.Lane].Seq {
+			d.all()[it.Lane].skipTo(it.ID, it.Position)
+		}
+	}
+	d.keep.save.Adopt(m, l.Sizes, time.UnixMilli(m.Saved))
+	d.tookSnapshot(m)
+	return nil
+}
+
+func unusable(err error) error {
+	if errors.Is(err, bloomery.ErrVersion) {
+		return err // a later release can use it
+	}
+	return fmt.Errorf("%w: %w", errUnusable, err)
+}
+
+// laneStates decodes what a manifest keeps of the lanes.
+func laneStates(m *snapshot.Manifest) (r *store.Roster, tables []senders, err error) {
+	r, table, err := parseCatalogue(m.Lanes[0].State)
+	if err != nil {
+		return nil, nil, err
+	}
+	if r.ID != m.Cluster || len(m.Lanes) != r.Lanes+2 {
+		return nil, nil, fmt.Errorf("%w: %d lanes in a cluster of %d", bloomery.ErrCorrupt, len(m.Lanes), r.Lanes+2)
+	}
+	for i := range m.Lanes {
+		if i > 0 {
+			table = m.Lanes[i].State
+		}
+		t, err := parseSenders(table)
+		if err != nil {
+			return nil, nil, err
+		}
+		tables = append(tables, t)
+	}
+	return r, tables, nil
+}
+
+// appendCatalogue appends what the lane of the catalogue keeps besides names: who
+// belongs to the cluster, and the table of senders.
+func appendCatalogue(b []byte, r *store.Roster, senders []byte) []byte {
+	b = binary.AppendUvarint(b, uint64(len(senders)))
+	b = append(b, senders...)
+	return store.AppendRoster(b, r)
+}
+
+func parseCatalogue(b []byte) (r *store.Roster, senders []byte, err error) {
+	n, size := binary.Uvarint(b)
+	if size <= 0 || n > uint64(len(b)-size) {
+		return nil, nil, fmt.Errorf("%w: state of the catalogue", bloomery.ErrCorrupt)
+	}
+	senders, b = b[size:size+int(n)], b[size+int(n):]
+	r, rest, err := store.ParseRoster(b)
+	if err == nil && len(rest) > 0 {
+		err = fmt.Errorf("%w: state of the catalogue", bloomery.ErrCorrupt)
+	}
+	return r, senders, err
+}
+
+// complete checks, when the node is current, that nothing is missing that a snapshot
+// left to the log.
+func (d *Door) complete() error {
+	m := d.keep.found
+	if m == nil {
+		return nil
+	}
+	if m.Cluster != d.state.Roster().ID {
+		return ErrOther
+	}
+	for i := range m.Items {
+		it := &m.Items[i]
+		if e := d.state.Names.ByID(it.ID); it.Gone && e != nil && !e.Staged() {
+			return fmt.Errorf("%w: id %d was removed, and the catalogue does not say so", ErrLost, it.ID)
+		}
+	}
+	return nil
+}
+
+// keepOn begins what a node that is current does for its folder and the log.
+func (d *Door) keepOn() {
+	d.releaseFetched()
+	d.keep.found = nil // the snapshot has its own list
+	if d.keep.files != nil {
+		d.tasks.Go(d.keepUp)
+	}
+}
