@@ -31,8 +31,8 @@ const (
 	askRead    = 2
 	askRelease = 3
 
-	answerGiven = 0
-	answerRefused  = 1
+	answerGiven   = 0
+	answerRefused = 1
 )
 
 const (
@@ -227,6 +227,9 @@ func (d *Door) fetch(ctx context.Context) (*snapshot.Manifest, uint32, error) {
 			if err == nil {
 				return m, node, nil
 			}
+			if _, own := errors.AsType[*folderError](err); own {
+				return nil, 0, err
+			}
 			last = fmt.Errorf("node %d: %w", node, err)
 		}
 		if now := d.tick(); now-told > 5*time.Second {
@@ -341,7 +344,7 @@ func (d *Door) fetchFrom(ctx context.Context, node uint32) (*snapshot.Manifest, 
 	}
 	if err == nil {
 		m.Node = d.number.Load()
-		err = m.Install(d.keep.files)
+		err = inFolder(m.Install(d.keep.files))
 	}
 	d.keep.fetched = from
 	if err != nil {
@@ -351,10 +354,44 @@ func (d *Door) fetchFrom(ctx context.Context, node uint32) (*snapshot.Manifest, 
 	return m, nil
 }
 
+// folderError is an error of this node's own folder: no other node can help.
+type folderError struct{ err error }
+
+func (e *folderError) Error() string { return e.err.Error() }
+func (e *folderError) Unwrap() error { return e.err }
+
+func inFolder(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &folderError{err}
+}
+
 // fetchParts replaces the part files of the folder.
 func (d *Door) fetchParts(ctx context.Context, from *fetched, list []remote) error {
+	if err := d.clearFolder(); err != nil {
+		return inFolder(err)
+	}
+	for i := 1; i < len(list); i++ {
+		f, err := d.keep.files.Create(list[i].name)
+		if err != nil {
+			return inFolder(err)
+		}
+		err = d.fetchFile(ctx, from, uint64(i), list[i].size, f)
+		if err == nil {
+			err = inFolder(f.Sync())
+		}
+		if err = errors.Join(err, f.Close()); err != nil {
+			return err
+		}
+	}
+	return inFolder(d.keep.files.Sync())
+}
+
+// clearFolder removes the snapshot of the folder. The number of the node stays.
+func (d *Door) clearFolder() error {
 	files := d.keep.files
-	if old := d.keep.found; old != nil { // a manifest must not name files of another
+	if old := d.keep.found; old != nil { // it must not name files of another snapshot
 		d.keep.found = nil
 		if err := d.keepNumber(old.Cluster, old.Node); err != nil {
 			return err
@@ -371,20 +408,7 @@ func (d *Door) fetchParts(ctx context.Context, from *fetched, list []remote) err
 			}
 		}
 	}
-	for i := 1; i < len(list); i++ {
-		f, err := files.Create(list[i].name)
-		if err != nil {
-			return err
-		}
-		err = d.fetchFile(ctx, from, uint64(i), list[i].size, f)
-		if err == nil {
-			err = f.Sync()
-		}
-		if err = errors.Join(err, f.Close()); err != nil {
-			return err
-		}
-	}
-	return files.Sync()
+	return nil
 }
 
 // fetchFile writes a file that another node holds to w: several pieces are asked for
@@ -423,7 +447,7 @@ func (d *Door) fetchFile(ctx context.Context, from *fetched, file, size uint64, 
 			return p.err
 		}
 		if _, err := w.Write(p.data); err != nil {
-			return err
+			return inFolder(err)
 		}
 		written += uint64(len(p.data))
 	}
