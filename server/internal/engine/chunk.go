@@ -20,7 +20,7 @@ type loading struct{ done, next int }
 func (x *Context) Chunk(c *Call, entry *catalog.Entry, op store.Op, position int64) *Op {
 	p, data := store.PartOf(entry), c.Args[3]
 	l, ok := c.Option.(*loading)
-	if !ok && len(data) > chunkPiece && holds(p, position, len(data)) {
+	if !ok && len(data) > chunkPiece && !x.Grouped() && holds(p, position, len(data)) {
 		l = &loading{}
 		c.Option = l
 	}

@@ -32,6 +32,7 @@ const (
 	Alone                        // nothing else runs meanwhile, and recovery takes all of it or nothing
 	Wrote                        // writes, although COMMAND INFO says otherwise, as RedisBloom does
 	Everything                   // works on every key: only for users who may do so
+	NoCluster                    // refused in a cluster
 )
 
 var flagNames = []struct {

@@ -83,18 +83,22 @@ var samples = map[string][]string{
 	"unlink":         {"UNLINK s"},
 }
 
+// setupLines make one key of every kind.
+var setupLines = []string{
+	"BF.ADD b i", "CF.ADD c i", "SET s v", "SET n 5", "SET t v EX 100",
+	"CMS.INITBYDIM m 10 3", "CMS.INCRBY m i 1", "TOPK.RESERVE k 3 10 3 0.9", "TOPK.ADD k i", "TDIGEST.CREATE d", "TDIGEST.ADD d 1 2 3",
+	"FILTER.CREATE f cuckoo CAPACITY 100", "FILTER.ADD f i", "FILTER.CREATE p bloom CAPACITY 100 PARTS 4",
+	"FILTER.CREATE q bloom LIKE p", "FILTER.ADD p i", "FILTER.ADD q i", "FILTER.CREATE z bloom CAPACITY 20000",
+	"FILTER.CREATE r bloom",
+}
+
 // setup fills a bench with one key of every kind, and returns what samples name
 // with a dollar.
 func setup(b *bench) map[string]string {
-	for _, line := range []string{
-		"BF.ADD b i", "CF.ADD c i", "SET s v", "SET n 5", "SET t v EX 100",
-		"CMS.INITBYDIM m 10 3", "CMS.INCRBY m i 1", "TOPK.RESERVE k 3 10 3 0.9", "TOPK.ADD k i", "TDIGEST.CREATE d", "TDIGEST.ADD d 1 2 3",
-		"FILTER.CREATE f cuckoo CAPACITY 100", "FILTER.ADD f i", "FILTER.CREATE p bloom CAPACITY 100 PARTS 4",
-		"FILTER.CREATE q bloom LIKE p", "FILTER.ADD p i", "FILTER.ADD q i", "FILTER.CREATE z bloom CAPACITY 20000",
-		"FILTER.CREATE r bloom", "FILTER.REBUILD r BEGIN",
-	} {
+	for _, line := range setupLines {
 		b.line(line)
 	}
+	b.line("FILTER.REBUILD r BEGIN")
 	text := func(line string, part int) string {
 		words := [][]byte{}
 		for _, w := range strings.Fields(line) {

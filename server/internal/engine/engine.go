@@ -26,6 +26,7 @@ package engine
 import (
 	"crypto/rand"
 	"encoding/hex"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -77,18 +78,20 @@ type Engine struct {
 
 	state *store.State
 	door  door.Door
-	keep  door.Keeper
-	host  Host
-	clock func() time.Time
-	table *Table
-	slow  SlowLog
-	late  Latency
-	stats *counters
-	pace  pace
-	well  *health.Keeper
-	runID string
-	gate  gate
-	pause pause
+	// shared is the door if other machines write, too; nil if not.
+	shared door.Shared
+	keep   door.Keeper
+	host   Host
+	clock  func() time.Time
+	table  *Table
+	slow   SlowLog
+	late   Latency
+	stats  *counters
+	pace   pace
+	well   *health.Keeper
+	runID  string
+	gate   gate
+	pause  pause
 
 	users    *users
 	monitors monitors
@@ -138,6 +141,7 @@ func New(c Config) *Engine {
 	if e.Settings == nil {
 		e.Settings = NewSettings(RedisBloomDefaults(), "")
 	}
+	e.shared, _ = c.Door.(door.Shared)
 	e.stats = newCounters(e.table.count)
 	e.users = newUsers(e.table.rules, e.Settings.Password(), c.Users)
 	e.runID = newRunID()
@@ -334,7 +338,7 @@ func (e *Engine) perform(s *Session, calls []Call) {
 	}
 	switch {
 	case c.answered:
-	case cmd.Flags&Alone != 0 && !s.alone:
+	case cmd.Flags&Alone != 0 && !s.alone && e.shared == nil:
 		e.leave(s)
 		e.closed(s, true, func() { e.prepare(s, calls) })
 	case cmd.Prepare != nil:
@@ -431,12 +435,15 @@ func (e *Engine) allow(s *Session, c *Call, cmd *Command) bool {
 	if u := s.user(); (!u.All() || e.Guest(s)) && !e.permitted(s, c, u) {
 		return false
 	}
+	if cmd.Flags&NoCluster != 0 && e.shared != nil {
+		return e.reject(s, c, Fail("ERR "+strings.ToUpper(cmd.Name)+" is not possible in a cluster: it needs records of several filters in one order"))
+	}
 	if cmd.Flags&DenyOOM != 0 && e.Budget.full() {
 		return e.reject(s, c, Fail(TextOOM))
 	}
 	if cmd.writes() {
 		if err := e.door.Refuses(); err != nil {
-			return e.reject(s, c, refused(err))
+			return e.reject(s, c, e.refused(err))
 		}
 	}
 	if s.multi && cmd.Flags&NoMulti != 0 {

@@ -24,8 +24,12 @@ const (
 )
 
 // refused is the error for a write that could not be kept. Its code is the one
-// that clients of Redis know for a server that cannot save.
-func refused(err error) Reply {
+// that clients of Redis know for a server that cannot save, or for a cluster that
+// takes no writes: they may send them again.
+func (e *Engine) refused(err error) Reply {
+	if e.shared != nil {
+		return Fail("CLUSTERDOWN Writes are refused, reads go on (" + OneLine(err) + ")")
+	}
 	return Fail("MISCONF Writes are refused, reads go on: the log cannot be written (" + OneLine(err) + ").")
 }
 

@@ -36,7 +36,7 @@ func (x *Context) StageFilter(create store.Op, value []byte) (*Staging, Reply) {
 	e.Budget.release(op.Cost)
 	switch {
 	case err != nil:
-		return nil, unsettled(err)
+		return nil, e.unsettled(err)
 	case op.Result.Err != nil:
 		return nil, Fail(TextOOM)
 	}
@@ -62,7 +62,7 @@ func (x *Context) LoadPart(t *Staging, index int, data []byte) Reply {
 			Op: store.OpFilterPiece, ID: t.ID, Index: uint32(index), Position: int64(at), Limit: uint64(len(data)), Value: data[at : at+n],
 		}}
 		if err := x.apply(op); err != nil {
-			return unsettled(err)
+			return e.unsettled(err)
 		}
 		if err := op.Result.Err; err != nil {
 			return Fail("ERR " + OneLine(err))

@@ -135,15 +135,6 @@ func (e *Engine) look(s *Session, key []byte) watched {
 	return w
 }
 
-func (e *Engine) watchedChanged(s *Session) bool {
-	for key, before := range s.watches {
-		if e.look(s, []byte(key)) != before {
-			return true
-		}
-	}
-	return false
-}
-
 // commit runs the queued commands with no other in between. What takes long is
 // done before the gate is closed, or when it is open again.
 func (e *Engine) commit(s *Session, c *Call) {
@@ -167,17 +158,22 @@ func (e *Engine) commit(s *Session, c *Call) {
 	held := s.queuedBytes
 	s.queuedBytes = 0 // until the replies are made
 	defer e.hold(s, -held)
-	changed := false
-	e.closed(s, writes, func() {
-		if changed = e.watchedChanged(s); !changed {
+	if e.shared != nil {
+		s.wrote = s.wrote || writes
+		e.commitGroup(s, c, calls)
+	} else {
+		e.closed(s, writes, func() {
+			if e.changed(s, s.watches) {
+				c.Answer(Reply{Kind: NullArray})
+				return
+			}
 			e.discard(s)
 			e.runQueue(s, calls)
-		}
-	})
+		})
+	}
 	e.finish(s, calls)
-	if changed {
-		e.discard(s)
-		c.Answer(Reply{Kind: NullArray})
+	e.discard(s)
+	if c.answered {
 		return
 	}
 	elems := make([]Reply, len(calls))

@@ -32,7 +32,16 @@ func (e *Engine) put(s *Session, calls []Call, op *Op) {
 	}
 	w := s.w
 	w.refs = append(w.refs[:0], &op.Op)
-	e.door.Do(w.refs)
+	switch {
+	case e.shared == nil:
+		e.door.Do(w.refs)
+	case merges(op.Record.Op):
+		e.doMerge(s, op)
+	case c.cmd.Flags&Alone != 0 && s.group == nil:
+		e.doAlone(op)
+	default:
+		e.do(s, w.refs)
+	}
 	s.weight += 1 + len(op.Record.Names)
 	if op.Record.Made == "" {
 		s.weight += len(op.Record.Value) >> 10
@@ -52,7 +61,7 @@ func (e *Engine) conclude(c *Call, op *Op) {
 		e.Budget.release(op.Cost)
 	}
 	if op.Err != nil {
-		c.Answer(unsettled(op.Err))
+		c.Answer(e.unsettled(op.Err))
 		return
 	}
 	if op.Record.Made != "" && errors.Is(op.Result.Err, store.ErrRetry) {
@@ -64,17 +73,25 @@ func (e *Engine) conclude(c *Call, op *Op) {
 
 // unsettled is the one place that answers a record that was not kept, or of
 // which nobody knows.
-func unsettled(err error) Reply {
-	if errors.Is(err, door.ErrUnknown) {
+func (e *Engine) unsettled(err error) Reply {
+	switch {
+	case errors.Is(err, door.ErrUnknown):
 		return Fail("UNKNOWN the write may be kept or not (" + OneLine(err) + ")")
+	case errors.Is(err, door.ErrMemory):
+		return Fail(TextOOM)
+	case errors.Is(err, errTooLong), errors.Is(err, door.ErrGroup):
+		return Fail("ERR " + OneLine(err))
 	}
-	return refused(err)
+	return e.refused(err)
 }
 
 // settle waits for all ops that are on their way, outside the gate, and answers
 // their calls. What has to be prepared again is.
 func (e *Engine) settle(s *Session) {
 	w := s.w
+	if s.group != nil {
+		return // it is not sent yet
+	}
 	for len(w.pending) > 0 {
 		e.leave(s)
 		e.gate.watch.waits(s, "wait for records")

@@ -162,7 +162,7 @@ func (e *Engine) writeParts(s *Session, c *Call, entry *catalog.Entry, v *pieces
 		for _, op := range rest {
 			switch err := op.Result.Err; {
 			case op.Err != nil:
-				c.Answer(unsettled(op.Err))
+				c.Answer(e.unsettled(op.Err))
 				return
 			case errors.Is(err, store.ErrRetry):
 				return
@@ -225,12 +225,12 @@ func (v *pieces) failAt(i int, text string) {
 // doAndWait puts ops in order and waits for them, outside the gate if that takes
 // time.
 func (e *Engine) doAndWait(s *Session, ops []*door.Op) {
-	e.door.Do(ops)
+	e.do(s, ops)
 	for _, op := range ops {
 		if !op.Settled {
 			e.leave(s)
 			e.gate.watch.waits(s, "wait for parts")
-			e.door.Wait(ops)
+			e.wait(s, ops)
 			return
 		}
 	}

@@ -110,16 +110,16 @@ func (e *Engine) runPiece(s *Session, calls []Call, entry *catalog.Entry, v *pie
 
 func (e *Engine) putPiece(s *Session, c *Call, op *Op, v *pieces) {
 	ops := []*door.Op{&op.Op}
-	e.door.Do(ops)
+	e.do(s, ops)
 	if !op.Settled {
 		e.leave(s)
 		e.gate.watch.waits(s, "wait for a piece")
-		e.door.Wait(ops)
+		e.wait(s, ops)
 	}
 	res := &op.Result
 	switch {
 	case op.Err != nil:
-		c.Answer(unsettled(op.Err))
+		c.Answer(e.unsettled(op.Err))
 	case errors.Is(res.Err, store.ErrRetry):
 	case c.cmd.Filter.Write.Codes && res.Done == len(op.Result.Codes):
 		v.done += res.Done // an item without room does not stop the others

@@ -68,6 +68,7 @@ type Session struct {
 
 	running *Command // the last command that was begun and is not on the items of one filter or sketch
 
+	group  *group              // the transaction that is prepared as one message
 	staged map[string]*Staging // what has no name yet, by the name that it will have
 
 	filter uint64 // the filter of the group that is run, 0 if it is not on one

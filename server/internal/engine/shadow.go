@@ -104,13 +104,13 @@ func (x *Context) Feed(sh *store.Shadow, items [][]byte) (done int, failed Reply
 		e.gate.watch.waits(s, "feed a shadow")
 		e.door.Ready()
 		e.enter(s)
-		e.door.Do(ops)
+		e.do(s, ops)
 		e.leave(s)
-		e.door.Wait(ops)
+		e.wait(s, ops)
 		for _, op := range ops {
 			switch {
 			case op.Err != nil:
-				return done, unsettled(op.Err), nil
+				return done, e.unsettled(op.Err), nil
 			case op.Result.Err != nil:
 				return done, Reply{}, op.Result.Err
 			}

@@ -230,7 +230,7 @@ func (e *Engine) writeSketch(s *Session, entry *catalog.Entry, p *store.Part, ca
 	}
 	v := span{calls[:n:n], op}
 	w.refs = append(w.refs[:0], &op.Op)
-	e.door.Do(w.refs)
+	e.do(s, w.refs)
 	if op.Settled {
 		e.answerSketch(w, v)
 		return
@@ -290,7 +290,7 @@ func (e *Engine) answerSketch(w *Workspace, v span) {
 		switch {
 		case c.answered: // it was wrong
 		case v.op.Err != nil:
-			c.Answer(unsettled(v.op.Err))
+			c.Answer(e.unsettled(v.op.Err))
 		case res.Err != nil:
 			c.Fail(k.Fault)
 		case k.Element == nil:
@@ -404,16 +404,16 @@ func (e *Engine) writePiece(s *Session, entry *catalog.Entry, c *Call, elems []R
 		return 0
 	}
 	ops := []*door.Op{&op.Op}
-	e.door.Do(ops)
+	e.do(s, ops)
 	if !op.Settled {
 		e.leave(s)
 		e.gate.watch.waits(s, "wait for a piece")
-		e.door.Wait(ops)
+		e.wait(s, ops)
 	}
 	e.Budget.release(op.Cost)
 	switch res := &op.Result; {
 	case op.Err != nil:
-		c.Answer(unsettled(op.Err))
+		c.Answer(e.unsettled(op.Err))
 	case errors.Is(res.Err, store.ErrRetry):
 		return 0
 	case res.Err != nil:

@@ -28,7 +28,7 @@ func (x *Context) Stage(f *Family, header []byte, layers [][]byte) (id uint64, r
 	e.Budget.release(op.Cost)
 	switch {
 	case err != nil:
-		return 0, unsettled(err)
+		return 0, e.unsettled(err)
 	case op.Result.Err != nil:
 		return 0, Fail(TextOOM)
 	}
@@ -50,7 +50,7 @@ func (x *Context) Stage(f *Family, header []byte, layers [][]byte) (id uint64, r
 			}
 			if err != nil {
 				x.Unstage(id)
-				return 0, unsettled(err)
+				return 0, e.unsettled(err)
 			}
 			if chunk.Result.Err != nil {
 				x.Unstage(id)
@@ -79,9 +79,9 @@ func (x *Context) apply(op *door.Op) error {
 		e.door.Ready()
 	}
 	ops := []*door.Op{op}
-	e.door.Do(ops)
+	e.do(x.s, ops)
 	if !op.Settled {
-		e.door.Wait(ops)
+		e.wait(x.s, ops)
 	}
 	return op.Err
 }
@@ -100,13 +100,13 @@ func (x *Context) ApplyPiece(p *store.Part, r store.Record) (store.Result, Reply
 	op := &door.Op{Part: p, Record: r}
 	ops := []*door.Op{op}
 	e.enter(s)
-	e.door.Do(ops)
+	e.do(x.s, ops)
 	e.leave(s)
 	if !op.Settled {
-		e.door.Wait(ops)
+		e.wait(x.s, ops)
 	}
 	if op.Err != nil {
-		return store.Result{}, unsettled(op.Err)
+		return store.Result{}, e.unsettled(op.Err)
 	}
 	return op.Result, Reply{}
 }
@@ -126,12 +126,12 @@ func (x *Context) ApplyLarge(p *store.Part, r store.Record, cost uint64) (store.
 // is not kept is none: the next call tries again.
 func (x *Context) Refresh(p *store.Part, r store.Record) (left bool) {
 	e, s := x.e, x.s
-	if e.door.Refuses() != nil || !s.alone && e.door.Busy() {
+	if e.door.Refuses() != nil || !s.alone && e.door.Busy() || s.group != nil {
 		return false
 	}
 	op := &door.Op{Part: p, Record: r}
 	ops := []*door.Op{op}
-	e.door.Do(ops)
+	e.do(x.s, ops)
 	if op.Settled {
 		s.wrote = s.wrote || op.Result.Changed
 		return false

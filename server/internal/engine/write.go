@@ -34,16 +34,16 @@ func (e *Engine) absent(s *Session, c *Call) {
 		return
 	}
 	ops := []*door.Op{&op.Op}
-	e.door.Do(ops)
+	e.do(s, ops)
 	if !op.Settled {
 		e.leave(s)
 		e.gate.watch.waits(s, "wait for a key")
-		e.door.Wait(ops)
+		e.wait(s, ops)
 	}
 	e.Budget.release(op.Cost)
 	switch err := op.Result.Err; {
 	case op.Err != nil:
-		c.Answer(unsettled(op.Err))
+		c.Answer(e.unsettled(op.Err))
 	case err != nil && !errors.Is(err, store.ErrExists):
 		c.Fail(TextNoMemory)
 	default:
@@ -68,7 +68,7 @@ func (e *Engine) write(s *Session, entry *catalog.Entry, p *store.Part, calls []
 		w.refs = append(w.refs, &op.Op)
 		calls = calls[n:]
 	}
-	e.door.Do(w.refs)
+	e.do(s, w.refs)
 	for _, v := range w.spans {
 		if v.op.Settled {
 			e.distribute(w, v)
@@ -121,7 +121,7 @@ func (e *Engine) distribute(w *Workspace, v span) {
 	switch {
 	case v.op.Err != nil:
 		for i := range calls {
-			calls[i].Answer(unsettled(v.op.Err))
+			calls[i].Answer(e.unsettled(v.op.Err))
 		}
 	case errors.Is(res.Err, store.ErrRetry):
 	case len(calls) == 1 && calls[0].lacksRoom(res):

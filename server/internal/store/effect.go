@@ -33,13 +33,22 @@ const (
 // nameBytes is what a name takes in a record besides its bytes, at most.
 const nameBytes = 10
 
+// NamesWithin returns how many of names, one at least, fit into a record of so many
+// bytes.
+func NamesWithin(names [][]byte, most int) int {
+	size := recordFields
+	for i, n := range names {
+		if size += len(n) + nameBytes; size > most && i > 0 {
+			return i
+		}
+	}
+	return len(names)
+}
+
 // NamesFit reports whether names, or names and values, fit into one record.
 func NamesFit(names [][]byte) bool {
-	size := 64
-	for _, n := range names {
-		size += len(n) + nameBytes
-	}
-	return size <= MaxRecord
+	r := Record{Names: names}
+	return r.Bound() <= MaxRecord
 }
 
 // Add notes what r did, as res tells: nothing if nothing changed.

@@ -217,6 +217,18 @@ type Record struct {
 	Origin Origin
 }
 
+// recordFields is what the fields of fixed length of any record take at most.
+const recordFields = 64
+
+// Bound returns how many bytes the encoding of r has at most.
+func (r *Record) Bound() int {
+	n := recordFields + len(r.Name) + len(r.Other) + len(r.Value) + 16*len(r.Digests) + 8*len(r.Hashes) + nameBytes*len(r.IDs)
+	for _, name := range r.Names {
+		n += len(name) + nameBytes
+	}
+	return n
+}
+
 // NewName returns the name that the record gives to something, nil if it gives
 // none.
 func (r *Record) NewName() []byte {

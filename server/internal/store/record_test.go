@@ -111,6 +111,9 @@ func TestRecordsRoundTrip(t *testing.T) {
 func TestRecordsCutShort(t *testing.T) {
 	for _, r := range records {
 		b := store.AppendRecord(nil, &r)
+		if len(b) > r.Bound() {
+			t.Errorf("operation %d has %d bytes, more than its bound, %d", r.Op, len(b), r.Bound())
+		}
 		for n := range b {
 			if _, _, err := store.DecodeRecord(b[:n]); !errors.Is(err, bloomery.ErrCorrupt) {
 				t.Errorf("operation %d cut to %d of %d bytes: %v, want %v", r.Op, n, len(b), err, bloomery.ErrCorrupt)

@@ -17,7 +17,7 @@ import (
 
 // rebuild is FILTER.REBUILD key BEGIN | FEED | COMMIT | ABORT | STATUS.
 var rebuild = engine.Command{
-	Name: "filter.rebuild", Arity: -3, Flags: engine.Write | engine.Outside | engine.NoMulti, Keys: engine.OneKey(engine.KeyRW),
+	Name: "filter.rebuild", Arity: -3, Flags: engine.Write | engine.Outside | engine.NoMulti | engine.NoCluster, Keys: engine.OneKey(engine.KeyRW),
 	Categories: []string{"write", "filter", "slow", "delete"}, Group: engine.GroupFilter, Since: "0.2.0",
 	Syntax:     "key BEGIN [kind] [CAPACITY n] [ERROR rate] [NEWKEY id] | FEED item [item ...] | COMMIT [FORCE] | ABORT | STATUS",
 	Complexity: "O(n), n being the number of items of FEED, of parts of BEGIN and COMMIT; a COMMIT of a static kind builds it from all items",

@@ -29,19 +29,26 @@ const maxNames = 128
 // removal is how far a DEL of very many names has come.
 type removal struct {
 	done    int
+	next    int // how far the record that is on its way comes
 	removed int64
 }
 
 func prepareDel(x *engine.Context, c *engine.Call) *engine.Op {
 	names := c.Args[1:]
-	if len(names) > maxNames {
-		r, ok := c.Option.(*removal)
-		if !ok {
-			r = &removal{}
-			c.Option = r
-		}
-		names = names[r.done:min(r.done+maxNames, len(names))]
+	most := x.MaxRecord()
+	if len(names) <= maxNames && (most == 0 || store.NamesWithin(names, most) == len(names)) || x.Grouped() {
+		return x.Record(store.Record{Op: store.OpRemove, Names: names})
 	}
+	r, ok := c.Option.(*removal)
+	if !ok {
+		r = &removal{}
+		c.Option = r
+	}
+	names = names[r.done:min(r.done+maxNames, len(names))]
+	if most > 0 {
+		names = names[:store.NamesWithin(names, most)]
+	}
+	r.next = r.done + len(names)
 	return x.Record(store.Record{Op: store.OpRemove, Names: names})
 }
 
@@ -52,7 +59,7 @@ func replyDel(c *engine.Call, res *store.Result) {
 		return
 	}
 	r.removed += res.N
-	if r.done += maxNames; r.done >= len(c.Args)-1 {
+	if r.done = r.next; r.done >= len(c.Args)-1 {
 		c.Answer(engine.Integer(r.removed))
 	}
 }

@@ -1,0 +1,248 @@
+package engine
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// group is a transaction over a door that other machines share. Nothing here keeps
+// their records out, so it goes as one message.
+//
+// Its commands are prepared on the present state. Those that answer without a record,
+// while none stands before them, answer for good: conditions in front of the message
+// ask that names and strings are still what they were. Reads behind a record are run
+// when that is applied.
+type group struct {
+	calls []Call
+	call  *Call      // the one that is prepared
+	ops   []*door.Op // records
+	looks map[string]watched
+	reads map[*door.Op][]int // calls that are run when an op was applied
+	why   string             // it cannot be one message
+}
+
+// maxTries is how often a transaction is prepared again because its keys have
+// changed meanwhile.
+const maxTries = 16
+
+// Why a transaction is not done in a cluster.
+const (
+	textGroup = "EXECABORT Transaction discarded: in a cluster it is one message, and "
+	textSteps = " cannot be part of one: filters have to be there, of one part, and a command takes 256 items at most"
+	textSeen  = " depends on a key that the commands before it change"
+	textMixed = "its records are of the catalogue (names, strings) or of one part of one filter, not of both"
+	textWatch = "a transaction that changes names or strings can watch no filter, and one that changes a filter nothing but that, if it has one part"
+	textAgain = "TRYAGAIN Other clients have changed the keys of this transaction meanwhile: nothing of it was done, send it again"
+)
+
+// take collects ops.
+func (g *group) take(ops []*door.Op) {
+	for _, op := range ops {
+		op.Settled, op.Err = false, nil
+	}
+	g.ops = append(g.ops, ops...)
+}
+
+// refuse notes why the transaction cannot be one message. The first reason counts.
+func (g *group) refuse(text string) {
+	if g.why == "" {
+		g.why = text
+	}
+}
+
+// refuseCall is refuse because of the call that is prepared.
+func (g *group) refuseCall(text string) { g.refuse("'" + Lower(g.call.Args[0]) + "'" + text) }
+
+// commitGroup runs the queued commands as one group. It answers c if that could not
+// be done.
+func (e *Engine) commitGroup(s *Session, c *Call, calls []Call) {
+	fresh, watches := slices.Clone(calls), s.watches
+	s.multi = false
+	for range maxTries {
+		if e.tryGroup(s, c, calls, watches) {
+			return
+		}
+		copy(calls, fresh) // nothing of them was done
+		if c.answered {
+			return
+		}
+	}
+	c.Fail(textAgain)
+}
+
+// tryGroup runs the queued commands once. It reports false if nothing was done, and
+// has answered c then, unless keys have changed meanwhile.
+func (e *Engine) tryGroup(s *Session, c *Call, calls []Call, watches map[string]watched) bool {
+	if e.changed(s, watches) {
+		c.Answer(Reply{Kind: NullArray})
+		return false
+	}
+	g := &group{calls: calls, looks: map[string]watched{}, reads: map[*door.Op][]int{}}
+	outer, quit := s.w, s.Quit
+	s.w, s.group, s.alone, s.copied = &Workspace{}, g, true, 0
+	defer func() { s.w, s.group, s.alone = outer, nil, false }()
+	for i := range calls {
+		s.Quit = false
+		e.collectCall(s, g, i)
+		quit = quit || s.Quit
+	}
+	if s.Quit = quit; len(g.ops) == 0 && g.why == "" {
+		return !e.changed(s, g.looks)
+	}
+	if !e.sendGroup(s, c, g, watches) {
+		e.dropPending(s)
+		return false
+	}
+	s.group, s.alone = nil, false // what is left to do is done as if it stood alone
+	pending := s.w.pending
+	s.w.pending = nil
+	for _, v := range pending {
+		e.answer(s, v)
+	}
+	for _, v := range pending {
+		e.again(s, v.calls)
+	}
+	e.settle(s)
+	return true
+}
+
+// changed reports whether a key is not what it was.
+func (e *Engine) changed(s *Session, before map[string]watched) bool {
+	for key, was := range before {
+		if e.look(s, []byte(key)) != was {
+			return true
+		}
+	}
+	return false
+}
+
+// dropPending gives up what was prepared.
+func (e *Engine) dropPending(s *Session) {
+	for _, v := range s.w.pending {
+		e.Budget.release(v.op.Cost)
+	}
+	s.w.pending = nil
+}
+
+// collectCall prepares a call of a group. A read behind a record is left for later.
+func (e *Engine) collectCall(s *Session, g *group, i int) {
+	c := &g.calls[i]
+	g.call = c
+	if c.barred {
+		e.bar(s, c)
+		return
+	}
+	cmd, own := e.table.resolve(c.Args), c.cmd
+	if had := len(g.ops); had > 0 && !cmd.writes() {
+		g.reads[g.ops[had-1]] = append(g.reads[g.ops[had-1]], i)
+		return
+	}
+	c.cmd = cmd
+	touched := len(s.w.pending) > 0 && s.w.touched(c)
+	before := map[string]watched{}
+	cmd.EachKey(c.Args, func(i int, _ Keys) { before[string(c.Args[i])] = e.look(s, c.Args[i]) })
+	had := len(g.ops)
+	e.run(s, g.calls[i:i+1])
+	if c.cmd == nil {
+		c.cmd = own // it was refused: After cleans up behind Before all the same
+	}
+	switch {
+	case len(g.ops) > had, c.finish != nil:
+	case touched:
+		g.refuseCall(textSeen)
+	default:
+		for key, was := range before {
+			if _, ok := g.looks[key]; !ok {
+				g.looks[key] = was
+			}
+		}
+	}
+}
+
+// sendGroup sends a group and waits for it. It reports false if nothing of it was
+// done, or if nobody knows; then it has answered, unless a condition did not hold.
+func (e *Engine) sendGroup(s *Session, c *Call, g *group, watches map[string]watched) bool {
+	var ops []*door.Op
+	if g.why == "" {
+		ops = append(e.expectations(s, g, watches), g.ops...)
+	}
+	if g.why != "" {
+		c.Fail(textGroup + g.why)
+		return false
+	}
+	for op, list := range g.reads {
+		op.Applied = func() {
+			for _, i := range list {
+				e.run(s, g.calls[i:i+1])
+			}
+		}
+	}
+	if err := e.doGroup(ops); err != nil {
+		if c.Answer(e.unsettled(err)); errors.Is(err, door.ErrGroup) || errors.Is(err, errTooLong) {
+			c.Fail(textGroup + OneLine(err))
+		}
+		return false
+	}
+	e.gate.watch.waits(s, "wait for a group")
+	e.door.Wait(ops)
+	for _, op := range ops {
+		if op.Err != nil {
+			c.Answer(e.unsettled(op.Err))
+			return false
+		}
+	}
+	for _, op := range ops {
+		if op.Record.Op.Expects() && op.Result.Err != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// expectations returns the conditions of a group. What they cannot ask for refuses it.
+func (e *Engine) expectations(s *Session, g *group, watches map[string]watched) []*door.Op {
+	first := &g.ops[0].Record
+	for _, op := range g.ops {
+		if r := &op.Record; r.Op.Part() != first.Op.Part() || r.Op.Part() && (r.ID != first.ID || r.Index != first.Index) {
+			g.refuse(textMixed)
+			return nil
+		}
+	}
+	var list []*door.Op
+	add := func(r store.Record) {
+		r.At = s.ms
+		list = append(list, &door.Op{Record: r, Part: g.ops[0].Part})
+	}
+	for key, was := range watches {
+		parts := e.partsOf(was.id)
+		switch {
+		case first.Op.Part() && was.id == first.ID && parts == 1:
+			add(store.Record{Op: store.OpExpectPart, ID: first.ID, Limit: was.version})
+		case first.Op.Part() || parts > 0:
+			g.refuse(textWatch)
+		default:
+			add(store.Record{Op: store.OpExpect, Name: []byte(key), ID: was.id, Deadline: was.deadline})
+		}
+	}
+	for key, was := range g.looks {
+		parts := e.partsOf(was.id)
+		switch {
+		case !first.Op.Part():
+			add(store.Record{Op: store.OpExpect, Name: []byte(key), ID: was.id, Deadline: was.deadline})
+		case was.id == first.ID && parts == 1:
+			add(store.Record{Op: store.OpExpectPart, ID: first.ID, Limit: was.version})
+		}
+	}
+	return list
+}
+
+// partsOf returns how many parts the entry of an id has: 0 if it is a string or gone.
+func (e *Engine) partsOf(id uint64) int {
+	if entry := e.state.Names.ByID(id); entry != nil {
+		return store.PartCount(entry)
+	}
+	return 0
+}

@@ -1,0 +1,125 @@
+package store
+
+import (
+	"github.com/bloomery/bloomery/foreign/redisbloom"
+	"github.com/bloomery/bloomery/server/internal/catalog"
+)
+
+// Merged is what a merge would do: records of one part, which had a version when
+// they were made.
+type Merged struct {
+	Entry   *catalog.Entry // the destination; nil if it is not there
+	Version uint64
+	Records []Record
+	scratch *State
+}
+
+// Release gives the memory of the records back.
+func (m *Merged) Release() {
+	if m.scratch != nil {
+		m.scratch.Discard()
+	}
+}
+
+// Merged returns what a record of OpCountMinMerge or OpTDigestMerge would do to its
+// destination now. It changes nothing: in a cluster the records are put in order, on
+// condition that the version is still the same. If there is no destination, the first
+// record makes it. The error is what Apply would answer.
+func (s *State) Merged(r *Record) (*Merged, error) {
+	m := &Merged{scratch: New()}
+	if err := s.fillScratch(m, r); err != nil {
+		m.Release()
+		return nil, err
+	}
+	var res Result
+	m.scratch.Names.Lock()
+	Apply(m.scratch, r, nil, &res)
+	target := m.scratch.Names.Get(r.Name)
+	effects := res.effects
+	res.Release()
+	m.scratch.Names.Unlock()
+	if res.Err != nil {
+		m.Release()
+		return nil, res.Err
+	}
+	for _, e := range effects {
+		switch {
+		case e.Op == OpTDigest && m.Entry == nil:
+		case target == nil || e.ID != target.ID || m.Entry == nil:
+			continue
+		default:
+			e.ID = m.Entry.ID
+		}
+		m.Records = append(m.Records, e)
+	}
+	return m, nil
+}
+
+// fillScratch copies the sketches of a merge into a state of their own.
+func (s *State) fillScratch(m *Merged, r *Record) error {
+	for i, name := range append([][]byte{r.Name}, r.Names...) {
+		e := s.Names.Lookup(name, r.At)
+		if e == nil || m.scratch.Names.Get(name) != nil {
+			continue // Apply says what is missing
+		}
+		p := PartOf(e)
+		if p == nil {
+			return ErrType
+		}
+		c, version, err := copySketch(p, m.scratch.memory)
+		if err != nil {
+			return err
+		}
+		if i == 0 {
+			m.Entry, m.Version = e, version
+		}
+		m.scratch.insertPart(name, e.Kind, NewPart(c))
+	}
+	return nil
+}
+
+// copySketch returns a copy of a sketch that can be merged, and its version.
+func copySketch(p *Part, memory *redisbloom.Memory) (c Contents, version uint64, err error) {
+	p.RLock()
+	defer p.RUnlock()
+	if p.gone {
+		return nil, 0, ErrMissing
+	}
+	switch v := p.contents.(type) {
+	case countMin:
+		sketch, err := v.Dump().New(memory)
+		if err != nil {
+			return nil, 0, err
+		}
+		return countMin{sketch, v.Depth()}, p.version, nil
+	case tdigest:
+		sketch, err := copyDigest(v, memory)
+		if err != nil {
+			return nil, 0, err
+		}
+		return tdigest{sketch}, p.version, nil
+	}
+	return nil, 0, ErrType
+}
+
+// copyDigest returns a copy of a digest with all of its nodes, compressed or not.
+func copyDigest(t tdigest, memory *redisbloom.Memory) (*redisbloom.TDigest, error) {
+	header := t.TDigest.AppendHeader(nil)
+	params, err := redisbloom.ParseTDigestHeader(header)
+	if err != nil {
+		return nil, err
+	}
+	params.Memory = memory
+	sketch, err := redisbloom.NewTDigest(params)
+	if err != nil {
+		return nil, err
+	}
+	merged, waiting := t.Nodes()
+	for _, err := range []error{sketch.Begin(header), sketch.LoadNodes(merged, false), sketch.LoadNodes(waiting, true)} {
+		if err != nil {
+			sketch.Release()
+			return nil, err
+		}
+	}
+	return sketch, nil
+}
