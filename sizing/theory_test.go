@@ -21,6 +21,7 @@ var theoryTables = []struct {
 	{"fill-power", tableFillPower},
 	{"textbook", tableTextbook},
 	{"variance", tableVariance},
+	{"unequal", tableUnequal},
 	{"blocked", tableBlocked},
 	{"bits-per-key", tableBitsPerKey},
 	{"partitioned", tablePartitioned},

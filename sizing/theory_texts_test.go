@@ -160,3 +160,16 @@ func tableSaved(w io.Writer) {
 		fmt.Fprintln(w)
 	}
 }
+
+// tableUnequal compares two blocks of 512 bits with as many keys, and with some
+// more in one and fewer in the other.
+func tableUnequal(w io.Writer) {
+	const bits, k = 512, 6
+	rate := func(keys float64) float64 { return math.Pow(1-math.Exp(-k*keys/bits), k) }
+	fmt.Fprintln(w, "keys in two blocks   rate of the first   of the second     mean   over 50 and 50")
+	for _, d := range []float64{0, 5, 10, 15, 20} {
+		a, b := rate(50-d), rate(50+d)
+		mean := (a + b) / 2
+		fmt.Fprintf(w, "%8.0f and %-6.0f  %18.3f%%  %13.3f%%  %6.3f%%  %14.2f\n", 50-d, 50+d, 100*a, 100*b, 100*mean, mean/rate(50))
+	}
+}

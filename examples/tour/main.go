@@ -104,7 +104,17 @@ func files() error {
 	}
 	defer m.Close()
 	fmt.Println(m.Contains([]byte("alice")))
-	return nil
+
+	g, err := file.Open(name, codec.Config{}) // into memory, to go on with it
+	if err != nil {
+		return err
+	}
+	seen, ok := g.(*bloom.Filter) // a file can hold any kind
+	if !ok {
+		return fmt.Errorf("%s: a %s filter, want bloom", name, g.Stats().Kind)
+	}
+	seen.AddString("bob")
+	return file.WriteFile(name, seen)
 }
 
 func static() error {

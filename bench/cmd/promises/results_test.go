@@ -105,3 +105,19 @@ func TestDamagedResults(t *testing.T) {
 		t.Errorf("the file is now %q, want it as it was", got)
 	}
 }
+
+// The results have every row and case of the plan, and ours keep their word in
+// all of them.
+func TestResultsAreComplete(t *testing.T) {
+	known, err := open(t.Context(), "../../results/promises.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := gather(known)
+	if d.missing > 0 {
+		t.Errorf("%d rows and cases are not measured", d.missing)
+	}
+	if broken := d.broken(); len(broken) > 0 {
+		t.Errorf("broken: %q", broken)
+	}
+}
