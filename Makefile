@@ -56,7 +56,7 @@ package-test: packages ## install the .deb, use it, purge it; needs root and a D
 reproduce: packages ## make the packages again from a copy of this commit: the checksums must be the same
 	scripts/reproduce $(VERSION) $(TARGETS)
 
-test: ## all that CI runs, with the time of each stage
+test: ## all tests, with the time of each stage
 	@$(STAGE) unit   $(MAKE) -s unit
 	@$(STAGE) gate   $(MAKE) -s gate
 	@$(MAKE) -s -j2 -Otarget $(PAIRED:%=timed-%)
