@@ -2,10 +2,12 @@ package store_test
 
 import (
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/codec"
+	"github.com/bloomery/bloomery/cuckoo"
 	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -54,5 +56,84 @@ func TestSwapChecksWhatItBuilds(t *testing.T) {
 	}
 	if s.Shadowed(id) {
 		t.Error("the shadow stays open")
+	}
+}
+
+// shadowed is a state with a cuckoo filter and an open shadow of it, in parts.
+func shadowed(t *testing.T, capacity int, parts uint8) (*store.Shadow, func(store.Record)) {
+	t.Helper()
+	s := store.New()
+	outline := func(capacity int) []byte {
+		o, err := codec.AppendOutline(nil, cuckoo.New(capacity, 0.01))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return o
+	}
+	main := apply(t, s, store.Record{Op: store.OpFilter, Name: []byte("k"), Value: store.AppendCreation(nil, &store.Plan{}, outline(1000))}).Entry
+	if res := apply(t, s, store.Record{Op: store.OpShadow, ID: main.ID, Value: store.AppendShadow(nil, &store.Plan{Parts: parts}, outline(capacity))}); res.Err != nil {
+		t.Fatal(res.Err)
+	}
+	sh := s.ShadowOf(main.ID)
+	return sh, func(r store.Record) {
+		t.Helper()
+		r.ID, r.Shadow, r.Room, r.SecondRoom = main.ID, sh.Entry.ID, store.Unlimited, store.Unlimited
+		p := store.PartOf(main)
+		p.Lock()
+		defer p.Unlock()
+		var res store.Result
+		store.Apply(s, &r, p, &res)
+		res.Release()
+		if res.Err != nil {
+			t.Fatal(res.Err)
+		}
+	}
+}
+
+// TestShadowMirrors adds to a filter and deletes from it while a shadow of four parts is
+// open: the shadow gets each item in the part where it is looked for, and counts what
+// was deleted.
+func TestShadowMirrors(t *testing.T) {
+	sh, change := shadowed(t, 1000, 2)
+	var of [4][]uint64
+	for h := uint64(1); slices.ContainsFunc(of[:], func(hs []uint64) bool { return len(hs) < 2 }); h++ {
+		if part := bloomery.Route(h<<32, 2); len(of[part]) < 2 {
+			of[part] = append(of[part], h<<32)
+		}
+	}
+	for i := range of { // two in a record, for different parts
+		pair := []uint64{of[i][0], of[(i+1)%4][1]}
+		change(store.Record{Op: store.OpFilterAdd, Hashes: pair, Second: pair})
+	}
+	for i, p := range store.Parts(sh.Entry) {
+		if got := p.Contents().Stats().Items; got != 2 {
+			t.Errorf("part %d has %d items, want 2", i, got)
+		}
+	}
+	change(store.Record{Op: store.OpFilterDelete, Hashes: []uint64{of[0][0], of[1][1], 12345}})
+	got, ok := sh.Progress()
+	capacity := uint64(0)
+	for _, p := range store.Parts(sh.Entry) {
+		capacity += p.Contents().Stats().Capacity
+	}
+	if !ok || got.Added != 8 || got.Missed != 2 || got.Items != 8 || got.Capacity != capacity || capacity < 4000 {
+		t.Errorf("Progress() = %+v, %v, want 8 added, 2 missed and a capacity of %d", got, ok, capacity)
+	}
+	if sh.Broken() {
+		t.Error("the shadow is broken though it had room")
+	}
+}
+
+// TestShadowBreaks adds more to a filter than its shadow takes: the filter has all of
+// it, and the shadow is broken.
+func TestShadowBreaks(t *testing.T) {
+	sh, change := shadowed(t, 10, 0)
+	hs := make([]uint64, 200)
+	for i := range hs {
+		hs[i] = uint64(i+1) * 0x9E3779B97F4A7C15
+	}
+	change(store.Record{Op: store.OpFilterAdd, Hashes: hs, Second: hs})
+	if !sh.Broken() {
+		t.Error("a shadow of 10 items took 200")
 	}
 }
