@@ -51,14 +51,26 @@ func (s Stats) String() string {
 	if s.Overflow > 0 {
 		line += ", " + percent(s.Overflow) + " of counters full"
 	}
-	line += ", false positive rate " + percent(s.Predicted)
-	if s.PredictedSigma > 0 {
-		line += " ± " + percent(s.PredictedSigma)
-	}
+	line += ", false positive rate " + s.rate()
 	if s.Asked > 0 {
 		line += " (asked " + percent(s.Asked) + ")"
 	}
 	return line
+}
+
+// negligible is a rate that is not written out unless a lower one was asked for:
+// nobody counts so many zeros.
+const negligible = 1e-10
+
+// rate is the predicted rate in words.
+func (s Stats) rate() string {
+	switch {
+	case s.Predicted > 0 && s.Predicted < negligible && s.Asked > negligible:
+		return "under " + percent(negligible)
+	case s.PredictedSigma > 0:
+		return percent(s.Predicted) + " ± " + percent(s.PredictedSigma)
+	}
+	return percent(s.Predicted)
 }
 
 // items is the number of keys in words.

@@ -10,6 +10,12 @@ import (
 
 func TestStatsString(t *testing.T) {
 	for want, s := range map[string]bloomery.Stats{
+		"bloom: about 2 keys of 1,000,000, 1.18 MiB, 0.00014% full, false positive rate under 0.00000001% (asked 1%)": {
+			Kind: "bloom", Capacity: 1_000_000, Items: 2, Bytes: 1_241_600, Saturation: 1.4e-6, Predicted: 2.2e-16, PredictedSigma: 6.2e-17, Asked: 0.01,
+		},
+		"standard: about 2 keys of 10, 64 B, 10% full, false positive rate 0.000000000002% (asked 0.00000000001%)": {
+			Kind: "standard", Capacity: 10, Items: 2, Bytes: 64, Saturation: 0.1, Predicted: 2e-14, Asked: 1e-13,
+		},
 		"bloom: about 1,000 keys of 1,000,000, 1.18 MiB, 0.07% full, false positive rate 0.0000012% (asked 1%)": {
 			Kind: "bloom", Capacity: 1_000_000, Items: 1000, Bytes: 1_241_600, Saturation: 0.0007, Predicted: 1.2e-8, Asked: 0.01,
 		},
