@@ -124,6 +124,7 @@ func NewContext(ctx context.Context, c Config) (*Server, error) {
 	s.engine = engine.New(engine.Config{
 		Commands: command.All(), State: state, Door: s.door, Keeper: s.door, Host: host{s}, Settings: s.settings, Clock: c.Now,
 		MaxMemory: c.MaxMemory, SetMaxMemory: s.setMaxMemory, Collect: s.collect, Users: s.userFile(),
+		Plain: c.Cluster != nil && c.Cluster.Protocol == protocolOff,
 	})
 	if err := s.complete(ctx); err != nil {
 		s.closeListeners()

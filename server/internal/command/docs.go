@@ -20,7 +20,7 @@ var docGroups = []struct{ name, title, intro string }{
 	{engine.GroupMulti, "Transactions", ""},
 	{engine.GroupConnection, "Connection", ""},
 	{engine.GroupServer, "Server", ""},
-	{engine.GroupCluster, "Cluster", "Answered as by a Redis whose cluster support is disabled."},
+	{engine.GroupCluster, "Cluster", "What clients of Redis Cluster ask: see [cluster.md](cluster.md). Without a cluster they are answered as by a Redis whose cluster support is disabled."},
 	{engine.GroupScripting, "Scripts", "Not supported. The error says why, and what to do instead."},
 	{engine.GroupPubSub, "Messages", "Not supported. The error says why, and what to do instead."},
 }

@@ -80,6 +80,7 @@ type Engine struct {
 	door  door.Door
 	// shared is the door if other machines write, too; nil if not.
 	shared door.Shared
+	plain  bool // clients are not told of the cluster
 	keep   door.Keeper
 	host   Host
 	clock  func() time.Time
@@ -118,6 +119,8 @@ type Config struct {
 	// SetMaxMemory is called when CONFIG SET has changed the bound; nil if
 	// nobody needs to know.
 	SetMaxMemory func(int64)
+	// Plain leaves clients untold that this is a cluster, if it is one.
+	Plain bool
 	// Users is the file that ACL LOAD and ACL SAVE use. The zero value means that
 	// there is none.
 	Users UserFile
@@ -130,7 +133,7 @@ type Config struct {
 func New(c Config) *Engine {
 	e := &Engine{
 		Settings: c.Settings, state: c.State, door: c.Door, keep: c.Keeper, host: c.Host, clock: c.Clock,
-		table: NewTable(c.Commands), memoryLimit: c.SetMaxMemory, collect: c.Collect,
+		table: NewTable(c.Commands), memoryLimit: c.SetMaxMemory, collect: c.Collect, plain: c.Plain,
 	}
 	if e.clock == nil {
 		e.clock = time.Now

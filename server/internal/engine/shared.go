@@ -146,6 +146,28 @@ func (x *Context) Fits(c *Call, name []byte, n int) bool {
 	return false
 }
 
+// Cluster describes the cluster. It reports false if there is none.
+func (e *Engine) Cluster() (door.Cluster, bool) {
+	if e.shared == nil {
+		return door.Cluster{}, false
+	}
+	return e.shared.Cluster(), true
+}
+
+// Cluster describes the cluster. It reports false if there is none.
+func (x *Context) Cluster() (door.Cluster, bool) { return x.e.Cluster() }
+
+// ClusterProtocol reports whether clients are told that this is a cluster.
+func (x *Context) ClusterProtocol() bool { return x.e.shared != nil && !x.e.plain }
+
+// Mode returns what HELLO and INFO call this server: standalone or cluster.
+func (x *Context) Mode() string {
+	if x.ClusterProtocol() {
+		return "cluster"
+	}
+	return "standalone"
+}
+
 // InCluster reports whether other machines write, too.
 func (x *Context) InCluster() bool { return x.e.shared != nil }
 

@@ -7,7 +7,7 @@ import "github.com/bloomery/bloomery/server/internal/engine"
 // Commands returns the commands for operators and client libraries.
 func Commands() []engine.Command {
 	return append(refusedCommands(),
-		bgsave, cluster, commandCommand, config, debug, info, lastSave, latency, module, monitor, readOnly, readWrite, save, shutdown, slowLog, timeCommand,
+		asking, bgsave, cluster, commandCommand, config, debug, info, lastSave, latency, module, monitor, readOnly, readWrite, save, shutdown, slowLog, timeCommand,
 		wait,
 	)
 }

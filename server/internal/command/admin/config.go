@@ -140,7 +140,12 @@ var parameters = []parameter{
 	}},
 	constant("save", ""),
 	constant("databases", "1"),
-	constant("cluster-enabled", "no"),
+	{name: "cluster-enabled", get: func(x *engine.Context) string {
+		if x.ClusterProtocol() {
+			return "yes"
+		}
+		return "no"
+	}},
 }
 
 // setFsync is CONFIG SET appendfsync.

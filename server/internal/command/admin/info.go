@@ -65,7 +65,7 @@ func infoServer(x *engine.Context, b *strings.Builder) {
 	f := x.Facts()
 	up := int64(x.Now().Sub(f.Started).Seconds())
 	line(b, "redis_version", engine.RedisVersion)
-	line(b, "redis_mode", "standalone")
+	line(b, "redis_mode", x.Mode())
 	line(b, "server_name", "bloomery")
 	line(b, "bloomery_version", f.Version)
 	line(b, "os", runtime.GOOS+" "+runtime.GOARCH)
@@ -231,8 +231,6 @@ func infoCommands(x *engine.Context, b *strings.Builder) {
 			c.FullName(), u.Calls, micros, micros/float64(max(u.Calls, 1)), u.Rejected, u.Failed)
 	})
 }
-
-func infoCluster(_ *engine.Context, b *strings.Builder) { line(b, "cluster_enabled", 0) }
 
 func infoKeyspace(x *engine.Context, b *strings.Builder) {
 	if all, timed := x.Names(); all > 0 {

@@ -36,37 +36,6 @@ var wait = engine.Command{
 	},
 }
 
-// cluster is CLUSTER, all of whose subcommands say that there is no cluster.
-var cluster = engine.Command{
-	Name: "cluster", Arity: -2, Group: engine.GroupCluster, Since: "3.0.0", Syntax: "subcommand", Summary: "Describes the cluster; there is none.",
-	Categories: []string{"slow"},
-	Subcommands: []engine.Command{
-		noCluster("info"), noCluster("slots"), noCluster("shards"), noCluster("nodes"), noCluster("myid"), noCluster("keyslot"),
-	},
-}
-
-func noCluster(name string) engine.Command {
-	return engine.Command{
-		Name: name, Arity: -2, Flags: engine.Loading | engine.Stale, Categories: []string{"slow"}, Complexity: "O(1)",
-		Summary: "Refused: cluster support is disabled.",
-		Run:     func(_ *engine.Context, c *engine.Call) { c.Answer(engine.Fail(textCluster)) },
-	}
-}
-
-// readOnly is READONLY.
-var readOnly = withoutCluster("readonly")
-
-// readWrite is READWRITE.
-var readWrite = withoutCluster("readwrite")
-
-func withoutCluster(name string) engine.Command {
-	return engine.Command{
-		Name: name, Arity: 1, Flags: engine.Fast | engine.Loading | engine.Stale, Categories: []string{"fast", "connection"}, Group: engine.GroupCluster,
-		Since: "3.0.0", Complexity: "O(1)", Summary: "Refused: cluster support is disabled.",
-		Run: func(_ *engine.Context, c *engine.Call) { c.Answer(engine.Fail(textCluster)) },
-	}
-}
-
 // module is MODULE LIST.
 var module = engine.Command{
 	Name: "module", Arity: -2, Group: engine.GroupServer, Since: "4.0.0", Syntax: "LIST", Summary: "Lists modules.",

@@ -1,0 +1,279 @@
+package admin
+
+import (
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+
+	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/engine"
+)
+
+// Clients that know Redis Cluster send each command to the node that has the slot of
+// its key. Here every node has all keys, so the slots are split evenly over the nodes
+// that are live: such clients spread their commands, and leave a dead node. No node
+// ever sends a client to another one.
+const slotCount = 16384
+
+// cluster is CLUSTER. Without a cluster all subcommands answer that there is none.
+var cluster = engine.Command{
+	Name: "cluster", Arity: -2, Group: engine.GroupCluster, Since: "3.0.0", Syntax: "subcommand", Summary: "Describes the cluster.",
+	Categories: []string{"slow"},
+	Subcommands: []engine.Command{
+		aboutCluster("info", "", "Returns whether the cluster takes writes, and its size.", 2, runClusterInfo),
+		aboutCluster("slots", "", "Returns which node clients are to use for which slots.", 2, runClusterSlots),
+		aboutCluster("shards", "", "Returns the nodes with their slots.", 2, runClusterShards),
+		aboutCluster("nodes", "", "Returns the nodes as lines of text.", 2, runClusterNodes),
+		aboutCluster("myid", "", "Returns the id of this node.", 2, runClusterMyID),
+		aboutCluster("keyslot", "key", "Returns the slot of a key.", 3, runKeySlot),
+		aboutCluster("countkeysinslot", "slot", "Returns how many keys are in a slot.", 3, runCountKeys),
+	},
+}
+
+// aboutCluster makes a subcommand of CLUSTER with so many arguments. They are counted
+// only where there is a cluster.
+func aboutCluster(name, syntax, summary string, arity int, run func(*engine.Context, *engine.Call, *door.Cluster)) engine.Command {
+	return engine.Command{
+		Name: name, Arity: -2, Flags: engine.Loading | engine.Stale | engine.Outside, Categories: []string{"slow"}, Syntax: syntax, Complexity: "O(n), n being the number of nodes",
+		Summary: summary,
+		Run: func(x *engine.Context, c *engine.Call) {
+			switch {
+			case !x.ClusterProtocol():
+				c.Fail(textCluster)
+			case len(c.Args) != arity:
+				c.Answer(engine.WrongArity("cluster|" + name))
+			default:
+				status, _ := x.Cluster()
+				run(x, c, &status)
+			}
+		},
+	}
+}
+
+// readOnly is READONLY, readWrite READWRITE, asking ASKING: every node answers every
+// command, so there is nothing to change.
+var (
+	readOnly  = inCluster("readonly", "Returns OK: every node of a cluster answers reads.")
+	readWrite = inCluster("readwrite", "Returns OK: every node of a cluster takes writes.")
+	asking    = inCluster("asking", "Returns OK: no node sends clients to another one.")
+)
+
+func inCluster(name, summary string) engine.Command {
+	return engine.Command{
+		Name: name, Arity: 1, Flags: engine.Fast | engine.Loading | engine.Stale, Categories: []string{"fast", "connection"}, Group: engine.GroupCluster,
+		Since: "3.0.0", Complexity: "O(1)", Summary: summary,
+		Run: func(x *engine.Context, c *engine.Call) {
+			if !x.ClusterProtocol() {
+				c.Fail(textCluster)
+				return
+			}
+			c.Answer(engine.OK())
+		},
+	}
+}
+
+// shard is a node with the slots that clients use it for.
+type shard struct {
+	*door.NodeStatus
+	id          string
+	host        string
+	port        int
+	first, last int // last is less than first if there are none
+}
+
+// shards returns the nodes of a cluster. Those that are live share the slots.
+func shards(x *engine.Context, s *door.Cluster) (all []shard) {
+	live, n := s.Alive(), 0
+	for i := range s.Nodes {
+		node := &s.Nodes[i]
+		if node.Left {
+			continue
+		}
+		v := shard{NodeStatus: node, id: nodeID(s.ID, node.Number), last: -1}
+		if host, port, err := net.SplitHostPort(node.Addr); err == nil {
+			v.host = host
+			v.port, _ = strconv.Atoi(port)
+		} else if node.Self {
+			v.port = x.Facts().Port // a client knows the host
+		}
+		if node.Live {
+			v.first, v.last = slotCount*n/live, slotCount*(n+1)/live-1
+			n++
+		}
+		all = append(all, v)
+	}
+	return all
+}
+
+// nodeID returns the 40 digits that stand for a node.
+func nodeID(cluster uint64, number uint32) string { return fmt.Sprintf("%016x%024x", cluster, number) }
+
+func runClusterSlots(x *engine.Context, c *engine.Call, s *door.Cluster) {
+	var rows []engine.Reply
+	for _, v := range shards(x, s) {
+		if v.last >= v.first {
+			node := engine.List(engine.Text(v.host), engine.Integer(int64(v.port)), engine.Text(v.id), engine.List())
+			rows = append(rows, engine.List(engine.Integer(int64(v.first)), engine.Integer(int64(v.last)), node))
+		}
+	}
+	c.Answer(engine.List(rows...))
+}
+
+func runClusterShards(x *engine.Context, c *engine.Call, s *door.Cluster) {
+	var rows []engine.Reply
+	for _, v := range shards(x, s) {
+		slots, health := engine.List(), "fail"
+		if v.Live {
+			slots, health = engine.List(engine.Integer(int64(v.first)), engine.Integer(int64(v.last))), "online"
+		}
+		node := engine.Pairs(
+			engine.Text("id"), engine.Text(v.id),
+			engine.Text("port"), engine.Integer(int64(v.port)),
+			engine.Text("ip"), engine.Text(v.host),
+			engine.Text("endpoint"), engine.Text(v.host),
+			engine.Text("role"), engine.Text("master"),
+			engine.Text("replication-offset"), engine.Integer(0),
+			engine.Text("health"), engine.Text(health),
+		)
+		rows = append(rows, engine.Pairs(engine.Text("slots"), slots, engine.Text("nodes"), engine.List(node)))
+	}
+	c.Answer(engine.List(rows...))
+}
+
+func runClusterNodes(x *engine.Context, c *engine.Call, s *door.Cluster) {
+	var b strings.Builder
+	for _, v := range shards(x, s) {
+		flags, link, slots := "master", "connected", ""
+		if v.Self {
+			flags = "myself,master"
+		}
+		if v.Live {
+			slots = fmt.Sprintf(" %d-%d", v.first, v.last)
+		} else {
+			flags, link = flags+",fail", "disconnected"
+		}
+		seen := int64(0)
+		if !v.Seen.IsZero() {
+			seen = v.Seen.UnixMilli()
+		}
+		fmt.Fprintf(&b, "%s %s:%d@0 %s - 0 %d %d %s%s\n", v.id, v.host, v.port, flags, seen, v.Number, link, slots)
+	}
+	c.Answer(engine.Reply{Kind: engine.Verbatim, Text: b.String()})
+}
+
+func runClusterInfo(_ *engine.Context, c *engine.Call, s *door.Cluster) {
+	state := "ok"
+	if !s.Quorum {
+		state = "fail"
+	}
+	var b strings.Builder
+	line(&b, "cluster_state", state)
+	line(&b, "cluster_slots_assigned", slotCount)
+	line(&b, "cluster_slots_ok", slotCount)
+	line(&b, "cluster_slots_pfail", 0)
+	line(&b, "cluster_slots_fail", 0)
+	line(&b, "cluster_known_nodes", members(s))
+	line(&b, "cluster_size", s.Alive())
+	line(&b, "cluster_current_epoch", len(s.Nodes))
+	line(&b, "cluster_my_epoch", s.Node)
+	line(&b, "cluster_stats_messages_sent", s.Sent)
+	line(&b, "cluster_stats_messages_received", s.Applied+s.Passed)
+	c.Answer(engine.Reply{Kind: engine.Verbatim, Text: b.String()})
+}
+
+// members returns how many nodes were not removed.
+func members(s *door.Cluster) (n int) {
+	for i := range s.Nodes {
+		if !s.Nodes[i].Left {
+			n++
+		}
+	}
+	return n
+}
+
+func runClusterMyID(_ *engine.Context, c *engine.Call, s *door.Cluster) {
+	c.Answer(engine.Text(nodeID(s.ID, s.Node)))
+}
+
+func runKeySlot(_ *engine.Context, c *engine.Call, _ *door.Cluster) {
+	c.Answer(engine.Integer(int64(keySlot(string(c.Args[2])))))
+}
+
+func runCountKeys(x *engine.Context, c *engine.Call, _ *door.Cluster) {
+	slot, ok := engine.ParseInt(c.Args[2])
+	switch {
+	case !ok:
+		c.Fail(engine.TextInteger)
+		return
+	case slot < 0 || slot >= slotCount:
+		c.Fail("ERR Invalid slot")
+		return
+	}
+	const some = 1000
+	n, cursor := int64(0), uint64(0)
+	for {
+		x.Look(func() {
+			cursor = x.Scan(cursor, some, func(v catalog.View) {
+				if keySlot(v.Name) == int(slot) {
+					n++
+				}
+			})
+		})
+		if cursor == 0 {
+			break
+		}
+	}
+	c.Answer(engine.Integer(n))
+}
+
+// keySlot returns the slot of a key as Redis Cluster does: of what is between the
+// first { and the next }, if that is something, else of all of it.
+func keySlot(key string) int {
+	if _, rest, ok := strings.Cut(key, "{"); ok {
+		if tag, _, ok := strings.Cut(rest, "}"); ok && tag != "" {
+			key = tag
+		}
+	}
+	sum := uint16(0)
+	for i := range len(key) {
+		sum ^= uint16(key[i]) << 8
+		for range 8 {
+			if sum&0x8000 != 0 {
+				sum = sum<<1 ^ 0x1021
+			} else {
+				sum <<= 1
+			}
+		}
+	}
+	return int(sum) % slotCount
+}
+
+// infoCluster is the section of INFO.
+func infoCluster(x *engine.Context, b *strings.Builder) {
+	line(b, "cluster_enabled", number(x.ClusterProtocol()))
+	s, ok := x.Cluster()
+	if !ok {
+		return
+	}
+	line(b, "cluster_name", s.Name)
+	line(b, "cluster_id", fmt.Sprintf("%016x", s.ID))
+	line(b, "cluster_node", s.Node)
+	line(b, "cluster_nodes", members(&s))
+	line(b, "cluster_nodes_live", s.Alive())
+	line(b, "cluster_serving", number(s.Serving))
+	line(b, "cluster_quorum", number(s.Quorum))
+	line(b, "cluster_lag", s.Lag)
+	line(b, "cluster_decider", s.Decider)
+	line(b, "cluster_messages_sent", s.Sent)
+	line(b, "cluster_messages_repeated", s.Repeated)
+	line(b, "cluster_messages_applied", s.Applied)
+	line(b, "cluster_messages_passed", s.Passed)
+	for _, l := range s.Lanes {
+		line(b, "cluster_lane_"+l.Name, fmt.Sprintf("applied=%d,head=%d,leader=%s,flight=%d,waiting=%d", l.Applied, l.Head, l.Leader, l.Flight, l.Waiting))
+	}
+	for i, p := range s.Problems {
+		line(b, "cluster_problem_"+strconv.Itoa(i), strings.Join(strings.Fields(p), " "))
+	}
+}
