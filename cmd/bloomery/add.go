@@ -38,7 +38,7 @@ get it as often as it occurs.`,
   echo zebra | bloomery add words.bf`,
 		Args: between(1, -1, "the filter to add to"),
 	}
-	newShell(cmd, func(ctx context.Context, s *shell, args []string) error { return o.run(ctx, s, args[0], args[1:]) })
+	newShell(cmd, func(ctx context.Context, s *shell, args []string) error { return o.run(ctx, s, args[0], args[1:]) }).bindSummary(cmd)
 	cmd.Flags().BoolVar(&o.force, "force", false, "write the filter even if it is over its capacity")
 	bindMultiset(cmd.Flags(), &o.multiset)
 	o.inputFlags.bind(cmd.Flags())

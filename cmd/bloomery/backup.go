@@ -38,7 +38,7 @@ To restore, unpack the file into an empty folder and start a server on it:
   bloomery backup bloomery-data -o - | zstd > backup.tar.zst`,
 		Args: between(1, 1, "a data folder"),
 	}
-	newShell(cmd, func(_ context.Context, s *shell, args []string) error { return runBackup(s, args[0], to, overwrite) })
+	newShell(cmd, func(_ context.Context, s *shell, args []string) error { return runBackup(s, args[0], to, overwrite) }).bindSummary(cmd)
 	cmd.Flags().StringVarP(&to, "output", "o", "", "`FILE` to write; - is standard output")
 	cmd.Flags().BoolVar(&overwrite, "overwrite", false, "replace FILE if it exists")
 	requireOutput(cmd)

@@ -67,7 +67,7 @@ occurs.
 
 --kind sliced makes a filter of each file, all in one, for bloomery which.
 
-Kinds: ` + strings.Join(kindNames(), ", ") + `.
+` + kindList() + `
 bloomery plan compares the kinds.`,
 		Example: `  bloomery build -n 1e6 -p 0.1% -o words.bf words.txt
   sort -u words.txt | bloomery build --estimate --kind standard -o small.bf
@@ -75,13 +75,18 @@ bloomery plan compares the kinds.`,
   bloomery build -n 1e5 -o tuesday.bf tuesday.txt`,
 		Args: cobra.ArbitraryArgs,
 	}
-	newShell(cmd, func(ctx context.Context, s *shell, args []string) error { return o.run(ctx, s, args) })
+	newShell(cmd, func(ctx context.Context, s *shell, args []string) error { return o.run(ctx, s, args) }).bindSummary(cmd)
 	o.flags(cmd)
 	cmd.Flags().BoolVar(&o.estimate, "estimate", false, "count the keys first and make the filter as large as they need")
 	bindMultiset(cmd.Flags(), &o.multiset)
 	o.inputFlags.bind(cmd.Flags())
 	o.bindOutput(cmd)
 	return cmd
+}
+
+// kindList is the list of kinds for the help.
+func kindList() string {
+	return wrapped("Kinds: "+strings.Join(kindNames(), ", ")+".", defaultWidth, "")
 }
 
 // bindMultiset adds the flag of the commands that put lines into a filter.
@@ -107,8 +112,8 @@ func (o *buildOptions) flags(cmd *cobra.Command) {
 	f.BoolVar(&o.force, "force", false, "write the filter even if it is over its capacity")
 	f.Var(&o.maxMemory, "max-memory", "memory for hashes that wait, and to build static kinds, 1MiB or more")
 	o.keyFlags.bind(f)
-	_ = cmd.RegisterFlagCompletionFunc("hash", cobra.FixedCompletions(hashNames(), cobra.ShellCompDirectiveNoFileComp))
-	_ = cmd.RegisterFlagCompletionFunc("kind", cobra.FixedCompletions(append(kindNames(), anyFuse, slicedKind), cobra.ShellCompDirectiveNoFileComp))
+	completeWords(cmd, "hash", hashNames()...)
+	completeWords(cmd, "kind", append(kindNames(), anyFuse, slicedKind)...)
 }
 
 // hasher returns the hasher that the flags ask for.
@@ -192,7 +197,7 @@ func (o *buildOptions) run(ctx context.Context, s *shell, args []string) error {
 		return errNoCounts(kind.Name)
 	case o.maxMemory.value < leastBuild:
 		return hinted{fmt.Errorf("--max-memory %s is below 1MiB", o.maxMemory.text), "what does not fit into memory waits in a temporary file"}
-	case o.output == "-" && s.asJSON:
+	case o.output == "-" && s.jsonToStdout():
 		return errJSONOutput
 	}
 	if o.foldable && kind.Name != "bloom" && kind.Name != "standard" {

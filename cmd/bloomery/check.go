@@ -66,12 +66,17 @@ values are few.`,
 	f.BoolVar(&o.noVerify, "no-verify", false, "do not verify the checksums of the filter")
 	o.inputFlags.bind(f)
 	o.keyFlags.bind(f)
+	cmd.ValidArgsFunction = firstIsFile
 	cmd.Flags().Lookup("quiet").Usage = "print nothing: only the exit code"
 	return cmd
 }
 
 func (o *checkOptions) run(ctx context.Context, s *shell, name string, values []string) error {
 	h, err := o.hasher()
+	if err != nil {
+		return err
+	}
+	name, err = s.located(ctx, name)
 	if err != nil {
 		return err
 	}

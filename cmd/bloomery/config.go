@@ -39,7 +39,7 @@ the settings that a server would have.`,
 func newConfigCheck() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check FILE",
-		Short: "Check a configuration file: unknown keys, wrong values, missing files",
+		Short: "Check a configuration file of a server",
 		Long: `check reads a configuration file of bloomery serve and lists everything that is
 wrong with it, with file, line and key: keys that are no setting, values of the
 wrong type or out of range, addresses, files and folders that are not there, and

@@ -52,10 +52,11 @@ unsealing gives the plain one, unless --to asks for another.`,
   bloomery convert --unseal secret.key -o opened.bf words.sealed`,
 		Args: between(1, 1, "the filter to convert"),
 	}
-	newShell(cmd, func(ctx context.Context, s *shell, args []string) error { return o.run(ctx, s, args[0]) })
+	newShell(cmd, func(ctx context.Context, s *shell, args []string) error { return o.run(ctx, s, args[0]) }).bindSummary(cmd)
 	cmd.Flags().StringVar(&o.to, "to", "", "`FORM` or kind to write: plain, transport or a kind")
 	cmd.Flags().StringVar(&o.seal, "seal", "", "encrypt what is written with the 32 secret bytes in `FILE`")
 	cmd.Flags().StringVar(&o.unseal, "unseal", "", "A is sealed with the 32 secret bytes in `FILE`")
+	completeWords(cmd, "to", append([]string{toPlain, toTransport, anyFuse}, kindNames()...)...)
 	o.bind(cmd.Flags())
 	o.bindOutput(cmd)
 	return cmd
@@ -66,10 +67,13 @@ func (o *convertOptions) run(ctx context.Context, s *shell, name string) error {
 	if err != nil {
 		return err
 	}
-	if o.output == "-" && s.asJSON {
+	if o.output == "-" && s.jsonToStdout() {
 		return errJSONOutput
 	}
 	if err := s.checkOutput(o.output, o.overwrite); err != nil {
+		return err
+	}
+	if name, err = s.located(ctx, name); err != nil {
 		return err
 	}
 	f, form, err := o.open(ctx, name, h)

@@ -39,11 +39,16 @@ The exit code is 0 if a number is above 0, else 1.`,
 	f.BoolVar(&o.noVerify, "no-verify", false, "do not verify the checksums of the filter")
 	o.inputFlags.bind(f)
 	o.keyFlags.bind(f)
+	cmd.ValidArgsFunction = firstIsFile
 	return cmd
 }
 
 func (o *countOptions) run(ctx context.Context, s *shell, name string, values []string) error {
 	h, err := o.hasher()
+	if err != nil {
+		return err
+	}
+	name, err = s.located(ctx, name)
 	if err != nil {
 		return err
 	}

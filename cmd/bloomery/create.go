@@ -21,7 +21,7 @@ Fill it with bloomery add.`,
   echo alice | bloomery add seen.bf`,
 		Args: between(1, 1, "the file to write"),
 	}
-	newShell(cmd, func(ctx context.Context, s *shell, args []string) error { return o.create(ctx, s, args[0]) })
+	newShell(cmd, func(ctx context.Context, s *shell, args []string) error { return o.create(ctx, s, args[0]) }).bindSummary(cmd)
 	o.flags(cmd)
 	bindOverwrite(cmd.Flags(), &o.overwrite)
 	for _, name := range []string{"force", "max-memory"} {
@@ -45,7 +45,7 @@ func (o *buildOptions) create(ctx context.Context, s *shell, name string) error 
 		return hinted{errors.New("a " + kind.Name + " filter never changes"), "build it from all keys: bloomery build --kind " + kind.Name}
 	case o.keys.text == "" && !kind.Features.Grow:
 		return errors.New("give the number of keys with -n")
-	case name == "-" && s.asJSON:
+	case name == "-" && s.jsonToStdout():
 		return errors.New("--json and - would both write to standard output")
 	}
 	if err := s.checkOutput(name, o.overwrite); err != nil {

@@ -9,7 +9,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"runtime/debug"
 	"time"
 
@@ -57,7 +56,7 @@ type dedupeOptions struct {
 func newDedupe() *cobra.Command {
 	o := &dedupeOptions{keys: countFlag(), rate: rateFlag(""), maxMemory: sizeFlag(""), seenBytes: sizeFlag("")}
 	cmd := &cobra.Command{
-		Use:     "dedupe [--max-memory SIZE] [--rate P | --exact] [-d D -k COLUMNS] [FILE...]",
+		Use:     "dedupe [--rate P | --exact] [-k COLUMNS] [-o FILE] [FILE...]",
 		Aliases: []string{"uniq"},
 		Short:   "Drop duplicate lines, keep their order, lose none",
 		Long: `dedupe writes each line of the files, or of standard input, the first time that
@@ -108,7 +107,7 @@ and is as it was after any error.`,
   bloomery dedupe -o access.log access.log`,
 		Args: cobra.ArbitraryArgs,
 	}
-	newShell(cmd, func(ctx context.Context, s *shell, args []string) error { return o.run(ctx, s, args) })
+	newShell(cmd, func(ctx context.Context, s *shell, args []string) error { return o.run(ctx, s, args) }).bindSummary(cmd)
 	f := cmd.Flags()
 	f.Var(&o.maxMemory, "max-memory", "memory for the whole program, 64M or more (default half of the memory)")
 	f.Var(&o.seenBytes, "seen-memory", "memory for what was seen, without the program: small ones are for tests")
@@ -117,11 +116,11 @@ and is as it was after any error.`,
 	f.VarP(&o.keys, "keys", "n", "with --rate, different lines to expect: if their hashes do not fit, start with the filter; refused if that does not hold them")
 	f.BoolVar(&o.exact, "exact", false, "compare whole lines, not hashes of 128 bits")
 	f.BoolVarP(&o.count, "count", "c", false, "write how often each line occurs, and a tab, in front of it; needs --exact")
-	f.StringVar(&o.temp, "temp", "", "where the temporary folder is made (default that of the system)")
+	f.StringVar(&o.temp, "temp", "", "`FOLDER` for temporary files (default that of the system)")
 	f.BoolVar(&o.header, "header", false, "the first line of each file is a header: write that of the first file only")
 	f.BoolVarP(&o.invert, "invert", "v", false, "write the duplicates instead of the new lines")
-	f.DurationVar(&o.window, "window", 0, "forget lines that did not occur for so long: 24h, 90m; needs --rate and -n")
-	f.StringVar(&o.state, "state", "", "file that carries what was seen from run to run")
+	f.DurationVar(&o.window, "window", 0, "forget lines that did not occur for the `DURATION`: 24h, 90m; needs --rate and -n")
+	f.StringVar(&o.state, "state", "", "`FILE` that carries what was seen from run to run")
 	f.StringVarP(&o.output, "output", "o", "-", "`FILE` to write; - is standard output")
 	bindOverwrite(f, &o.overwrite)
 	o.bind(f)
@@ -280,7 +279,7 @@ func (o *dedupeOptions) check() error {
 	case o.given("rate") && o.rate.value < sizing.MinBlockedRate:
 		return hinted{fmt.Errorf("--rate %s is below 1e-6", o.rate.text), "without --rate no line is lost"}
 	}
-	return o.checkState()
+	return checkFolder("--state", o.state)
 }
 
 // checkFiles refuses what would overwrite a file, or lose the output.
@@ -335,22 +334,6 @@ func (o *dedupeOptions) checkTemp(s *shell) error {
 		return fmt.Errorf("--temp %s: %w", o.temp, cause(err))
 	}
 	s.warn("no temporary folder if memory is full: %v; choose another place with --temp", err)
-	return nil
-}
-
-// checkState looks for the folder of the state: an hour later is too late.
-func (o *dedupeOptions) checkState() error {
-	if o.state == "" {
-		return nil
-	}
-	folder := filepath.Dir(followed(o.state))
-	info, err := os.Stat(folder)
-	switch {
-	case err != nil:
-		return about("--state "+o.state, fmt.Errorf("%s: %w", folder, cause(err)))
-	case !info.IsDir():
-		return fmt.Errorf("--state %s: %s is no folder", o.state, folder)
-	}
 	return nil
 }
 

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"math"
@@ -93,9 +92,9 @@ func (o *dedupeOptions) result(job *dedupe.Job, sum dedupe.Summary, lost float64
 // all lines are written.
 func (o *dedupeOptions) report(s *shell, r dedupeJSON) error {
 	switch {
-	case s.quiet:
+	case s.quiet && s.summaryFile == "":
 	case s.asJSON:
-		if err := json.NewEncoder(s.errOut).Encode(r); err != nil {
+		if err := s.printTo(s.errOut, r); err != nil {
 			return err
 		}
 	default:

@@ -65,6 +65,11 @@ type diffJSON struct {
 }
 
 func (o *diffOptions) run(ctx context.Context, s *shell, nameA, nameB string) error {
+	paths, err := s.locatedAll(ctx, []string{nameA, nameB})
+	if err != nil {
+		return err
+	}
+	nameA, nameB = paths[0], paths[1]
 	if o.patch.output != "" {
 		return makePatch(ctx, s, o.patch, nameA, nameB)
 	}
@@ -79,7 +84,7 @@ func (o *diffOptions) run(ctx context.Context, s *shell, nameA, nameB string) er
 	if s.asJSON {
 		err = s.print(d)
 	} else {
-		err = d.print(s, nameA, nameB)
+		err = d.print(s, s.given(nameA), s.given(nameB))
 	}
 	if err == nil && !d.Same {
 		return errNo

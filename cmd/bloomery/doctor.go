@@ -21,7 +21,7 @@ func newDoctor() *cobra.Command {
 	var o doctorOptions
 	cmd := &cobra.Command{
 		Use:   "doctor DIR",
-		Short: "Check a data folder: what is in it, every checksum, damage by file and offset",
+		Short: "Check a data folder: what is in it, and what is damaged",
 		Long: `doctor reads every byte of a data folder and prints what is in it. It needs as
 much memory as the data. The server must not be running. Without --repair it
 changes nothing.

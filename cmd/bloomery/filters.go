@@ -50,19 +50,16 @@ func kindFor(name string, rate float64) (codec.Kind, error) {
 	return kindNamed(name)
 }
 
-// notPiped refuses standard input as a filter, which is read more than once.
+// notPiped refuses standard input as a filter that is replaced.
 func notPiped(name string) error {
 	if name != "-" {
 		return nil
 	}
-	return hinted{errors.New("-: a filter is not read from standard input"), "write it to a file first; one of this name is ./-"}
+	return hinted{errors.New("-: a filter from standard input cannot be replaced"), "write it to a file first; one of this name is ./-"}
 }
 
 // openFilter reads the filter in a file into memory.
 func openFilter(ctx context.Context, name string, h hashing.Hasher) (bloomery.Hashed, error) {
-	if err := notPiped(name); err != nil {
-		return nil, err
-	}
 	info, err := headOf(name)
 	if err != nil {
 		return nil, err
@@ -112,8 +109,9 @@ func mapFilter(ctx context.Context, name string, h hashing.Hasher, verify bool) 
 	return asked{m.View, m}, nil
 }
 
-// headSize is enough for the header of an encoding in any form.
-const headSize = 256
+// headSize is enough for the header of an encoding in any form, and to recognize
+// other files.
+const headSize = 512
 
 // formOf returns how the filter in a file is written down.
 func formOf(name string) (codec.Form, error) {
@@ -156,15 +154,14 @@ func headBytes(name string) ([]byte, error) {
 
 // headOf returns what the header of a filter file says.
 func headOf(name string) (none codec.Info, err error) {
-	if err := notPiped(name); err != nil {
-		return none, err
-	}
 	head, err := headBytes(name)
 	switch {
 	case err != nil:
 		return none, err
 	case codec.Sealed(head):
 		return none, errSealed(name)
+	case !startsLikeFilter(head):
+		return none, notFilter(name, head)
 	}
 	info, err := codec.Inspect(bytes.NewReader(head))
 	if err != nil && !errors.Is(err, bloomery.ErrCorrupt) && !errors.Is(err, bloomery.ErrVersion) {

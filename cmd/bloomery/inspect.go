@@ -76,7 +76,7 @@ func (o *inspectOptions) run(ctx context.Context, s *shell, names []string) erro
 			return err
 		}
 		if err != nil && last != nil {
-			report(s.errOut, fmt.Errorf("inspect: %w", last)) // all are told, one at the end
+			report(s.errOut, fmt.Errorf("inspect: %w", last)) // all are printed, one at the end
 		}
 		if err != nil {
 			last = err
@@ -87,7 +87,16 @@ func (o *inspectOptions) run(ctx context.Context, s *shell, names []string) erro
 
 // show prints what is in a file. The error is also for what is damaged.
 func (o *inspectOptions) show(ctx context.Context, s *shell, name string, h hashing.Hasher) error {
-	r, err := abandon(ctx, func() (*inspected, error) { return o.inspect(ctx, name, h) })
+	path, err := s.located(ctx, name)
+	if err != nil {
+		return err
+	}
+	r, err := abandon(ctx, func() (*inspected, error) { return o.inspect(ctx, path, h) })
+	if err != nil {
+		err = s.withGiven(err)
+	} else {
+		r.name = s.given(path)
+	}
 	if errors.Is(err, context.Canceled) {
 		return err
 	}
@@ -119,9 +128,6 @@ type inspected struct {
 }
 
 func (o *inspectOptions) inspect(ctx context.Context, name string, h hashing.Hasher) (*inspected, error) {
-	if err := notPiped(name); err != nil {
-		return nil, err
-	}
 	r := &inspected{name: name}
 	f, err := os.Open(name)
 	if err != nil {
@@ -129,8 +135,11 @@ func (o *inspectOptions) inspect(ctx context.Context, name string, h hashing.Has
 	}
 	defer f.Close() //nolint:errcheck // it was only read
 	data := bufio.NewReaderSize(f, 1<<20)
-	if head, _ := data.Peek(headSize); codec.Sealed(head) {
+	switch head, _ := data.Peek(headSize); {
+	case codec.Sealed(head):
 		return nil, errSealed(name)
+	case !startsLikeFilter(head):
+		return nil, notFilter(name, head)
 	}
 	if r.info, err = codec.Inspect(data); err != nil {
 		return nil, about(name, cause(err))
@@ -168,7 +177,7 @@ func (o *inspectOptions) inspect(ctx context.Context, name string, h hashing.Has
 	return r, nil
 }
 
-// damage is the error that tells a damaged file, or one that cannot be opened.
+// damage is the error of a damaged file, or of one that cannot be opened.
 func (r *inspected) damage() error {
 	if err := r.info.Err(); err != nil {
 		return about(r.name, err)

@@ -31,7 +31,7 @@ func newLoad() *cobra.Command {
 	o := &loadOptions{}
 	cmd := &cobra.Command{
 		Use:   "load [--addr HOST:PORT] [--reserve N,P] KEY [FILE...]",
-		Short: "Add the lines of files or standard input to a server's Bloom filter",
+		Short: "Add the lines of files or standard input to a server's filter",
 		Long: `load adds all lines to the Bloom filter KEY of a server that speaks RESP:
 bloomery serve, or Redis with RedisBloom. Many lines travel in one BF.MADD, and
 many commands are on their way at once. A filter that does not exist is made by
@@ -50,12 +50,18 @@ users of the machine see it.`,
   zcat urls.gz | bloomery load --reserve 10M,0.1% urls`,
 		Args: between(1, -1, "the key of the filter"),
 	}
-	newShell(cmd, func(ctx context.Context, s *shell, args []string) error { return o.run(ctx, s, args[0], args[1:]) })
+	newShell(cmd, func(ctx context.Context, s *shell, args []string) error { return o.run(ctx, s, args[0], args[1:]) }).bindSummary(cmd)
 	f := cmd.Flags()
 	o.connectFlags.bind(f, "127.0.0.1:6379", "`ADDRESS` of the server: HOST:PORT, tls:HOST:PORT or unix:PATH")
 	f.StringVar(&o.reserve, "reserve", "", "make the filter first, for `N,P`: 1e6,0.1%")
 	f.IntVar(&o.batch, "batch", 1000, "most lines in a command")
 	o.inputFlags.bind(f)
+	cmd.ValidArgsFunction = func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		if len(args) == 0 { // the key
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return nil, cobra.ShellCompDirectiveDefault
+	}
 	return cmd
 }
 

@@ -182,9 +182,6 @@ func usageText(f *pflag.Flag) string {
 // defaultText is the value of a flag that is not given. It does not depend on the
 // machine: manuals are made on one and read on another.
 func defaultText(f *pflag.Flag) string {
-	if f.Name == "max-memory" && f.Value.Type() == "bytes" {
-		return " (default three quarters of the memory)"
-	}
 	switch f.DefValue {
 	case "", "false", "0", "[]":
 		return ""

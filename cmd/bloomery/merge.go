@@ -61,7 +61,7 @@ Of more it is not known.`,
 }
 
 func mergeCommand(cmd *cobra.Command, o *mergeOptions) {
-	newShell(cmd, func(ctx context.Context, s *shell, args []string) error { return o.run(ctx, s, cmd.Name(), args) })
+	newShell(cmd, func(ctx context.Context, s *shell, args []string) error { return o.run(ctx, s, cmd.Name(), args) }).bindSummary(cmd)
 	cmd.Flags().BoolVar(&o.force, "force", false, "write the filter even if it is over its capacity")
 	o.bind(cmd.Flags())
 	o.bindOutput(cmd)
@@ -74,6 +74,10 @@ func (o *mergeOptions) run(ctx context.Context, s *shell, verb string, names []s
 		return err
 	}
 	if err := s.checkOutput(o.output, o.overwrite); err != nil {
+		return err
+	}
+	names, err = s.locatedAll(ctx, names)
+	if err != nil {
 		return err
 	}
 	f, err := openFilter(ctx, names[0], h)

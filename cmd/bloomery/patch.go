@@ -33,7 +33,7 @@ checked by its checksums.`,
   bloomery patch monday.bf day.patch`,
 		Args: between(2, 2, "a filter and a patch"),
 	}
-	newShell(cmd, func(ctx context.Context, s *shell, args []string) error { return o.run(ctx, s, args[0], args[1]) })
+	newShell(cmd, func(ctx context.Context, s *shell, args []string) error { return o.run(ctx, s, args[0], args[1]) }).bindSummary(cmd)
 	cmd.Flags().StringVarP(&o.output, "output", "o", "", "`FILE` to write instead of A; - is standard output")
 	bindOverwrite(cmd.Flags(), &o.overwrite)
 	return cmd
@@ -47,6 +47,15 @@ type patchedJSON struct {
 
 func (o *patchOptions) run(ctx context.Context, s *shell, name, patch string) error {
 	to := o.outputFlags
+	var err error
+	if to.output != "" {
+		if name, err = s.located(ctx, name); err != nil {
+			return err
+		}
+	}
+	if patch, err = s.located(ctx, patch); err != nil {
+		return err
+	}
 	if to.output == "" {
 		unlock, err := s.lockExisting(ctx, name)
 		if err != nil {
@@ -55,7 +64,7 @@ func (o *patchOptions) run(ctx context.Context, s *shell, name, patch string) er
 		defer unlock()
 		to = outputFlags{name, true}
 	}
-	if to.output == "-" && s.asJSON {
+	if to.output == "-" && s.jsonToStdout() {
 		return errJSONOutput
 	}
 	if err := s.checkOutput(to.output, to.overwrite); err != nil {
@@ -118,7 +127,7 @@ func (s *shell) saveBytes(ctx context.Context, to outputFlags, data []byte) erro
 
 // makePatch writes what makes the first filter into the second.
 func makePatch(ctx context.Context, s *shell, to outputFlags, nameA, nameB string) error {
-	if to.output == "-" && s.asJSON {
+	if to.output == "-" && s.jsonToStdout() {
 		return errJSONOutput
 	}
 	if err := s.checkOutput(to.output, to.overwrite); err != nil {
@@ -155,9 +164,6 @@ func readPlain(name string) (data []byte, form codec.Form, err error) {
 
 // readWhole reads a file that fits into memory.
 func readWhole(name string) ([]byte, error) {
-	if err := notPiped(name); err != nil {
-		return nil, err
-	}
 	info, err := os.Stat(name)
 	if err != nil {
 		return nil, about(name, cause(err))

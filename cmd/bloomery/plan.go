@@ -86,7 +86,8 @@ filter, so each real key hides among K.
 	f.Float64Var(&o.anonymity, "anonymity", 0, "choose the rate so that each key of a published filter hides among `K`; needs --universe")
 	f.Var(&o.universe, "universe", "number of possible keys, for --anonymity: 1e8")
 	f.BoolVar(&o.plot, "plot", false, "draw the false positive rate as keys are added")
-	_ = cmd.RegisterFlagCompletionFunc("needs", cobra.FixedCompletions(needNames(), cobra.ShellCompDirectiveNoFileComp))
+	completeList(cmd, "needs", needNames()...)
+	cmd.ValidArgsFunction = cobra.FixedCompletions([]string{"n=", "p=", "m=", "k=", "bits="}, cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveNoSpace)
 	return cmd
 }
 

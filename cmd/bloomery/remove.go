@@ -34,7 +34,7 @@ is removed as often as it occurs.`,
   echo alice | bloomery remove seen.cf`,
 		Args: between(1, -1, "the filter to remove from"),
 	}
-	newShell(cmd, func(ctx context.Context, s *shell, args []string) error { return o.run(ctx, s, args[0], args[1:]) })
+	newShell(cmd, func(ctx context.Context, s *shell, args []string) error { return o.run(ctx, s, args[0], args[1:]) }).bindSummary(cmd)
 	cmd.Flags().BoolVar(&o.multiset, "multiset", false, "remove a line as often as it occurs")
 	o.inputFlags.bind(cmd.Flags())
 	o.keyFlags.bind(cmd.Flags())

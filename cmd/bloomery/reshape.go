@@ -44,6 +44,7 @@ most others the exit code is 4.`,
 	o.make = o.fold
 	reshapeCommand(cmd, o)
 	cmd.Flags().IntVar(&o.by, "by", 2, "how many times smaller, `N`")
+	completeWords(cmd, "by", "2", "4", "8")
 	return cmd
 }
 
@@ -92,7 +93,7 @@ others.`,
 }
 
 func reshapeCommand(cmd *cobra.Command, o *reshapeOptions) {
-	newShell(cmd, func(ctx context.Context, s *shell, args []string) error { return o.run(ctx, s, args[0]) })
+	newShell(cmd, func(ctx context.Context, s *shell, args []string) error { return o.run(ctx, s, args[0]) }).bindSummary(cmd)
 	cmd.Flags().StringVarP(&o.output, "output", "o", "", "`FILE` to write instead of A; - is standard output")
 	bindOverwrite(cmd.Flags(), &o.overwrite)
 	o.bind(cmd.Flags())
@@ -108,7 +109,12 @@ func (o *reshapeOptions) run(ctx context.Context, s *shell, name string) error {
 	if to.output == "" {
 		to = outputFlags{name, true}
 	}
-	if to.output == "-" && s.asJSON {
+	if o.output != "" {
+		if name, err = s.located(ctx, name); err != nil {
+			return err
+		}
+	}
+	if to.output == "-" && s.jsonToStdout() {
 		return errJSONOutput
 	}
 	if err := s.checkOutput(to.output, to.overwrite); err != nil {

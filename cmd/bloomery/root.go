@@ -42,12 +42,14 @@ func newRoot() *cobra.Command {
 		return usage(cmd, prefixed(cmd, worded{err, parsing.ReplaceAllString(err.Error(), "")}))
 	})
 	root.SetVersionTemplate("{{.Version}}\n")
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), "FlagUsages", fmt.Sprintf("FlagUsagesWrapped %d", defaultWidth)))
 	root.AddCommand(
 		newPlan(), newBuild(), newCreate(), newAdd(), newRemove(), newCheck(), newCount(), newWhich(), newDedupe(), newInspect(),
 		newMerge(), newIntersect(), newDiff(), newPatch(), newFold(), newGrow(), newNoise(), newConvert(), newLoad(), newBench(),
 		newServe(), newPage(), newPing(), newTop(), newConfig(), newDoctor(), newBackup(), newMan(), newVersion(),
 	)
 	strict(root)
+	completeAll(root)
 	return root
 }
 

@@ -50,9 +50,6 @@ func (s sealing) WriteTo(w io.Writer) (int64, error) {
 
 // openSealed reads the filter in a sealed file into memory.
 func openSealed(ctx context.Context, name string, key [sealKeySize]byte, h hashing.Hasher) (bloomery.Hashed, error) {
-	if err := notPiped(name); err != nil {
-		return nil, err
-	}
 	return abandon(ctx, func() (bloomery.Hashed, error) {
 		f, err := os.Open(name)
 		if err != nil {

@@ -36,7 +36,7 @@ func newServe() *cobra.Command {
 	var o serveOptions
 	cmd := &cobra.Command{
 		Use:   "serve",
-		Short: "Serve filters on the Redis protocol: BF, CF, CMS, TOPK and TDIGEST as RedisBloom",
+		Short: "Serve filters on the Redis protocol, as RedisBloom does",
 		Long: `serve answers Redis clients: BF.*, CF.*, CMS.*, TOPK.* and TDIGEST.* as
 RedisBloom does, to the byte, and FILTER.* for filters of every kind. Its page,
 the HTTP API and /metrics are at the address --http, http://127.0.0.1:8379 by
@@ -86,7 +86,7 @@ func serveFlags(f *pflag.FlagSet, c *server.Config, o *serveOptions) {
 	}
 	f.StringVar(&o.logLevel, "log-level", "info", "debug, info, warn or error")
 	f.StringVar(&o.logFormat, "log-format", "text", "text or json")
-	f.StringVar(&o.file, "config", "", "TOML file with settings")
+	f.StringVar(&o.file, "config", "", "TOML `FILE` with settings")
 	f.BoolVar(&o.printConfig, "print-config", false, "print the settings in force and exit")
 }
 
@@ -96,6 +96,9 @@ func completeSettings(cmd *cobra.Command) {
 	for _, s := range server.Settings() {
 		if len(s.Values) > 0 {
 			completeWords(cmd, s.Name, s.Values...)
+		}
+		if s.File {
+			_ = cmd.MarkFlagFilename(s.Name) // it is there
 		}
 	}
 	completeWords(cmd, "log-level", "debug", "info", "warn", "error")

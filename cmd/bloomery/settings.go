@@ -85,6 +85,9 @@ func settingFlag(f *pflag.FlagSet, c *server.Config, s server.Setting) {
 		panic(err) // a default that is no value
 	}
 	flag := f.VarPF(&settingValue{s, c}, s.Name, "", s.Help)
+	if s.Name == "max-memory" { // it depends on the machine
+		flag.DefValue = "three quarters of the memory"
+	}
 	if s.Kind == "bool" {
 		flag.NoOptDefVal = "true"
 	}

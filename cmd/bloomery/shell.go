@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -25,6 +27,11 @@ type shell struct {
 	verbose    bool
 	noProgress bool
 	colour     string
+
+	summaryFile string       // where the summary goes as JSON, if not empty
+	collected   bytes.Buffer // the summary, for that file
+
+	pipes pipes
 
 	lookup   func(string) (string, bool) // the environment
 	terminal func(stream any) bool
@@ -50,7 +57,8 @@ func newShell(cmd *cobra.Command, f func(ctx context.Context, s *shell, args []s
 		default:
 			return usage(cmd, fmt.Errorf("%s: --color %q: want auto, always or never", nameOf(cmd), s.colour))
 		}
-		err := f(cmd.Context(), s, args)
+		defer s.closePipes()
+		err := s.withGiven(s.summarized(func() error { return f(cmd.Context(), s, args) }))
 		if err == nil {
 			return nil
 		}
@@ -72,19 +80,16 @@ func nameOf(cmd *cobra.Command) string {
 	return name
 }
 
-// completeWords makes shells offer words as values of a flag.
-func completeWords(cmd *cobra.Command, flag string, words ...string) {
-	// It fails only for a flag that is not there.
-	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
-}
-
 // errHelp asks for the short help: nothing was given and nobody pipes.
 var errHelp = errors.New("help")
 
 // files returns what the arguments stand for, errHelp if that would be a wait
 // for somebody to type.
 func (s *shell) files(args []string) ([]string, error) {
-	if len(args) == 0 && s.terminal(s.in) {
+	switch {
+	case s.pipes.stdin && (len(args) == 0 || slices.Contains(args, "-")):
+		return nil, hinted{errors.New("standard input is the filter already"), "give the values as arguments, or their file with -f"}
+	case len(args) == 0 && s.terminal(s.in):
 		return nil, errHelp
 	}
 	return args, nil
@@ -138,8 +143,15 @@ func (s *shell) warn(format string, args ...any) {
 }
 
 // print writes one JSON object and a newline to standard output.
-func (s *shell) print(v any) error {
-	enc := json.NewEncoder(s.out)
+func (s *shell) print(v any) error { return s.printTo(s.out, v) }
+
+// printTo writes one JSON object and a newline to a stream, or to the file of
+// --summary.
+func (s *shell) printTo(w io.Writer, v any) error {
+	if s.summaryFile != "" {
+		w = &s.collected
+	}
+	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	return enc.Encode(v)
 }

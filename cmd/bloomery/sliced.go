@@ -94,7 +94,7 @@ func (o *buildOptions) checkSliced(s *shell, files []string) error {
 		return errors.New("-n and --estimate exclude each other")
 	case o.maxMemory.value < leastBuild:
 		return fmt.Errorf("--max-memory %s is below 1MiB", o.maxMemory.text)
-	case o.output == "-" && s.asJSON:
+	case o.output == "-" && s.jsonToStdout():
 		return errJSONOutput
 	}
 	if err := notInput(o.output, files); err != nil {

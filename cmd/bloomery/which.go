@@ -56,6 +56,10 @@ func (o *whichOptions) run(ctx context.Context, s *shell, names []string) error 
 	if err != nil {
 		return err
 	}
+	paths, err := s.locatedAll(ctx, names)
+	if err != nil {
+		return err
+	}
 	files, err := s.files(o.files)
 	if err != nil {
 		return err
@@ -65,8 +69,8 @@ func (o *whichOptions) run(ctx context.Context, s *shell, names []string) error 
 		return err
 	}
 	w := wherever{key: o.compared, separator: o.separator(), invert: o.invert, asJSON: s.asJSON}
-	for _, name := range names {
-		m, err := openMember(ctx, name, h, len(w.labels))
+	for i, path := range paths {
+		m, err := openMember(ctx, path, names[i], h, len(w.labels))
 		if err != nil {
 			return err
 		}
@@ -111,20 +115,21 @@ func (m member) close() {
 	}
 }
 
-// openMember opens a filter, whose labels come behind so many of others.
-func openMember(ctx context.Context, name string, h hashing.Hasher, first int) (member, error) {
-	info, err := headOf(name)
+// openMember opens a filter that is called by a name, and whose labels come
+// behind so many of others.
+func openMember(ctx context.Context, path, name string, h hashing.Hasher, first int) (member, error) {
+	info, err := headOf(path)
 	if err != nil {
 		return member{}, err
 	}
 	if info.Name != slicedKind {
-		f, err := mapFilter(ctx, name, h, true)
+		f, err := mapFilter(ctx, path, h, true)
 		if err != nil {
 			return member{}, err
 		}
 		return member{labels: []string{name}, first: first, hashes: hashesOf(f.Hashed), filter: f}, nil
 	}
-	set, err := openSliced(ctx, name, info, h)
+	set, err := openSliced(ctx, path, info, h)
 	if err != nil {
 		return member{}, err
 	}
