@@ -4,7 +4,8 @@
 //
 //	go run ./cmd/lookups -doc ../docs/static.md -plot ../docs/img/lookups.svg
 //
-// The kinds of one rate take turns, and the fastest of their rounds counts.
+// The kinds of one rate take turns, and the fastest of their rounds counts, by CPU
+// time.
 package main
 
 import (
@@ -117,7 +118,7 @@ func measure(n, rounds int, rate float64) ([]figure, error) {
 			}
 		}), timing.Over(queries, asked/4, f.ContainsHashes))
 	}
-	times := timing.Interleave(loops, rounds, false, timing.Wall)
+	times := timing.Interleave(loops, rounds, false, timing.CPU)
 	for i := range figures {
 		figures[i].one, figures[i].batch = times[2*i], times[2*i+1]
 	}
