@@ -1,5 +1,7 @@
 package main
 
+// The command add: adds lines to a filter that exists.
+
 import (
 	"context"
 	"math"

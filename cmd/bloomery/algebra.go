@@ -1,5 +1,7 @@
 package main
 
+// Union and intersection of filters of any kind, for merge and intersect.
+
 import (
 	"fmt"
 	"reflect"

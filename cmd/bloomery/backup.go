@@ -1,5 +1,7 @@
 package main
 
+// The command backup: copies the data folder of a server into a tar file.
+
 import (
 	"context"
 	"errors"

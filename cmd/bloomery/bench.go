@@ -1,5 +1,7 @@
 package main
 
+// The command bench: measures every kind of filter on this machine.
+
 import (
 	"context"
 	"errors"

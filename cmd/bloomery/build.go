@@ -1,5 +1,7 @@
 package main
 
+// The command build: its flags, and what it prints.
+
 import (
 	"context"
 	"errors"

@@ -1,5 +1,7 @@
 package main
 
+// How a filter is made of lines, for build.
+
 import (
 	"context"
 	"errors"

@@ -1,5 +1,7 @@
 package main
 
+// The command check: prints the values that are in a filter, like grep.
+
 import (
 	"context"
 	"encoding/json"

@@ -2,6 +2,8 @@
 
 package main
 
+// Whether a standard stream was closed when the program started.
+
 import (
 	"os"
 

@@ -1,5 +1,7 @@
 package main
 
+// The commands config check and config show.
+
 import (
 	"cmp"
 	"context"

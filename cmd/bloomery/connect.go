@@ -1,5 +1,7 @@
 package main
 
+// Connections to a server, for the commands that are clients of one.
+
 import (
 	"bufio"
 	"context"

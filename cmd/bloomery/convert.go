@@ -1,5 +1,7 @@
 package main
 
+// The command convert: writes a filter in another form or as another kind.
+
 import (
 	"context"
 	"fmt"

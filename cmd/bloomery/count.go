@@ -1,5 +1,7 @@
 package main
 
+// The command count: how often values were inserted.
+
 import (
 	"context"
 	"encoding/json"

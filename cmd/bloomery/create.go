@@ -1,5 +1,7 @@
 package main
 
+// The command create: writes an empty filter.
+
 import (
 	"context"
 	"errors"

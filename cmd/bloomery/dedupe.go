@@ -1,5 +1,7 @@
 package main
 
+// The command dedupe: its flags, and how it runs.
+
 import (
 	"context"
 	"errors"

@@ -1,5 +1,7 @@
 package main
 
+// The command diff: compares two filters.
+
 import (
 	"bufio"
 	"bytes"
@@ -51,8 +53,8 @@ is short if little changed. The exit code is then 0.`,
 	return cmd
 }
 
-// diffJSON is what diff tells with --json. Fields about both filters are
-// missing if these cannot be united, or the kind cannot tell.
+// diffJSON is what diff prints with --json. Fields about both filters are
+// missing if these cannot be united, or the kind does not know.
 type diffJSON struct {
 	A          statsJSON `json:"a"`
 	B          statsJSON `json:"b"`
@@ -158,7 +160,7 @@ func inCommon(a, b bloomery.Hashed) (ok bool, both, either uint64) {
 }
 
 // estimate fills in what follows from the number of keys in the union of both,
-// if the kind can tell it.
+// if the kind knows it.
 func (d *diffJSON) estimate(union bloomery.Hashed) {
 	either, exact := itemsOf(union)
 	kind, err := kindNamed(d.A.Kind)

@@ -1,5 +1,7 @@
 package main
 
+// The command doctor: checks and repairs the data folder of a server.
+
 import (
 	"context"
 	"errors"

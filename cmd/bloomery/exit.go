@@ -1,5 +1,7 @@
 package main
 
+// Exit codes, and errors with advice.
+
 import (
 	"context"
 	"errors"
@@ -52,7 +54,7 @@ func (w worded) Error() string { return w.text }
 // Unwrap returns the error in its own words.
 func (w worded) Unwrap() error { return w.error }
 
-// exitCode returns the exit code that tells err.
+// exitCode returns the exit code for err.
 func exitCode(err error) int {
 	is := func(targets ...error) bool {
 		for _, target := range targets {

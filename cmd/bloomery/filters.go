@@ -1,5 +1,7 @@
 package main
 
+// Kinds by name, and opening filters of every kind.
+
 import (
 	"bytes"
 	"context"

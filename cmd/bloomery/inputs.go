@@ -1,5 +1,7 @@
 package main
 
+// The flags that say how input is cut into records.
+
 import (
 	"errors"
 	"fmt"

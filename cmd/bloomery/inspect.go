@@ -1,5 +1,7 @@
 package main
 
+// The command inspect: its flags, and what it reads.
+
 import (
 	"bufio"
 	"context"

@@ -1,5 +1,7 @@
 package main
 
+// What inspect prints.
+
 import (
 	"encoding/binary"
 	"errors"

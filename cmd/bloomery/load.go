@@ -1,5 +1,7 @@
 package main
 
+// The command load: its flags, and how it starts.
+
 import (
 	"context"
 	"errors"

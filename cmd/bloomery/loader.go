@@ -1,5 +1,7 @@
 package main
 
+// How lines are put into a filter of a server, pipelined.
+
 import (
 	"bufio"
 	"context"

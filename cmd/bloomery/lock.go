@@ -1,5 +1,7 @@
 package main
 
+// Locks of files that are read, changed and replaced.
+
 import (
 	"context"
 	"errors"

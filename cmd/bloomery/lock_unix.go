@@ -2,6 +2,8 @@
 
 package main
 
+// Locks of files on Unix.
+
 import (
 	"errors"
 	"os"

@@ -1,5 +1,7 @@
 package main
 
+// Locks of files on Windows.
+
 import (
 	"errors"
 	"os"

@@ -1,5 +1,7 @@
 package main
 
+// The command man: the manual as pages for man(1).
+
 import (
 	"fmt"
 	"io"

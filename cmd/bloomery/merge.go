@@ -1,5 +1,7 @@
 package main
 
+// The commands merge and intersect.
+
 import (
 	"context"
 	"errors"
@@ -120,7 +122,7 @@ func (o *mergeOptions) run(ctx context.Context, s *shell, verb string, names []s
 }
 
 // keysInCommon estimates how many keys are in two filters. The bits that an
-// intersection has left do not tell: many are there by chance.
+// intersection has left prove nothing: many are there by chance.
 func keysInCommon(ctx context.Context, names []string, h hashing.Hasher) uint64 {
 	if len(names) != 2 {
 		return unknownItems
@@ -143,14 +145,14 @@ func mergeHint(verb string, err error) error {
 	return hinted{err, "to " + verb + " filters, build them with the same --kind, -n, -p and --seed"}
 }
 
-// mergedJSON is what merge and intersect tell with --json.
+// mergedJSON is what merge and intersect print with --json.
 type mergedJSON struct {
 	File    string    `json:"file"`
 	Filters int       `json:"filters"`
 	Stats   statsJSON `json:"stats"`
 }
 
-// merged tells what came out of filters, the first of which was asked for a rate.
+// merged reports what came out of filters, the first of which was asked for a rate.
 func (s *shell) merged(name string, stats statsJSON, filters int, asked float64, start time.Time) error {
 	if s.asJSON {
 		return s.print(mergedJSON{name, filters, stats})

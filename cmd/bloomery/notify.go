@@ -1,5 +1,7 @@
 package main
 
+// Reports to systemd: ready, reloading, stopping.
+
 import "net"
 
 // notifySocket is the environment variable with which systemd names the socket that

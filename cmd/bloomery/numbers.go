@@ -1,5 +1,7 @@
 package main
 
+// Flags that are numbers with units.
+
 import (
 	"errors"
 	"fmt"

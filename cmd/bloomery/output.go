@@ -1,5 +1,7 @@
 package main
 
+// The flags that say which file is written, and how it is written.
+
 import (
 	"context"
 	"errors"

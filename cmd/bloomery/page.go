@@ -1,5 +1,7 @@
 package main
 
+// The command page: calculator and lessons without a server.
+
 import (
 	"context"
 	"errors"

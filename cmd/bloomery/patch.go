@@ -1,5 +1,7 @@
 package main
 
+// The command patch, and what diff --patch writes.
+
 import (
 	"context"
 	"fmt"

@@ -1,5 +1,7 @@
 package main
 
+// The command ping: asks whether a server answers.
+
 import (
 	"bufio"
 	"context"

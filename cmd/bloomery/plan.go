@@ -1,5 +1,7 @@
 package main
 
+// The command plan: its flags, and the needs that they state.
+
 import (
 	"context"
 	"errors"

@@ -1,5 +1,7 @@
 package main
 
+// plan --anonymity: filters that are published.
+
 import (
 	"errors"
 	"fmt"

@@ -1,5 +1,7 @@
 package main
 
+// plan --queries: whether a filter is worth its cost.
+
 import (
 	"errors"
 	"fmt"

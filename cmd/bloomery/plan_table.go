@@ -1,5 +1,7 @@
 package main
 
+// The answer of plan, as a table and as JSON.
+
 import (
 	"fmt"
 	"math"

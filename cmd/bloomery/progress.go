@@ -1,5 +1,7 @@
 package main
 
+// The line that shows how far a job is.
+
 import (
 	"fmt"
 	"io"

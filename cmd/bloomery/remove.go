@@ -1,5 +1,7 @@
 package main
 
+// The command remove: deletes keys from a filter.
+
 import (
 	"context"
 	"fmt"

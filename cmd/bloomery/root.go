@@ -1,5 +1,7 @@
 package main
 
+// The root command: all commands, and how one command line is run.
+
 import (
 	"context"
 	"fmt"

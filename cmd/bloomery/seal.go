@@ -1,5 +1,7 @@
 package main
 
+// Sealed filters: keys of convert --seal and --unseal.
+
 import (
 	"bufio"
 	"bytes"

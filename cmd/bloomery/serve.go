@@ -1,5 +1,7 @@
 package main
 
+// The command serve: starts the server and ends it by signals.
+
 import (
 	"context"
 	"errors"

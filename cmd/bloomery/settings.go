@@ -1,5 +1,7 @@
 package main
 
+// Settings from the environment.
+
 import (
 	"errors"
 	"fmt"

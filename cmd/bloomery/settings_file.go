@@ -1,5 +1,7 @@
 package main
 
+// Settings from a configuration file, and what can be wrong with one.
+
 import (
 	"errors"
 	"fmt"

@@ -1,5 +1,7 @@
 package main
 
+// What all commands on files and pipes share: streams and common flags.
+
 import (
 	"bytes"
 	"context"

@@ -1,5 +1,7 @@
 package main
 
+// build --kind sliced: many filters in one file.
+
 import (
 	"bufio"
 	"context"

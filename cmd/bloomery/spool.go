@@ -1,5 +1,7 @@
 package main
 
+// Hashes that wait until their number is known, in memory and in a temporary file.
+
 import (
 	"context"
 	"iter"

@@ -1,5 +1,7 @@
 package main
 
+// Filters that never change, built within a limit of memory.
+
 import (
 	"context"
 	"fmt"

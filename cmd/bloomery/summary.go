@@ -1,5 +1,7 @@
 package main
 
+// What build and add print of a filter.
+
 import (
 	"math"
 	"time"

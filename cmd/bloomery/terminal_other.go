@@ -2,6 +2,8 @@
 
 package main
 
+// Terminals on systems without modes.
+
 import "os"
 
 // isTerminal reports whether somebody sits at a stream: here, whether it is a

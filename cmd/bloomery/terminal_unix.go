@@ -2,6 +2,8 @@
 
 package main
 
+// Terminals on Unix: size, keys, changes of size.
+
 import (
 	"os"
 	"os/signal"

@@ -1,5 +1,7 @@
 package main
 
+// Terminals on Windows: size, keys.
+
 import (
 	"os"
 

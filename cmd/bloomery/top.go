@@ -1,5 +1,7 @@
 package main
 
+// The command top: its flags, and how it runs.
+
 import (
 	"bufio"
 	"context"

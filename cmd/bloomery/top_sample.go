@@ -1,5 +1,7 @@
 package main
 
+// What top asks a server for.
+
 import (
 	"bufio"
 	"context"

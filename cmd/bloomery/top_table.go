@@ -1,5 +1,7 @@
 package main
 
+// The table of top.
+
 import (
 	"cmp"
 	"fmt"

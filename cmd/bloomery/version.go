@@ -1,5 +1,7 @@
 package main
 
+// The command version: what is known of this binary.
+
 import (
 	"context"
 	"fmt"

@@ -1,5 +1,7 @@
 package main
 
+// The command which: the filters that may hold a value.
+
 import (
 	"context"
 	"encoding/json"

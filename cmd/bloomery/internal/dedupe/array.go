@@ -1,5 +1,7 @@
 package dedupe
 
+// Arrays at cache lines, within bounds of memory.
+
 import (
 	"fmt"
 	"math"

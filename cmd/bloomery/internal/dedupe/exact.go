@@ -1,5 +1,7 @@
 package dedupe
 
+// Exact: duplicates without a loss, through a temporary folder where memory ends.
+
 import (
 	"bufio"
 	"errors"

@@ -1,5 +1,7 @@
 package dedupe
 
+// Job: one run over an input.
+
 import (
 	"bufio"
 	"context"

@@ -1,5 +1,7 @@
 package dedupe
 
+// How one stream of lines is judged, and split where memory ends.
+
 import (
 	"container/heap"
 	"context"

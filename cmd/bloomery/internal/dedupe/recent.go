@@ -1,5 +1,7 @@
 package dedupe
 
+// Lines that are forgotten after some time.
+
 import (
 	"fmt"
 	"math"

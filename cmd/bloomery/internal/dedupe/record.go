@@ -1,5 +1,7 @@
 package dedupe
 
+// The temporary folder, and the records in its files.
+
 import (
 	"bufio"
 	"encoding/binary"

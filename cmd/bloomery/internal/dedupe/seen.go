@@ -1,5 +1,7 @@
 package dedupe
 
+// Seen: hashes as long as memory allows, then a filter.
+
 import (
 	"fmt"
 	"math"

@@ -1,5 +1,7 @@
 package dedupe
 
+// What a run leaves for the next one, as a file.
+
 import (
 	"encoding/binary"
 	"errors"

@@ -1,5 +1,7 @@
 package dedupe
 
+// An exact set of texts in one array.
+
 import (
 	"encoding/binary"
 	"math/bits"

@@ -1,5 +1,7 @@
 package lines
 
+// Batch: records of a file that follow each other.
+
 import (
 	"bytes"
 	"fmt"

@@ -1,5 +1,7 @@
 package lines
 
+// Compressed files, recognised by their first bytes.
+
 import (
 	"bufio"
 	"bytes"

@@ -1,5 +1,7 @@
 package lines
 
+// Input: what is read, and how it is cut into records.
+
 import (
 	"errors"
 	"io"

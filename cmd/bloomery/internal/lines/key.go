@@ -1,5 +1,7 @@
 package lines
 
+// Key: what of a line is compared.
+
 import (
 	"bytes"
 	"strings"

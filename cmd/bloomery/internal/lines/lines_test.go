@@ -254,7 +254,7 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// TestStart asks for the marks that a caller tells files apart by.
+// TestStart asks for the marks that a caller separates files by.
 func TestStart(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "f")
 	if err := os.WriteFile(name, []byte("head\none\ntwo\n"), 0o600); err != nil {

@@ -1,5 +1,7 @@
 package lines
 
+// How blocks of input are worked on by several goroutines, in order.
+
 import (
 	"context"
 	"errors"

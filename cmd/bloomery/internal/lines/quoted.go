@@ -1,5 +1,7 @@
 package lines
 
+// Quoted columns of CSV.
+
 import (
 	"bytes"
 	"errors"

@@ -1,5 +1,7 @@
 package lines
 
+// How files are read, one after the other.
+
 import (
 	"bytes"
 	"errors"
