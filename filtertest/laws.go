@@ -45,7 +45,7 @@ var long = flag.Bool("filtertest.long", false, "measure false positive rates wit
 // effort returns how many false positives at rate p are waited for, and how
 // many keys the filters hold together: a rate is a mean over filters, and small
 // ones differ. The tolerance is in standard deviations and so grows by itself
-// where little is measured: 200 false positives have a sigma of 7%, 30 of 18%.
+// where little is measured: 300 false positives have a sigma of 6%, 30 of 18%.
 func effort(p float64) (positives float64, keys int) {
 	switch {
 	case *long:
@@ -55,14 +55,14 @@ func effort(p float64) (positives float64, keys int) {
 	case testing.Short() || p < 1e-2:
 		return 100, measuring.Million / 10
 	}
-	return 200, measuring.Million / 10
+	return 300, measuring.Million / 5
 }
 
 // keepsRate holds the mean over fresh filters to the rate asked, and to the
 // rate that the filters themselves predict: random keys at every rate, other
-// kinds of keys at the highest one, 200,000 keys at the lowest one that takes no
-// hundred million queries. With -filtertest.long it is all of them at every rate, and
-// a million keys, with -short one row, 1% of random keys.
+// kinds of keys at the highest one, a million keys at the lowest one that takes no
+// hundred million queries. With -filtertest.long it is all of them at every rate,
+// with -short one row, 1% of random keys.
 func keepsRate(t *testing.T, k Kind) {
 	large := 1.0
 	for _, p := range k.Rates {
@@ -86,10 +86,8 @@ func keepsRate(t *testing.T, k Kind) {
 			switch {
 			case i > 0 && !*long && (testing.Short() || p < slices.Max(k.Rates)):
 				continue
-			case i == 0 && *long:
+			case i == 0 && (*long || p == large && !testing.Short()):
 				sizes = []int{10, 1000, 1_000_000}
-			case i == 0 && p == large && !testing.Short():
-				sizes = []int{10, 1000, 200_000}
 			case i == 0 && !testing.Short():
 				sizes = []int{10, 1000}
 			}
