@@ -1,9 +1,12 @@
 package command_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/bloomery/bloomery/server/internal/engine"
 )
 
 // TestHello asks for a protocol, a name and a user at once.
@@ -63,5 +66,34 @@ func TestClientKillChooses(t *testing.T) {
 		if got := b.line("CLIENT LIST ID " + id); got != "-ERR Invalid client ID" {
 			t.Errorf("CLIENT LIST ID %s = %s", id, got)
 		}
+	}
+}
+
+// TestLongestClientName sets a name of 64 KiB, and one that is a byte longer.
+func TestLongestClientName(t *testing.T) {
+	b := newBench(t, 1<<30)
+	name := strings.Repeat("n", 64<<10)
+	if got := b.do("CLIENT", "SETNAME", name); got != "+OK" {
+		t.Errorf("SETNAME of 64 KiB = %.100s", got)
+	}
+	if got := b.do("CLIENT", "SETNAME", name+"n"); !strings.HasPrefix(got, "-ERR Client names") {
+		t.Errorf("SETNAME of more = %.100s", got)
+	}
+	if got := b.line("CLIENT GETNAME"); got != `"`+name+`"` {
+		t.Errorf("GETNAME has %d bytes", len(got))
+	}
+}
+
+// TestUsagesAreOfCallsAndRejections asks which commands have figures: those that were
+// called, and those that were refused.
+func TestUsagesAreOfCallsAndRejections(t *testing.T) {
+	b := newBench(t, 1<<30)
+	b.line("BF.ADD k x")
+	b.line("BF.EXISTS k") // an item is missing
+	var got []string
+	b.engine.Usages(func(name string, u *engine.Usage) { got = append(got, name) })
+	slices.Sort(got)
+	if want := []string{"bf.add", "bf.exists"}; !slices.Equal(got, want) {
+		t.Errorf("commands with figures: %q, want %q", got, want)
 	}
 }
