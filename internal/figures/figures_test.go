@@ -9,17 +9,17 @@ import (
 
 func TestCount(t *testing.T) {
 	for s, want := range map[string]uint64{
-		"0": 0, "1000": 1000, "1e6": 1_000_000, "1E6": 1_000_000, "10M": 10_000_000, "1.5k": 1500, "1_000": 1000,
+		"0": 0, "1000": 1000, "1e6": 1_000_000, "9e18": 9_000_000_000_000_000_000, "1E6": 1_000_000, "10M": 10_000_000, "1.5k": 1500, "1_000": 1000,
 		"2Ki": 2048, "3G": 3_000_000_000, "9007199254740993": 9007199254740993,
-		"1,000": 1000, "12,345,678": 12_345_678, "1,000k": 1_000_000,
+		"1,000": 1000, "12,345,678": 12_345_678, "9,007,199,254,740,993": 9007199254740993, "9223372036854775807": math.MaxInt64, "1,000k": 1_000_000,
 	} {
 		if got, err := figures.Count(s); err != nil || got != want {
 			t.Errorf("Count(%q) = %d, %v, want %d", s, got, err, want)
 		}
 	}
-	for _, s := range []string{"", "-1", "1.5", "many", "1e30", "10MB", "1in10", "inf", "nan", "10x", "k", "1,5", "1,00", "1,0000", ",100", "1,000,00", "1,000,"} {
-		if got, err := figures.Count(s); err == nil {
-			t.Errorf("Count(%q) = %d, want an error", s, got)
+	for _, s := range []string{"", "-1", "1.5", "many", "1e30", "10MB", "1in10", "inf", "nan", "10x", "k", "1,5", "1,00", "1,0000", ",100", "1,000,00", "1,000,", "9223372036854775808", "8Ei", "10E"} {
+		if got, err := figures.Count(s); err == nil || got != 0 {
+			t.Errorf("Count(%q) = %d, %v, want 0 and an error", s, got, err)
 		}
 	}
 }
@@ -32,9 +32,9 @@ func TestRate(t *testing.T) {
 			t.Errorf("Rate(%q) = %v, %v, want %v", s, got, err, want)
 		}
 	}
-	for _, s := range []string{"", "0", "1", "100%", "-0.1", "nan", "inf", "1in0", "in5", "0.01k", "x"} {
-		if got, err := figures.Rate(s); err == nil {
-			t.Errorf("Rate(%q) = %v, want an error", s, got)
+	for _, s := range []string{"", "0", "1", "100%", "-0.1", "nan", "inf", "1in0", "in5", "0.01k", "x", "1/x", "x/2"} {
+		if got, err := figures.Rate(s); err == nil || got != 0 {
+			t.Errorf("Rate(%q) = %v, %v, want 0 and an error", s, got, err)
 		}
 	}
 }
@@ -48,15 +48,20 @@ func TestSizes(t *testing.T) {
 		}
 	}
 	for s, want := range map[string]uint64{
-		"9585059": 9585059, "10M": 10_000_000, "64KiB": 8 * 65536, "1e6bits": 1_000_000, "1kbit": 1000, "8B": 64,
+		"9585059": 9585059, "10M": 10_000_000, "64KiB": 8 * 65536, "1e6bits": 1_000_000, "1kbit": 1000, "8B": 64, "1.1e18B": 8_800_000_000_000_000_000,
 	} {
 		if got, err := figures.Bits(s); err != nil || got != want {
 			t.Errorf("Bits(%q) = %d, %v, want %d", s, got, err, want)
 		}
 	}
-	for _, s := range []string{"", "-1", "1e40", "2EiB", "5x", "MiB"} {
-		if got, err := figures.Bits(s); err == nil {
-			t.Errorf("Bits(%q) = %v, want an error", s, got)
+	for _, s := range []string{"", "-1", "1e40", "1.2e18B", "2EiB", "5x", "5xb", "MiB"} {
+		if got, err := figures.Bits(s); err == nil || got != 0 {
+			t.Errorf("Bits(%q) = %v, %v, want 0 and an error", s, got, err)
+		}
+	}
+	for _, s := range []string{"", "-1", "1e40", "8EiB", "5x", "5xb", "MiB"} {
+		if got, err := figures.Size(s); err == nil || got != 0 {
+			t.Errorf("Size(%q) = %v, %v, want 0 and an error", s, got, err)
 		}
 	}
 }
@@ -68,8 +73,8 @@ func TestShare(t *testing.T) {
 		}
 	}
 	for _, s := range []string{"", "-1", "nan", "inf", "1k", "half"} {
-		if got, err := figures.Share(s); err == nil {
-			t.Errorf("Share(%q) = %v, want an error", s, got)
+		if got, err := figures.Share(s); err == nil || got != 0 {
+			t.Errorf("Share(%q) = %v, %v, want 0 and an error", s, got, err)
 		}
 	}
 }
