@@ -75,7 +75,7 @@ func TestGoRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	bin := filepath.Join(dir, "bin") + string(filepath.Separator)
-	build := exec.CommandContext(t.Context(), "go", append([]string{"build", "-overlay", replaced, "-o", bin}, names...)...)
+	build := exec.CommandContext(t.Context(), "go", append([]string{"build", "-ldflags=-s -w", "-overlay", replaced, "-o", bin}, names...)...)
 	build.Dir = root
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
