@@ -27,7 +27,7 @@ const (
 const (
 	textTransaction = "ERR the transaction is too long: it may have %d commands and arguments (CONFIG SET max-transaction), " +
 		"and commands like KEYS count for 1000 each; send it in several"
-	textCopies = "ERR this transaction has copied too much: change long strings outside of MULTI and EXEC"
+	textCopies = "ERR this transaction has copied too much: change strings outside of MULTI and EXEC"
 )
 
 // enqueue keeps a call for EXEC. Its arguments are copied: the buffer they are

@@ -118,8 +118,8 @@ func TestTransactionsAreBounded(t *testing.T) {
 	}
 }
 
-// TestTransactionCopiesLittle asks that a transaction cannot copy a long string
-// again and again while all others wait.
+// TestTransactionCopiesLittle asks that a transaction cannot copy a string again and
+// again while all others wait, be it long or not.
 func TestTransactionCopiesLittle(t *testing.T) {
 	b := newBench(t, 8<<30)
 	b.state = store.New()
@@ -131,7 +131,7 @@ func TestTransactionCopiesLittle(t *testing.T) {
 		Commands: command.All(), State: b.state, Door: memory, Keeper: memory, Host: b, MaxMemory: 8 << 30,
 		Settings: engine.NewSettings(engine.RedisBloomDefaults(), ""),
 	})
-	b.do("SET", "s", strings.Repeat("v", 100<<20))
+	b.do("SET", "s", strings.Repeat("v", 25<<20))
 	b.line("MULTI")
 	for range 6 {
 		b.line("APPEND s 1")
@@ -140,11 +140,21 @@ func TestTransactionCopiesLittle(t *testing.T) {
 	b.line("SET s 1")
 	b.line("APPEND s 1")
 	got := strings.Split(strings.Trim(b.line("EXEC"), "[]"), "-ERR this transaction has copied too much")
-	if len(got) != 5 || !strings.HasPrefix(got[0], ":104857601 :104857602 :104857603 ") || !strings.HasSuffix(got[4], "+OK :2") {
+	if len(got) != 5 || !strings.HasPrefix(got[0], ":26214401 :26214402 :26214403 ") || !strings.HasSuffix(got[4], "+OK :2") {
 		t.Errorf("EXEC = %q", got)
 	}
 	b.do("SET", "s", strings.Repeat("v", 300<<20))
 	if got := b.lines("MULTI", "APPEND s 1", "EXEC")[2]; got != "[:314572801]" {
 		t.Errorf("APPEND to a string longer than the limit, once = %s", got)
+	}
+	const n, size = 3000, 50 << 10 // 150 MB
+	b.do("SET", "s", strings.Repeat("v", size))
+	b.line("MULTI")
+	for range n {
+		b.line("APPEND s 1")
+	}
+	refused := strings.Count(b.line("EXEC"), "copied too much")
+	if most := 64<<20/size + 1; refused < n-most || refused == n {
+		t.Errorf("of %d APPENDs to a string of %d bytes %d were refused, want all but %d", n, size, refused, most)
 	}
 }
