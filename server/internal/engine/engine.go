@@ -518,7 +518,7 @@ func (e *Engine) account(s *Session, calls []Call, took time.Duration) {
 			n.failed.Add(failed)
 		}
 	}
-	if e.monitors.list.Load() != nil {
+	if e.monitors.list.Load() != nil && !s.alone { // those of a transaction are shown when others may go on
 		e.feed(s, calls)
 	}
 	if took >= e.slow.threshold() {

@@ -176,6 +176,11 @@ func (e *Engine) commit(s *Session, c *Call) {
 	if c.answered {
 		return
 	}
+	for i := range calls {
+		if !calls[i].barred {
+			e.feed(s, calls[i:i+1])
+		}
+	}
 	elems := make([]Reply, len(calls))
 	for i := range calls {
 		elems[i] = calls[i].Reply
@@ -197,8 +202,8 @@ func (e *Engine) runQueue(s *Session, calls []Call) {
 		cmd := calls[i].cmd
 		e.run(s, calls[i:i+1])
 		e.settle(s)
-		if calls[i].cmd == nil {
-			calls[i].cmd = cmd // it was refused: After cleans up behind Before all the same
+		if calls[i].cmd == nil { // it was refused: After cleans up behind Before all the same
+			calls[i].cmd, calls[i].barred = cmd, true
 		}
 		quit = quit || s.Quit
 	}

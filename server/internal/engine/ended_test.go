@@ -1,0 +1,70 @@
+package engine
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestEndedSessionRunsNothing asks that of a session whose client is gone nothing more
+// is run, except a transaction that has begun.
+func TestEndedSessionRunsNothing(t *testing.T) {
+	var ran []string
+	note := func(_ *Context, c *Call) {
+		ran = append(ran, string(c.Args[0]))
+		c.Answer(OK())
+	}
+	commands := []Command{
+		{Name: "a", Arity: 1, Run: note},
+		{Name: "end", Arity: 1, Run: func(x *Context, c *Call) { x.s.End(); note(x, c) }},
+	}
+	e, s := small(commands...)
+	w := sent("a", "end", "a")
+	if n := e.Exec(s, w, 0); n != 2 {
+		t.Errorf("Exec ran %d calls, want 2", n)
+	}
+	if n := e.Exec(s, w, 2); n != 0 {
+		t.Errorf("then Exec ran %d calls, want none", n)
+	}
+	if want := []string{"a", "end"}; !slices.Equal(ran, want) {
+		t.Errorf("ran %q, want %q", ran, want)
+	}
+	e, s = small(commands...)
+	ran = nil
+	w = sent("exec")
+	s.ctx, s.w, s.queue = Context{e, s}, w, [][][]byte{{[]byte("end")}, {[]byte("a")}}
+	e.commit(s, &w.Calls[0])
+	if want := []string{"end", "a"}; !slices.Equal(ran, want) || len(w.Calls[0].Reply.Elems) != 2 {
+		t.Errorf("a transaction ran %q, want %q", ran, want)
+	}
+}
+
+// TestMonitorsWaitForTheGate asks that the commands of a transaction are shown, in
+// order and without those that were refused, but not while the gate is closed: to make
+// their lines takes longer than most commands.
+func TestMonitorsWaitForTheGate(t *testing.T) {
+	var m *Monitor
+	var early []int
+	say := func(_ *Context, c *Call) {
+		early = append(early, len(m.lines))
+		c.Answer(OK())
+	}
+	e, s := small(Command{Name: "a", Arity: -1, Run: say}, Command{Name: "b", Arity: 1, Run: say})
+	e.Budget.max.Store(1 << 30)
+	x := &Context{e, NewSession(2, "", "", time.Time{}, func() {})}
+	if !x.Monitor() {
+		t.Fatal("the session is no monitor")
+	}
+	m = x.s.Monitor()
+	w := sent("exec")
+	s.ctx, s.w, s.queue = Context{e, s}, w, [][][]byte{{[]byte("a"), []byte("1")}, {[]byte("none")}, {[]byte("b"), []byte("too"), []byte("many")}, {[]byte("b")}}
+	e.commit(s, &w.Calls[0])
+	if want := []int{0, 0}; !slices.Equal(early, want) {
+		t.Errorf("inside the gate a monitor had %v bytes of lines, want none", early)
+	}
+	lines, _ := m.Next()
+	if got := string(lines); strings.Count(got, "\n") != 2 || !strings.Contains(got, "] \"a\" \"1\"\r\n") || !strings.HasSuffix(got, "] \"b\"\r\n") {
+		t.Errorf("a monitor sees %q, want a 1 and b", got)
+	}
+}
