@@ -401,7 +401,7 @@ func (c *conn) release() {
 // connection's own goroutine closes it.
 func (c *conn) kill() {
 	c.ending.Store(killed)
-	c.session.Wake()
+	c.session.End()
 	_ = c.nc.SetDeadline(longAgo)
 	shutdown(c.nc)
 }

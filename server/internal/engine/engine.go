@@ -161,7 +161,8 @@ func New(c Config) *Engine {
 // many it answered. It stops behind a call that ends the session (QUIT), and
 // behind one whose reply may be large, so that it can be sent before the next
 // one is made; and in front of one that a pause of clients holds back: then the
-// caller sends what is answered and calls WaitPause.
+// caller sends what is answered and calls WaitPause. Of a session that has ended no
+// further call is run.
 func (e *Engine) Exec(s *Session, w *Workspace, first int) int {
 	e.Release(s)
 	if s.who.Load() == nil {
@@ -205,7 +206,7 @@ func (e *Engine) Release(s *Session) {
 // one is the beginning of the next.
 func (e *Engine) run(s *Session, calls []Call) (done int) {
 	s.tick(e.clock())
-	for done < len(calls) && !s.Quit && (e.pause.mode.Load() == pauseNone || !e.paused(s, &calls[done])) {
+	for done < len(calls) && !s.Quit && (s.alone || !s.ended.Load()) && (e.pause.mode.Load() == pauseNone || !e.paused(s, &calls[done])) {
 		n := e.step(s, calls[done:])
 		began := s.now
 		s.tick(e.clock())

@@ -137,6 +137,13 @@ func (s *Session) Wake() {
 	}
 }
 
+// End has no further call of the session run, but those of a transaction that has
+// begun: its client is gone. Any goroutine may call it; it does not wait.
+func (s *Session) End() {
+	s.ended.Store(true)
+	s.Wake()
+}
+
 // Pause holds the commands of clients back for so long: all of them, or those
 // that write.
 func (x *Context) Pause(d time.Duration, all bool) {

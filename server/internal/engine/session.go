@@ -36,6 +36,7 @@ type Session struct {
 	monitor    atomic.Pointer[Monitor]
 	who        atomic.Pointer[account]       // the user; nil before the first command
 	wake       atomic.Pointer[chan struct{}] // ends a wait for the end of a pause
+	ended      atomic.Bool                   // nobody takes its replies
 
 	mu             sync.Mutex // name, library and libraryVersion
 	name           string
