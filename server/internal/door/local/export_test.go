@@ -33,6 +33,12 @@ const LastSyncPoint = int(folder.SyncPoints) - 1
 // Step does what is due.
 func (d *Door) Step() error { return d.log.step() }
 
+// Position returns the position of the next record.
+func (d *Door) Position() uint64 { return d.log.position() }
+
+// SyncTo makes everything before a position durable.
+func (d *Door) SyncTo(position uint64) error { return d.log.syncTo(position, folder.SyncLog) }
+
 // Look looks at the folder, and reports whether a snapshot is needed.
 func (d *Door) Look() bool { return d.look() }
 

@@ -42,7 +42,7 @@ type log struct {
 	limit int64         // of a file, and of a frame of several appends
 	wake  chan struct{} // told when there is something to write
 
-	io      sync.Mutex // one at a time writes; before mu
+	io      sync.Mutex // one at a time writes; before mu. Many wait in together instead
 	file    File
 	size    int64    // of the file
 	pending block    // a frame that could not be written
@@ -50,14 +50,15 @@ type log struct {
 	spare   []byte
 
 	mu      sync.Mutex
-	quiet   sync.Cond // told when no group is open
-	buf     []byte    // room for a header, then records
-	full    []block   // to be written before buf: a frame has a limit
-	end     uint64    // position behind the last record
-	written uint64    // position behind what the file has
-	durable uint64    // position behind what the disk has
-	group   bool      // between OpBegin and OpCommit
-	bufAt   int64     // when the first record of buf came, as now counts
+	quiet   sync.Cond     // told when no group is open
+	buf     []byte        // room for a header, then records
+	full    []block       // to be written before buf: a frame has a limit
+	end     uint64        // position behind the last record
+	written uint64        // position behind what the file has
+	durable uint64        // position behind what the disk has
+	group   bool          // between OpBegin and OpCommit
+	turn    chan struct{} // closed when the one that writes for many has done so; nil if there is none
+	bufAt   int64         // when the first record of buf came, as now counts
 
 	fullBytes int // length of full
 	long      int // of the frame that is being written, if it has long records
@@ -208,11 +209,45 @@ func (l *log) room() {
 	if !l.crowded() {
 		return
 	}
+	_ = l.together(func() bool { return !l.crowded() }, func() error { // Refuses returns the error
+		err := l.flush()
+		if err == nil && l.behind() {
+			err = l.sync(folder.SyncLog)
+		}
+		return err
+	})
+}
+
+// together has one of many callers do the work that all of them need, holding io. The
+// others wait until it is done, and then all of them look whether that was enough: in a
+// queue for io they would wait for those before them too, who may need another sync.
+// The function done is called under mu.
+func (l *log) together(done func() bool, work func() error) error {
+	for {
+		l.mu.Lock()
+		if done() {
+			l.mu.Unlock()
+			return nil
+		}
+		turn := l.turn
+		if turn == nil {
+			l.turn = make(chan struct{})
+		}
+		l.mu.Unlock()
+		if turn == nil {
+			break
+		}
+		<-turn
+	}
+	defer func() {
+		l.mu.Lock()
+		close(l.turn)
+		l.turn = nil
+		l.mu.Unlock()
+	}()
 	l.io.Lock()
 	defer l.io.Unlock()
-	if err := l.flush(); err == nil && l.behind() {
-		_ = l.sync(folder.SyncLog) // Refuses tells
-	}
+	return work()
 }
 
 // crowded reports whether room would wait.
@@ -262,18 +297,15 @@ func (l *log) wait() error {
 // syncTo makes everything before a position durable. Those who wait while
 // another one syncs find their records in what it, or the next, has synced.
 func (l *log) syncTo(position uint64, point folder.Point) error {
-	if l.durableTo(position) {
-		return nil
-	}
-	l.io.Lock()
-	defer l.io.Unlock()
-	if l.durableTo(position) {
-		return nil
-	}
-	if err := l.flush(); err != nil {
-		return err
-	}
-	return l.sync(point)
+	return l.together(func() bool { return l.durable >= position }, func() error {
+		if l.durableTo(position) { // by the door's background
+			return nil
+		}
+		if err := l.flush(); err != nil {
+			return err
+		}
+		return l.sync(point)
+	})
 }
 
 func (l *log) durableTo(position uint64) bool {
