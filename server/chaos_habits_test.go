@@ -109,6 +109,8 @@ func steady(ctx context.Context, c *chaos, rng *rand.Rand) {
 		item := strconv.FormatUint(rng.Uint64(), 36)
 		if got := p.do("BF.ADD", "kept", item); got == ":1\r\n" || got == ":0\r\n" {
 			c.acked.Store(item, true)
+		} else if got == "" {
+			return
 		}
 		if got := p.do("BF.EXISTS", "kept", item); got == ":0\r\n" {
 			if _, ok := c.acked.Load(item); ok {
@@ -203,9 +205,13 @@ func halfCloser(_ context.Context, c *chaos, rng *rand.Rand) {
 		return
 	}
 	defer p.close()
-	_ = p.nc.SetDeadline(time.Now().Add(stretched(8 * time.Second)))
+	a := c.allow("the end of the other half", halfLimit, true)
+	_ = p.nc.SetDeadline(time.Now().Add(a.limit))
 	for range rng.IntN(8) {
 		if p.do("PING") == "" {
+			if took, ok := a.end(); !ok {
+				a.fail(took, fmt.Sprintf("It came from %v and sent PING.", p.nc.LocalAddr()))
+			}
 			return
 		}
 	}
@@ -215,8 +221,19 @@ func halfCloser(_ context.Context, c *chaos, rng *rand.Rand) {
 	}
 	_, _ = p.nc.Write(b)
 	_ = p.nc.(interface{ CloseWrite() error }).CloseWrite()
-	if _, err := io.Copy(io.Discard, p.r); err != nil && isTimeout(err) {
-		c.t.Error("a client that closed its half never got the end of the other")
+	for {
+		_, err := io.Copy(io.Discard, p.r)
+		if err == nil || !isTimeout(err) {
+			a.end()
+			return
+		}
+		left := a.left()
+		if left < 0 {
+			took, _ := a.end()
+			a.fail(took, fmt.Sprintf("It came from %v and sent %q.", p.nc.LocalAddr(), b))
+			return
+		}
+		_ = p.nc.SetDeadline(time.Now().Add(left))
 	}
 }
 
