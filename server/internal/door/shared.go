@@ -27,11 +27,19 @@ type Shared interface {
 	// catalogue. The error wraps ErrRefused or ErrUnknown.
 	Fresh(id uint64, index uint32) error
 	FreshNames() error
+	// LaneOf returns the stream of a part: one Fresh is enough for all parts of it.
+	LaneOf(id uint64, index uint32) int
 	// Grace is how long this machine leaves to another what is due: expiries and
 	// the turn of windows. It is 0 at the one that decides.
 	Grace() time.Duration
 	// Cluster describes the cluster as this machine sees it. It does not wait.
 	Cluster() Cluster
+}
+
+// Target is a part of a filter.
+type Target struct {
+	ID    uint64
+	Index uint32
 }
 
 // Grouper puts groups in order.

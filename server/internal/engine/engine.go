@@ -97,6 +97,7 @@ type Engine struct {
 	users    *users
 	monitors monitors
 	advanced atomic.Int64 // when windows were looked at, in milliseconds since 1970
+	looked   atomic.Int64 // when filters without a name were, the same way
 
 	memoryLimit func(int64)
 	collect     func(int)
@@ -172,6 +173,9 @@ func (e *Engine) Exec(s *Session, w *Workspace, first int) int {
 	s.ctx = Context{e, s}
 	defer e.end(s)
 	calls := w.Calls[first:]
+	if s.owner && e.shared != nil {
+		e.freshen(s, calls)
+	}
 	n := e.run(s, calls)
 	e.settle(s)
 	e.leave(s)
@@ -190,7 +194,7 @@ func (e *Engine) Exec(s *Session, w *Workspace, first int) int {
 func (e *Engine) end(s *Session) {
 	e.leave(s)
 	s.lastActive.Store(s.now.UnixNano())
-	s.w = nil
+	s.w, s.stale = nil, nil
 }
 
 // Release gives back the memory of replies that were written. Exec and Close do
@@ -444,6 +448,9 @@ func (e *Engine) allow(s *Session, c *Call, cmd *Command) bool {
 	}
 	if cmd.Flags&DenyOOM != 0 && e.Budget.full() {
 		return e.reject(s, c, Fail(TextOOM))
+	}
+	if s.stale != nil && cmd.gated && !cmd.writes() {
+		return e.reject(s, c, e.unread(s.stale))
 	}
 	if cmd.writes() {
 		if err := e.door.Refuses(); err != nil {

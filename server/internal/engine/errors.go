@@ -33,6 +33,12 @@ func (e *Engine) refused(err error) Reply {
 	return Fail("MISCONF Writes are refused, reads go on: the log cannot be written (" + OneLine(err) + ").")
 }
 
+// unread is the error for a read that asks for what any machine has acknowledged, while
+// nobody can say what that is.
+func (e *Engine) unread(err error) Reply {
+	return Fail("CLUSTERDOWN The read cannot be brought up to date; FILTER.READ LOCAL reads what is here (" + OneLine(err) + ")")
+}
+
 // OneLine returns the text of an error as an error reply can hold it.
 func OneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
 

@@ -61,11 +61,13 @@ type Session struct {
 	w      *Workspace
 	now    time.Time
 	ms     int64
-	slot   int  // of the gate
-	inside bool // the gate
-	weight int  // of what was run inside since entering
-	alone  bool // the gate is closed for all others
-	wrote  bool // something that must be durable before it is answered
+	slot   int   // of the gate
+	inside bool  // the gate
+	weight int   // of what was run inside since entering
+	alone  bool  // the gate is closed for all others
+	wrote  bool  // something that must be durable before it is answered
+	owner  bool  // reads see what any machine has acknowledged
+	stale  error // they cannot, for the calls that are run
 
 	running *Command // the last command that was begun and is not on the items of one filter or sketch
 
@@ -188,6 +190,7 @@ func (s *Session) SkipReply() { s.skipNext = s.replies == repliesOn }
 func (s *Session) reset() {
 	s.SetProto(2)
 	s.SetReplies(true)
+	s.owner = false
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.name = ""

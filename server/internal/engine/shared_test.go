@@ -148,6 +148,8 @@ func (d *sharedDoor) MaxRecord() int { return d.most }
 
 // Fresh implements door.Shared.
 func (d *sharedDoor) Fresh(id uint64, index uint32) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	d.fresh = append(d.fresh, fmt.Sprint(id, "/", index))
 	return d.stale
 }
@@ -157,6 +159,9 @@ func (d *sharedDoor) FreshNames() error {
 	d.fresh = append(d.fresh, "names")
 	return d.stale
 }
+
+// LaneOf implements door.Shared.
+func (d *sharedDoor) LaneOf(id uint64, index uint32) int { return int(id+uint64(index)) % 4 }
 
 // Grace implements door.Shared.
 func (d *sharedDoor) Grace() time.Duration { return d.grace }

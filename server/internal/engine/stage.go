@@ -122,11 +122,11 @@ func (x *Context) ApplyLarge(p *store.Part, r store.Record, cost uint64) (store.
 }
 
 // Refresh puts a record of a part in order, inside the gate, before the calls that
-// meet the part. It reports whether it had to leave the gate for that. A record that
+// meet the part. In a cluster Sweep does that: no read waits for others there. It reports whether it had to leave the gate for that. A record that
 // is not kept is none: the next call tries again.
 func (x *Context) Refresh(p *store.Part, r store.Record) (left bool) {
 	e, s := x.e, x.s
-	if e.door.Refuses() != nil || !s.alone && e.door.Busy() || s.group != nil {
+	if e.door.Refuses() != nil || !s.alone && e.door.Busy() || e.shared != nil {
 		return false
 	}
 	op := &door.Op{Part: p, Record: r}

@@ -13,8 +13,15 @@ func (e *Engine) Sweep(most int) int {
 		return 0 // nobody sees what is past its deadline
 	}
 	e.door.Ready()
-	e.advance(now)
-	ids := e.state.Names.Due(now, most)
+	due := now
+	if e.shared != nil {
+		due -= e.shared.Grace().Milliseconds() // another machine is expected to do it
+	}
+	e.advance(due)
+	ids := e.state.Names.Due(due, most)
+	if e.shared != nil && due == now {
+		ids = append(ids, e.abandoned(now)...)
+	}
 	if len(ids) == 0 {
 		return 0
 	}
@@ -32,4 +39,26 @@ func (e *Engine) Sweep(most int) int {
 	}
 	e.Settings.expired.Add(op.Result.N)
 	return len(ids)
+}
+
+// abandonedAfter is when a filter that has no name yet is given up, in milliseconds: its
+// machine is gone. A single server finds such filters when it recovers.
+const abandonedAfter = 24 * 60 * 60 * 1000
+
+// lookForAbandoned is how often they are looked for, in milliseconds.
+const lookForAbandoned = 60_000
+
+// abandoned returns the ids of filters that have had no name for long.
+func (e *Engine) abandoned(now int64) (ids []uint64) {
+	if last := e.looked.Load(); now-last < lookForAbandoned && now >= last || !e.looked.CompareAndSwap(last, now) {
+		return nil
+	}
+	e.state.Names.Lock()
+	defer e.state.Names.Unlock()
+	for _, entry := range e.state.Names.Unnamed() {
+		if p := store.PartOf(entry); p != nil && p.Made() > 0 && now-p.Made()*1000 > abandonedAfter {
+			ids = append(ids, entry.ID)
+		}
+	}
+	return ids
 }

@@ -21,7 +21,7 @@ var create = engine.Command{
 	Keys:       []engine.Keys{engine.KeyAt(1, engine.KeyNew), {At: likeKey, Access: engine.KeyRO}},
 	Categories: []string{"write", "filter", "slow"}, Group: engine.GroupFilter, Since: "0.2.0",
 	Syntax: "key kind [CAPACITY n] [ERROR rate] [BITS per-key] [HEADROOM percent] [SEED n | RANDOM] [LIKE source] [KEYED id] " +
-		"[PARTS n] [SPAN time] [GENERATIONS n] [BURST n] [MEMBERS n] [NEED n] [SLA microseconds] [BUDGET bytes] [NX]",
+		"[PARTS n] [SPAN time] [GENERATIONS n] [BURST n] [MEMBERS n] [NEED n] [SLA microseconds] [BUDGET bytes] [REPLICAS n | ALL] [NX]",
 	Complexity: "O(n), n being the number of parts",
 	Summary:    "Creates a filter of a kind. With NX it is no error if there is a filter of that name already.",
 	Before:     beforeCreate, Prepare: prepareCreate, Reply: replyCreate,
@@ -76,6 +76,9 @@ func beforeCreate(x *engine.Context, c *engine.Call) {
 
 // resolve finds the hasher.
 func (o *options) resolve(x *engine.Context) string {
+	if o.given["replicas"] && !x.InCluster() {
+		return "ERR REPLICAS is for a server of a cluster, and this one stands alone (serve --cluster)"
+	}
 	o.hasher = hashing.Seeded(o.seed)
 	if !o.given["keyed"] {
 		return ""
@@ -99,7 +102,7 @@ func (o *options) value(x *engine.Context) ([]byte, string) {
 	if err != nil {
 		return nil, "ERR " + o.kind + ": " + cause(err)
 	}
-	p := store.Plan{Parts: logOf(parts), SLA: o.sla, Budget: o.budget, KeyID: o.keyed}
+	p := store.Plan{Parts: logOf(parts), SLA: o.sla, Budget: o.budget, KeyID: o.keyed, Replicas: uint8(o.replicas)}
 	if w, ok := f.(*compose.Window); ok {
 		p.Generation = max(1, o.span.Milliseconds()/int64(o.gens))
 		w.Advance(uint64(max(0, x.Milliseconds()) / p.Generation))
@@ -191,6 +194,9 @@ func like(x *engine.Context, o *options) ([]byte, string) {
 	}
 	if o.given["budget"] {
 		plan.Budget = o.budget
+	}
+	if o.given["replicas"] {
+		plan.Replicas = uint8(o.replicas)
 	}
 	return store.AppendCreation(nil, &plan, outline), ""
 }

@@ -171,6 +171,13 @@ func details(p *store.Part) []field {
 	if plan.Budget > 0 {
 		fields = append(fields, field{"budget", whole(plan.Budget)})
 	}
+	switch plan.Replicas {
+	case 0:
+	case store.AllReplicas:
+		fields = append(fields, field{"replicas", "all"})
+	default:
+		fields = append(fields, field{"replicas", int64(plan.Replicas)})
+	}
 	if plan.Version > 0 {
 		fields = append(fields, field{"version", whole(plan.Version)})
 	}

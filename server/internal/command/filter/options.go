@@ -52,6 +52,7 @@ type options struct {
 	need     uint64
 	sla      uint64
 	budget   uint64
+	replicas uint64 // nodes of a cluster that hold it; 0 for as many as hold any other
 	nx       bool
 
 	given  map[string]bool // words that were there
@@ -97,6 +98,13 @@ var words = map[string]func(o *options, arg []byte) string{
 	"need":        func(o *options, arg []byte) string { return number(arg, &o.need, 1, maxMembers, "NEED") },
 	"sla":         func(o *options, arg []byte) string { return number(arg, &o.sla, 1, maxSLA, "SLA") },
 	"budget":      func(o *options, arg []byte) string { return number(arg, &o.budget, 1, maxBudget, "BUDGET") },
+	"replicas": func(o *options, arg []byte) string {
+		if engine.Is(arg, "all") {
+			o.replicas = store.AllReplicas
+			return ""
+		}
+		return number(arg, &o.replicas, 1, store.AllReplicas-1, "REPLICAS")
+	},
 }
 
 // number reads a whole number of a range. It returns the error text, or "".
@@ -171,7 +179,7 @@ func (o *options) conflicts() string {
 	if o.given["like"] {
 		for word := range o.given {
 			switch word {
-			case "like", "nx", "sla", "budget":
+			case "like", "nx", "sla", "budget", "replicas":
 			default:
 				return "ERR LIKE takes everything from another filter: " + upper(word) + " does not go with it"
 			}

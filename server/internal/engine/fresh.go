@@ -1,0 +1,67 @@
+package engine
+
+import (
+	"errors"
+	"sync"
+
+	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// SetOwner has the reads of the client see everything that any machine of the cluster
+// had acknowledged when they were sent, or not wait for that. Without a cluster they
+// always do.
+func (x *Context) SetOwner(on bool) { x.s.owner = on }
+
+// freshen waits, before calls are run, until this machine has what any machine has
+// acknowledged, as far as their reads are concerned: first of names, since what a name
+// stands for may have changed, then of the contents that the names stand for. If that
+// is not possible, the reads are refused.
+func (e *Engine) freshen(s *Session, calls []Call) {
+	var keys [][]byte
+	reads := false
+	note := func(args [][]byte) {
+		if cmd := e.table.resolve(args); cmd != nil && cmd.gated && !cmd.writes() && cmd.Takes(len(args)) {
+			reads = true
+			cmd.EachKey(args, func(i int, _ Keys) { keys = append(keys, args[i]) })
+		}
+	}
+	for i := range calls {
+		if s.multi && Is(calls[i].Args[0], "exec") {
+			for _, args := range s.queue {
+				note(args)
+			}
+			continue
+		}
+		note(calls[i].Args)
+	}
+	if !reads {
+		return
+	}
+	e.gate.watch.waits(s, "what other machines have acknowledged")
+	if s.stale = e.shared.FreshNames(); s.stale != nil {
+		return
+	}
+	lanes, now := map[int]door.Target{}, e.clock().UnixMilli()
+	for _, key := range keys {
+		if entry := e.state.Names.Lookup(key, now); entry != nil {
+			for i := range store.Parts(entry) {
+				lanes[e.shared.LaneOf(entry.ID, uint32(i))] = door.Target{ID: entry.ID, Index: uint32(i)}
+			}
+		}
+	}
+	s.stale = e.freshLanes(lanes)
+}
+
+// freshLanes waits for several lanes at once.
+func (e *Engine) freshLanes(lanes map[int]door.Target) error {
+	var all sync.WaitGroup
+	errs, n := make([]error, len(lanes)), 0
+	for _, t := range lanes {
+		at := n
+		n++
+		all.Go(func() { errs[at] = e.shared.Fresh(t.ID, t.Index) })
+	}
+	all.Wait()
+	return errors.Join(errs...)
+}

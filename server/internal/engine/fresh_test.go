@@ -1,0 +1,164 @@
+package engine_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// TestOwnerReads asks what reads of a connection wait for that asks for everything that
+// was acknowledged.
+func TestOwnerReads(t *testing.T) {
+	b, d := newShared(t, 1<<30)
+	b.lines(setupLines...)
+	target := func(name string, index uint32) string {
+		return fmt.Sprint(b.state.Names.Lookup([]byte(name), 0).ID, "/", index)
+	}
+	ask := func(lines ...string) (fresh, replies []string) {
+		d.fresh = nil
+		replies = b.lines(lines...)
+		if len(d.fresh) > 1 {
+			slices.Sort(d.fresh[1:])
+		}
+		return d.fresh, replies
+	}
+	if fresh, _ := ask("BF.EXISTS b i", "GET s"); len(fresh) != 0 {
+		t.Errorf("usual reads wait for %v", fresh)
+	}
+	if got := b.line("FILTER.READ OWNER"); got != "+OK" {
+		t.Fatal(got)
+	}
+	for _, tt := range []struct {
+		lines []string
+		want  []string
+	}{
+		{[]string{"BF.EXISTS b i"}, []string{"names", target("b", 0)}},
+		{[]string{"BF.EXISTS b i", "BF.EXISTS b j", "BF.EXISTS none i"}, []string{"names", target("b", 0)}},
+		{[]string{"GET s"}, []string{"names"}},
+		{[]string{"DBSIZE"}, []string{"names"}},
+		{[]string{"BF.ADD b i", "SET s v", "PING", "NOSUCH", "GET"}, nil},
+		{[]string{"FILTER.HAS p i"}, []string{"names", target("p", 0), target("p", 1), target("p", 2), target("p", 3)}},
+	} {
+		slices.Sort(tt.want[min(1, len(tt.want)):])
+		if fresh, _ := ask(tt.lines...); !slices.Equal(fresh, tt.want) {
+			t.Errorf("%q wait for %v, want %v", tt.lines, fresh, tt.want)
+		}
+	}
+	b.lines("MULTI", "CF.EXISTS c i")
+	if fresh, got := ask("EXEC"); !slices.Equal(fresh, []string{"names", target("c", 0)}) || got[0] != "[:1]" {
+		t.Errorf("EXEC = %s, and waits for %v", got, fresh)
+	}
+	d.stale = fmt.Errorf("%w: test", door.ErrDown)
+	if _, got := ask("BF.EXISTS b i", "BF.ADD b i", "BF.EXISTS b i", "GET s", "PING"); !strings.HasPrefix(got[0], "-CLUSTERDOWN ") || got[1] != ":0" ||
+		!strings.HasPrefix(got[2], "-CLUSTERDOWN ") || !strings.HasPrefix(got[3], "-CLUSTERDOWN ") || got[4] != "+PONG" {
+		t.Errorf("without a majority: %q", got)
+	}
+	for _, line := range []string{"FILTER.READ LOCAL", "RESET"} {
+		b.line("FILTER.READ OWNER")
+		b.line(line)
+		if _, got := ask("BF.EXISTS b i"); got[0] != ":1" {
+			t.Errorf("behind %s: %q", line, got)
+		}
+	}
+	if got := b.line("FILTER.READ sideways"); !strings.HasPrefix(got, "-ERR syntax error") {
+		t.Errorf("FILTER.READ sideways = %s", got)
+	}
+	alone := newBench(t, 1<<30)
+	if got := alone.lines("FILTER.READ OWNER", "GET s", "FILTER.READ LOCAL"); !slices.Equal(got, []string{"+OK", "nil", "+OK"}) {
+		t.Errorf("without a cluster: %q", got)
+	}
+}
+
+// TestReplicas asks that a filter knows how many nodes hold it.
+func TestReplicas(t *testing.T) {
+	b, _ := newShared(t, 1<<30)
+	for line, want := range map[string]uint8{
+		"FILTER.CREATE a bloom": 0, "FILTER.CREATE b bloom REPLICAS 2": 2, "FILTER.CREATE c cuckoo REPLICAS ALL PARTS 2": store.AllReplicas,
+	} {
+		name := strings.Fields(line)[1]
+		if got := b.line(line); got != "+OK" {
+			t.Fatalf("%s = %s", line, got)
+		}
+		entry := b.state.Names.Lookup([]byte(name), 0)
+		if got := store.PartOf(entry).Plan().Replicas; got != want || store.Everywhere(entry) != (want == store.AllReplicas) {
+			t.Errorf("%s: %d replicas, want %d", line, got, want)
+		}
+	}
+	b.line("FILTER.CREATE d cuckoo LIKE c")
+	b.line("FILTER.CREATE e cuckoo LIKE c REPLICAS 1")
+	for name, want := range map[string]uint8{"d": store.AllReplicas, "e": 1} {
+		if got := store.PartOf(b.state.Names.Lookup([]byte(name), 0)).Plan().Replicas; got != want {
+			t.Errorf("%s: %d replicas, want %d", name, got, want)
+		}
+	}
+	for _, line := range []string{"FILTER.CREATE x bloom REPLICAS 0", "FILTER.CREATE x bloom REPLICAS 255", "FILTER.CREATE x bloom REPLICAS some", "FILTER.CREATE x bloom REPLICAS"} {
+		if got := b.line(line); !strings.HasPrefix(got, "-ERR REPLICAS ") {
+			t.Errorf("%s = %s", line, got)
+		}
+	}
+	if got := newBench(t, 1<<30).line("FILTER.CREATE x bloom REPLICAS ALL"); !strings.HasPrefix(got, "-ERR REPLICAS is for a server of a cluster") {
+		t.Errorf("without a cluster: %s", got)
+	}
+}
+
+// TestGrace asks that a node leaves expiries and windows to the one that decides, and
+// does it itself when that is late; and that no read lets a window turn.
+func TestGrace(t *testing.T) {
+	b, d := newShared(t, 1<<30)
+	b.lines("SET s v PX 1000", "FILTER.CREATE w window SPAN 60s GENERATIONS 6", "FILTER.ADD w i")
+	generation := func() string {
+		info := b.line("FILTER.INFO w")
+		_, rest, ok := strings.Cut(info, `"generation" :`)
+		if !ok {
+			t.Fatal(info)
+		}
+		return strings.Fields(rest)[0]
+	}
+	first := generation()
+	d.grace = 5 * time.Second
+	b.now = b.now.Add(11 * time.Second)
+	if got := b.line("FILTER.HAS w i"); got != "[true]" || generation() != first {
+		t.Errorf("FILTER.HAS = %s, and the window has turned", got)
+	}
+	d.grace = time.Hour
+	if got := b.engine.Sweep(10); got != 0 || b.state.Names.Len() != 2 || generation() != first {
+		t.Errorf("a node that does not decide has removed %d", got)
+	}
+	d.grace = 5 * time.Second
+	if got := b.engine.Sweep(10); got != 1 || b.state.Names.Len() != 1 {
+		t.Errorf("a node has left what is overdue to others: %d removed", got)
+	}
+	d.grace = 0
+	b.now = b.now.Add(2 * time.Second)
+	if b.engine.Sweep(10); generation() == first {
+		t.Error("the window does not turn")
+	}
+}
+
+// TestAbandonedFilters asks that a filter that never got its name is removed in the
+// end, but not while it may still get one.
+func TestAbandonedFilters(t *testing.T) {
+	b, d := newShared(t, 1<<30)
+	b.lines(setupLines...)
+	header := b.exec([][]byte{[]byte("BF.SCANDUMP"), []byte("b"), []byte("0")})[0].Elems[1].Text
+	stage := &door.Op{Record: store.Record{Op: store.OpStage, Flags: uint8(store.OpBloomDump), Value: []byte(header), At: b.now.UnixMilli()}}
+	d.Door.Do([]*door.Op{stage})
+	id := stage.Result.Entry.ID
+	for _, tt := range []struct {
+		after time.Duration
+		grace time.Duration
+		there bool
+	}{{time.Hour, 0, true}, {24 * time.Hour, 5 * time.Second, true}, {time.Hour, 0, false}} {
+		d.grace = tt.grace
+		b.now = b.now.Add(tt.after)
+		b.engine.Sweep(10)
+		if there := b.state.Names.ByID(id) != nil; there != tt.there {
+			t.Errorf("%v later, with a grace of %v: there is %v, want %v", tt.after, tt.grace, there, tt.there)
+		}
+	}
+}
