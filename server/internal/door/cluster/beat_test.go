@@ -13,22 +13,22 @@ import (
 	"github.com/bloomery/bloomery/server/internal/door/cluster/memlog"
 )
 
-// meeting is where nodes of a test hear each other.
-type meeting struct {
+// hall is where nodes of a test hear each other.
+type hall struct {
 	mu    sync.Mutex
 	nodes map[uint32]*attendee
 }
 
-// attendee is a node at a meeting. It is Peers.
+// attendee is a node at a hall. It is Peers.
 type attendee struct {
-	m      *meeting
+	m      *hall
 	deaf   bool
 	number uint32
 	beat   func([]byte)
 	answer func([]byte) []byte
 }
 
-func (m *meeting) peer() *attendee { return &attendee{m: m} }
+func (m *hall) peer() *attendee { return &attendee{m: m} }
 
 func (a *attendee) Announce(b []byte) {
 	a.m.mu.Lock()
@@ -85,7 +85,7 @@ func TestBeatsRoundTrip(t *testing.T) {
 // of, and that others are patient.
 func TestDecider(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		log, m := memlog.New(1, memlog.Faults{}), &meeting{}
+		log, m := memlog.New(1, memlog.Faults{}), &hall{}
 		var doors []*Door
 		var peers []*attendee
 		for range 3 {
@@ -119,7 +119,7 @@ func TestDecider(t *testing.T) {
 // is very wrong.
 func TestClocks(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		log, m := memlog.New(1, memlog.Faults{}), &meeting{}
+		log, m := memlog.New(1, memlog.Faults{}), &hall{}
 		var mu sync.Mutex
 		skew := time.Duration(0)
 		clock := func() time.Time {

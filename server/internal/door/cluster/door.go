@@ -98,6 +98,7 @@ type hooks struct {
 	freezeOutside bool   // parts are frozen between two records of a message
 	purgeAbove    bool   // the log is purged above what snapshots have
 	between       func() // called between two records of a message
+	freezing      func() // called before a part is frozen
 }
 
 const (

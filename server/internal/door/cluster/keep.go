@@ -195,6 +195,9 @@ func (d source) Cut(m *snapshot.Manifest, copy func()) error {
 // between two messages is there a sequence that describes it.
 func (d source) Freeze(e *catalog.Entry, index int, p *store.Part, fn func(lane int, position uint64)) {
 	l := d.laneOfEntry(e, p, index)
+	if d.hooks.freezing != nil {
+		d.hooks.freezing()
+	}
 	freeze := func(seq uint64) {
 		p.Lock()
 		defer p.Unlock()

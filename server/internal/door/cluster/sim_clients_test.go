@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"maps"
@@ -9,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/bloomery/bloomery/codec"
+	counts "github.com/bloomery/bloomery/cuckoo"
 	"github.com/bloomery/bloomery/foreign/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/store"
@@ -142,7 +145,7 @@ func (s *sim) client(i, steps int) {
 			continue
 		}
 		c := &client{s, d, state}
-		switch s.intn(12) {
+		switch s.intn(16) {
 		case 0, 1:
 			c.increment()
 		case 2, 3, 4, 5:
@@ -153,9 +156,13 @@ func (s *sim) client(i, steps int) {
 			c.group()
 		case 8, 9:
 			c.others()
-		case 10:
+		case 10, 11:
+			c.parts()
+		case 12:
+			c.copy()
+		case 13, 14:
 			c.names()
-		case 11:
+		case 15:
 			c.readElsewhere()
 		}
 	}
@@ -238,6 +245,9 @@ func (c *client) insert() {
 	}
 	ops, _ := c.send(records...)
 	for _, op := range ops {
+		if op.Err == nil && errors.Is(op.Result.Err, store.ErrRetry) && c.s.flush {
+			continue
+		}
 		c.s.model.note(name, int64(len(op.Record.Hashes)), op.Err)
 		if op.Err == nil && op.Result.Err != nil {
 			c.s.errorf("insert into %s: %v", name, op.Result.Err)
@@ -277,7 +287,7 @@ func (c *client) delete() {
 	c.s.model.note(name, 1, nil)
 	ops, err := c.send(store.Record{Op: store.OpDelete, ID: id, Hashes: h})
 	c.s.model.note(name, 1, err)
-	if err == nil && (ops[0].Result.Err != nil || !ops[0].Result.Bools[0]) {
+	if err == nil && !c.s.flush && (ops[0].Result.Err != nil || !ops[0].Result.Bools[0]) {
 		c.s.errorf("delete from %s: %v, %v", name, ops[0].Result.Err, ops[0].Result.Bools)
 	}
 }
@@ -341,10 +351,83 @@ func (c *client) others() {
 	}
 }
 
+// parts adds to a filter of several parts, which are in several lanes, or all in the
+// one that every node holds.
+func (c *client) parts() {
+	i := c.s.intn(4)
+	name := fmt.Append(nil, "other-parts", i)
+	e := c.state.Names.Lookup(name, time.Now().UnixMilli())
+	if e == nil {
+		outline, err := codec.AppendOutline(nil, counts.New(500, 0.01))
+		if err != nil {
+			c.s.errorf("%v", err)
+			return
+		}
+		plan := store.Plan{Parts: 2}
+		if i%2 == 0 {
+			plan.Replicas = store.AllReplicas
+		}
+		_, _ = c.send(store.Record{Op: store.OpFilter, Name: name, Value: store.AppendCreation(nil, &plan, outline)})
+		return
+	}
+	var records []store.Record
+	for part := range uint32(4) {
+		records = append(records, store.Record{Op: store.OpFilterAdd, ID: e.ID, Index: part, Room: store.Unlimited, Hashes: c.hashes(3)})
+	}
+	_, _ = c.send(records...)
+}
+
+// copy makes a filter out of the dump of another: without a name, in pieces through its
+// lane, and then with a name.
+func (c *client) copy() {
+	e := c.state.Names.Lookup([]byte(c.kept("filter")), time.Now().UnixMilli())
+	if e == nil {
+		return
+	}
+	p := store.PartOf(e)
+	var header []byte
+	var pieces []store.Record
+	p.RLock()
+	if !p.Gone() {
+		header = p.Contents().AppendHeader(nil)
+		for at := int64(1); at != 0; {
+			next, chunk := p.Contents().ScanDump(at)
+			if next != 0 {
+				pieces = append(pieces, store.Record{Op: store.OpCuckooChunk, Position: next, Value: bytes.Clone(chunk)})
+			}
+			at = next
+		}
+	}
+	p.RUnlock()
+	if header == nil {
+		return
+	}
+	ops, err := c.send(store.Record{Op: store.OpStage, Flags: uint8(store.OpCuckooDump), Value: header})
+	if err != nil || ops[0].Result.Err != nil {
+		return
+	}
+	id := ops[0].Result.Entry.ID
+	for i := range pieces {
+		pieces[i].ID = id
+	}
+	if _, err := c.send(pieces...); err != nil {
+		return // it is left behind
+	}
+	name := fmt.Append(nil, "other-filter", c.s.intn(simNames))
+	ops, err = c.send(store.Record{Op: store.OpReveal, ID: id, Name: name})
+	if err == nil && ops[0].Result.Err != nil {
+		c.s.errorf("reveal: %v", ops[0].Result.Err)
+	}
+}
+
 // names removes, renames and expires.
 func (c *client) names() {
 	name := func(kind string) []byte { return fmt.Append(nil, "other-", kind, c.s.intn(simNames)) }
-	switch c.s.intn(6) {
+	switch c.s.intn(7) {
+	case 6:
+		if c.s.flush {
+			_, _ = c.send(store.Record{Op: store.OpFlush})
+		}
 	case 0:
 		_, _ = c.send(store.Record{Op: store.OpRemove, Names: [][]byte{name("filter"), name("text")}})
 	case 1:
@@ -376,7 +459,7 @@ func (c *client) readElsewhere() {
 		}
 	}
 	for _, err := range before.missing(state) {
-		if d.Serving() == nil {
+		if d.Serving() == nil && !c.s.flush {
 			c.s.errorf("node %d was asked to be fresh, and %v", i, err)
 		}
 	}

@@ -73,21 +73,17 @@ func (d *Door) start(ctx context.Context) error {
 }
 
 // followAll begins the tails of all lanes. A node that has no snapshot learns from the
-// catalogue which there are. One that has follows all at once: a message of the
-// catalogue may have to wait for another lane.
+// first record of the catalogue which there are. It does not wait for more of the
+// catalogue than that: what is behind may have to wait for another lane.
 func (d *Door) followAll(ctx context.Context) error {
 	kept := d.state.Roster() != nil
 	if err := d.follow(d.catalogue()); err != nil {
 		return err
 	}
 	if !kept {
-		if err := d.current(ctx, d.catalogue()); err != nil {
-			return err
-		}
 		if err := d.born(ctx); err != nil {
-			return err
+			return fmt.Errorf("first record: %w", err)
 		}
-		d.widen(d.state.Roster())
 	}
 	if !d.keep.opened {
 		if err := d.config.Log.Lanes(d.state.Roster().Lanes, !kept); err != nil {
@@ -209,15 +205,19 @@ func (d *Door) request(ctx context.Context, make func() store.Record, done func(
 	return nil
 }
 
-// born makes sure that the catalogue has its first record. Several nodes may send
-// one: the first counts.
+// born returns when the first record of the catalogue is applied. If there is none it
+// sends one. Several nodes may do so: the first counts.
 func (d *Door) born(ctx context.Context) error {
-	birth := store.Record{Op: store.OpBirth, ID: random() | 1, Position: int64(random()), Limit: uint64(d.config.Lanes)}
-	if err := d.request(ctx, func() store.Record { return birth }, func(r *store.Roster) bool { return r != nil }); err != nil {
-		return fmt.Errorf("first record: %w", err)
+	cat := d.catalogue()
+	_, last, err := d.head(ctx, cat)
+	if err != nil {
+		return err
 	}
-	d.id.Store(d.state.Roster().ID)
-	return nil
+	if err := d.until(ctx, cat, func() bool { return d.state.Roster() != nil || cat.seq.Load() >= last }); err != nil {
+		return err
+	}
+	birth := store.Record{Op: store.OpBirth, ID: random() | 1, Position: int64(random()), Limit: uint64(d.config.Lanes)}
+	return d.request(ctx, func() store.Record { return birth }, func(r *store.Roster) bool { return r != nil && len(d.all()) > 1 })
 }
 
 // join gets a number for this node, if it has none.

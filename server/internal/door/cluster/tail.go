@@ -232,9 +232,14 @@ func (l *lane) applyUnnumbered(h *header) {
 	l.d.lookAtRoster()
 }
 
-// lookAtRoster stops the node if another process has its number, or it was removed.
+// lookAtRoster makes the lanes that the first record names. It stops the node if another
+// process has its number, or it was removed.
 func (d *Door) lookAtRoster() {
-	m := d.state.Roster().Member(d.number.Load())
+	r := d.state.Roster()
+	if r != nil && len(d.all()) == 1 {
+		d.widen(r)
+	}
+	m := r.Member(d.number.Load())
 	if m == nil {
 		return
 	}

@@ -105,7 +105,8 @@ func (l *Log) delay() time.Duration {
 	if l.faults.Delay <= 0 {
 		return 0
 	}
-	return time.Duration(l.random.Int64N(int64(l.faults.Delay)))
+	// In whole milliseconds: then many things happen at once where time is simulated.
+	return time.Duration(l.random.Int64N(int64(l.faults.Delay/time.Millisecond)+1)) * time.Millisecond
 }
 
 // Node is the log as one node sees it. It is a cluster.Log.
@@ -221,14 +222,15 @@ func (n *Node) Tail(lane int, from uint64, took func(seq uint64, msg []byte)) (s
 		for next := from; ; {
 			l.mu.Lock()
 			s := l.streams[lane]
+			next = max(next, s.first)
 			for !stopped && !n.dead && (s.last() < next || n.held[lane]) {
 				l.moved.Wait()
+				next = max(next, s.first)
 			}
 			if stopped || n.dead {
 				l.mu.Unlock()
 				return
 			}
-			next = max(next, s.first)
 			seq := next
 			if old := max(s.first, min(next-1, next-5)); l.chance(l.faults.Again) && old < next {
 				seq = old
@@ -236,7 +238,7 @@ func (n *Node) Tail(lane int, from uint64, took func(seq uint64, msg []byte)) (s
 				next++
 			}
 			msg := s.messages[seq-s.first]
-			wait := l.delay() / 4
+			wait := (l.delay() / 4).Truncate(time.Millisecond)
 			l.mu.Unlock()
 			if wait > 0 {
 				time.Sleep(wait)
