@@ -1,9 +1,15 @@
 package server
 
-import "time"
+import (
+	"fmt"
+	"time"
 
-// CheckFiles reads the files that a configuration names as New would, certificates
-// and secret keys, and reports the first thing that is wrong with them. It opens
+	"github.com/bloomery/bloomery/server/internal/command"
+	"github.com/bloomery/bloomery/server/internal/engine"
+)
+
+// CheckFiles reads the files that a configuration names as New would, certificates,
+// secret keys and users, and reports the first thing that is wrong with them. It opens
 // nothing else and changes nothing.
 func (c Config) CheckFiles() error {
 	c, err := c.complete()
@@ -13,6 +19,15 @@ func (c Config) CheckFiles() error {
 	if c.KeysFile != "" {
 		if _, err := readKeys(c.KeysFile); err != nil {
 			return err
+		}
+	}
+	if c.ACLFile != "" {
+		data, err := readUsers(c.ACLFile)
+		if err == nil {
+			err = engine.NewTable(command.All()).CheckUsers(c.ACLFile, data)
+		}
+		if err != nil {
+			return fmt.Errorf("server: acl-file: %w", err)
 		}
 	}
 	_, err = c.loadTLS(time.Now())

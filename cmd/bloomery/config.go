@@ -43,12 +43,12 @@ func newConfigCheck() *cobra.Command {
 		Use:   "check FILE",
 		Short: "Check a configuration file of a server",
 		Long: `check reads a configuration file of bloomery serve and lists everything that is
-wrong with it, with file, line and key: keys that are no setting, values of the
-wrong type or out of range, addresses, files and folders that are not there, and
-files of certificates and keys that cannot be used. Relative names are taken
-from the current folder, as serve does. The environment is not looked at,
-nothing is opened for writing, and no address is bound. Values of secrets are
-never printed.
+wrong with it, with file, line and key: keys that are not settings, values of
+the wrong type or out of range, addresses, files and folders that are not there,
+and files of certificates, keys and users that cannot be used. Relative names
+are taken from the current folder, as serve does. The environment is not looked
+at, nothing is opened for writing, and no address is bound. Values of secrets
+are never printed.
 
 A password in a file that other users can read is a warning, and no error.
 

@@ -34,11 +34,12 @@ func newLoad() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "load [--addr HOST:PORT] [--reserve N,P] KEY [FILE...]",
 		Short: "Add the lines of files or standard input to a server's filter",
-		Long: `load adds all lines to the Bloom filter KEY of a server that speaks RESP:
-bloomery serve, or Redis with RedisBloom. Many lines travel in one BF.MADD, and
-many commands are on their way at once. A filter that does not exist is made by
-the server with its defaults, or with --reserve for N different lines at the
-false positive rate P.
+		Long: `load adds all lines to the filter KEY of a server that speaks RESP: bloomery
+serve, or Redis with RedisBloom. Many lines travel in one command, BF.MADD or,
+for a filter of FILTER.CREATE, FILTER.ADD, and many commands are on their way at
+once. A filter that does not exist is made by the server as a Bloom filter with
+its defaults, or with --reserve for N different lines at the false positive rate
+P.
 
 Lines that the server refuses are listed with file and number, and the exit code
 is 3 if the filter is full, else 2. Adding a line twice changes nothing, so an
@@ -162,6 +163,9 @@ func (l *loader) load(ctx context.Context, in *lines.Input, greeting [][]string)
 	if err := l.greet(greeting); err != nil {
 		return first(ctx, err)
 	}
+	if err := l.choose(); err != nil {
+		return first(ctx, err)
+	}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -207,6 +211,42 @@ func (l *loader) greet(commands [][]string) error {
 			}
 			return err
 		}
+	}
+	return nil
+}
+
+// Commands that add items, and the types that TYPE returns for their filters.
+const (
+	addToBloom  = "BF.MADD"
+	addToFilter = "FILTER.ADD"
+	typeBloom   = "MBbloom--"
+	typeFilter  = "bloomery-"
+	typeCuckoo  = "MBbloomCF"
+	typeNone    = "none"
+)
+
+// choose asks what kind of filter the key holds, and so by which command lines are
+// added. A server that does not answer that gets BF.MADD.
+func (l *loader) choose() error {
+	l.command = addToBloom
+	var reply resp.Reply
+	if err := ask(l.nc, l.r, &reply, "TYPE", l.key); err != nil {
+		return serverError(err)
+	}
+	if reply.Type == '-' {
+		return nil
+	}
+	switch held := string(reply.Text); held {
+	case typeBloom, typeNone:
+	case typeFilter:
+		l.command = addToFilter
+	case typeCuckoo:
+		return hinted{
+			refusedError(l.key + " is a cuckoo filter of CF.RESERVE"),
+			"load adds to filters of BF.RESERVE and FILTER.CREATE; FILTER.CREATE NAME cuckoo makes one that deletes, too",
+		}
+	default:
+		return hinted{refusedError(fmt.Sprintf("%s holds %q, not a filter", l.key, held)), "choose another key"}
 	}
 	return nil
 }

@@ -51,6 +51,7 @@ type loader struct {
 	nc      net.Conn
 	r       *bufio.Reader
 	key     string
+	command string    // that adds lines
 	columns lines.Key // what of a line is sent
 	batch   int
 	pending chan sent
@@ -107,7 +108,7 @@ func (l *loader) encode(b *lines.Batch, e *encoded) error {
 			n++
 		}
 		e.data = resp.AppendArray(e.data, n+2)
-		e.data = resp.AppendBulk(e.data, "BF.MADD")
+		e.data = resp.AppendBulk(e.data, l.command)
 		e.data = resp.AppendBulk(e.data, l.key)
 		for _, r := range records[:n] {
 			e.data = resp.AppendBulkHead(e.data, len(r))
@@ -167,7 +168,7 @@ func (l *loader) receive() error {
 		case reply.Type == '-':
 			l.refuse(c, 0, c.n, reply.Text)
 		case reply.Type != '*' || reply.Null || len(reply.Array) > c.n:
-			return fmt.Errorf("%w: not an answer to BF.MADD", errServer)
+			return fmt.Errorf("%w: not an answer to %s", errServer, l.command)
 		default:
 			l.answers(c, reply.Array)
 		}
@@ -176,11 +177,13 @@ func (l *loader) receive() error {
 	return nil
 }
 
-// answers takes the answers for the lines of a command. Behind an error the
-// server did not try.
+// answers takes the answers for the lines of a command. Behind an error BF.MADD
+// did not try; FILTER.ADD did.
 func (l *loader) answers(c sent, replies []resp.Reply) {
 	for i := range replies {
 		switch r := &replies[i]; {
+		case r.Type == '-' && l.command == addToFilter:
+			l.refuse(c, i, 1, r.Text)
 		case r.Type == '-':
 			l.refuse(c, i, c.n-i, r.Text)
 			return

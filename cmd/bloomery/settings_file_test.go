@@ -28,13 +28,18 @@ func TestConfigCheck(t *testing.T) {
 	if err := os.WriteFile(keys, []byte("users = 0001\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	users := filepath.Join(folder, "users.acl")
+	if err := os.WriteFile(users, []byte("user default on nopass ~* +@all\nuser bob onn >secret\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for text, want := range map[string]string{
-		"nosuch = 1\n":              ":1: nosuch: unknown setting\n",
-		"# one\n\nmax-client = 7\n": ":3: max-client: unknown setting, did you mean max-clients?\n",
-		"config = \"x\"\n":          ":1: config: unknown setting\n",
-		"print-config = true\n":     ":1: print-config: unknown setting\n",
-		"\n[server]\ndir = \"x\"\n": ":2: server: unknown setting: settings are not in tables\n",
-		"dir.x = 1\n":               ":1: dir: want text in quotes, not a table\n",
+		"acl-file = \"" + users + "\"\n":                  ":1: acl-file: " + users + ":2: Syntax error\n",
+		"nosuch = 1\n":                                    ":1: nosuch: unknown setting\n",
+		"# one\n\nmax-client = 7\n":                       ":3: max-client: unknown setting, did you mean max-clients?\n",
+		"config = \"x\"\n":                                ":1: config: unknown setting\n",
+		"print-config = true\n":                           ":1: print-config: unknown setting\n",
+		"\n[server]\ndir = \"x\"\n":                       ":2: server: unknown setting: settings are not in tables\n",
+		"dir.x = 1\n":                                     ":1: dir: want text in quotes, not a table\n",
 		"addr = [\n  \"127.0.0.1:1\",\n]\nmax-query=\"\"": ":4: max-query: \"\" is not an amount of memory (512MiB, 2GB, 1000000)\n",
 		"max-clients = \"7\"\n":                           ":1: max-clients: want a whole number, not text\n",
 		"max-clients = 7.5\n":                             ":1: max-clients: want a whole number, not a number\n",
@@ -78,7 +83,7 @@ func TestConfigCheck(t *testing.T) {
 		if !strings.HasSuffix(errOut, "bloomery: config check: "+name+": 1 problem\n") {
 			t.Errorf("check of %q ends with %q", text, errOut)
 		}
-		if strings.Contains(text, "keys =") || strings.Contains(text, "/dev/null/") || strings.HasPrefix(text, "http") {
+		if strings.Contains(text, "keys =") || strings.Contains(text, "acl-file") || strings.Contains(text, "/dev/null/") || strings.HasPrefix(text, "http") {
 			continue // serve --print-config opens no files, and tests have BLOOMERY_HTTP
 		}
 		if code, _, errOut := call(t, "serve", "--config", name, "--print-config"); code != 2 || !strings.HasPrefix(errOut, "bloomery: serve: ") {
