@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -36,11 +37,75 @@ func newNode(t *testing.T, log *memlog.Log) (*bench, *cluster.Door, *memlog.Node
 	})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	if err := d.Start(ctx, nil); err != nil {
+	if err := d.Start(ctx, b.engine.Alone); err != nil {
 		t.Fatal(err)
 	}
 	b.client = b.connect()
 	return b, d, node
+}
+
+// TestNoReplyHidesALostQuorum runs every command that writes on a node of a cluster
+// that loses its quorum right before: the reply is that nobody knows; and some time
+// after: it is that the cluster is down. There is no other reply.
+func TestNoReplyHidesALostQuorum(t *testing.T) {
+	engine.NewTable(command.All()).Walk(func(c *engine.Command) {
+		if c.Flags&(engine.Write|engine.Wrote) == 0 {
+			return
+		}
+		for _, line := range samples[c.FullName()] {
+			if c.FullName() == "filter.rebuild" {
+				continue // a cluster cannot do it
+			}
+			synctest.Test(t, func(t *testing.T) {
+				log := memlog.New(1, memlog.Faults{Answer: time.Second})
+				b, d, _ := newNode(t, log)
+				values := setup(b)
+				log.SetDown(true)
+				if got := b.do(words(line, values)...); !strings.HasPrefix(got, "-UNKNOWN") && !strings.HasPrefix(got, "-CLUSTERDOWN") {
+					t.Errorf("%s without a quorum = %.100s", line, got)
+				}
+				b.line("SET other v") // some records are on their way now
+				if d.Refuses() == nil {
+					t.Errorf("%s: writes are taken", line)
+				}
+				if got := b.do(words(line, values)...); !strings.HasPrefix(got, "-CLUSTERDOWN") {
+					t.Errorf("%s long after = %.100s", line, got)
+				}
+				if got := b.line("STRLEN s"); strings.HasPrefix(got, "-") {
+					t.Errorf("a read without a quorum = %s", got)
+				}
+				b.engine.Release(b.session)
+				if got := b.engine.Budget.Used() - b.state.Bytes(); got != 0 {
+					t.Errorf("%s: %d bytes stay set aside or held", line, got)
+				}
+			})
+		}
+	})
+}
+
+// TestNoTransactionHidesALostQuorum does the same for each of them in a transaction. One
+// that a cluster cannot do is refused as a whole.
+func TestNoTransactionHidesALostQuorum(t *testing.T) {
+	for _, lines := range samples {
+		for _, line := range lines {
+			synctest.Test(t, func(t *testing.T) {
+				log := memlog.New(1, memlog.Faults{Answer: time.Second})
+				b, _, _ := newNode(t, log)
+				values := setup(b)
+				log.SetDown(true)
+				b.line("MULTI")
+				b.do(words(line, values)...)
+				got := b.line("EXEC")
+				if !strings.Contains(got, "-UNKNOWN") && !strings.Contains(got, "-CLUSTERDOWN") && !strings.HasPrefix(got, "-EXECABORT") {
+					t.Errorf("%s in a transaction without a quorum = %.100s", line, got)
+				}
+				b.engine.Release(b.session)
+				if got := b.engine.Budget.Used() - b.state.Bytes(); got != 0 {
+					t.Errorf("%s: %d bytes stay set aside or held", line, got)
+				}
+			})
+		}
+	}
 }
 
 // TestRoomForOthers asks that a record has room for what other nodes add before it: it
