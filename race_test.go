@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestRaceTests asks that the tests that scripts/race-tests names exist.
+// TestRaceTests asks that the packages and tests that scripts/race-tests names exist.
 func TestRaceTests(t *testing.T) {
 	text, err := os.ReadFile("scripts/race-tests")
 	if err != nil {
@@ -18,7 +18,13 @@ func TestRaceTests(t *testing.T) {
 	for line := range strings.Lines(string(text)) {
 		folder, names, ok := strings.Cut(strings.TrimSpace(line), " ")
 		names = strings.TrimPrefix(strings.TrimSpace(names), "!")
-		if !ok || folder == "#" || names == "-" {
+		if !ok || folder == "#" {
+			continue
+		}
+		if _, err := os.Stat(folder); err != nil {
+			t.Errorf("scripts/race-tests: %v", err)
+		}
+		if names == "-" {
 			continue
 		}
 		files, err := filepath.Glob(filepath.Join(folder, "*_test.go"))
