@@ -1,7 +1,9 @@
 package glob_test
 
 import (
+	"bytes"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -83,6 +85,34 @@ func TestMatchIsTheBooks(t *testing.T) {
 	}
 }
 
+// TestLongSegments has one element of a segment not fit, of as many elements as a word
+// has bits and of more: the first, those around its end, and the last.
+func TestLongSegments(t *testing.T) {
+	for _, n := range []int{64, 80} {
+		for at := range n {
+			elements := slices.Repeat([]string{"[ab]"}, n)
+			elements[at] = "a"
+			pattern := "*" + strings.Join(elements, "") + "*"
+			text := bytes.Repeat([]byte("b"), n)
+			if glob.Match(pattern, string(text)) {
+				t.Errorf("element %d of %d does not fit, and the segment does", at, n)
+			}
+			text[at] = 'a'
+			if !glob.Match(pattern, string(text)) {
+				t.Errorf("element %d of %d fits, and the segment does not", at, n)
+			}
+		}
+	}
+}
+
+func TestAny(t *testing.T) {
+	for pattern, want := range map[string]bool{"*": true, "": false, "a*": false, "*a": false, "?": false, `\*`: false} {
+		if got := glob.New(pattern).Any(); got != want {
+			t.Errorf("New(%q).Any() = %v, want %v", pattern, got, want)
+		}
+	}
+}
+
 // slowFloat is slowMatch for a pattern of two stars, by trying every place.
 func slowFloat(pattern, s string) bool {
 	end := strings.LastIndexByte(pattern, '*')
@@ -113,6 +143,9 @@ func TestMatchIsLinear(t *testing.T) {
 		if took := time.Since(began); took > 30*time.Second {
 			t.Errorf("%.20q took %v on %d bytes", pattern, took, len(long))
 		}
+	}
+	if !glob.Match("*"+strings.Repeat("a", 4096)+"*", long) {
+		t.Error("a pattern of 4096 floating elements does not match")
 	}
 	if glob.Match("*"+strings.Repeat("a", 4097)+"*", long) {
 		t.Error("a pattern of more than 4096 floating elements matches")
