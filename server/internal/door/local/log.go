@@ -57,7 +57,8 @@ type log struct {
 	written uint64        // position behind what the file has
 	durable uint64        // position behind what the disk has
 	group   bool          // between OpBegin and OpCommit
-	turn    chan struct{} // closed when the one that writes for many has done so; nil if there is none
+	taken   bool          // one writes for many
+	turn    chan struct{} // closed when it has done so; nil if nobody waits for that
 	bufAt   int64         // when the first record of buf came, as now counts
 
 	fullBytes int // length of full
@@ -229,20 +230,24 @@ func (l *log) together(done func() bool, work func() error) error {
 			l.mu.Unlock()
 			return nil
 		}
-		turn := l.turn
-		if turn == nil {
-			l.turn = make(chan struct{})
-		}
-		l.mu.Unlock()
-		if turn == nil {
+		if !l.taken {
+			l.taken = true
+			l.mu.Unlock()
 			break
 		}
+		if l.turn == nil { // one who writes alone needs none
+			l.turn = make(chan struct{})
+		}
+		turn := l.turn
+		l.mu.Unlock()
 		<-turn
 	}
 	defer func() {
 		l.mu.Lock()
-		close(l.turn)
-		l.turn = nil
+		if l.taken = false; l.turn != nil {
+			close(l.turn)
+			l.turn = nil
+		}
 		l.mu.Unlock()
 	}()
 	l.io.Lock()
