@@ -12,7 +12,7 @@ const (
 	top, bottom         = 64, 470
 	panel, gap, left    = 420, 56, 64
 	leastBits, mostBits = 6., 130.
-	leastTime, mostTime = 1., 300.
+	leastTime, mostTime = 5., 500.
 )
 
 var colours = []string{
@@ -88,7 +88,7 @@ func axes(b *strings.Builder, p int, title string) {
 		fmt.Fprintf(b, `<path class="grid" d="M%.1f %dV%d"/>`, atBits(p, bits), top, bottom)
 		fmt.Fprintf(b, `<text x="%.1f" y="%d" text-anchor="middle">%g</text>`+"\n", atBits(p, bits), bottom+20, bits)
 	}
-	for _, t := range []float64{1, 2, 5, 10, 20, 50, 100, 200} {
+	for _, t := range []float64{5, 10, 20, 50, 100, 200, 500} {
 		fmt.Fprintf(b, `<path class="grid" d="M%.1f %.1fH%.1f"/>`, x0, atTime(t), x1)
 		fmt.Fprintf(b, `<text x="%.1f" y="%.1f" text-anchor="end">%g</text>`+"\n", x0-8, atTime(t)+4, t)
 	}
