@@ -165,7 +165,7 @@ bench-compare: ## compare this tree with REF=HEAD~1 by benchstat
 	bench/compare.sh $(REF)
 
 bench-peers: ## measure against other libraries, writes docs/benchmarks.md and docs/benchmarks-families.md
-	cd bench && go run ./cmd/peers -out ../docs/benchmarks.md
+	cd bench && go run ./cmd/peers -out ../docs/benchmarks.md -times results/peers.md
 	cd bench && go run ./cmd/families -again -results results/families.jsonl -out ../docs/benchmarks-families.md
 
 bench-lookups: ## time lookups in every kind, writes docs/static.md and its plot

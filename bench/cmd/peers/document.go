@@ -56,8 +56,7 @@ func (d document) spaceTargets() *report.Table {
 // markdown returns the document.
 func (d document) markdown(ctx context.Context) *report.Document {
 	doc := report.New("Benchmarks", "make bench-peers")
-	command := strings.TrimSpace("cd bench && go run ./cmd/peers " + strings.Join(d.args, " "))
-	doc.Add(report.Origin(ctx, command, d.started))
+	doc.Add(report.Origin(ctx, d.command(), d.started))
 	if d.quick {
 		doc.Add("**Made with -quick: the figures are worth little.**")
 	}
@@ -73,8 +72,18 @@ func (d document) markdown(ctx context.Context) *report.Document {
 	doc.Text("A million random keys, each library as configured for the rate.")
 	doc.Table(d.space())
 	doc.Add(d.sizings())
+	doc.Section("Nanoseconds per key")
+	doc.Text("The times behind the ratios are in bench/results/peers.md.")
+	return doc
+}
+
+// nanoseconds returns the document of all times.
+func (d document) nanoseconds(ctx context.Context) *report.Document {
+	doc := report.New("Nanoseconds per key", "make bench-peers")
+	doc.Text("The times behind docs/benchmarks.md, by instruction set, library, call and size of the array.")
+	doc.Add(report.Origin(ctx, d.command(), d.started))
 	for _, r := range d.runs {
-		doc.Section(fmt.Sprintf("Nanoseconds per key, %v", r.Tier))
+		doc.Section(r.Tier.String())
 		for _, s := range sections {
 			if t := d.times(r, s.name); !t.Empty() {
 				doc.Subsection(report.Title(s.name))
@@ -83,6 +92,11 @@ func (d document) markdown(ctx context.Context) *report.Document {
 		}
 	}
 	return doc
+}
+
+// command returns what was typed.
+func (d document) command() string {
+	return strings.TrimSpace("cd bench && go run ./cmd/peers " + strings.Join(d.args, " "))
 }
 
 // ratios has a row for each comparison and size, and a column for each

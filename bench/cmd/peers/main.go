@@ -28,6 +28,7 @@ const childVariable = "BLOOMERY_PEERS_RUN"
 // options are the flags.
 type options struct {
 	out    string
+	times  string
 	sizes  []int // MiB
 	rounds int
 	quick  bool
@@ -57,6 +58,11 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	}
 	progress("size and error of each library")
 	doc := document{o, args, started, runs, accuracy(o)}
+	if o.times != "" {
+		if err := doc.nanoseconds(ctx).Write(o.times, stdout, ""); err != nil {
+			return err
+		}
+	}
 	return doc.markdown(ctx).Write(o.out, stdout, doc.targets())
 }
 
@@ -65,6 +71,7 @@ func parse(args []string) (options, error) {
 	var o options
 	var sizes, only string
 	flags.StringVar(&o.out, "out", "", "write the document to this `file` instead of standard output")
+	flags.StringVar(&o.times, "times", "", "write all times to this `file`")
 	flags.StringVar(&sizes, "sizes", "1,16,256,1024", "sizes of the arrays in `MiB`")
 	flags.IntVar(&o.rounds, "rounds", 25, "rounds, of which the fastest counts")
 	flags.BoolVar(&o.quick, "quick", false, "short passes, for development: figures are worth little")
