@@ -36,6 +36,16 @@ type Shared interface {
 	Cluster() Cluster
 }
 
+// Members is a Shared door whose machines can be removed.
+type Members interface {
+	// Remove removes a machine for ever: it stops, and nothing waits for it any
+	// more. A later one has another number.
+	Remove(node uint32) error
+	// Upgrade allows what all machines can do by now, and returns the level. Until
+	// then machines of a later release do what the others can do as well.
+	Upgrade() (level uint64, err error)
+}
+
 // Target is a part of a filter.
 type Target struct {
 	ID    uint64

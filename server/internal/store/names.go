@@ -116,6 +116,9 @@ func (s *State) live(name []byte, at int64, res *Result) *catalog.Entry {
 
 // drop removes an entry and tells its part.
 func (s *State) drop(e *catalog.Entry) {
+	if e.Staged() {
+		s.forgetStaged(e.ID)
+	}
 	s.Names.Remove(e)
 	s.bytes.Add(-s.leave(e))
 	s.endShadow(e.ID)
@@ -220,6 +223,7 @@ func (s *State) newValue(r *Record, res *Result) (catalog.Kind, any) {
 func (s *State) stage(r *Record, res *Result) {
 	if kind, value := s.newValue(r, res); value != nil {
 		res.Entry = s.Names.Stage(s.take(res.made), kind, value)
+		s.noteStaged(res.Entry.ID, r.Origin.Session)
 	}
 }
 
@@ -254,6 +258,7 @@ func (s *State) reveal(r *Record, res *Result) {
 	}
 	s.bytes.Add(int64(len(r.Name)))
 	res.Entry = s.Names.Reveal(e, old, string(r.Name), deadline)
+	s.forgetStaged(e.ID)
 	s.replaced(old)
 	s.noteWindow(res.Entry)
 	res.Changed = true

@@ -24,7 +24,13 @@ type Roster struct {
 	Members []Member
 	// Holders names the nodes that hold each lane. An empty list means all.
 	Holders [][]uint32
+	// Staged are the filters without a name, each with the session that makes it: when
+	// that has ended, nobody will ever give it one.
+	Staged []StagedBy
 }
+
+// StagedBy is a filter without a name and who makes it.
+type StagedBy struct{ ID, Session uint64 }
 
 // Member is a node of a cluster.
 type Member struct {
@@ -62,8 +68,40 @@ func (r *Roster) Member(number uint32) *Member {
 // clone returns a copy whose members may be changed.
 func (r *Roster) clone() *Roster {
 	c := *r
-	c.Members = slices.Clone(r.Members)
+	c.Members, c.Staged = slices.Clone(r.Members), slices.Clone(r.Staged)
 	return &c
+}
+
+// noteStaged remembers who makes a filter without a name.
+func (s *State) noteStaged(id, session uint64) {
+	if r := s.Roster(); r != nil && session != 0 {
+		next := r.clone()
+		next.Staged = append(next.Staged, StagedBy{id, session})
+		s.roster.Store(next)
+	}
+}
+
+// forgetStaged forgets a filter that has a name now, or is gone.
+func (s *State) forgetStaged(id uint64) {
+	r := s.Roster()
+	if r == nil || !slices.ContainsFunc(r.Staged, func(v StagedBy) bool { return v.ID == id }) {
+		return
+	}
+	next := r.clone()
+	next.Staged = slices.DeleteFunc(next.Staged, func(v StagedBy) bool { return v.ID == id })
+	s.roster.Store(next)
+}
+
+// dropStagedBy removes what a session that has ended has left without a name.
+func (s *State) dropStagedBy(session uint64) {
+	if session == 0 {
+		return
+	}
+	for _, v := range s.Roster().Staged {
+		if e := s.Names.ByID(v.ID); v.Session == session && e != nil && e.Staged() {
+			s.drop(e)
+		}
+	}
 }
 
 // applyRoster applies a record of the cluster. Each can be applied again without
@@ -79,7 +117,10 @@ func (s *State) applyRoster(r *Record, res *Result) {
 		res.Err = ErrMissing
 		return
 	}
-	next := old.clone()
+	next, ended := old.clone(), uint64(0)
+	if m := old.Member(uint32(min(r.ID, MaxMembers+1))); m != nil && r.Op != OpJoin && r.Op != OpLevel {
+		ended = m.Session
+	}
 	switch r.Op {
 	case OpJoin:
 		next.join(r, res)
@@ -99,6 +140,7 @@ func (s *State) applyRoster(r *Record, res *Result) {
 	}
 	if res.Changed {
 		s.roster.Store(next)
+		s.dropStagedBy(ended)
 	}
 }
 
@@ -110,7 +152,7 @@ func (s *State) birth(old *Roster, r *Record, res *Result) {
 	case r.ID == 0 || r.Limit < 1 || r.Limit > MaxLanes:
 		res.Err = ErrCondition
 	default:
-		s.roster.Store(&Roster{ID: r.ID, Lanes: int(r.Limit), Holders: make([][]uint32, r.Limit+2)})
+		s.roster.Store(&Roster{ID: r.ID, Lanes: int(r.Limit), Level: uint64(r.Index), Holders: make([][]uint32, r.Limit+2)})
 		s.SetSeed(uint64(r.Position))
 		res.Changed = true
 	}
@@ -124,7 +166,7 @@ func (r *Roster) join(rec *Record, res *Result) {
 			return
 		}
 	}
-	if len(r.Members) >= MaxMembers {
+	if len(r.Members) >= MaxMembers || rec.Limit < r.Level { // it could not read what others send
 		res.Err = ErrCondition
 		return
 	}
@@ -155,8 +197,9 @@ func (r *Roster) session(rec *Record, res *Result) {
 	}
 }
 
-// rosterVersion is the first byte of an encoded roster.
-const rosterVersion = 1
+// rosterVersion is the first byte of an encoded roster. One of version 1 has no list
+// of filters without a name.
+const rosterVersion = 2
 
 // AppendRoster appends the encoding of r to b.
 func AppendRoster(b []byte, r *Roster) []byte {
@@ -184,6 +227,11 @@ func AppendRoster(b []byte, r *Roster) []byte {
 			b = binary.AppendUvarint(b, uint64(n))
 		}
 	}
+	b = binary.AppendUvarint(b, uint64(len(r.Staged)))
+	for _, v := range r.Staged {
+		b = binary.AppendUvarint(b, v.ID)
+		b = binary.AppendUvarint(b, v.Session)
+	}
 	return b
 }
 
@@ -191,8 +239,9 @@ func AppendRoster(b []byte, r *Roster) []byte {
 // wraps bloomery.ErrCorrupt or bloomery.ErrVersion.
 func ParseRoster(b []byte) (r *Roster, rest []byte, err error) {
 	d := decoder{rest: b}
-	if v := d.byte(); !d.bad && v != rosterVersion {
-		return nil, nil, fmt.Errorf("store: roster: %w: roster of version %d, this release reads %d: a later one is needed", bloomery.ErrVersion, v, rosterVersion)
+	version := d.byte()
+	if !d.bad && (version < 1 || version > rosterVersion) {
+		return nil, nil, fmt.Errorf("store: roster: %w: roster of version %d, this release reads up to %d: a later one is needed", bloomery.ErrVersion, version, rosterVersion)
 	}
 	r = &Roster{ID: d.uvarint()}
 	lanes := d.uvarint()
@@ -216,6 +265,11 @@ func ParseRoster(b []byte) (r *Roster, rest []byte, err error) {
 		}
 		for ; n > 0 && !d.bad; n-- {
 			r.Holders[i] = append(r.Holders[i], uint32(d.uvarint()))
+		}
+	}
+	if version > 1 {
+		for n := d.uvarint(); n > 0 && !d.bad; n-- {
+			r.Staged = append(r.Staged, StagedBy{d.uvarint(), d.uvarint()})
 		}
 	}
 	if d.bad {

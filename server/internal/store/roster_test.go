@@ -82,6 +82,7 @@ func TestRosterRoundTrip(t *testing.T) {
 	apply(t, s, store.Record{Op: store.OpLevel, Limit: 3})
 	want := *s.Roster()
 	want.Holders[3] = []uint32{1, 2}
+	want.Staged = []store.StagedBy{{ID: 9, Session: 1 << 40}, {ID: 1 << 50, Session: 1}}
 	b := store.AppendRoster(nil, &want)
 	got, rest, err := store.ParseRoster(append(b, "behind"...))
 	if err != nil || string(rest) != "behind" || !reflect.DeepEqual(*got, want) {
@@ -92,8 +93,53 @@ func TestRosterRoundTrip(t *testing.T) {
 			t.Errorf("cut to %d bytes: %v", n, err)
 		}
 	}
+	old := append([]byte{1}, b[1:len(b)-1-1-6-8-1]...) // one of version 1 ends before the list
+	want.Staged = nil
+	if got, rest, err := store.ParseRoster(old); err != nil || len(rest) != 0 || !reflect.DeepEqual(*got, want) {
+		t.Errorf("version 1: ParseRoster = %+v, %q, %v\nwant %+v", got, rest, err, want)
+	}
 	b[0] = 9
 	if _, _, err := store.ParseRoster(b); !errors.Is(err, bloomery.ErrVersion) {
 		t.Errorf("another version: %v", err)
+	}
+}
+
+// TestStagedBySession asks that filters without a name go with the session that makes
+// them, and no others do.
+func TestStagedBySession(t *testing.T) {
+	s := born(t)
+	apply(t, s, store.Record{Op: store.OpSession, ID: 1, Position: 1})
+	apply(t, s, store.Record{Op: store.OpSession, ID: 2, Position: 2})
+	stage := func(session uint64) uint64 {
+		r := creation(t, 10, 1)
+		r.Op, r.Flags, r.Origin.Session = store.OpStage, uint8(store.OpFilter), session
+		return apply(t, s, r).Entry.ID
+	}
+	gone := func(id uint64) bool { return s.Names.ByID(id) == nil }
+	mine, other, named, evicted := stage(1), stage(2), stage(1), stage(1)
+	apply(t, s, store.Record{Op: store.OpReveal, ID: named, Name: []byte("k")})
+	apply(t, s, store.Record{Op: store.OpEvict, IDs: []uint64{evicted}})
+	if got := s.Roster().Staged; len(got) != 2 || got[0].ID != mine || got[1].ID != other {
+		t.Errorf("without a name are %v", got)
+	}
+	apply(t, s, store.Record{Op: store.OpSession, ID: 1, Position: 3, Limit: 1})
+	if !gone(mine) || gone(other) || gone(named) || len(s.Roster().Staged) != 1 {
+		t.Errorf("after a session: gone are %v, %v, %v, and %v are listed", gone(mine), gone(other), gone(named), s.Roster().Staged)
+	}
+	apply(t, s, store.Record{Op: store.OpLeave, ID: 2})
+	if !gone(other) || gone(named) || len(s.Roster().Staged) != 0 {
+		t.Errorf("after a node has left: gone are %v, %v", gone(other), gone(named))
+	}
+}
+
+// TestJoinLevel asks that a node that cannot read what others send does not join.
+func TestJoinLevel(t *testing.T) {
+	s := store.New()
+	apply(t, s, store.Record{Op: store.OpBirth, ID: 77, Limit: 8, Index: 3})
+	if res := apply(t, s, store.Record{Op: store.OpJoin, Position: 1, Limit: 2}); !errors.Is(res.Err, store.ErrCondition) {
+		t.Errorf("a node of level 2 joins a cluster of level 3: %v", res.Err)
+	}
+	if res := apply(t, s, store.Record{Op: store.OpJoin, Position: 1, Limit: 3}); res.Err != nil {
+		t.Error(res.Err)
 	}
 }

@@ -93,6 +93,7 @@ type beats struct {
 	mu    sync.Mutex
 	heard map[uint32]heard // by node
 	skew  atomic.Pointer[error]
+	full  atomic.Uint64 // the smallest headroom of live nodes, inverted: 0 for no bound
 }
 
 type heard struct {
@@ -135,6 +136,7 @@ func (d *Door) talk() error {
 		defer ticker.Stop()
 		for {
 			d.config.Peers.Announce(d.beat())
+			d.measure()
 			select {
 			case <-d.closed:
 				return
@@ -176,6 +178,7 @@ func (d *Door) hear(b []byte) {
 	t.heard[v.node] = heard{v, d.tick(), time.Duration(v.at-now) * time.Millisecond}
 	t.mu.Unlock()
 	d.checkClock()
+	d.measure()
 }
 
 var errClock = errors.New("cluster: the clock of this node differs by more than 10 s from those of most others")

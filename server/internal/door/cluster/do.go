@@ -128,6 +128,10 @@ func (d *Door) prepare(b *batch, ops []*door.Op, rides []ride, bytes []byte) []b
 		answer(ops, store.ErrLength)
 		return bytes
 	}
+	if !first.Op.Part() && !d.fitsNew(first) {
+		answer(ops, door.ErrMemory)
+		return bytes
+	}
 	l := d.laneOf(first)
 	if err := l.down(); err != nil {
 		refuse(ops, fmt.Errorf("%w: %w", door.ErrDown, err))
@@ -202,7 +206,7 @@ func (d *Door) admit(ops []*door.Op, rides []ride) bool {
 
 func (d *Door) admitRun(p *store.Part, ops []*door.Op, rides []ride) {
 	admit := ops[0].Admit
-	if aside, ok := admit.Admit(p, ops); ok {
+	if aside, ok := d.admitAll(admit, p, ops); ok {
 		rides[0].admit, rides[0].aside = admit, aside
 		return
 	}

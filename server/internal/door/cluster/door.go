@@ -99,6 +99,8 @@ type hooks struct {
 	purgeAbove    bool   // the log is purged above what snapshots have
 	between       func() // called between two records of a message
 	freezing      func() // called before a part is frozen
+
+	lacks func(*store.Record) bool // reports whether the system has no memory for a record
 }
 
 const (

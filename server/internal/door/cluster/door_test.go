@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/bloomery/bloomery/foreign/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/door/cluster/memlog"
+	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -462,6 +464,139 @@ func TestOneBirth(t *testing.T) {
 		}
 		if len(numbers) != len(doors) || numbers[0] {
 			t.Errorf("numbers are %v", numbers)
+		}
+	})
+}
+
+// TestNoMemory asks that a node for which the system has no memory when others have
+// some does not serve what it has made of a message, nor keeps it.
+func TestNoMemory(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		log := memlog.New(1, memlog.Faults{})
+		a := open(t, log, Config{})
+		b := open(t, log, Config{Files: &folder.Memory{}, hooks: hooks{lacks: func(r *store.Record) bool { return string(r.Name) == "large" }}})
+		op := set("large")
+		if err := do(b, op); !errors.Is(err, door.ErrUnknown) {
+			t.Errorf("a write that others have: %v", err)
+		}
+		<-b.Failed()
+		if err := b.Serving(); !errors.Is(err, store.ErrMemory) {
+			t.Errorf("Serving = %v", err)
+		}
+		if err := b.Snapshot(); !errors.Is(err, store.ErrMemory) {
+			t.Errorf("Snapshot = %v", err)
+		}
+		if err := do(a, set("small")); err != nil || !has(a, "large") {
+			t.Errorf("the other node: %v", err)
+		}
+	})
+}
+
+// TestHeadroom asks that the node with the least memory bounds what all take.
+func TestHeadroom(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		log, m := memlog.New(1, memlog.Faults{}), &memlog.Peers{}
+		a := open(t, log, Config{Peers: m})
+		var left atomic.Uint64
+		left.Store(1 << 30)
+		b := open(t, log, Config{Peers: m, Headroom: left.Load})
+		time.Sleep(2 * time.Second)
+		reserve := func(name string) error {
+			return do(a, &door.Op{Record: store.Record{Op: store.OpBloom, Name: []byte(name), Bloom: redisbloom.BloomParams{Error: 0.01, Capacity: 100_000, Expansion: 2}}})
+		}
+		add := func() error {
+			id := a.state.Names.Lookup([]byte("k"), 0).ID
+			return do(a, &door.Op{Record: store.Record{Op: store.OpAdd, ID: id, Digests: []redisbloom.Digest{{A: 1, B: 2}}}, Admit: generous{}})
+		}
+		if err := reserve("k"); err != nil {
+			t.Fatal(err)
+		}
+		if err := add(); err != nil {
+			t.Error(err)
+		}
+		left.Store(1000)
+		time.Sleep(2 * time.Second)
+		if err := reserve("k2"); !errors.Is(err, door.ErrMemory) {
+			t.Errorf("a filter that one node has no room for: %v", err)
+		}
+		if err := add(); !errors.Is(err, door.ErrMemory) {
+			t.Errorf("growth that one node has no room for: %v", err)
+		}
+		if err := do(a, set("small")); err != nil {
+			t.Error(err)
+		}
+		_ = b.Close()
+		time.Sleep(2 * liveFor)
+		if err := reserve("k2"); err != nil {
+			t.Errorf("when it is gone: %v", err)
+		}
+	})
+}
+
+// generous sets 10,000 bytes aside for everything.
+type generous struct{}
+
+func (generous) Admit(_ *store.Part, ops []*door.Op) (uint64, bool) {
+	for _, op := range ops {
+		op.Record.Room = 10_000
+	}
+	return 10_000, true
+}
+
+func (generous) Settle(uint64) {}
+
+// TestMembers removes a node, and raises the level when all others can follow.
+func TestMembers(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		log, m := memlog.New(1, memlog.Faults{}), &memlog.Peers{}
+		a, b, c := open(t, log, Config{Peers: m}), open(t, log, Config{Peers: m}), open(t, log, Config{Peers: m})
+		time.Sleep(2 * time.Second)
+		if level, err := a.Upgrade(); err != nil || level != Level || b.state.Roster().Level > Level {
+			t.Errorf("Upgrade = %d, %v", level, err)
+		}
+		if level, err := a.Upgrade(); err != nil || level != Level {
+			t.Errorf("Upgrade again = %d, %v", level, err)
+		}
+		_ = c.Close()
+		time.Sleep(2 * liveFor)
+		if _, err := a.Upgrade(); err == nil || !strings.Contains(err.Error(), "node 3") {
+			t.Errorf("Upgrade without node 3: %v", err)
+		}
+		if err := a.Remove(1); !errors.Is(err, errSelf) {
+			t.Errorf("Remove of itself: %v", err)
+		}
+		if err := a.Remove(9); !errors.Is(err, errNobody) {
+			t.Errorf("Remove of nobody: %v", err)
+		}
+		if err := a.Remove(3); err != nil {
+			t.Error(err)
+		}
+		if _, err := a.Upgrade(); err != nil {
+			t.Errorf("Upgrade without a node that was removed: %v", err)
+		}
+	})
+}
+
+// TestLeftWithoutAName asks that a filter whose node has died before it had a name is
+// removed when the node comes back.
+func TestLeftWithoutAName(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		log := memlog.New(1, memlog.Faults{})
+		a, b := open(t, log, Config{}), open(t, log, Config{})
+		stage := &door.Op{Record: store.Record{Op: store.OpStage, Flags: uint8(store.OpFilterLoad), Value: store.AppendPlan(nil, &store.Plan{})}}
+		if err := do(a, stage); err != nil {
+			t.Fatal(err)
+		}
+		id := stage.Result.Entry.ID
+		_ = a.Close()
+		time.Sleep(time.Second)
+		if b.state.Names.ByID(id) == nil {
+			t.Error("it is gone before its node has come back")
+		}
+		a = open(t, log, Config{Number: a.number.Load()})
+		time.Sleep(time.Second)
+		if a.state.Names.ByID(id) != nil || b.state.Names.ByID(id) != nil || b.state.Bytes() != 0 {
+			t.Errorf("it is left, with %d bytes", b.state.Bytes())
 		}
 	})
 }

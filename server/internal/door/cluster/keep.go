@@ -172,6 +172,9 @@ type source struct{ *Door }
 // to be behind the positions of the other lanes.
 func (d source) Cut(m *snapshot.Manifest, copy func()) error {
 	all := d.all()
+	if err := d.failed(); err != nil {
+		return err // the state may be that of no message
+	}
 	if len(all) == 1 {
 		return errStarting
 	}
@@ -223,6 +226,9 @@ func (d *Door) laneOfEntry(e *catalog.Entry, p *store.Part, index int) *lane {
 
 // Settle implements snapshot.Source. What this node has applied is kept by a quorum.
 func (d source) Settle(m *snapshot.Manifest) error {
+	if err := d.failed(); err != nil {
+		return err
+	}
 	for i, l := range d.all() {
 		m.Lanes[i].High = l.seq.Load()
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -216,12 +217,15 @@ func (d *Door) born(ctx context.Context) error {
 	if err := d.until(ctx, cat, func() bool { return d.state.Roster() != nil || cat.seq.Load() >= last }); err != nil {
 		return err
 	}
-	birth := store.Record{Op: store.OpBirth, ID: random() | 1, Position: int64(random()), Limit: uint64(d.config.Lanes)}
+	birth := store.Record{Op: store.OpBirth, ID: random() | 1, Position: int64(random()), Limit: uint64(d.config.Lanes), Index: Level}
 	return d.request(ctx, func() store.Record { return birth }, func(r *store.Roster) bool { return r != nil && len(d.all()) > 1 })
 }
 
 // join gets a number for this node, if it has none.
 func (d *Door) join(ctx context.Context) error {
+	if r := d.state.Roster(); r.Level > Level {
+		return fmt.Errorf("%w: the cluster is at level %d, this release can do %d: a later one is needed", bloomery.ErrVersion, r.Level, Level)
+	}
 	if n := d.number.Load(); n != 0 {
 		m := d.state.Roster().Member(n)
 		if m == nil {

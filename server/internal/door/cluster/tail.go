@@ -164,7 +164,15 @@ func (l *lane) applyRecords(seq uint64, h *header, rides []*ride) {
 		case r.Op.Part():
 			l.applyPart(seq, r, res)
 		default:
+			r.Origin = store.Origin{Session: h.session, Counter: h.counter}
 			l.applyNames(r, res)
+		}
+		if l.d.hooks.lacks != nil && l.d.hooks.lacks(r) {
+			res.Err = store.ErrMemory
+		}
+		if errors.Is(res.Err, store.ErrMemory) {
+			l.lost(rides, res.Err)
+			return
 		}
 		if group && r.Op.Expects() && res.Err != nil {
 			held, res.Err = false, store.ErrCondition
@@ -173,6 +181,18 @@ func (l *lane) applyRecords(seq uint64, h *header, rides []*ride) {
 			op.Applied()
 		}
 	}
+}
+
+// lost ends the service of a node that could not apply a message as others have: the
+// system has no memory. What it was asked for may be kept, by them.
+func (l *lane) lost(rides []*ride, err error) {
+	err = fmt.Errorf("lane %s: %w: other nodes may have it", l.name(), err)
+	for _, r := range rides {
+		if r.op != nil {
+			r.err = fmt.Errorf("%w: %w", door.ErrUnknown, err)
+		}
+	}
+	l.d.fail(err)
 }
 
 // applyPart applies a record of a part. A snapshot may have it already.
