@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"testing"
 	"time"
 )
 
@@ -112,7 +113,9 @@ func grouped(text string) string {
 		b.WriteString("[" + state)
 		n := 0
 		for line := range strings.SplitSeq(rest, "\n") {
-			if name, _, ok := cutLast(line, "("); ok && !strings.HasPrefix(line, "\t") && n < shown {
+			if name, _, ok := strings.Cut(line, " in goroutine "); ok {
+				b.WriteString("\n    " + name)
+			} else if name, _, ok := cutLast(line, "("); ok && !strings.HasPrefix(line, "\t") && n < shown {
 				n++
 				b.WriteString("\n    " + name)
 			} else if at, _, ok := strings.Cut(strings.TrimSpace(line), " +0x"); ok && n <= shown {
@@ -175,7 +178,7 @@ func (a *allowance) left() time.Duration {
 
 // most returns how long it may take on a machine that is late.
 func (a *allowance) most(l lateness) time.Duration {
-	most := time.Duration(float64(a.limit)/l.share) + 2*l.measured // to send and to receive
+	most := a.limit + l.processors + 2*l.measured // to send and to receive
 	if a.disk {
 		most += l.disk
 	}
@@ -194,6 +197,7 @@ func (a *allowance) end() (took time.Duration, ok bool) {
 		return took, false
 	}
 	a.c.excused.Add(1)
+	a.c.t.Logf("%s took %v: %v", a.what, took, a.c.machine.since(a.began))
 	return took, true
 }
 
@@ -228,4 +232,15 @@ func (c *chaos) ask(args ...string) string {
 	}
 	defer p.close()
 	return cmp.Or(p.do(args...), "no reply")
+}
+
+// TestGroupedStacks asks that goroutines which do the same are shown once.
+func TestGroupedStacks(t *testing.T) {
+	one := "goroutine 1 [select]:\nmain.f(0x1)\n\t/src/main.go:5 +0x1\ncreated by main.g in goroutine 9\n\t/src/main.go:8 +0x1"
+	two := strings.ReplaceAll(one, "goroutine 1 ", "goroutine 2 ")
+	other := "goroutine 3 [running]:\nmain.h(...)\n\t/src/main.go:7 +0x1"
+	got := grouped(strings.Join([]string{other, one, two}, "\n\n"))
+	if !strings.HasPrefix(got, "2 × [select]:\n    main.f  main.go:5\n    created by main.g  main.go:8\n") || !strings.Contains(got, "\n1 × [running]:\n    main.h  main.go:7\n") {
+		t.Errorf("grouped = %q", got)
+	}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"testing"
 	"time"
 )
 
@@ -175,39 +176,35 @@ func stolen() time.Duration {
 // lateness is what the machine kept from the server, and from who measures it, in some
 // time.
 type lateness struct {
-	// share is how much of the processors that the server wanted it had, from 0 to 1.
-	share    float64
-	measured time.Duration // the test was not woken for so long, at most
-	disk     time.Duration // syncs of a small file took longer than usual
+	processors time.Duration // the server was ready to run and did not
+	measured   time.Duration // the test was not woken for so long, at most
+	disk       time.Duration // syncs of a small file took longer than usual
 }
 
 // String describes the lateness.
 func (l lateness) String() string {
-	return fmt.Sprintf("the server had %.2f of the processors that it wanted, this test woke up to %v late, the disk was %v late",
-		l.share, l.measured, l.disk)
+	return fmt.Sprintf("the server waited %v for processors, this test woke up to %v late, the disk was %v late",
+		l.processors, l.measured, l.disk)
 }
 
-// leastShare bounds share: with less a server does not work.
-const leastShare = 0.02
-
-// since returns the lateness from a moment until now.
+// since returns the lateness from a moment until now. Of the time of all processors
+// the server was kept from what its threads waited for, as far as they did not run:
+// more threads than there are processors wait for each other. A server that waits for
+// a lock, or sleeps, is kept from nothing.
 func (m *machine) since(began time.Time) lateness {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	last := &m.samples[len(m.samples)-1]
-	first, l := last, lateness{share: 1, measured: last.late}
+	first, l := last, lateness{measured: last.late}
 	for i := len(m.samples) - 1; i > 0 && m.samples[i].at.After(began); i-- {
 		first = &m.samples[i-1]
 		l.measured = max(l.measured, m.samples[i].late)
 	}
+	processors := time.Duration(runtime.NumCPU())
+	rest := processors*last.at.Sub(first.at) - (last.ran - first.ran)
+	l.processors = max(0, min(last.waited-first.waited, rest)) / processors
+	l.processors += (last.stolen - first.stolen) / processors
 	l.disk = max(0, last.slow-first.slow)
-	all := float64(last.at.Sub(first.at)) * float64(runtime.NumCPU())
-	ran, wanted := float64(last.ran-first.ran), float64(last.ran-first.ran+last.waited-first.waited)
-	if all > 0 && ran > 0 && wanted > 0 { // a thread may want more than there is
-		l.share = min(1, ran/min(wanted, all))
-		l.share *= 1 - min(1, float64(last.stolen-first.stolen)/all)
-	}
-	l.share = max(l.share, leastShare)
 	return l
 }
 
@@ -229,4 +226,29 @@ func (m *machine) String() string {
 			ms(s.waited-before.waited), ms(s.stolen-before.stolen), ms(late), ms(sync), s.load)
 	}
 	return b.String()
+}
+
+// TestLateness asks what counts as lateness of a machine, and what does not.
+func TestLateness(t *testing.T) {
+	cpus := time.Duration(runtime.NumCPU())
+	for name, tt := range map[string]struct {
+		last sample // a second after one of zeros
+		want lateness
+	}{
+		"a server that waits for a lock":      {sample{ran: cpus * 10 * time.Millisecond}, lateness{}},
+		"a server that computes":              {sample{ran: cpus * time.Second}, lateness{}},
+		"others have the processors":          {sample{ran: cpus * 200 * time.Millisecond, waited: cpus * 800 * time.Millisecond}, lateness{processors: 800 * time.Millisecond}},
+		"threads wait for each other":         {sample{ran: cpus * 900 * time.Millisecond, waited: 5 * cpus * time.Second}, lateness{processors: 100 * time.Millisecond}},
+		"a new server, which has run shorter": {sample{ran: -time.Second, waited: -time.Second}, lateness{}},
+		"another guest of the host":           {sample{stolen: cpus * 300 * time.Millisecond}, lateness{processors: 300 * time.Millisecond}},
+		"a slow disk":                         {sample{slow: 400 * time.Millisecond}, lateness{disk: 400 * time.Millisecond}},
+		"a late test":                         {sample{late: 70 * time.Millisecond}, lateness{measured: 70 * time.Millisecond}},
+	} {
+		began := time.Now()
+		tt.last.at = began.Add(time.Second)
+		m := &machine{samples: []sample{{at: began, late: time.Hour}, tt.last}}
+		if got := m.since(began); got != tt.want {
+			t.Errorf("%s: %v, want %v", name, got, tt.want)
+		}
+	}
 }
