@@ -173,7 +173,7 @@ func (c *chaos) allow(what string, limit time.Duration, disk bool) *allowance {
 // left returns how long it may still take: the limit is in time of a machine that is
 // the server's. It is negative when that has passed.
 func (a *allowance) left() time.Duration {
-	return a.most(a.c.machine.since(a.began)) - time.Since(a.began)
+	return a.most(a.c.machine.now(a.began)) - time.Since(a.began)
 }
 
 // most returns how long it may take on a machine that is late.
@@ -193,11 +193,12 @@ func (a *allowance) end() (took time.Duration, ok bool) {
 	if took <= a.limit {
 		return took, true
 	}
-	if a.left() < 0 {
+	l := a.c.machine.now(a.began)
+	if took > a.most(l) {
 		return took, false
 	}
 	a.c.excused.Add(1)
-	a.c.t.Logf("%s took %v: %v", a.what, took, a.c.machine.since(a.began))
+	a.c.t.Logf("%s took %v: %v", a.what, took, l)
 	return took, true
 }
 
@@ -207,7 +208,7 @@ func (a *allowance) fail(took time.Duration, more any) {
 	if c.failed.Swap(true) {
 		return
 	}
-	l := c.machine.since(a.began)
+	l := c.machine.now(a.began)
 	info := c.ask("INFO", "all")
 	c.capturing.Lock() // wait for one that is being taken
 	defer c.capturing.Unlock()

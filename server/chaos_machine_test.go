@@ -43,11 +43,12 @@ type sample struct {
 // programs have the processors, or the disk is slow. A server that waits for a lock,
 // or for itself, waits for none of these.
 type machine struct {
-	pid  atomic.Int64
-	late atomic.Int64
-	sync atomic.Int64
-	slow atomic.Int64
-	busy atomic.Int64 // when the sync began that is under way, 0 for none
+	pid   atomic.Int64
+	late  atomic.Int64
+	slept atomic.Int64 // when the sleeper went to sleep, 0 before
+	sync  atomic.Int64
+	slow  atomic.Int64
+	busy  atomic.Int64 // when the sync began that is under way, 0 for none
 
 	mu      sync.Mutex
 	samples []sample
@@ -89,6 +90,7 @@ func (m *machine) pause(d time.Duration) bool {
 func (m *machine) sleep() {
 	for {
 		began := time.Now()
+		m.slept.Store(began.UnixNano())
 		if !m.pause(sleepFor) {
 			return
 		}
@@ -129,7 +131,10 @@ func (m *machine) take() {
 	s := sample{at: time.Now(), late: time.Duration(m.late.Swap(0)), sync: time.Duration(m.sync.Swap(0)), slow: time.Duration(m.slow.Load())}
 	s.ran, s.waited = scheduled(int(m.pid.Load()))
 	s.stolen = stolen()
-	if began := m.busy.Load(); began != 0 { // it counts before it ends
+	if began := m.slept.Load(); began != 0 { // it counts before it wakes, or ends
+		s.late = max(s.late, time.Since(time.Unix(0, began))-sleepFor)
+	}
+	if began := m.busy.Load(); began != 0 {
 		under := time.Since(time.Unix(0, began))
 		s.sync = max(s.sync, under)
 		s.slow += max(0, under-usualSync)
@@ -187,7 +192,13 @@ func (l lateness) String() string {
 		l.processors, l.measured, l.disk)
 }
 
-// since returns the lateness from a moment until now. Of the time of all processors
+// now returns the lateness from a moment until now.
+func (m *machine) now(began time.Time) lateness {
+	m.take()
+	return m.since(began)
+}
+
+// since returns the lateness from a moment until the last sample. Of the time of all processors
 // the server was kept from what its threads waited for, as far as they did not run:
 // more threads than there are processors wait for each other. A server that waits for
 // a lock, or sleeps, is kept from nothing.
