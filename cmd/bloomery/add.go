@@ -1,3 +1,6 @@
+// The command add, and what it shares with remove: a filter file that is changed
+// and replaced.
+
 package main
 
 // The command add: adds lines to a filter that exists.
@@ -27,15 +30,15 @@ func newAdd() *cobra.Command {
 		Aliases: []string{"insert"},
 		Short:   "Add the lines of files or standard input to a filter",
 		Long: `add adds all lines of the files, or of standard input, to the filter in the file
-F, which is replaced: whole, or not at all. Others may read it meanwhile. Two
-commands that add to one filter at the same time wait for each other.
+F, which is replaced atomically. Others may read it meanwhile. Two commands that
+add to one filter at the same time wait for each other.
 
 If the filter would hold more keys than its capacity, nothing is written and the
 exit code is 3, unless --force.
 
-The lines are a set: one that occurs again changes nothing. Kinds that count or
-delete get each different line once, whatever they hold; with --multiset they
-get it as often as it occurs.`,
+The lines are a set: a repeated line changes nothing. Kinds that count or delete
+get each different line once, whatever they hold; with --multiset they get it as
+often as it occurs.`,
 		Example: `  bloomery add words.bf more.txt
   echo zebra | bloomery add words.bf`,
 		Args: between(1, -1, "the filter to add to"),

@@ -1,3 +1,5 @@
+// Union and intersection of filters of any kind.
+
 package main
 
 // Union and intersection of filters of any kind, for merge and intersect.

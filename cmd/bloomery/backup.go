@@ -1,3 +1,5 @@
+// The command backup: a data folder as one tar file.
+
 package main
 
 // The command backup: copies the data folder of a server into a tar file.

@@ -1,3 +1,5 @@
+// The command bench: the speed of every kind on this machine.
+
 package main
 
 // The command bench: measures every kind of filter on this machine.

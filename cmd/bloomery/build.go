@@ -1,3 +1,5 @@
+// The command build: a filter from lines.
+
 package main
 
 // The command build: its flags, and what it prints.
@@ -52,8 +54,7 @@ func newBuild() *cobra.Command {
 		Use:   "build [-n N | --estimate] [-p P] [--kind KIND] -o F [FILE...]",
 		Short: "Make a filter from the lines of files or standard input",
 		Long: `build makes a filter of all lines of the files, or of standard input, and writes
-it to the file F: whole, or not at all. Files may be compressed by gzip, zstd or
-bzip2.
+it to the file F atomically. Files may be compressed by gzip, zstd or bzip2.
 
 -n is the capacity: the number of different lines to expect. More of them would
 raise the false positive rate above -p: then nothing is written and the exit
@@ -63,9 +64,8 @@ just as large as they need; what exceeds --max-memory, 1MiB or more, waits in a
 temporary file beside F. Static kinds are always made so, and may be larger than
 memory; fuse stands for the smallest fuse kind with the rate.
 
-The lines are a set: one that occurs again changes nothing. Kinds that count or
-delete get each different line once; with --multiset they get it as often as it
-occurs.
+The lines are a set: a repeated line changes nothing. Kinds that count or delete
+get each different line once; with --multiset they get it as often as it occurs.
 
 --kind sliced makes a filter of each file, all in one, for bloomery which.
 
@@ -104,15 +104,15 @@ func errNoCounts(kind string) error {
 // flags adds the flags that say what filter to make.
 func (o *buildOptions) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.VarP(&o.keys, "keys", "n", "different keys to make room for: 1e6, 10M")
+	f.VarP(&o.keys, "keys", "n", "capacity, the number of different keys: 1e6, 10M")
 	f.VarP(&o.rate, "rate", "p", "false positive rate: 0.01, 0.1%, 1in1000")
 	f.StringVar(&o.kind, "kind", "bloom", "`KIND` of filter")
 	f.Var(&o.seed, "seed", "seed `S` of the hash, or random; filters that are merged have the same")
-	f.StringVar(&o.hash, "hash", "xxh3", "hash function `NAME`, for filters that other programs ask: "+strings.Join(hashNames(), ", "))
+	f.StringVar(&o.hash, "hash", "xxh3", "hash function `NAME`, for filters that other programs query: "+strings.Join(hashNames(), ", "))
 	f.BoolVar(&o.transport, "transport", false, "write the transport form: smaller unless half full, not mapped")
 	f.BoolVar(&o.foldable, "foldable", false, "make a bloom or standard filter that bloomery fold can make smaller")
 	f.BoolVar(&o.force, "force", false, "write the filter even if it is over its capacity")
-	f.Var(&o.maxMemory, "max-memory", "memory for hashes that wait, and to build static kinds, 1MiB or more")
+	f.Var(&o.maxMemory, "max-memory", "memory for hashes during the build, 1MiB or more")
 	o.keyFlags.bind(f)
 	completeWords(cmd, "hash", hashNames()...)
 	completeWords(cmd, "kind", append(kindNames(), anyFuse, slicedKind)...)

@@ -1,3 +1,5 @@
+// How build and add turn lines into a filter.
+
 package main
 
 // How a filter is made of lines, for build.

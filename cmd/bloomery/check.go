@@ -1,3 +1,5 @@
+// The command check: the lines that are in a filter, like grep.
+
 package main
 
 // The command check: prints the values that are in a filter, like grep.
@@ -63,7 +65,7 @@ values are few.`,
 	f.BoolVarP(&o.invert, "invert", "v", false, "print the values that are certainly absent")
 	f.BoolVarP(&o.count, "count", "c", false, "print only their number")
 	f.BoolVarP(&o.numbers, "line-number", "n", false, "print the number of each line and a colon in front of it, and the name of its file if there are several")
-	f.BoolVarP(&o.wholeLine, "line-regexp", "x", false, "compare whole lines, which is always so")
+	f.BoolVarP(&o.wholeLine, "line-regexp", "x", false, "match whole lines only, as grep -x; this is always on")
 	f.StringArrayVarP(&o.files, "file", "f", nil, "read the values from the lines of `FILE`, - is standard input; may be repeated")
 	f.BoolVar(&o.noVerify, "no-verify", false, "do not verify the checksums of the filter")
 	o.inputFlags.bind(f)

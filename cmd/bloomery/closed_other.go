@@ -1,5 +1,7 @@
 //go:build !unix
 
+// Systems on which a closed standard output is not noticed.
+
 package main
 
 // Whether a standard stream is closed, on systems without file descriptors.

@@ -1,5 +1,7 @@
 //go:build unix
 
+// Whether standard output was closed when the program started.
+
 package main
 
 // Whether a standard stream was closed when the program started.

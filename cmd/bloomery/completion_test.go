@@ -1,3 +1,5 @@
+// Tests of completions.
+
 package main
 
 import (

@@ -1,3 +1,5 @@
+// The command config: checks and shows the settings of a server.
+
 package main
 
 // The commands config check and config show.
@@ -50,7 +52,7 @@ are taken from the current folder, as serve does. The environment is not looked
 at, nothing is opened for writing, and no address is bound. Values of secrets
 are never printed.
 
-A password in a file that other users can read is a warning, and no error.
+A password in a file that other users can read is a warning, not an error.
 
 Exit codes: 0 a server starts with these settings, 2 something is wrong.`,
 		Example: `  bloomery config check bloomery.toml

@@ -1,3 +1,5 @@
+// A test that docs/configuration.md lists all settings.
+
 package main
 
 import (
@@ -37,6 +39,9 @@ func TestConfiguration(t *testing.T) {
 			kind = "file"
 		}
 		meaning := f.Usage
+		if setting, ok := redis[f.Name]; ok {
+			meaning = setting.Help
+		}
 		if redis[f.Name].Secret {
 			meaning += ". Its value is never shown"
 		}

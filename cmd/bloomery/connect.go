@@ -1,3 +1,5 @@
+// The flags and the connection of commands that talk to a server.
+
 package main
 
 // Connections to a server, for the commands that are clients of one.

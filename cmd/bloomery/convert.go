@@ -1,3 +1,5 @@
+// The command convert: a filter in another form, or as another kind.
+
 package main
 
 // The command convert: writes a filter in another form or as another kind.

@@ -1,3 +1,5 @@
+// A test that the commands which the page offers for copying run.
+
 package main
 
 import (

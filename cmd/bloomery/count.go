@@ -1,3 +1,5 @@
+// The command count: how often values were added to a filter.
+
 package main
 
 // The command count: how often values were inserted.

@@ -1,3 +1,5 @@
+// The command create: an empty filter.
+
 package main
 
 // The command create: writes an empty filter.
@@ -17,7 +19,7 @@ func newCreate() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "create -n N [-p P] [--kind KIND] F",
 		Short: "Make an empty filter",
-		Long: `create writes a filter without keys to the file F, as build does of no lines.
+		Long: `create writes a filter without keys to the file F, as build does without input.
 Fill it with bloomery add.`,
 		Example: `  bloomery create -n 1e6 -p 0.1% seen.bf
   echo alice | bloomery add seen.bf`,

@@ -1,3 +1,5 @@
+// Tests of doctor on damaged folders.
+
 package main
 
 import (

@@ -1,3 +1,5 @@
+// The command dedupe: its flags, its memory and its state.
+
 package main
 
 // The command dedupe: its flags, and how it runs.
@@ -68,10 +70,10 @@ Files may be compressed by gzip, zstd or bzip2.
 It keeps a 128-bit hash of each different line. When they fill --max-memory,
 dedupe says so: duplicates of the lines before are still dropped at once, all
 other lines are undecided, go to a temporary folder, and the new ones among them
-come at the end, in their order. No line is lost, but for a collision of hashes,
-seeded anew for each run: for a billion lines, its probability is less than 1 in
-10^20. --exact compares whole lines instead of hashes, in the same way and in
-more memory.
+come at the end, in their order. No line is lost, except by a collision of
+hashes, which have a new seed in each run: for a billion lines, its probability
+is less than 1 in 10^20. --exact compares whole lines instead of hashes, in the
+same way and in more memory.
 
 --rate P saves memory, and writes every line without delay, but loses some
 lines: it is for endless streams. When memory is full a Bloom filter takes over,
@@ -99,7 +101,7 @@ separated by commas, and may be in quotes; then a record may have several lines.
 --state carries what was seen from run to run; it must fit into memory, else the
 exit code is 3. Two runs with one state wait for each other. The file is
 replaced when all lines were written, with --rate also if the exit code is 3,
-and is as it was after any error.`,
+and is unchanged after any error.`,
 		Example: `  bloomery dedupe access.log > unique.log
   bloomery dedupe --csv -k 2 --header users.csv
   bloomery dedupe --exact --count words.txt

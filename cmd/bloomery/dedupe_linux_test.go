@@ -1,3 +1,5 @@
+// Tests of the memory of dedupe, and of streams through it.
+
 package main
 
 import (

@@ -1,3 +1,5 @@
+// What dedupe writes at its end: the state, and the summary.
+
 package main
 
 // What dedupe prints when it is done, and the state that it leaves.

@@ -1,3 +1,5 @@
+// The command diff: two filters compared.
+
 package main
 
 // The command diff: compares two filters.

@@ -1,8 +1,12 @@
+// Tests that documents and help texts are true: examples run, flags and JSON fields
+// are described.
+
 package main
 
 import (
 	"flag"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -304,27 +308,27 @@ func rowFields(row string) []string {
 
 // jsonObjects are what commands print with --json.
 var jsonObjects = map[string]any{
-	"build, create and add":  summaryJSON{},
-	"build --kind sliced":    slicedJSON{},
-	"remove":                 removedJSON{},
-	"count":                  tallyJSON{},
-	"which":                  placesJSON{},
-	"patch and diff --patch": patchedJSON{},
-	"check":                  answerJSON{},
-	"check --count":          countedJSON{},
-	"plan":                   planJSON{},
-	"inspect":                inspectJSON{},
-	"inspect of no filter":   uninspectedJSON{},
-	"merge and intersect":    mergedJSON{},
-	"diff":                   diffJSON{},
-	"convert":                convertedJSON{},
-	"doctor":                 doctorLineJSON{},
-	"backup":                 backupJSON{},
-	"ping":                   pingJSON{},
-	"config check":           problemJSON{},
-	"top":                    topJSON{},
-	"version":                build{},
-	"stats":                  statsJSON{},
+	"build, create and add":   summaryJSON{},
+	"build --kind sliced":     slicedJSON{},
+	"remove":                  removedJSON{},
+	"count":                   tallyJSON{},
+	"which":                   placesJSON{},
+	"patch and diff --patch":  patchedJSON{},
+	"check":                   answerJSON{},
+	"check --count":           countedJSON{},
+	"plan":                    planJSON{},
+	"inspect":                 inspectJSON{},
+	"inspect of another file": uninspectedJSON{},
+	"merge and intersect":     mergedJSON{},
+	"diff":                    diffJSON{},
+	"convert":                 convertedJSON{},
+	"doctor":                  doctorLineJSON{},
+	"backup":                  backupJSON{},
+	"ping":                    pingJSON{},
+	"config check":            problemJSON{},
+	"top":                     topJSON{},
+	"version":                 build{},
+	"stats":                   statsJSON{},
 }
 
 // jsonFields are the names of all fields of an object; stats have a section of
@@ -348,4 +352,29 @@ func jsonFields(t reflect.Type) []string {
 		}
 	}
 	return all
+}
+
+// TestFilesHaveAPurpose asks that every file of the command begins with what it is
+// for.
+func TestFilesHaveAPurpose(t *testing.T) {
+	err := filepath.WalkDir(".", func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() || !strings.HasSuffix(path, ".go") {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		text := string(data)
+		if strings.HasPrefix(text, "//go:build ") {
+			_, text, _ = strings.Cut(text, "\n\n")
+		}
+		if !strings.HasPrefix(text, "// ") {
+			t.Errorf("%s does not begin with what it is for", path)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -1,3 +1,5 @@
+// The command doctor: a data folder checked and repaired.
+
 package main
 
 // The command doctor: checks and repairs the data folder of a server.
@@ -41,7 +43,7 @@ keeps all others; the damaged files stay in the folder, with names that end in
 ".damaged". Damage of the manifest or of the log cannot be dropped: restore a
 backup.
 
-Exit codes: 0 all is well (or is now; a torn end is no damage), 2 the folder
+Exit codes: 0 all is well (or is now; a torn end is not damage), 2 the folder
 cannot be read or is not a data folder, 4 damaged.`,
 		Example: `  bloomery doctor bloomery-data
   bloomery doctor bloomery-data --repair

@@ -1,3 +1,5 @@
+// Errors as users see them: exit codes, texts and hints.
+
 package main
 
 // Exit codes, and errors with advice.
@@ -42,7 +44,7 @@ type hinted struct {
 // Unwrap returns the error without the advice.
 func (h hinted) Unwrap() error { return h.error }
 
-// worded is an error that is told in other words.
+// worded is an error that is printed in other words.
 type worded struct {
 	error
 	text string

@@ -1,3 +1,5 @@
+// A test of how fast a server starts.
+
 package main
 
 import (

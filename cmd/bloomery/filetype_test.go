@@ -1,3 +1,5 @@
+// Tests of files that are not filters, and of terminals as output.
+
 package main
 
 import (

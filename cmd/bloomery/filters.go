@@ -1,3 +1,5 @@
+// Filter files: how they are opened, mapped and written.
+
 package main
 
 // Kinds by name, and opening filters of every kind.

@@ -1,3 +1,5 @@
+// Tests of doctor and backup on data folders.
+
 package main
 
 import (

@@ -1,3 +1,5 @@
+// The flags that say how lines are read and hashed.
+
 package main
 
 // The flags that say how input is cut into records.

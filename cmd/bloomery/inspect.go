@@ -1,3 +1,5 @@
+// The command inspect: a filter file read and measured.
+
 package main
 
 // The command inspect: its flags, and what it reads.
@@ -38,9 +40,9 @@ func newInspect() *cobra.Command {
 		Aliases: []string{"show", "info"},
 		Short:   "Show what is in a filter file, and what is damaged",
 		Long: `inspect reads all of a filter file and prints its header, how full it is, and
-its error rate: as the model predicts it and, with --probe N, as measured with N
-random keys. All checksums are compared: damage is listed by offset, and the
-exit code is then 4.
+its false positive rate: as the model predicts it and, with --probe N, as
+measured with N random keys. All checksums are compared: damage is listed by
+offset, and the exit code is then 4.
 
 --bits N prints the first N bits of the array, 64 in a row, the lowest bit of
 each word first: a small filter is an easy way to see how keys set bits.`,
@@ -121,7 +123,7 @@ type inspected struct {
 	info     codec.Info
 	fill     []float64 // share of set bits along the payload
 	filter   asked
-	openErr  error // why there is no filter
+	openErr  error // why the filter cannot be opened
 	probed   uint64
 	wrong    uint64
 	fileSize int64

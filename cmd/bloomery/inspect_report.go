@@ -1,3 +1,5 @@
+// What inspect prints, as text and as JSON.
+
 package main
 
 // What inspect prints.

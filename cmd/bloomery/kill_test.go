@@ -1,3 +1,5 @@
+// Tests that kill a server, and the child process that tests of servers use.
+
 package main
 
 import (

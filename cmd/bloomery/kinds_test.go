@@ -1,3 +1,5 @@
+// Tests of build, check and add for every kind.
+
 package main
 
 import (

@@ -1,3 +1,5 @@
+// The command load: lines added to a filter of a server.
+
 package main
 
 // The command load: its flags, and how it starts.

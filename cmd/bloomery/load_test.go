@@ -1,3 +1,5 @@
+// Tests of load.
+
 package main
 
 import (

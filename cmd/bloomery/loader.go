@@ -1,3 +1,5 @@
+// How load sends many commands at once and counts their replies.
+
 package main
 
 // How lines are put into a filter of a server, pipelined.

@@ -1,3 +1,5 @@
+// The lock of a file that is read, changed and replaced.
+
 package main
 
 // Locks of files that are read, changed and replaced.
@@ -30,7 +32,7 @@ var errLocked = errors.New("locked")
 // itself cannot carry it, since it is replaced, or is not there yet.
 func (s *shell) lockFile(ctx context.Context, name string) (unlock func(), err error) {
 	path := lockName(followed(name))
-	for told := false; ; {
+	for waiting := false; ; {
 		f, err := tryLock(path)
 		if err == nil {
 			return func() {
@@ -46,9 +48,9 @@ func (s *shell) lockFile(ctx context.Context, name string) (unlock func(), err e
 		if !errors.Is(err, errLocked) {
 			return nil, fmt.Errorf("%s: lock: %w", name, cause(err))
 		}
-		if !told {
+		if !waiting {
 			s.say("%s: waiting for another bloomery that writes it", name)
-			told = true
+			waiting = true
 		}
 		select {
 		case <-ctx.Done():

@@ -1,5 +1,7 @@
 //go:build !windows && (!unix || solaris || aix)
 
+// Systems without locks on files.
+
 package main
 
 // Locks of files on systems that have none.

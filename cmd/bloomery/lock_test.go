@@ -1,5 +1,7 @@
 //go:build unix && !solaris && !aix
 
+// Tests of commands that change one file at the same time.
+
 package main
 
 import (

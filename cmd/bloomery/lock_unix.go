@@ -1,5 +1,7 @@
 //go:build unix && !solaris && !aix
 
+// Locks on files by flock.
+
 package main
 
 // Locks of files on Unix.

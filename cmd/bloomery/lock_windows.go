@@ -1,3 +1,5 @@
+// Locks on files by LockFileEx.
+
 package main
 
 // Locks of files on Windows.

@@ -1,3 +1,5 @@
+// Tests of the program as a whole: version, usage, settings, serve.
+
 package main
 
 import (

@@ -1,3 +1,5 @@
+// The command man, and the text of manual pages.
+
 package main
 
 // The command man: the manual as pages for man(1).
@@ -185,7 +187,7 @@ func usageText(f *pflag.Flag) string {
 // machine: manuals are made on one and read on another.
 func defaultText(f *pflag.Flag) string {
 	switch f.DefValue {
-	case "", "false", "0", "[]":
+	case "", "false", "0", "0s", "[]":
 		return ""
 	}
 	return " (default " + f.DefValue + ")"

@@ -1,3 +1,5 @@
+// Tests of manual pages.
+
 package main
 
 import (

@@ -1,3 +1,5 @@
+// Tests that the memory of a server stays within its bound.
+
 package main
 
 import (

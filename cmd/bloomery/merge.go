@@ -1,3 +1,5 @@
+// The commands merge and intersect: one filter of several.
+
 package main
 
 // The commands merge and intersect.

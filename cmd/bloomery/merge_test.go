@@ -1,3 +1,5 @@
+// Tests of estimates for intersections.
+
 package main
 
 import (

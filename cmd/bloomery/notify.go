@@ -1,3 +1,5 @@
+// Messages to systemd: ready, reloading, stopping.
+
 package main
 
 // Reports to systemd: ready, reloading, stopping.

@@ -1,5 +1,7 @@
 //go:build unix
 
+// Tests of messages to systemd.
+
 package main
 
 import (

@@ -1,3 +1,5 @@
+// Flags for numbers, rates, sizes and seeds.
+
 package main
 
 // Flags that are numbers with units.
@@ -62,7 +64,7 @@ func seedFlag() number[uint64] {
 		}
 		n, err := strconv.ParseUint(s, 0, 64)
 		if err != nil {
-			return 0, fmt.Errorf("%q is no whole number from 0 to 2^64-1, and not random", s)
+			return 0, fmt.Errorf("%q is not a whole number from 0 to 2^64-1, and not random", s)
 		}
 		return n, nil
 	})

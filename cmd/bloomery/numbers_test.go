@@ -1,3 +1,5 @@
+// Tests of numbers, sizes and rates as text.
+
 package main
 
 import (

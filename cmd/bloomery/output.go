@@ -1,3 +1,5 @@
+// The flags of commands that write a file, and standard output for data.
+
 package main
 
 // The flags that say which file is written, and how it is written.

@@ -1,3 +1,5 @@
+// Tests of packages: service file, image and compose file.
+
 package main
 
 import (

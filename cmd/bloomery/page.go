@@ -1,3 +1,5 @@
+// The command page: the calculator in a browser, without a server.
+
 package main
 
 // The command page: calculator and lessons without a server.

@@ -1,3 +1,5 @@
+// Tests of page.
+
 package main
 
 import (

@@ -1,3 +1,5 @@
+// The command patch: a filter brought up to date by its changes.
+
 package main
 
 // The command patch, and what diff --patch writes.
@@ -23,9 +25,9 @@ func newPatch() *cobra.Command {
 		Use:   "patch [-o F] A PATCH",
 		Short: "Update a filter with a patch that diff made",
 		Long: `patch turns the filter in the file A into the one that bloomery diff --patch
-made the patch for, and writes it to F, or replaces A: whole, or not at all. A
-patch holds only what changed: clients of a filter can download it each day
-instead of the filter.
+made the patch for, and writes it to F, or replaces A, atomically. A patch holds
+only what changed: clients of a filter can download it each day instead of the
+filter.
 
 A patch fits one filter, the one that it was made from: for any other, and if
 anything is damaged, the exit code is 4 and nothing is written. The result is

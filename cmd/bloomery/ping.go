@@ -1,3 +1,5 @@
+// The command ping: whether a server answers.
+
 package main
 
 // The command ping: asks whether a server answers.

@@ -1,5 +1,7 @@
 //go:build unix
 
+// Tests of ping.
+
 package main
 
 import (

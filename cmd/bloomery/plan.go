@@ -1,3 +1,5 @@
+// The command plan: its flags, and how its figures are read.
+
 package main
 
 // The command plan: its flags, and the needs that they state.
@@ -260,7 +262,7 @@ func parseFigures(args []string) (q sizing.Params, bits float64, err error) {
 			q.K = int(k)
 		case "bits":
 			if bits, err = strconv.ParseFloat(value, 64); err != nil || !(bits > 0 && bits <= mostBitsPerKey) {
-				err = fmt.Errorf("%q is no number of bits per key, above 0 and up to %d", value, mostBitsPerKey)
+				err = fmt.Errorf("%q is not a number of bits per key, above 0 and up to %d", value, mostBitsPerKey)
 			}
 		}
 		if err == nil && (name == "n" && q.N == 0 || name == "m" && q.M == 0 || name == "k" && q.K == 0) {

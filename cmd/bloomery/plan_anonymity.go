@@ -1,3 +1,5 @@
+// What plan says about filters that are published.
+
 package main
 
 // plan --anonymity: filters that are published.

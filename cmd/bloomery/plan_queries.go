@@ -1,3 +1,5 @@
+// What plan says about the queries that a filter saves.
+
 package main
 
 // plan --queries: whether a filter is worth its cost.

@@ -1,3 +1,5 @@
+// What plan prints: the advice, the table of kinds, and JSON.
+
 package main
 
 // The answer of plan, as a table and as JSON.

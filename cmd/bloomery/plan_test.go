@@ -1,3 +1,5 @@
+// Tests of what plan prints.
+
 package main
 
 import (

@@ -1,3 +1,5 @@
+// The progress line on standard error.
+
 package main
 
 // The line that shows how far a job is.

@@ -1,3 +1,5 @@
+// A test that compares filters on the command line with exact sets.
+
 package main
 
 import (

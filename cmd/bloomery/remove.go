@@ -1,3 +1,5 @@
+// The command remove: lines deleted from a filter.
+
 package main
 
 // The command remove: deletes keys from a filter.
@@ -22,16 +24,16 @@ func newRemove() *cobra.Command {
 		Aliases: []string{"delete"},
 		Short:   "Remove the lines of files or standard input from a filter",
 		Long: `remove deletes all lines of the files, or of standard input, from the filter in
-the file F, which is replaced: whole, or not at all. The kinds counting, cuckoo,
-quotient and growing can do that. Two commands that change one filter at the
-same time wait for each other.
+the file F, which is replaced atomically. The kinds counting, cuckoo, quotient
+and growing can do that. Two commands that change one filter at the same time
+wait for each other.
 
 Remove only what was added. A line that was never added is skipped if the filter
 does not contain it; if it is a false positive, a key that looks the same to the
 filter is removed instead, and is no longer found.
 
-The lines are a set: one that occurs again is removed once. With --multiset it
-is removed as often as it occurs.`,
+The lines are a set: a repeated line is removed once. With --multiset it is
+removed as often as it occurs.`,
 		Example: `  bloomery remove seen.cf words2.txt
   echo alice | bloomery remove seen.cf`,
 		Args: between(1, -1, "the filter to remove from"),

@@ -1,3 +1,5 @@
+// The commands fold, grow and noise: another filter from one, without its keys.
+
 package main
 
 // The commands fold, grow and noise, which make another filter of one without its keys.
@@ -35,10 +37,10 @@ func newFold() *cobra.Command {
 		Use:   "fold --by N [-o F] A",
 		Short: "Make a filter smaller without its keys",
 		Long: `fold makes the filter in the file A smaller by the factor --by, and writes it to
-F, or replaces A: whole, or not at all. All keys stay; the false positive rate
-rises to that of a filter of the smaller size. Two, four and eight times are
-possible for bloom and standard filters that bloomery build --foldable made; for
-most others the exit code is 4.`,
+F, or replaces A, atomically. All keys stay; the false positive rate rises to
+that of a filter of the smaller size. Two, four and eight times are possible for
+bloom and standard filters that bloomery build --foldable made; for most others
+the exit code is 4.`,
 		Example: `  bloomery build --foldable -n 1000 -o large.bf words.txt
   bloomery fold --by 4 -o small.bf large.bf`,
 		Args: between(1, 1, "the filter to fold"),
@@ -56,10 +58,10 @@ func newGrow() *cobra.Command {
 		Use:   "grow [-p P] [-o F] A",
 		Short: "Turn a bloom filter into one that grows, without its keys",
 		Long: `grow makes the bloom filter in the file A the first layer of a scalable filter,
-and writes it to F, or replaces A: whole, or not at all. All keys stay, and
-bloomery add can add any number more. The first layer keeps its false positive
-rate and further layers add theirs, so the rate of the result is higher: -p, by
-default twice the rate of A.`,
+and writes it to F, or replaces A, atomically. All keys stay, and bloomery add
+can add any number more. The first layer keeps its false positive rate and
+further layers add theirs, so the rate of the result is higher: -p, by default
+twice the rate of A.`,
 		Example: `  bloomery grow -o grown.bf words.bf
   bloomery add grown.bf more.txt`,
 		Args: between(1, 1, "the filter to grow"),
@@ -75,12 +77,12 @@ func newNoise() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "noise [--share X] [-o F] A",
 		Short: "Blur a filter that is to be published",
-		Long: `noise adds dummy keys that nobody has to the filter in the file A, --share times
-as many as there are keys in it, and writes it to F, or replaces A: whole, or
-not at all. All keys stay. Anyone who tries keys against the filter then finds
-more that were never added, and cannot distinguish them. The cost is a higher
-false positive rate; the rates before and after are printed. Dummies come from
-the system's source of randomness: no two runs add the same ones.
+		Long: `noise adds random dummy keys to the filter in the file A, --share times as many
+as there are keys in it, and writes it to F, or replaces A, atomically. All keys
+stay. Anyone who tries keys against the filter then finds more that were never
+added, and cannot distinguish them. The cost is a higher false positive rate;
+the rates before and after are printed. Dummies come from the system's source of
+randomness: no two runs add the same ones.
 
 It is for bloom, standard, partitioned and split filters; for others the exit
 code is 4. bloomery plan --anonymity shows which rate hides a key among how many

@@ -1,3 +1,5 @@
+// The root command, which has all others.
+
 package main
 
 // The root command: all commands, and how one command line is run.

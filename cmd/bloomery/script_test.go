@@ -1,3 +1,5 @@
+// Sessions at a terminal, from testdata/script.
+
 package main
 
 import (

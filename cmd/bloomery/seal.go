@@ -1,3 +1,5 @@
+// Filter files that are encrypted.
+
 package main
 
 // Sealed filters: keys of convert --seal and --unseal.

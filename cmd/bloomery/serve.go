@@ -1,3 +1,5 @@
+// The command serve: the server.
+
 package main
 
 // The command serve: starts the server and ends it by signals.

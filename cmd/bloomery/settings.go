@@ -1,3 +1,5 @@
+// The settings of a server as flags, environment variables and a file.
+
 package main
 
 // Settings from the environment.
@@ -25,7 +27,7 @@ func envName(flag string) string {
 
 // loadSettings fills flags that were not given: from the environment, then from
 // a TOML file whose keys are the names of the flags. Flags in skip have no
-// setting. A key that is no flag is an error: it is a typing mistake.
+// setting. A key that is not a flag is an error: it is a typing mistake.
 func loadSettings(flags *pflag.FlagSet, file string, lookup func(string) (string, bool), skip ...string) error {
 	given := map[string]bool{}
 	flags.Visit(func(f *pflag.Flag) { given[f.Name] = true })
@@ -75,7 +77,7 @@ func printSettings(w io.Writer, flags *pflag.FlagSet, skip ...string) error {
 		default:
 			value = fmt.Sprintf("%q", value)
 		}
-		_, err := fmt.Fprintf(w, "# %s\n%s = %s\n", f.Usage, f.Name, value)
+		_, err := fmt.Fprintf(w, "# %s\n%s = %s\n", usageText(f), f.Name, value)
 		errs = append(errs, err)
 	})
 	return errors.Join(errs...)
@@ -84,9 +86,9 @@ func printSettings(w io.Writer, flags *pflag.FlagSet, skip ...string) error {
 // settingFlag makes the flag of a setting, which sets it in c.
 func settingFlag(f *pflag.FlagSet, c *server.Config, s server.Setting) {
 	if err := s.Set(c, s.Default); err != nil {
-		panic(err) // a default that is no value
+		panic(err) // a default that is not a value
 	}
-	flag := f.VarPF(&settingValue{s, c}, s.Name, "", s.Help)
+	flag := f.VarPF(&settingValue{s, c}, s.Name, "", settingUsage(s))
 	if s.Name == "max-memory" { // it depends on the machine
 		flag.DefValue = "three quarters of the memory"
 	}
@@ -96,6 +98,18 @@ func settingFlag(f *pflag.FlagSet, c *server.Config, s server.Setting) {
 	if s.Secret {
 		flag.Annotations = map[string][]string{secret: nil}
 	}
+}
+
+// settingUsage is the help of a setting, in which files and folders are marked as
+// the value.
+func settingUsage(s server.Setting) string {
+	if rest, ok := strings.CutPrefix(s.Help, "file "); ok && s.File {
+		return "`FILE` " + rest
+	}
+	if rest, ok := strings.CutPrefix(s.Help, "folder "); ok {
+		return "`FOLDER` " + rest
+	}
+	return s.Help
 }
 
 // secret marks flags whose values are not shown.

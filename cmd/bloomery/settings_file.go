@@ -1,3 +1,5 @@
+// The TOML file of settings, read with the line of every key.
+
 package main
 
 // Settings from a configuration file, and what can be wrong with one.
@@ -170,7 +172,7 @@ func assign(flags *pflag.FlagSet, a assignment, skip []string) error {
 	return f.Value.Set(text)
 }
 
-// unknownSetting is the error for a key that is no setting: a typing mistake.
+// unknownSetting is the error for a key that is not a setting: a typing mistake.
 func unknownSetting(flags *pflag.FlagSet, a assignment, skip []string) error {
 	if _, table := a.value.(map[string]any); table {
 		return errors.New("unknown setting: settings are not in tables")

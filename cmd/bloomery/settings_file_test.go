@@ -1,3 +1,5 @@
+// Tests of config check and config show.
+
 package main
 
 import (

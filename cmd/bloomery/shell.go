@@ -1,3 +1,6 @@
+// What all commands on files and pipes share: streams, common flags, colours, and
+// how numbers are written.
+
 package main
 
 // What all commands on files and pipes share: streams and common flags.
@@ -48,9 +51,9 @@ func newShell(cmd *cobra.Command, f func(ctx context.Context, s *shell, args []s
 	flags.SortFlags = false
 	flags.BoolVar(&s.asJSON, "json", false, "write JSON, as described in docs/cli.md")
 	flags.BoolVarP(&s.quiet, "quiet", "q", false, "no summary, no progress, no warnings")
-	flags.BoolVar(&s.verbose, "verbose", false, "say more on standard error")
+	flags.BoolVar(&s.verbose, "verbose", false, "print more on standard error")
 	flags.BoolVar(&s.noProgress, "no-progress", false, "no progress line")
-	flags.StringVar(&s.colour, "color", "auto", "colours: auto, always or never, as `WHEN`")
+	flags.StringVar(&s.colour, "color", "auto", "`WHEN` to use colours: auto, always or never")
 	completeWords(cmd, "color", "auto", "always", "never")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		s.in, s.out, s.errOut = cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr()

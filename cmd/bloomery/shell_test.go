@@ -1,3 +1,5 @@
+// Tests of exit codes, progress, colours and common flags.
+
 package main
 
 import (

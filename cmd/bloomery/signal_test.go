@@ -1,5 +1,7 @@
 //go:build unix
 
+// Tests of signals and closed pipes.
+
 package main
 
 import (

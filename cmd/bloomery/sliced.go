@@ -1,3 +1,5 @@
+// Sliced filters: many filters in one file, one for each input file.
+
 package main
 
 // build --kind sliced: many filters in one file.

@@ -1,3 +1,5 @@
+// Hashes that wait, in memory or in a temporary file, until their number is known.
+
 package main
 
 // Hashes that wait until their number is known, in memory and in a temporary file.
@@ -160,7 +162,7 @@ func (p *spool) each(ctx context.Context, f func(hs []uint64) error) error {
 }
 
 // all returns all hashes one by one, in no order. An error ends them, and fail
-// is told before.
+// gets it before.
 func (p *spool) all(fail func(error)) iter.Seq[uint64] {
 	return func(yield func(uint64) bool) {
 		for i := range p.shards() {

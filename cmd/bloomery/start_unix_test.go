@@ -1,5 +1,7 @@
 //go:build unix
 
+// Tests of starts that cannot succeed, or are interrupted.
+
 package main
 
 import (

@@ -1,3 +1,5 @@
+// Static kinds, which are built from all keys at once.
+
 package main
 
 // Filters that never change, built within a limit of memory.

@@ -1,3 +1,5 @@
+// The summary line of commands that write a filter.
+
 package main
 
 // What build and add print of a filter.

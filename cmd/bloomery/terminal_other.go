@@ -1,5 +1,7 @@
 //go:build !unix && !windows
 
+// Systems whose terminals are not known.
+
 package main
 
 // Terminals on systems without modes.

@@ -1,5 +1,7 @@
 //go:build unix
 
+// Terminals of Unix: size, single keys, changes of size.
+
 package main
 
 // Terminals on Unix: size, keys, changes of size.

@@ -1,3 +1,5 @@
+// Terminals of Windows: size and single keys.
+
 package main
 
 // Terminals on Windows: size, keys.

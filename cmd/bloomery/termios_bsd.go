@@ -1,5 +1,7 @@
 //go:build darwin || dragonfly || freebsd || netbsd || openbsd
 
+// The requests for terminal settings on BSD and macOS.
+
 package main
 
 // The names of terminal requests on BSD and macOS.

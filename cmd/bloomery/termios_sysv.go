@@ -1,5 +1,7 @@
 //go:build linux || solaris || aix
 
+// The requests for terminal settings on Linux and System V.
+
 package main
 
 // The names of terminal requests on Linux and Solaris.

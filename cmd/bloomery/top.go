@@ -1,3 +1,5 @@
+// The command top: a live table of the filters of a server.
+
 package main
 
 // The command top: its flags, and how it runs.

@@ -1,3 +1,5 @@
+// A test of top at a real terminal.
+
 package main
 
 import (

@@ -1,6 +1,6 @@
-package main
-
 // What top asks a server for.
+
+package main
 
 import (
 	"bufio"

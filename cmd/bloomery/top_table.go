@@ -1,3 +1,5 @@
+// How top draws its table, and prints it as JSON.
+
 package main
 
 // The table of top.

@@ -1,3 +1,5 @@
+// Tests of top.
+
 package main
 
 import (

@@ -1,3 +1,5 @@
+// The command version.
+
 package main
 
 // The command version: what is known of this binary.

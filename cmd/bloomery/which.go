@@ -1,3 +1,5 @@
+// The command which: the filters that contain each line.
+
 package main
 
 // The command which: the filters that may hold a value.
@@ -34,9 +36,9 @@ func newWhich() *cobra.Command {
 that are (probably) in at least one, a tab, and the names of those filters,
 separated by commas. With -v it prints the lines that certainly are in none.
 
-A filter is called by its file. A sliced one holds many, and answers for all of
-them at once: its columns are called FILE:1, FILE:2 and so on, in the order of
-the files that bloomery build --kind sliced was given.
+A filter has the name of its file. A sliced one holds many, and answers for all
+of them at once: its columns have the names FILE:1, FILE:2 and so on, in the
+order of the files that bloomery build --kind sliced was given.
 
 The exit code is 0 if a line was printed, else 1.`,
 		Example: `  bloomery build --kind sliced -o days.bs words.txt words2.txt

@@ -77,7 +77,7 @@ func Share(s string) (float64, error) {
 		x, unit = x/100, ""
 	}
 	if err != nil || unit != "" || !(x >= 0) || math.IsInf(x, 1) {
-		return 0, fmt.Errorf("%q is no number from 0 on (0.5, 50%%, 2)", s)
+		return 0, fmt.Errorf("%q is not a number from 0 on (0.5, 50%%, 2)", s)
 	}
 	return x, nil
 }
@@ -114,7 +114,7 @@ func Bits(s string) (uint64, error) {
 	}
 	n, err := Size(lower)
 	if err == nil && n > math.MaxInt64/8 {
-		return 0, fmt.Errorf("%q is no whole number of bits below 2^63", s)
+		return 0, fmt.Errorf("%q is not a whole number of bits below 2^63", s)
 	}
 	return 8 * uint64(n), err
 }
@@ -138,7 +138,7 @@ func split(s string) (float64, string, error) {
 	// An exponent is no unit, nor are inf and nan numbers.
 	x, err := strconv.ParseFloat(digits, 64)
 	if err != nil || math.IsInf(x, 0) || math.IsNaN(x) {
-		return 0, "", fmt.Errorf("%q is no number", s)
+		return 0, "", fmt.Errorf("%q is not a number", s)
 	}
 	return x, s[len(digits):], nil
 }
@@ -164,7 +164,7 @@ func scale(unit, tail string) (float64, bool) {
 // whole turns a figure into a whole number that is exactly it.
 func whole(x float64, s string) (uint64, error) {
 	if x < 0 || x != math.Trunc(x) || x >= 1<<63 {
-		return 0, fmt.Errorf("%q is no whole number below 2^63", s)
+		return 0, fmt.Errorf("%q is not a whole number below 2^63", s)
 	}
 	return uint64(x), nil
 }

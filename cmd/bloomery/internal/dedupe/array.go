@@ -1,3 +1,5 @@
+// Memory outside of the heap.
+
 package dedupe
 
 // Arrays at cache lines, within bounds of memory.

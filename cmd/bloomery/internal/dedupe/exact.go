@@ -1,3 +1,5 @@
+// Exact, which loses no line.
+
 package dedupe
 
 // Exact: duplicates without a loss, through a temporary folder where memory ends.

@@ -1,3 +1,5 @@
+// Tests of the states of an Exact.
+
 package dedupe_test
 
 import (

@@ -1,3 +1,5 @@
+// What tests see of the package: a disk that becomes full.
+
 package dedupe
 
 import (

@@ -1,3 +1,5 @@
+// A set of 64-bit hashes in one array.
+
 package dedupe
 
 // A set of 64-bit hashes in an array of fixed size.

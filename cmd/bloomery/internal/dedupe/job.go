@@ -1,3 +1,5 @@
+// Job, one run over an input.
+
 package dedupe
 
 // Job: one run over an input.

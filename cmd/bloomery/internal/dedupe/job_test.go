@@ -1,3 +1,5 @@
+// Tests of Job with every memory.
+
 package dedupe_test
 
 import (

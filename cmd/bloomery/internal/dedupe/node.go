@@ -1,3 +1,5 @@
+// One part of an Exact: what fits into memory, and files for what does not.
+
 package dedupe
 
 // How one stream of lines is judged, and split where memory ends.

@@ -1,3 +1,5 @@
+// Tests of the set of 128-bit hashes.
+
 package dedupe_test
 
 import (

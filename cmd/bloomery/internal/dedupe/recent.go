@@ -1,3 +1,5 @@
+// Recent, which forgets lines after a time.
+
 package dedupe
 
 // Lines that are forgotten after some time.

@@ -1,3 +1,5 @@
+// Tests of Recent.
+
 package dedupe_test
 
 import (

@@ -1,3 +1,5 @@
+// Lines in temporary files.
+
 package dedupe
 
 // The temporary folder, and the records in its files.

@@ -1,3 +1,5 @@
+// Seen, which changes from hashes to a Bloom filter when memory is full.
+
 package dedupe
 
 // Seen: hashes as long as memory allows, then a filter.
@@ -72,8 +74,8 @@ type Seen struct {
 	k        int // bits per key of the filter, 0 if not known yet
 	capacity int // how many hashes the filter holds at the rate asked
 
-	n     int     // hashes told new
-	wrong float64 // expected number of new ones told old, up to the last step
+	n     int     // hashes that were new
+	wrong float64 // expected number of new ones that were taken for old, up to the last step
 	step  int     // hashes between two looks at the rate
 	next  int     // n at the next look
 	last  int     // n at the last one
@@ -191,10 +193,10 @@ func (s *Seen) AddHashes(fresh []bool, hs []uint64) {
 	}
 }
 
-// missed returns the expected number of new hashes that were told old while
-// the count of new ones went from one number to another. A hash is told new
+// missed returns the expected number of new hashes that were taken for old while
+// the count of new ones went from one number to another. A hash counts as new
 // with chance 1 - r, so there were r/(1-r) wrong answers for each. The filter
-// holds those that were told old, too. That of a full filter, which knows
+// holds those that were taken for old, too. That of a full filter, which knows
 // everything, is bounded: a sum of bounded numbers stays a number.
 func (s *Seen) missed(from, to int) float64 {
 	const least = 1e-9 // no filter is of use at this rate
@@ -253,7 +255,7 @@ func (s *Seen) sweep(f *bloom.Filter) {
 // of another key: n²/2 pairs, each with chance 2^-64.
 func collisions(n int) float64 { return math.Ldexp(float64(n)*float64(n), -65) }
 
-// Count returns how many hashes were told new.
+// Count returns how many hashes counted as new.
 func (s *Seen) Count() int { return s.n }
 
 // Room returns how many hashes can be kept as they are.
@@ -268,7 +270,7 @@ func (s *Seen) Capacity() int {
 // Filtered reports whether hashes are in a filter by now.
 func (s *Seen) Filtered() bool { return s.filter != nil }
 
-// Wrong returns the expected number of new keys that were told old so far. It
+// Wrong returns the expected number of new keys that were taken for old so far. It
 // is a sum over the filling of the filter, and n²/2^65 while there is none.
 func (s *Seen) Wrong() float64 {
 	if s.filter == nil {
@@ -277,7 +279,7 @@ func (s *Seen) Wrong() float64 {
 	return s.wrong + s.missed(s.last, s.n)
 }
 
-// Rate returns the share of new keys that would be told old now.
+// Rate returns the share of new keys that would be taken for old now.
 func (s *Seen) Rate() float64 {
 	if s.filter == nil {
 		return math.Ldexp(float64(s.n), -64)

@@ -1,3 +1,5 @@
+// Tests of Seen and its set of hashes.
+
 package dedupe_test
 
 import (

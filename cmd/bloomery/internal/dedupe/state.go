@@ -1,3 +1,5 @@
+// States: what was seen, written for the next run.
+
 package dedupe
 
 // What a run leaves for the next one, as a file.
@@ -24,9 +26,9 @@ import (
 //	 9  bits per key of the filter, 0 without
 //	10  1 if the hash 0 was seen
 //	16  fingerprint of the key: columns and delimiter
-//	24  number of hashes told new
-//	32  expected number of new ones told old, up to the next number; a float64
-//	40  number of hashes told new when the error rate was looked at last
+//	24  number of hashes that were new
+//	32  expected number of new ones that were taken for old, up to the next number; a float64
+//	40  number of hashes that were new when the rate was looked at last
 //	48  number of words that follow
 //	56  CRC-32C of the 56 bytes before
 //	64  the words: hashes other than 0 in ascending order, or the filter's blocks
@@ -324,7 +326,7 @@ func (s *Seen) readHashes(in *wordReader, h stateHeader, expected int) error {
 		s.AddHashes(fresh[:], []uint64{0})
 	}
 	if s.filter != nil {
-		// These hashes were told new when they came: what the filter lost of
+		// These hashes counted as new when they came: what the filter lost of
 		// them on the way in was no line.
 		s.n, s.wrong = int(h.n), collisions(int(h.n))
 		s.last, s.next = s.n, s.n+s.step

@@ -1,3 +1,5 @@
+// Tests of the states of a Seen.
+
 package dedupe_test
 
 import (

@@ -1,3 +1,5 @@
+// A table of whole lines, for an Exact that compares texts.
+
 package dedupe
 
 // An exact set of texts in one array.

@@ -1,3 +1,5 @@
+// Batch, records of a file that follow each other.
+
 package lines
 
 // Batch: records of a file that follow each other.

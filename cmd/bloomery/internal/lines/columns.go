@@ -1,3 +1,5 @@
+// Columns, a list such as 1,3 or 2-4.
+
 package lines
 
 // Columns: a list of columns such as 2-4,7.

@@ -1,3 +1,5 @@
+// Compressed files, known by their first bytes.
+
 package lines
 
 // Compressed files, recognised by their first bytes.

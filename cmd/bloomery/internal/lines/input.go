@@ -1,3 +1,5 @@
+// Input, the files that are read.
+
 package lines
 
 // Input: what is read, and how it is cut into records.
@@ -53,7 +55,7 @@ type Input struct {
 func (in *Input) Done() int64 { return in.done.Load() }
 
 // Total returns the size of all files, or 0 if it is not known, because one of
-// them is no regular file.
+// them is not a regular file.
 func (in *Input) Total() int64 {
 	var total int64
 	for _, name := range in.names() {

@@ -1,3 +1,5 @@
+// Key, the part of a record that is compared.
+
 package lines
 
 // Key: what of a line is compared.

@@ -1,3 +1,5 @@
+// Tests of keys and columns.
+
 package lines_test
 
 import (

@@ -1,3 +1,5 @@
+// Tests of reading.
+
 package lines_test
 
 import (

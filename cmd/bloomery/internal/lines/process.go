@@ -1,3 +1,5 @@
+// Process, which works on batches at the same time and returns them in order.
+
 package lines
 
 // How blocks of input are worked on by several goroutines, in order.

@@ -1,3 +1,5 @@
+// Columns in quotes, as in CSV.
+
 package lines
 
 // Quoted columns of CSV.

@@ -1,3 +1,5 @@
+// Tests of CSV and of compressed files.
+
 package lines_test
 
 import (

@@ -1,3 +1,5 @@
+// How a file is read in batches of whole records.
+
 package lines
 
 // How files are read, one after the other.
