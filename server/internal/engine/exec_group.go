@@ -150,8 +150,8 @@ func (e *Engine) collectCall(s *Session, g *group, i int) {
 		c.cmd = own // it was refused: After cleans up behind Before all the same
 	}
 	switch {
-	case len(g.ops) > had, c.finish != nil:
-	case touched:
+	case len(g.ops) > had && !(touched && g.ops[had].Record.Op.Creates()), c.finish != nil:
+	case touched: // it was answered, or prepared, for what the key was before
 		g.refuseCall(textSeen)
 	default:
 		for key, was := range before {

@@ -54,6 +54,7 @@ func TestGroups(t *testing.T) {
 		{"BF.ADD new x", discarded + "'bf.add' cannot be part of one: filters have to be there"},
 		{"FILTER.ADD p x y z w", discarded + "'filter.add' cannot be part of one"},
 		{"DEL b; BF.RESERVE b 0.01 100", discarded + "'bf.reserve' depends on a key that the commands before it change"},
+		{"SET a 1; BF.RESERVE a 0.01 100", discarded + "'bf.reserve' depends on a key"},
 		{"SET a 1; GETEX a EX 10", discarded + "'getex' depends on a key"},
 		{"SET a 1; COPY a z", discarded + "'copy' depends on a key"},
 	} {

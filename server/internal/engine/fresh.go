@@ -14,15 +14,18 @@ import (
 func (x *Context) SetOwner(on bool) { x.s.owner = on }
 
 // freshen waits, before calls are run, until this machine has what any machine has
-// acknowledged, as far as their reads are concerned: first of names, since what a name
-// stands for may have changed, then of the contents that the names stand for. If that
-// is not possible, the reads are refused.
+// acknowledged: first of names, since what a name stands for may have changed, then of
+// the contents that the names of reads stand for. If that is not possible, reads are
+// refused. Writes need no contents: their records decide when they are applied.
 func (e *Engine) freshen(s *Session, calls []Call) {
 	var keys [][]byte
-	reads := false
+	needed := false
 	note := func(args [][]byte) {
-		if cmd := e.table.resolve(args); cmd != nil && cmd.gated && !cmd.writes() && cmd.Takes(len(args)) {
-			reads = true
+		cmd := e.table.resolve(args)
+		if cmd == nil || !cmd.gated || !cmd.Takes(len(args)) {
+			return
+		}
+		if needed = true; !cmd.writes() {
 			cmd.EachKey(args, func(i int, _ Keys) { keys = append(keys, args[i]) })
 		}
 	}
@@ -35,7 +38,7 @@ func (e *Engine) freshen(s *Session, calls []Call) {
 		}
 		note(calls[i].Args)
 	}
-	if !reads {
+	if !needed {
 		return
 	}
 	e.gate.watch.waits(s, "what other machines have acknowledged")

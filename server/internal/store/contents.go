@@ -162,6 +162,12 @@ func NewBytes(r *Record) (uint64, error) {
 	return c.bytes(r)
 }
 
+// Creates reports whether op makes a filter or a sketch under a name.
+func (op Op) Creates() bool {
+	_, ok := creators[op]
+	return ok
+}
+
 // creatorOf returns how the contents are made that a record asks for; it is empty
 // if it asks for none.
 func creatorOf(r *Record) creator {
