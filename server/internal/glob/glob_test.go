@@ -150,6 +150,9 @@ func TestMatchIsLinear(t *testing.T) {
 	if glob.Match("*"+strings.Repeat("a", 4097)+"*", long) {
 		t.Error("a pattern of more than 4096 floating elements matches")
 	}
+	if head := strings.Repeat("a", 5000); !glob.Match(head+"*", long) || !glob.Match("*"+head, long) {
+		t.Error("5000 elements that do not float do not match")
+	}
 	if !glob.Match(long, long) {
 		t.Error("a long pattern without a star does not match itself")
 	}
