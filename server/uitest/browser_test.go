@@ -83,7 +83,7 @@ type tab struct {
 }
 
 // patience is how long a tab may take for one step.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // open opens a page of a server in a tab of its own. At the end of the test nothing
 // must have been written to the console, and nothing asked of another host.
