@@ -472,7 +472,10 @@ func seeds(t *testing.T, n int) []uint64 {
 
 func TestSimulation(t *testing.T) {
 	n := 40
-	if testing.Short() {
+	switch {
+	case underRace:
+		n = 4
+	case testing.Short():
 		n = 12
 	}
 	for _, seed := range seeds(t, n) {
@@ -485,6 +488,9 @@ func TestSimulation(t *testing.T) {
 // TestSimulationFindsMutations breaks what the design rests on, one thing at a time,
 // and asks that the simulation finds each: else it would prove nothing.
 func TestSimulationFindsMutations(t *testing.T) {
+	if underRace {
+		t.Skip("mutations are found without the race detector")
+	}
 	for name, h := range map[string]hooks{
 		"repeats are not recognised":                               {noTable: true},
 		"data does not wait for the names":                         {noWait: true},
