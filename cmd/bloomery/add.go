@@ -3,8 +3,6 @@
 
 package main
 
-// The command add: adds lines to a filter that exists.
-
 import (
 	"context"
 	"math"

@@ -2,8 +2,6 @@
 
 package main
 
-// Union and intersection of filters of any kind, for merge and intersect.
-
 import (
 	"fmt"
 	"reflect"

@@ -2,8 +2,6 @@
 
 package main
 
-// The command backup: copies the data folder of a server into a tar file.
-
 import (
 	"context"
 	"errors"

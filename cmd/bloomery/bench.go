@@ -2,8 +2,6 @@
 
 package main
 
-// The command bench: measures every kind of filter on this machine.
-
 import (
 	"context"
 	"errors"

@@ -2,8 +2,6 @@
 
 package main
 
-// The command build: its flags, and what it prints.
-
 import (
 	"context"
 	"errors"

@@ -2,8 +2,6 @@
 
 package main
 
-// How a filter is made of lines, for build.
-
 import (
 	"context"
 	"errors"

@@ -2,8 +2,6 @@
 
 package main
 
-// The command check: prints the values that are in a filter, like grep.
-
 import (
 	"context"
 	"encoding/json"

@@ -4,8 +4,6 @@
 
 package main
 
-// Whether a standard stream is closed, on systems without file descriptors.
-
 import "os"
 
 // closedAtStart reports whether a standard stream is closed.

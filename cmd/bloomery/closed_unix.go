@@ -4,8 +4,6 @@
 
 package main
 
-// Whether a standard stream was closed when the program started.
-
 import (
 	"os"
 

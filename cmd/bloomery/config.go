@@ -2,8 +2,6 @@
 
 package main
 
-// The commands config check and config show.
-
 import (
 	"cmp"
 	"context"

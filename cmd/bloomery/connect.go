@@ -2,8 +2,6 @@
 
 package main
 
-// Connections to a server, for the commands that are clients of one.
-
 import (
 	"bufio"
 	"context"

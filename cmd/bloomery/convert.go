@@ -2,8 +2,6 @@
 
 package main
 
-// The command convert: writes a filter in another form or as another kind.
-
 import (
 	"context"
 	"fmt"

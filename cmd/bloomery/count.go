@@ -2,8 +2,6 @@
 
 package main
 
-// The command count: how often values were inserted.
-
 import (
 	"context"
 	"encoding/json"

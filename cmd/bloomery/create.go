@@ -2,8 +2,6 @@
 
 package main
 
-// The command create: writes an empty filter.
-
 import (
 	"context"
 	"errors"

@@ -2,8 +2,6 @@
 
 package main
 
-// The command dedupe: its flags, and how it runs.
-
 import (
 	"context"
 	"errors"
@@ -409,6 +407,12 @@ func (o *dedupeOptions) readState(read func(io.Reader) error) error {
 	f, err := os.Open(o.state)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
+	}
+	if err == nil {
+		if err := checkMagic(o.state, stateMagic, "state of bloomery dedupe"); err != nil {
+			_ = f.Close() // it was not read
+			return err
+		}
 	}
 	if err != nil {
 		return about(o.state, cause(err))

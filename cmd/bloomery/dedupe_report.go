@@ -2,8 +2,6 @@
 
 package main
 
-// What dedupe prints when it is done, and the state that it leaves.
-
 import (
 	"context"
 	"fmt"

@@ -2,8 +2,6 @@
 
 package main
 
-// The command diff: compares two filters.
-
 import (
 	"bufio"
 	"bytes"

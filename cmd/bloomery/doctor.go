@@ -2,14 +2,13 @@
 
 package main
 
-// The command doctor: checks and repairs the data folder of a server.
-
 import (
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -62,7 +61,7 @@ func runDoctor(s *shell, dir string, o doctorOptions) error {
 	}
 	r, err := server.Inspect(dir)
 	if errors.Is(err, server.ErrNoData) {
-		return hinted{fmt.Errorf("%s: %w", dir, err), "name the folder that --dir of the server names"}
+		return hinted{worded{err, dir + ": " + strings.TrimPrefix(err.Error(), "local: ")}, "name the folder that --dir of the server names"}
 	}
 	if errors.Is(err, server.ErrLocked) {
 		return hinted{folderInUse(dir, err), "stop the server first; or check a copy: bloomery backup " + dir + " -o backup.tar"}

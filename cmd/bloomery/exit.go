@@ -2,8 +2,6 @@
 
 package main
 
-// Exit codes, and errors with advice.
-
 import (
 	"context"
 	"errors"

@@ -15,7 +15,7 @@ import (
 
 // filterMagics are the first bytes of a filter: of its plain form, its transport
 // form, a patch and a sealed one.
-var filterMagics = []string{"bloomery", "bloompak", "bloomdif", "bloomsec"}
+var filterMagics = []string{"bloomery", "bloompak", patchMagic, "bloomsec"}
 
 // startsLikeFilter reports whether a file with these first bytes is a filter, or
 // the beginning of one.
@@ -28,15 +28,40 @@ func startsLikeFilter(head []byte) bool {
 	return false
 }
 
-// notFilter returns the error for a file that is something else.
+// notFilter returns the error for a file that is not a filter.
 func notFilter(name string, head []byte) error {
 	looks, hint := looksLike(name, head)
-	err := error(worded{bloomery.ErrCorrupt, fmt.Sprintf("%s: not a bloomery filter: %s", name, looks)})
+	err := notA("bloomery filter", name, looks)
 	if hint == "" {
 		return err
 	}
 	return hinted{err, hint}
 }
+
+// notA returns the error for a file that is something else than it should be.
+func notA(what, name, looks string) error {
+	return worded{bloomery.ErrCorrupt, fmt.Sprintf("%s: not a %s: %s", name, what, looks)}
+}
+
+// checkMagic refuses a file that does not start like what it should be. A file
+// that is shorter is left to its reader, if it starts so.
+func checkMagic(name, magic, what string) error {
+	head, err := headBytes(name)
+	if err != nil {
+		return err
+	}
+	if n := min(len(magic), len(head)); n > 0 && string(head[:n]) == magic[:n] {
+		return nil
+	}
+	looks, _ := looksLike(name, head)
+	return notA(what, name, looks)
+}
+
+// The first bytes of a patch, and of a state of dedupe.
+const (
+	patchMagic = "bloomdif"
+	stateMagic = "BLMSEEN"
+)
 
 // tarMagic stands at tarOffset of a tar file.
 const (
@@ -52,7 +77,7 @@ var fileTypes = []struct{ magic, is, hint string }{
 	{"\x7fELF", "a program", ""},
 	{"%PDF-", "a PDF document", ""},
 	{"\x89PNG\r\n", "a PNG picture", ""},
-	{"BLMSEEN", "the state of bloomery dedupe", "it belongs to bloomery dedupe --state"},
+	{stateMagic, "the state of bloomery dedupe", "it belongs to bloomery dedupe --state"},
 	{"blmr", "a file of a server's data folder", "look at the folder with: bloomery doctor DIR"},
 }
 
@@ -64,6 +89,9 @@ func looksLike(name string, head []byte) (looks, hint string) {
 	}
 	if format, command := lines.Compression(head); format != "" {
 		return "it looks like a file compressed by " + format, fmt.Sprintf("if a filter is in it: %s %s | bloomery check - VALUE", command, name)
+	}
+	if len(head) >= len(filterMagics[0]) && startsLikeFilter(head) {
+		return "it looks like a bloomery filter", ""
 	}
 	for _, t := range fileTypes {
 		if strings.HasPrefix(string(head), t.magic) {

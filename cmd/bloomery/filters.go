@@ -2,8 +2,6 @@
 
 package main
 
-// Kinds by name, and opening filters of every kind.
-
 import (
 	"bytes"
 	"context"

@@ -2,8 +2,6 @@
 
 package main
 
-// The flags that say how input is cut into records.
-
 import (
 	"errors"
 	"fmt"

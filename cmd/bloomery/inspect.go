@@ -2,8 +2,6 @@
 
 package main
 
-// The command inspect: its flags, and what it reads.
-
 import (
 	"bufio"
 	"context"

@@ -2,8 +2,6 @@
 
 package main
 
-// What inspect prints.
-
 import (
 	"encoding/binary"
 	"errors"

@@ -2,8 +2,6 @@
 
 package main
 
-// The command load: its flags, and how it starts.
-
 import (
 	"context"
 	"errors"

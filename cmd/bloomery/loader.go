@@ -2,8 +2,6 @@
 
 package main
 
-// How lines are put into a filter of a server, pipelined.
-
 import (
 	"bufio"
 	"context"

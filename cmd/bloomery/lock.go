@@ -2,8 +2,6 @@
 
 package main
 
-// Locks of files that are read, changed and replaced.
-
 import (
 	"context"
 	"errors"

@@ -4,8 +4,6 @@
 
 package main
 
-// Locks of files on systems that have none.
-
 import "os"
 
 // lockHandle does nothing: this system has no lock that ends with the process.

@@ -4,8 +4,6 @@
 
 package main
 
-// Locks of files on Unix.
-
 import (
 	"errors"
 	"os"

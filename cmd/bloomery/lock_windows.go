@@ -2,8 +2,6 @@
 
 package main
 
-// Locks of files on Windows.
-
 import (
 	"errors"
 	"os"

@@ -2,8 +2,6 @@
 
 package main
 
-// The command man: the manual as pages for man(1).
-
 import (
 	"fmt"
 	"io"

@@ -2,8 +2,6 @@
 
 package main
 
-// The commands merge and intersect.
-
 import (
 	"context"
 	"errors"

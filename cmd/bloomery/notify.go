@@ -2,8 +2,6 @@
 
 package main
 
-// Reports to systemd: ready, reloading, stopping.
-
 import "net"
 
 // notifySocket is the environment variable with which systemd names the socket that

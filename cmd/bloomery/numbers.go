@@ -2,8 +2,6 @@
 
 package main
 
-// Flags that are numbers with units.
-
 import (
 	"errors"
 	"fmt"

@@ -2,8 +2,6 @@
 
 package main
 
-// The flags that say which file is written, and how it is written.
-
 import (
 	"context"
 	"errors"
@@ -39,7 +37,7 @@ func bindOverwrite(f *pflag.FlagSet, overwrite *bool) {
 func (s *shell) checkOutput(name string, overwrite bool) error {
 	if name == "-" {
 		if s.terminal(s.out) {
-			return hinted{errors.New("standard output is a terminal, and what is written is not text"), "give a file with -o, or a pipe behind it"}
+			return hinted{errors.New("standard output is a terminal, and what is written is not text"), "write to a file, or send it to a command: | bloomery check - VALUE"}
 		}
 		return s.checkStdout()
 	}

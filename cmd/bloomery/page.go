@@ -2,8 +2,6 @@
 
 package main
 
-// The command page: calculator and lessons without a server.
-
 import (
 	"context"
 	"errors"

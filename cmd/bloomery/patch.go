@@ -2,8 +2,6 @@
 
 package main
 
-// The command patch, and what diff --patch writes.
-
 import (
 	"context"
 	"fmt"
@@ -58,6 +56,9 @@ func (o *patchOptions) run(ctx context.Context, s *shell, name, patch string) er
 		}
 	}
 	if patch, err = s.located(ctx, patch); err != nil {
+		return err
+	}
+	if err := checkMagic(patch, patchMagic, "bloomery patch"); err != nil {
 		return err
 	}
 	if to.output == "" {

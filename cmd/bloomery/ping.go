@@ -2,8 +2,6 @@
 
 package main
 
-// The command ping: asks whether a server answers.
-
 import (
 	"bufio"
 	"context"

@@ -2,8 +2,6 @@
 
 package main
 
-// The command plan: its flags, and the needs that they state.
-
 import (
 	"context"
 	"errors"

@@ -2,8 +2,6 @@
 
 package main
 
-// plan --anonymity: filters that are published.
-
 import (
 	"errors"
 	"fmt"

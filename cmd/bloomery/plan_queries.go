@@ -2,8 +2,6 @@
 
 package main
 
-// plan --queries: whether a filter is worth its cost.
-
 import (
 	"errors"
 	"fmt"

@@ -2,8 +2,6 @@
 
 package main
 
-// The answer of plan, as a table and as JSON.
-
 import (
 	"fmt"
 	"math"

@@ -2,8 +2,6 @@
 
 package main
 
-// The line that shows how far a job is.
-
 import (
 	"fmt"
 	"io"

@@ -2,8 +2,6 @@
 
 package main
 
-// The command remove: deletes keys from a filter.
-
 import (
 	"context"
 	"fmt"

@@ -2,8 +2,6 @@
 
 package main
 
-// The commands fold, grow and noise, which make another filter of one without its keys.
-
 import (
 	"context"
 	"errors"

@@ -2,8 +2,6 @@
 
 package main
 
-// The root command: all commands, and how one command line is run.
-
 import (
 	"context"
 	"fmt"
@@ -47,14 +45,24 @@ func newRoot() *cobra.Command {
 	})
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), "FlagUsages", fmt.Sprintf("FlagUsagesWrapped %d", defaultWidth)))
-	root.AddCommand(
-		newPlan(), newBuild(), newCreate(), newAdd(), newRemove(), newCheck(), newCount(), newWhich(), newDedupe(), newInspect(),
-		newMerge(), newIntersect(), newDiff(), newPatch(), newFold(), newGrow(), newNoise(), newConvert(), newLoad(), newBench(),
-		newServe(), newPage(), newPing(), newTop(), newConfig(), newDoctor(), newBackup(), newMan(), newVersion(),
-	)
+	addGroup(root, "start", "Start with:", newPlan(), newBuild(), newCheck(), newDedupe(), newServe())
+	addGroup(root, "ask", "Look into filters:", newCount(), newWhich(), newInspect(), newDiff())
+	addGroup(root, "make", "Make and change filters:", newCreate(), newAdd(), newRemove(), newMerge(), newIntersect(), newPatch(),
+		newFold(), newGrow(), newNoise(), newConvert())
+	addGroup(root, "server", "Around a server:", newLoad(), newPing(), newTop(), newConfig(), newDoctor(), newBackup(), newPage())
+	root.AddCommand(newBench(), newMan(), newVersion())
 	strict(root)
 	completeAll(root)
 	return root
+}
+
+// addGroup adds commands that the help lists together.
+func addGroup(root *cobra.Command, id, title string, commands ...*cobra.Command) {
+	root.AddGroup(&cobra.Group{ID: id, Title: title})
+	for _, c := range commands {
+		c.GroupID = id
+		root.AddCommand(c)
+	}
 }
 
 // parsing is what strconv says before the cause, of what the user knows.
@@ -76,6 +84,7 @@ func strict(root *cobra.Command) {
 	for _, cmd := range root.Commands() {
 		switch cmd.Name() {
 		case "completion":
+			cmd.Short = "Print completions for a shell: bash, zsh, fish or powershell"
 			cmd.Args = cobra.ArbitraryArgs
 			cmd.RunE = func(cmd *cobra.Command, args []string) error {
 				if len(args) > 0 {
@@ -84,6 +93,7 @@ func strict(root *cobra.Command) {
 				return cmd.Help()
 			}
 		case "help":
+			cmd.Short = "Print the help of a command"
 			cmd.RunE = func(cmd *cobra.Command, args []string) error {
 				of, _, err := cmd.Root().Find(args)
 				if err != nil || of == cmd.Root() && len(args) > 0 {

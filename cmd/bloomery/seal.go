@@ -2,8 +2,6 @@
 
 package main
 
-// Sealed filters: keys of convert --seal and --unseal.
-
 import (
 	"bufio"
 	"bytes"

@@ -2,8 +2,6 @@
 
 package main
 
-// The command serve: starts the server and ends it by signals.
-
 import (
 	"context"
 	"errors"

@@ -2,8 +2,6 @@
 
 package main
 
-// Settings from the environment.
-
 import (
 	"errors"
 	"fmt"

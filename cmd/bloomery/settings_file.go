@@ -2,8 +2,6 @@
 
 package main
 
-// Settings from a configuration file, and what can be wrong with one.
-
 import (
 	"errors"
 	"fmt"

@@ -3,8 +3,6 @@
 
 package main
 
-// What all commands on files and pipes share: streams and common flags.
-
 import (
 	"bytes"
 	"context"

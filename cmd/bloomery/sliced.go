@@ -2,8 +2,6 @@
 
 package main
 
-// build --kind sliced: many filters in one file.
-
 import (
 	"bufio"
 	"context"

@@ -2,8 +2,6 @@
 
 package main
 
-// Hashes that wait until their number is known, in memory and in a temporary file.
-
 import (
 	"context"
 	"iter"

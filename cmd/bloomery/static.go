@@ -2,8 +2,6 @@
 
 package main
 
-// Filters that never change, built within a limit of memory.
-
 import (
 	"context"
 	"fmt"

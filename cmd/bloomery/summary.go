@@ -2,8 +2,6 @@
 
 package main
 
-// What build and add print of a filter.
-
 import (
 	"math"
 	"time"

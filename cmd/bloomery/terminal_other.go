@@ -4,8 +4,6 @@
 
 package main
 
-// Terminals on systems without modes.
-
 import "os"
 
 // isTerminal reports whether somebody sits at a stream: here, whether it is a

@@ -4,8 +4,6 @@
 
 package main
 
-// Terminals on Unix: size, keys, changes of size.
-
 import (
 	"os"
 	"os/signal"

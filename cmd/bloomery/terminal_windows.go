@@ -2,8 +2,6 @@
 
 package main
 
-// Terminals on Windows: size, keys.
-
 import (
 	"os"
 

@@ -4,8 +4,6 @@
 
 package main
 
-// The names of terminal requests on BSD and macOS.
-
 import "golang.org/x/sys/unix"
 
 // The requests that read and write the modes of a terminal.

@@ -2,8 +2,6 @@
 
 package main
 
-// The command top: its flags, and how it runs.
-
 import (
 	"bufio"
 	"context"

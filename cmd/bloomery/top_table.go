@@ -2,8 +2,6 @@
 
 package main
 
-// The table of top.
-
 import (
 	"cmp"
 	"fmt"

@@ -2,8 +2,6 @@
 
 package main
 
-// The command version: what is known of this binary.
-
 import (
 	"context"
 	"fmt"

@@ -2,8 +2,6 @@
 
 package main
 
-// The command which: the filters that may hold a value.
-
 import (
 	"context"
 	"encoding/json"

@@ -2,8 +2,6 @@
 
 package dedupe
 
-// Arrays at cache lines, within bounds of memory.
-
 import (
 	"fmt"
 	"math"

@@ -2,8 +2,6 @@
 
 package dedupe
 
-// Exact: duplicates without a loss, through a temporary folder where memory ends.
-
 import (
 	"bufio"
 	"errors"

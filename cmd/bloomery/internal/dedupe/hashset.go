@@ -2,8 +2,6 @@
 
 package dedupe
 
-// A set of 64-bit hashes in an array of fixed size.
-
 import "math/bits"
 
 // The fill at which a set grows, and that at which it has no room left: linear

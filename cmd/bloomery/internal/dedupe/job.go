@@ -2,8 +2,6 @@
 
 package dedupe
 
-// Job: one run over an input.
-
 import (
 	"bufio"
 	"context"

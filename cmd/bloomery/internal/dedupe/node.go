@@ -2,8 +2,6 @@
 
 package dedupe
 
-// How one stream of lines is judged, and split where memory ends.
-
 import (
 	"container/heap"
 	"context"

@@ -2,8 +2,6 @@
 
 package dedupe
 
-// A set of 128-bit hashes in an array of fixed size.
-
 import (
 	"math/bits"
 

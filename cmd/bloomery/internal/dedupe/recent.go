@@ -2,8 +2,6 @@
 
 package dedupe
 
-// Lines that are forgotten after some time.
-
 import (
 	"fmt"
 	"math"

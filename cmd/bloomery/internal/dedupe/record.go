@@ -2,8 +2,6 @@
 
 package dedupe
 
-// The temporary folder, and the records in its files.
-
 import (
 	"bufio"
 	"encoding/binary"

@@ -2,8 +2,6 @@
 
 package dedupe
 
-// Seen: hashes as long as memory allows, then a filter.
-
 import (
 	"fmt"
 	"math"

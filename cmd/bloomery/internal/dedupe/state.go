@@ -2,8 +2,6 @@
 
 package dedupe
 
-// What a run leaves for the next one, as a file.
-
 import (
 	"encoding/binary"
 	"errors"

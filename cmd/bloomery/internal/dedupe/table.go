@@ -2,8 +2,6 @@
 
 package dedupe
 
-// An exact set of texts in one array.
-
 import (
 	"encoding/binary"
 	"math/bits"

@@ -2,8 +2,6 @@
 
 package lines
 
-// Batch: records of a file that follow each other.
-
 import (
 	"bytes"
 	"fmt"

@@ -2,8 +2,6 @@
 
 package lines
 
-// Columns: a list of columns such as 2-4,7.
-
 import (
 	"errors"
 	"fmt"

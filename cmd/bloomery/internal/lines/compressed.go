@@ -2,8 +2,6 @@
 
 package lines
 
-// Compressed files, recognised by their first bytes.
-
 import (
 	"bufio"
 	"bytes"

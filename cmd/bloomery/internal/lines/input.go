@@ -2,8 +2,6 @@
 
 package lines
 
-// Input: what is read, and how it is cut into records.
-
 import (
 	"errors"
 	"io"

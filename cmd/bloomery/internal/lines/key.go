@@ -2,8 +2,6 @@
 
 package lines
 
-// Key: what of a line is compared.
-
 import (
 	"bytes"
 	"strings"

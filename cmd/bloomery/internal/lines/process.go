@@ -2,8 +2,6 @@
 
 package lines
 
-// How blocks of input are worked on by several goroutines, in order.
-
 import (
 	"context"
 	"errors"

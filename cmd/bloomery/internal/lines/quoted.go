@@ -2,8 +2,6 @@
 
 package lines
 
-// Quoted columns of CSV.
-
 import (
 	"bytes"
 	"errors"

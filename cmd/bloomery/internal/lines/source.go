@@ -2,8 +2,6 @@
 
 package lines
 
-// How files are read, one after the other.
-
 import (
 	"bytes"
 	"errors"
