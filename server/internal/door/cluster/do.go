@@ -269,7 +269,7 @@ func (d *Door) partsOf(id uint64) (list []place) {
 	for i := range store.Parts(e) {
 		if l := d.partLane(id, uint32(i)); !seen[l] {
 			seen[l] = true
-			list = append(list, place{l.number, l.seq.Load()})
+			list = append(list, l.place())
 		}
 	}
 	return list

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -598,5 +599,46 @@ func TestLeftWithoutAName(t *testing.T) {
 		if a.state.Names.ByID(id) != nil || b.state.Names.ByID(id) != nil || b.state.Bytes() != 0 {
 			t.Errorf("it is left, with %d bytes", b.state.Bytes())
 		}
+	})
+}
+
+// TestSeenAtOnce sends a record of a filter while the message that made it is still
+// being applied: it has to name that message.
+func TestSeenAtOnce(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		log := memlog.New(1, memlog.Faults{})
+		var d *Door
+		var named place
+		insert := &door.Op{Record: store.Record{Op: store.OpInsert, Room: store.Unlimited, Hashes: []uint64{1}}}
+		between := func() {
+			e := d.state.Names.Lookup([]byte("f"), 0)
+			if e == nil || insert.Record.ID != 0 {
+				return
+			}
+			insert.Record.ID = e.ID
+			l := d.partLane(e.ID, 0)
+			d.config.Log.(*memlog.Node).Hold(l.number, true)
+			defer d.config.Log.(*memlog.Node).Hold(l.number, false)
+			for d.Do([]*door.Op{insert}); named == (place{}); runtime.Gosched() {
+				l.send.Lock()
+				for _, m := range l.flight {
+					var h header
+					if _, err := parseMessage(&h, m.bytes); err != nil {
+						t.Error(err)
+					}
+					named = h.after[0]
+				}
+				l.send.Unlock()
+			}
+		}
+		d = open(t, log, Config{hooks: hooks{between: func() { between() }}})
+		made := &door.Op{Record: store.Record{Op: store.OpCuckoo, Name: []byte("f"), Cuckoo: cuckooOf}}
+		if err := do(d, made, set("s")); err != nil {
+			t.Fatal(err)
+		}
+		if want := (place{0, log.Messages(0)}); named != want {
+			t.Errorf("the insert names %v, want %v", named, want)
+		}
+		d.Wait([]*door.Op{insert})
 	})
 }

@@ -28,6 +28,7 @@ type lane struct {
 	scratch store.Result      // of records that nobody here waits for
 
 	seq   atomic.Uint64 // the last message applied; written under apply
+	begun atomic.Uint64 // the last message of which something is applied, or all; written under apply
 	moved progress      // of seq
 
 	// send guards what was not applied yet.
@@ -112,9 +113,19 @@ func (l *lane) restore(seq uint64, table []byte) error {
 		return err
 	}
 	l.senders = t
-	l.seq.Store(seq)
+	l.resume(seq)
 	return nil
 }
+
+// resume sets the last message that was applied, before Start.
+func (l *lane) resume(seq uint64) {
+	l.begun.Store(seq)
+	l.seq.Store(seq)
+}
+
+// place returns how far the lane is, as whoever sees anything of a message has to say
+// it: a message that is being applied counts.
+func (l *lane) place() place { return place{l.number, l.begun.Load()} }
 
 // skipTo says that the contents of a part, which stands for the sum of its filter's
 // id and its index, have all records up to seq: a snapshot froze it after the lane.

@@ -204,7 +204,7 @@ func (d *Door) load(m *snapshot.Manifest) error {
 	d.widen(roster)
 	for i, lane := range d.all() {
 		lane.senders = tables[i]
-		lane.seq.Store(m.Lanes[i].Seq)
+		lane.resume(m.Lanes[i].Seq)
 	}
 	for i := range m.Items {
 		if it := &m.Items[i]; it.Position > m.Lanes[it.Lane].Seq {

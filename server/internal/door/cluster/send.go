@@ -152,11 +152,11 @@ func (l *lane) take() (rides []*ride) {
 }
 
 // after returns what has to be applied before a message of these rides. Everything
-// named is applied here, so it had its sequence before the message is sent: nodes
-// that wait for it never wait in a circle.
+// named has come here, so it had its sequence before the message is sent: nodes that
+// wait for it never wait in a circle.
 func (l *lane) after(rides []*ride) (list []place) {
 	if l.number != 0 {
-		return []place{{0, l.d.catalogue().seq.Load()}}
+		return []place{l.d.catalogue().place()}
 	}
 	for _, r := range rides {
 		list = append(list, r.after...)

@@ -59,6 +59,7 @@ func (d *Door) applied(places []place) bool {
 func (l *lane) applyMessage(seq uint64, h *header) {
 	l.apply.Lock()
 	defer l.apply.Unlock()
+	l.begun.Store(seq)
 	defer l.seq.Store(seq)
 	if h.node == 0 {
 		l.applyUnnumbered(h)
