@@ -246,3 +246,104 @@ func TestChecksAllocateNothing(t *testing.T) {
 		t.Errorf("%v allocations", got)
 	}
 }
+
+// TestCheckSize asks for the most rules and bytes that one command may have, and for
+// one more of each.
+func TestCheckSize(t *testing.T) {
+	for _, c := range []struct {
+		words []string
+		ok    bool
+	}{
+		{nil, true},
+		{slices.Repeat([]string{"~a"}, 4096), true},
+		{slices.Repeat([]string{"~a"}, 4097), false},
+		{[]string{"(" + strings.Repeat("~a ", 4095) + "+get)"}, true},
+		{[]string{"(" + strings.Repeat("~a ", 4096) + "+get)"}, false},
+		{[]string{strings.Repeat("a", 1<<19), strings.Repeat("b", 1<<19)}, true},
+		{[]string{strings.Repeat("a", 1<<19), strings.Repeat("b", 1<<19+1)}, false},
+	} {
+		if err := acl.CheckSize(c.words); (err == nil) != c.ok {
+			t.Errorf("CheckSize of %d words: %v", len(c.words), err)
+		}
+	}
+}
+
+// TestLogCountsSimilarOnes repeats what was refused behind nine others, and behind ten.
+func TestLogCountsSimilarOnes(t *testing.T) {
+	now := time.UnixMilli(1_700_000_000_000)
+	for others, want := range map[int]int64{9: 2, 10: 1} {
+		var l acl.Log
+		note := func(object string) {
+			l.Add(acl.Entry{Reason: acl.Key, Object: object, Username: strings.Repeat("n", 3000)}, now)
+		}
+		note("first")
+		for i := range others {
+			note(strconv.Itoa(i))
+		}
+		note("first")
+		if got := l.Latest(1)[0]; got.Object != "first" || got.Count != want || len(got.Username) != 1024 {
+			t.Errorf("behind %d others: %d times %s of a name of %d bytes, want %d", others, got.Count, got.Object, len(got.Username), want)
+		}
+	}
+}
+
+// TestWithPassword sets a password in the place of what there was, and none.
+func TestWithPassword(t *testing.T) {
+	c := acl.NewCommands(list)
+	one := acl.NewDefault(c, "").WithPassword("one")
+	if two := one.WithPassword("two"); two.Accepts([]byte("one")) || !two.Accepts([]byte("two")) || len(two.Hashes()) != 1 {
+		t.Errorf("a second password: %s", two)
+	}
+	if open := one.WithPassword(""); !open.Accepts([]byte("anything")) || len(open.Hashes()) != 0 || !slices.Equal(open.Flags(), []string{"on", "nopass", "sanitize-payload"}) {
+		t.Errorf("no password: %s", open)
+	}
+	off, err := one.With(c, "off")
+	if err != nil || !slices.Equal(off.Flags(), []string{"off", "sanitize-payload"}) {
+		t.Errorf("Flags() of a user who is off: %q, %v", off.Flags(), err)
+	}
+}
+
+// TestRulesAtTheEdge asks for rules that are just right, and for what is wrong with
+// others.
+func TestRulesAtTheEdge(t *testing.T) {
+	c := acl.NewCommands(list)
+	for rule, want := range map[string]string{
+		"addrate=1000000000": "", "addrate=1000000001": "addrate must be", "addrate=0": "",
+		"+config|get": "", "+config|none": "Unknown command", "+config|get|x": "first-arg of a subcommand", "+get|x": "Rules on the first argument", "+config|": "Syntax error",
+		"-config|none": "Unknown command", "+none|x": "Unknown command",
+	} {
+		_, err := acl.NewUser(c, "bob").With(c, rule)
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", rule, err, want)
+		}
+	}
+	users, err := acl.Parse(c, "f", []byte("user a"))
+	if err != nil || len(users) != 1 || users[0].Name() != "a" || users[0].Accepts(nil) {
+		t.Errorf("a user without rules: %v, %v", users, err)
+	}
+	all, err := acl.NewUser(c, "bob").With(c, "~*", "&*", "+@all")
+	if err != nil || strings.Contains(all.String(), "resetchannels") {
+		t.Errorf("a user with all channels: %s, %v", all, err)
+	}
+	if none := acl.NewUser(c, "bob").String(); !strings.Contains(none, "resetchannels") {
+		t.Errorf("a user without channels: %s", none)
+	}
+}
+
+// TestBucketRoundsUp takes single items at the highest rate, where each lasts as long as
+// the clock can tell: none is free.
+func TestBucketRoundsUp(t *testing.T) {
+	const rate = 1_000_000_000
+	var b acl.Bucket
+	for range 3 {
+		if _, ok := b.Take(0, rate, 1); !ok {
+			t.Fatal("an item is not there")
+		}
+	}
+	if wait, ok := b.Take(0, rate, rate-2); ok || wait != 1 {
+		t.Errorf("all but two, behind three: %v, %v, want 1ns", wait, ok)
+	}
+	if _, ok := b.Take(0, rate, rate-3); !ok {
+		t.Error("all but three are not there")
+	}
+}
