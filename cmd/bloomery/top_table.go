@@ -29,7 +29,9 @@ type topView struct {
 
 // newTopView compares two samples. before may be nil.
 func newTopView(addr string, before, now *topSample) *topView {
-	v := &topView{topSample: now, addr: addr, pace: map[string]float64{}}
+	own := *now // it is sorted while the next sample is compared with this one
+	own.filters = slices.Clone(now.filters)
+	v := &topView{topSample: &own, addr: addr, pace: map[string]float64{}}
 	if before == nil {
 		return v
 	}

@@ -213,6 +213,17 @@ func (s *screen) until(t *testing.T, what string, ok func(string) bool) {
 	t.Fatalf("the screen never shows %s:\n%s", what, s.last())
 }
 
+// TestTopViewSortsItsOwn sorts a view: the sample, which the next one is compared with,
+// stays as it is.
+func TestTopViewSortsItsOwn(t *testing.T) {
+	sample := &topSample{filters: []topFilter{{name: "b"}, {name: "a"}}}
+	v := newTopView("", nil, sample)
+	v.sort("name")
+	if v.filters[0].name != "a" || sample.filters[0].name != "b" {
+		t.Errorf("the view begins with %s, the sample with %s", v.filters[0].name, sample.filters[0].name)
+	}
+}
+
 // TestTopLive presses keys and changes the size of the screen.
 func TestTopLive(t *testing.T) {
 	addr, _ := topServer(t, server.Config{})
