@@ -91,13 +91,13 @@ type Config struct {
 }
 
 // hooks are what tests change: each of the mutations that the simulation has to
-// find, and a place between two records.
+// find, and places where others may get in between.
 type hooks struct {
 	noTable       bool   // repeats are not recognised
 	noWait        bool   // a message does not wait for what it names
 	freezeOutside bool   // parts are frozen between two records of a message
 	purgeAbove    bool   // the log is purged above what snapshots have
-	between       func() // called between two records of a message
+	between       func() // called behind each record of a message
 	freezing      func() // called before a part is frozen
 
 	lacks func(*store.Record) bool // reports whether the system has no memory for a record

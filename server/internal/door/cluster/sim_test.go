@@ -234,15 +234,21 @@ func (m meeting) freezing() {
 	}
 }
 
-// between lets a part be frozen between two records of a message.
+// between lets others in behind a record of a message: who freezes a part, or sees what
+// the record has done.
 func (m meeting) between() {
+	yields := 0
 	select {
 	case now := <-m.freezers:
 		close(now)
-		for range 100 {
-			runtime.Gosched()
-		}
+		yields = 100
 	default:
+		if m.s.intn(4) == 0 {
+			yields = 20
+		}
+	}
+	for range yields {
+		runtime.Gosched()
 	}
 }
 

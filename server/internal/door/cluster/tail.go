@@ -144,9 +144,6 @@ func (l *lane) applyRecords(seq uint64, h *header, rides []*ride) {
 	at, held := 0, true
 	for i := range l.records {
 		r := &l.records[i]
-		if i > 0 && l.d.hooks.between != nil {
-			l.d.hooks.between()
-		}
 		for at < len(rides) && rides[at].empty {
 			at++
 		}
@@ -180,6 +177,9 @@ func (l *lane) applyRecords(seq uint64, h *header, rides []*ride) {
 		}
 		if op != nil && op.Applied != nil && held {
 			op.Applied()
+		}
+		if l.d.hooks.between != nil {
+			l.d.hooks.between()
 		}
 	}
 }
