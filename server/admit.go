@@ -1,5 +1,7 @@
 package server
 
+// How clients come in: accept, Dial, and refusals.
+
 import (
 	"context"
 	"errors"

@@ -1,5 +1,7 @@
 package server
 
+// The buffers of connections, and the pool of those that are not in use.
+
 import (
 	"sync"
 

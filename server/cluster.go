@@ -1,5 +1,7 @@
 package server
 
+// The configuration of a server in a cluster.
+
 import (
 	"errors"
 	"fmt"

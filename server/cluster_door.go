@@ -1,5 +1,7 @@
 package server
 
+// The door of a server in a cluster.
+
 import (
 	"context"
 	"errors"

@@ -1,5 +1,7 @@
 package server
 
+// Config: what a server is made from.
+
 import (
 	"crypto/tls"
 	"errors"

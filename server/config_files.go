@@ -1,5 +1,7 @@
 package server
 
+// A check of the files that a configuration names.
+
 import (
 	"fmt"
 	"time"

@@ -1,5 +1,7 @@
 package server
 
+// A connection: what it reads, runs and answers, and how it ends.
+
 import (
 	"errors"
 	"fmt"

@@ -1,5 +1,7 @@
 package server
 
+// What a connection counts in the budget of memory.
+
 // argumentBytes is what an argument of a command takes beside its bytes: its
 // place while the command arrives, and its slice.
 const argumentBytes = 16 + 24

@@ -1,5 +1,7 @@
 package server
 
+// The TLS of a connection.
+
 import (
 	"container/list"
 	"crypto/tls"
@@ -86,6 +88,7 @@ type tlsLayer struct {
 	in     []byte // whole records
 	silent int    // bytes of records since there was data in one
 
+	// mu guards out.
 	mu  sync.Mutex
 	out []byte // sealed and not sent
 }

@@ -1,5 +1,7 @@
 package server
 
+// Data folders of servers that are not running: Inspect, Repair, Backup.
+
 import (
 	"archive/tar"
 	"errors"

@@ -1,5 +1,7 @@
 package server
 
+// The server as commands see it.
+
 import (
 	"net"
 	"os"

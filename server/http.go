@@ -1,5 +1,7 @@
 package server
 
+// The HTTP side: handler, listeners and limits.
+
 import (
 	"context"
 	"errors"

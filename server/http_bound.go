@@ -1,5 +1,7 @@
 package server
 
+// The bound on HTTP clients, and how idle ones make room.
+
 import (
 	"crypto/tls"
 	"net"
@@ -17,6 +19,7 @@ const textBusyHTTP = "HTTP/1.1 503 Service Unavailable\r\nContent-Type: text/pla
 type boundedListener struct {
 	net.Listener
 
+	// mu guards what follows.
 	mu      sync.Mutex
 	open    int
 	waiting map[*boundedConn]time.Time // since when a request is waited for

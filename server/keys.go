@@ -1,5 +1,7 @@
 package server
 
+// The file of secret keys.
+
 import (
 	"bufio"
 	"encoding/hex"

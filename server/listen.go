@@ -1,5 +1,7 @@
 package server
 
+// Addresses and listeners.
+
 import (
 	"context"
 	"errors"

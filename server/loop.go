@@ -1,5 +1,7 @@
 package server
 
+// How a connection reads, runs and writes, with any net.Conn.
+
 import (
 	"errors"
 	"os"

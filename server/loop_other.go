@@ -2,6 +2,8 @@
 
 package server
 
+// Connections on systems other than Unix.
+
 // socket has nothing to offer here: connections work by net.Conn alone.
 type socket struct{}
 

@@ -2,6 +2,8 @@
 
 package server
 
+// How a connection reads, runs and writes on Unix, with few system calls.
+
 import (
 	"errors"
 	"io"

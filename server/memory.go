@@ -1,5 +1,7 @@
 package server
 
+// The limit on memory, and what the garbage collector makes of it.
+
 import (
 	"runtime"
 	"runtime/metrics"

@@ -1,5 +1,7 @@
 package server
 
+// How a connection sends what MONITOR shows.
+
 import "github.com/bloomery/bloomery/server/internal/engine"
 
 // startStream begins to send what a monitor sees, if the client has become one.

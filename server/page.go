@@ -1,5 +1,7 @@
 package server
 
+// Page: the page without a server.
+
 import (
 	"net/http"
 

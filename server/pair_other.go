@@ -2,6 +2,8 @@
 
 package server
 
+// Connections within the process, on other systems than Unix.
+
 import (
 	"errors"
 	"net"

@@ -2,6 +2,8 @@
 
 package server
 
+// Connections within the process, on Unix.
+
 import (
 	"net"
 	"os"

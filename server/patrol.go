@@ -1,5 +1,7 @@
 package server
 
+// What the server does at intervals: idle clients, expired keys, its folder.
+
 import (
 	"context"
 	"runtime"

@@ -1,5 +1,7 @@
 package server
 
+// Reload: certificates, secret keys and users, all or nothing.
+
 import (
 	"errors"
 	"fmt"

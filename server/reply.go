@@ -1,5 +1,7 @@
 package server
 
+// How replies are written to a client.
+
 import (
 	"encoding/binary"
 	"math"

@@ -1,5 +1,7 @@
 package server
 
+// CONFIG REWRITE: settings back into the configuration file.
+
 import (
 	"bytes"
 	"errors"

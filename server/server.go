@@ -44,8 +44,9 @@ type Server struct {
 	http      httpSide
 
 	certificates atomic.Pointer[certificates] // nil without TLS
-	reloading    sync.Mutex
-	computing    chan struct{} // holds one for each handshake that may compute
+	// reloading is held by the one Reload that runs.
+	reloading sync.Mutex
+	computing chan struct{} // holds one for each handshake that may compute
 
 	ended    chan struct{} // closed when the server is to end
 	end      sync.Once
@@ -54,6 +55,7 @@ type Server struct {
 	serving  bool          // under mu
 	closeErr error         // before done is closed
 
+	// mu guards conns, nextID, closing, serving and handshakes.
 	mu      sync.Mutex
 	conns   map[int64]*conn
 	nextID  int64
@@ -64,8 +66,10 @@ type Server struct {
 
 	rewrite rewriter
 
+	// collecting is held by the one goroutine that collects garbage.
 	collecting sync.Mutex
 
+	// heapMu guards heap.
 	heapMu    sync.Mutex
 	heap      int64 // what OnHeapLimit was last called with
 	maxMemory atomic.Int64

@@ -1,5 +1,7 @@
 package server
 
+// The table of all settings.
+
 import (
 	"fmt"
 	"net"
@@ -103,7 +105,7 @@ func Settings() []Setting {
 		text("nats", "", "URL of a NATS cluster with JetStream that keeps the streams; \"\" has the servers keep them", func(c *Config) *string { return &c.Cluster.NATS }).ofCluster(),
 		durationSetting("cluster-timeout", defaultClusterTimeout, "wait so long for a write before the client is told that nobody knows whether it was kept",
 			func(c *Config) *time.Duration { return &c.Cluster.Timeout }).ofCluster(),
-		text("cluster-protocol", protocolOn, "tell clients that this is a cluster (CLUSTER SLOTS, cluster_enabled): on or off",
+		text("cluster-protocol", protocolOn, "let clients see a cluster (CLUSTER SLOTS, cluster_enabled): on or off",
 			func(c *Config) *string { return &c.Cluster.Protocol }).oneOf(protocolOn, protocolOff).ofCluster(),
 		intSetting("metrics-filters", metrics.DefaultFilters, "filters that /metrics shows by name; the others are summed up",
 			func(c *Config) *int { return &c.MetricsFilters }).redis("metrics-filters"),

@@ -1,5 +1,7 @@
 package server
 
+// Certificates, and the TLS that new connections begin with.
+
 import (
 	"crypto/tls"
 	"crypto/x509"

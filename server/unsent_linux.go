@@ -1,5 +1,7 @@
 package server
 
+// How many bytes a client has not taken yet.
+
 import "golang.org/x/sys/unix"
 
 // unsent returns how many bytes the system has taken from this connection and the

@@ -2,5 +2,7 @@
 
 package server
 
+// Bytes that a client has not taken, where the system does not know them.
+
 // unsent is not known here: what the socket takes is all there is to see.
 func (c *conn) unsent() int { return 0 }

@@ -1,5 +1,7 @@
 package server
 
+// The file of users.
+
 import (
 	"errors"
 	"fmt"

@@ -331,7 +331,7 @@ func TestRulesAtTheEdge(t *testing.T) {
 }
 
 // TestBucketRoundsUp takes single items at the highest rate, where each lasts as long as
-// the clock can tell: none is free.
+// the clock can show: none is free.
 func TestBucketRoundsUp(t *testing.T) {
 	const rate = 1_000_000_000
 	var b acl.Bucket

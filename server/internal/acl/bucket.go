@@ -1,5 +1,7 @@
 package acl
 
+// Bucket: how many items a user may add in a second.
+
 import (
 	"sync/atomic"
 	"time"

@@ -1,5 +1,7 @@
 package acl
 
+// Commands and categories as rules see them.
+
 import (
 	"slices"
 	"strings"

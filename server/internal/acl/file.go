@@ -1,5 +1,7 @@
 package acl
 
+// The file of users, line by line.
+
 import (
 	"errors"
 	"fmt"

@@ -1,5 +1,7 @@
 package acl
 
+// ACL LOG: what was refused.
+
 import (
 	"slices"
 	"sync"
@@ -51,6 +53,7 @@ type Entry struct {
 type Log struct {
 	most atomic.Int64 // plus one; 0 means 128
 
+	// mu guards what follows.
 	mu      sync.Mutex
 	next    int64
 	entries []Entry // latest first

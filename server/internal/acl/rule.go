@@ -1,5 +1,7 @@
 package acl
 
+// Rules such as +get and ~key*, and what is wrong with one.
+
 import (
 	"fmt"
 	"strings"

@@ -1,5 +1,7 @@
 package acl
 
+// Selectors: which commands may be run on which keys.
+
 import (
 	"slices"
 	"strings"

@@ -1,5 +1,7 @@
 package acl
 
+// Sets of commands.
+
 // Set is a set of commands by their index.
 type Set []uint64
 

@@ -72,12 +72,14 @@ type Entry struct {
 //
 // Safe for concurrent use, as far as the comments of its methods go.
 type Catalog struct {
+	// writer is held by the one goroutine that changes names; see package order.
 	writer order.Catalogue
 	seed   uint64 // of the hash of names
 	count  atomic.Int64
 	timers timers
 	shards [1 << shardBits]shard
 
+	// idsMu guards ids and staged.
 	idsMu  sync.RWMutex
 	ids    map[uint64]*Entry // those that have a name
 	staged map[uint64]*Entry // those that have none yet

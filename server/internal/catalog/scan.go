@@ -1,5 +1,7 @@
 package catalog
 
+// Scan and its cursors.
+
 import (
 	"math/bits"
 	"math/rand/v2"
@@ -9,7 +11,7 @@ import (
 // 32.
 const cursorBits = 32
 
-// View is what Scan and its kin tell of an entry.
+// View is what Scan and its kin report of an entry.
 type View struct {
 	Name  string
 	Entry *Entry

@@ -1,5 +1,7 @@
 package catalog
 
+// A shard: a hash table of some of the names.
+
 import "github.com/bloomery/bloomery/server/internal/order"
 
 // minBuckets is the size of a shard's first table.
@@ -8,6 +10,7 @@ const minBuckets = 4
 // shard is a part of the names: a chained hash table whose size is a power of
 // two, doubled when it is full and halved when it is nearly empty.
 type shard struct {
+	// mu guards the table, and the entries that are in it.
 	mu      order.Shard
 	buckets []*Entry
 	count   int

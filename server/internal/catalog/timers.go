@@ -1,5 +1,7 @@
 package catalog
 
+// Deadlines, in a heap.
+
 import (
 	"container/heap"
 	"sync"
@@ -9,6 +11,7 @@ import (
 // until they come up or outnumber the others; ids are never reused, so a stale
 // one does no harm.
 type timers struct {
+	// mu guards what follows.
 	mu    sync.Mutex
 	queue timerQueue
 	when  map[uint64]int64 // the deadlines in force

@@ -1,7 +1,7 @@
 // Package command is the table of commands: the slices that the packages of
 // commands export, put together. Package engine runs them.
 //
-// The table tells name, arity, flags, keys, categories, syntax and summary of
+// The table has name, arity, flags, keys, categories, syntax and summary of
 // every command. Dispatch, arity errors, COMMAND INFO, DOCS and GETKEYS, the rights
 // of users, redaction, statistics and docs/commands.md all come from it.
 package command

@@ -1,5 +1,7 @@
 package command
 
+// docs/commands.md, written from the table of commands.
+
 import (
 	"fmt"
 	"strings"

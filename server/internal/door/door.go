@@ -111,7 +111,7 @@ type Keeper interface {
 // ErrSaving means that a snapshot is being taken already.
 var ErrSaving = errors.New("door: a snapshot is being taken already")
 
-// Status is what a Keeper tells of itself.
+// Status is what a Keeper reports of itself.
 type Status struct {
 	Kept      bool      // data is kept at all
 	Mode      string    // when writes are durable: always, everysec or no

@@ -1,5 +1,7 @@
 package door
 
+// Doors whose order other machines take part in.
+
 import (
 	"errors"
 	"fmt"

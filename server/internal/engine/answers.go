@@ -1,5 +1,7 @@
 package engine
 
+// Answers that several commands have.
+
 import "github.com/bloomery/bloomery/server/internal/catalog"
 
 // What commands on filters have in common.

@@ -1,5 +1,7 @@
 package engine
 
+// Budget: how much memory the server may take.
+
 import (
 	"sync/atomic"
 

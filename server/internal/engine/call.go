@@ -1,5 +1,7 @@
 package engine
 
+// Call: a command on its way.
+
 // Call is a command on its way: what was sent and what is answered.
 type Call struct {
 	// Args are the arguments, the name included. They are valid until the

@@ -1,5 +1,7 @@
 package engine
 
+// LOADCHUNK: a dump that comes in pieces.
+
 import (
 	"errors"
 

@@ -1,5 +1,7 @@
 package engine
 
+// Command: what the table has of each command.
+
 import (
 	"strings"
 

@@ -95,7 +95,7 @@ func TestCompactPiecesAreSmall(t *testing.T) {
 }
 
 // TestCompactInATransaction asks that a compaction in a transaction is done when
-// the gate is open again, without a watched key having changed, and that it tells
+// the gate is open again, without a watched key having changed, and that it reports
 // a loss.
 func TestCompactInATransaction(t *testing.T) {
 	b := newBench(t, 1<<30)

@@ -1,5 +1,7 @@
 package engine
 
+// Context: what a handler sees.
+
 import (
 	"strings"
 	"time"

@@ -39,7 +39,7 @@ import (
 type Host interface {
 	// Sessions returns the sessions of all clients.
 	Sessions() []*Session
-	// Facts returns what INFO tells of the server.
+	// Facts returns what INFO shows of the server.
 	Facts() Facts
 	// Shutdown has the server end in order. It does not wait.
 	Shutdown()
@@ -113,7 +113,7 @@ type Config struct {
 	Keeper   door.Keeper
 	Host     Host
 	Settings *Settings // nil means the defaults
-	// Clock tells the time; nil means time.Now.
+	// Clock returns the time; nil means time.Now.
 	Clock func() time.Time
 	// MaxMemory bounds the memory of data, in bytes.
 	MaxMemory int64

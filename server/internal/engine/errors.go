@@ -1,5 +1,7 @@
 package engine
 
+// Errors in the words of Redis and RedisBloom.
+
 import "strings"
 
 // What Redis and RedisBloom say when they refuse, byte for byte, as far as

@@ -1,5 +1,7 @@
 package engine
 
+// Transactions over a door that other machines share.
+
 import (
 	"errors"
 	"slices"

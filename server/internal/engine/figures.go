@@ -1,5 +1,7 @@
 package engine
 
+// What the server counts, for those who watch it.
+
 import "github.com/bloomery/bloomery/server/internal/door"
 
 // Figures is what a server counts, at one moment: what is shown to those who watch

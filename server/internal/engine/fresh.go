@@ -1,5 +1,7 @@
 package engine
 
+// Reads that see what any machine has acknowledged.
+
 import (
 	"errors"
 	"sync"

@@ -1,5 +1,7 @@
 package engine
 
+// The gate: transactions run alone.
+
 import (
 	"sync"
 
@@ -27,7 +29,8 @@ const gateSlots = 16
 const cacheLine = 128
 
 type gateSlot struct {
-	sync.RWMutex
+	sync.RWMutex // held by the session inside the gate, or by a transaction that is alone
+
 	_ [cacheLine - 24]byte
 }
 

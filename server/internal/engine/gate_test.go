@@ -139,7 +139,7 @@ func (b *bench) beside(t *testing.T, name string, long func(*client) string) str
 	t.Logf("%s = %.20s", name, got)
 	t.Logf("shared: %s", shared)
 	t.Logf("alone: %s", alone)
-	// The row that bench/server puts on its page.
+	// The row that make bench-server puts on its page.
 	t.Logf("| %s | %v | %v | %v | %d | %s | %s | %s |", name, round(took), round(max(shared.cpu, alone.cpu)),
 		round(max(shared.wall999, alone.wall999)), len(r.Waits), slowest(replies[0]), slowest(replies[1]), slowest(replies[2]))
 	if len(r.Waits) > 0 {

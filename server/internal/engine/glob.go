@@ -1,5 +1,7 @@
 package engine
 
+// Patterns of names.
+
 import "github.com/bloomery/bloomery/server/internal/glob"
 
 // Pattern is a compiled pattern of names, as KEYS takes it.

@@ -1,5 +1,7 @@
 package engine
 
+// How calls on filters of one kind run together.
+
 import (
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/health"

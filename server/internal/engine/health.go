@@ -1,5 +1,7 @@
 package engine
 
+// The engine's part in probing and judging filters.
+
 import (
 	"math/rand/v2"
 	"time"

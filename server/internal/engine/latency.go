@@ -1,5 +1,7 @@
 package engine
 
+// LATENCY: events that took long.
+
 import (
 	"maps"
 	"slices"
@@ -18,6 +20,7 @@ const latencySamples = 160
 type Latency struct {
 	millis atomic.Int64 // 0 turns it off
 
+	// mu guards events.
 	mu     sync.Mutex
 	events map[string]*latencyEvent
 }

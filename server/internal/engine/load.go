@@ -1,5 +1,7 @@
 package engine
 
+// Filters of package codec that are put together before they have a name.
+
 import (
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/door"

@@ -1,5 +1,7 @@
 package engine
 
+// Strings that are made before the gate is entered.
+
 import (
 	"time"
 	"unsafe"

@@ -1,5 +1,7 @@
 package engine
 
+// What MONITOR shows.
+
 import (
 	"fmt"
 	"slices"
@@ -35,6 +37,7 @@ type Monitor struct {
 	wake    chan struct{}
 	done    chan struct{} // closed when it ends
 
+	// mu guards what follows.
 	mu    sync.Mutex
 	lines []byte
 	spare []byte

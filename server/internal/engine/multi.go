@@ -1,5 +1,7 @@
 package engine
 
+// Transactions: MULTI, EXEC and WATCH.
+
 import (
 	"fmt"
 

@@ -1,5 +1,7 @@
 package engine
 
+// Commands that run as a part of another.
+
 // Nested runs a command on the items of a filter as a part of the one that is being
 // run, and returns its reply: what works on filters of every kind asks each by its
 // own command. It is counted nowhere. The caller's command runs outside the gate.

@@ -1,5 +1,7 @@
 package engine
 
+// Numbers as Redis reads and writes them.
+
 import (
 	"math"
 	"strconv"

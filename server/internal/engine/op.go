@@ -1,5 +1,7 @@
 package engine
 
+// Op: a record on its way, and what is done around it.
+
 import (
 	"errors"
 

@@ -1,5 +1,7 @@
 package engine
 
+// Items sorted by the part that they belong to.
+
 import (
 	"errors"
 	"math/bits"

@@ -1,5 +1,7 @@
 package engine
 
+// CLIENT PAUSE.
+
 import (
 	"sync"
 	"sync/atomic"
@@ -22,6 +24,7 @@ type pause struct {
 	mode    atomic.Uint32
 	waiting atomic.Int64 // connections
 
+	// mu guards what follows, and changes of mode.
 	mu      sync.Mutex
 	end     time.Time     // by a clock that nobody sets
 	changed chan struct{} // closed when the pause ends or becomes another
@@ -49,7 +52,7 @@ func (p *pause) begin(mode uint32, d time.Duration) {
 	p.timer = time.AfterFunc(time.Until(p.end), p.expire)
 }
 
-// wake tells those who wait to look again. The caller holds mu.
+// wake lets those who wait look again. The caller holds mu.
 func (p *pause) wake() {
 	if p.changed != nil {
 		close(p.changed)

@@ -1,5 +1,7 @@
 package engine
 
+// Whether a user may make a call.
+
 import (
 	"slices"
 

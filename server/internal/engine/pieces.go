@@ -1,5 +1,7 @@
 package engine
 
+// Calls of very many items, run in pieces.
+
 import (
 	"errors"
 

@@ -1,5 +1,7 @@
 package engine
 
+// What stands for secrets in logs.
+
 import "fmt"
 
 // What stands for a secret, and for the name of a key: it may be that of a person.

@@ -1,5 +1,7 @@
 package engine
 
+// Reply: the answer to a command, independent of protocol.
+
 import (
 	"math"
 	"strings"

@@ -1,5 +1,7 @@
 package engine
 
+// Session: what the server knows of a client.
+
 import (
 	"fmt"
 	"sync"

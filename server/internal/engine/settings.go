@@ -1,5 +1,7 @@
 package engine
 
+// Settings that commands read and change.
+
 import (
 	"fmt"
 	"sync"

@@ -1,5 +1,7 @@
 package engine
 
+// Writes to a filter that is being rebuilt.
+
 import (
 	"slices"
 

@@ -1,5 +1,7 @@
 package engine
 
+// What differs with a door that other machines share.
+
 import (
 	"errors"
 	"fmt"

@@ -1,5 +1,7 @@
 package engine
 
+// How calls on sketches run.
+
 import (
 	"errors"
 

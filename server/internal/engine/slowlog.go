@@ -1,5 +1,7 @@
 package engine
 
+// SLOWLOG: commands that took long.
+
 import (
 	"fmt"
 	"sync"
@@ -21,6 +23,7 @@ type SlowLog struct {
 	micros atomic.Int64 // 0 means 10,000; -1 turns the log off
 	most   atomic.Int64 // 0 means 128
 
+	// mu guards what follows.
 	mu      sync.Mutex
 	next    int64
 	entries []SlowEntry // latest first

@@ -1,5 +1,7 @@
 package engine
 
+// Filters of RedisBloom that are put together before they have a name.
+
 import (
 	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/server/internal/catalog"

@@ -1,5 +1,7 @@
 package engine
 
+// Counters of commands and names.
+
 import (
 	"math/bits"
 	"sync"
@@ -127,6 +129,7 @@ func (c *counters) reset() {
 
 // pace is how many commands were run at the latest samples.
 type pace struct {
+	// mu guards what follows.
 	mu      sync.Mutex
 	samples [16]paceSample
 	taken   int

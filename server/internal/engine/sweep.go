@@ -1,5 +1,7 @@
 package engine
 
+// Removing what is past its deadline.
+
 import (
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/store"

@@ -1,5 +1,7 @@
 package engine
 
+// Table: the commands by name.
+
 import (
 	"slices"
 	"strings"

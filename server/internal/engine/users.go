@@ -1,5 +1,7 @@
 package engine
 
+// Users and their accounts.
+
 import (
 	"errors"
 	"fmt"
@@ -36,6 +38,7 @@ type users struct {
 	refused refusals
 
 	filing sync.Mutex // one at a time uses the file
+	// mu guards byName.
 	mu     sync.Mutex
 	byName map[string]*account
 }

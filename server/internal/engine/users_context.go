@@ -1,5 +1,7 @@
 package engine
 
+// Users as the ACL commands see them.
+
 import "github.com/bloomery/bloomery/server/internal/acl"
 
 // Authenticate makes a user that of the session, if the password is right. by is the

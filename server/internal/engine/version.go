@@ -1,5 +1,7 @@
 package engine
 
+// The versions of Redis and RedisBloom that clients see.
+
 // RedisVersion is the version of Redis that clients see: the one that the
 // replies are those of.
 const RedisVersion = "7.4.1"

@@ -2,6 +2,8 @@
 
 package engine
 
+// Records of the gate, in debug builds.
+
 import (
 	"fmt"
 	"runtime"
@@ -14,6 +16,7 @@ import (
 // gateWatch records how long the gate is held and who waits inside it. It is
 // built with the tag bloomerydebug.
 type gateWatch struct {
+	// mu guards what follows.
 	mu      sync.Mutex
 	inside  map[uint64]mark // by goroutine
 	alone   mark
@@ -45,7 +48,7 @@ type Hold struct {
 type GateReport struct {
 	// Shared and Alone are the holds by usual commands and by transactions.
 	Shared, Alone []Hold
-	// Waits tells who has waited for log, disk or records inside the gate; it
+	// Waits has who has waited for log, disk or records inside the gate; it
 	// must be empty.
 	Waits []string
 	// Worst is the stack of the hold with the most CPU.

@@ -2,6 +2,8 @@
 
 package engine
 
+// The records of the gate in a usual build: none.
+
 // gateWatch does nothing in a usual build: see watch_debug.go.
 type gateWatch struct{}
 

@@ -1,5 +1,7 @@
 package engine
 
+// Filters as their health sees them.
+
 import (
 	"math"
 	"math/rand/v2"

@@ -1,5 +1,7 @@
 package engine
 
+// Windows, for which time passes.
+
 import (
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/store"

@@ -1,5 +1,7 @@
 package engine
 
+// A clock of processor time.
+
 import (
 	"time"
 

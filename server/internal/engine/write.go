@@ -1,5 +1,7 @@
 package engine
 
+// How calls become records and are put in order.
+
 import (
 	"errors"
 	"slices"

@@ -1,5 +1,7 @@
 package folder
 
+// A folder of the file system, with its lock.
+
 import (
 	"errors"
 	"fmt"

@@ -2,6 +2,8 @@
 
 package folder
 
+// Folders on other systems.
+
 import (
 	"io"
 	"os"

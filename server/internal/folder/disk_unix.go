@@ -2,6 +2,8 @@
 
 package folder
 
+// Folders on Unix.
+
 import (
 	"errors"
 	"io"

@@ -1,5 +1,7 @@
 package folder
 
+// Folders on Windows.
+
 import (
 	"errors"
 	"io"

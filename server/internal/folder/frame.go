@@ -1,5 +1,7 @@
 package folder
 
+// Frames: how every file is cut, checked and read.
+
 import (
 	"bufio"
 	"bytes"
@@ -28,7 +30,7 @@ import (
 //
 // All numbers are little-endian. A frame says where it belongs, so one that is
 // intact but in the wrong place is noticed too. The durable position in the
-// frames of a log tells damage from a torn end: a frame that was durable when a
+// frames of a log separates damage from a torn end: a frame that was durable when a
 // later one was written cannot be missing because the power went.
 const (
 	frameMagic   = "blmr"
@@ -78,7 +80,7 @@ func frameSum(buf []byte) uint32 {
 	return crc32.Update(crc32.Checksum(buf[:12], castagnoli), castagnoli, buf[16:])
 }
 
-// FrameLength returns the length of the body that a header tells.
+// FrameLength returns the length of the body that a header has.
 func FrameLength(header []byte) (int, error) {
 	if string(header[:len(frameMagic)]) != frameMagic {
 		return 0, fmt.Errorf("%w: no frame", bloomery.ErrCorrupt)

@@ -1,5 +1,7 @@
 package folder
 
+// A folder in memory, for tests.
+
 import (
 	"bytes"
 	"fmt"
@@ -16,6 +18,7 @@ var _ Files = (*Memory)(nil)
 //
 // Safe for concurrent use.
 type Memory struct {
+	// mu guards what follows, and the data of all files.
 	mu     sync.Mutex
 	files  map[string]*memoryFile
 	locked bool

@@ -1,5 +1,7 @@
 package folder
 
+// The names of the files in a folder.
+
 import (
 	"fmt"
 	"strconv"

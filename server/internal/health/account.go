@@ -1,5 +1,7 @@
 package health
 
+// The share of a core that measuring may take.
+
 import "time"
 
 // account bounds the time that is spent to a share of a core. Whatever is done is

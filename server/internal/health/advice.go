@@ -1,5 +1,7 @@
 package health
 
+// Whether another kind would serve the work better.
+
 import (
 	"slices"
 

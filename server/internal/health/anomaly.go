@@ -1,5 +1,7 @@
 package health
 
+// Anomalies: what is not as chance has it.
+
 import (
 	"math"
 	"strings"

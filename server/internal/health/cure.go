@@ -1,5 +1,7 @@
 package health
 
+// Diagnosis: a verdict with its reason and the command that helps.
+
 import (
 	"fmt"
 	"math"

@@ -1,5 +1,7 @@
 package health
 
+// The history of a filter, a day long.
+
 import "time"
 
 // The history of a filter: a point every 5 minutes of a day.

@@ -1,5 +1,7 @@
 package health
 
+// Confidence intervals of rates.
+
 import "math"
 
 // z is the quantile of the normal distribution that leaves 2.5% on each side.

@@ -1,5 +1,7 @@
 package health
 
+// Keeper: probes and judges the filters of a server.
+
 import (
 	"math/rand/v2"
 	"sync"
@@ -39,6 +41,7 @@ type Keeper struct {
 	repaired atomic.Uint64 // items, of filters that are gone too
 	falses   atomic.Uint64
 
+	// mu guards what follows.
 	mu      sync.Mutex
 	random  *rand.Rand
 	states  map[uint64]*state

@@ -1,5 +1,7 @@
 package health
 
+// Hysteresis: a noisy measure becomes a state.
+
 // The hysteresis of a symptom.
 const (
 	// toEnter and toLeave are how many evaluations in a row it takes.

@@ -1,5 +1,7 @@
 package health
 
+// Meter: what connections do to a filter.
+
 import (
 	"math/bits"
 	"sync/atomic"

@@ -1,5 +1,7 @@
 package health
 
+// Rates from probes, in which old answers lose weight.
+
 import "math"
 
 // forget is how fast old answers lose weight: a change of the predicted rate by
@@ -75,7 +77,7 @@ func (r *Rate) Enough(asked float64) bool {
 }
 
 // spanSigmas is how far apart, in standard deviations, the measured rate and the
-// one asked for must be before no more probes are needed to tell them apart. It is
+// one asked for must be before no more probes are needed to separate them. It is
 // more than the 1.96 of the interval: whoever looks after every batch finds the
 // true rate outside of that sooner or later.
 const spanSigmas = 3

@@ -1,5 +1,7 @@
 package health
 
+// Reports and totals, as commands show them.
+
 import (
 	"math"
 	"math/rand/v2"

@@ -1,5 +1,7 @@
 package health
 
+// What is known of one filter.
+
 import "time"
 
 // pool is why a filter has a state.

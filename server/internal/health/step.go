@@ -1,5 +1,7 @@
 package health
 
+// How the Keeper divides its time.
+
 import (
 	"context"
 	"runtime"

@@ -1,5 +1,7 @@
 package health
 
+// Finding meters without a lock.
+
 import (
 	"math/bits"
 	"sync/atomic"

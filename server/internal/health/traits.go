@@ -1,5 +1,7 @@
 package health
 
+// What can ail each kind, and what cures it.
+
 // set is a set of symptoms.
 type set uint16
 

@@ -1,5 +1,7 @@
 package health
 
+// Verdict: what a filter needs.
+
 import (
 	"math"
 	"time"

@@ -2,10 +2,14 @@
 
 package order
 
+// Locks that record their order, in debug builds.
+
 import "sync"
 
 // Catalogue is the lock of the one writer of the catalogue.
-type Catalogue struct{ mu sync.Mutex }
+type Catalogue struct {
+	mu sync.Mutex // the lock; take and drop record who holds it
+}
 
 // Lock locks c.
 func (c *Catalogue) Lock() {
@@ -20,7 +24,9 @@ func (c *Catalogue) Unlock() {
 }
 
 // Shard is the lock of a shard of the catalogue.
-type Shard struct{ mu sync.RWMutex }
+type Shard struct {
+	mu sync.RWMutex // the lock; take and drop record who holds it
+}
 
 // Lock locks s for writing.
 func (s *Shard) Lock() {
@@ -48,6 +54,7 @@ func (s *Shard) RUnlock() {
 
 // Part is the lock of a part.
 type Part struct {
+	// mu is the lock; take and drop record who holds it.
 	mu sync.RWMutex
 	id uint64
 }

@@ -72,7 +72,8 @@ const maxKept = 16
 
 // recorder is of the process: a goroutine holds locks whatever server they are of.
 var recorder = struct {
-	sync.Mutex
+	sync.Mutex // guards what follows
+
 	held   map[uint64][]holding // by goroutine
 	report Report
 }{held: map[uint64][]holding{}}

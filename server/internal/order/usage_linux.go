@@ -2,6 +2,8 @@
 
 package order
 
+// Processor time and waits of a thread.
+
 import (
 	"syscall"
 	"time"
@@ -10,7 +12,7 @@ import (
 )
 
 // ThreadUsage returns the processor time of the calling thread, and how often it
-// has waited for something. The usage of resources would tell the time too, but
+// has waited for something. The usage of resources would have the time too, but
 // in steps of 4 ms.
 func ThreadUsage() (cpu time.Duration, waits int64) {
 	const thisThread = 1

@@ -1,5 +1,7 @@
 package rdb
 
+// LZF, the compression of RDB strings.
+
 // maxRatio is how many bytes one packed byte can stand for, with room to spare:
 // three bytes name at most 264.
 const maxRatio = 264

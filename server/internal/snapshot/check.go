@@ -1,5 +1,7 @@
 package snapshot
 
+// Reading all frames of a snapshot.
+
 import (
 	"errors"
 	"fmt"

@@ -1,5 +1,7 @@
 package snapshot
 
+// Reading values from bytes that may be cut short.
+
 import "encoding/binary"
 
 // cursor reads values until one is cut short; from then on all are zero.

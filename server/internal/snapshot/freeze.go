@@ -1,5 +1,7 @@
 package snapshot
 
+// Copies of parts that change meanwhile.
+
 import (
 	"sync"
 	"sync/atomic"

@@ -1,5 +1,7 @@
 package snapshot
 
+// Files that are held open while snapshots go on.
+
 import (
 	"errors"
 	"fmt"

@@ -1,5 +1,7 @@
 package snapshot
 
+// How part files are read at the start.
+
 import (
 	"errors"
 	"fmt"

@@ -1,5 +1,7 @@
 package snapshot
 
+// The manifest of a snapshot.
+
 import (
 	"cmp"
 	"encoding/binary"

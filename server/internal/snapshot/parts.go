@@ -1,5 +1,7 @@
 package snapshot
 
+// How part files are written.
+
 import (
 	"encoding/binary"
 	"errors"
@@ -24,7 +26,7 @@ type partsWriter struct {
 	pack     *folder.FrameWriter
 	unsynced int64
 	syncing  sync.WaitGroup
-	failed   error // of a sync, which may tell it only once; after syncing
+	failed   error // of a sync, which may report it only once; after syncing
 	scratch  []byte
 	pieces   []piece
 }

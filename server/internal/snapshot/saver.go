@@ -1,5 +1,7 @@
 package snapshot
 
+// Saver: takes snapshots, one at a time.
+
 import (
 	"cmp"
 	"errors"

@@ -1,5 +1,7 @@
 package store
 
+// Apply: one record changes the state.
+
 import (
 	"github.com/bloomery/bloomery/foreign/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/catalog"
@@ -24,7 +26,7 @@ type Result struct {
 	// Old is the string that a record replaced; Had reports that there was one.
 	Old string
 	Had bool
-	// Bools tells for every digest of OpAdd and OpDelete whether it was new,
+	// Bools reports for every digest of OpAdd and OpDelete whether it was new,
 	// or was there.
 	Bools []bool
 	// All means that every digest up to Done has to be kept, whatever Bools

@@ -1,5 +1,7 @@
 package store
 
+// BF as contents of a part.
+
 import (
 	"github.com/bloomery/bloomery/foreign/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/catalog"

@@ -1,5 +1,7 @@
 package store
 
+// Contents: what a part holds.
+
 import (
 	"fmt"
 

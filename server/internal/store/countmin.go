@@ -1,5 +1,7 @@
 package store
 
+// CMS as contents of a part.
+
 import (
 	"encoding/binary"
 	"fmt"

@@ -1,5 +1,7 @@
 package store
 
+// CF as contents of a part.
+
 import (
 	"errors"
 	"slices"

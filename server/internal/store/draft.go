@@ -1,5 +1,7 @@
 package store
 
+// The contents of a filter that is being rebuilt.
+
 import (
 	"encoding"
 	"encoding/binary"

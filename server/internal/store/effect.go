@@ -1,5 +1,7 @@
 package store
 
+// Effect: the records of what really changed.
+
 import (
 	"encoding/binary"
 
@@ -51,7 +53,7 @@ func NamesFit(names [][]byte) bool {
 	return r.Bound() <= MaxRecord
 }
 
-// Add notes what r did, as res tells: nothing if nothing changed.
+// Add notes what r did, as res reports: nothing if nothing changed.
 func (f *Effect) Add(r *Record, res *Result) {
 	if !res.Changed && len(res.effects) == 0 {
 		return

@@ -1,5 +1,7 @@
 package store
 
+// The bytes of a record.
+
 import (
 	"encoding/binary"
 	"fmt"

@@ -1,5 +1,7 @@
 package store
 
+// A filter of package codec as contents of a part.
+
 import (
 	"encoding"
 	"fmt"

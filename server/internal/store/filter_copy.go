@@ -1,5 +1,7 @@
 package store
 
+// Copies of parts for snapshots.
+
 import (
 	"bytes"
 	"encoding/binary"

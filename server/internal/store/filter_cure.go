@@ -1,5 +1,7 @@
 package store
 
+// Growing and folding a filter in use.
+
 import (
 	"math"
 

@@ -1,5 +1,7 @@
 package store
 
+// Union of filters in use.
+
 import (
 	"encoding/binary"
 	"fmt"

@@ -1,5 +1,7 @@
 package store
 
+// Windows, and the time that passes for them.
+
 import (
 	"maps"
 	"sync"
@@ -16,6 +18,7 @@ type hasherOwner interface{ Hasher() hashing.Hasher }
 //
 // Safe for concurrent use.
 type windows struct {
+	// mu guards entries.
 	mu      sync.Mutex
 	entries map[uint64]*catalog.Entry
 }

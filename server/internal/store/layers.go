@@ -1,5 +1,7 @@
 package store
 
+// The layers, generations and members of a part.
+
 import (
 	"encoding"
 	"encoding/binary"

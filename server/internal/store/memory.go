@@ -1,5 +1,7 @@
 package store
 
+// The arena: large arrays outside of the Go heap.
+
 import (
 	"errors"
 	"fmt"
@@ -25,6 +27,7 @@ var ErrMemory = errors.New("store: the system has no memory for it")
 type arena struct {
 	bytes atomic.Int64 // mapped
 
+	// mu guards what follows.
 	mu      sync.Mutex
 	arrays  map[*byte][]byte
 	free    [][]byte // to be unmapped

@@ -1,5 +1,7 @@
 package store
 
+// Merging sketches.
+
 import (
 	"cmp"
 	"encoding/binary"

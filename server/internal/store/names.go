@@ -1,5 +1,7 @@
 package store
 
+// Records of the catalogue: names and deadlines.
+
 import (
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/order"
@@ -114,7 +116,7 @@ func (s *State) live(name []byte, at int64, res *Result) *catalog.Entry {
 	return e
 }
 
-// drop removes an entry and tells its part.
+// drop removes an entry and returns its part.
 func (s *State) drop(e *catalog.Entry) {
 	if e.Staged() {
 		s.forgetStaged(e.ID)

@@ -1,5 +1,7 @@
 package store
 
+// Filters of several parts.
+
 import (
 	"iter"
 	"slices"

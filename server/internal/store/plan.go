@@ -1,5 +1,7 @@
 package store
 
+// Plan: what a user has asked of a filter.
+
 import (
 	"encoding/binary"
 	"fmt"

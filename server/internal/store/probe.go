@@ -1,5 +1,7 @@
 package store
 
+// Probing a filter with random hashes.
+
 import (
 	"github.com/bloomery/bloomery"
 	bits "github.com/bloomery/bloomery/bloom"

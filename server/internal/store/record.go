@@ -1,5 +1,7 @@
 package store
 
+// Record: one change of the state.
+
 import (
 	"github.com/bloomery/bloomery/foreign/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/catalog"

@@ -1,5 +1,7 @@
 package store
 
+// Entries that a snapshot keeps.
+
 import "github.com/bloomery/bloomery/server/internal/catalog"
 
 // notRetaining is what retained is while nobody keeps strings.

@@ -1,5 +1,7 @@
 package store
 
+// Roster: the nodes of a cluster.
+
 import (
 	"encoding/binary"
 	"fmt"
@@ -12,7 +14,7 @@ import (
 // catalogue change it, so every node has the same at the same place of the
 // catalogue. A Roster that State returned is never changed, but replaced.
 type Roster struct {
-	// ID tells one cluster from any other. OpBirth draws it.
+	// ID differs from that of any other cluster. OpBirth draws it.
 	ID uint64
 	// Lanes is how many lanes contents are spread over. It never changes.
 	Lanes int

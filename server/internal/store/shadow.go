@@ -1,5 +1,7 @@
 package store
 
+// Shadow: a filter that takes the place of another.
+
 import (
 	"errors"
 	"fmt"

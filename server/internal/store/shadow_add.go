@@ -1,5 +1,7 @@
 package store
 
+// Adding to a filter and its shadow.
+
 import (
 	"slices"
 

@@ -1,5 +1,7 @@
 package store
 
+// The state as one sequence of bytes, for tests and checks.
+
 import (
 	"encoding/binary"
 

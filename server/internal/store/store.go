@@ -104,6 +104,7 @@ func (s *State) Bytes() int64 { return s.bytes.Load() }
 //
 // Safe for concurrent use under its lock.
 type Part struct {
+	// mu guards version, contents and gone.
 	mu      order.Part
 	version uint64       // counts changes
 	holders atomic.Int32 // who keep the contents of a filter that may be gone

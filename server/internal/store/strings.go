@@ -1,5 +1,7 @@
 package store
 
+// Strings.
+
 import (
 	"math"
 	"strconv"

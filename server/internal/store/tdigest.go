@@ -1,5 +1,7 @@
 package store
 
+// TDIGEST as contents of a part.
+
 import (
 	"encoding/binary"
 	"math"

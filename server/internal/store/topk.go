@@ -1,5 +1,7 @@
 package store
 
+// TOPK as contents of a part.
+
 import (
 	"encoding/binary"
 

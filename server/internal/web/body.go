@@ -1,5 +1,7 @@
 package web
 
+// Bodies of requests, within limits.
+
 import (
 	"bytes"
 	"encoding/base64"

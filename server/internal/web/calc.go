@@ -1,5 +1,7 @@
 package web
 
+// The routes of the calculator.
+
 import (
 	"errors"
 	"net/http"

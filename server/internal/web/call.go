@@ -1,5 +1,7 @@
 package web
 
+// A request on its way: its user, its session, its answer.
+
 import (
 	"bytes"
 	"context"

@@ -1,5 +1,7 @@
 package web
 
+// Requests that do what a verdict advises.
+
 import (
 	"net/http"
 	"strconv"

@@ -1,5 +1,7 @@
 package web
 
+// One filter in full.
+
 import (
 	"encoding/json"
 	"net/http"

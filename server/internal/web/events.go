@@ -1,5 +1,7 @@
 package web
 
+// Server-sent events.
+
 import (
 	"fmt"
 	"net/http"

@@ -1,5 +1,7 @@
 package web
 
+// Lists of filters.
+
 import (
 	"encoding/json"
 	"net/http"

@@ -1,5 +1,7 @@
 package web
 
+// Who may ask: tokens, hosts, origins.
+
 import (
 	"context"
 	"crypto/sha256"

@@ -1,5 +1,7 @@
 package web
 
+// INFO, read back.
+
 import (
 	"strconv"
 	"strings"

@@ -1,5 +1,7 @@
 package web
 
+// Items: add, look up, delete, count.
+
 import (
 	"net/http"
 	"slices"

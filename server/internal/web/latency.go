@@ -1,5 +1,7 @@
 package web
 
+// Latencies by command, of the last minute.
+
 import (
 	"sync"
 	"time"
@@ -83,6 +85,7 @@ const (
 //
 // Safe for concurrent use.
 type recent struct {
+	// mu guards samples.
 	mu      sync.Mutex
 	samples []sample // oldest first
 }

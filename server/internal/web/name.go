@@ -1,5 +1,7 @@
 package web
 
+// Names of filters in paths.
+
 import (
 	"encoding/base64"
 	"net/url"

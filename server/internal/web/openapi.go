@@ -1,5 +1,7 @@
 package web
 
+// The OpenAPI document.
+
 import (
 	_ "embed"
 	"net/http"

@@ -1,5 +1,7 @@
 package web
 
+// The server in figures.
+
 import (
 	"errors"
 	"maps"

@@ -1,5 +1,7 @@
 package web
 
+// The files of the page.
+
 import (
 	"bytes"
 	"compress/gzip"

@@ -1,5 +1,7 @@
 package web
 
+// healthz, readyz and metrics.
+
 import "net/http"
 
 // probeRoutes are for what watches the server from outside.

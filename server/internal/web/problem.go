@@ -1,5 +1,7 @@
 package web
 
+// Problems: errors as the API answers them.
+
 import (
 	"encoding/json"
 	"errors"

@@ -1,5 +1,7 @@
 package web
 
+// The table of routes.
+
 import (
 	"net/http"
 	"slices"

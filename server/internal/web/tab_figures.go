@@ -1,5 +1,7 @@
 package web
 
+// Numbers as people write them, for the templates.
+
 import (
 	"html/template"
 	"math"

@@ -1,5 +1,7 @@
 package web
 
+// The page of one filter.
+
 import (
 	"encoding/json"
 	"errors"

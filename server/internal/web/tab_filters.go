@@ -1,5 +1,7 @@
 package web
 
+// The table of filters.
+
 import (
 	"fmt"
 	"net/url"

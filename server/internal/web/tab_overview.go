@@ -1,5 +1,7 @@
 package web
 
+// The overview.
+
 import (
 	"encoding/json"
 	"strings"

@@ -1,5 +1,7 @@
 package web
 
+// The four tabs, and how they are rendered.
+
 import (
 	"bytes"
 	"compress/gzip"

@@ -1,5 +1,7 @@
 package web
 
+// The routes of the lessons.
+
 import (
 	"net/url"
 	"slices"

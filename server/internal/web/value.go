@@ -1,5 +1,7 @@
 package web
 
+// Replies of commands as JSON.
+
 import (
 	"math"
 

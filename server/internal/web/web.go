@@ -67,6 +67,7 @@ type Handler struct {
 	spaces  sync.Pool     // of *engine.Workspace
 	recent  recent
 
+	// mu guards ending, and active while it may still grow.
 	mu     sync.Mutex
 	ending bool
 	active sync.WaitGroup // requests

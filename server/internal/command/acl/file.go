@@ -1,5 +1,7 @@
 package acl
 
+// ACL LOAD and ACL SAVE.
+
 import "github.com/bloomery/bloomery/server/internal/engine"
 
 const (

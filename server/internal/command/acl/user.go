@@ -1,5 +1,7 @@
 package acl
 
+// ACL SETUSER, GETUSER and the other commands on users.
+
 import (
 	"crypto/rand"
 	"encoding/hex"

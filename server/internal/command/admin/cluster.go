@@ -1,5 +1,7 @@
 package admin
 
+// CLUSTER and its subcommands.
+
 import (
 	"fmt"
 	"net"

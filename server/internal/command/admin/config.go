@@ -1,5 +1,7 @@
 package admin
 
+// CONFIG GET, SET, RESETSTAT and REWRITE.
+
 import (
 	"fmt"
 	"slices"

@@ -1,5 +1,7 @@
 package admin
 
+// INFO and its sections.
+
 import (
 	"fmt"
 	"github.com/bloomery/bloomery/server/internal/engine"
@@ -109,7 +111,7 @@ func infoMemory(x *engine.Context, b *strings.Builder) {
 }
 
 // residentBytes returns the memory of the process as the system counts it, 0
-// where it does not tell.
+// where it does not report it.
 func residentBytes() int64 {
 	data, err := os.ReadFile("/proc/self/statm")
 	if err != nil {

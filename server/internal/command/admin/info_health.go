@@ -1,5 +1,7 @@
 package admin
 
+// The section health of INFO.
+
 import (
 	"strconv"
 	"strings"

@@ -1,5 +1,7 @@
 package admin
 
+// COMMAND and its subcommands.
+
 import (
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"slices"

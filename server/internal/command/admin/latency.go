@@ -1,5 +1,7 @@
 package admin
 
+// LATENCY and its subcommands.
+
 import (
 	"fmt"
 	"strings"

@@ -1,5 +1,7 @@
 package admin
 
+// TIME, WAIT, CLUSTER and other small commands.
+
 import (
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"strconv"

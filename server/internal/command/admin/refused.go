@@ -1,5 +1,7 @@
 package admin
 
+// Commands of Redis that are refused with a reason.
+
 import "github.com/bloomery/bloomery/server/internal/engine"
 
 const (

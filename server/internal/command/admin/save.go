@@ -1,5 +1,7 @@
 package admin
 
+// SAVE, BGSAVE, LASTSAVE and DEBUG RELOAD.
+
 import (
 	"errors"
 	"github.com/bloomery/bloomery/server/internal/engine"

@@ -1,5 +1,7 @@
 package admin
 
+// SLOWLOG and MONITOR.
+
 import "github.com/bloomery/bloomery/server/internal/engine"
 
 // slowLog is SLOWLOG, with its subcommands.

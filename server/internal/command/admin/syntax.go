@@ -1,5 +1,7 @@
 package admin
 
+// The syntax lines of commands, as COMMAND DOCS shows them.
+
 import (
 	"slices"
 	"strings"
@@ -8,7 +10,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/engine"
 )
 
-// argument is one element of a command's syntax, as COMMAND DOCS tells it.
+// argument is one element of a command's syntax, as COMMAND DOCS shows it.
 type argument struct {
 	name     string
 	token    string // the word in front of the value, or the word alone

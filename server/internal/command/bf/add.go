@@ -1,5 +1,7 @@
 package bf
 
+// BF.ADD and BF.MADD.
+
 import (
 	"errors"
 

@@ -1,5 +1,7 @@
 package bf
 
+// BF.EXISTS and BF.MEXISTS.
+
 import "github.com/bloomery/bloomery/server/internal/engine"
 
 // exists is BF.EXISTS key item.

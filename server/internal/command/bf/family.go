@@ -1,5 +1,7 @@
 package bf
 
+// What the BF commands share, and how a BF is encoded.
+
 import (
 	"encoding/binary"
 	"math"

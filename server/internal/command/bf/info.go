@@ -1,5 +1,7 @@
 package bf
 
+// BF.CARD, BF.INFO and BF.DEBUG.
+
 import (
 	"fmt"
 	"github.com/bloomery/bloomery/server/internal/engine"

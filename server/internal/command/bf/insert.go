@@ -1,5 +1,7 @@
 package bf
 
+// BF.INSERT.
+
 import (
 	"github.com/bloomery/bloomery/foreign/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/engine"

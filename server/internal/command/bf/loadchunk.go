@@ -1,5 +1,7 @@
 package bf
 
+// BF.LOADCHUNK.
+
 import (
 	"errors"
 

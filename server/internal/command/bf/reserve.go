@@ -1,5 +1,7 @@
 package bf
 
+// BF.RESERVE.
+
 import (
 	"errors"
 	"github.com/bloomery/bloomery/server/internal/engine"

@@ -1,5 +1,7 @@
 package bf
 
+// BF.SCANDUMP.
+
 import (
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"

@@ -1,5 +1,7 @@
 package cf
 
+// CF.ADD and CF.ADDNX.
+
 import (
 	"errors"
 

@@ -1,5 +1,7 @@
 package cf
 
+// CF.COMPACT.
+
 import (
 	"github.com/bloomery/bloomery/foreign/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/catalog"

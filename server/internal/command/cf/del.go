@@ -1,5 +1,7 @@
 package cf
 
+// CF.DEL, and the compaction behind it.
+
 import (
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"

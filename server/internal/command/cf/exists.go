@@ -1,5 +1,7 @@
 package cf
 
+// CF.EXISTS, CF.MEXISTS and CF.COUNT.
+
 import (
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"

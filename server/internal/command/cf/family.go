@@ -1,5 +1,7 @@
 package cf
 
+// What the CF commands share, and how a CF is encoded.
+
 import (
 	"encoding/binary"
 	"math"

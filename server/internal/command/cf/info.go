@@ -1,5 +1,7 @@
 package cf
 
+// CF.INFO and CF.DEBUG.
+
 import (
 	"fmt"
 	"github.com/bloomery/bloomery/server/internal/engine"

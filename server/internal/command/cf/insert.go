@@ -1,5 +1,7 @@
 package cf
 
+// CF.INSERT and CF.INSERTNX.
+
 import (
 	"errors"
 

@@ -1,5 +1,7 @@
 package cf
 
+// CF.LOADCHUNK.
+
 import (
 	"errors"
 

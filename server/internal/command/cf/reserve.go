@@ -1,5 +1,7 @@
 package cf
 
+// CF.RESERVE.
+
 import (
 	"errors"
 

@@ -1,5 +1,7 @@
 package cf
 
+// CF.SCANDUMP.
+
 import (
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"

@@ -1,5 +1,7 @@
 package cms
 
+// CMS.INCRBY, CMS.QUERY and CMS.INFO.
+
 import (
 	"math"
 

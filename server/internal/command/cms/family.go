@@ -1,5 +1,7 @@
 package cms
 
+// What the CMS commands share, and how a CMS is encoded.
+
 import (
 	"encoding/binary"
 

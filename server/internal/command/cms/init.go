@@ -1,5 +1,7 @@
 package cms
 
+// CMS.INITBYDIM and CMS.INITBYPROB.
+
 import (
 	"errors"
 	"math"

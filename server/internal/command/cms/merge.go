@@ -1,5 +1,7 @@
 package cms
 
+// CMS.MERGE.
+
 import (
 	"errors"
 	"slices"

@@ -1,5 +1,7 @@
 package connection
 
+// CLIENT and its subcommands.
+
 import (
 	"slices"
 	"strings"

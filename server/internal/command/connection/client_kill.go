@@ -1,5 +1,7 @@
 package connection
 
+// CLIENT KILL: which connections are closed.
+
 import (
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"time"

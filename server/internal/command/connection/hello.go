@@ -1,5 +1,7 @@
 package connection
 
+// HELLO.
+
 import "github.com/bloomery/bloomery/server/internal/engine"
 
 // helloCommand is HELLO [protover [AUTH username password] [SETNAME name]].

@@ -1,5 +1,7 @@
 package connection
 
+// MULTI, EXEC, DISCARD, WATCH and UNWATCH.
+
 import "github.com/bloomery/bloomery/server/internal/engine"
 
 // multi is MULTI.

@@ -1,5 +1,7 @@
 package filter
 
+// Encodings of filters, and their arrays of bits.
+
 import (
 	"encoding"
 	"encoding/binary"

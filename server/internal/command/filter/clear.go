@@ -1,5 +1,7 @@
 package filter
 
+// FILTER.CLEAR.
+
 import (
 	"encoding"
 	"errors"

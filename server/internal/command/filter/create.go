@@ -1,5 +1,7 @@
 package filter
 
+// FILTER.CREATE.
+
 import (
 	"errors"
 	"strconv"

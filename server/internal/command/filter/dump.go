@@ -1,5 +1,7 @@
 package filter
 
+// FILTER.DUMP and FILTER.LOAD.
+
 import (
 	"errors"
 	"fmt"

@@ -1,5 +1,7 @@
 package filter
 
+// FILTER.FALSE and FILTER.REPAIR.
+
 import (
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"

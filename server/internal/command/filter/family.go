@@ -1,5 +1,7 @@
 package filter
 
+// What the FILTER commands on items share.
+
 import (
 	"errors"
 	"slices"

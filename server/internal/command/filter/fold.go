@@ -1,5 +1,7 @@
 package filter
 
+// FILTER.FOLD.
+
 import (
 	"errors"
 	"strings"

@@ -1,5 +1,7 @@
 package filter
 
+// FILTER.GROW.
+
 import (
 	"math"
 	"strconv"

@@ -1,5 +1,7 @@
 package filter
 
+// FILTER.HEALTH.
+
 import (
 	"cmp"
 	"slices"

@@ -1,5 +1,7 @@
 package filter
 
+// FILTER.CARD and FILTER.INFO.
+
 import (
 	"encoding/json"
 	"math"

@@ -1,5 +1,7 @@
 package filter
 
+// FILTER.ADD, HAS, DEL and COUNT, by item and by hash.
+
 import (
 	"strconv"
 	"strings"

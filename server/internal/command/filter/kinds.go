@@ -1,5 +1,7 @@
 package filter
 
+// FILTER.KINDS.
+
 import (
 	"github.com/bloomery/bloomery/codec"
 	"github.com/bloomery/bloomery/server/internal/engine"

@@ -1,5 +1,7 @@
 package filter
 
+// FILTER.LAYERS and FILTER.DENSITY.
+
 import (
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"

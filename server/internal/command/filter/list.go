@@ -1,5 +1,7 @@
 package filter
 
+// FILTER.LIST.
+
 import (
 	"cmp"
 	"math"

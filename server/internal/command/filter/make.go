@@ -1,5 +1,7 @@
 package filter
 
+// How an empty filter of any kind is made from options.
+
 import (
 	"errors"
 	"fmt"

@@ -1,5 +1,7 @@
 package filter
 
+// What FILTER.INFO shows of rates and latencies that were measured.
+
 import (
 	"time"
 

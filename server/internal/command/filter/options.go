@@ -1,5 +1,7 @@
 package filter
 
+// The options of FILTER.CREATE.
+
 import (
 	"math/bits"
 	"math/rand/v2"

@@ -1,5 +1,7 @@
 package filter
 
+// FILTER.PLAN.
+
 import (
 	"math"
 	"slices"

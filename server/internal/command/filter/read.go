@@ -1,5 +1,7 @@
 package filter
 
+// FILTER.READ.
+
 import "github.com/bloomery/bloomery/server/internal/engine"
 
 // read is FILTER.READ OWNER | LOCAL.

@@ -1,5 +1,7 @@
 package filter
 
+// FILTER.REBUILD: BEGIN, FEED, ABORT and STATUS.
+
 import (
 	"errors"
 	"math"

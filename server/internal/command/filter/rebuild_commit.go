@@ -1,5 +1,7 @@
 package filter
 
+// FILTER.REBUILD COMMIT.
+
 import (
 	"errors"
 	"math"

@@ -1,5 +1,7 @@
 package filter
 
+// How long the generations of a window are.
+
 import (
 	"errors"
 	"fmt"

@@ -1,5 +1,7 @@
 package filter
 
+// FILTER.UNION, INTERSECT and SIMILAR.
+
 import (
 	"errors"
 	"fmt"

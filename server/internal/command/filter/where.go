@@ -1,5 +1,7 @@
 package filter
 
+// FILTER.WHERE.
+
 import (
 	"slices"
 	"strings"

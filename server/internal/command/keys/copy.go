@@ -1,5 +1,7 @@
 package keys
 
+// COPY.
+
 import (
 	"errors"
 

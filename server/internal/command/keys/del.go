@@ -1,5 +1,7 @@
 package keys
 
+// DEL, UNLINK, EXISTS and TOUCH.
+
 import (
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"

@@ -1,5 +1,7 @@
 package keys
 
+// DUMP.
+
 import (
 	"errors"
 	"time"

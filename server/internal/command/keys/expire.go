@@ -1,5 +1,7 @@
 package keys
 
+// EXPIRE and its kin, TTL, PERSIST, RENAME and RENAMENX.
+
 import (
 	"errors"
 	"github.com/bloomery/bloomery/server/internal/engine"

@@ -1,5 +1,7 @@
 package keys
 
+// FLUSHALL and FLUSHDB.
+
 import (
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"

@@ -1,5 +1,7 @@
 package keys
 
+// MEMORY USAGE.
+
 import (
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"

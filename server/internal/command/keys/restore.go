@@ -1,5 +1,7 @@
 package keys
 
+// RESTORE.
+
 import (
 	"errors"
 	"unsafe"

@@ -1,5 +1,7 @@
 package keys
 
+// SCAN, KEYS, DBSIZE and RANDOMKEY.
+
 import (
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"math"

@@ -1,5 +1,7 @@
 package keys
 
+// TYPE and OBJECT.
+
 import (
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"

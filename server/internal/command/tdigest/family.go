@@ -1,5 +1,7 @@
 package tdigest
 
+// What the TDIGEST commands share, and how a digest is encoded.
+
 import (
 	"encoding/binary"
 	"math"

@@ -1,5 +1,7 @@
 package tdigest
 
+// TDIGEST.MIN, MAX and INFO.
+
 import (
 	"github.com/bloomery/bloomery/foreign/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/engine"

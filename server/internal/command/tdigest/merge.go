@@ -1,5 +1,7 @@
 package tdigest
 
+// TDIGEST.MERGE.
+
 import (
 	"errors"
 

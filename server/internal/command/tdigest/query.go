@@ -1,5 +1,7 @@
 package tdigest
 
+// TDIGEST.QUANTILE, CDF, RANK and the other questions.
+
 import (
 	"math"
 

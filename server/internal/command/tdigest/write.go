@@ -1,5 +1,7 @@
 package tdigest
 
+// TDIGEST.CREATE, ADD and RESET.
+
 import (
 	"errors"
 	"math"

@@ -1,5 +1,7 @@
 package text
 
+// GETSET, GETDEL and GETEX.
+
 import (
 	"errors"
 

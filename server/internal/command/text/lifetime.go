@@ -1,5 +1,7 @@
 package text
 
+// EX, PX, EXAT and PXAT: for how long a string is there.
+
 import "github.com/bloomery/bloomery/server/internal/engine"
 
 // lifetime is for how long a string is there, as a client gives it: arg units of

@@ -1,5 +1,7 @@
 package text
 
+// Commands on several strings: MGET, MSET and their kin.
+
 import (
 	"errors"
 	"fmt"

@@ -1,5 +1,7 @@
 package text
 
+// SET.
+
 import (
 	"errors"
 

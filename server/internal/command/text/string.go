@@ -1,5 +1,7 @@
 package text
 
+// GET, STRLEN, APPEND, and parts of strings.
+
 import (
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"math"

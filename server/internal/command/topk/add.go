@@ -1,5 +1,7 @@
 package topk
 
+// TOPK.ADD and TOPK.INCRBY.
+
 import (
 	"github.com/bloomery/bloomery/foreign/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/engine"

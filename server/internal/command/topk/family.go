@@ -1,5 +1,7 @@
 package topk
 
+// What the TOPK commands share, and how a TOPK is encoded.
+
 import (
 	"bytes"
 	"encoding/binary"

@@ -1,5 +1,7 @@
 package topk
 
+// TOPK.QUERY, COUNT, LIST and INFO.
+
 import (
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"

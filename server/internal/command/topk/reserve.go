@@ -1,5 +1,7 @@
 package topk
 
+// TOPK.RESERVE.
+
 import (
 	"errors"
 	"math"

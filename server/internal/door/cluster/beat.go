@@ -1,5 +1,7 @@
 package cluster
 
+// Beats: what every node sends to all others each second.
+
 import (
 	"encoding/binary"
 	"errors"
@@ -27,7 +29,7 @@ const (
 	refuseSkew = 10 * time.Second
 )
 
-// beat is what a node tells all others each second. Nothing that has to be right
+// beat is what a node sends to all others each second. Nothing that has to be right
 // depends on it.
 type beat struct {
 	node     uint32
@@ -90,6 +92,7 @@ func parseBeat(b []byte, cluster uint64) (v beat, err error) {
 //
 // Safe for concurrent use.
 type beats struct {
+	// mu guards heard.
 	mu    sync.Mutex
 	heard map[uint32]heard // by node
 	skew  atomic.Pointer[error]
@@ -147,7 +150,7 @@ func (d *Door) talk() error {
 	return nil
 }
 
-// beat returns what this node tells others.
+// beat returns what this node sends to others.
 func (d *Door) beat() []byte {
 	v := beat{node: d.number.Load(), level: Level, at: d.config.Clock().UnixMilli(), headroom: 1 << 62}
 	if d.config.Digest != nil {

@@ -1,5 +1,7 @@
 package cluster
 
+// Do: how ops of this node are put in order.
+
 import (
 	"errors"
 	"fmt"

@@ -1,5 +1,7 @@
 package cluster
 
+// Reads that see all writes acknowledged before them.
+
 import (
 	"time"
 

@@ -1,5 +1,7 @@
 package cluster
 
+// How a node fetches the snapshot of another one.
+
 import (
 	"bytes"
 	"context"

@@ -1,5 +1,7 @@
 package cluster
 
+// The folder of a node: what it keeps, and when it takes snapshots.
+
 import (
 	"errors"
 	"fmt"

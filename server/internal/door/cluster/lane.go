@@ -1,5 +1,7 @@
 package cluster
 
+// A lane: a stream of the log, its sender and its tail.
+
 import (
 	"errors"
 	"fmt"
@@ -66,6 +68,7 @@ func (l *lane) name() string {
 
 // progress wakes those who wait for a number to grow.
 type progress struct {
+	// mu guards nothing of its own: it is the lock of cond.
 	mu   sync.Mutex
 	cond sync.Cond
 }

@@ -1,5 +1,7 @@
 package cluster
 
+// Log: the replicated streams that a cluster stands on.
+
 import (
 	"context"
 	"errors"

@@ -1,5 +1,7 @@
 package cluster
 
+// Changes of the cluster itself: removing a node, raising the version.
+
 import (
 	"errors"
 	"fmt"

@@ -1,5 +1,7 @@
 package cluster
 
+// Memory of all nodes: what the fullest of them leaves.
+
 import (
 	"math"
 

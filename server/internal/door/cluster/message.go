@@ -1,5 +1,7 @@
 package cluster
 
+// The bytes of a message.
+
 import (
 	"encoding/binary"
 	"fmt"

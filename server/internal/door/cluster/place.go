@@ -1,5 +1,7 @@
 package cluster
 
+// Which record goes through which lane.
+
 import "github.com/bloomery/bloomery/server/internal/store"
 
 // partLane returns the lane of a part. It never changes in the life of the part, and

@@ -1,5 +1,7 @@
 package cluster
 
+// When the log drops what no node needs.
+
 import "time"
 
 // awayFor is for how long a node that is not heard of keeps the log back. After that

@@ -1,5 +1,7 @@
 package cluster
 
+// How a node reads its folder at the start.
+
 import (
 	"context"
 	"encoding/binary"

@@ -1,5 +1,7 @@
 package cluster
 
+// Ops on their way through a lane.
+
 import (
 	"fmt"
 	"sync/atomic"

@@ -1,5 +1,7 @@
 package cluster
 
+// The sender of a lane.
+
 import (
 	"cmp"
 	"errors"

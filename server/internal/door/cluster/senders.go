@@ -1,5 +1,7 @@
 package cluster
 
+// Which messages of which nodes a lane has had, so that none counts twice.
+
 import (
 	"encoding/binary"
 	"fmt"

@@ -1,5 +1,7 @@
 package cluster
 
+// How a node starts: from a snapshot and the log to the present.
+
 import (
 	"context"
 	"crypto/rand"

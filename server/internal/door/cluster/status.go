@@ -1,5 +1,7 @@
 package cluster
 
+// What an operator sees of the cluster.
+
 import (
 	"fmt"
 	"time"

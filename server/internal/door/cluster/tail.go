@@ -1,5 +1,7 @@
 package cluster
 
+// The tail of a lane: messages that are applied here.
+
 import (
 	"errors"
 	"fmt"

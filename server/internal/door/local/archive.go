@@ -1,5 +1,7 @@
 package local
 
+// A tar file of a folder, checked like the folder itself.
+
 import (
 	"archive/tar"
 	"errors"

@@ -1,5 +1,7 @@
 package local
 
+// Backup: the files that a recovery needs.
+
 import (
 	"errors"
 	"fmt"

@@ -1,5 +1,7 @@
 package local
 
+// The folder under the names that users of the door know.
+
 import "github.com/bloomery/bloomery/server/internal/folder"
 
 // The folder that a door keeps its data in, under the names that its users know.

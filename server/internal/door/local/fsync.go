@@ -1,5 +1,7 @@
 package local
 
+// When a write is durable: always, everysec, no.
+
 import "fmt"
 
 // Fsync says when a write is durable.

@@ -1,5 +1,7 @@
 package local
 
+// Inspect: every byte of a folder, with a verdict on each file.
+
 import (
 	"errors"
 	"fmt"
@@ -31,7 +33,7 @@ type FileReport struct {
 	Size   int64
 	Kind   string // manifest, part, log, set aside or unknown
 	Detail string
-	// Err is what is wrong with it; it wraps bloomery.ErrCorrupt and tells the
+	// Err is what is wrong with it; it wraps bloomery.ErrCorrupt and has the
 	// offset.
 	Err error
 	// Torn is where the file has to be cut: the end of the log, which was being

@@ -1,5 +1,7 @@
 package local
 
+// The log: records in files, written and synced.
+
 import (
 	"errors"
 	"fmt"
@@ -49,6 +51,7 @@ type log struct {
 	started []uint64 // where the files begin that a start may need, in order; the last is file
 	spare   []byte
 
+	// mu guards what follows; it is taken behind io.
 	mu      sync.Mutex
 	quiet   sync.Cond     // told when no group is open
 	buf     []byte        // room for a header, then records

@@ -1,5 +1,7 @@
 package local
 
+// Whether the folder still has the files that a start would need.
+
 import (
 	"fmt"
 	"slices"

@@ -1,5 +1,7 @@
 package local
 
+// Recovery: manifest, part files and log make the state.
+
 import (
 	"cmp"
 	"errors"

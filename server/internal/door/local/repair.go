@@ -1,5 +1,7 @@
 package local
 
+// Repair and Drop: what is safe, and what loses names.
+
 import (
 	"errors"
 	"fmt"

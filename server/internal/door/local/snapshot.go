@@ -1,5 +1,7 @@
 package local
 
+// When and how snapshots are taken.
+
 import (
 	"errors"
 	"fmt"

@@ -1,5 +1,7 @@
 package local
 
+// Reading a snapshot back.
+
 import (
 	"fmt"
 

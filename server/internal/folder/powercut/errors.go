@@ -1,5 +1,7 @@
 package powercut
 
+// The error of operations after the power was cut.
+
 import "syscall"
 
 type shortError struct{}

@@ -41,6 +41,7 @@ type Disk struct {
 	// and may refuse it. It may do something else meanwhile.
 	Fail func(op, name string) error
 
+	// mu guards what follows, and the files.
 	mu      sync.Mutex
 	rng     *rand.Rand
 	left    int // operations until the power is cut; negative for never

@@ -1,5 +1,7 @@
 package calc
 
+// What the calculator shows.
+
 import (
 	"math"
 	"net/url"

@@ -1,5 +1,7 @@
 package calc
 
+// Snippets to copy: Go code and commands.
+
 import (
 	"fmt"
 	"slices"

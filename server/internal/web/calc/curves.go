@@ -1,5 +1,7 @@
 package calc
 
+// The curves of the calculator.
+
 import (
 	"math"
 

@@ -1,5 +1,7 @@
 package calc
 
+// All kinds side by side.
+
 import (
 	"cmp"
 	"slices"

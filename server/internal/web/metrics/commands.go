@@ -1,5 +1,7 @@
 package metrics
 
+// Metrics of commands.
+
 import (
 	"github.com/prometheus/client_golang/prometheus"
 

@@ -1,5 +1,7 @@
 package metrics
 
+// Metrics of filters.
+
 import (
 	"cmp"
 	"math"

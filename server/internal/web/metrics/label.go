@@ -1,5 +1,7 @@
 package metrics
 
+// Labels of filters, bounded.
+
 import (
 	"strconv"
 	"strings"

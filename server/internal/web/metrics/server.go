@@ -1,5 +1,7 @@
 package metrics
 
+// Metrics of the server.
+
 import (
 	"runtime"
 

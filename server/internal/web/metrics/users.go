@@ -1,5 +1,7 @@
 package metrics
 
+// Metrics of users.
+
 import (
 	"github.com/prometheus/client_golang/prometheus"
 

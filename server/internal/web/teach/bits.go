@@ -1,5 +1,7 @@
 package teach
 
+// Filters of bits with their arrays.
+
 import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/bloom"

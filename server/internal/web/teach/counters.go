@@ -1,5 +1,7 @@
 package teach
 
+// A counting filter with its array.
+
 import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/counting"

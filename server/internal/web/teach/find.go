@@ -1,5 +1,7 @@
 package teach
 
+// Finding a false positive.
+
 import (
 	"fmt"
 	"strconv"

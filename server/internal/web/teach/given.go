@@ -1,5 +1,7 @@
 package teach
 
+// Filters of a few bits with positions that are given.
+
 import (
 	"math"
 	"slices"

@@ -1,5 +1,7 @@
 package teach
 
+// An experiment: a good hash and a poor one.
+
 import (
 	"fmt"
 	"hash/fnv"

@@ -1,5 +1,7 @@
 package teach
 
+// The kinds that can be shown.
+
 import (
 	"strings"
 

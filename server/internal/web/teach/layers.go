@@ -1,5 +1,7 @@
 package teach
 
+// A scalable filter with its arrays.
+
 import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/bloom"

@@ -1,5 +1,7 @@
 package teach
 
+// The lessons.
+
 import "fmt"
 
 // Lesson is a scene with a name, so that it can be linked to.

@@ -1,5 +1,7 @@
 package teach
 
+// A filter whose memory can be seen.
+
 import (
 	"encoding/binary"
 	"math/bits"

@@ -1,5 +1,7 @@
 package teach
 
+// Playing a script, step by step.
+
 import (
 	"slices"
 	"strconv"

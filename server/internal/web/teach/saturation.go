@@ -1,5 +1,7 @@
 package teach
 
+// An experiment: a filter that is filled past its capacity.
+
 import (
 	"fmt"
 

@@ -1,5 +1,7 @@
 package teach
 
+// Scene: what a script shows.
+
 // Scene is what a Script shows: the panels on which cells lie, and the steps.
 // Before the first step all cells are 0.
 type Scene struct {

@@ -1,5 +1,7 @@
 package teach
 
+// Scripts: a filter and what is done with it.
+
 import (
 	"errors"
 	"fmt"

@@ -1,5 +1,7 @@
 package teach
 
+// The text of each step.
+
 import (
 	"fmt"
 	"slices"

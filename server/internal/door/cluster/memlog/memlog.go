@@ -31,6 +31,7 @@ var errDown = errors.New("memlog: no leader")
 //
 // Safe for concurrent use.
 type Log struct {
+	// mu guards what follows.
 	mu      sync.Mutex
 	moved   sync.Cond
 	faults  Faults

@@ -1,5 +1,7 @@
 package memlog
 
+// Beats and questions between nodes of one process, for tests.
+
 import (
 	"context"
 	"fmt"
@@ -12,6 +14,7 @@ import (
 //
 // Safe for concurrent use.
 type Peers struct {
+	// mu guards what follows.
 	mu     sync.Mutex
 	served []*served
 	deaf   bool
@@ -31,7 +34,7 @@ func (p *Peers) SetDeaf(deaf bool) {
 	p.deaf = deaf
 }
 
-// find returns who takes a call, and has them be waited for.
+// find returns the node that takes a call, and has them be waited for.
 func (p *Peers) find(match func(*served) bool) (list []*served) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
