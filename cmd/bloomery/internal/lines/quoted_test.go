@@ -88,6 +88,44 @@ func TestQuotedAgrees(t *testing.T) {
 	}
 }
 
+// FuzzQuoted asks that records of any text are all of it, and that every column of
+// a record can be read.
+func FuzzQuoted(f *testing.F) {
+	for _, text := range []string{"a,b\nc,d\n", "a,\"b\nc\",d\ne", "\"", "\"\"\"\"\n,\n", "5\" disk,a\n", "\"a\"b,c\r\n"} {
+		f.Add(text, byte(3))
+	}
+	columns, err := lines.ParseColumns("1,3-")
+	if err != nil {
+		f.Fatal(err)
+	}
+	second, err := lines.ParseColumns("2")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, text string, block byte) {
+		if name, _ := lines.Compression([]byte(text)); name != "" {
+			t.Skip("it is compressed")
+		}
+		records, err := collect(t, &lines.Input{Stdin: strings.NewReader(text), Quoted: ",", Block: int(block)}, 2)
+		if err != nil {
+			if !strings.Contains(err.Error(), "within quotes") {
+				t.Fatalf("%q: %v", text, err)
+			}
+			return
+		}
+		if got, want := strings.Join(records, "\n"), strings.TrimSuffix(text, "\n"); got != want {
+			t.Fatalf("the records of %q are %q", text, got)
+		}
+		for _, r := range records {
+			for _, c := range []lines.Columns{columns, second} {
+				if k := (lines.Key{Columns: c, Delimiter: ",", Quoted: true, Fold: true, CRLF: true}); len(keyOf(k, r)) > 4*len(r)+8 {
+					t.Fatalf("columns %s of %q = %q", c, r, keyOf(k, r))
+				}
+			}
+		}
+	})
+}
+
 // Two texts compressed by bzip2, which the standard library only reads: "a\nb\n",
 // and nothing.
 const (
