@@ -97,8 +97,9 @@ type hooks struct {
 	noWait        bool   // a message does not wait for what it names
 	freezeOutside bool   // parts are frozen between two records of a message
 	purgeAbove    bool   // the log is purged above what snapshots have
+	namesFirst    bool   // the catalogue is cut before the lanes of parts
 	between       func() // called behind each record of a message
-	freezing      func() // called before a part is frozen
+	freezing      func() // called before a part is frozen, and within a cut
 
 	lacks func(*store.Record) bool // reports whether the system has no memory for a record
 }

@@ -183,16 +183,27 @@ func (d source) Cut(m *snapshot.Manifest, copy func()) error {
 	d.keep.bytes.Store(0)
 	m.Version, m.Cluster, m.Node = snapshot.Version2, d.id.Load(), d.number.Load()
 	m.Lanes = make([]snapshot.Lane, len(all))
-	for i, l := range all[1:] {
-		l.still(func(seq uint64) { m.Lanes[1+i] = snapshot.Lane{Seq: seq, State: l.appendSenders(nil)} })
+	parts := func() {
+		for i, l := range all[1:] {
+			l.still(func(seq uint64) { m.Lanes[1+i] = snapshot.Lane{Seq: seq, State: l.appendSenders(nil)} })
+		}
 	}
-	all[0].still(func(seq uint64) {
-		d.state.Names.Lock()
-		defer d.state.Names.Unlock()
-		state := all[0].appendSenders(nil)
-		m.Lanes[0] = snapshot.Lane{Seq: seq, State: appendCatalogue(nil, d.state.Roster(), state)}
-		copy()
-	})
+	names := func() {
+		all[0].still(func(seq uint64) {
+			d.state.Names.Lock()
+			defer d.state.Names.Unlock()
+			m.Lanes[0] = snapshot.Lane{Seq: seq, State: appendCatalogue(nil, d.state.Roster(), all[0].appendSenders(nil))}
+			copy()
+		})
+	}
+	if d.hooks.namesFirst {
+		parts, names = names, parts
+	}
+	parts()
+	if d.hooks.freezing != nil {
+		d.hooks.freezing()
+	}
+	names()
 	return nil
 }
 

@@ -243,6 +243,39 @@ func TestRemovedWhileSaved(t *testing.T) {
 	})
 }
 
+// TestCutOrder makes and fills filters in the middle of a cut. Those that the snapshot
+// does not have come from the log, with all that was added to them; if names were copied
+// before the lanes are noted, that would be lost.
+func TestCutOrder(t *testing.T) {
+	for _, namesFirst := range []bool{false, true} {
+		bubble(t, func(t *testing.T) {
+			list := machines(t, 2)
+			for _, m := range list {
+				m.start()
+			}
+			list[0].hooks.namesFirst = namesFirst
+			cut := false
+			list[0].hooks.freezing = func() {
+				if !cut {
+					cut = true
+					list[1].fill(1)
+					synctest.Wait()
+				}
+			}
+			list[0].kill()
+			list[0].start()
+			list[0].save()
+			list[0].hooks = hooks{}
+			list[0].kill()
+			list[0].start()
+			synctest.Wait()
+			if same := bytes.Equal(all(list[0].Door), all(list[1].Door)); same == namesFirst {
+				t.Errorf("names first %v: the nodes are equal: %v", namesFirst, same)
+			}
+		})
+	}
+}
+
 // numberOf returns the number that the folder keeps.
 func (m *machine) numberOf() uint32 {
 	found, err := snapshot.Read(m.files)

@@ -18,6 +18,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/door/cluster/memlog"
 	"github.com/bloomery/bloomery/server/internal/folder"
+	"github.com/bloomery/bloomery/server/internal/folder/powercut"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -48,7 +49,7 @@ type sim struct {
 
 // simNode is a machine: its process comes and goes, its folder stays.
 type simNode struct {
-	disk *folder.Memory
+	disk *powercut.Disk
 
 	// The process, if there is one.
 	state *store.State
@@ -60,7 +61,7 @@ type simNode struct {
 
 // mortal is a folder as one process sees it: nothing is written after its death.
 type mortal struct {
-	*folder.Memory
+	*powercut.Disk
 	dead atomic.Bool
 }
 
@@ -70,21 +71,21 @@ func (m *mortal) Create(name string) (folder.File, error) {
 	if m.dead.Load() {
 		return nil, errDead
 	}
-	return m.Memory.Create(name)
+	return m.Disk.Create(name)
 }
 
 func (m *mortal) Rename(from, to string) error {
 	if m.dead.Load() {
 		return errDead
 	}
-	return m.Memory.Rename(from, to)
+	return m.Disk.Rename(from, to)
 }
 
 func (m *mortal) Remove(name string) error {
 	if m.dead.Load() {
 		return errDead
 	}
-	return m.Memory.Remove(name)
+	return m.Disk.Remove(name)
 }
 
 const (
@@ -128,7 +129,7 @@ func newSim(seed uint64, h hooks) *sim {
 	}
 	s.model.init()
 	for range 3 + random.IntN(3) {
-		s.nodes = append(s.nodes, &simNode{disk: &folder.Memory{}})
+		s.nodes = append(s.nodes, &simNode{disk: powercut.New(random.Uint64())})
 	}
 	return s
 }
@@ -151,6 +152,9 @@ func (s *sim) run() error {
 		}
 		work.Go(func() { s.trouble(3 + s.intn(6)) })
 		work.Wait()
+		s.quiet()
+		s.compare()
+		s.restartAll()
 		s.quiet()
 		s.compare()
 	}
@@ -182,12 +186,12 @@ func (s *sim) tryStart(i int) error {
 	n := s.nodes[i]
 	before := s.model.answered()
 	s.mu.Unlock()
-	state, log, files := store.New(), s.log.Node(ErrFull), &mortal{Memory: n.disk}
+	state, log, files := store.New(), s.log.Node(ErrFull), &mortal{Disk: n.disk}
 	meet := meeting{s: s, freezers: make(chan chan struct{}, 1)}
 	h := s.hooks
 	h.between, h.freezing = meet.between, meet.freezing
 	d, err := Open(Config{
-		State: state, Log: log, Peers: s.peers, Files: files, SnapshotAfter: -1, Lanes: s.lanes, Name: fmt.Sprint("n", i), hooks: h,
+		State: state, Log: simLog{log, s}, Peers: s.peers, Files: files, SnapshotAfter: -1, Lanes: s.lanes, Name: fmt.Sprint("n", i), hooks: h,
 	})
 	if err != nil {
 		return err
@@ -292,6 +296,9 @@ func (s *sim) trouble(times int) {
 				s.save(i) // from which it starts
 			}
 			s.kill(i)
+			if s.intn(2) == 0 {
+				s.setDisk(i, (*powercut.Disk).Restart)
+			}
 			time.Sleep(time.Duration(s.intn(2000)) * time.Millisecond)
 			s.start(i)
 		case 5: // for so long that the log is purged
@@ -306,9 +313,12 @@ func (s *sim) trouble(times int) {
 			}
 			old := d.number.Load()
 			s.kill(i)
-			s.nodes[i].disk = &folder.Memory{}
+			time.Sleep(liveFor + time.Second) // what it has kept counts no more
+			s.setDisk(i, func(*powercut.Disk) *powercut.Disk { return powercut.New(s.random.Uint64()) })
 			s.start(i)
 			s.remove(old)
+		case 10:
+			s.restartAll()
 		default:
 			s.save(i)
 		}

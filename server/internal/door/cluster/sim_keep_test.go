@@ -1,0 +1,61 @@
+package cluster
+
+import (
+	"sync"
+
+	"github.com/bloomery/bloomery/server/internal/door/cluster/memlog"
+	"github.com/bloomery/bloomery/server/internal/folder"
+	"github.com/bloomery/bloomery/server/internal/folder/powercut"
+	"github.com/bloomery/bloomery/server/internal/snapshot"
+)
+
+// setDisk replaces the disk of a node that is dead.
+func (s *sim) setDisk(i int, f func(*powercut.Disk) *powercut.Disk) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.nodes[i].disk = f(s.nodes[i].disk)
+}
+
+// restartAll kills all nodes, with the power of some, and starts them again.
+func (s *sim) restartAll() {
+	for i := range s.nodes {
+		s.kill(i)
+		if s.intn(2) == 0 {
+			s.setDisk(i, (*powercut.Disk).Restart)
+		}
+	}
+	var starts sync.WaitGroup
+	for i := range s.nodes {
+		starts.Go(func() { s.start(i) })
+	}
+	starts.Wait()
+}
+
+// simLog is the log of a node, which looks at what is purged.
+type simLog struct {
+	*memlog.Node
+	s *sim
+}
+
+// Purge asks that two folders have whatever is purged (I6).
+func (l simLog) Purge(lane int, below uint64) error {
+	if have := l.s.have(lane, below-1); have < 2 {
+		l.s.errorf("lane %d is purged below %d, which %d folders have", lane, below, have)
+	}
+	return l.Node.Purge(lane, below)
+}
+
+// have returns how many folders have a lane up to a sequence.
+func (s *sim) have(lane int, seq uint64) (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, node := range s.nodes {
+		m, err := snapshot.Read(node.disk)
+		if err == nil && isSnapshot(m) && m.Lanes[lane].Seq >= seq {
+			n++
+		}
+	}
+	return n
+}
+
+var _ folder.Files = (*mortal)(nil)
