@@ -35,6 +35,7 @@ const (
 	Wrote                        // writes, although COMMAND INFO says otherwise, as RedisBloom does
 	Everything                   // works on every key: only for users who may do so
 	NoCluster                    // refused in a cluster
+	Derived                      // its record holds what Prepare has read of another key
 )
 
 var flagNames = []struct {

@@ -67,12 +67,22 @@ func (e *Engine) commitGroup(s *Session, c *Call, calls []Call) {
 		if e.tryGroup(s, c, calls, watches) {
 			return
 		}
+		unread(calls)
 		copy(calls, fresh) // nothing of them was done
 		if c.answered {
 			return
 		}
 	}
 	c.Fail(textAgain)
+}
+
+// unread lets go what reads of calls have kept for replies that are not needed.
+func unread(calls []Call) {
+	for i := range calls {
+		if c := &calls[i]; c.finish != nil && c.cmd != nil && !c.cmd.writes() {
+			_ = c.finish()
+		}
+	}
 }
 
 // tryGroup runs the queued commands once. It reports false if nothing was done, and
@@ -152,7 +162,7 @@ func (e *Engine) collectCall(s *Session, g *group, i int) {
 		c.cmd = own // it was refused: After cleans up behind Before all the same
 	}
 	switch {
-	case len(g.ops) > had && !(touched && g.ops[had].Record.Op.Creates()), c.finish != nil:
+	case len(g.ops) > had && !(touched && g.ops[had].Record.Op.Creates()) && cmd.Flags&Derived == 0, c.finish != nil && !touched:
 	case touched: // it was answered, or prepared, for what the key was before
 		g.refuseCall(textSeen)
 	default:

@@ -9,6 +9,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/command"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/store"
 )
 
 // transaction runs lines between MULTI and EXEC and returns the answer of EXEC.
@@ -55,6 +56,8 @@ func TestGroups(t *testing.T) {
 		{"FILTER.ADD p x y z w", discarded + "'filter.add' cannot be part of one"},
 		{"DEL b; BF.RESERVE b 0.01 100", discarded + "'bf.reserve' depends on a key that the commands before it change"},
 		{"SET a 1; BF.RESERVE a 0.01 100", discarded + "'bf.reserve' depends on a key"},
+		{"SET s w; COPY s new", discarded + "'copy' depends on a key"},
+		{"DEL c; CF.COMPACT c", discarded + "'cf.compact' depends on a key"},
 		{"SET a 1; GETEX a EX 10", discarded + "'getex' depends on a key"},
 		{"SET a 1; COPY a z", discarded + "'copy' depends on a key"},
 	} {
@@ -116,6 +119,7 @@ func TestGroupConditions(t *testing.T) {
 		{"", "BF.ADD b x", "BF.EXISTS b x; BF.ADD b y", "[:1 :1]", 2},
 		{"", "DEL b", "BF.RESERVE b 0.01 10; SET zz 1", "[+OK +OK]", 2},
 		{"", "SET other 1", "GET s; SET zz 1", `["v" +OK]`, 1},
+		{"", "SET s w", "COPY s zz; GET zz", `[:1 "w"]`, 2},
 		// What was watched has changed: nothing is done.
 		{"s", "SET s w", "SET zz 1", "nil", 1},
 		{"none", "SET none 1", "SET zz 1", "nil", 1},
@@ -205,6 +209,34 @@ func TestGroupsAreLost(t *testing.T) {
 	}
 	if got := b.line("DBSIZE"); got != ":0" {
 		t.Errorf("DBSIZE = %s", got)
+	}
+}
+
+// TestRefusedGroupsLetGo asks that a transaction that is refused, or prepared again,
+// keeps nothing frozen: the next DUMP would wait for it for ever.
+func TestRefusedGroupsLetGo(t *testing.T) {
+	b, d := newShared(t, 1<<30)
+	b.lines(setupLines...)
+	n := 0
+	d.between = func() {
+		if n++; n == 1 {
+			b.other("SET s w")
+		}
+	}
+	if got := b.transaction("DUMP b", "GET s", "SET a 1"); !strings.HasSuffix(got, `"w" +OK]`) || n != 2 {
+		t.Errorf("EXEC = %s after %d tries", got, n)
+	}
+	if got := b.transaction("DUMP b", "BF.ADD b x", "SET a 1"); !strings.HasPrefix(got, "-EXECABORT") {
+		t.Errorf("EXEC = %s", got)
+	}
+	frozen, err := store.PartOf(b.state.Names.Lookup([]byte("b"), 0)).Contents().Freeze()
+	if err != nil {
+		t.Fatalf("a filter is still frozen: %v", err)
+	}
+	_ = frozen.Close()
+	b.engine.Release(b.session)
+	if got := b.engine.Budget.Used() - b.state.Bytes(); got != 0 {
+		t.Errorf("%d bytes stay set aside or held", got)
 	}
 }
 

@@ -19,7 +19,7 @@ import (
 // create is FILTER.CREATE. What is long about it, to find sizes, is done outside
 // the gate; the record holds the outline of a part.
 var create = engine.Command{
-	Name: "filter.create", Arity: -3, Flags: engine.Write | engine.DenyOOM | engine.Movable,
+	Name: "filter.create", Arity: -3, Flags: engine.Write | engine.DenyOOM | engine.Movable | engine.Derived,
 	Keys:       []engine.Keys{engine.KeyAt(1, engine.KeyNew), {At: likeKey, Access: engine.KeyRO}},
 	Categories: []string{"write", "filter", "slow"}, Group: engine.GroupFilter, Since: "0.2.0",
 	Syntax: "key kind [CAPACITY n] [ERROR rate] [BITS per-key] [HEADROOM percent] [SEED n | RANDOM] [LIKE source] [KEYED id] " +
