@@ -40,10 +40,12 @@ const AllReplicas = 255
 // a cluster. It never changes in the life of a filter and needs no lock.
 func Everywhere(e *catalog.Entry) bool {
 	p := PartOf(e)
-	if p == nil || e.Kind != catalog.Filter {
-		return false
-	}
-	switch c := p.contents.(type) {
+	return p != nil && p.wide
+}
+
+// everywhere is Everywhere for contents, which belong to nobody else yet.
+func everywhere(c Contents) bool {
+	switch c := c.(type) {
 	case *filter:
 		return c.plan.Load().Replicas == AllReplicas
 	case *loading:

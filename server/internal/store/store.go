@@ -112,10 +112,11 @@ type Part struct {
 
 	contents Contents // replaced only when a load is complete; what is in them belongs to the lock
 	gone     bool     // the filter was removed
+	wide     bool     // see Everywhere; it never changes
 }
 
 // NewPart returns a part that holds c.
-func NewPart(c Contents) *Part { return &Part{contents: c} }
+func NewPart(c Contents) *Part { return &Part{contents: c, wide: everywhere(c)} }
 
 // Contents returns what the part holds, nil if it is void. They belong to the
 // lock of p.

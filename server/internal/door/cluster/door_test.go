@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/bloom"
+	"github.com/bloomery/bloomery/codec"
 	"github.com/bloomery/bloomery/foreign/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/door/cluster/memlog"
@@ -640,5 +642,45 @@ func TestSeenAtOnce(t *testing.T) {
 			t.Errorf("the insert names %v, want %v", named, want)
 		}
 		d.Wait([]*door.Op{insert})
+	})
+}
+
+// TestLanes asks that parts are spread over the data lanes, those of a filter for every
+// node are in the wide one, and that no release ever changes which.
+func TestLanes(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		d := open(t, memlog.New(1, memlog.Faults{}), Config{Lanes: 8})
+		outline, err := codec.AppendOutline(nil, bloom.New(100, 0.01))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, replicas := range []uint8{0, 3, store.AllReplicas} {
+			name := fmt.Sprint("f", replicas)
+			plan := store.Plan{Parts: 7, Replicas: replicas}
+			made := &door.Op{Record: store.Record{Op: store.OpFilter, Name: []byte(name), Value: store.AppendCreation(nil, &plan, outline)}}
+			if err := do(d, made); err != nil {
+				t.Fatal(err)
+			}
+			lanes := map[int]int{}
+			for i := range uint32(128) {
+				lanes[d.LaneOf(made.Result.Entry.ID, i)]++
+			}
+			if replicas == store.AllReplicas {
+				if lanes[9] != 128 {
+					t.Errorf("a filter for every node is in lanes %v", lanes)
+				}
+				continue
+			}
+			for lane := 1; lane <= 8; lane++ {
+				if lanes[lane] < 4 { // 16 are expected, with a standard deviation of 3.7
+					t.Errorf("%s: lanes %v", name, lanes)
+				}
+			}
+		}
+		for id, want := range map[uint64]int{1: 6, 2: 3, 3: 1, 1000: 8, 1 << 40: 1} {
+			if got := d.laneAt(id, 0, false).number; got != want {
+				t.Errorf("id %d is in lane %d, and was in lane %d", id, got, want)
+			}
+		}
 	})
 }

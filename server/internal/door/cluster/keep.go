@@ -210,7 +210,7 @@ func (d source) Cut(m *snapshot.Manifest, copy func()) error {
 // Freeze implements snapshot.Source. A message holds several records of a part: only
 // between two messages is there a sequence that describes it.
 func (d source) Freeze(e *catalog.Entry, index int, p *store.Part, fn func(lane int, position uint64)) {
-	l := d.laneOfEntry(e, p, index)
+	l := d.laneAt(e.ID, uint32(index), store.Everywhere(e)) // the filter may be gone meanwhile
 	if d.hooks.freezing != nil {
 		d.hooks.freezing()
 	}
@@ -224,17 +224,6 @@ func (d source) Freeze(e *catalog.Entry, index int, p *store.Part, fn func(lane 
 		return
 	}
 	l.still(freeze)
-}
-
-// laneOfEntry is partLane for a filter that may be gone meanwhile.
-func (d *Door) laneOfEntry(e *catalog.Entry, p *store.Part, index int) *lane {
-	p.RLock()
-	defer p.RUnlock()
-	all := d.all()
-	if store.Everywhere(e) {
-		return all[len(all)-1]
-	}
-	return all[1+mix(e.ID+uint64(index))%uint64(len(all)-2)]
 }
 
 // Settle implements snapshot.Source. What this node has applied is kept by a quorum.

@@ -109,17 +109,6 @@ func (l *lane) still(f func(seq uint64)) {
 // appendSenders appends the table of senders. It is called by the f of still.
 func (l *lane) appendSenders(b []byte) []byte { return l.senders.append(b) }
 
-// restore sets what a snapshot has kept of the lane, before Start.
-func (l *lane) restore(seq uint64, table []byte) error {
-	t, err := parseSenders(table)
-	if err != nil {
-		return err
-	}
-	l.senders = t
-	l.resume(seq)
-	return nil
-}
-
 // resume sets the last message that was applied, before Start.
 func (l *lane) resume(seq uint64) {
 	l.begun.Store(seq)

@@ -7,8 +7,14 @@ import "github.com/bloomery/bloomery/server/internal/store"
 // partLane returns the lane of a part. It never changes in the life of the part, and
 // never in the life of the cluster: every node computes it alike.
 func (d *Door) partLane(id uint64, index uint32) *lane {
+	e := d.state.Names.ByID(id)
+	return d.laneAt(id, index, e != nil && store.Everywhere(e))
+}
+
+// laneAt is partLane for a caller who knows whether every node holds the filter.
+func (d *Door) laneAt(id uint64, index uint32, wide bool) *lane {
 	all := d.all()
-	if e := d.state.Names.ByID(id); e != nil && store.Everywhere(e) {
+	if wide {
 		return all[len(all)-1]
 	}
 	return all[1+mix(id+uint64(index))%uint64(len(all)-2)]
