@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"fmt"
+	"math"
 	"math/bits"
 	"math/rand/v2"
 	"net/http"
@@ -240,4 +241,38 @@ func BenchmarkScrape(b *testing.B) {
 		s.text(b)
 	}
 	b.ReportMetric(float64(size), "bytes")
+}
+
+// TestRowsAndTheirSum holds the metrics of a filter to its report, and those of all
+// that have no label to their sum.
+func TestRowsAndTheirSum(t *testing.T) {
+	var report health.Report
+	report.Items, report.Capacity, report.Bytes, report.TooFew, report.TrafficTooFew = 5, 10, 100, true, true
+	for i := range report.Calls {
+		report.Calls[i] = 1 << i
+	}
+	r := newRow(7, &report)
+	if want := uint64(1)<<len(report.Calls) - 1; r.calls != want || r.urgency() != 0 {
+		t.Errorf("%d calls, urgency %d, want %d and 0", r.calls, r.urgency(), want)
+	}
+	odd := r
+	odd.odd, odd.items, odd.capacity, odd.verdict = true, math.MaxUint64, 0, health.Resize
+	if odd.urgency() != 2 {
+		t.Errorf("urgency of an anomaly %d, want 2", odd.urgency())
+	}
+	var s rest
+	for _, r := range []row{r, r, odd} {
+		s.count(&r)
+	}
+	for i, want := range []struct{ one, odd, sum float64 }{{5, math.NaN(), 10}, {10, math.NaN(), 20}, {100, 100, 300}, {0, 1, 1}} {
+		f := filterFigures[i]
+		for _, got := range [][2]float64{{f.of(&r), want.one}, {f.of(&odd), want.odd}, {f.sum(&s), want.sum}} {
+			if got[0] != got[1] && !(math.IsNaN(got[0]) && math.IsNaN(got[1])) {
+				t.Errorf("%s is %v, want %v", f.desc, got[0], got[1])
+			}
+		}
+	}
+	if probed := r.probed; !math.IsNaN(probed) {
+		t.Errorf("a rate of too few probes is %v", probed)
+	}
 }
