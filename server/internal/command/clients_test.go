@@ -97,3 +97,31 @@ func TestUsagesAreOfCallsAndRejections(t *testing.T) {
 		t.Errorf("commands with figures: %q, want %q", got, want)
 	}
 }
+
+// TestFlagsOfConnectionCommands asks COMMAND INFO for the flags that clients rely on
+// before they have logged in, and while a server loads.
+func TestFlagsOfConnectionCommands(t *testing.T) {
+	b := newBench(t, 1<<30)
+	open := "[+noscript +loading +stale +fast +no_auth]"
+	for name, want := range map[string]string{
+		"auth": open, "hello": open, "quit": open, "reset": open, "select": "[+loading +stale +fast]", "ping": "[+fast]",
+	} {
+		if got := b.line("COMMAND INFO " + name); !strings.Contains(got, want) {
+			t.Errorf("COMMAND INFO %s = %s, without %s", name, got, want)
+		}
+	}
+}
+
+// TestClientKillArguments asks for numbers at the ends of what is allowed.
+func TestClientKillArguments(t *testing.T) {
+	b := newBench(t, 1<<30)
+	b.script(t, `
+		CLIENT KILL ID 0 -> -ERR client-id should be greater than 0
+		CLIENT KILL ID x -> -ERR client-id should be greater than 0
+		CLIENT KILL ID 1 -> :0
+		CLIENT KILL MAXAGE 0 -> -ERR maxage is not an integer or out of range
+		CLIENT KILL MAXAGE -1 -> -ERR maxage is not an integer or out of range
+		CLIENT KILL MAXAGE x -> -ERR maxage is not an integer or out of range
+		CLIENT KILL MAXAGE 1 -> :0
+		CLIENT KILL MAXAGE 9223372036854775807 SKIPME no -> :0`)
+}
