@@ -68,6 +68,7 @@ var sketchEdges = map[string]string{
 		CMS.MERGE none 1 a -> -CMS: key does not exist
 		CMS.MERGE to 2 a none -> -CMS: key does not exist
 		CMS.INFO to -> [+width :10 +depth :2 +count :0]
+		COMMAND GETKEYS CMS.MERGE to 2 a b WEIGHTS 1 2 -> ["to"]
 		CMS.MERGE to 2 a b -> +OK
 		CMS.QUERY to x -> [:5]
 		CMS.MERGE to 2 a b weights 4 5 -> +OK
