@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"runtime"
@@ -25,11 +26,16 @@ const (
 	stderrLines = 200
 )
 
-// answerEvidence writes all goroutines of this process to a file at each SIGHUP. It
-// is the side of the server under test.
-func answerEvidence(dir string) {
+// evidenceAsked returns where SIGHUP arrives, which does not end this process from now on.
+func evidenceAsked() <-chan os.Signal {
 	asked := make(chan os.Signal, 1)
 	signal.Notify(asked, syscall.SIGHUP)
+	return asked
+}
+
+// answerEvidence writes all goroutines of this process to a file whenever it is asked.
+// It is the side of the server under test.
+func answerEvidence(dir string, asked <-chan os.Signal) {
 	for range asked {
 		b := make([]byte, 8<<20)
 		b = b[:runtime.Stack(b, true)]
@@ -79,18 +85,21 @@ func (r *record) String() string {
 }
 
 // stacks returns the goroutines of the server, those that do the same once. A server
-// that does not answer is ended for that.
-func (c *chaos) stacks() string {
+// that does not answer is ended for that, if it has failed.
+func (c *chaos) stacks(server *exec.Cmd) string {
 	path := filepath.Join(c.dir, stackFile)
 	_ = os.Remove(path)
-	_ = c.server.Process.Signal(syscall.SIGHUP)
+	_ = server.Process.Signal(syscall.SIGHUP)
 	for until := time.Now().Add(5 * time.Second); time.Now().Before(until); time.Sleep(10 * time.Millisecond) {
 		if data, err := os.ReadFile(path); err == nil {
 			return grouped(string(data))
 		}
 	}
+	if !c.failed.Load() {
+		return ""
+	}
 	before := c.output.Len()
-	_ = c.server.Process.Signal(syscall.SIGQUIT)
+	_ = server.Process.Signal(syscall.SIGQUIT)
 	time.Sleep(2 * time.Second)
 	c.output.mu.Lock()
 	defer c.output.mu.Unlock()
@@ -143,12 +152,13 @@ func cutLast(s, sep string) (before, after string, found bool) {
 // allowance is a limit on how long something may take on a machine that does nothing
 // else.
 type allowance struct {
-	c     *chaos
-	what  string
-	limit time.Duration
-	disk  bool // it may wait for the disk
-	began time.Time
-	timer *time.Timer
+	c      *chaos
+	server *exec.Cmd // at the beginning: clients may outlive it
+	what   string
+	limit  time.Duration
+	disk   bool // it may wait for the disk
+	began  time.Time
+	timer  *time.Timer
 
 	mu       sync.Mutex
 	evidence string // when the limit had passed
@@ -157,11 +167,11 @@ type allowance struct {
 // allow begins to measure. When limit has passed the goroutines of the server are
 // kept: later, they do something else.
 func (c *chaos) allow(what string, limit time.Duration, disk bool) *allowance {
-	a := &allowance{c: c, what: what, limit: limit * chaosFactor, disk: disk, began: time.Now()}
+	a := &allowance{c: c, server: c.server, what: what, limit: limit * chaosFactor, disk: disk, began: time.Now()}
 	a.timer = time.AfterFunc(a.limit, func() {
 		if c.capturing.TryLock() { // one is enough
 			defer c.capturing.Unlock()
-			text := c.stacks()
+			text := c.stacks(a.server)
 			a.mu.Lock()
 			defer a.mu.Unlock()
 			a.evidence = text
@@ -202,6 +212,13 @@ func (a *allowance) end() (took time.Duration, ok bool) {
 	return took, true
 }
 
+// starved reports whether the server had, of the time that has passed, less than the
+// limit of a usual build.
+func (a *allowance) starved() bool {
+	l := a.c.machine.now(a.began)
+	return time.Since(a.began)-(a.most(l)-a.limit) < a.limit/chaosFactor
+}
+
 // fail fails the test with all that is known.
 func (a *allowance) fail(took time.Duration, more any) {
 	c := a.c
@@ -216,13 +233,13 @@ func (a *allowance) fail(took time.Duration, more any) {
 	stacks := a.evidence
 	a.mu.Unlock()
 	if stacks == "" {
-		stacks = c.stacks()
+		stacks = c.stacks(a.server)
 	}
 	c.t.Errorf("%s took %v, want at most %v (%v on a machine that does nothing else; %v). %v\n"+
 		"%v after the server began, %v sessions\n%s\nGoroutines of the server:\n%s\nINFO:\n%s\nThe server said:\n%s",
 		a.what, took, a.most(l), a.limit, l, more,
 		time.Since(c.born), c.sessions.Load(), c.machine, stacks, info, &c.output)
-	_ = c.server.Process.Kill()
+	_ = a.server.Process.Kill()
 }
 
 // ask returns the reply to a command of a new client, or why there is none.

@@ -51,6 +51,8 @@ type machine struct {
 	busy  atomic.Int64 // when the sync began that is under way, 0 for none
 
 	mu      sync.Mutex
+	ran     time.Duration // by the threads that there were at the last sample
+	waited  time.Duration
 	samples []sample
 	done    chan struct{}
 	tasks   sync.WaitGroup
@@ -129,7 +131,7 @@ func raise(a *atomic.Int64, d time.Duration) {
 // take adds a sample.
 func (m *machine) take() {
 	s := sample{at: time.Now(), late: time.Duration(m.late.Swap(0)), sync: time.Duration(m.sync.Swap(0)), slow: time.Duration(m.slow.Load())}
-	s.ran, s.waited = scheduled(int(m.pid.Load()))
+	ran, waited := scheduled(int(m.pid.Load()))
 	s.stolen = stolen()
 	if began := m.slept.Load(); began != 0 { // it counts before it wakes, or ends
 		s.late = max(s.late, time.Since(time.Unix(0, began))-sleepFor)
@@ -144,6 +146,11 @@ func (m *machine) take() {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if n := len(m.samples); n > 0 { // a server that has ended takes nothing back
+		s.ran = m.samples[n-1].ran + max(0, ran-m.ran)
+		s.waited = m.samples[n-1].waited + max(0, waited-m.waited)
+	}
+	m.ran, m.waited = ran, waited
 	if m.samples = append(m.samples, s); len(m.samples) > 2*keptSamples {
 		m.samples = append(m.samples[:0], m.samples[keptSamples:]...)
 	}
@@ -246,14 +253,13 @@ func TestLateness(t *testing.T) {
 		last sample // a second after one of zeros
 		want lateness
 	}{
-		"a server that waits for a lock":      {sample{ran: cpus * 10 * time.Millisecond}, lateness{}},
-		"a server that computes":              {sample{ran: cpus * time.Second}, lateness{}},
-		"others have the processors":          {sample{ran: cpus * 200 * time.Millisecond, waited: cpus * 800 * time.Millisecond}, lateness{processors: 800 * time.Millisecond}},
-		"threads wait for each other":         {sample{ran: cpus * 900 * time.Millisecond, waited: 5 * cpus * time.Second}, lateness{processors: 100 * time.Millisecond}},
-		"a new server, which has run shorter": {sample{ran: -time.Second, waited: -time.Second}, lateness{}},
-		"another guest of the host":           {sample{stolen: cpus * 300 * time.Millisecond}, lateness{processors: 300 * time.Millisecond}},
-		"a slow disk":                         {sample{slow: 400 * time.Millisecond}, lateness{disk: 400 * time.Millisecond}},
-		"a late test":                         {sample{late: 70 * time.Millisecond}, lateness{measured: 70 * time.Millisecond}},
+		"a server that waits for a lock": {sample{ran: cpus * 10 * time.Millisecond}, lateness{}},
+		"a server that computes":         {sample{ran: cpus * time.Second}, lateness{}},
+		"others have the processors":     {sample{ran: cpus * 200 * time.Millisecond, waited: cpus * 800 * time.Millisecond}, lateness{processors: 800 * time.Millisecond}},
+		"threads wait for each other":    {sample{ran: cpus * 900 * time.Millisecond, waited: 5 * cpus * time.Second}, lateness{processors: 100 * time.Millisecond}},
+		"another guest of the host":      {sample{stolen: cpus * 300 * time.Millisecond}, lateness{processors: 300 * time.Millisecond}},
+		"a slow disk":                    {sample{slow: 400 * time.Millisecond}, lateness{disk: 400 * time.Millisecond}},
+		"a late test":                    {sample{late: 70 * time.Millisecond}, lateness{measured: 70 * time.Millisecond}},
 	} {
 		began := time.Now()
 		tt.last.at = began.Add(time.Second)
