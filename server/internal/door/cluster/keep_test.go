@@ -91,8 +91,10 @@ func (m *machine) kill() {
 	m.Door = nil
 }
 
+// save takes a snapshot when the node has all that others have sent.
 func (m *machine) save() {
 	m.t.Helper()
+	synctest.Wait()
 	if err := m.Snapshot(); err != nil {
 		m.t.Fatal(err)
 	}
@@ -101,6 +103,9 @@ func (m *machine) save() {
 // fill changes something in every lane.
 func (m *machine) fill(round int) {
 	m.t.Helper()
+	if err := m.FreshNames(); err != nil { // another node may have made them
+		m.t.Fatal(err)
+	}
 	for i := range 6 {
 		name := fmt.Sprint("cuckoo", i)
 		if !has(m.Door, name) {

@@ -38,7 +38,7 @@ type lane struct {
 	waiting []*ride
 	counter uint64               // of the last message
 	flight  map[uint64]*outgoing // by counter: sent, and not come back
-	pending int                  // of flight, those whose publication is not answered
+	pending int                  // of flight, those that no answer says are kept
 
 	full         atomic.Bool // the stream has refused the last publication for lack of room
 	waitingBytes atomic.Int64

@@ -16,7 +16,8 @@ type outgoing struct {
 	counter  uint64
 	bytes    []byte
 	rides    []*ride
-	open     bool // its publication is not answered
+	open     bool // its last publication is not answered
+	acked    bool // one was answered with success
 	attempts int
 	born     time.Duration // when it was published first, as Door.tick counts
 	last     time.Duration // when it was published last
@@ -201,10 +202,7 @@ func (l *lane) due() (list []*outgoing) {
 		if now-m.last < wait {
 			continue
 		}
-		if !m.open {
-			m.open = true
-			l.pending++
-		}
+		m.open = true
 		m.attempts++
 		m.last = now
 		list = append(list, m)
@@ -228,9 +226,12 @@ func (l *lane) publish(m *outgoing) {
 // that the log did not keep, makes no difference.
 func (l *lane) answered(m *outgoing, attempt int, err error) {
 	l.send.Lock()
+	if err == nil && l.flight[m.counter] == m && !m.acked {
+		m.acked = true
+		l.pending--
+	}
 	if m.attempts == attempt && m.open {
 		m.open = false
-		l.pending--
 		m.retry = retryLost
 		if err != nil {
 			m.retry = min(retryFirst<<min(m.attempts, 10), retryMost)
@@ -250,8 +251,8 @@ func (l *lane) returned(counter uint64) *outgoing {
 		return nil
 	}
 	delete(l.flight, counter)
-	if m.open {
-		m.open = false
+	m.open = false
+	if !m.acked {
 		l.pending--
 	}
 	l.full.Store(false)
