@@ -487,12 +487,12 @@ func seeds(t *testing.T, n int) []uint64 {
 }
 
 func TestSimulation(t *testing.T) {
-	n := 40
+	n := 25
 	switch {
 	case underRace:
 		n = 4
 	case testing.Short():
-		n = 12
+		n = 8
 	}
 	for _, seed := range seeds(t, n) {
 		if err := simulate(t, seed, hooks{}); err != nil {
