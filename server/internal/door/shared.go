@@ -124,6 +124,16 @@ type NodeStatus struct {
 	Headroom uint64        // bytes that it may still take
 }
 
+// Members returns how many machines were not removed.
+func (c *Cluster) Members() (n int) {
+	for i := range c.Nodes {
+		if !c.Nodes[i].Left {
+			n++
+		}
+	}
+	return n
+}
+
 // Alive returns how many machines are live.
 func (c *Cluster) Alive() (n int) {
 	for i := range c.Nodes {

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strconv"
 	"time"
 )
 
@@ -51,8 +52,9 @@ func (c *call) overview() (object, error) {
 			"connected": info.whole("connected_clients"), "limit": info.whole("maxclients"), "waiting": info.whole("blocked_clients"),
 			"accepted": info.whole("total_connections_received"), "rejected": info.whole("rejected_connections"),
 		},
-		"health": healthTotals(info),
-		"http":   object{"admin": c.h.Admin, "token": c.h.Token != "", "may_write": c.h.Admin && (c.known || c.h.Token == "" && !c.h.locked())},
+		"health":  healthTotals(info),
+		"cluster": clusterOf(info),
+		"http":    object{"admin": c.h.Admin, "token": c.h.Token != "", "may_write": c.h.Admin && (c.known || c.h.Token == "" && !c.h.locked())},
 	}
 	o["commands"], o["latency_seconds"], err = c.commands(info)
 	return o, err
@@ -68,6 +70,21 @@ func persistence(info infoLines) any {
 		"log_bytes": info.whole("aof_current_size"), "log_buffered_bytes": info.whole("aof_buffer_length"), "log_behind_ms": info.whole("log_behind_ms"),
 		"saving": info.yes("rdb_bgsave_in_progress"), "last_save": time.Unix(info.whole("rdb_last_save_time"), 0).UTC().Format(time.RFC3339),
 		"last_save_ok": info["rdb_last_bgsave_status"] == "ok", "last_save_seconds": info.whole("rdb_last_bgsave_time_sec"), "saves": info.whole("rdb_saves"),
+	}
+}
+
+// clusterOf returns how the cluster is doing, null if there is none.
+func clusterOf(info infoLines) any {
+	if info["cluster_name"] == "" {
+		return nil
+	}
+	problems := []string{}
+	for i := 0; info["cluster_problem_"+strconv.Itoa(i)] != ""; i++ {
+		problems = append(problems, info["cluster_problem_"+strconv.Itoa(i)])
+	}
+	return object{
+		"name": info["cluster_name"], "node": info.whole("cluster_node"), "nodes": info.whole("cluster_nodes"), "nodes_live": info.whole("cluster_nodes_live"),
+		"quorum": info.yes("cluster_quorum"), "lag": info.whole("cluster_lag"), "decider": info.whole("cluster_decider"), "problems": problems,
 	}
 }
 

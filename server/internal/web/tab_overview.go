@@ -48,11 +48,22 @@ type overviewView struct {
 	Health   map[string]any `json:"health"`
 	Commands []commandRow   `json:"commands"`
 	Seconds  float64        `json:"latency_seconds"`
-	Cluster  map[string]any `json:"cluster"`
+	Cluster  *clusterView   `json:"cluster"`
 
 	Care  []filterRow // the filters that need something, worst first
 	Total int64       // filters
 	now   time.Time
+}
+
+// clusterView is what the first tab shows of a cluster.
+type clusterView struct {
+	Name     string   `json:"name"`
+	Node     int64    `json:"node"`
+	Nodes    int64    `json:"nodes"`
+	Live     int64    `json:"nodes_live"`
+	Quorum   bool     `json:"quorum"`
+	Lag      int64    `json:"lag"`
+	Problems []string `json:"problems"`
 }
 
 // commandRow is how a command was used. The percentiles are 0 if it was not.

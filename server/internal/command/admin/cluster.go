@@ -176,23 +176,13 @@ func runClusterInfo(_ *engine.Context, c *engine.Call, s *door.Cluster) {
 	line(&b, "cluster_slots_ok", slotCount)
 	line(&b, "cluster_slots_pfail", 0)
 	line(&b, "cluster_slots_fail", 0)
-	line(&b, "cluster_known_nodes", members(s))
+	line(&b, "cluster_known_nodes", s.Members())
 	line(&b, "cluster_size", s.Alive())
 	line(&b, "cluster_current_epoch", len(s.Nodes))
 	line(&b, "cluster_my_epoch", s.Node)
 	line(&b, "cluster_stats_messages_sent", s.Sent)
 	line(&b, "cluster_stats_messages_received", s.Applied+s.Passed)
 	c.Answer(engine.Reply{Kind: engine.Verbatim, Text: b.String()})
-}
-
-// members returns how many nodes were not removed.
-func members(s *door.Cluster) (n int) {
-	for i := range s.Nodes {
-		if !s.Nodes[i].Left {
-			n++
-		}
-	}
-	return n
 }
 
 func runClusterMyID(_ *engine.Context, c *engine.Call, s *door.Cluster) {
@@ -262,7 +252,7 @@ func infoCluster(x *engine.Context, b *strings.Builder) {
 	line(b, "cluster_name", s.Name)
 	line(b, "cluster_id", fmt.Sprintf("%016x", s.ID))
 	line(b, "cluster_node", s.Node)
-	line(b, "cluster_nodes", members(&s))
+	line(b, "cluster_nodes", s.Members())
 	line(b, "cluster_nodes_live", s.Alive())
 	line(b, "cluster_serving", number(s.Serving))
 	line(b, "cluster_quorum", number(s.Quorum))

@@ -3,6 +3,7 @@
 //	engine.Figures ─► server ───┐
 //	engine.Usages  ─► commands ─┼─► registry ─► Handler
 //	engine.Limited ─► users ────┤
+//	engine.Cluster ─► cluster ──┤
 //	health.Reports ─► filters ──┘
 //
 // Nothing is counted here: collectors read, at each scrape, what the engine and the
@@ -49,7 +50,7 @@ func Handler(e *engine.Engine, filters int) http.Handler {
 func newRegistry(e *engine.Engine, filters int) *prometheus.Registry {
 	r := prometheus.NewRegistry()
 	r.MustRegister(
-		&serverCollector{e}, &commandCollector{e}, &filterCollector{e, filters}, &userCollector{e},
+		&serverCollector{e}, &commandCollector{e}, &filterCollector{e, filters}, &userCollector{e}, &clusterCollector{e},
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
 	return r

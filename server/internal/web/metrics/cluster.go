@@ -1,0 +1,71 @@
+package metrics
+
+import (
+	"strconv"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/engine"
+)
+
+// clusterFigure is a metric of the cluster of a server.
+type clusterFigure struct {
+	desc *prometheus.Desc
+	kind prometheus.ValueType
+	of   func(*door.Cluster) float64
+}
+
+var clusterFigures = []clusterFigure{
+	{desc("cluster_quorum", "1 while writes can be acknowledged."), prometheus.GaugeValue, func(c *door.Cluster) float64 { return is(c.Quorum) }},
+	{desc("cluster_serving", "1 while this node serves clients."), prometheus.GaugeValue, func(c *door.Cluster) float64 { return is(c.Serving) }},
+	{desc("cluster_lag_messages", "Messages that other nodes have applied and this one has not."), prometheus.GaugeValue, func(c *door.Cluster) float64 { return float64(c.Lag) }},
+	{desc("cluster_nodes", "Nodes of the cluster, those that are away included."), prometheus.GaugeValue, func(c *door.Cluster) float64 { return float64(c.Members()) }},
+	{desc("cluster_nodes_live", "Nodes that were heard of in the last seconds."), prometheus.GaugeValue, func(c *door.Cluster) float64 { return float64(c.Alive()) }},
+	{desc("cluster_decides", "1 on the node that removes what has expired."), prometheus.GaugeValue, func(c *door.Cluster) float64 { return is(c.Decider == c.Node && c.Node != 0) }},
+	{desc("cluster_problems", "What an operator should look at: INFO cluster has the words."), prometheus.GaugeValue, func(c *door.Cluster) float64 { return float64(len(c.Problems)) }},
+	{desc("cluster_messages_sent_total", "Messages that this node has sent, repeats included."), prometheus.CounterValue, func(c *door.Cluster) float64 { return float64(c.Sent) }},
+	{desc("cluster_messages_repeated_total", "Messages that this node has sent again because no answer came."), prometheus.CounterValue, func(c *door.Cluster) float64 { return float64(c.Repeated) }},
+	{desc("cluster_messages_applied_total", "Messages of all nodes that were applied here."), prometheus.CounterValue, func(c *door.Cluster) float64 { return float64(c.Applied) }},
+	{desc("cluster_messages_passed_total", "Messages that were passed over because they had been applied before."), prometheus.CounterValue, func(c *door.Cluster) float64 { return float64(c.Passed) }},
+}
+
+var (
+	laneApplied = desc("cluster_lane_sequence", "The sequence of a stream up to which it was applied here.", "lane")
+	laneLag     = desc("cluster_lane_lag_messages", "Messages of a stream that other nodes have applied and this one has not.", "lane")
+	nodeUp      = desc("cluster_node_up", "1 for a node that was heard of in the last seconds.", "node", "name")
+)
+
+// clusterCollector collects what a server shows of its cluster: nothing if it has none.
+type clusterCollector struct{ e *engine.Engine }
+
+// Describe implements prometheus.Collector.
+func (c *clusterCollector) Describe(to chan<- *prometheus.Desc) {
+	for i := range clusterFigures {
+		to <- clusterFigures[i].desc
+	}
+	to <- laneApplied
+	to <- laneLag
+	to <- nodeUp
+}
+
+// Collect implements prometheus.Collector.
+func (c *clusterCollector) Collect(to chan<- prometheus.Metric) {
+	s, ok := c.e.Cluster()
+	if !ok {
+		return
+	}
+	for i := range clusterFigures {
+		f := &clusterFigures[i]
+		to <- prometheus.MustNewConstMetric(f.desc, f.kind, f.of(&s))
+	}
+	for _, l := range s.Lanes {
+		to <- prometheus.MustNewConstMetric(laneApplied, prometheus.GaugeValue, float64(l.Applied), valid(l.Name))
+		to <- prometheus.MustNewConstMetric(laneLag, prometheus.GaugeValue, float64(l.Head-min(l.Applied, l.Head)), valid(l.Name))
+	}
+	for i := range s.Nodes {
+		if n := &s.Nodes[i]; !n.Left {
+			to <- prometheus.MustNewConstMetric(nodeUp, prometheus.GaugeValue, is(n.Live), strconv.FormatUint(uint64(n.Number), 10), valid(n.Name))
+		}
+	}
+}

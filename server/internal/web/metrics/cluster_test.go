@@ -1,0 +1,80 @@
+package metrics
+
+import (
+	"errors"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
+
+	"github.com/bloomery/bloomery/server/internal/command"
+	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/door/local"
+	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// fakeCluster is a local door that says it is one of a cluster.
+type fakeCluster struct {
+	*local.Door
+	status door.Cluster
+}
+
+var _ door.Shared = (*fakeCluster)(nil)
+
+func (d *fakeCluster) DoGroup([]*door.Op) error   { return errors.ErrUnsupported }
+func (d *fakeCluster) MaxRecord() int             { return 1 << 20 }
+func (d *fakeCluster) Fresh(uint64, uint32) error { return nil }
+func (d *fakeCluster) FreshNames() error          { return nil }
+func (d *fakeCluster) LaneOf(uint64, uint32) int  { return 1 }
+func (d *fakeCluster) Grace() time.Duration       { return 0 }
+func (d *fakeCluster) Cluster() door.Cluster      { return d.status }
+
+// TestClusterMetrics asks for the metrics of a server of a cluster; one that stands alone
+// has none of them.
+func TestClusterMetrics(t *testing.T) {
+	b := newBench(t, nil, 10)
+	for name := range b.scrape(t) {
+		if strings.HasPrefix(name, "bloomery_cluster") {
+			t.Errorf("a single server has %s", name)
+		}
+	}
+	state := store.New()
+	inner, err := local.Open(local.Config{State: state})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &fakeCluster{Door: inner, status: door.Cluster{
+		ID: 1, Node: 2, Decider: 2, Serving: true, Quorum: true, Lag: 3, Sent: 10, Repeated: 1, Applied: 20, Passed: 2, Problems: []string{"x"},
+		Lanes: []door.LaneStatus{{Name: "CAT", Applied: 7, Head: 7}, {Name: "D1", Applied: 4, Head: 7}},
+		Nodes: []door.NodeStatus{{Number: 1, Name: "a", Live: true}, {Number: 2, Name: "b", Live: true, Self: true}, {Number: 3, Name: "c"}, {Number: 4, Left: true}},
+	}}
+	b.engine = engine.New(engine.Config{
+		Commands: command.All(), State: state, Door: d, Host: b, Clock: func() time.Time { return b.now },
+		MaxMemory: 1 << 30, Settings: engine.NewSettings(engine.RedisBloomDefaults(), ""),
+	})
+	b.handler = Handler(b.engine, 10)
+	got := b.scrape(t)
+	for name, want := range map[string]float64{
+		"bloomery_cluster_quorum": 1, "bloomery_cluster_serving": 1, "bloomery_cluster_lag_messages": 3, "bloomery_cluster_nodes": 3, "bloomery_cluster_nodes_live": 2,
+		"bloomery_cluster_decides": 1, "bloomery_cluster_problems": 1, "bloomery_cluster_messages_sent_total": 10, "bloomery_cluster_messages_repeated_total": 1,
+		"bloomery_cluster_messages_applied_total": 20, "bloomery_cluster_messages_passed_total": 2,
+		`bloomery_cluster_lane_lag_messages{lane="D1"}`: 3, `bloomery_cluster_lane_lag_messages{lane="CAT"}`: 0,
+		`bloomery_cluster_node_up{name="c",node="3"}`: 0, `bloomery_cluster_node_up{name="a",node="1"}`: 1,
+	} {
+		if v, ok := got[name]; !ok || v != want {
+			t.Errorf("%s = %v, %v, want %v", name, v, ok, want)
+		}
+	}
+	w := httptest.NewRecorder()
+	b.handler.ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+	problems, err := promlint.New(w.Body).Lint()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range problems {
+		t.Errorf("%s: %s", p.Metric, p.Text)
+	}
+}
