@@ -82,7 +82,7 @@ var rooms = map[string][]string{
 		"server/internal/command/tdigest", "server/internal/command/filter", "server/internal/command/keys", "server/internal/command/text",
 		"server/internal/command/connection", "server/internal/command/admin", "server/internal/command/acl",
 	},
-	"server/internal/web/metrics":     {"server/internal/engine", "server/internal/health"},
+	"server/internal/web/metrics":     {"server/internal/door", "server/internal/engine", "server/internal/health"},
 	"server/internal/command/gendocs": {"server/internal/command"},
 	"server/internal/web/calc":        {"", "internal/figures", "sizing"},
 	"server/internal/web/teach": {

@@ -1,5 +1,7 @@
 package metrics
 
+// The metrics of a cluster, which a single server does not have.
+
 import (
 	"strconv"
 
