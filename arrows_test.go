@@ -60,6 +60,7 @@ var rooms = map[string][]string{
 	"server/internal/door/local":          {"", "foreign/redisbloom", "server/internal/catalog", "server/internal/door", "server/internal/folder", "server/internal/order", "server/internal/snapshot", "server/internal/store"},
 	"server/internal/door/cluster":        {"", "server/internal/catalog", "server/internal/door", "server/internal/folder", "server/internal/order", "server/internal/snapshot", "server/internal/store"},
 	"server/internal/door/cluster/memlog": {},
+	"server/internal/door/cluster/nats":   {"", "server/internal/door/cluster", "server/internal/folder"},
 	"server/internal/rdb":                 {},
 	"server/internal/glob":                {},
 	"server/internal/acl":                 {"server/internal/glob"},
@@ -92,6 +93,7 @@ var rooms = map[string][]string{
 	"server": {
 		"codec/file", "foreign/redisbloom", "hashing", "internal/memory", "internal/resp",
 		"server/internal/command", "server/internal/engine", "server/internal/door", "server/internal/door/local", "server/internal/store",
+		"server/internal/door/cluster", "server/internal/door/cluster/nats", "server/internal/folder",
 		"server/internal/web", "server/internal/web/metrics",
 	},
 	"cmd/bloomery/internal/lines":  {},
@@ -125,6 +127,7 @@ var roomModules = map[string][]string{
 // docs/adr has the decision for each.
 var keptTo = map[string][]string{
 	"github.com/prometheus": {"server/internal/web/metrics"},
+	"github.com/nats-io":    {"server/internal/door/cluster/nats"},
 }
 
 // forbidden packages of the standard library: a library does not open files,

@@ -1,0 +1,154 @@
+package nats
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"time"
+
+	natsd "github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+)
+
+// embedded is a NATS server in this process, and the connection to it.
+type embedded struct {
+	server *natsd.Server
+	conn   *nats.Conn
+}
+
+// readyIn bounds how long a server may take to listen: it opens its streams first.
+const readyIn = 2 * time.Minute
+
+// start starts a server. With store it is a log node and keeps streams in the
+// folder; without, it passes messages on.
+func start(c *Config, name string, store bool) (*embedded, error) {
+	o, err := options(c, name, store)
+	if err != nil {
+		return nil, err
+	}
+	s, err := natsd.NewServer(o)
+	if err != nil {
+		return nil, fmt.Errorf("cluster: embedded server: %w", err)
+	}
+	logger := &logs{to: c.Log.With("part", "nats")}
+	s.SetLoggerV2(logger, false, false, false)
+	// Start returns early where it fails, and reports why to the log alone.
+	s.Start()
+	ready := false
+	for end := time.Now().Add(readyIn); !ready && !logger.failed() && time.Now().Before(end); {
+		ready = s.ReadyForConnections(100 * time.Millisecond)
+	}
+	if !ready {
+		s.Shutdown()
+		s.WaitForShutdown()
+		return nil, fmt.Errorf("cluster: embedded server at %s: %w", c.Addr, logger.fatal())
+	}
+	conn, err := nats.Connect("", append(connectOptions(c), nats.InProcessServer(s), nats.Token(o.Authorization))...)
+	if err != nil {
+		s.Shutdown()
+		s.WaitForShutdown()
+		return nil, fmt.Errorf("cluster: embedded server: %w", err)
+	}
+	return &embedded{s, conn}, nil
+}
+
+func (e *embedded) close() {
+	e.conn.Close()
+	e.server.Shutdown()
+	e.server.WaitForShutdown()
+}
+
+// options returns the settings of an embedded server.
+func options(c *Config, name string, store bool) (*natsd.Options, error) {
+	host, text, _ := net.SplitHostPort(c.Addr)
+	port, _ := strconv.Atoi(text)
+	o := &natsd.Options{
+		ServerName: name,
+		// A server without a port for clients starts no routes. It is on the
+		// loopback interface, and nobody knows the token.
+		Host: "127.0.0.1", Port: natsd.RANDOM_PORT, Authorization: rand.Text(),
+		NoSigs: true, DisableJetStreamBanner: true,
+		Cluster: natsd.ClusterOpts{Name: c.Cluster, Host: host, Port: port, NoAdvertise: true},
+	}
+	if c.Secret != "" {
+		o.Cluster.Username, o.Cluster.Password = "bloomery", c.Secret
+		o.Cluster.AuthTimeout, o.Cluster.TLSTimeout = 10, 10
+		o.Cluster.TLSConfig = c.TLS
+		if c.TLS == nil {
+			var err error
+			if o.Cluster.TLSConfig, err = secretTLS(c.Secret); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for _, addr := range c.Join {
+		u := &url.URL{Scheme: "nats", Host: addr}
+		if c.Secret != "" {
+			u.User = url.UserPassword(o.Cluster.Username, o.Cluster.Password)
+		}
+		o.Routes = append(o.Routes, u)
+	}
+	if store {
+		o.JetStream = true
+		o.StoreDir = c.Dir
+		o.SyncAlways = true // an acknowledged message is on disk
+		o.JetStreamMaxMemory = 16 << 20
+		o.JetStreamMaxStore = int64(MaxLanes+2) * c.LaneBytes
+		if err := os.MkdirAll(filepath.Join(c.Dir, natsd.JetStreamStoreDir), 0o700); err != nil {
+			return nil, fmt.Errorf("cluster: %w", err)
+		}
+	}
+	return o, nil
+}
+
+// connectOptions are what every connection has, to embedded servers or others.
+func connectOptions(c *Config) []nats.Option {
+	return []nats.Option{
+		nats.Name("bloomery"), nats.MaxReconnects(-1), nats.ReconnectWait(250 * time.Millisecond),
+		nats.PingInterval(5 * time.Second), nats.MaxPingsOutstanding(3), nats.NoEcho(),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { c.Log.Warn("cluster: connection", "error", err) }),
+	}
+}
+
+// logs passes what a server reports on: nothing reaches the standard error.
+type logs struct {
+	to   *slog.Logger
+	mu   sync.Mutex
+	last string // fatal
+}
+
+func (l *logs) Noticef(format string, v ...any) { l.to.Debug(fmt.Sprintf(format, v...)) }
+func (l *logs) Warnf(format string, v ...any)   { l.to.Info(fmt.Sprintf(format, v...)) }
+func (l *logs) Errorf(format string, v ...any)  { l.to.Warn(fmt.Sprintf(format, v...)) }
+func (l *logs) Debugf(string, ...any)           {}
+func (l *logs) Tracef(string, ...any)           {}
+
+// Fatalf notes why the server cannot go on. The process does.
+func (l *logs) Fatalf(format string, v ...any) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.last = fmt.Sprintf(format, v...)
+	l.to.Error(l.last)
+}
+
+func (l *logs) failed() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.last != ""
+}
+
+func (l *logs) fatal() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.last == "" {
+		return errors.New("it does not answer")
+	}
+	return errors.New(l.last)
+}

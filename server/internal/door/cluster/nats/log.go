@@ -1,0 +1,232 @@
+package nats
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	natsd "github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+
+	"github.com/bloomery/bloomery/server/internal/door/cluster"
+	"github.com/bloomery/bloomery/server/internal/folder"
+)
+
+var (
+	_ cluster.Log     = (*Log)(nil)
+	_ cluster.Leaders = (*Log)(nil)
+	_ cluster.Peers   = (*Log)(nil)
+)
+
+// Log is the log of a cluster and the way to its other nodes.
+//
+// Safe for concurrent use.
+type Log struct {
+	config Config
+	lock   io.Closer
+	server *natsd.Server // nil with a NATS cluster of others
+	conn   *nats.Conn
+	js     nats.JetStreamContext
+	name   string // of the embedded server
+	store  bool   // this node keeps streams
+
+	acks  acks
+	ended chan struct{}
+	end   sync.Once
+	wg    sync.WaitGroup
+
+	mu      sync.Mutex
+	lanes   int      // data lanes, 0 until Lanes was called
+	leaders []string // by lane, "" if none is known
+	formed  bool
+	closing bool
+}
+
+// askIn bounds a request to the servers of the streams.
+const askIn = 5 * time.Second
+
+// Open connects this node with the cluster and waits for the stream of the
+// catalogue. The first start of a cluster waits for all log nodes, a later one for
+// a majority. It returns the error of ctx if that ends first.
+func Open(ctx context.Context, c Config) (*Log, error) {
+	c, err := c.complete()
+	if err != nil {
+		return nil, err
+	}
+	l := &Log{config: c, ended: make(chan struct{})}
+	if err := l.takeFolder(); err != nil {
+		return nil, err
+	}
+	if c.URL != "" {
+		err = l.connect()
+	} else {
+		err = l.embed(ctx)
+	}
+	if err == nil {
+		err = l.begin(ctx)
+	}
+	if err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return l, nil
+}
+
+// takeFolder makes the folder and keeps other processes out of it.
+func (l *Log) takeFolder() error {
+	disk, err := folder.OpenDisk(l.config.Dir)
+	if err == nil {
+		l.lock, err = disk.Lock()
+	}
+	if err != nil {
+		return fmt.Errorf("cluster: %w", err)
+	}
+	return nil
+}
+
+// embed starts the server of this node.
+func (l *Log) embed(ctx context.Context) error {
+	node, err := l.settle(ctx)
+	if err != nil {
+		return err
+	}
+	e, err := start(&l.config, node.Server, node.Store)
+	if err != nil {
+		return err
+	}
+	l.server, l.conn, l.name, l.store, l.formed = e.server, e.conn, node.Server, node.Store, node.Formed
+	if !node.Store {
+		return nil
+	}
+	_, err = l.conn.Subscribe(l.subject("hello"), func(m *nats.Msg) {
+		l.mu.Lock()
+		formed := l.formed
+		l.mu.Unlock()
+		_ = m.Respond(greeting{l.config.Addr, formed}.encode())
+	})
+	if err != nil {
+		return fmt.Errorf("cluster: %w", err)
+	}
+	return l.conn.Flush()
+}
+
+// connect uses a NATS cluster that is there already.
+func (l *Log) connect() error {
+	conn, err := nats.Connect(l.config.URL, append(connectOptions(&l.config), nats.Timeout(askIn))...)
+	if err != nil {
+		return fmt.Errorf("cluster: nats %s: %w", redactURL(l.config.URL), err)
+	}
+	l.conn = conn
+	if most := conn.MaxPayload(); most < minPayload {
+		return fmt.Errorf("cluster: nats %s: its max_payload is %d bytes, at least %d are needed", redactURL(l.config.URL), most, minPayload)
+	}
+	l.config.Log.Warn("cluster: writes are as durable as that NATS cluster makes them: set sync_interval: always in its configuration", "nats", redactURL(l.config.URL))
+	return nil
+}
+
+// minPayload is what a NATS cluster must take in a message at least.
+const minPayload = 64 << 10
+
+// begin makes the parts that both ways share, and checks the catalogue's stream.
+func (l *Log) begin(ctx context.Context) error {
+	var err error
+	if l.js, err = l.conn.JetStream(nats.MaxWait(askIn)); err != nil {
+		return fmt.Errorf("cluster: %w", err)
+	}
+	if err := l.acks.begin(l); err != nil {
+		return err
+	}
+	if err := l.ensure(ctx, 0, !l.config.Kept && !l.formed); err != nil {
+		return err
+	}
+	if l.store && !l.formed {
+		if err := keep(l.config.Dir, node{Cluster: l.config.Cluster, Server: l.name, Store: true, Formed: true}); err != nil {
+			return err
+		}
+		l.mu.Lock()
+		l.formed = true
+		l.mu.Unlock()
+	}
+	l.leaders = []string{""}
+	l.spawn(l.watch)
+	return nil
+}
+
+// MaxMessage returns how long a message may be.
+func (l *Log) MaxMessage() int { return int(l.conn.MaxPayload()) }
+
+// Stores reports whether this node keeps streams.
+func (l *Log) Stores() bool { return l.store }
+
+// Close disconnects this node. Tails end, and messages on their way fail.
+func (l *Log) Close() (err error) {
+	l.end.Do(func() {
+		l.mu.Lock()
+		l.closing = true
+		l.mu.Unlock()
+		close(l.ended)
+		if l.conn != nil {
+			l.acks.failAll(errClosed)
+			l.conn.Close()
+		}
+		l.wg.Wait()
+		if l.server != nil {
+			l.server.Shutdown()
+			l.server.WaitForShutdown()
+		}
+		err = l.lock.Close()
+	})
+	return err
+}
+
+var errClosed = errors.New("cluster: the log is closed")
+
+// spawn runs a function that Close waits for. It reports false if the log is
+// closed already.
+func (l *Log) spawn(f func()) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closing {
+		return false
+	}
+	l.wg.Go(f)
+	return true
+}
+
+// subject returns a subject of this cluster.
+func (l *Log) subject(parts ...string) string {
+	return "bloomery." + l.config.Cluster + "." + strings.Join(parts, ".")
+}
+
+// laneName returns what a lane is called: CAT, D1 and so on, W.
+func (l *Log) laneName(lane int) string {
+	l.mu.Lock()
+	n := l.lanes
+	l.mu.Unlock()
+	switch {
+	case lane == 0:
+		return "CAT"
+	case lane == n+1 && n > 0:
+		return "W"
+	}
+	return "D" + strconv.Itoa(lane)
+}
+
+// stream returns the name of a lane's stream.
+func (l *Log) stream(lane int) string { return "bloomery-" + l.config.Cluster + "-" + l.laneName(lane) }
+
+// laneSubject returns the subject that a lane's messages are published to.
+func (l *Log) laneSubject(lane int) string {
+	switch name := l.laneName(lane); name {
+	case "CAT":
+		return l.subject("cat")
+	case "W":
+		return l.subject("w")
+	default:
+		return l.subject("d", name[1:])
+	}
+}

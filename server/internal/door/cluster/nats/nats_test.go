@@ -1,0 +1,299 @@
+package nats
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+const secret = "a secret of the tests, long enough"
+
+// patience bounds what takes seconds on a quiet machine.
+const patience = 90 * time.Second
+
+// freeAddrs returns addresses on this machine that nobody listens on. They are
+// below the ports that systems give to connections.
+func freeAddrs(t *testing.T, n int) []string {
+	var addrs []string
+	for len(addrs) < n {
+		addr := fmt.Sprintf("127.0.0.1:%d", 15000+rand.IntN(15000))
+		l, err := net.Listen("tcp", addr)
+		if err != nil {
+			continue
+		}
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Contains(addrs, addr) {
+			addrs = append(addrs, addr)
+		}
+	}
+	return addrs
+}
+
+func openAll(t *testing.T, configs []Config) []*Log {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	logs := make([]*Log, len(configs))
+	errs := make([]error, len(configs))
+	var wg sync.WaitGroup
+	for i := range configs {
+		wg.Go(func() { logs[i], errs[i] = Open(ctx, configs[i]) })
+	}
+	wg.Wait()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range logs {
+		t.Cleanup(func() { _ = l.Close() })
+	}
+	return logs
+}
+
+// publish sends a message until it is stored.
+func publish(t *testing.T, l *Log, lane int, msg string) {
+	t.Helper()
+	for end := time.Now().Add(patience); ; {
+		done := make(chan error, 1)
+		l.Publish(lane, []byte(msg), func(err error) { done <- err })
+		err := <-done
+		if err == nil {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("publish %s: %v", msg, err)
+		}
+	}
+}
+
+// heard collects what a tail brings.
+type heard struct {
+	mu   sync.Mutex
+	seqs []uint64
+	msgs []string
+}
+
+func (h *heard) took(seq uint64, msg []byte) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.seqs, h.msgs = append(h.seqs, seq), append(h.msgs, string(msg))
+}
+
+// until waits for a sequence.
+func (h *heard) until(t *testing.T, seq uint64) {
+	t.Helper()
+	for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+		h.mu.Lock()
+		n := len(h.seqs)
+		var last uint64
+		if n > 0 {
+			last = h.seqs[n-1]
+		}
+		h.mu.Unlock()
+		if last >= seq {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("the tail is at %d, want %d", last, seq)
+		}
+	}
+}
+
+func tailOf(t *testing.T, l *Log, lane int, from uint64) *heard {
+	t.Helper()
+	h := new(heard)
+	if _, err := l.Tail(lane, from, h.took); err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+func head(t *testing.T, l *Log, lane int) (first, last uint64) {
+	t.Helper()
+	for end := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
+		first, last, err := l.Head(lane)
+		if err == nil {
+			return first, last
+		}
+		if time.Now().After(end) {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestThreeServers is the life of a log on three servers: messages, purge, one
+// server lost, its return, its return without its folder.
+func TestThreeServers(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes 20 seconds, most of them waiting for elections")
+	}
+	dir := t.TempDir()
+	addrs := freeAddrs(t, 3)
+	configs := make([]Config, 3)
+	for i := range configs {
+		configs[i] = Config{Cluster: "test", Addr: addrs[i], Join: addrs, Secret: secret, Dir: filepath.Join(dir, addrs[i]), LaneBytes: 8 << 20}
+	}
+	began := time.Now()
+	logs := openAll(t, configs)
+	for _, l := range logs {
+		if err := l.Lanes(2, true); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Log("formed", time.Since(began).Round(100*time.Millisecond))
+
+	// Every node publishes, every node reads the same.
+	tails := [3]*heard{}
+	for i, l := range logs {
+		tails[i] = tailOf(t, l, 1, 1)
+	}
+	const each = 40
+	var wg sync.WaitGroup
+	for i, l := range logs {
+		wg.Go(func() {
+			for k := range each {
+				publish(t, l, 1, fmt.Sprintf("%d/%d %s", i, k, strings.Repeat("x", k)))
+			}
+		})
+	}
+	wg.Wait()
+	first, last := head(t, logs[0], 1)
+	if first != 1 || last < 3*each {
+		t.Fatalf("head [%d, %d], want [1, at least %d]", first, last, 3*each)
+	}
+	for i := range tails {
+		tails[i].until(t, last)
+		if !slices.Equal(tails[i].msgs, tails[0].msgs) {
+			t.Errorf("node %d has read other messages than node 1", i+1)
+		}
+		if tails[i].seqs[0] != 1 || !slices.IsSorted(tails[i].seqs) || len(tails[i].seqs) != int(last) {
+			t.Errorf("node %d: %d messages from sequence %d, want %d from 1", i+1, len(tails[i].seqs), tails[i].seqs[0], last)
+		}
+	}
+	// The same bytes again are a message of their own: the state finds repeats.
+	publish(t, logs[1], 1, "again")
+	publish(t, logs[1], 1, "again")
+	if _, now := head(t, logs[2], 1); now < last+2 {
+		t.Errorf("head %d after two messages, want at least %d", now, last+2)
+	}
+	// Other lanes are empty, and lanes that were not asked for do not exist.
+	if first, last := head(t, logs[0], 3); first != 1 || last != 0 {
+		t.Errorf("head of an empty lane [%d, %d], want [1, 0]", first, last)
+	}
+	// What is purged is skipped.
+	if err := logs[2].Purge(1, 50); err != nil {
+		t.Fatal(err)
+	}
+	if first, _ := head(t, logs[0], 1); first != 50 {
+		t.Errorf("first sequence %d after a purge, want 50", first)
+	}
+	late := tailOf(t, logs[0], 1, 10)
+	late.until(t, last)
+	if late.seqs[0] != 50 {
+		t.Errorf("a tail from a purged sequence begins at %d, want 50", late.seqs[0])
+	}
+	testPeers(t, logs)
+
+	// The leader of a lane goes; the others go on.
+	gone := slices.IndexFunc(logs, func(l *Log) bool { return l.server.JetStreamIsStreamLeader(globalAccount, l.stream(1)) })
+	if gone < 0 {
+		gone = 0
+	}
+	if err := logs[gone].Close(); err != nil {
+		t.Fatal(err)
+	}
+	began = time.Now()
+	others := slices.Delete(slices.Clone(logs), gone, gone+1)
+	for k := range each {
+		publish(t, others[k%2], 1, fmt.Sprintf("without/%d", k))
+	}
+	t.Log("writes went on after", time.Since(began).Round(100*time.Millisecond))
+	_, last = head(t, others[0], 1)
+	for i, h := range tails {
+		if i != gone {
+			h.until(t, last)
+		}
+	}
+	// It returns with its folder, and reads what it missed.
+	began = time.Now()
+	configs[gone].Kept = true
+	back := openAll(t, configs[gone:gone+1])[0]
+	if err := back.Lanes(2, false); err != nil {
+		t.Fatal(err)
+	}
+	missed := tailOf(t, back, 1, tails[gone].seqs[len(tails[gone].seqs)-1]+1)
+	missed.until(t, last)
+	t.Log("returned after", time.Since(began).Round(100*time.Millisecond))
+	if !back.Stores() {
+		t.Error("a log node that returned with its folder keeps no log")
+	}
+	// Nobody else may use its folder meanwhile.
+	if l, err := Open(t.Context(), configs[gone]); err == nil || !strings.Contains(err.Error(), "in use") {
+		t.Errorf("a folder that is in use: %v, %v", l, err)
+	}
+	// A stream that is missing is an alarm where there is data.
+	if err := back.Lanes(4, false); !errors.Is(err, errStream) {
+		t.Errorf("missing streams: error %v, want %v", err, errStream)
+	}
+	// Without its folder it must not vote again: it joins as a node without a log.
+	if err := back.Close(); err != nil {
+		t.Fatal(err)
+	}
+	wiped := configs[gone]
+	wiped.Dir, wiped.Kept = filepath.Join(dir, "new"), false
+	fresh := openAll(t, []Config{wiped})[0]
+	if fresh.Stores() {
+		t.Error("a log node that lost its folder keeps a log again")
+	}
+	if err := fresh.Lanes(2, false); err != nil {
+		t.Fatal(err)
+	}
+	publish(t, fresh, 1, "from a node without a log")
+	_, last = head(t, others[0], 1)
+	tailOf(t, fresh, 1, last).until(t, last)
+}
+
+// testPeers asks nodes and announces.
+func testPeers(t *testing.T, logs []*Log) {
+	t.Helper()
+	beats := make(chan string, 1)
+	stop, err := logs[1].Serve(2, func(b []byte) { beats <- string(b) }, func(q []byte) []byte { return bytes.ToUpper(q) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stop()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	for {
+		answer, err := logs[0].Ask(ctx, 2, []byte("question"))
+		if err == nil {
+			if string(answer) != "QUESTION" {
+				t.Errorf("answer %q, want QUESTION", answer)
+			}
+			break
+		}
+		if ctx.Err() != nil {
+			t.Fatal(err)
+		}
+	}
+	logs[2].Announce([]byte("beat"))
+	if got := <-beats; got != "beat" {
+		t.Errorf("heartbeat %q, want beat", got)
+	}
+	short, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	if _, err := logs[0].Ask(short, 77, nil); err == nil {
+		t.Error("a node that is not there has answered")
+	}
+}
