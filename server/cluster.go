@@ -17,26 +17,31 @@ type Cluster struct {
 	// Name is that of the cluster, the same on all of its servers: letters, digits,
 	// - and _. It must be set.
 	Name string
-	// Join lists the addresses, as in Addr, of other servers of the cluster. A
-	// server that is told none makes a new cluster, or goes on with the one in its
-	// folder.
+	// Join lists the log nodes, the servers that keep the streams: three or five, by
+	// their Addr, in the same order everywhere. A server whose Addr is among them is
+	// one. The first start of a cluster waits for all of them, a later one for most.
 	Join []string
 	// Addr is where other servers of the cluster connect, HOST:PORT. The default is
-	// 127.0.0.1:6380. Other machines reach it only with Secret and TLS.
+	// 127.0.0.1:6380. Beyond this machine it needs SecretFile.
 	Addr string
 	// Announce is the HOST:PORT that clients are told to reach this server at
 	// (CLUSTER SLOTS). The default is the first address of Config.Addr, with the host
 	// of Addr if that is for all of them.
 	Announce string
-	// SecretFile is a file with a secret that all servers of the cluster know.
+	// SecretFile is a file with a secret that all servers of the cluster know, 32
+	// random characters at least. Connections between them have TLS then.
 	SecretFile string
 	// TLSCert, TLSKey and TLSCA are the files of the certificate for connections
 	// between servers, of its private key, and of the authority that has signed those
-	// of all of them, in PEM form.
+	// of all of them, in PEM form. Without them certificates are derived from the
+	// secret.
 	TLSCert, TLSKey, TLSCA string
 	// Lanes is how many streams carry the contents of filters, 1 to 64. The first
 	// server of a cluster decides it for good. The default is 8.
 	Lanes int
+	// LaneSize bounds a stream, in bytes: one that is full refuses writes until
+	// snapshots have made room. The default is 1 GiB.
+	LaneSize int64
 	// NATS is the URL of a NATS cluster with JetStream that keeps the streams; ""
 	// means that the servers keep them.
 	NATS string
@@ -54,6 +59,8 @@ const (
 	maxLanes              = 64
 	defaultClusterAddr    = "127.0.0.1:6380"
 	defaultClusterTimeout = 15 * time.Second
+	defaultLaneSize       = 1 << 30
+	minLaneSize           = 16 << 20
 	protocolOn            = "on"
 	protocolOff           = "off"
 )
@@ -67,6 +74,7 @@ func (c *Config) completeCluster() error {
 	own := *c.Cluster
 	setDefault(&own.Addr, defaultClusterAddr)
 	setDefault(&own.Lanes, defaultLanes)
+	setDefault(&own.LaneSize, defaultLaneSize)
 	setDefault(&own.Timeout, defaultClusterTimeout)
 	setDefault(&own.Protocol, protocolOn)
 	if own.Name == "" {
@@ -91,6 +99,9 @@ func (c *Cluster) check() error {
 	if c.Lanes < 1 || c.Lanes > maxLanes {
 		return fmt.Errorf("server: lanes: %d is not in the range [1, %d]", c.Lanes, maxLanes)
 	}
+	if c.LaneSize < minLaneSize {
+		return fmt.Errorf("server: lane-size: %s is too little: at least %s is needed", formatBytes(c.LaneSize), formatBytes(minLaneSize))
+	}
 	if c.Timeout < 0 {
 		return fmt.Errorf("server: cluster-timeout: %v is negative", c.Timeout)
 	}
@@ -114,8 +125,27 @@ func (c *Cluster) check() error {
 	if !secure && (c.TLSCert != "" || c.TLSKey != "" || c.TLSCA != "") {
 		return errors.New("server: cluster-tls-cert, cluster-tls-key and cluster-tls-ca belong together: set all of them")
 	}
-	if c.NATS == "" && !isLoopback(c.Addr) && (!secure || c.SecretFile == "") {
-		return fmt.Errorf("server: cluster-addr: %s can be reached by other machines: that needs cluster-secret-file, cluster-tls-cert, cluster-tls-key and cluster-tls-ca", c.Addr)
+	if secure && c.SecretFile == "" {
+		return errors.New("server: cluster-tls-cert needs cluster-secret-file")
+	}
+	return c.checkLog()
+}
+
+// checkLog reports what is wrong with where the streams are.
+func (c *Cluster) checkLog() error {
+	if c.NATS != "" {
+		if len(c.Join) > 0 {
+			return errors.New("server: nats and join: the streams are on that NATS cluster, or on the servers of join: give one of them")
+		}
+		return nil
+	}
+	if n := len(c.Join); n != 3 && n != 5 {
+		return fmt.Errorf("server: join: %d addresses: the streams are kept on 3 or 5 servers", n)
+	}
+	for _, addr := range append([]string{c.Addr}, c.Join...) {
+		if !isLoopback(addr) && c.SecretFile == "" {
+			return fmt.Errorf("server: %s can be reached by other machines: that needs cluster-secret-file", addr)
+		}
 	}
 	return nil
 }

@@ -4,9 +4,19 @@ package server
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
 
 	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/door/cluster"
+	"github.com/bloomery/bloomery/server/internal/door/cluster/nats"
+	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -16,26 +26,102 @@ type keptDoor interface {
 	door.Keeper
 }
 
-// clusterDoor is the door of a server in a cluster. It is opened before there is an
-// engine, and started when there is one.
-type clusterDoor interface {
-	door.Shared
-	door.Keeper
-	// Start joins the cluster and returns when this server has all that there was.
-	// Nothing is served before. The door applies groups through alone, which keeps
-	// all others from looking meanwhile.
-	Start(ctx context.Context, alone func(func())) error
-	// Failed is closed when the server cannot go on: it was removed from the
-	// cluster, or its data is damaged. Serving returns why.
-	Failed() <-chan struct{}
-	Serving() error
+// clusterDoor is the door of a server in a cluster, and the streams behind it. It is
+// opened before there is an engine, and started when there is one.
+type clusterDoor struct {
+	*cluster.Door
+	log *nats.Log
 }
 
-// errNoCluster is what a server answers that was built without clusters.
-var errNoCluster = errors.New("server: cluster: this build cannot take part in a cluster")
+// Close closes the door, then what it stands on.
+func (d clusterDoor) Close() error { return errors.Join(d.Door.Close(), d.log.Close()) }
 
 // openCluster opens the door of a server whose clients reach it at announce, and
-// fills state with what its folder holds. It talks to nobody.
-func openCluster(_ *Config, _ *store.State, _ string) (clusterDoor, error) {
-	return nil, errNoCluster
+// fills state with what its folder holds. It waits for the stream of the catalogue.
+// headroom returns how many bytes this server may still take; it is called once the
+// door was started.
+func openCluster(ctx context.Context, c *Config, state *store.State, announce string, headroom func() uint64) (*clusterDoor, error) {
+	own := c.Cluster
+	nc := nats.Config{
+		Cluster: own.Name, Join: own.Join, URL: own.NATS, Dir: filepath.Join(c.Dir, "log"), LaneBytes: own.LaneSize, Log: c.Log,
+	}
+	name := announce
+	if own.NATS == "" {
+		nc.Addr, name = own.Addr, own.Addr
+	}
+	files, err := folder.OpenDisk(c.Dir)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(filepath.Join(c.Dir, folder.Manifest)); err == nil {
+		nc.Kept = true
+	}
+	if nc.Secret, err = readSecret(own.SecretFile); err != nil {
+		return nil, err
+	}
+	if nc.TLS, err = own.loadTLS(); err != nil {
+		return nil, err
+	}
+	log, err := nats.Open(ctx, nc)
+	if err != nil {
+		return nil, fmt.Errorf("server: %w", err)
+	}
+	dc := cluster.Config{
+		State: state, Files: files, Log: log, Peers: log, Cluster: own.Name, Name: name, Addr: announce, Lanes: own.Lanes,
+		MaxMessage: log.MaxMessage(), Timeout: own.Timeout, Headroom: headroom, Clock: c.Now, Slog: c.Log,
+	}
+	if own.NATS == "" {
+		dc.Leads = log.Leads
+	}
+	d, err := cluster.Open(dc)
+	if err != nil {
+		return nil, errors.Join(err, log.Close())
+	}
+	return &clusterDoor{d, log}, nil
+}
+
+// readSecret reads the secret of a cluster, "" if there is no file of it.
+func readSecret(name string) (string, error) {
+	if name == "" {
+		return "", nil
+	}
+	info, err := os.Stat(name)
+	if err != nil {
+		return "", fmt.Errorf("server: cluster-secret-file: %w", err)
+	}
+	if mode := info.Mode().Perm(); mode&0o077 != 0 && runtime.GOOS != "windows" {
+		return "", fmt.Errorf("server: cluster-secret-file: %s has mode %04o, which lets others read it: chmod 600 %s", name, mode, name)
+	}
+	b, err := os.ReadFile(name)
+	if err != nil {
+		return "", fmt.Errorf("server: cluster-secret-file: %w", err)
+	}
+	text := strings.TrimSpace(string(b))
+	if text == "" {
+		return "", fmt.Errorf("server: cluster-secret-file: %s is empty", name)
+	}
+	return text, nil
+}
+
+// loadTLS reads the certificates of a cluster, nil if there are none.
+func (c *Cluster) loadTLS() (*tls.Config, error) {
+	if c.TLSCert == "" {
+		return nil, nil
+	}
+	pair, err := tls.LoadX509KeyPair(c.TLSCert, c.TLSKey)
+	if err != nil {
+		return nil, fmt.Errorf("server: cluster-tls-cert %s, cluster-tls-key %s: %w", c.TLSCert, c.TLSKey, err)
+	}
+	authority, err := os.ReadFile(c.TLSCA)
+	if err != nil {
+		return nil, fmt.Errorf("server: cluster-tls-ca: %w", err)
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(authority) {
+		return nil, fmt.Errorf("server: cluster-tls-ca: %s: there is no certificate in PEM form", c.TLSCA)
+	}
+	return &tls.Config{
+		MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{pair},
+		RootCAs: pool, ClientCAs: pool, ClientAuth: tls.RequireAndVerifyClientCert,
+	}, nil
 }

@@ -10,7 +10,7 @@ import (
 
 // TestClusterConfig asks what is wrong with configurations of a cluster.
 func TestClusterConfig(t *testing.T) {
-	base := server.Cluster{Name: "c1"}
+	base := server.Cluster{Name: "c1", Join: []string{"127.0.0.1:1", "localhost:2", "[::1]:3"}}
 	with := func(change func(*server.Cluster)) *server.Cluster {
 		c := base
 		change(&c)
@@ -18,6 +18,7 @@ func TestClusterConfig(t *testing.T) {
 	}
 	secured := func(c *server.Cluster) {
 		c.Addr, c.SecretFile, c.TLSCert, c.TLSKey, c.TLSCA = "10.0.0.1:6380", "secret", "cert", "key", "ca"
+		c.Join = []string{"10.0.0.1:6380", "10.0.0.2:6380", "10.0.0.3:6380"}
 	}
 	for name, tt := range map[string]struct {
 		cluster *server.Cluster
@@ -26,10 +27,14 @@ func TestClusterConfig(t *testing.T) {
 		"none":          {nil, ""},
 		"nothing set":   {&server.Cluster{}, ""},
 		"one":           {&base, ""},
-		"defaults":      {&server.Cluster{Addr: "127.0.0.1:6380", Lanes: 8, Timeout: 15 * time.Second, Protocol: "on"}, ""},
-		"three":         {with(func(c *server.Cluster) { c.Join = []string{"127.0.0.1:1", "localhost:2", "[::1]:3"} }), ""},
+		"defaults":      {&server.Cluster{Addr: "127.0.0.1:6380", Lanes: 8, LaneSize: 1 << 30, Timeout: 15 * time.Second, Protocol: "on"}, ""},
+		"alone":         {with(func(c *server.Cluster) { c.Join = nil }), "3 or 5"},
+		"two":           {with(func(c *server.Cluster) { c.Join = c.Join[:2] }), "3 or 5"},
 		"secured":       {with(secured), ""},
-		"elsewhere":     {with(func(c *server.Cluster) { c.NATS, c.Addr = "nats://n:4222", "10.0.0.1:6380" }), ""},
+		"secret alone":  {with(func(c *server.Cluster) { secured(c); c.TLSCert, c.TLSKey, c.TLSCA = "", "", "" }), ""},
+		"elsewhere":     {with(func(c *server.Cluster) { c.NATS, c.Addr, c.Join = "nats://n:4222", "10.0.0.1:6380", nil }), ""},
+		"nats and join": {with(func(c *server.Cluster) { c.NATS = "nats://n:4222" }), "give one of them"},
+		"small lanes":   {with(func(c *server.Cluster) { c.LaneSize = 1 << 20 }), "lane-size"},
 		"no name":       {&server.Cluster{Join: []string{"127.0.0.1:1"}}, "name of a cluster"},
 		"nats alone":    {&server.Cluster{NATS: "nats://n:4222"}, "name of a cluster"},
 		"blank":         {&server.Cluster{Name: "a b"}, "letters, digits"},
@@ -45,6 +50,7 @@ func TestClusterConfig(t *testing.T) {
 		"open":          {with(func(c *server.Cluster) { c.Addr = "10.0.0.1:6380" }), "needs cluster-secret-file"},
 		"all addresses": {with(func(c *server.Cluster) { c.Addr = ":6380" }), "needs cluster-secret-file"},
 		"no secret":     {with(func(c *server.Cluster) { secured(c); c.SecretFile = "" }), "needs cluster-secret-file"},
+		"far node":      {with(func(c *server.Cluster) { c.Join = []string{"127.0.0.1:1", "127.0.0.1:2", "10.0.0.3:6380"} }), "needs cluster-secret-file"},
 	} {
 		err := server.Config{Dir: "data", Cluster: tt.cluster}.Check()
 		switch {

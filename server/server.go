@@ -37,7 +37,7 @@ type Server struct {
 	engine    *engine.Engine
 	state     *store.State
 	door      keptDoor
-	shared    clusterDoor // the door, if it is that of a cluster
+	shared    *clusterDoor // the door, if it is that of a cluster
 	listeners []listener
 	started   time.Time
 	buffers   bufferPool
@@ -157,7 +157,7 @@ func (s *Server) complete(ctx context.Context) error {
 // addresses first: it announces them.
 func (s *Server) openAll(ctx context.Context) (err error) {
 	if s.config.Cluster != nil {
-		return s.openShared()
+		return s.openShared(ctx)
 	}
 	d, err := openDoor(&s.config, s.state, ctx.Err)
 	if err != nil {
@@ -170,11 +170,12 @@ func (s *Server) openAll(ctx context.Context) (err error) {
 	return nil
 }
 
-func (s *Server) openShared() (err error) {
+func (s *Server) openShared(ctx context.Context) (err error) {
 	if s.listeners, err = s.config.listenAll(); err != nil {
 		return err
 	}
-	if s.shared, err = openCluster(&s.config, s.state, s.config.announced(s.listeners)); err != nil {
+	headroom := func() uint64 { return s.engine.Budget.Left() }
+	if s.shared, err = openCluster(ctx, &s.config, s.state, s.config.announced(s.listeners), headroom); err != nil {
 		s.closeListeners()
 		return err
 	}

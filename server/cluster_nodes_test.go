@@ -1,0 +1,165 @@
+package server_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/bloomery/bloomery/server"
+)
+
+// clusterPatience bounds what takes seconds on a quiet machine.
+const clusterPatience = 2 * time.Minute
+
+// startCluster runs three servers of a new cluster until the test ends, and returns
+// their addresses.
+func startCluster(t *testing.T, change func(*server.Config)) []string {
+	t.Helper()
+	join := freePorts(t, 3)
+	dir := t.TempDir()
+	ctx, cancel := context.WithTimeout(t.Context(), clusterPatience)
+	defer cancel()
+	servers := make([]*server.Server, len(join))
+	errs := make([]error, len(join))
+	var wg sync.WaitGroup
+	for i := range join {
+		c := server.Config{
+			Addr: []string{"127.0.0.1:0"}, Dir: filepath.Join(dir, fmt.Sprint(i)),
+			Cluster: &server.Cluster{Name: "test", Join: join, Addr: join[i], Lanes: 2, LaneSize: 64 << 20},
+		}
+		if change != nil {
+			change(&c)
+		}
+		wg.Go(func() { servers[i], errs[i] = server.NewContext(ctx, c) })
+	}
+	wg.Wait()
+	addrs := make([]string, len(join))
+	for i, s := range servers {
+		if s == nil {
+			continue
+		}
+		addrs[i] = s.Addr().String()
+		serving, stop := context.WithCancel(context.Background())
+		done := make(chan error, 1)
+		go func() { done <- s.Serve(serving) }()
+		t.Cleanup(func() {
+			stop()
+			if err := <-done; err != nil {
+				t.Errorf("Serve: %v", err)
+			}
+		})
+	}
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+	return addrs
+}
+
+// freePorts returns addresses on this machine that nobody listens on. They are below
+// the ports that systems give to connections.
+func freePorts(t *testing.T, n int) (addrs []string) {
+	t.Helper()
+	for len(addrs) < n {
+		addr := fmt.Sprintf("127.0.0.1:%d", 15000+rand.IntN(15000))
+		l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", addr)
+		if err != nil || slices.Contains(addrs, addr) {
+			continue
+		}
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+		addrs = append(addrs, addr)
+	}
+	return addrs
+}
+
+// differs are the groups of recordings that a cluster answers in another way, and why.
+// Their contents are compared between the nodes all the same.
+var differs = map[string]string{
+	"topk-multi-1": "a transaction that makes a key and then writes to it is refused",
+	"td-multi-1":   "a transaction that makes a key and then writes to it is refused",
+	"td-merge-1":   "TDIGEST.MERGE does not compress its sources",
+	"td-merge-4":   "TDIGEST.MERGE does not compress its sources",
+}
+
+// TestClusterRecordings replays what RedisBloom answered, group by group, on the
+// nodes of a cluster in turn. At the end of each group all nodes hold the same.
+func TestClusterRecordings(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a cluster takes 10 seconds to start")
+	}
+	t.Parallel()
+	addrs := startCluster(t, nil)
+	for _, path := range []string{"testdata/redisbloom.jsonl", "../foreign/redisbloom/testdata/sketches.jsonl"} {
+		for i, group := range recordings(t, path) {
+			at := i % len(addrs)
+			name := fmt.Sprintf("node%d/RESP%d/%s", at+1, group[0].Proto, group[0].Group)
+			t.Run(name, func(t *testing.T) { replayAt(t, addrs, at, group) })
+		}
+	}
+}
+
+func replayAt(t *testing.T, addrs []string, at int, group []recorded) {
+	t.Helper()
+	c := dial(t, addrs[at])
+	c.expect("+OK\r\n", "FLUSHALL")
+	if group[0].Proto == 3 {
+		c.do("HELLO", "3")
+	}
+	var all []byte
+	for _, r := range group {
+		all = append(all, request(r.Args...)...)
+	}
+	if _, err := c.nc.Write(all); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range group {
+		if got := c.reply(); differs[r.Group] == "" {
+			compare(t, r, got)
+		}
+	}
+	sameEverywhere(t, addrs)
+}
+
+// sameEverywhere waits until all nodes have the same names with the same contents.
+func sameEverywhere(t *testing.T, addrs []string) {
+	t.Helper()
+	for end := time.Now().Add(clusterPatience); ; time.Sleep(10 * time.Millisecond) {
+		first := contents(t, addrs[0])
+		differs := slices.IndexFunc(addrs[1:], func(addr string) bool { return contents(t, addr) != first })
+		if differs < 0 {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("node %d differs from node 1", differs+2)
+		}
+	}
+}
+
+// contents returns the dumps of all keys of a node.
+func contents(t *testing.T, addr string) string {
+	t.Helper()
+	c := dial(t, addr)
+	defer func() { _ = c.nc.Close() }()
+	lines := strings.Split(c.do("KEYS", "*"), "\r\n")
+	var names []string
+	for i, l := range lines {
+		if strings.HasPrefix(l, "$") {
+			names = append(names, lines[i+1])
+		}
+	}
+	slices.Sort(names)
+	var b strings.Builder
+	for _, name := range names {
+		fmt.Fprintf(&b, "%q %q\n", name, c.do("DUMP", name))
+	}
+	return b.String()
+}
