@@ -21,7 +21,7 @@ DESTDIR ?=
 SHARE    = $(DESTDIR)$(PREFIX)/share
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test check unit race purego tiers cross cross-vet narrow golden fuzz fuzz-short lint fmt generate clean-tree bench bench-compare bench-peers bench-lookups bench-hashes bench-cli bench-server clients rules redis-cli bench-test mutants scale soak gate chaos-debug ui screenshots bench-door promises install uninstall packages package-test reproduce
+.PHONY: help run cluster torture build test check unit race purego tiers cross cross-vet narrow golden fuzz fuzz-short lint fmt generate clean-tree bench bench-compare bench-peers bench-lookups bench-hashes bench-cli bench-server clients rules redis-cli bench-test mutants scale soak gate chaos-debug ui screenshots bench-door promises install uninstall packages package-test reproduce
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -30,6 +30,10 @@ run: ## start the server: RESP on 127.0.0.1:6379, the page on http://127.0.0.1:8
 	@echo "compiling bloomery; the first time this takes a minute"
 	@go build -o bin/bloomery ./cmd/bloomery
 	@scripts/run bin/bloomery serve
+
+cluster: ## start three nodes of a cluster on this machine: clients on 127.0.0.1:7001 to 7003, Ctrl-C ends all
+	@go build -o bin/bloomery ./cmd/bloomery
+	@scripts/run scripts/cluster bin/bloomery cluster-data
 
 build: ## build the program to bin/bloomery
 	go build -trimpath -o bin/bloomery ./cmd/bloomery
@@ -206,6 +210,13 @@ soak: ## rates measured exactly; power cuts, kills, chaos, memory and replays at
 	go test ./server/internal/door/local -count=1 -run TestPowerCuts -cuts 200000 -timeout 30m
 	go test ./server/internal/command -count=1 -run 'TestReplay$$' -steps 100000 -seeds 20 -timeout 60m
 	go test ./server/internal/health -count=1 -run 'TestWindowsRarelySurprise|TestSkewRarelySurprises|TestLuck|TestNoAlarmOnRandomLoad' -alarms 20 -timeout 60m -v
+
+# ROUNDS is how many faults `make torture` makes, FAULTS what they are.
+ROUNDS ?= 100
+FAULTS ?= kill,pause,kill,kill-two,kill,kill-all
+
+torture: ## kill, pause and restart the nodes of a cluster under load, ROUNDS=100 times (long)
+	go test ./cmd/bloomery -count=1 -run 'TestCluster$$' -cluster-rounds $(ROUNDS) -cluster-faults $(FAULTS) -timeout 24h -v
 
 bench-door: ## measure log, snapshots, start and replay, writes docs/benchmarks-durability.md
 	cd bench && go run ./cmd/server -durability -rounds 5 -out ../docs/benchmarks-durability.md

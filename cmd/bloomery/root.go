@@ -49,7 +49,7 @@ func newRoot() *cobra.Command {
 	addGroup(root, "ask", "Look into filters:", newCount(), newWhich(), newInspect(), newDiff())
 	addGroup(root, "make", "Make and change filters:", newCreate(), newAdd(), newRemove(), newMerge(), newIntersect(), newPatch(),
 		newFold(), newGrow(), newNoise(), newConvert())
-	addGroup(root, "server", "Around a server:", newLoad(), newPing(), newTop(), newConfig(), newDoctor(), newBackup(), newPage())
+	addGroup(root, "server", "Around a server:", newLoad(), newPing(), newTop(), newCluster(), newConfig(), newDoctor(), newBackup(), newPage())
 	root.AddCommand(newBench(), newMan(), newVersion())
 	strict(root)
 	completeAll(root)

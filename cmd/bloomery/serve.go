@@ -60,6 +60,10 @@ and unix sockets have none. On SIGHUP the server reads certificates, secret keys
 and users again: all of them or, if one file is wrong, none. The log names the
 file.
 
+With --cluster the server is a node of a cluster: several servers with one set
+of keys, each of which takes any client. --join lists the three or five nodes
+that keep the log; bloomery cluster --help has the commands that start one.
+
 SIGTERM and SIGINT (Ctrl-C) end the server: clients get the replies to what they
 sent, the data is closed, and the exit code is 0. A second signal ends it at
 once.`,

@@ -1,0 +1,274 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bloomery/bloomery/internal/resp"
+)
+
+func newCluster() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "cluster COMMAND",
+		Short: "Show the state of a cluster, make a secret for one",
+		Long: `cluster shows how a cluster of servers is doing. A cluster has one set of keys
+on all its servers, its nodes; every node takes every client. A write is
+answered when it is on the disks of most of the log nodes and applied at the
+node that answers.
+
+bloomery serve --cluster starts a node; docs/operations.md has the whole
+procedure:
+
+  bloomery cluster secret > secret; chmod 600 secret
+  bloomery serve --cluster NAME --cluster-secret-file secret \
+    --join A:6380,B:6380,C:6380 --cluster-addr A:6380
+
+on the machines A, B and C, each with its own --cluster-addr. A fourth node
+has the same --join and its own --cluster-addr, which is not in it.`,
+		Example: `  bloomery cluster status
+  bloomery cluster status --addr 10.0.0.2:6379
+  bloomery cluster secret > /etc/bloomery/secret`,
+		SuggestionsMinimumDistance: 2,
+
+		Args: unknownCommand,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newClusterStatus(), newClusterSecret())
+	return cmd
+}
+
+func newClusterSecret() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "secret",
+		Short: "Print a new secret for the nodes of a cluster",
+		Long: `secret prints 52 random characters for --cluster-secret-file. All nodes of a
+cluster have the same file, which nobody but its owner may read (mode 0600).
+Who knows it can join the cluster, read all data and change it. Connections
+between nodes have TLS whose keys are derived from it.`,
+		Example: `  (umask 077; bloomery cluster secret > secret)`,
+		Args:    between(0, 0, "no arguments"),
+	}
+	newShell(cmd, func(_ context.Context, s *shell, _ []string) error {
+		secret := rand.Text() + rand.Text()
+		if s.asJSON {
+			return s.print(map[string]string{"secret": secret})
+		}
+		_, err := fmt.Fprintln(s.out, secret)
+		return err
+	})
+	return cmd
+}
+
+func newClusterStatus() *cobra.Command {
+	var o connectFlags
+	cmd := &cobra.Command{
+		Use:   "status [--addr HOST:PORT]",
+		Short: "Show the nodes and lanes of a cluster",
+		Long: `status asks a node how its cluster is doing and prints the nodes and the
+lanes, which are the streams that carry the writes: CAT has the names, D1 and
+those after it the contents of filters, W those that are on every node.
+
+lag is how many messages other nodes have applied and this one has not. head
+is the last message of a lane, as far as the node knows.
+
+Exit codes: 0 all is well, 1 something is not: the node or its cluster takes
+no writes, a node is down, or the node reports a problem; 2 the node does not
+answer, or is not in a cluster.`,
+		Example: `  bloomery cluster status
+  bloomery cluster status --addr 10.0.0.2:6379 --json`,
+		Args: between(0, 0, "no arguments"),
+	}
+	newShell(cmd, func(ctx context.Context, s *shell, _ []string) error { return runClusterStatus(ctx, s, &o) })
+	o.bind(cmd.Flags(), "127.0.0.1:6379", "`ADDRESS` of a node: HOST:PORT, tls:HOST:PORT or unix:PATH")
+	return cmd
+}
+
+// clusterJSON is what cluster status prints with --json.
+type clusterJSON struct {
+	Name     string            `json:"name"`
+	ID       string            `json:"id"`
+	Node     int               `json:"node"`
+	Serving  bool              `json:"serving"`
+	Quorum   bool              `json:"quorum"`
+	Lag      int               `json:"lag"`
+	Decider  int               `json:"decider"`
+	Size     int               `json:"size"`
+	Live     int               `json:"live"`
+	Nodes    []clusterNodeJSON `json:"nodes,omitempty"`
+	Lanes    []clusterLaneJSON `json:"lanes"`
+	Problems []string          `json:"problems,omitempty"`
+}
+
+type clusterNodeJSON struct {
+	Number int    `json:"number"`
+	Addr   string `json:"addr"`
+	Live   bool   `json:"live"`
+	Self   bool   `json:"self"`
+}
+
+type clusterLaneJSON struct {
+	Name    string `json:"name"`
+	Applied int    `json:"applied"`
+	Head    int    `json:"head"`
+	Leader  string `json:"leader"`
+}
+
+func runClusterStatus(ctx context.Context, s *shell, o *connectFlags) error {
+	limit, cancel := context.WithTimeout(ctx, dialTimeout)
+	defer cancel()
+	nc, err := o.dial(limit)
+	if err != nil {
+		return err
+	}
+	defer nc.Close() //nolint:errcheck // the answer is there, or an error
+	defer context.AfterFunc(limit, func() { _ = nc.Close() })()
+	r := bufio.NewReader(nc)
+	if auth := o.auth(s.lookup); auth != nil {
+		if _, err := askText(nc, r, auth...); err != nil {
+			return about(o.addr, err)
+		}
+	}
+	info, err := askText(nc, r, "INFO", "cluster")
+	if err != nil {
+		return about(o.addr, err)
+	}
+	c := parseClusterInfo(info)
+	if c.Name == "" {
+		return hinted{fmt.Errorf("%s: this server is not in a cluster", o.addr), "bloomery serve --cluster NAME starts a node of one"}
+	}
+	// A node that hides its cluster from clients lists no nodes.
+	if nodes, err := askText(nc, r, "CLUSTER", "NODES"); err == nil {
+		c.Nodes = parseClusterNodes(nodes)
+	}
+	if s.asJSON {
+		err = s.print(c)
+	} else {
+		err = c.write(s)
+	}
+	if err == nil && (!c.Serving || !c.Quorum || c.Live < c.Size || len(c.Problems) > 0) {
+		err = errNo
+	}
+	return err
+}
+
+// askText sends a command and returns its reply, which is a text. An error that the
+// server replies is an error.
+func askText(nc net.Conn, r *bufio.Reader, command ...string) (string, error) {
+	var reply resp.Reply
+	if err := ask(nc, r, &reply, command...); err != nil {
+		return "", networkCause(err)
+	}
+	if reply.Type == '-' {
+		return "", fmt.Errorf("%s: the server replied: %s", command[0], reply.Text)
+	}
+	return string(reply.Text), nil
+}
+
+// parseClusterInfo reads the section cluster of INFO.
+func parseClusterInfo(text string) (c clusterJSON) {
+	numbers := map[string]*int{
+		"cluster_node": &c.Node, "cluster_nodes": &c.Size, "cluster_nodes_live": &c.Live, "cluster_lag": &c.Lag, "cluster_decider": &c.Decider,
+	}
+	for line := range strings.Lines(text) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
+		lane, isLane := strings.CutPrefix(name, "cluster_lane_")
+		switch {
+		case isLane:
+			c.Lanes = append(c.Lanes, parseClusterLane(lane, value))
+		case strings.HasPrefix(name, "cluster_problem_"):
+			c.Problems = append(c.Problems, value)
+		case name == "cluster_name":
+			c.Name = value
+		case name == "cluster_id":
+			c.ID = value
+		case name == "cluster_serving":
+			c.Serving = value == "1"
+		case name == "cluster_quorum":
+			c.Quorum = value == "1"
+		case numbers[name] != nil:
+			*numbers[name], _ = strconv.Atoi(value)
+		}
+	}
+	return c
+}
+
+func parseClusterLane(name, value string) clusterLaneJSON {
+	l := clusterLaneJSON{Name: name}
+	for field := range strings.SplitSeq(value, ",") {
+		key, v, _ := strings.Cut(field, "=")
+		switch key {
+		case "applied":
+			l.Applied, _ = strconv.Atoi(v)
+		case "head":
+			l.Head, _ = strconv.Atoi(v)
+		case "leader":
+			l.Leader = v
+		}
+	}
+	return l
+}
+
+// parseClusterNodes reads the lines of CLUSTER NODES.
+func parseClusterNodes(text string) (nodes []clusterNodeJSON) {
+	for line := range strings.Lines(text) {
+		f := strings.Fields(line)
+		if len(f) < 8 {
+			continue
+		}
+		n := clusterNodeJSON{Live: !strings.Contains(f[2], "fail"), Self: strings.Contains(f[2], "myself")}
+		n.Addr, _, _ = strings.Cut(f[1], "@")
+		n.Number, _ = strconv.Atoi(f[6])
+		nodes = append(nodes, n)
+	}
+	return nodes
+}
+
+// write prints the state for people.
+func (c *clusterJSON) write(s *shell) error {
+	state := "takes writes"
+	switch {
+	case !c.Serving:
+		state = "does not serve: it has not all that there was when it started"
+	case !c.Quorum:
+		state = "takes no writes: most of the log nodes do not answer"
+	}
+	w := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
+	_, err := fmt.Fprintf(w, "cluster %s (%s): %d of %d nodes are up\nnode %d %s, lag %d, node %d decides\n", c.Name, c.ID, c.Live, c.Size, c.Node, state, c.Lag, c.Decider)
+	errs := []error{err}
+	if len(c.Nodes) > 0 {
+		_, err = fmt.Fprint(w, "\nNODE\tADDRESS\tSTATE\n")
+		errs = append(errs, err)
+	}
+	for _, n := range c.Nodes {
+		state := "up"
+		if !n.Live {
+			state = "down"
+		}
+		if n.Self {
+			state += ", asked"
+		}
+		_, err = fmt.Fprintf(w, "%d\t%s\t%s\n", n.Number, n.Addr, state)
+		errs = append(errs, err)
+	}
+	_, err = fmt.Fprint(w, "\nLANE\tAPPLIED\tHEAD\tLEADER\n")
+	errs = append(errs, err)
+	for _, l := range c.Lanes {
+		_, err = fmt.Fprintf(w, "%s\t%d\t%d\t%s\n", l.Name, l.Applied, l.Head, l.Leader)
+		errs = append(errs, err)
+	}
+	errs = append(errs, w.Flush())
+	for _, p := range c.Problems {
+		_, err = fmt.Fprintf(s.out, "\nproblem: %s\n", p)
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
