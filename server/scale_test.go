@@ -132,7 +132,7 @@ func TestIdleClients(t *testing.T) {
 		}
 	}
 	conns[0].do("BF.ADD", "k", "x")
-	conns[0].do("CLIENT", "PAUSE", "500") // all are served at the same time, and have buffers of their own
+	conns[0].do("CLIENT", "PAUSE", "500")                                         // all are served at the same time, and have buffers of their own
 	all(string(request("BF.EXISTS", "k", "x"))+"*2\r\n$4\r\nEC", ":1\r\n", conns) // and a piece of another
 	fmt.Println("ready")
 	_, _ = bufio.NewReader(os.Stdin).ReadString('\n')

@@ -1,5 +1,7 @@
 package main
 
+// The cluster commands.
+
 import (
 	"bufio"
 	"context"

@@ -1,5 +1,7 @@
 package nats
 
+// The NATS server in this process.
+
 import (
 	"crypto/rand"
 	"errors"
@@ -119,7 +121,8 @@ func connectOptions(c *Config) []nats.Option {
 
 // logs passes what a server reports on: nothing reaches the standard error.
 type logs struct {
-	to   *slog.Logger
+	to *slog.Logger
+	// mu guards last.
 	mu   sync.Mutex
 	last string // fatal
 }

@@ -1,5 +1,7 @@
 package nats
 
+// Who leads the lanes.
+
 import (
 	"time"
 

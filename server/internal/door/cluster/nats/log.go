@@ -1,5 +1,7 @@
 package nats
 
+// Log: the streams, opened and closed.
+
 import (
 	"context"
 	"errors"
@@ -40,6 +42,7 @@ type Log struct {
 	end   sync.Once
 	wg    sync.WaitGroup
 
+	// mu guards what follows.
 	mu      sync.Mutex
 	lanes   int      // data lanes, 0 until Lanes was called
 	leaders []string // by lane, "" if none is known

@@ -1,5 +1,7 @@
 package nats
 
+// What a node remembers of its embedded server.
+
 import (
 	"context"
 	"crypto/rand"

@@ -1,5 +1,7 @@
 package nats
 
+// Heartbeats and questions between nodes.
+
 import (
 	"context"
 	"errors"

@@ -1,5 +1,7 @@
 package nats
 
+// How a message is published, with repeats.
+
 import (
 	"encoding/json"
 	"errors"
@@ -37,6 +39,7 @@ func (l *Log) Publish(lane int, msg []byte, done func(error)) {
 // acks are the messages on their way.
 type acks struct {
 	inbox string // of all answers, with a dot at its end
+	// mu guards what follows.
 	mu    sync.Mutex
 	last  uint64
 	open  map[uint64]sent

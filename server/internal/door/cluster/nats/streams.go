@@ -1,5 +1,7 @@
 package nats
 
+// How streams are made and checked.
+
 import (
 	"context"
 	"errors"

@@ -1,5 +1,7 @@
 package nats
 
+// How the messages of a lane are read.
+
 import (
 	"errors"
 	"fmt"

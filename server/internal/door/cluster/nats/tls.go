@@ -1,5 +1,7 @@
 package nats
 
+// TLS between nodes.
+
 import (
 	"crypto/ed25519"
 	"crypto/hkdf"
