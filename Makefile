@@ -21,7 +21,7 @@ DESTDIR ?=
 SHARE    = $(DESTDIR)$(PREFIX)/share
 
 .DEFAULT_GOAL := help
-.PHONY: help run cluster torture build test check unit race purego tiers cross cross-vet narrow golden fuzz fuzz-short lint fmt generate clean-tree bench bench-compare bench-peers bench-lookups bench-hashes bench-cli bench-server clients rules redis-cli bench-test mutants scale soak gate chaos-debug ui screenshots bench-door promises install uninstall packages package-test reproduce
+.PHONY: help run cluster torture build test check unit race purego tiers cross cross-vet vet-modules narrow golden fuzz fuzz-short lint fmt generate clean-tree bench bench-compare bench-peers bench-lookups bench-hashes bench-cli bench-server clients rules redis-cli bench-test mutants scale soak gate chaos-debug ui screenshots bench-door promises install uninstall packages package-test reproduce
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -75,6 +75,7 @@ check: test ## test, and lint, 32 bits, other systems, benchmarks, a clean tree 
 	@$(STAGE) lint     $(MAKE) -s lint
 	@$(STAGE) narrow   $(MAKE) -s narrow
 	@$(STAGE) cross    $(MAKE) -s cross-vet
+	@$(STAGE) modules  $(MAKE) -s vet-modules
 	@$(STAGE) rules    $(MAKE) -s rules
 	@$(STAGE) bench    $(MAKE) -s bench-test
 	@$(STAGE) generate $(MAKE) -s clean-tree
@@ -107,11 +108,11 @@ tiers: ## kernels and laws on each lower instruction set
 	GODEBUG=cpu.avx512f=off,cpu.avx2=off go test -short -vet=off -run '$(LAWS)' ./codec
 
 clients: ## the server under four Go clients; alerts and dashboard against a scrape
-	cd server/clienttest && go test -vet=all ./...
+	cd server/clienttest && go test -vet=off ./...
 
 ui: ## the page in a browser, which is installed if there is none
 	@scripts/need-chromium
-	cd server/uitest && go test -vet=all ./...
+	cd server/uitest && go test -vet=off ./...
 
 screenshots: ## remake the pictures of the page in docs/img
 	@scripts/need-chromium
@@ -122,13 +123,17 @@ rules: ## the alerts under promtool, which is installed if it is missing
 
 # What compiles is asked of the types, from source: compiling takes a minute for each.
 cross: ## type-check all, tests too, for other systems and for 32 bits, and the benchmarks
-	go run ./contrib/platforms linux/386 linux/arm64 linux/riscv64 darwin/arm64 windows/amd64 freebsd/amd64
+	go run ./contrib/platforms linux/386 linux/arm64 darwin/arm64 windows/amd64 freebsd/amd64
 	go run ./contrib/platforms -C bench linux/amd64
 
 cross-vet: ## compile and vet all, assembly too, for 32 bits, macOS on arm64 and Windows
 	GOARCH=386 go vet -asmdecl ./...
 	GOOS=darwin GOARCH=arm64 go vet -asmdecl ./...
 	GOOS=windows go vet -asmdecl ./...
+
+vet-modules: ## vet the modules of the tests with clients and with a browser
+	cd server/clienttest && go vet ./...
+	cd server/uitest && go vet ./...
 
 narrow: ## the tests with integers and pointers of 32 bits, statistics left out
 	GOARCH=386 go test -short ./...
