@@ -1,6 +1,6 @@
-package main
+// The command cluster: how the servers of a cluster are doing, and their secret.
 
-// The cluster commands.
+package main
 
 import (
 	"bufio"

@@ -1,5 +1,7 @@
 //go:build unix
 
+// The load of the tests of a cluster, and what it remembers of the answers.
+
 package main
 
 import (

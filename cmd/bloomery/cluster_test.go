@@ -1,5 +1,7 @@
 //go:build unix
 
+// Tests of a cluster of three processes: faults under load, and what is left.
+
 package main
 
 import (

@@ -31,6 +31,9 @@ var notRun = map[string]string{
 	"doctor": "it needs the folder of a server: see folder_test.go",
 	"backup": "it needs the folder of a server: see folder_test.go",
 	"top":    "it needs a server: see top_test.go",
+
+	"cluster":        "it needs a cluster: see cluster_test.go",
+	"cluster status": "it needs a cluster: see cluster_test.go",
 }
 
 // eachCommand calls f for every command that users should know.
