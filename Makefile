@@ -209,6 +209,7 @@ soak: ## rates measured exactly; power cuts, kills, chaos, memory and replays at
 	go test ./codec -count=1 -run 'TestConformance/.*/KeepsRate' -filtertest.long -timeout 60m
 	go test ./hashing/named -count=1 -run TestFNVTable -table
 	go test ./cmd/bloomery -count=1 -run TestKill -kills 200 -timeout 30m
+	cd server/clienttest && go test -count=1 -run TestGoRedisOnACluster -cluster
 	go test ./server -count=1 -run TestChaos -chaos 30m -timeout 60m -v
 	go test -race ./server -count=1 -run TestChaos -chaos 10m -timeout 20m -v
 	go test ./cmd/bloomery -count=1 -run TestMemory -full-memory -timeout 30m -v
