@@ -27,7 +27,7 @@ on all its servers, its nodes; every node takes every client. A write is
 answered when it is on the disks of most of the log nodes and applied at the
 node that answers.
 
-bloomery serve --cluster starts a node; docs/operations.md has the whole
+bloomery serve --cluster starts a node; docs/cluster.md has the whole
 procedure:
 
   bloomery cluster secret > secret; chmod 600 secret
