@@ -103,7 +103,7 @@ type chaos struct {
 	machine  *machine
 	excused  atomic.Int64 // limits that were passed because the machine was late
 
-	capturing sync.Mutex // held by who asks the server for its goroutines
+	capturing sync.Mutex // guards the server against two requests for its goroutines at once
 }
 
 // TestChaos has hundreds of clients of every bad habit work on a server, and asks
