@@ -199,11 +199,11 @@ mutants: ## change PKG=./bloom in MUTANTS=100 small ways, writes docs/mutants.md
 
 chaos-debug: ## the chaos test with the order of all locks, waits under them and holds of the gate recorded
 	go test -tags bloomerydebug ./server -count=1 -run TestChaos -chaos 60s -timeout 10m -v
-	go test -tags bloomerydebug ./server/internal/engine -count=1 -run 'TestGateIsHeldShortly|TestLocksAreInOrder' -timeout 10m -v
+	go test -tags bloomerydebug ./server/internal/engine -count=1 -run 'TestGateIsHeldShortly|AreInOrder' -timeout 10m -v
 	go test -tags bloomerydebug ./server/internal/command -count=1 -run TestUnionHoldsPartsShortly -v
 
 gate: ## the debug build: no lock in the wrong order, nobody waits under one, the gate is held shortly
-	go test -tags bloomerydebug -short ./server/internal/order ./server/internal/engine -count=1 -run 'Seen|TestGateIsHeldShortly|TestLocksAreInOrder'
+	go test -tags bloomerydebug -short ./server/internal/order ./server/internal/engine -count=1 -run 'Seen|TestGateIsHeldShortly|AreInOrder'
 
 soak: ## rates measured exactly; power cuts, kills, chaos, memory and replays at full length (long)
 	go test ./codec -count=1 -run 'TestConformance/.*/KeepsRate' -filtertest.long -timeout 60m

@@ -12,7 +12,8 @@
 // Changes are made by one writer at a time, between Lock and Unlock, in the
 // order of the records that ask for them. Readers take a shard's lock alone, so
 // a lookup waits for no writer elsewhere. The lock order is Catalog, then
-// shard; parts come after both.
+// parts, then shards: under the lock of a shard its table is read or changed, and
+// nothing else is locked.
 package catalog
 
 import (

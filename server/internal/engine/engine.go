@@ -17,10 +17,11 @@
 // gate or other sessions. Commands return [Reply] values and know nothing of
 // protocols.
 //
-// Locks, in the order in which they are taken: gate, catalogue, shard of the
-// catalogue, part, log. Settings, users, slow log and session names have locks of
-// their own, under which nothing else is taken, but that of users under that of
-// settings: requirepass is the password of the user default.
+// Locks, in the order in which they are taken: gate, catalogue, part, log;
+// shards of the catalogue come last, nothing is called under them. Settings, users,
+// slow log and session names have locks of their own, under which nothing else is
+// taken, but that of users under that of settings: requirepass is the password of
+// the user default.
 package engine
 
 import (

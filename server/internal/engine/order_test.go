@@ -5,6 +5,7 @@ package engine_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"testing"
 
@@ -59,5 +60,26 @@ func TestLocksAreInOrder(t *testing.T) {
 	}
 	for _, what := range b.engine.GateReport().Waits {
 		t.Error(what)
+	}
+}
+
+// TestMergesAreInOrder has sketches merged into new keys and into old ones: a merge
+// holds its sources while it names what it has made.
+func TestMergesAreInOrder(t *testing.T) {
+	b := newDisk(t, 8<<30)
+	c := b.connect()
+	c.lines("TDIGEST.CREATE a", "TDIGEST.ADD a 1 2 3", "TDIGEST.CREATE b", "TDIGEST.ADD b 4",
+		"CMS.INITBYDIM c 10 2", "CMS.INITBYDIM d 10 2", "FILTER.CREATE e bloom CAPACITY 100", "FILTER.CREATE f bloom LIKE e")
+	order.Record(true)
+	defer order.Record(false)
+	order.Take()
+	for _, line := range []string{
+		"TDIGEST.MERGE new 2 a b", "TDIGEST.MERGE a 1 b", "TDIGEST.MERGE b 1 a OVERRIDE", "CMS.MERGE c 1 d",
+		"FILTER.UNION other e f", "FILTER.UNION e f",
+	} {
+		got := c.line(line)
+		if r := order.Take(); strings.HasPrefix(got, "-") || r.Locks == 0 || len(r.Inversions) > 0 || len(r.Waits) > 0 {
+			t.Errorf("%s: %q, %v %q %q", line, got, r, r.Inversions, r.Waits)
+		}
 	}
 }

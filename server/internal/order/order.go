@@ -1,7 +1,7 @@
 //go:build !bloomerydebug
 
-// Package order has the locks whose order matters: gate, catalogue, shard of the
-// catalogue, part. In a usual build they are those of package sync. With the tag
+// Package order has the locks whose order matters: gate, catalogue, part, shard of
+// the catalogue. In a usual build they are those of package sync. With the tag
 // bloomerydebug they record takers of one in the wrong order, and who waits for a
 // disk, a log or a client while holding one.
 package order

@@ -18,12 +18,12 @@ type level uint8
 const (
 	gate level = iota + 1
 	catalogue
-	shard
 	part
+	shard // the last: whoever holds one looks into a table and calls nothing
 )
 
 func (l level) String() string {
-	return [...]string{"none", "gate", "catalogue", "shard", "part"}[l]
+	return [...]string{"none", "gate", "catalogue", "part", "shard"}[l]
 }
 
 // held is a lock that a goroutine holds or waits for.

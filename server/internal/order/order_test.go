@@ -34,10 +34,10 @@ func TestInversionsAreSeen(t *testing.T) {
 		run  func()
 		want string
 	}{
-		{"in order", func() { TakeGate(); lockAll(&c, &s, &s2, &older, &newer); LeaveGate() }, ""},
+		{"in order", func() { TakeGate(); lockAll(&c, &older, &newer, &s, &s2); LeaveGate() }, ""},
 		{"one after the other", func() { lockAll(&newer); lockAll(&older); lockAll(&c); TakeGate(); LeaveGate() }, ""},
 		{"catalogue under part", func() { lockAll(&older, &c) }, "catalogue 0 taken under part 1"},
-		{"shard under part", func() { older.RLock(); s.RLock(); s.RUnlock(); older.RUnlock() }, "shard 0 taken under part 1"},
+		{"part under shard", func() { s.RLock(); older.RLock(); older.RUnlock(); s.RUnlock() }, "part 1 taken under shard 0"},
 		{"parts against their ids", func() { lockAll(&newer, &older) }, "part 1 taken under part 2"},
 		{"a part read twice", func() { older.RLock(); older.RLock(); older.RUnlock(); older.RUnlock() }, "part 1 taken under part 1"},
 		{"gate under catalogue", func() { c.Lock(); TakeGate(); LeaveGate(); c.Unlock() }, "gate 0 taken under catalogue 0"},

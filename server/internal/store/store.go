@@ -9,7 +9,8 @@
 // the record holds.
 //
 // Records of the catalogue are applied under the catalogue's lock, those of a
-// part under the part's. The order of locks is catalogue, shard, part.
+// part under the part's. The order of locks is catalogue, parts by id,
+// shards of the catalogue.
 package store
 
 import (
