@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bloomery/bloomery/bench/internal/process"
 	"github.com/bloomery/bloomery/bench/internal/report"
 )
 
@@ -23,17 +24,17 @@ const syncs = 2000
 // door.
 func durability(o options, bloomery, dir string) (*report.Document, error) {
 	modes := []string{"none", "everysec", "always"}
-	servers := make([]*process, len(modes))
+	servers := make([]*process.Process, len(modes))
 	for i, mode := range modes {
 		args := []string{"serve", "--addr", "127.0.0.1:" + strconv.Itoa(7463+i), "--log-level", "warn", "--dir", ""}
 		if mode != "none" {
 			args = append(args[:len(args)-1], filepath.Join(dir, mode), "--fsync", mode)
 		}
-		p, err := startServer(7463+i, bloomery, args...)
+		p, err := process.Start(7463+i, bloomery, args...)
 		if err != nil {
 			return nil, err
 		}
-		defer p.stop()
+		defer p.Stop()
 		servers[i] = p
 	}
 	add := benchCase{name: "BF.ADD", pipeline: 16, items: 1, args: []string{"BF.ADD", "bf", "__rand_int__"}}
@@ -42,11 +43,11 @@ func durability(o options, bloomery, dir string) (*report.Document, error) {
 	for round := range o.rounds {
 		for i, p := range servers {
 			for _, line := range []string{"DEL bf", "BF.RESERVE bf 0.01 " + strconv.Itoa(o.capacity)} {
-				if _, err := p.cli(strings.Fields(line)...); err != nil {
+				if _, err := p.CLI(strings.Fields(line)...); err != nil {
 					return nil, err
 				}
 			}
-			r, err := p.benchmark(add, o)
+			r, err := benchmark(p, add, o)
 			if err != nil {
 				return nil, err
 			}

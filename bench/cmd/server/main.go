@@ -20,6 +20,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bloomery/bloomery/bench/internal/process"
 	"github.com/bloomery/bloomery/bench/internal/report"
 )
 
@@ -63,7 +64,7 @@ func run(o options) error {
 	}
 	defer os.RemoveAll(dir)
 	bloomery := filepath.Join(dir, "bloomery")
-	if err := build(o.root, bloomery); err != nil {
+	if err := process.Build(o.root, bloomery); err != nil {
 		return err
 	}
 	page, err := measured(o, bloomery, dir)
@@ -71,16 +72,6 @@ func run(o options) error {
 		return err
 	}
 	return page.Write(o.out, os.Stdout, "")
-}
-
-// build makes the program of a source tree.
-func build(root, to string) error {
-	cmd := exec.Command("go", "build", "-trimpath", "-o", to, "./cmd/bloomery")
-	cmd.Dir, cmd.Stderr = root, os.Stderr
-	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("build: %w", err)
-	}
-	return nil
 }
 
 // buildRevision makes the program of another revision of the repository.
@@ -94,7 +85,7 @@ func buildRevision(o options, dir string) (string, error) {
 		return "", fmt.Errorf("revision %s: %w: %s", o.base, err, out)
 	}
 	program := filepath.Join(dir, "bloomery-base")
-	return program, build(tree, program)
+	return program, process.Build(tree, program)
 }
 
 // Who is measured.
@@ -110,11 +101,11 @@ func measured(o options, bloomery, dir string) (*report.Document, error) {
 	if o.log {
 		return durability(o, bloomery, dir)
 	}
-	var servers [parties]*process
+	var servers [parties]*process.Process
 	defer func() {
 		for _, p := range servers {
 			if p != nil {
-				p.stop()
+				p.Stop()
 			}
 		}
 	}()
@@ -125,7 +116,7 @@ func measured(o options, bloomery, dir string) (*report.Document, error) {
 			return nil, err
 		}
 	}
-	if servers[redis], err = startServer(7462, "redis-server", "--port", "7462", "--save", "", "--appendonly", "no", "--dir", dir); err != nil {
+	if servers[redis], err = process.Start(7462, "redis-server", "--port", "7462", "--save", "", "--appendonly", "no", "--dir", dir); err != nil {
 		return nil, err
 	}
 	for i, program := range programs {
@@ -143,7 +134,7 @@ func measured(o options, bloomery, dir string) (*report.Document, error) {
 		} else {
 			args = append(args, "--addr", "127.0.0.1:"+strconv.Itoa(port))
 		}
-		if servers[i], err = startServer(port, program, args...); err != nil {
+		if servers[i], err = process.Start(port, program, args...); err != nil {
 			return nil, err
 		}
 		fmt.Fprintln(os.Stderr, "filling filters of", o.capacity, "keys")
@@ -168,7 +159,7 @@ func measured(o options, bloomery, dir string) (*report.Document, error) {
 
 // measure runs every case in every round, round by round. Ours and the base take
 // turns in going first.
-func measure(o options, servers [parties]*process) ([]result, error) {
+func measure(o options, servers [parties]*process.Process) ([]result, error) {
 	only, err := regexp.Compile(o.only)
 	if err != nil {
 		return nil, err
@@ -184,7 +175,7 @@ func measure(o options, servers [parties]*process) ([]result, error) {
 		for i, c := range cases {
 			results[i].c = c
 			for _, who := range order {
-				if servers[who] == nil || c.redis != (who == redis) || c.tls && who != ours || who == base && !servers[who].knows(c.args[0]) {
+				if servers[who] == nil || c.redis != (who == redis) || c.tls && who != ours || who == base && !knows(servers[who], c.args[0]) {
 					continue
 				}
 				r, err := runCase(o, servers[who], c)
@@ -200,11 +191,11 @@ func measure(o options, servers [parties]*process) ([]result, error) {
 }
 
 // runCase prepares a server for a case and runs it.
-func runCase(o options, p *process, c benchCase) (oneRun, error) {
+func runCase(o options, p *process.Process, c benchCase) (oneRun, error) {
 	for _, line := range c.before {
-		if _, err := p.cli(strings.Fields(strings.ReplaceAll(line, "CAPACITY", strconv.Itoa(o.capacity)))...); err != nil {
+		if _, err := p.CLI(strings.Fields(strings.ReplaceAll(line, "CAPACITY", strconv.Itoa(o.capacity)))...); err != nil {
 			return oneRun{}, err
 		}
 	}
-	return p.benchmark(c, o)
+	return benchmark(p, c, o)
 }

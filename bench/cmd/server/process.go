@@ -4,79 +4,19 @@ import (
 	"bufio"
 	"fmt"
 	"net"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/bloomery/bloomery/bench/internal/process"
 )
 
-// process is a server under test.
-type process struct {
-	port string
-	cmd  *exec.Cmd
-}
-
-// startServer starts a program and waits until its port is open.
-func startServer(port int, name string, args ...string) (*process, error) {
-	p := &process{port: strconv.Itoa(port), cmd: exec.Command(name, args...)}
-	p.cmd.Env = append(os.Environ(), "BLOOMERY_HTTP=") // several servers run at once
-	p.cmd.Stderr = os.Stderr
-	if err := p.cmd.Start(); err != nil {
-		return nil, err
-	}
-	for range 100 {
-		if nc, err := net.Dial("tcp", "127.0.0.1:"+p.port); err == nil {
-			return p, nc.Close()
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
-	p.stop()
-	return nil, fmt.Errorf("%s does not listen on port %s", name, p.port)
-}
-
-func (p *process) stop() {
-	_ = p.cmd.Process.Signal(os.Interrupt)
-	_ = p.cmd.Wait()
-}
-
-// cli runs a command with redis-cli.
-func (p *process) cli(args ...string) (string, error) {
-	out, err := exec.Command("redis-cli", append([]string{"-e", "-p", p.port}, args...)...).CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("redis-cli %s: %w: %s", strings.Join(args, " "), err, out)
-	}
-	return string(out), nil
-}
-
 // knows reports whether the server has a command: an old revision has fewer.
-func (p *process) knows(command string) bool {
-	out, err := p.cli("--json", "COMMAND", "INFO", command)
+func knows(p *process.Process, command string) bool {
+	out, err := p.CLI("--json", "COMMAND", "INFO", command)
 	return err == nil && !strings.Contains(out, "null")
-}
-
-// cpu returns the processor time of the server so far, from the scheduler's
-// counters, which are in nanoseconds; the ticks of /proc/PID/stat are too coarse.
-func (p *process) cpu() (time.Duration, error) {
-	tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", p.cmd.Process.Pid))
-	if err != nil || len(tasks) == 0 {
-		return 0, fmt.Errorf("no /proc/%d/task/*/schedstat: %w", p.cmd.Process.Pid, err)
-	}
-	var sum time.Duration
-	for _, task := range tasks {
-		data, err := os.ReadFile(task)
-		if err != nil {
-			continue // the thread has ended
-		}
-		var ran int64
-		if _, err := fmt.Sscan(string(data), &ran); err != nil {
-			return 0, fmt.Errorf("%s: %q: %w", task, data, err)
-		}
-		sum += time.Duration(ran)
-	}
-	return sum, nil
 }
 
 // oneRun is what one run of redis-benchmark gave.
@@ -88,7 +28,7 @@ type oneRun struct {
 var rateLine = regexp.MustCompile(`([0-9.]+) requests per second`)
 
 // benchmark runs redis-benchmark once.
-func (p *process) benchmark(c benchCase, o options) (oneRun, error) {
+func benchmark(p *process.Process, c benchCase, o options) (oneRun, error) {
 	n := o.requests
 	if c.pipeline == 1 {
 		n /= 10
@@ -99,13 +39,13 @@ func (p *process) benchmark(c benchCase, o options) (oneRun, error) {
 	if c.items >= 1000 {
 		n /= 10
 	}
-	before, err := p.cpu()
+	before, err := p.CPU()
 	if err != nil {
 		return oneRun{}, err
 	}
-	where := []string{"-p", p.port}
+	where := []string{"-p", p.Port}
 	if c.tls {
-		port, err := strconv.Atoi(p.port)
+		port, err := strconv.Atoi(p.Port)
 		if err != nil {
 			return oneRun{}, err
 		}
@@ -116,7 +56,7 @@ func (p *process) benchmark(c benchCase, o options) (oneRun, error) {
 	if err != nil {
 		return oneRun{}, fmt.Errorf("redis-benchmark: %w: %s", err, out)
 	}
-	after, err := p.cpu()
+	after, err := p.CPU()
 	if err != nil {
 		return oneRun{}, err
 	}
@@ -130,17 +70,17 @@ func (p *process) benchmark(c benchCase, o options) (oneRun, error) {
 
 // fill makes the filters bf, cf and fl with every second key of those that
 // redis-benchmark draws. A revision of before FILTER commands has no fl.
-func fill(p *process, capacity int) error {
+func fill(p *process.Process, capacity int) error {
 	heads := []string{"*1002\r\n$7\r\nBF.MADD\r\n$2\r\nbf\r\n", "*1003\r\n$9\r\nCF.INSERT\r\n$2\r\ncf\r\n$5\r\nITEMS\r\n"}
-	if out, err := p.cli("FILTER.CREATE", "fl", "bloom", "CAPACITY", strconv.Itoa(capacity)); err == nil && strings.HasPrefix(out, "OK") {
+	if out, err := p.CLI("FILTER.CREATE", "fl", "bloom", "CAPACITY", strconv.Itoa(capacity)); err == nil && strings.HasPrefix(out, "OK") {
 		heads = append(heads, "*1002\r\n$10\r\nFILTER.ADD\r\n$2\r\nfl\r\n")
 	}
 	for _, line := range []string{"DEL bf cf", "BF.RESERVE bf 0.01 " + strconv.Itoa(capacity), "CF.RESERVE cf " + strconv.Itoa(capacity)} {
-		if _, err := p.cli(strings.Fields(line)...); err != nil {
+		if _, err := p.CLI(strings.Fields(line)...); err != nil {
 			return err
 		}
 	}
-	nc, err := net.Dial("tcp", "127.0.0.1:"+p.port)
+	nc, err := net.Dial("tcp", p.Addr())
 	if err != nil {
 		return err
 	}

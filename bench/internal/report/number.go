@@ -35,5 +35,18 @@ func Span(values []float64, format string) string {
 	return fmt.Sprintf(format+" – "+format, slices.Min(values), slices.Max(values))
 }
 
+// Quartiles returns what a quarter of values is at most, and what three quarters are,
+// in a format of fmt. Of few values these are means of neighbours.
+func Quartiles(values []float64, format string) string {
+	values = slices.Sorted(slices.Values(values))
+	at := func(share float64) float64 {
+		x := share * float64(len(values)-1)
+		low := int(x)
+		high := min(low+1, len(values)-1)
+		return values[low] + (x-float64(low))*(values[high]-values[low])
+	}
+	return fmt.Sprintf(format+" – "+format, at(0.25), at(0.75))
+}
+
 // Title returns s with its first letter in upper case.
 func Title(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
