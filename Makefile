@@ -21,7 +21,7 @@ DESTDIR ?=
 SHARE    = $(DESTDIR)$(PREFIX)/share
 
 .DEFAULT_GOAL := help
-.PHONY: help run cluster torture build test check unit race purego tiers cross cross-vet vet-modules narrow golden fuzz fuzz-short lint fmt generate clean-tree bench bench-compare bench-peers bench-lookups bench-hashes bench-cli bench-server clients rules redis-cli bench-test mutants scale soak gate chaos-debug ui screenshots bench-door promises install uninstall packages package-test reproduce
+.PHONY: help run cluster torture build test check unit race purego tiers cross cross-vet vet-modules narrow golden fuzz fuzz-short lint fmt generate clean-tree bench bench-compare bench-peers bench-lookups bench-hashes bench-cli bench-server bench-cluster clients rules redis-cli bench-test mutants scale soak gate chaos-debug ui screenshots bench-door promises install uninstall packages package-test reproduce
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -190,6 +190,9 @@ bench-cli: ## measure the command line against sort, awk and DCSO's bloom, write
 bench-server: ## measure the server against Redis, and commit BASE if given, writes docs/benchmarks-server.md
 	@scripts/need-redis redis-server redis-cli redis-benchmark
 	cd bench && go run ./cmd/server -rounds 5 -base "$(BASE)" -out ../docs/benchmarks-server.md
+
+bench-cluster: ## measure three nodes of a cluster beside one server, writes docs/benchmarks-cluster.md (10 minutes)
+	cd bench && go run ./cmd/cluster -out ../docs/benchmarks-cluster.md
 
 scale: ## 10,000 idle connections and 1,000,000 filters, with their memory
 	BLOOMERY_IDLE=10000 BLOOMERY_FILTERS=1000000 go test ./server -count=1 -run 'Idle|ManyFilters' -v

@@ -1,0 +1,137 @@
+package main
+
+import (
+	"context"
+	_ "embed" // the notes
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/bloomery/bloomery/bench/internal/report"
+)
+
+// started is when the program was.
+var started = time.Now()
+
+const intro = `Three nodes of a cluster with 8 lanes, and a single server with ` + "`--fsync always`" + `, on one machine whose processors they share
+	with the clients: figures are ratios of processor time, of runs that took turns. CPU is that of the servers, user and system, from the
+	scheduler's counters: of all three nodes for adds, of the node that answers for reads. %d clients, spread over the nodes for adds, all at
+	one node, another in each round, for reads. Filters of %d keys at 1%%; each run lasts %v and adds new keys to a new filter. %d rounds:
+	medians, quartiles, ratios within a round. Connections between the nodes are without TLS, as on one machine.`
+
+// notes explain, by hand, what falls short.
+//
+//go:embed notes.md
+var notes string
+
+// page returns the document.
+func page(o options, f figures) *report.Document {
+	doc := report.New("Benchmarks of the cluster", "make bench-cluster")
+	doc.Text(fmt.Sprintf(intro, connections, o.capacity, o.time, o.rounds))
+	command := "cd bench && go run ./cmd/cluster " + strings.Join(os.Args[1:], " ")
+	doc.Add(report.Origin(context.Background(), command, started))
+	adds := &report.Table{Head: []string{"adds, acknowledged at a majority", "keys/s", "CPU, µs", "one server: keys/s", "CPU, µs", "CPU over one server's", "quartiles", "target", ""}}
+	reads := &report.Table{Head: []string{"reads", "keys/s", "CPU, µs", "one server: keys/s", "CPU, µs", "one server's CPU over it", "quartiles", "target", ""}}
+	for _, r := range f.results {
+		if r.c.reads {
+			reads.Row(rateRow(r)...)
+		} else {
+			adds.Row(rateRow(r)...)
+		}
+	}
+	if len(f.results) > 0 {
+		doc.Section("Adds and reads")
+	}
+	doc.Table(adds)
+	doc.Table(reads)
+	doc.Section("Cost and faults")
+	doc.Table(faults(o, f))
+	doc.Add(notes)
+	return doc
+}
+
+// rateRow returns the cells of a case.
+func rateRow(r result) []string {
+	rates := func(runs []oneRun) string { return column(runs, "%.0f", func(x oneRun) float64 { return x.rate }) }
+	cpus := func(runs []oneRun) string { return column(runs, "%.2f", func(x oneRun) float64 { return x.cpu * 1e6 }) }
+	ratios := r.ratios()
+	middle := report.Median(ratios)
+	sign, met := "≤", middle <= r.c.target
+	if r.c.reads {
+		sign, met = "≥", middle >= r.c.target
+	}
+	return []string{
+		r.c.name, rates(r.cluster), cpus(r.cluster), rates(r.local), cpus(r.local), fmt.Sprintf("**%.2f**", middle),
+		report.Quartiles(ratios, "%.2f"), fmt.Sprintf("%s %g", sign, r.c.target), verdict(met),
+	}
+}
+
+// column returns the median of what pick takes of runs.
+func column(runs []oneRun, format string, pick func(oneRun) float64) string {
+	return fmt.Sprintf(format, report.Median(each(runs, pick)))
+}
+
+func each[T any](list []T, pick func(T) float64) (values []float64) {
+	for _, x := range list {
+		values = append(values, pick(x))
+	}
+	return values
+}
+
+func verdict(met bool) string {
+	if met {
+		return "met"
+	}
+	return "**missed**"
+}
+
+// faults returns the table of what is not a rate. What happened several times has to
+// meet its target every time.
+func faults(o options, f figures) *report.Table {
+	t := &report.Table{Head: []string{"figure", "target", "value", "lowest – highest", ""}}
+	row := func(name, target, format string, values []float64, most float64) {
+		t.Row(name, target, fmt.Sprintf(format, report.Median(values)), report.Span(values, format), verdict(slices.Max(values) <= most))
+	}
+	if len(f.idle) > 0 {
+		after := fmt.Sprintf("a node that nobody uses, during %v after %v", o.idle, o.idle)
+		row(after+": of a processor", "≤ 1.5%", "%.2f%%", each(f.idle, func(n idleNode) float64 { return 100 * n.share }), 1.5)
+		row(after+": memory", "≤ 45 MB", "%.0f MB", each(f.idle, func(n idleNode) float64 { return float64(n.memory) / 1e6 }), 45)
+	}
+	t.Row("kill -9 of one node under load, 50 times", "0 lost, 0 twice, equal states", "`make torture` does that", tortureReport(o), "")
+	if len(f.ends) > 0 {
+		name := fmt.Sprintf("kill -9 of all nodes under load, with %d keys in the cluster, %d times: ", o.keys, len(f.ends))
+		row(name+"all serve after", "≤ 30 s", "%.1f s", each(f.ends, func(r restarted) float64 { return r.serves.Seconds() }), 30)
+		row(name+"the first write is acknowledged after", "≤ 30 s", "%.1f s", each(f.ends, func(r restarted) float64 { return r.writes.Seconds() }), 30)
+		lost, checked := 0, 0
+		for _, r := range f.ends {
+			lost, checked = lost+r.lost, checked+r.checked
+		}
+		t.Row(name+"keys acknowledged and lost, asked for at each node", "0", fmt.Sprintf("%d of %d", lost, checked), "", verdict(lost == 0))
+	}
+	if len(f.joins) > 0 {
+		name := fmt.Sprintf("a fourth node joins a cluster with %d keys that is written to, %d times: ", o.keys, len(f.joins))
+		row(name+"it serves after", "≤ 60 s", "%.1f s", each(f.joins, func(j joined) float64 { return j.serves.Seconds() }), 60)
+		var sum joined
+		for _, j := range f.joins {
+			sum.checked, sum.lacked, sum.later, sum.missed = sum.checked+j.checked, sum.lacked+j.lacked, sum.later+j.later, sum.missed+j.missed
+		}
+		t.Row(name+"keys acknowledged before its start that its first answers lacked", "0", fmt.Sprintf("%d of %d", sum.lacked, sum.checked), "", verdict(sum.lacked == 0))
+		t.Row(name+"keys acknowledged since that `FILTER.READ OWNER` lacked", "0", fmt.Sprintf("%d of %d", sum.missed, sum.later), "", verdict(sum.missed == 0))
+	}
+	if f.start > 0 {
+		t.Row("three new nodes form a cluster", "–", fmt.Sprintf("%.1f s", f.start.Seconds()), "", "")
+	}
+	return t
+}
+
+// tortureReport returns where the report of make torture is.
+func tortureReport(o options) string {
+	if _, err := os.Stat(filepath.Join(o.root, o.torture)); err != nil {
+		return "no report yet"
+	}
+	name := filepath.Base(o.torture)
+	return fmt.Sprintf("see [%s](%s)", name, name)
+}
