@@ -249,7 +249,7 @@ func TestShutdownCommand(t *testing.T) {
 			if err != nil {
 				t.Errorf("%v: Serve = %v", args, err)
 			}
-		case <-time.After(10 * time.Second):
+		case <-time.After(30 * time.Second):
 			t.Fatalf("%v did not end the server", args)
 		}
 	}
@@ -286,7 +286,7 @@ func TestHeapLimit(t *testing.T) {
 			if got < low || got > high {
 				t.Errorf("%s: %d MiB, want %d to %d MiB", what, got>>20, low>>20, high>>20)
 			}
-		case <-time.After(5 * time.Second):
+		case <-time.After(20 * time.Second):
 			t.Errorf("%s: no call", what)
 		}
 	}

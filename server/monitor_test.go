@@ -12,7 +12,7 @@ import (
 // TestMonitor watches what other clients do.
 func TestMonitor(t *testing.T) {
 	t.Parallel()
-	addr := start(t, server.Config{IdleTimeout: time.Second})
+	addr := start(t, server.Config{IdleTimeout: 3 * time.Second})
 	m, c := dial(t, addr), dial(t, addr)
 	m.expect("+OK\r\n", "MONITOR")
 	m2 := dial(t, addr)
@@ -21,7 +21,7 @@ func TestMonitor(t *testing.T) {
 	c.do("AUTH", "s3cret")
 	c.do("HELLO", "2", "AUTH", "default", "s3cret")
 	c.do("NOCOMMAND", "s3cret")
-	c.do("CONFIG", "SET", "timeout", "1") // an operator's
+	c.do("CONFIG", "SET", "timeout", "3") // an operator's
 	c.expect("+OK\r\n", "MULTI")
 	c.expect("+QUEUED\r\n", "GET", "k")
 	c.do("EXEC")
@@ -42,7 +42,7 @@ func TestMonitor(t *testing.T) {
 			t.Error("two monitors see different lines")
 		}
 	}
-	time.Sleep(2500 * time.Millisecond) // a monitor is not idle
+	time.Sleep(5500 * time.Millisecond) // a monitor is not idle
 	if got := m.do("RESET"); got != "+RESET\r\n" {
 		t.Errorf("RESET = %q", got)
 	}
@@ -79,7 +79,7 @@ func TestSlowMonitorIsDropped(t *testing.T) {
 			t.Fatal("a monitor that takes nothing stays")
 		}
 	}
-	for until := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+	for until := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
 		got := regexp.MustCompile(`used_memory_clients:(\d+)\r`).FindStringSubmatch(c.do("INFO", "memory"))[1]
 		if len(got) < 7 { // below 1 MB
 			break

@@ -63,7 +63,7 @@ type client struct {
 
 func dial(tb testing.TB, addr string) *client {
 	tb.Helper()
-	nc, err := (&net.Dialer{Timeout: 5 * time.Second}).DialContext(tb.Context(), "tcp", addr)
+	nc, err := (&net.Dialer{Timeout: 20 * time.Second}).DialContext(tb.Context(), "tcp", addr)
 	if err != nil {
 		tb.Fatal(err)
 	}

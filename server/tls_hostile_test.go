@@ -94,7 +94,7 @@ func TestHostileHandshakes(t *testing.T) {
 		steady.expect("+PONG\r\n", "PING")
 	}
 	// Those that go on drop by drop would take half a minute.
-	until := time.Now().Add(10 * time.Second)
+	until := time.Now().Add(20 * time.Second)
 	for strings.Count(steady.do("CLIENT", "LIST"), "id=") > 1 {
 		if time.Now().After(until) {
 			t.Fatalf("handshakes are left: %s", steady.do("CLIENT", "LIST"))
@@ -121,10 +121,21 @@ func TestHandshakesLeaveRoom(t *testing.T) {
 	}
 	waitFor(t, func() bool { return strings.Count(steady.do("CLIENT", "LIST"), "id=") == share+1 }, "handshakes count as clients")
 	// All places for handshakes are taken by clients that have just come: the
-	// next one is refused. Others are served.
-	if err := dialTLS(t, addr, trusted).tlsConn().Handshake(); err == nil {
-		t.Error("there is no limit on handshakes")
-	}
+	// next one is refused. Others are served. On a machine that is late they have
+	// come long ago, and give way: then as many come again.
+	waitFor(t, func() bool {
+		began := time.Now()
+		for range share {
+			dial(t, addr)
+		}
+		c := dialTLS(t, addr, trusted)
+		defer func() { _ = c.nc.Close() }()
+		err := c.tlsConn().Handshake()
+		if err == nil && time.Since(began) < time.Second {
+			t.Error("there is no limit on handshakes")
+		}
+		return err != nil || t.Failed()
+	}, "no handshake was refused")
 	dial(t, plain).expect("+PONG\r\n", "PING")
 	time.Sleep(1100 * time.Millisecond)
 	for range 3 * share { // those that are stuck give way
@@ -146,7 +157,7 @@ func TestHandshakesLeaveRoom(t *testing.T) {
 
 func waitFor(t *testing.T, ok func() bool, what string) {
 	t.Helper()
-	for until := time.Now().Add(10 * time.Second); !ok(); time.Sleep(10 * time.Millisecond) {
+	for until := time.Now().Add(30 * time.Second); !ok(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(until) {
 			t.Fatal(what)
 		}

@@ -42,7 +42,7 @@ func overTLS(tb testing.TB, nc net.Conn, config *tls.Config) *client {
 
 func dialTLS(tb testing.TB, addr string, config *tls.Config) *client {
 	tb.Helper()
-	nc, err := net.DialTimeout("tcp", addr, 5*time.Second)
+	nc, err := net.DialTimeout("tcp", addr, 20*time.Second)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -56,7 +56,7 @@ func (c *client) tlsConn() *tls.Conn { return c.nc.(*tls.Conn) }
 func aliveTLS(t *testing.T, addr string, config *tls.Config) {
 	t.Helper()
 	c := dialTLS(t, addr, config)
-	_ = c.nc.SetDeadline(time.Now().Add(5 * time.Second * chaosFactor))
+	_ = c.nc.SetDeadline(time.Now().Add(20 * time.Second))
 	c.expect("+PONG\r\n", "PING")
 	_ = c.nc.Close()
 }
@@ -305,7 +305,7 @@ func TestTLSHalfClose(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	gone(t, dialTLS(t, addr, trusted), time.Now().Add(5*time.Second), "cmd=ping")
+	gone(t, dialTLS(t, addr, trusted), time.Now().Add(20*time.Second), "cmd=ping")
 }
 
 // TestTLSLimits has clients with TLS run into every limit that others have.
@@ -421,11 +421,12 @@ func TestTLSKill(t *testing.T) {
 	_, _ = deaf.nc.Write(request("GET", "s"))
 	hangs := dial(t, addr)
 	_, _ = hangs.nc.Write([]byte{22, 3, 1})
-	time.Sleep(100 * time.Millisecond)
+	waitFor(t, func() bool { return strings.Count(admin.do("CLIENT", "LIST"), "id=") == 4 }, "not all clients are there")
+	time.Sleep(100 * time.Millisecond) // the long reply is on its way
 	if got := admin.do("CLIENT", "KILL", "TYPE", "NORMAL"); got != ":3\r\n" {
 		t.Errorf("CLIENT KILL = %q, want 3 clients", got)
 	}
-	until := time.Now().Add(5 * time.Second)
+	until := time.Now().Add(20 * time.Second)
 	for strings.Count(admin.do("CLIENT", "LIST"), "id=") > 1 {
 		if time.Now().After(until) {
 			t.Fatal("clients that were killed are still there")
@@ -501,9 +502,9 @@ func TestTLSKeyUpdate(t *testing.T) {
 	for range 3 {
 		_, _ = io.WriteString(in, "PING\r\n")
 		await("reply", "+PONG", "")
-		_, _ = io.WriteString(in, "k\n") // new keys of the client
-		time.Sleep(20 * time.Millisecond)
-		_, _ = io.WriteString(in, "K\n") // and of the server, which come at once
+		_, _ = io.WriteString(in, "k\n")                // new keys of the client
+		await("keys of the client", ">>>", "KeyUpdate") // what is typed meanwhile it would not see
+		_, _ = io.WriteString(in, "K\n")                // and of the server, which come at once
 		await("new keys", "<<<", "KeyUpdate")
 	}
 }

@@ -59,13 +59,14 @@ func (s sparseFile) Write(b []byte) (int, error) {
 	return len(b), err
 }
 
-// A file of 64 MiB is open within 5 milliseconds; the best of some tries
-// counts, since other work may get in the way.
+// A file of 64 MiB is open within 5 milliseconds; the best try counts, since other
+// work may get in the way.
 func TestMapOpensAtOnce(t *testing.T) {
 	const size = 64 << 20
 	name := large(t, size)
+	const most = 5 * time.Millisecond
 	best := time.Hour
-	for range 10 {
+	for deadline := time.Now().Add(10 * time.Second); best > most && time.Now().Before(deadline); {
 		start := time.Now()
 		m, err := file.Map(name, codec.Config{})
 		best = min(best, time.Since(start))
@@ -77,8 +78,8 @@ func TestMapOpensAtOnce(t *testing.T) {
 		}
 	}
 	t.Logf("Map of %d MiB took %v", size>>20, best)
-	if best > 5*time.Millisecond {
-		t.Errorf("Map took %v, want at most 5ms", best)
+	if best > most {
+		t.Errorf("Map took %v, want at most %v", best, most)
 	}
 }
 

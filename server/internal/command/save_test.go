@@ -67,7 +67,7 @@ func TestFullDiskRefusesWrites(t *testing.T) {
 		t.Errorf("INFO: %s", got)
 	}
 	full.Store(false)
-	for deadline := time.Now().Add(5 * time.Second); b.door.Refuses() != nil && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(30 * time.Second); b.door.Refuses() != nil && time.Now().Before(deadline); {
 		time.Sleep(time.Millisecond)
 	}
 	if got := b.line("BF.ADD k d"); got != ":1" {

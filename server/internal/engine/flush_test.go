@@ -48,7 +48,7 @@ func TestFlushHoldsNobody(t *testing.T) {
 		}
 		part.RUnlock()
 		b.line("FLUSHALL") // waits for its own; what was before has at least begun
-		for deadline := time.Now().Add(5 * time.Second); b.state.Mapped() != 0 || b.state.Bytes() != 0; time.Sleep(time.Millisecond) {
+		for deadline := time.Now().Add(30 * time.Second); b.state.Mapped() != 0 || b.state.Bytes() != 0; time.Sleep(time.Millisecond) {
 			if time.Now().After(deadline) {
 				t.Fatalf("%d bytes are mapped, %d counted, after all is removed", b.state.Mapped(), b.state.Bytes())
 			}

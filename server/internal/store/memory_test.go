@@ -33,7 +33,7 @@ func remove(t *testing.T, s *store.State, name string) {
 // unmapped waits until the arrays of a state are given back.
 func unmapped(t *testing.T, s *store.State) {
 	t.Helper()
-	for deadline := time.Now().Add(5 * time.Second); s.Mapped() != 0; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(30 * time.Second); s.Mapped() != 0; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("%d bytes are still mapped", s.Mapped())
 		}
@@ -79,7 +79,7 @@ func TestLargeArraysAreMapped(t *testing.T) {
 	}
 	apply(t, s, store.Record{Op: store.OpDelete, ID: res.Entry.ID, Hashes: insert.Hashes})
 	apply(t, s, store.Record{Op: store.OpCompact, ID: res.Entry.ID})
-	for deadline := time.Now().Add(5 * time.Second); s.Mapped() > 1<<20 && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(30 * time.Second); s.Mapped() > 1<<20 && time.Now().Before(deadline); {
 		time.Sleep(time.Millisecond)
 	}
 	if s.Mapped() != 1<<20 {

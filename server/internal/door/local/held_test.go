@@ -39,7 +39,7 @@ func TestRemovedDuringSnapshot(t *testing.T) {
 	if !removed || written > 5 {
 		t.Errorf("removed %v, then %d writes of what is gone", removed, written)
 	}
-	for deadline := time.Now().Add(5 * time.Second); state.Mapped() != 0; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(30 * time.Second); state.Mapped() != 0; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("%d bytes are still mapped", state.Mapped())
 		}

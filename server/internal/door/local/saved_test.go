@@ -2,6 +2,7 @@ package local_test
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/bloomery/bloomery/server/internal/door/local"
@@ -35,7 +36,10 @@ func TestSavedAfterAStart(t *testing.T) {
 // TestStepsSyncWhenDue counts the syncs of steps: with everysec there is one when a
 // second has passed since the oldest write, with no there is none.
 func TestStepsSyncWhenDue(t *testing.T) {
-	t.Parallel() // it sleeps
+	synctest.Test(t, stepsSyncWhenDue)
+}
+
+func stepsSyncWhenDue(t *testing.T) {
 	for _, mode := range []local.Fsync{local.EverySecond, local.Never} {
 		state := store.New()
 		d, err := local.Open(local.Config{State: state, Files: &local.Memory{}, Fsync: mode, SnapshotAfter: -1}.Manual())

@@ -38,7 +38,7 @@ func TestStatusCountsFailures(t *testing.T) {
 		t.Errorf("a write to a full disk: %d failures", d.Status().Failures)
 	}
 	full.Store(false)
-	for deadline := time.Now().Add(5 * time.Second); d.Refuses() != nil && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(30 * time.Second); d.Refuses() != nil && time.Now().Before(deadline); {
 		time.Sleep(time.Millisecond)
 	}
 	stuck.Store(true)
