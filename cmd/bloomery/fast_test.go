@@ -7,25 +7,23 @@ import (
 	"time"
 )
 
-// TestStartIsFast starts a server with an empty folder. The machine may be busy: the
-// fastest of several starts counts.
+// TestStartIsFast starts a server with an empty folder. The machine may be busy: what
+// the processors did counts, in the best of several starts, and that nobody waits.
 func TestStartIsFast(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it measures time")
 	}
-	const limit = 50 * time.Millisecond
-	best := time.Hour
-	for range 20 {
+	const mostWork, mostTime = 50 * time.Millisecond, time.Second
+	work, took := time.Hour, time.Hour
+	for tries := 0; tries < 20 && (work > mostWork || took > mostTime); tries++ {
 		began := time.Now()
 		c := startChild(t, "--dir", t.TempDir())
-		best = min(best, time.Since(began))
+		took = min(took, time.Since(began))
 		c.kill()
-		if best <= limit {
-			break
-		}
+		work = min(work, c.cmd.ProcessState.UserTime()+c.cmd.ProcessState.SystemTime())
 	}
-	t.Logf("a start takes %v", best)
-	if best > limit {
-		t.Errorf("a start with an empty folder takes %v, want at most %v", best, limit)
+	t.Logf("a start takes %v, %v of work", took, work)
+	if work > mostWork || took > mostTime {
+		t.Errorf("a start with an empty folder takes %v, %v of work, want at most %v and %v", took, work, mostTime, mostWork)
 	}
 }

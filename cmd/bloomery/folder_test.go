@@ -23,12 +23,11 @@ import (
 func dataFolder(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	c := startChild(t, "--dir", dir)
+	c := startChild(t, "--dir", dir, "--fsync", "always") // what is answered is in the log
 	nc := dial(t, c.addr)
 	if _, err := talk(nc, bufio.NewReader(nc), "BF.ADD k one", "CF.ADD c one", "SET s text", "SAVE", "BF.ADD k two"); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(100 * time.Millisecond)
 	c.kill()
 	return dir
 }

@@ -108,7 +108,7 @@ func TestServe(t *testing.T) {
 		done <- run(ctx, []string{"serve", "--dir", dir, "--addr", addr, "--log-format", "json"}, strings.NewReader(""), &out, &errOut)
 	}()
 	var nc net.Conn
-	for range 100 {
+	for range 1000 {
 		if nc, err = new(net.Dialer).DialContext(ctx, "tcp", addr); err == nil {
 			break
 		}
