@@ -211,6 +211,9 @@ gate: ## the debug build: no lock in the wrong order, nobody waits under one, th
 soak: ## rates measured exactly; power cuts, kills, chaos, memory and replays at full length (long)
 	go test ./codec -count=1 -run 'TestConformance/.*/KeepsRate' -filtertest.long -timeout 60m
 	go test ./hashing/named -count=1 -run TestFNVTable -table
+	go test ./ribbon -count=1 -run TestSize -all-sizes
+	go test ./foreign/redisbloom -count=1 -run TestCuckooChangesBetweenPieces -compactions 200 -timeout 30m
+	go test ./server/internal/door/cluster -count=1 -run 'TestSimulation$$' -simulations 1000 -timeout 60m
 	go test ./cmd/bloomery -count=1 -run TestKill -kills 200 -timeout 30m
 	cd server/clienttest && go test -count=1 -run TestGoRedisOnACluster -cluster
 	go test ./server -count=1 -run TestChaos -chaos 30m -timeout 60m -v

@@ -5,6 +5,7 @@ import (
 	"go/parser"
 	"go/token"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -19,12 +20,33 @@ func TestWords(t *testing.T) {
 		if file == "words_test.go" {
 			continue
 		}
+		text := readText(t, file)
+		if !mayHold(text) {
+			continue
+		}
 		n := 0
-		for line := range strings.Lines(readText(t, file)) {
+		for line := range strings.Lines(text) {
 			n++
 			if word := dialect.FindString(line); word != "" {
 				t.Errorf("%s:%d: %q in: %s", file, n, word, strings.TrimSpace(line))
 			}
+		}
+	}
+}
+
+// mayHold reports whether a text has a piece that is in all the words of dialect:
+// looking for pieces is fast, and few files have one.
+func mayHold(text string) bool {
+	text = strings.ToLower(text)
+	return slices.ContainsFunc([]string{"wrong " + "yes", "tell", "taken " + "out", "the " + "begin", "who " + "reads", "who " + "takes", "met " + "well"},
+		func(piece string) bool { return strings.Contains(text, piece) })
+}
+
+// TestMayHold asks that each word of dialect passes the fast look.
+func TestMayHold(t *testing.T) {
+	for _, word := range []string{"Wrong " + "yes", "te" + "lls", "taken " + "out", "the " + "begin", "who " + "reads", "Who " + "takes", "met " + "well"} {
+		if dialect.FindString(word) != word || !mayHold("x "+word+" y") {
+			t.Errorf("%q is not found", word)
 		}
 	}
 }

@@ -23,6 +23,7 @@ func TestStatsSigma(t *testing.T) {
 		Shape() sizing.Shape
 	}
 	n := 600_000
+	keys := hashes(n, 7)
 	var squares, most float64
 	tries := 0
 	for _, p := range []float64{0.01, 1e-4, 1e-5, 1e-6} {
@@ -32,7 +33,7 @@ func TestStatsSigma(t *testing.T) {
 			"partitioned": bloom.NewPartitioned(n, p),
 			"split":       bloom.NewSplit(n, p),
 		} {
-			f.AddHashes(nil, hashes(n, 7))
+			f.AddHashes(nil, keys)
 			s := f.Stats()
 			whole := f.Shape().Rate(f.Shape().Count(f.Saturation()))
 			if s.PredictedSigma == 0 {

@@ -137,9 +137,11 @@ func spoil(t *testing.T, k Kind, data []byte, flips int) {
 			}
 		}
 	}
-	flip := func(at int, bit uint) []byte {
-		bad := bytes.Clone(data)
+	bad, last := bytes.Clone(data), 0
+	flip := func(at int, bit uint) []byte { // and back, what was flipped before
+		bad[last] = data[last]
 		bad[at] ^= 1 << bit
+		last = at
 		return bad
 	}
 	for at := range headerSize {

@@ -23,7 +23,7 @@ import (
 	"github.com/bloomery/bloomery/server"
 )
 
-var chaosFor = flag.Duration("chaos", 45*time.Second, "how long TestChaos runs; with -short a fifth of it")
+var chaosFor = flag.Duration("chaos", 15*time.Second, "how long TestChaos runs; with -short half of it")
 
 const (
 	// pingLimit is how long a new client may wait for its first reply, endLimit
@@ -115,7 +115,7 @@ type chaos struct {
 func TestChaos(t *testing.T) {
 	length := *chaosFor
 	if testing.Short() {
-		length /= 5
+		length /= 2
 	}
 	c := &chaos{t: t, dir: t.TempDir()}
 	a := newAuthority(t, "authority")

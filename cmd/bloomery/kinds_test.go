@@ -14,6 +14,7 @@ import (
 
 // TestKinds takes every kind of the table through the commands.
 func TestKinds(t *testing.T) {
+	many := []byte(numbered(140_000)) // more hashes than the least memory holds
 	for _, k := range codec.Kinds() {
 		t.Run(k.Name, func(t *testing.T) {
 			if testing.Short() && !slices.Contains([]string{"bloom", "cuckoo", "ribbon"}, k.Name) {
@@ -23,7 +24,7 @@ func TestKinds(t *testing.T) {
 			in := func(name string) string { return filepath.Join(dir, name) }
 			write(t, in("one"), []byte(strings.Repeat("alice\nbob\n", 2)+numbered(500)))
 			write(t, in("two"), []byte("carol\nbob\n"))
-			write(t, in("many"), []byte(numbered(140_000))) // more hashes than the least memory holds
+			write(t, in("many"), many)
 			fine := func(args ...string) (out string) {
 				t.Helper()
 				code, out, errOut := call(t, args...)

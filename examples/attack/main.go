@@ -14,6 +14,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"strconv"
+	"strings"
 
 	"github.com/bloomery/bloomery/bloom"
 	"github.com/bloomery/bloomery/compose"
@@ -28,14 +29,19 @@ const (
 )
 
 func main() {
-	if err := run(os.Stdout); err != nil {
+	if _, err := run(os.Stdout); err != nil {
 		log.Fatal(err)
 	}
 }
 
+// outcome is what an attack has come to.
+type outcome struct{ public, secret result }
+
 // run stages every attack twice: against the default hash, whose seed is public,
-// and against a secret key, which the adversary does not have.
-func run(w io.Writer) error {
+// and against a secret key, which the adversary does not have. It returns what each
+// has come to, by the first word of its title.
+func run(w io.Writer) (map[string]outcome, error) {
+	outcomes := map[string]outcome{}
 	secret := hashing.Keyed([16]byte{0x3d, 0x9a, 0x51, 0xc2, 7, 0xee, 0x10, 0x88, 0x4b, 0xd5, 0x26, 0x71, 0x0c, 0xfa, 0x93, 0x64})
 	for _, a := range []struct {
 		title  string
@@ -46,20 +52,19 @@ func run(w io.Writer) error {
 		{"Flooding: an adversary asks for keys that are known to be false positives", flood},
 		{"Deleting: an adversary deletes keys that look present", remove},
 	} {
-		_, _ = fmt.Fprintln(w, a.title)
-		for _, h := range []struct {
-			name   string
-			hasher hashing.Hasher
-		}{{"public seed", hashing.Hasher{}}, {"secret key", secret}} {
-			r, err := a.attack(h.hasher)
-			if err != nil {
-				return err
-			}
-			_, _ = fmt.Fprintf(w, "  %-12s %s\n", h.name+":", r)
+		public, err := a.attack(hashing.Hasher{})
+		if err != nil {
+			return nil, err
 		}
-		_, _ = fmt.Fprintln(w)
+		keyed, err := a.attack(secret)
+		if err != nil {
+			return nil, err
+		}
+		_, _ = fmt.Fprintf(w, "%s\n  public seed: %s\n  secret key:  %s\n\n", a.title, public, keyed)
+		title, _, _ := strings.Cut(a.title, ":")
+		outcomes[title] = outcome{public, keyed}
 	}
-	return defend(w)
+	return outcomes, defend(w)
 }
 
 // result is a figure and what it means.

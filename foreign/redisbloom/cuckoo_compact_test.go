@@ -2,6 +2,7 @@ package redisbloom_test
 
 import (
 	"bytes"
+	"flag"
 	"math/rand/v2"
 	"testing"
 
@@ -113,16 +114,15 @@ func TestCuckooCompactPieces(t *testing.T) {
 	}
 }
 
+// compactions is larger in make soak.
+var compactions = flag.Int("compactions", 10, "how many filters TestCuckooChangesBetweenPieces compacts")
+
 // TestCuckooChangesBetweenPieces inserts and deletes between the pieces of a
 // compaction: no item is lost, and the slots are those of a filter that remembers
 // nothing between two pieces.
 func TestCuckooChangesBetweenPieces(t *testing.T) {
 	rng := rand.New(rand.NewPCG(13, 14))
-	rounds := 25
-	if testing.Short() {
-		rounds = 15
-	}
-	for round := range rounds {
+	for round := range *compactions {
 		c, counts := filled(t, rng, 1<<rng.IntN(2))
 		same := reloadCuckoo(t, c)
 		n := uint64(1 + rng.IntN(60))

@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"hash/crc32"
 	"math/rand/v2"
@@ -486,8 +487,11 @@ func seeds(t *testing.T, n int) []uint64 {
 	return list
 }
 
+// simulations is larger in make soak.
+var simulations = flag.Int("simulations", 25, "how many seeds TestSimulation runs")
+
 func TestSimulation(t *testing.T) {
-	n := 25
+	n := *simulations
 	switch {
 	case underRace:
 		n = 4
