@@ -2,6 +2,7 @@ package sizing_test
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -381,5 +382,51 @@ func TestAdviseOnlyWhereWanted(t *testing.T) {
 		if slices.Contains(names(serving(mustAdvise(t, sizing.Needs{Keys: c.needs.Keys}))), c.name) {
 			t.Errorf("%s is advised where nobody asked for it", c.name)
 		}
+	}
+}
+
+// TestAdviseFigures checks figures of single kinds: what a set of unknown size is
+// counted for, and the rates of a window, of binary fuse and of a layer.
+func TestAdviseFigures(t *testing.T) {
+	find := func(q sizing.Needs, name string) sizing.Choice {
+		t.Helper()
+		a := mustAdvise(t, q)
+		for _, c := range append(a.Kinds, a.Others...) {
+			if c.Name == name {
+				return c
+			}
+		}
+		t.Fatalf("%+v: no %s", q, name)
+		return sizing.Choice{}
+	}
+	for _, c := range []struct {
+		needs sizing.Needs
+		name  string
+		want  bool
+	}{
+		{sizing.Needs{}, "scalable", true},
+		{sizing.Needs{Keys: 1e6, Growth: true}, "scalable", false},
+		{sizing.Needs{Keys: 1e6}, "bloom", false},
+	} {
+		if text := fmt.Sprint(find(c.needs, c.name).Reasons); strings.Contains(text, "figures are for 1000000 keys") != c.want {
+			t.Errorf("%+v: %s", c.needs, text)
+		}
+	}
+	if got := find(sizing.Needs{Keys: 1e6, Immutable: true}, "fuse").ErrorRate; got != 1./256 {
+		t.Errorf("rate of fuse = %v, want 1/256", got)
+	}
+	w, err := sizing.WindowSize(1e6, 0.01, sizing.WindowGenerations, sizing.WindowBurst)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Seven generations are asked, six of which hold the keys.
+	if got, want := find(sizing.Needs{Keys: 1e6, Expiry: true}, "window").ErrorRate, 7*w.Shape.Rate(1e6/6.); math.Abs(got/want-1) > 1e-12 {
+		t.Errorf("rate of a window = %v, want %v", got, want)
+	}
+	// A layer has a fortieth of the rate, and one memory access as far as the
+	// blocked layout goes.
+	lowest := sizing.MinBlockedRate
+	if got := find(sizing.Needs{Keys: 1000, Growth: true, ErrorRate: 40 * lowest}, "scalable").Lookup; got != 1 {
+		t.Errorf("a layer at the lowest rate of the blocked layout takes %d accesses", got)
 	}
 }

@@ -54,7 +54,7 @@ func TestOverflowAgainstSimulation(t *testing.T) {
 	for _, c := range []struct {
 		k, width, copies int
 		n                float64
-	}{{1, 2, 1, 200_000}, {6, 2, 1, 33_000}, {8, 2, 1, 25_000}, {6, 4, 3, 33_000}, {6, 4, 1, 200_000}, {12, 2, 1, 15_000}, {16, 2, 1, 11_000}} {
+	}{{1, 2, 1, 200_000}, {6, 2, 1, 33_000}, {8, 2, 1, 25_000}, {6, 4, 3, 33_000}, {6, 4, 1, 200_000}, {6, 2, 1, 200_000}, {12, 2, 1, 15_000}, {16, 2, 1, 11_000}} {
 		s := sizing.Counted{Shape: sizing.Shape{Layout: sizing.Blocked, Bits: 1 << 18, K: c.k}, Width: c.width}
 		counts := make([]int, s.Bits)
 		for range int(c.n) {

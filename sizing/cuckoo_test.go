@@ -159,3 +159,18 @@ func TestCuckooCapacityGrows(t *testing.T) {
 		}
 	}
 }
+
+// TestCuckooWithoutTable checks the rate of shapes that are none, and that the
+// narrowest fingerprints take 8 keys however many buckets there are.
+func TestCuckooWithoutTable(t *testing.T) {
+	for _, c := range []sizing.Cuckoo{{}, {Width: 8}, {Buckets: 2}} {
+		if got := c.Rate(1); got != 1 {
+			t.Errorf("rate of %+v = %v, want 1", c, got)
+		}
+	}
+	for width, isMore := range map[int]bool{4: false, 5: false, 6: true} {
+		if got := (sizing.Cuckoo{Buckets: 1 << 10, Width: width}).Capacity(); (got > 8) != isMore {
+			t.Errorf("1024 buckets with fingerprints of %d bits take %d keys", width, got)
+		}
+	}
+}

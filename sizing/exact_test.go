@@ -86,3 +86,19 @@ func TestRedisSetModel(t *testing.T) {
 		}
 	}
 }
+
+// TestExactSteps checks the classes of Go's allocator beside 32 bytes, the looks of a
+// binary search, and that only a set that is too large is called so.
+func TestExactSteps(t *testing.T) {
+	if got := exactBytes(t, 0, 1000, 33) - exactBytes(t, 0, 1000, 32); got != 16_000 {
+		t.Errorf("1000 keys of 33 bytes take %v bytes more than of 32, want 16 each", got)
+	}
+	if got := mustAdvise(t, sizing.Needs{Keys: 8}).Exact[1].Lookup; got != 4 {
+		t.Errorf("a search in 8 keys takes %d looks, want 4", got)
+	}
+	for memory, want := range map[uint64]int{0: 1, 1 << 40: 1, 1000: 2} {
+		if got := len(mustAdvise(t, sizing.Needs{Keys: 1_000_000, Memory: memory}).Exact[0].Reasons); got != want {
+			t.Errorf("%d bytes of memory: %d reasons, want %d", memory, got, want)
+		}
+	}
+}

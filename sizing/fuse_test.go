@@ -66,8 +66,8 @@ func TestFuseWidth(t *testing.T) {
 		}
 	}
 	for _, p := range []float64{0, -1, 1, 2, 1e-10, math.NaN(), math.Inf(1)} {
-		if got, err := sizing.FuseWidth(p); !errors.Is(err, bloomery.ErrParameter) {
-			t.Errorf("FuseWidth(%g) = %d, %v, want ErrParameter", p, got, err)
+		if got, err := sizing.FuseWidth(p); !errors.Is(err, bloomery.ErrParameter) || got != 0 {
+			t.Errorf("FuseWidth(%g) = %d, %v, want 0 and ErrParameter", p, got, err)
 		}
 	}
 }
@@ -93,6 +93,24 @@ func TestWidthsThatNoFilterHas(t *testing.T) {
 			if got := sizing.AgingPeriod(n, width); got > n || n > 0 && got == 0 {
 				t.Errorf("AgingPeriod(%d, %d) = %d", n, width, got)
 			}
+		}
+	}
+}
+
+// TestFuseShapesStay pins shapes: at a row of the table, and between two of them by
+// proportion.
+func TestFuseShapesStay(t *testing.T) {
+	for _, c := range []struct {
+		n    uint64
+		want sizing.Fuse
+	}{
+		{3 << 11, sizing.Fuse{Arity: 3, Log: 8, Segments: 31}}, // 1317/1024 slots a key
+		{1 << 22, sizing.Fuse{Arity: 3, Log: 14, Segments: 287}},
+		{1 << 23, sizing.Fuse{Arity: 3, Log: 14, Segments: 572}},
+		{141_072, sizing.Fuse{Arity: 4, Log: 11, Segments: 76}},
+	} {
+		if got := sizing.FuseSize(c.n, c.want.Arity); got != c.want {
+			t.Errorf("FuseSize(%d) = %+v, want %+v", c.n, got, c.want)
 		}
 	}
 }

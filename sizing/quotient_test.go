@@ -121,3 +121,25 @@ func TestQuotientSizeRefuses(t *testing.T) {
 		}
 	}
 }
+
+// TestQuotientGrown checks the last doubling: it leaves remainders of one bit.
+func TestQuotientGrown(t *testing.T) {
+	q := sizing.Quotient{Blocks: 1, Slots: 64, Remainder: 2}
+	if g, err := q.Grown(121); err != nil || g.Blocks != 2 || g.Remainder != 1 {
+		t.Errorf("Grown(121) = %+v, %v, want two blocks with remainders of 1 bit", g, err)
+	}
+	if g, err := q.Grown(122); !errors.Is(err, bloomery.ErrTooLarge) {
+		t.Errorf("Grown(122) = %+v, %v, want ErrTooLarge", g, err)
+	}
+}
+
+// TestQuotientSpill checks that what runs over the end is bounded by the keys, too:
+// n of them take no more blocks than sqrt(14 n) slots do.
+func TestQuotientSpill(t *testing.T) {
+	for n := uint64(100); n < 1000; n += 20 {
+		q, err := sizing.QuotientSize(n, 0.01)
+		if most := math.Ceil(math.Sqrt(14*float64(n)) / float64(q.Slots)); err != nil || float64(q.Spill) > most {
+			t.Errorf("%d keys: %+v, %v: at most %v blocks behind the last", n, q, err, most)
+		}
+	}
+}

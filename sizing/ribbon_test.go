@@ -73,3 +73,21 @@ func TestRibbonBits(t *testing.T) {
 		}
 	}
 }
+
+// TestRibbonBitsOfShards checks that few keys are listed, 64 bits each, and that a
+// shard more costs its entry and its tail.
+func TestRibbonBitsOfShards(t *testing.T) {
+	r, err := sizing.RibbonSize(0.5, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := r.Bits(1); got != 640+64 {
+		t.Errorf("one key takes %d bits, want 704", got)
+	}
+	const full = sizing.RibbonShardKeys
+	for n, isShard := range map[uint64]bool{1 << 21: false, full: true, 2 * full: true} {
+		if more := r.Bits(n+1) - r.Bits(n); (more >= 640) != isShard {
+			t.Errorf("one key more than %d takes %d bits", n, more)
+		}
+	}
+}

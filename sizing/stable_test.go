@@ -27,7 +27,12 @@ func TestStableSizeIsSmallest(t *testing.T) {
 				if got := (float64(uint64(1)<<width) - 1) * float64(a.Period); got < float64(n) {
 					t.Errorf("n = %d, width %d: keys are certain for %g inserts", n, width, got)
 				}
-				less := a
+				less, same := a, a
+				for same.K = 1; same.K <= 16; same.K++ {
+					if same.Rate(forEver) < a.Rate(forEver) {
+						t.Errorf("n = %d, p = %g, width %d: k = %d has a lower rate than %+v", n, p, width, same.K, a)
+					}
+				}
 				for less.K = 1; less.K <= 16 && a.Bits > sizing.BlockBits; less.K++ {
 					less.Bits = a.Bits - sizing.BlockBits
 					if less.Rate(forEver) <= p {
@@ -107,7 +112,7 @@ func TestAging(t *testing.T) {
 	if keys, _ := a.State(1e9, a.Fill(10)); keys < 9 || keys > 12 {
 		t.Errorf("State of a stream of 10 keys = %v keys", keys)
 	}
-	for _, x := range [][2]float64{{0, 0}, {10, 0}, {0, 0.5}, {math.NaN(), 0.5}} {
+	for _, x := range [][2]float64{{0, 0}, {10, 0}, {1e9, 0}, {0, 0.5}, {math.NaN(), 0.5}} {
 		if keys, rate := a.State(x[0], x[1]); keys != 0 || rate != 0 {
 			t.Errorf("State(%v, %v) = %v, %v, want nothing", x[0], x[1], keys, rate)
 		}

@@ -43,3 +43,29 @@ func TestHeadroomIsThatOfTheFirst(t *testing.T) {
 		}
 	}
 }
+
+// TestWarningsOfEdges asks for the codes of needs at the edge of a warning.
+func TestWarningsOfEdges(t *testing.T) {
+	for _, c := range []struct {
+		needs sizing.Needs
+		with  sizing.Code
+		not   sizing.Code
+		text  string
+	}{
+		{needs: sizing.Needs{Keys: 1}, with: sizing.FewKeys, not: sizing.Unknown},
+		{needs: sizing.Needs{}, with: sizing.Unknown, not: sizing.FewKeys},
+		// What costs less than a lookup is not worth a filter, whatever its rate.
+		{needs: sizing.Needs{Keys: 1e6, ErrorRate: 1e-5, FalsePositiveCost: 0.5}, with: sizing.Pointless, not: sizing.RateLow},
+		{needs: sizing.Needs{Keys: 1e6, ErrorRate: 1e-12, FalsePositiveCost: 1000}, with: sizing.RateLow, not: sizing.Pointless},
+		{needs: sizing.Needs{Keys: 1e6, ErrorRate: 1e-14}, with: sizing.NoHeadroom, not: sizing.Unknown, text: "instead of 1 in 10^14"},
+	} {
+		codes, text := map[sizing.Code]bool{}, ""
+		for _, w := range mustAdvise(t, c.needs).Warnings {
+			codes[w.Code] = true
+			text += w.String()
+		}
+		if !codes[c.with] || codes[c.not] || !strings.Contains(text, c.text) {
+			t.Errorf("%+v: %v, want %s and not %s: %s", c.needs, codes, c.with, c.not, text)
+		}
+	}
+}

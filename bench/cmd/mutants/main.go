@@ -4,6 +4,7 @@
 //	go run ./cmd/mutants -n 100 -seed 1 ./bloom ./codec
 //	go run ./cmd/mutants -tests ./server/internal/command ./server/internal/command/bf
 //	go run ./cmd/mutants -again ./bloom     # try the survivors once more
+//	go run ./cmd/mutants -again -run 'TestSize|TestGrown' ./sizing # with new tests only
 //	go run ./cmd/mutants                    # only write docs/mutants.md
 //
 // The operators are fixed: conditions are negated, comparisons moved by one,
@@ -52,6 +53,7 @@ type flags struct {
 	again      bool
 	slow       time.Duration
 	tests      string // packages, separated by commas
+	run        string // expression that names of tests match
 	sources    string // import paths of all packages under mutation
 }
 
@@ -73,7 +75,7 @@ func try(s *source, f flags, log *journal, learned map[string]*suite, tmp string
 	}
 	for _, p := range patterns {
 		if learned[p] == nil {
-			if learned[p], err = learn(p, f.sources, f.slow, tmp); err != nil {
+			if learned[p], err = learn(p, f, tmp); err != nil {
 				return err
 			}
 		}
@@ -166,6 +168,7 @@ func run() error {
 	flag.BoolVar(&f.again, "again", false, "try survivors of earlier runs once more")
 	flag.DurationVar(&f.slow, "slow", time.Minute, "leave out tests that compute longer than this")
 	flag.StringVar(&f.tests, "tests", "", "packages whose tests count, too, separated by commas")
+	flag.StringVar(&f.run, "run", "", "only tests whose names match this expression; a mutant that others kill survives")
 	results := flag.String("results", "bench/results/mutants.jsonl", "file of results")
 	why := flag.String("why", "bench/results/mutants.tsv", "file that explains survivors")
 	out := flag.String("out", "docs/mutants.md", "file of the report, empty for none")

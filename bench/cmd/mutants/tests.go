@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -52,8 +53,8 @@ func (u *suite) about(s *source) *suite {
 }
 
 // learn runs each test of a package alone and notes what it reaches in the
-// packages under mutation, whose import paths are separated by commas.
-func learn(pattern, sources string, slow time.Duration, tmp string) (*suite, error) {
+// packages under mutation.
+func learn(pattern string, f flags, tmp string) (*suite, error) {
 	out, err := exec.Command("go", "list", "-f", "{{.Dir}}\n{{.ImportPath}}", pattern).Output()
 	if err != nil {
 		return nil, fmt.Errorf("go list %s: %w", pattern, err)
@@ -61,7 +62,7 @@ func learn(pattern, sources string, slow time.Duration, tmp string) (*suite, err
 	where := strings.Fields(string(out))
 	u := &suite{dir: where[0], path: where[1], blocks: map[string][]block{}}
 	binary := filepath.Join(tmp, "cover.test")
-	build := exec.Command("go", "test", "-c", "-vet=off", "-cover", "-coverpkg", sources, "-o", binary, u.path)
+	build := exec.Command("go", "test", "-c", "-vet=off", "-cover", "-coverpkg", f.sources, "-o", binary, u.path)
 	if out, err := build.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("%s: %w\n%s", u.path, err, out)
 	}
@@ -69,11 +70,18 @@ func learn(pattern, sources string, slow time.Duration, tmp string) (*suite, err
 	if err != nil {
 		return u, nil // no tests: no binary
 	}
+	wanted, err := regexp.Compile(f.run)
+	if err != nil {
+		return nil, err
+	}
 	for _, name := range strings.Fields(string(names)) {
+		if !wanted.MatchString(name) {
+			continue
+		}
 		t := &test{suite: u, name: name, reaches: map[string][]block{}}
 		profile := filepath.Join(tmp, "profile")
 		start := time.Now()
-		r := execute(tmp, u.dir, 0, time.Minute, slow, binary, "-test.short", "-test.run", "^"+name+"$", "-test.coverprofile", profile)
+		r := execute(tmp, u.dir, 0, time.Minute, f.slow, binary, "-test.short", "-test.run", "^"+name+"$", "-test.coverprofile", profile)
 		if r.failed {
 			fmt.Printf("%s: %s takes long or fails without a mutant and is left out\n", u.path, name)
 			continue

@@ -60,6 +60,15 @@ func HistoryOf(n int, at func(i int) Point) []Point {
 	return h.all()
 }
 
+// LastOf returns the latest point of a history to which n were added.
+func LastOf(n int, at func(i int) Point) (Point, bool) {
+	var h history
+	for i := range n {
+		h.add(at(i))
+	}
+	return h.last()
+}
+
 // Pace returns the pace that points show.
 func Pace(points []Point, now time.Time, items uint64) (float64, bool) {
 	var h history

@@ -172,8 +172,21 @@ func TestKinds(t *testing.T) {
 	if a := solve(t, "n=100&p=1%"); a.Take != "go map" || a.Kind == "go map" {
 		t.Errorf("100 keys: take %s, and copy %s", a.Take, a.Kind)
 	}
-	if a := solve(t, "n=1e6&m=1"); len(a.Kinds) != 0 || len(a.Warnings) == 0 {
-		t.Errorf("a million keys in one bit: %d kinds, warnings %v", len(a.Kinds), a.Warnings)
+	if a := solve(t, "n=1e6&m=1"); a.Kinds == nil || len(a.Kinds) != 0 || len(a.Warnings) == 0 || a.Take != "no filter" {
+		t.Errorf("a million keys in one bit: kinds %v, warnings %v, take %s", a.Kinds, a.Warnings, a.Take)
+	}
+	ranks := map[int]int{}
+	for i, c := range a.Kinds {
+		ranks[c.Rank]++
+		if i > 0 && c.Bytes < a.Kinds[i-1].Bytes {
+			t.Errorf("%s stands behind %s and is smaller", c.Name, a.Kinds[i-1].Name)
+		}
+		if isBuilt := c.Name == "fuse" || c.Name == "ribbon"; c.Static != isBuilt {
+			t.Errorf("%s: static = %t", c.Name, c.Static)
+		}
+	}
+	if len(advice.Others) == 0 || ranks[1] != 1 || ranks[len(advice.Kinds)] != 1 {
+		t.Errorf("ranks %v of %d kinds, %d others", ranks, len(advice.Kinds), len(advice.Others))
 	}
 }
 
@@ -184,7 +197,7 @@ func TestFaults(t *testing.T) {
 		"p=0": "p", "p=1": "p", "p=nan": "p", "p=inf": "p", "p=-0.1": "p", "p=100%": "p", "p=1 in 0": "p",
 		"m=0": "m", "m=-5": "m", "m=2EiB": "m", "m=1e40": "m", "m=MiB": "m",
 		"k=0": "k", "k=-1": "k", "k=1.5": "k", "k=1e9": "k", "k=5000": "k", "n=1e6&p=1%&k=0": "k",
-		"bits=0": "bits", "bits=-1": "bits", "bits=nan": "bits", "bits=inf": "bits", "bits=1e9": "bits",
+		"bits=0": "bits", "bits=-1": "bits", "bits=nan": "bits", "bits=inf": "bits", "bits=1e9": "bits", "bits=1000.5": "bits",
 		"n=9e18&bits=100": "bits", "m=5&bits=100": "bits", "p=1%&bits=10": "bits", "n=5&m=5&bits=10": "bits", "n=5&p=1%&m=5": "m",
 		"n=9e18&p=1e-300": "p", "m=1&p=1e-9": "m",
 		"needs=wings": "needs", "needs=immutable,growth": "needs",
@@ -205,6 +218,92 @@ func TestFaults(t *testing.T) {
 	}
 	if _, faults := calc.Solve(url.Values{"n": {"1", "2"}}); faults["n"] == "" {
 		t.Error("two values of n are taken")
+	}
+}
+
+// TestFaultsAreExplained checks messages that another fault of the field would hide,
+// and that an unknown field comes back whole as long as it is short.
+func TestFaultsAreExplained(t *testing.T) {
+	name := strings.Repeat("x", 64)
+	for query, want := range map[string]string{
+		"n=9e18&bits=100": "too many, at most 2^63",
+		"m=5&bits=100":    "no whole key",
+		"bits=1001":       "up to 1000",
+		name + "=1":       name + ": there is no such field",
+		name + "y=1":      name + "…: there is no such field",
+	} {
+		if _, faults := calc.Solve(values(t, query)); !strings.Contains(faults.Error(), want) {
+			t.Errorf("%s: %v, want %q", query, faults, want)
+		}
+	}
+	if got := solve(t, "bits=1000").Textbook.Bits; got != 1000 {
+		t.Errorf("%v bits per key, want 1000", got)
+	}
+}
+
+// TestShapesOfGivenBits checks the filters of a given size: the k with the lowest
+// rate, and whole blocks that are never more than 2^63 bits.
+func TestShapesOfGivenBits(t *testing.T) {
+	for i, f := range solve(t, "n=100&m=1024").Filters {
+		s := sizing.Shape{Layout: []sizing.Layout{sizing.Standard, sizing.Blocked}[i], Bits: 1024, K: f.K}
+		rate := s.Rate(100)
+		if f.Error != "" || f.Rate != rate {
+			t.Errorf("%+v, want the rate %v", f, rate)
+		}
+		for s.K = 1; s.Valid() == nil; s.K++ {
+			if s.Rate(100) < rate {
+				t.Errorf("%s: k = %d has a lower rate than %d", f.Name, s.K, f.K)
+			}
+		}
+	}
+	if got := solve(t, "n=1e18&m=9223372036854775807").Filters[1].M; got != 1<<63-512 {
+		t.Errorf("a blocked filter in 2^63 - 1 bits has %d, want 2^63 - 512", got)
+	}
+}
+
+// TestCurvesEnd checks the ends of the curves, those of a given k, and what there is
+// where no filter can be made.
+func TestCurvesEnd(t *testing.T) {
+	c := solve(t, "n=1e6&p=1%").Curves
+	if last := c.N.X[len(c.N.X)-1]; last != 2e6 {
+		t.Errorf("the curve over keys ends at %v, want twice as many", last)
+	}
+	if last := c.K.X[len(c.K.X)-1]; last != 14 {
+		t.Errorf("the curve over hashes ends at %v, want 14", last)
+	}
+	if c := solve(t, "n=1&m=4").Curves.M; c.X[0] != 1 {
+		t.Errorf("the curve over bits starts at %v, want 1", c.X[0])
+	}
+	for i, layout := range []sizing.Layout{sizing.Standard, sizing.Blocked} {
+		given := solve(t, "n=1e4&m=512000&k=3").Curves.M
+		for j, x := range given.X {
+			s := sizing.Shape{Layout: layout, Bits: uint64(x), K: 3}
+			s.Bits += -s.Bits % layout.Unit()
+			if y := given.Series[i].Y[j]; y == nil || *y != s.Rate(1e4) {
+				t.Errorf("%s: p(m = %v) = %v with k = 3, want %v", layout, x, y, s.Rate(1e4))
+			}
+		}
+		for j, y := range c.M.Series[i].Y {
+			if y == nil {
+				t.Errorf("%s: no rate in %v bits", layout, c.M.X[j])
+			}
+		}
+	}
+	// The textbook's k grows with the array, that of a filter ends at 64.
+	most := solve(t, "n=10&m=800").Curves.M
+	last := len(most.X) - 1
+	s := sizing.Shape{Layout: sizing.Standard, Bits: uint64(most.X[last]), K: 64}
+	if y := most.Series[0].Y[last]; y == nil || *y != s.Rate(10) {
+		t.Errorf("p(m = %v) = %v, want that of k = 64: %v", most.X[last], y, s.Rate(10))
+	}
+	// Where every rate is 1, the fewest hashes are the best.
+	if best := solve(t, "n=1e6&m=512").Curves.K.Series[0].Best; best != 1 {
+		t.Errorf("the best k of a full filter is %v, want 1", best)
+	}
+	a := solve(t, "n=1e4&m=1e7&k=65")
+	data, err := json.Marshal(a.Curves)
+	if err != nil || strings.Contains(string(data), `"series":null`) || len(a.Curves.N.Series) != 0 {
+		t.Errorf("curves without filters: %v, %s", err, data)
 	}
 }
 

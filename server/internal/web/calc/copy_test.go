@@ -174,3 +174,34 @@ func TestShellIsExact(t *testing.T) {
 		}
 	}
 }
+
+// TestCopyIsExact holds parts of what is copied to what was asked; TestGoRuns and
+// TestRedisRuns run all of it.
+func TestCopyIsExact(t *testing.T) {
+	for _, c := range []struct{ query, id, want string }{
+		{"n=12345678&p=1%&kind=bloom", "go", "bloom.New(12_345_678, 0.01)"},
+		{"n=999&p=1%&kind=bloom", "go", "bloom.New(999, 0.01)"},
+		{"n=1000&m=20000&k=5&kind=standard", "go", "{Capacity: 1_000, Bits: 20_000, Hashes: 5}.NewStandard()"},
+		{"n=1000&m=20000&k=5&kind=bloom", "go", "{Capacity: 1_000, Bits: 20_480, Hashes: 5}.New()"},
+		{"n=1000&p=1%&kind=bloom", "redis", "FILTER.CREATE filter bloom CAPACITY 1000 ERROR 0.01\n"},
+		{"n=1000&p=1%&kind=ribbon", "redis", "BEGIN ribbon CAPACITY 1000 ERROR 0.01\n"},
+		{"n=1000&p=1%&kind=fuse", "redis", "BEGIN fuse8 CAPACITY 1000\n"},
+		{"n=1e5&m=64KiB&kind=standard", "shell", "-p 0.08114 "},
+		{"n=1e6&bits=0.099&kind=standard", "shell", "-p 0.9999"}, // not rounded to 1
+	} {
+		if got := copied(t, c.query, c.id); !strings.Contains(got, c.want) {
+			t.Errorf("%s: no %q in\n%s", c.query, c.want, got)
+		}
+	}
+	for _, kind := range copyKinds {
+		text := copied(t, queryOf(kind), "go")
+		if strings.Contains(text, "log.") != strings.Contains(text, "\"log\"") {
+			t.Errorf("%s: package log is imported and not used, or used and not imported:\n%s", kind, text)
+		}
+	}
+	for _, s := range solve(t, "n=1000&p=1%&needs=expiry&kind=window").Copy {
+		if s.ID == "shell" && s.Note == "" {
+			t.Error("no word on why bloomery build makes no window")
+		}
+	}
+}

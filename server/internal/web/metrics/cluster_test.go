@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 
 	"github.com/bloomery/bloomery/server/internal/command"
@@ -67,6 +68,11 @@ func TestClusterMetrics(t *testing.T) {
 		if v, ok := got[name]; !ok || v != want {
 			t.Errorf("%s = %v, %v, want %v", name, v, ok, want)
 		}
+	}
+	r := prometheus.NewPedanticRegistry() // refuses what was not described
+	r.MustRegister(&clusterCollector{b.engine})
+	if _, err := r.Gather(); err != nil {
+		t.Error(err)
 	}
 	w := httptest.NewRecorder()
 	b.handler.ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))

@@ -25,6 +25,7 @@ func TestLabel(t *testing.T) {
 		{"\x00", 1, "\x00"},
 		{long, 7, long},
 		{long + "y", 7, long + `\#7`},
+		{long + "y", 42, long + `\#42`},
 		{long[:126] + "\xff\xff\xff", 9, long[:126] + `\xff\#9`},
 		{long[:127] + "ü and more", 8, long[:127] + `ü\#8`},
 	} {

@@ -3,13 +3,18 @@ package metrics
 import (
 	"fmt"
 	"math"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 
+	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/door/local"
+	"github.com/bloomery/bloomery/server/internal/engine"
 )
 
 // TestScrape runs commands and reads all of it back.
@@ -73,6 +78,12 @@ func TestScrape(t *testing.T) {
 			t.Errorf("%s is %v though nothing is known of it", name, v)
 		}
 	}
+	if v := got[`bloomery_filter_saturation{filter="bf"}`]; v <= 0 || v >= 1 {
+		t.Errorf("a filter is filled to %v", v)
+	}
+	if v := got[fmt.Sprintf("bloomery_build_info{go_version=%q,version=\"1.2.3\"}", runtime.Version())]; v != 1 {
+		t.Errorf("build_info is %v, want 1", v)
+	}
 	if at := got[`bloomery_log_last_fsync_timestamp_seconds`]; math.Abs(at-float64(time.Now().Unix())) > 60 {
 		t.Errorf("the last fsync was at %v", at)
 	}
@@ -119,19 +130,107 @@ func TestAddsRefused(t *testing.T) {
 	if n := got[`bloomery_adds_refused_total`]; n < 1 || got[`bloomery_user_adds_refused_total{user="alice"}`] != n {
 		t.Errorf("%v commands were refused, %v of alice, want 1 at least", n, got[`bloomery_user_adds_refused_total{user="alice"}`])
 	}
-	for i := range 2 * mostUsers {
+	// 100 users have labels; those behind share one, in which nothing is lost.
+	const others = `bloomery_user_adds_refused_total{user="_other"}`
+	users := func() (n int, refused, total float64) {
+		got := b.scrape(t)
+		for name, v := range got {
+			if strings.HasPrefix(name, "bloomery_user_adds_refused_total") {
+				n, refused = n+1, refused+v
+			}
+		}
+		return n, refused, got[`bloomery_adds_refused_total`]
+	}
+	for i := range 99 {
 		b.do(t, "ACL", "SETUSER", fmt.Sprintf("u%03d", i), "addrate=10")
 	}
-	users := 0
-	for name := range b.scrape(t) {
-		if strings.HasPrefix(name, "bloomery_user_adds_refused_total") {
-			users++
-		}
+	if n, _, _ := users(); n != 100 {
+		t.Errorf("%d labels of 100 users", n)
 	}
-	if users != mostUsers+1 {
-		t.Errorf("%d labels of users, want %d", users, mostUsers+1)
+	for i := range 99 {
+		b.do(t, "ACL", "SETUSER", fmt.Sprintf("v%03d", i), "addrate=10")
+	}
+	b.do(t, "ACL", "SETUSER", "zoe", "on", ">secret", "~*", "+@all", "addrate=10")
+	b.do(t, "AUTH", "zoe", "secret")
+	b.do(t, append([]string{"BF.MADD", "bf"}, strings.Split(strings.Repeat("y", 50), "")...)...)
+	if n, refused, total := users(); n != 101 || refused != total || b.scrape(t)[others] != 1 {
+		t.Errorf("%d labels of 200 users, %v of %v refused, %v of the others", n, refused, total, b.scrape(t)[others])
 	}
 }
+
+// TestFigures checks the metrics that a short run leaves at 0.
+func TestFigures(t *testing.T) {
+	var f engine.Figures
+	f.Data, f.LogEnd, f.Syncs, f.Unshaken = 3, 5, 7, 11
+	at := time.Unix(1_700_000_000, 500_000_000)
+	f.Synced, f.CertificateExpires = at, at.Add(time.Hour)
+	want := map[string]float64{
+		"memory_data_bytes": 3, "log_written_bytes_total": 5, "log_fsyncs_total": 7, "tls_handshake_errors_total": 11,
+		"log_last_fsync_timestamp_seconds": 1_700_000_000.5, "tls_certificate_expiry_timestamp_seconds": 1_700_003_600.5,
+		"snapshot_last_timestamp_seconds": 0, "snapshot_running": 0, "snapshot_last_success": 1,
+	}
+	for _, figure := range slices.Concat(serverFigures, diskFigures, tlsFigures) {
+		name, _, _ := strings.Cut(strings.TrimPrefix(figure.desc.String(), `Desc{fqName: "bloomery_`), `"`)
+		if v, ok := want[name]; ok && figure.of(&f) != v {
+			t.Errorf("%s is %v, want %v", name, figure.of(&f), v)
+		}
+		delete(want, name)
+	}
+	if len(want) > 0 {
+		t.Errorf("there is nothing of %v", want)
+	}
+	for _, c := range []struct {
+		node, decider uint32
+		want          float64
+	}{{2, 2, 1}, {1, 1, 1}, {2, 1, 0}, {0, 0, 0}} {
+		for _, figure := range clusterFigures {
+			if strings.Contains(figure.desc.String(), "cluster_decides") {
+				if got := figure.of(&door.Cluster{Node: c.node, Decider: c.decider}); got != c.want {
+					t.Errorf("node %d decides where %d should: %v", c.node, c.decider, got)
+				}
+			}
+		}
+	}
+}
+
+// TestAllIsDescribed checks that every metric is described before it is collected,
+// that calls longer than every bucket count, and that a single filter without a label
+// is shown.
+func TestAllIsDescribed(t *testing.T) {
+	b := newBench(t, &local.Memory{}, 1)
+	for _, name := range []string{"a", "b"} {
+		b.do(t, "BF.ADD", name, "x")
+	}
+	b.watch(time.Minute)
+	if got := b.scrape(t); got[`bloomery_filter_items{filter="_other"}`] != 1 {
+		t.Errorf("items of the others: %v", got[`bloomery_filter_items{filter="_other"}`])
+	}
+	var u engine.Usage
+	u.Took[0], u.Took[len(u.Took)-1] = 2, 3
+	r := prometheus.NewPedanticRegistry()
+	r.MustRegister(&serverCollector{b.engine}, &commandCollector{b.engine}, &filterCollector{b.engine, 1}, &userCollector{b.engine})
+	if _, err := r.Gather(); err != nil {
+		t.Error(err)
+	}
+	r = prometheus.NewPedanticRegistry()
+	r.MustRegister(one{histogram("x", &u)})
+	families, err := r.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := families[0].GetMetric()[0].GetHistogram().GetSampleCount(); n != 5 {
+		t.Errorf("%d calls, want 5", n)
+	}
+}
+
+// one is a collector of one metric.
+type one struct{ prometheus.Metric }
+
+// Describe implements prometheus.Collector.
+func (m one) Describe(to chan<- *prometheus.Desc) { to <- m.Desc() }
+
+// Collect implements prometheus.Collector.
+func (m one) Collect(to chan<- prometheus.Metric) { to <- m.Metric }
 
 // TestTraffic reports false positives.
 func TestTraffic(t *testing.T) {
