@@ -5,6 +5,7 @@ package nats
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"strconv"
 	"sync"
 	"time"
@@ -15,10 +16,20 @@ import (
 // Times of a tail.
 const (
 	heartbeat   = 500 * time.Millisecond
-	silence     = 4 * heartbeat    // after which a consumer counts as lost
 	inactive    = 30 * time.Second // after which the servers drop one that nobody hears
 	ownReplica  = 8                // tries to get a consumer on the own replica
-	tailBackoff = 2 * time.Second
+	tailBackoff = 4 * time.Second
+
+	// Without a heartbeat for so long a consumer counts as lost. One on the own
+	// replica ends with this node only, so it is busy rather than gone. To make one
+	// is dear: two records of the group that all servers are in, each on disk at a
+	// majority. A machine under load that makes its consumers again and again loses
+	// the leaders of its streams to that.
+	silence    = 5 * time.Second
+	silenceOwn = 20 * time.Second
+	// busy is how long it takes a server to make a consumer if it should not be
+	// asked for a better one.
+	busy = 500 * time.Millisecond
 )
 
 // Tail calls took for every message of a lane from a sequence on, in order, until
@@ -65,7 +76,7 @@ func (t *tail) run() {
 			return
 		case <-t.log.ended:
 			return
-		case <-time.After(wait):
+		case <-time.After(wait + rand.N(wait)): // not all lanes at once
 		}
 		wait = min(2*wait, tailBackoff)
 	}
@@ -90,6 +101,10 @@ func (t *tail) follow() error {
 	if err != nil {
 		return err
 	}
+	patience := silence
+	if t.log.owns(info) {
+		patience = silenceOwn
+	}
 	defer func() {
 		_ = sub.Unsubscribe()
 		go func() { _ = t.log.js.DeleteConsumer(t.stream, info.Name, nats.MaxWait(askIn)) }()
@@ -99,7 +114,7 @@ func (t *tail) follow() error {
 	for !t.stopped() {
 		m, err := sub.NextMsg(heartbeat)
 		if errors.Is(err, nats.ErrTimeout) {
-			if time.Since(heard) > silence {
+			if time.Since(heard) > patience {
 				return errLost
 			}
 			continue
@@ -142,6 +157,11 @@ func (t *tail) control(m *nats.Msg, delivered uint64) error {
 	return nil
 }
 
+// owns reports whether a consumer is on the replica of this node.
+func (l *Log) owns(info *nats.ConsumerInfo) bool {
+	return l.store && info.Cluster != nil && info.Cluster.Leader == l.name
+}
+
 // consumer makes a consumer from the wanted sequence on. A log node tries for one
 // on its own replica: such a tail ends with its node only, and its messages do
 // not cross the network twice.
@@ -154,6 +174,7 @@ func (t *tail) consumer() (*nats.Subscription, *nats.ConsumerInfo, error) {
 			return nil, nil, fmt.Errorf("cluster: %w", err)
 		}
 		_ = sub.SetPendingLimits(-1, -1) // flow control bounds them
+		began := time.Now()
 		info, err := l.js.AddConsumer(t.stream, &nats.ConsumerConfig{
 			DeliverSubject: inbox, DeliverPolicy: nats.DeliverByStartSequencePolicy, OptStartSeq: t.next,
 			AckPolicy: nats.AckNonePolicy, MaxDeliver: 1, Replicas: 1, MemoryStorage: true,
@@ -163,7 +184,7 @@ func (t *tail) consumer() (*nats.Subscription, *nats.ConsumerInfo, error) {
 			_ = sub.Unsubscribe()
 			return nil, nil, fmt.Errorf("cluster: stream %s: consumer: %w", t.stream, err)
 		}
-		if !l.store || try == ownReplica || info.Cluster == nil || info.Cluster.Leader == l.name {
+		if !l.store || try == ownReplica || info.Cluster == nil || l.owns(info) || time.Since(began) > busy {
 			return sub, info, nil
 		}
 		_ = sub.Unsubscribe()
