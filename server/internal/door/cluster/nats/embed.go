@@ -3,6 +3,7 @@ package nats
 // The NATS server in this process.
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"sync"
 	"time"
@@ -76,18 +78,15 @@ func options(c *Config, name string, store bool) (*natsd.Options, error) {
 		// A server without a port for clients starts no routes. It is on the
 		// loopback interface, and nobody knows the token.
 		Host: "127.0.0.1", Port: natsd.RANDOM_PORT, Authorization: rand.Text(),
-		NoSigs: true, DisableJetStreamBanner: true,
+		NoSigs: true, DisableJetStreamBanner: true, ReconnectErrorReports: 60,
 		Cluster: natsd.ClusterOpts{Name: c.Cluster, Host: host, Port: port, NoAdvertise: true},
 	}
 	if c.Secret != "" {
-		o.Cluster.Username, o.Cluster.Password = "bloomery", c.Secret
+		o.Cluster.Username, o.Cluster.Password = routeUser, c.Secret
 		o.Cluster.AuthTimeout, o.Cluster.TLSTimeout = 10, 10
-		o.Cluster.TLSConfig = c.TLS
-		if c.TLS == nil {
-			var err error
-			if o.Cluster.TLSConfig, err = secretTLS(c.Secret); err != nil {
-				return nil, err
-			}
+		var err error
+		if o.Cluster.TLSConfig, err = c.security(); err != nil {
+			return nil, err
 		}
 	}
 	for _, addr := range c.Join {
@@ -110,6 +109,9 @@ func options(c *Config, name string, store bool) (*natsd.Options, error) {
 	return o, nil
 }
 
+// routeUser is the user that nodes are to each other. The secret is its password.
+const routeUser = "bloomery"
+
 // connectOptions are what every connection has, to embedded servers or others.
 func connectOptions(c *Config) []nats.Option {
 	return []nats.Option{
@@ -122,16 +124,48 @@ func connectOptions(c *Config) []nats.Option {
 // logs passes what a server reports on: nothing reaches the standard error.
 type logs struct {
 	to *slog.Logger
-	// mu guards last.
+	// mu guards what follows.
 	mu   sync.Mutex
-	last string // fatal
+	last string               // fatal
+	said map[string]time.Time // when a text was logged; see often
 }
 
 func (l *logs) Noticef(format string, v ...any) { l.to.Debug(fmt.Sprintf(format, v...)) }
-func (l *logs) Warnf(format string, v ...any)   { l.to.Info(fmt.Sprintf(format, v...)) }
-func (l *logs) Errorf(format string, v ...any)  { l.to.Warn(fmt.Sprintf(format, v...)) }
+func (l *logs) Warnf(format string, v ...any)   { l.log(slog.LevelInfo, format, v) }
+func (l *logs) Errorf(format string, v ...any)  { l.log(slog.LevelWarn, format, v) }
 func (l *logs) Debugf(string, ...any)           {}
 func (l *logs) Tracef(string, ...any)           {}
+
+// sayAgain is after how long a text is logged again. Servers that cannot reach each
+// other report that several times a second.
+const sayAgain = 30 * time.Second
+
+func (l *logs) log(level slog.Level, format string, v []any) {
+	text := fmt.Sprintf(format, v...)
+	if !l.often(text, time.Now()) {
+		l.to.Log(context.Background(), level, text)
+	}
+}
+
+// often reports whether a text was logged lately. Texts that differ in numbers, which
+// are attempts and connections, count as one.
+func (l *logs) often(text string, now time.Time) bool {
+	text = connections.ReplaceAllString(text, "")
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if at, ok := l.said[text]; ok && now.Sub(at) < sayAgain {
+		return true
+	}
+	if l.said == nil || len(l.said) > 100 {
+		l.said = map[string]time.Time{}
+	}
+	l.said[text] = now
+	return false
+}
+
+// connections are what differs in texts about the same: numbers of connections and
+// attempts, and ports of those who connect.
+var connections = regexp.MustCompile(`:[0-9]+ - [rc]id:[0-9]+|cid:[0-9]+|attempt [0-9]+|:[0-9]+->|took [0-9.a-zµ]+|time: [0-9.a-zµ]+`)
 
 // Fatalf notes why the server cannot go on. The process does.
 func (l *logs) Fatalf(format string, v ...any) {

@@ -93,6 +93,12 @@ func (l *Log) takeFolder() error {
 
 // embed starts the server of this node.
 func (l *Log) embed(ctx context.Context) error {
+	if err := l.config.checkCertificate(time.Now()); err != nil {
+		return err
+	}
+	if err := l.probe(ctx); err != nil {
+		return err
+	}
 	node, err := l.settle(ctx)
 	if err != nil {
 		return err

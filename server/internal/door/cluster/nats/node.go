@@ -108,6 +108,9 @@ func (l *Log) survey(ctx context.Context, name string) (formed bool, err error) 
 		if len(missing) > 0 && time.Since(told) > 5*time.Second {
 			told = time.Now()
 			c.Log.Info("cluster: the first start needs all log nodes", "waiting-for", strings.Join(missing, ","))
+			if err := l.probe(ctx); err != nil {
+				return false, err
+			}
 		}
 	}
 	// The others may still need this answer: the server that follows gives it.

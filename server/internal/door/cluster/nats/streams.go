@@ -47,14 +47,19 @@ func (l *Log) Lanes(n int, create bool) error {
 // waits while the servers have no leader.
 func (l *Log) ensure(ctx context.Context, lane int, create bool) error {
 	told := time.Now()
-	for {
-		err := l.checkStream(lane, create)
+	// Servers that have just started do not answer at all: asking again is quicker than
+	// waiting. Servers under load need more time.
+	for wait := time.Second; ; wait = min(2*wait, askIn) {
+		err := l.checkStream(lane, create, wait)
 		if err == nil || errors.Is(err, errStream) {
 			return err
 		}
 		if time.Since(told) > 5*time.Second {
 			told = time.Now()
 			l.config.Log.Info("cluster: waiting for a majority of the log nodes", "lane", l.laneName(lane), "error", err)
+			if err := l.probe(ctx); err != nil {
+				return err
+			}
 		}
 		select {
 		case <-ctx.Done():
@@ -70,9 +75,9 @@ func (l *Log) ensure(ctx context.Context, lane int, create bool) error {
 var errStream = errors.New("cluster: a stream is not as it should be")
 
 // checkStream looks at a stream, and makes it if it is missing and may be made.
-func (l *Log) checkStream(lane int, create bool) error {
+func (l *Log) checkStream(lane int, create bool, wait time.Duration) error {
 	name := l.stream(lane)
-	info, err := l.js.StreamInfo(name)
+	info, err := l.js.StreamInfo(name, nats.MaxWait(wait))
 	if errors.Is(err, nats.ErrStreamNotFound) {
 		if !create {
 			return fmt.Errorf("%w: %s is missing, though this node has data of it: nothing is made anew; restore the log nodes, or a backup", errStream, name)

@@ -18,6 +18,17 @@ import (
 // derivedName is the name in the certificates that are derived from a secret.
 const derivedName = "cluster.bloomery.internal"
 
+// security returns the TLS of connections between nodes, nil for none.
+func (c *Config) security() (*tls.Config, error) {
+	switch {
+	case c.Secret == "":
+		return nil, nil
+	case c.TLS != nil:
+		return c.TLS, nil
+	}
+	return secretTLS(c.Secret)
+}
+
 // secretTLS returns the TLS of nodes that share a secret. The key of the certificate
 // is derived from it, and the certificate is the only authority: who can show one
 // knows the secret. So the secret is all that a cluster needs.
