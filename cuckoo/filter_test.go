@@ -239,6 +239,10 @@ func TestContainsKeys(t *testing.T) {
 			t.Fatalf("key %d: %v", i, yes)
 		}
 	}
+	dst[0] = false
+	if f.ContainsKeys(dst[:1], keys[:1]); !dst[0] {
+		t.Error("ContainsKeys of one key denies it")
+	}
 	if !dst[len(keys)] {
 		t.Error("ContainsKeys wrote behind the last answer")
 	}

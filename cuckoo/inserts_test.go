@@ -3,6 +3,7 @@ package cuckoo_test
 import (
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"testing"
 
@@ -36,6 +37,11 @@ func TestMemoryByBitsPerKey(t *testing.T) {
 		if err != nil || !(more.Stats().Asked < s.Asked/4) {
 			t.Errorf("capacity %d: a rate of %g with 4 bits more, %g without: %v", capacity, more.Stats().Asked, s.Asked, err)
 		}
+	}
+	// Bits that a size takes to the last one are enough for it.
+	exact := cuckoo.New(1024, 0.01).Stats()
+	if f, err := (cuckoo.Config{Capacity: 1024, BitsPerKey: float64(exact.Bits) / 1024}).New(); err != nil || f.Stats().Bits != exact.Bits {
+		t.Errorf("%d bits: %+v, %v", exact.Bits, f.Stats(), err)
 	}
 	for _, c := range []cuckoo.Config{
 		{Capacity: 0, BitsPerKey: 12}, {Capacity: -1, BitsPerKey: 12}, {Capacity: 1000, BitsPerKey: 1},
@@ -85,6 +91,13 @@ func TestZeroFilter(t *testing.T) {
 	}
 	if data, err := f.MarshalBinary(); err == nil || data != nil {
 		t.Errorf("the encoding of a zero filter: %d bytes, %v", len(data), err)
+	}
+	if n, err := f.WriteTo(io.Discard); err == nil || n != 0 {
+		t.Errorf("writing a zero filter: %d bytes, %v", n, err)
+	}
+	made := cuckoo.New(10, 0.01)
+	if n, err := made.WriteTo(io.Discard); err != nil || n != int64(len(encoded(made))) {
+		t.Errorf("writing an empty filter: %d bytes, %v", n, err)
 	}
 	for name, change := range map[string]func(){
 		"InsertHashes": func() { _, _ = f.InsertHashes(nil) }, "InsertKeys": func() { _, _ = f.InsertKeys(nil) },

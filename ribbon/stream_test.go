@@ -155,8 +155,12 @@ func TestStreamFails(t *testing.T) {
 		if x.w == nil {
 			x.w = io.Discard
 		}
-		if _, err := c.Stream(x.ctx, x.seq).WriteTo(x.w); !errors.Is(err, x.want) {
+		n, err := c.Stream(x.ctx, x.seq).WriteTo(x.w)
+		if !errors.Is(err, x.want) {
 			t.Errorf("%s: %v, want %v", name, err, x.want)
+		}
+		if n != 0 && name != "damaged disk" { // which is seen when it is read back
+			t.Errorf("%s: %d bytes were written", name, n)
 		}
 	}
 }
