@@ -125,7 +125,7 @@ func runServe(ctx context.Context, flags *pflag.FlagSet, c *server.Config, o *se
 	if err != nil {
 		return fmt.Errorf("serve: %w", err)
 	}
-	c.Log, c.Version, c.File = log, thisBuild().Version, o.file
+	c.Log, c.Version, c.File, c.Now = log, thisBuild().Version, o.file, clock
 	// Without a limit the heap could grow to twice its data before it is
 	// collected.
 	c.OnHeapLimit = func(bytes int64) { debug.SetMemoryLimit(bytes) }

@@ -1,0 +1,9 @@
+//go:build !torture
+
+package main
+
+import "time"
+
+// clock is the server's clock; nil is that of the system. Programs for make torture
+// have another one.
+var clock func() time.Time
