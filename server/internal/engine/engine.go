@@ -162,7 +162,7 @@ func New(c Config) *Engine {
 // Exec runs the calls of w from the one at first on, in order, and returns how
 // many it answered. It stops behind a call that ends the session (QUIT), and
 // behind one whose reply may be large, so that it can be sent before the next
-// one is made; and in front of one that a pause of clients holds back: then the
+// one is made, or that changes what the next ones have to wait for; and in front of one that a pause of clients holds back: then the
 // caller sends what is answered and calls WaitPause. Of a session that has ended no
 // further call is run.
 func (e *Engine) Exec(s *Session, w *Workspace, first int) int {
@@ -174,8 +174,11 @@ func (e *Engine) Exec(s *Session, w *Workspace, first int) int {
 	s.ctx = Context{e, s}
 	defer e.end(s)
 	calls := w.Calls[first:]
-	if s.owner && e.shared != nil {
-		e.freshen(s, calls)
+	if e.shared != nil {
+		calls = stretch(calls)
+		if s.owner {
+			e.freshen(s, calls)
+		}
 	}
 	n := e.run(s, calls)
 	e.settle(s)

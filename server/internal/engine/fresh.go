@@ -15,6 +15,18 @@ import (
 // always do.
 func (x *Context) SetOwner(on bool) { x.s.owner = on }
 
+// stretch returns the calls up to the first behind which reads may have to wait for
+// something else: the client asks for that, or a name stands for another filter. It is
+// known before calls are run what they wait for, so the next ones are run separately.
+func stretch(calls []Call) []Call {
+	for i := range calls {
+		if name := calls[i].Args[0]; Is(name, "filter.read") || Is(name, "rename") || Is(name, "renamenx") {
+			return calls[:i+1]
+		}
+	}
+	return calls
+}
+
 // freshen waits, before calls are run, until this machine has what any machine has
 // acknowledged: first of names, since what a name stands for may have changed, then of
 // the contents that the names of reads stand for. If that is not possible, reads are

@@ -50,6 +50,18 @@ func TestOwnerReads(t *testing.T) {
 			t.Errorf("%q wait for %v, want %v", tt.lines, fresh, tt.want)
 		}
 	}
+	// What a call in the same batch changes counts for those behind it.
+	b.line("FILTER.READ LOCAL")
+	if fresh, _ := ask("BF.EXISTS b i", "filter.read owner", "BF.EXISTS b i"); !slices.Equal(fresh, []string{"names", target("b", 0)}) {
+		t.Errorf("reads behind FILTER.READ OWNER wait for %v", fresh)
+	}
+	if fresh, _ := ask("RENAME b other", "BF.EXISTS other i"); !slices.Equal(fresh, []string{"names", target("other", 0), "names"}) {
+		t.Errorf("reads behind RENAME wait for %v", fresh)
+	}
+	if fresh, _ := ask("FILTER.READ LOCAL", "BF.EXISTS other i", "RENAME other b"); len(fresh) > 0 {
+		t.Errorf("reads behind FILTER.READ LOCAL wait for %v", fresh)
+	}
+	b.line("FILTER.READ OWNER")
 	b.lines("MULTI", "CF.EXISTS c i")
 	if fresh, got := ask("EXEC"); !slices.Equal(fresh, []string{"names", target("c", 0)}) || got[0] != "[:1]" {
 		t.Errorf("EXEC = %s, and waits for %v", got, fresh)
