@@ -40,6 +40,7 @@ const clusterPatience = 3 * time.Minute
 type nodes struct {
 	dir   string
 	join  []string
+	peers []string // where nodes reach each other: join, and nodes beyond it
 	addrs []string // of clients
 	cmds  []*exec.Cmd
 }
@@ -47,6 +48,7 @@ type nodes struct {
 func newNodes(t *testing.T) *nodes {
 	t.Helper()
 	n := &nodes{dir: t.TempDir(), join: freePorts(t, 3), addrs: freePorts(t, 3), cmds: make([]*exec.Cmd, 3)}
+	n.peers = n.join
 	if err := os.WriteFile(filepath.Join(n.dir, "secret"), []byte("a secret of the tests, long enough\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +95,7 @@ func (n *nodes) start(t *testing.T, which ...int) {
 func (n *nodes) startOne(ctx context.Context, i int) error {
 	name := fmt.Sprintf("n%d", i+1)
 	cmd := exec.CommandContext(ctx, os.Args[0], "serve", "--log-format", "json", "--addr", n.addrs[i], "--dir", filepath.Join(n.dir, name),
-		"--cluster", "test", "--join", strings.Join(n.join, ","), "--cluster-addr", n.join[i],
+		"--cluster", "test", "--join", strings.Join(n.join, ","), "--cluster-addr", n.peers[i],
 		"--cluster-secret-file", filepath.Join(n.dir, "secret"), "--lanes", "3")
 	cmd.Env = append(os.Environ(), childEnv+"=1")
 	pipe, err := cmd.StderrPipe()
@@ -191,6 +193,7 @@ func TestCluster(t *testing.T) {
 		}
 		reportRound(t, round+1, faults[round%len(faults)], loads)
 	}
+	n.fourth(t, loads)
 }
 
 // round makes one fault under load, and returns when all nodes serve and nobody writes.
