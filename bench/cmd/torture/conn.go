@@ -7,8 +7,10 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"net"
+	"os"
 	"strings"
 	"time"
 
@@ -43,6 +45,14 @@ func connect(ctx context.Context, n *node, first ...string) (*conn, error) {
 }
 
 func (c *conn) close() { _ = c.nc.Close() }
+
+// open reports whether the server has not closed the connection: clients look before
+// they send, so that nothing is lost to one that has ended in good order.
+func (c *conn) open() bool {
+	_ = c.nc.SetReadDeadline(time.Now().Add(time.Millisecond))
+	_, err := c.r.Peek(1)
+	return errors.Is(err, os.ErrDeadlineExceeded)
+}
 
 // ask sends one command.
 func (c *conn) ask(within time.Duration, command string) (string, error) {

@@ -9,6 +9,8 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -68,6 +70,8 @@ var faults = []fault{
 	{"clock", "", "the clock of a node jumps: by a second, a minute or two days, ahead or back", clock},
 	{"rolling", "", "every node is restarted, one after the other (SIGTERM): no read may fail", rolling},
 	{"join", "", "a fourth node joins with an empty folder", join},
+	{"crash-loop", "", "a node is killed while it starts, several times", crashLoop},
+	{"old-data", "", "a node gets its data of some time ago back, not its log, as from a copy", oldData},
 	{"wipe", "", "a node loses its data, not its log: it returns under a new number", wipe},
 }
 
@@ -306,6 +310,53 @@ func join(ctx context.Context, t *trial) error {
 	}
 	t.note("it served after %v", time.Since(began).Round(100*time.Millisecond))
 	return nil
+}
+
+// crashLoop kills a node at moments of its start. It has to serve in the end.
+func crashLoop(ctx context.Context, t *trial) error {
+	n := t.victim()
+	n.kill()
+	for range 2 + t.rng.IntN(4) {
+		early, end := context.WithTimeout(ctx, t.seconds(0.1, 6))
+		_ = n.start(early) // it is killed, wherever it is
+		end()
+		n.kill()
+	}
+	return t.start(ctx, n)
+}
+
+// oldData copies the data of a node, lets others write on and take snapshots, behind
+// which the log may be purged, and gives the node its old data back.
+func oldData(ctx context.Context, t *trial) error {
+	n := t.victim()
+	old := filepath.Join(n.base, "old")
+	n.kill()
+	if err := n.copyData(old); err != nil {
+		return err
+	}
+	if err := t.start(ctx, n); err != nil {
+		return err
+	}
+	for range 2 {
+		pause(ctx, t.seconds(1, 4))
+		for _, other := range t.members() {
+			if err := snapshot(ctx, other); err != nil {
+				return err
+			}
+		}
+	}
+	pause(ctx, t.seconds(1, 4))
+	n.kill()
+	if err := n.erase(false); err != nil {
+		return err
+	}
+	if err := os.CopyFS(n.folder, os.DirFS(old)); err != nil {
+		return err
+	}
+	if err := os.RemoveAll(old); err != nil {
+		return err
+	}
+	return t.start(ctx, n)
 }
 
 func wipe(ctx context.Context, t *trial) error {

@@ -225,3 +225,27 @@ func (n *node) erase(log bool) error {
 	}
 	return nil
 }
+
+// copyData copies what the node keeps, but for its log.
+func (n *node) copyData(to string) error {
+	if err := os.Mkdir(to, 0o700); err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(n.folder)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if e.IsDir() {
+			continue
+		}
+		b, err := os.ReadFile(filepath.Join(n.folder, e.Name()))
+		if err == nil {
+			err = os.WriteFile(filepath.Join(to, e.Name()), b, 0o600)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

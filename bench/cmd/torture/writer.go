@@ -99,7 +99,7 @@ func (w *writer) run(ctx context.Context) {
 			pause(ctx, 20*time.Millisecond)
 			continue
 		}
-		for ctx.Err() == nil && w.batch(c) {
+		for ctx.Err() == nil && c.open() && w.batch(c) {
 			pause(ctx, time.Duration(30+w.rng.IntN(90))*time.Millisecond)
 		}
 		c.close()

@@ -96,21 +96,50 @@ type beats struct {
 	mu    sync.Mutex
 	heard map[uint32]heard // by node
 	skew  atomic.Pointer[error]
+	clock atomic.Int64  // Door.ahead when skew was found
 	full  atomic.Uint64 // the smallest headroom of live nodes, inverted: 0 for no bound
 }
 
 type heard struct {
 	beat
-	seen time.Duration // as Door.tick counts
-	skew time.Duration // its clock less ours
+	seen  time.Duration // as Door.tick counts
+	ahead int64         // its clock when it was seen, less seen, in milliseconds
 }
 
-// wrongClock returns an error if the clock of this node differs from most others.
-func (t *beats) wrongClock() error {
-	if err := t.skew.Load(); err != nil {
+// ahead is the clock of this node less Door.tick, in milliseconds. It changes only if
+// somebody sets the clock.
+func (d *Door) ahead() int64 { return d.config.Clock().UnixMilli() - d.tick().Milliseconds() }
+
+// skew is the clock of another node less that of this one.
+func (d *Door) skew(v *heard) time.Duration {
+	return time.Duration(v.ahead-d.ahead()) * time.Millisecond
+}
+
+// wrongClock returns an error if the clock of this node differs from most others. It
+// does not wait for their beats if the clock was set.
+func (d *Door) wrongClock() error {
+	set := d.ahead() - d.beats.clock.Load()
+	if max(set, -set) > warnSkew.Milliseconds() {
+		d.checkClock()
+	}
+	if err := d.beats.skew.Load(); err != nil {
 		return *err
 	}
 	return nil
+}
+
+// fast returns by how much the clock of this node is ahead of most others, 0 if that
+// is not worth a warning.
+func (d *Door) fast() time.Duration {
+	skews := []time.Duration{0}
+	for _, v := range d.live() {
+		skews = append(skews, d.skew(&v))
+	}
+	slices.Sort(skews)
+	if ahead := -skews[(len(skews)-1)/2]; ahead > warnSkew {
+		return ahead
+	}
+	return 0
 }
 
 // all returns the last beat of each node, in the order of their numbers.
@@ -177,8 +206,8 @@ func (d *Door) hear(b []byte) {
 	if t.heard == nil {
 		t.heard = map[uint32]heard{}
 	}
-	now := d.config.Clock().UnixMilli()
-	t.heard[v.node] = heard{v, d.tick(), time.Duration(v.at-now) * time.Millisecond}
+	seen := d.tick()
+	t.heard[v.node] = heard{v, seen, v.at - seen.Milliseconds()}
 	t.mu.Unlock()
 	d.checkClock()
 	d.measure()
@@ -188,10 +217,11 @@ var errClock = errors.New("cluster: the clock of this node differs by more than 
 
 // checkClock compares clocks.
 func (d *Door) checkClock() {
+	d.beats.clock.Store(d.ahead())
 	live, wrong := 0, 0
 	for _, v := range d.live() {
 		live++
-		if v.skew.Abs() > refuseSkew {
+		if d.skew(&v).Abs() > refuseSkew {
 			wrong++
 		}
 	}
@@ -233,10 +263,11 @@ func (d *Door) decider() uint32 {
 // time pass for windows and purges the log.
 func (d *Door) Decides() bool { return d.decider() == d.number.Load() }
 
-// Grace implements door.Shared.
+// Grace implements door.Shared. A clock that is ahead of most others removes nothing
+// before its time.
 func (d *Door) Grace() time.Duration {
 	if d.Decides() {
-		return 0
+		return d.fast()
 	}
-	return grace
+	return d.fast() + grace
 }

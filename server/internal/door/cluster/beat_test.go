@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -151,6 +152,36 @@ func TestClocks(t *testing.T) {
 		}
 		if !strings.Contains(strings.Join(a.Cluster().Problems, " "), "node 3 has other settings") {
 			t.Errorf("problems are %q", a.Cluster().Problems)
+		}
+	})
+}
+
+// TestClockThatWasSet asks that a node whose clock was set refuses writes at once, not
+// when it hears of others again, and that it then removes nothing that is not due by
+// the clocks of most others.
+func TestClockThatWasSet(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		log, m := memlog.New(1, memlog.Faults{}), &hall{}
+		var skew atomic.Int64
+		clock := func() time.Time { return time.Now().Add(time.Duration(skew.Load())) }
+		a := open(t, log, Config{Peers: m.peer(), Clock: clock})
+		b := open(t, log, Config{Peers: m.peer()})
+		open(t, log, Config{Peers: m.peer()})
+		time.Sleep(3 * time.Second)
+		if !a.Decides() || a.Grace() != 0 || b.Grace() != grace {
+			t.Fatalf("grace is %v at node 1, which decides: %v, and %v at node 2", a.Grace(), a.Decides(), b.Grace())
+		}
+		for _, v := range []struct{ skew, least time.Duration }{{48 * time.Hour, 47 * time.Hour}, {2 * time.Second, time.Second}, {-48 * time.Hour, 0}, {0, 0}} {
+			skew.Store(int64(v.skew))
+			if err := a.Refuses(); errors.Is(err, door.ErrDown) != (v.skew.Abs() > refuseSkew) {
+				t.Errorf("a clock that was set %v ahead: %v", v.skew, err)
+			}
+			if got := a.Grace(); got < v.least || v.least == 0 && got != 0 {
+				t.Errorf("a clock that was set %v ahead leaves %v to others", v.skew, got)
+			}
+			if b.Refuses() != nil || b.Grace() != grace {
+				t.Errorf("node 2 refuses (%v), its grace is %v", b.Refuses(), b.Grace())
+			}
 		}
 	})
 }

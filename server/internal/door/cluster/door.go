@@ -265,7 +265,7 @@ func (d *Door) Refuses() error {
 	if err := d.Serving(); err != nil {
 		return err
 	}
-	if err := d.beats.wrongClock(); err != nil {
+	if err := d.wrongClock(); err != nil {
 		return fmt.Errorf("%w: %w", door.ErrDown, err)
 	}
 	if d.tick()-time.Duration(d.answeredAt.Load()) <= downAfter {

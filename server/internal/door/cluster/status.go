@@ -68,9 +68,9 @@ func (d *Door) describeNodes(c *door.Cluster) {
 			}
 			v.Live = now-h.seen <= liveFor && !m.Left
 			v.Seen = d.config.Clock().Add(-(now - h.seen))
-			v.Skew, v.Headroom, v.Level = h.skew, h.headroom, h.level
-			if v.Live && h.skew.Abs() > warnSkew {
-				c.Problems = append(c.Problems, fmt.Sprintf("the clock of node %d differs from that of this node by %v", m.Number, h.skew.Round(time.Millisecond)))
+			v.Skew, v.Headroom, v.Level = d.skew(&h), h.headroom, h.level
+			if v.Live && v.Skew.Abs() > warnSkew {
+				c.Problems = append(c.Problems, fmt.Sprintf("the clock of node %d differs from that of this node by %v", m.Number, v.Skew.Round(time.Millisecond)))
 			}
 			if v.Live && h.digest != digest {
 				c.Problems = append(c.Problems, fmt.Sprintf("node %d has other settings of bf-* or cf-* than this node", m.Number))
