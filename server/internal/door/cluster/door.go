@@ -141,7 +141,7 @@ type Door struct {
 	keep       keeping
 
 	waitingBytes atomic.Int64
-	stats        struct{ sent, repeated, applied, passed atomic.Int64 }
+	stats        struct{ sent, repeated, applied, passed, stray atomic.Int64 }
 }
 
 // Open returns a door that nobody can use before Start.

@@ -275,7 +275,10 @@ func TestUnreadable(t *testing.T) {
 		message func(d *Door) []byte
 		want    error
 	}{
-		"no message": {func(*Door) []byte { return []byte("garbage") }, bloomery.ErrCorrupt},
+		"no record": {func(d *Door) []byte {
+			h := header{cluster: d.id.Load(), node: 1, session: 1, counter: 1000}
+			return appendSum(append(appendHeader(nil, &h), store.AppendRecord(nil, &later)[:3]...))
+		}, bloomery.ErrCorrupt},
 		"an operation of a later release": {func(d *Door) []byte {
 			h := header{cluster: d.id.Load(), node: 1, session: 1, counter: 1000}
 			return appendSum(append(store.AppendRecord(appendHeader(nil, &h), &later), unknown...))

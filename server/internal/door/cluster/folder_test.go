@@ -74,7 +74,7 @@ func FuzzPeer(f *testing.F) {
 		} else if !errors.Is(err, bloomery.ErrCorrupt) {
 			t.Errorf("error %v wraps no cause", err)
 		}
-		if _, _, err := parseCatalogue(b); err != nil && !errors.Is(err, bloomery.ErrCorrupt) && !errors.Is(err, bloomery.ErrVersion) {
+		if _, _, _, err := parseCatalogue(b); err != nil && !errors.Is(err, bloomery.ErrCorrupt) && !errors.Is(err, bloomery.ErrVersion) {
 			t.Errorf("error %v wraps no cause", err)
 		}
 	})

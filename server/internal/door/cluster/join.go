@@ -339,7 +339,7 @@ func (d *Door) fetchFrom(ctx context.Context, node uint32) (*snapshot.Manifest, 
 		m, err = snapshot.Read(in)
 	}
 	if err == nil {
-		_, _, err = laneStates(m)
+		_, _, _, err = laneStates(m)
 	}
 	if err == nil {
 		err = d.fetchParts(ctx, from, list)

@@ -3,6 +3,7 @@ package cluster
 // The folder of a node: what it keeps, and when it takes snapshots.
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -232,7 +233,10 @@ func (d source) Settle(m *snapshot.Manifest) error {
 		return err
 	}
 	for i, l := range d.all() {
-		m.Lanes[i].High = l.seq.Load()
+		l.still(func(seq uint64) {
+			m.Lanes[i].High = seq
+			m.Lanes[i].State = binary.LittleEndian.AppendUint32(m.Lanes[i].State, l.sum)
+		})
 	}
 	return nil
 }

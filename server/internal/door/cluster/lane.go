@@ -28,6 +28,7 @@ type lane struct {
 	ahead   map[uint64]uint64 // see skipTo
 	records []store.Record    // memory of the tail
 	scratch store.Result      // of records that nobody here waits for
+	sum     uint32            // of the last message applied, 0 if it is not known
 
 	seq   atomic.Uint64 // the last message applied; written under apply
 	begun atomic.Uint64 // the last message of which something is applied, or all; written under apply
@@ -110,9 +111,10 @@ func (l *lane) still(f func(seq uint64)) {
 func (l *lane) appendSenders(b []byte) []byte { return l.senders.append(b) }
 
 // resume sets the last message that was applied, before Start.
-func (l *lane) resume(seq uint64) {
-	l.begun.Store(seq)
-	l.seq.Store(seq)
+func (l *lane) resume(seq uint64, sum uint32) {
+	l.apply.Lock()
+	l.passed(seq, sum)
+	l.apply.Unlock()
 }
 
 // place returns how far the lane is, as whoever sees anything of a message has to say

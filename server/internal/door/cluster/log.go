@@ -30,6 +30,9 @@ type Log interface {
 	// Head returns the first and the last sequence of a lane, as its leader knows
 	// them. A lane without messages has last = first-1.
 	Head(lane int) (first, last uint64, err error)
+	// Read returns the message at a sequence of a lane, as its leader has it, and
+	// nil if the lane has none there.
+	Read(lane int, seq uint64) ([]byte, error)
 	// Purge drops all messages below a sequence.
 	Purge(lane int, below uint64) error
 }

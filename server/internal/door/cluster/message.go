@@ -4,6 +4,7 @@ package cluster
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"math"
@@ -70,16 +71,28 @@ func appendSum(b []byte) []byte {
 	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
 }
 
+// errStray means that bytes are no message: no node has sent them.
+var errStray = errors.New("not sent by a node")
+
+// sumOf returns the checksum of a message, 0 if it has none.
+func sumOf(msg []byte) uint32 {
+	if len(msg) < 4 {
+		return 0
+	}
+	return binary.LittleEndian.Uint32(msg[len(msg)-4:])
+}
+
 // parseMessage reads the header of a message, whose places it appends to those of h,
 // and returns its records. The error wraps bloomery.ErrCorrupt or
-// bloomery.ErrVersion.
+// bloomery.ErrVersion; it wraps errStray as well if nothing shows that this is a
+// message.
 func parseMessage(h *header, b []byte) (records []byte, err error) {
 	if len(b) < 1+1+8+4+4 {
-		return nil, damaged("cut short")
+		return nil, fmt.Errorf("%w: %w", damaged("cut short"), errStray)
 	}
 	body := b[:len(b)-4]
-	if crc32.Checksum(body, castagnoli) != binary.LittleEndian.Uint32(b[len(body):]) {
-		return nil, damaged("checksum")
+	if crc32.Checksum(body, castagnoli) != sumOf(b) {
+		return nil, fmt.Errorf("%w: %w", damaged("checksum"), errStray)
 	}
 	if body[0] != messageVersion {
 		return nil, fmt.Errorf("cluster: %w: message of version %d, this release reads %d: a later one is needed", bloomery.ErrVersion, body[0], messageVersion)

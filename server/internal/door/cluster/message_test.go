@@ -130,14 +130,14 @@ func FuzzSenders(f *testing.F) {
 	f.Add(senders{}.append(nil))
 	f.Add(senders{1: {1, 2, 3}, 9: {1 << 63, 1 << 40, 1<<64 - 1}}.append(nil))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		table, err := parseSenders(b)
+		table, err := wholeSenders(b)
 		if err != nil {
 			if !errors.Is(err, bloomery.ErrCorrupt) && !errors.Is(err, bloomery.ErrVersion) {
 				t.Fatal(err)
 			}
 			return
 		}
-		again, err := parseSenders(table.append(nil))
+		again, err := wholeSenders(table.append(nil))
 		if err != nil || !reflect.DeepEqual(table, again) {
 			t.Fatalf("%v reads as %v, %v", table, again, err)
 		}

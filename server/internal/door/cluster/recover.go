@@ -162,13 +162,21 @@ func (d *Door) reaches(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	d.keep.opened = true
+	_, _, sums, err := laneStates(m)
+	if err != nil {
+		return true, nil // load says what is wrong
+	}
 	for i := range m.Lanes {
-		first, last, err := d.head(ctx, &lane{d: d, number: i})
+		l := &lane{d: d, number: i}
+		first, last, err := d.head(ctx, l)
 		if err != nil {
 			return false, err
 		}
 		if last < m.Lanes[i].High {
 			return false, fmt.Errorf("%w: lane %d ends at %d, and was applied up to %d", ErrLost, i, last, m.Lanes[i].High)
+		}
+		if err := d.hadBefore(ctx, l, m.Lanes[i].High, sums[i]); err != nil {
+			return false, err
 		}
 		if first > m.Lanes[i].Seq+1 {
 			d.config.Slog.Warn("this node was away for so long that it needs a snapshot of another one", "lane", i, "has", m.Lanes[i].Seq, "first", first)
@@ -178,9 +186,24 @@ func (d *Door) reaches(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
+// hadBefore checks that a lane has the message at the end of a snapshot that this node
+// has had there. If log nodes were set back to an old state of their folders, others may
+// be in its place, and nodes would differ for good. A message that was purged, and a sum
+// that is not known, say nothing.
+func (d *Door) hadBefore(ctx context.Context, l *lane, seq uint64, sum uint32) error {
+	if seq == 0 || sum == 0 {
+		return nil
+	}
+	msg, err := d.read(ctx, l, seq)
+	if err != nil || msg == nil || sumOf(msg) == sum {
+		return err
+	}
+	return fmt.Errorf("%w: message %d of lane %d is another one than this node has applied", ErrLost, seq, l.number)
+}
+
 // load fills the state, which is empty, and the lanes.
 func (d *Door) load(m *snapshot.Manifest) error {
-	roster, tables, err := laneStates(m)
+	roster, tables, sums, err := laneStates(m)
 	if err != nil {
 		return unusable(&folder.Damage{File: folder.Manifest, Err: err})
 	}
@@ -206,7 +229,11 @@ func (d *Door) load(m *snapshot.Manifest) error {
 	d.widen(roster)
 	for i, lane := range d.all() {
 		lane.senders = tables[i]
-		lane.resume(m.Lanes[i].Seq)
+		sum := uint32(0)
+		if m.Lanes[i].Seq == m.Lanes[i].High {
+			sum = sums[i]
+		}
+		lane.resume(m.Lanes[i].Seq, sum)
 	}
 	for i := range m.Items {
 		if it := &m.Items[i]; it.Position > m.Lanes[it.Lane].Seq {
@@ -225,26 +252,33 @@ func unusable(err error) error {
 	return fmt.Errorf("%w: %w", errUnusable, err)
 }
 
-// laneStates decodes what a manifest keeps of the lanes.
-func laneStates(m *snapshot.Manifest) (r *store.Roster, tables []senders, err error) {
-	r, table, err := parseCatalogue(m.Lanes[0].State)
-	if err != nil {
-		return nil, nil, err
+// laneStates decodes what a manifest keeps of the lanes: who belongs to the cluster, and
+// of each lane the table of senders and the checksum of the message at High, 0 if it is
+// not known.
+func laneStates(m *snapshot.Manifest) (r *store.Roster, tables []senders, sums []uint32, err error) {
+	for i := range m.Lanes {
+		var t senders
+		rest := m.Lanes[i].State
+		if i == 0 {
+			var table []byte
+			if r, table, rest, err = parseCatalogue(rest); err == nil {
+				t, err = wholeSenders(table)
+			}
+		} else {
+			t, rest, err = parseSenders(rest)
+		}
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		if len(rest) != 0 && len(rest) != 4 {
+			return nil, nil, nil, fmt.Errorf("%w: state of lane %d", bloomery.ErrCorrupt, i)
+		}
+		tables, sums = append(tables, t), append(sums, sumOf(rest))
 	}
 	if r.ID != m.Cluster || len(m.Lanes) != r.Lanes+2 {
-		return nil, nil, fmt.Errorf("%w: %d lanes in a cluster of %d", bloomery.ErrCorrupt, len(m.Lanes), r.Lanes+2)
+		return nil, nil, nil, fmt.Errorf("%w: %d lanes in a cluster of %d", bloomery.ErrCorrupt, len(m.Lanes), r.Lanes+2)
 	}
-	for i := range m.Lanes {
-		if i > 0 {
-			table = m.Lanes[i].State
-		}
-		t, err := parseSenders(table)
-		if err != nil {
-			return nil, nil, err
-		}
-		tables = append(tables, t)
-	}
-	return r, tables, nil
+	return r, tables, sums, nil
 }
 
 // appendCatalogue appends what the lane of the catalogue keeps besides names: who
@@ -255,17 +289,14 @@ func appendCatalogue(b []byte, r *store.Roster, senders []byte) []byte {
 	return store.AppendRoster(b, r)
 }
 
-func parseCatalogue(b []byte) (r *store.Roster, senders []byte, err error) {
+func parseCatalogue(b []byte) (r *store.Roster, senders, rest []byte, err error) {
 	n, size := binary.Uvarint(b)
 	if size <= 0 || n > uint64(len(b)-size) {
-		return nil, nil, fmt.Errorf("%w: state of the catalogue", bloomery.ErrCorrupt)
+		return nil, nil, nil, fmt.Errorf("%w: state of the catalogue", bloomery.ErrCorrupt)
 	}
 	senders, b = b[size:size+int(n)], b[size+int(n):]
-	r, rest, err := store.ParseRoster(b)
-	if err == nil && len(rest) > 0 {
-		err = fmt.Errorf("%w: state of the catalogue", bloomery.ErrCorrupt)
-	}
-	return r, senders, err
+	r, rest, err = store.ParseRoster(b)
+	return r, senders, rest, err
 }
 
 // complete checks, when the node is current, that nothing is missing that a snapshot

@@ -79,15 +79,25 @@ func (t senders) append(b []byte) []byte {
 	return b
 }
 
-// parseSenders reads what append wrote, all of b. The error wraps
+// wholeSenders reads what append wrote, all of b. Errors are those of parseSenders.
+func wholeSenders(b []byte) (senders, error) {
+	t, rest, err := parseSenders(b)
+	if err == nil && len(rest) > 0 {
+		return nil, errSenders
+	}
+	return t, err
+}
+
+var errSenders = fmt.Errorf("cluster: senders: %w", bloomery.ErrCorrupt)
+
+// parseSenders reads what append wrote, and returns what is behind it. The error wraps
 // bloomery.ErrCorrupt or bloomery.ErrVersion.
-func parseSenders(b []byte) (senders, error) {
-	bad := fmt.Errorf("cluster: senders: %w", bloomery.ErrCorrupt)
+func parseSenders(b []byte) (t senders, rest []byte, err error) {
 	if len(b) == 0 {
-		return nil, bad
+		return nil, nil, errSenders
 	}
 	if b[0] != sendersVersion {
-		return nil, fmt.Errorf("cluster: senders: %w: table of version %d, this release reads %d: a later one is needed", bloomery.ErrVersion, b[0], sendersVersion)
+		return nil, nil, fmt.Errorf("cluster: senders: %w: table of version %d, this release reads %d: a later one is needed", bloomery.ErrVersion, b[0], sendersVersion)
 	}
 	b = b[1:]
 	next := func() (v uint64, ok bool) {
@@ -100,23 +110,20 @@ func parseSenders(b []byte) (senders, error) {
 	}
 	count, ok := next()
 	if !ok || count > uint64(len(b))/4 {
-		return nil, bad
+		return nil, nil, errSenders
 	}
-	t := make(senders, count)
+	t = make(senders, count)
 	for range count {
 		var v [4]uint64
 		for i := range v {
 			if v[i], ok = next(); !ok {
-				return nil, bad
+				return nil, nil, errSenders
 			}
 		}
 		if v[0] > math.MaxUint32 || t[uint32(v[0])] != nil {
-			return nil, bad
+			return nil, nil, errSenders
 		}
 		t[uint32(v[0])] = &sender{session: v[1], high: v[2], mask: v[3]}
 	}
-	if len(b) > 0 {
-		return nil, bad
-	}
-	return t, nil
+	return t, b, nil
 }

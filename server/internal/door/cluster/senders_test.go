@@ -85,11 +85,11 @@ func TestGoldenSenders(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := parseSenders(b); err != nil || !reflect.DeepEqual(got, want) || string(got.append(nil)) != string(b) {
-		t.Errorf("parseSenders = %v, %v, want %v", got, err, want)
+	if got, err := wholeSenders(b); err != nil || !reflect.DeepEqual(got, want) || string(got.append(nil)) != string(b) {
+		t.Errorf("wholeSenders = %v, %v, want %v", got, err, want)
 	}
 	for n := range b {
-		if _, err := parseSenders(b[:n]); err == nil {
+		if _, err := wholeSenders(b[:n]); err == nil {
 			t.Errorf("a table cut to %d bytes is read", n)
 		}
 	}

@@ -149,6 +149,19 @@ func (d *Door) head(ctx context.Context, l *lane) (first, last uint64, err error
 	}
 }
 
+// read asks for a message of a lane until that is answered; nil if the lane has none.
+func (d *Door) read(ctx context.Context, l *lane, seq uint64) ([]byte, error) {
+	for {
+		msg, err := d.config.Log.Read(l.number, seq)
+		if err == nil {
+			return msg, nil
+		}
+		if late := d.pause(ctx, askEvery); late != nil {
+			return nil, fmt.Errorf("lane %s, message %d: %w: %w", l.name(), seq, late, err)
+		}
+	}
+}
+
 // pause waits. The error is why there is no use in going on.
 func (d *Door) pause(ctx context.Context, t time.Duration) error {
 	timer := time.NewTimer(t)

@@ -46,6 +46,9 @@ func (d *Door) describeNodes(c *door.Cluster) {
 	if c.Err != nil {
 		c.Problems = append(c.Problems, c.Err.Error())
 	}
+	if n := d.stats.stray.Load(); n > 0 {
+		c.Problems = append(c.Problems, fmt.Sprintf("the log has %d messages that no node has sent, and that are passed over: somebody else writes to its streams", n))
+	}
 	roster := d.state.Roster()
 	if roster == nil {
 		return

@@ -3,6 +3,8 @@ package cluster
 // The tail of a lane: messages that are applied here.
 
 import (
+	"bytes"
+	"context"
 	"errors"
 	"fmt"
 
@@ -27,7 +29,12 @@ func (l *lane) took(seq uint64, msg []byte) {
 		l.records, err = decodeRecords(l.records[:cap(l.records)], records)
 	}
 	if err != nil {
-		l.d.fail(fmt.Errorf("lane %s, message %d: %w", l.name(), seq, err))
+		err = fmt.Errorf("lane %s, message %d: %w", l.name(), seq, err)
+		if errors.Is(err, errStray) {
+			l.tookStray(seq, msg, err)
+		} else {
+			l.d.fail(err)
+		}
 		return
 	}
 	if !l.d.hooks.noWait && !l.d.applied(h.after) {
@@ -35,12 +42,40 @@ func (l *lane) took(seq uint64, msg []byte) {
 	}
 	l.d.keep.took(len(msg))
 	if h.flags&flagGroup != 0 {
-		l.d.alone(func() { l.applyMessage(seq, &h) })
+		l.d.alone(func() { l.applyMessage(seq, &h, sumOf(msg)) })
 	} else {
-		l.applyMessage(seq, &h)
+		l.applyMessage(seq, &h, sumOf(msg))
 	}
 	l.moved.wake()
 	l.signal()
+}
+
+// tookStray passes over bytes that no node has sent, such as what somebody else
+// publishes to the subject of a stream. Every node does so, and it is no reason for all
+// of them to end. Bytes that are wrong at this node only are one.
+func (l *lane) tookStray(seq uint64, msg []byte, why error) {
+	kept, err := l.d.read(context.Background(), l, seq)
+	if l.d.over.Load() {
+		return
+	}
+	if err != nil || kept == nil || !bytes.Equal(kept, msg) {
+		l.d.fail(errors.Join(why, err))
+		return
+	}
+	l.d.config.Slog.Warn("the log has a message that is passed over", "error", why, "bytes", len(msg))
+	l.d.stats.stray.Add(1)
+	l.apply.Lock()
+	l.passed(seq, sumOf(msg))
+	l.apply.Unlock()
+	l.moved.wake()
+	l.signal()
+}
+
+// passed notes that all up to a message is applied. The caller holds apply.
+func (l *lane) passed(seq uint64, sum uint32) {
+	l.begun.Store(seq)
+	l.sum = sum
+	l.seq.Store(seq)
 }
 
 // applied waits until places are applied here. It reports false if the door was
@@ -58,11 +93,11 @@ func (d *Door) applied(places []place) bool {
 
 // applyMessage applies the message with the next sequence, or passes over it. What
 // it does depends on the state and the message only (I7).
-func (l *lane) applyMessage(seq uint64, h *header) {
+func (l *lane) applyMessage(seq uint64, h *header, sum uint32) {
 	l.apply.Lock()
 	defer l.apply.Unlock()
 	l.begun.Store(seq)
-	defer l.seq.Store(seq)
+	defer l.passed(seq, sum)
 	if h.node == 0 {
 		l.applyUnnumbered(h)
 		return

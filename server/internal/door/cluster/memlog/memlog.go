@@ -272,6 +272,30 @@ func (n *Node) Head(lane int) (first, last uint64, err error) {
 	return s.first, s.last(), nil
 }
 
+// Read implements cluster.Log.
+func (n *Node) Read(lane int, seq uint64) ([]byte, error) {
+	l := n.log
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.down {
+		return nil, errDown
+	}
+	s := l.streams[lane]
+	if seq < s.first || seq > s.last() {
+		return nil, nil
+	}
+	return append([]byte{}, s.messages[seq-s.first]...), nil
+}
+
+// Truncate drops the messages of a lane behind a sequence, as a log does whose disks
+// have lost their end.
+func (l *Log) Truncate(lane int, last uint64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s := l.streams[lane]
+	s.messages = s.messages[:last+1-s.first]
+}
+
 // Purge implements cluster.Log.
 func (n *Node) Purge(lane int, below uint64) error {
 	l := n.log

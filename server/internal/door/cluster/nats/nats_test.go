@@ -13,6 +13,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/nats-io/nats.go"
 )
 
 const secret = "a secret of the tests, long enough"
@@ -187,6 +189,7 @@ func TestThreeServers(t *testing.T) {
 	if _, now := head(t, logs[2], 1); now < last+2 {
 		t.Errorf("head %d after two messages, want at least %d", now, last+2)
 	}
+	testStray(t, logs, tails[:])
 	// Other lanes are empty, and lanes that were not asked for do not exist.
 	if first, last := head(t, logs[0], 3); first != 1 || last != 0 {
 		t.Errorf("head of an empty lane [%d, %d], want [1, 0]", first, last)
@@ -197,6 +200,9 @@ func TestThreeServers(t *testing.T) {
 	}
 	if first, _ := head(t, logs[0], 1); first != 50 {
 		t.Errorf("first sequence %d after a purge, want 50", first)
+	}
+	if b, err := logs[0].Read(1, 49); b != nil || err != nil {
+		t.Errorf("Read of a message that was purged = %q, %v", b, err)
 	}
 	late := tailOf(t, logs[0], 1, 10)
 	late.until(t, last)
@@ -262,6 +268,36 @@ func TestThreeServers(t *testing.T) {
 	publish(t, fresh, 1, "from a node without a log")
 	_, last = head(t, others[0], 1)
 	tailOf(t, fresh, 1, last).until(t, last)
+}
+
+// testStray publishes what looks like a message of the servers to a tail: it is one of
+// the lane, and those behind it come too.
+func testStray(t *testing.T, logs []*Log, tails []*heard) {
+	t.Helper()
+	stray := &nats.Msg{Subject: logs[0].laneSubject(1), Header: nats.Header{"Status": {"100"}}}
+	if err := errors.Join(logs[0].conn.PublishMsg(stray), logs[0].conn.Flush()); err != nil {
+		t.Fatal(err)
+	}
+	publish(t, logs[0], 1, "behind a stray one")
+	_, last := head(t, logs[0], 1)
+	for i := range tails {
+		tails[i].until(t, last)
+	}
+	at := slices.Index(tails[0].msgs, "")
+	if at < 0 {
+		t.Fatal("the tail has left a message out")
+	}
+	for i, seq := range tails[0].seqs {
+		if i > 0 && i != at && i != len(tails[0].seqs)-1 {
+			continue
+		}
+		if b, err := logs[1].Read(1, seq); err != nil || b == nil || string(b) != tails[0].msgs[i] {
+			t.Errorf("Read(1, %d) = %q, %v, want %q", seq, b, err, tails[0].msgs[i])
+		}
+	}
+	if b, err := logs[1].Read(1, last+1000); b != nil || err != nil {
+		t.Errorf("Read behind the end = %q, %v", b, err)
+	}
 }
 
 // testPeers asks nodes and announces.

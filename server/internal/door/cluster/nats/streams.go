@@ -160,6 +160,21 @@ func (l *Log) Head(lane int) (first, last uint64, err error) {
 	return first, last, nil
 }
 
+// Read returns the message at a sequence of a lane, as its leader has it, and nil if
+// there is none.
+func (l *Log) Read(lane int, seq uint64) ([]byte, error) {
+	m, err := l.js.GetMsg(l.stream(lane), seq)
+	switch {
+	case errors.Is(err, nats.ErrMsgNotFound):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("cluster: stream %s: %w", l.stream(lane), err)
+	case m.Data == nil:
+		return []byte{}, nil // a message without bytes is one
+	}
+	return m.Data, nil
+}
+
 // Purge drops what is below a sequence.
 func (l *Log) Purge(lane int, below uint64) error {
 	if below <= 1 {

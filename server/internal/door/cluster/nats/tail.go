@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -123,7 +124,7 @@ func (t *tail) follow() error {
 			return err
 		}
 		heard = time.Now()
-		if len(m.Data) == 0 && m.Header.Get("Status") == "100" {
+		if len(m.Data) == 0 && m.Header.Get("Status") == "100" && !strings.HasPrefix(m.Reply, "$JS.ACK.") { // messages of the stream have that
 			if err := t.control(m, delivered); err != nil {
 				return err
 			}
