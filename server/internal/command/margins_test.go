@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestRefusedCopiesLeaveNothing copies a filter with a wrong option and onto itself:
@@ -84,5 +85,81 @@ func TestRefusalsInTransactions(t *testing.T) {
 	b.line("DISCARD")
 	if got := b.line("ACL LOG"); !strings.Contains(got, `"context" "multi"`) {
 		t.Errorf("ACL LOG = %s, want a refusal in a transaction", got)
+	}
+}
+
+// TestSimilarity asks how alike filters are that have nothing, everything or half of
+// their items in common.
+func TestSimilarity(t *testing.T) {
+	b := newBench(t, 1<<30)
+	for _, key := range []string{"a", "b", "c"} {
+		b.line("FILTER.CREATE " + key + " bloom CAPACITY 1000")
+	}
+	b.script(t, `
+		FILTER.SIMILAR a b -> 1
+		FILTER.ADD a x -> [true]
+		FILTER.ADD b x -> [true]
+		FILTER.SIMILAR a b -> 1
+		FILTER.SIMILAR a c -> 0`)
+}
+
+// TestClearEveryKind empties a filter of every kind that takes items.
+func TestClearEveryKind(t *testing.T) {
+	b := newBench(t, 1<<30)
+	for _, create := range []string{
+		"bloom", "standard", "partitioned", "split", "scalable", "counting", "spectral", "stable", "cuckoo", "quotient", "growing",
+		"window SPAN 60s", "quorum MEMBERS 3 NEED 2", "bloom PARTS 4",
+	} {
+		b.line("FILTER.CREATE f " + create)
+		b.line("FILTER.ADD f x")
+		for _, c := range [][2]string{{"HAS f x", "[true]"}, {"CLEAR f", "+OK"}, {"HAS f x", "[false]"}, {"ADD f x", "[true]"}} {
+			if got := b.line("FILTER." + c[0]); got != c[1] {
+				t.Errorf("%s: FILTER.%s = %s, want %s", create, c[0], got, c[1])
+			}
+		}
+		b.line("DEL f")
+	}
+}
+
+// TestWhereLetsTimePass looks for items in a window that has not been asked since a
+// generation ended.
+func TestWhereLetsTimePass(t *testing.T) {
+	b := newBench(t, 1<<30)
+	b.line("FILTER.CREATE w window CAPACITY 1000 SPAN 60s GENERATIONS 6")
+	b.line("FILTER.ADD w x")
+	for _, c := range []struct {
+		after time.Duration
+		want  string
+	}{{15 * time.Second, `["x" ["w"] "y" []]`}, {2 * time.Minute, `["x" [] "y" []]`}} {
+		b.now = b.now.Add(c.after)
+		if got := b.line("FILTER.WHERE * x y"); got != c.want {
+			t.Errorf("%v later: FILTER.WHERE = %s, want %s", c.after, got, c.want)
+		}
+	}
+}
+
+// TestRefusedCommitGoesOn commits a rebuild whose key was made meanwhile: once that is
+// gone, it takes items and can be committed.
+func TestRefusedCommitGoesOn(t *testing.T) {
+	b := newBench(t, 1<<30)
+	for _, c := range [][2]string{
+		{"FILTER.REBUILD f BEGIN bloom CAPACITY 100", "+OK"}, {"FILTER.REBUILD f FEED a", ""}, {"FILTER.CREATE f bloom", "+OK"},
+		{"FILTER.REBUILD f COMMIT", "-"}, {"DEL f", ":1"}, {"FILTER.REBUILD f FEED b", ""}, {"FILTER.REBUILD f COMMIT", "+OK"},
+		{"FILTER.HAS f a b c", "[true true false]"},
+	} {
+		if got := b.line(c[0]); !strings.HasPrefix(got, c[1]) || c[1] == "" && strings.HasPrefix(got, "-") {
+			t.Errorf("%s = %s, want %s", c[0], got, c[1])
+		}
+	}
+}
+
+// TestPlanOfFewKeys asks for plans of one key, which a map serves better, and of none.
+func TestPlanOfFewKeys(t *testing.T) {
+	b := newBench(t, 1<<30)
+	if got := b.line("FILTER.PLAN 1 0.01"); !strings.Contains(got, "So few keys fit into a map") {
+		t.Errorf("FILTER.PLAN of one key = %s, want the warning that a map serves", got)
+	}
+	if got, want := b.line("FILTER.PLAN 0 0.01"), "-ERR keys must be a whole number of at least 1"; got != want {
+		t.Errorf("FILTER.PLAN of no keys = %s, want %s", got, want)
 	}
 }

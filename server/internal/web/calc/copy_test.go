@@ -184,6 +184,7 @@ func TestCopyIsExact(t *testing.T) {
 		{"n=1000&m=20000&k=5&kind=standard", "go", "{Capacity: 1_000, Bits: 20_000, Hashes: 5}.NewStandard()"},
 		{"n=1000&m=20000&k=5&kind=bloom", "go", "{Capacity: 1_000, Bits: 20_480, Hashes: 5}.New()"},
 		{"n=1000&p=1%&kind=bloom", "redis", "FILTER.CREATE filter bloom CAPACITY 1000 ERROR 0.01\n"},
+		{"n=1099511627776&p=1%&kind=bloom", "redis", "CAPACITY 1099511627776 "}, // 2^40, the most
 		{"n=1000&p=1%&kind=ribbon", "redis", "BEGIN ribbon CAPACITY 1000 ERROR 0.01\n"},
 		{"n=1000&p=1%&kind=fuse", "redis", "BEGIN fuse8 CAPACITY 1000\n"},
 		{"n=1e5&m=64KiB&kind=standard", "shell", "-p 0.08114 "},
@@ -198,6 +199,9 @@ func TestCopyIsExact(t *testing.T) {
 		if strings.Contains(text, "log.") != strings.Contains(text, "\"log\"") {
 			t.Errorf("%s: package log is imported and not used, or used and not imported:\n%s", kind, text)
 		}
+	}
+	if got := copied(t, "n=1099511627777&p=1%&kind=bloom", "redis"); got != "" {
+		t.Errorf("commands for more keys than the server takes: %s", got)
 	}
 	for _, s := range solve(t, "n=1000&p=1%&needs=expiry&kind=window").Copy {
 		if s.ID == "shell" && s.Note == "" {
