@@ -2,6 +2,7 @@ package command_test
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -161,5 +162,96 @@ func TestPlanOfFewKeys(t *testing.T) {
 	}
 	if got, want := b.line("FILTER.PLAN 0 0.01"), "-ERR keys must be a whole number of at least 1"; got != want {
 		t.Errorf("FILTER.PLAN of no keys = %s, want %s", got, want)
+	}
+}
+
+// withItems returns a command with items of a range of numbers.
+func withItems(command string, from, to int) string {
+	for i := from; i < to; i++ {
+		command += fmt.Sprintf(" i%d", i)
+	}
+	return command
+}
+
+// TestSimilarityOfHalves has two filters share 50 of 150 items: a third, within the
+// error of estimates from 1,000 slots.
+func TestSimilarityOfHalves(t *testing.T) {
+	b := newBench(t, 1<<30)
+	for key, from := range map[string]int{"a": 0, "b": 50} {
+		b.line("FILTER.CREATE " + key + " standard CAPACITY 1000")
+		b.line(withItems("FILTER.ADD "+key, from, from+100))
+	}
+	if got, err := strconv.ParseFloat(b.line("FILTER.SIMILAR a b"), 64); err != nil || got < 0.28 || got > 0.39 {
+		t.Errorf("FILTER.SIMILAR = %v, %v, want about a third", got, err)
+	}
+}
+
+// TestCreateLikeInTransactions makes filters after others inside of transactions.
+func TestCreateLikeInTransactions(t *testing.T) {
+	b := newBench(t, 1<<30)
+	b.script(t, `
+		FILTER.CREATE f cuckoo CAPACITY 5000 -> +OK
+		MULTI -> +OK
+		FILTER.CREATE g cuckoo LIKE f -> +QUEUED
+		FILTER.CREATE h cuckoo LIKE none -> +QUEUED
+		EXEC -> [+OK -ERR LIKE: not found]`)
+	if f, g := b.field(t, "f", "bytes"), b.field(t, "g", "bytes"); f != g {
+		t.Errorf("%s bytes, like one of %s", g, f)
+	}
+	if got := b.line("FILTER.LOAD k 1 x SPAN 60s VERSION 1 SPAN 60s"); !strings.Contains(got, "wrong number of arguments") {
+		t.Errorf("FILTER.LOAD with too much = %s", got)
+	}
+}
+
+// TestInfoOfFullCounters adds an item until its counters are full.
+func TestInfoOfFullCounters(t *testing.T) {
+	b := newBench(t, 1<<30)
+	b.line("FILTER.CREATE f counting CAPACITY 100")
+	before := b.line("FILTER.INFO f")
+	for range 40 {
+		b.line("FILTER.ADD f x")
+	}
+	if after := b.line("FILTER.INFO f"); strings.Contains(before, `"overflow"`) || !strings.Contains(after, `"overflow"`) {
+		t.Errorf("FILTER.INFO of full counters = %s", after)
+	}
+}
+
+// TestRebuildInFigures checks capacity and age of a rebuild, and the share of items
+// that a commit is refused for.
+func TestRebuildInFigures(t *testing.T) {
+	b := newBench(t, 1<<30)
+	b.line("FILTER.CREATE f cuckoo CAPACITY 1000")
+	b.line(withItems("FILTER.ADD f", 0, 100))
+	b.line("FILTER.REBUILD f BEGIN ribbon CAPACITY 1000")
+	b.line(withItems("FILTER.REBUILD f FEED", 0, 50))
+	status := b.line("FILTER.REBUILD f STATUS")
+	for _, want := range []string{`"capacity" :1000 `, `"age" :0`, `"old_items" :100`, `"fed" :50`} {
+		if !strings.Contains(status, want) {
+			t.Errorf("STATUS = %s, without %s", status, want)
+		}
+	}
+	if got := b.line("FILTER.REBUILD f COMMIT"); !strings.Contains(got, "holds 50.0% of the items") {
+		t.Errorf("COMMIT = %s, want half of the items", got)
+	}
+	b.line("FILTER.REBUILD f ABORT")
+	b.line("FILTER.REBUILD f BEGIN ribbon CAPACITY 100000000") // parts differ, so each has some more
+	var capacity int
+	_, status, _ = strings.Cut(b.line("FILTER.REBUILD f STATUS"), `"capacity" `)
+	if _, err := fmt.Sscanf(status, ":%d", &capacity); err != nil || capacity <= 100_000_000 || capacity > 110_000_000 {
+		t.Errorf("a capacity of %d, %v, want some more than 100,000,000", capacity, err)
+	}
+}
+
+// TestBitsForEachItem makes filters by the bits that an item may take.
+func TestBitsForEachItem(t *testing.T) {
+	b := newBench(t, 1<<30)
+	for _, kind := range []string{"bloom", "standard", "partitioned", "split", "cuckoo", "quotient"} {
+		if got := b.line("FILTER.CREATE " + kind + " " + kind + " CAPACITY 1000 BITS 20"); got != "+OK" {
+			t.Errorf("%s: %s", kind, got)
+			continue
+		}
+		if bits, err := strconv.Atoi(b.field(t, kind, "bits")); err != nil || bits > 20_480 || bits < 17_000 {
+			t.Errorf("%s: %d bits, %v, want 20 for each of 1,000 items", kind, bits, err)
+		}
 	}
 }
