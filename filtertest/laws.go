@@ -45,17 +45,19 @@ var long = flag.Bool("filtertest.long", false, "measure false positive rates wit
 // effort returns how many false positives at rate p are waited for, and how
 // many keys the filters hold together: a rate is a mean over filters, and small
 // ones differ. The tolerance is in standard deviations and so grows by itself
-// where little is measured: 300 false positives have a sigma of 6%, 30 of 18%.
+// where little is measured: 200 false positives have a sigma of 7%, 12 of 29%.
 func effort(p float64) (positives float64, keys int) {
 	switch {
 	case *long:
 		return 1000, measuring.Million
 	case p < 1e-5:
-		return 30, measuring.Million / 10
+		return 12, measuring.Million / 10
+	case p < 1e-4:
+		return 40, measuring.Million / 10
 	case testing.Short() || p < 1e-2:
 		return 100, measuring.Million / 10
 	}
-	return 300, measuring.Million / 5
+	return 200, measuring.Million / 10
 }
 
 // keepsRate holds the mean over fresh filters to the rate asked, and to the
