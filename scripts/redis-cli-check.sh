@@ -3,11 +3,10 @@
 # a free port, sends what people send, and compares the answers.
 #
 #   scripts/redis-cli-check.sh            # needs Go; installs redis-tools with apt when missing
-#   PORT=7000 scripts/redis-cli-check.sh  # another port
+#   PORT=7000 scripts/redis-cli-check.sh  # on this port
 set -eu
 
 cd "$(dirname "$0")/.."
-port=${PORT:-7379}
 
 scripts/need-redis redis-cli redis-benchmark
 
@@ -15,13 +14,18 @@ dir=$(mktemp -d)
 go build -o "$dir/bloomery" ./cmd/bloomery
 printf 'user default on nopass ~* &* +@all\n' >"$dir/users.acl"
 chmod 600 "$dir/users.acl"
-"$dir/bloomery" serve --addr "127.0.0.1:$port" --http "" --dir "$dir/data" --acl-file "$dir/users.acl" --log-level warn &
+"$dir/bloomery" serve --addr "127.0.0.1:${PORT:-0}" --http "" --dir "$dir/data" --acl-file "$dir/users.acl" --log-format json 2>"$dir/log" &
 server=$!
 trap 'kill "$server" 2>/dev/null; wait "$server" 2>/dev/null; rm -rf "$dir"' EXIT
-for _ in $(seq 100); do
-	redis-cli -p "$port" ping >/dev/null 2>&1 && break
+for _ in $(seq 600); do
+	port=$(sed -n 's/.*"msg":"ready".*"addr":"127.0.0.1:\([0-9]*\)".*/\1/p' "$dir/log")
+	[ -n "$port" ] && redis-cli -p "$port" ping >/dev/null 2>&1 && break
 	sleep 0.05
 done
+if [ -z "$port" ]; then
+	cat "$dir/log"
+	exit 1
+fi
 
 failed=0
 # check WANT ARGS...: redis-cli ARGS must answer WANT.
@@ -131,7 +135,7 @@ if redis-cli --help 2>&1 | grep -q -e --cacert && command -v openssl >/dev/null;
 		--tls-ca "$dir/cert.pem" --tls-auth-clients yes &
 	server=$!
 	tls="--tls --cacert $dir/cert.pem --cert $dir/cert.pem --key $dir/key.pem"
-	for _ in $(seq 100); do
+	for _ in $(seq 600); do
 		# shellcheck disable=SC2086
 		redis-cli -p "$port" $tls ping >/dev/null 2>&1 && break
 		sleep 0.05
@@ -160,7 +164,7 @@ if redis-cli --help 2>&1 | grep -q -e --cacert && command -v openssl >/dev/null;
 	before=$(openssl x509 -in "$dir/cert.pem" -noout -serial)
 	openssl req -x509 -key "$dir/key.pem" -days 3 -subj /CN=localhost -addext subjectAltName=DNS:localhost,IP:127.0.0.1 -out "$dir/cert.pem" 2>/dev/null
 	kill -HUP "$server"
-	for _ in $(seq 100); do
+	for _ in $(seq 600); do
 		shown=$(openssl s_client -connect "127.0.0.1:$port" </dev/null 2>/dev/null | openssl x509 -noout -serial) || true
 		[ "$shown" != "$before" ] && break
 		sleep 0.05
