@@ -64,7 +64,7 @@ func try(s *source, f flags, log *journal, learned map[string]*suite, tmp string
 	if err != nil {
 		return err
 	}
-	mutants := slices.DeleteFunc(chosen, func(m *mutant) bool { return log.known(m, f.again) })
+	mutants := slices.DeleteFunc(chosen, func(m *mutant) bool { return log.known(m, f) })
 	if len(mutants) == 0 {
 		return nil
 	}
@@ -168,12 +168,15 @@ func run() error {
 	flag.BoolVar(&f.again, "again", false, "try survivors of earlier runs once more")
 	flag.DurationVar(&f.slow, "slow", time.Minute, "leave out tests that compute longer than this")
 	flag.StringVar(&f.tests, "tests", "", "packages whose tests count, too, separated by commas")
-	flag.StringVar(&f.run, "run", "", "only tests whose names match this expression; a mutant that others kill survives")
+	flag.StringVar(&f.run, "run", "", "with -again: only tests whose names match this expression, and only mutants of earlier runs")
 	results := flag.String("results", "bench/results/mutants.jsonl", "file of results")
 	why := flag.String("why", "bench/results/mutants.tsv", "file that explains survivors")
 	out := flag.String("out", "docs/mutants.md", "file of the report, empty for none")
 	dir := flag.String("dir", "..", "root of the module")
 	flag.Parse()
+	if f.run != "" && !f.again {
+		return errors.New("-run is for -again")
+	}
 	if err := os.Chdir(*dir); err != nil {
 		return err
 	}

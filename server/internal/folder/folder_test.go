@@ -173,6 +173,23 @@ func TestStoppable(t *testing.T) {
 	if _, err := files.Open("y"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a file that is not there: %v", err)
 	}
+	r, err := files.Open("x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := r.Read(make([]byte, 4)); n != 0 || !errors.Is(err, stop) {
+		t.Errorf("after the stop: %d bytes, %v", n, err)
+	}
+}
+
+// TestNoPointIsTheZeroValue checks that a server that leaves out nothing leaves out
+// nothing: the zero value is no point.
+func TestNoPointIsTheZeroValue(t *testing.T) {
+	for p := folder.SyncLog; p < folder.SyncPoints; p++ {
+		if p == 0 {
+			t.Error("a point is the zero value")
+		}
+	}
 }
 
 // TestNames checks names and what looks like them.

@@ -81,6 +81,31 @@ func TestLargeFiltersMakeRoom(t *testing.T) {
 	}
 }
 
+// TestMetersOfAnyIDs looks for the meters of filters whose ids meet in the table.
+func TestMetersOfAnyIDs(t *testing.T) {
+	s, r := newSource(), random(1)
+	for i := range 300 {
+		f := s.small(1)
+		delete(s.filters, f.id)
+		f.id = r.Uint64()
+		s.filters[f.id], s.ids[i] = f, f.id
+	}
+	k := s.keeper()
+	s.run(k, time.Minute)
+	meters := map[*health.Meter]bool{}
+	for _, id := range s.ids {
+		meters[k.Meter(id)] = true
+	}
+	if len(meters) != 300 || meters[nil] {
+		t.Errorf("300 filters have %d meters, none: %t", len(meters), meters[nil])
+	}
+	for range 1000 {
+		if k.Meter(r.Uint64()) != nil {
+			t.Fatal("a filter that is not there has a meter")
+		}
+	}
+}
+
 // TestIllFiltersStay fills all places of suspects, a few of them with ill filters: of
 // those that come later none takes the place of an ill one.
 func TestIllFiltersStay(t *testing.T) {
