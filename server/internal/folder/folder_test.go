@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"testing"
 
@@ -126,6 +127,9 @@ func TestDiskLists(t *testing.T) {
 	for _, name := range []string{"LOCK", "note"} {
 		f, err := disk.Create(name)
 		write(t, f, err, "x")
+	}
+	if info, err := os.Stat(filepath.Join(dir, "note")); err != nil || runtime.GOOS != "windows" && info.Mode().Perm()&^0o640 != 0 {
+		t.Errorf("a file has the mode %v, %v, want nothing for others", info.Mode(), err)
 	}
 	names, err := disk.List()
 	if want := []string{folder.LogName(7), folder.PartName(8), folder.Manifest, "note"}; err != nil || !slices.Equal(names, want) {
