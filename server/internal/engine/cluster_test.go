@@ -108,6 +108,44 @@ func TestNoTransactionHidesALostQuorum(t *testing.T) {
 	}
 }
 
+// TestFewMessages asks that the items of a command share messages: it is these that
+// cost, and each has to be waited for.
+func TestFewMessages(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := memlog.New(1, memlog.Faults{})
+		b, d, _ := newNode(t, log)
+		b.lines("BF.RESERVE bf 0.01 10000", "CF.RESERVE cf 10000", "FILTER.CREATE fl bloom CAPACITY 10000")
+		for _, tt := range []struct {
+			key, add, has string
+			items         int
+			want          uint64
+		}{
+			{"bf", "BF.MADD bf", "BF.MEXISTS bf", 1000, 1},
+			{"fl", "FILTER.ADD fl", "FILTER.HAS fl", 1000, 1},
+			{"cf", "CF.INSERT cf ITEMS", "CF.MEXISTS cf", 1000, 1},
+			{"bf", "BF.MADD bf", "BF.MEXISTS bf", 2500, 3},
+		} {
+			words := strings.Fields(tt.add)
+			asked := strings.Fields(tt.has)
+			for i := range tt.items {
+				words = append(words, fmt.Sprint(tt.items, ":", i))
+				asked = append(asked, fmt.Sprint(tt.items, ":", i))
+			}
+			lane := d.LaneOf(b.state.Names.Lookup([]byte(tt.key), 0).ID, 0)
+			before := log.Messages(lane)
+			if got := b.do(words...); strings.Contains(got, "-") {
+				t.Fatalf("%s of %d items = %.200s", tt.add, tt.items, got)
+			}
+			if got := log.Messages(lane) - before; got != tt.want {
+				t.Errorf("%s of %d items: %d messages, want %d", tt.add, tt.items, got, tt.want)
+			}
+			if got := b.do(asked...); strings.Count(got, "true")+strings.Count(got, ":1") != tt.items {
+				t.Errorf("%s of %d items = %.200s", tt.has, tt.items, got)
+			}
+		}
+	})
+}
+
 // TestRoomForOthers asks that a record has room for what other nodes add before it: it
 // is not prepared twice.
 func TestRoomForOthers(t *testing.T) {

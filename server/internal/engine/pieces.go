@@ -11,7 +11,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
-// pieces is a call of very many items while it is run, maxRun of them at a time.
+// pieces is a call of very many items while it is run, some of them at a time.
 // Digests take memory for one piece only; the answers are held for the reply.
 type pieces struct {
 	found []bool
@@ -78,7 +78,7 @@ func (e *Engine) runPiece(s *Session, calls []Call, entry *catalog.Entry, v *pie
 	e.settle(s) // the digests of earlier pieces are not needed any more
 	e.enter(s)
 	w.reuse()
-	items := c.Items[v.done:min(v.done+maxRun, len(c.Items))]
+	items := c.Items[v.done:min(v.done+e.pieceItems(f), len(c.Items))]
 	w.shadow = e.shadowOf(f, entry)
 	first := f.hash(w, p, items)
 	w.hashSecond(items, first)
@@ -108,6 +108,21 @@ func (e *Engine) runPiece(s *Session, calls []Call, entry *catalog.Entry, v *pie
 		op.Record.Limit = 0 // a command is asked for it once
 	}
 	e.putPiece(s, c, op, v)
+}
+
+// sharedRun is how many items of a command a record has in a cluster. Each record is
+// waited for there, and a message costs far more than the items in it.
+const sharedRun = 1024
+
+// itemBytes is what an item takes in a record, at most.
+const itemBytes = 32
+
+// pieceItems returns how many items a piece has.
+func (e *Engine) pieceItems(f *Filter) int {
+	if f.Write == nil || e.shared == nil {
+		return maxRun
+	}
+	return max(maxRun, min(sharedRun, e.shared.MaxRecord()/itemBytes))
 }
 
 func (e *Engine) putPiece(s *Session, c *Call, op *Op, v *pieces) {
