@@ -294,6 +294,7 @@ func (d *Door) Ready() {
 // Wait implements door.Door: it returns when the records are applied here (I4), or
 // the time is over.
 func (d *Door) Wait(ops []*door.Op) {
+	wake(ops)
 	var timer *time.Timer
 	for _, op := range ops {
 		if op.Settled {
@@ -317,6 +318,17 @@ func (d *Door) Wait(ops []*door.Op) {
 			d.wait(op, r, timer.C)
 		}
 		d.settled(op, r)
+	}
+}
+
+// wake has the lanes of ops send what waits there.
+func wake(ops []*door.Op) {
+	var last *lane
+	for _, op := range ops {
+		if r, ok := op.Way.(*ride); ok && !op.Settled && r.lane != last {
+			last = r.lane
+			last.signal()
+		}
 	}
 }
 

@@ -139,6 +139,7 @@ func TestUnsent(t *testing.T) {
 		for i := range 40 {
 			op := set(fmt.Sprint("n", i))
 			d.Do([]*door.Op{op})
+			wake([]*door.Op{op})
 			synctest.Wait() // the sender takes what it may
 			ops = append(ops, op)
 		}
@@ -164,6 +165,46 @@ func TestUnsent(t *testing.T) {
 			if got, want := has(d, fmt.Sprint("n", i)), errors.Is(op.Err, door.ErrUnknown); got != want {
 				t.Errorf("op %d, %v: in the state: %v", i, op.Err, got)
 			}
+		}
+	})
+}
+
+// TestGathers asks that records that are put in order one by one, and waited for
+// together, make one message, and that those nobody waits for are sent too.
+func TestGathers(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		log := memlog.New(1, memlog.Faults{})
+		d := open(t, log, Config{})
+		before := log.Messages(0)
+		var ops []*door.Op
+		for i := range 40 {
+			op := set(fmt.Sprint("n", i))
+			d.Do([]*door.Op{op})
+			synctest.Wait() // the sender does what it can
+			ops = append(ops, op)
+		}
+		began := time.Now()
+		d.Wait(ops)
+		if took := time.Since(began); took >= retryFirst {
+			t.Errorf("they were settled after %v", took)
+		}
+		if got := log.Messages(0) - before; got != 1 || !has(d, "n0") || !has(d, "n39") {
+			t.Errorf("40 records made %d messages, want 1", got)
+		}
+
+		before = log.Messages(0)
+		d.Do([]*door.Op{set("left")})
+		time.Sleep(2 * retryFirst)
+		if got := log.Messages(0) - before; got != 1 || !has(d, "left") {
+			t.Errorf("a record that nobody waits for made %d messages, want 1", got)
+		}
+
+		before = log.Messages(0)
+		long := set("long")
+		long.Record.Value = make([]byte, enoughWaiting)
+		d.Do([]*door.Op{long})
+		if synctest.Wait(); log.Messages(0) == before {
+			t.Error("much that waits was not sent at once")
 		}
 	})
 }
@@ -624,7 +665,8 @@ func TestSeenAtOnce(t *testing.T) {
 			l := d.partLane(e.ID, 0)
 			d.config.Log.(*memlog.Node).Hold(l.number, true)
 			defer d.config.Log.(*memlog.Node).Hold(l.number, false)
-			for d.Do([]*door.Op{insert}); named == (place{}); runtime.Gosched() {
+			d.Do([]*door.Op{insert})
+			for wake([]*door.Op{insert}); named == (place{}); runtime.Gosched() {
 				l.send.Lock()
 				for _, m := range l.flight {
 					var h header

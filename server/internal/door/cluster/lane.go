@@ -45,6 +45,7 @@ type lane struct {
 	waitingBytes atomic.Int64
 	oldest       atomic.Int64  // when the oldest of flight was sent first, as Door.tick counts; 0 for none
 	wake         chan struct{} // of the sender
+	later        *time.Timer   // wakes it for what nobody waits for
 
 	kept   atomic.Uint64 // all up to here is in a durable snapshot of this node
 	purged uint64        // all up to here was purged by this node; belongs to keepUp
@@ -53,6 +54,8 @@ type lane struct {
 func newLane(d *Door, number int) *lane {
 	l := &lane{d: d, number: number, senders: senders{}, flight: map[uint64]*outgoing{}, wake: make(chan struct{}, 1)}
 	l.moved.init()
+	l.later = time.AfterFunc(time.Hour, l.signal)
+	l.later.Stop()
 	return l
 }
 

@@ -28,6 +28,8 @@ const (
 	// mostOpen is how many messages of a lane are published at a time: while they
 	// are on their way, what comes is gathered for the next.
 	mostOpen = 4
+	// enoughWaiting is how many bytes of a lane are sent without waiting for more.
+	enoughWaiting = 16 << 10
 	// mostWaiting is how many bytes may wait to be sent, all lanes together.
 	mostWaiting = 16 << 20
 
@@ -37,18 +39,25 @@ const (
 	retryStuck = 10 * time.Second
 )
 
-// enqueue adds rides to those that wait.
+// enqueue adds rides to those that wait. Wait has them sent: a caller that puts many
+// records in order, one by one, before it waits for them has them in one message.
+// What nobody waits for is sent a little later.
 func (l *lane) enqueue(rides []*ride) {
 	n := 0
 	for _, r := range rides {
 		n += len(r.bytes)
 	}
 	l.send.Lock()
+	first := len(l.waiting) == 0
 	l.waiting = append(l.waiting, rides...)
 	l.send.Unlock()
-	l.waitingBytes.Add(int64(n))
 	l.d.waitingBytes.Add(int64(n))
-	l.signal()
+	switch {
+	case l.waitingBytes.Add(int64(n)) >= enoughWaiting:
+		l.signal()
+	case first:
+		l.later.Reset(retryFirst)
+	}
 }
 
 // signal has the sender look at what there is.
