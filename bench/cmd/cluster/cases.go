@@ -12,6 +12,9 @@ type benchCase struct {
 	target float64  // adds: CPU over the single server's, at most; reads: the single server's over it, at least
 }
 
+// fewClients is how many clients there are, in all, where no more are named.
+const fewClients = 8
+
 // manyFilters is how many filters single adds go to, where not to one.
 const manyFilters = 64
 
@@ -29,18 +32,20 @@ func cases(capacity uint64) []benchCase {
 			load:   load{name: "FILTER.ADD of 1,000", command: "FILTER.ADD", filter: "added", items: 1000},
 			before: []string{"DEL added", "FILTER.CREATE added bloom CAPACITY " + size}, target: 7,
 		},
-		{
-			load:   load{name: "BF.ADD, pipeline 64, one key", command: "BF.ADD", filter: "added", items: 1, pipeline: 64},
-			before: []string{"DEL added", "BF.RESERVE added 0.01 " + size}, target: 8.5,
-		},
-		{
-			load:   load{name: "BF.ADD, pipeline 64, 64 keys", command: "BF.ADD", filter: "added", filters: manyFilters, items: 1, pipeline: 64},
-			target: 18,
-		},
 	}
+	var many []string
 	for i := range manyFilters {
-		c := &all[len(all)-1]
-		c.before = append(c.before, fmt.Sprintf("DEL added%d", i), fmt.Sprintf("BF.RESERVE added%d 0.01 %d", i, max(1, capacity/manyFilters)))
+		many = append(many, fmt.Sprintf("DEL added%d", i), fmt.Sprintf("BF.RESERVE added%d 0.01 %d", i, max(1, capacity/manyFilters)))
+	}
+	for _, clients := range []int{fewClients, 3 * fewClients} {
+		name := fmt.Sprintf("BF.ADD, pipeline 64, %d connections, ", clients)
+		all = append(all, benchCase{
+			load:   load{name: name + "one key", command: "BF.ADD", filter: "added", items: 1, pipeline: 64, clients: clients},
+			before: []string{"DEL added", "BF.RESERVE added 0.01 " + size}, target: 8.5,
+		}, benchCase{
+			load:   load{name: name + "64 keys", command: "BF.ADD", filter: "added", filters: manyFilters, items: 1, pipeline: 64, clients: clients},
+			before: many, target: 18,
+		})
 	}
 	for i := range all {
 		all[i].keys = capacity
@@ -55,7 +60,11 @@ func cases(capacity uint64) []benchCase {
 		all = append(all, benchCase{load: c, target: 0.9})
 	}
 	for i := range all {
-		all[i].pipeline, all[i].filters = max(1, all[i].pipeline), max(1, all[i].filters)
+		c := &all[i]
+		c.pipeline, c.filters = max(1, c.pipeline), max(1, c.filters)
+		if c.clients == 0 {
+			c.clients = fewClients
+		}
 	}
 	return all
 }

@@ -17,17 +17,15 @@ type load struct {
 	filters  int
 	pipeline int
 	items    int    // of a command
+	clients  int    // in all
 	keys     uint64 // adds: how many at most; reads: those that are drawn from, half of which are there
 	reads    bool
 }
 
-// connections is how many clients there are, in all.
-const connections = 8
-
 // drive has clients, spread over the nodes, do what a load says for so long, or
 // until all keys are added. It returns how many items they had answers for.
 func (l *load) drive(addrs []string, d time.Duration) (items uint64, err error) {
-	clients := make([]*client, connections)
+	clients := make([]*client, l.clients)
 	for i := range clients {
 		if clients[i], err = dial(addrs[i%len(addrs)]); err != nil {
 			return 0, err

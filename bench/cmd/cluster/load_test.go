@@ -67,7 +67,7 @@ func (f *fake) serve(nc net.Conn) {
 // TestDrive holds a load to adding each of its keys once, evenly, and to counting them.
 func TestDrive(t *testing.T) {
 	f := newFake(t, "")
-	l := load{command: "BF.MADD", filter: "f", filters: 4, pipeline: 8, items: 5, keys: 4000}
+	l := load{command: "BF.MADD", filter: "f", filters: 4, pipeline: 8, clients: 3, items: 5, keys: 4000}
 	n, err := l.drive([]string{f.Addr().String()}, time.Hour)
 	if err != nil || n != l.keys {
 		t.Fatalf("drive = %d, %v, want %d", n, err, l.keys)
@@ -93,7 +93,7 @@ func TestDrive(t *testing.T) {
 // TestDriveFails holds a load to noticing an error among answers.
 func TestDriveFails(t *testing.T) {
 	f := newFake(t, "000000000042")
-	l := load{command: "BF.MADD", filter: "f", filters: 1, pipeline: 1, items: 10, keys: 1000}
+	l := load{command: "BF.MADD", filter: "f", filters: 1, pipeline: 1, clients: 2, items: 10, keys: 1000}
 	if _, err := l.drive([]string{f.Addr().String()}, time.Hour); err == nil || !strings.Contains(err.Error(), "ERR full") {
 		t.Errorf("drive = %v, want the error of the server", err)
 	}

@@ -96,6 +96,33 @@ func cpu(list ...*process.Process) (sum time.Duration, err error) {
 	return sum, nil
 }
 
+// messages returns how many messages nodes have sent, 0 of servers that are not in a
+// cluster.
+func messages(addrs []string) (sum uint64, err error) {
+	for _, addr := range addrs {
+		c, err := dial(addr)
+		if err != nil {
+			return 0, err
+		}
+		reply, err := c.do("INFO", "cluster")
+		c.close()
+		if err != nil {
+			return 0, err
+		}
+		_, rest, ok := strings.Cut(string(reply.Text), "cluster_messages_sent:")
+		if !ok {
+			continue
+		}
+		value, _, _ := strings.Cut(rest, "\r\n")
+		n, err := strconv.ParseUint(value, 10, 64)
+		if err != nil {
+			return 0, err
+		}
+		sum += n
+	}
+	return sum, nil
+}
+
 // copyFilter brings a filter from one server to another.
 func copyFilter(from, to, filter string) error {
 	a, err := dial(from)

@@ -18,7 +18,7 @@ var started = time.Now()
 
 const intro = `Three nodes of a cluster with 8 lanes, and a single server with ` + "`--fsync always`" + `, on one machine whose processors they share
 	with the clients: figures are ratios of processor time, of runs that took turns. CPU is that of the servers, user and system, from the
-	scheduler's counters: of all three nodes for adds, of the node that answers for reads. %d clients, spread over the nodes for adds, all at
+	scheduler's counters: of all three nodes for adds, of the node that answers for reads. %d connections unless a row has more, spread over the nodes for adds, all at
 	one node, another in each round, for reads. Filters of %d keys at 1%%; each run lasts %v and adds new keys to a new filter. %d rounds:
 	medians, quartiles, ratios within a round. Connections between the nodes are without TLS, as on one machine.`
 
@@ -30,10 +30,10 @@ var notes string
 // page returns the document.
 func page(o options, f figures) *report.Document {
 	doc := report.New("Benchmarks of the cluster", "make bench-cluster")
-	doc.Text(fmt.Sprintf(intro, connections, o.capacity, o.time, o.rounds))
+	doc.Text(fmt.Sprintf(intro, fewClients, o.capacity, o.time, o.rounds))
 	command := "cd bench && go run ./cmd/cluster " + strings.Join(os.Args[1:], " ")
 	doc.Add(report.Origin(context.Background(), command, started))
-	adds := &report.Table{Head: []string{"adds, acknowledged at a majority", "keys/s", "CPU, µs", "one server: keys/s", "CPU, µs", "CPU over one server's", "quartiles", "target", ""}}
+	adds := &report.Table{Head: []string{"adds, acknowledged at a majority", "keys/s", "CPU, µs", "keys a message", "one server: keys/s", "CPU, µs", "CPU over one server's", "quartiles", "target", ""}}
 	reads := &report.Table{Head: []string{"reads", "keys/s", "CPU, µs", "one server: keys/s", "CPU, µs", "one server's CPU over it", "quartiles", "target", ""}}
 	for _, r := range f.results {
 		if r.c.reads {
@@ -63,10 +63,12 @@ func rateRow(r result) []string {
 	if r.c.reads {
 		sign, met = "≥", middle >= r.c.target
 	}
-	return []string{
-		r.c.name, rates(r.cluster), cpus(r.cluster), rates(r.local), cpus(r.local), fmt.Sprintf("**%.2f**", middle),
-		report.Quartiles(ratios, "%.2f"), fmt.Sprintf("%s %g", sign, r.c.target), verdict(met),
+	cells := []string{r.c.name, rates(r.cluster), cpus(r.cluster)}
+	if !r.c.reads {
+		cells = append(cells, column(r.cluster, "%.0f", func(x oneRun) float64 { return x.each }))
 	}
+	return append(cells, rates(r.local), cpus(r.local), fmt.Sprintf("**%.2f**", middle),
+		report.Quartiles(ratios, "%.2f"), fmt.Sprintf("%s %g", sign, r.c.target), verdict(met))
 }
 
 // column returns the median of what pick takes of runs.

@@ -14,8 +14,8 @@ func TestPage(t *testing.T) {
 		start: 11 * time.Second,
 		idle:  []idleNode{{0.01, 40e6}, {0.012, 44e6}, {0.02, 42e6}},
 		results: []result{
-			{add, []oneRun{{1000, 6e-6}, {1200, 8e-6}, {1100, 4e-6}}, []oneRun{{2000, 1e-6}, {2000, 1e-6}, {2000, 1e-6}}},
-			{read, []oneRun{{1000, 2e-6}}, []oneRun{{2000, 1e-6}}},
+			{add, []oneRun{{1000, 6e-6, 900}, {1200, 8e-6, 1000}, {1100, 4e-6, 1100}}, []oneRun{{2000, 1e-6, 0}, {2000, 1e-6, 0}, {2000, 1e-6, 0}}},
+			{read, []oneRun{{1000, 2e-6, 0}}, []oneRun{{2000, 1e-6, 0}}},
 		},
 		joins: []joined{{serves: 2 * time.Second, checked: 100, later: 10}, {serves: 61 * time.Second, checked: 100, lacked: 1, later: 10}},
 		ends:  []restarted{{serves: 12 * time.Second, writes: 13 * time.Second, checked: 500}},
@@ -23,7 +23,7 @@ func TestPage(t *testing.T) {
 	doc := page(options{root: "..", rounds: 3, keys: 800, idle: time.Minute}, f).String()
 	for _, want := range []string{
 		"# Benchmarks of the cluster\n", "`make bench-cluster` writes it again", "- Commit: ",
-		"| BF.MADD of 1,000 | 1100 | 6.00 | 2000 | 1.00 | **6.00** | 5.00 – 7.00 | ≤ 7 | met |\n",
+		"| BF.MADD of 1,000 | 1100 | 6.00 | 1000 | 2000 | 1.00 | **6.00** | 5.00 – 7.00 | ≤ 7 | met |\n",
 		"| FILTER.HAS of 100, pipeline 16 | 1000 | 2.00 | 2000 | 1.00 | **0.50** | 0.50 – 0.50 | ≥ 0.9 | **missed** |\n",
 		": of a processor | ≤ 1.5% | 1.20% | 1.00% – 2.00% | **missed** |\n",
 		": memory | ≤ 45 MB | 42 MB | 40 MB – 44 MB | met |\n",

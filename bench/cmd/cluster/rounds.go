@@ -12,6 +12,7 @@ import (
 type oneRun struct {
 	rate float64 // items per second
 	cpu  float64 // seconds of processor time of the servers, per item
+	each float64 // items of a message of the cluster
 }
 
 // result is all runs of a case, by round.
@@ -86,6 +87,10 @@ func (c benchCase) run(o options, servers []*process.Process) (oneRun, error) {
 		addrs = append(addrs, p.Addr())
 	}
 	time.Sleep(settling)
+	sent, err := messages(addrs)
+	if err != nil {
+		return oneRun{}, err
+	}
 	before, err := cpu(servers...)
 	if err != nil {
 		return oneRun{}, err
@@ -103,7 +108,14 @@ func (c benchCase) run(o options, servers []*process.Process) (oneRun, error) {
 	if items == 0 {
 		return oneRun{}, fmt.Errorf("no item within %v of %v", o.time, o.capacity)
 	}
-	return oneRun{rate: float64(items) / took.Seconds(), cpu: (after - before).Seconds() / float64(items)}, nil
+	more, err := messages(addrs)
+	if err != nil {
+		return oneRun{}, err
+	}
+	return oneRun{
+		rate: float64(items) / took.Seconds(), cpu: (after - before).Seconds() / float64(items),
+		each: float64(items) / max(1, float64(more-sent)),
+	}, nil
 }
 
 // fillRead makes the filters that are read, with every second of the numbers that
