@@ -1,6 +1,10 @@
 package server
 
 import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
 	"net"
 	"testing"
 	"time"
@@ -33,5 +37,39 @@ func TestKilledClientRunsNothing(t *testing.T) {
 	c.session.Kill()
 	if n := run(); n != 0 {
 		t.Errorf("when the client was killed Exec ran %d commands, want none", n)
+	}
+}
+
+// TestDrainsWithoutTime has a server end on a machine so busy that the deadline of every
+// last read has passed before it: what has been sent is answered all the same.
+func TestDrainsWithoutTime(t *testing.T) {
+	s, err := New(Config{Addr: []string{"127.0.0.1:0"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.quiet = -time.Second
+	served := make(chan error, 1)
+	ctx, end := context.WithCancel(t.Context())
+	go func() { served <- s.Serve(ctx) }()
+	nc, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", s.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = nc.Close() }()
+	const n = 10_000 // as much as a socket takes
+	replies := make(chan []byte)
+	go func() {
+		all, _ := io.ReadAll(nc)
+		replies <- all
+	}()
+	if _, err := nc.Write(bytes.Repeat([]byte("PING\r\n"), n)); err != nil {
+		t.Fatal(err)
+	}
+	end()
+	if got := bytes.Count(<-replies, []byte("+PONG\r\n")); got != n {
+		t.Errorf("%d of %d commands were answered", got, n)
+	}
+	if err := <-served; err != nil && !errors.Is(err, context.Canceled) {
+		t.Error(err)
 	}
 }

@@ -12,13 +12,14 @@ const (
 	// quiet is how long a client must send nothing for a connection that
 	// drains to end, drainMost when it ends in any case.
 	quiet     = 50 * time.Millisecond
-	drainMost = time.Second
+	drainMost = 3 * time.Second
 )
 
 // readLoop reads, runs and writes until the client leaves. It works with any
 // net.Conn.
 func (c *conn) readLoop() error {
 	var end time.Time // when draining ends
+	silent := false   // a read has brought nothing meanwhile
 	for {
 		n, err := c.readOnce()
 		if err != nil {
@@ -26,16 +27,19 @@ func (c *conn) readLoop() error {
 		}
 		switch {
 		case n >= 0:
+			silent = false
 		case end.IsZero():
 			end = time.Now().Add(drainMost)
-		default:
-			return nil // nothing came while draining
+		case silent:
+			return nil
+		default: // on a busy machine the deadline may have passed before anything was read
+			silent = true
 		}
 		if !end.IsZero() {
 			if time.Now().After(end) {
 				return nil
 			}
-			_ = c.nc.SetReadDeadline(time.Now().Add(quiet))
+			_ = c.nc.SetReadDeadline(time.Now().Add(c.server.quiet))
 		}
 	}
 }

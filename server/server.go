@@ -61,6 +61,7 @@ type Server struct {
 	nextID  int64
 	closing bool
 	wg      sync.WaitGroup // of connections
+	quiet   time.Duration  // see quiet; tests change it
 	// handshakes are the connections that are in theirs, the oldest first.
 	handshakes list.List
 
@@ -112,7 +113,7 @@ func NewContext(ctx context.Context, c Config) (*Server, error) {
 	s := &Server{
 		config: c, log: c.Log, state: state, started: c.Now(), conns: map[int64]*conn{},
 		ended: make(chan struct{}), done: make(chan struct{}),
-		settings: engine.NewSettings(c.Defaults, c.Password),
+		settings: engine.NewSettings(c.Defaults, c.Password), quiet: quiet,
 		// One processor is left for others: a handshake takes a thousand
 		// times as long as a command.
 		computing: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)-1)),
