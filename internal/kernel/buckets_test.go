@@ -227,3 +227,17 @@ func TestBucketsPanic(t *testing.T) {
 		}()
 	}
 }
+
+// TestBucketWords checks the words of arrays that fill them and that do not: there is
+// one more, for loads that begin in the last.
+func TestBucketWords(t *testing.T) {
+	for _, c := range []struct {
+		n     uint64
+		width int
+		want  uint64
+	}{{2, 8, 2}, {2, 6, 2}, {2, 9, 3}, {16, 32, 33}, {100, 7, 45}} {
+		if got := BucketWords(c.n, c.width); got != c.want {
+			t.Errorf("BucketWords(%d, %d) = %d, want %d", c.n, c.width, got, c.want)
+		}
+	}
+}

@@ -124,6 +124,7 @@ func (c generationsCase) check(t *testing.T) {
 func TestGenerationsPanics(t *testing.T) {
 	blocks := make([]Block, 6)
 	g := NewGenerations(blocks, 3)
+	g.FindAll(make([]bool, 2), 5, make([]uint64, 2)) // as long as it must be
 	halves := NewSplitGenerations(make([]SplitBlock, 6), 3)
 	for name, f := range map[string]func(){
 		"no ways":    func() { NewGenerations(blocks, 0) },

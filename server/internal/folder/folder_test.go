@@ -114,10 +114,13 @@ func holds(t *testing.T, files folder.Files, name, want string) {
 // TestDiskLists checks what is no file of the folder: the lock of earlier releases and
 // folders, but for those with the name of a file that is needed.
 func TestDiskLists(t *testing.T) {
-	dir := t.TempDir()
+	dir := filepath.Join(t.TempDir(), "data")
 	disk, err := folder.OpenDisk(dir)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if info, err := os.Stat(dir); err != nil || runtime.GOOS != "windows" && info.Mode().Perm()&^0o750 != 0 {
+		t.Errorf("the folder has the mode %v, %v, want nothing for others", info.Mode(), err)
 	}
 	for _, name := range []string{"sub", folder.Manifest, folder.LogName(7), folder.PartName(8)} {
 		if err := os.Mkdir(filepath.Join(dir, name), 0o700); err != nil {
@@ -139,8 +142,13 @@ func TestDiskLists(t *testing.T) {
 	if _, err := disk.Open(folder.Manifest); !errors.As(err, &damage) || damage.File != folder.Manifest || !errors.Is(err, bloomery.ErrCorrupt) {
 		t.Errorf("a folder in the place of a file: %v, want damage of it", err)
 	}
-	if _, err := folder.Disk(filepath.Join(dir, "none")).List(); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("a list of nothing: %v", err)
+	none := folder.Disk(filepath.Join(dir, "none"))
+	_, listed := none.List()
+	_, locked := none.Lock()
+	for way, err := range map[string]error{"list": listed, "lock": locked, "sync": none.Sync()} {
+		if !errors.Is(err, fs.ErrNotExist) && runtime.GOOS != "windows" {
+			t.Errorf("%s of nothing: %v", way, err)
+		}
 	}
 	if _, err := folder.OpenDisk(filepath.Join(dir, "note")); err == nil {
 		t.Error("a file is taken for a folder")
@@ -330,6 +338,12 @@ func TestParseFrame(t *testing.T) {
 	folder.SealFrame(parts, folder.LogFrame, 5, 3, []byte("bo"), []byte("dy"))
 	if !bytes.Equal(append(parts, "body"...), good) {
 		t.Error("a body in parts makes another frame")
+	}
+	if len(good) != 32+len("body") {
+		t.Errorf("a frame of 4 bytes has %d, want 36: that is the format", len(good))
+	}
+	if n, err := folder.FrameLength(make([]byte, 32)); n != 0 || !errors.Is(err, bloomery.ErrCorrupt) {
+		t.Errorf("the length of no frame: %d, %v", n, err)
 	}
 	for before, want := range map[string]int{"": 0, "blmr": 4, "x": 1, string(good[:20]): 20} {
 		if got := folder.FindFrame(append([]byte(before), good...), folder.LogFrame); got != want {

@@ -271,6 +271,11 @@ func TestCurvesEnd(t *testing.T) {
 	if last := c.K.X[len(c.K.X)-1]; last != 14 {
 		t.Errorf("the curve over hashes ends at %v, want 14", last)
 	}
+	for query, want := range map[string]float64{"n=1e6&p=50%": 10, "n=1e6&p=1e-9": 40} {
+		if k := solve(t, query).Curves.K; k.X[len(k.X)-1] != want {
+			t.Errorf("%s: the curve over hashes ends at %v, want %v", query, k.X[len(k.X)-1], want)
+		}
+	}
 	if c := solve(t, "n=1&m=4").Curves.M; c.X[0] != 1 {
 		t.Errorf("the curve over bits starts at %v, want 1", c.X[0])
 	}
