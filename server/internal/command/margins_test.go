@@ -59,11 +59,11 @@ func TestFlagsOfIncrements(t *testing.T) {
 	}
 }
 
-// TestRandomKeyIsReadable asks for a random key as users who may read one of 300, or
+// TestRandomKeyIsReadable asks for a random key as users who may read one of 3,000, or
 // none with that command: rules of different selectors do not add up.
 func TestRandomKeyIsReadable(t *testing.T) {
 	b := newBench(t, 1<<30)
-	for i := range 300 {
+	for i := range 3000 {
 		b.line(fmt.Sprintf("SET k%d v", i))
 	}
 	b.script(t, `
@@ -252,6 +252,23 @@ func TestBitsForEachItem(t *testing.T) {
 		}
 		if bits, err := strconv.Atoi(b.field(t, kind, "bits")); err != nil || bits > 20_480 || bits < 17_000 {
 			t.Errorf("%s: %d bits, %v, want 20 for each of 1,000 items", kind, bits, err)
+		}
+	}
+}
+
+// TestTwoDumpsInATransaction dumps a filter twice at once: the second copies it, since
+// the first has it frozen, and gives the same bytes.
+func TestTwoDumpsInATransaction(t *testing.T) {
+	b := newBench(t, 1<<30)
+	b.line("BF.ADD bf x")
+	b.line("CF.ADD cf x")
+	for _, key := range []string{"bf", "cf"} {
+		one := b.line("DUMP " + key)
+		b.line("MULTI")
+		b.line("DUMP " + key)
+		b.line("DUMP " + key)
+		if got, want := b.line("EXEC"), "["+one+" "+one+"]"; got != want || len(one) < 50 {
+			t.Errorf("%s: two dumps of %d bytes in all, want twice %d", key, len(got), len(one))
 		}
 	}
 }
