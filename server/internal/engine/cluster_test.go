@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,9 +20,16 @@ import (
 // where time is simulated.
 func newNode(t *testing.T, log *memlog.Log) (*bench, *cluster.Door, *memlog.Node) {
 	t.Helper()
+	return newNodeOf(t, log, cluster.Config{})
+}
+
+// newNodeOf is newNode with more settings.
+func newNodeOf(t *testing.T, log *memlog.Log, c cluster.Config) (*bench, *cluster.Door, *memlog.Node) {
+	t.Helper()
 	b := &bench{state: store.New(), now: time.UnixMilli(1_700_000_000_000)}
 	node := log.Node(cluster.ErrFull)
-	d, err := cluster.Open(cluster.Config{State: b.state, Log: node, Lanes: 2})
+	c.State, c.Log, c.Lanes = b.state, node, 2
+	d, err := cluster.Open(c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,6 +150,45 @@ func TestFewMessages(t *testing.T) {
 			if got := b.do(asked...); strings.Count(got, "true")+strings.Count(got, ":1") != tt.items {
 				t.Errorf("%s of %d items = %.200s", tt.has, tt.items, got)
 			}
+		}
+	})
+}
+
+// TestOthersLackRoom runs every command that writes on a node while another has no memory
+// left: those that need some say so, and nothing else is the reason for an error.
+func TestOthersLackRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log, peers := memlog.New(1, memlog.Faults{}), &memlog.Peers{}
+		var room atomic.Uint64
+		a, _, _ := newNodeOf(t, log, cluster.Config{Peers: peers})
+		newNodeOf(t, log, cluster.Config{Peers: peers, Headroom: room.Load})
+		reply := func(line string, left uint64) string {
+			room.Store(1 << 30)
+			time.Sleep(2 * time.Second)
+			a.line("FLUSHALL")
+			values := setup(a)
+			room.Store(left)
+			time.Sleep(2 * time.Second)
+			return a.do(words(line, values)...)
+		}
+		refused := 0
+		engine.NewTable(command.All()).Walk(func(c *engine.Command) {
+			if c.Flags&(engine.Write|engine.Wrote) == 0 || c.FullName() == "filter.rebuild" { // a cluster cannot do it
+				return
+			}
+			for _, line := range samples[c.FullName()] {
+				want, got := reply(line, 1<<30), reply(line, 0)
+				if got == want {
+					continue
+				}
+				refused++
+				if !strings.HasPrefix(got, "-OOM ") && !strings.Contains(got, "nsufficient memory") {
+					t.Errorf("%s = %s, while another node has no memory = %s", line, want, got)
+				}
+			}
+		})
+		if refused < 5 {
+			t.Errorf("%d commands were refused, want more", refused)
 		}
 	})
 }

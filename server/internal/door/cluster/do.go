@@ -131,7 +131,7 @@ func (d *Door) prepare(b *batch, ops []*door.Op, rides []ride, bytes []byte) []b
 		return bytes
 	}
 	if !first.Op.Part() && !d.fitsNew(first) {
-		answer(ops, door.ErrMemory)
+		refuse(ops, door.ErrMemory) // no command takes that for another error of its own
 		return bytes
 	}
 	l := d.laneOf(first)
