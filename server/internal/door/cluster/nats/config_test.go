@@ -223,3 +223,15 @@ func exchange(c *tls.Conn) error {
 	_, err := c.Read(make([]byte, 1))
 	return err
 }
+
+// TestSilentRoutes asks that servers notice within 10 s that a connection between them
+// is dead: TCP alone would need as long again as the network was away.
+func TestSilentRoutes(t *testing.T) {
+	o, err := options(&Config{Cluster: "c", Addr: "127.0.0.1:1", Dir: t.TempDir()}, "n1", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := o.Cluster.PingInterval * time.Duration(o.Cluster.MaxPingsOut+1); d < 5*time.Second || d > 10*time.Second {
+		t.Errorf("a dead connection is noticed after %v", d)
+	}
+}

@@ -30,6 +30,13 @@ type embedded struct {
 // readyIn bounds how long a server may take to listen: it opens its streams first.
 const readyIn = 2 * time.Minute
 
+// A connection between servers that is silent for about 8 s is made again. TCP alone
+// would find its way back only after as long again as the network was away.
+const (
+	routePing  = 2 * time.Second
+	routePings = 3 // without an answer
+)
+
 // start starts a server. With store it is a log node and keeps streams in the
 // folder; without, it passes messages on.
 func start(c *Config, name string, store bool) (*embedded, error) {
@@ -89,6 +96,7 @@ func options(c *Config, name string, store bool) (*natsd.Options, error) {
 			return nil, err
 		}
 	}
+	o.Cluster.PingInterval, o.Cluster.MaxPingsOut = routePing, routePings
 	for _, addr := range c.Join {
 		u := &url.URL{Scheme: "nats", Host: addr}
 		if c.Secret != "" {
