@@ -58,7 +58,7 @@ func (r *reader) run(ctx context.Context) {
 			continue
 		}
 		for ctx.Err() == nil {
-			token, _ = n.live()
+			token, live = n.live()
 			began := time.Now()
 			if err = r.read(c); err != nil {
 				tried++
@@ -66,7 +66,7 @@ func (r *reader) run(ctx context.Context) {
 				break
 			}
 			tried = 0
-			if took := time.Since(began); r.stays && n.same(token) && took > r.slowest {
+			if took := time.Since(began); r.stays && live && n.same(token) && took > r.slowest {
 				r.slowest, r.where = took, fmt.Sprintf("%s at %s", n.name, began.Format(time.TimeOnly))
 			}
 			pause(ctx, time.Duration(10+r.rng.IntN(30))*time.Millisecond)
