@@ -38,9 +38,10 @@ func (d clusterDoor) Close() error { return errors.Join(d.Door.Close(), d.log.Cl
 
 // openCluster opens the door of a server whose clients reach it at announce, and
 // fills state with what its folder holds. It waits for the stream of the catalogue.
-// headroom returns how many bytes this server may still take; it is called once the
-// door was started.
-func openCluster(ctx context.Context, c *Config, state *store.State, announce string, headroom func() uint64) (*clusterDoor, error) {
+// headroom returns how many bytes this server may still take, digest a number that is
+// equal on servers with equal defaults of filters; they are called once the door was
+// started.
+func openCluster(ctx context.Context, c *Config, state *store.State, announce string, headroom, digest func() uint64) (*clusterDoor, error) {
 	own := c.Cluster
 	nc := nats.Config{
 		Cluster: own.Name, Join: own.Join, URL: own.NATS, Dir: filepath.Join(c.Dir, "log"), LaneBytes: own.LaneSize, Log: c.Log,
@@ -68,7 +69,7 @@ func openCluster(ctx context.Context, c *Config, state *store.State, announce st
 	}
 	dc := cluster.Config{
 		State: state, Files: files, Log: log, Peers: log, Cluster: own.Name, Name: name, Addr: announce, Lanes: own.Lanes,
-		MaxMessage: log.MaxMessage(), Timeout: own.Timeout, Headroom: headroom, Clock: c.Now, Slog: c.Log,
+		MaxMessage: log.MaxMessage(), Timeout: own.Timeout, Headroom: headroom, Digest: digest, Clock: c.Now, Slog: c.Log,
 	}
 	if own.NATS == "" {
 		dc.Leads = log.Leads

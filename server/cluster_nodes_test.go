@@ -105,6 +105,28 @@ func TestClusterRecordings(t *testing.T) {
 			t.Run(name, func(t *testing.T) { replayAt(t, addrs, at, group) })
 		}
 	}
+	t.Run("settings", func(t *testing.T) { settingsDiffer(t, addrs) })
+}
+
+// settingsDiffer asks that nodes notice that another one has other defaults of filters.
+func settingsDiffer(t *testing.T, addrs []string) {
+	t.Helper()
+	const problem = "has other settings of bf-* or cf-* than this node"
+	other := dial(t, addrs[1])
+	for _, v := range []struct {
+		size   string
+		differ bool
+	}{{"100", false}, {"200", true}, {"100", false}} {
+		other.expect("+OK\r\n", "CONFIG", "SET", "bf-initial-size", v.size)
+		for i, addr := range addrs {
+			c := dial(t, addr)
+			for end := time.Now().Add(clusterPatience); strings.Contains(c.do("INFO", "cluster"), problem) != v.differ; time.Sleep(50 * time.Millisecond) {
+				if time.Now().After(end) {
+					t.Fatalf("with bf-initial-size %s on node 2 node %d shows\n%s", v.size, i+1, c.do("INFO", "cluster"))
+				}
+			}
+		}
+	}
 }
 
 func replayAt(t *testing.T, addrs []string, at int, group []recorded) {

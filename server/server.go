@@ -176,7 +176,8 @@ func (s *Server) openShared(ctx context.Context) (err error) {
 		return err
 	}
 	headroom := func() uint64 { return s.engine.Budget.Left() }
-	if s.shared, err = openCluster(ctx, &s.config, s.state, s.config.announced(s.listeners), headroom); err != nil {
+	digest := func() uint64 { return s.settings.Defaults().Digest() }
+	if s.shared, err = openCluster(ctx, &s.config, s.state, s.config.announced(s.listeners), headroom, digest); err != nil {
 		s.closeListeners()
 		return err
 	}

@@ -135,7 +135,8 @@ func TestAlerts(t *testing.T) {
 		t.Fatal(err)
 	}
 	metrics, seen := scrape(t), map[string]bool{}
-	for _, name := range []string{"bloomery_cluster_quorum", "bloomery_cluster_nodes", "bloomery_cluster_nodes_live", "bloomery_cluster_lag_messages"} {
+	for _, name := range []string{"bloomery_cluster_quorum", "bloomery_cluster_nodes", "bloomery_cluster_nodes_live", "bloomery_cluster_lag_messages",
+		"bloomery_cluster_parts_differ", "bloomery_cluster_problems"} {
 		metrics[name] = []string{} // of servers of a cluster, which a test of the metrics has
 	}
 	for _, g := range file.Groups {

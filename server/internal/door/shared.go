@@ -90,6 +90,9 @@ type Cluster struct {
 	Nodes   []NodeStatus // in the order of their numbers
 	// Problems are what an operator should look at, a sentence each.
 	Problems []string
+	// Differ is how many parts of filters differ from those of another machine that
+	// has had the same records.
+	Differ int
 
 	Sent     int64 // messages that this machine has sent, repeats included
 	Repeated int64 // of them, those that were sent again

@@ -4,6 +4,7 @@ package engine
 
 import (
 	"fmt"
+	"hash/fnv"
 	"sync"
 	"sync/atomic"
 
@@ -56,6 +57,15 @@ func (d *Defaults) Check() error {
 	}
 	d.BloomError = min(d.BloomError, redisbloom.MaxError)
 	return nil
+}
+
+// Digest returns a number by which servers of a cluster see whether they have the same
+// parameters.
+func (d *Defaults) Digest() uint64 {
+	h := fnv.New64a()
+	_, _ = fmt.Fprintln(h, d.BloomError, d.BloomCapacity, d.BloomExpansion,
+		d.CuckooBucket, d.CuckooCapacity, d.CuckooKicks, d.CuckooExpansion, d.CuckooMost)
+	return h.Sum64()
 }
 
 // Settings is what CONFIG SET can change, and counters that CONFIG RESETSTAT

@@ -75,7 +75,7 @@ func (s *Saver) contents(src Source, w *partsWriter, m *Manifest, it *Item, v va
 	src.Freeze(v.entry, v.index, v.part, func(lane int, position uint64) {
 		it.Lane, it.Position, it.Version = lane, position, v.part.Changes()
 		if it.Gone = v.part.Gone(); it.Gone || had && old.version == it.Version {
-			it.File, it.Size = old.file, old.size
+			it.File, it.Size, it.Sum = old.file, old.size, old.sum
 			return
 		}
 		if frozen, err = v.part.Freeze(); err != nil {

@@ -67,6 +67,10 @@ type Item struct {
 	Lane     int    // whose records change the contents
 	Position uint64 // of that lane, of which the contents are the state
 	Version  uint64 // of the part; version 1 does not keep it
+
+	// Sum is that of the contents if Config.Sums is set, 0 if it is not known. It
+	// is not kept in a file.
+	Sum uint64
 }
 
 // Empty is the manifest of a folder that has none.

@@ -125,6 +125,9 @@ func (w *partsWriter) write(f *folder.FrameWriter, it *Item, size uint64) error 
 		if err := f.Seal(append(b, p.data...)); err != nil {
 			return err
 		}
+		if w.saver.config.Sums {
+			it.Sum = addSum(it.Sum, p.off, p.data)
+		}
 	}
 	it.File = f.Number
 	it.Size += uint64(f.Size - from)

@@ -56,6 +56,7 @@ type Config struct {
 	Clock func() time.Time     // of the day
 	Tick  func() time.Duration // since some moment
 	Log   *slog.Logger
+	Sums  bool         // compute Item.Sum
 	Small int64        // up to where parts are packed; 0 for the default
 	Skip  folder.Point // tests leave it out
 }
@@ -85,7 +86,7 @@ type Saver struct {
 }
 
 // spot is where the contents of an id are, and of which version.
-type spot struct{ id, version, file, size uint64 }
+type spot struct{ id, version, file, size, sum uint64 }
 
 // pack is a part file: its size, and how much of that is needed.
 type pack struct{ size, live uint64 }
@@ -296,7 +297,7 @@ func (s *Saver) adopt(m *Manifest, sizes map[uint64]uint64) {
 		if it.Gone {
 			continue
 		}
-		s.spots = append(s.spots, spot{it.ID, it.Version, it.File, it.Size})
+		s.spots = append(s.spots, spot{it.ID, it.Version, it.File, it.Size, it.Sum})
 		p := packs[it.File]
 		if p == nil {
 			p = &pack{size: sizes[it.File]}

@@ -258,6 +258,7 @@ func infoCluster(x *engine.Context, b *strings.Builder) {
 	line(b, "cluster_quorum", number(s.Quorum))
 	line(b, "cluster_lag", s.Lag)
 	line(b, "cluster_decider", s.Decider)
+	line(b, "cluster_parts_differ", s.Differ)
 	line(b, "cluster_messages_sent", s.Sent)
 	line(b, "cluster_messages_repeated", s.Repeated)
 	line(b, "cluster_messages_applied", s.Applied)

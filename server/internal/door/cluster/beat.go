@@ -39,6 +39,7 @@ type beat struct {
 	headroom uint64
 	applied  []uint64 // by lane
 	kept     []uint64 // by lane: all up to here is in a durable snapshot
+	sums     []partSum
 }
 
 const beatVersion = 1
@@ -54,7 +55,7 @@ func (v *beat) append(b []byte, cluster uint64) []byte {
 		b = binary.AppendUvarint(b, v.applied[i])
 		b = binary.AppendUvarint(b, v.kept[i])
 	}
-	return b
+	return appendSums(b, v.sums)
 }
 
 // parseBeat reads a beat of a cluster. Beats of other versions are passed over.
@@ -84,6 +85,9 @@ func parseBeat(b []byte, cluster uint64) (v beat, err error) {
 	for ; lanes > 0; lanes-- {
 		v.applied = append(v.applied, next())
 		v.kept = append(v.kept, next())
+	}
+	if err == nil && len(b) > 0 { // there are releases that send no sums
+		v.sums, err = parseSums(b)
 	}
 	return v, err
 }
@@ -192,6 +196,7 @@ func (d *Door) beat() []byte {
 		v.applied = append(v.applied, l.seq.Load())
 		v.kept = append(v.kept, l.kept.Load())
 	}
+	v.sums = d.compared.some()
 	return v.append(nil, d.id.Load())
 }
 
@@ -211,6 +216,7 @@ func (d *Door) hear(b []byte) {
 	t.mu.Unlock()
 	d.checkClock()
 	d.measure()
+	d.compare(&v)
 }
 
 var errClock = errors.New("cluster: the clock of this node differs by more than 10 s from those of most others")

@@ -139,6 +139,7 @@ type Door struct {
 	room       progress // of waitingBytes
 	answeredAt atomic.Int64
 	keep       keeping
+	compared   compared
 
 	waitingBytes atomic.Int64
 	stats        struct{ sent, repeated, applied, passed, stray atomic.Int64 }

@@ -336,6 +336,9 @@ func TestUnreadable(t *testing.T) {
 				if err := d.Serving(); !errors.Is(err, c.want) || !errors.Is(err, door.ErrDown) {
 					t.Errorf("Serving = %v", err)
 				}
+				if errors.Is(c.want, bloomery.ErrVersion) && !strings.Contains(d.Serving().Error(), "a later one is needed") {
+					t.Errorf("Serving = %v, want that it says what is needed", d.Serving())
+				}
 				if d.Wait([]*door.Op{waiting}); waiting.Err == nil {
 					t.Error("a write behind it is answered")
 				}

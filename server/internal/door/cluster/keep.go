@@ -256,6 +256,7 @@ func (d *Door) tookSnapshot(m *snapshot.Manifest) {
 	k := &d.keep
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	d.compared.keep(m.Items)
 	k.taken = nil
 	for i := range m.Lanes {
 		k.taken = append(k.taken, m.Lanes[i].Seq)

@@ -41,7 +41,7 @@ func (d *Door) openFolder() error {
 		return err
 	}
 	k.files, k.lock = c.Files, lock
-	k.save = snapshot.NewSaver(snapshot.Config{Files: c.Files, State: d.state, Clock: c.Clock, Tick: d.tick, Log: c.Slog})
+	k.save = snapshot.NewSaver(snapshot.Config{Files: c.Files, State: d.state, Clock: c.Clock, Tick: d.tick, Log: c.Slog, Sums: true})
 	m, err := snapshot.Read(c.Files)
 	if err == nil {
 		err = ofCluster(c.Files, m)

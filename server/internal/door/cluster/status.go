@@ -49,6 +49,9 @@ func (d *Door) describeNodes(c *door.Cluster) {
 	if n := d.stats.stray.Load(); n > 0 {
 		c.Problems = append(c.Problems, fmt.Sprintf("the log has %d messages that no node has sent, and that are passed over: somebody else writes to its streams", n))
 	}
+	differ := d.compared.problems()
+	c.Differ = len(differ)
+	c.Problems = append(c.Problems, differ...)
 	roster := d.state.Roster()
 	if roster == nil {
 		return

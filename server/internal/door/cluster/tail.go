@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -24,9 +25,12 @@ func (l *lane) took(seq uint64, msg []byte) {
 		return
 	}
 	var h header
-	records, err := parseMessage(&h, msg)
-	if err == nil {
-		l.records, err = decodeRecords(l.records[:cap(l.records)], records)
+	err := l.parse(&h, msg)
+	if errors.Is(err, bloomery.ErrCorrupt) {
+		msg, err = l.reread(&h, seq, msg, err)
+	}
+	if l.d.over.Load() {
+		return
 	}
 	if err != nil {
 		err = fmt.Errorf("lane %s, message %d: %w", l.name(), seq, err)
@@ -50,18 +54,35 @@ func (l *lane) took(seq uint64, msg []byte) {
 	l.signal()
 }
 
+// parse reads a message. Its records are in l.records.
+func (l *lane) parse(h *header, msg []byte) error {
+	records, err := parseMessage(h, msg)
+	if err == nil {
+		l.records, err = decodeRecords(l.records[:cap(l.records)], records)
+	}
+	return err
+}
+
+// reread reads a message again that came damaged, as the leader of the stream has it:
+// the copy that it came from may be damaged, and others not. It returns what the leader
+// has, and the error of that.
+func (l *lane) reread(h *header, seq uint64, msg []byte, damage error) ([]byte, error) {
+	kept, err := l.d.read(context.Background(), l, seq)
+	switch {
+	case err != nil || kept == nil:
+		return nil, errors.Join(fmt.Errorf("%w: %v", bloomery.ErrCorrupt, damage), err)
+	case bytes.Equal(kept, msg):
+		return kept, damage
+	}
+	l.d.config.Slog.Error("a message was damaged, and read from the leader of its stream: check the disk of this node", "lane", l.name(), "message", seq)
+	*h = header{}
+	return kept, l.parse(h, kept)
+}
+
 // tookStray passes over bytes that no node has sent, such as what somebody else
 // publishes to the subject of a stream. Every node does so, and it is no reason for all
-// of them to end. Bytes that are wrong at this node only are one.
+// of them to end.
 func (l *lane) tookStray(seq uint64, msg []byte, why error) {
-	kept, err := l.d.read(context.Background(), l, seq)
-	if l.d.over.Load() {
-		return
-	}
-	if err != nil || kept == nil || !bytes.Equal(kept, msg) {
-		l.d.fail(errors.Join(why, err))
-		return
-	}
 	l.d.config.Slog.Warn("the log has a message that is passed over", "error", why, "bytes", len(msg))
 	l.d.stats.stray.Add(1)
 	l.apply.Lock()

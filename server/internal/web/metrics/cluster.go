@@ -26,6 +26,7 @@ var clusterFigures = []clusterFigure{
 	{desc("cluster_nodes_live", "Nodes that were heard of in the last seconds."), prometheus.GaugeValue, func(c *door.Cluster) float64 { return float64(c.Alive()) }},
 	{desc("cluster_decides", "1 on the node that removes what has expired."), prometheus.GaugeValue, func(c *door.Cluster) float64 { return is(c.Decider == c.Node && c.Node != 0) }},
 	{desc("cluster_problems", "What an operator should look at: INFO cluster has the words."), prometheus.GaugeValue, func(c *door.Cluster) float64 { return float64(len(c.Problems)) }},
+	{desc("cluster_parts_differ", "Parts of filters that differ from those of another node that has had the same records."), prometheus.GaugeValue, func(c *door.Cluster) float64 { return float64(c.Differ) }},
 	{desc("cluster_messages_sent_total", "Messages that this node has sent, repeats included."), prometheus.CounterValue, func(c *door.Cluster) float64 { return float64(c.Sent) }},
 	{desc("cluster_messages_repeated_total", "Messages that this node has sent again because no answer came."), prometheus.CounterValue, func(c *door.Cluster) float64 { return float64(c.Repeated) }},
 	{desc("cluster_messages_applied_total", "Messages of all nodes that were applied here."), prometheus.CounterValue, func(c *door.Cluster) float64 { return float64(c.Applied) }},

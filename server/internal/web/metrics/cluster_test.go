@@ -3,6 +3,8 @@ package metrics
 import (
 	"errors"
 	"net/http/httptest"
+	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -82,5 +84,30 @@ func TestClusterMetrics(t *testing.T) {
 	}
 	for _, p := range problems {
 		t.Errorf("%s: %s", p.Metric, p.Text)
+	}
+}
+
+// TestClusterAlerts asks that the alerts of a cluster use metrics that there are.
+func TestClusterAlerts(t *testing.T) {
+	rules, err := os.ReadFile("../../../../contrib/prometheus/alerts.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := make(chan *prometheus.Desc, 100)
+	(&clusterCollector{}).Describe(all)
+	close(all)
+	there := map[string]bool{}
+	for d := range all {
+		name, _, _ := strings.Cut(strings.TrimPrefix(d.String(), `Desc{fqName: "`), `"`)
+		there[name] = true
+	}
+	names := regexp.MustCompile(`bloomery_cluster_[a-z_]+`).FindAllString(string(rules), -1)
+	if len(names) < 6 {
+		t.Errorf("alerts use %q", names)
+	}
+	for _, name := range names {
+		if !there[name] {
+			t.Errorf("an alert uses %s, which there is not", name)
+		}
 	}
 }
