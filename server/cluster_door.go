@@ -54,9 +54,7 @@ func openCluster(ctx context.Context, c *Config, state *store.State, announce st
 	if err != nil {
 		return nil, err
 	}
-	if _, err := os.Stat(filepath.Join(c.Dir, folder.Manifest)); err == nil {
-		nc.Kept = true
-	}
+	nc.Kept = cluster.Kept(files)
 	if nc.Secret, err = readSecret(own.SecretFile); err != nil {
 		return nil, err
 	}
@@ -72,7 +70,7 @@ func openCluster(ctx context.Context, c *Config, state *store.State, announce st
 		MaxMessage: log.MaxMessage(), Timeout: own.Timeout, Headroom: headroom, Digest: digest, Clock: c.Now, Slog: c.Log,
 	}
 	if own.NATS == "" {
-		dc.Leads = log.Leads
+		dc.Leads, dc.Follows = log.Leads, own.Addr != own.Join[0]
 	}
 	d, err := cluster.Open(dc)
 	if err != nil {

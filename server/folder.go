@@ -88,6 +88,11 @@ func CheckBackup(r io.ReaderAt, size int64) error {
 	return local.CheckArchive(r, size)
 }
 
+// CheckFolder reads a data folder that no server uses: every frame of every file, and
+// that all that a start needs is there. It needs little memory. The error wraps
+// bloomery.ErrCorrupt, or is that of the file system.
+func CheckFolder(dir string) error { return local.Check(local.Disk(dir)) }
+
 // lockFolder returns a data folder that no server uses.
 func lockFolder(dir string) (local.Disk, io.Closer, error) {
 	if _, err := os.Stat(dir); err != nil {

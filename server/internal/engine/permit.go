@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	textNoKey   = "NOPERM No permissions to access a key"
+	TextNoKey   = "NOPERM No permissions to access a key"
 	textChanged = "NOPERM ACLs rules changed between the moment the transaction was accumulated and the EXEC call. " +
 		"This command is no longer allowed for the following reason: "
 )
@@ -99,7 +99,7 @@ func (e *Engine) deny(s *Session, cmd *Command, args [][]byte, u *acl.User, why 
 	case s.alone:
 		return Fail(textChanged + "no permission to execute the command or subcommand")
 	case why == acl.Key:
-		return Fail(textNoKey)
+		return Fail(TextNoKey)
 	}
 	return Fail("NOPERM User " + u.Name() + " has no permissions to run the '" + cmd.full + "' command")
 }
@@ -134,6 +134,9 @@ func (e *Engine) ReadsAll(s *Session) bool {
 	u := s.user()
 	return u.All() || slices.ContainsFunc(u.Selectors(), func(v acl.Selector) bool { return v.MayTouchAll(acl.Read) })
 }
+
+// ReadsAll reports whether the user may read every name.
+func (x *Context) ReadsAll() bool { return x.e.ReadsAll(x.s) }
 
 // DryRun returns what a user would be refused, as ACL DRYRUN words it, "" if nothing.
 // The error is that of a call that nobody can make.

@@ -173,6 +173,15 @@ func (x *Context) Mode() string {
 // InCluster reports whether other machines write, too.
 func (x *Context) InCluster() bool { return x.e.shared != nil }
 
+// Copier makes copies of all data of a cluster, nil if there is none.
+func (x *Context) Copier() door.Copier {
+	c, _ := x.e.shared.(door.Copier)
+	return c
+}
+
+// Waits notes that the client is about to wait for something slow.
+func (x *Context) Waits(what string) { x.e.gate.watch.waits(x.s, what) }
+
 // MaxRecord returns how many bytes a record may have, 0 if there is no bound.
 func (x *Context) MaxRecord() int {
 	if x.e.shared == nil {

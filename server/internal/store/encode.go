@@ -112,6 +112,7 @@ var fields = map[Op]field{
 	OpLeave:          fieldAt | fieldID,
 	OpSession:        fieldAt | fieldID | fieldPosition | fieldLimit,
 	OpLevel:          fieldAt | fieldLimit,
+	OpFound:          fieldAt | fieldID,
 	OpBegin:          0,
 	OpCommit:         0,
 	OpRollback:       0,

@@ -86,7 +86,7 @@ func (s *State) applyNames(r *Record, res *Result) {
 		res.Changed = true
 	case OpBegin, OpCommit, OpRollback:
 		res.Changed = true
-	case OpBirth, OpJoin, OpLeave, OpSession, OpLevel:
+	case OpBirth, OpJoin, OpLeave, OpSession, OpLevel, OpFound:
 		s.applyRoster(r, res)
 	default:
 		res.Err = ErrType

@@ -137,6 +137,7 @@ const (
 	OpLeave   Op = 130 // remove node ID for ever
 	OpSession Op = 131 // begin a session of node ID, whose last one is Limit; Position is a nonce
 	OpLevel   Op = 132 // allow records of level Limit
+	OpFound   Op = 133 // begin cluster ID with data that no record has: it changes nothing, and stands first
 )
 
 // Part reports whether op is a record of a part, not of the catalogue.

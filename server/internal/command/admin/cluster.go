@@ -31,6 +31,7 @@ var cluster = engine.Command{
 		aboutCluster("myid", "", "Returns the id of this node.", 2, runClusterMyID),
 		aboutCluster("keyslot", "key", "Returns the slot of a key.", 3, runKeySlot),
 		aboutCluster("countkeysinslot", "slot", "Returns how many keys are in a slot.", 3, runCountKeys),
+		clusterBackup,
 	},
 }
 

@@ -67,6 +67,9 @@ type Config struct {
 	Addr    string
 	// Lanes is how many data lanes a new cluster gets, 0 for 8.
 	Lanes int
+	// Follows means that another node begins the cluster: this one waits for it. If
+	// several nodes may do so, the first counts.
+	Follows bool
 
 	// MaxMessage is how long a message of the log may be; 0 means 1 MiB.
 	MaxMessage int

@@ -43,13 +43,24 @@ const (
 	fetchWait  = 10 * time.Second
 	maxHolds   = 4
 	holdFor    = 10 * time.Minute // without a question
+	copyFor    = time.Minute
 	maxFiles   = 1 << 20          // of a snapshot
 )
 
-// hold is a snapshot that another node fetches.
+// hold is a snapshot that another node fetches, or a copy that a client reads.
 type hold struct {
 	held *snapshot.Held
 	used time.Duration // as Door.tick counts
+	own  []string      // files that go with it
+}
+
+// limit is how long it is kept without a question. A node that fetches asks for no more
+// while it catches up; a client reads all the time.
+func (h *hold) limit() time.Duration {
+	if h.held.Manifest == nil {
+		return copyFor
+	}
+	return holdFor
 }
 
 // question answers another node. The first byte says what is asked.
@@ -91,6 +102,7 @@ var (
 	errQuestion = errors.New("cluster: this release does not know the question")
 	errNoHold   = errors.New("cluster: no such hold")
 	errNotYet   = errors.New("cluster: the snapshot is being taken")
+	errHolds    = fmt.Errorf("cluster: %d others fetch a snapshot or a copy already", maxHolds)
 )
 
 // openHold holds the last snapshot open. If there is none it begins one.
@@ -109,7 +121,7 @@ func (d *Door) openHold() ([]byte, error) {
 		return nil, errNotYet
 	}
 	if len(k.holds) >= maxHolds {
-		return nil, fmt.Errorf("cluster: %d nodes fetch already", len(k.holds))
+		return nil, errHolds
 	}
 	held, err := snapshot.Hold(k.files, nil)
 	if err != nil {
@@ -118,19 +130,27 @@ func (d *Door) openHold() ([]byte, error) {
 	if len(held.Manifest.Lanes) != len(d.all()) {
 		return nil, errors.Join(errNotYet, held.Close())
 	}
-	if k.holds == nil {
-		k.holds = map[uint64]*hold{}
-	}
-	k.last++
-	k.holds[k.last] = &hold{held, d.tick()}
+	number := d.addHold(&hold{held: held})
 	d.noteKept()
-	b := binary.AppendUvarint([]byte{answerGiven}, k.last)
+	b := binary.AppendUvarint([]byte{answerGiven}, number)
 	for i, name := range held.Names {
 		b = binary.AppendUvarint(b, uint64(len(name)))
 		b = append(b, name...)
 		b = binary.AppendUvarint(b, uint64(held.Readers[i].Size()))
 	}
 	return b, nil
+}
+
+// addHold gives a hold its number. The caller holds keep.mu.
+func (d *Door) addHold(h *hold) uint64 {
+	k := &d.keep
+	if k.holds == nil {
+		k.holds = map[uint64]*hold{}
+	}
+	k.last++
+	h.used = d.tick()
+	k.holds[k.last] = h
+	return k.last
 }
 
 // readHold reads a piece of a file that is held.
@@ -161,6 +181,7 @@ func (d *Door) closeHold(number uint64) {
 	defer k.mu.Unlock()
 	if h := k.holds[number]; h != nil {
 		_ = h.held.Close() // it was only read
+		d.removeAll(h.own)
 		delete(k.holds, number)
 		d.noteKept()
 	}
@@ -171,7 +192,7 @@ func (d *Door) expireHolds() {
 	d.keep.mu.Lock()
 	var old []uint64
 	for number, h := range d.keep.holds {
-		if d.tick()-h.used > holdFor {
+		if limit := h.limit(); d.tick()-h.used > limit {
 			old = append(old, number)
 		}
 	}
@@ -395,7 +416,11 @@ func (d *Door) clearFolder() error {
 	files := d.keep.files
 	if old := d.keep.found; old != nil { // it must not name files of another snapshot
 		d.keep.found = nil
-		if err := d.keepNumber(old.Cluster, old.Node); err != nil {
+		err := files.Remove(folder.Manifest)
+		if old.Node != 0 {
+			err = d.keepNumber(old.Cluster, old.Node)
+		}
+		if err != nil {
 			return err
 		}
 	}

@@ -46,6 +46,9 @@ type keeping struct {
 
 	bytes atomic.Int64 // of messages since the last snapshot was begun
 
+	copying sync.Mutex              // held while a copy is made
+	journal atomic.Pointer[journal] // of that copy; see OpenCopy
+
 	mu    sync.Mutex // guards what follows
 	taken []uint64   // by lane: the position of the last snapshot
 	holds map[uint64]*hold
@@ -273,6 +276,9 @@ func (d *Door) noteKept() {
 		}
 		kept := d.keep.taken[i]
 		for _, h := range d.keep.holds {
+			if h.held.Manifest == nil {
+				continue // a copy needs no log
+			}
 			kept = min(kept, h.held.Manifest.Lanes[i].Seq)
 		}
 		l.kept.Store(kept)

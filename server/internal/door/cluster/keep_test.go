@@ -31,6 +31,8 @@ type machine struct {
 	files folder.Files
 	node  *memlog.Node
 	hooks hooks
+
+	follows bool
 }
 
 // machines returns n nodes of a new cluster that have not been started.
@@ -54,7 +56,7 @@ func (m *machine) tryStart() error {
 	m.t.Helper()
 	m.node = m.log.Node(ErrFull)
 	d, err := Open(Config{
-		State: store.New(), Log: m.node, Peers: m.peers, Files: m.files, SnapshotAfter: -1, Lanes: 3, Name: "n", hooks: m.hooks,
+		State: store.New(), Log: m.node, Peers: m.peers, Files: m.files, SnapshotAfter: -1, Lanes: 3, Name: "n", Follows: m.follows, hooks: m.hooks,
 	})
 	if err != nil {
 		return err

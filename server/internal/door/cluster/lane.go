@@ -29,6 +29,7 @@ type lane struct {
 	records []store.Record    // memory of the tail
 	scratch store.Result      // of records that nobody here waits for
 	sum     uint32            // of the last message applied, 0 if it is not known
+	journal *journal          // takes what the message does that is being applied; nil for none
 
 	seq   atomic.Uint64 // the last message applied; written under apply
 	begun atomic.Uint64 // the last message of which something is applied, or all; written under apply

@@ -14,10 +14,16 @@ func (d *Door) partLane(id uint64, index uint32) *lane {
 // laneAt is partLane for a caller who knows whether every node holds the filter.
 func (d *Door) laneAt(id uint64, index uint32, wide bool) *lane {
 	all := d.all()
+	return all[laneNumber(len(all)-2, id, index, wide)]
+}
+
+// laneNumber returns the number of the lane of a part in a cluster with so many lanes
+// for parts, and a wide one.
+func laneNumber(lanes int, id uint64, index uint32, wide bool) int {
 	if wide {
-		return all[len(all)-1]
+		return lanes + 1
 	}
-	return all[1+mix(id+uint64(index))%uint64(len(all)-2)]
+	return int(1 + mix(id+uint64(index))%uint64(lanes))
 }
 
 // laneOf returns the lane of a record.

@@ -49,6 +49,12 @@ func (d *Door) openFolder() error {
 	if err != nil {
 		return errors.Join(err, lock.Close())
 	}
+	if m != nil && !isSnapshot(m) && m.Node == 0 {
+		return errors.Join(ErrUnfinished, lock.Close())
+	}
+	if err := d.removeCopies(); err != nil {
+		return errors.Join(err, lock.Close())
+	}
 	if m != nil {
 		k.found = m
 		d.id.Store(m.Cluster)
@@ -103,7 +109,11 @@ func isSnapshot(m *snapshot.Manifest) bool { return m != nil && len(m.Lanes) > 2
 // otherwise from that of another node.
 func (d *Door) recover(ctx context.Context) error {
 	if d.keep.files == nil {
-		return nil
+		b, err := d.firstRecord(ctx)
+		if err == nil && b.op == store.OpFound {
+			err = errNowhere
+		}
+		return err
 	}
 	began := d.config.Clock()
 	usable, err := d.reaches(ctx)
@@ -155,10 +165,15 @@ func (d *Door) recovered(began time.Time) {
 func (d *Door) reaches(ctx context.Context) (bool, error) {
 	m := d.keep.found
 	if !isSnapshot(m) {
-		first, _, err := d.head(ctx, d.catalogue())
-		return first <= 1, err
+		b, err := d.firstRecord(ctx)
+		return !b.purged && b.op != store.OpFound, err
 	}
-	if err := d.config.Log.Lanes(len(m.Lanes)-2, false); err != nil {
+	if isFound(m) {
+		if err := d.found(ctx); err != nil {
+			return false, err
+		}
+	}
+	if err := d.config.Log.Lanes(len(m.Lanes)-2, isFound(m)); err != nil {
 		return false, err
 	}
 	d.keep.opened = true

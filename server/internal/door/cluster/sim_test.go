@@ -326,6 +326,30 @@ func (s *sim) trouble(times int) {
 	}
 }
 
+// copy makes a copy at a node: what was acknowledged before is in it, and each change
+// at most once.
+func (s *sim) copy(i int, d *Door) {
+	before := s.model.answered()
+	files, err := readCopy(d, false)
+	if err != nil {
+		if !d.over.Load() && !errors.Is(err, door.ErrRefused) && !errors.Is(err, door.ErrUnknown) && !errors.Is(err, errHolds) {
+			s.errorf("node %d: %v", i, err)
+		}
+		return
+	}
+	state, err := loadCopy(files)
+	if err != nil {
+		s.errorf("copy of node %d: %v", i, err)
+		return
+	}
+	defer state.Discard()
+	if !s.flush {
+		for _, err := range before.missing(state) {
+			s.errorf("copy of node %d: %v", i, err)
+		}
+	}
+}
+
 // save takes a snapshot of a node.
 func (s *sim) save(i int) {
 	s.mu.Lock()
@@ -339,6 +363,10 @@ func (s *sim) save(i int) {
 		return
 	}
 	defer saves.Done()
+	if s.intn(2) == 0 {
+		s.copy(i, d)
+		return
+	}
 	if err := d.Snapshot(); err != nil && !errors.Is(err, door.ErrSaving) && !d.over.Load() {
 		s.errorf("node %d: %v", i, err)
 	}

@@ -119,6 +119,7 @@ func (l *lane) applyMessage(seq uint64, h *header, sum uint32) {
 	defer l.apply.Unlock()
 	l.begun.Store(seq)
 	defer l.passed(seq, sum)
+	l.journal = l.d.keep.journal.Load()
 	if h.node == 0 {
 		l.applyUnnumbered(h)
 		return
@@ -270,6 +271,7 @@ func (l *lane) applyPart(seq uint64, r *store.Record, res *store.Result) {
 	}
 	p.Lock()
 	store.Apply(l.d.state, r, p, res)
+	l.journal.add(r, res)
 	l.d.keep.changed(p)
 	p.Unlock()
 }
@@ -283,6 +285,7 @@ func (l *lane) applyNames(r *store.Record, res *store.Result) {
 	names := l.d.state.Names
 	names.Lock()
 	store.Apply(l.d.state, r, nil, res)
+	l.journal.add(r, res)
 	res.Release()
 	names.Unlock()
 }
@@ -298,6 +301,12 @@ func (l *lane) applyUnnumbered(h *header) {
 		roster := l.d.state.Roster()
 		switch r.Op {
 		case store.OpBirth:
+		case store.OpFound:
+			if roster == nil {
+				l.d.fail(errFounded) // the node was about to begin the cluster itself
+				return
+			}
+			continue
 		case store.OpJoin, store.OpSession:
 			if roster == nil || h.cluster != roster.ID {
 				continue

@@ -16,11 +16,20 @@ import (
 
 // CheckArchive is Check for a tar file of a folder's files, size bytes of r.
 func CheckArchive(r io.ReaderAt, size int64) error {
-	a, err := openArchive(r, size)
+	a, err := OpenArchive(r, size)
 	if err != nil {
 		return err
 	}
 	return Check(a)
+}
+
+// OpenArchive returns a tar file of a folder's files, size bytes of r, as a folder.
+func OpenArchive(r io.ReaderAt, size int64) (Folder, error) {
+	a, err := openArchive(r, size)
+	if err != nil {
+		return nil, err
+	}
+	return a, nil
 }
 
 // archive is a tar file as a folder that is only read.

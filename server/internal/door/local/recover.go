@@ -22,51 +22,11 @@ import (
 func (d *Door) recover() error {
 	began := d.config.Clock()
 	files := d.config.Files
-	reading := folder.Stoppable(files, d.config.Stop)
-	m, err := snapshot.Read(reading)
+	f, err := fill(files, d.state, d.config.Stop, d.config.drop)
 	if err != nil {
 		return err
 	}
-	if m != nil && m.Cluster != 0 {
-		return fmt.Errorf("%w: it is that of node %d", ErrCluster, m.Node)
-	}
-	first := m == nil
-	if first {
-		m = snapshot.Empty()
-	}
-	names, err := files.List()
-	if err != nil {
-		return err
-	}
-	if err := cutOff(names); err != nil {
-		return err
-	}
-	l := snapshot.Load(reading, m, d.state)
-	if l.Failed != nil {
-		return l.Failed
-	}
-	if err := l.First(); err != nil && !d.config.drop {
-		return err
-	}
-	r := replayer{state: d.state, m: m}
-	if r.lost, err = l.Fill(m, d.state); err != nil {
-		return err
-	}
-	tail, err := scanLog(reading, names, m, func(position uint64, body []byte) error {
-		if err := d.config.Stop(); err != nil {
-			return err
-		}
-		return r.frame(position, body)
-	})
-	if err == nil {
-		err = r.finish(tail.end)
-	}
-	if err != nil {
-		return err
-	}
-	d.state.Names.Lock()
-	d.state.DropStaged() // those who filled them are gone
-	d.state.Names.Unlock()
+	m, l, r, tail, names := f.m, f.loaded, &f.replayer, f.tail, f.names
 	d.log = &log{files: files, tick: d.config.Tick, skip: d.config.skip, limit: d.config.fileAt}
 	d.log.fsync.Store(uint32(d.config.Fsync))
 	if err := d.mend(tail); err != nil {
@@ -93,17 +53,89 @@ func (d *Door) recover() error {
 		}
 	}
 	saved := began
-	if !first {
+	if !f.first {
 		saved = time.UnixMilli(m.Saved)
 	}
 	d.save.Adopt(m, l.Sizes, saved)
 	if d.config.drop {
-		return d.dropLost(&r, l)
+		return d.dropLost(r, l)
 	}
 	d.removeOld(m)
 	if len(names) > 0 {
 		d.config.Log.Info("data recovered", "names", d.state.Names.Len(), "bytes", d.state.Bytes(), "replayed", r.applied,
 			"seconds", d.config.Clock().Sub(began).Round(time.Millisecond).Seconds())
+	}
+	return nil
+}
+
+// filled is what fill has read.
+type filled struct {
+	names    []string // of all files
+	m        *snapshot.Manifest
+	first    bool // there was no manifest
+	loaded   *snapshot.Loaded
+	replayer replayer
+	tail     logTail
+}
+
+// fill fills a state from a folder, which it only reads. stop is asked again and again.
+// With drop, contents that are lost are no error.
+func fill(files Folder, state *store.State, stop func() error, drop bool) (f filled, err error) {
+	reading := folder.Stoppable(files, stop)
+	if f.m, err = snapshot.Read(reading); err != nil {
+		return f, err
+	}
+	if f.m != nil && f.m.Cluster != 0 {
+		return f, fmt.Errorf("%w: it is that of node %d", ErrCluster, f.m.Node)
+	}
+	if f.first = f.m == nil; f.first {
+		f.m = snapshot.Empty()
+	}
+	if f.names, err = files.List(); err != nil {
+		return f, err
+	}
+	if err := cutOff(f.names); err != nil {
+		return f, err
+	}
+	f.loaded = snapshot.Load(reading, f.m, state)
+	if err := f.loaded.Failed; err != nil {
+		return f, err
+	}
+	if err := f.loaded.First(); err != nil && !drop {
+		return f, err
+	}
+	f.replayer = replayer{state: state, m: f.m}
+	if f.replayer.lost, err = f.loaded.Fill(f.m, state); err != nil {
+		return f, err
+	}
+	f.tail, err = scanLog(reading, f.names, f.m, func(position uint64, body []byte) error {
+		if err := stop(); err != nil {
+			return err
+		}
+		return f.replayer.frame(position, body)
+	})
+	if err == nil {
+		err = f.replayer.finish(f.tail.end)
+	}
+	if err != nil {
+		return f, err
+	}
+	state.Names.Lock()
+	state.DropStaged() // those who filled them are gone
+	state.Names.Unlock()
+	return f, nil
+}
+
+// Load fills a state, which must be empty, with what a folder holds. It changes nothing
+// there: the torn end of a log is left out. stop is asked again and again; an error ends
+// the reading. A folder without data is ErrNoData.
+func Load(files Folder, state *store.State, stop func() error) error {
+	f, err := fill(files, state, stop, false)
+	if err == nil && f.first && f.tail.file == "" {
+		err = ErrNoData
+	}
+	if err != nil {
+		return fmt.Errorf("local: load: %w", err)
 	}
 	return nil
 }

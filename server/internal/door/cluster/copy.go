@@ -1,0 +1,201 @@
+package cluster
+
+// Copies of all data for a client: the folder of a single server.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/folder"
+	"github.com/bloomery/bloomery/server/internal/snapshot"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+var _ door.Copier = (*Door)(nil)
+
+// A copy is a snapshot of this node, whose part files are held open, and a journal of
+// what was applied while it was taken:
+//
+//	a round trip in every lane ── journal ── snapshot ── end of the journal ── manifest
+//
+// The manifest is that of a single server. It has positions of the journal where that
+// of the node has positions of lanes, so a recovery from the copy gives the state at
+// the end of the journal, each lane between two messages.
+
+// savingEvery is how often a copy looks whether the snapshot that is being taken is.
+const savingEvery = 50 * time.Millisecond
+
+// OpenCopy implements door.Copier.
+func (d *Door) OpenCopy(stale bool) (uint64, []door.CopiedFile, error) {
+	k := &d.keep
+	if k.files == nil {
+		return 0, nil, errNothingKept
+	}
+	err := d.Serving()
+	if err == nil && !stale {
+		err = d.barrier(d.all()...)
+	}
+	if err != nil {
+		return 0, nil, err
+	}
+	k.copying.Lock()
+	defer k.copying.Unlock()
+	k.mu.Lock()
+	number := k.last + 1 // or a later one: it only has to differ from those of other copies
+	full := len(k.holds) >= maxHolds
+	k.mu.Unlock()
+	if full {
+		return 0, nil, errHolds
+	}
+	h, err := d.makeCopy(fmt.Sprintf("%016d", number))
+	if err != nil {
+		return 0, nil, fmt.Errorf("cluster: copy: %w", err)
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	number = d.addHold(h)
+	files := make([]door.CopiedFile, len(h.held.Names))
+	for i, name := range h.held.Names {
+		files[i] = door.CopiedFile{Name: name, Size: h.held.Readers[i].Size()}
+	}
+	return number, files, nil
+}
+
+// ReadCopy implements door.Copier.
+func (d *Door) ReadCopy(number, file, offset, length uint64) ([]byte, error) {
+	b, err := d.readHold(number, file, offset, length)
+	if err != nil {
+		return nil, err
+	}
+	return b[1:], nil
+}
+
+// CloseCopy implements door.Copier.
+func (d *Door) CloseCopy(number uint64) { d.closeHold(number) }
+
+// makeCopy takes a snapshot, with a journal of what is applied meanwhile.
+func (d *Door) makeCopy(prefix string) (*hold, error) {
+	k := &d.keep
+	for {
+		err := k.save.Claim()
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, door.ErrSaving) {
+			return nil, err
+		}
+		if err := d.pause(context.Background(), savingEvery); err != nil {
+			return nil, err
+		}
+	}
+	j := newJournal(k.files, prefix)
+	k.journal.Store(j)
+	d.betweenMessages()
+	src := &copySource{source: source{d}, journal: j, positions: map[uint64]uint64{}}
+	err := k.save.Take(src)
+	k.journal.Store(nil)
+	d.betweenMessages()
+	err = errors.Join(err, j.close(), src.err, d.failed())
+	h := &hold{held: &src.held, own: j.names()}
+	if err == nil {
+		err = src.finish()
+	}
+	if err != nil {
+		_ = h.held.Close() // it was only read
+		d.removeAll(h.own)
+		return nil, err
+	}
+	return h, nil
+}
+
+// betweenMessages returns when every message that was being applied is.
+func (d *Door) betweenMessages() {
+	for _, l := range d.all() {
+		l.still(func(uint64) {})
+	}
+}
+
+// copySource is the door as a snapshot sees it from which a copy is made: it notes
+// which position of the journal each part has.
+type copySource struct {
+	source
+	journal   *journal
+	cut       uint64            // position of the catalogue
+	positions map[uint64]uint64 // of parts, by id
+	taken     snapshot.Manifest
+	held      snapshot.Held
+	err       error
+}
+
+// Cut implements snapshot.Source.
+func (s *copySource) Cut(m *snapshot.Manifest, copy func()) error {
+	return s.source.Cut(m, func() {
+		s.cut = s.journal.position()
+		copy()
+	})
+}
+
+// Freeze implements snapshot.Source.
+func (s *copySource) Freeze(e *catalog.Entry, index int, p *store.Part, fn func(lane int, position uint64)) {
+	s.source.Freeze(e, index, p, func(lane int, position uint64) {
+		s.positions[e.ID+uint64(index)] = s.journal.position()
+		fn(lane, position)
+	})
+}
+
+// Taken implements snapshot.Source: no other snapshot removes the files before they
+// are open.
+func (s *copySource) Taken(m *snapshot.Manifest, unneeded []string) {
+	s.source.Taken(m, unneeded)
+	s.taken = *m
+	for _, number := range slices.Sorted(maps.Keys(m.Files())) {
+		if s.err = s.open(s.keep.files, folder.PartName(number), folder.PartName(number)); s.err != nil {
+			return
+		}
+	}
+}
+
+// open opens a file that the copy has under another name.
+func (s *copySource) open(files folder.Folder, name, copied string) error {
+	r, err := files.Open(name)
+	if err == nil {
+		s.held.Names, s.held.Readers = append(s.held.Names, copied), append(s.held.Readers, r)
+	}
+	return err
+}
+
+// finish adds the journal, and last the manifest, without which the files are of no
+// use.
+func (s *copySource) finish() error {
+	if s.taken.Number == 0 {
+		return errNotYet // Taken was not called: the folder could not be read
+	}
+	for _, start := range s.journal.starts {
+		if err := s.open(s.keep.files, s.journal.name(start), folder.LogName(start)); err != nil {
+			return err
+		}
+	}
+	m := s.taken
+	m.Version, m.Cluster, m.Node = snapshot.Version1, 0, 0
+	m.Lanes = []snapshot.Lane{{Seq: s.cut, High: s.journal.position()}}
+	m.Items = slices.Clone(m.Items)
+	for i := range m.Items {
+		it := &m.Items[i]
+		position, part := s.positions[it.ID]
+		if !part {
+			position = s.cut
+		}
+		it.Lane, it.Position, it.Version = 0, position, 0
+	}
+	in := &folder.Memory{}
+	if err := m.Install(in); err != nil {
+		return err
+	}
+	return s.open(in, folder.Manifest, folder.Manifest)
+}

@@ -1,0 +1,274 @@
+package cluster
+
+// How a cluster begins with data: that of a single server, or of a copy.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/folder"
+	"github.com/bloomery/bloomery/server/internal/snapshot"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// Found writes a snapshot that belongs to no node yet. The node that is started on it
+// sends OpFound as the first record of all, and loads it. Nodes that find this record
+// in front fetch the data from another one: it is in no message.
+
+// Errors of a cluster that begins with data.
+var (
+	// ErrNotEmpty means that a folder has files already.
+	ErrNotEmpty = errors.New("cluster: the folder is not empty")
+	// ErrNotNew means that the cluster has begun without the data of the folder.
+	ErrNotNew = errors.New("cluster: the cluster is not new: the data that was restored into this folder cannot be put into it")
+	// ErrUnfinished means that data was to be restored into the folder, and that it
+	// is not all there.
+	ErrUnfinished = errors.New("cluster: the data was not restored into this folder completely: empty the folder and restore again")
+	// ErrNotFirst means that data was restored into the folder of a node that does
+	// not begin the cluster.
+	ErrNotFirst = errors.New("cluster: data was restored into the folder of this node, and another one begins the cluster: restore it into the folder of the first server of join")
+
+	errFounded = errors.New("cluster: the cluster has just begun with data that this node has to fetch: start it again")
+	errNowhere = errors.New("cluster: the cluster began with data that is not in its log, and this node has no folder to fetch it into")
+)
+
+// Founded is what Found has made.
+type Founded struct {
+	Cluster uint64 // the id of the cluster
+	Names   int
+	Lanes   int
+}
+
+// Found makes a folder, which must be empty, the beginning of a new cluster whose data
+// is state. lanes is how many data lanes the cluster gets, 0 for 8. If it fails the
+// folder is empty again, unless that fails too: then Open refuses it.
+func Found(files folder.Files, state *store.State, lanes int, clock func() time.Time) (f Founded, err error) {
+	if lanes == 0 {
+		lanes = defaultLanes
+	}
+	if lanes < 1 || lanes > store.MaxLanes {
+		return f, fmt.Errorf("cluster: found: %d lanes: there can be 1 to %d", lanes, store.MaxLanes)
+	}
+	lock, err := files.Lock()
+	if err != nil {
+		return f, fmt.Errorf("cluster: found: %w", err)
+	}
+	defer func() { err = errors.Join(err, lock.Close()) }()
+	names, err := files.List()
+	if err == nil && len(names) > 0 {
+		err = fmt.Errorf("%w: there is %s", ErrNotEmpty, names[0])
+	}
+	if err != nil {
+		return f, fmt.Errorf("cluster: found: %w", err)
+	}
+	f = Founded{Cluster: random() | 1, Names: state.Names.Len(), Lanes: lanes}
+	if err = found(files, state, f, clock); err != nil {
+		return f, fmt.Errorf("cluster: found: %w", errors.Join(err, empty(files)))
+	}
+	return f, nil
+}
+
+// found writes what stands for an unfinished folder, and then the snapshot.
+func found(files folder.Files, state *store.State, f Founded, clock func() time.Time) error {
+	first := snapshot.Empty()
+	first.Version, first.Cluster = snapshot.Version2, f.Cluster
+	if err := first.Install(files); err != nil {
+		return err
+	}
+	began := clock()
+	saver := snapshot.NewSaver(snapshot.Config{
+		Files: files, State: state, Clock: clock, Tick: func() time.Duration { return clock().Sub(began) }, Log: slog.New(slog.DiscardHandler),
+	})
+	if err := saver.Claim(); err != nil {
+		return err
+	}
+	return saver.Take(founder{f, state})
+}
+
+// empty removes all files. The manifest, which says that the folder is not finished, is
+// the last.
+func empty(files folder.Files) error {
+	names, err := files.List()
+	for _, name := range names {
+		if name != folder.Manifest && err == nil {
+			err = files.Remove(name)
+		}
+	}
+	if err == nil && len(names) > 0 {
+		err = files.Remove(folder.Manifest)
+	}
+	return err
+}
+
+// founder is a state that no door changes, as a snapshot sees it: all lanes are at
+// their beginning.
+type founder struct {
+	Founded
+	state *store.State
+}
+
+// Cut implements snapshot.Source.
+func (s founder) Cut(m *snapshot.Manifest, copy func()) error {
+	roster := &store.Roster{ID: s.Cluster, Lanes: s.Lanes, Level: Level, Holders: make([][]uint32, s.Lanes+2)}
+	nobody := senders{}.append(nil)
+	m.Version, m.Cluster, m.Lanes = snapshot.Version2, s.Cluster, make([]snapshot.Lane, s.Lanes+2)
+	for i := range m.Lanes {
+		m.Lanes[i].State = nobody
+	}
+	m.Lanes[0].State = appendCatalogue(nil, roster, nobody)
+	s.state.Names.Lock()
+	defer s.state.Names.Unlock()
+	copy()
+	return nil
+}
+
+// Freeze implements snapshot.Source.
+func (s founder) Freeze(e *catalog.Entry, index int, p *store.Part, fn func(lane int, position uint64)) {
+	p.Lock()
+	defer p.Unlock()
+	fn(laneNumber(s.Lanes, e.ID, uint32(index), store.Everywhere(e)), 0)
+}
+
+// Settle implements snapshot.Source.
+func (founder) Settle(*snapshot.Manifest) error { return nil }
+
+// Taken implements snapshot.Source.
+func (founder) Taken(*snapshot.Manifest, []string) {}
+
+// isFound reports whether m is what Found has written: a snapshot of no node, before
+// all messages.
+func isFound(m *snapshot.Manifest) bool {
+	if !isSnapshot(m) || m.Node != 0 {
+		return false
+	}
+	for i := range m.Lanes {
+		if m.Lanes[i].High != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// Kept reports whether a folder has data of a cluster whose log exists: a log that is
+// missing is then an alarm. A folder that cannot be read counts.
+func Kept(files folder.Folder) bool {
+	m, err := snapshot.Read(files)
+	return err != nil || m != nil && !isFound(m)
+}
+
+// beginning is the first record of the log.
+type beginning struct {
+	op     store.Op // 0 if the log is empty, or does not have it any more
+	id     uint64   // of the cluster
+	purged bool     // the log does not have it any more
+}
+
+// firstRecord returns how the log begins. If it is empty, and another node begins it,
+// it waits.
+func (d *Door) firstRecord(ctx context.Context) (beginning, error) {
+	for told := d.tick(); ; {
+		first, last, err := d.head(ctx, d.catalogue())
+		switch {
+		case err != nil || first > 1:
+			return beginning{purged: first > 1}, err
+		case last > 0:
+			return d.readFirst(ctx)
+		case !d.config.Follows:
+			return beginning{}, nil
+		}
+		if now := d.tick(); now-told > 5*time.Second {
+			told = now
+			d.config.Slog.Info("waiting for the first server of join, which begins the cluster")
+		}
+		if err := d.pause(ctx, askEvery/4); err != nil {
+			return beginning{}, err
+		}
+	}
+}
+
+// readFirst reads the first message of the catalogue.
+func (d *Door) readFirst(ctx context.Context) (beginning, error) {
+	type answer struct {
+		b   beginning
+		err error
+	}
+	answers := make(chan answer, 1)
+	stop, err := d.config.Log.Tail(0, 1, func(seq uint64, msg []byte) {
+		a := answer{b: beginning{purged: true}}
+		if seq == 1 {
+			a.b, a.err = parseBeginning(msg)
+		}
+		select {
+		case answers <- a:
+		default: // only the first is asked for
+		}
+	})
+	if err != nil {
+		return beginning{}, err
+	}
+	defer stop()
+	select {
+	case a := <-answers:
+		return a.b, a.err
+	case <-ctx.Done():
+		return beginning{}, ctx.Err()
+	case <-d.closed:
+		return beginning{}, errClosed
+	}
+}
+
+func parseBeginning(msg []byte) (beginning, error) {
+	var h header
+	b, err := parseMessage(&h, msg)
+	if err != nil {
+		return beginning{}, fmt.Errorf("first message: %w", err)
+	}
+	records, err := decodeRecords(nil, b)
+	if err != nil || len(records) == 0 {
+		return beginning{}, err
+	}
+	return beginning{op: records[0].Op, id: records[0].ID}, nil
+}
+
+// found sends the first record of a cluster whose data is in the folder of this node,
+// unless it is there already.
+func (d *Door) found(ctx context.Context) error {
+	id := d.keep.found.Cluster
+	for {
+		first, last, err := d.head(ctx, d.catalogue())
+		if err != nil {
+			return err
+		}
+		if first > 1 {
+			return ErrNotNew
+		}
+		if last > 0 {
+			b, err := d.readFirst(ctx)
+			if err == nil && (b.op != store.OpFound || b.id != id) {
+				err = ErrNotNew
+			}
+			return err
+		}
+		if d.config.Follows {
+			return ErrNotFirst
+		}
+		r := store.Record{Op: store.OpFound, ID: id, At: d.config.Clock().UnixMilli()}
+		msg := appendSum(store.AppendRecord(appendHeader(nil, &header{cluster: id}), &r))
+		kept := make(chan error, 1)
+		d.config.Log.Publish(0, msg, func(err error) { kept <- err })
+		select {
+		case err = <-kept:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		if err != nil {
+			if err := d.pause(ctx, askEvery); err != nil {
+				return err
+			}
+		}
+	}
+}
