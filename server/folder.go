@@ -26,6 +26,8 @@ var (
 	ErrLocked = local.ErrLocked
 	// ErrNoData means that a folder is not one of a server.
 	ErrNoData = local.ErrNoData
+	// ErrCluster means that a folder is that of a node of a cluster.
+	ErrCluster = local.ErrCluster
 )
 
 // Inspect reads and checks every byte of a data folder that no server uses. It

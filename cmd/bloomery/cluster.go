@@ -45,6 +45,7 @@ has the same --join and its own --cluster-addr, which is not in it.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newClusterStatus(), newClusterSecret())
+	cmd.AddCommand(newClusterBackup(), newClusterRestore())
 	return cmd
 }
 

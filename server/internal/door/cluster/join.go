@@ -416,11 +416,11 @@ func (d *Door) clearFolder() error {
 	files := d.keep.files
 	if old := d.keep.found; old != nil { // it must not name files of another snapshot
 		d.keep.found = nil
-		err := files.Remove(folder.Manifest)
+		forget := func() error { return files.Remove(folder.Manifest) }
 		if old.Node != 0 {
-			err = d.keepNumber(old.Cluster, old.Node)
+			forget = func() error { return d.keepNumber(old.Cluster, old.Node) }
 		}
-		if err != nil {
+		if err := forget(); err != nil {
 			return err
 		}
 	}

@@ -1,0 +1,374 @@
+// The command cluster backup: all data of a running cluster as a data folder.
+
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bloomery/bloomery/internal/resp"
+	"github.com/bloomery/bloomery/server"
+)
+
+func newClusterBackup() *cobra.Command {
+	var o connectFlags
+	var stale bool
+	cmd := &cobra.Command{
+		Use:   "backup DIR [--addr HOST:PORT]",
+		Short: "Copy all data of a running cluster to a folder",
+		Long: `backup asks a node of a cluster for a copy of all data and writes it to DIR,
+which must be empty, or not be there. The cluster goes on meanwhile. All that
+any node has acknowledged before the command is in the copy; what is written
+meanwhile is in it or not.
+
+The copy is the data folder of a single server: bloomery serve --dir opens it,
+bloomery doctor checks it, and bloomery cluster restore begins a new cluster
+with it. It holds names, contents, strings, deadlines and windows. It does not
+hold users, passwords, settings and certificates: keep those files as well.
+
+Only the owner can read the files. They are read back and every checksum is
+compared before the command ends. If it fails or is interrupted, nothing is
+left; if it is killed, no server starts on what is left.
+
+The user needs the right to run CLUSTER BACKUP (category admin) and to read
+all keys. The node needs room on its disk for what changes while the copy is
+made.
+
+A cluster without a majority cannot be asked what it has acknowledged. --stale
+copies what the node has, without asking the others: it is what is left when
+most of the machines are lost for good.`,
+		Example: `  bloomery cluster backup backup-monday
+  bloomery cluster backup /backups/2026-05-04 --addr 10.0.0.2:6379 --user backup`,
+		Args: between(1, 1, "a folder to write"),
+	}
+	newShell(cmd, func(ctx context.Context, s *shell, args []string) error {
+		return runClusterBackup(ctx, s, args[0], &o, stale)
+	}).bindSummary(cmd)
+	o.bind(cmd.Flags(), "127.0.0.1:6379", "`ADDRESS` of a node: HOST:PORT, tls:HOST:PORT or unix:PATH")
+	cmd.Flags().BoolVar(&stale, "stale", false, "copy what the node has, without asking the other nodes")
+	return cmd
+}
+
+// clusterBackupJSON is what cluster backup prints with --json.
+type clusterBackupJSON struct {
+	Folder string `json:"folder"`
+	Files  int    `json:"files"`
+	Bytes  int64  `json:"bytes"`
+	Stale  bool   `json:"stale"`
+}
+
+func runClusterBackup(ctx context.Context, s *shell, dir string, o *connectFlags, stale bool) (err error) {
+	made, err := emptyFolder(dir)
+	if err != nil {
+		return err
+	}
+	b := &clusterCopy{shell: s, flags: o, dir: dir}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, b.clear(made))
+		}
+	}()
+	if err := b.open(ctx, stale); err != nil {
+		return err
+	}
+	stop := s.progress("copy", b, false)
+	err = b.fetch(ctx)
+	stop()
+	b.release()
+	if err == nil {
+		err = b.finish(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	if s.asJSON {
+		return s.print(clusterBackupJSON{dir, len(b.files), b.total, stale})
+	}
+	s.say("%s: %s in %s, read back and checked", dir, bytesText(uint64(b.total)), plural(uint64(len(b.files)), "file"))
+	return nil
+}
+
+// emptyFolder makes a folder that only its owner can use, or finds one that is empty.
+// It reports whether it was made.
+func emptyFolder(dir string) (made bool, err error) {
+	switch err := os.Mkdir(dir, 0o700); {
+	case err == nil:
+		return true, nil
+	case !errors.Is(err, fs.ErrExist):
+		return false, pathless(dir, err)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return false, pathless(dir, err)
+	}
+	if len(entries) > 0 {
+		return false, hinted{fmt.Errorf("%s: %w", dir, server.ErrNotEmpty), "name a folder that is empty, or not there: nothing is overwritten"}
+	}
+	return false, nil
+}
+
+// copiedFile is a file of the copy.
+type copiedFile struct {
+	name string
+	size int64
+}
+
+// clusterCopy is a copy that a node holds and this command reads.
+type clusterCopy struct {
+	shell *shell
+	flags *connectFlags
+	dir   string
+
+	nc     net.Conn
+	r      *bufio.Reader
+	number int64 // of the copy; 0 for none
+	files  []copiedFile
+	total  int64
+	done   atomic.Int64
+}
+
+// Done returns how many bytes have come.
+func (b *clusterCopy) Done() int64 { return b.done.Load() }
+
+// Total returns how many there are.
+func (b *clusterCopy) Total() int64 { return b.total }
+
+const (
+	copyPiece   = 256 << 10        // of a file, in a reply
+	copyAhead   = 8                // pieces that are asked for at once
+	copyTimeout = 30 * time.Second // for a piece
+)
+
+// dial connects to the node. The connection ends with ctx.
+func (b *clusterCopy) dial(ctx context.Context) error {
+	limit, cancel := context.WithTimeout(ctx, dialTimeout)
+	defer cancel()
+	nc, err := b.flags.dial(limit)
+	if err != nil {
+		return err
+	}
+	b.nc, b.r = nc, bufio.NewReaderSize(nc, 64<<10)
+	stop := context.AfterFunc(limit, func() { _ = nc.SetDeadline(time.Unix(1, 0)) })
+	if auth := b.flags.auth(b.shell.lookup); auth != nil {
+		_, err = askText(nc, b.r, auth...)
+	}
+	if !stop() && err == nil {
+		err = limit.Err()
+	}
+	return about(b.flags.addr, err)
+}
+
+// open has the node make the copy, which may take minutes.
+func (b *clusterCopy) open(ctx context.Context, stale bool) error {
+	if err := b.dial(ctx); err != nil {
+		return err
+	}
+	defer context.AfterFunc(ctx, func() { _ = b.nc.SetDeadline(time.Unix(1, 0)) })()
+	stop := b.shell.progress("copy is made", b, false)
+	defer stop()
+	command := []string{"CLUSTER", "BACKUP", "OPEN"}
+	if stale {
+		command = append(command, "STALE")
+	}
+	var reply resp.Reply
+	err := ask(b.nc, b.r, &reply, command...)
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
+		return about(b.flags.addr, networkCause(err))
+	case reply.Type == '-':
+		return copyRefused(b.flags.addr, string(reply.Text))
+	}
+	if b.number, b.files, err = parseCopy(&reply); err != nil {
+		return about(b.flags.addr, err)
+	}
+	for _, f := range b.files {
+		b.total += f.size
+	}
+	return nil
+}
+
+// copyRefused is the error for a node that makes no copy.
+func copyRefused(addr, text string) error {
+	err := fmt.Errorf("%s: the server replied: %s", addr, text)
+	switch {
+	case strings.Contains(text, "cluster support disabled"):
+		return hinted{fmt.Errorf("%s: this server is not in a cluster", addr), "bloomery backup DIR -o FILE copies the data folder of a single server"}
+	case strings.HasPrefix(text, "CLUSTERDOWN"):
+		return hinted{err, "--stale copies what this node has, without asking the others"}
+	}
+	return err
+}
+
+// copyName is what files of a copy are called.
+var copyName = regexp.MustCompile(`^(MANIFEST|[0-9]{16}\.part|[0-9]{20}\.log)$`)
+
+// parseCopy reads the reply to CLUSTER BACKUP OPEN: the number of the copy, and its
+// files. The manifest is the last.
+func parseCopy(reply *resp.Reply) (number int64, files []copiedFile, err error) {
+	bad := fmt.Errorf("CLUSTER BACKUP: %w", resp.ErrReply)
+	if reply.Type != '*' || len(reply.Array) != 2 || reply.Array[0].Type != ':' || reply.Array[1].Type != '*' || len(reply.Array[1].Array) == 0 {
+		return 0, nil, bad
+	}
+	seen, total := map[string]bool{}, int64(0)
+	for i := range reply.Array[1].Array {
+		row := &reply.Array[1].Array[i]
+		if row.Type != '*' || len(row.Array) != 2 || row.Array[0].Type != '$' || row.Array[1].Type != ':' {
+			return 0, nil, bad
+		}
+		f := copiedFile{string(row.Array[0].Text), row.Array[1].Int}
+		total += f.size
+		if !copyName.MatchString(f.name) || seen[f.name] || f.size < 0 || total < 0 {
+			return 0, nil, bad
+		}
+		seen[f.name] = true
+		files = append(files, f)
+	}
+	if files[len(files)-1].name != manifestName || reply.Array[0].Int < 1 {
+		return 0, nil, bad
+	}
+	return reply.Array[0].Int, files, nil
+}
+
+// manifestName is the file without which the others are of no use. It gets its name when
+// all of them are on disk.
+const (
+	manifestName = "MANIFEST"
+	manifestTemp = "MANIFEST.tmp"
+)
+
+// fetch writes all files.
+func (b *clusterCopy) fetch(ctx context.Context) error {
+	for i, f := range b.files {
+		name := f.name
+		if name == manifestName {
+			name = manifestTemp
+		}
+		to, err := os.OpenFile(filepath.Join(b.dir, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if err != nil {
+			return err
+		}
+		err = b.fetchFile(ctx, i, to)
+		if err == nil {
+			err = to.Sync()
+		}
+		if err = errors.Join(err, to.Close()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fetchFile writes a file: some pieces are asked for at once, and come in order.
+func (b *clusterCopy) fetchFile(ctx context.Context, file int, to *os.File) error {
+	size := b.files[file].size
+	var reply resp.Reply
+	for asked, had := int64(0), int64(0); had < size; {
+		for asked < size && asked-had < copyAhead*copyPiece {
+			n := min(copyPiece, size-asked)
+			command := []string{"CLUSTER", "BACKUP", "READ", strconv.FormatInt(b.number, 10), strconv.Itoa(file), strconv.FormatInt(asked, 10), strconv.FormatInt(n, 10)}
+			if _, err := b.nc.Write(resp.AppendCommand(nil, command...)); err != nil {
+				return about(b.flags.addr, networkCause(err))
+			}
+			asked += n
+		}
+		if err := b.nc.SetDeadline(time.Now().Add(copyTimeout)); err != nil {
+			return err
+		}
+		err := reply.Read(b.r)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil:
+			return about(b.flags.addr, networkCause(err))
+		case reply.Type == '-':
+			return fmt.Errorf("%s: the server replied: %s", b.flags.addr, reply.Text)
+		case reply.Type != '$' || int64(len(reply.Text)) != min(copyPiece, size-had):
+			return about(b.flags.addr, fmt.Errorf("CLUSTER BACKUP: %w", resp.ErrReply))
+		}
+		if _, err := to.Write(reply.Text); err != nil {
+			return err
+		}
+		had += int64(len(reply.Text))
+		b.done.Add(int64(len(reply.Text)))
+	}
+	return nil
+}
+
+// release has the node give the copy up. It does so by itself after a minute, too.
+func (b *clusterCopy) release() {
+	if b.nc == nil {
+		return
+	}
+	_ = b.nc.Close()
+	b.nc = nil
+	if b.number == 0 {
+		return
+	}
+	limit, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	if b.dial(limit) == nil { // replies may be on their way on the connection that was
+		_, _ = askText(b.nc, b.r, "CLUSTER", "BACKUP", "CLOSE", strconv.FormatInt(b.number, 10))
+	}
+	if b.nc != nil {
+		_ = b.nc.Close()
+		b.nc = nil
+	}
+	b.number = 0
+}
+
+// finish gives the manifest its name and reads everything back.
+func (b *clusterCopy) finish(ctx context.Context) error {
+	if err := os.Rename(filepath.Join(b.dir, manifestTemp), filepath.Join(b.dir, manifestName)); err != nil {
+		return err
+	}
+	if err := syncFolder(b.dir); err != nil {
+		return err
+	}
+	if err := server.CheckFolder(b.dir); err != nil {
+		return fmt.Errorf("%s: read back: %w", b.dir, err)
+	}
+	return ctx.Err()
+}
+
+// syncFolder makes the names in a folder durable, where folders can be synced.
+func syncFolder(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	_ = d.Sync() // not every system can
+	return d.Close()
+}
+
+// clear removes what was written, the manifest first, and the folder if it was made.
+func (b *clusterCopy) clear(made bool) error {
+	b.release()
+	names := []string{manifestName, manifestTemp}
+	for _, f := range b.files {
+		names = append(names, f.name)
+	}
+	for _, name := range names {
+		if err := os.Remove(filepath.Join(b.dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	if made {
+		return os.Remove(b.dir)
+	}
+	return nil
+}

@@ -1,0 +1,130 @@
+// The command cluster restore: a data folder as the beginning of a cluster.
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bloomery/bloomery/server"
+)
+
+func newClusterRestore() *cobra.Command {
+	var dir string
+	var lanes int
+	cmd := &cobra.Command{
+		Use:   "restore FROM --dir DIR",
+		Short: "Begin a new cluster with a backup, or with the data of a single server",
+		Long: `restore makes DIR the data folder of the first server of a new cluster that
+begins with the data of FROM. FROM is a folder that bloomery cluster backup has
+written, the data folder of a single server that is stopped, or a tar file that
+bloomery backup has written. FROM is not changed.
+
+Run it on the machine of the first server that --join names, then start all
+servers of the cluster as usual, the others with empty folders:
+
+  bloomery cluster restore backup --dir data
+  bloomery serve --dir data --cluster NAME --join A:6380,B:6380,C:6380 ...
+
+The first server begins the cluster, and the others fetch the data from it. No
+server serves before it has all of it. A cluster that is there already is never
+changed: a server on such a folder does not start if the cluster of its name
+has begun without the data.
+
+Names, contents, strings, deadlines and windows are as they were. Users,
+passwords, settings and certificates are not in FROM: bring those files along.
+The memory of the machine must hold all data. If restore fails or is
+interrupted, DIR is empty again; if it is killed, no server starts on DIR: empty
+the folder and run it again.`,
+		Example: `  bloomery cluster restore backup-monday --dir /var/lib/bloomery
+  bloomery cluster restore old-server-data --dir n1 --lanes 16`,
+		Args: between(1, 1, "a data folder or a backup"),
+	}
+	newShell(cmd, func(ctx context.Context, s *shell, args []string) error {
+		return runClusterRestore(ctx, s, &server.Restore{From: args[0], Dir: dir, Lanes: lanes})
+	}).bindSummary(cmd)
+	cmd.Flags().StringVar(&dir, "dir", "", "`FOLDER` of the first server of the cluster; it must be empty, or not be there")
+	cmd.Flags().IntVar(&lanes, "lanes", 8, "how many streams carry the contents of filters, 1 to 64, for good")
+	return cmd
+}
+
+// clusterRestoreJSON is what cluster restore prints with --json.
+type clusterRestoreJSON struct {
+	Folder  string `json:"folder"`
+	Cluster string `json:"cluster"`
+	Names   int    `json:"names"`
+	Bytes   int64  `json:"bytes"`
+	Lanes   int    `json:"lanes"`
+}
+
+func runClusterRestore(ctx context.Context, s *shell, r *server.Restore) error {
+	if r.Dir == "" {
+		return hinted{errors.New("give the folder of the first server with --dir"), "see bloomery cluster restore --help"}
+	}
+	if r.Lanes < 1 || r.Lanes > 64 {
+		return fmt.Errorf("--lanes %d: there can be 1 to 64", r.Lanes)
+	}
+	job := &restoring{Restore: r, total: folderSize(r.From)}
+	stop := s.progress("restore", job, false)
+	done, err := r.Run(ctx)
+	stop()
+	if err != nil {
+		return restoreError(r, err)
+	}
+	if s.asJSON {
+		return s.print(clusterRestoreJSON{r.Dir, fmt.Sprintf("%016x", done.Cluster), done.Names, done.Bytes, done.Lanes})
+	}
+	s.say("%s: %s, %s, the beginning of cluster %016x with %s", r.Dir, plural(uint64(done.Names), "name"), bytesText(uint64(done.Bytes)),
+		done.Cluster, plural(uint64(done.Lanes), "lane"))
+	s.say("start the first server of --join on it, and the others on empty folders")
+	return nil
+}
+
+// restoring is a restore as a job with progress.
+type restoring struct {
+	*server.Restore
+	total int64
+}
+
+// Total returns how many bytes there are to read, about.
+func (r *restoring) Total() int64 { return r.total }
+
+// folderSize returns the bytes of a file, or of the files of a folder; 0 if that is not
+// known.
+func folderSize(name string) (total int64) {
+	_ = filepath.WalkDir(name, func(_ string, e fs.DirEntry, err error) error {
+		if err == nil && e.Type().IsRegular() {
+			if info, err := e.Info(); err == nil {
+				total += info.Size()
+			}
+		}
+		return nil
+	})
+	return total
+}
+
+// restoreError says what to do about an error.
+func restoreError(r *server.Restore, err error) error {
+	switch {
+	case errors.Is(err, server.ErrNotEmpty):
+		return hinted{worded{err, strings.TrimPrefix(err.Error(), "cluster: ")}, "restore only begins a new cluster: name a folder that is empty, or not there"}
+	case errors.Is(err, server.ErrLocked):
+		return hinted{folderInUse(r.From, err), "stop the server first; or restore a copy: bloomery backup " + r.From + " -o backup.tar"}
+	case errors.Is(err, server.ErrNoData):
+		return hinted{worded{err, r.From + ": not a data folder, and not a backup"}, "name what bloomery cluster backup has written, or the folder that --dir of a single server names"}
+	case errors.Is(err, server.ErrCluster):
+		return hinted{worded{err, r.From + ": the folder of a node of a cluster: its log is elsewhere"}, "bloomery cluster backup copies a running cluster"}
+	case errors.Is(err, fs.ErrNotExist):
+		if _, missing := os.Stat(r.From); missing != nil {
+			return pathless(r.From, missing)
+		}
+	}
+	return err
+}
