@@ -115,7 +115,7 @@ func emptyFolder(dir string) (made bool, err error) {
 		return false, pathless(dir, err)
 	}
 	if len(entries) > 0 {
-		return false, hinted{fmt.Errorf("%s: %w", dir, server.ErrNotEmpty), "name a folder that is empty, or not there: nothing is overwritten"}
+		return false, hinted{worded{server.ErrNotEmpty, dir + ": the folder is not empty"}, "name a folder that is empty, or not there: nothing is overwritten"}
 	}
 	return false, nil
 }

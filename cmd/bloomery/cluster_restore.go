@@ -21,7 +21,7 @@ func newClusterRestore() *cobra.Command {
 	var lanes int
 	cmd := &cobra.Command{
 		Use:   "restore FROM --dir DIR",
-		Short: "Begin a new cluster with a backup, or with the data of a single server",
+		Short: "Begin a new cluster with a backup or a single server's data",
 		Long: `restore makes DIR the data folder of the first server of a new cluster that
 begins with the data of FROM. FROM is a folder that bloomery cluster backup has
 written, the data folder of a single server that is stopped, or a tar file that

@@ -34,6 +34,9 @@ var notRun = map[string]string{
 
 	"cluster":        "it needs a cluster: see cluster_test.go",
 	"cluster status": "it needs a cluster: see cluster_test.go",
+
+	"cluster backup":  "it needs a cluster: see cluster_backup_test.go",
+	"cluster restore": "it needs a backup: see cluster_backup_test.go",
 }
 
 // eachCommand calls f for every command that users should know.
