@@ -44,22 +44,17 @@ func (d *Door) OpenCopy(stale bool) (uint64, []door.CopiedFile, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	k.copying.Lock()
-	defer k.copying.Unlock()
-	k.mu.Lock()
-	number := k.last + 1 // or a later one: it only has to differ from those of other copies
-	full := len(k.holds) >= maxHolds
-	k.mu.Unlock()
-	if full {
-		return 0, nil, errHolds
+	if err := d.claimCopy(); err != nil {
+		return 0, nil, fmt.Errorf("cluster: copy: %w", err)
 	}
-	h, err := d.makeCopy(fmt.Sprintf("%016d", number))
+	defer k.copying.Store(false)
+	h, err := d.makeCopy(fmt.Sprintf("%016d", k.copies.Add(1)))
 	if err != nil {
 		return 0, nil, fmt.Errorf("cluster: copy: %w", err)
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	number = d.addHold(h)
+	number := d.addHold(h)
 	files := make([]door.CopiedFile, len(h.held.Names))
 	for i, name := range h.held.Names {
 		files[i] = door.CopiedFile{Name: name, Size: h.held.Readers[i].Size()}
@@ -79,21 +74,37 @@ func (d *Door) ReadCopy(number, file, offset, length uint64) ([]byte, error) {
 // CloseCopy implements door.Copier.
 func (d *Door) CloseCopy(number uint64) { d.closeHold(number) }
 
-// makeCopy takes a snapshot, with a journal of what is applied meanwhile.
-func (d *Door) makeCopy(prefix string) (*hold, error) {
+// claimCopy returns when this copy is the only one that is made, and no snapshot is
+// being taken.
+func (d *Door) claimCopy() error {
 	k := &d.keep
 	for {
-		err := k.save.Claim()
-		if err == nil {
-			break
+		k.mu.Lock()
+		full := len(k.holds) >= maxHolds
+		k.mu.Unlock()
+		if full {
+			return errHolds
 		}
-		if !errors.Is(err, door.ErrSaving) {
-			return nil, err
+		if k.copying.CompareAndSwap(false, true) {
+			err := k.save.Claim()
+			if err == nil {
+				return nil
+			}
+			k.copying.Store(false)
+			if !errors.Is(err, door.ErrSaving) {
+				return err
+			}
 		}
 		if err := d.pause(context.Background(), savingEvery); err != nil {
-			return nil, err
+			return err
 		}
 	}
+}
+
+// makeCopy takes a snapshot, which was claimed, with a journal of what is applied
+// meanwhile.
+func (d *Door) makeCopy(prefix string) (*hold, error) {
+	k := &d.keep
 	j := newJournal(k.files, prefix)
 	k.journal.Store(j)
 	d.betweenMessages()

@@ -160,25 +160,20 @@ func Kept(files folder.Folder) bool {
 	return err != nil || m != nil && !isFound(m)
 }
 
-// beginning is the first record of the log.
+// beginning is the record that began the cluster.
 type beginning struct {
-	op     store.Op // 0 if the log is empty, or does not have it any more
+	op     store.Op // OpBirth or OpFound; 0 if there is none
 	id     uint64   // of the cluster
 	purged bool     // the log does not have it any more
 }
 
-// firstRecord returns how the log begins. If it is empty, and another node begins it,
-// it waits.
+// firstRecord returns how the log begins. If nothing has begun it, and another node is
+// to do that, it waits.
 func (d *Door) firstRecord(ctx context.Context) (beginning, error) {
 	for told := d.tick(); ; {
-		first, last, err := d.head(ctx, d.catalogue())
-		switch {
-		case err != nil || first > 1:
-			return beginning{purged: first > 1}, err
-		case last > 0:
-			return d.readFirst(ctx)
-		case !d.config.Follows:
-			return beginning{}, nil
+		b, err := d.readFirst(ctx)
+		if err != nil || b.purged || b.op != 0 || !d.config.Follows {
+			return b, err
 		}
 		if now := d.tick(); now-told > 5*time.Second {
 			told = now
@@ -190,48 +185,44 @@ func (d *Door) firstRecord(ctx context.Context) (beginning, error) {
 	}
 }
 
-// readFirst reads the first message of the catalogue.
+// readFirst reads the catalogue up to the record that began the cluster. That is the
+// first, but for what no node has sent.
 func (d *Door) readFirst(ctx context.Context) (beginning, error) {
-	type answer struct {
-		b   beginning
-		err error
+	cat := d.catalogue()
+	first, last, err := d.head(ctx, cat)
+	if err != nil || first > 1 {
+		return beginning{purged: first > 1}, err
 	}
-	answers := make(chan answer, 1)
-	stop, err := d.config.Log.Tail(0, 1, func(seq uint64, msg []byte) {
-		a := answer{b: beginning{purged: true}}
-		if seq == 1 {
-			a.b, a.err = parseBeginning(msg)
+	for seq := uint64(1); seq <= last; seq++ {
+		msg, err := d.read(ctx, cat, seq)
+		if err != nil || msg == nil {
+			return beginning{purged: err == nil}, err
 		}
-		select {
-		case answers <- a:
-		default: // only the first is asked for
+		b, err := parseBeginning(msg)
+		if b.op != 0 || err != nil && !errors.Is(err, errStray) {
+			return b, err
 		}
-	})
-	if err != nil {
-		return beginning{}, err
 	}
-	defer stop()
-	select {
-	case a := <-answers:
-		return a.b, a.err
-	case <-ctx.Done():
-		return beginning{}, ctx.Err()
-	case <-d.closed:
-		return beginning{}, errClosed
-	}
+	return beginning{}, nil
 }
 
+// parseBeginning returns the record of a message that begins a cluster, if it has one.
 func parseBeginning(msg []byte) (beginning, error) {
 	var h header
 	b, err := parseMessage(&h, msg)
 	if err != nil {
-		return beginning{}, fmt.Errorf("first message: %w", err)
-	}
-	records, err := decodeRecords(nil, b)
-	if err != nil || len(records) == 0 {
 		return beginning{}, err
 	}
-	return beginning{op: records[0].Op, id: records[0].ID}, nil
+	records, err := decodeRecords(nil, b)
+	if err != nil || h.node != 0 {
+		return beginning{}, err
+	}
+	for i := range records {
+		if r := &records[i]; r.Op == store.OpBirth || r.Op == store.OpFound {
+			return beginning{op: r.Op, id: r.ID}, nil
+		}
+	}
+	return beginning{}, nil
 }
 
 // found sends the first record of a cluster whose data is in the folder of this node,
@@ -239,21 +230,15 @@ func parseBeginning(msg []byte) (beginning, error) {
 func (d *Door) found(ctx context.Context) error {
 	id := d.keep.found.Cluster
 	for {
-		first, last, err := d.head(ctx, d.catalogue())
-		if err != nil {
+		b, err := d.readFirst(ctx)
+		switch {
+		case err != nil:
 			return err
-		}
-		if first > 1 {
+		case b.op == store.OpFound && b.id == id:
+			return nil
+		case b.purged || b.op != 0:
 			return ErrNotNew
-		}
-		if last > 0 {
-			b, err := d.readFirst(ctx)
-			if err == nil && (b.op != store.OpFound || b.id != id) {
-				err = ErrNotNew
-			}
-			return err
-		}
-		if d.config.Follows {
+		case d.config.Follows:
 			return ErrNotFirst
 		}
 		r := store.Record{Op: store.OpFound, ID: id, At: d.config.Clock().UnixMilli()}

@@ -44,7 +44,7 @@ const (
 	maxHolds   = 4
 	holdFor    = 10 * time.Minute // without a question
 	copyFor    = time.Minute
-	maxFiles   = 1 << 20          // of a snapshot
+	maxFiles   = 1 << 20 // of a snapshot
 )
 
 // hold is a snapshot that another node fetches, or a copy that a client reads.

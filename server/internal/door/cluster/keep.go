@@ -46,7 +46,8 @@ type keeping struct {
 
 	bytes atomic.Int64 // of messages since the last snapshot was begun
 
-	copying sync.Mutex              // held while a copy is made
+	copying atomic.Bool             // a copy is made
+	copies  atomic.Uint64           // that were begun
 	journal atomic.Pointer[journal] // of that copy; see OpenCopy
 
 	mu    sync.Mutex // guards what follows
