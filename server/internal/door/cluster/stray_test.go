@@ -1,14 +1,10 @@
 package cluster
 
 import (
-	"context"
 	"errors"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/server/internal/door/cluster/memlog"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -38,45 +34,6 @@ func TestStray(t *testing.T) {
 		if problems := strings.Join(list[2].Cluster().Problems, "\n"); !strings.Contains(problems, "messages that no node has sent") {
 			t.Errorf("problems: %s", problems)
 		}
-	})
-}
-
-// damagingNode delivers one message with a bit changed.
-type damagingNode struct {
-	*memlog.Node
-	from uint64 // of lane 0
-}
-
-func (n *damagingNode) Tail(lane int, from uint64, took func(uint64, []byte)) (func(), error) {
-	return n.Node.Tail(lane, from, func(seq uint64, msg []byte) {
-		if lane == 0 && seq == n.from {
-			msg[len(msg)/2] ^= 1
-		}
-		took(seq, msg)
-	})
-}
-
-// TestDamagedHere asks that a node to which a message comes otherwise than the log has it
-// stops: others have applied it.
-func TestDamagedHere(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		log := memlog.New(1, memlog.Faults{})
-		d := open(t, log, Config{})
-		if err := do(d, set("a")); err != nil {
-			t.Fatal(err)
-		}
-		node := &damagingNode{log.Node(ErrFull), log.Messages(0)}
-		other, err := Open(Config{State: store.New(), Log: node, Lanes: 3})
-		if err != nil {
-			t.Fatal(err)
-		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		if err := other.Start(ctx, nil); !errors.Is(err, bloomery.ErrCorrupt) {
-			t.Errorf("Start = %v, want %v", err, bloomery.ErrCorrupt)
-		}
-		node.Kill()
-		node.Wait()
 	})
 }
 
