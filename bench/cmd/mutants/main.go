@@ -60,11 +60,17 @@ type flags struct {
 // try runs all mutants of a package that the journal does not know.
 func try(s *source, f flags, log *journal, learned map[string]*suite, tmp string) error {
 	start := time.Now()
+	if f.run != "" { // some of the tests say nothing of mutants that were never tried with all
+		s.mutants = slices.DeleteFunc(s.mutants, func(m *mutant) bool {
+			return len(log.rows[m.ID]) == 0 || log.known(m, f.again)
+		})
+		f.n = len(s.mutants)
+	}
 	chosen, err := s.choose(f.n, f.seed)
 	if err != nil {
 		return err
 	}
-	mutants := slices.DeleteFunc(chosen, func(m *mutant) bool { return log.known(m, f) })
+	mutants := slices.DeleteFunc(chosen, func(m *mutant) bool { return log.known(m, f.again) })
 	if len(mutants) == 0 {
 		return nil
 	}

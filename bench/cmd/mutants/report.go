@@ -52,15 +52,10 @@ func openJournal(path string) (*journal, error) {
 	return j, nil
 }
 
-// known reports whether a mutant needs no further trial: it was tried, and again is
-// not asked for or it was killed. Some of the tests say nothing of a mutant that was
-// never tried with all of them.
-func (j *journal) known(m *mutant, f flags) bool {
+// known reports whether a mutant needs no further trial.
+func (j *journal) known(m *mutant, again bool) bool {
 	rows := j.rows[m.ID]
-	if len(rows) == 0 {
-		return f.run != ""
-	}
-	return !f.again || rows[len(rows)-1].KilledBy != ""
+	return len(rows) > 0 && (!again || rows[len(rows)-1].KilledBy != "")
 }
 
 func (j *journal) add(r row) error {
