@@ -8,6 +8,7 @@ import (
 	"io"
 	"maps"
 	"os"
+	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
@@ -175,6 +176,11 @@ func document(log *journal, why, path string) error {
 		}
 	}
 	doc.Table(table)
+	missing, err := untried(tallies)
+	if err != nil {
+		return err
+	}
+	doc.Add("Packages without a run: " + missing + ".\n")
 	doc.Section("Why the rest survive")
 	classes := ""
 	for _, c := range known.classes {
@@ -189,6 +195,21 @@ func document(log *journal, why, path string) error {
 		}
 	}
 	return doc.Write(path, io.Discard, "")
+}
+
+// untried returns the names of the packages that have no tally.
+func untried(tallies map[string]*tally) (string, error) {
+	out, err := exec.Command("go", "list", "-f", "{{if .GoFiles}}{{.ImportPath}}{{end}}", "./...").Output()
+	if err != nil {
+		return "", fmt.Errorf("go list: %w", err)
+	}
+	var names []string
+	for _, path := range strings.Fields(string(out)) {
+		if name, ok := strings.CutPrefix(path, module); ok && tallies[name] == nil {
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, ", "), nil
 }
 
 // survivors lists the mutants that no test kills, with the reason of each.
@@ -220,8 +241,11 @@ changed. ` + "`make mutants PKG=./cuckoo`" + ` tries 100 of them, chosen by ` + 
 comparisons moved by one, arithmetic and logic swapped, integers changed by one, statements
 deleted, results replaced (bench/cmd/mutants). Only short tests run, so rates are hardly
 measured; tests that compute for seconds were left out of the runs of server packages (-slow), and
-tests of other packages count only where a run named them (-tests). This page is written from bench/results/mutants.jsonl, which has every mutant with the
-test that killed it, and from bench/results/mutants.tsv, which explains survivors.
+tests of other packages count only where a run named them (-tests): those of the commands are
+in server/internal/command. This page is written from bench/results/mutants.jsonl, which has
+every mutant with the test that killed it, and from bench/results/mutants.tsv, which explains
+survivors. A mutant is counted as long as its function stays as it is: packages that have
+changed much since have fewer than 100.
 
 "First" is how many the tests killed that were there when a mutant was first tried, "now" how
 many they kill with the tests that were written since.
