@@ -251,7 +251,7 @@ func listenEvents(t *testing.T, url string) <-chan httpEvent {
 // waitEvent returns the next event of a name.
 func waitEvent(t *testing.T, events <-chan httpEvent, name string) map[string]any {
 	t.Helper()
-	for timeout := time.After(20 * time.Second); ; {
+	for timeout := time.After(time.Minute); ; {
 		select {
 		case e, ok := <-events:
 			if !ok {

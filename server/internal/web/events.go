@@ -15,10 +15,12 @@ var eventRoutes = []route{
 
 const (
 	// eventEvery is the time between two events. A look at very many filters
-	// takes long, so it waits for eventShare times as long after one: a stream
-	// takes at most 1/eventShare of a processor.
+	// takes long, so it waits for eventShare times as long after one, so that a
+	// stream takes at most 1/eventShare of a processor; but not for longer than
+	// eventMost: the look may have waited, for a pause or for a processor.
 	eventEvery = time.Second
 	eventShare = 20
+	eventMost  = 10 * time.Second
 	// eventWrite is how long a client may take for an event.
 	eventWrite = 10 * time.Second
 	// eventFilters is how many filters a view has, if the client names no other:
@@ -57,7 +59,7 @@ func (c *call) events() error {
 		if s.send("overview", overview) != nil || filters != nil && s.send("filters", filters) != nil {
 			return nil // the client has gone
 		}
-		wait := max(eventEvery, eventShare*s.took) - time.Since(began)
+		wait := restAfter(s.took) - time.Since(began)
 		select {
 		case <-c.r.Context().Done():
 			return nil
@@ -71,6 +73,11 @@ func (c *call) events() error {
 			return nil
 		}
 	}
+}
+
+// restAfter returns how long a stream waits after a look that took so long.
+func restAfter(took time.Duration) time.Duration {
+	return min(max(eventEvery, eventShare*took), eventMost)
 }
 
 // stream is the events of one client.

@@ -196,3 +196,15 @@ func TestSubstring(t *testing.T) {
 		t.Errorf("pattern = %s", got)
 	}
 }
+
+// TestRestAfter asks that looks that take long are rare, and that a stream goes on
+// after one that had to wait.
+func TestRestAfter(t *testing.T) {
+	for took, want := range map[time.Duration]time.Duration{
+		0: time.Second, 50 * time.Millisecond: time.Second, 100 * time.Millisecond: 2 * time.Second, time.Hour: 10 * time.Second,
+	} {
+		if got := restAfter(took); got != want {
+			t.Errorf("after a look of %v a stream rests for %v, want %v", took, got, want)
+		}
+	}
+}
