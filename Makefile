@@ -102,10 +102,7 @@ purego: ## kernels, golden files and laws without assembly
 	go test -tags purego -short -vet=off -run '$(LAWS)' ./codec
 
 tiers: ## kernels and laws on each lower instruction set
-	GODEBUG=cpu.avx512f=off go test -short -vet=off ./internal/kernel
-	GODEBUG=cpu.avx512f=off go test -short -vet=off -run '$(LAWS)' ./codec
-	GODEBUG=cpu.avx512f=off,cpu.avx2=off go test -short -vet=off ./internal/kernel
-	GODEBUG=cpu.avx512f=off,cpu.avx2=off go test -short -vet=off -run '$(LAWS)' ./codec
+	scripts/tiers '$(LAWS)'
 
 clients: ## the server under four Go clients; alerts and dashboard against a scrape
 	cd server/clienttest && go test -vet=off ./...
