@@ -149,6 +149,7 @@ func runServe(ctx context.Context, flags *pflag.FlagSet, c *server.Config, o *se
 	ended := make(chan struct{})
 	defer close(ended)
 	go reloads(s, hangups, ended, log)
+	go giveBack(ended, heapFigures, debug.FreeOSMemory)
 	defer notifyManager(ctx, log)()
 	if err := s.Serve(ctx); err != nil {
 		return fmt.Errorf("serve: %w", err)

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestWorthCollecting(t *testing.T) {
+	for _, tt := range []struct {
+		heap, allocated uint64
+		want            bool
+	}{
+		{20 << 20, 6 << 20, true},
+		{20 << 20, 100 << 10, false}, // nothing to be had
+		{20 << 20, 1 << 30, false},   // it is busy
+		{1 << 30, 6 << 20, false},    // little of its memory
+	} {
+		if got := worthCollecting(tt.heap, tt.allocated); got != tt.want {
+			t.Errorf("worthCollecting(%d, %d) = %v", tt.heap, tt.allocated, got)
+		}
+	}
+}
+
+// TestGiveBack asks that a server that allocates a little is collected at the end of
+// each interval in which it does, and that the loop ends.
+func TestGiveBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ended := make(chan struct{})
+		var allocated uint64 = 1 << 40
+		freed := 0
+		go giveBack(ended, func() (uint64, uint64) { return 1 << 20, allocated }, func() { freed++ })
+		synctest.Wait()
+		for i, more := range []uint64{2 << 20, 0, 1 << 30, 2 << 20} {
+			allocated += more
+			time.Sleep(quietEvery)
+			synctest.Wait()
+			if want := []int{1, 1, 1, 2}[i]; freed != want {
+				t.Errorf("interval %d: %d collections, want %d", i+1, freed, want)
+			}
+		}
+		close(ended)
+	})
+	if heap, allocated := heapFigures(); heap == 0 || allocated < heap {
+		t.Errorf("heapFigures() = %d, %d", heap, allocated)
+	}
+}
