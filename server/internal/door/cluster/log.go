@@ -47,6 +47,12 @@ type Leaders interface {
 	Leader(lane int) string
 }
 
+// Watched is a Log that knows what is wrong with its copies.
+type Watched interface {
+	// Problems returns what an operator should look at, in words.
+	Problems() []string
+}
+
 // Peers is how nodes talk to each other beside the log. Nothing that has to be
 // right depends on it: beats are hints, and answers are checked.
 //

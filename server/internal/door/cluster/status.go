@@ -52,6 +52,9 @@ func (d *Door) describeNodes(c *door.Cluster) {
 	differ := d.compared.problems()
 	c.Differ = len(differ)
 	c.Problems = append(c.Problems, differ...)
+	if w, ok := d.config.Log.(Watched); ok {
+		c.Problems = append(c.Problems, w.Problems()...)
+	}
 	roster := d.state.Roster()
 	if roster == nil {
 		return

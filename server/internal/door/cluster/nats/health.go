@@ -1,17 +1,26 @@
 package nats
 
-// Who leads the lanes.
+// Who leads the lanes, and who keeps them.
 
 import (
+	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/nats-io/nats.go"
 )
 
-// watchEvery is how often quiet lanes are asked for their leaders.
-const watchEvery = 3 * time.Second
+const (
+	// watchEvery is how often quiet lanes are asked for their leaders.
+	watchEvery = 3 * time.Second
+	// silentFor is for how long a leader has heard nothing of a copy that counts as
+	// missing.
+	silentFor = 10 * time.Second
+)
 
-// watch asks every lane for its leader, now and then, until the log is closed.
+// watch asks every lane for its leader and its copies, now and then, until the log is
+// closed.
 func (l *Log) watch() {
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
@@ -24,11 +33,15 @@ func (l *Log) watch() {
 		l.mu.Lock()
 		n := len(l.leaders)
 		l.mu.Unlock()
+		missing := map[string]bool{}
 		for lane := range n {
 			info, err := l.js.StreamInfo(l.stream(lane), nats.MaxWait(watchEvery))
 			leader := ""
 			if err == nil && info.Cluster != nil {
 				leader = info.Cluster.Leader
+				for _, name := range silent(info.Cluster.Replicas) {
+					missing[name] = true
+				}
 			}
 			l.mu.Lock()
 			if l.closing {
@@ -40,7 +53,59 @@ func (l *Log) watch() {
 			}
 			l.mu.Unlock()
 		}
+		l.note(missing)
 	}
+}
+
+// silent returns the servers whose copies of a stream are missing, as its leader sees it.
+func silent(copies []*nats.PeerInfo) (names []string) {
+	for _, c := range copies {
+		if c.Offline || !c.Current && c.Active > silentFor {
+			names = append(names, c.Name)
+		}
+	}
+	return names
+}
+
+// note keeps what Problems returns. A server whose disk is full, or fails, switches its
+// streams off for good, and all else goes on.
+func (l *Log) note(missing map[string]bool) {
+	var problems []string
+	off := l.store && !l.keeps()
+	if off {
+		problems = append(problems, "this node has stopped to keep its copy of the log, since its disk is full or has failed: make room, then restart this node")
+		delete(missing, l.name)
+	}
+	for _, name := range slices.Sorted(maps.Keys(missing)) {
+		problems = append(problems, fmt.Sprintf("the log has a copy less: that of %s is missing", l.addrOf(name)))
+	}
+	l.mu.Lock()
+	said := l.off
+	l.problems, l.off = problems, off
+	l.mu.Unlock()
+	if off && !said {
+		l.config.Log.Error("cluster: " + problems[0])
+	}
+}
+
+// keeps reports whether this node keeps streams at present.
+func (l *Log) keeps() bool { return l.store && l.server.JetStreamEnabled() }
+
+// Problems implements cluster.Watched.
+func (l *Log) Problems() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.problems // nobody changes the slice
+}
+
+// addrOf returns where the server of a log node is. Its name begins with its place in
+// Join.
+func (l *Log) addrOf(name string) string {
+	var place int
+	if n, _ := fmt.Sscanf(name, "n%d-", &place); n == 1 && place >= 1 && place <= len(l.config.Join) {
+		return l.config.Join[place-1]
+	}
+	return name
 }
 
 // Leader returns the name of the server that leads a lane, "" if none is known.

@@ -22,6 +22,7 @@ import (
 var (
 	_ cluster.Log     = (*Log)(nil)
 	_ cluster.Leaders = (*Log)(nil)
+	_ cluster.Watched = (*Log)(nil)
 	_ cluster.Peers   = (*Log)(nil)
 )
 
@@ -43,11 +44,13 @@ type Log struct {
 	wg    sync.WaitGroup
 
 	// mu guards what follows.
-	mu      sync.Mutex
-	lanes   int      // data lanes, 0 until Lanes was called
-	leaders []string // by lane, "" if none is known
-	formed  bool
-	closing bool
+	mu       sync.Mutex
+	lanes    int      // data lanes, 0 until Lanes was called
+	leaders  []string // by lane, "" if none is known
+	problems []string // see Problems
+	off      bool     // the streams of this node were switched off
+	formed   bool
+	closing  bool
 }
 
 // askIn bounds a request to the servers of the streams.

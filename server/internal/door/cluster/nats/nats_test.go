@@ -252,6 +252,18 @@ func TestThreeServers(t *testing.T) {
 	if err := back.Lanes(4, false); !errors.Is(err, errStream) {
 		t.Errorf("missing streams: error %v, want %v", err, errStream)
 	}
+	// A server whose disk is full switches its streams off, and the node says so.
+	stopped := func() bool {
+		back.note(nil)
+		return strings.Contains(strings.Join(back.Problems(), "\n"), "restart this node")
+	}
+	if stopped() || back.patience(true) != silenceOwn {
+		t.Errorf("problems of a node that keeps its copy: %q", back.Problems())
+	}
+	back.server.ShutdownJetStream()
+	if !stopped() || back.patience(true) != silence {
+		t.Errorf("problems of a node that keeps no copy any more: %q", back.Problems())
+	}
 	// Without its folder it must not vote again: it joins as a node without a log.
 	if err := back.Close(); err != nil {
 		t.Fatal(err)

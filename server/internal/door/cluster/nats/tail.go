@@ -102,10 +102,7 @@ func (t *tail) follow() error {
 	if err != nil {
 		return err
 	}
-	patience := silence
-	if t.log.owns(info) {
-		patience = silenceOwn
-	}
+	own := t.log.owns(info)
 	defer func() {
 		_ = sub.Unsubscribe()
 		go func() { _ = t.log.js.DeleteConsumer(t.stream, info.Name, nats.MaxWait(askIn)) }()
@@ -115,7 +112,7 @@ func (t *tail) follow() error {
 	for !t.stopped() {
 		m, err := sub.NextMsg(heartbeat)
 		if errors.Is(err, nats.ErrTimeout) {
-			if time.Since(heard) > patience {
+			if time.Since(heard) > t.log.patience(own) {
 				return errLost
 			}
 			continue
@@ -156,6 +153,14 @@ func (t *tail) control(m *nats.Msg, delivered uint64) error {
 		return errLost // a message did not arrive
 	}
 	return nil
+}
+
+// patience returns without a heartbeat for how long a consumer counts as lost.
+func (l *Log) patience(own bool) time.Duration {
+	if own && l.keeps() {
+		return silenceOwn
+	}
+	return silence
 }
 
 // owns reports whether a consumer is on the replica of this node.

@@ -1,0 +1,37 @@
+package nats
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+)
+
+// TestMissingCopies asks which copies of a stream count as missing, and what an operator
+// is told.
+func TestMissingCopies(t *testing.T) {
+	missing := map[string]bool{}
+	for _, name := range silent([]*nats.PeerInfo{
+		{Name: "n1-current", Current: true, Active: time.Hour}, // nothing was written for so long
+		{Name: "n2-late", Active: time.Second},
+		{Name: "n3-gone", Offline: true, Active: time.Second},
+		{Name: "n2-silent", Active: time.Minute},
+		{Name: "other", Active: time.Minute},
+	}) {
+		missing[name] = true
+	}
+	l := &Log{config: Config{Join: []string{"a:1", "b:1", "c:1"}}}
+	l.note(missing)
+	want := []string{
+		"the log has a copy less: that of b:1 is missing",
+		"the log has a copy less: that of c:1 is missing",
+		"the log has a copy less: that of other is missing",
+	}
+	if got := l.Problems(); !slices.Equal(got, want) {
+		t.Errorf("problems %q, want %q", got, want)
+	}
+	if l.note(nil); len(l.Problems()) > 0 {
+		t.Errorf("problems %q when all are back", l.Problems())
+	}
+}
