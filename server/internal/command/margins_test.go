@@ -1,11 +1,15 @@
 package command_test
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/bloomery/bloomery/server/internal/command"
+	"github.com/bloomery/bloomery/server/internal/engine"
 )
 
 // TestRefusedCopiesLeaveNothing copies a filter with a wrong option and onto itself:
@@ -271,4 +275,31 @@ func TestTwoDumpsInATransaction(t *testing.T) {
 			t.Errorf("%s: two dumps of %d bytes in all, want twice %d", key, len(got), len(one))
 		}
 	}
+}
+
+// TestLoadUsers reads the file of users: what is in it is in force, and if it cannot be
+// read, all stays as it is.
+func TestLoadUsers(t *testing.T) {
+	b := newBench(t, 1<<30)
+	text, failure := "user default on nopass ~* &* +@all\nuser alice on nopass ~* +get\n", error(nil)
+	b.engine = engine.New(engine.Config{
+		Commands: command.All(), State: b.state, Door: b.door, Keeper: b.door, Host: b, Clock: b.clock, MaxMemory: 1 << 30,
+		Settings: engine.NewSettings(engine.RedisBloomDefaults(), ""),
+		Users:    engine.UserFile{Name: "users.acl", Read: func() ([]byte, error) { return []byte(text), failure }, Write: func([]byte) error { return failure }},
+	})
+	b.script(t, `
+		ACL USERS -> ["default"]
+		ACL LOAD -> +OK
+		ACL USERS -> ["alice" "default"]`)
+	text, failure = "user default on nopass ~* &* +@all\n", errors.New("the disk is gone")
+	for _, line := range []string{"ACL LOAD", "ACL SAVE"} {
+		if got := b.line(line); !strings.HasPrefix(got, "-ERR") {
+			t.Errorf("%s of a file that cannot be used = %s", line, got)
+		}
+	}
+	failure = nil
+	b.script(t, `
+		ACL USERS -> ["alice" "default"]
+		ACL LOAD -> +OK
+		ACL USERS -> ["default"]`)
 }

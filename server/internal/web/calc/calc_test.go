@@ -265,6 +265,9 @@ func TestShapesOfGivenBits(t *testing.T) {
 // where no filter can be made.
 func TestCurvesEnd(t *testing.T) {
 	c := solve(t, "n=1e6&p=1%").Curves
+	if first, last := c.M.X[0], c.M.X[len(c.M.X)-1]; math.Abs(first/c.M.Mark-0.25) > 1e-6 || math.Abs(last/c.M.Mark-4) > 1e-6 {
+		t.Errorf("the curve over bits goes from %v to %v, want a fourth to four times %v", first, last, c.M.Mark)
+	}
 	if last := c.N.X[len(c.N.X)-1]; last != 2e6 {
 		t.Errorf("the curve over keys ends at %v, want twice as many", last)
 	}
