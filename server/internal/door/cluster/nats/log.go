@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	natsd "github.com/nats-io/nats-server/v2/server"
@@ -37,6 +38,8 @@ type Log struct {
 	js     nats.JetStreamContext
 	name   string // of the embedded server
 	store  bool   // this node keeps streams
+
+	denied atomic.Pointer[error] // what a NATS cluster of others did not allow
 
 	acks  acks
 	ended chan struct{}
@@ -128,7 +131,13 @@ func (l *Log) embed(ctx context.Context) error {
 
 // connect uses a NATS cluster that is there already.
 func (l *Log) connect() error {
-	conn, err := nats.Connect(l.config.URL, append(connectOptions(&l.config), nats.Timeout(askIn))...)
+	denied := nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
+		l.config.Log.Warn("cluster: connection", "error", err)
+		if errors.Is(err, nats.ErrPermissionViolation) {
+			l.denied.Store(&err)
+		}
+	})
+	conn, err := nats.Connect(l.config.URL, append(connectOptions(&l.config), nats.Timeout(askIn), denied)...)
 	if err != nil {
 		return fmt.Errorf("cluster: nats %s: %w", redactURL(l.config.URL), err)
 	}

@@ -210,6 +210,7 @@ func TestThreeServers(t *testing.T) {
 		t.Errorf("a tail from a purged sequence begins at %d, want 50", late.seqs[0])
 	}
 	testPeers(t, logs)
+	testExternal(t, logs)
 
 	// The leader of a lane goes; the others go on.
 	gone := slices.IndexFunc(logs, func(l *Log) bool { return l.server.JetStreamIsStreamLeader(globalAccount, l.stream(1)) })

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -46,13 +47,17 @@ func (l *Log) Lanes(n int, create bool) error {
 // ensure returns when the stream of a lane is there and is as it should be. It
 // waits while the servers have no leader.
 func (l *Log) ensure(ctx context.Context, lane int, create bool) error {
-	told := time.Now()
+	began := time.Now()
+	told := began
 	// Servers that have just started do not answer at all: asking again is quicker than
 	// waiting. Servers under load need more time.
 	for wait := time.Second; ; wait = min(2*wait, askIn) {
 		err := l.checkStream(lane, create, wait)
 		if err == nil || errors.Is(err, errStream) {
 			return err
+		}
+		if cause := l.hopeless(err, time.Since(began)); cause != nil {
+			return cause
 		}
 		if time.Since(told) > 5*time.Second {
 			told = time.Now()
@@ -70,6 +75,26 @@ func (l *Log) ensure(ctx context.Context, lane int, create bool) error {
 		}
 	}
 }
+
+// hopeless returns why there is no use in asking a NATS cluster of others again, nil if
+// there is.
+func (l *Log) hopeless(err error, waited time.Duration) error {
+	denied := l.denied.Load()
+	switch {
+	case l.server != nil:
+		return nil
+	case denied != nil:
+		return fmt.Errorf("%w: nats %s: %w: this user needs to publish to $JS.API.> and %s, and to subscribe to these and to _INBOX.>",
+			errStream, redactURL(l.config.URL), *denied, l.subject(">"))
+	case waited > externalIn && (errors.Is(err, nats.ErrJetStreamNotEnabled) || errors.Is(err, nats.ErrJetStreamNotEnabledForAccount) || errors.Is(err, nats.ErrNoResponders)):
+		return fmt.Errorf("%w: nats %s: %w: switch JetStream on, on three servers at least", errStream, redactURL(l.config.URL), err)
+	}
+	return nil
+}
+
+// externalIn is how long a NATS cluster of others may say that it has no JetStream: it
+// may be starting.
+const externalIn = 10 * time.Second
 
 // errStream marks what waiting does not mend.
 var errStream = errors.New("cluster: a stream is not as it should be")
@@ -186,11 +211,17 @@ func (l *Log) Purge(lane int, below uint64) error {
 	return nil
 }
 
-// redactURL returns an address without its password.
+// redactURL returns addresses, with commas between them, without their users: a user
+// may be a token.
 func redactURL(s string) string {
-	u, err := url.Parse(s)
-	if err != nil {
-		return "(address)"
+	list := strings.Split(s, ",")
+	for i := range list {
+		u, err := url.Parse(strings.TrimSpace(list[i]))
+		if err != nil {
+			return "(address)"
+		}
+		u.User = nil
+		list[i] = u.String()
 	}
-	return u.Redacted()
+	return strings.Join(list, ",")
 }
