@@ -103,3 +103,86 @@ func TestFullFolder(t *testing.T) {
 		load(t, files)
 	}
 }
+
+// stringsOnly returns a door whose state has strings only.
+func stringsOnly(t *testing.T, files folder.Files, texts ...string) *lanes {
+	t.Helper()
+	l := &lanes{state: store.New(), files: files}
+	for i, text := range texts {
+		l.do(t, store.Record{Op: store.OpSet, Name: []byte{'a' + byte(i)}, Value: []byte(text)})
+	}
+	return l
+}
+
+// TestStringsOfAllLengths takes a snapshot of strings, an empty one among them, fails
+// to take one, and loses one of two to damage.
+func TestStringsOfAllLengths(t *testing.T) {
+	files := &folder.Memory{}
+	l := stringsOnly(t, files, "", "text")
+	s := saver(full{files, ".part"}, l.state)
+	if err := errors.Join(s.Claim(), s.Take(l)); !errors.Is(err, errFull) {
+		t.Errorf("without space: %v", err)
+	}
+	s = saver(files, l.state)
+	if err := errors.Join(s.Claim(), s.Take(l)); err != nil {
+		t.Fatal(err)
+	}
+	m, state := load(t, files)
+	if !bytes.Equal(appendSnapshot(state), appendSnapshot(l.state)) || len(m.Files()) != 1 {
+		t.Fatalf("another state came back, from %d files", len(m.Files()))
+	}
+	name := folder.PartName(m.Items[0].File)
+	data := files.Bytes(name)
+	data[folder.FrameHeader] ^= 1 // of the first string
+	files.Put(name, data)
+	state = store.New()
+	if lost, err := snapshot.Load(files, m, state).Fill(m, state); err != nil || len(lost) != 1 || lost[m.Items[1].ID] {
+		t.Errorf("%v are lost of %d and %d: %v", lost, m.Items[0].ID, m.Items[1].ID, err)
+	}
+	saved := time.Unix(1_600_000_000, 0)
+	s = saver(files, state)
+	s.Adopt(m, map[uint64]uint64{m.Items[0].File: uint64(len(data))}, saved)
+	var st door.Status
+	if s.Status(&st); !st.Saved.Equal(saved) {
+		t.Errorf("the adopted snapshot was taken at %v, want %v", st.Saved, saved)
+	}
+	if err := m.Install(full{files, folder.ManifestTemp}); !errors.Is(err, errFull) {
+		t.Errorf("Install without space: %v", err)
+	}
+}
+
+// TestFilterWithoutSpace fails to take a snapshot of nothing but a filter.
+func TestFilterWithoutSpace(t *testing.T) {
+	files := &folder.Memory{}
+	l, _ := filled(t, files)
+	l.do(t, store.Record{Op: store.OpRemove, Names: [][]byte{[]byte("s")}})
+	s := saver(full{files, ".part"}, l.state)
+	if err := errors.Join(s.Claim(), s.Take(l)); !errors.Is(err, errFull) {
+		t.Errorf("without space: %v", err)
+	}
+}
+
+// syncing counts how often a folder is made durable.
+type syncing struct {
+	folder.Files
+	n *int
+}
+
+func (f syncing) Sync() error {
+	*f.n++
+	return f.Files.Sync()
+}
+
+// TestFolderIsSynced checks that names of part files are durable before the manifest is
+// renamed, and its name after that: twice, or once if no file was made.
+func TestFolderIsSynced(t *testing.T) {
+	files := &folder.Memory{}
+	l := stringsOnly(t, files, "text")
+	n := 0
+	s := saver(syncing{files, &n}, l.state)
+	for _, want := range []int{2, 3} {
+		if err := errors.Join(s.Claim(), s.Take(l)); err != nil || n != want {
+			t.Errorf("%d syncs of the folder, %v, want %d", n, err, want)
+		}
+	}
+}
