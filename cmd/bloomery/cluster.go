@@ -38,7 +38,8 @@ on the machines A, B and C, each with its own --cluster-addr. A fourth node
 has the same --join and its own --cluster-addr, which is not in it.`,
 		Example: `  bloomery cluster status
   bloomery cluster status --addr 10.0.0.2:6379
-  bloomery cluster secret > /etc/bloomery/secret`,
+  bloomery cluster secret > /etc/bloomery/secret
+  bloomery cluster backup backup-monday`,
 		SuggestionsMinimumDistance: 2,
 
 		Args: unknownCommand,

@@ -33,6 +33,8 @@ var (
 	tortureFaults = flag.String("cluster-faults", "kill", "what they are, in turn: kill, pause, kill-two, kill-all")
 )
 
+var restoreNodes = flag.Bool("cluster-restore", false, "run TestClusterRestore")
+
 // clusterPatience bounds what takes seconds on a quiet machine.
 const clusterPatience = 3 * time.Minute
 
@@ -193,6 +195,7 @@ func TestCluster(t *testing.T) {
 		}
 		reportRound(t, round+1, faults[round%len(faults)], loads)
 	}
+	n.backup(t)
 	n.fourth(t, loads)
 }
 

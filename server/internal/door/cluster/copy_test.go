@@ -120,8 +120,8 @@ func (m *machine) changeAll(round int) {
 	name := []byte(fmt.Sprint("new", round))
 	ops := []*door.Op{
 		{Record: store.Record{Op: store.OpCuckoo, Name: name, Cuckoo: redisbloom.CuckooParams{Capacity: 64, BucketSize: 2, MaxIterations: 20}}},
-		{Record: store.Record{Op: store.OpRename, Name: []byte(fmt.Sprint("cuckoo", round%6)), Other: []byte("first")}},
-		{Record: store.Record{Op: store.OpRemove, Names: [][]byte{[]byte(fmt.Sprint("cuckoo", (round+1)%6)), []byte("second")}}},
+		{Record: store.Record{Op: store.OpRename, Name: []byte(fmt.Sprint("cuckoo", round%3)), Other: []byte("first")}},
+		{Record: store.Record{Op: store.OpRemove, Names: [][]byte{[]byte(fmt.Sprint("cuckoo", (round+1)%3)), []byte("second")}}},
 		{Record: store.Record{Op: store.OpExpire, Name: name, Deadline: 1 << 50}},
 	}
 	for _, op := range ops {

@@ -86,7 +86,7 @@ func fill(files Folder, state *store.State, stop func() error, drop bool) (f fil
 		return f, err
 	}
 	if f.m != nil && f.m.Cluster != 0 {
-		return f, fmt.Errorf("%w: it is that of node %d", ErrCluster, f.m.Node)
+		return f, fmt.Errorf("%w, as that of node %d", ErrCluster, f.m.Node)
 	}
 	if f.first = f.m == nil; f.first {
 		f.m = snapshot.Empty()

@@ -1,0 +1,377 @@
+//go:build unix
+
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/bloomery/bloomery/internal/resp"
+	"github.com/bloomery/bloomery/server"
+)
+
+// singleFolder makes the data folder of a single server that has stopped.
+func singleFolder(t *testing.T) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "single")
+	onServer(t, dir, func(nc net.Conn, r *bufio.Reader) {
+		replies, err := talk(nc, r, "BF.RESERVE b 0.001 200000", "BF.ADD b item", "SET s value EX 10000", "CF.ADD c item", "TOPK.RESERVE k 3", "SAVE", "BF.ADD b later")
+		if err != nil || replies[len(replies)-1] != ":1" {
+			t.Fatalf("%q, %v", replies, err)
+		}
+	})
+	return dir
+}
+
+// onServer runs a single server on a folder while f talks to it.
+func onServer(t *testing.T, dir string, f func(net.Conn, *bufio.Reader)) {
+	t.Helper()
+	s, err := server.New(server.Config{Addr: []string{"127.0.0.1:0"}, Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- s.Serve(ctx) }()
+	nc := dial(t, s.Addr().String())
+	f(nc, bufio.NewReader(nc))
+	_ = nc.Close()
+	stop()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
+// copyServer answers CLUSTER BACKUP with the files of a folder, the manifest last, as a
+// node does. answer may change a reply.
+type copyServer struct {
+	t      *testing.T
+	files  []string
+	dir    string
+	answer func(command []string, reply []byte) []byte
+	closed atomic.Int32
+}
+
+// serve returns the address of the server.
+func (s *copyServer) serve() string {
+	s.t.Helper()
+	names, err := os.ReadDir(s.dir)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for _, e := range names {
+		if copyName.MatchString(e.Name()) && e.Name() != manifestName {
+			s.files = append(s.files, e.Name())
+		}
+	}
+	s.files = append(s.files, manifestName)
+	l, err := new(net.ListenConfig).Listen(s.t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() { _ = l.Close() })
+	go func() {
+		for {
+			nc, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go s.talk(nc)
+		}
+	}()
+	return l.Addr().String()
+}
+
+func (s *copyServer) talk(nc net.Conn) {
+	defer func() { _ = nc.Close() }()
+	r := bufio.NewReader(nc)
+	for {
+		var request resp.Reply // a command is an array of strings
+		if request.Read(r) != nil {
+			return
+		}
+		var command []string
+		for _, w := range request.Array {
+			command = append(command, string(w.Text))
+		}
+		reply := s.reply(command)
+		if s.answer != nil {
+			reply = s.answer(command, reply)
+		}
+		if reply == nil {
+			return
+		}
+		if _, err := nc.Write(reply); err != nil {
+			return
+		}
+	}
+}
+
+func (s *copyServer) reply(command []string) []byte {
+	switch strings.Join(command[:min(3, len(command))], " ") {
+	case "CLUSTER BACKUP OPEN":
+		b := fmt.Appendf(nil, "*2\r\n:7\r\n*%d\r\n", len(s.files))
+		for _, name := range s.files {
+			info, err := os.Stat(filepath.Join(s.dir, name))
+			if err != nil {
+				return nil
+			}
+			b = fmt.Appendf(b, "*2\r\n$%d\r\n%s\r\n:%d\r\n", len(name), name, info.Size())
+		}
+		return b
+	case "CLUSTER BACKUP READ":
+		file, _ := strconv.Atoi(command[4])
+		off, _ := strconv.Atoi(command[5])
+		n, _ := strconv.Atoi(command[6])
+		data, err := os.ReadFile(filepath.Join(s.dir, s.files[file]))
+		if err != nil || command[3] != "7" || off+n > len(data) {
+			return []byte("-ERR no such piece\r\n")
+		}
+		return fmt.Appendf(nil, "$%d\r\n%s\r\n", n, data[off:off+n])
+	case "CLUSTER BACKUP CLOSE":
+		s.closed.Add(1)
+	}
+	return []byte("+OK\r\n")
+}
+
+// TestClusterBackupCommand reads a copy, checks it, and begins a cluster with it.
+func TestClusterBackupCommand(t *testing.T) {
+	s := &copyServer{t: t, dir: singleFolder(t)}
+	addr, dir := s.serve(), t.TempDir()
+	to := filepath.Join(dir, "backup")
+	if code, _, errOut := call(t, "cluster", "backup", to, "--addr", addr); code != exitOK || !strings.Contains(errOut, "read back and checked") {
+		t.Fatalf("%d, %s", code, errOut)
+	}
+	if s.closed.Load() != 1 {
+		t.Error("the copy was not closed")
+	}
+	for _, name := range append(s.files, ".") {
+		info, err := os.Stat(filepath.Join(to, name))
+		if err != nil || info.Mode().Perm()&0o077 != 0 {
+			t.Errorf("%s: %v, %v: others can read it", name, info.Mode(), err)
+		}
+	}
+	if code, _, errOut := call(t, "cluster", "backup", to, "--addr", addr); code != exitUsage || !strings.Contains(errOut, "not empty") {
+		t.Errorf("over a backup: %d, %s", code, errOut)
+	}
+	if code, out, _ := call(t, "cluster", "backup", to+"2", "--addr", addr, "--json"); code != exitOK || !strings.Contains(out, `"files":`+strconv.Itoa(len(s.files))) {
+		t.Errorf("--json: %d, %s", code, out)
+	}
+	onServer(t, to, func(nc net.Conn, r *bufio.Reader) {
+		replies, err := talk(nc, r, "BF.EXISTS b item", "BF.EXISTS b later", "CF.EXISTS c item", "TTL s", "DBSIZE")
+		if err != nil || replies[0] != ":1" || replies[1] != ":1" || replies[2] != ":1" || !strings.HasPrefix(replies[3], ":9") && replies[3] != ":10000" || replies[4] != ":4" {
+			t.Errorf("a single server on the backup: %q, %v", replies, err)
+		}
+	})
+	node := filepath.Join(dir, "n1")
+	if code, _, errOut := call(t, "cluster", "restore", to, "--dir", node); code != exitOK || !strings.Contains(errOut, "4 names") {
+		t.Errorf("restore: %d, %s", code, errOut)
+	}
+	for what, args := range map[string][]string{
+		"not empty":                {to, "--dir", node},
+		"of a node of a cluster":   {node, "--dir", node + "2"},
+		"no such file":             {node + "3", "--dir", node + "2"},
+		"not a data folder":        {t.TempDir(), "--dir", node + "2"},
+		"with --dir":               {to},
+		"1 to 64":                  {to, "--dir", node + "2", "--lanes", "65"},
+		"give a data folder or a ": {},
+	} {
+		if code, _, errOut := call(t, append([]string{"cluster", "restore"}, args...)...); code != exitUsage || !strings.Contains(errOut, what) {
+			t.Errorf("%s: %d, %s", what, code, errOut)
+		}
+	}
+	if _, err := os.Stat(node + "2"); err == nil {
+		t.Error("a restore that was refused has left a folder")
+	}
+	if code, _, errOut := call(t, "serve", "--dir", node); code == exitOK || !strings.Contains(errOut, "cluster") {
+		t.Errorf("a single server on the folder of a cluster: %d, %s", code, errOut)
+	}
+	tar := filepath.Join(dir, "backup.tar")
+	if code, _, errOut := call(t, "backup", to, "-o", tar); code != exitOK {
+		t.Fatalf("backup: %d, %s", code, errOut)
+	}
+	if code, out, errOut := call(t, "cluster", "restore", tar, "--dir", node+"4", "--json"); code != exitOK || !strings.Contains(out, `"names":4`) {
+		t.Errorf("restore of a tar file: %d, %s%s", code, out, errOut)
+	}
+}
+
+// TestClusterBackupFails asks that nothing is left of a backup that fails, and what is
+// said of it.
+func TestClusterBackupFails(t *testing.T) {
+	from := singleFolder(t)
+	cut := errors.New("cut")
+	for what, answer := range map[string]func([]string, []byte) []byte{
+		"server replied: CLUSTERDOWN": func([]string, []byte) []byte { return []byte("-CLUSTERDOWN no majority\r\n") },
+		"not in a cluster":            func([]string, []byte) []byte { return []byte("-ERR This instance has cluster support disabled\r\n") },
+		"invalid reply":               func([]string, []byte) []byte { return []byte("*2\r\n:1\r\n*1\r\n*2\r\n$5\r\n../ab\r\n:1\r\n") },
+		"no such piece":               onRead(func([]byte) []byte { return []byte("-ERR no such piece\r\n") }),
+		"CLUSTER BACKUP: invalid":     onRead(func([]byte) []byte { return []byte("$1\r\nx\r\n") }),
+		"EOF":                         onRead(func([]byte) []byte { return nil }),
+		"corrupt":                     onRead(func(b []byte) []byte { b[len(b)/2] ^= 1; return b }),
+	} {
+		s := &copyServer{t: t, dir: from, answer: answer}
+		to := filepath.Join(t.TempDir(), "backup")
+		code, _, errOut := call(t, "cluster", "backup", to, "--addr", s.serve())
+		if code == exitOK || !strings.Contains(errOut, what) {
+			t.Errorf("%s: %d, %s", what, code, errOut)
+		}
+		if _, err := os.Stat(to); err == nil {
+			t.Errorf("%s: a folder is left", what)
+		}
+		empty := t.TempDir()
+		if code, _, _ := call(t, "cluster", "backup", empty, "--addr", s.serve()); code == exitOK {
+			t.Errorf("%s: no error", what)
+		}
+		if entries, err := os.ReadDir(empty); err != nil || len(entries) > 0 {
+			t.Errorf("%s: %v is left, %v", what, entries, err)
+		}
+	}
+	s := &copyServer{t: t, dir: from}
+	ctx, stop := context.WithCancelCause(t.Context())
+	s.answer = onRead(func(b []byte) []byte { stop(cut); time.Sleep(50 * time.Millisecond); return b })
+	to, addr := filepath.Join(t.TempDir(), "backup"), s.serve()
+	var errOut bytes.Buffer
+	sh := &shell{errOut: &errOut, out: &errOut, lookup: func(string) (string, bool) { return "", false }, noProgress: true}
+	err := runClusterBackup(ctx, sh, to, &connectFlags{addr: addr}, false)
+	if !errors.Is(err, context.Canceled) || s.closed.Load() != 1 {
+		t.Errorf("interrupted: %v, closed %d times", err, s.closed.Load())
+	}
+	if _, err := os.Stat(to); err == nil {
+		t.Error("interrupted: a folder is left")
+	}
+}
+
+// onRead changes the replies to CLUSTER BACKUP READ.
+func onRead(change func(reply []byte) []byte) func([]string, []byte) []byte {
+	return func(command []string, reply []byte) []byte {
+		if len(command) > 2 && command[2] == "READ" {
+			return change(reply)
+		}
+		return reply
+	}
+}
+
+// FuzzCopyReply reads what a server that is none may send: names stay in the folder, and
+// sizes can be added up.
+func FuzzCopyReply(f *testing.F) {
+	f.Add([]byte("*2\r\n:1\r\n*1\r\n*2\r\n$8\r\nMANIFEST\r\n:100\r\n"))
+	f.Add([]byte("*2\r\n:1\r\n*2\r\n*2\r\n$21\r\n0000000000000001.part\r\n:9223372036854775807\r\n*2\r\n$8\r\nMANIFEST\r\n:1\r\n"))
+	f.Add([]byte("*2\r\n:1\r\n*1\r\n*2\r\n$11\r\n../MANIFEST\r\n:100\r\n"))
+	f.Add([]byte("-ERR\r\n"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		var reply resp.Reply
+		if reply.Read(bufio.NewReader(bytes.NewReader(b))) != nil {
+			return
+		}
+		number, files, err := parseCopy(&reply)
+		if err != nil {
+			if !errors.Is(err, resp.ErrReply) {
+				t.Error(err)
+			}
+			return
+		}
+		total := int64(0)
+		for _, file := range files {
+			if total += file.size; file.size < 0 || total < 0 || filepath.Base(file.name) != file.name {
+				t.Errorf("%q of %d bytes", file.name, file.size)
+			}
+		}
+		if number < 1 || files[len(files)-1].name != manifestName {
+			t.Errorf("copy %d, files %v", number, files)
+		}
+	})
+}
+
+// backup copies the cluster while numbered items are added: all that were acknowledged
+// before the command are in it.
+func (n *nodes) backup(t *testing.T) string {
+	t.Helper()
+	var acknowledged atomic.Int64
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	written := make(chan error, 1)
+	nc := dial(t, n.addrs[0])
+	go func() {
+		r := bufio.NewReader(nc)
+		for i := 1; ctx.Err() == nil; i++ {
+			replies, err := talk(nc, r, fmt.Sprintf("BF.ADD numbered item%d", i))
+			if err != nil || strings.HasPrefix(replies[0], "-") {
+				written <- fmt.Errorf("item %d: %q, %w", i, replies, err)
+				return
+			}
+			acknowledged.Store(int64(i))
+		}
+		written <- nil
+	}()
+	for acknowledged.Load() < 20 {
+		select {
+		case err := <-written:
+			t.Fatal(err)
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	before := int(acknowledged.Load())
+	to := filepath.Join(n.dir, "backup")
+	code, _, errOut := call(t, "cluster", "backup", to, "--addr", n.addrs[1])
+	stop()
+	if err := <-written; err != nil {
+		t.Fatal(err)
+	}
+	if code != exitOK {
+		t.Fatalf("cluster backup: %d, %s", code, errOut)
+	}
+	items := make([]int, before)
+	for i := range items {
+		items[i] = i + 1
+	}
+	onServer(t, to, func(nc net.Conn, r *bufio.Reader) {
+		if missing := lost(t, nc, r, "numbered", items); missing > 0 {
+			t.Errorf("the backup lacks %d of %d items that were acknowledged before", missing, before)
+		}
+	})
+	return to
+}
+
+// TestClusterRestore begins a cluster of three processes with a backup. All nodes have
+// what the backup has.
+func TestClusterRestore(t *testing.T) {
+	if !*restoreNodes {
+		t.Skip("two clusters take 30 seconds to start: -cluster-restore runs it")
+	}
+	n := newNodes(t)
+	n.start(t, 0, 1, 2)
+	from := n.backup(t)
+	for i := range n.cmds {
+		n.kill(i)
+	}
+	again := newNodes(t)
+	if code, _, errOut := call(t, "cluster", "restore", from, "--dir", filepath.Join(again.dir, "n1"), "--lanes", "3"); code != exitOK {
+		t.Fatalf("restore: %d, %s", code, errOut)
+	}
+	again.start(t, 0, 1, 2)
+	var want string
+	onServer(t, from, func(nc net.Conn, r *bufio.Reader) {
+		replies, err := talk(nc, r, "DUMP numbered")
+		if err != nil {
+			t.Fatal(err)
+		}
+		want = replies[0]
+	})
+	for i, addr := range again.addrs {
+		nc := dial(t, addr)
+		if replies, err := talk(nc, bufio.NewReader(nc), "DUMP numbered", "DBSIZE"); err != nil || replies[0] != want || replies[1] != ":1" {
+			t.Errorf("node %d differs from the backup: %v", i+1, err)
+		}
+	}
+}
