@@ -142,6 +142,9 @@ func runClusterStatus(ctx context.Context, s *shell, o *connectFlags) error {
 		}
 	}
 	info, err := askText(nc, r, "INFO", "cluster")
+	if errors.Is(limit.Err(), context.DeadlineExceeded) {
+		return hinted{fmt.Errorf("%s: no answer within %v", o.addr, dialTimeout), "a node answers when it has what the cluster has: the log of its process says what it waits for"}
+	}
 	if err != nil {
 		return about(o.addr, err)
 	}

@@ -63,7 +63,7 @@ func checkMSet(_ *engine.Context, c *engine.Call) {
 	case len(c.Args)%2 == 0:
 		c.Answer(engine.WrongArity("mset"))
 	case !store.NamesFit(c.Args[1:]):
-		c.Fail(fmt.Sprintf("ERR MSET takes %d bytes at most, about 10 more for every key and value: send SET commands inside MULTI and EXEC instead", store.MaxRecord))
+		c.Fail(fmt.Sprintf("ERR MSET takes %d bytes at most, about 10 more for every key and value: send several; MULTI and EXEC keep them together, if the server is in no cluster", store.MaxRecord))
 	}
 }
 

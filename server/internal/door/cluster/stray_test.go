@@ -1,10 +1,13 @@
 package cluster
 
 import (
+	"bytes"
 	"errors"
 	"strings"
 	"testing"
 
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -67,5 +70,39 @@ func TestSetBack(t *testing.T) {
 		if !errors.Is(err, ErrLost) || !strings.Contains(err.Error(), "another one") {
 			t.Errorf("start = %v, want %v", err, ErrLost)
 		}
+		// What the error says to do helps.
+		if err := list[0].files.Remove(folder.Manifest); err != nil {
+			t.Fatal(err)
+		}
+		list[0].start()
+		equal(t, list)
+	})
+}
+
+// TestDamagedManifest asks that a node whose manifest is damaged says how it gets its
+// data back, and that it does.
+func TestDamagedManifest(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		list := machines(t, 2)
+		for _, m := range list {
+			m.start()
+		}
+		list[0].fill(1)
+		list[0].save()
+		list[0].kill()
+		list[1].fill(2)
+		files := list[0].files.(*folder.Memory)
+		b := bytes.Clone(files.Bytes(folder.Manifest))
+		b[len(b)/2] ^= 1
+		files.Put(folder.Manifest, b)
+		err := list[0].tryStart()
+		if !errors.Is(err, bloomery.ErrCorrupt) || !strings.Contains(err.Error(), "move the file MANIFEST") {
+			t.Errorf("start = %v", err)
+		}
+		if err := files.Remove(folder.Manifest); err != nil {
+			t.Fatal(err)
+		}
+		list[0].start()
+		equal(t, list)
 	})
 }

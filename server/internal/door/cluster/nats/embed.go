@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -59,7 +60,7 @@ func start(c *Config, name string, store bool) (*embedded, error) {
 	if !ready {
 		s.Shutdown()
 		s.WaitForShutdown()
-		return nil, fmt.Errorf("cluster: embedded server at %s: %w", c.Addr, logger.fatal())
+		return nil, startError(c, logger.fatal())
 	}
 	conn, err := nats.Connect("", append(connectOptions(c), nats.InProcessServer(s), nats.Token(o.Authorization))...)
 	if err != nil {
@@ -68,6 +69,15 @@ func start(c *Config, name string, store bool) (*embedded, error) {
 		return nil, fmt.Errorf("cluster: embedded server: %w", err)
 	}
 	return &embedded{s, conn}, nil
+}
+
+// startError says why a server does not start. One whose streams are damaged never will.
+func startError(c *Config, err error) error {
+	err = fmt.Errorf("cluster: embedded server at %s: %w", c.Addr, err)
+	if strings.Contains(err.Error(), "start JetStream") {
+		err = fmt.Errorf("%w (if %s is damaged, move it away: the node then starts without a copy of the log, until it is replaced)", err, c.Dir)
+	}
+	return err
 }
 
 func (e *embedded) close() {

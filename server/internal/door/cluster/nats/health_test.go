@@ -1,7 +1,9 @@
 package nats
 
 import (
+	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -33,5 +35,17 @@ func TestMissingCopies(t *testing.T) {
 	}
 	if l.note(nil); len(l.Problems()) > 0 {
 		t.Errorf("problems %q when all are back", l.Problems())
+	}
+}
+
+// TestDamagedLog asks that a node whose streams cannot be opened says what to do, and one
+// whose address is taken does not.
+func TestDamagedLog(t *testing.T) {
+	c := &Config{Addr: "a:1", Dir: "data/log"}
+	if err := startError(c, errors.New("Can't start JetStream: raft: snapshot corrupt")); !strings.Contains(err.Error(), "if data/log is damaged, move it away") {
+		t.Errorf("error %v", err)
+	}
+	if err := startError(c, errors.New("Error listening on router port")); strings.Contains(err.Error(), "damaged") {
+		t.Errorf("error %v", err)
 	}
 }
