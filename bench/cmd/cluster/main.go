@@ -10,6 +10,7 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -69,11 +70,12 @@ func run(o options) error {
 		return err
 	}
 	defer n.kill()
-	f, err := measureAll(o, n, only)
-	if err != nil {
-		return err
+	f, failed := measureAll(o, n, only)
+	doc := page(o, f)
+	if failed != nil { // what was measured before counts
+		doc.Text(fmt.Sprintf("**The run ended early: %v.**", failed))
 	}
-	return page(o, f).Write(o.out, os.Stdout, "")
+	return errors.Join(failed, doc.Write(o.out, os.Stdout, ""))
 }
 
 // figures is all that was measured. What was not is nil.

@@ -102,7 +102,7 @@ func faults(o options, f figures) *report.Table {
 		row(after+": of a processor", "≤ 1.5%", "%.2f%%", each(f.idle, func(n idleNode) float64 { return 100 * n.share }), 1.5)
 		row(after+": memory", "≤ 45 MB", "%.0f MB", each(f.idle, func(n idleNode) float64 { return float64(n.memory) / 1e6 }), 45)
 	}
-	t.Row("kill -9 of one node under load, 50 times", "0 lost, 0 twice, equal states", "`make torture` does that", tortureReport(o), "")
+	t.Row("kill -9 of one node under load, 50 times", "0 lost, 0 twice, equal states", "`make torture FAULTS=kill ROUNDS=50` does that", tortureReport(o), "")
 	if len(f.ends) > 0 {
 		name := fmt.Sprintf("kill -9 of all nodes under load, with %d keys in the cluster, %d times: ", o.keys, len(f.ends))
 		row(name+"all serve after", "≤ 30 s", "%.1f s", each(f.ends, func(r restarted) float64 { return r.serves.Seconds() }), 30)
