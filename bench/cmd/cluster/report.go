@@ -13,8 +13,22 @@ import (
 	"github.com/bloomery/bloomery/bench/internal/report"
 )
 
-// started is when the program was.
-var started = time.Now()
+// started is when the program was, and busy how many processes wanted a processor
+// in the minute before.
+var (
+	started = time.Now()
+	busy    = loadAverage()
+)
+
+// loadAverage returns the load of the machine during the last minute.
+func loadAverage() string {
+	data, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return "unknown"
+	}
+	load, _, _ := strings.Cut(string(data), " ")
+	return load
+}
 
 const intro = `Three nodes of a cluster with 8 lanes, and a single server with ` + "`--fsync always`" + `, on one machine whose processors they share
 	with the clients: figures are ratios of processor time, of runs that took turns. CPU is that of the servers, user and system, from the
@@ -32,7 +46,7 @@ func page(o options, f figures) *report.Document {
 	doc := report.New("Benchmarks of the cluster", "make bench-cluster")
 	doc.Text(fmt.Sprintf(intro, fewClients, o.capacity, o.time, o.rounds))
 	command := "cd bench && go run ./cmd/cluster " + strings.Join(os.Args[1:], " ")
-	doc.Add(report.Origin(context.Background(), command, started))
+	doc.Add(report.Origin(context.Background(), command, started) + "- Load average in the minute before: " + busy + "\n")
 	adds := &report.Table{Head: []string{"adds, acknowledged at a majority", "keys/s", "CPU, µs", "keys a message", "one server: keys/s", "CPU, µs", "CPU over one server's", "quartiles", "target", ""}}
 	reads := &report.Table{Head: []string{"reads", "keys/s", "CPU, µs", "one server: keys/s", "CPU, µs", "one server's CPU over it", "quartiles", "target", ""}}
 	for _, r := range f.results {
