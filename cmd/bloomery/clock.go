@@ -2,6 +2,8 @@
 
 package main
 
+// The clock of the program.
+
 import "time"
 
 // clock is the server's clock; nil is that of the system. Programs for make torture

@@ -2,6 +2,8 @@
 
 package main
 
+// The clock of programs for make torture, which can be set.
+
 import (
 	"os"
 	"strconv"
