@@ -61,7 +61,7 @@ func (s *Saver) contents(src Source, w *partsWriter, m *Manifest, it *Item, v va
 	if v.part == nil { // a string never changes
 		it.Position = m.Position()
 		if had {
-			it.File, it.Size = old.file, old.size
+			it.File, it.Size, it.Sum = old.file, old.size, old.sum
 			return nil
 		}
 		return w.text(it, v.text)
