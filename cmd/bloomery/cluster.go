@@ -248,8 +248,12 @@ func (c *clusterJSON) write(s *shell) error {
 	case !c.Quorum:
 		state = "takes no writes: most of the log nodes do not answer"
 	}
+	decides := ""
+	if c.Decider != 0 { // nodes that do not lead the catalogue do not know
+		decides = fmt.Sprintf(", node %d decides", c.Decider)
+	}
 	w := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
-	_, err := fmt.Fprintf(w, "cluster %s (%s): %d of %d nodes are up\nnode %d %s, lag %d, node %d decides\n", c.Name, c.ID, c.Live, c.Size, c.Node, state, c.Lag, c.Decider)
+	_, err := fmt.Fprintf(w, "cluster %s (%s): %d of %d nodes are up\nnode %d %s, lag %d%s\n", c.Name, c.ID, c.Live, c.Size, c.Node, state, c.Lag, decides)
 	errs := []error{err}
 	if len(c.Nodes) > 0 {
 		_, err = fmt.Fprint(w, "\nNODE\tADDRESS\tSTATE\n")
