@@ -186,3 +186,26 @@ func TestFolderIsSynced(t *testing.T) {
 		}
 	}
 }
+
+// broken is a folder whose files cannot be written.
+type broken struct{ folder.Files }
+
+func (f broken) Create(name string) (folder.File, error) {
+	file, err := f.Files.Create(name)
+	return brokenFile{file}, err
+}
+
+type brokenFile struct{ folder.File }
+
+func (brokenFile) Write([]byte) (int, error) { return 0, errFull }
+
+// TestLongStringWithoutSpace fails in the middle of a string that is written piece by
+// piece.
+func TestLongStringWithoutSpace(t *testing.T) {
+	files := &folder.Memory{}
+	l := stringsOnly(t, files, strings.Repeat("a long string ", 200_000))
+	s := saver(broken{files}, l.state)
+	if err := errors.Join(s.Claim(), s.Take(l)); !errors.Is(err, errFull) {
+		t.Errorf("without space: %v", err)
+	}
+}
