@@ -187,12 +187,15 @@ func TestFolderIsSynced(t *testing.T) {
 	}
 }
 
-// broken is a folder whose files cannot be written.
+// broken is a folder whose part files cannot be written.
 type broken struct{ folder.Files }
 
 func (f broken) Create(name string) (folder.File, error) {
 	file, err := f.Files.Create(name)
-	return brokenFile{file}, err
+	if strings.HasSuffix(name, ".part") {
+		file = brokenFile{file}
+	}
+	return file, err
 }
 
 type brokenFile struct{ folder.File }
