@@ -24,8 +24,9 @@ type Door interface {
 	Long() int64
 	// Do puts ops in order. Those on one part that follow each other make one
 	// run: one lock and one append to the log. Locally they are applied on
-	// return; in a cluster they are on their way. It never waits for a disk or
-	// a network, so it may be called under a lock.
+	// return; in a cluster they are on their way, or gathered for a message that
+	// Wait sends. It never waits for a disk or a network, so it may be called
+	// under a lock.
 	Do(ops []*Op)
 	// Wait returns when ops are settled: each is applied here, or its Err is
 	// set.
