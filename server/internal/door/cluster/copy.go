@@ -80,9 +80,9 @@ func (d *Door) claimCopy() error {
 	k := &d.keep
 	for {
 		k.mu.Lock()
-		full := len(k.holds) >= maxHolds
+		room := d.roomForHold()
 		k.mu.Unlock()
-		if full {
+		if !room {
 			return errHolds
 		}
 		if k.copying.CompareAndSwap(false, true) {

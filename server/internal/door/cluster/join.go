@@ -4,6 +4,7 @@ package cluster
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -44,6 +45,7 @@ const (
 	maxHolds   = 4
 	holdFor    = 10 * time.Minute // without a question
 	copyFor    = time.Minute
+	quietFor   = 30 * time.Second // without a question, while others wait
 	maxFiles   = 1 << 20 // of a snapshot
 )
 
@@ -120,7 +122,7 @@ func (d *Door) openHold() ([]byte, error) {
 		_ = d.StartSnapshot() // or one is being taken
 		return nil, errNotYet
 	}
-	if len(k.holds) >= maxHolds {
+	if !d.roomForHold() {
 		return nil, errHolds
 	}
 	held, err := snapshot.Hold(k.files, nil)
@@ -174,11 +176,35 @@ func (d *Door) readHold(number, file, off, length uint64) ([]byte, error) {
 	return b, nil
 }
 
+// roomForHold reports whether there may be one hold more. It ends the one that was
+// quiet for longest to make room: a node that dies while it fetches, and starts again,
+// leaves one behind each time, and would have to wait until they end by themselves. The
+// caller holds keep.mu.
+func (d *Door) roomForHold() bool {
+	k := &d.keep
+	if len(k.holds) < maxHolds {
+		return true
+	}
+	quiet := slices.MinFunc(slices.Collect(maps.Keys(k.holds)), func(a, b uint64) int {
+		return cmp.Compare(k.holds[a].used, k.holds[b].used)
+	})
+	if d.tick()-k.holds[quiet].used < quietFor {
+		return false
+	}
+	d.dropHold(quiet)
+	return true
+}
+
 // closeHold lets go of the files.
 func (d *Door) closeHold(number uint64) {
+	d.keep.mu.Lock()
+	defer d.keep.mu.Unlock()
+	d.dropHold(number)
+}
+
+// dropHold is closeHold for a caller that holds keep.mu.
+func (d *Door) dropHold(number uint64) {
 	k := &d.keep
-	k.mu.Lock()
-	defer k.mu.Unlock()
 	if h := k.holds[number]; h != nil {
 		_ = h.held.Close() // it was only read
 		d.removeAll(h.own)

@@ -485,6 +485,56 @@ func TestHeldForOthers(t *testing.T) {
 	})
 }
 
+// TestLeftHolds fetches as a node does that dies each time before it is done: what it
+// leaves behind does not keep it out for long, and who still reads is not disturbed.
+func TestLeftHolds(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		list := machines(t, 2)
+		for _, m := range list {
+			m.start()
+		}
+		list[0].fill(1)
+		list[0].save()
+		hold := func() (uint64, error) {
+			b, err := list[1].ask(t.Context(), 1, question(askHold))
+			if err != nil {
+				return 0, err
+			}
+			number, _, err := parseHold(b)
+			return number, err
+		}
+		read := func(number uint64) error {
+			_, err := list[1].ask(t.Context(), 1, question(askRead, number, 0, 0, 1))
+			return err
+		}
+		var left []uint64
+		for range maxHolds {
+			number, err := hold()
+			if err != nil {
+				t.Fatal(err)
+			}
+			left = append(left, number)
+			time.Sleep(time.Second)
+		}
+		if _, err := hold(); err == nil || err.Error() != errHolds.Error() {
+			t.Errorf("one hold more: %v, want %v", err, errHolds)
+		}
+		time.Sleep(quietFor)
+		if err := read(left[0]); err != nil {
+			t.Error(err)
+		}
+		if _, err := hold(); err != nil {
+			t.Errorf("a hold while others are quiet: %v", err)
+		}
+		if err := read(left[0]); err != nil {
+			t.Errorf("one that is read from was ended: %v", err)
+		}
+		if err := read(left[1]); err == nil {
+			t.Error("there is one hold too many")
+		}
+	})
+}
+
 // TestFolders asks which folders a node refuses.
 func TestFolders(t *testing.T) {
 	bubble(t, func(t *testing.T) {
