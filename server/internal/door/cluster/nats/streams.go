@@ -84,7 +84,7 @@ func (l *Log) hopeless(err error, waited time.Duration) error {
 	case l.server != nil:
 		return nil
 	case denied != nil:
-		return fmt.Errorf("%w: nats %s: %w: this user needs to publish to $JS.API.> and %s, and to subscribe to these and to _INBOX.>",
+		return fmt.Errorf("%w: nats %s: %w: this user needs to publish to $JS.> and %s, and to subscribe to these and to _INBOX.>",
 			errStream, redactURL(l.config.URL), *denied, l.subject(">"))
 	case waited > externalIn && (errors.Is(err, nats.ErrJetStreamNotEnabled) || errors.Is(err, nats.ErrJetStreamNotEnabledForAccount) || errors.Is(err, nats.ErrNoResponders)):
 		return fmt.Errorf("%w: nats %s: %w: switch JetStream on, on three servers at least", errStream, redactURL(l.config.URL), err)
