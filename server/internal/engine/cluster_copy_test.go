@@ -207,6 +207,12 @@ func TestClusterBackup(t *testing.T) {
 		if got := b.line("CLUSTER BACKUP OPEN"); !strings.HasPrefix(got, "-NOPERM") {
 			t.Errorf("OPEN by a user who may not read all keys = %.80s", got)
 		}
+		b.client = b.connect()
+		b.line("ACL SETUSER backup on nopass +cluster|backup %R~*")
+		b.line("AUTH backup x")
+		if got := b.line("CLUSTER BACKUP OPEN"); strings.HasPrefix(got, "-") {
+			t.Errorf("OPEN by a user who may read all keys = %.80s", got)
+		}
 	})
 	if got := newBench(t, 1<<30).line("CLUSTER BACKUP OPEN"); !strings.HasPrefix(got, "-ERR This instance") {
 		t.Errorf("OPEN without a cluster = %s", got)
