@@ -149,8 +149,9 @@ func (l *Log) connect() error {
 	return nil
 }
 
-// minPayload is what a NATS cluster must take in a message at least.
-const minPayload = 64 << 10
+// minPayload is what a NATS cluster must take in a message at least, which is its
+// default: nodes fetch snapshots from each other in pieces of half of it.
+const minPayload = 1 << 20
 
 // begin makes the parts that both ways share, and checks the catalogue's stream.
 func (l *Log) begin(ctx context.Context) error {
