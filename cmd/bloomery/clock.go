@@ -1,8 +1,8 @@
 //go:build !torture
 
-package main
-
 // The clock of the program.
+
+package main
 
 import "time"
 

@@ -1,8 +1,8 @@
 //go:build torture
 
-package main
-
 // The clock of programs for make torture, which can be set.
+
+package main
 
 import (
 	"os"

@@ -1,5 +1,7 @@
 //go:build unix
 
+// Tests of cluster backup and cluster restore.
+
 package main
 
 import (

@@ -1,3 +1,5 @@
+// Tests of cluster status and cluster secret.
+
 package main
 
 import (

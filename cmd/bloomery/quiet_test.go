@@ -1,3 +1,5 @@
+// Tests of giving memory back while there is little to do.
+
 package main
 
 import (
