@@ -44,6 +44,11 @@ func TestFilesOfParts(t *testing.T) {
 		}
 		for i := range uint32(4) {
 			l.do(t, store.Record{Op: store.OpFilterAdd, ID: id, Index: i, Room: store.Unlimited, Hashes: []uint64{1 << 50}})
+			s.Note(store.PartAt(l.state.Names.ByID(id), i)) // while no snapshot is taken nobody waits
+			s.Throttle()
+			if s.Crowded() {
+				t.Error("writers have to wait though no snapshot is taken")
+			}
 		}
 		l.do(t, store.Record{Op: store.OpRemove, Names: [][]byte{[]byte("s"), []byte("long")}})
 		if err := errors.Join(s.Claim(), s.Take(l)); err != nil {
