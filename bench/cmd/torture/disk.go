@@ -93,15 +93,21 @@ func (d *disk) fill(leave int64) error {
 	if err != nil {
 		return err
 	}
-	var s unix.Statfs_t
-	err = unix.Fstatfs(int(f.Fd()), &s)
-	if room := int64(s.Bavail)*s.Bsize - leave; err == nil && room > 0 {
+	room, err := d.room()
+	if room -= leave; err == nil && room > 0 {
 		err = unix.Fallocate(int(f.Fd()), 0, 0, room)
 	}
 	if errors.Is(err, unix.ENOSPC) { // others were quicker: it is full
 		err = nil
 	}
 	return errors.Join(err, f.Close())
+}
+
+// room returns how many bytes are free.
+func (d *disk) room() (int64, error) {
+	var s unix.Statfs_t
+	err := unix.Statfs(d.at, &s)
+	return int64(s.Bavail) * s.Bsize, err
 }
 
 // free undoes fill.

@@ -66,6 +66,8 @@ func say(format string, args ...any) {
 	fmt.Printf("%s "+format+"\n", append([]any{time.Now().Format(time.TimeOnly)}, args...)...)
 }
 
+var errInterrupted = errors.New("interrupted")
+
 // run makes the cluster, and the rounds. It leaves nothing behind unless something was
 // wrong.
 func run(ctx context.Context, o *options) (err error) {
@@ -95,7 +97,7 @@ func run(ctx context.Context, o *options) (err error) {
 	}
 	defer func() {
 		ended := c.close()
-		if err == nil && !o.keep {
+		if (err == nil || errors.Is(err, errInterrupted)) && !o.keep {
 			ended = errors.Join(ended, os.RemoveAll(o.dir))
 		} else {
 			say("data and logs are in %s", o.dir)

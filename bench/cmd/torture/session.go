@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -73,7 +74,7 @@ func (s *session) rounds(ctx context.Context, o *options, chosen []fault) error 
 		began := time.Now()
 		t, notes, findings, err := s.round(ctx, f)
 		if ctx.Err() != nil {
-			return errors.New("interrupted")
+			return errInterrupted
 		}
 		if s.kinds[f.name] == nil {
 			s.kinds[f.name] = &tally{}
@@ -142,10 +143,26 @@ func (s *session) round(ctx context.Context, f fault) (t tally, notes string, fo
 	t.lost, t.twice = finding.lost, finding.twice
 	found = append(found, finding.list...)
 	t.wrong = len(found)
-	if err == nil && s.spare().running() && !t.bad() {
-		err = s.spare().stop()
+	if err == nil && !t.bad() {
+		err = s.dismiss(ctx)
 	}
 	return t, notes, found, err
+}
+
+// dismiss removes the spare node if it has joined.
+func (s *session) dismiss(ctx context.Context) error {
+	n := s.spare()
+	if !n.running() {
+		return nil
+	}
+	number, err := n.number(ctx)
+	if err == nil {
+		err = n.stop()
+	}
+	if err == nil {
+		err = s.members()[0].command(ctx, "cluster", "leave", strconv.Itoa(number), "--yes")
+	}
+	return err
 }
 
 // trouble lets the load run a while, takes snapshots on some nodes, and makes the fault.
