@@ -138,12 +138,18 @@ func TestWatch(t *testing.T) {
 			t.Error("an answer that was before")
 		}
 		time.Sleep(time.Second)
-		if w.stop() != time.Second {
-			t.Error("a stop that goes on is not counted")
-		}
 		w.good()
 		if !w.since(began) || w.longest != time.Second {
 			t.Error("a stop is not counted")
+		}
+		time.Sleep(time.Minute)
+		if w.end() != time.Minute {
+			t.Error("a stop that goes on is not counted")
+		}
+		time.Sleep(time.Hour)
+		w.good()
+		if w.end() != time.Minute {
+			t.Error("time after the end is counted")
 		}
 	})
 }

@@ -132,6 +132,12 @@ func (s *session) round(ctx context.Context, f fault) (t tally, notes string, fo
 	if err == nil {
 		err = s.writes(ctx, false)
 	}
+	for _, w := range s.writers {
+		w.end() // some take their time to stop
+	}
+	for _, r := range s.readers {
+		r.end()
+	}
 	stop()
 	wg.Wait()
 	t.rounds = 1
@@ -228,7 +234,7 @@ func (s *session) count(t *tally, f fault) (found []string) {
 		t.unknown += w.counts.unknown
 		t.refused += w.counts.refused
 		if !w.stays {
-			t.writeStop = max(t.writeStop, w.stop())
+			t.writeStop = max(t.writeStop, w.end())
 		}
 		found = append(found, w.list...)
 		w.list = nil
@@ -246,7 +252,7 @@ func (s *session) count(t *tally, f fault) (found []string) {
 			say("a read took %s, %s", seconds(r.slowest), r.where)
 		}
 		if !r.stays {
-			t.readStop = max(t.readStop, r.stop())
+			t.readStop = max(t.readStop, r.end())
 		}
 	}
 	if f.name == "rolling" && t.failed > 0 {

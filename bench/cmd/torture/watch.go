@@ -17,13 +17,14 @@ type watch struct {
 	mu      sync.Mutex
 	last    time.Time
 	longest time.Duration
+	ended   bool
 }
 
 // begin starts to measure.
 func (w *watch) begin() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.last, w.longest = time.Now(), 0
+	w.last, w.longest, w.ended = time.Now(), 0, false
 }
 
 // good notes an answer.
@@ -31,7 +32,9 @@ func (w *watch) good() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	now := time.Now()
-	w.longest = max(w.longest, now.Sub(w.last))
+	if !w.ended {
+		w.longest = max(w.longest, now.Sub(w.last))
+	}
 	w.last = now
 }
 
@@ -49,9 +52,14 @@ func (w *watch) since(t time.Time) bool {
 	return w.last.After(t)
 }
 
-// stop returns the longest stop, one that goes on included.
-func (w *watch) stop() time.Duration {
+// end ends the measurement: a stop that goes on counts up to now. It returns the
+// longest.
+func (w *watch) end() time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return max(w.longest, time.Since(w.last))
+	if !w.ended {
+		w.longest = max(w.longest, time.Since(w.last))
+		w.ended = true
+	}
+	return w.longest
 }
