@@ -364,8 +364,15 @@ func (t *trial) replaceNumber(ctx context.Context, old int, by *node) error {
 		return err
 	}
 	began := time.Now()
-	if err := by.command(ctx, "cluster", "replace-log", strconv.Itoa(old), strconv.Itoa(to), "--yes"); err != nil {
-		return err
+	for end := began.Add(settleWithin); ; pause(ctx, time.Second) {
+		err := by.command(ctx, "cluster", "replace-log", strconv.Itoa(old), strconv.Itoa(to), "--yes")
+		if err == nil {
+			break
+		}
+		// A copy of the log that is still behind is a reason to wait, no other.
+		if !strings.Contains(err.Error(), "is not well") || time.Now().After(end) {
+			return err
+		}
 	}
 	t.note("node %d in the place of %d after %v", to, old, time.Since(began).Round(100*time.Millisecond))
 	return nil
@@ -434,20 +441,11 @@ func oldData(ctx context.Context, t *trial) error {
 	return t.start(ctx, n)
 }
 
-// wipe lets a node lose its data. The number that it had is removed: the log is kept for
-// it else.
 func wipe(ctx context.Context, t *trial) error {
 	n := t.victim()
-	old, err := n.number(ctx)
-	if err != nil {
-		return err
-	}
 	n.kill()
 	if err := n.erase(false); err != nil {
 		return err
 	}
-	if err := t.start(ctx, n); err != nil {
-		return err
-	}
-	return n.command(ctx, "cluster", "leave", strconv.Itoa(old), "--yes")
+	return t.start(ctx, n)
 }
