@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -150,25 +149,17 @@ func (s *session) round(ctx context.Context, f fault) (t tally, notes string, fo
 	found = append(found, finding.list...)
 	t.wrong = len(found)
 	if err == nil && !t.bad() {
-		err = s.dismiss(ctx)
+		err = s.dismiss()
 	}
 	return t, notes, found, err
 }
 
-// dismiss removes the spare node if it has joined.
-func (s *session) dismiss(ctx context.Context) error {
-	n := s.spare()
-	if !n.running() {
+// dismiss stops the spare node if it has joined.
+func (s *session) dismiss() error {
+	if !s.spare().running() {
 		return nil
 	}
-	number, err := n.number(ctx)
-	if err == nil {
-		err = n.stop()
-	}
-	if err == nil {
-		err = s.members()[0].command(ctx, "cluster", "leave", strconv.Itoa(number), "--yes")
-	}
-	return err
+	return s.spare().stop()
 }
 
 // trouble lets the load run a while, takes snapshots on some nodes, and makes the fault.
