@@ -46,9 +46,8 @@ func openCluster(ctx context.Context, c *Config, state *store.State, announce st
 	nc := nats.Config{
 		Cluster: own.Name, Join: own.Join, URL: own.NATS, Dir: filepath.Join(c.Dir, "log"), LaneBytes: own.LaneSize, Log: c.Log,
 	}
-	name := announce
 	if own.NATS == "" {
-		nc.Addr, name = own.Addr, own.Addr
+		nc.Addr = own.Addr
 	}
 	files, err := folder.OpenDisk(c.Dir)
 	if err != nil {
@@ -64,6 +63,10 @@ func openCluster(ctx context.Context, c *Config, state *store.State, announce st
 	log, err := nats.Open(ctx, nc)
 	if err != nil {
 		return nil, fmt.Errorf("server: %w", err)
+	}
+	name := log.Server()
+	if own.NATS != "" {
+		name = announce
 	}
 	dc := cluster.Config{
 		State: state, Files: files, Log: log, Peers: log, Cluster: own.Name, Name: name, Addr: announce, Lanes: own.Lanes,

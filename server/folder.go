@@ -10,6 +10,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/bloomery/bloomery/server/internal/door/cluster"
 	"github.com/bloomery/bloomery/server/internal/door/local"
 )
 
@@ -24,6 +25,9 @@ type (
 var (
 	// ErrLocked means that another process uses the data folder.
 	ErrLocked = local.ErrLocked
+	// ErrRemoved means that a server was removed from its cluster. It cannot come
+	// back, and its folder cannot be used again.
+	ErrRemoved = cluster.ErrRemoved
 	// ErrNoData means that a folder is not one of a server.
 	ErrNoData = local.ErrNoData
 	// ErrCluster means that a folder is that of a node of a cluster.

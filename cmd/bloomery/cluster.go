@@ -21,8 +21,8 @@ import (
 func newCluster() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "cluster COMMAND",
-		Short: "Show the state of a cluster, make a secret for one",
-		Long: `cluster shows how a cluster of servers is doing. A cluster has one set of keys
+		Short: "Show the state of a cluster, add, remove and replace its nodes",
+		Long: `cluster shows how a cluster of servers is doing and changes it. A cluster has one set of keys
 on all its servers, its nodes; every node takes every client. A write is
 answered when it is on the disks of most of the log nodes and applied at the
 node that answers.
@@ -34,12 +34,19 @@ procedure:
   bloomery serve --cluster NAME --cluster-secret-file secret \
     --join A:6380,B:6380,C:6380 --cluster-addr A:6380
 
-on the machines A, B and C, each with its own --cluster-addr. A fourth node
-has the same --join and its own --cluster-addr, which is not in it.`,
+on the machines A, B and C, each with its own --cluster-addr. These are the log
+nodes. A fourth node has the same --join and its own --cluster-addr, which is not
+in it; cluster join checks that it would be let in and prints its command.
+
+A node has a number, which no other node ever gets. What commands need to know a
+node by is its number or the address of its clients.`,
 		Example: `  bloomery cluster status
   bloomery cluster status --addr 10.0.0.2:6379
   bloomery cluster secret > /etc/bloomery/secret
-  bloomery cluster backup backup-monday`,
+  bloomery cluster backup backup-monday
+  bloomery cluster join --addr 10.0.0.1:6379 --cluster-addr 10.0.0.4:6380
+  bloomery cluster leave 4 --yes
+  bloomery cluster replace-log 2 4 --yes`,
 		SuggestionsMinimumDistance: 2,
 
 		Args: unknownCommand,
@@ -47,6 +54,7 @@ has the same --join and its own --cluster-addr, which is not in it.`,
 	}
 	cmd.AddCommand(newClusterStatus(), newClusterSecret())
 	cmd.AddCommand(newClusterBackup(), newClusterRestore())
+	cmd.AddCommand(newClusterJoin(), newClusterLeave(), newClusterReplaceLog(), newClusterUpgrade())
 	return cmd
 }
 
@@ -82,7 +90,12 @@ lanes, which are the streams that carry the writes: CAT has the names, D1 and
 those after it the contents of filters, W those that are on every node.
 
 lag is how many messages other nodes have applied and this one has not. head
-is the last message of a lane, as far as the node knows.
+is the last message of a lane, as far as the node knows. leader is the node that
+a lane's messages go through first.
+
+A node has a number, given in the order in which nodes joined, and a server, the
+part of it that keeps the log if it is a log node. A machine whose folder was
+lost is a new node with a new number and a new server.
 
 Exit codes: 0 all is well, 1 something is not: the node or its cluster takes
 no writes, a node is down, or the node reports a problem; 2 the node does not
@@ -117,6 +130,9 @@ type clusterNodeJSON struct {
 	Addr   string `json:"addr"`
 	Live   bool   `json:"live"`
 	Self   bool   `json:"self"`
+	Log    bool   `json:"log"`
+	Server string `json:"server,omitempty"`
+	Level  int    `json:"level"`
 }
 
 type clusterLaneJSON struct {
@@ -124,6 +140,8 @@ type clusterLaneJSON struct {
 	Applied int    `json:"applied"`
 	Head    int    `json:"head"`
 	Leader  string `json:"leader"`
+	// LeaderNode is the number of the node whose server leads, 0 if that is not known.
+	LeaderNode int `json:"leader_node"`
 }
 
 func runClusterStatus(ctx context.Context, s *shell, o *connectFlags) error {
@@ -150,11 +168,7 @@ func runClusterStatus(ctx context.Context, s *shell, o *connectFlags) error {
 	}
 	c := parseClusterInfo(info)
 	if c.Name == "" {
-		return hinted{fmt.Errorf("%s: this server is not in a cluster", o.addr), "bloomery serve --cluster NAME starts a node of one"}
-	}
-	// A node that hides its cluster from clients lists no nodes.
-	if nodes, err := askText(nc, r, "CLUSTER", "NODES"); err == nil {
-		c.Nodes = parseClusterNodes(nodes)
+		return notInCluster(o.addr)
 	}
 	if s.asJSON {
 		err = s.print(c)
@@ -165,6 +179,10 @@ func runClusterStatus(ctx context.Context, s *shell, o *connectFlags) error {
 		err = errNo
 	}
 	return err
+}
+
+func notInCluster(addr string) error {
+	return hinted{fmt.Errorf("%s: this server is not in a cluster", addr), "bloomery serve --cluster NAME starts a node of one"}
 }
 
 // askText sends a command and returns its reply, which is a text. An error that the
@@ -188,7 +206,10 @@ func parseClusterInfo(text string) (c clusterJSON) {
 	for line := range strings.Lines(text) {
 		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
 		lane, isLane := strings.CutPrefix(name, "cluster_lane_")
+		node, isNode := strings.CutPrefix(name, "cluster_node_")
 		switch {
+		case isNode:
+			c.Nodes = append(c.Nodes, parseClusterNode(node, value))
 		case isLane:
 			c.Lanes = append(c.Lanes, parseClusterLane(lane, value))
 		case strings.HasPrefix(name, "cluster_problem_"):
@@ -203,6 +224,15 @@ func parseClusterInfo(text string) (c clusterJSON) {
 			c.Quorum = value == "1"
 		case numbers[name] != nil:
 			*numbers[name], _ = strconv.Atoi(value)
+		}
+	}
+	for i := range c.Nodes {
+		n := &c.Nodes[i]
+		n.Self = n.Number == c.Node
+		for k := range c.Lanes {
+			if l := &c.Lanes[k]; n.Server != "" && l.Leader == n.Server {
+				l.LeaderNode = n.Number
+			}
 		}
 	}
 	return c
@@ -224,19 +254,24 @@ func parseClusterLane(name, value string) clusterLaneJSON {
 	return l
 }
 
-// parseClusterNodes reads the lines of CLUSTER NODES.
-func parseClusterNodes(text string) (nodes []clusterNodeJSON) {
-	for line := range strings.Lines(text) {
-		f := strings.Fields(line)
-		if len(f) < 8 {
-			continue
+func parseClusterNode(number, value string) (n clusterNodeJSON) {
+	n.Number, _ = strconv.Atoi(number)
+	for field := range strings.SplitSeq(value, ",") {
+		key, v, _ := strings.Cut(field, "=")
+		switch key {
+		case "addr":
+			n.Addr = v
+		case "live":
+			n.Live = v == "1"
+		case "log":
+			n.Log = v == "1"
+		case "server":
+			n.Server = v
+		case "level":
+			n.Level, _ = strconv.Atoi(v)
 		}
-		n := clusterNodeJSON{Live: !strings.Contains(f[2], "fail"), Self: strings.Contains(f[2], "myself")}
-		n.Addr, _, _ = strings.Cut(f[1], "@")
-		n.Number, _ = strconv.Atoi(f[6])
-		nodes = append(nodes, n)
 	}
-	return nodes
+	return n
 }
 
 // write prints the state for people.
@@ -249,14 +284,14 @@ func (c *clusterJSON) write(s *shell) error {
 		state = "takes no writes: most of the log nodes do not answer"
 	}
 	decides := ""
-	if c.Decider != 0 { // nodes that do not lead the catalogue do not know
+	if c.Decider != 0 { // it may not be known
 		decides = fmt.Sprintf(", node %d decides", c.Decider)
 	}
 	w := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
 	_, err := fmt.Fprintf(w, "cluster %s (%s): %d of %d nodes are up\nnode %d %s, lag %d%s\n", c.Name, c.ID, c.Live, c.Size, c.Node, state, c.Lag, decides)
 	errs := []error{err}
 	if len(c.Nodes) > 0 {
-		_, err = fmt.Fprint(w, "\nNODE\tADDRESS\tSTATE\n")
+		_, err = fmt.Fprint(w, "\nNODE\tADDRESS\tSTATE\tKEEPS LOG\tSERVER\n")
 		errs = append(errs, err)
 	}
 	for _, n := range c.Nodes {
@@ -267,13 +302,21 @@ func (c *clusterJSON) write(s *shell) error {
 		if n.Self {
 			state += ", asked"
 		}
-		_, err = fmt.Fprintf(w, "%d\t%s\t%s\n", n.Number, n.Addr, state)
+		keeps := "no"
+		if n.Log {
+			keeps = "yes"
+		}
+		_, err = fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\n", n.Number, n.Addr, state, keeps, n.Server)
 		errs = append(errs, err)
 	}
 	_, err = fmt.Fprint(w, "\nLANE\tAPPLIED\tHEAD\tLEADER\n")
 	errs = append(errs, err)
 	for _, l := range c.Lanes {
-		_, err = fmt.Fprintf(w, "%s\t%d\t%d\t%s\n", l.Name, l.Applied, l.Head, l.Leader)
+		leader := l.Leader
+		if l.LeaderNode != 0 {
+			leader = fmt.Sprintf("node %d", l.LeaderNode)
+		}
+		_, err = fmt.Fprintf(w, "%s\t%d\t%d\t%s\n", l.Name, l.Applied, l.Head, leader)
 		errs = append(errs, err)
 	}
 	errs = append(errs, w.Flush())

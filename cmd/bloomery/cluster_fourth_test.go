@@ -145,11 +145,11 @@ func slotNodes(t *testing.T, nc net.Conn) int {
 
 func nodesUp(t *testing.T, nc net.Conn) (up int) {
 	t.Helper()
-	text, err := askText(nc, bufio.NewReader(nc), "CLUSTER", "NODES")
+	text, err := askText(nc, bufio.NewReader(nc), "INFO", "cluster")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, n := range parseClusterNodes(text) {
+	for _, n := range parseClusterInfo(text).Nodes {
 		if n.Live {
 			up++
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/cmd/bloomery/internal/lines"
+	"github.com/bloomery/bloomery/server"
 )
 
 // Exit codes, those of grep and some more; the manual lists them.
@@ -75,7 +76,7 @@ func exitCode(err error) int {
 		return exitInterrupted
 	case is(bloomery.ErrFull, errLimit):
 		return exitLimit
-	case is(bloomery.ErrCorrupt, bloomery.ErrVersion, bloomery.ErrIncompatible, bloomery.ErrKey, lines.ErrCorrupt):
+	case is(bloomery.ErrCorrupt, bloomery.ErrVersion, bloomery.ErrIncompatible, bloomery.ErrKey, lines.ErrCorrupt, server.ErrRemoved):
 		return exitBad
 	}
 	return exitUsage

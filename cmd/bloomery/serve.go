@@ -152,7 +152,7 @@ func runServe(ctx context.Context, flags *pflag.FlagSet, c *server.Config, o *se
 	go giveBack(ended, heapFigures, debug.FreeOSMemory)
 	defer notifyManager(ctx, log)()
 	if err := s.Serve(ctx); err != nil {
-		return fmt.Errorf("serve: %w", err)
+		return serveError(c.Dir, err)
 	}
 	return nil
 }
@@ -218,6 +218,8 @@ func serveError(dir string, err error) error {
 	switch {
 	case errors.Is(err, server.ErrLocked):
 		return hinted{fmt.Errorf("serve: %w", folderInUse(dir, err)), "another server uses " + dir + ": stop it, or choose another folder with --dir"}
+	case errors.Is(err, server.ErrRemoved):
+		return hinted{fmt.Errorf("serve: %w", worded{err, "this node was removed from its cluster"}), "an empty folder (--dir) makes it a new node; " + dir + " cannot be used again"}
 	case errors.Is(err, bloomery.ErrVersion):
 		return hinted{wrapped, "start the release that wrote " + dir + ", or a later one"}
 	case errors.Is(err, bloomery.ErrCorrupt):

@@ -38,13 +38,20 @@ type Shared interface {
 	Cluster() Cluster
 }
 
-// Members is a Shared door whose machines can be removed.
+// Members is a Shared door whose machines can be removed and replaced.
 type Members interface {
 	// Remove removes a machine for ever: it stops, and nothing waits for it any
-	// more. A later one has another number.
+	// more. A later one has another number. One that keeps the log is replaced
+	// instead.
 	Remove(node uint32) error
+	// Replace has a machine keep the log in the place of another, which is
+	// removed. Each call does the next step, if the last one has had its effect,
+	// and returns what was done or is waited for. An error means that nothing was
+	// done.
+	Replace(old, with uint32) (step string, done bool, err error)
 	// Upgrade allows what all machines can do by now, and returns the level. Until
-	// then machines of a later release do what the others can do as well.
+	// then machines of a later release do what the others can do as well. The
+	// error names the machines that keep the level down.
 	Upgrade() (level uint64, err error)
 }
 
@@ -118,9 +125,10 @@ type NodeStatus struct {
 	Name     string
 	Addr     string // HOST:PORT of clients
 	Self     bool
-	Live     bool // it was heard of in the last seconds, or is this machine
-	Left     bool // it was removed
-	Log      bool // it keeps streams
+	Live     bool   // it was heard of in the last seconds, or is this machine
+	Left     bool   // it was removed
+	Log      bool   // it keeps streams, or did when it was last heard of
+	Server   string // the name of its server, in which lanes name their leaders
 	Level    uint64
 	Seen     time.Time
 	Skew     time.Duration // of its clock

@@ -159,6 +159,12 @@ func (e *Engine) Cluster() (door.Cluster, bool) {
 // Cluster describes the cluster. It reports false if there is none.
 func (x *Context) Cluster() (door.Cluster, bool) { return x.e.Cluster() }
 
+// Members returns how the cluster itself is changed, nil if there is none.
+func (x *Context) Members() door.Members {
+	members, _ := x.e.shared.(door.Members)
+	return members
+}
+
 // ClusterProtocol reports whether clients are told that this is a cluster.
 func (x *Context) ClusterProtocol() bool { return x.e.shared != nil && !x.e.plain }
 

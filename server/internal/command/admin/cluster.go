@@ -5,6 +5,7 @@ package admin
 import (
 	"fmt"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -23,7 +24,7 @@ const slotCount = 16384
 var cluster = engine.Command{
 	Name: "cluster", Arity: -2, Group: engine.GroupCluster, Since: "3.0.0", Syntax: "subcommand", Summary: "Describes the cluster.",
 	Categories: []string{"slow"},
-	Subcommands: []engine.Command{
+	Subcommands: slices.Concat([]engine.Command{
 		aboutCluster("info", "", "Returns whether the cluster takes writes, and its size.", 2, runClusterInfo),
 		aboutCluster("slots", "", "Returns which node clients are to use for which slots.", 2, runClusterSlots),
 		aboutCluster("shards", "", "Returns the nodes with their slots.", 2, runClusterShards),
@@ -32,7 +33,7 @@ var cluster = engine.Command{
 		aboutCluster("keyslot", "key", "Returns the slot of a key.", 3, runKeySlot),
 		aboutCluster("countkeysinslot", "slot", "Returns how many keys are in a slot.", 3, runCountKeys),
 		clusterBackup,
-	},
+	}, clusterMembers),
 }
 
 // aboutCluster makes a subcommand of CLUSTER with so many arguments. They are counted
@@ -266,6 +267,11 @@ func infoCluster(x *engine.Context, b *strings.Builder) {
 	line(b, "cluster_messages_passed", s.Passed)
 	for _, l := range s.Lanes {
 		line(b, "cluster_lane_"+l.Name, fmt.Sprintf("applied=%d,head=%d,leader=%s,flight=%d,waiting=%d", l.Applied, l.Head, l.Leader, l.Flight, l.Waiting))
+	}
+	for i := range s.Nodes {
+		if n := &s.Nodes[i]; !n.Left {
+			line(b, "cluster_node_"+strconv.Itoa(int(n.Number)), fmt.Sprintf("addr=%s,live=%d,log=%d,server=%s,level=%d", n.Addr, number(n.Live), number(n.Log), n.Server, n.Level))
+		}
 	}
 	for i, p := range s.Problems {
 		line(b, "cluster_problem_"+strconv.Itoa(i), strings.Join(strings.Fields(p), " "))

@@ -185,7 +185,7 @@ func (d *Door) talk() error {
 
 // beat returns what this node sends to others.
 func (d *Door) beat() []byte {
-	v := beat{node: d.number.Load(), level: Level, at: d.config.Clock().UnixMilli(), headroom: 1 << 62}
+	v := beat{node: d.number.Load(), level: d.level(), at: d.config.Clock().UnixMilli(), headroom: 1 << 62}
 	if d.config.Digest != nil {
 		v.digest = d.config.Digest()
 	}

@@ -40,9 +40,24 @@ func open(t *testing.T, log *memlog.Log, c Config) *Door {
 
 func tryOpen(t *testing.T, log *memlog.Log, c Config) (*Door, error) {
 	t.Helper()
+	return tryOpenAs(t, log, c, func(node *memlog.Node) Log { return node })
+}
+
+// openAs opens a door over a log that a test makes of the node's.
+func openAs(t *testing.T, log *memlog.Log, c Config, as func(*memlog.Node) Log) *Door {
+	t.Helper()
+	d, err := tryOpenAs(t, log, c, as)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func tryOpenAs(t *testing.T, log *memlog.Log, c Config, as func(*memlog.Node) Log) (*Door, error) {
+	t.Helper()
 	c.State = store.New()
 	node := log.Node(ErrFull)
-	c.Log = node
+	c.Log = as(node)
 	d, err := Open(c)
 	if err != nil {
 		t.Fatal(err)

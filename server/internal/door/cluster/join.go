@@ -93,6 +93,10 @@ func (d *Door) answer(q []byte) ([]byte, error) {
 		return d.openHold()
 	case q[0] == askRead && n == 4:
 		return d.readHold(v[0], v[1], v[2], v[3])
+	case q[0] == askHealth && n == 0:
+		return d.tellHealth()
+	case q[0] == askPromote && n == 0:
+		return d.promote()
 	case q[0] == askRelease && n == 1:
 		d.closeHold(v[0])
 		return []byte{answerGiven}, nil

@@ -53,6 +53,54 @@ type Watched interface {
 	Problems() []string
 }
 
+// Voters is a Log on servers of which some keep the streams and decide by votes, and
+// one of them can be replaced. A server has its name for life: one that has lost its
+// folder gets another, since it must not vote for what it has forgotten.
+//
+// Safe for concurrent use.
+type Voters interface {
+	// Server returns the name of the server of this node, "" if it has none.
+	Server() string
+	// Servers returns those that vote, as the one that leads them sees them.
+	// Known is what it last returned; it does not wait.
+	Servers(ctx context.Context) ([]Voter, error)
+	Known() []Voter
+	// Votes reports whether a voter is the server with a name.
+	Votes(v Voter, server string) bool
+	// Healthy returns nil if the server of this node keeps streams and has all
+	// of those that it keeps.
+	Healthy() error
+	// Promote has the server of this node keep streams, if it does not.
+	Promote() error
+	// Copies counts the streams, and what a server has of them.
+	Copies(ctx context.Context, server string) (Copies, error)
+	// Move begins to move one of the streams of a server, which lives or not, to
+	// another. It does not wait.
+	Move(ctx context.Context, server string, lives bool) error
+	// Dismiss removes a server from those that vote.
+	Dismiss(ctx context.Context, server string) error
+	// Judge has servers that start and ask whether they were removed be answered.
+	Judge(removed func(server string) (left, known bool))
+	// Retire has the server of this node never start again.
+	Retire() error
+}
+
+// Voter is a server that keeps streams.
+type Voter struct {
+	Server  string
+	ID      string
+	Current bool // it has all that the others have
+	Offline bool
+}
+
+// Copies is what a server has of the streams.
+type Copies struct {
+	Streams int // all of them
+	Of      int // those that the server has a copy of
+	Whole   int // those that have all their copies
+	Moving  int // those that have no leader, or whose copies are being moved
+}
+
 // Peers is how nodes talk to each other beside the log. Nothing that has to be
 // right depends on it: beats are hints, and answers are checked.
 //

@@ -3,14 +3,20 @@ package cluster
 // Changes of the cluster itself: removing a node, raising the version.
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"strings"
+	"time"
 
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
 var _ door.Members = (*Door)(nil)
+
+// changeIn bounds a step of a change that others have to answer.
+const changeIn = 10 * time.Second
 
 // Errors of changes of the cluster.
 var (
@@ -20,38 +26,108 @@ var (
 
 // Remove implements door.Members.
 func (d *Door) Remove(node uint32) error {
-	if node == d.number.Load() {
+	m := d.state.Roster().Member(node)
+	switch {
+	case m == nil:
+		return errNobody
+	case m.Left:
+		return fmt.Errorf("cluster: node %d was removed before", node)
+	case node == d.number.Load():
 		return errSelf
 	}
-	if d.state.Roster().Member(node) == nil {
-		return errNobody
+	if v := d.voters(); v != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), changeIn)
+		defer cancel()
+		servers, err := v.Servers(ctx)
+		if err != nil {
+			return err
+		}
+		if votes(v, servers, m.Name) != nil {
+			return fmt.Errorf("cluster: node %d (%s) keeps the log, which would have one copy less: replace it by another node (replace-log)", node, m.Addr)
+		}
 	}
 	return d.change(store.Record{Op: store.OpLeave, ID: uint64(node)})
+}
+
+// voters returns the log if its servers vote, nil if they do not or are not ours.
+func (d *Door) voters() Voters {
+	if v, ok := d.config.Log.(Voters); ok && v.Server() != "" {
+		return v
+	}
+	return nil
+}
+
+// votes returns the voter with a name, nil if there is none.
+func votes(v Voters, servers []Voter, name string) *Voter {
+	for i := range servers {
+		if v.Votes(servers[i], name) {
+			return &servers[i]
+		}
+	}
+	return nil
 }
 
 // Upgrade implements door.Members.
 func (d *Door) Upgrade() (level uint64, err error) {
 	r := d.state.Roster()
-	heard := map[uint32]uint64{}
+	heard := map[uint32]uint64{d.number.Load(): d.level()}
 	for _, v := range d.live() {
 		heard[v.node] = v.level
 	}
-	level = Level
+	most := uint64(0)
+	for _, n := range heard {
+		most = max(most, n)
+	}
+	level = most
+	var behind []string
 	for i := range r.Members {
 		m := &r.Members[i]
-		if m.Left || m.Number == d.number.Load() {
+		if m.Left {
 			continue
 		}
 		n, live := heard[m.Number]
-		if !live {
-			return 0, fmt.Errorf("cluster: upgrade: node %d (%s) is not heard of: start it, or remove it", m.Number, m.Name)
+		switch {
+		case !live:
+			return 0, fmt.Errorf("cluster: upgrade: node %d (%s) is not heard of: start it, or remove it", m.Number, m.Addr)
+		case n < most:
+			behind = append(behind, fmt.Sprintf("node %d (%s) can do %d", m.Number, m.Addr, n))
 		}
 		level = min(level, n)
 	}
-	if level <= r.Level {
-		return r.Level, nil
+	switch {
+	case level > r.Level:
+		return level, d.change(store.Record{Op: store.OpLevel, Limit: level})
+	case len(behind) > 0:
+		return r.Level, fmt.Errorf("cluster: upgrade: the level stays %d: others can do %d, and %s: they need a later release", r.Level, most, strings.Join(behind, ", "))
 	}
-	return level, d.change(store.Record{Op: store.OpLevel, Limit: level})
+	return r.Level, nil
+}
+
+// level is what this node can read and send.
+func (d *Door) level() uint64 { return Level + d.hooks.levels }
+
+// removed reports whether the node of a server was removed, and whether this node
+// knows it at all.
+func (d *Door) removed(server string) (left, known bool) {
+	r := d.state.Roster()
+	if d.Serving() != nil || r == nil {
+		return false, false
+	}
+	for i := range r.Members {
+		if r.Members[i].Name == server {
+			return r.Members[i].Left, true
+		}
+	}
+	return false, false
+}
+
+// retire has the server of this node, which was removed, never vote again.
+func (d *Door) retire() {
+	if v := d.voters(); v != nil {
+		if err := v.Retire(); err != nil {
+			d.config.Slog.Error("the folder of a node that was removed must not be used again", "error", err)
+		}
+	}
 }
 
 // change puts a record of the cluster itself in order and waits.

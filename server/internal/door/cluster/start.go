@@ -72,6 +72,9 @@ func (d *Door) start(ctx context.Context) error {
 		return err
 	}
 	d.keepOn()
+	if v := d.voters(); v != nil {
+		v.Judge(d.removed)
+	}
 	return nil
 }
 
@@ -238,8 +241,8 @@ func (d *Door) born(ctx context.Context) error {
 
 // join gets a number for this node, if it has none.
 func (d *Door) join(ctx context.Context) error {
-	if r := d.state.Roster(); r.Level > Level {
-		return fmt.Errorf("%w: the cluster is at level %d, this release can do %d: a later one is needed", bloomery.ErrVersion, r.Level, Level)
+	if r := d.state.Roster(); r.Level > d.level() {
+		return fmt.Errorf("%w: the cluster is at level %d, this release can do %d: a later one is needed", bloomery.ErrVersion, r.Level, d.level())
 	}
 	if n := d.number.Load(); n != 0 {
 		m := d.state.Roster().Member(n)
@@ -247,12 +250,13 @@ func (d *Door) join(ctx context.Context) error {
 			return fmt.Errorf("this is node %d, which the cluster has never had", n)
 		}
 		if m.Left {
+			d.retire()
 			return ErrRemoved
 		}
 		return nil
 	}
 	nonce, number := int64(random()), uint32(0)
-	ask := store.Record{Op: store.OpJoin, Name: []byte(d.config.Name), Other: []byte(d.config.Addr), Limit: Level, Position: nonce}
+	ask := store.Record{Op: store.OpJoin, Name: []byte(d.config.Name), Other: []byte(d.config.Addr), Limit: d.level(), Position: nonce}
 	err := d.request(ctx, func() store.Record { return ask }, func(r *store.Roster) bool {
 		for i := range r.Members {
 			if r.Members[i].Joined == nonce {

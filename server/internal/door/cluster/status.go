@@ -38,6 +38,12 @@ func (d *Door) Cluster() door.Cluster {
 		c.Lanes = append(c.Lanes, v)
 	}
 	d.describeNodes(&c)
+	for i := range c.Nodes {
+		// Another node decides: the one whose server leads the catalogue.
+		if n := &c.Nodes[i]; c.Decider == 0 && n.Server != "" && n.Server == c.Lanes[0].Leader {
+			c.Decider = n.Number
+		}
+	}
 	return c
 }
 
@@ -60,6 +66,11 @@ func (d *Door) describeNodes(c *door.Cluster) {
 		return
 	}
 	heards, now := d.beats.all(), d.tick()
+	log := d.voters()
+	var servers []Voter
+	if log != nil {
+		servers = log.Known()
+	}
 	digest := uint64(0)
 	if d.config.Digest != nil {
 		digest = d.config.Digest()
@@ -70,6 +81,12 @@ func (d *Door) describeNodes(c *door.Cluster) {
 		v.Live = v.Self && !v.Left
 		if v.Self {
 			v.Seen = d.config.Clock()
+		}
+		if log != nil {
+			v.Server, v.Log = m.Name, votes(log, servers, m.Name) != nil
+		}
+		if v.Log && v.Left {
+			c.Problems = append(c.Problems, fmt.Sprintf("node %d was removed, and its server %s still has a vote: replace-log was not finished", m.Number, m.Name))
 		}
 		for _, h := range heards {
 			if h.node != m.Number {
@@ -86,7 +103,7 @@ func (d *Door) describeNodes(c *door.Cluster) {
 			}
 		}
 		if !v.Live && !v.Left {
-			c.Problems = append(c.Problems, fmt.Sprintf("node %d (%s) is not heard of", m.Number, m.Name))
+			c.Problems = append(c.Problems, fmt.Sprintf("node %d (%s) is not heard of", m.Number, m.Addr))
 		}
 		c.Nodes = append(c.Nodes, v)
 	}

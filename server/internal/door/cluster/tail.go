@@ -333,6 +333,7 @@ func (d *Door) lookAtRoster() {
 	}
 	switch session := d.session.Load(); {
 	case m.Left:
+		d.retire()
 		d.fail(ErrRemoved)
 	case session != 0 && m.Session != session:
 		d.fail(ErrSuperseded)

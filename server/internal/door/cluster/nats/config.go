@@ -8,6 +8,7 @@
 package nats
 
 import (
+	"crypto/rand"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -46,6 +47,8 @@ type Config struct {
 	Kept bool
 	// Log receives what the servers report.
 	Log *slog.Logger
+
+	token string // password of the embedded servers, of this process only
 }
 
 // Limits of a configuration.
@@ -66,6 +69,7 @@ func (c Config) complete() (Config, error) {
 	if c.LaneBytes == 0 {
 		c.LaneBytes = DefaultLaneBytes
 	}
+	c.token = rand.Text()
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}

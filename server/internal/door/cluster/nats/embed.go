@@ -4,7 +4,6 @@ package nats
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -16,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	natsd "github.com/nats-io/nats-server/v2/server"
@@ -24,8 +24,22 @@ import (
 
 // embedded is a NATS server in this process, and the connection to it.
 type embedded struct {
-	server *natsd.Server
+	server *running
 	conn   *nats.Conn
+}
+
+// running is the server of this node at present. Connections to it go on with the one
+// that follows it.
+//
+// Safe for concurrent use.
+type running struct{ atomic.Pointer[natsd.Server] }
+
+// InProcessConn implements nats.InProcessConnProvider.
+func (r *running) InProcessConn() (net.Conn, error) { return r.Load().InProcessConn() }
+
+func (r *running) stop() {
+	r.Load().Shutdown()
+	r.Load().WaitForShutdown()
 }
 
 // readyIn bounds how long a server may take to listen: it opens its streams first.
@@ -38,9 +52,39 @@ const (
 	routePings = 3 // without an answer
 )
 
-// start starts a server. With store it is a log node and keeps streams in the
-// folder; without, it passes messages on.
+// start starts a server and connects to it.
 func start(c *Config, name string, store bool) (*embedded, error) {
+	s, err := launch(c, name, store)
+	if err != nil {
+		return nil, err
+	}
+	e := &embedded{server: new(running)}
+	e.server.Store(s)
+	if e.conn, err = e.server.connect(c, userNode); err != nil {
+		e.server.stop()
+		return nil, err
+	}
+	return e, nil
+}
+
+// connect connects to the server as one of its users.
+func (r *running) connect(c *Config, user string) (*nats.Conn, error) {
+	conn, err := nats.Connect("", append(connectOptions(c), nats.InProcessServer(r), nats.UserInfo(user, c.token))...)
+	if err != nil {
+		return nil, fmt.Errorf("cluster: embedded server: %w", err)
+	}
+	return conn, nil
+}
+
+// The users of embedded servers. The second may change who keeps streams.
+const (
+	userNode   = "bloomery"
+	userSystem = "system"
+)
+
+// launch starts a server. With store it is a log node and keeps streams in the
+// folder; without, it passes messages on.
+func launch(c *Config, name string, store bool) (*natsd.Server, error) {
 	o, err := options(c, name, store)
 	if err != nil {
 		return nil, err
@@ -62,13 +106,7 @@ func start(c *Config, name string, store bool) (*embedded, error) {
 		s.WaitForShutdown()
 		return nil, startError(c, logger.fatal())
 	}
-	conn, err := nats.Connect("", append(connectOptions(c), nats.InProcessServer(s), nats.Token(o.Authorization))...)
-	if err != nil {
-		s.Shutdown()
-		s.WaitForShutdown()
-		return nil, fmt.Errorf("cluster: embedded server: %w", err)
-	}
-	return &embedded{s, conn}, nil
+	return s, nil
 }
 
 // startError says why a server does not start. One whose streams are damaged never will.
@@ -82,19 +120,24 @@ func startError(c *Config, err error) error {
 
 func (e *embedded) close() {
 	e.conn.Close()
-	e.server.Shutdown()
-	e.server.WaitForShutdown()
+	e.server.stop()
 }
 
 // options returns the settings of an embedded server.
 func options(c *Config, name string, store bool) (*natsd.Options, error) {
 	host, text, _ := net.SplitHostPort(c.Addr)
 	port, _ := strconv.Atoi(text)
+	system := natsd.NewAccount(natsd.DEFAULT_SYSTEM_ACCOUNT)
 	o := &natsd.Options{
 		ServerName: name,
 		// A server without a port for clients starts no routes. It is on the
-		// loopback interface, and nobody knows the token.
-		Host: "127.0.0.1", Port: natsd.RANDOM_PORT, Authorization: rand.Text(),
+		// loopback interface, and nobody knows the password.
+		Host: "127.0.0.1", Port: natsd.RANDOM_PORT,
+		Users: []*natsd.User{
+			{Username: userNode, Password: c.token},
+			{Username: userSystem, Password: c.token, Account: system},
+		},
+		Accounts: []*natsd.Account{system}, SystemAccount: system.Name,
 		NoSigs: true, DisableJetStreamBanner: true, ReconnectErrorReports: 60,
 		Cluster: natsd.ClusterOpts{Name: c.Cluster, Host: host, Port: port, NoAdvertise: true},
 	}
@@ -160,6 +203,9 @@ const sayAgain = 30 * time.Second
 
 func (l *logs) log(level slog.Level, format string, v []any) {
 	text := fmt.Sprintf(format, v...)
+	if strings.HasPrefix(text, "Plaintext passwords") { // drawn at random, known to this process only
+		return
+	}
 	if !l.often(text, time.Now()) {
 		l.to.Log(context.Background(), level, text)
 	}

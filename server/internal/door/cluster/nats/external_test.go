@@ -101,11 +101,11 @@ func testExternal(t *testing.T, logs []*Log) {
 	var said lines
 	nodes := make([]Config, 2)
 	for i := range nodes {
-		at, err := url.Parse(logs[i].server.ClientURL())
+		at, err := url.Parse(logs[i].server.Load().ClientURL())
 		if err != nil {
 			t.Fatal(err)
 		}
-		at.User = url.User(logs[i].conn.Opts.Token)
+		at.User = url.UserPassword(userNode, logs[i].config.token)
 		nodes[i] = Config{Cluster: "external", URL: at.String(), Dir: t.TempDir(), LaneBytes: 8 << 20, Log: slog.New(slog.NewTextHandler(&said, nil))}
 	}
 	others := openAll(t, nodes)
@@ -132,7 +132,7 @@ func testExternal(t *testing.T, logs []*Log) {
 	if err != nil || info.Config.Replicas != replicas {
 		t.Errorf("streams have %+v, %v", info, err)
 	}
-	if text := said.String(); !strings.Contains(text, "as durable as that NATS cluster") || strings.Contains(text, logs[0].conn.Opts.Token) {
+	if text := said.String(); !strings.Contains(text, "as durable as that NATS cluster") || strings.Contains(text, logs[0].config.token) {
 		t.Errorf("the log says:\n%s", text)
 	}
 	for _, l := range others {

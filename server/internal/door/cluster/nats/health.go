@@ -3,6 +3,7 @@ package nats
 // Who leads the lanes, and who keeps them.
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -25,16 +26,11 @@ func (l *Log) watch() {
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
 	for {
-		select {
-		case <-l.ended:
-			return
-		case <-tick.C:
+		if l.server != nil {
+			_, _ = l.Servers(context.Background()) // it remembers them
 		}
-		l.mu.Lock()
-		n := len(l.leaders)
-		l.mu.Unlock()
 		missing := map[string]bool{}
-		for lane := range n {
+		for lane := range l.laneCount() {
 			info, err := l.js.StreamInfo(l.stream(lane), nats.MaxWait(watchEvery))
 			leader := ""
 			if err == nil && info.Cluster != nil {
@@ -54,6 +50,11 @@ func (l *Log) watch() {
 			l.mu.Unlock()
 		}
 		l.note(missing)
+		select {
+		case <-l.ended:
+			return
+		case <-tick.C:
+		}
 	}
 }
 
@@ -71,7 +72,7 @@ func silent(copies []*nats.PeerInfo) (names []string) {
 // streams off for good, and all else goes on.
 func (l *Log) note(missing map[string]bool) {
 	var problems []string
-	off := l.store && !l.keeps()
+	off := l.store.Load() && !l.keeps()
 	if off {
 		problems = append(problems, "this node has stopped to keep its copy of the log, since its disk is full or has failed: make room, then restart this node")
 		delete(missing, l.name)
@@ -89,7 +90,7 @@ func (l *Log) note(missing map[string]bool) {
 }
 
 // keeps reports whether this node keeps streams at present.
-func (l *Log) keeps() bool { return l.store && l.server.JetStreamEnabled() }
+func (l *Log) keeps() bool { return l.store.Load() && l.server.Load().JetStreamEnabled() }
 
 // Problems implements cluster.Watched.
 func (l *Log) Problems() []string {
@@ -102,7 +103,7 @@ func (l *Log) Problems() []string {
 // Join.
 func (l *Log) addrOf(name string) string {
 	var place int
-	if n, _ := fmt.Sscanf(name, "n%d-", &place); n == 1 && place >= 1 && place <= len(l.config.Join) {
+	if n, _ := fmt.Sscanf(name, "join%d-", &place); n == 1 && place >= 1 && place <= len(l.config.Join) {
 		return l.config.Join[place-1]
 	}
 	return name
@@ -120,7 +121,7 @@ func (l *Log) Leader(lane int) string {
 
 // Leads reports whether the server of this node leads the catalogue.
 func (l *Log) Leads() bool {
-	return l.store && l.server.JetStreamIsStreamLeader(globalAccount, l.stream(0))
+	return l.store.Load() && l.server.Load().JetStreamIsStreamLeader(globalAccount, l.stream(0))
 }
 
 // globalAccount is the account of connections without one.

@@ -15,10 +15,10 @@ import (
 func TestMissingCopies(t *testing.T) {
 	missing := map[string]bool{}
 	for _, name := range silent([]*nats.PeerInfo{
-		{Name: "n1-current", Current: true, Active: time.Hour}, // nothing was written for so long
-		{Name: "n2-late", Active: time.Second},
-		{Name: "n3-gone", Offline: true, Active: time.Second},
-		{Name: "n2-silent", Active: time.Minute},
+		{Name: "join1-current", Current: true, Active: time.Hour}, // nothing was written for so long
+		{Name: "join2-late", Active: time.Second},
+		{Name: "join3-gone", Offline: true, Active: time.Second},
+		{Name: "join2-silent", Active: time.Minute},
 		{Name: "other", Active: time.Minute},
 	}) {
 		missing[name] = true

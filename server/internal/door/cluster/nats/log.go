@@ -13,7 +13,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	natsd "github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 
 	"github.com/bloomery/bloomery/server/internal/door/cluster"
@@ -33,11 +32,14 @@ var (
 type Log struct {
 	config Config
 	lock   io.Closer
-	server *natsd.Server // nil with a NATS cluster of others
+	server *running // nil with a NATS cluster of others
 	conn   *nats.Conn
 	js     nats.JetStreamContext
-	name   string // of the embedded server
-	store  bool   // this node keeps streams
+	name   string      // of the embedded server
+	store  atomic.Bool // this node keeps streams
+	judge  atomic.Pointer[func(server string) (left, known bool)]
+	// promoting is held while this node begins to keep streams.
+	promoting sync.Mutex
 
 	denied atomic.Pointer[error] // what a NATS cluster of others did not allow
 
@@ -54,6 +56,9 @@ type Log struct {
 	off      bool     // the streams of this node were switched off
 	formed   bool
 	closing  bool
+	sys      *nats.Conn      // of the system account, nil until it is needed
+	voters   []cluster.Voter // as of the last look at them
+	failure  error           // of the last attempt to keep streams
 }
 
 // askIn bounds a request to the servers of the streams.
@@ -113,11 +118,20 @@ func (l *Log) embed(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	l.server, l.conn, l.name, l.store, l.formed = e.server, e.conn, node.Server, node.Store, node.Formed
-	if !node.Store {
-		return nil
+	l.server, l.conn, l.name, l.formed = e.server, e.conn, node.Server, node.Formed
+	l.store.Store(node.Store)
+	if err := l.answerRemovals(l.conn); err != nil {
+		return err
 	}
-	_, err = l.conn.Subscribe(l.subject("hello"), func(m *nats.Msg) {
+	if !node.Store {
+		return l.conn.Flush()
+	}
+	return l.greet()
+}
+
+// greet answers nodes that start for the first time.
+func (l *Log) greet() error {
+	_, err := l.conn.Subscribe(l.subject("hello"), func(m *nats.Msg) {
 		l.mu.Lock()
 		formed := l.formed
 		l.mu.Unlock()
@@ -165,7 +179,7 @@ func (l *Log) begin(ctx context.Context) error {
 	if err := l.ensure(ctx, 0, !l.config.Kept && !l.formed); err != nil {
 		return err
 	}
-	if l.store && !l.formed {
+	if l.store.Load() && !l.formed {
 		if err := keep(l.config.Dir, node{Cluster: l.config.Cluster, Server: l.name, Store: true, Formed: true}); err != nil {
 			return err
 		}
@@ -182,7 +196,7 @@ func (l *Log) begin(ctx context.Context) error {
 func (l *Log) MaxMessage() int { return int(l.conn.MaxPayload()) }
 
 // Stores reports whether this node keeps streams.
-func (l *Log) Stores() bool { return l.store }
+func (l *Log) Stores() bool { return l.store.Load() }
 
 // Close disconnects this node. Tails end, and messages on their way fail.
 func (l *Log) Close() (err error) {
@@ -195,10 +209,12 @@ func (l *Log) Close() (err error) {
 			l.acks.failAll(errClosed)
 			l.conn.Close()
 		}
+		if l.sys != nil { // nobody makes one any more
+			l.sys.Close()
+		}
 		l.wg.Wait()
 		if l.server != nil {
-			l.server.Shutdown()
-			l.server.WaitForShutdown()
+			l.server.stop()
 		}
 		err = l.lock.Close()
 	})

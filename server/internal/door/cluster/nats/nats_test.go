@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+
+	"github.com/bloomery/bloomery/server/internal/door/cluster"
 )
 
 const secret = "a secret of the tests, long enough"
@@ -213,7 +215,7 @@ func TestThreeServers(t *testing.T) {
 	testExternal(t, logs)
 
 	// The leader of a lane goes; the others go on.
-	gone := slices.IndexFunc(logs, func(l *Log) bool { return l.server.JetStreamIsStreamLeader(globalAccount, l.stream(1)) })
+	gone := slices.IndexFunc(logs, func(l *Log) bool { return l.server.Load().JetStreamIsStreamLeader(globalAccount, l.stream(1)) })
 	if gone < 0 {
 		gone = 0
 	}
@@ -281,6 +283,79 @@ func TestThreeServers(t *testing.T) {
 	publish(t, fresh, 1, "from a node without a log")
 	_, last = head(t, others[0], 1)
 	tailOf(t, fresh, 1, last).until(t, last)
+	testReplace(t, others, fresh, back.name, configs[gone])
+}
+
+// testReplace has a node keep the log in the place of one that is gone, and asks that
+// the one that is gone cannot vote again.
+func testReplace(t *testing.T, others []*Log, fresh *Log, old string, returning Config) {
+	t.Helper()
+	for _, l := range append(others, fresh) {
+		if l.server.Load().Node() != peerID(l.name) {
+			t.Fatalf("server %s is called %s, want %s", l.name, l.server.Load().Node(), peerID(l.name))
+		}
+	}
+	if err := fresh.Healthy(); err == nil {
+		t.Error("a node that keeps no log is well as one that does")
+	}
+	if err := errors.Join(fresh.Promote(), fresh.Promote()); err != nil {
+		t.Fatal(err)
+	}
+	// voters waits until the server that leads sees so many, each of them current.
+	voters := func(want int, except string) {
+		t.Helper()
+		for end := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
+			list, err := fresh.Servers(t.Context())
+			current := 0
+			for _, v := range list {
+				if v.Current || fresh.Votes(v, except) {
+					current++
+				}
+			}
+			if err == nil && len(list) == want && current == want {
+				return
+			}
+			if time.Now().After(end) {
+				t.Fatalf("servers %+v, %v, want %d", list, err, want)
+			}
+		}
+	}
+	voters(4, old)
+	for end := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
+		c, err := fresh.Copies(t.Context(), old)
+		if err == nil && c.Of == 0 && c.Moving == 0 && c.Whole == c.Streams && c.Streams == 4 && fresh.Healthy() == nil {
+			break
+		}
+		if err == nil && c.Of > 0 && c.Moving == 0 {
+			if err := others[0].Move(t.Context(), old, false); err != nil {
+				t.Log(err) // the new one is not known everywhere
+			}
+		}
+		if time.Now().After(end) {
+			t.Fatalf("copies %+v, %v, %v", c, err, fresh.Healthy())
+		}
+	}
+	if err := others[0].Dismiss(t.Context(), old); err != nil {
+		t.Fatal(err)
+	}
+	voters(3, "")
+	// Nobody knows yet that the old node was removed: it would start. Then somebody does.
+	for _, l := range append(others, fresh) {
+		l.Judge(func(server string) (bool, bool) { return server == old, true })
+	}
+	returning.Addr = freeAddrs(t, 1)[0] // the new node has the old address
+	for range 2 {                       // the second time it knows by itself
+		if l, err := Open(t.Context(), returning); !errors.Is(err, cluster.ErrRemoved) {
+			t.Fatalf("a node that was removed starts: %v, %v", l, err)
+		}
+	}
+	voters(3, "")
+	// The new node is a voter like the others: with one of them gone the log goes on.
+	if err := others[1].Close(); err != nil {
+		t.Fatal(err)
+	}
+	publish(t, fresh, 1, "with one of the old ones")
+	publish(t, others[0], 0, "with the new one")
 }
 
 // testStray publishes what looks like a message of the servers to a tail: it is one of

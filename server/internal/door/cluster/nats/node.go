@@ -18,6 +18,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/server/internal/door/cluster"
 )
 
 // node is what a node remembers of its embedded server.
@@ -31,6 +32,9 @@ type node struct {
 	Store bool `json:"store"`
 	// Formed means that the cluster has been there with all its log nodes.
 	Formed bool `json:"formed"`
+	// Removed means that the node was removed from the cluster: its server
+	// never starts again.
+	Removed bool `json:"removed,omitempty"`
 }
 
 const nodeFile = "cluster-log.json"
@@ -47,16 +51,26 @@ func (l *Log) settle(ctx context.Context) (node, error) {
 		if n.Cluster != c.Cluster {
 			return n, fmt.Errorf("cluster: the folder %s belongs to the cluster %s, not to %s", c.Dir, n.Cluster, c.Cluster)
 		}
+		if n.Removed {
+			return n, cluster.ErrRemoved
+		}
+		if n.Store {
+			return n, l.wasRemoved(ctx, n.Server)
+		}
 		return n, nil
 	}
-	n = node{Cluster: c.Cluster, Server: fmt.Sprintf("n%d-%s", c.position(), strings.ToLower(rand.Text()[:8])), Store: c.position() > 0}
+	// Nodes have numbers of their own: the name has the place in join.
+	n = node{Cluster: c.Cluster, Server: "node-" + strings.ToLower(rand.Text()[:8]), Store: c.position() > 0}
+	if n.Store {
+		n.Server = fmt.Sprintf("join%d-%s", c.position(), n.Server[len("node-"):])
+	}
 	if n.Store {
 		formed, err := l.survey(ctx, n.Server)
 		if err != nil {
 			return n, err
 		}
 		if formed {
-			c.Log.Warn("cluster: this log node has lost its folder: it joins as a node that keeps no log. The log has one copy less until it is replaced", "addr", c.Addr)
+			c.Log.Warn("cluster: this log node has lost its folder: it joins as a node that keeps no log. The log has one copy less until bloomery cluster replace-log has replaced the old node", "addr", c.Addr)
 			n.Store = false
 		}
 	}

@@ -35,18 +35,10 @@ func (l *Log) probe(ctx context.Context) error {
 	if l.config.URL != "" {
 		return nil
 	}
-	security, err := l.config.security()
+	errs, err := l.config.reach(ctx)
 	if err != nil {
 		return err
 	}
-	errs := make([]error, len(l.config.Join))
-	var wg sync.WaitGroup
-	for i, addr := range l.config.Join {
-		if addr != l.config.Addr {
-			wg.Go(func() { errs[i] = l.config.tryRoute(ctx, addr, security) })
-		}
-	}
-	wg.Wait()
 	refusals := slices.DeleteFunc(errs, func(err error) bool { return !errors.Is(err, errRefused) })
 	if 2*len(refusals) > len(l.config.Join) {
 		return refusals[0]
@@ -55,6 +47,35 @@ func (l *Log) probe(ctx context.Context) error {
 		l.config.Log.Warn("cluster: a log node refuses this one", "error", err)
 	}
 	return nil
+}
+
+// Reach tries to reach the log nodes of a cluster as a node of it would. It returns what
+// came of each attempt, nil if the node would be let in. It starts nothing.
+func Reach(ctx context.Context, c Config) ([]error, error) {
+	if err := c.checkEmbedded(); err != nil {
+		return nil, err
+	}
+	if err := c.checkCertificate(time.Now()); err != nil {
+		return nil, err
+	}
+	return c.reach(ctx)
+}
+
+// reach tries to reach all log nodes but this one.
+func (c *Config) reach(ctx context.Context) ([]error, error) {
+	security, err := c.security()
+	if err != nil {
+		return nil, err
+	}
+	errs := make([]error, len(c.Join))
+	var wg sync.WaitGroup
+	for i, addr := range c.Join {
+		if addr != c.Addr {
+			wg.Go(func() { errs[i] = c.tryRoute(ctx, addr, security) })
+		}
+	}
+	wg.Wait()
+	return errs, nil
 }
 
 // tryRoute connects to a log node as its servers do, up to the point at which it says

@@ -165,7 +165,7 @@ func (l *Log) patience(own bool) time.Duration {
 
 // owns reports whether a consumer is on the replica of this node.
 func (l *Log) owns(info *nats.ConsumerInfo) bool {
-	return l.store && info.Cluster != nil && info.Cluster.Leader == l.name
+	return l.store.Load() && info.Cluster != nil && info.Cluster.Leader == l.name
 }
 
 // consumer makes a consumer from the wanted sequence on. A log node tries for one
@@ -190,7 +190,7 @@ func (t *tail) consumer() (*nats.Subscription, *nats.ConsumerInfo, error) {
 			_ = sub.Unsubscribe()
 			return nil, nil, fmt.Errorf("cluster: stream %s: consumer: %w", t.stream, err)
 		}
-		if !l.store || try == ownReplica || info.Cluster == nil || l.owns(info) || time.Since(began) > busy {
+		if !l.store.Load() || try == ownReplica || info.Cluster == nil || l.owns(info) || time.Since(began) > busy {
 			return sub, info, nil
 		}
 		_ = sub.Unsubscribe()

@@ -1,0 +1,268 @@
+// The commands cluster leave, replace-log and upgrade: which nodes a cluster has.
+
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bloomery/bloomery/internal/resp"
+)
+
+// changeTimeout bounds how long a node may take for a change that others have to
+// answer, and askAgain is how often it is asked whether a long one goes on.
+const (
+	changeTimeout = time.Minute
+	askAgain      = 500 * time.Millisecond
+)
+
+func newClusterLeave() *cobra.Command {
+	var o connectFlags
+	yes := false
+	cmd := &cobra.Command{
+		Use:   "leave NODE --yes [--addr HOST:PORT]",
+		Short: "Remove a node from a cluster for ever",
+		Long: `leave removes a node, by its number or its address, as cluster status shows
+them. It need not be up: this is how a lost node is forgotten. If it is up it
+stops. It cannot come back: its folder cannot be used again, and the same
+machine with an empty folder joins under a new number.
+
+A node that keeps the log cannot leave, since the log would have one copy less;
+cluster replace-log puts another node in its place. Send the command to a node
+that stays (--addr).`,
+		Example: `  bloomery cluster leave 4 --yes
+  bloomery cluster leave 10.0.0.4:6379 --yes --addr 10.0.0.1:6379`,
+		Args: between(1, 1, "one node"),
+	}
+	newShell(cmd, func(ctx context.Context, s *shell, args []string) error {
+		n, c, err := dialCluster(ctx, s, &o)
+		if err != nil {
+			return err
+		}
+		defer n.close()
+		node, err := c.find(args[0])
+		if err != nil {
+			return err
+		}
+		if !yes {
+			return unconfirmed(fmt.Sprintf("node %d (%s) would be removed for ever", node.Number, node.Addr))
+		}
+		if _, err := n.ask("CLUSTER", "FORGET", strconv.Itoa(node.Number)); err != nil {
+			return err
+		}
+		return s.said(fmt.Sprintf("node %d (%s) was removed; its folder cannot be used again", node.Number, node.Addr))
+	})
+	o.bind(cmd.Flags(), "127.0.0.1:6379", "`ADDRESS` of a node that stays: HOST:PORT, tls:HOST:PORT or unix:PATH")
+	cmd.Flags().BoolVar(&yes, "yes", false, "remove it; without this nothing is done")
+	return cmd
+}
+
+func newClusterReplaceLog() *cobra.Command {
+	var o connectFlags
+	yes, timeout := false, 10*time.Minute
+	cmd := &cobra.Command{
+		Use:   "replace-log OLD NEW --yes [--addr HOST:PORT]",
+		Short: "Have a node keep the log in the place of another",
+		Long: `replace-log has the node NEW, which keeps no log, keep it from now on, and
+removes the node OLD, which keeps it now. OLD may be up or lost. NEW is any
+other node that is up: a fourth node, or the machine of OLD with an empty folder,
+which joins under a new number.
+
+Nothing is changed unless all other nodes that keep the log report that they are
+well and have all of it. If OLD is up, NEW has copies of everything before OLD
+is removed. The command prints each step and checks it before the next one. If
+it is interrupted, or a node fails meanwhile, give it again: it goes on where it
+was, at any node but OLD.
+
+Afterwards put the --cluster-addr of NEW in the place of OLD's into --join of all
+nodes; they use it when they are restarted.`,
+		Example: `  bloomery cluster replace-log 2 4 --yes
+  bloomery cluster replace-log 10.0.0.2:6379 10.0.0.4:6379 --yes --addr 10.0.0.1:6379`,
+		Args: between(2, 2, "the node that goes and the one that takes its place"),
+	}
+	newShell(cmd, func(ctx context.Context, s *shell, args []string) error {
+		n, c, err := dialCluster(ctx, s, &o)
+		if err != nil {
+			return err
+		}
+		defer n.close()
+		numbers := [2]int{}
+		for i, arg := range args {
+			node, err := c.find(arg)
+			// A node that was removed before is no longer listed: its number is enough to go on.
+			if number, wrong := strconv.Atoi(arg); err != nil && i == 0 && wrong == nil {
+				node, err = &clusterNodeJSON{Number: number}, nil
+			}
+			if err != nil {
+				return err
+			}
+			numbers[i] = node.Number
+		}
+		if !yes {
+			return unconfirmed(fmt.Sprintf("node %d would be removed for ever, and node %d would keep the log", numbers[0], numbers[1]))
+		}
+		ctx, cancel := context.WithTimeout(ctx, timeout)
+		defer cancel()
+		return replaceLog(ctx, s, n, numbers[0], numbers[1])
+	})
+	o.bind(cmd.Flags(), "127.0.0.1:6379", "`ADDRESS` of a node that stays: HOST:PORT, tls:HOST:PORT or unix:PATH")
+	cmd.Flags().BoolVar(&yes, "yes", false, "do it; without this nothing is done")
+	cmd.Flags().DurationVar(&timeout, "timeout", timeout, "give up after so long; giving the command again goes on")
+	return cmd
+}
+
+// replaceLog asks for one step after the other, and prints what is new. What fails
+// before the first step is an error; later it may be an election, and is tried again.
+func replaceLog(ctx context.Context, s *shell, n *nodeConn, old, with int) error {
+	last, begun := "", false
+	for {
+		reply, err := n.ask("CLUSTER", "REPLACE-LOG", strconv.Itoa(old), strconv.Itoa(with))
+		if err == nil && (len(reply.Array) != 2 || reply.Array[0].Type != ':') {
+			err = fmt.Errorf("%s: the server replied something else than a step", n.addr)
+		}
+		if err != nil && (!begun || !errors.Is(err, errServerSays)) {
+			return err
+		}
+		begun = true
+		step, done := "", false
+		if err != nil {
+			step = "waiting: " + err.Error()
+		} else {
+			step, done = string(reply.Array[1].Text), reply.Array[0].Int == 1
+		}
+		if step != last {
+			if err := s.said(step); err != nil {
+				return err
+			}
+			last = step
+		}
+		if done {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+				return hinted{errors.New("it is not finished yet"), "give the command again: it goes on where it is"}
+			}
+			return ctx.Err()
+		case <-time.After(askAgain):
+		}
+	}
+}
+
+func newClusterUpgrade() *cobra.Command {
+	var o connectFlags
+	cmd := &cobra.Command{
+		Use:   "upgrade [--addr HOST:PORT]",
+		Short: "Let a cluster use what all its nodes can do by now",
+		Long: `upgrade ends a rolling upgrade. Nodes of a new release send what the release
+before can read, until upgrade was given: so nodes can be restarted with the new
+release one by one, and with the old one again. Afterwards they cannot go back.
+
+It fails if a node is not up, or can do less than the others, and names it.`,
+		Example: `  bloomery cluster upgrade
+  bloomery cluster upgrade --addr 10.0.0.1:6379`,
+		Args: between(0, 0, "no arguments"),
+	}
+	newShell(cmd, func(ctx context.Context, s *shell, _ []string) error {
+		n, _, err := dialCluster(ctx, s, &o)
+		if err != nil {
+			return err
+		}
+		defer n.close()
+		reply, err := n.ask("CLUSTER", "UPGRADE")
+		if err != nil {
+			return err
+		}
+		return s.said(fmt.Sprintf("the cluster is at level %d, which is what all its nodes can do", reply.Int))
+	})
+	o.bind(cmd.Flags(), "127.0.0.1:6379", "`ADDRESS` of a node: HOST:PORT, tls:HOST:PORT or unix:PATH")
+	return cmd
+}
+
+// said prints a line about what was done: as it is, or as JSON.
+func (s *shell) said(text string) error {
+	if s.asJSON {
+		return s.print(map[string]string{"done": text})
+	}
+	_, err := fmt.Fprintln(s.out, text)
+	return err
+}
+
+func unconfirmed(what string) error {
+	return hinted{errors.New("nothing was done: " + what), "--yes does it"}
+}
+
+// errServerSays marks errors that a server has replied.
+var errServerSays = errors.New("the server replied")
+
+// nodeConn is a connection to a node of a cluster.
+type nodeConn struct {
+	nc   net.Conn
+	r    *bufio.Reader
+	addr string
+	stop func() bool
+}
+
+// dialCluster connects to a node and asks it for its cluster.
+func dialCluster(ctx context.Context, s *shell, o *connectFlags) (*nodeConn, *clusterJSON, error) {
+	nc, err := o.dial(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	n := &nodeConn{nc: nc, r: bufio.NewReader(nc), addr: o.addr, stop: context.AfterFunc(ctx, func() { _ = nc.Close() })}
+	if auth := o.auth(s.lookup); auth != nil {
+		if _, err := n.ask(auth...); err != nil {
+			n.close()
+			return nil, nil, err
+		}
+	}
+	reply, err := n.ask("INFO", "cluster")
+	if err != nil {
+		n.close()
+		return nil, nil, err
+	}
+	c := parseClusterInfo(string(reply.Text))
+	if c.Name == "" {
+		n.close()
+		return nil, nil, notInCluster(o.addr)
+	}
+	return n, &c, nil
+}
+
+func (n *nodeConn) close() {
+	n.stop()
+	_ = n.nc.Close()
+}
+
+// ask sends a command. An error that the server replies is an error.
+func (n *nodeConn) ask(command ...string) (*resp.Reply, error) {
+	if err := n.nc.SetDeadline(time.Now().Add(changeTimeout)); err != nil {
+		return nil, about(n.addr, networkCause(err))
+	}
+	reply := new(resp.Reply)
+	if err := ask(n.nc, n.r, reply, command...); err != nil {
+		return nil, about(n.addr, networkCause(err))
+	}
+	if reply.Type == '-' {
+		return nil, about(n.addr, fmt.Errorf("%w: %s", errServerSays, reply.Text))
+	}
+	return reply, nil
+}
+
+// find returns the node with a number or an address.
+func (c *clusterJSON) find(node string) (*clusterNodeJSON, error) {
+	for i := range c.Nodes {
+		if n := &c.Nodes[i]; strconv.Itoa(n.Number) == node || n.Addr == node {
+			return n, nil
+		}
+	}
+	return nil, hinted{fmt.Errorf("there is no node %s", node), "bloomery cluster status lists the nodes"}
+}

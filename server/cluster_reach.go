@@ -1,0 +1,37 @@
+package server
+
+// Whether a server could join a cluster.
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/bloomery/bloomery/server/internal/door/cluster/nats"
+)
+
+// ReachCluster tries to reach the servers of c.Join as a server of the cluster would:
+// secret, certificates and the name of the cluster have to fit. It returns an error
+// for each of them, nil if it would let this one in. The other error is what is wrong
+// with c. Nothing is started.
+func ReachCluster(ctx context.Context, c Cluster) ([]error, error) {
+	setDefault(&c.Addr, defaultClusterAddr)
+	setDefault(&c.Lanes, defaultLanes)
+	setDefault(&c.LaneSize, defaultLaneSize)
+	setDefault(&c.Protocol, protocolOn)
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	nc := nats.Config{Cluster: c.Name, Addr: c.Addr, Join: c.Join}
+	var err error
+	if nc.Secret, err = readSecret(c.SecretFile); err != nil {
+		return nil, err
+	}
+	if nc.TLS, err = c.loadTLS(); err != nil {
+		return nil, err
+	}
+	reached, err := nats.Reach(ctx, nc)
+	if err != nil {
+		return nil, fmt.Errorf("server: %w", err)
+	}
+	return reached, nil
+}
