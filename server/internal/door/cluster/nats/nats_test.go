@@ -263,7 +263,7 @@ func TestThreeServers(t *testing.T) {
 	if stopped() || back.patience(true) != silenceOwn {
 		t.Errorf("problems of a node that keeps its copy: %q", back.Problems())
 	}
-	back.server.ShutdownJetStream()
+	back.server.Load().ShutdownJetStream()
 	if !stopped() || back.patience(true) != silence {
 		t.Errorf("problems of a node that keeps no copy any more: %q", back.Problems())
 	}
