@@ -22,9 +22,9 @@ func newCluster() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "cluster COMMAND",
 		Short: "Show the state of a cluster, add, remove and replace its nodes",
-		Long: `cluster shows how a cluster of servers is doing and changes it. A cluster has one set of keys
-on all its servers, its nodes; every node takes every client. A write is
-answered when it is on the disks of most of the log nodes and applied at the
+		Long: `cluster shows how a cluster of servers is doing and changes it. A cluster has
+one set of keys on all its servers, its nodes; every node takes every client. A
+write is answered when it is on the disks of most of the log nodes and applied at the
 node that answers.
 
 bloomery serve --cluster starts a node; docs/cluster.md has the whole
@@ -35,8 +35,8 @@ procedure:
     --join A:6380,B:6380,C:6380 --cluster-addr A:6380
 
 on the machines A, B and C, each with its own --cluster-addr. These are the log
-nodes. A fourth node has the same --join and its own --cluster-addr, which is not
-in it; cluster join checks that it would be let in and prints its command.
+nodes. A fourth node has the same --join and its own --cluster-addr, which is
+not in it; cluster join checks that it would be let in and prints its command.
 
 A node has a number, which no other node ever gets. What commands need to know a
 node by is its number or the address of its clients.`,

@@ -27,11 +27,11 @@ func newClusterJoin() *cobra.Command {
 	var o joinOptions
 	cmd := &cobra.Command{
 		Use:   "join --addr HOST:PORT --cluster-addr HOST:PORT [--cluster-secret-file FILE]",
-		Short: "Check that this machine can be a node, print the command that starts it",
+		Short: "Check that this machine can become a node",
 		Long: `join is for the machine of a new node. It asks a node of the cluster (--addr)
 for the name of the cluster, its log nodes and its settings. Then it tries from
-here what a node does: that each log node can be reached at its address, and that
-secret, certificates and the name of the cluster fit. It compares releases and
+here what a node does: that each log node can be reached at its address, and
+that secret, certificates and the name of the cluster fit. It compares releases and
 clocks. If all is well it prints the command that starts the node, with the
 settings that have to be the same on all nodes; add what is this machine's own,
 such as a password.

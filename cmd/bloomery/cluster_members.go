@@ -72,8 +72,8 @@ func newClusterReplaceLog() *cobra.Command {
 		Short: "Have a node keep the log in the place of another",
 		Long: `replace-log has the node NEW, which keeps no log, keep it from now on, and
 removes the node OLD, which keeps it now. OLD may be up or lost. NEW is any
-other node that is up: a fourth node, or the machine of OLD with an empty folder,
-which joins under a new number.
+other node that is up: a fourth node, or the machine of OLD with an empty
+folder, which joins under a new number.
 
 Nothing is changed unless all other nodes that keep the log report that they are
 well and have all of it. If OLD is up, NEW has copies of everything before OLD
@@ -81,10 +81,10 @@ is removed. The command prints each step and checks it before the next one. If
 it is interrupted, or a node fails meanwhile, give it again: it goes on where it
 was, at any node but OLD.
 
-Afterwards put the --cluster-addr of NEW in the place of OLD's into --join of all
-nodes; they use it when they are restarted.`,
+Afterwards put the --cluster-addr of NEW in the place of OLD's into --join of
+all nodes; they use it when they are restarted.`,
 		Example: `  bloomery cluster replace-log 2 4 --yes
-  bloomery cluster replace-log 10.0.0.2:6379 10.0.0.4:6379 --yes --addr 10.0.0.1:6379`,
+  bloomery cluster replace-log 2 4 --yes --addr 10.0.0.1:6379`,
 		Args: between(2, 2, "the node that goes and the one that takes its place"),
 	}
 	newShell(cmd, func(ctx context.Context, s *shell, args []string) error {

@@ -172,6 +172,7 @@ func TestRemove(t *testing.T) {
 			t.Fatal(err)
 		}
 		<-nodes[3].Failed()
+		time.Sleep(time.Second) // all nodes have heard of it
 		if err := nodes[3].Serving(); !errors.Is(err, ErrRemoved) || !p.retired["s-4"] {
 			t.Errorf("Serving = %v, retired %v", err, p.retired)
 		}
@@ -217,11 +218,13 @@ func TestReplace(t *testing.T) {
 				}
 				// Any node takes the next step.
 				for i := range 2 {
+					time.Sleep(time.Second)
 					if _, done, err := nodes[2*i].Replace(2, 4); done || err != nil {
 						t.Fatal(done, err)
 					}
 				}
 				steps := replaced(t, nodes[3], 2, 4)
+				time.Sleep(time.Second) // all nodes have heard of it
 				if fmt.Sprint(p.voters) != "[s-1 s-3 s-4]" || p.copies["s-4"] != streams || !nodes[0].state.Roster().Member(2).Left {
 					t.Errorf("voters %v, copies %v after %q", p.voters, p.copies, steps)
 				}
@@ -322,11 +325,13 @@ func TestUpgrade(t *testing.T) {
 		if err := a.Remove(3); err != nil {
 			t.Fatal(err)
 		}
+		time.Sleep(time.Second)
 		for range 2 {
 			if level, err := b.Upgrade(); level != Level+1 || err != nil {
 				t.Errorf("level %d, %v", level, err)
 			}
 		}
+		time.Sleep(time.Second) // all nodes have heard of it
 		if got := a.state.Roster().Level; got != Level+1 {
 			t.Errorf("node 1 is at level %d", got)
 		}
