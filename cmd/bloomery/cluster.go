@@ -24,8 +24,8 @@ func newCluster() *cobra.Command {
 		Short: "Show the state of a cluster, add, remove and replace its nodes",
 		Long: `cluster shows how a cluster of servers is doing and changes it. A cluster has
 one set of keys on all its servers, its nodes; every node takes every client. A
-write is answered when it is on the disks of most of the log nodes and applied at the
-node that answers.
+write is answered when it is on the disks of most of the log nodes and applied
+at the node that answers.
 
 bloomery serve --cluster starts a node; docs/cluster.md has the whole
 procedure:

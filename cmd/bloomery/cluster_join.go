@@ -31,8 +31,8 @@ func newClusterJoin() *cobra.Command {
 		Long: `join is for the machine of a new node. It asks a node of the cluster (--addr)
 for the name of the cluster, its log nodes and its settings. Then it tries from
 here what a node does: that each log node can be reached at its address, and
-that secret, certificates and the name of the cluster fit. It compares releases and
-clocks. If all is well it prints the command that starts the node, with the
+that secret, certificates and the name of the cluster fit. It compares releases
+and clocks. If all is well it prints the command that starts the node, with the
 settings that have to be the same on all nodes; add what is this machine's own,
 such as a password.
 
