@@ -70,7 +70,7 @@ func openCluster(ctx context.Context, c *Config, state *store.State, announce st
 	}
 	dc := cluster.Config{
 		State: state, Files: files, Log: log, Peers: log, Cluster: own.Name, Name: name, Addr: announce, Lanes: own.Lanes,
-		MaxMessage: log.MaxMessage(), Timeout: own.Timeout, Headroom: headroom, Digest: digest, Clock: c.Now, Slog: c.Log,
+		LaneBytes: own.LaneSize, MaxMessage: log.MaxMessage(), Timeout: own.Timeout, Headroom: headroom, Digest: digest, Clock: c.Now, Slog: c.Log,
 	}
 	if own.NATS == "" {
 		dc.Leads, dc.Follows = log.Leads, own.Addr != own.Join[0]

@@ -71,6 +71,9 @@ type Config struct {
 	// several nodes may do so, the first counts.
 	Follows bool
 
+	// LaneBytes is how many bytes a stream of the log may have before it refuses more;
+	// 0 means that it never does. Snapshots and purges come before that.
+	LaneBytes int64
 	// MaxMessage is how long a message of the log may be; 0 means 1 MiB.
 	MaxMessage int
 	// Timeout is how long a write may take before its client is answered that

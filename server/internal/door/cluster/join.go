@@ -46,7 +46,7 @@ const (
 	holdFor    = 10 * time.Minute // without a question
 	copyFor    = time.Minute
 	quietFor   = 30 * time.Second // without a question, while others wait
-	maxFiles   = 1 << 20 // of a snapshot
+	maxFiles   = 1 << 20          // of a snapshot
 )
 
 // hold is a snapshot that another node fetches, or a copy that a client reads.

@@ -163,7 +163,14 @@ func (d *Door) keepUp() {
 
 func (d *Door) snapshotDue() bool {
 	after := d.config.SnapshotAfter
-	if after < 0 || d.keep.bytes.Load() < max(after, d.state.Bytes()) || d.Serving() != nil {
+	if after < 0 || d.Serving() != nil {
+		return false
+	}
+	after = max(after, d.state.Bytes())
+	if d.config.LaneBytes > 0 {
+		after = min(after, d.config.LaneBytes/4) // all of it may be of one lane
+	}
+	if d.keep.bytes.Load() < after {
 		return false
 	}
 	// After a failure, most likely a full disk, give people a minute.

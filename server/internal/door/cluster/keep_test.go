@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,6 +34,43 @@ type machine struct {
 	hooks hooks
 
 	follows bool
+
+	laneBytes, saveAfter int64 // of Config; no snapshots are due without the latter
+}
+
+// TestStreamsNeverFill asks that snapshots are taken, and the log is purged, before a
+// stream is full: with much more data than a stream holds, and with a node away.
+func TestStreamsNeverFill(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		const laneBytes = 256 << 10
+		list := machines(t, 3)
+		for _, m := range list {
+			m.laneBytes, m.saveAfter = laneBytes, 1<<40 // never for the size of the data
+			m.start()
+		}
+		text := make([]byte, 8<<10)
+		write := func(times int) {
+			t.Helper()
+			for i := range times {
+				if err := do(list[0].Door, &door.Op{Record: store.Record{Op: store.OpSet, Name: []byte(fmt.Sprint("k", i%4)), Value: text}}); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(time.Second)
+				first, last, err := list[0].config.Log.Head(0)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if n := (last + 1 - first) * uint64(len(text)); n > laneBytes {
+					t.Fatalf("after %d writes there are %d bytes in a stream that holds %d", i, n, laneBytes)
+				}
+			}
+		}
+		write(200)
+		list[2].kill()
+		write(200) // in less than the hour for which an absent node is waited for
+		list[2].start()
+		equal(t, list)
+	})
 }
 
 // machines returns n nodes of a new cluster that have not been started.
@@ -56,7 +94,8 @@ func (m *machine) tryStart() error {
 	m.t.Helper()
 	m.node = m.log.Node(ErrFull)
 	d, err := Open(Config{
-		State: store.New(), Log: m.node, Peers: m.peers, Files: m.files, SnapshotAfter: -1, Lanes: 3, Name: "n", Follows: m.follows, hooks: m.hooks,
+		State: store.New(), Log: m.node, Peers: m.peers, Files: m.files, SnapshotAfter: cmp.Or(m.saveAfter, -1), LaneBytes: m.laneBytes, Lanes: 3,
+		Name: "n", Follows: m.follows, hooks: m.hooks,
 	})
 	if err != nil {
 		return err

@@ -48,6 +48,8 @@ type lane struct {
 	wake         chan struct{} // of the sender
 	later        *time.Timer   // wakes it for what nobody waits for
 
+	taken  atomic.Int64  // messages since the start
+	bytes  atomic.Int64  // of those
 	kept   atomic.Uint64 // all up to here is in a durable snapshot of this node
 	purged uint64        // all up to here was purged by this node; belongs to keepUp
 }
@@ -133,6 +135,15 @@ func (l *lane) skipTo(part, seq uint64) {
 		l.ahead = map[uint64]uint64{}
 	}
 	l.ahead[part] = seq
+}
+
+// behind returns how many bytes of the lane are behind a sequence, about.
+func (l *lane) behind(seq uint64) int64 {
+	own, taken := l.seq.Load(), l.taken.Load()
+	if own <= seq || taken == 0 {
+		return 0
+	}
+	return int64(float64(own-seq) * float64(l.bytes.Load()) / float64(taken))
 }
 
 // downAfter is after how long without an answer a lane takes no more writes.

@@ -4,8 +4,8 @@ package cluster
 
 import "time"
 
-// awayFor is for how long a node that is not heard of keeps the log back. After that
-// it has to fetch a snapshot when it returns.
+// awayFor is for how long a node that is not heard of keeps the log back, unless a
+// stream becomes too full. After that it has to fetch a snapshot when it returns.
 const awayFor = time.Hour
 
 // purge drops what no node needs (I6). It begins with the catalogue: whoever finds that
@@ -56,6 +56,8 @@ func (d *Door) purgeable() []uint64 {
 			return nil // it may need anything
 		case d.tick()-v.seen <= liveFor:
 			live++
+		case d.fills(v.kept):
+			continue
 		}
 		for lane := range limits {
 			if lane >= len(v.kept) {
@@ -73,4 +75,15 @@ func (d *Door) purgeable() []uint64 {
 		}
 	}
 	return limits
+}
+
+// fills reports whether a stream is half full of what a node has not kept: the writes of
+// all count for more than the time that one node takes to return.
+func (d *Door) fills(kept []uint64) bool {
+	for i, l := range d.all() {
+		if d.config.LaneBytes > 0 && i < len(kept) && l.behind(kept[i]) > d.config.LaneBytes/2 {
+			return true
+		}
+	}
+	return false
 }

@@ -44,6 +44,8 @@ func (l *lane) took(seq uint64, msg []byte) {
 	if !l.d.hooks.noWait && !l.d.applied(h.after) {
 		return
 	}
+	l.taken.Add(1)
+	l.bytes.Add(int64(len(msg) + messageCost))
 	l.d.keep.took(len(msg))
 	if h.flags&flagGroup != 0 {
 		l.d.alone(func() { l.applyMessage(seq, &h, sumOf(msg)) })
