@@ -214,6 +214,7 @@ soak: ## rates measured exactly; power cuts, kills, chaos, memory and replays at
 	go test ./cmd/bloomery -count=1 -run TestKill -kills 200 -timeout 30m
 	cd server/clienttest && go test -count=1 -run TestGoRedisOnACluster -cluster
 	go test ./cmd/bloomery -count=1 -run TestClusterRestore -cluster-restore -timeout 10m
+	go test ./cmd/bloomery -count=1 -run TestClusterNodesComeAndGo -cluster-members -timeout 10m
 	go test ./server -count=1 -run TestChaos -chaos 30m -timeout 60m -v
 	go test -race ./server -count=1 -run TestChaos -chaos 10m -timeout 20m -v
 	go test ./cmd/bloomery -count=1 -run TestMemory -full-memory -timeout 30m -v

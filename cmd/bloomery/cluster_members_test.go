@@ -1,0 +1,227 @@
+//go:build unix
+
+// Tests of cluster join, leave, replace-log and upgrade.
+
+package main
+
+import (
+	"bufio"
+	"errors"
+	"flag"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/bloomery/bloomery/internal/resp"
+)
+
+var memberNodes = flag.Bool("cluster-members", false, "run TestClusterNodesComeAndGo")
+
+// scripted is a node that answers as a test says, and notes what it is asked.
+type scripted struct {
+	mu      sync.Mutex
+	answers map[string][]string // by command, in turn; the last one stays
+	asked   []string
+}
+
+const scriptedInfo = "cluster_name:c1\r\ncluster_id:abc\r\ncluster_node:1\r\ncluster_nodes:3\r\ncluster_nodes_live:3\r\ncluster_serving:1\r\ncluster_quorum:1\r\ncluster_decider:2\r\n" +
+	"cluster_lane_CAT:applied=7,head=7,leader=join2-x,flight=0,waiting=0\r\n" +
+	"cluster_node_1:addr=10.0.0.1:6379,live=1,log=1,server=join1-y,level=1\r\ncluster_node_2:addr=10.0.0.2:6379,live=1,log=1,server=join2-x,level=1\r\n" +
+	"cluster_node_4:addr=10.0.0.4:6379,live=1,log=0,server=node-z,level=1\r\n"
+
+// serve returns the address of the node.
+func (s *scripted) serve(t *testing.T) string {
+	t.Helper()
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	go func() {
+		for {
+			nc, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go s.talk(nc)
+		}
+	}()
+	return l.Addr().String()
+}
+
+func (s *scripted) talk(nc net.Conn) {
+	defer func() { _ = nc.Close() }()
+	r := bufio.NewReader(nc)
+	for {
+		var request resp.Reply // a command is an array of strings
+		if request.Read(r) != nil {
+			return
+		}
+		var words []string
+		for _, w := range request.Array {
+			words = append(words, string(w.Text))
+		}
+		command := strings.Join(words, " ")
+		reply := fmt.Sprintf("$%d\r\n%s\r\n", len(scriptedInfo), scriptedInfo)
+		if command != "INFO cluster" {
+			s.mu.Lock()
+			s.asked = append(s.asked, command)
+			reply = "-ERR unknown command\r\n"
+			if list := s.answers[command]; len(list) > 0 {
+				reply = list[0]
+				s.answers[command] = list[min(1, len(list)-1):]
+			}
+			s.mu.Unlock()
+		}
+		if _, err := nc.Write([]byte(reply)); err != nil {
+			return
+		}
+	}
+}
+
+// TestClusterChanges asks what the commands send, and what they print of the answers.
+func TestClusterChanges(t *testing.T) {
+	step := func(done int, text string) string { return fmt.Sprintf("*2\r\n:%d\r\n$%d\r\n%s\r\n", done, len(text), text) }
+	for name, tt := range map[string]struct {
+		args    string
+		answers map[string][]string
+		code    int
+		out     string // a part of what is printed
+		asked   string
+	}{
+		"leave":           {"leave 4 --yes", map[string][]string{"CLUSTER FORGET 4": {"+OK\r\n"}}, 0, "node 4 (10.0.0.4:6379) was removed", "CLUSTER FORGET 4"},
+		"by address":      {"leave 10.0.0.4:6379 --yes", map[string][]string{"CLUSTER FORGET 4": {"+OK\r\n"}}, 0, "node 4", "CLUSTER FORGET 4"},
+		"unconfirmed":     {"leave 4", nil, 2, "nothing was done: node 4 (10.0.0.4:6379) would be removed", ""},
+		"a log node":      {"leave 2 --yes", map[string][]string{"CLUSTER FORGET 2": {"-ERR node 2 keeps the log\r\n"}}, 2, "node 2 keeps the log", "CLUSTER FORGET 2"},
+		"nobody":          {"leave 9 --yes", nil, 2, "there is no node 9", ""},
+		"replace":         {"replace-log 2 4 --yes", map[string][]string{"CLUSTER REPLACE-LOG 2 4": {step(0, "first"), step(0, "first"), "-ERR an election\r\n", step(1, "last")}}, 0, "first\nwaiting: ADDR: the server replied: ERR an election\nlast\n", "CLUSTER REPLACE-LOG 2 4"},
+		"goes on":         {"replace-log 3 4 --yes", map[string][]string{"CLUSTER REPLACE-LOG 3 4": {step(1, "last")}}, 0, "last\n", "CLUSTER REPLACE-LOG 3 4"},
+		"refused":         {"replace-log 2 4 --yes", map[string][]string{"CLUSTER REPLACE-LOG 2 4": {"-ERR node 1 is not well\r\n"}}, 2, "node 1 is not well", "CLUSTER REPLACE-LOG 2 4"},
+		"not finished":    {"replace-log 2 4 --yes --timeout 1ms", map[string][]string{"CLUSTER REPLACE-LOG 2 4": {step(0, "first")}}, 2, "give the command again", "CLUSTER REPLACE-LOG 2 4"},
+		"not confirmed":   {"replace-log 2 4", nil, 2, "nothing was done: node 2 would be removed", ""},
+		"something else":  {"replace-log 2 4 --yes", map[string][]string{"CLUSTER REPLACE-LOG 2 4": {"+OK\r\n"}}, 2, "something else", "CLUSTER REPLACE-LOG 2 4"},
+		"no such new one": {"replace-log 2 9 --yes", nil, 2, "there is no node 9", ""},
+		"upgrade":         {"upgrade", map[string][]string{"CLUSTER UPGRADE": {":3\r\n"}}, 0, "level 3", "CLUSTER UPGRADE"},
+		"held back":       {"upgrade", map[string][]string{"CLUSTER UPGRADE": {"-ERR node 2 can do 1\r\n"}}, 2, "node 2 can do 1", "CLUSTER UPGRADE"},
+		"status":          {"status", nil, 0, "CAT   7        7     node 2\n", ""},
+		"who keeps it":    {"status", nil, 0, "4     10.0.0.4:6379  up         no         node-z\n", ""},
+	} {
+		s := &scripted{answers: tt.answers}
+		addr := s.serve(t)
+		code, out, errOut := call(t, append(append([]string{"cluster"}, strings.Fields(tt.args)...), "--addr", addr)...)
+		text := strings.ReplaceAll(out+errOut, addr, "ADDR")
+		s.mu.Lock()
+		asked := ""
+		if len(s.asked) > 0 {
+			asked = s.asked[0]
+		}
+		s.mu.Unlock()
+		if code != tt.code || !strings.Contains(text, tt.out) || asked != tt.asked {
+			t.Errorf("%s: exit code %d, asked %q, printed\n%swant %d, %q, %q", name, code, asked, text, tt.code, tt.asked, tt.out)
+		}
+	}
+}
+
+// TestClusterNodesComeAndGo is the life of a cluster whose nodes are replaced: one that
+// is up, one that has lost its folder, and one that is removed.
+func TestClusterNodesComeAndGo(t *testing.T) {
+	if !*memberNodes {
+		t.Skip("moving streams takes a minute: -cluster-members runs it")
+	}
+	n := newNodes(t)
+	n.peers = append(n.join[:3:3], freePorts(t, 2)...)
+	n.addrs = append(n.addrs, freePorts(t, 2)...)
+	n.cmds = append(n.cmds, nil, nil)
+	n.start(t, 0, 1, 2)
+	secret := filepath.Join(n.dir, "secret")
+	if code, out, errOut := call(t, "cluster", "join", "--addr", n.addrs[0], "--cluster-addr", n.peers[3], "--cluster-secret-file", secret); code != 0 || !strings.Contains(out, "--join "+strings.Join(n.join, ",")+" --cluster-addr "+n.peers[3]) {
+		t.Fatalf("cluster join exits with %d:\n%s%s", code, out, errOut)
+	}
+	wrong := filepath.Join(n.dir, "wrong")
+	if err := os.WriteFile(wrong, []byte("another secret of the tests, as long\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code, out, _ := call(t, "cluster", "join", "--addr", n.addrs[0], "--cluster-addr", n.peers[3], "--cluster-secret-file", wrong); code != 1 || !strings.Contains(out, "not let in") {
+		t.Fatalf("cluster join with a wrong secret exits with %d:\n%s", code, out)
+	}
+	n.start(t, 3, 4)
+	addUntil(t, n.addrs[4], "first")
+	change := func(at int, args ...string) {
+		t.Helper()
+		for end := time.Now().Add(clusterPatience); ; time.Sleep(time.Second) {
+			code, out, errOut := call(t, append(append([]string{"cluster"}, args...), "--yes", "--addr", n.addrs[at])...)
+			if code == 0 {
+				t.Logf("%q:\n%s", args, out)
+				return
+			}
+			if time.Now().After(end) { // elections have to end first
+				t.Fatalf("%q exits with %d:\n%s%s", args, code, out, errOut)
+			}
+		}
+	}
+	// One that is up: it stops, and does not come back.
+	change(0, "replace-log", n.number(t, 1), n.number(t, 3))
+	n.stopped(t, 1)
+	if err := n.startOne(t.Context(), 1); err == nil || !strings.Contains(err.Error(), "removed from its cluster") {
+		t.Fatalf("a node that was removed starts: %v", err)
+	}
+	n.cmds[1] = nil
+	// One that has lost its folder: it is a new node.
+	lostNode := n.number(t, 2)
+	n.kill(2)
+	if err := os.RemoveAll(filepath.Join(n.dir, "n3")); err != nil {
+		t.Fatal(err)
+	}
+	n.start(t, 2)
+	if n.number(t, 2) == lostNode {
+		t.Fatal("a node without a folder has its old number")
+	}
+	if code, _, errOut := call(t, "cluster", "leave", lostNode, "--yes", "--addr", n.addrs[0]); code != 2 || !strings.Contains(errOut, "replace-log") {
+		t.Errorf("a log node leaves: %d, %s", code, errOut)
+	}
+	change(3, "replace-log", lostNode, n.number(t, 2))
+	// One that keeps no log.
+	change(0, "leave", n.number(t, 4))
+	n.stopped(t, 4)
+	statusShows(t, n.addrs[2], "3 of 3 nodes are up")
+	// The new ones are log nodes as the first was.
+	n.kill(0)
+	addUntil(t, n.addrs[3], "second")
+	n.start(t, 0)
+	n.exchange(t, []string{n.addrs[0], n.addrs[2], n.addrs[3]}, "third")
+	nc := dial(t, n.addrs[0])
+	if replies, err := talk(nc, bufio.NewReader(nc), "BF.EXISTS fourth first", "BF.EXISTS fourth second"); err != nil || strings.Join(replies, "") != ":1:1" {
+		t.Errorf("what was added = %q, %v", replies, err)
+	}
+}
+
+// number returns the number that a node has.
+func (n *nodes) number(t *testing.T, i int) string {
+	t.Helper()
+	nc := dial(t, n.addrs[i])
+	defer func() { _ = nc.Close() }()
+	text, err := askText(nc, bufio.NewReader(nc), "INFO", "cluster")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strconv.Itoa(parseClusterInfo(text).Node)
+}
+
+// stopped waits for the end of a node that was removed.
+func (n *nodes) stopped(t *testing.T, i int) {
+	t.Helper()
+	late := time.AfterFunc(clusterPatience, func() { _ = n.cmds[i].Process.Kill() })
+	defer late.Stop()
+	err := n.cmds[i].Wait()
+	if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != exitBad {
+		t.Errorf("node %d, which was removed, ends with %v, want exit code %d", i+1, err, exitBad)
+	}
+	n.cmds[i] = nil
+}
