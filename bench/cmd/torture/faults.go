@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -70,6 +71,8 @@ var faults = []fault{
 	{"clock", "", "the clock of a node jumps: by a second, a minute or two days, ahead or back", clock},
 	{"rolling", "", "every node is restarted, one after the other (SIGTERM): no read may fail", rolling},
 	{"join", "", "a fourth node joins with an empty folder", join},
+	{"replace-log", "", "a fourth node takes the place of a log node, which then takes its place again with an empty folder", replaceLog},
+	{"lose-log", "", "a node loses all it has, and takes its own place under a new number", loseLog},
 	{"crash-loop", "", "a node is killed while it starts, several times", crashLoop},
 	{"old-data", "", "a node gets its data of some time ago back, not its log, as from a copy", oldData},
 	{"wipe", "", "a node loses its data, not its log: it returns under a new number", wipe},
@@ -315,6 +318,80 @@ func join(ctx context.Context, t *trial) error {
 	}
 	t.note("it served after %v", time.Since(began).Round(100*time.Millisecond))
 	return nil
+}
+
+// replaceLog changes twice who keeps the log.
+func replaceLog(ctx context.Context, t *trial) error {
+	if err := join(ctx, t); err != nil {
+		return err
+	}
+	n, spare := t.victim(), t.spare()
+	if err := t.replace(ctx, n, spare); err != nil {
+		return err
+	}
+	pause(ctx, t.seconds(0, 3))
+	if err := n.erase(true); err != nil {
+		return err
+	}
+	if err := t.start(ctx, n); err != nil {
+		return err
+	}
+	return t.replace(ctx, spare, n)
+}
+
+// replace has a node keep the log in the place of another, which ends.
+func (t *trial) replace(ctx context.Context, old, by *node) error {
+	from, err := old.number(ctx)
+	if err != nil {
+		return err
+	}
+	old.leave()
+	if err := t.replaceNumber(ctx, from, by); err != nil {
+		return err
+	}
+	select {
+	case <-old.ended():
+		return nil
+	case <-time.After(stopWithin):
+		return fmt.Errorf("%s still runs %v after it was replaced; its log is %s", old.name, stopWithin, old.logFile())
+	}
+}
+
+// replaceNumber asks the new node for the change.
+func (t *trial) replaceNumber(ctx context.Context, old int, by *node) error {
+	to, err := by.number(ctx)
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	for end := began.Add(settleWithin); ; pause(ctx, time.Second) {
+		err := by.command(ctx, "cluster", "replace-log", strconv.Itoa(old), strconv.Itoa(to), "--yes")
+		if err == nil {
+			break
+		}
+		// A copy of the log that is still behind is a reason to wait, no other.
+		if !strings.Contains(err.Error(), "is not well") || time.Now().After(end) {
+			return err
+		}
+	}
+	t.note("node %d in the place of %d after %v", to, old, time.Since(began).Round(100*time.Millisecond))
+	return nil
+}
+
+func loseLog(ctx context.Context, t *trial) error {
+	n := t.victim()
+	old, err := n.number(ctx)
+	if err != nil {
+		return err
+	}
+	n.kill()
+	if err := n.erase(true); err != nil {
+		return err
+	}
+	if err := t.start(ctx, n); err != nil {
+		return err
+	}
+	return t.replaceNumber(ctx, old, n)
 }
 
 // crashLoop kills a node at moments of its start. It has to serve in the end.

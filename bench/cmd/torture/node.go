@@ -16,6 +16,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -208,6 +209,42 @@ func (n *node) setClock(ahead time.Duration) error {
 }
 
 func (n *node) dial(ctx context.Context) (net.Conn, error) { return n.room.dial(ctx, n.addr) }
+
+// number returns the number of the node in its cluster.
+func (n *node) number(ctx context.Context) (int, error) {
+	c, err := connect(ctx, n)
+	if err != nil {
+		return 0, err
+	}
+	defer c.close()
+	reply, err := c.ask(patience, "INFO cluster")
+	for line := range strings.Lines(reply) {
+		if text, ok := strings.CutPrefix(line, "cluster_node:"); ok {
+			return strconv.Atoi(strings.TrimSpace(text))
+		}
+	}
+	return 0, errors.Join(err, fmt.Errorf("%s: INFO cluster does not name its number", n.name))
+}
+
+// commandWithin bounds how long a command may take.
+const commandWithin = 3 * time.Minute
+
+// command runs the command line on the machine of the node, against it.
+func (n *node) command(ctx context.Context, args ...string) error {
+	ctx, cancel := context.WithTimeout(ctx, commandWithin)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, n.bin, append(args, "--addr", n.addr)...)
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	err := n.room.within(cmd.Start)
+	if err == nil {
+		err = cmd.Wait()
+	}
+	if err != nil {
+		return fmt.Errorf("%s at %s: %w: %s", strings.Join(args, " "), n.name, err, out.Bytes())
+	}
+	return nil
+}
 
 // erase removes what the node keeps. With log false, a log node keeps its streams.
 func (n *node) erase(log bool) error {

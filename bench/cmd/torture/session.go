@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -149,17 +150,25 @@ func (s *session) round(ctx context.Context, f fault) (t tally, notes string, fo
 	found = append(found, finding.list...)
 	t.wrong = len(found)
 	if err == nil && !t.bad() {
-		err = s.dismiss()
+		err = s.dismiss(ctx)
 	}
 	return t, notes, found, err
 }
 
-// dismiss stops the spare node if it has joined.
-func (s *session) dismiss() error {
-	if !s.spare().running() {
+// dismiss removes the spare node if it has joined.
+func (s *session) dismiss(ctx context.Context) error {
+	n := s.spare()
+	if !n.running() {
 		return nil
 	}
-	return s.spare().stop()
+	number, err := n.number(ctx)
+	if err == nil {
+		err = n.stop()
+	}
+	if err == nil {
+		err = s.members()[0].command(ctx, "cluster", "leave", strconv.Itoa(number), "--yes")
+	}
+	return err
 }
 
 // trouble lets the load run a while, takes snapshots on some nodes, and makes the fault.
