@@ -441,11 +441,20 @@ func oldData(ctx context.Context, t *trial) error {
 	return t.start(ctx, n)
 }
 
+// wipe lets a node lose its data. The number that it had is removed: the log would be
+// kept for it.
 func wipe(ctx context.Context, t *trial) error {
 	n := t.victim()
+	old, err := n.number(ctx)
+	if err != nil {
+		return err
+	}
 	n.kill()
 	if err := n.erase(false); err != nil {
 		return err
 	}
-	return t.start(ctx, n)
+	if err := t.start(ctx, n); err != nil {
+		return err
+	}
+	return t.members()[(n.i+1)%logNodes].command(ctx, "cluster", "leave", strconv.Itoa(old), "--yes")
 }

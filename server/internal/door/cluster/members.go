@@ -35,7 +35,7 @@ func (d *Door) Remove(node uint32) error {
 	case node == d.number.Load():
 		return errSelf
 	}
-	if v := d.voters(); v != nil {
+	if v := d.voters(); v != nil && newest(d.state.Roster(), m.Name).Number == node {
 		ctx, cancel := context.WithTimeout(context.Background(), changeIn)
 		defer cancel()
 		servers, err := v.Servers(ctx)
@@ -113,12 +113,21 @@ func (d *Door) removed(server string) (left, known bool) {
 	if d.Serving() != nil || r == nil {
 		return false, false
 	}
-	for i := range r.Members {
-		if r.Members[i].Name == server {
-			return r.Members[i].Left, true
-		}
+	if m := newest(r, server); m != nil {
+		return m.Left, true
 	}
 	return false, false
+}
+
+// newest returns the member that has a server now, nil if none has: a node that has lost its
+// data, and not its log, has the same server under a new number.
+func newest(r *store.Roster, server string) (m *store.Member) {
+	for i := range r.Members {
+		if r.Members[i].Name == server {
+			m = &r.Members[i]
+		}
+	}
+	return m
 }
 
 // retire has the server of this node, which was removed, never vote again.

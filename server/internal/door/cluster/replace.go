@@ -191,8 +191,8 @@ func (r *replacement) healthy(ctx context.Context) error {
 func (r *replacement) member(v *Voter) *store.Member {
 	roster := r.d.state.Roster()
 	for i := range roster.Members {
-		if m := &roster.Members[i]; !m.Left && r.log.Votes(*v, m.Name) {
-			return m
+		if m := &roster.Members[len(roster.Members)-1-i]; !m.Left && r.log.Votes(*v, m.Name) {
+			return m // the newest: see there
 		}
 	}
 	return nil

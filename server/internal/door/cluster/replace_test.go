@@ -14,6 +14,7 @@ import (
 
 // parliament is the servers of a test: who votes, and what each has of ten streams.
 type parliament struct {
+	log     *memlog.Log
 	mu      sync.Mutex
 	voters  []string
 	copies  map[string]int
@@ -130,6 +131,7 @@ func assembly(t *testing.T, n int) (p *parliament, peers *memlog.Peers, nodes []
 	t.Helper()
 	p = &parliament{copies: map[string]int{}, ill: map[string]bool{}, gone: map[string]bool{}, retired: map[string]bool{}}
 	log := memlog.New(1, memlog.Faults{})
+	p.log = log
 	peers = new(memlog.Peers)
 	for i := range n {
 		name := fmt.Sprintf("s-%d", i+1)
@@ -183,6 +185,39 @@ func TestRemove(t *testing.T) {
 		if left, known := nodes[1].removed("s-3"); left || !known {
 			t.Errorf("node 2 says %v, %v of a member", left, known)
 		}
+	})
+}
+
+// TestRemoveOldNumber asks that the number of a log node that has lost its data can be
+// removed: the node has its log and another number.
+func TestRemoveOldNumber(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p, peers, nodes := assembly(t, 3)
+		if err := nodes[1].Close(); err != nil {
+			t.Fatal(err)
+		}
+		again := openAs(t, p.log, Config{Peers: peers, Name: "s-2", Addr: "10.0.0.2:6379"}, func(node *memlog.Node) Log { return &speaker{node, p, "s-2"} })
+		if n := again.number.Load(); n != 4 {
+			t.Fatalf("a node without data has the number %d", n)
+		}
+		time.Sleep(2 * time.Second)
+		nodes[1] = again
+		refuses(t, nodes, nodes[0].Remove(4), "keeps the log")
+		if err := nodes[0].Remove(2); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * time.Second)
+		if err := again.Serving(); err != nil {
+			t.Errorf("a node whose old number was removed: %v", err)
+		}
+		c := nodes[0].Cluster()
+		if len(c.Problems) > 0 || c.Nodes[1].Log || !c.Nodes[3].Log {
+			t.Errorf("problems %q; node 2 keeps the log: %v, node 4: %v", c.Problems, c.Nodes[1].Log, c.Nodes[3].Log)
+		}
+		if left, known := nodes[2].removed("s-2"); left || !known {
+			t.Errorf("node 3 says %v, %v of a server whose old number was removed", left, known)
+		}
+		refuses(t, nodes, nodes[0].Remove(4), "keeps the log")
 	})
 }
 

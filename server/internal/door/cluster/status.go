@@ -83,7 +83,7 @@ func (d *Door) describeNodes(c *door.Cluster) {
 			v.Seen = d.config.Clock()
 		}
 		if log != nil {
-			v.Server, v.Log = m.Name, votes(log, servers, m.Name) != nil
+			v.Server, v.Log = m.Name, newest(roster, m.Name).Number == m.Number && votes(log, servers, m.Name) != nil
 		}
 		if v.Log && v.Left {
 			c.Problems = append(c.Problems, fmt.Sprintf("node %d was removed, and its server %s still has a vote: replace-log was not finished", m.Number, m.Name))
