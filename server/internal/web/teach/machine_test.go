@@ -144,3 +144,11 @@ func TestGenerationsAreApart(t *testing.T) {
 		}
 	}
 }
+
+// TestWithin keeps cells from the first of a panel to its last.
+func TestWithin(t *testing.T) {
+	p := Panel{First: 8, Cells: 4}
+	if got := p.within([]int{0, 7, 8, 9, 11, 12, 20}); !slices.Equal(got, []int{8, 9, 11}) {
+		t.Errorf("within = %v", got)
+	}
+}

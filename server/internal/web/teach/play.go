@@ -19,9 +19,6 @@ func (s Script) play() (Scene, *run, error) {
 	if err != nil {
 		return Scene{}, nil, err
 	}
-	if v.Words == nil {
-		v.Words = []Word{}
-	}
 	v.Actions = abilities(m)
 	r := &run{scene: &v, machine: m, values: make([]int, len(m.values()))}
 	v.Panels = m.panels()
@@ -61,10 +58,13 @@ func (r *run) step(a Action) {
 	switch a.Do {
 	case "add":
 		v.Verdict = r.insert(a.Key)
-		if n := len(r.entries); n > 0 && r.entries[n-1].key == a.Key {
+		switch n := len(r.entries); {
+		case n > 0 && r.entries[n-1].key == a.Key:
 			p = r.entries[n-1].place // in one of several panels
-			v.Cells = p.cells
+		case v.Verdict == Unchanged:
+			p.cells = r.found(p, old) // in the panel that has them all
 		}
+		v.Cells = p.cells
 	case "fill":
 		v.Verdict = r.fill(a.N)
 	case "ask":

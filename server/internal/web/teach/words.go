@@ -34,7 +34,7 @@ func (r *run) text(v Step, a Action, p place, old []int) string {
 	case Deleted:
 		return first + r.deletedText(v, p)
 	case NotThere:
-		return first + r.zeroText(p, old) + "Nothing is deleted."
+		return first + r.zeroText(p, old) + "nothing is deleted."
 	case Absent:
 		return first + r.zeroText(p, old) + fmt.Sprintf("“%s” is certainly absent.", v.Key)
 	case Present:
@@ -89,6 +89,9 @@ func (r *run) insertedText(v Step, p place, old []int) string {
 	if noun == "slot" {
 		return r.movedText(v)
 	}
+	if noun == "counter" && v.Verdict == Full {
+		return "All of them count as many keys as they can: the insertion fails, and nothing changes."
+	}
 	if noun == "counter" {
 		return "It adds 1 to each of them."
 	}
@@ -101,6 +104,8 @@ func (r *run) insertedText(v Step, p place, old []int) string {
 		}
 	}
 	switch {
+	case len(is) == 0 && len(was) == 1:
+		return "It was set already: nothing changes."
 	case len(is) == 0:
 		return "All of them were set already: nothing changes."
 	case len(was) == 0 && len(is) == 1:
@@ -141,6 +146,9 @@ func (r *run) movedText(v Step) string {
 func (r *run) deletedText(v Step, p place) string {
 	if r.scene.Cell == "slot" {
 		return fmt.Sprintf("One slot with %02x is cleared.", p.mark)
+	}
+	if len(v.Changes) == 0 {
+		return "All of them have counted as many keys as they can, perhaps more, so they stay as they are."
 	}
 	zero := 0
 	for _, c := range v.Changes {
