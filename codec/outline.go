@@ -135,7 +135,7 @@ func (s *sketcher) Write(b []byte) (int, error) {
 			return 0, err
 		}
 	}
-	for len(s.part) > 0 && len(b) > 0 || len(b) > 0 && len(b) < 8 {
+	for len(s.part) > 0 && len(b) > 0 {
 		s.part, b = append(s.part, b[0]), b[1:]
 		if len(s.part) == 8 {
 			s.word(binary.LittleEndian.Uint64(s.part))

@@ -2,9 +2,14 @@ package codec_test
 
 import (
 	"bytes"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hkdf"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -37,6 +42,39 @@ func sample(n int) []byte {
 		b[i] = byte(i * i >> 3)
 	}
 	return b
+}
+
+// TestSealedFormOfTheDocs writes sealed data as docs/format.md describes it, without
+// the package: what one release seals the next one must open, and no golden file can
+// show it.
+func TestSealedFormOfTheDocs(t *testing.T) {
+	key, salt := sealKey(1), sample(32)
+	derived, err := hkdf.Key(sha256.New, key[:], salt, "bloomery sealed filter 1", 48)
+	if err != nil {
+		t.Fatal(err)
+	}
+	block, err := aes.NewCipher(derived[:32])
+	if err != nil {
+		t.Fatal(err)
+	}
+	aead, err := cipher.NewGCM(block)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range []int{0, 100, sealedChunk, sealedChunk + 100} {
+		data := sample(n)
+		form := slices.Concat([]byte("bloomsec\x01\x00\x00\x00\x00\x00\x00\x00"), salt, derived[32:])
+		rest, nonce := data, make([]byte, 12)
+		for ; len(rest) >= sealedChunk; rest = rest[sealedChunk:] {
+			form = aead.Seal(form, nonce, rest[:sealedChunk], nil)
+			nonce[7]++
+		}
+		nonce[11] = 1
+		form = aead.Seal(form, nonce, rest, nil)
+		if got, err := codec.Unseal(nil, form, key); err != nil || !bytes.Equal(got, data) {
+			t.Errorf("%d bytes: %d come back, %v", n, len(got), err)
+		}
+	}
 }
 
 // Sizes around whole chunks: the last chunk may be empty, never missing.

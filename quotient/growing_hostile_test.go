@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"math"
+	"math/bits"
 	"testing"
 
 	"github.com/bloomery/bloomery"
@@ -108,6 +109,41 @@ func TestGrowingHostileClaims(t *testing.T) {
 	deep := sealed.Header
 	deep.Payload = 1 << 42
 	refusedGrowing(t, "terabytes", append(deep.AppendTo(nil), make([]byte, 1000)...), true)
+}
+
+// TestGrowingHostileElders exchanges elders of a filter whose segments have split for
+// their neighbours, which as a rule have no void slots: each segment looks at its own.
+func TestGrowingHostileElders(t *testing.T) {
+	g := quotient.GrowingOf(1, sizing.Growing{Slots: 64, Bits: 3})
+	for _, h := range hashes(30_000, 3) {
+		if err := g.InsertHash(h); err != nil {
+			t.Fatal(err)
+		}
+	}
+	segments, _, elders := quotient.Segments(g)
+	if segments < 2 || elders < 100 {
+		t.Fatalf("%d segments and %d elders", segments, elders)
+	}
+	sealed, err := envelope.Open(encoded(t, g))
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused := 0
+	const tried = 5
+	for i := elders - tried; i < elders; i++ {
+		words := sealed.Words()
+		code := &words[5+segments+2*i]
+		*code ^= 2 << bits.TrailingZeros64(*code) // the last bit of the prefix, before the mark
+		_, err := quotient.Config{}.DecodeGrowing(envelope.Append(nil, sealed.Header, words))
+		if errors.Is(err, bloomery.ErrCorrupt) {
+			refused++
+		} else if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if refused < 4 {
+		t.Errorf("%d of %d elders without void slots are refused", refused, tried)
+	}
 }
 
 // TestGrowingHostilePayloads flips bits under a sound checksum. They are noticed,
