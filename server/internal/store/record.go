@@ -132,7 +132,7 @@ const (
 
 // Records of the catalogue that are about the cluster itself.
 const (
-	OpBirth   Op = 128 // begin a cluster: ID is its name for machines, Limit the number of lanes, Position a seed, Index the level
+	OpBirth   Op = 128 // begin a cluster: ID is its name for machines, Limit the number of lanes, Position a seed
 	OpJoin    Op = 129 // give a number to a node that calls itself Name and is at Other; Limit is its level, Position a nonce
 	OpLeave   Op = 130 // remove node ID for ever
 	OpSession Op = 131 // begin a session of node ID, whose last one is Limit; Position is a nonce

@@ -146,6 +146,9 @@ func (s *State) applyRoster(r *Record, res *Result) {
 	}
 }
 
+// firstLevel is the level that a cluster begins with, whatever release begins it.
+const firstLevel = 1
+
 // birth begins a cluster. The first such record counts.
 func (s *State) birth(old *Roster, r *Record, res *Result) {
 	switch {
@@ -154,7 +157,7 @@ func (s *State) birth(old *Roster, r *Record, res *Result) {
 	case r.ID == 0 || r.Limit < 1 || r.Limit > MaxLanes:
 		res.Err = ErrCondition
 	default:
-		s.roster.Store(&Roster{ID: r.ID, Lanes: int(r.Limit), Level: uint64(r.Index), Holders: make([][]uint32, r.Limit+2)})
+		s.roster.Store(&Roster{ID: r.ID, Lanes: int(r.Limit), Level: firstLevel, Holders: make([][]uint32, r.Limit+2)})
 		s.SetSeed(uint64(r.Position))
 		res.Changed = true
 	}

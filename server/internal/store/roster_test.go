@@ -33,7 +33,7 @@ func TestRosterNumbersNodesOnce(t *testing.T) {
 	if res := apply(t, s, store.Record{Op: store.OpLeave, ID: 2}); res.Err != nil || !res.Changed {
 		t.Errorf("leave: %v", res.Err)
 	}
-	if res := apply(t, s, store.Record{Op: store.OpJoin, Name: []byte("b"), Position: 201}); res.N != 3 {
+	if res := apply(t, s, store.Record{Op: store.OpJoin, Name: []byte("b"), Position: 201, Limit: 1}); res.N != 3 {
 		t.Errorf("a node that was wiped is number %d, want 3", res.N)
 	}
 	if m := s.Roster().Member(2); m == nil || !m.Left {
@@ -135,7 +135,11 @@ func TestStagedBySession(t *testing.T) {
 // TestJoinLevel asks that a node that cannot read what others send does not join.
 func TestJoinLevel(t *testing.T) {
 	s := store.New()
-	apply(t, s, store.Record{Op: store.OpBirth, ID: 77, Limit: 8, Index: 3})
+	apply(t, s, store.Record{Op: store.OpBirth, ID: 77, Limit: 8})
+	if got := s.Roster().Level; got != 1 {
+		t.Errorf("a cluster begins with level %d, want 1", got)
+	}
+	apply(t, s, store.Record{Op: store.OpLevel, Limit: 3})
 	if res := apply(t, s, store.Record{Op: store.OpJoin, Position: 1, Limit: 2}); !errors.Is(res.Err, store.ErrCondition) {
 		t.Errorf("a node of level 2 joins a cluster of level 3: %v", res.Err)
 	}

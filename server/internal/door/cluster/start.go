@@ -235,7 +235,7 @@ func (d *Door) born(ctx context.Context) error {
 	if err := d.until(ctx, cat, func() bool { return d.state.Roster() != nil || cat.seq.Load() >= last }); err != nil {
 		return err
 	}
-	birth := store.Record{Op: store.OpBirth, ID: random() | 1, Position: int64(random()), Limit: uint64(d.config.Lanes), Index: Level}
+	birth := store.Record{Op: store.OpBirth, ID: random() | 1, Position: int64(random()), Limit: uint64(d.config.Lanes)}
 	return d.request(ctx, func() store.Record { return birth }, func(r *store.Roster) bool { return r != nil && len(d.all()) > 1 })
 }
 
