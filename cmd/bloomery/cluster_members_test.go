@@ -88,7 +88,9 @@ func (s *scripted) talk(nc net.Conn) {
 
 // TestClusterChanges asks what the commands send, and what they print of the answers.
 func TestClusterChanges(t *testing.T) {
-	step := func(done int, text string) string { return fmt.Sprintf("*2\r\n:%d\r\n$%d\r\n%s\r\n", done, len(text), text) }
+	step := func(done int, text string) string {
+		return fmt.Sprintf("*2\r\n:%d\r\n$%d\r\n%s\r\n", done, len(text), text)
+	}
 	for name, tt := range map[string]struct {
 		args    string
 		answers map[string][]string

@@ -35,6 +35,11 @@ var notRun = map[string]string{
 	"cluster":        "it needs a cluster: see cluster_test.go",
 	"cluster status": "it needs a cluster: see cluster_test.go",
 
+	"cluster join":        "it needs a cluster: see cluster_members_test.go",
+	"cluster leave":       "it needs a cluster: see cluster_members_test.go",
+	"cluster replace-log": "it needs a cluster: see cluster_members_test.go",
+	"cluster upgrade":     "it needs a cluster: see cluster_members_test.go",
+
 	"cluster backup":  "it needs a cluster: see cluster_backup_test.go",
 	"cluster restore": "it needs a backup: see cluster_backup_test.go",
 }
