@@ -86,7 +86,7 @@ func (c *Config) completeCluster() error {
 	}
 	c.Cluster = &own
 	if c.Dir == "" {
-		return errors.New("server: cluster: a server of a cluster keeps its data in a folder (dir)")
+		return errors.New("server: cluster: a node of a cluster keeps its data in a folder: set dir")
 	}
 	return own.check()
 }
@@ -94,13 +94,13 @@ func (c *Config) completeCluster() error {
 // check reports what is wrong with a cluster that has a name.
 func (c *Cluster) check() error {
 	if len(c.Name) > 32 || strings.IndexFunc(c.Name, notInNames) >= 0 {
-		return fmt.Errorf("server: cluster: %q is not a name of 1 to 32 letters, digits, - and _", c.Name)
+		return fmt.Errorf("server: cluster: %q is not a name: want 1 to 32 letters, digits, - and _", c.Name)
 	}
 	if c.Lanes < 1 || c.Lanes > maxLanes {
 		return fmt.Errorf("server: lanes: %d is not in the range [1, %d]", c.Lanes, maxLanes)
 	}
 	if c.LaneSize < minLaneSize {
-		return fmt.Errorf("server: lane-size: %s is too little: at least %s is needed", formatBytes(c.LaneSize), formatBytes(minLaneSize))
+		return fmt.Errorf("server: lane-size: %s is too small: at least %s is needed", formatBytes(c.LaneSize), formatBytes(minLaneSize))
 	}
 	if c.Timeout < 0 {
 		return fmt.Errorf("server: cluster-timeout: %v is negative", c.Timeout)
@@ -135,12 +135,12 @@ func (c *Cluster) check() error {
 func (c *Cluster) checkLog() error {
 	if c.NATS != "" {
 		if len(c.Join) > 0 {
-			return errors.New("server: nats and join: the streams are on that NATS cluster, or on the servers of join: give one of them")
+			return errors.New("server: nats and join: the streams are on that NATS cluster, or on the log nodes of join: give one of them")
 		}
 		return nil
 	}
 	if n := len(c.Join); n != 3 && n != 5 {
-		return fmt.Errorf("server: join: %d addresses: the streams are kept on 3 or 5 servers", n)
+		return fmt.Errorf("server: join: %d addresses: the streams are kept on 3 or 5 nodes", n)
 	}
 	for _, addr := range append([]string{c.Addr}, c.Join...) {
 		if !isLoopback(addr) && c.SecretFile == "" {

@@ -130,7 +130,7 @@ func (s *Server) ready() error {
 	default:
 	}
 	if err := s.door.Refuses(); err != nil {
-		return fmt.Errorf("writes are refused: %s", engine.OneLine(err))
+		return fmt.Errorf("writes are refused: %s", engine.Cause(err))
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-// The command cluster: how the servers of a cluster are doing, and their secret.
+// The command cluster: how the nodes of a cluster are doing, and their secret.
 
 package main
 
@@ -22,15 +22,15 @@ func newCluster() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "cluster COMMAND",
 		Short: "Show the state of a cluster, add, remove and replace its nodes",
-		Long: `cluster shows how a cluster of servers is doing and changes it. A cluster has
-one set of keys on all its servers, its nodes; every node takes every client. A
-write is answered when it is on the disks of most of the log nodes and applied
-at the node that answers.
+		Long: `cluster shows how a cluster is doing and changes it. The nodes of a cluster are
+servers that hold the same keys; a client can connect to any of them. A write is
+acknowledged when it is on disk at a majority of the log nodes and applied at
+the node that answers.
 
 bloomery serve --cluster starts a node; docs/cluster.md has the whole
 procedure:
 
-  bloomery cluster secret > secret; chmod 600 secret
+  (umask 077; bloomery cluster secret > secret)
   bloomery serve --cluster NAME --cluster-secret-file secret \
     --join A:6380,B:6380,C:6380 --cluster-addr A:6380
 
@@ -38,11 +38,11 @@ on the machines A, B and C, each with its own --cluster-addr. These are the log
 nodes. A fourth node has the same --join and its own --cluster-addr, which is
 not in it; cluster join checks that it would be let in and prints its command.
 
-A node has a number, which no other node ever gets. What commands need to know a
-node by is its number or the address of its clients.`,
+Each node has a number, which no other node ever gets. Commands name a node by
+its number, or by its address for clients, as cluster status shows them.`,
 		Example: `  bloomery cluster status
   bloomery cluster status --addr 10.0.0.2:6379
-  bloomery cluster secret > /etc/bloomery/secret
+  (umask 077; bloomery cluster secret > secret)
   bloomery cluster backup backup-monday
   bloomery cluster join --addr 10.0.0.1:6379 --cluster-addr 10.0.0.4:6380
   bloomery cluster leave 4 --yes
@@ -64,8 +64,8 @@ func newClusterSecret() *cobra.Command {
 		Short: "Print a new secret for the nodes of a cluster",
 		Long: `secret prints 52 random characters for --cluster-secret-file. All nodes of a
 cluster have the same file, which nobody but its owner may read (mode 0600).
-Who knows it can join the cluster, read all data and change it. Connections
-between nodes have TLS whose keys are derived from it.`,
+Anyone who knows it can join the cluster, read all data and change it. The
+certificates for TLS between nodes are derived from it.`,
 		Example: `  (umask 077; bloomery cluster secret > secret)`,
 		Args:    between(0, 0, "no arguments"),
 	}
@@ -87,15 +87,17 @@ func newClusterStatus() *cobra.Command {
 		Short: "Show the nodes and lanes of a cluster",
 		Long: `status asks a node how its cluster is doing and prints the nodes and the
 lanes, which are the streams that carry the writes: CAT has the names, D1 and
-those after it the contents of filters, W those that are on every node.
+those after it the contents of filters, W those of filters with REPLICAS ALL.
 
-lag is how many messages other nodes have applied and this one has not. head
-is the last message of a lane, as far as the node knows. leader is the node that
-a lane's messages go through first.
+lag is how many messages other nodes have applied and this one has not. HEAD is
+the last message of a lane, as far as the node knows. LEADER is the node that
+orders the messages of a lane. The node that decides removes expired keys for
+all nodes.
 
-A node has a number, given in the order in which nodes joined, and a server, the
-part of it that keeps the log if it is a log node. A machine whose folder was
-lost is a new node with a new number and a new server.
+Nodes are numbered in the order in which they joined. SERVER is the name of the
+NATS server inside a node; in a log node it keeps the log. A machine whose folder
+was lost is a new node with a new number and a new server. For some seconds
+after a node has started, it may show other nodes as down.
 
 Exit codes: 0 all is well, 1 something is not: the node or its cluster takes
 no writes, a node is down, or the node reports a problem; 2 the node does not
@@ -161,7 +163,7 @@ func runClusterStatus(ctx context.Context, s *shell, o *connectFlags) error {
 	}
 	info, err := askText(nc, r, "INFO", "cluster")
 	if errors.Is(limit.Err(), context.DeadlineExceeded) {
-		return hinted{fmt.Errorf("%s: no answer within %v", o.addr, dialTimeout), "a node answers when it has what the cluster has: the log of its process says what it waits for"}
+		return hinted{fmt.Errorf("%s: no answer within %v", o.addr, dialTimeout), "a node answers when it has what the cluster has: its own log, on standard error, shows what it waits for"}
 	}
 	if err != nil {
 		return about(o.addr, err)
@@ -279,7 +281,7 @@ func (c *clusterJSON) write(s *shell) error {
 	state := "takes writes"
 	switch {
 	case !c.Serving:
-		state = "does not serve: it has not all that there was when it started"
+		state = "does not serve: it lacks some of what the cluster had when it started"
 	case !c.Quorum:
 		state = "takes no writes: most of the log nodes do not answer"
 	}

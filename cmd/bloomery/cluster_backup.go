@@ -30,26 +30,26 @@ func newClusterBackup() *cobra.Command {
 		Use:   "backup DIR [--addr HOST:PORT]",
 		Short: "Copy all data of a running cluster to a folder",
 		Long: `backup asks a node of a cluster for a copy of all data and writes it to DIR,
-which must be empty, or not be there. The cluster goes on meanwhile. All that
+which must be empty, or not exist. The cluster goes on meanwhile. All that
 any node has acknowledged before the command is in the copy; what is written
-meanwhile is in it or not.
+meanwhile may be in it.
 
 The copy is the data folder of a single server: bloomery serve --dir opens it,
-bloomery doctor checks it, and bloomery cluster restore begins a new cluster
+bloomery doctor checks it, and bloomery cluster restore starts a new cluster
 with it. It holds names, contents, strings, deadlines and windows. It does not
 hold users, passwords, settings and certificates: keep those files as well.
 
 Only the owner can read the files. They are read back and every checksum is
-compared before the command ends. If it fails or is interrupted, nothing is
-left; if it is killed, no server starts on what is left.
+compared before the command ends. If it fails or is interrupted, it leaves
+nothing behind; if it is killed, no server starts on the files that are left.
 
 The user needs the right to run CLUSTER BACKUP (category admin) and to read
 all keys. The node needs room on its disk for what changes while the copy is
 made.
 
-A cluster without a majority cannot be asked what it has acknowledged. --stale
-copies what the node has, without asking the others: it is what is left when
-most of the machines are lost for good.`,
+A cluster without a majority cannot find out what it has acknowledged. --stale
+copies what the node has, without asking the others: use it when most of the log
+nodes are lost for good.`,
 		Example: `  bloomery cluster backup backup-monday
   bloomery cluster backup /backups/2026-05-04 --addr 10.0.0.2:6379 --user backup`,
 		Args: between(1, 1, "a folder to write"),
@@ -115,7 +115,7 @@ func emptyFolder(dir string) (made bool, err error) {
 		return false, pathless(dir, err)
 	}
 	if len(entries) > 0 {
-		return false, hinted{worded{server.ErrNotEmpty, dir + ": the folder is not empty"}, "name a folder that is empty, or not there: nothing is overwritten"}
+		return false, hinted{worded{server.ErrNotEmpty, dir + ": the folder is not empty"}, "name a folder that is empty or does not exist: nothing is overwritten"}
 	}
 	return false, nil
 }

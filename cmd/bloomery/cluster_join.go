@@ -28,17 +28,18 @@ func newClusterJoin() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "join --addr HOST:PORT --cluster-addr HOST:PORT [--cluster-secret-file FILE]",
 		Short: "Check that this machine can become a node",
-		Long: `join is for the machine of a new node. It asks a node of the cluster (--addr)
-for the name of the cluster, its log nodes and its settings. Then it tries from
-here what a node does: that each log node can be reached at its address, and
-that secret, certificates and the name of the cluster fit. It compares releases
-and clocks. If all is well it prints the command that starts the node, with the
-settings that have to be the same on all nodes; add what is this machine's own,
-such as a password.
+		Long: `join checks whether this machine can become a node. It asks a node of the
+cluster (--addr) for the name of the cluster, its log nodes and its settings.
+Then it checks that each log node can be reached from here, and accepts the
+secret, the certificates and the name of the cluster. It compares releases and
+clocks. If all is well it prints the command that starts the node, with the
+settings that have to be the same on all nodes; add those of this machine, such
+as a password.
 
-Nothing is changed. A node has joined when it has fetched what the others have;
-it keeps no log, and takes its place with cluster replace-log if a log node is
-lost. A log node that has lost its folder joins in the same way.
+join changes nothing: the node joins when it is started, and serves when it has
+fetched what the others have. It keeps no log; cluster replace-log makes it a
+log node in the place of another. A log node that has lost its folder joins in
+the same way.
 
 Exit codes: 0 it can join, 1 it cannot, 2 the node does not answer.`,
 		Example: `  bloomery cluster join --addr 10.0.0.1:6379 --cluster-addr 10.0.0.4:6380 \
@@ -55,7 +56,6 @@ Exit codes: 0 it can join, 1 it cannot, 2 the node does not answer.`,
 	f.StringVar(&o.own.TLSCA, "cluster-tls-ca", "", "`FILE` of the authority that has signed the certificates of all nodes, PEM")
 	f.StringVar(&o.client, "client-addr", "", "`ADDRESS` for clients of the new node, for the command that is printed")
 	f.StringVar(&o.dir, "dir", "", "`FOLDER` of the new node, for the command that is printed")
-	_ = cmd.MarkFlagRequired("cluster-addr") // it is there
 	_ = cmd.MarkFlagDirname("dir")
 	for _, name := range []string{"cluster-secret-file", "cluster-tls-cert", "cluster-tls-key", "cluster-tls-ca"} {
 		_ = cmd.MarkFlagFilename(name)
@@ -74,6 +74,9 @@ type joinJSON struct {
 }
 
 func runClusterJoin(ctx context.Context, s *shell, o *joinOptions) error {
+	if o.own.Addr == "" {
+		return hinted{errors.New("give the address of this machine for the other nodes with --cluster-addr"), "see bloomery cluster join --help"}
+	}
 	n, c, err := dialCluster(ctx, s, &o.connectFlags)
 	if err != nil {
 		return err
@@ -88,23 +91,23 @@ func runClusterJoin(ctx context.Context, s *shell, o *joinOptions) error {
 		j.problem("the cluster takes no writes at present: no node can join")
 	}
 	if url := settings["nats"]; url != "" {
-		return hinted{errors.New("the streams of this cluster are on a NATS cluster of its own"), "start the node with the same --cluster and --nats as the others"}
+		return hinted{errors.New("the streams of this cluster are on a separate NATS cluster"), "start the node with the same --cluster and --nats as the others"}
 	}
 	o.own.Name, j.Join = c.Name, strings.Split(settings["join"], ",")
 	o.own.Join = j.Join
 	reached, err := server.ReachCluster(ctx, o.own)
 	if err != nil {
-		return worded{err, strings.TrimPrefix(err.Error(), "server: ")}
+		return worded{err, withoutPackage(err)}
 	}
 	refused := 0
 	for i, err := range reached {
 		if err != nil {
 			refused++
-			j.Warnings = append(j.Warnings, fmt.Sprintf("the log node %s: %v", j.Join[i], err))
+			j.Warnings = append(j.Warnings, fmt.Sprintf("the log node %s: %s", j.Join[i], withoutPackage(err)))
 		}
 	}
 	if 2*refused > len(reached) {
-		j.problem("most of the log nodes cannot be reached from here as " + o.own.Addr)
+		j.problem("most of the log nodes cannot be reached from here, or refuse this machine")
 	}
 	if err := n.compare(&j); err != nil {
 		return err
@@ -119,6 +122,11 @@ func runClusterJoin(ctx context.Context, s *shell, o *joinOptions) error {
 		err = errNo
 	}
 	return err
+}
+
+// withoutPackage returns the text of an error without the package that it is from.
+func withoutPackage(err error) string {
+	return strings.TrimPrefix(strings.TrimPrefix(err.Error(), "server: "), "cluster: ")
 }
 
 func (j *joinJSON) problem(text string) { j.Problems = append(j.Problems, text) }
@@ -212,7 +220,7 @@ func (j *joinJSON) write(s *shell) error {
 		fmt.Fprintf(&b, "problem: %s\n", p)
 	}
 	if len(j.Problems) == 0 {
-		fmt.Fprintf(&b, "this machine can join. This starts it:\n\n  %s\n", strings.Join(j.Command, " "))
+		fmt.Fprintf(&b, "this machine can join. This command starts the node:\n\n  %s\n", strings.Join(j.Command, " "))
 	}
 	_, err := s.out.Write([]byte(b.String()))
 	return err

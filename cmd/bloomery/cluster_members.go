@@ -30,13 +30,13 @@ func newClusterLeave() *cobra.Command {
 		Use:   "leave NODE --yes [--addr HOST:PORT]",
 		Short: "Remove a node from a cluster for ever",
 		Long: `leave removes a node, by its number or its address, as cluster status shows
-them. It need not be up: this is how a lost node is forgotten. If it is up it
-stops. It cannot come back: its folder cannot be used again, and the same
-machine with an empty folder joins under a new number.
+them. The node may be up or lost; if it is up it stops. It cannot come back: its
+folder cannot be used again. The same machine with an empty folder joins under a
+new number.
 
-A node that keeps the log cannot leave, since the log would have one copy less;
-cluster replace-log puts another node in its place. Send the command to a node
-that stays (--addr).`,
+A log node cannot leave, since the log would have one copy less: cluster
+replace-log puts another node in its place. Send the command to a node that
+stays (--addr).`,
 		Example: `  bloomery cluster leave 4 --yes
   bloomery cluster leave 10.0.0.4:6379 --yes --addr 10.0.0.1:6379`,
 		Args: between(1, 1, "one node"),
@@ -69,20 +69,20 @@ func newClusterReplaceLog() *cobra.Command {
 	yes, timeout := false, 10*time.Minute
 	cmd := &cobra.Command{
 		Use:   "replace-log OLD NEW --yes [--addr HOST:PORT]",
-		Short: "Have a node keep the log in the place of another",
-		Long: `replace-log has the node NEW, which keeps no log, keep it from now on, and
-removes the node OLD, which keeps it now. OLD may be up or lost. NEW is any
-other node that is up: a fourth node, or the machine of OLD with an empty
-folder, which joins under a new number.
+		Short: "Replace a log node by a node that keeps no log",
+		Long: `replace-log makes the node NEW a log node in the place of OLD, and removes OLD
+from the cluster. OLD may be up or lost. NEW is a node that is up and keeps no
+log: a fourth node, or the machine of OLD with an empty folder, which has joined
+under a new number.
 
-Nothing is changed unless all other nodes that keep the log report that they are
-well and have all of it. If OLD is up, NEW has copies of everything before OLD
-is removed. The command prints each step and checks it before the next one. If
-it is interrupted, or a node fails meanwhile, give it again: it goes on where it
-was, at any node but OLD.
+Nothing is changed unless all other log nodes report that they are well and have
+the whole log. If OLD is up, NEW has copies of everything before OLD is removed.
+The command prints each step and checks it before the next one. If it is
+interrupted, or a node fails meanwhile, run it again, at any node but OLD: it
+continues where it was. Lines that begin with "waiting" are no failure.
 
-Afterwards put the --cluster-addr of NEW in the place of OLD's into --join of
-all nodes; they use it when they are restarted.`,
+Afterwards write the --cluster-addr of NEW in the place of OLD's in the --join of
+all nodes; they use it at their next start.`,
 		Example: `  bloomery cluster replace-log 2 4 --yes
   bloomery cluster replace-log 2 4 --yes --addr 10.0.0.1:6379`,
 		Args: between(2, 2, "the node that goes and the one that takes its place"),
@@ -114,7 +114,7 @@ all nodes; they use it when they are restarted.`,
 	})
 	o.bind(cmd.Flags(), "127.0.0.1:6379", "`ADDRESS` of a node that stays: HOST:PORT, tls:HOST:PORT or unix:PATH")
 	cmd.Flags().BoolVar(&yes, "yes", false, "do it; without this nothing is done")
-	cmd.Flags().DurationVar(&timeout, "timeout", timeout, "give up after so long; giving the command again goes on")
+	cmd.Flags().DurationVar(&timeout, "timeout", timeout, "give up after so long; running the command again continues")
 	return cmd
 }
 
@@ -125,7 +125,7 @@ func replaceLog(ctx context.Context, s *shell, n *nodeConn, old, with int) error
 	for {
 		reply, err := n.ask("CLUSTER", "REPLACE-LOG", strconv.Itoa(old), strconv.Itoa(with))
 		if err == nil && (len(reply.Array) != 2 || reply.Array[0].Type != ':') {
-			err = fmt.Errorf("%s: the server replied something else than a step", n.addr)
+			err = fmt.Errorf("%s: the reply is not a step of replace-log", n.addr)
 		}
 		if err != nil && (!begun || !errors.Is(err, errServerSays)) {
 			return err
@@ -149,7 +149,7 @@ func replaceLog(ctx context.Context, s *shell, n *nodeConn, old, with int) error
 		select {
 		case <-ctx.Done():
 			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-				return hinted{errors.New("it is not finished yet"), "give the command again: it goes on where it is"}
+				return hinted{errors.New("it is not finished yet"), "run the command again: it continues where it is"}
 			}
 			return ctx.Err()
 		case <-time.After(askAgain):
@@ -161,12 +161,14 @@ func newClusterUpgrade() *cobra.Command {
 	var o connectFlags
 	cmd := &cobra.Command{
 		Use:   "upgrade [--addr HOST:PORT]",
-		Short: "Let a cluster use what all its nodes can do by now",
-		Long: `upgrade ends a rolling upgrade. Nodes of a new release send what the release
-before can read, until upgrade was given: so nodes can be restarted with the new
-release one by one, and with the old one again. Afterwards they cannot go back.
+		Short: "End a rolling upgrade of all nodes",
+		Long: `upgrade ends a rolling upgrade. Until then nodes of a new release send only what
+the release before can read, so nodes can be restarted with the new release one
+by one, and with the old one again. Afterwards they cannot go back.
 
-It fails if a node is not up, or can do less than the others, and names it.`,
+A cluster has a level, which is the newest form of messages that all its nodes
+can read; upgrade raises it. It fails if a node is down, or runs an older
+release than the others, and names that node.`,
 		Example: `  bloomery cluster upgrade
   bloomery cluster upgrade --addr 10.0.0.1:6379`,
 		Args: between(0, 0, "no arguments"),
@@ -181,7 +183,7 @@ It fails if a node is not up, or can do less than the others, and names it.`,
 		if err != nil {
 			return err
 		}
-		return s.said(fmt.Sprintf("the cluster is at level %d, which is what all its nodes can do", reply.Int))
+		return s.said(fmt.Sprintf("the cluster is at level %d, the highest that all its nodes support", reply.Int))
 	})
 	o.bind(cmd.Flags(), "127.0.0.1:6379", "`ADDRESS` of a node: HOST:PORT, tls:HOST:PORT or unix:PATH")
 	return cmd
@@ -197,7 +199,7 @@ func (s *shell) said(text string) error {
 }
 
 func unconfirmed(what string) error {
-	return hinted{errors.New("nothing was done: " + what), "--yes does it"}
+	return hinted{errors.New("nothing was done: " + what), "add --yes to do it"}
 }
 
 // errServerSays marks errors that a server has replied.

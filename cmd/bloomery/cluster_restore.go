@@ -1,4 +1,4 @@
-// The command cluster restore: a data folder as the beginning of a cluster.
+// The command cluster restore: a data folder as the start of a cluster.
 
 package main
 
@@ -21,22 +21,22 @@ func newClusterRestore() *cobra.Command {
 	var lanes int
 	cmd := &cobra.Command{
 		Use:   "restore FROM --dir DIR",
-		Short: "Begin a new cluster with a backup or a single server's data",
-		Long: `restore makes DIR the data folder of the first server of a new cluster that
-begins with the data of FROM. FROM is a folder that bloomery cluster backup has
+		Short: "Start a new cluster with a backup or a single server's data",
+		Long: `restore makes DIR the data folder of the first node of a new cluster that
+starts with the data of FROM. FROM is a folder that bloomery cluster backup has
 written, the data folder of a single server that is stopped, or a tar file that
 bloomery backup has written. FROM is not changed.
 
-Run it on the machine of the first server that --join names, then start all
-servers of the cluster as usual, the others with empty folders:
+Run it on the machine of the first node that --join names, then start all nodes
+of the cluster as usual, the others with empty folders:
 
   bloomery cluster restore backup --dir data
   bloomery serve --dir data --cluster NAME --join A:6380,B:6380,C:6380 ...
 
-The first server begins the cluster, and the others fetch the data from it. No
-server serves before it has all of it. A cluster that is there already is never
-changed: a server on such a folder does not start if the cluster of its name
-has begun without the data.
+The first node starts the cluster, and the others fetch the data from it. No node
+serves before it has all of it. A cluster that exists already is never changed:
+a node with a restored folder does not start if the cluster of its name was
+started without the data.
 
 Names, contents, strings, deadlines and windows are as they were. Users,
 passwords, settings and certificates are not in FROM: bring those files along.
@@ -50,8 +50,8 @@ the folder and run it again.`,
 	newShell(cmd, func(ctx context.Context, s *shell, args []string) error {
 		return runClusterRestore(ctx, s, &server.Restore{From: args[0], Dir: dir, Lanes: lanes})
 	}).bindSummary(cmd)
-	cmd.Flags().StringVar(&dir, "dir", "", "`FOLDER` of the first server of the cluster; it must be empty, or not be there")
-	cmd.Flags().IntVar(&lanes, "lanes", 8, "how many streams carry the contents of filters, 1 to 64, for good")
+	cmd.Flags().StringVar(&dir, "dir", "", "`FOLDER` of the first node of the cluster; it must be empty, or not exist")
+	cmd.Flags().IntVar(&lanes, "lanes", 8, "how many streams carry the contents of filters, 1 to 64; it cannot be changed later")
 	return cmd
 }
 
@@ -66,10 +66,10 @@ type clusterRestoreJSON struct {
 
 func runClusterRestore(ctx context.Context, s *shell, r *server.Restore) error {
 	if r.Dir == "" {
-		return hinted{errors.New("give the folder of the first server with --dir"), "see bloomery cluster restore --help"}
+		return hinted{errors.New("give the folder of the first node with --dir"), "see bloomery cluster restore --help"}
 	}
 	if r.Lanes < 1 || r.Lanes > 64 {
-		return fmt.Errorf("--lanes %d: there can be 1 to 64", r.Lanes)
+		return fmt.Errorf("--lanes %d: want 1 to 64", r.Lanes)
 	}
 	job := &restoring{Restore: r, total: folderSize(r.From)}
 	stop := s.progress("restore", job, false)
@@ -81,9 +81,9 @@ func runClusterRestore(ctx context.Context, s *shell, r *server.Restore) error {
 	if s.asJSON {
 		return s.print(clusterRestoreJSON{r.Dir, fmt.Sprintf("%016x", done.Cluster), done.Names, done.Bytes, done.Lanes})
 	}
-	s.say("%s: %s, %s, the beginning of cluster %016x with %s", r.Dir, plural(uint64(done.Names), "name"), bytesText(uint64(done.Bytes)),
+	s.say("%s: %s, %s, the start of cluster %016x with %s", r.Dir, plural(uint64(done.Names), "name"), bytesText(uint64(done.Bytes)),
 		done.Cluster, plural(uint64(done.Lanes), "lane"))
-	s.say("start the first server of --join on it, and the others on empty folders")
+	s.say("start the first node of --join on it, and the others on empty folders")
 	return nil
 }
 
@@ -114,7 +114,7 @@ func folderSize(name string) (total int64) {
 func restoreError(r *server.Restore, err error) error {
 	switch {
 	case errors.Is(err, server.ErrNotEmpty):
-		return hinted{worded{err, strings.TrimPrefix(err.Error(), "cluster: ")}, "restore only begins a new cluster: name a folder that is empty, or not there"}
+		return hinted{worded{err, strings.TrimPrefix(err.Error(), "cluster: ")}, "restore only starts a new cluster: name a folder that is empty or does not exist"}
 	case errors.Is(err, server.ErrLocked):
 		return hinted{folderInUse(r.From, err), "stop the server first; or restore a copy: bloomery backup " + r.From + " -o backup.tar"}
 	case errors.Is(err, server.ErrNoData):

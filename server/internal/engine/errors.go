@@ -2,7 +2,11 @@ package engine
 
 // Errors in the words of Redis and RedisBloom.
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/bloomery/bloomery/server/internal/door"
+)
 
 // What Redis and RedisBloom say when they refuse, byte for byte, as far as
 // several packages of commands need it. Many texts of RedisBloom have no code in
@@ -30,7 +34,7 @@ const (
 // takes no writes: they may send them again.
 func (e *Engine) refused(err error) Reply {
 	if e.shared != nil {
-		return Fail("CLUSTERDOWN Writes are refused, reads go on (" + OneLine(err) + ")")
+		return Fail("CLUSTERDOWN Writes are refused, reads go on (" + Cause(err) + ")")
 	}
 	return Fail("MISCONF Writes are refused, reads go on: the log cannot be written (" + OneLine(err) + ").")
 }
@@ -38,11 +42,21 @@ func (e *Engine) refused(err error) Reply {
 // unread is the error for a read that asks for what any machine has acknowledged, while
 // nobody can say what that is.
 func (e *Engine) unread(err error) Reply {
-	return Fail("CLUSTERDOWN The read cannot be brought up to date; FILTER.READ LOCAL reads what is here (" + OneLine(err) + ")")
+	return Fail("CLUSTERDOWN The read cannot be brought up to date; FILTER.READ LOCAL reads what is here (" + Cause(err) + ")")
 }
 
 // OneLine returns the text of an error as an error reply can hold it.
 func OneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
+
+// Cause returns the text of an error of a door without its first words, which say what
+// the code of the reply says, and without the names of packages.
+func Cause(err error) string {
+	text := OneLine(err)
+	for _, known := range []error{door.ErrDown, door.ErrRefused, door.ErrUnknown} {
+		text = strings.TrimPrefix(text, known.Error()+": ")
+	}
+	return strings.TrimPrefix(text, "cluster: ")
+}
 
 // unkept answers writes that were done but may not be on disk as they should be.
 func unkept(calls []Call, err error) {

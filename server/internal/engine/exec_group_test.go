@@ -180,8 +180,8 @@ func TestGroupsAreLost(t *testing.T) {
 		lose, noGroup error
 		want          string
 	}{
-		{fmt.Errorf("%w: test", door.ErrUnknown), nil, "-UNKNOWN "},
-		{fmt.Errorf("%w: test", door.ErrDown), nil, "-CLUSTERDOWN "},
+		{fmt.Errorf("%w: test", door.ErrUnknown), nil, "-UNKNOWN the write may be kept or not (test)"},
+		{fmt.Errorf("%w: cluster: test", door.ErrDown), nil, "-CLUSTERDOWN Writes are refused, reads go on (test)"},
 		{nil, fmt.Errorf("%w: test", door.ErrDown), "-CLUSTERDOWN "},
 		{nil, fmt.Errorf("%w: test", door.ErrMemory), "-OOM "},
 		{nil, fmt.Errorf("%w: test", door.ErrGroup), "-EXECABORT "},

@@ -78,7 +78,7 @@ func (e *Engine) conclude(c *Call, op *Op) {
 func (e *Engine) unsettled(err error) Reply {
 	switch {
 	case errors.Is(err, door.ErrUnknown):
-		return Fail("UNKNOWN the write may be kept or not (" + OneLine(err) + ")")
+		return Fail("UNKNOWN the write may be kept or not (" + Cause(err) + ")")
 	case errors.Is(err, door.ErrMemory):
 		return Fail(TextOOM)
 	case errors.Is(err, errTooLong), errors.Is(err, door.ErrGroup):

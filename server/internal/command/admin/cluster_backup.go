@@ -62,7 +62,7 @@ func openBackup(x *engine.Context, copier door.Copier, stale bool) engine.Reply 
 	number, files, err := copier.OpenCopy(stale)
 	switch {
 	case errors.Is(err, door.ErrRefused) || errors.Is(err, door.ErrUnknown):
-		return engine.Fail("CLUSTERDOWN It cannot be found out what other nodes have acknowledged (" + engine.OneLine(err) + ")")
+		return engine.Fail("CLUSTERDOWN This node cannot find out what other nodes have acknowledged (" + engine.Cause(err) + ")")
 	case err != nil:
 		return engine.Fail("ERR " + engine.OneLine(err))
 	}

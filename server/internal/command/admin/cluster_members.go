@@ -62,10 +62,10 @@ func clipped(arg []byte) string {
 
 // notChanged is the error of a change that was not made, or may not have been.
 func notChanged(err error) engine.Reply {
-	text := strings.TrimPrefix(engine.OneLine(err), "cluster: ")
+	text := engine.Cause(err)
 	switch {
 	case errors.Is(err, door.ErrUnknown):
-		return engine.Fail("UNKNOWN the change may be made or not: ask again (" + text + ")")
+		return engine.Fail("UNKNOWN the change may have been made or not: send the command again (" + text + ")")
 	case errors.Is(err, door.ErrRefused):
 		return engine.Fail("CLUSTERDOWN nothing was changed (" + text + ")")
 	}

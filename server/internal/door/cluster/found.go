@@ -30,10 +30,10 @@ var (
 	ErrUnfinished = errors.New("cluster: the data was not restored into this folder completely: empty the folder and restore again")
 	// ErrNotFirst means that data was restored into the folder of a node that does
 	// not begin the cluster.
-	ErrNotFirst = errors.New("cluster: data was restored into the folder of this node, and another one begins the cluster: restore it into the folder of the first server of join")
+	ErrNotFirst = errors.New("cluster: data was restored into the folder of this node, and another node starts the cluster: restore it into the folder of the first node of join")
 
-	errFounded = errors.New("cluster: the cluster has just begun with data that this node has to fetch: start it again")
-	errNowhere = errors.New("cluster: the cluster began with data that is not in its log, and this node has no folder to fetch it into")
+	errFounded = errors.New("cluster: the cluster has just started with data that this node has to fetch: start this node again")
+	errNowhere = errors.New("cluster: the cluster started with data that is not in its log, and this node has no folder to fetch it into")
 )
 
 // Founded is what Found has made.
@@ -177,7 +177,7 @@ func (d *Door) firstRecord(ctx context.Context) (beginning, error) {
 		}
 		if now := d.tick(); now-told > 5*time.Second {
 			told = now
-			d.config.Slog.Info("waiting for the first server of join, which begins the cluster")
+			d.config.Slog.Info("waiting for the first node of join, which starts the cluster")
 		}
 		if err := d.pause(ctx, askEvery/4); err != nil {
 			return beginning{}, err

@@ -270,7 +270,7 @@ func (d *Door) fetch(ctx context.Context) (*snapshot.Manifest, uint32, error) {
 		return nil, 0, err
 	}
 	defer stop()
-	last := errors.New("no other node is heard of")
+	last := errors.New("no other node has been heard from")
 	for told := d.tick(); ; {
 		mu.Lock()
 		nodes := slices.Sorted(maps.Keys(heard))

@@ -20,7 +20,7 @@ const changeIn = 10 * time.Second
 
 // Errors of changes of the cluster.
 var (
-	errSelf   = errors.New("cluster: a node does not remove itself: send this to another one")
+	errSelf   = errors.New("cluster: a node does not remove itself: send the command to another node")
 	errNobody = errors.New("cluster: there is no such node")
 )
 
@@ -43,7 +43,7 @@ func (d *Door) Remove(node uint32) error {
 			return err
 		}
 		if votes(v, servers, m.Name) != nil {
-			return fmt.Errorf("cluster: node %d (%s) keeps the log, which would have one copy less: replace it by another node (replace-log)", node, m.Addr)
+			return fmt.Errorf("cluster: node %d (%s) is a log node, and the log would have one copy less: replace it by another node with replace-log", node, m.Addr)
 		}
 	}
 	return d.change(store.Record{Op: store.OpLeave, ID: uint64(node)})
@@ -88,9 +88,9 @@ func (d *Door) Upgrade() (level uint64, err error) {
 		n, live := heard[m.Number]
 		switch {
 		case !live:
-			return 0, fmt.Errorf("cluster: upgrade: node %d (%s) is not heard of: start it, or remove it", m.Number, m.Addr)
+			return 0, fmt.Errorf("cluster: upgrade: node %d (%s) is down: start it, or remove it with cluster leave", m.Number, m.Addr)
 		case n < most:
-			behind = append(behind, fmt.Sprintf("node %d (%s) can do %d", m.Number, m.Addr, n))
+			behind = append(behind, fmt.Sprintf("node %d (%s) supports %d", m.Number, m.Addr, n))
 		}
 		level = min(level, n)
 	}
@@ -98,7 +98,7 @@ func (d *Door) Upgrade() (level uint64, err error) {
 	case level > r.Level:
 		return level, d.change(store.Record{Op: store.OpLevel, Limit: level})
 	case len(behind) > 0:
-		return r.Level, fmt.Errorf("cluster: upgrade: the level stays %d: others can do %d, and %s: they need a later release", r.Level, most, strings.Join(behind, ", "))
+		return r.Level, fmt.Errorf("cluster: upgrade: the level stays %d: other nodes support %d, and %s: update them to the later release", r.Level, most, strings.Join(behind, ", "))
 	}
 	return r.Level, nil
 }

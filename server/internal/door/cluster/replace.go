@@ -17,7 +17,7 @@ const (
 )
 
 // errNoVoters is why nodes of some logs cannot be replaced.
-var errNoVoters = errors.New("cluster: the nodes of this cluster do not keep the log: it is on servers of its own")
+var errNoVoters = errors.New("cluster: the nodes of this cluster do not keep the log: it is on a separate NATS cluster")
 
 func (d *Door) tellHealth() ([]byte, error) {
 	v := d.voters()
@@ -108,9 +108,9 @@ func (r *replacement) next(ctx context.Context) (step string, done bool, err err
 	old, with := r.vote(r.old), r.vote(r.with)
 	switch {
 	case old == nil && with == nil:
-		return "", false, fmt.Errorf("cluster: node %d keeps no log: remove it instead (forget)", r.old.Number)
+		return "", false, fmt.Errorf("cluster: node %d keeps no log: remove it with cluster leave instead", r.old.Number)
 	case old == nil && !r.old.Left:
-		return "", false, fmt.Errorf("cluster: node %d keeps no log, and node %d does: nothing is to be replaced", r.old.Number, r.with.Number)
+		return "", false, fmt.Errorf("cluster: node %d keeps no log, and node %d does: there is nothing to replace", r.old.Number, r.with.Number)
 	}
 	if err := r.healthy(ctx); err != nil {
 		return "", false, err
@@ -141,7 +141,7 @@ func (r *replacement) next(ctx context.Context) (step string, done bool, err err
 		if err := r.log.Dismiss(ctx, r.old.Name); err != nil {
 			return "", false, err
 		}
-		return fmt.Sprintf("the server of node %d votes no more", r.old.Number), false, nil
+		return fmt.Sprintf("the server of node %d no longer votes", r.old.Number), false, nil
 	}
 	return fmt.Sprintf("node %d keeps the log in the place of node %d", r.with.Number, r.old.Number), true, nil
 }
@@ -175,7 +175,7 @@ func (r *replacement) healthy(ctx context.Context) error {
 		others++
 		m := r.member(v)
 		if m == nil {
-			return fmt.Errorf("cluster: replace-log: the server %s keeps the log, and is of no node that is a member: finish its own replacement first", v.Server)
+			return fmt.Errorf("cluster: replace-log: the server %s keeps the log but belongs to no node of the cluster: finish its replacement first", v.Server)
 		}
 		if err := r.d.asked(ctx, m.Number, askHealth); err != nil {
 			return fmt.Errorf("cluster: replace-log: another node that keeps the log is not well: %w", err)

@@ -305,7 +305,7 @@ func TestReplaceRefused(t *testing.T) {
 		try(nodes[0], 2, 9, "no such node")
 		try(nodes[0], 9, 4, "no such node")
 		try(nodes[0], 4, 5, "keeps no log")
-		try(nodes[0], 4, 2, "nothing is to be replaced")
+		try(nodes[0], 4, 2, "there is nothing to replace")
 		p.ill["s-3"] = true
 		try(nodes[0], 2, 4, "node 3: its copy of D3 is not complete")
 		p.ill["s-3"] = false
@@ -344,17 +344,17 @@ func TestUpgrade(t *testing.T) {
 		b := open(t, log, Config{Peers: peers, Addr: "b:1", hooks: later})
 		c := open(t, log, Config{Peers: peers, Addr: "c:1"})
 		time.Sleep(2 * time.Second)
-		if level, err := a.Upgrade(); level != Level || err == nil || !strings.Contains(err.Error(), "node 3 (c:1) can do 1") {
+		if level, err := a.Upgrade(); level != Level || err == nil || !strings.Contains(err.Error(), "node 3 (c:1) supports 1") {
 			t.Errorf("level %d, %v with a node of an earlier release", level, err)
 		}
-		if level, err := c.Upgrade(); level != Level || err == nil || !strings.Contains(err.Error(), "node 3 (c:1) can do 1") {
+		if level, err := c.Upgrade(); level != Level || err == nil || !strings.Contains(err.Error(), "node 3 (c:1) supports 1") {
 			t.Errorf("level %d, %v at that node", level, err)
 		}
 		if err := c.Close(); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(liveFor + time.Second)
-		if _, err := a.Upgrade(); err == nil || !strings.Contains(err.Error(), "node 3 (c:1) is not heard of") {
+		if _, err := a.Upgrade(); err == nil || !strings.Contains(err.Error(), "node 3 (c:1) is down") {
 			t.Errorf("error %v with a node that is away", err)
 		}
 		if err := a.Remove(3); err != nil {

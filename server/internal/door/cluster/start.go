@@ -242,7 +242,7 @@ func (d *Door) born(ctx context.Context) error {
 // join gets a number for this node, if it has none.
 func (d *Door) join(ctx context.Context) error {
 	if r := d.state.Roster(); r.Level > d.level() {
-		return fmt.Errorf("%w: the cluster is at level %d, this release can do %d: a later one is needed", bloomery.ErrVersion, r.Level, d.level())
+		return fmt.Errorf("%w: the cluster is at level %d, this release supports %d: a later release is needed", bloomery.ErrVersion, r.Level, d.level())
 	}
 	if n := d.number.Load(); n != 0 {
 		m := d.state.Roster().Member(n)

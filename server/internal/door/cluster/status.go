@@ -4,6 +4,7 @@ package cluster
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/bloomery/bloomery/server/internal/door"
@@ -50,7 +51,8 @@ func (d *Door) Cluster() door.Cluster {
 // describeNodes adds the nodes, and what an operator should look at.
 func (d *Door) describeNodes(c *door.Cluster) {
 	if c.Err != nil {
-		c.Problems = append(c.Problems, c.Err.Error())
+		why := strings.TrimPrefix(strings.TrimPrefix(c.Err.Error(), door.ErrDown.Error()+": "), "cluster: ")
+		c.Problems = append(c.Problems, "writes are refused: "+why)
 	}
 	if n := d.stats.stray.Load(); n > 0 {
 		c.Problems = append(c.Problems, fmt.Sprintf("the log has %d messages that no node has sent, and that are passed over: somebody else writes to its streams", n))
@@ -103,7 +105,7 @@ func (d *Door) describeNodes(c *door.Cluster) {
 			}
 		}
 		if !v.Live && !v.Left {
-			c.Problems = append(c.Problems, fmt.Sprintf("node %d (%s) is not heard of", m.Number, m.Addr))
+			c.Problems = append(c.Problems, fmt.Sprintf("node %d (%s) is down: nothing has been heard from it for some seconds", m.Number, m.Addr))
 		}
 		c.Nodes = append(c.Nodes, v)
 	}

@@ -74,7 +74,7 @@ func (l *Log) note(missing map[string]bool) {
 	var problems []string
 	off := l.store.Load() && !l.keeps()
 	if off {
-		problems = append(problems, "this node has stopped to keep its copy of the log, since its disk is full or has failed: make room, then restart this node")
+		problems = append(problems, "this node has stopped keeping its copy of the log, since its disk is full or has failed: make room, then restart this node")
 		delete(missing, l.name)
 	}
 	for _, name := range slices.Sorted(maps.Keys(missing)) {

@@ -155,7 +155,7 @@ func verdict(m *nats.Msg) error {
 		} `json:"error"`
 	}
 	if err := json.Unmarshal(m.Data, &ack); err != nil {
-		return fmt.Errorf("cluster: an acknowledgement that is none: %w", err)
+		return fmt.Errorf("cluster: the acknowledgement cannot be read: %w", err)
 	}
 	switch {
 	case ack.Error == nil && ack.Stream != "":

@@ -25,7 +25,7 @@ const (
 )
 
 // errElsewhere is why servers that are not ours cannot be replaced.
-var errElsewhere = errors.New("cluster: the streams are on a NATS cluster of its own: replace its servers there")
+var errElsewhere = errors.New("cluster: the streams are on a separate NATS cluster: replace its servers there")
 
 // Server implements cluster.Voters.
 func (l *Log) Server() string { return l.name }
