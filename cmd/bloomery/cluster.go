@@ -95,9 +95,9 @@ orders the messages of a lane. The node that decides removes expired keys for
 all nodes.
 
 Nodes are numbered in the order in which they joined. SERVER is the name of the
-NATS server inside a node; in a log node it keeps the log. A machine whose folder
-was lost is a new node with a new number and a new server. For some seconds
-after a node has started, it may show other nodes as down.
+NATS server inside a node; in a log node it keeps the log. A machine whose
+folder was lost is a new node with a new number and a new server. For some
+seconds after a node has started, it may show other nodes as down.
 
 Exit codes: 0 all is well, 1 something is not: the node or its cluster takes
 no writes, a node is down, or the node reports a problem; 2 the node does not

@@ -81,8 +81,8 @@ The command prints each step and checks it before the next one. If it is
 interrupted, or a node fails meanwhile, run it again, at any node but OLD: it
 continues where it was. Lines that begin with "waiting" are no failure.
 
-Afterwards write the --cluster-addr of NEW in the place of OLD's in the --join of
-all nodes; they use it at their next start.`,
+Afterwards write the --cluster-addr of NEW in the place of OLD's in the --join
+of all nodes; they use it at their next start.`,
 		Example: `  bloomery cluster replace-log 2 4 --yes
   bloomery cluster replace-log 2 4 --yes --addr 10.0.0.1:6379`,
 		Args: between(2, 2, "the node that goes and the one that takes its place"),

@@ -33,10 +33,10 @@ of the cluster as usual, the others with empty folders:
   bloomery cluster restore backup --dir data
   bloomery serve --dir data --cluster NAME --join A:6380,B:6380,C:6380 ...
 
-The first node starts the cluster, and the others fetch the data from it. No node
-serves before it has all of it. A cluster that exists already is never changed:
-a node with a restored folder does not start if the cluster of its name was
-started without the data.
+The first node starts the cluster, and the others fetch the data from it. No
+node serves before it has all of it. A cluster that exists already is never
+changed: a node with a restored folder does not start if the cluster of its name
+was started without the data.
 
 Names, contents, strings, deadlines and windows are as they were. Users,
 passwords, settings and certificates are not in FROM: bring those files along.

@@ -43,13 +43,13 @@ func seconds(d time.Duration) string { return fmt.Sprintf("%.1f s", d.Seconds())
 
 // line describes a round.
 func (t *tally) line() string {
-	return fmt.Sprintf("%d writes: %d acknowledged, %d unknown, %d refused; %d lost, %d twice, %d wrong; stop of writes %s, of reads %s; %d reads, %d that see everything, %d failed",
+	return fmt.Sprintf("%d writes: %d acknowledged, %d unknown, %d refused; %d lost, %d twice, %d wrong; longest pause of writes %s, of reads %s; %d reads, %d that see everything, %d failed",
 		t.writes(), t.acknowledged, t.unknown, t.refused, t.lost, t.twice, t.wrong, seconds(t.writeStop), seconds(t.readStop), t.reads, t.owned, t.failed)
 }
 
 // table writes a line for each kind of fault, in the order of faults.
 func table(w io.Writer, kinds map[string]*tally) {
-	head := []string{"fault", "rounds", "writes", "acknowledged", "unknown", "refused", "lost", "twice", "wrong", "reads", "OWNER reads", "failed", "stop of writes", "stop of reads"}
+	head := []string{"fault", "rounds", "writes", "acknowledged", "unknown", "refused", "lost", "twice", "wrong", "reads", "OWNER reads", "failed", "pause of writes", "pause of reads"}
 	fmt.Fprintf(w, "| %s |\n|%s\n", strings.Join(head, " | "), strings.Repeat("---|", len(head)))
 	var sum tally
 	row := func(name string, t *tally) {

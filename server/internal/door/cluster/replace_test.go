@@ -164,9 +164,9 @@ func refuses(t *testing.T, nodes []*Door, err error, reason string) {
 func TestRemove(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p, _, nodes := assembly(t, 4)
-		refuses(t, nodes, nodes[0].Remove(1), "another one")
+		refuses(t, nodes, nodes[0].Remove(1), "another node")
 		refuses(t, nodes, nodes[0].Remove(9), "no such node")
-		refuses(t, nodes, nodes[3].Remove(2), "keeps the log")
+		refuses(t, nodes, nodes[3].Remove(2), "is a log node")
 		p.deaf = true
 		refuses(t, nodes, nodes[0].Remove(4), "no server leads")
 		p.deaf = false
@@ -301,7 +301,7 @@ func TestReplaceRefused(t *testing.T) {
 			}
 		}
 		try(nodes[0], 2, 2, "itself")
-		try(nodes[0], 1, 4, "another one")
+		try(nodes[0], 1, 4, "another node")
 		try(nodes[0], 2, 9, "no such node")
 		try(nodes[0], 9, 4, "no such node")
 		try(nodes[0], 4, 5, "keeps no log")
@@ -325,7 +325,7 @@ func TestReplaceRefused(t *testing.T) {
 		refuses(t, nodes, err, "one too many")
 		p.voters = append(p.voters, "s-stranger")
 		_, _, err = nodes[0].Replace(2, 4)
-		refuses(t, nodes, err, "of no node")
+		refuses(t, nodes, err, "belongs to no node")
 		// A log of others is not ours to change.
 		alone := open(t, memlog.New(2, memlog.Faults{}), Config{})
 		if _, _, err := alone.Replace(1, 2); !errors.Is(err, errNoVoters) {
@@ -370,7 +370,7 @@ func TestUpgrade(t *testing.T) {
 		if got := a.state.Roster().Level; got != Level+1 {
 			t.Errorf("node 1 is at level %d", got)
 		}
-		if _, err := tryOpen(t, log, Config{Peers: peers}); err == nil || !strings.Contains(err.Error(), "a later one is needed") {
+		if _, err := tryOpen(t, log, Config{Peers: peers}); err == nil || !strings.Contains(err.Error(), "a later release is needed") {
 			t.Errorf("an earlier release joins: %v", err)
 		}
 	})
