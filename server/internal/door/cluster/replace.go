@@ -192,7 +192,7 @@ func (r *replacement) member(v *Voter) *store.Member {
 	roster := r.d.state.Roster()
 	for i := range roster.Members {
 		if m := &roster.Members[len(roster.Members)-1-i]; !m.Left && r.log.Votes(*v, m.Name) {
-			return m // the newest: see there
+			return m // the one that has the server now
 		}
 	}
 	return nil
