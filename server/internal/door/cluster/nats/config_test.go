@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -234,4 +235,18 @@ func TestSilentRoutes(t *testing.T) {
 	if d := o.Cluster.PingInterval * time.Duration(o.Cluster.MaxPingsOut+1); d < 5*time.Second || d > 10*time.Second {
 		t.Errorf("a dead connection is noticed after %v", d)
 	}
+}
+
+// TestStuckServer asks that nobody waits for a server that never stops.
+func TestStuckServer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		if err := within(stopIn, func() { time.Sleep(stopIn / 2) }); err != nil {
+			t.Errorf("a server that stops: %v", err)
+		}
+		never := make(chan struct{})
+		defer close(never)
+		if err := within(stopIn, func() { <-never }); !errors.Is(err, errStuck) {
+			t.Errorf("a server that does not stop: %v", err)
+		}
+	})
 }

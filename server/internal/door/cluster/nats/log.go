@@ -214,11 +214,36 @@ func (l *Log) Close() (err error) {
 		}
 		l.wg.Wait()
 		if l.server != nil {
-			l.server.stop()
+			err = within(stopIn, l.server.stop)
 		}
-		err = l.lock.Close()
+		if err == nil { // nobody writes to the folder any more
+			err = l.lock.Close()
+		}
 	})
 	return err
+}
+
+// stopIn bounds how long a server may take to stop. One whose disk was full may never
+// do so: it can wait for itself.
+const stopIn = 20 * time.Second
+
+var errStuck = fmt.Errorf("cluster: the embedded server has not stopped within %v", stopIn)
+
+// within runs f, and returns errStuck if that takes too long.
+func within(d time.Duration, f func()) error {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f()
+	}()
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-done:
+		return nil
+	case <-timer.C:
+		return errStuck
+	}
 }
 
 var errClosed = errors.New("cluster: the log is closed")
