@@ -202,7 +202,7 @@ func TestRemoveOldNumber(t *testing.T) {
 		}
 		time.Sleep(2 * time.Second)
 		nodes[1] = again
-		refuses(t, nodes, nodes[0].Remove(4), "keeps the log")
+		refuses(t, nodes, nodes[0].Remove(4), "is a log node")
 		if err := nodes[0].Remove(2); err != nil {
 			t.Fatal(err)
 		}
@@ -217,7 +217,7 @@ func TestRemoveOldNumber(t *testing.T) {
 		if left, known := nodes[2].removed("s-2"); left || !known {
 			t.Errorf("node 3 says %v, %v of a server whose old number was removed", left, known)
 		}
-		refuses(t, nodes, nodes[0].Remove(4), "keeps the log")
+		refuses(t, nodes, nodes[0].Remove(4), "is a log node")
 	})
 }
 
