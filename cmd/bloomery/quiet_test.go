@@ -3,6 +3,7 @@
 package main
 
 import (
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -29,16 +30,16 @@ func TestWorthCollecting(t *testing.T) {
 func TestGiveBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ended := make(chan struct{})
-		var allocated uint64 = 1 << 40
-		freed := 0
-		go giveBack(ended, func() (uint64, uint64) { return 1 << 20, allocated }, func() { freed++ })
+		var allocated, freed atomic.Uint64
+		allocated.Store(1 << 40)
+		go giveBack(ended, func() (uint64, uint64) { return 1 << 20, allocated.Load() }, func() { freed.Add(1) })
 		synctest.Wait()
 		for i, more := range []uint64{2 << 20, 0, 1 << 30, 2 << 20} {
-			allocated += more
+			allocated.Add(more)
 			time.Sleep(quietEvery)
 			synctest.Wait()
-			if want := []int{1, 1, 1, 2}[i]; freed != want {
-				t.Errorf("interval %d: %d collections, want %d", i+1, freed, want)
+			if got, want := freed.Load(), []uint64{1, 1, 1, 2}[i]; got != want {
+				t.Errorf("interval %d: %d collections, want %d", i+1, got, want)
 			}
 		}
 		close(ended)
