@@ -56,6 +56,13 @@ func TestDrainsWithoutTime(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = nc.Close() }()
+	first := make([]byte, len("+PONG\r\n")) // the server has accepted the client
+	if _, err := nc.Write([]byte("PING\r\n")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadFull(nc, first); err != nil {
+		t.Fatal(err)
+	}
 	const n = 10_000 // as much as a socket takes
 	replies := make(chan []byte)
 	go func() {
