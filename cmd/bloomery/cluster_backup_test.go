@@ -78,46 +78,13 @@ func (s *copyServer) serve() string {
 		}
 	}
 	s.files = append(s.files, manifestName)
-	l, err := new(net.ListenConfig).Listen(s.t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	s.t.Cleanup(func() { _ = l.Close() })
-	go func() {
-		for {
-			nc, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go s.talk(nc)
-		}
-	}()
-	return l.Addr().String()
-}
-
-func (s *copyServer) talk(nc net.Conn) {
-	defer func() { _ = nc.Close() }()
-	r := bufio.NewReader(nc)
-	for {
-		var request resp.Reply // a command is an array of strings
-		if request.Read(r) != nil {
-			return
-		}
-		var command []string
-		for _, w := range request.Array {
-			command = append(command, string(w.Text))
-		}
+	return answering(s.t, func(command []string) []byte {
 		reply := s.reply(command)
 		if s.answer != nil {
 			reply = s.answer(command, reply)
 		}
-		if reply == nil {
-			return
-		}
-		if _, err := nc.Write(reply); err != nil {
-			return
-		}
-	}
+		return reply
+	})
 }
 
 func (s *copyServer) reply(command []string) []byte {

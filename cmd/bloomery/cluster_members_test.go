@@ -9,7 +9,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,8 +17,6 @@ import (
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/bloomery/bloomery/internal/resp"
 )
 
 var memberNodes = flag.Bool("cluster-members", false, "run TestClusterNodesComeAndGo")
@@ -39,51 +36,22 @@ const scriptedInfo = "cluster_name:c1\r\ncluster_id:abc\r\ncluster_node:1\r\nclu
 // serve returns the address of the node.
 func (s *scripted) serve(t *testing.T) string {
 	t.Helper()
-	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = l.Close() })
-	go func() {
-		for {
-			nc, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go s.talk(nc)
-		}
-	}()
-	return l.Addr().String()
+	return answering(t, func(words []string) []byte { return []byte(s.reply(strings.Join(words, " "))) })
 }
 
-func (s *scripted) talk(nc net.Conn) {
-	defer func() { _ = nc.Close() }()
-	r := bufio.NewReader(nc)
-	for {
-		var request resp.Reply // a command is an array of strings
-		if request.Read(r) != nil {
-			return
-		}
-		var words []string
-		for _, w := range request.Array {
-			words = append(words, string(w.Text))
-		}
-		command := strings.Join(words, " ")
-		reply := fmt.Sprintf("$%d\r\n%s\r\n", len(scriptedInfo), scriptedInfo)
-		if command != "INFO cluster" {
-			s.mu.Lock()
-			s.asked = append(s.asked, command)
-			reply = "-ERR unknown command\r\n"
-			if list := s.answers[command]; len(list) > 0 {
-				reply = list[0]
-				s.answers[command] = list[min(1, len(list)-1):]
-			}
-			s.mu.Unlock()
-		}
-		if _, err := nc.Write([]byte(reply)); err != nil {
-			return
-		}
+func (s *scripted) reply(command string) string {
+	if command == "INFO cluster" {
+		return fmt.Sprintf("$%d\r\n%s\r\n", len(scriptedInfo), scriptedInfo)
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.asked = append(s.asked, command)
+	list := s.answers[command]
+	if len(list) == 0 {
+		return "-ERR unknown command\r\n"
+	}
+	s.answers[command] = list[min(1, len(list)-1):]
+	return list[0]
 }
 
 // TestClusterChanges asks what the commands send, and what they print of the answers.

@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/bloomery/bloomery/internal/resp"
 )
 
 // loadFrom runs load on a text as standard input.
@@ -156,6 +158,32 @@ func badServer(t *testing.T, treat func(net.Conn)) (addr string) {
 		}
 	}()
 	return l.Addr().String()
+}
+
+// answering listens and answers each command by what answer returns; nil ends the
+// connection.
+func answering(t *testing.T, answer func(words []string) []byte) (addr string) {
+	t.Helper()
+	return badServer(t, func(nc net.Conn) {
+		r := bufio.NewReader(nc)
+		for {
+			var request resp.Reply // a command is an array of strings
+			if request.Read(r) != nil {
+				return
+			}
+			var words []string
+			for _, w := range request.Array {
+				words = append(words, string(w.Text))
+			}
+			reply := answer(words)
+			if reply == nil {
+				return
+			}
+			if _, err := nc.Write(reply); err != nil {
+				return
+			}
+		}
+	})
 }
 
 func TestLoadFails(t *testing.T) {

@@ -162,23 +162,10 @@ func TestTopRefuses(t *testing.T) {
 // deafServer sends the same to all clients and closes the connection.
 func deafServer(t *testing.T, says string) string {
 	t.Helper()
-	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = l.Close() })
-	go func() {
-		for {
-			nc, err := l.Accept()
-			if err != nil {
-				return
-			}
-			_, _ = nc.Read(make([]byte, 1<<10))
-			_, _ = io.WriteString(nc, says)
-			_ = nc.Close()
-		}
-	}()
-	return l.Addr().String()
+	return badServer(t, func(nc net.Conn) {
+		_, _ = nc.Read(make([]byte, 1<<10))
+		_, _ = io.WriteString(nc, says)
+	})
 }
 
 // screen is a terminal in memory.

@@ -2,12 +2,10 @@ package engine_test
 
 import (
 	"bytes"
-	"context"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/bloomery/bloomery/server/internal/command"
 	"github.com/bloomery/bloomery/server/internal/door/cluster"
@@ -104,28 +102,7 @@ func TestCopyOfEveryCommand(t *testing.T) {
 // keptNode is newNode with a folder.
 func keptNode(t *testing.T, log *memlog.Log, files folder.Files) (*bench, *cluster.Door) {
 	t.Helper()
-	b := &bench{state: store.New(), now: time.UnixMilli(1_700_000_000_000)}
-	node := log.Node(cluster.ErrFull)
-	d, err := cluster.Open(cluster.Config{State: b.state, Log: node, Lanes: 2, Files: files, SnapshotAfter: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	b.engine = engine.New(engine.Config{
-		Commands: command.All(), State: b.state, Door: d, Host: b, MaxMemory: 1 << 30,
-		Clock: b.clock, Settings: engine.NewSettings(engine.RedisBloomDefaults(), ""),
-	})
-	t.Cleanup(func() {
-		node.Kill()
-		_ = d.Close()
-		node.Wait()
-		b.state.Discard()
-	})
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	if err := d.Start(ctx, b.engine.Alone); err != nil {
-		t.Fatal(err)
-	}
-	b.client = b.connect()
+	b, d, _ := newNodeOf(t, log, cluster.Config{Files: files, SnapshotAfter: -1})
 	return b, d
 }
 
