@@ -191,7 +191,8 @@ func TestClusterBackupFails(t *testing.T) {
 	} {
 		s := &copyServer{t: t, dir: from, answer: answer}
 		to := filepath.Join(t.TempDir(), "backup")
-		code, _, errOut := call(t, "cluster", "backup", to, "--addr", s.serve())
+		addr := s.serve()
+		code, _, errOut := call(t, "cluster", "backup", to, "--addr", addr)
 		if code == exitOK || !strings.Contains(errOut, what) {
 			t.Errorf("%s: %d, %s", what, code, errOut)
 		}
@@ -199,7 +200,7 @@ func TestClusterBackupFails(t *testing.T) {
 			t.Errorf("%s: a folder is left", what)
 		}
 		empty := t.TempDir()
-		if code, _, _ := call(t, "cluster", "backup", empty, "--addr", s.serve()); code == exitOK {
+		if code, _, _ := call(t, "cluster", "backup", empty, "--addr", addr); code == exitOK {
 			t.Errorf("%s: no error", what)
 		}
 		if entries, err := os.ReadDir(empty); err != nil || len(entries) > 0 {
