@@ -1,0 +1,122 @@
+package command_test
+
+// Filters moved from one name to another: by DUMP and RESTORE, and in pieces.
+
+import (
+	"encoding/binary"
+	"strings"
+	"testing"
+
+	"github.com/bloomery/bloomery/server/internal/rdb"
+)
+
+// TestDumpsOfEverySort moves filters by DUMP and by pieces, with an entry in the place of
+// another, deadlines and mistakes.
+func TestDumpsOfEverySort(t *testing.T) {
+	b := newBench(t, 1<<30)
+	b.line("BF.RESERVE bf 0.001 50 EXPANSION 3")
+	b.line("CF.RESERVE cf 64 BUCKETSIZE 3 MAXITERATIONS 7 EXPANSION 2")
+	for i := range 200 {
+		item := strings.Repeat("x", i)
+		b.do("BF.ADD", "bf", item)
+		b.do("CF.ADD", "cf", item)
+	}
+	b.do("SET", "s", strings.Repeat("text", 50))
+	for _, name := range []string{"bf", "cf", "s"} {
+		dump := b.exec([][]byte{[]byte("DUMP"), []byte(name)})[0].Text
+		for _, c := range []struct{ words, want string }{
+			{"0", "+OK"},
+			{"0", "-BUSYKEY Target key name already exists."},
+			{"0 REPLACE", "+OK"},
+			{"5000 REPLACE IDLETIME 3", "+OK"},
+		} {
+			words := strings.Fields(c.words)
+			if got := b.do(append([]string{"RESTORE", name + "copy", words[0], dump}, words[1:]...)...); got != c.want {
+				t.Errorf("RESTORE of %s %s = %s, want %s", name, c.words, got, c.want)
+			}
+		}
+		if got := b.line("PTTL " + name + "copy"); got != ":5000" {
+			t.Errorf("PTTL of %s = %s, want :5000", name, got)
+		}
+		if got := b.exec([][]byte{[]byte("DUMP"), []byte(name + "copy")})[0].Text; got != dump {
+			t.Errorf("the copy of %s has another dump", name)
+		}
+		if got := b.do("RESTORE", name+"at", "1700000009000", dump, "ABSTTL"); got != "+OK" {
+			t.Errorf("RESTORE ABSTTL = %s", got)
+		}
+		if got := b.line("PTTL " + name + "at"); got != ":9000" {
+			t.Errorf("PTTL of %s = %s, want :9000", name, got)
+		}
+		if got := b.do("RESTORE", name+"gone", "1", dump, "ABSTTL"); got != "+OK" || b.line("EXISTS "+name+"gone") != ":0" {
+			t.Errorf("RESTORE with a deadline in the past = %s", got)
+		}
+		for i := 0; i < len(dump); i += max(1, len(dump)/50) {
+			bad := []byte(dump)
+			bad[i] ^= 1
+			if got := b.do("RESTORE", "bad", "0", string(bad)); got != "-ERR DUMP payload version or checksum are wrong" {
+				t.Errorf("byte %d of %s changed: %s", i, name, got)
+			}
+		}
+	}
+	// Info and answers are those of the original.
+	for _, line := range []string{"BF.INFO bf", "CF.INFO cf", "BF.CARD bf", "CF.COUNT cf xxx", "BF.EXISTS bf xxx"} {
+		copied := strings.NewReplacer(" bf", " bfcopy", " cf", " cfcopy").Replace(line)
+		if a, c := b.line(line), b.line(copied); a != c {
+			t.Errorf("%s = %s, of the copy %s", line, a, c)
+		}
+	}
+}
+
+// TestDumpsHaveTheirTypes looks at the first bytes of dumps: a module's value, and
+// the type with version 4 of its encoding.
+func TestDumpsHaveTheirTypes(t *testing.T) {
+	b := newBench(t, 1<<30)
+	b.line("BF.ADD bf x")
+	b.line("CF.ADD cf x")
+	for name, kind := range map[string]string{"bf": "MBbloom--", "cf": "MBbloomCF"} {
+		want := binary.BigEndian.AppendUint64([]byte{7, 0x81}, rdb.ModuleID(kind, 4))
+		if got := b.exec(fields("DUMP " + name))[0].Text; !strings.HasPrefix(got, string(want)) {
+			t.Errorf("the dump of %s begins with %x, want %x", name, got[:min(10, len(got))], want)
+		}
+	}
+}
+
+// TestPieces moves filters by SCANDUMP and LOADCHUNK, and brings pieces in which
+// something is wrong.
+func TestPieces(t *testing.T) {
+	b := newBench(t, 1<<30)
+	b.line("BF.RESERVE bf 0.01 100")
+	b.line("CF.RESERVE cf 100")
+	for i := range 500 {
+		item := strings.Repeat("x", i)
+		b.do("BF.ADD", "bf", item)
+		b.do("CF.ADD", "cf", item)
+	}
+	for _, kind := range []string{"bf", "cf"} {
+		iter, pieces := "0", 0
+		for {
+			r := b.exec([][]byte{[]byte(kind + ".scandump"), []byte(kind), []byte(iter)})[0]
+			next := show(r.Elems[0])[1:]
+			if next == "0" {
+				break
+			}
+			data := r.Elems[1].Text
+			if got := b.do(kind+".loadchunk", kind+"copy", next, data); got != "+OK" {
+				t.Fatalf("%s.LOADCHUNK %s = %s", kind, next, got)
+			}
+			if pieces++; pieces == 1 {
+				for _, bad := range []string{data[:len(data)-1], data + "x", "", strings.Repeat("\xff", len(data))} {
+					if got := b.do(kind+".loadchunk", kind+"bad", next, bad); !strings.HasPrefix(got, "-") || b.line("EXISTS "+kind+"bad") != ":0" {
+						t.Errorf("%s.LOADCHUNK of a wrong header = %s", kind, got)
+					}
+				}
+			} else if got := b.do(kind+".loadchunk", kind+"copy", next, data+data+"x"); !strings.HasPrefix(got, "-") {
+				t.Errorf("%s.LOADCHUNK of too much = %s", kind, got)
+			}
+			iter = next
+		}
+		if a, c := b.do("DUMP", kind), b.do("DUMP", kind+"copy"); a != c || pieces < 2 {
+			t.Errorf("%s: %d pieces make another filter", kind, pieces)
+		}
+	}
+}

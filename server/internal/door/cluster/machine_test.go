@@ -1,0 +1,182 @@
+package cluster
+
+// Nodes that tests kill and start again, what they are filled with, and how they are
+// compared.
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/bloomery/bloomery/bloom"
+	"github.com/bloomery/bloomery/codec"
+	"github.com/bloomery/bloomery/foreign/redisbloom"
+	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/door/cluster/memlog"
+	"github.com/bloomery/bloomery/server/internal/folder"
+	"github.com/bloomery/bloomery/server/internal/snapshot"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// machine is a node that can be killed and started again: its folder stays.
+type machine struct {
+	*Door
+	t     *testing.T
+	log   *memlog.Log
+	peers *memlog.Peers
+	files folder.Files
+	node  *memlog.Node
+	hooks hooks
+
+	follows bool
+
+	laneBytes, saveAfter int64 // of Config; no snapshots are due without the latter
+}
+
+// machines returns n nodes of a new cluster that have not been started.
+func machines(t *testing.T, n int) []*machine {
+	t.Helper()
+	log, peers := memlog.New(1, memlog.Faults{}), &memlog.Peers{}
+	var list []*machine
+	for range n {
+		list = append(list, &machine{t: t, log: log, peers: peers, files: &folder.Memory{}})
+	}
+	t.Cleanup(func() {
+		for _, m := range list {
+			m.kill()
+		}
+	})
+	return list
+}
+
+// tryStart starts the process of a node.
+func (m *machine) tryStart() error {
+	m.t.Helper()
+	m.node = m.log.Node(ErrFull)
+	d, err := Open(Config{
+		State: store.New(), Log: m.node, Peers: m.peers, Files: m.files, SnapshotAfter: cmp.Or(m.saveAfter, -1), LaneBytes: m.laneBytes, Lanes: 3,
+		Name: "n", Follows: m.follows, hooks: m.hooks,
+	})
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(m.t.Context(), time.Minute)
+	defer cancel()
+	if err = d.Start(ctx, nil); err != nil {
+		m.node.Kill()
+		m.node.Wait()
+		return err
+	}
+	m.Door = d
+	return nil
+}
+
+func (m *machine) start() {
+	m.t.Helper()
+	if err := m.tryStart(); err != nil {
+		m.t.Fatal(err)
+	}
+}
+
+// kill ends the process, as kill -9 does: nothing is saved.
+func (m *machine) kill() {
+	if m.Door == nil {
+		return
+	}
+	m.node.Kill()
+	if err := m.Close(); err != nil {
+		m.t.Error(err)
+	}
+	m.node.Wait()
+	m.state.Discard()
+	m.Door = nil
+}
+
+// save takes a snapshot when the node has all that others have sent.
+func (m *machine) save() {
+	m.t.Helper()
+	synctest.Wait()
+	if err := m.Snapshot(); err != nil {
+		m.t.Fatal(err)
+	}
+}
+
+// fill changes something in every lane.
+func (m *machine) fill(round int) {
+	m.t.Helper()
+	if err := m.FreshNames(); err != nil { // another node may have made them
+		m.t.Fatal(err)
+	}
+	for i := range 6 {
+		name := fmt.Sprint("cuckoo", i)
+		if !has(m.Door, name) {
+			if err := do(m.Door, &door.Op{Record: store.Record{Op: store.OpCuckoo, Name: []byte(name), Cuckoo: redisbloom.CuckooParams{Capacity: 1024, BucketSize: 2, MaxIterations: 20}}}); err != nil {
+				m.t.Fatal(err)
+			}
+		}
+		id := m.state.Names.Lookup([]byte(name), 0).ID
+		insert := &door.Op{Record: store.Record{Op: store.OpInsert, ID: id, Room: store.Unlimited, Hashes: []uint64{uint64(round*100 + i), uint64(round*100 + i + 50)}}}
+		if err := do(m.Door, insert, set(fmt.Sprint("text", round, i))); err != nil {
+			m.t.Fatal(err)
+		}
+	}
+	if !has(m.Door, "parts") {
+		outline, err := codec.AppendOutline(nil, bloom.New(1000, 0.01))
+		if err != nil {
+			m.t.Fatal(err)
+		}
+		if err := do(m.Door, &door.Op{Record: store.Record{Op: store.OpFilter, Name: []byte("parts"), Value: store.AppendCreation(nil, &store.Plan{Parts: 2}, outline)}}); err != nil {
+			m.t.Fatal(err)
+		}
+	}
+	id := m.state.Names.Lookup([]byte("parts"), 0).ID
+	for i := range uint32(4) {
+		if err := do(m.Door, &door.Op{Record: store.Record{Op: store.OpFilterAdd, ID: id, Index: i, Room: store.Unlimited, Hashes: []uint64{uint64(round)}}}); err != nil {
+			m.t.Fatal(err)
+		}
+	}
+}
+
+// numberOf returns the number that the folder keeps.
+func (m *machine) numberOf() uint32 {
+	found, err := snapshot.Read(m.files)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	return found.Node
+}
+
+// equal asks that nodes that have all messages are equal.
+func equal(t *testing.T, list []*machine) {
+	t.Helper()
+	synctest.Wait()
+	want := all(list[0].Door)
+	for i, m := range list {
+		if got := all(m.Door); !bytes.Equal(got, want) {
+			t.Errorf("node %d differs from the first", i)
+		}
+	}
+}
+
+// all returns whatever has to be equal on all nodes, with versions of parts.
+func all(d *Door) (b []byte) {
+	for _, l := range d.all() {
+		l.still(func(seq uint64) {
+			b = fmt.Appendf(b, "%d %d ", l.number, seq)
+			b = l.appendSenders(b)
+		})
+	}
+	d.state.Names.Lock()
+	defer d.state.Names.Unlock()
+	for _, e := range d.state.Names.All() {
+		for _, p := range store.Parts(e) {
+			b = fmt.Appendf(b, "%d:%d ", e.ID, p.Version())
+		}
+	}
+	b = store.AppendRoster(b, d.state.Roster())
+	return d.state.AppendSnapshot(b)
+}

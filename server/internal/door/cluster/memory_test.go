@@ -1,0 +1,93 @@
+package cluster
+
+// Nodes with less memory than others.
+
+import (
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/bloomery/bloomery/foreign/redisbloom"
+	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/door/cluster/memlog"
+	"github.com/bloomery/bloomery/server/internal/folder"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// TestNoMemory asks that a node for which the system has no memory when others have
+// some does not serve what it has made of a message, nor keeps it.
+func TestNoMemory(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		log := memlog.New(1, memlog.Faults{})
+		a := open(t, log, Config{})
+		b := open(t, log, Config{Files: &folder.Memory{}, hooks: hooks{lacks: func(r *store.Record) bool { return string(r.Name) == "large" }}})
+		op := set("large")
+		if err := do(b, op); !errors.Is(err, door.ErrUnknown) {
+			t.Errorf("a write that others have: %v", err)
+		}
+		<-b.Failed()
+		if err := b.Serving(); !errors.Is(err, store.ErrMemory) {
+			t.Errorf("Serving = %v", err)
+		}
+		if err := b.Snapshot(); !errors.Is(err, store.ErrMemory) {
+			t.Errorf("Snapshot = %v", err)
+		}
+		if err := do(a, set("small")); err != nil || !has(a, "large") {
+			t.Errorf("the other node: %v", err)
+		}
+	})
+}
+
+// TestHeadroom asks that the node with the least memory bounds what all take.
+func TestHeadroom(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		log, m := memlog.New(1, memlog.Faults{}), &memlog.Peers{}
+		a := open(t, log, Config{Peers: m})
+		var left atomic.Uint64
+		left.Store(1 << 30)
+		b := open(t, log, Config{Peers: m, Headroom: left.Load})
+		time.Sleep(2 * time.Second)
+		reserve := func(name string) error {
+			return do(a, &door.Op{Record: store.Record{Op: store.OpBloom, Name: []byte(name), Bloom: redisbloom.BloomParams{Error: 0.01, Capacity: 100_000, Expansion: 2}}})
+		}
+		add := func() error {
+			id := a.state.Names.Lookup([]byte("k"), 0).ID
+			return do(a, &door.Op{Record: store.Record{Op: store.OpAdd, ID: id, Digests: []redisbloom.Digest{{A: 1, B: 2}}}, Admit: generous{}})
+		}
+		if err := reserve("k"); err != nil {
+			t.Fatal(err)
+		}
+		if err := add(); err != nil {
+			t.Error(err)
+		}
+		left.Store(1000)
+		time.Sleep(2 * time.Second)
+		if err := reserve("k2"); !errors.Is(err, door.ErrMemory) {
+			t.Errorf("a filter that one node has no room for: %v", err)
+		}
+		if err := add(); !errors.Is(err, door.ErrMemory) {
+			t.Errorf("growth that one node has no room for: %v", err)
+		}
+		if err := do(a, set("small")); err != nil {
+			t.Error(err)
+		}
+		_ = b.Close()
+		time.Sleep(2 * liveFor)
+		if err := reserve("k2"); err != nil {
+			t.Errorf("when it is gone: %v", err)
+		}
+	})
+}
+
+// generous sets 10,000 bytes aside for everything.
+type generous struct{}
+
+func (generous) Admit(_ *store.Part, ops []*door.Op) (uint64, bool) {
+	for _, op := range ops {
+		op.Record.Room = 10_000
+	}
+	return 10_000, true
+}
+
+func (generous) Settle(uint64) {}

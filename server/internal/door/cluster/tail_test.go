@@ -1,0 +1,162 @@
+package cluster
+
+// Messages as they are applied: those that cannot be read or are gone, and what may be
+// seen meanwhile.
+
+import (
+	"bytes"
+	"errors"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/foreign/redisbloom"
+	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/door/cluster/memlog"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// TestUnreadable asks that a node that cannot read a message stops, and does not go on
+// behind it.
+func TestUnreadable(t *testing.T) {
+	later := set("later").Record
+	unknown := store.AppendRecord(nil, &later)
+	unknown[1] = 250
+	for name, c := range map[string]struct {
+		message func(d *Door) []byte
+		want    error
+	}{
+		"no record": {func(d *Door) []byte {
+			h := header{cluster: d.id.Load(), node: 1, session: 1, counter: 1000}
+			return appendSum(append(appendHeader(nil, &h), store.AppendRecord(nil, &later)[:3]...))
+		}, bloomery.ErrCorrupt},
+		"an operation of a later release": {func(d *Door) []byte {
+			h := header{cluster: d.id.Load(), node: 1, session: 1, counter: 1000}
+			return appendSum(append(store.AppendRecord(appendHeader(nil, &h), &later), unknown...))
+		}, bloomery.ErrVersion},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				log := memlog.New(1, memlog.Faults{})
+				d := open(t, log, Config{})
+				waiting := set("waiting")
+				log.Append(0, c.message(d))
+				d.Do([]*door.Op{waiting})
+				<-d.Failed()
+				if err := d.Serving(); !errors.Is(err, c.want) || !errors.Is(err, door.ErrDown) {
+					t.Errorf("Serving = %v", err)
+				}
+				if errors.Is(c.want, bloomery.ErrVersion) && !strings.Contains(d.Serving().Error(), "a later one is needed") {
+					t.Errorf("Serving = %v, want that it says what is needed", d.Serving())
+				}
+				if d.Wait([]*door.Op{waiting}); waiting.Err == nil {
+					t.Error("a write behind it is answered")
+				}
+				if has(d, "later") || has(d, "waiting") {
+					t.Error("a part of it was applied, or what is behind it")
+				}
+			})
+		})
+	}
+}
+
+// TestPurgedStart asks that a node whose past was purged does not serve without it.
+func TestPurgedStart(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		log := memlog.New(1, memlog.Faults{})
+		d := open(t, log, Config{})
+		if err := do(d, set("a"), set("b")); err != nil {
+			t.Fatal(err)
+		}
+		if err := d.config.Log.Purge(0, 3); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := tryOpen(t, log, Config{}); !errors.Is(err, ErrPurged) {
+			t.Errorf("a start of a node that lacks what was purged: %v", err)
+		}
+	})
+}
+
+// TestReveal stages a filter on one node and asks that no other one shows it before it
+// has its contents, however slow its lanes are.
+func TestReveal(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		log := memlog.New(3, memlog.Faults{Delay: time.Millisecond})
+		a, b := open(t, log, Config{Lanes: 4}), open(t, log, Config{})
+		if err := do(a, &door.Op{Record: store.Record{Op: store.OpBloom, Name: []byte("model"), Bloom: redisbloom.BloomParams{Error: 0.01, Capacity: 100, Expansion: 2}}}); err != nil {
+			t.Fatal(err)
+		}
+		model := store.PartOf(a.state.Names.Lookup([]byte("model"), 0)).Contents()
+		next, chunk := model.ScanDump(1)
+		bits := bytes.Repeat([]byte{0xff}, len(chunk))
+		stage := &door.Op{Record: store.Record{Op: store.OpStage, Flags: uint8(store.OpBloomDump), Value: model.AppendHeader(nil)}}
+		if err := do(a, stage); err != nil {
+			t.Fatal(err)
+		}
+		id := stage.Result.Entry.ID
+		slow := b.config.Log.(*memlog.Node)
+		slow.Hold(b.LaneOf(id, 0), true)
+		if err := do(a, &door.Op{Record: store.Record{Op: store.OpBloomChunk, ID: id, Position: next, Value: bits}}); err != nil {
+			t.Fatal(err)
+		}
+		if err := do(a, &door.Op{Record: store.Record{Op: store.OpReveal, ID: id, Name: []byte("k")}}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		if has(b, "k") {
+			t.Error("a filter is shown before its contents are there")
+		}
+		slow.Hold(b.LaneOf(id, 0), false)
+		time.Sleep(time.Second)
+		if !has(b, "k") {
+			t.Fatal("a filter whose contents are there is not shown")
+		}
+		if _, got := store.PartOf(b.state.Names.Lookup([]byte("k"), 0)).Contents().ScanDump(1); !bytes.Equal(got, bits) {
+			t.Error("its contents are others")
+		}
+	})
+}
+
+// TestSeenAtOnce sends a record of a filter while the message that made it is still
+// being applied: it has to name that message.
+func TestSeenAtOnce(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		log := memlog.New(1, memlog.Faults{})
+		var d *Door
+		var named place
+		insert := &door.Op{Record: store.Record{Op: store.OpInsert, Room: store.Unlimited, Hashes: []uint64{1}}}
+		between := func() {
+			e := d.state.Names.Lookup([]byte("f"), 0)
+			if e == nil || insert.Record.ID != 0 {
+				return
+			}
+			insert.Record.ID = e.ID
+			l := d.partLane(e.ID, 0)
+			d.config.Log.(*memlog.Node).Hold(l.number, true)
+			defer d.config.Log.(*memlog.Node).Hold(l.number, false)
+			d.Do([]*door.Op{insert})
+			for wake([]*door.Op{insert}); named == (place{}); runtime.Gosched() {
+				l.send.Lock()
+				for _, m := range l.flight {
+					var h header
+					if _, err := parseMessage(&h, m.bytes); err != nil {
+						t.Error(err)
+					}
+					named = h.after[0]
+				}
+				l.send.Unlock()
+			}
+		}
+		d = open(t, log, Config{hooks: hooks{between: func() { between() }}})
+		made := &door.Op{Record: store.Record{Op: store.OpCuckoo, Name: []byte("f"), Cuckoo: cuckooOf}}
+		if err := do(d, made, set("s")); err != nil {
+			t.Fatal(err)
+		}
+		if want := (place{0, log.Messages(0)}); named != want {
+			t.Errorf("the insert names %v, want %v", named, want)
+		}
+		d.Wait([]*door.Op{insert})
+	})
+}
