@@ -137,7 +137,7 @@ if redis-cli --help 2>&1 | grep -q -e --cacert && command -v openssl >/dev/null;
 	tls="--tls --cacert $dir/cert.pem --cert $dir/cert.pem --key $dir/key.pem"
 	for _ in $(seq 600); do
 		# shellcheck disable=SC2086
-		redis-cli -p "$port" $tls ping >/dev/null 2>&1 && break
+		redis-cli -p "$port" $tls ping 2>/dev/null | grep -q PONG && break # not while it loads
 		sleep 0.05
 	done
 	# shellcheck disable=SC2086

@@ -26,7 +26,7 @@ func (s *Server) accept(l listener) {
 		nc, err := l.Accept()
 		if err == nil {
 			wait = 0
-			s.admit(nc, l.secure)
+			s.admit(guest{nc: nc, secure: l.secure})
 			continue
 		}
 		if errors.Is(err, net.ErrClosed) {
@@ -55,15 +55,23 @@ func (s *Server) Dial(context.Context) (net.Conn, error) {
 		return nil, fmt.Errorf("server: dial: %w", net.ErrClosed)
 	default:
 	}
-	s.admit(ours, false)
+	s.admit(guest{nc: ours})
 	return theirs, nil
 }
 
-// admit starts a connection, with TLS or without, or answers why not.
-func (s *Server) admit(nc net.Conn, secure bool) {
+// guest is a client that comes in, and what has been read of its first command.
+type guest struct {
+	nc     net.Conn
+	secure bool // with TLS
+	rest   []byte
+}
+
+// admit starts a connection, or answers why not.
+func (s *Server) admit(g guest) {
 	s.accepted.Add(1)
-	c := &conn{server: s, nc: nc}
-	if secure {
+	nc := g.nc
+	c := &conn{server: s, nc: nc, rest: g.rest}
+	if g.secure {
 		c.tls = newTLSLayer(c, s.tlsConfig())
 	} else if s.onlyLocal(nc) {
 		s.refuse(c, textDenied)
@@ -72,7 +80,7 @@ func (s *Server) admit(nc net.Conn, secure bool) {
 	s.mu.Lock()
 	ok := !s.closing && int64(len(s.conns)) < s.settings.MaxClients.Load()
 	var displaced *conn
-	if ok && secure {
+	if ok && g.secure {
 		displaced, ok = s.queueHandshake(c)
 	}
 	if !ok {

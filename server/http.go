@@ -10,6 +10,8 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/bloomery/bloomery/server/internal/engine"
@@ -31,12 +33,15 @@ const (
 // httpSide is what serves HTTP.
 type httpSide struct {
 	handler   *web.Handler
+	current   atomic.Pointer[http.Handler] // what answers: handler, when the data is read
 	server    *http.Server
 	listeners []net.Listener
+	serving   sync.WaitGroup // of listeners
 }
 
-// newHTTP makes what serves HTTP: the handler, and listeners that are bound.
-func (s *Server) newHTTP() error {
+// openHTTP binds the addresses of HTTP and begins to answer. Until there is a handler
+// the answer is that the server starts.
+func (s *Server) openHTTP() error {
 	c := &s.config
 	listeners, err := s.listenHTTP()
 	if err != nil {
@@ -44,12 +49,10 @@ func (s *Server) newHTTP() error {
 	}
 	side := &s.http
 	side.listeners = listeners
-	side.handler = web.New(web.Config{
-		Engine: s.engine, NewSession: s.httpSession, Ready: s.ready, Metrics: metrics.Handler(s.engine, c.MetricsFilters), Token: c.HTTPToken, Admin: c.HTTPAdmin,
-		Protected: c.ProtectedMode, Hosts: slices.Concat(c.HTTPHosts, c.httpNames()), Log: c.Log, Now: c.Now,
-	})
+	starting := web.Starting(s.starting())
+	side.current.Store(&starting)
 	side.server = &http.Server{
-		Handler: side.handler, MaxHeaderBytes: httpHeaderBytes,
+		Handler: side, MaxHeaderBytes: httpHeaderBytes,
 		ReadHeaderTimeout: min(httpHeaderTime, c.WriteTimeout), ReadTimeout: min(httpRequestTime, c.WriteTimeout),
 		WriteTimeout: httpAnswerTime, IdleTimeout: httpIdleTime, ErrorLog: slog.NewLogLogger(c.Log.Handler(), slog.LevelDebug),
 		ConnState: noteState,
@@ -57,7 +60,31 @@ func (s *Server) newHTTP() error {
 			return web.WithLocal(ctx, onLoopback(nc.RemoteAddr()))
 		},
 	}
+	for _, l := range listeners {
+		side.serving.Go(func() { side.serve(l, s.log) })
+	}
 	return nil
+}
+
+// newHandler returns what answers HTTP when the data is read.
+func (s *Server) newHandler() *web.Handler {
+	c := &s.config
+	return web.New(web.Config{
+		Engine: s.engine, NewSession: s.httpSession, Ready: s.ready, Metrics: metrics.Handler(s.engine, c.MetricsFilters), Token: c.HTTPToken, Admin: c.HTTPAdmin,
+		Protected: c.ProtectedMode, Hosts: slices.Concat(c.HTTPHosts, c.httpNames()), Log: c.Log, Now: c.Now,
+	})
+}
+
+// ready has a handler answer from now on.
+func (h *httpSide) ready(w *web.Handler) {
+	h.handler = w
+	answers := http.Handler(w)
+	h.current.Store(&answers)
+}
+
+// ServeHTTP implements http.Handler.
+func (h *httpSide) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	(*h.current.Load()).ServeHTTP(w, r)
 }
 
 // listenHTTP opens all addresses, or none.
@@ -122,7 +149,7 @@ func (s *Server) httpSession(remote, local string) *engine.Session {
 }
 
 // ready returns why the server does not take reads and writes, nil if it does. Data
-// is loaded when a server is made.
+// is loaded by now.
 func (s *Server) ready() error {
 	select {
 	case <-s.ended:
@@ -140,6 +167,12 @@ func (h *httpSide) serve(l net.Listener, log *slog.Logger) {
 	if err := h.server.Serve(l); !errors.Is(err, http.ErrServerClosed) && !errors.Is(err, net.ErrClosed) {
 		log.Error("http ended", "addr", l.Addr().String(), "error", err)
 	}
+}
+
+// endHTTP ends what answers HTTP in a server that did not start.
+func (s *Server) endHTTP() {
+	_ = s.http.server.Close()
+	s.http.serving.Wait()
 }
 
 // drainHTTP ends all HTTP connections, those that answer a request when that is

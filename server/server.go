@@ -83,10 +83,11 @@ type Server struct {
 	pastOut       atomic.Int64
 }
 
-// New returns a server that has recovered the data of its folder and bound its
-// addresses: clients can connect and are answered as soon as Serve runs. On an
-// error nothing stays open. An address that cannot be bound is a *PortError, a
-// folder that another process uses ErrLocked; damaged data wraps
+// New returns a server that has bound its addresses and recovered the data of its
+// folder: clients can connect and are answered as soon as Serve runs. Those that come
+// while the data is read are answered that the server is LOADING, and /readyz that it
+// is not ready. On an error nothing stays open. An address that cannot be bound is a
+// *PortError, a folder that another process uses ErrLocked; damaged data wraps
 // bloomery.ErrCorrupt or bloomery.ErrVersion.
 func New(c Config) (*Server, error) { return NewContext(context.Background(), c) }
 
@@ -118,24 +119,56 @@ func NewContext(ctx context.Context, c Config) (*Server, error) {
 		// times as long as a command.
 		computing: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)-1)),
 	}
-	if err := s.openAll(ctx); err != nil {
+	s.startTLS(secure)
+	if err := s.listen(); err != nil {
 		return nil, err
 	}
-	s.startTLS(secure)
+	lobby := s.openLobby()
+	err = s.load(ctx)
+	lobby.close(err == nil)
+	if err != nil {
+		s.closeListeners()
+		s.endHTTP()
+		return nil, err
+	}
+	return s, nil
+}
+
+// listen binds all addresses, or none, and begins to answer HTTP.
+func (s *Server) listen() (err error) {
+	if s.listeners, err = s.config.listenAll(); err != nil {
+		return err
+	}
+	if err = s.openHTTP(); err != nil {
+		s.closeListeners()
+	}
+	return err
+}
+
+// load reads the data, and makes what runs commands. On an error no data is open.
+func (s *Server) load(ctx context.Context) (err error) {
+	c := &s.config
+	if c.Cluster != nil {
+		err = s.openShared(ctx)
+	} else {
+		s.door, err = openDoor(c, s.state, ctx.Err)
+	}
+	if err != nil {
+		return err
+	}
 	s.settings.Server = c.parameters(s.listeners)
 	s.settings.MaxClients.Store(int64(c.MaxClients))
 	s.settings.MaxTransaction.Store(int64(c.MaxTransaction))
 	s.settings.Timeout.Store(int64(c.IdleTimeout / time.Second))
 	s.engine = engine.New(engine.Config{
-		Commands: command.All(), State: state, Door: s.door, Keeper: s.door, Host: host{s}, Settings: s.settings, Clock: c.Now,
+		Commands: command.All(), State: s.state, Door: s.door, Keeper: s.door, Host: host{s}, Settings: s.settings, Clock: c.Now,
 		MaxMemory: c.MaxMemory, SetMaxMemory: s.setMaxMemory, Collect: s.collect, Users: s.userFile(),
 		Plain: c.Cluster != nil && c.Cluster.Protocol == protocolOff,
 	})
 	if err := s.complete(ctx); err != nil {
-		s.closeListeners()
-		return nil, errors.Join(err, s.door.Close())
+		return errors.Join(err, s.door.Close())
 	}
-	return s, nil
+	return nil
 }
 
 // complete does what is left to do when there is an engine.
@@ -151,34 +184,14 @@ func (s *Server) complete(ctx context.Context) error {
 			return err
 		}
 	}
-	return s.newHTTP()
-}
-
-// openAll opens data and addresses, or nothing. A server of a cluster needs its
-// addresses first: it announces them.
-func (s *Server) openAll(ctx context.Context) (err error) {
-	if s.config.Cluster != nil {
-		return s.openShared(ctx)
-	}
-	d, err := openDoor(&s.config, s.state, ctx.Err)
-	if err != nil {
-		return err
-	}
-	s.door = d
-	if s.listeners, err = s.config.listenAll(); err != nil {
-		return errors.Join(err, d.Close())
-	}
+	s.http.ready(s.newHandler())
 	return nil
 }
 
 func (s *Server) openShared(ctx context.Context) (err error) {
-	if s.listeners, err = s.config.listenAll(); err != nil {
-		return err
-	}
 	headroom := func() uint64 { return s.engine.Budget.Left() }
 	digest := func() uint64 { return s.settings.Defaults().Digest() }
 	if s.shared, err = openCluster(ctx, &s.config, s.state, s.config.announced(s.listeners), headroom, digest); err != nil {
-		s.closeListeners()
 		return err
 	}
 	s.door = s.shared
@@ -236,9 +249,6 @@ func (s *Server) Serve(ctx context.Context) error {
 	for _, l := range s.listeners {
 		accepting.Go(func() { s.accept(l) })
 	}
-	for _, l := range s.http.listeners {
-		accepting.Go(func() { s.http.serve(l, s.log) })
-	}
 	var failure error
 	select {
 	case <-ctx.Done():
@@ -250,6 +260,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	s.requestEnd()
 	s.closeListeners()
 	accepting.Wait()
+	s.http.serving.Wait()
 	drained := s.drainAll()
 	stop()
 	background.Wait()
@@ -268,6 +279,7 @@ func (s *Server) Close() error {
 	s.mu.Unlock()
 	if !serving {
 		s.closeListeners()
+		s.http.serving.Wait()
 		s.finish(errors.Join(s.drainAll(), s.door.Close()))
 	}
 	<-s.done

@@ -95,7 +95,7 @@ func (l *load) batch(nc net.Conn, r *bufio.Reader) bool {
 		}
 		how := acknowledged
 		switch reply := replies[i]; {
-		case strings.HasPrefix(reply, "-CLUSTERDOWN"):
+		case strings.HasPrefix(reply, "-CLUSTERDOWN"), strings.HasPrefix(reply, "-LOADING"):
 			how, down = refused, true
 		case strings.HasPrefix(reply, "-UNKNOWN"):
 			how, down = unknown, true

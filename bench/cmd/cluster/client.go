@@ -82,7 +82,7 @@ func at(addr string, lines ...string) error {
 }
 
 // awaitAnswer returns when a server answers a command with anything but an error. A
-// server that is not ready lets clients wait, or there is nobody to connect to.
+// server that is not ready answers LOADING, or there is nobody to connect to.
 func awaitAnswer(addr string, patience time.Duration, args ...string) error {
 	var last error
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {

@@ -3,8 +3,10 @@
 package process
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -41,20 +43,35 @@ func Launch(port int, name string, args ...string) (*Process, error) {
 	return p, nil
 }
 
-// Start starts a program and waits until its port is open.
+// Start starts a Redis server and waits until it answers PING: while it loads its data
+// the answer is LOADING.
 func Start(port int, name string, args ...string) (*Process, error) {
 	p, err := Launch(port, name, args...)
 	if err != nil {
 		return nil, err
 	}
 	for range 100 {
-		if nc, err := net.Dial("tcp", p.Addr()); err == nil {
-			return p, nc.Close()
+		if answers(p.Addr()) {
+			return p, nil
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
 	p.Stop()
-	return nil, fmt.Errorf("%s does not listen on port %s", name, p.Port)
+	return nil, fmt.Errorf("%s does not answer on port %s", name, p.Port)
+}
+
+func answers(addr string) bool {
+	nc, err := net.Dial("tcp", addr)
+	if err != nil {
+		return false
+	}
+	defer nc.Close()
+	_ = nc.SetDeadline(time.Now().Add(time.Second))
+	if _, err := io.WriteString(nc, "PING\r\n"); err != nil {
+		return false
+	}
+	line, err := bufio.NewReader(nc).ReadString('\n')
+	return err == nil && !strings.HasPrefix(line, "-LOADING ")
 }
 
 // Addr returns where it takes clients.

@@ -13,8 +13,20 @@ var probeRoutes = []route{
 
 func (c *call) healthz() error { return c.json(http.StatusOK, map[string]string{"status": "ok"}) }
 
-// readyz reports whether the data is loaded and the log can be written. While the
-// data is loaded nobody listens: whoever gets an answer finds it loaded.
+// Starting returns what answers while a server reads its data: the process is well, and
+// why is the reason for which nothing else is answered.
+func Starting(why string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		secure(w.Header())
+		if r.URL.Path == "/healthz" && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
+			writeBytes(w, http.StatusOK, "application/json", []byte("{\"status\":\"starting\"}\n"))
+			return
+		}
+		writeProblem(w, problem{http.StatusServiceUnavailable, "starting", why})
+	})
+}
+
+// readyz reports whether the log can be written. The data is loaded: see Starting.
 func (c *call) readyz() error {
 	if err := c.h.Ready(); err != nil {
 		return problem{http.StatusServiceUnavailable, "not_ready", err.Error()}

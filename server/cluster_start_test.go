@@ -1,0 +1,77 @@
+package server_test
+
+// What a node answers before it has found its cluster.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bloomery/bloomery/server"
+)
+
+// TestNodeStarts asks a node that waits for the others of its cluster: Redis clients
+// are told to come back, and probes that it is not ready. It can be ended.
+func TestNodeStarts(t *testing.T) {
+	t.Parallel()
+	addrs := freePorts(t, 5)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	ended := make(chan error, 1)
+	dir := t.TempDir()
+	go func() {
+		_, err := server.NewContext(ctx, server.Config{
+			Addr: addrs[3:4], HTTP: addrs[4:], Dir: dir, Cluster: &server.Cluster{Name: "test", Join: addrs[:3], Addr: addrs[0]},
+		})
+		ended <- err
+	}()
+	listens(t, addrs[4])
+	c := dial(t, addrs[3])
+	const starting = "this node is starting: it answers when it has all that its cluster has"
+	c.expect("-LOADING "+starting+"\r\n", "PING")
+	c.expect("-LOADING "+starting+"\r\n", "INFO", "cluster")
+	for path, want := range map[string]string{
+		"/healthz":        `200 {"status":"starting"}`,
+		"/readyz":         `503 {"error":{"code":"starting","message":"` + starting + `"}}`,
+		"/api/v1/filters": `503 {"error":{"code":"starting","message":"` + starting + `"}}`,
+	} {
+		r, err := http.Get("http://" + addrs[4] + path)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		body, _ := io.ReadAll(r.Body)
+		_ = r.Body.Close()
+		if got := fmt.Sprintf("%d %s", r.StatusCode, strings.TrimSpace(string(body))); got != want {
+			t.Errorf("%s = %s, want %s", path, got, want)
+		}
+	}
+	cancel()
+	if !c.closed() {
+		t.Error("the connection goes on")
+	}
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("NewContext = %v", err)
+	}
+}
+
+// listens returns when somebody listens on an address.
+func listens(t *testing.T, addr string) {
+	t.Helper()
+	for end := time.Now().Add(clusterPatience); ; time.Sleep(5 * time.Millisecond) {
+		nc, err := new(net.Dialer).DialContext(t.Context(), "tcp", addr)
+		if err == nil {
+			_ = nc.Close()
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatal(err)
+		}
+	}
+}
