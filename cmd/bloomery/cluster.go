@@ -96,12 +96,13 @@ all nodes.
 
 Nodes are numbered in the order in which they joined. SERVER is the name of the
 NATS server inside a node; in a log node it keeps the log. A machine whose
-folder was lost is a new node with a new number and a new server. For some
-seconds after a node has started, it may show other nodes as down.
+folder was lost is a new node with a new number and a new server. A node that
+has just started shows other nodes as "not heard from yet"; it hears from those
+that are up within a second, and shows the others as down after five.
 
 Exit codes: 0 all is well, 1 something is not: the node or its cluster takes
-no writes, a node is down, or the node reports a problem; 2 the node does not
-answer, or is not in a cluster.`,
+no writes, a node is down or not heard from yet, or the node reports a problem;
+2 the node does not answer, is starting, or is not in a cluster.`,
 		Example: `  bloomery cluster status
   bloomery cluster status --addr 10.0.0.2:6379 --json`,
 		Args: between(0, 0, "no arguments"),
@@ -131,10 +132,13 @@ type clusterNodeJSON struct {
 	Number int    `json:"number"`
 	Addr   string `json:"addr"`
 	Live   bool   `json:"live"`
-	Self   bool   `json:"self"`
-	Log    bool   `json:"log"`
-	Server string `json:"server,omitempty"`
-	Level  int    `json:"level"`
+	// Awaited means that it was not heard from yet: the node that was asked has just
+	// started.
+	Awaited bool   `json:"awaited,omitempty"`
+	Self    bool   `json:"self"`
+	Log     bool   `json:"log"`
+	Server  string `json:"server,omitempty"`
+	Level   int    `json:"level"`
 }
 
 type clusterLaneJSON struct {
@@ -158,15 +162,15 @@ func runClusterStatus(ctx context.Context, s *shell, o *connectFlags) error {
 	r := bufio.NewReader(nc)
 	if auth := o.auth(s.lookup); auth != nil {
 		if _, err := askText(nc, r, auth...); err != nil {
-			return about(o.addr, err)
+			return ofNode(o.addr, err)
 		}
 	}
 	info, err := askText(nc, r, "INFO", "cluster")
 	if errors.Is(limit.Err(), context.DeadlineExceeded) {
-		return hinted{fmt.Errorf("%s: no answer within %v", o.addr, dialTimeout), "a node answers when it has what the cluster has: its own log, on standard error, shows what it waits for"}
+		return fmt.Errorf("%s: no answer within %v", o.addr, dialTimeout)
 	}
 	if err != nil {
-		return about(o.addr, err)
+		return ofNode(o.addr, err)
 	}
 	c := parseClusterInfo(info)
 	if c.Name == "" {
@@ -181,6 +185,14 @@ func runClusterStatus(ctx context.Context, s *shell, o *connectFlags) error {
 		err = errNo
 	}
 	return err
+}
+
+// ofNode adds the address to an error of a node, and where to look if it is starting.
+func ofNode(addr string, err error) error {
+	if strings.Contains(err.Error(), "the server replied: LOADING ") {
+		return hinted{about(addr, err), "the log of the node, on its standard error, shows what it waits for"}
+	}
+	return about(addr, err)
 }
 
 func notInCluster(addr string) error {
@@ -265,12 +277,24 @@ func parseClusterNode(number, value string) (n clusterNodeJSON) {
 			n.Addr = v
 		case "live":
 			n.Live = v == "1"
+		case "awaited":
+			n.Awaited = v == "1"
 		case "log":
 			n.Log = v == "1"
 		case "server":
 			n.Server = v
 		case "level":
 			n.Level, _ = strconv.Atoi(v)
+		}
+	}
+	return n
+}
+
+// awaited returns how many nodes were not heard from yet.
+func (c *clusterJSON) awaited() (n int) {
+	for i := range c.Nodes {
+		if c.Nodes[i].Awaited {
+			n++
 		}
 	}
 	return n
@@ -285,12 +309,16 @@ func (c *clusterJSON) write(s *shell) error {
 	case !c.Quorum:
 		state = "takes no writes: most of the log nodes do not answer"
 	}
+	unheard := ""
+	if n := c.awaited(); n > 0 {
+		unheard = fmt.Sprintf(", %d not heard from yet: node %d has just started", n, c.Node)
+	}
 	decides := ""
 	if c.Decider != 0 { // it may not be known
 		decides = fmt.Sprintf(", node %d decides", c.Decider)
 	}
 	w := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
-	_, err := fmt.Fprintf(w, "cluster %s (%s): %d of %d nodes are up\nnode %d %s, lag %d%s\n", c.Name, c.ID, c.Live, c.Size, c.Node, state, c.Lag, decides)
+	_, err := fmt.Fprintf(w, "cluster %s (%s): %d of %d nodes are up%s\nnode %d %s, lag %d%s\n", c.Name, c.ID, c.Live, c.Size, unheard, c.Node, state, c.Lag, decides)
 	errs := []error{err}
 	if len(c.Nodes) > 0 {
 		_, err = fmt.Fprint(w, "\nNODE\tADDRESS\tSTATE\tKEEPS LOG\tSERVER\n")
@@ -298,7 +326,10 @@ func (c *clusterJSON) write(s *shell) error {
 	}
 	for _, n := range c.Nodes {
 		state := "up"
-		if !n.Live {
+		switch {
+		case n.Awaited:
+			state = "not heard from yet"
+		case !n.Live:
 			state = "down"
 		}
 		if n.Self {

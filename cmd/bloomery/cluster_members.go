@@ -254,7 +254,7 @@ func (n *nodeConn) ask(command ...string) (*resp.Reply, error) {
 		return nil, about(n.addr, networkCause(err))
 	}
 	if reply.Type == '-' {
-		return nil, about(n.addr, fmt.Errorf("%w: %s", errServerSays, reply.Text))
+		return nil, ofNode(n.addr, fmt.Errorf("%w: %s", errServerSays, reply.Text))
 	}
 	return reply, nil
 }

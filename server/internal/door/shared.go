@@ -126,6 +126,7 @@ type NodeStatus struct {
 	Addr     string // HOST:PORT of clients
 	Self     bool
 	Live     bool   // it was heard of in the last seconds, or is this machine
+	Awaited  bool   // it was not heard of yet: this machine has just begun to listen
 	Left     bool   // it was removed
 	Log      bool   // it keeps streams, or did when it was last heard of
 	Server   string // the name of its server, in which lanes name their leaders

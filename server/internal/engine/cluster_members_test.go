@@ -82,7 +82,7 @@ func TestClusterChanges(t *testing.T) {
 		t.Errorf("a user without @admin may remove a node: %s", got)
 	}
 	info := b.exec([][]byte{[]byte("INFO"), []byte("cluster")})[0].Text
-	if want := "cluster_node_3:addr=10.0.0.3:6379,live=0,log=0,server=,level=0\r\n"; !strings.Contains(info, want) || strings.Contains(info, "cluster_node_4:") {
+	if want := "cluster_node_3:addr=10.0.0.3:6379,live=0,log=0,server=,level=0,awaited=0\r\n"; !strings.Contains(info, want) || strings.Contains(info, "cluster_node_4:") {
 		t.Errorf("INFO cluster = %s, want %s and no node that was removed", info, want)
 	}
 }

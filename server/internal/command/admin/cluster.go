@@ -270,7 +270,7 @@ func infoCluster(x *engine.Context, b *strings.Builder) {
 	}
 	for i := range s.Nodes {
 		if n := &s.Nodes[i]; !n.Left {
-			line(b, "cluster_node_"+strconv.Itoa(int(n.Number)), fmt.Sprintf("addr=%s,live=%d,log=%d,server=%s,level=%d", n.Addr, number(n.Live), number(n.Log), n.Server, n.Level))
+			line(b, "cluster_node_"+strconv.Itoa(int(n.Number)), fmt.Sprintf("addr=%s,live=%d,log=%d,server=%s,level=%d,awaited=%d", n.Addr, number(n.Live), number(n.Log), n.Server, n.Level, number(n.Awaited)))
 		}
 	}
 	for i, p := range s.Problems {

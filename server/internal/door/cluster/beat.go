@@ -99,6 +99,7 @@ type beats struct {
 	// mu guards heard.
 	mu    sync.Mutex
 	heard map[uint32]heard // by node
+	since atomic.Int64     // when this node began to listen, as Door.tick counts; 0 if it has not
 	skew  atomic.Pointer[error]
 	clock atomic.Int64  // Door.ahead when skew was found
 	full  atomic.Uint64 // the smallest headroom of live nodes, inverted: 0 for no bound
@@ -159,6 +160,7 @@ func (t *beats) all() []heard {
 
 // talk begins to send beats and to hear those of others.
 func (d *Door) talk() error {
+	d.beats.since.Store(int64(d.tick()))
 	if d.config.Peers == nil {
 		return nil
 	}
@@ -247,6 +249,19 @@ func (d *Door) live() (list []heard) {
 		}
 	}
 	return list
+}
+
+// awaits reports whether a node that was not heard of may be live: this one has not
+// listened for long enough to know.
+func (d *Door) awaits(node uint32) bool {
+	since := time.Duration(d.beats.since.Load())
+	if since != 0 && d.tick()-since > liveFor {
+		return false
+	}
+	d.beats.mu.Lock()
+	defer d.beats.mu.Unlock()
+	_, heard := d.beats.heard[node]
+	return !heard && node != d.number.Load()
 }
 
 // decider returns the number of the node that decides, as far as is known here. It is

@@ -118,6 +118,45 @@ func TestDecider(t *testing.T) {
 	})
 }
 
+// TestAwaited asks that a node that has just started calls no other one down: it is
+// awaited until it is heard of, or until there was time enough.
+func TestAwaited(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		log, m := memlog.New(1, memlog.Faults{}), &hall{}
+		first, second := open(t, log, Config{Peers: m.peer()}), open(t, log, Config{Peers: m.peer()})
+		_ = second.Close()
+		time.Sleep(beatEvery / 2) // between two beats of the first
+		d := open(t, log, Config{Peers: m.peer()})
+		look := func() (awaited, live string, problems []string) {
+			c := d.Cluster()
+			for i := range c.Nodes {
+				awaited += map[bool]string{true: "1", false: "0"}[c.Nodes[i].Awaited]
+				live += map[bool]string{true: "1", false: "0"}[c.Nodes[i].Live]
+			}
+			return awaited, live, c.Problems
+		}
+		if awaited, live, problems := look(); awaited != "110" || live != "001" || len(problems) > 0 {
+			t.Errorf("at first: awaited %s, live %s, %q", awaited, live, problems)
+		}
+		if _, err := d.Upgrade(); err == nil || !strings.Contains(err.Error(), "node 1 () has not been heard from yet") {
+			t.Errorf("Upgrade at first: %v", err)
+		}
+		time.Sleep(beatEvery)
+		if awaited, live, problems := look(); awaited != "010" || live != "101" || len(problems) > 0 {
+			t.Errorf("after a beat: awaited %s, live %s, %q", awaited, live, problems)
+		}
+		time.Sleep(liveFor)
+		if awaited, live, problems := look(); awaited != "000" || live != "101" || len(problems) != 1 || !strings.Contains(problems[0], "node 2 () is down") {
+			t.Errorf("after %v: awaited %s, live %s, %q", liveFor, awaited, live, problems)
+		}
+		_ = first.Close()
+		time.Sleep(liveFor + beatEvery)
+		if awaited, live, problems := look(); awaited != "000" || live != "001" || len(problems) != 2 {
+			t.Errorf("without the first: awaited %s, live %s, %q", awaited, live, problems)
+		}
+	})
+}
+
 // TestClocks asks that a node whose clock is wrong says so, and takes no writes if it
 // is very wrong.
 func TestClocks(t *testing.T) {

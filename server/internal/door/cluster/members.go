@@ -87,6 +87,8 @@ func (d *Door) Upgrade() (level uint64, err error) {
 		}
 		n, live := heard[m.Number]
 		switch {
+		case !live && d.awaits(m.Number):
+			return 0, fmt.Errorf("cluster: upgrade: node %d (%s) has not been heard from yet: this node has just started. Try again in some seconds", m.Number, m.Addr)
 		case !live:
 			return 0, fmt.Errorf("cluster: upgrade: node %d (%s) is down: start it, or remove it with cluster leave", m.Number, m.Addr)
 		case n < most:

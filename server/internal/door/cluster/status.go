@@ -104,7 +104,8 @@ func (d *Door) describeNodes(c *door.Cluster) {
 				c.Problems = append(c.Problems, fmt.Sprintf("node %d has other settings of bf-* or cf-* than this node", m.Number))
 			}
 		}
-		if !v.Live && !v.Left {
+		v.Awaited = !v.Left && d.awaits(m.Number)
+		if !v.Live && !v.Left && !v.Awaited {
 			c.Problems = append(c.Problems, fmt.Sprintf("node %d (%s) is down: nothing has been heard from it for some seconds", m.Number, m.Addr))
 		}
 		c.Nodes = append(c.Nodes, v)
