@@ -132,7 +132,7 @@ func TestLayersSalt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := l.Add([]byte("key")); err != nil {
+	if err := l.InsertString("key"); err != nil {
 		t.Fatal(err)
 	}
 	h := first.Hash([]byte("key"))

@@ -26,7 +26,8 @@ import (
 // It has no encoding, since it holds a function: write the layers themselves.
 // Make one with NewLayers.
 //
-// Asking is safe for concurrent use if Exact is; a writer needs exclusion.
+// Safe for concurrent readers if its layers and the exact function are; a writer
+// needs exclusion.
 type Layers struct {
 	hasher hashing.Hasher
 	layers []bloomery.Hashed
@@ -72,7 +73,7 @@ func layerHash(h uint64, i int) uint64 {
 	return bloomery.Salted(h, uint64(i))
 }
 
-// Contains reports whether key is in the set: with Exact for certain.
+// Contains reports whether key is in the set: with an exact function for certain.
 func (l *Layers) Contains(key []byte) bool {
 	if len(l.layers) == 0 {
 		return false
@@ -93,27 +94,33 @@ func (l *Layers) Contains(key []byte) bool {
 	return true
 }
 
-// Add adds key to every layer. Layers that count, such as a cuckoo filter, get it
-// once more if it is there already, so that Delete removes one copy. The error
-// wraps ErrFull, or ErrIncompatible for a layer that takes no keys; layers before
-// the one that refused hold the key then, which is harmless.
-func (l *Layers) Add(key []byte) error {
+// ContainsString is Contains for a string.
+func (l *Layers) ContainsString(key string) bool { return l.Contains([]byte(key)) }
+
+// Insert adds or inserts key into every layer. Layers that count, such as a cuckoo
+// filter, get it once more if it is there already, so that Delete removes one copy.
+// The error wraps ErrFull, or ErrIncompatible for a layer that takes no keys; layers
+// before the one that refused hold the key then, which is harmless.
+func (l *Layers) Insert(key []byte) error {
 	l.made()
 	h := l.hasher.Hash(key)
 	for i, m := range l.layers {
 		if err := writable(i, m); err != nil {
-			return fmt.Errorf("compose: add: %w: layer %d takes no keys", bloomery.ErrIncompatible, i)
+			return fmt.Errorf("compose: insert: %w: layer %d takes no keys", bloomery.ErrIncompatible, i)
 		}
 	}
 	for i, m := range l.layers {
 		if _, err := put(m, layerHash(h, i)); err != nil {
-			return fmt.Errorf("compose: add: layer %d: %w", i, err)
+			return fmt.Errorf("compose: insert: layer %d: %w", i, err)
 		}
 	}
 	return nil
 }
 
-// Delete removes one copy of a key that was added from the layers that can
+// InsertString is Insert for a string.
+func (l *Layers) InsertString(key string) error { return l.Insert([]byte(key)) }
+
+// Delete removes one copy of a key that was inserted from the layers that can
 // delete, and reports whether one of them did. Others keep it: their false
 // positives are stopped by the next.
 func (l *Layers) Delete(key []byte) bool {
@@ -127,6 +134,9 @@ func (l *Layers) Delete(key []byte) bool {
 	return deleted
 }
 
+// DeleteString is Delete for a string.
+func (l *Layers) DeleteString(key string) bool { return l.Delete([]byte(key)) }
+
 // made panics for a zero Layers.
 func (l *Layers) made() {
 	if len(l.layers) == 0 {
@@ -136,7 +146,7 @@ func (l *Layers) made() {
 
 // LayersStats counts queries.
 type LayersStats struct {
-	// Queries is how many keys were asked for, Found how many passed.
+	// Queries is how many keys were looked up, Found how many passed.
 	Queries uint64 `json:"queries"`
 	Found   uint64 `json:"found"`
 	// Stopped is how many each layer stopped, in their order; Exact how many
@@ -161,7 +171,7 @@ func (l *Layers) Counts() LayersStats {
 
 // Stats describes all layers together: Items is that of the last layer, and
 // Predicted the share of absent keys that pass all filters, which is the share
-// for which Exact is asked in vain.
+// for which the exact function is called in vain.
 func (l *Layers) Stats() bloomery.Stats {
 	if len(l.layers) == 0 {
 		return bloomery.Stats{Kind: "layers"}

@@ -356,7 +356,7 @@ func TestLayers(t *testing.T) {
 	for i := range 10_000 {
 		key := fmt.Append(nil, "key ", i)
 		stored[string(key)] = true
-		if err := l.Add(key); err != nil {
+		if err := l.Insert(key); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -383,7 +383,7 @@ func TestLayers(t *testing.T) {
 		t.Errorf("%d absent keys passed both layers, Stats predicts %.0f", c.Exact, want)
 	}
 	delete(stored, "key 7")
-	if !l.Delete([]byte("key 7")) || l.Contains([]byte("key 7")) {
+	if !l.ContainsString("key 8") || !l.DeleteString("key 7") || l.ContainsString("key 7") {
 		t.Error("key 7 was deleted and is found")
 	}
 }
@@ -407,10 +407,10 @@ func ExampleLayers() {
 	if err != nil {
 		panic(err)
 	}
-	if err := l.Add([]byte("alice")); err != nil {
+	if err := l.InsertString("alice"); err != nil {
 		panic(err)
 	}
-	fmt.Println(l.Contains([]byte("alice")), l.Contains([]byte("bob")))
+	fmt.Println(l.ContainsString("alice"), l.ContainsString("bob"))
 	fmt.Println(l.Counts().Stopped[0], "of", l.Counts().Queries, "stopped by the first layer")
 	// Output:
 	// true false

@@ -28,8 +28,7 @@ var (
 // 9.2. A fingerprint that is a prefix of a key's hash is that key to it: delete
 // only what was inserted, and no key is ever lost.
 //
-// Make one with NewGrowing or Config.NewGrowing; a zero Growing is only good
-// for UnmarshalBinary and ReadFrom.
+// Make one with NewGrowing or Config.NewGrowing; for a zero Growing see Filter.
 //
 // Safe for concurrent readers; a writer needs exclusion.
 type Growing struct{ segments }
@@ -67,7 +66,7 @@ func (c Config) newGrowing() (*Growing, error) {
 	case c.Expected < 0:
 		return nil, fmt.Errorf("%w: %d keys expected", bloomery.ErrParameter, c.Expected)
 	}
-	plan, err := sizing.GrowingSize(uint64(c.Capacity), uint64(c.Expected), c.ErrorRate)
+	plan, err := sizing.GrowingSize(uint64(c.Capacity), c.ErrorRate, uint64(c.Expected))
 	if err != nil {
 		return nil, errors.Unwrap(err)
 	}
@@ -160,8 +159,8 @@ func (g *Growing) inserted(s *segment, value, slots uint64, fresh bool) {
 	g.sum.mass += share
 }
 
-// InsertHashes inserts keys by their hashes, in order. It returns how many were
-// inserted, and the error of the first that was not.
+// InsertHashes inserts all of hs, in order. It stops at the first error, that
+// of InsertHash, and returns how many were inserted.
 func (g *Growing) InsertHashes(hs []uint64) (n int, err error) {
 	for i, h := range hs {
 		if err := g.InsertHash(h); err != nil {
@@ -181,9 +180,9 @@ func (g *Growing) InsertKeys(keys [][]byte) (n int, err error) {
 	return len(keys), nil
 }
 
-// InsertSeq is InsertKeys for a sequence. It does not retain keys.
-func (g *Growing) InsertSeq(keys iter.Seq[[]byte]) (n int, err error) {
-	for key := range keys {
+// InsertSeq is InsertKeys for all keys of seq. It does not retain them.
+func (g *Growing) InsertSeq(seq iter.Seq[[]byte]) (n int, err error) {
+	for key := range seq {
 		if err := g.Insert(key); err != nil {
 			return n, err
 		}

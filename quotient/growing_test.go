@@ -122,7 +122,7 @@ func TestGrowingKeepsRate(t *testing.T) {
 				t.Fatalf("%g: key %#x is lost", c.p, h)
 			}
 		}
-		size, rate := g.Plan().Grown(1000, 300_000)
+		size, rate := g.Shape().Grown(1000, 300_000)
 		if s := g.Stats(); math.Abs(s.Predicted/rate-1) > 0.03 || math.Abs(float64(s.Bits)/float64(size)-1) > 0.05 {
 			t.Errorf("%g, %d expected: predicted %g in %d bits, model %g in %d", c.p, c.expected, s.Predicted, s.Bits, rate, size)
 		}

@@ -149,8 +149,8 @@ func (g *segments) Hash(key []byte) uint64 { return g.hasher.Hash(key) }
 // Hasher returns the hasher of the filter.
 func (g *segments) Hasher() hashing.Hasher { return g.hasher }
 
-// Plan returns how the filter grows.
-func (g *segments) Plan() sizing.Growing { return g.plan }
+// Shape returns the plan by which the filter grows.
+func (g *segments) Shape() sizing.Growing { return g.plan }
 
 // Contains reports whether key may be in the filter. False is certain.
 func (g *segments) Contains(key []byte) bool { return g.ContainsHash(g.hasher.Hash(key)) }

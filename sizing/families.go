@@ -81,7 +81,7 @@ func growingPlan(n uint64, p float64) (plan, error) { return grownGrowing(n, n, 
 
 // grownGrowing is a growing filter that was made for first keys and holds n.
 func grownGrowing(first, n uint64, p float64) (plan, error) {
-	g, err := GrowingSize(first, 0, p)
+	g, err := GrowingSize(first, p, 0)
 	if err != nil {
 		return plan{}, err
 	}

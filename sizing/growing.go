@@ -51,7 +51,7 @@ type Growing struct {
 // starts with n keys, doubles up to MaxGrowth times, and keeps the rate p at
 // every size. expected is the number of keys that it will hold in the end, 0
 // if that is not known. Errors wrap ErrParameter or ErrTooLarge.
-func GrowingSize(n, expected uint64, p float64) (Growing, error) {
+func GrowingSize(n uint64, p float64, expected uint64) (Growing, error) {
 	switch {
 	case n == 0:
 		return Growing{}, refuse("growing", bloomery.ErrParameter, "no keys: n = 0")
@@ -166,9 +166,9 @@ func (g Growing) Segment(address, slots, doublings int) Quotient {
 
 // Grown returns the size in bits and the rate of a filter that started with
 // first keys and now holds n.
-func (g Growing) Grown(first, n uint64) (uint64, float64) {
+func (g Growing) Grown(first, n uint64) (bits uint64, rate float64) {
 	address, slots := g.First(first)
-	held, rate := 0.0, 0.0
+	held := 0.0
 	for doublings := 0; ; doublings++ {
 		unit := math.Ldexp(1, 1-g.Width(doublings)-address) // the error of one key
 		for _, s := range g.Steps() {

@@ -24,8 +24,8 @@ func TestGrowingSteps(t *testing.T) {
 // TestGrowingSizeRefuses asks for more keys than there can be, now or later.
 func TestGrowingSizeRefuses(t *testing.T) {
 	for _, c := range [][2]uint64{{1<<48 + 1, 0}, {1, 1<<48 + 1}} {
-		if g, err := sizing.GrowingSize(c[0], c[1], 0.01); !errors.Is(err, bloomery.ErrTooLarge) {
-			t.Errorf("GrowingSize(%d, %d) = %+v, %v, want ErrTooLarge", c[0], c[1], g, err)
+		if g, err := sizing.GrowingSize(c[0], 0.01, c[1]); !errors.Is(err, bloomery.ErrTooLarge) {
+			t.Errorf("GrowingSize(%d, 0.01, %d) = %+v, %v, want ErrTooLarge", c[0], c[1], g, err)
 		}
 	}
 }
@@ -33,7 +33,7 @@ func TestGrowingSizeRefuses(t *testing.T) {
 // TestGrownStopsWithTheHash checks that a filter does not double once address and
 // fingerprint have all bits of a hash: from then on only the rate rises.
 func TestGrownStopsWithTheHash(t *testing.T) {
-	g, err := sizing.GrowingSize(1000, 0, 1e-12)
+	g, err := sizing.GrowingSize(1000, 1e-12, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

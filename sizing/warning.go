@@ -9,7 +9,7 @@ type Code string
 // those of Warning.
 const (
 	NoKind     Code = "kind"      // no kind has all that is needed: Missing
-	NoRoom     Code = "memory"    // no kind fits: Bytes, and Rate, which would; 0 if none would
+	NoMemory   Code = "memory"    // no kind fits: Bytes, and Rate, which would; 0 if none would
 	Unknown    Code = "unknown"   // the number of keys is not known
 	FewKeys    Code = "small"     // a Go map of Bytes serves better
 	ShortKeys  Code = "short"     // a key of KeyBytes is no larger than its BitsPerKey
@@ -57,7 +57,7 @@ func (w Warning) Problem() string {
 			return "Every filter has false positives."
 		}
 		return fmt.Sprintf("No kind can %s.", w.Missing)
-	case NoRoom:
+	case NoMemory:
 		if w.Rate == 0 {
 			return fmt.Sprintf("No kind fits into %s, and no filter of that size is of use for so many keys.", size(w.Bytes))
 		}

@@ -46,7 +46,7 @@ func warnMemory(q Needs, a Advice) Warning {
 	if q.Memory == 0 || q.Keys == 0 || len(a.Kinds) > 0 || warnNoKind(q, a).Code != "" {
 		return Warning{}
 	}
-	w := Warning{Code: NoRoom, Bytes: q.Memory}
+	w := Warning{Code: NoMemory, Bytes: q.Memory}
 	each := min(q.Memory/uint64(q.Sets), MaxBits/8)
 	if best, err := Solve(Params{N: q.Capacity, M: 8 * each}); err == nil && best.P <= uselessRate {
 		w.Rate = best.P

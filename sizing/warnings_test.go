@@ -34,7 +34,7 @@ func TestHeadroomIsThatOfTheFirst(t *testing.T) {
 	} {
 		var all []string
 		for _, w := range mustAdvise(t, c.needs).Warnings {
-			if w.Code == sizing.NoHeadroom || w.Code == sizing.NoRoom {
+			if w.Code == sizing.NoHeadroom || w.Code == sizing.NoMemory {
 				all = append(all, w.String())
 			}
 		}

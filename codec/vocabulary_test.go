@@ -1,0 +1,212 @@
+package codec_test
+
+import (
+	"io"
+	"iter"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/bloom"
+	"github.com/bloomery/bloomery/compose"
+	"github.com/bloomery/bloomery/counting"
+	"github.com/bloomery/bloomery/cuckoo"
+	"github.com/bloomery/bloomery/fuse"
+	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/quotient"
+	"github.com/bloomery/bloomery/ribbon"
+)
+
+// methods are those that mean the same in every family, with their one shape.
+var methods = map[string]any{
+	"Contains":       (func([]byte) bool)(nil),
+	"ContainsString": (func(string) bool)(nil),
+	"ContainsHash":   (func(uint64) bool)(nil),
+	"ContainsHashes": (func([]bool, []uint64))(nil),
+	"ContainsKeys":   (func([]bool, [][]byte))(nil),
+
+	"Add":       (func([]byte) bool)(nil),
+	"AddString": (func(string) bool)(nil),
+	"AddHash":   (func(uint64) bool)(nil),
+	"AddHashes": (func([]bool, []uint64))(nil),
+	"AddKeys":   (func([]bool, [][]byte))(nil),
+	"AddSeq":    (func(iter.Seq[[]byte]))(nil),
+
+	"Insert":       (func([]byte) error)(nil),
+	"InsertString": (func(string) error)(nil),
+	"InsertHash":   (func(uint64) error)(nil),
+	"InsertHashes": (func([]uint64) (int, error))(nil),
+	"InsertKeys":   (func([][]byte) (int, error))(nil),
+	"InsertSeq":    (func(iter.Seq[[]byte]) (int, error))(nil),
+
+	"Delete":       (func([]byte) bool)(nil),
+	"DeleteString": (func(string) bool)(nil),
+	"DeleteHash":   (func(uint64) bool)(nil),
+	"Count":        (func([]byte) uint64)(nil),
+	"CountString":  (func(string) uint64)(nil),
+	"CountHash":    (func(uint64) uint64)(nil),
+	"MaxCount":     (func() uint64)(nil),
+
+	"Hash":          (func([]byte) uint64)(nil),
+	"Hasher":        (func() hashing.Hasher)(nil),
+	"Stats":         (func() bloomery.Stats)(nil),
+	"Saturation":    (func() float64)(nil),
+	"EstimateCount": (func() uint64)(nil),
+	"Shards":        (func() int)(nil),
+	"Members":       (func() []bloomery.Hashed)(nil),
+	"Clear":         (func())(nil),
+	"Verify":        (func() error)(nil),
+
+	"AppendBinary":    (func([]byte) ([]byte, error))(nil),
+	"MarshalBinary":   (func() ([]byte, error))(nil),
+	"UnmarshalBinary": (func([]byte) error)(nil),
+	"WriteTo":         (func(io.Writer) (int64, error))(nil),
+	"ReadFrom":        (func(io.Reader) (int64, error))(nil),
+}
+
+// families are methods that come together: a type with the first has all of them.
+// Layers speaks keys only, since its exact function takes them.
+var families = [][]string{
+	{"Contains", "ContainsString", "ContainsHash", "ContainsHashes", "ContainsKeys", "Hash", "Hasher", "Stats"},
+	{"Add", "AddString", "AddHash", "AddHashes", "AddKeys", "AddSeq"},
+	{"Insert", "InsertString", "InsertHash", "InsertHashes", "InsertKeys", "InsertSeq"},
+	{"Delete", "DeleteString", "DeleteHash"},
+	{"Count", "CountString", "CountHash"},
+	{"UnmarshalBinary", "ReadFrom", "MarshalBinary", "AppendBinary", "WriteTo"},
+}
+
+// TestVocabulary holds the methods of all types to the words of the module: the same
+// name has the same shape everywhere, words that belong together come together, sets
+// unite and multisets merge, and clones have the type that can be changed.
+func TestVocabulary(t *testing.T) {
+	for _, c := range []struct {
+		value any
+		clone any    // what Clone returns; nil if there is none
+		size  string // the method that returns its size
+	}{
+		{new(bloom.Filter), new(bloom.Filter), "Shape"},
+		{new(bloom.View), new(bloom.Filter), "Shape"},
+		{new(bloom.Standard), new(bloom.Standard), "Shape"},
+		{new(bloom.StandardView), new(bloom.Standard), "Shape"},
+		{new(bloom.Partitioned), new(bloom.Partitioned), "Shape"},
+		{new(bloom.PartitionedView), new(bloom.Partitioned), "Shape"},
+		{new(bloom.Split), new(bloom.Split), "Shape"},
+		{new(bloom.SplitView), new(bloom.Split), "Shape"},
+		{new(bloom.Scalable), new(bloom.Scalable), "Layer"},
+		{new(bloom.ScalableView), new(bloom.Scalable), "Layer"},
+		{new(bloom.Concurrent), new(bloom.Filter), "Shape"},
+		{new(counting.Filter), new(counting.Filter), "Shape"},
+		{new(counting.View), new(counting.Filter), "Shape"},
+		{new(counting.Spectral), new(counting.Spectral), "Shape"},
+		{new(counting.SpectralView), new(counting.Spectral), "Shape"},
+		{new(counting.Stable), new(counting.Stable), "Shape"},
+		{new(counting.StableView), new(counting.Stable), "Shape"},
+		{new(cuckoo.Filter), new(cuckoo.Filter), "Shape"},
+		{new(cuckoo.View), new(cuckoo.Filter), "Shape"},
+		{new(quotient.Filter), new(quotient.Filter), "Shape"},
+		{new(quotient.View), new(quotient.Filter), "Shape"},
+		{new(quotient.Growing), new(quotient.Growing), "Shape"},
+		{new(quotient.GrowingView), new(quotient.Growing), "Shape"},
+		{new(fuse.Filter[uint8]), nil, "Shards"},
+		{new(fuse.View[uint8]), new(fuse.Filter[uint8]), "Shards"},
+		{new(ribbon.Filter), nil, "Shards"},
+		{new(ribbon.View), new(ribbon.Filter), "Shards"},
+		{new(compose.Window), new(compose.Window), "Shape"},
+		{new(compose.WindowView), new(compose.Window), "Shape"},
+		{new(compose.Quorum), nil, "Members"},
+		{new(compose.QuorumView), nil, "Members"},
+		{new(compose.Striped), nil, "Members"},
+		{new(compose.Layers), nil, "Counts"},
+	} {
+		v := vocabulary{t, reflect.TypeOf(c.value)}
+		v.shapes()
+		v.together()
+		v.clones(c.clone)
+		v.sums()
+		if !v.has(c.size) {
+			t.Errorf("%v has no %s", v.typ, c.size)
+		}
+	}
+}
+
+// vocabulary is the methods of one type.
+type vocabulary struct {
+	t   *testing.T
+	typ reflect.Type
+}
+
+func (v vocabulary) has(name string) bool {
+	_, ok := v.typ.MethodByName(name)
+	return ok
+}
+
+// shape returns a method's type without its receiver.
+func (v vocabulary) shape(name string) (reflect.Type, bool) {
+	m, ok := v.typ.MethodByName(name)
+	if !ok {
+		return nil, false
+	}
+	return reflect.New(v.typ.Elem()).Method(m.Index).Type(), true
+}
+
+func (v vocabulary) shapes() {
+	for name, want := range methods {
+		if got, ok := v.shape(name); ok && got != reflect.TypeOf(want) {
+			v.t.Errorf("%v.%s is a %v, elsewhere a %T", v.typ, name, got, want)
+		}
+	}
+}
+
+func (v vocabulary) together() {
+	for _, family := range families {
+		if !v.has(family[0]) {
+			continue
+		}
+		for _, name := range family[1:] {
+			keysOnly := v.typ == reflect.TypeFor[*compose.Layers]() && name != "Stats" && !strings.HasSuffix(name, "String")
+			if v.has(name) == keysOnly {
+				v.t.Errorf("%v has %s, and %s: %v", v.typ, family[0], name, v.has(name))
+			}
+		}
+	}
+	if v.has("Add") && v.has("Insert") {
+		v.t.Errorf("%v has both Add and Insert", v.typ)
+	}
+}
+
+// clones asks that Clone of a view returns an error, too, since it checks the payload
+// first, and no other does.
+func (v vocabulary) clones(want any) {
+	got, ok := v.shape("Clone")
+	if ok != (want != nil) {
+		v.t.Errorf("%v has a Clone: %v", v.typ, ok)
+	}
+	if !ok || want == nil {
+		return
+	}
+	out := []reflect.Type{reflect.TypeOf(want)}
+	if v.has("Verify") {
+		out = append(out, reflect.TypeFor[error]())
+	}
+	if shape := reflect.FuncOf(nil, out, false); got != shape {
+		v.t.Errorf("%v.Clone is a %v, want %v", v.typ, got, shape)
+	}
+}
+
+// sums asks that filters with Add unite and filters with Insert merge.
+func (v vocabulary) sums() {
+	for name, with := range map[string]string{"Union": "Add", "Merge": "Insert"} {
+		got, ok := v.shape(name)
+		if !ok {
+			continue
+		}
+		other := v.typ
+		if other == reflect.TypeFor[*bloom.Concurrent]() {
+			other = reflect.TypeFor[*bloom.Filter]() // two would have to be locked at once
+		}
+		if shape := reflect.FuncOf([]reflect.Type{other}, []reflect.Type{reflect.TypeFor[error]()}, false); got != shape || !v.has(with) {
+			v.t.Errorf("%v.%s is a %v; it has %s: %v", v.typ, name, got, with, v.has(with))
+		}
+	}
+}
