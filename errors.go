@@ -2,9 +2,10 @@ package bloomery
 
 import "errors"
 
-// The causes of every error that this module returns; test for them with
-// errors.Is. The error itself adds the facts: "bloom: union: incompatible:
-// 1024 blocks and 2048 blocks".
+// The causes of the errors that filters return; test for them with errors.Is.
+// The error itself adds the facts: "bloom: union: incompatible: 1024 blocks and
+// 2048 blocks". Errors of readers, writers, files, contexts and of Config.Alloc
+// are returned as they are, or wrapped.
 var (
 	// ErrFull means that a filter has no room for another key.
 	ErrFull = errors.New("full")

@@ -35,7 +35,7 @@ func (f *base) Hash(key []byte) uint64 { return f.hasher.Hash(key) }
 // Hasher returns the hasher of the filter.
 func (f *base) Hasher() hashing.Hasher { return f.hasher }
 
-// Shape returns the size of the array and the number of bits per key.
+// Shape returns the size of the array and the number of bits that a key sets.
 func (f *base) Shape() sizing.Shape { return f.shape }
 
 // header returns the header of the filter's encoding.

@@ -42,6 +42,9 @@ const (
 // A key is found by every Contains that begins after its Add has returned.
 // It takes the same bits per key as Filter and 16 KiB for the locks.
 //
+// Make one with NewConcurrent, Config.NewConcurrent or Filter.Concurrent; for a
+// zero Concurrent see Filter.
+//
 // Safe for concurrent use.
 type Concurrent struct {
 	base

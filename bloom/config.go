@@ -16,7 +16,10 @@ import (
 // networks, since its methods return errors where New panics.
 //
 // The shape of the array follows from Capacity and ErrorRate, or is given by
-// Bits and Hashes.
+// Bits and Hashes, or by BitsPerKey.
+//
+// A field that a constructor does not use must be zero: the error wraps ErrParameter if
+// it is set.
 type Config struct {
 	_ struct{}
 
@@ -37,8 +40,8 @@ type Config struct {
 	Hashes int
 
 	// BitsPerKey is the size of the array over Capacity, where that is known
-	// rather than a rate: it takes the place of ErrorRate, Bits and Hashes. The
-	// number of bits per key is the one with the lowest false positive rate.
+	// rather than a rate: it takes the place of ErrorRate, Bits and Hashes. A
+	// key sets as many bits as give the lowest false positive rate.
 	BitsPerKey float64
 
 	// Foldable makes a Filter or a Standard that Fold can halve three times: the
@@ -47,11 +50,11 @@ type Config struct {
 	Foldable bool
 
 	// Growth is how many times larger each layer of a Scalable is than the one
-	// before: 2 to 255, 0 stands for 2. Other filters do not use it.
+	// before: 2 to 255, 0 stands for 2. It is for NewScalable only.
 	Growth int
 
-	// Columns is how many filters a Sliced has room for, 1 to MaxColumns. Other
-	// filters do not use it.
+	// Columns is the number of filters that a Sliced can hold, 1 to MaxColumns.
+	// It is for NewSliced only.
 	Columns int
 
 	// Hasher hashes the keys. The zero value is XXH3 with seed 0.
@@ -114,7 +117,7 @@ func (c Config) givenShape(layout sizing.Layout) (sizing.Shape, float64, error) 
 	return s, min(s.Rate(float64(c.Capacity)), math.Nextafter(1, 0)), memory.Fits(s.Bits / 8)
 }
 
-// maxK is the largest number of bits per key of any layout.
+// maxK is the largest number of bits that a key sets in any layout.
 const maxK = 64
 
 // bestShape is shape for a Config with BitsPerKey.

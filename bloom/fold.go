@@ -17,7 +17,7 @@ const (
 	// foldUnit is what the size of a foldable filter is a multiple of, in blocks
 	// or bits: it can be halved three times.
 	foldUnit = 8
-	// foldHashes is the number of bits per key of a Filter that can be folded,
+	// foldHashes is the number of bits that a key sets in a Filter that can be folded,
 	// one in each lane of a block. With fewer or more, the lanes depend on the
 	// number of blocks.
 	foldHashes = 8
@@ -31,7 +31,7 @@ const (
 // that the array holds at it. Otherwise the capacity stays, and the rate asked for
 // becomes that of the smaller array at the capacity.
 //
-// Only a filter that sets 8 bits per key can be folded, as Config.Foldable makes
+// Only a filter in which a key sets 8 bits can be folded, as Config.Foldable makes
 // it, and only by a divisor of its blocks: else the error wraps ErrIncompatible
 // and names the divisors. It wraps ErrParameter if by is less than 1.
 func (f *Filter) Fold(by int) (*Filter, error) {
@@ -53,7 +53,7 @@ func (f *Filter) Fold(by int) (*Filter, error) {
 }
 
 // Fold is Filter.Fold for a Standard: bits i·by to i·by+by-1 become bit i. It
-// takes any number of bits per key, and time for each set bit.
+// works for any number of bits that a key sets, and takes time for each set bit.
 func (f *Standard) Fold(by int) (*Standard, error) {
 	if len(f.words) == 0 {
 		panicZero(flatConstructors)
@@ -80,7 +80,7 @@ func (f *base) folded(by int, units uint64) (base, error) {
 	case by < 1:
 		return base{}, fmt.Errorf("%w: by %d, not 1 or more", bloomery.ErrParameter, by)
 	case by > 1 && f.shape.Layout == sizing.Blocked && f.shape.K != foldHashes:
-		return base{}, fmt.Errorf("%w: %d bits per key, a filter that can be folded sets %d, see Config.Foldable",
+		return base{}, fmt.Errorf("%w: a key sets %d bits, in a filter that can be folded %d, see Config.Foldable",
 			bloomery.ErrIncompatible, f.shape.K, foldHashes)
 	case units%uint64(by) != 0:
 		return base{}, fmt.Errorf("%w: a size of %d cannot be folded by %d, but by %s", bloomery.ErrIncompatible, units, by, divisors(units))

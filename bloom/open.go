@@ -36,8 +36,7 @@ func (c Config) Read(r io.Reader) (*Filter, error) {
 // lengths, not the payload: opening costs the same for every size, and a
 // corrupt payload can cause false negatives. Verify checks it. Where data does
 // not start at a multiple of 8 bytes, or the machine is big-endian, the array
-// is copied. Of c only Hasher may be set.
-// Errors are those of Decode.
+// is copied. Of c only Hasher may be set. Errors are those of Decode.
 func (c Config) View(data []byte) (*View, error) {
 	return envelope.View(c.opening(), "View", data, (*View).load)
 }

@@ -137,7 +137,7 @@ func (f *rows) Column(column int) (*Standard, error) {
 // Stats describes the state of all columns together: Items is the number of
 // keys in all of them, Capacity that of one column times the columns in use,
 // Saturation and Predicted are means over the columns in use. Bits and Bytes
-// are those of all columns that there is room for. It looks at 1024 rows, or at
+// are those of all MaxColumns columns. It looks at 1024 rows, or at
 // as many more as lie in half a megabyte.
 func (f *rows) Stats() bloomery.Stats {
 	if len(f.words) == 0 {

@@ -42,9 +42,8 @@ const (
 //	layer i  ...
 //
 // 40 layers have rate p together: the false positive rate asked for is kept at
-// every size that memory can hold. A key
-// that is in some layer is not added again, so that adding the same keys again
-// makes no new layer.
+// every size that memory can hold. A key that is in some layer is not added
+// again, so that adding the same keys again makes no new layer.
 //
 // Not knowing the number has a cost. A lookup reads one cache line per layer,
 // and a layer has a fortieth of the rate: at 1% full layers take about 2 times
@@ -54,7 +53,7 @@ const (
 // 1e-6 has the layout of Standard, which is slower: from p = 4e-5 down.
 //
 // If Config.Alloc refuses another layer, or there is no memory for one, the
-// last layer goes on being filled, and Stats shows the rate; room is asked for
+// last layer goes on being filled, and Stats shows the rate; memory is asked for
 // again each time it has got an eighth of its capacity more.
 //
 // Make one with NewScalable or Config.NewScalable; for a zero Scalable see
@@ -171,8 +170,8 @@ func (f *Scalable) grow() {
 	f.limit = last.items + last.capacity/8 + 1
 }
 
-// GrowBytes returns the bytes of the layers that n more keys need at most: 0 while
-// there is room for them in the last one.
+// GrowBytes returns the bytes of the layers that n more keys need at most: 0 if
+// the layers that are there hold them.
 func (f *Scalable) GrowBytes(n int) uint64 {
 	if len(f.layers) == 0 {
 		return 0

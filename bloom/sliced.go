@@ -36,7 +36,7 @@ import (
 // Safe for concurrent readers; a writer needs exclusion.
 type Sliced struct{ rows }
 
-// NewSliced returns a Sliced with room for c.Columns columns and none in use.
+// NewSliced returns a Sliced for c.Columns columns, of which none is in use.
 // Their number is rounded up to a multiple of 64, and above 256 to a multiple of 256.
 // The rest of c describes one column, as for NewStandard; memory is taken for
 // all of them at once. Its errors wrap ErrParameter or ErrTooLarge, or are

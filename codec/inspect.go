@@ -25,7 +25,7 @@ type Info struct {
 	// another.
 	Hash  hashing.Kind
 	Check uint64
-	// K is the number of bits per key, Bits the size of the array, Capacity
+	// K is the number of bits that a key sets, Bits the size of the array, Capacity
 	// the number of keys that the filter was made for, and Rate the false
 	// positive rate that was asked for; Extra is of the kind's own use. Of a
 	// scalable filter, K is the growth, Bits that of all layers, Capacity that

@@ -18,6 +18,7 @@
 // # When to choose something else
 //
 // A window takes about three times the memory of a plain filter for the same keys,
-// since it must be able to forget, and is sized for bursts. Where keys are removed one by one, take a
-// cuckoo or a quotient filter; where the oldest may go at any time, counting.Stable.
+// since it must be able to forget, and is sized for bursts. Where keys are removed
+// one by one, take a cuckoo or a quotient filter; where the oldest may go at any
+// time, counting.Stable.
 package compose

@@ -50,7 +50,8 @@ const batch = 256
 // With WindowConfig.Rotate every generation has a secret of its own, and an array
 // of its own, of whole lines.
 //
-// Make one with NewWindow or WindowConfig.New.
+// Make one with NewWindow or WindowConfig.New. A zero Window is empty and cannot be
+// changed or encoded, but UnmarshalBinary and ReadFrom can replace it.
 //
 // Safe for concurrent readers; a writer needs exclusion.
 type Window struct{ window }
@@ -391,7 +392,8 @@ func (w *window) Stats() bloomery.Stats {
 }
 
 // Past describes the generation that is so many before the present one, 0 being the
-// present. Capacity is what it may take of the keys of a span. It panics if back is not in 0..Shape().Generations.
+// present. Capacity is what it may take of the keys of a span. It panics if back is
+// not in 0..Shape().Generations.
 func (w *window) Past(back int) bloomery.Stats {
 	if back < 0 || back >= w.ways() {
 		panic("compose: a generation that a Window does not keep")

@@ -56,7 +56,8 @@ func (w *window) preface() []uint64 {
 	return p
 }
 
-// AppendBinary appends the encoding of the window to dst.
+// AppendBinary appends the encoding of the window to dst. The error is nil but
+// for a zero window.
 func (w *window) AppendBinary(dst []byte) ([]byte, error) {
 	if len(w.words) == 0 {
 		return dst, fmt.Errorf("compose: marshal window: %w", errZero)
@@ -64,7 +65,8 @@ func (w *window) AppendBinary(dst []byte) ([]byte, error) {
 	return envelope.Append(dst, w.header(), w.preface(), w.words), nil
 }
 
-// MarshalBinary returns the encoding of the window.
+// MarshalBinary returns the encoding of the window. The error is nil but for a
+// zero window.
 func (w *window) MarshalBinary() ([]byte, error) { return w.AppendBinary(nil) }
 
 // WriteTo writes the encoding of the window to dst.
@@ -189,10 +191,10 @@ type WindowView struct {
 
 var _ bloomery.Hashed = (*WindowView)(nil)
 
-// View returns a WindowView of data, the encoding of a Window. It checks header
-// and lengths, not the payload: a corrupt payload can cause false negatives, and
-// Verify finds it. Of c only Hasher may be set.
-// Errors are those of Decode.
+// View returns a WindowView of data, the encoding of a Window. It checks
+// header and lengths, not the payload: a corrupt payload can cause false
+// negatives, and Verify finds it. Of c only Hasher may be set. Errors are
+// those of Decode.
 func (c WindowConfig) View(data []byte) (*WindowView, error) {
 	return envelope.View(c.opening(), "View", data, (*WindowView).load)
 }

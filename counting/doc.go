@@ -12,8 +12,8 @@
 //   - [Filter] is a set that keys can be deleted from. It takes 49.7 bits per
 //     key at 1%: 9.93 bits and as many counters of 4.
 //   - [Spectral] counts how often keys came, exactly for nearly all frequent ones.
-//   - [Stable] remembers the last keys of an endless stream and keeps its error
-//     rate for ever.
+//   - [Stable] remembers the last keys of an endless stream and keeps its false
+//     positive rate for ever.
 //
 // # Layout
 //

@@ -80,8 +80,8 @@ func (f *table) Hash(key []byte) uint64 { return f.hasher.Hash(key) }
 // Hasher returns the hasher of the filter.
 func (f *table) Hasher() hashing.Hasher { return f.hasher }
 
-// Shape returns the size of the array of bits, the number of bits per key and
-// the width of the counters.
+// Shape returns the size of the array of bits, the number of bits that a key
+// sets, and the width of the counters.
 func (f *table) Shape() sizing.Counted { return f.size }
 
 // Contains reports whether key may be in the set. False is certain.

@@ -17,7 +17,10 @@ import (
 // networks, since its methods return errors where New panics.
 //
 // The shape of the array follows from Capacity and ErrorRate, or is given by
-// Buckets and Width.
+// Buckets and Width, or by BitsPerKey.
+//
+// A field that a constructor does not use must be zero: the error wraps ErrParameter if
+// it is set.
 type Config struct {
 	_ struct{}
 

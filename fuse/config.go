@@ -22,7 +22,10 @@ type Fingerprint interface {
 	uint8 | uint16 | uint32
 }
 
-// Config describes a filter to build. Its zero value is good.
+// Config describes a filter to build. Its zero value is ready to use.
+//
+// A field that a method does not use must be zero: the error wraps ErrParameter if
+// it is set.
 type Config[T Fingerprint] struct {
 	_ struct{}
 

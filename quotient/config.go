@@ -17,6 +17,9 @@ const maxDoublings = 32
 
 // Config describes a filter. It is for values that come from users, files or
 // networks, since its methods return errors where New panics.
+//
+// A field that a constructor does not use must be zero: the error wraps ErrParameter if
+// it is set.
 type Config struct {
 	_ struct{}
 
@@ -37,7 +40,7 @@ type Config struct {
 
 	// Expected is how many keys a Growing is expected to hold in the end, a hint
 	// that makes it smallest there; 0 if that is not known. Less than twice the
-	// Capacity is no hint. Other filters do not take it.
+	// Capacity is no hint. It is for NewGrowing only.
 	Expected int
 
 	// Hasher hashes the keys. The zero value is XXH3 with seed 0.

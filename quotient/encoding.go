@@ -103,9 +103,9 @@ func (c Config) opening() envelope.Opening {
 
 // Decode returns the Filter that data encodes. Of c only Hasher and Alloc may
 // be set: Hasher is needed for a filter that was made with a secret key or a
-// function, Alloc places the array, now and when Resize makes it larger. The error wraps ErrCorrupt, ErrVersion,
-// ErrIncompatible for another kind of filter, ErrKey or ErrParameter, or is
-// that of Alloc.
+// function, Alloc places the array, now and when Resize makes it larger. The
+// error wraps ErrCorrupt, ErrVersion, ErrIncompatible for another kind of
+// filter, ErrKey or ErrParameter, or is that of Alloc.
 func (c Config) Decode(data []byte) (*Filter, error) {
 	return c.resizing(envelope.Decode(c.opening(), "Decode", data, (*Filter).load))
 }
@@ -118,11 +118,10 @@ func (c Config) Read(r io.Reader) (*Filter, error) {
 }
 
 // View returns a View of data, the encoding of a Filter. It checks header and
-// lengths, not the payload:
-// opening costs the same for every size, and a corrupt payload can cause false
-// negatives. Verify checks it. Where data does not start at a multiple of 8
-// bytes, or the machine is big-endian, the array is copied. Of c only
-// Hasher may be set. Errors are those of Decode.
+// lengths, not the payload: opening costs the same for every size, and a
+// corrupt payload can cause false negatives. Verify checks it. Where data does
+// not start at a multiple of 8 bytes, or the machine is big-endian, the array
+// is copied. Of c only Hasher may be set. Errors are those of Decode.
 func (c Config) View(data []byte) (*View, error) {
 	return envelope.View(c.opening(), "View", data, (*View).load)
 }

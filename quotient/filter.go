@@ -138,7 +138,7 @@ func (f *Filter) full() error {
 		bloomery.ErrFull, f.used, f.shape.Blocks*uint64(f.shape.Slots), f.distinct)
 }
 
-// Delete takes out one occurrence of a key that was inserted. It reports false,
+// Delete removes one occurrence of a key that was inserted. It reports false,
 // and changes nothing, if the key is certainly absent.
 func (f *Filter) Delete(key []byte) bool { return f.DeleteHash(f.hasher.Hash(key)) }
 

@@ -13,7 +13,10 @@ import (
 )
 
 // Config describes a filter to build. It is for values that come from users,
-// files or networks, and for all that Build does not ask for.
+// files or networks, and for options that the function Build does not have.
+//
+// A field that a method does not use must be zero: the error wraps ErrParameter if
+// it is set.
 type Config struct {
 	_ struct{}
 

@@ -24,7 +24,7 @@
 //
 // The table is a little too small on purpose. Where equations cannot be solved,
 // the keys on the left side of a bucket are bumped to the next layer, a table
-// of a twentieth of the size, and two bits are how many of a bucket. The keys
+// of a twentieth of the size; two bits for each bucket record how many. The keys
 // that are left after some layers are listed.
 //
 //	payload    [ directory ][ shard 0 ][ shard 1 ] ...      chosen by bloomery.Route

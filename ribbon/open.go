@@ -35,11 +35,11 @@ func (c Config) Read(r io.Reader) (*Filter, error) {
 }
 
 // View returns a View of data, the encoding of a Filter. It checks header,
-// lengths and the directory of the shards, not the arrays:
-// opening costs the same for every size, and a corrupt payload can cause false
-// negatives. Verify checks it. Where data does not start at a multiple of 8
-// bytes, or the machine is big-endian, the array is copied. Of c only
-// Hasher may be set. Errors are those of Decode.
+// lengths and the directory of the shards, not the arrays: opening costs the
+// same for every size, and a corrupt payload can cause false negatives. Verify
+// checks it. Where data does not start at a multiple of 8 bytes, or the
+// machine is big-endian, the array is copied. Of c only Hasher may be set.
+// Errors are those of Decode.
 func (c Config) View(data []byte) (*View, error) {
 	return envelope.View(c.opening(), "View", data, (*View).load)
 }

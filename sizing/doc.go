@@ -1,5 +1,5 @@
-// Package sizing is the arithmetic of Bloom filters: how many bits, how many
-// bits per key, and what false positive rate to expect.
+// Package sizing is the arithmetic of filters: how many bits an array needs, how
+// many of them a key sets, and what false positive rate to expect.
 //
 // It answers two kinds of questions, and the answers differ.
 //

@@ -62,7 +62,7 @@ func FuseSize(n uint64, arity int) Fuse {
 // fingerprints have so many bits: 1 for none or fewer.
 func FuseRate(width int) float64 { return math.Ldexp(1, -max(width, 0)) }
 
-// FuseWidth returns the bits of the fingerprints, 8, 16 or 32, that give an
+// FuseWidth returns the bits of the fingerprints, 8, 16 or 32, that give a
 // false positive rate of at most p. The error wraps ErrParameter.
 func FuseWidth(p float64) (int, error) {
 	for _, width := range []int{8, 16, 32} {

@@ -96,6 +96,7 @@ func (l Layout) Unit() uint64 { return l.trait().unit }
 //
 // Rate, Fill and Count answer for any shape and any number, NaN included, and
 // never with NaN: what makes no sense is answered like a full filter.
+//
 // Safe for concurrent use.
 type Shape struct {
 	Layout Layout

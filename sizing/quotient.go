@@ -39,6 +39,7 @@ const (
 // than the remainder: log2(64 / Slots). That fraction costs 64/Slots - 1 bits
 // per slot, which is less than it is worth, so that every rate has a size that
 // is as good as those of the powers of two.
+//
 // Safe for concurrent use.
 type Quotient struct {
 	Blocks    uint64 // of QuotientsPerBlock quotients each

@@ -13,7 +13,7 @@ const enough = 1e-9
 
 // Size returns the smallest shape whose predicted rate with n keys is at most
 // p. Between several k of the same size it takes the one with the lowest
-// rate, but no more bits per key than make a rate of 1e-9 (or p, if lower).
+// rate, but none that sets more bits than make a rate of 1e-9 (or p, if lower).
 // It takes some 10 microseconds and allocates nothing; the first call for the
 // blocked layout takes a few milliseconds more, for tables that are kept. The
 // error wraps ErrParameter if n or p make no sense for the layout, and

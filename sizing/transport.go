@@ -23,10 +23,10 @@ const (
 // expected length of that in bytes.
 //
 // A filter that is sized for memory is half full and cannot be compressed. One
-// with more bits and fewer bits per key is emptier, and what is left of it when
+// with more bits, of which a key sets fewer, is emptier, and what is left of it when
 // it is compressed is less: at 1% in the standard layout 0.94 of the smallest
-// filter with twice the memory, and 0.84 with eleven times, which is one bit per
-// key (Mitzenmacher, Compressed Bloom filters, 2002). Lookups gain too: fewer
+// filter with twice the memory, and 0.84 with eleven times, which is one bit
+// set by a key (Mitzenmacher, Compressed Bloom filters, 2002). Lookups gain too: fewer
 // bits are looked at.
 //
 // Errors are those of Size; ErrTooLarge also if the smallest filter has more

@@ -19,6 +19,8 @@ const (
 // Window is the shape of a filter that holds the keys of a span of time in
 // generations and drops the oldest whole. There is one generation more than the
 // span has: the oldest is kept until the youngest is full.
+//
+// Safe for concurrent use.
 type Window struct {
 	// Shape is that of one generation.
 	Shape Shape
