@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,11 +18,15 @@ import (
 )
 
 // changeTimeout bounds how long a node may take for a change that others have to
-// answer, and askAgain is how often it is asked whether a long one goes on.
-const (
-	changeTimeout = time.Minute
-	askAgain      = 500 * time.Millisecond
-)
+// answer.
+const changeTimeout = time.Minute
+
+// pace is how often a node is asked whether a long change goes on, and how long a step
+// may have to wait before that is worth a line: in each, nodes catch up with others, or
+// elect leaders.
+type pace struct{ every, usual time.Duration }
+
+var usualPace = pace{500 * time.Millisecond, 10 * time.Second}
 
 func newClusterLeave() *cobra.Command {
 	var o connectFlags
@@ -79,7 +84,8 @@ Nothing is changed unless all other log nodes report that they are well and have
 the whole log. If OLD is up, NEW has copies of everything before OLD is removed.
 The command prints each step and checks it before the next one. If it is
 interrupted, or a node fails meanwhile, run it again, at any node but OLD: it
-continues where it was. Lines that begin with "waiting" are no failure.
+continues where it was. If a step has to wait for more than ten seconds, a line
+that begins with "waiting" has the reason; it goes on by itself.
 
 Afterwards write the --cluster-addr of NEW in the place of OLD's in the --join
 of all nodes; they use it at their next start.`,
@@ -110,7 +116,7 @@ of all nodes; they use it at their next start.`,
 		}
 		ctx, cancel := context.WithTimeout(ctx, timeout)
 		defer cancel()
-		return replaceLog(ctx, s, n, numbers[0], numbers[1])
+		return replaceLog(ctx, s, n, numbers[0], numbers[1], usualPace)
 	})
 	o.bind(cmd.Flags(), "127.0.0.1:6379", "`ADDRESS` of a node that stays: HOST:PORT, tls:HOST:PORT or unix:PATH")
 	cmd.Flags().BoolVar(&yes, "yes", false, "do it; without this nothing is done")
@@ -119,9 +125,10 @@ of all nodes; they use it at their next start.`,
 }
 
 // replaceLog asks for one step after the other, and prints what is new. What fails
-// before the first step is an error; later it may be an election, and is tried again.
-func replaceLog(ctx context.Context, s *shell, n *nodeConn, old, with int) error {
-	last, begun := "", false
+// before the first step is an error; later it may be an election, and is tried again. The
+// reason is printed if that takes longer than usual.
+func replaceLog(ctx context.Context, s *shell, n *nodeConn, old, with int, p pace) error {
+	last, begun, went := "", false, time.Now()
 	for {
 		reply, err := n.ask("CLUSTER", "REPLACE-LOG", strconv.Itoa(old), strconv.Itoa(with))
 		if err == nil && (len(reply.Array) != 2 || reply.Array[0].Type != ':') {
@@ -131,11 +138,15 @@ func replaceLog(ctx context.Context, s *shell, n *nodeConn, old, with int) error
 			return err
 		}
 		begun = true
-		step, done := "", false
+		step, why, done := last, "", false
+		switch {
+		case err == nil:
+			step, done, went = string(reply.Array[1].Text), reply.Array[0].Int == 1, time.Now()
+		case time.Since(went) >= p.usual:
+			step = "waiting: " + replied(err)
+		}
 		if err != nil {
-			step = "waiting: " + err.Error()
-		} else {
-			step, done = string(reply.Array[1].Text), reply.Array[0].Int == 1
+			why = ": " + replied(err)
 		}
 		if step != last {
 			if err := s.said(step); err != nil {
@@ -149,12 +160,21 @@ func replaceLog(ctx context.Context, s *shell, n *nodeConn, old, with int) error
 		select {
 		case <-ctx.Done():
 			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-				return hinted{errors.New("it is not finished yet"), "run the command again: it continues where it is"}
+				return hinted{errors.New("it is not finished yet" + why), "run the command again: it continues where it is"}
 			}
 			return ctx.Err()
-		case <-time.After(askAgain):
+		case <-time.After(p.every):
 		}
 	}
+}
+
+// replied returns what a server has replied, without the words around it.
+func replied(err error) string {
+	text := err.Error()
+	if _, reply, ok := strings.Cut(text, errServerSays.Error()+": "); ok {
+		text = strings.TrimPrefix(strings.TrimPrefix(reply, "ERR "), "replace-log: ")
+	}
+	return text
 }
 
 func newClusterUpgrade() *cobra.Command {

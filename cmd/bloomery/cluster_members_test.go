@@ -9,6 +9,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -71,7 +72,7 @@ func TestClusterChanges(t *testing.T) {
 		"unconfirmed":     {"leave 4", nil, 2, "nothing was done: node 4 (10.0.0.4:6379) would be removed", ""},
 		"a log node":      {"leave 2 --yes", map[string][]string{"CLUSTER FORGET 2": {"-ERR node 2 keeps the log\r\n"}}, 2, "node 2 keeps the log", "CLUSTER FORGET 2"},
 		"nobody":          {"leave 9 --yes", nil, 2, "there is no node 9", ""},
-		"replace":         {"replace-log 2 4 --yes", map[string][]string{"CLUSTER REPLACE-LOG 2 4": {step(0, "first"), step(0, "first"), "-ERR an election\r\n", step(1, "last")}}, 0, "first\nwaiting: ADDR: the server replied: ERR an election\nlast\n", "CLUSTER REPLACE-LOG 2 4"},
+		"replace":         {"replace-log 2 4 --yes", map[string][]string{"CLUSTER REPLACE-LOG 2 4": {step(0, "first"), step(0, "first"), "-ERR an election\r\n", step(1, "last")}}, 0, "first\nlast\n", "CLUSTER REPLACE-LOG 2 4"},
 		"goes on":         {"replace-log 3 4 --yes", map[string][]string{"CLUSTER REPLACE-LOG 3 4": {step(1, "last")}}, 0, "last\n", "CLUSTER REPLACE-LOG 3 4"},
 		"refused":         {"replace-log 2 4 --yes", map[string][]string{"CLUSTER REPLACE-LOG 2 4": {"-ERR node 1 is not well\r\n"}}, 2, "node 1 is not well", "CLUSTER REPLACE-LOG 2 4"},
 		"not finished":    {"replace-log 2 4 --yes --timeout 1ms", map[string][]string{"CLUSTER REPLACE-LOG 2 4": {step(0, "first")}}, 2, "run the command again", "CLUSTER REPLACE-LOG 2 4"},
@@ -96,6 +97,53 @@ func TestClusterChanges(t *testing.T) {
 		if code != tt.code || !strings.Contains(text, tt.out) || asked != tt.asked {
 			t.Errorf("%s: exit code %d, asked %q, printed\n%swant %d, %q, %q", name, code, asked, text, tt.code, tt.asked, tt.out)
 		}
+	}
+}
+
+// TestReplaceLogSaysWhatItWaitsFor asks that the reason of a wait is printed once, in plain
+// words, if it takes longer than usual.
+func TestReplaceLogSaysWhatItWaitsFor(t *testing.T) {
+	away := "-ERR replace-log: node 3 does not answer\r\n"
+	for name, tt := range map[string]struct {
+		usual time.Duration
+		want  string
+	}{
+		"usual":  {time.Hour, "moves\ndone\n"},
+		"longer": {0, "moves\nwaiting: node 3 does not answer\ndone\n"},
+	} {
+		script := &scripted{answers: map[string][]string{"CLUSTER REPLACE-LOG 2 4": {"*2\r\n:0\r\n$5\r\nmoves\r\n", away, away, "*2\r\n:1\r\n$4\r\ndone\r\n"}}}
+		var out strings.Builder
+		sh := &shell{out: &out, errOut: &out, lookup: func(string) (string, bool) { return "", false }}
+		n, _, err := dialCluster(t.Context(), sh, &connectFlags{addr: script.serve(t)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := replaceLog(t.Context(), sh, n, 2, 4, pace{time.Millisecond, tt.usual}); err != nil || out.String() != tt.want {
+			t.Errorf("%s: %q, %v, want %q", name, out.String(), err, tt.want)
+		}
+		n.close()
+	}
+	// What it waits for when its time is over.
+	ctx := expired{t.Context(), make(chan struct{})}
+	steps, over := []string{"*2\r\n:0\r\n$5\r\nmoves\r\n", away}, sync.OnceFunc(func() { close(ctx.over) })
+	addr := answering(t, func(words []string) []byte {
+		if words[0] == "INFO" {
+			return []byte(fmt.Sprintf("$%d\r\n%s\r\n", len(scriptedInfo), scriptedInfo))
+		}
+		reply := steps[0]
+		if steps = steps[len(steps)-1:]; reply == away {
+			over()
+		}
+		return []byte(reply)
+	})
+	sh := &shell{out: io.Discard, errOut: io.Discard, lookup: func(string) (string, bool) { return "", false }}
+	n, _, err := dialCluster(t.Context(), sh, &connectFlags{addr: addr})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer n.close()
+	if err := replaceLog(ctx, sh, n, 2, 4, pace{time.Millisecond, time.Hour}); err == nil || err.Error() != "it is not finished yet: node 3 does not answer" {
+		t.Errorf("when its time is over: %v", err)
 	}
 }
 

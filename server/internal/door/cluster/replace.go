@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -59,7 +60,7 @@ func (d *Door) asked(ctx context.Context, node uint32, question byte) error {
 	}
 	switch {
 	case err != nil:
-		return fmt.Errorf("node %d: %w", node, err)
+		return errors.New(strings.TrimPrefix(err.Error(), "cluster: "))
 	case len(answer) == 0 || answer[0] != answerGiven:
 		return fmt.Errorf("node %d: %s", node, answer[min(1, len(answer)):])
 	}

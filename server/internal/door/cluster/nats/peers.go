@@ -19,7 +19,7 @@ func (l *Log) Announce(beat []byte) { _ = l.conn.Publish(l.subject("beat"), beat
 func (l *Log) Ask(ctx context.Context, node uint32, question []byte) ([]byte, error) {
 	m, err := l.conn.RequestWithContext(ctx, l.subject("ask", strconv.FormatUint(uint64(node), 10)), question)
 	if err != nil {
-		return nil, fmt.Errorf("cluster: node %d: %w", node, err)
+		return nil, fmt.Errorf("cluster: node %d does not answer: %w", node, err)
 	}
 	return m.Data, nil
 }

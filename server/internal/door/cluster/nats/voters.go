@@ -92,7 +92,7 @@ func (l *Log) Healthy() error {
 	case !l.server.Load().JetStreamEnabled():
 		return errors.New("its server has stopped keeping streams")
 	case !l.server.Load().JetStreamIsCurrent():
-		return errors.New("it lacks some of what the others have")
+		return errors.New("it has not caught up with the others yet")
 	}
 	for lane := range l.laneCount() {
 		name := l.stream(lane)
