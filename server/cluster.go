@@ -36,8 +36,9 @@ type Cluster struct {
 	// of all of them, in PEM form. Without them certificates are derived from the
 	// secret.
 	TLSCert, TLSKey, TLSCA string
-	// Lanes is how many streams carry the contents of filters, 1 to 64. The first
-	// server of a cluster decides it for good. The default is 8.
+	// Lanes is how many streams carry the contents of filters, 1 to 64. The server
+	// that begins the cluster, the first of Join, decides it for good. The default
+	// is 8.
 	Lanes int
 	// LaneSize bounds a stream, in bytes: one that is full refuses writes until
 	// snapshots have made room. The default is 1 GiB.
