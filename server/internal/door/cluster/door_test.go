@@ -99,6 +99,7 @@ func TestGathers(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		log := memlog.New(1, memlog.Faults{})
 		d := open(t, log, Config{})
+		synctest.Wait() // what the start has woken the sender for is over
 		before := log.Messages(0)
 		var ops []*door.Op
 		for i := range 40 {
