@@ -63,11 +63,11 @@ reproduce: packages ## make the packages again from a copy of this commit: the c
 test: ## all tests, with the time of each stage
 	@$(STAGE) unit   $(MAKE) -s unit
 	@$(STAGE) gate   $(MAKE) -s gate
-	@$(MAKE) -s -j2 -Otarget $(PAIRED:%=timed-%)
+	@$(MAKE) -s -j3 -Otarget $(BESIDE:%=timed-%)
 
-# Much of these is linking, starting and waiting: two run side by side, the long ones
+# Much of these is linking, starting and waiting: three run side by side, the long ones
 # first.
-PAIRED := race ui fuzz-short clients cross purego tiers redis-cli
+BESIDE := race ui fuzz-short clients cross purego tiers redis-cli
 timed-%:
 	@$(STAGE) $* $(MAKE) -s $*
 
@@ -81,11 +81,12 @@ check: test ## test, and lint, 32 bits, other systems, benchmarks, a clean tree 
 	@$(STAGE) generate $(MAKE) -s clean-tree
 	@$(STAGE) fuzz     $(MAKE) -s fuzz
 
-# The packages that wait most come first, so that others compute meanwhile; of tests
-# that only wait several do so at a time.
+# The go command keeps what go vet finds, not what the vet of go test finds. The two
+# packages that wait most come first, and a third computes meanwhile; of tests that only
+# wait several do so at a time.
 unit: ## vet; unit, property and statistical tests
-	go vet $$(go list -f '{{if not (or .TestGoFiles .XTestGoFiles)}}{{.ImportPath}}{{end}}' ./...)
-	go test -vet=all -parallel 8 ./server ./cmd/bloomery ./codec ./...
+	go vet ./...
+	go test -vet=off -p 3 -parallel 8 ./server ./cmd/bloomery ./codec ./...
 
 # What was vetted once is not vetted again in other builds.
 race: ## the tests in which goroutines share memory, under the race detector
@@ -203,7 +204,7 @@ chaos-debug: ## the chaos test with the order of all locks, waits under them and
 	go test -tags bloomerydebug ./server/internal/command -count=1 -run TestUnionHoldsPartsShortly -v
 
 gate: ## the debug build: no lock in the wrong order, nobody waits under one, the gate is held shortly
-	go test -tags bloomerydebug -short ./server/internal/order ./server/internal/engine -count=1 -run 'Seen|TestGateIsHeldShortly|AreInOrder'
+	go test -tags bloomerydebug -short -vet=off ./server/internal/order ./server/internal/engine -count=1 -run 'Seen|TestGateIsHeldShortly|AreInOrder'
 
 soak: ## rates measured exactly; power cuts, kills, chaos, memory and replays at full length (long)
 	go test ./codec -count=1 -run 'TestConformance/.*/KeepsRate' -filtertest.long -timeout 60m

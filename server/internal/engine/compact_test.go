@@ -23,8 +23,12 @@ func poured(b *client, key string) {
 		}
 		b.do(items...)
 	}
-	for i := range 4000 {
-		b.line(fmt.Sprint("CF.DEL ", key, " ", i*10))
+	for i := 0; i < 4000; i += 500 {
+		var dels [][][]byte
+		for j := range 500 {
+			dels = append(dels, [][]byte{[]byte("CF.DEL"), []byte(key), fmt.Append(nil, (i+j)*10)})
+		}
+		b.exec(dels...)
 	}
 }
 

@@ -60,17 +60,19 @@ func TestGateIsHeldShortly(t *testing.T) {
 		{"KEYS", func(c *client) string { return fmt.Sprint(len(c.line("KEYS n*9*9*"))) }},
 		{"SCAN", func(c *client) string { return fmt.Sprint(len(c.line("SCAN 0 COUNT 100000"))) }},
 		{"MADD", func(c *client) string {
-			items := []string{"BF.MADD", "large"}
+			items := [][]byte{[]byte("BF.MADD"), []byte("large")}
 			for i := range 100_000 {
-				items = append(items, fmt.Sprint("many", i))
+				items = append(items, fmt.Append(nil, "many", i))
 			}
-			return fmt.Sprint(len(c.do(items...)))
+			return fmt.Sprint(len(c.exec(items)[0].Bools))
 		}},
 		{"SET", func(c *client) string { return c.do("SET", "long", long) }},
 		{"SET in EXEC", func(c *client) string {
 			return fmt.Sprint(c.lines("MULTI"), c.do("SET", "other", long), c.line("EXEC"))
 		}},
-		{"GETSET", func(c *client) string { return c.do("GETSET", "long", long)[:1] }},
+		{"GETSET", func(c *client) string {
+			return c.exec([][]byte{[]byte("GETSET"), []byte("long"), []byte(long)})[0].Text[:1]
+		}},
 		{"APPEND", func(c *client) string { return c.do("APPEND", "long", "x") + c.do("APPEND", "long", long) }},
 		{"SETRANGE", func(c *client) string {
 			return c.do("SETRANGE", "long", "10", "x") + c.do("SETRANGE", "long", "10", long)
@@ -80,9 +82,13 @@ func TestGateIsHeldShortly(t *testing.T) {
 		{"COMPACT", func(c *client) string { poured(c, "poured"); return c.line("CF.COMPACT poured") }},
 		{"DEL", func(c *client) string {
 			names := []string{"DEL"}
+			var sets [][][]byte
 			for i := range 10_000 {
 				names = append(names, fmt.Sprint("name", i))
-				c.do("SET", names[i+1], "v")
+				sets = append(sets, [][]byte{[]byte("SET"), []byte(names[i+1]), []byte("v")})
+			}
+			for batch := range slices.Chunk(sets, 500) {
+				c.exec(batch...)
 			}
 			return c.do(names...)
 		}},
