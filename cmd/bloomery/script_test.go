@@ -26,6 +26,7 @@ func TestScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("NO_COLOR", "1")
 			env.Setenv("GORACE", noSleep)
+			env.Setenv("MUTANT", os.Getenv("MUTANT")) // of bench/cmd/mutants
 			var many strings.Builder
 			for i := range 300 {
 				fmt.Fprintf(&many, "line%d\n", i)

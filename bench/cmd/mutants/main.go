@@ -5,6 +5,7 @@
 //	go run ./cmd/mutants -tests ./server/internal/command ./server/internal/command/bf
 //	go run ./cmd/mutants -again ./bloom     # try the survivors once more
 //	go run ./cmd/mutants -again -run 'TestSize|TestGrown' ./sizing # with new tests only
+//	GOFLAGS=-tags=bloomerydebug go run ./cmd/mutants ./server/internal/order
 //	go run ./cmd/mutants                    # only write docs/mutants.md
 //
 // The operators are fixed: conditions are negated, comparisons moved by one,
@@ -15,7 +16,8 @@
 // A run of a package has four steps.
 //
 //  1. Every test runs once, with -short and alone, to learn how long it takes
-//     and which lines it reaches.
+//     and which lines it reaches, in processes that it starts too. A slow test
+//     is taken apart into its subtests.
 //  2. All chosen mutants are built into one binary, in which the environment
 //     variable MUTANT says which of them is there; a change that does not fit
 //     in (a constant of a type, say) gets a build of its own. The tree stays as

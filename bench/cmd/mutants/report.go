@@ -124,14 +124,11 @@ func document(log *journal, why, path string) error {
 	for id, rows := range log.rows {
 		pkg, last := rows[0].Package, rows[len(rows)-1]
 		if here[pkg] == nil {
-			s, err := load("./" + pkg)
+			all, err := everywhere("./" + pkg)
 			if err != nil {
 				return err
 			}
-			here[pkg], tallies[pkg] = map[string]*mutant{}, &tally{}
-			for _, m := range s.mutants {
-				here[pkg][m.ID] = m
-			}
+			here[pkg], tallies[pkg] = all, &tally{}
 		}
 		m := here[pkg][id]
 		if m == nil {

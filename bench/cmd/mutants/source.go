@@ -60,6 +60,34 @@ func load(pattern string) (*source, error) {
 	return s, nil
 }
 
+// everywhere returns the mutants of a package by their IDs, those in files for
+// other systems and build tags too.
+func everywhere(pattern string) (map[string]*mutant, error) {
+	out, err := exec.Command("go", "list", "-f", "{{.Dir}}\n{{range .GoFiles}}{{.}}\n{{end}}{{range .IgnoredGoFiles}}{{.}}\n{{end}}", pattern).Output()
+	if err != nil {
+		return nil, fmt.Errorf("go list %s: %w", pattern, err)
+	}
+	names := strings.Fields(string(out))
+	all := map[string]*mutant{}
+	for _, name := range names[1:] {
+		path := filepath.Join(names[0], name)
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		f := finder{set: token.NewFileSet(), pkg: strings.TrimPrefix(pattern, "./"), name: path, src: text}
+		tree, err := parser.ParseFile(f.set, path, text, parser.ParseComments)
+		if err != nil {
+			return nil, err
+		}
+		ast.Walk(&f, tree)
+		for _, m := range f.mutants {
+			all[m.ID] = m
+		}
+	}
+	return all, nil
+}
+
 // choose returns n mutants that compile: those with the smallest hashes of seed
 // and ID, so that a change in one function leaves the choice in others alone.
 func (s *source) choose(n int, seed uint64) ([]*mutant, error) {

@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// test is one top-level test, example or fuzz target.
+// test is one top-level test, example or fuzz target, or a subtest of a slow one.
 type test struct {
 	suite   *suite
-	name    string
+	name    string // of a subtest: with that of its test before a slash
 	wall    time.Duration
 	cpu     time.Duration
 	reaches map[string][]block // by import path and file name
@@ -78,23 +78,92 @@ func learn(pattern string, f flags, tmp string) (*suite, error) {
 		if !wanted.MatchString(name) {
 			continue
 		}
-		t := &test{suite: u, name: name, reaches: map[string][]block{}}
-		profile := filepath.Join(tmp, "profile")
-		start := time.Now()
-		r := execute(tmp, u.dir, 0, time.Minute, f.slow, binary, "-test.short", "-test.run", "^"+name+"$", "-test.coverprofile", profile)
-		if r.failed {
+		t, parts, err := u.alone(binary, name, f, tmp)
+		if err != nil {
+			return nil, err
+		}
+		if t == nil {
 			fmt.Printf("%s: %s takes long or fails without a mutant and is left out\n", u.path, name)
 			continue
 		}
-		t.wall, t.cpu = time.Since(start), r.cpu
-		if err := t.read(profile); err != nil {
+		tests, err := u.split(t, parts, binary, f, tmp)
+		if err != nil {
 			return nil, err
 		}
-		u.tests = append(u.tests, t)
+		u.tests = append(u.tests, tests...)
 	}
 	slices.SortFunc(u.tests, func(a, b *test) int { return cmp.Compare(a.wall, b.wall) })
 	return u, nil
 }
+
+var partLine = regexp.MustCompile(`(?m)^    --- PASS: ([^/\s]+/[^/\s]+) `)
+
+// alone runs one test and returns what it reaches, in processes that it starts
+// too, and the names of its subtests. The test is nil if it fails.
+func (u *suite) alone(binary, name string, f flags, tmp string) (*test, []string, error) {
+	t := &test{suite: u, name: name, reaches: map[string][]block{}}
+	profile, children := filepath.Join(tmp, "profile"), filepath.Join(tmp, "children")
+	if err := os.Mkdir(children, 0o700); err != nil {
+		return nil, nil, err
+	}
+	defer os.RemoveAll(children) //nolint:errcheck // a temporary folder
+	start := time.Now()
+	r := execute(tmp, u.dir, 0, 5*time.Minute, f.slow, "env", "GOCOVERDIR="+children,
+		binary, "-test.short", "-test.v", "-test.run="+pattern(name), "-test.coverprofile="+profile)
+	if r.failed {
+		return nil, nil, nil
+	}
+	t.wall, t.cpu = time.Since(start), r.cpu
+	if err := t.read(profile); err != nil {
+		return nil, nil, err
+	}
+	if written, _ := filepath.Glob(children + "/covcounters.*"); len(written) > 0 {
+		out, err := exec.Command("go", "tool", "covdata", "textfmt", "-i", children, "-o", profile).CombinedOutput()
+		if err != nil {
+			return nil, nil, fmt.Errorf("go tool covdata: %w\n%s", err, out)
+		}
+		if err := t.read(profile); err != nil {
+			return nil, nil, err
+		}
+	}
+	var parts []string
+	for _, found := range partLine.FindAllSubmatch(r.output, -1) {
+		parts = append(parts, string(found[1]))
+	}
+	return t, parts, nil
+}
+
+// split returns the subtests of a test that takes long, if each of them passes
+// alone and takes far less.
+func (u *suite) split(t *test, parts []string, binary string, f flags, tmp string) ([]*test, error) {
+	if t.wall < 4*time.Second || len(parts) < 2 {
+		return []*test{t}, nil
+	}
+	var tests []*test
+	for _, name := range parts {
+		part, _, err := u.alone(binary, name, f, tmp)
+		if err != nil {
+			return nil, err
+		}
+		if part == nil || part.wall > t.wall/2 {
+			return []*test{t}, nil
+		}
+		tests = append(tests, part)
+	}
+	return tests, nil
+}
+
+// pattern matches the name of a test or subtest.
+func pattern(name string) string {
+	parts := strings.Split(name, "/")
+	for i, p := range parts {
+		parts[i] = "^" + regexp.QuoteMeta(p) + "$"
+	}
+	return strings.Join(parts, "/")
+}
+
+// isPart reports whether a test is a subtest.
+func (t *test) isPart() bool { return strings.Contains(t.name, "/") }
 
 // read takes the blocks of a profile: file:line.column,line.column statements count.
 func (t *test) read(profile string) error {

@@ -87,13 +87,17 @@ func (r *trial) first(binary string, number int, tests []*test) *test {
 		var group []*test
 		var names []string
 		var wall, cpu time.Duration
-		for len(good) > 0 && (len(group) == 0 || wall < budget) {
+		for len(good) > 0 && (len(group) == 0 || wall < budget && !group[0].isPart() && !good[0].isPart()) {
 			group, names = append(group, good[0]), append(names, good[0].name)
 			wall, cpu = wall+good[0].wall, cpu+good[0].cpu
 			good = good[1:]
 		}
+		which := "^(" + strings.Join(names, "|") + ")$"
+		if group[0].isPart() {
+			which = pattern(group[0].name)
+		}
 		o := execute(r.tmp, group[0].suite.dir, number, 8*time.Second+2*wall, 4*time.Second+4*cpu,
-			binary, "-test.short", "-test.failfast", "-test.v", "-test.run", "^("+strings.Join(names, "|")+")$")
+			binary, "-test.short", "-test.failfast", "-test.v", "-test.run="+which)
 		if !o.failed {
 			continue
 		}
