@@ -135,9 +135,9 @@ func ungrouped(s string) string {
 func split(s string) (float64, string, error) {
 	s = strings.ToLower(strings.ReplaceAll(ungrouped(strings.TrimSpace(s)), "_", ""))
 	digits := strings.TrimRight(s, "abcdefghijklmnopqrstuvwxyz%")
-	// An exponent is no unit, nor are inf and nan numbers.
+	// An exponent is no unit. Of inf and nan no digits are left.
 	x, err := strconv.ParseFloat(digits, 64)
-	if err != nil || math.IsInf(x, 0) || math.IsNaN(x) {
+	if err != nil {
 		return 0, "", fmt.Errorf("%q is not a number", s)
 	}
 	return x, s[len(digits):], nil

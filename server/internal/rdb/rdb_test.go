@@ -110,6 +110,9 @@ func reader(t *testing.T, form string) *rdb.Reader {
 
 // TestText reads the forms that Redis has for strings.
 func TestText(t *testing.T) {
+	if got := []byte{rdb.String, rdb.Module}; !bytes.Equal(got, []byte{0, 7}) {
+		t.Errorf("the types of strings and modules are %v, Redis has 0 and 7", got)
+	}
 	for form, want := range map[string]string{
 		"03 616263":              "abc",
 		"00":                     "",
