@@ -38,7 +38,7 @@ func appendPadded(dst []byte, i uint64, n int) []byte {
 	for range n {
 		dst = append(dst, '0')
 	}
-	for at := start + n - 1; i > 0 && at >= start; at-- {
+	for at := start + n - 1; at >= start; at-- {
 		dst[at] = '0' + byte(i%10)
 		i /= 10
 	}

@@ -45,7 +45,7 @@ const Million = 1_000_000
 func Run(p Plan, fresh func() Subject) Rate {
 	filters := p.Filters
 	if filters == 0 {
-		filters = max(1, (Million+p.N-1)/p.N)
+		filters = (Million + p.N - 1) / p.N
 	}
 	each := max(1, p.Queries/uint64(filters))
 	base := p.Seed << 41

@@ -3,6 +3,7 @@ package measuring
 // Tests of the measurement itself, with a subject whose errors are known.
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math"
 	"testing"
@@ -54,7 +55,7 @@ type odd struct {
 	own, asked map[string]bool
 	deny       int
 	every      int
-	sizes      []int // of batches
+	sizes      []int // of batches, those that ask too
 }
 
 func (o *odd) subject() Subject {
@@ -67,6 +68,7 @@ func (o *odd) subject() Subject {
 			}
 		},
 		Contains: func(dst []bool, keys [][]byte) {
+			o.sizes = append(o.sizes, len(keys))
 			for i, k := range keys {
 				dst[i] = o.own[string(k)]
 				if dst[i] {
@@ -100,11 +102,14 @@ func TestRun(t *testing.T) {
 	}
 	all := map[string]int{}
 	for _, f := range filters {
-		if fmt.Sprint(f.sizes) != "[256 256 88]" {
-			t.Errorf("keys were added in batches of %v", f.sizes)
+		if fmt.Sprint(f.sizes) != "[256 256 88 256 256 88 256 77]" {
+			t.Errorf("keys were added and asked in batches of %v", f.sizes)
 		}
 		for k := range f.own {
 			all[k]++
+			if number := binary.LittleEndian.Uint64([]byte(k)) - 5<<41; number >= 1800 {
+				t.Errorf("key %d of 1800 is added", number)
+			}
 		}
 		for k := range f.asked {
 			all[k]++
@@ -114,9 +119,15 @@ func TestRun(t *testing.T) {
 		t.Errorf("%d different keys, want %d", len(all), 1800+999)
 	}
 	first := string(plan.Keys.Append(nil, 5<<41))
-	absent := string(plan.Keys.Append(nil, 5<<41+Absent))
+	absent := string(plan.Keys.Append(nil, 5<<41+1<<40))
 	if !filters[0].own[first] || !filters[0].asked[absent] {
 		t.Error("the seed does not move the numbers of keys")
+	}
+
+	var even odd
+	Run(Plan{Keys: KeyKinds()[0], N: 512, Filters: 1, Queries: 256}, even.subject)
+	if fmt.Sprint(even.sizes) != "[256 256 256 256 256]" {
+		t.Errorf("keys were added and asked in batches of %v", even.sizes)
 	}
 }
 

@@ -348,7 +348,6 @@ func (f *file) Write(p []byte) (int, error) {
 func (f *file) Truncate(size int64) error {
 	return f.d.do("truncate", f.name, func() error {
 		f.f.data = f.f.data[:min(int(size), len(f.f.data))]
-		f.f.data = slices.Clip(f.f.data) // what follows must not overwrite what is durable
 		f.f.floor = min(f.f.floor, len(f.f.data))
 		return nil
 	})
