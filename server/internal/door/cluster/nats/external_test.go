@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -56,7 +57,7 @@ func TestExternalRefused(t *testing.T) {
 		"no JetStream":      {natsd.Options{}, "", "switch JetStream on"},
 		"short messages":    {natsd.Options{JetStream: true, MaxPayload: 32 << 10}, "", "max_payload is 32768 bytes"},
 		"wrong password":    {natsd.Options{JetStream: true, Users: user(">")}, "u:wrong@", "Authorization Violation"},
-		"no right to write": {natsd.Options{JetStream: true, Users: user("bloomery.>")}, "u:p@", "this user needs to publish"},
+		"no right to write": {natsd.Options{JetStream: true, Users: user("bloomery.>")}, "u:p@", "to publish to $JS.API.>, $JS.FC.>, bloomery.c.>, _INBOX.>, and to subscribe to bloomery.c.>, _INBOX.>"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -95,18 +96,37 @@ func (l *lines) String() string {
 	return l.b.String()
 }
 
-// testExternal uses the servers of other nodes as a NATS cluster of somebody else.
+// guest adds a user to the server of a node, who may do what the user of a NATS cluster
+// of somebody else has to be allowed, and returns the address to connect to.
+func guest(t *testing.T, l *Log, cluster string) string {
+	t.Helper()
+	o, err := options(&l.config, l.name, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	publish, subscribe := (&Log{config: Config{Cluster: cluster}}).rights()
+	o.Users = append(o.Users, &natsd.User{Username: "guest", Password: "of tests", Permissions: &natsd.Permissions{
+		Publish: &natsd.SubjectPermission{Allow: publish}, Subscribe: &natsd.SubjectPermission{Allow: subscribe},
+	}})
+	if err := l.server.Load().ReloadOptions(o); err != nil {
+		t.Fatal(err)
+	}
+	at, err := url.Parse(l.server.Load().ClientURL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	at.User = url.UserPassword("guest", "of tests")
+	return at.String()
+}
+
+// testExternal uses the servers of other nodes as a NATS cluster of somebody else, with
+// the rights that the documentation names and no others.
 func testExternal(t *testing.T, logs []*Log) {
 	t.Helper()
 	var said lines
 	nodes := make([]Config, 2)
 	for i := range nodes {
-		at, err := url.Parse(logs[i].server.Load().ClientURL())
-		if err != nil {
-			t.Fatal(err)
-		}
-		at.User = url.UserPassword(userNode, logs[i].config.token)
-		nodes[i] = Config{Cluster: "external", URL: at.String(), Dir: t.TempDir(), LaneBytes: 8 << 20, Log: slog.New(slog.NewTextHandler(&said, nil))}
+		nodes[i] = Config{Cluster: "external", URL: guest(t, logs[i], "external"), Dir: t.TempDir(), LaneBytes: 8 << 20, Log: slog.New(slog.NewTextHandler(&said, nil))}
 	}
 	others := openAll(t, nodes)
 	for _, l := range others {
@@ -120,6 +140,9 @@ func testExternal(t *testing.T, logs []*Log) {
 	for i := range 5 {
 		publish(t, others[i%2], 1, fmt.Sprint("message", i))
 	}
+	for range 20 { // enough for flow control
+		publish(t, others[0], 1, strings.Repeat("x", 128<<10))
+	}
 	_, last := head(t, others[0], 1)
 	for _, l := range others {
 		h := tailOf(t, l, 1, 1)
@@ -128,6 +151,13 @@ func testExternal(t *testing.T, logs []*Log) {
 			t.Errorf("the first message is %q", h.msgs[0])
 		}
 	}
+	if b, err := others[1].Read(1, 2); string(b) != "message1" || err != nil {
+		t.Errorf("Read = %q, %v", b, err)
+	}
+	if err := others[1].Purge(1, 3); err != nil {
+		t.Error(err)
+	}
+	testPeers(t, []*Log{others[0], others[1], others[0]})
 	info, err := others[0].js.StreamInfo(others[0].stream(1))
 	if err != nil || info.Config.Replicas != replicas {
 		t.Errorf("streams have %+v, %v", info, err)
@@ -135,9 +165,27 @@ func testExternal(t *testing.T, logs []*Log) {
 	if text := said.String(); !strings.Contains(text, "as durable as that NATS cluster") || strings.Contains(text, logs[0].config.token) {
 		t.Errorf("the log says:\n%s", text)
 	}
-	for _, l := range others {
+	for i, l := range others {
+		if denied := l.denied.Load(); denied != nil {
+			t.Errorf("node %d is denied something: %v", i+1, *denied)
+		}
 		if err := l.Close(); err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+// TestRightsAreDocumented asks that the documentation has the rights that a user needs.
+func TestRightsAreDocumented(t *testing.T) {
+	page, err := os.ReadFile("../../../../../docs/cluster.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	quoted := func(rights []string) string { return `["` + strings.Join(rights, `", "`) + `"]` }
+	publish, subscribe := (&Log{config: Config{Cluster: "c1"}}).rights()
+	for _, want := range []string{"publish: " + quoted(publish), "subscribe: " + quoted(subscribe)} {
+		if !strings.Contains(string(page), want) {
+			t.Errorf("docs/cluster.md does not have %s", want)
 		}
 	}
 }

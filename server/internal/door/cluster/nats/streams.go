@@ -84,12 +84,21 @@ func (l *Log) hopeless(err error, waited time.Duration) error {
 	case l.server != nil:
 		return nil
 	case denied != nil:
-		return fmt.Errorf("%w: nats %s: %w: this user needs to publish to $JS.> and %s, and to subscribe to these and to _INBOX.>",
-			errStream, redactURL(l.config.URL), *denied, l.subject(">"))
+		publish, subscribe := l.rights()
+		return fmt.Errorf("%w: nats %s: %w: this user needs the rights to publish to %s, and to subscribe to %s",
+			errStream, redactURL(l.config.URL), *denied, strings.Join(publish, ", "), strings.Join(subscribe, ", "))
 	case waited > externalIn && (errors.Is(err, nats.ErrJetStreamNotEnabled) || errors.Is(err, nats.ErrJetStreamNotEnabledForAccount) || errors.Is(err, nats.ErrNoResponders)):
 		return fmt.Errorf("%w: nats %s: %w: switch JetStream on, on three servers at least", errStream, redactURL(l.config.URL), err)
 	}
 	return nil
+}
+
+// rights returns what the user of a NATS cluster of others has to be allowed: requests
+// to JetStream and its flow control, the subjects of this cluster, and answers, which
+// nodes also give each other.
+func (l *Log) rights() (publish, subscribe []string) {
+	own := l.subject(">")
+	return []string{"$JS.API.>", "$JS.FC.>", own, "_INBOX.>"}, []string{own, "_INBOX.>"}
 }
 
 // externalIn is how long a NATS cluster of others may say that it has no JetStream: it
