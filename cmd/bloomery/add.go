@@ -93,10 +93,7 @@ func (s *shell) openToChange(ctx context.Context, name string, h hashing.Hasher)
 	if unlock, err = s.lockExisting(ctx, name); err != nil {
 		return nil, 0, nil, err
 	}
-	if form, err = formOf(name); err == nil {
-		f, err = openFilter(ctx, name, h)
-	}
-	if err != nil {
+	if f, form, err = openWithForm(ctx, name, h); err != nil {
 		unlock()
 		return nil, 0, nil, err
 	}

@@ -40,7 +40,9 @@ To restore, unpack the file into an empty folder and start a server on it:
   bloomery backup bloomery-data -o - | zstd > backup.tar.zst`,
 		Args: between(1, 1, "a data folder"),
 	}
-	newShell(cmd, func(_ context.Context, s *shell, args []string) error { return runBackup(s, args[0], to, overwrite) }).bindSummary(cmd)
+	newShell(cmd, func(ctx context.Context, s *shell, args []string) error {
+		return runBackup(ctx, s, args[0], to, overwrite)
+	}).bindSummary(cmd)
 	cmd.Flags().StringVarP(&to, "output", "o", "", "`FILE` to write; - is standard output")
 	cmd.Flags().BoolVar(&overwrite, "overwrite", false, "replace FILE if it exists")
 	requireOutput(cmd)
@@ -53,7 +55,7 @@ type backupJSON struct {
 	Bytes int64  `json:"bytes"`
 }
 
-func runBackup(s *shell, dir, to string, overwrite bool) error {
+func runBackup(ctx context.Context, s *shell, dir, to string, overwrite bool) error {
 	if _, err := os.Stat(dir); err != nil {
 		return pathless(dir, err)
 	}
@@ -61,7 +63,7 @@ func runBackup(s *shell, dir, to string, overwrite bool) error {
 		if err := s.checkOutput(to, overwrite); err != nil {
 			return err
 		}
-		_, err := writeBackup(dir, s.out)
+		_, err := writeBackup(dir, s.data(ctx))
 		return err
 	}
 	// Beside its place, so that a backup is there whole or not at all.
@@ -77,12 +79,12 @@ func runBackup(s *shell, dir, to string, overwrite bool) error {
 	if err != nil {
 		return err
 	}
-	bytes, err := writeBackup(dir, f)
+	bytes, err := writeBackup(dir, until(ctx, f))
 	if err == nil {
 		err = f.Sync()
 	}
 	if err == nil {
-		err = server.CheckBackup(f, bytes)
+		_, err = abandon(ctx, func() (struct{}, error) { return struct{}{}, server.CheckBackup(f, bytes) })
 	}
 	if err = errors.Join(err, f.Close()); err == nil {
 		err = place(f.Name(), target, overwrite)

@@ -44,7 +44,7 @@ func (b *builder) build(ctx context.Context, n uint64) (io.WriterTo, error) {
 	if err := b.read(ctx, b.spool.add); err != nil {
 		return nil, err
 	}
-	if err := b.spool.flush(); err != nil {
+	if err := b.spool.flush(ctx); err != nil {
 		return nil, err
 	}
 	if b.kind.New == nil && b.spool.spill != nil {
@@ -126,7 +126,7 @@ func (b *builder) distinct(ctx context.Context, take func(hs []uint64) error) er
 	if err := b.read(ctx, b.spool.add); err != nil {
 		return err
 	}
-	if err := b.spool.flush(); err != nil {
+	if err := b.spool.flush(ctx); err != nil {
 		return err
 	}
 	if _, err := b.spool.sort(ctx); err != nil {

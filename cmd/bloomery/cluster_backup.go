@@ -339,7 +339,8 @@ func (b *clusterCopy) finish(ctx context.Context) error {
 	if err := syncFolder(b.dir); err != nil {
 		return err
 	}
-	if err := server.CheckFolder(b.dir); err != nil {
+	_, err := abandon(ctx, func() (struct{}, error) { return struct{}{}, server.CheckFolder(b.dir) })
+	if err != nil {
 		return fmt.Errorf("%s: read back: %w", b.dir, err)
 	}
 	return ctx.Err()

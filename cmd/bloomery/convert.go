@@ -113,12 +113,7 @@ func (o *convertOptions) open(ctx context.Context, name string, h hashing.Hasher
 		f, err := openSealed(ctx, name, key, h)
 		return f, codec.FormTransport, err
 	}
-	form, err := formOf(name)
-	if err != nil {
-		return nil, 0, err
-	}
-	f, err := openFilter(ctx, name, h)
-	return f, form, err
+	return openWithForm(ctx, name, h)
 }
 
 // save writes the filter, sealed if that is asked for.

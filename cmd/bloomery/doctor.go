@@ -49,17 +49,17 @@ cannot be read or is not a data folder, 4 damaged.`,
   bloomery doctor bloomery-data --repair --drop`,
 		Args: between(1, 1, "a data folder"),
 	}
-	newShell(cmd, func(_ context.Context, s *shell, args []string) error { return runDoctor(s, args[0], o) })
+	newShell(cmd, func(ctx context.Context, s *shell, args []string) error { return runDoctor(ctx, s, args[0], o) })
 	cmd.Flags().BoolVar(&o.repair, "repair", false, "cut a torn end of the log and remove files that nothing needs")
 	cmd.Flags().BoolVar(&o.drop, "drop", false, "with --repair: remove the names whose contents are damaged, keep all others")
 	return cmd
 }
 
-func runDoctor(s *shell, dir string, o doctorOptions) error {
+func runDoctor(ctx context.Context, s *shell, dir string, o doctorOptions) error {
 	if o.drop && !o.repair {
 		return hinted{errors.New("doctor: --drop needs --repair"), "without --repair nothing is changed"}
 	}
-	r, err := server.Inspect(dir)
+	r, err := abandon(ctx, func() (*server.Report, error) { return server.Inspect(dir) })
 	if errors.Is(err, server.ErrNoData) {
 		return hinted{worded{err, dir + ": " + strings.TrimPrefix(err.Error(), "local: ")}, "name the folder that --dir of the server names"}
 	}

@@ -70,6 +70,14 @@ func openFilter(ctx context.Context, name string, h hashing.Hasher) (bloomery.Ha
 	return f, about(name, err)
 }
 
+// openWithForm is openFilter that returns how the filter is written down, too.
+func openWithForm(ctx context.Context, name string, h hashing.Hasher) (f bloomery.Hashed, form codec.Form, err error) {
+	if form, err = formOf(name); err == nil {
+		f, err = openFilter(ctx, name, h)
+	}
+	return f, form, err
+}
+
 // asked is a filter that is only asked, in a mapping that must be closed.
 type asked struct {
 	bloomery.Hashed
@@ -266,18 +274,23 @@ type cancelled struct {
 
 // WriteTo implements io.WriterTo.
 func (c cancelled) WriteTo(w io.Writer) (int64, error) {
-	guarded := writerFunc(func(p []byte) (int, error) {
-		if err := c.ctx.Err(); err != nil {
-			return 0, err
-		}
-		return w.Write(p)
-	})
+	guarded := until(c.ctx, w)
 	if c.form != codec.FormTransport {
 		return c.f.WriteTo(guarded)
 	}
 	z := codec.NewWriter(guarded)
 	n, err := c.f.WriteTo(z)
 	return n, errors.Join(err, z.Close())
+}
+
+// until returns a writer that ends with ctx, between two writes.
+func until(ctx context.Context, w io.Writer) io.Writer {
+	return writerFunc(func(p []byte) (int, error) {
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
+		return w.Write(p)
+	})
 }
 
 // writerFunc is a function as an io.Writer.

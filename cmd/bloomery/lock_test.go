@@ -6,6 +6,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -122,5 +123,29 @@ func TestLockWaits(t *testing.T) {
 	again()
 	if _, err := os.Stat(lockName(name)); err == nil {
 		t.Error("the lock is left behind")
+	}
+}
+
+// TestReadersDoNotLock makes other filters of one that is locked: it is only read,
+// perhaps in a folder where nothing can be written, so nothing waits for the lock.
+func TestReadersDoNotLock(t *testing.T) {
+	dir := t.TempDir()
+	name := filepath.Join(dir, "f.bf")
+	if code, _, errOut := call(t, "create", "-n", "1000", name); code != 0 {
+		t.Fatal(errOut)
+	}
+	unlock, err := (&shell{errOut: io.Discard}).lockFile(t.Context(), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unlock()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	for _, args := range [][]string{{"fold", "--by", "1"}, {"grow"}, {"noise"}, {"convert"}} {
+		var errOut bytes.Buffer
+		code := run(ctx, append(args, "-o", filepath.Join(dir, args[0]), name), strings.NewReader(""), io.Discard, &errOut)
+		if strings.Contains(errOut.String(), "waiting") || code != 0 {
+			t.Fatalf("%s of a locked filter = %d, %s", args[0], code, &errOut)
+		}
 	}
 }

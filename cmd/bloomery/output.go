@@ -81,6 +81,10 @@ func (s *shell) data(ctx context.Context) io.Writer {
 // cancelled. Then f goes on for a while without anybody waiting for it, so it
 // must not own files that have to be removed.
 func abandon[T any](ctx context.Context, f func() (T, error)) (T, error) {
+	if err := ctx.Err(); err != nil {
+		var none T
+		return none, err
+	}
 	type result struct {
 		value T
 		err   error

@@ -122,12 +122,18 @@ func (o *reshapeOptions) run(ctx context.Context, s *shell, name string) error {
 	if err := s.checkOutput(to.output, to.overwrite); err != nil {
 		return err
 	}
-	f, form, unlock, err := s.openToChange(ctx, name, h)
+	if o.output == "" {
+		unlock, err := s.lockExisting(ctx, name)
+		if err != nil {
+			return err
+		}
+		defer unlock()
+	}
+	f, form, err := openWithForm(ctx, name, h)
 	if err != nil {
 		return err
 	}
-	defer unlock()
-	made, err := o.make(f)
+	made, err := abandon(ctx, func() (bloomery.Hashed, error) { return o.make(f) })
 	if err != nil {
 		return about(name, err)
 	}

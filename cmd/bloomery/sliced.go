@@ -117,7 +117,7 @@ func (o *buildOptions) column(ctx context.Context, s *shell, name string, h hash
 	if err := b.read(ctx, to.add); err != nil {
 		return 0, 0, err
 	}
-	if err := to.flush(); err != nil {
+	if err := to.flush(ctx); err != nil {
 		return 0, 0, err
 	}
 	stop()

@@ -79,7 +79,7 @@ func (p *spool) close() {
 }
 
 // flush ends the adding, and says how fine a temporary file is cut.
-func (p *spool) flush() error {
+func (p *spool) flush(ctx context.Context) error {
 	if p.spill == nil {
 		return nil
 	}
@@ -87,7 +87,7 @@ func (p *spool) flush() error {
 		return err
 	}
 	if 8*p.spill.Total() > uint64(p.limit) {
-		if err := p.spill.Compact(context.Background(), uint64(p.limit)/2); err != nil {
+		if err := p.spill.Compact(ctx, uint64(p.limit)/2); err != nil {
 			return err
 		}
 	}
