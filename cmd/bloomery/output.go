@@ -64,7 +64,7 @@ var errExists = errors.New("file exists")
 // would be lost without an error.
 func (s *shell) checkStdout() error {
 	if f, ok := s.out.(*os.File); ok && closedAtStart(f) {
-		return hinted{errors.New("standard output is closed"), "to throw the output away, write to /dev/null: > /dev/null"}
+		return hinted{errors.New("standard output is closed"), "to throw the output away, open /dev/null for writing only: > /dev/null"}
 	}
 	return nil
 }

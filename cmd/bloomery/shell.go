@@ -60,6 +60,9 @@ func newShell(cmd *cobra.Command, f func(ctx context.Context, s *shell, args []s
 		default:
 			return usage(cmd, fmt.Errorf("%s: --color %q: want auto, always or never", nameOf(cmd), s.colour))
 		}
+		if err := s.checkSummary(cmd.Flags(), args); err != nil {
+			return fmt.Errorf("%s: %w", nameOf(cmd), err)
+		}
 		defer s.closePipes()
 		err := s.withGiven(s.summarized(func() error { return f(cmd.Context(), s, args) }))
 		if err == nil {

@@ -3,17 +3,55 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
+
+const summaryFlag = "summary"
 
 // bindSummary adds the flag of the commands that print a summary.
 func (s *shell) bindSummary(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&s.summaryFile, "summary", "", "write the object of --json to `FILE` instead of printing a summary")
+	cmd.Flags().StringVar(&s.summaryFile, summaryFlag, "", "write the object of --json to `FILE` instead of printing a summary")
+}
+
+// checkSummary refuses to write the summary where it would replace something else: a
+// file that the command line names in another place, or one that is not a summary.
+func (s *shell) checkSummary(flags *pflag.FlagSet, args []string) error {
+	if s.summaryFile == "" {
+		return nil
+	}
+	if err := checkFolder("--summary", s.summaryFile); err != nil {
+		return err
+	}
+	info, err := os.Stat(s.summaryFile)
+	if err == nil && !info.Mode().IsRegular() {
+		return nil // a device: nothing is lost
+	}
+	used := slices.Clone(args)
+	flags.Visit(func(f *pflag.Flag) {
+		if f.Name != summaryFlag {
+			used = append(used, f.Value.String())
+		}
+	})
+	for _, name := range used {
+		if filepath.Clean(followed(name)) == filepath.Clean(followed(s.summaryFile)) || err == nil && notInput(name, []string{s.summaryFile}) != nil {
+			return fmt.Errorf("--summary %s: the command uses this file for something else", s.summaryFile)
+		}
+	}
+	if err != nil || info.Size() == 0 {
+		return nil //nolint:nilerr // it is not there: nothing can be lost
+	}
+	if head, err := headBytes(s.summaryFile); err != nil || !bytes.HasPrefix(head, []byte(`{"`)) {
+		return hinted{fmt.Errorf("--summary %s: %w, and is not a summary", s.summaryFile, errExists), "remove it first, or name another file"}
+	}
+	return nil
 }
 
 // summarized runs a command whose summary may go to a file, which is written even
@@ -21,9 +59,6 @@ func (s *shell) bindSummary(cmd *cobra.Command) {
 func (s *shell) summarized(run func() error) error {
 	if s.summaryFile == "" {
 		return run()
-	}
-	if err := checkFolder("--summary", s.summaryFile); err != nil {
-		return err
 	}
 	s.asJSON = true
 	err := run()
