@@ -11,7 +11,7 @@ import (
 // benchBloom returns a full filter, digests of its items and of absent ones.
 func benchBloom(b *testing.B, n int) (f *redisbloom.Bloom, in, out []redisbloom.Digest) {
 	b.Helper()
-	f = newBloom(b, redisbloom.BloomParams{Error: 0.01, Capacity: uint64(n), Expansion: 2})
+	f = newBloom(b, redisbloom.BloomParams{ErrorRate: 0.01, Capacity: uint64(n), Expansion: 2})
 	in, out = make([]redisbloom.Digest, n), make([]redisbloom.Digest, n)
 	for i := range n {
 		in[i] = redisbloom.BloomDigest(fmt.Appendf(nil, "key:%012d", i))
@@ -93,7 +93,7 @@ func BenchmarkBloomAdd(b *testing.B) {
 			i := 0
 			for b.Loop() {
 				if i == 0 {
-					f = newBloom(b, redisbloom.BloomParams{Error: 0.01, Capacity: uint64(n), Expansion: 2})
+					f = newBloom(b, redisbloom.BloomParams{ErrorRate: 0.01, Capacity: uint64(n), Expansion: 2})
 				}
 				if _, err := f.AddDigests(dst, in[i:i+100], 0); err != nil {
 					b.Fatal(err)
@@ -109,7 +109,7 @@ func BenchmarkBloomAdd(b *testing.B) {
 
 func BenchmarkBloomNew(b *testing.B) {
 	for b.Loop() {
-		newBloom(b, redisbloom.BloomParams{Error: 0.01, Capacity: 100, Expansion: 2})
+		newBloom(b, redisbloom.BloomParams{ErrorRate: 0.01, Capacity: 100, Expansion: 2})
 	}
 	b.ReportAllocs()
 }

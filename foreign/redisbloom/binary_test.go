@@ -18,7 +18,7 @@ import (
 // TestBinaryDamage flips every byte, and cuts at every length: always an error,
 // never a change of the receiver.
 func TestBinaryDamage(t *testing.T) {
-	b := newBloom(t, redisbloom.BloomParams{Error: 0.01, Capacity: 4, Expansion: 2})
+	b := newBloom(t, redisbloom.BloomParams{ErrorRate: 0.01, Capacity: 4, Expansion: 2})
 	c := newCuckoo(t, redisbloom.CuckooParams{Capacity: 4, BucketSize: 2, MaxIterations: 20, Expansion: 2})
 	for i := range 20 {
 		_, _ = b.Add(item(i))
@@ -44,7 +44,7 @@ func TestBinaryDamage(t *testing.T) {
 		}
 		damaged(append(bytes.Clone(data), 0))
 	}
-	other := newBloom(t, redisbloom.BloomParams{Error: 0.1, Capacity: 10, Expansion: 2})
+	other := newBloom(t, redisbloom.BloomParams{ErrorRate: 0.1, Capacity: 10, Expansion: 2})
 	data, _ := b.MarshalBinary()
 	check("bloom", data, other.UnmarshalBinary, other.MarshalBinary)
 	one := newCuckoo(t, redisbloom.CuckooParams{Capacity: 16, BucketSize: 2, MaxIterations: 20})
@@ -54,7 +54,7 @@ func TestBinaryDamage(t *testing.T) {
 
 // TestBinaryGolden pins the binary form: files written today must open for ever.
 func TestBinaryGolden(t *testing.T) {
-	b := newBloom(t, redisbloom.BloomParams{Error: 0.01, Capacity: 4, Expansion: 2})
+	b := newBloom(t, redisbloom.BloomParams{ErrorRate: 0.01, Capacity: 4, Expansion: 2})
 	_, _ = b.Add([]byte("hello"))
 	c := newCuckoo(t, redisbloom.CuckooParams{Capacity: 8, BucketSize: 1, MaxIterations: 20, Expansion: 1})
 	_ = c.InsertDigest(c.Digest([]byte("hello")))
@@ -74,8 +74,8 @@ func TestBinaryGolden(t *testing.T) {
 func TestFrozen(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	for round := range 6 {
-		b := newBloom(t, redisbloom.BloomParams{Error: 0.01, Capacity: 150000, Expansion: 2})
-		plain := newBloom(t, redisbloom.BloomParams{Error: 0.01, Capacity: 150000, Expansion: 2})
+		b := newBloom(t, redisbloom.BloomParams{ErrorRate: 0.01, Capacity: 150000, Expansion: 2})
+		plain := newBloom(t, redisbloom.BloomParams{ErrorRate: 0.01, Capacity: 150000, Expansion: 2})
 		c := newCuckoo(t, redisbloom.CuckooParams{Capacity: 1 << 18, BucketSize: 2, MaxIterations: 20, Expansion: 1})
 		bare := newCuckoo(t, redisbloom.CuckooParams{Capacity: 1 << 18, BucketSize: 2, MaxIterations: 20, Expansion: 1})
 		n := 0
@@ -120,7 +120,7 @@ func TestFrozen(t *testing.T) {
 // outside of the Go heap: writers take little from the heap meanwhile.
 func TestFrozenLarge(t *testing.T) {
 	m := &redisbloom.Memory{Alloc: memory.Map, Free: func(b []byte) { _ = memory.Unmap(b) }}
-	b := newBloom(t, redisbloom.BloomParams{Error: 0.01, Capacity: 20_000_000, Expansion: 2, Memory: m})
+	b := newBloom(t, redisbloom.BloomParams{ErrorRate: 0.01, Capacity: 20_000_000, Expansion: 2, Memory: m})
 	defer b.Release()
 	want, _ := b.MarshalBinary()
 	f, err := b.Freeze()
@@ -246,8 +246,8 @@ func allocated(f func()) uint64 {
 }
 
 func FuzzBloomHeader(f *testing.F) {
-	f.Add(newBloom(f, redisbloom.BloomParams{Error: 0.01, Capacity: 100, Expansion: 2}).AppendHeader(nil))
-	f.Add(newBloom(f, redisbloom.BloomParams{Error: 0.01, Capacity: 100, NonScaling: true}).AppendHeader(nil))
+	f.Add(newBloom(f, redisbloom.BloomParams{ErrorRate: 0.01, Capacity: 100, Expansion: 2}).AppendHeader(nil))
+	f.Add(newBloom(f, redisbloom.BloomParams{ErrorRate: 0.01, Capacity: 100, NonScaling: true}).AppendHeader(nil))
 	f.Add(make([]byte, 73))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var h redisbloom.BloomHeader
@@ -317,7 +317,7 @@ func FuzzCuckooHeader(f *testing.F) {
 }
 
 func FuzzBinary(f *testing.F) {
-	b := newBloom(f, redisbloom.BloomParams{Error: 0.01, Capacity: 4, Expansion: 2})
+	b := newBloom(f, redisbloom.BloomParams{ErrorRate: 0.01, Capacity: 4, Expansion: 2})
 	c := newCuckoo(f, redisbloom.CuckooParams{Capacity: 4, BucketSize: 2, MaxIterations: 20, Expansion: 2})
 	for i := range 10 {
 		_, _ = b.Add(item(i))

@@ -23,7 +23,7 @@ const (
 const (
 	MaxCapacity  = 1 << 30
 	MaxExpansion = 32768
-	MaxError     = 0.25 // a larger one is lowered to it
+	MaxErrorRate = 0.25 // a larger one is lowered to it
 )
 
 // BloomParams describes a Bloom filter to make. Its four numbers are all that a
@@ -31,9 +31,9 @@ const (
 // in integer arithmetic, the same on every machine.
 type BloomParams struct {
 	_ struct{}
-	// Error is the false positive rate asked for, in (0, 1). Above MaxError it counts
-	// as MaxError.
-	Error float64
+	// ErrorRate is the false positive rate asked for, in (0, 1). Above
+	// MaxErrorRate it counts as MaxErrorRate.
+	ErrorRate float64
 	// Capacity is the number of items of the first layer, 1 to MaxCapacity.
 	Capacity uint64
 	// Expansion is the factor from layer to layer, at most MaxExpansion. 0
@@ -93,8 +93,8 @@ func (p BloomParams) Bytes() (uint64, error) {
 func (p BloomParams) nonScaling() bool { return p.NonScaling || p.Expansion == 0 }
 
 func (p BloomParams) plan() (shape, error) {
-	if !(p.Error > 0 && p.Error < 1) {
-		return shape{}, fmt.Errorf("redisbloom: new: %w: error rate %v", bloomery.ErrParameter, p.Error)
+	if !(p.ErrorRate > 0 && p.ErrorRate < 1) {
+		return shape{}, fmt.Errorf("redisbloom: new: %w: error rate %v", bloomery.ErrParameter, p.ErrorRate)
 	}
 	if p.Capacity < 1 || p.Capacity > MaxCapacity {
 		return shape{}, fmt.Errorf("redisbloom: new: %w: capacity %d", bloomery.ErrParameter, p.Capacity)
@@ -102,7 +102,7 @@ func (p BloomParams) plan() (shape, error) {
 	if p.Expansion > MaxExpansion {
 		return shape{}, fmt.Errorf("redisbloom: new: %w: expansion %d", bloomery.ErrParameter, p.Expansion)
 	}
-	e := min(p.Error, MaxError)
+	e := min(p.ErrorRate, MaxErrorRate)
 	if !p.nonScaling() {
 		e *= 0.5
 	}
@@ -166,24 +166,24 @@ func (b *Bloom) Add(key []byte) (bool, error) { return b.AddDigest(b.Digest(key)
 
 // AddDigest is Add for a key whose digest is d.
 func (b *Bloom) AddDigest(d Digest) (bool, error) {
-	room := uint64(math.MaxUint64)
-	return b.add(d, &room)
+	budget := uint64(math.MaxUint64)
+	return b.add(d, &budget)
 }
 
 // AddDigests adds ds in order and sets dst[i] to what AddDigest(ds[i]) reports.
-// room is how many bytes the filter may grow by in all; [Bloom.GrowBytes]
+// budget is how many bytes the filter may grow by in all; [Bloom.GrowBytes]
 // returns how many it can need.
 //
 // It stops at the first error and returns the number of digests done: ds[n] is
 // the one that failed, and it and those behind it have changed nothing. The
-// error is ErrRoom if room was too little, so that AddDigests of ds[n:] with
-// more room goes on; otherwise it is that of AddDigest. It panics if dst is
+// error is ErrBudget if that was too little, so that AddDigests of ds[n:] with
+// a larger one goes on; otherwise it is that of AddDigest. It panics if dst is
 // shorter than ds.
-func (b *Bloom) AddDigests(dst []bool, ds []Digest, room uint64) (n int, err error) {
+func (b *Bloom) AddDigests(dst []bool, ds []Digest, budget uint64) (n int, err error) {
 	dst = dst[:len(ds)]
 	for n < len(ds) {
 		next := min(n+group, len(ds))
-		done, err := b.addGroup(dst[n:next], ds[n:next], &room)
+		done, err := b.addGroup(dst[n:next], ds[n:next], &budget)
 		n += done
 		if err != nil {
 			return n, err
@@ -194,7 +194,7 @@ func (b *Bloom) AddDigests(dst []bool, ds []Digest, room uint64) (n int, err err
 
 // addGroup adds ds, group items at most, until the filter grows: that adds to the
 // older layers, which are looked at for the whole group at once.
-func (b *Bloom) addGroup(dst []bool, ds []Digest, room *uint64) (n int, err error) {
+func (b *Bloom) addGroup(dst []bool, ds []Digest, budget *uint64) (n int, err error) {
 	clear(dst)
 	if b.older != nil {
 		b.olderHasGroup(dst, ds)
@@ -206,7 +206,7 @@ func (b *Bloom) addGroup(dst []bool, ds []Digest, room *uint64) (n int, err erro
 			dst[i] = false
 			continue
 		}
-		if dst[i], err = b.addNewest(d, room); err != nil {
+		if dst[i], err = b.addNewest(d, budget); err != nil {
 			clear(dst[i:])
 			return i, err
 		}
@@ -217,20 +217,20 @@ func (b *Bloom) addGroup(dst []bool, ds []Digest, room *uint64) (n int, err erro
 	return len(ds), nil
 }
 
-func (b *Bloom) add(d Digest, room *uint64) (bool, error) {
+func (b *Bloom) add(d Digest, budget *uint64) (bool, error) {
 	if b.older != nil && b.olderHas(d) {
 		return false, nil
 	}
-	return b.addNewest(d, room)
+	return b.addNewest(d, budget)
 }
 
 // addNewest adds d, which no older layer has.
-func (b *Bloom) addNewest(d Digest, room *uint64) (bool, error) {
+func (b *Bloom) addNewest(d Digest, budget *uint64) (bool, error) {
 	if b.newest.size >= b.newest.capacity {
 		if b.newest.has(d) {
 			return false, nil
 		}
-		if err := b.grow(room); err != nil {
+		if err := b.grow(budget); err != nil {
 			return false, err
 		}
 	}
@@ -246,7 +246,7 @@ func (b *Bloom) addNewest(d Digest, room *uint64) (bool, error) {
 }
 
 // grow appends a layer.
-func (b *Bloom) grow(room *uint64) error {
+func (b *Bloom) grow(budget *uint64) error {
 	if b.zero() {
 		panic("redisbloom: Add to a zero Bloom: make it with NewBloom")
 	}
@@ -261,14 +261,14 @@ func (b *Bloom) grow(room *uint64) error {
 	if b.older == nil {
 		cost += olderBytes
 	}
-	if cost > *room {
-		return ErrRoom
+	if cost > *budget {
+		return ErrBudget
 	}
 	data, err := b.memory.grown(s.bytes, b.Bytes()+cost)
 	if err != nil {
 		return err
 	}
-	*room -= cost
+	*budget -= cost
 	older := make([]layer, b.Layers()) // exact: chains are short, and filters many
 	if b.older != nil {
 		copy(older, *b.older)
@@ -356,7 +356,7 @@ type Layer struct {
 	Hashes         uint32
 	HashWidth      int // 64, or 32 in very old filters
 	Capacity, Size uint64
-	Error          float64
+	ErrorRate      float64
 }
 
 // Layer returns a description of layer i, 0 being the oldest. It panics if i is
@@ -370,7 +370,7 @@ func (b *Bloom) Layer(i int) Layer {
 	return Layer{
 		Bytes: uint64(len(l.data)), Bits: uint64(len(l.data)) * 8,
 		Hashes: l.hashes, HashWidth: width,
-		Capacity: l.capacity, Size: l.size, Error: l.err,
+		Capacity: l.capacity, Size: l.size, ErrorRate: l.err,
 	}
 }
 

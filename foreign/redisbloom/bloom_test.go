@@ -39,7 +39,7 @@ func TestStructSizes(t *testing.T) {
 // bytes of live heap: 120, rounded up to 128, and its 144 bytes of bits.
 func TestBloomMemory(t *testing.T) {
 	const n = 10000
-	p := redisbloom.BloomParams{Error: 0.01, Capacity: 100, Expansion: 2}
+	p := redisbloom.BloomParams{ErrorRate: 0.01, Capacity: 100, Expansion: 2}
 	if got := testing.AllocsPerRun(100, func() { newBloom(t, p) }); got != 2 {
 		t.Errorf("NewBloom makes %v allocations, want 2", got)
 	}
@@ -63,13 +63,13 @@ func TestBloomParameters(t *testing.T) {
 		p    redisbloom.BloomParams
 		want error
 	}{
-		{redisbloom.BloomParams{Error: 0, Capacity: 100, Expansion: 2}, bloomery.ErrParameter},
-		{redisbloom.BloomParams{Error: 1, Capacity: 100, Expansion: 2}, bloomery.ErrParameter},
-		{redisbloom.BloomParams{Error: math.NaN(), Capacity: 100, Expansion: 2}, bloomery.ErrParameter},
-		{redisbloom.BloomParams{Error: 0.1, Capacity: 0, Expansion: 2}, bloomery.ErrParameter},
-		{redisbloom.BloomParams{Error: 0.1, Capacity: 1<<30 + 1, Expansion: 2}, bloomery.ErrParameter},
-		{redisbloom.BloomParams{Error: 0.1, Capacity: 100, Expansion: 32769}, bloomery.ErrParameter},
-		{redisbloom.BloomParams{Error: math.SmallestNonzeroFloat64, Capacity: 1, Expansion: 2}, bloomery.ErrTooLarge},
+		{redisbloom.BloomParams{ErrorRate: 0, Capacity: 100, Expansion: 2}, bloomery.ErrParameter},
+		{redisbloom.BloomParams{ErrorRate: 1, Capacity: 100, Expansion: 2}, bloomery.ErrParameter},
+		{redisbloom.BloomParams{ErrorRate: math.NaN(), Capacity: 100, Expansion: 2}, bloomery.ErrParameter},
+		{redisbloom.BloomParams{ErrorRate: 0.1, Capacity: 0, Expansion: 2}, bloomery.ErrParameter},
+		{redisbloom.BloomParams{ErrorRate: 0.1, Capacity: 1<<30 + 1, Expansion: 2}, bloomery.ErrParameter},
+		{redisbloom.BloomParams{ErrorRate: 0.1, Capacity: 100, Expansion: 32769}, bloomery.ErrParameter},
+		{redisbloom.BloomParams{ErrorRate: math.SmallestNonzeroFloat64, Capacity: 1, Expansion: 2}, bloomery.ErrTooLarge},
 	} {
 		if _, err := redisbloom.NewBloom(c.p); !errors.Is(err, c.want) {
 			t.Errorf("NewBloom(%+v): %v, want %v", c.p, err, c.want)
@@ -82,7 +82,7 @@ func TestBloomParameters(t *testing.T) {
 		return
 	}
 	// RedisBloom accepts this one; here a caller can see what it would take.
-	got, err := redisbloom.BloomParams{Error: 1e-300, Capacity: 1 << 30, Expansion: 2}.Bytes()
+	got, err := redisbloom.BloomParams{ErrorRate: 1e-300, Capacity: 1 << 30, Expansion: 2}.Bytes()
 	if err != nil || got < 190e9 || got > 200e9 {
 		t.Errorf("Bytes() = %d, %v, want about 193 GB", got, err)
 	}
@@ -91,7 +91,7 @@ func TestBloomParameters(t *testing.T) {
 // TestBloomGrowth grows a chain until the error is too small for a number:
 // every layer has the size of the law, and GrowBytes says so before.
 func TestBloomGrowth(t *testing.T) {
-	b := newBloom(t, redisbloom.BloomParams{Error: 0.01, Capacity: 1, Expansion: 1})
+	b := newBloom(t, redisbloom.BloomParams{ErrorRate: 0.01, Capacity: 1, Expansion: 1})
 	var err error
 	var key [8]byte
 	for i := uint64(0); err == nil && i < 100000; i++ {
@@ -118,7 +118,7 @@ func TestBloomGrowth(t *testing.T) {
 }
 
 func TestBloomRoom(t *testing.T) {
-	b := newBloom(t, redisbloom.BloomParams{Error: 0.01, Capacity: 10, Expansion: 2})
+	b := newBloom(t, redisbloom.BloomParams{ErrorRate: 0.01, Capacity: 10, Expansion: 2})
 	ds, dst := make([]redisbloom.Digest, 100), make([]bool, 100)
 	for i := range ds {
 		ds[i] = b.Digest(item(i))
@@ -127,11 +127,11 @@ func TestBloomRoom(t *testing.T) {
 		t.Errorf("GrowBytes(10) = %d of an empty filter for 10", got)
 	}
 	n, err := b.AddDigests(dst, ds, b.GrowBytes(30))
-	if !errors.Is(err, redisbloom.ErrRoom) || !errors.Is(err, bloomery.ErrTooLarge) || errors.Is(err, redisbloom.ErrGrowth) || n < 30 || b.Layers() != 2 {
-		t.Errorf("AddDigests = %d, %v with %d layers, want 2 layers and ErrRoom", n, err, b.Layers())
+	if !errors.Is(err, redisbloom.ErrBudget) || !errors.Is(err, bloomery.ErrTooLarge) || errors.Is(err, redisbloom.ErrGrowth) || n < 30 || b.Layers() != 2 {
+		t.Errorf("AddDigests = %d, %v with %d layers, want 2 layers and ErrBudget", n, err, b.Layers())
 	}
 	before, _ := b.MarshalBinary()
-	if m, err := b.AddDigests(dst, ds[n:], 10); m != 0 || !errors.Is(err, redisbloom.ErrRoom) {
+	if m, err := b.AddDigests(dst, ds[n:], 10); m != 0 || !errors.Is(err, redisbloom.ErrBudget) {
 		t.Errorf("AddDigests without room = %d, %v", m, err)
 	}
 	if after, _ := b.MarshalBinary(); !bytes.Equal(before, after) {
@@ -144,7 +144,7 @@ func TestBloomRoom(t *testing.T) {
 
 func bloomParams(t *rapid.T) redisbloom.BloomParams {
 	return redisbloom.BloomParams{
-		Error:      rapid.SampledFrom([]float64{0.5, 0.25, 0.1, 0.01, 0.001, 1e-9, 1e-100}).Draw(t, "error"),
+		ErrorRate:  rapid.SampledFrom([]float64{0.5, 0.25, 0.1, 0.01, 0.001, 1e-9, 1e-100}).Draw(t, "error"),
 		Capacity:   rapid.Uint64Range(1, 50).Draw(t, "capacity"),
 		Expansion:  rapid.Uint32Range(1, 4).Draw(t, "expansion"),
 		NonScaling: rapid.Bool().Draw(t, "nonscaling"),
@@ -249,7 +249,7 @@ func reloadBloom(t fataler, b *redisbloom.Bloom) *redisbloom.Bloom {
 // TestBloomLargeDump crosses the chunk limit of 16 MiB, which is not a multiple
 // of anything in a layer of 20 MiB.
 func TestBloomLargeDump(t *testing.T) {
-	b := newBloom(t, redisbloom.BloomParams{Error: 0.01, Capacity: 15_000_000, Expansion: 2})
+	b := newBloom(t, redisbloom.BloomParams{ErrorRate: 0.01, Capacity: 15_000_000, Expansion: 2})
 	var key [8]byte
 	for i := range uint64(1000) {
 		binary.LittleEndian.PutUint64(key[:], i)
@@ -281,7 +281,7 @@ func TestBloomLargeDump(t *testing.T) {
 }
 
 func TestBloomBadHeaders(t *testing.T) {
-	good := newBloom(t, redisbloom.BloomParams{Error: 0.01, Capacity: 100, Expansion: 2}).AppendHeader(nil)
+	good := newBloom(t, redisbloom.BloomParams{ErrorRate: 0.01, Capacity: 100, Expansion: 2}).AppendHeader(nil)
 	le := binary.LittleEndian
 	for name, c := range map[string]struct {
 		change func(h []byte) []byte
@@ -340,7 +340,7 @@ func TestBloomBadHeaders(t *testing.T) {
 }
 
 func TestBloomNarrow(t *testing.T) {
-	header := newBloom(t, redisbloom.BloomParams{Error: 0.01, Capacity: 100, Expansion: 2}).AppendHeader(nil)
+	header := newBloom(t, redisbloom.BloomParams{ErrorRate: 0.01, Capacity: 100, Expansion: 2}).AppendHeader(nil)
 	header[12] = 1
 	h, err := redisbloom.ParseBloomHeader(header)
 	if err != nil {
@@ -358,7 +358,7 @@ func TestBloomNarrow(t *testing.T) {
 // TestBloomRate adds as many items as asked for and counts wrong answers: the
 // rate that Stats predicts is met within 4 standard deviations.
 func TestBloomRate(t *testing.T) {
-	b := newBloom(t, redisbloom.BloomParams{Error: 0.01, Capacity: 1000, Expansion: 2})
+	b := newBloom(t, redisbloom.BloomParams{ErrorRate: 0.01, Capacity: 1000, Expansion: 2})
 	for i := range 10000 {
 		if _, err := b.Add(item(i)); err != nil {
 			t.Fatal(err)
@@ -382,7 +382,7 @@ func TestBloomRate(t *testing.T) {
 }
 
 func TestBloomAllocs(t *testing.T) {
-	b := newBloom(t, redisbloom.BloomParams{Error: 0.01, Capacity: 100000, Expansion: 2})
+	b := newBloom(t, redisbloom.BloomParams{ErrorRate: 0.01, Capacity: 100000, Expansion: 2})
 	key := []byte("0123456789abcdef")
 	ds, dst := make([]redisbloom.Digest, 100), make([]bool, 100)
 	n := uint64(0)

@@ -129,8 +129,8 @@ func (c *CountMin) at(row uint64, h uint32) uint64 {
 	return (row*c.columns.width + c.columns.of(h)) * cellBytes
 }
 
-// Query returns the count of item: 0 for one that certainly did not occur.
-func (c *CountMin) Query(item []byte) uint32 {
+// Count returns the count of item: 0 for one that certainly did not occur.
+func (c *CountMin) Count(item []byte) uint32 {
 	if c.depth == 0 {
 		return 0
 	}
@@ -144,10 +144,10 @@ func (c *CountMin) Query(item []byte) uint32 {
 	return least
 }
 
-// AppendHashes appends the hashes of item to dst, four bytes for each of depth
+// AppendCountMinHashes appends the hashes of item to dst, four bytes for each of depth
 // rows: all that a sketch of that depth needs to know of it. They can be computed
 // outside of locks and kept in logs.
-func AppendHashes(dst, item []byte, depth uint64) []byte {
+func AppendCountMinHashes(dst, item []byte, depth uint64) []byte {
 	at := len(dst)
 	dst = slices.Grow(dst, int(depth)*cellBytes)[:at+int(depth)*cellBytes]
 	for row := uint64(0); row < depth; row += rowSeeds {
@@ -160,7 +160,7 @@ func AppendHashes(dst, item []byte, depth uint64) []byte {
 	return dst
 }
 
-// HashBytes returns the length of the hashes of an item: see [AppendHashes].
+// HashBytes returns the length of the hashes of an item: see [AppendCountMinHashes].
 func (c *CountMin) HashBytes() int { return int(c.depth) * cellBytes }
 
 // IncrHashes is Incr for an item by its hashes. It panics if they are not
@@ -201,9 +201,9 @@ func (c *CountMin) Width() uint64 { return c.columns.width }
 // Depth returns the number of rows.
 func (c *CountMin) Depth() uint64 { return c.depth }
 
-// Count returns the sum of all increments, modulo 2^64. RedisBloom shows it as
-// a signed number.
-func (c *CountMin) Count() uint64 { return c.count }
+// Total returns the sum of all increments, modulo 2^64. RedisBloom shows it, as
+// "count", as a signed number.
+func (c *CountMin) Total() uint64 { return c.count }
 
 // Size returns the memory that RedisBloom reports for such a sketch.
 func (c *CountMin) Size() uint64 { return 32 + uint64(len(c.cells)) }
@@ -214,7 +214,7 @@ func (c *CountMin) Bytes() uint64 { return countMinBytes + uint64(len(c.cells)) 
 
 // CountMinStats is what a CountMin bounds.
 type CountMinStats struct {
-	// Rate and Probability: a count is too high by more than Rate·Count with
+	// Rate and Probability: a count is too high by more than Rate·Total with
 	// at most this probability.
 	Rate, Probability float64
 	// Bytes is the memory of the sketch.

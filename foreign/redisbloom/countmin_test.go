@@ -17,7 +17,7 @@ import (
 
 // hashes returns the hashes of an item as numbers.
 func hashes(item string, depth uint64) (hs []uint32) {
-	for b := redisbloom.AppendHashes(nil, []byte(item), depth); len(b) > 0; b = b[4:] {
+	for b := redisbloom.AppendCountMinHashes(nil, []byte(item), depth); len(b) > 0; b = b[4:] {
 		hs = append(hs, binary.LittleEndian.Uint32(b))
 	}
 	return hs
@@ -123,11 +123,11 @@ func TestCountMinBound(t *testing.T) {
 	}
 	over := 0
 	for i, n := range truth {
-		got := c.Query(item(i))
+		got := c.Count(item(i))
 		if got < n {
 			t.Fatalf("item%d: %d, was added %d times", i, got, n)
 		}
-		if float64(got-n) > s.Rate*float64(c.Count()) {
+		if float64(got-n) > s.Rate*float64(c.Total()) {
 			over++
 		}
 	}
@@ -142,7 +142,7 @@ func TestCountMinHashes(t *testing.T) {
 	for depth := uint64(1); depth < 10; depth++ {
 		a, b := newCountMin(t, 13, depth), newCountMin(t, 13, depth)
 		for i := range 200 {
-			hs := redisbloom.AppendHashes(nil, item(i), depth)
+			hs := redisbloom.AppendCountMinHashes(nil, item(i), depth)
 			if x, y := a.Incr(item(i), uint64(i)), b.IncrHashes(hs, uint64(i)); x != y {
 				t.Fatalf("item%d: %d and %d", i, x, y)
 			}
@@ -191,7 +191,7 @@ func TestCountMinMerge(t *testing.T) {
 			continue
 		}
 		merged++
-		if got := append(u32s(dst.Dump().Cells), dst.Count()); !slices.Equal(got, want) {
+		if got := append(u32s(dst.Dump().Cells), dst.Total()); !slices.Equal(got, want) {
 			t.Fatalf("Merge gives %d, want %d", got, want)
 		}
 	}
@@ -230,7 +230,7 @@ func bigMerge(sources []*redisbloom.CountMin, weights []int64) (ns []uint64, ok 
 	for i := range cells + 1 {
 		sum := new(big.Int)
 		for j, s := range sources {
-			v := append(u32s(s.Dump().Cells), s.Count())[i]
+			v := append(u32s(s.Dump().Cells), s.Total())[i]
 			term := new(big.Int).SetUint64(v)
 			if weights != nil {
 				term.Mul(term, big.NewInt(weights[j]))
@@ -253,8 +253,8 @@ func TestCountMinSaturates(t *testing.T) {
 	if got := c.Incr([]byte("a"), math.MaxUint64); got != math.MaxUint32 {
 		t.Errorf("Incr by 2^64-1 = %d", got)
 	}
-	if got := c.Incr([]byte("a"), 1); got != math.MaxUint32 || c.Count() != 0 {
-		t.Errorf("Incr by 1 = %d, count %d", got, c.Count())
+	if got := c.Incr([]byte("a"), 1); got != math.MaxUint32 || c.Total() != 0 {
+		t.Errorf("Incr by 1 = %d, count %d", got, c.Total())
 	}
 	if got := c.Incr([]byte("b"), math.MaxUint32-1); got != math.MaxUint32-1 {
 		t.Errorf("Incr by 2^32-2 = %d", got)
@@ -268,8 +268,8 @@ func TestCountMinAllocs(t *testing.T) {
 	if got := testing.AllocsPerRun(100, func() {
 		key[0]++
 		c.Incr(key, 1)
-		c.Query(key)
-		hs = redisbloom.AppendHashes(hs[:0], key, 7)
+		c.Count(key)
+		hs = redisbloom.AppendCountMinHashes(hs[:0], key, 7)
 		c.IncrHashes(hs, 2)
 		_ = c.Merge([]*redisbloom.CountMin{c}, nil)
 	}); got != 0 {
@@ -295,7 +295,7 @@ func BenchmarkCountMin(b *testing.B) {
 		b.Run(fmt.Sprintf("width=%d/op=query", width), func(b *testing.B) {
 			i := 0
 			for b.Loop() {
-				c.Query(keys[i&(1<<14-1)])
+				c.Count(keys[i&(1<<14-1)])
 				i++
 			}
 			b.ReportAllocs()

@@ -100,10 +100,10 @@ type Place struct{ Filter, Slot uint64 }
 // CompactFrom returns where a compaction in pieces begins.
 func (c *Cuckoo) CompactFrom() Place { return Place{Filter: uint64(max(1, len(c.subs)) - 1)} }
 
-// CompactRoom returns how many slots a piece at that place may have, so that it takes
+// CompactSlots returns how many slots a piece at that place may have, so that it takes
 // about as many steps: each asks a sub-filter for room, or passes over 16 slots. It is
 // at least 1.
-func (c *Cuckoo) CompactRoom(at Place, steps uint64) uint64 {
+func (c *Cuckoo) CompactSlots(at Place, steps uint64) uint64 {
 	n, left := uint64(0), 16*steps
 	if at.Filter < uint64(len(c.subs)) {
 		data := c.subs[at.Filter].data

@@ -50,14 +50,14 @@ func filled(t *testing.T, rng *rand.Rand, expansion uint16) (*redisbloom.Cuckoo,
 	return c, counts
 }
 
-// TestCuckooCompactRoom asks that few steps pass over many empty slots, and that an
+// TestCuckooCompactSlots asks that few steps pass over many empty slots, and that an
 // item costs a step for each older sub-filter.
-func TestCuckooCompactRoom(t *testing.T) {
+func TestCuckooCompactSlots(t *testing.T) {
 	empty := newCuckoo(t, redisbloom.CuckooParams{Capacity: 1024, BucketSize: 2, MaxIterations: 5, Expansion: 1})
 	for _, tt := range []struct{ slot, steps, want uint64 }{
 		{0, 1, 16}, {0, 4, 64}, {1020, 100, 4}, {1024, 100, 1}, {5000, 100, 1}, {0, 0, 1},
 	} {
-		if got := empty.CompactRoom(redisbloom.Place{Slot: tt.slot}, tt.steps); got != tt.want {
+		if got := empty.CompactSlots(redisbloom.Place{Slot: tt.slot}, tt.steps); got != tt.want {
 			t.Errorf("%d steps from slot %d on: %d slots, want %d", tt.steps, tt.slot, got, tt.want)
 		}
 	}
@@ -67,13 +67,13 @@ func TestCuckooCompactRoom(t *testing.T) {
 		t.Fatalf("%d sub-filters are too few for this test", c.Filters())
 	}
 	// Half a sub-filter of 16 slots is not empty: a step for each older one.
-	if got := c.CompactRoom(redisbloom.Place{Filter: 1}, 2*at.Filter); got < 2 {
+	if got := c.CompactSlots(redisbloom.Place{Filter: 1}, 2*at.Filter); got < 2 {
 		t.Errorf("room for %d slots", got)
 	}
-	if got := c.CompactRoom(redisbloom.Place{Filter: at.Filter - 1}, at.Filter); got > 15 {
+	if got := c.CompactSlots(redisbloom.Place{Filter: at.Filter - 1}, at.Filter); got > 15 {
 		t.Errorf("room for %d slots of 16 in a few steps", got)
 	}
-	if got := c.CompactRoom(redisbloom.Place{Filter: at.Filter + 9}, 100); got != 1 {
+	if got := c.CompactSlots(redisbloom.Place{Filter: at.Filter + 9}, 100); got != 1 {
 		t.Errorf("room for %d slots behind the last sub-filter", got)
 	}
 }

@@ -88,7 +88,7 @@ func TestCuckooFull(t *testing.T) {
 	if n, err := c.InsertNXDigests(dst, hs, math.MaxUint64); n != 2 || !errors.Is(err, redisbloom.ErrFull) {
 		t.Errorf("InsertNXDigests = %d, %v", n, err)
 	}
-	if dst[0] != redisbloom.NoRoom || dst[1] != redisbloom.Present {
+	if dst[0] != redisbloom.Refused || dst[1] != redisbloom.Present {
 		t.Errorf("InsertNXDigests = %v", dst)
 	}
 }
@@ -102,14 +102,14 @@ func TestCuckooRoom(t *testing.T) {
 	}
 	before, grow := c.Bytes(), c.GrowBytes()
 	n, err := c.InsertDigests(dst, hs, grow)
-	if !errors.Is(err, redisbloom.ErrRoom) || !errors.Is(err, bloomery.ErrTooLarge) || errors.Is(err, redisbloom.ErrGrowth) {
-		t.Errorf("InsertDigests: %v, want ErrRoom", err)
+	if !errors.Is(err, redisbloom.ErrBudget) || !errors.Is(err, bloomery.ErrTooLarge) || errors.Is(err, redisbloom.ErrGrowth) {
+		t.Errorf("InsertDigests: %v, want ErrBudget", err)
 	}
 	if c.Filters() != 2 || c.Bytes() != before+grow || n < 8 || n > 24 || c.Items() != uint64(n) {
 		t.Errorf("%d done, %d filters, %d bytes, want 2 and %d", n, c.Filters(), c.Bytes(), before+grow)
 	}
 	state, _ := c.MarshalBinary()
-	if m, err := c.InsertNXDigests(dst, hs[n:], 10); m != 0 || !errors.Is(err, redisbloom.ErrRoom) {
+	if m, err := c.InsertNXDigests(dst, hs[n:], 10); m != 0 || !errors.Is(err, redisbloom.ErrBudget) {
 		t.Errorf("InsertNXDigests without room = %d, %v", m, err)
 	}
 	if after, _ := c.MarshalBinary(); !bytes.Equal(after, state) {

@@ -11,7 +11,7 @@ type Result int8
 
 // The results, with the values that CF.INSERTNX answers.
 const (
-	NoRoom   Result = -1
+	Refused  Result = -1
 	Present  Result = 0 // InsertNXDigests only
 	Inserted Result = 1
 )
@@ -23,8 +23,8 @@ func (c *Cuckoo) Insert(key []byte) error { return c.InsertDigest(CuckooDigest(k
 
 // InsertDigest is Insert for a key whose digest is h.
 func (c *Cuckoo) InsertDigest(h uint64) error {
-	room := uint64(math.MaxUint64)
-	return c.insert(h, &room)
+	budget := uint64(math.MaxUint64)
+	return c.insert(h, &budget)
 }
 
 // InsertNX inserts key unless the filter seems to have it, and reports whether
@@ -42,27 +42,27 @@ func (c *Cuckoo) InsertNXDigest(h uint64) (bool, error) {
 	return true, nil
 }
 
-// InsertDigests inserts hs in order and sets dst[i] to Inserted or NoRoom. room
+// InsertDigests inserts hs in order and sets dst[i] to Inserted or Refused. budget
 // is how many bytes the filter may grow by in all; [Cuckoo.GrowBytes] returns
 // what one sub-filter takes.
 //
 // It returns the number of digests done and the first error. A filter that
-// cannot grow (ErrFull, ErrGrowth) answers NoRoom and goes on with the next
-// item, as CF.INSERT does. Too little room (ErrRoom) and a refused array stop
+// cannot grow (ErrFull, ErrGrowth) answers Refused and goes on with the next
+// item, as CF.INSERT does. Too small a budget (ErrBudget) and a refused array stop
 // it: hs[n] is the item that failed, and it and those behind it have changed
-// nothing, so that InsertDigests of hs[n:] with more room goes on. It panics if
+// nothing, so that InsertDigests of hs[n:] with a larger one goes on. It panics if
 // dst is shorter than hs.
-func (c *Cuckoo) InsertDigests(dst []Result, hs []uint64, room uint64) (n int, err error) {
-	return c.insertAll(dst, hs, false, room)
+func (c *Cuckoo) InsertDigests(dst []Result, hs []uint64, budget uint64) (n int, err error) {
+	return c.insertAll(dst, hs, false, budget)
 }
 
 // InsertNXDigests is InsertDigests that passes over items that the filter seems
 // to have; for those dst[i] is Present.
-func (c *Cuckoo) InsertNXDigests(dst []Result, hs []uint64, room uint64) (n int, err error) {
-	return c.insertAll(dst, hs, true, room)
+func (c *Cuckoo) InsertNXDigests(dst []Result, hs []uint64, budget uint64) (n int, err error) {
+	return c.insertAll(dst, hs, true, budget)
 }
 
-func (c *Cuckoo) insertAll(dst []Result, hs []uint64, nx bool, room uint64) (n int, first error) {
+func (c *Cuckoo) insertAll(dst []Result, hs []uint64, nx bool, budget uint64) (n int, first error) {
 	fetch := 1 // an item usually fits into the newest sub-filter
 	if nx {
 		fetch = fetchFilters
@@ -77,14 +77,14 @@ func (c *Cuckoo) insertAll(dst []Result, hs []uint64, nx bool, room uint64) (n i
 			continue
 		}
 		dst[i] = Inserted
-		err := c.insert(h, &room)
+		err := c.insert(h, &budget)
 		if err == nil {
 			continue
 		}
 		if !errors.Is(err, ErrFull) && !errors.Is(err, ErrGrowth) {
 			return i, err
 		}
-		dst[i] = NoRoom
+		dst[i] = Refused
 		if first == nil {
 			first = err
 		}
@@ -92,10 +92,10 @@ func (c *Cuckoo) insertAll(dst []Result, hs []uint64, nx bool, room uint64) (n i
 	return len(hs), first
 }
 
-func (c *Cuckoo) insert(h uint64, room *uint64) error {
+func (c *Cuckoo) insert(h uint64, budget *uint64) error {
 	fp := fingerprint(h)
 	if !c.place(h, fp) && !c.kick(h, fp) {
-		if err := c.grow(room); err != nil {
+		if err := c.grow(budget); err != nil {
 			return err
 		}
 		last := len(c.subs) - 1
@@ -156,7 +156,7 @@ func (c *Cuckoo) kick(h uint64, fp byte) bool {
 }
 
 // grow appends a sub-filter.
-func (c *Cuckoo) grow(room *uint64) error {
+func (c *Cuckoo) grow(budget *uint64) error {
 	if c.expansion == 0 {
 		return ErrFull
 	}
@@ -165,14 +165,14 @@ func (c *Cuckoo) grow(room *uint64) error {
 		return ErrGrowth
 	}
 	cost := c.growBytes(n)
-	if cost > *room {
-		return ErrRoom
+	if cost > *budget {
+		return ErrBudget
 	}
 	data, err := c.memory.grown(n*uint64(c.bucket), c.Bytes()+cost)
 	if err != nil {
 		return err
 	}
-	*room -= cost
+	*budget -= cost
 	c.subs = append(c.subs, sub{data, n})
 	c.slots += uint64(len(data))
 	if len(c.subs) == fullFrom {

@@ -12,7 +12,7 @@
 //	which occurred most often?           TopK       count too low, item missing
 //	which value has half of all below?   TDigest    rank slightly off
 //
-//	b, err := redisbloom.NewBloom(redisbloom.BloomParams{Error: 0.01, Capacity: 100, Expansion: 2})
+//	b, err := redisbloom.NewBloom(redisbloom.BloomParams{ErrorRate: 0.01, Capacity: 100, Expansion: 2})
 //	if err != nil {
 //		return err
 //	}
@@ -87,7 +87,7 @@
 // # Digests
 //
 // Bloom and Cuckoo take keys as digests only: [Digest], 16 bytes, for a Bloom;
-// uint64 for a Cuckoo; a CountMin by [AppendHashes]. They can be computed
+// uint64 for a Cuckoo; a CountMin by [AppendCountMinHashes]. They can be computed
 // outside of locks and kept in logs. A TopK keeps items whole. All writes are
 // functions of the filter and of their arguments: no clock, no result that
 // differs between machines. The chances of a TopK come from a generator in the
@@ -98,7 +98,7 @@
 // What New would allocate is known before: see the Bytes methods of parameters,
 // headers and dumps. Sketches do not grow, but for the items of a TopK. Filters
 // do, some of them by large factors. Batches of digests take the
-// number of bytes that growth may need as an argument, and stop with [ErrRoom]
+// number of bytes that growth may need as an argument, and stop with [ErrBudget]
 // where that is too little; single keys may take what memory there is. Both
 // fail with an error that wraps bloomery.ErrTooLarge, and change nothing,
 // before the Go runtime would end the process.
@@ -107,7 +107,7 @@
 // back when the filter is released, shrinks or is replaced:
 //
 //	m := &redisbloom.Memory{Alloc: mapped.Alloc, Free: mapped.Free}
-//	b, err := redisbloom.NewBloom(redisbloom.BloomParams{Error: 0.01, Capacity: 1e9, Expansion: 2, Memory: m})
+//	b, err := redisbloom.NewBloom(redisbloom.BloomParams{ErrorRate: 0.01, Capacity: 1e9, Expansion: 2, Memory: m})
 //	…
 //	b.Release() // Free gets every array, those of an open snapshot at its Close
 //

@@ -15,7 +15,7 @@ import (
 // TestOldLayers loads the header of a very old version, whose layer uses a power
 // of two of bits, fewer than it has: no other bit is set.
 func TestOldLayers(t *testing.T) {
-	b := newBloom(t, redisbloom.BloomParams{Error: 0.01, Capacity: 1000, Expansion: 2})
+	b := newBloom(t, redisbloom.BloomParams{ErrorRate: 0.01, Capacity: 1000, Expansion: 2})
 	header := b.AppendHeader(nil)
 	const firstLayer, n2 = 20, 52
 	header[firstLayer+n2] = 10

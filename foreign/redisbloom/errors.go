@@ -12,9 +12,9 @@ var (
 	// ErrFull means that a filter that must not grow has no room for a new
 	// item.
 	ErrFull = fmt.Errorf("redisbloom: add: filter is %w", bloomery.ErrFull)
-	// ErrRoom means that the filter would have to grow by more bytes than the
-	// caller gave room for. With more room the operation can go on.
-	ErrRoom = fmt.Errorf("redisbloom: add: growth beyond the room given: %w", bloomery.ErrTooLarge)
+	// ErrBudget means that the filter would have to grow by more bytes than the
+	// caller allows. With a larger budget the operation can go on.
+	ErrBudget = fmt.Errorf("redisbloom: add: growth beyond the budget given: %w", bloomery.ErrTooLarge)
 	// ErrGrowth means that the filter cannot grow: it would be larger than
 	// this package allows, whatever the caller gives.
 	ErrGrowth = fmt.Errorf("redisbloom: add: growth: %w", bloomery.ErrTooLarge)

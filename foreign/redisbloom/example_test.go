@@ -7,7 +7,7 @@ import (
 )
 
 func ExampleNewBloom() {
-	b, err := redisbloom.NewBloom(redisbloom.BloomParams{Error: 0.01, Capacity: 100, Expansion: 2})
+	b, err := redisbloom.NewBloom(redisbloom.BloomParams{ErrorRate: 0.01, Capacity: 100, Expansion: 2})
 	if err != nil {
 		panic(err)
 	}
@@ -42,7 +42,7 @@ func ExampleNewCuckoo() {
 // A dump of a RedisBloom server is a header and chunks, each with the number
 // that BF.SCANDUMP returned beside it.
 func ExampleParseBloomHeader() {
-	from, _ := redisbloom.NewBloom(redisbloom.BloomParams{Error: 0.01, Capacity: 100, Expansion: 2})
+	from, _ := redisbloom.NewBloom(redisbloom.BloomParams{ErrorRate: 0.01, Capacity: 100, Expansion: 2})
 	_, _ = from.Add([]byte("hello"))
 
 	iter, header := from.ScanDump(0)
@@ -83,8 +83,8 @@ func ExampleNewCountMin() {
 	}
 	c.Incr([]byte("apple"), 3)
 	c.Incr([]byte("pear"), 1)
-	fmt.Println(c.Incr([]byte("apple"), 2), c.Query([]byte("pear")), c.Query([]byte("plum")))
-	fmt.Println(c.Width(), c.Depth(), c.Count(), c.Bytes())
+	fmt.Println(c.Incr([]byte("apple"), 2), c.Count([]byte("pear")), c.Count([]byte("plum")))
+	fmt.Println(c.Width(), c.Depth(), c.Total(), c.Bytes())
 	// Output:
 	// 5 1 0
 	// 2000 7 6 56072
@@ -98,7 +98,7 @@ func ExampleCountMin_Merge() {
 	monday.Incr([]byte("apple"), 3)
 	tuesday.Incr([]byte("apple"), 4)
 	err := week.Merge([]*redisbloom.CountMin{monday, tuesday}, []int64{1, 10})
-	fmt.Println(week.Query([]byte("apple")), err)
+	fmt.Println(week.Count([]byte("apple")), err)
 	// Output: 43 <nil>
 }
 

@@ -53,7 +53,7 @@ func TestFrequencies(t *testing.T) {
 			for _, r := range stream {
 				c.Incr(keys[r], 1)
 			}
-			cms := measureCounts(order, truth, func(r int) uint64 { return uint64(c.Query(keys[r])) })
+			cms := measureCounts(order, truth, func(r int) uint64 { return uint64(c.Count(keys[r])) })
 			t.Logf("%6d KB  CMS, %d rows   %s", c.Bytes()/1000, depth, cms)
 			if spectral.mean >= cms.mean || spectral.within[1] < cms.within[1] || cms.low+spectral.low > 0 {
 				t.Errorf("share 1/%d, %d rows: Spectral %s, CMS %s", share, depth, spectral, cms)

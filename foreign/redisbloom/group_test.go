@@ -28,13 +28,13 @@ func someDigests(rng *rand.Rand, n int) []redisbloom.Digest {
 func TestBloomBatches(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for _, p := range []redisbloom.BloomParams{
-		{Error: 0.25, Capacity: 10, Expansion: 1},
-		{Error: 0.2, Capacity: 100, Expansion: 2},
-		{Error: 0.01, Capacity: 7, Expansion: 2},
-		{Error: 0.01, Capacity: 250_000, Expansion: 2},
-		{Error: 1e-9, Capacity: 60_000, Expansion: 1},
+		{ErrorRate: 0.25, Capacity: 10, Expansion: 1},
+		{ErrorRate: 0.2, Capacity: 100, Expansion: 2},
+		{ErrorRate: 0.01, Capacity: 7, Expansion: 2},
+		{ErrorRate: 0.01, Capacity: 250_000, Expansion: 2},
+		{ErrorRate: 1e-9, Capacity: 60_000, Expansion: 1},
 	} {
-		t.Run(fmt.Sprintf("error=%v/capacity=%d", p.Error, p.Capacity), func(t *testing.T) {
+		t.Run(fmt.Sprintf("error=%v/capacity=%d", p.ErrorRate, p.Capacity), func(t *testing.T) {
 			n := 2000
 			if p.Capacity > 1000 {
 				n = int(p.Capacity) * 9 / 4
@@ -79,15 +79,15 @@ func TestBloomBatches(t *testing.T) {
 // layer, and that what is behind it is left alone.
 func TestBloomBatchWithoutRoom(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
-	b := newBloom(t, redisbloom.BloomParams{Error: 1e-9, Capacity: 20, Expansion: 2})
+	b := newBloom(t, redisbloom.BloomParams{ErrorRate: 1e-9, Capacity: 20, Expansion: 2})
 	ds := make([]redisbloom.Digest, 100)
 	for i := range ds {
 		ds[i] = redisbloom.Digest{A: rng.Uint64(), B: rng.Uint64()}
 	}
 	dst := make([]bool, len(ds))
 	n, err := b.AddDigests(dst, ds, b.GrowBytes(21)) // one more layer, of 40
-	if n != 60 || !errors.Is(err, redisbloom.ErrRoom) || b.Items() != 60 {
-		t.Fatalf("AddDigests: %d, %v; %d items, want 60 and ErrRoom", n, err, b.Items())
+	if n != 60 || !errors.Is(err, redisbloom.ErrBudget) || b.Items() != 60 {
+		t.Fatalf("AddDigests: %d, %v; %d items, want 60 and ErrBudget", n, err, b.Items())
 	}
 	for i, d := range ds {
 		if dst[i] != (i < n) || b.ContainsDigest(d) != (i < n) {
@@ -153,7 +153,7 @@ func TestCuckooWriteBatches(t *testing.T) {
 
 // TestBatchesDoNotAllocate holds the batches to memory of the caller's alone.
 func TestBatchesDoNotAllocate(t *testing.T) {
-	b, ds := newBloom(t, redisbloom.BloomParams{Error: 0.01, Capacity: 300_000, Expansion: 2}), make([]redisbloom.Digest, 100)
+	b, ds := newBloom(t, redisbloom.BloomParams{ErrorRate: 0.01, Capacity: 300_000, Expansion: 2}), make([]redisbloom.Digest, 100)
 	c, hs := newCuckoo(t, redisbloom.CuckooParams{Capacity: 300_000, BucketSize: 2, MaxIterations: 20}), make([]uint64, 100)
 	rng := rand.New(rand.NewPCG(9, 10))
 	dst, codes := make([]bool, 100), make([]redisbloom.Result, 100)

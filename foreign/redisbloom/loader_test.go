@@ -15,7 +15,7 @@ import (
 func TestPieces(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
 	for range 4 {
-		b := newBloom(t, redisbloom.BloomParams{Error: 0.01, Capacity: 100000, Expansion: 2})
+		b := newBloom(t, redisbloom.BloomParams{ErrorRate: 0.01, Capacity: 100000, Expansion: 2})
 		c := newCuckoo(t, redisbloom.CuckooParams{Capacity: 1 << 16, BucketSize: 2, MaxIterations: 20, Expansion: 1})
 		n := 0
 		step := func(adds int) {
@@ -95,7 +95,7 @@ func pieces[F interface{ Release() }](t *testing.T, f *redisbloom.Frozen, start 
 // TestLoaderCountsPlaces puts the first half of a filter twice, which has the
 // length of the whole: what has not come is missing.
 func TestLoaderCountsPlaces(t *testing.T) {
-	b := newBloom(t, redisbloom.BloomParams{Error: 0.01, Capacity: 60000, Expansion: 2})
+	b := newBloom(t, redisbloom.BloomParams{ErrorRate: 0.01, Capacity: 60000, Expansion: 2})
 	f, err := b.Freeze()
 	if err != nil {
 		t.Fatal(err)
@@ -131,7 +131,7 @@ func TestLoaderCountsPlaces(t *testing.T) {
 // TestNextShort reads a snapshot with buffers shorter than a page: nothing is
 // passed over.
 func TestNextShort(t *testing.T) {
-	b := newBloom(t, redisbloom.BloomParams{Error: 0.01, Capacity: 60000, Expansion: 2})
+	b := newBloom(t, redisbloom.BloomParams{ErrorRate: 0.01, Capacity: 60000, Expansion: 2})
 	for i := range 60000 {
 		_, _ = b.Add(item(i))
 	}
@@ -172,7 +172,7 @@ func load[F interface{ Release() }](start starter[F], first []byte, size int64, 
 }
 
 func FuzzLoader(f *testing.F) {
-	b, c := newBloom(f, redisbloom.BloomParams{Error: 0.01, Capacity: 10, Expansion: 2}), newCuckoo(f, redisbloom.CuckooParams{Capacity: 8, BucketSize: 2, MaxIterations: 2})
+	b, c := newBloom(f, redisbloom.BloomParams{ErrorRate: 0.01, Capacity: 10, Expansion: 2}), newCuckoo(f, redisbloom.CuckooParams{Capacity: 8, BucketSize: 2, MaxIterations: 2})
 	s, k, d := newCountMin(f, 4, 2), newTopK(f, redisbloom.TopKParams{K: 2, Width: 4, Depth: 2, Decay: 0.9}), newTDigest(f, 10)
 	k.Add([]byte("item"))
 	_ = d.Add(1, 2, 3)

@@ -21,8 +21,8 @@ const largeArray = 4 << 20
 type Memory struct {
 	_ struct{}
 	// Alloc returns memory for an array: at least the given number of bytes,
-	// all zero, starting at a multiple of 8. Its error refuses the array, and the operation that needed it
-	// fails and changes nothing.
+	// all zero, starting at a multiple of 8. Its error refuses the array, and
+	// the operation that needed it fails and changes nothing.
 	Alloc func(bytes int) ([]byte, error)
 	// Free, if it is not nil, gets every array back exactly once, when neither
 	// the filter nor a snapshot of it needs it any more: a sub-filter that

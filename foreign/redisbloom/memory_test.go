@@ -77,9 +77,9 @@ func (a *arena) empty() {
 // TestMemoryPlacesEverything makes filters in every way there is: all arrays are
 // of the Memory given, those of later layers too, and Release frees them all.
 func TestMemoryPlacesEverything(t *testing.T) {
-	plain := newBloom(t, redisbloom.BloomParams{Error: 0.01, Capacity: 10, Expansion: 2})
+	plain := newBloom(t, redisbloom.BloomParams{ErrorRate: 0.01, Capacity: 10, Expansion: 2})
 	a, m := newArena(t, math.MaxInt)
-	b := newBloom(t, redisbloom.BloomParams{Error: 0.01, Capacity: 10, Expansion: 2, Memory: m})
+	b := newBloom(t, redisbloom.BloomParams{ErrorRate: 0.01, Capacity: 10, Expansion: 2, Memory: m})
 	for i := range 100 {
 		_, _ = b.Add(item(i))
 		_, _ = plain.Add(item(i))
@@ -148,7 +148,7 @@ func TestMemoryPlacesEverything(t *testing.T) {
 // TestMemoryRefused lets Alloc refuse the first, second, … array: the operation
 // fails with Alloc's error, keeps nothing and changes nothing.
 func TestMemoryRefused(t *testing.T) {
-	b := newBloom(t, redisbloom.BloomParams{Error: 0.01, Capacity: 10, Expansion: 2})
+	b := newBloom(t, redisbloom.BloomParams{ErrorRate: 0.01, Capacity: 10, Expansion: 2})
 	c := newCuckoo(t, redisbloom.CuckooParams{Capacity: 8, BucketSize: 2, MaxIterations: 20, Expansion: 2})
 	for i := range 200 {
 		_, _ = b.Add(item(i))
@@ -183,7 +183,7 @@ func TestMemoryRefused(t *testing.T) {
 		if arrays > 0 {
 			continue
 		}
-		_, err = redisbloom.NewBloom(redisbloom.BloomParams{Error: 0.01, Capacity: 10, Expansion: 2, Memory: m})
+		_, err = redisbloom.NewBloom(redisbloom.BloomParams{ErrorRate: 0.01, Capacity: 10, Expansion: 2, Memory: m})
 		check("NewBloom", err)
 		_, err = redisbloom.NewCuckoo(redisbloom.CuckooParams{Capacity: 8, BucketSize: 2, MaxIterations: 20, Memory: m})
 		check("NewCuckoo", err)
@@ -195,13 +195,13 @@ func TestMemoryRefused(t *testing.T) {
 // came.
 func TestMemoryRefusesGrowth(t *testing.T) {
 	_, m := newArena(t, 1)
-	b := newBloom(t, redisbloom.BloomParams{Error: 0.01, Capacity: 10, Expansion: 2, Memory: m})
+	b := newBloom(t, redisbloom.BloomParams{ErrorRate: 0.01, Capacity: 10, Expansion: 2, Memory: m})
 	ds, dst := make([]redisbloom.Digest, 40), make([]bool, 40)
 	for i := range ds {
 		ds[i] = b.Digest(item(i))
 	}
 	n, err := b.AddDigests(dst, ds, math.MaxUint64)
-	if n < 10 || n == 40 || !errors.Is(err, errArena) || errors.Is(err, redisbloom.ErrRoom) || b.Layers() != 1 {
+	if n < 10 || n == 40 || !errors.Is(err, errArena) || errors.Is(err, redisbloom.ErrBudget) || b.Layers() != 1 {
 		t.Errorf("AddDigests = %d, %v", n, err)
 	}
 	before, _ := b.MarshalBinary()
@@ -237,7 +237,7 @@ func TestMemoryOfSnapshot(t *testing.T) {
 	for round := range 20 {
 		a, m := newArena(t, math.MaxInt)
 		c := newCuckoo(t, redisbloom.CuckooParams{Capacity: 8, BucketSize: 2, MaxIterations: 5, Expansion: 2, Memory: m})
-		b := newBloom(t, redisbloom.BloomParams{Error: 0.01, Capacity: 10, Expansion: 2, Memory: m})
+		b := newBloom(t, redisbloom.BloomParams{ErrorRate: 0.01, Capacity: 10, Expansion: 2, Memory: m})
 		for i := range 50 + rng.IntN(50) {
 			_ = c.Insert(item(i))
 			_, _ = b.Add(item(i))
@@ -273,7 +273,7 @@ func TestMemoryOfSnapshot(t *testing.T) {
 			_, _ = b.Add(item(i))
 		}
 		if round%2 == 0 { // another filter in its place
-			other := newBloom(t, redisbloom.BloomParams{Error: 0.1, Capacity: 4, Expansion: 1})
+			other := newBloom(t, redisbloom.BloomParams{ErrorRate: 0.1, Capacity: 4, Expansion: 1})
 			data, _ := other.MarshalBinary()
 			if err := b.UnmarshalBinary(data); err != nil {
 				t.Fatal(err)
@@ -311,7 +311,7 @@ func TestSingleInsertsAreBounded(t *testing.T) {
 		t.Errorf("Contains = %v, the next array takes %d bytes", c.Contains([]byte("one")), c.GrowBytes())
 	}
 	// Layers of 1 and 32,768 items; the third would take 193 GB.
-	b := newBloom(t, redisbloom.BloomParams{Error: 1e-300, Capacity: 1, Expansion: redisbloom.MaxExpansion})
+	b := newBloom(t, redisbloom.BloomParams{ErrorRate: 1e-300, Capacity: 1, Expansion: redisbloom.MaxExpansion})
 	err = nil
 	i := 0
 	for ; err == nil && i < 40000; i++ {

@@ -101,7 +101,7 @@ func (r *replayer) bloom(cmd, key string, words []string) string {
 		e, _ := strconv.ParseFloat(words[0], 64)
 		n, _ := strconv.ParseUint(words[1], 10, 64)
 		r.bf[key] = newBloom(r.t, redisbloom.BloomParams{
-			Error: e, Capacity: n,
+			ErrorRate: e, Capacity: n,
 			Expansion:  uint32(option(words, "EXPANSION", 2)),
 			NonScaling: slices.Contains(words, "NONSCALING"),
 		})
@@ -109,7 +109,7 @@ func (r *replayer) bloom(cmd, key string, words []string) string {
 	case "BF.ADD", "BF.MADD", "BF.INSERT":
 		if b == nil {
 			b = newBloom(r.t, redisbloom.BloomParams{
-				Error:      option(words, "ERROR", 0.01),
+				ErrorRate:  option(words, "ERROR", 0.01),
 				Capacity:   uint64(option(words, "CAPACITY", 100)),
 				Expansion:  uint32(option(words, "EXPANSION", 2)),
 				NonScaling: slices.Contains(words, "NONSCALING"),
@@ -147,7 +147,7 @@ func (r *replayer) bloom(cmd, key string, words []string) string {
 		for i := range b.Layers() {
 			l := b.Layer(i)
 			lines = append(lines, bulk(fmt.Sprintf("bytes:%d bits:%d hashes:%d hashwidth:%d capacity:%d size:%d ratio:%g",
-				l.Bytes, l.Bits, l.Hashes, l.HashWidth, l.Capacity, l.Size, l.Error)))
+				l.Bytes, l.Bits, l.Hashes, l.HashWidth, l.Capacity, l.Size, l.ErrorRate)))
 		}
 		return array(lines)
 	case "BF.SCANDUMP":

@@ -251,12 +251,12 @@ func (r *sketches) countMin(cmd, key string, words []string) (reply string, ok b
 		return array(replies), true
 	case "QUERY":
 		for _, w := range words {
-			replies = append(replies, integer(uint64(c.Query([]byte(w)))))
+			replies = append(replies, integer(uint64(c.Count([]byte(w)))))
 		}
 		return array(replies), true
 	case "INFO":
 		return fields([]string{"width", "depth", "count"}, []string{
-			integer(c.Width()), integer(c.Depth()), signed(int64(c.Count())),
+			integer(c.Width()), integer(c.Depth()), signed(int64(c.Total())),
 		}), true
 	case "MERGE":
 		return r.countMinMerge(c, words)

@@ -16,7 +16,7 @@ func TestPredictedSigma(t *testing.T) {
 		n       int
 		sampled bool
 	}{{1000, false}, {400_000, true}} {
-		b, err := redisbloom.NewBloom(redisbloom.BloomParams{Capacity: uint64(c.n), Error: 0.01, NonScaling: true})
+		b, err := redisbloom.NewBloom(redisbloom.BloomParams{Capacity: uint64(c.n), ErrorRate: 0.01, NonScaling: true})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -130,10 +130,11 @@ func (t *TDigest) AppendHeader(dst []byte) []byte {
 	return append(dst, empty.prefix()[prefixBytes:]...)
 }
 
-// TDigestHeader returns the header of an empty digest: see [TDigest.Begin].
-func TDigestHeader(compression int64) []byte {
-	t := TDigest{compression: compression, min: math.MaxFloat64, max: -math.MaxFloat64}
-	return t.AppendHeader(nil)
+// AppendTDigestHeader appends the header of an empty digest of p to dst: see
+// [TDigest.Begin].
+func AppendTDigestHeader(dst []byte, p TDigestParams) []byte {
+	t := TDigest{compression: p.Compression, min: math.MaxFloat64, max: -math.MaxFloat64}
+	return t.AppendHeader(dst)
 }
 
 // ParseTDigestHeader reads a header and returns the parameters of its digest. The
@@ -190,8 +191,8 @@ func (t *TDigest) Begin(header []byte) error {
 
 // LoadNodes adds nodes as they are, each a mean and a weight of eight bytes in
 // little-endian order: merged ones, in the order of their means, or unmerged ones,
-// which wait for a compression. Add merged ones first. The error wraps bloomery.ErrCorrupt, and then
-// nothing has changed.
+// which wait for a compression. Add merged ones first. The error wraps
+// bloomery.ErrCorrupt, and then nothing has changed.
 func (t *TDigest) LoadNodes(data []byte, waiting bool) error {
 	n := len(data) / nodeBytes
 	if len(data)%nodeBytes != 0 || n > t.capacity()-t.merged-t.waiting || !waiting && t.waiting > 0 {

@@ -127,10 +127,10 @@ func (t *TopK) AppendHeader(dst []byte) []byte {
 	return t.appendSlots(append(dst, t.prefix(slots)[prefixBytes:]...))
 }
 
-// Slots returns an iterator over the slots in a header that AppendHeader made, as
+// TopKSlots returns an iterator over the slots in a header that AppendHeader made, as
 // RedisBloom dumps them: fingerprint, count, and the item, nil if there is none.
 // It ends early if the header is cut short.
-func Slots(header []byte) iter.Seq2[[2]uint32, []byte] {
+func TopKSlots(header []byte) iter.Seq2[[2]uint32, []byte] {
 	return func(yield func([2]uint32, []byte) bool) {
 		for data := header[min(topKHeaderBytes, len(header)):]; len(data) >= slotHeaderBytes; {
 			s, rest, ok := nextSlot(data)
@@ -188,7 +188,7 @@ func (t *TopK) Load(off uint64, cells []byte) error {
 // CellBytes returns the length of the cells.
 func (t *TopK) CellBytes() uint64 { return uint64(len(t.cells)) }
 
-// LoadSlots overwrites slots, from the one at first on, with slots as AppendSlot
+// LoadSlots overwrites slots, from the one at first on, with slots as AppendTopKSlot
 // makes them. The error is ErrChunkLength, and then nothing has changed.
 func (t *TopK) LoadSlots(first uint32, data []byte) error {
 	var slots []slot
@@ -208,8 +208,8 @@ func (t *TopK) LoadSlots(first uint32, data []byte) error {
 	return nil
 }
 
-// AppendSlot appends a slot to dst: fingerprint, count and item, nil for none.
-func AppendSlot(dst []byte, fp, count uint32, item []byte) []byte {
+// AppendTopKSlot appends a slot to dst: fingerprint, count and item, nil for none.
+func AppendTopKSlot(dst []byte, fp, count uint32, item []byte) []byte {
 	dst = binary.LittleEndian.AppendUint32(dst, fp)
 	dst = binary.LittleEndian.AppendUint32(dst, count)
 	length := uint64(0)
@@ -350,7 +350,7 @@ func newTopKOf(header []byte, size uint64, m *Memory) (t *TopK, slots uint64, er
 // appendSlots appends the slots with their items to dst.
 func (t *TopK) appendSlots(dst []byte) []byte {
 	for i := range t.heap {
-		dst = AppendSlot(dst, t.heap[i].fp, t.heap[i].count, t.heap[i].item)
+		dst = AppendTopKSlot(dst, t.heap[i].fp, t.heap[i].count, t.heap[i].item)
 	}
 	return dst
 }

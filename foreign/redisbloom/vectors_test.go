@@ -96,7 +96,7 @@ func TestBloomPositions(t *testing.T) {
 		"foo":   {269, 847, 145, 723, 21, 599, 25, 475},
 		"item0": {74, 179, 284, 261, 366, 343, 448, 553},
 	} {
-		b := newBloom(t, redisbloom.BloomParams{Error: 0.01, Capacity: 100, Expansion: 2})
+		b := newBloom(t, redisbloom.BloomParams{ErrorRate: 0.01, Capacity: 100, Expansion: 2})
 		if added, err := b.Add([]byte(key)); !added || err != nil {
 			t.Fatalf("Add(%q) = %v, %v", key, added, err)
 		}
@@ -148,7 +148,7 @@ func TestBloomVectors(t *testing.T) {
 	}{
 		{
 			"scaling",
-			redisbloom.BloomParams{Error: 0.01, Capacity: 100, Expansion: 2},
+			redisbloom.BloomParams{ErrorRate: 0.01, Capacity: 100, Expansion: 2},
 			3,
 			[]int64{1, 145},
 			[]string{
@@ -160,7 +160,7 @@ func TestBloomVectors(t *testing.T) {
 			// The bits per entry of this one differ in the last bit if the
 			// logarithm is that of package math.
 			"nonscaling",
-			redisbloom.BloomParams{Error: 0.01, Capacity: 10, Expansion: 2, NonScaling: true},
+			redisbloom.BloomParams{ErrorRate: 0.01, Capacity: 10, Expansion: 2, NonScaling: true},
 			10,
 			[]int64{1, 17},
 			[]string{
@@ -170,7 +170,7 @@ func TestBloomVectors(t *testing.T) {
 		},
 		{
 			"two layers",
-			redisbloom.BloomParams{Error: 0.01, Capacity: 10, Expansion: 2},
+			redisbloom.BloomParams{ErrorRate: 0.01, Capacity: 10, Expansion: 2},
 			30,
 			[]int64{1, 17, 49},
 			[]string{
@@ -239,12 +239,12 @@ func TestBloomSizing(t *testing.T) {
 		{0.01, 4, false, 8, 8, 0.005},
 		{0.01, 167, true, 200, 7, 0.01}, // 1600 bits: nothing to round up
 	} {
-		p := redisbloom.BloomParams{Error: c.err, Capacity: c.capacity, Expansion: 2, NonScaling: c.nonScaling}
+		p := redisbloom.BloomParams{ErrorRate: c.err, Capacity: c.capacity, Expansion: 2, NonScaling: c.nonScaling}
 		b := newBloom(t, p)
 		l := b.Layer(0)
 		want := redisbloom.Layer{
 			Bytes: c.bytes, Bits: 8 * c.bytes, Hashes: c.hashes, HashWidth: 64,
-			Capacity: c.capacity, Error: c.ratio,
+			Capacity: c.capacity, ErrorRate: c.ratio,
 		}
 		if l != want {
 			t.Errorf("%v/%d: %+v, want %+v", c.err, c.capacity, l, want)

@@ -47,7 +47,7 @@ func scalable(_ context.Context, b *bench) error {
 	lookups(b, oursGrown, batch, b.pass()/4, there, others, ours.ContainsKeys)
 	lookups(b, rightSize, single, b.pass()/4, there, others, each(one.Contains))
 
-	redis, err := redisbloom.NewBloom(redisbloom.BloomParams{Error: growRate, Capacity: growFrom, Expansion: 2})
+	redis, err := redisbloom.NewBloom(redisbloom.BloomParams{ErrorRate: growRate, Capacity: growFrom, Expansion: 2})
 	if err != nil {
 		return err
 	}

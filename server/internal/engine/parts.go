@@ -168,7 +168,7 @@ func (e *Engine) writeParts(s *Session, c *Call, entry *catalog.Entry, v *pieces
 				return
 			case errors.Is(err, store.ErrRetry):
 				return
-			case errors.Is(err, redisbloom.ErrRoom) && c.rooms < maxRooms:
+			case errors.Is(err, redisbloom.ErrBudget) && c.rooms < maxRooms:
 				again = append(again, op) // nothing of it was done
 			}
 		}

@@ -62,7 +62,7 @@ func shared(codes bool) (calls []Call, answers []string) {
 // shares, when all went well and when something did not.
 func TestShareOfARecord(t *testing.T) {
 	other, y, n := errors.New("other"), true, false
-	const in, none = redisbloom.Inserted, redisbloom.NoRoom
+	const in, none = redisbloom.Inserted, redisbloom.Refused
 	for name, c := range map[string]struct {
 		res      store.Result
 		answers  []string
@@ -86,7 +86,7 @@ func TestShareOfARecord(t *testing.T) {
 			[]string{"1 [false] [] [] other", "", ""}, []bool{y, n, n}, []bool{n, n, n},
 		},
 		"no room in the second": {
-			store.Result{Done: 4, Bools: make([]bool, 6), Err: redisbloom.ErrRoom},
+			store.Result{Done: 4, Bools: make([]bool, 6), Err: redisbloom.ErrBudget},
 			[]string{"2 [false false] [] [] <nil>", "", ""}, []bool{y, n, n}, []bool{n, y, y},
 		},
 		"too many sub-filters": {
@@ -116,14 +116,14 @@ func TestRoomIsAskedForTwice(t *testing.T) {
 	for _, codes := range []bool{false, true} {
 		calls, _ := shared(codes)
 		c := &calls[1]
-		res := &store.Result{Err: redisbloom.ErrRoom, Done: 2, Bools: []bool{true, false, true}, Codes: []redisbloom.Result{redisbloom.Inserted, redisbloom.NoRoom, redisbloom.NoRoom}}
+		res := &store.Result{Err: redisbloom.ErrBudget, Done: 2, Bools: []bool{true, false, true}, Codes: []redisbloom.Result{redisbloom.Inserted, redisbloom.Refused, redisbloom.Refused}}
 		for i, want := range []bool{true, true, false} {
 			if got := c.lacksRoom(res); got != want {
 				t.Errorf("time %d: prepared again %v, want %v", i, got, want)
 			}
 		}
 		c.keep(res)
-		if c.pieces.done != 2 || codes && !slices.Equal(c.pieces.codes, []redisbloom.Result{redisbloom.Inserted, redisbloom.NoRoom, 0}) ||
+		if c.pieces.done != 2 || codes && !slices.Equal(c.pieces.codes, []redisbloom.Result{redisbloom.Inserted, redisbloom.Refused, 0}) ||
 			!codes && !slices.Equal(c.pieces.found, []bool{true, false, false}) {
 			t.Errorf("kept: %+v", c.pieces)
 		}
@@ -131,7 +131,7 @@ func TestRoomIsAskedForTwice(t *testing.T) {
 		if fresh.keep(&store.Result{}); fresh.pieces != nil {
 			t.Error("nothing was done, and something is kept")
 		}
-		if fresh.lacksRoom(&store.Result{Err: redisbloom.ErrRoom, Done: 2}) || fresh.lacksRoom(&store.Result{Err: errors.New("other")}) || fresh.lacksRoom(&store.Result{}) {
+		if fresh.lacksRoom(&store.Result{Err: redisbloom.ErrBudget, Done: 2}) || fresh.lacksRoom(&store.Result{Err: errors.New("other")}) || fresh.lacksRoom(&store.Result{}) {
 			t.Error("a call that is done, or failed otherwise, is prepared again")
 		}
 	}

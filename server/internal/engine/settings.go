@@ -55,7 +55,7 @@ func (d *Defaults) Check() error {
 	if !(d.BloomError > 0 && d.BloomError < 1) {
 		return fmt.Errorf("engine: bf-error-rate: %v is not in the range (0, 1)", d.BloomError)
 	}
-	d.BloomError = min(d.BloomError, redisbloom.MaxError)
+	d.BloomError = min(d.BloomError, redisbloom.MaxErrorRate)
 	return nil
 }
 
@@ -135,7 +135,7 @@ func (s *Settings) MaxExpansions() uint64 { return uint64(s.defaults.Load().Cuck
 func (s *Settings) Bloom() redisbloom.BloomParams {
 	d := s.defaults.Load()
 	return redisbloom.BloomParams{
-		Error: d.BloomError, Capacity: uint64(d.BloomCapacity), Expansion: uint32(d.BloomExpansion),
+		ErrorRate: d.BloomError, Capacity: uint64(d.BloomCapacity), Expansion: uint32(d.BloomExpansion),
 	}
 }
 

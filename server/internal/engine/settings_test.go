@@ -33,7 +33,7 @@ func TestDefaultsCheck(t *testing.T) {
 	}
 	for rate, want := range map[float64]float64{
 		0: 0, 1: 0, -0.1: 0, math.Inf(1): 0, math.NaN(): 0,
-		1e-300: 1e-300, 0.01: 0.01, redisbloom.MaxError: redisbloom.MaxError, 0.999: redisbloom.MaxError,
+		1e-300: 1e-300, 0.01: 0.01, redisbloom.MaxErrorRate: redisbloom.MaxErrorRate, 0.999: redisbloom.MaxErrorRate,
 	} {
 		d := RedisBloomDefaults()
 		d.BloomError = rate
@@ -58,7 +58,7 @@ func TestSettingsChange(t *testing.T) {
 	if before.CuckooMost != 32 {
 		t.Error("a change changes what others look at")
 	}
-	if got := s.Bloom(); got != (redisbloom.BloomParams{Error: 0.5, Capacity: 1, Expansion: 3}) {
+	if got := s.Bloom(); got != (redisbloom.BloomParams{ErrorRate: 0.5, Capacity: 1, Expansion: 3}) {
 		t.Errorf("a Bloom filter gets %+v", got)
 	}
 	if got := s.Cuckoo(); got != (redisbloom.CuckooParams{Capacity: 5, BucketSize: 4, MaxIterations: 6, Expansion: 8}) || s.MaxExpansions() != 7 {

@@ -149,7 +149,7 @@ func (w *Workspace) share(calls []Call, res *store.Result) {
 			if w.view.Failed = res.Failed[from:to]; slices.Contains(w.view.Failed, true) {
 				w.view.Err = res.Err
 			}
-		case to > res.Done && (errors.Is(res.Err, door.ErrMemory) || errors.Is(res.Err, redisbloom.ErrRoom)):
+		case to > res.Done && (errors.Is(res.Err, door.ErrMemory) || errors.Is(res.Err, redisbloom.ErrBudget)):
 			// Together they may need more than is left, and one by one not.
 			for j := range calls[i:] {
 				calls[i+j].single = true
@@ -158,7 +158,7 @@ func (w *Workspace) share(calls []Call, res *store.Result) {
 		case to > res.Done: // the first that failed
 			w.view.Err = res.Err
 			to = max(from, res.Done)
-		case write.Codes && res.Codes[from] == redisbloom.NoRoom:
+		case write.Codes && res.Codes[from] == redisbloom.Refused:
 			c.single = true // run again, alone, to learn why
 			continue
 		}
@@ -182,7 +182,7 @@ const maxRooms = 2
 
 // lacksRoom reports whether the rest of a call is to be prepared again.
 func (c *Call) lacksRoom(res *store.Result) bool {
-	if !errors.Is(res.Err, redisbloom.ErrRoom) || c.rooms >= maxRooms || res.Done >= len(c.Items) {
+	if !errors.Is(res.Err, redisbloom.ErrBudget) || c.rooms >= maxRooms || res.Done >= len(c.Items) {
 		return false
 	}
 	c.rooms++

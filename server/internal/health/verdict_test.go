@@ -156,7 +156,7 @@ var illnesses = []illness{
 	{
 		"a BF without scaling that is nearly full",
 		func(s *source, _ *health.Keeper) *filter {
-			b, err := redisbloom.NewBloom(redisbloom.BloomParams{Capacity: 1000, Error: 0.01, NonScaling: true})
+			b, err := redisbloom.NewBloom(redisbloom.BloomParams{Capacity: 1000, ErrorRate: 0.01, NonScaling: true})
 			if err != nil {
 				panic(err)
 			}

@@ -20,7 +20,7 @@ var contents = []struct {
 }{
 	{
 		name: "MBbloom--", kind: catalog.Bloom,
-		create:  store.Record{Op: store.OpBloom, Name: []byte("k"), Bloom: redisbloom.BloomParams{Error: 0.01, Capacity: 1000, Expansion: 2}},
+		create:  store.Record{Op: store.OpBloom, Name: []byte("k"), Bloom: redisbloom.BloomParams{ErrorRate: 0.01, Capacity: 1000, Expansion: 2}},
 		fill:    store.Record{Op: store.OpAdd, Room: store.Unlimited, Digests: digests(3000)},
 		foreign: store.OpInsert,
 	},

@@ -47,7 +47,7 @@ func (c countMin) Freeze() (Frozen, error) { return c.CountMin.Freeze() }
 
 func (c countMin) Stats() bloomery.Stats {
 	return bloomery.Stats{
-		Kind: "cms", Items: c.Count(), Exact: true, Bits: 32 * c.Width() * c.Depth(), Bytes: c.Bytes(),
+		Kind: "cms", Items: c.Total(), Exact: true, Bits: 32 * c.Width() * c.Depth(), Bytes: c.Bytes(),
 	}
 }
 
@@ -58,7 +58,7 @@ func (c countMin) Details() []Detail {
 	return []Detail{
 		{Name: "width", Whole: int64(c.Width())},
 		{Name: "depth", Whole: int64(c.Depth())},
-		{Name: "count", Whole: int64(c.Count())},
+		{Name: "count", Whole: int64(c.Total())},
 		{Name: "error_bound", Decimal: s.Rate, Is: IsDecimal},
 		{Name: "error_probability", Decimal: s.Probability, Is: IsDecimal},
 	}
@@ -82,7 +82,7 @@ func (c countMin) Apply(r *Record, res *Result) (grown int64) {
 	case OpCountMinIncr:
 		c.incr(r, res)
 	case OpCountMinChunk:
-		count := c.Count()
+		count := c.Total()
 		if r.Limit > 0 {
 			count = r.Limit - 1
 		}
@@ -102,7 +102,7 @@ func (c countMin) Apply(r *Record, res *Result) (grown int64) {
 // AppendIncrement appends an item to the Value of OpCountMinIncr: how much to add,
 // and the item's hashes for a sketch of that depth.
 func AppendIncrement(b []byte, n uint64, item []byte, depth uint64) []byte {
-	return redisbloom.AppendHashes(binary.AppendUvarint(b, n), item, depth)
+	return redisbloom.AppendCountMinHashes(binary.AppendUvarint(b, n), item, depth)
 }
 
 // incr adds to the counts of items. Nothing has changed if the record is not for

@@ -99,7 +99,7 @@ func (c cuckoo) insert(r *Record, res *Result) (grown int64) {
 		// What has no room does not stop the others, which may find a slot.
 		n, err := insert(res.Codes[res.Done:], r.Hashes[res.Done:], r.Room-(c.Bytes()-before))
 		res.Done += n
-		if stops && errors.Is(err, redisbloom.ErrRoom) {
+		if stops && errors.Is(err, redisbloom.ErrBudget) {
 			res.Err = err
 			break
 		}
@@ -107,7 +107,7 @@ func (c cuckoo) insert(r *Record, res *Result) (grown int64) {
 			res.Err = err
 		}
 		if res.Done < len(r.Hashes) {
-			res.Codes[res.Done] = redisbloom.NoRoom
+			res.Codes[res.Done] = redisbloom.Refused
 			res.Done++
 		}
 	}

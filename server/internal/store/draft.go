@@ -140,7 +140,7 @@ func (d *draft) Apply(r *Record, res *Result) (grown int64) {
 func (d *draft) put(r *Record, res *Result) (grown int64) {
 	if d.inner != nil {
 		if most, _ := d.inner.Growth(len(r.Hashes)); most > r.Room {
-			res.Err = redisbloom.ErrRoom
+			res.Err = redisbloom.ErrBudget
 			return 0
 		}
 		return d.inner.add(r, res)
@@ -150,7 +150,7 @@ func (d *draft) put(r *Record, res *Result) (grown int64) {
 	need := d.growth(len(r.Hashes))
 	switch {
 	case need > r.Room:
-		res.Err = redisbloom.ErrRoom
+		res.Err = redisbloom.ErrBudget
 		return 0
 	case d.hashes+uint64(len(r.Hashes)) > d.limit:
 		res.Err = bloomery.ErrFull

@@ -228,7 +228,7 @@ func appendHashes(b []byte, hs []uint64) []byte {
 }
 
 func appendBloom(b []byte, p *redisbloom.BloomParams) []byte {
-	b = binary.LittleEndian.AppendUint64(b, math.Float64bits(p.Error))
+	b = binary.LittleEndian.AppendUint64(b, math.Float64bits(p.ErrorRate))
 	b = binary.AppendUvarint(b, p.Capacity)
 	b = binary.AppendUvarint(b, uint64(p.Expansion))
 	if p.NonScaling {
@@ -341,7 +341,7 @@ func (d *decoder) fields(r *Record, has field) {
 	}
 	if has&fieldBloom != 0 {
 		r.Bloom = redisbloom.BloomParams{
-			Error: math.Float64frombits(d.uint64()), Capacity: d.uvarint(),
+			ErrorRate: math.Float64frombits(d.uint64()), Capacity: d.uvarint(),
 			Expansion: uint32(d.uvarint()), NonScaling: d.byte() != 0,
 		}
 	}

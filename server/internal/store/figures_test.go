@@ -29,7 +29,7 @@ func TestLayersOfBloom(t *testing.T) {
 	for _, capacity := range []uint64{100, 150_000} {
 		s := store.New()
 		e := apply(t, s, store.Record{
-			Op: store.OpBloom, Name: []byte("k"), Bloom: redisbloom.BloomParams{Error: 0.01, Capacity: capacity, Expansion: 2},
+			Op: store.OpBloom, Name: []byte("k"), Bloom: redisbloom.BloomParams{ErrorRate: 0.01, Capacity: capacity, Expansion: 2},
 		}).Entry
 		p := store.PartOf(e)
 		ds := make([]redisbloom.Digest, capacity*3/2)
@@ -177,7 +177,7 @@ func TestMergeOverrides(t *testing.T) {
 	for _, override := range []bool{false, true} {
 		s := store.New()
 		for i, name := range []string{"to", "from"} {
-			e := apply(t, s, store.Record{Op: store.OpTDigest, Name: []byte(name), Value: redisbloom.TDigestHeader(100)}).Entry
+			e := apply(t, s, store.Record{Op: store.OpTDigest, Name: []byte(name), Value: redisbloom.AppendTDigestHeader(nil, redisbloom.TDigestParams{Compression: 100})}).Entry
 			apply(t, s, store.Record{Op: store.OpTDigestAdd, ID: e.ID, Value: values(10 * (i + 1))})
 		}
 		r := store.Record{Op: store.OpTDigestMerge, Name: []byte("to"), Names: [][]byte{[]byte("from")}}

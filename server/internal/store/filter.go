@@ -194,7 +194,7 @@ func (c *filter) add(r *Record, res *Result) (grown int64) {
 	case bloomery.Adder:
 		if g, ok := c.f.(grower); ok {
 			if g.GrowBytes(len(r.Hashes)) > r.Room {
-				res.Err = redisbloom.ErrRoom
+				res.Err = redisbloom.ErrBudget
 				return 0
 			}
 			before := c.own.bytes

@@ -75,7 +75,7 @@ func bloomLayers(c bloom, most int) (layers []Layer) {
 		fill := share(array, true)
 		layers = append(layers, Layer{Stats: bloomery.Stats{
 			Kind: "bf", Capacity: l.Capacity, Items: l.Size, Exact: true, Bits: l.Bits, Bytes: l.Bytes,
-			Saturation: fill, Asked: l.Error, Predicted: math.Pow(fill, float64(l.Hashes)),
+			Saturation: fill, Asked: l.ErrorRate, Predicted: math.Pow(fill, float64(l.Hashes)),
 		}})
 	}
 	return layers

@@ -14,7 +14,7 @@ import (
 // few items in.
 func largeBloom(t *testing.T, s *store.State, name string, mib uint64) *store.Part {
 	t.Helper()
-	params := redisbloom.BloomParams{Error: 0.01, Capacity: mib << 20 * 8 / 11, Expansion: 2}
+	params := redisbloom.BloomParams{ErrorRate: 0.01, Capacity: mib << 20 * 8 / 11, Expansion: 2}
 	res := apply(t, s, store.Record{Op: store.OpBloom, Name: []byte(name), Bloom: params})
 	if res.Err != nil {
 		t.Fatal(res.Err)
@@ -44,7 +44,7 @@ func unmapped(t *testing.T, s *store.State) {
 // outside of the heap, and are given back when the filter goes by whatever way.
 func TestLargeArraysAreMapped(t *testing.T) {
 	s := store.New()
-	apply(t, s, store.Record{Op: store.OpBloom, Name: []byte("small"), Bloom: redisbloom.BloomParams{Error: 0.01, Capacity: 1000, Expansion: 2}})
+	apply(t, s, store.Record{Op: store.OpBloom, Name: []byte("small"), Bloom: redisbloom.BloomParams{ErrorRate: 0.01, Capacity: 1000, Expansion: 2}})
 	if s.Mapped() != 0 {
 		t.Errorf("a small filter maps %d bytes", s.Mapped())
 	}
@@ -201,7 +201,7 @@ func TestNoMemory(t *testing.T) {
 	s := store.New()
 	apply(t, s, store.Record{Op: store.OpSet, Name: []byte("k"), Deadline: 5})
 	before := state(s)
-	huge := store.Record{Op: store.OpBloom, Name: []byte("k"), At: 6, Bloom: redisbloom.BloomParams{Error: 1e-300, Capacity: redisbloom.MaxCapacity, Expansion: 2}}
+	huge := store.Record{Op: store.OpBloom, Name: []byte("k"), At: 6, Bloom: redisbloom.BloomParams{ErrorRate: 1e-300, Capacity: redisbloom.MaxCapacity, Expansion: 2}}
 	if size, err := store.NewBytes(&huge); err != nil || size < 100<<30 {
 		t.Skipf("the largest filter has %d bytes", size)
 	}

@@ -86,7 +86,7 @@ func (s *State) mergeCountMins(r *Record, res *Result) {
 	for cells := range slices.Chunk(c.Dump().Cells, maxPiece) {
 		position += int64(len(cells))
 		res.effects = append(res.effects, Record{
-			Op: OpCountMinChunk, ID: all[0].entry.ID, Origin: r.Origin, Position: position, Limit: c.Count() + 1, Value: cells,
+			Op: OpCountMinChunk, ID: all[0].entry.ID, Origin: r.Origin, Position: position, Limit: c.Total() + 1, Value: cells,
 		})
 	}
 }

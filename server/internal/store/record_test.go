@@ -12,7 +12,7 @@ import (
 
 // records has one record of every operation.
 var records = []store.Record{
-	{Op: store.OpBloom, At: 5, Name: []byte("k"), Bloom: redisbloom.BloomParams{Error: 0.01, Capacity: 100, Expansion: 2, NonScaling: true}},
+	{Op: store.OpBloom, At: 5, Name: []byte("k"), Bloom: redisbloom.BloomParams{ErrorRate: 0.01, Capacity: 100, Expansion: 2, NonScaling: true}},
 	{Op: store.OpCuckoo, At: 5, Name: []byte("k"), Cuckoo: redisbloom.CuckooParams{Capacity: 100, BucketSize: 2, MaxIterations: 20, Expansion: 1}},
 	{Op: store.OpBloomDump, At: 5, Name: []byte("k"), Value: []byte("header")},
 	{Op: store.OpCuckooDump, At: 5, Name: []byte("k"), Value: []byte("header")},
@@ -137,7 +137,7 @@ func TestGone(t *testing.T) {
 	var res store.Result
 	s.Names.Lock()
 	defer s.Names.Unlock()
-	store.Apply(s, &store.Record{Op: store.OpBloom, Name: []byte("k"), Bloom: redisbloom.BloomParams{Error: 0.01, Capacity: 10, Expansion: 2}}, nil, &res)
+	store.Apply(s, &store.Record{Op: store.OpBloom, Name: []byte("k"), Bloom: redisbloom.BloomParams{ErrorRate: 0.01, Capacity: 10, Expansion: 2}}, nil, &res)
 	if res.Err != nil {
 		t.Fatal(res.Err)
 	}
@@ -169,7 +169,7 @@ func TestExpectations(t *testing.T) {
 	}
 	name := func(n string) []byte { return []byte(n) }
 	apply(store.Record{Op: store.OpSet, At: 1, Name: name("s"), Value: name("v"), Deadline: 100})
-	f := apply(store.Record{Op: store.OpBloom, At: 1, Name: name("f"), Bloom: redisbloom.BloomParams{Error: 0.01, Capacity: 10, Expansion: 2}}).Entry
+	f := apply(store.Record{Op: store.OpBloom, At: 1, Name: name("f"), Bloom: redisbloom.BloomParams{ErrorRate: 0.01, Capacity: 10, Expansion: 2}}).Entry
 	id := s.Names.Get(name("s")).ID
 	before := string(s.AppendSnapshot(nil))
 	expect := func(at int64, n string, id uint64, deadline int64) store.Record {
@@ -260,7 +260,7 @@ func FuzzDecodeRecord(f *testing.F) {
 			t.Fatalf("took %d of %d bytes", n, len(data))
 		}
 		again, _, err := store.DecodeRecord(store.AppendRecord(nil, &r))
-		if err != nil || !reflect.DeepEqual(again, r) && r.Bloom.Error == r.Bloom.Error {
+		if err != nil || !reflect.DeepEqual(again, r) && r.Bloom.ErrorRate == r.Bloom.ErrorRate {
 			t.Fatalf("again: %+v, %v, want %+v", again, err, r)
 		}
 	})

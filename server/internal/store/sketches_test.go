@@ -68,7 +68,7 @@ var sketches = []struct {
 	},
 	{
 		"TDIS-TYPE", catalog.TDigest,
-		store.Record{Op: store.OpTDigest, Name: []byte("k"), Value: redisbloom.TDigestHeader(20)},
+		store.Record{Op: store.OpTDigest, Name: []byte("k"), Value: redisbloom.AppendTDigestHeader(nil, redisbloom.TDigestParams{Compression: 20})},
 		store.Record{Op: store.OpTDigestAdd, Value: values(300)}, 300,
 		"[{compression 20 0 0} {capacity_nodes 130 0 0} {merged_nodes 14 0 0} {unmerged_nodes 55 0 0} {compressions 2 0 0}]",
 	},
@@ -151,7 +151,7 @@ func TestSketchDumps(t *testing.T) {
 	p := store.PartOf(s.Names.ByID(cms.fill.ID))
 	for _, c := range []struct{ limit, count uint64 }{{0, 300}, {8, 7}, {1, 0}} {
 		apply(t, s, store.Record{Op: store.OpCountMinChunk, ID: cms.fill.ID, Position: 5, Limit: c.limit, Value: make([]byte, 4)})
-		if got := p.CountMin().Count(); got != c.count {
+		if got := p.CountMin().Total(); got != c.count {
 			t.Errorf("after a piece of limit %d the count is %d, want %d", c.limit, got, c.count)
 		}
 	}
@@ -163,11 +163,11 @@ func TestSketchDumps(t *testing.T) {
 			t.Errorf("TOPK items that end with half of one: %v", res.Err)
 		}
 	}
-	res := apply(t, s, store.Record{Op: store.OpTDigest, Name: []byte("d"), Value: redisbloom.TDigestHeader(20)})
+	res := apply(t, s, store.Record{Op: store.OpTDigest, Name: []byte("d"), Value: redisbloom.AppendTDigestHeader(nil, redisbloom.TDigestParams{Compression: 20})})
 	if st := store.PartOf(res.Entry).Contents().Stats(); st.Bits != 128*130 {
 		t.Errorf("a TDIGEST of 130 nodes has %d bits", st.Bits)
 	}
-	apply(t, s, store.Record{Op: store.OpTDigest, Name: []byte("large"), Value: redisbloom.TDigestHeader(20_000)})
+	apply(t, s, store.Record{Op: store.OpTDigest, Name: []byte("large"), Value: redisbloom.AppendTDigestHeader(nil, redisbloom.TDigestParams{Compression: 20_000})})
 	if s.Mapped() < 1<<20 {
 		t.Errorf("%d bytes of a large TDIGEST are mapped", s.Mapped())
 	}
@@ -180,7 +180,7 @@ func TestMergesCount(t *testing.T) {
 	s := store.New()
 	part := func(name string) *store.Part { return store.PartOf(s.Names.Get([]byte(name))) }
 	for _, name := range []string{"a", "b"} {
-		id := apply(t, s, store.Record{Op: store.OpTDigest, Name: []byte(name), Value: redisbloom.TDigestHeader(20)}).Entry.ID
+		id := apply(t, s, store.Record{Op: store.OpTDigest, Name: []byte(name), Value: redisbloom.AppendTDigestHeader(nil, redisbloom.TDigestParams{Compression: 20})}).Entry.ID
 		apply(t, s, store.Record{Op: store.OpTDigestAdd, ID: id, Value: values(50)})
 		id = apply(t, s, store.Record{Op: store.OpCountMin, Name: []byte("cms" + name), Value: countMinHeader(50, 3)}).Entry.ID
 		apply(t, s, store.Record{Op: store.OpCountMinIncr, ID: id, Value: increments(5)})
@@ -194,7 +194,7 @@ func TestMergesCount(t *testing.T) {
 	}
 	before := version("cmsa")
 	apply(t, s, store.Record{Op: store.OpCountMinMerge, Name: []byte("cmsa"), Names: [][]byte{[]byte("cmsb")}, Value: store.AppendWeight(nil, 3)})
-	if got := part("cmsa").CountMin().Count(); got != 15 || version("cmsa") == before {
+	if got := part("cmsa").CountMin().Total(); got != 15 || version("cmsa") == before {
 		t.Errorf("the merged CMS counts %d at version %d, want 15 and not %d", got, version("cmsa"), before)
 	}
 	for _, c := range []struct {
@@ -258,7 +258,7 @@ func TestSketchesThatCannotBe(t *testing.T) {
 		{Op: store.OpTopK, Value: topKHeader(0)},
 		{Op: store.OpTopK, Value: redisbloom.AppendTopKHeader(nil, redisbloom.TopKParams{K: 1, Width: math.MaxUint32, Depth: math.MaxUint32, Decay: 1})},
 		{Op: store.OpTopK, Value: redisbloom.AppendTopKHeader(nil, redisbloom.TopKParams{K: 1, Width: 1, Depth: 1, Decay: math.NaN()})},
-		{Op: store.OpTDigest, Value: redisbloom.TDigestHeader(0)}, {Op: store.OpTDigest, Value: redisbloom.TDigestHeader(math.MaxInt64)},
+		{Op: store.OpTDigest, Value: redisbloom.AppendTDigestHeader(nil, redisbloom.TDigestParams{Compression: 0})}, {Op: store.OpTDigest, Value: redisbloom.AppendTDigestHeader(nil, redisbloom.TDigestParams{Compression: math.MaxInt64})},
 	} {
 		if n, err := store.NewBytes(&r); err == nil {
 			t.Errorf("operation %d with %x: %d bytes, want an error", r.Op, r.Value, n)
@@ -356,7 +356,7 @@ func TestMergesThatCannotBe(t *testing.T) {
 	apply(t, s, small)
 	apply(t, s, large)
 	apply(t, s, store.Record{Op: store.OpSet, Name: []byte("text"), Value: []byte("v")})
-	apply(t, s, store.Record{Op: store.OpTDigest, Name: []byte("old"), Value: redisbloom.TDigestHeader(5)})
+	apply(t, s, store.Record{Op: store.OpTDigest, Name: []byte("old"), Value: redisbloom.AppendTDigestHeader(nil, redisbloom.TDigestParams{Compression: 5})})
 	apply(t, s, store.Record{Op: store.OpExpire, Name: []byte("old"), Deadline: 10})
 	before := snapshot(s)
 	one := store.AppendWeight(nil, 1)
@@ -391,10 +391,10 @@ func snapshot(s *store.State) []byte {
 func FuzzSketchRecords(f *testing.F) {
 	for i, k := range sketches {
 		f.Add(byte(i), byte(k.fill.Op), int64(0), k.fill.Value[:40])
-		f.Add(byte(i), byte(store.OpTopKChunk), int64(1300), append(make([]byte, 4), redisbloom.AppendSlot(nil, 1, 2, []byte("x"))...))
+		f.Add(byte(i), byte(store.OpTopKChunk), int64(1300), append(make([]byte, 4), redisbloom.AppendTopKSlot(nil, 1, 2, []byte("x"))...))
 	}
 	f.Add(byte(2), byte(store.OpTDigestChunk), int64(0), make([]byte, 32))
-	f.Add(byte(2), byte(store.OpTDigestBegin), int64(0), redisbloom.TDigestHeader(3))
+	f.Add(byte(2), byte(store.OpTDigestBegin), int64(0), redisbloom.AppendTDigestHeader(nil, redisbloom.TDigestParams{Compression: 3}))
 	f.Fuzz(func(t *testing.T, kind, op byte, position int64, value []byte) {
 		k := sketches[int(kind)%len(sketches)]
 		r := store.Record{Op: store.Op(op), Position: position, Value: value}

@@ -78,7 +78,7 @@ var parameters = []parameter{
 			if rate <= 0 || rate >= 1 {
 				return nil, "Value for `bf-error-rate` must be in the range (0.000000, 1.000000)"
 			}
-			d.BloomError = min(rate, redisbloom.MaxError)
+			d.BloomError = min(rate, redisbloom.MaxErrorRate)
 			return nil, ""
 		},
 	},

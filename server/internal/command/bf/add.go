@@ -41,7 +41,7 @@ func create(x *engine.Context, c *engine.Call) store.Record {
 			p.Capacity = o.params.Capacity
 		}
 		if o.set&setError != 0 {
-			p.Error = o.params.Error
+			p.ErrorRate = o.params.ErrorRate
 		}
 		if o.set&setExpansion != 0 {
 			p.Expansion = o.params.Expansion
@@ -59,7 +59,7 @@ func replyAdd(c *engine.Call, res *store.Result) {
 	case res.Err == nil:
 		c.AnswerBools(res.Bools)
 		return
-	case errors.Is(res.Err, door.ErrMemory), errors.Is(res.Err, redisbloom.ErrRoom):
+	case errors.Is(res.Err, door.ErrMemory), errors.Is(res.Err, redisbloom.ErrBudget):
 		c.Fail(engine.TextOOM)
 		return
 	case errors.Is(res.Err, redisbloom.ErrFull):

@@ -85,7 +85,7 @@ func readDebug(_ *engine.Context, p *store.Part, c *engine.Call) {
 		l := p.Bloom().Layer(i)
 		elems = append(elems, engine.Text(fmt.Sprintf(
 			"bytes:%d bits:%d hashes:%d hashwidth:%d capacity:%d size:%d ratio:%s",
-			l.Bytes, l.Bits, l.Hashes, l.HashWidth, l.Capacity, l.Size, engine.FormatG(l.Error))))
+			l.Bytes, l.Bits, l.Hashes, l.HashWidth, l.Capacity, l.Size, engine.FormatG(l.ErrorRate))))
 	}
 	c.Answer(engine.List(elems...))
 }

@@ -85,7 +85,7 @@ func (o *options) option(word, value []byte) string {
 			return textInsertError
 		}
 		o.set |= setError
-		o.params.Error = min(v, redisbloom.MaxError)
+		o.params.ErrorRate = min(v, redisbloom.MaxErrorRate)
 	default:
 		n, ok := engine.ParseInt(value)
 		if !ok || n < 0 || n > redisbloom.MaxExpansion {

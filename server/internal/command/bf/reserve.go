@@ -37,7 +37,7 @@ func parseReserve(args [][]byte, expansion uint32) (p redisbloom.BloomParams, te
 	if capacity < 1 || capacity > redisbloom.MaxCapacity {
 		return p, textCapacityRange
 	}
-	p.Error, p.Capacity, p.Expansion = min(rate, redisbloom.MaxError), uint64(capacity), expansion
+	p.ErrorRate, p.Capacity, p.Expansion = min(rate, redisbloom.MaxErrorRate), uint64(capacity), expansion
 	return p, parseExpansion(args, &p)
 }
 

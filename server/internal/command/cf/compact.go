@@ -70,7 +70,7 @@ func compactInPieces(x *engine.Context, entry *catalog.Entry, deleted bool) engi
 		if p.Gone() {
 			return 1
 		}
-		return p.Cuckoo().CompactRoom(at, stepsPerPiece)
+		return p.Cuckoo().CompactSlots(at, stepsPerPiece)
 	}
 	n, due := filters()
 	if n == 0 || deleted && !due {

@@ -52,7 +52,7 @@ var query = engine.Command{
 	Sketch: &engine.Sketch{
 		Family: family, Missing: textMissing, Stride: 1,
 		Ask: func(r *engine.Reply, p *store.Part, item []byte) {
-			r.Kind, r.N = engine.Int, int64(p.CountMin().Query(item))
+			r.Kind, r.N = engine.Int, int64(p.CountMin().Count(item))
 		},
 	},
 }
@@ -70,7 +70,7 @@ var info = engine.Command{
 			c.Answer(engine.Pairs(
 				engine.Word("width"), engine.Integer(int64(s.Width())),
 				engine.Word("depth"), engine.Integer(int64(s.Depth())),
-				engine.Word("count"), engine.Integer(int64(s.Count())),
+				engine.Word("count"), engine.Integer(int64(s.Total())),
 			))
 		},
 	},

@@ -105,7 +105,7 @@ func unable(c *engine.Call, row *codec.Kind, can func(codec.Features) bool) stri
 // failure is the text of an error of a write.
 func failure(err error) string {
 	switch {
-	case errors.Is(err, door.ErrMemory), errors.Is(err, redisbloom.ErrRoom), errors.Is(err, store.ErrMemory):
+	case errors.Is(err, door.ErrMemory), errors.Is(err, redisbloom.ErrBudget), errors.Is(err, store.ErrMemory):
 		return engine.TextOOM
 	case errors.Is(err, bloomery.ErrFull):
 		return "ERR filter is full"

@@ -49,7 +49,7 @@ func prepareCreate(x *engine.Context, c *engine.Call) *engine.Op {
 			return nil
 		}
 	}
-	op, ok := x.Creation(&store.Record{Op: store.OpTDigest, Name: c.Args[1], Value: redisbloom.TDigestHeader(compression)})
+	op, ok := x.Creation(&store.Record{Op: store.OpTDigest, Name: c.Args[1], Value: redisbloom.AppendTDigestHeader(nil, redisbloom.TDigestParams{Compression: compression})})
 	if !ok {
 		c.Fail(textNoMemory)
 		return nil

@@ -37,14 +37,14 @@ func writeValue(w *rdb.Writer, h []byte) {
 	w.Hole(int(8 * uint64(p.Width) * uint64(p.Depth)))
 	slots := make([]byte, 0, slotBytes*int(p.K))
 	le := binary.LittleEndian
-	for s, item := range redisbloom.Slots(h) {
+	for s, item := range redisbloom.TopKSlots(h) {
 		slots = le.AppendUint32(slots, s[0])
 		slots = le.AppendUint32(slots, uint32(len(item)))
 		slots = le.AppendUint64(slots, 0)
 		slots = le.AppendUint64(slots, uint64(s[1]))
 	}
 	w.Data(slots)
-	for _, item := range redisbloom.Slots(h) {
+	for _, item := range redisbloom.TopKSlots(h) {
 		w.Data(append(bytes.Clone(item), 0))
 	}
 }
@@ -81,7 +81,7 @@ func readValue(r *rdb.Reader) (header []byte, layers [][]byte) {
 			item = nil
 		}
 		s := d.Slots[i*slotBytes:]
-		piece = redisbloom.AppendSlot(piece, binary.LittleEndian.Uint32(s), binary.LittleEndian.Uint32(s[atCount:]), item)
+		piece = redisbloom.AppendTopKSlot(piece, binary.LittleEndian.Uint32(s), binary.LittleEndian.Uint32(s[atCount:]), item)
 		if len(piece) > most || i+1 == len(d.Items) {
 			layers, piece = append(layers, piece), nil
 		}

@@ -49,7 +49,7 @@ func TestHeadroom(t *testing.T) {
 		b := open(t, log, Config{Peers: m, Headroom: left.Load})
 		time.Sleep(2 * time.Second)
 		reserve := func(name string) error {
-			return do(a, &door.Op{Record: store.Record{Op: store.OpBloom, Name: []byte(name), Bloom: redisbloom.BloomParams{Error: 0.01, Capacity: 100_000, Expansion: 2}}})
+			return do(a, &door.Op{Record: store.Record{Op: store.OpBloom, Name: []byte(name), Bloom: redisbloom.BloomParams{ErrorRate: 0.01, Capacity: 100_000, Expansion: 2}}})
 		}
 		add := func() error {
 			id := a.state.Names.Lookup([]byte("k"), 0).ID

@@ -85,7 +85,7 @@ func TestReveal(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		log := memlog.New(3, memlog.Faults{Delay: time.Millisecond})
 		a, b := open(t, log, Config{Lanes: 4}), open(t, log, Config{})
-		if err := do(a, &door.Op{Record: store.Record{Op: store.OpBloom, Name: []byte("model"), Bloom: redisbloom.BloomParams{Error: 0.01, Capacity: 100, Expansion: 2}}}); err != nil {
+		if err := do(a, &door.Op{Record: store.Record{Op: store.OpBloom, Name: []byte("model"), Bloom: redisbloom.BloomParams{ErrorRate: 0.01, Capacity: 100, Expansion: 2}}}); err != nil {
 			t.Fatal(err)
 		}
 		model := store.PartOf(a.state.Names.Lookup([]byte("model"), 0)).Contents()

@@ -46,7 +46,7 @@ func do(tb testing.TB, d *local.Door, records ...store.Record) *store.Result {
 }
 
 func newBloom(name string, capacity uint64) store.Record {
-	return store.Record{Op: store.OpBloom, Name: []byte(name), Bloom: redisbloom.BloomParams{Error: 0.01, Capacity: capacity, Expansion: 2}}
+	return store.Record{Op: store.OpBloom, Name: []byte(name), Bloom: redisbloom.BloomParams{ErrorRate: 0.01, Capacity: capacity, Expansion: 2}}
 }
 
 func add(id uint64, values ...uint64) store.Record {
@@ -543,7 +543,7 @@ func checkBroken(t *testing.T, files *local.Memory, name string, offset int, wan
 func TestRunsMakeOneFrame(t *testing.T) {
 	files := &local.Memory{}
 	state, d := open(t, files, local.EverySecond)
-	create := &door.Op{Record: store.Record{Op: store.OpBloom, Name: []byte("k"), Bloom: redisbloom.BloomParams{Error: 0.01, Capacity: 10, Expansion: 2}}}
+	create := &door.Op{Record: store.Record{Op: store.OpBloom, Name: []byte("k"), Bloom: redisbloom.BloomParams{ErrorRate: 0.01, Capacity: 10, Expansion: 2}}}
 	d.Do([]*door.Op{create})
 	if create.Result.Err != nil {
 		t.Fatal(create.Result.Err)
@@ -602,7 +602,7 @@ func (r *refuser) Settle(aside uint64) { r.settled += aside }
 
 func TestMemoryIsAskedFor(t *testing.T) {
 	_, d := open(t, nil, local.EverySecond)
-	create := &door.Op{Record: store.Record{Op: store.OpBloom, Name: []byte("k"), Bloom: redisbloom.BloomParams{Error: 0.01, Capacity: 10, Expansion: 2}}}
+	create := &door.Op{Record: store.Record{Op: store.OpBloom, Name: []byte("k"), Bloom: redisbloom.BloomParams{ErrorRate: 0.01, Capacity: 10, Expansion: 2}}}
 	d.Do([]*door.Op{create})
 	r := &refuser{}
 	op := func(digests ...redisbloom.Digest) *door.Op {

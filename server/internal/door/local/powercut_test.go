@@ -173,7 +173,7 @@ func (w *world) write() {
 	case 22:
 		w.do(store.Record{Op: store.OpTDigestMerge, Name: name(), Names: [][]byte{name()}, At: at, Position: int64(rng.IntN(3)), Flags: uint8(rng.IntN(2))})
 	case 0:
-		w.do(store.Record{Op: store.OpBloom, Name: name(), At: at, Bloom: redisbloom.BloomParams{Error: 0.1, Capacity: 1 + rng.Uint64N(600), Expansion: 2}})
+		w.do(store.Record{Op: store.OpBloom, Name: name(), At: at, Bloom: redisbloom.BloomParams{ErrorRate: 0.1, Capacity: 1 + rng.Uint64N(600), Expansion: 2}})
 	case 1:
 		w.do(store.Record{Op: store.OpCuckoo, Name: name(), At: at, Cuckoo: redisbloom.CuckooParams{Capacity: 4 + rng.Uint64N(40), BucketSize: 2, MaxIterations: 5, Expansion: 1}})
 	case 2:
@@ -328,7 +328,7 @@ func (w *world) load(name []byte, at int64) {
 
 // newSketch makes a sketch of some kind.
 func (w *world) newSketch(name []byte, at int64) store.Record {
-	r := store.Record{Op: store.OpTDigest, Name: name, At: at, Value: redisbloom.TDigestHeader(1 + w.rng.Int64N(5))}
+	r := store.Record{Op: store.OpTDigest, Name: name, At: at, Value: redisbloom.AppendTDigestHeader(nil, redisbloom.TDigestParams{Compression: 1 + w.rng.Int64N(5)})}
 	switch w.rng.IntN(3) {
 	case 0:
 		r.Op, r.Value = store.OpCountMin, nil
