@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bloomery/bloomery/internal/resp"
 	"github.com/bloomery/bloomery/server/internal/engine"
 )
 
@@ -94,10 +95,14 @@ func (l *scripted) Accept() (net.Conn, error) {
 // TestAcceptGoesOn asks that a listener that fails, as one does without descriptors,
 // is asked again until it is closed.
 func TestAcceptGoesOn(t *testing.T) {
-	s := newServer(t, Config{})
+	var log bytes.Buffer
+	s := newServer(t, Config{Log: slog.New(slog.NewTextHandler(&log, nil))})
 	ours, theirs := piped(t)
 	l := &scripted{all: []any{errors.New("too many open files"), ours, net.ErrClosed}}
 	s.accept(listener{Listener: l})
+	if text := log.String(); !strings.Contains(text, `level=WARN msg="accept failed" error="too many open files"`) {
+		t.Errorf("the log is\n%s", text)
+	}
 	if len(l.all) > 0 || s.accepted.Load() != 1 {
 		t.Fatalf("%d clients were accepted, want 1; left is %v", s.accepted.Load(), l.all)
 	}
@@ -166,6 +171,24 @@ func TestUnreadRepliesCount(t *testing.T) {
 	check("after the refusal", minUnread)
 	s.readerWentOn(c, minUnread)
 	check("at the end", 0)
+}
+
+// TestRoomForArgumentsCounts asks that room for arguments counts before they are there.
+func TestRoomForArgumentsCounts(t *testing.T) {
+	s := newServer(t, Config{MaxMemory: 64 << 20})
+	c := &conn{server: s, session: engine.NewSession(1, "", "", time.Now(), func() {}), parser: resp.Parser{Room: maxArgs}}
+	for _, want := range []int64{maxArgs * argumentBytes, 3 * maxArgs * argumentBytes} {
+		if err := c.moreRoom(); err != nil {
+			t.Fatal(err)
+		}
+		if got := s.engine.Budget.Clients(); got != want {
+			t.Errorf("room for %d arguments: %d bytes count, want %d", c.parser.Room, got, want)
+		}
+	}
+	c.release()
+	if got := s.engine.Budget.Clients(); got != 0 {
+		t.Errorf("at the end %d bytes count", got)
+	}
 }
 
 // TestLogOfALife asks for the lines of the log when a server ends, with clients and

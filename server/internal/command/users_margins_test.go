@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestACLMargins asks for passwords of all lengths, for selectors, and for more
@@ -17,7 +18,18 @@ func TestACLMargins(t *testing.T) {
 			t.Errorf("ACL GENPASS %d: %s, want %d digits", bits, got, digits)
 		}
 	}
+	for _, bits := range []string{"", " 1024", " 4"} { // half a byte is random, too
+		all := map[string]bool{}
+		for range 100 {
+			all[b.line("ACL GENPASS"+bits)] = true
+		}
+		if len(all) < 2 || bits != " 4" && len(all) < 100 {
+			t.Errorf("ACL GENPASS%s: %d of 100 passwords differ", bits, len(all))
+		}
+	}
 	b.script(t, `
+		ACL GENPASS 8 8 -> -ERR wrong number of arguments for 'acl|genpass' command
+		ACL LOG 1 1 -> -ERR wrong number of arguments for 'acl|log' command
 		ACL SETUSER bob (~x* +get) (~y +@string -set &news) -> +OK
 		ACL GETUSER bob -> ["flags" ["off" "sanitize-payload"] "passwords" [] "commands" "-@all" "keys" "" "channels" "" "selectors" [["commands" "-@all +get" "keys" "~x*" "channels" ""] ["commands" "-@all +@string -set" "keys" "~y" "channels" "&news"]]]
 		ACL SETUSER bob clearselectors addrate=1 -> +OK
@@ -26,6 +38,14 @@ func TestACLMargins(t *testing.T) {
 	if got, want := b.line("ACL CAT "+long), "-ERR Unknown category '"+long[:128]+"'"; got != want {
 		t.Errorf("ACL CAT of a long name: %s, want %s", got, want)
 	}
+	b.line("CONFIG SET slowlog-log-slower-than 0")
+	b.tick = time.Millisecond
+	b.line("ACL DRYRUN bob get key")
+	b.line("ACL SETUSER bob >pw")
+	b.tick = 0
+	b.script(t, `
+		CONFIG SET slowlog-log-slower-than -1 -> +OK
+		SLOWLOG GET 2 -> [[:1 :1700000000 :1000 ["ACL" "SETUSER" "(redacted)" "(redacted)"] "127.0.0.1:1" ""] [:0 :1700000000 :1000 ["ACL" "DRYRUN" "bob" "(redacted)" "(redacted)"] "127.0.0.1:1" ""]]`)
 	for i := range 12 {
 		b.line(fmt.Sprintf("AUTH eve%d wrong", i))
 	}
