@@ -222,3 +222,14 @@ func (f *ScalableView) Clone() (*Scalable, error) { return cloned(f.sealed, f.cl
 
 // Verify is View.Verify.
 func (f *ScalableView) Verify() error { return verify(f.sealed) }
+
+// AppendBinary is View.AppendBinary.
+func (f *ScalableView) AppendBinary(dst []byte) ([]byte, error) {
+	return f.sealed.AppendTo(dst, "bloom")
+}
+
+// MarshalBinary returns a copy of the encoding, see AppendBinary.
+func (f *ScalableView) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
+
+// WriteTo writes the encoding to w as it lies, see AppendBinary.
+func (f *ScalableView) WriteTo(w io.Writer) (int64, error) { return f.sealed.WriteTo(w, "bloom") }

@@ -2,6 +2,7 @@ package bloom
 
 import (
 	"fmt"
+	"io"
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/hashing"
@@ -37,6 +38,17 @@ func (f *View) load(given hashing.Hasher, from *envelope.Source) error {
 // offset of the damage in data.
 func (f *View) Verify() error { return verify(f.sealed) }
 
+// AppendBinary appends the encoding to dst as it lies. The payload is not checked, and
+// its checksums stay the same, so that damage is still detected in the copy. The error
+// is nil but for a zero view.
+func (f *View) AppendBinary(dst []byte) ([]byte, error) { return f.sealed.AppendTo(dst, "bloom") }
+
+// MarshalBinary returns a copy of the encoding, see AppendBinary.
+func (f *View) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
+
+// WriteTo writes the encoding to w as it lies, see AppendBinary.
+func (f *View) WriteTo(w io.Writer) (int64, error) { return f.sealed.WriteTo(w, "bloom") }
+
 // Clone returns a Filter of its own memory with the same keys. It checks the
 // payload first: errors are those of Verify.
 func (f *View) Clone() (*Filter, error) { return cloned(f.sealed, f.clone) }
@@ -57,6 +69,17 @@ func (f *StandardView) load(given hashing.Hasher, from *envelope.Source) error {
 
 // Verify is View.Verify.
 func (f *StandardView) Verify() error { return verify(f.sealed) }
+
+// AppendBinary is View.AppendBinary.
+func (f *StandardView) AppendBinary(dst []byte) ([]byte, error) {
+	return f.sealed.AppendTo(dst, "bloom")
+}
+
+// MarshalBinary returns a copy of the encoding, see AppendBinary.
+func (f *StandardView) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
+
+// WriteTo writes the encoding to w as it lies, see AppendBinary.
+func (f *StandardView) WriteTo(w io.Writer) (int64, error) { return f.sealed.WriteTo(w, "bloom") }
 
 // Clone is View.Clone for a Standard.
 func (f *StandardView) Clone() (*Standard, error) {
@@ -80,6 +103,17 @@ func (f *PartitionedView) load(given hashing.Hasher, from *envelope.Source) erro
 // Verify is View.Verify.
 func (f *PartitionedView) Verify() error { return verify(f.sealed) }
 
+// AppendBinary is View.AppendBinary.
+func (f *PartitionedView) AppendBinary(dst []byte) ([]byte, error) {
+	return f.sealed.AppendTo(dst, "bloom")
+}
+
+// MarshalBinary returns a copy of the encoding, see AppendBinary.
+func (f *PartitionedView) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
+
+// WriteTo writes the encoding to w as it lies, see AppendBinary.
+func (f *PartitionedView) WriteTo(w io.Writer) (int64, error) { return f.sealed.WriteTo(w, "bloom") }
+
 // Clone is View.Clone for a Partitioned.
 func (f *PartitionedView) Clone() (*Partitioned, error) {
 	return cloned(f.sealed, func() *Partitioned { return &Partitioned{flatSet{f.copied()}} })
@@ -102,6 +136,15 @@ func (f *SplitView) load(given hashing.Hasher, from *envelope.Source) error {
 // Verify is View.Verify.
 func (f *SplitView) Verify() error { return verify(f.sealed) }
 
+// AppendBinary is View.AppendBinary.
+func (f *SplitView) AppendBinary(dst []byte) ([]byte, error) { return f.sealed.AppendTo(dst, "bloom") }
+
+// MarshalBinary returns a copy of the encoding, see AppendBinary.
+func (f *SplitView) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
+
+// WriteTo writes the encoding to w as it lies, see AppendBinary.
+func (f *SplitView) WriteTo(w io.Writer) (int64, error) { return f.sealed.WriteTo(w, "bloom") }
+
 // Clone is View.Clone for a Split.
 func (f *SplitView) Clone() (*Split, error) { return cloned(f.sealed, f.clone) }
 
@@ -121,6 +164,15 @@ func (f *SlicedView) load(given hashing.Hasher, from *envelope.Source) error {
 
 // Verify is View.Verify.
 func (f *SlicedView) Verify() error { return verify(f.sealed) }
+
+// AppendBinary is View.AppendBinary.
+func (f *SlicedView) AppendBinary(dst []byte) ([]byte, error) { return f.sealed.AppendTo(dst, "bloom") }
+
+// MarshalBinary returns a copy of the encoding, see AppendBinary.
+func (f *SlicedView) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
+
+// WriteTo writes the encoding to w as it lies, see AppendBinary.
+func (f *SlicedView) WriteTo(w io.Writer) (int64, error) { return f.sealed.WriteTo(w, "bloom") }
 
 // Clone is View.Clone for a Sliced. Bits of columns that are not in use are
 // left out.

@@ -391,11 +391,31 @@ func ViewQuorum(data []byte, open OpenFunc) (*QuorumView, error) {
 	return &QuorumView{q, sealed}, nil
 }
 
-// Verify checks the whole payload. The error wraps ErrCorrupt and names the offset
-// of the damage.
+// Verify checks the whole payload, that of the members included, as far as open has
+// returned views. The error wraps ErrCorrupt and names the offset of the damage.
 func (q *QuorumView) Verify() error {
 	if err := q.sealed.Verify(); err != nil {
 		return fmt.Errorf("compose: verify quorum: %w", err)
 	}
+	for i, m := range q.members {
+		if v, ok := m.(interface{ Verify() error }); ok {
+			if err := v.Verify(); err != nil {
+				return fmt.Errorf("compose: verify quorum: member %d: %w", i, err)
+			}
+		}
+	}
 	return nil
 }
+
+// AppendBinary appends the encoding to dst as it lies. The payload is not checked, and
+// its checksums stay the same, so that damage is still detected in the copy. The error
+// is nil but for a zero view.
+func (q *QuorumView) AppendBinary(dst []byte) ([]byte, error) {
+	return q.sealed.AppendTo(dst, "compose")
+}
+
+// MarshalBinary returns a copy of the encoding, see AppendBinary.
+func (q *QuorumView) MarshalBinary() ([]byte, error) { return q.AppendBinary(nil) }
+
+// WriteTo writes the encoding to w as it lies, see AppendBinary.
+func (q *QuorumView) WriteTo(w io.Writer) (int64, error) { return q.sealed.WriteTo(w, "compose") }

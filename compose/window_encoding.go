@@ -214,6 +214,19 @@ func (w *WindowView) Verify() error {
 	return nil
 }
 
+// AppendBinary appends the encoding to dst as it lies. The payload is not checked, and
+// its checksums stay the same, so that damage is still detected in the copy. The error
+// is nil but for a zero view.
+func (w *WindowView) AppendBinary(dst []byte) ([]byte, error) {
+	return w.sealed.AppendTo(dst, "compose")
+}
+
+// MarshalBinary returns a copy of the encoding, see AppendBinary.
+func (w *WindowView) MarshalBinary() ([]byte, error) { return w.AppendBinary(nil) }
+
+// WriteTo writes the encoding to w as it lies, see AppendBinary.
+func (w *WindowView) WriteTo(dst io.Writer) (int64, error) { return w.sealed.WriteTo(dst, "compose") }
+
 // Clone returns a Window of its own memory with the same keys. It checks the
 // payload first: errors are those of Verify, or wrap ErrTooLarge.
 func (w *WindowView) Clone() (*Window, error) {

@@ -2,6 +2,7 @@ package counting
 
 import (
 	"fmt"
+	"io"
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/hashing"
@@ -37,6 +38,17 @@ func (f *View) load(given hashing.Hasher, from *envelope.Source) error {
 // offset of the damage in data.
 func (f *View) Verify() error { return verify(&f.table, f.sealed) }
 
+// AppendBinary appends the encoding to dst as it lies. The payload is not checked, and
+// its checksums stay the same, so that damage is still detected in the copy. The error
+// is nil but for a zero view.
+func (f *View) AppendBinary(dst []byte) ([]byte, error) { return f.sealed.AppendTo(dst, "counting") }
+
+// MarshalBinary returns a copy of the encoding, see AppendBinary.
+func (f *View) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
+
+// WriteTo writes the encoding to w as it lies, see AppendBinary.
+func (f *View) WriteTo(w io.Writer) (int64, error) { return f.sealed.WriteTo(w, "counting") }
+
 // Clone returns a Filter of its own memory with the same keys. It checks the
 // payload first: errors are those of Verify.
 func (f *View) Clone() (*Filter, error) {
@@ -63,6 +75,17 @@ func (f *SpectralView) load(given hashing.Hasher, from *envelope.Source) error {
 // Verify is View.Verify.
 func (f *SpectralView) Verify() error { return verify(&f.table, f.sealed) }
 
+// AppendBinary is View.AppendBinary.
+func (f *SpectralView) AppendBinary(dst []byte) ([]byte, error) {
+	return f.sealed.AppendTo(dst, "counting")
+}
+
+// MarshalBinary returns a copy of the encoding, see AppendBinary.
+func (f *SpectralView) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
+
+// WriteTo writes the encoding to w as it lies, see AppendBinary.
+func (f *SpectralView) WriteTo(w io.Writer) (int64, error) { return f.sealed.WriteTo(w, "counting") }
+
 // Clone is View.Clone for a Spectral.
 func (f *SpectralView) Clone() (*Spectral, error) {
 	if err := f.Verify(); err != nil {
@@ -87,6 +110,17 @@ func (f *StableView) load(given hashing.Hasher, from *envelope.Source) error {
 
 // Verify is View.Verify.
 func (f *StableView) Verify() error { return verify(&f.table, f.sealed) }
+
+// AppendBinary is View.AppendBinary.
+func (f *StableView) AppendBinary(dst []byte) ([]byte, error) {
+	return f.sealed.AppendTo(dst, "counting")
+}
+
+// MarshalBinary returns a copy of the encoding, see AppendBinary.
+func (f *StableView) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
+
+// WriteTo writes the encoding to w as it lies, see AppendBinary.
+func (f *StableView) WriteTo(w io.Writer) (int64, error) { return f.sealed.WriteTo(w, "counting") }
 
 // Clone is View.Clone for a Stable.
 func (f *StableView) Clone() (*Stable, error) {

@@ -97,6 +97,19 @@ func (g *GrowingView) Verify() error {
 	return nil
 }
 
+// AppendBinary appends the encoding to dst as it lies. The payload is not checked, and
+// its checksums stay the same, so that damage is still detected in the copy. The error
+// is nil but for a zero view.
+func (g *GrowingView) AppendBinary(dst []byte) ([]byte, error) {
+	return g.sealed.AppendTo(dst, "quotient")
+}
+
+// MarshalBinary returns a copy of the encoding, see AppendBinary.
+func (g *GrowingView) MarshalBinary() ([]byte, error) { return g.AppendBinary(nil) }
+
+// WriteTo writes the encoding to w as it lies, see AppendBinary.
+func (g *GrowingView) WriteTo(w io.Writer) (int64, error) { return g.sealed.WriteTo(w, "quotient") }
+
 // verified returns a copy of the directory with the totals of all segments, so
 // that a GrowingView stays safe for concurrent use.
 func (g *GrowingView) verified() (segments, error) {

@@ -2,6 +2,7 @@ package ribbon
 
 import (
 	"fmt"
+	"io"
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/hashing"
@@ -46,6 +47,17 @@ func (f *View) Verify() error {
 	}
 	return nil
 }
+
+// AppendBinary appends the encoding to dst as it lies. The payload is not checked, and
+// its checksums stay the same, so that damage is still detected in the copy. The error
+// is nil but for a zero view.
+func (f *View) AppendBinary(dst []byte) ([]byte, error) { return f.sealed.AppendTo(dst, "ribbon") }
+
+// MarshalBinary returns a copy of the encoding, see AppendBinary.
+func (f *View) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
+
+// WriteTo writes the encoding to w as it lies, see AppendBinary.
+func (f *View) WriteTo(w io.Writer) (int64, error) { return f.sealed.WriteTo(w, "ribbon") }
 
 // Clone returns a Filter of its own memory with the same keys. It checks the
 // payload first: errors are those of Verify.
