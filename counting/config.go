@@ -162,8 +162,11 @@ func (c Config) width(form format, compute func() (int, error)) (int, error) {
 
 // counterBits returns the narrowest counters for Copies and Overflow.
 func (c Config) counterBits(s sizing.Shape) (int, error) {
-	if c.Copies < 0 || !(c.Overflow >= 0 && c.Overflow < 1) {
-		return 0, fmt.Errorf("%w: %d copies of a key, or a share of %v for full counters", bloomery.ErrParameter, c.Copies, c.Overflow)
+	if c.Copies < 0 {
+		return 0, fmt.Errorf("%w: %d copies of a key", bloomery.ErrParameter, c.Copies)
+	}
+	if !(c.Overflow >= 0 && c.Overflow < 1) {
+		return 0, fmt.Errorf("%w: overflow %v is not between 0 and 1", bloomery.ErrParameter, c.Overflow)
 	}
 	n, share := float64(c.Capacity), c.Overflow
 	if n == 0 {

@@ -162,3 +162,17 @@ func TestCountersTakeTheCapacity(t *testing.T) {
 		}
 	}
 }
+
+// A refusal names the field that is wrong, in numbers that people read.
+func TestRefusalsNameTheField(t *testing.T) {
+	for want, c := range map[string]counting.Config{
+		"-1 copies of a key":                            {Copies: -1},
+		"overflow 2 is not between 0 and 1":             {Overflow: 2},
+		"1048576 copies of a key fill counters of 16 b": {Copies: 1 << 20},
+	} {
+		c.Capacity, c.ErrorRate = 100, 0.01
+		if _, err := c.New(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}

@@ -102,7 +102,7 @@ func (s Shape) CounterBits(n, copies, share float64) (int, error) {
 			return width, nil
 		}
 	}
-	return 0, refuse("counter bits", bloomery.ErrTooLarge, "keys that are there %v times fill counters of 16 bits", copies)
+	return 0, refuse("counter bits", bloomery.ErrTooLarge, "%.0f copies of a key fill counters of 16 bits", copies)
 }
 
 // overflow is the chance that a counter of this width is full: that enough of
