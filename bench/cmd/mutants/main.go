@@ -56,6 +56,7 @@ type flags struct {
 	slow       time.Duration
 	tests      string // packages, separated by commas
 	run        string // expression that names of tests match
+	skip       string // expression that they do not match
 	sources    string // import paths of all packages under mutation
 }
 
@@ -177,6 +178,7 @@ func run() error {
 	flag.DurationVar(&f.slow, "slow", time.Minute, "leave out tests that compute longer than this")
 	flag.StringVar(&f.tests, "tests", "", "packages whose tests count, too, separated by commas")
 	flag.StringVar(&f.run, "run", "", "with -again: only tests whose names match this expression, and only mutants of earlier runs")
+	flag.StringVar(&f.skip, "skip", "^$", "leave out tests whose names match this expression: -again tries survivors with them")
 	results := flag.String("results", "bench/results/mutants.jsonl", "file of results")
 	why := flag.String("why", "bench/results/mutants.tsv", "file that explains survivors")
 	out := flag.String("out", "docs/mutants.md", "file of the report, empty for none")

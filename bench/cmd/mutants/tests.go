@@ -74,8 +74,12 @@ func learn(pattern string, f flags, tmp string) (*suite, error) {
 	if err != nil {
 		return nil, err
 	}
+	unwanted, err := regexp.Compile(f.skip)
+	if err != nil {
+		return nil, err
+	}
 	for _, name := range strings.Fields(string(names)) {
-		if !wanted.MatchString(name) {
+		if !wanted.MatchString(name) || unwanted.MatchString(name) {
 			continue
 		}
 		t, parts, err := u.alone(binary, name, f, tmp)

@@ -17,7 +17,7 @@ func TestColumns(t *testing.T) {
 			t.Errorf("ParseColumns(%q) = %v, %v, want %s", c.in, got, err, c.want)
 		}
 	}
-	for _, bad := range []string{"", "0", "a", "3-2", "-", "1,,2", "-1-2", "-3", "99999999999999999999"} {
+	for _, bad := range []string{"", "0", "a", "3-2", "-", "1,,2", "-1-2", "-3", "2-x", "2-0", "99999999999999999999"} {
 		if got, err := lines.ParseColumns(bad); err == nil {
 			t.Errorf("ParseColumns(%q) = %v, want an error", bad, got)
 		}
@@ -30,6 +30,7 @@ func TestKeys(t *testing.T) {
 		{"2", ",", "a,b,c", "b"},
 		{"3", ",", "a,b,c", "c"},
 		{"4", ",", "a,b,c", ""},
+		{"3", ",", ",,c", "c"},
 		{"2-3", ",", "a,b,c,d", "b,c"},
 		{"2-", ",", "a,b,c,d", "b,c,d"},
 		{"1,3", ",", "a,b,c", "a,c,"},

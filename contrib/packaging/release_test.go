@@ -1,0 +1,310 @@
+package main
+
+// A release made with commands that only pretend: the test binary takes the place of
+// go, of git and of the program that is built.
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"debug/elf"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestMain(m *testing.M) {
+	pretend := map[string]func([]string) error{"go": pretendGo, "git": pretendGit, "host": pretendProgram}[filepath.Base(os.Args[0])]
+	if pretend == nil {
+		os.Exit(m.Run())
+	}
+	if err := pretend(os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(3)
+	}
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// tinyProgram returns a file that has nothing of a program but what Go records in
+// it: archives of a whole one take long.
+func tinyProgram() ([]byte, error) {
+	const frame = "0123456789abcdef" // around the list of modules
+	info := append([]byte("\xff Go buildinf:\x08\x02"), make([]byte, 16)...)
+	for _, text := range []string{"go1.26.8", frame + "path\texample.org/program\nmod\texample.org/program\t(devel)\t\ndep\texample.org/one\tv1.2.3\t\n" + frame} {
+		info = append(binary.AppendUvarint(info, uint64(len(text))), text...)
+	}
+	const start = 128
+	var b bytes.Buffer
+	header := elf.Header64{
+		Ident: [16]byte{0x7f, 'E', 'L', 'F', byte(elf.ELFCLASS64), byte(elf.ELFDATA2LSB), byte(elf.EV_CURRENT)},
+		Type:  uint16(elf.ET_EXEC), Machine: uint16(elf.EM_X86_64), Version: uint32(elf.EV_CURRENT),
+		Phoff: 64, Ehsize: 64, Phentsize: 56, Phnum: 1, Shentsize: 64,
+	}
+	size := uint64(start + len(info))
+	segment := elf.Prog64{Type: uint32(elf.PT_LOAD), Flags: uint32(elf.PF_R | elf.PF_W), Vaddr: 1 << 12, Filesz: size, Memsz: size, Align: 16}
+	err := errors.Join(binary.Write(&b, binary.LittleEndian, header), binary.Write(&b, binary.LittleEndian, segment))
+	b.Write(make([]byte, start-b.Len()))
+	b.Write(info)
+	return b.Bytes(), err
+}
+
+// note appends a line to the file of what was run.
+func note(line string) error {
+	f, err := os.OpenFile(os.Getenv("PRETEND_LOG"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(f, line)
+	return errors.Join(err, f.Close())
+}
+
+func pretendGit(args []string) error {
+	switch args[0] {
+	case "log":
+		fmt.Println("1794775859")
+	case "rev-parse":
+		fmt.Println("c0ffee")
+	default:
+		return fmt.Errorf("git %q", args)
+	}
+	return nil
+}
+
+func pretendGo(args []string) error {
+	line := strings.Join(args, " ")
+	switch args[0] {
+	case "build":
+		line = strings.Join([]string{"CGO_ENABLED=" + os.Getenv("CGO_ENABLED"), os.Getenv("GOOS") + "/" + os.Getenv("GOARCH"), line}, " ")
+		name := args[slices.Index(args, "-o")+1]
+		if os.Getenv("PRETEND_FAIL") == filepath.Base(name) {
+			return errors.New("it does not compile")
+		}
+		program, err := tinyProgram()
+		if filepath.Base(name) == "host" { // it is run
+			program, err = os.ReadFile(must(os.Executable()))
+		}
+		if err := errors.Join(err, os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, program, 0o700)); err != nil {
+			return err
+		}
+	case "list":
+		fmt.Printf("example.org/one v1.2.3\t%s\n", os.Getenv("PRETEND_MODULE"))
+	case "env":
+		fmt.Println(os.Getenv("PRETEND_MODULE"))
+	case "tool":
+		line = strings.Join([]string{os.Getenv("PACKAGE_ARCH"), os.Getenv("PACKAGE_VERSION"), os.Getenv("SOURCE_DATE_EPOCH"), "[" + os.Getenv("GOOS") + os.Getenv("GOARCH") + "]", line}, " ")
+		if _, err := os.Stat(os.Getenv("BINARY")); err != nil {
+			return err
+		}
+		if strings.Contains(os.Getenv("PRETEND_FAIL"), args[slices.Index(args, "--packager")+1]) {
+			return errors.New("no package")
+		}
+		target := args[slices.Index(args, "--target")+1]
+		if err := os.WriteFile(target+os.Getenv("PACKAGE_ARCH")+"."+args[slices.Index(args, "--packager")+1], nil, 0o600); err != nil {
+			return err
+		}
+	}
+	for _, dir := range []string{os.Getenv("STAGE"), filepath.Dir(filepath.Dir(args[len(args)-2]))} {
+		if filepath.IsAbs(dir) {
+			line = strings.ReplaceAll(line, dir, "STAGE")
+		}
+	}
+	return note(line)
+}
+
+func pretendProgram(args []string) error {
+	if args[0] == "man" {
+		dir := args[slices.Index(args, "--dir")+1]
+		return errors.Join(os.MkdirAll(dir, 0o755), os.WriteFile(filepath.Join(dir, "bloomery.1"), []byte("manual"), 0o600))
+	}
+	if os.Getenv("PRETEND_FAIL") == args[1] {
+		return errors.New("no completion")
+	}
+	fmt.Println(strings.Join(args, " "))
+	return nil
+}
+
+// pretending returns a release for some targets and the file of what is run for it.
+func pretending(t *testing.T, targets ...target) (r *release, log string) {
+	t.Helper()
+	if runtime.GOOS == "windows" {
+		t.Skip("commands are found by links")
+	}
+	dir := t.TempDir()
+	log = filepath.Join(dir, "log")
+	for _, name := range []string{"bin", "module", "root/contrib/systemd", "tmp"} {
+		if err := os.MkdirAll(filepath.Join(dir, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"go", "git"} {
+		if err := os.Symlink(self, filepath.Join(dir, "bin", name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"module/LICENSE", "root/LICENSE", "root/README.md", "root/CHANGELOG.md", "root/contrib/systemd/bloomery.service"} {
+		write(t, filepath.Join(dir, name), "text of "+name, 0o600, when)
+	}
+	t.Setenv("PATH", filepath.Join(dir, "bin"))
+	t.Setenv("TMPDIR", filepath.Join(dir, "tmp"))
+	t.Setenv("PRETEND_LOG", log)
+	t.Setenv("PRETEND_MODULE", filepath.Join(dir, "module"))
+	t.Setenv("SOURCE_DATE_EPOCH", "")
+	write(t, filepath.Join(dir, "dist", "old"), "of the last release", 0o600, when)
+	return &release{root: filepath.Join(dir, "root"), out: filepath.Join(dir, "dist"), version: "1.2.3", targets: targets}, log
+}
+
+// TestRelease makes a release of two targets.
+func TestRelease(t *testing.T) {
+	r, log := pretending(t, target{"linux", "arm64"}, target{"windows", "amd64"})
+	if err := r.make(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	entries, err := os.ReadDir(r.out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	want := "SHA256SUMS arm64.deb arm64.rpm bloomery_1.2.3_linux_arm64.cdx.json bloomery_1.2.3_linux_arm64.tar.gz bloomery_1.2.3_windows_amd64.cdx.json bloomery_1.2.3_windows_amd64.zip"
+	if got := strings.Join(names, " "); got != want {
+		t.Errorf("the release has\n%s, want\n%s", got, want)
+	}
+	if left, _ := filepath.Glob(filepath.Join(os.Getenv("TMPDIR"), "*")); len(left) != 0 {
+		t.Errorf("%q is left", left)
+	}
+	ran, err := os.ReadFile(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantRun := []string{
+		"CGO_ENABLED=0 linux/arm64 build -trimpath -buildvcs=false -ldflags -s -w -buildid= -X main.version=v1.2.3 -X main.commit=c0ffee -o STAGE/linux_arm64/bloomery ./cmd/bloomery",
+		"CGO_ENABLED=0 windows/amd64 build -trimpath -buildvcs=false -ldflags -s -w -buildid= -X main.version=v1.2.3 -X main.commit=c0ffee -o STAGE/windows_amd64/bloomery.exe ./cmd/bloomery",
+		"CGO_ENABLED=0 " + runtime.GOOS + "/" + runtime.GOARCH + " build -trimpath -buildvcs=false -o ",
+		"list -m -f {{.Path}} {{.Version}}\t{{.Dir}} example.org/one",
+		"env GOROOT",
+		"arm64 1.2.3 1794775859 [] tool -modfile=contrib/packaging/tools.mod nfpm package --config contrib/packaging/nfpm.yaml --packager deb --target ",
+		"arm64 1.2.3 1794775859 [] tool -modfile=contrib/packaging/tools.mod nfpm package --config contrib/packaging/nfpm.yaml --packager rpm --target ",
+	}
+	lines := strings.Split(strings.TrimSpace(string(ran)), "\n")
+	if len(lines) != len(wantRun) {
+		t.Fatalf("these were run:\n%s", ran)
+	}
+	for i, w := range wantRun {
+		if !strings.HasPrefix(lines[i], w) {
+			t.Errorf("command %d is\n%s, want\n%s", i, lines[i], w)
+		}
+	}
+	checkContents(t, filepath.Join(r.out, "bloomery_1.2.3_linux_arm64.tar.gz"), r.when)
+	data, err := os.ReadFile(filepath.Join(r.out, "bloomery_1.2.3_linux_arm64.cdx.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bill
+	if err := json.Unmarshal(data, &b); err != nil || b.Metadata.Component.Version != "v1.2.3" || len(b.Metadata.Component.Hashes[0].Content) != 64 || !strings.Contains(string(data), "\n  \"specVersion\"") {
+		t.Errorf("the bill is %v, %s", err, data)
+	}
+}
+
+// checkContents asks for the files of an archive of Linux.
+func checkContents(t *testing.T, name string, at time.Time) {
+	t.Helper()
+	if at.Unix() != 1794775859 || at.Location() != time.UTC {
+		t.Errorf("the time of the release is %v", at)
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for r := tar.NewReader(z); ; {
+		h, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, fmt.Sprintf("%o %s", h.Mode, strings.TrimPrefix(h.Name, "bloomery_1.2.3_linux_arm64/")))
+		text, _ := io.ReadAll(r)
+		switch filepath.Base(h.Name) {
+		case "THIRD_PARTY_LICENSES":
+			if s := string(text); !strings.HasPrefix(s, "The binaries of bloomery contain") || !strings.Contains(s, "\nGo: LICENSE\n\ntext of module/LICENSE\n") || !strings.Contains(s, "\nexample.org/one v1.2.3: LICENSE\n") {
+				t.Errorf("licences are\n%s", s)
+			}
+		case "bloomery.fish":
+			if string(text) != "completion fish\n" {
+				t.Errorf("completions are %q", text)
+			}
+		}
+	}
+	want := []string{
+		"644 CHANGELOG.md", "644 LICENSE", "644 README.md", "644 THIRD_PARTY_LICENSES", "755 bloomery", "644 bloomery.service",
+		"644 completions/_bloomery", "644 completions/bloomery.bash", "644 completions/bloomery.fish", "644 completions/bloomery.ps1", "644 man/bloomery.1",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("the archive has %q, want %q", got, want)
+	}
+}
+
+// TestReleaseFails has commands and files that fail.
+func TestReleaseFails(t *testing.T) {
+	for _, c := range []struct{ fail, missing, epoch, want string }{
+		{fail: "bloomery", want: "linux_amd64: go build: exit status 3: it does not compile\n"},
+		{fail: "host", want: "go build: exit status 3: it does not compile\n"},
+		{fail: "fish", want: "completion: exit status 3: no completion\n"},
+		{fail: "deb", want: "linux_amd64: deb: go tool: exit status 3: no package\n"},
+		{fail: "rpm", want: "linux_amd64: rpm: go tool: exit status 3: no package\n"},
+		{missing: "module/LICENSE", want: "Go has no licence in "},
+		{missing: "root/README.md", want: "linux_amd64: open "},
+		{missing: "bin/git", want: "executable file not found"},
+		{missing: "bin/go", want: "executable file not found"},
+		{epoch: "soon", want: "the time of the commit: "},
+	} {
+		t.Run(c.fail+c.missing+c.epoch, func(t *testing.T) {
+			r, log := pretending(t, target{"linux", "amd64"})
+			t.Setenv("PRETEND_FAIL", c.fail)
+			t.Setenv("SOURCE_DATE_EPOCH", c.epoch)
+			if c.missing != "" {
+				if err := os.Remove(filepath.Join(filepath.Dir(log), c.missing)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := r.make(t.Context()); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("make() = %v, want %q", err, c.want)
+			}
+			if left, _ := filepath.Glob(filepath.Join(os.Getenv("TMPDIR"), "*")); len(left) != 0 {
+				t.Errorf("%q is left", left)
+			}
+			if _, err := os.Stat(filepath.Join(r.out, sumsName)); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("there are checksums of a release that failed: %v", err)
+			}
+		})
+	}
+}
