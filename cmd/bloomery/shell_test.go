@@ -90,9 +90,9 @@ func TestProgress(t *testing.T) {
 		if errOut.Len() > 0 {
 			t.Errorf("a short job shows %q", errOut)
 		}
-		job(s, 700*time.Millisecond)
-		if got := errOut.String(); !strings.Contains(got, "build [############............]  50% of 100 bytes") || !strings.HasSuffix(got, eraseLine) {
-			t.Errorf("a long job shows %q", got)
+		job(s, 750*time.Millisecond) // shows it after 500, 600 and 700
+		if got := errOut.String(); strings.Count(got, "build [############............]  50% of 100 bytes") != 3 || !strings.HasSuffix(got, eraseLine) {
+			t.Errorf("a long job shows %q, want it three times and nothing left", got)
 		}
 	})
 	for name, change := range map[string]func(*shell){

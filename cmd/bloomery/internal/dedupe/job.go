@@ -15,10 +15,6 @@ import (
 	"github.com/bloomery/bloomery/hashing"
 )
 
-// block is how much is read at once: blocks that several goroutines work on
-// stay in the caches of their cores, and there are few of them.
-const block = 256 << 10
-
 // Job is one run over an input. One of Seen, Recent and Exact must be given; Key
 // is that of the Exact, if there is one.
 type Job struct {
@@ -81,9 +77,6 @@ func (j *Job) Run(ctx context.Context) (Summary, error) {
 		if err := j.Exact.Open(); err != nil {
 			return j.sum, err
 		}
-	}
-	if j.Input.Block == 0 {
-		j.Input.Block = block
 	}
 	workers := j.Workers
 	if workers == 0 {

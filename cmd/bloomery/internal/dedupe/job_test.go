@@ -175,6 +175,20 @@ func TestBoundedDoesNotSpill(t *testing.T) {
 	}
 }
 
+// TestSeparated notices the delimiter of columns in whatever batch it is.
+func TestSeparated(t *testing.T) {
+	c, err := lines.ParseColumns("2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]bool{"a\nb\nc\n": false, "a,b\nb\nc\n": true, "a\nb\nc,d\n": true} {
+		sum, _ := run(t, &dedupe.Job{Input: input(text, 2), Workers: 1, Key: lines.Key{Delimiter: ",", Columns: c}, Seen: newSeen(t, dedupe.MinMemory, 1e-6)})
+		if sum.Separated != want || sum.Bytes != uint64(len(text)) {
+			t.Errorf("%q: %+v, want separated %v", text, sum, want)
+		}
+	}
+}
+
 func TestExactCounts(t *testing.T) {
 	for _, n := range []int{1000, 60_000} {
 		text := manyLines(n, n/3, 2)
@@ -190,8 +204,8 @@ func TestExactCounts(t *testing.T) {
 		if out != w.String() {
 			t.Errorf("n = %d: %d bytes that differ from the %d wanted", n, len(out), w.Len())
 		}
-		if sum.Out != uint64(len(counts)) {
-			t.Errorf("n = %d: summary %+v, want %d out", n, sum, len(counts))
+		if sum.Out != uint64(len(counts)) || sum.Bytes != uint64(len(text)) {
+			t.Errorf("n = %d: summary %+v, want %d out of %d bytes", n, sum, len(counts), len(text))
 		}
 	}
 }
