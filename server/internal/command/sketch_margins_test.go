@@ -37,5 +37,9 @@ func TestSmallTopKComesBackFromDump(t *testing.T) {
 	if got := b.do("RESTORE", "again", "0", dump); got != "+OK" {
 		t.Fatalf("RESTORE = %s", got)
 	}
-	b.script(t, `TOPK.LIST again WITHCOUNT -> ["a" :2 "b" :1]`)
+	b.script(t, `
+		TOPK.LIST again WITHCOUNT -> ["a" :2 "b" :1]
+		TOPK.QUERY again a b c -> [:1 :1 :0]
+		TOPK.ADD again a -> [nil]
+		TOPK.LIST again WITHCOUNT -> ["a" :3 "b" :1]`) // an item is found by its fingerprint
 }
