@@ -120,6 +120,7 @@ func TestRefusedQueries(t *testing.T) {
 		{"teach/saturation", "kind=cuckoo", "kind", 400},
 		{"teach/saturation", "p=1e-9", "p", 400},
 		{"teach/saturation", "n=5", "n", 400},
+		{"teach/saturation", "n=x", "n", 400},
 	} {
 		var r refusal
 		code := ask(t, "/api/v1/"+c.path, c.query, &r)

@@ -192,8 +192,12 @@ func TestRecent(t *testing.T) {
 
 // TestSubstring asks that a search finds text as it is, in letters of any case.
 func TestSubstring(t *testing.T) {
-	if got := substring(`Ab*[1]\`); got != `*[aA][bB]\*\[1\]\\*` {
-		t.Errorf("pattern = %s", got)
+	for text, want := range map[string]string{
+		`Ab*[1]\`: `*[aA][bB]\*\[1\]\\*`, "azAZ": "*[aA][zZ][aA][zZ]*", "@[`{": "*@\\[`{*", "?^-]": `*\?\^\-\]*`, "": "**", "é": "*é*",
+	} {
+		if got := substring(text); got != want {
+			t.Errorf("pattern of %q = %s, want %s", text, got, want)
+		}
 	}
 }
 

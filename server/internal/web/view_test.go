@@ -1,0 +1,195 @@
+package web
+
+// What the tabs show, without a server.
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bloomery/bloomery/server/internal/health"
+)
+
+// TestProject asks when filters are full: at their pace, and never where they grow,
+// have no pace, or would take longer than a hundred years.
+func TestProject(t *testing.T) {
+	now := time.Unix(10_000, 0)
+	rising := []health.Point{{At: 9000, Items: 100}, {At: 9500, Items: 600}, {At: 10_000, Items: 1100}} // one a second
+	slow := []health.Point{{At: 0, Items: 1}, {At: 10_000, Items: 2}}
+	level := []health.Point{{At: 9000, Items: 7}, {At: 10_000, Items: 7}}
+	for _, c := range []struct {
+		name string
+		o    object
+		pace any
+		full any
+	}{
+		{"in 3,900 s", object{"history": rising, "items": 1100.0, "capacity": 5000.0}, 1.0, "1970-01-01T03:51:40Z"},
+		{"full", object{"history": rising, "items": 1100.0, "capacity": 1000.0}, 1.0, "1970-01-01T02:46:40Z"},
+		{"grows", object{"history": rising, "items": 1100.0, "capacity": 5000.0, "grows": true}, 1.0, nil},
+		{"no capacity", object{"history": rising, "items": 1100.0}, 1.0, nil},
+		{"no items", object{"history": rising, "capacity": 5000.0}, nil, nil},
+		{"no history", object{"items": 1.0, "capacity": 5000.0}, nil, nil},
+		{"one point", object{"history": rising[:1], "items": 1.0, "capacity": 5000.0}, nil, nil},
+		{"no points", object{"history": "none", "items": 1.0, "capacity": 5000.0}, nil, nil},
+		{"level", object{"history": level, "items": 7.0, "capacity": 5000.0}, 0.0, nil},
+		{"in 317 years", object{"history": slow, "items": 0.0, "capacity": 1e6}, 0.0001, nil},
+		{"in 95 years", object{"history": slow, "items": 0.0, "capacity": 3e5}, 0.0001, "2065-01-24T08:06:40Z"},
+	} {
+		got := project(c.o, now)
+		pace, _ := got["items_per_second"].(float64)
+		want, known := c.pace.(float64)
+		if known != (got["items_per_second"] != nil) || pace < want-1e-9 || pace > want+1e-9 || got["full_at"] != c.full {
+			t.Errorf("%s: %v, want %v and %v", c.name, got, c.pace, c.full)
+		}
+	}
+}
+
+// TestOverviewFigures computes what the first tab shows from what the API answers.
+func TestOverviewFigures(t *testing.T) {
+	o := &overviewView{now: time.Unix(1000, 0)}
+	if got := o.Used(); got != 0 {
+		t.Errorf("without a limit %v of it is used", got)
+	}
+	if o.Memory.Limit, o.Memory.Used = 1, 1; o.Used() != 1 {
+		t.Errorf("1 byte of 1 is %v", o.Used())
+	}
+	if o.Memory.Limit, o.Memory.Used = 200, 50; o.Used() != 0.25 {
+		t.Errorf("50 bytes of 200 are %v", o.Used())
+	}
+	answer := object{"persistence": object{"last_save": time.Unix(0, 0).UTC()}, "health": object{"resize": 2, "ok": 5}}
+	if err := into(answer, o); err != nil {
+		t.Fatal(err)
+	}
+	if got := o.Saved(); got != -1 {
+		t.Errorf("a snapshot that never was is %d s old", got)
+	}
+	for at, want := range map[int64]int64{1: 999, 990: 10, 1000: 0, 1001: 0} {
+		if o.Persistence.Saved = time.Unix(at, 0); o.Saved() != want {
+			t.Errorf("at 1000 a snapshot of %d is %d s old, want %d", at, o.Saved(), want)
+		}
+	}
+	for seconds, want := range map[float64]string{0: "since its start", 0.5: "the last 1 s.", 1: "the last 1 s.", 60: "the last 1 min."} {
+		if o.Seconds = seconds; !strings.Contains(o.Period(), want) {
+			t.Errorf("latencies of %v s: %q, want %q in it", seconds, o.Period(), want)
+		}
+	}
+	want := []verdictCount{{"Rebuild", 0}, {"Resize", 2}, {"Optimize", 0}, {"Compress", 0}, {"OK", 5}}
+	if got := o.Verdicts(); !reflect.DeepEqual(got, want) {
+		t.Errorf("verdicts = %v, want %v", got, want)
+	}
+}
+
+// TestRowFigures computes what a row of the table shows.
+func TestRowFigures(t *testing.T) {
+	for _, c := range []struct {
+		items, capacity int64
+		fill            float64
+		urgency         string
+	}{
+		{5, 0, 0, ""}, {1, 1, 1, "warn"}, {90, 100, 0.9, ""}, {91, 100, 0.91, "warn"}, {100, 100, 1, "warn"}, {101, 100, 1.01, "bad"},
+	} {
+		r := filterRow{Items: c.items, Capacity: c.capacity}
+		if r.Fill() != c.fill || r.Urgency() != c.urgency {
+			t.Errorf("%d of %d: %v %q, want %v %q", c.items, c.capacity, r.Fill(), r.Urgency(), c.fill, c.urgency)
+		}
+	}
+	r := filterRow{Asked: 0.01}
+	if r.Over(0.01) || !r.Over(0.011) || (&filterRow{}).Over(1) {
+		t.Error("a rate is over the one asked for if it is larger, and one was asked for")
+	}
+	rate := 0.1
+	for _, c := range []struct {
+		rate  *float64
+		state string
+		want  bool
+	}{{nil, "measured", false}, {&rate, "too few", false}, {&rate, "measured", true}} {
+		r := filterRow{Probed: c.rate, ProbedState: c.state, Traffic: c.rate, TrafficState: c.state}
+		if r.Measured() != c.want || r.Counted() != c.want {
+			t.Errorf("%v %s: measured %v, counted %v", c.rate, c.state, r.Measured(), r.Counted())
+		}
+	}
+	n, m, k, all := int64(3), int64(4), int64(1000), int64(2000)
+	bound, chance, decay := 0.02, 0.01, 0.9
+	for want, f := range map[string]sketchFigures{
+		"counts up to 2% of 2,000 too high, with probability 99%": {ErrorBound: &bound, ErrorChance: &chance, Count: &all},
+		"the top 1,000, decay 0.9":                                {K: &k, Decay: &decay},
+		"compression 1,000, 7 of 2,000 nodes":                     {Compression: &k, Merged: &n, Unmerged: &m, MaxNodes: &all},
+		"compression 1,000, 3 of 0 nodes":                         {Compression: &k, Merged: &n},
+		"":                                                        {ErrorBound: &bound, K: &k},
+	} {
+		if got := (&filterRow{sketchFigures: f}).Figures(); got != want {
+			t.Errorf("figures %q, want %q", got, want)
+		}
+	}
+	named := filterRow{Name: "\ufffd", NameBytes: []byte{0xff}, Kind: "topk", Ref: "~_w"}
+	if named.Shown() != `"\xff"` || named.KindName() != "top-k" || named.Link() != "filters?name=~_w" {
+		t.Errorf("%s, %s, %s", named.Shown(), named.KindName(), named.Link())
+	}
+	list := filterList{now: time.Unix(100, 0)}
+	if list.Age(40) != 60 || list.Age(101) != 0 {
+		t.Errorf("ages %d and %d", list.Age(40), list.Age(101))
+	}
+}
+
+// TestTableLinks turns pages and columns of the table.
+func TestTableLinks(t *testing.T) {
+	name, created, size := columns[0], columns[9], columns[8]
+	usual, wrong := parseTable(nil)
+	l := filterList{tableQuery: usual, Total: 101, Filters: make([]filterRow, 50)}
+	if len(wrong) != 0 || l.link() != "filters" || l.Pages() != 3 || l.First() != 1 || l.Last() != 50 {
+		t.Errorf("%v %s: %d pages, rows %d to %d", wrong, l.link(), l.Pages(), l.First(), l.Last())
+	}
+	if got := l.PageLink(1); got != "filters?page=2" {
+		t.Errorf("the next page is %s", got)
+	}
+	if got := l.SortLink(name); got != "filters?dir=desc" {
+		t.Errorf("sorted by name the other way: %s", got)
+	}
+	l.tableQuery = tableQuery{Search: "a b", Sort: "bytes", Desc: true, Page: 3, Per: 25}
+	if got := l.link(); got != "filters?dir=desc&page=3&per=25&q=a+b&sort=bytes" {
+		t.Errorf("all of a query: %s", got)
+	}
+	if got := l.PageLink(-2); got != "filters?dir=desc&per=25&q=a+b&sort=bytes" {
+		t.Errorf("two pages back: %s", got)
+	}
+	if got := l.SortLink(created); got != "filters?dir=desc&per=25&q=a+b&sort=created" {
+		t.Errorf("sorted by age: %s", got)
+	}
+	if got := l.SortLink(size); got != "filters?per=25&q=a+b&sort=bytes" {
+		t.Errorf("sorted by size the other way: %s", got)
+	}
+	if l.First() != 51 || l.Last() != 100 || l.Pages() != 5 {
+		t.Errorf("rows %d to %d of %d pages", l.First(), l.Last(), l.Pages())
+	}
+	if l.Total = 100; l.Pages() != 4 {
+		t.Errorf("100 rows, 25 each, are %d pages", l.Pages())
+	}
+	if l.Total = 0; l.Pages() != 1 {
+		t.Errorf("no rows are %d pages", l.Pages())
+	}
+	if l.SortState(size) != "descending" || l.SortState(name) != "" {
+		t.Errorf("aria-sort %q and %q", l.SortState(size), l.SortState(name))
+	}
+	if l.Sort = "created"; l.SortState(created) != "ascending" { // the youngest is on top
+		t.Errorf("aria-sort of the age %q", l.SortState(created))
+	}
+	if l.Desc = false; l.SortState(created) != "descending" {
+		t.Errorf("aria-sort of the age %q", l.SortState(created))
+	}
+}
+
+// TestNewHasDefaults asks for what a handler needs and a Config may leave out.
+func TestNewHasDefaults(t *testing.T) {
+	h := New(Config{})
+	if h.Log == nil || h.Now == nil || h.Ready == nil {
+		t.Fatalf("log %v, clock %v, ready %v", h.Log != nil, h.Now != nil, h.Ready != nil)
+	}
+	if err := h.Ready(); err != nil {
+		t.Errorf("without a server: %v", err)
+	}
+	fixed := New(Config{Now: func() time.Time { return time.Unix(5, 0) }})
+	if got := fixed.Now().Unix(); got != 5 {
+		t.Errorf("the clock shows %d, want 5", got)
+	}
+}
