@@ -212,8 +212,11 @@ func TestHTTPCures(t *testing.T) {
 	if v := b.post("/api/v1/filters/grown/rebuild", `{"step": "status"}`); v["status"].(map[string]any)["fed"] != 2.0 {
 		t.Errorf("status %v", v)
 	}
+	if v := b.post("/api/v1/filters/grown/rebuild", `{"step": "feed", "items": ["carol"]}`); v["fed"] != 1.0 {
+		t.Errorf("fed %v after one more", v)
+	}
 	b.post("/api/v1/filters/grown/rebuild", `{"step": "commit"}`)
-	if v := b.post("/api/v1/filters/grown/count", `{"items": ["added", "alice", "eve"]}`); !reflect.DeepEqual(v["results"], []any{1.0, 1.0, 0.0}) {
+	if v := b.post("/api/v1/filters/grown/count", `{"items": ["added", "alice", "carol", "eve"]}`); !reflect.DeepEqual(v["results"], []any{1.0, 1.0, 1.0, 0.0}) {
 		t.Errorf("rebuilt: %v", v)
 	}
 	b.expect(400, "invalid", "POST", "/api/v1/filters/grown/rebuild", `{"step": "abort"}`)

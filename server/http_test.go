@@ -387,6 +387,7 @@ func TestHTTPRights(t *testing.T) {
 	alice.expect(403, "forbidden", "POST", "/api/v1/filters", `{"name": "cache:c", "kind": "bloom"}`)
 	alice.expect(429, "too_many_adds", "POST", "/api/v1/filters/cache:a/add", `{"items": ["1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11"]}`)
 	alice.expect(403, "forbidden", "GET", "/api/v1/info", "")
+	alice.expect(403, "forbidden", "GET", "/api/v1/health", "") // it has totals of INFO
 	alice.expect(403, "forbidden", "GET", "/api/v1/events", "")
 	alice.expect(403, "forbidden", "GET", "/metrics", "")
 	c.expect("+OK\r\n", "ACL", "SETUSER", "alice", "+info")

@@ -67,7 +67,6 @@ func (c *call) open() {
 		local = a.String()
 	}
 	c.session = c.h.NewSession(c.r.RemoteAddr, local)
-	c.session.SetProto(3)
 }
 
 // reuse gives back the memory of the replies so far.

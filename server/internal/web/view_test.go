@@ -3,7 +3,10 @@ package web
 // What the tabs show, without a server.
 
 import (
+	"net/url"
 	"reflect"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -168,6 +171,20 @@ func TestTableLinks(t *testing.T) {
 	if l.Total = 0; l.Pages() != 1 {
 		t.Errorf("no rows are %d pages", l.Pages())
 	}
+	for i, per := range l.PerChoices() {
+		if query, wrong := parseTable(url.Values{"per": {strconv.Itoa(per)}}); len(wrong) > 0 || query.Per != per || i > 0 && per != 2*l.PerChoices()[i-1] {
+			t.Errorf("%d rows are offered: %v", per, wrong)
+		}
+	}
+	if got := l.PerChoices(); !slices.Contains(got, usualPer) || got[len(got)-1] != mostPer {
+		t.Errorf("%v rows are offered", got)
+	}
+	for page, want := range map[string]int{"1073741824": 1 << 30, "1073741825": 1, "1": 1, "0": 1} {
+		query, wrong := parseTable(url.Values{"page": {page}})
+		if refused := wrong["page"] != ""; query.Page != want || refused != (strconv.Itoa(want) != page) {
+			t.Errorf("page %s is %d, %v", page, query.Page, wrong)
+		}
+	}
 	if l.SortState(size) != "descending" || l.SortState(name) != "" {
 		t.Errorf("aria-sort %q and %q", l.SortState(size), l.SortState(name))
 	}
@@ -191,5 +208,35 @@ func TestNewHasDefaults(t *testing.T) {
 	fixed := New(Config{Now: func() time.Time { return time.Unix(5, 0) }})
 	if got := fixed.Now().Unix(); got != 5 {
 		t.Errorf("the clock shows %d, want 5", got)
+	}
+}
+
+// TestInfoLines reads numbers back from INFO.
+func TestInfoLines(t *testing.T) {
+	l := infoLines{"size": "-1089", "on": "1", "off": "0", "db0": "keys=1089,expires=27", "bad": "x"}
+	for _, c := range []struct{ got, want int64 }{
+		{l.whole("size"), -1089}, {l.whole("none"), 0}, {l.whole("bad"), 0},
+		{l.part("db0", "keys"), 1089}, {l.part("db0", "expires"), 27}, {l.part("db0", "none"), 0}, {l.part("none", "keys"), 0},
+	} {
+		if c.got != c.want {
+			t.Errorf("got %d, want %d", c.got, c.want)
+		}
+	}
+	if !l.yes("on") || l.yes("off") || l.yes("none") {
+		t.Errorf("on %v, off %v, none %v", l.yes("on"), l.yes("off"), l.yes("none"))
+	}
+}
+
+// TestPercentileOfEnds asks for the span that a percentile lies in to the microsecond.
+func TestPercentileOfEnds(t *testing.T) {
+	var one timings
+	one.took[0] = 2
+	if got := one.percentile(0.5); got != 0.512 {
+		t.Errorf("half of the calls of up to 1.024 µs took %v", got)
+	}
+	one = timings{}
+	one.took[spans-1] = 1
+	if got, _ := one.percentile(1).(float64); got < 8589934 || got > 8589935 {
+		t.Errorf("the longest calls took %v µs", got)
 	}
 }
