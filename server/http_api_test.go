@@ -354,6 +354,12 @@ func TestHTTPPlan(t *testing.T) {
 	if v["take"] != "cuckoo" && v["take"] != "quotient" && v["take"] != "counting" {
 		t.Errorf("plan takes %v", v["take"])
 	}
+	want := b.get("/api/v1/plan?keys=1000&error_rate=0.01&needs=deletes,counts")
+	for _, needs := range []string{"deletes+counts", "counts,+deletes,"} {
+		if got := b.get("/api/v1/plan?keys=1000&error_rate=0.01&needs=" + needs); !reflect.DeepEqual(got, want) {
+			t.Errorf("needs=%s: %v, want %v", needs, got, want)
+		}
+	}
 	for _, bad := range []string{"", "keys=1", "keys=0&error_rate=0.1", "keys=1&error_rate=2", "keys=x&error_rate=0.1", "keys=1&error_rate=NaN", "keys=1&error_rate=0.1&needs=magic"} {
 		b.expect(400, "invalid", "GET", "/api/v1/plan?"+bad, "")
 	}
