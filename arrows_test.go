@@ -91,7 +91,7 @@ var rooms = map[string][]string{
 	},
 	"server/internal/web": {"internal/figures", "server/internal/engine", "server/internal/health", "server/internal/web/calc", "server/internal/web/teach"},
 	"server": {
-		"codec/file", "foreign/redisbloom", "hashing", "internal/memory", "internal/resp",
+		"", "codec/file", "foreign/redisbloom", "hashing", "internal/memory", "internal/resp",
 		"server/internal/command", "server/internal/engine", "server/internal/door", "server/internal/door/local", "server/internal/store",
 		"server/internal/door/cluster", "server/internal/door/cluster/nats", "server/internal/folder",
 		"server/internal/web", "server/internal/web/metrics",

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/internal/memory"
 	"github.com/bloomery/bloomery/server/internal/door/local"
 	"github.com/bloomery/bloomery/server/internal/engine"
@@ -116,11 +117,42 @@ type Config struct {
 	Version, File string
 }
 
-// Defaults are the parameters of filters that are created without any.
-type Defaults = engine.Defaults
+// Defaults are the parameters of filters that are created without any, by commands
+// of RedisBloom. The zero value of Config.Defaults means RedisBloomDefaults; if one
+// field is set, all have to be.
+type Defaults struct {
+	// BloomError is the false positive rate of a BF, more than 0 and less than 1,
+	// BloomCapacity the number of items of its first layer, 1 to 2^30, and
+	// BloomExpansion the factor from layer to layer, up to 32768; 0 means that it
+	// does not grow.
+	BloomError     float64
+	BloomCapacity  int64
+	BloomExpansion int64
+	// CuckooBucket is the number of slots of a bucket of a CF, 1 to 255,
+	// CuckooCapacity the number of items of its first sub-filter, from twice that
+	// to 2^30, and CuckooKicks how often an insert moves an item before the filter
+	// grows, 1 to 65535.
+	CuckooBucket   int64
+	CuckooCapacity int64
+	CuckooKicks    int64
+	// CuckooExpansion is the factor from sub-filter to sub-filter, up to 32768; 0
+	// means that a CF does not grow. With CuckooMost sub-filters, 1 to 65536, it
+	// takes no more items.
+	CuckooExpansion int64
+	CuckooMost      int64
+}
 
 // RedisBloomDefaults returns the defaults of RedisBloom.
-func RedisBloomDefaults() Defaults { return engine.RedisBloomDefaults() }
+func RedisBloomDefaults() Defaults { return Defaults(engine.RedisBloomDefaults()) }
+
+// check returns d as the server uses it, or what is wrong with it.
+func (d Defaults) check() (Defaults, error) {
+	checked := engine.Defaults(d)
+	if err := checked.Check(); err != nil {
+		return d, fmt.Errorf("server: %w", err)
+	}
+	return Defaults(checked), nil
+}
 
 // ParseBytes reads a number of bytes as CONFIG SET takes it: 100mb, 2GiB.
 func ParseBytes(s string) (int64, bool) { return engine.ParseBytes(s) }
@@ -129,7 +161,8 @@ func ParseBytes(s string) (int64, bool) { return engine.ParseBytes(s) }
 // that this process may have.
 func DefaultMaxMemory() int64 { return int64(memory.Limit() / 4 * 3) }
 
-// Check reports what is wrong with a configuration. It opens nothing.
+// Check returns nil if New can take the configuration, else an error that wraps
+// bloomery.ErrParameter. It opens nothing.
 func (c Config) Check() error {
 	_, err := c.complete()
 	return err
@@ -137,6 +170,21 @@ func (c Config) Check() error {
 
 // complete fills in defaults and checks the rest.
 func (c Config) complete() (Config, error) {
+	c, err := c.completed()
+	if err != nil {
+		return c, badConfig{err}
+	}
+	return c, nil
+}
+
+// badConfig is an error of a configuration. The text names the setting, so that
+// the sentinel would add nothing.
+type badConfig struct{ error }
+
+// Unwrap returns the cause and the sentinel.
+func (e badConfig) Unwrap() []error { return []error{e.error, bloomery.ErrParameter} }
+
+func (c Config) completed() (Config, error) {
 	if len(c.Addr) == 0 {
 		c.Addr = []string{"127.0.0.1:6379"}
 	}
@@ -167,7 +215,8 @@ func (c Config) complete() (Config, error) {
 	if c.Defaults == (Defaults{}) {
 		c.Defaults = RedisBloomDefaults()
 	}
-	if err := c.Defaults.Check(); err != nil {
+	var err error
+	if c.Defaults, err = c.Defaults.check(); err != nil {
 		return c, err
 	}
 	if _, err := local.ParseFsync(c.Fsync); err != nil {

@@ -11,8 +11,8 @@ import (
 )
 
 // CheckFiles reads the files that a configuration names as New would, certificates,
-// secret keys and users, and reports the first thing that is wrong with them. It opens
-// nothing else and changes nothing.
+// secret keys and users, and returns the first error that New would return for them,
+// or that of Check. It opens nothing else and changes nothing.
 func (c Config) CheckFiles() error {
 	c, err := c.complete()
 	if err != nil {

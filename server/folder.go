@@ -5,21 +5,15 @@ package server
 import (
 	"archive/tar"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"os"
 	"time"
 
+	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/server/internal/door/cluster"
 	"github.com/bloomery/bloomery/server/internal/door/local"
-)
-
-// Report describes a data folder, FileReport one of its files, LostName a name
-// whose contents are damaged.
-type (
-	Report     = local.Report
-	FileReport = local.FileReport
-	LostName   = local.LostName
 )
 
 var (
@@ -42,22 +36,29 @@ func Inspect(dir string) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := local.Inspect(disk)
-	if err == nil && !r.Data() {
-		r, err = nil, ErrNoData
+	found, err := local.Inspect(disk)
+	if err == nil && !found.Data() {
+		err = ErrNoData
 	}
-	return r, errors.Join(err, unlock.Close())
+	if err := errors.Join(err, unlock.Close()); err != nil {
+		return nil, err
+	}
+	return reportOf(found), nil
 }
 
 // Repair does what is safe to a folder that Inspect has reported on: it cuts off
 // the torn end of the log and removes files that nothing needs. Damage is an
-// error that wraps bloomery.ErrCorrupt.
+// error that wraps bloomery.ErrCorrupt, and a report that Inspect did not return
+// one that wraps bloomery.ErrParameter.
 func Repair(dir string, r *Report) error {
+	if r == nil || r.found == nil {
+		return fmt.Errorf("server: repair: %w: a report that Inspect did not return", bloomery.ErrParameter)
+	}
 	disk, unlock, err := lockFolder(dir)
 	if err != nil {
 		return err
 	}
-	return errors.Join(local.Repair(disk, r), unlock.Close())
+	return errors.Join(local.Repair(disk, r.found), unlock.Close())
 }
 
 // Drop removes the names whose contents are damaged or missing, keeps all others

@@ -71,7 +71,7 @@ func (s *Server) rewriteConfig() error {
 func (s *Server) inForce() Config {
 	c := s.config
 	c.Password = s.settings.Password()
-	c.Defaults = *s.settings.Defaults()
+	c.Defaults = Defaults(*s.settings.Defaults())
 	c.MaxMemory = s.engine.Budget.Max()
 	c.MaxClients = int(s.settings.MaxClients.Load())
 	if seconds := s.settings.Timeout.Load(); seconds != int64(c.IdleTimeout/time.Second) {

@@ -1,5 +1,6 @@
-// Package server is a Redis server for membership filters: it serves BF.* and
-// CF.* as RedisBloom does, to the byte, and keeps its data in a folder.
+// Package server is a Redis server for membership filters: it serves RedisBloom's
+// BF.*, CF.*, CMS.*, TOPK.* and TDIGEST.* with the same replies and dumps, FILTER.*
+// for all other kinds, and keeps its data in a folder, or on the nodes of a cluster.
 //
 // The package is small, so that a Go program, or its tests, can carry a server
 // inside: [New] recovers the data and binds the addresses, [Server.Serve] works
@@ -88,7 +89,7 @@ type Server struct {
 // while the data is read are answered that the server is LOADING, and /readyz that it
 // is not ready. On an error nothing stays open. An address that cannot be bound is a
 // *PortError, a folder that another process uses ErrLocked; damaged data wraps
-// bloomery.ErrCorrupt or bloomery.ErrVersion.
+// bloomery.ErrCorrupt or bloomery.ErrVersion, a bad Config bloomery.ErrParameter.
 func New(c Config) (*Server, error) { return NewContext(context.Background(), c) }
 
 // NewContext is New that gives up reading the data when ctx ends; the error wraps
@@ -114,7 +115,7 @@ func NewContext(ctx context.Context, c Config) (*Server, error) {
 	s := &Server{
 		config: c, log: c.Log, state: state, started: c.Now(), conns: map[int64]*conn{},
 		ended: make(chan struct{}), done: make(chan struct{}),
-		settings: engine.NewSettings(c.Defaults, c.Password), quiet: quiet,
+		settings: engine.NewSettings(engine.Defaults(c.Defaults), c.Password), quiet: quiet,
 		// One processor is left for others: a handshake takes a thousand
 		// times as long as a command.
 		computing: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)-1)),

@@ -143,8 +143,8 @@ func firstDamage(r *server.Report) error {
 
 func doctorText(out io.Writer, dir string, r *server.Report) error {
 	saved := "no snapshot"
-	if r.Saved > 0 {
-		saved = "snapshot of " + time.UnixMilli(r.Saved).UTC().Format(time.RFC3339)
+	if !r.Saved.IsZero() {
+		saved = "snapshot of " + r.Saved.UTC().Format(time.RFC3339)
 	}
 	_, err := fmt.Fprintf(out, "%s: %s, %s in it, log from position %d to %d, %s replayed\n", dir, saved,
 		plural(uint64(r.Names), "name"), r.From, r.End, plural(uint64(r.Records), "record"))

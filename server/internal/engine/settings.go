@@ -49,11 +49,11 @@ func (d *Defaults) Check() error {
 		{"cf-max-expansions", d.CuckooMost, 1, 65536},
 	} {
 		if p.value < p.low || p.value > p.high {
-			return fmt.Errorf("engine: %s: %d is not in the range [%d, %d]", p.name, p.value, p.low, p.high)
+			return fmt.Errorf("%s: %d is not in the range [%d, %d]", p.name, p.value, p.low, p.high)
 		}
 	}
 	if !(d.BloomError > 0 && d.BloomError < 1) {
-		return fmt.Errorf("engine: bf-error-rate: %v is not in the range (0, 1)", d.BloomError)
+		return fmt.Errorf("bf-error-rate: %v is not in the range (0, 1)", d.BloomError)
 	}
 	d.BloomError = min(d.BloomError, redisbloom.MaxErrorRate)
 	return nil

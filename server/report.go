@@ -1,0 +1,85 @@
+package server
+
+// Report: what Inspect finds in a data folder.
+
+import (
+	"time"
+
+	"github.com/bloomery/bloomery/server/internal/door/local"
+)
+
+// Report is what Inspect finds in a data folder.
+//
+// Safe for concurrent use.
+type Report struct {
+	// Files are those of the folder, in the order of their names.
+	Files []FileReport
+	// Lost are the names whose contents are damaged or missing. Damage of the
+	// manifest or of the log hides them.
+	Lost []LostName
+	// Names is the number of names in the last snapshot, Saved when it was
+	// written; zero if there is none.
+	Names int
+	Saved time.Time
+	// From and End are the positions of the log between which a start replays
+	// it, and Records is how many records that are.
+	From, End uint64
+	Records   int
+
+	found *local.Report
+}
+
+// FileReport is what Inspect finds in one file.
+type FileReport struct {
+	Name string
+	Size int64
+	// Kind is manifest, part, log, set aside (by Drop) or unknown.
+	Kind string
+	// Detail describes the contents in a line.
+	Detail string
+	// Err is what is wrong with the file, nil if nothing is. It wraps
+	// bloomery.ErrCorrupt and names the offset of the damage.
+	Err error
+	// Torn is where the file has to be cut: the end of the log, which was being
+	// written when the power went. It is -1 for a file that is whole.
+	Torn int64
+	// Orphan means that no start needs the file.
+	Orphan bool
+	// Unchecked means that the file was not checked, since another one, which
+	// describes what is in it, is damaged or missing.
+	Unchecked bool
+}
+
+// LostName is a name whose contents cannot be read.
+type LostName struct {
+	Name string
+	// Kind is the type of the key, as the command TYPE returns it.
+	Kind string
+	// File is where the contents were.
+	File string
+}
+
+// reportOf returns a report in the words of this package.
+func reportOf(found *local.Report) *Report {
+	r := &Report{Names: found.Names, From: found.From, End: found.End, Records: found.Records, found: found}
+	if found.Saved > 0 {
+		r.Saved = time.UnixMilli(found.Saved)
+	}
+	for _, f := range found.Files {
+		r.Files = append(r.Files, FileReport(f))
+	}
+	for _, l := range found.Lost {
+		r.Lost = append(r.Lost, LostName(l))
+	}
+	return r
+}
+
+// Damaged reports whether a start would be refused.
+func (r *Report) Damaged() bool { return r.found != nil && r.found.Damaged() }
+
+// Droppable reports whether all damage is in the contents of names, so that Drop
+// can remove those in Lost and keep the rest.
+func (r *Report) Droppable() bool { return r.found != nil && r.found.Droppable() }
+
+// Repairable reports whether there is something that Repair would do.
+func (r *Report) Repairable() bool { return r.found != nil && r.found.Repairable() }
