@@ -123,7 +123,10 @@ func fileExists(name string) error {
 func writeBackup(dir string, w io.Writer) (bytes int64, err error) {
 	counted := &countingWriter{w: w}
 	err = server.Backup(dir, counted)
-	return counted.n, err
+	if errors.Is(err, server.ErrNoData) {
+		err = notData(dir, err)
+	}
+	return counted.n, about("", err)
 }
 
 // countingWriter counts what is written through it.

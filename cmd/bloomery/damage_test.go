@@ -128,7 +128,7 @@ func TestDoctorOfOtherFolders(t *testing.T) {
 		if code != 2 || !strings.Contains(errOut, "not a data folder") {
 			t.Errorf("doctor = %d, %s", code, errOut)
 		}
-		if code, _, errOut := call(t, "backup", dir, "-o", filepath.Join(t.TempDir(), "b.tar")); code == 0 || !strings.Contains(errOut, "not a data folder") {
+		if code, _, errOut := call(t, "backup", dir, "-o", filepath.Join(t.TempDir(), "b.tar")); code != 2 || !strings.HasPrefix(errOut, "bloomery: backup: "+dir+": not a data folder: ") {
 			t.Errorf("backup = %d, %s", code, errOut)
 		}
 		entries, _ := os.ReadDir(dir)

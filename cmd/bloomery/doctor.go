@@ -61,7 +61,7 @@ func runDoctor(ctx context.Context, s *shell, dir string, o doctorOptions) error
 	}
 	r, err := abandon(ctx, func() (*server.Report, error) { return server.Inspect(dir) })
 	if errors.Is(err, server.ErrNoData) {
-		return hinted{worded{err, dir + ": " + strings.TrimPrefix(err.Error(), "local: ")}, "name the folder that --dir of the server names"}
+		return notData(dir, err)
 	}
 	if errors.Is(err, server.ErrLocked) {
 		return hinted{folderInUse(dir, err), "stop the server first; or check a copy: bloomery backup " + dir + " -o backup.tar"}
@@ -110,6 +110,11 @@ func dropLost(s *shell, dir string, r *server.Report) error {
 	}
 	s.say("dropped %s, kept all others; damaged files are left as *.damaged", plural(uint64(len(names)), "name"))
 	return nil
+}
+
+// notData is the error for a folder that is not one of a server.
+func notData(dir string, err error) error {
+	return hinted{worded{err, dir + ": " + strings.TrimPrefix(server.ErrNoData.Error(), "local: ")}, "name the folder that --dir of the server names"}
 }
 
 // folderInUse is the error for a data folder that a server uses.

@@ -223,7 +223,12 @@ func (s *shell) save(ctx context.Context, to outputFlags, form codec.Form, w io.
 		_, err := out.WriteTo(s.data(ctx))
 		return about("", err)
 	}
-	return writeFile(to.output, out)
+	return writeFile(to.output, writerTo(func(w io.Writer) error {
+		if _, err := out.WriteTo(w); err != nil {
+			return err
+		}
+		return s.checkOutput(to.output, to.overwrite) // another may have written it meanwhile
+	}))
 }
 
 // writeFile replaces a file, whole or not at all. Behind a symbolic link it is

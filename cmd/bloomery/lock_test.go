@@ -7,6 +7,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -16,6 +17,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/bloomery/bloomery/codec"
 )
 
 // TestAddAtOnce adds to one filter from several processes at once: none undoes
@@ -146,6 +149,25 @@ func TestReadersDoNotLock(t *testing.T) {
 		code := run(ctx, append(args, "-o", filepath.Join(dir, args[0]), name), strings.NewReader(""), io.Discard, &errOut)
 		if strings.Contains(errOut.String(), "waiting") || code != 0 {
 			t.Fatalf("%s of a locked filter = %d, %s", args[0], code, &errOut)
+		}
+	}
+}
+
+// TestWrittenMeanwhile has another write the file while a filter is written: what
+// it wrote stays, unless it may be replaced.
+func TestWrittenMeanwhile(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "f.bf")
+	s := &shell{errOut: io.Discard, terminal: func(any) bool { return false }}
+	slow := writerTo(func(w io.Writer) error {
+		write(t, name, []byte("of another"))
+		_, err := io.WriteString(w, "new")
+		return err
+	})
+	for overwrite, want := range map[bool]string{false: "of another", true: "new"} {
+		_ = os.Remove(name)
+		err := s.save(t.Context(), outputFlags{name, overwrite}, codec.FormPlain, slow)
+		if got, _ := os.ReadFile(name); string(got) != want || errors.Is(err, errExists) == overwrite {
+			t.Errorf("overwrite %v: %q, %v", overwrite, got, err)
 		}
 	}
 }
