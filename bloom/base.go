@@ -55,7 +55,7 @@ func (f *base) header(kind uint16, words []uint64) envelope.Header {
 // parse returns the base that h describes. given is the hasher for filters
 // whose hasher is not in the header.
 func parse(h envelope.Header, kind uint16, layout sizing.Layout, given hashing.Hasher) (base, error) {
-	b, err := parseShape(h, kind, layout, layout.String())
+	b, err := parseShape(h, kind, layout)
 	if err != nil {
 		return base{}, err
 	}
@@ -67,9 +67,9 @@ func parse(h envelope.Header, kind uint16, layout sizing.Layout, given hashing.H
 }
 
 // parseShape is parse without hasher and without a look at the payload.
-func parseShape(h envelope.Header, kind uint16, layout sizing.Layout, name string) (base, error) {
-	if h.Kind != kind {
-		return base{}, fmt.Errorf("%w: the filter is of kind %d, not of kind %d (%s)", bloomery.ErrIncompatible, h.Kind, kind, name)
+func parseShape(h envelope.Header, kind uint16, layout sizing.Layout) (base, error) {
+	if err := h.CheckKind(kind); err != nil {
+		return base{}, err
 	}
 	b := base{
 		shape:    sizing.Shape{Layout: layout, Bits: h.Size, K: int(h.K)},

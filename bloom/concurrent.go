@@ -331,6 +331,9 @@ func (f *Concurrent) eachStripe(visit func(first int, words []uint64)) {
 	}
 }
 
+// String returns Stats as a line of text.
+func (f *Concurrent) String() string { return f.Stats().String() }
+
 // Stats describes the state of the filter, see Filter.Stats.
 func (f *Concurrent) Stats() bloomery.Stats {
 	return f.stats("concurrent", kernel.Words(f.blocks), countShared, 0)

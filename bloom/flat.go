@@ -144,6 +144,9 @@ func (f *flat) ContainsKeys(dst []bool, keys [][]byte) {
 	}
 }
 
+// String returns Stats as a line of text.
+func (f *flat) String() string { return f.Stats().String() }
+
 // Stats describes the state of the filter. The fill of arrays above 64 KiB is
 // taken from a sample of at most 1 MiB, so it costs the same for every size;
 // PredictedSigma is how far that makes Predicted swing.

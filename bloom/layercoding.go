@@ -82,10 +82,10 @@ func (f *layered) WriteTo(w io.Writer) (int64, error) {
 // parseLayered checks all fields of a header. The layers are in the payload.
 func parseLayered(h envelope.Header, given hashing.Hasher) (layered, error) {
 	arrays := h.Payload - 8*lineWords*(1+uint64(h.Extra)) // if that is negative: a number above all others
+	if err := h.CheckKind(envelope.KindScalable); err != nil {
+		return layered{}, err
+	}
 	switch {
-	case h.Kind != envelope.KindScalable:
-		return layered{}, fmt.Errorf("%w: the filter is of kind %d, not of kind %d (scalable)",
-			bloomery.ErrIncompatible, h.Kind, envelope.KindScalable)
 	case h.Extra < 1 || h.Extra > maxLayers:
 		return layered{}, fmt.Errorf("%w: %d layers", bloomery.ErrCorrupt, h.Extra)
 	case arrays > h.Payload || h.Size/8 > arrays || arrays-h.Size/8 > 8*lineWords*uint64(h.Extra):

@@ -130,6 +130,9 @@ func (f *layered) ContainsKeys(dst []bool, keys [][]byte) {
 	}
 }
 
+// String returns Stats as a line of text.
+func (f *layered) String() string { return f.Stats().String() }
+
 // Stats describes the state of the filter. Capacity is what all layers hold
 // together, Items the number of keys that changed the filter: a few of those
 // added, at most the share of the false positive rate, seemed to be there and

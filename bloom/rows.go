@@ -134,6 +134,9 @@ func (f *rows) Column(column int) (*Standard, error) {
 	return &Standard{flatSet{newFlat(f.base, w)}}, nil
 }
 
+// String returns Stats as a line of text.
+func (f *rows) String() string { return f.Stats().String() }
+
 // Stats describes the state of all columns together: Items is the number of
 // keys in all of them, Capacity that of one column times the columns in use,
 // Saturation and Predicted are means over the columns in use. Bits and Bytes

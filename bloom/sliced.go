@@ -209,7 +209,7 @@ func (f *Sliced) mustBeMade() {
 
 // parseSliced returns the rows that h describes, without their words.
 func parseSliced(h envelope.Header, given hashing.Hasher) (rows, error) {
-	b, err := parseShape(h, envelope.KindSliced, sizing.Standard, "sliced")
+	b, err := parseShape(h, envelope.KindSliced, sizing.Standard)
 	if err != nil {
 		return rows{}, err
 	}

@@ -1,6 +1,9 @@
 package codec_test
 
 import (
+	"encoding"
+	"errors"
+	"fmt"
 	"io"
 	"iter"
 	"reflect"
@@ -9,6 +12,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/bloom"
+	"github.com/bloomery/bloomery/codec"
 	"github.com/bloomery/bloomery/compose"
 	"github.com/bloomery/bloomery/counting"
 	"github.com/bloomery/bloomery/cuckoo"
@@ -51,6 +55,7 @@ var methods = map[string]any{
 	"Hash":          (func([]byte) uint64)(nil),
 	"Hasher":        (func() hashing.Hasher)(nil),
 	"Stats":         (func() bloomery.Stats)(nil),
+	"String":        (func() string)(nil),
 	"Saturation":    (func() float64)(nil),
 	"EstimateCount": (func() uint64)(nil),
 	"Shards":        (func() int)(nil),
@@ -68,7 +73,7 @@ var methods = map[string]any{
 // families are methods that come together: a type with the first has all of them.
 // Layers speaks keys only, since its exact function takes them.
 var families = [][]string{
-	{"Contains", "ContainsString", "ContainsHash", "ContainsHashes", "ContainsKeys", "Hash", "Hasher", "Stats"},
+	{"Contains", "ContainsString", "ContainsHash", "ContainsHashes", "ContainsKeys", "Hash", "Hasher", "Stats", "String"},
 	{"Add", "AddString", "AddHash", "AddHashes", "AddKeys", "AddSeq"},
 	{"Insert", "InsertString", "InsertHash", "InsertHashes", "InsertKeys", "InsertSeq"},
 	{"Delete", "DeleteString", "DeleteHash"},
@@ -207,6 +212,50 @@ func (v vocabulary) sums() {
 		}
 		if shape := reflect.FuncOf([]reflect.Type{other}, []reflect.Type{reflect.TypeFor[error]()}, false); got != shape || !v.has(with) {
 			v.t.Errorf("%v.%s is a %v; it has %s: %v", v.typ, name, got, with, v.has(with))
+		}
+	}
+}
+
+// TestFiltersPrintTheirState asks that a filter or view that is printed is a line on
+// its state, not its array.
+func TestFiltersPrintTheirState(t *testing.T) {
+	for _, k := range codec.Kinds() {
+		f, err := filledKind(k, hashes(10, 1), 10, 0.01, hashing.Hasher{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		v, err := codec.Config{}.View(encoded(t, f))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range []bloomery.Hashed{f, v} {
+			if got, want := fmt.Sprint(f), f.Stats().String(); got != want || !strings.HasPrefix(got, k.Name) {
+				t.Errorf("%T prints %.80q, want %q", f, got, want)
+			}
+		}
+	}
+}
+
+// TestOtherKinds opens each kind as the one before it: the error names both.
+func TestOtherKinds(t *testing.T) {
+	kinds := codec.Kinds()
+	kinds = append(kinds, kinds[0])
+	for i, k := range kinds[1:] {
+		f, err := filledKind(kinds[i], hashes(10, 1), 10, 0.01, hashing.Hasher{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		other, err := filledKind(k, hashes(10, 1), 10, 0.01, hashing.Hasher{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		into, ok := f.(encoding.BinaryUnmarshaler)
+		if !ok {
+			continue // a quorum, which only a function decodes
+		}
+		err = into.UnmarshalBinary(encoded(t, other))
+		if want := "the filter is of kind " + k.Name + ", not of kind " + kinds[i].Name; !errors.Is(err, bloomery.ErrIncompatible) || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
 		}
 	}
 }

@@ -169,6 +169,9 @@ func (l *Layers) Counts() LayersStats {
 	return st
 }
 
+// String returns Stats as a line of text.
+func (l *Layers) String() string { return l.Stats().String() }
+
 // Stats describes all layers together: Items is that of the last layer, and
 // Predicted the share of absent keys that pass all filters, which is the share
 // for which the exact function is called in vain.

@@ -217,10 +217,10 @@ func decodeMembers(data []byte, kind uint16, most int, open OpenFunc, verify boo
 		return sealed, nil, err
 	}
 	h := sealed.Header
-	switch {
-	case h.Kind != kind:
-		return sealed, nil, fmt.Errorf("%w: the filter is of kind %d, not of kind %d", bloomery.ErrIncompatible, h.Kind, kind)
-	case h.Extra < 1 || h.Extra > uint32(most):
+	if err := h.CheckKind(kind); err != nil {
+		return sealed, nil, err
+	}
+	if h.Extra < 1 || h.Extra > uint32(most) {
 		return sealed, nil, fmt.Errorf("%w: %d members", bloomery.ErrCorrupt, h.Extra)
 	}
 	if verify {

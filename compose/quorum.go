@@ -242,6 +242,9 @@ func (q *Quorum) InsertSeq(seq iter.Seq[[]byte]) (n int, err error) {
 	return n, nil
 }
 
+// String returns Stats as a line of text.
+func (q *quorum) String() string { return q.Stats().String() }
+
 // Stats describes all members together. Items is that of the first; Asked and
 // Predicted are joint rates: that at least Need members have the same false positive.
 func (q *quorum) Stats() bloomery.Stats {

@@ -247,6 +247,9 @@ func (s *Striped) made() {
 	}
 }
 
+// String returns Stats as a line of text.
+func (s *Striped) String() string { return s.Stats().String() }
+
 // Stats describes all stripes together, one after the other: Predicted is the mean
 // of their rates, since a key is asked for in one of them.
 func (s *Striped) Stats() bloomery.Stats {

@@ -362,6 +362,9 @@ func (w *window) ones(slot int, i uint64) (n uint64) {
 	return n
 }
 
+// String returns Stats as a line of text.
+func (w *window) String() string { return w.Stats().String() }
+
 // Stats describes the state of the window. Items is the sum over all generations:
 // a key that was added in several counts several times. Predicted is the rate over
 // all generations. The fill of large windows is sampled, so it costs the same for

@@ -79,8 +79,8 @@ func (w *window) WriteTo(dst io.Writer) (int64, error) {
 
 // parseWindow returns the window that a header describes, without its array.
 func parseWindow(h envelope.Header, given hashing.Hasher) (window, error) {
-	if h.Kind != envelope.KindWindow {
-		return window{}, fmt.Errorf("%w: the filter is of kind %d, not of kind %d (window)", bloomery.ErrIncompatible, h.Kind, envelope.KindWindow)
+	if err := h.CheckKind(envelope.KindWindow); err != nil {
+		return window{}, err
 	}
 	layout := sizing.Blocked
 	if h.Extra&halves != 0 {

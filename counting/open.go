@@ -73,8 +73,8 @@ func (c Config) ViewStable(data []byte) (*StableView, error) {
 // parse returns the table that h describes, without its array. given is the
 // hasher for filters whose hasher is not in the header.
 func parse(h envelope.Header, form format, given hashing.Hasher) (table, error) {
-	if h.Kind != form.kind {
-		return table{}, fmt.Errorf("%w: the filter is of kind %d, not of kind %d (%s)", bloomery.ErrIncompatible, h.Kind, form.kind, form.name)
+	if err := h.CheckKind(form.kind); err != nil {
+		return table{}, err
 	}
 	t := table{form: form, capacity: h.Capacity, rate: h.Rate}
 	t.size.Shape = sizing.Shape{Layout: sizing.Blocked, Bits: h.Size, K: int(h.K)}

@@ -91,6 +91,9 @@ func (f *spectrum) Excess() float64 {
 	return f.size.Rate(f.size.Count(fill)) / fill * mean * k / (k - 1)
 }
 
+// String returns Stats as a line of text.
+func (f *spectrum) String() string { return f.Stats().String() }
+
 // Stats describes the state of the filter; items are different keys, and
 // Predicted is also a bound of the share of keys whose count is too high. The
 // fill of arrays above 64 KiB is taken from a sample of at most 1 MiB, so it

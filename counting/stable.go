@@ -221,6 +221,9 @@ func (f *memories) Inserts() uint64 {
 	return f.state[inserts]
 }
 
+// String returns Stats as a line of text.
+func (f *memories) String() string { return f.Stats().String() }
+
 // Stats describes the state of the filter; items are the different keys that it
 // remembers. The fill of arrays above 64 KiB is taken from a sample of at most
 // 1 MiB, so it costs the same for every size; PredictedSigma is how far that

@@ -39,9 +39,8 @@ func (f *table) preface() []uint64 {
 // parse returns the table that h describes, without its array. given is the
 // hasher for filters whose hasher is not in the header.
 func parse(h envelope.Header, given hashing.Hasher) (table, error) {
-	if h.Kind != envelope.KindCuckoo {
-		return table{}, fmt.Errorf("%w: the filter is of kind %d, not of kind %d (cuckoo)",
-			bloomery.ErrIncompatible, h.Kind, envelope.KindCuckoo)
+	if err := h.CheckKind(envelope.KindCuckoo); err != nil {
+		return table{}, err
 	}
 	bucket := max(1, uint64(h.K)*sizing.CuckooSlots)
 	t := table{

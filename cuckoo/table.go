@@ -95,6 +95,9 @@ func (f *table) CountHash(h uint64) uint64 {
 	return uint64(f.buckets.Count(i, fingerprint) + f.buckets.Count(j, fingerprint))
 }
 
+// String returns Stats as a line of text.
+func (f *table) String() string { return f.Stats().String() }
+
 // Stats describes the state of the filter. Items are counted, copies of a key
 // included; Predicted takes them for different keys.
 func (f *table) Stats() bloomery.Stats {

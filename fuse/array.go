@@ -98,6 +98,9 @@ func (f *array[T]) Shards() int { return len(f.shards) }
 // Arity returns the number of slots of a key, 3 or 4.
 func (f *array[T]) Arity() int { return f.arity }
 
+// String returns Stats as a line of text.
+func (f *array[T]) String() string { return f.Stats().String() }
+
 // Stats describes the state of the filter: Items is the exact number of
 // different keys, Capacity the same, and Saturation the share of the slots that
 // keys were given.

@@ -104,9 +104,10 @@ func (f *array[T]) WriteTo(w io.Writer) (int64, error) {
 
 // parse checks all that a header says. The shards are in the payload.
 func parse[T Fingerprint](h envelope.Header, given hashing.Hasher) (array[T], error) {
+	if err := h.CheckKind(kind[T]()); err != nil {
+		return array[T]{}, err
+	}
 	switch {
-	case h.Kind != kind[T]():
-		return array[T]{}, fmt.Errorf("%w: the filter is of kind %d, not of kind %d (%s)", bloomery.ErrIncompatible, h.Kind, kind[T](), kindName[T]())
 	case h.K != 3 && h.K != 4:
 		return array[T]{}, fmt.Errorf("%w: arity %d", bloomery.ErrCorrupt, h.K)
 	case h.Extra > shards.MaxBits:

@@ -111,6 +111,9 @@ func (f *core) All() iter.Seq2[uint64, uint64] {
 	}
 }
 
+// String returns Stats as a line of text.
+func (f *core) String() string { return f.Stats().String() }
+
 // Stats describes the state of the filter. Items are occurrences, and all
 // figures are exact: the rate predicted is the share of fingerprints in use.
 func (f *core) Stats() bloomery.Stats {

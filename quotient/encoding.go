@@ -32,9 +32,8 @@ func (f *core) header() envelope.Header {
 // parse returns the core that h describes, without its array. given is the
 // hasher for filters whose hasher is not in the header.
 func parse(h envelope.Header, given hashing.Hasher) (core, error) {
-	if h.Kind != envelope.KindQuotient {
-		return core{}, fmt.Errorf("%w: the filter is of kind %d, not of kind %d (quotient)",
-			bloomery.ErrIncompatible, h.Kind, envelope.KindQuotient)
+	if err := h.CheckKind(envelope.KindQuotient); err != nil {
+		return core{}, err
 	}
 	q := sizing.Quotient{Spill: uint64(h.Extra >> 8), Slots: int(h.Extra & 255), Remainder: int(h.K)}
 	block := q.BlockBytes() * 8

@@ -88,9 +88,8 @@ func (g *segments) WriteTo(w io.Writer) (int64, error) {
 // parseGrowing returns the filter that h describes, without its segments. given
 // is the hasher for filters whose hasher is not in the header.
 func parseGrowing(h envelope.Header, given hashing.Hasher) (segments, error) {
-	if h.Kind != envelope.KindGrowing {
-		return segments{}, fmt.Errorf("%w: the filter is of kind %d, not of kind %d (growing)",
-			bloomery.ErrIncompatible, h.Kind, envelope.KindGrowing)
+	if err := h.CheckKind(envelope.KindGrowing); err != nil {
+		return segments{}, err
 	}
 	g := segments{
 		plan:     sizing.Growing{Slots: int(h.Extra & 255), Bits: int(h.K), Expected: int(h.Extra >> 8 & 255)},

@@ -227,6 +227,9 @@ func (g *segments) CountHash(h uint64) uint64 {
 // which does not grow meanwhile. Later generations count anew.
 func (g *segments) MaxCount() uint64 { return maxCount }
 
+// String returns Stats as a line of text.
+func (g *segments) String() string { return g.Stats().String() }
+
 // Stats returns the state of the filter. Items are occurrences, and all figures
 // are exact: the rate predicted is the share of all hashes that are found.
 func (g *segments) Stats() bloomery.Stats {

@@ -84,9 +84,8 @@ func errZero(op string) error {
 // parse returns the table that a header describes, without shards. given is
 // the hasher for filters whose hasher is not in the header.
 func parse(h envelope.Header, given hashing.Hasher) (table, error) {
-	if h.Kind != envelope.KindRibbon {
-		return table{}, fmt.Errorf("%w: the filter is of kind %d, not of kind %d (ribbon)",
-			bloomery.ErrIncompatible, h.Kind, envelope.KindRibbon)
+	if err := h.CheckKind(envelope.KindRibbon); err != nil {
+		return table{}, err
 	}
 	words, bits := h.Extra&0xff, uint(h.Extra>>8)
 	switch {

@@ -62,6 +62,9 @@ func (f *table) ContainsKeys(dst []bool, keys [][]byte) {
 	}
 }
 
+// String returns Stats as a line of text.
+func (f *table) String() string { return f.Stats().String() }
+
 // Stats describes the state of the filter. Items are counted, and Saturation is
 // the share of slots that a key takes.
 func (f *table) Stats() bloomery.Stats {

@@ -3,6 +3,7 @@ package file_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -103,6 +104,9 @@ func TestWriteOpenMap(t *testing.T) {
 		m, err := file.Map(name, codec.Config{Hasher: c.h})
 		if err != nil {
 			t.Fatal(err)
+		}
+		if got := fmt.Sprint(m); got != m.Stats().String() {
+			t.Errorf("a Mapped prints %.80q", got)
 		}
 		if err := m.Verify(); err != nil {
 			t.Error(err)

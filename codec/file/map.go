@@ -71,6 +71,9 @@ func mapped(name string, c codec.Config) (*Mapped, error) {
 	return &Mapped{v, data, name}, nil
 }
 
+// String returns Stats as a line of text.
+func (m *Mapped) String() string { return m.Stats().String() }
+
 // Verify checks the whole payload. The error wraps ErrCorrupt, and names the
 // file and the offset of the damage.
 func (m *Mapped) Verify() error {

@@ -11,6 +11,9 @@ import (
 // sampleBytes is how much of a filter Stats looks at.
 const sampleBytes = 64 << 10
 
+// String returns Stats as a line of text.
+func (b *Bloom) String() string { return b.Stats().String() }
+
 // Stats returns the state of the filter. Items is the number of items that were
 // new when they were added, which misses the false positives of that moment.
 // Asked is the false positive rate of the whole chain: twice that of its first layer,
@@ -74,6 +77,9 @@ func (l *layer) fill(limit int) (share, variance float64) {
 	}
 	return share, variance
 }
+
+// String returns Stats as a line of text.
+func (c *Cuckoo) String() string { return c.Stats().String() }
 
 // Stats returns the state of the filter. No rate is asked of a cuckoo filter:
 // Asked is the rate of a full first sub-filter. Predicted takes the
