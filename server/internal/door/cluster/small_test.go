@@ -1,0 +1,148 @@
+package cluster
+
+// Small decisions, asked for one by one.
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/server/internal/door/cluster/memlog"
+	"github.com/bloomery/bloomery/server/internal/snapshot"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// TestLaneStates asks that what a manifest keeps of the lanes has to fit together.
+func TestLaneStates(t *testing.T) {
+	made := func() *snapshot.Manifest {
+		m := &snapshot.Manifest{}
+		if err := (founder{Founded{Cluster: 5, Lanes: 2}, store.New()}).Cut(m, func() {}); err != nil {
+			t.Fatal(err)
+		}
+		for i := range m.Lanes { // lanes share their bytes
+			m.Lanes[i].State = append([]byte(nil), m.Lanes[i].State...)
+		}
+		return m
+	}
+	for name, c := range map[string]struct {
+		change func(m *snapshot.Manifest)
+		ok     bool
+	}{
+		"as it is":         {func(*snapshot.Manifest) {}, true},
+		"another cluster":  {func(m *snapshot.Manifest) { m.Cluster = 6 }, false},
+		"a lane less":      {func(m *snapshot.Manifest) { m.Lanes = m.Lanes[:3] }, false},
+		"a lane more":      {func(m *snapshot.Manifest) { m.Lanes = append(m.Lanes, m.Lanes[3]) }, false},
+		"with a sum":       {func(m *snapshot.Manifest) { m.Lanes[2].State = append(m.Lanes[2].State, 7, 0, 0, 0) }, true},
+		"a part of a sum":  {func(m *snapshot.Manifest) { m.Lanes[2].State = append(m.Lanes[2].State, 7) }, false},
+		"more than a sum":  {func(m *snapshot.Manifest) { m.Lanes[0].State = append(m.Lanes[0].State, 7, 0, 0, 0, 0) }, false},
+		"no table":         {func(m *snapshot.Manifest) { m.Lanes[1].State = nil }, false},
+		"no table, no one": {func(m *snapshot.Manifest) { m.Lanes[0].State = nil }, false},
+	} {
+		m := made()
+		c.change(m)
+		r, tables, sums, err := laneStates(m)
+		if (err == nil) != c.ok || err != nil && !errors.Is(err, bloomery.ErrCorrupt) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err == nil && (r.ID != 5 || r.Lanes != 2 || len(tables) != 4 || len(sums) != 4 || (sums[2] == 7) != (name == "with a sum") || sums[1] != 0) {
+			t.Errorf("%s: %+v, %d tables, sums %v", name, r, len(tables), sums)
+		}
+	}
+}
+
+// TestFirstRecord asks how a log begins: strays in front of the record that begins the
+// cluster, and messages without one, are passed over.
+func TestFirstRecord(t *testing.T) {
+	message := func(h header, r store.Record) []byte {
+		return appendSum(store.AppendRecord(appendHeader(nil, &h), &r))
+	}
+	birth := message(header{}, store.Record{Op: store.OpBirth, ID: 9, Limit: 2})
+	found := message(header{cluster: 8}, store.Record{Op: store.OpFound, ID: 8})
+	join := message(header{}, store.Record{Op: store.OpJoin, Name: []byte("n")})
+	later := appendSum([]byte{messageVersion + 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0})
+	for name, c := range map[string]struct {
+		messages [][]byte
+		purge    uint64
+		want     beginning
+		err      error
+	}{
+		"nothing":        {nil, 0, beginning{}, nil},
+		"birth":          {[][]byte{birth}, 0, beginning{op: store.OpBirth, id: 9}, nil},
+		"found":          {[][]byte{found, birth}, 0, beginning{op: store.OpFound, id: 8}, nil},
+		"strays":         {[][]byte{[]byte("stray"), {}}, 0, beginning{}, nil},
+		"behind strays":  {[][]byte{[]byte("stray"), {}, birth}, 0, beginning{op: store.OpBirth, id: 9}, nil},
+		"behind another": {[][]byte{join, found}, 0, beginning{op: store.OpFound, id: 8}, nil},
+		"of a node":      {[][]byte{message(header{node: 1}, store.Record{Op: store.OpBirth, ID: 9, Limit: 2})}, 0, beginning{}, nil},
+		"later release":  {[][]byte{later, birth}, 0, beginning{}, bloomery.ErrVersion},
+		"purged":         {[][]byte{birth, join}, 2, beginning{purged: true}, nil},
+	} {
+		log := memlog.New(1, memlog.Faults{})
+		for _, msg := range c.messages {
+			log.Append(0, msg)
+		}
+		node := log.Node(ErrFull)
+		if err := node.Purge(0, c.purge); err != nil {
+			t.Fatal(err)
+		}
+		d, err := Open(Config{State: store.New(), Log: node})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := d.readFirst(t.Context()); got != c.want || !errors.Is(err, c.err) {
+			t.Errorf("%s: %+v, %v, want %+v, %v", name, got, err, c.want, c.err)
+		}
+		if err := d.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestStrayWakes asks that who waits for a sequence goes on when there is a stray at it.
+func TestStrayWakes(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		d := open(t, memlog.New(1, memlog.Faults{}), Config{})
+		l := d.wide()
+		seq, reached := l.seq.Load()+1, false
+		go func() { reached = l.reach(seq) }()
+		synctest.Wait()
+		if l.tookStray(seq, []byte("stray"), errStray); d.stats.stray.Load() != 1 {
+			t.Errorf("%d strays are counted", d.stats.stray.Load())
+		}
+		if synctest.Wait(); !reached {
+			t.Error("nobody was woken")
+		}
+	})
+}
+
+// TestLag asks that a node knows from beats how far others are, also from those that know
+// of fewer lanes.
+func TestLag(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		log := memlog.New(1, memlog.Faults{})
+		a, b := open(t, log, Config{Lanes: 2}), open(t, log, Config{})
+		synctest.Wait()
+		v := beat{node: b.number.Load(), level: 1, at: time.Now().UnixMilli()}
+		for _, l := range a.all() {
+			v.applied, v.kept = append(v.applied, l.seq.Load()), append(v.kept, 0)
+		}
+		hear := func(lanes int) uint64 {
+			v := v
+			v.applied, v.kept = v.applied[:lanes], v.kept[:lanes]
+			a.hear(v.append(nil, a.id.Load()))
+			return a.Cluster().Lag
+		}
+		if lag := hear(4); lag != 0 {
+			t.Errorf("a lag of %d behind an equal node", lag)
+		}
+		v.applied[0] += 3
+		v.applied[3] += 4
+		if lag := hear(4); lag != 7 || a.Cluster().Lanes[0].Head != v.applied[0] {
+			t.Errorf("a lag of %d, want 7", lag)
+		}
+		if lag := hear(1); lag != 3 {
+			t.Errorf("a lag of %d behind a node that knows one lane, want 3", lag)
+		}
+	})
+}
