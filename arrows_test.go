@@ -99,7 +99,7 @@ var rooms = map[string][]string{
 	"cmd/bloomery/internal/lines":  {},
 	"cmd/bloomery/internal/dedupe": {"", "hashing", "bloom", "compose", "sizing", "internal/memory", "cmd/bloomery/internal/lines"},
 	"cmd/bloomery": {
-		"", "hashing", "hashing/named", "sizing", "bloom", "counting", "cuckoo", "quotient", "fuse", "ribbon", "codec", "codec/file",
+		"", "hashing", "hashing/named", "sizing", "bloom", "counting", "cuckoo", "quotient", "fuse", "ribbon", "compose", "codec", "codec/file",
 		"internal/figures", "internal/memory", "internal/shards", "internal/resp", "server", "cmd/bloomery/internal/lines", "cmd/bloomery/internal/dedupe",
 	},
 	"examples/attack":   {"hashing", "bloom", "counting", "compose"},

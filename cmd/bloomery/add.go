@@ -152,9 +152,7 @@ func (o *changeFlags) each(ctx context.Context, s *shell, verb string, f bloomer
 }
 
 // surely returns a number of keys that are in the filter in all likelihood:
-// what was in it before is an estimate, from which three standard deviations
-// are taken off. The deviation of an estimate from a half-full array is
-// sqrt(0.307 bits)/k keys, and k is 0.693 bits per key: 0.8 keys/sqrt(bits).
+// what was in it before is an estimate, from which its doubt is subtracted.
 func surely(f bloomery.Hashed, before uint64, exact bool, added uint64) uint64 {
 	switch {
 	case exact:
@@ -162,7 +160,12 @@ func surely(f bloomery.Hashed, before uint64, exact bool, added uint64) uint64 {
 	case before == unknownItems:
 		return before
 	}
-	stats := f.Stats()
-	slack := uint64(math.Ceil(3 * 0.8 * float64(stats.Capacity) / math.Sqrt(float64(max(stats.Bits, 1)))))
-	return before - min(before, slack) + added
+	return before - min(before, doubt(f.Stats())) + added
+}
+
+// doubt returns three standard deviations of the estimated number of keys. The
+// deviation of an estimate from a half-full array is sqrt(0.307 bits)/k keys, and k
+// is 0.693 bits per key: 0.8 keys/sqrt(bits).
+func doubt(stats bloomery.Stats) uint64 {
+	return uint64(math.Ceil(3 * 0.8 * float64(stats.Capacity) / math.Sqrt(float64(max(stats.Bits, 1)))))
 }

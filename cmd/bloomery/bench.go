@@ -17,6 +17,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/codec"
+	"github.com/bloomery/bloomery/compose"
 	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/internal/figures"
 )
@@ -123,7 +124,7 @@ func (o *benchOptions) run(ctx context.Context, s *shell) error {
 					return err
 				}
 			}
-			fmt.Fprintf(w, "%s\t%s\t%.1f\t%.1f\t%.1f\t%.1f\t%.3g%%\t\n", b.Kind, grouped(b.Keys), b.Add, b.Hit, b.Miss, b.BitsPerKey, 100*b.Predicted)
+			fmt.Fprintf(w, "%s\t%s\t%.1f\t%.1f\t%.1f\t%.1f\t%s\t\n", b.Kind, grouped(b.Keys), b.Add, b.Hit, b.Miss, b.BitsPerKey, shareText(b.Predicted))
 		}
 	}
 	if measured == 0 {
@@ -179,9 +180,20 @@ func (o *benchOptions) filled(k codec.Kind, keys []uint64, h hashing.Hasher) (bl
 	if err != nil {
 		return nil, err
 	}
-	for some := range slices.Chunk(keys, benchBatch) {
-		if _, err := add(some); err != nil {
-			return nil, err
+	share := len(keys)
+	w, expires := f.(*compose.Window)
+	if expires { // made for keys that come evenly
+		g := w.Shape().Generations
+		share = (share + g - 1) / g
+	}
+	for part := range slices.Chunk(keys, share) {
+		if expires {
+			w.Advance(w.Generation() + 1)
+		}
+		for some := range slices.Chunk(part, benchBatch) {
+			if _, err := add(some); err != nil {
+				return nil, err
+			}
 		}
 	}
 	return f, nil

@@ -16,6 +16,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/codec"
+	"github.com/bloomery/bloomery/compose"
 	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/hashing/named"
 )
@@ -66,6 +67,7 @@ The lines are a set: a repeated line changes nothing. Kinds that count or delete
 get each different line once; with --multiset they get it as often as it occurs.
 
 --kind sliced makes a filter of each file, all in one, for bloomery which.
+--kind window holds all lines in its present generation, and is sized for that.
 
 ` + kindList() + `
 bloomery plan compares the kinds.`,
@@ -276,6 +278,13 @@ func (o *buildOptions) word() string {
 // was made for and the rate is above what was asked.
 func (o *buildOptions) fits(s *shell, f bloomery.Hashed, added uint64) error {
 	stats := f.Stats()
+	if w, ok := f.(*compose.Window); ok { // all keys of a run go into the present generation
+		now := w.Past(0)
+		stats.Capacity, added = now.Capacity, now.Items
+		if added != unknownItems {
+			added -= min(added, doubt(now))
+		}
+	}
 	if stats.Capacity == 0 || added <= stats.Capacity || stats.Predicted <= stats.Asked {
 		return nil // small filters have room for more than was asked for
 	}

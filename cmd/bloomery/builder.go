@@ -14,6 +14,7 @@ import (
 	"github.com/bloomery/bloomery/bloom"
 	"github.com/bloomery/bloomery/cmd/bloomery/internal/lines"
 	"github.com/bloomery/bloomery/codec"
+	"github.com/bloomery/bloomery/compose"
 	"github.com/bloomery/bloomery/hashing"
 )
 
@@ -91,8 +92,26 @@ func (b *builder) create(n uint64) (bloomery.Hashed, error) {
 	if b.foldable {
 		return b.createFoldable(max(int(n), 1))
 	}
+	if b.kind.Features.Expire {
+		return b.createWindow(max(int(n), 1))
+	}
 	f, err := b.kind.New(max(int(n), 1), b.rate, b.hasher)
 	return f, about("", err)
+}
+
+// windowGenerations is how many generations a window has.
+const windowGenerations = 6
+
+// createWindow returns an empty window that keeps the rate with all n keys in one
+// generation: lines have no time.
+func (b *builder) createWindow(n int) (bloomery.Hashed, error) {
+	f, err := compose.WindowConfig{
+		Capacity: n, ErrorRate: b.rate, Hasher: b.hasher, Generations: windowGenerations, Burst: windowGenerations,
+	}.New()
+	if err != nil {
+		return nil, about("", err)
+	}
+	return f, nil
 }
 
 // createFoldable returns an empty filter that fold makes smaller.

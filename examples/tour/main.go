@@ -29,7 +29,7 @@ func main() {
 }
 
 func parameters() error {
-	n, p := 100_000, 0.001 // from a user or a configuration file
+	n, p := 10_000, 0.001 // from a user or a configuration file
 	f, err := bloom.Config{Capacity: n, ErrorRate: p}.New()
 	if err != nil {
 		return err // errors.Is(err, bloomery.ErrParameter)
