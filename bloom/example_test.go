@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/bloomery/bloomery/bloom"
 	"github.com/bloomery/bloomery/hashing"
@@ -242,4 +243,19 @@ func ExampleFilter_Stats() {
 	fmt.Printf("%s: %d of %d keys, %.0f%% full, asked %.2f%%, now %.2f%%\n",
 		s.Kind, s.Items, s.Capacity, s.Saturation*100, s.Asked*100, s.Predicted*100)
 	// Output: bloom: 1003 of 1000 keys, 50% full, asked 1.00%, now 0.89%
+}
+
+// A filter that turned out too small becomes the first layer of one that grows.
+func ExampleScalableFrom() {
+	f := bloom.New(100, 0.01)
+	f.AddString("alice")
+	s, err := bloom.ScalableFrom(f, 0.02)
+	if err != nil {
+		panic(err)
+	}
+	for i := range 1000 {
+		s.AddString(strconv.Itoa(i))
+	}
+	fmt.Println(s.ContainsString("alice"), s.Layers() > 1, s.Stats().Predicted <= 0.02)
+	// Output: true true true
 }

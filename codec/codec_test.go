@@ -80,6 +80,16 @@ func compressed(tb testing.TB, data []byte) []byte {
 	return small
 }
 
+// TestKindsIsACopy changes what Kinds returned: the table stays as it is.
+func TestKindsIsACopy(t *testing.T) {
+	changed := codec.Kinds()
+	name := changed[0].Name
+	changed[0].Name, changed[0].New = "changed", nil
+	if k := codec.Kinds()[0]; k.Name != name || k.New == nil {
+		t.Errorf("the first kind is now %q", k.Name)
+	}
+}
+
 func TestKindsTable(t *testing.T) {
 	last := uint16(0)
 	var names []string

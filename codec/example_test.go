@@ -2,7 +2,9 @@ package codec_test
 
 import (
 	"bytes"
+	"crypto/rand"
 	"fmt"
+	"log"
 
 	"github.com/bloomery/bloomery/bloom"
 	"github.com/bloomery/bloomery/codec"
@@ -133,4 +135,32 @@ func ExampleDiff() {
 	// 123 bytes of 124296
 	// true <nil>
 	// codec: patch: incompatible: the patch is for the filter a0941b4169d80168, this is a0941b418db2bcf8
+}
+
+// A sealed filter shows nothing but its size to those who do not have the key.
+func ExampleSeal() {
+	f := bloom.New(1000, 0.01)
+	f.AddString("alice")
+	data, err := f.MarshalBinary()
+	if err != nil {
+		log.Fatal(err)
+	}
+	var key [32]byte
+	if _, err := rand.Read(key[:]); err != nil {
+		log.Fatal(err)
+	}
+	sealed, err := codec.Seal(nil, data, key)
+	if err != nil {
+		log.Fatal(err)
+	}
+	plain, err := codec.Unseal(nil, sealed, key)
+	if err != nil {
+		log.Fatal(err)
+	}
+	opened, err := codec.Open(plain)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(codec.Sealed(sealed), opened.Contains([]byte("alice")))
+	// Output: true true
 }

@@ -250,8 +250,9 @@ func (s *Striped) made() {
 // String returns Stats as a line of text.
 func (s *Striped) String() string { return s.Stats().String() }
 
-// Stats describes all stripes together, one after the other: Predicted is the mean
-// of their rates, since a key is asked for in one of them.
+// Stats describes all stripes together, one after the other: Capacity is the sum of
+// theirs, which have some to spare, and Predicted the mean of their rates, since a
+// key is looked up in one of them.
 func (s *Striped) Stats() bloomery.Stats {
 	st := bloomery.Stats{Kind: "striped"}
 	if len(s.stripes) == 0 {
