@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// MaxColumns is the number of filters that a Sliced has room for at most.
+	// MaxColumns is the largest number of filters in a Sliced.
 	MaxColumns = 64 * kernel.MaxRow
 	// headWords is the length of the bitmap of columns in use that stands
 	// before the rows: as many words as the longest row has, so that rows

@@ -71,7 +71,7 @@ type StripedConfig struct {
 	Make func(capacity int) (bloomery.Hashed, error)
 }
 
-// New returns a Striped. A stripe gets room for its share of the keys and four
+// New returns a Striped. A stripe is made for its share of the keys and four
 // standard deviations more, since the hash spreads keys by chance. Errors wrap
 // ErrParameter or ErrIncompatible, or are those of Make.
 func (c StripedConfig) New() (*Striped, error) {

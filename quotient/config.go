@@ -24,7 +24,7 @@ type Config struct {
 	_ struct{}
 
 	// Capacity is the number of different keys the filter is made for, at
-	// least 1. There is a little more room, for keys that come again.
+	// least 1. A few more fit, for keys that come again.
 	Capacity int
 	// ErrorRate is the false positive rate when Capacity keys are in the
 	// filter: more than 0 and less than 1. Capacity over ErrorRate is less than

@@ -214,9 +214,9 @@ func (b *builder) merge(x, y walker, shift int, limit uint64) error {
 	return nil
 }
 
-// Resize makes room for n keys, counted with those that are there. It doubles
-// the array as often as that takes, and does nothing if there is room. All that
-// is there finds room again. Each doubling costs a bit of the remainders: the
+// Resize raises the capacity to n keys, counted with those that are there. It
+// doubles the array as often as that takes, and does nothing if they fit. All that
+// is there fits again. Each doubling costs a bit of the remainders: the
 // rate with the same keys stays, that at the new capacity doubles, as Stats
 // shows. If the remainders have not enough bits the error wraps ErrFull; others
 // wrap ErrParameter or ErrTooLarge, or are those of Alloc. Errors leave the

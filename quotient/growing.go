@@ -33,7 +33,7 @@ var (
 // Safe for concurrent readers; a writer needs exclusion.
 type Growing struct{ segments }
 
-// NewGrowing returns a Growing that starts with room for n keys, at false
+// NewGrowing returns a Growing that starts with capacity for n keys, at false
 // positive rate p. It panics if n is less than 1 or p is not between 0 and 1:
 // use Config.NewGrowing for values that are not constants.
 func NewGrowing(n int, p float64) *Growing {

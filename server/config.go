@@ -154,12 +154,9 @@ func (d Defaults) check() (Defaults, error) {
 	return Defaults(checked), nil
 }
 
-// ParseBytes reads a number of bytes as CONFIG SET takes it: 100mb, 2GiB.
-func ParseBytes(s string) (int64, bool) { return engine.ParseBytes(s) }
-
-// DefaultMaxMemory is MaxMemory where it is not set: three quarters of the memory
+// defaultMaxMemory is MaxMemory where it is not set: three quarters of the memory
 // that this process may have.
-func DefaultMaxMemory() int64 { return int64(memory.Limit() / 4 * 3) }
+func defaultMaxMemory() int64 { return int64(memory.Limit() / 4 * 3) }
 
 // Check returns nil if New can take the configuration, else an error that wraps
 // bloomery.ErrParameter. It opens nothing.
@@ -203,7 +200,7 @@ func (c Config) completed() (Config, error) {
 		}
 	}
 	if c.MaxMemory == 0 {
-		c.MaxMemory = DefaultMaxMemory()
+		c.MaxMemory = defaultMaxMemory()
 	}
 	setDefault(&c.Fsync, "everysec")
 	setDefault(&c.MaxClients, 10_000)

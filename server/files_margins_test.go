@@ -122,8 +122,8 @@ func TestClusterDefaults(t *testing.T) {
 // TestDefaultMaxMemory asks for three quarters of the memory of this process.
 func TestDefaultMaxMemory(t *testing.T) {
 	limit := int64(memory.Limit())
-	if got := DefaultMaxMemory(); got > limit*3/4 || got < limit*3/4-3 {
-		t.Errorf("DefaultMaxMemory() = %d, of %d", got, limit)
+	if got := defaultMaxMemory(); got > limit*3/4 || got < limit*3/4-3 {
+		t.Errorf("defaultMaxMemory() = %d, of %d", got, limit)
 	}
 }
 

@@ -77,7 +77,7 @@ func Settings() []Setting {
 		text("fsync", "everysec", "when writes are on disk: always, everysec or no", func(c *Config) *string { return &c.Fsync }).
 			redis("appendfsync").live().oneOf("always", "everysec", "no"),
 		text("keys", "", "file of secret keys for FILTER.CREATE KEYED, lines of ID = 32 hexadecimal digits, mode 0600", func(c *Config) *string { return &c.KeysFile }).file(),
-		bytesSetting("max-memory", DefaultMaxMemory(), "memory for data and for what clients have under way; commands that need more are refused",
+		bytesSetting("max-memory", defaultMaxMemory(), "memory for data and for what clients have under way; commands that need more are refused",
 			func(c *Config) *int64 { return &c.MaxMemory }).redis("maxmemory").live(),
 		intSetting("max-clients", 10_000, "connections at once", func(c *Config) *int { return &c.MaxClients }).redis("maxclients").live(),
 		bytesSetting("max-query", 512<<20, "size of one command", func(c *Config) *int { return &c.MaxQuery }).redis("client-query-buffer-limit"),
@@ -246,7 +246,7 @@ func durationSetting(name string, value time.Duration, help string, field func(*
 
 func bytesSetting[T int | int64](name string, value T, help string, field func(*Config) *T) Setting {
 	return setting(name, "bytes", value, help, field, func(v T) string { return formatBytes(int64(v)) }, func(s string) (T, error) {
-		v, ok := ParseBytes(s)
+		v, ok := engine.ParseBytes(s)
 		if !ok || int64(T(v)) != v {
 			return 0, fmt.Errorf("%q is not an amount of memory (512MiB, 2GB, 1000000)", s)
 		}
@@ -312,7 +312,7 @@ func redisValue(s Setting, c *Config) string {
 	}
 	switch s.Kind {
 	case "bytes":
-		n, _ := ParseBytes(v)
+		n, _ := engine.ParseBytes(v)
 		return strconv.FormatInt(n, 10)
 	case "duration":
 		d, _ := time.ParseDuration(v)
