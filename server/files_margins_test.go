@@ -4,6 +4,8 @@ package server
 
 import (
 	"bytes"
+	"crypto/x509"
+	"errors"
 	"log/slog"
 	"net"
 	"os"
@@ -186,5 +188,51 @@ func TestNoHTTPAddressStays(t *testing.T) {
 	}
 	if _, err := os.Lstat(first); err == nil {
 		t.Error("the first address is still bound")
+	}
+}
+
+// TestCheckFiles asks that each file of a configuration is read, and what is wrong with
+// it.
+func TestCheckFiles(t *testing.T) {
+	keys := writeFile(t, "users = 000102030405060708090a0b0c0d0e0f\n", 0o600)
+	users := writeFile(t, "user default on nopass ~* &* +@all\n", 0o600)
+	if err := (Config{KeysFile: keys, ACLFile: users}).CheckFiles(); err != nil {
+		t.Error(err)
+	}
+	for want, c := range map[string]Config{
+		"fsync":                {Fsync: "sometimes"},
+		"32 hexadecimal":       {KeysFile: users},
+		"acl-file: " + keys:    {ACLFile: keys},
+		"acl-file: " + "/none": {ACLFile: "/none"},
+		"tls-cert: " + users:   {TLSCert: users, TLSKey: users},
+	} {
+		if err := c.CheckFiles(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want an error with %q", err, want)
+		}
+	}
+}
+
+// TestDoubts asks for what is said of certificates that are not valid now.
+func TestDoubts(t *testing.T) {
+	now := time.Date(2030, 6, 1, 0, 0, 0, 0, time.UTC)
+	from := func(year int) *x509.Certificate {
+		return &x509.Certificate{NotBefore: now.AddDate(year, 0, 0), NotAfter: now.AddDate(year+1, 0, 0)}
+	}
+	for _, tt := range []struct {
+		all  []*x509.Certificate
+		want string
+	}{
+		{[]*x509.Certificate{from(0)}, ""},
+		{[]*x509.Certificate{from(-1)}, ""}, // until now
+		{[]*x509.Certificate{from(2), from(-5), from(0)}, ""},
+		{[]*x509.Certificate{from(2)}, "is not valid before 2032-06-01T00:00:00Z"},
+		{[]*x509.Certificate{from(-3)}, "expired at 2028-06-01T00:00:00Z"},
+		{[]*x509.Certificate{from(-3), from(2)}, "expired at 2028-06-01T00:00:00Z"},
+	} {
+		var c certificates
+		c.doubt("tls-cert", "file", now, tt.all...)
+		if got := errors.Join(c.doubts...); tt.want == "" && got != nil || tt.want != "" && (got == nil || !strings.HasSuffix(got.Error(), tt.want)) {
+			t.Errorf("%v, want %q", got, tt.want)
+		}
 	}
 }

@@ -372,6 +372,22 @@ func TestTLSLimits(t *testing.T) {
 			t.Errorf("a query above the limit = %.100q", got)
 		}
 	})
+	t.Run("query ends", func(t *testing.T) {
+		t.Parallel()
+		const limit = 64 << 10
+		config, _, trusted := secured(t, server.Config{MaxQuery: limit})
+		c := dialTLS(t, start(t, config), trusted)
+		item := strings.Repeat("x", limit-100)
+		query := request("BF.MADD", "k", item, item, item)
+		// The largest buffer has the limit and 64 KiB. The last byte fills it: nothing
+		// is on its way when the server complains.
+		if _, err := c.nc.Write(query[:2*limit]); err != nil {
+			t.Fatal(err)
+		}
+		if got := c.reply(); !strings.HasPrefix(got, "-ERR Protocol error: query larger") || !c.closed() {
+			t.Errorf("a query above the limit = %.100q, or the connection goes on", got)
+		}
+	})
 	t.Run("protocol", func(t *testing.T) {
 		t.Parallel()
 		config, _, trusted := secured(t, server.Config{})

@@ -37,6 +37,7 @@ func TestSettingsOfTheServer(t *testing.T) {
 		{"max-transaction", 1, math.MaxInt32},
 		{"slowlog-log-slower-than", -1, 1 << 62},
 		{"slowlog-max-len", 1, 1 << 20},
+		{"acllog-max-len", 0, 1 << 20},
 		{"latency-monitor-threshold", 0, 1 << 53},
 	} {
 		for _, n := range []int64{p.high, p.low, p.low + 2} { // 0 microseconds of the slow log are 1
@@ -49,6 +50,13 @@ func TestSettingsOfTheServer(t *testing.T) {
 		b.script(t, fmt.Sprintf("CONFIG SET %s x -> -ERR CONFIG SET failed (possibly related to argument '%[1]s') - "+
 			"argument couldn't be parsed into an integer", p.name))
 	}
+	b.script(t, `
+		CONFIG SET cf-max-iterations 65535 cf-max-expansions 65536 cf-bucket-size 255 -> +OK
+		CONFIG GET cf-max-* -> ["cf-max-expansions" "65536" "cf-max-iterations" "65535"]
+		CONFIG SET cf-max-expansions 65537 -> -ERR CONFIG SET failed (possibly related to argument 'cf-max-expansions') - Value for `+"`cf-max-expansions`"+` must be in the range [1, 65536]
+		CONFIG SET cf-max-expansions 0 -> -ERR CONFIG SET failed (possibly related to argument 'cf-max-expansions') - Value for `+"`cf-max-expansions`"+` must be in the range [1, 65536]
+		CONFIG SET cf-max-iterations 65536 -> -ERR CONFIG SET failed (possibly related to argument 'cf-max-iterations') - Value for `+"`cf-max-iterations`"+` must be in the range [1, 65535]
+		CONFIG SET cf-max-iterations 0 -> -ERR CONFIG SET failed (possibly related to argument 'cf-max-iterations') - Value for `+"`cf-max-iterations`"+` must be in the range [1, 65535]`)
 	const must = "-ERR CONFIG SET failed (possibly related to argument 'appendfsync') - argument(s) must be one of the following: everysec, always, no"
 	b.script(t, `
 		CONFIG SET timeout 7 maxclients -> -ERR wrong number of arguments for 'config|set' command
@@ -160,6 +168,12 @@ func TestInfoFields(t *testing.T) {
 			t.Errorf("%s = %s", c.words, text)
 		}
 	}
+	for seconds, want := range map[time.Duration]string{86_399: "0", 86_400: "1", 172_799: "1", 172_800: "2"} {
+		b.facts.Started = b.now.Add(-seconds * time.Second)
+		if text := b.exec(fields("INFO server"))[0].Text; !strings.Contains(text, "\r\nuptime_in_days:"+want+"\r\n") {
+			t.Errorf("%d seconds are not %s days: %s", seconds, want, text)
+		}
+	}
 	for _, c := range []struct{ max, want string }{
 		{"1023", "1023B"}, {"1024", "1.00K"}, {"1536", "1.50K"}, {"1048575", "1024.00K"}, {"1048576", "1.00M"},
 		{"3221225472", "3.00G"}, {"1099511627776", "1.00T"}, {"1125899906842624", "1024.00T"},
@@ -248,6 +262,7 @@ func TestDescriptions(t *testing.T) {
 		COMMAND INFO tdigest.merge -> [["tdigest.merge" :-4 [+write +denyoom +module +movablekeys] :1 :1 :1 [+@write +@tdigest] [] [["flags" [+RW] "begin_search" ["type" "index" "spec" ["index" :1]] "find_keys" ["type" "range" "spec" ["lastkey" :0 "keystep" :1 "limit" :0]]] ["flags" [+RO] "begin_search" ["type" "index" "spec" ["index" :2]] "find_keys" ["type" "keynum" "spec" ["keynumidx" :0 "firstkey" :1 "keystep" :1]]]] []]]
 		COMMAND INFO cms.merge -> [["cms.merge" :-4 [+write +denyoom +module] :1 :1 :1 [+@write +@cms] [] [["flags" [+RW] "begin_search" ["type" "index" "spec" ["index" :1]] "find_keys" ["type" "range" "spec" ["lastkey" :0 "keystep" :1 "limit" :0]]]] []]]
 		COMMAND INFO mset copy -> [["mset" :-3 [+write +denyoom] :1 :-1 :2 [+@write +@string +@slow] ["request_policy:multi_shard" "response_policy:all_succeeded"] [["flags" [+OW +update] "begin_search" ["type" "index" "spec" ["index" :1]] "find_keys" ["type" "range" "spec" ["lastkey" :-1 "keystep" :2 "limit" :0]]]] []] ["copy" :-3 [+write +denyoom] :1 :2 :1 [+@keyspace +@write +@slow] [] [["flags" [+RO +access] "begin_search" ["type" "index" "spec" ["index" :1]] "find_keys" ["type" "range" "spec" ["lastkey" :0 "keystep" :1 "limit" :0]]] ["flags" [+OW +update] "begin_search" ["type" "index" "spec" ["index" :2]] "find_keys" ["type" "range" "spec" ["lastkey" :0 "keystep" :1 "limit" :0]]]] []]]
+		COMMAND INFO filter.create -> [["filter.create" :-3 [+write +denyoom +movablekeys] :1 :1 :1 [+@write +@filter +@slow] [] [["flags" [+OW +insert] "begin_search" ["type" "index" "spec" ["index" :1]] "find_keys" ["type" "range" "spec" ["lastkey" :0 "keystep" :1 "limit" :0]]] ["flags" [+RO] "begin_search" ["type" "unknown" "spec" []] "find_keys" ["type" "unknown" "spec" []]]] []]]
 		COMMAND DOCS bf.reserve nothing -> ["bf.reserve" ["summary" "Creates a Bloom filter." "since" "1.0.0" "group" "module" "complexity" "O(1)" "module" "bf" "arguments" [["name" "key" "type" "key" "key_spec_index" :0] ["name" "error_rate" "type" "string"] ["name" "capacity" "type" "string"] ["name" "expansion" "type" "string" "token" "EXPANSION" "flags" [+optional]] ["name" "nonscaling" "type" "pure-token" "token" "NONSCALING" "flags" [+optional]]]]]
 		COMMAND DOCS mset -> ["mset" ["summary" "Stores strings, all or none, replacing whatever has their names." "since" "1.0.1" "group" "string" "complexity" "O(1) for every key" "arguments" [["name" "block" "type" "block" "flags" [+multiple] "arguments" [["name" "key" "type" "key" "key_spec_index" :0] ["name" "value" "type" "string"]]]]]]
 		COMMAND DOCS cms.merge -> ["cms.merge" ["summary" "Replaces the counts of a sketch by the weighted sum of those of others." "since" "2.0.0" "group" "module" "complexity" "O(n · w · d), n sketches of w counters in d rows" "module" "bf" "arguments" [["name" "destination" "type" "string"] ["name" "numkeys" "type" "string"] ["name" "source" "type" "string" "flags" [+multiple]] ["name" "weight" "type" "string" "token" "WEIGHTS" "flags" [+optional +multiple]]]]]

@@ -29,6 +29,28 @@ func TestHello(t *testing.T) {
 	}
 }
 
+// TestHelloOfAGuest asks that nothing is changed for a client that has not logged in.
+func TestHelloOfAGuest(t *testing.T) {
+	b := newBench(t, 1<<30)
+	b.line("CONFIG SET requirepass pw")
+	b.session = engine.NewSession(2, "127.0.0.1:3", "127.0.0.1:2", b.now, func() {})
+	if got := b.line("HELLO 3 SETNAME me"); !strings.HasPrefix(got, "-NOAUTH HELLO must be called with the client already authenticated") {
+		t.Errorf("HELLO = %s", got)
+	}
+	if got := b.line("HELLO 2 AUTH default pw"); !strings.Contains(got, `"proto" :2`) {
+		t.Errorf("HELLO with a password = %s", got)
+	}
+	if got := b.line("CLIENT GETNAME"); got != "nil" {
+		t.Errorf("the name is %s", got)
+	}
+	if got := b.line("CLIENT INFO"); !strings.HasPrefix(got, `"id=2 addr=127.0.0.1:3 laddr=127.0.0.1:2 `) || !strings.Contains(got, " cmd=client|info user=default ") || !strings.HasSuffix(got, `\n"`) {
+		t.Errorf("CLIENT INFO = %s", got)
+	}
+	if got := b.line("CLIENT LIST"); !strings.Contains(got, " cmd=client|list user=default ") {
+		t.Errorf("CLIENT LIST = %s", got)
+	}
+}
+
 // TestClientKillChooses kills the one client there is, or not, by every filter.
 func TestClientKillChooses(t *testing.T) {
 	for words, want := range map[string]string{

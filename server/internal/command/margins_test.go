@@ -282,21 +282,27 @@ func TestTwoDumpsInATransaction(t *testing.T) {
 func TestLoadUsers(t *testing.T) {
 	b := newBench(t, 1<<30)
 	text, failure := "user default on nopass ~* &* +@all\nuser alice on nopass ~* +get\n", error(nil)
+	saved := ""
 	b.engine = engine.New(engine.Config{
 		Commands: command.All(), State: b.state, Door: b.door, Keeper: b.door, Host: b, Clock: b.clock, MaxMemory: 1 << 30,
 		Settings: engine.NewSettings(engine.RedisBloomDefaults(), ""),
-		Users:    engine.UserFile{Name: "users.acl", Read: func() ([]byte, error) { return []byte(text), failure }, Write: func([]byte) error { return failure }},
+		Users: engine.UserFile{Name: "users.acl", Read: func() ([]byte, error) { return []byte(text), failure }, Write: func(data []byte) error {
+			saved = string(data)
+			return failure
+		}},
 	})
 	b.script(t, `
 		ACL USERS -> ["default"]
 		ACL LOAD -> +OK
-		ACL USERS -> ["alice" "default"]`)
-	text, failure = "user default on nopass ~* &* +@all\n", errors.New("the disk is gone")
-	for _, line := range []string{"ACL LOAD", "ACL SAVE"} {
-		if got := b.line(line); !strings.HasPrefix(got, "-ERR") {
-			t.Errorf("%s of a file that cannot be used = %s", line, got)
-		}
+		ACL USERS -> ["alice" "default"]
+		ACL SAVE -> +OK`)
+	if want := "user alice on nopass sanitize-payload ~* resetchannels -@all +get\nuser default on nopass sanitize-payload ~* &* +@all\n"; saved != want {
+		t.Errorf("ACL SAVE has written %q, want %q", saved, want)
 	}
+	text, failure = "user default on nopass ~* &* +@all\n", errors.New("the disk is gone")
+	b.script(t, `
+		ACL LOAD -> -ERR the disk is gone. WARNING: ACL errors detected, no change to the previously active ACL rules was performed
+		ACL SAVE -> -ERR There was an error trying to save the ACLs: the disk is gone`)
 	failure = nil
 	b.script(t, `
 		ACL USERS -> ["alice" "default"]

@@ -51,6 +51,9 @@ func TestTable(t *testing.T) {
 		for i := range c.Subcommands {
 			check(&c.Subcommands[i])
 		}
+		if len(c.Subcommands) > 0 && c.Run == nil && c.Arity != -2 {
+			t.Errorf("%s has subcommands and arity %d, want -2 as in Redis", c.Name, c.Arity)
+		}
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/bloomery/bloomery/server/internal/acl"
 )
 
 // TestACLMargins asks for passwords of all lengths, for selectors, and for more
@@ -34,6 +36,14 @@ func TestACLMargins(t *testing.T) {
 		ACL GETUSER bob -> ["flags" ["off" "sanitize-payload"] "passwords" [] "commands" "-@all" "keys" "" "channels" "" "selectors" [["commands" "-@all +get" "keys" "~x*" "channels" ""] ["commands" "-@all +@string -set" "keys" "~y" "channels" "&news"]]]
 		ACL SETUSER bob clearselectors addrate=1 -> +OK
 		ACL GETUSER bob -> ["flags" ["off" "sanitize-payload"] "passwords" [] "commands" "-@all" "keys" "" "channels" "" "selectors" [] "addrate" :1]`)
+	b.script(t, `
+		ACL SETUSER carol -> +OK
+		ACL DELUSER carol -> :1
+		ACL DELUSER carol -> :0
+		ACL USERS -> ["bob" "default"]`)
+	if got, want := b.line("ACL CAT"), `["`+strings.Join(acl.Categories(), `" "`)+`"]`; got != want {
+		t.Errorf("ACL CAT\n got %s\nwant %s", got, want)
+	}
 	long := strings.Repeat("c", 200)
 	if got, want := b.line("ACL CAT "+long), "-ERR Unknown category '"+long[:128]+"'"; got != want {
 		t.Errorf("ACL CAT of a long name: %s, want %s", got, want)

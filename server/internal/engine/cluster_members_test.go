@@ -54,6 +54,7 @@ func TestClusterChanges(t *testing.T) {
 		{"CLUSTER FORGET 0", nil, "-ERR Unknown node 0", ""},
 		{"CLUSTER FORGET 4294967299", nil, "-ERR Unknown node 4294967299", ""},
 		{"CLUSTER FORGET -1", nil, "-ERR Unknown node -1", ""},
+		{"CLUSTER FORGET " + strings.Repeat("x", 70), nil, "-ERR Unknown node " + strings.Repeat("x", 64) + "$", ""},
 		{"CLUSTER FORGET", nil, "-ERR wrong number of arguments", ""},
 		{"CLUSTER REPLACE-LOG 2 5", nil, `[:0 "streams move"]`, "replace 2 5"},
 		{"CLUSTER REPLACE-LOG 3 5", nil, `[:1 "streams move"]`, "replace 3 5"},
@@ -65,7 +66,7 @@ func TestClusterChanges(t *testing.T) {
 		{"CLUSTER UPGRADE 2", nil, "-ERR wrong number of arguments", ""},
 	} {
 		d.asked, d.err = "", tt.err
-		if got := b.line(tt.line); !strings.HasPrefix(got, tt.want) || d.asked != tt.asked {
+		if got := b.line(tt.line) + "$"; !strings.HasPrefix(got, tt.want) || d.asked != tt.asked {
 			t.Errorf("%s = %s, asked %q; want %s, %q", tt.line, got, d.asked, tt.want, tt.asked)
 		}
 	}

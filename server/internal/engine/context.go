@@ -236,13 +236,17 @@ func (x *Context) Watch(key []byte) string { return x.e.watch(x.s, key) }
 func (x *Context) Unwatch() { x.e.unwatch(x.s) }
 
 // Describe returns the line of CLIENT LIST of the client itself.
-func (x *Context) Describe() string { return x.s.describe(x.s.now) }
+func (x *Context) Describe() string {
+	x.s.lastCmd.Store(x.s.running) // as in Redis, it is this one
+	return x.s.describe(x.s.now)
+}
 
 // Peer is another session, as far as CLIENT LIST and KILL need it.
 type Peer struct{ s *Session }
 
 // Peers calls f for every client.
 func (x *Context) Peers(f func(Peer)) {
+	x.s.lastCmd.Store(x.s.running)
 	for _, s := range x.e.host.Sessions() {
 		f(Peer{s})
 	}
