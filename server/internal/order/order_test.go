@@ -3,8 +3,11 @@
 package order
 
 import (
+	"fmt"
 	"runtime"
+	"runtime/debug"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -91,6 +94,10 @@ func TestPartHoldsAreSeen(t *testing.T) {
 		func(p *Part) func() { p.Lock(); return p.Unlock },
 		func(p *Part) func() { p.RLock(); return p.RUnlock },
 	} {
+		// A thread that has worked for longer than the lock is held.
+		runtime.LockOSThread()
+		for now := time.Duration(0); now < 20*time.Millisecond; now, _ = ThreadUsage() {
+		}
 		Take()
 		var p Part
 		unlock := lock(&p)
@@ -101,8 +108,84 @@ func TestPartHoldsAreSeen(t *testing.T) {
 		}
 		time.Sleep(20 * time.Millisecond) // takes no processor
 		unlock()
+		runtime.UnlockOSThread()
 		if got := Take().LongestPart; got < 5*time.Millisecond || got > 15*time.Millisecond {
 			t.Errorf("a hold of 5 ms by the processor was recorded as %v", got)
 		}
+	}
+}
+
+// TestGoroutinesAreSeen compares numbers with those of stacks.
+func TestGoroutinesAreSeen(t *testing.T) {
+	var all sync.WaitGroup
+	for range 30 {
+		all.Go(func() {
+			var want uint64
+			if _, err := fmt.Sscanf(string(debug.Stack()), "goroutine %d ", &want); err != nil || Goroutine() != want {
+				t.Errorf("Goroutine() = %d, want %d (%v)", Goroutine(), want, err)
+			}
+		})
+	}
+	all.Wait()
+}
+
+// TestLocksAreSeen takes each lock once: it is recorded, it locks, and it is let go.
+func TestLocksAreSeen(t *testing.T) {
+	Record(true)
+	defer Record(false)
+	var c Catalogue
+	var s Shard
+	var p Part
+	Number(&p, 7)
+	for _, tt := range []struct {
+		name         string
+		lock, unlock func()
+		mu           interface {
+			TryLock() bool
+			Unlock()
+		}
+		want    held
+		readers bool
+	}{
+		{"catalogue", c.Lock, c.Unlock, &c.mu, held{level: catalogue}, false},
+		{"shard", s.Lock, s.Unlock, &s.mu, held{level: shard}, false},
+		{"shard, read", s.RLock, s.RUnlock, &s.mu, held{level: shard}, true},
+		{"part", p.Lock, p.Unlock, &p.mu, held{part, 7}, false},
+		{"part, read", p.RLock, p.RUnlock, &p.mu, held{part, 7}, true},
+	} {
+		Take()
+		tt.lock()
+		if list := recorder.held[Goroutine()]; len(list) != 1 || list[0].held != tt.want {
+			t.Errorf("%s: %v is recorded, want %v", tt.name, list, tt.want)
+		}
+		if tt.mu.TryLock() {
+			t.Errorf("%s: locked twice", tt.name)
+		}
+		if mu, ok := tt.mu.(*sync.RWMutex); ok && mu.TryRLock() {
+			mu.RUnlock()
+			if !tt.readers {
+				t.Errorf("%s: read while it is locked", tt.name)
+			}
+		} else if tt.readers {
+			t.Errorf("%s: one reader only", tt.name)
+		}
+		tt.unlock()
+		if !tt.mu.TryLock() {
+			t.Fatalf("%s: not let go", tt.name)
+		}
+		tt.mu.Unlock()
+		if r := Take(); r.Locks != 1 || len(recorder.held) != 0 {
+			t.Errorf("%s: %d locks, %d goroutines hold some", tt.name, r.Locks, len(recorder.held))
+		}
+	}
+	if !p.TryLock() || p.TryLock() || p.TryRLock() {
+		t.Error("TryLock does not lock once")
+	}
+	p.mu.Unlock()
+	if !p.TryRLock() || !p.TryRLock() || p.TryLock() {
+		t.Error("TryRLock does not lock for readers")
+	}
+	if r := Take(); r.Locks != 0 {
+		t.Errorf("%d locks that did not wait are recorded", r.Locks)
 	}
 }
