@@ -47,7 +47,11 @@ func TestLawsFindFlaws(t *testing.T) {
 		}
 		return
 	}
-	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^TestLawsFindFlaws$", "-test.v")
+	args := []string{"-test.run=^TestLawsFindFlaws$", "-test.v"}
+	if dir := os.Getenv("GOCOVERDIR"); dir != "" {
+		args = append(args, "-test.gocoverdir="+dir)
+	}
+	cmd := exec.CommandContext(t.Context(), os.Args[0], args...)
 	cmd.Env = append(os.Environ(), brokenEnv+"=1")
 	out, err := cmd.CombinedOutput()
 	if _, failed := errors.AsType[*exec.ExitError](err); !failed {

@@ -3,12 +3,14 @@
 package main
 
 import (
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/bloomery/bloomery/bloom"
 	"github.com/bloomery/bloomery/codec"
 )
 
@@ -97,15 +99,36 @@ func sameFiles(t *testing.T, a, b string) {
 // TestCounting makes a bloom filter of one that counts.
 func TestCounting(t *testing.T) {
 	dir := t.TempDir()
-	write(t, filepath.Join(dir, "words"), []byte("alice\nbob\n"))
+	write(t, filepath.Join(dir, "words"), []byte(strings.Repeat("alice\n", 12)+"bob\n"))
 	from, to := filepath.Join(dir, "counting"), filepath.Join(dir, "bloom")
 	for _, args := range [][]string{
-		{"build", "--kind", "counting", "-n", "100", "-o", from, filepath.Join(dir, "words")},
+		{"build", "--kind", "counting", "--multiset", "-n", "100", "-o", from, filepath.Join(dir, "words")},
 		{"convert", "--to", "bloom", "-o", to, from},
 		{"check", "-q", to, "alice"},
 	} {
 		if code, _, errOut := call(t, args...); code != 0 {
 			t.Fatalf("%q = %d, %s", args, code, errOut)
+		}
+	}
+	if code, out, errOut := call(t, "count", from, "alice", "bob", "zoe"); code != 0 || out != "12\talice\n1\tbob\n0\tzoe\n" {
+		t.Errorf("count = %d, %q, %s", code, out, errOut)
+	}
+}
+
+// TestSurely takes three standard deviations off what is estimated.
+func TestSurely(t *testing.T) {
+	f := bloom.New(10_000, 0.01)
+	bits := f.Stats().Bits
+	slack := uint64(math.Ceil(24_000 / math.Sqrt(float64(bits))))
+	for _, c := range []struct {
+		before uint64
+		exact  bool
+		want   uint64
+	}{
+		{10_000, true, 10_005}, {10_000, false, 10_005 - slack}, {slack - 1, false, 5}, {unknownItems, false, unknownItems},
+	} {
+		if got := surely(f, c.before, c.exact, 5); got != c.want {
+			t.Errorf("%d before (exact: %v): %d, want %d", c.before, c.exact, got, c.want)
 		}
 	}
 }
