@@ -63,6 +63,9 @@ func TestArchivesAreTheSame(t *testing.T) {
 		if _, err := os.Stat(out); err == nil {
 			t.Errorf("%s is left after an error", name)
 		}
+		if err := make(filepath.Join(t.TempDir(), "none", name), "folder", nil, when); err == nil {
+			t.Errorf("%s is made in a folder that is not there", name)
+		}
 	}
 }
 

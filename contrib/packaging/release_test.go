@@ -15,6 +15,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -24,7 +25,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	pretend := map[string]func([]string) error{"go": pretendGo, "git": pretendGit, "host": pretendProgram}[filepath.Base(os.Args[0])]
+	pretend := map[string]func([]string) error{"go": pretendGo, "git": pretendGit, "host": pretendProgram, "packaging": func([]string) error { main(); return nil }}[filepath.Base(os.Args[0])]
 	if pretend == nil {
 		os.Exit(m.Run())
 	}
@@ -45,8 +46,12 @@ func must[T any](v T, err error) T {
 // it: archives of a whole one take long.
 func tinyProgram() ([]byte, error) {
 	const frame = "0123456789abcdef" // around the list of modules
+	deps := ""
+	for _, name := range []string{"two", "six", "one", "ten", "five", "four"} {
+		deps += "dep\texample.org/" + name + "\tv1.2.3\t\n"
+	}
 	info := append([]byte("\xff Go buildinf:\x08\x02"), make([]byte, 16)...)
-	for _, text := range []string{"go1.26.8", frame + "path\texample.org/program\nmod\texample.org/program\t(devel)\t\ndep\texample.org/one\tv1.2.3\t\n" + frame} {
+	for _, text := range []string{"go1.26.8", frame + "path\texample.org/program\nmod\texample.org/program\t(devel)\t\n" + deps + frame} {
 		info = append(binary.AppendUvarint(info, uint64(len(text))), text...)
 	}
 	const start = 128
@@ -75,6 +80,9 @@ func note(line string) error {
 }
 
 func pretendGit(args []string) error {
+	if os.Getenv("PRETEND_FAIL") == args[0] {
+		return errors.New("no commit")
+	}
 	switch args[0] {
 	case "log":
 		fmt.Println("1794775859")
@@ -88,6 +96,9 @@ func pretendGit(args []string) error {
 
 func pretendGo(args []string) error {
 	line := strings.Join(args, " ")
+	if os.Getenv("PRETEND_FAIL") == args[0] {
+		return errors.New("not this time")
+	}
 	switch args[0] {
 	case "build":
 		line = strings.Join([]string{"CGO_ENABLED=" + os.Getenv("CGO_ENABLED"), os.Getenv("GOOS") + "/" + os.Getenv("GOARCH"), line}, " ")
@@ -111,6 +122,11 @@ func pretendGo(args []string) error {
 		if _, err := os.Stat(os.Getenv("BINARY")); err != nil {
 			return err
 		}
+		manual, err := os.Stat(filepath.Join(os.Getenv("STAGE"), "man.gz", "bloomery.1.gz"))
+		if err != nil {
+			return err
+		}
+		line = fmt.Sprint(manual.ModTime().Unix(), " ", line)
 		if strings.Contains(os.Getenv("PRETEND_FAIL"), args[slices.Index(args, "--packager")+1]) {
 			return errors.New("no package")
 		}
@@ -129,6 +145,12 @@ func pretendGo(args []string) error {
 
 func pretendProgram(args []string) error {
 	if args[0] == "man" {
+		switch os.Getenv("PRETEND_FAIL") {
+		case "man":
+			return errors.New("no manual")
+		case "nothing":
+			return nil
+		}
 		dir := args[slices.Index(args, "--dir")+1]
 		return errors.Join(os.MkdirAll(dir, 0o755), os.WriteFile(filepath.Join(dir, "bloomery.1"), []byte("manual"), 0o600))
 	}
@@ -186,6 +208,9 @@ func TestRelease(t *testing.T) {
 	var names []string
 	for _, e := range entries {
 		names = append(names, e.Name())
+		if info, err := e.Info(); err != nil || info.Mode().Perm()&^0o644 != 0 {
+			t.Errorf("%s has the mode %v, %v", e.Name(), info.Mode(), err)
+		}
 	}
 	want := "SHA256SUMS arm64.deb arm64.rpm bloomery_1.2.3_linux_arm64.cdx.json bloomery_1.2.3_linux_arm64.tar.gz bloomery_1.2.3_windows_amd64.cdx.json bloomery_1.2.3_windows_amd64.zip"
 	if got := strings.Join(names, " "); got != want {
@@ -202,10 +227,10 @@ func TestRelease(t *testing.T) {
 		"CGO_ENABLED=0 linux/arm64 build -trimpath -buildvcs=false -ldflags -s -w -buildid= -X main.version=v1.2.3 -X main.commit=c0ffee -o STAGE/linux_arm64/bloomery ./cmd/bloomery",
 		"CGO_ENABLED=0 windows/amd64 build -trimpath -buildvcs=false -ldflags -s -w -buildid= -X main.version=v1.2.3 -X main.commit=c0ffee -o STAGE/windows_amd64/bloomery.exe ./cmd/bloomery",
 		"CGO_ENABLED=0 " + runtime.GOOS + "/" + runtime.GOARCH + " build -trimpath -buildvcs=false -o ",
-		"list -m -f {{.Path}} {{.Version}}\t{{.Dir}} example.org/one",
+		"list -m -f {{.Path}} {{.Version}}\t{{.Dir}} example.org/five example.org/four example.org/one example.org/six example.org/ten example.org/two",
 		"env GOROOT",
-		"arm64 1.2.3 1794775859 [] tool -modfile=contrib/packaging/tools.mod nfpm package --config contrib/packaging/nfpm.yaml --packager deb --target ",
-		"arm64 1.2.3 1794775859 [] tool -modfile=contrib/packaging/tools.mod nfpm package --config contrib/packaging/nfpm.yaml --packager rpm --target ",
+		"1794775859 arm64 1.2.3 1794775859 [] tool -modfile=contrib/packaging/tools.mod nfpm package --config contrib/packaging/nfpm.yaml --packager deb --target ",
+		"1794775859 arm64 1.2.3 1794775859 [] tool -modfile=contrib/packaging/tools.mod nfpm package --config contrib/packaging/nfpm.yaml --packager rpm --target ",
 	}
 	lines := strings.Split(strings.TrimSpace(string(ran)), "\n")
 	if len(lines) != len(wantRun) {
@@ -224,6 +249,38 @@ func TestRelease(t *testing.T) {
 	var b bill
 	if err := json.Unmarshal(data, &b); err != nil || b.Metadata.Component.Version != "v1.2.3" || len(b.Metadata.Component.Hashes[0].Content) != 64 || !strings.Contains(string(data), "\n  \"specVersion\"") {
 		t.Errorf("the bill is %v, %s", err, data)
+	}
+}
+
+// TestProgram runs the program as make does.
+func TestProgram(t *testing.T) {
+	r, log := pretending(t)
+	name := filepath.Join(filepath.Dir(log), "bin", "packaging")
+	if err := os.Symlink(must(os.Executable()), name); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		args, want string
+		code       int
+	}{
+		{"-version 1.2.3 -targets linux/arm64", "", 0},
+		{"-version 1.2", "packaging: version \"1.2\" is not like 1.2.3", 1},
+		{"-version 1.2.3 -targets plan9/arm", "\"plan9/arm\" is not one of", 2},
+	} {
+		cmd := exec.CommandContext(t.Context(), name, append([]string{"-root", r.root, "-out", r.out}, strings.Fields(c.args)...)...)
+		var stderr strings.Builder
+		cmd.Stderr = &stderr
+		err := cmd.Run()
+		code := 0
+		if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+			code = exit.ExitCode()
+		}
+		if code != c.code || !strings.Contains(stderr.String(), c.want) || c.want == "" && stderr.Len() > 0 {
+			t.Errorf("%s: exit %d, %q, want %d and %q", c.args, code, stderr.String(), c.code, c.want)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(r.out, "bloomery_1.2.3_linux_arm64.tar.gz")); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -281,10 +338,16 @@ func TestReleaseFails(t *testing.T) {
 		{fail: "fish", want: "completion: exit status 3: no completion\n"},
 		{fail: "deb", want: "linux_amd64: deb: go tool: exit status 3: no package\n"},
 		{fail: "rpm", want: "linux_amd64: rpm: go tool: exit status 3: no package\n"},
+		{fail: "rev-parse", want: "git rev-parse: exit status 3: no commit\n"},
+		{fail: "list", want: "go list: exit status 3: not this time\n"},
+		{fail: "env", want: "go env: exit status 3: not this time\n"},
+		{fail: "man", want: "host man: exit status 3: no manual\n"},
+		{fail: "nothing", want: "/man: no such file or directory"},
+		{missing: "tmp", want: "/tmp: no such file or directory"},
 		{missing: "module/LICENSE", want: "Go has no licence in "},
 		{missing: "root/README.md", want: "linux_amd64: open "},
 		{missing: "bin/git", want: "executable file not found"},
-		{missing: "bin/go", want: "executable file not found"},
+		{missing: "bin/go", want: "linux_amd64: exec: "},
 		{epoch: "soon", want: "the time of the commit: "},
 	} {
 		t.Run(c.fail+c.missing+c.epoch, func(t *testing.T) {
@@ -296,7 +359,9 @@ func TestReleaseFails(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if err := r.make(t.Context()); err == nil || !strings.Contains(err.Error(), c.want) {
+			// Only what is of a target has its name.
+			err := r.make(t.Context())
+			if err == nil || !strings.Contains(err.Error(), c.want) || strings.HasPrefix(c.want, "linux_") != strings.HasPrefix(err.Error(), "linux_") {
 				t.Errorf("make() = %v, want %q", err, c.want)
 			}
 			if left, _ := filepath.Glob(filepath.Join(os.Getenv("TMPDIR"), "*")); len(left) != 0 {

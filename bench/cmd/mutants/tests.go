@@ -100,7 +100,7 @@ func learn(pattern string, f flags, tmp string) (*suite, error) {
 	return u, nil
 }
 
-var partLine = regexp.MustCompile(`(?m)^    --- PASS: ([^/\s]+/[^/\s]+) `)
+var partLine = regexp.MustCompile(`(?m)^    --- PASS: (\S+/\S+) `)
 
 // alone runs one test and returns what it reaches, in processes that it starts
 // too, and the names of its subtests. The test is nil if it fails.
