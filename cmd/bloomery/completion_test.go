@@ -36,6 +36,7 @@ func TestEveryFlagCompletes(t *testing.T) {
 		"check words.bf ":              ":4\n",
 		"check ":                       ":0\n",
 		"load ":                        ":4\n",
+		"man --dir ":                   ":16\n",
 		"inspect --color ":             "auto\nalways\nnever\n:4\n",
 		"load --addr ":                 "127.0.0.1:6379\nunix:/run/bloomery.sock\n:4\n",
 	} {

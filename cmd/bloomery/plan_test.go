@@ -64,6 +64,21 @@ func TestASCII(t *testing.T) {
 	}
 }
 
+// TestKeysAxis writes three numbers below a plot, or two where there is no room.
+func TestKeysAxis(t *testing.T) {
+	for points, want := range map[int]string{
+		30: "0              1,000     2,000",
+		22: "0          1,000 2,000",
+		20: "0              2,000",
+		12: "0      2,000",
+		3:  "0 2,000",
+	} {
+		if got := keysAxis(1000, points); got != want {
+			t.Errorf("an axis of %d = %q, want %q", points, got, want)
+		}
+	}
+}
+
 func TestWrapped(t *testing.T) {
 	for _, c := range []struct {
 		text  string
