@@ -23,15 +23,15 @@ func TestFormNames(t *testing.T) {
 	}
 }
 
-// TestHashIn asks for the hash of an encoding, of an outline and of what is neither.
-func TestHashIn(t *testing.T) {
+// TestPeek asks for the hash of an encoding, of an outline and of what is neither.
+func TestPeek(t *testing.T) {
 	f, err := bloom.Config{Capacity: 100, ErrorRate: 0.01, Hasher: hashing.Seeded(7)}.New()
 	if err != nil {
 		t.Fatal(err)
 	}
 	data := encoded(t, f)
-	if k, hash, check, err := codec.HashIn(data); err != nil || k.Name != "bloom" || hash != hashing.XXH3 || check != 7 {
-		t.Errorf("HashIn = %s, %v, %d, %v", k.Name, hash, check, err)
+	if h, err := codec.Peek(data[:64]); err != nil || h.Kind.Name != "bloom" || h.Hash != hashing.XXH3 || h.Check != 7 {
+		t.Errorf("Peek = %s, %v, %d, %v", h.Kind.Name, h.Hash, h.Check, err)
 	}
 	outline, err := codec.AppendOutline(nil, f)
 	if err != nil {
@@ -56,7 +56,7 @@ func TestHashIn(t *testing.T) {
 		"cut":          {data[:63], bloomery.ErrCorrupt},
 		"unknown kind": {resealed(data, 10, 200), bloomery.ErrVersion},
 	} {
-		if _, _, _, err := codec.HashIn(c.data); !errors.Is(err, c.want) {
+		if _, err := codec.Peek(c.data); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v, want %v", name, err, c.want)
 		}
 	}

@@ -170,22 +170,32 @@ func (o *Outline) Hash() (kind hashing.Kind, check uint64) {
 	return o.blank.Header.Hash, o.blank.Header.Check
 }
 
-// HashIn returns Outline.Hash of the filter whose plain encoding begins with data,
-// and its kind. The error wraps ErrCorrupt or ErrVersion, and ErrIncompatible if the
-// data is in another form or sealed.
-func HashIn(data []byte) (k Kind, hash hashing.Kind, check uint64, err error) {
+// Header is what the start of an encoding shows of a filter: what is needed to open it.
+type Header struct {
+	Kind Kind
+	// Hash is the hash function, Check the seed of XXH3 or the fingerprint of
+	// another.
+	Hash  hashing.Kind
+	Check uint64
+}
+
+// Peek returns the Header of the filter whose plain encoding starts with data; its
+// first 64 bytes are enough. The error wraps ErrCorrupt or ErrVersion, and
+// ErrIncompatible if the data is in another form or sealed.
+func Peek(data []byte) (Header, error) {
 	switch form := formOf(data); {
 	case form != FormPlain:
-		return Kind{}, 0, 0, fmt.Errorf("codec: hash: %w: %s form, want the plain form", bloomery.ErrIncompatible, form)
+		return Header{}, fmt.Errorf("codec: peek: %w: %s form, want the plain form", bloomery.ErrIncompatible, form)
 	case Sealed(data):
-		return Kind{}, 0, 0, fmt.Errorf("codec: hash: %w: the data is sealed", bloomery.ErrIncompatible)
+		return Header{}, fmt.Errorf("codec: peek: %w: the data is sealed", bloomery.ErrIncompatible)
 	}
 	h, err := envelope.ParseHeader(data)
-	if err == nil {
-		k, err = kindOf(h.Kind)
-	}
 	if err != nil {
-		return Kind{}, 0, 0, fmt.Errorf("codec: hash: %w", err)
+		return Header{}, fmt.Errorf("codec: peek: %w", err)
 	}
-	return k, h.Hash, h.Check, nil
+	k, err := kindOf(h.Kind)
+	if err != nil {
+		return Header{}, fmt.Errorf("codec: peek: %w", err)
+	}
+	return Header{k, h.Hash, h.Check}, nil
 }

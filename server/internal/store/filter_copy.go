@@ -196,11 +196,11 @@ func (l *filterLoader) Release() {
 
 // openContents returns the contents that data encodes.
 func (s *State) openContents(p Plan, data []byte) (*filter, error) {
-	k, hash, check, err := codec.HashIn(data)
+	header, err := codec.Peek(data)
 	if err != nil {
 		return nil, err
 	}
-	plan, err := s.share(p, k, hash, check)
+	plan, err := s.share(p, header.Kind, header.Hash, header.Check)
 	if err != nil {
 		return nil, err
 	}
@@ -306,12 +306,13 @@ func CheckEncodings(parts [][]byte) error {
 		check uint64
 	}
 	for i, data := range parts {
-		k, hash, check, err := codec.HashIn(data)
+		header, err := codec.Peek(data)
 		if err != nil {
 			return err
 		}
+		k, hash := header.Kind, header.Hash
 		this := first
-		this.kind, this.hash, this.check = k.Number, hash, check
+		this.kind, this.hash, this.check = k.Number, hash, header.Check
 		switch {
 		case rows[k.Number] == nil:
 			return fmt.Errorf("store: load: %w: kind %s is not served", bloomery.ErrIncompatible, k.Name)

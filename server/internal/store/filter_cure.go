@@ -75,11 +75,11 @@ func (s *State) replace(c *filter, f bloomery.Hashed) error {
 	if err != nil {
 		return err
 	}
-	kind, hash, check, err := codec.HashIn(data)
+	header, err := codec.Peek(data)
 	if err != nil {
 		return err
 	}
-	plan, err := s.share(c.plan.Load().Plan, kind, hash, check)
+	plan, err := s.share(c.plan.Load().Plan, header.Kind, header.Hash, header.Check)
 	if err != nil {
 		return err
 	}

@@ -204,7 +204,7 @@ func planOf(x *engine.Context, entry *catalog.Entry, data []byte, parts int, ver
 	if err := store.CheckEncodings([][]byte{data}); err != nil {
 		return p, err
 	}
-	_, hash, check, err := codec.HashIn(data)
+	header, err := codec.Peek(data)
 	if err != nil {
 		return p, err
 	}
@@ -213,8 +213,8 @@ func planOf(x *engine.Context, entry *catalog.Entry, data []byte, parts int, ver
 	}
 	p.Parts, p.Version = logOf(uint64(parts)), version
 	p.KeyID = ""
-	if hash != hashing.XXH3 {
-		p.KeyID = x.KeyOf(check)
+	if header.Hash != hashing.XXH3 {
+		p.KeyID = x.KeyOf(header.Check)
 	}
 	return p, nil
 }

@@ -23,19 +23,19 @@ var errSpan = errors.New("a window is loaded with the SPAN that it was made with
 // window that it replaces. It refuses a window for which time would stand still, or
 // whose items would all be forgotten at once.
 func generationOf(entry *catalog.Entry, data []byte, span time.Duration, now int64) (int64, error) {
-	row, hash, check, err := codec.HashIn(data)
+	header, err := codec.Peek(data)
 	if err != nil {
 		return 0, err
 	}
-	if row.Name != "window" {
+	if header.Kind.Name != "window" {
 		if span != 0 {
-			return 0, fmt.Errorf("SPAN is for kind window, not for %s", row.Name)
+			return 0, fmt.Errorf("SPAN is for kind window, not for %s", header.Kind.Name)
 		}
 		return 0, nil
 	}
 	var config compose.WindowConfig
-	if hash != hashing.XXH3 {
-		config.Hasher = hashing.Placeholder(check)
+	if header.Hash != hashing.XXH3 {
+		config.Hasher = hashing.Placeholder(header.Check)
 	}
 	w, err := config.View(data)
 	if err != nil {
