@@ -4,6 +4,8 @@ package main
 
 import (
 	"bufio"
+	"bytes"
+	"context"
 	"fmt"
 	"io/fs"
 	"os"
@@ -11,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // listing returns the files of a folder with their contents.
@@ -57,10 +60,13 @@ func TestCutOffCopy(t *testing.T) {
 	}
 	write(t, filepath.Join(dir, "notes.txt"), []byte("of somebody"))
 	before := listing(t, dir)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second) // a server that starts runs for ever
+	defer cancel()
 	for _, args := range [][]string{{"serve", "--dir", dir, "--addr", "127.0.0.1:0"}, {"doctor", dir}, {"doctor", dir, "--repair"}, {"doctor", dir, "--repair", "--drop"}} {
-		code, out, errOut := call(t, args...)
-		if code != 4 || !strings.Contains(errOut, ".part") || !strings.Contains(errOut, "hint:") {
-			t.Errorf("%v = %d\n%s%s", args, code, out, errOut)
+		var out, errOut bytes.Buffer
+		code := run(ctx, args, strings.NewReader(""), &out, &errOut)
+		if code != 4 || !strings.Contains(errOut.String(), ".part") || !strings.Contains(errOut.String(), "hint:") {
+			t.Errorf("%v = %d\n%s%s", args, code, &out, &errOut)
 		}
 		if !same(before, listing(t, dir)) {
 			t.Fatalf("%v changed the folder", args)
