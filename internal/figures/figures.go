@@ -42,12 +42,9 @@ func Rate(s string) (float64, error) {
 			continue
 		}
 		x, err := Count(one)
-		if err != nil {
-			return 0, err
-		}
-		y, err := Count(all)
-		if err != nil {
-			return 0, err
+		y, err2 := Count(all)
+		if err != nil || err2 != nil {
+			return 0, fmt.Errorf("%q is not a rate (0.01, 1e-6, 0.1%%, 1in1000)", s)
 		}
 		return rate(float64(x)/float64(y), s)
 	}
@@ -132,13 +129,13 @@ func ungrouped(s string) string {
 }
 
 // split cuts a number into its figure and what stands behind it, in lower case.
-func split(s string) (float64, string, error) {
-	s = strings.ToLower(strings.ReplaceAll(ungrouped(strings.TrimSpace(s)), "_", ""))
+func split(text string) (float64, string, error) {
+	s := strings.ToLower(strings.ReplaceAll(ungrouped(strings.TrimSpace(text)), "_", ""))
 	digits := strings.TrimRight(s, "abcdefghijklmnopqrstuvwxyz%")
 	// An exponent is no unit. Of inf and nan no digits are left.
 	x, err := strconv.ParseFloat(digits, 64)
 	if err != nil {
-		return 0, "", fmt.Errorf("%q is not a number", s)
+		return 0, "", fmt.Errorf("%q is not a number", text)
 	}
 	return x, s[len(digits):], nil
 }

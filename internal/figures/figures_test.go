@@ -78,3 +78,19 @@ func TestShare(t *testing.T) {
 		}
 	}
 }
+
+// Errors repeat what was typed, and show what would do.
+func TestErrorsRepeatTheInput(t *testing.T) {
+	for s, want := range map[string]string{
+		"Inf":   `"Inf" is not a rate (0.01, 1e-6, 0.1%, 1in1000)`,
+		"1 / X": `"1 / X" is not a rate (0.01, 1e-6, 0.1%, 1in1000)`,
+		"NaN":   `"NaN" is not a number (0.01, 1e-6, 0.1%, 1in1000)`,
+	} {
+		if _, err := figures.Rate(s); err == nil || err.Error() != want {
+			t.Errorf("Rate(%q): %v, want %s", s, err, want)
+		}
+	}
+	if _, err := figures.Count("MANY"); err == nil || err.Error() != `"MANY" is not a number (1000, 1e6, 10M)` {
+		t.Errorf("Count: %v", err)
+	}
+}
