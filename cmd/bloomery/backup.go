@@ -92,6 +92,9 @@ func runBackup(ctx context.Context, s *shell, dir, to string, overwrite bool) er
 	if err != nil {
 		return errors.Join(err, os.Remove(f.Name()))
 	}
+	if err := syncFolder(filepath.Dir(target)); err != nil {
+		return err
+	}
 	if s.asJSON {
 		return s.print(backupJSON{to, bytes})
 	}

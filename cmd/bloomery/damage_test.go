@@ -100,7 +100,7 @@ func TestDrop(t *testing.T) {
 		t.Errorf("doctor --drop = %d, %s", code, errOut)
 	}
 	code, out, errOut := call(t, "doctor", dir, "--repair", "--drop")
-	if code != 0 || !strings.Contains(out, `LOST      "s"`) || !strings.Contains(errOut, `dropped "s"`) || strings.Contains(errOut, "repaired") {
+	if code != 0 || !strings.Contains(out, `LOST      "s"`) || !strings.Contains(errOut, `dropped "s"`) || !strings.Contains(errOut, "*.damaged") || strings.Contains(errOut, "repaired") {
 		t.Fatalf("doctor --repair --drop = %d\n%s%s", code, out, errOut)
 	}
 	after := listing(t, dir)
@@ -122,6 +122,19 @@ func TestDrop(t *testing.T) {
 	replies, err := talk(nc, bufio.NewReader(nc), "BF.EXISTS k one", "BF.EXISTS k two", "CF.EXISTS c one", "EXISTS s")
 	if want := []string{":1", ":1", ":1", ":0"}; err != nil || !slices.Equal(replies, want) {
 		t.Errorf("answers %v, %v, want %v", replies, err, want)
+	}
+}
+
+// TestDropOfMissing drops the names of a file that is missing: none is left of it.
+func TestDropOfMissing(t *testing.T) {
+	dir := dataFolder(t)
+	parts, _ := filepath.Glob(filepath.Join(dir, "*.part"))
+	if err := os.Remove(parts[0]); err != nil {
+		t.Fatal(err)
+	}
+	code, out, errOut := call(t, "doctor", dir, "--repair", "--drop")
+	if code != 0 || !strings.Contains(errOut, "dropped 3 names, kept all others\n") {
+		t.Errorf("doctor --repair --drop = %d\n%s%s", code, out, errOut)
 	}
 }
 

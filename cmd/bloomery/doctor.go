@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -108,7 +110,13 @@ func dropLost(s *shell, dir string, r *server.Report) error {
 	for _, name := range names {
 		s.say("dropped %q", name)
 	}
-	s.say("dropped %s, kept all others; damaged files are left as *.damaged", plural(uint64(len(names)), "name"))
+	aside := ""
+	for _, l := range r.Lost {
+		if _, err := os.Stat(filepath.Join(dir, l.File+".damaged")); err == nil { // not of a file that is missing
+			aside = "; damaged files are left as *.damaged"
+		}
+	}
+	s.say("dropped %s, kept all others%s", plural(uint64(len(names)), "name"), aside)
 	return nil
 }
 
