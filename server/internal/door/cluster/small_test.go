@@ -3,12 +3,16 @@ package cluster
 // Small decisions, asked for one by one.
 
 import (
+	"context"
 	"errors"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/foreign/redisbloom"
+	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/door/cluster/memlog"
 	"github.com/bloomery/bloomery/server/internal/snapshot"
 	"github.com/bloomery/bloomery/server/internal/store"
@@ -143,6 +147,86 @@ func TestLag(t *testing.T) {
 		}
 		if lag := hear(1); lag != 3 {
 			t.Errorf("a lag of %d behind a node that knows one lane, want 3", lag)
+		}
+	})
+}
+
+// TestLatest asks which places a message names if it would name too many: of each lane
+// the last.
+func TestLatest(t *testing.T) {
+	got := latest([]place{{1, 5}, {0, 3}, {1, 7}, {2, 1}, {0, 9}, {1, 6}})
+	if want := []place{{0, 9}, {1, 7}, {2, 1}}; !slices.Equal(got, want) {
+		t.Errorf("places %v, want %v", got, want)
+	}
+	d, err := Open(Config{State: store.New(), Log: memlog.New(1, memlog.Faults{}).Node(ErrFull)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rides []*ride
+	for i := range uint64(maxPlaces) {
+		rides = append(rides, &ride{after: []place{{1, i}}})
+	}
+	if got := d.catalogue().after(rides); len(got) != maxPlaces {
+		t.Errorf("%d places, want %d", len(got), maxPlaces)
+	}
+	rides = append(rides, &ride{after: []place{{2, 1}}})
+	if got := d.catalogue().after(rides); !slices.Equal(got, []place{{1, maxPlaces - 1}, {2, 1}}) {
+		t.Errorf("places %v", got)
+	}
+	if err := d.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestTick asks that the time since a door was opened is never 0, which means never.
+func TestTick(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		d, err := Open(Config{State: store.New(), Log: memlog.New(1, memlog.Faults{}).Node(ErrFull)})
+		if err != nil || d.tick() <= 0 {
+			t.Fatalf("%v, the time is %v", err, d.tick())
+		}
+		if err := d.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestStartNeedsEveryLane asks that a node which hears nothing of one lane does not serve.
+func TestStartNeedsEveryLane(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		d, err := tryOpenAs(t, memlog.New(1, memlog.Faults{}), Config{Lanes: 1}, func(n *memlog.Node) Log {
+			n.Hold(1, true)
+			return n
+		})
+		if !errors.Is(err, context.DeadlineExceeded) || d.Serving() == nil {
+			t.Errorf("start: %v, it serves: %v", err, d.Serving() == nil)
+		}
+	})
+}
+
+// TestEmptyRides asks that an op in a message behind rides without records gets its own
+// result.
+func TestEmptyRides(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		d := open(t, memlog.New(1, memlog.Faults{}), Config{})
+		b := &batch{rides: make([]ride, 2), done: make(chan struct{}), until: time.Now().Add(time.Minute)}
+		b.left.Store(2)
+		var ops []*door.Op
+		for i := range b.rides {
+			r := &b.rides[i]
+			op := &door.Op{Way: r}
+			r.batch, r.lane, r.op, r.empty = b, d.catalogue(), op, true
+			ops = append(ops, op)
+			d.catalogue().enqueue([]*ride{r})
+		}
+		made := &door.Op{Record: store.Record{Op: store.OpBloom, Name: []byte("f"), Bloom: redisbloom.BloomParams{Error: 0.01, Capacity: 100, Expansion: 2}}}
+		d.Do([]*door.Op{made})
+		d.Wait(append(ops, made))
+		if made.Err != nil || made.Result.Entry == nil || made.Result.Entry.Name() != "f" {
+			t.Errorf("made %+v, %v", made.Result.Entry, made.Err)
+		}
+		if ops[0].Err != nil || ops[0].Result.Entry != nil || ops[1].Result.Entry != nil {
+			t.Errorf("those without a record have %+v and %+v, %v", ops[0].Result.Entry, ops[1].Result.Entry, ops[0].Err)
 		}
 	})
 }

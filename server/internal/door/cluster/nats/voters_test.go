@@ -6,6 +6,8 @@ import (
 	"bytes"
 	"errors"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -46,7 +48,7 @@ func TestLimitsOfConfigs(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if c, err := good.complete(); err != nil || c.Lanes != DefaultLanes || c.LaneBytes != DefaultLaneBytes || c.Log == nil || c.token == "" {
+	if c, err := good.complete(); err != nil || c.Lanes != 8 || c.LaneBytes != 1<<30 || c.Log == nil || c.token == "" {
 		t.Errorf("defaults: %+v, %v", c, err)
 	}
 }
@@ -105,6 +107,46 @@ func TestWatch(t *testing.T) {
 		close(l.ended)
 		l.wg.Wait()
 	})
+}
+
+// TestSilentCopies asks for how long nothing may be heard of a copy that is behind.
+func TestSilentCopies(t *testing.T) {
+	for active, want := range map[time.Duration]int{10 * time.Second: 0, 10*time.Second + 1: 1} {
+		if got := silent([]*nats.PeerInfo{{Name: "a", Active: active}}); len(got) != want {
+			t.Errorf("after %v these are missing: %v", active, got)
+		}
+	}
+}
+
+// TestPromoteFails asks that a node which cannot begin to keep streams says so when it is
+// asked to the next time, and then tries again.
+func TestPromoteFails(t *testing.T) {
+	l := &Log{server: new(running), config: Config{Cluster: "c", Dir: filepath.Join(t.TempDir(), "file", "dir"), Log: slog.New(slog.DiscardHandler)}}
+	if err := os.WriteFile(filepath.Dir(l.config.Dir), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := l.Promote(); err != nil {
+			t.Fatal(err)
+		}
+		l.wg.Wait()
+		if err := l.Promote(); err == nil || l.Stores() {
+			t.Errorf("it could not begin: %v, it keeps streams: %v", err, l.Stores())
+		}
+		if !l.promoting.TryLock() {
+			t.Fatal("nobody can try again")
+		}
+		l.promoting.Unlock()
+	}
+	l.closing = true
+	if err := l.Promote(); err != nil || !l.promoting.TryLock() {
+		t.Errorf("a log that is closed: %v", err)
+	}
+	kept := &Log{server: new(running)}
+	kept.store.Store(true)
+	if err := kept.Promote(); err != nil || !kept.promoting.TryLock() {
+		t.Errorf("one that keeps streams already: %v", err)
+	}
 }
 
 // TestVotes asks when a voter is the server with a name.

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -77,6 +78,8 @@ func TestOverAServer(t *testing.T) {
 	l, other := wired(t)
 	t.Run("publications", func(t *testing.T) { testPublications(t, l, other) })
 	t.Run("questions", func(t *testing.T) { testQuestions(t, l, other) })
+	t.Run("questions of one that stops", func(t *testing.T) { testStopping(t, l, other) })
+	t.Run("removals", func(t *testing.T) { testRemovals(t, l, other) })
 	t.Run("copies", func(t *testing.T) { testCopies(t, l, other) })
 	t.Run("servers", func(t *testing.T) { testServers(t, l, other) })
 }
@@ -151,6 +154,69 @@ func testQuestions(t *testing.T, l *Log, other *nats.Conn) {
 	}
 }
 
+// testStopping has a node stop while all its answers are under way: it waits for them,
+// and the question behind them is not answered any more.
+func testStopping(t *testing.T, l *Log, other *nats.Conn) {
+	var asked atomic.Int32
+	begun, release := make(chan struct{}, 32), make(chan struct{})
+	stop, err := l.Serve(5, func([]byte) {}, func([]byte) []byte {
+		asked.Add(1)
+		begun <- struct{}{}
+		<-release
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	subject, subs := l.subject("ask", "5"), l.conn.NumSubscriptions()
+	for range 17 {
+		if err := other.PublishRequest(subject, "nobody", nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := other.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	for range 16 {
+		soon(t, begun)
+	}
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		stop()
+	}()
+	for end := time.Now().Add(patience); l.conn.NumSubscriptions() > subs-2 && time.Now().Before(end); {
+		time.Sleep(time.Millisecond)
+	}
+	select {
+	case <-stopped:
+		t.Error("it has stopped while answers are under way")
+	default:
+	}
+	close(release)
+	if soon(t, stopped); asked.Load() != 16 {
+		t.Errorf("%d questions were answered, want 16", asked.Load())
+	}
+}
+
+// testRemovals asks what nodes are answered who ask whether they were removed.
+func testRemovals(t *testing.T, l *Log, other *nats.Conn) {
+	if err := errors.Join(l.answerRemovals(l.conn), l.conn.Flush()); err != nil {
+		t.Fatal(err)
+	}
+	ask := func(server, want string) {
+		t.Helper()
+		if m, err := other.Request(l.subject("removed"), []byte(server), patience); err != nil || string(m.Data) != want {
+			t.Errorf("%s is answered %+v, %v, want %s", server, m, err, want)
+		}
+	}
+	ask("gone", answerUnsure)
+	l.Judge(func(server string) (left, known bool) { return server == "gone", server != "strange" })
+	ask("gone", answerRemoved)
+	ask("here", answerMember)
+	ask("strange", answerUnsure)
+}
+
 // testCopies counts copies of streams as their leaders report them, and moves them.
 func testCopies(t *testing.T, l *Log, other *nats.Conn) {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -212,6 +278,11 @@ func testCopies(t *testing.T, l *Log, other *nats.Conn) {
 			}
 			mu.Unlock()
 		}
+	}
+	ended, end := context.WithCancel(ctx)
+	end()
+	if _, err := l.Copies(ended, "old"); !errors.Is(err, context.Canceled) {
+		t.Errorf("copies that nobody waits for: %v", err)
 	}
 	for name, fail := range map[string]func(){
 		"an error": func() { failure = &natsd.ApiError{Code: 500, Description: "broken"} },
