@@ -230,3 +230,72 @@ func TestEmptyRides(t *testing.T) {
 		}
 	})
 }
+
+// TestRepeatsAreCounted asks that only messages which were sent again count as repeated.
+func TestRepeatsAreCounted(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		log := memlog.New(1, memlog.Faults{Answer: time.Second})
+		d := open(t, log, Config{})
+		if err := do(d, set("a")); err != nil {
+			t.Fatal(err)
+		}
+		if c := d.Cluster(); c.Sent == 0 || c.Repeated != 0 {
+			t.Errorf("%d messages were sent, %d of them again", c.Sent, c.Repeated)
+		}
+		before := d.Cluster().Sent
+		log.SetFaults(memlog.Faults{Answer: time.Second, Lost: 1})
+		op := set("b")
+		d.Do([]*door.Op{op})
+		time.Sleep(500 * time.Millisecond)
+		log.SetFaults(memlog.Faults{})
+		if d.Wait([]*door.Op{op}); op.Err != nil {
+			t.Fatal(op.Err)
+		}
+		if c := d.Cluster(); c.Sent != before+2 || c.Repeated != 1 {
+			t.Errorf("a message that was lost once was sent %d times, %d were repeats", c.Sent-before, c.Repeated)
+		}
+	})
+}
+
+// led is a log that knows who leads its lanes.
+type led struct {
+	*speaker
+	leaders []string
+}
+
+func (l led) Leader(lane int) string { return l.leaders[lane] }
+
+// TestDeciderByServer asks that the node whose server leads the catalogue is the one that
+// decides, as others see it.
+func TestDeciderByServer(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		log, p := memlog.New(1, memlog.Faults{}), &parliament{}
+		leaders := []string{"b", "a", "a"}
+		join := func(name string) *Door {
+			return openAs(t, log, Config{Name: name, Lanes: 1, Leads: func() bool { return leaders[0] == name }},
+				func(n *memlog.Node) Log { return led{&speaker{Node: n, p: p, name: name}, leaders} })
+		}
+		a, b := join("a"), join("b")
+		time.Sleep(time.Second)
+		for leader, want := range map[string]uint32{"a": a.number.Load(), "b": b.number.Load(), "c": 0, "": 0} {
+			leaders[0] = leader
+			if got := a.Cluster().Decider; got != want {
+				t.Errorf("%q leads the catalogue, and node %d decides, want %d", leader, got, want)
+			}
+		}
+	})
+}
+
+// TestShortMessages asks that nothing which is too short for a header counts as sent by a
+// node, whatever its checksum is.
+func TestShortMessages(t *testing.T) {
+	whole := appendHeader(nil, &header{})
+	for n := range whole {
+		if _, err := parseMessage(new(header), appendSum(whole[:n:n])); !errors.Is(err, errStray) {
+			t.Errorf("%d bytes and their checksum: %v", n, err)
+		}
+	}
+	if _, err := parseMessage(new(header), appendSum(whole)); err != nil {
+		t.Errorf("a message without records: %v", err)
+	}
+}
