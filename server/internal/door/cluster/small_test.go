@@ -299,3 +299,34 @@ func TestShortMessages(t *testing.T) {
 		t.Errorf("a message without records: %v", err)
 	}
 }
+
+// TestLimitsOfDoors asks which settings a door refuses, and what it takes for none.
+func TestLimitsOfDoors(t *testing.T) {
+	for name, c := range map[string]struct {
+		config Config
+		ok     bool
+	}{
+		"defaults":           {Config{}, true},
+		"one lane":           {Config{Lanes: 1}, true},
+		"no lane":            {Config{Lanes: -1}, false},
+		"all lanes":          {Config{Lanes: store.MaxLanes}, true},
+		"more":               {Config{Lanes: store.MaxLanes + 1}, false},
+		"short messages":     {Config{MaxMessage: 64<<10 + spare}, true},
+		"too short messages": {Config{MaxMessage: 64<<10 + spare - 1}, false},
+	} {
+		c.config.State, c.config.Log = store.New(), memlog.New(1, memlog.Faults{}).Node(ErrFull)
+		d, err := Open(c.config)
+		if (err == nil) != c.ok {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err != nil {
+			continue
+		}
+		if name == "defaults" && (d.config.Lanes != 8 || d.limit != mostBytes || d.config.Timeout != 15*time.Second || d.config.SnapshotAfter != 64<<20) {
+			t.Errorf("defaults: %+v, messages of %d bytes", d.config, d.limit)
+		}
+		if err := d.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
