@@ -15,6 +15,8 @@ var errFull = errors.New("full")
 
 // kept returns all messages of a lane.
 func (l *Log) kept(lane int) (list []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	for _, m := range l.streams[lane].messages {
 		list = append(list, string(m))
 	}
@@ -234,10 +236,10 @@ func TestKilled(t *testing.T) {
 		if _, err := n.Tail(0, 1, func(uint64, []byte) { delivered++ }); err != nil {
 			t.Fatal(err)
 		}
+		n.Kill()
 		for range 100 {
 			n.Publish(0, []byte("m"), func(error) { t.Error("a dead node is answered") })
 		}
-		n.Kill()
 		n.Wait()
 		synctest.Wait()
 		if kept := len(l.kept(0)); kept < 20 || kept > 99 || delivered != 0 {
