@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -51,6 +52,26 @@ func topServer(t *testing.T, c server.Config) (addr string, nc net.Conn) {
 	return addr, nc
 }
 
+// awaitVerdict waits until the server has looked at a filter often enough.
+func awaitVerdict(t *testing.T, nc net.Conn, filter, verdict string) {
+	t.Helper()
+	r := bufio.NewReader(nc)
+	var reply resp.Reply
+	for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+		if _, err := nc.Write(resp.AppendCommand(nil, "FILTER.INFO", filter)); err != nil {
+			t.Fatal(err)
+		}
+		if err := reply.Read(r); err != nil {
+			t.Fatal(err)
+		}
+		if got := fieldsOf(&reply)["verdict"]; got == verdict {
+			return
+		} else if time.Now().After(end) {
+			t.Fatalf("the verdict on %s is %s, want %s", filter, got, verdict)
+		}
+	}
+}
+
 // send sends commands, words without quotes, and reads their answers.
 func send(t *testing.T, nc net.Conn, commands ...string) {
 	t.Helper()
@@ -66,7 +87,8 @@ func send(t *testing.T, nc net.Conn, commands ...string) {
 }
 
 func TestTopOnce(t *testing.T) {
-	addr, _ := topServer(t, server.Config{})
+	addr, nc := topServer(t, server.Config{})
+	awaitVerdict(t, nc, "over", "Rebuild")
 	code, out, errOut := call(t, "top", "--addr", addr, "--interval", "100ms")
 	if code != 0 {
 		t.Fatalf("top = %d, %s", code, errOut)
