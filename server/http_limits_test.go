@@ -79,6 +79,8 @@ func TestHTTPBudget(t *testing.T) {
 	c.expect("+OK\r\n", "FILTER.CREATE", "f", "bloom", "CAPACITY", "1000000") // 1.2 MiB
 	body := `{"items": ["` + strings.Repeat("x", 3<<20) + `"]}`
 	b.expect(507, "out_of_memory", "POST", "/api/v1/filters/f/has", body)
+	many := `{"items": [` + strings.Repeat(`"",`, 7000) + `""]}` // a short body of many values
+	b.expect(507, "out_of_memory", "POST", "/api/v1/filters/f/has", many)
 	if got := c.do("INFO", "memory"); !strings.Contains(got, "used_memory_clients:0\r\n") {
 		t.Errorf("after a refused body: %s", got)
 	}

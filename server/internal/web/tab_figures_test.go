@@ -51,6 +51,7 @@ func TestFigures(t *testing.T) {
 		{age(3661), "1 h 1 min"},
 		{age(2*day + 7200), "2 d 2 h"},
 		{age(400 * day), "1 y 35 d"},
+		{grouped(figureFuncs["seconds"].(func(int64) int64)(89_999)), "89"},
 		{micros(0), "–"},
 		{micros(12.34), "12.3 µs"},
 		{micros(1500), "1.5 ms"},

@@ -2,9 +2,12 @@ package web
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"net/http/httptest"
+	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -210,5 +213,44 @@ func TestRestAfter(t *testing.T) {
 		if got := restAfter(took); got != want {
 			t.Errorf("after a look of %v a stream rests for %v, want %v", took, got, want)
 		}
+	}
+}
+
+// TestLimitsAreDescribed asks that views of filters are held to the limits of
+// openapi.yaml, and names are shown up to theirs.
+func TestLimitsAreDescribed(t *testing.T) {
+	for _, line := range []string{
+		fmt.Sprintf("schema: {type: integer, minimum: 0, maximum: %d, default: %d}", mostPage, usualPage),
+		fmt.Sprintf("schema: {type: string, maxLength: %d}", longName),
+		fmt.Sprintf("maxItems: %d\n", mostItems),
+	} {
+		if !strings.Contains(string(openapi), line) {
+			t.Errorf("openapi.yaml does not have %q", line)
+		}
+	}
+	for field, most := range map[string]int{"limit": mostPage, "offset": math.MaxInt32} {
+		v, err := readView(url.Values{field: {strconv.Itoa(most)}}, 7)
+		if err != nil || field == "limit" && v != (view{"*", "name", false, 0, most}) || field == "offset" && v != (view{"*", "name", false, most, 7}) {
+			t.Errorf("%s=%d is %+v, %v", field, most, v, err)
+		}
+		if v, err := readView(url.Values{field: {strconv.Itoa(most + 1)}}, 7); err == nil {
+			t.Errorf("%s=%d is %+v", field, most+1, v)
+		}
+	}
+	long := strings.Repeat("n", longName)
+	for _, field := range []string{"match", "search"} {
+		if _, err := readView(url.Values{field: {long}}, 7); err != nil {
+			t.Errorf("%s of %d bytes: %v", field, longName, err)
+		}
+		if v, err := readView(url.Values{field: {long + "n"}}, 7); err == nil {
+			t.Errorf("%s of %d bytes is %+v", field, longName+1, v)
+		}
+	}
+	o := object{}
+	if putName(o, long); o["name"] != long || o["ref"] != long || o["name_bytes"] != nil {
+		t.Errorf("a name of %d bytes is %.80v", longName, o)
+	}
+	if putName(o, long+"n"); o["name"] != long+"…" || o["ref"] != nil || o["name_bytes"] != longName+1 {
+		t.Errorf("a name of %d bytes is %.80v", longName+1, o)
 	}
 }
