@@ -6,6 +6,25 @@ import (
 	"testing"
 )
 
+// The lower bound of a code is reached where all gaps are as long as can be for their
+// zero bits.
+func TestLeastGapsIsReached(t *testing.T) {
+	for r := uint(1); r <= 8; r++ {
+		for q := range 3 {
+			gap := q<<r + 1<<r - 1
+			raw := make([]byte, 8*(gap+1)) // 64 gaps, each with the bit behind it, but for the last
+			for i := range 63 {
+				at := (i+1)*(gap+1) - 1
+				raw[at/8] |= 1 << (at % 8)
+			}
+			code, ok := appendGaps(nil, raw, 0, r, 1<<20)
+			if least := leastGaps(63, 8*len(raw), r); !ok || len(code) < least || len(code) > least+1 { // the last gap is one longer
+				t.Errorf("r = %d, gaps of %d: a code of %d bytes, at least %d", r, gap, len(code), least)
+			}
+		}
+	}
+}
+
 // A chunk has one code: bits behind the last gap must be zero, and there is no
 // byte more. Else two files could hold the same filter.
 func TestGapsEndToTheBit(t *testing.T) {

@@ -65,6 +65,10 @@ func TestLimitsCountShards(t *testing.T) {
 		if _, err := (codec.Config{Limits: codec.Limits{Bytes: uint64(len(data))}}).Open(data); !errors.Is(err, bloomery.ErrTooLarge) {
 			t.Errorf("%s: a limit of the encoding's length: %v, want ErrTooLarge", k.Name, err)
 		}
+		const oneShard = 256
+		if _, err := (codec.Config{Limits: codec.Limits{Bytes: uint64(len(data) + oneShard)}}).Open(data); err != nil {
+			t.Errorf("%s: a limit that one shard fits into: %v", k.Name, err)
+		}
 	}
 }
 

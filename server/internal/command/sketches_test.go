@@ -108,6 +108,7 @@ func TestHostileSketches(t *testing.T) {
 		payload("TopK-TYPE", 1, 1, 1, 0.9, cells(8), slot, "a"),                 // without its end
 		payload("TopK-TYPE", 1, 1, 1, 0.9, cells(8), slot, ""),                  // the same
 		payload("TopK-TYPE", 1, 1, 1, 0.9, cells(8), slot),                      // no item
+		payload("TopK-TYPE", 2, 1, 1, 0.9, cells(8), slot),                      // a slot too few
 		payload("TopK-TYPE", 1, 1, 1, 1.5, cells(8), slot, "a\x00"),             // decay
 		payload("TopK-TYPE", 1, 1, 1, math.NaN(), cells(8), slot, "a\x00"),      // decay
 		payload("TopK-TYPE", 1, 1, 1, 0.9, cells(8), slot, strings.Repeat("x", 300<<10)+"\x00"),
