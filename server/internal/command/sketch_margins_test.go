@@ -43,3 +43,14 @@ func TestSmallTopKComesBackFromDump(t *testing.T) {
 		TOPK.ADD again a -> [nil]
 		TOPK.LIST again WITHCOUNT -> ["a" :3 "b" :1]`) // an item is found by its fingerprint
 }
+
+// TestItemOfAZeroByte lists an item that begins with a zero byte: as RedisBloom does,
+// nothing of it is shown.
+func TestItemOfAZeroByte(t *testing.T) {
+	b := newBench(t, 1<<30)
+	b.line("TOPK.RESERVE k 1")
+	if got := b.do("TOPK.ADD", "k", "\x00tail"); got != "[nil]" {
+		t.Errorf("TOPK.ADD = %s", got)
+	}
+	b.script(t, `TOPK.LIST k -> [""]`)
+}
