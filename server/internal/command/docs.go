@@ -69,8 +69,5 @@ func docUse(b *strings.Builder, c *engine.Command) {
 	if f := c.Flags.Names(); len(f) > 0 {
 		fmt.Fprintf(b, " · %s", strings.Join(f, " "))
 	}
-	if len(c.Categories) > 0 {
-		fmt.Fprintf(b, " · @%s", strings.Join(c.Categories, " @"))
-	}
-	b.WriteString("\n")
+	fmt.Fprintf(b, " · @%s\n", strings.Join(c.Categories, " @"))
 }

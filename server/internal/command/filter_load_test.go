@@ -93,6 +93,9 @@ func TestFilterLoadNames(t *testing.T) {
 	if n := len(b.state.Names.Unnamed()); n != 0 {
 		t.Errorf("%d filters without a name are left", n)
 	}
+	if n := b.engine.Budget.Used() - b.state.Bytes(); n != 0 {
+		t.Errorf("%d bytes stay set aside", n)
+	}
 }
 
 // TestFilterQueued asks that commands of a transaction see what those before them

@@ -166,7 +166,7 @@ func TestAbandonedFilters(t *testing.T) {
 		after time.Duration
 		grace time.Duration
 		there bool
-	}{{time.Hour, 0, true}, {24 * time.Hour, 5 * time.Second, true}, {time.Hour, 0, false}} {
+	}{{time.Hour, 0, true}, {23 * time.Hour, 0, true}, {time.Hour, 5 * time.Second, true}, {time.Hour, 0, false}} {
 		d.grace = tt.grace
 		b.now = b.now.Add(tt.after)
 		b.engine.Sweep(10)

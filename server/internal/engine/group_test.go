@@ -147,8 +147,12 @@ func TestLoadOfLargeChunks(t *testing.T) {
 				break
 			}
 			data = r.Elems[1].Text
+			b.door.rooms = nil
 			if got := b.do(kind+".loadchunk", kind+"copy", iter, data); got != "+OK" {
 				t.Fatalf("%s.LOADCHUNK %s of %d bytes = %s", kind, iter, len(data), got)
+			}
+			if got, want := len(b.door.rooms), max(1, (len(data)+256<<10-1)/(256<<10)); got != want {
+				t.Errorf("%s.LOADCHUNK of %d bytes makes %d records, want %d", kind, len(data), got, want)
 			}
 		}
 		for i := range 2000 {
@@ -251,5 +255,36 @@ func TestInsertTakesOneStep(t *testing.T) {
 			t.Errorf("CF.INSERT with no room to grow = %s", got)
 		}
 		b.replays(t)
+	}
+}
+
+// TestEveryStretchMayGrow has one CF.INSERT make a filter grow twice in a row, several
+// times: each time the rest is prepared again, however often that was before, and no
+// record sets more aside than one sub-filter takes.
+func TestEveryStretchMayGrow(t *testing.T) {
+	b := newBench(t, 64<<20)
+	b.line("CF.RESERVE k 2000000 BUCKETSIZE 1 MAXITERATIONS 1 EXPANSION 1")
+	words := []string{"CF.INSERT", "k", "ITEMS"}
+	for i := range 2400 {
+		item := fmt.Sprint("filler", i)
+		if i%600 < 4 { // two fit into a sub-filter
+			item = "same"
+		}
+		words = append(words, item)
+	}
+	b.door.rooms = nil
+	got := strings.Fields(strings.Trim(b.do(words...), "[]"))
+	for i, room := range b.door.rooms {
+		if room > 3<<20 {
+			t.Errorf("record %d of %d may take %d bytes", i, len(b.door.rooms), room)
+		}
+	}
+	for i, code := range got {
+		if code != "1" {
+			t.Fatalf("item %d of %d = %s, want 1", i, len(got), code)
+		}
+	}
+	if got := b.line("CF.COUNT k same"); got != ":16" {
+		t.Errorf("CF.COUNT = %s, want 16", got)
 	}
 }

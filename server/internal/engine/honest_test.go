@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -206,5 +207,31 @@ func TestDumpOfADeletedFilter(t *testing.T) {
 				t.Fatalf("BF.EXISTS = %s", got)
 			}
 		}
+	}
+}
+
+// TestNothingExpiresMeanwhile asks that keys past their deadline stay while clients are
+// paused or the door takes no writes: nothing is even tried.
+func TestNothingExpiresMeanwhile(t *testing.T) {
+	b := newBench(t, 1<<30)
+	b.lines("SET k v PX 1", "SET l v")
+	b.now = b.now.Add(time.Second)
+	tries := func() int {
+		b.door.groups = nil
+		b.engine.Sweep(10)
+		return len(b.door.groups)
+	}
+	b.line("CLIENT PAUSE 1000 WRITE")
+	if n := tries(); n != 0 {
+		t.Errorf("in a pause %d records are written", n)
+	}
+	b.line("CLIENT UNPAUSE")
+	b.door.refuses = errors.New("no disk")
+	if n := tries(); n != 0 {
+		t.Errorf("without a disk %d records are written", n)
+	}
+	b.door.refuses = nil
+	if n := tries(); n != 1 || b.state.Names.Len() != 1 {
+		t.Errorf("then %d records are written, and %d names are left, want 1 and 1", n, b.state.Names.Len())
 	}
 }

@@ -123,10 +123,15 @@ func TestWaitForPause(t *testing.T) {
 			"CLIENT UNPAUSE":    x.Unpause,
 			"Wake":              s.Wake,
 			"Wake, three times": func() { s.Wake(); s.Wake(); s.Wake() },
+			"End":               s.End,
 		} {
 			x.Pause(time.Hour, true)
+			began := time.Now()
 			if !waits(never, wake) {
 				t.Errorf("nobody waits for %s", name)
+			}
+			if took := time.Since(began); took > 0 && name != "its time" {
+				t.Errorf("%s: the client waits for %v", name, took)
 			}
 		}
 		e.EndPause()
