@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/compose"
 )
 
 // A filter that holds as many lines as it was made for has the rate that was asked
@@ -30,20 +31,19 @@ func TestBuildKeepsTheRate(t *testing.T) {
 	}
 }
 
-// A window takes all lines in one generation, which has a capacity of its own.
-func TestWindowIsFull(t *testing.T) {
+// A window of a program is made for some of its keys in a generation: add refuses more,
+// though they are not more than its capacity.
+func TestGenerationIsFull(t *testing.T) {
 	dir := t.TempDir()
-	f, few, many := filepath.Join(dir, "f"), filepath.Join(dir, "few"), filepath.Join(dir, "many")
-	write(t, few, []byte(numbered(1000)))
-	write(t, many, []byte(numbered(2000)))
-	if code, _, errOut := call(t, "build", "--kind", "window", "-n", "1000", "-o", f, many); code != exitLimit {
-		t.Errorf("twice the lines: exit code %d, want %d: %s", code, exitLimit, errOut)
+	f, in := filepath.Join(dir, "f"), filepath.Join(dir, "lines")
+	write(t, in, []byte(numbered(1000)))
+	data, err := compose.NewWindow(1000, 0.01, 6).MarshalBinary()
+	if err != nil {
+		t.Fatal(err)
 	}
-	if code, _, errOut := call(t, "build", "--kind", "window", "-n", "1000", "-o", f, few); code != 0 {
-		t.Fatal(errOut)
-	}
-	if code, _, errOut := call(t, "add", f, many); code != exitLimit {
-		t.Errorf("twice the lines in the end: exit code %d, want %d: %s", code, exitLimit, errOut)
+	write(t, f, data)
+	if code, _, errOut := call(t, "add", f, in); code != exitLimit {
+		t.Errorf("exit code %d, want %d: %s", code, exitLimit, errOut)
 	}
 }
 
