@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bloomery/bloomery/cmd/bloomery/internal/lines"
 	"github.com/bloomery/bloomery/internal/resp"
 )
 
@@ -257,5 +258,29 @@ func TestBench(t *testing.T) {
 		if code, _, errOut := call(t, append([]string{"bench"}, args...)...); code != 2 || errOut == "" {
 			t.Errorf("bench %q = %d, %q", args, code, errOut)
 		}
+	}
+}
+
+// TestEncodeAgain encodes batches with what is left of others.
+func TestEncodeAgain(t *testing.T) {
+	l := &loader{command: "BF.MADD", key: "k", batch: 2}
+	batch := func(records ...string) *lines.Batch {
+		b := &lines.Batch{}
+		for _, r := range records {
+			b.Records = append(b.Records, []byte(r))
+		}
+		return b
+	}
+	var used, fresh encoded
+	for _, e := range []struct {
+		e *encoded
+		b *lines.Batch
+	}{{&used, batch("a", "b", "c", "d", "e")}, {&used, batch("x", "y", "z")}, {&fresh, batch("x", "y", "z")}} {
+		if err := l.encode(e.b, e.e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !bytes.Equal(used.data, fresh.data) || !slices.Equal(used.commands, fresh.commands) || len(fresh.commands) != 2 {
+		t.Errorf("a batch after another is %q, %v, want %q, %v", used.data, used.commands, fresh.data, fresh.commands)
 	}
 }

@@ -338,6 +338,24 @@ func TestTopEnds(t *testing.T) {
 	}
 }
 
+// TestTopPace counts calls since the view before.
+func TestTopPace(t *testing.T) {
+	addr, nc := topServer(t, server.Config{})
+	own := dial(t, addr)
+	c := &topClient{nc: own, r: bufio.NewReader(own), match: "small", most: 10}
+	o := &topOptions{interval: time.Millisecond, samples: 3}
+	var paces []float64
+	err := o.watch(t.Context(), c, func(v *topView) error {
+		if paces = append(paces, v.pace["small"]); len(paces) == 1 {
+			send(t, nc, "FILTER.ADD small d e f")
+		}
+		return nil
+	})
+	if err != nil || len(paces) != 3 || paces[0] != 0 || paces[1] <= 0 || paces[2] != 0 {
+		t.Errorf("calls before the second view alone: %v, %v", paces, err)
+	}
+}
+
 func TestTopText(t *testing.T) {
 	for name, want := range map[string]string{"plain": "plain", "a\x1b[31mb": "a?[31mb", "\xff\xfe": "??", "日本": "日本", "a\nb": "a?b", "\u202e": "?"} {
 		if got := printable(name); got != want {
@@ -358,5 +376,22 @@ func TestTopText(t *testing.T) {
 	f.asked, f.measured = 0.01, true
 	if got := strings.Join(v.row(&f), " "); got != "x  0 - 1% 0% 0.00 - 0 B OK" {
 		t.Errorf("a filter of which probes found no false positive = %q", got)
+	}
+	f.rate, f.capacity, f.items, v.pace["x"] = 0.025, 1000, 123, 7.6
+	if got := strings.Join(v.row(&f), " "); got != "x  123 12% 1% 2.5% 2.50 8 0 B OK" {
+		t.Errorf("a filter over its rate = %q", got)
+	}
+	f.asked = 0
+	if got := f.excess(); got != 0 {
+		t.Errorf("a filter without a rate asked for has %g times of it", got)
+	}
+	rows := [][]string{topColumns, v.row(&f)}
+	rows[1][0] = strings.Repeat("n", 100)
+	wide := 0
+	for _, line := range v.table(new(shell), rows, 90) {
+		wide = max(wide, len(line))
+	}
+	if wide != 90 {
+		t.Errorf("a table for 90 characters has %d", wide)
 	}
 }
