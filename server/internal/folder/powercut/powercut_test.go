@@ -28,7 +28,9 @@ func must[T any](v T, err error) T {
 // create makes a file.
 func create(d *Disk, name, text string, sync bool) folder.File {
 	f := must(d.Create(name))
-	must(f.Write([]byte(text)))
+	if n := must(f.Write([]byte(text))); n != len(text) {
+		panic(fmt.Sprintf("%d of %d bytes are written", n, len(text)))
+	}
 	if sync {
 		must(0, f.Sync())
 	}
@@ -148,6 +150,13 @@ func TestBytes(t *testing.T) {
 	}
 	only(t, "synced", outcomes(t, func(d *Disk) { must(0, write(d).Sync()) }, content), map[string]int{old + more: 100})
 
+	// One byte: there, zero or lost.
+	only(t, "one byte", outcomes(t, func(d *Disk) {
+		f := create(d, "a", "", true)
+		must(0, d.Sync())
+		must(f.Write([]byte("x")))
+	}, content), map[string]int{"": 50, "x": 40, "\x00": 10})
+
 	// Cut off behind what is durable, and written on: what was cut off may come back.
 	seen = outcomes(t, func(d *Disk) {
 		f := create(d, "a", "abcdef", true)
@@ -222,8 +231,10 @@ func TestCut(t *testing.T) {
 		d := New(seed)
 		f := create(d, "a", "", false)
 		d.CutAfter(0)
-		if n, err := f.Write([]byte("abc")); n != 0 || !errors.Is(err, ErrPower) {
-			t.Errorf("write as the power is cut: %d, %v", n, err)
+		for range 2 {
+			if n, err := f.Write([]byte("abc")); n != 0 || !errors.Is(err, ErrPower) {
+				t.Errorf("write as the power is cut: %d, %v", n, err)
+			}
 		}
 		got := string(d.names["a"].data)
 		if lengths[len(got)] = true; !strings.HasPrefix("abc", got) {
@@ -249,7 +260,10 @@ func TestFail(t *testing.T) {
 		if err1 != nil {
 			f = &file{d, &inode{}, "a"}
 		}
-		_, err2 := f.Write([]byte("text"))
+		n, err2 := f.Write([]byte("text"))
+		if (n == 0) != (err2 != nil) {
+			t.Errorf("%d bytes are written: %v", n, err2)
+		}
 		_, err3 := d.Append("a")
 		return []error{err1, err2, err3, f.Truncate(2), f.Sync(), d.Rename("a", "b"), d.Remove("b"), d.Sync()}
 	}
