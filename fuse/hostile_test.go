@@ -25,7 +25,7 @@ func TestHostile(t *testing.T) {
 		want   error
 		text   string
 	}{
-		"another kind":      {func(b []byte) { b[10] = 13 }, bloomery.ErrIncompatible, "kind 13"},
+		"another kind":      {func(b []byte) { b[10] = 13 }, bloomery.ErrIncompatible, "of kind fuse16, not of kind fuse8"},
 		"arity 2":           {func(b []byte) { b[13] = 2 }, bloomery.ErrCorrupt, "arity 2"},
 		"arity 4":           {func(b []byte) { b[13] = 4 }, nil, ""}, // four slots would fit, and find nothing
 		"2^21 shards":       {func(b []byte) { le.PutUint32(b[56:], 21) }, bloomery.ErrCorrupt, "2^21 shards"},
