@@ -109,7 +109,7 @@ func (d *Door) makeCopy(prefix string) (*hold, error) {
 	k.journal.Store(j)
 	d.betweenMessages()
 	src := &copySource{source: source{d}, journal: j, positions: map[uint64]uint64{}}
-	err := k.save.Take(src)
+	err := d.take(src)
 	k.journal.Store(nil)
 	d.betweenMessages()
 	err = errors.Join(err, j.close(), src.err, d.failed())

@@ -44,7 +44,7 @@ type keeping struct {
 	opened  bool               // the lanes of the log are usable
 	fetched *fetched           // until the node is current
 
-	bytes atomic.Int64 // of messages since the last snapshot was begun
+	bytes atomic.Int64 // of messages since the last snapshot that did not fail was begun
 
 	copying atomic.Bool             // a copy is made
 	copies  atomic.Uint64           // that were begun
@@ -100,10 +100,21 @@ func (d *Door) StartSnapshot() error {
 }
 
 func (d *Door) takeSnapshot() error {
-	if err := d.keep.save.Take(source{d}); err != nil {
+	if err := d.take(source{d}); err != nil {
 		return fmt.Errorf("cluster: %w", err)
 	}
 	return nil
+}
+
+// take takes a snapshot, which was claimed. If that fails the next one is due as soon as
+// this one was: what it was to have is in none.
+func (d *Door) take(src snapshot.Source) error {
+	n := d.keep.bytes.Swap(0)
+	err := d.keep.save.Take(src)
+	if err != nil {
+		d.keep.bytes.Add(n)
+	}
+	return err
 }
 
 // Verify implements door.Keeper: it reads the last snapshot back.
@@ -192,7 +203,6 @@ func (d source) Cut(m *snapshot.Manifest, copy func()) error {
 	if len(all) == 1 {
 		return errStarting
 	}
-	d.keep.bytes.Store(0)
 	m.Version, m.Cluster, m.Node = snapshot.Version2, d.id.Load(), d.number.Load()
 	m.Lanes = make([]snapshot.Lane, len(all))
 	parts := func() {

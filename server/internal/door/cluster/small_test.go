@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync/atomic"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,6 +16,7 @@ import (
 	"github.com/bloomery/bloomery/foreign/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/door/cluster/memlog"
+	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/snapshot"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -96,6 +99,12 @@ func TestFirstRecord(t *testing.T) {
 		}
 		if got, err := d.readFirst(t.Context()); got != c.want || !errors.Is(err, c.err) {
 			t.Errorf("%s: %+v, %v, want %+v, %v", name, got, err, c.want, c.err)
+		}
+		log.SetDown(true)
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		if got, err := d.readFirst(ended); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s, a log that does not answer: %+v, %v", name, got, err)
 		}
 		if err := d.Close(); err != nil {
 			t.Error(err)
@@ -328,5 +337,132 @@ func TestLimitsOfDoors(t *testing.T) {
 		if err := d.Close(); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// TestLongQuestions asks that a question with more numbers than any has is not answered.
+func TestLongQuestions(t *testing.T) {
+	d, err := Open(Config{State: store.New(), Log: memlog.New(1, memlog.Faults{}).Node(ErrFull)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		question []byte
+		want     error
+	}{
+		{nil, errQuestion},
+		{question(askRead, 1, 2, 3, 4), errNoHold},
+		{append(question(askRead, 1, 2, 3, 4), 5), errQuestion},
+		{question(askRead, 1, 2, 3), errQuestion},
+		{[]byte{askRead, 0xff}, errQuestion},
+		{question(askRelease, 1), nil},
+		{question(askRelease), errQuestion},
+		{question(99), errQuestion},
+		{question(askHold), errNothingKept},
+		{question(askHold, 1), errQuestion},
+	} {
+		if _, err := d.answer(c.question); !errors.Is(err, c.want) {
+			t.Errorf("%x is answered %v, want %v", c.question, err, c.want)
+		}
+	}
+	if err := d.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// settled is an Admitter that counts what is given back.
+type settled struct{ bytes uint64 }
+
+func (s *settled) Admit(*store.Part, []*door.Op) (uint64, bool) { return 0, true }
+func (s *settled) Settle(aside uint64)                          { s.bytes += aside }
+
+// TestReleasedOnce asks that what was set aside for a run is given back once.
+func TestReleasedOnce(t *testing.T) {
+	var s settled
+	r := ride{admit: &s, aside: 5}
+	r.release()
+	r.release()
+	(&ride{aside: 7}).release()
+	if s.bytes != 5 {
+		t.Errorf("%d bytes were given back, want 5", s.bytes)
+	}
+}
+
+// stuck is a folder in which no file can be made.
+type stuck struct {
+	folder.Files
+	is atomic.Bool
+}
+
+func (s *stuck) Create(name string) (folder.File, error) {
+	if s.is.Load() {
+		return nil, syscall.ENOSPC
+	}
+	return s.Files.Create(name)
+}
+
+// TestSnapshotsWaitAfterAFailure asks that a snapshot which has failed is tried again
+// after a minute, and not before.
+func TestSnapshotsWaitAfterAFailure(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		files := &stuck{Files: &folder.Memory{}}
+		d := open(t, memlog.New(1, memlog.Faults{}), Config{Files: files, SnapshotAfter: 1})
+		files.is.Store(true)
+		if err := do(d, set("a")); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range []struct {
+			after time.Duration
+			want  int64
+		}{{2 * time.Second, 1}, {50 * time.Second, 1}, {12 * time.Second, 2}} {
+			time.Sleep(c.after)
+			if st := d.Status(); st.Failed != c.want || st.Snapshots != 0 {
+				t.Errorf("%d snapshots have failed, want %d; %d were taken", st.Failed, c.want, st.Snapshots)
+			}
+		}
+		files.is.Store(false)
+		time.Sleep(62 * time.Second)
+		if st := d.Status(); st.Failed != 2 || st.Snapshots != 1 {
+			t.Errorf("%d snapshots have failed, %d were taken", st.Failed, st.Snapshots)
+		}
+	})
+}
+
+// TestUnsentResults asks that nothing is left in the result of an op that was not sent.
+func TestUnsentResults(t *testing.T) {
+	broken := errors.New("broken")
+	for name, settle := range map[string]func([]*door.Op, error){"answer": answer, "refuse": refuse} {
+		op := &door.Op{Result: store.Result{Changed: true, Done: 3, N: 4}}
+		if settle([]*door.Op{op}, broken); !op.Settled || op.Result.Err != broken || op.Result.Changed || op.Result.Done != 0 || op.Result.N != 0 || (op.Err != nil) != (name == "refuse") {
+			t.Errorf("%s: %+v", name, op)
+		}
+	}
+}
+
+// TestOwnMessages asks which messages this process has sent: those of its node, in its
+// session.
+func TestOwnMessages(t *testing.T) {
+	d, err := Open(Config{State: store.New(), Log: memlog.New(1, memlog.Faults{}).Node(ErrFull), Number: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		session uint64 // of this node
+		h       header
+		want    bool
+	}{
+		{7, header{node: 3, session: 7}, true},
+		{7, header{node: 3, session: 6}, false},
+		{7, header{node: 4, session: 7}, false},
+		{7, header{node: 4, session: 6}, false},
+		{0, header{node: 3, session: 0}, false},
+	} {
+		d.session.Store(c.session)
+		if got := d.catalogue().own(&c.h); got != c.want {
+			t.Errorf("session %d, message of node %d and session %d: own %v", c.session, c.h.node, c.h.session, got)
+		}
+	}
+	if err := d.Close(); err != nil {
+		t.Error(err)
 	}
 }
