@@ -42,7 +42,6 @@ into a folder.`,
 		return err
 	}
 	cmd.Flags().StringVar(&dir, "dir", "", "write a page for each command into `FOLDER`, which is made if it is not there")
-	_ = cmd.MarkFlagDirname("dir") // it is there
 	return cmd
 }
 

@@ -177,6 +177,14 @@ func TestBytes(t *testing.T) {
 	if seen["abcdef"] < 60 || seen["abxy"] < 60 || seen["ab\x00\x00"] == 0 {
 		t.Errorf("a file that was cut off is left as %v", seen)
 	}
+	seen = outcomes(t, func(d *Disk) {
+		f := create(d, "a", "abcdef", true)
+		must(0, d.Sync())
+		must(0, f.Truncate(2))
+	}, content)
+	if seen["abcdef"] < 60 || seen["ab"] < 60 {
+		t.Errorf("a file that was only cut off is left as %v", seen)
+	}
 	// As much as was there, or more, is not cut off.
 	only(t, "cut", outcomes(t, func(d *Disk) {
 		f := create(d, "a", "abc", true)
