@@ -102,6 +102,16 @@ func TestSoundFilters(t *testing.T) {
 	cuckoos := bags(func(*bag) {})
 	t.Run("set", func(t *testing.T) { Test(t, sets(nil)) })
 	t.Run("bag", func(t *testing.T) { Test(t, cuckoos) })
+	t.Run("full bag", func(t *testing.T) { // with as many keys as it was made for
+		overfull(t, bags(func(b *bag) {
+			b.insert = func(f *cuckoo.Filter, h uint64) error {
+				if f.Stats().Items == 500 {
+					return bloomery.ErrFull
+				}
+				return f.InsertHash(h)
+			}
+		}))
+	})
 	t.Run("stream", func(t *testing.T) { forgets(t, streams(0, recent{})) })
 }
 
