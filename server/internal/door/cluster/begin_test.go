@@ -204,3 +204,34 @@ func TestSnapshotsWaitAfterAFailure(t *testing.T) {
 		}
 	})
 }
+
+// purges is a log that counts how often it is purged.
+type purges struct {
+	*memlog.Node
+	n atomic.Int32
+}
+
+func (p *purges) Purge(lane int, below uint64) error {
+	p.n.Add(1)
+	return p.Node.Purge(lane, below)
+}
+
+// TestPurgesOnce asks that a lane is purged when a snapshot has more of it, and not again
+// and again.
+func TestPurgesOnce(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		log := &purges{}
+		d := openAs(t, memlog.New(1, memlog.Faults{}), Config{Files: &folder.Memory{}, Lanes: 1}, func(n *memlog.Node) Log {
+			log.Node = n
+			return log
+		})
+		for _, want := range []int32{3, 4} { // all lanes, then the one that has changed
+			if err := errors.Join(do(d, set("a")), d.Snapshot()); err != nil {
+				t.Fatal(err)
+			}
+			if time.Sleep(20 * time.Second); log.n.Load() != want {
+				t.Errorf("the log was purged %d times, want %d", log.n.Load(), want)
+			}
+		}
+	})
+}
