@@ -53,6 +53,11 @@ func TestSettingsOfTheServer(t *testing.T) {
 	b.script(t, `
 		CONFIG SET cf-max-iterations 65535 cf-max-expansions 65536 cf-bucket-size 255 -> +OK
 		CONFIG GET cf-max-* -> ["cf-max-expansions" "65536" "cf-max-iterations" "65535"]
+		CONFIG SET maxmemory 1 -> +OK
+		CONFIG SET maxmemory 0 -> -ERR CONFIG SET failed (possibly related to argument 'maxmemory') - argument must be a memory value above 0
+		CONFIG SET maxmemory 1gb bf-error-rate 0.5 -> +OK
+		CONFIG SET bf-error-rate 1 -> -ERR CONFIG SET failed (possibly related to argument 'bf-error-rate') - Value for `+"`bf-error-rate`"+` must be in the range (0.000000, 1.000000)
+		CONFIG SET bf-error-rate 0 -> -ERR CONFIG SET failed (possibly related to argument 'bf-error-rate') - Value for `+"`bf-error-rate`"+` must be in the range (0.000000, 1.000000)
 		CONFIG SET cf-max-expansions 65537 -> -ERR CONFIG SET failed (possibly related to argument 'cf-max-expansions') - Value for `+"`cf-max-expansions`"+` must be in the range [1, 65536]
 		CONFIG SET cf-max-expansions 0 -> -ERR CONFIG SET failed (possibly related to argument 'cf-max-expansions') - Value for `+"`cf-max-expansions`"+` must be in the range [1, 65536]
 		CONFIG SET cf-max-iterations 65536 -> -ERR CONFIG SET failed (possibly related to argument 'cf-max-iterations') - Value for `+"`cf-max-iterations`"+` must be in the range [1, 65535]
