@@ -54,3 +54,37 @@ func TestItemOfAZeroByte(t *testing.T) {
 	}
 	b.script(t, `TOPK.LIST k -> [""]`)
 }
+
+// TestQuestionsThatCompress asks a t-digest that is not compressed: only a question
+// whose answer lies within the values compresses it.
+func TestQuestionsThatCompress(t *testing.T) {
+	b := newBench(t, 1<<30)
+	for _, c := range []struct {
+		question, answer string
+		compresses       bool
+	}{
+		{"TDIGEST.RANK d 0 5", "[:-1 :4]", false},
+		{"TDIGEST.RANK d 1", "[:0]", true},
+		{"TDIGEST.RANK d 4", "[:3]", true},
+		{"TDIGEST.RANK d 0 2", "[:-1 :1]", true},
+		{"TDIGEST.REVRANK d 0 5", "[:4 :-1]", false},
+		{"TDIGEST.REVRANK d 4", "[:0]", true},
+		{"TDIGEST.BYRANK d 0 4", "[1 +Inf]", false},
+		{"TDIGEST.BYRANK d 3", "[4]", true},
+		{"TDIGEST.BYREVRANK d 0 4", "[4 -Inf]", false},
+		{"TDIGEST.BYREVRANK d 1", "[3]", true},
+		{"TDIGEST.CDF d 0", "[0]", true},
+		{"TDIGEST.QUANTILE d 1", "[4]", true},
+		{"TDIGEST.TRIMMED_MEAN d 0 1", "2.5", true},
+	} {
+		b.line("DEL d")
+		b.line("TDIGEST.CREATE d")
+		b.line("TDIGEST.ADD d 1 2 3 4")
+		if got := b.line(c.question); got != c.answer {
+			t.Errorf("%s = %s, want %s", c.question, got, c.answer)
+		}
+		if got := strings.Contains(b.line("TDIGEST.INFO d"), "+Total compressions :1 "); got != c.compresses {
+			t.Errorf("%s compresses: %v, want %v", c.question, got, c.compresses)
+		}
+	}
+}
