@@ -17,6 +17,9 @@ func TestDumpOfCompressedDigest(t *testing.T) {
 	before := b.door.Status().LogEnd
 	b.line("DUMP d")
 	first := b.door.Status().LogEnd
+	if got := b.line("TDIGEST.INFO d"); !strings.Contains(got, "+Merged nodes :3 +Unmerged nodes :0 ") {
+		t.Errorf("after a DUMP: %s", got)
+	}
 	b.line("DUMP d")
 	if second := b.door.Status().LogEnd; first == before || second != first {
 		t.Errorf("the log ends at %d, after a DUMP at %d, after another at %d", before, first, second)
@@ -80,11 +83,25 @@ func TestQuestionsThatCompress(t *testing.T) {
 		b.line("DEL d")
 		b.line("TDIGEST.CREATE d")
 		b.line("TDIGEST.ADD d 1 2 3 4")
+		before := b.door.Status().LogEnd
 		if got := b.line(c.question); got != c.answer {
 			t.Errorf("%s = %s, want %s", c.question, got, c.answer)
 		}
 		if got := strings.Contains(b.line("TDIGEST.INFO d"), "+Total compressions :1 "); got != c.compresses {
 			t.Errorf("%s compresses: %v, want %v", c.question, got, c.compresses)
 		}
+		if got := b.door.Status().LogEnd != before; got != c.compresses { // replicas and replays do the same
+			t.Errorf("%s has a record: %v, want %v", c.question, got, c.compresses)
+		}
 	}
+}
+
+// TestTopKListNeedsMemory asks for a list that does not fit into the memory that is
+// left.
+func TestTopKListNeedsMemory(t *testing.T) {
+	b := newBench(t, 600<<10)
+	b.script(t, `
+		TOPK.RESERVE k 5000 8 2 0.9 -> +OK
+		TOPK.LIST k -> -OOM command not allowed when used memory > 'maxmemory'.
+		TOPK.QUERY k a -> [:0]`)
 }
