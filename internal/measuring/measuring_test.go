@@ -113,6 +113,9 @@ func TestRun(t *testing.T) {
 		}
 		for k := range f.asked {
 			all[k]++
+			if number := binary.LittleEndian.Uint64([]byte(k)) - 5<<41 - 1<<40; number >= 999 {
+				t.Errorf("absent key %d of 999 is asked", number)
+			}
 		}
 	}
 	if len(all) != 1800+999 {
