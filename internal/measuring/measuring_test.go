@@ -140,7 +140,7 @@ func TestFilters(t *testing.T) {
 	nothing := func() Subject {
 		return Subject{Add: func([][]byte) {}, Contains: func([]bool, [][]byte) {}}
 	}
-	for n, want := range map[int]int{499_999: 3, 500_000: 2, 500_001: 2, 1_000_000: 1, 1_000_001: 1} {
+	for n, want := range map[int]int{333_333: 4, 500_000: 2, 500_001: 2, 1_000_000: 1, 1_000_001: 1} {
 		r := Run(Plan{Keys: Keys{Append: func(dst []byte, _ uint64) []byte { return dst }}, N: n}, nothing)
 		if r.Filters != want || r.Queries != uint64(want) || r.Keys != uint64(n*want) || r.Lost != r.Keys {
 			t.Errorf("%d keys each: %+v, want %d filters", n, r, want)
