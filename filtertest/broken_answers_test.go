@@ -29,7 +29,7 @@ func brokenAnswers() []broken {
 			k.Make = func(hs []uint64, n int, p float64) (bloomery.Hashed, error) { return makeSet(hs, n, factor*p, flaw{}) }
 		})
 	}
-	full := flawed(flaw{drop: true})
+	full, lost := flawed(flaw{drop: true}), hashes(1, 5)[0]
 	crowded := flawed(flaw{one: func(h uint64, yes bool) bool { return yes || bloomery.Route(h, 6) == 17 }})
 	optimist := flawed(flaw{stats: func(s *bloomery.Stats) { s.Predicted /= 2 }})
 	rareOptimist := flawed(flaw{stats: func(s *bloomery.Stats) { s.Predicted /= 5 }})
@@ -52,6 +52,7 @@ func brokenAnswers() []broken {
 		{name: "forgets-while-rarely-measured", law: keepsRate, kind: rareForgetful, want: `\d+ of 100000 keys forgotten`, long: true},
 		{name: "places-by-bits-of-route", law: keepsRateSplit, kind: crowded, want: `rate behind a split in 64 = 0.02`, long: true},
 		{name: "forgets-behind-a-split", law: keepsRateSplit, kind: one, want: `part 63: \d+ keys forgotten`, long: true},
+		{name: "forgets-one-behind-a-split", law: keepsRateSplit, kind: flawed(flaw{one: func(h uint64, yes bool) bool { return yes && h != lost }}), want: `part \d+: 1 keys forgotten`, long: true},
 		{name: "always-changed", law: addAnswers, kind: flawed(flaw{add: func(uint64, bool) bool { return true }}), want: `contained true, AddHash true, AddHashes false`},
 		{name: "never-changed", law: addAnswers, kind: flawed(flaw{add: func(uint64, bool) bool { return false }}), want: `key 0: contained false, AddHash false`},
 		{name: "batch-answers-differ", law: addAnswers, kind: flawed(flaw{added: func(dst []bool, _ []uint64) { dst[42] = !dst[42] }}), want: `key 42: contained false, AddHash true, AddHashes false`},
