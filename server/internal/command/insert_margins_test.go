@@ -1,6 +1,6 @@
 package command_test
 
-// BF.INSERT at the margins of its options.
+// BF.INSERT and EXPIRETIME at the margins.
 
 import "testing"
 
@@ -20,4 +20,15 @@ func TestInsertMakesWhatReserveMakes(t *testing.T) {
 	if got := b.line("BF.INSERT more EXPANSION 32769 ITEMS a"); got[0] != '-' {
 		t.Errorf("an expansion of 32769: %s", got)
 	}
+}
+
+// TestExpireTimeIsRounded asks for the second of deadlines around half of one.
+func TestExpireTimeIsRounded(t *testing.T) {
+	b := newBench(t, 1<<30)
+	b.script(t, `
+		SET k v -> +OK
+		PEXPIREAT k 4102444800499 -> :1
+		EXPIRETIME k -> :4102444800
+		PEXPIREAT k 4102444800500 -> :1
+		EXPIRETIME k -> :4102444801`)
 }
