@@ -3,8 +3,13 @@ package command_test
 // Sketches at the margins.
 
 import (
+	"errors"
 	"strings"
 	"testing"
+
+	"github.com/bloomery/bloomery/server/internal/command"
+	"github.com/bloomery/bloomery/server/internal/door/local"
+	"github.com/bloomery/bloomery/server/internal/engine"
 )
 
 // TestDumpOfCompressedDigest dumps a t-digest twice: what the first DUMP has compressed
@@ -93,6 +98,34 @@ func TestQuestionsThatCompress(t *testing.T) {
 		if got := b.door.Status().LogEnd != before; got != c.compresses { // replicas and replays do the same
 			t.Errorf("%s has a record: %v, want %v", c.question, got, c.compresses)
 		}
+	}
+}
+
+// refusing is a door that takes no writes.
+type refusing struct{ *local.Door }
+
+func (refusing) Refuses() error { return errors.New("the disk is full") }
+
+// TestQuestionsWithoutWrites asks a t-digest that is not compressed while nothing can be
+// written: the answer is the same, and the digest stays as it is.
+func TestQuestionsWithoutWrites(t *testing.T) {
+	b := newBench(t, 1<<30)
+	b.line("TDIGEST.CREATE d")
+	b.line("TDIGEST.ADD d 1 2 3 4")
+	e := engine.New(engine.Config{
+		Commands: command.All(), State: b.state, Door: refusing{b.door}, Keeper: b.door, Host: b, Clock: b.clock, MaxMemory: 1 << 30,
+		Settings: engine.NewSettings(engine.RedisBloomDefaults(), ""),
+	})
+	b.engine, e = e, b.engine
+	if got := b.line("TDIGEST.RANK d 2 3"); got != "[:1 :2]" {
+		t.Errorf("TDIGEST.RANK = %s", got)
+	}
+	if got := b.line("TDIGEST.ADD d 5"); !strings.HasPrefix(got, "-") {
+		t.Errorf("TDIGEST.ADD = %s", got)
+	}
+	b.engine = e
+	if got := b.line("TDIGEST.INFO d"); !strings.Contains(got, "+Total compressions :0 ") {
+		t.Errorf("TDIGEST.INFO = %s", got)
 	}
 }
 
