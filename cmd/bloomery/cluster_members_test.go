@@ -145,6 +145,18 @@ func TestReplaceLogSaysWhatItWaitsFor(t *testing.T) {
 	if err := replaceLog(ctx, sh, n, 2, 4, pace{time.Millisecond, time.Hour}); err == nil || err.Error() != "it is not finished yet: node 3 does not answer" {
 		t.Errorf("when its time is over: %v", err)
 	}
+	// What was done cannot be printed.
+	done := &scripted{answers: map[string][]string{"CLUSTER REPLACE-LOG 2 4": {"*2\r\n:1\r\n$4\r\ndone\r\n"}}}
+	full := errors.New("the disk is full")
+	sh.out = writerFunc(func([]byte) (int, error) { return 0, full })
+	m, _, err := dialCluster(t.Context(), sh, &connectFlags{addr: done.serve(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.close()
+	if err := replaceLog(t.Context(), sh, m, 2, 4, usualPace); !errors.Is(err, full) {
+		t.Errorf("without output: %v", err)
+	}
 }
 
 // TestClusterNodesComeAndGo is the life of a cluster whose nodes are replaced: one that

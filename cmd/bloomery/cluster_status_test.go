@@ -39,6 +39,15 @@ func TestClusterStatusSaysWhatItKnows(t *testing.T) {
 	}
 }
 
+// TestClusterStatusNamesProblems asks that every problem of a node is printed.
+func TestClusterStatusNamesProblems(t *testing.T) {
+	var out bytes.Buffer
+	c := clusterJSON{Problems: []string{"the disk is slow", "a clock is late"}}
+	if err := c.write(&shell{out: &out}); err != nil || !strings.HasSuffix(out.String(), "\nproblem: the disk is slow\n\nproblem: a clock is late\n") {
+		t.Errorf("%v\n%s", err, &out)
+	}
+}
+
 // expired is a context whose time is over when a channel is closed.
 type expired struct {
 	context.Context

@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -14,6 +15,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/bloomery/bloomery/server"
 )
 
 // listing returns the files of a folder with their contents.
@@ -122,6 +125,21 @@ func TestDrop(t *testing.T) {
 	replies, err := talk(nc, bufio.NewReader(nc), "BF.EXISTS k one", "BF.EXISTS k two", "CF.EXISTS c one", "EXISTS s")
 	if want := []string{":1", ":1", ":1", ":0"}; err != nil || !slices.Equal(replies, want) {
 		t.Errorf("answers %v, %v, want %v", replies, err, want)
+	}
+}
+
+// TestDoctorShowsTornEnds asks which files are said to end in the middle of a write.
+func TestDoctorShowsTornEnds(t *testing.T) {
+	var out bytes.Buffer
+	err := doctorText(&out, "d", &server.Report{Files: []server.FileReport{
+		{Name: "whole", Kind: "log", Size: 9, Torn: -1},
+		{Name: "bad", Kind: "log", Size: 9, Torn: 3, Err: errors.New("damage")},
+		{Name: "torn", Kind: "log", Size: 9, Torn: 7},
+		{Name: "begun", Kind: "log", Size: 5, Torn: 0},
+	}})
+	text := out.String()
+	if err != nil || strings.Count(text, "in the middle of a write") != 2 || !strings.Contains(text, "the last 2 bytes") || !strings.Contains(text, "the last 5 bytes") {
+		t.Errorf("%v\n%s", err, text)
 	}
 }
 
