@@ -96,7 +96,7 @@ func TestJoinRefuses(t *testing.T) {
 	}
 }
 
-// TestJoinNeedsSettings asks a node that does not tell its settings.
+// TestJoinNeedsSettings asks a node that does not answer what its settings are.
 func TestJoinNeedsSettings(t *testing.T) {
 	code, out, errOut := call(t, "cluster", "join", "--addr", (&scripted{}).serve(t), "--cluster-addr", "127.0.0.1:1")
 	if code != 2 || !strings.Contains(errOut, "unknown command") {
