@@ -96,14 +96,6 @@ func TestJoinRefuses(t *testing.T) {
 	}
 }
 
-// TestJoinNeedsSettings asks a node that does not answer what its settings are.
-func TestJoinNeedsSettings(t *testing.T) {
-	code, out, errOut := call(t, "cluster", "join", "--addr", (&scripted{}).serve(t), "--cluster-addr", "127.0.0.1:1")
-	if code != 2 || !strings.Contains(errOut, "unknown command") {
-		t.Errorf("cluster join = %d\n%s%s", code, out, errOut)
-	}
-}
-
 // TestRestoreErrors names what is not there, and else what is missing in it.
 func TestRestoreErrors(t *testing.T) {
 	dir := t.TempDir()

@@ -159,6 +159,14 @@ func TestReplaceLogSaysWhatItWaitsFor(t *testing.T) {
 	}
 }
 
+// TestJoinNeedsSettings asks a node that does not answer what its settings are.
+func TestJoinNeedsSettings(t *testing.T) {
+	code, out, errOut := call(t, "cluster", "join", "--addr", (&scripted{}).serve(t), "--cluster-addr", "127.0.0.1:1")
+	if code != 2 || !strings.Contains(errOut, "unknown command") {
+		t.Errorf("cluster join = %d\n%s%s", code, out, errOut)
+	}
+}
+
 // TestClusterNodesComeAndGo is the life of a cluster whose nodes are replaced: one that
 // is up, one that has lost its folder, and one that is removed.
 func TestClusterNodesComeAndGo(t *testing.T) {
