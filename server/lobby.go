@@ -28,6 +28,9 @@ const (
 	lobbyClients = 1024
 	// lobbyBytes bounds a command, which has to be read whole to be answered.
 	lobbyBytes = 64 << 10
+	// lobbyReplies is how many bytes of answers are gathered before they are sent: one
+	// to a command of two bytes is long.
+	lobbyReplies = 16 << 10
 	// lobbyWrite is how long a client may take to read its answers.
 	lobbyWrite = time.Second
 )
@@ -120,20 +123,29 @@ func (l *lobby) ended() bool {
 
 // take answers a client in a goroutine of its own, if there is room for it.
 func (l *lobby) take(g guest) {
+	if l.keeps(g) {
+		return
+	}
+	if !g.secure {
+		_ = l.write(g.nc, l.answer)
+	}
+	_ = g.nc.Close()
+}
+
+// keeps reports whether a client can stay.
+func (l *lobby) keeps(g guest) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
 	case l.over:
 		l.left = append(l.left, g)
 	case len(l.clients) >= lobbyClients:
-		if !g.secure {
-			_ = l.write(g.nc, l.answer)
-		}
-		_ = g.nc.Close()
+		return false
 	default:
 		l.clients[g.nc] = true
 		l.tasks.Go(func() { l.serve(g) })
 	}
+	return true
 }
 
 // serve answers a client until it leaves or the lobby ends.
@@ -208,7 +220,12 @@ func (l *lobby) talk(nc net.Conn) (rest []byte, stays bool) {
 				_ = l.write(nc, resp.AppendStatus(out, "OK"))
 				return nil, false
 			}
-			out = append(out, l.answer...)
+			if out = append(out, l.answer...); len(out) >= lobbyReplies {
+				if l.write(nc, out) != nil {
+					return nil, false
+				}
+				out = out[:0]
+			}
 		}
 		rest = slices.Delete(rest, 0, at)
 		if len(out) > 0 && l.write(nc, out) != nil {

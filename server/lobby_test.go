@@ -129,3 +129,31 @@ func TestLobbyTLS(t *testing.T) {
 	v.gone()
 	plain.gone()
 }
+
+// wordy is a client that sends all that it has, and notes what it is answered.
+type wordy struct {
+	net.Conn
+	io.Reader
+	longest, all int
+}
+
+func (w *wordy) Read(p []byte) (int, error) { return w.Reader.Read(p) }
+
+func (w *wordy) Write(p []byte) (int, error) {
+	w.longest, w.all = max(w.longest, len(p)), w.all+len(p)
+	return len(p), nil
+}
+
+func (w *wordy) SetWriteDeadline(time.Time) error { return nil }
+
+// TestLobbyGathersLittle sends many short commands at once, behind a long one for which
+// the buffer has grown: the answers, which are longer, are not gathered all.
+func TestLobbyGathersLittle(t *testing.T) {
+	const long, short = 60_000, 50_000
+	l := &lobby{answer: []byte("-LOADING " + whyLoading + "\r\n")}
+	w := &wordy{Reader: strings.NewReader(fmt.Sprintf("*1\r\n$%d\r\n%s\r\n", long, strings.Repeat("x", long)) + strings.Repeat("a\n", short))}
+	l.talk(w)
+	if want := (short + 1) * len(l.answer); w.all != want || w.longest > lobbyReplies+len(l.answer) {
+		t.Errorf("%d bytes of answers, want %d; the most at a time %d", w.all, want, w.longest)
+	}
+}
