@@ -92,12 +92,15 @@ type spot struct{ id, version, file, size, sum uint64 }
 type pack struct{ size, live uint64 }
 
 // NewSaver returns a saver for a folder that has no snapshot, or one that is adopted
-// next.
+// next. Until then the last snapshot counts as taken now: as with Redis, a server that has
+// just started has nothing to save.
 func NewSaver(c Config) *Saver {
 	if c.Small == 0 {
 		c.Small = smallPart
 	}
-	return &Saver{config: c}
+	s := &Saver{config: c}
+	s.last.Store(c.Clock().Unix())
+	return s
 }
 
 // Claim begins a snapshot, which Take then takes. The error is door.ErrSaving if one
@@ -277,13 +280,15 @@ func (s *Saver) find(id uint64) (spot, bool) {
 	return v, !crowded
 }
 
-// Adopt takes over a snapshot that was loaded, with the sizes of its part files. saved
-// is when it was taken.
-func (s *Saver) Adopt(m *Manifest, sizes map[uint64]uint64, saved time.Time) {
+// Adopt takes over a snapshot that was loaded, with the sizes of its part files. One that
+// was never taken is that of an empty folder.
+func (s *Saver) Adopt(m *Manifest, sizes map[uint64]uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.adopt(m, sizes)
-	s.last.Store(saved.Unix())
+	if m.Saved > 0 {
+		s.last.Store(time.UnixMilli(m.Saved).Unix())
+	}
 }
 
 // adopt remembers where everything is.

@@ -145,8 +145,9 @@ func TestStringsOfAllLengths(t *testing.T) {
 		t.Errorf("%v are lost of %d and %d: %v", lost, m.Items[0].ID, m.Items[1].ID, err)
 	}
 	saved := time.Unix(1_600_000_000, 0)
+	m.Saved = saved.UnixMilli()
 	s = saver(files, state)
-	s.Adopt(m, map[uint64]uint64{m.Items[0].File: uint64(len(data))}, saved)
+	s.Adopt(m, map[uint64]uint64{m.Items[0].File: uint64(len(data))})
 	var st door.Status
 	if s.Status(&st); !st.Saved.Equal(saved) {
 		t.Errorf("the adopted snapshot was taken at %v, want %v", st.Saved, saved)

@@ -176,7 +176,7 @@ func TestLanes(t *testing.T) {
 	sizes := snapshot.Load(files, m, store.New()).Sizes
 	l = &lanes{state: state, files: files, seqs: l.seqs}
 	s = saver(files, state)
-	s.Adopt(m, sizes, time.UnixMilli(m.Saved))
+	s.Adopt(m, sizes)
 	l.do(t, store.Record{Op: store.OpFilterAdd, ID: id, Index: 1, Room: store.Unlimited, Hashes: []uint64{99}})
 	if err := errors.Join(s.Claim(), s.Take(l)); err != nil {
 		t.Fatal(err)

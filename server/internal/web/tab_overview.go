@@ -37,6 +37,7 @@ type overviewView struct {
 		Saving   bool      `json:"saving"`
 		Saved    time.Time `json:"last_save"`
 		SavedOK  bool      `json:"last_save_ok"`
+		Saves    int64     `json:"saves"`
 	} `json:"persistence"`
 	Clients struct {
 		Connected int64 `json:"connected"`
@@ -153,12 +154,14 @@ func (o *overviewView) Used() float64 {
 	return 0
 }
 
-// Saved is how many seconds ago the last snapshot was taken, -1 if there was none.
+// Saved is how many seconds ago the last snapshot was taken, -1 if there was none: as with
+// Redis, its time is then that of the start.
 func (o *overviewView) Saved() int64 {
-	if o.Persistence.Saved.Unix() <= 0 {
+	ago := int64(o.now.Sub(o.Persistence.Saved).Seconds())
+	if o.Persistence.Saves == 0 && ago <= o.Uptime+1 { // both are in whole seconds
 		return -1
 	}
-	return max(int64(o.now.Sub(o.Persistence.Saved).Seconds()), 0)
+	return max(ago, 0)
 }
 
 // Period is what the latencies are of.

@@ -60,13 +60,17 @@ func TestOverviewFigures(t *testing.T) {
 	if o.Memory.Limit, o.Memory.Used = 200, 50; o.Used() != 0.25 {
 		t.Errorf("50 bytes of 200 are %v", o.Used())
 	}
-	answer := object{"persistence": object{"last_save": time.Unix(0, 0).UTC()}, "health": object{"resize": 2, "ok": 5}}
+	answer := object{"uptime_seconds": 100, "persistence": object{"last_save": time.Unix(900, 0).UTC()}, "health": object{"resize": 2, "ok": 5}}
 	if err := into(answer, o); err != nil {
 		t.Fatal(err)
 	}
 	if got := o.Saved(); got != -1 {
 		t.Errorf("a snapshot that never was is %d s old", got)
 	}
+	if o.Persistence.Saved = time.Unix(800, 0); o.Saved() != 200 {
+		t.Errorf("a snapshot of 100 s before the start is %d s old", o.Saved())
+	}
+	o.Persistence.Saves = 1
 	for at, want := range map[int64]int64{1: 999, 990: 10, 1000: 0, 1001: 0} {
 		if o.Persistence.Saved = time.Unix(at, 0); o.Saved() != want {
 			t.Errorf("at 1000 a snapshot of %d is %d s old, want %d", at, o.Saved(), want)

@@ -223,3 +223,34 @@ func TestFolders(t *testing.T) {
 		}
 	})
 }
+
+// TestLastSave asks that a node which has taken no snapshot yet gives the time of its start
+// for the last one, as Redis does, and later that of the snapshot, across starts.
+func TestLastSave(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		m := machines(t, 1)[0]
+		saved := func(want time.Time, when string) {
+			t.Helper()
+			if got := m.Status().Saved; got.Unix() != want.Unix() {
+				t.Errorf("%s the last snapshot is of %v, want %v", when, got, want)
+			}
+		}
+		began := time.Now()
+		m.start()
+		time.Sleep(time.Minute)
+		saved(began, "before the first one")
+		m.kill()
+		time.Sleep(time.Minute)
+		began = time.Now()
+		m.start() // the folder keeps the number of the node
+		saved(began, "after a start without one")
+		time.Sleep(time.Minute)
+		taken := time.Now()
+		m.save()
+		saved(taken, "after the first one")
+		m.kill()
+		time.Sleep(time.Minute)
+		m.start()
+		saved(taken, "after a start with one")
+	})
+}

@@ -261,7 +261,7 @@ func (d *Door) load(m *snapshot.Manifest) error {
 			d.all()[it.Lane].skipTo(it.ID, it.Position)
 		}
 	}
-	d.keep.save.Adopt(m, l.Sizes, time.UnixMilli(m.Saved))
+	d.keep.save.Adopt(m, l.Sizes)
 	d.tookSnapshot(m)
 	return nil
 }

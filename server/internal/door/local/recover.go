@@ -52,11 +52,7 @@ func (d *Door) recover() error {
 			return err
 		}
 	}
-	saved := began
-	if !f.first {
-		saved = time.UnixMilli(m.Saved)
-	}
-	d.save.Adopt(m, l.Sizes, saved)
+	d.save.Adopt(m, l.Sizes)
 	if d.config.drop {
 		return d.dropLost(r, l)
 	}
