@@ -4,7 +4,6 @@ package cluster
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -22,11 +21,6 @@ const (
 	liveFor = 5 * time.Second
 	// grace is how long other nodes leave to the one that decides what is due.
 	grace = 5 * time.Second
-	// Clocks that differ by more than warnSkew are a problem; by more than
-	// refuseSkew from most others, the node takes no writes: deadlines would be
-	// wrong.
-	warnSkew   = 500 * time.Millisecond
-	refuseSkew = 10 * time.Second
 )
 
 // beat is what a node sends to all others each second. Nothing that has to be right
@@ -100,8 +94,7 @@ type beats struct {
 	mu    sync.Mutex
 	heard map[uint32]heard // by node
 	since atomic.Int64     // when this node began to listen, as Door.tick counts; 0 if it has not
-	skew  atomic.Pointer[error]
-	clock atomic.Int64  // Door.ahead when skew was found
+	clock clockVerdict
 	full  atomic.Uint64 // the smallest headroom of live nodes, inverted: 0 for no bound
 }
 
@@ -109,42 +102,6 @@ type heard struct {
 	beat
 	seen  time.Duration // as Door.tick counts
 	ahead int64         // its clock when it was seen, less seen, in milliseconds
-}
-
-// ahead is the clock of this node less Door.tick, in milliseconds. It changes only if
-// somebody sets the clock.
-func (d *Door) ahead() int64 { return d.config.Clock().UnixMilli() - d.tick().Milliseconds() }
-
-// skew is the clock of another node less that of this one.
-func (d *Door) skew(v *heard) time.Duration {
-	return time.Duration(v.ahead-d.ahead()) * time.Millisecond
-}
-
-// wrongClock returns an error if the clock of this node differs from most others. It
-// does not wait for their beats if the clock was set.
-func (d *Door) wrongClock() error {
-	set := d.ahead() - d.beats.clock.Load()
-	if max(set, -set) > warnSkew.Milliseconds() {
-		d.checkClock()
-	}
-	if err := d.beats.skew.Load(); err != nil {
-		return *err
-	}
-	return nil
-}
-
-// fast returns by how much the clock of this node is ahead of most others, 0 if that
-// is not worth a warning.
-func (d *Door) fast() time.Duration {
-	skews := []time.Duration{0}
-	for _, v := range d.live() {
-		skews = append(skews, d.skew(&v))
-	}
-	slices.Sort(skews)
-	if ahead := -skews[(len(skews)-1)/2]; ahead > warnSkew {
-		return ahead
-	}
-	return 0
 }
 
 // all returns the last beat of each node, in the order of their numbers.
@@ -219,25 +176,6 @@ func (d *Door) hear(b []byte) {
 	d.checkClock()
 	d.measure()
 	d.compare(&v)
-}
-
-var errClock = errors.New("cluster: the clock of this node differs by more than 10 s from those of most others")
-
-// checkClock compares clocks.
-func (d *Door) checkClock() {
-	d.beats.clock.Store(d.ahead())
-	live, wrong := 0, 0
-	for _, v := range d.live() {
-		live++
-		if d.skew(&v).Abs() > refuseSkew {
-			wrong++
-		}
-	}
-	if 2*wrong > live {
-		d.beats.skew.Store(&errClock)
-	} else {
-		d.beats.skew.Store(nil)
-	}
 }
 
 // live returns the beats of other nodes that were heard of lately.

@@ -226,3 +226,52 @@ func TestClockThatWasSet(t *testing.T) {
 		}
 	})
 }
+
+// TestClocksOfTwo asks that of two nodes that are left of three neither convicts the other:
+// both take writes and say that clocks differ, what was found before holds until a majority
+// says otherwise, and a node that is set right is acquitted by the other one.
+func TestClocksOfTwo(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		log, m := memlog.New(1, memlog.Faults{}), &hall{}
+		var skew atomic.Int64
+		clock := func() time.Time { return time.Now().Add(time.Duration(skew.Load())) }
+		a, b := open(t, log, Config{Peers: m.peer()}), open(t, log, Config{Peers: m.peer(), Clock: clock})
+		c := open(t, log, Config{Peers: m.peer()})
+		jump := func(to time.Duration) {
+			skew.Store(int64(to))
+			time.Sleep(2 * liveFor)
+		}
+		look := func(when string, refuses, warns bool) {
+			t.Helper()
+			if got := errors.Is(b.Refuses(), door.ErrDown); got != refuses {
+				t.Errorf("%s: node 2 refuses writes: %v", when, got)
+			}
+			if err := a.Refuses(); err != nil {
+				t.Errorf("%s: node 1 refuses writes: %v", when, err)
+			}
+			for i, d := range []*Door{a, b} {
+				if got := strings.Contains(strings.Join(d.Cluster().Problems, " "), "too few nodes are up to know"); got != warns {
+					t.Errorf("%s: node %d warns: %v, %q", when, i+1, got, d.Cluster().Problems)
+				}
+			}
+		}
+		_ = c.Close()
+		time.Sleep(2 * liveFor)
+		jump(time.Minute)
+		look("a clock is set while a node is down", false, true)
+		if err := errors.Join(do(a, set("a")), do(b, set("b"))); err != nil {
+			t.Errorf("writes while clocks differ: %v", err)
+		}
+		jump(0)
+		look("the clock is right again", false, false)
+
+		c = open(t, log, Config{Peers: m.peer(), Number: c.number.Load()})
+		jump(time.Minute)
+		look("a clock is set while all are up", true, false)
+		_ = c.Close()
+		time.Sleep(2 * liveFor)
+		look("a node dies after that", true, true)
+		jump(0)
+		look("the clock is right again, as the other node says", false, false)
+	})
+}

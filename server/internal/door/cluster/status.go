@@ -67,6 +67,9 @@ func (d *Door) describeNodes(c *door.Cluster) {
 	if roster == nil {
 		return
 	}
+	if doubtful(d.compareClocks()) {
+		c.Problems = append(c.Problems, textDoubt)
+	}
 	heards, now := d.beats.all(), d.tick()
 	log := d.voters()
 	var servers []Voter
