@@ -28,8 +28,12 @@ var _ door.Copier = (*Door)(nil)
 // of the node has positions of lanes, so a recovery from the copy gives the state at
 // the end of the journal, each lane between two messages.
 
-// savingEvery is how often a copy looks whether the snapshot that is being taken is.
-const savingEvery = 50 * time.Millisecond
+// savingEvery is how often a copy looks whether the snapshot that is being taken is, and
+// savingFor for how long.
+const (
+	savingEvery = 50 * time.Millisecond
+	savingFor   = 10 * time.Minute
+)
 
 // OpenCopy implements door.Copier.
 func (d *Door) OpenCopy(stale bool) (uint64, []door.CopiedFile, error) {
@@ -75,8 +79,10 @@ func (d *Door) ReadCopy(number, file, offset, length uint64) ([]byte, error) {
 func (d *Door) CloseCopy(number uint64) { d.closeHold(number) }
 
 // claimCopy returns when this copy is the only one that is made, and no snapshot is
-// being taken.
+// being taken. A disk that hangs ends no snapshot, and may not hold the client as well.
 func (d *Door) claimCopy() error {
+	ctx, cancel := context.WithTimeout(context.Background(), savingFor)
+	defer cancel()
 	k := &d.keep
 	for {
 		k.mu.Lock()
@@ -95,8 +101,8 @@ func (d *Door) claimCopy() error {
 				return err
 			}
 		}
-		if err := d.pause(context.Background(), savingEvery); err != nil {
-			return err
+		if err := d.pause(ctx, savingEvery); err != nil {
+			return errors.Join(door.ErrSaving, err)
 		}
 	}
 }

@@ -496,3 +496,27 @@ func cloneFiles(files *folder.Memory, names []string) *folder.Memory {
 	}
 	return c
 }
+
+// TestCopyOfAStuckNode asks that a client that wants a copy while a snapshot does not end, as
+// on a disk that hangs, is answered some day.
+func TestCopyOfAStuckNode(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		d := open(t, memlog.New(1, memlog.Faults{}), Config{Files: &folder.Memory{}})
+		if err := d.keep.save.Claim(); err != nil { // and never ends
+			t.Fatal(err)
+		}
+		answered := make(chan error, 1)
+		go func() {
+			_, _, err := d.OpenCopy(true)
+			answered <- err
+		}()
+		select {
+		case err := <-answered:
+			if !errors.Is(err, door.ErrSaving) {
+				t.Errorf("OpenCopy: %v", err)
+			}
+		case <-time.After(time.Hour):
+			t.Error("there is no answer within an hour")
+		}
+	})
+}

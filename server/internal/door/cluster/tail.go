@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/server/internal/door"
@@ -65,12 +66,21 @@ func (l *lane) parse(h *header, msg []byte) error {
 	return err
 }
 
+// rereadIn is for how long a leader is asked for a message that came damaged: some times
+// as long as it takes to choose one. The lane is held meanwhile, and whatever waits for
+// it, so that cannot go on for ever.
+const rereadIn = 30 * time.Second
+
 // reread reads a message again that came damaged, as the leader of the stream has it:
 // the copy that it came from may be damaged, and others not. It returns what the leader
 // has, and the error of that.
 func (l *lane) reread(h *header, seq uint64, msg []byte, damage error) ([]byte, error) {
-	kept, err := l.d.read(context.Background(), l, seq)
+	ctx, cancel := context.WithTimeout(context.Background(), rereadIn)
+	defer cancel()
+	kept, err := l.d.read(ctx, l, seq)
 	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return nil, fmt.Errorf("%w: %v, and no leader of the stream has answered for %v: start this node again when the log has a majority", bloomery.ErrCorrupt, damage, rereadIn)
 	case err != nil || kept == nil:
 		return nil, errors.Join(fmt.Errorf("%w: %v", bloomery.ErrCorrupt, damage), err)
 	case bytes.Equal(kept, msg):

@@ -7,7 +7,9 @@ import (
 	"bytes"
 	"errors"
 	"runtime"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -158,5 +160,58 @@ func TestSeenAtOnce(t *testing.T) {
 			t.Errorf("the insert names %v, want %v", named, want)
 		}
 		d.Wait([]*door.Op{insert})
+	})
+}
+
+// alone is a log without leaders whose tail damages messages, from some moment on.
+type alone struct {
+	*memlog.Node
+	is atomic.Bool
+}
+
+func (a *alone) Tail(lane int, from uint64, took func(seq uint64, msg []byte)) (stop func(), err error) {
+	return a.Node.Tail(lane, from, func(seq uint64, msg []byte) {
+		if lane == 0 && a.is.Load() {
+			msg = slices.Clone(msg)
+			msg[len(msg)/2] ^= 4
+		}
+		took(seq, msg)
+	})
+}
+
+func (a *alone) Read(lane int, seq uint64) ([]byte, error) {
+	if a.is.Load() {
+		return nil, errors.New("no leader")
+	}
+	return a.Node.Read(lane, seq)
+}
+
+// TestDamagedWithoutLeader asks that a damaged message, of which no leader can be asked, does
+// not hold its lane and those that wait for it for ever: the node stops, passes over nothing,
+// and says why.
+func TestDamagedWithoutLeader(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		log := memlog.New(1, memlog.Faults{})
+		first, copied := open(t, log, Config{}), &alone{}
+		d := openAs(t, log, Config{}, func(n *memlog.Node) Log { copied.Node = n; return copied })
+		copied.is.Store(true)
+		if err := do(first, &door.Op{Record: store.Record{Op: store.OpCuckoo, Name: []byte("f"), Cuckoo: cuckooOf}}); err != nil {
+			t.Fatal(err)
+		}
+		id := first.state.Names.Lookup([]byte("f"), 0).ID
+		if err := do(first, &door.Op{Record: store.Record{Op: store.OpInsert, ID: id, Room: store.Unlimited, Hashes: []uint64{1}}}); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case <-d.Failed():
+		case <-time.After(time.Hour):
+			t.Fatal("a damaged message holds its lane for an hour")
+		}
+		if err := d.Serving(); !errors.Is(err, bloomery.ErrCorrupt) || !strings.Contains(err.Error(), "no leader of the stream has answered") {
+			t.Errorf("Serving = %v", err)
+		}
+		if d.stats.stray.Load() != 0 || has(d, "f") {
+			t.Error("the message was passed over, or applied")
+		}
 	})
 }

@@ -102,9 +102,11 @@ func launch(c *Config, name string, store bool) (*natsd.Server, error) {
 		ready = s.ReadyForConnections(100 * time.Millisecond)
 	}
 	if !ready {
-		s.Shutdown()
-		s.WaitForShutdown()
-		return nil, startError(c, logger.fatal())
+		stopped := within(stopIn, func() {
+			s.Shutdown()
+			s.WaitForShutdown()
+		})
+		return nil, errors.Join(startError(c, logger.fatal()), stopped)
 	}
 	return s, nil
 }
