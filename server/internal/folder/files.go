@@ -97,3 +97,11 @@ func (r stoppableReader) Read(p []byte) (int, error) {
 	}
 	return r.Reader.Read(p)
 }
+
+// Evict has whoever reads a file next read it from the disk, not from memory of the
+// system, where that is possible. What was written to the file is synced.
+func Evict(files Folder, name string) {
+	if disk, ok := files.(Disk); ok {
+		evict(disk.path(name))
+	}
+}

@@ -56,9 +56,13 @@ type Config struct {
 	Clock func() time.Time     // of the day
 	Tick  func() time.Duration // since some moment
 	Log   *slog.Logger
-	Sums  bool         // compute Item.Sum
-	Small int64        // up to where parts are packed; 0 for the default
-	Skip  folder.Point // tests leave it out
+	Sums  bool // compute Item.Sum
+	// ReadBack, if not nil, has what a snapshot has written be read from the disk and
+	// checked before the snapshot counts. It is asked before each read, and ends the
+	// snapshot with its error.
+	ReadBack func() error
+	Small    int64        // up to where parts are packed; 0 for the default
+	Skip     folder.Point // tests leave it out
 }
 
 // Saver takes snapshots, one at a time. Make it with NewSaver.
@@ -155,6 +159,9 @@ func (s *Saver) take(src Source) (*Manifest, error) {
 	if err == nil {
 		m.Next = w.next
 		err = m.Write(s.config.Files, s.sync)
+	}
+	if err == nil && s.config.ReadBack != nil {
+		err = s.readBack(w.made)
 	}
 	if err != nil {
 		for number := range w.made {

@@ -7,10 +7,13 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/door/cluster/memlog"
 	"github.com/bloomery/bloomery/server/internal/door/local"
@@ -253,4 +256,89 @@ func TestLastSave(t *testing.T) {
 		m.start()
 		saved(taken, "after a start with one")
 	})
+}
+
+// rotten is a folder whose disk gives back other bytes than were written, if it is.
+type rotten struct {
+	folder.Files
+	suffix string // of the files
+	is     atomic.Bool
+}
+
+func (r *rotten) Open(name string) (folder.Reader, error) {
+	if !r.is.Load() || !strings.HasSuffix(name, r.suffix) {
+		return r.Files.Open(name)
+	}
+	data, err := folder.ReadFile(r.Files, name, nil)
+	if err != nil {
+		return nil, err
+	}
+	data[len(data)/2] ^= 1
+	files := &folder.Memory{}
+	files.Put(name, data)
+	return files.Open(name)
+}
+
+// TestUnreadableSnapshots asks that a snapshot which cannot be read back does not count: the
+// log keeps what it has, the one before it stays, an operator is told, and the next one that
+// can be read lets the log go on.
+func TestUnreadableSnapshots(t *testing.T) {
+	for _, suffix := range []string{".part", folder.ManifestTemp} {
+		bubble(t, func(t *testing.T) {
+			list := machines(t, 2)
+			disk := &rotten{Files: list[1].files, suffix: suffix}
+			list[1].files = disk
+			for _, m := range list {
+				m.start()
+			}
+			list[0].fill(1)
+			for _, m := range list {
+				m.save()
+			}
+			time.Sleep(time.Minute)
+			first := func() uint64 {
+				first, _, err := list[0].config.Log.Head(0)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return first
+			}
+			purged, kept := first(), list[1].catalogue().kept.Load()
+			before, err := snapshot.Read(disk)
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			disk.is.Store(true)
+			list[0].fill(2)
+			list[0].save()
+			synctest.Wait()
+			if err := list[1].Snapshot(); !errors.Is(err, bloomery.ErrCorrupt) {
+				t.Errorf("%s: a snapshot that cannot be read back: %v", suffix, err)
+			}
+			time.Sleep(time.Minute)
+			if got := list[1].catalogue().kept.Load(); got != kept {
+				t.Errorf("%s: what cannot be read is said to be kept, up to %d", suffix, got)
+			}
+			if got := first(); got != purged {
+				t.Errorf("%s: the log was purged up to %d for a snapshot that cannot be read", suffix, got)
+			}
+			if got := strings.Join(list[1].Cluster().Problems, " "); !strings.Contains(got, "the last snapshot of this node failed") {
+				t.Errorf("%s: problems %q", suffix, got)
+			}
+			disk.is.Store(false)
+			if m, err := snapshot.Read(disk); err != nil || m.Number != before.Number || snapshot.Check(disk, m) != nil {
+				t.Errorf("%s: the snapshot before is gone: %v", suffix, err)
+			}
+
+			list[1].save()
+			time.Sleep(time.Minute)
+			if got := first(); got == purged || len(list[1].Cluster().Problems) > 0 {
+				t.Errorf("%s: after a snapshot that can be read the log begins at %d, problems %q", suffix, got, list[1].Cluster().Problems)
+			}
+			list[1].kill()
+			list[1].start()
+			equal(t, list)
+		})
+	}
 }

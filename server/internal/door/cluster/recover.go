@@ -44,7 +44,9 @@ func (d *Door) openFolder() error {
 		return err
 	}
 	k.files, k.lock = c.Files, lock
-	k.save = snapshot.NewSaver(snapshot.Config{Files: c.Files, State: d.state, Clock: c.Clock, Tick: d.tick, Log: c.Slog, Sums: true})
+	k.save = snapshot.NewSaver(snapshot.Config{
+		Files: c.Files, State: d.state, Clock: c.Clock, Tick: d.tick, Log: c.Slog, Sums: true, ReadBack: d.stopped,
+	})
 	m, err := snapshot.Read(c.Files)
 	if errors.Is(err, bloomery.ErrCorrupt) {
 		err = fmt.Errorf("%w (other nodes have what this one had: %s)", err, fetchAgain)
@@ -228,13 +230,7 @@ func (d *Door) load(m *snapshot.Manifest) error {
 	if err != nil {
 		return unusable(&folder.Damage{File: folder.Manifest, Err: err})
 	}
-	stopped := func() error {
-		if d.over.Load() {
-			return errClosed
-		}
-		return nil
-	}
-	l := snapshot.Load(folder.Stoppable(d.keep.files, stopped), m, d.state)
+	l := snapshot.Load(folder.Stoppable(d.keep.files, d.stopped), m, d.state)
 	if l.Failed != nil {
 		l.Discard()
 		return l.Failed
@@ -263,6 +259,14 @@ func (d *Door) load(m *snapshot.Manifest) error {
 	}
 	d.keep.save.Adopt(m, l.Sizes)
 	d.tookSnapshot(m)
+	return nil
+}
+
+// stopped returns why there is no use in reading on, nil if there is.
+func (d *Door) stopped() error {
+	if d.over.Load() {
+		return errClosed
+	}
 	return nil
 }
 

@@ -57,6 +57,9 @@ func (d *Door) describeNodes(c *door.Cluster) {
 	if n := d.stats.stray.Load(); n > 0 {
 		c.Problems = append(c.Problems, fmt.Sprintf("the log has %d messages that no node has sent, and that are passed over: somebody else writes to its streams", n))
 	}
+	if st := d.Status(); st.Err != nil {
+		c.Problems = append(c.Problems, fmt.Sprintf("the last snapshot of this node failed, and the log keeps what it was to have until one succeeds: %s", strings.Join(strings.Fields(st.Err.Error()), " ")))
+	}
 	differ := d.compared.problems()
 	c.Differ = len(differ)
 	c.Problems = append(c.Problems, differ...)
