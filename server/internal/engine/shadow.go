@@ -61,11 +61,12 @@ func (x *Context) Shadow(entry *catalog.Entry) *store.Shadow { return x.e.state.
 // ShadowNamed returns the shadow that will make a name, nil if there is none.
 func (x *Context) ShadowNamed(name []byte) *store.Shadow { return x.e.state.ShadowNamed(name) }
 
-// Build builds the filters of a shadow of a static kind. It takes long.
-func (x *Context) Build(sh *store.Shadow) (*store.Built, error) {
+// Build builds the filters of a shadow of a static kind that a commit has sealed. It
+// takes long.
+func (x *Context) Build(sh *store.Shadow, commit uint64) (*store.Built, error) {
 	x.e.leave(x.s)
 	x.e.gate.watch.waits(x.s, "build a filter")
-	return x.e.state.Build(sh)
+	return x.e.state.Build(sh, commit)
 }
 
 // Reserve sets n bytes aside until the reply is written. It reports false if there are

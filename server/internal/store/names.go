@@ -271,7 +271,7 @@ func (s *State) reveal(r *Record, res *Result) {
 func (s *State) DropStaged() {
 	for _, e := range s.Names.Unnamed() {
 		if sh := s.shadowAt(e.ID); sh != nil && (sh.Main == 0 || s.Names.ByID(sh.Main) != nil) {
-			sh.Reopen() // a commit that had begun is given up
+			sh.sealed.Store(0) // a commit that had begun is given up
 			continue
 		}
 		s.drop(e)

@@ -48,8 +48,8 @@ type Shadow struct {
 	rate  float64 // of a static kind
 	same  bool    // its hash is that of the filter
 
-	broken atomic.Bool // it lacks items
-	closed atomic.Bool // it takes no more items: a commit is under way
+	broken atomic.Bool   // it lacks items
+	sealed atomic.Uint64 // the commit that is under way, 0 for none: no more items are taken
 }
 
 // Hasher returns how the shadow hashes keys. It reports false if its secret key is not
@@ -72,10 +72,12 @@ func (sh *Shadow) Plan() *Plan { return &sh.plan.Plan }
 func (sh *Shadow) Broken() bool { return sh.broken.Load() }
 
 // Closed reports whether a commit is under way.
-func (sh *Shadow) Closed() bool { return sh.closed.Load() }
+func (sh *Shadow) Closed() bool { return sh.sealed.Load() != 0 }
 
-// Reopen undoes the seal of a commit that was given up.
-func (sh *Shadow) Reopen() { sh.closed.Store(false) }
+// Reopen undoes the seal of a commit that was given up: OpShadowSeal has returned its
+// number. It does nothing if that is not the commit under way: what another one has
+// sealed, nobody else may open. A start opens all shadows, so no record has this.
+func (sh *Shadow) Reopen(commit uint64) { sh.sealed.CompareAndSwap(commit, 0) }
 
 // shadows are those that are open. They are never changed, but replaced.
 type shadows struct {
@@ -133,7 +135,7 @@ func (s *State) Meets(r *Record) error {
 		r.Shadow = 0
 		return nil
 	}
-	if sh := t.byID[r.ID]; sh != nil && sh.Closed() && r.Op.draft() {
+	if sh := t.byID[r.ID]; sh != nil && sh.Closed() && r.Op == OpShadowFeed {
 		return ErrSealed
 	}
 	sh := t.byMain[r.ID]
@@ -247,9 +249,15 @@ func (s *State) dropShadows() bool {
 	return true
 }
 
-// close makes a shadow take no more items, and waits for those on their way.
-func (s *State) close(sh *Shadow) {
-	sh.closed.Store(true)
+// close makes a shadow take no more items until a commit of the number that it returns
+// ends, and waits for those on their way. It reports false if another commit has closed
+// it. The caller holds the catalogue's lock.
+func (s *State) close(sh *Shadow) (commit uint64, ok bool) {
+	if sh.Closed() {
+		return 0, false
+	}
+	s.commits++
+	sh.sealed.Store(s.commits)
 	for _, id := range []uint64{sh.Main, sh.Entry.ID} {
 		if e := s.Names.ByID(id); e != nil {
 			for _, p := range Parts(e) {
@@ -258,18 +266,24 @@ func (s *State) close(sh *Shadow) {
 			}
 		}
 	}
+	return s.commits, true
 }
 
-// seal fixes the items of a shadow. A replay goes on with whatever comes: a start
-// gives up a commit that had not come to its swap.
+// seal fixes the items of a shadow until the commit whose number is N of the result
+// swaps it in or gives up. It fails if another commit is under way. A replay goes on
+// with whatever comes: a start gives up a commit that had not come to its swap.
 func (s *State) seal(r *Record, res *Result) {
 	sh := s.shadowAt(r.ID)
 	if sh == nil {
 		res.Err = ErrRetry
 		return
 	}
-	s.close(sh)
-	res.Changed = true
+	commit, ok := s.close(sh)
+	if !ok {
+		res.Err = ErrSealed
+		return
+	}
+	res.N, res.Changed = int64(commit), true
 }
 
 // swap gives a shadow the name of its filter, which goes. IDs has the filter, and the
@@ -294,11 +308,7 @@ func (s *State) swap(r *Record, res *Result) {
 	}
 	sh := s.shadowAt(r.ID)
 	if sh != nil {
-		was := sh.Closed()
-		s.close(sh)
-		if sh.Broken() {
-			sh.closed.Store(was)
-			res.Err = ErrBroken
+		if res.Err = s.prepareSwap(sh, r); res.Err != nil {
 			return
 		}
 	}
@@ -315,6 +325,30 @@ func (s *State) swap(r *Record, res *Result) {
 	}
 	s.noteWindow(res.Entry)
 	res.Changed = true
+}
+
+// prepareSwap makes sure that nothing is added to a shadow from here on, or returns why
+// it cannot be swapped in: then it is as open as it was. What was built is of the commit
+// that has sealed the shadow, or it lacks what came later. Other kinds are sealed here,
+// and a replay, which builds by itself, asks nothing.
+func (s *State) prepareSwap(sh *Shadow, r *Record) error {
+	if r.Built != nil {
+		if sh.sealed.Load() != r.Built.commit {
+			return ErrRetry
+		}
+		if sh.Broken() {
+			return ErrBroken
+		}
+		return nil
+	}
+	commit, sealed := s.close(sh)
+	if sh.Broken() {
+		if sealed {
+			sh.Reopen(commit)
+		}
+		return ErrBroken
+	}
+	return nil
 }
 
 // applyDraft applies a record to a part of a shadow. It reports whether the record is
@@ -371,9 +405,10 @@ func (s *State) finish(e *catalog.Entry, r *Record) error {
 
 // Built is the parts of a static filter that were built from the items of a shadow.
 type Built struct {
-	parts []*filter
-	sums  []uint64
-	Items uint64
+	commit uint64 // that has sealed the shadow
+	parts  []*filter
+	sums   []uint64
+	Items  uint64
 }
 
 // Sums returns the checksums of the parts.
@@ -386,20 +421,12 @@ func (b *Built) Release() {
 	}
 }
 
-// Build builds the filters of a shadow of a static kind that is closed: nobody
+// Build builds the filters of a shadow of a static kind that a commit has sealed: nobody
 // changes it. It takes long and needs no lock.
-func (s *State) Build(sh *Shadow) (*Built, error) {
-	b := &Built{}
+func (s *State) Build(sh *Shadow, commit uint64) (*Built, error) {
+	b := &Built{commit: commit}
 	for _, p := range Parts(sh.Entry) {
-		p.RLock()
-		d, ok := p.contents.(*draft)
-		gone := p.gone
-		p.RUnlock()
-		if !ok || gone {
-			b.Release()
-			return nil, ErrRetry
-		}
-		c, sum, err := s.build(d)
+		c, sum, err := s.buildPart(p)
 		if err != nil {
 			b.Release()
 			return nil, err
@@ -408,6 +435,21 @@ func (s *State) Build(sh *Shadow) (*Built, error) {
 		b.Items += c.Stats().Items
 	}
 	return b, nil
+}
+
+// buildPart builds the filter of a part, which it holds meanwhile: ABORT would release
+// the hashes that it reads.
+func (s *State) buildPart(p *Part) (*filter, uint32, error) {
+	p.RLock()
+	d, ok := p.contents.(*draft)
+	if !ok || p.gone {
+		p.RUnlock()
+		return nil, 0, ErrRetry
+	}
+	p.Hold()
+	p.RUnlock()
+	defer p.Unhold()
+	return s.build(d)
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)

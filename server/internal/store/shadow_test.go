@@ -38,7 +38,7 @@ func TestSwapChecksWhatItBuilds(t *testing.T) {
 	}
 	id := begin.Entry.ID
 	apply(store.Record{Op: store.OpShadowFeed, ID: id, Room: store.Unlimited, Hashes: []uint64{1 << 40, 2 << 50, 3 << 60}})
-	built, err := s.Build(s.ShadowNamed([]byte("k")))
+	built, err := s.Build(s.ShadowNamed([]byte("k")), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,6 +56,67 @@ func TestSwapChecksWhatItBuilds(t *testing.T) {
 	}
 	if s.Shadowed(id) {
 		t.Error("the shadow stays open")
+	}
+}
+
+// TestSealOnce seals a shadow of a static kind twice, and has one commit meddle with the
+// seal of another: it stays as it is, and only what was built under it is swapped in.
+func TestSealOnce(t *testing.T) {
+	row := slices.IndexFunc(codec.Kinds(), func(k codec.Kind) bool { return k.Name == "fuse8" })
+	s := store.New()
+	do := func(r store.Record) store.Result {
+		if !r.Op.Part() {
+			s.Names.Lock()
+			defer s.Names.Unlock()
+		}
+		var res store.Result
+		store.Apply(s, &r, nil, &res)
+		res.Release()
+		return res
+	}
+	fuse8 := codec.Kinds()[row]
+	do(store.Record{Op: store.OpShadow, Name: []byte("k"), Value: store.AppendStatic(nil, &store.Plan{}, &fuse8, hashing.Seeded(0), 100, 0.01)})
+	sh := s.ShadowNamed([]byte("k"))
+	id := sh.Entry.ID
+	feed := store.Record{Op: store.OpShadowFeed, ID: id, Room: store.Unlimited, Hashes: []uint64{1 << 40, 2 << 50, 3 << 60}}
+	do(feed)
+	seal := store.Record{Op: store.OpShadowSeal, ID: id}
+	first := do(seal)
+	if first.Err != nil || first.N == 0 || !sh.Closed() {
+		t.Fatalf("the first seal: %v, number %d", first.Err, first.N)
+	}
+	if res := do(seal); !errors.Is(res.Err, store.ErrSealed) || res.Changed {
+		t.Errorf("a second seal: %v", res.Err)
+	}
+	sh.Reopen(uint64(first.N) + 1)
+	if !sh.Closed() || !errors.Is(s.Meets(&feed), store.ErrSealed) {
+		t.Error("another commit has opened what the first has sealed")
+	}
+	older, err := s.Build(sh, uint64(first.N))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sh.Reopen(uint64(first.N))
+	if sh.Closed() || s.Meets(&feed) != nil {
+		t.Error("the commit that has sealed it cannot open it")
+	}
+	feed.Hashes = []uint64{4 << 55}
+	do(feed)
+	second := do(seal)
+	if second.Err != nil || second.N == first.N {
+		t.Fatalf("a seal after it was opened: %v, number %d", second.Err, second.N)
+	}
+	swap := store.Record{Op: store.OpShadowSwap, ID: id, Name: []byte("k"), IDs: append([]uint64{0}, older.Sums()...), Built: older}
+	if res := do(swap); !errors.Is(res.Err, store.ErrRetry) || res.Changed {
+		t.Errorf("a swap of what was built before the last items came: %v", res.Err)
+	}
+	built, err := s.Build(sh, uint64(second.N))
+	if err != nil {
+		t.Fatal(err)
+	}
+	swap.Built, swap.IDs = built, append([]uint64{0}, built.Sums()...)
+	if res := do(swap); res.Err != nil || !store.PartOf(res.Entry).Filter().ContainsHash(4<<55) {
+		t.Errorf("the swap of the commit that has sealed it: %v", res.Err)
 	}
 }
 

@@ -61,12 +61,13 @@ const entryBytes = 176
 type State struct {
 	Names *catalog.Catalog
 
-	last   uint64 // the last id that was given
-	pieces []byte // what OpPiece brought for the next record of a string
-	seeded bool   // by a record or a snapshot
-	arena  *arena
-	memory *redisbloom.Memory // of all filters
-	bytes  atomic.Int64
+	last    uint64 // the last id that was given
+	commits uint64 // the number of the last commit of a shadow, in this run; under the catalogue's lock
+	pieces  []byte // what OpPiece brought for the next record of a string
+	seeded  bool   // by a record or a snapshot
+	arena   *arena
+	memory  *redisbloom.Memory // of all filters
+	bytes   atomic.Int64
 
 	retained atomic.Int64                              // see Retain
 	keys     atomic.Pointer[map[string]hashing.Hasher] // secret keys by id

@@ -289,9 +289,11 @@ func runFeed(x *engine.Context, c *engine.Call) {
 	case failed.Kind != engine.None:
 		c.Answer(failed)
 	case errors.Is(err, store.ErrRetry):
-		c.Fail("ERR the rebuild was aborted meanwhile")
+		c.Fail(textEnded)
 	case errors.Is(err, store.ErrSealed):
-		c.Fail("ERR a COMMIT is under way: no more items are taken")
+		c.Fail(textCommitting + ": no more items are taken")
+	case errors.Is(err, store.ErrType): // it is a filter now
+		c.Fail("ERR the rebuild was committed meanwhile")
 	case err != nil:
 		breakShadow(x, sh)
 		c.Fail(failure(err) + "; the rebuild is broken: ABORT it, and BEGIN one with more CAPACITY")
@@ -327,7 +329,7 @@ func runAbort(x *engine.Context, c *engine.Call) {
 	case failed.Kind != engine.None:
 		c.Answer(failed)
 	case res.N == 0:
-		c.Fail("ERR the rebuild was aborted meanwhile")
+		c.Fail(textEnded)
 	default:
 		c.Answer(engine.OK())
 	}
@@ -344,7 +346,7 @@ func runStatus(x *engine.Context, c *engine.Call) {
 	}
 	v, ok := sh.Progress()
 	if !ok {
-		c.Fail("ERR the rebuild was aborted meanwhile")
+		c.Fail(textEnded)
 		return
 	}
 	state := "open"

@@ -10,6 +10,11 @@ import (
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
+const (
+	textCommitting = "ERR a COMMIT is under way"
+	textEnded      = "ERR the rebuild was aborted meanwhile"
+)
+
 // enough is the share of the items of the old filter that a new one must have.
 const enough = 0.9
 
@@ -38,7 +43,7 @@ func runCommit(x *engine.Context, c *engine.Call) {
 	}
 	v, ok := sh.Progress()
 	if !ok {
-		c.Fail("ERR the rebuild was aborted meanwhile")
+		c.Fail(textEnded)
 		return
 	}
 	if text := tooFew(old, v.Items); text != "" {
@@ -50,7 +55,7 @@ func runCommit(x *engine.Context, c *engine.Call) {
 		r.Name = c.Args[1]
 	}
 	if !sh.Row().Features.Static {
-		swap(x, c, sh, r)
+		swap(x, c, r)
 		return
 	}
 	commitStatic(x, c, sh, r, old, v.Items)
@@ -75,7 +80,7 @@ const buildBytes = 8 + 31 + 8
 // They must have 90% of old items.
 func commitStatic(x *engine.Context, c *engine.Call, sh *store.Shadow, r store.Record, old, items uint64) {
 	if sh.Closed() {
-		c.Fail("ERR a COMMIT is under way")
+		c.Fail(textCommitting)
 		return
 	}
 	if items == 0 {
@@ -93,42 +98,43 @@ func commitStatic(x *engine.Context, c *engine.Call, sh *store.Shadow, r store.R
 	case failed.Kind != engine.None:
 		c.Answer(failed)
 		return
+	case errors.Is(res.Err, store.ErrSealed):
+		c.Fail(textCommitting)
+		return
 	case res.Err != nil:
-		c.Fail("ERR the rebuild was aborted meanwhile")
+		c.Fail(textEnded)
 		return
 	}
-	built, err := x.Build(sh)
+	commit := uint64(res.N)
+	defer sh.Reopen(commit) // a shadow that is swapped in stays known to nobody
+	built, err := x.Build(sh, commit)
 	if err != nil {
-		sh.Reopen()
 		c.Fail("ERR " + sh.Row().Name + ": " + cause(err))
 		return
 	}
 	if text := tooFew(old, built.Items); text != "" {
 		built.Release()
-		sh.Reopen()
 		c.Fail(text)
 		return
 	}
 	r.Built, r.IDs = built, append(r.IDs, built.Sums()...)
-	if !swap(x, c, sh, r) {
+	if !swap(x, c, r) {
 		built.Release()
-		sh.Reopen()
 	}
 }
 
 // swap puts a shadow in the place of its filter and answers. It reports whether that
 // is done, or may be.
-func swap(x *engine.Context, c *engine.Call, sh *store.Shadow, r store.Record) bool {
+func swap(x *engine.Context, c *engine.Call, r store.Record) bool {
 	res, failed := x.ApplyNames(r, 0)
 	switch {
 	case failed.Kind != engine.None: // it may be done all the same: what was built is not touched
 		c.Answer(failed)
-		sh.Reopen()
 		return true
 	case errors.Is(res.Err, store.ErrBroken):
 		c.Fail(textBroken)
 	case errors.Is(res.Err, store.ErrRetry):
-		c.Fail("ERR the rebuild was aborted meanwhile")
+		c.Fail(textEnded)
 	case errors.Is(res.Err, store.ErrExists):
 		c.Fail("ERR the key was created meanwhile: ABORT, or remove it")
 	case res.Err != nil:
@@ -136,9 +142,6 @@ func swap(x *engine.Context, c *engine.Call, sh *store.Shadow, r store.Record) b
 	default:
 		c.Answer(engine.OK())
 		return true
-	}
-	if !sh.Row().Features.Static {
-		sh.Reopen()
 	}
 	return false
 }

@@ -32,10 +32,10 @@ func (w *world) rebuild(name []byte, at int64) {
 	case k == 1 && !sh.Row().Features.Static:
 		w.do(swap)
 	case k < 4 && sh.Row().Features.Static:
-		w.do(store.Record{Op: store.OpShadowSeal, At: at, ID: sh.Entry.ID})
-		built, err := w.state.Build(sh)
+		commit := uint64(w.do(store.Record{Op: store.OpShadowSeal, At: at, ID: sh.Entry.ID}).N)
+		built, err := w.state.Build(sh, commit)
 		if err != nil || k == 2 { // given up
-			sh.Reopen()
+			sh.Reopen(commit)
 			return
 		}
 		swap.Built, swap.IDs = built, append(swap.IDs, built.Sums()...)
