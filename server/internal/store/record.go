@@ -146,6 +146,10 @@ func (op Op) Part() bool {
 		op >= OpFilterAdd && op <= OpFilterUnion || op >= OpFilterGrow && op <= OpFilterFold || op.draft()
 }
 
+// Moves reports whether op gives a name to contents that are there: others may change
+// them under that name before the record is in the log.
+func (op Op) Moves() bool { return op == OpRename || op == OpReveal || op == OpShadowSwap }
+
 // Expects reports whether op is a condition of a group: if it does not hold, nothing of
 // the group is applied.
 func (op Op) Expects() bool { return op == OpExpect || op == OpExpectPart }

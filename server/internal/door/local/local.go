@@ -210,6 +210,10 @@ func (d *Door) names(op *door.Op) {
 	if d.log != nil && op.Record.Op == store.OpBegin {
 		d.log.mark(true)
 	}
+	if d.log != nil && op.Record.Op.Moves() {
+		d.log.move(true)
+		defer d.log.move(false)
+	}
 	d.apply(op, nil, f)
 	defer op.Result.Release()
 	if d.log == nil {

@@ -53,13 +53,14 @@ type log struct {
 
 	// mu guards what follows; it is taken behind io.
 	mu      sync.Mutex
-	quiet   sync.Cond     // told when no group is open
+	quiet   sync.Cond     // told when no group is open, and when moving ends
 	buf     []byte        // room for a header, then records
 	full    []block       // to be written before buf: a frame has a limit
 	end     uint64        // position behind the last record
 	written uint64        // position behind what the file has
 	durable uint64        // position behind what the disk has
 	group   bool          // between OpBegin and OpCommit
+	moving  bool          // a name stands for other contents, and the record of that comes next
 	taken   bool          // one writes for many
 	turn    chan struct{} // closed when it has done so; nil if nobody waits for that
 	bufAt   int64         // when the first record of buf came, as now counts
@@ -201,6 +202,29 @@ func (l *log) mark(open bool) {
 	}
 }
 
+// move notes that a name is about to stand for other contents, or that the record which
+// says so was appended.
+func (l *log) move(begins bool) {
+	l.mu.Lock()
+	l.moving = begins
+	l.mu.Unlock()
+	if !begins {
+		l.quiet.Broadcast()
+	}
+}
+
+// settled is position for somebody who may have changed contents that have their name
+// from a record that is not appended yet: without that, a start would find what he has
+// written under no name. It waits for the record.
+func (l *log) settled() uint64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for l.moving {
+		l.quiet.Wait()
+	}
+	return l.end
+}
+
 // position returns the position of the next record.
 func (l *log) position() uint64 {
 	l.mu.Lock()
@@ -293,7 +317,7 @@ func (l *log) wait() error {
 		}
 		return nil
 	}
-	if err := l.syncTo(l.position(), folder.SyncLog); err != nil {
+	if err := l.syncTo(l.settled(), folder.SyncLog); err != nil {
 		return err
 	}
 	if e := l.err.Load(); e != nil && e.lost {
