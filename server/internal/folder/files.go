@@ -105,3 +105,11 @@ func Evict(files Folder, name string) {
 		evict(disk.path(name))
 	}
 }
+
+// Free returns how many bytes the disk of a folder has room for, if that is known.
+func Free(files Folder) (bytes uint64, known bool) {
+	if disk, ok := files.(Disk); ok {
+		return free(string(disk))
+	}
+	return 0, false
+}

@@ -5,14 +5,21 @@ package cluster
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
+	"slices"
 	"strings"
+	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/door/cluster/memlog"
 	"github.com/bloomery/bloomery/server/internal/folder"
+	"github.com/bloomery/bloomery/server/internal/folder/powercut"
+	"github.com/bloomery/bloomery/server/internal/snapshot"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -280,6 +287,7 @@ func TestFetchCut(t *testing.T) {
 				t.Fatalf("cut %d: %v", cut, err)
 			}
 			list[2].files = files.Memory
+			intact(t, files.Memory)
 			list[2].start()
 			if got := list[2].number.Load(); got != 3 {
 				t.Fatalf("cut %d: came back as node %d", cut, got)
@@ -330,3 +338,163 @@ func (f *failing) Remove(name string) error {
 func (f *failing) Sync() error { return f.step() }
 
 func (f *failing) Lock() (io.Closer, error) { return f.Memory.Lock() }
+
+// intact asks that a folder has a snapshot all of which can be read, and returns it.
+func intact(t *testing.T, files folder.Folder) *snapshot.Manifest {
+	t.Helper()
+	m, err := snapshot.Read(files)
+	if err == nil && !isSnapshot(m) {
+		err = errors.New("there is none")
+	}
+	if err == nil {
+		err = snapshot.Check(files, m)
+	}
+	if err != nil {
+		t.Fatalf("the snapshot of the node: %v", err)
+	}
+	return m
+}
+
+// away returns three nodes, of which the last one is down and needs the snapshot of another.
+func away(t *testing.T, disk folder.Files) []*machine {
+	t.Helper()
+	list := machines(t, 3)
+	list[2].files = disk
+	for _, m := range list {
+		m.start()
+	}
+	list[0].fill(1)
+	for _, m := range list {
+		m.save()
+	}
+	time.Sleep(5 * time.Second)
+	list[2].kill()
+	list[0].fill(2)
+	list[0].save()
+	list[1].save()
+	time.Sleep(2 * time.Hour) // purged
+	return list
+}
+
+// mute is peers of which no answer comes any more after some.
+type mute struct {
+	*memlog.Peers
+	left atomic.Int32
+}
+
+func (p *mute) Ask(ctx context.Context, node uint32, q []byte) ([]byte, error) {
+	if p.left.Add(-1) < 0 {
+		return nil, errors.New("it does not answer")
+	}
+	return p.Peers.Ask(ctx, node, q)
+}
+
+// TestFetchOfPeersThatDie has all other nodes die while a node fetches, at every question: it
+// has what it had before, so that its data is not lost with theirs.
+func TestFetchOfPeersThatDie(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		list := away(t, &folder.Memory{})
+		old := list[2].files.(*folder.Memory)
+		before := intact(t, old)
+		names, _ := old.List()
+		peers := &mute{Peers: list[2].peers}
+		for left := int32(0); ; left++ {
+			peers.left.Store(left)
+			files := old.Copy()
+			node := list[2].log.Node(ErrFull)
+			d, err := Open(Config{State: store.New(), Log: node, Peers: peers, Files: files, Lanes: 3, Name: "n", SnapshotAfter: -1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			err = d.Start(ctx, nil)
+			cancel()
+			if err == nil {
+				node.Kill()
+				_ = d.Close()
+				node.Wait()
+				if left < 3 {
+					t.Errorf("a node starts after %d answers", left)
+				}
+				return
+			}
+			node.Kill()
+			node.Wait()
+			if after := intact(t, files); after.Number != before.Number || after.Node != before.Node {
+				t.Fatalf("%d answers: another snapshot is left", left)
+			}
+			if got, _ := files.List(); !slices.Equal(got, names) {
+				t.Fatalf("%d answers: files %q are left, want %q", left, got, names)
+			}
+		}
+	})
+}
+
+// TestFetchPowerCut cuts the power at every step of a fetch: the folder has the snapshot of
+// before or the one that was fetched, and the node starts with it under its number.
+func TestFetchPowerCut(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		seed := powercut.New(7)
+		list := away(t, seed)
+		copied := func(n uint64) *powercut.Disk {
+			disk := powercut.New(n)
+			names, _ := seed.List()
+			for _, name := range names {
+				data, err := folder.ReadFile(seed, name, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				f, _ := disk.Create(name)
+				_, _ = f.Write(data)
+				_ = f.Sync()
+			}
+			_ = disk.Sync()
+			return disk
+		}
+		for cut := 0; ; cut++ {
+			disk := copied(uint64(cut))
+			disk.CutAfter(cut)
+			list[2].files = disk
+			if err := list[2].tryStart(); err == nil {
+				list[2].kill()
+				break
+			} else if !errors.Is(err, powercut.ErrPower) {
+				t.Fatalf("cut %d: %v", cut, err)
+			}
+			list[2].files = disk.Restart()
+			if m := intact(t, list[2].files); m.Node != 3 {
+				t.Fatalf("cut %d: the folder is that of node %d", cut, m.Node)
+			}
+			list[2].start()
+			equal(t, list)
+			list[2].kill()
+		}
+	})
+}
+
+// TestFetchWithoutRoom asks that a node whose disk has no room for what it has and what it
+// fetches says so, keeps what it has, and leaves nothing of the other.
+func TestFetchWithoutRoom(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		disk := powercut.New(7)
+		list := away(t, disk)
+		before, _ := disk.List()
+		disk.Fail = func(op, name string) error {
+			if _, part := folder.ParsePartName(name); part && op == "write" {
+				return powercut.ErrShort
+			}
+			return nil
+		}
+		err := list[2].tryStart()
+		if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "no room for") || !strings.Contains(err.Error(), "make room") {
+			t.Errorf("start: %v", err)
+		}
+		disk.Fail = nil
+		intact(t, disk)
+		if after, _ := disk.List(); !slices.Equal(after, before) {
+			t.Errorf("files %q are left, want %q", after, before)
+		}
+		list[2].start()
+		equal(t, list)
+	})
+}

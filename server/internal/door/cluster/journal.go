@@ -5,6 +5,7 @@ package cluster
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 	"sync"
 
@@ -140,7 +141,7 @@ func (j *journal) close() error {
 // removeAll removes files that nobody needs.
 func (d *Door) removeAll(names []string) {
 	for _, name := range names {
-		if err := d.keep.files.Remove(name); err != nil {
+		if err := d.keep.files.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			d.config.Slog.Warn("cannot remove a file that is not needed", "file", name, "error", err)
 		}
 	}

@@ -141,25 +141,11 @@ func (d *Door) recover(ctx context.Context) error {
 		}
 		d.config.Slog.Warn("the snapshot of this node is damaged; it is fetched from another one", "error", err)
 	}
-	for {
-		m, from, err := d.fetch(ctx)
-		if err != nil {
-			return err
-		}
-		if err = d.load(m); err == nil {
-			d.keep.found = m
-			d.config.Slog.Info("snapshot fetched", "node", from)
-			d.recovered(began)
-			return nil
-		}
-		if !errors.Is(err, errUnusable) {
-			return err
-		}
-		d.config.Slog.Warn("what was fetched is damaged", "node", from, "error", err)
-		if err := d.pause(ctx, askEvery); err != nil {
-			return err
-		}
+	if err := d.fetch(ctx); err != nil {
+		return err
 	}
+	d.recovered(began)
+	return nil
 }
 
 func (d *Door) recovered(began time.Time) {

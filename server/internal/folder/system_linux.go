@@ -1,6 +1,6 @@
 package folder
 
-// Files that are read from the disk, on Linux.
+// What Linux knows of disks: how much room there is, and what is really on them.
 
 import (
 	"os"
@@ -16,4 +16,12 @@ func evict(path string) {
 	}
 	defer func() { _ = f.Close() }() // nothing was written
 	_ = unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_DONTNEED)
+}
+
+func free(path string) (bytes uint64, known bool) {
+	var st unix.Statfs_t
+	if err := unix.Statfs(path, &st); err != nil {
+		return 0, false
+	}
+	return st.Bavail * uint64(st.Bsize), true
 }
