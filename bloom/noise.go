@@ -8,6 +8,7 @@ import (
 	"math"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/sizing"
 )
 
 // AddNoise blurs a filter that is to be published: it adds dummy keys that
@@ -19,28 +20,32 @@ import (
 // distinguished from keys.
 //
 // The error wraps ErrParameter if share is negative, not a number or infinite, or
-// if the filter is so full that its keys cannot be counted, or is that of random;
-// f is then as it was, or has some of the dummies.
+// if the filter is or would be full: then its keys cannot be counted, or it would
+// contain next to every key, and be of no use. Or the error is that of random. f is
+// then as it was, or, in the last case, has some of the dummies.
 func (f *Filter) AddNoise(share float64, random io.Reader) (dummies uint64, err error) {
-	return addNoise(f, f.EstimateCount(), share, random)
+	return addNoise(f, f.shape, f.EstimateCount(), share, random)
 }
 
 // AddNoise is Filter.AddNoise.
 func (f *Split) AddNoise(share float64, random io.Reader) (dummies uint64, err error) {
-	return addNoise(f, f.EstimateCount(), share, random)
+	return addNoise(f, f.shape, f.EstimateCount(), share, random)
 }
 
 // AddNoise is Filter.AddNoise.
 func (f *Standard) AddNoise(share float64, random io.Reader) (dummies uint64, err error) {
-	return addNoise(f, f.EstimateCount(), share, random)
+	return addNoise(f, f.shape, f.EstimateCount(), share, random)
 }
 
 // AddNoise is Filter.AddNoise.
 func (f *Partitioned) AddNoise(share float64, random io.Reader) (dummies uint64, err error) {
-	return addNoise(f, f.EstimateCount(), share, random)
+	return addNoise(f, f.shape, f.EstimateCount(), share, random)
 }
 
-func addNoise(a bloomery.Adder, keys uint64, share float64, random io.Reader) (uint64, error) {
+// fullRate is the false positive rate of a filter that is full.
+const fullRate = 0.99
+
+func addNoise(a bloomery.Adder, shape sizing.Shape, keys uint64, share float64, random io.Reader) (uint64, error) {
 	switch {
 	case !(share >= 0) || math.IsInf(share, 1):
 		return 0, fmt.Errorf("bloom: add noise: %w: share %v is not a number from 0 on", bloomery.ErrParameter, share)
@@ -48,8 +53,9 @@ func addNoise(a bloomery.Adder, keys uint64, share float64, random io.Reader) (u
 		return 0, fmt.Errorf("bloom: add noise: %w: the filter is full, its keys cannot be counted", bloomery.ErrParameter)
 	}
 	want := math.Round(share * float64(keys))
-	if want >= 1<<53 {
-		return 0, fmt.Errorf("bloom: add noise: %w: share %v of %d keys is more than 2^53 dummies", bloomery.ErrParameter, share, keys)
+	if rate := shape.Rate(float64(keys) + want); want > 0 && rate > fullRate {
+		return 0, fmt.Errorf("bloom: add noise: %w: share %v of %d keys fills the filter: its false positive rate would be over %v",
+			bloomery.ErrParameter, share, keys, fullRate)
 	}
 	if random == nil {
 		random = rand.Reader

@@ -66,7 +66,7 @@ func TestNoiseRefuses(t *testing.T) {
 	for _, f := range noisyFilters() {
 		f.AddHashes(nil, []uint64{1, 2, 3})
 		before := f.Saturation()
-		for _, share := range []float64{-1, math.NaN(), math.Inf(1), 1e300} {
+		for _, share := range []float64{-1, math.NaN(), math.Inf(1), 1e300, 1e6} {
 			if n, err := f.AddNoise(share, nil); !errors.Is(err, bloomery.ErrParameter) || n != 0 {
 				t.Errorf("AddNoise(%v) = %d, %v, want ErrParameter", share, n, err)
 			}
