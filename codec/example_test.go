@@ -49,7 +49,7 @@ func ExampleKinds() {
 	// 3 partitioned: 1797208 bytes
 	// 4 split: 2111232 bytes
 	// 5 scalable: 3318464 bytes
-	// 17 window: 5652416 bytes
+	// 17 window: 4379648 bytes
 }
 
 func ExampleInspect() {

@@ -40,11 +40,11 @@ func golden(t *testing.T, name string, got []byte) []byte {
 // dropped already.
 func TestGoldenWindow(t *testing.T) {
 	for name, c := range map[string]compose.WindowConfig{
-		"v1-window-half-1e-2":  {Capacity: 60, ErrorRate: 1e-2},
-		"v1-window-whole-1e-5": {Capacity: 60, ErrorRate: 1e-5},
+		"v1-window-half-1e-2":  {Capacity: 60, ErrorRate: 1e-2, Burst: 2},
+		"v1-window-whole-1e-5": {Capacity: 60, ErrorRate: 1e-5, Burst: 2},
 		"v1-window-burst":      {Capacity: 60, ErrorRate: 1e-3, Generations: 3, Burst: 1.5},
-		"v1-window-rotate":     {Capacity: 60, ErrorRate: 1e-2, Generations: 3, Rotate: true, Hasher: secret},
-		"v1-window-half-empty": {Capacity: 1, ErrorRate: 1e-2},
+		"v1-window-rotate":     {Capacity: 60, ErrorRate: 1e-2, Generations: 3, Burst: 2, Rotate: true, Hasher: secret},
+		"v1-window-half-empty": {Capacity: 1, ErrorRate: 1e-2, Burst: 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWindow(t, c)

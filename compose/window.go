@@ -71,7 +71,8 @@ type window struct {
 }
 
 // NewWindow returns a Window for n keys per span with false positive rate p and
-// so many generations in a span. It panics if a value is out of its range: use
+// so many generations in a span, none of which takes more than 1.5 times its even
+// share: see WindowConfig.Burst. It panics if a value is out of its range: use
 // WindowConfig.New for values that are not constants.
 func NewWindow(n int, p float64, generations int) *Window {
 	if generations == 0 {

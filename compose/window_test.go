@@ -147,7 +147,7 @@ func TestWindowHistories(t *testing.T) {
 }
 
 // The rate over all generations stays within the rate asked for when traffic is
-// uneven: as many generations as Burst allows are full and the others empty, in
+// uneven up to the default Burst: as many generations as Burst allows are full and the others empty, in
 // the worst places; after ten rotations; and for even traffic. The tolerance is 4
 // standard deviations of the number of false positives.
 func TestWindowKeepsItsRate(t *testing.T) {
@@ -156,11 +156,13 @@ func TestWindowKeepsItsRate(t *testing.T) {
 	}
 	const n, p, asked = 60_000, 0.01, 400_000
 	splits := map[string]func(generation int) int{
-		"even":                  func(int) int { return n / 6 },
-		"worst":                 func(i int) int { return []int{n / 3, n / 3, n / 3, 0, 0, 0, n / 3}[i%7] },
-		"worst, spread":         func(i int) int { return []int{n / 3, 0, n / 3, 0, n / 3, 0, n / 3}[i%7] },
-		"one burst, rest even":  func(i int) int { return []int{n / 3, n / 8, n / 8, n / 8, n / 8, n / 8, n / 8}[i%7] },
-		"quiet after the burst": func(i int) int { return max(0, n/3-n*i) },
+		"even":          func(int) int { return n / 6 },
+		"worst":         func(i int) int { return []int{n / 4, n / 4, n / 4, n / 4, 0, 0, n / 4}[i%7] },
+		"worst, spread": func(i int) int { return []int{n / 4, n / 4, 0, n / 4, n / 4, 0, n / 4}[i%7] },
+		"one burst, rest even": func(i int) int {
+			return []int{n / 4, n * 3 / 20, n * 3 / 20, n * 3 / 20, n * 3 / 20, n * 3 / 20, n * 3 / 20}[i%7]
+		},
+		"quiet after the burst": func(i int) int { return max(0, n/4-n*i) },
 	}
 	for name, c := range windows {
 		c.Capacity, c.ErrorRate = n, p
@@ -199,7 +201,7 @@ func TestWindowKeepsItsRate(t *testing.T) {
 // Beyond the capacity Stats shows what the rate really is.
 func TestWindowStatsBeyondCapacity(t *testing.T) {
 	w := compose.NewWindow(10_000, 0.01, 6)
-	w.AddHashes(nil, hashes(30_000, 3)) // nine times its share in one generation
+	w.AddHashes(nil, hashes(20_000, 3)) // twelve times its share in one generation
 	const asked = 100_000
 	found := make([]bool, asked)
 	w.ContainsHashes(found, hashes(asked, 4))
@@ -213,8 +215,8 @@ func TestWindowStatsBeyondCapacity(t *testing.T) {
 	if got := float64(yes) / asked; math.Abs(got-st.Predicted) > 0.05*got+st.PredictedSigma || st.Predicted < 0.1 {
 		t.Errorf("rate %.4f, Stats predicts %.4f", got, st.Predicted)
 	}
-	if off := math.Abs(float64(st.Items)-30_000) / 30_000; off > 0.02 {
-		t.Errorf("Stats estimates %d items of 30,000", st.Items)
+	if off := math.Abs(float64(st.Items)-20_000) / 20_000; off > 0.02 {
+		t.Errorf("Stats estimates %d items of 20,000", st.Items)
 	}
 }
 
@@ -389,7 +391,7 @@ func TestWindowPast(t *testing.T) {
 		for back, want := range []uint64{300, 200, 100, 0, 0, 0, 0} {
 			s := w.Past(back)
 			sum += s.Items
-			if s.Items+15 < want || s.Items > want+15 || s.Capacity != 334 || s.Bits != w.Shape().Shape.Bits {
+			if s.Items+15 < want || s.Items > want+15 || s.Capacity != 250 || s.Bits != w.Shape().Shape.Bits {
 				t.Errorf("%s: generation %d before the present is %v, want about %d keys", name, back, s, want)
 			}
 		}
@@ -405,6 +407,25 @@ func TestWindowPast(t *testing.T) {
 				}()
 				w.Past(back)
 			}()
+		}
+	}
+}
+
+// A window at its defaults takes at most 26 bits per key at 1% and 36 at 0.1%, and
+// keeps its rate for even traffic and with half as many keys again in its fullest
+// generations.
+func TestWindowBitsAtDefault(t *testing.T) {
+	const n = 100_000
+	for p, most := range map[float64]float64{0.01: 26, 0.001: 36} {
+		size := compose.NewWindow(n, p, 6).Shape()
+		if got := float64(size.Bits()) / n; got > most {
+			t.Errorf("%v: %.2f bits per key, want at most %v", p, got, most)
+		}
+		if even := 7 * size.Shape.Rate(n/6.); even > p {
+			t.Errorf("%v: rate %v of even traffic", p, even)
+		}
+		if size.Most(n) != n/4 || size.Worst(n) > p {
+			t.Errorf("%v: rate %v with %d keys in a generation", p, size.Worst(n), size.Most(n))
 		}
 	}
 }

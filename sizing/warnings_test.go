@@ -29,7 +29,7 @@ func TestHeadroomIsThatOfTheFirst(t *testing.T) {
 		{sizing.Needs{Keys: million, ErrorRate: 1e-14}, "the rate of a standard filter is "},
 		{sizing.Needs{Keys: million, ErrorRate: 0.3}, "instead of 30%"},
 		{sizing.Needs{Keys: million, Deletes: true}, "a cuckoo filter refuses more"},
-		{sizing.Needs{Keys: million, Expiry: true}, ""},
+		{sizing.Needs{Keys: million, Expiry: true}, "the rate of a window filter is 1.4% instead of 1%"},
 		{sizing.Needs{Keys: million, Memory: 1024}, "no filter of that size is of use"},
 	} {
 		var all []string

@@ -13,7 +13,7 @@ const (
 	MaxGenerations = 63
 	// WindowGenerations and WindowBurst are the defaults of a Window.
 	WindowGenerations = 6
-	WindowBurst       = 2
+	WindowBurst       = 1.5
 )
 
 // Window is the shape of a filter that holds the keys of a span of time in

@@ -11,6 +11,7 @@ import (
 	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
+	"github.com/bloomery/bloomery/sizing"
 )
 
 // What a filter is made with unless something else is asked for.
@@ -18,8 +19,8 @@ const (
 	defaultCapacity = 100_000
 	defaultError    = 0.01
 	defaultSpan     = 24 * time.Hour
-	defaultGens     = 6
-	defaultBurst    = 2
+	defaultGens     = sizing.WindowGenerations
+	defaultBurst    = sizing.WindowBurst
 	defaultMembers  = 3
 )
 
