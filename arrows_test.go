@@ -52,7 +52,7 @@ var rooms = map[string][]string{
 	// What people run.
 	"server/internal/order":               {},
 	"server/internal/catalog":             {"server/internal/order"},
-	"server/internal/store":               {"", "bloom", "codec", "compose", "hashing", "quotient", "foreign/redisbloom", "internal/memory", "server/internal/catalog", "server/internal/order"},
+	"server/internal/store":               {"", "bloom", "codec", "compose", "hashing", "quotient", "foreign/redisbloom", "internal/envelope", "internal/memory", "server/internal/catalog", "server/internal/order"},
 	"server/internal/door":                {"server/internal/store"},
 	"server/internal/folder":              {""},
 	"server/internal/folder/powercut":     {"server/internal/folder"},

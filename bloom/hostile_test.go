@@ -14,7 +14,7 @@ import (
 // Encodings with sound checksums whose header or layers claim what is not so.
 // They must be refused, by every way in, before anything is allocated for them.
 func TestScalableHostile(t *testing.T) {
-	s := bloom.NewScalable(100, 1e-5) // layers 3 and 4 are standard
+	s := bloom.NewScalable(100, 5e-6) // its layers are standard
 	s.AddHashes(nil, hashes(1000, 1))
 	data, _ := s.MarshalBinary()
 	sealed, err := envelope.Open(data)
@@ -41,6 +41,7 @@ func TestScalableHostile(t *testing.T) {
 		"none made":               func(_ *envelope.Header, w []uint64) { w[1] = 0 },
 		"too many made":           func(_ *envelope.Header, w []uint64) { w[1] = math.MaxUint64 },
 		"more made than layers":   func(h *envelope.Header, w []uint64) { w[1] = uint64(h.Extra) + 1 },
+		"rule beside a rest":      func(_ *envelope.Header, w []uint64) { w[2], w[3] = 0, 1 },
 		"rest of line":            func(_ *envelope.Header, w []uint64) { w[7] = 1 },
 		"unknown kind of layer":   func(_ *envelope.Header, w []uint64) { w[8] = 3 },
 		"other kind of layer":     func(_ *envelope.Header, w []uint64) { w[3*8] = 1; w[3*8+1]++ },
@@ -116,9 +117,10 @@ func TestScalableHostileGrowth(t *testing.T) {
 		t.Fatal(err)
 	}
 	accepted := 0
-	for _, rate := range []float64{0.5, 1e-3, 1e-15, 1e-100, 1e-300} {
+	for i, rate := range []float64{0.5, 1e-3, 1e-15, 1e-100, 1e-300, 0.5, 1e-3, 1e-15} {
 		for capacity := uint64(1); capacity < 1<<40; capacity += capacity/8 + 1 {
 			h, words := sealed.Header, sealed.Words()
+			words[2] = uint64(i / 5) // the rule of before, that of today
 			h.Rate = rate
 			words[0] = math.Float64bits(math.Nextafter(1, 0))
 			words[12] = math.Float64bits(0.6)
@@ -136,5 +138,21 @@ func TestScalableHostileGrowth(t *testing.T) {
 	}
 	if accepted == 0 {
 		t.Error("no file was accepted")
+	}
+}
+
+// A rule for the rates of layers that this release does not know is that of a later
+// one, not damage.
+func TestScalableOfLaterRule(t *testing.T) {
+	data, _ := bloom.NewScalable(100, 0.01).MarshalBinary()
+	sealed, err := envelope.Open(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	words := sealed.Words()
+	words[2] = 2
+	var s bloom.Scalable
+	if err := s.UnmarshalBinary(envelope.Append(nil, sealed.Header, words)); !errors.Is(err, bloomery.ErrVersion) {
+		t.Errorf("a file of a later rule: %v, want ErrVersion", err)
 	}
 }

@@ -44,7 +44,7 @@ func padded(n uint64) uint64 { return (wordsFor(n) + lineWords - 1) &^ (lineWord
 // payload returns the parts of the payload: lines of facts, then the arrays.
 func (f *layered) payload() [][]uint64 {
 	facts := make([]uint64, lineWords*(1+len(f.layers)))
-	facts[0], facts[1] = math.Float64bits(f.total), uint64(f.made)
+	facts[0], facts[1], facts[2] = math.Float64bits(f.total), uint64(f.made), uint64(f.shares)
 	parts := append(make([][]uint64, 0, 1+2*len(f.layers)), facts)
 	for i := range f.layers {
 		x := &f.layers[i]
@@ -101,11 +101,14 @@ func parseLayered(h envelope.Header, given hashing.Hasher) (layered, error) {
 func (f *layered) parseLayers(h envelope.Header, words []uint64) error {
 	n := int(h.Extra)
 	facts, rest := words[:lineWords*(1+n)], words[lineWords*(1+n):]
-	total, made := math.Float64frombits(facts[0]), facts[1]
-	if !(total >= f.rate && total < 1) || made < 1 || made > uint64(n) || !zero(facts[2:lineWords]) {
+	total, made, rule := math.Float64frombits(facts[0]), facts[1], shares(facts[2])
+	if !(total >= f.rate && total < 1) || made < 1 || made > uint64(n) || !zero(facts[3:lineWords]) {
 		return fmt.Errorf("%w: rate %v of all layers, %d of them made", bloomery.ErrCorrupt, total, made)
 	}
-	f.total, f.made = total, int(made)
+	if rule > flatShares {
+		return fmt.Errorf("%w: rule %d for the rates of layers: a later release made the filter", bloomery.ErrVersion, rule)
+	}
+	f.total, f.made, f.shares = total, int(made), rule
 	f.layers = make([]layer, n)
 	size := uint64(0)
 	for i := range f.layers {
@@ -125,7 +128,7 @@ func (f *layered) parseLayers(h envelope.Header, words []uint64) error {
 		rest = rest[all:]
 		size += x.shape.Bits
 	}
-	f.tapered = f.layers[f.firstLayer()].rate == taperedShare(f.rate, 1)
+	f.tapered = rule == oldShares && f.layers[f.firstLayer()].rate == taperedShare(f.rate, 1)
 	if len(rest) != 0 || size != h.Size {
 		return fmt.Errorf("%w: the layers have %d bits, the header says %d", bloomery.ErrCorrupt, size, h.Size)
 	}

@@ -71,7 +71,8 @@ type layered struct {
 	rate   float64 // asked for, when it was made
 	total  float64 // the same with that of all filters that were united
 	made   int     // layers that came from growing; unions bring others
-	// tapered means that the rates of its layers fall, see taperedShare.
+	shares shares
+	// tapered means oldShares that fall, see taperedShare.
 	tapered bool
 	layers  []layer // the largest last
 }
@@ -205,32 +206,53 @@ func (f *layered) clone() *Scalable {
 	return c
 }
 
-// layerShares is the number of layers that share the rate of a Scalable.
-// Growing by two from a single key makes as many as memory can hold.
+// shares is how the layers of a Scalable share its rate. It is a number of the file
+// format: a filter grows on by the rule it was made with.
+type shares uint64
+
+const (
+	// oldShares are those of files that do not name a rule: 1/40 for each of 40
+	// layers, or falling ones, see taperedShare.
+	oldShares shares = iota
+	// flatShares are those of sizing.LayerShare.
+	flatShares
+)
+
+// layerShares is the number of layers that share the rate equally by oldShares.
 const layerShares = 40
 
-// share returns the rate of one layer of a filter with rate p: all have the
-// same. The largest layer has most of the keys, so the least memory is that of
-// the highest rate for it, not of shares that fall.
-func share(p float64) float64 { return p / layerShares }
+// flatShare returns the rate of layer i, from 1 on, of a filter with rate p.
+func flatShare(p float64, i int) float64 { return p * sizing.LayerShare(i) }
 
-// taperedShare is the share of layer i in files of before: 6p/(π²i²), whose sum
+// equalShare returns the rate of any layer, by oldShares.
+func equalShare(p float64) float64 { return p / layerShares }
+
+// taperedShare is the share of layer i in the oldest files: 6p/(π²i²), whose sum
 // is p. Such filters grow on by it, since their first layers have most of p.
 func taperedShare(p float64, i int) float64 {
 	return 6 * p / (math.Pi * math.Pi * float64(i) * float64(i))
 }
 
-// nextShare returns the rate of the next layer that growing makes.
-func (f *layered) nextShare() float64 {
-	if f.tapered {
-		return taperedShare(f.rate, f.made+1)
+// share returns the rate of layer i that growing makes.
+func (f *layered) share(i int) float64 {
+	switch {
+	case f.shares == flatShares:
+		return flatShare(f.rate, i)
+	case f.tapered:
+		return taperedShare(f.rate, i)
 	}
-	return share(f.rate)
+	return equalShare(f.rate)
 }
 
 // firstLayer returns the layer that the filter started with.
 func (f *layered) firstLayer() int {
 	return max(0, slices.IndexFunc(f.layers, func(x layer) bool {
-		return x.capacity == f.first && (x.rate == share(f.rate) || x.rate == taperedShare(f.rate, 1))
+		if x.capacity != f.first {
+			return false
+		}
+		if f.shares == flatShares {
+			return x.rate == flatShare(f.rate, 1)
+		}
+		return x.rate == equalShare(f.rate) || x.rate == taperedShare(f.rate, 1)
 	}))
 }

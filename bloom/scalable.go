@@ -36,21 +36,22 @@ const (
 // full, it gets another layer, a filter that is twice as large or, with
 // Config.Growth, any number of times.
 //
-//	layer 1  [ n keys   ]                          rate p/40
-//	layer 2  [ 2n keys          ]                  rate p/40
-//	layer 3  [ 4n keys                         ]   rate p/40
-//	layer i  ...
+//	layer 1  [ n keys   ]                          rate 0.144 p
+//	layer 2  [ 2n keys          ]                  rate 0.144 p
+//	layer 3  [ 4n keys                         ]   rate 0.144 p
+//	layer i  ...                                   rate 2p/i²
 //
-// 40 layers have rate p together: the false positive rate asked for is kept at
-// every size that memory can hold. A key that is in some layer is not added
-// again, so that adding the same keys again makes no new layer.
+// All layers have at most rate p together: the false positive rate asked for is
+// kept at every size. A key that is in some layer is not added again, so that
+// adding the same keys again makes no new layer.
 //
 // Not knowing the number has a cost. A lookup reads one cache line per layer,
-// and a layer has a fortieth of the rate: at 1% full layers take about 2 times
-// the bits of a Filter of the right size, and 4 times just after a layer was
-// made, the first ones more. So take the best guess for the first capacity;
-// quotient.Growing takes less where there is none. A layer whose rate is below
-// 1e-6 has the layout of Standard, which is slower: from p = 4e-5 down.
+// and a layer has a part of the rate: at 1% full layers take 1.5 times the bits
+// of a Filter of the right size after tenfold growth and 2 times after
+// thousandfold, and up to twice that just after a layer was made. So take the
+// best guess for the first capacity; quotient.Growing takes less where there is
+// none. A layer whose rate is below 1e-6 has the layout of Standard, which is
+// slower: all of them from p = 7e-6 down, only late ones above.
 //
 // If Config.Alloc refuses another layer, or there is no memory for one, the
 // last layer goes on being filled, and Stats shows the rate; memory is asked for
@@ -105,7 +106,7 @@ func (c Config) newScalable() (*Scalable, error) {
 		return nil, fmt.Errorf("%w: capacity %d is not at least 1", bloomery.ErrParameter, c.Capacity)
 	}
 	s := &Scalable{alloc: c.Alloc, layered: layered{
-		hasher: c.Hasher, growth: growth, first: uint64(c.Capacity), rate: c.ErrorRate, total: c.ErrorRate,
+		hasher: c.Hasher, growth: growth, first: uint64(c.Capacity), rate: c.ErrorRate, total: c.ErrorRate, shares: flatShares,
 	}}
 	if err := s.addLayer(s.first); err != nil {
 		return nil, err
@@ -115,15 +116,12 @@ func (c Config) newScalable() (*Scalable, error) {
 
 // addLayer appends the next layer, for so many keys.
 func (f *Scalable) addLayer(capacity uint64) error {
-	if len(f.layers) >= maxLayers || !f.tapered && f.made >= layerShares || capacity > math.MaxInt {
+	spent := f.shares == oldShares && !f.tapered && f.made >= layerShares
+	if len(f.layers) >= maxLayers || spent || capacity > math.MaxInt {
 		return fmt.Errorf("%w: layer %d for %d keys", bloomery.ErrTooLarge, len(f.layers)+1, capacity)
 	}
-	c := Config{Capacity: int(capacity), ErrorRate: f.nextShare(), Hasher: f.hasher, Alloc: f.alloc}
-	layout := sizing.Blocked
-	if c.ErrorRate < sizing.MinBlockedRate {
-		layout = sizing.Standard
-	}
-	set, err := c.newFlatSet(layout)
+	c := Config{Capacity: int(capacity), ErrorRate: f.share(f.made + 1), Hasher: f.hasher, Alloc: f.alloc}
+	set, err := c.newFlatSet(layerLayout(c.ErrorRate))
 	if err != nil {
 		return err
 	}
@@ -131,6 +129,14 @@ func (f *Scalable) addLayer(capacity uint64) error {
 	f.made++
 	f.settle()
 	return nil
+}
+
+// layerLayout returns the layout of a layer with this rate.
+func layerLayout(rate float64) sizing.Layout {
+	if rate < sizing.MinBlockedRate {
+		return sizing.Standard
+	}
+	return sizing.Blocked
 }
 
 // settle lets new keys go to the last layer that has room, or to the last.
@@ -182,18 +188,17 @@ func (f *Scalable) GrowBytes(n int) uint64 {
 			left -= min(left, l.capacity-l.items)
 		}
 	}
-	layout, share := sizing.Blocked, f.nextShare()
-	if share < sizing.MinBlockedRate {
-		layout = sizing.Standard
-	}
-	for capacity := f.layers[len(f.layers)-1].capacity; left > 0; left -= min(left, capacity) {
+	capacity := f.layers[len(f.layers)-1].capacity
+	for i := f.made + 1; left > 0; i++ {
 		over, next := bits.Mul64(capacity, uint64(f.growth))
-		s, err := layout.Size(next, share)
+		share := f.share(i)
+		s, err := layerLayout(share).Size(next, share)
 		if over != 0 || err != nil {
 			break // no such layer can be made
 		}
 		capacity = next
 		sum += s.Bits / 8
+		left -= min(left, capacity)
 	}
 	return sum
 }
@@ -296,26 +301,33 @@ func (f *Scalable) mustBeMade() {
 }
 
 // ScalableFrom returns a Scalable whose first layer is a copy of f: a filter that
-// is full becomes one that grows, and no key is lost. The first layer has spent
-// the rate of f, so p, the rate of the whole, must be more than that; 0 stands
-// for twice the rate of f. Errors wrap ErrParameter.
+// is full becomes one that grows, and no key is lost. p is the rate of the whole;
+// 0 stands for twice the rate that f was made for.
+//
+// The first layer has spent the rate of f, and if f is over its rate, the one that
+// its bits have now, as Stats predicts it. No layer to come can make up for that, so
+// p must be more, else the error wraps ErrParameter and names the rate; a filter that
+// is far over its rate has to be built again from its keys.
 func ScalableFrom(f *Filter, p float64) (*Scalable, error) {
+	if f.capacity == 0 || len(f.blocks) == 0 {
+		return nil, fmt.Errorf("bloom: scalable from: %w: a filter of unknown capacity", bloomery.ErrParameter)
+	}
 	if p == 0 {
 		p = 2 * f.rate
 	}
-	switch rest := p - f.rate; {
-	case f.capacity == 0 || len(f.blocks) == 0:
-		return nil, fmt.Errorf("bloom: scalable from: %w: a filter of unknown capacity", bloomery.ErrParameter)
-	case !(f.rate <= maxLayerRate):
-		return nil, fmt.Errorf("bloom: scalable from: %w: a filter of rate %v", bloomery.ErrParameter, f.rate)
+	spent := max(f.rate, f.Stats().Predicted)
+	switch rest := p - spent; {
+	case !(spent <= maxLayerRate):
+		return nil, fmt.Errorf("bloom: scalable from: %w: a filter whose rate is %.3g, at most %.2g", bloomery.ErrParameter, spent, maxLayerRate)
 	case !(p < 1 && rest >= minScalableRate):
-		return nil, fmt.Errorf("bloom: scalable from: %w: rate %v for all, the first layer has %v", bloomery.ErrParameter, p, f.rate)
+		return nil, fmt.Errorf("bloom: scalable from: %w: rate %.3g for all layers, the filter has %.3g", bloomery.ErrParameter, p, spent)
 	default:
 		copied := f.Clone()
-		words := kernel.Words(copied.blocks)
+		first := copied.base
+		first.rate = spent
 		s := &Scalable{layered: layered{
-			hasher: f.hasher, growth: defaultGrowth, first: f.capacity, rate: rest, total: p, made: 1,
-			layers: []layer{{flatSet{newFlat(f.base, words)}, min(f.EstimateCount(), f.shape.Bits)}},
+			hasher: f.hasher, growth: defaultGrowth, first: f.capacity, rate: rest, total: p, made: 1, shares: flatShares,
+			layers: []layer{{flatSet{newFlat(first, kernel.Words(copied.blocks))}, min(f.EstimateCount(), f.shape.Bits)}},
 		}}
 		s.settle()
 		return s, nil
@@ -379,8 +391,12 @@ func (f *Scalable) Clear() {
 	clear(l.words)
 	f.layers = []layer{l}
 	f.made, f.total = 1, f.rate
-	if spent := share(f.rate); !f.tapered && l.rate > spent {
-		f.total += l.rate - spent // of ScalableFrom
+	switch first := f.share(1); {
+	case f.tapered || l.rate == first:
+	case f.shares == flatShares:
+		f.total += l.rate // of ScalableFrom, whose first layer comes on top of f.rate
+	case l.rate > first:
+		f.total += l.rate - first
 	}
 	f.settle()
 }

@@ -28,7 +28,7 @@ var traits = map[string]struct {
 	long             bool // left out with -short: another kind has the same code
 	onHeap           bool // it does not use Alloc
 }{
-	"scalable": {apart: true, coarse: true}, // a layer has a fortieth of the rate
+	"scalable": {apart: true, coarse: true}, // a layer has a part of the rate
 	"counting": {rates: []float64{1e-2, 1e-3, 1e-4, 1e-6}},
 	"spectral": {rates: []float64{1e-2, 1e-3}}, // lookups are those of counting
 	"stable":   {rates: []float64{1e-2, 1e-3}},

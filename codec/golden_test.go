@@ -97,7 +97,7 @@ func TestGoldenTransportKinds(t *testing.T) {
 			}
 		}
 	}
-	for name, f := range map[string]any{"scalable-equal": scalable, "sliced": sliced} {
+	for name, f := range map[string]any{"scalable-flat": scalable, "sliced": sliced} {
 		data := encoded(t, f)
 		want := golden(t, "v1-transport-"+name, compressed(t, data))
 		back, err := codec.Decompress(nil, want)
@@ -110,10 +110,17 @@ func TestGoldenTransportKinds(t *testing.T) {
 	}
 }
 
-// TestGoldenTransportTapered opens a Scalable of before, with falling shares of
-// the rate.
-func TestGoldenTransportTapered(t *testing.T) {
-	data, err := os.ReadFile(filepath.Join("testdata", "v1-transport-scalable.golden"))
+// TestGoldenTransportOldShares opens Scalables of before, with falling and with equal
+// shares of the rate.
+func TestGoldenTransportOldShares(t *testing.T) {
+	for _, name := range []string{"v1-transport-scalable", "v1-transport-scalable-equal"} {
+		t.Run(name, func(t *testing.T) { openOldShares(t, name) })
+	}
+}
+
+func openOldShares(t *testing.T, name string) {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("testdata", name+".golden"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -423,10 +423,10 @@ func TestAdviseFigures(t *testing.T) {
 	if got, want := find(sizing.Needs{Keys: 1e6, Expiry: true}, "window").ErrorRate, 7*w.Shape.Rate(1e6/6.); math.Abs(got/want-1) > 1e-12 {
 		t.Errorf("rate of a window = %v, want %v", got, want)
 	}
-	// A layer has a fortieth of the rate, and one memory access as far as the
+	// A layer has its share of the rate, and one memory access as far as the
 	// blocked layout goes.
-	lowest := sizing.MinBlockedRate
-	if got := find(sizing.Needs{Keys: 1000, Growth: true, ErrorRate: 40 * lowest}, "scalable").Lookup; got != 1 {
+	lowest := sizing.MinBlockedRate / sizing.LayerShare(1) * 1.000001
+	if got := find(sizing.Needs{Keys: 1000, Growth: true, ErrorRate: lowest}, "scalable").Lookup; got != 1 {
 		t.Errorf("a layer at the lowest rate of the blocked layout takes %d accesses", got)
 	}
 }

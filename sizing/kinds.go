@@ -167,10 +167,10 @@ func partitionedPlan(n uint64, p float64) (plan, error) {
 	return plan{s.Bits, s.K, s.K, s.Rate}, err
 }
 
-// scalablePlan is for one layer, made for n keys: each has a fortieth of the
-// rate, so that all of them stay below it together.
+// scalablePlan is for the first layer, made for n keys, which has its share of the
+// rate, so that all layers stay below it together.
 func scalablePlan(n uint64, p float64) (plan, error) {
-	one, err := layerPlan(n, p)
+	one, err := layerPlan(n, p*LayerShare(1))
 	if err != nil {
 		return plan{}, err
 	}
@@ -184,24 +184,20 @@ func scalablePlan(n uint64, p float64) (plan, error) {
 	return one, nil
 }
 
-// layerShares is the number of layers of a scalable filter that share its rate.
-const layerShares = 40
-
-// layerPlan plans a layer, in the blocked layout as far as that goes.
+// layerPlan plans a layer of rate p, in the blocked layout as far as that goes.
 func layerPlan(n uint64, p float64) (plan, error) {
-	share := p / layerShares
-	if share >= MinBlockedRate {
-		return blockedPlan(n, share)
+	if p >= MinBlockedRate {
+		return blockedPlan(n, p)
 	}
-	return standardPlan(n, share)
+	return standardPlan(n, p)
 }
 
 // grownPlan is a scalable filter that began with first keys, doubled, and now
 // holds n.
 func grownPlan(first, n uint64, p float64) (plan, error) {
 	var sum plan
-	for room, layer := uint64(0), first; room < n; layer *= 2 {
-		one, err := layerPlan(layer, p)
+	for room, layer, i := uint64(0), first, 1; room < n; layer, i = layer*2, i+1 {
+		one, err := layerPlan(layer, p*LayerShare(i))
 		if err != nil {
 			return plan{}, err
 		}

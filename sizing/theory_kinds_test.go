@@ -23,7 +23,7 @@ func tableLayers(w io.Writer) {
 	fmt.Fprintln(w, "layers       rate   bits/key   holds in all   against one filter: just made    full")
 	total, before, capacity := 0.0, uint64(0), uint64(1000)
 	for i := 1; i <= 14; i++ {
-		const p = 0.01 / 40
+		p := 0.01 * sizing.LayerShare(i)
 		s := mustSize(sizing.Blocked, capacity, p)
 		total += float64(s.Bits)
 		all := before + capacity

@@ -32,6 +32,7 @@ func tableTightening(w io.Writer) {
 		name string
 		rate func(i float64) float64
 	}{
+		{"LayerShare", func(i float64) float64 { return p * sizing.LayerShare(1+int(i)) }},
 		{"p/40", func(float64) float64 { return p / 40 }},
 		{"p(1-r)r^i", func(i float64) float64 { return p / 2 * math.Pow(0.5, i) }},
 		{"p r^i", func(i float64) float64 { return p * math.Pow(0.5, i) }},

@@ -59,7 +59,11 @@ func newGrow() *cobra.Command {
 and writes it to F, or replaces A, atomically. All keys stay, and bloomery add
 can add any number more. The first layer keeps its false positive rate and
 further layers add theirs, so the rate of the result is higher: -p, by default
-twice the rate of A.`,
+twice the rate that A was made for, which is printed.
+
+A filter that is over its rate has spent more: no layer can make up for that, so
+-p must be more than the rate that A has now. If that is too much, build the
+filter again with --kind scalable.`,
 		Example: `  bloomery grow -o grown.bf words.bf
   bloomery add grown.bf more.txt`,
 		Args: between(1, 1, "the filter to grow"),
@@ -184,9 +188,19 @@ func (o *reshapeOptions) grow(f bloomery.Hashed) (bloomery.Hashed, error) {
 			"bloom filters can; build others again with --kind scalable",
 		}
 	}
+	stats := b.Stats()
 	grown, err := bloom.ScalableFrom(b, o.rate.value)
+	if now := stats.Predicted; err != nil && now > stats.Asked {
+		return nil, hinted{
+			about("", err),
+			fmt.Sprintf("it was made for %s and has %s now: no layer can lower that. Give -p above it, or build it again with --kind scalable", rateText(stats.Asked), rateText(now)),
+		}
+	}
 	if err != nil {
 		return nil, about("", err)
+	}
+	if o.rate.value == 0 {
+		o.note = fmt.Sprintf("the false positive rate asked for has doubled, from %s to %s: -p sets another", rateText(stats.Asked), rateText(grown.Stats().Asked))
 	}
 	return grown, nil
 }

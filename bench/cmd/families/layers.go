@@ -35,7 +35,7 @@ func below(p, limit float64) sizing.Layout {
 func grownBits(first, growth, n float64, choose func(p float64) sizing.Layout) (bits float64, layers int) {
 	for room := 0.0; room < n; first *= growth {
 		layers++
-		const p = growRate / 40
+		p := growRate * sizing.LayerShare(layers)
 		s, err := choose(p).Size(uint64(first), p)
 		if err != nil {
 			return math.NaN(), layers

@@ -98,6 +98,22 @@ func TestGrow(t *testing.T) {
 	}
 }
 
+// TestGrowOverRate refuses to grow a filter to a rate that it exceeds already.
+func TestGrowOverRate(t *testing.T) {
+	b := newBench(t, 1<<30)
+	b.line("FILTER.CREATE f bloom CAPACITY 1000 ERROR 0.01")
+	b.add("f", "a", 0, 2500)
+	for _, words := range []string{"FILTER.GROW f", "FILTER.GROW f ERROR 0.02"} {
+		if got := b.line(words); !strings.HasPrefix(got, "-ERR the filter is over its rate and has 0.") || b.field(t, "f", "kind") != "bloom" {
+			t.Errorf("%s = %s", words, got)
+		}
+	}
+	if got := b.line("FILTER.GROW f ERROR 0.6"); got != "+OK" || b.number(t, "f", "predicted") > 0.6 {
+		t.Errorf("with a rate that can be kept: %s", got)
+	}
+	b.hasAll(t, "f", "a", 0, 2500)
+}
+
 // TestFold halves a sparse filter until the rate would not be kept.
 func TestFold(t *testing.T) {
 	for _, kind := range []string{"bloom", "standard"} {

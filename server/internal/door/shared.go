@@ -87,8 +87,9 @@ type Cluster struct {
 	ID      uint64
 	Node    uint32 // the number of this machine
 	Session uint64
-	Serving bool // clients are served: it has all that there was when it started
-	Quorum  bool // writes can be acknowledged at present
+	Level   uint64 // of the records that are allowed: see Members.Upgrade
+	Serving bool   // clients are served: it has all that there was when it started
+	Quorum  bool   // writes can be acknowledged at present
 	// Decider is the number of the machine that decides, 0 if that is not known.
 	Decider uint32
 	Err     error  // why it does not serve, or takes no writes

@@ -52,6 +52,9 @@ func (x *Context) StageFilter(create store.Op, value []byte) (*Staging, Reply) {
 func (x *Context) LoadPart(t *Staging, index int, data []byte) Reply {
 	e := x.e
 	e.leave(x.s)
+	if err := store.CheckLevel(data, x.Level()); err != nil {
+		return Fail("ERR " + OneLine(err))
+	}
 	aside := 2 * uint64(len(data)) // the encoding, and what becomes of it
 	if !e.Budget.reserve(aside) {
 		return Fail(TextOOM)

@@ -5,6 +5,7 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/store"
@@ -174,6 +175,15 @@ func (x *Context) Mode() string {
 		return "cluster"
 	}
 	return "standalone"
+}
+
+// Level returns the level of the records that are allowed: all that this release knows,
+// unless machines of an older one may be in the cluster.
+func (x *Context) Level() uint64 {
+	if c, ok := x.Cluster(); ok {
+		return c.Level
+	}
+	return math.MaxUint64
 }
 
 // InCluster reports whether other machines write, too.

@@ -133,7 +133,7 @@ func (s *State) applyPart(p *Part, r *Record, res *Result) {
 		case OpFilterClear:
 			s.clear(c, r, res)
 			return
-		case OpFilterGrow:
+		case OpFilterGrow, OpFilterScale:
 			s.grow(c, r, res)
 			return
 		case OpFilterFold:

@@ -100,6 +100,7 @@ var fields = map[Op]field{
 	OpFilterUnion:    fieldIndex | fieldID | fieldPosition | fieldValue,
 	OpFilterGrow:     fieldIndex | fieldID | fieldPosition,
 	OpFilterFold:     fieldIndex | fieldID,
+	OpFilterScale:    fieldIndex | fieldID | fieldPosition,
 	OpShadow:         fieldAt | fieldID | fieldName | fieldValue,
 	OpShadowSeal:     fieldAt | fieldID,
 	OpShadowSwap:     fieldAt | fieldID | fieldName | fieldIDs,

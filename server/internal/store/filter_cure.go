@@ -18,18 +18,34 @@ func (s *State) grow(c *filter, r *Record, res *Result) {
 		res.Err = ErrType
 		return
 	}
-	grown, err := bloomfilter.ScalableFrom(f, math.Float64frombits(uint64(r.Position)))
+	data, err := grown(f, r.Op, math.Float64frombits(uint64(r.Position)))
 	if err == nil {
-		err = s.replace(c, grown)
+		err = s.replace(c, data)
 	}
 	res.Err, res.Changed = err, err == nil
 }
 
+// grown returns the encoding of a scalable filter of rate p whose first layer is f.
+func grown(f *bloomfilter.Filter, op Op, p float64) ([]byte, error) {
+	if op == OpFilterGrow {
+		return EqualLayers(f, p-f.Stats().Asked, p)
+	}
+	s, err := bloomfilter.ScalableFrom(f, p)
+	if err != nil {
+		return nil, err
+	}
+	return encoded(s)
+}
+
 // fold halves the array of a filter. No key is lost.
 func (s *State) fold(c *filter, res *Result) {
+	var data []byte
 	half, err := folded(c.f)
 	if err == nil {
-		err = s.replace(c, half)
+		data, err = encoded(half)
+	}
+	if err == nil {
+		err = s.replace(c, data)
 	}
 	res.Err, res.Changed = err, err == nil
 }
@@ -68,13 +84,9 @@ func (p *Part) Folded() (bloomery.Hashed, error) {
 	return folded(c.f)
 }
 
-// replace puts f, which the library has made on the heap, in the place of the filter
-// of c, in memory of the state.
-func (s *State) replace(c *filter, f bloomery.Hashed) error {
-	data, err := encoded(f)
-	if err != nil {
-		return err
-	}
+// replace puts the filter that data encodes in the place of that of c, in memory of
+// the state.
+func (s *State) replace(c *filter, data []byte) error {
 	header, err := codec.Peek(data)
 	if err != nil {
 		return err

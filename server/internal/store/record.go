@@ -114,8 +114,10 @@ const (
 
 // Records of a part of such a filter that cure it.
 const (
-	OpFilterGrow Op = 112 // turn a bloom filter into a scalable one; Position is the new rate, as the bits of a float
+	OpFilterGrow Op = 112 // turn a bloom filter into a scalable one of equal shares; Position is the new rate, as the bits of a float
 	OpFilterFold Op = 113 // halve the array
+
+	OpFilterScale Op = 121 // as OpFilterGrow, with the shares of sizing.LayerShare: from level LevelShares on
 )
 
 // Records of shadows. The first ones are of the catalogue; OpEvict gives a shadow up.
@@ -143,7 +145,7 @@ const (
 // Part reports whether op is a record of a part, not of the catalogue.
 func (op Op) Part() bool {
 	return op >= OpAdd && op < OpBegin || op >= OpCountMinIncr && op <= OpTDigestBegin ||
-		op >= OpFilterAdd && op <= OpFilterUnion || op >= OpFilterGrow && op <= OpFilterFold || op.draft()
+		op >= OpFilterAdd && op <= OpFilterUnion || op >= OpFilterGrow && op <= OpFilterFold || op == OpFilterScale || op.draft()
 }
 
 // Moves reports whether op gives a name to contents that are there: others may change

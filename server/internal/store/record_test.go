@@ -60,6 +60,7 @@ var records = []store.Record{
 	{Op: store.OpTDigestBegin, ID: 7, Value: []byte("header")},
 	{Op: store.OpFilterGrow, ID: 7, Index: 2, Position: 1 << 62},
 	{Op: store.OpFilterFold, ID: 7, Index: 2},
+	{Op: store.OpFilterScale, ID: 7, Index: 2, Position: 1 << 62},
 	{Op: store.OpShadow, At: 5, ID: 7, Name: []byte("k"), Value: []byte("plan")},
 	{Op: store.OpShadowSeal, At: 5, ID: 8},
 	{Op: store.OpShadowSwap, At: 5, ID: 8, Name: []byte("k"), IDs: []uint64{7, 1 << 31}},

@@ -81,6 +81,7 @@ func (o *options) resolve(x *engine.Context) string {
 	if o.given["replicas"] && !x.InCluster() {
 		return "ERR REPLICAS is for a server of a cluster, and this one stands alone (serve --cluster)"
 	}
+	o.level = x.Level()
 	o.hasher = hashing.Seeded(o.seed)
 	if !o.given["keyed"] {
 		return ""

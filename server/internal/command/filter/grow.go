@@ -16,7 +16,7 @@ var grow = engine.Command{
 	Name: "filter.grow", Arity: -2, Max: 4, Flags: engine.Write | engine.DenyOOM | engine.Outside, Keys: engine.OneKey(engine.KeyRW),
 	Categories: []string{"write", "filter", "slow"}, Group: engine.GroupFilter, Since: "0.2.0",
 	Syntax: "key [ERROR rate]", Complexity: "O(n), n being the number of bytes",
-	Summary: "Turns a filter of kind bloom into a scalable one, which gets a layer when it is full. No item is lost. The false positive rate asked for doubles, unless ERROR gives it.",
+	Summary: "Turns a filter of kind bloom into a scalable one, which gets a layer when it is full. No item is lost. The false positive rate asked for doubles, unless ERROR gives it; it must be more than the rate that the filter has now.",
 	Run:     runGrow,
 }
 
@@ -71,9 +71,10 @@ func growPart(x *engine.Context, c *engine.Call, entry *catalog.Entry, i uint32,
 	p := store.PartAt(entry, i)
 	p.RLock()
 	gone := p.Gone()
-	asked, size := 0.0, uint64(0)
+	asked, now, size := 0.0, 0.0, uint64(0)
 	if !gone {
-		asked, size = p.Contents().Stats().Asked, p.Bytes()
+		s := p.Contents().Stats()
+		asked, now, size = s.Asked, s.Predicted, p.Bytes()
 	}
 	p.RUnlock()
 	if gone {
@@ -90,7 +91,15 @@ func growPart(x *engine.Context, c *engine.Call, entry *catalog.Entry, i uint32,
 		c.Fail("ERR ERROR must be more than " + decimal(asked) + ", the rate that the filter was made for")
 		return false
 	}
-	r := store.Record{Op: store.OpFilterGrow, ID: entry.ID, Index: i, Position: int64(math.Float64bits(rate))}
+	if rate <= now {
+		c.Fail("ERR the filter is over its rate and has " + decimal(now) + " now, which layers cannot lower: give ERROR of more than that, or build it again from its items")
+		return false
+	}
+	op := store.OpFilterScale
+	if x.Level() < store.LevelShares {
+		op = store.OpFilterGrow
+	}
+	r := store.Record{Op: op, ID: entry.ID, Index: i, Position: int64(math.Float64bits(rate))}
 	return settled(c, x.ApplyLarge, p, r, 3*size)
 }
 

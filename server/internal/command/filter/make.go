@@ -18,6 +18,7 @@ import (
 	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/quotient"
 	"github.com/bloomery/bloomery/server/internal/store"
+	"github.com/bloomery/bloomery/sizing"
 )
 
 const (
@@ -52,7 +53,7 @@ var makers = map[string]func(s spec) (bloomery.Hashed, error){
 	},
 	"partitioned": func(s spec) (bloomery.Hashed, error) { return made(s.bloom(false).NewPartitioned()) },
 	"split":       func(s spec) (bloomery.Hashed, error) { return made(s.bloom(false).NewSplit()) },
-	"scalable":    func(s spec) (bloomery.Hashed, error) { return made(s.bloom(false).NewScalable()) },
+	"scalable":    scalable,
 	"counting":    func(s spec) (bloomery.Hashed, error) { return made(s.counting().New()) },
 	"spectral":    func(s spec) (bloomery.Hashed, error) { return made(s.counting().NewSpectral()) },
 	"stable":      func(s spec) (bloomery.Hashed, error) { return made(s.counting().NewStable()) },
@@ -81,6 +82,31 @@ var makers = map[string]func(s spec) (bloomery.Hashed, error){
 			Capacity: s.capacity, ErrorRate: s.rate, Members: int(s.o.members), Need: int(s.o.need), Hasher: s.hasher, Alloc: s.alloc,
 		}.New())
 	},
+}
+
+// scalable makes a scalable filter that all nodes of the cluster can read.
+func scalable(s spec) (bloomery.Hashed, error) {
+	f, err := made(s.bloom(false).NewScalable())
+	if err != nil || s.o.level >= store.LevelShares {
+		return f, err
+	}
+	s.o.room.release()
+	layer := s
+	layer.rate /= 40
+	var first bloomery.Hashed
+	if layer.rate < sizing.MinBlockedRate {
+		first, err = made(layer.bloom(false).NewStandard())
+	} else {
+		first, err = made(layer.bloom(false).New())
+	}
+	if err != nil {
+		return nil, err
+	}
+	data, err := store.EqualLayers(first, s.rate, s.rate)
+	if err != nil {
+		return nil, err
+	}
+	return made(bloom.Config{Hasher: s.hasher}.DecodeScalable(data))
 }
 
 func (s spec) bloom(foldable bool) bloom.Config {

@@ -55,6 +55,7 @@ type options struct {
 	need     uint64
 	sla      uint64
 	budget   uint64
+	level    uint64 // of the cluster, see engine.Context.Level
 	replicas uint64 // nodes of a cluster that hold it; 0 for as many as hold any other
 	nx       bool
 

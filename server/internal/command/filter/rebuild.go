@@ -135,7 +135,7 @@ func runBegin(x *engine.Context, c *engine.Call) {
 func beginOptions(x *engine.Context, entry *catalog.Entry, args [][]byte) (*options, codec.Kind, string) {
 	o := &options{
 		capacity: defaultCapacity, rate: defaultError, members: defaultMembers, span: defaultSpan, gens: defaultGens, burst: defaultBurst,
-		given: map[string]bool{},
+		given: map[string]bool{}, level: x.Level(),
 	}
 	if entry != nil {
 		if text := o.takeFrom(entry); text != "" {

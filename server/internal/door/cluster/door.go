@@ -36,8 +36,9 @@ import (
 
 var _ door.Shared = (*Door)(nil)
 
-// Level is what this release can read and send: see store.OpLevel.
-const Level = 1
+// Level is what this release can read and send: see store.OpLevel. 2 has
+// store.OpFilterScale, and the filters of store.LevelShares.
+const Level = 2
 
 // Config is what a door is made from.
 type Config struct {

@@ -73,6 +73,7 @@ func (d *Door) describeNodes(c *door.Cluster) {
 	if doubtful(d.compareClocks()) {
 		c.Problems = append(c.Problems, textDoubt)
 	}
+	c.Level = roster.Level
 	heards, now := d.beats.all(), d.tick()
 	log := d.voters()
 	var servers []Voter

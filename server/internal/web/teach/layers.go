@@ -5,6 +5,7 @@ package teach
 import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/bloom"
+	"github.com/bloomery/bloomery/sizing"
 )
 
 // The first layer, and how many keys four layers hold.
@@ -62,14 +63,14 @@ func (l *layers) panels() []Panel {
 	return all
 }
 
-// place returns the bits in all layers. Layer i has the shape of a scalable
-// filter that begins with its capacity: the rate of all layers is the same.
+// place returns the bits in all layers, each a filter that has its share of the rate.
 func (l *layers) place(key string) place {
 	var p place
 	first := 0
 	for i, n := range l.sized {
 		var a array
-		f, err := bloom.Config{Capacity: layerKeys << i, ErrorRate: layerRate, Alloc: a.take}.NewScalable()
+		share := layerRate * sizing.LayerShare(i+1)
+		f, err := bloom.Config{Capacity: layerKeys << i, ErrorRate: share, Alloc: a.take}.New()
 		if err != nil {
 			return place{}
 		}
