@@ -292,30 +292,63 @@ func (b *Bloom) next(capacity uint64, err float64) (shape, bool) {
 // GrowBytes returns the most that adding n items can make the filter allocate,
 // and 0 if none of them can make it grow. It is exact when all n are new.
 func (b *Bloom) GrowBytes(n int) uint64 {
-	if b.NonScaling() {
+	if uint64(max(n, 0)) <= b.room() {
 		return 0
 	}
-	var sum uint64
-	first := uint64(0)
-	if b.older == nil {
-		first = olderBytes
+	sum := uint64(0)
+	for l := range b.Grown(n) {
+		sum += l.Bytes + layerBytes
 	}
-	left, capacity, err := uint64(max(n, 0)), b.newest.capacity, b.newest.err
-	room := capacity - min(b.newest.size, capacity)
-	for left > room {
-		left -= room
-		s, ok := b.next(capacity, err)
-		if !ok {
-			break
-		}
-		sum += s.bytes + layerBytes + first
-		first = 0
-		if room = s.capacity; room == 0 {
-			room = 1 // a layer takes an item before it is seen to be full
-		}
-		capacity, err = s.capacity, s.err
+	if sum > 0 && b.older == nil {
+		sum += olderBytes
 	}
 	return sum
+}
+
+// room returns how many items the newest layer still takes.
+func (b *Bloom) room() uint64 { return b.newest.capacity - min(b.newest.size, b.newest.capacity) }
+
+// Grown yields the layers that the filter gets if n items are added that are all new.
+func (b *Bloom) Grown(n int) iter.Seq[Layer] {
+	return func(yield func(Layer) bool) {
+		if b.NonScaling() {
+			return
+		}
+		left, capacity, err := uint64(max(n, 0)), b.newest.capacity, b.newest.err
+		room := b.room()
+		for left > room {
+			left -= room
+			s, ok := b.next(capacity, err)
+			if !ok || !yield(s.describe()) {
+				return
+			}
+			if room = s.capacity; room == 0 {
+				room = 1 // a layer takes an item before it is seen to be full
+			}
+			capacity, err = s.capacity, s.err
+		}
+	}
+}
+
+// Layers yields the layers of a filter of these parameters, none if there is no such
+// filter, with those that it gets if n items are added that are all new. It allocates
+// no array.
+func (p BloomParams) Layers(n int) iter.Seq[Layer] {
+	return func(yield func(Layer) bool) {
+		s, err := p.plan()
+		if err != nil || !yield(s.describe()) {
+			return
+		}
+		b := Bloom{growth: p.Expansion, newest: s.layer(nil)}
+		if !p.nonScaling() {
+			b.Grown(n)(yield)
+		}
+	}
+}
+
+// describe returns what a layer of this shape is when it is new.
+func (s *shape) describe() Layer {
+	return Layer{Bytes: s.bytes, Bits: 8 * s.bytes, Hashes: s.hashes, HashWidth: 64, Capacity: s.capacity, ErrorRate: s.err}
 }
 
 // fits reports whether the filter may have s as well.

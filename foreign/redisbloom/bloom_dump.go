@@ -3,6 +3,7 @@ package redisbloom
 import (
 	"encoding/binary"
 	"fmt"
+	"iter"
 	"math"
 )
 
@@ -101,6 +102,23 @@ func (h BloomHeader) Bytes() uint64 {
 		n += olderBytes + uint64(older)*layerBytes
 	}
 	return n
+}
+
+// Layers yields the layers that the header describes, and those that the filter gets if
+// n items are added that are all new.
+func (h BloomHeader) Layers(n int) iter.Seq[Layer] {
+	return func(yield func(Layer) bool) {
+		for i := range h.layers {
+			if !yield(h.layers[i].describe()) {
+				return
+			}
+		}
+		if last := len(h.layers) - 1; last >= 0 {
+			b := Bloom{options: h.options, growth: h.growth, newest: h.layers[last].layer(nil)}
+			b.newest.size = h.layers[last].size
+			b.Grown(n)(yield)
+		}
+	}
 }
 
 // New returns the filter that the header describes, with all bits clear: they

@@ -78,6 +78,42 @@ func (h *CuckooHeader) measure() bool {
 // Bytes returns how much memory New would allocate.
 func (h CuckooHeader) Bytes() uint64 { return h.bytes }
 
+// CuckooShape is what the work on a cuckoo filter depends on.
+type CuckooShape struct {
+	Filters                              uint64
+	Items                                uint64
+	Slots, Newest                        uint64 // of all sub-filters, and of the newest
+	BucketSize, MaxIterations, Expansion uint16
+}
+
+// Shape returns the shape of the filter that the header describes.
+func (h CuckooHeader) Shape() CuckooShape {
+	n, _ := power(h.buckets, uint64(h.expansion), max(h.filters, 1)-1)
+	return CuckooShape{h.filters, h.items, h.slots(), n * uint64(h.bucket), h.bucket, h.maxKicks, h.expansion}
+}
+
+// Shape returns the shape of a new filter of these parameters, the zero value if there
+// is none.
+func (p CuckooParams) Shape() CuckooShape {
+	h, err := p.header()
+	if err != nil {
+		return CuckooShape{}
+	}
+	return h.Shape()
+}
+
+// Shape returns the shape of the filter.
+func (c *Cuckoo) Shape() CuckooShape {
+	s := CuckooShape{
+		Filters: uint64(len(c.subs)), Items: c.items, Slots: c.slots,
+		BucketSize: c.bucket, MaxIterations: c.maxKicks, Expansion: c.expansion,
+	}
+	if len(c.subs) > 0 {
+		s.Newest = uint64(len(c.subs[len(c.subs)-1].data))
+	}
+	return s
+}
+
 // slots returns the number of slots of all sub-filters.
 func (h CuckooHeader) slots() uint64 { return h.bytes - overhead(h.filters) }
 

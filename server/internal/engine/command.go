@@ -197,6 +197,12 @@ type Command struct {
 	// Subcommands make this a container: the first argument names one.
 	Subcommands []Command
 
+	// Cost says what a call of the command touches, besides its arguments, in a
+	// transaction. It looks at the arguments alone. Nil is right for commands with
+	// Filter or Sketch, whose arguments are items, and for those that have nothing to
+	// do with data.
+	Cost func(*Costs, *Call)
+
 	// Before, if there is one, is called outside the gate before Prepare: the
 	// long part of a write. It may answer, and then that is all. After is
 	// called, outside the gate too, when a call that Before has seen is
@@ -220,19 +226,6 @@ type Command struct {
 	index int    // of its counters
 	work  health.Work
 	subs  map[string]*Command
-}
-
-// slowWords is what a command counts for whose time grows with the data, or with
-// the table of commands, and not with its arguments.
-const slowWords = 1000
-
-// words is what a call with n arguments counts for in a transaction: one for every
-// word, and more for a command that takes long however short it is.
-func (c *Command) words(n int) int {
-	if c.Flags&(Heavy|Outside) != 0 || len(c.Keys) == 0 && c.Flags&Fast == 0 {
-		n += slowWords
-	}
-	return n
 }
 
 // writes reports whether the command may change data.

@@ -60,7 +60,11 @@ func (g *group) refuseCall(text string) { g.refuse("'" + Lower(g.call.Args[0]) +
 
 // commitGroup runs the queued commands as one group. It answers c if that could not
 // be done.
-func (e *Engine) commitGroup(s *Session, c *Call, calls []Call) {
+func (e *Engine) commitGroup(s *Session, c *Call, calls []Call, costs *Costs) {
+	if text := costs.tooMuch(); text != "" {
+		c.Fail(text)
+		return
+	}
 	fresh, watches := slices.Clone(calls), s.watches
 	s.multi = false
 	for range maxTries {
@@ -94,7 +98,7 @@ func (e *Engine) tryGroup(s *Session, c *Call, calls []Call, watches map[string]
 	}
 	g := &group{calls: calls, looks: map[string]watched{}, reads: map[*door.Op][]int{}}
 	outer, quit := s.w, s.Quit
-	s.w, s.group, s.alone, s.copied = &Workspace{}, g, true, 0
+	s.w, s.group, s.alone = &Workspace{}, g, true
 	defer func() { s.w, s.group, s.alone = outer, nil, false }()
 	for i := range calls {
 		s.Quit = false

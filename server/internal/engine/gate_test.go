@@ -106,11 +106,6 @@ func TestGateIsHeldShortly(t *testing.T) {
 	}
 }
 
-// tries is how often a hold that is too long is measured again: the collector, or
-// another process that has emptied the caches, does not come at the same moment
-// every time.
-const tries = 3
-
 // beside runs something long beside clients that read, write and run transactions.
 // It returns what held the gate for too long, "" if nothing did.
 func (b *bench) beside(t *testing.T, name string, long func(*client) string) string {

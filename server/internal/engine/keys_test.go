@@ -87,23 +87,8 @@ func TestTakes(t *testing.T) {
 	}
 }
 
-// TestWordsOfCommands asks what a command counts for in a transaction.
-func TestWordsOfCommands(t *testing.T) {
-	for _, c := range []struct {
-		name string
-		cmd  Command
-		want int
-	}{
-		{"on a key", Command{Keys: OneKey(KeyRO)}, 3},
-		{"on a key, with a large reply", Command{Keys: OneKey(KeyRO), Flags: Heavy}, 1003},
-		{"on a key, and long", Command{Keys: OneKey(KeyRO), Flags: Outside}, 1003},
-		{"fast", Command{Flags: Fast}, 3},
-		{"on all names", Command{}, 1003},
-	} {
-		if got := c.cmd.words(3); got != c.want {
-			t.Errorf("a command %s counts for %d words, want %d", c.name, got, c.want)
-		}
-	}
+// TestFlags asks for the names of flags, and which commands write.
+func TestFlags(t *testing.T) {
 	if got := (Write | DenyOOM | Fast | Heavy | Immediate).Names(); !slices.Equal(got, []string{"write", "denyoom", "fast"}) {
 		t.Errorf("names of flags: %q", got)
 	}

@@ -17,18 +17,6 @@ type made struct {
 	held uint64
 }
 
-// How many bytes a transaction may copy inside the gate before it may copy no more:
-// some hundredths of a second, in which others wait. maxSent is for what was sent
-// with it, maxChanged for strings that were there and are changed: of those, short
-// commands can make it copy any amount.
-const (
-	maxSent    = 256 << 20
-	maxChanged = 64 << 20
-)
-
-// freeCopy is up to where copies do not count: any command may cost as much.
-const freeCopy = 1 << 10
-
 // Storing returns the op of a record that makes a string of base, the string that
 // its name stands for, nil for none: one of size bytes. A long one is made outside
 // the gate, and then the call is prepared again: the op is nil, as it is if there
@@ -41,18 +29,11 @@ func (x *Context) Storing(c *Call, r store.Record, base *catalog.Entry, size int
 		r.Made, r.Base = "", nil // every machine makes it from the record
 	}
 	switch {
-	case x.s.alone && size > freeCopy && r.Made == "" && (r.Op == store.OpAppend || r.Op == store.OpSetRange):
-		if !x.copies(c, size, maxChanged) {
-			return nil
-		}
 	case size < store.Long, x.InCluster():
 	case r.Made != "": // the caller has it
 	case r.Op == store.OpSet && c.own:
 		r.Keep(unsafe.String(unsafe.SliceData(r.Value), len(r.Value)), nil)
-	case x.s.alone:
-		if !x.copies(c, size, maxSent) {
-			return nil
-		}
+	case x.s.alone: // it is copied: its cost was counted
 	case c.made == nil || c.made.base != base:
 		x.make(c, r, base, size)
 		return nil
@@ -62,17 +43,6 @@ func (x *Context) Storing(c *Call, r store.Record, base *catalog.Entry, size int
 	op := x.Record(r)
 	op.Cost = uint64(store.NewCost(r.Name, uint64(size)))
 	return op
-}
-
-// copies counts size bytes that a transaction copies inside the gate. It reports false,
-// and answers the call, if those before were too many.
-func (x *Context) copies(c *Call, size, most int) bool {
-	if x.s.copied > most {
-		c.Fail(textCopies)
-		return false
-	}
-	x.s.copied += size
-	return true
 }
 
 // make makes the string of a record outside the gate.

@@ -26,11 +26,7 @@ const (
 )
 
 // Others wait while EXEC runs: a transaction is bounded.
-const (
-	textTransaction = "ERR the transaction is too long: it may have %d commands and arguments (CONFIG SET max-transaction), " +
-		"and commands like KEYS count for 1000 each; send it in several"
-	textCopies = "ERR this transaction has copied too much: change strings outside of MULTI and EXEC"
-)
+const textTransaction = "ERR the transaction is too long: it may have %d commands and arguments (CONFIG SET max-transaction); send it in several"
 
 // enqueue keeps a call for EXEC. Its arguments are copied: the buffer they are
 // in will be used again. Of a transaction that has failed nothing is kept.
@@ -41,7 +37,7 @@ func (e *Engine) enqueue(s *Session, c *Call) {
 		e.unqueue(s)
 		return
 	}
-	if s.queuedWords += c.cmd.words(len(c.Args)); int64(s.queuedWords) > e.Settings.MaxTransaction.Load() {
+	if s.queuedWords += len(c.Args); int64(s.queuedWords) > e.Settings.MaxTransaction.Load() {
 		s.multiFailed = true
 		e.unqueue(s)
 		c.Fail(fmt.Sprintf(textTransaction, e.Settings.MaxTransaction.Load()))
@@ -137,8 +133,9 @@ func (e *Engine) look(s *Session, key []byte) watched {
 	return w
 }
 
-// commit runs the queued commands with no other in between. What takes long is
-// done before the gate is closed, or when it is open again.
+// commit runs the queued commands with no other in between, unless that takes too long
+// for the others. What takes long is done before the gate is closed, or when it is open
+// again.
 func (e *Engine) commit(s *Session, c *Call) {
 	if s.multiFailed {
 		e.discard(s)
@@ -146,27 +143,30 @@ func (e *Engine) commit(s *Session, c *Call) {
 		return
 	}
 	calls := make([]Call, len(s.queue))
-	writes := false
-	for i, args := range s.queue {
-		calls[i].Args, calls[i].own = args, true
-		if cmd := e.table.resolve(args); cmd != nil {
-			writes = writes || cmd.writes()
-			if calls[i].barred = !cmd.allowed(s.user(), args); !calls[i].barred && cmd.Before != nil {
-				calls[i].cmd, s.running = cmd, cmd
-				cmd.Before(&s.ctx, &calls[i])
-			}
+	costs, writes, long := e.count(s, calls)
+	if long {
+		if text := costs.tooMuch(); text != "" {
+			e.discard(s)
+			c.Fail(text)
+			return
 		}
+		e.before(s, calls)
+		costs, _, _ = e.count(s, calls) // with what was made
 	}
 	held := s.queuedBytes
 	s.queuedBytes = 0 // until the replies are made
 	defer e.hold(s, -held)
 	if e.shared != nil {
 		s.wrote = s.wrote || writes
-		e.commitGroup(s, c, calls)
+		e.commitGroup(s, c, calls, costs)
 	} else {
 		e.closed(s, writes, func() {
 			if e.changed(s, s.watches) {
 				c.Answer(Reply{Kind: NullArray})
+				return
+			}
+			if text := costs.tooMuch(); text != "" {
+				c.Fail(text)
 				return
 			}
 			e.discard(s)
@@ -188,6 +188,40 @@ func (e *Engine) commit(s *Session, c *Call) {
 		elems[i] = calls[i].Reply
 	}
 	c.Answer(List(elems...))
+}
+
+// count makes calls of the queued commands and counts what they cost. It reports whether
+// one of them writes, and whether one has something to do outside the gate first.
+func (e *Engine) count(s *Session, calls []Call) (costs *Costs, writes, long bool) {
+	costs = &Costs{e: e, s: s}
+	var cmd *Command
+	for i, args := range s.queue {
+		c := &calls[i]
+		c.Args, c.own = args, true
+		if i == 0 || cmd == nil || cmd.sub || string(args[0]) != string(s.queue[i-1][0]) {
+			cmd = e.table.resolve(args)
+		}
+		if cmd == nil {
+			continue
+		}
+		writes = writes || cmd.writes()
+		if c.barred = !cmd.allowed(s.user(), args); !c.barred {
+			long = long || cmd.Before != nil
+			costs.call(cmd, c)
+		}
+	}
+	return costs, writes, long
+}
+
+// before does what commands of a transaction do outside the gate.
+func (e *Engine) before(s *Session, calls []Call) {
+	for i := range calls {
+		c := &calls[i]
+		if cmd := e.table.resolve(c.Args); cmd != nil && !c.barred && cmd.Before != nil {
+			c.cmd, s.running = cmd, cmd
+			cmd.Before(&s.ctx, c)
+		}
+	}
 }
 
 // runQueue runs the commands of a transaction, each on its own.
@@ -228,7 +262,7 @@ func (e *Engine) closed(s *Session, writes bool, f func()) {
 		e.door.Ready()
 	}
 	e.gate.close()
-	s.alone, s.copied = true, 0
+	s.alone = true
 	defer func() {
 		s.alone = false
 		e.gate.open()

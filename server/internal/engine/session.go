@@ -54,7 +54,6 @@ type Session struct {
 	queue       [][][]byte
 	queuedBytes int
 	queuedWords int
-	copied      int // bytes of long strings, by the transaction that runs
 	watches     map[string]watched
 	watchBytes  int
 	replyBytes  int // held for replies that are not written yet

@@ -96,9 +96,9 @@ type Report struct {
 	Since time.Time
 }
 
-// onDemand is how many batches a filter is asked for when somebody wants to see it
+// OnDemand is how many batches a filter is asked for when somebody wants to see it
 // and there are fewer.
-const onDemand = 16
+const OnDemand = 16
 
 // Report returns what is known of a filter. A filter without a state gets one, if
 // there is room, and is probed on the spot. The methods of f may wait. It reports
@@ -111,7 +111,7 @@ func (k *Keeper) Report(f Filter) (Report, bool) {
 	have, seed := k.evidenceOf(f.ID())
 	yes, probes := 0, 0
 	random := rand.New(rand.NewPCG(seed, f.ID()))
-	for l.Layers <= mostLayers && have+float64(probes) < onDemand*Batch {
+	for l.Layers <= mostLayers && have+float64(probes) < OnDemand*Batch {
 		n, ok := f.Probe(random)
 		if !ok {
 			return Report{}, false

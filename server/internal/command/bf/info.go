@@ -40,6 +40,7 @@ var debug = engine.Command{
 	Categories: []string{"read", "bloom"}, Tips: []string{"dont_cache"}, Group: engine.GroupBloom, Since: "1.0.0",
 	Syntax: "key", Complexity: "O(n), n being the number of layers",
 	Summary: "Describes every layer of a Bloom filter.",
+	Cost:    engine.ByKeys((*engine.Costs).Look),
 	Filter:  &engine.Filter{Family: family, Parse: engine.NoItems, Read: readDebug, Absent: engine.NotFound},
 }
 

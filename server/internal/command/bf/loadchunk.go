@@ -17,6 +17,7 @@ var loadChunk = engine.Command{
 	Categories: []string{"write", "bloom", "delete"}, Group: engine.GroupBloom, Since: "1.0.0",
 	Syntax: "key iterator data", Complexity: "O(n), n being the number of bytes",
 	Summary: "Stores one piece that BF.SCANDUMP returned.",
+	Cost:    costOfLoadChunk,
 	Prepare: prepareLoadChunk, Reply: replyLoadChunk,
 }
 
@@ -57,5 +58,14 @@ func replyLoadChunk(c *engine.Call, res *store.Result) {
 		c.Fail(textBadChunk)
 	default:
 		c.Fail(textBadData)
+	}
+}
+
+// costOfLoadChunk counts a piece, and what a header makes.
+func costOfLoadChunk(x *engine.Costs, c *engine.Call) {
+	x.Bytes(len(c.Args[3]))
+	x.Visit(c.Args[1])
+	if position, ok := engine.ParseInt(c.Args[2]); ok && position == 1 {
+		x.Make(c.Args[1], &store.Record{Op: store.OpBloomDump, Value: c.Args[3]})
 	}
 }

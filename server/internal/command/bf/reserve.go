@@ -17,6 +17,7 @@ var reserve = engine.Command{
 	Categories: []string{"write", "bloom", "fast"}, Group: engine.GroupBloom, Since: "1.0.0",
 	Syntax: "key error_rate capacity [EXPANSION expansion] [NONSCALING]", Complexity: "O(1)",
 	Summary: "Creates a Bloom filter.",
+	Cost:    costOfReserve,
 	Prepare: prepareReserve, Reply: replyReserve,
 }
 
@@ -104,5 +105,11 @@ func replyReserve(c *engine.Call, res *store.Result) {
 		c.Fail(engine.TextItemExists)
 	default:
 		c.Fail(engine.TextNoMemory)
+	}
+}
+
+func costOfReserve(x *engine.Costs, c *engine.Call) {
+	if p, text := parseReserve(c.Args, x.Context().Settings().Bloom().Expansion); text == "" {
+		x.Make(c.Args[1], &store.Record{Op: store.OpBloom, Bloom: p})
 	}
 }

@@ -21,6 +21,7 @@ var compact = engine.Command{
 	Categories: []string{"read", "cuckoo"}, Group: engine.GroupCuckoo, Since: "1.0.0",
 	Syntax: "key", Complexity: "O(s), s being the number of slots",
 	Summary: "Moves the items of a cuckoo filter into its older sub-filters, as far as there is room.",
+	Cost:    engine.ByKeys((*engine.Costs).Visit),
 	Run:     runCompact,
 }
 

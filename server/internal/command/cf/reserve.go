@@ -18,6 +18,7 @@ var reserve = engine.Command{
 	Categories: []string{"write", "cuckoo", "fast"}, Group: engine.GroupCuckoo, Since: "1.0.0",
 	Syntax: "key capacity [BUCKETSIZE bucketsize] [MAXITERATIONS maxiterations] [EXPANSION expansion]", Complexity: "O(1)",
 	Summary: "Creates a cuckoo filter.",
+	Cost:    costOfReserve,
 	Prepare: prepareReserve, Reply: replyReserve,
 }
 
@@ -100,5 +101,14 @@ func replyReserve(c *engine.Call, res *store.Result) {
 		c.Fail(engine.TextItemExists)
 	default:
 		c.Fail(textNoMemory)
+	}
+}
+
+func costOfReserve(x *engine.Costs, c *engine.Call) {
+	if len(c.Args)%2 == 0 {
+		return
+	}
+	if p, text := parseReserve(c.Args, x.Context().Settings().Cuckoo()); text == "" {
+		x.Make(c.Args[1], &store.Record{Op: store.OpCuckoo, Cuckoo: p})
 	}
 }

@@ -13,6 +13,7 @@ var scanDump = engine.Command{
 	Categories: []string{"read", "cuckoo"}, Tips: []string{"dont_cache"}, Group: engine.GroupCuckoo, Since: "1.0.0",
 	Syntax: "key iterator", Complexity: "O(n), n being the number of bytes returned",
 	Summary: "Returns one piece of a cuckoo filter, and the iterator of the next.",
+	Cost:    engine.ByKeys((*engine.Costs).Look),
 	Filter:  &engine.Filter{Family: family, Parse: parseScanDump, Read: readScanDump, Absent: engine.NotFound},
 }
 

@@ -63,6 +63,7 @@ var info = engine.Command{
 	Categories: []string{"read", "fast", "cms"}, Tips: []string{"dont_cache"}, Group: engine.GroupCountMin, Since: "2.0.0",
 	Syntax: "key", Complexity: "O(1)",
 	Summary: "Describes a count-min sketch.",
+	Cost:    engine.ByWords,
 	Sketch: &engine.Sketch{
 		Family: family, Missing: textMissing, Stride: 1,
 		Look: func(_ *engine.Context, p *store.Part, c *engine.Call) {

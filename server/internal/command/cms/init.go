@@ -17,6 +17,7 @@ var initByDim = engine.Command{
 	Categories: []string{"write", "fast", "cms"}, Group: engine.GroupCountMin, Since: "2.0.0",
 	Syntax: "key width depth", Complexity: "O(w · d), w counters in d rows",
 	Summary: "Creates a count-min sketch of a number of counters and rows.",
+	Cost:    func(x *engine.Costs, c *engine.Call) { costOfInit(x, c, byDim) },
 	Prepare: func(x *engine.Context, c *engine.Call) *engine.Op { return prepareInit(x, c, byDim) }, Reply: replyInit,
 }
 
@@ -26,6 +27,7 @@ var initByProb = engine.Command{
 	Categories: []string{"write", "fast", "cms"}, Group: engine.GroupCountMin, Since: "2.0.0",
 	Syntax: "key error probability", Complexity: "O(w · d), w counters in d rows",
 	Summary: "Creates a count-min sketch for an error, a share of all increments, and the probability of a larger one.",
+	Cost:    func(x *engine.Costs, c *engine.Call) { costOfInit(x, c, byProb) },
 	Prepare: func(x *engine.Context, c *engine.Call) *engine.Op { return prepareInit(x, c, byProb) }, Reply: replyInit,
 }
 
@@ -67,15 +69,12 @@ func prepareInit(x *engine.Context, c *engine.Call, read func([][]byte) (redisbl
 		c.Fail(textExists)
 		return nil
 	}
-	p, text := read(c.Args)
-	if text == "" && p.Width > math.MaxInt64/p.Depth {
-		text = textArguments
-	}
+	r, text := initOf(c, read)
 	if text != "" {
 		c.Fail(text)
 		return nil
 	}
-	op, ok := x.Creation(&store.Record{Op: store.OpCountMin, Name: c.Args[1], Value: headerOf(p.Width, p.Depth, 0)})
+	op, ok := x.Creation(&r)
 	if !ok {
 		c.Fail(textNoMemory)
 		return nil
@@ -92,5 +91,23 @@ func replyInit(c *engine.Call, res *store.Result) {
 		c.Fail(textExists)
 	default:
 		c.Fail(textNoMemory)
+	}
+}
+
+// initOf returns the record that makes the sketch, or the error text.
+func initOf(c *engine.Call, read func([][]byte) (redisbloom.CountMinParams, string)) (store.Record, string) {
+	p, text := read(c.Args)
+	if text == "" && p.Width > math.MaxInt64/p.Depth {
+		text = textArguments
+	}
+	if text != "" {
+		return store.Record{}, text
+	}
+	return store.Record{Op: store.OpCountMin, Name: c.Args[1], Value: headerOf(p.Width, p.Depth, 0)}, ""
+}
+
+func costOfInit(x *engine.Costs, c *engine.Call, read func([][]byte) (redisbloom.CountMinParams, string)) {
+	if r, text := initOf(c, read); text == "" {
+		x.Make(c.Args[1], &r)
 	}
 }

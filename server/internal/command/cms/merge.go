@@ -22,6 +22,7 @@ var merge = engine.Command{
 	Syntax:     "destination numkeys source [source ...] [WEIGHTS weight [weight ...]]",
 	Complexity: "O(n · w · d), n sketches of w counters in d rows",
 	Summary:    "Replaces the counts of a sketch by the weighted sum of those of others.",
+	Cost:       engine.ByBytes(10),
 	Prepare:    prepareMerge, Reply: replyMerge,
 }
 

@@ -22,7 +22,8 @@ var clearCmd = engine.Command{
 	Name: "filter.clear", Arity: 2, Flags: engine.Write | engine.Outside, Keys: engine.OneKey(engine.KeyRW),
 	Categories: []string{"write", "filter", "slow", "delete"}, Group: engine.GroupFilter, Since: "0.2.0",
 	Syntax: "key", Complexity: "O(n), n being the number of bytes", Summary: "Removes all items from a filter. The filter itself stays.",
-	Run: runClear,
+	Cost: engine.ByBytes(4),
+	Run:  runClear,
 }
 
 var errGone = errors.New("the filter is gone")

@@ -26,6 +26,7 @@ var create = engine.Command{
 		"[PARTS n] [SPAN time] [GENERATIONS n] [BURST n] [MEMBERS n] [NEED n] [SLA microseconds] [BUDGET bytes] [REPLICAS n | ALL] [NX]",
 	Complexity: "O(n), n being the number of parts",
 	Summary:    "Creates a filter of a kind. With NX it is no error if there is a filter of that name already.",
+	Cost:       costOfCreate,
 	Before:     beforeCreate, Prepare: prepareCreate, Reply: replyCreate,
 }
 
@@ -202,4 +203,15 @@ func like(x *engine.Context, o *options) ([]byte, string) {
 		plan.Replicas = uint8(o.replicas)
 	}
 	return store.AppendCreation(nil, &plan, outline), ""
+}
+
+// costOfCreate counts what Before has planned, or a filter like the source.
+func costOfCreate(x *engine.Costs, c *engine.Call) {
+	if v, ok := c.Option.(*creation); ok {
+		x.Make(c.Args[1], &v.record)
+	}
+	if i := likeKey(c.Args); i > 0 {
+		x.Same(c.Args[i], c.Args[1])
+		x.Whole(c.Args[i], 2)
+	}
 }

@@ -26,6 +26,7 @@ var dump = engine.Command{
 	Categories: []string{"read", "filter", "slow"}, Group: engine.GroupFilter, Since: "0.2.0",
 	Syntax: "key cursor", Complexity: "O(n), n being the number of bytes returned",
 	Summary: "Returns a cursor and a piece of a filter in the format of its files, for FILTER.LOAD. Start with cursor 0; after the last piece the cursor is 0 again.",
+	Cost:    engine.ByBytes(4),
 	Run:     runDump,
 }
 
@@ -35,6 +36,7 @@ var load = engine.Command{
 	Categories: []string{"write", "filter", "slow", "delete"}, Group: engine.GroupFilter, Since: "0.2.0",
 	Syntax: "key cursor data [VERSION n] [SPAN time]", Complexity: "O(n), n being the number of bytes",
 	Summary: "Stores a piece that FILTER.DUMP returned, with its cursor; a whole file with cursor 1. The last piece creates the filter, or replaces the one that is there. With VERSION a filter of that version or a later one is not replaced. A window needs SPAN, unless it replaces one with as many generations.",
+	Cost:    costOfLoad,
 	Before:  beforeLoad, Prepare: prepareLoad, Reply: replyLoad, After: afterLoad,
 }
 
@@ -295,4 +297,11 @@ func unpack(r *rdb.Reader) (header []byte, parts [][]byte) {
 		parts = append(parts, r.Data())
 	}
 	return header, parts
+}
+
+// costOfLoad counts what Before has stored.
+func costOfLoad(x *engine.Costs, c *engine.Call) {
+	if v, ok := c.Option.(*loading); ok && v.staged != nil {
+		x.Reveal(c.Args[1], v.staged.ID)
+	}
 }

@@ -14,6 +14,7 @@ var falseCmd = engine.Command{
 	Categories: []string{"read", "filter", "slow"}, Group: engine.GroupFilter, Since: "0.2.0",
 	Syntax: "key item [item ...]", Complexity: "O(n), n being the number of items",
 	Summary: "Counts false positives of the traffic: items that the filter contains and the caller's exact store does not. Returns for each whether the filter still contains it, so that it was counted.",
+	Cost:    engine.ByItems,
 	Run:     runFalse,
 }
 
@@ -23,6 +24,7 @@ var repair = engine.Command{
 	Categories: []string{"write", "filter", "slow"}, Group: engine.GroupFilter, Since: "0.2.0",
 	Syntax: "key item [item ...]", Complexity: "O(n), n being the number of items",
 	Summary: "Adds items that the caller's exact store contains and the filter does not, counts them and raises an alarm: this should never be needed. Returns for each whether it was missing.",
+	Cost:    func(x *engine.Costs, c *engine.Call) { x.Add(c.Args[1], len(c.Args)-2) },
 	Run:     runRepair,
 }
 

@@ -18,6 +18,7 @@ var fold = engine.Command{
 	Categories: []string{"write", "filter", "slow"}, Group: engine.GroupFilter, Since: "0.2.0",
 	Syntax: "key", Complexity: "O(n), n being the number of bytes",
 	Summary: "Halves a filter of kind bloom or standard that holds few items, and its capacity. No item is lost. It is refused if the predicted false positive rate would exceed the one asked for.",
+	Cost:    engine.ByBytes(8),
 	Run:     runFold,
 }
 

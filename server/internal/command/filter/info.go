@@ -11,6 +11,7 @@ import (
 	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/health"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -20,6 +21,7 @@ var card = engine.Command{
 	Categories: []string{"read", "filter", "fast"}, Group: engine.GroupFilter, Since: "0.2.0",
 	Syntax: "key", Complexity: "O(n), n being the number of parts",
 	Summary: "Returns the number of items in a filter, for many kinds an estimate from its bits.",
+	Cost:    engine.ByKeys((*engine.Costs).Look),
 	Run: func(x *engine.Context, c *engine.Call) {
 		if entry := find(x, c, c.Args[1]); entry != nil {
 			s, ok := statsOf(entry)
@@ -38,6 +40,7 @@ var info = engine.Command{
 	Categories: []string{"read", "filter", "slow"}, Group: engine.GroupFilter, Since: "0.2.0",
 	Syntax: "key [JSON]", Complexity: "O(n), n being the number of parts",
 	Summary: "Describes a filter of any kind, BF, CF and sketches included: size, items, false positive rate asked for, predicted and measured, latency, and verdict.",
+	Cost:    costOfInfo,
 	Run:     runInfo,
 }
 
@@ -291,4 +294,12 @@ func asJSON(fields []field) string {
 		b = append(b, value...)
 	}
 	return string(append(b, '}'))
+}
+
+// costOfInfo counts that a filter is looked at twice, and asked for random items if that
+// was not done lately.
+func costOfInfo(x *engine.Costs, c *engine.Call) {
+	x.Look(c.Args[1])
+	x.Look(c.Args[1])
+	x.Items(c.Args[1], health.OnDemand*health.Batch)
 }

@@ -119,6 +119,7 @@ var count = engine.Command{
 	Categories: []string{"read", "filter", "fast"}, Group: engine.GroupFilter, Since: "0.2.0",
 	Syntax: "key item [item ...]", Complexity: "O(n), n being the number of items",
 	Summary: "Returns for each item how often it was added. The count may be too high, never too low.",
+	Cost:    engine.ByItems,
 	Run:     runCount,
 }
 

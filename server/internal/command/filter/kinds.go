@@ -12,6 +12,7 @@ var kindsCmd = engine.Command{
 	Name: "filter.kinds", Arity: 1, Flags: engine.ReadOnly | engine.Fast, Categories: []string{"read", "filter", "fast"},
 	Group: engine.GroupFilter, Since: "0.2.0", Complexity: "O(1)",
 	Summary: "Lists the kinds of filters and what each of them can do.",
+	Cost:    engine.BySlow,
 	Run: func(_ *engine.Context, c *engine.Call) {
 		table := codec.Kinds()
 		rows := make([]engine.Reply, len(table))

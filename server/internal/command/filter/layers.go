@@ -13,6 +13,7 @@ var layers = engine.Command{
 	Categories: []string{"read", "filter", "slow"}, Group: engine.GroupFilter, Since: "0.3.0",
 	Syntax: "key", Complexity: "O(n), n being the number of layers",
 	Summary: "Describes what a filter of any kind consists of, BF and CF included: layers and sub-filters, the oldest first, generations, the newest first, members. Of very many, 256 are listed.",
+	Cost:    engine.ByKeys((*engine.Costs).Look),
 	Run:     runLayers,
 }
 
@@ -55,6 +56,7 @@ var density = engine.Command{
 	Categories: []string{"read", "filter", "slow"}, Group: engine.GroupFilter, Since: "0.3.0",
 	Syntax: "key cells", Complexity: "O(n), n being the number of cells",
 	Summary: "Cuts the array of a filter of any kind into cells and returns how full each is: the share of its bits that are set, or of its bytes that are not 0. Up to 4 KiB of a cell are looked at.",
+	Cost:    costOfDensity,
 	Run:     runDensity,
 }
 
@@ -90,4 +92,13 @@ func runDensity(x *engine.Context, c *engine.Call) {
 		list[i] = engine.Float(v)
 	}
 	c.Answer(engine.Pairs(engine.Text("unit"), engine.Text(unit), engine.Text("cells"), engine.List(list...)))
+}
+
+// costOfDensity counts what is looked at of every cell.
+func costOfDensity(x *engine.Costs, c *engine.Call) {
+	const cellBytes = 4 << 10
+	if n, ok := engine.ParseInt(c.Args[2]); ok {
+		x.Bytes(int(min(max(n, 0), mostCells)) * cellBytes)
+	}
+	x.Visit(c.Args[1])
 }

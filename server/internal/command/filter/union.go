@@ -24,6 +24,7 @@ var union = engine.Command{
 	Categories: []string{"write", "filter", "slow"}, Group: engine.GroupFilter, Since: "0.2.0",
 	Syntax: "destination source [source ...]", Complexity: "O(n), n being the number of bytes of all sources",
 	Summary: "Adds all items of the sources to the destination, which is created like the first source if it is not there. All must have the same shape and hash.",
+	Cost:    engine.ByBytes(4),
 	Run:     runUnion,
 }
 
@@ -34,6 +35,7 @@ var intersect = engine.Command{
 	Categories: []string{"write", "filter", "slow", "delete"}, Group: engine.GroupFilter, Since: "0.2.0",
 	Syntax: "destination source [source ...]", Complexity: "O(n), n being the number of bytes of all sources",
 	Summary: "Makes a filter of the items that are in all sources, and replaces the destination, which must not be one of them.",
+	Cost:    engine.ByBytes(4),
 	Run:     runIntersect,
 }
 
@@ -43,6 +45,7 @@ var similar = engine.Command{
 	Categories: []string{"read", "filter", "slow"}, Group: engine.GroupFilter, Since: "0.2.0",
 	Syntax: "key key", Complexity: "O(n), n being the number of bytes of both",
 	Summary: "Estimates how alike two filters of the same shape and hash are: the items in both over the items in at least one.",
+	Cost:    engine.ByBytes(4),
 	Run:     runSimilar,
 }
 

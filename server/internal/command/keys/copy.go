@@ -18,6 +18,7 @@ var copyCmd = engine.Command{
 	Categories: []string{"keyspace", "write", "slow", "delete"}, Group: engine.GroupGeneric, Since: "6.2.0",
 	Syntax: "source destination [DB destination-db] [REPLACE]", Complexity: "O(n), n being the number of bytes",
 	Summary: "Copies a string or a filter of FILTER.CREATE. BF, CF and sketches are refused, as by RedisBloom.",
+	Cost:    costOfCopy,
 	Before:  beforeCopy, Prepare: prepareCopy, Reply: replyCopy, After: afterRestore,
 }
 
@@ -61,6 +62,13 @@ func beforeCopy(x *engine.Context, c *engine.Call) {
 		v.flags = store.IfAbsent
 	}
 	c.Option = v
+}
+
+// costOfCopy counts what encodes a filter and what reads that again. Names share a string.
+func costOfCopy(x *engine.Costs, c *engine.Call) {
+	x.Same(c.Args[1], c.Args[2])
+	x.Free(c.Args[2])
+	x.Whole(c.Args[1], 8)
 }
 
 func parseCopy(args [][]byte) (replace bool, text string) {

@@ -12,6 +12,7 @@ var del = engine.Command{
 	Name: "del", Arity: -2, Flags: engine.Write, Keys: engine.AllKeys(engine.KeyDelete),
 	Categories: []string{"keyspace", "write", "slow", "delete"}, Group: engine.GroupGeneric, Since: "1.0.0",
 	Syntax: "key [key ...]", Complexity: "O(1) for every key", Summary: "Removes keys.",
+	Cost:    engine.ByKeys((*engine.Costs).Free),
 	Prepare: prepareDel, Reply: replyDel,
 }
 
@@ -21,6 +22,7 @@ var unlink = engine.Command{
 	Name: "unlink", Arity: -2, Flags: engine.Write | engine.Fast, Keys: engine.AllKeys(engine.KeyDelete),
 	Categories: []string{"keyspace", "write", "fast", "delete"}, Group: engine.GroupGeneric, Since: "4.0.0",
 	Syntax: "key [key ...]", Complexity: "O(1) for every key", Summary: "Removes keys, as DEL does.",
+	Cost:    engine.ByKeys((*engine.Costs).Free),
 	Prepare: prepareDel, Reply: replyDel,
 }
 
@@ -71,7 +73,8 @@ var exists = engine.Command{
 	Name: "exists", Arity: -2, Flags: engine.ReadOnly | engine.Fast, Keys: engine.AllKeys(engine.KeyRO),
 	Categories: []string{"keyspace", "read", "fast"}, Group: engine.GroupGeneric, Since: "1.0.0",
 	Syntax: "key [key ...]", Complexity: "O(1) for every key", Summary: "Returns how many of the keys are there.",
-	Run: runExists,
+	Cost: engine.ByWords,
+	Run:  runExists,
 }
 
 // touch is TOUCH key [key ...].
@@ -79,7 +82,8 @@ var touch = engine.Command{
 	Name: "touch", Arity: -2, Flags: engine.ReadOnly | engine.Fast, Keys: engine.AllKeys(engine.KeyRO),
 	Categories: []string{"keyspace", "read", "fast"}, Group: engine.GroupGeneric, Since: "3.2.1",
 	Syntax: "key [key ...]", Complexity: "O(1) for every key", Summary: "Returns how many of the keys are there.",
-	Run: runExists,
+	Cost: engine.ByWords,
+	Run:  runExists,
 }
 
 func runExists(x *engine.Context, c *engine.Call) {

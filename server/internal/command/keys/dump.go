@@ -19,7 +19,8 @@ var dump = engine.Command{
 	Name: "dump", Arity: 2, Flags: engine.ReadOnly | engine.Heavy | engine.Outside, Keys: engine.OneKey(engine.KeyRO),
 	Categories: []string{"keyspace", "read", "slow"}, Group: engine.GroupGeneric, Since: "2.6.0",
 	Syntax: "key", Complexity: "O(n), n being the number of bytes", Summary: "Returns a key in Redis's own format.",
-	Run: runDump,
+	Cost: engine.ByBytes(2),
+	Run:  runDump,
 }
 
 const (

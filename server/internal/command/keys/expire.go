@@ -25,6 +25,7 @@ func expireCommand(name, unit, summary, since string, scale int64, absolute bool
 		Name: name, Arity: -3, Flags: engine.Write | engine.Fast, Keys: engine.OneKey(engine.KeyChange),
 		Categories: []string{"keyspace", "write", "fast", "delete"}, Group: engine.GroupGeneric, Since: since,
 		Syntax: "key " + unit + " [NX | XX | GT | LT]", Complexity: "O(1)", Summary: summary,
+		Cost:    engine.ByKeys((*engine.Costs).Free),
 		Prepare: func(x *engine.Context, c *engine.Call) *engine.Op { return prepareExpire(x, c, scale, absolute) },
 		Reply:   replyFlag,
 	}
@@ -87,6 +88,7 @@ var persist = engine.Command{
 	Name: "persist", Arity: 2, Flags: engine.Write | engine.Fast, Keys: engine.OneKey(engine.KeyChange),
 	Categories: []string{"keyspace", "write", "fast"}, Group: engine.GroupGeneric, Since: "2.2.0",
 	Syntax: "key", Complexity: "O(1)", Summary: "Takes the deadline of a key away.",
+	Cost: engine.ByWords,
 	Prepare: func(x *engine.Context, c *engine.Call) *engine.Op {
 		return x.Record(store.Record{Op: store.OpPersist, Name: c.Args[1]})
 	},
@@ -119,6 +121,7 @@ func ttlCommand(name, summary, since string, value func(deadline, now int64) int
 		Name: name, Arity: 2, Flags: engine.ReadOnly | engine.Fast, Keys: engine.OneKey(engine.KeyRO),
 		Categories: []string{"keyspace", "read", "fast"}, Group: engine.GroupGeneric, Since: since,
 		Syntax: "key", Complexity: "O(1)", Summary: summary,
+		Cost: engine.ByWords,
 		Run: func(x *engine.Context, c *engine.Call) {
 			entry, deadline := x.Deadline(c.Args[1])
 			switch {
@@ -138,6 +141,7 @@ var rename = engine.Command{
 	Name: "rename", Arity: 3, Flags: engine.Write, Keys: renameKeys,
 	Categories: []string{"keyspace", "write", "slow", "delete"}, Group: engine.GroupGeneric, Since: "1.0.0",
 	Syntax: "key newkey", Complexity: "O(1)", Summary: "Gives a key another name, replacing what has it.",
+	Cost:    costOfRename,
 	Prepare: func(x *engine.Context, c *engine.Call) *engine.Op { return prepareRename(x, c, 0) },
 	Reply: func(c *engine.Call, res *store.Result) {
 		if res.Err != nil {
@@ -153,6 +157,7 @@ var renameNX = engine.Command{
 	Name: "renamenx", Arity: 3, Flags: engine.Write | engine.Fast, Keys: renameKeys,
 	Categories: []string{"keyspace", "write", "fast", "delete"}, Group: engine.GroupGeneric, Since: "1.0.0",
 	Syntax: "key newkey", Complexity: "O(1)", Summary: "Gives a key another name unless that is taken.",
+	Cost:    costOfRename,
 	Prepare: func(x *engine.Context, c *engine.Call) *engine.Op { return prepareRename(x, c, store.IfAbsent) },
 	Reply: func(c *engine.Call, res *store.Result) {
 		if errors.Is(res.Err, store.ErrMissing) {
@@ -167,4 +172,9 @@ var renameKeys = []engine.Keys{engine.KeyAt(1, engine.KeyTake), engine.KeyAt(2, 
 
 func prepareRename(x *engine.Context, c *engine.Call, flags uint8) *engine.Op {
 	return x.Record(store.Record{Op: store.OpRename, Name: c.Args[1], Other: c.Args[2], Flags: flags})
+}
+
+func costOfRename(x *engine.Costs, c *engine.Call) {
+	x.Same(c.Args[1], c.Args[2])
+	x.Free(c.Args[2])
 }

@@ -11,6 +11,7 @@ import (
 var flushAll = engine.Command{
 	Name: "flushall", Arity: -1, Flags: engine.Write | engine.Everything, Categories: []string{"keyspace", "write", "slow", "dangerous", "delete"}, Group: engine.GroupServer,
 	Since: "1.0.0", Syntax: "[ASYNC | SYNC]", Complexity: "O(n), n being the number of keys", Summary: "Removes all keys.",
+	Cost:    func(x *engine.Costs, _ *engine.Call) { x.FreeAll() },
 	Prepare: prepareFlush, Reply: replyFlush, After: afterFlush,
 }
 
@@ -18,6 +19,7 @@ var flushAll = engine.Command{
 var flushDB = engine.Command{
 	Name: "flushdb", Arity: -1, Flags: engine.Write | engine.Everything, Categories: []string{"keyspace", "write", "slow", "dangerous", "delete"}, Group: engine.GroupServer,
 	Since: "1.0.0", Syntax: "[ASYNC | SYNC]", Complexity: "O(n), n being the number of keys", Summary: "Removes all keys.",
+	Cost:    func(x *engine.Costs, _ *engine.Call) { x.FreeAll() },
 	Prepare: prepareFlush, Reply: replyFlush, After: afterFlush,
 }
 

@@ -14,7 +14,8 @@ var memory = engine.Command{
 	Subcommands: []engine.Command{{
 		Name: "usage", Arity: -3, Flags: engine.ReadOnly, Keys: []engine.Keys{engine.KeyAt(2, engine.KeyRO)}, Categories: []string{"read", "slow"},
 		Syntax: "key [SAMPLES count]", Complexity: "O(1)", Summary: "Returns the bytes that a key takes.",
-		Run: runMemoryUsage,
+		Cost: engine.ByKeys((*engine.Costs).Visit),
+		Run:  runMemoryUsage,
 	}},
 }
 

@@ -20,6 +20,7 @@ var restore = engine.Command{
 	Categories: []string{"keyspace", "write", "slow", "dangerous", "delete"}, Group: engine.GroupGeneric, Since: "2.6.0",
 	Syntax:     "key ttl serialized-value [REPLACE] [ABSTTL] [IDLETIME seconds] [FREQ frequency]",
 	Complexity: "O(n), n being the number of bytes", Summary: "Makes a key from what DUMP returned.",
+	Cost:   costOfRestore,
 	Before: beforeRestore, Prepare: prepareRestore, Reply: replyRestore, After: afterRestore,
 }
 
@@ -208,5 +209,17 @@ func afterRestore(x *engine.Context, c *engine.Call) {
 	if v, ok := c.Option.(*restoring); ok && v.id != 0 {
 		x.Unstage(v.id)
 		v.id = 0
+	}
+}
+
+// costOfRestore counts what Before has made.
+func costOfRestore(x *engine.Costs, c *engine.Call) {
+	x.Free(c.Args[1])
+	switch v, ok := c.Option.(*restoring); {
+	case !ok:
+	case v.kind == catalog.String:
+		x.Store(c.Args[1], len(v.text))
+	default:
+		x.Reveal(c.Args[1], v.id)
 	}
 }

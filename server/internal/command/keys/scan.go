@@ -18,6 +18,7 @@ var scan = engine.Command{
 	Group: engine.GroupGeneric, Since: "2.8.0",
 	Syntax: "cursor [MATCH pattern] [COUNT count] [TYPE type]", Complexity: "O(1) for every call, O(n) for all keys",
 	Summary: "Returns some of the keys, and the cursor of the next.",
+	Cost:    costOfScan,
 	Run:     runScan,
 }
 
@@ -118,6 +119,7 @@ var keys = engine.Command{
 	Name: "keys", Arity: 2, Flags: engine.ReadOnly | engine.Heavy | engine.Outside,
 	Categories: []string{"keyspace", "read", "slow", "dangerous"}, Group: engine.GroupGeneric,
 	Since: "1.0.0", Syntax: "pattern", Complexity: "O(n), n being the number of keys", Summary: "Returns the keys that match a pattern.",
+	Cost: func(x *engine.Costs, _ *engine.Call) { x.Names(math.MaxInt) },
 	Run: func(x *engine.Context, c *engine.Call) {
 		pattern := engine.NewPattern(string(c.Args[1]))
 		names := []engine.Reply{}
@@ -133,14 +135,16 @@ var keys = engine.Command{
 var dbSize = engine.Command{
 	Name: "dbsize", Arity: 1, Flags: engine.ReadOnly | engine.Fast, Categories: []string{"keyspace", "read", "fast"}, Group: engine.GroupServer,
 	Since: "1.0.0", Complexity: "O(1)", Summary: "Returns the number of keys.",
-	Run: func(x *engine.Context, c *engine.Call) { all, _ := x.Names(); c.Answer(engine.Integer(int64(all))) },
+	Cost: engine.ByWords,
+	Run:  func(x *engine.Context, c *engine.Call) { all, _ := x.Names(); c.Answer(engine.Integer(int64(all))) },
 }
 
 // randomKey is RANDOMKEY.
 var randomKey = engine.Command{
 	Name: "randomkey", Arity: 1, Flags: engine.ReadOnly | engine.Outside, Categories: []string{"keyspace", "read", "slow"}, Group: engine.GroupGeneric,
 	Since: "1.0.0", Complexity: "O(1); O(n), n being the number of keys, for a user who may read few of them", Summary: "Returns some key that the user may read.",
-	Run: runRandomKey,
+	Cost: engine.BySlow,
+	Run:  runRandomKey,
 }
 
 func runRandomKey(x *engine.Context, c *engine.Call) {
@@ -167,5 +171,11 @@ func runRandomKey(x *engine.Context, c *engine.Call) {
 				found = true
 			})
 		})
+	}
+}
+
+func costOfScan(x *engine.Costs, c *engine.Call) {
+	if q, text := parseScan(c.Args); text == "" {
+		x.Names(q.count)
 	}
 }

@@ -13,6 +13,7 @@ var typeCmd = engine.Command{
 	Name: "type", Arity: 2, Flags: engine.ReadOnly | engine.Fast, Keys: engine.OneKey(engine.KeyRO),
 	Categories: []string{"keyspace", "read", "fast"}, Group: engine.GroupGeneric, Since: "1.0.0",
 	Syntax: "key", Complexity: "O(1)", Summary: "Returns the type of a key.",
+	Cost: engine.ByWords,
 	Run: func(x *engine.Context, c *engine.Call) {
 		entry := x.Lookup(c.Args[1])
 		if entry == nil {
@@ -45,6 +46,7 @@ func objectSub(name, summary string, answer func(*catalog.Entry) engine.Reply) e
 	return engine.Command{
 		Name: name, Arity: 3, Flags: engine.ReadOnly, Keys: []engine.Keys{engine.KeyAt(2, engine.KeyRO)},
 		Categories: []string{"keyspace", "read", "slow"}, Syntax: "key", Complexity: "O(1)", Summary: summary,
+		Cost: engine.ByWords,
 		Run: func(x *engine.Context, c *engine.Call) {
 			entry := x.Lookup(c.Args[2])
 			if entry == nil {

@@ -20,6 +20,7 @@ func end(name, summary string, value func(*redisbloom.TDigest) float64) engine.C
 		Name: name, Arity: 2, Flags: engine.ReadOnly | engine.Module, Keys: engine.OneKey(engine.KeyRO),
 		Categories: []string{"read", "fast", "tdigest"}, Group: engine.GroupTDigest, Since: "2.4.0",
 		Syntax: "key", Complexity: "O(1)", Summary: summary,
+		Cost: engine.ByWords,
 		Sketch: &engine.Sketch{
 			Family: family, Missing: textMissing, Stride: 1,
 			Look: func(_ *engine.Context, p *store.Part, c *engine.Call) { c.Answer(engine.Float(value(p.TDigest()))) },
@@ -33,6 +34,7 @@ var info = engine.Command{
 	Categories: []string{"read", "fast", "tdigest"}, Tips: []string{"dont_cache"}, Group: engine.GroupTDigest, Since: "2.4.0",
 	Syntax: "key", Complexity: "O(1)",
 	Summary: "Describes a t-digest.",
+	Cost:    engine.ByWords,
 	Sketch:  &engine.Sketch{Family: family, Missing: textMissing, Stride: 1, Look: lookInfo},
 }
 

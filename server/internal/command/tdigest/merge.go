@@ -21,6 +21,7 @@ var merge = engine.Command{
 	Syntax:     "destination numkeys source [source ...] [COMPRESSION compression] [OVERRIDE]",
 	Complexity: "O(n · c · log c), n digests of a compression of c",
 	Summary:    "Adds the values of t-digests to another, which is created if it is not there, or replaces it.",
+	Cost:       costOfMerge,
 	Prepare:    prepareMerge, Reply: replyMerge,
 }
 
@@ -131,5 +132,17 @@ func replyMerge(c *engine.Call, res *store.Result) {
 		c.Fail(textOverflow)
 	default:
 		c.Fail(textNoRoom)
+	}
+}
+
+// mergedBytes is how often the bytes of a digest are passed over to unite it with others.
+const mergedBytes = 32
+
+// costOfMerge counts that all digests are sorted and united, the new one too.
+func costOfMerge(x *engine.Costs, c *engine.Call) {
+	engine.ByBytes(mergedBytes)(x, c)
+	if m, failed := parseMerge(c); failed.Kind == engine.None && m.compression > 0 {
+		r := digestOf(c.Args[1], m.compression)
+		x.Make(c.Args[1], &r)
 	}
 }

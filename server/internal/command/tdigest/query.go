@@ -47,6 +47,7 @@ func (q *question) command(name, syntax, summary string) engine.Command {
 		Name: name, Arity: -3, Flags: engine.ReadOnly | engine.Module, Keys: engine.OneKey(engine.KeyRO),
 		Categories: []string{"read", "fast", "tdigest"}, Group: engine.GroupTDigest, Since: "2.4.0",
 		Syntax: syntax, Complexity: "O(n · c), n values and a compression of c", Summary: summary,
+		Cost:    costOfQuestion,
 		Prepare: q.prepare, Reply: again,
 	}
 }
@@ -230,6 +231,7 @@ var trimmedMean = engine.Command{
 	Categories: []string{"read", "tdigest"}, Group: engine.GroupTDigest, Since: "2.4.0",
 	Syntax: "key low_cut_percentile high_cut_percentile", Complexity: "O(c), c being the compression",
 	Summary: "Returns the estimated mean of the values between two shares, 0 to 1.",
+	Cost:    costOfQuestion,
 	Prepare: prepareTrimmedMean, Reply: again,
 }
 
@@ -277,4 +279,10 @@ func prepareTrimmedMean(x *engine.Context, c *engine.Call) *engine.Op {
 		c.Answer(engine.Float(t.TrimmedMean(low, high)))
 	}
 	return op
+}
+
+// costOfQuestion counts that the digest is sorted, and passed over for every value.
+func costOfQuestion(x *engine.Costs, c *engine.Call) {
+	const sorted = 8
+	x.Whole(c.Args[1], sorted+len(c.Args)-2)
 }

@@ -21,6 +21,7 @@ var create = engine.Command{
 	Categories: []string{"write", "fast", "tdigest"}, Group: engine.GroupTDigest, Since: "2.4.0",
 	Syntax: "key [COMPRESSION compression]", Complexity: "O(c), c being the compression",
 	Summary: "Creates a t-digest.",
+	Cost:    costOfCreate,
 	Prepare: prepareCreate, Reply: replyCreate,
 }
 
@@ -37,19 +38,12 @@ func prepareCreate(x *engine.Context, c *engine.Call) *engine.Op {
 		}
 		return nil
 	}
-	compression, text := int64(defaultCompression), ""
-	if len(c.Args) == 4 {
-		// The word may stand in either place; the number is always the last.
-		if !engine.Is(c.Args[2], "compression") && !engine.Is(c.Args[3], "compression") {
-			c.Fail(textWord)
-			return nil
-		}
-		if compression, text = parseCompression(c.Args[3]); text != "" {
-			c.Fail(text)
-			return nil
-		}
+	r, text := creationOf(c)
+	if text != "" {
+		c.Fail(text)
+		return nil
 	}
-	op, ok := x.Creation(&store.Record{Op: store.OpTDigest, Name: c.Args[1], Value: redisbloom.AppendTDigestHeader(nil, redisbloom.TDigestParams{Compression: compression})})
+	op, ok := x.Creation(&r)
 	if !ok {
 		c.Fail(textNoMemory)
 		return nil
@@ -108,7 +102,36 @@ var reset = engine.Command{
 	Categories: []string{"write", "fast", "tdigest", "delete"}, Group: engine.GroupTDigest, Since: "2.4.0",
 	Syntax: "key", Complexity: "O(1)",
 	Summary: "Forgets all values of a t-digest.",
+	Cost:    engine.ByBytes(1),
 	Sketch: &engine.Sketch{
 		Family: family, Missing: textMissing, Stride: 1, Op: store.OpTDigestBegin, Fault: textOverflow,
 	},
+}
+
+// creationOf returns the record that makes the digest, or the error text.
+func creationOf(c *engine.Call) (r store.Record, text string) {
+	compression := int64(defaultCompression)
+	if len(c.Args) == 4 {
+		// The word may stand in either place; the number is always the last.
+		if !engine.Is(c.Args[2], "compression") && !engine.Is(c.Args[3], "compression") {
+			return r, textWord
+		}
+		if compression, text = parseCompression(c.Args[3]); text != "" {
+			return r, text
+		}
+	}
+	return digestOf(c.Args[1], compression), ""
+}
+
+func digestOf(name []byte, compression int64) store.Record {
+	return store.Record{Op: store.OpTDigest, Name: name, Value: redisbloom.AppendTDigestHeader(nil, redisbloom.TDigestParams{Compression: compression})}
+}
+
+func costOfCreate(x *engine.Costs, c *engine.Call) {
+	if n := len(c.Args); n != 2 && n != 4 {
+		return
+	}
+	if r, text := creationOf(c); text == "" {
+		x.Make(c.Args[1], &r)
+	}
 }

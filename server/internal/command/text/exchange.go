@@ -15,6 +15,7 @@ var getSet = engine.Command{
 	Name: "getset", Arity: 3, Flags: engine.Write | engine.DenyOOM | engine.Fast, Keys: engine.OneKey(engine.KeyUpdate),
 	Categories: []string{"write", "string", "fast", "delete"}, Group: engine.GroupString, Since: "1.0.0",
 	Syntax: "key value", Complexity: "O(1)", Summary: "Stores a string and returns the one that was there.",
+	Cost: costOfSet,
 	Prepare: func(x *engine.Context, c *engine.Call) *engine.Op {
 		return storing(x, c, store.Record{Op: store.OpSet, Value: c.Args[2], Flags: store.IfString})
 	},
@@ -26,6 +27,7 @@ var getDel = engine.Command{
 	Name: "getdel", Arity: 2, Flags: engine.Write | engine.Fast, Keys: engine.OneKey(engine.KeyTake),
 	Categories: []string{"write", "string", "fast", "delete"}, Group: engine.GroupString, Since: "6.2.0",
 	Syntax: "key", Complexity: "O(1)", Summary: "Removes a string and returns it.",
+	Cost: engine.ByKeys((*engine.Costs).Free),
 	Prepare: func(x *engine.Context, c *engine.Call) *engine.Op {
 		return x.Record(store.Record{Op: store.OpTake, Name: c.Args[1]})
 	},
@@ -38,6 +40,7 @@ var getEx = engine.Command{
 	Categories: []string{"write", "string", "fast", "delete"}, Group: engine.GroupString, Since: "6.2.0",
 	Syntax:     "key [EX seconds | PX milliseconds | EXAT unix-time-seconds | PXAT unix-time-milliseconds | PERSIST]",
 	Complexity: "O(1)", Summary: "Returns a string and sets its deadline, or takes it away.",
+	Cost:    engine.ByKeys((*engine.Costs).Free),
 	Prepare: prepareGetEx, Reply: replyOld,
 }
 

@@ -17,7 +17,8 @@ var mget = engine.Command{
 	Categories: []string{"read", "string", "fast"}, Group: engine.GroupString, Since: "1.0.0",
 	Tips:   []string{"request_policy:multi_shard"},
 	Syntax: "key [key ...]", Complexity: "O(1) for every key", Summary: "Returns strings, nil for every key that holds none.",
-	Run: runMGet,
+	Cost: engine.ByWords,
+	Run:  runMGet,
 }
 
 // replyBytes is what one of the replies takes besides its string, which is not
@@ -47,6 +48,7 @@ var mset = engine.Command{
 	Categories: []string{"write", "string", "slow", "delete"}, Group: engine.GroupString, Since: "1.0.1",
 	Tips:   []string{"request_policy:multi_shard", "response_policy:all_succeeded"},
 	Syntax: "key value [key value ...]", Complexity: "O(1) for every key", Summary: "Stores strings, all or none, replacing whatever has their names.",
+	Cost:   costOfMSet,
 	Before: checkMSet, Prepare: prepareMSet,
 	Reply: func(c *engine.Call, res *store.Result) {
 		if res.Err != nil {
@@ -87,6 +89,7 @@ func timedSet(name string, scale int64, syntax, since, summary string) engine.Co
 		Name: name, Arity: 4, Flags: engine.Write | engine.DenyOOM, Keys: engine.OneKey(engine.KeyOW),
 		Categories: []string{"write", "string", "slow", "delete"}, Group: engine.GroupString, Since: since,
 		Syntax: syntax, Complexity: "O(1)", Summary: summary,
+		Cost: costOfSet,
 		Prepare: func(x *engine.Context, c *engine.Call) *engine.Op {
 			life := lifetime{arg: c.Args[2], scale: scale}
 			deadline, text := life.deadline(x, name)
@@ -105,6 +108,7 @@ var setNX = engine.Command{
 	Name: "setnx", Arity: 3, Flags: engine.Write | engine.DenyOOM | engine.Fast, Keys: engine.OneKey(engine.KeyNew),
 	Categories: []string{"write", "string", "fast"}, Group: engine.GroupString, Since: "1.0.0",
 	Syntax: "key value", Complexity: "O(1)", Summary: "Stores a string unless its name is taken.",
+	Cost: costOfSet,
 	Prepare: func(x *engine.Context, c *engine.Call) *engine.Op {
 		return storing(x, c, store.Record{Op: store.OpSet, Value: c.Args[2], Flags: store.IfAbsent})
 	},

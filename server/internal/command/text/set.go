@@ -17,6 +17,7 @@ var set = engine.Command{
 	Categories: []string{"write", "string", "slow", "delete"}, Group: engine.GroupString, Since: "1.0.0",
 	Syntax:     "key value [NX | XX] [GET] [EX seconds | PX milliseconds | EXAT unix-time-seconds | PXAT unix-time-milliseconds | KEEPTTL]",
 	Complexity: "O(1)", Summary: "Stores a string, replacing whatever has its name.",
+	Cost:    costOfSet,
 	Prepare: prepareSet, Reply: replySet,
 }
 

@@ -15,6 +15,7 @@ var get = engine.Command{
 	Name: "get", Arity: 2, Flags: engine.ReadOnly | engine.Fast, Keys: engine.OneKey(engine.KeyGet),
 	Categories: []string{"read", "string", "fast"}, Group: engine.GroupString, Since: "1.0.0",
 	Syntax: "key", Complexity: "O(1)", Summary: "Returns a string.",
+	Cost: engine.ByWords,
 	Run: func(x *engine.Context, c *engine.Call) {
 		if text, ok := findString(x, c); ok {
 			c.Answer(engine.Text(text))
@@ -27,6 +28,7 @@ var strLen = engine.Command{
 	Name: "strlen", Arity: 2, Flags: engine.ReadOnly | engine.Fast, Keys: engine.OneKey(engine.KeyRO),
 	Categories: []string{"read", "string", "fast"}, Group: engine.GroupString, Since: "2.2.0",
 	Syntax: "key", Complexity: "O(1)", Summary: "Returns the length of a string.",
+	Cost: engine.ByWords,
 	Run: func(x *engine.Context, c *engine.Call) {
 		entry := x.Read(c.Args[1])
 		switch {
@@ -45,6 +47,7 @@ var appendCmd = engine.Command{
 	Name: "append", Arity: 3, Flags: engine.Write | engine.DenyOOM | engine.Fast, Keys: engine.OneKey(engine.KeyAppend),
 	Categories: []string{"write", "string", "fast"}, Group: engine.GroupString, Since: "2.0.0",
 	Syntax: "key value", Complexity: "O(n), n being the length of the string", Summary: "Adds to the end of a string.",
+	Cost: func(x *engine.Costs, c *engine.Call) { x.Append(c.Args[1], len(c.Args[2])) },
 	Prepare: func(x *engine.Context, c *engine.Call) *engine.Op {
 		return change(x, c, store.Record{Op: store.OpAppend, Value: c.Args[2]}, len(c.Args[2]))
 	},
@@ -56,6 +59,7 @@ var setRange = engine.Command{
 	Name: "setrange", Arity: 4, Flags: engine.Write | engine.DenyOOM, Keys: engine.OneKey(engine.KeyChange),
 	Categories: []string{"write", "string", "slow"}, Group: engine.GroupString, Since: "2.2.0",
 	Syntax: "key offset value", Complexity: "O(n), n being the length of the string", Summary: "Overwrites a part of a string.",
+	Cost: costOfSetRange,
 	Prepare: func(x *engine.Context, c *engine.Call) *engine.Op {
 		at, ok := engine.ParseInt(c.Args[2])
 		switch {
@@ -94,6 +98,7 @@ func incrementCommand(name string, arity int, syntax, summary string, parse func
 		Name: name, Arity: arity, Flags: engine.Write | engine.DenyOOM | engine.Fast, Keys: engine.OneKey(engine.KeyUpdate),
 		Categories: []string{"write", "string", "fast"}, Group: engine.GroupString, Since: "1.0.0",
 		Syntax: syntax, Complexity: "O(1)", Summary: summary,
+		Cost: engine.ByWords,
 		Prepare: func(x *engine.Context, c *engine.Call) *engine.Op {
 			by, text := parse(c)
 			if text != "" {

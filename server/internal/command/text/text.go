@@ -55,3 +55,26 @@ func reply(c *engine.Call, res *store.Result) {
 		c.Fail(textLength)
 	}
 }
+
+// costOfSet counts a string: a long one is kept as it was sent.
+func costOfSet(x *engine.Costs, c *engine.Call) {
+	longest := 0
+	for _, a := range c.Args[2:] {
+		longest = max(longest, len(a))
+	}
+	x.Store(c.Args[1], longest)
+}
+
+func costOfMSet(x *engine.Costs, c *engine.Call) {
+	for i := 1; i+1 < len(c.Args); i += 2 {
+		x.Store(c.Args[i], len(c.Args[i+1]))
+	}
+}
+
+// costOfSetRange counts a copy of the string, which may be made longer.
+func costOfSetRange(x *engine.Costs, c *engine.Call) {
+	if at, ok := engine.ParseInt(c.Args[2]); ok && at >= 0 && at <= store.MaxString {
+		x.Store(c.Args[1], int(at)+len(c.Args[3]))
+		x.Append(c.Args[1], 0)
+	}
+}

@@ -76,6 +76,7 @@ var info = engine.Command{
 	Categories: []string{"read", "fast", "topk"}, Group: engine.GroupTopK, Since: "2.0.0",
 	Syntax: "key", Complexity: "O(1)",
 	Summary: "Describes a sketch of the most frequent items.",
+	Cost:    engine.ByWords,
 	Sketch: &engine.Sketch{
 		Family: family, Missing: textMissing, Stride: 1,
 		Look: func(_ *engine.Context, p *store.Part, c *engine.Call) {

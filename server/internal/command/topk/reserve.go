@@ -17,6 +17,7 @@ var reserve = engine.Command{
 	Categories: []string{"write", "fast", "topk"}, Group: engine.GroupTopK, Since: "2.0.0",
 	Syntax: "key topk [width depth decay]", Complexity: "O(k + w · d), w cells in d rows",
 	Summary: "Creates a sketch that keeps the k most frequent items. Give a width of 10 to 100 times k: the default is 8.",
+	Cost:    costOfReserve,
 	Prepare: prepareReserve, Reply: replyReserve,
 }
 
@@ -76,5 +77,14 @@ func replyReserve(c *engine.Call, res *store.Result) {
 		c.Fail(textExists)
 	default:
 		c.Fail(textNoMemory)
+	}
+}
+
+func costOfReserve(x *engine.Costs, c *engine.Call) {
+	if n := len(c.Args); n != 3 && n != 6 {
+		return
+	}
+	if p, text := parseReserve(c.Args); text == "" {
+		x.Make(c.Args[1], &store.Record{Op: store.OpTopK, Value: redisbloom.AppendTopKHeader(nil, p)})
 	}
 }

@@ -1,0 +1,283 @@
+package store
+
+// How much the work on contents touches.
+
+import (
+	"iter"
+	"math"
+
+	"github.com/bloomery/bloomery/foreign/redisbloom"
+	"github.com/bloomery/bloomery/server/internal/catalog"
+)
+
+// Size is how many bytes the work on a name touches, from which the cost of commands
+// follows. Bytes that are passed over one after the other count once. A processor waits
+// for a cache line somewhere in a large array: it counts for Line of them.
+type Size struct {
+	Bytes  uint64 // everything
+	Item   uint64 // one item, asked for or added
+	Look   uint64 // what describes it: every array, and samples of what is in it
+	Arrays uint64 // the number of arrays
+	Grown  uint64 // what adding items may allocate or rearrange
+}
+
+// Adding is what may be added and deleted before the work is done, and up to how many
+// sub-filters a CF may have for it.
+type Adding struct {
+	Items   int
+	Deletes int
+	Filters uint64
+	Most    uint64 // no more is of interest, of what all items touch
+}
+
+// enough reports whether a size is beyond what is of interest.
+func (a Adding) enough(s *Size) bool {
+	return a.Most > 0 && (s.Grown > a.Most || a.Items > 0 && s.Item > a.Most/uint64(a.Items))
+}
+
+const (
+	// Line is what a cache line of a large array counts for, near one of an array that
+	// stays in the caches of a processor.
+	Line = 48
+	near = 6
+	// nearBytes is up to which size an array stays there.
+	nearBytes = 1 << 20
+	// lookBytes is how much of an array is looked at to describe it.
+	lookBytes = 64 << 10
+	// pageBytes is what the first write to a page of a new array clears.
+	pageBytes = 2 << 20
+	// arrayBytes is what it takes to make an array.
+	arrayBytes = 16 << 10
+)
+
+// mostSize is a size that nothing has.
+const mostSize = math.MaxInt64 / 4
+
+// lineIn is what a cache line of an array counts for.
+func lineIn(bytes uint64) uint64 {
+	if bytes <= nearBytes {
+		return near
+	}
+	return Line
+}
+
+// Max returns a size that is at least both.
+func (s Size) Max(o Size) Size {
+	return Size{max(s.Bytes, o.Bytes), max(s.Item, o.Item), max(s.Look, o.Look), max(s.Arrays, o.Arrays), max(s.Grown, o.Grown)}
+}
+
+// array adds an array whose lines an item touches so often.
+func (s *Size) array(bytes, lines uint64) {
+	s.Bytes = add(s.Bytes, bytes)
+	s.Item = add(s.Item, lines*lineIn(bytes))
+	s.Look = add(s.Look, min(bytes, lookBytes)+arrayBytes/16)
+	s.Arrays++
+}
+
+// add adds without passing the largest number.
+func add(a, b uint64) uint64 {
+	return min(a, mostSize) + min(b, mostSize)
+}
+
+// sized is contents that know what work on them touches.
+type sized interface{ size(Adding) Size }
+
+// SizeOf returns the size of the filter or sketch that an entry stands for, when
+// something was added to it. That of a string is zero.
+func SizeOf(e *catalog.Entry, a Adding) (s Size) {
+	for _, p := range Parts(e) {
+		p.RLock()
+		if c, ok := p.contents.(sized); ok && !p.gone {
+			one := c.size(a)
+			one.Item = max(one.Item, s.Item) // an item is in one part
+			one.Bytes, one.Look = add(one.Bytes, s.Bytes), add(one.Look, s.Look)
+			one.Arrays, one.Grown = add(one.Arrays, s.Arrays), add(one.Grown, s.Grown)
+			s = one
+		}
+		p.RUnlock()
+	}
+	return s
+}
+
+// NewSize returns the size of what a record makes, when something was added to it. It is
+// zero if the record makes nothing.
+func NewSize(r *Record, a Adding) (s Size) {
+	bytes, err := NewBytes(r)
+	if err != nil {
+		return s
+	}
+	switch r.Op {
+	case OpBloom:
+		s.layers(r.Bloom.Layers(a.Items), a)
+	case OpBloomDump:
+		h, _ := redisbloom.ParseBloomHeader(r.Value)
+		s.layers(h.Layers(a.Items), a)
+	case OpCuckoo:
+		s = cuckooSize(r.Cuckoo.Shape(), a)
+	case OpCuckooDump:
+		h, _ := redisbloom.ParseCuckooHeader(r.Value)
+		s = cuckooSize(h.Shape(), a)
+	case OpCountMin:
+		p, _, _ := redisbloom.ParseCountMinHeader(r.Value)
+		s = countMinSize(bytes, p.Depth)
+	case OpTopK:
+		p, _ := redisbloom.ParseTopKHeader(r.Value)
+		s = topKSize(bytes, uint64(p.K), uint64(p.Depth))
+	case OpTDigest:
+		s = tdigestSize(bytes, a)
+	case OpFilter:
+		s = newFilterSize(r, bytes, a)
+	}
+	s.Bytes = max(s.Bytes, bytes)
+	return s
+}
+
+// layers adds the layers of a BF.
+func (s *Size) layers(layers iter.Seq[redisbloom.Layer], a Adding) {
+	for l := range layers {
+		s.array(l.Bytes, uint64(l.Hashes))
+		if s.Grown = add(s.Grown, l.Bytes+arrayBytes); a.enough(s) {
+			return
+		}
+	}
+}
+
+func (b bloom) size(a Adding) (s Size) {
+	for i := range b.Layers() {
+		l := b.Layer(i)
+		s.array(l.Bytes, uint64(l.Hashes))
+	}
+	s.layers(b.Grown(a.Items), a)
+	return s
+}
+
+func (c cuckoo) size(a Adding) Size { return cuckooSize(c.Shape(), a) }
+
+// cuckooSize takes into account that equal items, or such as are chosen for it, fill
+// their buckets and make the filter grow each time, that items are moved when it is
+// nearly full, and that deletes compact it.
+func cuckooSize(c redisbloom.CuckooShape, a Adding) (s Size) {
+	bucket := uint64(c.BucketSize)
+	if c.Filters == 0 || bucket == 0 {
+		return s
+	}
+	grown := uint64(0)
+	if c.Expansion > 0 && a.Items > 0 {
+		grown = min(uint64(a.Items)/(2*bucket)+1, max(a.Filters, c.Filters)-c.Filters)
+	}
+	newest := c.Newest
+	lines := 2 * (bucket/64 + 1)
+	s = Size{Bytes: c.Slots, Arrays: c.Filters, Item: lines * lineIn(c.Slots) * min(c.Filters, 64)}
+	s.Item = add(s.Item, lines*near*(c.Filters-min(c.Filters, 64)))
+	s.Look = min(c.Slots, c.Filters*lookBytes) + c.Filters*arrayBytes/16
+	for range grown {
+		newest = min(newest*uint64(max(c.Expansion, 1)), mostSize)
+		s.Bytes, s.Arrays = add(s.Bytes, newest), s.Arrays+1
+		s.Item += lines * near
+		s.Look += min(newest, lookBytes) + arrayBytes/16
+		s.Grown = add(s.Grown, arrayBytes+min(newest, pageBytes)/4)
+	}
+	moves, full := 2*uint64(c.MaxIterations), c.Items+uint64(a.Items) > c.Newest*4/5
+	switch {
+	case a.Items == 0:
+	case full:
+		s.Item = add(s.Item, moves*lineIn(c.Newest))
+	case c.Expansion == 0:
+		s.Item = add(s.Item, moves*near)
+	default:
+		s.Item += 4 * lineIn(c.Newest)
+		s.Grown = add(s.Grown, grown*moves*near)
+	}
+	if a.Deletes > 0 && s.Arrays > 1 {
+		s.Grown = add(s.Grown, compactions(a)*min(maxCompact, c.Newest/16+min(c.Items+uint64(a.Items), c.Newest)*s.Arrays)*stepBytes)
+	}
+	return s
+}
+
+const (
+	// maxCompact is how many steps of a compaction a delete does itself, stepBytes what
+	// each of them counts for.
+	maxCompact = 16 << 10
+	stepBytes  = 16
+)
+
+// compactions is how often deletes compact a filter: whenever a tenth of its items is
+// gone, and when hardly any is left, after a few.
+func compactions(a Adding) uint64 {
+	const tenths = 200 // until the largest filter is empty
+	return min(uint64(a.Deletes), tenths+uint64(a.Deletes+a.Items)/8)
+}
+
+func (c countMin) size(Adding) Size { return countMinSize(c.Bytes(), c.depth) }
+
+func countMinSize(bytes, depth uint64) Size {
+	const hash = 24
+	return Size{Bytes: bytes, Item: depth * (lineIn(bytes) + hash), Look: arrayBytes / 16, Arrays: 1}
+}
+
+func (t topK) size(Adding) Size {
+	return topKSize(t.Bytes(), uint64(t.K()), uint64(t.Depth()))
+}
+
+// topKSize takes into account that an item is looked for in all slots, and that they
+// are sorted to be listed.
+func topKSize(bytes, k, depth uint64) Size {
+	const slot, hash, sorted = 8, 24, 768
+	return Size{
+		Bytes: bytes, Item: add(depth*(lineIn(bytes)+hash), k*slot), Look: add(k*sorted, lookBytes), Arrays: 1,
+	}
+}
+
+func (t tdigest) size(a Adding) Size { return tdigestSize(t.Bytes(), a) }
+
+// sortedDigest is how much more sorting the values of a digest takes than passing over
+// them.
+const sortedDigest = 8
+
+// tdigestSize is that of an item that is added; the answer to a question passes over all
+// centroids.
+func tdigestSize(bytes uint64, a Adding) Size {
+	const value = 256
+	s := Size{Bytes: bytes, Item: value, Look: arrayBytes / 16, Arrays: 1}
+	if a.Items > 0 {
+		s.Grown = add(sortedDigest*bytes, 0)
+	}
+	return s
+}
+
+// linesOfItem is how many lines of a layer, generation or member an item touches.
+const linesOfItem = 16
+
+func (c *filter) size(a Adding) (s Size) {
+	if c.f == nil {
+		return s
+	}
+	layers := uint64(layersOf(c.f))
+	bytes := c.Bytes()
+	s = Size{Bytes: bytes, Item: layers * linesOfItem * lineIn(bytes), Arrays: layers}
+	s.Look = min(bytes, layers*lookBytes) + layers*arrayBytes/16
+	if a.Items > 0 {
+		s.Grown, _ = c.Growth(a.Items)
+		s.Bytes = add(s.Bytes, s.Grown)
+	}
+	return s
+}
+
+// newFilterSize is that of a filter that a record makes: one of several members or
+// generations has as many as there may be.
+func newFilterSize(r *Record, bytes uint64, a Adding) Size {
+	p, o, err := parseCreation(r.Value)
+	if err != nil {
+		return Size{}
+	}
+	const most, item = 256, 64
+	layers := uint64(1)
+	if name := o.Kind().Name; name == "window" || name == "quorum" {
+		layers = most
+	}
+	parts := uint64(1) << p.Parts
+	return Size{
+		Bytes: bytes, Item: layers * linesOfItem * lineIn(bytes), Arrays: layers * parts, Grown: parts*arrayBytes + item*uint64(a.Items),
+		Look: min(bytes, parts*layers*lookBytes) + parts*layers*arrayBytes/16,
+	}
+}
