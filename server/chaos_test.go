@@ -217,7 +217,7 @@ func (c *chaos) live(length time.Duration, last bool) {
 				for load.Err() == nil {
 					c.sessions.Add(1)
 					h.run(load, c, rng)
-					rest(load, time.Duration(rng.IntN(int(h.rest))+1))
+					rest(load, time.Duration(rng.Int64N(int64(h.rest))+1))
 				}
 			})
 		}

@@ -105,7 +105,7 @@ func TestWordsOfShares(t *testing.T) {
 	for at := range 65 {
 		words := WordsOf(data[at : at+80])
 		data[at]++
-		if isView := words[0] != 0; isView != (at%8 == 0) {
+		if isView := words[0] != 0; isView != (address(data[at:])%8 == 0) {
 			t.Errorf("from byte %d: a view: %t", at, isView)
 		}
 		data[at]--

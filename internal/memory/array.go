@@ -2,7 +2,6 @@ package memory
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/bloomery/bloomery"
 )
@@ -14,7 +13,7 @@ type Alloc = func(bytes int) ([]byte, error)
 // Fits refuses an array that cannot be had, before it is asked for: the Go
 // runtime ends the process when memory runs out. The error wraps ErrTooLarge.
 func Fits(bytes uint64) error {
-	if limit := Limit(); bytes > limit || bytes > math.MaxInt-line {
+	if limit := Limit(); bytes > limit {
 		return fmt.Errorf("%w: the array takes %d bytes, there are %d bytes of memory", bloomery.ErrTooLarge, bytes, limit)
 	}
 	return nil

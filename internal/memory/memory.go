@@ -21,6 +21,8 @@ const (
 	pieceFrom = 8 << 10
 	// line is the size of a cache line in bytes.
 	line = 64
+	// largest is the size up to which an array can be aligned, which takes up to a line more.
+	largest = math.MaxInt - line
 )
 
 // Limit returns the physical memory in bytes, or the limit of the process or of
@@ -29,9 +31,9 @@ const (
 // before it is allocated. The limit is read once.
 var Limit = sync.OnceValue(func() uint64 {
 	if n := physical(); n > 0 {
-		return min(n, math.MaxInt)
+		return min(n, largest)
 	}
-	return min(unknownLimit, math.MaxInt)
+	return min(unknownLimit, largest)
 })
 
 // Words returns n zero words on the Go heap that begin at a cache line. From
