@@ -2,9 +2,10 @@ package command_test
 
 import (
 	"fmt"
-	"github.com/bloomery/bloomery/server/internal/engine"
 	"strings"
 	"testing"
+
+	"github.com/bloomery/bloomery/server/internal/engine"
 )
 
 // BenchmarkExec is the time of one command in a pipeline of 64, without the

@@ -1,12 +1,13 @@
 package command_test
 
 import (
-	"github.com/bloomery/bloomery/server/internal/engine"
-	"github.com/bloomery/bloomery/server/internal/rdb"
 	"math"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/rdb"
 )
 
 // TestCommands runs small scripts: each line is a command, " -> " and the reply.

@@ -2,11 +2,12 @@ package command_test
 
 import (
 	"fmt"
-	"github.com/bloomery/bloomery/server/internal/engine"
 	"math"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/bloomery/bloomery/server/internal/engine"
 
 	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/server/internal/command"

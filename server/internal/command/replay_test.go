@@ -4,12 +4,13 @@ import (
 	"bytes"
 	"flag"
 	"fmt"
-	"github.com/bloomery/bloomery/server/internal/engine"
 	"math/rand/v2"
 	"strconv"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/bloomery/bloomery/server/internal/engine"
 
 	"github.com/bloomery/bloomery/server/internal/door/local"
 	"github.com/bloomery/bloomery/server/internal/store"

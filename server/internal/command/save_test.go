@@ -2,12 +2,13 @@ package command_test
 
 import (
 	"bytes"
-	"github.com/bloomery/bloomery/server/internal/engine"
 	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/bloomery/bloomery/server/internal/engine"
 
 	"github.com/bloomery/bloomery/server/internal/command"
 	"github.com/bloomery/bloomery/server/internal/door"

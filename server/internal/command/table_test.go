@@ -1,11 +1,12 @@
 package command_test
 
 import (
-	"github.com/bloomery/bloomery/server/internal/engine"
 	"os"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/bloomery/bloomery/server/internal/engine"
 
 	"github.com/bloomery/bloomery/server/internal/command"
 )

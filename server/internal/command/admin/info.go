@@ -4,11 +4,12 @@ package admin
 
 import (
 	"fmt"
-	"github.com/bloomery/bloomery/server/internal/engine"
 	"os"
 	"runtime"
 	"slices"
 	"strings"
+
+	"github.com/bloomery/bloomery/server/internal/engine"
 )
 
 // info is INFO [section [section ...]].

@@ -3,9 +3,10 @@ package admin
 // COMMAND and its subcommands.
 
 import (
-	"github.com/bloomery/bloomery/server/internal/engine"
 	"slices"
 	"strings"
+
+	"github.com/bloomery/bloomery/server/internal/engine"
 )
 
 // commandCommand is COMMAND, with its subcommands.

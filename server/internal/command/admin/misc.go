@@ -3,8 +3,9 @@ package admin
 // TIME, WAIT, CLUSTER and other small commands.
 
 import (
-	"github.com/bloomery/bloomery/server/internal/engine"
 	"strconv"
+
+	"github.com/bloomery/bloomery/server/internal/engine"
 )
 
 // timeCommand is TIME.

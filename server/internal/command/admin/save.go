@@ -4,6 +4,7 @@ package admin
 
 import (
 	"errors"
+
 	"github.com/bloomery/bloomery/server/internal/engine"
 
 	"github.com/bloomery/bloomery/server/internal/door"

@@ -4,6 +4,7 @@ package bf
 
 import (
 	"fmt"
+
 	"github.com/bloomery/bloomery/server/internal/engine"
 
 	"github.com/bloomery/bloomery/foreign/redisbloom"

@@ -3,8 +3,9 @@ package connection
 // CLIENT KILL: which connections are closed.
 
 import (
-	"github.com/bloomery/bloomery/server/internal/engine"
 	"time"
+
+	"github.com/bloomery/bloomery/server/internal/engine"
 )
 
 // killFilter is which connections CLIENT KILL closes.

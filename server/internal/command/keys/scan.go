@@ -3,10 +3,11 @@ package keys
 // SCAN, KEYS, DBSIZE and RANDOMKEY.
 
 import (
-	"github.com/bloomery/bloomery/server/internal/engine"
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/bloomery/bloomery/server/internal/engine"
 
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/store"

@@ -3,8 +3,9 @@ package text
 // GET, STRLEN, APPEND, and parts of strings.
 
 import (
-	"github.com/bloomery/bloomery/server/internal/engine"
 	"math"
+
+	"github.com/bloomery/bloomery/server/internal/engine"
 
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/store"
