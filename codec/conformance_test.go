@@ -87,7 +87,7 @@ func conformer(k codec.Kind) filtertest.Kind {
 	}
 	if ok && !trait.apart {
 		c.Union = func(a, b bloomery.Hashed) error {
-			err, _ := union.Func.Call([]reflect.Value{reflect.ValueOf(a), reflect.ValueOf(b)})[0].Interface().(error)
+			err, _ := reflect.TypeAssert[error](union.Func.Call([]reflect.Value{reflect.ValueOf(a), reflect.ValueOf(b)})[0])
 			return err
 		}
 	}
@@ -266,7 +266,7 @@ func TestViewClone(t *testing.T) {
 				t.Fatalf("%T: Clone does not return a filter and an error", v)
 			}
 			out := clone.Call(nil)
-			err, _ = out[1].Interface().(error)
+			err, _ = reflect.TypeAssert[error](out[1])
 			if bad {
 				if !errors.Is(err, bloomery.ErrCorrupt) || !out[0].IsNil() {
 					t.Errorf("%s: clone of a corrupt view: %v, %v, want ErrCorrupt", k.Name, out[0], err)

@@ -116,11 +116,11 @@ func construct(method reflect.Value) error {
 		}
 	}
 	out := method.Call(in)
-	if s, ok := out[0].Interface().(io.WriterTo); ok && len(out) == 1 {
+	if s, ok := reflect.TypeAssert[io.WriterTo](out[0]); ok && len(out) == 1 {
 		_, err := s.WriteTo(io.Discard)
 		return err
 	}
-	err, _ := out[len(out)-1].Interface().(error)
+	err, _ := reflect.TypeAssert[error](out[len(out)-1])
 	return err
 }
 

@@ -110,7 +110,7 @@ func (l *Layers) Insert(key []byte) error {
 		}
 	}
 	for i, m := range l.layers {
-		if _, err := put(m, layerHash(h, i)); err != nil {
+		if err := put(m, layerHash(h, i)); err != nil {
 			return fmt.Errorf("compose: insert: layer %d: %w", i, err)
 		}
 	}

@@ -20,12 +20,12 @@ import (
 type OpenFunc = func(data []byte) (bloomery.Hashed, error)
 
 // put adds or inserts a key, whatever the member can do.
-func put(m bloomery.Hashed, h uint64) (changed bool, err error) {
+func put(m bloomery.Hashed, h uint64) error {
 	if a, ok := m.(bloomery.Adder); ok {
-		return a.AddHash(h), nil
+		a.AddHash(h)
+		return nil
 	}
-	fresh := !m.ContainsHash(h)
-	return fresh, m.(bloomery.Inserter).InsertHash(h)
+	return m.(bloomery.Inserter).InsertHash(h)
 }
 
 // writable returns an error unless keys can be put into a member.

@@ -196,7 +196,7 @@ func (q *Quorum) InsertString(key string) error { return q.InsertHash(q.hasher.H
 func (q *Quorum) InsertHash(h uint64) error {
 	q.made()
 	for i, m := range q.members {
-		if _, err := put(m, bloomery.Salted(h, q.salts[i])); err != nil {
+		if err := put(m, bloomery.Salted(h, q.salts[i])); err != nil {
 			return fmt.Errorf("compose: insert: member %d: %w", i, err)
 		}
 	}

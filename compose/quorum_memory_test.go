@@ -77,7 +77,7 @@ func TestQuorumWriteFails(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for room := range len(data) {
+	for room := range data {
 		w := &tightWriter{room: room}
 		if n, err := q.WriteTo(w); !errors.Is(err, io.ErrShortWrite) || n != int64(room) || !bytes.Equal(w.got, data[:room]) {
 			t.Fatalf("room for %d of %d bytes: %d written, %v", room, len(data), n, err)

@@ -177,8 +177,7 @@ func (s *Striped) InsertHash(h uint64) error {
 	t := s.at(h)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	_, err := put(t.f, h)
-	return err
+	return put(t.f, h)
 }
 
 // Delete removes one occurrence of a key that was inserted. It reports false if

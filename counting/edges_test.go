@@ -68,7 +68,7 @@ func TestInsertsStopWhenFull(t *testing.T) {
 			if !slices.Equal(got, []bool{true, true, true, false}) {
 				t.Errorf("%s: after %s, ContainsKeys gives %v", name, way, got)
 			}
-			want := error(bloomery.ErrFull)
+			want := bloomery.ErrFull
 			if name == "stable" {
 				want = nil
 			}

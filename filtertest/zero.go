@@ -112,6 +112,6 @@ func lastError(results []reflect.Value) error {
 	if len(results) == 0 {
 		return nil
 	}
-	err, _ := results[len(results)-1].Interface().(error)
+	err, _ := reflect.TypeAssert[error](results[len(results)-1])
 	return err
 }

@@ -72,13 +72,13 @@ func ExampleConfig_Stream() {
 		fmt.Println(err)
 		return
 	}
-	defer os.RemoveAll(dir) //nolint:errcheck // an example
+	defer os.RemoveAll(dir)
 	scratch, err := file.NewScratch(dir)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	defer scratch.Close() //nolint:errcheck // an example
+	defer scratch.Close()
 
 	var h hashing.Hasher
 	numbers := func(yield func(uint64) bool) {
@@ -99,7 +99,7 @@ func ExampleConfig_Stream() {
 		fmt.Println(err)
 		return
 	}
-	defer m.Close() //nolint:errcheck // an example
+	defer m.Close()
 	fmt.Println(m.Stats().Items, m.ContainsHash(h.HashUint64(7)), m.Verify())
 	// Output: 100000 true <nil>
 }

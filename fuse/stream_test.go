@@ -213,7 +213,7 @@ func TestLargeStream(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer m.Close() //nolint:errcheck // it was only read
+	defer m.Close()
 	for i := uint64(0); i < keys; i += 1 + keys/10_000_000 {
 		if !m.ContainsHash(hasher.HashUint64(i)) {
 			t.Fatalf("key %d is forgotten", i)

@@ -3,6 +3,7 @@ package quotient_test
 import (
 	"bytes"
 	"errors"
+	"maps"
 	"strings"
 	"testing"
 
@@ -190,10 +191,7 @@ func TestResizeKeepsCounts(t *testing.T) {
 				}
 				fillWithCopies(f, copies, order == "last")
 				tries++
-				counts := make(map[uint64]uint64)
-				for h, n := range f.All() {
-					counts[h] = n
-				}
+				counts := maps.Collect(f.All())
 				if err := f.Resize(2 * 300); err != nil {
 					t.Errorf("rate %v, %d copies, %s: %v", p, copies, order, err)
 					continue

@@ -84,7 +84,7 @@ func TestStreamKeepsToItsMemory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer scratch.Close() //nolint:errcheck // a temporary file
+	defer scratch.Close()
 	n := uint64(1_000_000)
 	keys := func(yield func(uint64) bool) {
 		for i := range n {

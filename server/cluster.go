@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -186,7 +187,7 @@ func (c *Config) announced(ls []listener) string {
 		if !ok {
 			continue
 		}
-		host, port := a.IP.String(), fmt.Sprint(a.Port)
+		host, port := a.IP.String(), strconv.Itoa(a.Port)
 		if a.IP.IsUnspecified() {
 			if own, _, err := net.SplitHostPort(c.Cluster.Addr); err == nil && own != "" {
 				host = own

@@ -383,7 +383,7 @@ func TestHTTPPage(t *testing.T) {
 		t.Errorf("not to be compressed: %v", plain.Header)
 	}
 	for _, path := range []string{"/page/style.css", "/tabs/frame.html", "/../web.go", "/%2e%2e/web.go", "/page.go"} {
-		if res := b.do("GET", path, ""); res.StatusCode == 200 {
+		if res := b.do("GET", path, ""); res.StatusCode == http.StatusOK {
 			t.Errorf("GET %s = %s", path, res.Status)
 		}
 	}

@@ -273,7 +273,7 @@ func TestHTTPProtectedMode(t *testing.T) {
 	b.remote = "192.0.2.7:999"
 	b.expect(403, "protected", "GET", "/api/v1/filters", "")
 	b.with("Authorization", "Bearer letmein").get("/api/v1/filters")
-	if res := b.do("GET", "/", ""); res.StatusCode != 403 || !strings.HasPrefix(res.Header.Get("Content-Type"), "text/html") { // it asks for the token
+	if res := b.do("GET", "/", ""); res.StatusCode != http.StatusForbidden || !strings.HasPrefix(res.Header.Get("Content-Type"), "text/html") { // it asks for the token
 		t.Errorf("the page = %d, %v", res.StatusCode, res.Header)
 	}
 	if res := b.do("GET", "/calculator", ""); res.StatusCode != http.StatusOK {

@@ -12,6 +12,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -225,7 +226,7 @@ func recordsOf(t *testing.T, keyLog string) func(kind byte, data []byte) []byte 
 	}
 	count := byte(0)
 	return func(kind byte, data []byte) []byte {
-		data = append(data[:len(data):len(data)], kind)
+		data = append(slices.Clip(data), kind)
 		head := binary.BigEndian.AppendUint16([]byte{23, 3, 3}, uint16(len(data)+seal.Overhead()))
 		now := append([]byte(nil), nonce...)
 		now[len(now)-1] ^= count

@@ -11,9 +11,10 @@ import (
 const (
 	// MaxGenerations bounds the generations of a Window.
 	MaxGenerations = 63
-	// WindowGenerations and WindowBurst are the defaults of a Window.
+	// WindowGenerations is the default of Generations.
 	WindowGenerations = 6
-	WindowBurst       = 1.5
+	// WindowBurst is the default of Burst.
+	WindowBurst = 1.5
 )
 
 // Window is the shape of a filter that holds the keys of a span of time in

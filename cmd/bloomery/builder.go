@@ -167,13 +167,12 @@ type hashed struct {
 	separated bool // a record has the delimiter
 }
 
-// of hashes the keys of a batch, and returns them.
-func (h *hashed) of(b *lines.Batch, k *lines.Key, hashes func(dst []uint64, keys [][]byte)) [][]byte {
+// of hashes the keys of a batch.
+func (h *hashed) of(b *lines.Batch, k *lines.Key, hashes func(dst []uint64, keys [][]byte)) {
 	h.hashes = slices.Grow(h.hashes[:0], len(b.Records))[:len(b.Records)]
 	h.separated = k.Separates(b.Records)
 	keys := h.keys.Of(k, b.Records)
 	hashes(h.hashes, keys)
-	return keys
 }
 
 // asSet reports whether lines that come again must be dropped before they get

@@ -33,7 +33,7 @@ func (s *shell) located(ctx context.Context, name string) (string, error) {
 	}
 	info, err := os.Stat(name)
 	if err != nil || info.Mode().IsRegular() || info.IsDir() {
-		return name, nil //nolint:nilerr // opening it shows what is wrong
+		return name, nil // opening it shows what is wrong
 	}
 	f, err := os.Open(name)
 	if err != nil {

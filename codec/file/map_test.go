@@ -20,7 +20,7 @@ func TestMapOutlivesReplacement(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer m.Close() //nolint:errcheck // it was only read
+	defer m.Close()
 	want := m.Stats()
 	write(t, name, filled(50_000))
 	if m.Stats() != want || m.Verify() != nil {
@@ -41,7 +41,7 @@ func large(tb testing.TB, size int64) string {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	defer out.Close() //nolint:errcheck // a hole more or less
+	defer out.Close()
 	if _, err := f.WriteTo(sparseFile{out}); err != nil {
 		tb.Fatal(err)
 	}
@@ -118,7 +118,7 @@ func BenchmarkMap(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		defer m.Close() //nolint:errcheck // it was only read
+		defer m.Close()
 		b.SetBytes(size)
 		for b.Loop() {
 			if err := m.Verify(); err != nil {

@@ -33,7 +33,7 @@ func main() {
 // run checks as many platforms at a time as there are processors.
 func run(dir string, platforms []string) error {
 	if len(platforms) == 0 {
-		return errors.New("platforms: usage: platforms [-C folder] GOOS/GOARCH...")
+		return errors.New("platforms: usage: platforms [-C folder] GOOS/GOARCH [GOOS/GOARCH]")
 	}
 	debug.SetGCPercent(400) // most of what is made stays until the end
 	files := newSources()

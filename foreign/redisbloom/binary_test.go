@@ -208,7 +208,7 @@ func frozen(t *testing.T, freeze func() (*redisbloom.Frozen, error), state func(
 		p := make([]byte, 1+rng.IntN(40000))
 		n, err := f.Read(p)
 		got = append(got, p[:n]...)
-		if early && len(got) > len(want)/2 || err == io.EOF { //nolint:errorlint // a Reader returns EOF itself
+		if early && len(got) > len(want)/2 || err == io.EOF {
 			break
 		}
 		if err != nil {
@@ -224,7 +224,7 @@ func frozen(t *testing.T, freeze func() (*redisbloom.Frozen, error), state func(
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if n, err := f.Read(make([]byte, 1)); n != 0 || err != io.EOF { //nolint:errorlint // a Reader returns EOF itself
+	if n, err := f.Read(make([]byte, 1)); n != 0 || err != io.EOF {
 		t.Errorf("Read after Close = %d, %v", n, err)
 	}
 	again, err := freeze()

@@ -105,7 +105,7 @@ func (c *CountMin) Incr(item []byte, n uint64) uint32 {
 	least := uint32(math.MaxUint32)
 	for row := uint64(0); row < c.depth; row += rowSeeds {
 		h := murmurRows(item, uint32(row))
-		for i := uint64(0); i < min(rowSeeds, c.depth-row); i++ {
+		for i := range min(rowSeeds, c.depth-row) {
 			least = min(least, c.add(row+i, h[i], n))
 		}
 	}
@@ -137,7 +137,7 @@ func (c *CountMin) Count(item []byte) uint32 {
 	least := uint32(math.MaxUint32)
 	for row := uint64(0); row < c.depth; row += rowSeeds {
 		h := murmurRows(item, uint32(row))
-		for i := uint64(0); i < min(rowSeeds, c.depth-row); i++ {
+		for i := range min(rowSeeds, c.depth-row) {
 			least = min(least, binary.LittleEndian.Uint32(c.cells[c.at(row+i, h[i]):]))
 		}
 	}
@@ -152,7 +152,7 @@ func AppendCountMinHashes(dst, item []byte, depth uint64) []byte {
 	dst = slices.Grow(dst, int(depth)*cellBytes)[:at+int(depth)*cellBytes]
 	for row := uint64(0); row < depth; row += rowSeeds {
 		h := murmurRows(item, uint32(row))
-		for i := uint64(0); i < min(rowSeeds, depth-row); i++ {
+		for i := range min(rowSeeds, depth-row) {
 			binary.LittleEndian.PutUint32(dst[at:], h[i])
 			at += cellBytes
 		}
@@ -173,7 +173,7 @@ func (c *CountMin) IncrHashes(hs []byte, n uint64) uint32 {
 	c.count += n
 	least := uint32(math.MaxUint32)
 	if c.frozen != nil || n > math.MaxUint32 || c.columns.width > math.MaxUint32 {
-		for row := uint64(0); row < c.depth; row++ {
+		for row := range uint64(c.depth) {
 			least = min(least, c.add(row, binary.LittleEndian.Uint32(hs[row*cellBytes:]), n))
 		}
 		return least

@@ -356,7 +356,7 @@ func FuzzSketchDumps(f *testing.F) {
 			dump.Weights = append(dump.Weights, w)
 			dump.MergedWeight += w
 		}
-		errD := error(bloomery.ErrCorrupt)
+		errD := bloomery.ErrCorrupt
 		if n, err := dump.Bytes(); err != nil || n < 1<<20 {
 			d, errD = dump.New(nil)
 		}

@@ -53,7 +53,7 @@ func rdbString(b, s []byte) []byte { return append(rdbLength(append(b, 5), uint6
 
 // dump returns the reply of DUMP, "" for a key that is none of ours.
 func (r *sketches) dump(key string) string {
-	b := rdbLength([]byte{7}, 0)
+	var b []byte
 	switch {
 	case r.cm[key] != nil:
 		d := r.cm[key].Dump()

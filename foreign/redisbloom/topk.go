@@ -149,7 +149,7 @@ func (t *TopK) add(item []byte, n uint32) (expelled []byte, ok bool) {
 	best := uint32(0)
 	for row := uint32(0); row < t.depth; row += rowSeeds {
 		h := murmurRows(item, row)
-		for i := uint32(0); i < min(rowSeeds, t.depth-row); i++ {
+		for i := range min(rowSeeds, t.depth-row) {
 			best = max(best, t.addTo(t.at(row+i, h[i]), fp, n))
 		}
 	}
@@ -275,7 +275,7 @@ func (t *TopK) Count(item []byte) uint32 {
 	best := uint32(0)
 	for row := uint32(0); row < t.depth; row += rowSeeds {
 		h := murmurRows(item, row)
-		for i := uint32(0); i < min(rowSeeds, t.depth-row); i++ {
+		for i := range min(rowSeeds, t.depth-row) {
 			cell := binary.LittleEndian.Uint64(t.cells[t.at(row+i, h[i]):])
 			if count := uint32(cell >> 32); uint32(cell) == fp && count >= least {
 				best = max(best, count)

@@ -32,7 +32,7 @@ func entryOf(r *engine.Reply, key string) *engine.Reply {
 func (b *bench) ask(t *testing.T, line string) *engine.Reply {
 	t.Helper()
 	var args [][]byte
-	for _, word := range strings.Fields(line) {
+	for word := range strings.FieldsSeq(line) {
 		args = append(args, []byte(word))
 	}
 	r := b.exec(args)[0]

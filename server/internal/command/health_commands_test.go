@@ -113,7 +113,7 @@ func TestFilterHealth(t *testing.T) {
 }
 
 func words(line string) (args [][]byte) {
-	for _, w := range strings.Fields(line) {
+	for w := range strings.FieldsSeq(line) {
 		args = append(args, []byte(w))
 	}
 	return args

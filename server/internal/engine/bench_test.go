@@ -130,7 +130,7 @@ func (c *client) exec(commands ...[][]byte) []engine.Reply {
 func (c *client) lines(lines ...string) []string {
 	commands := make([][][]byte, len(lines))
 	for i, l := range lines {
-		for _, w := range strings.Fields(l) {
+		for w := range strings.FieldsSeq(l) {
 			commands[i] = append(commands[i], []byte(w))
 		}
 	}

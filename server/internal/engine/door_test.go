@@ -101,7 +101,7 @@ func setup(b *bench) map[string]string {
 	b.line("FILTER.REBUILD r BEGIN")
 	text := func(line string, part int) string {
 		words := [][]byte{}
-		for _, w := range strings.Fields(line) {
+		for w := range strings.FieldsSeq(line) {
 			words = append(words, []byte(w))
 		}
 		r := b.exec(words)[0]

@@ -37,7 +37,7 @@ func TestKeysOfCalls(t *testing.T) {
 		{counted, "merge to 1", nil},
 	} {
 		var args [][]byte
-		for _, w := range strings.Fields(c.line) {
+		for w := range strings.FieldsSeq(c.line) {
 			args = append(args, []byte(w))
 		}
 		cmd := &Command{Keys: []Keys{c.keys}}

@@ -9,6 +9,7 @@ import (
 )
 
 const (
+	// TextNoKey is the error of a command on a key that its user may not touch.
 	TextNoKey   = "NOPERM No permissions to access a key"
 	textChanged = "NOPERM ACLs rules changed between the moment the transaction was accumulated and the EXEC call. " +
 		"This command is no longer allowed for the following reason: "

@@ -247,12 +247,13 @@ func (e *Engine) writeSketch(s *Session, entry *catalog.Entry, p *store.Part, ca
 // them is wrong. It reports false, and appends nothing, if they are too long for one
 // record.
 func (w *Workspace) encode(k *Sketch, p *store.Part, c *Call) (fits bool) {
-	before, text := len(w.payload), ""
+	before := len(w.payload)
 	for i := 0; i < len(c.Items); i += k.Stride {
 		if len(w.payload)-before >= sketchPiece {
 			w.payload = w.payload[:before]
 			return false
 		}
+		var text string
 		if w.payload, text = k.Encode(w.payload, p, c.Items[i:i+k.Stride]); text != "" {
 			w.payload = w.payload[:before]
 			c.Fail(text)

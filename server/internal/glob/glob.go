@@ -203,7 +203,7 @@ func find[T bytesOf](s *segment, text T) int {
 	}
 	// Bit i of state says that the last i+1 bytes fit the first i+1 elements.
 	var few [4]uint64
-	state := few[:]
+	var state []uint64
 	if words := (n + 63) / 64; words <= len(few) {
 		state = few[:words]
 	} else {

@@ -8,11 +8,13 @@ package order
 
 import "sync"
 
-// The locks.
 type (
+	// Catalogue is the lock of the catalogue as a whole.
 	Catalogue = sync.Mutex
-	Shard     = sync.RWMutex
-	Part      = sync.RWMutex
+	// Shard is the lock of the names of a shard.
+	Shard = sync.RWMutex
+	// Part is the lock of a part of a filter.
+	Part = sync.RWMutex
 )
 
 // Number gives a part the id by which its lock stands in order.

@@ -71,7 +71,7 @@ func (s *State) mirror(r *Record, res *Result) {
 			}
 		}
 		if n > 0 {
-			s.toShadow(sh, Record{Op: OpShadowMissed, Index: r.Index & (1<<sh.plan.Parts - 1), Position: n}, res)
+			_, _ = s.toShadow(sh, Record{Op: OpShadowMissed, Index: r.Index & (1<<sh.plan.Parts - 1), Position: n}, res)
 		}
 		return
 	}
@@ -87,7 +87,7 @@ func (s *State) mirror(r *Record, res *Result) {
 		grown, err := s.toShadow(sh, next, res)
 		room -= min(room, uint64(max(0, grown)))
 		if err != nil {
-			s.toShadow(sh, Record{Op: OpShadowBreak, Index: v.index}, res)
+			_, _ = s.toShadow(sh, Record{Op: OpShadowBreak, Index: v.index}, res)
 			return
 		}
 	}

@@ -35,14 +35,16 @@ func (k *Key) String() string {
 		return ""
 	}
 	text := k.Columns.String() + " " + k.Delimiter
+	var textSb38 strings.Builder
 	for _, option := range []struct {
 		on   bool
 		name string
 	}{{k.Quoted, "quoted"}, {k.Fold, "fold"}, {k.CRLF, "crlf"}} {
 		if option.on {
-			text += "\x00" + option.name
+			textSb38.WriteString("\x00" + option.name)
 		}
 	}
+	text += textSb38.String()
 	return text
 }
 

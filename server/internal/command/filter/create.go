@@ -45,7 +45,6 @@ func likeKey(args [][]byte) int {
 type creation struct {
 	record store.Record
 	nx     bool
-	bytes  uint64
 }
 
 func beforeCreate(x *engine.Context, c *engine.Call) {

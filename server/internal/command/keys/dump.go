@@ -91,10 +91,12 @@ func freeze(x *engine.Context, c *engine.Call) bool {
 	}
 	p := store.PartOf(entry)
 	if p != nil && x.Family(entry.Kind).Pack != nil {
-		return pack(x, c, entry, int(cost))
+		pack(x, c, entry, int(cost))
+		return true
 	}
 	if p == nil {
-		return dumpString(x, c, store.Text(entry))
+		dumpString(x, c, store.Text(entry))
+		return true
 	}
 	p.Lock()
 	defer p.Unlock()
@@ -131,10 +133,10 @@ func freeze(x *engine.Context, c *engine.Call) bool {
 
 // pack makes the reply later: a family that packs its filters itself copies them
 // part by part.
-func pack(x *engine.Context, c *engine.Call, entry *catalog.Entry, cost int) bool {
+func pack(x *engine.Context, c *engine.Call, entry *catalog.Entry, cost int) {
 	if !x.Hold(2*cost + dumpExtra) {
 		c.Fail(engine.TextOOM)
-		return true
+		return
 	}
 	f := x.Family(entry.Kind)
 	make := func() engine.Reply {
@@ -146,10 +148,9 @@ func pack(x *engine.Context, c *engine.Call, entry *catalog.Entry, cost int) boo
 	}
 	if x.Alone() { // a later command of the transaction must not be seen
 		c.Answer(make())
-		return true
+		return
 	}
 	c.AnswerLater(make)
-	return true
 }
 
 // filterDump is a filter as it was when DUMP was called.
@@ -208,15 +209,14 @@ func thaw(w *rdb.Writer, p *store.Part, frozen store.Frozen) {
 	p.Unhold()
 }
 
-func dumpString(x *engine.Context, c *engine.Call, text string) bool {
+func dumpString(x *engine.Context, c *engine.Call, text string) {
 	if !x.Hold(len(text) + dumpExtra) {
 		c.Fail(engine.TextOOM)
-		return true
+		return
 	}
 	c.AnswerLater(func() engine.Reply {
 		return payload(rdb.AppendFooter(rdb.AppendString(make([]byte, 0, len(text)+dumpExtra), text)))
 	})
-	return true
 }
 
 // payload answers bytes that nobody changes any more, without a copy.

@@ -38,8 +38,8 @@ type beat struct {
 
 const beatVersion = 1
 
-func (v *beat) append(b []byte, cluster uint64) []byte {
-	b = append(b, beatVersion)
+func (v *beat) bytes(cluster uint64) []byte {
+	b := []byte{beatVersion}
 	b = binary.LittleEndian.AppendUint64(b, cluster)
 	b = binary.LittleEndian.AppendUint64(b, v.digest)
 	for _, n := range []uint64{uint64(v.node), v.level, uint64(v.at), v.headroom, uint64(len(v.applied))} {
@@ -156,7 +156,7 @@ func (d *Door) beat() []byte {
 		v.kept = append(v.kept, l.kept.Load())
 	}
 	v.sums = d.compared.some()
-	return v.append(nil, d.id.Load())
+	return v.bytes(d.id.Load())
 }
 
 // hear takes the beat of another node.

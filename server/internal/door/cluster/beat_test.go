@@ -68,9 +68,9 @@ func (a *attendee) Serve(node uint32, beat func([]byte), answer func([]byte) []b
 
 func TestBeatsRoundTrip(t *testing.T) {
 	want := beat{node: 3, level: 1, at: 1_700_000_000_000, digest: 1 << 60, headroom: 1 << 62, applied: []uint64{1, 1 << 50}, kept: []uint64{0, 7}}
-	old := len(want.append(nil, 77)) - 1 // releases that know no sums end here
+	old := len(want.bytes(77)) - 1 // releases that know no sums end here
 	want.sums = []partSum{{1, 2, 1 << 63}, {1 << 40, 1 << 30, 5}}
-	b := want.append(nil, 77)
+	b := want.bytes(77)
 	if got, err := parseBeat(b, 77); err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("parseBeat = %+v, %v", got, err)
 	}

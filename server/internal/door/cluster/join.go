@@ -76,7 +76,7 @@ func (d *Door) answer(q []byte) ([]byte, error) {
 	var v [4]uint64
 	rest, n := q[1:], 0
 	for ; n < len(v) && len(rest) > 0; n++ {
-		size := 0
+		var size int
 		if v[n], size = binary.Uvarint(rest); size <= 0 {
 			return nil, errQuestion
 		}

@@ -100,7 +100,6 @@ func TestRemovedWhileSaved(t *testing.T) {
 			m.start()
 		}
 		list[0].fill(1)
-		m := &snapshot.Manifest{}
 		src := removing{source{list[0].Door}, func() {
 			if err := do(list[0].Door, &door.Op{Record: store.Record{Op: store.OpRemove, Names: [][]byte{[]byte("cuckoo3"), []byte("parts")}}}); err != nil {
 				t.Error(err)

@@ -46,7 +46,7 @@ func TestLag(t *testing.T) {
 		hear := func(lanes int) uint64 {
 			v := v
 			v.applied, v.kept = v.applied[:lanes], v.kept[:lanes]
-			a.hear(v.append(nil, a.id.Load()))
+			a.hear(v.bytes(a.id.Load()))
 			return a.Cluster().Lag
 		}
 		if lag := hear(4); lag != 0 {

@@ -4,13 +4,18 @@ package local
 
 import "github.com/bloomery/bloomery/server/internal/folder"
 
-// The folder that a door keeps its data in, under the names that its users know.
 type (
-	Files  = folder.Files
+	// Files is the folder that a door keeps its data in.
+	Files = folder.Files
+	// Folder is one that is only read.
 	Folder = folder.Folder
-	File   = folder.File
+	// File is a file that is only appended to.
+	File = folder.File
+	// Reader reads a file.
 	Reader = folder.Reader
-	Disk   = folder.Disk
+	// Disk is a folder of the file system.
+	Disk = folder.Disk
+	// Memory keeps files in memory.
 	Memory = folder.Memory
 )
 

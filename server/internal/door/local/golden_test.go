@@ -96,7 +96,7 @@ func checkGolden(t *testing.T, state *store.State, want []goldenEntry) {
 			sum := sha256.New()
 			for _, p := range store.Parts(e) {
 				c := p.Contents()
-				got.Items += uint64(c.Stats().Items)
+				got.Items += c.Stats().Items
 				sum.Write(c.AppendHeader(nil))
 				for iter := int64(1); iter != 0; {
 					var chunk []byte

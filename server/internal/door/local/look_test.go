@@ -65,7 +65,7 @@ func removedFiles(t *testing.T, fsync local.Fsync, suffix string, closes bool) {
 	if err := d.Snapshot(); err != nil {
 		t.Fatal(err)
 	}
-	if set(); d.Look() || d.Refuses() != nil {
+	if err := set(); err != nil || d.Look() || d.Refuses() != nil {
 		t.Fatalf("a folder from which nothing was removed: %v", d.Refuses())
 	}
 	names, _ := files.List()

@@ -27,7 +27,7 @@ func TestSavedAfterAStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, d = open(t, files, local.Always)
-	defer d.Close() //nolint:errcheck // nothing was written
+	defer d.Close()
 	if got := d.Status().Saved; got.Sub(saved).Abs() > time.Second {
 		t.Errorf("after a start Saved = %v, want %v", got, saved)
 	}

@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"errors"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"regexp"
@@ -77,7 +78,7 @@ func TestClusterMetrics(t *testing.T) {
 		t.Error(err)
 	}
 	w := httptest.NewRecorder()
-	b.handler.ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+	b.handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 	problems, err := promlint.New(w.Body).Lint()
 	if err != nil {
 		t.Fatal(err)

@@ -240,12 +240,12 @@ func TestSilentRoutes(t *testing.T) {
 // TestStuckServer asks that nobody waits for a server that never stops.
 func TestStuckServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		if err := within(stopIn, func() { time.Sleep(stopIn / 2) }); err != nil {
+		if err := inTime(func() { time.Sleep(stopIn / 2) }); err != nil {
 			t.Errorf("a server that stops: %v", err)
 		}
 		never := make(chan struct{})
 		defer close(never)
-		if err := within(stopIn, func() { <-never }); !errors.Is(err, errStuck) {
+		if err := inTime(func() { <-never }); !errors.Is(err, errStuck) {
 			t.Errorf("a server that does not stop: %v", err)
 		}
 	})

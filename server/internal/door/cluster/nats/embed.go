@@ -102,7 +102,7 @@ func launch(c *Config, name string, store bool) (*natsd.Server, error) {
 		ready = s.ReadyForConnections(100 * time.Millisecond)
 	}
 	if !ready {
-		stopped := within(stopIn, func() {
+		stopped := inTime(func() {
 			s.Shutdown()
 			s.WaitForShutdown()
 		})

@@ -214,7 +214,7 @@ func (l *Log) Close() (err error) {
 		}
 		l.wg.Wait()
 		if l.server != nil {
-			err = within(stopIn, l.server.stop)
+			err = inTime(l.server.stop)
 		}
 		if err == nil { // nobody writes to the folder any more
 			err = l.lock.Close()
@@ -229,14 +229,14 @@ const stopIn = 20 * time.Second
 
 var errStuck = fmt.Errorf("cluster: the embedded server has not stopped within %v", stopIn)
 
-// within runs f, and returns errStuck if that takes too long.
-func within(d time.Duration, f func()) error {
+// inTime runs f, and returns errStuck if that takes longer than stopIn.
+func inTime(f func()) error {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		f()
 	}()
-	timer := time.NewTimer(d)
+	timer := time.NewTimer(stopIn)
 	defer timer.Stop()
 	select {
 	case <-done:

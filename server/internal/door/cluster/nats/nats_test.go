@@ -215,10 +215,7 @@ func TestThreeServers(t *testing.T) {
 	testExternal(t, logs)
 
 	// The leader of a lane goes; the others go on.
-	gone := slices.IndexFunc(logs, func(l *Log) bool { return l.server.Load().JetStreamIsStreamLeader(globalAccount, l.stream(1)) })
-	if gone < 0 {
-		gone = 0
-	}
+	gone := max(0, slices.IndexFunc(logs, func(l *Log) bool { return l.server.Load().JetStreamIsStreamLeader(globalAccount, l.stream(1)) }))
 	if err := logs[gone].Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -263,7 +260,7 @@ func TestThreeServers(t *testing.T) {
 	if stopped() || back.patience(true) != silenceOwn {
 		t.Errorf("problems of a node that keeps its copy: %q", back.Problems())
 	}
-	back.server.Load().ShutdownJetStream()
+	_ = back.server.Load().ShutdownJetStream()
 	if !stopped() || back.patience(true) != silence {
 		t.Errorf("problems of a node that keeps no copy any more: %q", back.Problems())
 	}
