@@ -221,7 +221,7 @@ soak: ## rates measured exactly; power cuts, kills, chaos, memory and replays at
 	go test ./cmd/bloomery -count=1 -run TestMemory -full-memory -timeout 30m -v
 	go test ./server/internal/door/local -count=1 -run TestPowerCuts -cuts 200000 -timeout 30m
 	go test ./server/internal/command -count=1 -run 'TestReplay$$' -steps 100000 -seeds 20 -timeout 60m
-	go test ./server/internal/command -count=1 -run 'TestRebuildStorm$$$$' -storms 1000 -timeout 60m
+	go test ./server/internal/command -count=1 -run 'TestRebuildStorm$$' -storms 1000 -timeout 60m
 	go test ./server/internal/health -count=1 -run 'TestWindowsRarelySurprise|TestSkewRarelySurprises|TestLuck|TestNoAlarmOnRandomLoad' -alarms 20 -timeout 60m -v
 
 # Of `make torture`: FAULTS are their names, all or some with commas between them; FOR=1h goes

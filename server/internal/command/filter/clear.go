@@ -32,7 +32,7 @@ var errGone = errors.New("the filter is gone")
 func runClear(x *engine.Context, c *engine.Call) {
 	var entry *catalog.Entry
 	x.Look(func() { entry = find(x, c, c.Args[1]) })
-	if entry == nil {
+	if entry == nil || !usable(c, entry) {
 		return
 	}
 	if row := store.PartOf(entry).Row(); row.Features.Static {

@@ -183,6 +183,9 @@ func like(x *engine.Context, o *options) ([]byte, string) {
 		return nil, engine.TextWrongType
 	}
 	p := store.PartOf(entry)
+	if _, ok := p.Hasher(); !ok {
+		return nil, missingKey(p.Plan())
+	}
 	if row := p.Row(); row.Name != o.kind {
 		return nil, "ERR LIKE: the other filter is of kind " + row.Name + ", not " + o.kind
 	}

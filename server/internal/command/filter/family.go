@@ -91,6 +91,17 @@ func missingKey(p *store.Plan) string {
 	return "ERR the secret key " + name + "of this filter is not in the file of keys: it is kept as it is, and cannot be used without"
 }
 
+// usable reports whether a filter may be changed as a whole: one whose secret key is not
+// there is kept as it is. It answers if not.
+func usable(c *engine.Call, entry *catalog.Entry) bool {
+	p := store.PartOf(entry)
+	if _, ok := p.Hasher(); !ok {
+		c.Fail(missingKey(p.Plan()))
+		return false
+	}
+	return true
+}
+
 // unable is the error of a command that a kind cannot do.
 func unable(c *engine.Call, row *codec.Kind, can func(codec.Features) bool) string {
 	var names []string

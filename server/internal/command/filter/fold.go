@@ -25,7 +25,7 @@ var fold = engine.Command{
 // runFold tries all parts first and folds them then.
 func runFold(x *engine.Context, c *engine.Call) {
 	entry := look(x, c)
-	if entry == nil {
+	if entry == nil || !usable(c, entry) {
 		return
 	}
 	todo, size := unfolded(entry)

@@ -36,7 +36,7 @@ func runGrow(x *engine.Context, c *engine.Call) {
 		}
 	}
 	entry := look(x, c)
-	if entry == nil {
+	if entry == nil || !usable(c, entry) {
 		return
 	}
 	var todo []uint32

@@ -135,7 +135,10 @@ func sources(x *engine.Context, c *engine.Call, first int) (entries []*catalog.E
 
 func runUnion(x *engine.Context, c *engine.Call) {
 	entries, f, ok := sources(x, c, 2)
-	for ok && !c.Answered() {
+	if !ok || !usable(c, entries[0]) { // all have its hash
+		return
+	}
+	for !c.Answered() {
 		unite(x, c, entries, f)
 	}
 }
@@ -191,7 +194,7 @@ func runIntersect(x *engine.Context, c *engine.Call) {
 		}
 	}
 	entries, _, ok := sources(x, c, 2)
-	if !ok {
+	if !ok || !usable(c, entries[0]) {
 		return
 	}
 	t, failed := stageLike(x, entries[0])

@@ -1,0 +1,91 @@
+package command_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/bloomery/bloomery/server/internal/command"
+	"github.com/bloomery/bloomery/server/internal/engine"
+)
+
+// keyless are filters with a secret key, by what has made them.
+var keyless = []string{
+	"FILTER.CREATE kept bloom CAPACITY 20000 KEYED old",
+	"FILTER.CREATE kept standard CAPACITY 100 KEYED old",
+	"FILTER.CREATE kept counting CAPACITY 100 KEYED old PARTS 2",
+	"FILTER.CREATE kept window CAPACITY 100 KEYED old",
+}
+
+// needless are the FILTER commands that need no secret key: they read the shape and the
+// bits of a filter, copy or replace it as a whole, or have nothing to do with items.
+var needless = []string{
+	"filter.card", "filter.density", "filter.dump", "filter.info", "filter.layers", "filter.load", "filter.similar",
+	"filter.health", "filter.kinds", "filter.list", "filter.plan", "filter.read", "filter.where",
+}
+
+// TestWithoutTheKey runs every FILTER command, and every command on keys, on filters
+// whose secret key is not there. What needs the key is answered with an error that names
+// it, and only commands that replace or remove a key as a whole change anything.
+func TestWithoutTheKey(t *testing.T) {
+	table := engine.NewTable(command.All())
+	for n, create := range keyless {
+		b := openBench(t, nil, newBench(t, 1).now, testKeys())
+		for _, line := range append([]string{create, "FILTER.ADD kept x y", "FILTER.CREATE other " + strings.Fields(create)[2] + " LIKE kept"}, strings.Split(strings.TrimSpace(mine), "\n")...) {
+			if got := b.line(line); strings.HasPrefix(got, "-") {
+				t.Fatalf("%s: %s", line, got)
+			}
+		}
+		b = restarted(t, b, nil)
+		dumps := func() string { return b.line("DUMP kept") + b.line("DUMP other") }
+		before := dumps()
+		for _, words := range callsOf(samples) {
+			cmd := commandOf(t, table, words)
+			filter := strings.HasPrefix(cmd.Name, "filter.")
+			if !filter && (n > 0 || len(cmd.Keys) == 0) || cmd.Name == "restore" { // others know no kinds
+				continue
+			}
+			changed, second := slices.Clone(words), false
+			cmd.EachKey(bytesOf(words), func(i int, k engine.Keys) {
+				if changed[i] = "kept"; second {
+					changed[i] = "other"
+				}
+				second = true
+			})
+			if cmd.Name == "filter.create" && (len(cmd.Keys) < 2 || !slices.ContainsFunc(words, func(w string) bool { return strings.EqualFold(w, "like") })) {
+				continue
+			} else if cmd.Name == "filter.create" {
+				changed[1] = "fresh"
+				changed[2] = strings.Fields(create)[2]
+			}
+			got := b.do(changed...)
+			refused := strings.HasPrefix(got, "-ERR the secret key 'old' of this filter is not in the file of keys")
+			switch {
+			case !filter || slices.Contains(needless, cmd.Name):
+				if refused {
+					t.Errorf("%s: %q needs no key: %s", create, changed, got)
+				}
+			case cmd.Name == "filter.rebuild" && changed[2] != "BEGIN": // there is none
+			case strings.HasSuffix(got, "cannot be united or compared: that is for bloom, standard, partitioned and split"):
+			case !refused:
+				t.Errorf("%s: %q is not refused: %s", create, changed, got)
+			}
+			if now := dumps(); now != before {
+				if !slices.Contains(cmd.Categories, "delete") || filter && cmd.Name != "filter.load" {
+					t.Fatalf("%s: %q has changed the filter: %s", create, changed, got)
+				}
+				b = restarted(t, b, testKeys())
+				b.line("DEL kept other fresh")
+				for _, line := range []string{create, "FILTER.ADD kept x y", "FILTER.CREATE other " + strings.Fields(create)[2] + " LIKE kept"} {
+					b.line(line)
+				}
+				b = restarted(t, b, nil)
+				before = dumps()
+			}
+		}
+		b = restarted(t, b, testKeys())
+		if got := b.line("FILTER.HAS kept x y"); got != "[true true]" {
+			t.Errorf("%s: with its key again: %s", create, got)
+		}
+	}
+}
