@@ -89,8 +89,9 @@ type Config struct {
 	// Fsync is when writes are durable: always, everysec (the default) or no.
 	Fsync string
 	// KeysFile is the file of the secret keys of FILTER.CREATE KEYED: lines of an
-	// id, = and 32 hexadecimal digits, which nobody but its owner may read. ""
-	// means that there are none.
+	// id, patterns such as ~users:* of the names of filters that may have the key, = and
+	// 32 hexadecimal digits. A key without patterns is for users with the right to all
+	// keys. Nobody but its owner may read the file. "" means that there are none.
 	KeysFile string
 	// Cluster makes the server one of a cluster; nil means that it is alone.
 	Cluster *Cluster

@@ -5,6 +5,7 @@ package server
 import (
 	"bufio"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"os"
 	"runtime"
@@ -16,49 +17,78 @@ import (
 // keyBytes is the length of a secret key.
 const keyBytes = 16
 
+// secretKeys are the keys of a file by their ids, and the patterns of the names of
+// filters that may have them.
+type secretKeys struct {
+	hashers map[string]hashing.Hasher
+	names   map[string][]string
+}
+
 // readKeys reads a file of secret keys, lines such as
 //
-//	users = 000102030405060708090a0b0c0d0e0f
+//	users ~users:* ~staff = 000102030405060708090a0b0c0d0e0f
 //
-// with an id and 16 bytes in hexadecimal digits; empty lines and lines that begin
-// with # are passed over. A file that others than its owner can read is refused.
-// The errors name the line and never show a key.
-func readKeys(name string) (map[string]hashing.Hasher, error) {
+// with an id, patterns of the names of filters that may have the key, and 16 bytes in
+// hexadecimal digits; empty lines and lines that begin with # are passed over. A file
+// that others than its owner can read is refused. The errors name the line and never
+// show a key.
+func readKeys(name string) (keys secretKeys, err error) {
 	f, err := os.Open(name)
 	if err != nil {
-		return nil, fmt.Errorf("server: keys: %w", err)
+		return keys, fmt.Errorf("server: keys: %w", err)
 	}
 	defer func() { _ = f.Close() }() // it is only read
 	info, err := f.Stat()
 	if err != nil {
-		return nil, fmt.Errorf("server: keys: %w", err)
+		return keys, fmt.Errorf("server: keys: %w", err)
 	}
 	if mode := info.Mode().Perm(); mode&0o077 != 0 && runtime.GOOS != "windows" {
-		return nil, fmt.Errorf("server: keys: %s has mode %04o, which lets others read it: chmod 600 %s", name, mode, name)
+		return keys, fmt.Errorf("server: keys: %s has mode %04o, which lets others read it: chmod 600 %s", name, mode, name)
 	}
-	keys := map[string]hashing.Hasher{}
+	keys = secretKeys{map[string]hashing.Hasher{}, map[string][]string{}}
 	lines := bufio.NewScanner(f)
 	for n := 1; lines.Scan(); n++ {
 		line := strings.TrimSpace(lines.Text())
 		if line == "" || strings.HasPrefix(line, "#") {
 			continue
 		}
-		id, digits, ok := strings.Cut(line, "=")
-		id = strings.TrimSpace(id)
-		key, err := hex.DecodeString(strings.TrimSpace(digits))
-		switch {
-		case !ok || id == "" || len(id) > 64:
-			return nil, fmt.Errorf("server: keys: %s, line %d: want an id of 1 to 64 bytes, = and 32 hexadecimal digits", name, n)
-		case err != nil || len(key) != keyBytes:
-			return nil, fmt.Errorf("server: keys: %s, line %d: the key of %q is not 32 hexadecimal digits", name, n, id)
+		if err := keys.add(line); err != nil {
+			return keys, fmt.Errorf("server: keys: %s, line %d: %w", name, n, err)
 		}
-		if _, twice := keys[id]; twice {
-			return nil, fmt.Errorf("server: keys: %s, line %d: %q is there twice", name, n, id)
-		}
-		keys[id] = hashing.Keyed([keyBytes]byte(key))
 	}
 	if err := lines.Err(); err != nil {
-		return nil, fmt.Errorf("server: keys: %s cannot be read to its end", name)
+		return keys, fmt.Errorf("server: keys: %s cannot be read to its end", name)
 	}
 	return keys, nil
+}
+
+var errKeyLine = errors.New("want an id of 1 to 64 bytes, patterns of names that begin with ~ or none, = and 32 hexadecimal digits")
+
+// add adds the key of a line.
+func (k *secretKeys) add(line string) error {
+	at := strings.LastIndexByte(line, '=') // a pattern may have one
+	if at < 0 {
+		return errKeyLine
+	}
+	words := strings.Fields(line[:at])
+	if len(words) == 0 || len(words[0]) > 64 || words[0][0] == '~' {
+		return errKeyLine
+	}
+	id := words[0]
+	key, err := hex.DecodeString(strings.TrimSpace(line[at+1:]))
+	if err != nil || len(key) != keyBytes {
+		return fmt.Errorf("the key of %q is not 32 hexadecimal digits", id)
+	}
+	if _, twice := k.hashers[id]; twice {
+		return fmt.Errorf("%q is there twice", id)
+	}
+	for _, word := range words[1:] {
+		pattern, ok := strings.CutPrefix(word, "~")
+		if !ok || pattern == "" {
+			return errKeyLine
+		}
+		k.names[id] = append(k.names[id], pattern)
+	}
+	k.hashers[id] = hashing.Keyed([keyBytes]byte(key))
+	return nil
 }

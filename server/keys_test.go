@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -28,6 +29,10 @@ func TestKeysFile(t *testing.T) {
 		"short":     {"users = " + key[2:], 0o600, `"users" is not 32 hexadecimal digits`},
 		"no digits": {"users = " + strings.Replace(key, "0", "g", 1), 0o600, "hexadecimal"},
 		"twice":     {"a = " + key + "\na = " + key, 0o600, "line 2"},
+		"patterns":  {"users ~users:*   ~a=b* = " + key + "\nother~=" + key, 0o600, ""},
+		"no tilde":  {"users users:* = " + key, 0o600, "patterns of names that begin with ~"},
+		"bare":      {"users ~ = " + key, 0o600, "line 1"},
+		"only one":  {"~users = " + key, 0o600, "line 1"},
 	} {
 		if runtime.GOOS == "windows" && tt.mode == 0o640 {
 			continue
@@ -57,6 +62,63 @@ func TestKeysFile(t *testing.T) {
 	}
 	if _, err := server.New(server.Config{Addr: []string{"127.0.0.1:0"}, KeysFile: filepath.Join(t.TempDir(), "none")}); err == nil {
 		t.Error("a file that is not there is not an error")
+	}
+}
+
+// TestKeysAreForFilters attacks a filter with a secret key: a tenant who may not touch it
+// makes one of the same shape and key, where the server lets him, and has it name false
+// positives of the other. Patterns in the file of keys name the filters that may have a
+// key; one without them is for users with the right to all keys. A reload changes that.
+func TestKeysAreForFilters(t *testing.T) {
+	const key = "00112233445566778899aabbccddeeff"
+	file := filepath.Join(t.TempDir(), "keys")
+	writeFile(t, file, []byte("users = "+key+"\n"))
+	s := open0(t, server.Config{KeysFile: file})
+	admin, bob := inside(t, s), inside(t, s)
+	admin.expect("+OK\r\n", "ACL", "SETUSER", "bob", "on", ">pw", "+@all", "~bob:*")
+	bob.expect("+OK\r\n", "AUTH", "bob", "pw")
+	admin.expect("+OK\r\n", "FILTER.CREATE", "secret:f", "bloom", "CAPACITY", "1000", "KEYED", "users")
+	attack := func() (made bool) {
+		t.Helper()
+		got := bob.do("FILTER.CREATE", "bob:f", "bloom", "CAPACITY", "1000", "KEYED", "users")
+		if strings.HasPrefix(got, "-NOPERM the secret key 'users' is not for a filter of this name") {
+			return false
+		}
+		if got != "+OK\r\n" {
+			t.Fatalf("FILTER.CREATE: %q", got)
+		}
+		items := []string{"FILTER.ADD", "bob:f"}
+		for i := range 1000 {
+			items = append(items, fmt.Sprint("public", i))
+		}
+		bob.do(items...)
+		items[0], items[1] = "FILTER.ADD", "secret:f"
+		admin.do(items...)
+		wrong, both := 0, 0
+		for i := range 3000 {
+			item := fmt.Sprint("guess", i)
+			if bob.do("FILTER.HAS", "bob:f", item) == "*1\r\n:1\r\n" {
+				wrong++
+				if admin.do("FILTER.HAS", "secret:f", item) == "*1\r\n:1\r\n" {
+					both++
+				}
+			}
+		}
+		t.Logf("%d of %d false positives are those of the filter of others, too", both, wrong)
+		bob.do("DEL", "bob:f")
+		return true
+	}
+	if attack() {
+		t.Error("a key without patterns can be used by a user who may not touch all keys")
+	}
+	for patterns, want := range map[string]bool{"~secret:*": false, "~secret:* ~bob:?": true, "~*": true} {
+		writeFile(t, file, []byte("users "+patterns+" = "+key+"\n"))
+		if err := s.Reload(); err != nil {
+			t.Fatal(err)
+		}
+		if got := attack(); got != want {
+			t.Errorf("%s: the attack can be tried: %t, want %t", patterns, got, want)
+		}
 	}
 }
 

@@ -66,12 +66,15 @@ func (s *Server) reloadKeys() (apply func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	for id, key := range keys {
+	for id, key := range keys.hashers {
 		if before, ok := s.state.Key(id); ok && !sameKey(before, key) {
 			return nil, fmt.Errorf("server: keys: %s: the key of %q is not the one in force: give another key another id", s.config.KeysFile, id)
 		}
 	}
-	return func() { s.state.SetKeys(keys) }, nil
+	return func() {
+		s.engine.SetSecretNames(keys.names) // first: a new key is nobody's meanwhile
+		s.state.SetKeys(keys.hashers)
+	}, nil
 }
 
 func sameKey(a, b hashing.Hasher) bool { return a.Kind() == b.Kind() && a.Check() == b.Check() }

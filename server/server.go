@@ -101,12 +101,12 @@ func NewContext(ctx context.Context, c Config) (*Server, error) {
 		return nil, err
 	}
 	state := store.New()
+	var keys secretKeys
 	if c.KeysFile != "" {
-		keys, err := readKeys(c.KeysFile)
-		if err != nil {
+		if keys, err = readKeys(c.KeysFile); err != nil {
 			return nil, err
 		}
-		state.SetKeys(keys)
+		state.SetKeys(keys.hashers)
 	}
 	secure, err := c.loadTLS(time.Now())
 	if err != nil {
@@ -125,7 +125,7 @@ func NewContext(ctx context.Context, c Config) (*Server, error) {
 		return nil, err
 	}
 	lobby := s.openLobby()
-	err = s.load(ctx)
+	err = s.load(ctx, keys.names)
 	lobby.close(err == nil)
 	if err != nil {
 		s.closeListeners()
@@ -147,7 +147,7 @@ func (s *Server) listen() (err error) {
 }
 
 // load reads the data, and makes what runs commands. On an error no data is open.
-func (s *Server) load(ctx context.Context) (err error) {
+func (s *Server) load(ctx context.Context, secrets map[string][]string) (err error) {
 	c := &s.config
 	if c.Cluster != nil {
 		err = s.openShared(ctx)
@@ -163,7 +163,7 @@ func (s *Server) load(ctx context.Context) (err error) {
 	s.settings.Timeout.Store(int64(c.IdleTimeout / time.Second))
 	s.engine = engine.New(engine.Config{
 		Commands: command.All(), State: s.state, Door: s.door, Keeper: s.door, Host: host{s}, Settings: s.settings, Clock: c.Now,
-		MaxMemory: c.MaxMemory, SetMaxMemory: s.setMaxMemory, Collect: s.collect, Users: s.userFile(),
+		MaxMemory: c.MaxMemory, SetMaxMemory: s.setMaxMemory, Collect: s.collect, Users: s.userFile(), SecretNames: secrets,
 		Plain: c.Cluster != nil && c.Cluster.Protocol == protocolOff,
 	})
 	if err := s.complete(ctx); err != nil {

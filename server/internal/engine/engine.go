@@ -96,6 +96,7 @@ type Engine struct {
 	pause  pause
 
 	users    *users
+	secrets  atomic.Pointer[secrets]
 	monitors monitors
 	advanced atomic.Int64 // when windows were looked at, in milliseconds since 1970
 	looked   atomic.Int64 // when filters without a name were, the same way
@@ -126,6 +127,8 @@ type Config struct {
 	// Users is the file that ACL LOAD and ACL SAVE use. The zero value means that
 	// there is none.
 	Users UserFile
+	// SecretNames are for SetSecretNames.
+	SecretNames map[string][]string
 	// Collect is called before so many bytes are allocated at once for a
 	// string; nil if nobody needs to know.
 	Collect func(bytes int)
@@ -150,6 +153,7 @@ func New(c Config) *Engine {
 	e.stats = newCounters(e.table.count)
 	e.users = newUsers(e.table.rules, e.Settings.Password(), c.Users)
 	e.runID = newRunID()
+	e.SetSecretNames(c.SecretNames)
 	e.well = e.newHealth()
 	e.Budget.state = c.State
 	if _, shared := c.Door.(door.Shared); shared {

@@ -328,6 +328,16 @@ func CheckEncodings(parts [][]byte) error {
 	return nil
 }
 
+// HashOf returns how the filter of an encoding hashes, without its secret key if it has
+// one. CheckEncodings asks that all parts do alike.
+func HashOf(data []byte) (hashing.Hasher, error) {
+	header, err := codec.Peek(data)
+	if err != nil || header.Hash == hashing.XXH3 {
+		return hashing.Seeded(header.Check), err
+	}
+	return hashing.Placeholder(header.Check), nil
+}
+
 // salted reports whether a filter derives more secrets from that of its hash, so
 // that it takes no hashes without the key.
 func salted(k codec.Kind, data []byte) bool {

@@ -5,6 +5,7 @@ package store
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/codec"
@@ -162,14 +163,24 @@ func (s *State) OtherKey(id string) (other string) {
 	return other
 }
 
-// KeyOf returns the id of the secret key with a fingerprint, "" if there is none.
+// KeyOf returns the id of the secret key with a fingerprint, the first in order of
+// several, "" if there is none.
 func (s *State) KeyOf(check uint64) string {
-	for id, h := range s.keyring() {
-		if h.Check() == check {
-			return id
-		}
+	if ids := s.KeysOf(check); len(ids) > 0 {
+		return slices.Min(ids)
 	}
 	return ""
+}
+
+// KeysOf returns the ids of all secret keys with a fingerprint: a file may give one key
+// several of them.
+func (s *State) KeysOf(check uint64) (ids []string) {
+	for id, h := range s.keyring() {
+		if h.Check() == check {
+			ids = append(ids, id)
+		}
+	}
+	return ids
 }
 
 // hasher returns what opens a filter whose hash has this fingerprint. Without its

@@ -54,10 +54,12 @@ func beforeCreate(x *engine.Context, c *engine.Call) {
 		o, text = parseOptions(kind.Name, c.Args[3:])
 	}
 	if text == "" {
-		text = o.resolve(x)
+		text = o.resolve(x, c)
 	}
 	if text != "" {
 		c.Fail(text)
+	}
+	if c.Answered() {
 		return
 	}
 	if o.given["like"] && x.Queued() {
@@ -65,19 +67,20 @@ func beforeCreate(x *engine.Context, c *engine.Call) {
 	}
 	v := &creation{nx: o.nx, record: store.Record{Op: store.OpFilter, Name: c.Args[1]}}
 	if o.given["like"] {
-		v.record.Value, text = like(x, o)
+		v.record.Value, text = like(x, c, o)
 	} else {
 		v.record.Value, text = o.value(x)
 	}
 	if text != "" {
 		c.Fail(text)
-		return
 	}
-	c.Option = v
+	if !c.Answered() {
+		c.Option = v
+	}
 }
 
-// resolve finds the hasher.
-func (o *options) resolve(x *engine.Context) string {
+// resolve finds the hasher. It answers if the filter may not have its key.
+func (o *options) resolve(x *engine.Context, c *engine.Call) string {
 	if o.given["replicas"] && !x.InCluster() {
 		return "ERR REPLICAS is for a server of a cluster, and this one stands alone (serve --cluster)"
 	}
@@ -86,12 +89,25 @@ func (o *options) resolve(x *engine.Context) string {
 	if !o.given["keyed"] {
 		return ""
 	}
-	h, ok := x.Key(o.keyed)
-	if !ok {
-		return "ERR KEYED: there is no key '" + clip([]byte(o.keyed)) + "' in the file of keys (serve --keys)"
-	}
+	h, text := secret(x, c, "KEYED", o.keyed)
 	o.hasher = h
-	return ""
+	return text
+}
+
+// secret returns the hasher of the secret key that an option of a call names, for a
+// filter of the name of the call. It answers if that may not have it, and returns the
+// error text if there is no such key.
+func secret(x *engine.Context, c *engine.Call, option, id string) (h hashing.Hasher, text string) {
+	h, ok := x.Key(id)
+	switch {
+	case ok:
+		x.MayHash(c, c.Args[1], h)
+	case x.TouchesAll():
+		text = "ERR " + option + ": there is no key '" + clip([]byte(id)) + "' in the file of keys (serve --keys)"
+	default: // nobody else learns which keys there are
+		x.DenySecret(c, c.Args[1], id)
+	}
+	return h, text
 }
 
 // value returns the Value of the record that makes the filter, or the error text.
@@ -172,8 +188,8 @@ func replyCreate(c *engine.Call, res *store.Result) {
 }
 
 // like returns the Value of the record that makes an empty filter of the shape of
-// another.
-func like(x *engine.Context, o *options) ([]byte, string) {
+// another, or the error text. It answers if the filter may not have the key of the other.
+func like(x *engine.Context, c *engine.Call, o *options) ([]byte, string) {
 	var entry *catalog.Entry
 	x.Look(func() { entry = x.Lookup(o.like) })
 	switch {
@@ -183,8 +199,10 @@ func like(x *engine.Context, o *options) ([]byte, string) {
 		return nil, engine.TextWrongType
 	}
 	p := store.PartOf(entry)
-	if _, ok := p.Hasher(); !ok {
+	if h, ok := p.Hasher(); !ok {
 		return nil, missingKey(p.Plan())
+	} else if !x.MayHash(c, c.Args[1], h) {
+		return nil, ""
 	}
 	if row := p.Row(); row.Name != o.kind {
 		return nil, "ERR LIKE: the other filter is of kind " + row.Name + ", not " + o.kind

@@ -165,7 +165,10 @@ func beforeLoad(x *engine.Context, c *engine.Call) {
 		x.DropStaged(name) // another load begins
 		t = nil
 	}
-	plan, err := planOf(x, entry, data, parts, v.version)
+	plan, err := planOf(x, c, entry, parts, v.version)
+	if c.Answered() {
+		return
+	}
 	switch {
 	case err == nil && t != nil:
 		err = fits(t, part, data)
@@ -201,8 +204,10 @@ func beforeLoad(x *engine.Context, c *engine.Call) {
 }
 
 // planOf returns the plan of what is loaded: that of the filter that it takes the
-// place of, if there is one, with a new version.
-func planOf(x *engine.Context, entry *catalog.Entry, data []byte, parts int, version uint64) (p store.Plan, err error) {
+// place of, if there is one, with a new version. It answers if a filter of this name may
+// not have the key of the data.
+func planOf(x *engine.Context, c *engine.Call, entry *catalog.Entry, parts int, version uint64) (p store.Plan, err error) {
+	data := c.Args[3]
 	if err := store.CheckEncodings([][]byte{data}); err != nil {
 		return p, err
 	}
@@ -217,6 +222,7 @@ func planOf(x *engine.Context, entry *catalog.Entry, data []byte, parts int, ver
 	p.KeyID = ""
 	if header.Hash != hashing.XXH3 {
 		p.KeyID = x.KeyOf(header.Check)
+		x.MayHash(c, c.Args[1], hashing.Placeholder(header.Check))
 	}
 	return p, nil
 }

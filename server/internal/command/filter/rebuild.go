@@ -82,9 +82,11 @@ func runBegin(x *engine.Context, c *engine.Call) {
 		c.Fail("ERR a rebuild is open for this key already")
 		return
 	}
-	o, row, text := beginOptions(x, entry, c.Args[3:])
+	o, row, text := beginOptions(x, c, entry)
 	if text != "" {
 		c.Fail(text)
+	}
+	if c.Answered() || !x.MayHash(c, c.Args[1], o.hasher) {
 		return
 	}
 	o.room = room{hold: x.Hold, unhold: x.Unhold}
@@ -131,8 +133,9 @@ func runBegin(x *engine.Context, c *engine.Call) {
 }
 
 // beginOptions reads what stands behind BEGIN. What is not given is that of the old
-// filter.
-func beginOptions(x *engine.Context, entry *catalog.Entry, args [][]byte) (*options, codec.Kind, string) {
+// filter. It answers if the filter may not have its new key.
+func beginOptions(x *engine.Context, c *engine.Call, entry *catalog.Entry) (*options, codec.Kind, string) {
+	args := c.Args[3:]
 	o := &options{
 		capacity: defaultCapacity, rate: defaultError, members: defaultMembers, span: defaultSpan, gens: defaultGens, burst: defaultBurst,
 		given: map[string]bool{}, level: x.Level(),
@@ -157,9 +160,9 @@ func beginOptions(x *engine.Context, entry *catalog.Entry, args [][]byte) (*opti
 		}
 		o.given[word] = true
 		if word == "newkey" {
-			h, ok := x.Key(string(args[1]))
-			if !ok {
-				return nil, codec.Kind{}, "ERR NEWKEY: there is no key '" + clip(args[1]) + "' in the file of keys (serve --keys)"
+			h, text := secret(x, c, "NEWKEY", string(args[1]))
+			if text != "" || c.Answered() {
+				return nil, codec.Kind{}, text
 			}
 			o.keyed, o.hasher = string(args[1]), h
 		} else if text := words[word](o, args[1]); text != "" {

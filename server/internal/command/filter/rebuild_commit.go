@@ -32,6 +32,9 @@ func runCommit(x *engine.Context, c *engine.Call) {
 		c.Fail(textBroken)
 		return
 	}
+	if h, _ := sh.Hasher(); !x.MayHash(c, c.Args[1], h) { // the filter may have another name now
+		return
+	}
 	old := uint64(0) // looked at first: what is added from here on goes to both
 	if entry != nil && !force {
 		s, ok := statsOf(entry)

@@ -179,6 +179,9 @@ func unite(x *engine.Context, c *engine.Call, entries []*catalog.Entry, f form) 
 // stageUnion makes the destination, fills it, and gives it its name. It does not
 // answer if somebody else has made one meanwhile.
 func stageUnion(x *engine.Context, c *engine.Call, entries []*catalog.Entry) {
+	if !x.MayCopy(c, c.Args[1], entries[0]) {
+		return
+	}
 	t, failed := stageLike(x, entries[0])
 	for i := 0; i < len(entries) && failed.Kind == engine.None; i++ {
 		failed = pour(x, t.Entry, entries[i:i+1])
@@ -194,7 +197,7 @@ func runIntersect(x *engine.Context, c *engine.Call) {
 		}
 	}
 	entries, _, ok := sources(x, c, 2)
-	if !ok || !usable(c, entries[0]) {
+	if !ok || !usable(c, entries[0]) || !x.MayCopy(c, c.Args[1], entries[0]) {
 		return
 	}
 	t, failed := stageLike(x, entries[0])

@@ -36,7 +36,7 @@ func beforeCopy(x *engine.Context, c *engine.Call) {
 			entry = nil
 		}
 	})
-	if entry == nil || entry.Kind == catalog.String || x.Family(entry.Kind).Pack == nil {
+	if entry == nil || entry.Kind == catalog.String || x.Family(entry.Kind).Pack == nil || !x.MayCopy(c, c.Args[2], entry) {
 		return
 	}
 	f := x.Family(entry.Kind)

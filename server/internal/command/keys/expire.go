@@ -172,6 +172,9 @@ var renameNX = engine.Command{
 var renameKeys = []engine.Keys{engine.KeyAt(1, engine.KeyTake), engine.KeyAt(2, engine.KeyOW)}
 
 func prepareRename(x *engine.Context, c *engine.Call, flags uint8) *engine.Op {
+	if !x.MayMove(c, c.Args[2], x.Lookup(c.Args[1])) {
+		return nil
+	}
 	return x.Record(store.Record{Op: store.OpRename, Name: c.Args[1], Other: c.Args[2], Flags: flags})
 }
 

@@ -154,6 +154,11 @@ func (v *restoring) read(x *engine.Context, c *engine.Call) bool {
 	if v.dead || family == nil {
 		return true
 	}
+	if family.Kind == catalog.Filter && len(layers) > 0 {
+		if h, err := store.HashOf(layers[0]); err == nil && !x.MayHash(c, c.Args[1], h) {
+			return false
+		}
+	}
 	var failed engine.Reply
 	if v.id, failed = x.Stage(family, header, layers); failed.Kind != engine.None {
 		c.Answer(failed)

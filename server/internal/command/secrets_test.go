@@ -1,0 +1,159 @@
+package command_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/bloomery/bloomery/hashing"
+)
+
+const textSecret = "-NOPERM the secret key "
+
+// secretBench has a key for filters of secret:*, one without patterns and one that is for
+// all, a user of each prefix, and one who may touch all keys.
+func secretBench(t *testing.T) *bench {
+	t.Helper()
+	keys := testKeys()
+	keys["shared"] = hashing.Keyed([16]byte{3})
+	b := openBench(t, nil, newBench(t, 1).now, keys)
+	b.engine.SetSecretNames(map[string][]string{"old": {"secret:*"}, "shared": {"nothing", "*"}})
+	for _, line := range []string{
+		"ACL SETUSER bob on >pw +@all ~bob:*", "ACL SETUSER eve on >pw +@all ~secret:*",
+		"ACL SETUSER two on >pw +@all ~secret:* ~bob:*", "ACL SETUSER all on >pw +@all -@admin %RW~*",
+		"ACL SETUSER reader on >pw +@all %R~* ~bob:*", "ACL SETUSER apart on >pw +@all ~bob:* (~* +get)",
+	} {
+		b.ok(t, line)
+	}
+	return b
+}
+
+// TestSecretsAreForNames asks who may make filters with which secret keys: a key is for
+// the names of its patterns, and one without patterns for users who may touch all keys.
+func TestSecretsAreForNames(t *testing.T) {
+	b := secretBench(t)
+	for i, tt := range []struct {
+		user, key, prefix string
+		ok                bool
+	}{
+		{"bob", "old", "bob:", false}, {"two", "old", "bob:", false}, {"all", "old", "bob:", false}, {"default", "old", "bob:", false},
+		{"eve", "old", "secret:", true}, {"two", "old", "secret:", true}, {"all", "old", "secret:", true}, {"default", "old", "secret:", true},
+		{"bob", "new", "bob:", false}, {"two", "new", "secret:", false}, {"reader", "new", "bob:", false}, {"apart", "new", "bob:", false},
+		{"all", "new", "bob:", true}, {"default", "new", "any:", true},
+		{"bob", "shared", "bob:", true}, {"eve", "shared", "secret:", true},
+	} {
+		name := fmt.Sprint(tt.prefix, i)
+		for _, verb := range []string{"FILTER.CREATE %s bloom CAPACITY 100 KEYED ", "FILTER.REBUILD %s BEGIN bloom NEWKEY "} {
+			got := b.as(t, tt.user, strings.Fields(fmt.Sprintf(verb, name)+tt.key)...)
+			if tt.ok && got != "+OK" || !tt.ok && !strings.HasPrefix(got, textSecret+"'"+tt.key+"' is not for a filter of this name") {
+				t.Errorf("%s: %s of key %s: %s", tt.user, fmt.Sprintf(verb, name), tt.key, got)
+			}
+			b.line("DEL " + name)
+		}
+	}
+	none := b.as(t, "bob", strings.Fields("FILTER.CREATE bob:x bloom KEYED none")...)
+	if want := b.as(t, "bob", strings.Fields("FILTER.CREATE bob:x bloom KEYED old")...); none != strings.Replace(want, "'old'", "'none'", 1) {
+		t.Errorf("a key that is not there: %s, one that is: %s", none, want)
+	}
+	if got := b.as(t, "default", strings.Fields("FILTER.CREATE x bloom KEYED none")...); got != "-ERR KEYED: there is no key 'none' in the file of keys (serve --keys)" {
+		t.Errorf("a key that is not there, for a user who may touch all keys: %s", got)
+	}
+}
+
+// TestSecretsStayWithTheirNames tries every way by which a name gets a filter with a
+// secret key that it may not have, by a user who has the right to both names.
+func TestSecretsStayWithTheirNames(t *testing.T) {
+	b := secretBench(t)
+	for _, line := range []string{
+		"FILTER.CREATE secret:a standard CAPACITY 100 KEYED old", "FILTER.CREATE secret:b standard LIKE secret:a", "FILTER.ADD secret:a x",
+		"FILTER.CREATE bob:plain standard CAPACITY 100", "FILTER.CREATE bob:other standard CAPACITY 100", "FILTER.REBUILD bob:other BEGIN",
+	} {
+		if got := b.line(line); strings.HasPrefix(got, "-") {
+			t.Fatalf("%s: %s", line, got)
+		}
+	}
+	dump := b.exec(bytesOf([]string{"DUMP", "secret:a"}))[0].Text
+	piece := b.exec(bytesOf([]string{"FILTER.DUMP", "secret:a", "0"}))[0].Elems[1].Text
+	ways := [][]string{
+		{"FILTER.CREATE", "bob:new", "standard", "LIKE", "secret:a"},
+		{"FILTER.LOAD", "bob:new", "1", piece}, {"FILTER.LOAD", "bob:plain", "1", piece},
+		{"RESTORE", "bob:new", "0", dump}, {"RESTORE", "bob:plain", "0", dump, "REPLACE"},
+		{"COPY", "secret:a", "bob:new"}, {"COPY", "secret:a", "bob:plain", "REPLACE"},
+		{"RENAME", "secret:a", "bob:new"}, {"RENAME", "secret:a", "bob:plain"}, {"RENAMENX", "secret:a", "bob:new"},
+		{"FILTER.UNION", "bob:new", "secret:a"}, {"FILTER.INTERSECT", "bob:new", "secret:a", "secret:b"}, {"FILTER.INTERSECT", "bob:plain", "secret:a", "secret:b"},
+		{"FILTER.REBUILD", "bob:plain", "BEGIN", "NEWKEY", "old"},
+	}
+	for _, words := range ways {
+		for _, user := range []string{"two", "all", "default"} {
+			if got := b.as(t, user, words...); !strings.HasPrefix(got, textSecret+"'old'") {
+				t.Errorf("%s: %.60q: %s", user, words, got)
+			}
+			b.login(t, user) // and inside a transaction
+			b.line("MULTI")
+			if got := b.do(words...); got == "+QUEUED" {
+				if got := b.line("EXEC"); !strings.HasPrefix(got, "["+textSecret+"'old'") {
+					t.Errorf("%s in a transaction: %.60q: %s", user, words, got)
+				}
+			} else {
+				b.line("DISCARD")
+			}
+			b.login(t, "default")
+		}
+	}
+	if got := b.line("EXISTS bob:new"); got != ":0" {
+		t.Error("a name has got a filter with a key that it may not have")
+	}
+	for _, words := range ways { // to names that may have it
+		words[1] = strings.Replace(words[1], "bob:", "secret:", 1)
+		if words[0] == "COPY" || strings.HasPrefix(words[0], "RENAME") {
+			words[2] = strings.Replace(words[2], "bob:", "secret:", 1)
+		}
+		if got := b.as(t, "two", words...); strings.HasPrefix(got, textSecret) {
+			t.Errorf("%.60q: %s", words, got)
+		}
+		b.as(t, "two", "FILTER.REBUILD", "secret:plain", "ABORT")
+		b.as(t, "two", "RENAMENX", "secret:new", "secret:a")
+		b.as(t, "two", "RENAMENX", "secret:plain", "secret:a")
+		b.as(t, "two", "DEL", "secret:new")
+	}
+	b.as(t, "two", "FILTER.ADD", "secret:a", "x")
+	b.login(t, "default")
+	// A rebuild whose filter gets another name meanwhile.
+	b.ok(t, "FILTER.CREATE secret:r bloom CAPACITY 100")
+	b.ok(t, "FILTER.REBUILD secret:r BEGIN NEWKEY old")
+	if got := b.as(t, "two", "RENAME", "secret:r", "bob:r"); !strings.HasPrefix(got, textSecret) {
+		t.Errorf("RENAME of a filter that gets a key: %s", got)
+	}
+	b.engine.SetSecretNames(map[string][]string{"old": {"other:*"}})
+	if got := b.as(t, "two", "FILTER.REBUILD", "secret:r", "COMMIT", "FORCE"); !strings.HasPrefix(got, textSecret) {
+		t.Errorf("COMMIT: %s", got)
+	}
+	// What is there stays in use; a new one is not made of it.
+	if got := b.as(t, "two", "FILTER.ADD", "secret:a", "y") + b.as(t, "two", "FILTER.HAS", "secret:a", "x", "y"); got != "[true][true true]" {
+		t.Errorf("a filter from before: %s", got)
+	}
+	if got := b.as(t, "two", "FILTER.REBUILD", "secret:a", "BEGIN"); !strings.HasPrefix(got, textSecret) {
+		t.Errorf("a rebuild of a filter from before: %s", got)
+	}
+}
+
+// TestSecretsThatAreNotThere loads a filter whose key is not in the file: the key may be
+// there at the next start, so that needs the right to all keys.
+func TestSecretsThatAreNotThere(t *testing.T) {
+	b := secretBench(t)
+	b.ok(t, "FILTER.CREATE secret:a standard CAPACITY 100 KEYED old")
+	dump := b.exec(bytesOf([]string{"DUMP", "secret:a"}))[0].Text
+	piece := b.exec(bytesOf([]string{"FILTER.DUMP", "secret:a", "0"}))[0].Elems[1].Text
+	b.state.SetKeys(nil)
+	for _, words := range [][]string{{"RESTORE", "bob:r", "0", dump}, {"FILTER.LOAD", "bob:l", "1", piece}} {
+		if got := b.as(t, "bob", words...); !strings.HasPrefix(got, textSecret+"is not for a filter of this name") {
+			t.Errorf("%.20q by bob: %s", words, got)
+		}
+		if got := b.as(t, "all", words...); got != "+OK" {
+			t.Errorf("%.20q by a user who may touch all keys: %s", words, got)
+		}
+	}
+	if got := b.as(t, "default", "ACL", "LOG", "1"); !strings.Contains(got, `"reason" "key"`) || !strings.Contains(got, `"object" "bob:l"`) || !strings.Contains(got, `"username" "bob"`) {
+		t.Errorf("ACL LOG: %s", got)
+	}
+}

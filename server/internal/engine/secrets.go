@@ -1,0 +1,109 @@
+package engine
+
+// Which filters may have which secret key.
+
+import (
+	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/server/internal/acl"
+	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/glob"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// Whoever can add to a filter and ask it learns where its secret key puts items, and so
+// which of them are false positives in every other filter with that key. So a key is for
+// the filters that its patterns name, or, if it has none, for whoever may touch all keys.
+// That is asked whenever a name gets a filter with a key. Filters that have one are used
+// by whoever may use their names, whatever the patterns say now.
+
+// secrets are the patterns of names by the id of the key. They never change.
+type secrets map[string][]*glob.Pattern
+
+// SetSecretNames sets for secret keys, by their id, the patterns of the names whose
+// filters may have them. A key that is not there, or has no pattern, is for users with
+// the right to all names.
+func (e *Engine) SetSecretNames(patterns map[string][]string) {
+	s := secrets{}
+	for id, list := range patterns {
+		for _, text := range list {
+			s[id] = append(s[id], glob.New(text))
+		}
+	}
+	e.secrets.Store(&s)
+}
+
+// MayHash reports whether a filter of a name may hash as h does, for the user of the
+// call, which it answers if not. Without a secret key it may.
+func (x *Context) MayHash(c *Call, name []byte, h hashing.Hasher) bool {
+	if h.Kind() == hashing.XXH3 || x.mayHash(name, h.Check()) {
+		return true
+	}
+	x.DenySecret(c, name, x.e.state.KeyOf(h.Check()))
+	return false
+}
+
+// MayCopy is MayHash for a copy of an entry. Others than filters, and nil, may have any
+// name.
+func (x *Context) MayCopy(c *Call, name []byte, entry *catalog.Entry) bool {
+	if entry == nil || entry.Kind != catalog.Filter {
+		return true
+	}
+	h, _ := store.PartOf(entry).Hasher()
+	return x.MayHash(c, name, h)
+}
+
+// MayMove is MayCopy for the entry itself, with the filter that is built in its place.
+func (x *Context) MayMove(c *Call, name []byte, entry *catalog.Entry) bool {
+	if !x.MayCopy(c, name, entry) {
+		return false
+	}
+	if entry == nil || x.Shadow(entry) == nil {
+		return true
+	}
+	h, _ := x.Shadow(entry).Hasher()
+	return x.MayHash(c, name, h)
+}
+
+// mayHash reports whether a filter of a name may have a secret key with a fingerprint.
+// One that is not in the file of keys counts as one without patterns: it may come.
+func (x *Context) mayHash(name []byte, check uint64) bool {
+	ids := x.e.state.KeysOf(check)
+	open := len(ids) == 0
+	patterns := *x.e.secrets.Load()
+	for _, id := range ids {
+		open = open || len(patterns[id]) == 0
+		for _, p := range patterns[id] {
+			if p.MatchBytes(name) {
+				return true
+			}
+		}
+	}
+	return open && x.TouchesAll()
+}
+
+// TouchesAll reports whether the user may run the present command on every key, for
+// reading and writing.
+func (x *Context) TouchesAll() bool {
+	u := x.s.user()
+	if u.All() {
+		return true
+	}
+	selectors := u.Selectors()
+	for i := range selectors {
+		if selectors[i].MayRun(x.s.running.index) && selectors[i].MayTouchAll(acl.Read|acl.Write) {
+			return true
+		}
+	}
+	return false
+}
+
+// DenySecret answers a call that would give a secret key to a filter of a name, and
+// notes it. The text is the same whether or not there is such a key.
+func (x *Context) DenySecret(c *Call, name []byte, id string) {
+	x.e.users.note(x.s, x.s.now, acl.Key, string(name), x.s.user().Name())
+	if id != "" {
+		id = "'" + id[:min(len(id), 64)] + "' "
+	}
+	c.Fail("NOPERM the secret key " + id + "is not for a filter of this name: the file of keys (serve --keys) names those that may have it, " +
+		"and one without patterns needs a user with the right to all keys")
+}
