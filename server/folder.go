@@ -22,6 +22,9 @@ var (
 	// ErrRemoved means that a server was removed from its cluster. It cannot come
 	// back, and its folder cannot be used again.
 	ErrRemoved = cluster.ErrRemoved
+	// ErrPurged means that a server was away from its cluster for so long that it has to
+	// fetch the data from another one. A new server with the same Config does so.
+	ErrPurged = cluster.ErrPurged
 	// ErrNoData means that a folder is not one of a server.
 	ErrNoData = local.ErrNoData
 	// ErrCluster means that a folder is that of a node of a cluster.

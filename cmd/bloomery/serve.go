@@ -138,23 +138,41 @@ func runServe(ctx context.Context, flags *pflag.FlagSet, c *server.Config, o *se
 	hangups := make(chan os.Signal, 1) // caught from now on: it would end the process
 	signal.Notify(hangups, syscall.SIGHUP)
 	defer signal.Stop(hangups)
-	s, err := startServer(ctx, *c, server.NewContext)
+	if err := serveAgain(ctx, log, func() error { return serveOnce(ctx, *c, hangups, log) }); err != nil {
+		return serveError(c.Dir, err)
+	}
+	return nil
+}
+
+// serveAgain serves until that ends for good. A node that was away from its cluster for so
+// long that the log was purged meanwhile only has to start again: it fetches what it lacks.
+func serveAgain(ctx context.Context, log *slog.Logger, serve func() error) error {
+	for {
+		err := serve()
+		if !errors.Is(err, server.ErrPurged) || ctx.Err() != nil {
+			return err
+		}
+		log.Warn("this node starts again, to fetch what the log of the cluster no longer has", "error", err)
+		debug.FreeOSMemory() // what the node had is read again
+	}
+}
+
+// serveOnce starts a server and serves until it ends.
+func serveOnce(ctx context.Context, c server.Config, hangups <-chan os.Signal, log *slog.Logger) error {
+	s, err := startServer(ctx, c, server.NewContext)
 	if s == nil && ctx.Err() != nil {
 		log.Info("stopped before the data was read")
 		return nil
 	}
 	if err != nil {
-		return serveError(c.Dir, err)
+		return err
 	}
 	ended := make(chan struct{})
 	defer close(ended)
 	go reloads(s, hangups, ended, log)
 	go giveBack(ended, heapFigures, debug.FreeOSMemory)
 	defer notifyManager(ctx, log)()
-	if err := s.Serve(ctx); err != nil {
-		return serveError(c.Dir, err)
-	}
-	return nil
+	return s.Serve(ctx)
 }
 
 // reloads has the server read its files again whenever it is asked to.

@@ -7,6 +7,9 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
+	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -106,5 +109,26 @@ func TestStartIsInterrupted(t *testing.T) {
 				t.Error(err)
 			}
 		}
+	}
+}
+
+// TestServeAgain asks that a node whose log was purged while it was away is started again by
+// the same process, and that nothing else is.
+func TestServeAgain(t *testing.T) {
+	purged, other := fmt.Errorf("lane CAT: %w", server.ErrPurged), errors.New("another")
+	for _, c := range []struct {
+		errs []error
+		want error
+	}{{[]error{nil}, nil}, {[]error{purged, purged, nil}, nil}, {[]error{purged, other}, other}, {[]error{server.ErrRemoved}, server.ErrRemoved}} {
+		n := 0
+		err := serveAgain(t.Context(), slog.New(slog.DiscardHandler), func() error { n++; return c.errs[n-1] })
+		if !errors.Is(err, c.want) || n != len(c.errs) {
+			t.Errorf("%v: served %d times, and ended with %v", c.errs, n, err)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := serveAgain(ctx, slog.New(slog.DiscardHandler), func() error { return purged }); !errors.Is(err, server.ErrPurged) {
+		t.Errorf("a process that is to end: %v", err)
 	}
 }

@@ -29,6 +29,10 @@ type Shared interface {
 	// catalogue. The error wraps ErrRefused or ErrUnknown.
 	Fresh(id uint64, index uint32) error
 	FreshNames() error
+	// Current returns why this machine may lack what others have acknowledged long ago, so
+	// that it should answer nothing, nil if it may not. It does not wait. The error wraps
+	// ErrRefused, and ErrBehind if it will pass.
+	Current() error
 	// LaneOf returns the stream of a part: one Fresh is enough for all parts of it.
 	LaneOf(id uint64, index uint32) int
 	// Grace is how long this machine leaves to another what is due: expiries and
@@ -77,6 +81,8 @@ var (
 	// ErrDown means that a cluster cannot take writes at present: the record was
 	// not sent, and can be sent again without harm.
 	ErrDown = fmt.Errorf("%w: the cluster cannot take them", ErrRefused)
+	// ErrBehind means that a machine does not know yet whether it has what others have.
+	ErrBehind = errors.New("door: behind")
 	// ErrGroup means that records cannot be a group.
 	ErrGroup = errors.New("door: not a group")
 )

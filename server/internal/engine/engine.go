@@ -180,7 +180,7 @@ func (e *Engine) Exec(s *Session, w *Workspace, first int) int {
 	calls := w.Calls[first:]
 	if e.shared != nil {
 		calls = stretch(calls)
-		if s.owner {
+		if s.stale = e.shared.Current(); s.stale == nil && s.owner {
 			e.freshen(s, calls)
 		}
 	}

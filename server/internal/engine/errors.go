@@ -3,6 +3,7 @@ package engine
 // Errors in the words of Redis and RedisBloom.
 
 import (
+	"errors"
 	"strings"
 
 	"github.com/bloomery/bloomery/server/internal/door"
@@ -33,15 +34,25 @@ const (
 // that clients of Redis know for a server that cannot save, or for a cluster that
 // takes no writes: they may send them again.
 func (e *Engine) refused(err error) Reply {
+	if e.shared != nil && e.shared.Current() != nil {
+		return e.unread(err)
+	}
 	if e.shared != nil {
 		return Fail("CLUSTERDOWN Writes are refused, reads go on (" + Cause(err) + ")")
 	}
 	return Fail("MISCONF Writes are refused, reads go on: the log cannot be written (" + OneLine(err) + ").")
 }
 
-// unread is the error for a read that asks for what any machine has acknowledged, while
-// nobody can say what that is.
+// unread is the error for a read of a machine that has left the cluster, or may lack what
+// others have; and for one that asks for what any machine has acknowledged, while nobody
+// can say what that is.
 func (e *Engine) unread(err error) Reply {
+	if errors.Is(err, door.ErrBehind) {
+		return Fail("LOADING " + Cause(err))
+	}
+	if e.shared.Current() != nil {
+		return Fail("CLUSTERDOWN This node no longer serves (" + Cause(err) + ")")
+	}
 	return Fail("CLUSTERDOWN The read cannot be brought up to date; FILTER.READ LOCAL reads what is here (" + Cause(err) + ")")
 }
 
@@ -52,7 +63,7 @@ func OneLine(err error) string { return strings.Join(strings.Fields(err.Error())
 // the code of the reply says, and without the names of packages.
 func Cause(err error) string {
 	text := OneLine(err)
-	for _, known := range []error{door.ErrDown, door.ErrRefused, door.ErrUnknown} {
+	for _, known := range []error{door.ErrDown, door.ErrRefused, door.ErrUnknown, door.ErrBehind} {
 		text = strings.TrimPrefix(text, known.Error()+": ")
 	}
 	return strings.TrimPrefix(text, "cluster: ")

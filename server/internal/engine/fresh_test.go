@@ -175,3 +175,30 @@ func TestAbandonedFilters(t *testing.T) {
 		}
 	}
 }
+
+// TestBehind asks that a node which may lack what others have answers neither reads nor
+// writes, whatever clients ask for, and that it goes on when it knows.
+func TestBehind(t *testing.T) {
+	b, d := newShared(t, 1<<30)
+	b.lines(setupLines...)
+	for _, tt := range []struct {
+		err  error
+		code string
+	}{{fmt.Errorf("%w: %w: cluster: it was paused", door.ErrDown, door.ErrBehind), "-LOADING it was paused"}, {fmt.Errorf("%w: cluster: it was removed", door.ErrDown), "-CLUSTERDOWN This node no longer serves (it was removed)"}} {
+		d.behind = tt.err
+		for _, line := range []string{"BF.EXISTS b i", "GET s", "DBSIZE", "CF.COUNT c i", "FILTER.HAS p i", "BF.ADD b j", "SET s v", "SCAN 0", "DEL s"} {
+			if got := b.line(line); got != tt.code {
+				t.Errorf("%s = %s, want %s", line, got, tt.code)
+			}
+		}
+		for _, line := range []string{"PING", "INFO cluster", "CLIENT ID"} {
+			if got := b.line(line); strings.HasPrefix(got, "-") {
+				t.Errorf("%s = %s", line, got)
+			}
+		}
+		d.behind = nil
+		if got := b.line("BF.EXISTS b i"); got != ":1" {
+			t.Errorf("BF.EXISTS afterwards = %s", got)
+		}
+	}
+}

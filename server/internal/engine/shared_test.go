@@ -23,6 +23,7 @@ type sharedDoor struct {
 	noGroup error  // of DoGroup
 	fresh   []string
 	stale   error // of Fresh and FreshNames
+	behind  error // of Current
 	alone   func(func())
 
 	flight [][]*door.Op // in their order; a group is one
@@ -165,6 +166,17 @@ func (d *sharedDoor) LaneOf(id uint64, index uint32) int { return int(id+uint64(
 
 // Grace implements door.Shared.
 func (d *sharedDoor) Grace() time.Duration { return d.grace }
+
+// Current implements door.Shared.
+func (d *sharedDoor) Current() error { return d.behind }
+
+// Refuses implements door.Door.
+func (d *sharedDoor) Refuses() error {
+	if d.behind != nil {
+		return d.behind
+	}
+	return d.testDoor.Refuses()
+}
 
 // Cluster implements door.Shared.
 func (d *sharedDoor) Cluster() door.Cluster { return d.status }

@@ -175,6 +175,7 @@ func (d *Door) hear(b []byte) {
 	t.mu.Unlock()
 	d.checkClock()
 	d.measure()
+	d.suspects(&v)
 	d.compare(&v)
 }
 

@@ -109,6 +109,7 @@ type hooks struct {
 	between       func() // called behind each record of a message
 	freezing      func() // called before a part is frozen, and within a cut
 
+	away  *atomic.Int64            // nanoseconds for which the process was stopped
 	lacks func(*store.Record) bool // reports whether the system has no memory for a record
 }
 
@@ -147,6 +148,7 @@ type Door struct {
 	room       progress // of waitingBytes
 	answeredAt atomic.Int64
 	keep       keeping
+	presence   presence
 	compared   compared
 
 	waitingBytes atomic.Int64
@@ -180,6 +182,7 @@ func Open(c Config) (*Door, error) {
 		config: c, state: c.State, hooks: c.hooks, limit: min(mostBytes, c.MaxMessage-spare), began: time.Now(),
 		closed: make(chan struct{}), broken: make(chan struct{}), alone: func(f func()) { f() },
 	}
+	d.presence.suspect = make(chan struct{}, 1)
 	if d.limit < 64<<10 {
 		return nil, fmt.Errorf("cluster: open: messages of %d bytes are too short: set the limit of the log to 1 MiB", c.MaxMessage)
 	}
@@ -197,7 +200,13 @@ func Open(c Config) (*Door, error) {
 
 // tick is the time since the door was opened, by a clock that nobody sets. It is
 // never 0.
-func (d *Door) tick() time.Duration { return time.Since(d.began) + 1 }
+func (d *Door) tick() time.Duration {
+	t := time.Since(d.began) + 1
+	if d.hooks.away != nil {
+		t += time.Duration(d.hooks.away.Load())
+	}
+	return t
+}
 
 // all returns the lanes, the catalogue first and the wide one last.
 func (d *Door) all() []*lane { return *d.list.Load() }
@@ -271,7 +280,7 @@ func (d *Door) Serving() error {
 // no lane has answered for a while. A lane that does not answer while others do
 // refuses its own records: see Do.
 func (d *Door) Refuses() error {
-	if err := d.Serving(); err != nil {
+	if err := d.Current(); err != nil {
 		return err
 	}
 	if err := d.wrongClock(); err != nil {

@@ -112,7 +112,7 @@ func (d *Door) openHold() ([]byte, error) {
 	if k.files == nil {
 		return nil, errNothingKept
 	}
-	if err := d.Serving(); err != nil {
+	if err := d.Current(); err != nil {
 		return nil, err
 	}
 	k.mu.Lock()

@@ -112,7 +112,7 @@ func (d *Door) level() uint64 { return Level + d.hooks.levels }
 // knows it at all.
 func (d *Door) removed(server string) (left, known bool) {
 	r := d.state.Roster()
-	if d.Serving() != nil || r == nil {
+	if d.Current() != nil || r == nil {
 		return false, false
 	}
 	if m := newest(r, server); m != nil {

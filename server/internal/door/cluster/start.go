@@ -72,6 +72,8 @@ func (d *Door) start(ctx context.Context) error {
 		return err
 	}
 	d.keepOn()
+	d.presence.turn.Store(int64(d.tick()))
+	d.tasks.Go(d.attend)
 	if v := d.voters(); v != nil {
 		v.Judge(d.removed)
 	}
@@ -134,8 +136,8 @@ func (d *Door) current(ctx context.Context, l *lane) error {
 	if err != nil {
 		return err
 	}
-	if own := l.seq.Load(); first > own+1 {
-		return fmt.Errorf("lane %s: %w: it begins at %d, and this node has all up to %d", l.name(), ErrPurged, first, own)
+	if err := l.lacks(first); err != nil {
+		return err
 	}
 	return d.until(ctx, l, func() bool { return l.seq.Load() >= last })
 }

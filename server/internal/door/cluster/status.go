@@ -15,7 +15,7 @@ func (d *Door) Cluster() door.Cluster {
 	err := d.Refuses()
 	c := door.Cluster{
 		Name: d.config.Cluster, ID: d.id.Load(), Node: d.number.Load(), Session: d.session.Load(),
-		Serving: d.Serving() == nil, Quorum: err == nil, Err: err, Decider: d.decider(),
+		Serving: d.Current() == nil, Quorum: err == nil, Err: err, Decider: d.decider(),
 		Sent: d.stats.sent.Load(), Repeated: d.stats.repeated.Load(), Applied: d.stats.applied.Load(), Passed: d.stats.passed.Load(),
 	}
 	live := d.live()

@@ -33,6 +33,7 @@ func (d *fakeCluster) MaxRecord() int             { return 1 << 20 }
 func (d *fakeCluster) Fresh(uint64, uint32) error { return nil }
 func (d *fakeCluster) FreshNames() error          { return nil }
 func (d *fakeCluster) LaneOf(uint64, uint32) int  { return 1 }
+func (d *fakeCluster) Current() error             { return nil }
 func (d *fakeCluster) Grace() time.Duration       { return 0 }
 func (d *fakeCluster) Cluster() door.Cluster      { return d.status }
 
