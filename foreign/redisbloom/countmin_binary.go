@@ -71,6 +71,14 @@ func (c *CountMin) AppendHeader(dst []byte) []byte {
 	return binary.LittleEndian.AppendUint64(dst, c.count)
 }
 
+// CountMinHeader returns a header that AppendHeader made, with another sum of all
+// increments.
+func CountMinHeader(header []byte, count uint64) []byte {
+	h := append([]byte(nil), header...)
+	binary.LittleEndian.PutUint64(h[16:], count)
+	return h
+}
+
 // ParseCountMinHeader reads what AppendHeader wrote: the parameters of a sketch
 // and the sum of all its increments. The error wraps bloomery.ErrCorrupt.
 func ParseCountMinHeader(header []byte) (p CountMinParams, count uint64, err error) {

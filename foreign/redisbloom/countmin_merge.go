@@ -26,50 +26,137 @@ func (c *CountMin) Merge(sources []*CountMin, weights []int64) error {
 				c.columns.width, c.depth, s.columns.width, s.depth)
 		}
 	}
-	count, ok := weighted(sources, weights, func(s *CountMin) uint64 { return s.count })
+	count, ok := int64(0), true
+	for i, s := range sources {
+		count, ok = plus(count, s.count, weightAt(weights, i), ok)
+	}
 	if !ok || count < 0 {
 		return ErrOverflow
 	}
-	for at := 0; at < len(c.cells); at += cellBytes {
-		if v, ok := weighted(sources, weights, cellAt(at)); !ok || v < 0 || v > math.MaxUint32 {
-			return ErrOverflow
+	// All sums are made twice: the first time to see whether they fit.
+	var buf [mergePiece / cellBytes]int64
+	sum := CellSum{sums: buf[:]}
+	for _, keep := range []bool{false, true} {
+		if keep && c.frozen != nil {
+			c.frozen.save(0, c.cells, 0, len(c.cells))
 		}
-	}
-	if c.frozen != nil {
-		c.frozen.save(0, c.cells, 0, len(c.cells))
-	}
-	for at := 0; at < len(c.cells); at += cellBytes {
-		v, _ := weighted(sources, weights, cellAt(at))
-		binary.LittleEndian.PutUint32(c.cells[at:], uint32(v))
+		for at := 0; at < len(c.cells); at += mergePiece {
+			to := min(at+mergePiece, len(c.cells))
+			sum.Begin(to - at)
+			for i, s := range sources {
+				sum.Add(s.cells[at:to], weightAt(weights, i))
+			}
+			switch {
+			case !sum.Fits():
+				return ErrOverflow
+			case keep:
+				sum.Put(c.cells[at:to])
+			}
+		}
 	}
 	c.count = uint64(count)
 	return nil
 }
 
-// cellAt returns a function that reads the counter at an offset.
-func cellAt(at int) func(*CountMin) uint64 {
-	return func(s *CountMin) uint64 { return uint64(binary.LittleEndian.Uint32(s.cells[at:])) }
+// mergePiece is how many bytes of a sketch are summed up at a time: they fit into the
+// nearest cache.
+const mergePiece = 8 << 10
+
+func weightAt(weights []int64, i int) int64 {
+	if weights == nil {
+		return 1
+	}
+	return weights[i]
 }
 
-// weighted returns the weighted sum of a value of the sources. It reports false
-// if a product or a sum on the way is not an int64.
-func weighted(sources []*CountMin, weights []int64, value func(*CountMin) uint64) (sum int64, ok bool) {
-	for i, s := range sources {
-		weight := int64(1)
-		if weights != nil {
-			weight = weights[i]
-		}
-		v, fits := product(weight, value(s))
-		if !fits {
-			return 0, false
-		}
-		next := sum + v
-		if (next > sum) != (v > 0) && v != 0 {
-			return 0, false
-		}
-		sum = next
+// SumTotals returns the weighted sum of the totals of sketches, as [CountMin.Merge]
+// does; nil weights are all 1. The error is ErrOverflow.
+func SumTotals(totals []uint64, weights []int64) (uint64, error) {
+	sum, ok := int64(0), true
+	for i, v := range totals {
+		sum, ok = plus(sum, v, weightAt(weights, i), ok)
 	}
-	return sum, true
+	if !ok || sum < 0 {
+		return 0, ErrOverflow
+	}
+	return uint64(sum), nil
+}
+
+// plus adds a total with a weight to a sum. It reports false if ok is, or if a product or
+// the sum is not an int64.
+func plus(sum int64, total uint64, weight int64, ok bool) (int64, bool) {
+	p, fits := product(weight, total)
+	next := sum + p
+	return next, ok && fits && overflows(sum, p, next) >= 0
+}
+
+// CellSum sums up counters of several sketches that stand at the same places, as
+// [CountMin.Merge] does: sketches that are too large to be merged under a lock are merged
+// in pieces. The zero value is ready for Begin.
+type CellSum struct {
+	sums []int64
+	over int64 // negative if a sum has left the signed 64-bit integers
+}
+
+// Begin begins the sum of so many bytes of counters.
+func (s *CellSum) Begin(bytes int) {
+	if n := bytes / cellBytes; cap(s.sums) < n {
+		s.sums = make([]int64, n)
+	} else {
+		s.sums = s.sums[:n]
+		clear(s.sums)
+	}
+	s.over = 0
+}
+
+// Add adds the counters of a sketch with a weight. It panics if there are fewer than
+// Begin has said.
+func (s *CellSum) Add(cells []byte, weight int64) {
+	const most = 1 << 31 // with a larger weight a product may overflow
+	sums, over := s.sums, s.over
+	cells = cells[:len(sums)*cellBytes]
+	if weight > most || weight < -most {
+		s.addLarge(cells, weight)
+		return
+	}
+	for i := range sums {
+		p := weight * int64(binary.LittleEndian.Uint32(cells[i*cellBytes:]))
+		next := sums[i] + p
+		over |= overflows(sums[i], p, next)
+		sums[i] = next
+	}
+	s.over = over
+}
+
+func (s *CellSum) addLarge(cells []byte, weight int64) {
+	for i := range s.sums {
+		p, ok := product(weight, uint64(binary.LittleEndian.Uint32(cells[i*cellBytes:])))
+		next := s.sums[i] + p
+		if s.over |= overflows(s.sums[i], p, next); !ok {
+			s.over = -1
+		}
+		s.sums[i] = next
+	}
+}
+
+// overflows returns a negative number if next, the sum of a and b, has overflowed.
+func overflows(a, b, next int64) int64 { return (a ^ next) & (b ^ next) }
+
+// Fits reports whether all sums are counters.
+func (s *CellSum) Fits() bool {
+	for _, v := range s.sums {
+		if v < 0 || v > math.MaxUint32 {
+			return false
+		}
+	}
+	return s.over >= 0
+}
+
+// Put writes the sums, which fit, as counters.
+func (s *CellSum) Put(dst []byte) {
+	for i, v := range s.sums {
+		binary.LittleEndian.PutUint32(dst[i*cellBytes:], uint32(v))
+	}
 }
 
 // product returns a·b. It reports false if that is not an int64.

@@ -40,6 +40,7 @@ type Frozen struct {
 	left   [][]byte // arrays that the filter gave up
 	prefix []byte
 	arrays [][]byte
+	starts []int64 // where each array begins in the binary form, and where the last ends
 	saved  map[page][]byte
 	queue  stack[page]   // the keys of saved, for Next
 	seen   [][]uint64    // a bit for every page of every array that was put aside
@@ -103,19 +104,30 @@ func freeze(owner **Frozen, m *Memory, prefix []byte, arrays [][]byte) (*Frozen,
 	if *owner != nil {
 		return nil, ErrFrozen
 	}
-	seen := make([][]uint64, len(arrays))
-	for i, a := range arrays {
-		seen[i] = make([]uint64, (len(a)/pageBytes+64)/64)
+	words := 0
+	for _, a := range arrays {
+		words += pageWords(a)
 	}
-	*owner = &Frozen{owner: owner, memory: m, prefix: prefix, arrays: arrays, saved: map[page][]byte{}, seen: seen}
+	// One array for all: a filter may have tens of thousands of them.
+	bits, seen, starts := make([]uint64, words), make([][]uint64, len(arrays)), make([]int64, len(arrays)+1)
+	starts[0] = int64(len(prefix))
+	for i, a := range arrays {
+		n := pageWords(a)
+		seen[i], bits = bits[:n:n], bits[n:]
+		starts[i+1] = starts[i] + int64(len(a))
+	}
+	*owner = &Frozen{owner: owner, memory: m, prefix: prefix, arrays: arrays, starts: starts, saved: map[page][]byte{}, seen: seen}
 	return *owner, nil
 }
+
+// pageWords returns how many words hold a bit for every page of an array.
+func pageWords(a []byte) int { return (len(a)/pageBytes + 64) / 64 }
 
 // Len returns the length of what Read gives.
 func (f *Frozen) Len() int64 { return f.Size() + crcBytes }
 
 // Size returns the length of what Next gives.
-func (f *Frozen) Size() int64 { return f.offset(len(f.arrays), 0) }
+func (f *Frozen) Size() int64 { return f.starts[len(f.starts)-1] }
 
 // Read fills p with the next bytes of the binary form. It returns io.EOF after
 // the last one, and no other error.
@@ -300,13 +312,7 @@ func (f *Frozen) skipEmpty() {
 }
 
 // offset returns the place in the binary form of byte i of an array.
-func (f *Frozen) offset(array, i int) int64 {
-	n := int64(len(f.prefix) + i)
-	for _, a := range f.arrays[:array] {
-		n += int64(len(a))
-	}
-	return n
-}
+func (f *Frozen) offset(array, i int) int64 { return f.starts[array] + int64(i) }
 
 // Close ends the snapshot, read to its end or not. It always returns nil.
 func (f *Frozen) Close() error {

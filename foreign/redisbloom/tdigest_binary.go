@@ -227,6 +227,15 @@ func (t *TDigest) Nodes() (merged, waiting []byte) {
 	return all[:t.merged*nodeBytes], all[t.merged*nodeBytes:]
 }
 
+// AppendNodes appends the nodes from one to another to dst, as LoadNodes takes them; the
+// merged ones come first.
+func (t *TDigest) AppendNodes(dst []byte, from, to int) []byte {
+	for _, v := range t.nodes[2*from : 2*min(to, t.merged+t.waiting)] {
+		dst = binary.LittleEndian.AppendUint64(dst, v)
+	}
+	return dst
+}
+
 // Header returns the header of the digest that was dumped, as [TDigest.Begin] takes
 // it. The only value of a digest is in it; other nodes are not.
 func (d TDigestDump) Header() []byte {
@@ -354,12 +363,7 @@ func newTDigestOf(header []byte, size uint64, m *Memory) (*TDigest, error) {
 }
 
 // appendNodes appends the nodes to dst.
-func (t *TDigest) appendNodes(dst []byte) []byte {
-	for _, v := range t.nodes[:2*(t.merged+t.waiting)] {
-		dst = binary.LittleEndian.AppendUint64(dst, v)
-	}
-	return dst
-}
+func (t *TDigest) appendNodes(dst []byte) []byte { return t.AppendNodes(dst, 0, t.merged+t.waiting) }
 
 // setNodes reads what appendNodes wrote.
 func (t *TDigest) setNodes(data []byte) error {

@@ -39,24 +39,21 @@ func (t *TopK) siftDown(i int) {
 }
 
 // All returns an iterator over the items that the sketch keeps, with their
-// counts, the most frequent first. It copies and sorts the slots when it
-// starts. Items alias the sketch: they must not be changed. An item without a
+// counts, the most frequent first, as they were when All was called: it copies the
+// slots. They are sorted when the iteration starts, and the sketch may have changed by
+// then. Items alias the sketch: they must not be changed. An item without a
 // name, which a dump of RedisBloom may hold, is nil.
 //
 // RedisBloom shows an item up to its first zero byte; here it is whole.
 func (t *TopK) All() iter.Seq2[[]byte, uint32] {
+	slots := slices.Clone(t.heap)
 	return func(yield func([]byte, uint32) bool) {
-		for _, s := range t.sorted() {
+		// Equal ones stay in their order.
+		slices.SortStableFunc(slots, func(a, b slot) int { return cmp.Compare(b.count, a.count) })
+		for _, s := range slots {
 			if s.count == 0 || !yield(s.item, s.count) {
 				return
 			}
 		}
 	}
-}
-
-// sorted returns the slots by falling count; equal ones stay in their order.
-func (t *TopK) sorted() []slot {
-	slots := slices.Clone(t.heap)
-	slices.SortStableFunc(slots, func(a, b slot) int { return cmp.Compare(b.count, a.count) })
-	return slots
 }
