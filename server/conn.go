@@ -76,6 +76,10 @@ type conn struct {
 	began time.Time // when the present command began to arrive, if it is late
 	mark  int64     // bytes read before it
 
+	looked time.Time // when gone last looked at the socket
+	closed time.Time // since when the client is known to send nothing more
+	absent bool      // it is gone
+
 	monitor   *engine.Monitor // whose lines are sent
 	streaming atomic.Bool     // the client is a monitor, or was
 	writing   sync.Mutex      // held by who writes to a monitor

@@ -28,6 +28,9 @@ type Session struct {
 	Quit bool
 	// Local reports that the client is on this machine.
 	Local bool
+	// Gone, if it is not nil, reports whether the client has left while a command of it
+	// runs. The goroutine that runs its commands calls it.
+	Gone func() bool
 
 	lastActive atomic.Int64 // Unix nanoseconds
 	lastCmd    atomic.Pointer[Command]

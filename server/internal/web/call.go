@@ -20,6 +20,7 @@ type call struct {
 	r       *http.Request
 	session *engine.Session // nil for what needs none
 	known   bool            // the client has given the token, or the password of a user
+	unwatch func() bool     // ends what ends the session with the request
 	spaces  []*engine.Workspace
 	held    int // bytes of the body, in the budget
 }
@@ -67,6 +68,7 @@ func (c *call) open() {
 		local = a.String()
 	}
 	c.session = c.h.NewSession(c.r.RemoteAddr, local)
+	c.unwatch = context.AfterFunc(c.r.Context(), c.session.End) // the client is gone, or the server ends
 }
 
 // reuse gives back the memory of the replies so far.
@@ -82,6 +84,7 @@ func (c *call) reuse() {
 func (c *call) close() {
 	c.reuse()
 	if c.session != nil {
+		c.unwatch()
 		c.h.Engine.Hold(c.session, -c.held)
 		c.h.Engine.Close(c.session)
 		c.session, c.held = nil, 0

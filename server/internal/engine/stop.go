@@ -1,0 +1,28 @@
+package engine
+
+// Commands that nobody waits for any more.
+
+// TextStopped is the answer of a command that was given up. Its client is gone.
+const TextStopped = "ERR the command was given up: its client was closed"
+
+// Stopped reports whether a long command is to be given up: its client was killed, as
+// the end of the server does after it has waited, or is gone. Commands ask between two
+// pieces, under no lock. A transaction is never given up: all of it is run, or nothing.
+func (x *Context) Stopped() bool { return x.e.stopped(x.s) }
+
+// GaveUp is Stopped, and then it answers.
+func (x *Context) GaveUp(c *Call) bool {
+	stopped := x.Stopped()
+	if stopped {
+		c.Fail(TextStopped)
+	}
+	return stopped
+}
+
+func (e *Engine) stopped(s *Session) bool {
+	return !s.alone && !s.multi && (s.ended.Load() || s.Gone != nil && s.Gone())
+}
+
+// killed reports whether the rest of a command of very many items is left: its client
+// was killed. One that has gone by itself may have sent what is to be kept.
+func (s *Session) killed() bool { return s.ended.Load() && !s.alone }
