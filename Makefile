@@ -204,12 +204,13 @@ chaos-debug: ## the chaos test with the order of all locks, waits under them and
 	go test -tags bloomerydebug ./server/internal/command -count=1 -run TestUnionHoldsPartsShortly -v
 
 gate: ## the debug build: no lock in the wrong order, nobody waits under one, the gate is held shortly
-	go test -tags bloomerydebug -short -vet=off ./server/internal/order ./server/internal/engine -count=1 -run 'Seen|TestGateIsHeldShortly|AreInOrder'
+	go test -tags bloomerydebug -short -vet=off ./server/internal/order ./server/internal/engine ./server/internal/command -count=1 -run 'Seen|TestGateIsHeldShortly|AreInOrder|HoldLocksShortly'
 
 soak: ## rates measured exactly; power cuts, kills, chaos, memory and replays at full length (long)
 	go test ./codec -count=1 -run 'TestConformance/.*/KeepsRate' -filtertest.long -timeout 60m
 	go test ./hashing/named -count=1 -run TestFNVTable -table
 	go test ./ribbon -count=1 -run TestSize -all-sizes
+	go test -tags bloomerydebug ./server/internal/command -count=1 -run HoldLocksShortly -whole-size -timeout 30m
 	go test ./foreign/redisbloom -count=1 -run TestCuckooChangesBetweenPieces -compactions 200 -timeout 30m
 	go test ./server/internal/door/cluster -count=1 -run 'TestSimulation$$' -simulations 1000 -timeout 60m
 	go test ./cmd/bloomery -count=1 -run TestKill -kills 200 -timeout 30m

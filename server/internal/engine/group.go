@@ -191,6 +191,13 @@ func (e *Engine) runSpan(s *Session, calls []Call) {
 	if f.Write != nil && e.busy(s) {
 		return
 	}
+	if most := p.Run(); most < maxRun {
+		if len(c.Items) > most {
+			e.runPieces(s, calls[:1])
+			return
+		}
+		calls = together(calls, most) // those behind are run again
+	}
 	if !e.checked(s, entry, calls) {
 		return
 	}
@@ -215,6 +222,17 @@ func (e *Engine) runSpan(s *Session, calls []Call) {
 		return
 	}
 	e.write(s, entry, p, calls)
+}
+
+// together returns the first calls that have so many items at most, but one at least.
+func together(calls []Call, most int) []Call {
+	items := len(calls[0].Items)
+	for i := 1; i < len(calls); i++ {
+		if items += len(calls[i].Items); items > most {
+			return calls[:i]
+		}
+	}
+	return calls
 }
 
 // find returns the filter of a call. If there is none, or it is of another kind,

@@ -62,6 +62,9 @@ func (x *Context) LoadPart(t *Staging, index int, data []byte) Reply {
 	defer e.Budget.release(aside)
 	p := store.PartAt(t.Entry, uint32(index))
 	for at := 0; at < len(data); {
+		if x.Stopped() {
+			return Fail(TextStopped)
+		}
 		n := min(len(data)-at, stagePiece)
 		op := &door.Op{Part: p, Record: store.Record{
 			Op: store.OpFilterPiece, ID: t.ID, Index: uint32(index), Position: int64(at), Limit: uint64(len(data)), Value: data[at : at+n],

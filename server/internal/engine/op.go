@@ -24,6 +24,10 @@ type Op struct {
 func (e *Engine) put(s *Session, calls []Call, op *Op) {
 	c := &calls[0]
 	e.unmake(c) // the cost has it
+	if e.mergesOutside(s, op) {
+		e.mergeOutside(s, c, op)
+		return
+	}
 	if op.Cost > 0 && !e.Budget.reserve(op.Cost) {
 		text := op.NoMemory
 		if text == "" {

@@ -40,6 +40,10 @@ func (e *Engine) runPieces(s *Session, calls []Call) {
 		}
 	}
 	for v.done < len(c.Items) && v.err == nil && !c.answered {
+		if s.killed() {
+			c.Fail(TextStopped)
+			return
+		}
 		e.leave(s) // others have their turn
 		e.enter(s)
 		if entry := e.find(s, c); entry != nil {
@@ -78,7 +82,7 @@ func (e *Engine) runPiece(s *Session, calls []Call, entry *catalog.Entry, v *pie
 	e.settle(s) // the digests of earlier pieces are not needed any more
 	e.enter(s)
 	w.reuse()
-	items := c.Items[v.done:min(v.done+e.pieceItems(f), len(c.Items))]
+	items := c.Items[v.done:min(v.done+e.pieceItems(f, p), len(c.Items))]
 	w.shadow = e.shadowOf(f, entry)
 	first := f.hash(w, p, items)
 	w.hashSecond(items, first)
@@ -117,10 +121,11 @@ const sharedRun = 1024
 // itemBytes is what an item takes in a record, at most.
 const itemBytes = 32
 
-// pieceItems returns how many items a piece has.
-func (e *Engine) pieceItems(f *Filter) int {
-	if f.Write == nil || e.shared == nil {
-		return maxRun
+// pieceItems returns how many items of a part a piece has.
+func (e *Engine) pieceItems(f *Filter, p *store.Part) int {
+	most := p.Run()
+	if f.Write == nil || e.shared == nil || most < maxRun {
+		return most
 	}
 	return max(maxRun, min(sharedRun, e.shared.MaxRecord()/itemBytes))
 }

@@ -32,6 +32,10 @@ type Sketch struct {
 	// Rest answers for an item that Check has cut off, the first of them or not.
 	Rest func(first bool) Reply
 
+	// Steps, if there is one, returns how many steps each item of a call takes at most:
+	// a step is some tens of nanoseconds. It takes a lock of the part if it needs one.
+	Steps func(p *store.Part, c *Call) int
+
 	// Look answers a read about the whole sketch, under its read lock.
 	Look func(*Context, *store.Part, *Call)
 	// Ask sets the answer of a read about one item, under the read lock.
@@ -46,6 +50,10 @@ type Sketch struct {
 	// Element sets the answer for item i of the record; nil means that one +OK
 	// answers for all of them.
 	Element func(r *Reply, res *store.Result, i int)
+	// Relieve, if there is one, does what would take long under the lock before so many
+	// items can be written, outside the gate. It reports false if there was nothing to
+	// do, or nothing can be done.
+	Relieve func(x *Context, entry *catalog.Entry, items int) bool
 	// Grows reports that the record may take as much memory as its value.
 	Grows bool
 	// Fault is what is answered if the record could not be applied.
@@ -53,8 +61,10 @@ type Sketch struct {
 }
 
 const (
-	// maxItems is how many items are looked at under one lock.
+	// maxItems is how many items are looked at under one lock, fewer if they take
+	// more than maxSteps together.
 	maxItems = 1024
+	maxSteps = 1 << 14
 	// sketchPiece is after how many bytes the value of a record ends.
 	sketchPiece = 128 << 10
 	// maxPayload bounds the memory that a workspace keeps for values.
@@ -118,16 +128,23 @@ func (e *Engine) runSketchSpan(s *Session, calls []Call) {
 		return
 	}
 	p := store.PartOf(entry)
-	n := k.checked(calls)
+	n, most := k.checked(p, calls)
 	switch {
 	case n == 0:
-	case k.Look == nil && k.count(c) > maxItems:
-		e.runLong(s, p, c)
+	case k.Look == nil && k.count(c) > most:
+		e.runLong(s, p, c, most)
 	case k.Op == 0:
 		e.askSketch(s, p, calls[:n])
+	case e.relieved(s, k, entry, maxItems):
 	case !e.busy(s):
-		e.writeSketch(s, entry, p, calls[:n])
+		e.writeSketch(s, entry, p, calls[:n], most)
 	}
+}
+
+// relieved calls Relieve. It reports true if the gate was left: what was looked up may
+// have changed. In a transaction, and in a cluster, everything is done under the lock.
+func (e *Engine) relieved(s *Session, k *Sketch, entry *catalog.Entry, items int) bool {
+	return k.Relieve != nil && !s.alone && e.shared == nil && !s.killed() && k.Relieve(&s.ctx, entry, items)
 }
 
 // findSketch returns the sketch of a call. If there is none it answers.
@@ -149,23 +166,28 @@ func (e *Engine) findSketch(s *Session, c *Call) *catalog.Entry {
 }
 
 // checked checks the arguments of calls and returns how many of them can be run
-// together: those up to the first that is wrong, or up to maxItems items, but the
-// first whatever it has.
-func (k *Sketch) checked(calls []Call) int {
-	items := 0
+// together: those up to the first that is wrong, or up to as many items as may be
+// looked at under one lock, but the first whatever it has. It returns that number, too.
+func (k *Sketch) checked(p *store.Part, calls []Call) (n, most int) {
+	items, most := 0, maxItems
 	for i := range calls {
 		c := &calls[i]
 		c.Items = c.Args[2:]
 		if k.Check != nil {
 			if k.Check(c); c.answered {
-				return i
+				return i, most
 			}
 		}
-		if items += k.count(c); i > 0 && items > maxItems {
-			return i
+		if k.Steps != nil {
+			if steps := k.Steps(p, c); steps > maxSteps/maxItems {
+				most = min(most, max(1, maxSteps/steps))
+			}
+		}
+		if items += k.count(c); i > 0 && items > most {
+			return i, most
 		}
 	}
-	return len(calls)
+	return len(calls), most
 }
 
 // askSketch answers calls under the read lock of p. It answers none if the sketch
@@ -197,7 +219,7 @@ func (e *Engine) askSketch(s *Session, p *store.Part, calls []Call) {
 
 // writeSketch makes one record of calls, as many as its value has room for, and
 // puts it in order.
-func (e *Engine) writeSketch(s *Session, entry *catalog.Entry, p *store.Part, calls []Call) {
+func (e *Engine) writeSketch(s *Session, entry *catalog.Entry, p *store.Part, calls []Call, most int) {
 	w, k := s.w, calls[0].cmd.Sketch
 	w.reuse()
 	mark, items, n, wrong := len(w.payload), 0, 0, 0
@@ -208,7 +230,7 @@ func (e *Engine) writeSketch(s *Session, entry *catalog.Entry, p *store.Part, ca
 			break // too long to come behind others
 		}
 		if !fits {
-			e.runLong(s, p, c)
+			e.runLong(s, p, c, most)
 			return
 		}
 		if c.first = items; c.answered {
@@ -321,11 +343,11 @@ func (k *Sketch) fill(elems []Reply, c *Call, res *store.Result, first, to int) 
 	}
 }
 
-// runLong runs a call of very many items, some of them at a time. Other commands
+// runLong runs a call of very many items, up to most of them at a time. Other commands
 // may be run between two pieces, as they may between two commands.
-func (e *Engine) runLong(s *Session, p *store.Part, c *Call) {
+func (e *Engine) runLong(s *Session, p *store.Part, c *Call, most int) {
 	k := c.cmd.Sketch
-	if k.Op != 0 && !k.right(p, c) {
+	if e.leave(s); k.Op != 0 && !k.right(s, p, c) {
 		return
 	}
 	var elems []Reply
@@ -339,6 +361,10 @@ func (e *Engine) runLong(s *Session, p *store.Part, c *Call) {
 	}
 	done := 0
 	for done < k.count(c) && !c.answered {
+		if s.killed() {
+			c.Fail(TextStopped)
+			return
+		}
 		e.settle(s) // the values of earlier pieces are not needed any more
 		e.leave(s)  // others have their turn
 		e.enter(s)
@@ -346,9 +372,10 @@ func (e *Engine) runLong(s *Session, p *store.Part, c *Call) {
 		switch {
 		case entry == nil:
 		case k.Op == 0:
-			done += k.askPiece(store.PartOf(entry), c, elems[done:], done)
+			done += k.askPiece(store.PartOf(entry), c, elems[done:], done, most)
+		case e.relieved(s, k, entry, most):
 		case !e.busy(s):
-			done += e.writePiece(s, entry, c, elems, done)
+			done += e.writePiece(s, entry, c, elems, done, most)
 		}
 	}
 	switch {
@@ -361,10 +388,14 @@ func (e *Engine) runLong(s *Session, p *store.Part, c *Call) {
 }
 
 // right reports whether all items of a call are right, and answers if not: what is
-// run in pieces is checked as a whole before.
-func (k *Sketch) right(p *store.Part, c *Call) bool {
+// run in pieces is checked as a whole before, outside the gate.
+func (k *Sketch) right(s *Session, p *store.Part, c *Call) bool {
 	var scratch []byte
 	for i := 0; i < len(c.Items); i += k.Stride {
+		if s.killed() {
+			c.Fail(TextStopped)
+			return false
+		}
 		b, text := k.Encode(scratch[:0], p, c.Items[i:i+k.Stride])
 		if text != "" {
 			c.Fail(text)
@@ -375,27 +406,28 @@ func (k *Sketch) right(p *store.Part, c *Call) bool {
 	return true
 }
 
-// askPiece answers for the items of a call from the one at done on, and returns for
-// how many.
-func (k *Sketch) askPiece(p *store.Part, c *Call, elems []Reply, done int) int {
+// askPiece answers for the items of a call from the one at done on, at most so many, and
+// returns for how many.
+func (k *Sketch) askPiece(p *store.Part, c *Call, elems []Reply, done, most int) int {
 	p.RLock()
 	defer p.RUnlock()
 	if p.Gone() {
 		return 0
 	}
-	items := c.Items[done:min(done+maxItems, len(c.Items))]
+	items := c.Items[done:min(done+most, len(c.Items))]
 	for i, item := range items {
 		k.Ask(&elems[i], p, item)
 	}
 	return len(items)
 }
 
-// writePiece writes items of a call from the one at done on, and returns how many.
-func (e *Engine) writePiece(s *Session, entry *catalog.Entry, c *Call, elems []Reply, done int) int {
+// writePiece writes items of a call from the one at done on, at most so many, and returns
+// how many.
+func (e *Engine) writePiece(s *Session, entry *catalog.Entry, c *Call, elems []Reply, done, most int) int {
 	w, k := s.w, c.cmd.Sketch
 	w.reuse()
 	p, mark, n := store.PartOf(entry), len(w.payload), 0
-	for n < maxItems && done+n < k.count(c) && len(w.payload)-mark < sketchPiece {
+	for n < most && done+n < k.count(c) && len(w.payload)-mark < sketchPiece {
 		at := (done + n) * k.Stride
 		w.payload, _ = k.Encode(w.payload, p, c.Items[at:at+k.Stride])
 		n++

@@ -21,24 +21,19 @@ func (x *Context) Stage(f *Family, header []byte, layers [][]byte) (id uint64, r
 		return x.stageFilter(header, layers)
 	}
 	e := x.e
-	e.leave(x.s)
-	op, ok := x.Creation(&store.Record{Op: store.OpStage, Flags: uint8(f.Create), Value: header})
-	if !ok || !e.Budget.reserve(op.Cost) {
-		return 0, Fail(TextOOM)
+	entry, failed := x.stageEmpty(f.Create, header)
+	if failed.Kind != None {
+		return 0, failed
 	}
-	err := x.apply(&op.Op)
-	e.Budget.release(op.Cost)
-	switch {
-	case err != nil:
-		return 0, e.unsettled(err)
-	case op.Result.Err != nil:
-		return 0, Fail(TextOOM)
-	}
-	id = op.Result.Entry.ID
-	p := store.PartOf(op.Result.Entry)
+	id = entry.ID
+	p := store.PartOf(entry)
 	position := int64(1)
 	for _, data := range layers {
 		for len(data) > 0 {
+			if x.Stopped() {
+				x.Unstage(id)
+				return 0, Fail(TextStopped)
+			}
 			n := min(len(data), stagePiece)
 			position += int64(n)
 			chunk := &door.Op{Part: p, Record: store.Record{Op: f.Chunk, ID: id, Position: position, Value: data[:n]}}
@@ -62,6 +57,26 @@ func (x *Context) Stage(f *Family, header []byte, layers [][]byte) (id uint64, r
 		}
 	}
 	return id, Reply{}
+}
+
+// stageEmpty makes a filter that nobody can see yet, as a record of a kind and a value
+// makes it. The reply says what is wrong, and is None if nothing is.
+func (x *Context) stageEmpty(create store.Op, value []byte) (*catalog.Entry, Reply) {
+	e := x.e
+	e.leave(x.s)
+	op, ok := x.Creation(&store.Record{Op: store.OpStage, Flags: uint8(create), Value: value})
+	if !ok || !e.Budget.reserve(op.Cost) {
+		return nil, Fail(TextOOM)
+	}
+	err := x.apply(&op.Op)
+	e.Budget.release(op.Cost)
+	switch {
+	case err != nil:
+		return nil, e.unsettled(err)
+	case op.Result.Err != nil:
+		return nil, Fail(TextOOM)
+	}
+	return op.Result.Entry, Reply{}
 }
 
 const textBadData = "ERR Bad data format"

@@ -78,6 +78,10 @@ func Apply(s *State, r *Record, p *Part, res *Result) {
 		res.Err = ErrRetry
 		return
 	}
+	if r.Ready != nil && r.Ready.Version != p.version {
+		res.Err = ErrCondition
+		return
+	}
 	if r.Op == OpExpectPart {
 		if p.version != r.Limit {
 			res.Err = ErrCondition
@@ -105,10 +109,16 @@ func (res *Result) Release() {
 		p.mu.Unlock()
 	}
 	res.made = res.made[:0]
+	res.unhold()
+	res.effects = nil
+}
+
+// unhold unlocks the parts of a merge.
+func (res *Result) unhold() {
 	for _, p := range res.held {
 		p.mu.Unlock()
 	}
-	res.held, res.effects = nil, nil
+	res.held = nil
 }
 
 func (s *State) part(id uint64, index uint32) *Part {
@@ -143,6 +153,7 @@ func (s *State) applyPart(p *Part, r *Record, res *Result) {
 	}
 	if grown := p.contents.Apply(r, res); grown != 0 {
 		s.bytes.Add(grown)
+		p.measure()
 	}
 	if r.Shadow != 0 {
 		s.mirror(r, res)

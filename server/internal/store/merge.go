@@ -144,6 +144,7 @@ func (s *State) mergeTDigests(r *Record, res *Result) {
 		s.bytes.Add(int64(digest.Bytes()) - int64(old.Bytes()))
 		old.Release()
 		*old = *digest
+		p.measure()
 		p.version++
 		res.effects = append(res.effects, Record{Op: OpTDigestBegin, ID: target.ID, Origin: r.Origin, Value: header})
 	}

@@ -253,6 +253,9 @@ func (s *State) reveal(r *Record, res *Result) {
 	case old != nil && r.Flags&IfNewer != 0 && versionOf(old) >= versionOf(e):
 		res.Err = ErrCondition
 		return
+	case r.Merging != nil && !r.Merging.settle(e, old, res):
+		res.Err = ErrCondition
+		return
 	}
 	deadline := r.Deadline
 	if old != nil && r.Flags&KeepTTL != 0 {
@@ -260,6 +263,7 @@ func (s *State) reveal(r *Record, res *Result) {
 	}
 	s.bytes.Add(int64(len(r.Name)))
 	res.Entry = s.Names.Reveal(e, old, string(r.Name), deadline)
+	res.unhold()
 	s.forgetStaged(e.ID)
 	s.replaced(old)
 	s.noteWindow(res.Entry)

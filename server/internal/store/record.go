@@ -223,6 +223,13 @@ type Record struct {
 	SecondRoom uint64
 	Built      *Built
 
+	// Merging is what OpReveal depends on: sketches that must not have changed. It is
+	// not encoded: a record that is in the log was applied.
+	Merging *Merging
+	// Ready is what OpCompress takes instead of compressing, if it is not nil. The error
+	// is ErrCondition if the digest has changed. It is not encoded, either.
+	Ready *ReadyDigest
+
 	Origin Origin
 }
 

@@ -107,18 +107,56 @@ func (s *State) Bytes() int64 { return s.bytes.Load() }
 // Safe for concurrent use under its lock.
 type Part struct {
 	// mu guards version, contents and gone.
-	mu      order.Part
-	version uint64       // counts changes
-	holders atomic.Int32 // who keep the contents of a filter that may be gone
-	made    uint32       // seconds since 1970; 0 if that is not known
-
-	contents Contents // replaced only when a load is complete; what is in them belongs to the lock
-	gone     bool     // the filter was removed
-	wide     bool     // see Everywhere; it never changes
+	mu       order.Part
+	version  uint64       // counts changes
+	contents Contents     // replaced only when a load is complete; what is in them belongs to the lock
+	holders  atomic.Int32 // who keep the contents of a filter that may be gone
+	made     uint32       // seconds since 1970; 0 if that is not known
+	steps    atomic.Int32 // see Run; 0 stands for 1
+	gone     bool         // the filter was removed
+	wide     bool         // see Everywhere; it never changes
 }
 
 // NewPart returns a part that holds c.
-func NewPart(c Contents) *Part { return &Part{contents: c, wide: everywhere(c)} }
+func NewPart(c Contents) *Part {
+	p := &Part{contents: c, wide: everywhere(c)}
+	p.measure()
+	return p
+}
+
+// maxSteps is what is done under one lock at most: a step is a question to a sub-filter
+// of a filter, or a move of an item, some tens of nanoseconds. maxRun is how many items
+// that is with few of them.
+const (
+	maxSteps = 1 << 14
+	maxRun   = 256
+)
+
+// Run returns how many items may be looked at or written under one lock: fewer of a
+// filter that takes long for each. It needs no lock.
+func (p *Part) Run() int {
+	steps := int(p.steps.Load())
+	if steps <= maxSteps/maxRun {
+		return maxRun
+	}
+	return max(1, maxSteps/steps)
+}
+
+// measure notes how many steps an item takes. The caller holds the lock of p, or is the
+// only one who has it.
+func (p *Part) measure() {
+	switch c := p.contents.(type) {
+	case bloom:
+		p.steps.Store(int32(min(c.Layers(), maxSteps)))
+	case tdigest:
+		p.steps.Store(0)
+		if c.TDigest.Stats().Capacity > largeDigest {
+			p.steps.Store(maxSteps)
+		}
+	case cuckoo:
+		p.steps.Store(int32(min(c.Filters()+int(c.MaxIterations()), maxSteps)))
+	}
+}
 
 // Contents returns what the part holds, nil if it is void. They belong to the
 // lock of p.

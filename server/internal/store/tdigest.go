@@ -73,7 +73,9 @@ func (t tdigest) Apply(r *Record, res *Result) (grown int64) {
 		res.Err = t.LoadNodes(r.Value, r.Flags != 0)
 		res.Changed = res.Err == nil
 	case OpCompress:
-		res.Changed = !t.Compressed()
+		if res.Changed = !t.Compressed(); r.Ready != nil {
+			*t.TDigest, *r.Ready.Digest = *r.Ready.Digest, *t.TDigest
+		}
 		t.Compress()
 	case OpTDigestBegin:
 		res.Changed = true

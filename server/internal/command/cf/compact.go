@@ -79,6 +79,9 @@ func compactInPieces(x *engine.Context, entry *catalog.Entry, deleted bool) engi
 	}
 	r := store.Record{Op: store.OpCompactPiece, ID: entry.ID, Limit: uint64(n - 1)}
 	for {
+		if x.Stopped() {
+			return engine.Fail(engine.TextStopped)
+		}
 		if r.Room = stepsPerPiece / (r.Limit + 1); r.Room < fewSlots {
 			r.Room = min(fewSlots, room(redisbloom.Place{Filter: r.Limit, Slot: uint64(r.Position)}))
 		}

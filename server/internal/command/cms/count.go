@@ -17,7 +17,7 @@ var incrBy = engine.Command{
 	Summary: "Adds to the counts of items and returns them.",
 	Sketch: &engine.Sketch{
 		Family: family, Missing: textMissing, Stride: 2, Early: pairs,
-		Op: store.OpCountMinIncr, Fault: engine.TextOOM,
+		Op: store.OpCountMinIncr, Fault: engine.TextOOM, Steps: rows,
 		Encode: func(b []byte, p *store.Part, item [][]byte) ([]byte, string) {
 			n, ok := engine.ParseInt(item[1])
 			switch {
@@ -43,6 +43,9 @@ func pairs(c *engine.Call) {
 	}
 }
 
+// rows is how many steps an item takes: each is in another place of memory.
+func rows(p *store.Part, _ *engine.Call) int { return int(p.Depth()) }
+
 // query is CMS.QUERY key item [item ...].
 var query = engine.Command{
 	Name: "cms.query", Arity: -3, Flags: engine.ReadOnly | engine.Module, Keys: engine.OneKey(engine.KeyRO),
@@ -50,7 +53,7 @@ var query = engine.Command{
 	Syntax: "key item [item ...]", Complexity: "O(n · d), n items and d rows",
 	Summary: "Returns the counts of items, which are never too low.",
 	Sketch: &engine.Sketch{
-		Family: family, Missing: textMissing, Stride: 1,
+		Family: family, Missing: textMissing, Stride: 1, Steps: rows,
 		Ask: func(r *engine.Reply, p *store.Part, item []byte) {
 			r.Kind, r.N = engine.Int, int64(p.CountMin().Count(item))
 		},

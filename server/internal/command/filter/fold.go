@@ -33,13 +33,13 @@ func runFold(x *engine.Context, c *engine.Call) {
 		c.Fail(engine.TextOOM)
 		return
 	}
-	text := tryFold(entry, todo)
+	text := tryFold(x, entry, todo)
 	x.Unhold(int(size))
 	if text != "" {
 		c.Fail(text)
 		return
 	}
-	for i := range todo {
+	for i := range todo { // to the end: half of it would stay
 		r := store.Record{Op: store.OpFilterFold, ID: entry.ID, Index: i}
 		if !settled(c, x.ApplyLarge, store.PartAt(entry, i), r, 2*size) {
 			return
@@ -66,9 +66,12 @@ func unfolded(entry *catalog.Entry) (todo map[uint32]bool, size uint64) {
 }
 
 // tryFold returns why the parts of a filter cannot be folded, or "".
-func tryFold(entry *catalog.Entry, todo map[uint32]bool) string {
+func tryFold(x *engine.Context, entry *catalog.Entry, todo map[uint32]bool) string {
 	asked, predicted := 1.0, 0.0
 	for i, p := range store.Parts(entry) {
+		if x.Stopped() {
+			return engine.TextStopped
+		}
 		p.RLock()
 		gone := p.Gone()
 		var now bloomery.Stats

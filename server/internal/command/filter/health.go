@@ -72,6 +72,9 @@ func runHealth(x *engine.Context, c *engine.Call) {
 	}
 	var list, unknown []patient
 	for cursor, more := uint64(0), true; more; more = cursor != 0 {
+		if x.GaveUp(c) {
+			return
+		}
 		cursor = scanFilters(x, cursor, pattern, func(p patient) {
 			var known bool
 			if p.Diagnosis, p.kind, known = x.Health().Known(p.entry.ID); known {
@@ -83,6 +86,9 @@ func runHealth(x *engine.Context, c *engine.Call) {
 		list = worst(list, count)
 	}
 	for _, p := range unknown {
+		if x.GaveUp(c) {
+			return
+		}
 		var ok bool
 		if p.Diagnosis, p.kind, ok = x.Health().Judge(x.Watched(p.entry)); ok {
 			list = append(list, p)

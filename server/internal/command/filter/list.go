@@ -135,6 +135,9 @@ func runList(x *engine.Context, c *engine.Call) {
 	var all []ranked
 	held, ok := 0, true
 	for cursor, more := uint64(0), true; more && ok; more = cursor != 0 {
+		if x.GaveUp(c) {
+			return
+		}
 		before := len(all)
 		cursor = l.scan(x, cursor, func(v catalog.View) { all = append(all, ranked{patient: patient{name: v.Name, entry: v.Entry}}) })
 		size := rankedBytes * (len(all) - before)

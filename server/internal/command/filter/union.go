@@ -168,7 +168,7 @@ func unite(x *engine.Context, c *engine.Call, entries []*catalog.Entry, f form) 
 		if from.ID == to.ID {
 			continue
 		}
-		if failed := pour(x, to, []*catalog.Entry{from}); failed.Kind != engine.None {
+		if failed := pour(x, to, []*catalog.Entry{from}, toTheEnd); failed.Kind != engine.None {
 			c.Answer(failed)
 			return
 		}
@@ -184,7 +184,7 @@ func stageUnion(x *engine.Context, c *engine.Call, entries []*catalog.Entry) {
 	}
 	t, failed := stageLike(x, entries[0])
 	for i := 0; i < len(entries) && failed.Kind == engine.None; i++ {
-		failed = pour(x, t.Entry, entries[i:i+1])
+		failed = pour(x, t.Entry, entries[i:i+1], x.Stopped)
 	}
 	reveal(x, c, t, failed, store.IfAbsent)
 }
@@ -202,7 +202,7 @@ func runIntersect(x *engine.Context, c *engine.Call) {
 	}
 	t, failed := stageLike(x, entries[0])
 	if failed.Kind == engine.None {
-		failed = pour(x, t.Entry, entries)
+		failed = pour(x, t.Entry, entries, x.Stopped)
 	}
 	reveal(x, c, t, failed, store.IfFilter|store.KeepTTL)
 }
@@ -245,22 +245,29 @@ func reveal(x *engine.Context, c *engine.Call, t *engine.Staging, failed engine.
 	x.Unstage(t.ID)
 }
 
-// pour adds to a filter what is in all of the others, piece by piece.
-func pour(x *engine.Context, to *catalog.Entry, from []*catalog.Entry) engine.Reply {
+// toTheEnd is for a filter in use: half of a union would stay in it.
+func toTheEnd() bool { return false }
+
+// pour adds to a filter what is in all of the others, piece by piece, until stop reports
+// true.
+func pour(x *engine.Context, to *catalog.Entry, from []*catalog.Entry, stop func() bool) engine.Reply {
 	for i, p := range store.Parts(to) {
+		if stop() {
+			return engine.Fail(engine.TextStopped)
+		}
 		parts := make([]*store.Part, len(from))
 		for j, entry := range from {
 			parts[j] = store.PartAt(entry, uint32(i))
 		}
 		r := store.Record{Op: store.OpFilterUnion, ID: to.ID, Index: uint32(i)}
-		if failed := pourPart(x, p, r, parts); failed.Kind != engine.None {
+		if failed := pourPart(x, p, r, parts, stop); failed.Kind != engine.None {
 			return failed
 		}
 	}
 	return engine.Reply{}
 }
 
-func pourPart(x *engine.Context, p *store.Part, r store.Record, from []*store.Part) engine.Reply {
+func pourPart(x *engine.Context, p *store.Part, r store.Record, from []*store.Part, stop func() bool) engine.Reply {
 	p.RLock()
 	size := len(p.Array())
 	p.RUnlock()
@@ -274,6 +281,9 @@ func pourPart(x *engine.Context, p *store.Part, r store.Record, from []*store.Pa
 	}
 	buf := make([]byte, 2*unionPiece)
 	for at := 0; at < size; at += unionPiece {
+		if stop() {
+			return engine.Fail(engine.TextStopped)
+		}
 		n := min(unionPiece, size-at)
 		all, one := buf[:n], buf[unionPiece:unionPiece+n]
 		for j, q := range from {
@@ -357,6 +367,9 @@ func runSimilar(x *engine.Context, c *engine.Call) {
 	var common, all float64
 	for i := range f.parts {
 		a, b := store.PartAt(entries[0], uint32(i)), store.PartAt(entries[1], uint32(i))
+		if x.GaveUp(c) {
+			return
+		}
 		n, err := compare(a, b)
 		if err != nil {
 			c.Fail(engine.TextNotFound)

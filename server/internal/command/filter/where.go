@@ -24,15 +24,24 @@ var where = engine.Command{
 	Run:     runWhere,
 }
 
-// whereNames is how many names are looked at inside the gate at a time.
-const whereNames = 128
+const (
+	// whereNames is how many names are looked at inside the gate at a time.
+	whereNames = 128
+	// whereItems is how many items a filter is asked for under its lock.
+	whereItems = 256
+	// whereHashes is for how many ways to hash the hashes of all items are kept.
+	whereHashes = 8
+)
 
 // seeker asks many filters for the same items. They are hashed once for every way in
-// which filters hash.
+// which filters hash. All memory that grows with the items is counted first.
 type seeker struct {
+	x      *engine.Context
 	items  [][]byte
 	found  []bool
+	full   bool // there is no room for more
 	hashes map[hashOf][]uint64
+	rows   []whereRow
 
 	plans []*store.Plan // of the filters that are asked next
 	plan  *store.Plan   // of the last filter
@@ -48,19 +57,21 @@ type hashOf struct {
 	check uint64
 }
 
+// runWhere looks at names inside the gate, a few at a time, and asks each filter for a
+// few items at a time, between which others have their turn.
 func runWhere(x *engine.Context, c *engine.Call) {
 	match := matcher(string(c.Args[1]))
-	s := &seeker{items: c.Args[2:], found: make([]bool, len(c.Args)-2), hashes: map[hashOf][]uint64{}}
-	if !x.Hold(64 * len(s.items)) {
-		c.Fail(engine.TextOOM)
-		return
+	s := &seeker{x: x, items: c.Args[2:], hashes: map[hashOf][]uint64{}}
+	if s.take(len(s.items)) {
+		s.found = make([]bool, len(s.items))
 	}
-	names := make([][]engine.Reply, len(s.items))
-	seen := make([]catalog.View, 0, 2*whereNames)
-	room := true
-	for cursor, more := uint64(0), true; more && room; more = cursor != 0 {
+	var seen []catalog.View
+	for cursor, more := uint64(0), true; more && !s.full; more = cursor != 0 {
+		if x.GaveUp(c) {
+			return
+		}
+		seen = seen[:0]
 		x.Look(func() {
-			seen = seen[:0]
 			cursor = x.Scan(cursor, whereNames, func(v catalog.View) {
 				if v.Entry.Kind != catalog.String {
 					seen = append(seen, v)
@@ -69,27 +80,21 @@ func runWhere(x *engine.Context, c *engine.Call) {
 			seen = slices.DeleteFunc(seen, func(v catalog.View) bool { return !match(v.Name) })
 			s.reach(seen)
 			for i, v := range seen {
-				if !s.ask(x, v.Entry, s.plans[i]) {
-					continue
-				}
-				for i, found := range s.found {
-					if found {
-						names[i] = append(names[i], engine.Text(v.Name))
-						room = room && x.Hold(len(v.Name)+128)
-					}
+				if s.ask(v.Entry, s.plans[i]) {
+					s.note(v.Name)
 				}
 			}
 		})
 	}
-	if !room {
-		c.Fail(engine.TextOOM)
-		return
+	if !x.GaveUp(c) {
+		c.Answer(s.reply())
 	}
-	pairs := make([]engine.Reply, 0, 2*len(names))
-	for i, list := range names {
-		pairs = append(pairs, engine.Text(string(s.items[i])), engine.List(unique(list)...))
-	}
-	c.Answer(engine.Pairs(pairs...))
+}
+
+// take counts memory until the reply is written. If there is no room the search ends.
+func (s *seeker) take(bytes int) bool {
+	s.full = s.full || !s.x.Hold(bytes)
+	return !s.full
 }
 
 // matcher returns what decides whether a name matches a pattern. The usual one, a
@@ -99,20 +104,6 @@ func matcher(pattern string) func(string) bool {
 		return func(name string) bool { return strings.HasPrefix(name, prefix) }
 	}
 	return engine.NewPattern(pattern).Match
-}
-
-// unique sorts names, and removes those that a scan has met twice.
-func unique(list []engine.Reply) []engine.Reply {
-	slices.SortFunc(list, func(a, b engine.Reply) int {
-		switch {
-		case a.Text < b.Text:
-			return -1
-		case a.Text > b.Text:
-			return 1
-		}
-		return 0
-	})
-	return slices.CompactFunc(list, func(a, b engine.Reply) bool { return a.Text == b.Text })
 }
 
 // reach follows the pointers to all filters that are asked next, before the first of
@@ -130,56 +121,147 @@ func (s *seeker) reach(seen []catalog.View) {
 }
 
 // ask asks a filter for all items. It reports false if it is no filter, is gone or
-// cannot be read.
-func (s *seeker) ask(x *engine.Context, entry *catalog.Entry, plan *store.Plan) bool {
+// cannot be read, or if the search has ended.
+func (s *seeker) ask(entry *catalog.Entry, plan *store.Plan) bool {
 	p := store.PartOf(entry)
+	if !s.prepare(entry, p, plan) {
+		return false
+	}
+	step := min(whereItems, p.Run())
+	for at := 0; at < len(s.items); at += step {
+		if at > 0 && s.x.Stopped() {
+			return false
+		}
+		to := min(at+step, len(s.items))
+		if !s.askSome(entry, p, plan, at, to) {
+			return false
+		}
+		s.x.Worked(whereItems * (to - at) / step)
+	}
+	return true
+}
+
+// prepare makes the digests for a filter. It reports false if it is not to be asked.
+func (s *seeker) prepare(entry *catalog.Entry, p *store.Part, plan *store.Plan) bool {
 	switch entry.Kind {
 	case catalog.Filter:
-		return plan != nil && s.askFilter(x, entry, p, plan)
+		return plan != nil && s.hashFor(p, plan) && (plan.Generation == 0 || s.advance(entry))
 	case catalog.Bloom:
-		return s.askBloom(p)
+		if p.Bloom().Narrow() {
+			return digestAll(s, &s.narrow, redisbloom.BloomDigest32, bloomDigestBytes)
+		}
+		return digestAll(s, &s.blooms, redisbloom.BloomDigest, bloomDigestBytes)
 	case catalog.Cuckoo:
-		return s.askCuckoo(p)
+		return digestAll(s, &s.cuckoos, redisbloom.CuckooDigest, hashBytes)
 	}
 	return false
 }
 
-func (s *seeker) askFilter(x *engine.Context, entry *catalog.Entry, p *store.Part, plan *store.Plan) bool {
-	if plan != s.plan {
-		h, usable := p.Hasher()
-		if !usable {
-			return false
-		}
-		s.plan, s.last = plan, s.hashed(h)
+// askSome asks a filter for some items. It reports false if the filter is gone.
+func (s *seeker) askSome(entry *catalog.Entry, p *store.Part, plan *store.Plan, from, to int) bool {
+	if plan != nil && plan.Parts > 0 {
+		return s.askParts(entry, plan, from, to)
 	}
-	if plan.Generation != 0 && advance(x, entry) {
-		return s.askFilter(x, entry, p, plan)
+	p.RLock()
+	defer p.RUnlock()
+	if p.Gone() {
+		return false
 	}
-	if plan.Parts == 0 {
-		return s.askOne(p)
+	switch found := s.found[from:to]; {
+	case plan != nil && len(found) == 1:
+		found[0] = p.Filter().ContainsHash(s.last[from])
+	case plan != nil:
+		p.Filter().ContainsHashes(found, s.last[from:to])
+	case entry.Kind == catalog.Cuckoo:
+		p.Cuckoo().ContainsDigests(found, s.cuckoos[from:to])
+	case p.Bloom().Narrow():
+		p.Bloom().ContainsDigests(found, s.narrow[from:to])
+	default:
+		p.Bloom().ContainsDigests(found, s.blooms[from:to])
 	}
-	for i, h := range s.last {
-		ok := false
-		if s.found[i], ok = askPart(store.PartAt(entry, uint32(bloomery.Route(h, uint(plan.Parts)))), h); !ok {
+	return true
+}
+
+// advance lets time pass for a window, as often as others get in between. It reports
+// false if the search has ended.
+func (s *seeker) advance(entry *catalog.Entry) bool {
+	for advance(s.x, entry) {
+		if s.x.Stopped() {
 			return false
 		}
 	}
 	return true
 }
 
-// askOne asks a filter of one part.
-func (s *seeker) askOne(p *store.Part) bool {
-	p.RLock()
-	gone := p.Gone()
-	switch {
-	case gone:
-	case len(s.last) == 1:
-		s.found[0] = p.Filter().ContainsHash(s.last[0])
-	default:
-		p.Filter().ContainsHashes(s.found, s.last)
+// hashBytes and bloomDigestBytes are what an item takes for each way to hash.
+const (
+	hashBytes        = 8
+	bloomDigestBytes = 16
+)
+
+// hashFor hashes the items as a filter does. It reports false if the filter has no key,
+// or there is no room.
+func (s *seeker) hashFor(p *store.Part, plan *store.Plan) bool {
+	if plan == s.plan {
+		return true
 	}
-	p.RUnlock()
-	return !gone
+	h, usable := p.Hasher()
+	if !usable {
+		return false
+	}
+	of := hashOf{h.Kind(), h.Check()}
+	hashes, ok := s.hashes[of]
+	if !ok {
+		if len(s.hashes) == whereHashes {
+			clear(s.hashes)
+			s.x.Unhold(whereHashes * hashBytes * len(s.items))
+		}
+		if !s.take(hashBytes * len(s.items)) {
+			return false
+		}
+		hashes = make([]uint64, len(s.items))
+		s.pieces(func(from, to int) { h.HashKeys(hashes[from:to], s.items[from:to]) })
+		s.hashes[of] = hashes
+	}
+	s.plan, s.last = plan, hashes
+	return true
+}
+
+// digestAll makes the digests of all items, once. It reports false if there is no room.
+func digestAll[D any](s *seeker, digests *[]D, digest func([]byte) D, size int) bool {
+	if *digests == nil && s.take(size*len(s.items)) {
+		all := make([]D, 0, len(s.items))
+		s.pieces(func(from, to int) {
+			for _, item := range s.items[from:to] {
+				all = append(all, digest(item))
+			}
+		})
+		*digests = all
+	}
+	return !s.full
+}
+
+// pieces calls f for all items, some of them at a time, between which others have their
+// turn.
+func (s *seeker) pieces(f func(from, to int)) {
+	for from := 0; from < len(s.items); from += whereItems {
+		to := min(from+whereItems, len(s.items))
+		f(from, to)
+		if to-from == whereItems {
+			s.x.Worked(whereItems)
+		}
+	}
+}
+
+// askParts asks a filter of several parts.
+func (s *seeker) askParts(entry *catalog.Entry, plan *store.Plan, from, to int) bool {
+	for i := from; i < to; i++ {
+		h, ok := s.last[i], false
+		if s.found[i], ok = askPart(store.PartAt(entry, uint32(bloomery.Route(h, uint(plan.Parts)))), h); !ok {
+			return false
+		}
+	}
+	return true
 }
 
 func askPart(p *store.Part, h uint64) (found, ok bool) {
@@ -189,46 +271,4 @@ func askPart(p *store.Part, h uint64) (found, ok bool) {
 		return false, false
 	}
 	return p.Filter().ContainsHash(h), true
-}
-
-// hashed returns the hashes of the items.
-func (s *seeker) hashed(h hashing.Hasher) []uint64 {
-	of := hashOf{h.Kind(), h.Check()}
-	hashes, ok := s.hashes[of]
-	if !ok {
-		hashes = make([]uint64, len(s.items))
-		h.HashKeys(hashes, s.items)
-		s.hashes[of] = hashes
-	}
-	return hashes
-}
-
-func (s *seeker) askBloom(p *store.Part) bool {
-	p.RLock()
-	defer p.RUnlock()
-	if p.Gone() {
-		return false
-	}
-	digests, digest := &s.blooms, redisbloom.BloomDigest
-	if p.Bloom().Narrow() {
-		digests, digest = &s.narrow, redisbloom.BloomDigest32
-	}
-	for i := len(*digests); i < len(s.items); i++ {
-		*digests = append(*digests, digest(s.items[i]))
-	}
-	p.Bloom().ContainsDigests(s.found, *digests)
-	return true
-}
-
-func (s *seeker) askCuckoo(p *store.Part) bool {
-	p.RLock()
-	defer p.RUnlock()
-	if p.Gone() {
-		return false
-	}
-	for i := len(s.cuckoos); i < len(s.items); i++ {
-		s.cuckoos = append(s.cuckoos, redisbloom.CuckooDigest(s.items[i]))
-	}
-	p.Cuckoo().ContainsDigests(s.found, s.cuckoos)
-	return true
 }

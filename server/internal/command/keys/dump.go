@@ -35,7 +35,7 @@ const (
 // runDump freezes the filter inside the gate and encodes it outside.
 func runDump(x *engine.Context, c *engine.Call) {
 	settle(x, c)
-	for !c.Answered() {
+	for !c.Answered() && !x.GaveUp(c) {
 		wait := false
 		x.Look(func() { wait = !freeze(x, c) })
 		if wait {
@@ -53,14 +53,14 @@ func settle(x *engine.Context, c *engine.Call) {
 	}
 	var op store.Op
 	var part *store.Part
-	var id uint64
+	var entry *catalog.Entry
 	x.Look(func() {
-		entry := x.Lookup(c.Args[1])
+		entry = x.Lookup(c.Args[1])
 		if entry == nil || store.PartOf(entry) == nil {
 			return
 		}
 		if f := x.Family(entry.Kind); f.Settle != nil {
-			part, id = store.PartOf(entry), entry.ID
+			part = store.PartOf(entry)
 			part.RLock()
 			defer part.RUnlock()
 			if !part.Gone() {
@@ -68,8 +68,14 @@ func settle(x *engine.Context, c *engine.Call) {
 			}
 		}
 	})
+	if op == store.OpCompress && !x.InCluster() {
+		if large, _ := part.LargeDigest(0); large {
+			x.Compress(entry)
+			return
+		}
+	}
 	if op != 0 {
-		x.ApplyPiece(part, store.Record{Op: op, ID: id})
+		x.ApplyPiece(part, store.Record{Op: op, ID: entry.ID})
 	}
 }
 

@@ -85,7 +85,7 @@ func runScan(x *engine.Context, c *engine.Call) {
 // walk appends the names that match to names, from cursor on, until it has seen
 // at least count, and returns the cursor to go on with. It looks at a few names
 // at a time and compares them outside the gate. It reports false if there is no
-// memory for the reply.
+// memory for the reply, or nobody to take it.
 func walk(x *engine.Context, cursor uint64, count int, match func(catalog.View) bool, names *[]engine.Reply) (next uint64, ok bool) {
 	const (
 		few       = 128
@@ -104,7 +104,7 @@ func walk(x *engine.Context, cursor uint64, count int, match func(catalog.View) 
 				size += nameBytes + len(v.Name)
 			}
 		}
-		if !x.Hold(size) {
+		if !x.Hold(size) || x.Stopped() {
 			return 0, false
 		}
 		// A walk that meets names past their deadline sees fewer than it has

@@ -34,8 +34,10 @@ type asking struct {
 }
 
 const (
-	// maxValues is how many values are asked for under one lock.
+	// maxValues is how many values are asked for under one lock, fewer if they look at
+	// more than maxNodes nodes together.
 	maxValues = 256
+	maxNodes  = 1 << 18
 	// maxCompressed is how often a digest is compressed for one call, if others
 	// add to it meanwhile. Then a copy is asked.
 	maxCompressed = 3
@@ -47,8 +49,62 @@ func (q *question) command(name, syntax, summary string) engine.Command {
 		Name: name, Arity: -3, Flags: engine.ReadOnly | engine.Module, Keys: engine.OneKey(engine.KeyRO),
 		Categories: []string{"read", "fast", "tdigest"}, Group: engine.GroupTDigest, Since: "2.4.0",
 		Syntax: syntax, Complexity: "O(n · c), n values and a compression of c", Summary: summary,
-		Cost:    costOfQuestion,
-		Prepare: q.prepare, Reply: again,
+		Cost:   costOfQuestion,
+		Before: q.before, Prepare: q.prepare, Reply: again,
+	}
+}
+
+// before answers for a large digest, from a copy: outside the gate, and a value at a time.
+func (q *question) before(x *engine.Context, c *engine.Call) {
+	entry := largeOne(x, c)
+	if entry == nil {
+		return
+	}
+	a, text := q.read(c.Args[2:])
+	switch {
+	case text != "":
+		c.Fail(text)
+		return
+	case !x.Hold(len(a.values) * (engine.ReplyBytes + 8)):
+		c.Fail(engine.TextOOM)
+		return
+	}
+	fromCopy(x, c, entry, func(t *redisbloom.TDigest) {
+		for _, v := range a.values {
+			if x.GaveUp(c) {
+				return
+			}
+			a.elems = append(a.elems, q.answer(t, v))
+		}
+		c.Answer(engine.List(a.elems...))
+	})
+}
+
+// largeOne returns the digest of a call if it is a large one that is not asked under its
+// lock, nil otherwise.
+func largeOne(x *engine.Context, c *engine.Call) (entry *catalog.Entry) {
+	if x.Queued() || x.InCluster() {
+		return nil
+	}
+	x.Look(func() { entry = x.Lookup(c.Args[1]) })
+	if entry == nil || entry.Kind != catalog.TDigest {
+		return nil
+	}
+	if large, _ := store.PartOf(entry).LargeDigest(0); !large {
+		return nil
+	}
+	return entry
+}
+
+// fromCopy has f answer from a compressed copy of a digest. The digest itself is compressed
+// first, as RedisBloom does, if that can be. A digest that is gone is for Prepare.
+func fromCopy(x *engine.Context, c *engine.Call, entry *catalog.Entry, f func(*redisbloom.TDigest)) {
+	x.Look(func() { x.Read(c.Args[1]) }) // it counts
+	if _, due := store.PartOf(entry).LargeDigest(0); due && x.Refuses() == nil {
+		x.Compress(entry)
+	}
+	if failed := x.WithDigest(entry, f); failed.Kind != engine.None && failed.Text != engine.TextNotFound {
+		c.Answer(failed)
 	}
 }
 
@@ -80,7 +136,8 @@ func (q *question) prepare(x *engine.Context, c *engine.Call) *engine.Op {
 	if p.Gone() {
 		return nil
 	}
-	part := a.values[len(a.elems):min(len(a.elems)+maxValues, len(a.values))]
+	most := max(1, min(maxValues, maxNodes/p.TDigest().Stats().Capacity))
+	part := a.values[len(a.elems):min(len(a.elems)+most, len(a.values))]
 	t, op := compressed(x, entry, a, !q.needs(p.TDigest(), part))
 	if op != nil {
 		return op
@@ -232,7 +289,21 @@ var trimmedMean = engine.Command{
 	Syntax: "key low_cut_percentile high_cut_percentile", Complexity: "O(c), c being the compression",
 	Summary: "Returns the estimated mean of the values between two shares, 0 to 1.",
 	Cost:    costOfQuestion,
-	Prepare: prepareTrimmedMean, Reply: again,
+	Before:  beforeTrimmedMean, Prepare: prepareTrimmedMean, Reply: again,
+}
+
+// beforeTrimmedMean answers for a large digest.
+func beforeTrimmedMean(x *engine.Context, c *engine.Call) {
+	entry := largeOne(x, c)
+	if entry == nil {
+		return
+	}
+	low, high, text := parseCuts(c.Args[2:])
+	if text != "" {
+		c.Fail(text)
+		return
+	}
+	fromCopy(x, c, entry, func(t *redisbloom.TDigest) { c.Answer(engine.Float(t.TrimmedMean(low, high))) })
 }
 
 // parseCuts reads the two shares. It returns the error text, or "".

@@ -83,6 +83,10 @@ var add = engine.Command{
 	Summary: "Adds values to a t-digest.",
 	Sketch: &engine.Sketch{
 		Family: family, Missing: textMissing, Stride: 1, Op: store.OpTDigestAdd, Fault: textOverflow,
+		Relieve: func(x *engine.Context, entry *catalog.Entry, items int) bool {
+			_, due := store.PartOf(entry).LargeDigest(items)
+			return due && x.Compress(entry).Kind == engine.None
+		},
 		Encode: func(b []byte, _ *store.Part, item [][]byte) ([]byte, string) {
 			v, ok := engine.ParseFloat(item[0])
 			switch {

@@ -15,7 +15,7 @@ var add = engine.Command{
 	Syntax: "key item [item ...]", Complexity: "O(n · (k + d)), n items and d rows",
 	Summary: "Counts items and returns for each the item that it has expelled.",
 	Sketch: &engine.Sketch{
-		Family: family, Missing: textMissing, Stride: 1, Op: store.OpTopKIncr, Grows: true, Fault: engine.TextOOM,
+		Family: family, Missing: textMissing, Stride: 1, Op: store.OpTopKIncr, Grows: true, Fault: engine.TextOOM, Steps: steps,
 		Check: func(c *engine.Call) {
 			for _, item := range c.Items {
 				if len(item) > store.MaxItem {
@@ -39,7 +39,7 @@ var incrBy = engine.Command{
 	Syntax: "key item increment [item increment ...]", Complexity: "O(n · (k + i · d)), n items, increments of i and d rows",
 	Summary: "Adds to the counts of items and returns for each the item that it has expelled.",
 	Sketch: &engine.Sketch{
-		Family: family, Missing: textMissing, Stride: 2, Op: store.OpTopKIncr, Grows: true, Fault: engine.TextOOM,
+		Family: family, Missing: textMissing, Stride: 2, Op: store.OpTopKIncr, Grows: true, Fault: engine.TextOOM, Steps: stepsOfPairs,
 		Early: func(c *engine.Call) {
 			if len(c.Args)%2 != 0 {
 				c.Answer(engine.WrongArity(c.Command().Name))
@@ -79,4 +79,36 @@ func expelled(r *engine.Reply, res *store.Result, i int) {
 	if r.Kind = engine.Null; res.Expelled[i] != nil {
 		*r = shown(res.Expelled[i])
 	}
+}
+
+// steps is how many steps an item takes: one for each row, and others to look for it
+// among all slots.
+func steps(p *store.Part, _ *engine.Call) int { return stepsOf(p, 1) }
+
+// stepsOfPairs is steps for increments.
+func stepsOfPairs(p *store.Part, c *engine.Call) int {
+	most := int64(1)
+	for i := 1; i < len(c.Items); i += 2 {
+		n, _ := engine.ParseInt(c.Items[i]) // Check has
+		most = max(most, n)
+	}
+	return stepsOf(p, most)
+}
+
+// Of a step of some tens of nanoseconds: how many slots are looked at, and how often an
+// increment tries to take the cell of another item.
+const (
+	slotsAStep = 16
+	triesAStep = 8
+)
+
+// stepsOf returns the steps of an item with an increment.
+func stepsOf(p *store.Part, increment int64) int {
+	p.RLock()
+	defer p.RUnlock()
+	if p.Gone() {
+		return 1
+	}
+	t := p.TopK()
+	return int(t.K())/slotsAStep + int(t.Depth())*int(1+increment/triesAStep)
 }

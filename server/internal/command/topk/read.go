@@ -14,7 +14,7 @@ var query = engine.Command{
 	Syntax: "key item [item ...]", Complexity: "O(n · k), n being the number of items",
 	Summary: "Reports for each item whether it is one of those that are kept.",
 	Sketch: &engine.Sketch{
-		Family: family, Missing: textMissing, Stride: 1,
+		Family: family, Missing: textMissing, Stride: 1, Steps: steps,
 		Ask: func(r *engine.Reply, p *store.Part, item []byte) { *r = engine.Truth(p.TopK().Contains(item)) },
 	},
 }
@@ -26,7 +26,7 @@ var count = engine.Command{
 	Syntax: "key item [item ...]", Complexity: "O(n · (k + d)), n items and d rows",
 	Summary: "Returns the counts of items, which are never too high but for rare collisions.",
 	Sketch: &engine.Sketch{
-		Family: family, Missing: textMissing, Stride: 1,
+		Family: family, Missing: textMissing, Stride: 1, Steps: steps,
 		Ask: func(r *engine.Reply, p *store.Part, item []byte) {
 			r.Kind, r.N = engine.Int, int64(p.TopK().Count(item))
 		},
@@ -53,6 +53,7 @@ func checkWord(c *engine.Call) {
 	}
 }
 
+// lookList copies the slots, and sorts them outside the gate.
 func lookList(x *engine.Context, p *store.Part, c *engine.Call) {
 	t := p.TopK()
 	// Items of the reply are copies, and the slots are sorted in one.
@@ -60,14 +61,17 @@ func lookList(x *engine.Context, p *store.Part, c *engine.Call) {
 		c.Fail(engine.TextOOM)
 		return
 	}
-	elems := []engine.Reply{}
-	for item, n := range t.All() {
-		elems = append(elems, shown(item))
-		if len(c.Args) > 2 {
-			elems = append(elems, engine.Integer(int64(n)))
+	all, withCounts := t.All(), len(c.Args) > 2
+	c.AnswerLater(func() engine.Reply {
+		elems := []engine.Reply{}
+		for item, n := range all {
+			elems = append(elems, shown(item))
+			if withCounts {
+				elems = append(elems, engine.Integer(int64(n)))
+			}
 		}
-	}
-	c.Answer(engine.List(elems...))
+		return engine.List(elems...)
+	})
 }
 
 // info is TOPK.INFO key.

@@ -1,0 +1,104 @@
+package filter
+
+// What FILTER.WHERE has found.
+
+import (
+	"cmp"
+	"math/bits"
+	"slices"
+
+	"github.com/bloomery/bloomery/server/internal/engine"
+)
+
+// whereRow is a filter and the items that it may contain: few of them by their numbers,
+// many as one bit for each item. A reply takes a hundred times as much, so it is made
+// when its length is known.
+type whereRow struct {
+	name string
+	few  []uint32
+	many []uint64
+}
+
+// rowBytes is what a row takes besides its items, with room for a list that grows.
+const rowBytes = 160
+
+// note keeps what a filter has answered, if it may contain any item.
+func (s *seeker) note(name string) {
+	n := 0
+	for _, found := range s.found {
+		if found {
+			n++
+		}
+	}
+	if n == 0 {
+		return
+	}
+	row := whereRow{name: name}
+	words := (len(s.found) + 63) / 64
+	if few := n <= words; few && s.take(rowBytes+4*n) {
+		row.few = make([]uint32, 0, n)
+	} else if !few && s.take(rowBytes+8*words) {
+		row.many = make([]uint64, words)
+	} else {
+		return
+	}
+	for i, found := range s.found {
+		switch {
+		case !found:
+		case row.many == nil:
+			row.few = append(row.few, uint32(i))
+		default:
+			row.many[i/64] |= 1 << (i % 64)
+		}
+	}
+	s.rows = append(s.rows, row)
+}
+
+// each calls f with the number of every item of a row.
+func (r *whereRow) each(f func(i int)) {
+	for _, i := range r.few {
+		f(int(i))
+	}
+	for at, word := range r.many {
+		for ; word != 0; word &= word - 1 {
+			f(64*at + bits.TrailingZeros64(word))
+		}
+	}
+}
+
+// reply makes the reply, if there is room for it. A name that a scan has met twice is
+// there once.
+func (s *seeker) reply() engine.Reply {
+	slices.SortFunc(s.rows, func(a, b whereRow) int { return cmp.Compare(a.name, b.name) })
+	s.rows = slices.CompactFunc(s.rows, func(a, b whereRow) bool { return a.name == b.name })
+	const aside = 4 + 24 // a count, and where the list of an item is
+	if !s.take(aside * len(s.items)) {
+		return engine.Fail(engine.TextOOM)
+	}
+	counts, total, size := make([]uint32, len(s.items)), 0, 0
+	for i := range s.rows {
+		s.rows[i].each(func(i int) {
+			counts[i]++
+			total++
+		})
+	}
+	for _, item := range s.items {
+		size += 2*engine.ReplyBytes + len(item)
+	}
+	if !s.take(size + engine.ReplyBytes*total) {
+		return engine.Fail(engine.TextOOM)
+	}
+	names, lists := make([]engine.Reply, total), make([][]engine.Reply, len(s.items))
+	for i, n := range counts {
+		lists[i], names = names[:0:n], names[n:]
+	}
+	for i := range s.rows {
+		name := engine.Text(s.rows[i].name)
+		s.rows[i].each(func(i int) { lists[i] = append(lists[i], name) })
+	}
+	pairs := make([]engine.Reply, 0, 2*len(s.items))
+	for i, item := range s.items {
+		pairs = append(pairs, engine.Text(string(item)), engine.List(lists[i]...))
+	}
+	return engine.Pairs(pairs...)
+}

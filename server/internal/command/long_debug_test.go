@@ -1,0 +1,112 @@
+//go:build bloomerydebug
+
+package command_test
+
+import (
+	"flag"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bloomery/bloomery/server/internal/order"
+)
+
+// wholeSize has the test below use sketches and filters of 256 MiB.
+var wholeSize = flag.Bool("whole-size", false, "use sketches and filters of 256 MiB")
+
+// sized returns n at the whole size, and less of it otherwise.
+func sized(n int) int {
+	if *wholeSize {
+		return n
+	}
+	return n / 32
+}
+
+// TestLongCommandsHoldLocksShortly runs what takes long, each beside nothing else, and asks
+// the debug build for how long the gate and the locks of parts were held at most, by the
+// processor: that is what another client waits.
+func TestLongCommandsHoldLocksShortly(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the time of a thread is not known")
+	}
+	const limit = 3 * time.Millisecond
+	for _, tt := range []struct {
+		name           string
+		setup, command string
+		times          int // the setup is done, with %d being its number
+	}{
+		{"CMS.MERGE", fmt.Sprint("CMS.INITBYDIM s%d ", sized(12<<20), " 5\nCMS.INCRBY s%d x 1 y 2"), "CMS.MERGE s0 8 s0 s1 s2 s3 s0 s1 s2 s3", 4},
+		{"TDIGEST.MERGE", fmt.Sprint("TDIGEST.CREATE s%d COMPRESSION ", sized(400_000), "\n", values("TDIGEST.ADD s%d", sized(1_000_000))),
+			"TDIGEST.MERGE sum 4 s0 s1 s2 s3", 4},
+		{"TDIGEST.QUANTILE", fmt.Sprint("TDIGEST.CREATE s%d COMPRESSION ", sized(400_000), "\n", values("TDIGEST.ADD s%d", sized(1_000_000))),
+			"TDIGEST.QUANTILE s0" + strings.Repeat(" 0.5 0.9", 20), 1},
+		{"TDIGEST.QUANTILE of a small digest", "TDIGEST.CREATE s%d COMPRESSION 2000\n" + values("TDIGEST.ADD s%d", 10_000), "TDIGEST.QUANTILE s0" + strings.Repeat(" 0.5 0.9 0.99", 333), 1},
+		{"TDIGEST.ADD", fmt.Sprint("TDIGEST.CREATE s%d COMPRESSION ", sized(400_000)), values("TDIGEST.ADD s0", sized(3_000_000)), 1},
+		{"FILTER.WHERE", "FILTER.CREATE f%d bloom CAPACITY 1000\nFILTER.ADD f%d 1 2 3 4 5", values("FILTER.WHERE *", 5_000), 32},
+		{"TOPK.ADD", "TOPK.RESERVE s%d 100000 1000 7 0.9", values("TOPK.ADD s0", 200), 1},
+		{"TOPK.INCRBY", "TOPK.RESERVE s%d 10 8 50 0.9\nTOPK.ADD s%d 1 2 3 4 5 6 7 8 9 10 11 12 13", "TOPK.INCRBY s0" + strings.Repeat(" x 99999 y 1", 20), 1},
+		{"TOPK.LIST", "TOPK.RESERVE s%d 100000 1000 7 0.9", "TOPK.LIST s0 WITHCOUNT", 1},
+		{"CMS.QUERY", "CMS.INITBYDIM s%d 10 60000", values("CMS.QUERY s0", 50), 1},
+		{"FILTER.HEALTH", "BF.ADD f%d x", "FILTER.HEALTH COUNT 500", 500},
+		{"FILTER.LIST", "BF.ADD f%d x", "FILTER.LIST SORT probed", 500},
+		{"FILTER.UNION", fmt.Sprint("FILTER.CREATE s%d bloom CAPACITY ", sized(200_000_000), "\nFILTER.ADD s%d x"), "FILTER.UNION s0 s1", 2},
+		{"FILTER.INTERSECT", fmt.Sprint("FILTER.CREATE s%d bloom CAPACITY ", sized(200_000_000), "\nFILTER.ADD s%d x"), "FILTER.INTERSECT sum s0 s1", 2},
+		{"FILTER.SIMILAR", fmt.Sprint("FILTER.CREATE s%d bloom CAPACITY ", sized(200_000_000), "\nFILTER.ADD s%d x"), "FILTER.SIMILAR s0 s1", 2},
+		{"CF.ADD", "CF.RESERVE s%d 400 MAXITERATIONS 20000 EXPANSION 0\n" + values("CF.INSERT s%d ITEMS", 420), values("CF.INSERT s0 ITEMS", 40), 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			part, gate, worst := time.Hour, time.Hour, ""
+			for range 3 { // the collector does not come at the same moment every time
+				p, g, stack := holdsOf(t, tt.setup, tt.command, tt.times)
+				if p < part {
+					worst = stack
+				}
+				if part, gate = min(part, p), min(gate, g); part <= limit && gate <= limit {
+					t.Logf("locks of parts were held for %v at most, the gate for %v", part, gate)
+					return
+				}
+			}
+			t.Errorf("the lock of a part was held for %v, the gate for %v, want at most %v\n%s", part, gate, limit, worst)
+		})
+	}
+}
+
+// holdsOf returns for how long a command has held the lock of a part, and the gate.
+func holdsOf(t *testing.T, setup, command string, times int) (part, gate time.Duration, stack string) {
+	b := newBench(t, 1<<40)
+	b.withoutLog(t)
+	defer b.state.Discard()
+	for i := range times {
+		for line := range strings.Lines(setup) {
+			if got := b.line(strings.ReplaceAll(line, "%d", fmt.Sprint(i))); strings.HasPrefix(got, "-") {
+				t.Fatal(got)
+			}
+		}
+	}
+	words := bytesOf(strings.Fields(command))
+	b.engine.GateReport()
+	if got := b.exec(words)[0]; got.Failed() {
+		t.Fatal(got.Text)
+	}
+	held := b.engine.GateReport()
+	order.Record(true) // that itself takes long: the gate is measured without it
+	order.Take()
+	got := b.exec(words)[0]
+	report := order.Take()
+	order.Record(false)
+	if got.Failed() {
+		t.Fatal(got.Text)
+	}
+	for _, h := range held.Shared {
+		gate = max(gate, h.CPU)
+	}
+	if gate > report.LongestPart {
+		report.WorstPart = held.Worst
+	}
+	if len(report.Inversions) > 0 {
+		t.Errorf("locks in the wrong order: %s", report.Inversions[0])
+	}
+	return report.LongestPart, gate, report.WorstPart
+}

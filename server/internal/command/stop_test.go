@@ -1,0 +1,104 @@
+package command_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/bloomery/bloomery/server/internal/engine"
+)
+
+// long are commands that take long, on small data: what makes the data, and how often a
+// command looks for its client at least.
+var long = []struct {
+	name    string
+	setup   func(b *bench)
+	command string
+	looks   int
+}{
+	{"CMS.MERGE", func(b *bench) { sketches(b, "CMS.INITBYDIM %s 60000 5", "CMS.INCRBY %s x 1 y 2") },
+		"CMS.MERGE s0 3 s0 s1 s2 WEIGHTS 1 2 3", 10},
+	{"TDIGEST.MERGE", func(b *bench) { sketches(b, "TDIGEST.CREATE %s COMPRESSION 4000", values("TDIGEST.ADD %s", 9000)) },
+		"TDIGEST.MERGE sum 3 s0 s1 s2", 3},
+	{"TDIGEST.QUANTILE", func(b *bench) { sketches(b, "TDIGEST.CREATE %s COMPRESSION 4000", values("TDIGEST.ADD %s", 9000)) },
+		"TDIGEST.QUANTILE s0" + strings.Repeat(" 0.5", 300), 300},
+	{"FILTER.WHERE", func(b *bench) {
+		for i := range 40 {
+			b.line(fmt.Sprintf("FILTER.CREATE f%d bloom CAPACITY 100 ERROR 0.01", i))
+		}
+	}, values("FILTER.WHERE *", 3000), 100},
+	{"FILTER.UNION", func(b *bench) { sketches(b, "FILTER.CREATE %s bloom CAPACITY 4000000 ERROR 0.01", "FILTER.ADD %s x") },
+		"FILTER.UNION sum s0 s1", 4},
+	{"FILTER.INTERSECT", func(b *bench) { sketches(b, "FILTER.CREATE %s bloom CAPACITY 4000000 ERROR 0.01", "FILTER.ADD %s x") },
+		"FILTER.INTERSECT sum s0 s1", 4},
+	{"FILTER.SIMILAR", func(b *bench) {
+		sketches(b, "FILTER.CREATE %s bloom CAPACITY 40000 ERROR 0.01 PARTS 4", "FILTER.ADD %s x")
+	},
+		"FILTER.SIMILAR s0 s1", 4},
+	{"FILTER.HEALTH", many, "FILTER.HEALTH COUNT 300", 4},
+	{"FILTER.LIST", many, "FILTER.LIST SORT probed", 4},
+	{"KEYS", many, "KEYS *", 4},
+	{"DUMP", func(b *bench) { sketches(b, "CMS.INITBYDIM %s 1000 5", "CMS.INCRBY %s x 1") }, "DUMP s0", 1},
+}
+
+// values returns a command with numbers behind it.
+func values(s string, n int) string {
+	var b strings.Builder
+	b.WriteString(s)
+	for i := range n {
+		fmt.Fprint(&b, " ", i*7919%n)
+	}
+	return b.String()
+}
+
+// sketches makes s0, s1 and s2 by commands.
+func sketches(b *bench, commands ...string) {
+	for i := range 3 {
+		for _, c := range commands {
+			b.line(fmt.Sprintf(c, fmt.Sprint("s", i)))
+		}
+	}
+}
+
+func many(b *bench) {
+	for i := range 600 {
+		b.line(fmt.Sprintf("BF.ADD f%d x", i))
+	}
+}
+
+// TestLongCommandsLookForTheirClient asks that every long command is given up when its
+// client is gone, at any look, and leaves nothing behind: no filter without a name, no
+// memory, no change.
+func TestLongCommandsLookForTheirClient(t *testing.T) {
+	for _, tt := range long {
+		t.Run(tt.name, func(t *testing.T) {
+			b := newBench(t, 1<<30)
+			tt.setup(b)
+			before, data := b.state.Bytes(), b.line("DBSIZE")
+			looks, last := 0, 0
+			b.session.Gone = func() bool {
+				looks++
+				return last > 0 && looks >= last
+			}
+			for _, last = range []int{1, min(2, tt.looks), tt.looks / 2, tt.looks} {
+				if looks = 0; last == 0 {
+					continue
+				}
+				if got := b.line(tt.command); got != "-"+engine.TextStopped && !strings.HasPrefix(got, "-OOM") {
+					t.Fatalf("with the client gone at look %d: %.200s", last, got)
+				}
+				b.engine.Release(b.session)
+				if got := b.state.Bytes(); got != before || len(b.state.Names.Unnamed()) > 0 || b.line("DBSIZE") != data {
+					t.Fatalf("gone at look %d: %d bytes, want %d; %d filters without a name", last, got, before, len(b.state.Names.Unnamed()))
+				}
+				if used := b.engine.Budget.Used(); used != before {
+					t.Fatalf("gone at look %d: %d bytes are set aside", last, used-before)
+				}
+			}
+			last = 0
+			if got := b.line(tt.command); strings.HasPrefix(got, "-") {
+				t.Errorf("with the client there: %.200s", got)
+			}
+		})
+	}
+}

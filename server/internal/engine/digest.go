@@ -1,0 +1,87 @@
+package engine
+
+// Large digests, compressed outside of all locks.
+
+import (
+	"errors"
+
+	"github.com/bloomery/bloomery/foreign/redisbloom"
+	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// Compress compresses a digest in a copy, outside of all locks, and has the copy take its
+// place unless it has changed meanwhile. The reply says why that was not possible, and is
+// None if it was tried.
+func (x *Context) Compress(entry *catalog.Entry) Reply {
+	ready, size, failed := x.copyDigest(entry)
+	if failed.Kind != None {
+		return failed
+	}
+	_, failed = x.ApplyPiece(store.PartOf(entry), store.Record{Op: store.OpCompress, ID: entry.ID, Ready: &ready})
+	ready.Digest.Release() // by now it is what was there before
+	x.Unhold(size)
+	return failed
+}
+
+// WithDigest calls f with a compressed copy of a digest, outside of all locks. The reply
+// says why that was not possible, and is None if it was.
+func (x *Context) WithDigest(entry *catalog.Entry, f func(*redisbloom.TDigest)) Reply {
+	ready, size, failed := x.copyDigest(entry)
+	if failed.Kind == None {
+		f(ready.Digest)
+		ready.Digest.Release()
+		x.Unhold(size)
+	}
+	return failed
+}
+
+// copyDigest returns a compressed copy of a digest, and what is counted for it.
+func (x *Context) copyDigest(entry *catalog.Entry) (ready store.ReadyDigest, size int, failed Reply) {
+	x.e.leave(x.s)
+	p := store.PartOf(entry)
+	p.RLock()
+	size = int(p.Bytes())
+	p.RUnlock()
+	if !x.Hold(size) {
+		return ready, 0, Fail(TextOOM)
+	}
+	ready, err := x.e.state.CompressedDigest(p)
+	if err == nil {
+		return ready, size, Reply{}
+	}
+	x.Unhold(size)
+	if errors.Is(err, store.ErrRetry) {
+		return ready, 0, Fail(TextNotFound)
+	}
+	return ready, 0, Fail(TextOOM)
+}
+
+// compressAll compresses the digests of names that are not, as a merge does with its
+// sources. Those that are gone are for the merge to answer.
+func (x *Context) compressAll(names [][]byte) Reply {
+	for _, name := range names {
+		var entry *catalog.Entry
+		x.Look(func() { entry = x.Lookup(name) })
+		if entry == nil || entry.Kind != catalog.TDigest || x.Stopped() {
+			continue
+		}
+		p := store.PartOf(entry)
+		p.RLock()
+		due := !p.Gone() && !p.TDigest().Compressed()
+		p.RUnlock()
+		if !due {
+			continue
+		}
+		failed := Reply{}
+		if large, _ := p.LargeDigest(0); large {
+			failed = x.Compress(entry)
+		} else {
+			_, failed = x.ApplyPiece(p, store.Record{Op: store.OpCompress, ID: entry.ID})
+		}
+		if failed.Kind != None && failed.Text != TextNotFound {
+			return failed
+		}
+	}
+	return Reply{}
+}

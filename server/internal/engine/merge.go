@@ -1,0 +1,128 @@
+package engine
+
+// Merges of large sketches, outside of all locks.
+
+import (
+	"errors"
+
+	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+const (
+	// mergeAtOnce is up to how many bytes sketches are merged under their locks.
+	mergeAtOnce = 1 << 20
+	// mergePiece is how many bytes of each sketch are summed up between two looks at
+	// the client.
+	mergePiece = 64 << 10
+	// strictTries is how often a merge begins again because a sketch has changed.
+	// From then on sources may change. mergeTries is how often it begins at all.
+	strictTries = 4
+	mergeTries  = 64
+)
+
+const textMergeBusy = "TRYAGAIN other clients change the destination all the time, and it is one of the sources: nothing was done, send it again"
+
+// mergesOutside reports whether an op is a merge that would hold locks for long.
+func (e *Engine) mergesOutside(s *Session, op *Op) bool {
+	return merges(op.Record.Op) && e.shared == nil && !s.alone && e.state.MergeBytes(&op.Record) > mergeAtOnce
+}
+
+// mergeOutside merges sketches into one that has no name, in pieces, and gives it the
+// name of the destination if nothing has changed meanwhile. It leaves the call without an
+// answer if a key is gone: it is prepared again.
+func (e *Engine) mergeOutside(s *Session, c *Call, op *Op) {
+	x := &s.ctx
+	e.leave(s)
+	for try := range mergeTries {
+		if x.GaveUp(c) {
+			return
+		}
+		again, failed, err := x.merge(op, try >= strictTries)
+		switch {
+		case again:
+			continue
+		case failed.Kind != None:
+			c.Answer(failed)
+		default:
+			c.cmd.Reply(c, &store.Result{Err: err})
+		}
+		return
+	}
+	c.Fail(textMergeBusy)
+}
+
+// merge tries a merge once. It reports again if a sketch has changed meanwhile; failed is
+// what is answered if it could not be kept, err what is wrong with it.
+func (x *Context) merge(op *Op, relaxed bool) (again bool, failed Reply, err error) {
+	if !relaxed && op.Record.Op == store.OpTDigestMerge {
+		if failed := x.compressAll(op.Record.Names); failed.Kind != None {
+			return false, failed, nil
+		}
+	}
+	var m *store.Merging
+	x.Look(func() { m, err = x.e.state.BeginMerge(&op.Record) })
+	if err != nil {
+		return false, failed, err
+	}
+	m.Relaxed = relaxed
+	sum, err := x.summed(op, m)
+	if err != nil {
+		return errors.Is(err, store.ErrCondition), failed, err
+	}
+	defer sum.Release()
+	entry, failed := x.stageEmpty(sum.Create, sum.Header)
+	if failed.Kind != None {
+		if op.NoMemory != "" && failed.Text == TextOOM {
+			failed = Fail(op.NoMemory)
+		}
+		return false, failed, nil
+	}
+	again, failed, err = x.fill(entry, m, sum)
+	if !again && failed.Kind == None && err == nil {
+		var res store.Result
+		res, failed = x.ApplyPiece(nil, store.Record{
+			Op: store.OpReveal, At: x.s.ms, ID: entry.ID, Name: op.Record.Name, Flags: store.KeepTTL, Merging: m,
+		})
+		if failed.Kind == None && res.Err == nil {
+			return false, failed, nil
+		}
+		again, err = errors.Is(res.Err, store.ErrCondition), res.Err
+	}
+	x.Unstage(entry.ID)
+	return again, failed, err
+}
+
+// summed computes a merge as far as it has to be before its pieces are made.
+func (x *Context) summed(op *Op, m *store.Merging) (*store.Sum, error) {
+	if op.Record.Op == store.OpCountMinMerge {
+		return m.CountMins(mergePiece)
+	}
+	return x.e.state.TDigests(m, &op.Record, x.Stopped)
+}
+
+// fill puts the pieces of a sum into a sketch without a name.
+func (x *Context) fill(entry *catalog.Entry, m *store.Merging, sum *store.Sum) (again bool, failed Reply, err error) {
+	p := store.PartOf(entry)
+	for {
+		switch {
+		case m.Changed():
+			return true, failed, nil
+		case x.Stopped():
+			return false, Fail(TextStopped), nil
+		}
+		r, err := sum.Next()
+		if err != nil || len(r.Value) == 0 {
+			return false, failed, err
+		}
+		r.ID = entry.ID
+		piece := &door.Op{Part: p, Record: r}
+		if err := x.apply(piece); err != nil {
+			return false, x.e.unsettled(err), nil
+		}
+		if err := piece.Result.Err; err != nil {
+			return false, failed, err
+		}
+	}
+}

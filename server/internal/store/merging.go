@@ -1,0 +1,205 @@
+package store
+
+// Merges that are computed outside of all locks.
+
+import (
+	"slices"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/foreign/redisbloom"
+	"github.com/bloomery/bloomery/server/internal/catalog"
+)
+
+// Merging is a merge of large sketches under way. It is computed in pieces while others
+// use all of them, into a sketch that has no name yet; OpReveal gives it the name of the
+// destination if nothing has changed meanwhile.
+type Merging struct {
+	target  *catalog.Entry // nil if there is no destination yet
+	sources []merged
+	seen    []uint64 // versions of the sources
+	version uint64   // that of the target
+	weights []int64  // of a CMS
+	within  bool     // the target is one of the sources
+	// Relaxed lets sources change: what is added to one meanwhile is in the sum or not.
+	// Of the target that holds, too, if it is not one of them: it is replaced.
+	Relaxed bool
+}
+
+// BeginMerge notes what a record of OpCountMinMerge or OpTDigestMerge works on. The
+// caller is inside the gate. The error is what Apply would answer.
+func (s *State) BeginMerge(r *Record) (*Merging, error) {
+	kind := catalog.TDigest
+	if r.Op == OpCountMinMerge {
+		kind = catalog.CountMin
+	}
+	m := &Merging{target: s.Names.Lookup(r.Name, r.At), weights: make([]int64, len(r.Names))}
+	switch {
+	case m.target == nil && kind == catalog.CountMin:
+		return nil, ErrMissing
+	case m.target != nil && m.target.Kind != kind:
+		return nil, ErrType
+	case m.target != nil:
+		m.version = PartOf(m.target).Version()
+	}
+	d := decoder{rest: r.Value}
+	for i, name := range r.Names {
+		e := s.Names.Lookup(name, r.At)
+		switch {
+		case e == nil:
+			return nil, ErrMissing
+		case e.Kind != kind:
+			return nil, ErrType
+		}
+		m.weights[i] = d.varint()
+		m.sources = append(m.sources, merged{e, PartOf(e)})
+		m.seen = append(m.seen, PartOf(e).Version())
+		m.within = m.within || e == m.target
+	}
+	return m, nil
+}
+
+// Changed reports whether the merge has to begin again. It needs no lock.
+func (m *Merging) Changed() bool {
+	if m.target != nil && (m.within || !m.Relaxed) && PartOf(m.target).Version() != m.version {
+		return true
+	}
+	for i := range m.sources {
+		if !m.Relaxed && m.sources[i].part.Version() != m.seen[i] {
+			return true
+		}
+	}
+	return false
+}
+
+// settle is asked when the sum, e, is to take the place of old: it reports false if what
+// it was made of has changed. If not, all sources are locked until the sum has its name, so
+// that nobody can add to one of them and miss that in the sum afterwards; old is gone.
+func (m *Merging) settle(e, old *catalog.Entry, res *Result) bool {
+	if old != m.target {
+		return false
+	}
+	all := slices.Clone(m.sources)
+	if old != nil {
+		all = append(all, merged{old, PartOf(old)})
+	}
+	hold(all, res)
+	fits := true
+	for i, s := range m.sources {
+		fits = fits && (m.Relaxed || !s.part.gone && s.part.version == m.seen[i])
+	}
+	if old == nil {
+		return fits
+	}
+	target := PartOf(old)
+	if fits = fits && (m.Relaxed && !m.within || target.version == m.version); !fits {
+		return false
+	}
+	target.gone = true
+	target.mu.Unlock() // whoever has waited for it sees that it is gone
+	res.held = slices.DeleteFunc(res.held, func(p *Part) bool { return p == target })
+	PartOf(e).made = target.made
+	return true
+}
+
+// MergeBytes returns how many bytes a merge has to look at, about. It is 0 if a name is
+// missing.
+func (s *State) MergeBytes(r *Record) (sum uint64) {
+	for _, name := range append([][]byte{r.Name}, r.Names...) {
+		e := s.Names.Lookup(name, r.At)
+		if e == nil || PartOf(e) == nil {
+			continue
+		}
+		p := PartOf(e)
+		p.RLock()
+		sum += p.Bytes()
+		p.RUnlock()
+	}
+	return sum
+}
+
+// Sum is what a merge makes: the record that makes the sketch, and those that fill it.
+type Sum struct {
+	Create Op
+	Header []byte
+	next   func() (Record, error)
+	digest *redisbloom.TDigest
+}
+
+// Next returns the next record of a part. One without a value means that there are no
+// more. The value is valid until the next call.
+func (s *Sum) Next() (Record, error) { return s.next() }
+
+// Release gives the memory of the sum back.
+func (s *Sum) Release() {
+	if s.digest != nil {
+		s.digest.Release()
+	}
+}
+
+// CountMins returns the sum of sketches, whose pieces have at most so many bytes.
+func (m *Merging) CountMins(most int) (*Sum, error) {
+	totals := make([]uint64, len(m.sources))
+	var header []byte
+	var width, depth uint64
+	for i, s := range append(slices.Clone(m.sources), merged{m.target, PartOf(m.target)}) {
+		s.part.RLock()
+		c, err := s.part.CountMin(), error(nil)
+		switch {
+		case s.part.gone:
+			err = ErrMissing
+		case i == 0:
+			header, width, depth = c.AppendHeader(nil), c.Width(), c.Depth()
+		case c.Width() != width || c.Depth() != depth:
+			err = bloomery.ErrIncompatible
+		}
+		if err == nil && i < len(totals) {
+			totals[i] = c.Total()
+		}
+		s.part.RUnlock()
+		if err != nil {
+			return nil, err
+		}
+	}
+	total, err := redisbloom.SumTotals(totals, m.weights)
+	if err != nil {
+		return nil, err
+	}
+	return &Sum{Create: OpCountMin, Header: redisbloom.CountMinHeader(header, total), next: m.cells(most)}, nil
+}
+
+// cells returns what makes the records of the counters.
+func (m *Merging) cells(most int) func() (Record, error) {
+	var sum redisbloom.CellSum
+	at, buf := 0, make([]byte, most)
+	return func() (Record, error) {
+		for i, s := range m.sources {
+			n, ok := copyCells(s.part, buf[:most], at)
+			if !ok {
+				return Record{}, ErrMissing
+			}
+			if i == 0 {
+				sum.Begin(n)
+			}
+			buf = buf[:n] // all sketches have the same size
+			sum.Add(buf, m.weights[i])
+		}
+		if !sum.Fits() {
+			return Record{}, redisbloom.ErrOverflow
+		}
+		at += len(buf)
+		sum.Put(buf)
+		return Record{Op: OpCountMinChunk, Position: int64(at) + 1, Value: buf}, nil
+	}
+}
+
+// copyCells copies counters from a byte on, and returns how many bytes. It reports false
+// if the sketch is gone.
+func copyCells(p *Part, dst []byte, at int) (int, bool) {
+	p.RLock()
+	defer p.RUnlock()
+	if p.gone {
+		return 0, false
+	}
+	cells := p.CountMin().Dump().Cells
+	return copy(dst, cells[min(at, len(cells)):]), true
+}
