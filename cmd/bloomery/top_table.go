@@ -147,13 +147,11 @@ func (v *topView) head() []string {
 		log = "log " + v.info["aof_last_write_status"]
 	}
 	verdicts := ""
-	var verdictsSb150 strings.Builder
 	for _, word := range []string{"Rebuild", "Resize", "Optimize", "Compress"} {
 		if n := v.number("health_" + strings.ToLower(word)); n > 0 {
-			verdictsSb150.WriteString(fmt.Sprintf(", %.0f %s", n, word))
+			verdicts += fmt.Sprintf(", %.0f %s", n, word)
 		}
 	}
-	verdicts += verdictsSb150.String()
 	return []string{
 		fmt.Sprintf("bloomery %s at %s, up %s, %s, %s ops/s", v.info["bloomery_version"], v.addr, up,
 			plural(uint64(v.number("connected_clients")), "client"), grouped(uint64(v.number("instantaneous_ops_per_sec")))),

@@ -35,16 +35,14 @@ func (k *Key) String() string {
 		return ""
 	}
 	text := k.Columns.String() + " " + k.Delimiter
-	var textSb38 strings.Builder
 	for _, option := range []struct {
 		on   bool
 		name string
 	}{{k.Quoted, "quoted"}, {k.Fold, "fold"}, {k.CRLF, "crlf"}} {
 		if option.on {
-			textSb38.WriteString("\x00" + option.name)
+			text += "\x00" + option.name
 		}
 	}
-	text += textSb38.String()
 	return text
 }
 

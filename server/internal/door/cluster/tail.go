@@ -80,9 +80,9 @@ func (l *lane) reread(h *header, seq uint64, msg []byte, damage error) ([]byte, 
 	kept, err := l.d.read(ctx, l, seq)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		return nil, fmt.Errorf("%w: %w, and no leader of the stream has answered for %v: start this node again when the log has a majority", bloomery.ErrCorrupt, damage, rereadIn)
+		return nil, fmt.Errorf("%w: %v, and no leader of the stream has answered for %v: start this node again when the log has a majority", bloomery.ErrCorrupt, damage, rereadIn)
 	case err != nil || kept == nil:
-		return nil, errors.Join(fmt.Errorf("%w: %w", bloomery.ErrCorrupt, damage), err)
+		return nil, errors.Join(fmt.Errorf("%w: %v", bloomery.ErrCorrupt, damage), err)
 	case bytes.Equal(kept, msg):
 		return kept, damage
 	}
