@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/internal/kernel"
 	"github.com/bloomery/bloomery/internal/memory"
 )
@@ -122,11 +123,16 @@ func (f *Concurrent) ContainsHashes(dst []bool, hs []uint64) {
 }
 
 // ContainsKeys is ContainsHashes for keys.
-func (f *Concurrent) ContainsKeys(dst []bool, keys [][]byte) {
+func (f *Concurrent) ContainsKeys(dst []bool, keys [][]byte) { concurrentContains(f, dst, keys) }
+
+// ContainsStrings is ContainsHashes for strings.
+func (f *Concurrent) ContainsStrings(dst []bool, keys []string) { concurrentContains(f, dst, keys) }
+
+func concurrentContains[K []byte | string](f *Concurrent, dst []bool, keys []K) {
 	dst = dst[:len(keys):len(dst)]
 	var hs [batch]uint64
 	for len(keys) > 0 {
-		n := f.hasher.HashKeys(hs[:], keys)
+		n := hashing.HashBatch(f.hasher, hs[:], keys)
 		f.ContainsHashes(dst[:n], hs[:n])
 		keys, dst = keys[n:], dst[n:]
 	}
@@ -257,14 +263,19 @@ func (f *Concurrent) unlockRun(run int, need uint16) {
 }
 
 // AddKeys is AddHashes for keys.
-func (f *Concurrent) AddKeys(dst []bool, keys [][]byte) {
+func (f *Concurrent) AddKeys(dst []bool, keys [][]byte) { concurrentAdd(f, dst, keys) }
+
+// AddStrings is AddHashes for strings.
+func (f *Concurrent) AddStrings(dst []bool, keys []string) { concurrentAdd(f, dst, keys) }
+
+func concurrentAdd[K []byte | string](f *Concurrent, dst []bool, keys []K) {
 	f.mustBeMade()
 	if dst != nil {
 		dst = dst[:len(keys):len(dst)]
 	}
 	var hs [stripeBatch]uint64
 	for len(keys) > 0 {
-		n := f.hasher.HashKeys(hs[:], keys)
+		n := hashing.HashBatch(f.hasher, hs[:], keys)
 		keys = keys[n:]
 		if dst == nil {
 			f.AddHashes(nil, hs[:n])

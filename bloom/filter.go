@@ -6,6 +6,7 @@ import (
 	"iter"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/internal/envelope"
 	"github.com/bloomery/bloomery/internal/kernel"
 	"github.com/bloomery/bloomery/internal/memory"
@@ -94,14 +95,19 @@ func (f *Filter) AddHashes(dst []bool, hs []uint64) {
 }
 
 // AddKeys is AddHashes for keys.
-func (f *Filter) AddKeys(dst []bool, keys [][]byte) {
+func (f *Filter) AddKeys(dst []bool, keys [][]byte) { filterAdd(f, dst, keys) }
+
+// AddStrings is AddHashes for strings.
+func (f *Filter) AddStrings(dst []bool, keys []string) { filterAdd(f, dst, keys) }
+
+func filterAdd[K []byte | string](f *Filter, dst []bool, keys []K) {
 	f.mustBeMade()
 	if dst != nil {
 		dst = dst[:len(keys):len(dst)]
 	}
 	var hs [batch]uint64
 	for len(keys) > 0 {
-		n := f.hasher.HashKeys(hs[:], keys)
+		n := hashing.HashBatch(f.hasher, hs[:], keys)
 		keys = keys[n:]
 		if dst == nil {
 			f.AddHashes(nil, hs[:n])

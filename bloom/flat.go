@@ -144,6 +144,14 @@ func (f *flat) ContainsKeys(dst []bool, keys [][]byte) {
 	}
 }
 
+// ContainsStrings is ContainsHashes for strings.
+func (f *flat) ContainsStrings(dst []bool, keys []string) {
+	dst = dst[:len(keys):len(dst)]
+	for i, key := range keys {
+		dst[i] = f.ContainsString(key)
+	}
+}
+
 // String returns Stats as a line of text.
 func (f *flat) String() string { return f.Stats().String() }
 

@@ -81,6 +81,21 @@ func (f *flatSet) AddKeys(dst []bool, keys [][]byte) {
 	}
 }
 
+// AddStrings is AddHashes for strings.
+func (f *flatSet) AddStrings(dst []bool, keys []string) {
+	f.mustBeMade()
+	if dst == nil {
+		for _, key := range keys {
+			f.AddString(key)
+		}
+		return
+	}
+	dst = dst[:len(keys):len(dst)]
+	for i, key := range keys {
+		dst[i] = f.AddString(key)
+	}
+}
+
 // AddSeq adds all keys of seq. It does not retain them.
 func (f *flatSet) AddSeq(seq iter.Seq[[]byte]) {
 	f.mustBeMade()

@@ -4,6 +4,7 @@ import (
 	"io"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/internal/envelope"
 	"github.com/bloomery/bloomery/internal/kernel"
 	"github.com/bloomery/bloomery/internal/memory"
@@ -40,11 +41,16 @@ func (f *halves) ContainsHashes(dst []bool, hs []uint64) {
 }
 
 // ContainsKeys is ContainsHashes for keys.
-func (f *halves) ContainsKeys(dst []bool, keys [][]byte) {
+func (f *halves) ContainsKeys(dst []bool, keys [][]byte) { halvesContain(f, dst, keys) }
+
+// ContainsStrings is ContainsHashes for strings.
+func (f *halves) ContainsStrings(dst []bool, keys []string) { halvesContain(f, dst, keys) }
+
+func halvesContain[K []byte | string](f *halves, dst []bool, keys []K) {
 	dst = dst[:len(keys):len(dst)]
 	var hs [batch]uint64
 	for len(keys) > 0 {
-		n := f.hasher.HashKeys(hs[:], keys)
+		n := hashing.HashBatch(f.hasher, hs[:], keys)
 		f.ContainsHashes(dst[:n], hs[:n])
 		keys, dst = keys[n:], dst[n:]
 	}

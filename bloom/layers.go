@@ -121,11 +121,16 @@ func (f *layered) ContainsHashes(dst []bool, hs []uint64) {
 }
 
 // ContainsKeys is ContainsHashes for keys.
-func (f *layered) ContainsKeys(dst []bool, keys [][]byte) {
+func (f *layered) ContainsKeys(dst []bool, keys [][]byte) { layersContain(f, dst, keys) }
+
+// ContainsStrings is ContainsHashes for strings.
+func (f *layered) ContainsStrings(dst []bool, keys []string) { layersContain(f, dst, keys) }
+
+func layersContain[K []byte | string](f *layered, dst []bool, keys []K) {
 	dst = dst[:len(keys):len(dst)]
 	var hs [batch]uint64
 	for len(keys) > 0 {
-		n := f.hasher.HashKeys(hs[:], keys)
+		n := hashing.HashBatch(f.hasher, hs[:], keys)
 		f.ContainsHashes(dst[:n], hs[:n])
 		keys, dst = keys[n:], dst[n:]
 	}

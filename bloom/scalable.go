@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/internal/envelope"
 	"github.com/bloomery/bloomery/internal/fields"
 	"github.com/bloomery/bloomery/internal/kernel"
@@ -269,14 +270,19 @@ func (f *Scalable) addBatch(changed []bool, open *undecided) {
 }
 
 // AddKeys is AddHashes for keys.
-func (f *Scalable) AddKeys(dst []bool, keys [][]byte) {
+func (f *Scalable) AddKeys(dst []bool, keys [][]byte) { scalableAdd(f, dst, keys) }
+
+// AddStrings is AddHashes for strings.
+func (f *Scalable) AddStrings(dst []bool, keys []string) { scalableAdd(f, dst, keys) }
+
+func scalableAdd[K []byte | string](f *Scalable, dst []bool, keys []K) {
 	f.mustBeMade()
 	if dst != nil {
 		dst = dst[:len(keys):len(dst)]
 	}
 	var hs [batch]uint64
 	for len(keys) > 0 {
-		n := f.hasher.HashKeys(hs[:], keys)
+		n := hashing.HashBatch(f.hasher, hs[:], keys)
 		keys = keys[n:]
 		if dst == nil {
 			f.AddHashes(nil, hs[:n])

@@ -6,6 +6,7 @@ import (
 	"iter"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/internal/envelope"
 	"github.com/bloomery/bloomery/internal/fields"
 	"github.com/bloomery/bloomery/internal/kernel"
@@ -116,14 +117,19 @@ func (f *Split) AddHashes(dst []bool, hs []uint64) {
 }
 
 // AddKeys is AddHashes for keys.
-func (f *Split) AddKeys(dst []bool, keys [][]byte) {
+func (f *Split) AddKeys(dst []bool, keys [][]byte) { splitAdd(f, dst, keys) }
+
+// AddStrings is AddHashes for strings.
+func (f *Split) AddStrings(dst []bool, keys []string) { splitAdd(f, dst, keys) }
+
+func splitAdd[K []byte | string](f *Split, dst []bool, keys []K) {
 	f.mustBeMade()
 	if dst != nil {
 		dst = dst[:len(keys):len(dst)]
 	}
 	var hs [batch]uint64
 	for len(keys) > 0 {
-		n := f.hasher.HashKeys(hs[:], keys)
+		n := hashing.HashBatch(f.hasher, hs[:], keys)
 		keys = keys[n:]
 		if dst == nil {
 			f.AddHashes(nil, hs[:n])

@@ -30,19 +30,23 @@ var methods = map[string]any{
 	"ContainsHashes": (func([]bool, []uint64))(nil),
 	"ContainsKeys":   (func([]bool, [][]byte))(nil),
 
-	"Add":       (func([]byte) bool)(nil),
-	"AddString": (func(string) bool)(nil),
-	"AddHash":   (func(uint64) bool)(nil),
-	"AddHashes": (func([]bool, []uint64))(nil),
-	"AddKeys":   (func([]bool, [][]byte))(nil),
-	"AddSeq":    (func(iter.Seq[[]byte]))(nil),
+	"ContainsStrings": (func([]bool, []string))(nil),
 
-	"Insert":       (func([]byte) error)(nil),
-	"InsertString": (func(string) error)(nil),
-	"InsertHash":   (func(uint64) error)(nil),
-	"InsertHashes": (func([]uint64) (int, error))(nil),
-	"InsertKeys":   (func([][]byte) (int, error))(nil),
-	"InsertSeq":    (func(iter.Seq[[]byte]) (int, error))(nil),
+	"Add":        (func([]byte) bool)(nil),
+	"AddString":  (func(string) bool)(nil),
+	"AddHash":    (func(uint64) bool)(nil),
+	"AddHashes":  (func([]bool, []uint64))(nil),
+	"AddKeys":    (func([]bool, [][]byte))(nil),
+	"AddStrings": (func([]bool, []string))(nil),
+	"AddSeq":     (func(iter.Seq[[]byte]))(nil),
+
+	"Insert":        (func([]byte) error)(nil),
+	"InsertString":  (func(string) error)(nil),
+	"InsertHash":    (func(uint64) error)(nil),
+	"InsertHashes":  (func([]uint64) (int, error))(nil),
+	"InsertKeys":    (func([][]byte) (int, error))(nil),
+	"InsertStrings": (func([]string) (int, error))(nil),
+	"InsertSeq":     (func(iter.Seq[[]byte]) (int, error))(nil),
 
 	"Delete":       (func([]byte) bool)(nil),
 	"DeleteString": (func(string) bool)(nil),
@@ -73,9 +77,9 @@ var methods = map[string]any{
 // families are methods that come together: a type with the first has all of them.
 // Layers speaks keys only, since its exact function takes them.
 var families = [][]string{
-	{"Contains", "ContainsString", "ContainsHash", "ContainsHashes", "ContainsKeys", "Hash", "Hasher", "Stats", "String"},
-	{"Add", "AddString", "AddHash", "AddHashes", "AddKeys", "AddSeq"},
-	{"Insert", "InsertString", "InsertHash", "InsertHashes", "InsertKeys", "InsertSeq"},
+	{"Contains", "ContainsString", "ContainsHash", "ContainsHashes", "ContainsKeys", "ContainsStrings", "Hash", "Hasher", "Stats", "String"},
+	{"Add", "AddString", "AddHash", "AddHashes", "AddKeys", "AddStrings", "AddSeq"},
+	{"Insert", "InsertString", "InsertHash", "InsertHashes", "InsertKeys", "InsertStrings", "InsertSeq"},
 	{"Delete", "DeleteString", "DeleteHash"},
 	{"Count", "CountString", "CountHash"},
 	{"UnmarshalBinary", "ReadFrom", "MarshalBinary", "AppendBinary", "WriteTo"},

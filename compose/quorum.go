@@ -172,12 +172,17 @@ func (q *quorum) containsBatch(dst []bool, hs []uint64, s *quorumScratch) {
 }
 
 // ContainsKeys is ContainsHashes for keys.
-func (q *quorum) ContainsKeys(dst []bool, keys [][]byte) {
+func (q *quorum) ContainsKeys(dst []bool, keys [][]byte) { quorumContains(q, dst, keys) }
+
+// ContainsStrings is ContainsHashes for strings.
+func (q *quorum) ContainsStrings(dst []bool, keys []string) { quorumContains(q, dst, keys) }
+
+func quorumContains[K []byte | string](q *quorum, dst []bool, keys []K) {
 	dst = dst[:len(keys):len(dst)]
 	s := quorumScratches.Get().(*quorumScratch)
 	defer quorumScratches.Put(s)
 	for len(keys) > 0 {
-		n := q.hasher.HashKeys(s.hs[:], keys)
+		n := hashing.HashBatch(q.hasher, s.hs[:], keys)
 		q.containsBatch(dst[:n], s.hs[:n], s)
 		dst, keys = dst[n:], keys[n:]
 	}
@@ -225,6 +230,16 @@ func (q *Quorum) InsertHashes(hs []uint64) (n int, err error) {
 func (q *Quorum) InsertKeys(keys [][]byte) (n int, err error) {
 	for i, key := range keys {
 		if err := q.Insert(key); err != nil {
+			return i, err
+		}
+	}
+	return len(keys), nil
+}
+
+// InsertStrings is InsertHashes for strings.
+func (q *Quorum) InsertStrings(keys []string) (n int, err error) {
+	for i, key := range keys {
+		if err := q.InsertString(key); err != nil {
 			return i, err
 		}
 	}

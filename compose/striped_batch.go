@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/hashing"
 )
 
 // stripedBatch is how many hashes are sorted by stripe at once.
@@ -79,11 +80,16 @@ func (s *Striped) ContainsHashes(dst []bool, hs []uint64) {
 }
 
 // ContainsKeys is ContainsHashes for keys.
-func (s *Striped) ContainsKeys(dst []bool, keys [][]byte) {
+func (s *Striped) ContainsKeys(dst []bool, keys [][]byte) { stripedContains(s, dst, keys) }
+
+// ContainsStrings is ContainsHashes for strings.
+func (s *Striped) ContainsStrings(dst []bool, keys []string) { stripedContains(s, dst, keys) }
+
+func stripedContains[K []byte | string](s *Striped, dst []bool, keys []K) {
 	dst = dst[:len(keys):len(dst)]
 	hs := make([]uint64, min(len(keys), stripedBatch))
 	for len(keys) > 0 {
-		n := s.hasher.HashKeys(hs, keys)
+		n := hashing.HashBatch(s.hasher, hs, keys)
 		s.ContainsHashes(dst[:n], hs[:n])
 		dst, keys = dst[n:], keys[n:]
 	}
@@ -160,6 +166,13 @@ func insertAll(f bloomery.Hashed, hs []uint64) (int, error) {
 func (s *Striped) InsertKeys(keys [][]byte) (n int, err error) {
 	hs := make([]uint64, len(keys))
 	s.hasher.HashKeys(hs, keys)
+	return s.InsertHashes(hs)
+}
+
+// InsertStrings is InsertHashes for strings.
+func (s *Striped) InsertStrings(keys []string) (n int, err error) {
+	hs := make([]uint64, len(keys))
+	s.hasher.HashStrings(hs, keys)
 	return s.InsertHashes(hs)
 }
 

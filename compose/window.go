@@ -188,11 +188,16 @@ func (w *window) ContainsHashes(dst []bool, hs []uint64) {
 }
 
 // ContainsKeys is ContainsHashes for keys.
-func (w *window) ContainsKeys(dst []bool, keys [][]byte) {
+func (w *window) ContainsKeys(dst []bool, keys [][]byte) { windowContains(w, dst, keys) }
+
+// ContainsStrings is ContainsHashes for strings.
+func (w *window) ContainsStrings(dst []bool, keys []string) { windowContains(w, dst, keys) }
+
+func windowContains[K []byte | string](w *window, dst []bool, keys []K) {
 	dst = dst[:len(keys):len(dst)]
 	var hs [batch]uint64
 	for len(keys) > 0 {
-		n := w.hasher.HashKeys(hs[:], keys)
+		n := hashing.HashBatch(w.hasher, hs[:], keys)
 		w.ContainsHashes(dst[:n], hs[:n])
 		dst, keys = dst[n:], keys[n:]
 	}
@@ -240,13 +245,18 @@ func (w *Window) AddHashes(dst []bool, hs []uint64) {
 }
 
 // AddKeys is AddHashes for keys.
-func (w *Window) AddKeys(dst []bool, keys [][]byte) {
+func (w *Window) AddKeys(dst []bool, keys [][]byte) { windowAdd(w, dst, keys) }
+
+// AddStrings is AddHashes for strings.
+func (w *Window) AddStrings(dst []bool, keys []string) { windowAdd(w, dst, keys) }
+
+func windowAdd[K []byte | string](w *Window, dst []bool, keys []K) {
 	if dst != nil {
 		dst = dst[:len(keys):len(dst)]
 	}
 	var hs [batch]uint64
 	for len(keys) > 0 {
-		n := w.hasher.HashKeys(hs[:], keys)
+		n := hashing.HashBatch(w.hasher, hs[:], keys)
 		if dst != nil {
 			w.AddHashes(dst[:n], hs[:n])
 			dst = dst[n:]

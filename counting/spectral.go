@@ -139,6 +139,17 @@ func (f *Spectral) InsertKeys(keys [][]byte) (n int, err error) {
 	return len(keys), nil
 }
 
+// InsertStrings is InsertHashes for strings.
+func (f *Spectral) InsertStrings(keys []string) (n int, err error) {
+	f.mustBeMade(spectralConstructors)
+	for i, key := range keys {
+		if err := f.InsertString(key); err != nil {
+			return i, err
+		}
+	}
+	return len(keys), nil
+}
+
 // InsertSeq is InsertKeys for all keys of seq. It does not retain them.
 func (f *Spectral) InsertSeq(seq iter.Seq[[]byte]) (n int, err error) {
 	f.mustBeMade(spectralConstructors)

@@ -158,6 +158,17 @@ func (f *Stable) InsertKeys(keys [][]byte) (n int, err error) {
 	return len(keys), nil
 }
 
+// InsertStrings is InsertHashes for strings.
+func (f *Stable) InsertStrings(keys []string) (n int, err error) {
+	f.mustBeMade(stableConstructors)
+	for i, key := range keys {
+		if err := f.InsertString(key); err != nil {
+			return i, err
+		}
+	}
+	return len(keys), nil
+}
+
 // InsertSeq is InsertKeys for all keys of seq. It does not retain them.
 func (f *Stable) InsertSeq(seq iter.Seq[[]byte]) (n int, err error) {
 	f.mustBeMade(stableConstructors)

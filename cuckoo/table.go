@@ -63,11 +63,16 @@ func (f *table) ContainsHashes(dst []bool, hs []uint64) {
 }
 
 // ContainsKeys is ContainsHashes for keys.
-func (f *table) ContainsKeys(dst []bool, keys [][]byte) {
+func (f *table) ContainsKeys(dst []bool, keys [][]byte) { tableContains(f, dst, keys) }
+
+// ContainsStrings is ContainsHashes for strings.
+func (f *table) ContainsStrings(dst []bool, keys []string) { tableContains(f, dst, keys) }
+
+func tableContains[K []byte | string](f *table, dst []bool, keys []K) {
 	dst = dst[:len(keys):len(dst)]
 	var hs [batch]uint64
 	for len(keys) > 0 {
-		n := f.hasher.HashKeys(hs[:], keys)
+		n := hashing.HashBatch(f.hasher, hs[:], keys)
 		f.ContainsHashes(dst[:n], hs[:n])
 		keys, dst = keys[n:], dst[n:]
 	}

@@ -76,11 +76,16 @@ func (f *array[T]) ContainsHashes(dst []bool, hs []uint64) {
 }
 
 // ContainsKeys is ContainsHashes for keys.
-func (f *array[T]) ContainsKeys(dst []bool, keys [][]byte) {
+func (f *array[T]) ContainsKeys(dst []bool, keys [][]byte) { arrayContains(f, dst, keys) }
+
+// ContainsStrings is ContainsHashes for strings.
+func (f *array[T]) ContainsStrings(dst []bool, keys []string) { arrayContains(f, dst, keys) }
+
+func arrayContains[K []byte | string, T Fingerprint](f *array[T], dst []bool, keys []K) {
 	dst = dst[:len(keys):len(dst)]
 	var hs [batch]uint64
 	for len(keys) > 0 {
-		n := f.hasher.HashKeys(hs[:], keys)
+		n := hashing.HashBatch(f.hasher, hs[:], keys)
 		f.ContainsHashes(dst[:n], hs[:n])
 		keys, dst = keys[n:], dst[n:]
 	}

@@ -138,6 +138,26 @@ func (h Hasher) HashKeys(dst []uint64, keys [][]byte) int {
 	return n
 }
 
+// HashStrings is HashKeys for strings.
+func (h Hasher) HashStrings(dst []uint64, keys []string) int {
+	n := min(len(dst), len(keys))
+	for i, key := range keys[:n] {
+		dst[i] = h.HashString(key)
+	}
+	return n
+}
+
+// HashBatch is HashKeys or HashStrings, as the keys are.
+func HashBatch[K []byte | string](h Hasher, dst []uint64, keys []K) int {
+	switch keys := any(keys).(type) {
+	case [][]byte:
+		return h.HashKeys(dst, keys)
+	case []string:
+		return h.HashStrings(dst, keys)
+	}
+	return 0 // there are no other keys
+}
+
 // Kind returns the kind of hash function.
 func (h Hasher) Kind() Kind { return h.kind }
 

@@ -60,11 +60,16 @@ func (f *core) ContainsHashes(dst []bool, hs []uint64) {
 }
 
 // ContainsKeys is ContainsHashes for keys.
-func (f *core) ContainsKeys(dst []bool, keys [][]byte) {
+func (f *core) ContainsKeys(dst []bool, keys [][]byte) { coreContains(f, dst, keys) }
+
+// ContainsStrings is ContainsHashes for strings.
+func (f *core) ContainsStrings(dst []bool, keys []string) { coreContains(f, dst, keys) }
+
+func coreContains[K []byte | string](f *core, dst []bool, keys []K) {
 	dst = dst[:len(keys):len(dst)]
 	var hs [batch]uint64
 	for len(keys) > 0 {
-		n := f.hasher.HashKeys(hs[:], keys)
+		n := hashing.HashBatch(f.hasher, hs[:], keys)
 		f.ContainsHashes(dst[:n], hs[:n])
 		keys, dst = keys[n:], dst[n:]
 	}

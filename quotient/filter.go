@@ -120,6 +120,17 @@ func (f *Filter) InsertKeys(keys [][]byte) (n int, err error) {
 	return len(keys), nil
 }
 
+// InsertStrings is InsertHashes for strings.
+func (f *Filter) InsertStrings(keys []string) (n int, err error) {
+	f.mustBeMade()
+	for i, key := range keys {
+		if err := f.InsertString(key); err != nil {
+			return i, err
+		}
+	}
+	return len(keys), nil
+}
+
 // InsertSeq is InsertKeys for all keys of seq. It does not retain them.
 func (f *Filter) InsertSeq(seq iter.Seq[[]byte]) (n int, err error) {
 	f.mustBeMade()

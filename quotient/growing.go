@@ -180,6 +180,16 @@ func (g *Growing) InsertKeys(keys [][]byte) (n int, err error) {
 	return len(keys), nil
 }
 
+// InsertStrings is InsertHashes for strings.
+func (g *Growing) InsertStrings(keys []string) (n int, err error) {
+	for i, key := range keys {
+		if err := g.InsertString(key); err != nil {
+			return i, err
+		}
+	}
+	return len(keys), nil
+}
+
 // InsertSeq is InsertKeys for all keys of seq. It does not retain them.
 func (g *Growing) InsertSeq(seq iter.Seq[[]byte]) (n int, err error) {
 	for key := range seq {

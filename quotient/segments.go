@@ -193,11 +193,16 @@ func (g *segments) touch(hs []uint64) (x byte) {
 }
 
 // ContainsKeys is ContainsHashes for keys.
-func (g *segments) ContainsKeys(dst []bool, keys [][]byte) {
+func (g *segments) ContainsKeys(dst []bool, keys [][]byte) { segmentsContain(g, dst, keys) }
+
+// ContainsStrings is ContainsHashes for strings.
+func (g *segments) ContainsStrings(dst []bool, keys []string) { segmentsContain(g, dst, keys) }
+
+func segmentsContain[K []byte | string](g *segments, dst []bool, keys []K) {
 	dst = dst[:len(keys):len(dst)]
 	var hs [batch]uint64
 	for len(keys) > 0 {
-		n := g.hasher.HashKeys(hs[:], keys)
+		n := hashing.HashBatch(g.hasher, hs[:], keys)
 		g.ContainsHashes(dst[:n], hs[:n])
 		keys, dst = keys[n:], dst[n:]
 	}

@@ -52,11 +52,16 @@ func (f *table) ContainsHash(h uint64) bool {
 }
 
 // ContainsKeys is ContainsHashes for keys.
-func (f *table) ContainsKeys(dst []bool, keys [][]byte) {
+func (f *table) ContainsKeys(dst []bool, keys [][]byte) { tableContains(f, dst, keys) }
+
+// ContainsStrings is ContainsHashes for strings.
+func (f *table) ContainsStrings(dst []bool, keys []string) { tableContains(f, dst, keys) }
+
+func tableContains[K []byte | string](f *table, dst []bool, keys []K) {
 	dst = dst[:len(keys):len(dst)]
 	var hs [batch]uint64
 	for len(keys) > 0 {
-		n := f.hasher.HashKeys(hs[:], keys)
+		n := hashing.HashBatch(f.hasher, hs[:], keys)
 		f.ContainsHashes(dst[:n], hs[:n])
 		dst, keys = dst[n:], keys[n:]
 	}
