@@ -216,3 +216,9 @@ func and(x, y []uint64) {
 		x[i] &= y[i]
 	}
 }
+
+// MarshalJSON returns an error that names MarshalBinary: a filter has no JSON form.
+func (base) MarshalJSON() ([]byte, error) { return nil, envelope.NoJSON("bloom") }
+
+// UnmarshalJSON returns an error that names MarshalBinary, see MarshalJSON.
+func (*base) UnmarshalJSON([]byte) error { return envelope.NoJSON("bloom") }

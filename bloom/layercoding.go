@@ -236,3 +236,9 @@ func (f *ScalableView) MarshalBinary() ([]byte, error) { return f.AppendBinary(n
 
 // WriteTo writes the encoding to w as it lies, see AppendBinary.
 func (f *ScalableView) WriteTo(w io.Writer) (int64, error) { return f.sealed.WriteTo(w, "bloom") }
+
+// MarshalJSON returns an error that names MarshalBinary: a filter has no JSON form.
+func (layered) MarshalJSON() ([]byte, error) { return nil, envelope.NoJSON("bloom") }
+
+// UnmarshalJSON returns an error that names MarshalBinary, see MarshalJSON.
+func (*layered) UnmarshalJSON([]byte) error { return envelope.NoJSON("bloom") }

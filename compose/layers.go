@@ -8,6 +8,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/internal/envelope"
 )
 
 // Layers asks filters one after the other, and then an exact set: a Bloom filter
@@ -199,3 +200,9 @@ func (l *Layers) Stats() bloomery.Stats {
 }
 
 var _ bloomery.Filter = (*Layers)(nil)
+
+// MarshalJSON returns an error that names MarshalBinary: a filter has no JSON form.
+func (*Layers) MarshalJSON() ([]byte, error) { return nil, envelope.NoJSON("compose") }
+
+// UnmarshalJSON returns an error that names MarshalBinary, see MarshalJSON.
+func (*Layers) UnmarshalJSON([]byte) error { return envelope.NoJSON("compose") }

@@ -437,3 +437,9 @@ func (q *QuorumView) MarshalBinary() ([]byte, error) { return q.AppendBinary(nil
 
 // WriteTo writes the encoding to w as it lies, see AppendBinary.
 func (q *QuorumView) WriteTo(w io.Writer) (int64, error) { return q.sealed.WriteTo(w, "compose") }
+
+// MarshalJSON returns an error that names MarshalBinary: a filter has no JSON form.
+func (quorum) MarshalJSON() ([]byte, error) { return nil, envelope.NoJSON("compose") }
+
+// UnmarshalJSON returns an error that names MarshalBinary, see MarshalJSON.
+func (*quorum) UnmarshalJSON([]byte) error { return envelope.NoJSON("compose") }

@@ -352,3 +352,9 @@ func (s *Striped) Members() []bloomery.Hashed {
 	}
 	return slices.Clip(members)
 }
+
+// MarshalJSON returns an error that names MarshalBinary: a filter has no JSON form.
+func (*Striped) MarshalJSON() ([]byte, error) { return nil, envelope.NoJSON("compose") }
+
+// UnmarshalJSON returns an error that names MarshalBinary, see MarshalJSON.
+func (*Striped) UnmarshalJSON([]byte) error { return envelope.NoJSON("compose") }

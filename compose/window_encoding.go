@@ -238,3 +238,9 @@ func (w *WindowView) Clone() (*Window, error) {
 	}
 	return (&Window{w.window}).Clone(), nil
 }
+
+// MarshalJSON returns an error that names MarshalBinary: a filter has no JSON form.
+func (window) MarshalJSON() ([]byte, error) { return nil, envelope.NoJSON("compose") }
+
+// UnmarshalJSON returns an error that names MarshalBinary, see MarshalJSON.
+func (*window) UnmarshalJSON([]byte) error { return envelope.NoJSON("compose") }

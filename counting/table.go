@@ -185,3 +185,9 @@ func (f *table) compatible(o *table) error {
 	}
 	return envelope.SameHash(f.hasher, o.hasher)
 }
+
+// MarshalJSON returns an error that names MarshalBinary: a filter has no JSON form.
+func (table) MarshalJSON() ([]byte, error) { return nil, envelope.NoJSON("counting") }
+
+// UnmarshalJSON returns an error that names MarshalBinary, see MarshalJSON.
+func (*table) UnmarshalJSON([]byte) error { return envelope.NoJSON("counting") }

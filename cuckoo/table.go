@@ -152,3 +152,9 @@ func (f *table) WriteTo(w io.Writer) (int64, error) {
 	}
 	return envelope.WriteTo(w, f.header(), f.preface(), f.buckets.Words())
 }
+
+// MarshalJSON returns an error that names MarshalBinary: a filter has no JSON form.
+func (table) MarshalJSON() ([]byte, error) { return nil, envelope.NoJSON("cuckoo") }
+
+// UnmarshalJSON returns an error that names MarshalBinary, see MarshalJSON.
+func (*table) UnmarshalJSON([]byte) error { return envelope.NoJSON("cuckoo") }

@@ -3,6 +3,7 @@ package fuse
 import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/internal/envelope"
 	"github.com/bloomery/bloomery/internal/kernel"
 	"github.com/bloomery/bloomery/sizing"
 )
@@ -128,3 +129,9 @@ func (f *array[T]) Stats() bloomery.Stats {
 	}
 	return s
 }
+
+// MarshalJSON returns an error that names MarshalBinary: a filter has no JSON form.
+func (array[T]) MarshalJSON() ([]byte, error) { return nil, envelope.NoJSON("fuse") }
+
+// UnmarshalJSON returns an error that names MarshalBinary, see MarshalJSON.
+func (*array[T]) UnmarshalJSON([]byte) error { return envelope.NoJSON("fuse") }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/internal/envelope"
 	"github.com/bloomery/bloomery/internal/memory"
 	"github.com/bloomery/bloomery/sizing"
 )
@@ -280,3 +281,9 @@ func (g *segments) clone() segments {
 	}
 	return c
 }
+
+// MarshalJSON returns an error that names MarshalBinary: a filter has no JSON form.
+func (segments) MarshalJSON() ([]byte, error) { return nil, envelope.NoJSON("quotient") }
+
+// UnmarshalJSON returns an error that names MarshalBinary, see MarshalJSON.
+func (*segments) UnmarshalJSON([]byte) error { return envelope.NoJSON("quotient") }

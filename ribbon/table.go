@@ -153,3 +153,9 @@ func (f *table) WriteTo(w io.Writer) (int64, error) {
 	}
 	return envelope.WriteTo(w, f.header(), f.words)
 }
+
+// MarshalJSON returns an error that names MarshalBinary: a filter has no JSON form.
+func (table) MarshalJSON() ([]byte, error) { return nil, envelope.NoJSON("ribbon") }
+
+// UnmarshalJSON returns an error that names MarshalBinary, see MarshalJSON.
+func (*table) UnmarshalJSON([]byte) error { return envelope.NoJSON("ribbon") }

@@ -1,0 +1,65 @@
+package codec_test
+
+import (
+	"bytes"
+	"encoding/gob"
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/bloomery/bloomery/bloom"
+	"github.com/bloomery/bloomery/compose"
+	"github.com/bloomery/bloomery/counting"
+	"github.com/bloomery/bloomery/cuckoo"
+	"github.com/bloomery/bloomery/foreign/redisbloom"
+	"github.com/bloomery/bloomery/fuse"
+	"github.com/bloomery/bloomery/quotient"
+	"github.com/bloomery/bloomery/ribbon"
+)
+
+// TestNoJSON asks that JSON of a filter is an error that names MarshalBinary, and never
+// {}, which holds no key: for pointers, in other structs, and for values where they can
+// be copied.
+func TestNoJSON(t *testing.T) {
+	for _, f := range []any{
+		new(bloom.Filter), new(bloom.View), new(bloom.Standard), new(bloom.StandardView), new(bloom.Partitioned),
+		new(bloom.PartitionedView), new(bloom.Split), new(bloom.SplitView), new(bloom.Scalable), new(bloom.ScalableView),
+		new(bloom.Concurrent), new(bloom.Sliced), new(bloom.SlicedView),
+		new(counting.Filter), new(counting.View), new(counting.Spectral), new(counting.SpectralView), new(counting.Stable), new(counting.StableView),
+		new(cuckoo.Filter), new(cuckoo.View), new(quotient.Filter), new(quotient.View), new(quotient.Growing), new(quotient.GrowingView),
+		new(fuse.Filter[uint8]), new(fuse.View[uint32]), new(ribbon.Filter), new(ribbon.View),
+		new(compose.Window), new(compose.WindowView), new(compose.Quorum), new(compose.QuorumView), new(compose.Striped), new(compose.Layers),
+		new(redisbloom.Bloom), new(redisbloom.Cuckoo), new(redisbloom.CountMin), new(redisbloom.TopK), new(redisbloom.TDigest),
+	} {
+		typ := reflect.TypeOf(f)
+		values := []any{f, map[string]any{"filter": f}}
+		switch typ.Elem().Name() {
+		case "Striped", "Layers", "Concurrent": // have locks and are not copied
+		default:
+			values = append(values, reflect.ValueOf(f).Elem().Interface())
+		}
+		for _, v := range values {
+			if text, err := json.Marshal(v); err == nil || !strings.Contains(err.Error(), "MarshalBinary") {
+				t.Errorf("JSON of %v as %T: %s, %v", typ, v, text, err)
+			}
+		}
+		if err := json.Unmarshal([]byte("{}"), f); err == nil || !strings.Contains(err.Error(), "MarshalBinary") {
+			t.Errorf("%v from JSON: %v", typ, err)
+		}
+	}
+}
+
+// TestGob asks that gob, which takes MarshalBinary, brings a filter back.
+func TestGob(t *testing.T) {
+	f := bloom.New(100, 0.01)
+	f.AddString("alice")
+	var buf bytes.Buffer
+	if err := gob.NewEncoder(&buf).Encode(f); err != nil {
+		t.Fatal(err)
+	}
+	var g bloom.Filter
+	if err := gob.NewDecoder(&buf).Decode(&g); err != nil || !g.ContainsString("alice") || g.Stats() != f.Stats() {
+		t.Errorf("gob brings back %v: %v", &g, err)
+	}
+}
