@@ -39,8 +39,8 @@ type Layers struct {
 	passed  atomic.Uint64
 }
 
-// NewLayers returns Layers over filters that are asked in this order, of the
-// same hash, as a rule empty. exact reports whether a key is really in the set;
+// NewLayers returns Layers over different filters that are asked in this order, of
+// the same hash, as a rule empty. exact reports whether a key is really in the set;
 // nil means that there is no such function, and a key that passes all filters
 // counts as found. Errors wrap ErrParameter or ErrIncompatible.
 func NewLayers(exact func(key []byte) bool, layers ...bloomery.Hashed) (*Layers, error) {
@@ -52,7 +52,7 @@ func NewLayers(exact func(key []byte) bool, layers ...bloomery.Hashed) (*Layers,
 			return nil, fmt.Errorf("compose: new layers: %w: layer %d is nil", bloomery.ErrParameter, i)
 		}
 	}
-	if err := checkHash(layers); err != nil {
+	if err := checkMembers(layers); err != nil {
 		return nil, fmt.Errorf("compose: new layers: %w", err)
 	}
 	hasher, err := hasherOf(layers[0])

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"reflect"
 	"slices"
 
 	"github.com/bloomery/bloomery"
@@ -41,13 +42,22 @@ func writable(i int, m bloomery.Hashed) error {
 	return nil
 }
 
-// checkHash returns an error if a member has another hash than the first.
-func checkHash(members []bloomery.Hashed) error {
+// checkMembers returns an error if a member has another hash than the first, or is the
+// same filter as another: it would get every key several times and agree with itself.
+func checkMembers(members []bloomery.Hashed) error {
 	probe := []byte("bloomery members")
-	for i, m := range members[1:] {
+	seen := make(map[bloomery.Hashed]int, len(members))
+	for i, m := range members {
 		if m.Hash(probe) != members[0].Hash(probe) {
-			return fmt.Errorf("%w: member %d has another hash than member 0", bloomery.ErrIncompatible, i+1)
+			return fmt.Errorf("%w: member %d has another hash than member 0", bloomery.ErrIncompatible, i)
 		}
+		if !reflect.ValueOf(m).Comparable() {
+			continue
+		}
+		if other, twice := seen[m]; twice {
+			return fmt.Errorf("%w: member %d is the same filter as member %d", bloomery.ErrParameter, i, other)
+		}
+		seen[m] = i
 	}
 	return nil
 }
@@ -232,7 +242,7 @@ func decodeMembers(data []byte, kind uint16, most int, open OpenFunc, verify boo
 	if err != nil {
 		return sealed, nil, err
 	}
-	if err := checkHash(members); err != nil {
+	if err := checkMembers(members); err != nil {
 		return sealed, nil, fmt.Errorf("%w: %w", bloomery.ErrCorrupt, err)
 	}
 	return sealed, members, nil

@@ -540,3 +540,20 @@ func TestStripedClearThatPanics(t *testing.T) {
 		t.Error("a stripe stays locked")
 	}
 }
+
+// One filter twice is refused: as members of a Quorum it would agree with itself, and as
+// two layers or stripes it would hold every key twice.
+func TestOneFilterTwice(t *testing.T) {
+	f, g := bloom.New(100, 0.01), bloom.New(100, 0.01)
+	_, quorum := compose.NewQuorum(2, f, g, f)
+	_, layers := compose.NewLayers(nil, f, f)
+	_, striped := compose.StripedConfig{Capacity: 100, Stripes: 2, Make: func(int) (bloomery.Hashed, error) { return f, nil }}.New()
+	for name, err := range map[string]error{"quorum": quorum, "layers": layers, "striped": striped} {
+		if !errors.Is(err, bloomery.ErrParameter) || !strings.Contains(err.Error(), "is the same filter as member 0") {
+			t.Errorf("%s: %v, want ErrParameter", name, err)
+		}
+	}
+	if _, err := compose.NewQuorum(2, f, g); err != nil {
+		t.Errorf("two filters: %v", err)
+	}
+}

@@ -47,7 +47,7 @@ type quorum struct {
 }
 
 // NewQuorum returns a Quorum that needs so many of its members to agree. They must
-// have the same hash, take keys, and be empty, or be the members of a Quorum from
+// have the same hash, be different filters that take keys, and be empty, or be the members of a Quorum from
 // before in their order. Errors wrap ErrParameter or ErrIncompatible.
 func NewQuorum(need int, members ...bloomery.Hashed) (*Quorum, error) {
 	q, err := newQuorum(need, members)
@@ -78,7 +78,7 @@ func newQuorum(need int, members []bloomery.Hashed) (*Quorum, error) {
 
 // agree returns the quorum of members that may or may not take keys.
 func agree(need int, members []bloomery.Hashed) (quorum, error) {
-	if err := checkHash(members); err != nil {
+	if err := checkMembers(members); err != nil {
 		return quorum{}, err
 	}
 	hasher, err := hasherOf(members[0])

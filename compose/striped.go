@@ -122,7 +122,7 @@ func newStriped(members []bloomery.Hashed) (*Striped, error) {
 			return nil, err
 		}
 	}
-	if err := checkHash(members); err != nil {
+	if err := checkMembers(members); err != nil {
 		return nil, err
 	}
 	hasher, err := hasherOf(members[0])
