@@ -62,11 +62,16 @@ func (s Stats) String() string {
 // nobody counts so many zeros.
 const negligible = 1e-10
 
+// tiny is a share that would have too many zeros as a percentage.
+const tiny = 1e-12
+
 // rate is the predicted rate in words.
 func (s Stats) rate() string {
 	switch {
 	case s.Predicted > 0 && s.Predicted < negligible && s.Asked > negligible:
 		return "under " + percent(negligible)
+	case s.Predicted > 0 && s.Predicted < tiny && !(s.Asked > 0 && s.Asked < tiny):
+		return "under 1e-12"
 	case s.PredictedSigma > 0:
 		return percent(s.Predicted) + " ± " + percent(s.PredictedSigma)
 	}
@@ -102,8 +107,11 @@ func grouped(n uint64) string {
 }
 
 // percent writes a share with two significant digits, and three from 1% on,
-// never with an exponent.
+// and without an exponent unless it is tiny.
 func percent(share float64) string {
+	if share > 0 && share < tiny {
+		return strconv.FormatFloat(share, 'g', 2, 64)
+	}
 	digits := 2
 	if share >= 0.01 {
 		digits = 3

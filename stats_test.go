@@ -8,12 +8,15 @@ import (
 	"github.com/bloomery/bloomery"
 )
 
+// negligible is the rate below which the predicted one is only bounded.
+const negligible = 1e-10
+
 func TestStatsString(t *testing.T) {
 	for want, s := range map[string]bloomery.Stats{
 		"bloom: about 2 keys of 1,000,000, 1.18 MiB, 0.00014% full, false positive rate under 0.00000001% (asked 1%)": {
 			Kind: "bloom", Capacity: 1_000_000, Items: 2, Bytes: 1_241_600, Saturation: 1.4e-6, Predicted: 2.2e-16, PredictedSigma: 6.2e-17, Asked: 0.01,
 		},
-		"standard: about 2 keys of 10, 64 B, 10% full, false positive rate 0.000000000002% (asked 0.00000000001%)": {
+		"standard: about 2 keys of 10, 64 B, 10% full, false positive rate 2e-14 (asked 1e-13)": {
 			Kind: "standard", Capacity: 10, Items: 2, Bytes: 64, Saturation: 0.1, Predicted: 2e-14, Asked: 1e-13,
 		},
 		"bloom: about 1,000 keys of 1,000,000, 1.18 MiB, 0.07% full, false positive rate 0.0000012% (asked 1%)": {
@@ -25,8 +28,11 @@ func TestStatsString(t *testing.T) {
 		"standard: an unknown number of keys, 64.0 KiB, 100% full, false positive rate 100% ± 1.5%": {
 			Kind: "standard", Items: math.MaxUint64, Bytes: 65536, Saturation: 1, Predicted: 1, PredictedSigma: 0.015,
 		},
-		"counting: about 5 keys, 1.00 GiB, 10% full, 0.25% of counters full, false positive rate 0.000000000000012%": {
+		"counting: about 5 keys, 1.00 GiB, 10% full, 0.25% of counters full, false positive rate under 1e-12": {
 			Kind: "counting", Items: 5, Bytes: 1<<30 - 1, Saturation: 0.1, Overflow: 0.0025, Predicted: 1.2e-16,
+		},
+		"standard: about 0 keys, 8 B, 0% full, false positive rate under 1e-12 (asked 0.00000001%)": {
+			Kind: "standard", Bytes: 8, Predicted: 5e-324, PredictedSigma: 5e-324, Asked: negligible,
 		},
 		": about 0 keys, 0 B, 0% full, false positive rate 0%": {},
 	} {

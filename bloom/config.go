@@ -106,6 +106,9 @@ func (c Config) givenShape(layout sizing.Layout) (sizing.Shape, float64, error) 
 	if c.Capacity < 0 {
 		return sizing.Shape{}, 0, fmt.Errorf("%w: capacity %d is negative", bloomery.ErrParameter, c.Capacity)
 	}
+	if c.Bits > sizing.MaxBits { // rounded up it might be 0
+		return sizing.Shape{}, 0, fmt.Errorf("%w: %d bits, at most 2^63", bloomery.ErrTooLarge, c.Bits)
+	}
 	s := sizing.Shape{Layout: layout, Bits: c.Bits, K: c.Hashes}
 	s.Bits += -s.Bits % layout.Unit()
 	if layout == sizing.Partitioned && s.K > 0 && s.Bits%uint64(s.K) != 0 {

@@ -145,6 +145,9 @@ func (c Config) givenShape() (sizing.Cuckoo, float64, error) {
 	if c.Capacity < 0 {
 		return sizing.Cuckoo{}, 0, fmt.Errorf("%w: capacity %d is negative", bloomery.ErrParameter, c.Capacity)
 	}
+	if c.Buckets > sizing.MaxBits { // rounded up it might be 0
+		return sizing.Cuckoo{}, 0, fmt.Errorf("%w: %d buckets", bloomery.ErrTooLarge, c.Buckets)
+	}
 	s := sizing.Cuckoo{Buckets: c.Buckets + c.Buckets%2, Width: c.Width}
 	if err := s.Valid(); err != nil {
 		return sizing.Cuckoo{}, 0, errors.Unwrap(err)

@@ -27,7 +27,7 @@ func TestConfigErrors(t *testing.T) {
 		{"p too low", cuckoo.Config{Capacity: 10, ErrorRate: 1e-9}, bloomery.ErrParameter, "2e-09"},
 		{"n largest", cuckoo.Config{Capacity: math.MaxInt, ErrorRate: 0.01}, bloomery.ErrTooLarge, ""},
 		{"buckets too many", cuckoo.Config{Buckets: 1 << 56, Width: 8}, bloomery.ErrTooLarge, "memory"},
-		{"buckets near overflow", cuckoo.Config{Buckets: math.MaxUint64, Width: 8}, bloomery.ErrParameter, ""},
+		{"buckets near overflow", cuckoo.Config{Buckets: math.MaxUint64, Width: 8}, bloomery.ErrTooLarge, ""},
 		{"buckets beyond bits", cuckoo.Config{Buckets: 1 << 60, Width: 8}, bloomery.ErrTooLarge, "2^63"},
 		{"buckets without width", cuckoo.Config{Buckets: 10}, bloomery.ErrParameter, "0 bits"},
 		{"width without buckets", cuckoo.Config{Width: 8}, bloomery.ErrParameter, "0 buckets"},
