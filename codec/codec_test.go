@@ -264,3 +264,24 @@ func slicedFilter(tb testing.TB) *bloom.Sliced {
 	}
 	return s
 }
+
+// The comment of Kind.New says what a window is not for: all its keys in one generation.
+func TestWindowOfOneGeneration(t *testing.T) {
+	for _, k := range codec.Kinds() {
+		if k.Name != "window" {
+			continue
+		}
+		const n = 20_000
+		f, err := k.New(n, 0.01, hashing.Hasher{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		h := hashing.Seeded(7)
+		for i := range uint64(n) {
+			f.(bloomery.Adder).AddHash(h.HashUint64(i))
+		}
+		if got := f.Stats().Predicted; got < 0.37 || got > 0.41 {
+			t.Errorf("rate %v of a window with all keys in one generation, the comment says 39%%", got)
+		}
+	}
+}

@@ -29,6 +29,10 @@ type Kind struct {
 
 	// New returns an empty filter for n keys with false positive rate p. It is
 	// nil for static kinds. Errors wrap ErrParameter or ErrTooLarge.
+	//
+	// A window is for n keys per span, of which a generation has a quarter at
+	// most: n keys that are added without Advance are over its rate, 39% at
+	// p = 1%. compose.WindowConfig with Burst equal to Generations takes them all.
 	New func(n int, p float64, h hashing.Hasher) (bloomery.Hashed, error)
 	// Build returns a filter with false positive rate p that holds the keys
 	// with these hashes, which it may reorder. It is nil for kinds that are not

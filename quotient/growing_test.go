@@ -283,3 +283,39 @@ func TestGrowingCountsInLanes(t *testing.T) {
 		}
 	}
 }
+
+// Deleting all keys gives no memory back and leaves copies of the oldest ones, as the
+// comment of Growing says; Stats shows it, and Clear starts again.
+func TestGrowingDoesNotShrink(t *testing.T) {
+	const n, asked = 100_000, 200_000
+	h := hashing.Seeded(1)
+	g := quotient.NewGrowing(1, 0.1)
+	small := g.Stats().Bytes
+	for i := range uint64(n) {
+		if err := g.InsertHash(h.HashUint64(i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	full := g.Stats()
+	for i := range uint64(n) {
+		if !g.DeleteHash(h.HashUint64(i)) {
+			t.Fatalf("key %d is not there", i)
+		}
+	}
+	found := 0
+	for i := range uint64(asked) {
+		if g.ContainsHash(h.HashUint64(n + i)) {
+			found++
+		}
+	}
+	st, rate := g.Stats(), float64(found)/asked
+	if st.Items != 0 || found == 0 || math.Abs(rate-st.Predicted) > 4*math.Sqrt(st.Predicted/asked) || rate > 0.1 {
+		t.Errorf("all keys deleted: %d of %d absent keys found, %v", found, asked, st)
+	}
+	if st.Bits != full.Bits {
+		t.Errorf("%d bits after the deletes, %d before", st.Bits, full.Bits)
+	}
+	if g.Clear(); g.Stats().Bytes != small || g.Stats().Predicted != 0 {
+		t.Errorf("cleared: %v, want %d bytes", g.Stats(), small)
+	}
+}
