@@ -87,11 +87,13 @@ func TestOwnerReads(t *testing.T) {
 	}
 }
 
-// TestReplicas asks that a filter knows how many nodes hold it.
+// TestReplicas asks that a filter knows how many nodes hold it. There are three nodes, one
+// has left, and all of them hold every filter: fewer cannot be asked for.
 func TestReplicas(t *testing.T) {
 	b, _ := newShared(t, 1<<30)
+	b.state.SetRoster(&store.Roster{Members: []store.Member{{Number: 1}, {Number: 2, Left: true}, {Number: 3}, {Number: 4}}})
 	for line, want := range map[string]uint8{
-		"FILTER.CREATE a bloom": 0, "FILTER.CREATE b bloom REPLICAS 2": 2, "FILTER.CREATE c cuckoo REPLICAS ALL PARTS 2": store.AllReplicas,
+		"FILTER.CREATE a bloom": 0, "FILTER.CREATE b bloom REPLICAS 3": 3, "FILTER.CREATE more bloom REPLICAS 7": 7, "FILTER.CREATE c cuckoo REPLICAS ALL PARTS 2": store.AllReplicas,
 	} {
 		name := strings.Fields(line)[1]
 		if got := b.line(line); got != "+OK" {
@@ -103,10 +105,21 @@ func TestReplicas(t *testing.T) {
 		}
 	}
 	b.line("FILTER.CREATE d cuckoo LIKE c")
-	b.line("FILTER.CREATE e cuckoo LIKE c REPLICAS 1")
-	for name, want := range map[string]uint8{"d": store.AllReplicas, "e": 1} {
+	b.line("FILTER.CREATE e cuckoo LIKE c REPLICAS 3")
+	for name, want := range map[string]uint8{"d": store.AllReplicas, "e": 3} {
 		if got := store.PartOf(b.state.Names.Lookup([]byte(name), 0)).Plan().Replicas; got != want {
 			t.Errorf("%s: %d replicas, want %d", name, got, want)
+		}
+	}
+	for _, line := range []string{"FILTER.CREATE x bloom REPLICAS 2", "FILTER.CREATE x cuckoo LIKE c REPLICAS 1"} {
+		want := "-ERR REPLICAS " + line[len(line)-1:] + " is less than the 3 nodes of the cluster, and every node holds every filter: leave it out, or give REPLICAS ALL"
+		if got := b.line(line); got != want {
+			t.Errorf("%s = %s", line, got)
+		}
+	}
+	for _, name := range []string{"b", "c", "more"} {
+		if got := b.line("FILTER.INFO " + name); !strings.Contains(got, `"replicas" "all"`) {
+			t.Errorf("FILTER.INFO %s: %s", name, got)
 		}
 	}
 	for _, line := range []string{"FILTER.CREATE x bloom REPLICAS 0", "FILTER.CREATE x bloom REPLICAS 255", "FILTER.CREATE x bloom REPLICAS some", "FILTER.CREATE x bloom REPLICAS"} {

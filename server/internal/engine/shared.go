@@ -189,6 +189,9 @@ func (x *Context) Level() uint64 {
 // InCluster reports whether other machines write, too.
 func (x *Context) InCluster() bool { return x.e.shared != nil }
 
+// Nodes returns how many nodes belong to the cluster, 0 if there is none.
+func (x *Context) Nodes() uint64 { return x.e.state.Roster().Nodes() }
+
 // Copier makes copies of all data of a cluster, nil if there is none.
 func (x *Context) Copier() door.Copier {
 	c, _ := x.e.shared.(door.Copier)

@@ -67,6 +67,19 @@ func (r *Roster) Member(number uint32) *Member {
 	return &r.Members[number-1]
 }
 
+// Nodes returns how many nodes belong to the cluster: those that have left do not.
+func (r *Roster) Nodes() (n uint64) {
+	if r == nil {
+		return 0
+	}
+	for i := range r.Members {
+		if !r.Members[i].Left {
+			n++
+		}
+	}
+	return n
+}
+
 // clone returns a copy whose members may be changed.
 func (r *Roster) clone() *Roster {
 	c := *r

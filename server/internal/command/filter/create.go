@@ -85,6 +85,10 @@ func (o *options) resolve(x *engine.Context, c *engine.Call) string {
 		return "ERR REPLICAS is for a server of a cluster, and this one stands alone (serve --cluster)"
 	}
 	o.level = x.Level()
+	if nodes := x.Nodes(); o.given["replicas"] && o.replicas < nodes {
+		return "ERR REPLICAS " + strconv.FormatUint(o.replicas, 10) + " is less than the " + strconv.FormatUint(nodes, 10) +
+			" nodes of the cluster, and every node holds every filter: leave it out, or give REPLICAS ALL"
+	}
 	o.hasher = hashing.Seeded(o.seed)
 	if !o.given["keyed"] {
 		return ""

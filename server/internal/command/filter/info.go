@@ -176,12 +176,8 @@ func details(p *store.Part) []field {
 	if plan.Budget > 0 {
 		fields = append(fields, field{"budget", whole(plan.Budget)})
 	}
-	switch plan.Replicas {
-	case 0:
-	case store.AllReplicas:
+	if plan.Replicas != 0 { // every node holds every filter, whatever number was asked for
 		fields = append(fields, field{"replicas", "all"})
-	default:
-		fields = append(fields, field{"replicas", int64(plan.Replicas)})
 	}
 	if plan.Version > 0 {
 		fields = append(fields, field{"version", whole(plan.Version)})
