@@ -3,9 +3,11 @@ package command_test
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/bloomery/bloomery/codec"
 	"github.com/bloomery/bloomery/server/internal/command"
 	"github.com/bloomery/bloomery/server/internal/engine"
 )
@@ -55,6 +57,65 @@ func TestWhoMayAddCannotDelete(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestAddsLoseNothing adds far more to filters of every kind than they are made for, by a
+// user who may not delete: the item that was there first stays there. Kinds that forget
+// take no adds of such a user, by whatever command.
+func TestAddsLoseNothing(t *testing.T) {
+	b := newBench(t, 1<<30)
+	b.line("ACL SETUSER adder on >pw +@all -@delete ~*")
+	b.line("ACL SETUSER feeder on >pw +@all -@delete ~* (+filter.del ~kept)")
+	filters := []struct{ make, add, ask string }{
+		{"BF.RESERVE kept 0.01 100 NONSCALING", "BF.MADD kept", "BF.MEXISTS kept"}, {"BF.RESERVE kept 0.01 100", "BF.MADD kept", "BF.MEXISTS kept"},
+		{"CF.RESERVE kept 100 EXPANSION 0", "CF.INSERT kept ITEMS", "CF.MEXISTS kept"},
+	}
+	for _, k := range codec.Kinds() {
+		if !k.Features.Static {
+			filters = append(filters, struct{ make, add, ask string }{"FILTER.CREATE kept " + k.Name + " CAPACITY 100", "FILTER.ADD kept", "FILTER.HAS kept"})
+		}
+	}
+	for _, f := range filters {
+		b.login(t, "default")
+		b.line("DEL kept")
+		for _, line := range []string{f.make, f.add + " first"} {
+			if got := b.line(line); strings.HasPrefix(got, "-") {
+				t.Fatalf("%s: %s", line, got)
+			}
+		}
+		b.login(t, "adder")
+		refused := 0
+		adds := [][]string{strings.Fields(f.add), {"FILTER.REPAIR", "kept"}}
+		if !strings.Contains(f.make, "F.RESERVE") {
+			adds = append(adds, []string{"FILTER.ADDHASH", "kept"})
+		}
+		for _, words := range adds {
+			for i := range 3000 {
+				words = append(words, strconv.Itoa(i))
+			}
+			if got := b.do(words...); strings.HasPrefix(got, "-NOPERM a filter of kind stable forgets items") {
+				refused++
+			}
+		}
+		if forgets := strings.Contains(f.make, " stable "); forgets != (refused > 0) || forgets && refused < len(adds) {
+			t.Errorf("%s: %d of %d ways to add are refused", f.make, refused, len(adds))
+		}
+		if got := b.line(f.ask + " first"); got != "[true]" && got != "[:1]" {
+			t.Errorf("%s: adds have removed an item: %s", f.make, got)
+		}
+	}
+	b.login(t, "default")
+	b.line("DEL kept")
+	b.line("FILTER.CREATE kept stable CAPACITY 100")
+	b.line("FILTER.CREATE other stable CAPACITY 100")
+	b.login(t, "feeder") // who has the right for this key, in a selector of its own
+	if got := b.line("FILTER.ADD kept x") + b.line("FILTER.ADD other x"); !strings.HasPrefix(got, "[true]-NOPERM a filter of kind stable") {
+		t.Errorf("adds by one who may delete from one of them: %s", got)
+	}
+	b.login(t, "default")
+	if got := b.line("ACL LOG 1"); !strings.Contains(got, `"object" "filter.del"`) || !strings.Contains(got, `"username" "feeder"`) {
+		t.Errorf("ACL LOG: %s", got)
 	}
 }
 

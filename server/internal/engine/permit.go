@@ -113,6 +113,22 @@ func keyNamed(args [][]byte, at int) string {
 	return string(args[at])
 }
 
+// MayAlso reports whether the user may run another command on a key, one of an item: for
+// a command that does what the other does in the case at hand. It notes it if not.
+func (x *Context) MayAlso(command string, key []byte) bool {
+	u := x.s.user()
+	if u.All() {
+		return true
+	}
+	args := [][]byte{[]byte(command), key, nil}
+	cmd := x.e.table.resolve(args)
+	if cmd.allowed(u, args) {
+		return true
+	}
+	x.e.users.note(x.s, x.s.now, acl.Cmd, cmd.full, u.Name())
+	return false
+}
+
 // Readable reports whether the user may read a name by the command that is run: KEYS
 // and its like show no others.
 func (x *Context) Readable(name string) bool {

@@ -57,6 +57,8 @@ func check(x *engine.Context, entry *catalog.Entry, calls []engine.Call) (again 
 			c.Fail(unable(c, row, func(f codec.Features) bool { return f.Add || f.Insert }))
 		case f.Write == deleting && !row.Features.Delete:
 			c.Fail(unable(c, row, func(f codec.Features) bool { return f.Delete }))
+		case f.Write == adding && row.Features.Forget && !x.MayAlso("filter.del", c.Args[1]):
+			c.Fail("NOPERM a filter of kind " + row.Name + " forgets items when others are added: that needs the right to 'filter.del' on this key, too")
 		}
 	}
 	if sh := x.Shadow(entry); sh != nil && shadowed(x, sh, calls) {
