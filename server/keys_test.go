@@ -120,6 +120,12 @@ func TestKeysAreForFilters(t *testing.T) {
 			t.Errorf("%s: the attack can be tried: %t, want %t", patterns, got, want)
 		}
 	}
+	writeFile(t, file, []byte("users ~bob:* = "+key+"\n"))
+	c := inside(t, open0(t, server.Config{KeysFile: file})) // patterns are in force from the start
+	c.expect("+OK\r\n", "FILTER.CREATE", "bob:f", "bloom", "KEYED", "users")
+	if got := c.do("FILTER.CREATE", "secret:f", "bloom", "KEYED", "users"); !strings.HasPrefix(got, "-NOPERM") {
+		t.Errorf("a filter of another name: %q", got)
+	}
 }
 
 // TestFilterReplies asks for the bytes of replies in both protocols.

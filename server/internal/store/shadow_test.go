@@ -88,6 +88,9 @@ func TestSealOnce(t *testing.T) {
 	if res := do(seal); !errors.Is(res.Err, store.ErrSealed) || res.Changed {
 		t.Errorf("a second seal: %v", res.Err)
 	}
+	if err := s.Meets(&store.Record{Op: store.OpShadowBreak, ID: id}); err != nil {
+		t.Errorf("a FEED that had no room cannot say so while a commit is under way: %v", err)
+	}
 	sh.Reopen(uint64(first.N) + 1)
 	if !sh.Closed() || !errors.Is(s.Meets(&feed), store.ErrSealed) {
 		t.Error("another commit has opened what the first has sealed")
@@ -117,6 +120,17 @@ func TestSealOnce(t *testing.T) {
 	swap.Built, swap.IDs = built, append([]uint64{0}, built.Sums()...)
 	if res := do(swap); res.Err != nil || !store.PartOf(res.Entry).Filter().ContainsHash(4<<55) {
 		t.Errorf("the swap of the commit that has sealed it: %v", res.Err)
+	}
+}
+
+// TestMoves names the operations by which contents that others can change get a name.
+func TestMoves(t *testing.T) {
+	for op, want := range map[store.Op]bool{
+		store.OpRename: true, store.OpReveal: true, store.OpShadowSwap: true, store.OpFilter: false, store.OpSet: false, store.OpShadowSeal: false,
+	} {
+		if op.Moves() != want {
+			t.Errorf("operation %d moves a name: %t, want %t", op, !want, want)
+		}
 	}
 }
 

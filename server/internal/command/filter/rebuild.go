@@ -291,12 +291,10 @@ func runFeed(x *engine.Context, c *engine.Call) {
 	switch {
 	case failed.Kind != engine.None:
 		c.Answer(failed)
-	case errors.Is(err, store.ErrRetry):
+	case errors.Is(err, store.ErrRetry), errors.Is(err, store.ErrType): // it is gone, or a filter now
 		c.Fail(textEnded)
 	case errors.Is(err, store.ErrSealed):
 		c.Fail(textCommitting + ": no more items are taken")
-	case errors.Is(err, store.ErrType): // it is a filter now
-		c.Fail("ERR the rebuild was committed meanwhile")
 	case err != nil:
 		breakShadow(x, sh)
 		c.Fail(failure(err) + "; the rebuild is broken: ABORT it, and BEGIN one with more CAPACITY")

@@ -12,7 +12,7 @@ import (
 
 const (
 	textCommitting = "ERR a COMMIT is under way"
-	textEnded      = "ERR the rebuild was aborted meanwhile"
+	textEnded      = "ERR the rebuild was aborted or committed meanwhile"
 )
 
 // enough is the share of the items of the old filter that a new one must have.

@@ -1,0 +1,83 @@
+package command_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// TestWhileACommitBuilds has other commands come between the seal and the swap of a
+// commit of a static kind. What they did stays, and no filter that was removed comes
+// back.
+func TestWhileACommitBuilds(t *testing.T) {
+	for _, tt := range []struct {
+		meanwhile string // commands; a number is seconds that pass
+		want      error
+		then      string // a question, and its answer
+	}{
+		{"", nil, "FILTER.HAS f a1 a499 = [true true]"},
+		{"FILTER.ADD f x", nil, "FILTER.HAS f x = [false]"}, // refused
+		{"FILTER.REBUILD f FEED x", nil, "FILTER.HAS f x = [false]"},
+		{"FILTER.REBUILD f COMMIT FORCE", nil, "FILTER.HAS f a1 = [true]"},
+		{"FILTER.CLEAR f", nil, "FILTER.HAS f a1 = [true]"}, // refused
+		{"FILTER.DEL f a1", nil, "FILTER.HAS f a1 = [true]"},
+		{"FILTER.GROW f", nil, "FILTER.HAS f a1 = [true]"},
+		{"RENAME f h", nil, "FILTER.HAS h a1 = [true]"},
+		{"RENAME f h,RENAME g f", nil, "FILTER.HAS f a1 = [false]"},
+		{"PEXPIRE f 500000", nil, "PTTL f = :500000"},
+		{"FILTER.REBUILD f ABORT", store.ErrRetry, "FILTER.ADD f x = [true]"},
+		{"FILTER.REBUILD f ABORT,FILTER.REBUILD f BEGIN bloom", store.ErrRetry, "FILTER.ADD f x = [true]"},
+		{"FILTER.REBUILD f ABORT,FILTER.REBUILD f BEGIN fuse8,FILTER.ADD f x", store.ErrRetry, "FILTER.HAS f x = [true]"},
+		{"DEL f", store.ErrRetry, "EXISTS f = :0"},
+		{"DEL f,FILTER.CREATE f bloom,FILTER.ADD f x", store.ErrRetry, "FILTER.HAS f x a1 = [true false]"},
+		{"FLUSHALL", store.ErrRetry, "EXISTS f = :0"},
+		{"SET f v", store.ErrRetry, `GET f = "v"`},
+		{"RENAME g f", store.ErrRetry, "FILTER.HAS f a1 = [false]"},
+		{"EXPIRE f 1,2", store.ErrRetry, "EXISTS f = :0"},
+	} {
+		b := openBench(t, nil, newBench(t, 1).now, nil)
+		b.ok(t, "FILTER.CREATE f bloom CAPACITY 1000")
+		b.ok(t, "FILTER.CREATE g bloom CAPACITY 1000")
+		b.add("f", "a", 0, 500)
+		b.ok(t, "FILTER.REBUILD f BEGIN fuse32")
+		b.feed(t, "f", "a", 0, 500)
+		sh := b.state.ShadowOf(b.state.Names.Lookup([]byte("f"), b.now.UnixMilli()).ID)
+		seal := &door.Op{Record: store.Record{Op: store.OpShadowSeal, ID: sh.Entry.ID}}
+		b.door.Do([]*door.Op{seal})
+		commit := uint64(seal.Result.N)
+		built, err := b.state.Build(sh, commit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.SplitSeq(tt.meanwhile, ",") {
+			if line == "2" {
+				b.now = b.now.Add(2 * time.Second)
+			} else if line != "" {
+				b.line(line)
+			}
+		}
+		swap := &door.Op{Record: store.Record{
+			Op: store.OpShadowSwap, At: b.now.UnixMilli(), ID: sh.Entry.ID, IDs: append([]uint64{sh.Main}, built.Sums()...), Built: built,
+		}}
+		b.door.Do([]*door.Op{swap})
+		sh.Reopen(commit)
+		if !errors.Is(swap.Result.Err, tt.want) {
+			t.Errorf("%q: %v, want %v", tt.meanwhile, swap.Result.Err, tt.want)
+		}
+		question, want, _ := strings.Cut(tt.then, " = ")
+		if got := b.line(question); got != want {
+			t.Errorf("%q: %s: %s, want %s", tt.meanwhile, question, got, want)
+		}
+		again := restarted(t, b, nil)
+		if strings.HasPrefix(question, "FILTER.ADD") {
+			question, want = strings.Replace(question, "ADD", "HAS", 1), "[true]"
+		}
+		if got := again.line(question); got != want {
+			t.Errorf("%q, after a restart: %s: %s, want %s", tt.meanwhile, question, got, want)
+		}
+	}
+}
