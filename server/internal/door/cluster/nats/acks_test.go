@@ -43,7 +43,7 @@ func TestAnswersCountOnce(t *testing.T) {
 			"failed early, twice": {failIn / 2, []error{broken, broken}, broken, failIn},
 		} {
 			a, got := &acks{open: map[uint64]sent{}}, new(answers)
-			token, ok := a.expect(got.done(time.Now()))
+			token, ok := a.expect(0, got.done(time.Now()))
 			if !ok {
 				t.Fatal("no answer is expected of a log that is open")
 			}
@@ -66,9 +66,9 @@ func TestAnswersEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, early, late := &acks{open: map[uint64]sent{}}, new(answers), new(answers)
 		began := time.Now()
-		first, _ := a.expect(early.done(began))
+		first, _ := a.expect(0, early.done(began))
 		time.Sleep(time.Second)
-		second, _ := a.expect(late.done(began))
+		second, _ := a.expect(0, late.done(began))
 		if first == second {
 			t.Fatalf("two messages have the token %d", first)
 		}
@@ -81,7 +81,7 @@ func TestAnswersEnd(t *testing.T) {
 			t.Errorf("after %v: %v, and %v for a later one", ackIn, early.list, late.list)
 		}
 		third := new(answers)
-		last, _ := a.expect(third.done(began))
+		last, _ := a.expect(0, third.done(began))
 		a.settle(last, errNoLeader) // it waits for failIn
 		a.failAll(errClosed)
 		if len(late.list) != 1 || late.list[0] != errClosed || len(third.list) != 1 || third.list[0] != errClosed {
@@ -91,7 +91,7 @@ func TestAnswersEnd(t *testing.T) {
 		if synctest.Wait(); len(third.list) != 1 {
 			t.Errorf("answered after the end: %v", third.list)
 		}
-		if _, ok := a.expect(func(error) {}); ok {
+		if _, ok := a.expect(0, func(error) {}); ok {
 			t.Error("a log that is closed expects an answer")
 		}
 		l := &Log{}
@@ -99,6 +99,29 @@ func TestAnswersEnd(t *testing.T) {
 		refused := new(answers)
 		if l.Publish(0, nil, refused.done(began)); len(refused.list) != 1 || refused.list[0] != errClosed {
 			t.Errorf("a publication to a log that is closed: %v", refused.list)
+		}
+	})
+}
+
+// TestElectionsAnswer asks that messages on their way to a lane fail when it has a new
+// leader, which sends them again, and that those of other lanes do not.
+func TestElectionsAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, moved, other, late := &acks{open: map[uint64]sent{}}, new(answers), new(answers), new(answers)
+		began := time.Now()
+		a.expect(1, moved.done(began))
+		a.expect(2, other.done(began))
+		time.Sleep(time.Second)
+		token, _ := a.expect(1, late.done(began))
+		a.elected(1)
+		a.settle(token, nil) // the new leader had it already
+		time.Sleep(failIn)
+		synctest.Wait()
+		if len(moved.list) != 1 || !errors.Is(moved.list[0], errElected) || moved.at[0] != time.Second {
+			t.Errorf("a message of before the election: %v after %v, want %v after 1s", moved.list, moved.at, errElected)
+		}
+		if len(late.list) != 1 || late.list[0] != nil || len(other.list) != 0 {
+			t.Errorf("a message that was kept: %v; one of another lane: %v", late.list, other.list)
 		}
 	})
 }

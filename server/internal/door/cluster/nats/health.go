@@ -4,11 +4,13 @@ package nats
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"time"
 
+	natsd "github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 )
 
@@ -39,15 +41,9 @@ func (l *Log) watch() {
 					missing[name] = true
 				}
 			}
-			l.mu.Lock()
-			if l.closing {
-				l.mu.Unlock()
+			if !l.setLeader(lane, leader) {
 				return
 			}
-			if lane < len(l.leaders) {
-				l.leaders[lane] = leader
-			}
-			l.mu.Unlock()
 		}
 		l.note(missing)
 		select {
@@ -56,6 +52,40 @@ func (l *Log) watch() {
 		case <-tick.C:
 		}
 	}
+}
+
+// hearElections notes which server leads a lane as soon as it does, and has the messages
+// sent again that its predecessor had. Without it they would be after ackIn: a node that
+// was stopped and goes on deposes the leaders of lanes, as it has not heard from them. A
+// NATS cluster of others may not let its users know of elections.
+func (l *Log) hearElections() error {
+	const subject = natsd.JSAdvisoryStreamLeaderElectedPre + "."
+	_, err := l.conn.Subscribe(subject+"*", func(m *nats.Msg) {
+		var elected natsd.JSStreamLeaderElectedAdvisory
+		if err := json.Unmarshal(m.Data, &elected); err != nil {
+			return
+		}
+		for lane := range l.laneCount() {
+			if l.stream(lane) == elected.Stream {
+				l.setLeader(lane, elected.Leader)
+				l.acks.elected(lane)
+			}
+		}
+	})
+	if err != nil {
+		return fmt.Errorf("cluster: %w", err)
+	}
+	return nil
+}
+
+// setLeader notes which server leads a lane. It reports false if the log is closed.
+func (l *Log) setLeader(lane int, server string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if lane < len(l.leaders) {
+		l.leaders[lane] = server
+	}
+	return !l.closing
 }
 
 // silent returns the servers whose copies of a stream are missing, as its leader sees it.

@@ -2,11 +2,13 @@ package nats
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	natsd "github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 )
 
@@ -47,5 +49,27 @@ func TestDamagedLog(t *testing.T) {
 	}
 	if err := startError(c, errors.New("Error listening on router port")); strings.Contains(err.Error(), "damaged") {
 		t.Errorf("error %v", err)
+	}
+}
+
+// testElections has the leader of a lane step down: a node fails what it has sent to the
+// lane when another one leads, so that it is sent again at once.
+func testElections(t *testing.T, logs []*Log) {
+	t.Helper()
+	const lane = 2
+	for end := time.Now().Add(patience); ; {
+		done := make(chan error, 1)
+		logs[0].acks.expect(lane, func(err error) { done <- err }) // nobody answers
+		var answer natsd.JSApiStreamLeaderStepDownResponse
+		err := request(t.Context(), logs[1].conn, fmt.Sprintf(natsd.JSApiStreamLeaderStepDownT, logs[0].stream(lane)), struct{}{}, &answer)
+		if err == nil {
+			err = <-done
+		}
+		if errors.Is(err, errElected) {
+			break
+		}
+		if time.Now().After(end) { // on a machine under load ackIn may be over first
+			t.Fatalf("after an election the answer to a message is %v, want %v", err, errElected)
+		}
 	}
 }

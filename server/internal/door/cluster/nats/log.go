@@ -176,6 +176,11 @@ func (l *Log) begin(ctx context.Context) error {
 	if err := l.acks.begin(l); err != nil {
 		return err
 	}
+	if l.server != nil {
+		if err := l.hearElections(); err != nil {
+			return err
+		}
+	}
 	if err := l.ensure(ctx, 0, !l.config.Kept && !l.formed); err != nil {
 		return err
 	}

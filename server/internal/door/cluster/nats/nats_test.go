@@ -213,6 +213,7 @@ func TestThreeServers(t *testing.T) {
 	}
 	testPeers(t, logs)
 	testExternal(t, logs)
+	testElections(t, logs)
 
 	// The leader of a lane goes; the others go on.
 	gone := max(0, slices.IndexFunc(logs, func(l *Log) bool { return l.server.Load().JetStreamIsStreamLeader(globalAccount, l.stream(1)) }))

@@ -26,7 +26,7 @@ const (
 // stored at a majority, else with an error, after which it may be stored or not.
 // It does not wait.
 func (l *Log) Publish(lane int, msg []byte, done func(error)) {
-	token, ok := l.acks.expect(done)
+	token, ok := l.acks.expect(lane, done)
 	if !ok {
 		done(errClosed)
 		return
@@ -47,6 +47,7 @@ type acks struct {
 }
 
 type sent struct {
+	lane int
 	at   time.Time
 	done func(error)
 }
@@ -78,14 +79,14 @@ func (a *acks) begin(l *Log) error {
 
 // expect notes that an answer is to come. It reports false if none can come any
 // more.
-func (a *acks) expect(done func(error)) (token uint64, ok bool) {
+func (a *acks) expect(lane int, done func(error)) (token uint64, ok bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.ended {
 		return 0, false
 	}
 	a.last++
-	a.open[a.last] = sent{time.Now(), done}
+	a.open[a.last] = sent{lane, time.Now(), done}
 	return a.last, true
 }
 
@@ -110,16 +111,27 @@ func (a *acks) settle(token uint64, err error) {
 
 // expire fails the messages that have waited for too long.
 func (a *acks) expire(now time.Time) {
+	a.fail(errNoAck, func(s sent) bool { return now.Sub(s.at) > ackIn })
+}
+
+// elected fails the messages of a lane that has a new leader: the one before may have
+// had them, and answers nobody any more.
+func (a *acks) elected(lane int) {
+	a.fail(errElected, func(s sent) bool { return s.lane == lane })
+}
+
+// fail answers the messages that match with an error.
+func (a *acks) fail(err error, match func(sent) bool) {
 	a.mu.Lock()
-	var late []uint64
+	var tokens []uint64
 	for token, s := range a.open {
-		if now.Sub(s.at) > ackIn {
-			late = append(late, token)
+		if match(s) {
+			tokens = append(tokens, token)
 		}
 	}
 	a.mu.Unlock()
-	for _, token := range late {
-		a.settle(token, errNoAck)
+	for _, token := range tokens {
+		a.settle(token, err)
 	}
 }
 
@@ -137,6 +149,7 @@ func (a *acks) failAll(err error) {
 var (
 	errNoAck    = errors.New("cluster: no acknowledgement in time")
 	errNoLeader = errors.New("cluster: the lane has no leader")
+	errElected  = errors.New("cluster: the lane has a new leader")
 )
 
 // JetStream's codes for a stream that is full.

@@ -19,7 +19,7 @@ const (
 	heartbeat   = 500 * time.Millisecond
 	inactive    = 30 * time.Second // after which the servers drop one that nobody hears
 	ownReplica  = 8                // tries to get a consumer on the own replica
-	tailBackoff = 4 * time.Second
+	tailBackoff = time.Second      // asking is cheap while there is no leader, and clients wait
 
 	// Without a heartbeat for so long a consumer counts as lost. One on the own
 	// replica ends with this node only, so it is busy rather than gone. To make one
@@ -108,11 +108,13 @@ func (t *tail) follow() error {
 		go func() { _ = t.log.js.DeleteConsumer(t.stream, info.Name, nats.MaxWait(askIn)) }()
 	}()
 	delivered := uint64(0) // by the count of the consumer
-	heard := time.Now()
+	missed := 0            // heartbeats, one after the other
 	for !t.stopped() {
 		m, err := sub.NextMsg(heartbeat)
 		if errors.Is(err, nats.ErrTimeout) {
-			if time.Since(heard) > t.log.patience(own) {
+			// They are counted and not timed: a process that was stopped could not hear
+			// them, and its consumers are still there.
+			if missed++; time.Duration(missed)*heartbeat > t.log.patience(own) {
 				return errLost
 			}
 			continue
@@ -120,7 +122,7 @@ func (t *tail) follow() error {
 		if err != nil {
 			return err
 		}
-		heard = time.Now()
+		missed = 0
 		if len(m.Data) == 0 && m.Header.Get("Status") == "100" && !strings.HasPrefix(m.Reply, "$JS.ACK.") { // messages of the stream have that
 			if err := t.control(m, delivered); err != nil {
 				return err
