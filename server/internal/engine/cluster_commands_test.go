@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -31,8 +32,9 @@ func TestClusterCommands(t *testing.T) {
 	d.status = threeNodes
 	id := func(n int) string { return fmt.Sprintf("%016x%024x", 0xabc, n) }
 	node := func(host, port string, n int) string { return fmt.Sprintf(`[%q :%s %q []]`, host, port, id(n)) }
+	first, second, fifth := node("10.0.0.1", "6379", 1), node("10.0.0.2", "6379", 2), node("::1", "6380", 5)
 	for _, tt := range []struct{ line, want string }{
-		{"CLUSTER SLOTS", "[[:0 :5460 " + node("10.0.0.1", "6379", 1) + "] [:5461 :10921 " + node("10.0.0.2", "6379", 2) + "] [:10922 :16383 " + node("::1", "6380", 5) + "]]"},
+		{"CLUSTER SLOTS", "[[:0 :5460 " + first + " " + second + " " + fifth + "] [:5461 :10921 " + second + " " + fifth + " " + first + "] [:10922 :16383 " + fifth + " " + first + " " + second + "]]"},
 		{"CLUSTER MYID", fmt.Sprintf("%q", id(2))},
 		{"CLUSTER KEYSLOT 123456789", ":12739"},
 		{"CLUSTER KEYSLOT {123456789}.x", ":12739"},
@@ -64,6 +66,19 @@ func TestClusterCommands(t *testing.T) {
 	shards := b.exec([][]byte{[]byte("CLUSTER"), []byte("SHARDS")})[0].Elems
 	if len(shards) != 4 || show(shards[2].Elems[1]) != "[]" || !strings.Contains(show(shards[2]), `"health" "fail"`) || show(shards[1].Elems[1]) != "[:5461 :10921]" {
 		t.Errorf("CLUSTER SHARDS = %v", shards)
+	}
+	roles := regexp.MustCompile(`"endpoint" "([^"]*)" "role" "([^"]*)"`)
+	for i, want := range []string{
+		"10.0.0.1 master 10.0.0.2 replica ::1 replica", "10.0.0.2 master ::1 replica 10.0.0.1 replica",
+		"10.0.0.3 master", "::1 master 10.0.0.1 replica 10.0.0.2 replica",
+	} {
+		var got []string
+		for _, m := range roles.FindAllStringSubmatch(show(shards[i]), -1) {
+			got = append(got, m[1:]...)
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("CLUSTER SHARDS: shard %d has %v, want %s", i, got, want)
+		}
 	}
 	const all = "cluster_state:ok cluster_slots_assigned:16384 cluster_slots_ok:16384 cluster_slots_pfail:0 cluster_slots_fail:0 cluster_known_nodes:4 " +
 		"cluster_size:3 cluster_current_epoch:5 cluster_my_epoch:2 cluster_stats_messages_sent:10 cluster_stats_messages_received:22"
@@ -101,6 +116,13 @@ func TestSlotsAreSplit(t *testing.T) {
 				t.Errorf("%d nodes: slots %d to %d behind %d", n, first, last, next)
 			}
 			next = row.Elems[1].N + 1
+			nodes := map[string]bool{}
+			for _, node := range row.Elems[2:] {
+				nodes[show(node)] = true
+			}
+			if want := min(n, 16); len(nodes) != want || len(row.Elems) != 2+want {
+				t.Errorf("%d nodes: %d of them, %d different ones, answer for a range, want %d", n, len(row.Elems)-2, len(nodes), want)
+			}
 		}
 		if next != 16384 {
 			t.Errorf("%d nodes share %d slots", n, next)

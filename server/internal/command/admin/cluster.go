@@ -16,9 +16,15 @@ import (
 
 // Clients that know Redis Cluster send each command to the node that has the slot of
 // its key. Here every node has all keys, so the slots are split evenly over the nodes
-// that are live: such clients spread their commands, and leave a dead node. No node
-// ever sends a client to another one.
-const slotCount = 16384
+// that are live, and each of them is a replica of all other slots: such clients spread
+// their commands, and go to another node with their reads when one is dead. No node ever
+// sends a client to another one.
+const (
+	slotCount = 16384
+	// mostReplicas bounds what is listed of a range. A client tries one or two of them,
+	// and the list would grow with the square of the nodes.
+	mostReplicas = 15
+)
 
 // cluster is CLUSTER. Without a cluster all subcommands answer that there is none.
 var cluster = engine.Command{
@@ -26,9 +32,9 @@ var cluster = engine.Command{
 	Categories: []string{"slow"},
 	Subcommands: slices.Concat([]engine.Command{
 		aboutCluster("info", "", "Returns whether the cluster takes writes, and its size.", 2, runClusterInfo),
-		aboutCluster("slots", "", "Returns which node clients are to use for which slots.", 2, runClusterSlots),
-		aboutCluster("shards", "", "Returns the nodes with their slots.", 2, runClusterShards),
-		aboutCluster("nodes", "", "Returns the nodes as lines of text.", 2, runClusterNodes),
+		aboutCluster("slots", "", "Returns which node clients are to use for which slots, and which others answer for it: every node has all keys, so the others that are up are replicas of each range.", 2, runClusterSlots),
+		aboutCluster("shards", "", "Returns the nodes with their slots, and the other nodes that are up as replicas of them.", 2, runClusterShards),
+		aboutCluster("nodes", "", "Returns the nodes as lines of text, each with the slots that clients use it for first. A line has room for one role only, so no node is shown as a replica.", 2, runClusterNodes),
 		aboutCluster("myid", "", "Returns the id of this node.", 2, runClusterMyID),
 		aboutCluster("keyslot", "key", "Returns the slot of a key.", 3, runKeySlot),
 		aboutCluster("countkeysinslot", "slot", "Returns how many keys are in a slot.", 3, runCountKeys),
@@ -114,36 +120,70 @@ func shards(x *engine.Context, s *door.Cluster) (all []shard) {
 // nodeID returns the 40 digits that stand for a node.
 func nodeID(cluster uint64, number uint32) string { return fmt.Sprintf("%016x%024x", cluster, number) }
 
+// answering returns the nodes that answer for the slots of a live one: itself, then
+// those behind it in a circle, so that clients that take the first replica spread too.
+func answering(all []shard, of int) []shard {
+	list := all[of : of+1 : of+1]
+	for i := 1; i < len(all) && len(list) <= mostReplicas; i++ {
+		if v := all[(of+i)%len(all)]; v.Live {
+			list = append(list, v)
+		}
+	}
+	return list
+}
+
 func runClusterSlots(x *engine.Context, c *engine.Call, s *door.Cluster) {
 	var rows []engine.Reply
-	for _, v := range shards(x, s) {
-		if v.last >= v.first {
-			node := engine.List(engine.Text(v.host), engine.Integer(int64(v.port)), engine.Text(v.id), engine.List())
-			rows = append(rows, engine.List(engine.Integer(int64(v.first)), engine.Integer(int64(v.last)), node))
+	all := shards(x, s)
+	for i, v := range all {
+		if !v.Live {
+			continue
 		}
+		row := []engine.Reply{engine.Integer(int64(v.first)), engine.Integer(int64(v.last))}
+		for _, n := range answering(all, i) {
+			row = append(row, engine.List(engine.Text(n.host), engine.Integer(int64(n.port)), engine.Text(n.id), engine.List()))
+		}
+		rows = append(rows, engine.List(row...))
 	}
 	c.Answer(engine.List(rows...))
 }
 
 func runClusterShards(x *engine.Context, c *engine.Call, s *door.Cluster) {
 	var rows []engine.Reply
-	for _, v := range shards(x, s) {
-		slots, health := engine.List(), "fail"
+	all := shards(x, s)
+	for i, v := range all {
+		slots, nodes := engine.List(), all[i:i+1]
 		if v.Live {
-			slots, health = engine.List(engine.Integer(int64(v.first)), engine.Integer(int64(v.last))), "online"
+			slots, nodes = engine.List(engine.Integer(int64(v.first)), engine.Integer(int64(v.last))), answering(all, i)
 		}
-		node := engine.Pairs(
-			engine.Text("id"), engine.Text(v.id),
-			engine.Text("port"), engine.Integer(int64(v.port)),
-			engine.Text("ip"), engine.Text(v.host),
-			engine.Text("endpoint"), engine.Text(v.host),
-			engine.Text("role"), engine.Text("master"),
-			engine.Text("replication-offset"), engine.Integer(0),
-			engine.Text("health"), engine.Text(health),
-		)
-		rows = append(rows, engine.Pairs(engine.Text("slots"), slots, engine.Text("nodes"), engine.List(node)))
+		var list []engine.Reply
+		for k := range nodes {
+			role := "replica"
+			if k == 0 {
+				role = "master"
+			}
+			list = append(list, nodes[k].describe(role))
+		}
+		rows = append(rows, engine.Pairs(engine.Text("slots"), slots, engine.Text("nodes"), engine.List(list...)))
 	}
 	c.Answer(engine.List(rows...))
+}
+
+// describe returns a node as CLUSTER SHARDS does.
+func (v *shard) describe(role string) engine.Reply {
+	health := "fail"
+	if v.Live {
+		health = "online"
+	}
+	return engine.Pairs(
+		engine.Text("id"), engine.Text(v.id),
+		engine.Text("port"), engine.Integer(int64(v.port)),
+		engine.Text("ip"), engine.Text(v.host),
+		engine.Text("endpoint"), engine.Text(v.host),
+		engine.Text("role"), engine.Text(role),
+		engine.Text("replication-offset"), engine.Integer(0),
+		engine.Text("health"), engine.Text(health),
+	)
 }
 
 func runClusterNodes(x *engine.Context, c *engine.Call, s *door.Cluster) {
