@@ -105,7 +105,8 @@ purego: ## kernels, golden files and laws without assembly
 tiers: ## kernels and laws on each lower instruction set
 	scripts/tiers '$(LAWS)'
 
-clients: ## the server under four Go clients; alerts and dashboard against a scrape
+clients: ## the server under four Go clients and a cluster under redis-py; alerts and dashboard against a scrape
+	@scripts/need-redis-py
 	cd server/clienttest && go test -vet=off ./...
 
 ui: ## the page in a browser, which is installed if there is none
@@ -215,7 +216,8 @@ soak: ## rates measured exactly; power cuts, kills, chaos, memory and replays at
 	go test ./foreign/redisbloom -count=1 -run TestCuckooChangesBetweenPieces -compactions 200 -timeout 30m
 	go test ./server/internal/door/cluster -count=1 -run 'TestSimulation$$' -simulations 1000 -timeout 60m
 	go test ./cmd/bloomery -count=1 -run TestKill -kills 200 -timeout 30m
-	cd server/clienttest && go test -count=1 -run TestGoRedisOnACluster -cluster
+	@scripts/need-redis-py
+	cd server/clienttest && go test -count=1 -run TestCluster -kills 12 -timeout 60m -v
 	go test ./cmd/bloomery -count=1 -run TestClusterRestore -cluster-restore -timeout 10m
 	go test ./cmd/bloomery -count=1 -run TestClusterNodesComeAndGo -cluster-members -timeout 10m
 	go test ./server -count=1 -run TestChaos -chaos 30m -timeout 60m -v

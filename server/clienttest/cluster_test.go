@@ -1,106 +1,92 @@
 package clienttest
 
 import (
-	"context"
 	"errors"
-	"flag"
 	"fmt"
-	"math/rand/v2"
-	"net"
-	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	goredis "github.com/redis/go-redis/v9"
-
-	"github.com/bloomery/bloomery/server"
+	"github.com/redis/rueidis"
 )
 
-var onCluster = flag.Bool("cluster", false, "start three servers of a cluster, too")
-
-// TestGoRedisOnACluster has the cluster client of go-redis use three servers of a
-// cluster: it finds all of them from one, spreads its commands and pipelines, and sees
-// what it wrote.
-func TestGoRedisOnACluster(t *testing.T) {
-	if !*onCluster {
-		t.Skip("three servers of a cluster take a while to start: make soak does that")
+// TestCluster has clients of Redis Cluster use a cluster of three: they find all nodes
+// from one, spread their commands, see what they wrote, and go on when a node is killed.
+func TestCluster(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a cluster takes 10 seconds to start")
 	}
-	addrs := startCluster(t)
-	// On a machine under load a write that is slow must not be sent again, since the second finds
-	// the item there, and one that is refused must.
-	c := goredis.NewClusterClient(&goredis.ClusterOptions{Addrs: addrs[:1], DialTimeout: time.Minute, ReadTimeout: 2 * clusterWrite, MaxRedirects: 100})
+	t.Parallel()
+	n := startNodes(t)
+	// A write that is slow, on a machine under load, must not be sent again: the second
+	// finds the item there.
+	c := goredis.NewClusterClient(&goredis.ClusterOptions{Addrs: n.addrs[:1], DialTimeout: time.Minute, ReadTimeout: clusterPatience, MaxRedirects: 100})
 	defer c.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
-	defer cancel()
-	// until tries something until it works: a machine under load has moments in which most
-	// nodes do not hear of each other, and in which one lags behind another.
-	until := func(what string, works func() error) {
-		t.Helper()
-		for {
-			err := works()
-			if err == nil {
-				return
+	spreads(t, n, c)
+	for i := range clusterKeys {
+		until(t, "BFAdd", func() error {
+			got, err := c.BFAdd(t.Context(), clusterKey(i), "x").Result()
+			if err != nil && strings.HasPrefix(err.Error(), "CLUSTERDOWN ") {
+				return err // nothing was changed
 			}
-			select {
-			case <-ctx.Done():
-				t.Fatalf("%s: %v", what, err)
-			case <-time.After(50 * time.Millisecond):
+			if err != nil || !got {
+				t.Errorf("BFAdd %s = %v, %v", clusterKey(i), got, err)
 			}
-		}
+			return nil
+		})
 	}
-	key := func(i int) string { return fmt.Sprint("key", i) }
-	// A node is in the slots of others as soon as they have heard of it, and the client looks at
-	// them in its own time.
-	until("the client spreads its keys", func() error {
+	t.Run("GoRedis", func(t *testing.T) { goRedisOnACluster(t, n, c) })
+	t.Run("Rueidis", func(t *testing.T) { rueidisOnACluster(t, n) })
+	t.Run("RedisPy", func(t *testing.T) { redisPyOnACluster(t, n) })
+	t.Run("Kill", func(t *testing.T) { killUnderClients(t, n) })
+}
+
+// clusterKeys is how many filters the tests have: enough that each node has some.
+const clusterKeys = 60
+
+func clusterKey(i int) string { return fmt.Sprint("key", i%clusterKeys) }
+
+// spreads waits until a client uses all nodes: a node is in the slots of others as soon as
+// they have heard of it, and the client looks at them in its own time.
+func spreads(t *testing.T, n *nodes, c *goredis.ClusterClient) {
+	t.Helper()
+	until(t, "the client spreads its keys", func() error {
 		used := map[string]bool{}
-		for i := range 60 {
-			node, err := c.MasterForKey(ctx, key(i))
+		for i := range clusterKeys {
+			node, err := c.MasterForKey(t.Context(), clusterKey(i))
 			if err != nil {
 				return err
 			}
 			used[node.Options().Addr] = true
 		}
-		if len(used) < len(addrs) {
-			c.ReloadState(ctx)
-			return fmt.Errorf("it uses %v of %v", used, addrs)
+		if len(used) < len(n.addrs) {
+			c.ReloadState(t.Context())
+			return fmt.Errorf("it uses %v of %v", used, n.addrs)
 		}
 		return nil
 	})
-	for i := range 60 {
-		until("BFAdd "+key(i), func() error {
-			got, err := c.BFAdd(ctx, key(i), "x").Result()
-			if err != nil && strings.HasPrefix(err.Error(), "CLUSTERDOWN ") {
-				return err // nothing was changed
-			}
-			if err != nil || !got {
-				t.Errorf("BFAdd %s = %v, %v", key(i), got, err)
-			}
-			return nil
-		})
-		until("BFExists "+key(i), func() error {
-			got, err := c.BFExists(ctx, key(i), "x").Result()
-			if err == nil && !got {
-				err = errors.New("the item is not there")
-			}
-			return err
-		})
-	}
-	until("a pipeline", func() error {
+}
+
+func goRedisOnACluster(t *testing.T, n *nodes, c *goredis.ClusterClient) {
+	t.Helper()
+	ctx := t.Context()
+	until(t, "a pipeline", func() error {
 		replies, err := c.Pipelined(ctx, func(p goredis.Pipeliner) error {
-			for i := range 60 {
-				p.BFAdd(ctx, key(i), "y")
+			for i := range clusterKeys {
+				p.BFExists(ctx, clusterKey(i), "x")
 			}
 			return nil
 		})
-		if err == nil && len(replies) != 60 {
-			err = fmt.Errorf("%d replies", len(replies))
+		for _, r := range replies {
+			if cmd, ok := r.(*goredis.BoolCmd); err == nil && (!ok || !cmd.Val()) {
+				err = fmt.Errorf("%v", r)
+			}
 		}
 		return err
 	})
-	until("a transaction", func() error {
+	until(t, "a transaction", func() error {
 		_, err := c.TxPipelined(ctx, func(p goredis.Pipeliner) error {
 			p.Incr(ctx, "{n}1")
 			p.Expire(ctx, "{n}1", time.Hour)
@@ -108,60 +94,65 @@ func TestGoRedisOnACluster(t *testing.T) {
 		})
 		return err
 	})
-	until("Info", func() error {
+	until(t, "Info", func() error {
 		got, err := c.Info(ctx, "cluster").Result()
 		if err == nil && !strings.Contains(got, "cluster_enabled:1") {
 			err = errors.New(got)
 		}
 		return err
 	})
+	// Every node lists every name: one of them is asked.
+	until(t, "the names of one node", func() error {
+		node, err := c.MasterForKey(ctx, "any")
+		if err != nil {
+			return err
+		}
+		var names []string
+		for it := node.Scan(ctx, 0, "key*", 100).Iterator(); it.Next(ctx); {
+			names = append(names, it.Val())
+		}
+		slices.Sort(names)
+		if whole := len(names); whole != clusterKeys || len(slices.Compact(names)) != clusterKeys {
+			return fmt.Errorf("%d names, want %d different ones", whole, clusterKeys)
+		}
+		return nil
+	})
+	until(t, "ClusterSlots and ClusterShards", func() error {
+		slots, err := c.ClusterSlots(ctx).Result()
+		if err != nil || len(slots) != len(n.addrs) || len(slots[0].Nodes) != len(n.addrs) {
+			return fmt.Errorf("slots %v, %w: want all nodes in each range", slots, err)
+		}
+		shards, err := c.ClusterShards(ctx).Result()
+		if err != nil || len(shards) != len(n.addrs) || len(shards[0].Nodes) != len(n.addrs) {
+			return fmt.Errorf("shards %v, %w: want all nodes in each", shards, err)
+		}
+		return nil
+	})
 }
 
-// clusterWrite is how long a write may take before its client is told that nobody knows
-// whether it was kept: that would fail the test, and a machine under load takes its time.
-const clusterWrite = 2 * time.Minute
-
-// startCluster runs three servers of a new cluster until the test ends, and returns the
-// addresses of clients.
-func startCluster(t *testing.T) []string {
+// rueidisOnACluster reads from replicas with a client of which a node can be both a
+// primary and a replica.
+func rueidisOnACluster(t *testing.T, n *nodes) {
 	t.Helper()
-	var join []string
-	for len(join) < 3 {
-		addr := fmt.Sprintf("127.0.0.1:%d", 15000+rand.IntN(15000))
-		if l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", addr); err == nil && !slices.Contains(join, addr) {
-			_ = l.Close()
-			join = append(join, addr)
+	for _, replicas := range []bool{false, true} {
+		c, err := rueidis.NewClient(rueidis.ClientOption{
+			InitAddress: n.addrs[:1], DisableCache: true, SendToReplicas: func(cmd rueidis.Completed) bool { return replicas && cmd.IsReadOnly() },
+		})
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
-	defer cancel()
-	dir, servers, errs := t.TempDir(), make([]*server.Server, 3), make([]error, 3)
-	var wg sync.WaitGroup
-	for i := range join {
-		wg.Go(func() {
-			servers[i], errs[i] = server.NewContext(ctx, server.Config{
-				Addr: []string{"127.0.0.1:0"}, Dir: filepath.Join(dir, fmt.Sprint(i)),
-				Cluster: &server.Cluster{Name: "test", Join: join, Addr: join[i], Lanes: 2, LaneSize: 64 << 20, Timeout: clusterWrite},
+		defer c.Close()
+		for i := range clusterKeys {
+			until(t, "BF.EXISTS", func() error {
+				got, err := c.Do(t.Context(), c.B().BfExists().Key(clusterKey(i)).Item("x").Build()).AsBool()
+				if err == nil && !got {
+					err = errors.New("the item is not there")
+				}
+				return err
 			})
-		})
-	}
-	wg.Wait()
-	addrs := make([]string, 3)
-	for i, s := range servers {
-		if s == nil {
-			continue
 		}
-		addrs[i] = s.Addr().String()
-		serving, stop := context.WithCancel(context.Background())
-		done := make(chan error, 1)
-		go func() { done <- s.Serve(serving) }()
-		t.Cleanup(func() {
-			stop()
-			if err := <-done; err != nil {
-				t.Errorf("Serve: %v", err)
-			}
-		})
+		if nodes := c.Nodes(); len(nodes) != len(n.addrs) {
+			t.Errorf("it knows %d nodes, want %d", len(nodes), len(n.addrs))
+		}
 	}
-	check(t, errors.Join(errs...))
-	return addrs
 }

@@ -35,8 +35,11 @@ const (
 	textGroup = "EXECABORT Transaction discarded: in a cluster it is one message, and "
 	textSteps = " cannot be part of one: filters have to be there, of one part, and a command takes 256 items at most"
 	textSeen  = " depends on a key that the commands before it change"
-	textMixed = "its records are of the catalogue (names, strings) or of one part of one filter, not of both"
+	textMixed = "it changes more than one filter, or a filter and names or strings"
 	textWatch = "a transaction that changes names or strings can watch no filter, and one that changes a filter nothing but that, if it has one part"
+	// textApart follows all of them: pipelines of Python clients are transactions unless
+	// they are told otherwise.
+	textApart = "; without MULTI the commands are done one by one (redis-py: pipeline(transaction=False))"
 	textAgain = "TRYAGAIN Other clients have changed the keys of this transaction meanwhile: nothing of it was done, send it again"
 )
 
@@ -186,7 +189,7 @@ func (e *Engine) sendGroup(s *Session, c *Call, g *group, watches map[string]wat
 		ops = append(e.expectations(s, g, watches), g.ops...)
 	}
 	if g.why != "" {
-		c.Fail(textGroup + g.why)
+		c.Fail(textGroup + g.why + textApart)
 		return false
 	}
 	for op, list := range g.reads {
@@ -198,7 +201,7 @@ func (e *Engine) sendGroup(s *Session, c *Call, g *group, watches map[string]wat
 	}
 	if err := e.doGroup(ops); err != nil {
 		if c.Answer(e.unsettled(err)); errors.Is(err, door.ErrGroup) || errors.Is(err, errTooLong) {
-			c.Fail(textGroup + OneLine(err))
+			c.Fail(textGroup + OneLine(err) + textApart)
 		}
 		return false
 	}

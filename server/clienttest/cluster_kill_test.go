@@ -1,0 +1,161 @@
+package clienttest
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
+)
+
+var kills = flag.Int("kills", 1, "how many nodes are killed under clients, one after the other")
+
+// goRedisModes are clients: one as docs/cluster.md recommends, and others with the defaults
+// of go-redis, which read from any node of a range.
+var goRedisModes = map[string]goredis.ClusterOptions{
+	"recommended":    {ClusterStateReloadInterval: time.Second, MaxRedirects: 30, MaxRetryBackoff: time.Second},
+	"ReadOnly":       {ReadOnly: true},
+	"RouteRandomly":  {RouteRandomly: true},
+	"RouteByLatency": {RouteByLatency: true},
+}
+
+// killUnderClients kills a node while clients use it, and asks that no read fails.
+func killUnderClients(t *testing.T, n *nodes) {
+	t.Helper()
+	logging.Disable() // go-redis reports every connection that is refused
+	defer logging.Enable()
+	var clients []*user
+	for name, options := range goRedisModes {
+		options.Addrs = slices.Clone(n.addrs) // go-redis shuffles them
+		// A machine under load may be slow; what is dead refuses at once.
+		options.DialTimeout, options.ReadTimeout = time.Minute, time.Minute
+		c := goredis.NewClusterClient(&options)
+		defer c.Close()
+		spreads(t, n, c)
+		clients = append(clients, &user{name: name + " reads", run: func(ctx context.Context, i int) error {
+			there, err := c.BFExists(ctx, clusterKey(i), "x").Result()
+			if err == nil && !there {
+				err = errors.New("the item is not there")
+			}
+			return err
+		}})
+		if name == "recommended" {
+			clients = append(clients, &user{name: name + " writes", run: func(ctx context.Context, i int) error {
+				return c.BFAdd(ctx, clusterKey(i), fmt.Sprint(i)).Err()
+			}})
+		}
+	}
+	if p := startRedisPy(t, n, "kill"); p != nil {
+		clients = append(clients, &user{name: "redis-py reads", run: func(context.Context, int) error { return p.round() }})
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	for _, c := range clients {
+		wg.Go(func() { c.loop(ctx) })
+	}
+	for round := range *kills {
+		victim := n.inSlots(t, round%len(n.cmds))
+		goOn(t, clients)
+		n.kill(victim)
+		goOn(t, clients)
+		n.leaves(t, victim)
+		goOn(t, clients)
+		if round < *kills-1 {
+			check(t, n.start(t.Context(), victim))
+		}
+	}
+	stop()
+	wg.Wait()
+	for _, c := range clients {
+		t.Logf("%s: %d commands, %d errors, the longest wait was %v", c.name, c.done.Load(), len(c.errs), c.longest.Round(100*time.Millisecond))
+		if len(c.errs) > 0 {
+			t.Errorf("%s: %d of %d commands failed: %v …", c.name, len(c.errs), c.done.Load(), c.errs[0])
+		}
+	}
+}
+
+// user is a client that runs commands one after the other.
+type user struct {
+	name    string
+	run     func(ctx context.Context, i int) error
+	done    atomic.Int64 // commands
+	errs    []error
+	longest time.Duration
+}
+
+func (u *user) loop(ctx context.Context) {
+	for i := 0; ctx.Err() == nil; i++ {
+		began := time.Now()
+		err := u.run(context.WithoutCancel(ctx), i)
+		u.longest = max(u.longest, time.Since(began))
+		if err != nil {
+			u.errs = append(u.errs, err)
+		}
+		u.done.Add(1)
+		time.Sleep(20 * time.Millisecond) // there are others on this machine
+	}
+}
+
+// goOn returns when all clients have used all keys again, whichever node they are at.
+func goOn(t *testing.T, clients []*user) {
+	t.Helper()
+	before := make([]int64, len(clients))
+	for i, c := range clients {
+		before[i] = c.done.Load()
+	}
+	for i, c := range clients {
+		until(t, c.name, func() error {
+			if done := c.done.Load() - before[i]; done <= clusterKeys {
+				return fmt.Errorf("%d commands only", done)
+			}
+			return nil
+		})
+	}
+}
+
+// inSlots returns the node that has the range at a place. The first is the worst to lose:
+// some clients ask it first.
+func (n *nodes) inSlots(t *testing.T, place int) (node int) {
+	t.Helper()
+	c := goredis.NewClient(&goredis.Options{Addr: n.addrs[0], ReadTimeout: time.Minute})
+	defer c.Close()
+	until(t, "the slots", func() error {
+		slots, err := c.ClusterSlots(t.Context()).Result()
+		if err == nil && len(slots) != len(n.addrs) {
+			err = fmt.Errorf("%v", slots)
+		}
+		if err == nil {
+			node = slices.Index(n.addrs, slots[place].Nodes[0].Addr)
+		}
+		return err
+	})
+	return node
+}
+
+// leaves waits until the other nodes list a dead one no more.
+func (n *nodes) leaves(t *testing.T, dead int) {
+	t.Helper()
+	for i, addr := range n.addrs {
+		if i == dead {
+			continue
+		}
+		c := goredis.NewClient(&goredis.Options{Addr: addr, ReadTimeout: time.Minute})
+		defer c.Close()
+		until(t, "the slots without a node", func() error {
+			slots, err := c.ClusterSlots(t.Context()).Result()
+			for _, s := range slots {
+				if slices.ContainsFunc(s.Nodes, func(v goredis.ClusterNode) bool { return v.Addr == n.addrs[dead] }) {
+					return fmt.Errorf("%s lists %s", addr, n.addrs[dead])
+				}
+			}
+			return err
+		})
+	}
+}

@@ -1,0 +1,162 @@
+package clienttest
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/bloomery/bloomery/server"
+)
+
+// nodeEnv has the configuration of a node, in JSON, in processes that are to be one.
+const nodeEnv = "BLOOMERY_CLIENTTEST_NODE"
+
+// TestMain is a node of a cluster if the environment says so: nodes that are killed are
+// processes of their own.
+func TestMain(m *testing.M) {
+	config := os.Getenv(nodeEnv)
+	if config == "" {
+		os.Exit(m.Run())
+	}
+	if err := runNode(config); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// nodeConfig is what nodes differ in.
+type nodeConfig struct {
+	Addr, Dir string
+	Cluster   server.Cluster
+}
+
+// runNode serves until its standard input ends, which it does with the test.
+func runNode(config string) error {
+	var c nodeConfig
+	if err := json.Unmarshal([]byte(config), &c); err != nil {
+		return err
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		stop()
+	}()
+	s, err := server.NewContext(ctx, server.Config{Addr: []string{c.Addr}, Dir: c.Dir, Cluster: &c.Cluster})
+	if err != nil {
+		return err
+	}
+	fmt.Println("ready")
+	return s.Serve(ctx)
+}
+
+// nodes are the servers of a cluster, a process each.
+type nodes struct {
+	dir   string
+	join  []string // where they reach each other
+	addrs []string // of clients
+	cmds  []*exec.Cmd
+}
+
+// clusterPatience bounds what takes seconds on a quiet machine.
+const clusterPatience = 4 * time.Minute
+
+// startNodes starts a new cluster of three, which ends with the test.
+func startNodes(t *testing.T) *nodes {
+	t.Helper()
+	n := &nodes{dir: t.TempDir(), join: freePorts(t, 3), addrs: freePorts(t, 3), cmds: make([]*exec.Cmd, 3)}
+	t.Cleanup(func() {
+		for i := range n.cmds {
+			n.kill(i)
+		}
+	})
+	errs := make([]error, len(n.cmds))
+	var wg sync.WaitGroup
+	for i := range n.cmds {
+		wg.Go(func() { errs[i] = n.start(t.Context(), i) })
+	}
+	wg.Wait()
+	check(t, errors.Join(errs...))
+	return n
+}
+
+// start starts a node, and returns when it serves.
+func (n *nodes) start(ctx context.Context, i int) error {
+	config, err := json.Marshal(nodeConfig{
+		Addr: n.addrs[i], Dir: filepath.Join(n.dir, fmt.Sprint(i)),
+		// A machine under load takes its time, and no write of the test is to be given up.
+		Cluster: server.Cluster{Name: "test", Join: n.join, Addr: n.join[i], Lanes: 2, LaneSize: 64 << 20, Timeout: clusterPatience},
+	})
+	if err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, os.Args[0])
+	cmd.Env = append(os.Environ(), nodeEnv+"="+string(config))
+	cmd.Stderr = os.Stderr
+	if _, err := cmd.StdinPipe(); err != nil { // it ends with this process
+		return err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	n.cmds[i] = cmd
+	if line, err := bufio.NewReader(out).ReadString('\n'); line != "ready\n" {
+		return fmt.Errorf("node %d has not started: %q, %w", i+1, line, err)
+	}
+	return nil
+}
+
+// kill ends a node at once.
+func (n *nodes) kill(i int) {
+	if cmd := n.cmds[i]; cmd != nil {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		n.cmds[i] = nil
+	}
+}
+
+// freePorts returns addresses on this machine that nobody listens on. They are below
+// the ports that systems give to connections.
+func freePorts(t *testing.T, n int) (addrs []string) {
+	t.Helper()
+	for len(addrs) < n {
+		addr := fmt.Sprintf("127.0.0.1:%d", 15000+rand.IntN(15000))
+		l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", addr)
+		if err != nil || slices.Contains(addrs, addr) {
+			continue
+		}
+		check(t, l.Close())
+		addrs = append(addrs, addr)
+	}
+	return addrs
+}
+
+// until tries something until it works: a machine under load has moments in which most
+// nodes do not hear of each other, and in which one lags behind another.
+func until(t *testing.T, what string, works func() error) {
+	t.Helper()
+	for end := time.Now().Add(clusterPatience); ; time.Sleep(20 * time.Millisecond) {
+		err := works()
+		if err == nil {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%s: %v", what, err)
+		}
+	}
+}

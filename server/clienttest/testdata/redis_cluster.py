@@ -1,0 +1,71 @@
+"""Uses a cluster with redis-py, as TestCluster says.
+
+redis_cluster.py names|kill KEYS HOST:PORT...
+
+Lines of standard input ask for a round, lines of standard output, in JSON, answer.
+"""
+
+import json
+import logging
+import sys
+
+import redis
+from redis.cluster import ClusterNode, RedisCluster
+
+# redis-py 4.3.4 cannot ask for the slots again without this, if the node it asks first
+# is dead.
+RedisCluster.__deepcopy__ = lambda self, memo: self
+logging.getLogger("redis").setLevel(logging.CRITICAL)  # it logs every lost connection
+mode, keys = sys.argv[1], int(sys.argv[2])
+nodes = [ClusterNode(host, int(port)) for host, port in (addr.split(":") for addr in sys.argv[3:])]
+
+
+def names():
+    """What docs/cluster.md says about names and pipelines."""
+    cluster = RedisCluster(startup_nodes=nodes)
+    one = cluster.get_nodes()[0]
+    single = redis.Redis(host=nodes[0].host, port=nodes[0].port)
+    seen = {
+        "scan_iter": sorted(k.decode() for k in cluster.scan_iter("key*", count=10)),
+        "scan_iter of one node": sorted(k.decode() for k in cluster.scan_iter("key*", count=10, target_nodes=one)),
+        "keys": sorted(k.decode() for k in cluster.keys("key*")),
+        "scan_iter of a single client": sorted(k.decode() for k in single.scan_iter("key*", count=10)),
+        "dbsize": cluster.dbsize() - single.dbsize(),
+    }
+
+    def run(pipe, *filters):
+        for name in filters:
+            pipe.execute_command("BF.ADD", name, "py")
+        try:
+            return [int(v) for v in pipe.execute()]
+        except redis.RedisError as e:
+            return str(e)
+
+    seen["pipeline of two filters"] = run(single.pipeline(), "key0", "key1")
+    seen["pipeline of a new filter"] = run(single.pipeline(), "new:py")
+    seen["pipeline without a transaction"] = run(single.pipeline(transaction=False), "key0", "key1", "new:py")
+    seen["pipeline of a cluster"] = run(cluster.pipeline(), "key0", "key1", "new:py")
+    single.delete("new:py")
+    return seen
+
+
+def kill():
+    """A read of the next key, with what docs/cluster.md says about redis-py."""
+    if not kill.clients:
+        kill.clients.append(RedisCluster(startup_nodes=nodes, cluster_error_retry_attempts=20))
+    kill.done += 1
+    for again in (True, False):
+        try:
+            there = kill.clients[0].execute_command("BF.EXISTS", "key%d" % (kill.done % keys), "x")
+            return {} if there else {"error": "the item is not there"}
+        except IndexError:
+            # redis-py 4.3.4, once: it knew the nodes that are left as replicas only.
+            if not again:
+                raise
+        except Exception as e:
+            return {"error": repr(e)}
+
+
+kill.clients, kill.done = [], 0
+for _ in sys.stdin:
+    print(json.dumps({"names": names, "kill": kill}[mode]()), flush=True)
