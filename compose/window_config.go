@@ -82,5 +82,6 @@ func (c WindowConfig) make() (*Window, error) {
 	}
 	w := &Window{window{hasher: c.Hasher, size: size, capacity: uint64(c.Capacity), rate: c.ErrorRate, rotate: c.Rotate}}
 	w.attach(words)
+	w.counts = make([]uint64, w.ways())
 	return w, nil
 }

@@ -142,6 +142,15 @@ func (w *window) load(given hashing.Hasher, from *envelope.Source) error {
 	return err
 }
 
+// load is that of window, and counts the keys.
+func (w *Window) load(given hashing.Hasher, from *envelope.Source) error {
+	err := w.window.load(given, from)
+	if err == nil {
+		w.recount()
+	}
+	return err
+}
+
 // opening returns the part of c that opens windows.
 func (c WindowConfig) opening() envelope.Opening {
 	return envelope.Opening{Package: "compose", Config: c, Hasher: c.Hasher, Alloc: c.Alloc}

@@ -104,35 +104,39 @@ func (e *Engine) meter(s *Session, calls []Call, took time.Duration) {
 	}
 	m := e.well.Meter(id)
 	if m == nil {
-		return
+		if m = e.well.Adopt(id); m == nil {
+			return
+		}
 	}
 	each := took / time.Duration(len(calls))
 	for len(calls) > 0 {
-		cmd, n, no := calls[0].cmd, 0, 0
+		cmd, n, asked, no := calls[0].cmd, 0, 0, 0
 		for n < len(calls) && calls[n].cmd == cmd {
 			if cmd != nil && cmd.work == health.Has {
-				no += calls[n].Reply.negatives()
+				a, b := calls[n].Reply.lookups()
+				asked, no = asked+a, no+b
 			}
 			n++
 		}
 		if cmd != nil {
-			m.Note(s.slot, cmd.work, each*time.Duration(n), n, no)
+			m.Note(s.slot, cmd.work, each*time.Duration(n), n, asked, no)
 		}
 		calls = calls[n:]
 	}
 }
 
-// negatives returns how many answers are no.
-func (r *Reply) negatives() (n int) {
+// lookups returns how many items a reply answers for, and how many of the answers are no.
+func (r *Reply) lookups() (asked, no int) {
 	switch r.Kind {
 	case Bool:
-		return int(1 - r.N)
+		return 1, int(1 - r.N)
 	case Bools:
 		for _, v := range r.Bools {
 			if !v {
-				n++
+				no++
 			}
 		}
+		return len(r.Bools), no
 	}
-	return n
+	return 0, 0
 }

@@ -106,6 +106,9 @@ func (f watchedFilter) Look() (l health.Look, ok bool) {
 	}
 	l = health.Look{Stats: combine(looks, parts), Version: looks[0].Version, Layers: looks[0].Layers, Grows: looks[0].Grows, Folds: looks[0].Folds, Parts: parts}
 	if parts > 1 {
+		if l.Items, ok = f.items(&l); !ok {
+			return l, false
+		}
 		l.Version = version
 		if l.Bytes, ok = f.Bytes(); !ok {
 			return l, false
@@ -121,6 +124,22 @@ func (f watchedFilter) Look() (l health.Look, ok bool) {
 	return l, true
 }
 
+// items returns the number of items of a filter of several parts of which l is a look:
+// what all of them have counted, if they have, otherwise that of the look.
+func (f watchedFilter) items(l *health.Look) (n uint64, ok bool) {
+	if !l.Exact && !store.Counted(l.Predicted) {
+		return l.Items, true
+	}
+	for _, p := range store.Parts(f.entry) {
+		items, known, ok := p.Items(f.wait)
+		if !ok || !known {
+			return l.Items, ok
+		}
+		n += items
+	}
+	return n, true
+}
+
 // combine returns the state of a filter from those of some of its parts. A key is
 // in one part, and all get equally many: rates and shares are means. Parts that were
 // not looked at are like the others, up to their variance.
@@ -130,11 +149,12 @@ func combine(looks []store.Look, parts int) bloomery.Stats {
 	if len(looks) == 1 {
 		return sum
 	}
-	var items, saturation, predicted, squares, variance float64
+	var items, saturation, overflow, predicted, squares, variance float64
 	exact, skew := true, 0.0
 	for _, v := range looks {
 		items += float64(v.Items)
 		saturation += v.Saturation
+		overflow += v.Overflow
 		predicted += v.Predicted
 		squares += v.Predicted * v.Predicted
 		variance += v.PredictedSigma * v.PredictedSigma
@@ -146,8 +166,8 @@ func combine(looks []store.Look, parts int) bloomery.Stats {
 	sum.Capacity *= uint64(parts)
 	sum.Bits *= uint64(parts)
 	sum.Items = wholeNumber(items * scale)
-	sum.Exact = exact && len(looks) == parts
-	sum.Saturation, sum.Predicted, sum.Skew = saturation/n, mean, skew
+	sum.Exact = exact
+	sum.Saturation, sum.Overflow, sum.Predicted, sum.Skew = saturation/n, overflow/n, mean, skew
 	sum.PredictedSigma = math.Sqrt(variance/(n*n) + among/n*(1-n/float64(parts)))
 	return sum
 }

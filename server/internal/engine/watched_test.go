@@ -30,7 +30,7 @@ func TestCombine(t *testing.T) {
 	// Two of eight: their variance is 2e-4, that of their mean a half of it, less the
 	// quarter that is known.
 	sigma := math.Sqrt((0.001*0.001+0.002*0.002)/4 + 2e-4/2*(1-2.0/8))
-	if got.Capacity != 800 || got.Bits != 8000 || got.Items != 164 || got.Exact || !near(got.Predicted, 0.02) || !near(got.PredictedSigma, sigma) {
+	if got.Capacity != 800 || got.Bits != 8000 || got.Items != 164 || !got.Exact || !near(got.Predicted, 0.02) || !near(got.PredictedSigma, sigma) {
 		t.Errorf("of two parts of eight: %+v, want a sigma of %v", got, sigma)
 	}
 	two.Exact = false

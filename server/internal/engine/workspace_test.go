@@ -126,7 +126,7 @@ func TestReplySizes(t *testing.T) {
 		if got := c.reply.size(); got != c.size {
 			t.Errorf("%+v takes %d bytes, want %d", c.reply, got, c.size)
 		}
-		if got := c.reply.negatives(); got != c.not {
+		if _, got := c.reply.lookups(); got != c.not {
 			t.Errorf("%+v has %d negatives, want %d", c.reply, got, c.not)
 		}
 	}

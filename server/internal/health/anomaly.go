@@ -34,6 +34,17 @@ func (a Anomaly) String() string {
 	return strings.Join(names, ",")
 }
 
+// reason puts an anomaly into words, of a filter that has no symptom.
+func (a Anomaly) reason() string {
+	switch {
+	case a&ProbedHigh != 0:
+		return "Random keys are answered yes more often than the rate asked for allows, by 6 standard deviations: see anomaly and probed."
+	case a&TrafficHigh != 0:
+		return "Callers have reported more false positives than the rate asked for allows, by 6 standard deviations: see anomaly and traffic."
+	}
+	return "Keys were aimed at one place: see anomaly and skew."
+}
+
 // When a filter is anomalous. docs/health.md computes from these how rare a false
 // alarm is.
 const (
@@ -62,13 +73,22 @@ func rateLimit(l *Look) float64 {
 	if l.Asked <= 0 || l.Asked >= 1 || l.Capacity == 0 {
 		return 0
 	}
+	return rateMargin * l.Asked * math.Exp(6*l.luck())
+}
+
+// luck returns the standard deviation of the logarithm of the rate of a filter that is
+// filled at random, 0 if it is not known.
+func (l *Look) luck() float64 {
+	if l.Asked <= 0 || l.Asked >= 1 || l.Capacity == 0 {
+		return 0
+	}
 	sigma := -math.Log2(l.Asked) / math.Sqrt(float64(l.Capacity))
 	if traitsOf(l.Kind).flat {
 		sigma *= flatLuck
 	} else {
 		sigma *= luck
 	}
-	return rateMargin * l.Asked * math.Exp(6*sigma)
+	return sigma
 }
 
 // watch compares a rate with a limit, window by window. Two windows in a row that are

@@ -138,7 +138,7 @@ func TestIllFiltersStay(t *testing.T) {
 func TestMeterCountsAllWork(t *testing.T) {
 	for w := health.Other; w <= health.Count; w++ {
 		var m health.Meter
-		m.Note(3, w, time.Microsecond, 1, 1)
+		m.Note(3, w, time.Microsecond, 1, 1, 1)
 		if calls, no, _ := m.Drained(w); calls != 1 || no != 1 {
 			t.Errorf("work %d: %d calls, %d negatives, want 1 and 1", w, calls, no)
 		}

@@ -37,6 +37,8 @@ type Keeper struct {
 	table  atomic.Pointer[table]
 	rings  [Slots]ring
 	births births
+	cradle cradle
+	roomy  atomic.Bool // more filters can have a state because they are used
 
 	repaired atomic.Uint64 // items, of filters that are gone too
 	falses   atomic.Uint64
@@ -78,12 +80,28 @@ func New(c Config) *Keeper {
 		k.work = func() time.Duration { return time.Since(began) }
 	}
 	k.table.Store(newTable(nil))
+	k.roomy.Store(true)
 	return k
 }
 
 // Meter returns the meter of a filter, nil if its use is not counted. It takes no
 // lock.
-func (k *Keeper) Meter(id uint64) *Meter { return k.table.Load().find(id) }
+func (k *Keeper) Meter(id uint64) *Meter {
+	if m := k.table.Load().find(id); m != nil {
+		return m
+	}
+	return k.cradle.find(id)
+}
+
+// Adopt is Meter for a filter that is used, was not made lately and has no meter: it is
+// given one if there is room, so that its use counts from now on.
+func (k *Keeper) Adopt(id uint64) *Meter {
+	if !k.roomy.Load() {
+		return nil
+	}
+	k.Born(id)
+	return k.cradle.find(id)
+}
 
 // Touch notes that a filter was used: about one group of calls in 64 is noted, and
 // shows which filters are the busiest. It takes no lock.
@@ -98,6 +116,7 @@ const (
 
 // Born notes that a filter was made, so that it is probed soon. It takes no lock.
 func (k *Keeper) Born(id uint64) {
+	k.cradle.put(id)
 	k.births.put(id)
 	k.wakeFrom(sleepsSpare)
 }
@@ -124,7 +143,10 @@ func (k *Keeper) keep(id uint64, p pool, now time.Time) *state {
 	if p == suspect && k.pools[suspect] >= Suspects && !k.evict() {
 		return nil
 	}
-	s := &state{id: id, pool: p, meter: new(Meter), since: now, due: now, asked: now}
+	s := &state{id: id, pool: p, meter: k.cradle.find(id), since: now, due: now, asked: now}
+	if s.meter == nil {
+		s.meter = new(Meter)
+	}
 	k.states[id] = s
 	k.pools[p]++
 	if p == suspect {

@@ -48,8 +48,9 @@ func TestMeasures(t *testing.T) {
 		want float64
 		ill  bool // shown by one look
 	}{
-		{"twice the rate", stats(func(s *bloomery.Stats) { s.Predicted = 2.04 * 0.01 }), unknown, overRate, 2, true},
-		{"twice the rate, of which a half is chance", stats(func(s *bloomery.Stats) { s.Predicted, s.PredictedSigma = 2.04*0.01, 0.0035 }), unknown, overRate, 0.0099 / 0.0102, false},
+		{"twice the rate", stats(func(s *bloomery.Stats) { s.Predicted, s.Items = 2.04*0.01, 1001 }), unknown, overRate, 2, true},
+		{"the luck of a small filter", stats(func(s *bloomery.Stats) { s.Predicted, s.Items = 1.6*0.01, 1000 }), unknown, overRate, 1.6 / 1.02 / math.Exp(3*0.8*math.Log2(100)/math.Sqrt(1000)), true},
+		{"twice the rate, of which a half is chance", stats(func(s *bloomery.Stats) { s.Predicted, s.PredictedSigma, s.Items = 2.04*0.01, 0.0035, 1001 }), unknown, overRate, 0.0099 / 0.0102, true},
 		{"no rate asked for", stats(func(s *bloomery.Stats) { s.Predicted, s.Asked = 1, 0 }), unknown, overRate, 0, false},
 		{"a skew of 12", stats(func(s *bloomery.Stats) { s.Skew = 12 }), unknown, skewed, 2, true},
 		{"900 of 1,000 items", stats(func(s *bloomery.Stats) { s.Items = 900 }), unknown, nearlyFull, 1, false},
@@ -200,8 +201,8 @@ func TestPercentilesOfFewCalls(t *testing.T) {
 		{1999, 1, false, false, false},
 	} {
 		var m health.Meter
-		m.Note(0, health.Has, time.Duration(c.quick)*time.Microsecond, c.quick, 0)
-		m.Note(0, health.Has, time.Duration(c.long)*time.Millisecond, c.long, 0)
+		m.Note(0, health.Has, time.Duration(c.quick)*time.Microsecond, c.quick, c.quick, 0)
+		m.Note(0, health.Has, time.Duration(c.long)*time.Millisecond, c.long, c.long, 0)
 		calls, _, l := m.Drained(health.Has)
 		const between = 100 * time.Microsecond
 		if l.Calls != uint64(c.quick+c.long) || (l.P50 > between) != c.p50 || (l.P99 > between) != c.p99 || (l.P999 > between) != c.max {

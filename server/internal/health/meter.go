@@ -41,19 +41,24 @@ type Meter struct {
 // cache line and made when it is first needed.
 type slotMeter struct {
 	calls [works]atomic.Uint64 // of work that is not timed
-	no    atomic.Uint64        // items that the filter did not have
+	asked atomic.Uint64        // items that were looked up
+	no    atomic.Uint64        // of those: items that the filter did not have
 	took  [timed][buckets]atomic.Uint32
 }
 
-// Note counts calls that were run together and took so long in all; no is how many
-// items were answered negatively. Each call counts with the mean time.
-func (m *Meter) Note(slot int, w Work, took time.Duration, calls, no int) {
+// Note counts calls that were run together and took so long in all. They have looked up
+// so many items, of which no were answered negatively. Each call counts with the mean
+// time.
+func (m *Meter) Note(slot int, w Work, took time.Duration, calls, asked, no int) {
 	s := m.slots[slot%Slots].Load()
 	if s == nil {
 		s = new(slotMeter)
 		if !m.slots[slot%Slots].CompareAndSwap(nil, s) {
 			s = m.slots[slot%Slots].Load()
 		}
+	}
+	if asked > 0 {
+		s.asked.Add(uint64(asked))
 	}
 	if no > 0 {
 		s.no.Add(uint64(no))
@@ -68,6 +73,7 @@ func (m *Meter) Note(slot int, w Work, took time.Duration, calls, no int) {
 // drained is what a Meter has counted since it was last drained.
 type drained struct {
 	calls [works]uint64
+	asked uint64
 	no    uint64
 	took  [timed]histogram
 }
@@ -96,6 +102,7 @@ func (m *Meter) drain(d *drained) (some bool) {
 				}
 			}
 		}
+		d.asked += s.asked.Swap(0)
 		d.no += s.no.Swap(0)
 	}
 	return some

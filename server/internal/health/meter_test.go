@@ -37,9 +37,9 @@ func TestMeter(t *testing.T) {
 	for slot := range 2 * health.Slots {
 		wg.Go(func() {
 			for range rounds {
-				m.Note(slot, health.Has, 10*time.Microsecond, 10, 5) // 1 µs a call
+				m.Note(slot, health.Has, 10*time.Microsecond, 10, 10, 5) // 1 µs a call
 			}
-			m.Note(slot, health.Has, 4*time.Millisecond, 1, 0)
+			m.Note(slot, health.Has, 4*time.Millisecond, 1, 1, 0)
 		})
 	}
 	wg.Wait()
@@ -66,7 +66,7 @@ func TestMeterPercentiles(t *testing.T) {
 		case i%100 < 2: // 2% in all
 			took = 100 * time.Microsecond
 		}
-		m.Note(0, health.Add, took, 1, 0)
+		m.Note(0, health.Add, took, 1, 1, 0)
 	}
 	_, _, l := m.Drained(health.Add)
 	near := func(got, want time.Duration) bool { return got >= want && got <= want*126/100 }
@@ -85,7 +85,7 @@ func TestHotPathDoesNotAllocate(t *testing.T) {
 	}
 	if n := testing.AllocsPerRun(1000, func() {
 		k.Touch(3, f.id)
-		k.Meter(f.id).Note(3, health.Has, time.Microsecond, 1, 0)
+		k.Meter(f.id).Note(3, health.Has, time.Microsecond, 1, 1, 0)
 	}); n != 0 {
 		t.Errorf("%v allocations, want 0", n)
 	}
@@ -97,6 +97,6 @@ func BenchmarkNote(b *testing.B) {
 	k := s.keeper()
 	s.run(k, time.Minute)
 	for b.Loop() {
-		k.Meter(f.id).Note(3, health.Has, time.Microsecond, 16, 8)
+		k.Meter(f.id).Note(3, health.Has, time.Microsecond, 16, 16, 8)
 	}
 }

@@ -27,7 +27,7 @@ func TestPeek(t *testing.T) {
 	if r.Interval.Low != 0 || r.Interval.High != 1 {
 		t.Errorf("the interval of no probes is %v", r.Interval)
 	}
-	if _, _, known := k.Known(v.id); known {
+	if _, _, known := k.Known(v); known {
 		t.Error("Peek has made a state")
 	}
 	want, _ := k.Report(v)

@@ -74,9 +74,11 @@ type Report struct {
 	Interval Interval
 	TooFew   bool
 
-	// False is how many positive answers callers have denied, Negatives how
-	// many negative answers there were. Traffic is the share of the former in
+	// Lookups is how many items were looked up, Negatives how many of them were
+	// answered no: what the filter has saved. False is how many of the others
+	// callers have denied. Traffic is the share of the former in
 	// both, decayed as Probed is.
+	Lookups          uint64
 	False, Negatives uint64
 	Traffic          float64
 	TrafficInterval  Interval
@@ -94,6 +96,14 @@ type Report struct {
 	Anomaly Anomaly
 	// Since is when measuring began.
 	Since time.Time
+}
+
+// Saved returns the share of lookups that were answered no, NaN if there were none.
+func (r *Report) Saved() float64 {
+	if r.Lookups == 0 {
+		return math.NaN()
+	}
+	return float64(r.Negatives) / float64(r.Lookups)
 }
 
 // OnDemand is how many batches a filter is asked for when somebody wants to see it
@@ -124,13 +134,57 @@ func (k *Keeper) Report(f Filter) (Report, bool) {
 	s := k.demand(f.ID(), now)
 	s.see(l, now)
 	s.answered(yes, probes)
+	s.update(now)
+	return s.report(), true
+}
+
+// update judges a filter between two evaluations, by what was seen of it last.
+func (s *state) update(now time.Time) {
 	if s.evaluated == 0 {
 		s.evaluate(now)
-	} else {
-		s.collect()
-		e := s.evidence(now)
-		s.conclude(&e)
+		return
 	}
+	s.collect()
+	e := s.evidence(now)
+	s.conclude(&e)
+}
+
+// refresh looks at a filter that has a state and has changed. It reports whether it has
+// a state.
+func (k *Keeper) refresh(f Filter) bool {
+	k.mu.Lock()
+	s := k.states[f.ID()]
+	if s == nil {
+		k.mu.Unlock()
+		return false
+	}
+	never, seen := s.looked.IsZero(), s.look.Version
+	k.mu.Unlock()
+	version, ok := f.Version()
+	if ok && (never || version != seen) {
+		if l, ok := f.Look(); ok {
+			k.mu.Lock()
+			s.see(l, k.now())
+			k.mu.Unlock()
+		}
+	}
+	return true
+}
+
+// Current returns what is known of a filter that has a state, as it is now: it is looked
+// at if it has changed, unless a writer has it. It is not probed.
+func (k *Keeper) Current(id uint64) (r Report, ok bool) {
+	f := k.source.Filter(id)
+	if f == nil || !k.refresh(f) {
+		return r, false
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	s := k.states[id]
+	if s == nil || s.looked.IsZero() {
+		return r, false
+	}
+	s.update(k.now())
 	return s.report(), true
 }
 
@@ -166,7 +220,7 @@ func (s *state) report() Report {
 	return Report{
 		Look: s.look, Diagnosis: s.diagnosis,
 		Probed: s.rate.Value(), Probes: n, Interval: s.rate.Interval(), TooFew: !s.rate.Enough(s.look.Asked),
-		False: s.falses, Negatives: s.no, Traffic: s.traffic.Value(), TrafficInterval: s.traffic.Interval(),
+		Lookups: s.lookups, False: s.falses, Negatives: s.no, Traffic: s.traffic.Value(), TrafficInterval: s.traffic.Interval(),
 		TrafficTooFew: !s.traffic.Enough(s.look.Asked),
 		Add:           s.latency[timing(Add)], Has: s.latency[timing(Has)], Calls: s.calls,
 		Repaired: s.repaired, Anomaly: s.odd.found(), Since: s.since,
@@ -190,13 +244,23 @@ func (s *Sums) count(l *Look) {
 }
 
 // Reports passes what is known of every filter that has a state and was looked at to
-// visit, which must not use the Keeper nor keep the report. It asks no filter for
-// anything, and returns sums of those that have no state, as the last walk over all
-// filters has seen them.
+// visit, which must not use the Keeper nor keep the report. Only filters that were never
+// looked at are asked for anything. It returns sums of those that have no state, as the
+// last walk over all filters has seen them.
 func (k *Keeper) Reports(visit func(id uint64, r *Report)) (rest Sums) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	now := k.now()
+	k.births.take(func(id uint64) { k.visit(k.source.Filter(id), now) })
 	for id, s := range k.states {
+		if s.looked.IsZero() {
+			if f := k.source.Filter(id); f != nil {
+				if l, ok := f.Look(); ok {
+					s.see(l, now)
+					s.update(now)
+				}
+			}
+		}
 		if !s.looked.IsZero() {
 			r := s.report()
 			visit(id, &r)
@@ -205,15 +269,18 @@ func (k *Keeper) Reports(visit func(id uint64, r *Report)) (rest Sums) {
 	return k.rest
 }
 
-// Known returns the diagnosis and the kind of a filter that has a state and was
-// evaluated.
-func (k *Keeper) Known(id uint64) (d Diagnosis, kind string, ok bool) {
+// Known returns the diagnosis and the kind of a filter that has a state, as it is now.
+func (k *Keeper) Known(f Filter) (d Diagnosis, kind string, ok bool) {
+	if !k.refresh(f) {
+		return d, "", false
+	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	s := k.states[id]
-	if s == nil || s.evaluated == 0 {
-		return Diagnosis{}, "", false
+	s := k.states[f.ID()]
+	if s == nil || s.looked.IsZero() {
+		return d, "", false
 	}
+	s.update(k.now())
 	return s.diagnosis, s.look.Kind, true
 }
 
@@ -237,10 +304,11 @@ func (k *Keeper) Peek(f Filter) (Report, bool) {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if s := k.states[f.ID()]; s != nil && s.evaluated > 0 {
-		r := s.report()
-		r.Look = l
-		return r, true
+	if s := k.states[f.ID()]; s != nil {
+		now := k.now()
+		s.see(l, now)
+		s.update(now)
+		return s.report(), true
 	}
 	var none Rate
 	return Report{Look: l, Diagnosis: l.judge(), Interval: none.Interval(), TrafficInterval: none.Interval(), TooFew: true, TrafficTooFew: true}, true

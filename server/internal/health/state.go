@@ -55,6 +55,7 @@ type state struct {
 	odd     anomalies
 
 	calls    [works]uint64
+	lookups  uint64 // items that were looked up
 	no       uint64 // negative answers
 	falses   uint64 // positive ones that callers have denied
 	reported uint64 // of falses: those in traffic
@@ -78,6 +79,9 @@ type state struct {
 
 // see takes a new look.
 func (s *state) see(l Look, now time.Time) {
+	if !s.looked.IsZero() && !sameShape(&l, &s.look) {
+		s.latches, s.evaluated = [symptoms]latch{}, 0 // it was cured, or made anew: what was seen before is over
+	}
 	s.look, s.looked = l, now
 	s.rate.Move(l.Predicted)
 	s.traffic.Move(l.Predicted)
@@ -88,6 +92,14 @@ func (s *state) see(l Look, now time.Time) {
 	case s.low.IsZero():
 		s.low = now
 	}
+}
+
+// sameShape reports whether nobody has changed a filter but by adding and removing
+// items.
+func sameShape(a, b *Look) bool {
+	grown := a.Grows && b.Grows // a layer more is no cure
+	return a.Kind == b.Kind && a.Budget == b.Budget && a.SLA == b.SLA && a.Asked == b.Asked &&
+		(grown || a.Capacity == b.Capacity && a.Bits == b.Bits) && !(b.Items > 0 && a.Items == 0)
 }
 
 // answered counts the answers to probes.
@@ -117,6 +129,7 @@ func (s *state) collect() {
 		for i := range d.took {
 			s.took[0][i].add(&d.took[i])
 		}
+		s.lookups += d.asked
 		s.no += d.no
 		s.weigh()
 	}
@@ -156,8 +169,8 @@ func (s *state) evaluate(now time.Time) {
 	e := s.evidence(now)
 	m := e.measures()
 	for i := range s.latches {
-		if s.evaluated == 0 {
-			s.latches[i].on = m[i] > 1
+		if s.evaluated == 0 || symptom(i) == skewed && s.odd.aimed {
+			s.latches[i] = latch{on: m[i] > 1}
 		} else {
 			s.latches[i].step(m[i])
 		}
@@ -166,15 +179,20 @@ func (s *state) evaluate(now time.Time) {
 	s.conclude(&e)
 }
 
-// conclude puts the first symptom that is on into words.
+// conclude puts the first symptom that is on into words. One that a single look shows
+// must be there in this one: a latch may still be on.
 func (s *state) conclude(e *evidence) {
+	m := e.measures()
 	for i := range s.latches {
-		if s.latches[i].on {
+		if s.latches[i].on && (m[i] > 1 || !atOnce.has(symptom(i))) {
 			s.diagnosis = e.diagnose(symptom(i))
 			return
 		}
 	}
 	s.diagnosis = well()
+	if odd := s.odd.found(); odd != 0 {
+		s.diagnosis.Reason = odd.reason()
+	}
 }
 
 // point adds a point to the history, and asks the model for a better kind.

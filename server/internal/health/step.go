@@ -153,6 +153,7 @@ func (k *Keeper) clear() {
 // publish makes the meters of all states known to the paths of commands.
 func (k *Keeper) publish(now time.Time) {
 	k.table.Store(newTable(k.states))
+	k.roomy.Store(k.pools[busy] < Busiest)
 	k.dirty, k.tabled = false, now
 }
 

@@ -87,3 +87,16 @@ func (b *births) take(f func(id uint64)) {
 		}
 	}
 }
+
+// cradle has the meters of filters whose state is not made yet, or not known to the
+// paths of commands. Of very many that are made at once some lose theirs.
+type cradle [256]atomic.Pointer[entry]
+
+func (c *cradle) put(id uint64) { c[id%uint64(len(c))].Store(&entry{id, new(Meter)}) }
+
+func (c *cradle) find(id uint64) *Meter {
+	if e := c[id%uint64(len(c))].Load(); e != nil && e.id == id {
+		return e.meter
+	}
+	return nil
+}

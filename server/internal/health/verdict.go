@@ -33,7 +33,7 @@ type symptom uint8
 
 // The symptoms, in the order in which they are looked for.
 const (
-	overRate   symptom = iota // Rebuild: predicted − 3σ > 1.02 × asked
+	overRate   symptom = iota // Rebuild: predicted − 3σ > 1.02 × asked × what luck explains
 	skewed                    // Rebuild with another key: keys are aimed at one place
 	nearlyFull                // Resize: items over 90% of capacity
 	fillingUp                 // Resize: will be within 24 hours
@@ -90,7 +90,7 @@ func (e *evidence) measure(s symptom) float64 {
 		if e.Asked <= 0 {
 			return 0
 		}
-		return (e.Predicted - rateSigmas*e.PredictedSigma) / (rateMargin * e.Asked)
+		return (e.Predicted - rateSigmas*e.PredictedSigma) / e.allowed()
 	case skewed:
 		return e.Skew / mostSkew
 	case nearlyFull:
@@ -110,6 +110,15 @@ func (e *evidence) measure(s symptom) float64 {
 	default:
 		return e.sparseness()
 	}
+}
+
+// allowed returns the rate up to which a filter keeps the one asked for. The luck of the
+// fill is allowed to one that holds no more items than it was made for.
+func (e *evidence) allowed() float64 {
+	if e.Items > e.Capacity {
+		return rateMargin * e.Asked
+	}
+	return rateMargin * e.Asked * math.Exp(rateSigmas*e.luck())
 }
 
 // share returns a/b, 0 if b is not known.

@@ -80,7 +80,7 @@ var illnesses = []illness{
 			f.change = func(l *health.Look) { l.SLA = 100 * time.Microsecond }
 			s.run(k, time.Minute)
 			for range 2000 {
-				k.Meter(f.id).Note(0, health.Has, 200*time.Microsecond, 1, 1)
+				k.Meter(f.id).Note(0, health.Has, 200*time.Microsecond, 1, 1, 1)
 			}
 			return f
 		},
@@ -92,8 +92,8 @@ var illnesses = []illness{
 			f := s.add(bloom.NewStandard(10_000, 0.01))
 			f.fill(5000, 1)
 			s.run(k, time.Minute)
-			k.Meter(f.id).Note(0, health.Has, time.Second, 90_000, 0)
-			k.Meter(f.id).Note(0, health.Add, time.Second, 10_001, 0)
+			k.Meter(f.id).Note(0, health.Has, time.Second, 90_000, 90_000, 0)
+			k.Meter(f.id).Note(0, health.Add, time.Second, 10_001, 10_001, 0)
 			s.run(k, 6*time.Minute)
 			return f
 		},
@@ -105,8 +105,8 @@ var illnesses = []illness{
 			f := s.add(counting.New(10_000, 0.01))
 			f.fill(5000, 1)
 			s.run(k, time.Minute)
-			k.Meter(f.id).Note(0, health.Has, time.Second, 90_000, 0)
-			k.Meter(f.id).Note(0, health.Add, time.Second, 10_001, 0)
+			k.Meter(f.id).Note(0, health.Has, time.Second, 90_000, 90_000, 0)
+			k.Meter(f.id).Note(0, health.Add, time.Second, 10_001, 10_001, 0)
 			s.run(k, 6*time.Minute)
 			return f
 		},
@@ -225,7 +225,7 @@ func TestVerdictHasHysteresis(t *testing.T) {
 		predicted = p
 		f.version += 10
 		s.run(k, 10*time.Second)
-		d, _, _ := k.Known(f.id)
+		d, _, _ := k.Known(f)
 		return d.Verdict
 	}
 	for i, c := range []struct {
@@ -238,12 +238,15 @@ func TestVerdictHasHysteresis(t *testing.T) {
 		{0.02, health.OK},
 		{0.02, health.OK},
 		{0.02, health.Rebuild},
-		{0.0095, health.Rebuild}, // below the threshold, but not below 0.9 of it
-		{0.0095, health.Rebuild},
-		{0.0095, health.Rebuild},
-		{0.009, health.Rebuild},
-		{0.009, health.Rebuild},
+		{0.0095, health.OK}, // below the threshold, but not below 0.9 of it
+		{0.02, health.Rebuild},
 		{0.009, health.OK},
+		{0.009, health.OK},
+		{0.02, health.Rebuild},
+		{0.009, health.OK},
+		{0.009, health.OK},
+		{0.009, health.OK},
+		{0.02, health.OK}, // it begins again
 	} {
 		if got := step(c.predicted); got != c.want {
 			t.Errorf("evaluation %d at a rate of %v: %v, want %v", i, c.predicted, got, c.want)

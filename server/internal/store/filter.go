@@ -23,6 +23,7 @@ type filter struct {
 	f    bloomery.Hashed
 	plan atomic.Pointer[shared] // read without a lock
 	own  *arrays                // nil for a filter of one small array
+	news tally                  // belongs to the lock of the part
 }
 
 var _ Contents = (*filter)(nil)
@@ -66,7 +67,7 @@ func (s *State) newContents(p *shared, open func(codec.Config) (bloomery.Hashed,
 		own.release()
 		return nil, err
 	}
-	c := &filter{f: f}
+	c := &filter{f: f, news: newTally(f)}
 	c.plan.Store(p)
 	if _, grows := f.(grower); grows || len(own.list) != 1 || own.bytes >= keepFrom {
 		c.own = own
@@ -113,7 +114,11 @@ func (p *Part) Hasher() (h hashing.Hasher, ok bool) {
 
 func (*filter) Kind() catalog.Kind { return catalog.Filter }
 
-func (c *filter) Stats() bloomery.Stats { return c.f.Stats() }
+func (c *filter) Stats() bloomery.Stats {
+	s := c.f.Stats()
+	c.news.into(&s, c.plan.Load().kind.Features.Forget)
+	return s
+}
 
 // beside is what a filter takes besides its arrays: contents and the filter. That of
 // one part is counted with its entry; each of several parts takes besidePart more.
@@ -206,10 +211,7 @@ func (c *filter) add(r *Record, res *Result) (grown int64) {
 		res.Done = len(r.Hashes)
 		// A window writes what it has to the present generation again.
 		_, res.All = c.f.(*composed.Window)
-		res.Changed = res.All && res.Done > 0
-		for i := 0; i < len(res.Bools) && !res.Changed; i++ {
-			res.Changed = res.Bools[i]
-		}
+		res.Changed = c.news.added(res.Bools) || res.All && res.Done > 0
 	case bloomery.Inserter:
 		return c.insert(f, r, res)
 	default:
@@ -237,6 +239,7 @@ func (c *filter) insert(f bloomery.Inserter, r *Record, res *Result) (grown int6
 		res.Failed[i], res.Bools[i] = true, false
 		res.Changed = res.Changed || quorum
 	}
+	c.news.added(res.Bools)
 	res.All, res.Done = true, len(r.Hashes)
 	return c.growingBytes() - before
 }
@@ -258,8 +261,12 @@ func (c *filter) delete(r *Record, res *Result) (grown int64) {
 	before := c.growingBytes()
 	res.sized(len(r.Hashes))
 	for i, h := range r.Hashes {
-		res.Bools[i] = f.DeleteHash(h)
-		res.Changed = res.Changed || res.Bools[i]
+		if res.Bools[i] = f.DeleteHash(h); res.Bools[i] {
+			res.Changed = true
+			if !c.news.unknown && !c.f.ContainsHash(h) {
+				c.news.removed()
+			}
+		}
 	}
 	res.Done = len(r.Hashes)
 	return c.growingBytes() - before
@@ -297,7 +304,7 @@ func (s *State) clear(c *filter, r *Record, res *Result) {
 func (s *State) become(c, fresh *filter) {
 	before := c.Bytes()
 	c.Release()
-	c.f, c.own = fresh.f, fresh.own
+	c.f, c.own, c.news = fresh.f, fresh.own, fresh.news
 	c.plan.Store(fresh.plan.Load())
 	s.bytes.Add(int64(c.Bytes()) - int64(before))
 }

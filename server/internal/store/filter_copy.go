@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"math"
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/codec"
@@ -204,7 +205,12 @@ func (s *State) openContents(p Plan, data []byte) (*filter, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.newContents(plan, func(c codec.Config) (bloomery.Hashed, error) { return c.Open(data) })
+	c, err := s.newContents(plan, func(c codec.Config) (bloomery.Hashed, error) { return c.Open(data) })
+	if err != nil {
+		return nil, err
+	}
+	c.news.estimate(c.f, math.MaxUint64)
+	return c, nil
 }
 
 // loading is the contents of a part whose encoding is on its way. Only staged

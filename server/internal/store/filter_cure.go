@@ -99,6 +99,7 @@ func (s *State) replace(c *filter, data []byte) error {
 	if err != nil {
 		return err
 	}
+	fresh.news = c.news // the same items
 	s.become(c, fresh)
 	return nil
 }

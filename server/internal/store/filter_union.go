@@ -37,6 +37,11 @@ func (c *filter) array() []byte {
 
 // union adds the keys of a filter of the same shape, or of a piece of its array.
 func (c *filter) union(r *Record, res *Result) {
+	defer func() {
+		if res.Changed {
+			c.news.estimate(c.f, littleBytes)
+		}
+	}()
 	if r.Position == WholeUnion {
 		c.uniteWhole(r, res)
 		return

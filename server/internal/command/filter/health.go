@@ -77,7 +77,7 @@ func runHealth(x *engine.Context, c *engine.Call) {
 		}
 		cursor = scanFilters(x, cursor, pattern, func(p patient) {
 			var known bool
-			if p.Diagnosis, p.kind, known = x.Health().Known(p.entry.ID); known {
+			if p.Diagnosis, p.kind, known = x.Health().Known(x.Watched(p.entry)); known {
 				list = append(list, p)
 			} else if len(unknown) < count {
 				unknown = append(unknown, p)

@@ -24,7 +24,7 @@ var card = engine.Command{
 	Cost:    engine.ByKeys((*engine.Costs).Look),
 	Run: func(x *engine.Context, c *engine.Call) {
 		if entry := find(x, c, c.Args[1]); entry != nil {
-			s, ok := statsOf(entry)
+			s, ok := statsOf(x, entry)
 			if !ok {
 				c.Fail(engine.TextNotFound)
 				return
@@ -61,12 +61,7 @@ func runInfo(x *engine.Context, c *engine.Call) {
 			return
 		}
 	}
-	fields, ok := describe(x, entry)
-	if ok && !sketch {
-		var more []field
-		more, ok = measured(x, entry, string(c.Args[1]))
-		fields = append(fields, more...)
-	}
+	fields, ok := describe(x, entry, string(c.Args[1]))
 	if !ok {
 		c.Fail(engine.TextNotFound)
 		return
@@ -92,12 +87,22 @@ func findSketch(x *engine.Context, name []byte) (entry *catalog.Entry, ok bool) 
 	return entry, ok
 }
 
-// describe returns what is known of a filter. It reports false if it is gone.
-func describe(x *engine.Context, entry *catalog.Entry) ([]field, bool) {
-	s, ok := statsOf(entry)
+// describe returns what is known of a filter or a sketch: all of it of one moment. It
+// reports false if it is gone.
+func describe(x *engine.Context, entry *catalog.Entry, name string) ([]field, bool) {
+	f := x.Watched(entry)
+	if f == nil {
+		s, ok := statsOf(x, entry)
+		return described(x, entry, s), ok
+	}
+	r, ok := x.Health().Report(f)
 	if !ok {
 		return nil, false
 	}
+	return append(described(x, entry, r.Stats), measured(x, &r, name)...), true
+}
+
+func described(x *engine.Context, entry *catalog.Entry, s bloomery.Stats) []field {
 	p := store.PartOf(entry)
 	bytes := int64(0)
 	for _, p := range store.Parts(entry) {
@@ -129,7 +134,7 @@ func describe(x *engine.Context, entry *catalog.Entry) ([]field, bool) {
 	if made := p.Made(); made > 0 {
 		fields = append(fields, field{"age", max(0, x.Milliseconds()/1000-made)})
 	}
-	return fields, true
+	return fields
 }
 
 // kindOf returns the kind of a filter: as in FILTER.KINDS, or the name of the type.
@@ -202,54 +207,19 @@ func sketchDetails(p *store.Part, d store.Detailed) (fields []field) {
 	return fields
 }
 
-// wholeBytes is how much of a filter is looked at to count its items. What is larger
-// is counted by a sample, which is far off when only few items are there.
-const wholeBytes = 4 << 20
-
-// statsOf adds up the parts of a filter. Rates and shares are means over them: a
-// key is in one part, and all parts get equally many. It reports false if the
-// filter is gone.
-func statsOf(entry *catalog.Entry) (sum bloomery.Stats, ok bool) {
-	n, variance := 0, 0.0
-	for _, p := range store.Parts(entry) {
-		p.RLock()
-		if p.Gone() {
-			p.RUnlock()
-			return sum, false
-		}
-		s := p.Contents().Stats()
-		if f, ok := p.Filter().(interface{ EstimateCount() uint64 }); ok && !s.Exact && sum.Bytes+s.Bytes <= wholeBytes {
-			s.Items = f.EstimateCount()
-		}
-		p.RUnlock()
-		if n++; n == 1 {
-			sum, variance = s, s.PredictedSigma*s.PredictedSigma
-			continue
-		}
-		sum.Capacity, sum.Bits, sum.Bytes = sum.Capacity+s.Capacity, sum.Bits+s.Bits, sum.Bytes+s.Bytes
-		sum.Items = plus(sum.Items, s.Items)
-		sum.Exact = sum.Exact && s.Exact
-		sum.Saturation += s.Saturation
-		sum.Predicted += s.Predicted
-		sum.Overflow += s.Overflow
-		sum.Skew = max(sum.Skew, s.Skew)
-		variance += s.PredictedSigma * s.PredictedSigma
+// statsOf returns the state of a filter or a sketch. It reports false if it is gone.
+func statsOf(x *engine.Context, entry *catalog.Entry) (s bloomery.Stats, ok bool) {
+	if f := x.Watched(entry); f != nil {
+		l, ok := f.Look()
+		return l.Stats, ok
 	}
-	if n > 1 {
-		sum.Saturation /= float64(n)
-		sum.Predicted /= float64(n)
-		sum.Overflow /= float64(n)
-		sum.PredictedSigma = math.Sqrt(variance) / float64(n)
+	p := store.PartOf(entry)
+	p.RLock()
+	defer p.RUnlock()
+	if p.Gone() {
+		return s, false
 	}
-	return sum, n > 0
-}
-
-// plus adds, and keeps what is too large to be counted.
-func plus(a, b uint64) uint64 {
-	if a > math.MaxUint64-b {
-		return math.MaxUint64
-	}
-	return a + b
+	return p.Contents().Stats(), true
 }
 
 func asMap(fields []field) engine.Reply {

@@ -196,7 +196,7 @@ func peek(x *engine.Context, entry *catalog.Entry) (r health.Report, ok bool) {
 	if store.IsFilter(entry) {
 		return x.Health().Peek(x.Watched(entry))
 	}
-	r.Stats, ok = statsOf(entry)
+	r.Stats, ok = statsOf(x, entry)
 	r.Kind, r.Parts, r.Layers, r.TooFew, r.TrafficTooFew = kindOf(entry, r.Stats), 1, 1, true, true
 	if made := store.PartOf(entry).Made(); made > 0 {
 		r.Created = time.Unix(made, 0)
@@ -252,7 +252,7 @@ func listed(x *engine.Context, p *patient) (engine.Reply, bool) {
 	}
 	fields := listedFilter(x, p, &r)
 	if !store.IsFilter(p.entry) {
-		if fields, ok = describe(x, p.entry); !ok {
+		if fields, ok = describe(x, p.entry, p.name); !ok {
 			return engine.Reply{}, false
 		}
 		fields = slices.DeleteFunc(fields, func(f field) bool { return f.name == "age" })

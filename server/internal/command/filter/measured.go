@@ -3,9 +3,9 @@ package filter
 // What FILTER.INFO shows of rates and latencies that were measured.
 
 import (
+	"math"
 	"time"
 
-	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/health"
 )
@@ -18,13 +18,8 @@ const (
 	textNoReport = "too few lookups of absent keys"
 )
 
-// measured returns what was seen of a filter in use, and its verdict. It reports
-// false if the filter is gone.
-func measured(x *engine.Context, entry *catalog.Entry, name string) ([]field, bool) {
-	r, ok := x.Health().Report(x.Watched(entry))
-	if !ok {
-		return nil, false
-	}
+// measured returns what was seen of a filter in use, and its verdict.
+func measured(x *engine.Context, r *health.Report, name string) []field {
 	probed, traffic := textMeasured, textMeasured
 	if r.TooFew {
 		probed = textTooFew
@@ -44,7 +39,9 @@ func measured(x *engine.Context, entry *catalog.Entry, name string) ([]field, bo
 		{"traffic_high", r.TrafficInterval.High},
 		{"traffic_state", traffic},
 		{"false_reported", whole(r.False)},
+		{"lookups", whole(r.Lookups)},
 		{"negatives", whole(r.Negatives)},
+		{"saved", known(r.Saved())},
 		{"repaired", whole(r.Repaired)},
 		{"alarm", r.Repaired > 0},
 		{"anomaly", r.Anomaly.String()},
@@ -57,7 +54,15 @@ func measured(x *engine.Context, entry *catalog.Entry, name string) ([]field, bo
 		field{"verdict", r.Verdict.String()},
 		field{"reason", r.Reason},
 		field{"command", r.Command(name)},
-	), true
+	)
+}
+
+// known returns v, nil if it is not known.
+func known(v float64) any {
+	if math.IsNaN(v) {
+		return nil
+	}
+	return v
 }
 
 // latency returns the fields of the latency of a kind of calls.

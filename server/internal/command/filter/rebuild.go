@@ -141,7 +141,7 @@ func beginOptions(x *engine.Context, c *engine.Call, entry *catalog.Entry) (*opt
 		given: map[string]bool{}, level: x.Level(),
 	}
 	if entry != nil {
-		if text := o.takeFrom(entry); text != "" {
+		if text := o.takeFrom(x, entry); text != "" {
 			return nil, codec.Kind{}, text
 		}
 	}
@@ -199,8 +199,8 @@ func anyKind(name string) (codec.Kind, string) {
 }
 
 // takeFrom takes kind, size and hash of a filter. It returns the error text, or "".
-func (o *options) takeFrom(entry *catalog.Entry) string {
-	s, ok := statsOf(entry)
+func (o *options) takeFrom(x *engine.Context, entry *catalog.Entry) string {
+	s, ok := statsOf(x, entry)
 	if !ok {
 		return engine.TextNotFound
 	}
@@ -365,7 +365,7 @@ func runStatus(x *engine.Context, c *engine.Call) {
 		fields = append(fields, field{"key", sh.Plan().KeyID})
 	}
 	if entry != nil {
-		if s, ok := statsOf(entry); ok {
+		if s, ok := statsOf(x, entry); ok {
 			fields = append(fields, field{"old_items", whole(s.Items)})
 		}
 	}

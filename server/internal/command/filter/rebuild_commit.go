@@ -37,7 +37,7 @@ func runCommit(x *engine.Context, c *engine.Call) {
 	}
 	old := uint64(0) // looked at first: what is added from here on goes to both
 	if entry != nil && !force {
-		s, ok := statsOf(entry)
+		s, ok := statsOf(x, entry)
 		if !ok {
 			c.Fail(engine.TextNotFound)
 			return

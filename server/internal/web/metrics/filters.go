@@ -67,6 +67,7 @@ var filterFigures = []filterFigure{
 	{desc("filter_fpr_predicted", "False positive rate that the bits predict.", "filter"), func(r *row) float64 { return r.predicted }, nil},
 	{desc("filter_fpr_probed", "False positive rate measured with random digests; none if there were too few.", "filter"), func(r *row) float64 { return r.probed }, nil},
 	{desc("filter_fpr_traffic", "False positive rate in the traffic of callers that report false positives; none if there were too few.", "filter"), func(r *row) float64 { return r.traffic }, nil},
+	{desc("filter_saved", "Share of lookups that a filter has answered no, from 0 to 1; none if there were no lookups.", "filter"), func(r *row) float64 { return r.saved }, nil},
 }
 
 // known returns v, or NaN if it is not known.
@@ -82,6 +83,7 @@ type row struct {
 	id, items, capacity, bytes, calls uint64
 	saturation, skew                  float64
 	asked, predicted, probed, traffic float64
+	saved                             float64
 	kind                              string
 	verdict                           health.Verdict
 	odd                               bool
@@ -91,7 +93,7 @@ func newRow(id uint64, r *health.Report) row {
 	v := row{
 		id: id, items: r.Items, capacity: r.Capacity, bytes: r.Bytes, saturation: r.Saturation, skew: r.Skew,
 		asked: r.Asked, predicted: r.Predicted, probed: known(r.Probed, !r.TooFew), traffic: known(r.Traffic, !r.TrafficTooFew),
-		kind: r.Kind, verdict: r.Verdict, odd: r.Anomaly != 0,
+		saved: r.Saved(), kind: r.Kind, verdict: r.Verdict, odd: r.Anomaly != 0,
 	}
 	for _, n := range r.Calls {
 		v.calls += n
@@ -167,8 +169,8 @@ func (c *filterCollector) Describe(to chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect implements prometheus.Collector. No filter is asked for anything, and none
-// is locked.
+// Collect implements prometheus.Collector. Filters that have a label of their own and have
+// changed are looked at; none is waited for.
 func (c *filterCollector) Collect(to chan<- prometheus.Metric) {
 	var list []row
 	sums := rest{Sums: c.e.Health().Reports(func(id uint64, r *health.Report) { list = append(list, newRow(id, r)) })}
@@ -188,6 +190,9 @@ func (c *filterCollector) Collect(to chan<- prometheus.Metric) {
 	names := c.e.NamesOf(ids)
 	for i := range list[:n] {
 		r := &list[i]
+		if now, ok := c.e.Health().Current(r.id); ok {
+			*r = newRow(r.id, &now)
+		}
 		name, there := names[r.id]
 		if !there {
 			continue
