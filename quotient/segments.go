@@ -237,11 +237,11 @@ func (g *segments) MaxCount() uint64 { return maxCount }
 func (g *segments) String() string { return g.Stats().String() }
 
 // Stats returns the state of the filter. Items are occurrences, and all figures
-// are exact: the rate predicted is the share of all hashes that are found.
+// are exact: the rate predicted is the share of all hashes that are found. Capacity is
+// 0: there is none.
 func (g *segments) Stats() bloomery.Stats {
 	st := bloomery.Stats{
 		Kind:      "growing",
-		Capacity:  g.capacity,
 		Items:     g.sum.items,
 		Exact:     true,
 		Bits:      g.sum.bits,

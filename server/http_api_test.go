@@ -110,6 +110,7 @@ func TestHTTPNames(t *testing.T) {
 	}
 	b.expect(400, "invalid", "GET", "/api/v1/filters/~not*base64", "")
 
+	b.expect(400, "invalid", "POST", "/api/v1/filters", `{"name": "`+strings.Repeat("n", 1025)+`", "kind": "bloom"}`)
 	long := strings.Repeat("n", 5000)
 	c.expect("+OK\r\n", "FILTER.CREATE", long, "bloom")
 	row := b.get("/api/v1/filters")["filters"].([]any)[0].(map[string]any)
@@ -315,6 +316,33 @@ func TestHTTPManyFilters(t *testing.T) {
 }
 
 // TestHTTPInfo asks that the overview shows what has happened.
+// TestPageIsNoTraffic asks that what the page reads of the server counts nowhere: a server
+// without clients runs no commands.
+func TestPageIsNoTraffic(t *testing.T) {
+	b, s := surf(t, server.Config{})
+	c := inside(t, s)
+	c.expect("+OK\r\n", "FILTER.CREATE", "f", "bloom")
+	c.expect("+OK\r\n", "CONFIG", "RESETSTAT")
+	for _, path := range []string{"/", "/filters", "/filters?name=f"} {
+		if res := b.do("GET", path, ""); res.StatusCode != http.StatusOK {
+			t.Errorf("GET %s = %s", path, res.Status)
+		}
+	}
+	if res := b.do("HEAD", "/api/v1/events", ""); res.StatusCode != http.StatusOK {
+		t.Errorf("events = %s", res.Status)
+	}
+	stats := c.do("INFO", "commandstats")
+	for _, name := range []string{"filter.list", "filter.info", "info"} {
+		if strings.Contains(stats, "cmdstat_"+name+":") {
+			t.Errorf("the page's %s counts: %s", name, stats)
+		}
+	}
+	b.get("/api/v1/filters")
+	if stats := c.do("INFO", "commandstats"); !strings.Contains(stats, "cmdstat_filter.list:calls=1,") {
+		t.Errorf("a client's FILTER.LIST does not count: %s", stats)
+	}
+}
+
 func TestHTTPInfo(t *testing.T) {
 	b, s := surf(t, server.Config{Dir: t.TempDir(), Version: "v1.2.3", MaxMemory: 64 << 20})
 	c := inside(t, s)

@@ -227,6 +227,15 @@ func TestHTTPPaths(t *testing.T) {
 	if got := b.do("PATCH", "/api/v1/filters", "").Header.Get("Allow"); got != "GET, POST" {
 		t.Errorf("Allow = %q", got)
 	}
+	person := b.with("Accept", "text/html,application/xhtml+xml,*/*;q=0.8")
+	for path, link := range map[string]string{"/nothing": `href="./"`, "/a/b/nothing": `href="./../../"`} {
+		res := person.do("GET", path, "")
+		page, err := io.ReadAll(res.Body)
+		if err != nil || res.StatusCode != http.StatusNotFound || !strings.HasPrefix(res.Header.Get("Content-Type"), "text/html") || !strings.Contains(string(page), link) {
+			t.Errorf("%s in a browser = %d %q, %v", path, res.StatusCode, page, err)
+		}
+	}
+	person.expect(404, "no_such_path", "GET", "/api/v1/nothing", "")
 	for _, path := range []string{"/", "/api/v1/filters", "/api/v1/events"} { // the last does not stream
 		if res := b.do("HEAD", path, ""); res.StatusCode != http.StatusOK {
 			t.Errorf("HEAD %s = %d", path, res.StatusCode)

@@ -3,8 +3,10 @@ package server
 // Report: what Inspect finds in a data folder.
 
 import (
+	"errors"
 	"time"
 
+	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/server/internal/door/local"
 )
 
@@ -76,6 +78,18 @@ func reportOf(found *local.Report) *Report {
 
 // Damaged reports whether a start would be refused.
 func (r *Report) Damaged() bool { return r.found != nil && r.found.Damaged() }
+
+// Newer reports whether a later release wrote what cannot be read, and nothing is damaged.
+func (r *Report) Newer() bool {
+	newer := false
+	for _, f := range r.Files {
+		if f.Err != nil && !errors.Is(f.Err, bloomery.ErrVersion) {
+			return false
+		}
+		newer = newer || f.Err != nil
+	}
+	return newer
+}
 
 // Droppable reports whether all damage is in the contents of names, so that Drop
 // can remove those in Lost and keep the rest.

@@ -6,8 +6,10 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -245,5 +247,28 @@ func TestBackupLeavesFilesAlone(t *testing.T) {
 	left, _ := filepath.Glob(filepath.Join(filepath.Dir(file), ".bloomery*"))
 	if len(left) > 0 {
 		t.Errorf("left behind: %v", fmt.Sprint(left))
+	}
+}
+
+// TestDoctorOfALaterRelease has a folder whose manifest is of a version that this release
+// does not have: it is not called damaged, and what to do is said.
+func TestDoctorOfALaterRelease(t *testing.T) {
+	dir := dataFolder(t)
+	manifests, _ := filepath.Glob(filepath.Join(dir, "MANIFEST"))
+	if len(manifests) == 0 {
+		t.Fatal("no manifest")
+	}
+	data, err := os.ReadFile(manifests[len(manifests)-1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 32 + int(binary.LittleEndian.Uint32(data[8:]))
+	data[4]++
+	table := crc32.MakeTable(crc32.Castagnoli)
+	binary.LittleEndian.PutUint32(data[12:], crc32.Update(crc32.Update(0, table, data[:12]), table, data[16:n]))
+	write(t, manifests[len(manifests)-1], data)
+	code, out, errOut := call(t, "doctor", dir)
+	if code == 0 || !strings.Contains(errOut, "a later release wrote this") || strings.Contains(out, "DAMAGED") || !strings.Contains(out, "NEWER") {
+		t.Errorf("doctor = %d\n%s%s", code, out, errOut)
 	}
 }

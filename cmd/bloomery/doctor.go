@@ -139,6 +139,9 @@ func pathless(dir string, err error) error {
 }
 
 func damageHint(dir string, r *server.Report) string {
+	if r.Newer() {
+		return "start that release again, or a later one; nothing here is damaged"
+	}
 	if r.Droppable() {
 		return "restore a backup; or remove the names that are lost and keep all others: bloomery doctor " + dir + " --repair --drop"
 	}
@@ -146,6 +149,9 @@ func damageHint(dir string, r *server.Report) string {
 }
 
 func firstDamage(r *server.Report) error {
+	if r.Newer() {
+		return fmt.Errorf("a later release wrote this: %w", bloomery.ErrVersion)
+	}
 	for _, f := range r.Files {
 		if f.Err != nil {
 			return fmt.Errorf("%s: %w", f.Name, f.Err)
@@ -155,12 +161,12 @@ func firstDamage(r *server.Report) error {
 }
 
 func doctorText(out io.Writer, dir string, r *server.Report) error {
-	saved := "no snapshot"
+	saved := "no snapshot yet"
 	if !r.Saved.IsZero() {
-		saved = "snapshot of " + r.Saved.UTC().Format(time.RFC3339)
+		saved = "snapshot of " + r.Saved.UTC().Format(time.RFC3339) + ", " + plural(uint64(r.Names), "name") + " in it"
 	}
-	_, err := fmt.Fprintf(out, "%s: %s, %s in it, log from position %d to %d, %s replayed\n", dir, saved,
-		plural(uint64(r.Names), "name"), r.From, r.End, plural(uint64(r.Records), "record"))
+	_, err := fmt.Fprintf(out, "%s: %s, log from position %d to %d, %s replayed\n", dir, saved,
+		r.From, r.End, plural(uint64(r.Records), "record"))
 	for _, f := range r.Files {
 		if err != nil {
 			return err
@@ -185,6 +191,8 @@ func doctorText(out io.Writer, dir string, r *server.Report) error {
 // verdict is one word on a file.
 func verdict(f *server.FileReport) string {
 	switch {
+	case errors.Is(f.Err, bloomery.ErrVersion):
+		return "NEWER"
 	case f.Err != nil:
 		return "DAMAGED"
 	case f.Unchecked:

@@ -62,3 +62,65 @@ func TestSmallCounts(t *testing.T) {
 		}
 	}
 }
+
+// TestVerdictsFollowCures asks that a verdict is that of the figures beside it as soon as
+// its advice was followed, wherever it is shown.
+func TestVerdictsFollowCures(t *testing.T) {
+	for _, c := range []struct{ create, verdict, cure string }{
+		{"FILTER.CREATE f bloom CAPACITY 1000000 BUDGET 1000000", `"Compress"`, "FILTER.FOLD f"},
+		{"FILTER.CREATE f bloom CAPACITY 5200", `"Resize"`, "FILTER.GROW f"},
+	} {
+		b := newBench(t, 1<<30)
+		b.line(c.create)
+		var items strings.Builder
+		for i := range 5000 {
+			fmt.Fprintf(&items, " key-%d", i)
+		}
+		b.line("FILTER.ADD f" + items.String())
+		b.watch(t, time.Minute)
+		if got := show(b.fieldsOf(t, "f")["verdict"]); got != c.verdict {
+			t.Fatalf("%s: verdict %s, want %s", c.create, got, c.verdict)
+		}
+		if got := b.line(c.cure); got != "+OK" {
+			t.Fatalf("%s: %s", c.cure, got)
+		}
+		if got := b.line("FILTER.HEALTH"); !strings.Contains(got, `"verdict" "OK"`) {
+			t.Errorf("after %s FILTER.HEALTH says %s", c.cure, got)
+		}
+		for _, name := range []string{"verdict", "reason"} {
+			if got := show(b.fieldsOf(t, "f")[name]); got != `"OK"` && got != `"All measurements are within their limits."` {
+				t.Errorf("after %s the %s is %s", c.cure, name, got)
+			}
+		}
+	}
+}
+
+// TestExactlyFull fills standard filters exactly to their capacity: the luck of the fill
+// is no reason for a rebuild.
+func TestExactlyFull(t *testing.T) {
+	b := newBench(t, 1<<30)
+	for i := range 40 {
+		key := fmt.Sprint("f", i)
+		b.line("FILTER.CREATE " + key + " standard CAPACITY 1000")
+		var items strings.Builder
+		for j := range 1000 {
+			fmt.Fprintf(&items, " %d-%d", i, j)
+		}
+		b.line("FILTER.ADD " + key + items.String())
+		if got := show(b.fieldsOf(t, key)["verdict"]); got == `"Rebuild"` {
+			t.Errorf("%s: %s", key, show(b.fieldsOf(t, key)["reason"]))
+		}
+	}
+}
+
+// TestCallsCountFromTheStart asks that the first lookups of a filter are counted.
+func TestCallsCountFromTheStart(t *testing.T) {
+	b := newBench(t, 1<<30)
+	b.line("FILTER.CREATE f bloom")
+	for range 100 {
+		b.line("FILTER.HAS f a b")
+	}
+	if got := b.fieldsOf(t, "f"); got["calls"].N != 100 || got["lookups"].N != 200 {
+		t.Errorf("%d calls and %d lookups, want 100 and 200", got["calls"].N, got["lookups"].N)
+	}
+}

@@ -507,6 +507,9 @@ func (e *Engine) finish(s *Session, calls []Call) {
 
 // account counts calls that were run together.
 func (e *Engine) account(s *Session, calls []Call, took time.Duration) {
+	if s.Watching {
+		return
+	}
 	if s.filter != 0 {
 		e.meter(s, calls, took)
 	}

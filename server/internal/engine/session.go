@@ -31,6 +31,9 @@ type Session struct {
 	// Gone, if it is not nil, reports whether the client has left while a command of it
 	// runs. The goroutine that runs its commands calls it.
 	Gone func() bool
+	// Watching reports that it is the server's own page that asks: its commands are no
+	// traffic.
+	Watching bool
 
 	lastActive atomic.Int64 // Unix nanoseconds
 	lastCmd    atomic.Pointer[Command]

@@ -67,6 +67,9 @@ func (c *counters) of(s *Session, cmd *Command) *counter { return &c.slots[s.slo
 
 // looked counts that reads have looked for a name n times.
 func (c *counters) looked(s *Session, found bool, n int) {
+	if s.Watching {
+		return
+	}
 	if found {
 		c.slots[s.slot].hits.Add(int64(n))
 	} else {

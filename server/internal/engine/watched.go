@@ -18,6 +18,7 @@ type watchedFilter struct {
 	state *store.State
 	entry *catalog.Entry
 	wait  bool // for locks
+	fixed bool // FILTER.REBUILD is refused
 }
 
 var _ health.Filter = watchedFilter{}
@@ -27,7 +28,7 @@ func (e *Engine) asWatched(entry *catalog.Entry, wait bool) health.Filter {
 	if !store.IsFilter(entry) {
 		return nil
 	}
-	return watchedFilter{e.state, entry, wait}
+	return watchedFilter{e.state, entry, wait, e.shared != nil}
 }
 
 // ID implements health.Filter.
@@ -104,7 +105,7 @@ func (f watchedFilter) Look() (l health.Look, ok bool) {
 		}
 		looks = append(looks, v)
 	}
-	l = health.Look{Stats: combine(looks, parts), Version: looks[0].Version, Layers: looks[0].Layers, Grows: looks[0].Grows, Folds: looks[0].Folds, Parts: parts}
+	l = health.Look{Stats: combine(looks, parts), Version: looks[0].Version, Layers: looks[0].Layers, Grows: looks[0].Grows, Folds: looks[0].Folds, Parts: parts, Fixed: f.fixed}
 	if parts > 1 {
 		if l.Items, ok = f.items(&l); !ok {
 			return l, false

@@ -44,7 +44,8 @@ func advise(l *Look, calls *[works]uint64) advice {
 	now := choices[at]
 	var best advice
 	for _, c := range choices {
-		if _, served := kinds[c.Name]; !served || c.Name == l.Kind {
+		t, served := kinds[c.Name]
+		if !served || c.Name == l.Kind || l.Fixed && !t.symptoms.has(overRate) { // a static kind is made by a rebuild only
 			continue
 		}
 		time := share(cost(&now, calls), cost(&c, calls))

@@ -3,6 +3,7 @@ package health
 // Diagnosis: a verdict with its reason and the command that helps.
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strconv"
@@ -106,36 +107,64 @@ func (e *evidence) cure(s symptom) string {
 	if e.Kind == "bf" || e.Kind == "cf" {
 		return e.foreignCure(s)
 	}
-	t := traitsOf(e.Kind)
-	rebuild := "FILTER.REBUILD " + key + " BEGIN"
 	switch s {
 	case overRate:
-		return rebuild + e.roomy()
+		return e.remade(remake{capacity: e.roomy(), rate: e.Asked})
 	case skewed:
 		if e.NewKey == "" {
-			return rebuild + " NEWKEY <id>, with a line <id> = <32 hexadecimal digits> in the file of serve --keys"
+			return e.remade(remake{key: "<id>"}) + ", with a line <id> = <32 hexadecimal digits> in the file of serve --keys"
 		}
-		return rebuild + " NEWKEY " + quote(e.NewKey)
+		return e.remade(remake{key: quote(e.NewKey)})
 	case nearlyFull, fillingUp:
-		if t.layers {
+		if traitsOf(e.Kind).layers {
 			return "FILTER.GROW " + key
 		}
-		return rebuild + e.roomy()
+		return e.remade(remake{capacity: e.roomy(), rate: e.Asked})
 	case slow:
 		if e.Kind == "bloom" {
 			return "SLOWLOG GET 10" // no kind is faster: look which calls take long
 		}
-		return rebuild + " bloom"
+		return e.remade(remake{kind: "bloom"})
 	case wrongKind:
-		return rebuild + " " + e.better.kind
+		return e.remade(remake{kind: e.better.kind})
 	}
 	if e.Folds && float64(e.Items) <= foldShare*float64(e.Capacity) {
 		return "FILTER.FOLD " + key
 	}
 	if s == overBudget {
-		return rebuild + " ERROR " + number(e.affordable())
+		return e.remade(remake{rate: e.affordable()})
 	}
-	return rebuild + " CAPACITY " + strconv.FormatUint(roomFor(e.Items), 10)
+	return e.remade(remake{capacity: roomFor(e.Items)})
+}
+
+// remake is how a filter is to be made anew. What is not set stays as it is.
+type remake struct {
+	kind, key string
+	capacity  uint64
+	rate      float64
+}
+
+// remade returns the command that makes a filter anew: a rebuild, or where that is
+// refused a new filter that takes the name of the old one.
+func (e *evidence) remade(m remake) string {
+	begin, end, keyed := "FILTER.REBUILD "+key+" BEGIN", "", " NEWKEY "
+	if e.Fixed {
+		m.kind, m.capacity, m.rate = cmp.Or(m.kind, e.Kind), cmp.Or(m.capacity, e.roomy()), cmp.Or(m.rate, e.Asked)
+		begin, end, keyed = "FILTER.CREATE <new key>", ", then FILTER.ADD every item and RENAME <new key> "+key, " KEYED "
+	}
+	if m.kind != "" {
+		begin += " " + m.kind
+	}
+	if m.capacity > 0 {
+		begin += " CAPACITY " + strconv.FormatUint(m.capacity, 10)
+	}
+	if m.rate > 0 {
+		begin += " ERROR " + number(m.rate)
+	}
+	if m.key != "" {
+		begin += keyed + m.key
+	}
+	return begin + end
 }
 
 // foreignCure returns the command for a BF or a CF. They have no rebuild: a new
@@ -161,10 +190,8 @@ func (e *evidence) foreignCure(s symptom) string {
 	return "BF.RESERVE <new key> " + number(rate) + " " + n + ", then BF.MADD every item and RENAME <new key> " + key
 }
 
-// roomy returns the options of a rebuild with room for half as many items again.
-func (e *evidence) roomy() string {
-	return " CAPACITY " + strconv.FormatUint(max(roomFor(e.Items), e.Capacity), 10) + " ERROR " + number(e.Asked)
-}
+// roomy returns the capacity with room for half as many items again.
+func (e *evidence) roomy() uint64 { return max(roomFor(e.Items), e.Capacity) }
 
 // roomFor returns one and a half times n, rounded up to two digits. An unknown
 // number has the room of a million.

@@ -64,6 +64,8 @@ type Look struct {
 	Grows bool
 	// Folds reports that FILTER.FOLD can halve the filter.
 	Folds bool
+	// Fixed reports that FILTER.REBUILD is refused, as it is in a cluster.
+	Fixed bool
 	// SLA is the 99th percentile of latency that was asked for, Budget the
 	// number of bytes; 0 means none.
 	SLA    time.Duration

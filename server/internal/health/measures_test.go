@@ -221,6 +221,7 @@ func TestCures(t *testing.T) {
 		change(&l)
 		return l
 	}
+	fixed := func(kind string) health.Look { return changed(kind, func(l *health.Look) { l.Fixed = true }) }
 	const again = ", then CF.ADD every item and RENAME <new key> "
 	for _, c := range []struct {
 		look health.Look
@@ -242,6 +243,11 @@ func TestCures(t *testing.T) {
 		{changed("bloom", func(l *health.Look) { l.Items = 10 }), sparse, "FILTER.REBUILD key BEGIN CAPACITY 100"},
 		{changed("bloom", func(l *health.Look) { l.Folds, l.Items = true, 400 }), sparse, "FILTER.FOLD key"},
 		{changed("bloom", func(l *health.Look) { l.Folds, l.Items = true, 401 }), sparse, "FILTER.REBUILD key BEGIN CAPACITY 610"},
+		{fixed("bloom"), overRate, "FILTER.CREATE <new key> bloom CAPACITY 1000 ERROR 0.01, then FILTER.ADD every item and RENAME <new key> key"},
+		{fixed("bloom"), skewed, "FILTER.CREATE <new key> bloom CAPACITY 1000 ERROR 0.01 KEYED <id>, then FILTER.ADD every item and RENAME <new key> key, with a line <id> = <32 hexadecimal digits> in the file of serve --keys"},
+		{fixed("bloom"), nearlyFull, "FILTER.GROW key"},
+		{fixed("standard"), slow, "FILTER.CREATE <new key> bloom CAPACITY 1000 ERROR 0.01, then FILTER.ADD every item and RENAME <new key> key"},
+		{fixed("bloom"), overBudget, "FILTER.CREATE <new key> bloom CAPACITY 1000 ERROR 0.12, then FILTER.ADD every item and RENAME <new key> key"},
 		{look("bf"), slow, "SLOWLOG GET 10"},
 		{look("bf"), nearlyFull, "BF.RESERVE <new key> 0.01 450, then BF.MADD every item and RENAME <new key> key"},
 		{changed("bf", func(l *health.Look) { l.Grows = true }), overRate, "BF.RESERVE <new key> 0.005 450, then BF.MADD every item and RENAME <new key> key"},

@@ -67,7 +67,7 @@ func (s *State) newContents(p *shared, open func(codec.Config) (bloomery.Hashed,
 		own.release()
 		return nil, err
 	}
-	c := &filter{f: f, news: newTally(f)}
+	c := &filter{f: f, news: newTally(f, p.kind.Features.Forget)}
 	c.plan.Store(p)
 	if _, grows := f.(grower); grows || len(own.list) != 1 || own.bytes >= keepFrom {
 		c.own = own

@@ -5,7 +5,6 @@ package store
 import (
 	"github.com/bloomery/bloomery"
 	composed "github.com/bloomery/bloomery/compose"
-	"github.com/bloomery/bloomery/counting"
 )
 
 // tally is how many hashes were new to a filter when they were added. An estimate from
@@ -54,12 +53,12 @@ func (t *tally) removed() { t.items -= min(t.items, 1) }
 
 // newTally returns the tally of an empty filter. Kinds that count their items, and
 // windows, whose items go by themselves, need none.
-func newTally(f bloomery.Hashed) tally {
+func newTally(f bloomery.Hashed, forgets bool) tally {
 	switch f.(type) {
-	case interface{ EstimateCount() uint64 }, *counting.Stable, *composed.Quorum:
+	case interface{ EstimateCount() uint64 }, *composed.Quorum:
 		return tally{}
 	}
-	return tally{unknown: true}
+	return tally{unknown: !forgets}
 }
 
 // littleBytes is how much of a filter is read to count its items anew while others wait.

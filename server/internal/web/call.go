@@ -15,14 +15,15 @@ import (
 // call is a request on its way: its user, and the session in which its commands
 // run. It belongs to the goroutine of the request.
 type call struct {
-	h       *Handler
-	w       http.ResponseWriter
-	r       *http.Request
-	session *engine.Session // nil for what needs none
-	known   bool            // the client has given the token, or the password of a user
-	unwatch func() bool     // ends what ends the session with the request
-	spaces  []*engine.Workspace
-	held    int // bytes of the body, in the budget
+	h        *Handler
+	w        http.ResponseWriter
+	r        *http.Request
+	session  *engine.Session // nil for what needs none
+	known    bool            // the client has given the token, or the password of a user
+	unwatch  func() bool     // ends what ends the session with the request
+	spaces   []*engine.Workspace
+	held     int  // bytes of the body, in the budget
+	watching bool // it is the page that asks
 }
 
 // answer answers a request by its route.
@@ -69,6 +70,7 @@ func (c *call) open() {
 	}
 	c.session = c.h.NewSession(c.r.RemoteAddr, local)
 	c.unwatch = context.AfterFunc(c.r.Context(), c.session.End) // the client is gone, or the server ends
+	c.session.Watching = c.watching
 }
 
 // reuse gives back the memory of the replies so far.

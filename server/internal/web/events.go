@@ -104,7 +104,7 @@ func (s *stream) begin() {
 // not as they were, nil if all are.
 func (s *stream) look() (overview, filters object, err error) {
 	began := time.Now()
-	c := &call{h: s.call.h, w: s.call.w, r: s.call.r}
+	c := &call{h: s.call.h, w: s.call.w, r: s.call.r, watching: true}
 	defer c.close()
 	if err := c.identify(); err != nil {
 		return nil, nil, err

@@ -228,6 +228,9 @@ func (c *call) create() error {
 		return invalid("name and kind are needed")
 	}
 	name := string(*v.Name)
+	if len(name) > longName {
+		return invalid("a name that is made over HTTP has at most %d bytes", longName)
+	}
 	if _, err := c.do(append([]string{"FILTER.CREATE", name, v.Kind}, v.args()...)...); err != nil {
 		return err
 	}

@@ -80,7 +80,8 @@ var pageTypes = map[string]string{
 func (c *call) page() error {
 	a := assets()[c.r.PathValue("file")]
 	if a == nil {
-		return noSuchPath
+		c.h.noSuchPath(c.w, c.r)
+		return nil
 	}
 	head := c.w.Header()
 	head.Set("Cache-Control", "no-cache") // asked for again by its tag

@@ -58,12 +58,27 @@ func (h *Handler) unmatched(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	if len(allowed) == 0 {
-		writeProblem(w, noSuchPath)
+		h.noSuchPath(w, r)
 		return
 	}
 	list := strings.Join(allowed, ", ")
 	w.Header().Set("Allow", list)
 	writeProblem(w, problem{http.StatusMethodNotAllowed, "method_not_allowed", "this path takes " + list})
+}
+
+// noSuchPath answers a request for what is not there: a browser with a page, others with
+// an error of the API.
+func (h *Handler) noSuchPath(w http.ResponseWriter, r *http.Request) {
+	if strings.HasPrefix(r.URL.Path, "/api/") || !strings.Contains(r.Header.Get("Accept"), "text/html") {
+		writeProblem(w, noSuchPath)
+		return
+	}
+	root := "./" + strings.Repeat("../", max(strings.Count(r.URL.Path, "/")-1, 0)) // relative: there may be a prefix before it
+	writeBytes(w, http.StatusNotFound, pageTypes[".html"], []byte(`<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Not found · bloomery</title><link rel="stylesheet" href="`+root+`style.css"></head>
+<body><main id="view"><h1>Not found</h1><p>There is nothing at this address. <a href="`+root+`">Go to the overview</a>.</p></main></body></html>
+`))
 }
 
 var noSuchPath = problem{http.StatusNotFound, "no_such_path", "there is nothing at this path; /api/v1/openapi.yaml describes the API"}

@@ -53,22 +53,23 @@ func short(n int64) string {
 	return strconv.FormatInt(n, 10)
 }
 
-// percent writes a rate: 0.98%, and what is very small as 1 in N.
+// leastShown is the least rate that is written out: nobody counts more zeros.
+const leastShown = 1e-8
+
+// percent writes a rate: 0.98%.
 func percent(v float64) string {
 	switch {
 	case math.IsNaN(v):
 		return "–"
-	case v >= 1e-15 && v < 1e-5:
-		return "1 in " + short(int64(1/v))
-	case v < 1e-15:
-		v = 0
+	case v > 0 && v < leastShown:
+		return "under " + digits3(100*leastShown) + "%"
 	}
 	return digits3(100*v) + "%"
 }
 
 // between writes the interval of a rate: 0.9–1.1%.
 func between(low, high float64) string {
-	if high < 1e-5 || low > 0 && low < 1e-5 {
+	if high < leastShown || low > 0 && low < leastShown {
 		return percent(low) + " – " + percent(high)
 	}
 	return digits3(100*low) + "–" + digits3(100*high) + "%"

@@ -29,6 +29,8 @@ type filterView struct {
 	Probes      int64   `json:"probes"`
 	False       int64   `json:"false_reported"`
 	Negatives   int64   `json:"negatives"`
+	Lookups     int64   `json:"lookups"`
+	Saved       float64 `json:"saved"`
 	AddCalls    int64   `json:"add_calls"`
 	AddP50      float64 `json:"add_p50_us"`
 	AddP99      float64 `json:"add_p99_us"`

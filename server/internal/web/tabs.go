@@ -62,6 +62,7 @@ func (c *call) showTab(f frame, load func(f *frame) error) error {
 	if c.h.Engine == nil {
 		return c.render(http.StatusOK, f)
 	}
+	c.watching = true
 	err := c.identify()
 	if err == nil {
 		err = load(&f)
