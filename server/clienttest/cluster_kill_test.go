@@ -33,7 +33,7 @@ func killUnderClients(t *testing.T, n *nodes) {
 	defer logging.Enable()
 	var clients []*user
 	for name, options := range goRedisModes {
-		options.Addrs = slices.Clone(n.addrs) // go-redis shuffles them
+		options.Addrs = slices.Clone(n.addrs) // go-redis changes its own
 		// A machine under load may be slow; what is dead refuses at once.
 		options.DialTimeout, options.ReadTimeout = time.Minute, time.Minute
 		c := goredis.NewClusterClient(&options)

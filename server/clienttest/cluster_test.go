@@ -22,7 +22,7 @@ func TestCluster(t *testing.T) {
 	n := startNodes(t)
 	// A write that is slow, on a machine under load, must not be sent again: the second
 	// finds the item there.
-	c := goredis.NewClusterClient(&goredis.ClusterOptions{Addrs: n.addrs[:1], DialTimeout: time.Minute, ReadTimeout: clusterPatience, MaxRedirects: 100})
+	c := goredis.NewClusterClient(&goredis.ClusterOptions{Addrs: []string{n.addrs[0]}, DialTimeout: time.Minute, ReadTimeout: clusterPatience, MaxRedirects: 100})
 	defer c.Close()
 	spreads(t, n, c)
 	for i := range clusterKeys {
@@ -136,7 +136,7 @@ func rueidisOnACluster(t *testing.T, n *nodes) {
 	t.Helper()
 	for _, replicas := range []bool{false, true} {
 		c, err := rueidis.NewClient(rueidis.ClientOption{
-			InitAddress: n.addrs[:1], DisableCache: true, SendToReplicas: func(cmd rueidis.Completed) bool { return replicas && cmd.IsReadOnly() },
+			InitAddress: []string{n.addrs[0]}, DisableCache: true, SendToReplicas: func(cmd rueidis.Completed) bool { return replicas && cmd.IsReadOnly() },
 		})
 		if err != nil {
 			t.Fatal(err)
