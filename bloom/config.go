@@ -26,6 +26,10 @@ type Config struct {
 	// Capacity is the number of different keys the filter is made for, at
 	// least 1. With Bits and Hashes it may be 0, not known.
 	Capacity int
+	// Headroom is how many percent more keys than Capacity there is room for, 0 to
+	// 1000: the filter is made for Capacity and Headroom together, as with HEADROOM
+	// of the server's FILTER.CREATE.
+	Headroom int
 	// ErrorRate is the false positive rate when Capacity keys are in the
 	// filter: more than 0 and less than 1. Filter and Split go down to 1e-6,
 	// Scalable to 1e-15, the others to any rate that fits into memory.
@@ -68,11 +72,33 @@ type Config struct {
 	Alloc func(bytes int) ([]byte, error)
 }
 
-// only returns an error if a field is set that a constructor does not use: all
-// use those of the first list.
-func (c Config) only(constructor string, more ...string) error {
-	used := []string{"Capacity", "ErrorRate", "Bits", "Hashes", "BitsPerKey", "Hasher", "Alloc"}
-	return fields.Only(c, constructor, append(used, more...)...)
+// prepare returns an error if a field is set that a constructor does not use: all use
+// those of the first list. It adds Headroom to Capacity.
+func (c *Config) prepare(constructor string, more ...string) error {
+	used := []string{"Capacity", "Headroom", "ErrorRate", "Bits", "Hashes", "BitsPerKey", "Hasher", "Alloc"}
+	if err := fields.Only(*c, constructor, append(used, more...)...); err != nil {
+		return err
+	}
+	return c.addHeadroom()
+}
+
+// addHeadroom makes Headroom a part of Capacity.
+func (c *Config) addHeadroom() error {
+	if c.Headroom == 0 {
+		return nil
+	}
+	if c.Capacity < 1 {
+		return fmt.Errorf("%w: Headroom is set, and Capacity is %d", bloomery.ErrParameter, c.Capacity)
+	}
+	n, err := sizing.WithHeadroom(uint64(c.Capacity), c.Headroom)
+	if err == nil && n > math.MaxInt {
+		return fmt.Errorf("%w: %d keys", bloomery.ErrTooLarge, n)
+	}
+	if err != nil {
+		return errors.Unwrap(err)
+	}
+	c.Capacity, c.Headroom = int(n), 0
+	return nil
 }
 
 // shape returns the size of the array and the false positive rate that it was

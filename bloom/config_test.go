@@ -219,3 +219,51 @@ func TestAlloc(t *testing.T) {
 		}
 	}
 }
+
+// Headroom makes a filter for Capacity and so many percent more, in every constructor.
+func TestHeadroom(t *testing.T) {
+	with := bloom.Config{Capacity: 1000, ErrorRate: 0.01, Headroom: 50}
+	without := bloom.Config{Capacity: 1500, ErrorRate: 0.01}
+	make := func(c bloom.Config) map[string]bloomery.Stats {
+		all := map[string]bloomery.Stats{}
+		keep := func(f interface{ Stats() bloomery.Stats }, err error) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			all[f.Stats().Kind] = f.Stats()
+		}
+		f, err := c.New()
+		keep(f, err)
+		s, err := c.NewStandard()
+		keep(s, err)
+		p, err := c.NewPartitioned()
+		keep(p, err)
+		h, err := c.NewSplit()
+		keep(h, err)
+		g, err := c.NewScalable()
+		keep(g, err)
+		m, err := c.NewConcurrent()
+		keep(m, err)
+		return all
+	}
+	want := make(without)
+	for kind, got := range make(with) {
+		if got != want[kind] || got.Capacity != 1500 {
+			t.Errorf("%v, want %v", got, want[kind])
+		}
+	}
+	perKey, err := bloom.Config{Capacity: 1000, BitsPerKey: 10, Headroom: 100}.New()
+	if err != nil || perKey.Stats().Capacity != 2000 || perKey.Shape().Bits < 20_000 {
+		t.Errorf("with BitsPerKey: %v, %v", perKey, err)
+	}
+	for _, c := range []bloom.Config{
+		{Capacity: 1000, ErrorRate: 0.01, Headroom: -1}, {Capacity: 1000, ErrorRate: 0.01, Headroom: 1001}, {Bits: 1024, Hashes: 3, Headroom: 5},
+	} {
+		if _, err := c.New(); !errors.Is(err, bloomery.ErrParameter) || !strings.Contains(err.Error(), "eadroom") {
+			t.Errorf("%+v: %v, want ErrParameter", c, err)
+		}
+	}
+	if _, err := (bloom.Config{Headroom: 5}).Decode(nil); !errors.Is(err, bloomery.ErrParameter) {
+		t.Errorf("Decode with Headroom: %v, want ErrParameter", err)
+	}
+}

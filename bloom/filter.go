@@ -57,7 +57,7 @@ func (c Config) New() (*Filter, error) {
 // newFilter is New for the constructor with this name, which uses more fields
 // than all do.
 func (c Config) newFilter(constructor string, more ...string) (*Filter, error) {
-	if err := c.only(constructor, more...); err != nil {
+	if err := c.prepare(constructor, more...); err != nil {
 		return nil, err
 	}
 	shape, rate, err := c.foldable(sizing.Blocked)

@@ -44,7 +44,7 @@ func NewPartitioned(n int, p float64) *Partitioned {
 // NewPartitioned returns a Partitioned. Its errors wrap ErrParameter or
 // ErrTooLarge, or are those of Alloc.
 func (c Config) NewPartitioned() (*Partitioned, error) {
-	if err := c.only("NewPartitioned"); err != nil {
+	if err := c.prepare("NewPartitioned"); err != nil {
 		return nil, fmt.Errorf("bloom: new partitioned: %w", err)
 	}
 	set, err := c.newFlatSet(sizing.Partitioned)

@@ -92,7 +92,10 @@ func (c Config) NewScalable() (*Scalable, error) {
 }
 
 func (c Config) newScalable() (*Scalable, error) {
-	if err := fields.Only(c, "NewScalable", "Capacity", "ErrorRate", "Growth", "Hasher", "Alloc"); err != nil {
+	if err := fields.Only(c, "NewScalable", "Capacity", "Headroom", "ErrorRate", "Growth", "Hasher", "Alloc"); err != nil {
+		return nil, err
+	}
+	if err := c.addHeadroom(); err != nil {
 		return nil, err
 	}
 	growth := cmp.Or(c.Growth, defaultGrowth)

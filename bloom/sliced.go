@@ -42,7 +42,7 @@ type Sliced struct{ rows }
 // all of them at once. Its errors wrap ErrParameter or ErrTooLarge, or are
 // those of Alloc.
 func (c Config) NewSliced() (*Sliced, error) {
-	if err := c.only("NewSliced", "Columns"); err != nil {
+	if err := c.prepare("NewSliced", "Columns"); err != nil {
 		return nil, fmt.Errorf("bloom: new sliced: %w", err)
 	}
 	if c.Columns < 1 || c.Columns > MaxColumns {

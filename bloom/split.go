@@ -55,7 +55,7 @@ func NewSplit(n int, p float64) *Split {
 // NewSplit returns a Split. Its errors wrap ErrParameter or ErrTooLarge, or
 // are those of Alloc.
 func (c Config) NewSplit() (*Split, error) {
-	err := c.only("NewSplit")
+	err := c.prepare("NewSplit")
 	if err != nil {
 		return nil, fmt.Errorf("bloom: new split: %w", err)
 	}

@@ -39,7 +39,7 @@ func NewStandard(n int, p float64) *Standard {
 // NewStandard returns a Standard. Its errors wrap ErrParameter or ErrTooLarge,
 // or are those of Alloc.
 func (c Config) NewStandard() (*Standard, error) {
-	if err := c.only("NewStandard", "Foldable"); err != nil {
+	if err := c.prepare("NewStandard", "Foldable"); err != nil {
 		return nil, fmt.Errorf("bloom: new standard: %w", err)
 	}
 	set, err := c.newFlatSet(sizing.Standard)

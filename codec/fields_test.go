@@ -29,13 +29,13 @@ import (
 func TestConfigFields(t *testing.T) {
 	const opens = "Hasher Alloc"
 	const views = "Hasher"
-	const bits = "Capacity ErrorRate Bits Hashes BitsPerKey Hasher Alloc"
-	const counters = bits + " CounterBits"
+	const bits = "Capacity Headroom ErrorRate Bits Hashes BitsPerKey Hasher Alloc"
+	const counters = "Capacity ErrorRate Bits Hashes BitsPerKey Hasher Alloc CounterBits"
 	const static = "ErrorRate Shards Hasher Alloc Workers Progress"
 	const stream = "ErrorRate Shards Hasher Workers Progress Scratch Memory"
 	fieldsOf(t, map[string]string{
 		"New": bits + " Foldable", "NewStandard": bits + " Foldable", "NewPartitioned": bits, "NewSplit": bits, "NewConcurrent": bits,
-		"NewSliced": bits + " Columns", "NewScalable": "Capacity ErrorRate Growth Hasher Alloc",
+		"NewSliced": bits + " Columns", "NewScalable": "Capacity Headroom ErrorRate Growth Hasher Alloc",
 		"NewSplitFromBitset": "Capacity Hasher Alloc",
 		"Decode":             opens, "DecodeStandard": opens, "DecodePartitioned": opens, "DecodeSplit": opens, "DecodeScalable": opens, "DecodeSliced": opens,
 		"Read": opens, "ReadStandard": opens, "ReadPartitioned": opens, "ReadSplit": opens, "ReadScalable": opens, "ReadSliced": opens,

@@ -32,6 +32,7 @@ type buildOptions struct {
 	outputFlags
 	kind      string
 	keys      number[uint64]
+	headroom  number[int]
 	rate      number[float64]
 	seed      number[uint64]
 	hash      string
@@ -44,7 +45,7 @@ type buildOptions struct {
 }
 
 func newBuildOptions() *buildOptions {
-	return &buildOptions{keys: countFlag(), rate: rateFlag("1%"), seed: seedFlag(), maxMemory: sizeFlag("1GiB")}
+	return &buildOptions{keys: countFlag(), headroom: headroomFlag(), rate: rateFlag("1%"), seed: seedFlag(), maxMemory: sizeFlag("1GiB")}
 }
 
 func newBuild() *cobra.Command {
@@ -61,7 +62,8 @@ code is 3, unless --force. --estimate, the default without -n, keeps 64-bit
 hashes until all lines are read, counts the different ones, and makes the filter
 just as large as they need; what exceeds --max-memory, 1MiB or more, waits in a
 temporary file beside F. Static kinds are always made so, and may be larger than
-memory; fuse stands for the smallest fuse kind with the rate.
+memory; fuse stands for the smallest fuse kind with the rate. --headroom leaves
+room for keys that come later, in percent of -n or of the lines counted.
 
 The lines are a set: a repeated line changes nothing. Kinds that count or delete
 get each different line once; with --multiset they get it as often as it occurs.
@@ -105,6 +107,7 @@ func errNoCounts(kind string) error {
 func (o *buildOptions) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.VarP(&o.keys, "keys", "n", "capacity, the number of different keys: 1e6, 10M")
+	f.Var(&o.headroom, "headroom", "room for so many percent more keys, 0 to 1000: 50, 50%")
 	f.VarP(&o.rate, "rate", "p", "false positive rate: 0.01, 0.1%, 1in1000")
 	f.StringVar(&o.kind, "kind", "bloom", "`KIND` of filter")
 	f.Var(&o.seed, "seed", "seed `S` of the hash, or random; filters that are merged have the same")
@@ -202,6 +205,9 @@ func (o *buildOptions) run(ctx context.Context, s *shell, args []string) error {
 	case o.output == "-" && s.jsonToStdout():
 		return errJSONOutput
 	}
+	if o.headroom.value > 0 && kind.Features.Static {
+		return fmt.Errorf("--headroom: a %s filter takes no more keys", kind.Name)
+	}
 	if o.foldable && kind.Name != "bloom" && kind.Name != "standard" {
 		return errors.New("--foldable is for the kinds bloom and standard")
 	}
@@ -222,7 +228,7 @@ func (o *buildOptions) run(ctx context.Context, s *shell, args []string) error {
 	}
 	stop := s.progress("build", in, o.output == "-")
 	defer stop()
-	b := builder{kind: kind, rate: o.rate.value, hasher: h, in: in, key: o.compared, memory: o.maxMemory.value, foldable: o.foldable}
+	b := builder{kind: kind, rate: o.rate.value, hasher: h, in: in, key: o.compared, memory: o.maxMemory.value, foldable: o.foldable, headroom: o.headroom.value}
 	b.hashes = func(dst []uint64, keys [][]byte) { h.HashKeys(dst, keys) }
 	if o.keys.text == "" || kind.New == nil || asSet(kind, o.multiset) {
 		b.spool = &spool{limit: o.maxMemory.value, folder: folderOf(followed(o.output)), repeat: o.multiset}

@@ -16,6 +16,7 @@ import (
 	"github.com/bloomery/bloomery/codec"
 	"github.com/bloomery/bloomery/compose"
 	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/sizing"
 )
 
 // builder makes a filter of lines.
@@ -30,6 +31,7 @@ type builder struct {
 	memory int64  // for building a static filter
 	// foldable makes a filter that fold makes smaller.
 	foldable bool
+	headroom int // percent
 
 	lines     uint64 // read
 	separated bool   // one of them has the delimiter of the key
@@ -84,8 +86,12 @@ func (b *builder) sized(ctx context.Context, n uint64) (bloomery.Hashed, error) 
 	return f, full(err)
 }
 
-// create returns an empty filter for n keys.
+// create returns an empty filter for n keys and the headroom.
 func (b *builder) create(n uint64) (bloomery.Hashed, error) {
+	n, err := sizing.WithHeadroom(n, b.headroom)
+	if err != nil {
+		return nil, about("", err)
+	}
 	if n > 1<<62 || uint64(int(n)) != n {
 		return nil, fmt.Errorf("%w: %d keys", bloomery.ErrTooLarge, n)
 	}

@@ -54,7 +54,7 @@ func (o *buildOptions) create(ctx context.Context, s *shell, name string) error 
 		return err
 	}
 	o.warnOfHash(s)
-	b := builder{kind: kind, rate: o.rate.value, hasher: h, foldable: o.foldable}
+	b := builder{kind: kind, rate: o.rate.value, hasher: h, foldable: o.foldable, headroom: o.headroom.value}
 	var f bloomery.Hashed
 	if f, err = b.create(o.keys.value); err != nil {
 		return err

@@ -7,14 +7,16 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/pflag"
 
 	"github.com/bloomery/bloomery/internal/figures"
+	"github.com/bloomery/bloomery/sizing"
 )
 
 // number is a flag that is read by one of the functions of package figures.
-type number[T int64 | uint64 | float64] struct {
+type number[T int | int64 | uint64 | float64] struct {
 	value T
 	text  string // as it was given, or the default
 	kind  string
@@ -48,6 +50,18 @@ func rateFlag(text string) number[float64] { return newNumber("P", text, figures
 // shareFlag is a flag for a number from 0 on.
 func shareFlag(text string) number[float64] { return newNumber("X", text, figures.Share) }
 
+// headroomFlag is a flag for percents that are added to a number of keys: 50 and 50% are
+// the same.
+func headroomFlag() number[int] {
+	return newNumber("PERCENT", "", func(s string) (int, error) {
+		n, err := strconv.Atoi(strings.TrimSuffix(s, "%"))
+		if err != nil || n < 0 || n > sizing.MaxHeadroom {
+			return 0, fmt.Errorf("%q is not a whole number of percent from 0 to %d", s, sizing.MaxHeadroom)
+		}
+		return n, nil
+	})
+}
+
 // sizeFlag is a flag for an amount of memory, at least 1 byte.
 func sizeFlag(text string) number[int64] { return newNumber("SIZE", text, atLeastOne(figures.Size)) }
 
@@ -80,7 +94,7 @@ func atLeastOne[T int64 | uint64](parse func(string) (T, error)) func(string) (T
 	}
 }
 
-func newNumber[T int64 | uint64 | float64](kind, text string, parse func(string) (T, error)) number[T] {
+func newNumber[T int | int64 | uint64 | float64](kind, text string, parse func(string) (T, error)) number[T] {
 	v := number[T]{kind: kind, parse: parse}
 	if text == "" {
 		return v

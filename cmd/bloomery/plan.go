@@ -20,6 +20,7 @@ import (
 // planOptions are the flags of plan.
 type planOptions struct {
 	keys     number[uint64]
+	headroom number[int]
 	rate     number[float64]
 	needs    []string
 	keyBytes int
@@ -35,7 +36,7 @@ type planOptions struct {
 }
 
 func newPlan() *cobra.Command {
-	o := &planOptions{keys: countFlag(), rate: rateFlag(""), absent: rateFlag(""), memory: sizeFlag(""), queries: newNumber("N/s", "", atLeastOne(parseQueries)),
+	o := &planOptions{keys: countFlag(), headroom: headroomFlag(), rate: rateFlag(""), absent: rateFlag(""), memory: sizeFlag(""), queries: newNumber("N/s", "", atLeastOne(parseQueries)),
 		universe: countFlag()}
 	cmd := &cobra.Command{
 		Use:     "plan n=KEYS p=RATE m=SIZE k=HASHES bits=PER-KEY",
@@ -77,6 +78,7 @@ filter, so each real key hides among K.
 	newShell(cmd, func(_ context.Context, s *shell, args []string) error { return o.run(s, args) })
 	f := cmd.Flags()
 	f.VarP(&o.keys, "keys", "n", "different keys, as n=: 1e6, 10M")
+	f.Var(&o.headroom, "headroom", "room for so many percent more keys than n, 0 to 1000: 50, 50%")
 	f.VarP(&o.rate, "rate", "p", "false positive rate, as p=: 0.01, 0.1%, 1in1000")
 	f.StringSliceVar(&o.needs, "needs", nil, "what the set must be able to do, a `LIST` separated by commas")
 	f.IntVar(&o.keyBytes, "key-bytes", 0, "mean length of a key in `BYTES`, for exact sets; 0 is 16")
@@ -133,6 +135,10 @@ func (o *planOptions) run(s *shell, args []string) error {
 	if q.P, err = o.hidden(q); err != nil {
 		return err
 	}
+	keys := q.N
+	if q.N, err = o.withHeadroom(keys); err != nil {
+		return err
+	}
 	solved := q
 	if known(q) >= 2 {
 		if solved, err = sizing.Solve(q); err != nil {
@@ -144,6 +150,9 @@ func (o *planOptions) run(s *shell, args []string) error {
 	needs, err := o.sizingNeeds(solved)
 	if err != nil {
 		return err
+	}
+	if keys != 0 {
+		needs.Keys, needs.Capacity = keys, q.N
 	}
 	advice, err := sizing.Advise(needs)
 	if err != nil {
@@ -177,6 +186,15 @@ func (o *planOptions) run(s *shell, args []string) error {
 	}
 	_, err = fmt.Fprint(s.out, s.shown(text))
 	return err
+}
+
+// withHeadroom returns how many keys to plan for if so many are expected.
+func (o *planOptions) withHeadroom(keys uint64) (uint64, error) {
+	if o.headroom.value > 0 && keys == 0 {
+		return 0, errors.New("--headroom needs the number of keys: n=")
+	}
+	n, err := sizing.WithHeadroom(keys, o.headroom.value)
+	return n, about("", err)
 }
 
 // sizingNeeds are the needs that flags and figures describe.

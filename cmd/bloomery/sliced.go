@@ -14,6 +14,7 @@ import (
 	"github.com/bloomery/bloomery/bloom"
 	"github.com/bloomery/bloomery/codec"
 	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/sizing"
 )
 
 // slicedKind is the kind that is many filters, which the table of kinds has not:
@@ -58,7 +59,11 @@ func (o *buildOptions) buildSliced(ctx context.Context, s *shell, files []string
 		}
 		lines += read
 		most = max(most, distinct)
-		if n := o.keys.value; n > 0 && distinct > n && !o.force {
+		n, err := sizing.WithHeadroom(o.keys.value, o.headroom.value)
+		if err != nil {
+			return about("", err)
+		}
+		if n > 0 && distinct > n && !o.force {
 			return hinted{
 				fmt.Errorf("%w: %s has %s, and there is room for %s", errLimit, name, plural(distinct, "different line"), grouped(n)),
 				"make room with a larger -n, or leave -n out, or --force to write it all the same",
@@ -131,7 +136,7 @@ func (o *buildOptions) fillSliced(ctx context.Context, h hashing.Hasher, columns
 	if n > 1<<62 || uint64(int(n)) != n {
 		return nil, fmt.Errorf("%w: %d keys", bloomery.ErrTooLarge, n)
 	}
-	set, err := bloom.Config{Columns: len(columns), Capacity: int(n), ErrorRate: o.rate.value, Hasher: h}.NewSliced()
+	set, err := bloom.Config{Columns: len(columns), Capacity: int(n), Headroom: o.headroom.value, ErrorRate: o.rate.value, Hasher: h}.NewSliced()
 	if err != nil {
 		return nil, about("", err)
 	}
