@@ -24,6 +24,9 @@ func sized(n int) int {
 	return n / 32
 }
 
+// poor makes a filter of thousands of sub-filters, each of one slot or a few.
+var poor = "CONFIG SET cf-max-expansions 65535\nCF.RESERVE s%d 2 BUCKETSIZE 1 EXPANSION 1 MAXITERATIONS 1\n" + values("CF.INSERT s%d ITEMS", 3000)
+
 // TestLongCommandsHoldLocksShortly runs what takes long, each beside nothing else, and asks
 // the debug build for how long the gate and the locks of parts were held at most, by the
 // processor: that is what another client waits.
@@ -54,6 +57,12 @@ func TestLongCommandsHoldLocksShortly(t *testing.T) {
 		{"FILTER.UNION", fmt.Sprint("FILTER.CREATE s%d bloom CAPACITY ", sized(200_000_000), "\nFILTER.ADD s%d x"), "FILTER.UNION s0 s1", 2},
 		{"FILTER.INTERSECT", fmt.Sprint("FILTER.CREATE s%d bloom CAPACITY ", sized(200_000_000), "\nFILTER.ADD s%d x"), "FILTER.INTERSECT sum s0 s1", 2},
 		{"FILTER.SIMILAR", fmt.Sprint("FILTER.CREATE s%d bloom CAPACITY ", sized(200_000_000), "\nFILTER.ADD s%d x"), "FILTER.SIMILAR s0 s1", 2},
+		{"DUMP of many sub-filters", poor, "DUMP s0", 1},
+		{"CF.MEXISTS of many sub-filters", poor, values("CF.MEXISTS s0", 300), 1},
+		{"CF.INSERTNX of many sub-filters", poor, values("CF.INSERTNX s0 ITEMS", 300), 1},
+		{"CF.COMPACT of many sub-filters", poor, "CF.COMPACT s0", 1},
+		{"CF.DEL of many sub-filters", poor, "CF.DEL s0 17", 1},
+		{"FILTER.WHERE in many sub-filters", poor, values("FILTER.WHERE *", 300), 1},
 		{"CF.ADD", "CF.RESERVE s%d 400 MAXITERATIONS 20000 EXPANSION 0\n" + values("CF.INSERT s%d ITEMS", 420), values("CF.INSERT s0 ITEMS", 40), 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -15,6 +15,7 @@ package store
 
 import (
 	"errors"
+	"math"
 	"sync/atomic"
 
 	"github.com/bloomery/bloomery/foreign/redisbloom"
@@ -142,12 +143,18 @@ func (p *Part) Run() int {
 	return max(1, maxSteps/steps)
 }
 
+// Steps returns how many steps an item takes. It needs no lock.
+func (p *Part) Steps() int { return max(1, int(p.steps.Load())) }
+
 // measure notes how many steps an item takes. The caller holds the lock of p, or is the
 // only one who has it.
 func (p *Part) measure() {
 	switch c := p.contents.(type) {
 	case bloom:
 		p.steps.Store(int32(min(c.Layers(), maxSteps)))
+	case topK:
+		const slots = 16 // are looked at in a step
+		p.steps.Store(int32(min(uint64(c.K())/slots+uint64(c.Depth()), math.MaxInt32)))
 	case tdigest:
 		p.steps.Store(0)
 		if c.TDigest.Stats().Capacity > largeDigest {

@@ -42,6 +42,7 @@ type seeker struct {
 	full   bool // there is no room for more
 	hashes map[hashOf][]uint64
 	rows   []whereRow
+	asked  int // items of small filters, since others have had their turn
 
 	plans []*store.Plan // of the filters that are asked next
 	plan  *store.Plan   // of the last filter
@@ -80,7 +81,7 @@ func runWhere(x *engine.Context, c *engine.Call) {
 			seen = slices.DeleteFunc(seen, func(v catalog.View) bool { return !match(v.Name) })
 			s.reach(seen)
 			for i, v := range seen {
-				if s.ask(v.Entry, s.plans[i]) {
+				if s.ask(v.Entry, s.plans[i]) && slices.Contains(s.found, true) {
 					s.note(v.Name)
 				}
 			}
@@ -124,6 +125,13 @@ func (s *seeker) reach(seen []catalog.View) {
 // cannot be read, or if the search has ended.
 func (s *seeker) ask(entry *catalog.Entry, plan *store.Plan) bool {
 	p := store.PartOf(entry)
+	if plan != nil && plan == s.plan && plan.Parts == 0 && plan.Generation == 0 && len(s.items) <= whereItems {
+		if s.asked += len(s.items); s.asked >= whereItems {
+			s.x.Worked(s.asked)
+			s.asked = 0
+		}
+		return s.askOne(p, 0, len(s.items)) // the usual: one item in many filters that are alike
+	}
 	if !s.prepare(entry, p, plan) {
 		return false
 	}
@@ -139,6 +147,21 @@ func (s *seeker) ask(entry *catalog.Entry, plan *store.Plan) bool {
 		s.x.Worked(whereItems * (to - at) / step)
 	}
 	return true
+}
+
+// askOne asks a filter of one part for some items.
+func (s *seeker) askOne(p *store.Part, from, to int) bool {
+	p.RLock()
+	gone := p.Gone()
+	switch {
+	case gone:
+	case to-from == 1:
+		s.found[from] = p.Filter().ContainsHash(s.last[from])
+	default:
+		p.Filter().ContainsHashes(s.found[from:to], s.last[from:to])
+	}
+	p.RUnlock()
+	return !gone
 }
 
 // prepare makes the digests for a filter. It reports false if it is not to be asked.
@@ -159,8 +182,11 @@ func (s *seeker) prepare(entry *catalog.Entry, p *store.Part, plan *store.Plan) 
 
 // askSome asks a filter for some items. It reports false if the filter is gone.
 func (s *seeker) askSome(entry *catalog.Entry, p *store.Part, plan *store.Plan, from, to int) bool {
-	if plan != nil && plan.Parts > 0 {
+	switch {
+	case plan != nil && plan.Parts > 0:
 		return s.askParts(entry, plan, from, to)
+	case plan != nil:
+		return s.askOne(p, from, to)
 	}
 	p.RLock()
 	defer p.RUnlock()
@@ -168,10 +194,6 @@ func (s *seeker) askSome(entry *catalog.Entry, p *store.Part, plan *store.Plan, 
 		return false
 	}
 	switch found := s.found[from:to]; {
-	case plan != nil && len(found) == 1:
-		found[0] = p.Filter().ContainsHash(s.last[from])
-	case plan != nil:
-		p.Filter().ContainsHashes(found, s.last[from:to])
 	case entry.Kind == catalog.Cuckoo:
 		p.Cuckoo().ContainsDigests(found, s.cuckoos[from:to])
 	case p.Bloom().Narrow():

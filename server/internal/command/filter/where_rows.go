@@ -22,16 +22,13 @@ type whereRow struct {
 // rowBytes is what a row takes besides its items, with room for a list that grows.
 const rowBytes = 160
 
-// note keeps what a filter has answered, if it may contain any item.
+// note keeps what a filter has answered that may contain items.
 func (s *seeker) note(name string) {
 	n := 0
 	for _, found := range s.found {
 		if found {
 			n++
 		}
-	}
-	if n == 0 {
-		return
 	}
 	row := whereRow{name: name}
 	words := (len(s.found) + 63) / 64

@@ -95,20 +95,9 @@ func stepsOfPairs(p *store.Part, c *engine.Call) int {
 	return stepsOf(p, most)
 }
 
-// Of a step of some tens of nanoseconds: how many slots are looked at, and how often an
-// increment tries to take the cell of another item.
-const (
-	slotsAStep = 16
-	triesAStep = 8
-)
+// triesAStep is how often an increment tries to take the cell of another item in the time
+// of a step.
+const triesAStep = 8
 
 // stepsOf returns the steps of an item with an increment.
-func stepsOf(p *store.Part, increment int64) int {
-	p.RLock()
-	defer p.RUnlock()
-	if p.Gone() {
-		return 1
-	}
-	t := p.TopK()
-	return int(t.K())/slotsAStep + int(t.Depth())*int(1+increment/triesAStep)
-}
+func stepsOf(p *store.Part, increment int64) int { return p.Steps() * int(1+increment/triesAStep) }
