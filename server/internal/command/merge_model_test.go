@@ -1,11 +1,16 @@
 package command_test
 
 import (
+	"encoding/binary"
 	"fmt"
+	"math"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/store"
 )
 
 // TestMergesBesideAdds has two clients merge large sketches into each other's sources
@@ -121,5 +126,25 @@ func TestLargeMergesAreMerges(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestFullDigestTakesValues adds to a large digest that is full although it is compressed,
+// as a dump can make it: it is not compressed again and again.
+func TestFullDigestTakesValues(t *testing.T) {
+	b := newBench(t, 1<<30)
+	b.ok(t, "TDIGEST.CREATE s COMPRESSION 4000")
+	var nodes []byte
+	for i := range 6*4000 + 9 {
+		nodes = binary.LittleEndian.AppendUint64(nodes, math.Float64bits(float64(i)))
+		nodes = binary.LittleEndian.AppendUint64(nodes, 1<<20)
+	}
+	entry := b.state.Names.Lookup([]byte("s"), 0)
+	op := &door.Op{Record: store.Record{Op: store.OpTDigestChunk, ID: entry.ID, Value: nodes}}
+	if b.door.Do([]*door.Op{op}); op.Result.Err != nil {
+		t.Fatal(op.Result.Err)
+	}
+	for i := range 3 {
+		b.ok(t, fmt.Sprintf("TDIGEST.ADD s %d 1 2 3", i))
 	}
 }

@@ -41,8 +41,8 @@ func (p *Part) LargeDigest(more int) (large, due bool) {
 		return false, false
 	}
 	s := t.Stats()
-	if more > 0 {
-		return true, s.MergedNodes+s.UnmergedNodes+more >= s.Capacity
+	if more > 0 { // one that is full when it is compressed is halved, which takes little
+		return true, s.UnmergedNodes > 0 && s.MergedNodes+s.UnmergedNodes+more >= s.Capacity
 	}
 	return true, !t.Compressed()
 }
