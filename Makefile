@@ -220,6 +220,7 @@ soak: ## rates measured exactly; power cuts, kills, chaos, memory and replays at
 	cd server/clienttest && go test -count=1 -run TestCluster -kills 12 -timeout 60m -v
 	go test ./cmd/bloomery -count=1 -run TestClusterRestore -cluster-restore -timeout 10m
 	go test ./cmd/bloomery -count=1 -run TestClusterNodesComeAndGo -cluster-members -timeout 10m
+	go test ./server/internal/engine -count=1 -run TestLargestTransactions -largest 256 -timeout 30m
 	go test ./server -count=1 -run TestChaos -chaos 30m -timeout 60m -v
 	go test -race ./server -count=1 -run TestChaos -chaos 10m -timeout 20m -v
 	go test ./cmd/bloomery -count=1 -run TestMemory -full-memory -timeout 30m -v

@@ -71,8 +71,9 @@ type Config struct {
 	// MaxQuery bounds one command, in bytes. The default is 512 MiB.
 	MaxQuery int
 	// MaxTransaction bounds the commands and arguments that a client may queue
-	// between MULTI and EXEC, and the keys that it may watch: others wait while
-	// EXEC runs. The default is 250,000.
+	// between MULTI and EXEC, the keys that it may watch, and the data that EXEC
+	// may touch, in KiB: others wait while EXEC runs. The default is 250,000, about
+	// 100 ms.
 	MaxTransaction int
 	// IdleTimeout is when a client that sends nothing is closed; 0 means
 	// never. A client whose command is still at work is not idle.

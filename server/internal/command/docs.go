@@ -19,7 +19,7 @@ var docGroups = []struct{ name, title, intro string }{
 	{engine.GroupTDigest, "t-digests", "Quantiles and ranks of numbers. As RedisBloom, replies and dumps to the byte."},
 	{engine.GroupGeneric, "Keys", "Work on filters and strings alike."},
 	{engine.GroupString, "Strings", "The few that clients and tests expect; bloomery is not a string store."},
-	{engine.GroupMulti, "Transactions", ""},
+	{engine.GroupMulti, "Transactions", "As Redis, but EXEC refuses a transaction that would touch more than `max-transaction` KiB of data, about 100 ms of work at the default: all other clients wait while it runs. See [operations.md](operations.md#what-a-transaction-costs)."},
 	{engine.GroupConnection, "Connection", ""},
 	{engine.GroupServer, "Server", ""},
 	{engine.GroupCluster, "Cluster", "What clients of Redis Cluster ask: see [cluster.md](cluster.md). Without a cluster they are answered as by a Redis whose cluster support is disabled."},

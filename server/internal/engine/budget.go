@@ -110,6 +110,27 @@ func (e *Engine) holdReply(s *Session, n int) bool {
 	return true
 }
 
+// keepReply counts the reply to a call of a transaction, as far as the command has not
+// done so since held bytes were: all replies are kept until the last one is made. If
+// there is no room for that of a read, it becomes an error. Strings are not copied.
+func (e *Engine) keepReply(s *Session, c *Call, held int) {
+	if r := &c.Reply; len(r.Text) < freeReply && r.Elems == nil || c.cmd == nil || c.cmd.Group == GroupString {
+		return
+	}
+	n := c.Reply.bytes() - (s.replyBytes - held)
+	switch {
+	case n <= 0 || e.holdReply(s, n):
+	case c.cmd.writes():
+		e.hold(s, n)
+		s.replyBytes += n
+	default:
+		c.Fail(TextOOM)
+	}
+}
+
+// freeReply is up to which length a text does not count.
+const freeReply = 128
+
 var _ door.Admitter = (*Budget)(nil)
 
 // smallGrowth is up to where room is made for every item of a record that might

@@ -165,18 +165,22 @@ func (x *Costs) at(name []byte) *extent {
 		return x.last
 	}
 	e := x.names[string(name)]
-	if e == nil {
+	switch {
+	case e == nil:
 		x.name = string(name)
 		e = &extent{names: []string{x.name}}
 		if x.names == nil {
 			x.names = map[string]*extent{}
 		}
 		x.names[x.name] = e
-	} else {
+	case e.in != nil:
+		for e.in != nil {
+			e = e.in
+		}
+		x.names[string(name)] = e // the way is short the next time
+		fallthrough
+	default:
 		x.name = string(name)
-	}
-	for e.in != nil {
-		e = e.in
 	}
 	x.last = e
 	return e
@@ -256,7 +260,10 @@ func (x *Costs) Same(a, b []byte) {
 	if e == o {
 		return
 	}
-	o.in, x.last = e, e
+	if len(e.names)+len(e.made) < len(o.names)+len(o.made) {
+		e, o = o, e // the smaller one is moved
+	}
+	x.last = nil
 	e.names, e.made, e.staged = append(e.names, o.names...), append(e.made, o.made...), append(e.staged, o.staged...)
 	e.adding.Items += o.adding.Items
 	e.adding.Deletes += o.adding.Deletes
@@ -284,9 +291,9 @@ func (x *Costs) Describe() {
 // total returns what everything costs; beyond most it may be less.
 func (x *Costs) total(most uint64) uint64 {
 	sum := plus(x.sum, uint64(len(x.s.watches))*wordBytes)
-	for _, e := range x.names {
-		if e.in != nil {
-			continue
+	for name, e := range x.names {
+		if e.in != nil || e.names[0] != name {
+			continue // it is a part of another
 		}
 		if sum = plus(sum, x.of(e, most)); sum > most {
 			return sum

@@ -163,8 +163,9 @@ func (e *Engine) collectCall(s *Session, g *group, i int) {
 	touched := len(s.w.pending) > 0 && s.w.touched(c)
 	before := map[string]watched{}
 	cmd.EachKey(c.Args, func(i int, _ Keys) { before[string(c.Args[i])] = e.look(s, c.Args[i]) })
-	had := len(g.ops)
+	had, held := len(g.ops), s.replyBytes
 	e.run(s, g.calls[i:i+1])
+	e.keepReply(s, c, held)
 	if c.cmd == nil {
 		c.cmd = own // it was refused: After cleans up behind Before all the same
 	}
@@ -195,7 +196,9 @@ func (e *Engine) sendGroup(s *Session, c *Call, g *group, watches map[string]wat
 	for op, list := range g.reads {
 		op.Applied = func() {
 			for _, i := range list {
+				held := s.replyBytes
 				e.run(s, g.calls[i:i+1])
+				e.keepReply(s, &g.calls[i], held)
 			}
 		}
 	}

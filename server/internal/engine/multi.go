@@ -236,8 +236,10 @@ func (e *Engine) runQueue(s *Session, calls []Call) {
 			continue
 		}
 		cmd := calls[i].cmd
+		held := s.replyBytes
 		e.run(s, calls[i:i+1])
 		e.settle(s)
+		e.keepReply(s, &calls[i], held)
 		if calls[i].cmd == nil { // it was refused: After cleans up behind Before all the same
 			calls[i].cmd, calls[i].barred = cmd, true
 		}

@@ -142,3 +142,12 @@ func Is(arg []byte, word string) bool {
 	}
 	return true
 }
+
+// bytes returns the memory of a reply besides the Reply itself.
+func (r *Reply) bytes() int {
+	n := len(r.Text) + len(r.Bools) + len(r.Codes) + len(r.Elems)*ReplyBytes
+	for i := range r.Elems {
+		n += r.Elems[i].bytes()
+	}
+	return n
+}

@@ -1,0 +1,234 @@
+package engine_test
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bloomery/bloomery/server/internal/command"
+	"github.com/bloomery/bloomery/server/internal/engine"
+)
+
+// TestEveryCommandHasACost asks that every command says what it costs in a transaction:
+// those on items by their items, those that have nothing to do with data by their words,
+// all others by a function.
+func TestEveryCommandHasACost(t *testing.T) {
+	engine.NewTable(command.All()).Walk(func(c *engine.Command) {
+		data := len(c.Keys) > 0 || c.Flags&(engine.ReadOnly|engine.Write|engine.Wrote) != 0
+		if len(c.Subcommands) > 0 || c.Flags&(engine.NoMulti|engine.Immediate) != 0 || !data {
+			return
+		}
+		if c.Cost == nil && c.Filter == nil && c.Sketch == nil {
+			t.Errorf("%s has no cost", c.FullName())
+		}
+	})
+}
+
+// linesOf returns the words of lines, in each of which {i} is its number.
+func linesOf(n int, line string) [][]string {
+	list := make([][]string, n)
+	for i := range list {
+		list[i] = strings.Fields(strings.ReplaceAll(line, "{i}", strconv.Itoa(i)))
+	}
+	return list
+}
+
+// TestLongTransactions runs transactions that kept all other clients waiting for seconds.
+// EXEC refuses them, and nothing of them is done.
+func TestLongTransactions(t *testing.T) {
+	b := newBench(t, 4<<30)
+	fill := func(lines ...string) {
+		for _, line := range lines {
+			if got := b.line(line); got != "+OK" {
+				t.Fatalf("%s = %s", line, got)
+			}
+		}
+	}
+	fill("CMS.INITBYDIM cms 2000000 5", "CMS.INITBYDIM cms2 2000000 5", "TOPK.RESERVE topk 100000", "TDIGEST.CREATE digest COMPRESSION 20000",
+		"FILTER.CREATE a bloom CAPACITY 100000000", "FILTER.CREATE b bloom LIKE a", "CF.RESERVE stuck 1000 MAXITERATIONS 65535 EXPANSION 0")
+	many(b.client, 3000, func(i int) []string { return []string{"FILTER.CREATE", fmt.Sprint("f", i), "bloom", "CAPACITY", "1000"} })
+	items := func(n int, words ...string) [][]string {
+		for i := range n {
+			words = append(words, fmt.Sprint("item", i))
+		}
+		return [][]string{words}
+	}
+	quantiles := []string{"TDIGEST.QUANTILE", "digest"}
+	for i := range 999 {
+		quantiles = append(quantiles, fmt.Sprint(float64(i)/999))
+	}
+	for _, tt := range []struct {
+		name  string
+		calls [][]string
+	}{
+		{"CMS.MERGE", linesOf(20, "CMS.MERGE cms 1 cms2")},
+		{"TOPK.ADD", items(20_000, "TOPK.ADD", "topk")},
+		{"FILTER.WHERE", items(90_000, "FILTER.WHERE", "*")},
+		{"TDIGEST.QUANTILE", slices.Repeat([][]string{quantiles}, 20)},
+		{"FILTER.HEALTH", linesOf(90, "FILTER.HEALTH COUNT 100000")},
+		{"FILTER.LIST", linesOf(20, "FILTER.LIST SORT probed")},
+		{"FILTER.UNION", linesOf(2, "FILTER.UNION a b")},
+		{"FILTER.INTERSECT", linesOf(2, "FILTER.INTERSECT both{i} a b")},
+		{"FILTER.SIMILAR", linesOf(2, "FILTER.SIMILAR a b")},
+		{"FILTER.FOLD", linesOf(1, "FILTER.FOLD a")},
+		{"CF.ADD to a full filter", linesOf(4000, "CF.ADD stuck same")},
+
+		// What commands of the same transaction make counts.
+		{"a sketch that is made", append(linesOf(1, "CMS.INITBYDIM new 2000000 5"), linesOf(20, "CMS.MERGE new 1 new")...)},
+		{"a sketch that is made anew", slices.Concat(linesOf(1, "DEL cms"), linesOf(1, "CMS.INITBYDIM cms 20000000 5"), linesOf(2, "CMS.MERGE cms 1 cms"))},
+		{"a name that is given away", slices.Concat(linesOf(1, "RENAME cms small"), linesOf(20, "CMS.MERGE small 1 small"))},
+		{"a name that goes from hand to hand", slices.Concat(linesOf(1, "RENAME cms x0"), [][]string{{"RENAME", "x0", "x1"}, {"RENAME", "x1", "x2"}}, linesOf(20, "CMS.MERGE x2 1 x2"))},
+		{"copies of copies", slices.Concat(linesOf(1, "COPY a c0"), [][]string{{"COPY", "c0", "c1"}, {"COPY", "c1", "c2"}})},
+		{"filters like others", slices.Concat(linesOf(1, "FILTER.CREATE l0 bloom LIKE a"), [][]string{{"FILTER.CREATE", "l1", "bloom", "LIKE", "l0"}, {"FILTER.UNION", "l1", "l0"}})},
+		{"filters that are made and removed", linesOf(10, "BF.RESERVE new{i} 0.01 100000000")},
+		{"a filter that is made and removed", slices.Concat(slices.Repeat([][]string{{"BF.RESERVE", "new", "0.01", "100000000"}, {"DEL", "new"}}, 5))},
+		{"a filter that INSERT makes", slices.Concat(linesOf(1, "BF.ADD new x"), slices.Repeat([][]string{{"DEL", "new"}, {"BF.INSERT", "new", "CAPACITY", "100000000", "ITEMS", "x"}}, 5))},
+		{"a layer for every item", append(linesOf(1, "BF.RESERVE new 0.01 1 EXPANSION 1"), items(20_000, "BF.MADD", "new")...)},
+		{"very large layers", append(linesOf(1, "BF.RESERVE new 0.01 1 EXPANSION 32768"), linesOf(40_000, "BF.ADD new x{i}")...)},
+		{"a digest that a merge makes", slices.Concat(linesOf(1, "TDIGEST.MERGE new 1 digest COMPRESSION 2000000"), linesOf(20, "TDIGEST.QUANTILE new 0.5"))},
+		{"a long string", slices.Concat(linesOf(1, "SETRANGE s 400000000 x"), linesOf(1, "APPEND s x"))},
+		{"a string that gets longer", slices.Concat(linesOf(1, "SET s x"), linesOf(1, "SETRANGE s 50000000 x"), linesOf(10, "APPEND s x"))},
+		{"a digest that is sorted again and again", slices.Repeat([][]string{{"TDIGEST.ADD", "digest", "1"}, {"TDIGEST.QUANTILE", "digest", "0.5"}}, 20)},
+		{"all rows of a sketch", append(linesOf(1, "CMS.INITBYDIM deep 100 60000"), items(1000, "CMS.QUERY", "deep")...)},
+	} {
+		b.line("MULTI")
+		for _, words := range append([][]string{{"SET", "mark", "x"}}, tt.calls...) {
+			if got := b.do(words...); got != "+QUEUED" {
+				t.Fatalf("%s: %s = %s", tt.name, words[0], got)
+			}
+		}
+		if got := b.line("EXEC"); !strings.HasPrefix(got, "-EXECABORT") || !strings.Contains(got, "max-transaction allows 244 MiB") {
+			t.Errorf("%s: EXEC = %.200s", tt.name, got)
+		}
+		if got := b.line("GET mark"); got != "nil" {
+			t.Fatalf("%s: a transaction that was refused has done something", tt.name)
+		}
+	}
+}
+
+// TestUsualTransactions asks that EXEC takes what clients usually send.
+func TestUsualTransactions(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		reserve string
+		calls   [][]string
+	}{
+		{"a bulk load", "BF.RESERVE f 0.001 10000000", linesOf(80_000, "BF.ADD f item{i}")},
+		{"a load with few errors", "BF.RESERVE f 0.000001 10000000", linesOf(70_000, "BF.ADD f item{i}")},
+		{"a bulk load of a filter that is made by it", "SET s x", linesOf(80_000, "BF.ADD f item{i}")},
+		{"a bulk load with its filter", "SET s x", append(linesOf(1, "BF.RESERVE f 0.01 10000000"), linesOf(80_000, "BF.ADD f item{i}")...)},
+		{"a bulk load of another kind", "FILTER.CREATE f bloom CAPACITY 10000000", linesOf(80_000, "FILTER.ADD f item{i}")},
+		{"a bulk load of CF", "CF.RESERVE f 1000000", linesOf(60_000, "CF.ADD f item{i}")},
+		{"strings", "SET s x", linesOf(80_000, "SET f{i} x")},
+		{"counters", "CMS.INITBYDIM f 10000 7", linesOf(40_000, "CMS.INCRBY f item{i} 1")},
+		{"a digest", "TDIGEST.CREATE f", append(linesOf(50_000, "TDIGEST.ADD f {i}"), linesOf(100, "TDIGEST.QUANTILE f 0.5 0.9 0.99")...)},
+		{"a window of names", "SET s x", append(linesOf(1000, "INCR n{i}"), linesOf(1000, "EXPIRE n{i} 10")...)},
+	} {
+		b := newBench(t, 4<<30)
+		if got := b.line(tt.reserve); got != "+OK" {
+			t.Fatal(got)
+		}
+		list := [][][]byte{bytesOf([]string{"MULTI"})}
+		for _, words := range tt.calls {
+			list = append(list, bytesOf(words))
+		}
+		replies := b.exec(append(list, bytesOf([]string{"EXEC"}))...)
+		if r := replies[len(replies)-1]; len(r.Elems) != len(tt.calls) {
+			t.Errorf("%s: EXEC = %.200s", tt.name, show(r))
+		}
+	}
+}
+
+// TestCostIsFoundFast asks that what EXEC refuses holds the gate for a moment only: to
+// find out what a transaction costs is no long work itself.
+func TestCostIsFoundFast(t *testing.T) {
+	b, timer := newTimed(t, 4<<30)
+	many(b.client, 20_000, func(i int) []string { return []string{"SET", fmt.Sprint("name", i), "x"} })
+	many(b.client, 1000, func(i int) []string { return []string{"BF.ADD", fmt.Sprint("f", i), "x"} })
+	b.line("BF.RESERVE layers 0.01 1 EXPANSION 1")
+	for i := range 20 {
+		b.do(append([]string{"BF.MADD", "layers"}, someWords("{items}", i)...)...)
+	}
+	allowed := 20 * time.Millisecond
+	if underRace {
+		allowed *= 20
+	}
+	for _, tt := range []struct {
+		name  string
+		calls [][]string
+	}{
+		{"commands on all names", linesOf(20_000, "FILTER.WHERE * x")},
+		{"descriptions of all names", linesOf(20_000, "FILTER.LIST SORT probed")},
+		{"many layers", linesOf(20_000, "BF.EXISTS layers x{i}")},
+		{"many ways to make a filter", linesOf(30_000, "BF.INSERT f CAPACITY 1{i} EXPANSION 1 ITEMS x")},
+		{"many layers that items make", slices.Concat(linesOf(2000, "BF.RESERVE f 0.01 {i} EXPANSION 1"), linesOf(50_000, "BF.ADD f x{i}"))},
+		{"names that become each other", append(linesOf(50_000, "RENAME f{i} f"), linesOf(20_000, "FILTER.INFO f")...)},
+		{"names that are made of each other", linesOf(60_000, "CMS.MERGE f{i} 1 f")},
+	} {
+		var held time.Duration
+		for range tries {
+			r, took := timer.transact(b.client, tt.calls...)
+			if !refused(r) {
+				t.Fatalf("%s: EXEC = %.200s", tt.name, show(r))
+			}
+			if held = took; held <= allowed {
+				break
+			}
+		}
+		if held > allowed {
+			t.Errorf("%s: EXEC has closed the gate for %v of the processor, want at most %v", tt.name, held, allowed)
+		}
+	}
+}
+
+// TestRepliesOfTransactionsAreCounted asks that the replies of a transaction take no more
+// memory than clients may have: reads for which there is none fail.
+func TestRepliesOfTransactionsAreCounted(t *testing.T) {
+	const memory = 64 << 20
+	b := newBench(t, memory)
+	b.line("BF.RESERVE f 0.01 100000")
+	b.do("SET", "fill", strings.Repeat("x", memory*8/10)) // clients have their tenth
+	for _, line := range []string{"COMMAND DOCS", "BF.SCANDUMP f 1", "FILTER.KINDS"} {
+		list := slices.Repeat([][][]byte{bytesOf(strings.Fields(line))}, 200)
+		list = slices.Concat([][][]byte{bytesOf([]string{"MULTI"})}, list, [][][]byte{bytesOf([]string{"EXEC"})})
+		replies := b.exec(list...)
+		failed := 0
+		for _, r := range replies[len(replies)-1].Elems {
+			if r.Failed() {
+				failed++
+			}
+		}
+		if got, most := b.engine.Budget.Clients(), int64(memory/4); got > most {
+			t.Errorf("%s: %d bytes are held for clients, want at most %d", line, got, most)
+		}
+		if large := line != "FILTER.KINDS"; failed == 200 || large != (failed > 0) {
+			t.Errorf("%s: %d of 200 failed", line, failed)
+		}
+		if got := b.line("PING"); got != "+PONG" || b.session.Memory() > 0 {
+			t.Errorf("%s: PING = %s, and %d bytes are held", line, got, b.session.Memory())
+		}
+	}
+}
+
+// TestLongGroups asks that a transaction of a cluster is refused as on one server: every
+// node would apply it with its gate closed.
+func TestLongGroups(t *testing.T) {
+	b, d := newShared(t, 1<<30)
+	b.lines("TOPK.RESERVE topk 100000", "TDIGEST.CREATE digest COMPRESSION 20000", "SET s v")
+	sent := d.waits
+	for _, lines := range [][]string{
+		{"SET s w", "TOPK.ADD topk " + strings.Repeat("item ", 900)},
+		{"SET s w", "TDIGEST.QUANTILE digest " + strings.Repeat("0.5 ", 900)},
+		{"TDIGEST.QUANTILE digest " + strings.Repeat("0.5 ", 900)},
+	} {
+		if got := b.transaction(lines...); !strings.HasPrefix(got, "-EXECABORT") || !strings.Contains(got, "max-transaction") {
+			t.Errorf("%.40s = %.200s", lines, got)
+		}
+	}
+	if got := b.line("GET s"); got != `"v"` || d.waits != sent {
+		t.Errorf("GET s = %s, and %d records were sent", got, d.waits-sent)
+	}
+}
