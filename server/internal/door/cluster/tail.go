@@ -78,11 +78,12 @@ func (l *lane) reread(h *header, seq uint64, msg []byte, damage error) ([]byte, 
 	ctx, cancel := context.WithTimeout(context.Background(), rereadIn)
 	defer cancel()
 	kept, err := l.d.read(ctx, l, seq)
+	why := damage.Error() // not the error itself: one that is errStray would have the message be passed over
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		return nil, fmt.Errorf("%w: %v, and no leader of the stream has answered for %v: start this node again when the log has a majority", bloomery.ErrCorrupt, damage, rereadIn)
+		return nil, fmt.Errorf("%w: %s, and no leader of the stream has answered for %v: start this node again when the log has a majority", bloomery.ErrCorrupt, why, rereadIn)
 	case err != nil || kept == nil:
-		return nil, errors.Join(fmt.Errorf("%w: %v", bloomery.ErrCorrupt, damage), err)
+		return nil, errors.Join(fmt.Errorf("%w: %s", bloomery.ErrCorrupt, why), err)
 	case bytes.Equal(kept, msg):
 		return kept, damage
 	}
