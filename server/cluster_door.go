@@ -53,7 +53,7 @@ func openCluster(ctx context.Context, c *Config, state *store.State, announce st
 	if err != nil {
 		return nil, err
 	}
-	nc.Kept = cluster.Kept(files)
+	nc.Kept, nc.Claim = cluster.Kept(files), cluster.Claim(files)
 	if nc.Secret, err = readSecret(own.SecretFile); err != nil {
 		return nil, err
 	}

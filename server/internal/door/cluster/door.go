@@ -104,6 +104,7 @@ type hooks struct {
 	noWait        bool   // a message does not wait for what it names
 	freezeOutside bool   // parts are frozen between two records of a message
 	purgeAbove    bool   // the log is purged above what snapshots have
+	noClaim       bool   // nobody asks how old a folder is
 	levels        uint64 // by which this node is ahead of this release
 	namesFirst    bool   // the catalogue is cut before the lanes of parts
 	between       func() // called behind each record of a message

@@ -268,6 +268,7 @@ func TestFetchCut(t *testing.T) {
 		}
 		time.Sleep(5 * time.Second)
 		list[2].kill()
+		list[2].hooks.noClaim = true // it is started with the same folder again and again
 		list[0].fill(2)
 		list[0].save()
 		list[1].save()
@@ -369,6 +370,7 @@ func away(t *testing.T, disk folder.Files) []*machine {
 	}
 	time.Sleep(5 * time.Second)
 	list[2].kill()
+	list[2].hooks.noClaim = true // it is started with the same folder again and again
 	list[0].fill(2)
 	list[0].save()
 	list[1].save()

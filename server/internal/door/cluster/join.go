@@ -73,6 +73,9 @@ func (d *Door) answer(q []byte) ([]byte, error) {
 	if len(q) == 0 {
 		return nil, errQuestion
 	}
+	if q[0] == askClaim {
+		return d.judge(q[1:])
+	}
 	var v [4]uint64
 	rest, n := q[1:], 0
 	for ; n < len(v) && len(rest) > 0; n++ {

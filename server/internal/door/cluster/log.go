@@ -85,6 +85,12 @@ type Voters interface {
 	Retire() error
 }
 
+// Vouching is a Log whose servers ask others for a claim before they vote.
+type Vouching interface {
+	// Vouch has claims of others be answered.
+	Vouch(answer func(question []byte) []byte)
+}
+
 // Voter is a server that keeps streams.
 type Voter struct {
 	Server  string

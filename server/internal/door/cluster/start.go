@@ -77,6 +77,9 @@ func (d *Door) start(ctx context.Context) error {
 	if v := d.voters(); v != nil {
 		v.Judge(d.removed)
 	}
+	if v, ok := d.config.Log.(Vouching); ok {
+		v.Vouch(d.question)
+	}
 	return nil
 }
 
@@ -255,7 +258,7 @@ func (d *Door) join(ctx context.Context) error {
 			d.retire()
 			return ErrRemoved
 		}
-		return nil
+		return d.claimNumber(ctx)
 	}
 	nonce, number := int64(random()), uint32(0)
 	ask := store.Record{Op: store.OpJoin, Name: []byte(d.config.Name), Other: []byte(d.config.Addr), Limit: d.level(), Position: nonce}
@@ -284,6 +287,16 @@ func (d *Door) join(ctx context.Context) error {
 // the catalogue counts no more.
 func (d *Door) begin(ctx context.Context) error {
 	nonce, number := int64(random()), d.number.Load()
+	var nonces []int64
+	if d.keep.files != nil {
+		var err error
+		if nonces, err = readSessions(d.keep.files); err != nil {
+			return fmt.Errorf("session: %w", err)
+		}
+	}
+	if err := d.keepSessions(append(nonces, nonce)); err != nil {
+		return fmt.Errorf("session: %w", err)
+	}
 	err := d.request(ctx, func() store.Record {
 		last := d.state.Roster().Member(number).Session
 		return store.Record{Op: store.OpSession, ID: uint64(number), Position: nonce, Limit: last}
@@ -295,6 +308,9 @@ func (d *Door) begin(ctx context.Context) error {
 		d.session.Store(m.Session)
 		return true
 	})
+	if err == nil {
+		err = d.keepSessions([]int64{nonce})
+	}
 	if err != nil {
 		return fmt.Errorf("session: %w", err)
 	}

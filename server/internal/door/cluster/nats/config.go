@@ -8,6 +8,7 @@
 package nats
 
 import (
+	"context"
 	"crypto/rand"
 	"crypto/tls"
 	"errors"
@@ -45,6 +46,10 @@ type Config struct {
 	// Kept means that this node has data of the cluster: a stream that is
 	// missing then is an error, and is not made again.
 	Kept bool
+	// Claim, if not nil, checks that this process may be the node whose folder it has,
+	// before its server votes. ask sends a question to all other nodes, and returns what
+	// they answer.
+	Claim func(ctx context.Context, ask func(ctx context.Context, question []byte) [][]byte) error
 	// Log receives what the servers report.
 	Log *slog.Logger
 

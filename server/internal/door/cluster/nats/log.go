@@ -24,6 +24,8 @@ var (
 	_ cluster.Leaders = (*Log)(nil)
 	_ cluster.Watched = (*Log)(nil)
 	_ cluster.Peers   = (*Log)(nil)
+
+	_ cluster.Vouching = (*Log)(nil)
 )
 
 // Log is the log of a cluster and the way to its other nodes.
@@ -38,6 +40,7 @@ type Log struct {
 	name   string      // of the embedded server
 	store  atomic.Bool // this node keeps streams
 	judge  atomic.Pointer[func(server string) (left, known bool)]
+	vouch  atomic.Pointer[func(question []byte) []byte]
 	// promoting is held while this node begins to keep streams.
 	promoting sync.Mutex
 
@@ -120,7 +123,7 @@ func (l *Log) embed(ctx context.Context) error {
 	}
 	l.server, l.conn, l.name, l.formed = e.server, e.conn, node.Server, node.Formed
 	l.store.Store(node.Store)
-	if err := l.answerRemovals(l.conn); err != nil {
+	if err := errors.Join(l.answerRemovals(l.conn), l.answerClaims()); err != nil {
 		return err
 	}
 	if !node.Store {

@@ -95,7 +95,7 @@ func (l *Log) wasRemoved(ctx context.Context, server string) error {
 			case answerRemoved:
 				return errors.Join(cluster.ErrRemoved, l.Retire())
 			case answerMember:
-				return nil
+				return l.claim(ctx, e.conn)
 			}
 			if !unsure {
 				unsure, end = true, time.Now().Add(unsureFor)
@@ -106,4 +106,51 @@ func (l *Log) wasRemoved(ctx context.Context, server string) error {
 		}
 	}
 	return nil
+}
+
+// Vouch implements cluster.Vouching.
+func (l *Log) Vouch(answer func(question []byte) []byte) { l.vouch.Store(&answer) }
+
+// answerClaims answers processes that claim to be a node.
+func (l *Log) answerClaims() error {
+	_, err := l.conn.Subscribe(l.subject("claim"), func(m *nats.Msg) {
+		if answer := l.vouch.Load(); answer != nil {
+			_ = m.Respond((*answer)(m.Data))
+		}
+	})
+	if err != nil {
+		return fmt.Errorf("cluster: %w", err)
+	}
+	return nil
+}
+
+// claimWait is how long answers to a claim may take.
+const claimWait = 250 * time.Millisecond
+
+// claim asks the other nodes whether this process may be the node that its folder says.
+// Once its server keeps streams it is too late: it votes with what the folder has.
+func (l *Log) claim(ctx context.Context, conn *nats.Conn) error {
+	if l.config.Claim == nil {
+		return nil
+	}
+	return l.config.Claim(ctx, func(ctx context.Context, question []byte) (answers [][]byte) {
+		inbox := nats.NewInbox()
+		sub, err := conn.SubscribeSync(inbox)
+		if err != nil {
+			return nil
+		}
+		defer func() { _ = sub.Unsubscribe() }()
+		if err := conn.PublishRequest(l.subject("claim"), inbox, question); err != nil {
+			return nil
+		}
+		ctx, cancel := context.WithTimeout(ctx, claimWait)
+		defer cancel()
+		for {
+			m, err := sub.NextMsgWithContext(ctx)
+			if err != nil {
+				return answers
+			}
+			answers = append(answers, m.Data)
+		}
+	})
 }
