@@ -49,7 +49,7 @@ func TestArguments(t *testing.T) {
 			args = append(args, "x")
 		}
 	}
-	visit(newRoot())
+	visit(newRoot(nil))
 	for path := range left {
 		t.Errorf("there is no command %s", path)
 	}

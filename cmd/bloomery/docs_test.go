@@ -46,7 +46,7 @@ var notRun = map[string]string{
 
 // eachCommand calls f for every command that users should know.
 func eachCommand(f func(*cobra.Command)) {
-	root := newRoot()
+	root := newRoot(nil)
 	root.InitDefaultCompletionCmd()
 	for _, c := range documented(root) {
 		f(c)

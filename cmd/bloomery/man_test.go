@@ -47,7 +47,7 @@ func TestManPages(t *testing.T) {
 			}
 		}
 	}
-	check(newRoot())
+	check(newRoot(nil))
 	eachCommand(check)
 	for name := range pages {
 		t.Errorf("%s is a page of no command", name)

@@ -60,11 +60,10 @@ var errJSONOutput = errors.New("--json and -o - would both write to standard out
 // errExists refuses to replace a file.
 var errExists = errors.New("file exists")
 
-// checkStdout refuses to write data to a standard output that is closed: it
-// would be lost without an error.
+// checkStdout refuses a standard output that is closed before the work begins.
 func (s *shell) checkStdout() error {
-	if f, ok := s.out.(*os.File); ok && closedAtStart(f) {
-		return hinted{errors.New("standard output is closed"), "to throw the output away, open /dev/null for writing only: > /dev/null"}
+	if o, ok := s.out.(*stdout); ok {
+		return o.usable()
 	}
 	return nil
 }

@@ -74,7 +74,7 @@ func TestImage(t *testing.T) {
 			t.Errorf("Dockerfile does not have %q", want)
 		}
 	}
-	if ping, _, err := newRoot().Find([]string{"ping", "--addr", "x"}); err != nil || ping.Name() != "ping" || ping.Flags().Lookup("addr") == nil {
+	if ping, _, err := newRoot(nil).Find([]string{"ping", "--addr", "x"}); err != nil || ping.Name() != "ping" || ping.Flags().Lookup("addr") == nil {
 		t.Errorf("the health check calls a command that is not there: %v", err)
 	}
 	for _, copied := range regexp.MustCompile(`(?m)^COPY ([\w. ]+) \S+$`).FindAllStringSubmatch(text, -1) {

@@ -14,18 +14,19 @@ import (
 
 // run runs one command line and returns its exit code.
 func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer) int {
-	root := newRoot()
+	checked := &stdout{w: out}
+	root := newRoot(checked)
 	root.SetArgs(append([]string{}, args...)) // of nil, cobra would take those of the process
 	root.SetIn(in)
-	root.SetOut(out)
 	root.SetErr(errOut)
-	err := root.ExecuteContext(ctx)
+	err := checked.lost(root.ExecuteContext(ctx))
 	report(errOut, err)
 	return exitCode(err)
 }
 
-// newRoot returns the root command with all subcommands.
-func newRoot() *cobra.Command {
+// newRoot returns the root command with all subcommands, which print to out; nil
+// is that of the process.
+func newRoot(out io.Writer) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "bloomery",
 		Short: "Is this key in the set? Membership filters as a server and on the command line",
@@ -40,6 +41,7 @@ func newRoot() *cobra.Command {
 			return cmd.Help()
 		},
 	}
+	root.SetOut(out) // first: the command completion takes it as it finds it
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usage(cmd, prefixed(cmd, worded{err, parsing.ReplaceAllString(err.Error(), "")}))
 	})

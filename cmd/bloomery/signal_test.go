@@ -165,34 +165,6 @@ func TestBrokenPipe(t *testing.T) {
 	}
 }
 
-// TestFullDisk writes to a device that is full.
-func TestFullDisk(t *testing.T) {
-	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
-	if err != nil {
-		t.Skip("no /dev/full here")
-	}
-	defer func() { _ = full.Close() }()
-	name := filepath.Join(t.TempDir(), "f.bf")
-	if code, _, errOut := call(t, "create", "-n", "1000", name); code != 0 {
-		t.Fatal(errOut)
-	}
-	for _, args := range [][]string{
-		{"check", "-v", name},
-		{"check", "-v", "-c", name},
-		{"check", "-v", "--json", name},
-		{"build", "-n", "10", "-o", "-"},
-		{"plan", "n=1000", "p=1%"},
-		{"inspect", name},
-		{"version"},
-		{"man"},
-	} {
-		var errOut bytes.Buffer
-		if code := run(t.Context(), args, strings.NewReader("line\n"), full, &errOut); code != exitUsage || !strings.Contains(errOut.String(), "no space left on device") {
-			t.Errorf("%q to a full disk = %d, %s", args, code, &errOut)
-		}
-	}
-}
-
 // TestLocked names what the system says of files that must not be touched.
 func TestLocked(t *testing.T) {
 	if os.Getuid() == 0 || runtime.GOOS == "darwin" {

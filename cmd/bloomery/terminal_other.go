@@ -9,7 +9,7 @@ import "os"
 // isTerminal reports whether somebody sits at a stream: here, whether it is a
 // device.
 func isTerminal(stream any) bool {
-	f, ok := stream.(*os.File)
+	f, ok := fileOf(stream)
 	if !ok {
 		return false
 	}

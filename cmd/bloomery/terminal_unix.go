@@ -14,7 +14,7 @@ import (
 
 // isTerminal reports whether somebody sits at a stream.
 func isTerminal(stream any) bool {
-	f, ok := stream.(*os.File)
+	f, ok := fileOf(stream)
 	if !ok {
 		return false
 	}
@@ -25,7 +25,7 @@ func isTerminal(stream any) bool {
 // terminalSize returns how many characters fit in a line, and how many lines on the
 // screen: 80 and 24 if nobody knows.
 func terminalSize(stream any) (width, height int) {
-	if f, ok := stream.(*os.File); ok {
+	if f, ok := fileOf(stream); ok {
 		if size, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ); err == nil && size.Col > 0 && size.Row > 0 {
 			return int(size.Col), int(size.Row)
 		}
@@ -36,7 +36,7 @@ func terminalSize(stream any) (width, height int) {
 // rawTerminal makes a terminal pass on every key as it is pressed, Ctrl-C too, and
 // show none. It returns what undoes that.
 func rawTerminal(stream any) (restore func(), err error) {
-	f, ok := stream.(*os.File)
+	f, ok := fileOf(stream)
 	if !ok {
 		return func() {}, nil
 	}

@@ -10,7 +10,7 @@ import (
 
 // isTerminal reports whether somebody sits at a stream.
 func isTerminal(stream any) bool {
-	f, ok := stream.(*os.File)
+	f, ok := fileOf(stream)
 	if !ok {
 		return false
 	}
@@ -22,7 +22,7 @@ func isTerminal(stream any) bool {
 // screen: 80 and 24 if nobody knows.
 func terminalSize(stream any) (width, height int) {
 	var info windows.ConsoleScreenBufferInfo
-	if f, ok := stream.(*os.File); ok && windows.GetConsoleScreenBufferInfo(windows.Handle(f.Fd()), &info) == nil {
+	if f, ok := fileOf(stream); ok && windows.GetConsoleScreenBufferInfo(windows.Handle(f.Fd()), &info) == nil {
 		return int(info.Window.Right-info.Window.Left) + 1, int(info.Window.Bottom-info.Window.Top) + 1
 	}
 	return defaultWidth, defaultHeight
@@ -31,7 +31,7 @@ func terminalSize(stream any) (width, height int) {
 // rawTerminal makes a terminal pass on every key as it is pressed, Ctrl-C too, and
 // show none, and makes standard output obey sequences. It returns what undoes that.
 func rawTerminal(stream any) (restore func(), err error) {
-	f, ok := stream.(*os.File)
+	f, ok := fileOf(stream)
 	if !ok {
 		return func() {}, nil
 	}
