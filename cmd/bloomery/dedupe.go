@@ -65,13 +65,14 @@ func newDedupe() *cobra.Command {
 it occurs: at once, and in the order of the input, which need not be sorted.
 Files may be compressed by gzip, zstd or bzip2.
 
-It keeps a 128-bit hash of each different line. When they fill --max-memory,
-dedupe says so: duplicates of the lines before are still dropped at once, all
-other lines are undecided, go to a temporary folder, and the new ones among them
-come at the end, in their order. No line is lost, except by a collision of
-hashes, which have a new seed in each run: for a billion lines, its probability
-is less than 1 in 10^20. --exact compares whole lines instead of hashes, in the
-same way and in more memory.
+It keeps a hash of each different line, in 11 to 13 bytes. When they fill
+--max-memory, dedupe says so: duplicates of the lines before are still dropped
+at once, all other lines are undecided, go to a temporary folder, and the new
+ones among them come at the end, in their order. No line is lost, except by a
+collision of hashes, of which 84 bits or more are compared, with a new seed in
+each run: its probability is less than 1 in 10^11 for ten million different
+lines, and less than 1 in 10^7 for a billion. --exact compares whole lines
+instead of hashes, in the same way and in more memory.
 
 --rate P saves memory, and writes every line without delay, but loses some
 lines: it is for endless streams. When memory is full a Bloom filter takes over,
@@ -116,7 +117,7 @@ and is unchanged after any error.`,
 	_ = f.MarkHidden("seen-memory") // it is defined above
 	f.VarP(&o.rate, "rate", "p", "allow lines to be lost: false positive rate of a filter that takes over when memory is full, 1e-6 or more")
 	f.VarP(&o.keys, "keys", "n", "with --rate, different lines to expect: if their hashes do not fit, start with the filter; refused if that does not hold them")
-	f.BoolVar(&o.exact, "exact", false, "compare whole lines, not hashes of 128 bits")
+	f.BoolVar(&o.exact, "exact", false, "compare whole lines, not hashes")
 	f.BoolVarP(&o.count, "count", "c", false, "write how often each line occurs, and a tab, in front of it; needs --exact")
 	f.StringVar(&o.temp, "temp", "", "`FOLDER` for temporary files (default that of the system)")
 	f.BoolVar(&o.header, "header", false, "the first line of each file is a header: write that of the first file only")

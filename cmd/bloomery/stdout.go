@@ -15,8 +15,8 @@ import (
 type stdout struct {
 	w io.Writer
 
-	mu     sync.Mutex
-	tested bool // whether it is closed
+	mu     sync.Mutex // guards what follows
+	tested bool       // whether it is closed
 	err    error
 }
 

@@ -33,23 +33,23 @@ const (
 	// spareFiles are open beside the parts: what is read, what is written, and
 	// the lines known to be duplicates.
 	spareFiles = 3
-	// mostLevels is how often lines are spilled again. Each level divides by 16
+	// mostLevels is how often texts are spilled again. Each level divides by 16
 	// or more: only lines that were made to have equal hashes get so far.
 	mostLevels = 24
 )
 
-// Exact loses no line. It keeps hashes of 128 bits, or the lines themselves if
-// Texts is set. When memory is full, lines that are not known to be old are
-// undecided: they go to files in a temporary folder, one part of all hashes to
-// each, and are judged at the end, part by part; then what is left of the parts
-// is merged in the order of the lines:
+// Exact loses no line. It keeps hashes, or the lines themselves if Texts is set.
+// When memory is full, lines that are not known to be old are undecided: they go to
+// files in a temporary folder, one part of all hashes to each, and are judged at the
+// end, part by part:
 //
 //	lines ─► memory ─► new: out at once          old: dropped at once
 //	           │
-//	           └─ not in it, and it is full ─► part 0 .. 63 ─► memory ─► run 0 .. 63 ─► merged: out
+//	           └─ not in it, and it is full ─► undecided ─► out at the end
 //
-// A part that does not fit is divided again by another hash. All lines that the
-// first pass let out come before those of the runs, so order is kept.
+// A part that does not fit is divided again. All lines that the first pass let out
+// come before those that were undecided, so order is kept. See undecided for hashes
+// and node for texts.
 //
 // Close removes the folder. A writer needs exclusion.
 type Exact struct {
@@ -70,7 +70,7 @@ type Exact struct {
 	// It needs Texts.
 	Count bool
 	// Bounded returns an error that wraps ErrFull when memory is full, instead
-	// of spilling: a state holds what memory holds.
+	// of spilling. It keeps hashes of 128 bits, which a state holds.
 	Bounded bool
 	// Spilling is called once, when the first line is about to be spilled; nil
 	// for nothing.
@@ -80,11 +80,13 @@ type Exact struct {
 	// Key says what of a line is compared.
 	Key lines.Key
 
-	root    *node
+	root    *node     // with Texts
+	short   *shortSet // in the arena, without Texts and Bounded
+	pairs   pairSet   // in the arena, if Bounded
+	rest    *undecided
 	arena   []byte
-	pairs   pairSet // in the arena, without Texts
-	buffer  int     // bytes of a file buffer
-	bits    uint    // of a part's number
+	buffer  int  // bytes of a file buffer
+	bits    uint // of a part's number
 	disk    disk
 	newDisk func(parent string) (disk, error)
 	files   int // made so far: gives them names
@@ -98,14 +100,14 @@ type Exact struct {
 // Open gets the memory. Run does that unless it was done before. Errors wrap
 // ErrParameter or ErrTooLarge.
 func (e *Exact) Open() error {
-	if e.root != nil {
+	if e.arena != nil {
 		return nil
 	}
 	if err := checkMemory(e.Memory, MinExact); err != nil {
 		return fmt.Errorf("dedupe: exact: %w", err)
 	}
-	if e.Count && !e.Texts {
-		return fmt.Errorf("dedupe: exact: %w: Count without Texts", bloomery.ErrParameter)
+	if e.Count && !e.Texts || e.Bounded && e.Texts {
+		return fmt.Errorf("dedupe: exact: %w: Count without Texts, or Bounded with them", bloomery.ErrParameter)
 	}
 	e.bits = fewBits
 	if e.Memory >= manyFrom {
@@ -120,19 +122,50 @@ func (e *Exact) Open() error {
 	if e.newDisk == nil {
 		e.newDisk = newFolder
 	}
-	if !e.Texts {
+	switch {
+	case e.Texts:
+		e.root = e.newNode(0)
+	case e.Bounded:
 		e.pairs = newPairSet(words)
+	default:
+		e.short = newShortSet(words)
 	}
-	e.root = e.newNode(0)
 	return nil
 }
 
 // distinct returns how many different lines are in memory.
 func (e *Exact) distinct() uint64 {
-	if e.Texts {
+	switch {
+	case e.Texts:
 		return uint64(e.root.table.n)
+	case e.Bounded:
+		return uint64(e.pairs.n)
 	}
-	return uint64(e.pairs.n)
+	return uint64(e.short.n)
+}
+
+// addAll adds hashes, without Texts, and notes in fresh which were new, until
+// memory is full. It returns how many it added or found.
+func (e *Exact) addAll(fresh []bool, hs []hash) int {
+	if e.Bounded {
+		return e.pairs.addAll(fresh, hs)
+	}
+	return e.short.addAll(fresh, hs)
+}
+
+// spill is called when memory is full: what is not in it goes to the temporary
+// folder from now on.
+func (e *Exact) spill() (err error) {
+	if e.Bounded {
+		return fmt.Errorf("%w: memory holds %d different lines", bloomery.ErrFull, e.distinct())
+	}
+	if e.Spilling != nil {
+		e.Spilling(e.distinct())
+	}
+	if !e.Texts {
+		e.rest, err = e.newUndecided()
+	}
+	return err
 }
 
 // Spilled returns how many lines went to the temporary folder.
@@ -141,7 +174,7 @@ func (e *Exact) Spilled() uint64 { return e.spilled }
 // Close gives the memory back and removes the temporary folder.
 func (e *Exact) Close() error {
 	err := memory.Unmap(e.arena)
-	e.root, e.arena, e.pairs = nil, nil, pairSet{}
+	e.root, e.arena, e.pairs, e.short, e.rest = nil, nil, pairSet{}, nil, nil
 	if e.disk == nil {
 		return err
 	}
@@ -203,9 +236,17 @@ func (e *Exact) reopen(name string) (*recordReader, error) {
 
 // consumed removes a file that was read.
 func (e *Exact) consumed(r *recordReader) error {
+	if err := errors.Join(e.release(r), e.disk.remove(r.name)); err != nil {
+		return spillError(err)
+	}
+	return nil
+}
+
+// release closes a file that was read.
+func (e *Exact) release(r *recordReader) error {
 	e.readers = append(e.readers, r.r)
 	delete(e.opened, r.name)
-	if err := errors.Join(r.f.Close(), e.disk.remove(r.name)); err != nil {
+	if err := r.f.Close(); err != nil {
 		return spillError(err)
 	}
 	return nil

@@ -58,26 +58,26 @@ func read(e *dedupe.Exact, data []byte) error {
 	return errors.Join(e.ReadState(bytes.NewReader(data)), e.Close())
 }
 
-func small() *dedupe.Exact { return &dedupe.Exact{Memory: dedupe.MinExact, Bounded: true} }
+func small() *dedupe.Exact { return &dedupe.Exact{Bounded: true, Memory: dedupe.MinExact} }
 
 // TestExactStateGoesOn splits a text into two runs: the second writes what is
 // new in it, whatever seed it would have taken itself, and both together leave
 // the state that one run leaves.
 func TestExactStateGoesOn(t *testing.T) {
 	first, second := numbered(2000), numbered(5000)
-	one, _ := exactState(t, &dedupe.Exact{Memory: dedupe.MinExact, Seed: 11}, lines.Key{}, nil, first)
-	two, out := exactState(t, &dedupe.Exact{Memory: 1 << 20, Seed: 12}, lines.Key{}, one, second)
+	one, _ := exactState(t, &dedupe.Exact{Bounded: true, Memory: dedupe.MinExact, Seed: 11}, lines.Key{}, nil, first)
+	two, out := exactState(t, &dedupe.Exact{Bounded: true, Memory: 1 << 20, Seed: 12}, lines.Key{}, one, second)
 	if want := strings.TrimPrefix(second, first); out != want {
 		t.Errorf("the second run wrote %d bytes, want %d", len(out), len(want))
 	}
-	whole, _ := exactState(t, &dedupe.Exact{Memory: dedupe.MinExact, Seed: 11}, lines.Key{}, nil, second)
+	whole, _ := exactState(t, &dedupe.Exact{Bounded: true, Memory: dedupe.MinExact, Seed: 11}, lines.Key{}, nil, second)
 	if !bytes.Equal(two, whole) {
 		t.Error("two runs leave another state than one")
 	}
 }
 
 func TestExactStateRefused(t *testing.T) {
-	data, _ := exactState(t, &dedupe.Exact{Memory: 1 << 20, Seed: 1}, lines.Key{}, nil, numbered(30_000))
+	data, _ := exactState(t, &dedupe.Exact{Bounded: true, Memory: 1 << 20, Seed: 1}, lines.Key{}, nil, numbered(30_000))
 	if err := read(small(), data); !errors.Is(err, bloomery.ErrTooLarge) {
 		t.Errorf("less memory: %v, want ErrTooLarge", err)
 	}

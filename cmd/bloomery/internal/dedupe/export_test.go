@@ -4,6 +4,7 @@ package dedupe
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"hash/crc32"
 	"io"
@@ -114,11 +115,7 @@ func NewPairs(words int) *Pairs { return &Pairs{newPairSet(make([]uint64, words)
 
 // AddAll adds hashes, given by their halves, and returns how many had room.
 func (p *Pairs) AddAll(fresh []bool, hs [][2]uint64) int {
-	sums := make([]hash, len(hs))
-	for i, h := range hs {
-		sums[i] = hash{Hi: h[0], Lo: h[1]}
-	}
-	return p.s.addAll(fresh, sums)
+	return p.s.addAll(fresh, hashesOf(hs))
 }
 
 // Contains reports whether a hash is in the set.
@@ -147,4 +144,106 @@ func (p *Pairs) Clear() (clean bool) {
 		}
 	}
 	return p.s.n == 0
+}
+
+// Shorts is a shortSet of its own.
+type Shorts struct{ s *shortSet }
+
+// NewShorts returns an empty set in so many words.
+func NewShorts(words int) (*Shorts, error) {
+	w, err := array(words)
+	return &Shorts{newShortSet(w)}, err
+}
+
+// AddAll adds hashes, given by their halves, and returns how many had room.
+func (p *Shorts) AddAll(fresh []bool, hs [][2]uint64) int { return p.s.addAll(fresh, hashesOf(hs)) }
+
+// Contains reports whether a hash is in the set.
+func (p *Shorts) Contains(h [2]uint64) bool {
+	found := make([]bool, 1)
+	p.s.containsAll(found, hashesOf([][2]uint64{h}))
+	return found[0]
+}
+
+// Bits returns how many bits of a hash the set compares.
+func (p *Shorts) Bits() int { return 72 + int(p.s.bits) }
+
+// Size returns the bytes that are in use.
+func (p *Shorts) Size() int { return p.s.size << p.s.bits * line }
+
+// Clear empties the set; clean reports whether nothing is left of it then.
+func (p *Shorts) Clear() (clean bool) {
+	p.s.clear()
+	for _, b := range p.s.buckets {
+		if b != (bucket{}) {
+			return false
+		}
+	}
+	return p.s.n == 0
+}
+
+func hashesOf(hs [][2]uint64) []hash {
+	sums := make([]hash, len(hs))
+	for i, h := range hs {
+		sums[i] = hash{Hi: h[0], Lo: h[1]}
+	}
+	return sums
+}
+
+// Numbers writes numbers to a file of a disk, with the hash 7 each if hashes are
+// wanted, and returns what is read of it.
+func Numbers(d *FullDisk, numbers []uint64, hashes bool) (got []uint64, err error) {
+	e := &Exact{buffer: leastFile}
+	SetDisk(e, d)
+	w, err := e.create()
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range numbers {
+		put := w.putNumber
+		if hashes {
+			put = func(n uint64) error { return w.putHash(n, hash{Hi: 7}) }
+		}
+		if err := put(n); err != nil {
+			return nil, err
+		}
+	}
+	if err := e.finish(w); err != nil {
+		return nil, err
+	}
+	if hashes {
+		return got, e.eachHash(context.Background(), w.name, func(_ []hash, numbers []uint64) error {
+			got = append(got, numbers...)
+			return nil
+		})
+	}
+	all, err := e.openNumbers([]string{w.name})
+	for i := 0; err == nil && all.heads[0] != none; i++ {
+		got = append(got, all.heads[0])
+		err = all.advance(0)
+	}
+	return got, err
+}
+
+// contains reports whether a hash is in the set.
+func (s *pairSet) contains(h hash) bool {
+	h = stored(h)
+	near := s.near(h.Hi)
+	for i := 0; i+1 < len(near); i += 2 {
+		hi, lo := near[i], near[i+1]
+		if hi == h.Hi && lo == h.Lo {
+			return true
+		}
+		if hi|lo == 0 {
+			return false
+		}
+	}
+	return false
+}
+
+// clear removes all hashes and gives the set its first size again.
+func (s *pairSet) clear() {
+	clear(s.words[:2*(s.slots+s.slack)])
+	s.n = 0
+	s.resize(min(firstSlots, s.most))
 }

@@ -58,7 +58,7 @@ type scratch struct {
 	hashes []uint64 // for a Seen
 	sums   []hash   // for an Exact
 	wanted []bool
-	key    []byte
+	keys   lines.Keys
 	// separated reports whether a line has the delimiter.
 	separated bool
 }
@@ -96,24 +96,14 @@ func (j *Job) hash(b *lines.Batch, s *scratch) error {
 	s.separated = j.Key.Separates(b.Records)
 	if j.Exact != nil {
 		s.sums = slices.Grow(s.sums[:0], n)[:n]
-		for i, r := range b.Records {
-			var key []byte
-			key, s.key = j.Key.Of(r, s.key)
+		for i, key := range s.keys.Of(&j.Key, b.Records) {
 			s.sums[i] = j.Exact.hash(0, key)
 		}
 		return nil
 	}
 	h := hashing.Hasher{}
 	s.hashes = slices.Grow(s.hashes[:0], n)[:n]
-	if j.Key.Whole() {
-		h.HashKeys(s.hashes, b.Records)
-		return nil
-	}
-	for i, r := range b.Records {
-		var key []byte
-		key, s.key = j.Key.Of(r, s.key)
-		s.hashes[i] = h.Hash(key)
-	}
+	h.HashKeys(s.hashes, s.keys.Of(&j.Key, b.Records))
 	return nil
 }
 
@@ -151,8 +141,11 @@ func (j *Job) emit(b *lines.Batch, s *scratch) error {
 // no header.
 func (j *Job) judge(b *lines.Batch, s *scratch, first int) error {
 	wanted := s.wanted[first:]
-	if j.Exact != nil {
-		return j.judgeExactly(b.Records[first:], wanted, s.sums[first:], s)
+	switch {
+	case j.Exact != nil && j.Exact.Texts:
+		return j.judgeTexts(b.Records[first:], wanted, s.sums[first:], s)
+	case j.Exact != nil:
+		return j.judgeHashes(b, first, wanted, s.sums[first:])
 	}
 	if j.Recent != nil {
 		j.Recent.AddHashes(wanted, s.hashes[first:])
@@ -173,20 +166,31 @@ func (j *Job) invert(fresh []bool) {
 	}
 }
 
-func (j *Job) judgeExactly(records [][]byte, wanted []bool, sums []hash, s *scratch) error {
+// judgeHashes is judge for an Exact with hashes.
+func (j *Job) judgeHashes(b *lines.Batch, first int, wanted []bool, sums []hash) error {
 	done := 0
-	if !j.Exact.Texts && !j.Exact.root.full {
-		done = j.Exact.pairs.addAll(wanted, sums)
+	if j.Exact.rest == nil {
+		done = j.Exact.addAll(wanted, sums)
 		j.invert(wanted[:done])
+		if done == len(sums) {
+			return nil
+		}
+		if err := j.Exact.spill(); err != nil {
+			return err
+		}
 	}
+	return j.Exact.rest.take(b, first+done, sums[done:], wanted[done:])
+}
+
+// judgeTexts is judge for an Exact with texts.
+func (j *Job) judgeTexts(records [][]byte, wanted []bool, sums []hash, s *scratch) error {
 	want := isNew
 	if j.Duplicates {
 		want = isOld
 	}
-	for i := done; i < len(records); i++ {
-		var key []byte
-		key, s.key = j.Key.Of(records[i], s.key)
-		v, err := j.Exact.root.judge(j.sum.In+uint64(i), records[i], key, sums[i])
+	keys := s.keys.Of(&j.Key, records)
+	for i, r := range records {
+		v, err := j.Exact.root.judge(j.sum.In+uint64(i), r, keys[i], sums[i])
 		if err != nil {
 			return err
 		}
@@ -216,6 +220,25 @@ func keep(b *lines.Batch, wanted []bool) (n int, out []byte) {
 
 // rest writes the lines whose time came at the end.
 func (j *Job) rest(ctx context.Context) error {
+	var err error
+	before := j.sum.Out
+	switch {
+	case j.Exact.Texts:
+		err = j.restOfTexts(ctx)
+	case j.Exact.rest != nil:
+		err = j.Exact.rest.end(ctx, j.Input, func(b *lines.Batch, wanted []bool) error {
+			n, out := keep(b, wanted)
+			j.sum.Out += uint64(n)
+			_, err := j.Out.Write(out)
+			return err
+		})
+	}
+	j.sum.Late = j.sum.Out - before
+	j.sum.Dropped = j.sum.In - j.sum.Out
+	return err
+}
+
+func (j *Job) restOfTexts(ctx context.Context) error {
 	separator := byte('\n')
 	if j.Input.Zero {
 		separator = 0
@@ -223,8 +246,6 @@ func (j *Job) rest(ctx context.Context) error {
 	out := &lineWriter{w: bufio.NewWriterSize(j.Out, mostFile), separator: separator, count: j.Exact.Count}
 	err := j.Exact.root.end(ctx, out)
 	j.sum.Out += out.n
-	j.sum.Late = out.n
-	j.sum.Dropped = j.sum.In - j.sum.Out
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-// One part of an Exact: what fits into memory, and files for what does not.
+// Texts of an Exact: what fits into memory, and files for what does not.
 
 package dedupe
 
@@ -24,12 +24,15 @@ const (
 	isDelayed                // its time comes at the end
 )
 
-// node judges one stream of lines: the input, or a part of it that was spilled.
-// There is one at a time for each level, and the deepest has the memory.
+// node judges one stream of lines by their texts: the input, or a part of it that was
+// spilled. There is one at a time for each level, and the deepest has the memory. What
+// is left of the parts is merged in the order of the lines:
+//
+//	part 0 .. 63 ─► memory ─► run 0 .. 63 ─► merged
 type node struct {
 	e     *Exact
 	level int
-	table table // with Texts; else the hashes are in the pairs of e
+	table table
 	full  bool
 	parts []*recordWriter // when the table is full
 	// known are duplicates that were found when others were delayed already:
@@ -39,10 +42,6 @@ type node struct {
 
 func (e *Exact) newNode(level int) *node {
 	n := &node{e: e, level: level}
-	if !e.Texts {
-		e.pairs.clear()
-		return n
-	}
 	key := func(text []byte) []byte { return text }
 	if e.Count && !e.Key.Whole() {
 		var buf []byte
@@ -84,9 +83,6 @@ func (n *node) judge(index uint64, text, key []byte, h hash) (verdict, error) {
 
 // find reports whether a line came before, and counts it if that is wanted.
 func (n *node) find(key []byte, h hash) bool {
-	if !n.e.Texts {
-		return n.e.pairs.contains(h)
-	}
 	at, ok := n.table.find(h.Lo, key)
 	if ok && n.e.Count {
 		n.table.count(at)
@@ -98,12 +94,6 @@ func (n *node) find(key []byte, h hash) bool {
 // line always gets room, so that each stream is shorter than the one it comes
 // from.
 func (n *node) insert(index uint64, text, key []byte, h hash) (bool, error) {
-	if !n.e.Texts {
-		if _, ok := n.e.pairs.add(h); ok {
-			return true, nil
-		}
-		return false, n.divide()
-	}
 	stored := key
 	if n.e.Count {
 		stored = text
@@ -120,22 +110,18 @@ func (n *node) insert(index uint64, text, key []byte, h hash) (bool, error) {
 
 // divide opens the files that lines are spilled to from now on.
 func (n *node) divide() error {
-	if n.e.Bounded {
-		return fmt.Errorf("%w: memory holds %d different lines", bloomery.ErrFull, n.e.distinct())
-	}
-	if n.level == 0 && n.e.Spilling != nil {
-		n.e.Spilling(n.e.distinct())
+	if n.level == 0 {
+		if err := n.e.spill(); err != nil {
+			return err
+		}
 	}
 	if n.level >= mostLevels {
 		return fmt.Errorf("%w: lines with equal hashes do not fit into memory", bloomery.ErrTooLarge)
 	}
 	n.full = true
-	n.parts = make([]*recordWriter, 1<<n.e.bits)
 	var err error
-	for i := range n.parts {
-		if n.parts[i], err = n.e.create(); err != nil {
-			return err
-		}
+	if n.parts, err = n.e.createParts(); err != nil {
+		return err
 	}
 	if n.e.Duplicates {
 		n.known, err = n.e.create()

@@ -43,13 +43,6 @@ func newPairSet(words []uint64) pairSet {
 	return s
 }
 
-// clear removes all hashes and gives the set its first size again.
-func (s *pairSet) clear() {
-	clear(s.words[:2*(s.slots+s.slack)])
-	s.n = 0
-	s.resize(min(firstSlots, s.most))
-}
-
 func (s *pairSet) resize(slots uint64) {
 	s.slots = slots
 	s.grow = int(fullFill * float64(slots))
@@ -132,22 +125,6 @@ func (s *pairSet) add(h hash) (fresh, ok bool) {
 	}
 	s.expand(min(pairGrowth*s.slots, s.most))
 	return s.add(h)
-}
-
-// contains reports whether a hash is in the set.
-func (s *pairSet) contains(h hash) bool {
-	h = stored(h)
-	near := s.near(h.Hi)
-	for i := 0; i+1 < len(near); i += 2 {
-		hi, lo := near[i], near[i+1]
-		if hi == h.Hi && lo == h.Lo {
-			return true
-		}
-		if hi|lo == 0 {
-			return false
-		}
-	}
-	return false
 }
 
 // expand gives the set more slots in place: all hashes are sorted into the end

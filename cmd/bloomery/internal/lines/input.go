@@ -34,6 +34,9 @@ type Input struct {
 	Files []string
 	// Stdin stands for standard input; nil means os.Stdin.
 	Stdin io.Reader
+	// Plain takes Stdin as it is: it is not compressed, whatever it begins with, and
+	// its errors are passed on as they are.
+	Plain bool
 	// Zero makes records end with NUL instead of a newline.
 	Zero bool
 	// Quoted is the delimiter of columns that may be in double quotes, as in CSV:

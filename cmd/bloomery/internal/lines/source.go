@@ -70,6 +70,10 @@ func (in *Input) open(name string) (*source, error) {
 		s.close = func() { _ = f.Close() } // it was only read
 		file = f
 	}
+	if in.Plain {
+		s.r = file
+		return s, nil
+	}
 	r, closeReader, err := decompressed(&counter{file, in})
 	if err != nil {
 		s.close()
@@ -82,6 +86,9 @@ func (in *Input) open(name string) (*source, error) {
 
 // failed names the file in an error, once.
 func (s *source) failed(err error) error {
+	if s.in.Plain {
+		return err
+	}
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		err = e.Err
 	}
