@@ -107,6 +107,9 @@ type Config struct {
 	// Now is the clock for deadlines of keys and for what clients are shown;
 	// nil means time.Now. It may step; timeouts do not depend on it.
 	Now func() time.Time
+	// HTTPMayMove takes a free port in place of one of HTTP that another program has,
+	// and logs it. bloomery serve sets it unless --http is given.
+	HTTPMayMove bool
 	// OnHeapLimit is called with the number of bytes that Go's heap should
 	// keep to: MaxMemory and some room, less the large arrays, which are
 	// outside of the heap. New calls it, CONFIG SET maxmemory, and the server

@@ -10,8 +10,10 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/bloomery/bloomery/server/internal/engine"
@@ -92,6 +94,9 @@ func (s *Server) listenHTTP() ([]net.Listener, error) {
 	var all []net.Listener
 	for _, addr := range s.config.HTTP {
 		l, err := s.config.listen("http", addr)
+		if err != nil && s.config.HTTPMayMove {
+			l, err = s.config.listenElsewhere(addr, err)
+		}
 		if err != nil {
 			for _, l := range all {
 				_ = l.Close()
@@ -108,6 +113,22 @@ func (s *Server) listenHTTP() ([]net.Listener, error) {
 		all = append(all, bounded)
 	}
 	return all, nil
+}
+
+// listenElsewhere listens on a free port in place of one that is taken; else it
+// returns err.
+func (c *Config) listenElsewhere(addr string, err error) (listener, error) {
+	e, failed := c.endpoint("http", addr)
+	host, _, split := net.SplitHostPort(e.Address)
+	if failed != nil || split != nil || e.Network != "tcp" || !errors.Is(err, syscall.EADDRINUSE) {
+		return listener{}, err
+	}
+	l, failed := c.listen("http", strings.TrimSuffix(addr, e.Address)+net.JoinHostPort(host, "0"))
+	if failed != nil {
+		return listener{}, err
+	}
+	c.Log.Warn("the port of HTTP is taken by another program, so HTTP is elsewhere", "wanted", addr, "http", l.Addr().String())
+	return l, nil
 }
 
 // httpNames returns the names among the addresses of HTTP.

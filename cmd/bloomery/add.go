@@ -73,7 +73,7 @@ func (o *addOptions) run(ctx context.Context, s *shell, name string, args []stri
 	if err != nil {
 		return about(name, fullOfOne(full(err), o.multiset))
 	}
-	b := buildOptions{force: o.force}
+	b := buildOptions{force: o.force, existing: name}
 	if err := b.fits(s, f, surely(f, before, exact, added)); err != nil {
 		return about(name, err)
 	}

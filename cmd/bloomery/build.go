@@ -42,6 +42,8 @@ type buildOptions struct {
 	multiset  bool
 	force     bool
 	maxMemory number[int64]
+	existing  string // the file of a filter that gets more keys; empty for a new one
+	merging   bool   // it gets those of other filters
 }
 
 func newBuildOptions() *buildOptions {
@@ -301,13 +303,24 @@ func (o *buildOptions) fits(s *shell, f bloomery.Hashed, added uint64) error {
 	text := fmt.Sprintf("%s, and room for %s: the false positive rate is %s instead of %s",
 		keys, grouped(stats.Capacity), rateText(stats.Predicted), rateText(stats.Asked))
 	if !o.force {
-		return hinted{
-			fmt.Errorf("%w: %s", errLimit, text),
-			"make room with a larger -n, take --kind scalable, or --force to write it all the same",
-		}
+		return hinted{fmt.Errorf("%w: %s", errLimit, text), o.overHint(stats.Kind)}
 	}
 	s.warn("%s", text)
 	return nil
+}
+
+// overHint says what to do about a filter that would be over its capacity.
+func (o *buildOptions) overHint(kind string) string {
+	all := ", or --force writes it all the same"
+	switch {
+	case o.existing == "":
+		return "make room with a larger -n, take --kind scalable" + all
+	case kind == "bloom" && o.merging:
+		return "make each of them one that grows first, with bloomery grow: such filters merge at any size" + all
+	case kind == "bloom":
+		return "bloomery grow " + o.existing + " makes it one that grows, for any number of keys" + all
+	}
+	return "build it from all keys with a larger -n" + all
 }
 
 // notInput refuses to replace a file that is read.

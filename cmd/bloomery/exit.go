@@ -93,9 +93,9 @@ func report(w io.Writer, err error) {
 	if errors.Is(err, context.Canceled) {
 		text = "interrupted"
 	}
-	fmt.Fprintln(w, "bloomery:", strings.ReplaceAll(text, "\n", "; "))
+	fmt.Fprintln(w, "bloomery:", visible(strings.ReplaceAll(text, "\n", "; ")))
 	if hint := hintOf(err); hint != "" {
-		fmt.Fprintln(w, "hint:", hint)
+		fmt.Fprintln(w, "hint:", visible(hint))
 	}
 }
 

@@ -150,6 +150,9 @@ func functionOf(info codec.Info) (named.Hash, bool) {
 
 // headBytes returns the first bytes of a file.
 func headBytes(name string) ([]byte, error) {
+	if name == "" {
+		return nil, errNoName
+	}
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, about(name, cause(err))

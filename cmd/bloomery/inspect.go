@@ -70,6 +70,9 @@ func (o *inspectOptions) run(ctx context.Context, s *shell, names []string) erro
 		if err := ctx.Err(); err != nil {
 			return err
 		}
+		if name == "" {
+			return errNoName
+		}
 		if i > 0 && !s.asJSON {
 			fmt.Fprintln(s.out)
 		}

@@ -65,7 +65,7 @@ func (r *inspected) print(s *shell) error {
 	w := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
 	row := func(name, format string, args ...any) { fmt.Fprintf(w, "%s\t%s\n", name, fmt.Sprintf(format, args...)) }
 	i := r.info
-	row("file", "%s, %s, %s form", r.name, bytesText(uint64(r.fileSize)), i.Form)
+	row("file", "%s, %s, %s form", visible(r.name), bytesText(uint64(r.fileSize)), i.Form)
 	row("kind", "%s (%d)", kindText(i), i.Kind)
 	if i.Hash == 0 {
 		row("hash", "%s, seed %d", i.Hash, i.Check)

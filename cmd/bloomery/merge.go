@@ -107,7 +107,7 @@ func (o *mergeOptions) run(ctx context.Context, s *shell, verb string, names []s
 		}
 	}
 	items, exact := itemsOf(f)
-	b := buildOptions{force: o.force}
+	b := buildOptions{force: o.force, existing: names[0], merging: true}
 	if err := b.fits(s, f, surely(f, items, exact, 0)); err != nil {
 		return err
 	}

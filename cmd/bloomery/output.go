@@ -35,6 +35,9 @@ func bindOverwrite(f *pflag.FlagSet, overwrite *bool) {
 // it may be overwritten, and a standard output that is closed or a terminal. Commands call it
 // before they work, and save does again before the file is there.
 func (s *shell) checkOutput(name string, overwrite bool) error {
+	if name == "" {
+		return errNoName
+	}
 	if name == "-" {
 		if s.terminal(s.out) {
 			return hinted{errors.New("standard output is a terminal, and what is written is not text"), "write to a file, or send it to a command: | bloomery check - VALUE"}
@@ -56,6 +59,9 @@ func (s *shell) checkOutput(name string, overwrite bool) error {
 
 // errJSONOutput refuses two things on one stream.
 var errJSONOutput = errors.New("--json and -o - would both write to standard output")
+
+// errNoName is what the system calls a file that does not exist.
+var errNoName = errors.New("the name of a file is empty: is a variable not set?")
 
 // errExists refuses to replace a file.
 var errExists = errors.New("file exists")

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/bloomery/bloomery/server"
 )
@@ -29,13 +30,19 @@ data: the tabs that show a server need one, started with bloomery serve, whose
 
 Ctrl-C ends it.`,
 		Example: `  bloomery page
-  bloomery page --addr 127.0.0.1:9000`,
+  bloomery page --http 127.0.0.1:9000`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return runPage(cmd.Context(), addr, cmd.OutOrStdout())
 		},
 	}
-	cmd.Flags().StringVar(&addr, "addr", "127.0.0.1:0", "where the page is served: `HOST:PORT`; port 0 takes a free one")
+	cmd.Flags().StringVar(&addr, "http", "127.0.0.1:0", "where the page is served: `HOST:PORT`; port 0 takes a free one; --addr is the same")
+	cmd.Flags().SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+		if name == "addr" {
+			name = "http" // as serve calls it
+		}
+		return pflag.NormalizedName(name)
+	})
 	return cmd
 }
 
@@ -68,18 +75,18 @@ func runPage(ctx context.Context, addr string, out io.Writer) error {
 
 func listenPage(ctx context.Context, addr string) (net.Listener, error) {
 	if _, _, err := net.SplitHostPort(addr); err != nil {
-		return nil, fmt.Errorf("page: --addr %q: want HOST:PORT", addr)
+		return nil, fmt.Errorf("page: --http %q: want HOST:PORT", addr)
 	}
 	var config net.ListenConfig
 	l, err := config.Listen(ctx, "tcp", addr)
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return nil, hinted{
-			fmt.Errorf("page: --addr %s: the port is taken by another program", addr),
-			"choose another port, or leave --addr out to get a free one",
+			fmt.Errorf("page: --http %s: the port is taken by another program", addr),
+			"choose another port, or leave --http out to get a free one",
 		}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("page: --addr %s: %w", addr, err)
+		return nil, fmt.Errorf("page: --http %s: %w", addr, err)
 	}
 	return l, nil
 }

@@ -48,12 +48,14 @@ func TestPage(t *testing.T) {
 	}
 	defer func() { _ = taken.Close() }()
 	for addr, want := range map[string]string{
-		"nowhere":             `page: --addr "nowhere": want HOST:PORT`,
+		"nowhere":             `page: --http "nowhere": want HOST:PORT`,
 		"127.0.0.1:99999":     "invalid port",
 		taken.Addr().String(): "the port is taken by another program\nhint: choose another port",
 	} {
-		if got, _, errOut := call(t, "page", "--addr", addr); got != exitUsage || !strings.Contains(errOut, want) {
-			t.Errorf("page --addr %s = %d, %q, want %d and %q", addr, got, errOut, exitUsage, want)
+		for _, flag := range []string{"--http", "--addr"} {
+			if got, _, errOut := call(t, "page", flag, addr); got != exitUsage || !strings.Contains(errOut, want) {
+				t.Errorf("page %s %s = %d, %q, want %d and %q", flag, addr, got, errOut, exitUsage, want)
+			}
 		}
 	}
 	if got, _, errOut := call(t, "page", "more"); got != exitUsage || errOut == "" {

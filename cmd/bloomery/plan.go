@@ -33,6 +33,7 @@ type planOptions struct {
 
 	anonymity float64
 	universe  number[uint64]
+	given     func(flag string) bool
 }
 
 func newPlan() *cobra.Command {
@@ -77,6 +78,7 @@ filter, so each real key hides among K.
 	}
 	newShell(cmd, func(_ context.Context, s *shell, args []string) error { return o.run(s, args) })
 	f := cmd.Flags()
+	o.given = f.Changed
 	f.VarP(&o.keys, "keys", "n", "different keys, as n=: 1e6, 10M")
 	f.Var(&o.headroom, "headroom", "room for so many percent more keys than n, 0 to 1000: 50, 50%")
 	f.VarP(&o.rate, "rate", "p", "false positive rate, as p=: 0.01, 0.1%, 1in1000")
@@ -142,7 +144,10 @@ func (o *planOptions) run(s *shell, args []string) error {
 	solved := q
 	if known(q) >= 2 {
 		if solved, err = sizing.Solve(q); err != nil {
-			return solveHint(err)
+			return solveHint(misfit(q, err))
+		}
+		if solved.P >= 1 {
+			return solveHint(misfit(q, fmt.Errorf("the false positive rate would be %s", rateText(solved.P))))
 		}
 	} else if q.M != 0 || q.K != 0 {
 		return solveHint(errors.New("under-determined: give two of n, p and m"))
@@ -212,6 +217,9 @@ func (o *planOptions) sizingNeeds(q sizing.Params) (sizing.Needs, error) {
 	}
 	return n, nil
 }
+
+// usualRate is the rate that is taken where none is given.
+const usualRate = 0.01
 
 // assumedKeys is the number of keys where it does not matter.
 const assumedKeys = 1_000_000
@@ -300,6 +308,24 @@ func known(q sizing.Params) int {
 		}
 	}
 	return n
+}
+
+// misfit explains why so many keys and a size have no rate: err is the error of
+// mathematics.
+func misfit(q sizing.Params, err error) error {
+	if q.N == 0 || q.M == 0 || q.P != 0 {
+		return err
+	}
+	enough, failed := sizing.Blocked.Size(q.N, usualRate)
+	switch {
+	case failed != nil:
+		return err
+	case q.M < q.N:
+		return fmt.Errorf("too small: in %s for %s almost every key would be a false positive; %s keep %s",
+			bytesText((q.M+7)/8), plural(q.N, "key"), bytesText(enough.Bits/8), rateText(usualRate))
+	}
+	return fmt.Errorf("oversized: %s for %s are %s bits a key; %s keep %s",
+		bytesText(q.M/8), plural(q.N, "key"), grouped(q.M/q.N), bytesText(enough.Bits/8), rateText(usualRate))
 }
 
 func solveHint(err error) error {

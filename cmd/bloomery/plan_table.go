@@ -112,6 +112,9 @@ func (p planned) text(s *shell, width int) string {
 			line("for %s keys, since n is not given: %.2f bits per key", grouped(q.N), float64(q.M)/float64(q.N))
 		}
 	}
+	if p.asked.N > 0 && known(p.asked) == 1 && p.universe == 0 {
+		line("for a false positive rate of %s, since p is not given", shareText(usualRate))
+	}
 	b.WriteString("\n" + p.table(width))
 	if larger := p.larger(); len(larger) > 0 {
 		b.WriteString("\n")

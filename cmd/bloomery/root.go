@@ -4,12 +4,15 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"os"
 	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // run runs one command line and returns its exit code.
@@ -43,7 +46,13 @@ func newRoot(out io.Writer) *cobra.Command {
 	}
 	root.SetOut(out) // first: the command completion takes it as it finds it
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usage(cmd, prefixed(cmd, worded{err, parsing.ReplaceAllString(err.Error(), "")}))
+		said := prefixed(cmd, worded{err, parsing.ReplaceAllString(err.Error(), "")})
+		if wrong, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+			if hint := fileForNumber(wrong.GetFlag(), wrong.GetValue()); hint != "" {
+				return hinted{said, hint}
+			}
+		}
+		return usage(cmd, said)
 	})
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), "FlagUsages", fmt.Sprintf("FlagUsagesWrapped %d", defaultWidth)))
@@ -65,6 +74,16 @@ func addGroup(root *cobra.Command, id, title string, commands ...*cobra.Command)
 		c.GroupID = id
 		root.AddCommand(c)
 	}
+}
+
+// fileForNumber returns a hint if the value of a flag, which is none, is the name of
+// a file: then the value was forgotten.
+func fileForNumber(f *pflag.Flag, value string) string {
+	examples := exampleValues[f.Value.Type()]
+	if _, err := os.Stat(value); err != nil || len(examples) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s is a file, and --%s has a value of its own: --%s %s %s", value, f.Name, f.Name, examples[0], value)
 }
 
 // parsing is what strconv says before the cause, of what the user knows.

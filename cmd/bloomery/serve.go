@@ -42,7 +42,8 @@ func newServe() *cobra.Command {
 		Long: `serve answers Redis clients: BF.*, CF.*, CMS.*, TOPK.* and TDIGEST.* as
 RedisBloom does, to the byte, and FILTER.* for filters of every kind. Its page,
 the HTTP API and /metrics are at the address --http, http://127.0.0.1:8379 by
-default.
+default. If that port is taken and --http is not given, HTTP gets another port,
+and the log says which.
 
 Every setting is a flag, an environment variable (--max-memory is
 BLOOMERY_MAX_MEMORY) or a line of a TOML file (max-memory = "2GiB"), in this
@@ -126,6 +127,7 @@ func runServe(ctx context.Context, flags *pflag.FlagSet, c *server.Config, o *se
 		return fmt.Errorf("serve: %w", err)
 	}
 	c.Log, c.Version, c.File, c.Now = log, thisBuild().Version, o.file, clock
+	c.HTTPMayMove = !flags.Changed("http")
 	// Without a limit the heap could grow to twice its data before it is
 	// collected.
 	c.OnHeapLimit = func(bytes int64) { debug.SetMemoryLimit(bytes) }

@@ -139,7 +139,7 @@ func requireOutput(cmd *cobra.Command) {
 // say writes a line for people to standard error, unless they want quiet.
 func (s *shell) say(format string, args ...any) {
 	if !s.quiet {
-		fmt.Fprintf(s.errOut, format+"\n", args...)
+		fmt.Fprintf(s.errOut, format+"\n", visibleArgs(args)...)
 	}
 }
 
@@ -231,7 +231,10 @@ func rateText(p float64) string {
 	if p < leastPercent {
 		return shareText(p)
 	}
-	return fmt.Sprintf("%s (1 in %s)", shareText(p), grouped(uint64(1/p+0.5)))
+	if many := uint64(1/p + 0.5); many > 1 {
+		return fmt.Sprintf("%s (1 in %s)", shareText(p), grouped(many))
+	}
+	return shareText(p)
 }
 
 // Rates below leastPercent are not written in percent, and those below
@@ -261,6 +264,12 @@ func shareText(p float64) string {
 	case p < leastPercent:
 		return "1 in " + manyText(1/p)
 	}
-	percent, _ := strconv.ParseFloat(fmt.Sprintf("%.3g", 100*p), 64) // it was written by Sprintf
+	percent := 100.0
+	for digits := 3; percent >= 100 && digits <= 17; digits++ { // below 1 is not 100%
+		percent, _ = strconv.ParseFloat(fmt.Sprintf("%.*g", digits, 100*p), 64) // it was written by Sprintf
+		if p >= 1 {
+			break
+		}
+	}
 	return strconv.FormatFloat(percent, 'f', -1, 64) + "%"
 }

@@ -117,9 +117,59 @@ func decompressed(r io.Reader) (io.Reader, func(), error) {
 }
 
 func openGzip(r io.Reader) (io.Reader, func(), error) {
-	z, err := gzip.NewReader(r)
-	return z, func() {}, err
+	in := bufio.NewReader(r)
+	z, err := gzip.NewReader(in)
+	if err != nil {
+		return nil, nil, err
+	}
+	z.Multistream(false)
+	return &gzipMembers{z, in}, func() {}, nil
 }
+
+// gzipMembers reads one member of a gzip file after the other. What follows the last
+// is not taken for one that is truncated.
+type gzipMembers struct {
+	z  *gzip.Reader
+	in *bufio.Reader
+}
+
+// Read implements io.Reader.
+func (m *gzipMembers) Read(p []byte) (int, error) {
+	n, err := m.z.Read(p)
+	if n > 0 || !errors.Is(err, io.EOF) {
+		return n, err
+	}
+	peeked, err := m.in.Peek(2)
+	switch head := string(peeked); {
+	case head == "":
+		return 0, err // io.EOF, or why no more can be read
+	case head[0] == 0 && m.padded():
+		return 0, io.EOF
+	case head != "\x1f\x8b":
+		return 0, errTrailing
+	}
+	if err := m.z.Reset(m.in); err != nil {
+		return 0, err
+	}
+	m.z.Multistream(false)
+	return 0, nil
+}
+
+// padded reports whether all that follows is zeros, which fill the last block of a
+// tape.
+func (m *gzipMembers) padded() bool {
+	for {
+		switch b, err := m.in.ReadByte(); {
+		case errors.Is(err, io.EOF):
+			return true
+		case err != nil || b != 0:
+			return false
+		}
+	}
+}
+
+// errTrailing means that a file goes on behind its compressed data.
+var errTrailing = errors.New("other bytes follow the gzip data, as if something was appended to the file")
 
 func openZstd(r io.Reader) (io.Reader, func(), error) {
 	z, err := zstd.NewReader(r, zstd.WithDecoderMaxWindow(windowLimit), zstd.WithDecoderLowmem(true))

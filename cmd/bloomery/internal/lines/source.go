@@ -12,6 +12,8 @@ import (
 	"slices"
 )
 
+var errNoName = errors.New("the name of a file is empty: is a variable not set?")
+
 // reader reads one file after the other.
 type reader struct {
 	in    *Input
@@ -63,6 +65,9 @@ func (in *Input) open(name string) (*source, error) {
 	s := &source{in: in, name: name, first: true, close: func() {}}
 	file := in.stdin()
 	if name != stdinName {
+		if name == "" {
+			return nil, errNoName
+		}
 		f, err := os.Open(name)
 		if err != nil {
 			return nil, s.failed(err)
