@@ -81,3 +81,26 @@ func TestWhileACommitBuilds(t *testing.T) {
 		}
 	}
 }
+
+// TestRefusedCommitOpensAgain has COMMIT refused when the filter is built: items are taken
+// again, and the next one succeeds.
+func TestRefusedCommitOpensAgain(t *testing.T) {
+	b := newBench(t, 1<<30)
+	b.ok(t, "FILTER.CREATE f bloom CAPACITY 1000")
+	b.add("f", "a", 0, 500)
+	b.ok(t, "FILTER.REBUILD f BEGIN fuse8")
+	b.feed(t, "f", "a", 0, 300)
+	b.feed(t, "f", "a", 0, 300) // enough to begin with, and too few in the end
+	if got := b.line("FILTER.REBUILD f COMMIT"); !strings.HasPrefix(got, "-ERR the new filter holds 6") {
+		t.Fatalf("COMMIT: %s", got)
+	}
+	if got := b.status(t, "f", "state") + b.line("FILTER.ADD f x"); got != "open[true]" {
+		t.Errorf("after a COMMIT that was refused: %s", got)
+	}
+	b.feed(t, "f", "a", 300, 500)
+	b.ok(t, "FILTER.REBUILD f COMMIT")
+	b.hasAll(t, "f", "a", 0, 500)
+	if got := b.line("FILTER.HAS f x"); got != "[true]" {
+		t.Errorf("an item that was added between two COMMITs: %s", got)
+	}
+}

@@ -59,9 +59,10 @@ func TestSwapChecksWhatItBuilds(t *testing.T) {
 	}
 }
 
-// TestSealOnce seals a shadow of a static kind twice, and has one commit meddle with the
-// seal of another: it stays as it is, and only what was built under it is swapped in.
-func TestSealOnce(t *testing.T) {
+// static is a state with an open shadow of a static kind that will make the name k, and
+// what applies records to it.
+func static(t *testing.T) (*store.State, *store.Shadow, func(store.Record) store.Result) {
+	t.Helper()
 	row := slices.IndexFunc(codec.Kinds(), func(k codec.Kind) bool { return k.Name == "fuse8" })
 	s := store.New()
 	do := func(r store.Record) store.Result {
@@ -76,7 +77,30 @@ func TestSealOnce(t *testing.T) {
 	}
 	fuse8 := codec.Kinds()[row]
 	do(store.Record{Op: store.OpShadow, Name: []byte("k"), Value: store.AppendStatic(nil, &store.Plan{}, &fuse8, hashing.Seeded(0), 100, 0.01)})
-	sh := s.ShadowNamed([]byte("k"))
+	return s, s.ShadowNamed([]byte("k")), do
+}
+
+// TestBrokenWhileSealed breaks a shadow while a commit builds it: it is not swapped in.
+func TestBrokenWhileSealed(t *testing.T) {
+	s, sh, do := static(t)
+	id := sh.Entry.ID
+	do(store.Record{Op: store.OpShadowFeed, ID: id, Room: store.Unlimited, Hashes: []uint64{1 << 40, 2 << 50}})
+	commit := uint64(do(store.Record{Op: store.OpShadowSeal, ID: id}).N)
+	built, err := s.Build(sh, commit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	do(store.Record{Op: store.OpShadowBreak, ID: id})
+	swap := store.Record{Op: store.OpShadowSwap, ID: id, Name: []byte("k"), IDs: append([]uint64{0}, built.Sums()...), Built: built}
+	if res := do(swap); !errors.Is(res.Err, store.ErrBroken) || res.Changed {
+		t.Errorf("a swap of a shadow that lacks items: %v", res.Err)
+	}
+}
+
+// TestSealOnce seals a shadow of a static kind twice, and has one commit meddle with the
+// seal of another: it stays as it is, and only what was built under it is swapped in.
+func TestSealOnce(t *testing.T) {
+	s, sh, do := static(t)
 	id := sh.Entry.ID
 	feed := store.Record{Op: store.OpShadowFeed, ID: id, Room: store.Unlimited, Hashes: []uint64{1 << 40, 2 << 50, 3 << 60}}
 	do(feed)
