@@ -21,7 +21,7 @@ DESTDIR ?=
 SHARE    = $(DESTDIR)$(PREFIX)/share
 
 .DEFAULT_GOAL := help
-.PHONY: help run cluster torture build test check unit race purego tiers cross cross-vet vet-modules narrow golden fuzz fuzz-short lint fmt generate clean-tree bench bench-compare bench-peers bench-lookups bench-hashes bench-cli bench-server bench-cluster clients rules redis-cli bench-test mutants scale soak gate chaos-debug ui screenshots bench-door promises install uninstall packages package-test reproduce
+.PHONY: help run cluster torture build test stages check unit race purego tiers cross cross-vet vet-modules narrow golden fuzz fuzz-short lint fmt generate clean-tree bench bench-compare bench-peers bench-lookups bench-hashes bench-cli bench-server bench-cluster clients rules redis-cli bench-test mutants scale soak gate chaos-debug ui screenshots bench-door promises install uninstall packages package-test reproduce
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -60,7 +60,10 @@ package-test: packages ## install the .deb, use it, purge it; needs root and a D
 reproduce: packages ## make the packages again from a copy of this commit: the checksums must be the same
 	scripts/reproduce $(VERSION) $(TARGETS)
 
-test: ## all tests, with the time of each stage
+test: ## all tests, with the time of each stage and of all
+	@$(STAGE) test $(MAKE) -s stages
+
+stages:
 	@$(STAGE) unit   $(MAKE) -s unit
 	@$(STAGE) gate   $(MAKE) -s gate
 	@$(MAKE) -s -j3 -Otarget $(BESIDE:%=timed-%)
