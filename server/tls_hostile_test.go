@@ -291,7 +291,7 @@ func TestManyTLSClients(t *testing.T) {
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	failed := 0
-	for i := range 200 / chaosFactor * 2 {
+	for i := range 100 / chaosFactor {
 		wg.Go(func() {
 			nc, err := tls.Dial("tcp", addr, trusted)
 			if err == nil {
