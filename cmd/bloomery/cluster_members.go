@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"strconv"
 	"strings"
@@ -80,12 +81,13 @@ from the cluster. OLD may be up or lost. NEW is a node that is up and keeps no
 log: a fourth node, or the machine of OLD with an empty folder, which has joined
 under a new number.
 
-Nothing is changed unless all other log nodes report that they are well and have
-the whole log. If OLD is up, NEW has copies of everything before OLD is removed.
-The command prints each step and checks it before the next one. If it is
-interrupted, or a node fails meanwhile, run it again, at any node but OLD: it
-continues where it was. If a step has to wait for more than ten seconds, a line
-that begins with "waiting" has the reason; it goes on by itself.
+Nothing is changed before all other log nodes report that they are well and have
+the whole log: until then the command waits, and shows for what, on a line that
+begins with "waiting". If OLD is up, NEW has copies of everything before OLD is
+removed. The command prints each step and checks it before the next one; later
+waits are shown if they take more than ten seconds, at a terminal always. Ctrl-C
+and the end of --timeout do no harm: every step is whole. Run the command again,
+at any node but OLD: it continues where it was.
 
 Afterwards write the --cluster-addr of NEW in the place of OLD's in the --join
 of all nodes; they use it at their next start.`,
@@ -124,55 +126,131 @@ of all nodes; they use it at their next start.`,
 	return cmd
 }
 
-// replaceLog asks for one step after the other, and prints what is new. What fails
-// before the first step is an error; later it may be an election, and is tried again. The
-// reason is printed if that takes longer than usual.
+// replaceLog asks for one step after the other, and prints what is new. Where it has to
+// wait it does, and shows for what. Another failure is an error before the first step, and
+// later it may be an election, and is tried again.
 func replaceLog(ctx context.Context, s *shell, n *nodeConn, old, with int, p pace) error {
-	last, begun, went := "", false, time.Now()
+	r := replacing{shell: s, pace: p}
+	defer r.erase()
 	for {
-		reply, err := n.ask("CLUSTER", "REPLACE-LOG", strconv.Itoa(old), strconv.Itoa(with))
-		if err == nil && (len(reply.Array) != 2 || reply.Array[0].Type != ':') {
-			err = fmt.Errorf("%s: the reply is not a step of replace-log", n.addr)
-		}
-		if err != nil && (!begun || !errors.Is(err, errServerSays)) {
-			return err
-		}
-		begun = true
-		step, why, done := last, "", false
+		step, done, err := n.replaceStep(old, with)
 		switch {
 		case err == nil:
-			step, done, went = string(reply.Array[1].Text), reply.Array[0].Int == 1, time.Now()
-		case time.Since(went) >= p.usual:
-			step = "waiting: " + replied(err)
+			err = r.made(step)
+		case tryAgain(err) || r.begun && errors.Is(err, errServerSays):
+			err = r.waits(replied(err))
+		case ctx.Err() != nil: // the connection was closed for it
+			return r.ended(ctx.Err())
 		}
-		if err != nil {
-			why = ": " + replied(err)
-		}
-		if step != last {
-			if err := s.said(step); err != nil {
-				return err
-			}
-			last = step
-		}
-		if done {
-			return nil
+		if err != nil || done {
+			return err
 		}
 		select {
 		case <-ctx.Done():
-			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-				return hinted{errors.New("it is not finished yet" + why), "run the command again: it continues where it is"}
-			}
-			return ctx.Err()
+			return r.ended(ctx.Err())
 		case <-time.After(p.every):
 		}
 	}
+}
+
+// replaceStep has a node do the next step of a replacement.
+func (n *nodeConn) replaceStep(old, with int) (step string, done bool, err error) {
+	reply, err := n.ask("CLUSTER", "REPLACE-LOG", strconv.Itoa(old), strconv.Itoa(with))
+	if err == nil && (len(reply.Array) != 2 || reply.Array[0].Type != ':') {
+		err = fmt.Errorf("%s: the reply is not a step of replace-log", n.addr)
+	}
+	if err != nil {
+		return "", false, err
+	}
+	return string(reply.Array[1].Text), reply.Array[0].Int == 1, nil
+}
+
+// tryAgain reports whether a server replied that a change has to wait.
+func tryAgain(err error) bool {
+	return errors.Is(err, errServerSays) && strings.Contains(err.Error(), errServerSays.Error()+": TRYAGAIN ")
+}
+
+// replacing is a replacement as its operator sees it: a line for each step, and what it
+// waits for: a line that is written over at a terminal, elsewhere a line for each reason.
+type replacing struct {
+	*shell
+	pace  pace
+	begun bool      // a step was made
+	last  string    // what was printed
+	since time.Time // it has waited
+	why   string    // it waits
+	shown bool      // the line of a terminal
+}
+
+// made prints a step.
+func (r *replacing) made(step string) error {
+	r.begun, r.why, r.since = true, "", time.Time{}
+	return r.line("done", step)
+}
+
+// waits shows what a step waits for. That is usual in the middle, while nodes elect leaders,
+// so elsewhere than at a terminal it is printed only if it takes longer than usual.
+func (r *replacing) waits(why string) error {
+	if r.why = why; r.since.IsZero() {
+		r.since = time.Now()
+	}
+	waited := time.Since(r.since)
+	if r.progresses(false) {
+		text := fmt.Sprintf("waiting for %v: %s", waited.Round(time.Second), why)
+		_, _ = io.WriteString(r.errOut, eraseLine+longest(r.width(r.errOut)-1, text))
+		r.shown = true
+		return nil
+	}
+	if r.begun && waited < r.pace.usual {
+		return nil
+	}
+	return r.line("waiting", "waiting: "+why)
+}
+
+// line prints a line, unless it was the last one.
+func (r *replacing) line(kind, text string) error {
+	if text == r.last {
+		return nil
+	}
+	r.erase()
+	r.last = text
+	if r.asJSON {
+		return r.print(map[string]string{kind: text})
+	}
+	_, err := fmt.Fprintln(r.out, text)
+	return err
+}
+
+// erase removes the line of a terminal.
+func (r *replacing) erase() {
+	if r.shown {
+		_, _ = io.WriteString(r.errOut, eraseLine)
+		r.shown = false
+	}
+}
+
+// ended is the error of a command whose time is over, or that was interrupted: every step is
+// whole, and the nodes remember where they are.
+func (r *replacing) ended(err error) error {
+	text, hint := "nothing was changed", "run the command again when the nodes are well"
+	if r.begun {
+		text, hint = "it is not finished yet", "run the command again: it continues where it is"
+	}
+	if r.why != "" {
+		text += ": " + r.why
+	}
+	if errors.Is(err, context.Canceled) {
+		return hinted{err, text + "; " + hint}
+	}
+	return hinted{errors.New(text), hint}
 }
 
 // replied returns what a server has replied, without the words around it.
 func replied(err error) string {
 	text := err.Error()
 	if _, reply, ok := strings.Cut(text, errServerSays.Error()+": "); ok {
-		text = strings.TrimPrefix(strings.TrimPrefix(reply, "ERR "), "replace-log: ")
+		text = strings.TrimPrefix(strings.TrimPrefix(reply, "ERR "), "TRYAGAIN nothing was changed: ")
+		text = strings.TrimPrefix(text, "replace-log: ")
 	}
 	return text
 }

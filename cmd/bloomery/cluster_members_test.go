@@ -6,6 +6,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -74,6 +75,8 @@ func TestClusterChanges(t *testing.T) {
 		"nobody":          {"leave 9 --yes", nil, 2, "there is no node 9", ""},
 		"replace":         {"replace-log 2 4 --yes", map[string][]string{"CLUSTER REPLACE-LOG 2 4": {step(0, "first"), step(0, "first"), "-ERR an election\r\n", step(1, "last")}}, 0, "first\nlast\n", "CLUSTER REPLACE-LOG 2 4"},
 		"goes on":         {"replace-log 3 4 --yes", map[string][]string{"CLUSTER REPLACE-LOG 3 4": {step(1, "last")}}, 0, "last\n", "CLUSTER REPLACE-LOG 3 4"},
+		"waits":           {"replace-log 2 4 --yes", map[string][]string{"CLUSTER REPLACE-LOG 2 4": {"-TRYAGAIN nothing was changed: replace-log: node 1 is not well\r\n", "-TRYAGAIN nothing was changed: replace-log: node 1 is not well\r\n", step(1, "last")}}, 0, "waiting: node 1 is not well\nlast\n", "CLUSTER REPLACE-LOG 2 4"},
+		"waits for long":  {"replace-log 2 4 --yes --timeout 1ms", map[string][]string{"CLUSTER REPLACE-LOG 2 4": {"-TRYAGAIN nothing was changed: node 1 is not well\r\n"}}, 2, "nothing was changed: node 1 is not well\nhint: run the command again when the nodes are well", "CLUSTER REPLACE-LOG 2 4"},
 		"refused":         {"replace-log 2 4 --yes", map[string][]string{"CLUSTER REPLACE-LOG 2 4": {"-ERR node 1 is not well\r\n"}}, 2, "node 1 is not well", "CLUSTER REPLACE-LOG 2 4"},
 		"not finished":    {"replace-log 2 4 --yes --timeout 1ms", map[string][]string{"CLUSTER REPLACE-LOG 2 4": {step(0, "first")}}, 2, "run the command again", "CLUSTER REPLACE-LOG 2 4"},
 		"not confirmed":   {"replace-log 2 4", nil, 2, "nothing was done: node 2 would be removed", ""},
@@ -113,7 +116,7 @@ func TestReplaceLogSaysWhatItWaitsFor(t *testing.T) {
 	} {
 		script := &scripted{answers: map[string][]string{"CLUSTER REPLACE-LOG 2 4": {"*2\r\n:0\r\n$5\r\nmoves\r\n", away, away, "*2\r\n:1\r\n$4\r\ndone\r\n"}}}
 		var out strings.Builder
-		sh := &shell{out: &out, errOut: &out, lookup: func(string) (string, bool) { return "", false }}
+		sh := &shell{out: &out, errOut: &out, lookup: func(string) (string, bool) { return "", false }, terminal: func(any) bool { return false }}
 		n, _, err := dialCluster(t.Context(), sh, &connectFlags{addr: script.serve(t)})
 		if err != nil {
 			t.Fatal(err)
@@ -136,7 +139,7 @@ func TestReplaceLogSaysWhatItWaitsFor(t *testing.T) {
 		}
 		return []byte(reply)
 	})
-	sh := &shell{out: io.Discard, errOut: io.Discard, lookup: func(string) (string, bool) { return "", false }}
+	sh := &shell{out: io.Discard, errOut: io.Discard, lookup: func(string) (string, bool) { return "", false }, terminal: func(any) bool { return false }}
 	n, _, err := dialCluster(t.Context(), sh, &connectFlags{addr: addr})
 	if err != nil {
 		t.Fatal(err)
@@ -156,6 +159,37 @@ func TestReplaceLogSaysWhatItWaitsFor(t *testing.T) {
 	defer m.close()
 	if err := replaceLog(t.Context(), sh, m, 2, 4, usualPace); !errors.Is(err, full) {
 		t.Errorf("without output: %v", err)
+	}
+}
+
+// TestReplaceLogAtATerminal asks that the line of a wait is written over and removed, and
+// that Ctrl-C ends the wait with what to do.
+func TestReplaceLogAtATerminal(t *testing.T) {
+	var out, line strings.Builder
+	ctx, interrupt := context.WithCancel(t.Context())
+	asked := 0
+	addr := answering(t, func(words []string) []byte {
+		if words[0] == "INFO" {
+			return []byte(fmt.Sprintf("$%d\r\n%s\r\n", len(scriptedInfo), scriptedInfo))
+		}
+		if asked++; asked == 3 {
+			interrupt()
+		}
+		return []byte("-TRYAGAIN nothing was changed: replace-log: node 1 is not well\r\n")
+	})
+	sh := &shell{out: &out, errOut: &line, lookup: func(string) (string, bool) { return "", false }, terminal: func(any) bool { return true }, width: func(any) int { return 80 }}
+	n, _, err := dialCluster(t.Context(), sh, &connectFlags{addr: addr})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer n.close()
+	err = replaceLog(ctx, sh, n, 2, 4, pace{time.Millisecond, time.Hour})
+	if exitCode(err) != exitInterrupted || hintOf(err) != "nothing was changed: node 1 is not well; run the command again when the nodes are well" {
+		t.Errorf("error %v, hint %q", err, hintOf(err))
+	}
+	const shown = "waiting for 0s: node 1 is not well"
+	if out.String() != "" || !strings.HasPrefix(line.String(), eraseLine+shown) || !strings.HasSuffix(line.String(), eraseLine) {
+		t.Errorf("printed %q, shown %q", out.String(), line.String())
 	}
 }
 

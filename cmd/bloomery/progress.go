@@ -36,7 +36,7 @@ type measured interface {
 // is called: only at a terminal, and not if data is written to standard output
 // and that is the terminal, too.
 func (s *shell) progress(label string, job measured, toStdout bool) (stop func()) {
-	if _, ci := s.lookup("CI"); ci || s.quiet || s.noProgress || !s.terminal(s.errOut) || toStdout && s.terminal(s.out) {
+	if !s.progresses(toStdout) {
 		return func() {}
 	}
 	var wg sync.WaitGroup
@@ -65,6 +65,13 @@ func (s *shell) progress(label string, job measured, toStdout bool) (stop func()
 		close(end)
 		wg.Wait()
 	})
+}
+
+// progresses reports whether there is a terminal for a line that changes, and somebody
+// who wants to see it.
+func (s *shell) progresses(toStdout bool) bool {
+	_, ci := s.lookup("CI")
+	return !ci && !s.quiet && !s.noProgress && s.terminal(s.errOut) && (!toStdout || !s.terminal(s.out))
 }
 
 // progressLine is the line after so much time, as long as fits into width. The

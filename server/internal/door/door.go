@@ -77,6 +77,9 @@ var (
 	ErrRefused = errors.New("door: writes are refused")
 	// ErrUnknown means that nobody knows whether it was kept.
 	ErrUnknown = errors.New("door: no answer")
+	// ErrNotYet means that a change of a cluster has to wait for its nodes. Nothing was
+	// changed.
+	ErrNotYet = errors.New("door: not yet")
 )
 
 // Admitter decides how much memory records may take. That is the last step of

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -16,6 +17,16 @@ const (
 	askHealth  = 24 // whether the node keeps the log, and all of it
 	askPromote = 25 // to keep it from now on
 )
+
+// notYet is why a replacement has to wait: the nodes mend that themselves, or an operator
+// does. It is a door.ErrNotYet.
+type notYet struct{ error }
+
+// Is implements what errors.Is asks for.
+func (notYet) Is(target error) bool { return target == door.ErrNotYet }
+
+// Unwrap returns the reason.
+func (e notYet) Unwrap() error { return e.error }
 
 // errNoVoters is why nodes of some logs cannot be replaced.
 var errNoVoters = errors.New("cluster: the nodes of this cluster do not keep the log: it is on a separate NATS cluster")
@@ -60,7 +71,7 @@ func (d *Door) asked(ctx context.Context, node uint32, question byte) error {
 	}
 	switch {
 	case err != nil:
-		return errors.New(strings.TrimPrefix(err.Error(), "cluster: "))
+		return notYet{errors.New(strings.TrimPrefix(err.Error(), "cluster: "))}
 	case len(answer) == 0 || answer[0] != answerGiven:
 		return fmt.Errorf("node %d: %s", node, answer[min(1, len(answer)):])
 	}
@@ -99,7 +110,7 @@ func (d *Door) Replace(old, with uint32) (step string, done bool, err error) {
 		return "", false, fmt.Errorf("cluster: node %d was removed", with)
 	}
 	if r.servers, err = r.log.Servers(ctx); err != nil {
-		return "", false, err
+		return "", false, notYet{err}
 	}
 	return r.next(ctx)
 }
@@ -119,9 +130,9 @@ func (r *replacement) next(ctx context.Context) (step string, done bool, err err
 	copies, err := r.log.Copies(ctx, r.old.Name)
 	switch {
 	case err != nil:
-		return "", false, err
+		return "", false, notYet{err}
 	case with == nil && copies.Moving > 0:
-		return "", false, fmt.Errorf("cluster: replace-log: %d of %d streams have no leader, or their copies are being moved: wait until they are well", copies.Moving, copies.Streams)
+		return "", false, notYet{fmt.Errorf("cluster: replace-log: %d of %d streams have no leader, or their copies are being moved", copies.Moving, copies.Streams)}
 	case with == nil:
 		if err := r.d.asked(ctx, r.with.Number, askPromote); err != nil {
 			return "", false, fmt.Errorf("cluster: replace-log: %w", err)
@@ -179,7 +190,7 @@ func (r *replacement) healthy(ctx context.Context) error {
 			return fmt.Errorf("cluster: replace-log: the server %s keeps the log but belongs to no node of the cluster: finish its replacement first", v.Server)
 		}
 		if err := r.d.asked(ctx, m.Number, askHealth); err != nil {
-			return fmt.Errorf("cluster: replace-log: another node that keeps the log is not well: %w", err)
+			return notYet{fmt.Errorf("cluster: replace-log: another node that keeps the log is not well: %w", err)}
 		}
 	}
 	if others%2 != 0 {
