@@ -9,6 +9,7 @@ require (
 	github.com/apache/arrow-go/v18 v18.8.0
 	github.com/bits-and-blooms/bloom/v3 v3.7.1
 	github.com/bloomery/bloomery v0.0.0-00010101000000-000000000000
+	github.com/decred/dcrd/container/apbf v1.0.1
 	github.com/dgraph-io/ristretto/v2 v2.4.2
 	github.com/greatroar/blobloom v0.8.1
 	github.com/holiman/bloomfilter/v2 v2.0.3
@@ -27,6 +28,7 @@ require (
 	github.com/bits-and-blooms/bitset v1.24.2 // indirect
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/d4l3k/messagediff v1.2.1 // indirect
+	github.com/dchest/siphash v1.2.3 // indirect
 	github.com/dgryski/go-farm v0.0.0-20240924180020-3414d57e47da // indirect
 	github.com/dgryski/go-metro v0.0.0-20200812162917-85c65e2d0165 // indirect
 	github.com/dustin/go-humanize v1.0.1 // indirect

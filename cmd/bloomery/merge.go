@@ -118,6 +118,9 @@ func (o *mergeOptions) run(ctx context.Context, s *shell, verb string, names []s
 	if err := s.saveFilter(ctx, o.outputFlags, codec.FormPlain, f); err != nil {
 		return err
 	}
+	if !o.force && stats.Asked > 0 && stats.Predicted > overRate*stats.Asked { // with --force, fits has warned
+		s.warn("the result is over its rate: %s instead of %s; build filters with a larger -n to keep it", rateText(stats.Predicted), rateText(stats.Asked))
+	}
 	return s.merged(o.output, stats, len(names), asked, start)
 }
 
@@ -171,3 +174,6 @@ func (s *shell) merged(name string, stats statsJSON, filters int, asked float64,
 	}
 	return nil
 }
+
+// overRate is how many times the rate asked for is more than the luck of the fill.
+const overRate = 1.1

@@ -28,7 +28,7 @@ const (
 
 // window looks for keys in six generations and in six filters of the same size.
 func window(_ context.Context, b *bench) error {
-	w, err := compose.WindowConfig{Capacity: b.scale(windowKeys), ErrorRate: 0.01, Generations: 5}.New()
+	w, err := compose.WindowConfig{Capacity: b.scale(windowKeys), ErrorRate: 0.01, Generations: 5, Burst: 2}.New()
 	if err != nil {
 		return err
 	}
