@@ -177,7 +177,9 @@ func answering(t *testing.T, answer func(words []string) []byte) (addr string) {
 				words = append(words, string(w.Text))
 			}
 			reply := answer(words)
-			if reply == nil {
+			if reply == nil { // what was sent is read: else the client may see a reset
+				_ = nc.(*net.TCPConn).CloseWrite()
+				_, _ = io.Copy(io.Discard, r)
 				return
 			}
 			if _, err := nc.Write(reply); err != nil {

@@ -39,7 +39,7 @@ func serverError(err error) error {
 	if e, ok := errors.AsType[*os.SyscallError](err); ok {
 		err = e.Err
 	}
-	return fmt.Errorf("%w: %s", errServer, err) //nolint:errorlint // a closed pipe here is not that of the output
+	return fmt.Errorf("%w: %s", errServer, err) // not wrapped: a closed pipe here is not that of the output
 }
 
 // loader puts lines into a filter of a server.

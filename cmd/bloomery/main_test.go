@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"net"
@@ -118,9 +119,12 @@ func TestServe(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = nc.Close() }()
-	_, _ = nc.Write([]byte("PING\r\n"))
-	var reply [7]byte
-	if _, err := nc.Read(reply[:]); err != nil || string(reply[:]) != "+PONG\r\n" {
+	reply := "-LOADING "
+	for replies := bufio.NewReader(nc); err == nil && strings.HasPrefix(reply, "-LOADING "); {
+		_, _ = nc.Write([]byte("PING\r\n"))
+		reply, err = replies.ReadString('\n')
+	}
+	if err != nil || reply != "+PONG\r\n" {
 		t.Errorf("PING = %q, %v", reply, err)
 	}
 	cancel()

@@ -173,7 +173,7 @@ func (c *CountMin) IncrHashes(hs []byte, n uint64) uint32 {
 	c.count += n
 	least := uint32(math.MaxUint32)
 	if c.frozen != nil || n > math.MaxUint32 || c.columns.width > math.MaxUint32 {
-		for row := range uint64(c.depth) {
+		for row := range c.depth {
 			least = min(least, c.add(row, binary.LittleEndian.Uint32(hs[row*cellBytes:]), n))
 		}
 		return least

@@ -49,7 +49,9 @@ func TestLongTransactions(t *testing.T) {
 	}
 	fill("CMS.INITBYDIM cms 2000000 5", "CMS.INITBYDIM cms2 2000000 5", "TOPK.RESERVE topk 100000", "TDIGEST.CREATE digest COMPRESSION 20000",
 		"FILTER.CREATE a bloom CAPACITY 100000000", "FILTER.CREATE b bloom LIKE a", "CF.RESERVE stuck 1000 MAXITERATIONS 65535 EXPANSION 0")
-	many(b.client, 3000, func(i int) []string { return []string{"FILTER.CREATE", fmt.Sprint("f", i), "bloom", "CAPACITY", "1000"} })
+	many(b.client, 3000, func(i int) []string {
+		return []string{"FILTER.CREATE", fmt.Sprint("f", i), "bloom", "CAPACITY", "1000"}
+	})
 	items := func(n int, words ...string) [][]string {
 		for i := range n {
 			words = append(words, fmt.Sprint("item", i))

@@ -165,7 +165,7 @@ func someWords(name string, call int) []string {
 
 // largestCall returns the words of the largest call of a command.
 func largestCall(line string, call int, values map[string]string) (words []string) {
-	for _, w := range strings.Fields(line) {
+	for w := range strings.FieldsSeq(line) {
 		if v, ok := values[w]; ok {
 			words = append(words, v)
 		} else if w[0] == '{' && w != "{i}" {
