@@ -6,9 +6,7 @@ set -eu
 cd "$(dirname "$0")/../contrib/prometheus"
 if ! command -v promtool >/dev/null; then
 	echo "promtool is missing: installing prometheus" >&2
-	sudo=
-	[ "$(id -u)" = 0 ] || sudo=sudo
-	if ! { $sudo apt-get update -qq && $sudo apt-get install -y -qq --no-install-recommends prometheus; } >/dev/null 2>&1; then
+	if ! ../../scripts/debian prometheus >/dev/null 2>&1; then
 		echo "promtool cannot be installed: the alerts are not checked" >&2
 		exit 0
 	fi
