@@ -70,6 +70,9 @@ room for keys that come later, in percent of -n or of the lines counted.
 The lines are a set: a repeated line changes nothing. Kinds that count or delete
 get each different line once; with --multiset they get it as often as it occurs.
 
+With -k some columns of a line are its key, by their numbers or by the names in
+the header: -k email. --header leaves the header of each file out.
+
 --kind sliced makes a filter of each file, all in one, for bloomery which.
 --kind window holds all lines in its present generation, and is sized for that.
 
@@ -77,6 +80,7 @@ get each different line once; with --multiset they get it as often as it occurs.
 bloomery plan compares the kinds.`,
 		Example: `  bloomery build -n 1e6 -p 0.1% -o words.bf words.txt
   sort -u words.txt | bloomery build --estimate --kind standard -o small.bf
+  bloomery build --csv -k mail -o mails.bf users.csv
   bloomery build -n 1e5 -o monday.bf monday.txt
   bloomery build -n 1e5 -o tuesday.bf tuesday.txt`,
 		Args: cobra.ArbitraryArgs,

@@ -177,7 +177,7 @@ type hashed struct {
 func (h *hashed) of(b *lines.Batch, k *lines.Key, hashes func(dst []uint64, keys [][]byte)) {
 	h.hashes = slices.Grow(h.hashes[:0], len(b.Records))[:len(b.Records)]
 	h.separated = k.Separates(b.Records)
-	keys := h.keys.Of(k, b.Records)
+	keys := h.keys.Of(k, b)
 	hashes(h.hashes, keys)
 }
 

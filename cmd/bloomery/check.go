@@ -42,6 +42,8 @@ func newCheck() *cobra.Command {
 file F, and prints those that are (probably) in it; with -v those that certainly
 are not. -f reads the lines of a file. A filter has whole lines only, so a part
 of one is not found; with -k a line is printed if its columns are in the filter.
+With --header, or -k and names of columns, the header of the first file comes
+first, except with -n and --json.
 
 -i compares in lower case, --crlf without the CR at the end of lines: build the
 filter with the same flags. -n and -x are those of grep.
@@ -54,7 +56,7 @@ values are few.`,
 		Example: `  bloomery check words.bf alice bob
   bloomery check -v words.bf < words2.txt
   bloomery check -n -f words2.txt words.bf
-  bloomery check --csv -k 2 -v words.bf < users.csv
+  bloomery check --csv -k name -v words.bf < users.csv
   if bloomery check -q words.bf alice; then echo perhaps; fi`,
 		Args: between(1, -1, "the filter to ask"),
 	}
@@ -126,6 +128,12 @@ func (o *checkOptions) values(s *shell, values []string) (*lines.Input, error) {
 	if len(o.files) > 0 {
 		return nil, errors.New("give values as arguments or by -f, not both")
 	}
+	if err := o.parseKey(); err != nil {
+		return nil, err
+	}
+	if o.header {
+		return nil, hinted{errors.New("--header, or -k with names: values that are arguments have no header"), "give the number of the column: -k 2"}
+	}
 	separator := string(o.separator())
 	for _, v := range values {
 		if strings.Contains(v, separator) {
@@ -170,6 +178,7 @@ type checker struct {
 	named     bool // print names of files, too
 	separator byte
 
+	headed    bool   // a file was begun
 	line      uint64 // of the file, behind the last batch
 	lines     uint64
 	selected  uint64
@@ -223,7 +232,10 @@ func (c *checker) work(b *lines.Batch, a *answers) error {
 func (c *checker) emit(b *lines.Batch, a *answers) error {
 	c.separated = c.separated || a.separated
 	if b.First {
-		c.line = 0
+		c.line = b.Headers()
+		if err := c.head(b.Header); err != nil {
+			return err
+		}
 	}
 	if c.numbered && !c.silent {
 		a.text = c.appendNumbered(a.buffer[:0], b, a.found)
@@ -241,6 +253,17 @@ func (c *checker) emit(b *lines.Batch, a *answers) error {
 		return errFound
 	}
 	return nil
+}
+
+// head writes the header of the first file, so that what comes out is a table
+// again; numbers and objects are not.
+func (c *checker) head(header []byte) error {
+	if c.headed || c.silent || c.numbered || c.asJSON {
+		return nil
+	}
+	c.headed = true
+	_, err := c.out.Write(header)
+	return err
 }
 
 // appendNumbered appends the selected lines with their numbers.

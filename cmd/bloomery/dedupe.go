@@ -48,7 +48,6 @@ type dedupeOptions struct {
 	seenBytes number[int64] // of maxMemory, for what was seen
 	state     string
 	temp      string
-	header    bool
 	invert    bool
 	exact     bool
 	count     bool
@@ -91,7 +90,8 @@ are more, the exit code is 3.
 machine, the container or ulimit allows; a line longer than that is read all the
 same, up to --max-line.
 
-With -k only some columns are compared: 2, or 1,3, or 2-4, or 3-. They are
+With -k only some columns are compared: 2, or 1,3, or 2-4, or 3-; or email,id by
+the names in the header, which must be at the same place in all files. They are
 separated by the text after -d, a tab if there is none. With --csv they are
 separated by commas, and may be in quotes; then a record may have several lines.
 
@@ -102,7 +102,7 @@ exit code is 3. Two runs with one state wait for each other. The file is
 replaced when all lines were written, with --rate also if the exit code is 3,
 and is unchanged after any error.`,
 		Example: `  bloomery dedupe access.log > unique.log
-  bloomery dedupe --csv -k 2 --header users.csv
+  bloomery dedupe --csv -k mail users.csv
   bloomery dedupe --exact --count words.txt
   bloomery dedupe --rate 1e-6 --max-memory 64M access.log
   bloomery dedupe --window 24h -n 1e6 --rate 0.1% access.log
@@ -120,13 +120,13 @@ and is unchanged after any error.`,
 	f.BoolVar(&o.exact, "exact", false, "compare whole lines, not hashes")
 	f.BoolVarP(&o.count, "count", "c", false, "write how often each line occurs, and a tab, in front of it; needs --exact")
 	f.StringVar(&o.temp, "temp", "", "`FOLDER` for temporary files (default that of the system)")
-	f.BoolVar(&o.header, "header", false, "the first line of each file is a header: write that of the first file only")
 	f.BoolVarP(&o.invert, "invert", "v", false, "write the duplicates instead of the new lines")
 	f.DurationVar(&o.window, "window", 0, "forget lines that did not occur for the `DURATION`: 24h, 90m; needs --rate and -n")
 	f.StringVar(&o.state, "state", "", "`FILE` that carries what was seen from run to run")
 	f.StringVarP(&o.output, "output", "o", "-", "`FILE` to write; - is standard output")
 	bindOverwrite(f, &o.overwrite)
 	o.bind(f)
+	f.Lookup("header").Usage = "the first line of each file is a header: write that of the first file only; -k with names implies it"
 	return cmd
 }
 
@@ -232,7 +232,7 @@ func (o *dedupeOptions) job(s *shell) (*dedupe.Job, error) {
 	if err := o.parseKey(); err != nil {
 		return nil, err
 	}
-	j := &dedupe.Job{Header: o.header, Duplicates: o.invert, Key: o.compared}
+	j := &dedupe.Job{Duplicates: o.invert, Key: o.compared}
 	if o.window != 0 {
 		j.Recent = &dedupe.Recent{
 			Span: o.window, Keys: int(min(o.keys.value, math.MaxInt)), ErrorRate: o.rate.value, Memory: o.memory(), Now: time.Now,

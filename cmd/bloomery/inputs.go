@@ -26,6 +26,7 @@ type inputFlags struct {
 	csv       bool
 	fold      bool
 	crlf      bool
+	header    bool
 	given     func(flag string) bool
 
 	compared lines.Key // what of a record, set by input
@@ -33,10 +34,11 @@ type inputFlags struct {
 
 func (o *inputFlags) bind(f *pflag.FlagSet) {
 	o.maxLine = sizeFlag("64MiB")
-	f.StringVarP(&o.columns, "columns", "k", "", "compare only these `COLUMNS`: 2, 1,3, 2-4, 3-")
+	f.StringVarP(&o.columns, "columns", "k", "", "compare only these `COLUMNS`: 2, 1,3, 2-4, 3-; or by the names in the header: email,id")
 	f.StringVarP(&o.delimiter, "delimiter", "d", "", `what separates columns, as in ; or \t or \x00 (default a tab, with --csv a comma)`)
 	f.Lookup("delimiter").Usage = strings.Replace(f.Lookup("delimiter").Usage, "what", "`TEXT` that", 1)
 	f.BoolVar(&o.csv, "csv", false, "columns may be in double quotes, which may contain commas and newlines")
+	f.BoolVar(&o.header, "header", false, "the first line of each file is a header, not a key; -k with names implies it")
 	f.BoolVarP(&o.fold, "ignore-case", "i", false, "compare in lower case; a filter must have been built so")
 	f.BoolVar(&o.crlf, "crlf", false, "lines end with CR LF: do not compare the CR")
 	f.BoolVarP(&o.zero, "null", "0", false, "records end with NUL, not with a newline")
@@ -49,9 +51,12 @@ func (o *inputFlags) input(s *shell, files []string) (*lines.Input, error) {
 	if err := o.parseKey(); err != nil {
 		return nil, err
 	}
-	in := &lines.Input{Files: files, Stdin: s.in, Zero: o.zero, MaxLine: int(min(o.maxLine.value, math.MaxInt))}
+	in := &lines.Input{Files: files, Stdin: s.in, Zero: o.zero, Header: o.header, MaxLine: int(min(o.maxLine.value, math.MaxInt))}
 	if o.csv {
 		in.Quoted = o.compared.Delimiter
+	}
+	if o.compared.Columns.Named() {
+		in.Named = &o.compared
 	}
 	return in, nil
 }
@@ -76,6 +81,7 @@ func (o *inputFlags) parseKey() (err error) {
 		if o.compared.Columns, err = lines.ParseColumns(o.columns); err != nil {
 			return fmt.Errorf("-k: %w", err)
 		}
+		o.header = o.header || o.compared.Columns.Named()
 	}
 	if o.given("delimiter") {
 		if o.compared.Delimiter, err = unescape(o.delimiter); err != nil {

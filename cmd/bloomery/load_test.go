@@ -70,6 +70,12 @@ func TestLoad(t *testing.T) {
 		"bloomery: load: limit reached: the filter is full, 2 lines refused\n" {
 		t.Errorf("full = %d, %q", code, errOut)
 	}
+	// A header is not sent, and counts as a line of its file.
+	ask("BF.RESERVE headed 0.01 1 NONSCALING")
+	code, _, errOut = loadFrom(t.Context(), "name,mail\nAnn,a\nBob,b\n", "--addr", c.addr, "--csv", "-k", "mail", "headed")
+	if code != 3 || !strings.HasPrefix(errOut, "standard input:3: the server replied: ERR non scaling filter is full\nheaded: 2 lines, 1 new") {
+		t.Errorf("with a header = %d, %q", code, errOut)
+	}
 	// What is printed of refused lines adds up.
 	ask("BF.RESERVE tiny 0.01 100 NONSCALING")
 	code, _, errOut = loadFrom(t.Context(), numbered(2000), "--addr", c.addr, "--batch", "1000", "tiny")

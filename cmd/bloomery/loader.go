@@ -101,7 +101,7 @@ func newLoader(s *shell, nc net.Conn, key string, batch int) *loader {
 func (l *loader) encode(b *lines.Batch, e *encoded) error {
 	e.data, e.commands = e.data[:0], e.commands[:0]
 	e.separated = l.columns.Separates(b.Records)
-	for records := e.keys.Of(&l.columns, b.Records); len(records) > 0; {
+	for records := e.keys.Of(&l.columns, b); len(records) > 0; {
 		n, size := 0, 0
 		for n < len(records) && n < l.batch && (n == 0 || size+len(records[n]) <= commandBytes) {
 			size += len(records[n])
@@ -124,7 +124,7 @@ func (l *loader) encode(b *lines.Batch, e *encoded) error {
 func (l *loader) send(ctx context.Context, b *lines.Batch, e *encoded) error {
 	l.separated = l.separated || e.separated
 	if b.First {
-		l.name, l.line = b.Name, 0
+		l.name, l.line = b.Name, b.Headers()
 	}
 	written, end := 0, 0
 	for _, c := range e.commands {

@@ -20,6 +20,8 @@ import (
 type Job struct {
 	_ struct{}
 
+	// Input is what is read. Of the headers of its files, if they have some, the
+	// first is written.
 	Input *lines.Input
 	Out   io.Writer
 	Seen  *Seen
@@ -28,9 +30,6 @@ type Job struct {
 	Recent *Recent
 	// Key says what of a line is compared.
 	Key lines.Key
-	// Header takes the first line of each file as a header: that of the first
-	// file is written, those of others are not.
-	Header bool
 	// Duplicates writes the lines that came before instead of the new ones.
 	Duplicates bool
 	// Workers is how many goroutines split and hash; 0 stands for one less
@@ -38,7 +37,8 @@ type Job struct {
 	Workers int
 
 	sum    Summary
-	headed bool // a header was written
+	places string // of the columns of Key, in the file that was begun first
+	begun  bool   // a file was begun
 }
 
 // Summary is what a Job did. Headers are not counted.
@@ -96,14 +96,14 @@ func (j *Job) hash(b *lines.Batch, s *scratch) error {
 	s.separated = j.Key.Separates(b.Records)
 	if j.Exact != nil {
 		s.sums = slices.Grow(s.sums[:0], n)[:n]
-		for i, key := range s.keys.Of(&j.Key, b.Records) {
+		for i, key := range s.keys.Of(&j.Key, b) {
 			s.sums[i] = j.Exact.hash(0, key)
 		}
 		return nil
 	}
 	h := hashing.Hasher{}
 	s.hashes = slices.Grow(s.hashes[:0], n)[:n]
-	h.HashKeys(s.hashes, s.keys.Of(&j.Key, b.Records))
+	h.HashKeys(s.hashes, s.keys.Of(&j.Key, b))
 	return nil
 }
 
@@ -111,23 +111,16 @@ func (j *Job) hash(b *lines.Batch, s *scratch) error {
 func (j *Job) emit(b *lines.Batch, s *scratch) error {
 	j.sum.Bytes += uint64(len(b.Data))
 	j.sum.Separated = j.sum.Separated || s.separated
-	first := 0
-	if j.Header && b.First {
-		first = 1
-		s.wanted[0] = !j.headed
-		j.headed = true
+	if b.First {
+		if err := j.begin(b); err != nil {
+			return err
+		}
 	}
-	if err := j.judge(b, s, first); err != nil {
+	if err := j.judge(b, s); err != nil {
 		return err
 	}
 	kept, out := keep(b, s.wanted)
-	for _, w := range s.wanted[:first] {
-		if w {
-			kept--
-		}
-	}
-	n := uint64(len(b.Records) - first)
-	j.sum.In += n
+	j.sum.In += uint64(len(b.Records))
 	j.sum.Out += uint64(kept)
 	j.sum.Dropped = j.sum.In - j.sum.Out
 	if len(out) == 0 {
@@ -137,22 +130,43 @@ func (j *Job) emit(b *lines.Batch, s *scratch) error {
 	return err
 }
 
-// judge finds out which lines of a batch are wanted, from the first on that is
-// no header.
-func (j *Job) judge(b *lines.Batch, s *scratch, first int) error {
-	wanted := s.wanted[first:]
+// begin looks at the header of a file, and writes that of the first one. Columns
+// with names must be where they were in the first file: the output is one table.
+func (j *Job) begin(b *lines.Batch) error {
+	j.sum.Bytes += uint64(len(b.Header))
+	key := b.Located(&j.Key)
+	places := key.Columns.Places()
+	if j.begun {
+		if places != j.places {
+			return fmt.Errorf("%s: the columns %s are at %s, and at %s in the first file", b.Name, key.Columns, places, j.places)
+		}
+		return nil
+	}
+	j.begun, j.places = true, places
+	if j.Exact != nil {
+		j.Exact.Key = *key
+	}
+	if len(b.Header) == 0 {
+		return nil
+	}
+	_, err := j.Out.Write(b.Header)
+	return err
+}
+
+// judge finds out which lines of a batch are wanted.
+func (j *Job) judge(b *lines.Batch, s *scratch) error {
 	switch {
 	case j.Exact != nil && j.Exact.Texts:
-		return j.judgeTexts(b.Records[first:], wanted, s.sums[first:], s)
+		return j.judgeTexts(b, s)
 	case j.Exact != nil:
-		return j.judgeHashes(b, first, wanted, s.sums[first:])
+		return j.judgeHashes(b, s)
 	}
 	if j.Recent != nil {
-		j.Recent.AddHashes(wanted, s.hashes[first:])
+		j.Recent.AddHashes(s.wanted, s.hashes)
 	} else {
-		j.Seen.AddHashes(wanted, s.hashes[first:])
+		j.Seen.AddHashes(s.wanted, s.hashes)
 	}
-	j.invert(wanted)
+	j.invert(s.wanted)
 	return nil
 }
 
@@ -167,34 +181,34 @@ func (j *Job) invert(fresh []bool) {
 }
 
 // judgeHashes is judge for an Exact with hashes.
-func (j *Job) judgeHashes(b *lines.Batch, first int, wanted []bool, sums []hash) error {
+func (j *Job) judgeHashes(b *lines.Batch, s *scratch) error {
 	done := 0
 	if j.Exact.rest == nil {
-		done = j.Exact.addAll(wanted, sums)
-		j.invert(wanted[:done])
-		if done == len(sums) {
+		done = j.Exact.addAll(s.wanted, s.sums)
+		j.invert(s.wanted[:done])
+		if done == len(s.sums) {
 			return nil
 		}
 		if err := j.Exact.spill(); err != nil {
 			return err
 		}
 	}
-	return j.Exact.rest.take(b, first+done, sums[done:], wanted[done:])
+	return j.Exact.rest.take(b, done, s.sums[done:], s.wanted[done:])
 }
 
 // judgeTexts is judge for an Exact with texts.
-func (j *Job) judgeTexts(records [][]byte, wanted []bool, sums []hash, s *scratch) error {
+func (j *Job) judgeTexts(b *lines.Batch, s *scratch) error {
 	want := isNew
 	if j.Duplicates {
 		want = isOld
 	}
-	keys := s.keys.Of(&j.Key, records)
-	for i, r := range records {
-		v, err := j.Exact.root.judge(j.sum.In+uint64(i), r, keys[i], sums[i])
+	keys := s.keys.Of(&j.Key, b)
+	for i, r := range b.Records {
+		v, err := j.Exact.root.judge(j.sum.In+uint64(i), r, keys[i], s.sums[i])
 		if err != nil {
 			return err
 		}
-		wanted[i] = v == want
+		s.wanted[i] = v == want
 	}
 	return nil
 }

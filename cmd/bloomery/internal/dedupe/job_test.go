@@ -242,16 +242,54 @@ func TestHeader(t *testing.T) {
 		}
 	}
 	in := func() *lines.Input {
-		return &lines.Input{Files: []string{filepath.Join(dir, "a"), filepath.Join(dir, "b")}}
+		return &lines.Input{Files: []string{filepath.Join(dir, "a"), filepath.Join(dir, "b")}, Header: true}
 	}
 	for _, c := range []struct {
 		duplicates bool
 		want       string
 	}{{false, "name\nx\nname\ny\n"}, {true, "name\nx\n"}} {
-		sum, out := run(t, &dedupe.Job{Input: in(), Seen: newSeen(t, dedupe.MinMemory, 1e-6), Header: true, Duplicates: c.duplicates})
+		sum, out := run(t, &dedupe.Job{Input: in(), Seen: newSeen(t, dedupe.MinMemory, 1e-6), Duplicates: c.duplicates})
 		if out != c.want || sum.In != 4 || sum.Out != uint64(strings.Count(c.want, "\n"))-1 {
 			t.Errorf("duplicates %v: got %q, %+v", c.duplicates, out, sum)
 		}
+	}
+}
+
+// TestNames dedupes by the names of columns, in all ways of remembering: keys of texts
+// that were spilled are those of the header, too, and other places are refused.
+func TestNames(t *testing.T) {
+	text := "name;id\n"
+	for i := range 3000 {
+		text += fmt.Sprintf("name %d;%d\n", i, i%1000)
+	}
+	columns, err := lines.ParseColumns("id")
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := lines.Key{Delimiter: ";", Columns: columns}
+	for name, j := range map[string]*dedupe.Job{
+		"seen":   {Seen: newSeen(t, dedupe.MinMemory, 1e-6)},
+		"hashes": {Exact: &dedupe.Exact{Memory: dedupe.MinExact, Temp: t.TempDir()}},
+		"texts":  {Exact: &dedupe.Exact{Memory: dedupe.MinExact, Temp: t.TempDir(), Texts: true}},
+		"count":  {Exact: &dedupe.Exact{Memory: dedupe.MinExact, Temp: t.TempDir(), Texts: true, Count: true}},
+	} {
+		j.Input, j.Key = input(text, 1<<10), key
+		j.Input.Header, j.Input.Named = true, &key
+		sum, out := run(t, j)
+		if !strings.HasPrefix(out, "name;id\n") || strings.Count(out, "\n") != 1001 || sum.In != 3000 || sum.Out != 1000 || sum.Bytes != uint64(len(text)) {
+			t.Errorf("%s: %d lines of %+v", name, strings.Count(out, "\n"), sum)
+		}
+	}
+	dir := t.TempDir()
+	files := []string{filepath.Join(dir, "a"), filepath.Join(dir, "b")}
+	for i, text := range []string{"name;id\nx;1\n", "id;name\n1;x\n"} {
+		if err := os.WriteFile(files[i], []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	j := &dedupe.Job{Input: &lines.Input{Files: files, Header: true, Named: &key}, Key: key, Out: io.Discard, Seen: newSeen(t, dedupe.MinMemory, 1e-6)}
+	if _, err := j.Run(t.Context()); err == nil || !strings.Contains(err.Error(), `the columns "id" are at 1, and at 2 in the first file`) {
+		t.Errorf("other places: %v", err)
 	}
 }
 

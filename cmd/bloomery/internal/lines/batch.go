@@ -16,13 +16,36 @@ type Batch struct {
 	First bool
 	// Offset is where the batch begins in the file, after decompression.
 	Offset int64
+	// Header is the first record of the file with its separator, if Input.Header.
+	Header []byte
 	// Records are the records without their separators, slices of Data.
 	Records [][]byte
-	// Data holds all records; each has its separator behind it, also the last
+	// Data holds all records, none if the file has only a header; each has its separator behind it, also the last
 	// one of a file that ends without.
 	Data []byte
 
-	buf []byte // what Data lies in
+	buf     []byte // what Data lies in
+	located *Key   // Input.Named with the columns of this file
+}
+
+// Located returns a key, Input.Named with its columns as they lie in the file of
+// the batch.
+func (b *Batch) Located(k *Key) *Key {
+	switch {
+	case !k.Columns.Named():
+		return k
+	case b.located == nil:
+		panic("lines: columns have names, and the input does not know: set Input.Named")
+	}
+	return b.located
+}
+
+// Headers returns how many records of the file are no lines: 1 if it has a header.
+func (b *Batch) Headers() uint64 {
+	if b.Header == nil {
+		return 0
+	}
+	return 1
 }
 
 // Span returns the records from i up to, not including, j, each with its

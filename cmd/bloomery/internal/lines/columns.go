@@ -1,4 +1,4 @@
-// Columns, a list such as 1,3 or 2-4.
+// Columns, a list such as 1,3 or 2-4, or email,id.
 
 package lines
 
@@ -11,15 +11,31 @@ import (
 	"strings"
 )
 
-// Columns is a set of columns, counted from 1. The zero value is no columns:
-// the whole line.
-type Columns struct{ spans []columnSpan }
+// Columns is a set of columns, counted from 1 or by their names. The zero value
+// is no columns: the whole line.
+type Columns struct {
+	spans []columnSpan
+	names []string // if spans are those that the header of a file has them at
+}
+
+// Named reports whether the columns have names, which headers show the places of.
+func (c Columns) Named() bool { return len(c.names) > 0 }
+
+func (c Columns) none() bool { return len(c.spans) == 0 && !c.Named() }
 
 // columnSpan is the columns from first to last.
 type columnSpan struct{ first, last int }
 
-// ParseColumns reads a list of columns as cut(1) does: "2", "1,3", "2-4", "3-".
+// ParseColumns reads a list of columns as cut(1) does: "2", "1,3", "2-4", "3-"; or
+// of names: "email,id". A name with a comma, or of digits, is in double quotes.
 func ParseColumns(s string) (Columns, error) {
+	if strings.Trim(s, "0123456789,-") != "" {
+		c, err := parseNames(s)
+		if err != nil {
+			return Columns{}, fmt.Errorf("columns %q: %w", s, err)
+		}
+		return c, nil
+	}
 	var c Columns
 	for part := range strings.SplitSeq(s, ",") {
 		one, err := parseSpan(part)
@@ -78,6 +94,19 @@ func parseColumn(s string) (int, error) {
 
 // String returns the columns as ParseColumns reads them.
 func (c Columns) String() string {
+	if !c.Named() {
+		return c.Places()
+	}
+	quoted := make([]string, len(c.names))
+	for i, name := range c.names {
+		quoted[i] = `"` + strings.ReplaceAll(name, `"`, `""`) + `"`
+	}
+	return strings.Join(quoted, ",")
+}
+
+// Places returns the numbers of the columns; those of names are known to a
+// Batch.Located.
+func (c Columns) Places() string {
 	parts := make([]string, len(c.spans))
 	for i, s := range c.spans {
 		switch parts[i] = strconv.Itoa(s.first); s.last {

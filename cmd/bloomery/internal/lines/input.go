@@ -42,6 +42,13 @@ type Input struct {
 	// Quoted is the delimiter of columns that may be in double quotes, as in CSV:
 	// a newline within them does not end a record. Empty, quotes mean nothing.
 	Quoted string
+	// Header takes the first record of each file as a header: it is Batch.Header,
+	// and not among the records.
+	Header bool
+	// Named is the key whose columns have names, which are looked up in the header
+	// of each file; nil if there are none. A name that a header does not have is an
+	// error that wraps ErrHeader. It needs Header.
+	Named *Key
 	// MaxLine is the length of the longest record that is read; 0 stands for
 	// DefaultMaxLine. A longer one is an error that wraps ErrTooLong.
 	MaxLine int

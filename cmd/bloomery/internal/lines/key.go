@@ -26,7 +26,7 @@ type Key struct {
 }
 
 // Whole reports whether all of a record is compared, byte by byte.
-func (k *Key) Whole() bool { return len(k.Columns.spans) == 0 && !k.Fold && !k.CRLF }
+func (k *Key) Whole() bool { return k.Columns.none() && !k.Fold && !k.CRLF }
 
 // String describes the key: two keys that read some record differently have
 // different texts. That of the zero value is empty.
@@ -62,14 +62,15 @@ type Keys struct {
 	text []byte
 }
 
-// Of returns the keys of records, in their order. They are valid until the next
-// call.
-func (s *Keys) Of(k *Key, records [][]byte) [][]byte {
+// Of returns the keys of the records of a batch, in their order. They are valid
+// until the next call. A key with names must be the batch's Input.Named.
+func (s *Keys) Of(k *Key, b *Batch) [][]byte {
 	if k.Whole() {
-		return records
+		return b.Records
 	}
+	k = b.Located(k)
 	s.list, s.text = s.list[:0], s.text[:0]
-	for _, r := range records {
+	for _, r := range b.Records {
 		var key []byte
 		key, s.text = k.of(r, s.text)
 		s.list = append(s.list, key)
@@ -80,7 +81,7 @@ func (s *Keys) Of(k *Key, records [][]byte) [][]byte {
 // Separates reports whether one of the records has the delimiter. Without
 // columns there is none to be missed.
 func (k *Key) Separates(records [][]byte) bool {
-	if len(k.Columns.spans) == 0 {
+	if k.Columns.none() {
 		return true
 	}
 	for _, r := range records {
@@ -112,8 +113,10 @@ func (k *Key) of(record, arena []byte) (key, grown []byte) {
 // columns returns the columns of a record that are compared.
 func (k *Key) columns(record, arena []byte) (key, grown []byte) {
 	switch {
-	case len(k.Columns.spans) == 0:
+	case k.Columns.none():
 		return record, arena
+	case len(k.Columns.names) > 1:
+		return k.byName(record, arena)
 	case k.Quoted:
 		return k.quoted(record, arena)
 	case len(k.Columns.spans) == 1:

@@ -58,6 +58,9 @@ type source struct {
 	first  bool
 	offset int64  // of what the next batch begins with
 	rest   []byte // read already: the beginning of the next record
+
+	header  []byte
+	located *Key
 }
 
 // open opens a file and looks at its first bytes.
@@ -128,12 +131,10 @@ func (s *source) next(b *Batch) error {
 			if buf[len(buf)-1] != s.in.separator() {
 				buf = append(buf, s.in.separator())
 			}
-			s.hand(b, buf, len(buf))
-			return nil
+			return s.hand(b, buf, len(buf))
 		}
 		if end, _ := s.recordsEnd(buf, from); end > 0 {
-			s.hand(b, buf, end)
-			return nil
+			return s.hand(b, buf, end)
 		}
 		if len(buf) > s.in.maxLine() {
 			return tooLong(s.name, s.offset, s.in.maxLine())
@@ -153,12 +154,22 @@ func (s *source) recordsEnd(buf []byte, from int) (end int, open bool) {
 	return 0, false
 }
 
-// hand makes the first n bytes of buf the batch.
-func (s *source) hand(b *Batch, buf []byte, n int) {
-	*b = Batch{Name: s.name, First: s.first, Offset: s.offset, Records: b.Records, Data: buf[:n:n], buf: buf}
+// hand makes the first n bytes of buf the batch, without a header.
+func (s *source) hand(b *Batch, buf []byte, n int) (err error) {
+	from := 0
+	if s.first && s.in.Header {
+		if from, err = s.takeHeader(buf[:n]); err != nil {
+			return err
+		}
+	}
+	*b = Batch{
+		Name: s.name, First: s.first, Offset: s.offset + int64(from), Header: s.header, Records: b.Records,
+		Data: buf[from:n:n], buf: buf, located: s.located,
+	}
 	s.rest = buf[n:]
 	s.first = false
 	s.offset += int64(n)
+	return nil
 }
 
 // emptyReads is how many reads in a row may bring nothing.
