@@ -27,6 +27,7 @@ var traits = map[string]struct {
 	apart            bool // Union does not give what adding all keys to one filter would
 	long             bool // left out with -short: another kind has the same code
 	onHeap           bool // it does not use Alloc
+	endless          bool // it has no capacity
 }{
 	"scalable": {apart: true, coarse: true}, // a layer has a part of the rate
 	"counting": {rates: []float64{1e-2, 1e-3, 1e-4, 1e-6}},
@@ -35,7 +36,7 @@ var traits = map[string]struct {
 	"cuckoo":   {rates: []float64{1e-2, 1e-3, 1e-4, 1e-5}, distinct: true},
 	"quotient": {rates: []float64{1e-2, 1e-3, 1e-4, 1e-5}, apart: true},
 	// Most of the rate is for later generations; segments come and go.
-	"growing": {rates: []float64{1e-2, 1e-3, 1e-4, 1e-5}, coarse: true, onHeap: true},
+	"growing": {rates: []float64{1e-2, 1e-3, 1e-4, 1e-5}, coarse: true, onHeap: true, endless: true},
 	// Each generation has a share of the rate, and blocks end at about 1e-6. It
 	// is sized for bursts, so that keys that come evenly have a lower rate.
 	"window": {rates: []float64{1e-2, 1e-3, 1e-5}, coarse: true},
@@ -65,6 +66,7 @@ func conformer(k codec.Kind) filtertest.Kind {
 		Rates:    trait.rates,
 		Distinct: trait.distinct,
 		Coarse:   trait.coarse,
+		Endless:  trait.endless,
 		Forgets:  k.Features.Forget,
 		Make: func(hs []uint64, n int, p float64) (bloomery.Hashed, error) {
 			return filledKind(k, hs, n, p, hashing.Hasher{})

@@ -389,17 +389,15 @@ func (w *Window) recount() {
 	}
 }
 
-// countedRate is the false positive rate of a generation up to which the number of keys
-// that were new to it is the number of its keys: fewer than 1 in 100 seemed to be there,
-// since most were added when the rate was far lower.
-const countedRate = 0.05
-
-// items returns the keys of a generation of which s is a sample.
-func (w *window) items(slot int, s *kernel.Sampled) float64 {
-	if w.counts != nil && s.Rate <= countedRate {
-		return float64(w.counts[slot])
+// Added returns how many keys were new to their generation when they were added, over
+// all generations that are kept; of a window that was read or united, as many as its
+// bits show. While the window keeps its rate that is the number of Stats without the error of a
+// sample, which is far off when few keys are in a large window.
+func (w *Window) Added() (n uint64) {
+	for _, c := range w.counts {
+		n += c
 	}
-	return w.size.Shape.Count(s.Fill)
+	return n
 }
 
 // made panics for a zero Window.
@@ -438,7 +436,7 @@ func (w *window) Stats() bloomery.Stats {
 	var items, variance float64
 	for slot := range w.ways() {
 		s := w.sample(slot)
-		items += w.items(slot, &s)
+		items += w.size.Shape.Count(s.Fill)
 		st.Saturation += s.Fill / float64(w.ways())
 		st.Predicted += s.Rate
 		variance += s.Sigma * s.Sigma
@@ -467,9 +465,8 @@ func (w *window) Past(back int) bloomery.Stats {
 	if len(w.words) == 0 || uint64(back) > w.current {
 		return st
 	}
-	slot := w.slot(w.current - uint64(back))
-	s := w.sample(slot)
-	items := w.items(slot, &s)
+	s := w.sample(w.slot(w.current - uint64(back)))
+	items := shape.Count(s.Fill)
 	st.Saturation, st.Predicted, st.PredictedSigma, st.Items = s.Fill, s.Rate, s.Sigma, math.MaxUint64
 	if !math.IsInf(items, 1) {
 		st.Items = uint64(min(math.Round(items), 1<<63))

@@ -38,6 +38,9 @@ type Kind struct {
 	// Coarse means that the kind has few rates to choose from, and so may keep
 	// one far below the rate asked for.
 	Coarse bool
+	// Endless means that the kind grows as long as there is memory: it has no
+	// capacity.
+	Endless bool
 	// Forgets means that keys are forgotten after more than n others, so that
 	// the false positive rate holds for ever: its own law takes the place of
 	// that of never forgetting.

@@ -50,9 +50,10 @@ func TestMonitor(t *testing.T) {
 	if got := m2.reply(); !strings.HasSuffix(got, "\"RESET\"\r\n") {
 		t.Errorf("MONITOR shows %q", got)
 	}
-	if got := m2.do("QUIT"); !strings.HasSuffix(got, "\"PING\"\r\n") {
+	if got := m2.reply(); !strings.HasSuffix(got, "\"PING\"\r\n") {
 		t.Errorf("MONITOR shows %q", got)
 	}
+	m2.expect("+OK\r\n", "QUIT")
 }
 
 // TestSlowMonitorIsDropped has a monitor that takes nothing: it is closed, others

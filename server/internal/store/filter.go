@@ -116,6 +116,10 @@ func (*filter) Kind() catalog.Kind { return catalog.Filter }
 
 func (c *filter) Stats() bloomery.Stats {
 	s := c.f.Stats()
+	if w, ok := c.f.(adder); ok {
+		(&tally{items: w.Added()}).into(&s, false)
+		return s
+	}
 	c.news.into(&s, c.plan.Load().kind.Features.Forget)
 	return s
 }

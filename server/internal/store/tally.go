@@ -25,6 +25,9 @@ const tallyRate = 0.05
 // hardly any item.
 const forgetShare = 0.01
 
+// adder is a filter that keeps a tally itself: a window, whose items go by themselves.
+type adder interface{ Added() uint64 }
+
 // into sets the number of items of s, the state of a filter that forgets items or not,
 // if the tally knows it better. A number that was counted stays as it is.
 func (t *tally) into(s *bloomery.Stats, forgets bool) {
