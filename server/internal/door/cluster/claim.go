@@ -54,6 +54,11 @@ var (
 // sessionsName is the file that keeps which sessions the folder has asked for.
 const sessionsName = "SESSION"
 
+// sessionsKept is how many of them stay there when the node has a session. A node that is
+// asked about a claim may not have read of the last ones yet: the one that it knows must be
+// among those of the folder that began them all.
+const sessionsKept = 16
+
 // claim is what a process says of itself before it has a session.
 type claim struct {
 	cluster uint64

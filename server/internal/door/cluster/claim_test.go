@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -161,7 +162,9 @@ func TestDiesWhileItBegins(t *testing.T) {
 			m.start()
 		}
 		files := list[1].files.(*folder.Memory)
+		var begun []int64 // what a node that is asked may know, if it has not read the rest yet
 		for range 3 {
+			begun = append(begun, list[1].state.Roster().Member(list[1].number.Load()).Nonce)
 			for left := range 2 { // before it asks for a session, and when it has one
 				list[1].kill()
 				list[1].files = &dyingSession{files, left}
@@ -173,6 +176,12 @@ func TestDiesWhileItBegins(t *testing.T) {
 			list[1].start()
 		}
 		equal(t, list)
+		kept, err := readSessions(files)
+		for _, nonce := range begun {
+			if err != nil || !slices.Contains(kept, nonce) {
+				t.Errorf("the folder has begun %d, of which it knows %d, %v", begun, kept, err)
+			}
+		}
 	})
 }
 

@@ -294,7 +294,8 @@ func (d *Door) begin(ctx context.Context) error {
 			return fmt.Errorf("session: %w", err)
 		}
 	}
-	if err := d.keepSessions(append(nonces, nonce)); err != nil {
+	nonces = append(nonces, nonce)
+	if err := d.keepSessions(nonces); err != nil {
 		return fmt.Errorf("session: %w", err)
 	}
 	err := d.request(ctx, func() store.Record {
@@ -309,7 +310,7 @@ func (d *Door) begin(ctx context.Context) error {
 		return true
 	})
 	if err == nil {
-		err = d.keepSessions([]int64{nonce})
+		err = d.keepSessions(nonces[max(0, len(nonces)-sessionsKept):])
 	}
 	if err != nil {
 		return fmt.Errorf("session: %w", err)
