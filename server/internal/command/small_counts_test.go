@@ -124,3 +124,27 @@ func TestCallsCountFromTheStart(t *testing.T) {
 		t.Errorf("%d calls and %d lookups, want 100 and 200", got["calls"].N, got["lookups"].N)
 	}
 }
+
+// TestOverfullAtOnce asks that a filter that holds more than it was made for is never
+// shown with a rate over the one asked for beside OK, and that CLEAR ends all of it.
+func TestOverfullAtOnce(t *testing.T) {
+	b := newBench(t, 1<<30)
+	b.line("FILTER.CREATE f bloom CAPACITY 10000")
+	b.line("FILTER.INFO f")
+	var items strings.Builder
+	for i := range 15000 {
+		fmt.Fprintf(&items, " key-%d", i)
+	}
+	b.line("FILTER.ADD f" + items.String())
+	if got := show(b.fieldsOf(t, "f")["verdict"]); got != `"Rebuild"` {
+		t.Errorf("overfull, the verdict is %s", got)
+	}
+	b.watch(t, time.Minute)
+	b.line("FILTER.CLEAR f")
+	got := b.fieldsOf(t, "f")
+	for name, want := range map[string]string{"anomaly": `""`, "verdict": `"OK"`, "reason": `"All measurements are within their limits."`, "probed": "0"} {
+		if show(got[name]) != want {
+			t.Errorf("after a clear %s is %s, want %s", name, show(got[name]), want)
+		}
+	}
+}

@@ -185,3 +185,16 @@ func TestDeletesOfAbsentItems(t *testing.T) {
 		t.Errorf("FILTER.HAS: %s", got)
 	}
 }
+
+// TestAddsToARebuildThatForgets asks that a user who may not delete cannot add to a filter
+// that will be one that forgets: its rebuild would lose what was fed.
+func TestAddsToARebuildThatForgets(t *testing.T) {
+	b := newBench(t, 1<<30)
+	b.line("FILTER.CREATE k bloom CAPACITY 1000")
+	b.line("FILTER.REBUILD k BEGIN stable CAPACITY 100")
+	b.line("ACL SETUSER eve on nopass ~* +@all -@delete")
+	b.line("AUTH eve x")
+	if got := b.line("FILTER.ADD k item"); !strings.HasPrefix(got, "-NOPERM a filter of kind stable forgets items") {
+		t.Errorf("an add beside a rebuild that forgets = %s", got)
+	}
+}

@@ -80,7 +80,8 @@ type state struct {
 // see takes a new look.
 func (s *state) see(l Look, now time.Time) {
 	if !s.looked.IsZero() && !sameShape(&l, &s.look) {
-		s.latches, s.evaluated = [symptoms]latch{}, 0 // it was cured, or made anew: what was seen before is over
+		// It was cured, or made anew: what was seen before is over.
+		s.latches, s.evaluated, s.odd, s.rate, s.traffic = [symptoms]latch{}, 0, anomalies{}, Rate{}, Rate{}
 	}
 	s.look, s.looked = l, now
 	s.rate.Move(l.Predicted)
@@ -169,8 +170,8 @@ func (s *state) evaluate(now time.Time) {
 	e := s.evidence(now)
 	m := e.measures()
 	for i := range s.latches {
-		if s.evaluated == 0 || symptom(i) == skewed && s.odd.aimed {
-			s.latches[i] = latch{on: m[i] > 1}
+		if s.evaluated == 0 {
+			s.latches[i].on = m[i] > 1
 		} else {
 			s.latches[i].step(m[i])
 		}
@@ -179,12 +180,12 @@ func (s *state) evaluate(now time.Time) {
 	s.conclude(&e)
 }
 
-// conclude puts the first symptom that is on into words. One that a single look shows
-// must be there in this one: a latch may still be on.
+// conclude puts the first symptom that is there into words: one that a single look shows
+// if it is in this one, others if their latches are on.
 func (s *state) conclude(e *evidence) {
 	m := e.measures()
 	for i := range s.latches {
-		if s.latches[i].on && (m[i] > 1 || !atOnce.has(symptom(i))) {
+		if there := m[i] > 1; there && atOnce.has(symptom(i)) || s.latches[i].on && !atOnce.has(symptom(i)) {
 			s.diagnosis = e.diagnose(symptom(i))
 			return
 		}

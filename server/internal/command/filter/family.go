@@ -46,6 +46,12 @@ func check(x *engine.Context, entry *catalog.Entry, calls []engine.Call) (again 
 	p := store.PartOf(entry)
 	hasher, usable := p.Hasher()
 	row, plan := p.Row(), p.Plan()
+	forgets, sh := "", x.Shadow(entry)
+	if sh != nil && sh.Row().Features.Forget {
+		forgets = sh.Row().Name // the one that takes its place
+	} else if row.Features.Forget {
+		forgets = row.Name
+	}
 	for i := range calls {
 		c := &calls[i]
 		switch f := c.Command().Filter; {
@@ -57,11 +63,11 @@ func check(x *engine.Context, entry *catalog.Entry, calls []engine.Call) (again 
 			c.Fail(unable(c, row, func(f codec.Features) bool { return f.Add || f.Insert }))
 		case f.Write == deleting && !row.Features.Delete:
 			c.Fail(unable(c, row, func(f codec.Features) bool { return f.Delete }))
-		case f.Write == adding && row.Features.Forget && !x.MayAlso("filter.del", c.Args[1]):
-			c.Fail("NOPERM a filter of kind " + row.Name + " forgets items when others are added: that needs the right to 'filter.del' on this key, too")
+		case f.Write == adding && forgets != "" && !x.MayAlso("filter.del", c.Args[1]):
+			c.Fail("NOPERM a filter of kind " + forgets + " forgets items when others are added: that needs the right to 'filter.del' on this key, too")
 		}
 	}
-	if sh := x.Shadow(entry); sh != nil && shadowed(x, sh, calls) {
+	if sh != nil && shadowed(x, sh, calls) {
 		return true
 	}
 	if plan.Generation == 0 {
