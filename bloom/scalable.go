@@ -327,9 +327,9 @@ func ScalableFrom(f *Filter, p float64) (*Scalable, error) {
 	spent := max(f.rate, f.Stats().Predicted)
 	switch rest := p - spent; {
 	case !(spent <= maxLayerRate):
-		return nil, fmt.Errorf("bloom: scalable from: %w: a filter whose rate is %.3g, at most %.2g", bloomery.ErrParameter, spent, maxLayerRate)
+		return nil, fmt.Errorf("bloom: scalable from: %w: the filter has a rate of %.3g, and the first layer may have %.2g at most", bloomery.ErrParameter, spent, maxLayerRate)
 	case !(p < 1 && rest >= minScalableRate):
-		return nil, fmt.Errorf("bloom: scalable from: %w: rate %.3g for all layers, the filter has %.3g", bloomery.ErrParameter, p, spent)
+		return nil, fmt.Errorf("bloom: scalable from: %w: rate %.3g for all layers is not between that of the filter, %.3g, and 1", bloomery.ErrParameter, p, spent)
 	default:
 		copied := f.Clone()
 		first := copied.base

@@ -74,7 +74,7 @@ func TestScalableFromOverRate(t *testing.T) {
 		t.Fatalf("rate %v of a filter with 2.5 times its keys", now)
 	}
 	for _, p := range []float64{0, 0.02, now} {
-		if s, err := bloom.ScalableFrom(f, p); s != nil || !errors.Is(err, bloomery.ErrParameter) || !strings.Contains(err.Error(), "the filter has 0.") {
+		if s, err := bloom.ScalableFrom(f, p); s != nil || !errors.Is(err, bloomery.ErrParameter) || !strings.Contains(err.Error(), "that of the filter, 0.") {
 			t.Errorf("ScalableFrom(f, %v) of a filter of rate %v: %v", p, now, err)
 		}
 	}

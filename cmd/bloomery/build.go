@@ -113,7 +113,7 @@ func errNoCounts(kind string) error {
 func (o *buildOptions) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.VarP(&o.keys, "keys", "n", "capacity, the number of different keys: 1e6, 10M")
-	f.Var(&o.headroom, "headroom", "room for so many percent more keys, 0 to 1000: 50, 50%")
+	f.Var(&o.headroom, "headroom", "capacity for so many percent more keys, 0 to 1000: 50, 50%")
 	f.VarP(&o.rate, "rate", "p", "false positive rate: 0.01, 0.1%, 1in1000")
 	f.StringVar(&o.kind, "kind", "bloom", "`KIND` of filter")
 	f.Var(&o.seed, "seed", "seed `S` of the hash, or random; filters that are merged have the same")
@@ -212,7 +212,7 @@ func (o *buildOptions) run(ctx context.Context, s *shell, args []string) error {
 		return errJSONOutput
 	}
 	if o.headroom.value > 0 && kind.Features.Static {
-		return fmt.Errorf("--headroom: a %s filter takes no more keys", kind.Name)
+		return fmt.Errorf("--headroom: no key can be added to a %s filter later", kind.Name)
 	}
 	if o.foldable && kind.Name != "bloom" && kind.Name != "standard" {
 		return errors.New("--foldable is for the kinds bloom and standard")
@@ -318,11 +318,11 @@ func (o *buildOptions) overHint(kind string) string {
 	all := ", or --force writes it all the same"
 	switch {
 	case o.existing == "":
-		return "make room with a larger -n, take --kind scalable" + all
+		return "build it with a larger -n or with --kind scalable" + all
 	case kind == "bloom" && o.merging:
-		return "make each of them one that grows first, with bloomery grow: such filters merge at any size" + all
+		return "let each of them grow first, with bloomery grow: scalable filters merge at any size" + all
 	case kind == "bloom":
-		return "bloomery grow " + o.existing + " makes it one that grows, for any number of keys" + all
+		return "bloomery grow " + o.existing + " lets it grow to any number of keys" + all
 	}
 	return "build it from all keys with a larger -n" + all
 }

@@ -86,8 +86,8 @@ the whole log: until then the command waits, and shows for what, on a line that
 begins with "waiting". If OLD is up, NEW has copies of everything before OLD is
 removed. The command prints each step and checks it before the next one; later
 waits are shown if they take more than ten seconds, at a terminal always. Ctrl-C
-and the end of --timeout do no harm: every step is whole. Run the command again,
-at any node but OLD: it continues where it was.
+and the end of --timeout do no harm: every step is complete. Run the command
+again, at any node but OLD: it continues where it was.
 
 Afterwards write the --cluster-addr of NEW in the place of OLD's in the --join
 of all nodes; they use it at their next start.`,

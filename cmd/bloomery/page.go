@@ -36,7 +36,7 @@ Ctrl-C ends it.`,
 			return runPage(cmd.Context(), addr, cmd.OutOrStdout())
 		},
 	}
-	cmd.Flags().StringVar(&addr, "http", "127.0.0.1:0", "where the page is served: `HOST:PORT`; port 0 takes a free one; --addr is the same")
+	cmd.Flags().StringVar(&addr, "http", "127.0.0.1:0", "`HOST:PORT` of the page; port 0 takes a free one; --addr means the same")
 	cmd.Flags().SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 		if name == "addr" {
 			name = "http" // as serve calls it

@@ -80,7 +80,7 @@ filter, so each real key hides among K.
 	f := cmd.Flags()
 	o.given = f.Changed
 	f.VarP(&o.keys, "keys", "n", "different keys, as n=: 1e6, 10M")
-	f.Var(&o.headroom, "headroom", "room for so many percent more keys than n, 0 to 1000: 50, 50%")
+	f.Var(&o.headroom, "headroom", "capacity for so many percent more keys than n, 0 to 1000: 50, 50%")
 	f.VarP(&o.rate, "rate", "p", "false positive rate, as p=: 0.01, 0.1%, 1in1000")
 	f.StringSliceVar(&o.needs, "needs", nil, "what the set must be able to do, a `LIST` separated by commas")
 	f.IntVar(&o.keyBytes, "key-bytes", 0, "mean length of a key in `BYTES`, for exact sets; 0 is 16")
@@ -324,7 +324,7 @@ func misfit(q sizing.Params, err error) error {
 		return fmt.Errorf("too small: in %s for %s almost every key would be a false positive; %s keep %s",
 			bytesText((q.M+7)/8), plural(q.N, "key"), bytesText(enough.Bits/8), rateText(usualRate))
 	}
-	return fmt.Errorf("oversized: %s for %s are %s bits a key; %s keep %s",
+	return fmt.Errorf("oversized: %s for %s are %s bits per key; %s keep %s",
 		bytesText(q.M/8), plural(q.N, "key"), grouped(q.M/q.N), bytesText(enough.Bits/8), rateText(usualRate))
 }
 

@@ -17,7 +17,7 @@ func (o *planOptions) hidden(q sizing.Params) (float64, error) {
 	switch {
 	case o.given("anonymity") && !(o.anonymity > 1):
 		return 0, hinted{
-			fmt.Errorf("--anonymity %v: a key hides among K keys, itself included: K is more than 1", o.anonymity),
+			fmt.Errorf("--anonymity %v: a key hides among K keys, itself included: K must be more than 1", o.anonymity),
 			"as in: bloomery plan --anonymity 20 --universe 1e8 n=100",
 		}
 	case o.anonymity == 0 && o.universe.value == 0:

@@ -61,9 +61,9 @@ can add any number more. The first layer keeps its false positive rate and
 further layers add theirs, so the rate of the result is higher: -p, by default
 twice the rate that A was made for, which is printed.
 
-A filter that is over its rate has spent more: no layer can make up for that, so
--p must be more than the rate that A has now. If that is too much, build the
-filter again with --kind scalable.`,
+If A is over its rate already, new layers cannot lower it: -p must be more than
+the rate that A has now. If that is too much, build the filter again from its
+keys with --kind scalable.`,
 		Example: `  bloomery grow -o grown.bf words.bf
   bloomery add grown.bf more.txt`,
 		Args: between(1, 1, "the filter to grow"),
@@ -184,8 +184,8 @@ func (o *reshapeOptions) grow(f bloomery.Hashed) (bloomery.Hashed, error) {
 	b, ok := f.(*bloom.Filter)
 	if !ok {
 		return nil, hinted{
-			fmt.Errorf("%w: a %s filter cannot become one that grows", bloomery.ErrIncompatible, f.Stats().Kind),
-			"bloom filters can; build others again with --kind scalable",
+			fmt.Errorf("%w: a %s filter, and only bloom filters become scalable ones", bloomery.ErrIncompatible, f.Stats().Kind),
+			"scalable and growing filters grow already; build others again with --kind scalable",
 		}
 	}
 	stats := b.Stats()
@@ -193,7 +193,7 @@ func (o *reshapeOptions) grow(f bloomery.Hashed) (bloomery.Hashed, error) {
 	if now := stats.Predicted; err != nil && now > stats.Asked {
 		return nil, hinted{
 			about("", err),
-			fmt.Sprintf("it was made for %s and has %s now: no layer can lower that. Give -p above it, or build it again with --kind scalable", rateText(stats.Asked), rateText(now)),
+			fmt.Sprintf("it was made for %s and has %s now, which new layers cannot lower: build it again with --kind scalable, or accept a higher rate with -p", rateText(stats.Asked), rateText(now)),
 		}
 	}
 	if err != nil {

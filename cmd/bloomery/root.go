@@ -83,7 +83,7 @@ func fileForNumber(f *pflag.Flag, value string) string {
 	if _, err := os.Stat(value); err != nil || len(examples) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s is a file, and --%s has a value of its own: --%s %s %s", value, f.Name, f.Name, examples[0], value)
+	return fmt.Sprintf("%s is a file, and --%s takes a value before it: --%s %s %s", value, f.Name, f.Name, examples[0], value)
 }
 
 // parsing is what strconv says before the cause, of what the user knows.

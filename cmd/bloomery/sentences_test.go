@@ -33,11 +33,11 @@ func TestMistakes(t *testing.T) {
 		{"--anonymity 0: a key hides among K keys", 2, []string{"plan", "--anonymity", "0", "--universe", "1e8", "n=100"}},
 		{"--anonymity 0: a key hides among K keys", 2, []string{"plan", "--anonymity", "0", "n=100"}},
 		{"--anonymity 1: a key hides among K keys", 2, []string{"plan", "--anonymity", "1", "--universe", "1e8", "n=100"}},
-		{"oversized: 10 MiB for 10,000 keys are 8,388 bits a key; 12.", 2, []string{"plan", "n=10000", "m=10MB"}},
+		{"oversized: 10 MiB for 10,000 keys are 8,388 bits per key; 12.", 2, []string{"plan", "n=10000", "m=10MB"}},
 		{" KiB keep 1% (1 in 100)", 2, []string{"plan", "n=10000", "m=10MB"}},
 		{"too small: in 13 bytes for 1,000,000 keys", 2, []string{"plan", "n=1e6", "m=100"}},
-		{"hint: " + words + " is a file, and --probe has a value of its own: --probe 1000 " + words, 2, []string{"inspect", "--probe", words}},
-		{"hint: " + texts + " is a file, and --keys has a value of its own", 2, []string{"build", "-o", "x", "-n", texts}},
+		{"hint: " + words + " is a file, and --probe takes a value before it: --probe 1000 " + words, 2, []string{"inspect", "--probe", words}},
+		{"hint: " + texts + " is a file, and --keys takes a value before it", 2, []string{"build", "-o", "x", "-n", texts}},
 		{`e\x1b[31mvil\xff: not a bloomery filter`, 4, []string{"check", evil, "x"}},
 	} {
 		code, out, errOut := call(t, c.args...)
@@ -76,7 +76,7 @@ func TestFullHints(t *testing.T) {
 	many, words := filepath.Join(dir, "many.txt"), filepath.Join(dir, "words.bf")
 	write(t, many, []byte(strings.Repeat("x", 3)+"\n"+numberedText(5000)))
 	for _, c := range []struct{ kind, want string }{
-		{"bloom", "hint: bloomery grow " + words + " makes it one that grows"}, {"standard", "hint: build it from all keys with a larger -n"},
+		{"bloom", "hint: bloomery grow " + words + " lets it grow to any number of keys"}, {"standard", "hint: build it from all keys with a larger -n"},
 	} {
 		if code, _, errOut := call(t, "create", "--overwrite", "--kind", c.kind, "-n", "1000", words); code != 0 {
 			t.Fatal(errOut)
@@ -85,7 +85,7 @@ func TestFullHints(t *testing.T) {
 			t.Errorf("%s: %d, %s", c.kind, code, errOut)
 		}
 	}
-	if code, _, errOut := call(t, "build", "-n", "1000", "-o", filepath.Join(dir, "new.bf"), many); code != exitLimit || !strings.Contains(errOut, "take --kind scalable") {
+	if code, _, errOut := call(t, "build", "-n", "1000", "-o", filepath.Join(dir, "new.bf"), many); code != exitLimit || !strings.Contains(errOut, "with --kind scalable") {
 		t.Errorf("build: %d, %s", code, errOut)
 	}
 	var both []string
@@ -96,7 +96,7 @@ func TestFullHints(t *testing.T) {
 			t.Fatal(errOut)
 		}
 	}
-	if code, _, errOut := call(t, "merge", "-o", words, "--overwrite", both[0], both[1]); code != exitLimit || !strings.Contains(errOut, "bloomery grow: such filters merge") {
+	if code, _, errOut := call(t, "merge", "-o", words, "--overwrite", both[0], both[1]); code != exitLimit || !strings.Contains(errOut, "bloomery grow: scalable filters merge") {
 		t.Errorf("merge: %d, %s", code, errOut)
 	}
 	for _, args := range [][]string{{"grow", both[0]}, {"grow", both[1]}, {"merge", "--overwrite", "-o", words, both[0], both[1]}} {
