@@ -127,7 +127,7 @@ func (c *Config) listenElsewhere(addr string, err error) (listener, error) {
 	if failed != nil {
 		return listener{}, err
 	}
-	c.Log.Warn("the port of HTTP is taken by another program, so HTTP is elsewhere", "wanted", addr, "http", l.Addr().String())
+	c.Log.Warn("the default port of HTTP is taken by another program: HTTP has another port", "wanted", addr, "http", l.Addr().String())
 	return l, nil
 }
 

@@ -26,7 +26,7 @@ const (
 )
 
 // Others wait while EXEC runs: a transaction is bounded.
-const textTransaction = "ERR the transaction is too long: it may have %d commands and arguments (CONFIG SET max-transaction); send it in several"
+const textTransaction = "ERR the transaction is too long: it may have %d commands and arguments (CONFIG SET max-transaction); send it in parts"
 
 // enqueue keeps a call for EXEC. Its arguments are copied: the buffer they are
 // in will be used again. Of a transaction that has failed nothing is kept.

@@ -104,6 +104,6 @@ func (x *Context) DenySecret(c *Call, name []byte, id string) {
 	if id != "" {
 		id = "'" + id[:min(len(id), 64)] + "' "
 	}
-	c.Fail("NOPERM the secret key " + id + "is not for a filter of this name: the file of keys (serve --keys) names those that may have it, " +
-		"and one without patterns needs a user with the right to all keys")
+	c.Fail("NOPERM the secret key " + id + "is not for a filter of this name: the file of keys (serve --keys) says which names may have it, " +
+		"and a secret key without patterns needs a user with the right to all keys")
 }

@@ -34,7 +34,7 @@ var cluster = engine.Command{
 		aboutCluster("info", "", "Returns whether the cluster takes writes, and its size.", 2, runClusterInfo),
 		aboutCluster("slots", "", "Returns which node clients are to use for which slots, and which others answer for it: every node has all keys, so the others that are up are replicas of each range.", 2, runClusterSlots),
 		aboutCluster("shards", "", "Returns the nodes with their slots, and the other nodes that are up as replicas of them.", 2, runClusterShards),
-		aboutCluster("nodes", "", "Returns the nodes as lines of text, each with the slots that clients use it for first. A line has room for one role only, so no node is shown as a replica.", 2, runClusterNodes),
+		aboutCluster("nodes", "", "Returns the nodes as lines of text, each with the slots that it is listed first for. A line has room for one role only, so no node is shown as a replica.", 2, runClusterNodes),
 		aboutCluster("myid", "", "Returns the id of this node.", 2, runClusterMyID),
 		aboutCluster("keyslot", "key", "Returns the slot of a key.", 3, runKeySlot),
 		aboutCluster("countkeysinslot", "slot", "Returns how many keys are in a slot.", 3, runCountKeys),

@@ -12,7 +12,7 @@ import (
 
 var clusterMembers = []engine.Command{
 	changesCluster("forget", "node", "Removes a node for ever, by its number or id. It stops, and nothing waits for it any more.", 3, runForget),
-	changesCluster("replace-log", "old new", "Has a node keep the log in the place of another, which is removed. Each call does the next step and returns whether that was the last one, and what it was; TRYAGAIN means that it has to wait, and for what. Not in Redis.", 4, runReplaceLog),
+	changesCluster("replace-log", "old new", "Makes a node keep the log in the place of another, which is removed. Each call does the next step and returns whether that was the last one, and what it did; the error TRYAGAIN names what it has to wait for. Not in Redis.", 4, runReplaceLog),
 	changesCluster("upgrade", "", "Allows what all nodes can do by now, and returns the level. Not in Redis.", 2, runUpgrade),
 }
 

@@ -37,7 +37,7 @@ var discard = engine.Command{
 var exec = engine.Command{
 	Name: "exec", Arity: 1, Flags: engine.NoScript | engine.Loading | engine.Stale | engine.Immediate | engine.Outside,
 	Categories: []string{"slow", "transaction"}, Group: engine.GroupMulti,
-	Since: "1.2.0", Complexity: "that of the queued commands", Summary: "Runs the commands of a transaction, with no other in between. One that would touch more data than max-transaction allows is refused, and nothing of it is done.",
+	Since: "1.2.0", Complexity: "that of the queued commands", Summary: "Runs the commands of a transaction, with no other in between. A transaction that would touch more data than max-transaction allows is refused as a whole.",
 	Run: func(x *engine.Context, c *engine.Call) {
 		if !x.InTransaction() {
 			c.Fail("ERR EXEC without MULTI")

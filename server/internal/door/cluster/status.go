@@ -58,7 +58,7 @@ func (d *Door) describeNodes(c *door.Cluster) {
 		c.Problems = append(c.Problems, fmt.Sprintf("the log has %d messages that no node has sent, and that are passed over: somebody else writes to its streams", n))
 	}
 	if st := d.Status(); st.Err != nil {
-		c.Problems = append(c.Problems, fmt.Sprintf("the last snapshot of this node failed, and the log keeps what it was to have until one succeeds: %s", strings.Join(strings.Fields(st.Err.Error()), " ")))
+		c.Problems = append(c.Problems, fmt.Sprintf("the last snapshot of this node failed, and the log is not purged for it until one succeeds: %s", strings.Join(strings.Fields(st.Err.Error()), " ")))
 	}
 	differ := d.compared.problems()
 	c.Differ = len(differ)

@@ -50,11 +50,11 @@ func (l *Log) Servers(ctx context.Context) ([]cluster.Voter, error) {
 		} `json:"data"`
 	}
 	if err := l.command(ctx, subjectMeta, natsd.JSzOptions{LeaderOnly: true}, &answer); err != nil {
-		return nil, fmt.Errorf("cluster: no server leads those that keep the streams: %w", err)
+		return nil, fmt.Errorf("cluster: the servers that keep the log have no leader: %w", err)
 	}
 	meta := answer.Data.Meta
 	if meta == nil || meta.Leader == "" {
-		return nil, errors.New("cluster: no server leads those that keep the streams")
+		return nil, errors.New("cluster: the servers that keep the log have no leader")
 	}
 	list := []cluster.Voter{{Server: meta.Leader, ID: meta.Peer, Current: true}}
 	for _, p := range meta.Replicas {
