@@ -45,6 +45,7 @@ type extent struct {
 
 	items, wholes, looks uint64
 	visits, frees, makes uint64 // how often arrays are visited, let go, made
+	rows                 uint64 // what every row of a sketch takes for the items
 
 	text, appended, texts uint64 // of strings: the longest, what is appended, how often they are copied
 }
@@ -59,6 +60,7 @@ const (
 	arrayBytes = 256      // an array that is visited or let go
 	layerBytes = 64       // an array that is visited to find out about costs
 	madeBytes  = 16 << 10 // something that is made
+	tryBytes   = 16       // an increment that may have to wear down the count of another item
 	unitBytes  = 1 << 10  // of max-transaction
 )
 
@@ -149,6 +151,12 @@ func (x *Costs) onSketch(c *Call) {
 	n := k.items(len(c.Args) - 2)
 	if e.items += uint64(n); k.Op != 0 {
 		e.adding.Items += n
+	}
+	for i := 2; i < len(c.Args); i += max(k.Stride, 1) {
+		e.rows = plus(e.rows, uint64(len(c.Args[i])))
+	}
+	if k.Tries != nil {
+		e.rows = plus(e.rows, times(k.Tries(c.Args[2:]), tryBytes))
 	}
 }
 
@@ -269,6 +277,7 @@ func (x *Costs) Same(a, b []byte) {
 	e.adding.Deletes += o.adding.Deletes
 	e.items, e.wholes, e.looks = e.items+o.items, e.wholes+o.wholes, e.looks+o.looks
 	e.visits, e.frees, e.makes = e.visits+o.visits, e.frees+o.frees, e.makes+o.makes
+	e.rows = plus(e.rows, o.rows)
 	e.text, e.appended, e.texts = max(e.text, o.text), plus(e.appended, o.appended), e.texts+o.texts
 	*o = extent{in: e}
 }
@@ -343,6 +352,7 @@ func (x *Costs) of(e *extent, most uint64) uint64 {
 	sum = plus(sum, plus(size.Grown, size.Arrays*layerBytes))
 	sum = plus(sum, plus(times(e.wholes, size.Bytes), times(e.items, size.Item)))
 	sum = plus(sum, plus(times(e.looks, size.Look), times(e.visits+frees, size.Arrays*arrayBytes)))
+	sum = plus(sum, times(e.rows, size.Rows))
 	sum = plus(sum, 2*times(e.texts, plus(text, e.appended)))
 	if free && len(e.made)+len(e.staged) > 0 { // no walk over the names meets it
 		sum = plus(sum, x.everywhere(size))

@@ -95,6 +95,9 @@ func TestLongTransactions(t *testing.T) {
 		{"a string that gets longer", slices.Concat(linesOf(1, "SET s x"), linesOf(1, "SETRANGE s 50000000 x"), linesOf(10, "APPEND s x"))},
 		{"a digest that is sorted again and again", slices.Repeat([][]string{{"TDIGEST.ADD", "digest", "1"}, {"TDIGEST.QUANTILE", "digest", "0.5"}}, 20)},
 		{"all rows of a sketch", append(linesOf(1, "CMS.INITBYDIM deep 100 60000"), items(1000, "CMS.QUERY", "deep")...)},
+		{"large increments", append(linesOf(1, "TOPK.RESERVE deep 10 8 5000 0.9"), linesOf(100, "TOPK.INCRBY deep x{i} 100000")...)},
+		{"long items in many rows", append(linesOf(1, "CMS.INITBYDIM deep 100 5000"), slices.Repeat([][]string{{"CMS.QUERY", "deep", strings.Repeat("x", 10_000)}}, 100)...)},
+		{"very many arrays", linesOf(1, "FILTER.CREATE new quorum CAPACITY 1000 MEMBERS 32 NEED 2 PARTS 2048")},
 	} {
 		b.line("MULTI")
 		for _, words := range append([][]string{{"SET", "mark", "x"}}, tt.calls...) {

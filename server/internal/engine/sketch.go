@@ -36,6 +36,10 @@ type Sketch struct {
 	// a step is some tens of nanoseconds. It takes a lock of the part if it needs one.
 	Steps func(p *store.Part, c *Call) int
 
+	// Tries, if there is one, returns how often the items of arguments are tried in
+	// every row of the sketch, at most.
+	Tries func(args [][]byte) uint64
+
 	// Look answers a read about the whole sketch, under its read lock.
 	Look func(*Context, *store.Part, *Call)
 	// Ask sets the answer of a read about one item, under the read lock.

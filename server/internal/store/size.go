@@ -19,6 +19,7 @@ type Size struct {
 	Look   uint64 // what describes it: every array, and samples of what is in it
 	Arrays uint64 // the number of arrays
 	Grown  uint64 // what adding items may allocate or rearrange
+	Rows   uint64 // how often a sketch hashes an item
 }
 
 // Adding is what may be added and deleted before the work is done, and up to how many
@@ -63,7 +64,9 @@ func lineIn(bytes uint64) uint64 {
 
 // Max returns a size that is at least both.
 func (s Size) Max(o Size) Size {
-	return Size{max(s.Bytes, o.Bytes), max(s.Item, o.Item), max(s.Look, o.Look), max(s.Arrays, o.Arrays), max(s.Grown, o.Grown)}
+	return Size{
+		max(s.Bytes, o.Bytes), max(s.Item, o.Item), max(s.Look, o.Look), max(s.Arrays, o.Arrays), max(s.Grown, o.Grown), max(s.Rows, o.Rows),
+	}
 }
 
 // array adds an array whose lines an item touches so often.
@@ -212,7 +215,7 @@ func (c countMin) size(Adding) Size { return countMinSize(c.Bytes(), c.depth) }
 
 func countMinSize(bytes, depth uint64) Size {
 	const hash = 24
-	return Size{Bytes: bytes, Item: depth * (lineIn(bytes) + hash), Look: arrayBytes / 16, Arrays: 1}
+	return Size{Bytes: bytes, Item: depth * (lineIn(bytes) + hash), Look: arrayBytes / 16, Arrays: 1, Rows: depth}
 }
 
 func (t topK) size(Adding) Size {
@@ -224,7 +227,7 @@ func (t topK) size(Adding) Size {
 func topKSize(bytes, k, depth uint64) Size {
 	const slot, hash, sorted = 8, 24, 768
 	return Size{
-		Bytes: bytes, Item: add(depth*(lineIn(bytes)+hash), k*slot), Look: add(k*sorted, lookBytes), Arrays: 1,
+		Bytes: bytes, Item: add(depth*(lineIn(bytes)+hash), k*slot), Look: add(k*sorted, lookBytes), Arrays: 1, Rows: depth,
 	}
 }
 
@@ -277,7 +280,7 @@ func newFilterSize(r *Record, bytes uint64, a Adding) Size {
 	}
 	parts := uint64(1) << p.Parts
 	return Size{
-		Bytes: bytes, Item: layers * linesOfItem * lineIn(bytes), Arrays: layers * parts, Grown: parts*arrayBytes + item*uint64(a.Items),
+		Bytes: bytes + layers*parts*arrayBytes, Item: layers * linesOfItem * lineIn(bytes), Arrays: layers * parts, Grown: item * uint64(a.Items),
 		Look: min(bytes, parts*layers*lookBytes) + parts*layers*arrayBytes/16,
 	}
 }

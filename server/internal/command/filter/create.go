@@ -211,6 +211,9 @@ func like(x *engine.Context, c *engine.Call, o *options) ([]byte, string) {
 	if row := p.Row(); row.Name != o.kind {
 		return nil, "ERR LIKE: the other filter is of kind " + row.Name + ", not " + o.kind
 	}
+	if n := store.SizeOf(entry, store.Adding{}).Arrays; o.kind == "quorum" && n > store.MaxMade {
+		return nil, "ERR LIKE: the parts of the other filter have " + strconv.FormatUint(n, 10) + " members, and there may be " + strconv.Itoa(store.MaxMade) + " at most"
+	}
 	outline, err := blankOf(p)
 	if err != nil {
 		return nil, "ERR LIKE: " + engine.OneLine(err)

@@ -179,6 +179,15 @@ func (r *room) release() {
 // template returns an empty part and the number of parts: those of o, or the
 // smallest power of two with which a part is within partBytes.
 func (o *options) template() (bloomery.Hashed, uint64, error) {
+	f, parts, err := o.sized()
+	if n := parts * o.members; err == nil && o.kind == "quorum" && n > store.MaxMade {
+		err = fmt.Errorf("%d parts of %d members are %d filters, and there may be %d at most", parts, o.members, n, store.MaxMade)
+	}
+	return f, parts, err
+}
+
+// sized is template, however many members there are.
+func (o *options) sized() (bloomery.Hashed, uint64, error) {
 	if o.parts > 0 {
 		f, err := o.part(o.parts, maxPartBytes)
 		if tooLarge(err) {

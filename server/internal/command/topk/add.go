@@ -39,7 +39,7 @@ var incrBy = engine.Command{
 	Syntax: "key item increment [item increment ...]", Complexity: "O(n · (k + i · d)), n items, increments of i and d rows",
 	Summary: "Adds to the counts of items and returns for each the item that it has expelled.",
 	Sketch: &engine.Sketch{
-		Family: family, Missing: textMissing, Stride: 2, Op: store.OpTopKIncr, Grows: true, Fault: engine.TextOOM, Steps: stepsOfPairs,
+		Family: family, Missing: textMissing, Stride: 2, Op: store.OpTopKIncr, Grows: true, Fault: engine.TextOOM, Steps: stepsOfPairs, Tries: tries,
 		Early: func(c *engine.Call) {
 			if len(c.Args)%2 != 0 {
 				c.Answer(engine.WrongArity(c.Command().Name))
@@ -93,6 +93,16 @@ func stepsOfPairs(p *store.Part, c *engine.Call) int {
 		most = max(most, n)
 	}
 	return stepsOf(p, most)
+}
+
+// tries returns the sum of increments.
+func tries(pairs [][]byte) (sum uint64) {
+	for i := 1; i < len(pairs); i += 2 {
+		if n, ok := engine.ParseInt(pairs[i]); ok && n > 0 {
+			sum += uint64(min(n, redisbloom.MaxIncrement))
+		}
+	}
+	return sum
 }
 
 // triesAStep is how often an increment tries to take the cell of another item in the time
