@@ -77,6 +77,7 @@ type Catalog struct {
 	writer order.Catalogue
 	seed   uint64 // of the hash of names
 	count  atomic.Int64
+	bytes  atomic.Int64 // of all names
 	timers timers
 	shards [1 << shardBits]shard
 
@@ -177,6 +178,9 @@ func (e *Entry) expired(now int64) bool { return e.deadline != 0 && e.deadline <
 // Len returns the number of entries, those past their deadline included.
 func (c *Catalog) Len() int { return int(c.count.Load()) }
 
+// NameBytes returns how long all names are together.
+func (c *Catalog) NameBytes() int { return int(c.bytes.Load()) }
+
 // Insert adds an entry. The name and the id must be new.
 func (c *Catalog) Insert(name string, id uint64, kind Kind, deadline int64, value any) *Entry {
 	return c.Replace(nil, name, id, kind, deadline, value)
@@ -199,6 +203,7 @@ func (c *Catalog) Replace(old *Entry, name string, id uint64, kind Kind, deadlin
 	delete(c.staged, id)
 	c.idsMu.Unlock()
 	c.count.Add(1)
+	c.bytes.Add(int64(len(name)))
 	c.timers.set(e.ID, deadline, 0)
 	c.forget(old)
 	return e
@@ -213,6 +218,7 @@ func (c *Catalog) forget(e *Entry) {
 	delete(c.ids, e.ID)
 	c.idsMu.Unlock()
 	c.count.Add(-1)
+	c.bytes.Add(-int64(len(e.name)))
 	c.timers.set(e.ID, 0, e.deadline)
 }
 
@@ -260,6 +266,7 @@ func (c *Catalog) Rename(e, old *Entry, name string) {
 	if old != nil {
 		to.remove(old)
 	}
+	c.bytes.Add(int64(len(name) - len(e.name)))
 	e.name, e.hash = name, h
 	to.add(e)
 	unlock()
@@ -292,6 +299,7 @@ func (c *Catalog) Clear() (gone map[uint64]*Entry) {
 		s.mu.Unlock()
 	}
 	c.count.Store(0)
+	c.bytes.Store(0)
 	c.timers.clear()
 	return gone
 }

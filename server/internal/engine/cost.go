@@ -32,6 +32,9 @@ type Costs struct {
 	asked   uint64 // items that are asked for under all names
 	looks   uint64 // how often all names are described
 	flushes uint64 // how often all names are removed
+
+	own     int    // bytes of the names that commands name
+	matched uint64 // what a byte of an average name takes to be matched, for all names
 }
 
 // extent is what a transaction does to a name, or to several which may become each
@@ -60,8 +63,15 @@ const (
 	arrayBytes = 256      // an array that is visited or let go
 	layerBytes = 64       // an array that is visited to find out about costs
 	madeBytes  = 16 << 10 // something that is made
-	tryBytes   = 16       // an increment that may have to wear down the count of another item
-	unitBytes  = 1 << 10  // of max-transaction
+	freeBytes  = 12 << 10 // a name that is removed
+	userBytes  = 16 << 10 // a user or a client that is described
+
+	matchBytes   = 24  // a byte of a name that is compared with a short pattern
+	patternBytes = 16  // so many bytes of a longer pattern count for one more
+	elementBytes = 512 // a byte of a pattern that is compiled
+
+	tryBytes  = 16      // an increment that may have to wear down the count of another item
+	unitBytes = 1 << 10 // of max-transaction
 )
 
 const textCost = "EXECABORT Transaction discarded: its commands touch about %s of data, and all other clients would wait; " +
@@ -181,6 +191,7 @@ func (x *Costs) at(name []byte) *extent {
 			x.names = map[string]*extent{}
 		}
 		x.names[x.name] = e
+		x.own += len(name)
 	case e.in != nil:
 		for e.in != nil {
 			e = e.in
@@ -220,7 +231,16 @@ func (x *Costs) Look(name []byte) { x.at(name).looks++ }
 func (x *Costs) Visit(name []byte) { x.at(name).visits++ }
 
 // Free notes that a command may remove what has a name.
-func (x *Costs) Free(name []byte) { x.at(name).frees++ }
+func (x *Costs) Free(name []byte) {
+	x.sum += freeBytes
+	x.at(name).frees++
+}
+
+// Users adds what it takes to describe all users, Clients to describe all clients.
+func (x *Costs) Users() { x.Bytes(slowBytes + len(x.e.users.all())*userBytes) }
+
+// Clients is like Users.
+func (x *Costs) Clients() { x.Bytes(slowBytes + len(x.e.host.Sessions())*userBytes) }
 
 // FreeAll notes that a command may remove what all names stand for.
 func (x *Costs) FreeAll() {
@@ -282,24 +302,40 @@ func (x *Costs) Same(a, b []byte) {
 	*o = extent{in: e}
 }
 
-// Names adds a walk over n names at most.
-func (x *Costs) Names(n int) { x.Bytes(min(max(n, 0), x.e.state.Names.Len()+len(x.names)) * nameBytes) }
+// Names adds a walk over n names at most, for a call that has a pattern among its
+// arguments.
+func (x *Costs) Names(n int, args [][]byte) {
+	pattern := 0
+	for _, a := range args {
+		pattern += len(a)
+	}
+	n = min(max(n, 0), x.e.state.Names.Len()+len(x.names))
+	x.Bytes(n * nameBytes)
+	x.Bytes(pattern * elementBytes)
+	x.matched = plus(x.matched, times(uint64(n), uint64(matchBytes+pattern/patternBytes)))
+}
 
-// Ask adds n items that are looked for under every name.
-func (x *Costs) Ask(n int) {
-	x.Names(math.MaxInt)
+// nameLength returns how long a name is on average, those included that commands make.
+func (x *Costs) nameLength() uint64 {
+	return uint64((x.e.state.Names.NameBytes() + x.own) / max(1, x.e.state.Names.Len()+len(x.names)))
+}
+
+// Ask adds n items that are looked for under every name that matches.
+func (x *Costs) Ask(n int, args [][]byte) {
+	x.Names(math.MaxInt, args)
 	x.asked += uint64(n)
 }
 
 // Describe adds what it takes to describe everything that has a name.
-func (x *Costs) Describe() {
-	x.Names(math.MaxInt)
+func (x *Costs) Describe(args [][]byte) {
+	x.Names(math.MaxInt, args)
 	x.looks++
 }
 
 // total returns what everything costs; beyond most it may be less.
 func (x *Costs) total(most uint64) uint64 {
 	sum := plus(x.sum, uint64(len(x.s.watches))*wordBytes)
+	sum = plus(sum, times(x.matched, x.nameLength()))
 	for name, e := range x.names {
 		if e.in != nil || e.names[0] != name {
 			continue // it is a part of another
@@ -335,7 +371,7 @@ func (x *Costs) of(e *extent, most uint64) uint64 {
 	text, free := e.text, true
 	for _, name := range e.names {
 		if entry := x.e.state.Names.Lookup([]byte(name), x.s.ms); entry != nil {
-			size, text, free = size.Max(store.SizeOf(entry, a)), max(text, uint64(len(store.Text(entry)))), false
+			size, text, free = size.Max(x.both(entry, a)), max(text, uint64(len(store.Text(entry)))), false
 		}
 	}
 	for i := range e.made {
@@ -358,6 +394,17 @@ func (x *Costs) of(e *extent, most uint64) uint64 {
 		sum = plus(sum, x.everywhere(size))
 	}
 	return sum
+}
+
+// both returns the size of an entry. What is added to a filter that is being rebuilt is
+// added to its shadow as well.
+func (x *Costs) both(entry *catalog.Entry, a store.Adding) store.Size {
+	size := store.SizeOf(entry, a)
+	if sh := x.e.state.ShadowOf(entry.ID); sh != nil && a.Items+a.Deletes > 0 {
+		second := store.SizeOf(sh.Entry, a)
+		size.Item, size.Grown = plus(size.Item, second.Item), plus(size.Grown, second.Grown)
+	}
+	return size
 }
 
 // plus and times stay at a number that is larger than any cost.

@@ -52,6 +52,11 @@ func TestLongTransactions(t *testing.T) {
 	many(b.client, 3000, func(i int) []string {
 		return []string{"FILTER.CREATE", fmt.Sprint("f", i), "bloom", "CAPACITY", "1000"}
 	})
+	many(b.client, 1000, func(i int) []string { return []string{"SET", strings.Repeat("n", 10_000) + fmt.Sprint(i), "x"} })
+	fill("FILTER.CREATE full cuckoo CAPACITY 1000", "FILTER.CREATE rebuilt bloom CAPACITY 10000000", "FILTER.CREATE hashes standard CAPACITY 1000000 ERROR 1e-18",
+		"FILTER.REBUILD rebuilt BEGIN standard CAPACITY 10000000 ERROR 1e-18", "CF.RESERVE moves 1000000 MAXITERATIONS 65535")
+	many(b.client, 1200, func(i int) []string { return []string{"FILTER.ADD", "full", fmt.Sprint("x", i)} })
+	many(b.client, 1000, func(i int) []string { return []string{"ACL", "SETUSER", fmt.Sprint("user", i), "~*", "+@all"} })
 	items := func(n int, words ...string) [][]string {
 		for i := range n {
 			words = append(words, fmt.Sprint("item", i))
@@ -97,6 +102,15 @@ func TestLongTransactions(t *testing.T) {
 		{"all rows of a sketch", append(linesOf(1, "CMS.INITBYDIM deep 100 60000"), items(1000, "CMS.QUERY", "deep")...)},
 		{"large increments", append(linesOf(1, "TOPK.RESERVE deep 10 8 5000 0.9"), linesOf(100, "TOPK.INCRBY deep x{i} 100000")...)},
 		{"long items in many rows", append(linesOf(1, "CMS.INITBYDIM deep 100 5000"), slices.Repeat([][]string{{"CMS.QUERY", "deep", strings.Repeat("x", 10_000)}}, 100)...)},
+		{"long names", linesOf(40, "KEYS *x*y*z")},
+		{"long patterns", slices.Repeat([][]string{{"SCAN", "0", "MATCH", "*" + strings.Repeat("x", 4000) + "*", "COUNT", "100000"}}, 40)},
+		{"FILTER.WHERE of long names", linesOf(40, "FILTER.WHERE *x*y*z item")},
+		{"FILTER.ADD to a full filter", linesOf(8000, "FILTER.ADD full same{i}")},
+		{"DEL of many names", items(50_000, "DEL")},
+		{"FILTER.ADD to two filters", linesOf(60_000, "FILTER.ADD rebuilt x{i}")},
+		{"very many hashes", linesOf(60_000, "FILTER.ADD hashes x{i}")},
+		{"ACL LIST", linesOf(20, "ACL LIST")},
+		{"CF.ADD with many moves", linesOf(4000, "CF.ADD moves x{i}")},
 		{"very many arrays", linesOf(1, "FILTER.CREATE new quorum CAPACITY 1000 MEMBERS 32 NEED 2 PARTS 2048")},
 	} {
 		b.line("MULTI")

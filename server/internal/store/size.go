@@ -6,8 +6,12 @@ import (
 	"iter"
 	"math"
 
+	"github.com/bloomery/bloomery"
+	composed "github.com/bloomery/bloomery/compose"
+	cuckoos "github.com/bloomery/bloomery/cuckoo"
 	"github.com/bloomery/bloomery/foreign/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/sizing"
 )
 
 // Size is how many bytes the work on a name touches, from which the cost of commands
@@ -183,7 +187,7 @@ func cuckooSize(c redisbloom.CuckooShape, a Adding) (s Size) {
 	moves, full := 2*uint64(c.MaxIterations), c.Items+uint64(a.Items) > c.Newest*4/5
 	switch {
 	case a.Items == 0:
-	case full:
+	case full || c.MaxIterations > usualIterations: // a dump may say that it has few items
 		s.Item = add(s.Item, moves*lineIn(c.Newest))
 	case c.Expansion == 0:
 		s.Item = add(s.Item, moves*near)
@@ -196,6 +200,9 @@ func cuckooSize(c redisbloom.CuckooShape, a Adding) (s Size) {
 	}
 	return s
 }
+
+// usualIterations is how many moves RedisBloom makes unless it is told another number.
+const usualIterations = 20
 
 const (
 	// maxCompact is how many steps of a compaction a delete does itself, stepBytes what
@@ -257,13 +264,51 @@ func (c *filter) size(a Adding) (s Size) {
 	}
 	layers := uint64(layersOf(c.f))
 	bytes := c.Bytes()
-	s = Size{Bytes: bytes, Item: layers * linesOfItem * lineIn(bytes), Arrays: layers}
+	s = Size{Bytes: bytes, Item: layers * linesIn(c.f) * lineIn(bytes), Arrays: layers}
 	s.Look = min(bytes, layers*lookBytes) + layers*arrayBytes/16
 	if a.Items > 0 {
 		s.Grown, _ = c.Growth(a.Items)
 		s.Bytes = add(s.Bytes, s.Grown)
+		s.Grown = add(s.Grown, searched(c.f, a.Items))
 	}
 	return s
+}
+
+// linesIn is how many lines an item touches in each layer of a filter.
+func linesIn(f bloomery.Hashed) uint64 {
+	if b, ok := f.(interface{ Shape() sizing.Shape }); ok {
+		return max(linesOfItem, uint64(b.Shape().K))
+	}
+	return linesOfItem
+}
+
+// searched is what the search for room takes in a cuckoo filter, or in those that are
+// members of a quorum, for all items of so many that find none: it goes through
+// thousands of buckets before it gives up.
+func searched(f bloomery.Hashed, items int) (sum uint64) {
+	const visited, compared = 2 << 10, 16 // buckets, and what each takes besides its line
+	switch f := f.(type) {
+	case *cuckoos.Filter:
+		slots, taken := f.Shape().Slots(), f.Stats().Items+uint64(items)
+		full := slots - slots/32
+		sum = min(taken-min(taken, full), uint64(items)) * visited * (compared + lineIn(slots))
+	case *composed.Quorum:
+		for _, m := range f.Members() {
+			if m, ok := m.(bloomery.Hashed); ok {
+				sum = add(sum, searched(m, items))
+			}
+		}
+	}
+	return sum
+}
+
+// size is that of the filter which a shadow is, or of the hashes of a static one.
+func (d *draft) size(a Adding) Size {
+	if d.inner != nil {
+		return d.inner.size(a)
+	}
+	const hash = 64
+	return Size{Bytes: d.Bytes(), Item: hash, Arrays: 1}
 }
 
 // newFilterSize is that of a filter that a record makes: one of several members or
@@ -273,14 +318,17 @@ func newFilterSize(r *Record, bytes uint64, a Adding) Size {
 	if err != nil {
 		return Size{}
 	}
-	const most, item = 256, 64
-	layers := uint64(1)
-	if name := o.Kind().Name; name == "window" || name == "quorum" {
+	const most, item, mostLines = 256, 64, 64
+	layers, lines := uint64(1), uint64(linesOfItem)
+	switch o.Kind().Name {
+	case "window", "quorum":
 		layers = most
+	case "standard", "partitioned":
+		lines = mostLines
 	}
 	parts := uint64(1) << p.Parts
 	return Size{
-		Bytes: bytes + layers*parts*arrayBytes, Item: layers * linesOfItem * lineIn(bytes), Arrays: layers * parts, Grown: item * uint64(a.Items),
+		Bytes: bytes + layers*parts*arrayBytes, Item: layers * lines * lineIn(bytes), Arrays: layers * parts, Grown: item * uint64(a.Items),
 		Look: min(bytes, parts*layers*lookBytes) + parts*layers*arrayBytes/16,
 	}
 }

@@ -55,7 +55,8 @@ var command = engine.Command{
 		{
 			Name: "list", Arity: 2, Flags: admin, Categories: forAdmins,
 			Complexity: "O(n), n being the number of users", Summary: "Lists the users in the form of the file of users.",
-			Run: func(x *engine.Context, c *engine.Call) { answerUsers(x, c, (*acl.User).String) },
+			Cost: func(x *engine.Costs, _ *engine.Call) { x.Users() },
+			Run:  func(x *engine.Context, c *engine.Call) { answerUsers(x, c, (*acl.User).String) },
 		},
 		{
 			Name: "load", Arity: 2, Flags: admin | engine.Outside | engine.NoMulti, Categories: forAdmins,

@@ -51,7 +51,8 @@ var client = engine.Command{
 			Name: "list", Arity: -2, Flags: engine.Admin | engine.NoScript | engine.Loading | engine.Stale | engine.Outside, Categories: []string{"admin", "slow", "dangerous", "connection"},
 			Syntax:     "[TYPE NORMAL|MASTER|REPLICA|PUBSUB] [ID client-id [client-id ...]]",
 			Complexity: "O(n), n being the number of connections", Summary: "Describes all connections.",
-			Run: runClientList,
+			Cost: func(x *engine.Costs, _ *engine.Call) { x.Clients() },
+			Run:  runClientList,
 		},
 		{
 			Name: "no-evict", Arity: 3, Flags: engine.Admin | engine.NoScript | engine.Loading | engine.Stale, Categories: []string{"admin", "slow", "dangerous", "connection"},

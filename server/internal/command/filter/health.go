@@ -18,7 +18,7 @@ var healthCmd = engine.Command{
 	Categories: []string{"read", "filter", "slow"}, Group: engine.GroupFilter, Since: "0.2.0",
 	Syntax: "[MATCH pattern] [COUNT n]", Complexity: "O(n), n being the number of keys",
 	Summary: "Lists filters with their verdict, the reason for it and the command that helps. Filters whose verdict is not OK come first. Up to 100 are listed, or COUNT.",
-	Cost:    func(x *engine.Costs, _ *engine.Call) { x.Describe() },
+	Cost:    func(x *engine.Costs, c *engine.Call) { x.Describe(c.Args[1:]) },
 	Run:     runHealth,
 }
 

@@ -20,7 +20,7 @@ var list = engine.Command{
 	Categories: []string{"read", "filter", "slow"}, Group: engine.GroupFilter, Since: "0.3.0",
 	Syntax: "[MATCH pattern] [SORT field] [DESC] [OFFSET n] [COUNT n]", Complexity: "O(n log n), n being the number of keys",
 	Summary: "Lists filters and sketches with what is known of them, a page at a time: the number that match, and up to 50 of them, or COUNT. They are sorted by name, kind, items, capacity, fill, saturation, asked, predicted, probed, traffic, bytes, layers, created or verdict. Nothing is probed for it.",
-	Cost:    func(x *engine.Costs, _ *engine.Call) { x.Describe() },
+	Cost:    func(x *engine.Costs, c *engine.Call) { x.Describe(c.Args[1:]) },
 	Run:     runList,
 }
 

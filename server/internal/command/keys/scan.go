@@ -120,7 +120,7 @@ var keys = engine.Command{
 	Name: "keys", Arity: 2, Flags: engine.ReadOnly | engine.Heavy | engine.Outside,
 	Categories: []string{"keyspace", "read", "slow", "dangerous"}, Group: engine.GroupGeneric,
 	Since: "1.0.0", Syntax: "pattern", Complexity: "O(n), n being the number of keys", Summary: "Returns the keys that match a pattern.",
-	Cost: func(x *engine.Costs, _ *engine.Call) { x.Names(math.MaxInt) },
+	Cost: func(x *engine.Costs, c *engine.Call) { x.Names(math.MaxInt, c.Args[1:]) },
 	Run: func(x *engine.Context, c *engine.Call) {
 		pattern := engine.NewPattern(string(c.Args[1]))
 		names := []engine.Reply{}
@@ -177,6 +177,6 @@ func runRandomKey(x *engine.Context, c *engine.Call) {
 
 func costOfScan(x *engine.Costs, c *engine.Call) {
 	if q, text := parseScan(c.Args); text == "" {
-		x.Names(q.count)
+		x.Names(q.count, c.Args[2:])
 	}
 }
