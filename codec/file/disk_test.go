@@ -49,7 +49,8 @@ func (d *faulty) rename(from, to string) error {
 	}
 	return os.Rename(from, to)
 }
-func (d *faulty) remove(name string) error { return errors.Join(d.step("remove"), os.Remove(name)) }
+func (d *faulty) removeLeftover(name string) { removeLeftover(name) }
+func (d *faulty) remove(name string) error   { return errors.Join(d.step("remove"), os.Remove(name)) }
 func (d *faulty) syncFolder(name string) error {
 	return errors.Join(d.step("sync "+name), syncFolder(name))
 }
@@ -226,7 +227,7 @@ func TestTemporaryNames(t *testing.T) {
 			if utf8.ValidString(base) && len(base) > 100 && len(temporary) < 97 {
 				t.Errorf("%q: the temporary file is called %q, too short", base, temporary)
 			}
-			if !strings.HasSuffix(name, fmt.Sprintf(".%d.tmp", i)) || n.modes[i] != 0o666 {
+			if !strings.HasSuffix(name, fmt.Sprintf(".%d.bloomery.tmp", i)) || n.modes[i] != 0o666 {
 				t.Errorf("%q: %q with mode %v", base, name, n.modes[i])
 			}
 		}

@@ -187,15 +187,21 @@ func TestWriteFileFailsCleanly(t *testing.T) {
 	only(t, dir, "a.bloom", "folder")
 }
 
-// What a crash left behind is neither used nor in the way.
+// What looks like a leftover and is not ours is neither used nor in the way.
 func TestWriteFilePassesOverLeftovers(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "a.bloom")
 	if err := os.WriteFile(name+".0.tmp", []byte("half"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	if err := os.Mkdir(name+".0.bloomery.tmp", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(name+".0.tmp", name+".1.bloomery.tmp"); err != nil {
+		t.Skip("no symbolic links here")
+	}
 	write(t, name, filled(10))
-	only(t, dir, "a.bloom", "a.bloom.0.tmp")
+	only(t, dir, "a.bloom", "a.bloom.0.bloomery.tmp", "a.bloom.0.tmp", "a.bloom.1.bloomery.tmp")
 	if _, err := file.Open(name, codec.Config{}); err != nil {
 		t.Error(err)
 	}

@@ -29,6 +29,10 @@ const maxStem = 100
 // moment has anyone more access to its content. It is written beside the named
 // file, so the folder must have room for both. A symbolic link is replaced,
 // not followed.
+//
+// A process that is killed leaves the file that it writes, NAME.0.bloomery.tmp. The
+// next WriteFile of the same name removes it, where the system has locks that end
+// with a process: not on Windows.
 func WriteFile(name string, f io.WriterTo) error {
 	if err := writeFile(osDisk{}, name, f); err != nil {
 		return fmt.Errorf("file: write %s: %w", name, cause(err))
@@ -40,6 +44,8 @@ func WriteFile(name string, f io.WriterTo) error {
 type disk interface {
 	// create creates a new file with at most the permissions of mode.
 	create(name string, mode fs.FileMode) (temporary, error)
+	// removeLeftover removes a file of create that nobody writes any more.
+	removeLeftover(name string)
 	rename(from, to string) error
 	remove(name string) error
 	// syncFolder puts the names in a folder on the disk.
@@ -52,6 +58,9 @@ type temporary interface {
 	Name() string
 	Chmod(mode fs.FileMode) error
 	Sync() error
+	// release gives the name up, which no other writer removes before; it comes
+	// after Close.
+	release()
 }
 
 func writeFile(d disk, name string, f io.WriterTo) error {
@@ -63,6 +72,7 @@ func writeFile(d disk, name string, f io.WriterTo) error {
 	if err != nil {
 		return err
 	}
+	defer t.release()
 	placed := false
 	defer func() {
 		if !placed { // f may have panicked; the first error is what the caller must know
@@ -98,8 +108,12 @@ func modeOf(name string) (mode fs.FileMode, exists bool, err error) {
 	return info.Mode().Perm(), true, nil
 }
 
-// createBeside creates a new file in the folder of the named one. A crash may
-// have left some: they are passed over.
+// swept is how many names of temporary files are looked at for leftovers: as many
+// as there are writers of one file at once.
+const swept = 16
+
+// createBeside creates a new file in the folder of the named one. What killed
+// processes left is removed; what others write is passed over.
 func createBeside(d disk, name string, mode fs.FileMode) (temporary, error) {
 	const tries = 10_000
 	dir, stem := filepath.Split(name)
@@ -109,13 +123,17 @@ func createBeside(d disk, name string, mode fs.FileMode) (temporary, error) {
 			stem = stem[:len(stem)-1] // some systems take no part of a character
 		}
 	}
+	nth := func(i int) string { return fmt.Sprintf("%s%s.%d.bloomery.tmp", dir, stem, i) }
+	for i := range swept {
+		d.removeLeftover(nth(i))
+	}
 	for i := range tries {
-		f, err := d.create(fmt.Sprintf("%s%s.%d.tmp", dir, stem, i), mode)
+		f, err := d.create(nth(i), mode)
 		if !errors.Is(err, fs.ErrExist) {
 			return f, err
 		}
 	}
-	return nil, fmt.Errorf("%s.0.tmp to %s.%d.tmp are there already: %w", stem, stem, tries-1, fs.ErrExist)
+	return nil, fmt.Errorf("%s to %s are there already: %w", nth(0), nth(tries-1), fs.ErrExist)
 }
 
 // fill writes f to the temporary file and the disk, and closes it.
@@ -137,9 +155,30 @@ func fill(t temporary, f io.WriterTo) error {
 type osDisk struct{}
 
 func (osDisk) create(name string, mode fs.FileMode) (temporary, error) {
-	return os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return nil, err
+	}
+	release, err := claim(f)
+	if err != nil {
+		_ = f.Close()
+		if !errors.Is(err, fs.ErrExist) { // else it is another's to remove
+			_ = os.Remove(name)
+		}
+		return nil, err
+	}
+	return claimed{f, release}, nil
 }
+
+// claimed is a temporary file with its lock.
+type claimed struct {
+	*os.File
+	unlock func()
+}
+
+func (c claimed) release() { c.unlock() }
 
 func (osDisk) rename(from, to string) error { return os.Rename(from, to) }
 func (osDisk) remove(name string) error     { return os.Remove(name) }
+func (osDisk) removeLeftover(name string)   { removeLeftover(name) }
 func (osDisk) syncFolder(name string) error { return syncFolder(name) }
