@@ -140,6 +140,7 @@ func TestUsualTransactions(t *testing.T) {
 		{"a bulk load of a filter that is made by it", "SET s x", linesOf(80_000, "BF.ADD f item{i}")},
 		{"a bulk load with its filter", "SET s x", append(linesOf(1, "BF.RESERVE f 0.01 10000000"), linesOf(80_000, "BF.ADD f item{i}")...)},
 		{"a bulk load of another kind", "FILTER.CREATE f bloom CAPACITY 10000000", linesOf(80_000, "FILTER.ADD f item{i}")},
+		{"a bulk load of a cuckoo filter", "FILTER.CREATE f cuckoo CAPACITY 80000", linesOf(70_000, "FILTER.ADD f item{i}")},
 		{"a bulk load of CF", "CF.RESERVE f 1000000", linesOf(60_000, "CF.ADD f item{i}")},
 		{"strings", "SET s x", linesOf(80_000, "SET f{i} x")},
 		{"counters", "CMS.INITBYDIM f 10000 7", linesOf(40_000, "CMS.INCRBY f item{i} 1")},

@@ -7,11 +7,10 @@ import (
 	"math"
 
 	"github.com/bloomery/bloomery"
+	bits "github.com/bloomery/bloomery/bloom"
 	composed "github.com/bloomery/bloomery/compose"
-	cuckoos "github.com/bloomery/bloomery/cuckoo"
 	"github.com/bloomery/bloomery/foreign/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/catalog"
-	"github.com/bloomery/bloomery/sizing"
 )
 
 // Size is how many bytes the work on a name touches, from which the cost of commands
@@ -276,8 +275,11 @@ func (c *filter) size(a Adding) (s Size) {
 
 // linesIn is how many lines an item touches in each layer of a filter.
 func linesIn(f bloomery.Hashed) uint64 {
-	if b, ok := f.(interface{ Shape() sizing.Shape }); ok {
-		return max(linesOfItem, uint64(b.Shape().K))
+	switch f := f.(type) {
+	case *bits.Standard:
+		return max(linesOfItem, uint64(f.Shape().K))
+	case *bits.Partitioned:
+		return max(linesOfItem, uint64(f.Shape().K))
 	}
 	return linesOfItem
 }
@@ -286,20 +288,29 @@ func linesIn(f bloomery.Hashed) uint64 {
 // members of a quorum, for all items of so many that find none: it goes through
 // thousands of buckets before it gives up.
 func searched(f bloomery.Hashed, items int) (sum uint64) {
-	const visited, compared = 2 << 10, 16 // buckets, and what each takes besides its line
-	switch f := f.(type) {
-	case *cuckoos.Filter:
-		slots, taken := f.Shape().Slots(), f.Stats().Items+uint64(items)
-		full := slots - slots/32
-		sum = min(taken-min(taken, full), uint64(items)) * visited * (compared + lineIn(slots))
-	case *composed.Quorum:
-		for _, m := range f.Members() {
-			if m, ok := m.(bloomery.Hashed); ok {
-				sum = add(sum, searched(m, items))
-			}
+	const (
+		visited, compared = 2 << 10, 16 // buckets, and what each takes besides its line
+		mostLoad          = 0.96
+	)
+	if q, ok := f.(*composed.Quorum); ok {
+		for _, m := range q.Members() {
+			sum = add(sum, searched(m, items))
 		}
+		return sum
 	}
-	return sum
+	if _, ok := f.(bloomery.Inserter); !ok {
+		return 0
+	}
+	s := f.Stats()
+	if s.Kind != "cuckoo" {
+		return 0
+	}
+	slots := float64(s.Capacity)
+	if s.Items > 0 {
+		slots = float64(s.Items) / s.Saturation
+	}
+	free := uint64(slots * max(0, mostLoad-s.Saturation)) // until searches begin to fail
+	return (uint64(items) - min(uint64(items), free)) * visited * (compared + lineIn(s.Bytes))
 }
 
 // size is that of the filter which a shadow is, or of the hashes of a static one.
