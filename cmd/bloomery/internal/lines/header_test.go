@@ -1,3 +1,5 @@
+// Tests of headers and of columns by their names.
+
 package lines_test
 
 import (
