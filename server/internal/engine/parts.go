@@ -5,6 +5,7 @@ package engine
 import (
 	"errors"
 	"math/bits"
+	"slices"
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/foreign/redisbloom"
@@ -16,39 +17,48 @@ import (
 // routes is items sorted by the part that their hashes name.
 type routes struct {
 	part   []uint16 // of every item
-	starts []int    // where the items of a part begin, and behind the last where they end
+	used   []uint16 // the parts that have items, in order
+	from   []int    // where the items of a part begin, of those in use
+	to     []int    // and end
 	place  []int    // of every item among the sorted
 	hashes []uint64 // sorted
 	second []uint64 // those for the shadow, sorted alike
 	bools  []bool   // answers for the sorted
 }
 
-// sort sorts hashes by their part of 2^log. The order within a part stays.
+// sort sorts hashes by their part of 2^log. The order within a part stays. It takes time
+// by the number of hashes, not of parts: most calls have few items.
 func (r *routes) sort(hashes []uint64, log uint) {
 	n := len(hashes)
 	r.part, r.place = resize(r.part, n), resize(r.place, n)
 	r.hashes, r.bools = resize(r.hashes, n), resize(r.bools, n)
-	r.starts = resize(r.starts, 1<<log+1)
-	clear(r.starts)
+	r.used, r.from, r.to = r.used[:0], resize(r.from, 1<<log), resize(r.to, 1<<log)
 	for i, h := range hashes {
-		p := bloomery.Route(h, log)
-		r.part[i] = uint16(p)
-		r.starts[p+1]++
+		p := uint16(bloomery.Route(h, log))
+		r.part[i], r.to[p] = p, 0
 	}
-	for p := range 1 << log {
-		r.starts[p+1] += r.starts[p]
+	for _, p := range r.part {
+		if r.to[p] == 0 {
+			r.used = append(r.used, p)
+		}
+		r.to[p]++
+	}
+	slices.Sort(r.used)
+	at := 0
+	for _, p := range r.used {
+		items := r.to[p]
+		r.from[p], r.to[p] = at, at
+		at += items
 	}
 	for i, h := range hashes {
-		at := r.starts[r.part[i]]
-		r.starts[r.part[i]]++
+		at := r.to[r.part[i]]
+		r.to[r.part[i]]++
 		r.place[i], r.hashes[at] = at, h
 	}
-	copy(r.starts[1:], r.starts) // they are those of the next part by now
-	r.starts[0] = 0
 }
 
-// of returns where the items of a part are among the sorted.
-func (r *routes) of(part int) (from, to int) { return r.starts[part], r.starts[part+1] }
+// of returns where the items of a part that has some are among the sorted.
+func (r *routes) of(part int) (from, to int) { return r.from[part], r.to[part] }
 
 func resize[T any](s []T, n int) []T {
 	if cap(s) < n {
@@ -126,8 +136,8 @@ func (e *Engine) runPartsPiece(s *Session, c *Call, entry *catalog.Entry, v *pie
 func (w *Workspace) containsParts(entry *catalog.Entry, found []bool, first int) bool {
 	r := &w.routes
 	r.sort(w.Hashes[first:first+len(found)], logOf(entry))
-	for i, p := range store.Parts(entry) {
-		if from, to := r.of(i); from < to && !containsPart(p, r.bools[from:to], r.hashes[from:to]) {
+	for _, i := range r.used {
+		if from, to := r.of(int(i)); !containsPart(store.PartAt(entry, uint32(i)), r.bools[from:to], r.hashes[from:to]) {
 			return false
 		}
 	}
@@ -190,12 +200,9 @@ func (e *Engine) writeParts(s *Session, c *Call, entry *catalog.Entry, v *pieces
 func (e *Engine) partOps(c *Call, entry *catalog.Entry, r *routes) []*door.Op {
 	var ops []*door.Op
 	write := c.cmd.Filter.Write
-	for i, p := range store.Parts(entry) {
-		from, to := r.of(i)
-		if from == to {
-			continue
-		}
-		op := &door.Op{Part: p, Record: store.Record{Op: write.Op, ID: entry.ID, Index: uint32(i), Hashes: r.hashes[from:to]}}
+	for _, i := range r.used {
+		from, to := r.of(int(i))
+		op := &door.Op{Part: store.PartAt(entry, uint32(i)), Record: store.Record{Op: write.Op, ID: entry.ID, Index: uint32(i), Hashes: r.hashes[from:to]}}
 		op.Result.Bools = r.bools[from:to]
 		if write.Grows {
 			op.Admit = &e.Budget

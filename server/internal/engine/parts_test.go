@@ -20,16 +20,22 @@ func TestRoutesSort(t *testing.T) {
 		for i := range hashes {
 			hashes[i] = uint64(i+1) * 0x9e3779b97f4a7c15
 		}
-		for _, log := range []uint{0, 1, 4} {
+		for _, log := range []uint{0, 1, 4, 10} {
 			r.sort(hashes, log)
 			end := 0
 			for part := range 1 << log {
-				from, to := r.of(part)
+				from, to := end, end
+				if slices.Contains(r.used, uint16(part)) {
+					from, to = r.of(part)
+				}
 				want := slices.DeleteFunc(slices.Clone(hashes), func(h uint64) bool { return bloomery.Route(h, log) != part })
 				if from != end || !slices.Equal(r.hashes[from:to], want) {
 					t.Fatalf("%d hashes, part %d of %d: from %d to %d are others, or in another order", n, part, 1<<log, from, to)
 				}
 				end = to
+			}
+			if len(r.used) > n || !slices.IsSorted(r.used) {
+				t.Errorf("%d hashes are in %d parts: %v", n, len(r.used), r.used)
 			}
 			if end != n || len(r.bools) != n {
 				t.Errorf("%d hashes, the parts have %d, and room for %d answers", n, end, len(r.bools))

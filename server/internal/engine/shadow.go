@@ -128,15 +128,14 @@ func (x *Context) Feed(sh *store.Shadow, items [][]byte) (done int, failed Reply
 func (e *Engine) feedOps(w *Workspace, sh *store.Shadow) []*door.Op {
 	r := &w.routes
 	w.refs = w.refs[:0]
-	for i, p := range store.Parts(sh.Entry) {
-		if from, to := r.of(i); from < to {
-			op := w.takeOp()
-			*op = Op{Op: door.Op{Part: p, Admit: &e.Budget, Record: store.Record{
-				Op: store.OpShadowFeed, ID: sh.Entry.ID, Index: uint32(i), Hashes: r.hashes[from:to],
-			}}}
-			op.Result.Bools = r.bools[from:to]
-			w.refs = append(w.refs, &op.Op)
-		}
+	for _, i := range r.used {
+		from, to := r.of(int(i))
+		op := w.takeOp()
+		*op = Op{Op: door.Op{Part: store.PartAt(sh.Entry, uint32(i)), Admit: &e.Budget, Record: store.Record{
+			Op: store.OpShadowFeed, ID: sh.Entry.ID, Index: uint32(i), Hashes: r.hashes[from:to],
+		}}}
+		op.Result.Bools = r.bools[from:to]
+		w.refs = append(w.refs, &op.Op)
 	}
 	return w.refs
 }
