@@ -233,6 +233,47 @@ func TestRepliesOfTransactionsAreCounted(t *testing.T) {
 	}
 }
 
+// TestLargeIncrementsAreSliced adds very much to the count of one item of a sketch of very
+// many rows: others have their turn between pieces, and the answer is that of one.
+func TestLargeIncrementsAreSliced(t *testing.T) {
+	b, d := newShared(t, 1<<30)
+	b.lines("TOPK.RESERVE deep 1 8 5000 0.9", "TOPK.RESERVE usual 1 8 7 0.9")
+	for _, tt := range []struct {
+		line, want  string
+		least, most int
+	}{
+		{"TOPK.INCRBY deep first 5", "[nil]", 1, 1},
+		{"TOPK.INCRBY deep second 20000 first 1", `["first" nil]`, 12, 14},
+		{"TOPK.COUNT deep second", "[:20000]", 0, 0},
+		{"TOPK.INCRBY usual first 100000", "[nil]", 1, 1},
+	} {
+		before := d.waits
+		if got := b.line(tt.line); got != tt.want {
+			t.Errorf("%s = %s, want %s", tt.line, got, tt.want)
+		}
+		if n := int(d.waits - before); n < tt.least || n > tt.most {
+			t.Errorf("%s: %d records, want %d to %d", tt.line, n, tt.least, tt.most)
+		}
+	}
+}
+
+// TestLongItemsAreRunInPieces counts items that every row of a sketch hashes as a whole.
+func TestLongItemsAreRunInPieces(t *testing.T) {
+	b, d := newShared(t, 1<<30)
+	b.lines("CMS.INITBYDIM s 10 100")
+	for size, least := range map[int]int{10: 1, 10_000: 30} {
+		words := []string{"CMS.INCRBY", "s"}
+		for i := range 64 {
+			words = append(words, strings.Repeat("x", size)+fmt.Sprint(i), "1")
+		}
+		before := d.waits
+		b.do(words...)
+		if n := int(d.waits - before); n < least || n > 2*least {
+			t.Errorf("64 items of %d bytes: %d records, want %d to %d", size, n, least, 2*least)
+		}
+	}
+}
+
 // TestLongGroups asks that a transaction of a cluster is refused as on one server: every
 // node would apply it with its gate closed.
 func TestLongGroups(t *testing.T) {

@@ -40,6 +40,11 @@ type Sketch struct {
 	// every row of the sketch, at most.
 	Tries func(args [][]byte) uint64
 
+	// Slice, if there is one, returns the next piece of an item of which so much is done,
+	// and how much is done with it: 0 if that is all. It is for single items that take
+	// more than MaxSlice steps.
+	Slice func(p *store.Part, item [][]byte, done int) (piece [][]byte, next int)
+
 	// Look answers a read about the whole sketch, under its read lock.
 	Look func(*Context, *store.Part, *Call)
 	// Ask sets the answer of a read about one item, under the read lock.
@@ -69,6 +74,9 @@ const (
 	// more than maxSteps together.
 	maxItems = 1024
 	maxSteps = 1 << 14
+	// MaxSlice is how many steps of a single item are done under one lock, if it can be
+	// sliced.
+	MaxSlice = 1 << 20
 	// sketchPiece is after how many bytes the value of a record ends.
 	sketchPiece = 128 << 10
 	// maxPayload bounds the memory that a workspace keeps for values.
@@ -83,6 +91,17 @@ func joinsSketch(c, next *Call) bool {
 	}
 	next.cmd = c.cmd
 	return true
+}
+
+// Longest returns how many steps more than one a row of a sketch takes to hash the longest
+// item of a call.
+func (k *Sketch) Longest(c *Call) int {
+	const stepBytes = 128
+	longest := 0
+	for i := 0; i < len(c.Items); i += k.Stride {
+		longest = max(longest, len(c.Items[i]))
+	}
+	return longest / stepBytes
 }
 
 // count returns the number of items of a call.
@@ -135,7 +154,7 @@ func (e *Engine) runSketchSpan(s *Session, calls []Call) {
 	n, most := k.checked(p, calls)
 	switch {
 	case n == 0:
-	case k.Look == nil && k.count(c) > most:
+	case k.Look == nil && (k.count(c) > most || !s.alone && k.sliced(p, c)):
 		e.runLong(s, p, c, most)
 	case k.Op == 0:
 		e.askSketch(s, p, calls[:n])
@@ -143,6 +162,11 @@ func (e *Engine) runSketchSpan(s *Session, calls []Call) {
 	case !e.busy(s):
 		e.writeSketch(s, entry, p, calls[:n], most)
 	}
+}
+
+// sliced reports whether a single item of a call is done in pieces.
+func (k *Sketch) sliced(p *store.Part, c *Call) bool {
+	return k.Slice != nil && k.Steps(p, c) > MaxSlice
 }
 
 // relieved calls Relieve. It reports true if the gate was left: what was looked up may
@@ -363,7 +387,7 @@ func (e *Engine) runLong(s *Session, p *store.Part, c *Call, most int) {
 		}
 		elems = make([]Reply, n)
 	}
-	done := 0
+	done, cut := 0, 0
 	for done < k.count(c) && !c.answered {
 		if s.killed() {
 			c.Fail(TextStopped)
@@ -379,7 +403,7 @@ func (e *Engine) runLong(s *Session, p *store.Part, c *Call, most int) {
 			done += k.askPiece(store.PartOf(entry), c, elems[done:], done, most)
 		case e.relieved(s, k, entry, most):
 		case !e.busy(s):
-			done += e.writePiece(s, entry, c, elems, done, most)
+			done += e.writePiece(s, entry, c, elems, done, most, &cut)
 		}
 	}
 	switch {
@@ -426,11 +450,17 @@ func (k *Sketch) askPiece(p *store.Part, c *Call, elems []Reply, done, most int)
 }
 
 // writePiece writes items of a call from the one at done on, at most so many, and returns
-// how many.
-func (e *Engine) writePiece(s *Session, entry *catalog.Entry, c *Call, elems []Reply, done, most int) int {
+// how many. Of an item that is sliced it writes a piece behind cut.
+func (e *Engine) writePiece(s *Session, entry *catalog.Entry, c *Call, elems []Reply, done, most int, cut *int) int {
 	w, k := s.w, c.cmd.Sketch
 	w.reuse()
-	p, mark, n := store.PartOf(entry), len(w.payload), 0
+	p, mark, n, next := store.PartOf(entry), len(w.payload), 0, 0
+	if !s.alone && k.sliced(p, c) {
+		var piece [][]byte
+		piece, next = k.Slice(p, c.Items[done*k.Stride:][:k.Stride], *cut)
+		w.payload, _ = k.Encode(w.payload, p, piece)
+		n, most = 1, 1
+	}
 	for n < most && done+n < k.count(c) && len(w.payload)-mark < sketchPiece {
 		at := (done + n) * k.Stride
 		w.payload, _ = k.Encode(w.payload, p, c.Items[at:at+k.Stride])
@@ -458,7 +488,13 @@ func (e *Engine) writePiece(s *Session, entry *catalog.Entry, c *Call, elems []R
 	case res.Err != nil:
 		c.Fail(k.Fault)
 	case elems != nil:
-		k.fill(elems, c, res, 0, done)
+		before := elems[done]
+		if k.fill(elems, c, res, 0, done); *cut > 0 && elems[done].Kind == Null {
+			elems[done] = before // an earlier piece has the answer
+		}
+	}
+	if *cut = next; next > 0 {
+		return 0
 	}
 	return n
 }

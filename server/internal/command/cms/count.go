@@ -43,8 +43,11 @@ func pairs(c *engine.Call) {
 	}
 }
 
-// rows is how many steps an item takes: each is in another place of memory.
-func rows(p *store.Part, _ *engine.Call) int { return int(p.Depth()) }
+// rows is how many steps an item takes: each row is in another place of memory, and has
+// another hash.
+func rows(p *store.Part, c *engine.Call) int {
+	return int(p.Depth()) * (1 + c.Command().Sketch.Longest(c))
+}
 
 // query is CMS.QUERY key item [item ...].
 var query = engine.Command{

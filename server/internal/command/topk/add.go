@@ -3,6 +3,8 @@ package topk
 // TOPK.ADD and TOPK.INCRBY.
 
 import (
+	"strconv"
+
 	"github.com/bloomery/bloomery/foreign/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
@@ -39,7 +41,7 @@ var incrBy = engine.Command{
 	Syntax: "key item increment [item increment ...]", Complexity: "O(n · (k + i · d)), n items, increments of i and d rows",
 	Summary: "Adds to the counts of items and returns for each the item that it has expelled.",
 	Sketch: &engine.Sketch{
-		Family: family, Missing: textMissing, Stride: 2, Op: store.OpTopKIncr, Grows: true, Fault: engine.TextOOM, Steps: stepsOfPairs, Tries: tries,
+		Family: family, Missing: textMissing, Stride: 2, Op: store.OpTopKIncr, Grows: true, Fault: engine.TextOOM, Steps: stepsOfPairs, Tries: tries, Slice: slice,
 		Early: func(c *engine.Call) {
 			if len(c.Args)%2 != 0 {
 				c.Answer(engine.WrongArity(c.Command().Name))
@@ -81,9 +83,9 @@ func expelled(r *engine.Reply, res *store.Result, i int) {
 	}
 }
 
-// steps is how many steps an item takes: one for each row, and others to look for it
-// among all slots.
-func steps(p *store.Part, _ *engine.Call) int { return stepsOf(p, 1) }
+// steps is how many steps an item takes: one for each row, more if it is long, and others
+// to look for it among all slots.
+func steps(p *store.Part, c *engine.Call) int { return stepsOf(p, c, 1) }
 
 // stepsOfPairs is steps for increments.
 func stepsOfPairs(p *store.Part, c *engine.Call) int {
@@ -92,7 +94,7 @@ func stepsOfPairs(p *store.Part, c *engine.Call) int {
 		n, _ := engine.ParseInt(c.Items[i]) // Check has
 		most = max(most, n)
 	}
-	return stepsOf(p, most)
+	return stepsOf(p, c, most)
 }
 
 // tries returns the sum of increments.
@@ -105,9 +107,22 @@ func tries(pairs [][]byte) (sum uint64) {
 	return sum
 }
 
+// slice returns a pair with a part of an increment. Several increments that make the sum
+// have the same chances as one.
+func slice(p *store.Part, pair [][]byte, done int) (piece [][]byte, next int) {
+	n, _ := engine.ParseInt(pair[1]) // Check has
+	left, most := int(n)-done, max(1, engine.MaxSlice*triesAStep/p.Steps())
+	if next = done + most; left <= most {
+		most, next = left, 0
+	}
+	return [][]byte{pair[0], strconv.AppendInt(nil, int64(most), 10)}, next
+}
+
 // triesAStep is how often an increment tries to take the cell of another item in the time
 // of a step.
 const triesAStep = 8
 
 // stepsOf returns the steps of an item with an increment.
-func stepsOf(p *store.Part, increment int64) int { return p.Steps() * int(1+increment/triesAStep) }
+func stepsOf(p *store.Part, c *engine.Call, increment int64) int {
+	return p.Steps() * (1 + int(increment/triesAStep) + c.Command().Sketch.Longest(c))
+}
