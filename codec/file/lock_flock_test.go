@@ -82,9 +82,9 @@ func TestClaimOfARemovedFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close() //nolint:errcheck // nothing is in it
+	defer f.Close()
 	removeLeftover(f.Name())
-	if _, err := claim(f); err != fs.ErrExist { //nolint:errorlint // it is this one
+	if _, err := claim(f); err != fs.ErrExist {
 		t.Errorf("claim = %v, want ErrExist", err)
 	}
 }

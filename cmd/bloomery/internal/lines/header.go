@@ -117,7 +117,7 @@ func (k *Key) byName(record, arena []byte) (key, grown []byte) {
 // nth returns a column of a record of CSV, with its quotes; nil if it is missing.
 func (k *Key) nth(record []byte, n int) []byte {
 	var column []byte
-	for i := 0; i < n; i++ {
+	for range n {
 		if record == nil {
 			return nil
 		}
