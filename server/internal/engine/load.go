@@ -25,24 +25,10 @@ type Staging struct {
 // record of [store.OpReveal] gives it a name, Unstage removes it. The reply
 // is what is wrong, None if nothing is.
 func (x *Context) StageFilter(create store.Op, value []byte) (*Staging, Reply) {
-	e := x.e
-	e.leave(x.s)
-	op, ok := x.Creation(&store.Record{Op: store.OpStage, Flags: uint8(create), Value: value})
-	if !ok {
-		return nil, Fail(textBadData)
+	entry, failed := x.stageEmpty(create, value)
+	if failed.Kind != None {
+		return nil, failed
 	}
-	if !e.Budget.reserve(op.Cost) {
-		return nil, Fail(TextOOM)
-	}
-	err := x.apply(&op.Op)
-	e.Budget.release(op.Cost)
-	switch {
-	case err != nil:
-		return nil, e.unsettled(err)
-	case op.Result.Err != nil:
-		return nil, Fail(TextOOM)
-	}
-	entry := op.Result.Entry
 	n := store.PartCount(entry)
 	return &Staging{ID: entry.ID, Entry: entry, Have: make([]bool, n), Left: n}, Reply{}
 }

@@ -65,7 +65,10 @@ func (x *Context) stageEmpty(create store.Op, value []byte) (*catalog.Entry, Rep
 	e := x.e
 	e.leave(x.s)
 	op, ok := x.Creation(&store.Record{Op: store.OpStage, Flags: uint8(create), Value: value})
-	if !ok || !e.Budget.reserve(op.Cost) {
+	if !ok {
+		return nil, Fail(textBadData)
+	}
+	if !e.Budget.reserve(op.Cost) {
 		return nil, Fail(TextOOM)
 	}
 	err := x.apply(&op.Op)
