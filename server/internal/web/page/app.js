@@ -88,15 +88,20 @@ async function saveToken(event) {
 async function copy(button) {
   const source = document.getElementById(button.dataset.copy);
   const text = source ? source.textContent.trim() : button.dataset.copy;
+  let done = "Copied";
   try {
     await navigator.clipboard.writeText(text);
-    button.textContent = "Copied";
-    ctx.announce("Copied");
   } catch {
     if (source) getSelection().selectAllChildren(source);
-    button.textContent = "Press Ctrl+C";
+    done = "Press Ctrl+C";
   }
-  setTimeout(() => (button.textContent = "Copy"), 2000);
+  button.textContent = done;
+  button.dataset.own = ""; // news of the server leave it so
+  ctx.announce(done);
+  setTimeout(() => {
+    button.textContent = "Copy";
+    delete button.dataset.own;
+  }, 2000);
 }
 
 document.getElementById("theme").addEventListener("click", switchTheme);

@@ -71,6 +71,7 @@ function kept(element, name) {
   return (
     (name === "open" && element.nodeName === "DETAILS") ||
     name === "aria-invalid" ||
+    name === "data-own" ||
     (name === "value" && element.nodeName === "INPUT" && element.type !== "hidden") ||
     (name === "class" && element.hasAttribute("data-own"))
   );
