@@ -176,9 +176,9 @@ bench: ## benchmarks of PKG=./..., as benchstat reads them
 bench-compare: ## compare this tree with REF=HEAD~1 by benchstat
 	bench/compare.sh $(REF)
 
-bench-peers: ## measure against other libraries, writes docs/benchmarks.md and docs/benchmarks-families.md
-	cd bench && go run ./cmd/peers -out ../docs/benchmarks.md -times results/peers.md
-	cd bench && go run ./cmd/families -again -results results/families.jsonl -out ../docs/benchmarks-families.md
+bench-peers: ## measure against other libraries, writes docs/evidence/benchmarks.md and docs/evidence/benchmarks-families.md
+	cd bench && go run ./cmd/peers -out ../docs/evidence/benchmarks.md -times results/peers.md
+	cd bench && go run ./cmd/families -again -results results/families.jsonl -out ../docs/evidence/benchmarks-families.md
 
 bench-lookups: ## time lookups in every kind, writes docs/static.md and its plot
 	cd bench && go run ./cmd/lookups -doc ../docs/static.md -plot ../docs/img/lookups.svg
@@ -186,20 +186,20 @@ bench-lookups: ## time lookups in every kind, writes docs/static.md and its plot
 bench-hashes: ## time every hash, writes the table of docs/security.md
 	cd bench && go run ./cmd/hashes -doc ../docs/security.md
 
-bench-cli: ## measure the command line against sort, awk and DCSO's bloom, writes docs/benchmarks-cli.md
-	cd bench && go run ./cmd/cli -out ../docs/benchmarks-cli.md
+bench-cli: ## measure the command line against sort, awk and DCSO's bloom, writes docs/evidence/benchmarks-cli.md
+	cd bench && go run ./cmd/cli -out ../docs/evidence/benchmarks-cli.md
 
-bench-server: ## measure the server against Redis, and commit BASE if given, writes docs/benchmarks-server.md
+bench-server: ## measure the server against Redis, and commit BASE if given, writes docs/evidence/benchmarks-server.md
 	@scripts/need-redis redis-server redis-cli redis-benchmark
-	cd bench && go run ./cmd/server -rounds 5 -base "$(BASE)" -out ../docs/benchmarks-server.md
+	cd bench && go run ./cmd/server -rounds 5 -base "$(BASE)" -out ../docs/evidence/benchmarks-server.md
 
-bench-cluster: ## measure three nodes of a cluster beside one server, writes docs/benchmarks-cluster.md (10 minutes)
-	cd bench && go run ./cmd/cluster -out ../docs/benchmarks-cluster.md
+bench-cluster: ## measure three nodes of a cluster beside one server, writes docs/evidence/benchmarks-cluster.md (10 minutes)
+	cd bench && go run ./cmd/cluster -out ../docs/evidence/benchmarks-cluster.md
 
 scale: ## 10,000 idle connections and 1,000,000 filters, with their memory
 	BLOOMERY_IDLE=10000 BLOOMERY_FILTERS=1000000 go test ./server -count=1 -run 'Idle|ManyFilters' -v
 
-mutants: ## change PKG=./bloom in MUTANTS=100 small ways, writes docs/mutants.md with what no test notices
+mutants: ## change PKG=./bloom in MUTANTS=100 small ways, writes docs/evidence/mutants.md with what no test notices
 	cd bench && nice -n 19 go run ./cmd/mutants -n $(MUTANTS) -seed $(SEED) -tests "$(TESTS)" $(PKG)
 
 chaos-debug: ## the chaos test with the order of all locks, waits under them and holds of the gate recorded
@@ -234,7 +234,7 @@ soak: ## rates measured exactly; power cuts, kills, chaos, memory and replays at
 
 # Of `make torture`: FAULTS are their names, all or some with commas between them; FOR=1h goes
 # on for so long, ROUNDS=50 makes so many, and neither makes each fault once; SEED makes the
-# same choices again. docs/torture.md has the rest.
+# same choices again. docs/evidence/torture.md has the rest.
 ROUNDS ?= 0
 FAULTS ?= all
 FOR ?= 0
@@ -245,8 +245,8 @@ torture: ## faults in a cluster under load: kills, partitions, power cuts; ROUND
 	cd bench && go build -o ../bin/torture ./cmd/torture
 	bin/torture -bin bin/bloomery-torture -rounds $(ROUNDS) -for $(FOR) -faults $(FAULTS) -seed $(SEED)
 
-bench-door: ## measure log, snapshots, start and replay, writes docs/benchmarks-durability.md
-	cd bench && go run ./cmd/server -durability -rounds 5 -out ../docs/benchmarks-durability.md
+bench-door: ## measure log, snapshots, start and replay, writes docs/evidence/benchmarks-durability.md
+	cd bench && go run ./cmd/server -durability -rounds 5 -out ../docs/evidence/benchmarks-durability.md
 
-promises: ## ask every library for error rates, goes on where it was, writes docs/promises.md (long)
-	cd bench && go run ./cmd/promises -results results/promises.jsonl -out ../docs/promises.md
+promises: ## ask every library for error rates, goes on where it was, writes docs/evidence/promises.md (long)
+	cd bench && go run ./cmd/promises -results results/promises.jsonl -out ../docs/evidence/promises.md

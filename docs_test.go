@@ -141,10 +141,10 @@ func TestDocumentsAreListed(t *testing.T) {
 	}
 }
 
-// TestReadmeFigures holds the table of speeds in README to docs/benchmarks.md.
+// TestReadmeFigures holds the table of speeds in README to docs/evidence/benchmarks.md.
 func TestReadmeFigures(t *testing.T) {
 	measured := map[string]string{} // by peer, keys and size
-	for line := range strings.Lines(readText(t, "docs/benchmarks.md")) {
+	for line := range strings.Lines(readText(t, "docs/evidence/benchmarks.md")) {
 		cells := strings.Split(strings.TrimSpace(line), " | ")
 		if peer, ok := strings.CutPrefix(cells[0], "| batch lookups, k = 8, against "); ok && len(cells) == 6 {
 			measured[peer+"/"+cells[1]+"/"+cells[2]] = cells[3]
@@ -163,7 +163,7 @@ func TestReadmeFigures(t *testing.T) {
 			at := cells[0] + "/%s/" + sizes[i+1]
 			want := measured[fmt.Sprintf(at, "hits")] + " / " + measured[fmt.Sprintf(at, "misses")]
 			if cell != want {
-				t.Errorf("README has %s for %s at %s, docs/benchmarks.md %s", cell, cells[0], sizes[i+1], want)
+				t.Errorf("README has %s for %s at %s, docs/evidence/benchmarks.md %s", cell, cells[0], sizes[i+1], want)
 			}
 		}
 	}

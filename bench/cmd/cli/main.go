@@ -1,8 +1,8 @@
 // Command cli measures the command line against the programs that people use
 // now: sort -u, awk and DCSO's bloom, on ten million lines of real text. It
-// runs all of them in turns, round by round, and writes docs/benchmarks-cli.md.
+// runs all of them in turns, round by round, and writes docs/evidence/benchmarks-cli.md.
 //
-//	go run ./cmd/cli -rounds 3 -out ../docs/benchmarks-cli.md
+//	go run ./cmd/cli -rounds 3 -out ../docs/evidence/benchmarks-cli.md
 //
 // It needs Debian, and root for packages that are not installed.
 package main

@@ -2,7 +2,7 @@
 // server whose writes are on disk before they are answered, and writes a page of
 // figures.
 //
-//	go run ./cmd/cluster -out ../docs/benchmarks-cluster.md
+//	go run ./cmd/cluster -out ../docs/evidence/benchmarks-cluster.md
 //	go run ./cmd/cluster -rounds 1 -time 500ms -keys 100000 -only 'BF.MADD|join'
 //
 // Both share the processors of one machine with the clients, so figures are ratios
@@ -47,7 +47,7 @@ func main() {
 	flag.StringVar(&o.only, "only", "", "regular expression of what to measure: idle, join, restart, or names of the rows with commands")
 	flag.StringVar(&o.out, "out", "", "write the document to this `file` instead of standard output")
 	flag.StringVar(&o.root, "root", "..", "the repository")
-	flag.StringVar(&o.torture, "torture", "docs/torture.md", "report of make torture, a `file` of the repository")
+	flag.StringVar(&o.torture, "torture", "docs/evidence/torture.md", "report of make torture, a `file` of the repository")
 	flag.Parse()
 	if err := run(o); err != nil {
 		fmt.Fprintln(os.Stderr, "cluster:", err)

@@ -1,8 +1,8 @@
 // Command families measures the families of this module that are no plain
 // Bloom filters beside those of other libraries, and writes
-// docs/benchmarks-families.md.
+// docs/evidence/benchmarks-families.md.
 //
-//	go run ./cmd/families -results results/families.jsonl -out ../docs/benchmarks-families.md
+//	go run ./cmd/families -results results/families.jsonl -out ../docs/evidence/benchmarks-families.md
 //
 // It starts itself once for each experiment. In an experiment the loops take
 // turns: a round runs every loop once, and the fastest of its rounds counts.

@@ -6,7 +6,7 @@
 //	go run ./cmd/mutants -again ./bloom     # try the survivors once more
 //	go run ./cmd/mutants -again -run 'TestSize|TestGrown' ./sizing # with new tests only
 //	GOFLAGS=-tags=bloomerydebug go run ./cmd/mutants ./server/internal/order
-//	go run ./cmd/mutants                    # only write docs/mutants.md
+//	go run ./cmd/mutants                    # only write docs/evidence/mutants.md
 //
 // The operators are fixed: conditions are negated, comparisons moved by one,
 // arithmetic and logic swapped, integers changed by one, statements deleted,
@@ -26,8 +26,8 @@
 //     first, with a limit of time and memory. What no test reaches survives.
 //     A slow test that fails must pass without the mutant before it counts.
 //  4. Each result becomes a line of bench/results/mutants.jsonl at once, so
-//     that a run that was interrupted goes on; docs/mutants.md is written from
-//     that file and from bench/results/mutants.tsv, which explains survivors.
+//     that a run that was interrupted goes on; that file and bench/results/mutants.tsv,
+//     which explains survivors, give the rows of docs/evidence/mutants.md.
 //
 // Packages and files are named from the root of the module, the folder above
 // bench. A mutant is known by the text of its function and its place in there, so that
@@ -181,7 +181,7 @@ func run() error {
 	flag.StringVar(&f.skip, "skip", "^$", "leave out tests whose names match this expression: -again tries survivors with them")
 	results := flag.String("results", "bench/results/mutants.jsonl", "file of results")
 	why := flag.String("why", "bench/results/mutants.tsv", "file that explains survivors")
-	out := flag.String("out", "docs/mutants.md", "file of the report, empty for none")
+	out := flag.String("out", "docs/evidence/mutants.md", "file of the report, empty for none")
 	dir := flag.String("dir", "..", "root of the module")
 	flag.Parse()
 	if f.run != "" && !f.again {

@@ -80,7 +80,7 @@ func (d document) markdown(ctx context.Context) *report.Document {
 // nanoseconds returns the document of all times.
 func (d document) nanoseconds(ctx context.Context) *report.Document {
 	doc := report.New("Nanoseconds per key", "make bench-peers")
-	doc.Text("The times behind docs/benchmarks.md, by instruction set, library, call and size of the array.")
+	doc.Text("The times behind docs/evidence/benchmarks.md, by instruction set, library, call and size of the array.")
 	doc.Add(report.Origin(ctx, d.command(), d.started))
 	for _, r := range d.runs {
 		doc.Section(r.Tier.String())

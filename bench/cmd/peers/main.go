@@ -1,7 +1,7 @@
 // Command peers times the filters of this module beside those of other
-// libraries and writes docs/benchmarks.md.
+// libraries and writes docs/evidence/benchmarks.md.
 //
-//	go run ./cmd/peers -out ../docs/benchmarks.md
+//	go run ./cmd/peers -out ../docs/evidence/benchmarks.md
 //
 // It starts itself once for each instruction set that the processor has, and
 // for each section and size. In each of these runs the loops take turns: a

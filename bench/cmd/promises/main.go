@@ -1,8 +1,8 @@
 // Command promises asks every library for error rates, gives it bad
 // parameters and damaged files, and writes down what came of it in
-// docs/promises.md.
+// docs/evidence/promises.md.
 //
-//	go run ./cmd/promises -results results/promises.jsonl -out ../docs/promises.md
+//	go run ./cmd/promises -results results/promises.jsonl -out ../docs/evidence/promises.md
 //
 // Each row is a line of the results file as soon as it was measured. A later
 // run leaves out what is there, unless it asks for more queries or has -again,

@@ -1,7 +1,7 @@
 // Command server measures the bloomery server against Debian's Redis with
 // redis-benchmark and writes a page of figures.
 //
-//	go run ./cmd/server -rounds 5 -out ../docs/benchmarks-server.md
+//	go run ./cmd/server -rounds 5 -out ../docs/evidence/benchmarks-server.md
 //
 // Redis answering PING is the yardstick, measured in every round between the
 // other runs, so that a slow moment of the machine hits both sides. With -base
