@@ -277,6 +277,40 @@ func TestLongItemsAreRunInPieces(t *testing.T) {
 	}
 }
 
+// TestLongItemsOfManyRowsAreRefused asks for items that would take seconds to hash, in
+// every row of a sketch, with the gate held.
+func TestLongItemsOfManyRowsAreRefused(t *testing.T) {
+	b := newBench(t, 1<<30)
+	b.lines("CMS.INITBYDIM deep 1 65536", "CMS.INITBYDIM usual 100 8", "TOPK.RESERVE rows 1 1 4096 0.9", "TOPK.RESERVE slots 10000 1 4 0.9")
+	const refused = "-ERR an item is too long for this sketch: each of its"
+	for _, tt := range []struct {
+		words string
+		size  int
+		want  string
+	}{
+		{"CMS.INCRBY deep ITEM 1", 511, "[:1]"},
+		{"CMS.INCRBY deep a 1 ITEM 1", 512, refused},
+		{"CMS.QUERY deep ITEM", 511, "[:1]"},
+		{"CMS.QUERY deep a ITEM", 512, refused},
+		{"CMS.INCRBY usual ITEM 1", 1 << 20, "[:1]"},
+		{"CMS.INCRBY usual ITEM 1", 4 << 20, refused},
+		{"TOPK.ADD rows ITEM", 8000, "[nil]"},
+		{"TOPK.ADD rows a ITEM", 8192, refused},
+		{"TOPK.INCRBY rows ITEM 1", 8192, refused},
+		{"TOPK.COUNT rows ITEM", 8192, refused},
+		{"TOPK.ADD slots ITEM", 256 << 10, "[nil]"},
+	} {
+		before, words := len(b.door.groups), strings.Fields(tt.words)
+		words[slices.Index(words, "ITEM")] = strings.Repeat("x", tt.size)
+		if got := b.do(words...); !strings.HasPrefix(got, tt.want) {
+			t.Errorf("%s of %d bytes = %.80s, want %s", tt.words, tt.size, got, tt.want)
+		}
+		if tt.want == refused && len(b.door.groups) != before {
+			t.Errorf("%s of %d bytes has made a record", tt.words, tt.size)
+		}
+	}
+}
+
 // TestLongGroups asks that a transaction of a cluster is refused as on one server: every
 // node would apply it with its gate closed.
 func TestLongGroups(t *testing.T) {

@@ -4,6 +4,7 @@ package engine
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/door"
@@ -77,6 +78,11 @@ const (
 	// MaxSlice is how many steps of a single item are done under one lock, if it can be
 	// sliced.
 	MaxSlice = 1 << 20
+	// maxHashSteps is how many steps it may take to hash an item in all rows: about ten
+	// milliseconds. A hash cannot be sliced, and the record of a TOPK holds the item.
+	maxHashSteps = 1 << 18
+	// stepBytes is how many bytes of an item are hashed in a step.
+	stepBytes = 128
 	// sketchPiece is after how many bytes the value of a record ends.
 	sketchPiece = 128 << 10
 	// maxPayload bounds the memory that a workspace keeps for values.
@@ -96,7 +102,6 @@ func joinsSketch(c, next *Call) bool {
 // Longest returns how many steps more than one a row of a sketch takes to hash the longest
 // item of a call.
 func (k *Sketch) Longest(c *Call) int {
-	const stepBytes = 128
 	longest := 0
 	for i := 0; i < len(c.Items); i += k.Stride {
 		longest = max(longest, len(c.Items[i]))
@@ -207,7 +212,11 @@ func (k *Sketch) checked(p *store.Part, calls []Call) (n, most int) {
 			}
 		}
 		if k.Steps != nil {
-			if steps := k.Steps(p, c); steps > maxSteps/maxItems {
+			steps := k.Steps(p, c)
+			if steps > maxHashSteps && k.tooLong(p, c) {
+				return i, most
+			}
+			if steps > maxSteps/maxItems {
 				most = min(most, max(1, maxSteps/steps))
 			}
 		}
@@ -217,6 +226,18 @@ func (k *Sketch) checked(p *store.Part, calls []Call) (n, most int) {
 	}
 	return len(calls), most
 }
+
+// tooLong refuses a call with an item that takes too long to hash.
+func (k *Sketch) tooLong(p *store.Part, c *Call) bool {
+	rows := p.Rows()
+	if rows*(1+k.Longest(c)) <= maxHashSteps {
+		return false
+	}
+	c.Fail(fmt.Sprintf(textLongItem, rows, maxHashSteps*stepBytes>>20))
+	return true
+}
+
+const textLongItem = "ERR an item is too long for this sketch: each of its %d rows hashes it, and that may be %d MiB together"
 
 // askSketch answers calls under the read lock of p. It answers none if the sketch
 // is gone.

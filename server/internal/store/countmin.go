@@ -38,6 +38,19 @@ func (p *Part) Depth() uint64 {
 	return c.depth
 }
 
+// Rows returns how many rows of a sketch hash an item. It takes the lock of p.
+func (p *Part) Rows() int {
+	p.RLock()
+	defer p.RUnlock()
+	switch c := p.contents.(type) {
+	case countMin:
+		return int(c.depth)
+	case topK:
+		return int(c.Depth())
+	}
+	return 1
+}
+
 func (countMin) Kind() catalog.Kind { return catalog.CountMin }
 
 // Growth returns 0: all counters are there from the beginning.
