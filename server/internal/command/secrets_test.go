@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/server/internal/rdb"
 )
 
 const textSecret = "-NOPERM the secret key "
@@ -85,13 +86,17 @@ func TestSecretsStayWithTheirNames(t *testing.T) {
 	}
 	for _, words := range ways {
 		for _, user := range []string{"two", "all", "default"} {
-			if got := b.as(t, user, words...); !strings.HasPrefix(got, textSecret+"'old'") {
+			want := textSecret + "'old' is not"
+			if user == "two" && words[len(words)-1] != "old" { // it is not for those who do not name it
+				want = textSecret + "is not"
+			}
+			if got := b.as(t, user, words...); !strings.HasPrefix(got, want) {
 				t.Errorf("%s: %.60q: %s", user, words, got)
 			}
 			b.login(t, user) // and inside a transaction
 			b.line("MULTI")
 			if got := b.do(words...); got == "+QUEUED" {
-				if got := b.line("EXEC"); !strings.HasPrefix(got, "["+textSecret+"'old'") {
+				if got := b.line("EXEC"); !strings.HasPrefix(got, "["+want) {
 					t.Errorf("%s in a transaction: %.60q: %s", user, words, got)
 				}
 			} else {
@@ -144,10 +149,12 @@ func TestSecretsThatAreNotThere(t *testing.T) {
 	b.ok(t, "FILTER.CREATE secret:a standard CAPACITY 100 KEYED old")
 	dump := b.exec(bytesOf([]string{"DUMP", "secret:a"}))[0].Text
 	piece := b.exec(bytesOf([]string{"FILTER.DUMP", "secret:a", "0"}))[0].Elems[1].Text
+	ways := [][]string{{"RESTORE", "bob:r", "0", dump}, {"FILTER.LOAD", "bob:l", "1", piece}}
+	known := []string{b.as(t, "bob", ways[0]...), b.as(t, "bob", ways[1]...)}
 	b.state.SetKeys(nil)
-	for _, words := range [][]string{{"RESTORE", "bob:r", "0", dump}, {"FILTER.LOAD", "bob:l", "1", piece}} {
-		if got := b.as(t, "bob", words...); !strings.HasPrefix(got, textSecret+"is not for a filter of this name") {
-			t.Errorf("%.20q by bob: %s", words, got)
+	for i, words := range ways {
+		if got := b.as(t, "bob", words...); !strings.HasPrefix(got, textSecret+"is not for a filter of this name") || got != known[i] {
+			t.Errorf("%.20q by bob: %s; and with the key in the file: %s", words, got, known[i])
 		}
 		if got := b.as(t, "all", words...); got != "+OK" {
 			t.Errorf("%.20q by a user who may touch all keys: %s", words, got)
@@ -155,5 +162,30 @@ func TestSecretsThatAreNotThere(t *testing.T) {
 	}
 	if got := b.as(t, "default", "ACL", "LOG", "1"); !strings.Contains(got, `"reason" "key"`) || !strings.Contains(got, `"object" "bob:l"`) || !strings.Contains(got, `"username" "bob"`) {
 		t.Errorf("ACL LOG: %s", got)
+	}
+}
+
+// TestRestoreTrustsNoKeyID restores filters whose plans name another secret key than that
+// of their hash: FILTER.INFO shows the one that is used.
+func TestRestoreTrustsNoKeyID(t *testing.T) {
+	b := secretBench(t)
+	for _, line := range []string{
+		"FILTER.CREATE secret:a standard CAPACITY 100 KEYED old", "FILTER.ADD secret:a x",
+	} {
+		b.line(line)
+	}
+	dump := b.exec(bytesOf([]string{"DUMP", "secret:a"}))[0].Text
+	const footer = 10
+	for id, want := range map[string]string{"new": `"key" "old"`, "not": `"key" "old"`} {
+		forged := strings.Replace(dump[:len(dump)-footer], "\x03old", "\x03"+id, 1)
+		if got := b.do("RESTORE", "secret:r", "0", string(rdb.AppendFooter([]byte(forged))), "REPLACE"); got != "+OK" || forged == dump[:len(forged)] {
+			t.Fatalf("RESTORE: %s", got)
+		}
+		if got := b.line("FILTER.INFO secret:r"); !strings.Contains(got, want) {
+			t.Errorf("a dump that names the key %s: %s, want %s", id, got, want)
+		}
+		if got := b.line("FILTER.HAS secret:r x y"); got != "[true false]" {
+			t.Errorf("FILTER.HAS: %s", got)
+		}
 	}
 }

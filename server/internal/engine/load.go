@@ -3,6 +3,9 @@ package engine
 // Filters of package codec that are put together before they have a name.
 
 import (
+	"errors"
+
+	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/store"
@@ -69,13 +72,20 @@ func (x *Context) LoadPart(t *Staging, index int, data []byte) Reply {
 }
 
 // stageFilter is Stage for filters of package codec: header is a plan, and layers
-// are the encodings of parts.
+// are the encodings of parts. The id of a secret key in the plan is not trusted.
 func (x *Context) stageFilter(header []byte, layers [][]byte) (id uint64, r Reply) {
 	plan, err := store.ParsePlan(header)
-	if err != nil || 1<<plan.Parts != len(layers) || store.CheckEncodings(layers) != nil {
+	if err != nil || 1<<plan.Parts != len(layers) {
 		return 0, Fail(textBadData)
 	}
-	t, failed := x.StageFilter(store.OpFilterLoad, header)
+	if err := store.CheckEncodings(layers, len(layers)); errors.Is(err, bloomery.ErrTooLarge) {
+		return 0, Fail("ERR " + OneLine(err))
+	} else if err != nil {
+		return 0, Fail(textBadData)
+	}
+	h, _ := store.HashOf(layers[0]) // they are checked
+	plan.KeyID = x.KeyOf(h)
+	t, failed := x.StageFilter(store.OpFilterLoad, store.AppendPlan(nil, &plan))
 	if failed.Kind != None {
 		return 0, failed
 	}

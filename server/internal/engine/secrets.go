@@ -35,10 +35,14 @@ func (e *Engine) SetSecretNames(patterns map[string][]string) {
 // MayHash reports whether a filter of a name may hash as h does, for the user of the
 // call, which it answers if not. Without a secret key it may.
 func (x *Context) MayHash(c *Call, name []byte, h hashing.Hasher) bool {
-	if h.Kind() == hashing.XXH3 || x.mayHash(name, h.Check()) {
+	if h.Kind() == hashing.XXH3 || x.HasSecret(name, h) {
 		return true
 	}
-	x.DenySecret(c, name, x.e.state.KeyOf(h.Check()))
+	id := "" // which keys there are is for those who may have all
+	if x.TouchesAll() {
+		id = x.KeyOf(h)
+	}
+	x.DenySecret(c, name, id)
 	return false
 }
 
@@ -64,10 +68,10 @@ func (x *Context) MayMove(c *Call, name []byte, entry *catalog.Entry) bool {
 	return x.MayHash(c, name, h)
 }
 
-// mayHash reports whether a filter of a name may have a secret key with a fingerprint.
-// One that is not in the file of keys counts as one without patterns: it may come.
-func (x *Context) mayHash(name []byte, check uint64) bool {
-	ids := x.e.state.KeysOf(check)
+// HasSecret reports whether a filter of a name may have the secret key of h. One that is
+// not in the file of keys counts as one without patterns: it may come.
+func (x *Context) HasSecret(name []byte, h hashing.Hasher) bool {
+	ids := x.e.state.KeysOf(h.Check())
 	open := len(ids) == 0
 	patterns := *x.e.secrets.Load()
 	for _, id := range ids {

@@ -165,8 +165,14 @@ func (x *Context) Refresh(p *store.Part, r store.Record) (left bool) {
 // Key returns the hasher of a secret key. It reports false if there is no such key.
 func (x *Context) Key(id string) (hashing.Hasher, bool) { return x.e.state.Key(id) }
 
-// KeyOf returns the id of the secret key with a fingerprint, "" if there is none.
-func (x *Context) KeyOf(check uint64) string { return x.e.state.KeyOf(check) }
+// KeyOf returns the id of the secret key that a filter hashes with, "" if it has none or
+// that is not known here.
+func (x *Context) KeyOf(h hashing.Hasher) string {
+	if h.Kind() == hashing.XXH3 {
+		return ""
+	}
+	return x.e.state.KeyOf(h.Check())
+}
 
 // Family returns what the commands on filters of a kind share, nil for strings.
 func (x *Context) Family(k catalog.Kind) *Family { return x.e.table.Family(k) }

@@ -12,6 +12,7 @@ import (
 	"github.com/bloomery/bloomery/codec"
 	"github.com/bloomery/bloomery/foreign/redisbloom"
 	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/internal/envelope"
 	"github.com/bloomery/bloomery/internal/memory"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 )
@@ -303,9 +304,9 @@ func (l *loading) Release() {
 	}
 }
 
-// CheckEncodings returns an error unless parts can be those of one filter here:
-// all of one kind and with one hash, which is not a function.
-func CheckEncodings(parts [][]byte) error {
+// CheckEncodings returns an error unless parts can be among all parts of one filter here:
+// of one kind and with one hash, which is not a function, and not of too many members.
+func CheckEncodings(parts [][]byte, all int) error {
 	var first struct {
 		kind  uint16
 		hash  hashing.Kind
@@ -328,10 +329,36 @@ func CheckEncodings(parts [][]byte) error {
 			return fmt.Errorf("store: load: %w: kind %s with a secret key for its members", bloomery.ErrIncompatible, k.Name)
 		case i > 0 && this != first:
 			return fmt.Errorf("store: load: %w: part %d differs from part 0", bloomery.ErrIncompatible, i)
+		case k.Number == envelope.KindQuorum && membersIn(data) > MaxMade/all:
+			return fmt.Errorf("store: load: %w: %d parts of %d members, and there may be %d at most", bloomery.ErrTooLarge, all, membersIn(data), MaxMade)
 		}
 		first = this
 	}
 	return nil
+}
+
+// membersIn returns how many members the encoding of a quorum has, each layer of a member
+// counted as one. Of a corrupt encoding it counts as far as that can be read.
+func membersIn(data []byte) (n int) {
+	const line = 64 // members begin at multiples of it
+	h, _ := envelope.ParseHeader(data)
+	table := data[envelope.HeaderSize:]
+	at := (8*uint64(h.Extra) + line - 1) / line * line
+	for i := range uint64(h.Extra) {
+		if at > uint64(len(table)) || 8*i+8 > uint64(len(table)) {
+			break
+		}
+		n++
+		if member, err := envelope.ParseHeader(table[at:]); err == nil && member.Kind == envelope.KindScalable {
+			n += int(member.Extra) - 1
+		}
+		size := binary.LittleEndian.Uint64(table[8*i:])
+		if size > uint64(len(table)) {
+			break
+		}
+		at += (size + line - 1) / line * line
+	}
+	return n
 }
 
 // HashOf returns how the filter of an encoding hashes, without its secret key if it has

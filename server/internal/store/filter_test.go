@@ -259,11 +259,32 @@ func TestEncodingsOfOneFilter(t *testing.T) {
 	}
 	plain := encode(bloom.Config{Capacity: 100, ErrorRate: 0.01})
 	secret := encode(bloom.Config{Capacity: 100, ErrorRate: 0.01, Hasher: keyed})
+	quorum := func(layers int) []byte {
+		members := make([]bloomery.Hashed, 3)
+		for i := range members {
+			f, err := bloom.Config{Capacity: 1, ErrorRate: 0.1}.NewScalable()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for key := uint64(0); f.Layers() < layers; key++ {
+				f.AddHash(key * 0x9e3779b97f4a7c15)
+			}
+			members[i] = f
+		}
+		q, err := compose.NewQuorum(2, members...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, _ := q.MarshalBinary()
+		return b
+	}
 	for _, c := range []struct {
 		name  string
 		parts [][]byte
 		want  error
 	}{
+		{"a quorum of many parts", slices.Repeat([][]byte{quorum(1)}, store.MaxParts), nil},
+		{"a quorum of too many layers", slices.Repeat([][]byte{quorum(6)}, store.MaxParts), bloomery.ErrTooLarge},
 		{"one", [][]byte{plain}, nil},
 		{"two alike", [][]byte{plain, plain}, nil},
 		{"two hashes", [][]byte{plain, secret}, bloomery.ErrIncompatible},
@@ -273,7 +294,7 @@ func TestEncodingsOfOneFilter(t *testing.T) {
 		{"a window cut short", [][]byte{window(false)[:40]}, bloomery.ErrCorrupt},
 		{"none", [][]byte{[]byte("x")}, bloomery.ErrCorrupt},
 	} {
-		if err := store.CheckEncodings(c.parts); !errors.Is(err, c.want) || c.want == nil && err != nil {
+		if err := store.CheckEncodings(c.parts, len(c.parts)); !errors.Is(err, c.want) || c.want == nil && err != nil {
 			t.Errorf("%s: %v, want %v", c.name, err, c.want)
 		}
 	}

@@ -82,8 +82,8 @@ const maxParts = 12
 // MaxParts is the largest number of parts of a filter.
 const MaxParts = 1 << maxParts
 
-// MaxMade is the largest number of members that all parts of a new quorum have together:
-// they are made in one go.
+// MaxMade is the largest number of members that all parts of a quorum have together when it
+// is made or loaded: that is done in one go.
 const MaxMade = 1 << 16
 
 // AppendPlan appends the encoding of a plan, which begins with its length.

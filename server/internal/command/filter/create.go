@@ -104,9 +104,8 @@ func (o *options) resolve(x *engine.Context, c *engine.Call) string {
 func secret(x *engine.Context, c *engine.Call, option, id string) (h hashing.Hasher, text string) {
 	h, ok := x.Key(id)
 	switch {
-	case ok:
-		x.MayHash(c, c.Args[1], h)
-	case x.TouchesAll():
+	case ok && x.HasSecret(c.Args[1], h):
+	case !ok && x.TouchesAll():
 		text = "ERR " + option + ": there is no key '" + clip([]byte(id)) + "' in the file of keys (serve --keys)"
 	default: // nobody else learns which keys there are
 		x.DenySecret(c, c.Args[1], id)

@@ -10,8 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bloomery/bloomery/codec"
-	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/rdb"
@@ -208,10 +206,10 @@ func beforeLoad(x *engine.Context, c *engine.Call) {
 // not have the key of the data.
 func planOf(x *engine.Context, c *engine.Call, entry *catalog.Entry, parts int, version uint64) (p store.Plan, err error) {
 	data := c.Args[3]
-	if err := store.CheckEncodings([][]byte{data}); err != nil {
+	if err := store.CheckEncodings([][]byte{data}, parts); err != nil {
 		return p, err
 	}
-	header, err := codec.Peek(data)
+	h, err := store.HashOf(data)
 	if err != nil {
 		return p, err
 	}
@@ -219,11 +217,8 @@ func planOf(x *engine.Context, c *engine.Call, entry *catalog.Entry, parts int, 
 		p = *store.PartOf(entry).Plan()
 	}
 	p.Parts, p.Version = logOf(uint64(parts)), version
-	p.KeyID = ""
-	if header.Hash != hashing.XXH3 {
-		p.KeyID = x.KeyOf(header.Check)
-		x.MayHash(c, c.Args[1], hashing.Placeholder(header.Check))
-	}
+	p.KeyID = x.KeyOf(h)
+	x.MayHash(c, c.Args[1], h)
 	return p, nil
 }
 
@@ -237,7 +232,7 @@ func fits(t *engine.Staging, part int, data []byte) error {
 		if err != nil {
 			return err
 		}
-		return store.CheckEncodings([][]byte{other, data})
+		return store.CheckEncodings([][]byte{other, data}, len(t.Have))
 	}
 	return nil
 }
