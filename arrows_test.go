@@ -16,7 +16,7 @@ const module = "github.com/bloomery/bloomery"
 // commands is what every package of commands may import: none imports another.
 var commands = []string{
 	"foreign/redisbloom", "server/internal/acl", "server/internal/catalog", "server/internal/door", "server/internal/engine", "server/internal/health",
-	"server/internal/rdb", "server/internal/store",
+	"server/internal/rdb", "server/internal/session", "server/internal/store",
 }
 
 // rooms lists, for each package of the module, which others it may import.
@@ -64,8 +64,9 @@ var rooms = map[string][]string{
 	"server/internal/rdb":                 {},
 	"server/internal/glob":                {},
 	"server/internal/acl":                 {"server/internal/glob"},
+	"server/internal/session":             {"foreign/redisbloom", "server/internal/acl"},
 	"server/internal/health":              {"", "sizing"},
-	"server/internal/engine":              {"", "hashing", "foreign/redisbloom", "server/internal/acl", "server/internal/catalog", "server/internal/door", "server/internal/glob", "server/internal/health", "server/internal/order", "server/internal/rdb", "server/internal/store"},
+	"server/internal/engine":              {"", "hashing", "foreign/redisbloom", "server/internal/acl", "server/internal/catalog", "server/internal/door", "server/internal/glob", "server/internal/health", "server/internal/order", "server/internal/rdb", "server/internal/session", "server/internal/store"},
 	"server/internal/command/bf":          commands,
 	"server/internal/command/cf":          commands,
 	"server/internal/command/filter":      append([]string{"", "bloom", "codec", "compose", "counting", "cuckoo", "hashing", "quotient", "sizing"}, commands...),
@@ -83,7 +84,7 @@ var rooms = map[string][]string{
 		"server/internal/command/tdigest", "server/internal/command/filter", "server/internal/command/keys", "server/internal/command/text",
 		"server/internal/command/connection", "server/internal/command/admin", "server/internal/command/acl",
 	},
-	"server/internal/web/metrics":     {"server/internal/door", "server/internal/engine", "server/internal/health"},
+	"server/internal/web/metrics":     {"server/internal/door", "server/internal/engine", "server/internal/health", "server/internal/session"},
 	"server/internal/command/gendocs": {"server/internal/command"},
 	"server/internal/web/calc":        {"", "internal/figures", "sizing"},
 	"server/internal/web/teach": {
@@ -92,7 +93,7 @@ var rooms = map[string][]string{
 	"server/internal/web": {"internal/figures", "server/internal/engine", "server/internal/health", "server/internal/web/calc", "server/internal/web/teach"},
 	"server": {
 		"", "codec/file", "foreign/redisbloom", "hashing", "internal/memory", "internal/resp",
-		"server/internal/command", "server/internal/engine", "server/internal/door", "server/internal/door/local", "server/internal/store",
+		"server/internal/command", "server/internal/engine", "server/internal/door", "server/internal/door/local", "server/internal/session", "server/internal/store",
 		"server/internal/door/cluster", "server/internal/door/cluster/nats", "server/internal/folder",
 		"server/internal/web", "server/internal/web/metrics",
 	},

@@ -90,7 +90,7 @@ func (s *Server) admit(g guest) {
 	}
 	s.nextID++
 	c.session = engine.NewSession(s.nextID, nc.RemoteAddr().String(), nc.LocalAddr().String(), s.config.Now(), c.kill)
-	c.session.Authenticated, c.session.Gone = s.engine.Open(), c.gone
+	c.session.Authenticated, c.session.Gone = s.engine.Users.Open(), c.gone
 	c.parser = resp.Parser{MaxLength: s.config.MaxQuery, Guest: !c.session.Authenticated, Room: maxArgs}
 	s.conns[s.nextID] = c
 	s.wg.Add(1)
@@ -117,7 +117,7 @@ func (s *Server) refuse(c *conn, text string) {
 // onlyLocal reports whether protected mode refuses a client because it is on another
 // machine and nobody would ask it who it is.
 func (s *Server) onlyLocal(nc net.Conn) bool {
-	return s.config.ProtectedMode && s.engine.Open() && !onLoopback(nc.RemoteAddr())
+	return s.config.ProtectedMode && s.engine.Users.Open() && !onLoopback(nc.RemoteAddr())
 }
 
 func onLoopback(a net.Addr) bool {

@@ -12,7 +12,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/internal/memory"
 	"github.com/bloomery/bloomery/server/internal/door/local"
-	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/session"
 	"github.com/bloomery/bloomery/server/internal/web/metrics"
 )
 
@@ -148,11 +148,11 @@ type Defaults struct {
 }
 
 // RedisBloomDefaults returns the defaults of RedisBloom.
-func RedisBloomDefaults() Defaults { return Defaults(engine.RedisBloomDefaults()) }
+func RedisBloomDefaults() Defaults { return Defaults(session.RedisBloomDefaults()) }
 
 // check returns d as the server uses it, or what is wrong with it.
 func (d Defaults) check() (Defaults, error) {
-	checked := engine.Defaults(d)
+	checked := session.Defaults(d)
 	if err := checked.Check(); err != nil {
 		return d, fmt.Errorf("server: %w", err)
 	}
@@ -210,7 +210,7 @@ func (c Config) completed() (Config, error) {
 	setDefault(&c.Fsync, "everysec")
 	setDefault(&c.MaxClients, 10_000)
 	setDefault(&c.MaxQuery, 512<<20)
-	setDefault(&c.MaxTransaction, engine.DefaultMaxTransaction)
+	setDefault(&c.MaxTransaction, session.DefaultMaxTransaction)
 	setDefault(&c.MetricsFilters, metrics.DefaultFilters)
 	setDefault(&c.WriteTimeout, time.Minute)
 	setDefault(&c.ShutdownTimeout, 10*time.Second)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/bloomery/bloomery/internal/resp"
 	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/session"
 )
 
 const (
@@ -80,9 +81,9 @@ type conn struct {
 	closed time.Time // since when the client is known to send nothing more
 	absent bool      // it is gone
 
-	monitor   *engine.Monitor // whose lines are sent
-	streaming atomic.Bool     // the client is a monitor, or was
-	writing   sync.Mutex      // held by who writes to a monitor
+	monitor   *session.Monitor // whose lines are sent
+	streaming atomic.Bool      // the client is a monitor, or was
+	writing   sync.Mutex       // held by who writes to a monitor
 
 	ending atomic.Uint32
 	in     atomic.Int64  // bytes read
@@ -271,7 +272,7 @@ func (c *conn) exec() error {
 		}
 	}
 	if len(calls) > 0 {
-		c.parser.Guest = c.server.engine.Guest(c.session)
+		c.parser.Guest = c.server.engine.Users.Guest(&c.session.Client)
 	}
 	b.work.Reset()
 	if b.args = b.args[:0]; cap(b.args) > maxKeptArgs {
@@ -293,7 +294,7 @@ func (c *conn) paused() error {
 		c.complain(textNoMemory)
 		return errNoMemory
 	}
-	c.server.engine.WaitPause(c.session, func() bool { return c.ending.Load() == killed })
+	c.server.engine.Pause.Wait(&c.session.Client, func() bool { return c.ending.Load() == killed })
 	return nil
 }
 

@@ -165,7 +165,7 @@ func (s *Server) httpSession(remote, local string) *engine.Session {
 	id := s.nextID
 	s.mu.Unlock()
 	session := engine.NewSession(id, remote, local, s.config.Now(), func() {})
-	session.Authenticated = s.engine.Open()
+	session.Authenticated = s.engine.Users.Open()
 	return session
 }
 

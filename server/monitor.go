@@ -2,7 +2,9 @@ package server
 
 // How a connection sends what MONITOR shows.
 
-import "github.com/bloomery/bloomery/server/internal/engine"
+import (
+	"github.com/bloomery/bloomery/server/internal/session"
+)
 
 // startStream begins to send what a monitor sees, if the client has become one.
 // The reply to MONITOR is written.
@@ -18,7 +20,7 @@ func (c *conn) startStream() {
 
 // stream sends lines to a monitor, between its replies. A client that does not
 // take them is dropped by the engine when they are too many.
-func (c *conn) stream(m *engine.Monitor) {
+func (c *conn) stream(m *session.Monitor) {
 	for {
 		lines, ok := m.Next()
 		if !ok {

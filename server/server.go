@@ -25,6 +25,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/command"
 	"github.com/bloomery/bloomery/server/internal/door/local"
 	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/session"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -34,7 +35,7 @@ import (
 type Server struct {
 	config    Config
 	log       *slog.Logger
-	settings  *engine.Settings
+	settings  *session.Settings
 	engine    *engine.Engine
 	state     *store.State
 	door      keptDoor
@@ -115,7 +116,7 @@ func NewContext(ctx context.Context, c Config) (*Server, error) {
 	s := &Server{
 		config: c, log: c.Log, state: state, started: c.Now(), conns: map[int64]*conn{},
 		ended: make(chan struct{}), done: make(chan struct{}),
-		settings: engine.NewSettings(engine.Defaults(c.Defaults), c.Password), quiet: quiet,
+		settings: session.NewSettings(session.Defaults(c.Defaults), c.Password), quiet: quiet,
 		// One processor is left for others: a handshake takes a thousand
 		// times as long as a command.
 		computing: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)-1)),
@@ -336,7 +337,7 @@ func (s *Server) drain() error {
 		s.wg.Wait()
 		close(ended)
 	}()
-	s.engine.EndPause()
+	s.engine.Pause.End(true)
 	if !s.abrupt.Load() {
 		for _, c := range all {
 			c.drain()

@@ -10,13 +10,13 @@ import (
 	"path/filepath"
 	"runtime"
 
-	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/session"
 )
 
 // userFile is the file of users as ACL LOAD and ACL SAVE use it.
-func (s *Server) userFile() engine.UserFile {
+func (s *Server) userFile() session.UserFile {
 	name := s.config.ACLFile
-	return engine.UserFile{
+	return session.UserFile{
 		Name:  name,
 		Read:  func() ([]byte, error) { return readUsers(name) },
 		Write: func(data []byte) error { return replaceFile(name, data) },

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/session"
 )
 
 // TestHello asks for a protocol, a name and a user at once.
@@ -113,7 +114,7 @@ func TestUsagesAreOfCallsAndRejections(t *testing.T) {
 	b.line("BF.ADD k x")
 	b.line("BF.EXISTS k") // an item is missing
 	var got []string
-	b.engine.Usages(func(name string, u *engine.Usage) { got = append(got, name) })
+	b.engine.Usages(func(name string, u *session.Usage) { got = append(got, name) })
 	slices.Sort(got)
 	if want := []string{"bf.add", "bf.exists"}; !slices.Equal(got, want) {
 		t.Errorf("commands with figures: %q, want %q", got, want)

@@ -12,6 +12,7 @@ import (
 	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/server/internal/command"
 	"github.com/bloomery/bloomery/server/internal/door/local"
+	"github.com/bloomery/bloomery/server/internal/session"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -56,7 +57,7 @@ func openOn(tb testing.TB, b *bench, maxMemory int64) *bench {
 	b.engine = engine.New(engine.Config{
 		Commands: command.All(),
 		State:    b.state, Door: b.door, Keeper: b.door, Host: b, Clock: b.clock, MaxMemory: maxMemory,
-		Settings: engine.NewSettings(engine.RedisBloomDefaults(), ""),
+		Settings: session.NewSettings(session.RedisBloomDefaults(), ""),
 	})
 	b.session = engine.NewSession(1, "127.0.0.1:1", "127.0.0.1:2", b.now, func() {})
 	return b
@@ -77,7 +78,7 @@ func (b *bench) withoutLog(tb testing.TB) {
 func (b *bench) rewire() {
 	b.engine = engine.New(engine.Config{
 		Commands: command.All(), State: b.state, Door: b.door, Keeper: b.door, Host: b, Clock: b.clock,
-		MaxMemory: b.engine.Budget.Max(), Settings: engine.NewSettings(engine.RedisBloomDefaults(), ""),
+		MaxMemory: b.engine.Budget.Max(), Settings: session.NewSettings(session.RedisBloomDefaults(), ""),
 	})
 }
 
@@ -121,7 +122,7 @@ func (b *bench) exec(commands ...[][]byte) []engine.Reply {
 			if b.session.Quit {
 				break
 			}
-			b.engine.EndPause() // what is held back is run
+			b.engine.Pause.End(true) // what is held back is run
 		}
 		done += n
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/bloomery/bloomery/server/internal/command"
 	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/session"
 )
 
 // TestRefusedCopiesLeaveNothing copies a filter with a wrong option and onto itself:
@@ -285,8 +286,8 @@ func TestLoadUsers(t *testing.T) {
 	saved := ""
 	b.engine = engine.New(engine.Config{
 		Commands: command.All(), State: b.state, Door: b.door, Keeper: b.door, Host: b, Clock: b.clock, MaxMemory: 1 << 30,
-		Settings: engine.NewSettings(engine.RedisBloomDefaults(), ""),
-		Users: engine.UserFile{Name: "users.acl", Read: func() ([]byte, error) { return []byte(text), failure }, Write: func(data []byte) error {
+		Settings: session.NewSettings(session.RedisBloomDefaults(), ""),
+		Users: session.UserFile{Name: "users.acl", Read: func() ([]byte, error) { return []byte(text), failure }, Write: func(data []byte) error {
 			saved = string(data)
 			return failure
 		}},

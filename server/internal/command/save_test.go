@@ -14,6 +14,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/door/local"
 	"github.com/bloomery/bloomery/server/internal/folder/powercut"
+	"github.com/bloomery/bloomery/server/internal/session"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -28,7 +29,7 @@ func newDurable(t *testing.T, disk *powercut.Disk, fsync local.Fsync) *bench {
 	b.engine = engine.New(engine.Config{
 		Commands: command.All(),
 		State:    b.state, Door: b.door, Keeper: b.door, Host: b, Clock: func() time.Time { return b.now }, MaxMemory: 64 << 20,
-		Settings: engine.NewSettings(engine.RedisBloomDefaults(), ""),
+		Settings: session.NewSettings(session.RedisBloomDefaults(), ""),
 	})
 	b.session = engine.NewSession(1, "127.0.0.1:1", "127.0.0.1:2", b.now, func() {})
 	return b
@@ -119,7 +120,7 @@ func TestSaveWithoutFolder(t *testing.T) {
 	b.engine = engine.New(engine.Config{
 		Commands: command.All(),
 		State:    b.state, Door: b.door, Keeper: b.door, Host: b, Clock: func() time.Time { return b.now }, MaxMemory: 64 << 20,
-		Settings: engine.NewSettings(engine.RedisBloomDefaults(), ""),
+		Settings: session.NewSettings(session.RedisBloomDefaults(), ""),
 	})
 	b.session = engine.NewSession(1, "127.0.0.1:1", "127.0.0.1:2", b.now, func() {})
 	for _, line := range []string{"SAVE", "BGSAVE", "DEBUG RELOAD"} {

@@ -10,6 +10,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/command"
 	"github.com/bloomery/bloomery/server/internal/door/local"
 	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/session"
 )
 
 // TestDumpOfCompressedDigest dumps a t-digest twice: what the first DUMP has compressed
@@ -114,7 +115,7 @@ func TestQuestionsWithoutWrites(t *testing.T) {
 	b.line("TDIGEST.ADD d 1 2 3 4")
 	e := engine.New(engine.Config{
 		Commands: command.All(), State: b.state, Door: refusing{b.door}, Keeper: b.door, Host: b, Clock: b.clock, MaxMemory: 1 << 30,
-		Settings: engine.NewSettings(engine.RedisBloomDefaults(), ""),
+		Settings: session.NewSettings(session.RedisBloomDefaults(), ""),
 	})
 	b.engine, e = e, b.engine
 	if got := b.line("TDIGEST.RANK d 2 3"); got != "[:1 :2]" {

@@ -378,13 +378,13 @@ func TestAddRate(t *testing.T) {
 			t.Errorf("INFO: %s", got)
 		}
 		n := int64(0)
-		b.engine.Limited(func(user string, refused int64) {
+		b.engine.Users.Limited(func(user string, refused int64) {
 			if n = refused; user != "bob" {
 				t.Errorf("Limited: %s", user)
 			}
 		})
-		if n != 1 || b.engine.Refusals().AddRate != 1 {
-			t.Errorf("refused: %d and %d, want 1", n, b.engine.Refusals().AddRate)
+		if n != 1 || b.engine.Users.Refusals().AddRate != 1 {
+			t.Errorf("refused: %d and %d, want 1", n, b.engine.Users.Refusals().AddRate)
 		}
 	}
 	b := newBench(t, 1<<30)

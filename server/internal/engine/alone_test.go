@@ -9,6 +9,7 @@ import (
 
 	"github.com/bloomery/bloomery/server/internal/command"
 	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/session"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -37,7 +38,7 @@ func TestAloneIsAlone(t *testing.T) {
 	b := newBench(t, 1<<30)
 	b.engine = engine.New(engine.Config{
 		Commands: append(command.All(), setAll), State: b.state, Door: b.door, Keeper: b.door.Door, Host: b, MaxMemory: 1 << 30,
-		Settings: engine.NewSettings(engine.RedisBloomDefaults(), ""),
+		Settings: session.NewSettings(session.RedisBloomDefaults(), ""),
 	})
 	if got := b.line("SETALL a 0 b 0 c 0"); got != "+OK" {
 		t.Fatal(got)

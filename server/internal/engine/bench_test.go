@@ -13,6 +13,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/door/local"
 	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/session"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -54,7 +55,7 @@ func newBench(tb testing.TB, maxMemory int64) *bench {
 	b.door = &testDoor{Door: inner}
 	b.engine = engine.New(engine.Config{
 		Commands: command.All(), State: b.state, Door: b.door, Keeper: inner, Host: b, MaxMemory: maxMemory,
-		Clock: b.clock, Settings: engine.NewSettings(engine.RedisBloomDefaults(), ""),
+		Clock: b.clock, Settings: session.NewSettings(session.RedisBloomDefaults(), ""),
 	})
 	b.client = b.connect()
 	return b
@@ -76,7 +77,7 @@ func newDisk(t *testing.T, maxMemory int64) *bench {
 	b.door = &testDoor{Door: inner}
 	b.engine = engine.New(engine.Config{
 		Commands: command.All(), State: b.state, Door: inner, Keeper: inner, Host: b, MaxMemory: maxMemory,
-		Settings: engine.NewSettings(engine.RedisBloomDefaults(), ""),
+		Settings: session.NewSettings(session.RedisBloomDefaults(), ""),
 	})
 	b.client = b.connect()
 	return b

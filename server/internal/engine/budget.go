@@ -95,7 +95,7 @@ func (b *Budget) Hold(n int) bool {
 func (e *Engine) Hold(s *Session, n int) bool { return e.hold(s, n) }
 
 func (e *Engine) hold(s *Session, n int) bool {
-	s.memory.Add(int64(n))
+	s.Client.Hold(n)
 	return e.Budget.Hold(n)
 }
 

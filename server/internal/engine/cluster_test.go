@@ -13,6 +13,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/door/cluster"
 	"github.com/bloomery/bloomery/server/internal/door/cluster/memlog"
 	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/session"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -35,7 +36,7 @@ func newNodeOf(t *testing.T, log *memlog.Log, c cluster.Config) (*bench, *cluste
 	}
 	b.engine = engine.New(engine.Config{
 		Commands: command.All(), State: b.state, Door: d, Host: b, MaxMemory: 1 << 30,
-		Clock: b.clock, Settings: engine.NewSettings(engine.RedisBloomDefaults(), ""),
+		Clock: b.clock, Settings: session.NewSettings(session.RedisBloomDefaults(), ""),
 	})
 	t.Cleanup(func() {
 		node.Kill()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/session"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -25,16 +26,16 @@ func (x *Context) Now() time.Time { return x.s.now }
 func (x *Context) Milliseconds() int64 { return x.s.ms }
 
 // Settings returns what CONFIG SET can change.
-func (x *Context) Settings() *Settings { return x.e.Settings }
+func (x *Context) Settings() *session.Settings { return x.e.Settings }
 
-// Session returns the session of the client.
-func (x *Context) Session() *Session { return x.s }
+// Client returns who has sent the command.
+func (x *Context) Client() *session.Client { return &x.s.Client }
 
 // Table returns the table of commands.
 func (x *Context) Table() *Table { return x.e.table }
 
 // SlowLog returns the log of commands that took long.
-func (x *Context) SlowLog() *SlowLog { return &x.e.slow }
+func (x *Context) SlowLog() *session.SlowLog { return &x.e.slow }
 
 // Shutdown has the server end in order, and the session of the client with it.
 func (x *Context) Shutdown() {
@@ -43,7 +44,7 @@ func (x *Context) Shutdown() {
 }
 
 // Latency returns what is noted of commands that took long.
-func (x *Context) Latency() *Latency { return &x.e.late }
+func (x *Context) Latency() *session.Latency { return &x.e.late }
 
 // Facts returns what only the server knows.
 func (x *Context) Facts() Facts { return x.e.host.Facts() }
@@ -58,15 +59,15 @@ func (x *Context) Lookup(name []byte) *catalog.Entry { return x.e.state.Names.Lo
 // keyspace_misses.
 func (x *Context) Read(name []byte) *catalog.Entry {
 	entry := x.Lookup(name)
-	x.e.stats.looked(x.s, entry != nil, 1)
+	x.e.stats.Looked(&x.s.Client, entry != nil, 1)
 	return entry
 }
 
-// Found returns how often reads have found a name, and how often not.
-func (x *Context) Found() (hits, misses int64) { return x.e.stats.names() }
+// Counters returns what is counted of commands and names.
+func (x *Context) Counters() *session.Counters { return x.e.stats }
 
 // Pace returns how many commands are run in a second at present.
-func (x *Context) Pace() int64 { return x.e.pace.perSecond() }
+func (x *Context) Pace() int64 { return x.e.pace.PerSecond() }
 
 // RunID returns 40 digits that stand for this run of the server.
 func (x *Context) RunID() string { return x.e.runID }
@@ -80,7 +81,7 @@ func (x *Context) Deadline(name []byte) (*catalog.Entry, int64) {
 // user may read.
 func (x *Context) Scan(cursor uint64, count int, visit func(catalog.View)) uint64 {
 	readable := visit
-	if !x.s.user().All() {
+	if !x.s.Rights().All() {
 		readable = func(v catalog.View) {
 			if x.Readable(v.Name) {
 				visit(v)
@@ -205,8 +206,9 @@ func copyChunk(text *strings.Builder, p *store.Part, iter int64, n int) bool {
 func (x *Context) Reset() {
 	x.e.discard(x.s)
 	x.e.unmonitor(x.s)
-	x.s.reset()
-	x.e.logOut(x.s)
+	x.s.Client.Reset()
+	x.s.owner = false
+	x.e.Users.LogOut(&x.s.Client)
 }
 
 // Begin begins a transaction. It reports false if one has begun.
@@ -215,7 +217,7 @@ func (x *Context) Begin() bool {
 		return false
 	}
 	x.s.multi, x.s.multiFailed = true, false
-	x.s.inMulti.Store(1)
+	x.s.InMulti.Store(1)
 	return true
 }
 
@@ -237,61 +239,60 @@ func (x *Context) Unwatch() { x.e.unwatch(x.s) }
 
 // Describe returns the line of CLIENT LIST of the client itself.
 func (x *Context) Describe() string {
-	x.s.lastCmd.Store(x.s.running) // as in Redis, it is this one
-	return x.s.describe(x.s.now)
+	x.s.Last.Store(&x.s.running.full) // as in Redis, it is this one
+	return x.s.Client.Describe(x.s.now)
 }
-
-// Peer is another session, as far as CLIENT LIST and KILL need it.
-type Peer struct{ s *Session }
 
 // Peers calls f for every client.
-func (x *Context) Peers(f func(Peer)) {
-	x.s.lastCmd.Store(x.s.running)
+func (x *Context) Peers(f func(*session.Client)) {
+	x.s.Last.Store(&x.s.running.full)
 	for _, s := range x.e.host.Sessions() {
-		f(Peer{s})
+		f(&s.Client)
 	}
 }
 
-// Me reports whether the peer is the session of x.
-func (p Peer) Me(x *Context) bool { return p.s == x.s }
-
-// ID returns the number of the client.
-func (p Peer) ID() int64 { return p.s.ID }
-
-// Addr returns the address of the client.
-func (p Peer) Addr() string { return p.s.Addr }
-
-// LocalAddr returns the address that the client has connected to.
-func (p Peer) LocalAddr() string { return p.s.LocalAddr }
-
-// User returns the name of the client's user.
-func (p Peer) User() string { return p.s.User() }
-
-// Age returns for how long the client is there.
-func (p Peer) Age(now time.Time) time.Duration { return now.Sub(p.s.Created) }
-
-// Describe returns the line of CLIENT LIST.
-func (p Peer) Describe(now time.Time) string { return p.s.describe(now) }
-
-// Kill closes the connection, when the present command is answered if it is the
-// client's own. It does not wait.
-func (p Peer) Kill(x *Context) {
-	if p.Me(x) {
-		x.s.Quit = true
+// Kill closes the connection of a client, when the present command is answered if it is
+// the caller's own. It does not wait.
+func (x *Context) Kill(c *session.Client) {
+	if c == &x.s.Client {
+		c.Quit = true
 		return
 	}
-	p.s.Kill()
+	c.Kill()
+}
+
+// Pause returns what holds commands of clients back.
+func (x *Context) Pause() *session.Pause { return &x.e.Pause }
+
+// Monitor makes the client see all commands. It reports false if there is no
+// memory for that.
+func (x *Context) Monitor() bool {
+	if x.s.Monitor() != nil {
+		return true
+	}
+	if !x.e.hold(x.s, session.MonitorBytes) {
+		x.e.hold(x.s, -session.MonitorBytes)
+		return false
+	}
+	x.e.monitors.Add(&x.s.Client)
+	return true
+}
+
+// unmonitor ends the monitor of a session, if it has one.
+func (e *Engine) unmonitor(s *Session) {
+	if e.monitors.Remove(&s.Client) {
+		e.hold(s, -session.MonitorBytes)
+	}
 }
 
 // Usage returns how a command was used.
-func (x *Context) Usage(c *Command) Usage { return x.e.stats.sum(c) }
+func (x *Context) Usage(c *Command) session.Usage { return x.e.stats.Sum(c.index) }
 
 // ResetUsage begins to count again.
 func (x *Context) ResetUsage() {
-	x.e.stats.reset()
-	x.e.pace.reset()
-	x.e.Settings.expired.Store(0)
-	x.e.users.refused.reset()
+	x.e.stats.Reset()
+	x.e.pace.Reset()
+	x.e.Users.ResetRefusals()
 }
 
 // Kept reports whether data is kept on disk, and how that is doing.

@@ -237,7 +237,7 @@ func (x *Costs) Free(name []byte) {
 }
 
 // Users adds what it takes to describe all users, Clients to describe all clients.
-func (x *Costs) Users() { x.Bytes(slowBytes + len(x.e.users.all())*userBytes) }
+func (x *Costs) Users() { x.Bytes(slowBytes + len(x.e.Users.All())*userBytes) }
 
 // Clients is like Users.
 func (x *Costs) Clients() { x.Bytes(slowBytes + len(x.e.host.Sessions())*userBytes) }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -43,11 +44,14 @@ func TestEndedSessionRunsNothing(t *testing.T) {
 // TestMonitorsWaitForTheGate asks that the commands of a transaction are shown, in
 // order and without those that were refused, but not while the gate is closed: to make
 // their lines takes longer than most commands.
-func TestMonitorsWaitForTheGate(t *testing.T) {
-	var m *Monitor
+func TestMonitorsWaitForTheGate(t *testing.T) { synctest.Test(t, testMonitorsWait) }
+
+func testMonitorsWait(t *testing.T) {
+	var got []byte
 	var early []int
 	say := func(_ *Context, c *Call) {
-		early = append(early, len(m.lines))
+		synctest.Wait()
+		early = append(early, len(got))
 		c.Answer(OK())
 	}
 	e, s := small(Command{Name: "a", Arity: -1, Run: say}, Command{Name: "b", Arity: 1, Run: say})
@@ -56,15 +60,21 @@ func TestMonitorsWaitForTheGate(t *testing.T) {
 	if !x.Monitor() {
 		t.Fatal("the session is no monitor")
 	}
-	m = x.s.Monitor()
+	m := x.s.Monitor()
+	go func() {
+		for lines, ok := m.Next(); ok; lines, ok = m.Next() {
+			got = append(got, lines...)
+		}
+	}()
 	w := sent("exec")
 	s.ctx, s.w, s.queue = Context{e, s}, w, [][][]byte{{[]byte("a"), []byte("1")}, {[]byte("none")}, {[]byte("b"), []byte("too"), []byte("many")}, {[]byte("b")}}
 	e.commit(s, &w.Calls[0])
 	if want := []int{0, 0}; !slices.Equal(early, want) {
 		t.Errorf("inside the gate a monitor had %v bytes of lines, want none", early)
 	}
-	lines, _ := m.Next()
-	if got := string(lines); strings.Count(got, "\n") != 2 || !strings.Contains(got, "] \"a\" \"1\"\r\n") || !strings.HasSuffix(got, "] \"b\"\r\n") {
+	synctest.Wait()
+	if got := string(got); strings.Count(got, "\n") != 2 || !strings.Contains(got, "] \"a\" \"1\"\r\n") || !strings.HasSuffix(got, "] \"b\"\r\n") {
 		t.Errorf("a monitor sees %q, want a 1 and b", got)
 	}
+	e.unmonitor(x.s)
 }

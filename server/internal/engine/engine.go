@@ -33,6 +33,7 @@ import (
 
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/health"
+	"github.com/bloomery/bloomery/server/internal/session"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -74,8 +75,10 @@ type Facts struct {
 // Safe for concurrent use, each Session and Workspace by one goroutine at a
 // time.
 type Engine struct {
-	Settings *Settings
+	Settings *session.Settings
 	Budget   Budget
+	Users    *session.Users
+	Pause    session.Pause
 
 	state *store.State
 	door  door.Door
@@ -86,18 +89,16 @@ type Engine struct {
 	host   Host
 	clock  func() time.Time
 	table  *Table
-	slow   SlowLog
-	late   Latency
-	stats  *counters
-	pace   pace
+	slow   session.SlowLog
+	late   session.Latency
+	stats  *session.Counters
+	pace   session.Pace
 	well   *health.Keeper
 	runID  string
 	gate   gate
-	pause  pause
 
-	users    *users
 	secrets  atomic.Pointer[secrets]
-	monitors monitors
+	monitors session.Monitors
 	advanced atomic.Int64 // when windows were looked at, in milliseconds since 1970
 	looked   atomic.Int64 // when filters without a name were, the same way
 
@@ -114,7 +115,7 @@ type Config struct {
 	// Keeper writes data to disk; nil means that there is none.
 	Keeper   door.Keeper
 	Host     Host
-	Settings *Settings // nil means the defaults
+	Settings *session.Settings // nil means the defaults
 	// Clock returns the time; nil means time.Now.
 	Clock func() time.Time
 	// MaxMemory bounds the memory of data, in bytes.
@@ -126,7 +127,7 @@ type Config struct {
 	Plain bool
 	// Users is the file that ACL LOAD and ACL SAVE use. The zero value means that
 	// there is none.
-	Users UserFile
+	Users session.UserFile
 	// SecretNames are for SetSecretNames.
 	SecretNames map[string][]string
 	// Collect is called before so many bytes are allocated at once for a
@@ -147,11 +148,11 @@ func New(c Config) *Engine {
 		e.collect = func(int) {}
 	}
 	if e.Settings == nil {
-		e.Settings = NewSettings(RedisBloomDefaults(), "")
+		e.Settings = session.NewSettings(session.RedisBloomDefaults(), "")
 	}
 	e.shared, _ = c.Door.(door.Shared)
-	e.stats = newCounters(e.table.count)
-	e.users = newUsers(e.table.rules, e.Settings.Password(), c.Users)
+	e.stats = session.NewCounters(e.table.count)
+	e.Users = session.NewUsers(e.table.rules, e.Settings.Password(), c.Users)
 	e.runID = newRunID()
 	e.SetSecretNames(c.SecretNames)
 	e.well = e.newHealth()
@@ -167,13 +168,11 @@ func New(c Config) *Engine {
 // many it answered. It stops behind a call that ends the session (QUIT), and
 // behind one whose reply may be large, so that it can be sent before the next
 // one is made, or that changes what the next ones have to wait for; and in front of one that a pause of clients holds back: then the
-// caller sends what is answered and calls WaitPause. Of a session that has ended no
+// caller sends what is answered and calls Pause.Wait. Of a session that has ended no
 // further call is run.
 func (e *Engine) Exec(s *Session, w *Workspace, first int) int {
 	e.Release(s)
-	if s.who.Load() == nil {
-		s.who.Store(e.users.first)
-	}
+	e.Users.Greet(&s.Client)
 	s.w = w
 	s.ctx = Context{e, s}
 	defer e.end(s)
@@ -201,7 +200,7 @@ func (e *Engine) Exec(s *Session, w *Workspace, first int) int {
 // end leaves the gate, whatever has happened.
 func (e *Engine) end(s *Session) {
 	e.leave(s)
-	s.lastActive.Store(s.now.UnixNano())
+	s.Act(s.now)
 	s.w, s.stale = nil, nil
 }
 
@@ -218,7 +217,7 @@ func (e *Engine) Release(s *Session) {
 // one is the beginning of the next.
 func (e *Engine) run(s *Session, calls []Call) (done int) {
 	s.tick(e.clock())
-	for done < len(calls) && !s.Quit && (s.alone || !s.ended.Load()) && (e.pause.mode.Load() == pauseNone || !e.paused(s, &calls[done])) {
+	for done < len(calls) && !s.Quit && (s.alone || !s.Ended()) && !(e.Pause.Any() && e.paused(s, &calls[done])) {
 		n := e.step(s, calls[done:])
 		began := s.now
 		s.tick(e.clock())
@@ -252,7 +251,7 @@ func (e *Engine) enter(s *Session) {
 		e.leave(s)
 	}
 	if !s.alone {
-		e.gate.enter(s.slot)
+		e.gate.enter(s.Slot)
 		s.inside, s.weight = true, 0
 	}
 }
@@ -262,7 +261,7 @@ func (e *Engine) enter(s *Session) {
 func (e *Engine) leave(s *Session) {
 	if s.inside {
 		s.inside = false
-		e.gate.leave(s.slot)
+		e.gate.leave(s.Slot)
 	}
 }
 
@@ -284,7 +283,7 @@ func (e *Engine) step(s *Session, calls []Call) int {
 		for n < len(calls) && joinsSketch(c, &calls[n]) {
 			n++
 		}
-		if c.cmd.Sketch.Encode != nil && s.user().AddRate() > 0 {
+		if c.cmd.Sketch.Encode != nil && s.Rights().AddRate() > 0 {
 			for i := range calls[:n] {
 				e.charge(s, &calls[i], c.cmd.Sketch.items(len(calls[i].Args)-2))
 			}
@@ -409,7 +408,7 @@ func (e *Engine) joins(s *Session, c, next *Call) bool {
 	if cmd == nil || cmd.Filter == nil || !cmd.Takes(len(next.Args)) {
 		return false
 	}
-	if cmd != c.cmd && !s.user().All() && !cmd.allowed(s.user(), next.Args) {
+	if cmd != c.cmd && !s.Rights().All() && !cmd.allowed(s.Rights(), next.Args) {
 		return false // it is refused on its own
 	}
 	f, g := cmd.Filter, c.cmd.Filter
@@ -448,7 +447,7 @@ func (e *Engine) allow(s *Session, c *Call, cmd *Command) bool {
 	if !cmd.Takes(len(c.Args)) {
 		return e.reject(s, c, WrongArity(cmd.full))
 	}
-	if u := s.user(); (!u.All() || e.Guest(s)) && !e.permitted(s, c, u) {
+	if u := s.Rights(); (!u.All() || e.Users.Guest(&s.Client)) && !e.permitted(s, c, u) {
 		return false
 	}
 	if cmd.Flags&NoCluster != 0 && e.shared != nil {
@@ -473,7 +472,7 @@ func (e *Engine) allow(s *Session, c *Call, cmd *Command) bool {
 
 func (e *Engine) reject(s *Session, c *Call, r Reply) bool {
 	c.Answer(r)
-	e.stats.of(s, c.cmd).rejected.Add(1)
+	e.stats.Of(&s.Client, c.cmd.index).Reject()
 	c.cmd = nil // it was not run: account passes over it
 	s.multiFailed = true
 	return false
@@ -482,12 +481,12 @@ func (e *Engine) reject(s *Session, c *Call, r Reply) bool {
 // note notes the protocol of a reply and whether the client wants it.
 func (s *Session) note(c *Call) {
 	c.Proto = s.Proto
-	if s.replies == repliesOn && !s.skipNext || s.alone {
+	if s.Wants() || s.alone {
 		return
 	}
 	c.Mute = true
 	if c.cmd == nil || c.cmd.full != "client|reply" {
-		s.skipNext = false
+		s.Skipped()
 	}
 }
 
@@ -514,11 +513,11 @@ func (e *Engine) account(s *Session, calls []Call, took time.Duration) {
 		e.meter(s, calls, took)
 	}
 	if cmd := calls[0].cmd; cmd != nil {
-		s.lastCmd.Store(cmd)
+		s.Last.Store(&cmd.full)
 	}
 	each := took / time.Duration(len(calls))
 	for i := 0; i < len(calls); {
-		cmd, from, failed := calls[i].cmd, i, int64(0)
+		cmd, from, failed := calls[i].cmd, i, 0
 		if cmd == nil || calls[i].queued { // it was not run
 			i++
 			continue
@@ -529,23 +528,66 @@ func (e *Engine) account(s *Session, calls []Call, took time.Duration) {
 			}
 			i++
 		}
-		n := e.stats.of(s, cmd)
-		n.calls.Add(int64(i - from))
-		n.nanos.Add(int64(each) * int64(i-from))
-		n.took[bucketOf(each)].Add(int64(i - from))
-		if failed > 0 {
-			n.failed.Add(failed)
-		}
+		e.stats.Of(&s.Client, cmd.index).Add(i-from, each, failed)
 	}
-	if e.monitors.list.Load() != nil && !s.alone { // those of a transaction are shown when others may go on
+	if e.monitors.Any() && !s.alone { // those of a transaction are shown when others may go on
 		e.feed(s, calls)
 	}
-	if took >= e.slow.threshold() {
-		e.slow.add(s, calls, took)
+	if took >= e.slow.Threshold() {
+		c := &calls[0]
+		e.slow.Add(&s.Client, s.now, took, len(c.Args), c.show, len(calls)-1)
 	}
-	if cmd := calls[0].cmd; cmd != nil && e.late.over(took) {
-		e.late.add(eventOf(cmd), s.now, took)
+	if cmd := calls[0].cmd; cmd != nil && e.late.Over(took) {
+		e.late.Add(eventOf(cmd), s.now, took)
 	}
+}
+
+// show returns an argument as others may see it.
+func (c *Call) show(i, most int) string { return c.cmd.Show(c.Args, i, most) }
+
+// feed shows calls that were run to the monitors. Those of operators are not
+// shown, and secrets are left out.
+func (e *Engine) feed(s *Session, calls []Call) {
+	var line []byte
+	for i := range calls {
+		c := &calls[i]
+		if c.cmd == nil || c.queued || c.cmd.Flags&Admin != 0 {
+			continue
+		}
+		line = session.AppendLine(line[:0], &s.Client, s.now, len(c.Args), c.show)
+		e.monitors.Feed(line)
+	}
+}
+
+// eventOf returns the event of LATENCY that a command belongs to, as Redis names it.
+func eventOf(c *Command) string {
+	if c.Flags&Fast != 0 {
+		return "fast-command"
+	}
+	return "command"
+}
+
+// paused reports whether a call is held back at present. Operators are not, so
+// that they can end the pause, and neither is who gives a password.
+func (e *Engine) paused(s *Session, c *Call) bool {
+	if s.alone {
+		return false
+	}
+	cmd := e.table.resolve(c.Args)
+	if cmd == nil || cmd.Flags&(Admin|NoAuth) != 0 {
+		return false
+	}
+	return e.Pause.Holds(cmd.writes() || cmd.Name == "exec" && s.queuedWrite)
+}
+
+// Sample notes how many commands were run so far. The server calls it about ten
+// times a second.
+func (e *Engine) Sample(at time.Time) {
+	e.Budget.Used() // notes the peak
+	if e.state.Names.Len() > 0 {
+		e.well.Poke()
+	}
+	e.pace.Sample(at, e.stats.Calls())
 }
 
 // newRunID returns 40 digits that no other run of a server has.

@@ -9,14 +9,15 @@ import (
 
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/health"
+	"github.com/bloomery/bloomery/server/internal/session"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
 // small is an engine without a door, for commands that only answer.
 func small(commands ...Command) (*Engine, *Session) {
-	e := New(Config{State: store.New(), MaxMemory: 1 << 20, Commands: commands, Settings: NewSettings(RedisBloomDefaults(), "")})
+	e := New(Config{State: store.New(), MaxMemory: 1 << 20, Commands: commands})
 	s := NewSession(1, "", "", time.Time{}, func() {})
-	e.logOut(s) // as Exec begins
+	e.Users.LogOut(&s.Client) // as Exec begins
 	return e, s
 }
 
@@ -55,15 +56,15 @@ func TestExecStops(t *testing.T) {
 	if want := []int{2, 9}; !slices.Equal(stops, want) {
 		t.Errorf("Exec stops behind calls %v, want %v", stops, want)
 	}
-	if last := s.lastCmd.Load(); last == nil || last.Name != "quit" {
+	if last := s.Last.Load(); last == nil || *last != "quit" {
 		t.Errorf("CLIENT LIST shows %v, want quit", last)
 	}
 	want := []string{"a", "heavy", "made late", "fast", "FAST", "fast", "ERR unknown command 'none', with args beginning with: ", "ERR wrong number of arguments for 'a' command", "quit", ""}
 	if got := answers(w); !slices.Equal(got, want) {
 		t.Errorf("the answers are %q, want %q", got, want)
 	}
-	for name, want := range map[string]Usage{"a": {Calls: 1, Rejected: 1}, "fast": {Calls: 3}, "heavy": {Calls: 1}, "late": {Calls: 1}} {
-		got := e.stats.sum(e.table.Lookup([]byte(name)))
+	for name, want := range map[string]session.Usage{"a": {Calls: 1, Rejected: 1}, "fast": {Calls: 3}, "heavy": {Calls: 1}, "late": {Calls: 1}} {
+		got := e.stats.Sum(e.table.Lookup([]byte(name)).index)
 		if got.Calls != want.Calls || got.Rejected != want.Rejected || got.Failed != 0 {
 			t.Errorf("%s was used %+v, want %+v", name, got, want)
 		}
@@ -204,44 +205,8 @@ func TestUnkeptWrites(t *testing.T) {
 	}
 }
 
-// TestLatencyKeepsSamples asks for one sample of a second, the longest, and for the
-// latest 160 of them.
-func TestLatencyKeepsSamples(t *testing.T) {
-	var l Latency
-	if l.over(time.Hour) {
-		t.Error("what is off keeps something")
-	}
-	if l.SetThreshold(5); l.over(5*time.Millisecond-1) || !l.over(5*time.Millisecond) || l.Threshold() != 5 {
-		t.Error("from 5 ms on, and 5 ms are not kept, or less is")
-	}
-	at := time.Unix(1000, 0)
-	for i, took := range []time.Duration{7, 9, 8} {
-		l.add("a", at.Add(time.Duration(i)*time.Millisecond), took*time.Millisecond)
-	}
-	l.add("b", at, time.Second)
-	for i := range 3 {
-		l.add("b", at.Add(time.Duration(i+1)*time.Second), time.Duration(i)*time.Millisecond)
-	}
-	all := l.Events()
-	if len(all) != 2 || all[0].Name != "a" || !slices.Equal(all[0].Samples, []LatencySample{{1000, 9}}) || all[0].Most != 9 {
-		t.Errorf("events %+v", all)
-	}
-	if !slices.Equal(all[1].Samples, []LatencySample{{1000, 1000}, {1001, 0}, {1002, 1}, {1003, 2}}) || all[1].Most != 1000 {
-		t.Errorf("event b: %+v", all[1])
-	}
-	for i := range latencySamples - 3 {
-		l.add("b", at.Add(time.Duration(i+10)*time.Second), 3*time.Millisecond)
-	}
-	b := l.Events()[1]
-	if len(b.Samples) != latencySamples || b.Samples[0] != (LatencySample{1001, 0}) || b.Most != 1000 {
-		t.Errorf("%d samples are kept, the first is %v, the most %d", len(b.Samples), b.Samples[0], b.Most)
-	}
-	if got := l.Reset("b", "none"); got != 1 || len(l.Events()) != 1 {
-		t.Errorf("%d events are forgotten, %d left", got, len(l.Events()))
-	}
-	if got := l.Reset(); got != 1 || len(l.Events()) != 0 {
-		t.Errorf("%d events are forgotten, %d left", got, len(l.Events()))
-	}
+// TestEventOf asks which event of LATENCY a command is.
+func TestEventOf(t *testing.T) {
 	if eventOf(&Command{Flags: Fast | Write}) != "fast-command" || eventOf(&Command{Flags: Write}) != "command" {
 		t.Error("fast commands and others are one event")
 	}

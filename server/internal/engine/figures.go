@@ -2,7 +2,10 @@ package engine
 
 // What the server counts, for those who watch it.
 
-import "github.com/bloomery/bloomery/server/internal/door"
+import (
+	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/session"
+)
 
 // Figures is what a server counts, at one moment: what is shown to those who watch
 // it.
@@ -33,10 +36,10 @@ func (e *Engine) Figures() Figures {
 		Facts: e.host.Facts(), Refused: e.door.Refuses(),
 		Used: e.Budget.Used(), Peak: e.Budget.Peak(), Max: e.Budget.Max(), ClientBytes: e.Budget.Clients(),
 		Data: e.state.Bytes(), Mapped: e.state.Mapped(),
-		Names: e.state.Names.Len(), Timed: e.state.Names.Timed(), Expired: e.Settings.Expired(),
+		Names: e.state.Names.Len(), Timed: e.state.Names.Timed(), Expired: e.stats.Expired.Load(),
 	}
 	f.MaxClients = int(e.Settings.MaxClients.Load())
-	f.Hits, f.Misses = e.stats.names()
+	f.Hits, f.Misses = e.stats.Found()
 	if e.keep != nil {
 		f.Status = e.keep.Status()
 	}
@@ -45,9 +48,9 @@ func (e *Engine) Figures() Figures {
 
 // Usages passes every command and subcommand that was called to visit, and how it was
 // used.
-func (e *Engine) Usages(visit func(name string, u *Usage)) {
+func (e *Engine) Usages(visit func(name string, u *session.Usage)) {
 	e.table.Walk(func(c *Command) {
-		if u := e.stats.sum(c); u.Calls > 0 || u.Rejected > 0 {
+		if u := e.stats.Sum(c.index); u.Calls > 0 || u.Rejected > 0 {
 			visit(c.full, &u)
 		}
 	})

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/bloomery/bloomery/server/internal/order"
+	"github.com/bloomery/bloomery/server/internal/session"
 )
 
 // gate makes transactions alone. Everything that looks at data or changes it
@@ -17,12 +18,9 @@ import (
 //
 // Safe for concurrent use.
 type gate struct {
-	slots [gateSlots]gateSlot
+	slots [session.Slots]gateSlot
 	watch gateWatch
 }
-
-// gateSlots is how many locks a gate has.
-const gateSlots = 16
 
 // cacheLine is the distance at which two values are on different cache lines,
 // also for a processor that fetches two lines at once.

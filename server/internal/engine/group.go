@@ -142,7 +142,7 @@ func (e *Engine) runGroup(s *Session, calls []Call) {
 			c.Items = c.Args[2:]
 		}
 	}
-	if s.user().AddRate() > 0 {
+	if s.Rights().AddRate() > 0 {
 		for i := range calls {
 			if c := &calls[i]; !c.answered && c.cmd.work == health.Add {
 				e.charge(s, c, len(c.Items))
@@ -209,7 +209,7 @@ func (e *Engine) runSpan(s *Session, calls []Call) {
 		w.hashSecond(calls[i].Items, calls[i].first)
 	}
 	if f.Write == nil && len(calls) > 1 {
-		e.stats.looked(s, true, len(calls)-1)
+		e.stats.Looked(&s.Client, true, len(calls)-1)
 	}
 	last := &calls[len(calls)-1]
 	s.weight += last.first + len(last.Items) - c.first + len(calls)
@@ -241,7 +241,7 @@ func (e *Engine) find(s *Session, c *Call) *catalog.Entry {
 	f := c.cmd.Filter
 	entry := e.state.Names.Lookup(c.Args[1], s.ms)
 	if f.Write == nil {
-		e.stats.looked(s, entry != nil, 1)
+		e.stats.Looked(&s.Client, entry != nil, 1)
 	}
 	switch {
 	case entry == nil:

@@ -97,7 +97,7 @@ func (e *Engine) meter(s *Session, calls []Call, took time.Duration) {
 		return
 	}
 	if s.touch == 0 {
-		e.well.Touch(s.slot, id)
+		e.well.Touch(s.Slot, id)
 		s.touch = rand.Uint32N(2 * touchEvery) // no rhythm of a client's escapes it
 	} else {
 		s.touch--
@@ -119,7 +119,7 @@ func (e *Engine) meter(s *Session, calls []Call, took time.Duration) {
 			n++
 		}
 		if cmd != nil {
-			m.Note(s.slot, cmd.work, each*time.Duration(n), n, asked, no)
+			m.Note(s.Slot, cmd.work, each*time.Duration(n), n, asked, no)
 		}
 		calls = calls[n:]
 	}

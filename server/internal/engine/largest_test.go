@@ -13,6 +13,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/door/local"
 	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/session"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -206,7 +207,7 @@ func newTimed(t *testing.T, maxMemory int64) (*bench, *holdTimer) {
 	}
 	b.engine = engine.New(engine.Config{
 		Commands: command.All(), State: b.state, Door: timer, Keeper: b.door.Door, Host: b, MaxMemory: maxMemory,
-		Clock: b.clock, Settings: engine.NewSettings(engine.RedisBloomDefaults(), ""),
+		Clock: b.clock, Settings: session.NewSettings(session.RedisBloomDefaults(), ""),
 	})
 	b.client = b.connect()
 	return b, timer
@@ -237,13 +238,13 @@ func refused(r engine.Reply) bool {
 func TestLargestTransactions(t *testing.T) {
 	mib, most, margin := 4, 4000, 4
 	if *largestMiB > 0 {
-		mib, most, margin = *largestMiB, engine.DefaultMaxTransaction, 1
+		mib, most, margin = *largestMiB, session.DefaultMaxTransaction, 1
 	}
 	if underRace {
 		margin *= 20
 	}
 	b, timer := newTimed(t, 16<<30)
-	allowed := 150 * time.Millisecond * time.Duration(margin*most) / engine.DefaultMaxTransaction
+	allowed := 150 * time.Millisecond * time.Duration(margin*most) / session.DefaultMaxTransaction
 	values := fillLargest(b.client, mib<<20)
 	b.line(fmt.Sprint("CONFIG SET max-transaction ", most))
 	call := 0

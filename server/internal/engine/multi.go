@@ -66,7 +66,7 @@ func (e *Engine) enqueue(s *Session, c *Call) {
 	}
 	s.queue = append(s.queue, args)
 	s.queuedWrite = s.queuedWrite || c.cmd.writes()
-	s.inMulti.Add(1)
+	s.InMulti.Add(1)
 }
 
 // unqueue forgets the queued commands.
@@ -80,14 +80,14 @@ func (e *Engine) discard(s *Session) {
 	e.unqueue(s)
 	e.unwatch(s)
 	s.multi, s.multiFailed, s.queuedWrite = false, false, false
-	s.inMulti.Store(0)
+	s.InMulti.Store(0)
 }
 
 // unwatch forgets the watched keys.
 func (e *Engine) unwatch(s *Session) {
 	e.hold(s, -s.watchBytes)
 	s.watches, s.watchBytes = nil, 0
-	s.watching.Store(0)
+	s.Watches.Store(0)
 }
 
 // Close gives back what a session holds when its connection ends.
@@ -116,7 +116,7 @@ func (e *Engine) watch(s *Session, key []byte) string {
 		s.watches = make(map[string]watched)
 	}
 	s.watches[string(key)] = e.look(s, key)
-	s.watching.Add(1)
+	s.Watches.Add(1)
 	return ""
 }
 
@@ -205,7 +205,7 @@ func (e *Engine) count(s *Session, calls []Call) (costs *Costs, writes, long boo
 			continue
 		}
 		writes = writes || cmd.writes()
-		if c.barred = !cmd.allowed(s.user(), args); !c.barred {
+		if c.barred = !cmd.allowed(s.Rights(), args); !c.barred {
 			long = long || cmd.Before != nil
 			costs.call(cmd, c)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bloomery/bloomery/server/internal/command"
 	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/session"
 )
 
 // withHold is a bench with one more command, HOLD, that runs until the channel is
@@ -21,7 +22,7 @@ func withHold(t *testing.T) (b *bench, held, end chan struct{}) {
 	}}
 	b.engine = engine.New(engine.Config{
 		Commands: append(command.All(), hold), State: b.state, Door: b.door, Keeper: b.door.Door, Host: b, MaxMemory: 1 << 30,
-		Settings: engine.NewSettings(engine.RedisBloomDefaults(), ""),
+		Settings: session.NewSettings(session.RedisBloomDefaults(), ""),
 	})
 	return b, held, end
 }
@@ -131,7 +132,7 @@ func TestTransactionCopiesLittle(t *testing.T) {
 	}
 	for _, size := range []int{25 << 20, 50 << 10} {
 		b.do("SET", "s", strings.Repeat("v", size))
-		most := engine.DefaultMaxTransaction * 1024 / 2 / size
+		most := session.DefaultMaxTransaction * 1024 / 2 / size
 		if got := appends(most + 1); !strings.HasPrefix(got, "-EXECABORT") {
 			t.Errorf("%d times APPEND to %d bytes = %.80s", most+1, size, got)
 		}

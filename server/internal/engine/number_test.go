@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/session"
 )
 
 // TestNumbers reads and writes numbers as Redis does.
@@ -87,26 +88,26 @@ func TestNumbers(t *testing.T) {
 func TestDefaultsAreChecked(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
-		set      func(*engine.Defaults, int64)
+		set      func(*session.Defaults, int64)
 		good, no []int64
 	}{
-		{"bf-initial-size", func(d *engine.Defaults, v int64) { d.BloomCapacity = v }, []int64{1, 1 << 30}, []int64{0, -1, 1<<30 + 1}},
-		{"bf-expansion-factor", func(d *engine.Defaults, v int64) { d.BloomExpansion = v }, []int64{0, 32768}, []int64{-1, 32769}},
-		{"cf-bucket-size", func(d *engine.Defaults, v int64) { d.CuckooBucket = v }, []int64{1, 255}, []int64{0, 256}},
-		{"cf-initial-size", func(d *engine.Defaults, v int64) { d.CuckooCapacity = v }, []int64{4, 1 << 30}, []int64{3, 1<<30 + 1}},
-		{"cf-max-iterations", func(d *engine.Defaults, v int64) { d.CuckooKicks = v }, []int64{1, 65535}, []int64{0, 65536}},
-		{"cf-expansion-factor", func(d *engine.Defaults, v int64) { d.CuckooExpansion = v }, []int64{0, 32768}, []int64{-1, 32769}},
-		{"cf-max-expansions", func(d *engine.Defaults, v int64) { d.CuckooMost = v }, []int64{1, 65536}, []int64{0, 65537}},
+		{"bf-initial-size", func(d *session.Defaults, v int64) { d.BloomCapacity = v }, []int64{1, 1 << 30}, []int64{0, -1, 1<<30 + 1}},
+		{"bf-expansion-factor", func(d *session.Defaults, v int64) { d.BloomExpansion = v }, []int64{0, 32768}, []int64{-1, 32769}},
+		{"cf-bucket-size", func(d *session.Defaults, v int64) { d.CuckooBucket = v }, []int64{1, 255}, []int64{0, 256}},
+		{"cf-initial-size", func(d *session.Defaults, v int64) { d.CuckooCapacity = v }, []int64{4, 1 << 30}, []int64{3, 1<<30 + 1}},
+		{"cf-max-iterations", func(d *session.Defaults, v int64) { d.CuckooKicks = v }, []int64{1, 65535}, []int64{0, 65536}},
+		{"cf-expansion-factor", func(d *session.Defaults, v int64) { d.CuckooExpansion = v }, []int64{0, 32768}, []int64{-1, 32769}},
+		{"cf-max-expansions", func(d *session.Defaults, v int64) { d.CuckooMost = v }, []int64{1, 65536}, []int64{0, 65537}},
 	} {
 		for _, v := range tt.good {
-			d := engine.RedisBloomDefaults()
+			d := session.RedisBloomDefaults()
 			tt.set(&d, v)
 			if err := d.Check(); err != nil {
 				t.Errorf("%s %d: %v", tt.name, v, err)
 			}
 		}
 		for _, v := range tt.no {
-			d := engine.RedisBloomDefaults()
+			d := session.RedisBloomDefaults()
 			tt.set(&d, v)
 			if err := d.Check(); err == nil || !strings.Contains(err.Error(), tt.name+":") {
 				t.Errorf("%s %d: %v", tt.name, v, err)
@@ -114,18 +115,18 @@ func TestDefaultsAreChecked(t *testing.T) {
 		}
 	}
 	for _, v := range []float64{0, 1, -0.1, math.NaN(), math.Inf(1)} {
-		d := engine.RedisBloomDefaults()
+		d := session.RedisBloomDefaults()
 		d.BloomError = v
 		if d.Check() == nil {
 			t.Errorf("bf-error-rate %v is taken", v)
 		}
 	}
-	s := engine.NewSettings(engine.RedisBloomDefaults(), "")
-	s.Change(func(next *engine.Defaults) bool { next.CuckooMost = 3; return false })
+	s := session.NewSettings(session.RedisBloomDefaults(), "")
+	s.Change(func(next *session.Defaults) bool { next.CuckooMost = 3; return false })
 	if s.MaxExpansions() != 32 {
 		t.Error("a change that was given up is in force")
 	}
-	s.Change(func(next *engine.Defaults) bool { next.CuckooMost, next.BloomCapacity = 3, 7; return true })
+	s.Change(func(next *session.Defaults) bool { next.CuckooMost, next.BloomCapacity = 3, 7; return true })
 	if s.MaxExpansions() != 3 || s.Bloom().Capacity != 7 || s.Defaults().BloomCapacity != 7 {
 		t.Error("a change is not in force")
 	}

@@ -4,6 +4,7 @@ package engine
 
 import (
 	"slices"
+	"time"
 
 	"github.com/bloomery/bloomery/server/internal/acl"
 )
@@ -62,7 +63,7 @@ func (c *Command) allowed(u *acl.User, args [][]byte) bool {
 // permitted reports whether the user of a session may make a call, and answers it if
 // not.
 func (e *Engine) permitted(s *Session, c *Call, u *acl.User) bool {
-	if e.Guest(s) {
+	if e.Users.Guest(&s.Client) {
 		if c.cmd.Flags&NoAuth != 0 {
 			return true
 		}
@@ -79,7 +80,7 @@ func (e *Engine) permitted(s *Session, c *Call, u *acl.User) bool {
 // began.
 func (e *Engine) bar(s *Session, c *Call) {
 	c.cmd = e.table.resolve(c.Args)
-	u := s.user()
+	u := s.Rights()
 	why, at := c.cmd.refused(u, c.Args)
 	if why == acl.Allowed { // the right came back meanwhile
 		why = acl.Cmd
@@ -93,7 +94,7 @@ func (e *Engine) deny(s *Session, cmd *Command, args [][]byte, u *acl.User, why 
 	if why == acl.Key {
 		object = keyNamed(args, at)
 	}
-	e.users.note(s, s.now, why, object, u.Name())
+	e.refuse(s, s.now, why, object, u.Name())
 	switch {
 	case s.alone && why == acl.Key:
 		return Fail(textChanged + "no permission to touch the specified keys")
@@ -103,6 +104,15 @@ func (e *Engine) deny(s *Session, cmd *Command, args [][]byte, u *acl.User, why 
 		return Fail(TextNoKey)
 	}
 	return Fail("NOPERM User " + u.Name() + " has no permissions to run the '" + cmd.full + "' command")
+}
+
+// refuse notes that something was refused to a session.
+func (e *Engine) refuse(s *Session, now time.Time, why acl.Reason, object, user string) {
+	where := acl.TopLevel
+	if s.multi || s.alone {
+		where = acl.Multi
+	}
+	e.Users.Refuse(&s.Client, now, where, why, object, user)
 }
 
 // keyNamed returns the key at an index that refused has returned.
@@ -116,7 +126,7 @@ func keyNamed(args [][]byte, at int) string {
 // MayAlso reports whether the user may run another command on a key, one of an item: for
 // a command that does what the other does in the case at hand. It notes it if not.
 func (x *Context) MayAlso(command string, key []byte) bool {
-	u := x.s.user()
+	u := x.s.Rights()
 	if u.All() {
 		return true
 	}
@@ -125,14 +135,14 @@ func (x *Context) MayAlso(command string, key []byte) bool {
 	if cmd.allowed(u, args) {
 		return true
 	}
-	x.e.users.note(x.s, x.s.now, acl.Cmd, cmd.full, u.Name())
+	x.e.refuse(x.s, x.s.now, acl.Cmd, cmd.full, u.Name())
 	return false
 }
 
 // Readable reports whether the user may read a name by the command that is run: KEYS
 // and its like show no others.
 func (x *Context) Readable(name string) bool {
-	u := x.s.user()
+	u := x.s.Rights()
 	if u.All() {
 		return true
 	}
@@ -148,7 +158,7 @@ func (x *Context) Readable(name string) bool {
 // ReadsAll reports whether the user of a session that has run a command may read every
 // name.
 func (e *Engine) ReadsAll(s *Session) bool {
-	u := s.user()
+	u := s.Rights()
 	return u.All() || slices.ContainsFunc(u.Selectors(), func(v acl.Selector) bool { return v.MayTouchAll(acl.Read) })
 }
 

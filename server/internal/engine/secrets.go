@@ -88,7 +88,7 @@ func (x *Context) HasSecret(name []byte, h hashing.Hasher) bool {
 // TouchesAll reports whether the user may run the present command on every key, for
 // reading and writing.
 func (x *Context) TouchesAll() bool {
-	u := x.s.user()
+	u := x.s.Rights()
 	if u.All() {
 		return true
 	}
@@ -104,7 +104,7 @@ func (x *Context) TouchesAll() bool {
 // DenySecret answers a call that would give a secret key to a filter of a name, and
 // notes it. The text is the same whether or not there is such a key.
 func (x *Context) DenySecret(c *Call, name []byte, id string) {
-	x.e.users.note(x.s, x.s.now, acl.Key, string(name), x.s.user().Name())
+	x.e.refuse(x.s, x.s.now, acl.Key, string(name), x.s.Rights().Name())
 	if id != "" {
 		id = "'" + id[:min(len(id), 64)] + "' "
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/command"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/session"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -40,7 +41,7 @@ func newShared(tb testing.TB, maxMemory int64) (*bench, *sharedDoor) {
 	d := &sharedDoor{testDoor: b.door, most: 900 << 10, groups: map[*door.Op]bool{}}
 	b.engine = engine.New(engine.Config{
 		Commands: command.All(), State: b.state, Door: d, Keeper: b.door.Door, Host: b, MaxMemory: maxMemory,
-		Clock: b.clock, Settings: engine.NewSettings(engine.RedisBloomDefaults(), ""),
+		Clock: b.clock, Settings: session.NewSettings(session.RedisBloomDefaults(), ""),
 	})
 	d.alone = b.engine.Alone
 	return b, d

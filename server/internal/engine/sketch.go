@@ -185,7 +185,7 @@ func (e *Engine) findSketch(s *Session, c *Call) *catalog.Entry {
 	k := c.cmd.Sketch
 	entry := e.state.Names.Lookup(c.Args[1], s.ms)
 	if k.Op == 0 {
-		e.stats.looked(s, entry != nil, 1)
+		e.stats.Looked(&s.Client, entry != nil, 1)
 	}
 	switch {
 	case entry == nil:
@@ -244,7 +244,7 @@ const textLongItem = "ERR an item is too long for this sketch: each of its %d ro
 func (e *Engine) askSketch(s *Session, p *store.Part, calls []Call) {
 	k := calls[0].cmd.Sketch
 	if len(calls) > 1 {
-		e.stats.looked(s, true, len(calls)-1)
+		e.stats.Looked(&s.Client, true, len(calls)-1)
 	}
 	p.RLock()
 	defer p.RUnlock()

@@ -20,9 +20,9 @@ func (x *Context) GaveUp(c *Call) bool {
 }
 
 func (e *Engine) stopped(s *Session) bool {
-	return !s.alone && !s.multi && (s.ended.Load() || s.Gone != nil && s.Gone())
+	return !s.alone && !s.multi && (s.Ended() || s.Gone != nil && s.Gone())
 }
 
 // killed reports whether the rest of a command of very many items is left: its client
 // was killed. One that has gone by itself may have sent what is to be kept.
-func (s *Session) killed() bool { return s.ended.Load() && !s.alone }
+func (s *Session) killed() bool { return s.Ended() && !s.alone }

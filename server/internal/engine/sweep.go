@@ -11,7 +11,7 @@ import (
 // how many it found. What could not be removed comes up again.
 func (e *Engine) Sweep(most int) int {
 	now := e.clock().UnixMilli()
-	if e.door.Refuses() != nil || e.pause.mode.Load() != pauseNone {
+	if e.door.Refuses() != nil || e.Pause.Any() {
 		return 0 // nobody sees what is past its deadline
 	}
 	e.door.Ready()
@@ -39,7 +39,7 @@ func (e *Engine) Sweep(most int) int {
 	if op.Err != nil {
 		return 0
 	}
-	e.Settings.expired.Add(op.Result.N)
+	e.stats.Expired.Add(op.Result.N)
 	return len(ids)
 }
 

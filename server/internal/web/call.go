@@ -141,7 +141,7 @@ func (c *call) doAll(commands [][][]byte) ([]engine.Reply, error) {
 func (c *call) paused(ctx context.Context) error {
 	stop := context.AfterFunc(ctx, c.session.Wake)
 	defer stop()
-	c.h.Engine.WaitPause(c.session, func() bool { return ctx.Err() != nil })
+	c.h.Engine.Pause.Wait(&c.session.Client, func() bool { return ctx.Err() != nil })
 	if ctx.Err() != nil {
 		return problem{http.StatusServiceUnavailable, "paused", "the clients of the server are paused"}
 	}

@@ -45,7 +45,7 @@ func isLocal(r *http.Request) bool {
 }
 
 // locked reports whether clients must authenticate.
-func (h *Handler) locked() bool { return h.Engine != nil && !h.Engine.Open() }
+func (h *Handler) locked() bool { return h.Engine != nil && !h.Engine.Users.Open() }
 
 // protect refuses a client of another machine while nothing protects the data: neither
 // a password nor a certificate of the client's.
@@ -104,14 +104,14 @@ func (c *call) identify() error {
 			return problem{http.StatusUnauthorized, "unauthorized", "the token is wrong"}
 		}
 		c.open()
-		h.Engine.Trust(c.session)
+		h.Engine.Users.Trust(&c.session.Client)
 		c.known = true
 	case basic:
 		c.open()
 		if _, err := c.do("AUTH", user, password); err != nil {
 			return err
 		}
-		c.known = h.Engine.Proven(c.session)
+		c.known = h.Engine.Users.Proven(&c.session.Client)
 	case kind != "":
 		return problem{http.StatusUnauthorized, "unauthorized", "give a token (Authorization: Bearer) or a user (Authorization: Basic)"}
 	default:

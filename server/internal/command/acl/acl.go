@@ -86,14 +86,14 @@ var command = engine.Command{
 		{
 			Name: "whoami", Arity: 2, Flags: usual, Categories: forAll,
 			Complexity: "O(1)", Summary: "Returns the name of this connection's user.",
-			Run: func(x *engine.Context, c *engine.Call) { c.Answer(engine.Text(x.Session().User())) },
+			Run: func(x *engine.Context, c *engine.Call) { c.Answer(engine.Text(x.Client().User())) },
 		},
 	},
 }
 
 func answerUsers(x *engine.Context, c *engine.Call, show func(*acl.User) string) {
 	var lines []string
-	for _, u := range x.Users() {
+	for _, u := range x.Users().All() {
 		lines = append(lines, show(u))
 	}
 	c.Answer(engine.Texts(lines))

@@ -10,7 +10,7 @@ const (
 )
 
 func runLoad(x *engine.Context, c *engine.Call) {
-	if x.UserFile() == "" {
+	if x.Users().File() == "" {
 		c.Fail(textNoFile)
 		return
 	}
@@ -22,11 +22,12 @@ func runLoad(x *engine.Context, c *engine.Call) {
 }
 
 func runSave(x *engine.Context, c *engine.Call) {
-	if x.UserFile() == "" {
+	if x.Users().File() == "" {
 		c.Fail(textNoFile)
 		return
 	}
-	if err := x.SaveUsers(); err != nil {
+	x.Waits("write the file of users")
+	if err := x.Users().Save(); err != nil {
 		c.Fail("ERR There was an error trying to save the ACLs: " + engine.OneLine(err))
 		return
 	}

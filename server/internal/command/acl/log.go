@@ -8,7 +8,7 @@ func runLog(x *engine.Context, c *engine.Call) {
 	count := int64(10)
 	if len(c.Args) == 3 {
 		if engine.Is(c.Args[2], "reset") {
-			x.ACLLog().Reset()
+			x.Users().Log.Reset()
 			c.Answer(engine.OK())
 			return
 		}
@@ -19,7 +19,7 @@ func runLog(x *engine.Context, c *engine.Call) {
 		}
 	}
 	rows := []engine.Reply{}
-	for _, e := range x.ACLLog().Latest(count) {
+	for _, e := range x.Users().Log.Latest(count) {
 		rows = append(rows, engine.Pairs(
 			engine.Text("count"), engine.Integer(e.Count),
 			engine.Text("reason"), engine.Text(string(e.Reason)),

@@ -15,7 +15,7 @@ func runSetUser(x *engine.Context, c *engine.Call) {
 	for _, rule := range c.Args[3:] {
 		rules = append(rules, string(rule))
 	}
-	if err := x.SetUser(string(c.Args[2]), rules); err != nil {
+	if err := x.Users().Set(string(c.Args[2]), rules); err != nil {
 		c.Fail("ERR " + engine.OneLine(err))
 		return
 	}
@@ -33,7 +33,7 @@ func runDelUser(x *engine.Context, c *engine.Call) {
 }
 
 func runGetUser(x *engine.Context, c *engine.Call) {
-	u := x.UserNamed(string(c.Args[2]))
+	u := x.Users().Named(string(c.Args[2]))
 	if u == nil {
 		c.Answer(engine.Nil())
 		return
@@ -68,7 +68,7 @@ func describe(s *acl.Selector) []engine.Reply {
 }
 
 func runDryRun(x *engine.Context, c *engine.Call) {
-	u := x.UserNamed(string(c.Args[2]))
+	u := x.Users().Named(string(c.Args[2]))
 	if u == nil {
 		c.Fail("ERR User '" + string(c.Args[2]) + "' not found")
 		return

@@ -10,6 +10,7 @@ import (
 
 	"github.com/bloomery/bloomery/foreign/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/session"
 )
 
 // config is CONFIG, with its subcommands.
@@ -59,7 +60,7 @@ type parameter struct {
 	get  func(*engine.Context) string
 	// set checks a value and returns what puts it in force, or an error text.
 	// nil means that the setting cannot be changed.
-	set func(*engine.Context, *engine.Defaults, string) (apply func(), text string)
+	set func(*engine.Context, *session.Defaults, string) (apply func(), text string)
 }
 
 // parameters are the settings that can be changed, or computed. Those that a
@@ -70,7 +71,7 @@ var parameters = []parameter{
 		get: func(x *engine.Context) string {
 			return strconv.FormatFloat(x.Settings().Defaults().BloomError, 'g', -1, 64)
 		},
-		set: func(_ *engine.Context, d *engine.Defaults, v string) (func(), string) {
+		set: func(_ *engine.Context, d *session.Defaults, v string) (func(), string) {
 			rate, ok := engine.ParseFloat([]byte(v))
 			if !ok {
 				return nil, invalidValue("bf-error-rate")
@@ -82,21 +83,21 @@ var parameters = []parameter{
 			return nil, ""
 		},
 	},
-	integerParameter("bf-initial-size", func(d *engine.Defaults) *int64 { return &d.BloomCapacity }, fixed(1, redisbloom.MaxCapacity)),
-	integerParameter("bf-expansion-factor", func(d *engine.Defaults) *int64 { return &d.BloomExpansion }, fixed(0, redisbloom.MaxExpansion)),
-	integerParameter("cf-bucket-size", func(d *engine.Defaults) *int64 { return &d.CuckooBucket }, func(d *engine.Defaults) (int64, int64) {
+	integerParameter("bf-initial-size", func(d *session.Defaults) *int64 { return &d.BloomCapacity }, fixed(1, redisbloom.MaxCapacity)),
+	integerParameter("bf-expansion-factor", func(d *session.Defaults) *int64 { return &d.BloomExpansion }, fixed(0, redisbloom.MaxExpansion)),
+	integerParameter("cf-bucket-size", func(d *session.Defaults) *int64 { return &d.CuckooBucket }, func(d *session.Defaults) (int64, int64) {
 		return 1, min(255, d.CuckooCapacity/2)
 	}),
-	integerParameter("cf-initial-size", func(d *engine.Defaults) *int64 { return &d.CuckooCapacity }, func(d *engine.Defaults) (int64, int64) {
+	integerParameter("cf-initial-size", func(d *session.Defaults) *int64 { return &d.CuckooCapacity }, func(d *session.Defaults) (int64, int64) {
 		return 2 * d.CuckooBucket, redisbloom.MaxCapacity
 	}),
-	integerParameter("cf-max-iterations", func(d *engine.Defaults) *int64 { return &d.CuckooKicks }, fixed(1, 65535)),
-	integerParameter("cf-expansion-factor", func(d *engine.Defaults) *int64 { return &d.CuckooExpansion }, fixed(0, redisbloom.MaxExpansion)),
-	integerParameter("cf-max-expansions", func(d *engine.Defaults) *int64 { return &d.CuckooMost }, fixed(1, 65536)),
+	integerParameter("cf-max-iterations", func(d *session.Defaults) *int64 { return &d.CuckooKicks }, fixed(1, 65535)),
+	integerParameter("cf-expansion-factor", func(d *session.Defaults) *int64 { return &d.CuckooExpansion }, fixed(0, redisbloom.MaxExpansion)),
+	integerParameter("cf-max-expansions", func(d *session.Defaults) *int64 { return &d.CuckooMost }, fixed(1, 65536)),
 	{
 		name: "maxmemory",
 		get:  func(x *engine.Context) string { return strconv.FormatInt(x.Budget().Max(), 10) },
-		set: func(x *engine.Context, _ *engine.Defaults, v string) (func(), string) {
+		set: func(x *engine.Context, _ *session.Defaults, v string) (func(), string) {
 			n, ok := engine.ParseBytes(v)
 			if !ok || n <= 0 {
 				return nil, "argument must be a memory value above 0"
@@ -107,8 +108,8 @@ var parameters = []parameter{
 	{
 		name: "requirepass",
 		get:  func(x *engine.Context) string { return engine.Redacted(x.Settings().Password()) },
-		set: func(x *engine.Context, _ *engine.Defaults, v string) (func(), string) {
-			return func() { x.SetPassword(v) }, ""
+		set: func(x *engine.Context, _ *session.Defaults, v string) (func(), string) {
+			return func() { x.Users().SetPassword(x.Settings(), v) }, ""
 		},
 	},
 	serverParameter("timeout", 0, 1<<31-1,
@@ -122,7 +123,7 @@ var parameters = []parameter{
 	serverParameter("slowlog-max-len", 1, 1<<20,
 		func(x *engine.Context) int64 { return x.SlowLog().MaxLen() }, func(x *engine.Context, n int64) { x.SlowLog().SetMaxLen(n) }),
 	serverParameter("acllog-max-len", 0, 1<<20,
-		func(x *engine.Context) int64 { return x.ACLLog().MaxLen() }, func(x *engine.Context, n int64) { x.ACLLog().SetMaxLen(n) }),
+		func(x *engine.Context) int64 { return x.Users().Log.MaxLen() }, func(x *engine.Context, n int64) { x.Users().Log.SetMaxLen(n) }),
 	serverParameter("latency-monitor-threshold", 0, 1<<53,
 		func(x *engine.Context) int64 { return x.Latency().Threshold() }, func(x *engine.Context, n int64) { x.Latency().SetThreshold(n) }),
 	{
@@ -151,7 +152,7 @@ var parameters = []parameter{
 }
 
 // setFsync is CONFIG SET appendfsync.
-func setFsync(x *engine.Context, _ *engine.Defaults, v string) (func(), string) {
+func setFsync(x *engine.Context, _ *session.Defaults, v string) (func(), string) {
 	v = strings.ToLower(v)
 	if v != "always" && v != "everysec" && v != "no" {
 		return nil, "argument(s) must be one of the following: everysec, always, no"
@@ -164,16 +165,16 @@ func setFsync(x *engine.Context, _ *engine.Defaults, v string) (func(), string) 
 
 func invalidValue(name string) string { return "Invalid value for `" + name + "`" }
 
-func fixed(low, high int64) func(*engine.Defaults) (int64, int64) {
-	return func(*engine.Defaults) (int64, int64) { return low, high }
+func fixed(low, high int64) func(*session.Defaults) (int64, int64) {
+	return func(*session.Defaults) (int64, int64) { return low, high }
 }
 
 // integerParameter is one of RedisBloom's parameters.
-func integerParameter(name string, field func(*engine.Defaults) *int64, limits func(*engine.Defaults) (low, high int64)) parameter {
+func integerParameter(name string, field func(*session.Defaults) *int64, limits func(*session.Defaults) (low, high int64)) parameter {
 	return parameter{
 		name: name,
 		get:  func(x *engine.Context) string { return strconv.FormatInt(*field(x.Settings().Defaults()), 10) },
-		set: func(_ *engine.Context, d *engine.Defaults, v string) (func(), string) {
+		set: func(_ *engine.Context, d *session.Defaults, v string) (func(), string) {
 			n, ok := engine.ParseInt([]byte(v))
 			if !ok {
 				return nil, invalidValue(name)
@@ -192,7 +193,7 @@ func serverParameter(name string, low, high int64, get func(*engine.Context) int
 	return parameter{
 		name: name,
 		get:  func(x *engine.Context) string { return strconv.FormatInt(get(x), 10) },
-		set: func(x *engine.Context, _ *engine.Defaults, v string) (func(), string) {
+		set: func(x *engine.Context, _ *session.Defaults, v string) (func(), string) {
 			n, ok := engine.ParseInt([]byte(v))
 			if !ok {
 				return nil, "argument couldn't be parsed into an integer"
@@ -255,7 +256,7 @@ func runConfigSet(x *engine.Context, c *engine.Call) {
 		return
 	}
 	var apply []func()
-	x.Settings().Change(func(next *engine.Defaults) bool {
+	x.Settings().Change(func(next *session.Defaults) bool {
 		var failed engine.Reply
 		if apply, failed = checkSettings(x, next, c.Args[2:]); failed.Kind != engine.None {
 			c.Answer(failed)
@@ -271,7 +272,7 @@ func runConfigSet(x *engine.Context, c *engine.Call) {
 
 // checkSettings checks pairs of names and values and returns what puts them in
 // force: next, and functions to call.
-func checkSettings(x *engine.Context, next *engine.Defaults, args [][]byte) (apply []func(), failed engine.Reply) {
+func checkSettings(x *engine.Context, next *session.Defaults, args [][]byte) (apply []func(), failed engine.Reply) {
 	seen := map[string]bool{}
 	for i := 0; i < len(args); i += 2 {
 		name := engine.Lower(args[i])

@@ -88,7 +88,7 @@ func infoClients(x *engine.Context, b *strings.Builder) {
 	f := x.Facts()
 	line(b, "connected_clients", f.Clients)
 	line(b, "maxclients", x.Settings().MaxClients.Load())
-	line(b, "blocked_clients", x.Waiting())
+	line(b, "blocked_clients", x.Pause().Waiting())
 }
 
 func infoMemory(x *engine.Context, b *strings.Builder) {
@@ -200,13 +200,13 @@ func infoStats(x *engine.Context, b *strings.Builder) {
 	line(b, "total_net_input_bytes", f.BytesIn)
 	line(b, "total_net_output_bytes", f.BytesOut)
 	line(b, "rejected_connections", f.Rejected)
-	line(b, "expired_keys", x.Settings().Expired())
+	line(b, "expired_keys", x.Counters().Expired.Load())
 	line(b, "evicted_keys", 0)
-	hits, misses := x.Found()
+	hits, misses := x.Counters().Found()
 	line(b, "keyspace_hits", hits)
 	line(b, "keyspace_misses", misses)
 	line(b, "total_error_replies", rejected+failed)
-	refused := x.Refusals()
+	refused := x.Users().Refusals()
 	line(b, "acl_access_denied_auth", refused.Auth)
 	line(b, "acl_access_denied_cmd", refused.Command)
 	line(b, "acl_access_denied_key", refused.Key)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/session"
 )
 
 const latencyFlags = engine.Admin | engine.NoScript | engine.Loading | engine.Stale
@@ -73,7 +74,7 @@ var latency = engine.Command{
 }
 
 // latencyReport is what LATENCY DOCTOR answers.
-func latencyReport(l *engine.Latency) string {
+func latencyReport(l *session.Latency) string {
 	if l.Threshold() == 0 {
 		return "What takes long is not noted. Say from how many milliseconds on it is: CONFIG SET latency-monitor-threshold 100\n"
 	}
@@ -120,13 +121,13 @@ func runLatencyHistogram(x *engine.Context, c *engine.Call) {
 // histogram answers the calls of a command by the time they took, each bucket
 // with those before it. Redis keeps two digits of a time, and names a bucket by the
 // last that it does not distinguish from its end: 16 µs, 33 µs, 66 µs.
-func histogram(u *engine.Usage) engine.Reply {
+func histogram(u *session.Usage) engine.Reply {
 	buckets := []engine.Reply{}
 	sum := int64(0)
 	for i, n := range u.Took {
 		if n > 0 {
 			sum += n
-			end := engine.BucketEnd(i).Nanoseconds()
+			end := session.BucketEnd(i).Nanoseconds()
 			buckets = append(buckets, engine.Integer((end+end>>7-1)/1000), engine.Integer(sum))
 		}
 	}

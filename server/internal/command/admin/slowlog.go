@@ -2,7 +2,10 @@ package admin
 
 // SLOWLOG and MONITOR.
 
-import "github.com/bloomery/bloomery/server/internal/engine"
+import (
+	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/session"
+)
 
 // slowLog is SLOWLOG, with its subcommands.
 var slowLog = engine.Command{
@@ -55,7 +58,7 @@ var monitor = engine.Command{
 	},
 }
 
-func slowReply(entries []engine.SlowEntry) engine.Reply {
+func slowReply(entries []session.SlowEntry) engine.Reply {
 	elems := []engine.Reply{}
 	for _, e := range entries {
 		elems = append(elems, engine.List(engine.Integer(e.ID), engine.Integer(e.At.Unix()), engine.Integer(e.Took.Microseconds()),

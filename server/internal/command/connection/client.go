@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/session"
 )
 
 const textClientName = "ERR Client names cannot contain spaces, newlines or special characters."
@@ -21,7 +22,7 @@ var client = engine.Command{
 			Name: "getname", Arity: 2, Flags: engine.NoScript | engine.Loading | engine.Stale, Categories: []string{"slow", "connection"},
 			Complexity: "O(1)", Summary: "Returns the name of this connection.",
 			Run: func(x *engine.Context, c *engine.Call) {
-				name := x.Session().Name()
+				name := x.Client().Name()
 				if name == "" {
 					c.Answer(engine.Nil())
 					return
@@ -32,7 +33,7 @@ var client = engine.Command{
 		{
 			Name: "id", Arity: 2, Flags: engine.NoScript | engine.Loading | engine.Stale, Categories: []string{"slow", "connection"},
 			Complexity: "O(1)", Summary: "Returns the number of this connection.",
-			Run: func(x *engine.Context, c *engine.Call) { c.Answer(engine.Integer(x.Session().ID)) },
+			Run: func(x *engine.Context, c *engine.Call) { c.Answer(engine.Integer(x.Client().ID)) },
 		},
 		{
 			Name: "info", Arity: 2, Flags: engine.NoScript | engine.Loading | engine.Stale, Categories: []string{"slow", "connection"},
@@ -84,7 +85,7 @@ var client = engine.Command{
 			Name: "setname", Arity: 3, Flags: engine.NoScript | engine.Loading | engine.Stale, Categories: []string{"slow", "connection"},
 			Syntax: "connection-name", Complexity: "O(1)", Summary: "Names this connection.",
 			Run: func(x *engine.Context, c *engine.Call) {
-				if !x.Session().SetName(c.Args[2]) {
+				if !x.Client().SetName(c.Args[2]) {
 					c.Fail(textClientName)
 					return
 				}
@@ -106,7 +107,7 @@ var client = engine.Command{
 			Name: "unpause", Arity: 2, Flags: engine.Admin | engine.NoScript | engine.Loading | engine.Stale, Categories: []string{"admin", "slow", "dangerous", "connection"},
 			Complexity: "O(n), n being the number of clients that wait", Summary: "Ends a pause.",
 			Run: func(x *engine.Context, c *engine.Call) {
-				x.Unpause()
+				x.Pause().End(false)
 				c.Answer(engine.OK())
 			},
 		},
@@ -141,7 +142,7 @@ func runClientPause(x *engine.Context, c *engine.Call) {
 	case millis < 0:
 		c.Fail("ERR timeout is negative")
 	default:
-		x.Pause(time.Duration(min(millis, longestPause.Milliseconds()))*time.Millisecond, all)
+		x.Pause().Begin(time.Duration(min(millis, longestPause.Milliseconds()))*time.Millisecond, all)
 		c.Answer(engine.OK())
 	}
 }
@@ -149,11 +150,11 @@ func runClientPause(x *engine.Context, c *engine.Call) {
 func runClientReply(x *engine.Context, c *engine.Call) {
 	switch {
 	case engine.Is(c.Args[2], "on"):
-		x.Session().SetReplies(true)
+		x.Client().SetReplies(true)
 	case engine.Is(c.Args[2], "off"):
-		x.Session().SetReplies(false)
+		x.Client().SetReplies(false)
 	case engine.Is(c.Args[2], "skip"):
-		x.Session().SkipReply()
+		x.Client().SkipReply()
 	default:
 		c.Fail(engine.TextSyntax)
 		return
@@ -172,7 +173,7 @@ func runClientSetInfo(x *engine.Context, c *engine.Call) {
 		c.Fail("ERR Unrecognized option '" + string(c.Args[2]) + "'")
 		return
 	}
-	if !x.Session().SetLibrary(name, version) {
+	if !x.Client().SetLibrary(name, version) {
 		c.Fail("ERR " + engine.Lower(c.Args[2]) + " cannot contain spaces, newlines or special characters.")
 		return
 	}
@@ -205,8 +206,8 @@ func runClientList(x *engine.Context, c *engine.Call) {
 		return
 	}
 	var b strings.Builder
-	x.Peers(func(p engine.Peer) {
-		if normal && (ids == nil || slices.Contains(ids, p.ID())) {
+	x.Peers(func(p *session.Client) {
+		if normal && (ids == nil || slices.Contains(ids, p.ID)) {
 			b.WriteString(p.Describe(x.Now()))
 			b.WriteByte('\n')
 		}

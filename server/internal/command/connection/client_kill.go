@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/session"
 )
 
 // killFilter is which connections CLIENT KILL closes.
@@ -44,7 +45,7 @@ func parseClientKill(x *engine.Context, args [][]byte) (f killFilter, text strin
 		case engine.Is(args[i], "laddr"):
 			f.local = string(value)
 		case engine.Is(args[i], "user"):
-			if f.user = string(value); x.UserNamed(f.user) == nil {
+			if f.user = string(value); x.Users().Named(f.user) == nil {
 				return f, "ERR No such user '" + f.user + "'"
 			}
 		case engine.Is(args[i], "type"):
@@ -74,13 +75,13 @@ func parseClientKill(x *engine.Context, args [][]byte) (f killFilter, text strin
 }
 
 // takes reports whether a connection is to be closed.
-func (f *killFilter) takes(x *engine.Context, p engine.Peer) bool {
-	return f.normal && (!f.skipMe || !p.Me(x)) &&
-		(f.id == 0 || f.id == p.ID()) &&
-		(f.addr == "" || f.addr == p.Addr()) &&
+func (f *killFilter) takes(x *engine.Context, p *session.Client) bool {
+	return f.normal && (!f.skipMe || p != x.Client()) &&
+		(f.id == 0 || f.id == p.ID) &&
+		(f.addr == "" || f.addr == p.Addr) &&
 		(f.user == "" || f.user == p.User()) &&
-		(f.local == "" || f.local == p.LocalAddr()) &&
-		(f.maxAge == 0 || p.Age(x.Now()) >= f.maxAge)
+		(f.local == "" || f.local == p.LocalAddr) &&
+		(f.maxAge == 0 || x.Now().Sub(p.Created) >= f.maxAge)
 }
 
 func runClientKill(x *engine.Context, c *engine.Call) {
@@ -90,10 +91,10 @@ func runClientKill(x *engine.Context, c *engine.Call) {
 		return
 	}
 	killed := int64(0)
-	x.Peers(func(p engine.Peer) {
+	x.Peers(func(p *session.Client) {
 		if f.takes(x, p) {
 			killed++
-			p.Kill(x)
+			x.Kill(p)
 		}
 	})
 	switch {

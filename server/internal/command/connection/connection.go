@@ -49,7 +49,7 @@ var quit = engine.Command{
 	Categories: []string{"fast", "connection"}, Group: engine.GroupConnection,
 	Since: "1.0.0", Complexity: "O(1)", Summary: "Closes the connection.",
 	Run: func(x *engine.Context, c *engine.Call) {
-		x.Session().Quit = true
+		x.Client().Quit = true
 		c.Answer(engine.OK())
 	},
 }
@@ -96,11 +96,11 @@ var auth = engine.Command{
 		}
 		if len(c.Args) == 3 {
 			user = c.Args[1]
-		} else if x.DefaultNeedsNone() {
+		} else if x.Users().DefaultNeedsNone() {
 			c.Fail(textNoPassword)
 			return
 		}
-		if !x.Authenticate(user, c.Args[len(c.Args)-1], "AUTH") {
+		if !x.Login(user, c.Args[len(c.Args)-1], "AUTH") {
 			c.Fail(textWrongPass)
 			return
 		}

@@ -51,17 +51,17 @@ func parseHello(args [][]byte) (h hello, text string) {
 }
 
 func runHello(x *engine.Context, c *engine.Call) {
-	s := x.Session()
+	s := x.Client()
 	h, text := parseHello(c.Args)
 	if text != "" {
 		c.Fail(text)
 		return
 	}
-	if h.user != nil && !x.Authenticate(h.user, h.password, "HELLO") {
+	if h.user != nil && !x.Login(h.user, h.password, "HELLO") {
 		c.Fail(textWrongPass)
 		return
 	}
-	if x.Guest() {
+	if x.Users().Guest(x.Client()) {
 		c.Fail("NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH <user> <pass> option can be used to authenticate the client and select the RESP protocol version at the same time")
 		return
 	}

@@ -280,7 +280,7 @@ func runFeed(x *engine.Context, c *engine.Call) {
 		c.Fail(textBroken)
 		return
 	}
-	if text := x.Spend(len(c.Args) - 3); text != "" {
+	if text := x.Users().Spend(x.Client(), len(c.Args)-3); text != "" {
 		c.Fail(text)
 		return
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/door/local"
 	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/session"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -58,7 +59,7 @@ func TestClusterMetrics(t *testing.T) {
 	}}
 	b.engine = engine.New(engine.Config{
 		Commands: command.All(), State: state, Door: d, Host: b, Clock: func() time.Time { return b.now },
-		MaxMemory: 1 << 30, Settings: engine.NewSettings(engine.RedisBloomDefaults(), ""),
+		MaxMemory: 1 << 30, Settings: session.NewSettings(session.RedisBloomDefaults(), ""),
 	})
 	b.handler = Handler(b.engine, 10)
 	got := b.scrape(t)

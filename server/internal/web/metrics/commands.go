@@ -6,6 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/session"
 )
 
 var (
@@ -24,7 +25,7 @@ func (c *commandCollector) Describe(to chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector.
 func (c *commandCollector) Collect(to chan<- prometheus.Metric) {
-	c.e.Usages(func(name string, u *engine.Usage) {
+	c.e.Usages(func(name string, u *session.Usage) {
 		to <- prometheus.MustNewConstMetric(commandsTotal, prometheus.CounterValue, float64(u.Calls-u.Failed), name, "ok")
 		to <- prometheus.MustNewConstMetric(commandsTotal, prometheus.CounterValue, float64(u.Failed+u.Rejected), name, "error")
 		if u.Calls > 0 {
@@ -35,13 +36,13 @@ func (c *commandCollector) Collect(to chan<- prometheus.Metric) {
 
 // histogram returns the times of a command. The count is that of the buckets: calls
 // that are counted meanwhile must not make it less than one of them.
-func histogram(name string, u *engine.Usage) prometheus.Metric {
+func histogram(name string, u *session.Usage) prometheus.Metric {
 	last := len(u.Took) - 1
 	buckets := make(map[float64]uint64, last)
 	sum := uint64(0)
 	for i, n := range u.Took[:last] {
 		sum += uint64(n)
-		buckets[engine.BucketEnd(i).Seconds()] = sum
+		buckets[session.BucketEnd(i).Seconds()] = sum
 	}
 	sum += uint64(u.Took[last])
 	return prometheus.MustNewConstHistogram(commandTook, sum, float64(u.Nanos)/1e9, buckets, name)

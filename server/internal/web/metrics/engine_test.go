@@ -14,6 +14,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/command"
 	"github.com/bloomery/bloomery/server/internal/door/local"
 	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/session"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -38,7 +39,7 @@ func newBench(tb testing.TB, files local.Files, filters int) *bench {
 	tb.Cleanup(func() { _ = door.Close() })
 	b.engine = engine.New(engine.Config{
 		Commands: command.All(), State: state, Door: door, Keeper: door, Host: b, Clock: func() time.Time { return b.now },
-		MaxMemory: 1 << 30, Settings: engine.NewSettings(engine.RedisBloomDefaults(), ""),
+		MaxMemory: 1 << 30, Settings: session.NewSettings(session.RedisBloomDefaults(), ""),
 	})
 	b.session = engine.NewSession(1, "127.0.0.1:1", "127.0.0.1:2", b.now, func() {})
 	b.handler = Handler(b.engine, filters)

@@ -15,6 +15,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/door/local"
 	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/session"
 )
 
 // TestScrape runs commands and reads all of it back.
@@ -205,7 +206,7 @@ func TestAllIsDescribed(t *testing.T) {
 	if got := b.scrape(t); got[`bloomery_filter_items{filter="_other"}`] != 1 {
 		t.Errorf("items of the others: %v", got[`bloomery_filter_items{filter="_other"}`])
 	}
-	var u engine.Usage
+	var u session.Usage
 	u.Took[0], u.Took[len(u.Took)-1] = 2, 3
 	r := prometheus.NewPedanticRegistry()
 	r.MustRegister(&serverCollector{b.engine}, &commandCollector{b.engine}, &filterCollector{b.engine, 1}, &userCollector{b.engine})

@@ -32,13 +32,13 @@ func (c *userCollector) Collect(to chan<- prometheus.Metric) {
 	count := func(d *prometheus.Desc, v int64, labels ...string) {
 		to <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(v), labels...)
 	}
-	all := c.e.Refusals()
+	all := c.e.Users.Refusals()
 	count(accessDenied, all.Auth, "auth")
 	count(accessDenied, all.Command, "command")
 	count(accessDenied, all.Key, "key")
 	count(addsRefused, all.AddRate)
 	n, others := uint64(0), int64(0)
-	c.e.Limited(func(user string, refused int64) {
+	c.e.Users.Limited(func(user string, refused int64) {
 		if n++; n > mostUsers {
 			others += refused
 			return

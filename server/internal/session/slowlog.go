@@ -1,4 +1,4 @@
-package engine
+package session
 
 // SLOWLOG: commands that took long.
 
@@ -66,7 +66,8 @@ func (l *SlowLog) MaxLen() int64 {
 // SetMaxLen sets how many entries are kept.
 func (l *SlowLog) SetMaxLen(n int64) { l.most.Store(n) }
 
-func (l *SlowLog) threshold() time.Duration {
+// Threshold returns from which time on a group is kept.
+func (l *SlowLog) Threshold() time.Duration {
 	v := l.SlowerThan()
 	if v < 0 {
 		return time.Duration(1<<63 - 1)
@@ -74,20 +75,22 @@ func (l *SlowLog) threshold() time.Duration {
 	return time.Duration(v) * time.Microsecond
 }
 
-// add notes a group: its first command stands for it. Secrets are left out.
-func (l *SlowLog) add(s *Session, calls []Call, took time.Duration) {
-	e := SlowEntry{At: s.now, Took: took, Addr: s.Addr, Name: s.Name()}
-	c := &calls[0]
-	args := c.Args
+// Shown returns an argument of a command as others may see it, cut after most bytes.
+type Shown func(i, most int) string
+
+// Add notes a group of a client: its first command, of so many arguments, stands for it
+// and for others more.
+func (l *SlowLog) Add(c *Client, at time.Time, took time.Duration, args int, show Shown, others int) {
+	e := SlowEntry{At: at, Took: took, Addr: c.Addr, Name: c.Name()}
 	for i := range args {
-		if i == slowArgs-1 && len(args) > slowArgs {
-			e.Args = append(e.Args, fmt.Sprintf("... (%d more arguments)", len(args)-i))
+		if i == slowArgs-1 && args > slowArgs {
+			e.Args = append(e.Args, fmt.Sprintf("... (%d more arguments)", args-i))
 			break
 		}
-		e.Args = append(e.Args, c.cmd.Show(args, i, slowArgBytes))
+		e.Args = append(e.Args, show(i, slowArgBytes))
 	}
-	if len(calls) > 1 {
-		e.Args = append(e.Args, fmt.Sprintf("... (%d more commands in the same run)", len(calls)-1))
+	if others > 0 {
+		e.Args = append(e.Args, fmt.Sprintf("... (%d more commands in the same run)", others))
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -1,4 +1,4 @@
-package engine
+package session
 
 // LATENCY: events that took long.
 
@@ -49,14 +49,14 @@ func (l *Latency) Threshold() int64 { return l.millis.Load() }
 // off.
 func (l *Latency) SetThreshold(millis int64) { l.millis.Store(millis) }
 
-// over reports whether something that took so long is to be kept.
-func (l *Latency) over(took time.Duration) bool {
+// Over reports whether something that took so long is to be kept.
+func (l *Latency) Over(took time.Duration) bool {
 	t := l.millis.Load()
 	return t > 0 && took.Milliseconds() >= t
 }
 
-// add keeps that an event took so long.
-func (l *Latency) add(name string, at time.Time, took time.Duration) {
+// Add keeps that an event took so long.
+func (l *Latency) Add(name string, at time.Time, took time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.events == nil {
@@ -104,18 +104,4 @@ func (l *Latency) Reset(names ...string) int {
 		delete(l.events, name)
 	}
 	return before - len(l.events)
-}
-
-// The events of commands, as Redis names them.
-const (
-	eventCommand     = "command"
-	eventFastCommand = "fast-command"
-)
-
-// eventOf returns the event that a command belongs to.
-func eventOf(c *Command) string {
-	if c.Flags&Fast != 0 {
-		return eventFastCommand
-	}
-	return eventCommand
 }

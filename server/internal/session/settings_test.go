@@ -1,4 +1,4 @@
-package engine
+package session
 
 import (
 	"math"
@@ -65,9 +65,6 @@ func TestSettingsChange(t *testing.T) {
 		t.Errorf("a cuckoo filter gets %+v, at most %d", got, s.MaxExpansions())
 	}
 	if s.Password() != "secret" {
-		t.Errorf("the password is %q", s.Password())
-	}
-	if s.setPassword(""); s.Password() != "" {
 		t.Errorf("the password is %q", s.Password())
 	}
 	if s.MaxClients.Load() != 10_000 || s.MaxTransaction.Load() != 250_000 || s.Timeout.Load() != 0 {

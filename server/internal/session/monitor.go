@@ -1,4 +1,4 @@
-package engine
+package session
 
 // What MONITOR shows.
 
@@ -8,34 +8,35 @@ import (
 	"strconv"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // Limits of what MONITOR shows.
 const (
-	// monitorBytes is how much a monitor may be behind before it is dropped,
-	// monitorHeld what its buffers may take.
+	// monitorBytes is how much a monitor may be behind before it is dropped.
 	monitorBytes = 4 << 20
-	monitorHeld  = 2 * monitorBytes
 	// monitorArgs and monitorArgBytes bound a line.
 	monitorArgs     = 1024
 	monitorArgBytes = 4 << 10
 )
 
-// monitors are the sessions that see all commands. list is nil if there are none:
+// Monitors are the clients that see all commands. list is nil if there are none:
 // that is all that others look at.
-type monitors struct {
+//
+// Safe for concurrent use.
+type Monitors struct {
 	list atomic.Pointer[[]*Monitor]
 	mu   sync.Mutex // who changes list
 }
 
-// Monitor is the lines that a session which sees all commands has not got yet.
+// Monitor is the lines that a client which sees all commands has not got yet.
 // Who adds one never waits: a monitor that is too far behind is dropped.
 //
 // Safe for concurrent use.
 type Monitor struct {
-	session *Session
-	wake    chan struct{}
-	done    chan struct{} // closed when it ends
+	client *Client
+	wake   chan struct{}
+	done   chan struct{} // closed when it ends
 
 	// mu guards what follows.
 	mu    sync.Mutex
@@ -100,37 +101,34 @@ func (m *Monitor) end() bool {
 	return true
 }
 
-// Monitor makes the session see all commands. It reports false if there is no
-// memory for that.
-func (x *Context) Monitor() bool {
-	if x.s.monitor.Load() != nil {
-		return true
-	}
-	if !x.e.hold(x.s, monitorHeld) {
-		x.e.hold(x.s, -monitorHeld)
+// MonitorBytes is what the buffers of a monitor may take.
+const MonitorBytes = 2 * monitorBytes
+
+// Monitor returns what the client has to be sent as a monitor, nil if it is none.
+func (c *Client) Monitor() *Monitor { return c.monitor.Load() }
+
+// Any reports whether somebody sees all commands.
+func (l *Monitors) Any() bool { return l.list.Load() != nil }
+
+// Add makes a client see all commands.
+func (l *Monitors) Add(c *Client) {
+	m := &Monitor{client: c, wake: make(chan struct{}, 1), done: make(chan struct{})}
+	c.monitor.Store(m)
+	l.change(func(list []*Monitor) []*Monitor { return append(list, m) })
+}
+
+// Remove ends the monitor of a client. It reports false if it has none.
+func (l *Monitors) Remove(c *Client) bool {
+	m := c.monitor.Swap(nil)
+	if m == nil {
 		return false
 	}
-	m := &Monitor{session: x.s, wake: make(chan struct{}, 1), done: make(chan struct{})}
-	x.s.monitor.Store(m)
-	x.e.monitors.change(func(list []*Monitor) []*Monitor { return append(list, m) })
+	m.end()
+	l.remove(m)
 	return true
 }
 
-// Monitor returns what the session has to be sent as a monitor, nil if it is none.
-func (s *Session) Monitor() *Monitor { return s.monitor.Load() }
-
-// unmonitor ends the monitor of a session, if it has one.
-func (e *Engine) unmonitor(s *Session) {
-	m := s.monitor.Swap(nil)
-	if m == nil {
-		return
-	}
-	m.end()
-	e.monitors.remove(m)
-	e.hold(s, -monitorHeld)
-}
-
-func (l *monitors) change(change func([]*Monitor) []*Monitor) {
+func (l *Monitors) change(change func([]*Monitor) []*Monitor) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var list []*Monitor
@@ -144,46 +142,37 @@ func (l *monitors) change(change func([]*Monitor) []*Monitor) {
 	l.list.Store(&list)
 }
 
-func (l *monitors) remove(m *Monitor) {
+func (l *Monitors) remove(m *Monitor) {
 	l.change(func(list []*Monitor) []*Monitor {
 		return slices.DeleteFunc(list, func(v *Monitor) bool { return v == m })
 	})
 }
 
-// feed shows calls that were run to the monitors. Those of operators are not
-// shown, and secrets are left out.
-func (e *Engine) feed(s *Session, calls []Call) {
-	list := e.monitors.list.Load()
+// Feed shows a line to all monitors. Those that are too far behind are dropped.
+func (l *Monitors) Feed(line []byte) {
+	list := l.list.Load()
 	if list == nil {
 		return
 	}
-	var line []byte
-	for i := range calls {
-		c := &calls[i]
-		if c.cmd == nil || c.queued || c.cmd.Flags&Admin != 0 {
-			continue
-		}
-		line = appendLine(line[:0], s, c)
-		for _, m := range *list {
-			if !m.add(line) && m.end() {
-				e.monitors.remove(m) // its session gives the memory back
-				m.session.Kill()
-			}
+	for _, m := range *list {
+		if !m.add(line) && m.end() {
+			l.remove(m) // its session gives the memory back
+			m.client.Kill()
 		}
 	}
 }
 
-// appendLine appends what MONITOR shows of a call.
-func appendLine(b []byte, s *Session, c *Call) []byte {
-	micros := s.now.UnixMicro()
-	b = fmt.Appendf(b, "+%d.%06d [0 %s]", micros/1e6, micros%1e6, s.Addr)
-	for i := range c.Args {
+// AppendLine appends what MONITOR shows of a command of so many arguments.
+func AppendLine(b []byte, c *Client, at time.Time, args int, show Shown) []byte {
+	micros := at.UnixMicro()
+	b = fmt.Appendf(b, "+%d.%06d [0 %s]", micros/1e6, micros%1e6, c.Addr)
+	for i := range args {
 		b = append(b, ' ')
 		if i == monitorArgs {
-			b = appendQuoted(b, "... ("+strconv.Itoa(len(c.Args)-i)+" more arguments)")
+			b = appendQuoted(b, "... ("+strconv.Itoa(args-i)+" more arguments)")
 			break
 		}
-		b = appendQuoted(b, c.cmd.Show(c.Args, i, monitorArgBytes))
+		b = appendQuoted(b, show(i, monitorArgBytes))
 	}
 	return append(b, "\r\n"...)
 }

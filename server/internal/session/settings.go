@@ -1,4 +1,4 @@
-package engine
+package session
 
 // Settings that commands read and change.
 
@@ -68,14 +68,12 @@ func (d *Defaults) Digest() uint64 {
 	return h.Sum64()
 }
 
-// Settings is what CONFIG SET can change, and counters that CONFIG RESETSTAT
-// resets. Make it with NewSettings.
+// Settings is what CONFIG SET can change. Make it with NewSettings.
 //
 // Safe for concurrent use.
 type Settings struct {
 	defaults atomic.Pointer[Defaults]
 	password atomic.Pointer[string]
-	expired  atomic.Int64
 	change   sync.Mutex // makes CONFIG SET atomic
 
 	// Server is what the server was started with and CONFIG GET shows, by
@@ -107,14 +105,9 @@ func NewSettings(d Defaults, password string) *Settings {
 // for none. ACL SETUSER does not change it.
 func (s *Settings) Password() string { return *s.password.Load() }
 
-func (s *Settings) setPassword(password string) { s.password.Store(&password) }
-
 // Defaults returns the parameters of filters made without saying. They must not
 // be changed; see Change.
 func (s *Settings) Defaults() *Defaults { return s.defaults.Load() }
-
-// Expired returns how many keys were removed because their deadline had passed.
-func (s *Settings) Expired() int64 { return s.expired.Load() }
 
 // Change changes settings, one caller at a time: change gets a copy of the
 // defaults to work on, and reports whether that is to be put in force.
