@@ -155,7 +155,7 @@ fuzz: ## fuzz every target, N=200000x inputs each
 # So few inputs need no coverage to guide them, and so no builds of their own. Seeds of
 # all targets are among the unit tests; these read what comes from outside.
 fuzz-short:
-	scripts/fuzz 1000x plain ./codec ./foreign/redisbloom ./internal/envelope ./internal/resp ./server/internal/store ./server/internal/snapshot
+	scripts/fuzz 1000x plain ./codec ./internal/redisbloom ./internal/envelope ./internal/resp ./server/internal/store ./server/internal/snapshot
 
 lint: ## linters and formatters
 	$(TOOL) golangci-lint run ./...
@@ -216,7 +216,7 @@ soak: ## rates measured exactly; power cuts, kills, chaos, memory and replays at
 	go test ./ribbon -count=1 -run TestSize -all-sizes
 	go test -tags bloomerydebug ./server/internal/command -count=1 -run HoldLocksShortly -whole-size -timeout 30m
 	go test -tags bloomerydebug ./server/internal/engine -count=1 -run HoldLocksShortly -largest 256 -timeout 30m
-	go test ./foreign/redisbloom -count=1 -run TestCuckooChangesBetweenPieces -compactions 200 -timeout 30m
+	go test ./internal/redisbloom -count=1 -run TestCuckooChangesBetweenPieces -compactions 200 -timeout 30m
 	go test ./server/internal/door/cluster -count=1 -run 'TestSimulation$$' -simulations 1000 -timeout 60m
 	go test ./cmd/bloomery -count=1 -run TestKill -kills 200 -timeout 30m
 	@scripts/need-redis-py

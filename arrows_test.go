@@ -15,23 +15,25 @@ const module = "github.com/bloomery/bloomery"
 
 // commands is what every package of commands may import: none imports another.
 var commands = []string{
-	"foreign/redisbloom", "server/internal/acl", "server/internal/catalog", "server/internal/door", "server/internal/engine", "server/internal/health",
-	"server/internal/rdb", "server/internal/session", "server/internal/store",
+	"internal/rdb", "internal/redisbloom", "server/internal/acl", "server/internal/catalog", "server/internal/door", "server/internal/engine", "server/internal/health",
+	"server/internal/session", "server/internal/store",
 }
 
 // rooms lists, for each package of the module, which others it may import.
 // Arrows point down only: the picture is in docs/architecture.md.
 var rooms = map[string][]string{
 	// What both wings stand on.
-	"":                   {}, // the vocabulary
-	"internal/kernel":    {},
-	"internal/memory":    {""},
-	"internal/envelope":  {"", "hashing", "internal/memory", "internal/fields"},
-	"internal/shards":    {""},
-	"internal/fields":    {""},
-	"internal/measuring": {},
-	"internal/figures":   {},
-	"internal/resp":      {},
+	"":                    {}, // the vocabulary
+	"internal/kernel":     {},
+	"internal/memory":     {""},
+	"internal/envelope":   {"", "hashing", "internal/memory", "internal/fields"},
+	"internal/shards":     {""},
+	"internal/fields":     {""},
+	"internal/measuring":  {},
+	"internal/figures":    {},
+	"internal/resp":       {},
+	"internal/rdb":        {},
+	"internal/redisbloom": {"", "internal/kernel", "internal/memory", "internal/rdb"},
 
 	// The library.
 	"hashing":            {},
@@ -47,26 +49,25 @@ var rooms = map[string][]string{
 	"filtertest":         {"", "hashing", "internal/measuring"},
 	"codec":              {"", "hashing", "bloom", "counting", "cuckoo", "quotient", "fuse", "ribbon", "compose", "internal/envelope", "internal/memory"},
 	"codec/file":         {"", "hashing", "codec"},
-	"foreign/redisbloom": {"", "internal/kernel", "internal/memory"},
+	"foreign/redisbloom": {"", "internal/redisbloom"},
 
 	// What people run.
 	"server/internal/order":               {},
 	"server/internal/catalog":             {"server/internal/order"},
-	"server/internal/store":               {"", "bloom", "codec", "compose", "hashing", "quotient", "foreign/redisbloom", "internal/envelope", "internal/memory", "server/internal/catalog", "server/internal/order"},
+	"server/internal/store":               {"", "bloom", "codec", "compose", "hashing", "quotient", "internal/redisbloom", "internal/envelope", "internal/memory", "server/internal/catalog", "server/internal/order"},
 	"server/internal/door":                {"server/internal/store"},
 	"server/internal/folder":              {""},
 	"server/internal/folder/powercut":     {"server/internal/folder"},
 	"server/internal/snapshot":            {"", "server/internal/catalog", "server/internal/door", "server/internal/folder", "server/internal/order", "server/internal/store"},
-	"server/internal/door/local":          {"", "foreign/redisbloom", "server/internal/catalog", "server/internal/door", "server/internal/folder", "server/internal/order", "server/internal/snapshot", "server/internal/store"},
+	"server/internal/door/local":          {"", "internal/redisbloom", "server/internal/catalog", "server/internal/door", "server/internal/folder", "server/internal/order", "server/internal/snapshot", "server/internal/store"},
 	"server/internal/door/cluster":        {"", "server/internal/catalog", "server/internal/door", "server/internal/folder", "server/internal/order", "server/internal/snapshot", "server/internal/store"},
 	"server/internal/door/cluster/memlog": {},
 	"server/internal/door/cluster/nats":   {"", "server/internal/door/cluster", "server/internal/folder"},
-	"server/internal/rdb":                 {},
 	"server/internal/glob":                {},
 	"server/internal/acl":                 {"server/internal/glob"},
-	"server/internal/session":             {"foreign/redisbloom", "server/internal/acl"},
+	"server/internal/session":             {"internal/redisbloom", "server/internal/acl"},
 	"server/internal/health":              {"", "sizing"},
-	"server/internal/engine":              {"", "hashing", "foreign/redisbloom", "server/internal/acl", "server/internal/catalog", "server/internal/door", "server/internal/glob", "server/internal/health", "server/internal/order", "server/internal/rdb", "server/internal/session", "server/internal/store"},
+	"server/internal/engine":              {"", "hashing", "internal/redisbloom", "server/internal/acl", "server/internal/catalog", "server/internal/door", "server/internal/glob", "server/internal/health", "server/internal/order", "internal/rdb", "server/internal/session", "server/internal/store"},
 	"server/internal/command/bf":          commands,
 	"server/internal/command/cf":          commands,
 	"server/internal/command/filter":      append([]string{"", "bloom", "codec", "compose", "counting", "cuckoo", "hashing", "quotient", "sizing"}, commands...),
@@ -92,7 +93,7 @@ var rooms = map[string][]string{
 	},
 	"server/internal/web": {"internal/figures", "server/internal/engine", "server/internal/health", "server/internal/web/calc", "server/internal/web/teach"},
 	"server": {
-		"", "codec/file", "foreign/redisbloom", "hashing", "internal/memory", "internal/resp",
+		"", "codec/file", "internal/redisbloom", "hashing", "internal/memory", "internal/resp",
 		"server/internal/command", "server/internal/engine", "server/internal/door", "server/internal/door/local", "server/internal/session", "server/internal/store",
 		"server/internal/door/cluster", "server/internal/door/cluster/nats", "server/internal/folder",
 		"server/internal/web", "server/internal/web/metrics",

@@ -98,7 +98,7 @@ func TestClusterRecordings(t *testing.T) {
 	}
 	t.Parallel()
 	addrs := startCluster(t, nil)
-	for _, path := range []string{"testdata/redisbloom.jsonl", "../foreign/redisbloom/testdata/sketches.jsonl"} {
+	for _, path := range []string{"testdata/redisbloom.jsonl", "../internal/redisbloom/testdata/sketches.jsonl"} {
 		for i, group := range recordings(t, path) {
 			at := i % len(addrs)
 			name := fmt.Sprintf("node%d/RESP%d/%s", at+1, group[0].Proto, group[0].Group)

@@ -67,7 +67,7 @@ func recordings(t *testing.T, path string) (groups [][]recorded) {
 // its filters and its sketches. BLOOMERY_RECORDINGS names another file of the same
 // form.
 func TestRecordings(t *testing.T) {
-	paths := []string{"testdata/redisbloom.jsonl", "../foreign/redisbloom/testdata/sketches.jsonl"}
+	paths := []string{"testdata/redisbloom.jsonl", "../internal/redisbloom/testdata/sketches.jsonl"}
 	if p := os.Getenv("BLOOMERY_RECORDINGS"); p != "" {
 		paths = []string{p}
 	}

@@ -7,7 +7,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/bloomery/bloomery/foreign/redisbloom"
+	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/internal/resp"
 	"github.com/bloomery/bloomery/server/internal/engine"
 )

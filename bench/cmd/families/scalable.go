@@ -7,7 +7,7 @@ import (
 	boom "github.com/tylertreat/BoomFilters"
 
 	"github.com/bloomery/bloomery/bloom"
-	"github.com/bloomery/bloomery/foreign/redisbloom"
+	"github.com/bloomery/bloomery/internal/redisbloom"
 )
 
 // The contestants of the growing filters.

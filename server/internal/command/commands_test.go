@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bloomery/bloomery/internal/rdb"
 	"github.com/bloomery/bloomery/server/internal/engine"
-	"github.com/bloomery/bloomery/server/internal/rdb"
 )
 
 // TestCommands runs small scripts: each line is a command, " -> " and the reply.

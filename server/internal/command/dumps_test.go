@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bloomery/bloomery/server/internal/rdb"
+	"github.com/bloomery/bloomery/internal/rdb"
 )
 
 // TestDumpsOfEverySort moves filters by DUMP and by pieces, with an entry in the place of

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/hashing"
-	"github.com/bloomery/bloomery/server/internal/rdb"
+	"github.com/bloomery/bloomery/internal/rdb"
 )
 
 const textSecret = "-NOPERM the secret key "

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bloomery/bloomery/server/internal/rdb"
+	"github.com/bloomery/bloomery/internal/rdb"
 )
 
 // TestSketchesComeBackFromDumps dumps sketches, also large ones with many items, and

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/bloomery/bloomery/server/internal/rdb"
+	"github.com/bloomery/bloomery/internal/rdb"
 )
 
 // TestReadsWorkWhenMemoryIsFull fills the budget with data and asks that reads

@@ -6,7 +6,7 @@ import (
 	"math"
 	"strings"
 
-	"github.com/bloomery/bloomery/foreign/redisbloom"
+	"github.com/bloomery/bloomery/internal/redisbloom"
 )
 
 // ReplyKind says what a reply is. Both protocols, and HTTP, write a kind in

@@ -3,7 +3,7 @@ package engine
 import (
 	"testing"
 
-	"github.com/bloomery/bloomery/foreign/redisbloom"
+	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 

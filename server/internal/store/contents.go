@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/foreign/redisbloom"
+	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 )
 
@@ -117,12 +117,12 @@ type creator struct {
 var (
 	kinds = map[catalog.Kind]kind{
 		catalog.String: {name: "string"},
-		catalog.Bloom:  {name: "MBbloom--", load: loadBloom},
-		catalog.Cuckoo: {name: "MBbloomCF", load: loadCuckoo},
+		catalog.Bloom:  {name: redisbloom.BloomType, load: loadBloom},
+		catalog.Cuckoo: {name: redisbloom.CuckooType, load: loadCuckoo},
 
-		catalog.CountMin: {name: "CMSk-TYPE", load: loadCountMin},
-		catalog.TopK:     {name: "TopK-TYPE", load: loadTopK},
-		catalog.TDigest:  {name: "TDIS-TYPE", load: loadTDigest},
+		catalog.CountMin: {name: redisbloom.CountMinType, load: loadCountMin},
+		catalog.TopK:     {name: redisbloom.TopKType, load: loadTopK},
+		catalog.TDigest:  {name: redisbloom.TDigestType, load: loadTDigest},
 
 		catalog.Filter: {name: "bloomery-"},
 

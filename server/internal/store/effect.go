@@ -5,7 +5,7 @@ package store
 import (
 	"encoding/binary"
 
-	"github.com/bloomery/bloomery/foreign/redisbloom"
+	"github.com/bloomery/bloomery/internal/redisbloom"
 )
 
 // Effect collects encoded records. A log that is written after Apply keeps what

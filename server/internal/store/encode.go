@@ -9,7 +9,7 @@ import (
 	"slices"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/foreign/redisbloom"
+	"github.com/bloomery/bloomery/internal/redisbloom"
 )
 
 // recordVersion is the first byte of every record.

@@ -9,8 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/bloomery/bloomery/foreign/redisbloom"
 	"github.com/bloomery/bloomery/internal/memory"
+	"github.com/bloomery/bloomery/internal/redisbloom"
 )
 
 // mapFrom is the size from which arrays are outside of the Go heap.

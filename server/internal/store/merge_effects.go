@@ -3,7 +3,7 @@ package store
 // What a merge of sketches would change, as records.
 
 import (
-	"github.com/bloomery/bloomery/foreign/redisbloom"
+	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 )
 

@@ -5,7 +5,7 @@ package store
 import (
 	"errors"
 
-	"github.com/bloomery/bloomery/foreign/redisbloom"
+	"github.com/bloomery/bloomery/internal/redisbloom"
 )
 
 const (

@@ -6,7 +6,7 @@ import (
 	"github.com/bloomery/bloomery"
 	bits "github.com/bloomery/bloomery/bloom"
 	composed "github.com/bloomery/bloomery/compose"
-	"github.com/bloomery/bloomery/foreign/redisbloom"
+	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 )
 

@@ -6,12 +6,12 @@ import (
 	"encoding/binary"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/foreign/redisbloom"
+	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 )
 
 // MaxItem bounds an item of a TOPK: its records hold the items.
-const MaxItem = 256 << 10
+const MaxItem = redisbloom.MaxItem
 
 // topK is a TOPK as contents. It is one pointer: an interface holds it without an
 // allocation.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/bloomery/bloomery/server/internal/engine"
 
-	"github.com/bloomery/bloomery/foreign/redisbloom"
+	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 

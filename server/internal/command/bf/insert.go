@@ -3,7 +3,7 @@ package bf
 // BF.INSERT.
 
 import (
-	"github.com/bloomery/bloomery/foreign/redisbloom"
+	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/engine"
 )
 

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"math"
 
-	"github.com/bloomery/bloomery/foreign/redisbloom"
+	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -103,7 +103,7 @@ func initOf(c *engine.Call, read func([][]byte) (redisbloom.CountMinParams, stri
 	if text != "" {
 		return store.Record{}, text
 	}
-	return store.Record{Op: store.OpCountMin, Name: c.Args[1], Value: headerOf(p.Width, p.Depth, 0)}, ""
+	return store.Record{Op: store.OpCountMin, Name: c.Args[1], Value: redisbloom.AppendCountMinHeader(nil, p, 0)}, ""
 }
 
 func costOfInit(x *engine.Costs, c *engine.Call, read func([][]byte) (redisbloom.CountMinParams, string)) {

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bloomery/bloomery/internal/rdb"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
-	"github.com/bloomery/bloomery/server/internal/rdb"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 

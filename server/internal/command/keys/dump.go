@@ -7,10 +7,10 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/bloomery/bloomery/foreign/redisbloom"
+	"github.com/bloomery/bloomery/internal/rdb"
+	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
-	"github.com/bloomery/bloomery/server/internal/rdb"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 

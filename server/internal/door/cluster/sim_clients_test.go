@@ -12,7 +12,7 @@ import (
 
 	"github.com/bloomery/bloomery/codec"
 	counts "github.com/bloomery/bloomery/cuckoo"
-	"github.com/bloomery/bloomery/foreign/redisbloom"
+	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/store"
 )

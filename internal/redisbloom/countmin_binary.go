@@ -66,9 +66,15 @@ func (d CountMinDump) New(m *Memory) (*CountMin, error) {
 // AppendHeader appends to dst what a dump holds besides the counters: width,
 // depth and sum of all increments, each a uint64 in little-endian order.
 func (c *CountMin) AppendHeader(dst []byte) []byte {
-	dst = binary.LittleEndian.AppendUint64(dst, c.columns.width)
-	dst = binary.LittleEndian.AppendUint64(dst, c.depth)
-	return binary.LittleEndian.AppendUint64(dst, c.count)
+	return AppendCountMinHeader(dst, CountMinParams{Width: c.columns.width, Depth: c.depth}, c.count)
+}
+
+// AppendCountMinHeader appends the header of a sketch of these parameters and this sum
+// of all increments.
+func AppendCountMinHeader(dst []byte, p CountMinParams, count uint64) []byte {
+	dst = binary.LittleEndian.AppendUint64(dst, p.Width)
+	dst = binary.LittleEndian.AppendUint64(dst, p.Depth)
+	return binary.LittleEndian.AppendUint64(dst, count)
 }
 
 // CountMinHeader returns a header that AppendHeader made, with another sum of all

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bloomery/bloomery/server/internal/rdb"
+	"github.com/bloomery/bloomery/internal/rdb"
 )
 
 // TestChecksum has the check value of CRC-64/Jones, as in Redis.

@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/foreign/redisbloom"
+	"github.com/bloomery/bloomery/internal/redisbloom"
 )
 
 func TestTopKParameters(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bloomery/bloomery/foreign/redisbloom"
+	"github.com/bloomery/bloomery/internal/redisbloom"
 )
 
 // TestRecorded replays replies that a RedisBloom server sent: every dump, every

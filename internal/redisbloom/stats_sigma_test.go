@@ -5,7 +5,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/bloomery/bloomery/foreign/redisbloom"
+	"github.com/bloomery/bloomery/internal/redisbloom"
 )
 
 // TestPredictedSigma compares the rate predicted from a sample of a large BF with

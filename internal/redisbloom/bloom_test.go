@@ -14,7 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/foreign/redisbloom"
+	"github.com/bloomery/bloomery/internal/redisbloom"
 )
 
 // TestMain fixes the seed of the property tests; -rapid.seed changes it.

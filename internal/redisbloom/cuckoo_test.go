@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/foreign/redisbloom"
+	"github.com/bloomery/bloomery/internal/redisbloom"
 )
 
 func TestCuckooParameters(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 	"math"
 	"strings"
 
-	"github.com/bloomery/bloomery/foreign/redisbloom"
+	"github.com/bloomery/bloomery/internal/redisbloom"
 )
 
 // As much of Redis's dump format as the recordings of sketches need.
