@@ -10,6 +10,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/server"
+	"github.com/bloomery/bloomery/server/datadir"
 )
 
 // countdown is a context that ends after it was asked so many times.
@@ -36,7 +37,7 @@ func TestRestoreEnds(t *testing.T) {
 	c.expect(":1\r\n", "BF.ADD", "filter", "item")
 	c.expect("+OK\r\n", "SAVE")
 	c.expect("+OK\r\n", "SET", "text", "value")
-	if _, err := (&server.Restore{From: from, Dir: t.TempDir()}).Run(t.Context()); !errors.Is(err, server.ErrLocked) {
+	if _, err := (&datadir.Restore{From: from, Dir: t.TempDir()}).Run(t.Context()); !errors.Is(err, datadir.ErrLocked) {
 		t.Errorf("the folder of a server that runs: %v", err)
 	}
 	if err := stop(); err != nil {
@@ -47,9 +48,9 @@ func TestRestoreEnds(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "to")
 		ctx := &countdown{Context: t.Context()}
 		ctx.left.Store(int64(steps))
-		r, err := (&server.Restore{From: from, Dir: dir}).Run(ctx)
+		r, err := (&datadir.Restore{From: from, Dir: dir}).Run(ctx)
 		if done = err == nil; done {
-			if r.Names != 2 || r.Lanes != 8 || r.Cluster == 0 || server.CheckFolder(dir) != nil {
+			if r.Names != 2 || r.Lanes != 8 || r.Cluster == 0 || datadir.Check(dir) != nil {
 				t.Errorf("Run = %+v", r)
 			}
 			continue
@@ -77,7 +78,7 @@ func TestRestoreEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := filepath.Join(t.TempDir(), "to")
-	if _, err := (&server.Restore{From: from, Dir: dir}).Run(t.Context()); !errors.Is(err, bloomery.ErrCorrupt) {
+	if _, err := (&datadir.Restore{From: from, Dir: dir}).Run(t.Context()); !errors.Is(err, bloomery.ErrCorrupt) {
 		t.Errorf("a damaged folder: %v", err)
 	}
 	if _, err := os.Stat(dir); err == nil {

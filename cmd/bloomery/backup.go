@@ -13,7 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/bloomery/bloomery/server"
+	"github.com/bloomery/bloomery/server/datadir"
 )
 
 func newBackup() *cobra.Command {
@@ -84,7 +84,7 @@ func runBackup(ctx context.Context, s *shell, dir, to string, overwrite bool) er
 		err = f.Sync()
 	}
 	if err == nil {
-		_, err = abandon(ctx, func() (struct{}, error) { return struct{}{}, server.CheckBackup(f, bytes) })
+		_, err = abandon(ctx, func() (struct{}, error) { return struct{}{}, datadir.CheckBackup(f, bytes) })
 	}
 	if err = errors.Join(err, f.Close()); err == nil {
 		err = place(f.Name(), target, overwrite)
@@ -125,8 +125,8 @@ func fileExists(name string) error {
 // writeBackup writes the files of a folder to w as a tar file.
 func writeBackup(dir string, w io.Writer) (bytes int64, err error) {
 	counted := &countingWriter{w: w}
-	err = server.Backup(dir, counted)
-	if errors.Is(err, server.ErrNoData) {
+	err = datadir.Backup(dir, counted)
+	if errors.Is(err, datadir.ErrNoData) {
 		err = notData(dir, err)
 	}
 	return counted.n, about("", err)

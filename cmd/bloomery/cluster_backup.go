@@ -20,7 +20,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bloomery/bloomery/internal/resp"
-	"github.com/bloomery/bloomery/server"
+	"github.com/bloomery/bloomery/server/datadir"
 )
 
 func newClusterBackup() *cobra.Command {
@@ -115,7 +115,7 @@ func emptyFolder(dir string) (made bool, err error) {
 		return false, pathless(dir, err)
 	}
 	if len(entries) > 0 {
-		return false, hinted{worded{server.ErrNotEmpty, dir + ": the folder is not empty"}, "name a folder that is empty or does not exist: nothing is overwritten"}
+		return false, hinted{worded{datadir.ErrNotEmpty, dir + ": the folder is not empty"}, "name a folder that is empty or does not exist: nothing is overwritten"}
 	}
 	return false, nil
 }
@@ -339,7 +339,7 @@ func (b *clusterCopy) finish(ctx context.Context) error {
 	if err := syncFolder(b.dir); err != nil {
 		return err
 	}
-	_, err := abandon(ctx, func() (struct{}, error) { return struct{}{}, server.CheckFolder(b.dir) })
+	_, err := abandon(ctx, func() (struct{}, error) { return struct{}{}, datadir.Check(b.dir) })
 	if err != nil {
 		return fmt.Errorf("%s: read back: %w", b.dir, err)
 	}

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/internal/resp"
-	"github.com/bloomery/bloomery/server"
+	"github.com/bloomery/bloomery/server/datadir"
 )
 
 // nodeThat returns a connection to a node that answers commands, each by what a
@@ -100,11 +100,11 @@ func TestJoinRefuses(t *testing.T) {
 func TestRestoreErrors(t *testing.T) {
 	dir := t.TempDir()
 	inside := &fs.PathError{Op: "open", Path: "manifest", Err: fs.ErrNotExist}
-	if got := restoreError(&server.Restore{From: dir}, inside).Error(); got != inside.Error() {
+	if got := restoreError(&datadir.Restore{From: dir}, inside).Error(); got != inside.Error() {
 		t.Errorf("a folder without a file: %s", got)
 	}
 	none := filepath.Join(dir, "none")
-	if got := restoreError(&server.Restore{From: none}, inside).Error(); !strings.Contains(got, none) || strings.Contains(got, "manifest") {
+	if got := restoreError(&datadir.Restore{From: none}, inside).Error(); !strings.Contains(got, none) || strings.Contains(got, "manifest") {
 		t.Errorf("a folder that is not there: %s", got)
 	}
 }

@@ -13,7 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/bloomery/bloomery/server"
+	"github.com/bloomery/bloomery/server/datadir"
 )
 
 func newClusterRestore() *cobra.Command {
@@ -48,7 +48,7 @@ the folder and run it again.`,
 		Args: between(1, 1, "a data folder or a backup"),
 	}
 	newShell(cmd, func(ctx context.Context, s *shell, args []string) error {
-		return runClusterRestore(ctx, s, &server.Restore{From: args[0], Dir: dir, Lanes: lanes})
+		return runClusterRestore(ctx, s, &datadir.Restore{From: args[0], Dir: dir, Lanes: lanes})
 	}).bindSummary(cmd)
 	cmd.Flags().StringVar(&dir, "dir", "", "`FOLDER` of the first node of the cluster; it must be empty, or not exist")
 	cmd.Flags().IntVar(&lanes, "lanes", 8, "how many streams carry the contents of filters, 1 to 64; it cannot be changed later")
@@ -64,7 +64,7 @@ type clusterRestoreJSON struct {
 	Lanes   int    `json:"lanes"`
 }
 
-func runClusterRestore(ctx context.Context, s *shell, r *server.Restore) error {
+func runClusterRestore(ctx context.Context, s *shell, r *datadir.Restore) error {
 	if r.Dir == "" {
 		return hinted{errors.New("give the folder of the first node with --dir"), "see bloomery cluster restore --help"}
 	}
@@ -89,7 +89,7 @@ func runClusterRestore(ctx context.Context, s *shell, r *server.Restore) error {
 
 // restoring is a restore as a job with progress.
 type restoring struct {
-	*server.Restore
+	*datadir.Restore
 	total int64
 }
 
@@ -111,15 +111,15 @@ func folderSize(name string) (total int64) {
 }
 
 // restoreError says what to do about an error.
-func restoreError(r *server.Restore, err error) error {
+func restoreError(r *datadir.Restore, err error) error {
 	switch {
-	case errors.Is(err, server.ErrNotEmpty):
+	case errors.Is(err, datadir.ErrNotEmpty):
 		return hinted{worded{err, strings.TrimPrefix(err.Error(), "cluster: ")}, "restore only starts a new cluster: name a folder that is empty or does not exist"}
-	case errors.Is(err, server.ErrLocked):
+	case errors.Is(err, datadir.ErrLocked):
 		return hinted{folderInUse(r.From, err), "stop the server first; or restore a copy: bloomery backup " + r.From + " -o backup.tar"}
-	case errors.Is(err, server.ErrNoData):
+	case errors.Is(err, datadir.ErrNoData):
 		return hinted{worded{err, r.From + ": not a data folder, and not a backup"}, "name what bloomery cluster backup has written, or the folder that --dir of a single server names"}
-	case errors.Is(err, server.ErrCluster):
+	case errors.Is(err, datadir.ErrCluster):
 		return hinted{worded{err, r.From + ": the folder of a node of a cluster: its log is elsewhere"}, "bloomery cluster backup copies a running cluster"}
 	case errors.Is(err, fs.ErrNotExist):
 		if _, missing := os.Stat(r.From); missing != nil {

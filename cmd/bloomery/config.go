@@ -189,7 +189,7 @@ func culprit(all []assignment, err error) int {
 // the key that it is about, which the reader sees in front of it.
 func withoutKey(err error, key string) string {
 	text := err.Error()
-	for _, p := range []string{"server: ", "local: ", "folder: ", "engine: "} {
+	for _, p := range []string{"server: ", "datadir: ", "local: ", "folder: ", "engine: "} {
 		text = strings.TrimPrefix(text, p)
 	}
 	if rest, ok := strings.CutPrefix(text, key); ok && key != "" {

@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bloomery/bloomery/server"
+	"github.com/bloomery/bloomery/server/datadir"
 )
 
 // listing returns the files of a folder with their contents.
@@ -133,7 +133,7 @@ func TestDrop(t *testing.T) {
 // TestDoctorShowsTornEnds asks which files are said to end in the middle of a write.
 func TestDoctorShowsTornEnds(t *testing.T) {
 	var out bytes.Buffer
-	err := doctorText(&out, "d", &server.Report{Files: []server.FileReport{
+	err := doctorText(&out, "d", &datadir.Report{Files: []datadir.FileReport{
 		{Name: "whole", Kind: "log", Size: 9, Torn: -1},
 		{Name: "bad", Kind: "log", Size: 9, Torn: 3, Err: errors.New("damage")},
 		{Name: "torn", Kind: "log", Size: 9, Torn: 7},

@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/server"
+	"github.com/bloomery/bloomery/server/datadir"
 )
 
 // doctorOptions is what doctor may do.
@@ -61,11 +61,11 @@ func runDoctor(ctx context.Context, s *shell, dir string, o doctorOptions) error
 	if o.drop && !o.repair {
 		return hinted{errors.New("doctor: --drop needs --repair"), "without --repair nothing is changed"}
 	}
-	r, err := abandon(ctx, func() (*server.Report, error) { return server.Inspect(dir) })
-	if errors.Is(err, server.ErrNoData) {
+	r, err := abandon(ctx, func() (*datadir.Report, error) { return datadir.Inspect(dir) })
+	if errors.Is(err, datadir.ErrNoData) {
 		return notData(dir, err)
 	}
-	if errors.Is(err, server.ErrLocked) {
+	if errors.Is(err, datadir.ErrLocked) {
 		return hinted{folderInUse(dir, err), "stop the server first; or check a copy: bloomery backup " + dir + " -o backup.tar"}
 	}
 	if err != nil {
@@ -87,7 +87,7 @@ func runDoctor(ctx context.Context, s *shell, dir string, o doctorOptions) error
 	case !o.repair || !r.Repairable():
 		return nil
 	}
-	if err := server.Repair(dir, r); err != nil {
+	if err := datadir.Repair(dir, r); err != nil {
 		return err
 	}
 	for _, f := range r.Files {
@@ -102,8 +102,8 @@ func runDoctor(ctx context.Context, s *shell, dir string, o doctorOptions) error
 }
 
 // dropLost removes the names that r lists, which were printed.
-func dropLost(s *shell, dir string, r *server.Report) error {
-	names, err := server.Drop(dir, nil)
+func dropLost(s *shell, dir string, r *datadir.Report) error {
+	names, err := datadir.Drop(dir, nil)
 	if err != nil {
 		return err
 	}
@@ -122,7 +122,7 @@ func dropLost(s *shell, dir string, r *server.Report) error {
 
 // notData is the error for a folder that is not one of a server.
 func notData(dir string, err error) error {
-	return hinted{worded{err, dir + ": " + strings.TrimPrefix(server.ErrNoData.Error(), "local: ")}, "name the folder that --dir of the server names"}
+	return hinted{worded{err, dir + ": " + strings.TrimPrefix(datadir.ErrNoData.Error(), "local: ")}, "name the folder that --dir of the server names"}
 }
 
 // folderInUse is the error for a data folder that a server uses.
@@ -138,7 +138,7 @@ func pathless(dir string, err error) error {
 	return err
 }
 
-func damageHint(dir string, r *server.Report) string {
+func damageHint(dir string, r *datadir.Report) string {
 	if r.Newer() {
 		return "start that release again, or a later one; nothing here is damaged"
 	}
@@ -148,7 +148,7 @@ func damageHint(dir string, r *server.Report) string {
 	return "restore a backup, or copy the folder again; see docs/operations.md"
 }
 
-func firstDamage(r *server.Report) error {
+func firstDamage(r *datadir.Report) error {
 	if r.Newer() {
 		return fmt.Errorf("a later release wrote this: %w", bloomery.ErrVersion)
 	}
@@ -160,7 +160,7 @@ func firstDamage(r *server.Report) error {
 	return bloomery.ErrCorrupt
 }
 
-func doctorText(out io.Writer, dir string, r *server.Report) error {
+func doctorText(out io.Writer, dir string, r *datadir.Report) error {
 	saved := "no snapshot yet"
 	if !r.Saved.IsZero() {
 		saved = "snapshot of " + r.Saved.UTC().Format(time.RFC3339) + ", " + plural(uint64(r.Names), "name") + " in it"
@@ -189,7 +189,7 @@ func doctorText(out io.Writer, dir string, r *server.Report) error {
 }
 
 // verdict is one word on a file.
-func verdict(f *server.FileReport) string {
+func verdict(f *datadir.FileReport) string {
 	switch {
 	case errors.Is(f.Err, bloomery.ErrVersion):
 		return "NEWER"
@@ -218,7 +218,7 @@ type doctorLineJSON struct {
 	Lost    []string `json:"lost,omitempty"`
 }
 
-func doctorJSON(s *shell, r *server.Report) error {
+func doctorJSON(s *shell, r *datadir.Report) error {
 	for _, f := range r.Files {
 		l := doctorLineJSON{File: f.Name, Kind: f.Kind, Bytes: f.Size, Verdict: verdict(&f), Detail: f.Detail}
 		if f.Err != nil {

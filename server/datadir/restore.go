@@ -1,4 +1,4 @@
-package server
+package datadir
 
 // Restore: the data of a single server, or of a backup, as the beginning of a cluster.
 
@@ -18,9 +18,6 @@ import (
 	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
-
-// ErrNotEmpty means that a folder that data is to be restored into has files already.
-var ErrNotEmpty = cluster.ErrNotEmpty
 
 // Restore is the data of a single server that is made the beginning of a cluster. The
 // zero value of an optional field means its default.
@@ -67,18 +64,18 @@ func (r *Restore) Run(ctx context.Context) (done Restored, err error) {
 	state := store.New()
 	defer state.Discard()
 	if err := local.Load(counting{from, &r.done}, state, ctx.Err); err != nil {
-		return done, fmt.Errorf("server: restore: %w", err)
+		return done, fmt.Errorf("datadir: restore: %w", err)
 	}
 	made, err := makeFolder(r.Dir)
 	if err != nil {
-		return done, fmt.Errorf("server: restore: %w", err)
+		return done, fmt.Errorf("datadir: restore: %w", err)
 	}
 	f, err := cluster.Found(stoppable{folder.Disk(r.Dir), ctx}, state, r.Lanes, time.Now)
 	if err != nil {
 		if made {
 			_ = os.Remove(r.Dir) // if it is empty
 		}
-		return done, fmt.Errorf("server: restore: %w", err)
+		return done, fmt.Errorf("datadir: restore: %w", err)
 	}
 	return Restored{Cluster: f.Cluster, Names: f.Names, Bytes: state.Bytes(), Lanes: f.Lanes}, nil
 }

@@ -1,6 +1,7 @@
-package server
-
-// Data folders of servers that are not running: Inspect, Repair, Backup.
+// Package datadir looks after the data folders of servers that are not running: it reads
+// and repairs them, backs them up (also while a server runs), and makes the folder of a
+// single server the beginning of a cluster.
+package datadir
 
 import (
 	"archive/tar"
@@ -19,16 +20,12 @@ import (
 var (
 	// ErrLocked means that another process uses the data folder.
 	ErrLocked = local.ErrLocked
-	// ErrRemoved means that a server was removed from its cluster. It cannot come
-	// back, and its folder cannot be used again.
-	ErrRemoved = cluster.ErrRemoved
-	// ErrPurged means that a server was away from its cluster for so long that it has to
-	// fetch the data from another one. A new server with the same Config does so.
-	ErrPurged = cluster.ErrPurged
 	// ErrNoData means that a folder is not one of a server.
 	ErrNoData = local.ErrNoData
 	// ErrCluster means that a folder is that of a node of a cluster.
 	ErrCluster = local.ErrCluster
+	// ErrNotEmpty means that a folder that data is to be restored into has files already.
+	ErrNotEmpty = cluster.ErrNotEmpty
 )
 
 // Inspect reads and checks every byte of a data folder that no server uses. It
@@ -55,7 +52,7 @@ func Inspect(dir string) (*Report, error) {
 // one that wraps bloomery.ErrParameter.
 func Repair(dir string, r *Report) error {
 	if r == nil || r.found == nil {
-		return fmt.Errorf("server: repair: %w: a report that Inspect did not return", bloomery.ErrParameter)
+		return fmt.Errorf("datadir: repair: %w: a report that Inspect did not return", bloomery.ErrParameter)
 	}
 	disk, unlock, err := lockFolder(dir)
 	if err != nil {
@@ -98,10 +95,10 @@ func CheckBackup(r io.ReaderAt, size int64) error {
 	return local.CheckArchive(r, size)
 }
 
-// CheckFolder reads a data folder that no server uses: every frame of every file, and
+// Check reads a data folder that no server uses: every frame of every file, and
 // that all that a start needs is there. It needs little memory. The error wraps
 // bloomery.ErrCorrupt, or is that of the file system.
-func CheckFolder(dir string) error { return local.Check(local.Disk(dir)) }
+func Check(dir string) error { return local.Check(local.Disk(dir)) }
 
 // lockFolder returns a data folder that no server uses.
 func lockFolder(dir string) (local.Disk, io.Closer, error) {

@@ -1,4 +1,4 @@
-package server
+package datadir
 
 // Report: what Inspect finds in a data folder.
 
