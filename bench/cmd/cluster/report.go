@@ -30,11 +30,10 @@ func loadAverage() string {
 	return load
 }
 
-const intro = `Three nodes of a cluster with 8 lanes, and a single server with ` + "`--fsync always`" + `, on one machine whose processors they share
-	with the clients: figures are ratios of processor time, of runs that took turns. CPU is that of the servers, user and system, from the
-	scheduler's counters: of all three nodes for adds, of the node that answers for reads. %d connections unless a row has more, spread over the nodes for adds, all at
-	one node, another in each round, for reads. Filters of %d keys at 1%%; each run lasts %v and adds new keys to a new filter. %d rounds:
-	medians, quartiles, ratios within a round. Connections between the nodes are without TLS, as on one machine.`
+const intro = `Three nodes with 8 lanes, and a single server with ` + "`--fsync always`" + `, on one machine whose processors they share with the
+	clients: ratios of the servers' processor time, of runs that took turns; of all three nodes for adds, of the node that answers for
+	reads. %d connections unless a row has more. Filters of %d keys at 1%%; each run lasts %v and adds new keys to a new filter. %d
+	rounds: medians, quartiles. Connections between the nodes are without TLS.`
 
 // notes explain, by hand, what falls short.
 //
@@ -112,13 +111,13 @@ func faults(o options, f figures) *report.Table {
 		t.Row(name, target, fmt.Sprintf(format, report.Median(values)), report.Span(values, format), verdict(slices.Max(values) <= most))
 	}
 	if len(f.idle) > 0 {
-		after := fmt.Sprintf("a node that nobody uses, during %v after %v", o.idle, o.idle)
+		after := fmt.Sprintf("an idle node, during %v after %v", o.idle, o.idle)
 		row(after+": of a processor", "≤ 1.5%", "%.2f%%", each(f.idle, func(n idleNode) float64 { return 100 * n.share }), 1.5)
 		row(after+": memory", "≤ 45 MB", "%.0f MB", each(f.idle, func(n idleNode) float64 { return float64(n.memory) / 1e6 }), 45)
 	}
-	t.Row("kill -9 of one node under load, 50 times", "0 lost, 0 twice, equal states", "`make torture FAULTS=kill ROUNDS=50` does that", tortureReport(o), "")
+	t.Row("kill -9 of one node under load, 50 times", "0 lost, 0 twice, equal states", "`make torture FAULTS=kill ROUNDS=50`", tortureReport(o), "")
 	if len(f.ends) > 0 {
-		name := fmt.Sprintf("kill -9 of all nodes under load, with %d keys in the cluster, %d times: ", o.keys, len(f.ends))
+		name := fmt.Sprintf("kill -9 of all nodes with %d keys, %d times: ", o.keys, len(f.ends))
 		row(name+"all serve after", "≤ 30 s", "%.1f s", each(f.ends, func(r restarted) float64 { return r.serves.Seconds() }), 30)
 		row(name+"the first write is acknowledged after", "≤ 30 s", "%.1f s", each(f.ends, func(r restarted) float64 { return r.writes.Seconds() }), 30)
 		lost, checked := 0, 0
@@ -128,7 +127,7 @@ func faults(o options, f figures) *report.Table {
 		t.Row(name+"keys acknowledged and lost, asked for at each node", "0", fmt.Sprintf("%d of %d", lost, checked), "", verdict(lost == 0))
 	}
 	if len(f.joins) > 0 {
-		name := fmt.Sprintf("a fourth node joins a cluster with %d keys that is written to, %d times: ", o.keys, len(f.joins))
+		name := fmt.Sprintf("a fourth node joins %d keys under load, %d times: ", o.keys, len(f.joins))
 		row(name+"it serves after", "≤ 60 s", "%.1f s", each(f.joins, func(j joined) float64 { return j.serves.Seconds() }), 60)
 		var sum joined
 		for _, j := range f.joins {

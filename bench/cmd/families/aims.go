@@ -65,9 +65,10 @@ func faster(experiment, ours, what string, others []string, theirs string) func(
 	}
 }
 
-// aims lists every aim that was measured.
-func (d document) aims() *report.Table {
-	t := &report.Table{Head: []string{"what", "aim", "measured", "met"}}
+// aims lists every aim that was measured, and those that are missed.
+func (d document) aims() (all, missed *report.Table) {
+	all = &report.Table{Head: []string{"what", "aim", "measured", "met"}}
+	missed = &report.Table{Head: []string{"what", "aim", "measured"}}
 	for _, a := range aims() {
 		x := a.value(d)
 		if x == 0 {
@@ -77,11 +78,12 @@ func (d document) aims() *report.Table {
 		if a.most {
 			words, met = "at most ", x <= a.bound
 		}
-		yes := "yes"
+		yes, row := "yes", []string{a.title, words + fmt.Sprintf("%.4g", a.bound), fmt.Sprintf("%.4g", x)}
 		if !met {
 			yes = "**no**"
+			missed.Row(row...)
 		}
-		t.Row(a.title, words+fmt.Sprintf("%.4g", a.bound), fmt.Sprintf("%.4g", x), yes)
+		all.Row(append(row, yes)...)
 	}
-	return t
+	return all, missed
 }

@@ -32,7 +32,7 @@ func contest(b *bench, all []contestant) error {
 			return err
 		}
 		b.note(c.who, bits, float64(f.bits())/float64(b.n))
-		b.note(c.who, "keys lost", float64(lost(keys, f.has)))
+		b.note(c.who, keysLost, float64(lost(keys, f.has)))
 		b.note(c.who, rate, errorOf(others, f.has))
 		lookups(b, c.who, single, b.pass(), there, others, f.has)
 		if f.batch != nil {

@@ -61,8 +61,7 @@ func countingFilters(_ context.Context, b *bench) error {
 }
 
 func countingExperiments() []experiment {
-	return []experiment{{"counting", 1_000_000, `Counting filters that are asked for 1%. Keys of 8 bytes, hashing
-		included.`, countingFilters}}
+	return []experiment{{"counting", 1_000_000, `Counting filters that are asked for 1%.`, countingFilters}}
 }
 
 func countingAims() []aim {

@@ -121,8 +121,8 @@ func linvonWith(who string, width uint, n int) contestant {
 func cuckooExperiments() []experiment {
 	var all []experiment
 	for _, n := range []int{1_000_000, 10_000_000} {
-		all = append(all, experiment{"cuckoo", n, fmt.Sprintf(`Every filter has %d slots, a power of two, which is
-			what the peers can have. Keys of 8 bytes, hashing included.`, slotsFor(n)), cuckooFilters})
+		all = append(all, experiment{"cuckoo", n, `Every filter has a power of two of slots, which is
+			what the peers can have.`, cuckooFilters})
 	}
 	return append(all, experiment{"cuckoo-load", 1_000_000, `Filters with as many slots as are 95% full with these keys,
 		and how full they are when the first key is refused.`, cuckooLoad})
@@ -158,7 +158,7 @@ func cuckooLoad(_ context.Context, b *bench) error {
 			}
 		}
 		b.note(c.who, "load when full, in %", 95*float64(n)/float64(b.n))
-		b.note(c.who, "keys lost", float64(lost(hs[:n], f.ContainsHashes)))
+		b.note(c.who, keysLost, float64(lost(hs[:n], f.ContainsHashes)))
 	}
 	return nil
 }

@@ -87,7 +87,7 @@ func (b *bench) fuseBuilds(ctx context.Context, hs, theirs []uint64, builder *xo
 // whether it does what it should.
 func (b *bench) static(who string, bytes int, hs, others []uint64, has func(dst []bool, hs []uint64)) {
 	b.note(who, bits, 8*float64(bytes)/float64(b.n))
-	b.note(who, "keys lost", float64(lost(hs, has)))
+	b.note(who, keysLost, float64(lost(hs, has)))
 	b.note(who, rate, errorOf(others, has))
 }
 

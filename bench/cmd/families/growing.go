@@ -116,13 +116,13 @@ func (b *bench) followGrowth(p float64) error {
 func growingExperiments() []experiment {
 	var all []experiment
 	for _, p := range []float64{1e-2, 1e-3} {
-		all = append(all, experiment{fmt.Sprintf("growing-%g", p), 10_000_000, fmt.Sprintf(`Filters that were made for 1,000
-			keys at %g and got ten million, beside one of the right size. Keys of 8 bytes, hashing included.`, p), growing(p)})
+		all = append(all, experiment{fmt.Sprintf("growing-%g", p), 10_000_000, `Filters that were made for 1,000
+			keys and got ten million, beside one of the right size.`, growing(p)})
 	}
 	for _, p := range []float64{1e-2, 1e-3} {
-		all = append(all, experiment{fmt.Sprintf("growth-%g", p), 100_000_000, fmt.Sprintf(`One filter that was made for 1,000
-			keys at %g and got a hundred million: its rates whenever the keys had doubled, its size over the last factor
-			of four, and its single inserts from 10 M to 20 M keys.`, p), growth(p)})
+		all = append(all, experiment{fmt.Sprintf("growth-%g", p), 100_000_000, `One filter that was made for 1,000
+			keys and got a hundred million: its rates whenever the keys had doubled, its size over the last factor
+			of four, and its single inserts from 10 M to 20 M keys.`, growth(p)})
 	}
 	return append(all, experiment{"fold", 100_000, `A Filter and a Standard that were made foldable for 0.1%, folded: the rate
 		measured over that of an array of the smaller size.`, fold})

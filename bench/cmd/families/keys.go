@@ -69,8 +69,10 @@ const (
 	single = "ns per lookup"
 	batch  = "ns per lookup in a batch"
 	insert = "ns per insert"
-	rate   = "error in %"
-	bits   = "bits per key"
+	// keysLost is 0 in a comparison that is fair.
+	keysLost = "keys lost"
+	rate     = "error in %"
+	bits     = "bits per key"
 )
 
 // each makes a loop of single calls.

@@ -88,7 +88,8 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 		return err
 	}
 	d := gather(known)
-	return d.markdown().Write(o.out, stdout, d.aims().String())
+	all, _ := d.aims()
+	return d.markdown().Write(o.out, stdout, all.String())
 }
 
 // apart runs one experiment in a process of its own: memory that a Go program

@@ -1,13 +1,10 @@
 package main
 
 import (
-	"math"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/bloomery/bloomery/bloom"
 )
 
 // TestMain lets the program start itself: the test binary is then the program.
@@ -82,18 +79,6 @@ func wellFormed(t *testing.T, doc string) {
 		if strings.Contains(line, "Inf") || strings.Contains(line, "NaN") {
 			t.Errorf("line %d is no figure: %s", i+1, line)
 		}
-	}
-}
-
-// The computed table of layers must have what a Scalable takes.
-func TestGrownBits(t *testing.T) {
-	const n = 20_000
-	s := bloom.NewScalable(growFrom, growRate)
-	s.AddHashes(nil, hashesOf(present, n))
-	st := s.Stats()
-	got, layers := grownBits(growFrom, 2, float64(st.Items), layouts[0].choose)
-	if layers != s.Layers() || math.Abs(got/float64(st.Bits)-1) > 1e-9 {
-		t.Errorf("grownBits = %v in %d layers, the filter has %d in %d", got, layers, st.Bits, s.Layers())
 	}
 }
 

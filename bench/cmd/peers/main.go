@@ -63,7 +63,7 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 			return err
 		}
 	}
-	return doc.markdown(ctx).Write(o.out, stdout, doc.targets())
+	return doc.markdown(ctx).Write(o.out, stdout, targetTable(verdicts(runs)).String())
 }
 
 func parse(args []string) (options, error) {

@@ -30,7 +30,7 @@ func TestDocument(t *testing.T) {
 	holds(t, times, "- Commit: ", "## Go\n", "### Hashes", "### 8-byte keys", "### 24-byte keys", "### Standard", "### Concurrent")
 	holds(t, out,
 		"- Commit: ", "- CPU: ", "- Go: go1.", "## What we aim at", "## How much faster", "## Size and error",
-		"| batch lookups, k = 8, over the floor | hits | 1 MiB |",
+		"| batch lookups, k = 8, over the floor | hits |",
 		"blobloom", "bits-and-blooms", "parquet-go", "arrow-go", "holiman", "ristretto", "BoomFilters")
 }
 

@@ -78,73 +78,69 @@ func targets() []target {
 	)
 }
 
-// verdict is what a run has to say on a target.
+// verdict is what the runs have to say on a target: the worst ratio of each
+// instruction set that it is for.
 type verdict struct {
 	target
-	tier   tier
-	ratios []string // measured, one for each size
-	short  []string // those that miss the aim
+	tiers, aims, worst []string
+	missed             bool
 }
 
 // verdicts returns what was measured of the targets.
 func verdicts(runs []tierRun) []verdict {
 	var vs []verdict
 	for _, t := range targets() {
+		v := verdict{target: t}
 		for _, r := range runs {
-			v := verdict{target: t, tier: r.Tier}
-			for _, mib := range t.sizes {
-				v.add(t.ratio(r, mib), mib)
-			}
-			if t.aim[r.Tier] != 0 && len(v.ratios) > 0 {
-				vs = append(vs, v)
-			}
+			v.add(r)
+		}
+		if len(v.worst) > 0 {
+			vs = append(vs, v)
 		}
 	}
 	return vs
 }
 
-// add takes in the ratio at a size, or 0 for one that was not measured.
-func (v *verdict) add(x float64, mib int) {
-	if x == 0 {
+// add takes in the ratios of a run, if the target is for its instruction set.
+func (v *verdict) add(r tierRun) {
+	worst := 0.0 // nothing measured
+	for _, mib := range v.sizes {
+		if x := v.ratio(r, mib); x != 0 && (worst == 0 || v.cost == (x > worst)) {
+			worst = x
+		}
+	}
+	aim := v.aim[r.Tier]
+	if aim == 0 || worst == 0 {
 		return
 	}
-	text := fmt.Sprintf("%s (%s)", report.Number(x), sizeName(mib))
-	v.ratios = append(v.ratios, text)
-	aim := v.aim[v.tier]
-	if v.cost && x > aim || !v.cost && x < aim {
-		v.short = append(v.short, text)
+	v.tiers, v.aims = append(v.tiers, r.Tier.String()), append(v.aims, fmt.Sprint(aim))
+	text := report.Number(worst)
+	if v.cost == (worst > aim) && worst != aim {
+		text, v.missed = "**"+text+"**", true
 	}
+	v.worst = append(v.worst, text)
 }
 
 // words returns the aim in words.
 func (v verdict) words() string {
+	aims := strings.Join(slices.Compact(slices.Clone(v.aims)), "/")
 	if v.cost {
-		return fmt.Sprintf("at most %g", v.aim[v.tier])
+		return "at most " + aims
 	}
-	return fmt.Sprintf("at least %g", v.aim[v.tier])
+	return "at least " + aims
 }
 
-// targetTable lists every target that was measured.
+// targetTable lists targets that were measured.
 func targetTable(vs []verdict) *report.Table {
-	table := &report.Table{Head: []string{"what", "instructions", "keys", "aim", "measured", "met"}}
+	table := &report.Table{Head: []string{"what", "keys", "sizes", "instructions", "aim", "worst"}}
 	for _, v := range vs {
-		table.Row(v.title, v.tier.String(), v.keys, v.words(), strings.Join(v.ratios, ", "), yesNo(len(v.short) == 0))
+		sizes := sizeName(v.sizes[0])
+		if last := v.sizes[len(v.sizes)-1]; last != v.sizes[0] {
+			sizes += "–" + sizeName(last)
+		}
+		table.Row(v.title, v.keys, sizes, strings.Join(v.tiers, "/"), v.words(), strings.Join(v.worst, "/"))
 	}
 	return table
-}
-
-// shortfalls says in words which aims were missed.
-func shortfalls(vs []verdict) string {
-	vs = slices.DeleteFunc(slices.Clone(vs), func(v verdict) bool { return len(v.short) == 0 })
-	if len(vs) == 0 {
-		return "Every aim that was measured is met.\n"
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "Where it falls short, in %d of the rows above:\n\n", len(vs))
-	for _, v := range vs {
-		fmt.Fprintf(&b, "- %s (%s, %v): %s, where we want %s.\n", v.title, v.keys, v.tier, strings.Join(v.short, ", "), v.words())
-	}
-	return b.String()
 }
 
 func yesNo(ok bool) string {

@@ -114,18 +114,17 @@ func sizings() string {
 
 const (
 	introText = "Each measurement is a line of bench/results/promises.jsonl, with its commit, date, seed and counts. " +
-		"`make promises` measures what is missing there; `cd bench && go run ./cmd/promises -results results/promises.jsonl -only '^$' -rows` " +
-		"prints every row as a table and measures nothing."
+		"`make promises` measures what is missing there; with `-only '^$' -rows` the program prints every row and measures nothing."
 	parametersText = "A filter is asked for with a bad number of keys (at 1%) or a bad rate (for 1,000 keys); where the " +
 		"library gives one, 1,000 keys are added and 100,000 others asked for. In bold: what a caller cannot foresee or does not notice."
-	filesText = "A filter with 1,000 keys at 1% is written, damaged and read. Of flipped bits there are 64, one at a time, " +
-		"in the second half of the file. Libraries without a format of their own are missing; that of parquet-go is the bare array."
+	filesText = "A filter with 1,000 keys at 1% is written, damaged and read. Of flipped bits there are 64, one at a time. " +
+		"Libraries without a format of their own are missing."
 )
 
 // summary has a row for each library.
 func (d document) summary() *report.Table {
 	t := &report.Table{Head: []string{
-		"library", "rows", "kept", "worst, times the rate asked for", "where", "absent keys asked, times 1/rate", "bad input handled",
+		"library", "rows kept", "worst, times the rate asked for", "at rate/keys/n", "absent keys asked, times 1/rate", "bad input handled",
 	}}
 	for _, lib := range library.All() {
 		var worst *row
@@ -149,10 +148,10 @@ func (d document) summary() *report.Table {
 		ratio, where := "-", "-"
 		if worst != nil {
 			ratio = round(worst.ratio())
-			where = fmt.Sprintf("%g, %s keys, n = %d", worst.asked, worst.keys.Name, worst.n)
+			where = fmt.Sprintf("%g/%s/%d", worst.asked, worst.keys.Name, worst.n)
 		}
 		good, all := d.refused(lib.Name)
-		t.Row(lib.Title(), strconv.Itoa(rows), strconv.Itoa(kept), ratio, where, span(least, most), fmt.Sprintf("%d of %d", good, all))
+		t.Row(lib.Title(), fmt.Sprintf("%d/%d", kept, rows), ratio, where, span(least, most), fmt.Sprintf("%d/%d", good, all))
 	}
 	return t
 }
@@ -165,7 +164,7 @@ func span(least, most float64) string {
 	case round(least) == round(most):
 		return round(most)
 	}
-	return round(least) + " to " + round(most)
+	return round(least) + "–" + round(most)
 }
 
 // origins has a row for each commit and day.
@@ -203,7 +202,8 @@ func (d document) refused(lib string) (good, all int) {
 	return good, all
 }
 
-// outcomes has a row for each library and a column for each input.
+// outcomes has a column for each input and a row for each library, or for several
+// with the same outcomes.
 func (d document) outcomes(file bool) *report.Table {
 	t := &report.Table{Head: []string{"library"}}
 	for _, in := range inputs() {
@@ -211,6 +211,7 @@ func (d document) outcomes(file bool) *report.Table {
 			t.Head = append(t.Head, in.name)
 		}
 	}
+	var rows [][]string
 	for _, lib := range library.All() {
 		row, found := []string{lib.Name}, false
 		for _, in := range inputs() {
@@ -220,14 +221,22 @@ func (d document) outcomes(file bool) *report.Table {
 			cell := "-"
 			for _, h := range d.hazards {
 				if h.lib.Name == lib.Name && h.input.name == in.name {
-					cell, found = h.outcome.String(), true
+					cell, found = h.outcome.brief(), true
 				}
 			}
 			row = append(row, cell)
 		}
-		if found {
-			t.Row(row...)
+		same := slices.IndexFunc(rows, func(r []string) bool { return slices.Equal(r[1:], row[1:]) })
+		switch {
+		case !found:
+		case same >= 0:
+			rows[same][0] += "; " + lib.Name
+		default:
+			rows = append(rows, row)
 		}
+	}
+	for _, row := range rows {
+		t.Row(row...)
 	}
 	return t
 }

@@ -39,6 +39,14 @@ const (
 	accepted = "accepted"
 )
 
+// brief is String without the words of an error, a panic or an end.
+func (o outcome) brief() string {
+	if o.Kind != accepted {
+		o.Text = ""
+	}
+	return o.String()
+}
+
 // String returns what tables show.
 func (o outcome) String() string {
 	s := o.Kind

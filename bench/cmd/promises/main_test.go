@@ -32,7 +32,7 @@ func TestOursHold(t *testing.T) {
 	for _, want := range []string{
 		"## In short", "## Where the figures come from", "## Bad parameters", "## Damaged files",
 		"| bloom.Filter | ", "| bloom.Standard | ",
-		"| bloom.Filter | error | error | error | error | error | error |",
+		"| bloom.Filter; ", " | error | error | error | error | error | error |",
 	} {
 		if !strings.Contains(doc, want) {
 			t.Errorf("the document lacks %q", want)

@@ -49,22 +49,21 @@ func overBase(r result) []float64 {
 
 const intro = `redis-benchmark with 50 clients; filters of %d keys at 1%%, half of the keys asked are there, added keys go to an empty
 	filter; all bloomery servers keep a log with one fsync a second; %d interleaved rounds, medians, ratios within a round. CPU is the
-	server's own processor time per request, from the scheduler's counters. "By CPU" is Redis's CPU per PING at the same pipeline
-	over ours per item: above 1 an item costs less than a PING of Redis. Client and server share the processors of one machine with whatever
-	else runs there, so throughput swings; CPU swings less.%s`
+	server's own processor time per request. "By CPU" is Redis's CPU per PING at the same pipeline over ours per item: above 1 an
+	item costs less than a PING of Redis. Client and server share the processors: throughput swings, CPU swings less.%s`
 
 // speeds returns the document with what every command takes.
 func speeds(o options, results []result) *report.Document {
 	about := ""
 	if o.base != "" {
-		about = fmt.Sprintf(" \"Base\" is commit %s of bloomery, in the same rounds; \"over base\" is our CPU over its. At pipeline 1 that is to be at most 1.05.", o.base)
+		about = fmt.Sprintf(" \"Over base\" is our CPU over that of commit %s of bloomery, in the same rounds.", o.base)
 	}
 	doc := report.New("Server benchmarks", "make bench-server")
 	doc.Text(fmt.Sprintf(intro, o.capacity, o.rounds, about))
 	doc.Add(setting(o))
 	for _, p := range []int{1, 16, 64} {
 		doc.Section(fmt.Sprintf("Pipeline %d", p))
-		t := &report.Table{Head: []string{"command", "items/s", "CPU, µs", "by CPU", "lowest – highest", "target", "base: CPU, µs", "base: by CPU", "over base"}}
+		t := &report.Table{Head: []string{"command", "items/s", "CPU, µs", "by CPU", "lowest – highest", "target", "over base"}}
 		var ping result
 		for _, r := range results {
 			if r.c.pipeline != p || r.c.tls {
@@ -94,9 +93,9 @@ func row(ping, r result) []string {
 		report.Span(share, "%.2f"), target(r.c.target),
 	}
 	if len(r.runs[base]) == 0 {
-		return append(cells, "", "", "")
+		return append(cells, "")
 	}
-	return append(cells, two(r.median(base, cpu)), two(report.Median(shares(ping, r, base))), two(report.Median(overBase(r))))
+	return append(cells, two(report.Median(overBase(r))))
 }
 
 // two writes x with two digits after the point.
@@ -126,8 +125,7 @@ func memory(doc *report.Document, o options) {
 	out, err := cmd.CombinedOutput()
 	doc.Section("Memory")
 	doc.Text("Live heap and stacks after a collection, and resident memory, by `make scale`. " +
-		"Targets: at most 512 bytes of live heap for a filter of 100 keys at 1%, at most 16 KiB for an idle connection. Resident memory " +
-		"includes what the collector has not given back after the load.")
+		"Targets: at most 512 bytes of live heap for a filter of 100 keys at 1%, at most 16 KiB for an idle connection.")
 	var b strings.Builder
 	for line := range strings.Lines(string(out)) {
 		if _, figures, ok := strings.Cut(line, "_test.go:"); ok {
@@ -151,8 +149,7 @@ func gate(doc *report.Document, o options) {
 	doc.Section("The gate")
 	doc.Text("Transactions, BF.ADD with CF.ADD and two lookups, and PING go on in three sessions while a fourth does something long to a " +
 		"filter of 262 MiB, by `go test -tags bloomerydebug ./server/internal/engine -v -run '" + run + "'`. Target: the gate is held for at " +
-		"most 1 ms of processor time, and nobody waits for log, disk or client inside it. The debug build notes every lock, so its replies are " +
-		"slower than those of the server. Replies to others: 99.9% of them took at most so long, and the longest, by the clock.")
+		"most 1 ms of processor time, and nobody waits inside it. Replies to others: 99.9% of them, and the longest, by the clock.")
 	t := &report.Table{Head: []string{
 		"meanwhile", "took", "longest hold, by processor", "holds, 99.9%, by the clock", "waits inside", "transactions", "adds and lookups", "PING",
 	}}

@@ -80,9 +80,8 @@ func tlsReport(doc *report.Document, results []result) {
 		return
 	}
 	doc.Section("TLS")
-	doc.Text("The same server and commands over TLS 1.3 (redis-benchmark --tls; AES-128-GCM or what the two agree on) and without, in the same rounds. " +
-		"\"Over plain\" is what TLS leaves: CPU per request without TLS over CPU with, and throughput with TLS over throughput without; redis-benchmark, " +
-		"one thread, encrypts on the same processors.")
+	doc.Text("Over TLS 1.3 and without, in the same rounds, by CPU per request and by throughput; redis-benchmark, one thread, encrypts on " +
+		"the same processors.")
 	doc.Table(t)
 }
 

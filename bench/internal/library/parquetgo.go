@@ -62,8 +62,7 @@ func parquetGo() Library {
 		Name:   "parquet-go",
 		Module: "github.com/parquet-go/parquet-go",
 		NoRate: true,
-		Sizing: "takes bits per value, not an error rate: the bits that the textbook formula gives for the rate, rounded up; " +
-			"its documentation points to a calculator of that formula",
+		Sizing: "takes bits per value: those of the textbook formula, rounded up",
 		Make: func(n int64, p float64) (Filter, error) {
 			perKey := uint(math.Ceil(-math.Log2(p) / math.Ln2))
 			return wrap(make(bloom.SplitBlockFilter, bloom.NumSplitBlocksOf(n, perKey))), nil

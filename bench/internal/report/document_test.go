@@ -49,13 +49,13 @@ func TestMedianAndSpan(t *testing.T) {
 	if got := report.Median(even); got != 3 {
 		t.Errorf("Median(%v) = %v, want 3", even, got)
 	}
-	if got, want := report.Quartiles([]float64{5, 1, 3, 2, 4}, "%.1f"), "2.0 – 4.0"; got != want {
+	if got, want := report.Quartiles([]float64{5, 1, 3, 2, 4}, "%.1f"), "2.0–4.0"; got != want {
 		t.Errorf("Quartiles of 1 to 5 = %q, want %q", got, want)
 	}
-	if got, want := report.Quartiles(even, "%.2f"), "1.75 – 5.25"; got != want {
+	if got, want := report.Quartiles(even, "%.2f"), "1.75–5.25"; got != want {
 		t.Errorf("Quartiles(%v) = %q, want %q", even, got, want)
 	}
-	if got, want := report.Span(odd, "%.1f"), "1.0 – 9.0"; got != want {
+	if got, want := report.Span(odd, "%.1f"), "1.0–9.0"; got != want {
 		t.Errorf("Span(%v) = %q, want %q", odd, got, want)
 	}
 }

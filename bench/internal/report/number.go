@@ -32,7 +32,7 @@ func Median(values []float64) float64 {
 
 // Span returns the lowest and the highest of values, in a format of fmt.
 func Span(values []float64, format string) string {
-	return fmt.Sprintf(format+" – "+format, slices.Min(values), slices.Max(values))
+	return fmt.Sprintf(format+"–"+format, slices.Min(values), slices.Max(values))
 }
 
 // Quartiles returns what a quarter of values is at most, and what three quarters are,
@@ -45,7 +45,7 @@ func Quartiles(values []float64, format string) string {
 		high := min(low+1, len(values)-1)
 		return values[low] + (x-float64(low))*(values[high]-values[low])
 	}
-	return fmt.Sprintf(format+" – "+format, at(0.25), at(0.75))
+	return fmt.Sprintf(format+"–"+format, at(0.25), at(0.75))
 }
 
 // Title returns s with its first letter in upper case.

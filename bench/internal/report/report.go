@@ -16,6 +16,9 @@ type Table struct {
 // Row adds a row.
 func (t *Table) Row(cells ...string) { t.rows = append(t.rows, cells) }
 
+// Len returns the number of rows.
+func (t *Table) Len() int { return len(t.rows) }
+
 // Empty reports whether no row was added.
 func (t *Table) Empty() bool { return len(t.rows) == 0 }
 
@@ -40,7 +43,7 @@ func (t *Table) String() string {
 
 func (t *Table) numeric(column int) bool {
 	for _, row := range t.rows {
-		if strings.Trim(row[column], "0123456789.+-e%±* ") != "" {
+		if strings.Trim(row[column], "0123456789.+-e%±*/ ") != "" {
 			return false
 		}
 	}
