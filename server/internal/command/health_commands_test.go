@@ -276,3 +276,30 @@ func TestRepairOfFilters(t *testing.T) {
 		}
 	}
 }
+
+// TestClearStartsTheMeasuresAgain empties a filter in use: what it has answered before
+// counts no more, and what it answers right after does.
+func TestClearStartsTheMeasuresAgain(t *testing.T) {
+	b := newBench(t, 1<<30)
+	b.ok(t, "FILTER.CREATE f bloom CAPACITY 1000 PARTS 2")
+	ask := func(want string) {
+		t.Helper()
+		b.line("FILTER.ADD f a b c")
+		b.line("FILTER.HAS f a b c d")
+		b.line("FILTER.FALSE f a")
+		got := b.fieldsOf(t, "f")
+		if s := fmt.Sprint(show(got["lookups"]), show(got["negatives"]), show(got["false_reported"])); s != want {
+			t.Errorf("lookups, negatives and false reports: %s, want %s", s, want)
+		}
+	}
+	ask(":4:1:1")
+	b.watch(t, 2*time.Minute)
+	ask(":8:2:2")
+	b.line("FILTER.HAS f x y")
+	b.ok(t, "FILTER.CLEAR f")
+	if got := b.fieldsOf(t, "f"); show(got["lookups"]) != ":0" || show(got["saved"]) != "nil" || got["probes"].N < 1024 {
+		t.Errorf("%s lookups, %s saved, %s probes after FILTER.CLEAR", show(got["lookups"]), show(got["saved"]), show(got["probes"]))
+	}
+	b.ok(t, "FILTER.CLEAR f")
+	ask(":4:1:1")
+}

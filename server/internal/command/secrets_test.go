@@ -189,3 +189,30 @@ func TestRestoreTrustsNoKeyID(t *testing.T) {
 		}
 	}
 }
+
+// TestAdvisedKeysAreForTheName asks for the cure of filters whose keys are aimed at one
+// place: it names a secret key that the user can give to a filter of this name.
+func TestAdvisedKeysAreForTheName(t *testing.T) {
+	b := secretBench(t)
+	b.engine.SetSecretNames(map[string][]string{"old": {"secret:*"}, "shared": {"bob:*"}})
+	for _, name := range []string{"secret:f", "bob:f", "other:f"} {
+		b.ok(t, "FILTER.CREATE "+name+" bloom CAPACITY 8000 ERROR 0.01")
+		words := []string{"FILTER.ADDHASH", name}
+		for i := range 60 { // all of them in the first block
+			words = append(words, fmt.Sprint(uint64(i)*0x9e3779b97f4a7c15>>12))
+		}
+		b.do(words...)
+	}
+	b.ok(t, "ACL SETUSER carol on >pw +@all ~other:*")
+	for _, tt := range []struct{ user, name, want string }{
+		{"bob", "bob:f", "shared"}, {"eve", "secret:f", "old"}, {"carol", "other:f", "<id>, with a line"},
+		{"default", "other:f", "new"}, {"default", "bob:f", "new"}, {"default", "secret:f", "new"},
+	} {
+		want := "FILTER.REBUILD " + tt.name + " BEGIN NEWKEY " + tt.want
+		for _, line := range []string{"FILTER.HEALTH MATCH " + tt.name, "FILTER.INFO " + tt.name, "FILTER.LIST MATCH " + tt.name} {
+			if got := b.as(t, tt.user, strings.Fields(line)...); !strings.Contains(got, want) {
+				t.Errorf("%s: %s: %s\nwant %s", tt.user, line, got, want)
+			}
+		}
+	}
+}

@@ -223,3 +223,27 @@ func TestRoomForOthers(t *testing.T) {
 		}
 	})
 }
+
+// TestClearOnAnotherNode empties a filter on one node: what another one has measured of it
+// starts again, too.
+func TestClearOnAnotherNode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := memlog.New(1, memlog.Faults{})
+		a, _, _ := newNode(t, log)
+		b, _, _ := newNode(t, log)
+		a.lines("FILTER.CREATE f bloom CAPACITY 100", "FILTER.ADD f x")
+		time.Sleep(time.Second) // both have it
+		b.line("FILTER.HAS f x y z")
+		shown := func(want string) {
+			t.Helper()
+			if got := b.line("FILTER.INFO f"); !strings.Contains(got, want) {
+				t.Errorf("FILTER.INFO: %s, want %s", got, want)
+			}
+		}
+		shown(`"lookups" :3 "negatives" :2 `)
+		a.line("FILTER.CLEAR f")
+		time.Sleep(time.Second)
+		b.line("FILTER.HAS f x")
+		shown(`"lookups" :1 "negatives" :1 "saved" 1 `)
+	})
+}

@@ -156,6 +156,7 @@ func New(c Config) *Engine {
 	e.runID = newRunID()
 	e.SetSecretNames(c.SecretNames)
 	e.well = e.newHealth()
+	c.State.OnClear(e.well.Clear)
 	e.Budget.state = c.State
 	if _, shared := c.Door.(door.Shared); shared {
 		e.Budget.others = otherItems

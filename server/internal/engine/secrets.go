@@ -85,6 +85,18 @@ func (x *Context) HasSecret(name []byte, h hashing.Hasher) bool {
 	return open && x.TouchesAll()
 }
 
+// NewKey returns the id of a secret key that the filter of an entry does not have and that
+// the user may give to a filter of its name, "" if there is none.
+func (x *Context) NewKey(name string, entry *catalog.Entry) string {
+	has, _ := store.PartOf(entry).Hasher()
+	for _, id := range x.e.state.KeyIDs() {
+		if h, ok := x.e.state.Key(id); ok && !(has.Kind() == h.Kind() && has.Check() == h.Check()) && x.HasSecret([]byte(name), h) {
+			return id
+		}
+	}
+	return ""
+}
+
 // TouchesAll reports whether the user may run the present command on every key, for
 // reading and writing.
 func (x *Context) TouchesAll() bool {

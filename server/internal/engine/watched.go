@@ -117,7 +117,6 @@ func (f watchedFilter) Look() (l health.Look, ok bool) {
 	}
 	if plan := first.Plan(); plan != nil {
 		l.SLA, l.Budget = time.Duration(min(plan.SLA, math.MaxInt32))*time.Microsecond, plan.Budget
-		l.NewKey = f.state.OtherKey(plan.KeyID)
 	}
 	if made := first.Made(); made > 0 {
 		l.Created = time.Unix(made, 0)

@@ -24,12 +24,24 @@ func well() Diagnosis {
 	return Diagnosis{Verdict: OK, Reason: "All measurements are within their limits."}
 }
 
-// key stands for the name of the filter in a command.
-const key = "\x00"
+// In a command key stands for the name of the filter, and newKey for the id of a secret
+// key that it does not have yet.
+const (
+	key    = "\x00"
+	newKey = "\x01"
+)
 
-// Command returns the command for a filter of a name.
-func (d Diagnosis) Command(name string) string {
-	return strings.ReplaceAll(d.command, key, quote(name))
+// Command returns the command for a filter of a name. If it needs a secret key, id
+// returns that of one which the filter may have, "" if there is none.
+func (d Diagnosis) Command(name string, id func() string) string {
+	command := strings.ReplaceAll(d.command, key, quote(name))
+	if !strings.Contains(command, newKey) {
+		return command
+	}
+	if v := id(); v != "" {
+		return strings.ReplaceAll(command, newKey, quote(v))
+	}
+	return strings.ReplaceAll(command, newKey, "<id>") + ", with a line <id> = <32 hexadecimal digits> in the file of serve --keys"
 }
 
 // quote writes a name as redis-cli reads it: in quotes if it has to be.
@@ -111,10 +123,7 @@ func (e *evidence) cure(s symptom) string {
 	case overRate:
 		return e.remade(remake{capacity: e.roomy(), rate: e.Asked})
 	case skewed:
-		if e.NewKey == "" {
-			return e.remade(remake{key: "<id>"}) + ", with a line <id> = <32 hexadecimal digits> in the file of serve --keys"
-		}
-		return e.remade(remake{key: quote(e.NewKey)})
+		return e.remade(remake{key: newKey})
 	case nearlyFull, fillingUp:
 		if traitsOf(e.Kind).layers {
 			return "FILTER.GROW " + key

@@ -103,10 +103,10 @@ func Measures(l Look, v Evidence) []float64 {
 func Ill(l Look) bool { return l.ill() }
 
 // Cure returns the command against the symptom at a place of Measures, for a filter
-// that is called key.
-func Cure(l Look, at int) string {
+// that is called key and may have the secret key id.
+func Cure(l Look, at int, id string) string {
 	e := evidence{Look: l, better: advice{kind: "ribbon"}}
-	return Diagnosis{command: e.cure(symptom(at))}.Command("key")
+	return Diagnosis{command: e.cure(symptom(at))}.Command("key", func() string { return id })
 }
 
 // Watch compares a rate with a limit.

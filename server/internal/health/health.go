@@ -72,9 +72,6 @@ type Look struct {
 	Budget uint64
 	// Created is when the filter was made, zero if that is not known.
 	Created time.Time
-	// NewKey is the id of a secret key that the filter does not have yet, "" if
-	// there is none.
-	NewKey string
 }
 
 // Filter is a filter of a Source. Its methods never wait: they report false if a

@@ -93,6 +93,13 @@ func (k *Keeper) Meter(id uint64) *Meter {
 	return k.cradle.find(id)
 }
 
+// Clear notes that a filter was emptied. It takes no lock.
+func (k *Keeper) Clear(id uint64) {
+	if m := k.Meter(id); m != nil {
+		m.clear()
+	}
+}
+
 // Adopt is Meter for a filter that is used, was not made lately and has no meter: it is
 // given one if there is room, so that its use counts from now on.
 func (k *Keeper) Adopt(id uint64) *Meter {

@@ -34,7 +34,19 @@ func timing(w Work) int { return int(w) - int(Add) }
 //
 // Safe for concurrent use.
 type Meter struct {
-	slots [Slots]atomic.Pointer[slotMeter]
+	slots  [Slots]atomic.Pointer[slotMeter]
+	clears atomic.Uint32 // how often the filter was emptied
+}
+
+// clear notes that the filter was emptied: what it has answered before counts no more.
+func (m *Meter) clear() {
+	for i := range m.slots {
+		if s := m.slots[i].Load(); s != nil {
+			s.asked.Store(0)
+			s.no.Store(0)
+		}
+	}
+	m.clears.Add(1)
 }
 
 // slotMeter is what the connections of one slot have done. It is larger than a

@@ -21,8 +21,8 @@ func TestPeek(t *testing.T) {
 	}
 	v := s.add(f)
 	r, ok := k.Peek(v)
-	if !ok || r.Verdict != health.Resize || r.Command("k") != "FILTER.GROW k" || !r.TooFew || r.Probes != 0 || v.probed != 0 {
-		t.Errorf("Peek = %v %q, %v probes, %t", r.Verdict, r.Command("k"), r.Probes, ok)
+	if !ok || r.Verdict != health.Resize || r.Command("k", noKey) != "FILTER.GROW k" || !r.TooFew || r.Probes != 0 || v.probed != 0 {
+		t.Errorf("Peek = %v %q, %v probes, %t", r.Verdict, r.Command("k", noKey), r.Probes, ok)
 	}
 	if r.Interval.Low != 0 || r.Interval.High != 1 {
 		t.Errorf("the interval of no probes is %v", r.Interval)

@@ -193,6 +193,7 @@ func (k *Keeper) evidenceOf(id uint64) (n float64, seed uint64) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if s := k.states[id]; s != nil {
+		s.emptied()
 		_, n = s.rate.Counts()
 	}
 	return n, k.random.Uint64()
@@ -208,6 +209,7 @@ func (k *Keeper) demand(id uint64, now time.Time) *state {
 	if s == nil {
 		s = &state{id: id, meter: new(Meter), since: now, gone: true}
 	}
+	s.emptied()
 	s.asked = now
 	if k.dirty && now.Sub(k.tabled) >= rebuildEvery {
 		k.publish(now)

@@ -2,7 +2,10 @@ package health
 
 // What is known of one filter.
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 // pool is why a filter has a state.
 type pool uint8
@@ -60,11 +63,12 @@ type state struct {
 	falses   uint64 // positive ones that callers have denied
 	reported uint64 // of falses: those in traffic
 	repaired uint64
+	clears   uint32              // of the meter, when these were begun
 	took     [2][timed]histogram // of this point of the history, and of the one before
 	latency  [timed]Latency      // of both
 	history  history
 
-	latches   [symptoms]latch
+	latches   [len(lasting)]latch
 	diagnosis Diagnosis
 	evaluated int
 	low       time.Time // since when the fill has been under 10%, zero if it is not
@@ -81,7 +85,7 @@ type state struct {
 func (s *state) see(l Look, now time.Time) {
 	if !s.looked.IsZero() && !sameShape(&l, &s.look) {
 		// It was cured, or made anew: what was seen before is over.
-		s.latches, s.evaluated, s.odd, s.rate, s.traffic = [symptoms]latch{}, 0, anomalies{}, Rate{}, Rate{}
+		s.restart()
 	}
 	s.look, s.looked = l, now
 	s.rate.Move(l.Predicted)
@@ -92,6 +96,19 @@ func (s *state) see(l Look, now time.Time) {
 		s.low = time.Time{}
 	case s.low.IsZero():
 		s.low = now
+	}
+}
+
+// restart forgets what was measured of other contents.
+func (s *state) restart() {
+	s.latches, s.evaluated, s.odd, s.rate, s.traffic = [len(lasting)]latch{}, 0, anomalies{}, Rate{}, Rate{}
+}
+
+// emptied starts again if the filter was emptied.
+func (s *state) emptied() {
+	if n := s.meter.clears.Load(); n != s.clears {
+		s.clears, s.lookups, s.no, s.falses, s.reported = n, 0, 0, 0, 0
+		s.restart()
 	}
 }
 
@@ -122,6 +139,7 @@ func (s *state) stale(version uint64, now time.Time) bool {
 
 // collect takes over what the meter has counted.
 func (s *state) collect() {
+	s.emptied()
 	var d drained
 	if s.meter.drain(&d) {
 		for w := range d.calls {
@@ -169,11 +187,11 @@ func (s *state) evaluate(now time.Time) {
 	}
 	e := s.evidence(now)
 	m := e.measures()
-	for i := range s.latches {
+	for i, v := range lasting {
 		if s.evaluated == 0 {
-			s.latches[i].on = m[i] > 1
+			s.latches[i].on = m[v] > 1
 		} else {
-			s.latches[i].step(m[i])
+			s.latches[i].step(m[v])
 		}
 	}
 	s.evaluated++
@@ -184,8 +202,14 @@ func (s *state) evaluate(now time.Time) {
 // if it is in this one, others if their latches are on.
 func (s *state) conclude(e *evidence) {
 	m := e.measures()
-	for i := range s.latches {
-		if there := m[i] > 1; there && atOnce.has(symptom(i)) || s.latches[i].on && !atOnce.has(symptom(i)) {
+	for i, v := range lasting {
+		m[v] = 0
+		if s.latches[i].on {
+			m[v] = math.Inf(1)
+		}
+	}
+	for i := range m {
+		if m[i] > 1 {
 			s.diagnosis = e.diagnose(symptom(i))
 			return
 		}

@@ -157,8 +157,12 @@ func (e *evidence) sparseness() float64 {
 	return m
 }
 
-// atOnce are the symptoms that a single look shows.
-var atOnce = setOf(overRate, skewed, nearlyFull, overBudget)
+// atOnce are the symptoms that a single look shows, lasting those that have to be there
+// for several.
+var (
+	atOnce  = setOf(overRate, skewed, nearlyFull, overBudget)
+	lasting = [...]symptom{fillingUp, slow, wrongKind, sparse}
+)
 
 // ill reports whether a filter that is looked at once has a symptom.
 func (l Look) ill() bool { return l.judge().Verdict != OK }

@@ -302,6 +302,9 @@ func (s *State) clear(c *filter, r *Record, res *Result) {
 	}
 	s.become(c, fresh)
 	res.Changed = true
+	if f := s.emptied.Load(); f != nil {
+		(*f)(r.ID)
+	}
 }
 
 // become replaces the filter of c by that of fresh.

@@ -5,6 +5,7 @@ package store
 import (
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/bloomery/bloomery"
@@ -156,16 +157,8 @@ func (s *State) Key(id string) (hashing.Hasher, bool) {
 	return h, ok
 }
 
-// OtherKey returns the id of a secret key that is not the one of this id, the first in
-// order; "" if there is none.
-func (s *State) OtherKey(id string) (other string) {
-	for v := range s.keyring() {
-		if v != id && (other == "" || v < other) {
-			other = v
-		}
-	}
-	return other
-}
+// KeyIDs returns the ids of all secret keys, in order.
+func (s *State) KeyIDs() []string { return slices.Sorted(maps.Keys(s.keyring())) }
 
 // KeyOf returns the id of the secret key with a fingerprint, the first in order of
 // several, "" if there is none.

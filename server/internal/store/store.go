@@ -76,7 +76,12 @@ type State struct {
 	windows  windows
 	shadows  atomic.Pointer[shadows] // nil if there are none
 	roster   atomic.Pointer[Roster]  // nil outside of a cluster
+	emptied  atomic.Pointer[func(id uint64)]
 }
+
+// OnClear has f called when a filter was emptied, with its id and under the lock of the
+// part: it must take no lock. Replays and records of other machines count.
+func (s *State) OnClear(f func(id uint64)) { s.emptied.Store(&f) }
 
 // New returns an empty state.
 func New() *State {

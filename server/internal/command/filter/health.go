@@ -61,6 +61,11 @@ type patient struct {
 	health.Diagnosis
 }
 
+// newKey returns what finds a secret key for the filter.
+func (p *patient) newKey(x *engine.Context) func() string {
+	return func() string { return x.NewKey(p.name, p.entry) }
+}
+
 // runHealth lists what is ill first. Filters that are not watched are judged on the
 // spot, as many as are missing to the count: the ill ones among the others are
 // found by the walk of package health.
@@ -103,7 +108,7 @@ func runHealth(x *engine.Context, c *engine.Call) {
 			engine.Text("kind"), engine.Text(p.kind),
 			engine.Text("verdict"), engine.Text(p.Verdict.String()),
 			engine.Text("reason"), engine.Text(p.Reason),
-			engine.Text("command"), engine.Text(p.Command(p.name)),
+			engine.Text("command"), engine.Text(p.Command(p.name, p.newKey(x))),
 		)
 		const row = 1500 // of a reply in memory, besides the names
 		size += row + 2*len(p.name)

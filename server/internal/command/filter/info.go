@@ -99,7 +99,7 @@ func describe(x *engine.Context, entry *catalog.Entry, name string) ([]field, bo
 	if !ok {
 		return nil, false
 	}
-	return append(described(x, entry, r.Stats), measured(x, &r, name)...), true
+	return append(described(x, entry, r.Stats), measured(x, entry, &r, name)...), true
 }
 
 func described(x *engine.Context, entry *catalog.Entry, s bloomery.Stats) []field {

@@ -284,6 +284,6 @@ func listedFilter(x *engine.Context, p *patient, r *health.Report) []field {
 		{"probed", r.Probed}, {"probed_low", r.Interval.Low}, {"probed_high", r.Interval.High}, {"probed_state", probed},
 		{"traffic", r.Traffic}, {"traffic_low", r.TrafficInterval.Low}, {"traffic_high", r.TrafficInterval.High}, {"traffic_state", traffic},
 		{"alarm", r.Repaired > 0}, {"rebuilding", x.Shadow(p.entry) != nil},
-		{"verdict", r.Verdict.String()}, {"reason", r.Reason}, {"command", r.Command(p.name)},
+		{"verdict", r.Verdict.String()}, {"reason", r.Reason}, {"command", r.Command(p.name, p.newKey(x))},
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/health"
 )
@@ -19,7 +20,7 @@ const (
 )
 
 // measured returns what was seen of a filter in use, and its verdict.
-func measured(x *engine.Context, r *health.Report, name string) []field {
+func measured(x *engine.Context, entry *catalog.Entry, r *health.Report, name string) []field {
 	probed, traffic := textMeasured, textMeasured
 	if r.TooFew {
 		probed = textTooFew
@@ -53,7 +54,7 @@ func measured(x *engine.Context, r *health.Report, name string) []field {
 		field{"measured_seconds", max(0, int64(x.Now().Sub(r.Since).Seconds()))},
 		field{"verdict", r.Verdict.String()},
 		field{"reason", r.Reason},
-		field{"command", r.Command(name)},
+		field{"command", r.Command(name, (&patient{name: name, entry: entry}).newKey(x))},
 	)
 }
 
