@@ -20,11 +20,11 @@ import (
 
 // A server lives inside a program: on a free port, and reachable without one.
 func Example() {
-	s, err := server.New(server.Config{Addr: []string{"127.0.0.1:0"}})
+	ctx, stop := context.WithCancel(context.Background())
+	s, err := server.New(ctx, server.Config{Addr: []string{"127.0.0.1:0"}})
 	if err != nil {
 		panic(err)
 	}
-	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error)
 	go func() { ended <- s.Serve(ctx) }()
 
@@ -66,7 +66,7 @@ func open0(t *testing.T, c server.Config) *server.Server {
 	if len(c.Addr) == 0 {
 		c.Addr = []string{"127.0.0.1:0"}
 	}
-	s, err := server.New(c)
+	s, err := server.New(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +134,7 @@ func TestAddresses(t *testing.T) {
 	c := &client{t, nc, bufio.NewReader(nc)}
 	c.expect("+PONG\r\n", "PING")
 	c.expect("*2\r\n$10\r\nunixsocket\r\n$"+fmt.Sprint(len(path))+"\r\n"+path+"\r\n", "CONFIG", "GET", "unixsocket")
-	if _, err := server.New(server.Config{Addr: []string{"unix:" + path}}); err == nil {
+	if _, err := server.New(t.Context(), server.Config{Addr: []string{"unix:" + path}}); err == nil {
 		t.Error("two servers listen on one path")
 	}
 	cancel()
@@ -161,11 +161,11 @@ func TestNewLeavesNothing(t *testing.T) {
 	first := free.Addr().String()
 	_ = free.Close()
 	dir := t.TempDir()
-	if _, err := server.New(server.Config{Dir: dir, Addr: []string{first, taken.Addr().String()}}); err == nil {
+	if _, err := server.New(t.Context(), server.Config{Dir: dir, Addr: []string{first, taken.Addr().String()}}); err == nil {
 		t.Fatal("New on a taken port succeeded")
 	}
 	s := open0(t, server.Config{Dir: dir, Addr: []string{first}})
-	if _, err := server.New(server.Config{Dir: dir, Addr: []string{"127.0.0.1:0"}}); !errors.Is(err, server.ErrLocked) {
+	if _, err := server.New(t.Context(), server.Config{Dir: dir, Addr: []string{"127.0.0.1:0"}}); !errors.Is(err, server.ErrLocked) {
 		t.Errorf("New of a folder in use = %v, want ErrLocked", err)
 	}
 	if err := s.Close(); err != nil {
@@ -174,7 +174,7 @@ func TestNewLeavesNothing(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "MANIFEST"), []byte("not a manifest"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := server.New(server.Config{Dir: dir, Addr: []string{first}}); !errors.Is(err, bloomery.ErrCorrupt) && !errors.Is(err, bloomery.ErrVersion) {
+	if _, err := server.New(t.Context(), server.Config{Dir: dir, Addr: []string{first}}); !errors.Is(err, bloomery.ErrCorrupt) && !errors.Is(err, bloomery.ErrVersion) {
 		t.Errorf("New of a damaged folder = %v", err)
 	}
 	l, err := net.Listen("tcp", first)
@@ -187,7 +187,7 @@ func TestNewLeavesNothing(t *testing.T) {
 		{Addr: []string{"nonsense"}}, {Addr: []string{"unix:"}}, {MaxMemory: -1}, {MaxClients: -1}, {MaxQuery: -1}, {MaxTransaction: -1}, {IdleTimeout: -1},
 		{WriteTimeout: -1}, {ShutdownTimeout: -1}, {Fsync: "sometimes"},
 	} {
-		if s, err := server.New(bad); err == nil {
+		if s, err := server.New(t.Context(), bad); err == nil {
 			_ = s.Close()
 			t.Errorf("New(%+v) succeeded", bad)
 		}

@@ -52,7 +52,7 @@ func chaosServer(dir string) int {
 	rng := rand.New(rand.NewPCG(1, uint64(os.Getpid())))
 	recordLocks()
 	go answerEvidence(dir, evidenceAsked())
-	s, err := server.New(server.Config{
+	s, err := server.New(context.Background(), server.Config{
 		Addr: []string{"plain:127.0.0.1:0", "unix:" + filepath.Join(dir, "socket"), "tls:127.0.0.1:0"}, Dir: filepath.Join(dir, "data"),
 		TLSCert: filepath.Join(dir, "server.crt"), TLSKey: filepath.Join(dir, "server.key"),
 		MaxMemory: chaosMemory, MaxClients: 2000, ShutdownTimeout: chaosShutdown, WriteTimeout: chaosStall,

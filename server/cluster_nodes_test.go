@@ -38,7 +38,7 @@ func startCluster(t *testing.T, change func(*server.Config)) []string {
 		if change != nil {
 			change(&c)
 		}
-		wg.Go(func() { servers[i], errs[i] = server.NewContext(ctx, c) })
+		wg.Go(func() { servers[i], errs[i] = server.New(ctx, c) })
 	}
 	wg.Wait()
 	addrs := make([]string, len(join))

@@ -26,7 +26,7 @@ func TestNodeStarts(t *testing.T) {
 	ended := make(chan error, 1)
 	dir := t.TempDir()
 	go func() {
-		_, err := server.NewContext(ctx, server.Config{
+		_, err := server.New(ctx, server.Config{
 			Addr: addrs[3:4], HTTP: addrs[4:], Dir: dir, Cluster: &server.Cluster{Name: "test", Join: addrs[:3], Addr: addrs[0]},
 		})
 		ended <- err

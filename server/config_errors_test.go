@@ -31,7 +31,7 @@ func TestConfigErrors(t *testing.T) {
 		if text := err.Error(); !strings.HasPrefix(text, "server: ") || !strings.Contains(text, name) || strings.Contains(text, "bad parameter") {
 			t.Errorf("%s: %v", name, err)
 		}
-		if _, err := server.New(c); !errors.Is(err, bloomery.ErrParameter) {
+		if _, err := server.New(t.Context(), c); !errors.Is(err, bloomery.ErrParameter) {
 			t.Errorf("%s: New: %v does not wrap ErrParameter", name, err)
 		}
 	}

@@ -23,7 +23,7 @@ import (
 func newServer(t *testing.T, c Config) *Server {
 	t.Helper()
 	c.Addr = []string{"127.0.0.1:0"}
-	s, err := New(c)
+	s, err := New(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -196,7 +196,7 @@ func TestRoomForArgumentsCounts(t *testing.T) {
 func TestLogOfALife(t *testing.T) {
 	for _, clients := range []int{0, 1} {
 		var log bytes.Buffer
-		s, err := New(Config{Addr: []string{"127.0.0.1:0"}, Log: slog.New(slog.NewTextHandler(&log, nil))})
+		s, err := New(t.Context(), Config{Addr: []string{"127.0.0.1:0"}, Log: slog.New(slog.NewTextHandler(&log, nil))})
 		if err != nil {
 			t.Fatal(err)
 		}

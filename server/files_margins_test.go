@@ -71,7 +71,7 @@ func TestUserFileModes(t *testing.T) {
 	for mode, want := range map[os.FileMode]bool{0o600: false, 0o640: true, 0o604: true} {
 		name := writeFile(t, "user default on nopass ~* &* +@all\n", mode)
 		var log bytes.Buffer
-		s, err := New(Config{Addr: []string{"127.0.0.1:0"}, ACLFile: name, Log: slog.New(slog.NewTextHandler(&log, nil))})
+		s, err := New(t.Context(), Config{Addr: []string{"127.0.0.1:0"}, ACLFile: name, Log: slog.New(slog.NewTextHandler(&log, nil))})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -140,7 +140,7 @@ func TestBehindValue(t *testing.T) {
 // TestRewriteOfAFileThatStays asks for the error of a configuration file in a folder
 // that takes no other: the system's own, where there is one.
 func TestRewriteOfAFileThatStays(t *testing.T) {
-	s, err := New(Config{Addr: []string{"127.0.0.1:0"}, File: "/proc/version"})
+	s, err := New(t.Context(), Config{Addr: []string{"127.0.0.1:0"}, File: "/proc/version"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +163,7 @@ func TestNoHTTPAddressStays(t *testing.T) {
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	first := filepath.Join(dir, "first")
-	s, err := New(Config{Addr: []string{"127.0.0.1:0"}, HTTP: []string{"unix:" + first, "unix:" + filepath.Join(dir, "none", "second")}})
+	s, err := New(t.Context(), Config{Addr: []string{"127.0.0.1:0"}, HTTP: []string{"unix:" + first, "unix:" + filepath.Join(dir, "none", "second")}})
 	if err == nil {
 		_ = s.Close()
 		t.Fatal("New succeeded")

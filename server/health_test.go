@@ -21,7 +21,7 @@ func TestHealthOfTwoServers(t *testing.T) {
 	ended := make(chan error, 2)
 	var conns []net.Conn
 	for range 2 {
-		s, err := server.New(server.Config{Addr: []string{"127.0.0.1:0"}})
+		s, err := server.New(t.Context(), server.Config{Addr: []string{"127.0.0.1:0"}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -44,7 +44,7 @@ func surf(tb testing.TB, c server.Config) (*browser, *server.Server) {
 	if len(c.Addr) == 0 {
 		c.Addr = []string{"127.0.0.1:0"}
 	}
-	s, err := server.New(c)
+	s, err := server.New(context.Background(), c)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -180,7 +180,7 @@ func TestHTTPListens(t *testing.T) {
 func TestHTTPPortTaken(t *testing.T) {
 	first := open0(t, server.Config{HTTP: []string{"127.0.0.1:0"}})
 	taken := first.HTTPAddr().String()
-	_, err := server.New(server.Config{Addr: []string{"127.0.0.1:0"}, HTTP: []string{"127.0.0.1:0", taken}, Dir: t.TempDir()})
+	_, err := server.New(t.Context(), server.Config{Addr: []string{"127.0.0.1:0"}, HTTP: []string{"127.0.0.1:0", taken}, Dir: t.TempDir()})
 	p, ok := errors.AsType[*server.PortError](err)
 	if !ok || p.Addr != taken || !strings.Contains(p.Hint, "--http") {
 		t.Errorf("New on a taken port = %v", err)

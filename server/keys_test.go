@@ -44,7 +44,7 @@ func TestKeysFile(t *testing.T) {
 		if err := os.Chmod(file, tt.mode); err != nil {
 			t.Fatal(err)
 		}
-		s, err := server.New(server.Config{Addr: []string{"127.0.0.1:0"}, KeysFile: file})
+		s, err := server.New(t.Context(), server.Config{Addr: []string{"127.0.0.1:0"}, KeysFile: file})
 		if err == nil {
 			err2 := s.Close()
 			if err2 != nil {
@@ -60,7 +60,7 @@ func TestKeysFile(t *testing.T) {
 			t.Errorf("%s: the error shows the key: %v", name, err)
 		}
 	}
-	if _, err := server.New(server.Config{Addr: []string{"127.0.0.1:0"}, KeysFile: filepath.Join(t.TempDir(), "none")}); err == nil {
+	if _, err := server.New(t.Context(), server.Config{Addr: []string{"127.0.0.1:0"}, KeysFile: filepath.Join(t.TempDir(), "none")}); err == nil {
 		t.Error("a file that is not there is not an error")
 	}
 }

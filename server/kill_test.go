@@ -15,7 +15,7 @@ import (
 // TestKilledClientRunsNothing asks that of a client that was killed no command is run
 // that has arrived: SIGTERM would wait for hundreds of them.
 func TestKilledClientRunsNothing(t *testing.T) {
-	s, err := New(Config{Addr: []string{"127.0.0.1:0"}})
+	s, err := New(t.Context(), Config{Addr: []string{"127.0.0.1:0"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func TestDrainsWithoutTime(t *testing.T) {
 
 func drainWithoutTime(t *testing.T) {
 	t.Helper()
-	s, err := New(Config{Addr: []string{"127.0.0.1:0"}})
+	s, err := New(t.Context(), Config{Addr: []string{"127.0.0.1:0"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -65,7 +65,7 @@ func (v visitor) gone() {
 // TestLobby asks what clients get while data is read, and that they go on with the
 // same connection afterwards.
 func TestLobby(t *testing.T) {
-	s, err := New(Config{Addr: []string{"127.0.0.1:0"}})
+	s, err := New(t.Context(), Config{Addr: []string{"127.0.0.1:0"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +92,7 @@ func TestLobby(t *testing.T) {
 
 // TestLobbyIsFull asks that clients beyond those that are kept are answered, too.
 func TestLobbyIsFull(t *testing.T) {
-	s, err := New(Config{Addr: []string{"127.0.0.1:0"}})
+	s, err := New(t.Context(), Config{Addr: []string{"127.0.0.1:0"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +114,7 @@ func TestLobbyIsFull(t *testing.T) {
 func TestLobbyTLS(t *testing.T) {
 	certified := httptest.NewTLSServer(nil)
 	certified.Close()
-	s, err := New(Config{Addr: []string{"127.0.0.1:0"}, TLS: &tls.Config{Certificates: certified.TLS.Certificates}}) //nolint:gosec // any version
+	s, err := New(t.Context(), Config{Addr: []string{"127.0.0.1:0"}, TLS: &tls.Config{Certificates: certified.TLS.Certificates}}) //nolint:gosec // any version
 	if err != nil {
 		t.Fatal(err)
 	}

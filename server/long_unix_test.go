@@ -53,7 +53,7 @@ const given = 3 * time.Second
 // runLong returns when the command runs.
 func runLong(t *testing.T) *longRun {
 	t.Helper()
-	s, err := New(Config{Addr: []string{"127.0.0.1:0"}, ShutdownTimeout: 100 * time.Millisecond})
+	s, err := New(t.Context(), Config{Addr: []string{"127.0.0.1:0"}, ShutdownTimeout: 100 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +139,7 @@ func TestShutdownEndsALongCommand(t *testing.T) {
 // TestHalfClosedClientIsAnswered has a client say that it sends nothing more: what it has
 // sent is answered.
 func TestHalfClosedClientIsAnswered(t *testing.T) {
-	s, err := New(Config{Addr: []string{"127.0.0.1:0"}})
+	s, err := New(t.Context(), Config{Addr: []string{"127.0.0.1:0"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -43,7 +43,7 @@ func TestMetricsOfTwoServers(t *testing.T) {
 	ended := make(chan error, 2)
 	var servers []*server.Server
 	for i := range 2 {
-		s, err := server.New(server.Config{Addr: []string{"127.0.0.1:0"}})
+		s, err := server.New(t.Context(), server.Config{Addr: []string{"127.0.0.1:0"}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -84,7 +84,7 @@ func TestPoisoningThroughTheWire(t *testing.T) {
 		t.Fatal(err)
 	}
 	var ahead atomic.Int64 // of the clock
-	s, err := server.New(server.Config{
+	s, err := server.New(t.Context(), server.Config{
 		Addr: []string{"127.0.0.1:0"}, KeysFile: keys,
 		Now: func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) },
 	})

@@ -106,7 +106,7 @@ func TestBadCertificates(t *testing.T) {
 		if after := serial(t, s.Addr().String(), a); after.Cmp(before) != 0 {
 			t.Errorf("%s: another certificate is in force", name)
 		}
-		again, err := server.New(config)
+		again, err := server.New(t.Context(), config)
 		if err == nil {
 			_ = again.Close()
 		}
@@ -137,7 +137,7 @@ func TestBadTLSSettings(t *testing.T) {
 		"tls-ca: stat ":                          {TLSCert: i.certFile, TLSKey: i.keyFile, TLSCA: filepath.Join(dir, "none")},
 	} {
 		c.Addr = []string{"127.0.0.1:0"}
-		s, err := server.New(c)
+		s, err := server.New(t.Context(), c)
 		if err == nil {
 			_ = s.Close()
 		}

@@ -91,12 +91,11 @@ type Server struct {
 // is not ready. On an error nothing stays open. An address that cannot be bound is a
 // *PortError, a folder that another process uses ErrLocked; damaged data wraps
 // bloomery.ErrCorrupt or bloomery.ErrVersion, a bad Config bloomery.ErrParameter.
-func New(c Config) (*Server, error) { return NewContext(context.Background(), c) }
-
-// NewContext is New that gives up reading the data when ctx ends; the error wraps
-// that of ctx, and the folder is as it was. It cannot end a read that the system
-// has begun, and ctx means nothing once it has returned.
-func NewContext(ctx context.Context, c Config) (*Server, error) {
+//
+// When ctx ends, New gives up reading the data: the error wraps that of ctx, and the
+// folder is as it was. It cannot end a read that the system has begun, and ctx means
+// nothing once it has returned.
+func New(ctx context.Context, c Config) (*Server, error) {
 	c, err := c.complete()
 	if err != nil {
 		return nil, err

@@ -400,7 +400,7 @@ func TestShutdownDrains(t *testing.T) {
 
 func TestPortTaken(t *testing.T) {
 	addr := start(t, server.Config{})
-	_, err := server.New(server.Config{Addr: []string{"127.0.0.1:0", addr}})
+	_, err := server.New(t.Context(), server.Config{Addr: []string{"127.0.0.1:0", addr}})
 	p, ok := errors.AsType[*server.PortError](err)
 	if !ok || !strings.Contains(p.Hint, "--addr 127.0.0.1:") {
 		t.Errorf("New on a taken port = %v, want an error that names --addr", err)

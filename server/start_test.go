@@ -30,7 +30,7 @@ func startStop(tb testing.TB, c server.Config) (addr string, stop func() error) 
 	if len(c.Addr) == 0 {
 		c.Addr = []string{"127.0.0.1:0"}
 	}
-	s, err := server.New(c)
+	s, err := server.New(context.Background(), c)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -158,14 +158,14 @@ func TestNewContext(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if s, err := server.NewContext(ctx, c); s != nil || !errors.Is(err, context.Canceled) {
+	if s, err := server.New(ctx, c); s != nil || !errors.Is(err, context.Canceled) {
 		t.Errorf("NewContext = %v, %v, want context.Canceled", s, err)
 	}
 	after, err := os.ReadDir(dir)
 	if err != nil || fmt.Sprint(after) != fmt.Sprint(before) {
 		t.Errorf("the folder has %v, had %v: %v", after, before, err)
 	}
-	s, err := server.New(c)
+	s, err := server.New(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,7 +177,7 @@ func TestNewContext(t *testing.T) {
 // fill stores something in the folder of c.
 func fill(t *testing.T, c server.Config) {
 	t.Helper()
-	s, err := server.New(c)
+	s, err := server.New(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -235,7 +235,7 @@ func TestTLSAddresses(t *testing.T) {
 		"plain:":          "want HOST:PORT",
 		"tls:/x/y":        "want HOST:PORT",
 	} {
-		if s, err := server.New(server.Config{Addr: []string{addr}}); err == nil || !strings.Contains(err.Error(), want) {
+		if s, err := server.New(t.Context(), server.Config{Addr: []string{addr}}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("New(%q) = %v, %v, want an error with %q", addr, s, err, want)
 		}
 	}
@@ -539,7 +539,7 @@ func TestTLSOfAProgram(t *testing.T) {
 	if got := <-asked; got != c.nc.LocalAddr().String() {
 		t.Errorf("the client is %s, want %s", got, c.nc.LocalAddr())
 	}
-	if _, err := server.New(server.Config{TLS: config, TLSCert: i.certFile, TLSKey: i.keyFile}); err == nil {
+	if _, err := server.New(t.Context(), server.Config{TLS: config, TLSCert: i.certFile, TLSKey: i.keyFile}); err == nil {
 		t.Error("files and a configuration exclude each other")
 	}
 }

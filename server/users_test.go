@@ -106,19 +106,19 @@ func TestUserFileReplaced(t *testing.T) {
 // later, and that the old users stay in force.
 func TestBadUserFile(t *testing.T) {
 	bad := writeUsers(t, "user alice on nopass\nuser bob on >s3cret +nothing\n")
-	if s, err := server.New(server.Config{Addr: []string{"127.0.0.1:0"}, ACLFile: bad}); err == nil {
+	if s, err := server.New(t.Context(), server.Config{Addr: []string{"127.0.0.1:0"}, ACLFile: bad}); err == nil {
 		_ = s.Close()
 		t.Error("a bad file is taken at the start")
 	} else if want := "server: acl-file: " + bad + ":2: Unknown command or category name in ACL: '+nothing'"; err.Error() != want {
 		t.Errorf("at the start: %v, want %s", err, want)
 	}
-	if s, err := server.New(server.Config{Addr: []string{"127.0.0.1:0"}, ACLFile: bad + ".none"}); err == nil {
+	if s, err := server.New(t.Context(), server.Config{Addr: []string{"127.0.0.1:0"}, ACLFile: bad + ".none"}); err == nil {
 		_ = s.Close()
 		t.Error("a file that is not there is taken at the start")
 	} else if !strings.Contains(err.Error(), bad+".none") {
 		t.Errorf("without a file: %v", err)
 	}
-	if s, err := server.New(server.Config{Addr: []string{"127.0.0.1:0"}, ACLFile: t.TempDir()}); err == nil {
+	if s, err := server.New(t.Context(), server.Config{Addr: []string{"127.0.0.1:0"}, ACLFile: t.TempDir()}); err == nil {
 		_ = s.Close()
 		t.Error("a folder is taken at the start")
 	} else if !strings.Contains(err.Error(), "is not a regular file") {

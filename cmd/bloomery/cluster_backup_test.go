@@ -39,7 +39,7 @@ func singleFolder(t *testing.T) string {
 // onServer runs a single server on a folder while f talks to it.
 func onServer(t *testing.T, dir string, f func(net.Conn, *bufio.Reader)) {
 	t.Helper()
-	s, err := server.New(server.Config{Addr: []string{"127.0.0.1:0"}, Dir: dir})
+	s, err := server.New(t.Context(), server.Config{Addr: []string{"127.0.0.1:0"}, Dir: dir})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -147,11 +147,11 @@ func TestHTTPGivesWay(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := server.Config{Addr: []string{"127.0.0.1:0"}, HTTP: []string{taken.Addr().String()}, Log: text}
-	if _, err := server.New(c); err == nil {
+	if _, err := server.New(t.Context(), c); err == nil {
 		t.Error("a port that was asked for is taken, and no error")
 	}
 	c.HTTPMayMove = true
-	s, err := server.New(c)
+	s, err := server.New(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -161,7 +161,7 @@ func serveAgain(ctx context.Context, log *slog.Logger, serve func() error) error
 
 // serveOnce starts a server and serves until it ends.
 func serveOnce(ctx context.Context, c server.Config, hangups <-chan os.Signal, log *slog.Logger) error {
-	s, err := startServer(ctx, c, server.NewContext)
+	s, err := startServer(ctx, c, server.New)
 	if s == nil && ctx.Err() != nil {
 		log.Info("stopped before the data was read")
 		return nil

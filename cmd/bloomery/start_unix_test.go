@@ -87,7 +87,7 @@ func TestStartIsInterrupted(t *testing.T) {
 		},
 		"is done": func(ctx context.Context, c server.Config) (*server.Server, error) {
 			<-ctx.Done()
-			return server.New(c)
+			return server.New(t.Context(), c)
 		},
 		"no answer": func(context.Context, server.Config) (*server.Server, error) {
 			<-never

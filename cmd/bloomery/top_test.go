@@ -24,7 +24,7 @@ import (
 func topServer(t *testing.T, c server.Config) (addr string, nc net.Conn) {
 	t.Helper()
 	c.Addr = []string{"127.0.0.1:0"}
-	s, err := server.New(c)
+	s, err := server.New(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -293,7 +293,7 @@ func TestTopLive(t *testing.T) {
 // server that goes away.
 func TestTopEnds(t *testing.T) {
 	for _, way := range []string{"signal", "input", "server", "samples"} {
-		s, err := server.New(server.Config{Addr: []string{"127.0.0.1:0"}})
+		s, err := server.New(t.Context(), server.Config{Addr: []string{"127.0.0.1:0"}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -41,7 +41,7 @@ func run(ctx context.Context, out io.Writer) error {
 	// Without a folder they keep their data in memory. Port 0 takes a free port.
 	var servers [2]*server.Server
 	for i := range servers {
-		s, err := server.New(server.Config{Addr: []string{"127.0.0.1:0"}})
+		s, err := server.New(ctx, server.Config{Addr: []string{"127.0.0.1:0"}})
 		if err != nil {
 			return err
 		}

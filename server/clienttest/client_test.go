@@ -18,7 +18,7 @@ import (
 func start(t *testing.T, c server.Config) string {
 	t.Helper()
 	c.Addr = []string{"127.0.0.1:0"}
-	s, err := server.New(c)
+	s, err := server.New(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}

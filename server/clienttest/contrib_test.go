@@ -25,7 +25,7 @@ import (
 func scrape(t *testing.T) map[string][]string {
 	t.Helper()
 	cert, key := certificate(t)
-	s, err := server.New(server.Config{Addr: []string{"127.0.0.1:0"}, Dir: t.TempDir(), TLSCert: cert, TLSKey: key})
+	s, err := server.New(t.Context(), server.Config{Addr: []string{"127.0.0.1:0"}, Dir: t.TempDir(), TLSCert: cert, TLSKey: key})
 	if err != nil {
 		t.Fatal(err)
 	}

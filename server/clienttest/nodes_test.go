@@ -53,7 +53,7 @@ func runNode(config string) error {
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		stop()
 	}()
-	s, err := server.NewContext(ctx, server.Config{Addr: []string{c.Addr}, Dir: c.Dir, Cluster: &c.Cluster})
+	s, err := server.New(ctx, server.Config{Addr: []string{c.Addr}, Dir: c.Dir, Cluster: &c.Cluster})
 	if err != nil {
 		return err
 	}

@@ -92,7 +92,7 @@ func openAPI(t *testing.T) *api {
 func open(t *testing.T, c server.Config) *server.Server {
 	t.Helper()
 	c.Addr, c.HTTPAdmin = []string{"127.0.0.1:0"}, true
-	s, err := server.New(c)
+	s, err := server.New(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}

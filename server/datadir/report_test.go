@@ -13,7 +13,7 @@ import (
 // no other report.
 func TestReportOfAFolder(t *testing.T) {
 	dir := t.TempDir()
-	s, err := server.New(server.Config{Addr: []string{"127.0.0.1:0"}, Dir: dir})
+	s, err := server.New(t.Context(), server.Config{Addr: []string{"127.0.0.1:0"}, Dir: dir})
 	if err != nil {
 		t.Fatal(err)
 	}

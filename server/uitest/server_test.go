@@ -26,7 +26,7 @@ type site struct {
 func serve(t *testing.T, c server.Config) *site {
 	t.Helper()
 	c.Addr, c.HTTP, c.ProtectedMode = []string{"127.0.0.1:0"}, []string{"127.0.0.1:0"}, true
-	s, err := server.New(c)
+	s, err := server.New(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -90,7 +90,7 @@ func TestGoRuns(t *testing.T) {
 
 // TestRedisRuns sends every command as it is copied to a server.
 func TestRedisRuns(t *testing.T) {
-	s, err := server.New(server.Config{Addr: []string{"127.0.0.1:0"}})
+	s, err := server.New(t.Context(), server.Config{Addr: []string{"127.0.0.1:0"}})
 	if err != nil {
 		t.Fatal(err)
 	}
