@@ -1,5 +1,11 @@
 package bloomery
 
+import (
+	"encoding"
+	"fmt"
+	"io"
+)
+
 // Filter is what every kind of filter can do.
 type Filter interface {
 	// Contains reports whether key may be in the set. False is certain.
@@ -51,4 +57,43 @@ type Deleter interface {
 type Counter interface {
 	// CountHash returns an upper bound of the number of occurrences.
 	CountHash(h uint64) uint64
+}
+
+// View is a filter of any kind that is read where it lies, in a mapped file or in a
+// part of a larger buffer. It cannot be changed, and the memory must stay as it is
+// while the View is used. Config.View of every family makes one, codec.Config.View
+// one of any kind, and file.Map one of a file.
+//
+// Opening checks header and lengths, not the payload, so it costs the same for
+// every size; a corrupt payload can cause false negatives until Verify finds it.
+//
+// A View has the other methods of its kind that read, too: one of a kind that counts is
+// a Counter, that of a bloom.Scalable an interface{ Layers() int }. Only the families
+// of this module implement View: methods may be added.
+//
+// Safe for concurrent use.
+type View interface {
+	Hashed
+	// ContainsString is Contains for a string.
+	ContainsString(key string) bool
+	// ContainsKeys is ContainsHashes for keys.
+	ContainsKeys(dst []bool, keys [][]byte)
+	// ContainsStrings is ContainsHashes for strings.
+	ContainsStrings(dst []bool, keys []string)
+	// String returns Stats as a line of text.
+	fmt.Stringer
+
+	// Verify checks the whole payload. The error wraps ErrCorrupt and names the
+	// offset of the damage.
+	Verify() error
+	// Clone returns a filter in memory of its own, with the type of its kind, such
+	// as *bloom.Filter. It checks the payload first: errors are those of Verify, or
+	// wrap ErrTooLarge.
+	Clone() (Hashed, error)
+
+	// The encoding is copied as it lies, with its checksums: damage is still
+	// detected in the copy.
+	io.WriterTo
+	encoding.BinaryMarshaler
+	encoding.BinaryAppender
 }

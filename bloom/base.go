@@ -23,6 +23,7 @@ const (
 
 // base is what all filters of this package know beside their array.
 type base struct {
+	envelope.NoJSON
 	hasher   hashing.Hasher
 	shape    sizing.Shape
 	capacity uint64
@@ -216,9 +217,3 @@ func and(x, y []uint64) {
 		x[i] &= y[i]
 	}
 }
-
-// MarshalJSON returns an error that names MarshalBinary: a filter has no JSON form.
-func (base) MarshalJSON() ([]byte, error) { return nil, envelope.NoJSON("bloom") }
-
-// UnmarshalJSON returns an error that names MarshalBinary, see MarshalJSON.
-func (*base) UnmarshalJSON([]byte) error { return envelope.NoJSON("bloom") }

@@ -57,19 +57,6 @@ func ExampleNewPartitioned() {
 	// Output: 7 slices of 1370423 bits
 }
 
-func ExampleConfig_ViewPartitioned() {
-	p := bloom.NewPartitioned(1000, 0.01)
-	p.AddString("alice")
-	data, _ := p.MarshalBinary()
-	v, err := bloom.Config{}.ViewPartitioned(data)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Println(v.ContainsString("alice"), v.ContainsString("bob"), v.Verify())
-	// Output: true false <nil>
-}
-
 func ExampleNewScalable() {
 	s := bloom.NewScalable(1000, 0.01) // a guess: it may become more
 	for i := range uint64(20_000) {
@@ -108,19 +95,6 @@ func ExampleScalable_Union() {
 	// Output:
 	// true true
 	// 2 layers, error rate up to 0.02
-}
-
-func ExampleConfig_ViewScalable() {
-	s := bloom.NewScalable(10, 0.01)
-	s.AddString("alice")
-	data, _ := s.MarshalBinary()
-	v, err := bloom.Config{}.ViewScalable(data)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Println(v.ContainsString("alice"), v.ContainsString("bob"), v.Verify())
-	// Output: true false <nil>
 }
 
 func ExampleFilter_ContainsHashes() {
@@ -169,9 +143,8 @@ func ExampleFilter_WriteTo() {
 	n, err := f.WriteTo(&file)
 	fmt.Println(n, err)
 
-	var g bloom.Filter
-	_, err = g.ReadFrom(&file)
-	fmt.Println(g.ContainsString("alice"), err)
+	g, err := bloom.Config{}.Read(&file)
+	fmt.Println(g.Contains([]byte("alice")), err)
 	// Output:
 	// 1352 <nil>
 	// true <nil>

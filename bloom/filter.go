@@ -2,7 +2,6 @@ package bloom
 
 import (
 	"fmt"
-	"io"
 	"iter"
 
 	"github.com/bloomery/bloomery"
@@ -28,7 +27,7 @@ var (
 //	one key, k = 3                1 bit   1 bit  1 bit
 //
 // Make one with New or Config.New. A zero Filter is empty and cannot be
-// changed or encoded, but UnmarshalBinary and ReadFrom can replace it.
+// changed or encoded, but UnmarshalBinary can replace it.
 //
 // Safe for concurrent readers; a writer needs exclusion.
 type Filter struct{ lines }
@@ -68,7 +67,7 @@ func (c Config) newFilter(constructor string, more ...string) (*Filter, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := base{c.Hasher, shape, uint64(c.Capacity), rate}
+	b := base{hasher: c.Hasher, shape: shape, capacity: uint64(c.Capacity), rate: rate}
 	return &Filter{lines{b, kernel.Blocks(words)}}, nil
 }
 
@@ -194,12 +193,4 @@ func (f *Filter) mustBeMade() {
 // ErrVersion, ErrIncompatible or ErrKey.
 func (f *Filter) UnmarshalBinary(data []byte) error {
 	return envelope.Unmarshal("bloom", data, f.hasher, f.load)
-}
-
-// ReadFrom replaces f by a filter that it reads from r, and reads no byte
-// more than that. Memory grows with the bytes that have arrived. On error f
-// stays as it was; errors are those of UnmarshalBinary, ErrTooLarge, or those
-// of r.
-func (f *Filter) ReadFrom(r io.Reader) (int64, error) {
-	return envelope.ReadFrom("bloom", r, f.hasher, f.load)
 }

@@ -182,7 +182,7 @@ func (f *flat) copied() flat {
 
 // AppendBinary appends the encoding of the filter to dst. The error is nil but
 // for a zero filter.
-func (f *flat) AppendBinary(dst []byte) ([]byte, error) {
+func (f *flatSet) AppendBinary(dst []byte) ([]byte, error) {
 	if len(f.words) == 0 {
 		return dst, errZero("marshal")
 	}
@@ -191,10 +191,10 @@ func (f *flat) AppendBinary(dst []byte) ([]byte, error) {
 
 // MarshalBinary returns the encoding of the filter. The error is nil but for a
 // zero filter.
-func (f *flat) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
+func (f *flatSet) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
 
 // WriteTo writes the encoding of the filter to w.
-func (f *flat) WriteTo(w io.Writer) (int64, error) {
+func (f *flatSet) WriteTo(w io.Writer) (int64, error) {
 	if len(f.words) == 0 {
 		return 0, errZero("write")
 	}

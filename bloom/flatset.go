@@ -22,7 +22,7 @@ func (c Config) newFlatSet(layout sizing.Layout) (flatSet, error) {
 	if err != nil {
 		return flatSet{}, err
 	}
-	return flatSet{newFlat(base{c.Hasher, shape, uint64(c.Capacity), rate}, words)}, nil
+	return flatSet{newFlat(base{hasher: c.Hasher, shape: shape, capacity: uint64(c.Capacity), rate: rate}, words)}, nil
 }
 
 // Add adds key and reports whether the filter changed. False means that the

@@ -11,7 +11,7 @@ import (
 )
 
 // halves is an array of half cache lines, the blocks of the split layout, that
-// is only read: what Split and SplitView share.
+// is only read: what Split and its view share.
 type halves struct {
 	base
 	blocks []kernel.SplitBlock
@@ -90,7 +90,7 @@ func (f *halves) AppendBitset(dst []byte) []byte { return envelope.AppendWords(d
 
 // AppendBinary appends the encoding of the filter to dst. The error is nil but
 // for a zero filter.
-func (f *halves) AppendBinary(dst []byte) ([]byte, error) {
+func (f *Split) AppendBinary(dst []byte) ([]byte, error) {
 	if len(f.blocks) == 0 {
 		return dst, errZero("marshal")
 	}
@@ -100,10 +100,10 @@ func (f *halves) AppendBinary(dst []byte) ([]byte, error) {
 
 // MarshalBinary returns the encoding of the filter. The error is nil but for a
 // zero filter.
-func (f *halves) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
+func (f *Split) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
 
 // WriteTo writes the encoding of the filter to w.
-func (f *halves) WriteTo(w io.Writer) (int64, error) {
+func (f *Split) WriteTo(w io.Writer) (int64, error) {
 	if len(f.blocks) == 0 {
 		return 0, errZero("write")
 	}

@@ -66,11 +66,11 @@ func TestScalableHostile(t *testing.T) {
 		h, words := sealed.Header, sealed.Words()
 		change(&h, words)
 		bad := envelope.Append(nil, h, words)
-		x, y := bloom.NewScalable(10, 0.1), bloom.NewScalable(10, 0.1)
+		x := bloom.NewScalable(10, 0.1)
 		x.AddString("stays")
 		before, _ := x.MarshalBinary()
-		_, readErr := y.ReadFrom(bytes.NewReader(bad))
-		_, viewErr := bloom.Config{}.ViewScalable(bad)
+		_, readErr := bloom.Config{}.Read(bytes.NewReader(bad))
+		_, viewErr := bloom.Config{}.View(bad)
 		for way, err := range map[string]error{"unmarshal": x.UnmarshalBinary(bad), "read": readErr, "view": viewErr} {
 			if !errors.Is(err, bloomery.ErrCorrupt) {
 				t.Errorf("%s: %s: %v, want ErrCorrupt", name, way, err)

@@ -12,8 +12,6 @@ import (
 	"github.com/bloomery/bloomery/sizing"
 )
 
-var _ bloomery.Hashed = (*ScalableView)(nil)
-
 // lineWords is the number of words in a cache line: the payload of a Scalable
 // begins with a line about it and one about each layer, and every array begins
 // at a line.
@@ -60,7 +58,7 @@ func (f *layered) payload() [][]uint64 {
 
 // AppendBinary appends the encoding of the filter to dst. The error is nil but
 // for a zero filter.
-func (f *layered) AppendBinary(dst []byte) ([]byte, error) {
+func (f *Scalable) AppendBinary(dst []byte) ([]byte, error) {
 	if len(f.layers) == 0 {
 		return dst, errZero("marshal")
 	}
@@ -69,10 +67,10 @@ func (f *layered) AppendBinary(dst []byte) ([]byte, error) {
 
 // MarshalBinary returns the encoding of the filter. The error is nil but for a
 // zero filter.
-func (f *layered) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
+func (f *Scalable) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
 
 // WriteTo writes the encoding of the filter to w.
-func (f *layered) WriteTo(w io.Writer) (int64, error) {
+func (f *Scalable) WriteTo(w io.Writer) (int64, error) {
 	if len(f.layers) == 0 {
 		return 0, errZero("write")
 	}
@@ -153,7 +151,7 @@ func parseLayer(line []uint64, hasher hashing.Hasher) (layer, error) {
 		return layer{}, fmt.Errorf("capacity %d, rate %v, %d items in %d bits", line[3], rate, line[5], shape.Bits)
 	}
 	l := layer{items: line[5]}
-	l.base = base{hasher, shape, line[3], rate}
+	l.base = base{hasher: hasher, shape: shape, capacity: line[3], rate: rate}
 	return l, nil
 }
 
@@ -175,12 +173,6 @@ func zero(words []uint64) bool {
 // made with.
 func (f *Scalable) UnmarshalBinary(data []byte) error {
 	return envelope.Unmarshal("bloom", data, f.hasher, f.load)
-}
-
-// ReadFrom replaces f by a filter that it reads from r, see Filter.ReadFrom
-// and UnmarshalBinary.
-func (f *Scalable) ReadFrom(r io.Reader) (int64, error) {
-	return envelope.ReadFrom("bloom", r, f.hasher, f.load)
 }
 
 func (f *Scalable) load(given hashing.Hasher, from *envelope.Source) error {
@@ -205,40 +197,3 @@ func (f *layered) load(given hashing.Hasher, from *envelope.Source) error {
 	}
 	return err
 }
-
-// ScalableView is a Scalable that is read where it lies, see View.
-//
-// Safe for concurrent use.
-type ScalableView struct {
-	layered
-	sealed envelope.Sealed
-}
-
-func (f *ScalableView) load(given hashing.Hasher, from *envelope.Source) error {
-	err := f.layered.load(given, from)
-	f.sealed = from.Sealed
-	return err
-}
-
-// Clone is View.Clone for a Scalable.
-func (f *ScalableView) Clone() (*Scalable, error) { return cloned(f.sealed, f.clone) }
-
-// Verify is View.Verify.
-func (f *ScalableView) Verify() error { return verify(f.sealed) }
-
-// AppendBinary is View.AppendBinary.
-func (f *ScalableView) AppendBinary(dst []byte) ([]byte, error) {
-	return f.sealed.AppendTo(dst, "bloom")
-}
-
-// MarshalBinary returns a copy of the encoding, see AppendBinary.
-func (f *ScalableView) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
-
-// WriteTo writes the encoding to w as it lies, see AppendBinary.
-func (f *ScalableView) WriteTo(w io.Writer) (int64, error) { return f.sealed.WriteTo(w, "bloom") }
-
-// MarshalJSON returns an error that names MarshalBinary: a filter has no JSON form.
-func (layered) MarshalJSON() ([]byte, error) { return nil, envelope.NoJSON("bloom") }
-
-// UnmarshalJSON returns an error that names MarshalBinary, see MarshalJSON.
-func (*layered) UnmarshalJSON([]byte) error { return envelope.NoJSON("bloom") }

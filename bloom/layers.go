@@ -6,6 +6,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/internal/envelope"
 	"github.com/bloomery/bloomery/internal/kernel"
 	"github.com/bloomery/bloomery/sizing"
 )
@@ -58,13 +59,14 @@ func (l *layer) setAll(dst []bool, hs []uint64) {
 }
 
 // layered is a number of layers that are only read: what Scalable and
-// ScalableView share.
+// its view share.
 //
 // All layers are asked by the same hash. They hold different keys, so the rate
 // of "one of them errs" is at most the sum of theirs, however their positions
 // depend on each other; a hash of its own for each layer would cost time and
 // gain nothing.
 type layered struct {
+	envelope.NoJSON
 	hasher hashing.Hasher
 	growth int
 	first  uint64  // capacity of the first layer

@@ -10,7 +10,7 @@ import (
 	"github.com/bloomery/bloomery/internal/memory"
 )
 
-// lines is a blocked array that is only read: what Filter and View share.
+// lines is a blocked array that is only read: what Filter and its view share.
 type lines struct {
 	base
 	blocks []kernel.Block
@@ -83,7 +83,7 @@ func (f *lines) clone() *Filter {
 
 // AppendBinary appends the encoding of the filter to dst. The error is nil but
 // for a zero filter.
-func (f *lines) AppendBinary(dst []byte) ([]byte, error) {
+func (f *Filter) AppendBinary(dst []byte) ([]byte, error) {
 	if len(f.blocks) == 0 {
 		return dst, errZero("marshal")
 	}
@@ -93,10 +93,10 @@ func (f *lines) AppendBinary(dst []byte) ([]byte, error) {
 
 // MarshalBinary returns the encoding of the filter. The error is nil but for a
 // zero filter.
-func (f *lines) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
+func (f *Filter) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
 
 // WriteTo writes the encoding of the filter to w.
-func (f *lines) WriteTo(w io.Writer) (int64, error) {
+func (f *Filter) WriteTo(w io.Writer) (int64, error) {
 	if len(f.blocks) == 0 {
 		return 0, errZero("write")
 	}

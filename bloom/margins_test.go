@@ -220,8 +220,7 @@ func TestMostLayers(t *testing.T) {
 		}
 		h := sealed.Header
 		h.Extra, h.Size, h.Payload = uint32(n), h.Size*uint64(n), uint64(8*len(words))
-		var back bloom.Scalable
-		_, err := back.ReadFrom(bytes.NewReader(envelope.Append(nil, h, words)))
+		_, err := bloom.Config{}.Read(bytes.NewReader(envelope.Append(nil, h, words)))
 		if !errors.Is(err, want) {
 			t.Errorf("%d layers: %v, want %v", n, err, want)
 		}

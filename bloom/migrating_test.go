@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/bloom"
+	"github.com/bloomery/bloomery/codec"
 	"github.com/bloomery/bloomery/hashing/named"
 	"github.com/bloomery/bloomery/sizing"
 )
@@ -66,11 +67,11 @@ func Example_fromBitsAndBloomsFiles() {
 	var w bytes.Buffer
 
 	_, err := f.WriteTo(&w)
-	var g bloom.Filter
-	_, err2 := g.ReadFrom(&w)
-	fmt.Println(g.ContainsString("alice"), err, err2)
+	read, err2 := codec.Read(&w)
+	fmt.Println(read.Contains([]byte("alice")), err, err2)
 
 	data, err := f.MarshalBinary()
+	var g bloom.Filter
 	err2 = g.UnmarshalBinary(data)
 	fmt.Println(g.ContainsString("alice"), err, err2)
 
@@ -108,7 +109,7 @@ func Example_fromBlobloom() {
 	shape, err := sizing.Blocked.Size(uint64(n), p)
 	fmt.Println(shape.Bits, shape.K, err)
 
-	empty := f.Saturation() == 0
+	empty := f.EstimateCount() == 0
 	f.AddHash(h)
 	fmt.Println(empty, f.ContainsHash(h), f.EstimateCount())
 	fmt.Printf("%.4f\n", f.Shape().Rate(float64(n)))
@@ -119,11 +120,11 @@ func Example_fromBlobloom() {
 
 	var w bytes.Buffer
 	_, err = f.WriteTo(&w)
-	_, err2 := g.ReadFrom(&w)
+	read, err2 := codec.Read(&w)
 	fmt.Println(err, err2)
 	_, err = c.Clone().WriteTo(&w)
-	c = g.Concurrent()
-	fmt.Println(c.Saturation(), err)
+	c = read.(*bloom.Filter).Concurrent()
+	fmt.Println(c.EstimateCount(), err)
 
 	// Output:
 	// 10240 <nil>

@@ -25,65 +25,19 @@ func (c Config) Decode(data []byte) (*Filter, error) {
 	return envelope.Decode(c.opening(), "Decode", data, (*Filter).load)
 }
 
-// Read is Decode for a reader: it reads one filter, and no byte more. Memory
-// grows with the bytes that have arrived, but Alloc is asked for all of it at
-// once. Errors are those of Decode, ErrTooLarge, or those of r.
-func (c Config) Read(r io.Reader) (*Filter, error) {
-	return envelope.ReadFilter(c.opening(), "Read", r, (*Filter).load)
-}
-
-// View returns a View of data, the encoding of a Filter. It checks header and
-// lengths, not the payload: opening costs the same for every size, and a
-// corrupt payload can cause false negatives. Verify checks it. Where data does
-// not start at a multiple of 8 bytes, or the machine is big-endian, the array
-// is copied. Of c only Hasher may be set. Errors are those of Decode.
-func (c Config) View(data []byte) (*View, error) {
-	return envelope.View(c.opening(), "View", data, (*View).load)
-}
-
 // DecodeStandard is Decode for a Standard.
 func (c Config) DecodeStandard(data []byte) (*Standard, error) {
-	return envelope.Decode(c.opening(), "DecodeStandard", data, (*Standard).load)
-}
-
-// ReadStandard is Read for a Standard.
-func (c Config) ReadStandard(r io.Reader) (*Standard, error) {
-	return envelope.ReadFilter(c.opening(), "ReadStandard", r, (*Standard).load)
-}
-
-// ViewStandard is View for a Standard.
-func (c Config) ViewStandard(data []byte) (*StandardView, error) {
-	return envelope.View(c.opening(), "ViewStandard", data, (*StandardView).load)
+	return envelope.Decode(c.opening(), "DecodeStandard", data, (*Standard).loadStandard)
 }
 
 // DecodePartitioned is Decode for a Partitioned.
 func (c Config) DecodePartitioned(data []byte) (*Partitioned, error) {
-	return envelope.Decode(c.opening(), "DecodePartitioned", data, (*Partitioned).load)
-}
-
-// ReadPartitioned is Read for a Partitioned.
-func (c Config) ReadPartitioned(r io.Reader) (*Partitioned, error) {
-	return envelope.ReadFilter(c.opening(), "ReadPartitioned", r, (*Partitioned).load)
-}
-
-// ViewPartitioned is View for a Partitioned.
-func (c Config) ViewPartitioned(data []byte) (*PartitionedView, error) {
-	return envelope.View(c.opening(), "ViewPartitioned", data, (*PartitionedView).load)
+	return envelope.Decode(c.opening(), "DecodePartitioned", data, (*Partitioned).loadPartitioned)
 }
 
 // DecodeSplit is Decode for a Split.
 func (c Config) DecodeSplit(data []byte) (*Split, error) {
 	return envelope.Decode(c.opening(), "DecodeSplit", data, (*Split).load)
-}
-
-// ReadSplit is Read for a Split.
-func (c Config) ReadSplit(r io.Reader) (*Split, error) {
-	return envelope.ReadFilter(c.opening(), "ReadSplit", r, (*Split).load)
-}
-
-// ViewSplit is View for a Split.
-func (c Config) ViewSplit(data []byte) (*SplitView, error) {
-	return envelope.View(c.opening(), "ViewSplit", data, (*SplitView).load)
 }
 
 // DecodeScalable is Decode for a Scalable. Alloc also places the layers that
@@ -92,9 +46,23 @@ func (c Config) DecodeScalable(data []byte) (*Scalable, error) {
 	return c.growing(envelope.Decode(c.opening(), "DecodeScalable", data, (*Scalable).load))
 }
 
-// ReadScalable is Read for a Scalable, see DecodeScalable.
-func (c Config) ReadScalable(r io.Reader) (*Scalable, error) {
-	return c.growing(envelope.ReadFilter(c.opening(), "ReadScalable", r, (*Scalable).load))
+// Read is Decode for a reader and for every kind of this package but Sliced: it reads
+// one filter, and no byte more. Memory grows with the bytes that have arrived, but
+// Alloc is asked for all of it at once. Errors are those of Decode, ErrTooLarge, or
+// those of r.
+func (c Config) Read(r io.Reader) (bloomery.Hashed, error) {
+	kind, r := envelope.KindOf(r)
+	switch kind {
+	case envelope.KindStandard:
+		return envelope.Hashed(envelope.ReadFilter(c.opening(), "Read", r, (*Standard).loadStandard))
+	case envelope.KindPartitioned:
+		return envelope.Hashed(envelope.ReadFilter(c.opening(), "Read", r, (*Partitioned).loadPartitioned))
+	case envelope.KindSplit:
+		return envelope.Hashed(envelope.ReadFilter(c.opening(), "Read", r, (*Split).load))
+	case envelope.KindScalable:
+		return envelope.Hashed(c.growing(envelope.ReadFilter(c.opening(), "Read", r, (*Scalable).load)))
+	}
+	return envelope.Hashed(envelope.ReadFilter(c.opening(), "Read", r, (*Filter).load))
 }
 
 // growing gives a Scalable the Alloc of c.
@@ -105,12 +73,6 @@ func (c Config) growing(s *Scalable, err error) (*Scalable, error) {
 	return s, err
 }
 
-// ViewScalable is View for a Scalable. It checks the lengths of the layers,
-// too.
-func (c Config) ViewScalable(data []byte) (*ScalableView, error) {
-	return envelope.View(c.opening(), "ViewScalable", data, (*ScalableView).load)
-}
-
 // DecodeSliced is Decode for a Sliced.
 func (c Config) DecodeSliced(data []byte) (*Sliced, error) {
 	return envelope.Decode(c.opening(), "DecodeSliced", data, (*Sliced).load)
@@ -119,11 +81,6 @@ func (c Config) DecodeSliced(data []byte) (*Sliced, error) {
 // ReadSliced is Read for a Sliced.
 func (c Config) ReadSliced(r io.Reader) (*Sliced, error) {
 	return envelope.ReadFilter(c.opening(), "ReadSliced", r, (*Sliced).load)
-}
-
-// ViewSliced is View for a Sliced.
-func (c Config) ViewSliced(data []byte) (*SlicedView, error) {
-	return envelope.View(c.opening(), "ViewSliced", data, (*SlicedView).load)
 }
 
 // load makes f what a source holds; on error f stays as it was.
@@ -143,20 +100,20 @@ func (f *halves) load(given hashing.Hasher, from *envelope.Source) error {
 	return err
 }
 
+func (f *flat) loadStandard(given hashing.Hasher, from *envelope.Source) error {
+	return f.loadAs(envelope.KindStandard, sizing.Standard, given, from)
+}
+
+func (f *flat) loadPartitioned(given hashing.Hasher, from *envelope.Source) error {
+	return f.loadAs(envelope.KindPartitioned, sizing.Partitioned, given, from)
+}
+
 func (f *flat) loadAs(kind uint16, layout sizing.Layout, given hashing.Hasher, from *envelope.Source) error {
 	b, words, err := load(from, kind, layout, given)
 	if err == nil {
 		*f = newFlat(b, words)
 	}
 	return err
-}
-
-func (f *Standard) load(given hashing.Hasher, from *envelope.Source) error {
-	return f.loadAs(envelope.KindStandard, sizing.Standard, given, from)
-}
-
-func (f *Partitioned) load(given hashing.Hasher, from *envelope.Source) error {
-	return f.loadAs(envelope.KindPartitioned, sizing.Partitioned, given, from)
 }
 
 // load returns base and array of what a source holds.

@@ -28,7 +28,7 @@ const (
 	sampleCells = 1 << 16
 )
 
-// rows is a sliced array that is only read: what Sliced and SlicedView share.
+// rows is a sliced array that is only read: what Sliced and its view share.
 // The shape is that of one column.
 type rows struct {
 	base
@@ -251,7 +251,7 @@ func (f *rows) header() envelope.Header {
 
 // AppendBinary appends the encoding of all columns to dst. The error is nil but
 // for a zero Sliced.
-func (f *rows) AppendBinary(dst []byte) ([]byte, error) {
+func (f *Sliced) AppendBinary(dst []byte) ([]byte, error) {
 	if len(f.words) == 0 {
 		return dst, errZero("marshal")
 	}
@@ -260,10 +260,10 @@ func (f *rows) AppendBinary(dst []byte) ([]byte, error) {
 
 // MarshalBinary returns the encoding of all columns. The error is nil but for
 // a zero Sliced.
-func (f *rows) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
+func (f *Sliced) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
 
 // WriteTo writes the encoding of all columns to w.
-func (f *rows) WriteTo(w io.Writer) (int64, error) {
+func (f *Sliced) WriteTo(w io.Writer) (int64, error) {
 	if len(f.words) == 0 {
 		return 0, errZero("write")
 	}

@@ -2,7 +2,6 @@ package bloom
 
 import (
 	"fmt"
-	"io"
 	"math/bits"
 
 	"github.com/bloomery/bloomery"
@@ -31,7 +30,7 @@ import (
 // filled key by key or replaced by a Standard of the same shape.
 //
 // Make one with Config.NewSliced. A zero Sliced has no columns and
-// can only be replaced by UnmarshalBinary and ReadFrom.
+// can only be replaced by UnmarshalBinary.
 //
 // Safe for concurrent readers; a writer needs exclusion.
 type Sliced struct{ rows }
@@ -61,7 +60,7 @@ func (c Config) NewSliced() (*Sliced, error) {
 	if err != nil {
 		return nil, fmt.Errorf("bloom: new sliced: %w", err)
 	}
-	return &Sliced{rows{base{c.Hasher, shape, uint64(c.Capacity), rate}, words, length}}, nil
+	return &Sliced{rows{base{hasher: c.Hasher, shape: shape, capacity: uint64(c.Capacity), rate: rate}, words, length}}, nil
 }
 
 // rowLength returns the words in a row for so many columns. Up to 4 words any
@@ -267,9 +266,4 @@ func (f *rows) load(given hashing.Hasher, from *envelope.Source) error {
 // Filter.UnmarshalBinary.
 func (f *Sliced) UnmarshalBinary(data []byte) error {
 	return envelope.Unmarshal("bloom", data, f.hasher, f.load)
-}
-
-// ReadFrom replaces f by a Sliced that it reads from r, see Filter.ReadFrom.
-func (f *Sliced) ReadFrom(r io.Reader) (int64, error) {
-	return envelope.ReadFrom("bloom", r, f.hasher, f.load)
 }

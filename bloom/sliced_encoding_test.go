@@ -34,12 +34,13 @@ func TestSlicedEncoding(t *testing.T) {
 		if n, err := s.WriteTo(&file); n != int64(len(data)) || err != nil || !bytes.Equal(file.Bytes(), data) {
 			t.Errorf("WriteTo: %d bytes, %v, differ from MarshalBinary", n, err)
 		}
-		var x, y bloom.Sliced
+		var x bloom.Sliced
 		if err := x.UnmarshalBinary(data); err != nil {
 			t.Fatal(err)
 		}
 		r := io.MultiReader(iotest.HalfReader(bytes.NewReader(data)), strings.NewReader("rest"))
-		if _, err := y.ReadFrom(r); err != nil {
+		y, err := bloom.Config{}.ReadSliced(r)
+		if err != nil {
 			t.Fatal(err)
 		}
 		if rest, _ := io.ReadAll(r); string(rest) != "rest" {
@@ -58,7 +59,7 @@ func TestSlicedEncoding(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for name, got := range map[string]encoder{"unmarshalled": &x, "read": &y, "viewed": v, "cloned": cloned} {
+			for name, got := range map[string]encoder{"unmarshalled": &x, "read": y, "viewed": v, "cloned": cloned} {
 				if again, _ := got.MarshalBinary(); !bytes.Equal(again, data) {
 					t.Fatalf("%d columns: the %s ones encode to other bytes", columns, name)
 				}
@@ -92,7 +93,7 @@ func TestSlicedDamage(t *testing.T) {
 	refused := func(what string, data []byte) {
 		t.Helper()
 		err := keep.UnmarshalBinary(data)
-		_, readErr := keep.ReadFrom(bytes.NewReader(data))
+		_, readErr := bloom.Config{}.ReadSliced(bytes.NewReader(data))
 		for _, err := range []error{err, readErr} {
 			if !errors.Is(err, bloomery.ErrCorrupt) && !errors.Is(err, bloomery.ErrVersion) && !errors.Is(err, bloomery.ErrKey) {
 				t.Errorf("%s: %v, want ErrCorrupt, ErrVersion or ErrKey", what, err)
@@ -203,7 +204,7 @@ func TestSlicedForged(t *testing.T) {
 	beyond[64+8*5] = 1
 	for name, bad := range map[string][]byte{"bits left": reseal(left), "column 320": reseal(beyond)} {
 		var x bloom.Sliced
-		_, readErr := x.ReadFrom(bytes.NewReader(bad))
+		_, readErr := bloom.Config{}.ReadSliced(bytes.NewReader(bad))
 		for _, err := range []error{x.UnmarshalBinary(bad), readErr} {
 			if !errors.Is(err, bloomery.ErrCorrupt) || !strings.Contains(err.Error(), "not in use") {
 				t.Errorf("%s: %v, want ErrCorrupt", name, err)

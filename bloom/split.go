@@ -2,7 +2,6 @@ package bloom
 
 import (
 	"fmt"
-	"io"
 	"iter"
 
 	"github.com/bloomery/bloomery"
@@ -67,7 +66,7 @@ func (c Config) NewSplit() (*Split, error) {
 	if err != nil {
 		return nil, fmt.Errorf("bloom: new split: %w", err)
 	}
-	return &Split{halves{base{c.Hasher, shape, uint64(c.Capacity), rate}, kernel.SplitBlocks(words)}}, nil
+	return &Split{halves{base{hasher: c.Hasher, shape: shape, capacity: uint64(c.Capacity), rate: rate}, kernel.SplitBlocks(words)}}, nil
 }
 
 // NewSplitFromBitset returns a Split with a copy of a bare array, as
@@ -197,9 +196,4 @@ func (f *Split) mustBeMade() {
 // Filter.UnmarshalBinary.
 func (f *Split) UnmarshalBinary(data []byte) error {
 	return envelope.Unmarshal("bloom", data, f.hasher, f.load)
-}
-
-// ReadFrom replaces f by a filter that it reads from r, see Filter.ReadFrom.
-func (f *Split) ReadFrom(r io.Reader) (int64, error) {
-	return envelope.ReadFrom("bloom", r, f.hasher, f.load)
 }

@@ -2,7 +2,6 @@ package bloom
 
 import (
 	"fmt"
-	"io"
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/internal/envelope"
@@ -64,10 +63,5 @@ func (f *Standard) Clone() *Standard { return &Standard{flatSet{f.copied()}} }
 // UnmarshalBinary replaces f by the filter that data encodes, see
 // Filter.UnmarshalBinary.
 func (f *Standard) UnmarshalBinary(data []byte) error {
-	return envelope.Unmarshal("bloom", data, f.hasher, f.load)
-}
-
-// ReadFrom replaces f by a filter that it reads from r, see Filter.ReadFrom.
-func (f *Standard) ReadFrom(r io.Reader) (int64, error) {
-	return envelope.ReadFrom("bloom", r, f.hasher, f.load)
+	return envelope.Unmarshal("bloom", data, f.hasher, f.loadStandard)
 }

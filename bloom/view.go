@@ -1,194 +1,117 @@
 package bloom
 
 import (
+	"encoding"
 	"fmt"
 	"io"
+	"iter"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/internal/envelope"
 	"github.com/bloomery/bloomery/sizing"
 )
 
-var (
-	_ bloomery.Hashed = (*View)(nil)
-	_ bloomery.Hashed = (*StandardView)(nil)
-	_ bloomery.Hashed = (*SplitView)(nil)
-	_ bloomery.Hashed = (*PartitionedView)(nil)
+// The views: what filters are read with, over an encoding that stays where it lies.
+type (
+	linesView struct {
+		lines
+		envelope.Viewed
+	}
+	flatView struct {
+		flat
+		envelope.Viewed
+	}
+	halvesView struct {
+		halves
+		envelope.Viewed
+	}
+	layeredView struct {
+		layered
+		envelope.Viewed
+	}
+	rowsView struct {
+		rows
+		envelope.Viewed
+	}
 )
 
-// View is a Filter that is read where it lies: in a mapped file or in a part
-// of a larger buffer. It cannot be changed; Clone returns a Filter that can.
-// The memory must stay as it is while the View is used. Make one with
-// Config.View.
-//
-// Safe for concurrent use.
-type View struct {
-	lines
-	sealed envelope.Sealed
-}
-
-func (f *View) load(given hashing.Hasher, from *envelope.Source) error {
-	err := f.lines.load(given, from)
-	f.sealed = from.Sealed
-	return err
-}
-
-// Verify checks the whole payload. The error wraps ErrCorrupt and names the
-// offset of the damage in data.
-func (f *View) Verify() error { return verify(f.sealed) }
-
-// AppendBinary appends the encoding to dst as it lies. The payload is not checked, and
-// its checksums stay the same, so that damage is still detected in the copy. The error
-// is nil but for a zero view.
-func (f *View) AppendBinary(dst []byte) ([]byte, error) { return f.sealed.AppendTo(dst, "bloom") }
-
-// MarshalBinary returns a copy of the encoding, see AppendBinary.
-func (f *View) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
-
-// WriteTo writes the encoding to w as it lies, see AppendBinary.
-func (f *View) WriteTo(w io.Writer) (int64, error) { return f.sealed.WriteTo(w, "bloom") }
-
-// Clone returns a Filter of its own memory with the same keys. It checks the
-// payload first: errors are those of Verify.
-func (f *View) Clone() (*Filter, error) { return cloned(f.sealed, f.clone) }
-
-// StandardView is a Standard that is read where it lies, see View.
-//
-// Safe for concurrent use.
-type StandardView struct {
-	flat
-	sealed envelope.Sealed
-}
-
-func (f *StandardView) load(given hashing.Hasher, from *envelope.Source) error {
-	err := f.loadAs(envelope.KindStandard, sizing.Standard, given, from)
-	f.sealed = from.Sealed
-	return err
-}
-
-// Verify is View.Verify.
-func (f *StandardView) Verify() error { return verify(f.sealed) }
-
-// AppendBinary is View.AppendBinary.
-func (f *StandardView) AppendBinary(dst []byte) ([]byte, error) {
-	return f.sealed.AppendTo(dst, "bloom")
-}
-
-// MarshalBinary returns a copy of the encoding, see AppendBinary.
-func (f *StandardView) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
-
-// WriteTo writes the encoding to w as it lies, see AppendBinary.
-func (f *StandardView) WriteTo(w io.Writer) (int64, error) { return f.sealed.WriteTo(w, "bloom") }
-
-// Clone is View.Clone for a Standard.
-func (f *StandardView) Clone() (*Standard, error) {
-	return cloned(f.sealed, func() *Standard { return &Standard{flatSet{f.copied()}} })
-}
-
-// PartitionedView is a Partitioned that is read where it lies, see View.
-//
-// Safe for concurrent use.
-type PartitionedView struct {
-	flat
-	sealed envelope.Sealed
-}
-
-func (f *PartitionedView) load(given hashing.Hasher, from *envelope.Source) error {
-	err := f.loadAs(envelope.KindPartitioned, sizing.Partitioned, given, from)
-	f.sealed = from.Sealed
-	return err
-}
-
-// Verify is View.Verify.
-func (f *PartitionedView) Verify() error { return verify(f.sealed) }
-
-// AppendBinary is View.AppendBinary.
-func (f *PartitionedView) AppendBinary(dst []byte) ([]byte, error) {
-	return f.sealed.AppendTo(dst, "bloom")
-}
-
-// MarshalBinary returns a copy of the encoding, see AppendBinary.
-func (f *PartitionedView) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
-
-// WriteTo writes the encoding to w as it lies, see AppendBinary.
-func (f *PartitionedView) WriteTo(w io.Writer) (int64, error) { return f.sealed.WriteTo(w, "bloom") }
-
-// Clone is View.Clone for a Partitioned.
-func (f *PartitionedView) Clone() (*Partitioned, error) {
-	return cloned(f.sealed, func() *Partitioned { return &Partitioned{flatSet{f.copied()}} })
-}
-
-// SplitView is a Split that is read where it lies, see View.
-//
-// Safe for concurrent use.
-type SplitView struct {
-	halves
-	sealed envelope.Sealed
-}
-
-func (f *SplitView) load(given hashing.Hasher, from *envelope.Source) error {
-	err := f.halves.load(given, from)
-	f.sealed = from.Sealed
-	return err
-}
-
-// Verify is View.Verify.
-func (f *SplitView) Verify() error { return verify(f.sealed) }
-
-// AppendBinary is View.AppendBinary.
-func (f *SplitView) AppendBinary(dst []byte) ([]byte, error) { return f.sealed.AppendTo(dst, "bloom") }
-
-// MarshalBinary returns a copy of the encoding, see AppendBinary.
-func (f *SplitView) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
-
-// WriteTo writes the encoding to w as it lies, see AppendBinary.
-func (f *SplitView) WriteTo(w io.Writer) (int64, error) { return f.sealed.WriteTo(w, "bloom") }
-
-// Clone is View.Clone for a Split.
-func (f *SplitView) Clone() (*Split, error) { return cloned(f.sealed, f.clone) }
-
-// SlicedView is a Sliced that is read where it lies, see View.
-//
-// Safe for concurrent use.
-type SlicedView struct {
-	rows
-	sealed envelope.Sealed
-}
-
-func (f *SlicedView) load(given hashing.Hasher, from *envelope.Source) error {
-	err := f.rows.load(given, from)
-	f.sealed = from.Sealed
-	return err
-}
-
-// Verify is View.Verify.
-func (f *SlicedView) Verify() error { return verify(f.sealed) }
-
-// AppendBinary is View.AppendBinary.
-func (f *SlicedView) AppendBinary(dst []byte) ([]byte, error) { return f.sealed.AppendTo(dst, "bloom") }
-
-// MarshalBinary returns a copy of the encoding, see AppendBinary.
-func (f *SlicedView) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
-
-// WriteTo writes the encoding to w as it lies, see AppendBinary.
-func (f *SlicedView) WriteTo(w io.Writer) (int64, error) { return f.sealed.WriteTo(w, "bloom") }
-
-// Clone is View.Clone for a Sliced. Bits of columns that are not in use are
-// left out.
-func (f *SlicedView) Clone() (*Sliced, error) { return cloned(f.sealed, f.clone) }
-
-func verify(s envelope.Sealed) error {
-	if err := s.Verify(); err != nil {
-		return fmt.Errorf("bloom: verify: %w", err)
+// View returns a view of data, the encoding of a filter of any kind of this package
+// but Sliced. Where data does not start at a multiple of 8 bytes, or the machine is
+// big-endian, the array is copied. Of c only Hasher may be set. Errors are those of
+// Decode.
+func (c Config) View(data []byte) (bloomery.View, error) {
+	switch envelope.KindIn(data) {
+	case envelope.KindStandard:
+		return envelope.View(c.opening(), data, (*flatView).loadStandard)
+	case envelope.KindPartitioned:
+		return envelope.View(c.opening(), data, (*flatView).loadPartitioned)
+	case envelope.KindSplit:
+		return envelope.View(c.opening(), data, (*halvesView).load)
+	case envelope.KindScalable:
+		return envelope.View(c.opening(), data, (*layeredView).load)
 	}
-	return nil
+	return envelope.View(c.opening(), data, (*linesView).load)
 }
 
-// cloned returns a clone of a view if its payload is sound.
-func cloned[F any](s envelope.Sealed, clone func() *F) (*F, error) {
-	if err := s.Verify(); err != nil {
-		return nil, fmt.Errorf("bloom: clone: %w", err)
+// Clone returns a Filter, see bloomery.View.
+func (f *linesView) Clone() (bloomery.Hashed, error) { return envelope.Cloned(f, f.clone) }
+
+// Clone returns a Standard or a Partitioned, see bloomery.View.
+func (f *flatView) Clone() (bloomery.Hashed, error) {
+	return envelope.Cloned(f, func() bloomery.Hashed {
+		if f.shape.Layout == sizing.Partitioned {
+			return &Partitioned{flatSet{f.copied()}}
+		}
+		return &Standard{flatSet{f.copied()}}
+	})
+}
+
+// Clone returns a Split, see bloomery.View.
+func (f *halvesView) Clone() (bloomery.Hashed, error) { return envelope.Cloned(f, f.clone) }
+
+// Clone returns a Scalable, see bloomery.View.
+func (f *layeredView) Clone() (bloomery.Hashed, error) { return envelope.Cloned(f, f.clone) }
+
+// SlicedView is a Sliced that is read where it lies; see bloomery.View, which is
+// that of one filter. Make one with Config.ViewSliced.
+//
+// Safe for concurrent use.
+type SlicedView interface {
+	// The methods of Sliced that read.
+	Which(dst []uint64, h uint64)
+	Words() int
+	Columns() iter.Seq[int]
+	ContainsHash(column int, h uint64) (bool, error)
+	Hash(key []byte) uint64
+	Stats() bloomery.Stats
+	fmt.Stringer
+
+	// Verify checks the whole payload. The error wraps ErrCorrupt and names the
+	// offset of the damage.
+	Verify() error
+	// Clone returns a Sliced of its own memory with the same columns. It checks the
+	// payload first: errors are those of Verify.
+	Clone() (*Sliced, error)
+
+	// The encoding is copied as it lies, see bloomery.View.
+	io.WriterTo
+	encoding.BinaryMarshaler
+	encoding.BinaryAppender
+}
+
+// ViewSliced is View for a Sliced.
+func (c Config) ViewSliced(data []byte) (SlicedView, error) {
+	v, err := envelope.InPlace(c.opening(), "ViewSliced", data, (*rowsView).load)
+	if err != nil {
+		return nil, err
 	}
-	return clone(), nil
+	return v, nil
+}
+
+// Clone leaves out the bits of columns that are not in use.
+func (f *rowsView) Clone() (*Sliced, error) {
+	if err := f.Verify(); err != nil {
+		return nil, err
+	}
+	return f.clone(), nil
 }

@@ -105,9 +105,8 @@ func ExampleNewWriter() {
 	}
 	fmt.Println(network.Len(), "bytes")
 
-	var g bloom.Filter
-	_, err := g.ReadFrom(codec.NewReader(&network))
-	fmt.Println(g.ContainsString("alice"), err)
+	g, err := codec.Read(&network)
+	fmt.Println(g.Contains([]byte("alice")), err)
 	// Output:
 	// 115 bytes
 	// true <nil>

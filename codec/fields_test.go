@@ -38,28 +38,27 @@ func TestConfigFields(t *testing.T) {
 		"NewSliced": bits + " Columns", "NewScalable": "Capacity Headroom ErrorRate Growth Hasher Alloc",
 		"NewSplitFromBitset": "Capacity Hasher Alloc",
 		"Decode":             opens, "DecodeStandard": opens, "DecodePartitioned": opens, "DecodeSplit": opens, "DecodeScalable": opens, "DecodeSliced": opens,
-		"Read": opens, "ReadStandard": opens, "ReadPartitioned": opens, "ReadSplit": opens, "ReadScalable": opens, "ReadSliced": opens,
-		"View": views, "ViewStandard": views, "ViewPartitioned": views, "ViewSplit": views, "ViewScalable": views, "ViewSliced": views,
+		"Read": opens, "ReadSliced": opens, "View": views, "ViewSliced": views,
 	}, bloom.Config{})
 	fieldsOf(t, map[string]string{
 		"New": counters + " Copies Overflow", "NewSpectral": counters, "NewStable": counters,
 		"Decode": opens, "DecodeSpectral": opens, "DecodeStable": opens,
-		"Read": opens, "ReadSpectral": opens, "ReadStable": opens,
-		"View": views, "ViewSpectral": views, "ViewStable": views,
+		"Read": opens, "View": views,
 	}, counting.Config{})
 	fieldsOf(t, map[string]string{
 		"New": "Capacity ErrorRate Buckets Width BitsPerKey Hasher Alloc", "Decode": opens, "Read": opens, "View": views,
 	}, cuckoo.Config{})
 	fieldsOf(t, map[string]string{
 		"New": "Capacity ErrorRate BitsPerKey Doublings Hasher Alloc", "Decode": opens, "Read": opens, "View": views,
-		"NewGrowing":    "Capacity ErrorRate Expected Hasher",
-		"DecodeGrowing": "Hasher", "ReadGrowing": "Hasher", "ViewGrowing": "Hasher",
+		"NewGrowing": "Capacity ErrorRate Expected Hasher", "DecodeGrowing": "Hasher",
 	}, quotient.Config{})
 	fieldsOf(t, map[string]string{
 		"New": "Capacity ErrorRate Generations Burst Rotate Hasher Alloc", "Decode": opens, "Read": opens, "View": views,
 	}, compose.WindowConfig{})
-	fieldsOf(t, map[string]string{"New": "Capacity ErrorRate Members Need Hasher Alloc"}, compose.QuorumConfig{})
-	fieldsOf(t, map[string]string{"New": "Capacity Stripes Make"}, compose.StripedConfig{})
+	fieldsOf(t, map[string]string{
+		"New": "Capacity ErrorRate Members Need Hasher Alloc", "Decode": "Open", "View": "Open",
+	}, compose.QuorumConfig{})
+	fieldsOf(t, map[string]string{"New": "Capacity Stripes Make", "Decode": "Open"}, compose.StripedConfig{})
 	fieldsOf(t, map[string]string{
 		"Build": static + " Arity", "Stream": stream + " Arity", "Decode": opens, "Read": opens, "View": views,
 	}, fuse.Config[uint8]{})

@@ -39,13 +39,10 @@ type Kind struct {
 	// static. Errors are those of New.
 	Build func(hashes []uint64, p float64, h hashing.Hasher) (bloomery.Hashed, error)
 
+	// How it is opened, nil for a kind that has members, see Config.decode.
 	decode func(c Config, data []byte) (bloomery.Hashed, error)
 	read   func(c Config, r io.Reader) (bloomery.Hashed, error)
-	view   func(c Config, data []byte) (View, error)
-	// members takes the place of the three for a filter of filters, which are
-	// opened by open.
-	members     func(data []byte, open compose.OpenFunc) (bloomery.Hashed, error)
-	viewMembers func(data []byte, open compose.OpenFunc) (*compose.QuorumView, error)
+	view   func(c Config, data []byte) (bloomery.View, error)
 	// shards is how many shards a header describes; each takes shardBytes
 	// beside the payload.
 	shards func(h envelope.Header) uint64
@@ -64,34 +61,25 @@ type Features struct {
 	Expire bool // forgets keys by age, when it is advanced
 }
 
-// View is a filter that is read where it lies, in a mapped file or a buffer,
-// and whose payload was not looked at when it was opened.
-type View interface {
-	bloomery.Hashed
-	// Verify checks the whole payload. The error wraps ErrCorrupt and names
-	// the offset of the damage.
-	Verify() error
-}
-
 // kinds is the table of all kinds, in the order of their numbers. A new kind is
 // a line here and a golden file; tests, command line and server follow.
 var kinds = []Kind{
 	opened(Kind{Number: envelope.KindBloom, Name: "bloom", Features: Features{Add: true}, New: ofBits(bloom.Config.New)},
 		asBits, bloom.Config.Decode, bloom.Config.Read, bloom.Config.View),
 	opened(Kind{Number: envelope.KindStandard, Name: "standard", Features: Features{Add: true}, New: ofBits(bloom.Config.NewStandard)},
-		asBits, bloom.Config.DecodeStandard, bloom.Config.ReadStandard, bloom.Config.ViewStandard),
+		asBits, bloom.Config.DecodeStandard, bloom.Config.Read, bloom.Config.View),
 	opened(Kind{Number: envelope.KindPartitioned, Name: "partitioned", Features: Features{Add: true}, New: ofBits(bloom.Config.NewPartitioned)},
-		asBits, bloom.Config.DecodePartitioned, bloom.Config.ReadPartitioned, bloom.Config.ViewPartitioned),
+		asBits, bloom.Config.DecodePartitioned, bloom.Config.Read, bloom.Config.View),
 	opened(Kind{Number: envelope.KindSplit, Name: "split", Features: Features{Add: true}, New: ofBits(bloom.Config.NewSplit)},
-		asBits, bloom.Config.DecodeSplit, bloom.Config.ReadSplit, bloom.Config.ViewSplit),
+		asBits, bloom.Config.DecodeSplit, bloom.Config.Read, bloom.Config.View),
 	opened(Kind{Number: envelope.KindScalable, Name: "scalable", Features: Features{Add: true, Grow: true}, New: ofBits(bloom.Config.NewScalable)},
-		asBits, bloom.Config.DecodeScalable, bloom.Config.ReadScalable, bloom.Config.ViewScalable),
+		asBits, bloom.Config.DecodeScalable, bloom.Config.Read, bloom.Config.View),
 	opened(Kind{Number: envelope.KindCounting, Name: "counting", Features: Features{Insert: true, Delete: true, Count: true}, New: ofCounters(counting.Config.New)},
 		asCounters, counting.Config.Decode, counting.Config.Read, counting.Config.View),
 	opened(Kind{Number: envelope.KindSpectral, Name: "spectral", Features: Features{Insert: true, Count: true}, New: ofCounters(counting.Config.NewSpectral)},
-		asCounters, counting.Config.DecodeSpectral, counting.Config.ReadSpectral, counting.Config.ViewSpectral),
+		asCounters, counting.Config.DecodeSpectral, counting.Config.Read, counting.Config.View),
 	opened(Kind{Number: envelope.KindStable, Name: "stable", Features: Features{Insert: true, Forget: true}, New: ofCounters(counting.Config.NewStable)},
-		asCounters, counting.Config.DecodeStable, counting.Config.ReadStable, counting.Config.ViewStable),
+		asCounters, counting.Config.DecodeStable, counting.Config.Read, counting.Config.View),
 	opened(Kind{Number: envelope.KindCuckoo, Name: "cuckoo", Features: Features{Insert: true, Delete: true, Count: true}, New: newCuckoo},
 		asSlots, cuckoo.Config.Decode, cuckoo.Config.Read, cuckoo.Config.View),
 	opened(Kind{Number: envelope.KindQuotient, Name: "quotient", Features: Features{Insert: true, Delete: true, Count: true}, New: newQuotient},
@@ -104,15 +92,15 @@ var kinds = []Kind{
 		shards: func(h envelope.Header) uint64 { return 1 << min(h.Extra>>8, 63) },
 	}, asRibbon, ribbon.Config.Decode, ribbon.Config.Read, ribbon.Config.View),
 	opened(Kind{Number: envelope.KindGrowing, Name: "growing", Features: Features{Insert: true, Delete: true, Count: true, Grow: true}, New: newGrowing},
-		asGrowing, quotient.Config.DecodeGrowing, quotient.Config.ReadGrowing, quotient.Config.ViewGrowing),
+		asGrowing, quotient.Config.DecodeGrowing, quotient.Config.Read, quotient.Config.View),
 	opened(Kind{Number: envelope.KindWindow, Name: "window", Features: Features{Add: true, Expire: true}, New: newWindow},
 		asWindow, compose.WindowConfig.Decode, compose.WindowConfig.Read, compose.WindowConfig.View),
-	{Number: envelope.KindQuorum, Name: "quorum", Features: Features{Insert: true}, New: newQuorum, members: ofMembers(compose.DecodeQuorum), viewMembers: compose.ViewQuorum},
+	{Number: envelope.KindQuorum, Name: "quorum", Features: Features{Insert: true}, New: newQuorum},
 }
 
 // striped is opened like the kinds of the table and is not one of them: its family
 // is that of its members.
-var striped = Kind{Number: envelope.KindStriped, Name: "striped", members: ofMembers(compose.DecodeStriped)}
+var striped = Kind{Number: envelope.KindStriped, Name: "striped"}
 
 // Kinds returns a copy of the table of all kinds of filters, in the order of
 // their numbers. Two are not among them: a bloom.Sliced is many filters, and
@@ -135,71 +123,52 @@ func asWindow(c Config) compose.WindowConfig {
 func asGrowing(c Config) quotient.Config { return quotient.Config{Hasher: c.Hasher} }
 
 // opened returns the entry of a kind with the ways to open it.
-func opened[C any, F bloomery.Hashed, V View](
+func opened[C any, F, R bloomery.Hashed](
 	k Kind, config func(Config) C,
-	decode func(C, []byte) (F, error), read func(C, io.Reader) (F, error), view func(C, []byte) (V, error),
+	decode func(C, []byte) (F, error), read func(C, io.Reader) (R, error), view func(C, []byte) (bloomery.View, error),
 ) Kind {
-	k.decode = func(c Config, data []byte) (bloomery.Hashed, error) { return hashed(decode(config(c), data)) }
-	k.read = func(c Config, r io.Reader) (bloomery.Hashed, error) { return hashed(read(config(c), r)) }
-	k.view = func(c Config, data []byte) (View, error) {
-		v, err := view(config(c), data)
-		if err != nil {
-			return nil, err // not a nil pointer in an interface
-		}
-		return v, nil
-	}
+	k.decode = func(c Config, data []byte) (bloomery.Hashed, error) { return envelope.Hashed(decode(config(c), data)) }
+	k.read = func(c Config, r io.Reader) (bloomery.Hashed, error) { return envelope.Hashed(read(config(c), r)) }
+	k.view = func(c Config, data []byte) (bloomery.View, error) { return view(config(c), data) }
 	return k
-}
-
-// ofMembers opens a filter of filters.
-func ofMembers[F bloomery.Hashed](decode func([]byte, compose.OpenFunc) (F, error)) func([]byte, compose.OpenFunc) (bloomery.Hashed, error) {
-	return func(data []byte, open compose.OpenFunc) (bloomery.Hashed, error) { return hashed(decode(data, open)) }
-}
-
-// hashed returns f, or nil beside an error.
-func hashed[F bloomery.Hashed](f F, err error) (bloomery.Hashed, error) {
-	if err != nil {
-		return nil, err
-	}
-	return f, nil
 }
 
 // ofBits makes filters of package bloom.
 func ofBits[F bloomery.Hashed](create func(bloom.Config) (F, error)) func(int, float64, hashing.Hasher) (bloomery.Hashed, error) {
 	return func(n int, p float64, h hashing.Hasher) (bloomery.Hashed, error) {
-		return hashed(create(bloom.Config{Capacity: n, ErrorRate: p, Hasher: h}))
+		return envelope.Hashed(create(bloom.Config{Capacity: n, ErrorRate: p, Hasher: h}))
 	}
 }
 
 // ofCounters makes filters of package counting.
 func ofCounters[F bloomery.Hashed](create func(counting.Config) (F, error)) func(int, float64, hashing.Hasher) (bloomery.Hashed, error) {
 	return func(n int, p float64, h hashing.Hasher) (bloomery.Hashed, error) {
-		return hashed(create(counting.Config{Capacity: n, ErrorRate: p, Hasher: h}))
+		return envelope.Hashed(create(counting.Config{Capacity: n, ErrorRate: p, Hasher: h}))
 	}
 }
 
 func newCuckoo(n int, p float64, h hashing.Hasher) (bloomery.Hashed, error) {
-	return hashed(cuckoo.Config{Capacity: n, ErrorRate: p, Hasher: h}.New())
+	return envelope.Hashed(cuckoo.Config{Capacity: n, ErrorRate: p, Hasher: h}.New())
 }
 
 func newQuotient(n int, p float64, h hashing.Hasher) (bloomery.Hashed, error) {
-	return hashed(quotient.Config{Capacity: n, ErrorRate: p, Hasher: h}.New())
+	return envelope.Hashed(quotient.Config{Capacity: n, ErrorRate: p, Hasher: h}.New())
 }
 
 func newWindow(n int, p float64, h hashing.Hasher) (bloomery.Hashed, error) {
-	return hashed(compose.WindowConfig{Capacity: n, ErrorRate: p, Hasher: h}.New())
+	return envelope.Hashed(compose.WindowConfig{Capacity: n, ErrorRate: p, Hasher: h}.New())
 }
 
 func newQuorum(n int, p float64, h hashing.Hasher) (bloomery.Hashed, error) {
-	return hashed(compose.QuorumConfig{Capacity: n, ErrorRate: p, Hasher: h}.New())
+	return envelope.Hashed(compose.QuorumConfig{Capacity: n, ErrorRate: p, Hasher: h}.New())
 }
 
 func newGrowing(n int, p float64, h hashing.Hasher) (bloomery.Hashed, error) {
-	return hashed(quotient.Config{Capacity: n, ErrorRate: p, Hasher: h}.NewGrowing())
+	return envelope.Hashed(quotient.Config{Capacity: n, ErrorRate: p, Hasher: h}.NewGrowing())
 }
 
 func buildRibbon(hashes []uint64, p float64, h hashing.Hasher) (bloomery.Hashed, error) {
-	return hashed(ribbon.Config{ErrorRate: p, Hasher: h}.Build(context.Background(), hashes))
+	return envelope.Hashed(ribbon.Config{ErrorRate: p, Hasher: h}.Build(context.Background(), hashes))
 }
 
 // fused returns the entry of a kind of package fuse.
@@ -212,7 +181,7 @@ func fused[T fuse.Fingerprint](number uint16, name string) Kind {
 		if p == 0 { // which is the default of a Config
 			return nil, fmt.Errorf("codec: build: %w: error rate 0", bloomery.ErrParameter)
 		}
-		return hashed(fuse.Config[T]{ErrorRate: p, Hasher: h}.Build(context.Background(), hashes))
+		return envelope.Hashed(fuse.Config[T]{ErrorRate: p, Hasher: h}.Build(context.Background(), hashes))
 	}
 	config := func(c Config) fuse.Config[T] { return fuse.Config[T]{Hasher: c.Hasher, Alloc: c.Alloc} }
 	return opened(k, config, fuse.Config[T].Decode, fuse.Config[T].Read, fuse.Config[T].View)

@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/compose"
 	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/internal/envelope"
 	"github.com/bloomery/bloomery/internal/memory"
@@ -79,8 +80,17 @@ func (c Config) Open(data []byte) (bloomery.Hashed, error) {
 	if err != nil {
 		return nil, fmt.Errorf("codec: open: %w", err)
 	}
-	if k.members != nil {
-		return k.members(data, c.member)
+	return c.decode(k, data)
+}
+
+// decode returns the filter of a kind that data encodes. The kinds that have members
+// are not opened by the table, which their members are looked up in.
+func (c Config) decode(k Kind, data []byte) (bloomery.Hashed, error) {
+	switch k.Number {
+	case envelope.KindQuorum:
+		return envelope.Hashed(compose.QuorumConfig{Open: c.member}.Decode(data))
+	case envelope.KindStriped:
+		return envelope.Hashed(compose.StripedConfig{Open: c.member}.Decode(data))
 	}
 	return k.decode(c, data)
 }
@@ -128,14 +138,14 @@ func (c Config) readPlain(r io.Reader) (bloomery.Hashed, error) {
 		return nil, fmt.Errorf("codec: read: %w", err)
 	}
 	r = io.MultiReader(bytes.NewReader(head), r)
-	if k.members == nil {
+	if k.read != nil {
 		return k.read(c, r)
 	}
 	h, words, _, err := envelope.Read(r, func(envelope.Header) error { return nil })
 	if err != nil {
 		return nil, fmt.Errorf("codec: read: %w", err)
 	}
-	return k.members(envelope.Append(nil, h, words), c.member)
+	return c.decode(k, envelope.Append(nil, h, words))
 }
 
 // member opens a member of another filter. It is not made of members itself.
@@ -163,7 +173,7 @@ func (c Config) memberKind(data []byte) (Kind, error) {
 	k, err := c.kindIn(data)
 	switch {
 	case err != nil:
-	case k.members != nil:
+	case k.read == nil:
 		err = fmt.Errorf("%w: a member that has members", bloomery.ErrCorrupt)
 	case k.Features.Static: // whose shards, of all members together, no limit would count
 		err = fmt.Errorf("%w: a member that takes no keys", bloomery.ErrCorrupt)
@@ -183,7 +193,7 @@ func ended(err error) bool {
 // memory must stay as it is while the view is used. Errors are those of Open; a
 // transport form and a compose.Striped cannot be viewed, which is
 // ErrIncompatible.
-func (c Config) View(data []byte) (View, error) {
+func (c Config) View(data []byte) (bloomery.View, error) {
 	if c.Alloc != nil {
 		return nil, fmt.Errorf("codec: view: %w: Alloc is set, which View does not use", bloomery.ErrParameter)
 	}
@@ -194,14 +204,10 @@ func (c Config) View(data []byte) (View, error) {
 	if err != nil {
 		return nil, fmt.Errorf("codec: view: %w", err)
 	}
-	switch {
-	case k.viewMembers != nil:
-		v, err := k.viewMembers(data, c.viewedMember)
-		if err != nil {
-			return nil, err // not a nil pointer in an interface
-		}
-		return v, nil
-	case k.members != nil:
+	switch k.Number {
+	case envelope.KindQuorum:
+		return compose.QuorumConfig{Open: c.viewedMember}.View(data)
+	case envelope.KindStriped:
 		return nil, fmt.Errorf("codec: view: %w: a filter of kind %s cannot be read where it lies, open it", bloomery.ErrIncompatible, k.Name)
 	}
 	return k.view(c, data)

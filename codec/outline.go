@@ -96,7 +96,7 @@ func (c Config) Make(o *Outline) (bloomery.Hashed, error) {
 	if err := c.allow(o.kind, o.blank.Header); err != nil {
 		return nil, fmt.Errorf("codec: make: %w", err)
 	}
-	if o.kind.members == nil {
+	if o.kind.read != nil {
 		blank := o.blank
 		return o.kind.read(c, &blank)
 	}
@@ -109,7 +109,7 @@ func (c Config) Make(o *Outline) (bloomery.Hashed, error) {
 		}
 		words[w.Index] = w.Value
 	}
-	return o.kind.members(envelope.Append(nil, h, words), c.member)
+	return c.decode(o.kind, envelope.Append(nil, h, words))
 }
 
 // sketcher is a writer that keeps the header of an encoding and the words of its

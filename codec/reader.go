@@ -13,9 +13,7 @@ import (
 )
 
 // Reader turns the transport form of one filter back into its encoding while
-// it is being read:
-//
-//	_, err := f.ReadFrom(codec.NewReader(conn))
+// it is being read. Config.Read uses one by itself.
 //
 // It reads no byte more than the filter has, and keeps some 130 KiB of memory,
 // whatever the filter claims to be. All that it gives out has the length in the
@@ -25,7 +23,7 @@ import (
 // An empty filter is 9,000 times as long as its transport form. Set a bound for
 // untrusted input:
 //
-//	_, err := f.ReadFrom(io.LimitReader(codec.NewReader(conn), 1<<30))
+//	r := io.LimitReader(codec.NewReader(conn), 1<<30)
 //
 // Not safe for concurrent use.
 type Reader struct {

@@ -43,7 +43,7 @@ func TestViewsDoNotHideDamage(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: view: %v", k.Name, err)
 		}
-		copiesDamage(t, k.Name, v.(damagedView), data)
+		copiesDamage(t, k.Name, v, data)
 	}
 
 	s, err := bloom.Config{Capacity: 100, ErrorRate: 0.01, Columns: 3}.NewSliced()

@@ -77,7 +77,7 @@ func TestQuorumOfSurelyWrong(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := compose.DecodeQuorum(data, openBloom); err != nil {
+	if _, err := (compose.QuorumConfig{Open: openBloom}).Decode(data); err != nil {
 		t.Errorf("Decode: %v", err)
 	}
 }
@@ -294,7 +294,7 @@ func TestWindowViewOfDamagedData(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c, err := v.Clone(); err != nil || !c.ContainsString("a") || v.Verify() != nil {
+	if c, err := v.Clone(); err != nil || !c.Contains([]byte("a")) || v.Verify() != nil {
 		t.Errorf("Clone: %v", err)
 	}
 	data[len(data)/2] ^= 1

@@ -122,15 +122,15 @@ func TestGoldenMembers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	openQuorum := func(data []byte) (bloomery.Hashed, error) { return compose.DecodeQuorum(data, openBloom) }
+	openQuorum := func(data []byte) (bloomery.Hashed, error) { return compose.QuorumConfig{Open: openBloom}.Decode(data) }
 	for name, c := range map[string]struct {
 		f    bloomery.Hashed
-		open compose.OpenFunc
+		open func(data []byte) (bloomery.Hashed, error)
 	}{
 		"v1-quorum-2-of-3": {quorum(compose.QuorumConfig{Capacity: 80, ErrorRate: 1e-2}), openQuorum},
 		"v1-quorum-1-of-1": {quorum(compose.QuorumConfig{Capacity: 80, ErrorRate: 1e-3, Members: 1}), openQuorum},
 		"v1-striped-cuckoo": {striped, func(data []byte) (bloomery.Hashed, error) {
-			return compose.DecodeStriped(data, openCuckoo)
+			return compose.StripedConfig{Open: openCuckoo}.Decode(data)
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -30,6 +30,7 @@ import (
 // Safe for concurrent readers if its layers and the exact function are; a writer
 // needs exclusion.
 type Layers struct {
+	envelope.NoJSON
 	hasher hashing.Hasher
 	layers []bloomery.Hashed
 	exact  func(key []byte) bool
@@ -200,9 +201,3 @@ func (l *Layers) Stats() bloomery.Stats {
 }
 
 var _ bloomery.Filter = (*Layers)(nil)
-
-// MarshalJSON returns an error that names MarshalBinary: a filter has no JSON form.
-func (*Layers) MarshalJSON() ([]byte, error) { return nil, envelope.NoJSON("compose") }
-
-// UnmarshalJSON returns an error that names MarshalBinary, see MarshalJSON.
-func (*Layers) UnmarshalJSON([]byte) error { return envelope.NoJSON("compose") }

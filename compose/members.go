@@ -17,8 +17,8 @@ import (
 // What Quorum and Striped have in common: members, and an encoding that holds
 // theirs.
 
-// An OpenFunc returns the filter that data encodes. codec.Config.Open is one.
-type OpenFunc = func(data []byte) (bloomery.Hashed, error)
+// opener returns the filter that data encodes.
+type opener = func(data []byte) (bloomery.Hashed, error)
 
 // put adds or inserts a key, whatever the member can do.
 func put(m bloomery.Hashed, h uint64) error {
@@ -100,14 +100,14 @@ func nested(m bloomery.Hashed) bool {
 		m = l.Hashed
 	}
 	switch m.(type) {
-	case *Quorum, *QuorumView, *Striped:
+	case *Quorum, *quorumView, *Striped:
 		return true
 	}
 	return false
 }
 
 // openMembers returns the members of a payload that was verified.
-func openMembers(payload []byte, n int, open OpenFunc) ([]bloomery.Hashed, error) {
+func openMembers(payload []byte, n int, open opener) ([]bloomery.Hashed, error) {
 	if len(payload) < lines(8*n) {
 		return nil, fmt.Errorf("%w: payload of %d bytes for %d members", bloomery.ErrCorrupt, len(payload), n)
 	}
@@ -218,9 +218,9 @@ func writeTo(w io.Writer, marshal func() ([]byte, error)) (int64, error) {
 
 // decodeMembers returns the members of an encoding of a kind. verify checks its
 // payload first.
-func decodeMembers(data []byte, kind uint16, most int, open OpenFunc, verify bool) (envelope.Sealed, []bloomery.Hashed, error) {
+func decodeMembers(data []byte, kind uint16, most int, open opener, verify bool) (envelope.Sealed, []bloomery.Hashed, error) {
 	if open == nil {
-		return envelope.Sealed{}, nil, fmt.Errorf("%w: there is no function to open members", bloomery.ErrParameter)
+		return envelope.Sealed{}, nil, fmt.Errorf("%w: Open is nil, and members cannot be opened", bloomery.ErrParameter)
 	}
 	sealed, err := envelope.Open(data)
 	if err != nil {

@@ -131,7 +131,7 @@ func TestMembersRoundTrip(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	q2, err := compose.DecodeQuorum(qd, openBloom)
+	q2, err := compose.QuorumConfig{Open: openBloom}.Decode(qd)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +139,7 @@ func TestMembersRoundTrip(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s2, err := compose.DecodeStriped(sd, openCuckoo)
+	s2, err := compose.StripedConfig{Open: openCuckoo}.Decode(sd)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,12 +155,12 @@ func TestMembersRoundTrip(t *testing.T) {
 	if !bytes.Equal(again, qd) {
 		t.Error("the encoding differs after reading")
 	}
-	refuseDamage(t, "quorum", qd, func(b []byte) error { _, err := compose.DecodeQuorum(b, openBloom); return err })
-	refuseDamage(t, "striped", sd, func(b []byte) error { _, err := compose.DecodeStriped(b, openCuckoo); return err })
-	if _, err := compose.DecodeQuorum(sd, openBloom); !errors.Is(err, bloomery.ErrIncompatible) {
+	refuseDamage(t, "quorum", qd, func(b []byte) error { _, err := compose.QuorumConfig{Open: openBloom}.Decode(b); return err })
+	refuseDamage(t, "striped", sd, func(b []byte) error { _, err := compose.StripedConfig{Open: openCuckoo}.Decode(b); return err })
+	if _, err := (compose.QuorumConfig{Open: openBloom}).Decode(sd); !errors.Is(err, bloomery.ErrIncompatible) {
 		t.Errorf("a striped filter opened as a quorum: %v", err)
 	}
-	if _, err := compose.DecodeQuorum(qd, nil); !errors.Is(err, bloomery.ErrParameter) {
+	if _, err := (compose.QuorumConfig{Open: nil}).Decode(qd); !errors.Is(err, bloomery.ErrParameter) {
 		t.Errorf("no function to open members: %v", err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/internal/envelope"
+	"github.com/bloomery/bloomery/internal/fields"
 )
 
 var _ bloomery.Hashed = (*Quorum)(nil)
@@ -31,15 +32,16 @@ const MaxMembers = 255
 //	3 of 3                0.0001%
 //	3 of 5                0.001%
 //
-// Make one with NewQuorum or QuorumConfig.New, and read one with DecodeQuorum. It
-// has no UnmarshalBinary, ReadFrom or Clone: its members are of any family, and
+// Make one with NewQuorum or QuorumConfig.New, and read one with QuorumConfig.Decode. It
+// has no UnmarshalBinary and no Clone: its members are of any family, and
 // only the caller knows how to open those.
 //
 // Safe for concurrent readers if its members are; a writer needs exclusion.
 type Quorum struct{ quorum }
 
-// quorum is what a Quorum and a QuorumView have in common.
+// quorum is what a Quorum and its view have in common.
 type quorum struct {
+	envelope.NoJSON
 	hasher  hashing.Hasher
 	need    int
 	members []bloomery.Hashed
@@ -316,7 +318,7 @@ func (q *quorum) header() envelope.Header {
 
 // AppendBinary appends the encoding of the quorum to dst: that of all members. The
 // error wraps ErrIncompatible if a member has none, or has members itself.
-func (q *quorum) AppendBinary(dst []byte) ([]byte, error) {
+func (q *Quorum) AppendBinary(dst []byte) ([]byte, error) {
 	if len(q.members) == 0 {
 		return dst, fmt.Errorf("compose: marshal quorum: %w", errZero)
 	}
@@ -328,11 +330,11 @@ func (q *quorum) AppendBinary(dst []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of the quorum, see AppendBinary.
-func (q *quorum) MarshalBinary() ([]byte, error) { return q.AppendBinary(nil) }
+func (q *Quorum) MarshalBinary() ([]byte, error) { return q.AppendBinary(nil) }
 
 // WriteTo writes the encoding of the quorum to w, member by member, without a copy of
 // it in memory. Errors are those of AppendBinary, or those of w.
-func (q *quorum) WriteTo(w io.Writer) (int64, error) {
+func (q *Quorum) WriteTo(w io.Writer) (int64, error) {
 	if len(q.members) == 0 {
 		return 0, fmt.Errorf("compose: marshal quorum: %w", errZero)
 	}
@@ -343,12 +345,11 @@ func (q *quorum) WriteTo(w io.Writer) (int64, error) {
 	return n, err
 }
 
-// DecodeQuorum returns the Quorum that data encodes. open opens the members:
-// codec.Open, or the method of a codec.Config with the Hasher that they were made
-// with. Errors wrap ErrCorrupt, ErrVersion, ErrIncompatible or ErrParameter, or are
-// those of open.
-func DecodeQuorum(data []byte, open OpenFunc) (*Quorum, error) {
-	q, _, err := openQuorum(data, open, true)
+// Decode returns the Quorum that data encodes. Of c only Open may be set, which opens
+// the members. Errors wrap ErrCorrupt, ErrVersion, ErrIncompatible or ErrParameter, or
+// are those of Open.
+func (c QuorumConfig) Decode(data []byte) (*Quorum, error) {
+	q, _, err := c.open("Decode", data, true)
 	if err == nil {
 		for i, m := range q.members {
 			if writable(i, m) != nil {
@@ -362,9 +363,13 @@ func DecodeQuorum(data []byte, open OpenFunc) (*Quorum, error) {
 	return &Quorum{q}, nil
 }
 
-// openQuorum returns the quorum that data encodes; verify checks its payload.
-func openQuorum(data []byte, open OpenFunc, verify bool) (quorum, envelope.Sealed, error) {
-	sealed, members, err := decodeMembers(data, envelope.KindQuorum, MaxMembers, open, verify)
+// open returns the quorum that data encodes; verify checks its payload. name is that
+// of the method that opens it.
+func (c QuorumConfig) open(name string, data []byte, verify bool) (quorum, envelope.Sealed, error) {
+	if err := fields.Only(c, name, "Open"); err != nil {
+		return quorum{}, envelope.Sealed{}, err
+	}
+	sealed, members, err := decodeMembers(data, envelope.KindQuorum, MaxMembers, c.Open, verify)
 	if err != nil {
 		return quorum{}, sealed, err
 	}
@@ -383,63 +388,49 @@ func openQuorum(data []byte, open OpenFunc, verify bool) (quorum, envelope.Seale
 	return q, sealed, nil
 }
 
-// QuorumView is a Quorum that is read where it lies. It cannot be changed. It has
-// no Clone, since it does not know how to open its members for writing:
-// DecodeQuorum of the same data returns a Quorum. The memory must stay as it is
-// while the view is used.
-//
-// Make one with ViewQuorum.
-//
-// Safe for concurrent use.
-type QuorumView struct {
+// quorumView is a quorum over an encoding that stays where it lies.
+type quorumView struct {
 	quorum
-	sealed envelope.Sealed
+	envelope.Viewed
 }
 
-var _ bloomery.Hashed = (*QuorumView)(nil)
-
-// ViewQuorum returns a view of data, the encoding of a Quorum, whose members are
-// opened by open, as a rule as views. It checks header and lengths, not the payload:
-// Verify does.
-func ViewQuorum(data []byte, open OpenFunc) (*QuorumView, error) {
-	q, sealed, err := openQuorum(data, open, false)
+// View returns a view of data, the encoding of a Quorum. Of c only Open may be set,
+// which opens the members, as a rule as views: others can be changed through Members,
+// and cannot be cloned. Errors are those of Decode.
+func (c QuorumConfig) View(data []byte) (bloomery.View, error) {
+	q, sealed, err := c.open("View", data, false)
 	if err != nil {
 		return nil, fmt.Errorf("compose: view quorum: %w", err)
 	}
-	return &QuorumView{q, sealed}, nil
+	return &quorumView{q, envelope.Hold(sealed, "compose")}, nil
 }
 
-// Verify checks the whole payload, that of the members included, as far as open has
-// returned views. The error wraps ErrCorrupt and names the offset of the damage.
-func (q *QuorumView) Verify() error {
-	if err := q.sealed.Verify(); err != nil {
-		return fmt.Errorf("compose: verify quorum: %w", err)
-	}
-	for i, m := range q.members {
-		if v, ok := m.(interface{ Verify() error }); ok {
-			if err := v.Verify(); err != nil {
-				return fmt.Errorf("compose: verify quorum: member %d: %w", i, err)
+// Verify checks the payload, that of members that are views included.
+func (q *quorumView) Verify() error {
+	return q.VerifyAnd(func() error {
+		for i, m := range q.members {
+			if v, ok := m.(bloomery.View); ok {
+				if err := v.Verify(); err != nil {
+					return fmt.Errorf("member %d: %w", i, err)
+				}
 			}
 		}
+		return nil
+	})
+}
+
+// Clone returns a Quorum, see bloomery.View.
+func (q *quorumView) Clone() (bloomery.Hashed, error) {
+	members := make([]bloomery.Hashed, len(q.members))
+	for i, m := range q.members {
+		v, ok := m.(bloomery.View)
+		if !ok {
+			return nil, fmt.Errorf("compose: clone quorum: %w: member %d is a %T, not a view", bloomery.ErrIncompatible, i, m)
+		}
+		var err error
+		if members[i], err = v.Clone(); err != nil {
+			return nil, fmt.Errorf("compose: clone quorum: member %d: %w", i, err)
+		}
 	}
-	return nil
+	return envelope.Hashed(NewQuorum(q.need, members...))
 }
-
-// AppendBinary appends the encoding to dst as it lies. The payload is not checked, and
-// its checksums stay the same, so that damage is still detected in the copy. The error
-// is nil but for a zero view.
-func (q *QuorumView) AppendBinary(dst []byte) ([]byte, error) {
-	return q.sealed.AppendTo(dst, "compose")
-}
-
-// MarshalBinary returns a copy of the encoding, see AppendBinary.
-func (q *QuorumView) MarshalBinary() ([]byte, error) { return q.AppendBinary(nil) }
-
-// WriteTo writes the encoding to w as it lies, see AppendBinary.
-func (q *QuorumView) WriteTo(w io.Writer) (int64, error) { return q.sealed.WriteTo(w, "compose") }
-
-// MarshalJSON returns an error that names MarshalBinary: a filter has no JSON form.
-func (quorum) MarshalJSON() ([]byte, error) { return nil, envelope.NoJSON("compose") }
-
-// UnmarshalJSON returns an error that names MarshalBinary, see MarshalJSON.
-func (*quorum) UnmarshalJSON([]byte) error { return envelope.NoJSON("compose") }

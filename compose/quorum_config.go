@@ -7,6 +7,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/bloom"
 	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/internal/fields"
 )
 
 // QuorumConfig describes a Quorum of Bloom filters of one size.
@@ -28,6 +29,12 @@ type QuorumConfig struct {
 	// Alloc returns memory for the array of a member, see bloom.Config. It is
 	// called once for each.
 	Alloc func(bytes int) ([]byte, error)
+
+	// Open returns a member from its encoding, for Decode and View, which need it:
+	// members are of any family. For Decode it is codec.Open, or the Open of a
+	// codec.Config with the Hasher that the members were made with; for View it
+	// returns what codec.Config.View does.
+	Open func(data []byte) (bloomery.Hashed, error)
 }
 
 // New returns a Quorum. Its errors wrap ErrParameter or ErrTooLarge, or are those
@@ -41,6 +48,9 @@ func (c QuorumConfig) New() (*Quorum, error) {
 }
 
 func (c QuorumConfig) make() (*Quorum, error) {
+	if err := fields.Only(c, "New", "Capacity", "ErrorRate", "Members", "Need", "Hasher", "Alloc"); err != nil {
+		return nil, err
+	}
 	if c.Members == 0 {
 		c.Members = 3
 	}

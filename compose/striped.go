@@ -11,6 +11,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/internal/envelope"
+	"github.com/bloomery/bloomery/internal/fields"
 )
 
 var (
@@ -39,12 +40,13 @@ const (
 // For sets that only grow bloom.Concurrent is faster; Striped is for families
 // that delete and count, such as cuckoo and quotient filters.
 //
-// Make one with StripedConfig.New, and read one with DecodeStriped. It has no
-// UnmarshalBinary, ReadFrom or Clone: its stripes are of any family, and only the
+// Make one with StripedConfig.New, and read one with StripedConfig.Decode. It
+// has no UnmarshalBinary and no Clone: its stripes are of any family, and only the
 // caller knows how to open those.
 //
 // Safe for concurrent use.
 type Striped struct {
+	envelope.NoJSON
 	hasher  hashing.Hasher
 	bits    uint
 	stripes []stripe
@@ -69,6 +71,10 @@ type StripedConfig struct {
 	// Make returns an empty filter for so many keys. All must have the same hash
 	// and take keys.
 	Make func(capacity int) (bloomery.Hashed, error)
+
+	// Open returns a stripe from its encoding, for Decode, which needs it; see
+	// QuorumConfig.Open.
+	Open func(data []byte) (bloomery.Hashed, error)
 }
 
 // New returns a Striped. A stripe is made for its share of the keys and four
@@ -83,6 +89,9 @@ func (c StripedConfig) New() (*Striped, error) {
 }
 
 func (c StripedConfig) make() (*Striped, error) {
+	if err := fields.Only(c, "New", "Capacity", "Stripes", "Make"); err != nil {
+		return nil, err
+	}
 	if c.Stripes == 0 {
 		c.Stripes = defaultStripes
 	}
@@ -321,12 +330,14 @@ func (s *Striped) MarshalBinary() ([]byte, error) { return s.AppendBinary(nil) }
 // WriteTo writes the encoding of all stripes to w.
 func (s *Striped) WriteTo(w io.Writer) (int64, error) { return writeTo(w, s.MarshalBinary) }
 
-// DecodeStriped returns the Striped that data encodes. open opens the stripes:
-// codec.Open, or the method of a codec.Config with the Hasher that they were made
-// with. Errors wrap ErrCorrupt, ErrVersion, ErrIncompatible or ErrParameter, or are
-// those of open.
-func DecodeStriped(data []byte, open OpenFunc) (*Striped, error) {
-	sealed, members, err := decodeMembers(data, envelope.KindStriped, MaxStripes, open, true)
+// Decode returns the Striped that data encodes. Of c only Open may be set, which opens
+// the stripes. Errors wrap ErrCorrupt, ErrVersion, ErrIncompatible or ErrParameter, or
+// are those of Open.
+func (c StripedConfig) Decode(data []byte) (*Striped, error) {
+	if err := fields.Only(c, "Decode", "Open"); err != nil {
+		return nil, fmt.Errorf("compose: decode striped: %w", err)
+	}
+	sealed, members, err := decodeMembers(data, envelope.KindStriped, MaxStripes, c.Open, true)
 	if err != nil {
 		return nil, fmt.Errorf("compose: decode striped: %w", err)
 	}
@@ -352,9 +363,3 @@ func (s *Striped) Members() []bloomery.Hashed {
 	}
 	return slices.Clip(members)
 }
-
-// MarshalJSON returns an error that names MarshalBinary: a filter has no JSON form.
-func (*Striped) MarshalJSON() ([]byte, error) { return nil, envelope.NoJSON("compose") }
-
-// UnmarshalJSON returns an error that names MarshalBinary, see MarshalJSON.
-func (*Striped) UnmarshalJSON([]byte) error { return envelope.NoJSON("compose") }

@@ -52,13 +52,14 @@ const batch = 256
 // of its own, of whole lines.
 //
 // Make one with NewWindow or WindowConfig.New. A zero Window is empty and cannot be
-// changed or encoded, but UnmarshalBinary and ReadFrom can replace it.
+// changed or encoded, but UnmarshalBinary can replace it.
 //
 // Safe for concurrent readers; a writer needs exclusion.
 type Window struct{ window }
 
 // window is what a Window and a WindowView have in common.
 type window struct {
+	envelope.NoJSON
 	hasher   hashing.Hasher
 	size     sizing.Window
 	capacity uint64

@@ -58,7 +58,7 @@ func (w *window) preface() []uint64 {
 
 // AppendBinary appends the encoding of the window to dst. The error is nil but
 // for a zero window.
-func (w *window) AppendBinary(dst []byte) ([]byte, error) {
+func (w *Window) AppendBinary(dst []byte) ([]byte, error) {
 	if len(w.words) == 0 {
 		return dst, fmt.Errorf("compose: marshal window: %w", errZero)
 	}
@@ -67,10 +67,10 @@ func (w *window) AppendBinary(dst []byte) ([]byte, error) {
 
 // MarshalBinary returns the encoding of the window. The error is nil but for a
 // zero window.
-func (w *window) MarshalBinary() ([]byte, error) { return w.AppendBinary(nil) }
+func (w *Window) MarshalBinary() ([]byte, error) { return w.AppendBinary(nil) }
 
 // WriteTo writes the encoding of the window to dst.
-func (w *window) WriteTo(dst io.Writer) (int64, error) {
+func (w *Window) WriteTo(dst io.Writer) (int64, error) {
 	if len(w.words) == 0 {
 		return 0, fmt.Errorf("compose: write window: %w", errZero)
 	}
@@ -179,77 +179,25 @@ func (w *Window) UnmarshalBinary(data []byte) error {
 	return envelope.Unmarshal("compose", data, w.hasher, w.load)
 }
 
-// ReadFrom replaces w by a window that it reads from r, and reads no byte more
-// than that. Memory grows with the bytes that have arrived. On error w stays as
-// it was; errors are those of UnmarshalBinary, or those of r.
-func (w *Window) ReadFrom(r io.Reader) (int64, error) {
-	return envelope.ReadFrom("compose", r, w.hasher, w.load)
-}
-
-// WindowView is a Window that is read where it lies: in a mapped file or in a part
-// of a larger buffer. It cannot be changed; Clone returns a Window that can.
-// The memory must stay as it is while the view is used.
-//
-// Make one with WindowConfig.View.
-//
-// Safe for concurrent use.
-type WindowView struct {
+// windowView is a window over an encoding that stays where it lies.
+type windowView struct {
 	window
-	sealed envelope.Sealed
+	envelope.Viewed
 }
 
-var _ bloomery.Hashed = (*WindowView)(nil)
-
-// View returns a WindowView of data, the encoding of a Window. It checks
-// header and lengths, not the payload: a corrupt payload can cause false
-// negatives, and Verify finds it. Of c only Hasher may be set. Errors are
-// those of Decode.
-func (c WindowConfig) View(data []byte) (*WindowView, error) {
-	return envelope.View(c.opening(), "View", data, (*WindowView).load)
+// View returns a view of data, the encoding of a Window. Of c only Hasher may be set.
+// Errors are those of Decode.
+func (c WindowConfig) View(data []byte) (bloomery.View, error) {
+	return envelope.View(c.opening(), data, (*windowView).load)
 }
 
-func (w *WindowView) load(given hashing.Hasher, from *envelope.Source) error {
-	err := w.window.load(given, from)
-	w.sealed = from.Sealed
-	return err
-}
-
-// Verify checks the whole payload. The error wraps ErrCorrupt and names the offset
-// of the damage.
-func (w *WindowView) Verify() error {
-	if err := w.sealed.Verify(); err != nil {
-		return fmt.Errorf("compose: verify window: %w", err)
-	}
-	return nil
-}
-
-// AppendBinary appends the encoding to dst as it lies. The payload is not checked, and
-// its checksums stay the same, so that damage is still detected in the copy. The error
-// is nil but for a zero view.
-func (w *WindowView) AppendBinary(dst []byte) ([]byte, error) {
-	return w.sealed.AppendTo(dst, "compose")
-}
-
-// MarshalBinary returns a copy of the encoding, see AppendBinary.
-func (w *WindowView) MarshalBinary() ([]byte, error) { return w.AppendBinary(nil) }
-
-// WriteTo writes the encoding to w as it lies, see AppendBinary.
-func (w *WindowView) WriteTo(dst io.Writer) (int64, error) { return w.sealed.WriteTo(dst, "compose") }
-
-// Clone returns a Window of its own memory with the same keys. It checks the
-// payload first: errors are those of Verify, or wrap ErrTooLarge.
-func (w *WindowView) Clone() (*Window, error) {
-	if err := w.sealed.Verify(); err != nil {
-		return nil, fmt.Errorf("compose: clone window: %w", err)
+// Clone returns a Window, see bloomery.View.
+func (w *windowView) Clone() (bloomery.Hashed, error) {
+	if err := w.Verify(); err != nil {
+		return nil, err
 	}
 	if err := memory.Fits(uint64(len(w.words)) * 8); err != nil {
-		return nil, fmt.Errorf("compose: clone window: %w", err)
+		return nil, fmt.Errorf("compose: clone: %w", err)
 	}
 	return (&Window{w.window}).Clone(), nil
 }
-
-// MarshalJSON returns an error that names MarshalBinary: a filter has no JSON form.
-func (window) MarshalJSON() ([]byte, error) { return nil, envelope.NoJSON("compose") }
-
-// UnmarshalJSON returns an error that names MarshalBinary, see MarshalJSON.
-func (*window) UnmarshalJSON([]byte) error { return envelope.NoJSON("compose") }

@@ -1,6 +1,7 @@
 package counting_test
 
 import (
+	"encoding"
 	"errors"
 	"iter"
 	"math"
@@ -222,44 +223,24 @@ func TestZeroFiltersPanic(t *testing.T) {
 func TestViewsOfDamagedData(t *testing.T) {
 	plain, spectral := counting.New(1000, 0.01), counting.NewSpectral(1000, 0.01)
 	stable := counting.NewStable(1000, 0.01)
-	for name, c := range map[string]struct {
-		data  func() ([]byte, error)
-		clone func(data []byte) (bool, error)
-	}{
-		"filter": {plain.MarshalBinary, func(data []byte) (bool, error) {
+	for name, f := range map[string]encoding.BinaryMarshaler{"filter": plain, "spectral": spectral, "stable": stable} {
+		data, err := f.MarshalBinary()
+		if err != nil {
+			t.Fatal(err)
+		}
+		clone := func() (bool, error) {
 			v, err := counting.Config{}.View(data)
 			if err != nil {
 				return false, err
 			}
 			f, err := v.Clone()
 			return f != nil, err
-		}},
-		"spectral": {spectral.MarshalBinary, func(data []byte) (bool, error) {
-			v, err := counting.Config{}.ViewSpectral(data)
-			if err != nil {
-				return false, err
-			}
-			f, err := v.Clone()
-			return f != nil, err
-		}},
-		"stable": {stable.MarshalBinary, func(data []byte) (bool, error) {
-			v, err := counting.Config{}.ViewStable(data)
-			if err != nil {
-				return false, err
-			}
-			f, err := v.Clone()
-			return f != nil, err
-		}},
-	} {
-		data, err := c.data()
-		if err != nil {
-			t.Fatal(err)
 		}
-		if ok, err := c.clone(data); !ok || err != nil {
+		if ok, err := clone(); !ok || err != nil {
 			t.Errorf("%s: Clone: %v", name, err)
 		}
 		data[len(data)-100] ^= 1
-		if ok, err := c.clone(data); ok || !errors.Is(err, bloomery.ErrCorrupt) {
+		if ok, err := clone(); ok || !errors.Is(err, bloomery.ErrCorrupt) {
 			t.Errorf("%s: Clone of damaged data: %v, %v", name, ok, err)
 		}
 	}

@@ -2,7 +2,6 @@ package counting
 
 import (
 	"fmt"
-	"io"
 	"iter"
 
 	"github.com/bloomery/bloomery"
@@ -34,7 +33,7 @@ var (
 // share of full counters.
 //
 // Make one with New or Config.New. A zero Filter is empty and cannot be
-// changed or encoded, but UnmarshalBinary and ReadFrom can replace it.
+// changed or encoded, but UnmarshalBinary can replace it.
 //
 // Safe for concurrent readers; a writer needs exclusion.
 type Filter struct{ counted }
@@ -223,15 +222,7 @@ func (f *Filter) UnmarshalBinary(data []byte) error {
 	return envelope.Unmarshal("counting", data, f.hasher, f.load)
 }
 
-// ReadFrom replaces f by a filter that it reads from r, and reads no byte
-// more than that. Memory grows with the bytes that have arrived. On error f
-// stays as it was; errors are those of UnmarshalBinary, ErrTooLarge, or those
-// of r.
-func (f *Filter) ReadFrom(r io.Reader) (int64, error) {
-	return envelope.ReadFrom("counting", r, f.hasher, f.load)
-}
-
-// counted is a table that is only read: what Filter and View share.
+// counted is a table that is only read: what Filter and its view share.
 type counted struct{ table }
 
 // Count returns how often key is there: an upper bound, which is exact but for
@@ -279,7 +270,7 @@ func (f *counted) clone() *Filter { return &Filter{counted{f.copied()}} }
 
 // Bloom returns the encoding of a bloom.Filter with the same keys, for whom
 // only lookups matter: the bits without their counters, a fifth of the size
-// with counters of 4 bits. bloom.Filter, bloom.View and package codec open it.
+// with counters of 4 bits. Packages bloom and codec open it.
 func (f *counted) Bloom() []byte { return f.AppendBloom(nil) }
 
 // AppendBloom appends to dst what Bloom returns.

@@ -24,35 +24,9 @@ func (c Config) Decode(data []byte) (*Filter, error) {
 	return envelope.Decode(c.opening(), "Decode", data, (*Filter).load)
 }
 
-// Read is Decode for a reader: it reads one filter, and no byte more. Memory
-// grows with the bytes that have arrived, but Alloc is asked for all of it at
-// once. Errors are those of Decode, ErrTooLarge, or those of r.
-func (c Config) Read(r io.Reader) (*Filter, error) {
-	return envelope.ReadFilter(c.opening(), "Read", r, (*Filter).load)
-}
-
-// View returns a View of data, the encoding of a Filter. It checks header and
-// lengths, not the payload: opening costs the same for every size, and a
-// corrupt payload can cause false negatives. Verify checks it. Where data does
-// not start at a multiple of 8 bytes, or the machine is big-endian, the array
-// is copied. Of c only Hasher may be set. Errors are those of Decode.
-func (c Config) View(data []byte) (*View, error) {
-	return envelope.View(c.opening(), "View", data, (*View).load)
-}
-
 // DecodeSpectral is Decode for a Spectral.
 func (c Config) DecodeSpectral(data []byte) (*Spectral, error) {
 	return envelope.Decode(c.opening(), "DecodeSpectral", data, (*Spectral).load)
-}
-
-// ReadSpectral is Read for a Spectral.
-func (c Config) ReadSpectral(r io.Reader) (*Spectral, error) {
-	return envelope.ReadFilter(c.opening(), "ReadSpectral", r, (*Spectral).load)
-}
-
-// ViewSpectral is View for a Spectral.
-func (c Config) ViewSpectral(data []byte) (*SpectralView, error) {
-	return envelope.View(c.opening(), "ViewSpectral", data, (*SpectralView).load)
 }
 
 // DecodeStable is Decode for a Stable.
@@ -60,14 +34,18 @@ func (c Config) DecodeStable(data []byte) (*Stable, error) {
 	return envelope.Decode(c.opening(), "DecodeStable", data, (*Stable).load)
 }
 
-// ReadStable is Read for a Stable.
-func (c Config) ReadStable(r io.Reader) (*Stable, error) {
-	return envelope.ReadFilter(c.opening(), "ReadStable", r, (*Stable).load)
-}
-
-// ViewStable is View for a Stable.
-func (c Config) ViewStable(data []byte) (*StableView, error) {
-	return envelope.View(c.opening(), "ViewStable", data, (*StableView).load)
+// Read is Decode for a reader and for every kind of this package: it reads one filter,
+// and no byte more. Memory grows with the bytes that have arrived, but Alloc is asked
+// for all of it at once. Errors are those of Decode, ErrTooLarge, or those of r.
+func (c Config) Read(r io.Reader) (bloomery.Hashed, error) {
+	kind, r := envelope.KindOf(r)
+	switch kind {
+	case envelope.KindSpectral:
+		return envelope.Hashed(envelope.ReadFilter(c.opening(), "Read", r, (*Spectral).load))
+	case envelope.KindStable:
+		return envelope.Hashed(envelope.ReadFilter(c.opening(), "Read", r, (*Stable).load))
+	}
+	return envelope.Hashed(envelope.ReadFilter(c.opening(), "Read", r, (*Filter).load))
 }
 
 // parse returns the table that h describes, without its array. given is the

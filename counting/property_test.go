@@ -102,6 +102,7 @@ func (h *history) check() {
 	if err != nil {
 		h.t.Fatal(err)
 	}
+	viewed := v.(bloomery.Counter)
 	for key, n := range h.exact {
 		got := h.plain.CountHash(key)
 		if got < n || n > 0 && !h.plain.ContainsHash(key) || (got == 0) == h.plain.ContainsHash(key) {
@@ -110,8 +111,8 @@ func (h *history) check() {
 		if half := h.halves[key&1].CountHash(key); half < n || half > got {
 			h.t.Fatalf("key %#x is there %d times, its count is %d, and %d among fewer keys", key, n, got, half)
 		}
-		if h.reloaded.CountHash(key) != got || v.CountHash(key) != got {
-			h.t.Fatalf("key %#x: reloaded count %d, viewed %d, want %d", key, h.reloaded.CountHash(key), v.CountHash(key), got)
+		if h.reloaded.CountHash(key) != got || viewed.CountHash(key) != got {
+			h.t.Fatalf("key %#x: reloaded count %d, viewed %d, want %d", key, h.reloaded.CountHash(key), viewed.CountHash(key), got)
 		}
 	}
 	if !bytes.Equal(encoded(h.t, h.plain), data) {

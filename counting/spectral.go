@@ -2,7 +2,6 @@ package counting
 
 import (
 	"fmt"
-	"io"
 	"iter"
 
 	"github.com/bloomery/bloomery"
@@ -188,9 +187,4 @@ func (f *Spectral) Clear() {
 // Filter.UnmarshalBinary.
 func (f *Spectral) UnmarshalBinary(data []byte) error {
 	return envelope.Unmarshal("counting", data, f.hasher, f.load)
-}
-
-// ReadFrom replaces f by a filter that it reads from r, see Filter.ReadFrom.
-func (f *Spectral) ReadFrom(r io.Reader) (int64, error) {
-	return envelope.ReadFrom("counting", r, f.hasher, f.load)
 }

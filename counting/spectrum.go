@@ -10,7 +10,7 @@ import (
 )
 
 // spectrum is a table whose counters lie side by side, and that is only read:
-// what Spectral and SpectralView share. Planes would spread each counter of 32
+// what Spectral and its view share. Planes would spread each counter of 32
 // bits over 32 cache lines.
 type spectrum struct{ table }
 

@@ -3,7 +3,6 @@ package counting
 import (
 	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"math"
 
@@ -207,13 +206,8 @@ func (f *Stable) UnmarshalBinary(data []byte) error {
 	return envelope.Unmarshal("counting", data, f.hasher, f.load)
 }
 
-// ReadFrom replaces f by a filter that it reads from r, see Filter.ReadFrom.
-func (f *Stable) ReadFrom(r io.Reader) (int64, error) {
-	return envelope.ReadFrom("counting", r, f.hasher, f.load)
-}
-
 // memories is a table of a Stable that is only read: what Stable and
-// StableView share.
+// its view share.
 type memories struct{ table }
 
 // aging is the model of what the filter remembers.

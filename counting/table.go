@@ -47,6 +47,7 @@ func (f format) words(c sizing.Counted) uint64 { return uint64(f.head) + c.Total
 // of this package share. A clear bit is the count 0, and its counter is 0; a
 // set bit with the counter c is the count c + 1.
 type table struct {
+	envelope.NoJSON
 	form     format
 	hasher   hashing.Hasher
 	size     sizing.Counted
@@ -185,9 +186,3 @@ func (f *table) compatible(o *table) error {
 	}
 	return envelope.SameHash(f.hasher, o.hasher)
 }
-
-// MarshalJSON returns an error that names MarshalBinary: a filter has no JSON form.
-func (table) MarshalJSON() ([]byte, error) { return nil, envelope.NoJSON("counting") }
-
-// UnmarshalJSON returns an error that names MarshalBinary, see MarshalJSON.
-func (*table) UnmarshalJSON([]byte) error { return envelope.NoJSON("counting") }

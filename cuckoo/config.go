@@ -48,8 +48,7 @@ type Config struct {
 	// Alloc returns memory for the array: at least the given number of bytes,
 	// all zero, beginning at a multiple of 8, better of 64. Nil means the Go
 	// heap, with huge pages on Linux from 4 MiB. The memory must stay as long
-	// as the filter is used; Clone, UnmarshalBinary and ReadFrom use the Go
-	// heap.
+	// as the filter is used; Clone and UnmarshalBinary use the Go heap.
 	Alloc func(bytes int) ([]byte, error)
 }
 

@@ -18,7 +18,7 @@ var (
 // package for how it works and what it promises.
 //
 // Make one with New or Config.New. A zero Filter is empty and cannot be
-// changed or encoded, but UnmarshalBinary and ReadFrom can replace it.
+// changed or encoded, but UnmarshalBinary can replace it.
 //
 // Safe for concurrent readers; a writer needs exclusion.
 type Filter struct{ table }

@@ -49,16 +49,16 @@ func TestHostile(t *testing.T) {
 		h, words := sealed.Header, sealed.Words()
 		c.change(&h, words)
 		bad := envelope.Append(nil, h, words)
-		x, y := cuckoo.New(10, 0.1), cuckoo.New(10, 0.1)
+		x := cuckoo.New(10, 0.1)
 		if err := x.InsertString("stays"); err != nil {
 			t.Fatal(err)
 		}
 		before := encoded(x)
-		_, readErr := y.ReadFrom(bytes.NewReader(bad))
+		_, readErr := cuckoo.Config{}.Read(bytes.NewReader(bad))
 		v, viewErr := cuckoo.Config{}.View(bad)
 		if c.payload && viewErr == nil {
 			v.ContainsHash(1)
-			v.CountHash(1)
+			v.(bloomery.Counter).CountHash(1)
 			if s := v.Stats(); s.Saturation > 1 || s.Predicted > 1 {
 				t.Errorf("%s: Stats of a damaged view: %+v", name, s)
 			}

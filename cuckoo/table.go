@@ -15,8 +15,9 @@ import (
 // of stack.
 const batch = 256
 
-// table is an array of buckets that is only read: what Filter and View share.
+// table is an array of buckets that is only read: what Filter and its view share.
 type table struct {
+	envelope.NoJSON
 	hasher   hashing.Hasher
 	shape    sizing.Cuckoo
 	capacity uint64
@@ -134,7 +135,7 @@ func (f *table) clone() *Filter {
 
 // AppendBinary appends the encoding of the filter to dst. The error is nil but
 // for a zero filter.
-func (f *table) AppendBinary(dst []byte) ([]byte, error) {
+func (f *Filter) AppendBinary(dst []byte) ([]byte, error) {
 	if f.shape.Buckets == 0 {
 		return dst, errZero("marshal")
 	}
@@ -143,18 +144,12 @@ func (f *table) AppendBinary(dst []byte) ([]byte, error) {
 
 // MarshalBinary returns the encoding of the filter. The error is nil but for a
 // zero filter.
-func (f *table) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
+func (f *Filter) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
 
 // WriteTo writes the encoding of the filter to w.
-func (f *table) WriteTo(w io.Writer) (int64, error) {
+func (f *Filter) WriteTo(w io.Writer) (int64, error) {
 	if f.shape.Buckets == 0 {
 		return 0, errZero("write")
 	}
 	return envelope.WriteTo(w, f.header(), f.preface(), f.buckets.Words())
 }
-
-// MarshalJSON returns an error that names MarshalBinary: a filter has no JSON form.
-func (table) MarshalJSON() ([]byte, error) { return nil, envelope.NoJSON("cuckoo") }
-
-// UnmarshalJSON returns an error that names MarshalBinary, see MarshalJSON.
-func (*table) UnmarshalJSON([]byte) error { return envelope.NoJSON("cuckoo") }

@@ -1,65 +1,29 @@
 package cuckoo
 
 import (
-	"fmt"
-	"io"
-
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/internal/envelope"
 )
 
-var (
-	_ bloomery.Hashed  = (*View)(nil)
-	_ bloomery.Counter = (*View)(nil)
-)
-
-// View is a Filter that is read where it lies: in a mapped file or in a part
-// of a larger buffer. It cannot be changed; Clone returns a Filter that can.
-// The memory must stay as it is while the View is used. Make one with
-// Config.View.
-//
-// Safe for concurrent use.
-type View struct {
+// view is a table over an encoding that stays where it lies.
+type view struct {
 	table
-	sealed envelope.Sealed
+	envelope.Viewed
 }
 
-func (f *View) load(given hashing.Hasher, from *envelope.Source) error {
-	err := f.table.load(given, from)
-	f.sealed = from.Sealed
-	return err
+var _ bloomery.Counter = (*view)(nil)
+
+// View returns a view of data, the encoding of a Filter; it is a bloomery.Counter,
+// too. It checks header, lengths and that the number of items is possible, not the
+// slots. Where data does not start at a multiple of 8 bytes, or the machine is
+// big-endian, the array is copied. Of c only Hasher may be set. Errors are those of
+// Decode.
+func (c Config) View(data []byte) (bloomery.View, error) {
+	return envelope.View(c.opening(), data, (*view).load)
 }
 
-// Verify checks the whole payload. The error wraps ErrCorrupt and names the
-// offset of the damage in data.
-func (f *View) Verify() error {
-	err := f.sealed.Verify()
-	if err == nil {
-		err = f.check()
-	}
-	if err != nil {
-		return fmt.Errorf("cuckoo: verify: %w", err)
-	}
-	return nil
-}
+// Verify checks the payload, and the number of items.
+func (f *view) Verify() error { return f.VerifyAnd(f.check) }
 
-// AppendBinary appends the encoding to dst as it lies. The payload is not checked, and
-// its checksums stay the same, so that damage is still detected in the copy. The error
-// is nil but for a zero view.
-func (f *View) AppendBinary(dst []byte) ([]byte, error) { return f.sealed.AppendTo(dst, "cuckoo") }
-
-// MarshalBinary returns a copy of the encoding, see AppendBinary.
-func (f *View) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
-
-// WriteTo writes the encoding to w as it lies, see AppendBinary.
-func (f *View) WriteTo(w io.Writer) (int64, error) { return f.sealed.WriteTo(w, "cuckoo") }
-
-// Clone returns a Filter of its own memory with the same keys. It checks the
-// payload first: errors are those of Verify.
-func (f *View) Clone() (*Filter, error) {
-	if err := f.Verify(); err != nil {
-		return nil, err
-	}
-	return f.clone(), nil
-}
+// Clone returns a Filter, see bloomery.View.
+func (f *view) Clone() (bloomery.Hashed, error) { return envelope.Cloned(f, f.clone) }

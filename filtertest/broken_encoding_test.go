@@ -28,7 +28,7 @@ func brokenEncodings() []broken {
 	read := func(read func(r io.Reader) (bloomery.Hashed, error)) Kind {
 		return sets(func(k *Kind) { k.Read = read })
 	}
-	viewed := func(view func(data []byte) (View, error)) Kind {
+	viewed := func(view func(data []byte) (bloomery.View, error)) Kind {
 		return sets(func(k *Kind) { k.View = view })
 	}
 	none := errors.New("none")
@@ -46,7 +46,7 @@ func brokenEncodings() []broken {
 		{name: "decoded-encodes-otherwise", law: roundTrip, kind: decoded(flaw{marshal: end, written: end, appended: end}), want: `n = 10000: the decoded filter encodes to other bytes`},
 		{name: "not-read", law: roundTrip, kind: read(func(io.Reader) (bloomery.Hashed, error) { return nil, none }), want: `n = 1: read: none`},
 		{name: "read-forgets", law: roundTrip, kind: read(func(r io.Reader) (bloomery.Hashed, error) {
-			f, err := bloom.Config{}.Read(r)
+			f, err := readSet(r)
 			return &set{f, flaw{one: forgetful}}, err
 		}), want: `read: answers differ for hash`},
 		{name: "reads-too-far", law: roundTrip, kind: read(func(r io.Reader) (bloomery.Hashed, error) {
@@ -57,16 +57,16 @@ func brokenEncodings() []broken {
 			f, err := bloom.Config{}.Decode(data[:len(data)-len("rest")])
 			return &set{Filter: f}, err
 		}), want: `n = 10000: after reading "" is left`},
-		{name: "no-view", law: viewing, kind: viewed(func([]byte) (View, error) { return nil, none }), want: `view: none`},
-		{name: "view-forgets", law: viewing, kind: viewed(func(data []byte) (View, error) {
+		{name: "no-view", law: viewing, kind: viewed(func([]byte) (bloomery.View, error) { return nil, none }), want: `view: none`},
+		{name: "view-forgets", law: viewing, kind: viewed(func(data []byte) (bloomery.View, error) {
 			v, err := bloom.Config{}.View(data)
 			return &view{v, flaw{one: forgetful}}, err
 		}), want: `view: answers differ for hash`},
-		{name: "view-is-not-sound", law: viewing, kind: viewed(func(data []byte) (View, error) {
+		{name: "view-is-not-sound", law: viewing, kind: viewed(func(data []byte) (bloomery.View, error) {
 			v, err := bloom.Config{}.View(data)
 			return &view{v, flaw{verify: func() error { return none }}}, err
 		}), want: `Verify of a sound filter: none`},
-		{name: "view-writes", law: viewing, kind: viewed(func(data []byte) (View, error) {
+		{name: "view-writes", law: viewing, kind: viewed(func(data []byte) (bloomery.View, error) {
 			v, err := bloom.Config{}.View(data)
 			return &view{v, flaw{verify: func() error { data[len(data)-1]++; return nil }}}, err
 		}), want: `the view changed its data`},
@@ -113,7 +113,7 @@ func brokenFiles() []broken {
 	views := func(name, want string, fits func(sound, data []byte) bool) broken {
 		return broken{name: name, law: damage, want: want, kind: sets(func(k *Kind) {
 			sound := k.View
-			k.View = func(data []byte) (View, error) { return sound(mended(data, fits)) }
+			k.View = func(data []byte) (bloomery.View, error) { return sound(mended(data, fits)) }
 		})}
 	}
 	n := len(soundSet())
@@ -139,7 +139,7 @@ func brokenFiles() []broken {
 			}
 		})},
 		{name: "view-has-another-error", law: damage, want: `byte \d+ flipped: view: EOF`, kind: sets(func(k *Kind) {
-			k.View = func([]byte) (View, error) { return nil, io.EOF }
+			k.View = func([]byte) (bloomery.View, error) { return nil, io.EOF }
 		})},
 		{name: "reader-fails-otherwise", law: damage, want: `reader that fails midway: .*, want its error`, kind: sets(func(k *Kind) {
 			sound := k.Read

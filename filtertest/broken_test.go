@@ -211,7 +211,7 @@ func (s *set) WriteTo(w io.Writer) (int64, error) {
 
 // view is a view with flaws.
 type view struct {
-	*bloom.View
+	bloomery.View
 	flaw
 }
 
@@ -230,6 +230,13 @@ func (v *view) ContainsHash(h uint64) bool {
 	return yes
 }
 
+// readSet reads a Filter.
+func readSet(r io.Reader) (*bloom.Filter, error) {
+	f, err := bloom.Config{}.Read(r)
+	b, _ := f.(*bloom.Filter) // nil beside an error
+	return b, err
+}
+
 // sets returns a sound kind with changes.
 func sets(change func(*Kind)) Kind {
 	k := Kind{
@@ -245,10 +252,10 @@ func sets(change func(*Kind)) Kind {
 			return &set{Filter: f}, err
 		},
 		Read: func(r io.Reader) (bloomery.Hashed, error) {
-			f, err := bloom.Config{}.Read(r)
+			f, err := readSet(r)
 			return &set{Filter: f}, err
 		},
-		View: func(data []byte) (View, error) {
+		View: func(data []byte) (bloomery.View, error) {
 			v, err := bloom.Config{}.View(data)
 			return &view{View: v}, err
 		},

@@ -55,19 +55,13 @@ type Kind struct {
 	// whose hasher is not in the encoding.
 	Decode func(data []byte, h hashing.Hasher) (bloomery.Hashed, error)
 	Read   func(r io.Reader) (bloomery.Hashed, error)
-	// View returns a read-only filter over data.
-	View func(data []byte) (View, error)
+	// View returns a view of data.
+	View func(data []byte) (bloomery.View, error)
 
 	// Union adds the keys of b to a, Clone copies, Clear empties.
 	Union func(a, b bloomery.Hashed) error
 	Clone func(a bloomery.Hashed) bloomery.Hashed
 	Clear func(a bloomery.Hashed)
-}
-
-// View is a filter over an encoding whose payload can be checked later.
-type View interface {
-	bloomery.Hashed
-	Verify() error
 }
 
 // Test runs the whole suite.

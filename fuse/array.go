@@ -12,8 +12,9 @@ import (
 // of stack.
 const batch = 256
 
-// array is a filter that is only read: what Filter and View share.
+// array is a filter that is only read: what Filter and its view share.
 type array[T Fingerprint] struct {
+	envelope.NoJSON
 	first  shard[T] // the only shard, if bits is 0
 	plain  bool     // all shards have three slots and take hashes as they are
 	shards []shard[T]
@@ -129,9 +130,3 @@ func (f *array[T]) Stats() bloomery.Stats {
 	}
 	return s
 }
-
-// MarshalJSON returns an error that names MarshalBinary: a filter has no JSON form.
-func (array[T]) MarshalJSON() ([]byte, error) { return nil, envelope.NoJSON("fuse") }
-
-// UnmarshalJSON returns an error that names MarshalBinary, see MarshalJSON.
-func (*array[T]) UnmarshalJSON([]byte) error { return envelope.NoJSON("fuse") }

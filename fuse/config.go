@@ -48,8 +48,7 @@ type Config[T Fingerprint] struct {
 	// all zero, starting at a multiple of 8, better of 64. Nil means the Go
 	// heap, with huge pages on Linux from 4 MiB. It is called by one goroutine
 	// at a time. The memory must stay as long as the filter is used;
-	// UnmarshalBinary and ReadFrom use the Go heap, and a Stream has no arrays
-	// in memory.
+	// UnmarshalBinary uses the Go heap, and a Stream has no arrays in memory.
 	Alloc func(bytes int) ([]byte, error)
 
 	// Workers is the number of goroutines that build shards; 0 stands for

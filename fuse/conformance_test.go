@@ -33,6 +33,6 @@ func TestConformanceOfFourSlots(t *testing.T) {
 		Read: func(r io.Reader) (bloomery.Hashed, error) {
 			return fuse.Config[uint8]{}.Read(r)
 		},
-		View: func(data []byte) (filtertest.View, error) { return fuse.Config[uint8]{}.View(data) },
+		View: func(data []byte) (bloomery.View, error) { return fuse.Config[uint8]{}.View(data) },
 	})
 }

@@ -83,7 +83,7 @@ func TestViewOfDamagedData(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	holds(t, f, hs)
+	holds(t, f.(*fuse.Filter[uint8]), hs)
 	data[len(data)-100] ^= 1
 	if f, err := v.Clone(); f != nil || !errors.Is(err, bloomery.ErrCorrupt) {
 		t.Errorf("Clone of damaged data: %v, want ErrCorrupt", err)

@@ -83,7 +83,7 @@ func (f *array[T]) payload() [][]uint64 {
 
 // AppendBinary appends the encoding of the filter to dst. The error is nil but
 // for a zero filter.
-func (f *array[T]) AppendBinary(dst []byte) ([]byte, error) {
+func (f *Filter[T]) AppendBinary(dst []byte) ([]byte, error) {
 	if f.arity == 0 {
 		return dst, errZero("marshal")
 	}
@@ -92,10 +92,10 @@ func (f *array[T]) AppendBinary(dst []byte) ([]byte, error) {
 
 // MarshalBinary returns the encoding of the filter. The error is nil but for a
 // zero filter.
-func (f *array[T]) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
+func (f *Filter[T]) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
 
 // WriteTo writes the encoding of the filter to w.
-func (f *array[T]) WriteTo(w io.Writer) (int64, error) {
+func (f *Filter[T]) WriteTo(w io.Writer) (int64, error) {
 	if f.arity == 0 {
 		return 0, errZero("write")
 	}
@@ -191,16 +191,6 @@ func (c Config[T]) Read(r io.Reader) (*Filter[T], error) {
 	return envelope.ReadFilter(c.opening(), "Read", r, (*Filter[T]).load)
 }
 
-// View returns a View of data, the encoding of a Filter. It checks header,
-// lengths and the directory of the shards, not the arrays: opening costs the
-// same for every size, and a corrupt payload can cause false negatives. Verify
-// checks it. Where data does not start at a multiple of 8 bytes, or the
-// machine is big-endian, the array is copied. Of c only Hasher may be set.
-// Errors are those of Decode.
-func (c Config[T]) View(data []byte) (*View[T], error) {
-	return envelope.View(c.opening(), "View", data, (*View[T]).load)
-}
-
 // load makes f what a source holds; on error f stays as it was.
 func (f *array[T]) load(given hashing.Hasher, from *envelope.Source) error {
 	var got array[T]
@@ -223,14 +213,6 @@ func (f *array[T]) load(given hashing.Hasher, from *envelope.Source) error {
 // ErrVersion, ErrIncompatible or ErrKey.
 func (f *Filter[T]) UnmarshalBinary(data []byte) error {
 	return envelope.Unmarshal("fuse", data, f.hasher, f.load)
-}
-
-// ReadFrom replaces f by a filter that it reads from r, and reads no byte
-// more than that. Memory grows with the bytes that have arrived. On error f
-// stays as it was; errors are those of UnmarshalBinary, ErrTooLarge, or those
-// of r.
-func (f *Filter[T]) ReadFrom(r io.Reader) (int64, error) {
-	return envelope.ReadFrom("fuse", r, f.hasher, f.load)
 }
 
 // errZero is the error for the encoding of a filter that was never made.

@@ -25,8 +25,8 @@ func streamed(t *testing.T, c fuse.Config[uint8], hs iter.Seq[uint64]) *fuse.Fil
 	if read != done {
 		t.Errorf("progress ends with %d, %d, want the same", read, done)
 	}
-	f := new(fuse.Filter[uint8])
-	if _, err := f.ReadFrom(&buf); err != nil {
+	f, err := fuse.Config[uint8]{}.Read(&buf)
+	if err != nil {
 		t.Fatal(err)
 	}
 	return f

@@ -49,7 +49,7 @@ type Config struct {
 	// Alloc returns memory for the array: at least the given number of bytes,
 	// all zero. Nil means the Go heap, with huge pages on Linux from 4 MiB. The
 	// memory must stay as long as the filter is used, or until Resize has asked
-	// for more; Clone, UnmarshalBinary and ReadFrom use the Go heap.
+	// for more; Clone and UnmarshalBinary use the Go heap.
 	Alloc func(bytes int) ([]byte, error)
 }
 

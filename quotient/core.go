@@ -14,8 +14,9 @@ import (
 // batch is how many keys are hashed before their hashes are looked up.
 const batch = 256
 
-// core is what can be read of a filter: what Filter and View share.
+// core is what can be read of a filter: what Filter and its view share.
 type core struct {
+	envelope.NoJSON
 	table
 	totals
 	hasher   hashing.Hasher
@@ -155,9 +156,3 @@ func (f *core) compatible(o *core) (shift int, err error) {
 	return 0, fmt.Errorf("%w: %d quotients and %d quotients, neither is a doubling of the other", bloomery.ErrIncompatible,
 		f.shape.Blocks*sizing.QuotientsPerBlock, o.shape.Blocks*sizing.QuotientsPerBlock)
 }
-
-// MarshalJSON returns an error that names MarshalBinary: a filter has no JSON form.
-func (core) MarshalJSON() ([]byte, error) { return nil, envelope.NoJSON("quotient") }
-
-// UnmarshalJSON returns an error that names MarshalBinary, see MarshalJSON.
-func (*core) UnmarshalJSON([]byte) error { return envelope.NoJSON("quotient") }

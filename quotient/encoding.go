@@ -74,7 +74,7 @@ func (f *core) payload() (totals, array []uint64) {
 
 // AppendBinary appends the encoding of the filter to dst. The error is nil but
 // for a zero filter.
-func (f *core) AppendBinary(dst []byte) ([]byte, error) {
+func (f *Filter) AppendBinary(dst []byte) ([]byte, error) {
 	if len(f.data) == 0 {
 		return dst, errZero("marshal")
 	}
@@ -84,10 +84,10 @@ func (f *core) AppendBinary(dst []byte) ([]byte, error) {
 
 // MarshalBinary returns the encoding of the filter. The error is nil but for a
 // zero filter.
-func (f *core) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
+func (f *Filter) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
 
 // WriteTo writes the encoding of the filter to w.
-func (f *core) WriteTo(w io.Writer) (int64, error) {
+func (f *Filter) WriteTo(w io.Writer) (int64, error) {
 	if len(f.data) == 0 {
 		return 0, errZero("write")
 	}
@@ -109,20 +109,16 @@ func (c Config) Decode(data []byte) (*Filter, error) {
 	return c.resizing(envelope.Decode(c.opening(), "Decode", data, (*Filter).load))
 }
 
-// Read is Decode for a reader: it reads one filter, and no byte more. Memory
-// grows with the bytes that have arrived, but Alloc is asked for all of it at
-// once. Errors are those of Decode, ErrTooLarge, or those of r.
-func (c Config) Read(r io.Reader) (*Filter, error) {
-	return c.resizing(envelope.ReadFilter(c.opening(), "Read", r, (*Filter).load))
-}
-
-// View returns a View of data, the encoding of a Filter. It checks header and
-// lengths, not the payload: opening costs the same for every size, and a
-// corrupt payload can cause false negatives. Verify checks it. Where data does
-// not start at a multiple of 8 bytes, or the machine is big-endian, the array
-// is copied. Of c only Hasher may be set. Errors are those of Decode.
-func (c Config) View(data []byte) (*View, error) {
-	return envelope.View(c.opening(), "View", data, (*View).load)
+// Read is Decode for a reader, of a Filter or a Growing: it reads one filter, and no
+// byte more. Memory grows with the bytes that have arrived, but Alloc, which is for a
+// Filter alone, is asked for all of it at once. Errors are those of Decode,
+// ErrTooLarge, or those of r.
+func (c Config) Read(r io.Reader) (bloomery.Hashed, error) {
+	kind, r := envelope.KindOf(r)
+	if kind == envelope.KindGrowing {
+		return envelope.Hashed(envelope.ReadFilter(c.growingOpening(), "Read", r, (*Growing).load))
+	}
+	return envelope.Hashed(c.resizing(envelope.ReadFilter(c.opening(), "Read", r, (*Filter).load)))
 }
 
 // resizing gives a Filter the Alloc of c.
@@ -159,14 +155,6 @@ func (f *core) load(given hashing.Hasher, from *envelope.Source) error {
 // ErrVersion, ErrIncompatible or ErrKey.
 func (f *Filter) UnmarshalBinary(data []byte) error {
 	return envelope.Unmarshal("quotient", data, f.hasher, f.load)
-}
-
-// ReadFrom replaces f by a filter that it reads from r, and reads no byte
-// more than that. Memory grows with the bytes that have arrived. On error f
-// stays as it was; errors are those of UnmarshalBinary, ErrTooLarge, or those
-// of r.
-func (f *Filter) ReadFrom(r io.Reader) (int64, error) {
-	return envelope.ReadFrom("quotient", r, f.hasher, f.load)
 }
 
 // errZero is the error for the encoding of a filter that was never made.

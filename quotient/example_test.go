@@ -101,7 +101,7 @@ func ExampleConfig_View() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(v.ContainsString("alice"), v.CountString("alice"), v.Verify())
+	fmt.Println(v.ContainsString("alice"), v.(bloomery.Counter).CountHash(v.Hash([]byte("alice"))), v.Verify())
 	// Output:
 	// true 1 <nil>
 }

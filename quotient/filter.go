@@ -25,7 +25,7 @@ var (
 // one. Delete only what was inserted, and there is never a false negative.
 //
 // Make one with New or Config.New. A zero Filter is empty and cannot be
-// changed or encoded, but UnmarshalBinary and ReadFrom can replace it.
+// changed or encoded, but UnmarshalBinary can replace it.
 //
 // Safe for concurrent readers; a writer needs exclusion.
 type Filter struct {

@@ -62,7 +62,7 @@ func (s *segment) code() uint64 {
 
 // AppendBinary appends the encoding of the filter to dst. The error is nil but
 // for a zero filter.
-func (g *segments) AppendBinary(dst []byte) ([]byte, error) {
+func (g *Growing) AppendBinary(dst []byte) ([]byte, error) {
 	if g.dir == nil {
 		return dst, errZero("marshal")
 	}
@@ -75,10 +75,10 @@ func (g *segments) AppendBinary(dst []byte) ([]byte, error) {
 
 // MarshalBinary returns the encoding of the filter. The error is nil but for a
 // zero filter.
-func (g *segments) MarshalBinary() ([]byte, error) { return g.AppendBinary(nil) }
+func (g *Growing) MarshalBinary() ([]byte, error) { return g.AppendBinary(nil) }
 
 // WriteTo writes the encoding of the filter to w.
-func (g *segments) WriteTo(w io.Writer) (int64, error) {
+func (g *Growing) WriteTo(w io.Writer) (int64, error) {
 	if g.dir == nil {
 		return 0, errZero("write")
 	}

@@ -38,10 +38,9 @@ func refusedGrowing(t *testing.T, name string, data []byte, byView bool) {
 	g := quotient.NewGrowing(10, 0.1)
 	before := encoded(t, g)
 	errs := map[string]error{"unmarshal": g.UnmarshalBinary(data)}
-	_, errs["read"] = g.ReadFrom(bytes.NewReader(data))
 	_, errs["decode"] = quotient.Config{}.DecodeGrowing(data)
-	_, errs["read growing"] = quotient.Config{}.ReadGrowing(bytes.NewReader(data))
-	v, err := quotient.Config{}.ViewGrowing(data)
+	_, errs["read"] = quotient.Config{}.Read(bytes.NewReader(data))
+	v, err := quotient.Config{}.View(data)
 	if byView || err != nil {
 		errs["view"] = err
 	} else {
@@ -176,9 +175,9 @@ func TestGrowingHostilePayloads(t *testing.T) {
 func openGrowing(t *testing.T, data []byte) bool {
 	t.Helper()
 	hs, found := hashes(64, 12), make([]bool, 64)
-	if v, err := (quotient.Config{}).ViewGrowing(data); err == nil {
+	if v, err := (quotient.Config{}).View(data); err == nil {
 		v.ContainsHashes(found, hs)
-		v.CountHash(hs[0])
+		v.(bloomery.Counter).CountHash(hs[0])
 		v.Stats()
 	}
 	g, err := quotient.Config{}.DecodeGrowing(data)

@@ -61,9 +61,10 @@ func (s *segment) setTotals(t totals) {
 }
 
 // segments is what can be read of a growing filter: what Growing and
-// GrowingView share. A directory of 2^b entries gives the segment of a hash by
+// its view share. A directory of 2^b entries gives the segment of a hash by
 // its first b bits; a segment whose prefix is shorter has several entries.
 type segments struct {
+	envelope.NoJSON
 	dir   []*segment
 	shift uint // 64 - b
 	sum   sums
@@ -281,9 +282,3 @@ func (g *segments) clone() segments {
 	}
 	return c
 }
-
-// MarshalJSON returns an error that names MarshalBinary: a filter has no JSON form.
-func (segments) MarshalJSON() ([]byte, error) { return nil, envelope.NoJSON("quotient") }
-
-// UnmarshalJSON returns an error that names MarshalBinary, see MarshalJSON.
-func (*segments) UnmarshalJSON([]byte) error { return envelope.NoJSON("quotient") }

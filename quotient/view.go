@@ -1,70 +1,79 @@
 package quotient
 
 import (
-	"fmt"
-	"io"
-
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/internal/envelope"
 	"github.com/bloomery/bloomery/internal/memory"
 )
 
-var (
-	_ bloomery.Hashed  = (*View)(nil)
-	_ bloomery.Counter = (*View)(nil)
+// The views: what filters are read with, over an encoding that stays where it lies.
+type (
+	coreView struct {
+		core
+		envelope.Viewed
+	}
+	segmentsView struct {
+		segments
+		envelope.Viewed
+	}
 )
 
-// View is a Filter that is read where it lies: in a mapped file or in a part of
-// a larger buffer. It cannot be changed; Clone returns a Filter that can. The
-// memory must stay as it is while the View is used. Make one with Config.View.
-//
-// Safe for concurrent use.
-type View struct {
-	core
-	sealed envelope.Sealed
+var (
+	_ bloomery.Counter = (*coreView)(nil)
+	_ bloomery.Counter = (*segmentsView)(nil)
+)
+
+// View returns a view of data, the encoding of a Filter or a Growing; it is a
+// bloomery.Counter, too. Opening that of a Growing costs a directory of its segments.
+// Where data does not start at a multiple of 8 bytes, or the machine is big-endian,
+// the arrays are copied. Of c only Hasher may be set. Errors are those of Decode.
+func (c Config) View(data []byte) (bloomery.View, error) {
+	if envelope.KindIn(data) == envelope.KindGrowing {
+		return envelope.View(c.growingOpening(), data, (*segmentsView).load)
+	}
+	return envelope.View(c.opening(), data, (*coreView).load)
 }
 
-func (f *View) load(given hashing.Hasher, from *envelope.Source) error {
-	err := f.core.load(given, from)
-	f.sealed = from.Sealed
+// Verify checks the payload, and that it is a multiset.
+func (f *coreView) Verify() error { return f.VerifyAnd(f.verify) }
+
+// Clone returns a Filter, see bloomery.View.
+func (f *coreView) Clone() (bloomery.Hashed, error) {
+	return envelope.Cloned(f, func() *Filter {
+		own := &Filter{core: f.core}
+		own.data = memory.Bytes(len(f.data))
+		copy(own.data, f.data)
+		return own
+	})
+}
+
+// Verify checks the payload, and that it is a multiset.
+func (g *segmentsView) Verify() error {
+	_, err := g.verified()
 	return err
 }
 
-// Verify checks the whole payload: its checksums, and that it is the array of
-// some multiset. The error wraps ErrCorrupt and names the offset of the damage
-// in data, or its block.
-func (f *View) Verify() error {
-	err := f.sealed.Verify()
-	if err == nil {
-		err = f.verify()
-	}
-	if err != nil {
-		return fmt.Errorf("quotient: verify: %w", err)
-	}
-	return nil
+// verified returns a copy of the directory with the totals of all segments, so
+// that a view stays safe for concurrent use.
+func (g *segmentsView) verified() (got segments, err error) {
+	err = g.VerifyAnd(func() (err error) {
+		got, err = parseGrowing(g.Sealed.Header, g.hasher)
+		if err == nil {
+			err = got.fill(g.Sealed.Header, g.Sealed.Payload)
+		}
+		if err == nil {
+			err = got.verify()
+		}
+		return err
+	})
+	return got, err
 }
 
-// AppendBinary appends the encoding to dst as it lies. The payload is not checked, and
-// its checksums stay the same, so that damage is still detected in the copy. The error
-// is nil but for a zero view.
-func (f *View) AppendBinary(dst []byte) ([]byte, error) { return f.sealed.AppendTo(dst, "quotient") }
-
-// MarshalBinary returns a copy of the encoding, see AppendBinary.
-func (f *View) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
-
-// WriteTo writes the encoding to w as it lies, see AppendBinary.
-func (f *View) WriteTo(w io.Writer) (int64, error) { return f.sealed.WriteTo(w, "quotient") }
-
-// Clone returns a Filter of its own memory with the same keys. It checks the
-// payload first, since a damaged one must not be changed: errors are those of
-// Verify.
-func (f *View) Clone() (*Filter, error) {
-	if err := f.Verify(); err != nil {
+// Clone returns a Growing, see bloomery.View.
+func (g *segmentsView) Clone() (bloomery.Hashed, error) {
+	got, err := g.verified()
+	if err != nil {
 		return nil, err
 	}
-	own := &Filter{core: f.core}
-	own.data = memory.Bytes(len(f.data))
-	copy(own.data, f.data)
-	return own, nil
+	return &Growing{got.clone()}, nil
 }

@@ -30,6 +30,6 @@ func TestConformanceWide(t *testing.T) {
 			return ribbon.Config{Hasher: h}.Decode(data)
 		},
 		Read: func(r io.Reader) (bloomery.Hashed, error) { return ribbon.Config{}.Read(r) },
-		View: func(data []byte) (filtertest.View, error) { return ribbon.Config{}.View(data) },
+		View: func(data []byte) (bloomery.View, error) { return ribbon.Config{}.View(data) },
 	})
 }

@@ -57,9 +57,9 @@ func TestHostile(t *testing.T) {
 		h, words := sealed.Header, sealed.Words()
 		change(&h, words)
 		bad := envelope.Append(nil, h, words)
-		x, y := built(t, ribbon.Config{ErrorRate: 0.1}, []uint64{7}), new(ribbon.Filter)
+		x := built(t, ribbon.Config{ErrorRate: 0.1}, []uint64{7})
 		before := encoded(t, x)
-		_, readErr := y.ReadFrom(bytes.NewReader(bad))
+		_, readErr := ribbon.Config{}.Read(bytes.NewReader(bad))
 		_, viewErr := ribbon.Config{}.View(bad)
 		for way, err := range map[string]error{"unmarshal": x.UnmarshalBinary(bad), "read": readErr, "view": viewErr} {
 			if !errors.Is(err, bloomery.ErrCorrupt) && !errors.Is(err, bloomery.ErrIncompatible) {
@@ -90,7 +90,7 @@ func TestHostileList(t *testing.T) {
 		bad := envelope.Append(nil, sealed.Header, words)
 		list[i], list[i+1] = list[i+1], list[i]
 		var f ribbon.Filter
-		_, readErr := f.ReadFrom(bytes.NewReader(bad))
+		_, readErr := ribbon.Config{}.Read(bytes.NewReader(bad))
 		_, viewErr := ribbon.Config{}.View(bad)
 		for way, err := range map[string]error{"unmarshal": f.UnmarshalBinary(bad), "read": readErr, "view": viewErr} {
 			if !errors.Is(err, bloomery.ErrCorrupt) {
@@ -134,7 +134,7 @@ func TestHostileDirectory(t *testing.T) {
 	h.Size = h.Payload * 8
 	data := envelope.Append(nil, h, words)
 	var f ribbon.Filter
-	_, readErr := f.ReadFrom(bytes.NewReader(data))
+	_, readErr := ribbon.Config{}.Read(bytes.NewReader(data))
 	_, viewErr := ribbon.Config{}.View(data)
 	for way, err := range map[string]error{"unmarshal": f.UnmarshalBinary(data), "read": readErr, "view": viewErr} {
 		if !errors.Is(err, bloomery.ErrCorrupt) {

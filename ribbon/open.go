@@ -34,16 +34,6 @@ func (c Config) Read(r io.Reader) (*Filter, error) {
 	return envelope.ReadFilter(c.opening(), "Read", r, (*Filter).load)
 }
 
-// View returns a View of data, the encoding of a Filter. It checks header,
-// lengths and the directory of the shards, not the arrays: opening costs the
-// same for every size, and a corrupt payload can cause false negatives. Verify
-// checks it. Where data does not start at a multiple of 8 bytes, or the
-// machine is big-endian, the array is copied. Of c only Hasher may be set.
-// Errors are those of Decode.
-func (c Config) View(data []byte) (*View, error) {
-	return envelope.View(c.opening(), "View", data, (*View).load)
-}
-
 // load makes f what a source holds; on error f stays as it was.
 func (f *table) load(given hashing.Hasher, from *envelope.Source) error {
 	var got table
@@ -66,14 +56,6 @@ func (f *table) load(given hashing.Hasher, from *envelope.Source) error {
 // ErrVersion, ErrIncompatible or ErrKey.
 func (f *Filter) UnmarshalBinary(data []byte) error {
 	return envelope.Unmarshal("ribbon", data, f.hasher, f.load)
-}
-
-// ReadFrom replaces f by a filter that it reads from r, and reads no byte
-// more than that. Memory grows with the bytes that have arrived. On error f
-// stays as it was; errors are those of UnmarshalBinary, ErrTooLarge, or those
-// of r.
-func (f *Filter) ReadFrom(r io.Reader) (int64, error) {
-	return envelope.ReadFrom("ribbon", r, f.hasher, f.load)
 }
 
 // errZero is the error for the encoding of a filter that was never made.

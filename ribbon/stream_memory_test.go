@@ -27,8 +27,8 @@ func streamed(t *testing.T, c ribbon.Config, hs iter.Seq[uint64]) *ribbon.Filter
 	if read != done {
 		t.Errorf("progress ends with %d, %d, want the same", read, done)
 	}
-	f := new(ribbon.Filter)
-	if _, err := f.ReadFrom(&buf); err != nil {
+	f, err := ribbon.Config{}.Read(&buf)
+	if err != nil {
 		t.Fatal(err)
 	}
 	return f

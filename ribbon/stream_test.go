@@ -82,11 +82,11 @@ func TestStreamInLittleMemory(t *testing.T) {
 	if _, err := c.Stream(t.Context(), slices.Values(hs)).WriteTo(&buf); err != nil {
 		t.Fatal(err)
 	}
-	var f ribbon.Filter
-	if _, err := f.ReadFrom(&buf); err != nil {
+	f, err := ribbon.Config{}.Read(&buf)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if got := forgotten(&f, hs); got > 0 {
+	if got := forgotten(f, hs); got > 0 {
 		t.Errorf("%d keys forgotten", got)
 	}
 	if read != 100_000 || done != read {

@@ -12,8 +12,9 @@ import (
 // batch is how many keys are hashed before their hashes are looked up.
 const batch = 256
 
-// table is all that Filter and View know.
+// table is all that Filter and its view know.
 type table struct {
+	envelope.NoJSON
 	hasher    hashing.Hasher
 	w         *width
 	r         int  // columns of a narrow block
@@ -135,7 +136,7 @@ func (f *table) header() envelope.Header {
 
 // AppendBinary appends the encoding of the filter to dst. The error is nil but
 // for a zero filter.
-func (f *table) AppendBinary(dst []byte) ([]byte, error) {
+func (f *Filter) AppendBinary(dst []byte) ([]byte, error) {
 	if f.w == nil {
 		return dst, errZero("marshal")
 	}
@@ -144,18 +145,12 @@ func (f *table) AppendBinary(dst []byte) ([]byte, error) {
 
 // MarshalBinary returns the encoding of the filter. The error is nil but for a
 // zero filter.
-func (f *table) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
+func (f *Filter) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
 
 // WriteTo writes the encoding of the filter to w.
-func (f *table) WriteTo(w io.Writer) (int64, error) {
+func (f *Filter) WriteTo(w io.Writer) (int64, error) {
 	if f.w == nil {
 		return 0, errZero("write")
 	}
 	return envelope.WriteTo(w, f.header(), f.words)
 }
-
-// MarshalJSON returns an error that names MarshalBinary: a filter has no JSON form.
-func (table) MarshalJSON() ([]byte, error) { return nil, envelope.NoJSON("ribbon") }
-
-// UnmarshalJSON returns an error that names MarshalBinary, see MarshalJSON.
-func (*table) UnmarshalJSON([]byte) error { return envelope.NoJSON("ribbon") }

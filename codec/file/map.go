@@ -27,7 +27,7 @@ import (
 //
 // Safe for concurrent use.
 type Mapped struct {
-	codec.View
+	bloomery.View
 	data []byte
 	name string
 }

@@ -53,32 +53,6 @@ func (s Sealed) Verify() error {
 	return nil
 }
 
-// AppendTo appends the encoding to dst as it lies. Checksums are not made anew: those
-// of a damaged payload must go on to show the damage. The error is that of a zero view
-// of a package.
-func (s Sealed) AppendTo(dst []byte, pkg string) ([]byte, error) {
-	if len(s.data) == 0 {
-		return dst, errZeroView(pkg, "marshal")
-	}
-	return append(dst, s.data...), nil
-}
-
-// WriteTo writes what AppendTo appends.
-func (s Sealed) WriteTo(w io.Writer, pkg string) (int64, error) {
-	if len(s.data) == 0 {
-		return 0, errZeroView(pkg, "write")
-	}
-	n, err := w.Write(s.data)
-	if err == nil && n < len(s.data) {
-		err = io.ErrShortWrite
-	}
-	return int64(n), err
-}
-
-func errZeroView(pkg, op string) error {
-	return fmt.Errorf("%s: %s: %w: a zero view has no encoding", pkg, op, bloomery.ErrParameter)
-}
-
 // Words returns the payload as words of its own memory.
 func (s Sealed) Words() []uint64 {
 	words, _ := s.WordsIn(nil) // the heap does not refuse

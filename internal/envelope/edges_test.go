@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/hashing"
 )
 
 // errRefused is what an Alloc that has no memory returns.
@@ -77,20 +76,6 @@ func TestSealAndWriter(t *testing.T) {
 		_, _ = w.Write(BytesOf(words))
 		if _, err := w.End(); !errors.Is(err, io.ErrShortWrite) {
 			t.Errorf("write %d is short: %v, want io.ErrShortWrite", after, err)
-		}
-	}
-}
-
-// TestReadFromCounts checks the count of bytes that callers of ReadFrom get.
-func TestReadFromCounts(t *testing.T) {
-	data := Append(nil, sampleHeader(10), sampleWords(10))
-	for _, size := range []int{len(data), len(data) - 1, 10} {
-		n, err := ReadFrom("test", bytes.NewReader(data[:size]), hashing.Hasher{}, func(_ hashing.Hasher, s *Source) error {
-			_, _, err := s.Words(accept)
-			return err
-		})
-		if n != int64(size) || (err == nil) != (size == len(data)) {
-			t.Errorf("%d of %d bytes: %d, %v", size, len(data), n, err)
 		}
 	}
 }

@@ -1,9 +1,15 @@
 package envelope
 
-import "fmt"
+import "errors"
 
-// NoJSON is the error of filters that are asked for JSON, or to be read from it: JSON
-// of their fields would be {}, and no key would come back.
-func NoJSON(pkg string) error {
-	return fmt.Errorf("%s: a filter has no JSON form: take the bytes of MarshalBinary, which JSON holds as base64", pkg)
-}
+// NoJSON is embedded by filters: JSON of their fields would be {}, and no key would come
+// back, so JSON is an error.
+type NoJSON struct{}
+
+var errJSON = errors.New("bloomery: a filter has no JSON form: take the bytes of MarshalBinary, which JSON holds as base64")
+
+// MarshalJSON implements json.Marshaler.
+func (NoJSON) MarshalJSON() ([]byte, error) { return nil, errJSON }
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (*NoJSON) UnmarshalJSON([]byte) error { return errJSON }

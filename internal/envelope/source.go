@@ -1,9 +1,12 @@
 package envelope
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"io"
 
+	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/internal/fields"
 	"github.com/bloomery/bloomery/internal/memory"
@@ -18,7 +21,6 @@ type Source struct {
 
 	data  []byte
 	r     io.Reader
-	n     int64
 	alloc memory.Alloc
 }
 
@@ -27,7 +29,7 @@ type Source struct {
 // words are a copy.
 func (s *Source) Words(accept func(Header) error) (h Header, words []uint64, err error) {
 	if s.r != nil {
-		h, words, s.n, err = ReadIn(s.r, s.alloc, accept)
+		h, words, _, err = ReadIn(s.r, s.alloc, accept)
 		return h, words, err
 	}
 	s.Sealed, err = Open(s.data)
@@ -67,10 +69,32 @@ func ReadFilter[F any](o Opening, name string, r io.Reader, load func(*F, hashin
 	return open(o, "read", name, &Source{r: r, alloc: o.Alloc}, load)
 }
 
-// View is Decode for a filter that stays where it lies in data: there is no array
-// for Alloc to place.
-func View[F any](o Opening, name string, data []byte, load func(*F, hashing.Hasher, *Source) error) (*F, error) {
-	return open(o, "view", name, &Source{data: data, InPlace: true}, load)
+// KindOf returns the kind of the filter that r holds, and a reader that has all of it
+// again. The kind is 0 if r does not begin with a header, which reading it will show.
+func KindOf(r io.Reader) (uint16, io.Reader) {
+	if b, ok := r.(*Blank); ok {
+		return b.Header.Kind, r
+	}
+	head := make([]byte, HeaderSize)
+	n, err := io.ReadFull(r, head)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		r = failed{err}
+	}
+	return KindIn(head[:n]), io.MultiReader(bytes.NewReader(head[:n]), r)
+}
+
+// failed is a reader that has failed.
+type failed struct{ error }
+
+func (f failed) Read([]byte) (int, error) { return 0, f.error }
+
+// Hashed returns f, or nil beside an error: a pointer that is nil would not be a nil
+// interface.
+func Hashed[F bloomery.Hashed](f F, err error) (bloomery.Hashed, error) {
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
 }
 
 func open[F any](o Opening, verb, name string, from *Source, load func(*F, hashing.Hasher, *Source) error) (*F, error) {
@@ -96,13 +120,4 @@ func Unmarshal(pkg string, data []byte, given hashing.Hasher, load func(hashing.
 		return fmt.Errorf("%s: unmarshal: %w", pkg, err)
 	}
 	return nil
-}
-
-// ReadFrom replaces a filter of a package by what r holds, see io.ReaderFrom.
-func ReadFrom(pkg string, r io.Reader, given hashing.Hasher, load func(hashing.Hasher, *Source) error) (int64, error) {
-	from := &Source{r: r}
-	if err := load(given, from); err != nil {
-		return from.n, fmt.Errorf("%s: read: %w", pkg, err)
-	}
-	return from.n, nil
 }

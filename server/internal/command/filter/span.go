@@ -12,6 +12,7 @@ import (
 	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/store"
+	"github.com/bloomery/bloomery/sizing"
 )
 
 // errSpan refuses a window of which nobody says how long its generations are.
@@ -37,10 +38,14 @@ func generationOf(entry *catalog.Entry, data []byte, span time.Duration, now int
 	if header.Hash != hashing.XXH3 {
 		config.Hasher = hashing.Placeholder(header.Check)
 	}
-	w, err := config.View(data)
+	v, err := config.View(data)
 	if err != nil {
 		return 0, err
 	}
+	w := v.(interface {
+		Shape() sizing.Window
+		Generation() uint64
+	})
 	generations := w.Shape().Generations
 	length := max(1, span.Milliseconds()/int64(generations))
 	if span == 0 {
