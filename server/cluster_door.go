@@ -1,7 +1,5 @@
 package server
 
-// The door of a server in a cluster.
-
 import (
 	"context"
 	"crypto/tls"

@@ -1,7 +1,5 @@
 package server
 
-// The file of users.
-
 import (
 	"errors"
 	"fmt"

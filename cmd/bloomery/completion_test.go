@@ -1,5 +1,3 @@
-// Tests of completions.
-
 package main
 
 import (

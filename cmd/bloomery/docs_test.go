@@ -6,7 +6,6 @@ package main
 import (
 	"flag"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -363,29 +362,4 @@ func jsonFields(t reflect.Type) []string {
 		}
 	}
 	return all
-}
-
-// TestFilesHaveAPurpose asks that every file of the command begins with what it is
-// for.
-func TestFilesHaveAPurpose(t *testing.T) {
-	err := filepath.WalkDir(".", func(path string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() || !strings.HasSuffix(path, ".go") {
-			return err
-		}
-		data, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		text := string(data)
-		if strings.HasPrefix(text, "//go:build ") {
-			_, text, _ = strings.Cut(text, "\n\n")
-		}
-		if !strings.HasPrefix(text, "// ") {
-			t.Errorf("%s does not begin with what it is for", path)
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
 }

@@ -1,5 +1,3 @@
-// Tests of load.
-
 package main
 
 import (

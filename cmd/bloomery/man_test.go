@@ -1,5 +1,3 @@
-// Tests of manual pages.
-
 package main
 
 import (

@@ -1,5 +1,3 @@
-// Tests of estimates for intersections.
-
 package main
 
 import (

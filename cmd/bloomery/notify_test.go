@@ -1,7 +1,5 @@
 //go:build unix
 
-// Tests of messages to systemd.
-
 package main
 
 import (

@@ -1,5 +1,3 @@
-// Tests of page.
-
 package main
 
 import (

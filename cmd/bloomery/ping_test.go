@@ -1,7 +1,5 @@
 //go:build unix
 
-// Tests of ping.
-
 package main
 
 import (

@@ -1,5 +1,3 @@
-// Tests of what plan prints.
-
 package main
 
 import (

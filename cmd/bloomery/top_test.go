@@ -1,5 +1,3 @@
-// Tests of top.
-
 package main
 
 import (

@@ -1,7 +1,5 @@
 package acl
 
-// Sets of commands.
-
 // Set is a set of commands by their index.
 type Set []uint64
 

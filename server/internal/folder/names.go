@@ -1,7 +1,5 @@
 package folder
 
-// The names of the files in a folder.
-
 import (
 	"fmt"
 	"strconv"

@@ -1,7 +1,5 @@
 package session
 
-// CLIENT PAUSE.
-
 import (
 	"sync"
 	"sync/atomic"

@@ -1,7 +1,5 @@
 package snapshot
 
-// The manifest of a snapshot.
-
 import (
 	"cmp"
 	"encoding/binary"

@@ -1,7 +1,5 @@
 package web
 
-// The OpenAPI document.
-
 import (
 	_ "embed"
 	"net/http"

@@ -1,7 +1,5 @@
 package web
 
-// The files of the page.
-
 import (
 	"bytes"
 	"compress/gzip"

@@ -1,7 +1,5 @@
 package web
 
-// The overview.
-
 import (
 	"encoding/json"
 	"strings"

@@ -1,5 +1,3 @@
-// Tests of Recent.
-
 package dedupe_test
 
 import (

@@ -1,5 +1,3 @@
-// Tests of keys and columns.
-
 package lines_test
 
 import (

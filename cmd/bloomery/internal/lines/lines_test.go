@@ -1,5 +1,3 @@
-// Tests of reading.
-
 package lines_test
 
 import (

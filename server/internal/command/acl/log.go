@@ -1,7 +1,5 @@
 package acl
 
-// ACL LOG.
-
 import "github.com/bloomery/bloomery/server/internal/engine"
 
 func runLog(x *engine.Context, c *engine.Call) {

@@ -1,7 +1,5 @@
 package admin
 
-// CLUSTER and its subcommands.
-
 import (
 	"fmt"
 	"net"

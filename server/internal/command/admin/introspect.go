@@ -1,7 +1,5 @@
 package admin
 
-// COMMAND and its subcommands.
-
 import (
 	"slices"
 	"strings"

@@ -1,7 +1,5 @@
 package admin
 
-// LATENCY and its subcommands.
-
 import (
 	"fmt"
 	"strings"

@@ -1,7 +1,5 @@
 package admin
 
-// SHUTDOWN.
-
 import "github.com/bloomery/bloomery/server/internal/engine"
 
 // shutdown is SHUTDOWN. There is no reply: the connection ends, as all do.

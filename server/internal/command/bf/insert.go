@@ -1,7 +1,5 @@
 package bf
 
-// BF.INSERT.
-
 import (
 	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/engine"

@@ -1,7 +1,5 @@
 package bf
 
-// BF.LOADCHUNK.
-
 import (
 	"errors"
 

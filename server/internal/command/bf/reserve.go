@@ -1,7 +1,5 @@
 package bf
 
-// BF.RESERVE.
-
 import (
 	"errors"
 

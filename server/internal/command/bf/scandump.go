@@ -1,7 +1,5 @@
 package bf
 
-// BF.SCANDUMP.
-
 import (
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"

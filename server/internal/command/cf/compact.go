@@ -1,7 +1,5 @@
 package cf
 
-// CF.COMPACT.
-
 import (
 	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/catalog"

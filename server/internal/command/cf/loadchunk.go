@@ -1,7 +1,5 @@
 package cf
 
-// CF.LOADCHUNK.
-
 import (
 	"errors"
 

@@ -1,7 +1,5 @@
 package cf
 
-// CF.RESERVE.
-
 import (
 	"errors"
 

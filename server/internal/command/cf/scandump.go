@@ -1,7 +1,5 @@
 package cf
 
-// CF.SCANDUMP.
-
 import (
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"

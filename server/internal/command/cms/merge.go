@@ -1,7 +1,5 @@
 package cms
 
-// CMS.MERGE.
-
 import (
 	"errors"
 	"slices"

@@ -1,7 +1,5 @@
 package connection
 
-// CLIENT and its subcommands.
-
 import (
 	"slices"
 	"strings"

@@ -1,7 +1,5 @@
 package connection
 
-// HELLO.
-
 import "github.com/bloomery/bloomery/server/internal/engine"
 
 // helloCommand is HELLO [protover [AUTH username password] [SETNAME name]].

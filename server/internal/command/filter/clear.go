@@ -1,7 +1,5 @@
 package filter
 
-// FILTER.CLEAR.
-
 import (
 	"encoding"
 	"errors"

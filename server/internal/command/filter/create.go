@@ -1,7 +1,5 @@
 package filter
 
-// FILTER.CREATE.
-
 import (
 	"errors"
 	"strconv"

@@ -1,7 +1,5 @@
 package filter
 
-// FILTER.FOLD.
-
 import (
 	"errors"
 	"strings"

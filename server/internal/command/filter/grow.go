@@ -1,7 +1,5 @@
 package filter
 
-// FILTER.GROW.
-
 import (
 	"math"
 	"strconv"

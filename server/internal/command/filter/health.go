@@ -1,7 +1,5 @@
 package filter
 
-// FILTER.HEALTH.
-
 import (
 	"cmp"
 	"slices"

@@ -1,7 +1,5 @@
 package filter
 
-// FILTER.KINDS.
-
 import (
 	"github.com/bloomery/bloomery/codec"
 	"github.com/bloomery/bloomery/server/internal/engine"

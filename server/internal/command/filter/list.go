@@ -1,7 +1,5 @@
 package filter
 
-// FILTER.LIST.
-
 import (
 	"cmp"
 	"math"

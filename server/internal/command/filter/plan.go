@@ -1,7 +1,5 @@
 package filter
 
-// FILTER.PLAN.
-
 import (
 	"math"
 	"slices"

@@ -1,7 +1,5 @@
 package filter
 
-// FILTER.READ.
-
 import "github.com/bloomery/bloomery/server/internal/engine"
 
 // read is FILTER.READ OWNER | LOCAL.

@@ -1,7 +1,5 @@
 package filter
 
-// FILTER.REBUILD COMMIT.
-
 import (
 	"errors"
 	"math"

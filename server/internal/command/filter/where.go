@@ -1,7 +1,5 @@
 package filter
 
-// FILTER.WHERE.
-
 import (
 	"slices"
 	"strings"

@@ -1,7 +1,5 @@
 package keys
 
-// COPY.
-
 import (
 	"errors"
 

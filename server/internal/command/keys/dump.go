@@ -1,7 +1,5 @@
 package keys
 
-// DUMP.
-
 import (
 	"errors"
 	"time"

@@ -1,7 +1,5 @@
 package keys
 
-// MEMORY USAGE.
-
 import (
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"

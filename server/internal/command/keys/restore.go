@@ -1,7 +1,5 @@
 package keys
 
-// RESTORE.
-
 import (
 	"errors"
 	"unsafe"

@@ -1,7 +1,5 @@
 package tdigest
 
-// TDIGEST.MERGE.
-
 import (
 	"errors"
 

@@ -1,7 +1,5 @@
 package text
 
-// SET.
-
 import (
 	"errors"
 

@@ -1,7 +1,5 @@
 package topk
 
-// TOPK.RESERVE.
-
 import (
 	"errors"
 	"math"

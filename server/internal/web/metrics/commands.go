@@ -1,7 +1,5 @@
 package metrics
 
-// Metrics of commands.
-
 import (
 	"github.com/prometheus/client_golang/prometheus"
 

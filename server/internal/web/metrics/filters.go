@@ -1,7 +1,5 @@
 package metrics
 
-// Metrics of filters.
-
 import (
 	"cmp"
 	"math"

@@ -1,7 +1,5 @@
 package metrics
 
-// Metrics of the server.
-
 import (
 	"runtime"
 

@@ -1,7 +1,5 @@
 package metrics
 
-// Metrics of users.
-
 import (
 	"github.com/prometheus/client_golang/prometheus"
 

@@ -1,7 +1,5 @@
 package teach
 
-// The lessons.
-
 import "fmt"
 
 // Lesson is a scene with a name, so that it can be linked to.
