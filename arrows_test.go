@@ -100,7 +100,7 @@ var rooms = map[string][]string{
 	},
 	"server/datadir":               {"", "server/internal/door/cluster", "server/internal/door/local", "server/internal/folder", "server/internal/store"},
 	"cmd/bloomery/internal/lines":  {},
-	"cmd/bloomery/internal/dedupe": {"", "hashing", "bloom", "compose", "sizing", "internal/memory", "cmd/bloomery/internal/lines"},
+	"cmd/bloomery/internal/dedupe": {"", "hashing", "bloom", "compose", "sizing", "internal/kernel", "internal/memory", "cmd/bloomery/internal/lines"},
 	"cmd/bloomery": {
 		"", "hashing", "hashing/named", "sizing", "bloom", "counting", "cuckoo", "quotient", "fuse", "ribbon", "compose", "codec", "codec/file",
 		"internal/figures", "internal/memory", "internal/shards", "internal/resp", "server", "server/datadir", "cmd/bloomery/internal/lines", "cmd/bloomery/internal/dedupe",

@@ -4,8 +4,11 @@ package dedupe
 
 import (
 	"math"
+	"math/bits"
 	"slices"
 	"unsafe"
+
+	"github.com/bloomery/bloomery/internal/kernel"
 )
 
 // A shortSet is cut into segments, whose number is the first bits of all hashes in
@@ -26,7 +29,8 @@ const bucketSlots = 7
 
 // bucket is one cache line: seven heads of 64 bits, and a word with their tails of 8
 // bits and, in its highest byte, how many there are. A hash is in the bucket of its
-// home, or in the first one behind it that had room.
+// home or, if that was full, in its other bucket or the first one behind it that had
+// room: the other bucket is somewhere else, so that full ones do not grow together.
 type bucket [bucketSlots + 1]uint64
 
 // len returns the number of hashes.
@@ -42,19 +46,20 @@ func (b *bucket) add(head, tail uint64) {
 	b[bucketSlots] += tail<<(8*n) | 1<<56
 }
 
-// like reports whether a hash may be in the bucket: one of its tails is equal. All of
-// them are compared at once. One that is equal leaves zeros, which get their top bit
-// set; those above it may, too.
-func (b *bucket) like(tail uint64) bool {
+// like marks the slots whose tail is equal, by the top bits of their bytes. All are
+// compared at once: one that is equal leaves a byte of zeros, which gets its top bit
+// set; those above it may get theirs, too.
+func (b *bucket) like(tail uint64) uint64 {
 	const ones, tops = 0x01_01_01_01_01_01_01_01, 0x00_80_80_80_80_80_80_80
 	x := b[bucketSlots] ^ tail*ones
-	return (x-ones)&^x&tops != 0
+	return (x - ones) &^ x & tops
 }
 
-// contains reports whether a hash is in the bucket.
-func (b *bucket) contains(head, tail uint64) bool {
-	for i := range min(b.len(), bucketSlots) {
-		if b[i] == head && b.tail(i) == tail {
+// match reports whether a hash is in one of the slots that were marked.
+func (b *bucket) match(like, head, tail uint64) bool {
+	for ; like != 0; like &= like - 1 {
+		i := bits.TrailingZeros64(like) / 8
+		if b[i%len(b)] == head && b.tail(i) == tail && i < b.len() {
 			return true
 		}
 	}
@@ -66,8 +71,9 @@ func (b *bucket) contains(head, tail uint64) bool {
 //
 //	buckets  [ segment 0 | segment 1 | ... | segment 8191 ][ not touched yet ]
 //
-// The home of a hash is the first bits of its head, times the buckets of a segment.
-// Behind the last bucket of a segment comes its first one.
+// The home of a hash is the first half of its head, times the buckets of a segment, and
+// its other bucket the second half. Behind the last bucket of a segment comes its first
+// one.
 //
 // Two hashes are the same if the bits for the number of a segment and the 72 bits
 // behind them are: in a billion lines that happens with probability 1.3e-8.
@@ -78,14 +84,15 @@ type shortSet struct {
 	most    int  // buckets that a segment has room for
 	n       int  // hashes
 	grow    int  // n at which the set grows
-	moved   []bucket
-	seen    uint64 // keeps the compiler from dropping the loads of warm
+	moved   []bucket // a segment while the set grows
+	bytes   []byte   // the memory of the buckets
 }
 
 // newShortSet returns an empty set that lies in words, which must be zero and begin
 // at a cache line.
 func newShortSet(words []uint64) *shortSet {
-	s := &shortSet{buckets: unsafe.Slice((*bucket)(unsafe.Pointer(unsafe.SliceData(words))), len(words)*8/line)}
+	s := &shortSet{bits: 1, bytes: bytesOf(words)}
+	s.buckets = unsafe.Slice((*bucket)(unsafe.Pointer(unsafe.SliceData(words))), len(words)*8/line)
 	for s.bits < mostSegmentBits && len(s.buckets)>>(s.bits+1) >= leastSegment {
 		s.bits++
 	}
@@ -106,13 +113,18 @@ func (s *shortSet) clear() {
 	s.resize(1)
 }
 
-// cut returns the number of a hash's segment and what is stored of the hash.
+// cut returns the number of a hash's segment and what is stored of the hash. There are
+// at least two segments.
 func (s *shortSet) cut(h hash) (segment int, head, tail uint64) {
-	return int(h.Hi >> (64 - s.bits)), h.Hi<<s.bits | h.Lo>>(64-s.bits), h.Lo << s.bits >> 56
+	up, down := s.bits%64, (64-s.bits)%64 // what the processor does with them anyway
+	return int(h.Hi >> down), h.Hi<<up | h.Lo>>down, h.Lo << up >> 56
 }
 
 // home returns the bucket of a segment where a hash is, or behind which.
 func (s *shortSet) home(head uint64) int { return int(head >> 32 * uint64(s.size) >> 32) }
+
+// other returns the bucket where a hash is, or behind which, if its home is full.
+func (s *shortSet) other(head uint64) int { return int(head & math.MaxUint32 * uint64(s.size) >> 32) }
 
 // segment returns the buckets of a segment.
 func (s *shortSet) segment(i int) []bucket { return s.buckets[i*s.size : (i+1)*s.size] }
@@ -120,46 +132,67 @@ func (s *shortSet) segment(i int) []bucket { return s.buckets[i*s.size : (i+1)*s
 // addAll adds hashes in order and notes in fresh which were new, until the set
 // is full. It returns how many it added or found.
 func (s *shortSet) addAll(fresh []bool, hs []hash) int {
-	for i, h := range hs {
-		if i%warmed == 0 {
-			s.warm(hs[i:min(i+warmed, len(hs))])
+	for i := -2 * group; i < len(hs); i += group {
+		s.warm(hs, i)
+		for j := max(i, 0); j < min(i+group, len(hs)); j++ {
+			isNew, ok := s.add(hs[j])
+			if !ok {
+				return j
+			}
+			fresh[j] = isNew
 		}
-		isNew, ok := s.add(h)
-		if !ok {
-			return i
-		}
-		fresh[i] = isNew
 	}
 	return len(hs)
 }
 
 // containsAll notes in found which hashes are in the set.
 func (s *shortSet) containsAll(found []bool, hs []hash) {
-	for i, h := range hs {
-		if i%warmed == 0 {
-			s.warm(hs[i:min(i+warmed, len(hs))])
+	for i := -2 * group; i < len(hs); i += group {
+		s.warm(hs, i)
+		for j := max(i, 0); j < min(i+group, len(hs)); j++ {
+			segment, head, tail := s.cut(hs[j])
+			_, found[j] = s.find(s.segment(segment), head, tail)
 		}
-		segment, head, tail := s.cut(h)
-		_, found[i] = find(s.segment(segment), s.home(head), head, tail)
 	}
 }
 
-// warm loads the homes of some hashes: the loads do not wait for each other,
-// as those of a search would.
-func (s *shortSet) warm(hs []hash) {
-	var x uint64
-	for _, h := range hs {
+// group is how many hashes are searched between two calls of warm.
+const group = 16
+
+// warm asks for the memory of the two groups behind that which begins at i, without
+// waiting for it: for the homes of the second, and for the other buckets of those in
+// the first whose homes, asked for in the call before, are full.
+func (s *shortSet) warm(hs []hash, i int) {
+	var at [group]uint64
+	next := groupAt(hs, i+2*group)
+	for j, h := range next {
 		segment, head, _ := s.cut(h)
-		x ^= s.buckets[segment*s.size+s.home(head)][bucketSlots]
+		at[j] = uint64(segment*s.size+s.home(head)) * line
 	}
-	s.seen = x
+	kernel.PrefetchAt(s.bytes, at[:len(next)])
+	next = groupAt(hs, i+group)
+	n := 0
+	for _, h := range next {
+		segment, head, _ := s.cut(h)
+		at[n] = uint64(segment*s.size+s.other(head)) * line
+		n += s.buckets[segment*s.size+s.home(head)].len() / bucketSlots
+	}
+	kernel.PrefetchAt(s.bytes, at[:n])
+}
+
+// groupAt returns the hashes of the group that begins at i, if there are some.
+func groupAt(hs []hash, i int) []hash {
+	if i < 0 || i >= len(hs) {
+		return nil
+	}
+	return hs[i:min(i+group, len(hs))]
 }
 
 // add adds a hash and reports whether it is new. It is not ok, and changes
 // nothing, if a new hash has no room.
 func (s *shortSet) add(h hash) (fresh, ok bool) {
 	segment, head, tail := s.cut(h)
-	b, found := find(s.segment(segment), s.home(head), head, tail)
+	b, found := s.find(s.segment(segment), head, tail)
 	switch {
 	case found:
 		return false, true
@@ -174,19 +207,28 @@ func (s *shortSet) add(h hash) (fresh, ok bool) {
 	return s.add(h)
 }
 
-// find looks for a hash in the buckets of a segment, from its home on. If it is not
-// there, b is the bucket that has room for it, or nil.
-func find(all []bucket, home int, head, tail uint64) (b *bucket, found bool) {
+// find looks for a hash in the buckets of a segment: in its home, and if that is full
+// from its other bucket on. If it is not there, b is the bucket that has room for it,
+// or nil.
+func (s *shortSet) find(all []bucket, head, tail uint64) (b *bucket, found bool) {
+	b = &all[s.home(head)]
+	if like := b.like(tail); like != 0 && b.match(like, head, tail) {
+		return b, true
+	}
+	if b.len() < bucketSlots {
+		return b, false
+	}
+	at := s.other(head)
 	for range all {
-		b := &all[home]
-		if b.like(tail) && b.contains(head, tail) {
+		b := &all[at]
+		if like := b.like(tail); like != 0 && b.match(like, head, tail) {
 			return b, true
 		}
 		if b.len() < bucketSlots {
 			return b, false
 		}
-		if home++; home == len(all) {
-			home = 0
+		if at++; at == len(all) {
+			at = 0
 		}
 	}
 	return nil, false
@@ -200,27 +242,32 @@ func (s *shortSet) expand() {
 		step = max(1, old/smallStep)
 	}
 	s.resize(min(old+step, s.most))
-	s.moved = slices.Grow(s.moved[:0], old)[:old]
+	s.moved = slices.Grow(s.moved[:0], s.size)[:s.size]
 	for i := 1<<s.bits - 1; i >= 0; i-- {
-		from := s.buckets[i*old : (i+1)*old]
-		copy(s.moved, from)
-		clear(from)
-		s.spread(s.segment(i))
+		clear(s.moved)
+		s.spread(s.buckets[i*old : (i+1)*old])
+		copy(s.segment(i), s.moved)
 	}
 }
 
-// spread puts the hashes that were moved into a segment that is empty.
-func (s *shortSet) spread(all []bucket) {
-	for i := range s.moved {
-		b := &s.moved[i]
-		for j := range min(b.len(), bucketSlots) {
-			home := s.home(b[j])
-			for all[home].len() >= bucketSlots {
-				if home++; home == len(all) {
-					home = 0
+// spread puts the hashes of a segment into that which will take its place.
+func (s *shortSet) spread(from []bucket) {
+	all := s.moved
+	for i := range from {
+		b := &from[i]
+		tails := b[bucketSlots]
+		for _, head := range b[:min(b.len(), bucketSlots)] {
+			at := s.home(head)
+			if all[at].len() >= bucketSlots {
+				at = s.other(head)
+			}
+			for all[at].len() >= bucketSlots {
+				if at++; at == len(all) {
+					at = 0
 				}
 			}
-			all[home].add(b[j], b.tail(j))
+			all[at].add(head, tails&math.MaxUint8)
+			tails >>= 8
 		}
 	}
 }
