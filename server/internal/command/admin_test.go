@@ -82,6 +82,10 @@ func TestSettingsOfTheServer(t *testing.T) {
 	b.script(t, "CONFIG REWRITE -> +OK")
 	b.rewrite = errors.New("no\nroom")
 	b.script(t, "CONFIG REWRITE -> -ERR Rewriting config file: no room")
+	b.script(t, `
+		MULTI -> +OK
+		CONFIG REWRITE -> -ERR Command not allowed inside a transaction
+		DISCARD -> +OK`)
 
 	b.withoutLog(t)
 	const memory = "-ERR CONFIG SET failed (possibly related to argument 'appendfsync') - this server keeps its data in memory only"

@@ -43,7 +43,7 @@ var largest = map[string]string{
 	"cms.incrby": "CMS.INCRBY cms {pairs}", "cms.info": "CMS.INFO cms", "cms.initbydim": "CMS.INITBYDIM newcms{i} {width} 5", "cms.initbyprob": "CMS.INITBYPROB newprob{i} 0.000001 0.01",
 	"cms.merge": "CMS.MERGE cms 2 cms cms2", "cms.query": "CMS.QUERY deep {items}",
 	"command|count": "COMMAND COUNT", "command|docs": "COMMAND DOCS", "command|getkeys": "COMMAND GETKEYS GET x", "command|help": "COMMAND HELP", "command|info": "COMMAND INFO", "command|list": "COMMAND LIST",
-	"config|get": "CONFIG GET *", "config|help": "CONFIG HELP", "config|resetstat": "CONFIG RESETSTAT", "config|rewrite": "CONFIG REWRITE", "config|set": "CONFIG SET slowlog-max-len 128",
+	"config|get": "CONFIG GET *", "config|help": "CONFIG HELP", "config|resetstat": "CONFIG RESETSTAT", "config|set": "CONFIG SET slowlog-max-len 128",
 	"copy": "COPY bloom newcopy{i}", "dbsize": "DBSIZE", "debug|help": "DEBUG HELP", "decr": "DECR n", "decrby": "DECRBY n 2", "del": "DEL parts{i} {keys}", "dump": "DUMP bf", "echo": "ECHO x",
 	"eval": "EVAL x 0", "eval_ro": "EVAL_RO x 0", "evalsha": "EVALSHA x 0", "evalsha_ro": "EVALSHA_RO x 0", "exists": "EXISTS {keys}", "expire": "EXPIRE bf 1000", "expireat": "EXPIREAT bf 9999999999",
 	"expiretime": "EXPIRETIME bf", "fcall": "FCALL x 0", "fcall_ro": "FCALL_RO x 0",

@@ -3,8 +3,10 @@ package snapshot
 // Copies of parts that change meanwhile.
 
 import (
+	"errors"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -72,7 +74,7 @@ func (s *Saver) contents(src Source, w *partsWriter, m *Manifest, it *Item, v va
 		size   int64
 		err    error
 	)
-	src.Freeze(v.entry, v.index, v.part, func(lane int, position uint64) {
+	begin := func(lane int, position uint64) {
 		it.Lane, it.Position, it.Version = lane, position, v.part.Changes()
 		if it.Gone = v.part.Gone(); it.Gone || had && old.version == it.Version {
 			it.File, it.Size, it.Sum = old.file, old.size, old.sum
@@ -89,7 +91,13 @@ func (s *Saver) contents(src Source, w *partsWriter, m *Manifest, it *Item, v va
 		z = &freeze{part: v.part, frozen: frozen}
 		z.moved.L = &z.mu
 		s.frozen.Store(z)
-	})
+	}
+	src.Freeze(v.entry, v.index, v.part, begin)
+	for errors.Is(err, store.ErrFrozen) { // a DUMP is copying it
+		time.Sleep(time.Millisecond)
+		err = nil
+		src.Freeze(v.entry, v.index, v.part, begin)
+	}
 	switch {
 	case err != nil || frozen == nil:
 		return err

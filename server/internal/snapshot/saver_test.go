@@ -11,6 +11,7 @@ import (
 
 	"github.com/bloomery/bloomery/bloom"
 	"github.com/bloomery/bloomery/codec"
+	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/folder"
@@ -285,5 +286,35 @@ func TestHold(t *testing.T) {
 	}
 	if m, state := load(t, copied); !bytes.Equal(appendSnapshot(state), want) || m.Number != h.Manifest.Number {
 		t.Error("another state came back")
+	}
+}
+
+// TestSnapshotWaitsForADump takes a snapshot while a DUMP copies a sketch: it waits until
+// that is over.
+func TestSnapshotWaitsForADump(t *testing.T) {
+	disk := powercut.New(1)
+	l, _ := filled(t, disk)
+	defer l.state.Discard()
+	res := l.do(t, store.Record{Op: store.OpTopK, Name: []byte("k"), Value: redisbloom.AppendTopKHeader(nil, redisbloom.TopKParams{K: 1, Width: 10, Depth: 2, Decay: 0.9})})
+	p := store.PartOf(res.Entry)
+	p.Lock()
+	frozen, err := p.Freeze()
+	p.Unlock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := 0
+	l.between = func() {
+		if asked++; asked == 10 {
+			p.Lock()
+			_ = frozen.Close()
+			p.Unlock()
+		}
+	}
+	if err := saver(disk, l.state).Take(l); err != nil {
+		t.Errorf("a snapshot while a DUMP is made: %v", err)
+	}
+	if m, err := snapshot.Read(disk); err != nil || m == nil || len(m.Items) != 6 {
+		t.Errorf("the snapshot: %v", err)
 	}
 }

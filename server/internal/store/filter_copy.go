@@ -24,8 +24,11 @@ const (
 	formDraft   = 2 // a part of a shadow
 )
 
+// ErrFrozen means that somebody is copying the contents already: that is over soon.
+var ErrFrozen = redisbloom.ErrFrozen
+
 // Freeze begins a copy of the contents of p that later records do not disturb. The
-// caller holds its lock.
+// caller holds its lock. The error may be ErrFrozen.
 func (p *Part) Freeze() (Frozen, error) {
 	switch c := p.contents.(type) {
 	case *filter:

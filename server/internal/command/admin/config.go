@@ -32,7 +32,7 @@ var config = engine.Command{
 			},
 		},
 		{
-			Name: "rewrite", Arity: 2, Flags: engine.Admin | engine.NoScript | engine.Loading | engine.Stale | engine.Outside, Categories: []string{"admin", "slow", "dangerous"},
+			Name: "rewrite", Arity: 2, Flags: engine.Admin | engine.NoScript | engine.NoMulti | engine.Loading | engine.Stale | engine.Outside, Categories: []string{"admin", "slow", "dangerous"},
 			Complexity: "O(n), n being the length of the file", Summary: "Writes the settings that CONFIG SET has changed into the configuration file.",
 			Run: func(x *engine.Context, c *engine.Call) {
 				if x.Facts().ConfigFile == "" {

@@ -6,7 +6,6 @@ import (
 	"unsafe"
 
 	"github.com/bloomery/bloomery/internal/rdb"
-	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
@@ -111,7 +110,7 @@ func freeze(x *engine.Context, c *engine.Call) bool {
 	family := x.Family(entry.Kind)
 	frozen, err := p.Contents().Freeze()
 	if err != nil {
-		if frozen = nil; errors.Is(err, redisbloom.ErrFrozen) && !x.Alone() {
+		if frozen = nil; errors.Is(err, store.ErrFrozen) && !x.Alone() {
 			return false
 		}
 	}
