@@ -15,8 +15,8 @@ const module = "github.com/bloomery/bloomery"
 
 // commands is what every package of commands may import: none imports another.
 var commands = []string{
-	"internal/rdb", "internal/redisbloom", "server/internal/acl", "server/internal/catalog", "server/internal/door", "server/internal/engine", "server/internal/health",
-	"server/internal/session", "server/internal/store",
+	"internal/redisbloom", "server/internal/acl", "server/internal/catalog", "server/internal/engine", "server/internal/health",
+	"internal/rdb", "server/internal/session", "server/internal/status", "server/internal/store",
 }
 
 // rooms lists, for each package of the module, which others it may import.
@@ -55,19 +55,20 @@ var rooms = map[string][]string{
 	"server/internal/order":               {},
 	"server/internal/catalog":             {"server/internal/order"},
 	"server/internal/store":               {"", "bloom", "codec", "compose", "hashing", "quotient", "internal/redisbloom", "internal/envelope", "internal/memory", "server/internal/catalog", "server/internal/order"},
-	"server/internal/door":                {"server/internal/store"},
+	"server/internal/status":              {},
+	"server/internal/door":                {"server/internal/status", "server/internal/store"},
 	"server/internal/folder":              {""},
 	"server/internal/folder/powercut":     {"server/internal/folder"},
-	"server/internal/snapshot":            {"", "server/internal/catalog", "server/internal/door", "server/internal/folder", "server/internal/order", "server/internal/store"},
-	"server/internal/door/local":          {"", "internal/redisbloom", "server/internal/catalog", "server/internal/door", "server/internal/folder", "server/internal/order", "server/internal/snapshot", "server/internal/store"},
-	"server/internal/door/cluster":        {"", "server/internal/catalog", "server/internal/door", "server/internal/folder", "server/internal/order", "server/internal/snapshot", "server/internal/store"},
+	"server/internal/snapshot":            {"", "server/internal/catalog", "server/internal/door", "server/internal/folder", "server/internal/order", "server/internal/status", "server/internal/store"},
+	"server/internal/door/local":          {"", "internal/redisbloom", "server/internal/catalog", "server/internal/door", "server/internal/folder", "server/internal/order", "server/internal/snapshot", "server/internal/status", "server/internal/store"},
+	"server/internal/door/cluster":        {"", "server/internal/catalog", "server/internal/door", "server/internal/folder", "server/internal/order", "server/internal/snapshot", "server/internal/status", "server/internal/store"},
 	"server/internal/door/cluster/memlog": {},
 	"server/internal/door/cluster/nats":   {"", "server/internal/door/cluster", "server/internal/folder"},
 	"server/internal/glob":                {},
 	"server/internal/acl":                 {"server/internal/glob"},
 	"server/internal/session":             {"internal/redisbloom", "server/internal/acl"},
-	"server/internal/health":              {"", "sizing"},
-	"server/internal/engine":              {"", "hashing", "internal/redisbloom", "server/internal/acl", "server/internal/catalog", "server/internal/door", "server/internal/glob", "server/internal/health", "server/internal/order", "internal/rdb", "server/internal/session", "server/internal/store"},
+	"server/internal/health":              {"", "sizing", "server/internal/status"},
+	"server/internal/engine":              {"", "hashing", "internal/redisbloom", "server/internal/acl", "server/internal/catalog", "server/internal/door", "server/internal/glob", "server/internal/health", "server/internal/order", "internal/rdb", "server/internal/session", "server/internal/status", "server/internal/store"},
 	"server/internal/command/bf":          commands,
 	"server/internal/command/cf":          commands,
 	"server/internal/command/filter":      append([]string{"", "bloom", "codec", "compose", "counting", "cuckoo", "hashing", "quotient", "sizing"}, commands...),
@@ -85,7 +86,7 @@ var rooms = map[string][]string{
 		"server/internal/command/tdigest", "server/internal/command/filter", "server/internal/command/keys", "server/internal/command/text",
 		"server/internal/command/connection", "server/internal/command/admin", "server/internal/command/acl",
 	},
-	"server/internal/web/metrics":     {"server/internal/door", "server/internal/engine", "server/internal/health", "server/internal/session"},
+	"server/internal/web/metrics":     {"server/internal/engine", "server/internal/health", "server/internal/session", "server/internal/status"},
 	"server/internal/command/gendocs": {"server/internal/command"},
 	"server/internal/web/calc":        {"", "internal/figures", "sizing"},
 	"server/internal/web/teach": {
@@ -94,7 +95,7 @@ var rooms = map[string][]string{
 	"server/internal/web": {"internal/figures", "server/internal/engine", "server/internal/health", "server/internal/web/calc", "server/internal/web/teach"},
 	"server": {
 		"", "codec/file", "internal/redisbloom", "hashing", "internal/memory", "internal/resp",
-		"server/internal/command", "server/internal/engine", "server/internal/door", "server/internal/door/local", "server/internal/session", "server/internal/store",
+		"server/internal/command", "server/internal/engine", "server/internal/door", "server/internal/door/local", "server/internal/session", "server/internal/status", "server/internal/store",
 		"server/internal/door/cluster", "server/internal/door/cluster/nats", "server/internal/folder",
 		"server/internal/web", "server/internal/web/metrics",
 	},

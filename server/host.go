@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/status"
 )
 
 // host is the server as commands see it.
@@ -32,10 +33,10 @@ func (h host) Shutdown() { h.s.requestEnd() }
 func (h host) RewriteConfig() error { return h.s.rewriteConfig() }
 
 // Facts implements engine.Host.
-func (h host) Facts() engine.Facts {
+func (h host) Facts() status.Server {
 	s := h.s
 	executable, _ := os.Executable()
-	f := engine.Facts{
+	f := status.Server{
 		Version: s.config.Version, Started: s.started, Port: port(s.Addr()),
 		Accepted: s.accepted.Load(), Rejected: s.rejected.Load(),
 		Unshaken: s.badHandshakes.Load(), CertificateExpires: s.certificateExpires(),

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/status"
 )
 
 // script runs lines "command -> reply".
@@ -104,7 +105,7 @@ func TestSettingsOfTheServer(t *testing.T) {
 // know to their values.
 func TestInfoFields(t *testing.T) {
 	b := newBench(t, 3<<20)
-	b.facts = engine.Facts{
+	b.facts = status.Server{
 		Version: "1.2.3", Started: b.now.Add(-49 * time.Hour), Port: 6380, Accepted: 5, Rejected: 2, BytesIn: 77, BytesOut: 88,
 		ConfigFile: "c.conf", Executable: "bloomery",
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/command"
 	"github.com/bloomery/bloomery/server/internal/door/local"
 	"github.com/bloomery/bloomery/server/internal/session"
+	"github.com/bloomery/bloomery/server/internal/status"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -27,9 +28,9 @@ type bench struct {
 	now     time.Time
 	tick    time.Duration // what the clock goes on by when it is read
 	work    engine.Workspace
-	facts   engine.Facts // beside those that every bench has
-	rewrite error        // of RewriteConfig
-	ended   int          // calls of Shutdown
+	facts   status.Server // beside those that every bench has
+	rewrite error         // of RewriteConfig
+	ended   int           // calls of Shutdown
 }
 
 func newBench(tb testing.TB, maxMemory int64) *bench {
@@ -101,7 +102,7 @@ func (b *bench) Shutdown() { b.ended++ }
 func (b *bench) RewriteConfig() error { return b.rewrite }
 
 // Facts implements engine.Host.
-func (b *bench) Facts() engine.Facts {
+func (b *bench) Facts() status.Server {
 	f := b.facts
 	if f.Started.IsZero() {
 		f.Started = b.now

@@ -6,8 +6,8 @@ package door
 
 import (
 	"errors"
-	"time"
 
+	"github.com/bloomery/bloomery/server/internal/status"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -109,28 +109,8 @@ type Keeper interface {
 	// does not wait.
 	SetFsync(mode string) error
 	// Status returns how the keeper is doing.
-	Status() Status
+	Status() status.Disk
 }
 
 // ErrSaving means that a snapshot is being taken already.
 var ErrSaving = errors.New("door: a snapshot is being taken already")
-
-// Status is what a Keeper reports of itself.
-type Status struct {
-	Kept      bool      // data is kept at all
-	Mode      string    // when writes are durable: always, everysec or no
-	Saving    bool      // a snapshot is being taken
-	Began     time.Time // when it, or the last one, was begun
-	Saved     time.Time // of the last snapshot; the start if there was none
-	Took      time.Duration
-	Err       error         // of the last snapshot
-	Snapshots int64         // taken since the start
-	LogBytes  int64         // what a start would replay
-	LogEnd    uint64        // position
-	Buffered  int64         // bytes not yet written
-	Behind    time.Duration // age of the oldest record that is not durable
-	Syncs     int64         // of the log, since the start
-	Synced    time.Time     // when the log was last synced, zero if it was not
-	Failures  int64         // of writes to the log and of its syncs, since the start
-	Failed    int64         // snapshots, since the start
-}

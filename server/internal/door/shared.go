@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/bloomery/bloomery/server/internal/status"
 )
 
 // Shared is a door whose order other machines take part in: a cluster. A record
@@ -39,7 +41,7 @@ type Shared interface {
 	// the turn of windows. It is 0 at the one that decides.
 	Grace() time.Duration
 	// Cluster describes the cluster as this machine sees it. It does not wait.
-	Cluster() Cluster
+	Cluster() status.Cluster
 }
 
 // Members is a Shared door whose machines can be removed and replaced.
@@ -86,79 +88,3 @@ var (
 	// ErrGroup means that records cannot be a group.
 	ErrGroup = errors.New("door: not a group")
 )
-
-// Cluster describes a cluster as one of its machines sees it.
-type Cluster struct {
-	Name    string
-	ID      uint64
-	Node    uint32 // the number of this machine
-	Session uint64
-	Level   uint64 // of the records that are allowed: see Members.Upgrade
-	Serving bool   // clients are served: it has all that there was when it started
-	Quorum  bool   // writes can be acknowledged at present
-	// Decider is the number of the machine that decides, 0 if that is not known.
-	Decider uint32
-	Err     error  // why it does not serve, or takes no writes
-	Lag     uint64 // messages that other machines have applied and this one has not
-	Lanes   []LaneStatus
-	Nodes   []NodeStatus // in the order of their numbers
-	// Problems are what an operator should look at, a sentence each.
-	Problems []string
-	// Differ is how many parts of filters differ from those of another machine that
-	// has had the same records.
-	Differ int
-
-	Sent     int64 // messages that this machine has sent, repeats included
-	Repeated int64 // of them, those that were sent again
-	Applied  int64 // messages of all machines that were applied here
-	Passed   int64 // messages that were not, because they had been applied before
-}
-
-// LaneStatus describes a stream of a cluster.
-type LaneStatus struct {
-	Number  int
-	Name    string // CAT, D1, W
-	Applied uint64 // the last sequence that was applied here
-	Head    uint64 // the last sequence of all, as far as is known
-	Leader  string // the name of the machine that leads it, "" if that is not known
-	Flight  int    // messages of this machine that are on their way
-	Waiting int64  // bytes that wait to be sent
-	Down    error  // why it takes no writes, nil if it does
-}
-
-// NodeStatus describes a machine of a cluster.
-type NodeStatus struct {
-	Number   uint32
-	Name     string
-	Addr     string // HOST:PORT of clients
-	Self     bool
-	Live     bool   // it was heard of in the last seconds, or is this machine
-	Awaited  bool   // it was not heard of yet: this machine has just begun to listen
-	Left     bool   // it was removed
-	Log      bool   // it keeps streams, or did when it was last heard of
-	Server   string // the name of its server, in which lanes name their leaders
-	Level    uint64
-	Seen     time.Time
-	Skew     time.Duration // of its clock
-	Headroom uint64        // bytes that it may still take
-}
-
-// Members returns how many machines were not removed.
-func (c *Cluster) Members() (n int) {
-	for i := range c.Nodes {
-		if !c.Nodes[i].Left {
-			n++
-		}
-	}
-	return n
-}
-
-// Alive returns how many machines are live.
-func (c *Cluster) Alive() (n int) {
-	for i := range c.Nodes {
-		if c.Nodes[i].Live && !c.Nodes[i].Left {
-			n++
-		}
-	}
-	return n
-}

@@ -14,6 +14,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/door/local"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/session"
+	"github.com/bloomery/bloomery/server/internal/status"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -105,7 +106,7 @@ func (b *bench) Shutdown() {}
 // RewriteConfig implements engine.Host.
 func (b *bench) RewriteConfig() error { return nil }
 
-func (b *bench) Facts() engine.Facts { return engine.Facts{Started: b.now, Clients: 1} }
+func (b *bench) Facts() status.Server { return status.Server{Started: b.now, Clients: 1} }
 
 // exec runs commands together and returns their replies.
 func (c *client) exec(commands ...[][]byte) []engine.Reply {

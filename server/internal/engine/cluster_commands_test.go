@@ -8,15 +8,15 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/server/internal/command"
-	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/status"
 )
 
 // threeNodes is a cluster of which one node is dead and another was removed.
-var threeNodes = door.Cluster{
+var threeNodes = status.Cluster{
 	Name: "c1", ID: 0xabc, Node: 2, Serving: true, Quorum: true, Decider: 1, Lag: 3, Sent: 10, Repeated: 1, Applied: 20, Passed: 2,
-	Lanes: []door.LaneStatus{{Name: "CAT", Applied: 7, Head: 7, Leader: "n1"}, {Number: 1, Name: "D1", Applied: 4, Head: 7}},
-	Nodes: []door.NodeStatus{
+	Lanes: []status.Lane{{Name: "CAT", Applied: 7, Head: 7, Leader: "n1"}, {Number: 1, Name: "D1", Applied: 4, Head: 7}},
+	Nodes: []status.Node{
 		{Number: 1, Name: "n1", Addr: "10.0.0.1:6379", Live: true, Seen: time.UnixMilli(1_700_000_000_000)},
 		{Number: 2, Name: "n2", Addr: "10.0.0.2:6379", Live: true, Self: true},
 		{Number: 3, Name: "n3", Addr: "10.0.0.3:6379"},
@@ -108,7 +108,7 @@ func TestSlotsAreSplit(t *testing.T) {
 	for n := 1; n <= 20; n++ {
 		b, d := newShared(t, 1<<30)
 		for i := range n {
-			d.status.Nodes = append(d.status.Nodes, door.NodeStatus{Number: uint32(i + 1), Addr: fmt.Sprint("h:", i+1), Live: true, Self: i == 0})
+			d.status.Nodes = append(d.status.Nodes, status.Node{Number: uint32(i + 1), Addr: fmt.Sprint("h:", i+1), Live: true, Self: i == 0})
 		}
 		next := int64(0)
 		for _, row := range b.exec([][]byte{[]byte("CLUSTER"), []byte("SLOTS")})[0].Elems {

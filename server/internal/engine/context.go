@@ -9,6 +9,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/session"
+	"github.com/bloomery/bloomery/server/internal/status"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -25,6 +26,9 @@ func (x *Context) Now() time.Time { return x.s.now }
 // Milliseconds returns Now in milliseconds since 1970.
 func (x *Context) Milliseconds() int64 { return x.s.ms }
 
+// Can returns what the server can do.
+func (x *Context) Can() status.Abilities { return x.e.can }
+
 // Settings returns what CONFIG SET can change.
 func (x *Context) Settings() *session.Settings { return x.e.Settings }
 
@@ -33,21 +37,6 @@ func (x *Context) Client() *session.Client { return &x.s.Client }
 
 // Table returns the table of commands.
 func (x *Context) Table() *Table { return x.e.table }
-
-// SlowLog returns the log of commands that took long.
-func (x *Context) SlowLog() *session.SlowLog { return &x.e.slow }
-
-// Shutdown has the server end in order, and the session of the client with it.
-func (x *Context) Shutdown() {
-	x.s.Quit = true
-	x.e.host.Shutdown()
-}
-
-// Latency returns what is noted of commands that took long.
-func (x *Context) Latency() *session.Latency { return &x.e.late }
-
-// Facts returns what only the server knows.
-func (x *Context) Facts() Facts { return x.e.host.Facts() }
 
 // Budget returns the budget of memory.
 func (x *Context) Budget() *Budget { return &x.e.Budget }
@@ -62,15 +51,6 @@ func (x *Context) Read(name []byte) *catalog.Entry {
 	x.e.stats.Looked(&x.s.Client, entry != nil, 1)
 	return entry
 }
-
-// Counters returns what is counted of commands and names.
-func (x *Context) Counters() *session.Counters { return x.e.stats }
-
-// Pace returns how many commands are run in a second at present.
-func (x *Context) Pace() int64 { return x.e.pace.PerSecond() }
-
-// RunID returns 40 digits that stand for this run of the server.
-func (x *Context) RunID() string { return x.e.runID }
 
 // Deadline returns the entry of a name and its deadline, 0 for none.
 func (x *Context) Deadline(name []byte) (*catalog.Entry, int64) {
@@ -112,9 +92,6 @@ func (x *Context) Random() (string, *catalog.Entry) { return x.e.state.Names.Ran
 
 // Names returns the number of names, and of those that have a deadline.
 func (x *Context) Names() (all, timed int) { return x.e.state.Names.Len(), x.e.state.Names.Timed() }
-
-// DataBytes returns the memory that names and contents take.
-func (x *Context) DataBytes() int64 { return x.e.state.Bytes() }
 
 // Record returns an op for a record. It is the call's until that is answered.
 func (x *Context) Record(r store.Record) *Op {
@@ -237,47 +214,6 @@ func (x *Context) Watch(key []byte) string { return x.e.watch(x.s, key) }
 // Unwatch forgets the watched keys.
 func (x *Context) Unwatch() { x.e.unwatch(x.s) }
 
-// Describe returns the line of CLIENT LIST of the client itself.
-func (x *Context) Describe() string {
-	x.s.Last.Store(&x.s.running.full) // as in Redis, it is this one
-	return x.s.Client.Describe(x.s.now)
-}
-
-// Peers calls f for every client.
-func (x *Context) Peers(f func(*session.Client)) {
-	x.s.Last.Store(&x.s.running.full)
-	for _, s := range x.e.host.Sessions() {
-		f(&s.Client)
-	}
-}
-
-// Kill closes the connection of a client, when the present command is answered if it is
-// the caller's own. It does not wait.
-func (x *Context) Kill(c *session.Client) {
-	if c == &x.s.Client {
-		c.Quit = true
-		return
-	}
-	c.Kill()
-}
-
-// Pause returns what holds commands of clients back.
-func (x *Context) Pause() *session.Pause { return &x.e.Pause }
-
-// Monitor makes the client see all commands. It reports false if there is no
-// memory for that.
-func (x *Context) Monitor() bool {
-	if x.s.Monitor() != nil {
-		return true
-	}
-	if !x.e.hold(x.s, session.MonitorBytes) {
-		x.e.hold(x.s, -session.MonitorBytes)
-		return false
-	}
-	x.e.monitors.Add(&x.s.Client)
-	return true
-}
-
 // unmonitor ends the monitor of a session, if it has one.
 func (e *Engine) unmonitor(s *Session) {
 	if e.monitors.Remove(&s.Client) {
@@ -285,57 +221,5 @@ func (e *Engine) unmonitor(s *Session) {
 	}
 }
 
-// Usage returns how a command was used.
-func (x *Context) Usage(c *Command) session.Usage { return x.e.stats.Sum(c.index) }
-
-// ResetUsage begins to count again.
-func (x *Context) ResetUsage() {
-	x.e.stats.Reset()
-	x.e.pace.Reset()
-	x.e.Users.ResetRefusals()
-}
-
-// Kept reports whether data is kept on disk, and how that is doing.
-func (x *Context) Kept() (door.Status, bool) {
-	if x.e.keep == nil {
-		return door.Status{}, false
-	}
-	st := x.e.keep.Status()
-	return st, st.Kept
-}
-
-// SetFsync changes when writes are durable, as CONFIG SET appendfsync names it.
-func (x *Context) SetFsync(mode string) error { return x.e.keep.SetFsync(mode) }
-
-// RewriteConfig writes the settings that were changed into the configuration file.
-// It takes long.
-func (x *Context) RewriteConfig() error {
-	x.e.gate.watch.waits(x.s, "write the configuration file")
-	return x.e.host.RewriteConfig()
-}
-
 // Refuses returns why writes are refused at present, nil if they are not.
 func (x *Context) Refuses() error { return x.e.door.Refuses() }
-
-// Snapshot writes all data to disk. It takes long.
-func (x *Context) Snapshot() error {
-	x.e.gate.watch.waits(x.s, "snapshot")
-	return x.e.keep.Snapshot()
-}
-
-// StartSnapshot is Snapshot in the background.
-func (x *Context) StartSnapshot() error { return x.e.keep.StartSnapshot() }
-
-// Verify reads the snapshot back and checks it. It takes long.
-func (x *Context) Verify() error {
-	x.e.gate.watch.waits(x.s, "verify")
-	return x.e.keep.Verify()
-}
-
-// SetMaxMemory changes the bound of the budget.
-func (x *Context) SetMaxMemory(n int64) {
-	x.e.Budget.max.Store(n)
-	if x.e.memoryLimit != nil {
-		x.e.memoryLimit(n)
-	}
-}

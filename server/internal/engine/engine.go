@@ -34,6 +34,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/health"
 	"github.com/bloomery/bloomery/server/internal/session"
+	"github.com/bloomery/bloomery/server/internal/status"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -42,32 +43,12 @@ type Host interface {
 	// Sessions returns the sessions of all clients.
 	Sessions() []*Session
 	// Facts returns what INFO shows of the server.
-	Facts() Facts
+	Facts() status.Server
 	// Shutdown has the server end in order. It does not wait.
 	Shutdown()
 	// RewriteConfig writes the settings that were changed into the
 	// configuration file.
 	RewriteConfig() error
-}
-
-// Facts is what only the server knows.
-type Facts struct {
-	Version    string
-	Started    time.Time
-	Port       int
-	Clients    int
-	MaxClients int
-	Accepted   int64 // connections ever
-	Rejected   int64 // connections refused
-	Unshaken   int64 // handshakes of TLS that failed
-	// CertificateExpires is when the certificate of TLS does, zero if there is none.
-	CertificateExpires time.Time
-
-	BytesIn     int64
-	BytesOut    int64
-	ConfigFile  string
-	Executable  string
-	ProtectedBy string
 }
 
 // Engine runs commands. Make it with New.
@@ -84,7 +65,7 @@ type Engine struct {
 	door  door.Door
 	// shared is the door if other machines write, too; nil if not.
 	shared door.Shared
-	plain  bool // clients are not told of the cluster
+	can    status.Abilities
 	keep   door.Keeper
 	host   Host
 	clock  func() time.Time
@@ -139,7 +120,7 @@ type Config struct {
 func New(c Config) *Engine {
 	e := &Engine{
 		Settings: c.Settings, state: c.State, door: c.Door, keep: c.Keeper, host: c.Host, clock: c.Clock,
-		table: NewTable(c.Commands), memoryLimit: c.SetMaxMemory, collect: c.Collect, plain: c.Plain,
+		table: NewTable(c.Commands), memoryLimit: c.SetMaxMemory, collect: c.Collect,
 	}
 	if e.clock == nil {
 		e.clock = time.Now
@@ -151,6 +132,7 @@ func New(c Config) *Engine {
 		e.Settings = session.NewSettings(session.RedisBloomDefaults(), "")
 	}
 	e.shared, _ = c.Door.(door.Shared)
+	e.can = status.Abilities{Cluster: e.shared != nil, Hidden: c.Plain, Disk: c.Keeper != nil && c.Keeper.Status().Kept}
 	e.stats = session.NewCounters(e.table.count)
 	e.Users = session.NewUsers(e.table.rules, e.Settings.Password(), c.Users)
 	e.runID = newRunID()
@@ -158,7 +140,7 @@ func New(c Config) *Engine {
 	e.well = e.newHealth()
 	c.State.OnClear(e.well.Clear)
 	e.Budget.state = c.State
-	if _, shared := c.Door.(door.Shared); shared {
+	if e.can.Cluster {
 		e.Budget.others = otherItems
 	}
 	e.Budget.max.Store(c.MaxMemory)
@@ -451,7 +433,7 @@ func (e *Engine) allow(s *Session, c *Call, cmd *Command) bool {
 	if u := s.Rights(); (!u.All() || e.Users.Guest(&s.Client)) && !e.permitted(s, c, u) {
 		return false
 	}
-	if cmd.Flags&NoCluster != 0 && e.shared != nil {
+	if cmd.Flags&NoCluster != 0 && e.can.Cluster {
 		return e.reject(s, c, Fail("ERR "+strings.ToUpper(cmd.Name)+" is not possible in a cluster: it needs records of several filters in one order"))
 	}
 	if cmd.Flags&DenyOOM != 0 && e.Budget.full() {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/bloomery/bloomery/foreign/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/door"
 )
 
@@ -54,6 +55,12 @@ func (e *Engine) unread(err error) Reply {
 		return Fail("CLUSTERDOWN This node no longer serves (" + Cause(err) + ")")
 	}
 	return Fail("CLUSTERDOWN The read cannot be brought up to date; FILTER.READ LOCAL reads what is here (" + Cause(err) + ")")
+}
+
+// NoRoom reports whether the budget had too little room for a record, as it was prepared
+// or while it was applied.
+func NoRoom(err error) bool {
+	return errors.Is(err, door.ErrMemory) || errors.Is(err, redisbloom.ErrBudget)
 }
 
 // OneLine returns the text of an error as an error reply can hold it.

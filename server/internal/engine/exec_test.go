@@ -249,17 +249,17 @@ func TestBudgetBounds(t *testing.T) {
 	var limit int64
 	e.memoryLimit = func(n int64) { limit = n }
 	x := &Context{e, s}
-	if x.SetMaxMemory(5); b.Max() != 5 || limit != 5 {
+	if x.Server().SetMaxMemory(5); b.Max() != 5 || limit != 5 {
 		t.Errorf("the bound is %d, and %d outside", b.Max(), limit)
 	}
 	if b.reserve(5); b.Left() != 0 {
 		t.Errorf("%d bytes are left", b.Left())
 	}
-	if x.SetMaxMemory(3); b.Left() != 0 || !b.full() {
+	if x.Server().SetMaxMemory(3); b.Left() != 0 || !b.full() {
 		t.Errorf("%d bytes are left beyond the bound", b.Left())
 	}
-	if x.DataBytes() != 0 {
-		t.Errorf("no data takes %d bytes", x.DataBytes())
+	if x.Server().DataBytes() != 0 {
+		t.Errorf("no data takes %d bytes", x.Server().DataBytes())
 	}
 	release, ok := x.Reserve(1)
 	if ok || release != nil {

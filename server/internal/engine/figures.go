@@ -3,17 +3,17 @@ package engine
 // What the server counts, for those who watch it.
 
 import (
-	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/session"
+	"github.com/bloomery/bloomery/server/internal/status"
 )
 
 // Figures is what a server counts, at one moment: what is shown to those who watch
 // it.
 type Figures struct {
-	Facts
+	status.Server
 	// Status is how data is kept on disk; Refused is why writes are refused, nil
 	// if they are not.
-	door.Status
+	status.Disk
 	Refused error
 
 	Used        int64 // bytes of the budget
@@ -33,7 +33,7 @@ type Figures struct {
 // Figures returns what the server counts.
 func (e *Engine) Figures() Figures {
 	f := Figures{
-		Facts: e.host.Facts(), Refused: e.door.Refuses(),
+		Server: e.host.Facts(), Refused: e.door.Refuses(),
 		Used: e.Budget.Used(), Peak: e.Budget.Peak(), Max: e.Budget.Max(), ClientBytes: e.Budget.Clients(),
 		Data: e.state.Bytes(), Mapped: e.state.Mapped(),
 		Names: e.state.Names.Len(), Timed: e.state.Names.Timed(), Expired: e.stats.Expired.Load(),
@@ -41,7 +41,7 @@ func (e *Engine) Figures() Figures {
 	f.MaxClients = int(e.Settings.MaxClients.Load())
 	f.Hits, f.Misses = e.stats.Found()
 	if e.keep != nil {
-		f.Status = e.keep.Status()
+		f.Disk = e.keep.Status()
 	}
 	return f
 }

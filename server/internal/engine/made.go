@@ -22,14 +22,14 @@ type made struct {
 // the gate, and then the call is prepared again: the op is nil, as it is if there
 // is no memory. In a transaction a long value is kept as it was queued.
 func (x *Context) Storing(c *Call, r store.Record, base *catalog.Entry, size int) *Op {
-	if x.InCluster() {
+	if x.Can().Cluster {
 		if !x.Fits(c, r.Name, max(size, len(r.Value))) {
 			return nil
 		}
 		r.Made, r.Base = "", nil // every machine makes it from the record
 	}
 	switch {
-	case size < store.Long, x.InCluster():
+	case size < store.Long, x.Can().Cluster:
 	case r.Made != "": // the caller has it
 	case r.Op == store.OpSet && c.own:
 		r.Keep(unsafe.String(unsafe.SliceData(r.Value), len(r.Value)), nil)

@@ -21,7 +21,7 @@ func monitored(t *testing.T, maxMemory int64) (e *Engine, x *Context, killed *in
 // it costs memory as long as it is there.
 func TestMonitorGetsWhatIsRun(t *testing.T) {
 	e, x, killed := monitored(t, 1<<30)
-	if x.s.Monitor() != nil || !x.Monitor() || !x.Monitor() {
+	if x.s.Monitor() != nil || !x.Server().Monitor() || !x.Server().Monitor() {
 		t.Fatal("the session is no monitor")
 	}
 	if e.Budget.Clients() != session.MonitorBytes || x.s.Memory() != session.MonitorBytes {
@@ -59,7 +59,7 @@ func TestMonitorsInTurn(t *testing.T) {
 	var all []*Context
 	for id := range int64(3) {
 		x := &Context{e, NewSession(id, "", "", time.Time{}, func() {})}
-		x.Monitor()
+		x.Server().Monitor()
 		all = append(all, x)
 	}
 	e.unmonitor(all[1].s)
@@ -73,7 +73,7 @@ func TestMonitorsInTurn(t *testing.T) {
 		t.Error("a monitor that was ended is there")
 	}
 	e, x, _ := monitored(t, session.MonitorBytes/2)
-	if x.Monitor() || x.s.Monitor() != nil || e.monitors.Any() || e.Budget.Clients() != 0 {
+	if x.Server().Monitor() || x.s.Monitor() != nil || e.monitors.Any() || e.Budget.Clients() != 0 {
 		t.Error("there is no memory for a monitor, and there is one")
 	}
 }

@@ -161,26 +161,3 @@ func (e *Engine) ReadsAll(s *Session) bool {
 	u := s.Rights()
 	return u.All() || slices.ContainsFunc(u.Selectors(), func(v acl.Selector) bool { return v.MayTouchAll(acl.Read) })
 }
-
-// ReadsAll reports whether the user may read every name.
-func (x *Context) ReadsAll() bool { return x.e.ReadsAll(x.s) }
-
-// DryRun returns what a user would be refused, as ACL DRYRUN words it, "" if nothing.
-// The error is that of a call that nobody can make.
-func (x *Context) DryRun(u *acl.User, args [][]byte) (refusal string, failed Reply) {
-	cmd := x.e.table.resolve(args)
-	switch {
-	case cmd == nil:
-		return "", Fail("ERR Command '" + clip(args[0]) + "' not found")
-	case !cmd.Takes(len(args)):
-		return "", WrongArity(cmd.full)
-	}
-	why, at := cmd.refused(u, args)
-	switch why {
-	case acl.Allowed:
-		return "", Reply{}
-	case acl.Key:
-		return "User " + u.Name() + " has no permissions to access the '" + keyNamed(args, at) + "' key", Reply{}
-	}
-	return "User " + u.Name() + " has no permissions to run the '" + cmd.full + "' command", Reply{}
-}

@@ -15,7 +15,7 @@ func TestReset(t *testing.T) {
 	s.SetProto(3)
 	s.SetName([]byte("me"))
 	s.SetReplies(false)
-	x.Monitor()
+	x.Server().Monitor()
 	if !x.Begin() || x.Begin() || !x.InTransaction() || !s.Busy() {
 		t.Error("a transaction does not begin, or begins twice")
 	}
@@ -25,7 +25,7 @@ func TestReset(t *testing.T) {
 	x.Reset()
 	if s.Proto != 2 || s.Name() != "" || !s.Wants() || s.Monitor() != nil || x.InTransaction() || s.Busy() ||
 		s.InMulti.Load() != 0 || s.Watches.Load() != 0 || s.Memory() != 0 || e.Budget.Clients() != 0 {
-		t.Errorf("after a reset: %s, %d bytes held", x.Describe(), e.Budget.Clients())
+		t.Errorf("after a reset: %s, %d bytes held", x.Server().Describe(), e.Budget.Clients())
 	}
 }
 
@@ -69,10 +69,10 @@ func TestKill(t *testing.T) {
 	s := NewSession(3, "a", "b", time.Unix(10, 0), func() { killed++ })
 	mine := NewSession(4, "c", "d", time.Unix(20, 0), func() { killed += 10 })
 	x := &Context{nil, mine}
-	if x.Kill(&s.Client); killed != 1 || s.Quit || mine.Quit {
+	if x.Server().Kill(&s.Client); killed != 1 || s.Quit || mine.Quit {
 		t.Errorf("killed %d, quit %v and %v", killed, s.Quit, mine.Quit)
 	}
-	if x.Kill(&mine.Client); killed != 1 || !mine.Quit {
+	if x.Server().Kill(&mine.Client); killed != 1 || !mine.Quit {
 		t.Errorf("killed %d, quit %v: who kills itself gets its reply first", killed, mine.Quit)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"math"
 
 	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/status"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -150,53 +151,24 @@ func (x *Context) Fits(c *Call, name []byte, n int) bool {
 }
 
 // Cluster describes the cluster. It reports false if there is none.
-func (e *Engine) Cluster() (door.Cluster, bool) {
+func (e *Engine) Cluster() (status.Cluster, bool) {
 	if e.shared == nil {
-		return door.Cluster{}, false
+		return status.Cluster{}, false
 	}
 	return e.shared.Cluster(), true
-}
-
-// Cluster describes the cluster. It reports false if there is none.
-func (x *Context) Cluster() (door.Cluster, bool) { return x.e.Cluster() }
-
-// Members returns how the cluster itself is changed, nil if there is none.
-func (x *Context) Members() door.Members {
-	members, _ := x.e.shared.(door.Members)
-	return members
-}
-
-// ClusterProtocol reports whether clients are told that this is a cluster.
-func (x *Context) ClusterProtocol() bool { return x.e.shared != nil && !x.e.plain }
-
-// Mode returns what HELLO and INFO call this server: standalone or cluster.
-func (x *Context) Mode() string {
-	if x.ClusterProtocol() {
-		return "cluster"
-	}
-	return "standalone"
 }
 
 // Level returns the level of the records that are allowed: all that this release knows,
 // unless machines of an older one may be in the cluster.
 func (x *Context) Level() uint64 {
-	if c, ok := x.Cluster(); ok {
+	if c, ok := x.e.Cluster(); ok {
 		return c.Level
 	}
 	return math.MaxUint64
 }
 
-// InCluster reports whether other machines write, too.
-func (x *Context) InCluster() bool { return x.e.shared != nil }
-
 // Nodes returns how many nodes belong to the cluster, 0 if there is none.
 func (x *Context) Nodes() uint64 { return x.e.state.Roster().Nodes() }
-
-// Copier makes copies of all data of a cluster, nil if there is none.
-func (x *Context) Copier() door.Copier {
-	c, _ := x.e.shared.(door.Copier)
-	return c
-}
 
 // Waits notes that the client is about to wait for something slow.
 func (x *Context) Waits(what string) { x.e.gate.watch.waits(x.s, what) }

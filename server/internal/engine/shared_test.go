@@ -10,6 +10,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/session"
+	"github.com/bloomery/bloomery/server/internal/status"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -19,7 +20,7 @@ type sharedDoor struct {
 	*testDoor
 	most    int
 	grace   time.Duration
-	status  door.Cluster
+	status  status.Cluster
 	between func() // called before a group is applied
 	noGroup error  // of DoGroup
 	fresh   []string
@@ -180,7 +181,7 @@ func (d *sharedDoor) Refuses() error {
 }
 
 // Cluster implements door.Shared.
-func (d *sharedDoor) Cluster() door.Cluster { return d.status }
+func (d *sharedDoor) Cluster() status.Cluster { return d.status }
 
 // TestNoReplyHidesALossInACluster is TestNoReplyHidesALoss for a door of several
 // machines: it says whether a write can be sent again without harm. No op is on its way

@@ -36,25 +36,6 @@ func (e *Engine) ReadUsers() (apply func(), err error) {
 	return func() { e.dismiss(e.Users.Replace(list, e.Settings.Password()), nil) }, nil
 }
 
-// LoadUsers reads the file of users and puts it in force, as ReadUsers of Engine does.
-// It takes long.
-func (x *Context) LoadUsers() error {
-	x.Waits("read the file of users")
-	list, err := x.e.Users.Read()
-	if err == nil {
-		x.e.dismiss(x.e.Users.Replace(list, x.e.Settings.Password()), x.s)
-	}
-	return err
-}
-
-// DeleteUsers deletes users, closes their connections, and returns how many there
-// were. The connection of the caller ends when the command is answered.
-func (x *Context) DeleteUsers(names [][]byte) int {
-	gone := x.e.Users.Delete(names)
-	x.e.dismiss(gone, x.s)
-	return len(gone)
-}
-
 // dismiss closes the connections of users who were deleted; that of the caller,
 // if there is one, ends when the command is answered.
 func (e *Engine) dismiss(gone session.Gone, caller *Session) {

@@ -10,6 +10,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/health"
+	"github.com/bloomery/bloomery/server/internal/status"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -18,7 +19,7 @@ type watchedFilter struct {
 	state *store.State
 	entry *catalog.Entry
 	wait  bool // for locks
-	fixed bool // FILTER.REBUILD is refused
+	can   status.Abilities
 }
 
 var _ health.Filter = watchedFilter{}
@@ -28,7 +29,7 @@ func (e *Engine) asWatched(entry *catalog.Entry, wait bool) health.Filter {
 	if !store.IsFilter(entry) {
 		return nil
 	}
-	return watchedFilter{e.state, entry, wait, e.shared != nil}
+	return watchedFilter{e.state, entry, wait, e.can}
 }
 
 // ID implements health.Filter.
@@ -105,7 +106,7 @@ func (f watchedFilter) Look() (l health.Look, ok bool) {
 		}
 		looks = append(looks, v)
 	}
-	l = health.Look{Stats: combine(looks, parts), Version: looks[0].Version, Layers: looks[0].Layers, Grows: looks[0].Grows, Folds: looks[0].Folds, Parts: parts, Fixed: f.fixed}
+	l = health.Look{Stats: combine(looks, parts), Version: looks[0].Version, Layers: looks[0].Layers, Grows: looks[0].Grows, Folds: looks[0].Folds, Parts: parts, Can: f.can}
 	if parts > 1 {
 		if l.Items, ok = f.items(&l); !ok {
 			return l, false

@@ -149,7 +149,7 @@ func (w *Workspace) share(calls []Call, res *store.Result) {
 			if w.view.Failed = res.Failed[from:to]; slices.Contains(w.view.Failed, true) {
 				w.view.Err = res.Err
 			}
-		case to > res.Done && (errors.Is(res.Err, door.ErrMemory) || errors.Is(res.Err, redisbloom.ErrBudget)):
+		case to > res.Done && NoRoom(res.Err):
 			// Together they may need more than is left, and one by one not.
 			for j := range calls[i:] {
 				calls[i+j].single = true

@@ -45,7 +45,7 @@ func advise(l *Look, calls *[works]uint64) advice {
 	var best advice
 	for _, c := range choices {
 		t, served := kinds[c.Name]
-		if !served || c.Name == l.Kind || l.Fixed && !t.symptoms.has(overRate) { // a static kind is made by a rebuild only
+		if !served || c.Name == l.Kind || !l.Can.Rebuilds() && !t.symptoms.has(overRate) { // a static kind is made by a rebuild only
 			continue
 		}
 		time := share(cost(&now, calls), cost(&c, calls))

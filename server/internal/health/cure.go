@@ -157,7 +157,7 @@ type remake struct {
 // refused a new filter that takes the name of the old one.
 func (e *evidence) remade(m remake) string {
 	begin, end, keyed := "FILTER.REBUILD "+key+" BEGIN", "", " NEWKEY "
-	if e.Fixed {
+	if !e.Can.Rebuilds() {
 		m.kind, m.capacity, m.rate = cmp.Or(m.kind, e.Kind), cmp.Or(m.capacity, e.roomy()), cmp.Or(m.rate, e.Asked)
 		begin, end, keyed = "FILTER.CREATE <new key>", ", then FILTER.ADD every item and RENAME <new key> "+key, " KEYED "
 	}

@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/server/internal/status"
 )
 
 // Batch is how many digests a filter is asked for under one lock.
@@ -64,8 +65,8 @@ type Look struct {
 	Grows bool
 	// Folds reports that FILTER.FOLD can halve the filter.
 	Folds bool
-	// Fixed reports that FILTER.REBUILD is refused, as it is in a cluster.
-	Fixed bool
+	// Can is what the server can do: not every cure is possible everywhere.
+	Can status.Abilities
 	// SLA is the 99th percentile of latency that was asked for, Budget the
 	// number of bytes; 0 means none.
 	SLA    time.Duration

@@ -225,7 +225,7 @@ func TestCures(t *testing.T) {
 		change(&l)
 		return l
 	}
-	fixed := func(kind string) health.Look { return changed(kind, func(l *health.Look) { l.Fixed = true }) }
+	fixed := func(kind string) health.Look { return changed(kind, func(l *health.Look) { l.Can.Cluster = true }) }
 	const again = ", then CF.ADD every item and RENAME <new key> "
 	for _, c := range []struct {
 		look health.Look

@@ -16,6 +16,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/order"
+	"github.com/bloomery/bloomery/server/internal/status"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -391,7 +392,7 @@ func (s *Saver) Failing() (ago time.Duration, failing bool) {
 }
 
 // Status sets what st says of snapshots.
-func (s *Saver) Status(st *door.Status) {
+func (s *Saver) Status(st *status.Disk) {
 	st.Saving, st.Began, st.Saved = s.running.Load(), time.Unix(0, s.began.Load()), time.Unix(s.last.Load(), 0)
 	st.Took, st.Snapshots, st.Failed = time.Duration(s.took.Load()), s.count.Load(), s.failures.Load()
 	if err := s.failed.Load(); err != nil {

@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/snapshot"
+	"github.com/bloomery/bloomery/server/internal/status"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -38,7 +38,7 @@ func TestFilesOfParts(t *testing.T) {
 		if len(m.Files()) != c.files || !bytes.Equal(appendSnapshot(state), appendSnapshot(l.state)) {
 			t.Errorf("parts are large from %d bytes on: %d files, want %d, or another state", c.small, len(m.Files()), c.files)
 		}
-		var st door.Status
+		var st status.Disk
 		if s.Status(&st); !st.Saved.Equal(now) || st.Snapshots != 1 || st.Failed != 0 {
 			t.Errorf("status %+v, want one snapshot at %v", st, now)
 		}
@@ -93,7 +93,7 @@ func TestFullFolder(t *testing.T) {
 			}
 			s := snapshot.NewSaver(config)
 			err := errors.Join(s.Claim(), s.Take(l))
-			var st door.Status
+			var st status.Disk
 			if s.Status(&st); !errors.Is(err, errFull) || !errors.Is(st.Err, errFull) || st.Failed != 1 || st.Snapshots != 0 {
 				t.Errorf("%s cannot be made: %v, status %+v", suffix, err, st)
 			}
@@ -148,7 +148,7 @@ func TestStringsOfAllLengths(t *testing.T) {
 	m.Saved = saved.UnixMilli()
 	s = saver(files, state)
 	s.Adopt(m, map[uint64]uint64{m.Items[0].File: uint64(len(data))})
-	var st door.Status
+	var st status.Disk
 	if s.Status(&st); !st.Saved.Equal(saved) {
 		t.Errorf("the adopted snapshot was taken at %v, want %v", st.Saved, saved)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/folder/powercut"
 	"github.com/bloomery/bloomery/server/internal/snapshot"
+	"github.com/bloomery/bloomery/server/internal/status"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -192,7 +193,7 @@ func TestLanes(t *testing.T) {
 			t.Errorf("part %d: was %+v, is %+v", i, was, is)
 		}
 	}
-	var st door.Status
+	var st status.Disk
 	if s.Status(&st); st.Snapshots != 1 || st.Saving || st.Err != nil || s.Position() != next.Position() {
 		t.Errorf("status %+v, position %d", st, s.Position())
 	}

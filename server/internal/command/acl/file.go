@@ -14,7 +14,7 @@ func runLoad(x *engine.Context, c *engine.Call) {
 		c.Fail(textNoFile)
 		return
 	}
-	if err := x.LoadUsers(); err != nil {
+	if err := x.Server().LoadUsers(); err != nil {
 		c.Fail("ERR " + engine.OneLine(err) + textKept)
 		return
 	}

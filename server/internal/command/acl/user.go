@@ -29,7 +29,7 @@ func runDelUser(x *engine.Context, c *engine.Call) {
 			return
 		}
 	}
-	c.Answer(engine.Integer(int64(x.DeleteUsers(c.Args[2:]))))
+	c.Answer(engine.Integer(int64(x.Server().DeleteUsers(c.Args[2:]))))
 }
 
 func runGetUser(x *engine.Context, c *engine.Call) {
@@ -73,7 +73,7 @@ func runDryRun(x *engine.Context, c *engine.Call) {
 		c.Fail("ERR User '" + string(c.Args[2]) + "' not found")
 		return
 	}
-	refusal, failed := x.DryRun(u, c.Args[3:])
+	refusal, failed := x.Server().DryRun(u, c.Args[3:])
 	switch {
 	case failed.Kind != engine.None:
 		c.Answer(failed)

@@ -13,6 +13,5 @@ func Commands() []engine.Command {
 }
 
 const (
-	textCluster     = "ERR This instance has cluster support disabled"
 	textPersistence = "ERR persistence is not available: this server keeps its data in memory only"
 )

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/bloomery/bloomery/server/internal/catalog"
-	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/status"
 )
 
 // Clients that know Redis Cluster send each command to the node that has the slot of
@@ -42,19 +42,19 @@ var cluster = engine.Command{
 
 // aboutCluster makes a subcommand of CLUSTER with so many arguments. They are counted
 // only where there is a cluster.
-func aboutCluster(name, syntax, summary string, arity int, run func(*engine.Context, *engine.Call, *door.Cluster)) engine.Command {
+func aboutCluster(name, syntax, summary string, arity int, run func(*engine.Context, *engine.Call, *status.Cluster)) engine.Command {
 	return engine.Command{
 		Name: name, Arity: -2, Flags: engine.Loading | engine.Stale | engine.Outside, Categories: []string{"slow"}, Syntax: syntax, Complexity: "O(n), n being the number of nodes",
 		Summary: summary,
 		Run: func(x *engine.Context, c *engine.Call) {
 			switch {
-			case !x.ClusterProtocol():
-				c.Fail(textCluster)
+			case !x.Can().Told():
+				c.Fail(engine.TextNoCluster)
 			case len(c.Args) != arity:
 				c.Answer(engine.WrongArity("cluster|" + name))
 			default:
-				status, _ := x.Cluster()
-				run(x, c, &status)
+				s, _ := x.Server().Cluster()
+				run(x, c, &s)
 			}
 		},
 	}
@@ -73,8 +73,8 @@ func inCluster(name, summary string) engine.Command {
 		Name: name, Arity: 1, Flags: engine.Fast | engine.Loading | engine.Stale, Categories: []string{"fast", "connection"}, Group: engine.GroupCluster,
 		Since: "3.0.0", Complexity: "O(1)", Summary: summary,
 		Run: func(x *engine.Context, c *engine.Call) {
-			if !x.ClusterProtocol() {
-				c.Fail(textCluster)
+			if !x.Can().Told() {
+				c.Fail(engine.TextNoCluster)
 				return
 			}
 			c.Answer(engine.OK())
@@ -84,7 +84,7 @@ func inCluster(name, summary string) engine.Command {
 
 // shard is a node with the slots that clients use it for.
 type shard struct {
-	*door.NodeStatus
+	*status.Node
 	id          string
 	host        string
 	port        int
@@ -92,19 +92,19 @@ type shard struct {
 }
 
 // shards returns the nodes of a cluster. Those that are live share the slots.
-func shards(x *engine.Context, s *door.Cluster) (all []shard) {
+func shards(x *engine.Context, s *status.Cluster) (all []shard) {
 	live, n := s.Alive(), 0
 	for i := range s.Nodes {
 		node := &s.Nodes[i]
 		if node.Left {
 			continue
 		}
-		v := shard{NodeStatus: node, id: nodeID(s.ID, node.Number), last: -1}
+		v := shard{Node: node, id: nodeID(s.ID, node.Number), last: -1}
 		if host, port, err := net.SplitHostPort(node.Addr); err == nil {
 			v.host = host
 			v.port, _ = strconv.Atoi(port)
 		} else if node.Self {
-			v.port = x.Facts().Port // a client knows the host
+			v.port = x.Server().Facts().Port // a client knows the host
 		}
 		if node.Live {
 			v.first, v.last = slotCount*n/live, slotCount*(n+1)/live-1
@@ -130,7 +130,7 @@ func answering(all []shard, of int) []shard {
 	return list
 }
 
-func runClusterSlots(x *engine.Context, c *engine.Call, s *door.Cluster) {
+func runClusterSlots(x *engine.Context, c *engine.Call, s *status.Cluster) {
 	var rows []engine.Reply
 	all := shards(x, s)
 	for i, v := range all {
@@ -146,7 +146,7 @@ func runClusterSlots(x *engine.Context, c *engine.Call, s *door.Cluster) {
 	c.Answer(engine.List(rows...))
 }
 
-func runClusterShards(x *engine.Context, c *engine.Call, s *door.Cluster) {
+func runClusterShards(x *engine.Context, c *engine.Call, s *status.Cluster) {
 	var rows []engine.Reply
 	all := shards(x, s)
 	for i, v := range all {
@@ -184,7 +184,7 @@ func (v *shard) describe(role string) engine.Reply {
 	)
 }
 
-func runClusterNodes(x *engine.Context, c *engine.Call, s *door.Cluster) {
+func runClusterNodes(x *engine.Context, c *engine.Call, s *status.Cluster) {
 	var b strings.Builder
 	for _, v := range shards(x, s) {
 		flags, link, slots := "master", "connected", ""
@@ -205,7 +205,7 @@ func runClusterNodes(x *engine.Context, c *engine.Call, s *door.Cluster) {
 	c.Answer(engine.Reply{Kind: engine.Verbatim, Text: b.String()})
 }
 
-func runClusterInfo(_ *engine.Context, c *engine.Call, s *door.Cluster) {
+func runClusterInfo(_ *engine.Context, c *engine.Call, s *status.Cluster) {
 	state := "ok"
 	if !s.Quorum {
 		state = "fail"
@@ -225,15 +225,15 @@ func runClusterInfo(_ *engine.Context, c *engine.Call, s *door.Cluster) {
 	c.Answer(engine.Reply{Kind: engine.Verbatim, Text: b.String()})
 }
 
-func runClusterMyID(_ *engine.Context, c *engine.Call, s *door.Cluster) {
+func runClusterMyID(_ *engine.Context, c *engine.Call, s *status.Cluster) {
 	c.Answer(engine.Text(nodeID(s.ID, s.Node)))
 }
 
-func runKeySlot(_ *engine.Context, c *engine.Call, _ *door.Cluster) {
+func runKeySlot(_ *engine.Context, c *engine.Call, _ *status.Cluster) {
 	c.Answer(engine.Integer(int64(keySlot(string(c.Args[2])))))
 }
 
-func runCountKeys(x *engine.Context, c *engine.Call, _ *door.Cluster) {
+func runCountKeys(x *engine.Context, c *engine.Call, _ *status.Cluster) {
 	slot, ok := engine.ParseInt(c.Args[2])
 	switch {
 	case !ok:
@@ -284,8 +284,8 @@ func keySlot(key string) int {
 
 // infoCluster is the section of INFO.
 func infoCluster(x *engine.Context, b *strings.Builder) {
-	line(b, "cluster_enabled", number(x.ClusterProtocol()))
-	s, ok := x.Cluster()
+	line(b, "cluster_enabled", number(x.Can().Told()))
+	s, ok := x.Server().Cluster()
 	if !ok {
 		return
 	}

@@ -2,12 +2,7 @@ package admin
 
 // CLUSTER BACKUP: a copy of all data that a client reads in pieces.
 
-import (
-	"errors"
-
-	"github.com/bloomery/bloomery/server/internal/door"
-	"github.com/bloomery/bloomery/server/internal/engine"
-)
+import "github.com/bloomery/bloomery/server/internal/engine"
 
 // clusterBackup is CLUSTER BACKUP OPEN [STALE], READ and CLOSE. It is what bloomery
 // cluster backup sends; a server that hides its cluster from clients answers too.
@@ -16,19 +11,18 @@ var clusterBackup = engine.Command{
 	Syntax: "OPEN [STALE] | READ copy file offset length | CLOSE copy", Complexity: "O(n), n being the bytes that changed since the last snapshot, or length",
 	Summary: "Makes a copy of all data and returns its number and files; returns a piece of a file; gives a copy up. Not in Redis.",
 	Run: func(x *engine.Context, c *engine.Call) {
-		copier := x.Copier()
 		switch {
-		case copier == nil:
-			c.Fail(textCluster)
-		case !x.ReadsAll():
+		case !x.Can().Cluster:
+			c.Fail(engine.TextNoCluster)
+		case !x.Server().ReadsAll():
 			c.Fail(engine.TextNoKey)
 		default:
-			c.Answer(runBackup(x, copier, c.Args[2:]))
+			c.Answer(runBackup(x.Server(), c.Args[2:]))
 		}
 	},
 }
 
-func runBackup(x *engine.Context, copier door.Copier, args [][]byte) engine.Reply {
+func runBackup(x *engine.Server, args [][]byte) engine.Reply {
 	var numbers [4]uint64
 	given := 0
 	for ; given < len(numbers) && given+1 < len(args); given++ {
@@ -41,34 +35,13 @@ func runBackup(x *engine.Context, copier door.Copier, args [][]byte) engine.Repl
 	whole := given == len(args)-1
 	switch {
 	case engine.Is(args[0], "open") && len(args) == 1:
-		return openBackup(x, copier, false)
+		return x.OpenCopy(false)
 	case engine.Is(args[0], "open") && len(args) == 2 && engine.Is(args[1], "stale"):
-		return openBackup(x, copier, true)
+		return x.OpenCopy(true)
 	case engine.Is(args[0], "read") && whole && given == 4:
-		piece, err := copier.ReadCopy(numbers[0], numbers[1], numbers[2], numbers[3])
-		if err != nil {
-			return engine.Fail("ERR " + engine.OneLine(err))
-		}
-		return engine.Text(string(piece))
+		return x.ReadCopy(numbers[0], numbers[1], numbers[2], numbers[3])
 	case engine.Is(args[0], "close") && whole && given == 1:
-		copier.CloseCopy(numbers[0])
-		return engine.OK()
+		return x.CloseCopy(numbers[0])
 	}
 	return engine.Fail(engine.TextSyntax)
-}
-
-func openBackup(x *engine.Context, copier door.Copier, stale bool) engine.Reply {
-	x.Waits("copy of all data")
-	number, files, err := copier.OpenCopy(stale)
-	switch {
-	case errors.Is(err, door.ErrRefused) || errors.Is(err, door.ErrUnknown):
-		return engine.Fail("CLUSTERDOWN This node cannot find out what other nodes have acknowledged (" + engine.Cause(err) + ")")
-	case err != nil:
-		return engine.Fail("ERR " + engine.OneLine(err))
-	}
-	rows := make([]engine.Reply, len(files))
-	for i, f := range files {
-		rows[i] = engine.List(engine.Text(f.Name), engine.Integer(f.Size))
-	}
-	return engine.List(engine.Integer(int64(number)), engine.List(rows...))
 }

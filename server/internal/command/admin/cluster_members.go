@@ -3,10 +3,8 @@ package admin
 // CLUSTER FORGET, REPLACE-LOG and UPGRADE: changes of the cluster itself.
 
 import (
-	"errors"
 	"strings"
 
-	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/engine"
 )
 
@@ -18,24 +16,23 @@ var clusterMembers = []engine.Command{
 
 // changesCluster makes a subcommand of CLUSTER for operators. A server that hides its
 // cluster from clients answers, too.
-func changesCluster(name, syntax, summary string, arity int, run func(*engine.Context, *engine.Call, door.Members)) engine.Command {
+func changesCluster(name, syntax, summary string, arity int, run func(*engine.Context, *engine.Call)) engine.Command {
 	return engine.Command{
 		Name: name, Arity: arity, Flags: engine.Admin | engine.NoScript | engine.NoMulti | engine.Stale | engine.Outside, Categories: []string{"admin", "slow", "dangerous"},
 		Syntax: syntax, Complexity: "O(n), n being the number of nodes", Summary: summary,
 		Run: func(x *engine.Context, c *engine.Call) {
-			members := x.Members()
-			if members == nil {
-				c.Fail(textCluster)
+			if !x.Can().Cluster {
+				c.Fail(engine.TextNoCluster)
 				return
 			}
-			run(x, c, members)
+			run(x, c)
 		},
 	}
 }
 
 // nodes reads the numbers or ids of nodes. If one is wrong it answers.
 func nodes(x *engine.Context, c *engine.Call) (list []uint32) {
-	s, _ := x.Cluster()
+	s, _ := x.Server().Cluster()
 	for _, arg := range c.Args[2:] {
 		number := uint32(0)
 		if n, ok := engine.ParseInt(arg); ok && n > 0 && n <= int64(len(s.Nodes)) {
@@ -60,50 +57,16 @@ func clipped(arg []byte) string {
 	return strings.Join(strings.Fields(string(arg[:min(len(arg), 64)])), " ")
 }
 
-// notChanged is the error of a change that was not made, or may not have been.
-func notChanged(err error) engine.Reply {
-	text := engine.Cause(err)
-	switch {
-	case errors.Is(err, door.ErrNotYet):
-		return engine.Fail("TRYAGAIN nothing was changed: " + text)
-	case errors.Is(err, door.ErrUnknown):
-		return engine.Fail("UNKNOWN the change may have been made or not: send the command again (" + text + ")")
-	case errors.Is(err, door.ErrRefused):
-		return engine.Fail("CLUSTERDOWN nothing was changed (" + text + ")")
+func runForget(x *engine.Context, c *engine.Call) {
+	if list := nodes(x, c); list != nil {
+		c.Answer(x.Server().Forget(list[0]))
 	}
-	return engine.Fail("ERR " + text)
 }
 
-func runForget(x *engine.Context, c *engine.Call, members door.Members) {
-	list := nodes(x, c)
-	if list == nil {
-		return
+func runReplaceLog(x *engine.Context, c *engine.Call) {
+	if list := nodes(x, c); list != nil {
+		c.Answer(x.Server().ReplaceLog(list[0], list[1]))
 	}
-	if err := members.Remove(list[0]); err != nil {
-		c.Answer(notChanged(err))
-		return
-	}
-	c.Answer(engine.OK())
 }
 
-func runReplaceLog(x *engine.Context, c *engine.Call, members door.Members) {
-	list := nodes(x, c)
-	if list == nil {
-		return
-	}
-	step, done, err := members.Replace(list[0], list[1])
-	if err != nil {
-		c.Answer(notChanged(err))
-		return
-	}
-	c.Answer(engine.List(engine.Integer(int64(number(done))), engine.Text(step)))
-}
-
-func runUpgrade(_ *engine.Context, c *engine.Call, members door.Members) {
-	level, err := members.Upgrade()
-	if err != nil {
-		c.Answer(notChanged(err))
-		return
-	}
-	c.Answer(engine.Integer(int64(level)))
-}
+func runUpgrade(x *engine.Context, c *engine.Call) { c.Answer(x.Server().Upgrade()) }

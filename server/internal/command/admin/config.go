@@ -27,7 +27,7 @@ var config = engine.Command{
 			Name: "resetstat", Arity: 2, Flags: engine.Admin | engine.NoScript | engine.Loading | engine.Stale, Categories: []string{"admin", "slow", "dangerous"},
 			Complexity: "O(1)", Summary: "Resets the counters of INFO.",
 			Run: func(x *engine.Context, c *engine.Call) {
-				x.ResetUsage()
+				x.Server().ResetUsage()
 				c.Answer(engine.OK())
 			},
 		},
@@ -35,11 +35,11 @@ var config = engine.Command{
 			Name: "rewrite", Arity: 2, Flags: engine.Admin | engine.NoScript | engine.NoMulti | engine.Loading | engine.Stale | engine.Outside, Categories: []string{"admin", "slow", "dangerous"},
 			Complexity: "O(n), n being the length of the file", Summary: "Writes the settings that CONFIG SET has changed into the configuration file.",
 			Run: func(x *engine.Context, c *engine.Call) {
-				if x.Facts().ConfigFile == "" {
+				if x.Server().Facts().ConfigFile == "" {
 					c.Fail("ERR The server is running without a config file")
 					return
 				}
-				if err := x.RewriteConfig(); err != nil {
+				if err := x.Server().RewriteConfig(); err != nil {
 					c.Fail("ERR Rewriting config file: " + engine.OneLine(err))
 					return
 				}
@@ -102,7 +102,7 @@ var parameters = []parameter{
 			if !ok || n <= 0 {
 				return nil, "argument must be a memory value above 0"
 			}
-			return func() { x.SetMaxMemory(n) }, ""
+			return func() { x.Server().SetMaxMemory(n) }, ""
 		},
 	},
 	{
@@ -119,24 +119,23 @@ var parameters = []parameter{
 	serverParameter("max-transaction", 1, 1<<31-1,
 		func(x *engine.Context) int64 { return x.Settings().MaxTransaction.Load() }, func(x *engine.Context, n int64) { x.Settings().MaxTransaction.Store(n) }),
 	serverParameter("slowlog-log-slower-than", -1, 1<<62,
-		func(x *engine.Context) int64 { return x.SlowLog().SlowerThan() }, func(x *engine.Context, n int64) { x.SlowLog().SetSlowerThan(n) }),
+		func(x *engine.Context) int64 { return x.Server().SlowLog().SlowerThan() }, func(x *engine.Context, n int64) { x.Server().SlowLog().SetSlowerThan(n) }),
 	serverParameter("slowlog-max-len", 1, 1<<20,
-		func(x *engine.Context) int64 { return x.SlowLog().MaxLen() }, func(x *engine.Context, n int64) { x.SlowLog().SetMaxLen(n) }),
+		func(x *engine.Context) int64 { return x.Server().SlowLog().MaxLen() }, func(x *engine.Context, n int64) { x.Server().SlowLog().SetMaxLen(n) }),
 	serverParameter("acllog-max-len", 0, 1<<20,
 		func(x *engine.Context) int64 { return x.Users().Log.MaxLen() }, func(x *engine.Context, n int64) { x.Users().Log.SetMaxLen(n) }),
 	serverParameter("latency-monitor-threshold", 0, 1<<53,
-		func(x *engine.Context) int64 { return x.Latency().Threshold() }, func(x *engine.Context, n int64) { x.Latency().SetThreshold(n) }),
+		func(x *engine.Context) int64 { return x.Server().Latency().Threshold() }, func(x *engine.Context, n int64) { x.Server().Latency().SetThreshold(n) }),
 	{
 		name: "appendfsync",
 		get: func(x *engine.Context) string {
-			st, _ := x.Kept()
-			return st.Mode
+			return x.Server().Disk().Mode
 		},
 		set: setFsync,
 	},
 	constant("maxmemory-policy", "noeviction"),
 	{name: "appendonly", get: func(x *engine.Context) string {
-		if _, kept := x.Kept(); kept {
+		if x.Can().Disk {
 			return "yes"
 		}
 		return "no"
@@ -144,7 +143,7 @@ var parameters = []parameter{
 	constant("save", ""),
 	constant("databases", "1"),
 	{name: "cluster-enabled", get: func(x *engine.Context) string {
-		if x.ClusterProtocol() {
+		if x.Can().Told() {
 			return "yes"
 		}
 		return "no"
@@ -157,10 +156,10 @@ func setFsync(x *engine.Context, _ *session.Defaults, v string) (func(), string)
 	if v != "always" && v != "everysec" && v != "no" {
 		return nil, "argument(s) must be one of the following: everysec, always, no"
 	}
-	if st, kept := x.Kept(); !kept && v != st.Mode {
+	if !x.Can().Disk && v != x.Server().Disk().Mode {
 		return nil, "this server keeps its data in memory only"
 	}
-	return func() { _ = x.SetFsync(v) }, "" // it knows these three
+	return func() { _ = x.Server().SetFsync(v) }, "" // it knows these three
 }
 
 func invalidValue(name string) string { return "Invalid value for `" + name + "`" }

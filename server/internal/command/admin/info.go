@@ -65,17 +65,17 @@ func runInfo(x *engine.Context, c *engine.Call) {
 func line(b *strings.Builder, name string, value any) { fmt.Fprintf(b, "%s:%v\r\n", name, value) }
 
 func infoServer(x *engine.Context, b *strings.Builder) {
-	f := x.Facts()
+	f := x.Server().Facts()
 	up := int64(x.Now().Sub(f.Started).Seconds())
 	line(b, "redis_version", engine.RedisVersion)
-	line(b, "redis_mode", x.Mode())
+	line(b, "redis_mode", x.Can().Mode())
 	line(b, "server_name", "bloomery")
 	line(b, "bloomery_version", f.Version)
 	line(b, "os", runtime.GOOS+" "+runtime.GOARCH)
 	line(b, "arch_bits", 64)
 	line(b, "go_version", runtime.Version())
 	line(b, "process_id", os.Getpid())
-	line(b, "run_id", x.RunID())
+	line(b, "run_id", x.Server().RunID())
 	line(b, "tcp_port", f.Port)
 	line(b, "server_time_usec", x.Now().UnixMicro())
 	line(b, "uptime_in_seconds", up)
@@ -85,10 +85,10 @@ func infoServer(x *engine.Context, b *strings.Builder) {
 }
 
 func infoClients(x *engine.Context, b *strings.Builder) {
-	f := x.Facts()
+	f := x.Server().Facts()
 	line(b, "connected_clients", f.Clients)
 	line(b, "maxclients", x.Settings().MaxClients.Load())
-	line(b, "blocked_clients", x.Pause().Waiting())
+	line(b, "blocked_clients", x.Server().Pause().Waiting())
 }
 
 func infoMemory(x *engine.Context, b *strings.Builder) {
@@ -100,7 +100,7 @@ func infoMemory(x *engine.Context, b *strings.Builder) {
 	line(b, "used_memory_peak", x.Budget().Peak())
 	line(b, "used_memory_peak_human", human(x.Budget().Peak()))
 	line(b, "used_memory_rss", residentBytes())
-	line(b, "used_memory_dataset", x.DataBytes())
+	line(b, "used_memory_dataset", x.Server().DataBytes())
 	line(b, "used_memory_clients", x.Budget().Clients())
 	line(b, "maxmemory", x.Budget().Max())
 	line(b, "maxmemory_human", human(x.Budget().Max()))
@@ -140,8 +140,8 @@ func human(n int64) string {
 
 func infoPersistence(x *engine.Context, b *strings.Builder) {
 	line(b, "loading", 0)
-	st, kept := x.Kept()
-	if !kept {
+	st := x.Server().Disk()
+	if !st.Kept {
 		line(b, "rdb_bgsave_in_progress", 0)
 		line(b, "aof_enabled", 0)
 		return
@@ -186,23 +186,23 @@ func okOrErr(ok bool) string {
 }
 
 func infoStats(x *engine.Context, b *strings.Builder) {
-	f := x.Facts()
+	f := x.Server().Facts()
 	var calls, rejected, failed int64
 	x.Table().Walk(func(c *engine.Command) {
-		u := x.Usage(c)
+		u := x.Server().Usage(c)
 		calls += u.Calls
 		rejected += u.Rejected
 		failed += u.Failed
 	})
 	line(b, "total_connections_received", f.Accepted)
 	line(b, "total_commands_processed", calls)
-	line(b, "instantaneous_ops_per_sec", x.Pace())
+	line(b, "instantaneous_ops_per_sec", x.Server().Pace())
 	line(b, "total_net_input_bytes", f.BytesIn)
 	line(b, "total_net_output_bytes", f.BytesOut)
 	line(b, "rejected_connections", f.Rejected)
-	line(b, "expired_keys", x.Counters().Expired.Load())
+	line(b, "expired_keys", x.Server().Counters().Expired.Load())
 	line(b, "evicted_keys", 0)
-	hits, misses := x.Counters().Found()
+	hits, misses := x.Server().Counters().Found()
 	line(b, "keyspace_hits", hits)
 	line(b, "keyspace_misses", misses)
 	line(b, "total_error_replies", rejected+failed)
@@ -225,7 +225,7 @@ func infoModules(_ *engine.Context, b *strings.Builder) {
 
 func infoCommands(x *engine.Context, b *strings.Builder) {
 	x.Table().Walk(func(c *engine.Command) {
-		u := x.Usage(c)
+		u := x.Server().Usage(c)
 		if u.Calls == 0 && u.Rejected == 0 {
 			return
 		}

@@ -21,7 +21,7 @@ var latency = engine.Command{
 			Name: "doctor", Arity: 2, Flags: latencyFlags, Categories: latencyCategories,
 			Complexity: "O(1)", Summary: "Describes what took long, for people.",
 			Run: func(x *engine.Context, c *engine.Call) {
-				c.Answer(engine.Reply{Kind: engine.Verbatim, Text: latencyReport(x.Latency())})
+				c.Answer(engine.Reply{Kind: engine.Verbatim, Text: latencyReport(x.Server().Latency())})
 			},
 		},
 		{
@@ -35,7 +35,7 @@ var latency = engine.Command{
 			Syntax: "event", Complexity: "O(1)", Summary: "Returns the samples of an event.",
 			Run: func(x *engine.Context, c *engine.Call) {
 				elems := []engine.Reply{}
-				for _, e := range x.Latency().Events() {
+				for _, e := range x.Server().Latency().Events() {
 					for _, s := range e.Samples {
 						if e.Name == string(c.Args[2]) {
 							elems = append(elems, engine.List(engine.Integer(s.Second), engine.Integer(s.Millis)))
@@ -50,7 +50,7 @@ var latency = engine.Command{
 			Complexity: "O(1)", Summary: "Returns the latest sample of every event.",
 			Run: func(x *engine.Context, c *engine.Call) {
 				elems := []engine.Reply{}
-				for _, e := range x.Latency().Events() {
+				for _, e := range x.Server().Latency().Events() {
 					last := e.Samples[len(e.Samples)-1]
 					elems = append(elems, engine.List(engine.Text(e.Name), engine.Integer(last.Second), engine.Integer(last.Millis), engine.Integer(e.Most)))
 				}
@@ -65,7 +65,7 @@ var latency = engine.Command{
 				for _, a := range c.Args[2:] {
 					names = append(names, string(a))
 				}
-				c.Answer(engine.Integer(int64(x.Latency().Reset(names...))))
+				c.Answer(engine.Integer(int64(x.Server().Latency().Reset(names...))))
 			},
 		},
 	},
@@ -96,7 +96,7 @@ func latencyReport(l *session.Latency) string {
 func runLatencyHistogram(x *engine.Context, c *engine.Call) {
 	elems := []engine.Reply{}
 	add := func(cmd *engine.Command) {
-		if u := x.Usage(cmd); u.Calls > 0 {
+		if u := x.Server().Usage(cmd); u.Calls > 0 {
 			elems = append(elems, engine.Text(cmd.FullName()), histogram(&u))
 		}
 	}

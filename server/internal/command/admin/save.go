@@ -2,13 +2,7 @@ package admin
 
 // SAVE, BGSAVE, LASTSAVE and DEBUG RELOAD.
 
-import (
-	"errors"
-
-	"github.com/bloomery/bloomery/server/internal/engine"
-
-	"github.com/bloomery/bloomery/server/internal/door"
-)
+import "github.com/bloomery/bloomery/server/internal/engine"
 
 // save is SAVE.
 var save = engine.Command{
@@ -16,11 +10,11 @@ var save = engine.Command{
 	Since: "1.0.0", Complexity: "O(n), n being the bytes that changed since the last snapshot",
 	Summary: "Writes a snapshot and answers when it is on disk. Other clients go on.",
 	Run: func(x *engine.Context, c *engine.Call) {
-		if !kept(x) {
+		if !x.Can().Disk {
 			c.Fail(textPersistence)
 			return
 		}
-		c.Answer(saveReply(x.Snapshot(), engine.OK()))
+		c.Answer(x.Server().Save())
 	},
 }
 
@@ -33,23 +27,12 @@ var bgsave = engine.Command{
 			c.Fail(engine.TextSyntax)
 			return
 		}
-		if !kept(x) {
+		if !x.Can().Disk {
 			c.Fail(textPersistence)
 			return
 		}
-		c.Answer(saveReply(x.StartSnapshot(), engine.Word("Background saving started")))
+		c.Answer(x.Server().SaveSoon())
 	},
-}
-
-func saveReply(err error, ok engine.Reply) engine.Reply {
-	switch {
-	case err == nil:
-		return ok
-	case errors.Is(err, door.ErrSaving):
-		return engine.Fail("ERR Background save already in progress")
-	default:
-		return engine.Fail("ERR " + engine.OneLine(err))
-	}
 }
 
 // lastSave is LASTSAVE.
@@ -57,11 +40,11 @@ var lastSave = engine.Command{
 	Name: "lastsave", Arity: 1, Flags: engine.Fast | engine.Loading | engine.Stale, Categories: []string{"admin", "fast", "dangerous"}, Group: engine.GroupServer,
 	Since: "1.0.0", Complexity: "O(1)", Summary: "Returns when the last snapshot was taken, or the server was started if there is none.",
 	Run: func(x *engine.Context, c *engine.Call) {
-		if st, ok := x.Kept(); ok {
-			c.Answer(engine.Integer(st.Saved.Unix()))
+		if x.Can().Disk {
+			c.Answer(engine.Integer(x.Server().Disk().Saved.Unix()))
 			return
 		}
-		c.Answer(engine.Integer(x.Facts().Started.Unix()))
+		c.Answer(engine.Integer(x.Server().Facts().Started.Unix()))
 	},
 }
 
@@ -74,21 +57,11 @@ var debug = engine.Command{
 		Complexity: "O(n), n being the bytes of data",
 		Summary:    "Writes a snapshot, reads all of it back and checks it. What is in memory stays as it is.",
 		Run: func(x *engine.Context, c *engine.Call) {
-			if !kept(x) {
+			if !x.Can().Disk {
 				c.Fail(textPersistence)
 				return
 			}
-			err := x.Snapshot()
-			if err == nil {
-				err = x.Verify()
-			}
-			c.Answer(saveReply(err, engine.OK()))
+			c.Answer(x.Server().Verify())
 		},
 	}},
-}
-
-// kept reports whether data is kept on disk.
-func kept(x *engine.Context) bool {
-	_, ok := x.Kept()
-	return ok
 }

@@ -30,6 +30,6 @@ func runShutdown(x *engine.Context, c *engine.Call) {
 	default:
 		c.Answer(engine.OK())
 		c.Mute = true
-		x.Shutdown()
+		x.Server().Shutdown()
 	}
 }

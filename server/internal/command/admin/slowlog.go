@@ -24,19 +24,19 @@ var slowLog = engine.Command{
 						return
 					}
 				}
-				c.Answer(slowReply(x.SlowLog().Latest(n)))
+				c.Answer(slowReply(x.Server().SlowLog().Latest(n)))
 			},
 		},
 		{
 			Name: "len", Arity: 2, Flags: engine.Admin | engine.Loading | engine.Stale, Categories: []string{"admin", "slow", "dangerous"},
 			Complexity: "O(1)", Summary: "Returns the number of entries.",
-			Run: func(x *engine.Context, c *engine.Call) { c.Answer(engine.Integer(int64(x.SlowLog().Len()))) },
+			Run: func(x *engine.Context, c *engine.Call) { c.Answer(engine.Integer(int64(x.Server().SlowLog().Len()))) },
 		},
 		{
 			Name: "reset", Arity: 2, Flags: engine.Admin | engine.Loading | engine.Stale, Categories: []string{"admin", "slow", "dangerous"},
 			Complexity: "O(n), n being the number of entries", Summary: "Removes the entries.",
 			Run: func(x *engine.Context, c *engine.Call) {
-				x.SlowLog().Reset()
+				x.Server().SlowLog().Reset()
 				c.Answer(engine.OK())
 			},
 		},
@@ -50,7 +50,7 @@ var monitor = engine.Command{
 	Summary: "Shows the commands of all clients as they are run, without passwords and without those of operators. " +
 		"A client that does not take them as fast as they come is closed.",
 	Run: func(x *engine.Context, c *engine.Call) {
-		if !x.Monitor() {
+		if !x.Server().Monitor() {
 			c.Fail(engine.TextOOM)
 			return
 		}

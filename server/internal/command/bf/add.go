@@ -6,7 +6,6 @@ import (
 	"errors"
 
 	"github.com/bloomery/bloomery/internal/redisbloom"
-	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -59,7 +58,7 @@ func replyAdd(c *engine.Call, res *store.Result) {
 	case res.Err == nil:
 		c.AnswerBools(res.Bools)
 		return
-	case errors.Is(res.Err, door.ErrMemory), errors.Is(res.Err, redisbloom.ErrBudget):
+	case engine.NoRoom(res.Err):
 		c.Fail(engine.TextOOM)
 		return
 	case errors.Is(res.Err, redisbloom.ErrFull):

@@ -37,7 +37,7 @@ var client = engine.Command{
 			Name: "info", Arity: 2, Flags: engine.NoScript | engine.Loading | engine.Stale, Categories: []string{"slow", "connection"},
 			Complexity: "O(1)", Summary: "Describes this connection.",
 			Run: func(x *engine.Context, c *engine.Call) {
-				c.Answer(engine.Reply{Kind: engine.Verbatim, Text: x.Describe() + "\n"})
+				c.Answer(engine.Reply{Kind: engine.Verbatim, Text: x.Server().Describe() + "\n"})
 			},
 		},
 		{
@@ -105,7 +105,7 @@ var client = engine.Command{
 			Name: "unpause", Arity: 2, Flags: engine.Admin | engine.NoScript | engine.Loading | engine.Stale, Categories: []string{"admin", "slow", "dangerous", "connection"},
 			Complexity: "O(n), n being the number of clients that wait", Summary: "Ends a pause.",
 			Run: func(x *engine.Context, c *engine.Call) {
-				x.Pause().End(false)
+				x.Server().Pause().End(false)
 				c.Answer(engine.OK())
 			},
 		},
@@ -140,7 +140,7 @@ func runClientPause(x *engine.Context, c *engine.Call) {
 	case millis < 0:
 		c.Fail("ERR timeout is negative")
 	default:
-		x.Pause().Begin(time.Duration(min(millis, longestPause.Milliseconds()))*time.Millisecond, all)
+		x.Server().Pause().Begin(time.Duration(min(millis, longestPause.Milliseconds()))*time.Millisecond, all)
 		c.Answer(engine.OK())
 	}
 }
@@ -204,7 +204,7 @@ func runClientList(x *engine.Context, c *engine.Call) {
 		return
 	}
 	var b strings.Builder
-	x.Peers(func(p *session.Client) {
+	x.Server().Peers(func(p *session.Client) {
 		if normal && (ids == nil || slices.Contains(ids, p.ID)) {
 			b.WriteString(p.Describe(x.Now()))
 			b.WriteByte('\n')

@@ -91,10 +91,10 @@ func runClientKill(x *engine.Context, c *engine.Call) {
 		return
 	}
 	killed := int64(0)
-	x.Peers(func(p *session.Client) {
+	x.Server().Peers(func(p *session.Client) {
 		if f.takes(x, p) {
 			killed++
-			x.Kill(p)
+			x.Server().Kill(p)
 		}
 	})
 	switch {

@@ -75,7 +75,7 @@ func runHello(x *engine.Context, c *engine.Call) {
 		engine.Text("version"), engine.Text(engine.RedisVersion),
 		engine.Text("proto"), engine.Integer(int64(s.Proto)),
 		engine.Text("id"), engine.Integer(s.ID),
-		engine.Text("mode"), engine.Text(x.Mode()),
+		engine.Text("mode"), engine.Text(x.Can().Mode()),
 		engine.Text("role"), engine.Text("master"),
 		engine.Text("modules"), engine.List(engine.BloomModule()),
 	))

@@ -79,7 +79,7 @@ func beforeCreate(x *engine.Context, c *engine.Call) {
 
 // resolve finds the hasher. It answers if the filter may not have its key.
 func (o *options) resolve(x *engine.Context, c *engine.Call) string {
-	if o.given["replicas"] && !x.InCluster() {
+	if o.given["replicas"] && !x.Can().Cluster {
 		return "ERR REPLICAS is for a server of a cluster, and this one stands alone (serve --cluster)"
 	}
 	o.level = x.Level()

@@ -12,7 +12,6 @@ import (
 	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/catalog"
-	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -124,7 +123,7 @@ func unable(c *engine.Call, row *codec.Kind, can func(codec.Features) bool) stri
 // failure is the text of an error of a write.
 func failure(err error) string {
 	switch {
-	case errors.Is(err, door.ErrMemory), errors.Is(err, redisbloom.ErrBudget), errors.Is(err, store.ErrMemory):
+	case engine.NoRoom(err), errors.Is(err, store.ErrMemory):
 		return engine.TextOOM
 	case errors.Is(err, bloomery.ErrFull):
 		return "ERR filter is full"

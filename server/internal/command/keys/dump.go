@@ -65,7 +65,7 @@ func settle(x *engine.Context, c *engine.Call) {
 			}
 		}
 	})
-	if op == store.OpCompress && !x.InCluster() {
+	if op == store.OpCompress && !x.Can().Cluster {
 		if large, _ := part.LargeDigest(0); large {
 			x.Compress(entry)
 			return

@@ -83,7 +83,7 @@ func (q *question) before(x *engine.Context, c *engine.Call) {
 // largeOne returns the digest of a call if it is a large one that is not asked under its
 // lock, nil otherwise.
 func largeOne(x *engine.Context, c *engine.Call) (entry *catalog.Entry) {
-	if x.Queued() || x.InCluster() {
+	if x.Queued() || x.Can().Cluster {
 		return nil
 	}
 	x.Look(func() { entry = x.Lookup(c.Args[1]) })

@@ -17,6 +17,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/snapshot"
+	"github.com/bloomery/bloomery/server/internal/status"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -140,8 +141,8 @@ func (d *Door) SetFsync(mode string) error {
 const fsyncMode = "always"
 
 // Status implements door.Keeper.
-func (d *Door) Status() door.Status {
-	st := door.Status{Kept: d.keep.files != nil, Mode: fsyncMode, Began: time.Unix(0, 0), Saved: time.Unix(0, 0)}
+func (d *Door) Status() status.Disk {
+	st := status.Disk{Kept: d.keep.files != nil, Mode: fsyncMode, Began: time.Unix(0, 0), Saved: time.Unix(0, 0)}
 	if st.Kept {
 		d.keep.save.Status(&st)
 		st.LogBytes = d.keep.bytes.Load()

@@ -8,12 +8,13 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/status"
 )
 
 // Cluster implements door.Shared.
-func (d *Door) Cluster() door.Cluster {
+func (d *Door) Cluster() status.Cluster {
 	err := d.Refuses()
-	c := door.Cluster{
+	c := status.Cluster{
 		Name: d.config.Cluster, ID: d.id.Load(), Node: d.number.Load(), Session: d.session.Load(),
 		Serving: d.Current() == nil, Quorum: err == nil, Err: err, Decider: d.decider(),
 		Sent: d.stats.sent.Load(), Repeated: d.stats.repeated.Load(), Applied: d.stats.applied.Load(), Passed: d.stats.passed.Load(),
@@ -21,7 +22,7 @@ func (d *Door) Cluster() door.Cluster {
 	live := d.live()
 	leaders, _ := d.config.Log.(Leaders)
 	for i, l := range d.all() {
-		v := door.LaneStatus{Number: i, Name: l.name(), Applied: l.seq.Load(), Waiting: l.waitingBytes.Load(), Down: l.down()}
+		v := status.Lane{Number: i, Name: l.name(), Applied: l.seq.Load(), Waiting: l.waitingBytes.Load(), Down: l.down()}
 		l.send.Lock()
 		v.Flight = len(l.flight)
 		l.send.Unlock()
@@ -49,7 +50,7 @@ func (d *Door) Cluster() door.Cluster {
 }
 
 // describeNodes adds the nodes, and what an operator should look at.
-func (d *Door) describeNodes(c *door.Cluster) {
+func (d *Door) describeNodes(c *status.Cluster) {
 	if c.Err != nil {
 		why := strings.TrimPrefix(strings.TrimPrefix(c.Err.Error(), door.ErrDown.Error()+": "), "cluster: ")
 		c.Problems = append(c.Problems, "writes are refused: "+why)
@@ -86,7 +87,7 @@ func (d *Door) describeNodes(c *door.Cluster) {
 	}
 	for i := range roster.Members {
 		m := &roster.Members[i]
-		v := door.NodeStatus{Number: m.Number, Name: m.Name, Addr: m.Addr, Level: m.Level, Left: m.Left, Self: m.Number == c.Node}
+		v := status.Node{Number: m.Number, Name: m.Name, Addr: m.Addr, Level: m.Level, Left: m.Left, Self: m.Number == c.Node}
 		v.Live = v.Self && !v.Left
 		if v.Self {
 			v.Seen = d.config.Clock()

@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/server/internal/catalog"
-	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/order"
 	"github.com/bloomery/bloomery/server/internal/snapshot"
+	"github.com/bloomery/bloomery/server/internal/status"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -19,8 +19,8 @@ import (
 var errNothingKept = errors.New("local: snapshot: data is kept in memory only")
 
 // Status implements door.Keeper.
-func (d *Door) Status() door.Status {
-	st := door.Status{Kept: d.log != nil, Mode: d.config.Fsync.String(), Began: time.Unix(0, 0), Saved: time.Unix(0, 0)}
+func (d *Door) Status() status.Disk {
+	st := status.Disk{Kept: d.log != nil, Mode: d.config.Fsync.String(), Began: time.Unix(0, 0), Saved: time.Unix(0, 0)}
 	if d.log == nil {
 		return st
 	}

@@ -7,30 +7,30 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/status"
 )
 
 // clusterFigure is a metric of the cluster of a server.
 type clusterFigure struct {
 	desc *prometheus.Desc
 	kind prometheus.ValueType
-	of   func(*door.Cluster) float64
+	of   func(*status.Cluster) float64
 }
 
 var clusterFigures = []clusterFigure{
-	{desc("cluster_quorum", "1 while writes can be acknowledged."), prometheus.GaugeValue, func(c *door.Cluster) float64 { return is(c.Quorum) }},
-	{desc("cluster_serving", "1 while this node serves clients."), prometheus.GaugeValue, func(c *door.Cluster) float64 { return is(c.Serving) }},
-	{desc("cluster_lag_messages", "Messages that other nodes have applied and this one has not."), prometheus.GaugeValue, func(c *door.Cluster) float64 { return float64(c.Lag) }},
-	{desc("cluster_nodes", "Nodes of the cluster, those that are away included."), prometheus.GaugeValue, func(c *door.Cluster) float64 { return float64(c.Members()) }},
-	{desc("cluster_nodes_live", "Nodes that were heard of in the last seconds."), prometheus.GaugeValue, func(c *door.Cluster) float64 { return float64(c.Alive()) }},
-	{desc("cluster_decides", "1 on the node that removes what has expired."), prometheus.GaugeValue, func(c *door.Cluster) float64 { return is(c.Decider == c.Node && c.Node != 0) }},
-	{desc("cluster_problems", "What an operator should look at: INFO cluster has the words."), prometheus.GaugeValue, func(c *door.Cluster) float64 { return float64(len(c.Problems)) }},
-	{desc("cluster_parts_differ", "Parts of filters that differ from those of another node that has had the same records."), prometheus.GaugeValue, func(c *door.Cluster) float64 { return float64(c.Differ) }},
-	{desc("cluster_messages_sent_total", "Messages that this node has sent, repeats included."), prometheus.CounterValue, func(c *door.Cluster) float64 { return float64(c.Sent) }},
-	{desc("cluster_messages_repeated_total", "Messages that this node has sent again because no answer came."), prometheus.CounterValue, func(c *door.Cluster) float64 { return float64(c.Repeated) }},
-	{desc("cluster_messages_applied_total", "Messages of all nodes that were applied here."), prometheus.CounterValue, func(c *door.Cluster) float64 { return float64(c.Applied) }},
-	{desc("cluster_messages_passed_total", "Messages that were passed over because they had been applied before."), prometheus.CounterValue, func(c *door.Cluster) float64 { return float64(c.Passed) }},
+	{desc("cluster_quorum", "1 while writes can be acknowledged."), prometheus.GaugeValue, func(c *status.Cluster) float64 { return is(c.Quorum) }},
+	{desc("cluster_serving", "1 while this node serves clients."), prometheus.GaugeValue, func(c *status.Cluster) float64 { return is(c.Serving) }},
+	{desc("cluster_lag_messages", "Messages that other nodes have applied and this one has not."), prometheus.GaugeValue, func(c *status.Cluster) float64 { return float64(c.Lag) }},
+	{desc("cluster_nodes", "Nodes of the cluster, those that are away included."), prometheus.GaugeValue, func(c *status.Cluster) float64 { return float64(c.Members()) }},
+	{desc("cluster_nodes_live", "Nodes that were heard of in the last seconds."), prometheus.GaugeValue, func(c *status.Cluster) float64 { return float64(c.Alive()) }},
+	{desc("cluster_decides", "1 on the node that removes what has expired."), prometheus.GaugeValue, func(c *status.Cluster) float64 { return is(c.Decider == c.Node && c.Node != 0) }},
+	{desc("cluster_problems", "What an operator should look at: INFO cluster has the words."), prometheus.GaugeValue, func(c *status.Cluster) float64 { return float64(len(c.Problems)) }},
+	{desc("cluster_parts_differ", "Parts of filters that differ from those of another node that has had the same records."), prometheus.GaugeValue, func(c *status.Cluster) float64 { return float64(c.Differ) }},
+	{desc("cluster_messages_sent_total", "Messages that this node has sent, repeats included."), prometheus.CounterValue, func(c *status.Cluster) float64 { return float64(c.Sent) }},
+	{desc("cluster_messages_repeated_total", "Messages that this node has sent again because no answer came."), prometheus.CounterValue, func(c *status.Cluster) float64 { return float64(c.Repeated) }},
+	{desc("cluster_messages_applied_total", "Messages of all nodes that were applied here."), prometheus.CounterValue, func(c *status.Cluster) float64 { return float64(c.Applied) }},
+	{desc("cluster_messages_passed_total", "Messages that were passed over because they had been applied before."), prometheus.CounterValue, func(c *status.Cluster) float64 { return float64(c.Passed) }},
 }
 
 var (

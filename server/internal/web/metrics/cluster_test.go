@@ -18,13 +18,14 @@ import (
 	"github.com/bloomery/bloomery/server/internal/door/local"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/session"
+	"github.com/bloomery/bloomery/server/internal/status"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
 // fakeCluster is a local door that says it is one of a cluster.
 type fakeCluster struct {
 	*local.Door
-	status door.Cluster
+	status status.Cluster
 }
 
 var _ door.Shared = (*fakeCluster)(nil)
@@ -36,7 +37,7 @@ func (d *fakeCluster) FreshNames() error          { return nil }
 func (d *fakeCluster) LaneOf(uint64, uint32) int  { return 1 }
 func (d *fakeCluster) Current() error             { return nil }
 func (d *fakeCluster) Grace() time.Duration       { return 0 }
-func (d *fakeCluster) Cluster() door.Cluster      { return d.status }
+func (d *fakeCluster) Cluster() status.Cluster    { return d.status }
 
 // TestClusterMetrics asks for the metrics of a server of a cluster; one that stands alone
 // has none of them.
@@ -52,10 +53,10 @@ func TestClusterMetrics(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &fakeCluster{Door: inner, status: door.Cluster{
+	d := &fakeCluster{Door: inner, status: status.Cluster{
 		ID: 1, Node: 2, Decider: 2, Serving: true, Quorum: true, Lag: 3, Sent: 10, Repeated: 1, Applied: 20, Passed: 2, Problems: []string{"x"},
-		Lanes: []door.LaneStatus{{Name: "CAT", Applied: 7, Head: 7}, {Name: "D1", Applied: 4, Head: 7}},
-		Nodes: []door.NodeStatus{{Number: 1, Name: "a", Live: true}, {Number: 2, Name: "b", Live: true, Self: true}, {Number: 3, Name: "c"}, {Number: 4, Left: true}},
+		Lanes: []status.Lane{{Name: "CAT", Applied: 7, Head: 7}, {Name: "D1", Applied: 4, Head: 7}},
+		Nodes: []status.Node{{Number: 1, Name: "a", Live: true}, {Number: 2, Name: "b", Live: true, Self: true}, {Number: 3, Name: "c"}, {Number: 4, Left: true}},
 	}}
 	b.engine = engine.New(engine.Config{
 		Commands: command.All(), State: state, Door: d, Host: b, Clock: func() time.Time { return b.now },

@@ -15,6 +15,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/door/local"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/session"
+	"github.com/bloomery/bloomery/server/internal/status"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -56,8 +57,8 @@ func (b *bench) Shutdown() {}
 func (b *bench) RewriteConfig() error { return nil }
 
 // Facts implements engine.Host.
-func (b *bench) Facts() engine.Facts {
-	return engine.Facts{Version: "1.2.3", Started: time.Unix(1_600_000_000, 0), Clients: 3, Accepted: 5, Rejected: 2, BytesIn: 77, BytesOut: 88}
+func (b *bench) Facts() status.Server {
+	return status.Server{Version: "1.2.3", Started: time.Unix(1_600_000_000, 0), Clients: 3, Accepted: 5, Rejected: 2, BytesIn: 77, BytesOut: 88}
 }
 
 // do runs a command and returns its reply.

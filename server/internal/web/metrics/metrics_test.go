@@ -12,10 +12,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 
-	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/door/local"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/session"
+	"github.com/bloomery/bloomery/server/internal/status"
 )
 
 // TestScrape runs commands and reads all of it back.
@@ -186,7 +186,7 @@ func TestFigures(t *testing.T) {
 	}{{2, 2, 1}, {1, 1, 1}, {2, 1, 0}, {0, 0, 0}} {
 		for _, figure := range clusterFigures {
 			if strings.Contains(figure.desc.String(), "cluster_decides") {
-				if got := figure.of(&door.Cluster{Node: c.node, Decider: c.decider}); got != c.want {
+				if got := figure.of(&status.Cluster{Node: c.node, Decider: c.decider}); got != c.want {
 					t.Errorf("node %d decides where %d should: %v", c.node, c.decider, got)
 				}
 			}

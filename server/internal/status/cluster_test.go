@@ -1,4 +1,4 @@
-package door
+package status
 
 // What is counted of a cluster.
 
@@ -6,7 +6,7 @@ import "testing"
 
 // TestCounts asks which machines are members, and which of them live.
 func TestCounts(t *testing.T) {
-	c := Cluster{Nodes: []NodeStatus{{Live: true}, {}, {Live: true, Left: true}, {Left: true}, {Live: true}}}
+	c := Cluster{Nodes: []Node{{Live: true}, {}, {Live: true, Left: true}, {Left: true}, {Live: true}}}
 	if c.Members() != 3 || c.Alive() != 2 {
 		t.Errorf("%d members, %d of them live, want 3 and 2", c.Members(), c.Alive())
 	}

@@ -1,0 +1,293 @@
+package engine
+
+// Server: the server and its clients, for the commands of operators.
+
+import (
+	"errors"
+
+	"github.com/bloomery/bloomery/server/internal/acl"
+	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/session"
+	"github.com/bloomery/bloomery/server/internal/status"
+)
+
+// Server is what commands see that are about the server and its clients.
+type Server Context
+
+// Server returns what commands see that are about the server and its clients.
+func (x *Context) Server() *Server { return (*Server)(x) }
+
+// Shutdown has the server end in order, and the session of the client with it.
+func (x *Server) Shutdown() {
+	x.s.Quit = true
+	x.e.host.Shutdown()
+}
+
+// Facts returns what only the server knows.
+func (x *Server) Facts() status.Server { return x.e.host.Facts() }
+
+// SlowLog returns the log of commands that took long.
+func (x *Server) SlowLog() *session.SlowLog { return &x.e.slow }
+
+// Latency returns what is noted of commands that took long.
+func (x *Server) Latency() *session.Latency { return &x.e.late }
+
+// Pace returns how many commands are run in a second at present.
+func (x *Server) Pace() int64 { return x.e.pace.PerSecond() }
+
+// RunID returns 40 digits that stand for this run of the server.
+func (x *Server) RunID() string { return x.e.runID }
+
+// Counters returns what is counted of commands and names.
+func (x *Server) Counters() *session.Counters { return x.e.stats }
+
+// Usage returns how a command was used.
+func (x *Server) Usage(c *Command) session.Usage { return x.e.stats.Sum(c.index) }
+
+// ResetUsage begins to count again.
+func (x *Server) ResetUsage() {
+	x.e.stats.Reset()
+	x.e.pace.Reset()
+	x.e.Users.ResetRefusals()
+}
+
+// Disk returns how data is kept on disk.
+func (x *Server) Disk() (d status.Disk) {
+	if x.e.keep != nil {
+		d = x.e.keep.Status()
+	}
+	return d
+}
+
+// SetFsync changes when writes are durable, as CONFIG SET appendfsync names it.
+func (x *Server) SetFsync(mode string) error { return x.e.keep.SetFsync(mode) }
+
+// RewriteConfig writes the settings that were changed into the configuration file.
+// It takes long.
+func (x *Server) RewriteConfig() error {
+	(*Context)(x).Waits("write the configuration file")
+	return x.e.host.RewriteConfig()
+}
+
+// Save writes all data to disk and returns the answer. It takes long.
+func (x *Server) Save() Reply {
+	(*Context)(x).Waits("snapshot")
+	return saved(x.e.keep.Snapshot(), OK())
+}
+
+// SaveSoon is Save in the background.
+func (x *Server) SaveSoon() Reply {
+	return saved(x.e.keep.StartSnapshot(), Word("Background saving started"))
+}
+
+// Verify is Save that then reads everything back and checks it.
+func (x *Server) Verify() Reply {
+	(*Context)(x).Waits("verify")
+	err := x.e.keep.Snapshot()
+	if err == nil {
+		err = x.e.keep.Verify()
+	}
+	return saved(err, OK())
+}
+
+func saved(err error, ok Reply) Reply {
+	switch {
+	case err == nil:
+		return ok
+	case errors.Is(err, door.ErrSaving):
+		return Fail("ERR Background save already in progress")
+	}
+	return Fail("ERR " + OneLine(err))
+}
+
+// SetMaxMemory changes the bound of the budget.
+func (x *Server) SetMaxMemory(n int64) {
+	x.e.Budget.max.Store(n)
+	if x.e.memoryLimit != nil {
+		x.e.memoryLimit(n)
+	}
+}
+
+// DataBytes returns the memory that names and contents take.
+func (x *Server) DataBytes() int64 { return x.e.state.Bytes() }
+
+// Peers calls f for every client.
+func (x *Server) Peers(f func(*session.Client)) {
+	x.s.Last.Store(&x.s.running.full)
+	for _, s := range x.e.host.Sessions() {
+		f(&s.Client)
+	}
+}
+
+// Kill closes the connection of a client, when the present command is answered if it is
+// the caller's own. It does not wait.
+func (x *Server) Kill(c *session.Client) {
+	if c == &x.s.Client {
+		c.Quit = true
+		return
+	}
+	c.Kill()
+}
+
+// Pause returns what holds commands of clients back.
+func (x *Server) Pause() *session.Pause { return &x.e.Pause }
+
+// Monitor makes the client see all commands. It reports false if there is no
+// memory for that.
+func (x *Server) Monitor() bool {
+	if x.s.Monitor() != nil {
+		return true
+	}
+	if !x.e.hold(x.s, session.MonitorBytes) {
+		x.e.hold(x.s, -session.MonitorBytes)
+		return false
+	}
+	x.e.monitors.Add(&x.s.Client)
+	return true
+}
+
+// Describe returns the line of CLIENT LIST of the client itself.
+func (x *Server) Describe() string {
+	x.s.Last.Store(&x.s.running.full) // as in Redis, it is this one
+	return x.s.Client.Describe(x.s.now)
+}
+
+// Cluster describes the cluster. It reports false if there is none.
+func (x *Server) Cluster() (status.Cluster, bool) { return x.e.Cluster() }
+
+// LoadUsers reads the file of users and puts it in force, as ReadUsers of Engine does.
+// It takes long.
+func (x *Server) LoadUsers() error {
+	(*Context)(x).Waits("read the file of users")
+	list, err := x.e.Users.Read()
+	if err == nil {
+		x.e.dismiss(x.e.Users.Replace(list, x.e.Settings.Password()), x.s)
+	}
+	return err
+}
+
+// DeleteUsers deletes users, closes their connections, and returns how many there
+// were. The connection of the caller ends when the command is answered.
+func (x *Server) DeleteUsers(names [][]byte) int {
+	gone := x.e.Users.Delete(names)
+	x.e.dismiss(gone, x.s)
+	return len(gone)
+}
+
+// DryRun returns what a user would be refused, as ACL DRYRUN words it, "" if nothing.
+// The error is that of a call that nobody can make.
+func (x *Server) DryRun(u *acl.User, args [][]byte) (refusal string, failed Reply) {
+	cmd := x.e.table.resolve(args)
+	switch {
+	case cmd == nil:
+		return "", Fail("ERR Command '" + clip(args[0]) + "' not found")
+	case !cmd.Takes(len(args)):
+		return "", WrongArity(cmd.full)
+	}
+	why, at := cmd.refused(u, args)
+	switch why {
+	case acl.Allowed:
+		return "", Reply{}
+	case acl.Key:
+		return "User " + u.Name() + " has no permissions to access the '" + keyNamed(args, at) + "' key", Reply{}
+	}
+	return "User " + u.Name() + " has no permissions to run the '" + cmd.full + "' command", Reply{}
+}
+
+// ReadsAll reports whether the user may read every name.
+func (x *Server) ReadsAll() bool { return x.e.ReadsAll(x.s) }
+
+// TextNoCluster is the error of commands that are about a cluster, where there is none.
+const TextNoCluster = "ERR This instance has cluster support disabled"
+
+// Forget removes a node for ever.
+func (x *Server) Forget(node uint32) Reply {
+	members, ok := x.e.shared.(door.Members)
+	if !ok {
+		return Fail(TextNoCluster)
+	}
+	return changed(members.Remove(node), OK)
+}
+
+// ReplaceLog has a node keep the log in the place of another: the next step of that.
+func (x *Server) ReplaceLog(old, with uint32) Reply {
+	members, ok := x.e.shared.(door.Members)
+	if !ok {
+		return Fail(TextNoCluster)
+	}
+	step, done, err := members.Replace(old, with)
+	return changed(err, func() Reply { return List(Flag(done), Text(step)) })
+}
+
+// Upgrade allows what all nodes can do by now.
+func (x *Server) Upgrade() Reply {
+	members, ok := x.e.shared.(door.Members)
+	if !ok {
+		return Fail(TextNoCluster)
+	}
+	level, err := members.Upgrade()
+	return changed(err, func() Reply { return Integer(int64(level)) })
+}
+
+// changed answers a change of the cluster, which was not made if there is an error, or may
+// not have been.
+func changed(err error, made func() Reply) Reply {
+	if err == nil {
+		return made()
+	}
+	text := Cause(err)
+	switch {
+	case errors.Is(err, door.ErrNotYet):
+		return Fail("TRYAGAIN nothing was changed: " + text)
+	case errors.Is(err, door.ErrUnknown):
+		return Fail("UNKNOWN the change may have been made or not: send the command again (" + text + ")")
+	case errors.Is(err, door.ErrRefused):
+		return Fail("CLUSTERDOWN nothing was changed (" + text + ")")
+	}
+	return Fail("ERR " + text)
+}
+
+// OpenCopy makes a copy of all data of a cluster and answers its number and its files.
+// With stale it is what this node has, whatever others have acknowledged. It takes long.
+func (x *Server) OpenCopy(stale bool) Reply {
+	copier, ok := x.e.shared.(door.Copier)
+	if !ok {
+		return Fail(TextNoCluster)
+	}
+	(*Context)(x).Waits("copy of all data")
+	number, files, err := copier.OpenCopy(stale)
+	switch {
+	case errors.Is(err, door.ErrRefused) || errors.Is(err, door.ErrUnknown):
+		return Fail("CLUSTERDOWN This node cannot find out what other nodes have acknowledged (" + Cause(err) + ")")
+	case err != nil:
+		return Fail("ERR " + OneLine(err))
+	}
+	rows := make([]Reply, len(files))
+	for i, f := range files {
+		rows[i] = List(Text(f.Name), Integer(f.Size))
+	}
+	return List(Integer(int64(number)), List(rows...))
+}
+
+// ReadCopy answers a piece of a file of a copy.
+func (x *Server) ReadCopy(number, file, offset, length uint64) Reply {
+	copier, ok := x.e.shared.(door.Copier)
+	if !ok {
+		return Fail(TextNoCluster)
+	}
+	piece, err := copier.ReadCopy(number, file, offset, length)
+	if err != nil {
+		return Fail("ERR " + OneLine(err))
+	}
+	return Text(string(piece))
+}
+
+// CloseCopy gives a copy up.
+func (x *Server) CloseCopy(number uint64) Reply {
+	copier, ok := x.e.shared.(door.Copier)
+	if !ok {
+		return Fail(TextNoCluster)
+	}
+	copier.CloseCopy(number)
+	return OK()
+}

@@ -1,0 +1,68 @@
+// Package status is what a server says of itself: what it can do, its process, its disk,
+// and its cluster. Doors and servers fill it in; INFO, CLUSTER, metrics, help texts and
+// refusals read it.
+package status
+
+import "time"
+
+// Abilities is what a server can do, which is not all that one can do.
+type Abilities struct {
+	Cluster bool // other machines write, too
+	Hidden  bool // clients are not told of the cluster
+	Disk    bool // data is kept on the disk of this machine
+}
+
+// Told reports whether clients are told that this is a cluster.
+func (a Abilities) Told() bool { return a.Cluster && !a.Hidden }
+
+// Mode returns what HELLO and INFO call the server: standalone or cluster.
+func (a Abilities) Mode() string {
+	if a.Told() {
+		return "cluster"
+	}
+	return "standalone"
+}
+
+// Rebuilds reports whether filters can be rebuilt: that takes records of several filters
+// in one order.
+func (a Abilities) Rebuilds() bool { return !a.Cluster }
+
+// Server is what is known of the process and its connections.
+type Server struct {
+	Version    string
+	Started    time.Time
+	Port       int
+	Clients    int
+	MaxClients int
+	Accepted   int64 // connections ever
+	Rejected   int64 // connections refused
+	Unshaken   int64 // handshakes of TLS that failed
+	// CertificateExpires is when the certificate of TLS does, zero if there is none.
+	CertificateExpires time.Time
+
+	BytesIn     int64
+	BytesOut    int64
+	ConfigFile  string
+	Executable  string
+	ProtectedBy string
+}
+
+// Disk is how data is kept on the disk of this machine.
+type Disk struct {
+	Kept      bool      // data is kept at all
+	Mode      string    // when writes are durable: always, everysec or no
+	Saving    bool      // a snapshot is being taken
+	Began     time.Time // when it, or the last one, was begun
+	Saved     time.Time // of the last snapshot; the start if there was none
+	Took      time.Duration
+	Err       error         // of the last snapshot
+	Snapshots int64         // taken since the start
+	LogBytes  int64         // what a start would replay
+	LogEnd    uint64        // position
+	Buffered  int64         // bytes not yet written
+	Behind    time.Duration // age of the oldest record that is not durable
+	Syncs     int64         // of the log, since the start
+	Synced    time.Time     // when the log was last synced, zero if it was not
+	Failures  int64         // of writes to the log and of its syncs, since the start
+	Failed    int64         // snapshots, since the start
+}
