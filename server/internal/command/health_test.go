@@ -109,7 +109,7 @@ func TestProbesDoNotWaitForWriters(t *testing.T) {
 }
 
 // watched returns a filter as its health sees it.
-func (b *bench) watched(key string) health.Filter {
+func (b *bench) watched(key string) health.Subject {
 	return b.engine.Watched(b.state.Names.Lookup([]byte(key), b.now.UnixMilli()))
 }
 

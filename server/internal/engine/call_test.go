@@ -22,7 +22,7 @@ func TestSizesThatCount(t *testing.T) {
 // has gone between two of them: it begins again.
 func TestRetryBeginsChunksAgain(t *testing.T) {
 	e := New(Config{State: store.New()})
-	l := &loading{done: 5, next: 10}
+	l := &chunking{done: 5, next: 10}
 	c := &Call{Option: l, cmd: &Command{Reply: func(c *Call, res *store.Result) { c.MoreChunks(res) }}}
 	op := &Op{}
 	op.Result.Err = store.ErrRetry

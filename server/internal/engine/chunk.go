@@ -13,17 +13,17 @@ import (
 // turn between two of them.
 const chunkPiece = 256 << 10
 
-// loading is how far a LOADCHUNK of many bytes has come.
-type loading struct{ done, next int }
+// chunking is how far a LOADCHUNK of many bytes has come.
+type chunking struct{ done, next int }
 
 // Chunk returns the op that stores the chunk of a LOADCHUNK, the argument behind
 // its position, in a filter, or the next piece of it. A chunk that does not fit is
 // not cut: all of it is refused.
 func (x *Context) Chunk(c *Call, entry *catalog.Entry, op store.Op, position int64) *Op {
 	p, data := store.PartOf(entry), c.Args[3]
-	l, ok := c.Option.(*loading)
+	l, ok := c.Option.(*chunking)
 	if !ok && len(data) > chunkPiece && !x.Grouped() && holds(p, position, len(data)) {
-		l = &loading{}
+		l = &chunking{}
 		c.Option = l
 	}
 	if l != nil {
@@ -52,7 +52,7 @@ func holds(p *store.Part, position int64, n int) bool {
 // MoreChunks reports whether a LOADCHUNK has pieces left: it is prepared again
 // then.
 func (c *Call) MoreChunks(res *store.Result) bool {
-	l, ok := c.Option.(*loading)
+	l, ok := c.Option.(*chunking)
 	if !ok {
 		return false
 	}

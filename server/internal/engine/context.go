@@ -20,7 +20,7 @@ type Context struct {
 	s *Session
 }
 
-// Now returns the time at which the group of this call began.
+// Now returns the time at which the bundle of this call began.
 func (x *Context) Now() time.Time { return x.s.now }
 
 // Milliseconds returns Now in milliseconds since 1970.

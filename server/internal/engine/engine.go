@@ -1,7 +1,7 @@
 // Package engine runs commands. It knows none of them: a [Table] says what there
 // is, and a [Command] how it is run.
 //
-//	Exec ── run ── step ─┬─ runGroup   calls on one filter that follow each other
+//	Exec ── run ── step ─┬─ runBundle   calls on one filter that follow each other
 //	                     └─ perform    any other call
 //	                          │
 //	                 Prepare ─► door.Do ─► settle ─► Reply
@@ -196,7 +196,7 @@ func (e *Engine) Release(s *Session) {
 	}
 }
 
-// run runs calls, group by group. The clock is read once per group: the end of
+// run runs calls, bundle by bundle. The clock is read once per bundle: the end of
 // one is the beginning of the next.
 func (e *Engine) run(s *Session, calls []Call) (done int) {
 	s.tick(e.clock())
@@ -248,7 +248,7 @@ func (e *Engine) leave(s *Session) {
 	}
 }
 
-// step runs the first call, and with it those behind it that make one group
+// step runs the first call, and with it those behind it that make one bundle
 // with it, and returns how many that were.
 func (e *Engine) step(s *Session, calls []Call) int {
 	c := &calls[0]
@@ -283,7 +283,7 @@ func (e *Engine) step(s *Session, calls []Call) int {
 	for n < len(calls) && e.joins(s, c, &calls[n]) {
 		n++
 	}
-	e.runGroup(s, calls[:n])
+	e.runBundle(s, calls[:n])
 	for i := range calls[:n] {
 		s.note(&calls[i])
 	}
@@ -376,7 +376,7 @@ func (e *Engine) busy(s *Session) bool {
 	return true
 }
 
-// joins reports whether next belongs to the group that c begins: a filter
+// joins reports whether next belongs to the bundle that c begins: a filter
 // command on the same key, reading or writing as c does.
 func (e *Engine) joins(s *Session, c, next *Call) bool {
 	if len(next.Args) < 2 || len(c.Args) < 2 || c.cmd.Flags&Heavy != 0 || string(next.Args[1]) != string(c.Args[1]) {

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/bloomery/bloomery/foreign/redisbloom"
+	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/door"
 )
 

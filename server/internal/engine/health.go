@@ -20,10 +20,10 @@ func (x *Context) Health() *health.Keeper { return x.e.well }
 
 // Watched returns the filter of an entry as its health sees it, nil if it is none.
 // Its methods wait for the locks of the filter.
-func (x *Context) Watched(entry *catalog.Entry) health.Filter { return x.e.Watched(entry) }
+func (x *Context) Watched(entry *catalog.Entry) health.Subject { return x.e.Watched(entry) }
 
 // Watched is that of Context.
-func (e *Engine) Watched(entry *catalog.Entry) health.Filter { return e.asWatched(entry, true) }
+func (e *Engine) Watched(entry *catalog.Entry) health.Subject { return e.asWatched(entry, true) }
 
 func (e *Engine) newHealth() *health.Keeper {
 	return health.New(health.Config{Source: filters{e}, Now: e.clock, Work: worked(), Seed: rand.Uint64()})
@@ -37,8 +37,8 @@ var _ health.Source = filters{}
 // Len implements health.Source.
 func (f filters) Len() int { return f.e.state.Names.Len() }
 
-// Filter implements health.Source.
-func (f filters) Filter(id uint64) health.Filter {
+// Subject implements health.Source.
+func (f filters) Subject(id uint64) health.Subject {
 	entry := f.e.state.Names.ByID(id)
 	if entry == nil {
 		return nil
@@ -47,7 +47,7 @@ func (f filters) Filter(id uint64) health.Filter {
 }
 
 // Walk implements health.Source.
-func (f filters) Walk(cursor uint64, visit func(health.Filter)) uint64 {
+func (f filters) Walk(cursor uint64, visit func(health.Subject)) uint64 {
 	const few = 16
 	var seen [2 * few]*catalog.Entry
 	list := seen[:0]
@@ -85,11 +85,11 @@ func workOf(c *Command) health.Work {
 	return health.Add
 }
 
-// touchEvery is after how many groups of calls, on average, one is noted for who
+// touchEvery is after how many bundles of calls, on average, one is noted for who
 // is busiest.
 const touchEvery = 64
 
-// meter counts a group of calls on one filter. They were timed together.
+// meter counts a bundle of calls on one filter. They were timed together.
 func (e *Engine) meter(s *Session, calls []Call, took time.Duration) {
 	id := s.filter
 	s.filter = 0

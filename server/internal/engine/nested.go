@@ -9,7 +9,7 @@ func (x *Context) Nested(args ...[]byte) Reply {
 	e, s := x.e, x.s
 	e.leave(s)
 	calls := []Call{{Args: args, cmd: e.table.Lookup(args[0])}}
-	e.runGroup(s, calls)
+	e.runBundle(s, calls)
 	e.settle(s)
 	e.leave(s)
 	return calls[0].Reply

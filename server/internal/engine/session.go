@@ -41,8 +41,8 @@ type Session struct {
 	group  *group              // the transaction that is prepared as one message
 	staged map[string]*Staging // what has no name yet, by the name that it will have
 
-	filter uint64 // the filter of the group that is run, 0 if it is not on one
-	touch  uint32 // groups until the next one is noted for who is busiest
+	filter uint64 // the filter of the bundle that is run, 0 if it is not on one
+	touch  uint32 // bundles until the next one is noted for who is busiest
 }
 
 // NewSession returns the session of a new client. kill closes its connection

@@ -12,7 +12,7 @@ import (
 )
 
 // Sketch is how a command on one sketch runs. Calls of one command on one key that
-// follow each other are a group: they take its lock once, and those that write make
+// follow each other are a bundle: they take its lock once, and those that write make
 // one record.
 //
 // Arguments are checked behind the key, as RedisBloom does. A command of very many
@@ -89,7 +89,7 @@ const (
 	maxPayload = 256 << 10
 )
 
-// joinsSketch reports whether next belongs to the group that c begins.
+// joinsSketch reports whether next belongs to the bundle that c begins.
 func joinsSketch(c, next *Call) bool {
 	if len(next.Args) < 2 || len(c.Args) < 2 || c.cmd.Flags&Heavy != 0 ||
 		string(next.Args[1]) != string(c.Args[1]) || string(next.Args[0]) != string(c.Args[0]) || !c.cmd.Takes(len(next.Args)) {
@@ -120,7 +120,7 @@ func (k *Sketch) items(n int) int {
 	return n
 }
 
-// runSketch runs the calls of a group that are not answered and not waiting.
+// runSketch runs the calls of a bundle that are not answered and not waiting.
 func (e *Engine) runSketch(s *Session, calls []Call) {
 	if k := calls[0].cmd.Sketch; k.Early != nil {
 		for i := range calls {

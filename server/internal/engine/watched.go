@@ -22,23 +22,23 @@ type watchedFilter struct {
 	can   status.Abilities
 }
 
-var _ health.Filter = watchedFilter{}
+var _ health.Subject = watchedFilter{}
 
 // asWatched returns the filter of an entry, nil if it is none.
-func (e *Engine) asWatched(entry *catalog.Entry, wait bool) health.Filter {
+func (e *Engine) asWatched(entry *catalog.Entry, wait bool) health.Subject {
 	if !store.IsFilter(entry) {
 		return nil
 	}
 	return watchedFilter{e.state, entry, wait, e.can}
 }
 
-// ID implements health.Filter.
+// ID implements health.Subject.
 func (f watchedFilter) ID() uint64 { return f.entry.ID }
 
-// Version implements health.Filter: the changes of all parts.
+// Version implements health.Subject: the changes of all parts.
 func (f watchedFilter) Version() (uint64, bool) { return f.sum((*store.Part).Glance) }
 
-// Bytes implements health.Filter.
+// Bytes implements health.Subject.
 func (f watchedFilter) Bytes() (uint64, bool) { return f.sum((*store.Part).Size) }
 
 func (f watchedFilter) sum(of func(p *store.Part, wait bool) (uint64, bool)) (sum uint64, ok bool) {
@@ -52,7 +52,7 @@ func (f watchedFilter) sum(of func(p *store.Part, wait bool) (uint64, bool)) (su
 	return sum, true
 }
 
-// Probe implements health.Filter. Each hash is asked of the part that it names; if
+// Probe implements health.Subject. Each hash is asked of the part that it names; if
 // one of them cannot be asked at the moment, all count as not asked.
 func (f watchedFilter) Probe(r *rand.Rand) (yes int, ok bool) {
 	var hashes, same [health.Batch]uint64
@@ -87,7 +87,7 @@ func (f watchedFilter) Probe(r *rand.Rand) (yes int, ok bool) {
 // lookParts is how many parts of a filter are looked at, others after each change.
 const lookParts = 16
 
-// Look implements health.Filter.
+// Look implements health.Subject.
 func (f watchedFilter) Look() (l health.Look, ok bool) {
 	first := store.PartOf(f.entry)
 	parts := store.PartCount(f.entry)

@@ -32,7 +32,7 @@ type Workspace struct {
 	ops     []*Op // taken and free ones
 	taken   int
 	used    int        // the most that were taken since Reset
-	spans   []span     // of the group that is being run
+	spans   []span     // of the bundle that is being run
 	refs    []*door.Op // their ops
 	pending []span     // put in order and not applied yet
 	view    store.Result

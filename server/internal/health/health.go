@@ -1,7 +1,7 @@
 // Package health measures filters while they are in use, and judges them.
 //
 //	         hot path                         one goroutine, 0.1% of a core
-//	group ─► Meter (per slot) ──┐
+//	calls ─► Meter (per slot) ──┐
 //	                            ▼
 //	Source ─► Probe, Look ─► state ─► symptoms ─► latches ─► Verdict
 //	                            └─► history, 288 points of 5 minutes
@@ -75,9 +75,9 @@ type Look struct {
 	Created time.Time
 }
 
-// Filter is a filter of a Source. Its methods never wait: they report false if a
+// Subject is a filter of a Source. Its methods never wait: they report false if a
 // writer has the filter at the moment, or if it is gone.
-type Filter interface {
+type Subject interface {
 	// ID returns a number that no other filter ever has.
 	ID() uint64
 	// Version returns the number of changes so far.
@@ -93,11 +93,11 @@ type Filter interface {
 
 // Source leads to the filters of a server.
 type Source interface {
-	// Filter returns the filter with an id, nil if there is none.
-	Filter(id uint64) Filter
+	// Subject returns the filter with an id, nil if there is none.
+	Subject(id uint64) Subject
 	// Walk passes some filters to visit, from a cursor on, and returns the
 	// cursor to go on with, 0 at the end. The first cursor is 0.
-	Walk(cursor uint64, visit func(Filter)) uint64
+	Walk(cursor uint64, visit func(Subject)) uint64
 	// Len returns a bound of the number of filters. It is 0 if there are none.
 	Len() int
 }

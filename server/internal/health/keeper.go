@@ -110,7 +110,7 @@ func (k *Keeper) Adopt(id uint64) *Meter {
 	return k.cradle.find(id)
 }
 
-// Touch notes that a filter was used: about one group of calls in 64 is noted, and
+// Touch notes that a filter was used: about one bundle of calls in 64 is noted, and
 // shows which filters are the busiest. It takes no lock.
 func (k *Keeper) Touch(slot int, id uint64) { k.rings[slot%Slots].put(id) }
 

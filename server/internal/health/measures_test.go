@@ -236,7 +236,7 @@ func TestCures(t *testing.T) {
 		{changed("bloom", func(l *health.Look) { l.Items = 4321 }), overRate, "FILTER.REBUILD key BEGIN CAPACITY 6500 ERROR 0.01"},
 		{changed("bloom", func(l *health.Look) { l.Items = math.MaxUint64 }), overRate, "FILTER.REBUILD key BEGIN CAPACITY 1500000 ERROR 0.01"},
 		{look("bloom"), skewed, "FILTER.REBUILD key BEGIN NEWKEY <id>, with a line <id> = <32 hexadecimal digits> in the file of serve --keys"},
-				{look("bloom"), nearlyFull, "FILTER.GROW key"},
+		{look("bloom"), nearlyFull, "FILTER.GROW key"},
 		{look("cuckoo"), fillingUp, "FILTER.REBUILD key BEGIN CAPACITY 1000 ERROR 0.01"},
 		{look("bloom"), slow, "SLOWLOG GET 10"},
 		{look("standard"), slow, "FILTER.REBUILD key BEGIN bloom"},

@@ -113,7 +113,7 @@ const OnDemand = 16
 // Report returns what is known of a filter. A filter without a state gets one, if
 // there is room, and is probed on the spot. The methods of f may wait. It reports
 // false if the filter is gone.
-func (k *Keeper) Report(f Filter) (Report, bool) {
+func (k *Keeper) Report(f Subject) (Report, bool) {
 	l, ok := f.Look()
 	if !ok {
 		return Report{}, false
@@ -151,7 +151,7 @@ func (s *state) update(now time.Time) {
 
 // refresh looks at a filter that has a state and has changed. It reports whether it has
 // a state.
-func (k *Keeper) refresh(f Filter) bool {
+func (k *Keeper) refresh(f Subject) bool {
 	k.mu.Lock()
 	s := k.states[f.ID()]
 	if s == nil {
@@ -174,7 +174,7 @@ func (k *Keeper) refresh(f Filter) bool {
 // Current returns what is known of a filter that has a state, as it is now: it is looked
 // at if it has changed, unless a writer has it. It is not probed.
 func (k *Keeper) Current(id uint64) (r Report, ok bool) {
-	f := k.source.Filter(id)
+	f := k.source.Subject(id)
 	if f == nil || !k.refresh(f) {
 		return r, false
 	}
@@ -253,10 +253,10 @@ func (k *Keeper) Reports(visit func(id uint64, r *Report)) (rest Sums) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	now := k.now()
-	k.births.take(func(id uint64) { k.visit(k.source.Filter(id), now) })
+	k.births.take(func(id uint64) { k.visit(k.source.Subject(id), now) })
 	for id, s := range k.states {
 		if s.looked.IsZero() {
-			if f := k.source.Filter(id); f != nil {
+			if f := k.source.Subject(id); f != nil {
 				if l, ok := f.Look(); ok {
 					s.see(l, now)
 					s.update(now)
@@ -272,7 +272,7 @@ func (k *Keeper) Reports(visit func(id uint64, r *Report)) (rest Sums) {
 }
 
 // Known returns the diagnosis and the kind of a filter that has a state, as it is now.
-func (k *Keeper) Known(f Filter) (d Diagnosis, kind string, ok bool) {
+func (k *Keeper) Known(f Subject) (d Diagnosis, kind string, ok bool) {
 	if !k.refresh(f) {
 		return d, "", false
 	}
@@ -288,7 +288,7 @@ func (k *Keeper) Known(f Filter) (d Diagnosis, kind string, ok bool) {
 
 // Judge returns the diagnosis of a filter that has no state, by a single look, and
 // makes none. The methods of f may wait. It reports false if the filter is gone.
-func (k *Keeper) Judge(f Filter) (d Diagnosis, kind string, ok bool) {
+func (k *Keeper) Judge(f Subject) (d Diagnosis, kind string, ok bool) {
 	l, ok := f.Look()
 	if !ok {
 		return Diagnosis{}, "", false
@@ -299,7 +299,7 @@ func (k *Keeper) Judge(f Filter) (d Diagnosis, kind string, ok bool) {
 // Peek returns what is known of a filter, without probing it and without a state for
 // one that has none: of that the measurements are empty, and the verdict is that of a
 // single look. The methods of f may wait. It reports false if the filter is gone.
-func (k *Keeper) Peek(f Filter) (Report, bool) {
+func (k *Keeper) Peek(f Subject) (Report, bool) {
 	l, ok := f.Look()
 	if !ok {
 		return Report{}, false

@@ -57,14 +57,14 @@ func (s *source) remove(f *filter) {
 	s.ids = slices.DeleteFunc(s.ids, func(id uint64) bool { return id == f.id })
 }
 
-func (s *source) Filter(id uint64) health.Filter {
+func (s *source) Subject(id uint64) health.Subject {
 	if f := s.filters[id]; f != nil {
 		return f
 	}
 	return nil
 }
 
-func (s *source) Walk(cursor uint64, visit func(health.Filter)) uint64 {
+func (s *source) Walk(cursor uint64, visit func(health.Subject)) uint64 {
 	const few = 16
 	for range few {
 		if cursor >= uint64(len(s.ids)) {

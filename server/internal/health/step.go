@@ -99,7 +99,7 @@ func (k *Keeper) Step() Pause {
 	if k.account.since.IsZero() {
 		k.account.since = now
 	}
-	k.births.take(func(id uint64) { k.visit(k.source.Filter(id), now) })
+	k.births.take(func(id uint64) { k.visit(k.source.Subject(id), now) })
 	if now.Sub(k.ticked) >= Every || now.Before(k.ticked) {
 		k.tick(now)
 	}
@@ -181,7 +181,7 @@ func (k *Keeper) evaluateDue(now time.Time) bool {
 	if s.gone {
 		return true
 	}
-	f := k.source.Filter(s.id)
+	f := k.source.Subject(s.id)
 	if f == nil {
 		k.drop(s)
 		return true
@@ -251,7 +251,7 @@ func (k *Keeper) probeNext(now time.Time) bool {
 
 // probe asks a filter for one batch.
 func (k *Keeper) probe(s *state, now time.Time) {
-	f := k.source.Filter(s.id)
+	f := k.source.Subject(s.id)
 	if f == nil {
 		k.drop(s)
 		return
@@ -292,8 +292,8 @@ func (k *Keeper) walk(now time.Time) bool {
 	if k.cursor == 0 && !k.walked.IsZero() && now.Sub(k.walked) < walkEvery && !now.Before(k.walked) {
 		return false
 	}
-	var few []Filter
-	k.cursor = k.source.Walk(k.cursor, func(f Filter) { few = append(few, f) })
+	var few []Subject
+	k.cursor = k.source.Walk(k.cursor, func(f Subject) { few = append(few, f) })
 	for _, f := range few {
 		if l, ok := k.visit(f, now); ok {
 			k.passing.count(&l)
@@ -310,7 +310,7 @@ func (k *Keeper) walk(now time.Time) bool {
 // visit gives a filter a state if there is room for one, or if it is large or ill.
 // One that has none is looked at and asked for a batch all the same: the look is
 // returned.
-func (k *Keeper) visit(f Filter, now time.Time) (l Look, without bool) {
+func (k *Keeper) visit(f Subject, now time.Time) (l Look, without bool) {
 	if f == nil || k.states[f.ID()] != nil {
 		return l, false
 	}
@@ -402,7 +402,7 @@ func (k *Keeper) admit(now time.Time) {
 	}
 	slices.SortFunc(cold, hotter)
 	for _, id := range hot {
-		if k.source.Filter(id) == nil {
+		if k.source.Subject(id) == nil {
 			delete(k.heat, id)
 			continue
 		}

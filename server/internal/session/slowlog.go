@@ -15,7 +15,7 @@ const (
 	slowArgBytes = 128
 )
 
-// SlowLog keeps the latest groups of commands that took long. The zero value
+// SlowLog keeps the latest bundles of commands that took long. The zero value
 // keeps 128 of those that took 10 ms or more.
 //
 // Safe for concurrent use.
@@ -29,7 +29,7 @@ type SlowLog struct {
 	entries []SlowEntry // latest first
 }
 
-// SlowEntry is a group of commands that took long; Args are those of the first.
+// SlowEntry is a bundle of commands that took long; Args are those of the first.
 type SlowEntry struct {
 	ID         int64
 	At         time.Time
@@ -50,7 +50,7 @@ func (l *SlowLog) SlowerThan() int64 {
 // off.
 func (l *SlowLog) SetSlowerThan(micros int64) {
 	if micros == 0 {
-		micros = 1 // 0 is "everything": no group takes less than a microsecond
+		micros = 1 // 0 is "everything": no bundle takes less than a microsecond
 	}
 	l.micros.Store(micros)
 }
@@ -66,7 +66,7 @@ func (l *SlowLog) MaxLen() int64 {
 // SetMaxLen sets how many entries are kept.
 func (l *SlowLog) SetMaxLen(n int64) { l.most.Store(n) }
 
-// Threshold returns from which time on a group is kept.
+// Threshold returns from which time on a bundle is kept.
 func (l *SlowLog) Threshold() time.Duration {
 	v := l.SlowerThan()
 	if v < 0 {
@@ -78,7 +78,7 @@ func (l *SlowLog) Threshold() time.Duration {
 // Shown returns an argument of a command as others may see it, cut after most bytes.
 type Shown func(i, most int) string
 
-// Add notes a group of a client: its first command, of so many arguments, stands for it
+// Add notes a bundle of a client: its first command, of so many arguments, stands for it
 // and for others more.
 func (l *SlowLog) Add(c *Client, at time.Time, took time.Duration, args int, show Shown, others int) {
 	e := SlowEntry{At: at, Took: took, Addr: c.Addr, Name: c.Name()}

@@ -21,8 +21,8 @@ type Answer struct {
 	Textbook Figures  `json:"textbook"`
 	Better   *Figures `json:"better"`
 	// Filters are real filters for these figures.
-	Filters []Filter `json:"filters"`
-	Curves  Curves   `json:"curves"`
+	Filters []Candidate `json:"filters"`
+	Curves  Curves      `json:"curves"`
 	// Take is what to take, and Kinds all there is to choose from, exact sets
 	// included.
 	Take     string    `json:"take"`
@@ -51,8 +51,8 @@ func figuresOf(q sizing.Params) Figures {
 	return Figures{N: q.N, P: q.P, M: q.M, K: q.K, Bits: float64(q.M) / float64(q.N), Bytes: (q.M-1)/8 + 1, Rate: rate}
 }
 
-// Filter is a real filter: what the textbook leaves out is in its figures.
-type Filter struct {
+// Candidate is a real filter: what the textbook leaves out is in its figures.
+type Candidate struct {
 	Name string `json:"name"`
 	Make string `json:"make"`
 	// Error is why there is none, then the other fields are 0.
@@ -96,7 +96,7 @@ func Solve(query url.Values) (*Answer, QueryError) {
 			a.Better = &f
 		}
 	}
-	a.Filters = []Filter{q.filter(solved, sizing.Standard), q.filter(solved, sizing.Blocked)}
+	a.Filters = []Candidate{q.filter(solved, sizing.Standard), q.filter(solved, sizing.Blocked)}
 	a.Curves = q.curves(solved, a.Filters)
 	if err := q.advise(a, solved); err != nil {
 		return nil, QueryError{"needs": cause(err)}
@@ -147,8 +147,8 @@ func cause(err error) string {
 
 // filter returns the filter of a layout: in m bits if these are given, otherwise
 // the smallest that keeps p.
-func (q *question) filter(solved sizing.Params, layout sizing.Layout) Filter {
-	f := Filter{Name: layout.String(), Make: "bloom.NewStandard"}
+func (q *question) filter(solved sizing.Params, layout sizing.Layout) Candidate {
+	f := Candidate{Name: layout.String(), Make: "bloom.NewStandard"}
 	if layout == sizing.Blocked {
 		f.Name, f.Make = "bloom", "bloom.New"
 	}

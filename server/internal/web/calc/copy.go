@@ -92,7 +92,7 @@ var recipes = map[string]recipe{
 }
 
 // snippets returns what to copy for a kind.
-func (q *question) snippets(kind string, solved sizing.Params, filters []Filter) []Snippet {
+func (q *question) snippets(kind string, solved sizing.Params, filters []Candidate) []Snippet {
 	r := recipes[kind]
 	solved.P = q.short(solved.P)
 	s := sizes{n: underscored(solved.N), p: plain(solved.P)}

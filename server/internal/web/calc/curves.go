@@ -42,12 +42,12 @@ const (
 	mostK       = 40
 )
 
-func (q *question) curves(solved sizing.Params, filters []Filter) Curves {
+func (q *question) curves(solved sizing.Params, filters []Candidate) Curves {
 	return Curves{N: overKeys(solved, filters), K: overHashes(solved, filters), M: q.overBits(solved, filters)}
 }
 
 // series makes a series for each filter that there is.
-func (c *Curve) series(filters []Filter, rate func(f Filter, x float64) (float64, bool)) {
+func (c *Curve) series(filters []Candidate, rate func(f Candidate, x float64) (float64, bool)) {
 	c.Series = []Series{}
 	for _, f := range filters {
 		if f.Error != "" {
@@ -64,24 +64,24 @@ func (c *Curve) series(filters []Filter, rate func(f Filter, x float64) (float64
 }
 
 // overKeys is the rate as keys are added, to twice as many as there should be.
-func overKeys(solved sizing.Params, filters []Filter) Curve {
+func overKeys(solved sizing.Params, filters []Candidate) Curve {
 	n := float64(solved.N)
 	c := Curve{Mark: n}
 	for i := 1; i <= curvePoints; i++ {
 		c.X = append(c.X, n*overfill*float64(i)/curvePoints)
 	}
-	c.series(filters, func(f Filter, x float64) (float64, bool) { return f.shape.Rate(x), true })
+	c.series(filters, func(f Candidate, x float64) (float64, bool) { return f.shape.Rate(x), true })
 	return c
 }
 
 // overHashes is the rate for every number of bits that a key may set.
-func overHashes(solved sizing.Params, filters []Filter) Curve {
+func overHashes(solved sizing.Params, filters []Candidate) Curve {
 	c := Curve{Mark: float64(solved.K)}
 	last := min(max(leastK, 2*solved.K), mostK)
 	for k := 1; k <= last; k++ {
 		c.X = append(c.X, float64(k))
 	}
-	c.series(filters, func(f Filter, x float64) (float64, bool) {
+	c.series(filters, func(f Candidate, x float64) (float64, bool) {
 		s := f.shape
 		s.K = int(x)
 		return s.Rate(float64(solved.N)), s.Valid() == nil
@@ -99,7 +99,7 @@ func overHashes(solved sizing.Params, filters []Filter) Curve {
 
 // overBits is the rate in arrays from a fourth to four times the size, with the
 // best k for each, or with the one that was given.
-func (q *question) overBits(solved sizing.Params, filters []Filter) Curve {
+func (q *question) overBits(solved sizing.Params, filters []Candidate) Curve {
 	n, m := float64(solved.N), float64(solved.M)
 	c := Curve{Mark: m}
 	for i := range curvePoints + 1 {
@@ -108,7 +108,7 @@ func (q *question) overBits(solved sizing.Params, filters []Filter) Curve {
 			c.X = append(c.X, x)
 		}
 	}
-	c.series(filters, func(f Filter, x float64) (float64, bool) {
+	c.series(filters, func(f Candidate, x float64) (float64, bool) {
 		s := sizing.Shape{Layout: f.shape.Layout, Bits: uint64(x), K: q.params.K}
 		s.Bits += -s.Bits % s.Layout.Unit()
 		switch {
@@ -127,7 +127,7 @@ func (q *question) overBits(solved sizing.Params, filters []Filter) Curve {
 }
 
 // maxK is the largest number of bits per key that the layout takes.
-func (f Filter) maxK() int {
+func (f Candidate) maxK() int {
 	s := f.shape
 	for s.K++; s.Valid() == nil; s.K++ {
 	}

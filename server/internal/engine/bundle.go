@@ -49,8 +49,8 @@ type Family struct {
 	Settle func(*store.Part) store.Op
 }
 
-// Filter is how a command on one filter runs. Such commands are run in groups:
-// the items of a group are hashed together, and its records take the lock of the
+// Filter is how a command on one filter runs. Such commands are run in bundles:
+// the items of a bundle are hashed together, and its records take the lock of the
 // filter once.
 type Filter struct {
 	Family *Family
@@ -62,7 +62,7 @@ type Filter struct {
 	// Read answers from the filter, under its read lock.
 	Read func(*Context, *store.Part, *Call)
 	// Contains marks a read that asks which of its items are there: it has no
-	// Read of its own. Groups of such reads ask for all items at once.
+	// Read of its own. Bundles of such reads ask for all items at once.
 	Contains bool
 	// Single marks a command of one item, answered by a single value.
 	Single bool
@@ -132,9 +132,9 @@ func (e *Engine) checked(s *Session, entry *catalog.Entry, calls []Call) bool {
 // run in pieces, between which others have their turn.
 const maxRun = 256
 
-// runGroup runs a group: calls of one family on one key, all reading or all
+// runBundle runs a bundle: calls of one family on one key, all reading or all
 // writing.
-func (e *Engine) runGroup(s *Session, calls []Call) {
+func (e *Engine) runBundle(s *Session, calls []Call) {
 	for i := range calls {
 		if c := &calls[i]; c.cmd.Filter.Parse != nil {
 			c.cmd.Filter.Parse(&s.ctx, c)
@@ -152,7 +152,7 @@ func (e *Engine) runGroup(s *Session, calls []Call) {
 	e.runParsed(s, calls)
 }
 
-// runParsed runs the calls of a group that are not answered and not waiting.
+// runParsed runs the calls of a bundle that are not answered and not waiting.
 func (e *Engine) runParsed(s *Session, calls []Call) {
 	for i := 0; i < len(calls); {
 		if calls[i].answered || calls[i].waiting {

@@ -10,7 +10,8 @@ import (
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
-// group is a transaction over a door that other machines share. Nothing here keeps
+// group is the records of a transaction over a door that other machines share, which take
+// effect together, as [door.Grouper] has it. Nothing here keeps
 // their records out, so it goes as one message.
 //
 // Its commands are prepared on the present state. Those that answer without a record,
