@@ -169,13 +169,12 @@ func TestFullFilter(t *testing.T) {
 	for kind, x := range map[string]interface {
 		bloomery.Hashed
 		EstimateCount() uint64
-		Saturation() float64
 	}{"bloom": f, "standard": s, "split": p, "partitioned": q} {
 		if got := x.EstimateCount(); got != math.MaxUint64 {
 			t.Errorf("%s: EstimateCount() = %d, want the largest number", kind, got)
 		}
 		st := x.Stats()
-		if x.Saturation() != 1 || st.Saturation != 1 || st.Predicted != 1 || st.Items != math.MaxUint64 {
+		if st.Saturation != 1 || st.Predicted != 1 || st.Items != math.MaxUint64 {
 			t.Errorf("%s: %+v, want saturation and rate 1", kind, st)
 		}
 	}
@@ -377,9 +376,9 @@ func TestStatsSample(t *testing.T) {
 	s.AddHashes(nil, hs)
 	p.AddHashes(nil, hs)
 	for kind, c := range map[string][2]float64{
-		"bloom":    {f.Stats().Saturation, f.Saturation()},
-		"standard": {s.Stats().Saturation, s.Saturation()},
-		"split":    {p.Stats().Saturation, p.Saturation()},
+		"bloom":    {f.Stats().Saturation, bloom.Saturation(f)},
+		"standard": {s.Stats().Saturation, bloom.Saturation(s)},
+		"split":    {p.Stats().Saturation, bloom.Saturation(p)},
 	} {
 		// 524,288 bits in blocks of 512: sigma of the mean is below 0.0015.
 		if math.Abs(c[0]-c[1]) > 0.006 {

@@ -350,8 +350,8 @@ func (f *Concurrent) Stats() bloomery.Stats {
 	return f.stats("concurrent", kernel.Words(f.blocks), countShared, 0)
 }
 
-// Saturation returns the share of set bits. It reads the whole array.
-func (f *Concurrent) Saturation() float64 {
+// saturation returns the share of set bits. It reads the whole array.
+func (f *Concurrent) saturation() float64 {
 	w := kernel.Words(f.blocks)
 	return f.fill(countShared(w), uint64(len(w)))
 }
@@ -359,7 +359,7 @@ func (f *Concurrent) Saturation() float64 {
 // EstimateCount estimates the number of different keys, see
 // Filter.EstimateCount.
 func (f *Concurrent) EstimateCount() uint64 {
-	return round(f.shape.Count(f.Saturation()))
+	return round(f.shape.Count(f.saturation()))
 }
 
 // countShared is count while others set bits.

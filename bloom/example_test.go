@@ -219,10 +219,10 @@ func ExampleFilter_Stats() {
 }
 
 // A filter that turned out too small becomes the first layer of one that grows.
-func ExampleScalableFrom() {
+func ExampleFilter_Scalable() {
 	f := bloom.New(100, 0.01)
 	f.AddString("alice")
-	s, err := bloom.ScalableFrom(f, 0.02)
+	s, err := f.Scalable(0.02)
 	if err != nil {
 		panic(err)
 	}

@@ -165,8 +165,8 @@ func (f *flat) Stats() bloomery.Stats {
 	return f.stats(f.shape.Layout.String(), f.words, count, 0)
 }
 
-// Saturation returns the share of set bits. It reads the whole array.
-func (f *flat) Saturation() float64 { return f.fill(count(f.words), uint64(len(f.words))) }
+// saturation returns the share of set bits. It reads the whole array.
+func (f *flat) saturation() float64 { return f.fill(count(f.words), uint64(len(f.words))) }
 
 // EstimateCount estimates the number of different keys from the set bits. It
 // reads the whole array. A full array answers math.MaxUint64: any number of

@@ -162,15 +162,15 @@ func TestFoldable(t *testing.T) {
 	}
 }
 
-// TestScalableFrom grows a filter that is full: no key is lost, the rate is twice
+// TestFilterScalable grows a filter that is full: no key is lost, the rate is twice
 // that of the filter at most, and the file comes back.
-func TestScalableFrom(t *testing.T) {
+func TestFilterScalable(t *testing.T) {
 	const n, p = 2000, 0.01
 	f := bloom.New(n, p)
 	hs := hashes(40*n, 31)
 	f.AddHashes(nil, hs[:n])
 	for _, c := range []struct{ asked, want float64 }{{0, 2 * p}, {0.015, 0.015}} {
-		s, err := bloom.ScalableFrom(f, c.asked)
+		s, err := f.Scalable(c.asked)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -211,7 +211,7 @@ func TestScalableFrom(t *testing.T) {
 		f *bloom.Filter
 		p float64
 	}{{f, 0.01}, {f, 0.001}, {f, 1}, {f, -1}, {f, math.NaN()}, {unknown, 0.1}, {bloom.New(10, 0.9), 0}} {
-		if s, err := bloom.ScalableFrom(c.f, c.p); s != nil || !errors.Is(err, bloomery.ErrParameter) {
+		if s, err := c.f.Scalable(c.p); s != nil || !errors.Is(err, bloomery.ErrParameter) {
 			t.Errorf("%v at %v: %v", c.f.Stats(), c.p, err)
 		}
 	}

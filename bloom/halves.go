@@ -64,8 +64,8 @@ func (f *halves) String() string { return f.Stats().String() }
 // PredictedSigma is how far that makes Predicted swing.
 func (f *halves) Stats() bloomery.Stats { return f.stats("split", f.words(), count, 0) }
 
-// Saturation returns the share of set bits. It reads the whole array.
-func (f *halves) Saturation() float64 {
+// saturation returns the share of set bits. It reads the whole array.
+func (f *halves) saturation() float64 {
 	w := f.words()
 	return f.fill(count(w), uint64(len(w)))
 }

@@ -175,8 +175,8 @@ func (f *layered) Layer(i int) bloomery.Stats {
 	return s
 }
 
-// Saturation returns the share of set bits. It reads all layers.
-func (f *layered) Saturation() float64 {
+// saturation returns the share of set bits. It reads all layers.
+func (f *layered) saturation() float64 {
 	var set, bits uint64
 	for i := range f.layers {
 		set += count(f.layers[i].words)
@@ -193,7 +193,7 @@ func (f *layered) EstimateCount() uint64 {
 	keys, absent := 0.0, 1.0 // absent: the share of new keys that no layer before has
 	for i := range f.layers {
 		x := &f.layers[i]
-		n := x.shape.Count(x.Saturation())
+		n := x.shape.Count(x.saturation())
 		if n > 0 {
 			keys += n / absent
 		}

@@ -63,8 +63,8 @@ func (f *lines) String() string { return f.Stats().String() }
 // PredictedSigma is how far that makes Predicted swing.
 func (f *lines) Stats() bloomery.Stats { return f.stats("bloom", f.words(), count, 0) }
 
-// Saturation returns the share of set bits. It reads the whole array.
-func (f *lines) Saturation() float64 {
+// saturation returns the share of set bits. It reads the whole array.
+func (f *lines) saturation() float64 {
 	w := f.words()
 	return f.fill(count(w), uint64(len(w)))
 }

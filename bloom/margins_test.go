@@ -166,7 +166,7 @@ func TestHighRates(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := bloom.ScalableFrom(first, 0.9)
+	s, err := first.Scalable(0.9)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,7 +190,7 @@ func TestHighRates(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := bloom.ScalableFrom(above, 0.9); !errors.Is(err, bloomery.ErrParameter) {
+	if _, err := above.Scalable(0.9); !errors.Is(err, bloomery.ErrParameter) {
 		t.Errorf("a first layer of rate 0.65: %v, want ErrParameter", err)
 	}
 }

@@ -17,7 +17,6 @@ type noisy interface {
 	bloomery.Adder
 	AddNoise(share float64, random io.Reader) (uint64, error)
 	EstimateCount() uint64
-	Saturation() float64
 }
 
 func noisyFilters() []noisy {
@@ -65,7 +64,7 @@ func TestNoise(t *testing.T) {
 func TestNoiseRefuses(t *testing.T) {
 	for _, f := range noisyFilters() {
 		f.AddHashes(nil, []uint64{1, 2, 3})
-		before := f.Saturation()
+		before := f.Stats().Saturation
 		for _, share := range []float64{-1, math.NaN(), math.Inf(1), 1e300, 1e6} {
 			if n, err := f.AddNoise(share, nil); !errors.Is(err, bloomery.ErrParameter) || n != 0 {
 				t.Errorf("AddNoise(%v) = %d, %v, want ErrParameter", share, n, err)
@@ -77,7 +76,7 @@ func TestNoiseRefuses(t *testing.T) {
 		if _, err := f.AddNoise(10, strings.NewReader("short")); !errors.Is(err, io.ErrUnexpectedEOF) {
 			t.Errorf("a source that ends: %v", err)
 		}
-		if f.Saturation() != before {
+		if f.Stats().Saturation != before {
 			t.Error("the filter has changed")
 		}
 	}

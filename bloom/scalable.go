@@ -29,7 +29,7 @@ const (
 	// minScalableRate leaves room for the shares of layers.
 	minScalableRate = 1e-15
 	// maxLayerRate is the highest rate of a layer: that of the first layer of a
-	// filter with falling shares, and more than a layer of ScalableFrom needs.
+	// filter with falling shares, and more than a layer of Filter.Scalable needs.
 	maxLayerRate = 6 / (math.Pi * math.Pi)
 )
 
@@ -58,8 +58,8 @@ const (
 // last layer goes on being filled, and Stats shows the rate; memory is asked for
 // again each time it has got an eighth of its capacity more.
 //
-// Make one with NewScalable or Config.NewScalable; for a zero Scalable see
-// Filter.
+// Make one with NewScalable, Config.NewScalable or Filter.Scalable; for a zero
+// Scalable see Filter.
 //
 // Safe for concurrent readers; a writer needs exclusion.
 type Scalable struct {
@@ -309,17 +309,17 @@ func (f *Scalable) mustBeMade() {
 	}
 }
 
-// ScalableFrom returns a Scalable whose first layer is a copy of f: a filter that
-// is full becomes one that grows, and no key is lost. p is the rate of the whole;
-// 0 stands for twice the rate that f was made for.
+// Scalable returns a Scalable whose first layer is a copy of f: a filter that is
+// full becomes one that grows, and no key is lost. p is the rate of the whole; 0
+// stands for twice the rate that f was made for.
 //
 // The first layer has spent the rate of f, and if f is over its rate, the one that
 // its bits have now, as Stats predicts it. No layer to come can make up for that, so
 // p must be more, else the error wraps ErrParameter and names the rate; a filter that
 // is far over its rate has to be built again from its keys.
-func ScalableFrom(f *Filter, p float64) (*Scalable, error) {
+func (f *Filter) Scalable(p float64) (*Scalable, error) {
 	if f.capacity == 0 || len(f.blocks) == 0 {
-		return nil, fmt.Errorf("bloom: scalable from: %w: a filter of unknown capacity", bloomery.ErrParameter)
+		return nil, fmt.Errorf("bloom: scalable: %w: a filter of unknown capacity", bloomery.ErrParameter)
 	}
 	if p == 0 {
 		p = 2 * f.rate
@@ -327,9 +327,9 @@ func ScalableFrom(f *Filter, p float64) (*Scalable, error) {
 	spent := max(f.rate, f.Stats().Predicted)
 	switch rest := p - spent; {
 	case !(spent <= maxLayerRate):
-		return nil, fmt.Errorf("bloom: scalable from: %w: the filter has a rate of %.3g, and the first layer may have %.2g at most", bloomery.ErrParameter, spent, maxLayerRate)
+		return nil, fmt.Errorf("bloom: scalable: %w: the filter has a rate of %.3g, and the first layer may have %.2g at most", bloomery.ErrParameter, spent, maxLayerRate)
 	case !(p < 1 && rest >= minScalableRate):
-		return nil, fmt.Errorf("bloom: scalable from: %w: rate %.3g for all layers is not between that of the filter, %.3g, and 1", bloomery.ErrParameter, p, spent)
+		return nil, fmt.Errorf("bloom: scalable: %w: rate %.3g for all layers is not between that of the filter, %.3g, and 1", bloomery.ErrParameter, p, spent)
 	default:
 		copied := f.Clone()
 		first := copied.base
@@ -403,7 +403,7 @@ func (f *Scalable) Clear() {
 	switch first := f.share(1); {
 	case f.tapered || l.rate == first:
 	case f.shares == flatShares:
-		f.total += l.rate // of ScalableFrom, whose first layer comes on top of f.rate
+		f.total += l.rate // of Filter.Scalable, whose first layer comes on top of f.rate
 	case l.rate > first:
 		f.total += l.rate - first
 	}

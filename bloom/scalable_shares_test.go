@@ -49,7 +49,7 @@ func TestScalableBytesOfGrowth(t *testing.T) {
 func TestScalableRatesOfManyLayers(t *testing.T) {
 	full := bloom.New(10, 0.01)
 	full.AddHashes(nil, hashes(10, 1))
-	grown, err := bloom.ScalableFrom(full, 0)
+	grown, err := full.Scalable(0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +66,7 @@ func TestScalableRatesOfManyLayers(t *testing.T) {
 
 // A filter that is over its rate becomes the first layer only of one whose rate is
 // higher than it has: no layer can make up for it.
-func TestScalableFromOverRate(t *testing.T) {
+func TestFilterScalableOverRate(t *testing.T) {
 	f := bloom.New(1000, 0.01)
 	f.AddHashes(nil, hashes(2500, 3))
 	now := f.Stats().Predicted
@@ -74,11 +74,11 @@ func TestScalableFromOverRate(t *testing.T) {
 		t.Fatalf("rate %v of a filter with 2.5 times its keys", now)
 	}
 	for _, p := range []float64{0, 0.02, now} {
-		if s, err := bloom.ScalableFrom(f, p); s != nil || !errors.Is(err, bloomery.ErrParameter) || !strings.Contains(err.Error(), "that of the filter, 0.") {
-			t.Errorf("ScalableFrom(f, %v) of a filter of rate %v: %v", p, now, err)
+		if s, err := f.Scalable(p); s != nil || !errors.Is(err, bloomery.ErrParameter) || !strings.Contains(err.Error(), "that of the filter, 0.") {
+			t.Errorf("Scalable(%v) of a filter of rate %v: %v", p, now, err)
 		}
 	}
-	s, err := bloom.ScalableFrom(f, now+0.05)
+	s, err := f.Scalable(now + 0.05)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +91,7 @@ func TestScalableFromOverRate(t *testing.T) {
 		t.Errorf("it does not come back from its encoding: %v", err)
 	}
 	f.AddHashes(nil, hashes(100_000, 5)) // all bits are set
-	if _, err := bloom.ScalableFrom(f, 0.999); !errors.Is(err, bloomery.ErrParameter) {
-		t.Errorf("ScalableFrom of a filter of %v: %v", f, err)
+	if _, err := f.Scalable(0.999); !errors.Is(err, bloomery.ErrParameter) {
+		t.Errorf("Scalable of a filter of %v: %v", f, err)
 	}
 }

@@ -83,7 +83,7 @@ func ExampleCompress() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Printf("%.0f%% full: %d bytes travel in %d\n", 100*f.Saturation(), len(data), len(small))
+	fmt.Printf("%.0f%% full: %d bytes travel in %d\n", 100*f.Stats().Saturation, len(data), len(small))
 
 	back, err := codec.Decompress(nil, small)
 	fmt.Println(bytes.Equal(back, data), err)

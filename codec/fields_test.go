@@ -131,13 +131,12 @@ func (noScratch) WriteAt([]byte, int64) (int, error) { return 0, io.ErrShortWrit
 
 // some returns a value that is not zero.
 func some(t reflect.Type) reflect.Value {
-	switch t {
-	case reflect.TypeFor[hashing.Hasher]():
+	if t == reflect.TypeFor[hashing.Hasher]() {
 		return reflect.ValueOf(hashing.Seeded(1))
-	case reflect.TypeFor[fuse.Scratch](), reflect.TypeFor[ribbon.Scratch]():
-		return reflect.ValueOf(noScratch{})
 	}
 	switch t.Kind() {
+	case reflect.Interface:
+		return reflect.ValueOf(noScratch{})
 	case reflect.Bool:
 		return reflect.ValueOf(true)
 	case reflect.Func:

@@ -13,8 +13,8 @@ import (
 	"github.com/bloomery/bloomery/compose"
 	"github.com/bloomery/bloomery/counting"
 	"github.com/bloomery/bloomery/cuckoo"
-	"github.com/bloomery/bloomery/fuse"
 	"github.com/bloomery/bloomery/foreign/redisbloom"
+	"github.com/bloomery/bloomery/fuse"
 	"github.com/bloomery/bloomery/quotient"
 	"github.com/bloomery/bloomery/ribbon"
 )

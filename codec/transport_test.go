@@ -61,7 +61,7 @@ func TestTransportSizes(t *testing.T) {
 	f.AddHashes(nil, hashes(150_000, 3))
 	data := encoded(t, f)
 	got := float64(len(compressed(t, data))) / float64(len(data))
-	if fill := f.Saturation(); fill > 0.1 || got > 0.52 {
+	if fill := f.Stats().Saturation; fill > 0.1 || got > 0.52 {
 		t.Errorf("bloom.Filter at fill %.3f: %.4f of the bytes, want at most 0.52", fill, got)
 	}
 }

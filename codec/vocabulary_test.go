@@ -61,7 +61,6 @@ var methods = map[string]any{
 	"Hasher":        (func() hashing.Hasher)(nil),
 	"Stats":         (func() bloomery.Stats)(nil),
 	"String":        (func() string)(nil),
-	"Saturation":    (func() float64)(nil),
 	"EstimateCount": (func() uint64)(nil),
 	"Shards":        (func() int)(nil),
 	"Members":       (func() []bloomery.Hashed)(nil),
@@ -127,7 +126,7 @@ func TestVocabulary(t *testing.T) {
 // changing is how the names of methods begin that change a filter, or that only one
 // that can be changed has.
 var changing = []string{
-	"Add", "Advance", "Clear", "Concurrent", "Delete", "Fold", "GrowBytes", "Insert", "Intersect", "Jaccard", "Merge", "Resize", "Union", "Unmarshal",
+	"Add", "Advance", "Clear", "Concurrent", "Delete", "Fold", "GrowBytes", "Insert", "Intersect", "Jaccard", "Merge", "Resize", "Scalable", "Union", "Unmarshal",
 }
 
 // TestViewsRead asks that the view of every kind has all methods of the kind that read

@@ -264,7 +264,7 @@ func (f *counted) Overflow() float64 { return f.share(len(f.blocks), f.fullPlane
 // EstimateCount estimates the number of different keys from the set bits. It
 // reads the whole array. A full array answers math.MaxUint64: any number of
 // keys would look the same.
-func (f *counted) EstimateCount() uint64 { return round(f.size.Count(f.Saturation())) }
+func (f *counted) EstimateCount() uint64 { return round(f.size.Count(f.saturation())) }
 
 func (f *counted) clone() *Filter { return &Filter{counted{f.copied()}} }
 

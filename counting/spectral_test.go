@@ -71,7 +71,7 @@ func TestSpectralHistories(t *testing.T) {
 				t.Fatalf("united: count %d, it was inserted %d times", got, n)
 			}
 		}
-		if plain.Inserts() != total || halves[0].Inserts() != total || halves[0].Saturation() != plain.Saturation() {
+		if plain.Inserts() != total || halves[0].Inserts() != total || halves[0].Stats().Saturation != plain.Stats().Saturation {
 			t.Fatalf("inserts = %d, united %d, want %d", plain.Inserts(), halves[0].Inserts(), total)
 		}
 	})

@@ -103,7 +103,7 @@ func (f *spectrum) Stats() bloomery.Stats { return f.stats() }
 
 // EstimateCount estimates the number of different keys, see
 // Filter.EstimateCount.
-func (f *spectrum) EstimateCount() uint64 { return round(f.size.Count(f.Saturation())) }
+func (f *spectrum) EstimateCount() uint64 { return round(f.size.Count(f.saturation())) }
 
 func (f *spectrum) clone() *Spectral { return &Spectral{spectrum{f.copied()}} }
 

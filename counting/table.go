@@ -123,8 +123,8 @@ func tableContains[K []byte | string](f *table, dst []bool, keys []K) {
 	}
 }
 
-// Saturation returns the share of set bits. It reads the whole array.
-func (f *table) Saturation() float64 {
+// saturation returns the share of set bits. It reads the whole array.
+func (f *table) saturation() float64 {
 	return f.share(len(f.blocks), f.setBits)
 }
 

@@ -17,15 +17,6 @@ import (
 // when they are collected.
 const spillShare = 4
 
-// Scratch is a place for what does not fit into memory: an *os.File, or the
-// Scratch of package codec/file, which leaves nothing behind. What was in it
-// before is not looked at, and what is in it afterwards means nothing. It needs
-// room for 8 bytes for each hash, and for the filter.
-type Scratch interface {
-	io.ReaderAt
-	io.WriterAt
-}
-
 // Stream builds a filter from a stream of hashes that may be larger than
 // memory, and writes its encoding. It is an io.WriterTo, as file.WriteFile of
 // package codec/file takes it.

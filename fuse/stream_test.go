@@ -24,7 +24,7 @@ import (
 // disk is a Scratch in memory, of limited size. Its first goroutine error is
 // that of a full one.
 type disk struct {
-	fuse.Scratch
+	*file.Scratch
 	room int64
 	cut  int64 // what is written behind is lost
 }

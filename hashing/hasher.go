@@ -81,13 +81,14 @@ func Keyed(key [16]byte) Hasher {
 	})
 }
 
-// Placeholder stands for the Keyed hasher whose fingerprint is check, where the
-// key itself is not known. Filters that were made with that key can be opened with
-// it, kept, written and looked up by hash. It cannot hash: Hash returns 0 for every key.
-func Placeholder(check uint64) Hasher { return Hasher{kind: SipHash, seed: check} }
+// Keyless returns a stand-in for the Keyed hasher whose fingerprint is check, for a
+// program that does not have the key. Filters that were made with that key can be
+// opened with it, kept, written and looked up by hash. It cannot hash: Hash returns 0
+// for every key.
+func Keyless(check uint64) Hasher { return Hasher{kind: SipHash, seed: check} }
 
-// IsPlaceholder reports whether h cannot hash, see Placeholder.
-func (h Hasher) IsPlaceholder() bool { return h.kind != XXH3 && h.secret == nil }
+// IsKeyless reports whether h cannot hash, see Keyless.
+func (h Hasher) IsKeyless() bool { return h.kind != XXH3 && h.secret == nil }
 
 // Func returns a Hasher that calls f. All 64 bits that f returns must be well
 // mixed, and f must always return the same for the same key. f gets a copy of

@@ -232,16 +232,16 @@ func BenchmarkHasher(b *testing.B) {
 	}
 }
 
-// TestPlaceholder asks that a placeholder opens what its key opens, and hashes
+// TestKeyless asks that a keyless hasher opens what its key opens, and hashes
 // nothing.
-func TestPlaceholder(t *testing.T) {
+func TestKeyless(t *testing.T) {
 	key := hashing.Keyed([16]byte{1, 2, 3})
-	p := hashing.Placeholder(key.Check())
-	if !p.Equal(key) || !p.IsPlaceholder() || key.IsPlaceholder() || (hashing.Hasher{}).IsPlaceholder() {
-		t.Errorf("Equal %v, IsPlaceholder %v and of the key %v", p.Equal(key), p.IsPlaceholder(), key.IsPlaceholder())
+	p := hashing.Keyless(key.Check())
+	if !p.Equal(key) || !p.IsKeyless() || key.IsKeyless() || (hashing.Hasher{}).IsKeyless() {
+		t.Errorf("Equal %v, IsKeyless %v and of the key %v", p.Equal(key), p.IsKeyless(), key.IsKeyless())
 	}
 	if p.Hash([]byte("a")) != 0 || p.HashString("a") != 0 || p.HashUint64(1) != 0 {
-		t.Error("a placeholder hashes")
+		t.Error("a keyless hasher hashes")
 	}
 	if p.String() != key.String() {
 		t.Errorf("String() = %q, want %q", p.String(), key.String())

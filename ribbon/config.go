@@ -3,6 +3,7 @@ package ribbon
 import (
 	"errors"
 	"fmt"
+	"io"
 	"math/bits"
 	"runtime"
 
@@ -51,8 +52,14 @@ type Config struct {
 	// finished shards. At the end they are equal.
 	Progress func(read, built uint64)
 
-	// Scratch is where a Stream keeps what does not fit into memory.
-	Scratch Scratch
+	// Scratch is where a Stream keeps what does not fit into memory: the Scratch of
+	// package codec/file, which leaves nothing behind, or an *os.File. It needs room
+	// for 8 bytes for each hash, and for the filter. What was in it before is not
+	// looked at, and what is in it afterwards means nothing.
+	Scratch interface {
+		io.ReaderAt
+		io.WriterAt
+	}
 	// Memory is how many bytes the buffers of a Stream may take, at least
 	// 1 MiB; 0 stands for 1 GiB.
 	Memory int

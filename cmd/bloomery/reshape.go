@@ -189,7 +189,7 @@ func (o *reshapeOptions) grow(f bloomery.Hashed) (bloomery.Hashed, error) {
 		}
 	}
 	stats := b.Stats()
-	grown, err := bloom.ScalableFrom(b, o.rate.value)
+	grown, err := b.Scalable(o.rate.value)
 	if now := stats.Predicted; err != nil && now > stats.Asked {
 		return nil, hinted{
 			about("", err),

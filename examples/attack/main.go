@@ -106,7 +106,7 @@ func pollute(h hashing.Hasher) (result, error) {
 			key, with := name("crafted", candidate), model.Clone()
 			candidate++
 			with.Add(key)
-			if best == nil || with.Saturation() > best.Saturation() {
+			if best == nil || with.Stats().Saturation > best.Stats().Saturation {
 				best, chosen = with, key
 			}
 		}

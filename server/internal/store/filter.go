@@ -109,7 +109,7 @@ func (p *Part) Hasher() (h hashing.Hasher, ok bool) {
 		return h, false
 	}
 	h = c.plan.Load().hasher
-	return h, !h.IsPlaceholder()
+	return h, !h.IsKeyless()
 }
 
 func (*filter) Kind() catalog.Kind { return catalog.Filter }

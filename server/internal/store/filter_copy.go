@@ -371,7 +371,7 @@ func HashOf(data []byte) (hashing.Hasher, error) {
 	if err != nil || header.Hash == hashing.XXH3 {
 		return hashing.Seeded(header.Check), err
 	}
-	return hashing.Placeholder(header.Check), nil
+	return hashing.Keyless(header.Check), nil
 }
 
 // salted reports whether a filter derives more secrets from that of its hash, so

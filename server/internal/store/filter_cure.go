@@ -30,7 +30,7 @@ func grown(f *bloomfilter.Filter, op Op, p float64) ([]byte, error) {
 	if op == OpFilterGrow {
 		return EqualLayers(f, p-f.Stats().Asked, p)
 	}
-	s, err := bloomfilter.ScalableFrom(f, p)
+	s, err := f.Scalable(p)
 	if err != nil {
 		return nil, err
 	}

@@ -181,7 +181,7 @@ func (s *State) KeysOf(check uint64) (ids []string) {
 }
 
 // hasher returns what opens a filter whose hash has this fingerprint. Without its
-// key that is a placeholder: the filter is kept as it is, takes records, and
+// key that is keyless: the filter is kept as it is, takes records, and
 // cannot be asked.
 func (s *State) hasher(p *Plan, kind hashing.Kind, check uint64) hashing.Hasher {
 	if kind == hashing.XXH3 {
@@ -195,7 +195,7 @@ func (s *State) hasher(p *Plan, kind hashing.Kind, check uint64) hashing.Hasher 
 	if h, ok := s.Key(s.KeyOf(check)); ok {
 		return h
 	}
-	return hashing.Placeholder(check)
+	return hashing.Keyless(check)
 }
 
 // AppendCreation appends the Value of a record that makes a filter: its plan, and

@@ -55,7 +55,7 @@ type Shadow struct {
 // Hasher returns how the shadow hashes keys. It reports false if its secret key is not
 // there.
 func (sh *Shadow) Hasher() (hashing.Hasher, bool) {
-	return sh.plan.hasher, !sh.plan.hasher.IsPlaceholder()
+	return sh.plan.hasher, !sh.plan.hasher.IsKeyless()
 }
 
 // Same reports whether the shadow hashes keys as its filter does.

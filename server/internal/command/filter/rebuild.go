@@ -175,7 +175,7 @@ func beginOptions(x *engine.Context, c *engine.Call, entry *catalog.Entry) (*opt
 	row, text := anyKind(o.kind)
 	switch {
 	case text != "":
-	case o.hasher.IsPlaceholder():
+	case o.hasher.IsKeyless():
 		text = "ERR the secret key '" + o.keyed + "' of this filter is not in the file of keys: NEWKEY names another"
 	case o.hasher.Kind() != hashing.XXH3 && row.Name == "quorum":
 		text = "ERR a secret key is not for kind quorum"

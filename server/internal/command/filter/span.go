@@ -36,7 +36,7 @@ func generationOf(entry *catalog.Entry, data []byte, span time.Duration, now int
 	}
 	var config compose.WindowConfig
 	if header.Hash != hashing.XXH3 {
-		config.Hasher = hashing.Placeholder(header.Check)
+		config.Hasher = hashing.Keyless(header.Check)
 	}
 	v, err := config.View(data)
 	if err != nil {

@@ -178,7 +178,7 @@ func pollute(n int) [][]byte {
 		for j := range 8 {
 			item, with := strconv.AppendInt([]byte("polluting-"), int64(8*i+j), 10), model.Clone()
 			with.Add(item)
-			if best == nil || with.Saturation() > best.Saturation() {
+			if best == nil || with.Stats().Saturation > best.Stats().Saturation {
 				best, items[i] = with, item
 			}
 		}
