@@ -19,8 +19,15 @@ type Digest struct{ A, B uint64 }
 // which is every filter but those loaded from very old dumps: see
 // [Bloom.Digest].
 func BloomDigest(key []byte) Digest {
-	a := murmur64(key, murmurM)
-	return Digest{a, murmur64(key, a)}
+	n := len(key)
+	if n <= 8 || n >= 16 {
+		a := murmur64(key, murmurM)
+		return Digest{a, murmur64(key, a)}
+	}
+	// A short key is read once for both hashes.
+	k, rest, length := word(key), rest(key, n-8), uint64(n)*murmurM
+	a := finish64((((murmurM^length)^k)*murmurM ^ rest) * murmurM)
+	return Digest{a, finish64((((a^length)^k)*murmurM ^ rest) * murmurM)}
 }
 
 // BloomDigest32 returns the digest of key for a Bloom filter with 32-bit
@@ -37,17 +44,34 @@ func CuckooDigest(key []byte) uint64 { return murmur64(key, 0) }
 // little-endian order on every machine.
 func murmur64(p []byte, seed uint64) uint64 {
 	h := seed ^ uint64(len(p))*murmurM
-	for len(p) >= 8 {
-		k := binary.LittleEndian.Uint64(p) * murmurM
-		k ^= k >> 47
-		h = (h ^ k*murmurM) * murmurM
-		p = p[8:]
+	left := p
+	for len(left) >= 8 {
+		h = (h ^ word(left)) * murmurM
+		left = left[8:]
 	}
-	if len(p) > 0 {
+	switch {
+	case len(left) == 0:
+	case len(p) >= 8:
+		h = (h ^ rest(p, len(left))) * murmurM
+	default:
 		h = (h ^ tail(p)) * murmurM
 	}
-	h ^= h >> 47
-	h *= murmurM
+	return finish64(h)
+}
+
+// word returns the first 8 bytes of p as murmur64 takes them.
+func word(p []byte) uint64 {
+	k := binary.LittleEndian.Uint64(p) * murmurM
+	return (k ^ k>>47) * murmurM
+}
+
+// rest returns the last n bytes of p, 1 to 7 of at least 8, as a little-endian number.
+func rest(p []byte, n int) uint64 {
+	return binary.LittleEndian.Uint64(p[len(p)-8:]) >> (8 * uint(8-n) & 63)
+}
+
+func finish64(h uint64) uint64 {
+	h = (h ^ h>>47) * murmurM
 	return h ^ h>>47
 }
 

@@ -88,6 +88,40 @@ func TestDigests(t *testing.T) {
 	}
 }
 
+// TestDigestsOfAllLengths compares with MurmurHash64A written byte by byte.
+func TestDigestsOfAllLengths(t *testing.T) {
+	const m = 0xc6a4a7935bd1e995
+	murmur := func(key []byte, h uint64) uint64 {
+		h ^= uint64(len(key)) * m
+		for ; len(key) > 0; key = key[min(8, len(key)):] {
+			k := uint64(0)
+			for i, b := range key[:min(8, len(key))] {
+				k |= uint64(b) << (8 * i)
+			}
+			if len(key) >= 8 {
+				k *= m
+				k = (k ^ k>>47) * m
+			}
+			h = (h ^ k) * m
+		}
+		h = (h ^ h>>47) * m
+		return h ^ h>>47
+	}
+	key := make([]byte, 64)
+	for i := range key {
+		key[i] = byte(151*i + 201)
+	}
+	for n := range key {
+		a := murmur(key[:n], m)
+		if got, want := redisbloom.BloomDigest(key[:n]), (redisbloom.Digest{A: a, B: murmur(key[:n], a)}); got != want {
+			t.Errorf("BloomDigest of %d bytes = %x, want %x", n, got, want)
+		}
+		if got, want := redisbloom.CuckooDigest(key[:n]), murmur(key[:n], 0); got != want {
+			t.Errorf("CuckooDigest of %d bytes = %x, want %x", n, got, want)
+		}
+	}
+}
+
 // TestBloomPositions asks which bits an item sets, one item per filter.
 func TestBloomPositions(t *testing.T) {
 	for key, want := range map[string][]int{
