@@ -12,16 +12,10 @@ import (
 // Family is what the commands on filters of one kind share.
 type Family struct {
 	Kind catalog.Kind
-	// Narrow reports whether a filter knows items by the digests of very old
-	// dumps. It never changes in the life of a filter and needs no lock.
-	Narrow func(*store.Part) bool
-	// Hash appends the digests of items to those of the workspace and returns
-	// where they begin.
-	Hash func(w *Workspace, items [][]byte, narrow bool) (first int)
-	// HashFor, if there is one, takes the place of Narrow and Hash where filters
-	// of a kind hash in ways of their own. It needs no lock. Such filters have
-	// 64-bit hashes and may have several parts.
-	HashFor func(w *Workspace, p *store.Part, items [][]byte) (first int)
+	// Hash appends the digests of items, as the filter makes them, to those of the
+	// workspace and returns where they begin. It needs no lock: how a filter hashes
+	// never changes. Filters of several parts have 64-bit hashes.
+	Hash func(w *Workspace, p *store.Part, items [][]byte) (first int)
 	// Check, if there is one, is called inside the gate before items are hashed.
 	// It may answer calls, and reports whether those that are left are to be run
 	// from the beginning again.
@@ -99,15 +93,12 @@ type Writing struct {
 	Create func(*Context, *Call) store.Record
 }
 
-// hash appends the digests of items to those of the workspace.
-func (f *Filter) hash(w *Workspace, p *store.Part, items [][]byte) (first int) {
-	switch {
-	case f.Hash != nil:
-		return f.Hash(w, p, items)
-	case f.Family.HashFor != nil:
-		return f.Family.HashFor(w, p, items)
+// hash returns what appends the digests of items to those of the workspace.
+func (f *Filter) hash() func(w *Workspace, p *store.Part, items [][]byte) (first int) {
+	if f.Hash != nil {
+		return f.Hash
 	}
-	return f.Family.Hash(w, items, f.Family.Narrow(p))
+	return f.Family.Hash
 }
 
 // checked asks the family whether calls may be run. It reports false if they are not
@@ -205,8 +196,11 @@ func (e *Engine) runSpan(s *Session, calls []Call) {
 	w.reuse()
 	w.shadow = e.shadowOf(f, entry)
 	for i := range calls {
-		calls[i].first = calls[i].cmd.Filter.hash(w, p, calls[i].Items)
-		w.hashSecond(calls[i].Items, calls[i].first)
+		c := &calls[i]
+		c.first = c.cmd.Filter.hash()(w, p, c.Items)
+		if w.shadow != nil {
+			w.hashSecond(c.Items, c.first)
+		}
 	}
 	if f.Write == nil && len(calls) > 1 {
 		e.stats.Looked(&s.Client, true, len(calls)-1)

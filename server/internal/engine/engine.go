@@ -261,8 +261,8 @@ func (e *Engine) step(s *Session, calls []Call) int {
 		s.note(c)
 		return 1
 	}
-	n := 1
 	if c.cmd.Sketch != nil {
+		n := 1
 		for n < len(calls) && joinsSketch(c, &calls[n]) {
 			n++
 		}
@@ -280,6 +280,7 @@ func (e *Engine) step(s *Session, calls []Call) int {
 	if c.cmd.Filter == nil {
 		return e.runPlain(s, calls)
 	}
+	n := alike(calls)
 	for n < len(calls) && e.joins(s, c, &calls[n]) {
 		n++
 	}
@@ -376,6 +377,24 @@ func (e *Engine) busy(s *Session) bool {
 	return true
 }
 
+// alike returns how many calls, from the first on, are of one command on one key, with
+// equally many arguments: most pipelines. They make one bundle.
+func alike(calls []Call) int {
+	c := &calls[0]
+	first, n := c.Args, 1
+	if len(first) < 2 || c.cmd.Flags&Heavy != 0 {
+		return n
+	}
+	for ; n < len(calls); n++ {
+		args := calls[n].Args
+		if len(args) != len(first) || string(args[1]) != string(first[1]) || string(args[0]) != string(first[0]) {
+			break
+		}
+		calls[n].cmd = c.cmd
+	}
+	return n
+}
+
 // joins reports whether next belongs to the bundle that c begins: a filter
 // command on the same key, reading or writing as c does.
 func (e *Engine) joins(s *Session, c, next *Call) bool {
@@ -384,10 +403,10 @@ func (e *Engine) joins(s *Session, c, next *Call) bool {
 	}
 	if string(next.Args[0]) == string(c.Args[0]) {
 		next.cmd = c.cmd
-	} else {
-		next.cmd = e.table.Lookup(next.Args[0])
+		return c.cmd.Takes(len(next.Args))
 	}
-	cmd := next.cmd
+	cmd := e.table.Lookup(next.Args[0])
+	next.cmd = cmd
 	if cmd == nil || cmd.Filter == nil || !cmd.Takes(len(next.Args)) {
 		return false
 	}
@@ -492,24 +511,29 @@ func (e *Engine) account(s *Session, calls []Call, took time.Duration) {
 	if s.Watching {
 		return
 	}
-	if s.filter != 0 {
-		e.meter(s, calls, took)
-	}
+	m := e.meter(s, calls[0].cmd)
 	if cmd := calls[0].cmd; cmd != nil {
 		s.Last.Store(&cmd.full)
 	}
 	each := took / time.Duration(len(calls))
 	for i := 0; i < len(calls); {
-		cmd, from, failed := calls[i].cmd, i, 0
+		cmd, from, failed, asked, no := calls[i].cmd, i, 0, 0, 0
 		if cmd == nil || calls[i].queued { // it was not run
 			i++
 			continue
 		}
+		asks := m != nil && cmd.work == health.Has
 		for i < len(calls) && calls[i].cmd == cmd {
-			if calls[i].Reply.Kind == Error {
+			if r := &calls[i].Reply; r.Kind == Error {
 				failed++
+			} else if asks {
+				a, b := r.lookups()
+				asked, no = asked+a, no+b
 			}
 			i++
+		}
+		if m != nil {
+			m.Note(s.Slot, cmd.work, each*time.Duration(i-from), i-from, asked, no)
 		}
 		e.stats.Of(&s.Client, cmd.index).Add(i-from, each, failed)
 	}

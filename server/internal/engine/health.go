@@ -4,7 +4,6 @@ package engine
 
 import (
 	"math/rand/v2"
-	"time"
 
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/door"
@@ -89,12 +88,13 @@ func workOf(c *Command) health.Work {
 // is busiest.
 const touchEvery = 64
 
-// meter counts a bundle of calls on one filter. They were timed together.
-func (e *Engine) meter(s *Session, calls []Call, took time.Duration) {
+// meter returns what counts a bundle of calls, the first one of cmd, on one filter: nil if
+// they are on none, or if its use is not counted.
+func (e *Engine) meter(s *Session, cmd *Command) *health.Meter {
 	id := s.filter
 	s.filter = 0
-	if calls[0].cmd == nil || calls[0].cmd.Filter == nil {
-		return
+	if id == 0 || cmd == nil || cmd.Filter == nil {
+		return nil
 	}
 	if s.touch == 0 {
 		e.well.Touch(s.Slot, id)
@@ -102,27 +102,10 @@ func (e *Engine) meter(s *Session, calls []Call, took time.Duration) {
 	} else {
 		s.touch--
 	}
-	m := e.well.Meter(id)
-	if m == nil {
-		if m = e.well.Adopt(id); m == nil {
-			return
-		}
+	if m := e.well.Meter(id); m != nil {
+		return m
 	}
-	each := took / time.Duration(len(calls))
-	for len(calls) > 0 {
-		cmd, n, asked, no := calls[0].cmd, 0, 0, 0
-		for n < len(calls) && calls[n].cmd == cmd {
-			if cmd != nil && cmd.work == health.Has {
-				a, b := calls[n].Reply.lookups()
-				asked, no = asked+a, no+b
-			}
-			n++
-		}
-		if cmd != nil {
-			m.Note(s.Slot, cmd.work, each*time.Duration(n), n, asked, no)
-		}
-		calls = calls[n:]
-	}
+	return e.well.Adopt(id)
 }
 
 // lookups returns how many items a reply answers for, and how many of the answers are no.

@@ -84,8 +84,10 @@ func (e *Engine) runPiece(s *Session, calls []Call, entry *catalog.Entry, v *pie
 	w.reuse()
 	items := c.Items[v.done:min(v.done+e.pieceItems(f, p), len(c.Items))]
 	w.shadow = e.shadowOf(f, entry)
-	first := f.hash(w, p, items)
-	w.hashSecond(items, first)
+	first := f.hash()(w, p, items)
+	if w.shadow != nil {
+		w.hashSecond(items, first)
+	}
 	s.weight += len(items)
 	if store.PartCount(entry) > 1 {
 		e.runPartsPiece(s, c, entry, v, first, len(items))

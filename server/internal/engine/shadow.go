@@ -25,9 +25,6 @@ func (e *Engine) shadowOf(f *Filter, entry *catalog.Entry) *store.Shadow {
 // hashSecond hashes items, whose hashes begin at first, for the shadow as well. Hashes
 // that a client has sent are those of both: Check refuses them if the hash differs.
 func (w *Workspace) hashSecond(items [][]byte, first int) {
-	if w.shadow == nil {
-		return
-	}
 	n := len(w.Hashes)
 	w.seconds = slices.Grow(w.seconds[:min(len(w.seconds), first)], n)[:n]
 	h, _ := w.shadow.Hasher() // Check has asked for the key

@@ -11,9 +11,8 @@ import (
 
 // family is what the BF commands share.
 var family = &engine.Family{
-	Kind:   catalog.Bloom,
-	Narrow: func(p *store.Part) bool { return p.Bloom().Narrow() },
-	Hash:   hash,
+	Kind: catalog.Bloom,
+	Hash: hash,
 	Contains: func(w *engine.Workspace, p *store.Part, found []bool, first int) {
 		p.Bloom().ContainsDigests(found, w.Digests[first:first+len(found)])
 	},
@@ -24,16 +23,15 @@ var family = &engine.Family{
 	Create: store.OpBloomDump, Chunk: store.OpBloomChunk, Version: redisbloom.FilterVersion,
 }
 
-func hash(w *engine.Workspace, items [][]byte, narrow bool) (first int) {
-	first = len(w.Digests)
-	if narrow {
-		for _, item := range items {
-			w.Digests = append(w.Digests, redisbloom.BloomDigest32(item))
-		}
-		return first
-	}
+func hash(w *engine.Workspace, p *store.Part, items [][]byte) (first int) {
+	digests, narrow := w.Digests, p.Bloom().Narrow()
 	for _, item := range items {
-		w.Digests = append(w.Digests, redisbloom.BloomDigest(item))
+		if narrow {
+			digests = append(digests, redisbloom.BloomDigest32(item))
+		} else {
+			digests = append(digests, redisbloom.BloomDigest(item))
+		}
 	}
+	first, w.Digests = len(w.Digests), digests
 	return first
 }

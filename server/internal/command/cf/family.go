@@ -11,13 +11,13 @@ import (
 
 // family is what the CF commands share.
 var family = &engine.Family{
-	Kind:   catalog.Cuckoo,
-	Narrow: func(*store.Part) bool { return false },
-	Hash: func(w *engine.Workspace, items [][]byte, _ bool) (first int) {
-		first = len(w.Hashes)
+	Kind: catalog.Cuckoo,
+	Hash: func(w *engine.Workspace, _ *store.Part, items [][]byte) (first int) {
+		hashes := w.Hashes
 		for _, item := range items {
-			w.Hashes = append(w.Hashes, redisbloom.CuckooDigest(item))
+			hashes = append(hashes, redisbloom.CuckooDigest(item))
 		}
+		first, w.Hashes = len(w.Hashes), hashes
 		return first
 	},
 	Contains: func(w *engine.Workspace, p *store.Part, found []bool, first int) {

@@ -17,9 +17,9 @@ import (
 
 // family is what the FILTER commands on items share.
 var family = &engine.Family{
-	Kind:    catalog.Filter,
-	HashFor: hashItems,
-	Check:   check,
+	Kind:  catalog.Filter,
+	Hash:  hashItems,
+	Check: check,
 	Contains: func(w *engine.Workspace, p *store.Part, found []bool, first int) {
 		p.Filter().ContainsHashes(found, w.Hashes[first:first+len(found)])
 	},
