@@ -132,6 +132,9 @@ func (x *Costs) onFilter(c *Call) {
 		e.adding.Deletes += n
 	default:
 		e.adding.Items += n
+		if f.Hash != nil {
+			e.adding.Hashes += n
+		}
 		if f.Write.Create != nil && (f.Parse != nil || len(e.made) == 0) {
 			x.created(c, e)
 		}
@@ -294,6 +297,7 @@ func (x *Costs) Same(a, b []byte) {
 	x.last = nil
 	e.names, e.made, e.staged = append(e.names, o.names...), append(e.made, o.made...), append(e.staged, o.staged...)
 	e.adding.Items += o.adding.Items
+	e.adding.Hashes += o.adding.Hashes
 	e.adding.Deletes += o.adding.Deletes
 	e.items, e.wholes, e.looks = e.items+o.items, e.wholes+o.wholes, e.looks+o.looks
 	e.visits, e.frees, e.makes = e.visits+o.visits, e.frees+o.frees, e.makes+o.makes

@@ -53,7 +53,7 @@ func TestLongTransactions(t *testing.T) {
 		return []string{"FILTER.CREATE", fmt.Sprint("f", i), "bloom", "CAPACITY", "1000"}
 	})
 	many(b.client, 1000, func(i int) []string { return []string{"SET", strings.Repeat("n", 10_000) + fmt.Sprint(i), "x"} })
-	fill("FILTER.CREATE full cuckoo CAPACITY 1000", "FILTER.CREATE rebuilt bloom CAPACITY 10000000", "FILTER.CREATE hashes standard CAPACITY 1000000 ERROR 1e-18",
+	fill("FILTER.CREATE full cuckoo CAPACITY 1000", "FILTER.CREATE empty cuckoo CAPACITY 1000000", "FILTER.CREATE rebuilt bloom CAPACITY 10000000", "FILTER.CREATE hashes standard CAPACITY 1000000 ERROR 1e-18",
 		"FILTER.REBUILD rebuilt BEGIN standard CAPACITY 10000000 ERROR 1e-18", "CF.RESERVE moves 1000000 MAXITERATIONS 65535")
 	many(b.client, 1200, func(i int) []string { return []string{"FILTER.ADD", "full", fmt.Sprint("x", i)} })
 	many(b.client, 1000, func(i int) []string { return []string{"ACL", "SETUSER", fmt.Sprint("user", i), "~*", "+@all"} })
@@ -106,6 +106,9 @@ func TestLongTransactions(t *testing.T) {
 		{"long patterns", slices.Repeat([][]string{{"SCAN", "0", "MATCH", "*" + strings.Repeat("x", 4000) + "*", "COUNT", "100000"}}, 40)},
 		{"FILTER.WHERE of long names", linesOf(40, "FILTER.WHERE *x*y*z item")},
 		{"FILTER.ADD to a full filter", linesOf(8000, "FILTER.ADD full same{i}")},
+		{"FILTER.ADD to a full filter that is made", append(linesOf(1, "FILTER.CREATE new cuckoo CAPACITY 100"), linesOf(8000, "FILTER.ADD new same{i}")...)},
+		{"chosen hashes", append(linesOf(1, "FILTER.CREATE new cuckoo CAPACITY 1000000"), linesOf(8000, "FILTER.ADDHASH new {i}")...)},
+		{"chosen hashes of a filter that is there", linesOf(8000, "FILTER.ADDHASH empty {i}")},
 		{"DEL of many names", items(50_000, "DEL")},
 		{"FILTER.ADD to two filters", linesOf(60_000, "FILTER.ADD rebuilt x{i}")},
 		{"very many hashes", linesOf(60_000, "FILTER.ADD hashes x{i}")},
@@ -141,6 +144,7 @@ func TestUsualTransactions(t *testing.T) {
 		{"a bulk load with its filter", "SET s x", append(linesOf(1, "BF.RESERVE f 0.01 10000000"), linesOf(80_000, "BF.ADD f item{i}")...)},
 		{"a bulk load of another kind", "FILTER.CREATE f bloom CAPACITY 10000000", linesOf(80_000, "FILTER.ADD f item{i}")},
 		{"a bulk load of a cuckoo filter", "FILTER.CREATE f cuckoo CAPACITY 80000", linesOf(70_000, "FILTER.ADD f item{i}")},
+		{"a bulk load of a cuckoo filter that is made by it", "SET s x", append(linesOf(1, "FILTER.CREATE f cuckoo CAPACITY 80000"), linesOf(70_000, "FILTER.ADD f item{i}")...)},
 		{"a bulk load of CF", "CF.RESERVE f 1000000", linesOf(60_000, "CF.ADD f item{i}")},
 		{"strings", "SET s x", linesOf(80_000, "SET f{i} x")},
 		{"counters", "CMS.INITBYDIM f 10000 7", linesOf(40_000, "CMS.INCRBY f item{i} 1")},

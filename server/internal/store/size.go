@@ -9,6 +9,7 @@ import (
 	"github.com/bloomery/bloomery"
 	bits "github.com/bloomery/bloomery/bloom"
 	composed "github.com/bloomery/bloomery/compose"
+	"github.com/bloomery/bloomery/internal/envelope"
 	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 )
@@ -29,6 +30,7 @@ type Size struct {
 // sub-filters a CF may have for it.
 type Adding struct {
 	Items   int
+	Hashes  int // of the items: those whose hashes the client has chosen
 	Deletes int
 	Filters uint64
 	Most    uint64 // no more is of interest, of what all items touch
@@ -268,7 +270,7 @@ func (c *filter) size(a Adding) (s Size) {
 	if a.Items > 0 {
 		s.Grown, _ = c.Growth(a.Items)
 		s.Bytes = add(s.Bytes, s.Grown)
-		s.Grown = add(s.Grown, searched(c.f, a.Items))
+		s.Grown = add(s.Grown, searched(c.f, a))
 	}
 	return s
 }
@@ -285,16 +287,11 @@ func linesIn(f bloomery.Hashed) uint64 {
 }
 
 // searched is what the search for room takes in a cuckoo filter, or in those that are
-// members of a quorum, for all items of so many that find none: it goes through
-// thousands of buckets before it gives up.
-func searched(f bloomery.Hashed, items int) (sum uint64) {
-	const (
-		visited, compared = 2 << 10, 16 // buckets, and what each takes besides its line
-		mostLoad          = 0.96
-	)
+// members of a quorum, for all items that find none.
+func searched(f bloomery.Hashed, a Adding) (sum uint64) {
 	if q, ok := f.(*composed.Quorum); ok {
 		for _, m := range q.Members() {
-			sum = add(sum, searched(m, items))
+			sum = add(sum, searched(m, a))
 		}
 		return sum
 	}
@@ -309,8 +306,20 @@ func searched(f bloomery.Hashed, items int) (sum uint64) {
 	if s.Items > 0 {
 		slots = float64(s.Items) / s.Saturation
 	}
-	free := uint64(slots * max(0, mostLoad-s.Saturation)) // until searches begin to fail
-	return (uint64(items) - min(uint64(items), free)) * visited * (compared + lineIn(s.Bytes))
+	return searches(a, slots, s.Saturation, s.Bytes)
+}
+
+// searches is what the items take that find no room in so many slots, of which a share is
+// taken: a search goes through thousands of buckets before it gives up. Hashes that a
+// client has chosen may all be for a few buckets.
+func searches(a Adding, slots, taken float64, bytes uint64) uint64 {
+	const (
+		visited, compared = 2 << 10, 16 // buckets, and what each takes besides its line
+		mostLoad          = 0.96
+	)
+	free := uint64(slots * max(0, mostLoad-taken)) // until searches begin to fail
+	failing := max(uint64(a.Items)-min(uint64(a.Items), free), uint64(a.Hashes))
+	return failing * visited * (compared + lineIn(bytes))
 }
 
 // size is that of the filter which a shadow is, or of the hashes of a static one.
@@ -331,7 +340,12 @@ func newFilterSize(r *Record, bytes uint64, a Adding) Size {
 	}
 	const most, item, mostLines = 256, 64, 64
 	layers, lines := uint64(1), uint64(linesOfItem)
+	grown := item * uint64(a.Items)
 	switch o.Kind().Name {
+	case "cuckoo":
+		_, outline, _ := parsePlan(r.Value)
+		head, _ := envelope.ParseHeader(outline) // K is the bits of a slot
+		grown = add(grown, searches(a, float64(bytes)*8/float64(max(head.K, 1)), 0, bytes))
 	case "window", "quorum":
 		layers = most
 	case "standard", "partitioned":
@@ -339,7 +353,7 @@ func newFilterSize(r *Record, bytes uint64, a Adding) Size {
 	}
 	parts := uint64(1) << p.Parts
 	return Size{
-		Bytes: bytes + layers*parts*arrayBytes, Item: layers * lines * lineIn(bytes), Arrays: layers * parts, Grown: item * uint64(a.Items),
+		Bytes: bytes + layers*parts*arrayBytes, Item: layers * lines * lineIn(bytes), Arrays: layers * parts, Grown: grown,
 		Look: min(bytes, parts*layers*lookBytes) + parts*layers*arrayBytes/16,
 	}
 }
