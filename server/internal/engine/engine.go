@@ -31,6 +31,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/bloomery/bloomery/server/internal/checkup"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/health"
 	"github.com/bloomery/bloomery/server/internal/session"
@@ -64,19 +65,20 @@ type Engine struct {
 	state *store.State
 	door  door.Door
 	// shared is the door if other machines write, too; nil if not.
-	shared door.Shared
-	can    status.Abilities
-	keep   door.Keeper
-	host   Host
-	clock  func() time.Time
-	table  *Table
-	slow   session.SlowLog
-	late   session.Latency
-	stats  *session.Counters
-	pace   session.Pace
-	well   *health.Keeper
-	runID  string
-	gate   gate
+	shared  door.Shared
+	can     status.Abilities
+	keep    door.Keeper
+	host    Host
+	clock   func() time.Time
+	table   *Table
+	slow    session.SlowLog
+	late    session.Latency
+	stats   *session.Counters
+	pace    session.Pace
+	well    *health.Keeper
+	filters checkup.Filters
+	runID   string
+	gate    gate
 
 	secrets  atomic.Pointer[secrets]
 	monitors session.Monitors
@@ -137,7 +139,8 @@ func New(c Config) *Engine {
 	e.Users = session.NewUsers(e.table.rules, e.Settings.Password(), c.Users)
 	e.runID = newRunID()
 	e.SetSecretNames(c.SecretNames)
-	e.well = e.newHealth()
+	e.filters = checkup.Filters{State: c.State, Clock: e.clock, Can: e.can}
+	e.well = e.filters.Keeper()
 	c.State.OnClear(e.well.Clear)
 	e.Budget.state = c.State
 	if e.can.Cluster {

@@ -19,45 +19,10 @@ func (x *Context) Health() *health.Keeper { return x.e.well }
 
 // Watched returns the filter of an entry as its health sees it, nil if it is none.
 // Its methods wait for the locks of the filter.
+func (e *Engine) Watched(entry *catalog.Entry) health.Subject { return e.filters.Of(entry) }
+
+// Watched is that of Engine.
 func (x *Context) Watched(entry *catalog.Entry) health.Subject { return x.e.Watched(entry) }
-
-// Watched is that of Context.
-func (e *Engine) Watched(entry *catalog.Entry) health.Subject { return e.asWatched(entry, true) }
-
-func (e *Engine) newHealth() *health.Keeper {
-	return health.New(health.Config{Source: filters{e}, Now: e.clock, Work: worked(), Seed: rand.Uint64()})
-}
-
-// filters is the filters of an engine as a source of health.
-type filters struct{ e *Engine }
-
-var _ health.Source = filters{}
-
-// Len implements health.Source.
-func (f filters) Len() int { return f.e.state.Names.Len() }
-
-// Subject implements health.Source.
-func (f filters) Subject(id uint64) health.Subject {
-	entry := f.e.state.Names.ByID(id)
-	if entry == nil {
-		return nil
-	}
-	return f.e.asWatched(entry, false)
-}
-
-// Walk implements health.Source.
-func (f filters) Walk(cursor uint64, visit func(health.Subject)) uint64 {
-	const few = 16
-	var seen [2 * few]*catalog.Entry
-	list := seen[:0]
-	next := f.e.state.Names.Scan(cursor, few, f.e.clock().UnixMilli(), func(v catalog.View) { list = append(list, v.Entry) })
-	for _, entry := range list {
-		if w := f.e.asWatched(entry, false); w != nil {
-			visit(w)
-		}
-	}
-	return next
-}
 
 // born notes that an op has made a filter.
 func (e *Engine) born(op *door.Op) {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bloomery/bloomery/server/internal/checkup"
 	"github.com/bloomery/bloomery/server/internal/command"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/door/local"
@@ -201,7 +202,7 @@ func (d *holdTimer) Do(ops []*door.Op) {
 func newTimed(t *testing.T, maxMemory int64) (*bench, *holdTimer) {
 	t.Helper()
 	b := newDisk(t, maxMemory)
-	timer := &holdTimer{Door: b.door.Door, clock: engine.Worked()}
+	timer := &holdTimer{Door: b.door.Door, clock: checkup.Worked()}
 	if timer.clock == nil {
 		t.Skip("there is no clock of processor time here")
 	}

@@ -1,4 +1,4 @@
-package engine
+package checkup
 
 // A clock of processor time.
 
@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// worked returns a clock of the processor time of the thread that reads it.
+// Worked returns a clock of the processor time of the thread that reads it.
 // Whoever reads it twice stays on its thread.
-func worked() func() time.Duration {
+func Worked() func() time.Duration {
 	return func() time.Duration {
 		var ts unix.Timespec
 		if unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &ts) != nil {

@@ -1,9 +1,10 @@
-package engine
-
-// Filters as their health sees them.
+// Package checkup shows filters of the store to package health, which judges them and
+// knows no names, locks or parts.
+package checkup
 
 import (
 	"math"
+	"math/bits"
 	"math/rand/v2"
 	"time"
 
@@ -14,34 +15,75 @@ import (
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
-// watchedFilter is a filter as its health sees it, all of its parts together.
-type watchedFilter struct {
+// Filters is the filters of a state, as a source of health.
+type Filters struct {
+	State *store.State
+	Clock func() time.Time
+	Can   status.Abilities
+}
+
+var _ health.Source = (*Filters)(nil)
+
+// Keeper returns what probes and judges the filters.
+func (f *Filters) Keeper() *health.Keeper {
+	return health.New(health.Config{Source: f, Now: f.Clock, Work: Worked(), Seed: rand.Uint64()})
+}
+
+// Of returns the filter of an entry, nil if it is none. Its methods wait for the locks of
+// the filter.
+func (f *Filters) Of(entry *catalog.Entry) health.Subject { return f.of(entry, true) }
+
+func (f *Filters) of(entry *catalog.Entry, wait bool) health.Subject {
+	if !store.IsFilter(entry) {
+		return nil
+	}
+	return filter{f.State, entry, wait, f.Can}
+}
+
+// Len implements health.Source.
+func (f *Filters) Len() int { return f.State.Names.Len() }
+
+// Subject implements health.Source.
+func (f *Filters) Subject(id uint64) health.Subject {
+	entry := f.State.Names.ByID(id)
+	if entry == nil {
+		return nil
+	}
+	return f.of(entry, false)
+}
+
+// Walk implements health.Source.
+func (f *Filters) Walk(cursor uint64, visit func(health.Subject)) uint64 {
+	const few = 16
+	var seen [2 * few]*catalog.Entry
+	list := seen[:0]
+	next := f.State.Names.Scan(cursor, few, f.Clock().UnixMilli(), func(v catalog.View) { list = append(list, v.Entry) })
+	for _, entry := range list {
+		if w := f.of(entry, false); w != nil {
+			visit(w)
+		}
+	}
+	return next
+}
+
+// filter is a filter as its health sees it, all of its parts together.
+type filter struct {
 	state *store.State
 	entry *catalog.Entry
 	wait  bool // for locks
 	can   status.Abilities
 }
 
-var _ health.Subject = watchedFilter{}
-
-// asWatched returns the filter of an entry, nil if it is none.
-func (e *Engine) asWatched(entry *catalog.Entry, wait bool) health.Subject {
-	if !store.IsFilter(entry) {
-		return nil
-	}
-	return watchedFilter{e.state, entry, wait, e.can}
-}
-
 // ID implements health.Subject.
-func (f watchedFilter) ID() uint64 { return f.entry.ID }
+func (f filter) ID() uint64 { return f.entry.ID }
 
 // Version implements health.Subject: the changes of all parts.
-func (f watchedFilter) Version() (uint64, bool) { return f.sum((*store.Part).Glance) }
+func (f filter) Version() (uint64, bool) { return f.sum((*store.Part).Glance) }
 
 // Bytes implements health.Subject.
-func (f watchedFilter) Bytes() (uint64, bool) { return f.sum((*store.Part).Size) }
+func (f filter) Bytes() (uint64, bool) { return f.sum((*store.Part).Size) }
 
-func (f watchedFilter) sum(of func(p *store.Part, wait bool) (uint64, bool)) (sum uint64, ok bool) {
+func (f filter) sum(of func(p *store.Part, wait bool) (uint64, bool)) (sum uint64, ok bool) {
 	for _, p := range store.Parts(f.entry) {
 		n, ok := of(p, f.wait)
 		if !ok {
@@ -54,13 +96,13 @@ func (f watchedFilter) sum(of func(p *store.Part, wait bool) (uint64, bool)) (su
 
 // Probe implements health.Subject. Each hash is asked of the part that it names; if
 // one of them cannot be asked at the moment, all count as not asked.
-func (f watchedFilter) Probe(r *rand.Rand) (yes int, ok bool) {
+func (f filter) Probe(r *rand.Rand) (yes int, ok bool) {
 	var hashes, same [health.Batch]uint64
 	var found, done [health.Batch]bool
 	for i := range hashes {
 		hashes[i] = r.Uint64()
 	}
-	log := logOf(f.entry)
+	log := uint(bits.Len(uint(store.PartCount(f.entry))) - 1)
 	if log == 0 {
 		return store.PartOf(f.entry).Probe(found[:], hashes[:], f.wait)
 	}
@@ -88,7 +130,7 @@ func (f watchedFilter) Probe(r *rand.Rand) (yes int, ok bool) {
 const lookParts = 16
 
 // Look implements health.Subject.
-func (f watchedFilter) Look() (l health.Look, ok bool) {
+func (f filter) Look() (l health.Look, ok bool) {
 	first := store.PartOf(f.entry)
 	parts := store.PartCount(f.entry)
 	step := max(parts/lookParts, 1)
@@ -127,7 +169,7 @@ func (f watchedFilter) Look() (l health.Look, ok bool) {
 
 // items returns the number of items of a filter of several parts of which l is a look:
 // what all of them have counted, if they have, otherwise that of the look.
-func (f watchedFilter) items(l *health.Look) (n uint64, ok bool) {
+func (f filter) items(l *health.Look) (n uint64, ok bool) {
 	if !l.Exact && !store.Counted(l.Predicted) {
 		return l.Items, true
 	}
