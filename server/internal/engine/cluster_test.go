@@ -179,7 +179,10 @@ func TestOthersLackRoom(t *testing.T) {
 			}
 			for _, line := range samples[c.FullName()] {
 				want, got := reply(line, 1<<30), reply(line, 0)
-				if got == want {
+				// An insert into a CF may always need another sub-filter. The memory of
+				// replies is used again: an equal one can be that of an earlier command.
+				insert := c.Filter != nil && c.Filter.Write != nil && c.Filter.Write.Grows && strings.HasPrefix(c.Name, "cf.")
+				if got == want && !insert {
 					continue
 				}
 				refused++

@@ -83,11 +83,19 @@ func unlessNoCreate(c *engine.Call) {
 }
 
 // replyInsert answers what became of every item. One that found no room is -1,
-// whatever the reason.
+// whatever the reason, and so is one that was not tried; if none was, the door has
+// refused the record, and there is nothing to say of items.
 func replyInsert(c *engine.Call, res *store.Result) {
-	if errors.Is(res.Err, store.ErrExpansions) {
+	switch {
+	case errors.Is(res.Err, store.ErrExpansions):
 		c.Fail(textMost)
 		return
+	case res.Err != nil && res.Done == 0:
+		c.Fail(engine.TextOOM)
+		return
+	}
+	for i := res.Done; i < len(res.Codes); i++ {
+		res.Codes[i] = redisbloom.Refused
 	}
 	c.Reply.Kind, c.Reply.Codes = engine.Codes, res.Codes
 	if c.Command().Filter.Write.Op == store.OpInsertNew {
