@@ -4,12 +4,12 @@ package server
 
 import (
 	"github.com/bloomery/bloomery/server/internal/door/cluster"
-	"github.com/bloomery/bloomery/server/internal/door/local"
+	"github.com/bloomery/bloomery/server/internal/folder"
 )
 
 var (
 	// ErrLocked means that another process uses the data folder.
-	ErrLocked = local.ErrLocked
+	ErrLocked = folder.ErrLocked
 	// ErrRemoved means that a server was removed from its cluster. It cannot come
 	// back, and its folder cannot be used again.
 	ErrRemoved = cluster.ErrRemoved

@@ -25,6 +25,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/command"
 	"github.com/bloomery/bloomery/server/internal/door/local"
 	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/session"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -217,7 +218,7 @@ func openDoor(c *Config, state *store.State, stop func() error) (*local.Door, er
 	if dc.Fsync, err = local.ParseFsync(c.Fsync); err != nil {
 		return nil, err
 	}
-	disk, err := local.OpenDisk(c.Dir)
+	disk, err := folder.OpenDisk(c.Dir)
 	if err != nil {
 		return nil, err
 	}

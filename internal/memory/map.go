@@ -47,13 +47,3 @@ func Unmap(b []byte) error {
 	}
 	return nil
 }
-
-// Advise asks for huge pages, as far as whole ones lie in it, in an array of 4 MiB
-// or more whose pages were not touched yet. Random access to an array larger than
-// the TLB covers takes less time with them. It changes speed only, so there is no
-// error.
-func Advise(b []byte) {
-	if len(b) >= hugeFrom {
-		adviseHuge(b)
-	}
-}

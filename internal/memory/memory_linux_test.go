@@ -97,35 +97,19 @@ func TestHugePagesAreAskedFor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	least, less := plain(t, 4<<20), plain(t, 4<<20-1)
-	Advise(least)
-	Advise(less)
 	for name, c := range map[string]struct {
 		array []byte
 		asked bool
 	}{
 		"Map": {large, true}, "Words": {bytesOf(Words(2 << 20)), true},
-		"Advise of 4 MiB": {least, true}, "Advise of less": {less, false},
 	} {
 		if flags := flagsAt(t, uintptr(unsafe.Pointer(&c.array[len(c.array)/2]))); strings.Contains(flags, " hg") != c.asked {
 			t.Errorf("%s: the flags of the mapping are %q, want hg among them: %v", name, flags, c.asked)
 		}
 	}
-	for _, b := range [][]byte{large, least, less} {
-		if err := Unmap(b); err != nil {
-			t.Errorf("Unmap: %v", err)
-		}
+	if err := Unmap(large); err != nil {
+		t.Errorf("Unmap: %v", err)
 	}
-}
-
-// plain returns mapped memory for which nothing was asked.
-func plain(t *testing.T, bytes int) []byte {
-	t.Helper()
-	b, err := mapped(bytes)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
 }
 
 // flagsAt returns the flags of the mapping that an address lies in.

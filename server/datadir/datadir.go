@@ -15,11 +15,12 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/server/internal/door/cluster"
 	"github.com/bloomery/bloomery/server/internal/door/local"
+	"github.com/bloomery/bloomery/server/internal/folder"
 )
 
 var (
 	// ErrLocked means that another process uses the data folder.
-	ErrLocked = local.ErrLocked
+	ErrLocked = folder.ErrLocked
 	// ErrNoData means that a folder is not one of a server.
 	ErrNoData = local.ErrNoData
 	// ErrCluster means that a folder is that of a node of a cluster.
@@ -69,7 +70,7 @@ func Drop(dir string, log *slog.Logger) ([]string, error) {
 	if _, err := os.Stat(dir); err != nil {
 		return nil, err
 	}
-	return local.Drop(local.Disk(dir), log)
+	return local.Drop(folder.Disk(dir), log)
 }
 
 // Backup writes the files of a data folder to w as a tar file: the last snapshot
@@ -78,7 +79,7 @@ func Drop(dir string, log *slog.Logger) ([]string, error) {
 func Backup(dir string, w io.Writer) error {
 	t := tar.NewWriter(w)
 	now := time.Now()
-	err := local.Backup(local.Disk(dir), func(name string, size int64, r io.Reader) error {
+	err := local.Backup(folder.Disk(dir), func(name string, size int64, r io.Reader) error {
 		if err := t.WriteHeader(&tar.Header{Name: name, Size: size, Mode: 0o640, ModTime: now, Typeflag: tar.TypeReg}); err != nil {
 			return err
 		}
@@ -98,14 +99,14 @@ func CheckBackup(r io.ReaderAt, size int64) error {
 // Check reads a data folder that no server uses: every frame of every file, and
 // that all that a start needs is there. It needs little memory. The error wraps
 // bloomery.ErrCorrupt, or is that of the file system.
-func Check(dir string) error { return local.Check(local.Disk(dir)) }
+func Check(dir string) error { return local.Check(folder.Disk(dir)) }
 
 // lockFolder returns a data folder that no server uses.
-func lockFolder(dir string) (local.Disk, io.Closer, error) {
+func lockFolder(dir string) (folder.Disk, io.Closer, error) {
 	if _, err := os.Stat(dir); err != nil {
 		return "", nil, err
 	}
-	disk := local.Disk(dir)
+	disk := folder.Disk(dir)
 	lock, err := disk.Lock()
 	return disk, lock, err
 }

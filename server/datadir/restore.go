@@ -111,7 +111,7 @@ func makeFolder(dir string) (made bool, err error) {
 }
 
 // openSource opens a data folder that no server uses, or a tar file of one.
-func openSource(name string) (local.Folder, io.Closer, error) {
+func openSource(name string) (folder.Folder, io.Closer, error) {
 	info, err := os.Stat(name)
 	if err != nil {
 		return nil, nil, err
@@ -130,7 +130,7 @@ func openSource(name string) (local.Folder, io.Closer, error) {
 	return a, f, nil
 }
 
-func lockSource(dir string) (local.Folder, io.Closer, error) {
+func lockSource(dir string) (folder.Folder, io.Closer, error) {
 	disk, lock, err := lockFolder(dir)
 	if err != nil {
 		return nil, nil, err
@@ -140,12 +140,12 @@ func lockSource(dir string) (local.Folder, io.Closer, error) {
 
 // counting counts what is read.
 type counting struct {
-	local.Folder
+	folder.Folder
 	n *atomic.Int64
 }
 
-// Open implements local.Folder.
-func (c counting) Open(name string) (local.Reader, error) {
+// Open implements folder.Folder.
+func (c counting) Open(name string) (folder.Reader, error) {
 	r, err := c.Folder.Open(name)
 	if err != nil {
 		return nil, err
@@ -154,7 +154,7 @@ func (c counting) Open(name string) (local.Reader, error) {
 }
 
 type countingReader struct {
-	local.Reader
+	folder.Reader
 	n *atomic.Int64
 }
 

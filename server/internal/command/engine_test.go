@@ -12,6 +12,7 @@ import (
 	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/server/internal/command"
 	"github.com/bloomery/bloomery/server/internal/door/local"
+	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/session"
 	"github.com/bloomery/bloomery/server/internal/status"
 	"github.com/bloomery/bloomery/server/internal/store"
@@ -23,7 +24,7 @@ type bench struct {
 	engine  *engine.Engine
 	state   *store.State
 	door    *local.Door
-	files   *local.Memory
+	files   *folder.Memory
 	session *engine.Session
 	now     time.Time
 	tick    time.Duration // what the clock goes on by when it is read
@@ -35,14 +36,14 @@ type bench struct {
 
 func newBench(tb testing.TB, maxMemory int64) *bench {
 	tb.Helper()
-	return openOn(tb, &bench{state: store.New(), files: &local.Memory{}, now: time.UnixMilli(1_700_000_000_000)}, maxMemory)
+	return openOn(tb, &bench{state: store.New(), files: &folder.Memory{}, now: time.UnixMilli(1_700_000_000_000)}, maxMemory)
 }
 
 // openBench returns a bench on files, nil for none, with secret keys.
-func openBench(tb testing.TB, files *local.Memory, now time.Time, keys map[string]hashing.Hasher) *bench {
+func openBench(tb testing.TB, files *folder.Memory, now time.Time, keys map[string]hashing.Hasher) *bench {
 	tb.Helper()
 	if files == nil {
-		files = &local.Memory{}
+		files = &folder.Memory{}
 	}
 	b := &bench{state: store.New(), files: files, now: now}
 	b.state.SetKeys(keys)

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bloomery/bloomery/server/internal/door/local"
+	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -25,7 +25,7 @@ func TestAddBehindAMove(t *testing.T) {
 		old := b.state.Names.Lookup([]byte("f"), b.now.UnixMilli())
 		p := store.PartOf(old)
 		p.RLock() // the old filter cannot leave
-		moved, answered := make(chan string, 1), make(chan *local.Memory, 1)
+		moved, answered := make(chan string, 1), make(chan *folder.Memory, 1)
 		mover, adder := b.client(10), b.client(11)
 		go func() { moved <- mover.do(strings.Fields(move)...) }()
 		for b.state.Names.Lookup([]byte("f"), b.now.UnixMilli()) == old {

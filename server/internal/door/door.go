@@ -99,7 +99,7 @@ type Admitter interface {
 // Keeper is a door that keeps data on this machine's disk.
 type Keeper interface {
 	// Snapshot writes all data to disk and returns when it is durable. The
-	// error is ErrSaving if that is being done already.
+	// error is status.ErrSaving if that is being done already.
 	Snapshot() error
 	// StartSnapshot is Snapshot in the background.
 	StartSnapshot() error
@@ -111,6 +111,3 @@ type Keeper interface {
 	// Status returns how the keeper is doing.
 	Status() status.Disk
 }
-
-// ErrSaving means that a snapshot is being taken already.
-var ErrSaving = errors.New("door: a snapshot is being taken already")

@@ -13,6 +13,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/door/local"
 	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/session"
 	"github.com/bloomery/bloomery/server/internal/status"
 	"github.com/bloomery/bloomery/server/internal/store"
@@ -24,7 +25,7 @@ type bench struct {
 	engine *engine.Engine
 	state  *store.State
 	door   *testDoor
-	files  *local.Memory
+	files  *folder.Memory
 
 	mu       sync.Mutex
 	sessions []*engine.Session
@@ -48,7 +49,7 @@ type client struct {
 
 func newBench(tb testing.TB, maxMemory int64) *bench {
 	tb.Helper()
-	b := &bench{state: store.New(), files: &local.Memory{}, now: time.UnixMilli(1_700_000_000_000)}
+	b := &bench{state: store.New(), files: &folder.Memory{}, now: time.UnixMilli(1_700_000_000_000)}
 	inner, err := local.Open(local.Config{State: b.state, Files: b.files, Fsync: local.Always, SnapshotAfter: -1})
 	if err != nil {
 		tb.Fatal(err)
@@ -66,7 +67,7 @@ func newBench(tb testing.TB, maxMemory int64) *bench {
 func newDisk(t *testing.T, maxMemory int64) *bench {
 	t.Helper()
 	b := &bench{state: store.New(), now: time.UnixMilli(1_700_000_000_000)}
-	disk, err := local.OpenDisk(t.TempDir())
+	disk, err := folder.OpenDisk(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}

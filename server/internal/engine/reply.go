@@ -111,15 +111,6 @@ func Words(s []string) []Reply {
 	return e
 }
 
-// size returns the bytes that a reply takes in memory besides itself.
-func (r *Reply) size() int {
-	n := len(r.Text) + len(r.Bools) + len(r.Codes)
-	for i := range r.Elems {
-		n += ReplyBytes + r.Elems[i].size()
-	}
-	return n
-}
-
 // ReplyBytes is what a Reply takes in an array of them.
 const ReplyBytes = 128
 

@@ -94,7 +94,7 @@ func saved(err error, ok Reply) Reply {
 	switch {
 	case err == nil:
 		return ok
-	case errors.Is(err, door.ErrSaving):
+	case errors.Is(err, status.ErrSaving):
 		return Fail("ERR Background save already in progress")
 	}
 	return Fail("ERR " + OneLine(err))

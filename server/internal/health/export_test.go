@@ -131,3 +131,18 @@ const (
 	WindowMost = windowMost
 	AimedSkew  = aimedSkew
 )
+
+// CanHave reports whether filters of a kind can get a verdict. Those that grow or
+// drop old keys never get Resize.
+func CanHave(kind string, v Verdict) bool {
+	if v == OK {
+		return true
+	}
+	can := traitsOf(kind).symptoms
+	for s := range symptoms {
+		if verdictOf[s] == v && can.has(s) {
+			return true
+		}
+	}
+	return false
+}

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/server/internal/catalog"
-	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/order"
 	"github.com/bloomery/bloomery/server/internal/status"
@@ -108,11 +107,11 @@ func NewSaver(c Config) *Saver {
 	return s
 }
 
-// Claim begins a snapshot, which Take then takes. The error is door.ErrSaving if one
+// Claim begins a snapshot, which Take then takes. The error is status.ErrSaving if one
 // is being taken.
 func (s *Saver) Claim() error {
 	if !s.running.CompareAndSwap(false, true) {
-		return door.ErrSaving
+		return status.ErrSaving
 	}
 	return nil
 }

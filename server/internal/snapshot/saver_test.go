@@ -13,7 +13,6 @@ import (
 	"github.com/bloomery/bloomery/codec"
 	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/catalog"
-	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/folder/powercut"
 	"github.com/bloomery/bloomery/server/internal/snapshot"
@@ -208,8 +207,8 @@ func TestOneAtATime(t *testing.T) {
 	if err := s.Claim(); err != nil || !s.Running() {
 		t.Fatal(err)
 	}
-	if err := s.Claim(); !errors.Is(err, door.ErrSaving) {
-		t.Errorf("%v, want %v", err, door.ErrSaving)
+	if err := s.Claim(); !errors.Is(err, status.ErrSaving) {
+		t.Errorf("%v, want %v", err, status.ErrSaving)
 	}
 	if err := s.Take(l); err != nil || s.Running() {
 		t.Fatal(err)

@@ -3,7 +3,10 @@
 // refusals read it.
 package status
 
-import "time"
+import (
+	"errors"
+	"time"
+)
 
 // Abilities is what a server can do, which is not all that one can do.
 type Abilities struct {
@@ -46,6 +49,9 @@ type Server struct {
 	Executable  string
 	ProtectedBy string
 }
+
+// ErrSaving means that a snapshot is being taken already.
+var ErrSaving = errors.New("a snapshot is being taken already")
 
 // Disk is how data is kept on the disk of this machine.
 type Disk struct {

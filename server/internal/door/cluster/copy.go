@@ -14,6 +14,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/snapshot"
+	"github.com/bloomery/bloomery/server/internal/status"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -97,12 +98,12 @@ func (d *Door) claimCopy() error {
 				return nil
 			}
 			k.copying.Store(false)
-			if !errors.Is(err, door.ErrSaving) {
+			if !errors.Is(err, status.ErrSaving) {
 				return err
 			}
 		}
 		if err := d.pause(ctx, savingEvery); err != nil {
-			return errors.Join(door.ErrSaving, err)
+			return errors.Join(status.ErrSaving, err)
 		}
 	}
 }

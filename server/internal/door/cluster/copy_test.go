@@ -15,6 +15,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/door/cluster/memlog"
 	"github.com/bloomery/bloomery/server/internal/door/local"
 	"github.com/bloomery/bloomery/server/internal/folder"
+	"github.com/bloomery/bloomery/server/internal/status"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -512,7 +513,7 @@ func TestCopyOfAStuckNode(t *testing.T) {
 		}()
 		select {
 		case err := <-answered:
-			if !errors.Is(err, door.ErrSaving) {
+			if !errors.Is(err, status.ErrSaving) {
 				t.Errorf("OpenCopy: %v", err)
 			}
 		case <-time.After(time.Hour):

@@ -162,7 +162,7 @@ func (d *Door) keepUp() {
 		case <-ticker.C:
 		}
 		if d.snapshotDue() {
-			if err := d.Snapshot(); err != nil && !errors.Is(err, door.ErrSaving) {
+			if err := d.Snapshot(); err != nil && !errors.Is(err, status.ErrSaving) {
 				d.config.Slog.Error("snapshot failed", "error", err)
 			}
 		}

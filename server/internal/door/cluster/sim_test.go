@@ -20,6 +20,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/door/cluster/memlog"
 	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/folder/powercut"
+	"github.com/bloomery/bloomery/server/internal/status"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -367,7 +368,7 @@ func (s *sim) save(i int) {
 		s.copy(i, d)
 		return
 	}
-	if err := d.Snapshot(); err != nil && !errors.Is(err, door.ErrSaving) && !d.over.Load() {
+	if err := d.Snapshot(); err != nil && !errors.Is(err, status.ErrSaving) && !d.over.Load() {
 		s.errorf("node %d: %v", i, err)
 	}
 }

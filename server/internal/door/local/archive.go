@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/server/internal/folder"
 )
 
 // CheckArchive is Check for a tar file of a folder's files, size bytes of r.
@@ -24,7 +25,7 @@ func CheckArchive(r io.ReaderAt, size int64) error {
 }
 
 // OpenArchive returns a tar file of a folder's files, size bytes of r, as a folder.
-func OpenArchive(r io.ReaderAt, size int64) (Folder, error) {
+func OpenArchive(r io.ReaderAt, size int64) (folder.Folder, error) {
 	a, err := openArchive(r, size)
 	if err != nil {
 		return nil, err
@@ -66,7 +67,7 @@ func (a *archive) List() ([]string, error) {
 }
 
 // Open implements Folder.
-func (a *archive) Open(name string) (Reader, error) {
+func (a *archive) Open(name string) (folder.Reader, error) {
 	p, ok := a.files[name]
 	if !ok {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}

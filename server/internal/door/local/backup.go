@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 
+	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/snapshot"
 )
 
@@ -19,7 +20,7 @@ var ErrNoData = errors.New("local: not a data folder: there is no manifest, log 
 // copy is always one that recovers. It holds all files open, so that a snapshot
 // that is taken meanwhile cannot remove them. A folder without a log is an error:
 // every server that has started has one.
-func Backup(files Folder, put func(name string, size int64, r io.Reader) error) error {
+func Backup(files folder.Folder, put func(name string, size int64, r io.Reader) error) error {
 	h, err := snapshot.Hold(files, func(m *snapshot.Manifest) ([]string, error) { return neededLogs(files, m) })
 	if err != nil {
 		return fmt.Errorf("local: backup: %w", err)
@@ -37,7 +38,7 @@ func Backup(files Folder, put func(name string, size int64, r io.Reader) error) 
 
 // neededLogs returns the log files that a recovery from m needs. The error is
 // fs.ErrNotExist if a snapshot was taken meanwhile.
-func neededLogs(files Folder, m *snapshot.Manifest) ([]string, error) {
+func neededLogs(files folder.Folder, m *snapshot.Manifest) ([]string, error) {
 	all, err := files.List()
 	if err != nil {
 		return nil, err

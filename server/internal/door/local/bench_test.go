@@ -16,6 +16,7 @@ import (
 	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/door/local"
+	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -25,7 +26,7 @@ func openBench(b *testing.B, dir, fsync string) (*store.State, *local.Door) {
 	b.Helper()
 	c := local.Config{State: store.New(), SnapshotAfter: -1}
 	if fsync != "none" {
-		disk, err := local.OpenDisk(dir)
+		disk, err := folder.OpenDisk(dir)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -9,13 +9,14 @@ import (
 
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/door/local"
+	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
 // TestAfterACutGroup ends a log within a group: the group is left out, and what comes
 // behind it is not, however often the server starts.
 func TestAfterACutGroup(t *testing.T) {
-	files := &local.Memory{}
+	files := &folder.Memory{}
 	state, d := open(t, files, local.Never)
 	id := do(t, d, newBloom("k", 100)).Entry.ID
 	items := func() uint64 { return store.PartOf(state.Names.ByID(id)).Bloom().Items() }
@@ -34,7 +35,7 @@ func TestAfterACutGroup(t *testing.T) {
 
 // TestClosedDoor asks that a door that was closed takes nothing.
 func TestClosedDoor(t *testing.T) {
-	state, d := open(t, &local.Memory{}, local.Never)
+	state, d := open(t, &folder.Memory{}, local.Never)
 	if err := d.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +48,7 @@ func TestClosedDoor(t *testing.T) {
 
 // TestLogBytes asks that the log counts from the last snapshot on.
 func TestLogBytes(t *testing.T) {
-	_, d := open(t, &local.Memory{}, local.Never)
+	_, d := open(t, &folder.Memory{}, local.Never)
 	id := do(t, d, newBloom("k", 100)).Entry.ID
 	if err := d.Snapshot(); err != nil {
 		t.Fatal(err)
@@ -68,7 +69,7 @@ func TestLogBytes(t *testing.T) {
 func TestReadyCatchesUp(t *testing.T) {
 	now := time.Duration(0)
 	d, err := local.Open(local.Config{
-		State: store.New(), Files: &local.Memory{}, Fsync: local.EverySecond, SnapshotAfter: -1, Tick: func() time.Duration { return now },
+		State: store.New(), Files: &folder.Memory{}, Fsync: local.EverySecond, SnapshotAfter: -1, Tick: func() time.Duration { return now },
 	}.Manual())
 	if err != nil {
 		t.Fatal(err)

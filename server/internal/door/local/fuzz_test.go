@@ -7,13 +7,14 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/door/local"
+	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
 // smallFolder returns the files of a small folder.
-func smallFolder(tb testing.TB) *local.Memory {
+func smallFolder(tb testing.TB) *folder.Memory {
 	tb.Helper()
-	files := &local.Memory{}
+	files := &folder.Memory{}
 	_, d := open(tb, files, local.EverySecond)
 	fillSmall(tb, d)
 	if err := d.Snapshot(); err != nil {
@@ -43,7 +44,7 @@ func FuzzLog(f *testing.F) {
 		if huge(records) {
 			return
 		}
-		files := &local.Memory{}
+		files := &folder.Memory{}
 		files.Put("00000000000000000000.log", local.SealLog(records, 0, 0))
 		report, err := local.Inspect(files)
 		if err != nil {

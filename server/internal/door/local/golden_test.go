@@ -14,6 +14,7 @@ import (
 
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/door/local"
+	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -54,7 +55,7 @@ func TestGoldenFolders(t *testing.T) {
 					t.Fatalf("rebuilds.json has %d rebuilds: %v", len(rebuilds), err)
 				}
 			}
-			files := local.Disk(unpack(t, archive))
+			files := folder.Disk(unpack(t, archive))
 			report, err := local.Inspect(files)
 			if err != nil {
 				t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/server/internal/door/local"
+	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -41,7 +42,7 @@ func TestLoadedFiltersAreOnHugePages(t *testing.T) {
 		t.Skip("this system has none")
 	}
 	for _, saved := range []bool{false, true} {
-		files := &local.Memory{}
+		files := &folder.Memory{}
 		state, d := open(t, files, local.Never)
 		do(t, d, newBloom("large", 8_000_000)) // 9.6 MB
 		if saved {

@@ -106,7 +106,7 @@ const (
 
 // Inspect reads every byte of a folder and checks it. It changes nothing. The
 // error is that of the file system; damage is in the report.
-func Inspect(files Folder) (*Report, error) {
+func Inspect(files folder.Folder) (*Report, error) {
 	names, err := files.List()
 	if err != nil {
 		return nil, fmt.Errorf("local: inspect: %w", err)
@@ -163,7 +163,7 @@ func Inspect(files Folder) (*Report, error) {
 }
 
 // describe says what kind of file one is.
-func describe(files Folder, name string) (FileReport, error) {
+func describe(files folder.Folder, name string) (FileReport, error) {
 	f := FileReport{Name: name, Kind: kindUnknown, Torn: -1}
 	reader, err := files.Open(name)
 	if err != nil {
@@ -241,7 +241,7 @@ func nameCount(n int) string {
 }
 
 // log checks the log files by replaying them, and reports whether they are whole.
-func (r *Report) log(files Folder, names []string, rp *replayer) bool {
+func (r *Report) log(files folder.Folder, names []string, rp *replayer) bool {
 	tail, err := scanLog(files, names, rp.m, rp.frame)
 	if err == nil {
 		err = rp.finish(tail.end)

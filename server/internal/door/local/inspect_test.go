@@ -13,12 +13,13 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/server/internal/door/local"
+	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/folder/powercut"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
 // named returns the names of files that end so.
-func named(files *local.Memory, suffix string) (found []string) {
+func named(files *folder.Memory, suffix string) (found []string) {
 	all, _ := files.List()
 	for _, name := range all {
 		if strings.HasSuffix(name, suffix) {
@@ -38,20 +39,20 @@ func TestInspectMarks(t *testing.T) {
 		all, _ := whole.List()
 		t.Fatalf("the folder has %v", all)
 	}
-	damage := func(files *local.Memory, name string) {
+	damage := func(files *folder.Memory, name string) {
 		data := bytes.Clone(files.Bytes(name))
 		data[len(data)/2] ^= 1
 		files.Put(name, data)
 	}
 	for _, c := range []struct {
 		name   string
-		change func(*local.Memory)
+		change func(*folder.Memory)
 		want   string // what is marked, in the order of names
 	}{
-		{"nothing", func(*local.Memory) {}, ""},
-		{"a part that nothing needs", func(m *local.Memory) { m.Put("0000000000000999.part", m.Bytes(parts[0])) }, "0000000000000999.part:orphan"},
-		{"the manifest", func(m *local.Memory) { damage(m, manifest[0]) }, manifest[0] + ":damaged *.log:unchecked *.part:unchecked"},
-		{"a part", func(m *local.Memory) { damage(m, parts[0]) }, parts[0] + ":damaged"},
+		{"nothing", func(*folder.Memory) {}, ""},
+		{"a part that nothing needs", func(m *folder.Memory) { m.Put("0000000000000999.part", m.Bytes(parts[0])) }, "0000000000000999.part:orphan"},
+		{"the manifest", func(m *folder.Memory) { damage(m, manifest[0]) }, manifest[0] + ":damaged *.log:unchecked *.part:unchecked"},
+		{"a part", func(m *folder.Memory) { damage(m, parts[0]) }, parts[0] + ":damaged"},
 	} {
 		files := whole.Copy()
 		c.change(files)
@@ -85,13 +86,13 @@ func TestInspectMarks(t *testing.T) {
 
 // failing is a folder in which one file cannot be opened.
 type failing struct {
-	*local.Memory
+	*folder.Memory
 	name string
 	err  error
 	open int // readers that are not closed
 }
 
-func (f *failing) Open(name string) (local.Reader, error) {
+func (f *failing) Open(name string) (folder.Reader, error) {
 	if name == f.name {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: f.err}
 	}
@@ -103,7 +104,7 @@ func (f *failing) Open(name string) (local.Reader, error) {
 }
 
 type closing struct {
-	local.Reader
+	folder.Reader
 	f *failing
 }
 
@@ -117,7 +118,7 @@ func (c *closing) Close() error {
 func TestBackupOfFailures(t *testing.T) {
 	whole, state := mixed(t)
 	broken := errors.New("broken")
-	keep := func(to *local.Memory) func(string, int64, io.Reader) error {
+	keep := func(to *folder.Memory) func(string, int64, io.Reader) error {
 		return func(name string, size int64, r io.Reader) error {
 			data, err := io.ReadAll(r)
 			if int64(len(data)) != size {
@@ -134,7 +135,7 @@ func TestBackupOfFailures(t *testing.T) {
 				continue // a folder without a manifest may be one without a snapshot
 			}
 			f := &failing{Memory: whole.Copy(), name: name, err: err}
-			if got := local.Backup(f, keep(&local.Memory{})); !errors.Is(got, err) || f.open != 0 {
+			if got := local.Backup(f, keep(&folder.Memory{})); !errors.Is(got, err) || f.open != 0 {
 				t.Errorf("%s cannot be opened: %v, want %v; %d files are open", name, got, err, f.open)
 			}
 		}
@@ -147,10 +148,10 @@ func TestBackupOfFailures(t *testing.T) {
 	data := bytes.Clone(whole.Bytes("MANIFEST"))
 	data[len(data)/2] ^= 1
 	damaged.Put("MANIFEST", data)
-	if err := local.Backup(damaged, keep(&local.Memory{})); !errors.Is(err, bloomery.ErrCorrupt) {
+	if err := local.Backup(damaged, keep(&folder.Memory{})); !errors.Is(err, bloomery.ErrCorrupt) {
 		t.Errorf("a damaged manifest: %v, want %v", err, bloomery.ErrCorrupt)
 	}
-	to := &local.Memory{}
+	to := &folder.Memory{}
 	if err := local.Backup(f, keep(to)); err != nil || f.open != 0 {
 		t.Fatalf("%v; %d files are open", err, f.open)
 	}
@@ -167,7 +168,7 @@ func TestBackupOfFailures(t *testing.T) {
 // TestModes changes how often the log is synced, and asks a door without a log for
 // everything.
 func TestModes(t *testing.T) {
-	_, d := open(t, &local.Memory{}, local.Always)
+	_, d := open(t, &folder.Memory{}, local.Always)
 	for _, mode := range []string{"everysec", "no", "always"} {
 		if err := d.SetFsync(mode); err != nil || d.Status().Mode != mode {
 			t.Errorf("SetFsync(%s): %v, the mode is %s", mode, err, d.Status().Mode)
@@ -191,7 +192,7 @@ func TestModes(t *testing.T) {
 // TestStringsOfWholePieces saves strings whose lengths are those of pieces, less one
 // and more.
 func TestStringsOfWholePieces(t *testing.T) {
-	files := &local.Memory{}
+	files := &folder.Memory{}
 	state, d := open(t, files, local.Never)
 	for _, n := range []int{0, 1, 64 << 10, 256 << 10, 1 << 20, 4 << 20} {
 		for _, more := range []int{-1, 0, 1} {

@@ -16,7 +16,7 @@
 // go on, and notes for every part the position up to which the log is in it.
 // Recovery reads the manifest, the parts, and then the log from the position of
 // the manifest on, leaving out what a part already has. Files are reached
-// through the small interface Files, which tests replace.
+// through the small interface folder.Files, which tests replace.
 package local
 
 import (
@@ -56,7 +56,7 @@ type Config struct {
 	// Files.
 	State *store.State
 	// Files is the folder; nil means that nothing is kept.
-	Files Files
+	Files folder.Files
 	// Fsync says when writes are durable.
 	Fsync Fsync
 	// SnapshotAfter is how many bytes of log begin a snapshot; if the data is

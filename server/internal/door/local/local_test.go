@@ -17,11 +17,12 @@ import (
 	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/door/local"
+	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/folder/powercut"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
-func open(tb testing.TB, files local.Files, fsync local.Fsync) (*store.State, *local.Door) {
+func open(tb testing.TB, files folder.Files, fsync local.Fsync) (*store.State, *local.Door) {
 	tb.Helper()
 	state := store.New()
 	d, err := local.Open(local.Config{State: state, Files: files, Fsync: fsync, SnapshotAfter: -1})
@@ -65,7 +66,7 @@ func snapshot(s *store.State) []byte {
 }
 
 // same closes a door, opens its files again and asks for the same state.
-func same(t *testing.T, files local.Files, state *store.State, d *local.Door) (*store.State, *local.Door) {
+func same(t *testing.T, files folder.Files, state *store.State, d *local.Door) (*store.State, *local.Door) {
 	t.Helper()
 	want := snapshot(state)
 	if err := d.Close(); err != nil {
@@ -94,11 +95,11 @@ func fillSmall(tb testing.TB, d *local.Door) {
 
 func TestReopen(t *testing.T) {
 	for _, fsync := range modes {
-		disk, err := local.OpenDisk(t.TempDir() + "/made")
+		disk, err := folder.OpenDisk(t.TempDir() + "/made")
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, files := range []local.Files{&local.Memory{}, disk} {
+		for _, files := range []folder.Files{&folder.Memory{}, disk} {
 			state, d := open(t, files, fsync)
 			fillSmall(t, d)
 			state, d = same(t, files, state, d)
@@ -123,10 +124,10 @@ func TestReopen(t *testing.T) {
 }
 
 func TestLockedFolder(t *testing.T) {
-	for _, files := range []local.Files{&local.Memory{}, local.Disk(t.TempDir())} {
+	for _, files := range []folder.Files{&folder.Memory{}, folder.Disk(t.TempDir())} {
 		_, d := open(t, files, local.EverySecond)
-		if _, err := local.Open(local.Config{State: store.New(), Files: files}); !errors.Is(err, local.ErrLocked) {
-			t.Errorf("second Open: %v, want %v", err, local.ErrLocked)
+		if _, err := local.Open(local.Config{State: store.New(), Files: files}); !errors.Is(err, folder.ErrLocked) {
+			t.Errorf("second Open: %v, want %v", err, folder.ErrLocked)
 		}
 		if err := d.Close(); err != nil {
 			t.Fatal(err)
@@ -141,7 +142,7 @@ func TestLockedFolder(t *testing.T) {
 // TestCleanPartsStay asks that a snapshot writes only what has changed, and that
 // nothing older is left.
 func TestCleanPartsStay(t *testing.T) {
-	files := &local.Memory{}
+	files := &folder.Memory{}
 	state, d := open(t, files, local.EverySecond)
 	large := do(t, d, newBloom("large", 1_500_000)).Entry.ID // 1.8 MB: a file of its own
 	fillSmall(t, d)
@@ -174,7 +175,7 @@ func TestCleanPartsStay(t *testing.T) {
 // TestSnapshotUnderLoad takes snapshots while many goroutines write, make and
 // remove filters, large ones among them.
 func TestSnapshotUnderLoad(t *testing.T) {
-	files := local.Disk(t.TempDir())
+	files := folder.Disk(t.TempDir())
 	state, d := open(t, files, local.Never)
 	large := do(t, d, newBloom("large", 4_000_000)).Entry.ID
 	stop := make(chan struct{})
@@ -390,7 +391,7 @@ func TestSnapshotFailsAnywhere(t *testing.T) {
 // refused with the name of the file, or what the byte belonged to is left out
 // with a word of it. Nothing else ever comes back.
 func TestEveryByteCounts(t *testing.T) {
-	files := &local.Memory{}
+	files := &folder.Memory{}
 	state, d := open(t, files, local.Always)
 	fillSmall(t, d)
 	if err := d.Snapshot(); err != nil {
@@ -449,7 +450,7 @@ func TestMissingFiles(t *testing.T) {
 // TestFilesRemovedWhileOpen takes all files away under an open door, as a person
 // might: the next snapshot is whole again, though nothing has changed.
 func TestFilesRemovedWhileOpen(t *testing.T) {
-	files := &local.Memory{}
+	files := &folder.Memory{}
 	state, d := open(t, files, local.EverySecond)
 	do(t, d, newBloom("large", 1_500_000))
 	fillSmall(t, d)
@@ -477,7 +478,7 @@ func TestFilesRemovedWhileOpen(t *testing.T) {
 // TestAutomaticSnapshot asks that a snapshot is taken when the log has outgrown
 // the data, and that the log before it goes.
 func TestAutomaticSnapshot(t *testing.T) {
-	files := &local.Memory{}
+	files := &folder.Memory{}
 	state := store.New()
 	d, err := local.Open(local.Config{State: state, Files: files, Fsync: local.Never, SnapshotAfter: 1 << 16})
 	if err != nil {
@@ -501,7 +502,7 @@ func TestAutomaticSnapshot(t *testing.T) {
 	}
 }
 
-func checkBroken(t *testing.T, files *local.Memory, name string, offset int, want []byte, size int) {
+func checkBroken(t *testing.T, files *folder.Memory, name string, offset int, want []byte, size int) {
 	t.Helper()
 	report, err := local.Inspect(files)
 	if err != nil {
@@ -541,7 +542,7 @@ func checkBroken(t *testing.T, files *local.Memory, name string, offset int, wan
 // TestRunsMakeOneFrame asks that a door keeps order, groups and forgets what
 // changed nothing.
 func TestRunsMakeOneFrame(t *testing.T) {
-	files := &local.Memory{}
+	files := &folder.Memory{}
 	state, d := open(t, files, local.EverySecond)
 	create := &door.Op{Record: store.Record{Op: store.OpBloom, Name: []byte("k"), Bloom: redisbloom.BloomParams{ErrorRate: 0.01, Capacity: 10, Expansion: 2}}}
 	d.Do([]*door.Op{create})

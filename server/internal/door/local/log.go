@@ -37,7 +37,7 @@ const (
 // written a frame at a time, by whoever needs it: a writer that must know them
 // durable, one that finds the buffer full, or the door's background.
 type log struct {
-	files Files
+	files folder.Files
 	fsync atomic.Uint32 // a Fsync
 	tick  func() time.Duration
 	skip  folder.Point
@@ -45,7 +45,7 @@ type log struct {
 	wake  chan struct{} // told when there is something to write
 
 	io      sync.Mutex // one at a time writes; before mu. Many wait in together instead
-	file    File
+	file    folder.File
 	size    int64    // of the file
 	pending block    // a frame that could not be written
 	started []uint64 // where the files begin that a start may need, in order; the last is file

@@ -8,21 +8,22 @@ import (
 
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/door/local"
+	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
 // slowFiles is a folder whose files are written to while nobody has locked it.
 type slowFiles struct {
-	*local.Memory
+	*folder.Memory
 	mu sync.Mutex
 }
 
 type slowFile struct {
-	local.File
+	folder.File
 	files *slowFiles
 }
 
-func (f *slowFiles) Create(name string) (local.File, error) {
+func (f *slowFiles) Create(name string) (folder.File, error) {
 	file, err := f.Memory.Create(name)
 	return slowFile{file, f}, err
 }
@@ -37,7 +38,7 @@ func (f slowFile) Write(p []byte) (int, error) {
 // log without a copy, counts as long until it is written, in whatever order short
 // records come, and is there after a start.
 func TestLongStringsAreShared(t *testing.T) {
-	files, state := &slowFiles{Memory: &local.Memory{}}, store.New()
+	files, state := &slowFiles{Memory: &folder.Memory{}}, store.New()
 	d, err := local.Open(local.Config{State: state, Files: files, Fsync: local.Always, SnapshotAfter: -1})
 	if err != nil {
 		t.Fatal(err)

@@ -9,16 +9,17 @@ import (
 
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/door/local"
+	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
 // brittleFiles is a folder in which files cannot be made for a while.
 type brittleFiles struct {
-	*local.Memory
+	*folder.Memory
 	broken bool
 }
 
-func (f *brittleFiles) Create(name string) (local.File, error) {
+func (f *brittleFiles) Create(name string) (folder.File, error) {
 	if f.broken {
 		return nil, fs.ErrPermission
 	}
@@ -39,7 +40,7 @@ func TestRemovedFiles(t *testing.T) {
 }
 
 func removedFiles(t *testing.T, fsync local.Fsync, suffix string, closes bool) {
-	files := &brittleFiles{Memory: &local.Memory{}}
+	files := &brittleFiles{Memory: &folder.Memory{}}
 	config := local.Config{Files: files, Fsync: fsync, SnapshotAfter: -1}
 	state := store.New()
 	config.State = state

@@ -21,7 +21,7 @@ import (
 )
 
 // archived returns a tar file of a folder.
-func archived(t *testing.T, files *local.Memory) []byte {
+func archived(t *testing.T, files *folder.Memory) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	w := tar.NewWriter(&b)
@@ -78,7 +78,7 @@ func TestPartsOfACopy(t *testing.T) {
 		"unfinished, and one of others":  {map[string][]byte{"a": nil, folder.ManifestTemp: nil, "z": nil}, folder.ManifestTemp},
 		"a file that only looks similar": {map[string][]byte{folder.ManifestTemp + ".old": nil}, ""},
 	} {
-		files := &local.Memory{}
+		files := &folder.Memory{}
 		for name, data := range c.files {
 			files.Put(name, data)
 		}
@@ -172,7 +172,7 @@ func TestLooksAfterAFailure(t *testing.T) {
 // TestLongIsCounted asks that a long string counts from when it is put in order until it
 // is written, in one frame.
 func TestLongIsCounted(t *testing.T) {
-	files := &local.Memory{}
+	files := &folder.Memory{}
 	d, err := local.Open(local.Config{State: store.New(), Files: files, Fsync: local.Never, SnapshotAfter: -1}.Manual())
 	if err != nil {
 		t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"github.com/bloomery/bloomery/codec"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/door/local"
+	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -14,7 +15,7 @@ import (
 // as one name, Drop removes it as a whole, since the other parts alone would deny
 // keys, and nothing else.
 func TestLostPart(t *testing.T) {
-	files := &local.Memory{}
+	files := &folder.Memory{}
 	state, d := open(t, files, local.EverySecond)
 	outline, err := codec.AppendOutline(nil, bloom.New(2_000_000, 0.01)) // over 1 MiB: a file for each part
 	if err != nil {

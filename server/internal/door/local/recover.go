@@ -76,7 +76,7 @@ type filled struct {
 
 // fill fills a state from a folder, which it only reads. stop is asked again and again.
 // With drop, contents that are lost are no error.
-func fill(files Folder, state *store.State, stop func() error, drop bool) (f filled, err error) {
+func fill(files folder.Folder, state *store.State, stop func() error, drop bool) (f filled, err error) {
 	reading := folder.Stoppable(files, stop)
 	if f.m, err = snapshot.Read(reading); err != nil {
 		return f, err
@@ -125,7 +125,7 @@ func fill(files Folder, state *store.State, stop func() error, drop bool) (f fil
 // Load fills a state, which must be empty, with what a folder holds. It changes nothing
 // there: the torn end of a log is left out. stop is asked again and again; an error ends
 // the reading. A folder without data is ErrNoData.
-func Load(files Folder, state *store.State, stop func() error) error {
+func Load(files folder.Folder, state *store.State, stop func() error) error {
 	f, err := fill(files, state, stop, false)
 	if err == nil && f.first && f.tail.file == "" {
 		err = ErrNoData
@@ -238,7 +238,7 @@ func missing(m *snapshot.Manifest) string {
 // scanLog passes every intact frame of the log to visit, in order, and returns
 // where the log ends. A bad frame is the torn end of the log unless a later one
 // says that it was durable, or m needs it: then the error names file and offset.
-func scanLog(files Folder, names []string, m *snapshot.Manifest, visit func(position uint64, body []byte) error) (logTail, error) {
+func scanLog(files folder.Folder, names []string, m *snapshot.Manifest, visit func(position uint64, body []byte) error) (logTail, error) {
 	logs, err := logFiles(names, m)
 	if err != nil || len(logs) == 0 {
 		return logTail{}, err
@@ -313,7 +313,7 @@ func scanFile(data []byte, f logFile, t *logTail, visit func(uint64, []byte) err
 
 // durableAfter returns the highest position that intact frames in the rest of a
 // file and in the files behind it know to have been durable.
-func durableAfter(files Folder, rest []byte, logs []logFile) (uint64, error) {
+func durableAfter(files folder.Folder, rest []byte, logs []logFile) (uint64, error) {
 	var most uint64
 	for i := 0; ; i++ {
 		for at := folder.FindFrame(rest, folder.LogFrame); at >= 0; at = folder.FindFrame(rest, folder.LogFrame) {

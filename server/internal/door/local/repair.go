@@ -23,7 +23,7 @@ const asideSuffix = ".damaged"
 // Repair does what is safe: it cuts off a torn end of the log, as a start would,
 // and removes files that nobody needs. It does nothing to a damaged folder. The
 // caller holds the lock of the folder.
-func Repair(files Files, r *Report) error {
+func Repair(files folder.Files, r *Report) error {
 	if r.Damaged() {
 		return fmt.Errorf("local: repair: %w: restore a backup", bloomery.ErrCorrupt)
 	}
@@ -46,7 +46,7 @@ func Repair(files Files, r *Report) error {
 	return nil
 }
 
-func cutFile(files Files, name string, at int64) error {
+func cutFile(files folder.Files, name string, at int64) error {
 	f, err := files.Append(name)
 	if err != nil {
 		return err
@@ -61,7 +61,7 @@ func cutFile(files Files, name string, at int64) error {
 // Drop removes the names whose contents are damaged or missing, those that
 // Report.Lost lists, and keeps all others. It writes a snapshot without them; a
 // damaged file stays in the folder under another name. It returns the names.
-func Drop(files Files, log *slog.Logger) ([]string, error) {
+func Drop(files folder.Files, log *slog.Logger) ([]string, error) {
 	state := store.New()
 	d, err := Open(Config{State: state, Files: files, Fsync: Always, SnapshotAfter: -1, Log: log, manual: true, drop: true})
 	if err != nil {

@@ -11,14 +11,15 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/door/local"
+	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
 // mixed makes a folder with a pack of small contents, a large file, and a log
 // that goes on with all of them.
-func mixed(t *testing.T) (*local.Memory, *store.State) {
+func mixed(t *testing.T) (*folder.Memory, *store.State) {
 	t.Helper()
-	files := &local.Memory{}
+	files := &folder.Memory{}
 	state := store.New()
 	d, err := local.Open(local.Config{State: state, Files: files, SnapshotAfter: -1}.Small(1<<20, 1000))
 	if err != nil {
@@ -54,7 +55,7 @@ func mixed(t *testing.T) (*local.Memory, *store.State) {
 }
 
 // without returns the state less some names.
-func without(t *testing.T, files *local.Memory, names []string) []byte {
+func without(t *testing.T, files *folder.Memory, names []string) []byte {
 	t.Helper()
 	state, d := open(t, files.Copy(), local.Never)
 	r := store.Record{Op: store.OpRemove}
@@ -115,7 +116,7 @@ func TestDropKeepsTheRest(t *testing.T) {
 	}
 }
 
-func checkDrop(t *testing.T, whole, broken *local.Memory, name string, bad []byte) (lost []string) {
+func checkDrop(t *testing.T, whole, broken *folder.Memory, name string, bad []byte) (lost []string) {
 	t.Helper()
 	if _, err := local.Open(local.Config{State: store.New(), Files: broken}); !errors.Is(err, bloomery.ErrCorrupt) || !strings.Contains(err.Error(), name) {
 		t.Fatalf("a start on damaged contents: %v", err)

@@ -6,13 +6,14 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/server/internal/door/local"
+	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
 // TestSavedAfterAStart asks that a start knows when the last snapshot was taken: by
 // the snapshot, not by its own clock.
 func TestSavedAfterAStart(t *testing.T) {
-	files := &local.Memory{}
+	files := &folder.Memory{}
 	_, d := open(t, files, local.Always)
 	do(t, d, newBloom("b", 100))
 	before := time.Now().Truncate(time.Second)
@@ -42,7 +43,7 @@ func TestStepsSyncWhenDue(t *testing.T) {
 func stepsSyncWhenDue(t *testing.T) {
 	for _, mode := range []local.Fsync{local.EverySecond, local.Never} {
 		state := store.New()
-		d, err := local.Open(local.Config{State: state, Files: &local.Memory{}, Fsync: mode, SnapshotAfter: -1}.Manual())
+		d, err := local.Open(local.Config{State: state, Files: &folder.Memory{}, Fsync: mode, SnapshotAfter: -1}.Manual())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -164,7 +164,7 @@ func oldLogs(names []string, m *snapshot.Manifest) []string {
 	return old
 }
 
-func (d *Door) sync(point folder.Point, f File) error {
+func (d *Door) sync(point folder.Point, f folder.File) error {
 	if d.config.skip == point {
 		return nil
 	}

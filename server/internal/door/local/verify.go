@@ -5,6 +5,7 @@ package local
 import (
 	"fmt"
 
+	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/snapshot"
 )
 
@@ -23,7 +24,7 @@ func (d *Door) Verify() error {
 // files are there and whole, and that the log reaches as far as the snapshot
 // needs it. It puts no contents together and needs little memory. A torn end of
 // the log, which a start cuts off, is not an error.
-func Check(files Folder) error {
+func Check(files folder.Folder) error {
 	names, err := files.List()
 	if err == nil {
 		err = cutOff(names)

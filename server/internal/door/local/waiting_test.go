@@ -12,6 +12,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/door/local"
+	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/folder/powercut"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -69,7 +70,7 @@ func TestDoNeverWaits(t *testing.T) {
 // several frames, and all of it comes back.
 func TestFramesHaveALimit(t *testing.T) {
 	const limit = 2000
-	files := &local.Memory{}
+	files := &folder.Memory{}
 	state := store.New()
 	d, err := local.Open(local.Config{State: state, Files: files, Fsync: local.Always, SnapshotAfter: -1}.Manual().Small(limit, 200))
 	if err != nil {
@@ -117,7 +118,7 @@ func TestEverySecondIgnoresTheTimeOfDay(t *testing.T) {
 	start := time.Now()
 	var back atomic.Int64
 	state := store.New()
-	d, err := local.Open(local.Config{State: state, Files: &local.Memory{}, Fsync: local.EverySecond, SnapshotAfter: -1,
+	d, err := local.Open(local.Config{State: state, Files: &folder.Memory{}, Fsync: local.EverySecond, SnapshotAfter: -1,
 		Clock: func() time.Time { return start.Add(-time.Duration(back.Load())) }})
 	if err != nil {
 		t.Fatal(err)
@@ -145,7 +146,7 @@ func TestEverySecondIgnoresTheTimeOfDay(t *testing.T) {
 // goes on: every name is visited.
 func TestCursorsOutliveTheProcess(t *testing.T) {
 	for _, saved := range []bool{false, true} {
-		files := &local.Memory{}
+		files := &folder.Memory{}
 		state, d := open(t, files, local.Never)
 		for i := range 3000 {
 			do(t, d, store.Record{Op: store.OpSet, Name: fmt.Appendf(nil, "name%d", i)})
@@ -178,7 +179,7 @@ func TestCursorsOutliveTheProcess(t *testing.T) {
 // damage.
 func TestLaterRelease(t *testing.T) {
 	for _, record := range [][]byte{{1, 250, 0, 0}, {2, 1, 0, 0}} {
-		files := &local.Memory{}
+		files := &folder.Memory{}
 		files.Put("00000000000000000000.log", local.SealLog(record, 0, 0))
 		_, err := local.Open(local.Config{State: store.New(), Files: files})
 		if !errors.Is(err, bloomery.ErrVersion) || errors.Is(err, bloomery.ErrCorrupt) || !bytes.Contains([]byte(err.Error()), []byte("a later one is needed")) {
@@ -189,7 +190,7 @@ func TestLaterRelease(t *testing.T) {
 
 // TestLongNames asks that no name gets in that a record could not hold.
 func TestLongNames(t *testing.T) {
-	state, d := open(t, &local.Memory{}, local.EverySecond)
+	state, d := open(t, &folder.Memory{}, local.EverySecond)
 	defer func() { _ = d.Close() }()
 	do(t, d, store.Record{Op: store.OpSet, Name: make([]byte, store.MaxName)})
 	long := make([]byte, store.MaxName+1)

@@ -14,6 +14,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/command"
 	"github.com/bloomery/bloomery/server/internal/door/local"
 	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/session"
 	"github.com/bloomery/bloomery/server/internal/status"
 	"github.com/bloomery/bloomery/server/internal/store"
@@ -28,7 +29,7 @@ type bench struct {
 	handler http.Handler
 }
 
-func newBench(tb testing.TB, files local.Files, filters int) *bench {
+func newBench(tb testing.TB, files folder.Files, filters int) *bench {
 	tb.Helper()
 	b := &bench{now: time.Unix(1_700_000_000, 0)}
 	state := store.New()

@@ -12,15 +12,15 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 
-	"github.com/bloomery/bloomery/server/internal/door/local"
 	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/session"
 	"github.com/bloomery/bloomery/server/internal/status"
 )
 
 // TestScrape runs commands and reads all of it back.
 func TestScrape(t *testing.T) {
-	b := newBench(t, &local.Memory{}, 10)
+	b := newBench(t, &folder.Memory{}, 10)
 	b.do(t, "BF.RESERVE", "bf", "0.01", "1000")
 	for i := range 100 {
 		b.do(t, "BF.ADD", "bf", fmt.Sprint(i))
@@ -106,7 +106,7 @@ func TestWithoutDisk(t *testing.T) {
 
 // TestLint holds names and help texts to the conventions of Prometheus.
 func TestLint(t *testing.T) {
-	b := newBench(t, &local.Memory{}, 10)
+	b := newBench(t, &folder.Memory{}, 10)
 	b.do(t, "BF.ADD", "f", "x")
 	b.watch(time.Minute)
 	problems, err := promlint.New(strings.NewReader(b.text(t))).Lint()
@@ -198,7 +198,7 @@ func TestFigures(t *testing.T) {
 // that calls longer than every bucket count, and that a single filter without a label
 // is shown.
 func TestAllIsDescribed(t *testing.T) {
-	b := newBench(t, &local.Memory{}, 1)
+	b := newBench(t, &folder.Memory{}, 1)
 	for _, name := range []string{"a", "b"} {
 		b.do(t, "BF.ADD", name, "x")
 	}

@@ -2,11 +2,23 @@ package teach_test
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/bloomery/bloomery/server/internal/web/teach"
 )
+
+// textOf returns the action as ParseAction reads it.
+func textOf(a teach.Action) string {
+	switch a.Do {
+	case "fill":
+		return a.Do + ":" + strconv.Itoa(a.N)
+	case "advance":
+		return a.Do
+	}
+	return a.Do + ":" + a.Key
+}
 
 // play plays a script that must be right.
 func play(t *testing.T, s teach.Script, do ...string) teach.Scene {
@@ -166,7 +178,7 @@ func TestEveryLessonIsKnown(t *testing.T) {
 		}
 		for i, s := range v.Steps {
 			a, err := teach.ParseAction(l.Do[i])
-			if err != nil || a.String() != l.Do[i] || a.Do != s.Do {
+			if err != nil || textOf(a) != l.Do[i] || a.Do != s.Do {
 				t.Errorf("%s, step %d: %q is %v, %v", l.ID, i, l.Do[i], a, err)
 			}
 		}

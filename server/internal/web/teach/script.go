@@ -81,17 +81,6 @@ func ParseAction(text string) (Action, error) {
 	return a, nil
 }
 
-// String returns the action as ParseAction reads it.
-func (a Action) String() string {
-	switch a.Do {
-	case "fill":
-		return a.Do + ":" + strconv.Itoa(a.N)
-	case "advance":
-		return a.Do
-	}
-	return a.Do + ":" + a.Key
-}
-
 // checkKey refuses keys that cannot be shown.
 func checkKey(key string) error {
 	switch {
