@@ -101,7 +101,7 @@ var rooms = map[string][]string{
 		"server/internal/web", "server/internal/web/metrics",
 	},
 	"server/datadir":               {"", "server/internal/door/cluster", "server/internal/door/local", "server/internal/folder", "server/internal/store"},
-	"cmd/bloomery/internal/lines":  {},
+	"cmd/bloomery/internal/lines":  {"internal/kernel"},
 	"cmd/bloomery/internal/dedupe": {"", "hashing", "bloom", "compose", "sizing", "internal/kernel", "internal/memory", "cmd/bloomery/internal/lines"},
 	"cmd/bloomery": {
 		"", "hashing", "hashing/named", "sizing", "bloom", "quotient", "fuse", "ribbon", "compose", "codec", "codec/file",

@@ -9,6 +9,7 @@ package kernel
 //go:generate go -C gen run . -file rows -out ../rows_amd64.s -stubs ../rows_amd64.go -pkg kernel
 //go:generate go -C gen run . -file buckets -out ../buckets_amd64.s -stubs ../buckets_amd64.go -pkg kernel
 //go:generate go -C gen run . -file ahead -out ../ahead_amd64.s -stubs ../ahead_amd64.go -pkg kernel
+//go:generate go -C gen run . -file marks -out ../marks_amd64.s -stubs ../marks_amd64.go -pkg kernel
 
 const (
 	badK   = "kernel: k is not in 1..16"

@@ -27,6 +27,7 @@ func ahead3BMI2(*byte, uint64, uint64, uint64, *uint64, int) { panic(noAssembly)
 func ahead4BMI2(*byte, uint64, uint64, uint64, *uint64, int) { panic(noAssembly) }
 func aheadBitsBMI2(*byte, uint64, uint64, *uint64, int, int) { panic(noAssembly) }
 func aheadAtBMI2(*byte, *uint64, int)                        { panic(noAssembly) }
+func marksAVX2(*uint64, *byte, int, *byte)                   { panic(noAssembly) }
 
 func hasOneSplit(blocks []SplitBlock, h uint64) bool { return goHasSplit(blocks, h) }
 func setOneSplit(blocks []SplitBlock, h uint64) bool { return goSetSplit(blocks, h) }

@@ -15,6 +15,7 @@
 //	rows.go                     the rows of a sliced filter, on AVX2
 //	buckets.go                  the buckets of a cuckoo filter, on AVX-512
 //	ahead.go                    slots, bits and bytes, asked for ahead
+//	marks.go                    the places of a byte, on AVX2
 //
 // The code keeps to four rules. No branch depends on a key or on a bit: a
 // branch that cannot be foretold costs more than a whole probe. No legacy SSE
@@ -32,7 +33,7 @@ import (
 )
 
 func main() {
-	file := flag.String("file", "", "avx512 or avx2 for the batches of a tier, generations, single for single keys, split, rows, buckets, ahead")
+	file := flag.String("file", "", "avx512 or avx2 for the batches of a tier, generations, single for single keys, split, rows, buckets, ahead, marks")
 	flag.Parse()
 	ConstraintExpr("!purego,!race")
 	switch *file {
@@ -64,6 +65,8 @@ func main() {
 		ahead(30, 15, 0)
 		aheadBits()
 		aheadAt()
+	case "marks":
+		marks()
 	default:
 		log.Fatalf("gen: no file %q", *file)
 	}

@@ -79,11 +79,11 @@ func (b *bucket) match(like, head, tail uint64) bool {
 // behind them are: in a billion lines that happens with probability 1.3e-8.
 type shortSet struct {
 	buckets []bucket
-	bits    uint // of a segment's number
-	size    int  // buckets of a segment
-	most    int  // buckets that a segment has room for
-	n       int  // hashes
-	grow    int  // n at which the set grows
+	bits    uint     // of a segment's number
+	size    int      // buckets of a segment
+	most    int      // buckets that a segment has room for
+	n       int      // hashes
+	grow    int      // n at which the set grows
 	moved   []bucket // a segment while the set grows
 	bytes   []byte   // the memory of the buckets
 }

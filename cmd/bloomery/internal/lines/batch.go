@@ -3,8 +3,11 @@
 package lines
 
 import (
-	"bytes"
 	"fmt"
+	"math/bits"
+	"slices"
+
+	"github.com/bloomery/bloomery/internal/kernel"
 )
 
 // Batch is some records of one file that follow each other. It is valid until
@@ -24,8 +27,9 @@ type Batch struct {
 	// one of a file that ends without.
 	Data []byte
 
-	buf     []byte // what Data lies in
-	located *Key   // Input.Named with the columns of this file
+	buf     []byte   // what Data lies in
+	ends    []uint64 // marks of separators
+	located *Key     // Input.Named with the columns of this file
 }
 
 // Located returns a key, Input.Named with its columns as they lie in the file of
@@ -66,21 +70,37 @@ func (b *Batch) at(i int) int { return cap(b.Data) - cap(b.Records[i]) }
 // split cuts Data into records.
 func (b *Batch) split(in *Input) error {
 	b.Records = b.Records[:0]
-	separator, longest := in.separator(), in.maxLine()
-	for data := b.Data; len(data) > 0; {
-		var n int
-		if in.Quoted == "" {
-			n = bytes.IndexByte(data, separator)
-		} else {
-			n, _ = recordEnd(data, in.Quoted)
+	if in.Quoted == "" {
+		b.splitPlain(in.separator())
+	} else {
+		for data := b.Data; len(data) > 0; {
+			n, _ := recordEnd(data, in.Quoted)
+			b.Records = append(b.Records, data[:n])
+			data = data[n+1:]
 		}
-		if n > longest {
-			return tooLong(b.Name, b.Offset+int64(len(b.Data)-len(data)), longest)
+	}
+	for i, r := range b.Records {
+		if len(r) > in.maxLine() {
+			return tooLong(b.Name, b.Offset+int64(b.at(i)), in.maxLine())
 		}
-		b.Records = append(b.Records, data[:n])
-		data = data[n+1:]
 	}
 	return nil
+}
+
+// splitPlain is split for records that end at every separator. All separators are
+// looked for at once: lines are short, and one search for each takes longer.
+func (b *Batch) splitPlain(separator byte) {
+	words := (len(b.Data) + kernel.Marked - 1) / kernel.Marked
+	b.ends = slices.Grow(b.ends[:0], words)[:words]
+	kernel.Marks(b.ends, b.Data, separator)
+	from := 0
+	for i, ends := range b.ends {
+		for ; ends != 0; ends &= ends - 1 {
+			end := i*kernel.Marked + bits.TrailingZeros64(ends)
+			b.Records = append(b.Records, b.Data[from:end])
+			from = end + 1
+		}
+	}
 }
 
 func tooLong(name string, offset int64, longest int) error {
