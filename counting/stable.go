@@ -73,7 +73,7 @@ func (c Config) newStable() (table, error) {
 		return table{}, err
 	}
 	aging := func(s sizing.Shape) float64 {
-		a := sizing.Aging{Counted: sizing.Counted{Shape: s, Width: width}, Period: sizing.AgingPeriod(uint64(c.Capacity), width)}
+		a := sizing.Stable{Counted: sizing.Counted{Shape: s, Width: width}, Period: sizing.StablePeriod(uint64(c.Capacity), width)}
 		return a.Rate(math.Inf(1))
 	}
 	if c.BitsPerKey != 0 {
@@ -211,7 +211,7 @@ func (f *Stable) UnmarshalBinary(data []byte) error {
 type memories struct{ table }
 
 // aging is the model of what the filter remembers.
-func (f *memories) aging() sizing.Aging { return sizing.Aging{Counted: f.size, Period: f.period} }
+func (f *memories) aging() sizing.Stable { return sizing.Stable{Counted: f.size, Period: f.period} }
 
 // Forgotten returns the share of keys that are expected to be false negatives
 // when so many others were inserted after them. It is 0 up to Capacity, and at

@@ -71,7 +71,7 @@ func (f *table) hold(words []uint64) {
 	f.counts = words[end:]
 	f.planes = kernel.Blocks(f.counts)
 	if f.form.kind == envelope.KindStable {
-		f.period = sizing.AgingPeriod(f.capacity, f.size.Width)
+		f.period = sizing.StablePeriod(f.capacity, f.size.Width)
 	}
 }
 

@@ -126,7 +126,7 @@ func (f *array[T]) Stats() bloomery.Stats {
 	s.Bytes = s.Bits/8 + 8*uint64(directoryWords(f.bits))
 	if f.items > 0 {
 		s.Saturation = float64(f.items) / float64(f.slots)
-		s.Predicted = sizing.FuseRate(width[T]())
+		s.Predicted = sizing.Fuse{Width: width[T]()}.Rate()
 	}
 	return s
 }

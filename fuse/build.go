@@ -72,8 +72,8 @@ func build[T Fingerprint](w *worker, arity int, hashes []uint64, alloc func(word
 // shapeFor returns the shape of the array for n different keys and a seed.
 // Some sizes fail more often with one length of segments than with another:
 // tries alternate, and late ones take more slots.
-func shapeFor(n uint64, arity int, seed uint32) sizing.Fuse {
-	s := sizing.FuseSize(n, arity)
+func shapeFor(n uint64, arity int, seed uint32) sizing.FuseShard {
+	s := sizing.FuseShardSize(n, arity)
 	if seed%4 == 2 && s.Log > sizing.MinFuseLog {
 		s.Log--
 		s.Segments *= 2

@@ -84,7 +84,7 @@ type plan[T Fingerprint] struct {
 // check returns the plan of a Config.
 func (c Config[T]) check() (plan[T], error) {
 	p := plan[T]{Config: c, arity: c.Arity, rate: c.ErrorRate, workers: c.Workers}
-	least := sizing.FuseRate(width[T]())
+	least := sizing.Fuse{Width: width[T]()}.Rate()
 	if c.Arity == 0 {
 		p.arity = 3
 	}
@@ -112,12 +112,12 @@ func (c Config[T]) check() (plan[T], error) {
 // tooLow is the error for a rate that fingerprints are too narrow for. It
 // names those that are not.
 func tooLow(p float64, have int) error {
-	need, err := sizing.FuseWidth(p)
+	need, err := sizing.FuseSize(0, p, 3)
 	if err != nil {
 		return errors.Unwrap(err)
 	}
 	return fmt.Errorf("%w: error rate %v is below the %.2g of %d-bit fingerprints: take %d bits",
-		bloomery.ErrParameter, p, sizing.FuseRate(have), have, need)
+		bloomery.ErrParameter, p, sizing.Fuse{Width: have}.Rate(), have, need.Width)
 }
 
 // bits returns the binary logarithm of the number of shards for n keys.
@@ -125,13 +125,14 @@ func (p *plan[T]) bits(n uint64) uint {
 	if p.Shards > 0 {
 		return uint(bits.TrailingZeros(uint(p.Shards)))
 	}
-	return sizing.FuseShards(n)
+	size, _ := sizing.FuseSize(n, p.rate, p.arity) // both were checked
+	return size.Shards
 }
 
 // need returns the bytes that building a shard of n keys takes, its array and
 // hashes included.
 func (p *plan[T]) need(n uint64) uint64 {
-	return sizing.FuseSize(n, p.arity).Slots()*uint64(8+4+width[T]()/8) + 2*8*n
+	return sizing.FuseShardSize(n, p.arity).Slots()*uint64(8+4+width[T]()/8) + 2*8*n
 }
 
 // needAll returns the bytes that building all 2^b shards in memory takes, with
@@ -141,7 +142,7 @@ func (p *plan[T]) needAll(n uint64, b uint, workers int) uint64 {
 	each := n >> b
 	need := p.need(each) * uint64(workers)
 	if b > 0 {
-		need += 2*8*n + sizing.FuseSize(each, p.arity).Slots()<<b*uint64(width[T]()/8)
+		need += 2*8*n + sizing.FuseShardSize(each, p.arity).Slots()<<b*uint64(width[T]()/8)
 	}
 	return need
 }

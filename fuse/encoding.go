@@ -154,12 +154,12 @@ func (f array[T]) parseShard(items, entry uint64) (shard[T], error) {
 	if segments > maxSegments {
 		return shard[T]{}, fmt.Errorf("%d segments", segments)
 	}
-	shape := sizing.Fuse{Arity: f.arity, Log: uint(entry >> segmentBits & (1<<logBits - 1)), Segments: int(segments)}
+	shape := sizing.FuseShard{Arity: f.arity, Log: uint(entry >> segmentBits & (1<<logBits - 1)), Segments: int(segments)}
 	longest := uint(sizing.MaxFuseLog3)
 	if f.arity == 4 {
 		longest = sizing.MaxFuseLog4
 	}
-	empty := shape == sizing.Fuse{Arity: f.arity} && items == 0
+	empty := shape == sizing.FuseShard{Arity: f.arity} && items == 0
 	switch {
 	case empty:
 	case shape.Log < sizing.MinFuseLog || shape.Log > longest || shape.Segments < f.arity || shape.Slots() > math.MaxUint32:

@@ -24,7 +24,7 @@ func TestMixIsForEver(t *testing.T) {
 // TestLateTriesGrow asks for the shapes of tries that follow each other.
 func TestLateTriesGrow(t *testing.T) {
 	const n = 1_000_000
-	first := sizing.FuseSize(n, 3)
+	first := sizing.FuseShardSize(n, 3)
 	for seed, want := range map[uint32]int{
 		0: first.Segments, 1: first.Segments, 2: 2 * first.Segments, 3: first.Segments, 7: first.Segments,
 		8: first.Segments + 1, 9: first.Segments + 1 + first.Segments/16, 16: first.Segments + 1 + first.Segments/2,

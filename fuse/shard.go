@@ -14,13 +14,13 @@ type shard[T Fingerprint] struct {
 	salt  uint64 // of the seed, 0 for hashes as they are
 	table []T
 	ahead kernel.Ahead
-	shape sizing.Fuse
+	shape sizing.FuseShard
 	seed  uint32 // the number of tries that failed
 	items uint64 // different keys
 }
 
 // newShard returns a shard without its array.
-func newShard[T Fingerprint](shape sizing.Fuse, seed uint32, items uint64) shard[T] {
+func newShard[T Fingerprint](shape sizing.FuseShard, seed uint32, items uint64) shard[T] {
 	s := shard[T]{shape: shape, seed: seed, salt: saltOf(seed), items: items}
 	if shape.Segments > 0 { // else no slot is in any array, and no key is found
 		s.place = place{

@@ -22,6 +22,10 @@
 // not hold at all, since some blocks get more keys than others; they are
 // computed from exact forms of their own. The derivations are in docs/theory.md.
 //
+// The size of any other kind is what CountingSize, CuckooSize and so on return,
+// a type of its own with the rate that it makes. Layouts are values, so that theirs
+// is a method.
+//
 // [Advise] goes one step further: it takes what is known about a set of keys,
 // ranks the kinds of filters that serve, compares their costs with those of a Go
 // map, a sorted array and a Redis set, and warns where a plan is not a good one.

@@ -98,12 +98,8 @@ func grownGrowing(first, n uint64, p float64) (plan, error) {
 
 // fusePlan takes the narrowest fingerprints that reach the rate.
 func fusePlan(n uint64, p float64) (plan, error) {
-	width, err := FuseWidth(p)
-	if err != nil {
-		return plan{}, err
-	}
-	rate := func(float64) float64 { return FuseRate(width) }
-	return plan{FuseBits(n, 3, width), 3, 0, rate}, nil
+	f, err := FuseSize(n, p, 3)
+	return plan{f.Bits(), 3, 0, func(float64) float64 { return f.Rate() }}, err
 }
 
 // ribbonPlan counts the code of a key's bucket, and its row, which lies over two

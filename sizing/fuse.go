@@ -20,24 +20,61 @@ const (
 	MaxFuseLog4 = 15
 )
 
-// Fuse is the size of the array of a binary fuse filter, or of one of its
-// shards. One without segments holds no keys.
+// Fuse is the size of a binary fuse filter: shards of about the same size, and the
+// width of the fingerprints in their slots.
 //
 // Safe for concurrent use.
 type Fuse struct {
+	Shard  FuseShard
+	Shards uint // binary logarithm of their number
+	Width  int  // bits of a fingerprint: 8, 16 or 32
+}
+
+// FuseSize returns the size of a binary fuse filter for n keys at rate p, with the
+// narrowest fingerprints that keep it. Arity is 3 or 4. The error wraps ErrParameter.
+func FuseSize(n uint64, p float64, arity int) (Fuse, error) {
+	if arity != 3 && arity != 4 {
+		return Fuse{}, refuse("fuse", bloomery.ErrParameter, "arity %d is neither 3 nor 4", arity)
+	}
+	f := Fuse{Width: 8}
+	for f.Rate() > p && f.Width < 32 {
+		f.Width *= 2
+	}
+	if !(p < 1 && f.Rate() <= p) {
+		return Fuse{}, refuse("fuse", bloomery.ErrParameter, "rate %v is not between %.2g and 1", p, Fuse{Width: 32}.Rate())
+	}
+	if n > FuseShardKeys {
+		f.Shards = uint(bits.Len64((n - 1) / FuseShardKeys))
+	}
+	f.Shard = FuseShardSize(n>>f.Shards, arity)
+	return f, nil
+}
+
+// Bits returns the size of the arrays, within a part in a thousand: shards differ a
+// little in size.
+func (f Fuse) Bits() uint64 { return f.Shard.Slots() << f.Shards * uint64(max(f.Width, 0)) }
+
+// Rate returns the false positive rate, which is the same at any number of keys: 1
+// for fingerprints of no bits or fewer.
+func (f Fuse) Rate() float64 { return math.Ldexp(1, -max(f.Width, 0)) }
+
+// FuseShard is the size of a shard of a binary fuse filter. One without segments
+// holds no keys.
+//
+// Safe for concurrent use.
+type FuseShard struct {
 	Arity    int  // slots of a key, 3 or 4, in neighbouring segments
 	Log      uint // binary logarithm of the slots of a segment
 	Segments int
 }
 
 // Slots returns the number of slots, each of which has a fingerprint.
-func (s Fuse) Slots() uint64 { return uint64(s.Segments) << s.Log }
+func (s FuseShard) Slots() uint64 { return uint64(s.Segments) << s.Log }
 
-// FuseSize returns the shape that a binary fuse filter of n different keys takes,
-// at the first try of its build; later ones, if that fails, may take more.
-// Arity is 3 or 4.
-func FuseSize(n uint64, arity int) Fuse {
-	s := Fuse{Arity: arity}
+// FuseShardSize returns the size that a shard of n different keys takes at the first
+// try of its build; later ones, if that fails, may take more. Arity is 3 or 4.
+func FuseShardSize(n uint64, arity int) FuseShard {
+	s := FuseShard{Arity: arity}
 	if n == 0 {
 		return s
 	}
@@ -56,38 +93,6 @@ func FuseSize(n uint64, arity int) Fuse {
 	slots := hi<<54 | lo>>10
 	s.Segments = max(int((slots+length/2)/length), arity)
 	return s
-}
-
-// FuseRate is the false positive rate of a binary fuse filter whose
-// fingerprints have so many bits: 1 for none or fewer.
-func FuseRate(width int) float64 { return math.Ldexp(1, -max(width, 0)) }
-
-// FuseWidth returns the bits of the fingerprints, 8, 16 or 32, that give a
-// false positive rate of at most p. The error wraps ErrParameter.
-func FuseWidth(p float64) (int, error) {
-	for _, width := range []int{8, 16, 32} {
-		if p < 1 && FuseRate(width) <= p {
-			return width, nil
-		}
-	}
-	return 0, refuse("fuse", bloomery.ErrParameter, "rate %v is not between %.2g and 1", p, FuseRate(32))
-}
-
-// FuseShards returns the binary logarithm of the number of shards that n keys
-// take.
-func FuseShards(n uint64) uint {
-	if n <= FuseShardKeys {
-		return 0
-	}
-	return uint(bits.Len64((n - 1) / FuseShardKeys))
-}
-
-// FuseBits returns the size in bits of the array of a binary fuse filter for n
-// keys, given the bits of its fingerprints, within a part in a thousand: shards
-// differ a little in size.
-func FuseBits(n uint64, arity, width int) uint64 {
-	b := FuseShards(n)
-	return FuseSize(n>>b, arity).Slots() << b * uint64(max(width, 0))
 }
 
 // fuseRow says what 2^i keys take, in row i: found by simulation, as about the

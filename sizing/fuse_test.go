@@ -18,7 +18,7 @@ func TestFuseShapes(t *testing.T) {
 	}{{3, sizing.MaxFuseLog3}, {4, sizing.MaxFuseLog4}} {
 		last := 0.0
 		for n := uint64(1); n < 1<<36; n += 1 + n/50 {
-			s := sizing.FuseSize(n, c.arity)
+			s := sizing.FuseShardSize(n, c.arity)
 			if s.Log < sizing.MinFuseLog || s.Log > c.longest || s.Segments < c.arity || s.Arity != c.arity {
 				t.Fatalf("n = %d: %+v", n, s)
 			}
@@ -32,7 +32,7 @@ func TestFuseShapes(t *testing.T) {
 			last = slots
 		}
 	}
-	if got := sizing.FuseSize(0, 3).Slots(); got != 0 {
+	if got := sizing.FuseShardSize(0, 3).Slots(); got != 0 {
 		t.Errorf("no keys take %d slots", got)
 	}
 }
@@ -53,7 +53,11 @@ func TestFuseBits(t *testing.T) {
 		{1_000_000, 4, 32, 32 * 1.08},
 		{100_000_000, 4, 8, 8 * 1.06},
 	} {
-		if got := float64(sizing.FuseBits(c.n, c.arity, c.width)) / float64(c.n); got > c.most || got < float64(c.width) {
+		f, err := sizing.FuseSize(c.n, math.Ldexp(1, -c.width), c.arity)
+		if err != nil || f.Width != c.width {
+			t.Fatalf("%+v: %+v, %v", c, f, err)
+		}
+		if got := float64(f.Bits()) / float64(c.n); got > c.most || got < float64(c.width) {
 			t.Errorf("%+v: %.4f bits per key", c, got)
 		}
 	}
@@ -61,21 +65,26 @@ func TestFuseBits(t *testing.T) {
 
 func TestFuseWidth(t *testing.T) {
 	for p, want := range map[float64]int{0.5: 8, 0.01: 8, 1. / 256: 8, 0.003: 16, 1e-4: 16, 1. / 65536: 16, 1e-5: 32, 1e-9: 32} {
-		if got, err := sizing.FuseWidth(p); got != want || err != nil {
-			t.Errorf("FuseWidth(%g) = %d, %v, want %d", p, got, err, want)
+		if got, err := sizing.FuseSize(1000, p, 3); got.Width != want || err != nil {
+			t.Errorf("FuseSize at %g = %+v, %v, want a width of %d", p, got, err, want)
 		}
 	}
 	for _, p := range []float64{0, -1, 1, 2, 1e-10, math.NaN(), math.Inf(1)} {
-		if got, err := sizing.FuseWidth(p); !errors.Is(err, bloomery.ErrParameter) || got != 0 {
-			t.Errorf("FuseWidth(%g) = %d, %v, want 0 and ErrParameter", p, got, err)
+		if got, err := sizing.FuseSize(1000, p, 3); !errors.Is(err, bloomery.ErrParameter) || got != (sizing.Fuse{}) {
+			t.Errorf("FuseSize at %g = %+v, %v, want ErrParameter", p, got, err)
+		}
+	}
+	for _, arity := range []int{-1, 0, 2, 5} {
+		if got, err := sizing.FuseSize(1000, 0.01, arity); !errors.Is(err, bloomery.ErrParameter) {
+			t.Errorf("FuseSize of arity %d = %+v, %v, want ErrParameter", arity, got, err)
 		}
 	}
 }
 
 func TestFuseShards(t *testing.T) {
 	for n, want := range map[uint64]uint{0: 0, 1: 0, 1 << 27: 0, 1<<27 + 1: 1, 1 << 28: 1, 100_000_000: 0, 1_000_000_000: 3} {
-		if got := sizing.FuseShards(n); got != want {
-			t.Errorf("FuseShards(%d) = %d, want %d", n, got, want)
+		if got, err := sizing.FuseSize(n, 0.01, 3); got.Shards != want || err != nil {
+			t.Errorf("FuseSize(%d) = %+v, %v, want 2^%d shards", n, got, err, want)
 		}
 	}
 }
@@ -83,15 +92,16 @@ func TestFuseShards(t *testing.T) {
 // Widths that no filter has get an answer, not a panic or an infinite rate.
 func TestWidthsThatNoFilterHas(t *testing.T) {
 	for _, width := range []int{math.MinInt, -1, 0, 1, 8, 32, 63, 64, 65, math.MaxInt} {
-		if got, want := sizing.FuseRate(width), math.Pow(2, -math.Max(float64(width), 0)); got != want {
-			t.Errorf("FuseRate(%d) = %g, want %g", width, got, want)
+		f := sizing.Fuse{Shard: sizing.FuseShardSize(1000, 3), Width: width}
+		if got, want := f.Rate(), math.Pow(2, -math.Max(float64(width), 0)); got != want {
+			t.Errorf("rate of %d bits = %g, want %g", width, got, want)
 		}
-		if width <= 0 && sizing.FuseBits(1000, 3, width) != 0 {
-			t.Errorf("FuseBits of %d bits: %d", width, sizing.FuseBits(1000, 3, width))
+		if width <= 0 && f.Bits() != 0 {
+			t.Errorf("size of %d bits: %d", width, f.Bits())
 		}
 		for _, n := range []uint64{0, 1, 1000, math.MaxUint64} {
-			if got := sizing.AgingPeriod(n, width); got > n || n > 0 && got == 0 {
-				t.Errorf("AgingPeriod(%d, %d) = %d", n, width, got)
+			if got := sizing.StablePeriod(n, width); got > n || n > 0 && got == 0 {
+				t.Errorf("StablePeriod(%d, %d) = %d", n, width, got)
 			}
 		}
 	}
@@ -102,15 +112,15 @@ func TestWidthsThatNoFilterHas(t *testing.T) {
 func TestFuseShapesStay(t *testing.T) {
 	for _, c := range []struct {
 		n    uint64
-		want sizing.Fuse
+		want sizing.FuseShard
 	}{
-		{3 << 11, sizing.Fuse{Arity: 3, Log: 8, Segments: 31}}, // 1317/1024 slots a key
-		{1 << 22, sizing.Fuse{Arity: 3, Log: 14, Segments: 287}},
-		{1 << 23, sizing.Fuse{Arity: 3, Log: 14, Segments: 572}},
-		{141_072, sizing.Fuse{Arity: 4, Log: 11, Segments: 76}},
+		{3 << 11, sizing.FuseShard{Arity: 3, Log: 8, Segments: 31}}, // 1317/1024 slots a key
+		{1 << 22, sizing.FuseShard{Arity: 3, Log: 14, Segments: 287}},
+		{1 << 23, sizing.FuseShard{Arity: 3, Log: 14, Segments: 572}},
+		{141_072, sizing.FuseShard{Arity: 4, Log: 11, Segments: 76}},
 	} {
-		if got := sizing.FuseSize(c.n, c.want.Arity); got != c.want {
-			t.Errorf("FuseSize(%d) = %+v, want %+v", c.n, got, c.want)
+		if got := sizing.FuseShardSize(c.n, c.want.Arity); got != c.want {
+			t.Errorf("FuseShardSize(%d) = %+v, want %+v", c.n, got, c.want)
 		}
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/bloomery/bloomery"
 )
 
-// Aging is the size of a filter that forgets, which is a Counted array whose
+// Stable is the size of a filter that forgets, which is a Counted array whose
 // blocks are swept in turn: a sweep takes 1 from all counts of a block, an
 // insert sets those of its key to the highest, 2^Width. Every block is swept
 // once in Period inserts.
@@ -18,7 +18,7 @@ import (
 // over them.
 //
 // Safe for concurrent use.
-type Aging struct {
+type Stable struct {
 	Counted
 	Period uint64 // inserts until all blocks were swept once
 }
@@ -27,20 +27,20 @@ type Aging struct {
 // keys and whose rate, after any number of different keys, is at most p.
 // Counters have 1, 2, 4 or 8 bits: wider ones forget more sharply, after n to n
 // + n/(2^width-1) keys, and take more memory. Errors are those of Layout.Size.
-func StableSize(n uint64, p float64, width int) (Aging, error) {
+func StableSize(n uint64, p float64, width int) (Stable, error) {
 	if width < 1 || width > 8 || width&(width-1) != 0 {
-		return Aging{}, refuse("stable", bloomery.ErrParameter, "counters of %d bits, not 1, 2, 4 or 8", width)
+		return Stable{}, refuse("stable", bloomery.ErrParameter, "counters of %d bits, not 1, 2, 4 or 8", width)
 	}
 	if n >= MaxBits/2 {
-		return Aging{}, refuse("stable", bloomery.ErrTooLarge, "%d keys", n)
+		return Stable{}, refuse("stable", bloomery.ErrTooLarge, "%d keys", n)
 	}
-	period := AgingPeriod(n, width)
+	period := StablePeriod(n, width)
 	// Enough, if every block held the keys of 2^width periods.
 	most, err := Blocked.size(period<<width, p)
 	if err != nil {
-		return Aging{}, about("stable", err)
+		return Stable{}, about("stable", err)
 	}
-	best := Aging{Counted{most, width}, period}
+	best := Stable{Counted{most, width}, period}
 	best.shrink(p)
 	for k := 1; k <= maxBlockedK; k++ {
 		try := best
@@ -52,13 +52,13 @@ func StableSize(n uint64, p float64, width int) (Aging, error) {
 		}
 	}
 	c, err := counted(best.Shape, width)
-	return Aging{c, period}, err
+	return Stable{c, period}, err
 }
 
 // shrink takes away blocks as long as the rate for ever is at most p. It tries
 // one block, then twice as many each time, and halves what was too much: most
 // calls find that not even one can go.
-func (a *Aging) shrink(p float64) {
+func (a *Stable) shrink(p float64) {
 	fewer := *a
 	reaches := func(blocks uint64) bool {
 		fewer.Bits = blocks * BlockBits
@@ -77,22 +77,22 @@ func (a *Aging) shrink(p float64) {
 	a.Bits = good * BlockBits
 }
 
-// AgingPeriod returns the period of a filter that remembers n keys: a key may
+// StablePeriod returns the period of a filter that remembers n keys: a key may
 // be inserted just before its block is swept, and must outlive 2^width-1
 // periods from then on. Counters have 1 to 63 bits; a width beyond counts as the
 // nearest of these.
-func AgingPeriod(n uint64, width int) uint64 {
+func StablePeriod(n uint64, width int) uint64 {
 	sweeps := uint64(1)<<min(max(width, 1), 63) - 1
 	return n/sweeps + (n%sweeps+sweeps-1)/sweeps
 }
 
 // Rate returns the predicted false positive rate after n inserts of different
 // keys; for +Inf it is the one that the filter converges to.
-func (a Aging) Rate(n float64) float64 { return a.rate(n, 1) }
+func (a Stable) Rate(n float64) float64 { return a.rate(n, 1) }
 
 // State estimates, from the share of set bits after n inserts, how many
 // different keys the filter holds and what its false positive rate is.
-func (a Aging) State(n, fill float64) (keys, rate float64) {
+func (a Stable) State(n, fill float64) (keys, rate float64) {
 	if fill <= 0 || !(n > 0) {
 		return 0, 0
 	}
@@ -117,7 +117,7 @@ func (a Aging) State(n, fill float64) (keys, rate float64) {
 // so many inserts of other keys. It is 0 up to the number of keys that the
 // filter was made for, and then grows to 1 minus the false positive rate within
 // a period.
-func (a Aging) Forgotten(age float64) float64 {
+func (a Stable) Forgotten(age float64) float64 {
 	if a.Period == 0 || math.IsNaN(age) {
 		return 1
 	}
@@ -130,16 +130,16 @@ func (a Aging) Forgotten(age float64) float64 {
 }
 
 // rate is Rate if the share fresh of the inserts were of different keys.
-func (a Aging) rate(n, fresh float64) float64 {
+func (a Stable) rate(n, fresh float64) float64 {
 	return mean(1, func(u float64) float64 { return a.Shape.Rate(fresh * a.held(n, u)) })
 }
 
 // certain is the number of periods that a key is there for certain.
-func (a Aging) certain() float64 { return math.Ldexp(1, a.Width) - 1 }
+func (a Stable) certain() float64 { return math.Ldexp(1, a.Width) - 1 }
 
 // held returns how many of n inserts a block remembers that was last swept the
 // share u of a period ago.
-func (a Aging) held(n, u float64) float64 {
+func (a Stable) held(n, u float64) float64 {
 	return min(n, (a.certain()+u)*float64(a.Period))
 }
 

@@ -79,7 +79,7 @@ func TestStableSizeRefuses(t *testing.T) {
 	}
 }
 
-func TestAging(t *testing.T) {
+func TestStableRates(t *testing.T) {
 	a, err := sizing.StableSize(9000, 0.01, 2) // a period is 3,000
 	if err != nil || a.Period != 3000 {
 		t.Fatalf("%+v, %v", a, err)
@@ -102,7 +102,7 @@ func TestAging(t *testing.T) {
 	if got := a.Forgotten(math.NaN()); got != 1 {
 		t.Errorf("Forgotten(NaN) = %v, want 1", got)
 	}
-	if got := (sizing.Aging{}).Forgotten(1); got != 1 {
+	if got := (sizing.Stable{}).Forgotten(1); got != 1 {
 		t.Errorf("Forgotten without a period = %v, want 1", got)
 	}
 	// State finds the keys that made a fill.

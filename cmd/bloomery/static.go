@@ -70,8 +70,8 @@ func fuseStream[T fuse.Fingerprint](b *builder) streamer {
 // fuseFor returns the name of the smallest fuse filter with a false positive rate, for
 // who asks for fuse without saying how wide.
 func fuseFor(rate float64) (string, error) {
-	width, err := sizing.FuseWidth(rate)
-	return fmt.Sprint("fuse", width), about("", err)
+	size, err := sizing.FuseSize(0, rate, 3)
+	return fmt.Sprint("fuse", size.Width), about("", err)
 }
 
 // stream is a static filter on its way from one temporary file through another

@@ -90,8 +90,8 @@ func served(list []sizing.Choice) []sizing.Choice {
 	var kept []sizing.Choice
 	for _, v := range list {
 		if v.Name == "fuse" {
-			if width, err := sizing.FuseWidth(v.ErrorRate); err == nil {
-				v.Name += strconv.Itoa(width)
+			if size, err := sizing.FuseSize(0, v.ErrorRate, 3); err == nil {
+				v.Name += strconv.Itoa(size.Width)
 			}
 		}
 		if _, text := anyKind(v.Name); text == "" {

@@ -103,8 +103,8 @@ func (q *question) snippets(kind string, solved sizing.Params, filters []Candida
 			}
 		}
 	}
-	if width, err := sizing.FuseWidth(solved.P); err == nil {
-		s.width = width
+	if size, err := sizing.FuseSize(0, solved.P, 3); err == nil {
+		s.width = size.Width
 	}
 	return []Snippet{
 		{ID: "go", Title: "Go", Text: r.program(s)},
