@@ -65,6 +65,17 @@ func (u *User) Name() string { return u.name }
 // All reports whether the user may run every command on every key.
 func (u *User) All() bool { return u.all }
 
+// Patterns returns how many patterns of keys the user has, and their length together.
+func (u *User) Patterns() (n, length int) {
+	for _, s := range u.Selectors() {
+		n += len(s.keys)
+		for i := range s.keys {
+			length += len(s.keys[i].text)
+		}
+	}
+	return n, length
+}
+
 // Selectors returns what the user may do. It must not be changed.
 func (u *User) Selectors() []Selector { return u.selectors }
 

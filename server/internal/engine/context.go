@@ -58,10 +58,15 @@ func (x *Context) Deadline(name []byte) (*catalog.Entry, int64) {
 }
 
 // Scan passes names to visit, as [catalog.Catalog.Scan] does, but only those that the
-// user may read.
+// user may read. It looks at fewer than count if the user has so many patterns that it
+// would take long.
 func (x *Context) Scan(cursor uint64, count int, visit func(catalog.View)) uint64 {
+	const pieceBytes, usualName = 4 << 20, 32
 	readable := visit
 	if !x.s.Rights().All() {
+		if each := x.s.matching() * usualName; each > 0 {
+			count = min(count, max(1, pieceBytes/each))
+		}
 		readable = func(v catalog.View) {
 			if x.Readable(v.Name) {
 				visit(v)

@@ -316,7 +316,7 @@ func (x *Costs) Names(n int, args [][]byte) {
 	n = min(max(n, 0), x.e.state.Names.Len()+len(x.names))
 	x.Bytes(n * nameBytes)
 	x.Bytes(pattern * elementBytes)
-	x.matched = plus(x.matched, times(uint64(n), uint64(matchBytes+pattern/patternBytes)))
+	x.matched = plus(x.matched, times(uint64(n), uint64(matchBytes+pattern/patternBytes+x.s.matching())))
 }
 
 // nameLength returns how long a name is on average, those included that commands make.

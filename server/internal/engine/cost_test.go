@@ -334,3 +334,37 @@ func TestLongGroups(t *testing.T) {
 		t.Errorf("GET s = %s, and %d records were sent", got, d.waits-sent)
 	}
 }
+
+// TestPatternsOfUsersCount walks over the names as a user with very many patterns: all of
+// them are compared with every name, so a transaction is refused, and SCAN looks at few
+// names at a time.
+func TestPatternsOfUsersCount(t *testing.T) {
+	b := newBench(t, 1<<30)
+	many(b.client, 1000, func(i int) []string { return []string{"SET", fmt.Sprint("a name of a string", i), "x"} })
+	rules := []string{"ACL", "SETUSER", "carol", "on", ">pw", "+@all"}
+	for i := range 2000 {
+		rules = append(rules, fmt.Sprint("~other", i))
+	}
+	if got := b.do(append(rules, "~a*")...) + b.line("AUTH carol pw"); got != "+OK+OK" {
+		t.Fatal(got)
+	}
+	for _, line := range []string{"KEYS *", "FILTER.LIST", "SCAN 0 COUNT 1000", "FILTER.WHERE * x"} {
+		if got := b.transaction(line); !strings.HasPrefix(got, "-EXECABORT") || !strings.Contains(got, "max-transaction") {
+			t.Errorf("%s in a transaction: %.200s", line, got)
+		}
+	}
+	found := 0
+	for cursor := "0"; ; {
+		r := b.exec(bytesOf([]string{"SCAN", cursor, "COUNT", "100"}))[0]
+		if n := len(r.Elems[1].Elems); n > 50 {
+			t.Fatalf("a step of SCAN has compared %d names with 2,001 patterns", n)
+		}
+		found += len(r.Elems[1].Elems)
+		if cursor = r.Elems[0].Text; cursor == "0" {
+			break
+		}
+	}
+	if got := b.exec(bytesOf([]string{"KEYS", "*"}))[0]; found != 1000 || len(got.Elems) != 1000 {
+		t.Errorf("SCAN finds %d names and KEYS %d, want 1,000", found, len(got.Elems))
+	}
+}
