@@ -368,3 +368,27 @@ func TestPatternsOfUsersCount(t *testing.T) {
 		t.Errorf("SCAN finds %d names and KEYS %d, want 1,000", found, len(got.Elems))
 	}
 }
+
+// TestGroupsAreCountedWhenTheyAreApplied has other clients make a sketch larger while the
+// transaction of a cluster is under way: what would take long is not run with the gate
+// closed.
+func TestGroupsAreCountedWhenTheyAreApplied(t *testing.T) {
+	b, d := newShared(t, 1<<30)
+	other := b.connect()
+	b.lines("CONFIG SET max-transaction 10000", "TDIGEST.CREATE digest", "TDIGEST.ADD digest 1 2 3", "SET s v")
+	reads := "TDIGEST.QUANTILE digest " + strings.Repeat("0.5 ", 900)
+	if got := b.transaction("SET s w", reads); !strings.HasPrefix(got, "[+OK [") {
+		t.Errorf("on a small digest: %.200s", got)
+	}
+	d.between = func() {
+		d.between = nil
+		other.lines("DEL digest", "TDIGEST.CREATE digest COMPRESSION 200000")
+		many(other, 20, func(i int) []string { return append([]string{"TDIGEST.ADD", "digest"}, someWords("{numbers}", i)...) })
+	}
+	if got := b.transaction("SET s x", reads); !strings.HasPrefix(got, "[+OK -TRYAGAIN ") {
+		t.Errorf("on a digest that has become large: %.200s", got)
+	}
+	if got := b.line("GET s"); got != `"x"` {
+		t.Errorf("GET s = %s", got)
+	}
+}

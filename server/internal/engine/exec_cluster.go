@@ -20,6 +20,7 @@ import (
 // when that is applied.
 type group struct {
 	calls []Call
+	costs *Costs
 	call  *Call      // the one that is prepared
 	ops   []*door.Op // records
 	looks map[string]watched
@@ -41,6 +42,7 @@ const (
 	// textApart follows all of them: pipelines of Python clients are transactions unless
 	// they are told otherwise.
 	textApart = "; without MULTI the commands are done one by one (redis-py: pipeline(transaction=False))"
+	textGrown = "TRYAGAIN Other clients have made keys larger meanwhile, and this would take too long in a transaction; what stands before it was done"
 	textAgain = "TRYAGAIN Other clients have changed the keys of this transaction meanwhile: nothing of it was done, send it again"
 )
 
@@ -65,14 +67,14 @@ func (g *group) refuseCall(text string) { g.refuse("'" + Lower(g.call.Args[0]) +
 // commitGroup runs the queued commands as one group. It answers c if that could not
 // be done.
 func (e *Engine) commitGroup(s *Session, c *Call, calls []Call, costs *Costs) {
-	if text := costs.tooMuch(); text != "" {
-		c.Fail(text)
-		return
-	}
 	fresh, watches := slices.Clone(calls), s.watches
 	s.multi = false
 	for range maxTries {
-		if e.tryGroup(s, c, calls, watches) {
+		if text := costs.tooMuch(); text != "" {
+			c.Fail(text)
+			return
+		}
+		if e.tryGroup(s, c, calls, watches, costs) {
 			return
 		}
 		unread(calls)
@@ -95,12 +97,12 @@ func unread(calls []Call) {
 
 // tryGroup runs the queued commands once. It reports false if nothing was done, and
 // has answered c then, unless keys have changed meanwhile.
-func (e *Engine) tryGroup(s *Session, c *Call, calls []Call, watches map[string]watched) bool {
+func (e *Engine) tryGroup(s *Session, c *Call, calls []Call, watches map[string]watched, costs *Costs) bool {
 	if e.changed(s, watches) {
 		c.Answer(Reply{Kind: NullArray})
 		return false
 	}
-	g := &group{calls: calls, looks: map[string]watched{}, reads: map[*door.Op][]int{}}
+	g := &group{calls: calls, costs: costs, looks: map[string]watched{}, reads: map[*door.Op][]int{}}
 	outer, quit := s.w, s.Quit
 	s.w, s.group, s.alone = &Workspace{}, g, true
 	defer func() { s.w, s.group, s.alone = outer, nil, false }()
@@ -196,7 +198,12 @@ func (e *Engine) sendGroup(s *Session, c *Call, g *group, watches map[string]wat
 	}
 	for op, list := range g.reads {
 		op.Applied = func() {
+			grown := g.costs.tooMuch() != "" // keys may be larger than when it was sent
 			for _, i := range list {
+				if grown {
+					g.calls[i].Fail(textGrown)
+					continue
+				}
 				held := s.replyBytes
 				e.run(s, g.calls[i:i+1])
 				e.keepReply(s, &g.calls[i], held)
