@@ -255,3 +255,32 @@ func TestProtectedModeOfUsers(t *testing.T) {
 	_, port, _ := net.SplitHostPort(addr)
 	dial(t, net.JoinHostPort(ip, port)).expect("-NOAUTH Authentication required.\r\n", "PING")
 }
+
+// TestHTTPSecrets asks that a secret key is for the names of its patterns over HTTP, too:
+// for a filter that is created, and for one that is rebuilt. HTTP neither loads nor
+// restores filters.
+func TestHTTPSecrets(t *testing.T) {
+	const key = "00112233445566778899aabbccddeeff"
+	file := filepath.Join(t.TempDir(), "keys")
+	if err := os.WriteFile(file, []byte("closed ~closed:* = "+key+"\nopen = ff"+key[2:]+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	name := writeUsers(t, "user default off\nuser alice on >pw ~alice:* +@all\nuser bob on >pw ~closed:* +@all\n")
+	b, _ := surf(t, server.Config{ACLFile: name, KeysFile: file, HTTPToken: "letmein", HTTPAdmin: true})
+	token := b.with("Authorization", "Bearer letmein")
+	as := func(user string) *browser {
+		return b.with("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(user+":pw")))
+	}
+	create := func(name, id string) string { return `{"name": "` + name + `", "kind": "bloom", "keyed": "` + id + `"}` }
+	as("alice").expect(201, "", "POST", "/api/v1/filters", `{"name": "alice:plain", "kind": "bloom"}`)
+	for _, id := range []string{"closed", "open", "missing"} {
+		as("alice").expect(403, "forbidden", "POST", "/api/v1/filters", create("alice:f", id))
+		as("alice").expect(403, "forbidden", "POST", "/api/v1/filters/alice:plain/rebuild", `{"step": "begin", "new_key": "`+id+`"}`)
+	}
+	as("bob").expect(403, "forbidden", "POST", "/api/v1/filters", create("closed:f", "open"))
+	as("bob").expect(201, "", "POST", "/api/v1/filters", create("closed:f", "closed"))
+	as("bob").expect(200, "", "POST", "/api/v1/filters/closed:f/add", `{"items": ["a"]}`)
+	token.expect(403, "forbidden", "POST", "/api/v1/filters", create("alice:f", "closed"))
+	token.expect(201, "", "POST", "/api/v1/filters", create("alice:f", "open"))
+	token.expect(200, "", "POST", "/api/v1/filters/alice:plain/rebuild", `{"step": "begin", "new_key": "open"}`)
+}
