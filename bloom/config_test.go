@@ -267,3 +267,66 @@ func TestHeadroom(t *testing.T) {
 		t.Errorf("Decode with Headroom: %v, want ErrParameter", err)
 	}
 }
+
+// TestGivenTwice refuses sizes beside the rate from which they follow, and folds of
+// filters that cannot be folded.
+func TestGivenTwice(t *testing.T) {
+	for _, c := range []bloom.Config{
+		{Bits: 1024, Capacity: 100, ErrorRate: 0.01},
+		{Hashes: 4, Capacity: 100, ErrorRate: 0.01},
+		{Bits: 1024, Hashes: 4, ErrorRate: 0.01},
+		{Bits: 1024, Capacity: 100},
+		{Hashes: 4, Capacity: 100},
+	} {
+		if _, err := c.New(); !errors.Is(err, bloomery.ErrParameter) {
+			t.Errorf("%+v: %v, want ErrParameter", c, err)
+		}
+	}
+	f, err := bloom.Config{Bits: 4096, Hashes: 5}.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Fold(2); !errors.Is(err, bloomery.ErrIncompatible) {
+		t.Errorf("a filter of 5 bits per key is folded: %v", err)
+	}
+	if _, err := f.Fold(1); err != nil {
+		t.Errorf("a fold by 1: %v", err)
+	}
+}
+
+// TestHighRates brings scalable filters whose layers have the highest rates through
+// their encoding, and refuses higher ones.
+func TestHighRates(t *testing.T) {
+	const most = 6 / (math.Pi * math.Pi)
+	first, err := bloom.Config{Capacity: 100, ErrorRate: most}.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := first.Scalable(0.9)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := bloom.NewScalable(100, 0.9)
+	other.AddString("b")
+	if err := s.Union(other); err != nil {
+		t.Fatal(err)
+	}
+	if asked := s.Stats().Asked; asked >= 1 {
+		t.Errorf("the rate asked for is %v", asked)
+	}
+	data, err := s.MarshalBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var back bloom.Scalable
+	if err := back.UnmarshalBinary(data); err != nil || !back.ContainsString("b") {
+		t.Errorf("it does not come back: %v", err)
+	}
+	above, err := bloom.Config{Capacity: 100, ErrorRate: 0.65}.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := above.Scalable(0.9); !errors.Is(err, bloomery.ErrParameter) {
+		t.Errorf("a first layer of rate 0.65: %v, want ErrParameter", err)
+	}
+}

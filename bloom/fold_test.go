@@ -252,3 +252,25 @@ func TestFoldKeepsTheRate(t *testing.T) {
 		}
 	}
 }
+
+// TestFoldOfOverfull folds a full filter for far more keys than it has bits: the rate stays
+// below 1, so that the encoding is one that can be read.
+func TestFoldOfOverfull(t *testing.T) {
+	f, err := bloom.Config{Capacity: 1_000_000, Bits: 4096, Hashes: 8}.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.AddHashes(nil, hashes(20_000, 1))
+	g, err := f.Fold(2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := g.MarshalBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var back bloom.Filter
+	if err := back.UnmarshalBinary(data); err != nil || g.Stats().Asked >= 1 {
+		t.Errorf("the rate asked for is %v, decoding: %v", g.Stats().Asked, err)
+	}
+}

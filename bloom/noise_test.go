@@ -120,3 +120,15 @@ func TestSkew(t *testing.T) {
 		t.Errorf("a Standard has skew %v", st.Skew)
 	}
 }
+
+// TestNoiseOfFull refuses noise for a filter whose keys cannot be counted.
+func TestNoiseOfFull(t *testing.T) {
+	f, err := bloom.Config{Bits: 512, Hashes: 1}.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.AddHashes(nil, hashes(20_000, 1))
+	if n, err := f.AddNoise(0.5, nil); n != 0 || !errors.Is(err, bloomery.ErrParameter) {
+		t.Errorf("noise for a full filter: %d dummies, %v", n, err)
+	}
+}

@@ -1,6 +1,7 @@
 package bloom_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math"
@@ -10,6 +11,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/bloom"
 	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/internal/envelope"
 	"github.com/bloomery/bloomery/internal/measuring"
 )
 
@@ -315,5 +317,48 @@ func TestScalableLayer(t *testing.T) {
 	}
 	if f.Layers() < 4 || items != all.Items || capacity != all.Capacity || bits != all.Bits {
 		t.Errorf("%d layers with %d items of %d and %d bits, the filter has %v", f.Layers(), items, capacity, bits, all)
+	}
+}
+
+// TestSigmaOfLayers has layers that are sampled: variances are added up, and the sum
+// for one layer is its own.
+func TestSigmaOfLayers(t *testing.T) {
+	s := bloom.NewScalable(1_000_000, 0.01)
+	s.AddHashes(nil, hashes(200_000, 1))
+	one, all := s.Layer(0).PredictedSigma, s.Stats().PredictedSigma
+	if one == 0 || math.Abs(all-one) > 1e-6*one {
+		t.Errorf("sigma %v, that of the only layer is %v", all, one)
+	}
+}
+
+// TestMostLayers decodes 4096 layers, and refuses one more.
+func TestMostLayers(t *testing.T) {
+	s, err := bloom.Config{Capacity: 1, ErrorRate: 0.5}.NewScalable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := s.MarshalBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sealed, err := envelope.Open(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	one := sealed.Words()
+	for n, want := range map[int]error{4096: nil, 4097: bloomery.ErrCorrupt} {
+		words := append([]uint64(nil), one[:8]...)
+		for range n {
+			words = append(words, one[8:16]...)
+		}
+		for range n {
+			words = append(words, one[16:]...)
+		}
+		h := sealed.Header
+		h.Extra, h.Size, h.Payload = uint32(n), h.Size*uint64(n), uint64(8*len(words))
+		_, err := bloom.Config{}.Read(bytes.NewReader(envelope.Append(nil, h, words)))
+		if !errors.Is(err, want) {
+			t.Errorf("%d layers: %v, want %v", n, err, want)
+		}
 	}
 }

@@ -154,3 +154,26 @@ func TestSlicedAddAnswers(t *testing.T) {
 		t.Error("answers differ from those of a Standard")
 	}
 }
+
+// TestWhichOfOneBit asks all columns for a key that sets one bit.
+func TestWhichOfOneBit(t *testing.T) {
+	f, err := bloom.Config{Columns: 2, Bits: 1024, Hashes: 1}.NewSliced()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if _, err := f.AddColumn(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	hs := hashes(2, 1)
+	if _, err := f.AddHash(1, hs[0]); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []uint64{1 << 1, 0} {
+		dst := make([]uint64, f.Words())
+		if f.Which(dst, hs[i]); dst[0] != want {
+			t.Errorf("key %d is in the columns %b, want %b", i, dst[0], want)
+		}
+	}
+}

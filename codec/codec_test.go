@@ -285,3 +285,42 @@ func TestWindowOfOneGeneration(t *testing.T) {
 		}
 	}
 }
+
+// TestPeek asks for the hash of an encoding, of an outline and of what is neither.
+func TestPeek(t *testing.T) {
+	f, err := bloom.Config{Capacity: 100, ErrorRate: 0.01, Hasher: hashing.Seeded(7)}.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	data := encoded(t, f)
+	if h, err := codec.Peek(data[:64]); err != nil || h.Kind.Name != "bloom" || h.Hash != hashing.XXH3 || h.Check != 7 {
+		t.Errorf("Peek = %s, %v, %d, %v", h.Kind.Name, h.Hash, h.Check, err)
+	}
+	outline, err := codec.AppendOutline(nil, f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := codec.ParseOutline(outline)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if hash, check := o.Hash(); hash != hashing.XXH3 || check != 7 {
+		t.Errorf("Hash = %v, %d", hash, check)
+	}
+	if _, err := codec.ParseOutline(append(outline, 0)); !errors.Is(err, bloomery.ErrCorrupt) {
+		t.Errorf("a byte behind the outline: %v, want ErrCorrupt", err)
+	}
+	for name, c := range map[string]struct {
+		data []byte
+		want error
+	}{
+		"transport":    {compressed(t, data), bloomery.ErrIncompatible},
+		"sealed":       {sealed(t, data), bloomery.ErrIncompatible},
+		"cut":          {data[:63], bloomery.ErrCorrupt},
+		"unknown kind": {resealed(data, 10, 200), bloomery.ErrVersion},
+	} {
+		if _, err := codec.Peek(c.data); !errors.Is(err, c.want) {
+			t.Errorf("%s: %v, want %v", name, err, c.want)
+		}
+	}
+}

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"encoding"
 	"errors"
+	"io"
 	"testing"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/bloom"
 	"github.com/bloomery/bloomery/codec"
 	"github.com/bloomery/bloomery/hashing"
 )
@@ -58,4 +60,52 @@ func marshalled(t *testing.T, f bloomery.Hashed) []byte {
 		t.Fatal(err)
 	}
 	return b
+}
+
+// TestOutlineRefuses has filters with keys and such without an encoding.
+func TestOutlineRefuses(t *testing.T) {
+	f := bloom.New(1_000_000, 0.01)
+	f.AddHashes(nil, hashes(500_000, 1))
+	if _, err := codec.AppendOutline(nil, f); !errors.Is(err, bloomery.ErrTooLarge) {
+		t.Errorf("a filter with keys: %v, want ErrTooLarge", err)
+	}
+	type bare struct{ bloomery.Hashed }
+	if _, err := codec.AppendOutline(nil, bare{f}); !errors.Is(err, bloomery.ErrIncompatible) {
+		t.Errorf("a filter without an encoding: %v, want ErrIncompatible", err)
+	}
+}
+
+// pieces writes an encoding in pieces of a length.
+type pieces struct {
+	*bloom.Filter
+	length int
+}
+
+func (p pieces) WriteTo(w io.Writer) (n int64, err error) {
+	var buf bytes.Buffer
+	if n, err = p.Filter.WriteTo(&buf); err != nil {
+		return n, err
+	}
+	for buf.Len() > 0 {
+		if _, err := w.Write(buf.Next(p.length)); err != nil {
+			return n, err
+		}
+	}
+	return n, nil
+}
+
+// TestOutlineOfPieces checks that an outline does not depend on how its filter is
+// written.
+func TestOutlineOfPieces(t *testing.T) {
+	f := bloom.New(10_000, 0.01)
+	f.AddHashes(nil, hashes(20, 1))
+	want, err := codec.AppendOutline(nil, f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, length := range []int{1, 3, 8, 13, 64, 65, 1000} {
+		if got, err := codec.AppendOutline(nil, pieces{f, length}); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("pieces of %d: another outline, %v", length, err)
+		}
+	}
 }

@@ -273,3 +273,27 @@ func BenchmarkSeal(b *testing.B) {
 		}
 	})
 }
+
+// TestSealerOfWholeChunks closes sealers behind whole chunks, and twice.
+func TestSealerOfWholeChunks(t *testing.T) {
+	for _, n := range []int{0, sealedChunk, 2 * sealedChunk} {
+		var buf bytes.Buffer
+		s, err := codec.NewSealer(&buf, sealKey(1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = s.Write(sample(n))
+		if err = errors.Join(err, s.Close(), s.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Write([]byte("x")); err == nil {
+			t.Error("a closed sealer takes more")
+		}
+		if got, err := codec.Unseal(nil, buf.Bytes(), sealKey(1)); err != nil || !bytes.Equal(got, sample(n)) {
+			t.Errorf("%d bytes: %d come back, %v", n, len(got), err)
+		}
+		if n, err := codec.NewUnsealer(&buf, sealKey(1)).Read(nil); n != 0 || err != nil {
+			t.Errorf("reading nothing: %d, %v", n, err)
+		}
+	}
+}

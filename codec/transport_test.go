@@ -254,3 +254,52 @@ func TestTransportHostileClaims(t *testing.T) {
 		}
 	}
 }
+
+// TestTransportOfOtherVersions changes the first bytes of a transport form under a
+// sound checksum.
+func TestTransportOfOtherVersions(t *testing.T) {
+	small := compressed(t, encoded(t, bloom.New(1000, 0.01)))
+	for at, want := range map[int]error{0: bloomery.ErrCorrupt, 8: bloomery.ErrVersion, 9: bloomery.ErrVersion, 10: bloomery.ErrCorrupt, 11: bloomery.ErrCorrupt} {
+		other := bytes.Clone(small)
+		other[at]++
+		binary.LittleEndian.PutUint32(other[12:], crc32.Checksum(other[:12], crc32.MakeTable(crc32.Castagnoli)))
+		if _, err := io.ReadAll(codec.NewReader(bytes.NewReader(other))); !errors.Is(err, want) {
+			t.Errorf("byte %d is another: %v, want %v", at, err, want)
+		}
+	}
+	if n, err := codec.NewReader(bytes.NewReader(small)).Read(nil); n != 0 || err != nil {
+		t.Errorf("reading nothing: %d, %v", n, err)
+	}
+}
+
+// TestFormNames checks the names of forms, which error messages have.
+func TestFormNames(t *testing.T) {
+	for form, want := range map[codec.Form]string{codec.FormPlain: "plain", codec.FormTransport: "transport", codec.FormPatch: "patch", 9: "Form(9)"} {
+		if got := form.String(); got != want {
+			t.Errorf("String() = %q, want %q", got, want)
+		}
+	}
+}
+
+// shortly takes a byte less than it is given.
+type shortly struct{}
+
+func (shortly) Write(b []byte) (int, error) { return max(len(b)-1, 0), nil }
+
+// TestShortWrites checks that writers notice what was not written.
+func TestShortWrites(t *testing.T) {
+	data := encoded(t, bloom.New(10_000, 0.01))
+	w := codec.NewWriter(shortly{})
+	_, err := w.Write(data)
+	if err = errors.Join(err, w.Close()); !errors.Is(err, io.ErrShortWrite) {
+		t.Errorf("a transport form: %v, want io.ErrShortWrite", err)
+	}
+	s, err := codec.NewSealer(shortly{}, sealKey(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = s.Write(data)
+	if err = errors.Join(err, s.Close()); !errors.Is(err, io.ErrShortWrite) {
+		t.Errorf("a seal: %v, want io.ErrShortWrite", err)
+	}
+}

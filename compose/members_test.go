@@ -557,3 +557,48 @@ func TestOneFilterTwice(t *testing.T) {
 		t.Errorf("two filters: %v", err)
 	}
 }
+
+// TestLayersSalt asks for the hashes that the layers get: stored ones depend on
+// them.
+func TestLayersSalt(t *testing.T) {
+	first, second, third := pose(0, 0, 0), pose(0, 0, 0), pose(0, 0, 0)
+	l, err := compose.NewLayers(nil, first, second, third)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.InsertString("key"); err != nil {
+		t.Fatal(err)
+	}
+	h := first.Hash([]byte("key"))
+	if first.last != h || second.last != bloomery.Salted(h, 1) || third.last != bloomery.Salted(h, 2) {
+		t.Errorf("hashes %x, %x, %x", first.last, second.last, third.last)
+	}
+}
+
+// TestStripedStats adds up what stripes say.
+func TestStripedStats(t *testing.T) {
+	one, err := compose.StripedConfig{Capacity: 1000, Stripes: 1, Make: func(n int) (bloomery.Hashed, error) {
+		return bloom.New(n, 0.01), nil
+	}}.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := one.Stats().Capacity; got != 1000 {
+		t.Errorf("one stripe has capacity %d, want 1000", got)
+	}
+	s, err := compose.StripedConfig{Capacity: 1000, Stripes: 4, Make: func(int) (bloomery.Hashed, error) {
+		p := pose(0.1, 0.2, 0.03)
+		p.stats.Items = math.MaxUint64
+		return p, nil
+	}}.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	st := s.Stats()
+	if !near(st.Asked, 0.1) || !near(st.Predicted, 0.2) || !near(st.PredictedSigma, 0.015) || st.Items != math.MaxUint64 {
+		t.Errorf("asked %v, predicted %v by %v, %d items", st.Asked, st.Predicted, st.PredictedSigma, st.Items)
+	}
+	if new(compose.Striped).ContainsHash(1) {
+		t.Error("a zero Striped contains a key")
+	}
+}

@@ -429,3 +429,140 @@ func TestWindowBitsAtDefault(t *testing.T) {
 		}
 	}
 }
+
+// TestWindowAddsInAllWays adds keys and asks for them in batches.
+func TestWindowAddsInAllWays(t *testing.T) {
+	keys := [][]byte{[]byte("a"), []byte("b"), []byte("a")}
+	fresh := []bool{true, true, false}
+	for name, c := range windows {
+		for way, add := range map[string]func(w *compose.Window) []bool{
+			"Add": func(w *compose.Window) []bool {
+				return []bool{w.Add(keys[0]), w.Add(keys[1]), w.Add(keys[2])}
+			},
+			"AddString": func(w *compose.Window) []bool {
+				return []bool{w.AddString("a"), w.AddString("b"), w.AddString("a")}
+			},
+			"AddKeys": func(w *compose.Window) []bool {
+				dst := []bool{false, false, true, true}
+				w.AddKeys(dst, keys)
+				if !dst[3] {
+					t.Error("AddKeys changes what is behind its keys")
+				}
+				return dst[:3]
+			},
+			"AddKeys of one": func(w *compose.Window) []bool {
+				dst := make([]bool, 3)
+				for i := range keys {
+					w.AddKeys(dst[i:i+1], keys[i:i+1])
+				}
+				return dst
+			},
+			"AddKeys for nothing": func(w *compose.Window) []bool { w.AddKeys(nil, keys); return fresh },
+			"AddSeq":              func(w *compose.Window) []bool { w.AddSeq(slices.Values(keys)); return fresh },
+		} {
+			w := newWindow(t, c)
+			if got := add(w); !slices.Equal(got, fresh) {
+				t.Errorf("%s: %s gives %v, want %v", name, way, got, fresh)
+			}
+			got := []bool{false, false, true, true}
+			w.ContainsKeys(got, [][]byte{keys[0], keys[1], []byte("absent")})
+			if !slices.Equal(got, []bool{true, true, false, true}) {
+				t.Errorf("%s: after %s, ContainsKeys gives %v", name, way, got)
+			}
+			got = []bool{false, true}
+			w.ContainsHashes(got, []uint64{w.Hash(keys[1])})
+			if !slices.Equal(got, []bool{true, true}) {
+				t.Errorf("%s: after %s, ContainsHashes gives %v", name, way, got)
+			}
+		}
+	}
+}
+
+// TestZeroWindow has no key, and panics with a sentence when one is added.
+func TestZeroWindow(t *testing.T) {
+	w := new(compose.Window)
+	dst := []bool{true, true}
+	w.ContainsHashes(dst, []uint64{1})
+	if w.ContainsHash(1) || dst[0] || !dst[1] {
+		t.Errorf("a zero window gives %v", dst)
+	}
+	for name, call := range map[string]func(){
+		"AddHash":   func() { w.AddHash(1) },
+		"AddHashes": func() { w.AddHashes(nil, nil) },
+		"AddSeq":    func() { w.AddSeq(slices.Values([][]byte{})) },
+		"NewWindow": func() { compose.NewWindow(0, 0.01, 4) },
+		"no rate":   func() { compose.NewWindow(10, 0, 4) },
+		"no spans":  func() { compose.NewWindow(10, 0.01, 0) },
+	} {
+		func() {
+			defer func() {
+				said := ""
+				switch r := recover().(type) {
+				case string:
+					said = r
+				case error:
+					said = r.Error()
+				}
+				if !strings.HasPrefix(said, "compose: ") {
+					t.Errorf("%s: panic %q, want a sentence", name, said)
+				}
+			}()
+			call()
+		}()
+	}
+}
+
+// TestWindowOverfull adds so many keys that all bits are set.
+func TestWindowOverfull(t *testing.T) {
+	w := compose.NewWindow(10, 0.01, 2)
+	w.AddHashes(nil, hashes(100_000, 3))
+	if st := w.Stats(); st.Items != math.MaxUint64 {
+		t.Errorf("%d items, want the largest number", st.Items)
+	}
+}
+
+// TestRotatingWindowsAreSecretFromTheStart adds one hash to two windows: where it
+// lies depends on the secret already in generation 0.
+func TestRotatingWindowsAreSecretFromTheStart(t *testing.T) {
+	var arrays [][]byte
+	for i := range byte(2) {
+		c := compose.WindowConfig{Capacity: 1000, ErrorRate: 0.01, Rotate: true, Hasher: hashing.Keyed([16]byte{i})}
+		w := newWindow(t, c)
+		for _, h := range hashes(100, 5) {
+			w.AddHash(h)
+		}
+		data, err := w.MarshalBinary()
+		if err != nil {
+			t.Fatal(err)
+		}
+		arrays = append(arrays, data[128:len(data)-64]) // without header and checksum
+	}
+	if bytes.Equal(arrays[0], arrays[1]) {
+		t.Error("the secret does not change where keys lie")
+	}
+}
+
+// TestWindowViewOfDamagedData verifies and clones data as it was and with a bit
+// changed.
+func TestWindowViewOfDamagedData(t *testing.T) {
+	w := newWindow(t, windows["half lines"])
+	w.AddString("a")
+	data, err := w.MarshalBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := compose.WindowConfig{}.View(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c, err := v.Clone(); err != nil || !c.Contains([]byte("a")) || v.Verify() != nil {
+		t.Errorf("Clone: %v", err)
+	}
+	data[len(data)/2] ^= 1
+	if err := v.Verify(); !errors.Is(err, bloomery.ErrCorrupt) {
+		t.Errorf("Verify of damaged data: %v", err)
+	}
+	if c, err := v.Clone(); c != nil || !errors.Is(err, bloomery.ErrCorrupt) {
+		t.Errorf("Clone of damaged data: %v", err)
+	}
+}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/counting"
+	"github.com/bloomery/bloomery/sizing"
 )
 
 // makers are the constructors behind one face.
@@ -174,5 +175,103 @@ func TestRefusalsNameTheField(t *testing.T) {
 		if _, err := c.New(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
+	}
+}
+
+// TestBitsPerKey takes the memory that is asked for, with the lowest rate that
+// the number of hashes can give.
+func TestBitsPerKey(t *testing.T) {
+	const n = 100_000
+	for _, c := range []struct {
+		config       counting.Config
+		spectral     bool
+		width, perCt int // counters, and bits of array and counter together
+	}{
+		{counting.Config{Capacity: n, BitsPerKey: 40}, false, 4, 5},
+		{counting.Config{Capacity: n, BitsPerKey: 40, CounterBits: 8}, false, 8, 9},
+		{counting.Config{Capacity: n, BitsPerKey: 40, Copies: 100}, false, 16, 17},
+		{counting.Config{Capacity: n, BitsPerKey: 40, CounterBits: 8}, true, 8, 9},
+		{counting.Config{Capacity: 1, BitsPerKey: 5}, false, 2, 3},
+	} {
+		var shape sizing.Counted
+		var stats bloomery.Stats
+		if c.spectral {
+			f, err := c.config.NewSpectral()
+			if err != nil {
+				t.Fatal(err)
+			}
+			shape, stats = f.Shape(), f.Stats()
+		} else {
+			f, err := c.config.New()
+			if err != nil {
+				t.Fatal(err)
+			}
+			shape, stats = f.Shape(), f.Stats()
+		}
+		want := uint64(math.Ceil(c.config.BitsPerKey*float64(c.config.Capacity)/float64(c.perCt))+511) / 512 * 512
+		if shape.Width != c.width || shape.Bits != want {
+			t.Errorf("%+v: %d bits with counters of %d, want %d of %d", c.config, shape.Bits, shape.Width, want, c.width)
+		}
+		least := math.Inf(1)
+		for k := 1; k <= 16; k++ {
+			s := shape.Shape
+			s.K = k
+			least = min(least, s.Rate(float64(c.config.Capacity)))
+		}
+		if stats.Asked != least {
+			t.Errorf("%+v: made for %v, want the lowest rate, %v", c.config, stats.Asked, least)
+		}
+	}
+}
+
+func TestBitsPerKeyRefuses(t *testing.T) {
+	for name, c := range map[string]counting.Config{
+		"with a rate":       {Capacity: 10, BitsPerKey: 40, ErrorRate: 0.1},
+		"with a rate of 1":  {Capacity: 10, BitsPerKey: 40, ErrorRate: 1},
+		"with bits":         {Capacity: 10, BitsPerKey: 40, Bits: 1},
+		"with hashes":       {Capacity: 10, BitsPerKey: 40, Hashes: 1},
+		"no capacity":       {BitsPerKey: 40},
+		"negative":          {Capacity: 10, BitsPerKey: -1},
+		"not a number":      {Capacity: 10, BitsPerKey: math.NaN()},
+		"infinite":          {Capacity: 10, BitsPerKey: math.Inf(1)},
+		"too much":          {Capacity: math.MaxInt, BitsPerKey: 1e9},
+		"counters of 3":     {Capacity: 10, BitsPerKey: 40, CounterBits: 3},
+		"negative copies":   {Capacity: 10, BitsPerKey: 40, Copies: -1},
+		"bits beside rate":  {Capacity: 10, ErrorRate: 0.1, Bits: 1024},
+		"hashes and a rate": {Capacity: 10, ErrorRate: 0.1, Hashes: 3},
+		"all overflow":      {Capacity: 10, ErrorRate: 0.1, Overflow: 1},
+		"more than all":     {Capacity: 10, ErrorRate: 0.1, Overflow: 2},
+		"less than none":    {Capacity: 10, ErrorRate: 0.1, Overflow: -0.1},
+	} {
+		if f, err := c.New(); f != nil || !errors.Is(err, bloomery.ErrParameter) && !errors.Is(err, bloomery.ErrTooLarge) {
+			t.Errorf("%s: %v, want an error", name, err)
+		}
+	}
+	// One bit is the least that can be asked for: it becomes a block.
+	if f, err := (counting.Config{Capacity: 1, BitsPerKey: 3, CounterBits: 2}).NewSpectral(); err == nil {
+		t.Errorf("counters of 2 bits: %v", f.Shape())
+	}
+	f, err := counting.Config{Capacity: 1, BitsPerKey: 9, CounterBits: 8}.NewSpectral()
+	if err != nil || f.Shape().Bits != 512 {
+		t.Errorf("one counter: %v", err)
+	}
+}
+
+// TestExcessFormula compares with the integral in closed form.
+func TestExcessFormula(t *testing.T) {
+	f := counting.NewSpectral(1000, 0.01)
+	insert(t, f, hashes(1000, 1))
+	insert(t, f, hashes(500, 1))
+	if f.Inserts() != 1500 {
+		t.Errorf("Inserts() = %d, want 1500", f.Inserts())
+	}
+	k, s := float64(f.Shape().K), f.Stats()
+	mean := 1500 * k / float64(f.Shape().Bits)
+	want := s.Predicted / s.Saturation * mean * k / (k - 1)
+	if got := f.Excess(); math.Abs(got/want-1) > 1e-9 {
+		t.Errorf("Excess() = %v, want %v", got, want)
+	}
+	if n := new(counting.Spectral).Inserts(); n != 0 {
+		t.Errorf("a zero filter has %d inserts", n)
 	}
 }

@@ -2,8 +2,10 @@ package counting_test
 
 import (
 	"errors"
+	"iter"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -219,4 +221,111 @@ func encoded(tb fataler, f interface{ MarshalBinary() ([]byte, error) }) []byte 
 		tb.Fatal(err)
 	}
 	return data
+}
+
+// batches is what all filters of this package insert many keys with.
+type batches interface {
+	InsertHash(h uint64) error
+	InsertHashes(hs []uint64) (int, error)
+	InsertKeys(keys [][]byte) (int, error)
+	InsertSeq(seq iter.Seq[[]byte]) (int, error)
+	ContainsKeys(dst []bool, keys [][]byte)
+	Hash(key []byte) uint64
+	Clear()
+}
+
+// TestInsertsStopWhenFull inserts different keys, then one key until its counters
+// are full: each way to insert returns how many were.
+func TestInsertsStopWhenFull(t *testing.T) {
+	for name, make := range map[string]func(counting.Config) (batches, error){
+		"filter":   func(c counting.Config) (batches, error) { return c.New() },
+		"spectral": func(c counting.Config) (batches, error) { return c.NewSpectral() },
+		"stable":   func(c counting.Config) (batches, error) { return c.NewStable() },
+	} {
+		c := counting.Config{Capacity: 1000, ErrorRate: 1e-3, CounterBits: 4}
+		f, err := make(c)
+		if err != nil {
+			c.CounterBits = 8
+			if f, err = make(c); err != nil {
+				t.Fatal(err)
+			}
+		}
+		different := [][]byte{[]byte("a"), []byte("b"), []byte("c")}
+		same := slices.Repeat([][]byte{[]byte("x")}, 1000)
+		most := 0 // how often the key can be inserted
+		for ; most < len(same) && f.InsertHash(f.Hash(same[0])) == nil; most++ {
+		}
+		if (most == len(same)) != (name == "stable") {
+			t.Fatalf("%s: %d inserts of one key", name, most)
+		}
+		for way, insert := range map[string]func(keys [][]byte) (int, error){
+			"InsertHashes": func(keys [][]byte) (int, error) {
+				var hs []uint64
+				for _, key := range keys {
+					hs = append(hs, f.Hash(key))
+				}
+				return f.InsertHashes(hs)
+			},
+			"InsertKeys": f.InsertKeys,
+			"InsertSeq":  func(keys [][]byte) (int, error) { return f.InsertSeq(slices.Values(keys)) },
+		} {
+			f.Clear()
+			if n, err := insert(different); n != 3 || err != nil {
+				t.Errorf("%s: %s of three keys = %d, %v", name, way, n, err)
+			}
+			got := []bool{false, false, false, true}
+			f.ContainsKeys(got, append(slices.Clone(different), []byte("absent")))
+			if !slices.Equal(got, []bool{true, true, true, false}) {
+				t.Errorf("%s: after %s, ContainsKeys gives %v", name, way, got)
+			}
+			want := bloomery.ErrFull
+			if name == "stable" {
+				want = nil
+			}
+			if n, err := insert(same); n != most || !errors.Is(err, want) {
+				t.Errorf("%s: %s of one key = %d, %v, want %d, %v", name, way, n, err, most, want)
+			}
+		}
+	}
+}
+
+// TestContainsKeysOfEveryLength asks for no key, one, and about as many as are
+// hashed at once.
+func TestContainsKeysOfEveryLength(t *testing.T) {
+	f := counting.New(1000, 1e-6)
+	var keys [][]byte
+	for i := range 1000 {
+		keys = append(keys, strconv.AppendInt(nil, int64(i), 10))
+	}
+	if n, err := f.InsertKeys(keys); n != len(keys) || err != nil {
+		t.Fatal(n, err)
+	}
+	for n := range keys {
+		got := make([]bool, n)
+		f.ContainsKeys(got, keys[:n])
+		if slices.Contains(got, false) {
+			t.Fatalf("of %d keys, number %d is not there", n, slices.Index(got, false))
+		}
+	}
+}
+
+// TestZeroFiltersPanic changes filters that were never made, by nothing.
+func TestZeroFiltersPanic(t *testing.T) {
+	for name, f := range map[string]batches{"filter": new(counting.Filter), "spectral": new(counting.Spectral), "stable": new(counting.Stable)} {
+		for way, call := range map[string]func(){
+			"Clear":        f.Clear,
+			"InsertHashes": func() { _, _ = f.InsertHashes(nil) },
+			"InsertKeys":   func() { _, _ = f.InsertKeys(nil) },
+			"InsertSeq":    func() { _, _ = f.InsertSeq(slices.Values([][]byte{})) },
+		} {
+			func() {
+				defer func() {
+					if recover() == nil {
+						t.Errorf("%s of a zero %s does not panic", way, name)
+					}
+				}()
+				call()
+			}()
+		}
+	}
 }

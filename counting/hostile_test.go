@@ -2,6 +2,7 @@ package counting_test
 
 import (
 	"bytes"
+	"encoding"
 	"errors"
 	"math"
 	"math/bits"
@@ -140,6 +141,33 @@ func hostile(t *testing.T, data []byte, changes map[string]change, fresh func() 
 		}
 		if !bytes.Equal(data, encoded(t, x)) {
 			t.Errorf("%s: the refused encoding changed the filter", name)
+		}
+	}
+}
+
+// TestViewsOfDamagedData clones what cannot be verified.
+func TestViewsOfDamagedData(t *testing.T) {
+	plain, spectral := counting.New(1000, 0.01), counting.NewSpectral(1000, 0.01)
+	stable := counting.NewStable(1000, 0.01)
+	for name, f := range map[string]encoding.BinaryMarshaler{"filter": plain, "spectral": spectral, "stable": stable} {
+		data, err := f.MarshalBinary()
+		if err != nil {
+			t.Fatal(err)
+		}
+		clone := func() (bool, error) {
+			v, err := counting.Config{}.View(data)
+			if err != nil {
+				return false, err
+			}
+			f, err := v.Clone()
+			return f != nil, err
+		}
+		if ok, err := clone(); !ok || err != nil {
+			t.Errorf("%s: Clone: %v", name, err)
+		}
+		data[len(data)-100] ^= 1
+		if ok, err := clone(); ok || !errors.Is(err, bloomery.ErrCorrupt) {
+			t.Errorf("%s: Clone of damaged data: %v, %v", name, ok, err)
 		}
 	}
 }

@@ -8,11 +8,13 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/fuse"
+	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/internal/memory"
 )
 
@@ -287,5 +289,48 @@ func TestBuildTooLarge(t *testing.T) {
 		if _, err := c.Build(t.Context(), hs); !errors.Is(err, bloomery.ErrTooLarge) {
 			t.Errorf("%d shards: %v, want ErrTooLarge", shards, err)
 		}
+	}
+}
+
+// TestContainsKeysOfEveryLength asks for no key, one, and more than are hashed at
+// once.
+func TestContainsKeysOfEveryLength(t *testing.T) {
+	var keys [][]byte
+	var hs []uint64
+	for i := range 1000 {
+		keys = append(keys, strconv.AppendInt(nil, int64(i), 10))
+		hs = append(hs, hashing.Hasher{}.Hash(keys[i]))
+	}
+	f := built(t, fuse.Config[uint16]{}, hs[:999])
+	for n := range keys {
+		got := make([]bool, n)
+		f.ContainsKeys(got, keys[:n])
+		if slices.Contains(got, false) {
+			t.Fatalf("of %d keys, number %d is not there", n, slices.Index(got, false))
+		}
+	}
+	got := []bool{false, true, true}
+	f.ContainsKeys(got, [][]byte{keys[0], []byte("absent")})
+	if !slices.Equal(got, []bool{true, false, true}) {
+		t.Errorf("a key that is there, and one that is not: %v", got)
+	}
+}
+
+// TestAllocHoldsTheFilter asks that the fingerprints lie where Alloc says.
+func TestAllocHoldsTheFilter(t *testing.T) {
+	var given []byte
+	hs := random(1000, 1)
+	f := built(t, fuse.Config[uint8]{Alloc: func(bytes int) ([]byte, error) {
+		given = make([]byte, bytes)
+		return given, nil
+	}}, hs)
+	holds(t, f, hs)
+	st := f.Stats()
+	if uint64(len(given))*8 != st.Bits || st.Bytes < st.Bits/8 || st.Bytes > st.Bits/8+64 {
+		t.Errorf("Alloc was asked for %d bytes, the filter has %d bits in %d bytes", len(given), st.Bits, st.Bytes)
+	}
+	clear(given)
+	if wrong := slices.IndexFunc(hs, func(h uint64) bool { return !f.ContainsHash(h) }); wrong < 0 {
+		t.Error("the filter does not lie in the memory of Alloc")
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/fuse"
+	"github.com/bloomery/bloomery/hashing"
 )
 
 // Headers and directories that claim what is not there are refused before
@@ -77,4 +78,40 @@ func reseal(data []byte) []byte {
 		le.PutUint32(sums[4:], crc32.Checksum(sums[:4], table))
 	}
 	return data
+}
+
+// TestViewOfDamagedData clones what cannot be verified.
+func TestViewOfDamagedData(t *testing.T) {
+	hs := random(1000, 3)
+	data := encoded(t, built(t, fuse.Config[uint8]{}, hs))
+	v, err := fuse.Config[uint8]{}.View(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := v.Clone()
+	if err != nil {
+		t.Fatal(err)
+	}
+	holds(t, f.(*fuse.Filter[uint8]), hs)
+	data[len(data)-100] ^= 1
+	if f, err := v.Clone(); f != nil || !errors.Is(err, bloomery.ErrCorrupt) {
+		t.Errorf("Clone of damaged data: %v, want ErrCorrupt", err)
+	}
+}
+
+// TestKeyedNeedsItsKey decodes a filter with a secret without it.
+func TestKeyedNeedsItsKey(t *testing.T) {
+	keyed := hashing.Keyed([16]byte{1})
+	data := encoded(t, built(t, fuse.Config[uint8]{Hasher: keyed}, random(100, 2)))
+	for name, c := range map[string]fuse.Config[uint8]{"none": {}, "another": {Hasher: hashing.Keyed([16]byte{2})}} {
+		if _, err := c.Decode(data); !errors.Is(err, bloomery.ErrKey) {
+			t.Errorf("Decode with the key %s: %v, want ErrKey", name, err)
+		}
+		if _, err := c.View(data); !errors.Is(err, bloomery.ErrKey) {
+			t.Errorf("View with the key %s: %v, want ErrKey", name, err)
+		}
+	}
+	if _, err := (fuse.Config[uint8]{Hasher: keyed}).Decode(data); err != nil {
+		t.Errorf("Decode: %v", err)
+	}
 }

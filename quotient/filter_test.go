@@ -229,3 +229,25 @@ func TestHasher(t *testing.T) {
 		t.Errorf("Hash = %#x, want %#x", got, want)
 	}
 }
+
+// TestViewClones checks that a clone of a view has the keys and takes more.
+func TestViewClones(t *testing.T) {
+	hs := hashes(1000, 1)
+	v, err := quotient.Config{}.View(marshal(t, filled(t, hs, 0.01)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := v.Clone()
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, counts := c.(*quotient.Filter), v.(bloomery.Counter)
+	for _, h := range hs {
+		if !f.ContainsHash(h) {
+			t.Fatalf("the clone has lost %#x", h)
+		}
+	}
+	if err := f.InsertHash(hs[0]); err != nil || f.CountHash(hs[0]) != counts.CountHash(hs[0])+1 {
+		t.Errorf("after an insert: %d, the view has %d: %v", f.CountHash(hs[0]), counts.CountHash(hs[0]), err)
+	}
+}

@@ -142,3 +142,28 @@ func TestHostileDirectory(t *testing.T) {
 		}
 	}
 }
+
+// TestHostileNarrowBlocks has a directory whose only layer claims more narrow blocks
+// than blocks, and one with more blocks than there is payload.
+func TestHostileNarrowBlocks(t *testing.T) {
+	sealed, err := envelope.Open(encoded(t, built(t, ribbon.Config{ErrorRate: 0.01, Shards: 1}, hashes(5000, 1))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, change := range map[string]func(words []uint64){
+		"narrow":      func(words []uint64) { words[3] = words[2] + 1 },
+		"most narrow": func(words []uint64) { words[3] = 1 << 63 },
+		"blocks":      func(words []uint64) { words[2] = 1 << 62 },
+	} {
+		words := sealed.Words()
+		change(words)
+		data := envelope.Append(nil, sealed.Header, words)
+		var f ribbon.Filter
+		if err := f.UnmarshalBinary(data); !errors.Is(err, bloomery.ErrCorrupt) {
+			t.Errorf("%s: %v, want ErrCorrupt", name, err)
+		}
+		if _, err := (ribbon.Config{}).Read(bytes.NewReader(data)); !errors.Is(err, bloomery.ErrCorrupt) {
+			t.Errorf("%s: read: %v, want ErrCorrupt", name, err)
+		}
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"testing"
 
 	"github.com/bloomery/bloomery"
@@ -358,3 +359,35 @@ const (
 	bloomGolden  = "626c6d72424601004900000001000000000000000100000005000000020000000800000000000000400000000000000001000000000000007b14ae47e17a743fe9862fb2350e2640080000000400000000000000002020200202020220b4532021"
 	cuckooGolden = "626c6d7243460100260000000100000000000000080000000000000000000000000000000100000000000000010014000100000000000000009fa126054c"
 )
+
+// TestOldLayers loads the header of a very old version, whose layer uses a power
+// of two of bits, fewer than it has: no other bit is set.
+func TestOldLayers(t *testing.T) {
+	b := newBloom(t, redisbloom.BloomParams{ErrorRate: 0.01, Capacity: 1000, Expansion: 2})
+	header := b.AppendHeader(nil)
+	const firstLayer, n2 = 20, 52
+	header[firstLayer+n2] = 10
+	h, err := redisbloom.ParseBloomHeader(header)
+	if err != nil {
+		t.Fatal(err)
+	}
+	old, err := h.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 100 {
+		_, _ = old.Add(item(i))
+	}
+	for data := range old.Arrays() {
+		if used := data[:1<<10/8]; !slices.ContainsFunc(used[64:], func(b byte) bool { return b != 0 }) {
+			t.Error("no bit is set in the second half of the power of two")
+		}
+		if slices.ContainsFunc(data[1<<10/8:], func(b byte) bool { return b != 0 }) {
+			t.Error("a bit is set behind the power of two")
+		}
+	}
+	header[firstLayer+n2] = 14 // the layer has less than 2^14 bits
+	if _, err := redisbloom.ParseBloomHeader(header); !errors.Is(err, redisbloom.ErrHeader) {
+		t.Errorf("a power of two larger than the layer: %v", err)
+	}
+}

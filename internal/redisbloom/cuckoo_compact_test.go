@@ -3,6 +3,7 @@ package redisbloom_test
 import (
 	"bytes"
 	"flag"
+	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -156,5 +157,24 @@ func TestCuckooChangesBetweenPieces(t *testing.T) {
 				t.Fatalf("round %d: item %d is there %d times, was inserted %d times", round, key, got, want)
 			}
 		}
+	}
+}
+
+// TestCompactPieceReportsTheDrop empties the newest of three sub-filters: the
+// piece that drops it moves nothing and has changed the filter nevertheless.
+func TestCompactPieceReportsTheDrop(t *testing.T) {
+	c := newCuckoo(t, redisbloom.CuckooParams{Capacity: 64, BucketSize: 2, MaxIterations: 20, Expansion: 1})
+	last := 0
+	for ; c.Filters() < 3; last++ {
+		if err := c.Insert(item(last)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !c.Delete(item(last-1)) || c.Filters() != 3 {
+		t.Fatalf("%d filters after the delete, want 3", c.Filters())
+	}
+	next, changed := c.CompactPiece(c.CompactFrom(), math.MaxUint64)
+	if want := (redisbloom.Place{Filter: 1}); next != want || !changed || c.Filters() != 2 {
+		t.Errorf("CompactPiece = %+v, %v, and %d filters, want %+v, true and 2", next, changed, c.Filters(), want)
 	}
 }

@@ -2,6 +2,7 @@ package redisbloom_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"io"
 	"iter"
@@ -366,4 +367,78 @@ func TestZeroFilters(t *testing.T) {
 			change()
 		}()
 	}
+}
+
+// TestPiecesOfManyPages snapshots a sketch of more pages than a word has bits,
+// of which many are put aside, and one whose last page is one byte.
+func TestPiecesOfManyPages(t *testing.T) {
+	c := newCountMin(t, 200_000, 1)
+	for i := range 5000 {
+		c.Incr(item(i), 1)
+	}
+	want, _ := c.MarshalBinary()
+	f, err := c.Freeze()
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	got := pieces(t, f, redisbloom.NewCountMinLoader, func() {
+		for range 50 {
+			n++
+			c.Incr(item(n), 1)
+		}
+	})
+	if data, _ := got.MarshalBinary(); !bytes.Equal(data, want) {
+		t.Error("pieces give another sketch")
+	}
+
+	k := newTopK(t, redisbloom.TopKParams{K: 1, Width: 4, Depth: 3, Decay: 0.9})
+	k.Add(bytes.Repeat([]byte("x"), 4*4096+1-16)) // a slot has 16 bytes beside its item
+	want, _ = k.MarshalBinary()
+	if f, err = k.Freeze(); err != nil {
+		t.Fatal(err)
+	}
+	loaded := pieces(t, f, redisbloom.NewTopKLoader, func() {})
+	if data, _ := loaded.MarshalBinary(); !bytes.Equal(data, want) {
+		t.Error("pieces give another top-k")
+	}
+}
+
+// TestDecodeWithoutMemory decodes what there is no memory for.
+func TestDecodeWithoutMemory(t *testing.T) {
+	all, _ := sampleSketches(t, nil)
+	_, m := newArena(t, 0)
+	for i, decode := range []func(data []byte) error{
+		func(data []byte) error { _, err := redisbloom.DecodeCountMin(data, m); return err },
+		func(data []byte) error { _, err := redisbloom.DecodeTopK(data, m); return err },
+		func(data []byte) error { _, err := redisbloom.DecodeTDigest(data, m); return err },
+	} {
+		data, err := all[i].MarshalBinary()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := decode(data); !errors.Is(err, errArena) {
+			t.Errorf("%T: %v, want the error of Alloc", all[i], err)
+		}
+	}
+}
+
+// TestSmallestCuckooIsFreed loads a filter of one slot, which none is made with.
+func TestSmallestCuckooIsFreed(t *testing.T) {
+	a, m := newArena(t, 1)
+	header := newCuckoo(t, redisbloom.CuckooParams{Capacity: 2, BucketSize: 1, MaxIterations: 1}).AppendHeader(nil)
+	binary.LittleEndian.PutUint64(header[8:], 1) // buckets
+	h, err := redisbloom.ParseCuckooHeader(header)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := h.New(m)
+	if err != nil || c.Buckets() != 1 {
+		t.Fatalf("New: %v", err)
+	}
+	if err := c.Insert([]byte("a")); err != nil || !c.Contains([]byte("a")) {
+		t.Errorf("Insert into the one slot: %v", err)
+	}
+	c.Release()
+	a.empty()
 }

@@ -2,6 +2,7 @@ package redisbloom_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -336,5 +337,107 @@ func BenchmarkTDigestAdd(b *testing.B) {
 				b.ReportAllocs()
 			})
 		}
+	}
+}
+
+// TestTDigestInParts makes digests of the header and the nodes of others.
+func TestTDigestInParts(t *testing.T) {
+	for _, n := range []int{0, 1, 2, 50, 2000} {
+		for _, compression := range []int64{100, 30} {
+			d, got := newTDigest(t, 100), newTDigest(t, compression)
+			_ = got.Add(7, 8, 9) // to be forgotten
+			for i := range n {
+				_ = d.Add(float64(i * i % 1009))
+			}
+			want, _ := d.MarshalBinary()
+			merged, waiting := d.Nodes()
+			if err := got.Begin(d.AppendHeader(nil)); err != nil {
+				t.Fatal(err)
+			}
+			if err := errors.Join(got.LoadNodes(merged, false), got.LoadNodes(waiting, true)); err != nil {
+				t.Fatalf("%d values: %v", n, err)
+			}
+			if data, _ := got.MarshalBinary(); !bytes.Equal(data, want) {
+				t.Errorf("%d values, of compression %d before: another digest", n, compression)
+			}
+		}
+	}
+}
+
+// TestTDigestBadNodes refuses nodes, and nothing changes.
+func TestTDigestBadNodes(t *testing.T) {
+	node := func(mean float64, weight int64) []byte {
+		b := binary.LittleEndian.AppendUint64(nil, math.Float64bits(mean))
+		return binary.LittleEndian.AppendUint64(b, uint64(weight))
+	}
+	d := newTDigest(t, 1) // 16 nodes
+	if err := errors.Join(d.LoadNodes(node(1, 2), false), d.LoadNodes(node(5, math.MaxInt64-10), true)); err != nil {
+		t.Fatal(err)
+	}
+	before, _ := d.MarshalBinary()
+	for name, c := range map[string]struct {
+		data    []byte
+		waiting bool
+	}{
+		"half a node":              {node(1, 1)[:8], true},
+		"merged behind waiting":    {node(1, 1), false},
+		"too many":                 {bytes.Repeat(node(1, 1), 15), true},
+		"no weight":                {node(1, 0), true},
+		"negative weight":          {node(1, -1), true},
+		"more weight than fits in": {node(1, 9), true},
+	} {
+		if err := d.LoadNodes(c.data, c.waiting); !errors.Is(err, bloomery.ErrCorrupt) {
+			t.Errorf("%s: %v, want ErrCorrupt", name, err)
+		}
+		if after, _ := d.MarshalBinary(); !bytes.Equal(after, before) {
+			t.Errorf("%s: the digest has changed", name)
+		}
+	}
+	if err := d.LoadNodes(node(1, 8), true); err != nil || d.Observations() != math.MaxInt64 {
+		t.Errorf("what fits in: %v, %d values", err, d.Observations())
+	}
+}
+
+// TestTDigestHeavyEnds asks for values within the first and the last node of
+// known weights, and in the only one.
+func TestTDigestHeavyEnds(t *testing.T) {
+	digest := func(least, largest float64, means, weights []float64) *redisbloom.TDigest {
+		t.Helper()
+		d := newTDigest(t, 100).Dump()
+		d.Min, d.Max, d.Merged, d.Means, d.Weights = least, largest, uint64(len(means)), means, weights
+		for _, w := range weights {
+			d.MergedWeight += w
+		}
+		loaded, err := d.New(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return loaded
+	}
+	d := digest(5, 40, []float64{10, 20, 30}, []float64{10, 2, 20})
+	for x, want := range map[float64]float64{
+		1: 5, 2: 6.25, 3: 7.5, 4: 8.75, // from the least to the mean of the first, which has ranks 1 to 5
+		22: 30, 26.5: 35, 31: 40, // from the mean of the last to the largest
+	} {
+		if got := d.Quantile(x / 32); math.Abs(got-want) > 1e-9 {
+			t.Errorf("Quantile(%v/32) = %v, want %v", x, got, want)
+		}
+	}
+	if got := digest(5, 40, []float64{10}, []float64{10}).Quantile(0.5); got != 10 {
+		t.Errorf("Quantile of one node = %v, want its mean, 10", got)
+	}
+}
+
+// TestTDigestLargest asks for the memory of the largest digest.
+func TestTDigestLargest(t *testing.T) {
+	if math.MaxInt < 1<<40 {
+		t.Skip("addresses of 32 bits")
+	}
+	largest := int64(1<<40)/(6*16) - 16
+	if n, err := (redisbloom.TDigestParams{Compression: largest}).Bytes(); err != nil || n > 1<<40 {
+		t.Errorf("Bytes of compression %d: %d, %v", largest, n, err)
+	}
+	if _, err := (redisbloom.TDigestParams{Compression: largest + 1}).Bytes(); !errors.Is(err, bloomery.ErrTooLarge) {
+		t.Errorf("Bytes of compression %d: %v, want ErrTooLarge", largest+1, err)
 	}
 }

@@ -2,6 +2,7 @@ package redisbloom_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -317,5 +318,49 @@ func TestTopKAllocs(t *testing.T) {
 		k.Stats()
 	}); got != 0 {
 		t.Errorf("%v allocations", got)
+	}
+}
+
+// TestTopKDumpLengths makes each part of a dump shorter and longer.
+func TestTopKDumpLengths(t *testing.T) {
+	k := newTopK(t, redisbloom.TopKParams{K: 3, Width: 4, Depth: 3, Decay: 0.9})
+	k.Add([]byte("a"))
+	if _, err := k.Dump().Bytes(); err != nil {
+		t.Fatal(err)
+	}
+	for name, change := range map[string]func(d *redisbloom.TopKDump){
+		"fewer cells": func(d *redisbloom.TopKDump) { d.Cells = d.Cells[1:] },
+		"more cells":  func(d *redisbloom.TopKDump) { d.Cells = append(d.Cells, 0) },
+		"fewer slots": func(d *redisbloom.TopKDump) { d.Slots = d.Slots[1:] },
+		"more slots":  func(d *redisbloom.TopKDump) { d.Slots = append(d.Slots, 0) },
+		"fewer items": func(d *redisbloom.TopKDump) { d.Items = d.Items[1:] },
+		"more items":  func(d *redisbloom.TopKDump) { d.Items = append(d.Items, []byte{0}) },
+	} {
+		d := k.Dump()
+		change(&d)
+		if _, err := d.Bytes(); !errors.Is(err, bloomery.ErrCorrupt) {
+			t.Errorf("%s: Bytes: %v", name, err)
+		}
+		if _, err := d.New(nil); !errors.Is(err, bloomery.ErrCorrupt) {
+			t.Errorf("%s: New: %v", name, err)
+		}
+	}
+}
+
+// TestTopKSaturation compares with the cells of the dump, of a sketch with so few
+// that all are looked at.
+func TestTopKSaturation(t *testing.T) {
+	k := newTopK(t, redisbloom.TopKParams{K: 3, Width: 9, Depth: 3, Decay: 0.9})
+	for i := range 12 {
+		used, cells := 0, k.Dump().Cells
+		for j := 0; j < len(cells); j += 8 {
+			if binary.LittleEndian.Uint32(cells[j+4:]) > 0 {
+				used++
+			}
+		}
+		if got, want := k.Stats().Saturation, float64(used)/27; got != want {
+			t.Errorf("after %d items: saturation %v, want %v", i, got, want)
+		}
+		k.Add(item(i))
 	}
 }
