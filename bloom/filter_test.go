@@ -1,7 +1,5 @@
 package bloom_test
 
-// Filters and arguments at the margins: zero, full, of one word, short.
-
 import (
 	"io"
 	"testing"

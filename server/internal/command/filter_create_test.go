@@ -36,3 +36,20 @@ func TestFilterCreateTries(t *testing.T) {
 		}
 	}
 }
+
+// TestCreateLikeInTransactions makes filters after others inside of transactions.
+func TestCreateLikeInTransactions(t *testing.T) {
+	b := newBench(t, 1<<30)
+	b.script(t, `
+		FILTER.CREATE f cuckoo CAPACITY 5000 -> +OK
+		MULTI -> +OK
+		FILTER.CREATE g cuckoo LIKE f -> +QUEUED
+		FILTER.CREATE h cuckoo LIKE none -> +QUEUED
+		EXEC -> [+OK -ERR LIKE: not found]`)
+	if f, g := b.field(t, "f", "bytes"), b.field(t, "g", "bytes"); f != g {
+		t.Errorf("%s bytes, like one of %s", g, f)
+	}
+	if got := b.line("FILTER.LOAD k 1 x SPAN 60s VERSION 1 more"); !strings.Contains(got, "wrong number of arguments") {
+		t.Errorf("FILTER.LOAD with too much = %s", got)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/bloomery/bloomery/codec"
@@ -43,5 +44,16 @@ func TestPlanNamesKindsOfTheServer(t *testing.T) {
 		if got := b.line(line); !regexp.MustCompile(fmt.Sprintf(`"kind" %q`, want)).MatchString(got) {
 			t.Errorf("%s = %s, want %s", line, got, want)
 		}
+	}
+}
+
+// TestPlanOfFewKeys asks for plans of one key, which a map serves better, and of none.
+func TestPlanOfFewKeys(t *testing.T) {
+	b := newBench(t, 1<<30)
+	if got := b.line("FILTER.PLAN 1 0.01"); !strings.Contains(got, "So few keys fit into a map") {
+		t.Errorf("FILTER.PLAN of one key = %s, want the warning that a map serves", got)
+	}
+	if got, want := b.line("FILTER.PLAN 0 0.01"), "-ERR keys must be a whole number of at least 1"; got != want {
+		t.Errorf("FILTER.PLAN of no keys = %s, want %s", got, want)
 	}
 }

@@ -3,6 +3,7 @@ package command_test
 import (
 	"encoding"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -369,6 +370,51 @@ func TestFilterWhere(t *testing.T) {
 	} {
 		if got := b.line(tt.line); got != tt.want {
 			t.Errorf("%s = %s, want %s", tt.line, got, tt.want)
+		}
+	}
+}
+
+// TestClearEveryKind empties a filter of every kind that takes items.
+func TestClearEveryKind(t *testing.T) {
+	b := newBench(t, 1<<30)
+	for _, create := range []string{
+		"bloom", "standard", "partitioned", "split", "scalable", "counting", "spectral", "stable", "cuckoo", "quotient", "growing",
+		"window SPAN 60s", "quorum MEMBERS 3 NEED 2", "bloom PARTS 4",
+	} {
+		b.line("FILTER.CREATE f " + create)
+		b.line("FILTER.ADD f x")
+		for _, c := range [][2]string{{"HAS f x", "[true]"}, {"CLEAR f", "+OK"}, {"HAS f x", "[false]"}, {"ADD f x", "[true]"}} {
+			if got := b.line("FILTER." + c[0]); got != c[1] {
+				t.Errorf("%s: FILTER.%s = %s, want %s", create, c[0], got, c[1])
+			}
+		}
+		b.line("DEL f")
+	}
+}
+
+// TestInfoOfFullCounters adds an item until its counters are full.
+func TestInfoOfFullCounters(t *testing.T) {
+	b := newBench(t, 1<<30)
+	b.line("FILTER.CREATE f counting CAPACITY 100")
+	before := b.line("FILTER.INFO f")
+	for range 40 {
+		b.line("FILTER.ADD f x")
+	}
+	if after := b.line("FILTER.INFO f"); strings.Contains(before, `"overflow"`) || !strings.Contains(after, `"overflow"`) {
+		t.Errorf("FILTER.INFO of full counters = %s", after)
+	}
+}
+
+// TestBitsForEachItem makes filters by the bits that an item may take.
+func TestBitsForEachItem(t *testing.T) {
+	b := newBench(t, 1<<30)
+	for _, kind := range []string{"bloom", "standard", "partitioned", "split", "cuckoo", "quotient"} {
+		if got := b.line("FILTER.CREATE " + kind + " " + kind + " CAPACITY 1000 BITS 20"); got != "+OK" {
+			t.Errorf("%s: %s", kind, got)
+			continue
+		}
+		if bits, err := strconv.Atoi(b.field(t, kind, "bits")); err != nil || bits > 20_480 || bits < 17_000 {
+			t.Errorf("%s: %d bits, %v, want 20 for each of 1,000 items", kind, bits, err)
 		}
 	}
 }

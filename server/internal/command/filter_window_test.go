@@ -160,3 +160,20 @@ func reopenWith(t *testing.T, b *bench, keys map[string]hashing.Hasher) *bench {
 	n.rewire()
 	return n
 }
+
+// TestWhereLetsTimePass looks for items in a window that has not been asked since a
+// generation ended.
+func TestWhereLetsTimePass(t *testing.T) {
+	b := newBench(t, 1<<30)
+	b.line("FILTER.CREATE w window CAPACITY 1000 SPAN 60s GENERATIONS 6")
+	b.line("FILTER.ADD w x")
+	for _, c := range []struct {
+		after time.Duration
+		want  string
+	}{{15 * time.Second, `["x" ["w"] "y" []]`}, {2 * time.Minute, `["x" [] "y" []]`}} {
+		b.now = b.now.Add(c.after)
+		if got := b.line("FILTER.WHERE * x y"); got != c.want {
+			t.Errorf("%v later: FILTER.WHERE = %s, want %s", c.after, got, c.want)
+		}
+	}
+}

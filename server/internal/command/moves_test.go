@@ -54,3 +54,18 @@ func TestAddBehindAMove(t *testing.T) {
 		}
 	}
 }
+
+// TestRefusedCopiesLeaveNothing copies a filter with a wrong option and onto itself:
+// both are refused, and nothing stays in memory.
+func TestRefusedCopiesLeaveNothing(t *testing.T) {
+	b := newBench(t, 1<<30)
+	b.line("FILTER.CREATE f bloom CAPACITY 100000")
+	before := b.state.Bytes()
+	b.script(t, `
+		COPY f g SOON -> -ERR syntax error
+		COPY f f -> -ERR source and destination objects are the same
+		EXISTS g -> :0`)
+	if after := b.state.Bytes(); after != before {
+		t.Errorf("%d bytes after refused copies, %d before", after, before)
+	}
+}

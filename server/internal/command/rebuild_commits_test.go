@@ -321,3 +321,18 @@ func (s *storm) meddle(c *client, rng *rand.Rand) {
 		s.add(c)
 	}
 }
+
+// TestRefusedCommitGoesOn commits a rebuild whose key was made meanwhile: once that is
+// gone, it takes items and can be committed.
+func TestRefusedCommitGoesOn(t *testing.T) {
+	b := newBench(t, 1<<30)
+	for _, c := range [][2]string{
+		{"FILTER.REBUILD f BEGIN bloom CAPACITY 100", "+OK"}, {"FILTER.REBUILD f FEED a", ""}, {"FILTER.CREATE f bloom", "+OK"},
+		{"FILTER.REBUILD f COMMIT", "-"}, {"DEL f", ":1"}, {"FILTER.REBUILD f FEED b", ""}, {"FILTER.REBUILD f COMMIT", "+OK"},
+		{"FILTER.HAS f a b c", "[true true false]"},
+	} {
+		if got := b.line(c[0]); !strings.HasPrefix(got, c[1]) || c[1] == "" && strings.HasPrefix(got, "-") {
+			t.Errorf("%s = %s, want %s", c[0], got, c[1])
+		}
+	}
+}

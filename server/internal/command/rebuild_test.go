@@ -346,3 +346,29 @@ func TestRebuildOfAWindow(t *testing.T) {
 		t.Error("the window forgets nothing")
 	}
 }
+
+// TestRebuildInFigures checks capacity and age of a rebuild, and the share of items
+// that a commit is refused for.
+func TestRebuildInFigures(t *testing.T) {
+	b := newBench(t, 1<<30)
+	b.line("FILTER.CREATE f cuckoo CAPACITY 1000")
+	b.line(withItems("FILTER.ADD f", 0, 100))
+	b.line("FILTER.REBUILD f BEGIN ribbon CAPACITY 1000")
+	b.line(withItems("FILTER.REBUILD f FEED", 0, 50))
+	status := b.line("FILTER.REBUILD f STATUS")
+	for _, want := range []string{`"capacity" :1000 `, `"age" :0`, `"old_items" :100`, `"fed" :50`} {
+		if !strings.Contains(status, want) {
+			t.Errorf("STATUS = %s, without %s", status, want)
+		}
+	}
+	if got := b.line("FILTER.REBUILD f COMMIT"); !strings.Contains(got, "holds 50.0% of the items") {
+		t.Errorf("COMMIT = %s, want half of the items", got)
+	}
+	b.line("FILTER.REBUILD f ABORT")
+	b.line("FILTER.REBUILD f BEGIN ribbon CAPACITY 100000000") // parts differ, so each has some more
+	var capacity int
+	_, status, _ = strings.Cut(b.line("FILTER.REBUILD f STATUS"), `"capacity" `)
+	if _, err := fmt.Sscanf(status, ":%d", &capacity); err != nil || capacity <= 100_000_000 || capacity > 110_000_000 {
+		t.Errorf("a capacity of %d, %v, want some more than 100,000,000", capacity, err)
+	}
+}

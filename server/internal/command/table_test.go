@@ -71,3 +71,13 @@ func TestLookup(t *testing.T) {
 		}
 	}
 }
+
+// TestFlagsOfIncrements asks COMMAND INFO for the flags of commands that count.
+func TestFlagsOfIncrements(t *testing.T) {
+	b := newBench(t, 1<<30)
+	for _, name := range []string{"incr", "decr", "incrby", "decrby"} {
+		if got := b.line("COMMAND INFO " + name); !strings.Contains(got, "[+write +denyoom +fast]") {
+			t.Errorf("COMMAND INFO %s = %s", name, got)
+		}
+	}
+}

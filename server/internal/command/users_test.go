@@ -1,6 +1,7 @@
 package command_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/acl"
 	"github.com/bloomery/bloomery/server/internal/command"
 	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/session"
 )
 
 const hashOfPw = "30c952fab122c3f9759f02a6d95c3758b246b4fee239957b2d4fee46e26170c4"
@@ -451,4 +453,53 @@ func TestRightsChangeUnderway(t *testing.T) {
 	b.line("ACL DELUSER bob")
 	close(stop)
 	wg.Wait()
+}
+
+// TestOldValueNeedsReading has a user set a key that it may not read: GET of the old
+// value is refused, though the new value is the name of a key that it may read.
+func TestOldValueNeedsReading(t *testing.T) {
+	b := newBench(t, 1<<30)
+	b.script(t, `
+		ACL SETUSER u on nopass %W~k %R~v +set +get -> +OK
+		AUTH u x -> +OK
+		SET k v -> +OK`)
+	if got := b.line("SET k v GET"); !strings.HasPrefix(got, "-NOPERM") {
+		t.Errorf("SET k v GET = %s, want a refusal", got)
+	}
+	if got := b.line("COMMAND INFO incr"); !strings.HasPrefix(got, "-NOPERM") {
+		t.Errorf("COMMAND INFO = %s, want a refusal", got)
+	}
+}
+
+// TestLoadUsers reads the file of users: what is in it is in force, and if it cannot be
+// read, all stays as it is.
+func TestLoadUsers(t *testing.T) {
+	b := newBench(t, 1<<30)
+	text, failure := "user default on nopass ~* &* +@all\nuser alice on nopass ~* +get\n", error(nil)
+	saved := ""
+	b.engine = engine.New(engine.Config{
+		Commands: command.All(), State: b.state, Door: b.door, Keeper: b.door, Host: b, Clock: b.clock, MaxMemory: 1 << 30,
+		Settings: session.NewSettings(session.RedisBloomDefaults(), ""),
+		Users: session.UserFile{Name: "users.acl", Read: func() ([]byte, error) { return []byte(text), failure }, Write: func(data []byte) error {
+			saved = string(data)
+			return failure
+		}},
+	})
+	b.script(t, `
+		ACL USERS -> ["default"]
+		ACL LOAD -> +OK
+		ACL USERS -> ["alice" "default"]
+		ACL SAVE -> +OK`)
+	if want := "user alice on nopass sanitize-payload ~* resetchannels -@all +get\nuser default on nopass sanitize-payload ~* &* +@all\n"; saved != want {
+		t.Errorf("ACL SAVE has written %q, want %q", saved, want)
+	}
+	text, failure = "user default on nopass ~* &* +@all\n", errors.New("the disk is gone")
+	b.script(t, `
+		ACL LOAD -> -ERR the disk is gone. WARNING: ACL errors detected, no change to the previously active ACL rules was performed
+		ACL SAVE -> -ERR There was an error trying to save the ACLs: the disk is gone`)
+	failure = nil
+	b.script(t, `
+		ACL USERS -> ["alice" "default"]
+		ACL LOAD -> +OK
+		ACL USERS -> ["default"]`)
 }

@@ -328,3 +328,104 @@ func TestProbesAreOfNobody(t *testing.T) {
 		}
 	}
 }
+
+// TestSettledAfterEnoughProbes checks how many probes a filter gets that stays as it
+// is: 100 positive answers expected at the rate asked for, or 1,024 without a rate.
+func TestSettledAfterEnoughProbes(t *testing.T) {
+	for _, c := range []struct {
+		asked float64
+		want  uint64
+	}{{0, 1024}, {0.5, 256}, {0.05, 2000}} {
+		s := newSource()
+		f := s.small(10)
+		f.asks = noProbes
+		f.change = func(l *health.Look) { l.Asked, l.Predicted = c.asked, 0 }
+		k := s.keeper()
+		s.run(k, 10*time.Minute)
+		if got := k.ProbesOf(f.id); got < c.want || got >= c.want+health.Batch {
+			t.Errorf("asked for %v: %d probes, want %d", c.asked, got, c.want)
+		}
+	}
+}
+
+// TestEvaluationsAreOnTime makes a filter between two ticks: it is evaluated ten
+// seconds later, not with the next tick.
+func TestEvaluationsAreOnTime(t *testing.T) {
+	s := newSource()
+	first := s.small(10)
+	k := s.keeper()
+	s.run(k, 5*time.Second)
+	s.remove(first)
+	k.Step()
+	k.Born(s.small(10).id)
+	s.run(k, 9*time.Second)
+	before := k.Totals().Evaluations
+	s.run(k, 3*time.Second)
+	if got := k.Totals().Evaluations - before; got != 1 {
+		t.Errorf("%d evaluations between 14 and 17 seconds, want the one of 15", got)
+	}
+}
+
+// TestLargeFiltersMakeRoom has filters grow past 1 MiB: others take their places.
+func TestLargeFiltersMakeRoom(t *testing.T) {
+	s := newSource()
+	for range health.Busiest {
+		s.small(1)
+	}
+	k := s.keeper()
+	s.run(k, time.Minute)
+	for _, id := range s.ids[:3] {
+		s.filters[id].bytes = health.Large + 1
+		s.filters[id].version += 1 << 20
+	}
+	s.run(k, time.Minute)
+	for range 5 {
+		s.small(1)
+	}
+	s.run(k, time.Minute)
+	if got := k.States(); got != health.Busiest+3 {
+		t.Errorf("%d states, want 3 more than %d", got, health.Busiest)
+	}
+	meters := map[*health.Meter]bool{}
+	for _, id := range s.ids {
+		if m := k.Meter(id); (m != nil) != k.Kept(id) || meters[m] && m != nil {
+			t.Fatalf("filter %d: meter %p, which another has: %t", id, m, meters[m])
+		} else {
+			meters[m] = true
+		}
+	}
+	for len(s.ids) > 0 {
+		s.remove(s.filters[s.ids[0]])
+	}
+	if k.Step(); k.Meter(1) != nil {
+		t.Error("a filter that is gone has a meter")
+	}
+}
+
+// TestIllFiltersStay fills all places of suspects, a few of them with ill filters: of
+// those that come later none takes the place of an ill one.
+func TestIllFiltersStay(t *testing.T) {
+	s := newSource()
+	k := s.keeper()
+	var ill []*filter
+	for i := range health.Suspects {
+		items := 1
+		if i < 5 {
+			items = 990
+		}
+		f := s.small(items)
+		report(t, k, f)
+		s.now = s.now.Add(time.Millisecond)
+		if i < 5 {
+			ill = append(ill, f)
+		}
+	}
+	for range 500 {
+		report(t, k, s.small(1))
+	}
+	for _, f := range ill {
+		if !k.Kept(f.id) {
+			t.Errorf("filter %d, which is ill, has lost its state to one that is not", f.id)
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/server/internal/health"
 )
 
@@ -98,5 +99,65 @@ func BenchmarkNote(b *testing.B) {
 	s.run(k, time.Minute)
 	for b.Loop() {
 		k.Meter(f.id).Note(3, health.Has, time.Microsecond, 16, 16, 8)
+	}
+}
+
+// TestMetersOfAnyIDs looks for the meters of filters whose ids meet in the table.
+func TestMetersOfAnyIDs(t *testing.T) {
+	s, r := newSource(), random(1)
+	for i := range 300 {
+		f := s.small(1)
+		delete(s.filters, f.id)
+		f.id = r.Uint64()
+		s.filters[f.id], s.ids[i] = f, f.id
+	}
+	k := s.keeper()
+	s.run(k, time.Minute)
+	meters := map[*health.Meter]bool{}
+	for _, id := range s.ids {
+		meters[k.Meter(id)] = true
+	}
+	if len(meters) != 300 || meters[nil] {
+		t.Errorf("300 filters have %d meters, none: %t", len(meters), meters[nil])
+	}
+	for range 1000 {
+		if k.Meter(r.Uint64()) != nil {
+			t.Fatal("a filter that is not there has a meter")
+		}
+	}
+}
+
+// TestMeterCountsAllWork checks single calls of every kind of work.
+func TestMeterCountsAllWork(t *testing.T) {
+	for w := health.Other; w <= health.Count; w++ {
+		var m health.Meter
+		m.Note(3, w, time.Microsecond, 1, 1, 1)
+		if calls, no, _ := m.Drained(w); calls != 1 || no != 1 {
+			t.Errorf("work %d: %d calls, %d negatives, want 1 and 1", w, calls, no)
+		}
+	}
+	var r health.Rate
+	r.Add(3, 10)
+	if yes, n := r.Counts(); yes != 3 || n != 10 {
+		t.Errorf("%v of %v answers, want 3 of 10", yes, n)
+	}
+}
+
+// TestAdviceCountsAllWork checks that deletes count as work, and that a filter from
+// which keys are deleted is not taken for one that never changes.
+func TestAdviceCountsAllWork(t *testing.T) {
+	gain := func(kind string, calls map[health.Work]uint64) float64 {
+		v := health.Evidence{Pace: -1}
+		for w, n := range calls {
+			v.Advising[w] = n
+		}
+		look := health.Look{Stats: bloomery.Stats{Kind: kind, Capacity: 10_000, Items: 10_000, Asked: 0.01, Predicted: 0.001, Bytes: 12_000, Saturation: 0.5}}
+		return health.Measures(look, v)[wrongKind]
+	}
+	if got := gain("counting", map[health.Work]uint64{health.Add: 60_000, health.Delete: 50_000}); got <= 1 {
+		t.Errorf("110,000 adds and deletes of a counting filter: %v times what is enough for advice", got)
+	}
+	if got := gain("counting", map[health.Work]uint64{health.Has: 60_000, health.Delete: 50_000}); got <= 1 {
+		t.Errorf("110,000 lookups and deletes of a counting filter: %v times what is enough for advice", got)
 	}
 }

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"bytes"
+	"encoding"
 	"errors"
 	"testing"
 
@@ -189,4 +190,39 @@ func dump(c store.Contents) []byte {
 		b = append(b, chunk...)
 	}
 	return b
+}
+
+// TestBoundHolds checks that no encoding is longer than its bound, and that the number
+// of a whole union, which logs have, stays.
+func TestBoundHolds(t *testing.T) {
+	long := bytes.Repeat([]byte("n"), 1000)
+	for _, r := range []store.Record{
+		{Op: store.OpAdd, ID: 1, Room: store.Unlimited, Digests: digests(100)},
+		{Op: store.OpInsert, ID: 1, Room: store.Unlimited, Hashes: hashes(100)},
+		{Op: store.OpRename, Name: []byte("a"), Other: long},
+		{Op: store.OpSet, Name: long, Value: long},
+		{Op: store.OpEvict, IDs: ids(1, 100)},
+		{Op: store.OpRemove, Names: [][]byte{long, long}},
+	} {
+		if n := len(store.AppendRecord(nil, &r)); n > r.Bound() {
+			t.Errorf("operation %d has %d bytes, the bound is %d", r.Op, n, r.Bound())
+		}
+	}
+	if store.WholeUnion != -1 {
+		t.Errorf("the position of a whole union is %d, want -1", store.WholeUnion)
+	}
+}
+
+// TestLookHasTheSize checks that a look at a filter shows its memory, however small.
+func TestLookHasTheSize(t *testing.T) {
+	for _, capacity := range []int{10, 1000, 100_000} {
+		s := store.New()
+		p := store.PartOf(apply(t, s, creation(t, capacity, 0)).Entry)
+		l, ok := p.Look(true)
+		size, sized := p.Size(true)
+		data, err := p.Filter().(encoding.BinaryMarshaler).MarshalBinary()
+		if !ok || !sized || err != nil || l.Bytes != size || l.Bytes < uint64(len(data))/2 {
+			t.Errorf("capacity %d: a look shows %d bytes, the size is %d, the encoding %d: %v", capacity, l.Bytes, size, len(data), err)
+		}
+	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/bloomery/bloomery/codec"
 	"github.com/bloomery/bloomery/cuckoo"
 	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/quotient"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -234,5 +235,79 @@ func TestShadowBreaks(t *testing.T) {
 	change(store.Record{Op: store.OpFilterAdd, Hashes: hs, Second: hs})
 	if !sh.Broken() {
 		t.Error("a shadow of 10 items took 200")
+	}
+}
+
+// shadowOf opens a shadow of a filter with so many parts, and returns the state, the
+// filter's id and the shadow.
+func shadowOf(t *testing.T, parts uint8, of bloomery.Hashed, shadow uint8) (*store.State, uint64, *store.Shadow) {
+	t.Helper()
+	outline := func(f bloomery.Hashed) []byte {
+		o, err := codec.AppendOutline(nil, f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return o
+	}
+	s := store.New()
+	id := apply(t, s, store.Record{Op: store.OpFilter, Name: []byte("k"), Value: store.AppendCreation(nil, &store.Plan{Parts: parts}, outline(cuckoo.New(1000, 0.01)))}).Entry.ID
+	if res := apply(t, s, store.Record{Op: store.OpShadow, ID: id, Value: store.AppendShadow(nil, &store.Plan{Parts: shadow}, outline(of))}); res.Err != nil {
+		t.Fatal(res.Err)
+	}
+	return s, id, s.ShadowOf(id)
+}
+
+// change applies a record to a part of a filter and its shadow, and returns the log.
+func change(t *testing.T, s *store.State, r store.Record) (logged []store.Record) {
+	t.Helper()
+	p := store.PartAt(s.Names.ByID(r.ID), r.Index)
+	p.Lock()
+	defer p.Unlock()
+	var res store.Result
+	var f store.Effect
+	store.Apply(s, &r, p, &res)
+	f.Add(&r, &res)
+	res.Release()
+	if res.Err != nil {
+		t.Fatal(res.Err)
+	}
+	for b, _ := f.Take(); len(b) > 0; {
+		e, n, err := store.DecodeRecord(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		logged, b = append(logged, e), b[n:]
+	}
+	return logged
+}
+
+// TestShadowsInTheLog checks that the log has what a shadow got, and that deletes count
+// in a shadow of fewer parts than its filter has.
+func TestShadowsInTheLog(t *testing.T) {
+	s, id, sh := shadowOf(t, 2, cuckoo.New(1000, 0.01), 1)
+	r := store.Record{Op: store.OpFilterAdd, ID: id, Index: 3, Shadow: sh.Entry.ID, Room: store.Unlimited, SecondRoom: store.Unlimited, Hashes: []uint64{1, 2, 3}, Second: []uint64{1, 2, 3}}
+	var got []uint64
+	for _, e := range change(t, s, r) {
+		if e.Op == store.OpShadowAdd {
+			got = append(got, e.Hashes...)
+		}
+	}
+	if slices.Sort(got); !slices.Equal(got, r.Second) {
+		t.Errorf("the log has %v for the shadow, want %v", got, r.Second)
+	}
+	change(t, s, store.Record{Op: store.OpFilterDelete, ID: id, Index: 3, Shadow: sh.Entry.ID, Hashes: []uint64{1, 2}})
+	if v, ok := sh.Progress(); !ok || v.Added != 3 || v.Missed != 2 {
+		t.Errorf("Progress = %+v, %t, want 3 added and 2 deleted", v, ok)
+	}
+}
+
+// TestShadowWithoutRoom has a shadow that grows and may not: it breaks, and no byte is
+// counted.
+func TestShadowWithoutRoom(t *testing.T) {
+	s, id, sh := shadowOf(t, 0, quotient.NewGrowing(100, 0.01), 0)
+	before := s.Bytes()
+	change(t, s, store.Record{Op: store.OpFilterAdd, ID: id, Shadow: sh.Entry.ID, Room: store.Unlimited, Hashes: []uint64{1}, Second: []uint64{1}})
+	if !sh.Broken() || s.Bytes() != before {
+		t.Errorf("broken %t, %d bytes, want %d", sh.Broken(), s.Bytes(), before)
 	}
 }

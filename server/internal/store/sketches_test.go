@@ -417,3 +417,39 @@ func FuzzSketchRecords(f *testing.F) {
 		s.Discard()
 	})
 }
+
+// TestMergedIsTheMerge checks that the records that a merge would make, on a state as
+// it is, give what the merge gives.
+func TestMergedIsTheMerge(t *testing.T) {
+	build := func() *store.State {
+		s := store.New()
+		for i, name := range []string{"a", "b"} {
+			id := apply(t, s, store.Record{Op: store.OpCountMin, Name: []byte(name), Value: countMinHeader(50, 3)}).Entry.ID
+			if res := apply(t, s, store.Record{Op: store.OpCountMinIncr, ID: id, Value: increments(10 + i)}); res.Err != nil {
+				t.Fatal(res.Err)
+			}
+		}
+		return s
+	}
+	merge := store.Record{Op: store.OpCountMinMerge, Name: []byte("a"), Names: [][]byte{[]byte("a"), []byte("b")}, Value: store.AppendWeight(store.AppendWeight(nil, 2), 3)}
+	s, want := build(), build()
+	before := snapshot(s)
+	m, err := s.Merged(&merge)
+	if err != nil || len(m.Records) == 0 || m.Entry == nil || !bytes.Equal(snapshot(s), before) {
+		t.Fatalf("Merged = %+v, %v, or it has changed something", m, err)
+	}
+	for _, r := range m.Records {
+		if res := apply(t, s, r); res.Err != nil {
+			t.Fatal(res.Err)
+		}
+	}
+	m.Release()
+	var res store.Result
+	want.Names.Lock()
+	store.Apply(want, &merge, nil, &res)
+	res.Release()
+	want.Names.Unlock()
+	if res.Err != nil || !bytes.Equal(snapshot(s), snapshot(want)) {
+		t.Errorf("the records give another state than the merge: %v", res.Err)
+	}
+}

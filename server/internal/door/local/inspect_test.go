@@ -15,6 +15,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/door/local"
 	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/folder/powercut"
+	saved "github.com/bloomery/bloomery/server/internal/snapshot"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -238,5 +239,41 @@ func TestSnapshotOfALongStringFails(t *testing.T) {
 	}
 	if !seen["write"] || !seen["sync"] {
 		t.Errorf("the file is not written: %v", seen)
+	}
+}
+
+// TestInspectComparesLog asks that a log which does not go on as the manifest says is
+// damage, and that an empty log file among others is not needed.
+func TestInspectComparesLog(t *testing.T) {
+	files := smallFolder(t)
+	m, err := saved.Read(files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	logs := named(files, ".log")
+	start, _ := folder.ParseLogName(logs[len(logs)-1])
+	begun := files.Copy()
+	begun.Put(folder.LogName(start+1), nil)
+	report, err := local.Inspect(begun)
+	if err != nil || report.Damaged() || !report.Repairable() {
+		t.Fatalf("a log file that was begun and not needed: %+v, %v", report, err)
+	}
+	for _, f := range report.Files {
+		if f.Orphan != (f.Name == folder.LogName(start+1)) {
+			t.Errorf("%s is not needed: %v", f.Name, f.Orphan)
+		}
+	}
+	if err := local.Repair(begun, report); err != nil || begun.Bytes(folder.LogName(start+1)) != nil || len(named(begun, ".log")) != len(logs) {
+		t.Errorf("repaired to %v, %v", named(begun, ".log"), err)
+	}
+	m.Items[0].Gone = true // removed while it was saved, and the log does not have that
+	if err := m.Install(files); err != nil {
+		t.Fatal(err)
+	}
+	if report, err = local.Inspect(files); err != nil || !report.Damaged() {
+		t.Errorf("a log that does not belong to the snapshot: %+v, %v", report, err)
+	}
+	if _, err := local.Open(local.Config{State: store.New(), Files: files}); !errors.Is(err, bloomery.ErrCorrupt) {
+		t.Errorf("a start with it: %v", err)
 	}
 }

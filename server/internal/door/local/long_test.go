@@ -92,3 +92,32 @@ func TestLongStringsAreShared(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// TestLongIsCounted asks that a long string counts from when it is put in order until it
+// is written, in one frame.
+func TestLongIsCounted(t *testing.T) {
+	files := &folder.Memory{}
+	d, err := local.Open(local.Config{State: store.New(), Files: files, Fsync: local.Never, SnapshotAfter: -1}.Manual())
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Repeat("s", store.Long)
+	if err := d.Step(); err != nil || d.Long() != 0 {
+		t.Errorf("%d bytes of nothing, %v", d.Long(), err)
+	}
+	size := func() int { return len(files.Bytes(folder.LogName(0))) - int(d.Position()) } // of all that is no record
+	before := size()
+	do(t, d, store.Record{Op: store.OpSet, Name: []byte("k"), Value: []byte(text), Made: text})
+	if n := d.Long(); n < store.Long || n > store.Long+200 {
+		t.Errorf("a string of %d bytes counts as %d", store.Long, n)
+	}
+	if err := d.Step(); err != nil || d.Long() != 0 {
+		t.Errorf("%d bytes when it is written, %v", d.Long(), err)
+	}
+	if got := size() - before; got != folder.FrameHeader {
+		t.Errorf("%d bytes more than those of the record, want %d: one frame", got, folder.FrameHeader)
+	}
+	if err := d.Close(); err != nil {
+		t.Error(err)
+	}
+}

@@ -5,11 +5,14 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
+	"sync/atomic"
+	"syscall"
 	"testing"
 
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/door/local"
 	"github.com/bloomery/bloomery/server/internal/folder"
+	"github.com/bloomery/bloomery/server/internal/folder/powercut"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -127,4 +130,33 @@ func removedFiles(t *testing.T, fsync local.Fsync, suffix string, closes bool) {
 	if err := d.Close(); err != nil {
 		t.Error(err)
 	}
+}
+
+// TestLooksAfterAFailure asks that a folder is not looked at any more once a sync has
+// failed: a snapshot would not help.
+func TestLooksAfterAFailure(t *testing.T) {
+	disk := powercut.New(1)
+	var fail atomic.Bool
+	disk.Fail = func(op, _ string) error {
+		if op == "sync" && fail.Load() {
+			return syscall.EIO
+		}
+		return nil
+	}
+	d, err := local.Open(local.Config{State: store.New(), Files: disk, Fsync: local.Always, SnapshotAfter: -1}.Manual())
+	if err != nil {
+		t.Fatal(err)
+	}
+	do(t, d, newBloom("k", 100))
+	if d.Look() {
+		t.Error("a whole folder needs a snapshot")
+	}
+	fail.Store(true)
+	if err := d.Sync(); !errors.Is(err, syscall.EIO) {
+		t.Fatalf("Sync() = %v", err)
+	}
+	if d.Look() {
+		t.Error("a snapshot is wanted after a failed sync")
+	}
+	_ = d.Close()
 }

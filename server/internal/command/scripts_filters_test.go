@@ -2,9 +2,9 @@ package command_test
 
 // Scripts about Bloom and cuckoo filters.
 
-// filterEdges are scripts as those of TestCommands: options, limits and mistakes, with
+// filterScripts are scripts as those of TestCommands: options, limits and mistakes, with
 // the replies of Redis and RedisBloom.
-var filterEdges = map[string]string{
+var filterScripts = map[string]string{
 	"BF, arguments": `
 		BF.RESERVE f 0.01 100 EXPANSION 3 -> +OK
 		BF.RESERVE f 0.01 100 -> -ERR item exists

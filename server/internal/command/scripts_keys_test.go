@@ -2,9 +2,9 @@ package command_test
 
 // Scripts about names, deadlines, strings and dumps.
 
-// keyEdges are scripts as those of TestCommands: options, limits and mistakes, with
+// keyScripts are scripts as those of TestCommands: options, limits and mistakes, with
 // the replies of Redis and RedisBloom.
-var keyEdges = map[string]string{
+var keyScripts = map[string]string{
 	"deadlines": `
 		SET a v -> +OK
 		EXPIRE a x -> -ERR value is not an integer or out of range

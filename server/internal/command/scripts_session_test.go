@@ -2,9 +2,9 @@ package command_test
 
 // Scripts about connections, transactions and settings.
 
-// sessionEdges are scripts as those of TestCommands: options, limits and mistakes, with
+// sessionScripts are scripts as those of TestCommands: options, limits and mistakes, with
 // the replies of Redis and RedisBloom.
-var sessionEdges = map[string]string{
+var sessionScripts = map[string]string{
 	"connections": `
 		HELLO x -> -ERR Protocol version is not an integer or out of range
 		HELLO 4 -> -NOPROTO unsupported protocol version

@@ -1,8 +1,8 @@
 package command_test
 
-// BF.INSERT and EXPIRETIME at the margins.
-
-import "testing"
+import (
+	"testing"
+)
 
 // TestInsertMakesWhatReserveMakes creates filters by BF.INSERT with options at their
 // margins, and the same by BF.RESERVE.
@@ -22,13 +22,12 @@ func TestInsertMakesWhatReserveMakes(t *testing.T) {
 	}
 }
 
-// TestExpireTimeIsRounded asks for the second of deadlines around half of one.
-func TestExpireTimeIsRounded(t *testing.T) {
+// TestExpansionOfNothing checks that a filter with an expansion of 0 does not grow.
+func TestExpansionOfNothing(t *testing.T) {
 	b := newBench(t, 1<<30)
 	b.script(t, `
-		SET k v -> +OK
-		PEXPIREAT k 4102444800499 -> :1
-		EXPIRETIME k -> :4102444800
-		PEXPIREAT k 4102444800500 -> :1
-		EXPIRETIME k -> :4102444801`)
+		BF.RESERVE f 0.01 1 EXPANSION 0 -> +OK
+		BF.INFO f EXPANSION -> [+Expansion rate nil]
+		BF.ADD f a -> :1
+		BF.ADD f b -> -ERR non scaling filter is full`)
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
-// sketchEdges are scripts as those of TestEdges: arguments, limits and mistakes, with
+// sketchScripts are scripts as those of TestScripts: arguments, limits and mistakes, with
 // the replies of RedisBloom.
-var sketchEdges = map[string]string{
+var sketchScripts = map[string]string{
 	"CMS": `
 		CMS.INITBYDIM m 1 1 -> +OK
 		CMS.INITBYDIM m 0 1 -> -CMS: key already exists
@@ -204,8 +204,8 @@ var sketchEdges = map[string]string{
 		TDIGEST.MERGE to 1 s -> -WRONGTYPE Operation against a key holding the wrong kind of value`,
 }
 
-func TestSketchEdges(t *testing.T) {
-	for name, script := range sketchEdges {
+func TestSketchScripts(t *testing.T) {
+	for name, script := range sketchScripts {
 		t.Run(name, func(t *testing.T) { newBench(t, 1<<30).script(t, script) })
 	}
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/bloomery/bloomery/server/internal/acl"
 )
 
-// TestACLMargins asks for passwords of all lengths, for selectors, and for more
+// TestUserScripts asks for passwords of all lengths, for selectors, and for more
 // refusals than are shown.
-func TestACLMargins(t *testing.T) {
+func TestUserScripts(t *testing.T) {
 	b := newBench(t, 1<<30)
 	for bits, digits := range map[int]int{1: 1, 4: 1, 5: 2, 8: 2, 9: 3, 4096: 1024} {
 		if got := b.line(fmt.Sprint("ACL GENPASS ", bits)); len(got) != digits+2 {
