@@ -359,10 +359,22 @@ func (n *nodeConn) ask(command ...string) (*resp.Reply, error) {
 
 // find returns the node with a number or an address.
 func (c *clusterJSON) find(node string) (*clusterNodeJSON, error) {
+	var found *clusterNodeJSON
 	for i := range c.Nodes {
-		if n := &c.Nodes[i]; strconv.Itoa(n.Number) == node || n.Addr == node {
+		n := &c.Nodes[i]
+		if strconv.Itoa(n.Number) == node {
 			return n, nil
 		}
+		if n.Addr != node {
+			continue
+		}
+		if found != nil {
+			return nil, hinted{fmt.Errorf("nodes %d and %d are both at %s", found.Number, n.Number, node), "name the one you mean by its number"}
+		}
+		found = n
 	}
-	return nil, hinted{fmt.Errorf("there is no node %s", node), "bloomery cluster status lists the nodes"}
+	if found == nil {
+		return nil, hinted{fmt.Errorf("there is no node %s", node), "bloomery cluster status lists the nodes"}
+	}
+	return found, nil
 }

@@ -89,3 +89,14 @@ func TestClusterStatusWithoutAnswer(t *testing.T) {
 		t.Errorf("cluster status = %d, %q", code, errOut.String())
 	}
 }
+
+// TestFindNode asks that an address which two nodes have names none of them.
+func TestFindNode(t *testing.T) {
+	c := clusterJSON{Nodes: []clusterNodeJSON{{Number: 1, Addr: "a:1"}, {Number: 2, Addr: "b:1"}, {Number: 3, Addr: "b:1"}}}
+	for arg, want := range map[string]int{"1": 1, "a:1": 1, "3": 3, "b:1": 0, "c:1": 0} {
+		n, err := c.find(arg)
+		if (err == nil) != (want > 0) || err == nil && n.Number != want {
+			t.Errorf("find(%s) = %v, %v, want node %d", arg, n, err, want)
+		}
+	}
+}

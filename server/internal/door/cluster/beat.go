@@ -34,6 +34,7 @@ type beat struct {
 	applied  []uint64 // by lane
 	kept     []uint64 // by lane: all up to here is in a durable snapshot
 	sums     []partSum
+	addr     string // where clients reach the node, "" from releases that do not send it
 }
 
 const beatVersion = 1
@@ -49,7 +50,8 @@ func (v *beat) bytes(cluster uint64) []byte {
 		b = binary.AppendUvarint(b, v.applied[i])
 		b = binary.AppendUvarint(b, v.kept[i])
 	}
-	return appendSums(b, v.sums)
+	b = appendSums(b, v.sums)
+	return append(binary.AppendUvarint(b, uint64(len(v.addr))), v.addr...)
 }
 
 // parseBeat reads a beat of a cluster. Beats of other versions are passed over.
@@ -81,7 +83,14 @@ func parseBeat(b []byte, cluster uint64) (v beat, err error) {
 		v.kept = append(v.kept, next())
 	}
 	if err == nil && len(b) > 0 { // there are releases that send no sums
-		v.sums, err = parseSums(b)
+		v.sums, b, err = parseSums(b)
+	}
+	if err == nil && len(b) > 0 { // and those that send no address
+		n := next()
+		if err != nil || n > uint64(len(b)) {
+			return v, bad
+		}
+		v.addr = string(b[:n]) // what later releases put behind it is passed over
 	}
 	return v, err
 }
@@ -144,7 +153,7 @@ func (d *Door) talk() error {
 
 // beat returns what this node sends to others.
 func (d *Door) beat() []byte {
-	v := beat{node: d.number.Load(), level: d.level(), at: d.config.Clock().UnixMilli(), headroom: 1 << 62}
+	v := beat{node: d.number.Load(), level: d.level(), at: d.config.Clock().UnixMilli(), headroom: 1 << 62, addr: d.config.Addr}
 	if d.config.Digest != nil {
 		v.digest = d.config.Digest()
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/door/cluster/memlog"
+	"github.com/bloomery/bloomery/server/internal/folder"
 )
 
 // hall is where nodes of a test hear each other.
@@ -68,8 +69,10 @@ func (a *attendee) Serve(node uint32, beat func([]byte), answer func([]byte) []b
 
 func TestBeatsRoundTrip(t *testing.T) {
 	want := beat{node: 3, level: 1, at: 1_700_000_000_000, digest: 1 << 60, headroom: 1 << 62, applied: []uint64{1, 1 << 50}, kept: []uint64{0, 7}}
-	old := len(want.bytes(77)) - 1 // releases that know no sums end here
+	old := len(want.bytes(77)) - 2 // releases that know no sums end here
 	want.sums = []partSum{{1, 2, 1 << 63}, {1 << 40, 1 << 30, 5}}
+	later := len(want.bytes(77)) - 1 // and here those that know no address
+	want.addr = "node3:6379"
 	b := want.bytes(77)
 	if got, err := parseBeat(b, 77); err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("parseBeat = %+v, %v", got, err)
@@ -78,7 +81,7 @@ func TestBeatsRoundTrip(t *testing.T) {
 		t.Error("a beat of another cluster is taken")
 	}
 	for n := range b {
-		if _, err := parseBeat(b[:n], 77); (err == nil) != (n == old) {
+		if _, err := parseBeat(b[:n], 77); (err == nil) != (n == old || n == later) {
 			t.Errorf("a beat cut to %d bytes is taken", n)
 		}
 	}
@@ -273,5 +276,32 @@ func TestClocksOfTwo(t *testing.T) {
 		look("a node dies after that", true, true)
 		jump(0)
 		look("the clock is right again, as the other node says", false, false)
+	})
+}
+
+// TestNodeMoves starts a node again at another address: every node knows it.
+func TestNodeMoves(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		log, m := memlog.New(1, memlog.Faults{}), &hall{}
+		files := &folder.Memory{}
+		other := open(t, log, Config{Peers: m.peer(), Name: "other", Addr: "other:1"})
+		d := open(t, log, Config{Peers: m.peer(), Name: "n", Addr: "before:1", Files: files})
+		number := d.number.Load()
+		if err := d.Close(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(liveFor)
+		d = open(t, log, Config{Peers: m.peer(), Name: "n", Addr: "after:2", Files: files})
+		time.Sleep(2 * beatEvery)
+		for _, asked := range []*Door{other, d} {
+			for _, n := range asked.Cluster().Nodes {
+				if want := map[bool]string{true: "after:2", false: "other:1"}[n.Number == number]; n.Addr != want {
+					t.Errorf("node %d sees node %d at %s, want %s", asked.number.Load(), n.Number, n.Addr, want)
+				}
+			}
+		}
+		if d.number.Load() != number {
+			t.Errorf("it is node %d now, want %d", d.number.Load(), number)
+		}
 	})
 }

@@ -36,28 +36,28 @@ func appendSums(b []byte, sums []partSum) []byte {
 	return b
 }
 
-// parseSums reads sums. What later releases put behind them is passed over.
-func parseSums(b []byte) (sums []partSum, err error) {
+// parseSums reads sums and returns what is behind them.
+func parseSums(b []byte) (sums []partSum, rest []byte, err error) {
 	bad := fmt.Errorf("cluster: beat: %w", bloomery.ErrCorrupt)
 	n, size := binary.Uvarint(b)
 	if size <= 0 || n > maxSums {
-		return nil, bad
+		return nil, nil, bad
 	}
 	b = b[size:]
 	for range n {
 		var s partSum
 		if s.part, size = binary.Uvarint(b); size <= 0 {
-			return nil, bad
+			return nil, nil, bad
 		}
 		b = b[size:]
 		if s.version, size = binary.Uvarint(b); size <= 0 || len(b)-size < 8 {
-			return nil, bad
+			return nil, nil, bad
 		}
 		s.sum = binary.LittleEndian.Uint64(b[size:])
 		b = b[size+8:]
 		sums = append(sums, s)
 	}
-	return sums, nil
+	return sums, b, nil
 }
 
 // compared is what a node knows of the sums of its parts, and where they differ from

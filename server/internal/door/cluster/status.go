@@ -3,6 +3,7 @@ package cluster
 // What an operator sees of the cluster.
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -91,6 +92,7 @@ func (d *Door) describeNodes(c *status.Cluster) {
 		v.Live = v.Self && !v.Left
 		if v.Self {
 			v.Seen = d.config.Clock()
+			v.Addr = cmp.Or(d.config.Addr, m.Addr)
 		}
 		if log != nil {
 			v.Server, v.Log = m.Name, newest(roster, m.Name).Number == m.Number && votes(log, servers, m.Name) != nil
@@ -105,6 +107,7 @@ func (d *Door) describeNodes(c *status.Cluster) {
 			v.Live = now-h.seen <= liveFor && !m.Left
 			v.Seen = d.config.Clock().Add(-(now - h.seen))
 			v.Skew, v.Headroom, v.Level = d.skew(&h), h.headroom, h.level
+			v.Addr = cmp.Or(h.addr, m.Addr) // it may have moved since it joined
 			if v.Live && v.Skew.Abs() > warnSkew {
 				c.Problems = append(c.Problems, fmt.Sprintf("the clock of node %d differs from that of this node by %v", m.Number, v.Skew.Round(time.Millisecond)))
 			}
@@ -114,7 +117,7 @@ func (d *Door) describeNodes(c *status.Cluster) {
 		}
 		v.Awaited = !v.Left && d.awaits(m.Number)
 		if !v.Live && !v.Left && !v.Awaited {
-			c.Problems = append(c.Problems, fmt.Sprintf("node %d (%s) is down: nothing has been heard from it for some seconds", m.Number, m.Addr))
+			c.Problems = append(c.Problems, fmt.Sprintf("node %d (%s) is down: nothing has been heard from it for some seconds", m.Number, v.Addr))
 		}
 		c.Nodes = append(c.Nodes, v)
 	}
