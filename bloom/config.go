@@ -48,7 +48,7 @@ type Config struct {
 	// key sets as many bits as give the lowest false positive rate.
 	BitsPerKey float64
 
-	// Foldable makes a Filter or a Standard that Fold can halve three times: the
+	// Foldable makes a Filter or a Standard that Fold can halve at least three times: the
 	// size is rounded up to a multiple of 8 blocks, or bits, and a key sets 8
 	// bits of a Filter.
 	Foldable bool

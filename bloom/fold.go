@@ -15,7 +15,7 @@ import (
 
 const (
 	// foldUnit is what the size of a foldable filter is a multiple of, in blocks
-	// or bits: it can be halved three times.
+	// or bits: it can be halved at least three times.
 	foldUnit = 8
 	// foldHashes is the number of bits that a key sets in a Filter that can be folded,
 	// one in each lane of a block. With fewer or more, the lanes depend on the

@@ -26,7 +26,8 @@ type Costs struct {
 	cmd   *Command // the one that is counted
 	sum   uint64
 	names map[string]*extent
-	last  *extent // of the name that was met last
+	all   []*extent // in the order in which they were met, so that sums do not depend on that of a map
+	last  *extent   // of the name that was met last
 	name  string
 
 	asked   uint64 // items that are asked for under all names
@@ -74,7 +75,7 @@ const (
 	unitBytes = 1 << 10 // of max-transaction
 )
 
-const textCost = "EXECABORT Transaction discarded: its commands touch about %s of data, and all other clients would wait; " +
+const textCost = "EXECABORT Transaction discarded: its commands touch %s of data or more, and all other clients would wait; " +
 	"max-transaction allows %s (CONFIG SET max-transaction, in KiB). Send it in parts, and commands that work on large keys outside of MULTI"
 
 // tooMuch returns why a transaction is refused, "" if it is not.
@@ -194,6 +195,7 @@ func (x *Costs) at(name []byte) *extent {
 			x.names = map[string]*extent{}
 		}
 		x.names[x.name] = e
+		x.all = append(x.all, e)
 		x.own += len(name)
 	case e.in != nil:
 		for e.in != nil {
@@ -340,8 +342,8 @@ func (x *Costs) Describe(args [][]byte) {
 func (x *Costs) total(most uint64) uint64 {
 	sum := plus(x.sum, uint64(len(x.s.watches))*wordBytes)
 	sum = plus(sum, times(x.matched, x.nameLength()))
-	for name, e := range x.names {
-		if e.in != nil || e.names[0] != name {
+	for _, e := range x.all {
+		if e.in != nil {
 			continue // it is a part of another
 		}
 		if sum = plus(sum, x.of(e, most)); sum > most {

@@ -92,7 +92,7 @@ func tryFold(x *engine.Context, entry *catalog.Entry, todo map[uint32]bool) stri
 		case errors.Is(err, store.ErrType):
 			return "ERR FILTER.FOLD is for kinds bloom and standard, not for " + p.Row().Name
 		case errors.Is(err, bloomery.ErrIncompatible):
-			return "ERR FILTER.FOLD: this filter cannot be halved: those that FILTER.CREATE makes from 16 KiB on can be, three times"
+			return "ERR FILTER.FOLD: this filter cannot be halved: those that FILTER.CREATE makes from 16 KiB on can be, at least three times"
 		case err != nil:
 			return "ERR FILTER.FOLD: " + strings.TrimPrefix(engine.OneLine(err), "bloom: fold: ")
 		}
