@@ -140,7 +140,7 @@ func TestFullDigestTakesValues(t *testing.T) {
 		nodes = binary.LittleEndian.AppendUint64(nodes, 1<<20)
 	}
 	entry := b.state.Names.Lookup([]byte("s"), 0)
-	op := &door.Op{Record: store.Record{Op: store.OpTDigestChunk, ID: entry.ID, Value: nodes}}
+	op := &door.Op{Record: store.Record{ID: entry.ID, Body: &store.TDigestChunk{Nodes: nodes}}}
 	if b.door.Do([]*door.Op{op}); op.Result.Err != nil {
 		t.Fatal(op.Result.Err)
 	}

@@ -46,7 +46,7 @@ func TestWhileACommitBuilds(t *testing.T) {
 		b.ok(t, "FILTER.REBUILD f BEGIN fuse32")
 		b.feed(t, "f", "a", 0, 500)
 		sh := b.state.ShadowOf(b.state.Names.Lookup([]byte("f"), b.now.UnixMilli()).ID)
-		seal := &door.Op{Record: store.Record{Op: store.OpShadowSeal, ID: sh.Entry.ID}}
+		seal := &door.Op{Record: store.Record{Body: &store.ShadowSeal{ID: sh.Entry.ID}}}
 		b.door.Do([]*door.Op{seal})
 		commit := uint64(seal.Result.N)
 		built, err := b.state.Build(sh, commit)
@@ -60,9 +60,7 @@ func TestWhileACommitBuilds(t *testing.T) {
 				b.line(line)
 			}
 		}
-		swap := &door.Op{Record: store.Record{
-			Op: store.OpShadowSwap, At: b.now.UnixMilli(), ID: sh.Entry.ID, IDs: append([]uint64{sh.Main}, built.Sums()...), Built: built,
-		}}
+		swap := &door.Op{Record: store.Record{At: b.now.UnixMilli(), Body: &store.ShadowSwap{ID: sh.Entry.ID, Of: sh.Main, Sums: built.Sums(), Built: built}}}
 		b.door.Do([]*door.Op{swap})
 		sh.Reopen(commit)
 		if !errors.Is(swap.Result.Err, tt.want) {

@@ -109,7 +109,7 @@ func TestSealedRebuild(t *testing.T) {
 	b.ok(t, "FILTER.REBUILD f BEGIN fuse8")
 	b.feed(t, "f", "a", 0, 500)
 	sh := b.state.ShadowOf(b.state.Names.Lookup([]byte("f"), b.now.UnixMilli()).ID)
-	b.door.Do([]*door.Op{{Record: store.Record{Op: store.OpShadowSeal, ID: sh.Entry.ID}}})
+	b.door.Do([]*door.Op{{Record: store.Record{Body: &store.ShadowSeal{ID: sh.Entry.ID}}}})
 	if got := b.line("FILTER.ADD f x"); got != "-ERR the filter becomes one of kind fuse8, which takes no more items: a COMMIT is under way" {
 		t.Errorf("ADD: %s", got)
 	}
@@ -144,23 +144,23 @@ func TestRecordsFromBeforeARebuild(t *testing.T) {
 		r    store.Record
 		want error
 	}{
-		{store.Record{Op: store.OpFilterAdd, Hashes: []uint64{1, 2}}, store.ErrRetry},
-		{store.Record{Op: store.OpFilterAdd, Hashes: []uint64{1, 2}, Shadow: sh}, store.ErrRetry},
-		{store.Record{Op: store.OpFilterAdd, Hashes: []uint64{1, 2}, Second: []uint64{1, 2}, Shadow: sh + 1}, store.ErrRetry},
-		{store.Record{Op: store.OpFilterUnion, Value: []byte{1}}, store.ErrRebuilding},
-		{store.Record{Op: store.OpFilterClear}, store.ErrRebuilding},
+		{store.Record{Body: &store.FilterAdd{Hashes: []uint64{1, 2}}}, store.ErrRetry},
+		{store.Record{Body: &store.FilterAdd{Hashes: []uint64{1, 2}, Shadow: sh}}, store.ErrRetry},
+		{store.Record{Body: &store.FilterAdd{Hashes: []uint64{1, 2}, Second: []uint64{1, 2}, Shadow: sh + 1}}, store.ErrRetry},
+		{store.Record{Body: &store.FilterUnion{Data: []byte{1}}}, store.ErrRebuilding},
+		{store.Record{Body: &store.FilterClear{}}, store.ErrRebuilding},
 	} {
 		v.r.ID = id
 		op := &door.Op{Record: v.r}
 		b.door.Do([]*door.Op{op})
 		if !errors.Is(op.Result.Err, v.want) {
-			t.Errorf("operation %d: %v, want %v", v.r.Op, op.Result.Err, v.want)
+			t.Errorf("operation %d: %v, want %v", v.r.Op(), op.Result.Err, v.want)
 		}
 	}
 	if string(snapshot(b.state)) != before {
 		t.Error("something has changed")
 	}
-	op := &door.Op{Record: store.Record{Op: store.OpFilterAdd, ID: id, Hashes: []uint64{1, 2}, Second: []uint64{1, 2}, Shadow: sh}}
+	op := &door.Op{Record: store.Record{ID: id, Body: &store.FilterAdd{Hashes: []uint64{1, 2}, Second: []uint64{1, 2}, Shadow: sh}}}
 	if b.door.Do([]*door.Op{op}); op.Result.Err != nil || b.status(t, "f", "added") != "2" {
 		t.Errorf("a record for both: %v, %s added", op.Result.Err, b.status(t, "f", "added"))
 	}

@@ -89,7 +89,7 @@ func TestTransactionIsWhole(t *testing.T) {
 	disk := powercut.New(1)
 	b := newDurable(t, disk, local.Always)
 	b.line("SET before 1")
-	b.door.Do([]*door.Op{{Record: store.Record{Op: store.OpBegin}}})
+	b.door.Do([]*door.Op{{Record: store.Record{Body: &store.Begin{}}}})
 	b.line("SET a 1")
 	b.line("BF.ADD k x")
 	disk.Kill()

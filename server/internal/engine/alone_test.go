@@ -21,7 +21,7 @@ var setAll = engine.Command{
 			c.Option = 1
 		}
 		at := c.Option.(int)
-		return x.Record(store.Record{Op: store.OpSet, Name: c.Args[at], Value: c.Args[at+1]})
+		return x.Record(&store.Set{String: store.String{Name: c.Args[at], Value: c.Args[at+1]}})
 	},
 	Reply: func(c *engine.Call, _ *store.Result) {
 		if at := c.Option.(int) + 2; at < len(c.Args) {
@@ -45,8 +45,8 @@ func TestAloneIsAlone(t *testing.T) {
 	}
 	var ops []store.Op
 	for _, group := range b.door.groups {
-		for _, op := range group {
-			ops = append(ops, op.Record.Op)
+		for _, r := range group {
+			ops = append(ops, r.Op())
 		}
 	}
 	if want := []store.Op{store.OpBegin, store.OpSet, store.OpSet, store.OpSet, store.OpCommit}; !slices.Equal(ops, want) {

@@ -229,15 +229,39 @@ type testDoor struct {
 	mu     sync.Mutex
 	queue  []*door.Op
 	waits  int
-	groups [][]*door.Op
+	groups [][]store.Record
 	rooms  []uint64 // of all records that were applied at once
+}
+
+// copies returns the records of ops, whose memory is used again when they are settled.
+func copies(ops []*door.Op) []store.Record {
+	list := make([]store.Record, len(ops))
+	for i, op := range ops {
+		if _, err := list[i].Decode(store.AppendRecord(nil, &op.Record)); err != nil {
+			panic(err)
+		}
+	}
+	return list
+}
+
+// roomOf returns how much a record may grow by.
+func roomOf(b store.Body) uint64 {
+	switch o := b.(type) {
+	case *store.BloomAdd:
+		return o.Room
+	case *store.CuckooInsert:
+		return o.Room
+	case *store.FilterAdd:
+		return o.Room
+	}
+	return 0
 }
 
 // Do implements door.Door.
 func (d *testDoor) Do(ops []*door.Op) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.groups = append(d.groups, append([]*door.Op(nil), ops...))
+	d.groups = append(d.groups, copies(ops))
 	for _, op := range ops {
 		if op.Admit != nil && d.stingy > 0 {
 			op.Admit = stingy{op.Admit, &d.stingy}
@@ -255,7 +279,7 @@ func (d *testDoor) Do(ops []*door.Op) {
 		d.Door.Do(ops)
 	}
 	for _, op := range ops {
-		d.rooms = append(d.rooms, op.Record.Room)
+		d.rooms = append(d.rooms, roomOf(op.Record.Body))
 	}
 }
 

@@ -143,7 +143,9 @@ const smallGrowth = 1 << 20
 func (b *Budget) Admit(p *store.Part, ops []*door.Op) (aside uint64, ok bool) {
 	n := 0
 	for _, op := range ops {
-		n += len(op.Record.Digests) + len(op.Record.Hashes)
+		if items, ok := op.Record.Body.(store.Items); ok {
+			n += items.Len()
+		}
 	}
 	need, sure := uint64(0), true
 	if !p.Gone() {
@@ -165,9 +167,11 @@ func (b *Budget) Admit(p *store.Part, ops []*door.Op) (aside uint64, ok bool) {
 		}
 	}
 	for _, op := range ops {
-		op.Record.Room = need
-		if op.Record.Shadow != 0 {
-			need += b.second(&op.Record)
+		if items, ok := op.Record.Body.(store.Items); ok {
+			items.Give(need)
+		}
+		if o, ok := op.Record.Body.(*store.FilterAdd); ok && o.Shadow != 0 {
+			need += b.second(&op.Record, o)
 		}
 	}
 	return need, true
@@ -186,21 +190,19 @@ func (b *Budget) withOthers(p *store.Part, n int) uint64 {
 // second sets aside what a record may make the shadow of its filter grow by, and
 // returns it. If there is not so much it is nothing: then the shadow breaks, and the
 // write goes on.
-func (b *Budget) second(r *store.Record) uint64 {
-	r.SecondRoom = b.state.ShadowGrowth(r)
-	if !b.reserve(r.SecondRoom) {
-		r.SecondRoom = 0
+func (b *Budget) second(r *store.Record, o *store.FilterAdd) uint64 {
+	o.SecondRoom = b.state.ShadowGrowth(r)
+	if !b.reserve(o.SecondRoom) {
+		o.SecondRoom = 0
 	}
-	return r.SecondRoom
+	return o.SecondRoom
 }
 
 // resumes reports whether the rest of all records is prepared again when they have
 // too little room.
 func resumes(ops []*door.Op) bool {
 	for _, op := range ops {
-		switch op.Record.Op {
-		case store.OpInsertEach, store.OpInsertNewEach, store.OpInsertFirst, store.OpInsertNewFirst:
-		default:
+		if o, ok := op.Record.Body.(*store.CuckooInsert); !ok || o.Way == store.Together {
 			return false
 		}
 	}

@@ -23,14 +23,15 @@ type Family struct {
 	// Contains asks for the digests from the one at first on, one for each of
 	// found.
 	Contains func(w *Workspace, p *store.Part, found []bool, first int)
-	// Record puts n digests, from the one at first on, into a record.
-	Record func(w *Workspace, r *store.Record, first, n int)
+	// Fill puts n digests, from the one at first on, into a record.
+	Fill func(w *Workspace, items store.Items, first, n int)
 	// WriteValue encodes a filter for DUMP, from the header of its dump;
-	// ReadValue reads it for RESTORE. Create and Chunk are the records that
-	// make it again.
-	WriteValue    func(w *rdb.Writer, header []byte)
-	ReadValue     func(*rdb.Reader) (header []byte, layers [][]byte)
-	Create, Chunk store.Op
+	// ReadValue reads it for RESTORE. Create is the operation that makes it again,
+	// Chunk the record of a piece of it.
+	WriteValue func(w *rdb.Writer, header []byte)
+	ReadValue  func(*rdb.Reader) (header []byte, layers [][]byte)
+	Create     store.Op
+	Chunk      func(position int64, data []byte) store.Body
 	// Pack, if there is one, takes the place of WriteValue: it writes a whole
 	// filter, outside the gate. It reports false if the filter is gone.
 	Pack func(w *rdb.Writer, entry *catalog.Entry) bool
@@ -38,9 +39,9 @@ type Family struct {
 	Version uint64
 	// Grows reports that a piece may make the filter grow, by its length at most.
 	Grows bool
-	// Settle, if there is one, returns the record that a DUMP makes first, 0 for
+	// Settle, if there is one, returns the record that a DUMP makes first, nil for
 	// none. The caller holds a lock of the part.
-	Settle func(*store.Part) store.Op
+	Settle func(*store.Part) store.Body
 }
 
 // Filter is how a command on one filter runs. Such commands are run in bundles:
@@ -70,18 +71,14 @@ type Filter struct {
 
 // Writing is the part of a filter command that changes the filter.
 type Writing struct {
-	Op store.Op
-	// First, if it is not 0, is the operation while more room may be had: it
-	// stops at the first item that needs more, where Op passes over it.
-	First store.Op
+	// Body returns the record, which may be in m, before Fill puts items into it.
+	Body func(m *store.Scratch, t Terms) store.Items
+	// Deletes reports that the record removes items.
+	Deletes bool
 	// Merge reports that calls which follow each other make one record.
 	Merge bool
 	// Codes reports that the result of a record is Codes instead of Bools.
 	Codes bool
-	// Limit, if it is not 0, is what the record holds as its limit.
-	Limit uint64
-	// Limited reports that the record holds the limit of sub-filters.
-	Limited bool
 	// Grows reports that the record may need memory.
 	Grows bool
 	// Reply turns the result of the record into the answer.
@@ -90,7 +87,16 @@ type Writing struct {
 	// parts.
 	Failure func(error) string
 	// Create makes the record for a key that is not there.
-	Create func(*Context, *Call) store.Record
+	Create func(*Context, *Call) store.Body
+}
+
+// Terms are what a record depends on besides its items.
+type Terms struct {
+	// MaxFilters is how many sub-filters a CF may have, 0 for any number.
+	MaxFilters uint64
+	// Resumes reports that the rest is prepared again if there is too little room: the
+	// record stops at the first item that needs more.
+	Resumes bool
 }
 
 // hash returns what appends the digests of items to those of the workspace.

@@ -67,7 +67,7 @@ func TestAddsMakeOneRecord(t *testing.T) {
 		}
 		b.door.groups = nil
 		b.lines(lines...)
-		if len(b.door.groups) != 1 || len(b.door.groups[0]) != 1 || b.door.groups[0][0].Record.Op != tt.op {
+		if len(b.door.groups) != 1 || len(b.door.groups[0]) != 1 || b.door.groups[0][0].Op() != tt.op {
 			t.Errorf("64 times %s: %d groups, want one record of %d", tt.cmd, len(b.door.groups), tt.op)
 		}
 		b.replays(t)
@@ -184,7 +184,9 @@ func (a stingy) Admit(p *store.Part, ops []*door.Op) (uint64, bool) {
 	if *a.left > 0 {
 		*a.left--
 		for _, op := range ops {
-			op.Record.Room = 0
+			if items, ok := op.Record.Body.(store.Items); ok {
+				items.Give(0)
+			}
 		}
 	}
 	return aside, ok

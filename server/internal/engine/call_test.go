@@ -29,7 +29,7 @@ func TestRetryBeginsChunksAgain(t *testing.T) {
 	if e.conclude(c, op); l.done != 0 || c.answered {
 		t.Errorf("pieces go on at %d, answered %v", l.done, c.answered)
 	}
-	op.Record.Made = "a string"
+	op.Record.Body = &store.Set{String: store.String{Made: "a string"}}
 	c = &Call{cmd: &Command{Reply: func(*Call, *store.Result) { t.Error("a string that has to be made again is answered") }}}
 	e.conclude(c, op)
 }

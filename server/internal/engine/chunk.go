@@ -19,7 +19,7 @@ type chunking struct{ done, next int }
 // Chunk returns the op that stores the chunk of a LOADCHUNK, the argument behind
 // its position, in a filter, or the next piece of it. A chunk that does not fit is
 // not cut: all of it is refused.
-func (x *Context) Chunk(c *Call, entry *catalog.Entry, op store.Op, position int64) *Op {
+func (x *Context) Chunk(c *Call, entry *catalog.Entry, f *Family, position int64) *Op {
 	p, data := store.PartOf(entry), c.Args[3]
 	l, ok := c.Option.(*chunking)
 	if !ok && len(data) > chunkPiece && !x.Grouped() && holds(p, position, len(data)) {
@@ -31,8 +31,8 @@ func (x *Context) Chunk(c *Call, entry *catalog.Entry, op store.Op, position int
 		position -= int64(len(data) - l.next)
 		data = data[l.done:l.next]
 	}
-	o := x.Record(store.Record{Op: op, ID: entry.ID, Position: position, Value: data})
-	o.Part = p
+	o := x.Record(f.Chunk(position, data))
+	o.Part, o.Record.ID = p, entry.ID
 	return o
 }
 

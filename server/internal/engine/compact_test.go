@@ -85,9 +85,9 @@ func TestCompactPiecesAreSmall(t *testing.T) {
 	}
 	pieces := 0
 	for _, group := range b.door.groups {
-		for _, op := range group {
-			if r := op.Record; r.Op != store.OpCompactPiece || r.Room*(r.Limit+1) > 10_000 {
-				t.Fatalf("record %d of %d slots of sub-filter %d", r.Op, r.Room, r.Limit)
+		for _, r := range group {
+			if o, ok := r.Body.(*store.CuckooCompactPiece); !ok || o.Slots*(o.Filter+1) > 10_000 {
+				t.Fatalf("record %d: %+v", r.Op(), r.Body)
 			}
 			pieces++
 		}
@@ -114,9 +114,9 @@ func TestCompactInATransaction(t *testing.T) {
 	}
 	open := false
 	for _, group := range b.door.groups {
-		switch group[0].Record.Op {
+		switch group[0].Op() {
 		case store.OpBegin, store.OpCommit:
-			open = group[0].Record.Op == store.OpBegin
+			open = group[0].Op() == store.OpBegin
 		case store.OpCompactPiece:
 			if open {
 				t.Fatal("a piece was done inside the transaction")
@@ -192,17 +192,22 @@ func TestDeletesCompactInPieces(t *testing.T) {
 	}
 	pieces, open := 0, false
 	for _, group := range b.door.groups {
-		for _, op := range group {
-			switch r := op.Record; r.Op {
-			case store.OpBegin, store.OpCommit:
-				open = r.Op == store.OpBegin
-			case store.OpCompactPiece:
-				if pieces++; open || r.Limit > 0 && r.Room*(r.Limit+1) > 10_000 {
-					t.Fatalf("a piece of %d slots of sub-filter %d, inside a transaction: %v", r.Room, r.Limit, open)
+		for _, r := range group {
+			switch o := r.Body.(type) {
+			case *store.Begin:
+				open = true
+			case *store.Commit:
+				open = false
+			case *store.CuckooCompactPiece:
+				if pieces++; open || o.Filter > 0 && o.Slots*(o.Filter+1) > 10_000 {
+					t.Fatalf("a piece of %d slots of sub-filter %d, inside a transaction: %v", o.Slots, o.Filter, open)
 				}
-			case store.OpDelete, store.OpCompact:
-				t.Fatalf("record %d compacts at once", r.Op)
-			default:
+			case *store.CuckooDelete:
+				if !o.Lazily {
+					t.Fatal("a delete compacts at once")
+				}
+			case *store.CuckooCompact:
+				t.Fatal("all is compacted at once")
 			}
 		}
 	}

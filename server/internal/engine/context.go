@@ -98,23 +98,22 @@ func (x *Context) Random() (string, *catalog.Entry) { return x.e.state.Names.Ran
 // Names returns the number of names, and of those that have a deadline.
 func (x *Context) Names() (all, timed int) { return x.e.state.Names.Len(), x.e.state.Names.Timed() }
 
-// Record returns an op for a record. It is the call's until that is answered.
-func (x *Context) Record(r store.Record) *Op {
+// Record returns an op for a record of the catalogue. It is the call's until that is answered.
+func (x *Context) Record(b store.Body) *Op {
 	op := x.s.w.takeOp()
-	*op = Op{Op: door.Op{Record: r}}
-	op.Record.At = x.s.ms
+	*op = Op{Op: door.Op{Record: store.Record{At: x.s.ms, Body: b}}}
 	return op
 }
 
 // Creation returns the op that makes a filter, with what it costs. It reports
 // false if the record makes none.
-func (x *Context) Creation(r *store.Record) (*Op, bool) {
-	size, err := store.NewBytes(r)
+func (x *Context) Creation(b store.Body) (*Op, bool) {
+	size, err := store.NewBytes(b)
 	if err != nil {
 		return nil, false
 	}
-	op := x.Record(*r)
-	op.Cost = uint64(store.NewCost(r.Name, size))
+	op := x.Record(b)
+	op.Cost = uint64(store.NewCost(op.Record.NewName(), size))
 	return op, true
 }
 

@@ -43,7 +43,7 @@ type Costs struct {
 type extent struct {
 	in     *extent // it has become a part of this one
 	names  []string
-	made   []store.Record // what commands make of it
+	made   []store.Body // what commands make of it
 	staged []uint64
 	adding store.Adding
 
@@ -149,8 +149,7 @@ func (x *Costs) created(c *Call, e *extent) {
 		f.Parse(&x.s.ctx, &probe)
 	}
 	if !probe.answered {
-		r := f.Write.Create(&x.s.ctx, &probe)
-		x.make(e, &r)
+		x.make(e, f.Write.Create(&x.s.ctx, &probe))
 	}
 }
 
@@ -163,7 +162,7 @@ func (x *Costs) onSketch(c *Call) {
 		return
 	}
 	n := k.items(len(c.Args) - 2)
-	if e.items += uint64(n); k.Op != 0 {
+	if e.items += uint64(n); k.Body != nil {
 		e.adding.Items += n
 	}
 	for i := 2; i < len(c.Args); i += max(k.Stride, 1) {
@@ -254,15 +253,28 @@ func (x *Costs) FreeAll() {
 }
 
 // Make notes that a command may give a name to what a record makes.
-func (x *Costs) Make(name []byte, r *store.Record) { x.make(x.at(name), r) }
+func (x *Costs) Make(name []byte, b store.Body) { x.make(x.at(name), b) }
 
-func (x *Costs) make(e *extent, r *store.Record) {
+func (x *Costs) make(e *extent, b store.Body) {
 	e.makes++
-	if n := len(e.made); n > 0 && r.Value == nil && e.made[n-1].Op == r.Op && e.made[n-1].Bloom == r.Bloom && e.made[n-1].Cuckoo == r.Cuckoo {
+	if n := len(e.made); n > 0 && makesSame(e.made[n-1], b) {
 		return
 	}
 	x.sum += madeBytes
-	e.made = append(e.made, *r)
+	e.made = append(e.made, b)
+}
+
+// makesSame reports whether two records make filters of the same parameters.
+func makesSame(a, b store.Body) bool {
+	switch a := a.(type) {
+	case *store.MakeBloom:
+		o, ok := b.(*store.MakeBloom)
+		return ok && o.Params == a.Params
+	case *store.MakeCuckoo:
+		o, ok := b.(*store.MakeCuckoo)
+		return ok && o.Params == a.Params
+	}
+	return false
 }
 
 // Reveal notes that a command may give a name to a staged filter.
@@ -380,8 +392,8 @@ func (x *Costs) of(e *extent, most uint64) uint64 {
 			size, text, free = size.Max(x.both(entry, a)), max(text, uint64(len(store.Text(entry)))), false
 		}
 	}
-	for i := range e.made {
-		made = made.Max(store.NewSize(&e.made[i], a))
+	for _, b := range e.made {
+		made = made.Max(store.NewSize(b, a))
 	}
 	for _, id := range e.staged {
 		if entry := x.e.state.Names.ByID(id); entry != nil {

@@ -18,7 +18,7 @@ func (x *Context) Compress(entry *catalog.Entry) Reply {
 	if failed.Kind != None {
 		return failed
 	}
-	_, failed = x.ApplyPiece(store.PartOf(entry), store.Record{Op: store.OpCompress, ID: entry.ID, Ready: &ready})
+	_, failed = x.ApplyPiece(store.PartOf(entry), store.Record{ID: entry.ID, Body: &store.TDigestCompress{Ready: &ready}})
 	ready.Digest.Release() // by now it is what was there before
 	x.Unhold(size)
 	return failed
@@ -77,7 +77,7 @@ func (x *Context) compressAll(names [][]byte) Reply {
 		if large, _ := p.LargeDigest(0); large {
 			failed = x.Compress(entry)
 		} else {
-			_, failed = x.ApplyPiece(p, store.Record{Op: store.OpCompress, ID: entry.ID})
+			_, failed = x.ApplyPiece(p, store.Record{ID: entry.ID, Body: &store.TDigestCompress{}})
 		}
 		if failed.Kind != None && failed.Text != TextNotFound {
 			return failed

@@ -173,7 +173,7 @@ func (e *Engine) collectCall(s *Session, g *group, i int) {
 		c.cmd = own // it was refused: After cleans up behind Before all the same
 	}
 	switch {
-	case len(g.ops) > had && !(touched && g.ops[had].Record.Op.Creates()) && cmd.Flags&Derived == 0, c.finish != nil && !touched:
+	case len(g.ops) > had && !(touched && g.ops[had].Record.Creates()) && cmd.Flags&Derived == 0, c.finish != nil && !touched:
 	case touched: // it was answered, or prepared, for what the key was before
 		g.refuseCall(textSeen)
 	default:
@@ -225,7 +225,7 @@ func (e *Engine) sendGroup(s *Session, c *Call, g *group, watches map[string]wat
 		}
 	}
 	for _, op := range ops {
-		if op.Record.Op.Expects() && op.Result.Err != nil {
+		if op.Record.Expects() && op.Result.Err != nil {
 			return false
 		}
 	}
@@ -236,7 +236,7 @@ func (e *Engine) sendGroup(s *Session, c *Call, g *group, watches map[string]wat
 func (e *Engine) expectations(s *Session, g *group, watches map[string]watched) []*door.Op {
 	first := &g.ops[0].Record
 	for _, op := range g.ops {
-		if r := &op.Record; r.Op.Part() != first.Op.Part() || r.Op.Part() && (r.ID != first.ID || r.Index != first.Index) {
+		if r := &op.Record; r.Part() != first.Part() || r.Part() && (r.ID != first.ID || r.Index != first.Index) {
 			g.refuse(textMixed)
 			return nil
 		}
@@ -249,21 +249,21 @@ func (e *Engine) expectations(s *Session, g *group, watches map[string]watched) 
 	for key, was := range watches {
 		parts := e.partsOf(was.id)
 		switch {
-		case first.Op.Part() && was.id == first.ID && parts == 1:
-			add(store.Record{Op: store.OpExpectPart, ID: first.ID, Limit: was.version})
-		case first.Op.Part() || parts > 0:
+		case first.Part() && was.id == first.ID && parts == 1:
+			add(store.Record{ID: first.ID, Body: &store.ExpectPart{Version: was.version}})
+		case first.Part() || parts > 0:
 			g.refuse(textWatch)
 		default:
-			add(store.Record{Op: store.OpExpect, Name: []byte(key), ID: was.id, Deadline: was.deadline})
+			add(store.Record{Body: &store.Expect{Name: []byte(key), ID: was.id, Deadline: was.deadline}})
 		}
 	}
 	for key, was := range g.looks {
 		parts := e.partsOf(was.id)
 		switch {
-		case !first.Op.Part():
-			add(store.Record{Op: store.OpExpect, Name: []byte(key), ID: was.id, Deadline: was.deadline})
+		case !first.Part():
+			add(store.Record{Body: &store.Expect{Name: []byte(key), ID: was.id, Deadline: was.deadline}})
 		case was.id == first.ID && parts == 1:
-			add(store.Record{Op: store.OpExpectPart, ID: first.ID, Limit: was.version})
+			add(store.Record{ID: first.ID, Body: &store.ExpectPart{Version: was.version}})
 		}
 	}
 	return list

@@ -178,10 +178,9 @@ func TestWorkOfCommands(t *testing.T) {
 		{&Filter{Contains: true, Parse: parse}, health.Has},
 		{&Filter{}, health.Count},
 		{&Filter{Parse: parse}, health.Other},
-		{&Filter{Write: &Writing{Op: store.OpAdd}}, health.Add},
-		{&Filter{Write: &Writing{Op: store.OpFilterAdd}, Parse: parse}, health.Add},
-		{&Filter{Write: &Writing{Op: store.OpDeleteLazily}}, health.Delete},
-		{&Filter{Write: &Writing{Op: store.OpFilterDelete}}, health.Delete},
+		{&Filter{Write: &Writing{}}, health.Add},
+		{&Filter{Write: &Writing{}, Parse: parse}, health.Add},
+		{&Filter{Write: &Writing{Deletes: true}}, health.Delete},
 	} {
 		if got := workOf(&Command{Filter: c.filter}); got != c.want {
 			t.Errorf("%+v is measured as %v, want %v", c.filter, got, c.want)

@@ -172,7 +172,7 @@ func TestAbandonedFilters(t *testing.T) {
 	b, d := newShared(t, 1<<30)
 	b.lines(setupLines...)
 	header := b.exec([][]byte{[]byte("BF.SCANDUMP"), []byte("b"), []byte("0")})[0].Elems[1].Text
-	stage := &door.Op{Record: store.Record{Op: store.OpStage, Flags: uint8(store.OpBloomDump), Value: []byte(header), At: b.now.UnixMilli()}}
+	stage := &door.Op{Record: store.Record{At: b.now.UnixMilli(), Body: &store.Stage{As: store.OpBloomDump, Header: []byte(header)}}}
 	d.Door.Do([]*door.Op{stage})
 	id := stage.Result.Entry.ID
 	for _, tt := range []struct {

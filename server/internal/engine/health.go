@@ -26,7 +26,8 @@ func (x *Context) Watched(entry *catalog.Entry) health.Subject { return x.e.Watc
 
 // born notes that an op has made a filter.
 func (e *Engine) born(op *door.Op) {
-	if entry := op.Result.Entry; entry != nil && op.Record.Op != store.OpStage && store.IsFilter(entry) {
+	_, staged := op.Record.Body.(*store.Stage)
+	if entry := op.Result.Entry; entry != nil && !staged && store.IsFilter(entry) {
 		e.well.Born(entry.ID)
 	}
 }
@@ -43,7 +44,7 @@ func workOf(c *Command) health.Work {
 		return health.Count
 	case f.Write == nil:
 		return health.Other
-	case f.Write.Op == store.OpDeleteLazily || f.Write.Op == store.OpFilterDelete:
+	case f.Write.Deletes:
 		return health.Delete
 	}
 	return health.Add

@@ -168,7 +168,7 @@ func TestRestoreLeavesNothingBehind(t *testing.T) {
 		t.Errorf("%d bytes counted, want %d", got, before)
 	}
 	// A crash in the middle: the filter has no name, and is dropped.
-	stage := &door.Op{Record: store.Record{Op: store.OpStage, Flags: uint8(store.OpBloomDump), Value: []byte(header)}}
+	stage := &door.Op{Record: store.Record{Body: &store.Stage{As: store.OpBloomDump, Header: []byte(header)}}}
 	b.door.Do([]*door.Op{stage})
 	if stage.Result.Err != nil {
 		t.Fatal(stage.Result.Err)

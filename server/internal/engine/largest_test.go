@@ -189,11 +189,11 @@ type holdTimer struct {
 
 // Do implements door.Door.
 func (d *holdTimer) Do(ops []*door.Op) {
-	if ops[0].Record.Op == store.OpCommit {
+	if ops[0].Record.Op() == store.OpCommit {
 		d.held = d.clock() - d.began
 	}
 	d.Door.Do(ops)
-	if ops[0].Record.Op == store.OpBegin {
+	if ops[0].Record.Op() == store.OpBegin {
 		d.began = d.clock()
 	}
 }

@@ -55,9 +55,7 @@ func (x *Context) LoadPart(t *Staging, index int, data []byte) Reply {
 			return Fail(TextStopped)
 		}
 		n := min(len(data)-at, stagePiece)
-		op := &door.Op{Part: p, Record: store.Record{
-			Op: store.OpFilterPiece, ID: t.ID, Index: uint32(index), Position: int64(at), Limit: uint64(len(data)), Value: data[at : at+n],
-		}}
+		op := &door.Op{Part: p, Record: store.Record{ID: t.ID, Index: uint32(index), Body: &store.FilterPiece{Offset: int64(at), Of: uint64(len(data)), Data: data[at : at+n]}}}
 		if err := x.apply(op); err != nil {
 			return e.unsettled(err)
 		}
@@ -143,7 +141,7 @@ func (x *Context) DropStaged(name string) {
 func (e *Engine) unstage(s *Session) {
 	for name, t := range s.staged {
 		e.hold(s, -len(name)-stagedBytes)
-		op := &door.Op{Record: store.Record{Op: store.OpEvict, At: e.clock().UnixMilli(), IDs: []uint64{t.ID}}}
+		op := &door.Op{Record: store.Record{At: e.clock().UnixMilli(), Body: &store.Evict{IDs: []uint64{t.ID}}}}
 		ops := []*door.Op{op}
 		e.door.Do(ops)
 		if !op.Settled {

@@ -13,7 +13,7 @@ import (
 // made is the string that a call will store, made before the gate was entered.
 type made struct {
 	base *catalog.Entry
-	r    store.Record
+	text *store.String
 	held uint64
 }
 
@@ -21,32 +21,35 @@ type made struct {
 // its name stands for, nil for none: one of size bytes. A long one is made outside
 // the gate, and then the call is prepared again: the op is nil, as it is if there
 // is no memory. In a transaction a long value is kept as it was queued.
-func (x *Context) Storing(c *Call, r store.Record, base *catalog.Entry, size int) *Op {
+func (x *Context) Storing(c *Call, o store.Texter, base *catalog.Entry, size int) *Op {
+	t := o.Text()
 	if x.Can().Cluster {
-		if !x.Fits(c, r.Name, max(size, len(r.Value))) {
+		if !x.Fits(c, t.Name, max(size, len(t.Value))) {
 			return nil
 		}
-		r.Made, r.Base = "", nil // every machine makes it from the record
+		t.Made, t.Base = "", nil // every machine makes it from the record
 	}
+	_, whole := o.(*store.Set)
 	switch {
 	case size < store.Long, x.Can().Cluster:
-	case r.Made != "": // the caller has it
-	case r.Op == store.OpSet && c.own:
-		r.Keep(unsafe.String(unsafe.SliceData(r.Value), len(r.Value)), nil)
+	case t.Made != "": // the caller has it
+	case whole && c.own:
+		t.Keep(unsafe.String(unsafe.SliceData(t.Value), len(t.Value)), nil)
 	case x.s.alone: // it is copied: its cost was counted
 	case c.made == nil || c.made.base != base:
-		x.make(c, r, base, size)
+		x.make(c, o, base, size)
 		return nil
 	default:
-		r.Made, r.Base, r.Value = c.made.r.Made, c.made.r.Base, c.made.r.Value
+		m := c.made.text
+		t.Made, t.Base, t.Value = m.Made, m.Base, m.Value
 	}
-	op := x.Record(r)
-	op.Cost = uint64(store.NewCost(r.Name, uint64(size)))
+	op := x.Record(o)
+	op.Cost = uint64(store.NewCost(t.Name, uint64(size)))
 	return op
 }
 
 // make makes the string of a record outside the gate.
-func (x *Context) make(c *Call, r store.Record, base *catalog.Entry, size int) {
+func (x *Context) make(c *Call, o store.Texter, base *catalog.Entry, size int) {
 	e := x.e
 	e.unmake(c)
 	e.leave(x.s)
@@ -55,8 +58,8 @@ func (x *Context) make(c *Call, r store.Record, base *catalog.Entry, size int) {
 		return
 	}
 	e.collect(size)
-	c.made = &made{base: base, r: r, held: uint64(size)}
-	c.made.r.Make(base)
+	c.made = &made{base: base, text: o.Text(), held: uint64(size)}
+	store.MakeString(o, base)
 }
 
 // unmake forgets the string that was made for a call: it is stored, or not needed.

@@ -26,7 +26,7 @@ const textMergeBusy = "TRYAGAIN other clients change the destination all the tim
 
 // mergesOutside reports whether an op is a merge that would hold locks for long.
 func (e *Engine) mergesOutside(s *Session, op *Op) bool {
-	return merges(op.Record.Op) && e.shared == nil && !s.alone && e.state.MergeBytes(&op.Record) > mergeAtOnce
+	return merges(op) && e.shared == nil && !s.alone && e.state.MergeBytes(&op.Record) > mergeAtOnce
 }
 
 // mergeOutside merges sketches into one that has no name, in pieces, and gives it the
@@ -56,8 +56,8 @@ func (e *Engine) mergeOutside(s *Session, c *Call, op *Op) {
 // merge tries a merge once. It reports again if a sketch has changed meanwhile; failed is
 // what is answered if it could not be kept, err what is wrong with it.
 func (x *Context) merge(op *Op, relaxed bool) (again bool, failed Reply, err error) {
-	if !relaxed && op.Record.Op == store.OpTDigestMerge {
-		if failed := x.compressAll(op.Record.Names); failed.Kind != None {
+	if o, ok := op.Record.Body.(*store.TDigestMerge); ok && !relaxed {
+		if failed := x.compressAll(o.Sources); failed.Kind != None {
 			return false, failed, nil
 		}
 	}
@@ -82,9 +82,7 @@ func (x *Context) merge(op *Op, relaxed bool) (again bool, failed Reply, err err
 	again, failed, err = x.fill(entry, m, sum)
 	if !again && failed.Kind == None && err == nil {
 		var res store.Result
-		res, failed = x.ApplyPiece(nil, store.Record{
-			Op: store.OpReveal, At: x.s.ms, ID: entry.ID, Name: op.Record.Name, Flags: store.KeepTTL, Merging: m,
-		})
+		res, failed = x.ApplyPiece(nil, store.Record{At: x.s.ms, Body: &store.Reveal{ID: entry.ID, Name: op.Record.NewName(), If: store.KeepTTL, Merging: m}})
 		if failed.Kind == None && res.Err == nil {
 			return false, failed, nil
 		}
@@ -96,10 +94,10 @@ func (x *Context) merge(op *Op, relaxed bool) (again bool, failed Reply, err err
 
 // summed computes a merge as far as it has to be before its pieces are made.
 func (x *Context) summed(op *Op, m *store.Merging) (*store.Sum, error) {
-	if op.Record.Op == store.OpCountMinMerge {
-		return m.CountMins(mergePiece)
+	if o, ok := op.Record.Body.(*store.TDigestMerge); ok {
+		return x.e.state.TDigests(m, o, x.Stopped)
 	}
-	return x.e.state.TDigests(m, &op.Record, x.Stopped)
+	return m.CountMins(mergePiece)
 }
 
 // fill puts the pieces of a sum into a sketch without a name.
@@ -112,12 +110,11 @@ func (x *Context) fill(entry *catalog.Entry, m *store.Merging, sum *store.Sum) (
 		case x.Stopped():
 			return false, Fail(TextStopped), nil
 		}
-		r, err := sum.Next()
-		if err != nil || len(r.Value) == 0 {
+		body, err := sum.Next()
+		if err != nil || body == nil {
 			return false, failed, err
 		}
-		r.ID = entry.ID
-		piece := &door.Op{Part: p, Record: r}
+		piece := &door.Op{Part: p, Record: store.Record{ID: entry.ID, Body: body}}
 		if err := x.apply(piece); err != nil {
 			return false, x.e.unsettled(err), nil
 		}

@@ -271,14 +271,14 @@ func (e *Engine) closed(s *Session, writes bool, f func()) {
 	}()
 	if writes {
 		s.wrote = true
-		e.mark(store.OpBegin)
-		defer e.mark(store.OpCommit) // also if a command panics: what it has done stays in memory
+		e.mark(&store.Begin{})
+		defer e.mark(&store.Commit{}) // also if a command panics: what it has done stays in memory
 	}
 	f()
 }
 
-func (e *Engine) mark(op store.Op) {
-	ops := []*door.Op{{Record: store.Record{Op: op}}}
+func (e *Engine) mark(b store.Body) {
+	ops := []*door.Op{{Record: store.Record{Body: b}}}
 	e.door.Do(ops)
 	if !ops[0].Settled {
 		e.door.Wait(ops)

@@ -17,6 +17,8 @@ type Op struct {
 	Cost uint64
 	// NoMemory is what is answered if there is not so much; "" for OOM.
 	NoMemory string
+
+	scratch store.Scratch // for the record of a write to a filter or a sketch
 }
 
 // put puts the op of calls[0] in order. If it is not settled then the call waits,
@@ -41,17 +43,14 @@ func (e *Engine) put(s *Session, calls []Call, op *Op) {
 	switch {
 	case e.shared == nil:
 		e.door.Do(w.refs)
-	case merges(op.Record.Op):
+	case merges(op):
 		e.doMerge(s, op)
 	case c.cmd.Flags&Alone != 0 && s.group == nil:
 		e.doAlone(op)
 	default:
 		e.do(s, w.refs)
 	}
-	s.weight += 1 + len(op.Record.Names)
-	if op.Record.Made == "" {
-		s.weight += len(op.Record.Value) >> 10
-	}
+	s.weight += op.Record.Weight()
 	if op.Settled {
 		e.conclude(c, op)
 		return
@@ -70,7 +69,7 @@ func (e *Engine) conclude(c *Call, op *Op) {
 		c.Answer(e.unsettled(op.Err))
 		return
 	}
-	if op.Record.Made != "" && errors.Is(op.Result.Err, store.ErrRetry) {
+	if t, ok := op.Record.Body.(store.Texter); ok && t.Text().Made != "" && errors.Is(op.Result.Err, store.ErrRetry) {
 		return // the string that it was made of has been replaced
 	}
 	e.born(&op.Op)

@@ -202,7 +202,9 @@ func (e *Engine) partOps(c *Call, entry *catalog.Entry, r *routes) []*door.Op {
 	write := c.cmd.Filter.Write
 	for _, i := range r.used {
 		from, to := r.of(int(i))
-		op := &door.Op{Part: store.PartAt(entry, uint32(i)), Record: store.Record{Op: write.Op, ID: entry.ID, Index: uint32(i), Hashes: r.hashes[from:to]}}
+		items := write.Body(new(store.Scratch), Terms{})
+		items.Hold(nil, r.hashes[from:to])
+		op := &door.Op{Part: store.PartAt(entry, uint32(i)), Record: store.Record{ID: entry.ID, Index: uint32(i), Body: items}}
 		op.Result.Bools = r.bools[from:to]
 		if write.Grows {
 			op.Admit = &e.Budget

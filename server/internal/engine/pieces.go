@@ -110,9 +110,6 @@ func (e *Engine) runPiece(s *Session, calls []Call, entry *catalog.Entry, v *pie
 	} else {
 		op.Result.Bools = v.found[v.done : v.done+len(items)]
 	}
-	if v.done > 0 {
-		op.Record.Limit = 0 // a command is asked for it once
-	}
 	e.putPiece(s, c, op, v)
 }
 

@@ -34,7 +34,10 @@ func (e *Engine) doAlone(op *Op) {
 	}
 }
 
-func merges(op store.Op) bool { return op == store.OpCountMinMerge || op == store.OpTDigestMerge }
+func merges(op *Op) bool {
+	_, ok := op.Record.Body.(store.Merge)
+	return ok
+}
 
 // doMerge merges sketches. A merge looks at several of them, which are not in one
 // order on all machines: so what it does to its destination is found here, and put in
@@ -65,7 +68,7 @@ func (e *Engine) doMerge(s *Session, op *Op) {
 func (e *Engine) putMerged(s *Session, op *Op, m *store.Merged) (again bool) {
 	var ops []*door.Op
 	if m.Entry != nil {
-		ops = append(ops, &door.Op{Record: store.Record{Op: store.OpExpectPart, ID: m.Entry.ID, Limit: m.Version}})
+		ops = append(ops, &door.Op{Record: store.Record{ID: m.Entry.ID, Body: &store.ExpectPart{Version: m.Version}}})
 	}
 	for _, r := range m.Records {
 		ops = append(ops, &door.Op{Record: r})

@@ -13,7 +13,7 @@ import (
 // shadowOf returns the shadow that a write to a filter has to do with, nil if there is
 // none.
 func (e *Engine) shadowOf(f *Filter, entry *catalog.Entry) *store.Shadow {
-	if f.Write == nil || f.Write.Op != store.OpFilterAdd {
+	if f.Write == nil || f.Write.Deletes || entry.Kind != catalog.Filter {
 		return nil
 	}
 	if sh := e.state.ShadowOf(entry.ID); sh != nil && !sh.Broken() {
@@ -48,7 +48,8 @@ func (w *Workspace) secondParts(ops []*door.Op, first, n int) {
 	}
 	for _, op := range ops {
 		from, to := r.of(int(op.Record.Index))
-		op.Record.Shadow, op.Record.Second = w.shadow.Entry.ID, r.second[from:to]
+		o := op.Record.Body.(*store.FilterAdd)
+		o.Shadow, o.Second = w.shadow.Entry.ID, r.second[from:to]
 	}
 }
 
@@ -78,9 +79,8 @@ func (x *Context) Reserve(n uint64) (release func(), ok bool) {
 // ApplyNames puts a record of the catalogue in order, outside the gate but for that,
 // and returns what came of it. It may take cost bytes. The reply reports that the record
 // was not kept, and is None if it was.
-func (x *Context) ApplyNames(r store.Record, cost uint64) (store.Result, Reply) {
-	r.At = x.s.ms
-	return x.ApplyLarge(nil, r, cost)
+func (x *Context) ApplyNames(b store.Body, cost uint64) (store.Result, Reply) {
+	return x.ApplyLarge(nil, store.Record{At: x.s.ms, Body: b}, cost)
 }
 
 // feedPiece is how many items are fed at a time.
@@ -128,9 +128,8 @@ func (e *Engine) feedOps(w *Workspace, sh *store.Shadow) []*door.Op {
 	for _, i := range r.used {
 		from, to := r.of(int(i))
 		op := w.takeOp()
-		*op = Op{Op: door.Op{Part: store.PartAt(sh.Entry, uint32(i)), Admit: &e.Budget, Record: store.Record{
-			Op: store.OpShadowFeed, ID: sh.Entry.ID, Index: uint32(i), Hashes: r.hashes[from:to],
-		}}}
+		*op = Op{Op: door.Op{Part: store.PartAt(sh.Entry, uint32(i)), Admit: &e.Budget}, scratch: store.Scratch{ShadowFeed: store.ShadowFeed{Hashes: r.hashes[from:to]}}}
+		op.Record = store.Record{ID: sh.Entry.ID, Index: uint32(i), Body: &op.scratch.ShadowFeed}
 		op.Result.Bools = r.bools[from:to]
 		w.refs = append(w.refs, &op.Op)
 	}

@@ -52,7 +52,7 @@ func newShared(tb testing.TB, maxMemory int64) (*bench, *sharedDoor) {
 func (d *sharedDoor) Do(ops []*door.Op) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.testDoor.groups = append(d.testDoor.groups, append([]*door.Op(nil), ops...))
+	d.testDoor.groups = append(d.testDoor.groups, copies(ops))
 	for _, op := range ops {
 		d.send(op)
 	}
@@ -76,7 +76,7 @@ func (d *sharedDoor) DoGroup(ops []*door.Op) error {
 	first, size := &ops[len(ops)-1].Record, 0
 	for _, op := range ops {
 		r := &op.Record
-		if r.Op.Part() != first.Op.Part() || r.Op.Part() && (r.ID != first.ID || r.Index != first.Index) {
+		if r.Part() != first.Part() || r.Part() && (r.ID != first.ID || r.Index != first.Index) {
 			return fmt.Errorf("%w: several streams", door.ErrGroup)
 		}
 		size += len(store.AppendRecord(nil, r))
@@ -84,7 +84,7 @@ func (d *sharedDoor) DoGroup(ops []*door.Op) error {
 	if size > d.most {
 		return fmt.Errorf("%w: %d bytes", door.ErrGroup, size)
 	}
-	d.testDoor.groups = append(d.testDoor.groups, append([]*door.Op(nil), ops...))
+	d.testDoor.groups = append(d.testDoor.groups, copies(ops))
 	d.send(ops...)
 	d.groups[ops[0]] = true
 	return nil
@@ -119,7 +119,8 @@ func (d *sharedDoor) Wait([]*door.Op) {
 
 // apply applies the record that the encoding of an op gives.
 func (d *sharedDoor) apply(op *door.Op) {
-	r, _, err := store.DecodeRecord(store.AppendRecord(nil, &op.Record))
+	var r store.Record
+	_, err := r.Decode(store.AppendRecord(nil, &op.Record))
 	if err != nil {
 		panic(err)
 	}
@@ -139,7 +140,7 @@ func (d *sharedDoor) applyGroup(ops []*door.Op) {
 			continue
 		}
 		d.apply(op)
-		holds = !op.Record.Op.Expects() || op.Result.Err == nil
+		holds = !op.Record.Expects() || op.Result.Err == nil
 		if op.Applied != nil && holds {
 			op.Applied()
 		}

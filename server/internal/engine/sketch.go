@@ -51,8 +51,9 @@ type Sketch struct {
 	// Ask sets the answer of a read about one item, under the read lock.
 	Ask func(r *Reply, p *store.Part, item []byte)
 
-	// Op is the record of a write.
-	Op store.Op
+	// Body returns the record of a write, which may be in m, with items as Encode has
+	// appended them.
+	Body func(m *store.Scratch, items []byte) store.Body
 	// Encode appends an item, Stride arguments, to the value of the record, or
 	// returns what is wrong with it: then nothing of the call is done. It sees
 	// only what never changes in the life of a sketch.
@@ -161,7 +162,7 @@ func (e *Engine) runSketchSpan(s *Session, calls []Call) {
 	case n == 0:
 	case k.Look == nil && (k.count(c) > most || !s.alone && k.sliced(p, c)):
 		e.runLong(s, p, c, most)
-	case k.Op == 0:
+	case k.Body == nil:
 		e.askSketch(s, p, calls[:n])
 	case e.relieved(s, k, entry, maxItems):
 	case !e.busy(s):
@@ -184,7 +185,7 @@ func (e *Engine) relieved(s *Session, k *Sketch, entry *catalog.Entry, items int
 func (e *Engine) findSketch(s *Session, c *Call) *catalog.Entry {
 	k := c.cmd.Sketch
 	entry := e.state.Names.Lookup(c.Args[1], s.ms)
-	if k.Op == 0 {
+	if k.Body == nil {
 		e.stats.Looked(&s.Client, entry != nil, 1)
 	}
 	switch {
@@ -338,7 +339,8 @@ func (w *Workspace) encode(k *Sketch, p *store.Part, c *Call) (fits bool) {
 // for it.
 func (e *Engine) sketchOp(w *Workspace, k *Sketch, entry *catalog.Entry, p *store.Part, value []byte, items int) (*Op, bool) {
 	op := w.takeOp()
-	*op = Op{Op: door.Op{Part: p, Record: store.Record{Op: k.Op, ID: entry.ID, Value: value}}}
+	*op = Op{Op: door.Op{Part: p}}
+	op.Record = store.Record{ID: entry.ID, Body: k.Body(&op.scratch, value)}
 	if k.Element != nil {
 		op.Result.Counts = w.takeCounts(items)
 	}
@@ -396,11 +398,11 @@ func (k *Sketch) fill(elems []Reply, c *Call, res *store.Result, first, to int) 
 // may be run between two pieces, as they may between two commands.
 func (e *Engine) runLong(s *Session, p *store.Part, c *Call, most int) {
 	k := c.cmd.Sketch
-	if e.leave(s); k.Op != 0 && !k.right(s, p, c) {
+	if e.leave(s); k.Body != nil && !k.right(s, p, c) {
 		return
 	}
 	var elems []Reply
-	if k.Op == 0 || k.Element != nil {
+	if k.Body == nil || k.Element != nil {
 		n := k.items(len(c.Args) - 2)
 		if !e.holdReply(s, n*ReplyBytes) {
 			c.Fail(TextOOM)
@@ -420,7 +422,7 @@ func (e *Engine) runLong(s *Session, p *store.Part, c *Call, most int) {
 		entry := e.findSketch(s, c)
 		switch {
 		case entry == nil:
-		case k.Op == 0:
+		case k.Body == nil:
 			done += k.askPiece(store.PartOf(entry), c, elems[done:], done, most)
 		case e.relieved(s, k, entry, most):
 		case !e.busy(s):

@@ -36,7 +36,7 @@ func (x *Context) Stage(f *Family, header []byte, layers [][]byte) (id uint64, r
 			}
 			n := min(len(data), stagePiece)
 			position += int64(n)
-			chunk := &door.Op{Part: p, Record: store.Record{Op: f.Chunk, ID: id, Position: position, Value: data[:n]}}
+			chunk := &door.Op{Part: p, Record: store.Record{ID: id, Body: f.Chunk(position, data[:n])}}
 			if f.Grows && !e.Budget.reserve(uint64(n)) {
 				x.Unstage(id)
 				return 0, Fail(TextOOM)
@@ -64,7 +64,7 @@ func (x *Context) Stage(f *Family, header []byte, layers [][]byte) (id uint64, r
 func (x *Context) stageEmpty(create store.Op, value []byte) (*catalog.Entry, Reply) {
 	e := x.e
 	e.leave(x.s)
-	op, ok := x.Creation(&store.Record{Op: store.OpStage, Flags: uint8(create), Value: value})
+	op, ok := x.Creation(&store.Stage{As: create, Header: value})
 	if !ok {
 		return nil, Fail(textBadData)
 	}
@@ -87,7 +87,7 @@ const textBadData = "ERR Bad data format"
 // Unstage removes a filter that never got a name.
 func (x *Context) Unstage(id uint64) {
 	x.e.leave(x.s)
-	op := &door.Op{Record: store.Record{Op: store.OpEvict, At: x.s.ms, IDs: []uint64{id}}}
+	op := &door.Op{Record: store.Record{At: x.s.ms, Body: &store.Evict{IDs: []uint64{id}}}}
 	_ = x.apply(op) // a record that is lost is dropped by the next recovery
 }
 

@@ -27,7 +27,7 @@ func (e *Engine) Sweep(most int) int {
 	if len(ids) == 0 {
 		return 0
 	}
-	op := &door.Op{Record: store.Record{Op: store.OpEvict, At: now, IDs: ids}}
+	op := &door.Op{Record: store.Record{At: now, Body: &store.Evict{IDs: ids}}}
 	ops := []*door.Op{op}
 	const slot = 0
 	e.gate.enter(slot)

@@ -29,7 +29,7 @@ func (e *Engine) advance(now int64) {
 			if !due {
 				continue
 			}
-			op := &door.Op{Part: p, Record: store.Record{Op: store.OpFilterAdvance, ID: id, Index: uint32(i), Position: int64(generation)}}
+			op := &door.Op{Part: p, Record: store.Record{ID: id, Index: uint32(i), Body: &store.FilterAdvance{Generation: generation}}}
 			ops := []*door.Op{op}
 			const slot = 0
 			e.gate.enter(slot)

@@ -53,7 +53,7 @@ func TestWorkspaceForgets(t *testing.T) {
 	w.shadow = &store.Shadow{}
 	kept := w.elems
 	op, second := w.takeOp(), w.takeOp()
-	op.Record.Name, second.Record.Name = []byte("sent"), []byte("sent")
+	op.Record.Body, second.Record.Body = &store.Take{Name: []byte("sent")}, &store.Take{Name: []byte("sent")}
 	w.reuse()
 	if w.taken != 0 || len(w.Hashes) != 0 || w.takeOp() != op {
 		t.Error("the first op is not used again")
@@ -62,7 +62,7 @@ func TestWorkspaceForgets(t *testing.T) {
 	if len(w.Calls) != 0 || cap(w.bools) != maxKept || w.codes != nil || w.Digests != nil || cap(w.Hashes) != maxKept || w.seconds != nil || w.shadow != nil {
 		t.Errorf("after a reset: %d calls, room for %d bools, %d codes, %d digests, %d hashes", len(w.Calls), cap(w.bools), cap(w.codes), cap(w.Digests), cap(w.Hashes))
 	}
-	if kept[1].Text != "" || op.Record.Name != nil || second.Record.Name != nil {
+	if kept[1].Text != "" || op.Record.Body != nil || second.Record.Body != nil {
 		t.Error("what a client has sent is still there")
 	}
 	w.Add([][]byte{[]byte("b"), []byte("c")})

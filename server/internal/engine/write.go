@@ -24,9 +24,7 @@ func (e *Engine) absent(s *Session, c *Call) {
 	if e.busy(s) {
 		return
 	}
-	r := f.Write.Create(&s.ctx, c)
-	r.Name, r.At = c.Args[1], s.ms
-	op, ok := s.ctx.Creation(&r)
+	op, ok := s.ctx.Creation(f.Write.Create(&s.ctx, c))
 	if !ok {
 		c.Fail(TextNoMemory)
 		return
@@ -88,26 +86,22 @@ func (e *Engine) write(s *Session, entry *catalog.Entry, p *store.Part, calls []
 func (e *Engine) record(w *Workspace, c *Call, entry *catalog.Entry, p *store.Part, first, n int) *Op {
 	f, op := c.cmd.Filter, w.takeOp()
 	r, res := &op.Record, &op.Result
-	r.Op, r.ID, r.Index, r.Flags = f.Write.Op, entry.ID, 0, 0
-	r.Digests, r.Hashes, r.Value = nil, nil, nil
-	r.Limit, r.Room = f.Write.Limit, 0
-	if f.Write.First != 0 && c.rooms < maxRooms {
-		r.Op = f.Write.First
+	terms := Terms{Resumes: c.rooms < maxRooms}
+	if c.pieces == nil || c.pieces.done == 0 { // a command is asked for it once
+		terms.MaxFilters = e.Settings.MaxExpansions()
 	}
-	f.Family.Record(w, r, first, n)
-	r.Shadow, r.Second, r.SecondRoom = 0, nil, 0
-	if w.shadow != nil {
-		r.Shadow, r.Second = w.shadow.Entry.ID, w.seconds[first:first+n]
+	items := f.Write.Body(&op.scratch, terms)
+	f.Family.Fill(w, items, first, n)
+	if o, ok := items.(*store.FilterAdd); ok && w.shadow != nil {
+		o.Shadow, o.Second = w.shadow.Entry.ID, w.seconds[first:first+n]
 	}
+	r.ID, r.Index, r.Body = entry.ID, 0, items
 	op.Part, op.Admit, op.Err, op.Settled, op.Cost = p, nil, nil, false, 0
 	res.Bools, res.Codes, res.Failed = nil, nil, nil
 	if f.Write.Codes {
 		res.Codes = w.takeCodes(n)
 	} else {
 		res.Bools = w.takeBools(n)
-	}
-	if f.Write.Limited {
-		r.Limit = e.Settings.MaxExpansions()
 	}
 	if f.Write.Grows {
 		op.Admit = &e.Budget

@@ -25,7 +25,7 @@ func TestFilesOfParts(t *testing.T) {
 	}{{0, 2}, {1, 6}} {
 		files := &folder.Memory{}
 		l, id := filled(t, files)
-		l.do(t, store.Record{Op: store.OpSet, Name: []byte("long"), Value: long})
+		l.do(t, store.Record{Body: &store.Set{String: store.String{Name: []byte("long"), Value: long}}})
 		now := time.Unix(1_700_000_000, 0)
 		s := snapshot.NewSaver(snapshot.Config{
 			Files: files, State: l.state, Small: c.small, Clock: func() time.Time { return now }, Tick: func() time.Duration { return 0 },
@@ -43,14 +43,14 @@ func TestFilesOfParts(t *testing.T) {
 			t.Errorf("status %+v, want one snapshot at %v", st, now)
 		}
 		for i := range uint32(4) {
-			l.do(t, store.Record{Op: store.OpFilterAdd, ID: id, Index: i, Room: store.Unlimited, Hashes: []uint64{1 << 50}})
+			l.do(t, store.Record{ID: id, Index: i, Body: &store.FilterAdd{Room: store.Unlimited, Hashes: []uint64{1 << 50}}})
 			s.Note(store.PartAt(l.state.Names.ByID(id), i)) // while no snapshot is taken nobody waits
 			s.Throttle()
 			if s.Crowded() {
 				t.Error("writers have to wait though no snapshot is taken")
 			}
 		}
-		l.do(t, store.Record{Op: store.OpRemove, Names: [][]byte{[]byte("s"), []byte("long")}})
+		l.do(t, store.Record{Body: &store.Remove{Names: [][]byte{[]byte("s"), []byte("long")}}})
 		if err := errors.Join(s.Claim(), s.Take(l)); err != nil {
 			t.Fatal(err)
 		}
@@ -113,7 +113,7 @@ func TestFullFolder(t *testing.T) {
 func TestFilterWithoutSpace(t *testing.T) {
 	files := &folder.Memory{}
 	l, _ := filled(t, files)
-	l.do(t, store.Record{Op: store.OpRemove, Names: [][]byte{[]byte("s")}})
+	l.do(t, store.Record{Body: &store.Remove{Names: [][]byte{[]byte("s")}}})
 	s := saver(full{files, ".part"}, l.state)
 	if err := errors.Join(s.Claim(), s.Take(l)); !errors.Is(err, errFull) {
 		t.Errorf("without space: %v", err)

@@ -55,7 +55,7 @@ func stringsOnly(t *testing.T, files folder.Files, texts ...string) *lanes {
 	t.Helper()
 	l := &lanes{state: store.New(), files: files}
 	for i, text := range texts {
-		l.do(t, store.Record{Op: store.OpSet, Name: []byte{'a' + byte(i)}, Value: []byte(text)})
+		l.do(t, store.Record{Body: &store.Set{String: store.String{Name: []byte{'a' + byte(i)}, Value: []byte(text)}}})
 	}
 	return l
 }

@@ -31,7 +31,7 @@ type lanes struct {
 func (l *lanes) do(t *testing.T, r store.Record) *store.Result {
 	t.Helper()
 	var res store.Result
-	if !r.Op.Part() {
+	if !r.Part() {
 		l.seqs[0]++
 		l.state.Names.Lock()
 		store.Apply(l.state, &r, nil, &res)
@@ -98,12 +98,12 @@ func filled(t *testing.T, files folder.Files) (l *lanes, id uint64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.do(t, store.Record{Op: store.OpSeed, Position: 77})
-	id = l.do(t, store.Record{Op: store.OpFilter, Name: []byte("f"), Value: store.AppendCreation(nil, &store.Plan{Parts: 2}, outline)}).Entry.ID
-	l.do(t, store.Record{Op: store.OpSet, Name: []byte("s"), Value: []byte("text")})
+	l.do(t, store.Record{Body: &store.Seed{Seed: 77}})
+	id = l.do(t, store.Record{Body: &store.Make{As: store.OpFilter, Name: []byte("f"), Header: store.AppendCreation(nil, &store.Plan{Parts: 2}, outline)}}).Entry.ID
+	l.do(t, store.Record{Body: &store.Set{String: store.String{Name: []byte("s"), Value: []byte("text")}}})
 	for i := range uint32(4) {
 		for h := range uint64(i + 1) {
-			l.do(t, store.Record{Op: store.OpFilterAdd, ID: id, Index: i, Room: store.Unlimited, Hashes: []uint64{h + 1}})
+			l.do(t, store.Record{ID: id, Index: i, Body: &store.FilterAdd{Room: store.Unlimited, Hashes: []uint64{h + 1}}})
 		}
 	}
 	return l, id
@@ -143,7 +143,7 @@ func TestLanes(t *testing.T) {
 	last := id + 3
 	l.between = func() { // changes a part that was cut and is not copied yet
 		l.between = nil
-		l.do(t, store.Record{Op: store.OpFilterAdd, ID: id, Index: 3, Room: store.Unlimited, Hashes: []uint64{1 << 40}})
+		l.do(t, store.Record{ID: id, Index: 3, Body: &store.FilterAdd{Room: store.Unlimited, Hashes: []uint64{1 << 40}}})
 	}
 	before := l.seqs
 	if err := errors.Join(s.Claim(), s.Take(l)); err != nil {
@@ -178,7 +178,7 @@ func TestLanes(t *testing.T) {
 	l = &lanes{state: state, files: files, seqs: l.seqs}
 	s = saver(files, state)
 	s.Adopt(m, sizes)
-	l.do(t, store.Record{Op: store.OpFilterAdd, ID: id, Index: 1, Room: store.Unlimited, Hashes: []uint64{99}})
+	l.do(t, store.Record{ID: id, Index: 1, Body: &store.FilterAdd{Room: store.Unlimited, Hashes: []uint64{99}}})
 	if err := errors.Join(s.Claim(), s.Take(l)); err != nil {
 		t.Fatal(err)
 	}
@@ -214,7 +214,7 @@ func TestOneAtATime(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := appendSnapshot(l.state)
-	l.do(t, store.Record{Op: store.OpFilterAdd, ID: id, Room: store.Unlimited, Hashes: []uint64{1000}})
+	l.do(t, store.Record{ID: id, Body: &store.FilterAdd{Room: store.Unlimited, Hashes: []uint64{1000}}})
 	full := errors.New("full")
 	disk.Fail = func(op, name string) error {
 		if op == "write" && strings.HasPrefix(name, folder.Manifest) {
@@ -267,9 +267,9 @@ func TestHold(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range uint32(4) {
-		l.do(t, store.Record{Op: store.OpFilterAdd, ID: id, Index: i, Room: store.Unlimited, Hashes: []uint64{1 << 50}})
+		l.do(t, store.Record{ID: id, Index: i, Body: &store.FilterAdd{Room: store.Unlimited, Hashes: []uint64{1 << 50}}})
 	}
-	l.do(t, store.Record{Op: store.OpRemove, Names: [][]byte{[]byte("s")}})
+	l.do(t, store.Record{Body: &store.Remove{Names: [][]byte{[]byte("s")}}})
 	if err := errors.Join(s.Claim(), s.Take(l)); err != nil {
 		t.Fatal(err)
 	}
@@ -295,7 +295,7 @@ func TestSnapshotWaitsForADump(t *testing.T) {
 	disk := powercut.New(1)
 	l, _ := filled(t, disk)
 	defer l.state.Discard()
-	res := l.do(t, store.Record{Op: store.OpTopK, Name: []byte("k"), Value: redisbloom.AppendTopKHeader(nil, redisbloom.TopKParams{K: 1, Width: 10, Depth: 2, Decay: 0.9})})
+	res := l.do(t, store.Record{Body: &store.Make{As: store.OpTopK, Name: []byte("k"), Header: redisbloom.AppendTopKHeader(nil, redisbloom.TopKParams{K: 1, Width: 10, Depth: 2, Decay: 0.9})}})
 	p := store.PartOf(res.Entry)
 	p.Lock()
 	frozen, err := p.Freeze()

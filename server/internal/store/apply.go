@@ -64,10 +64,17 @@ type Result struct {
 // can get there before the one that made it.
 func Apply(s *State, r *Record, p *Part, res *Result) {
 	res.Err, res.Changed, res.Done, res.N, res.All, res.Failed, res.torn = nil, false, 0, 0, false, nil, false
-	if !r.Op.Part() {
-		s.applyNames(r, res)
-		return
+	switch body := r.Body.(type) {
+	case changer:
+		s.applyPart(p, body, r, res)
+	case namer:
+		res.Entry, res.Old, res.Had, res.Left = nil, "", false, nil
+		body.apply(s, r, res)
 	}
+}
+
+// applyPart applies a record of a part.
+func (s *State) applyPart(p *Part, body changer, r *Record, res *Result) {
 	if p == nil {
 		if p = s.part(r.ID, r.Index); p == nil {
 			res.Err = ErrRetry
@@ -78,17 +85,14 @@ func Apply(s *State, r *Record, p *Part, res *Result) {
 		res.Err = ErrRetry
 		return
 	}
-	if r.Ready != nil && r.Ready.Version != p.version {
-		res.Err = ErrCondition
+	if d, ok := p.contents.(*draft); ok && !s.fitsDraft(p, d, body) {
+		res.Err = ErrType
 		return
 	}
-	if r.Op == OpExpectPart {
-		if p.version != r.Limit {
-			res.Err = ErrCondition
-		}
-		return
+	if grown := body.change(s, p, r, res); grown != 0 {
+		s.bytes.Add(grown)
+		p.measure()
 	}
-	s.applyPart(p, r, res)
 	if res.Changed {
 		p.version++
 	}
@@ -127,35 +131,4 @@ func (s *State) part(id uint64, index uint32) *Part {
 		return nil
 	}
 	return PartAt(e, index)
-}
-
-// applyPart applies a record to contents that are there.
-func (s *State) applyPart(p *Part, r *Record, res *Result) {
-	if l, ok := p.contents.(*loading); ok {
-		s.applyPiece(p, l, r, res)
-		return
-	}
-	if d, ok := p.contents.(*draft); ok && !s.applyDraft(p, d, r, res) {
-		return
-	}
-	if c, ok := p.contents.(*filter); ok {
-		switch r.Op {
-		case OpFilterClear:
-			s.clear(c, r, res)
-			return
-		case OpFilterGrow, OpFilterScale:
-			s.grow(c, r, res)
-			return
-		case OpFilterFold:
-			s.fold(c, res)
-			return
-		}
-	}
-	if grown := p.contents.Apply(r, res); grown != 0 {
-		s.bytes.Add(grown)
-		p.measure()
-	}
-	if r.Shadow != 0 {
-		s.mirror(r, res)
-	}
 }

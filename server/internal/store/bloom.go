@@ -3,6 +3,9 @@ package store
 // BF as contents of a part.
 
 import (
+	"iter"
+	"slices"
+
 	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 )
@@ -26,30 +29,70 @@ func (b bloom) Growth(n int) (most uint64, sure bool) { return b.GrowBytes(n), t
 
 func (b bloom) Freeze() (Frozen, error) { return b.Bloom.Freeze() }
 
-func (b bloom) Apply(r *Record, res *Result) (grown int64) {
-	switch r.Op {
-	case OpAdd:
-		return b.add(r, res)
-	case OpBloomChunk:
-		res.Err = b.LoadChunk(r.Position, r.Value)
-		res.Changed = res.Err == nil && len(r.Value) > 0
-	default:
-		res.Err = ErrType
-	}
-	return 0
+// MakeBloom makes a BF from parameters.
+type MakeBloom struct {
+	Name   []byte
+	Params redisbloom.BloomParams
 }
 
-func (b bloom) add(r *Record, res *Result) (grown int64) {
-	if cap(res.Bools) < len(r.Digests) {
-		res.Bools = make([]bool, len(r.Digests))
+// Op implements Body.
+func (*MakeBloom) Op() Op                                   { return OpBloom }
+func (o *MakeBloom) newName() []byte                        { return o.Name }
+func (o *MakeBloom) apply(s *State, r *Record, res *Result) { s.create(o, o.Name, r, res) }
+func (*MakeBloom) kind() catalog.Kind                       { return catalog.Bloom }
+func (o *MakeBloom) bytes() (uint64, error)                 { return o.Params.Bytes() }
+
+func (o *MakeBloom) fields(c coder, r *Record) coder {
+	p := &o.Params
+	expansion := uint64(p.Expansion)
+	c = c.at(r).bytes(&o.Name).bits(&p.ErrorRate).uvarint(&p.Capacity).uvarint(&expansion).bool(&p.NonScaling)
+	p.Expansion = uint32(expansion)
+	return c
+}
+
+func (o *MakeBloom) contents(s *State) ([]Contents, error) {
+	p := o.Params
+	p.Memory = s.memory
+	b, err := redisbloom.NewBloom(p)
+	return one(bloom{b}, err)
+}
+
+func (o *MakeBloom) size(_ uint64, a Adding) (s Size) {
+	s.layers(o.Params.Layers(a.Items), a)
+	return s
+}
+
+// BloomAdd adds digests to a BF.
+type BloomAdd struct {
+	Digests []redisbloom.Digest
+	Room    uint64 // bytes that the filter may grow by
+}
+
+// Op implements Body.
+func (*BloomAdd) Op() Op { return OpAdd }
+
+func (o *BloomAdd) fields(c coder, r *Record) coder {
+	return c.target(r).room(&o.Room).digests(&o.Digests)
+}
+
+// Len, Give and Hold implement Items.
+func (o *BloomAdd) Len() int                                     { return len(o.Digests) }
+func (o *BloomAdd) Give(room uint64)                             { o.Room = room }
+func (o *BloomAdd) Hold(digests []redisbloom.Digest, _ []uint64) { o.Digests = digests }
+
+func (o *BloomAdd) change(_ *State, p *Part, _ *Record, res *Result) (grown int64) {
+	b, ok := p.contents.(bloom)
+	if !ok {
+		res.Err = ErrType
+		return 0
 	}
-	res.Bools = res.Bools[:len(r.Digests)]
+	res.sized(len(o.Digests))
 	layers, items := b.Layers(), b.Items()
 	var before uint64
-	if r.Room > 0 {
+	if o.Room > 0 {
 		before = b.Bytes()
 	}
-	res.Done, res.Err = b.AddDigests(res.Bools, r.Digests, r.Room)
+	res.Done, res.Err = b.AddDigests(res.Bools, o.Digests, o.Room)
 	res.Changed = b.Items() != items
 	if b.Layers() != layers {
 		grown = int64(b.Bytes() - before)
@@ -57,30 +100,83 @@ func (b bloom) add(r *Record, res *Result) (grown int64) {
 	return grown
 }
 
-func bloomBytes(r *Record) (uint64, error) { return r.Bloom.Bytes() }
-
-func newBloom(r *Record, m *redisbloom.Memory) (Contents, error) {
-	p := r.Bloom
-	p.Memory = m
-	b, err := redisbloom.NewBloom(p)
-	return bloom{b}, err
+// effect gathers the digests that were new.
+func (o *BloomAdd) effect(f *Effect, r *Record, res *Result) {
+	if !f.gathers(r, &f.scratch.BloomAdd) {
+		f.scratch.BloomAdd.Room = Unlimited
+	}
+	for i, d := range o.Digests[:res.Done] {
+		if res.Bools[i] {
+			f.digests = append(f.digests, d)
+		}
+	}
 }
 
-func bloomDumpBytes(r *Record) (uint64, error) {
-	h, err := redisbloom.ParseBloomHeader(r.Value)
+// BloomChunk stores bytes of a dump in a BF.
+type BloomChunk struct {
+	Position int64 // of the byte behind them, plus one
+	Data     []byte
+}
+
+// Op implements Body.
+func (*BloomChunk) Op() Op        { return OpBloomChunk }
+func (o *BloomChunk) weight() int { return len(o.Data) >> 10 }
+
+func (o *BloomChunk) fields(c coder, r *Record) coder {
+	return c.target(r).bytes(&o.Data).varint(&o.Position)
+}
+
+func (o *BloomChunk) change(_ *State, p *Part, _ *Record, res *Result) int64 {
+	b, ok := p.contents.(bloom)
+	if !ok {
+		res.Err = ErrType
+		return 0
+	}
+	res.Err = b.LoadChunk(o.Position, o.Data)
+	res.Changed = res.Err == nil && len(o.Data) > 0
+	return 0
+}
+
+func (o *BloomChunk) effect(f *Effect, r *Record, _ *Result) {
+	for end, piece := range chunks(o.Position, o.Data) {
+		f.put(r, &BloomChunk{end, piece})
+	}
+}
+
+// chunks cuts a chunk into pieces, each with its own position.
+func chunks(position int64, data []byte) iter.Seq2[int64, []byte] {
+	return func(yield func(int64, []byte) bool) {
+		position -= int64(len(data))
+		for piece := range slices.Chunk(data, maxPiece) {
+			position += int64(len(piece))
+			if !yield(position, piece) {
+				return
+			}
+		}
+	}
+}
+
+func bloomDumpBytes(header []byte) (uint64, error) {
+	h, err := redisbloom.ParseBloomHeader(header)
 	if err != nil {
 		return 0, err
 	}
 	return h.Bytes(), nil
 }
 
-func newBloomDump(r *Record, m *redisbloom.Memory) (Contents, error) {
-	h, err := redisbloom.ParseBloomHeader(r.Value)
+func newBloomDump(header []byte, m *redisbloom.Memory) (Contents, error) {
+	h, err := redisbloom.ParseBloomHeader(header)
 	if err != nil {
 		return nil, err
 	}
 	b, err := h.New(m)
 	return bloom{b}, err
+}
+
+func bloomDumpSize(header []byte, _ uint64, a Adding) (s Size) {
+	h, _ := redisbloom.ParseBloomHeader(header)
+	s.layers(h.Layers(a.Items), a)
+	return s
 }
 
 // bloomLoader is a Loader of a BF.

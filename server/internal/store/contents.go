@@ -17,7 +17,7 @@ import (
 // A filter may have several parts of one kind. Contents then are those of one
 // of them, and know nothing of the others.
 //
-// Safe for concurrent readers; Apply, Freeze and the Close of what Freeze
+// Safe for concurrent readers; records, Freeze and the Close of what Freeze
 // returned need exclusion.
 type Contents interface {
 	// Kind returns the kind of the filter.
@@ -30,10 +30,6 @@ type Contents interface {
 	// grow by. It reports sure if items that are new do need as much; if not,
 	// an item may fit without any growth.
 	Growth(n int) (most uint64, sure bool)
-	// Apply applies a record of a part, puts the answer into res and returns
-	// by how many bytes the contents have grown. A record of another kind is
-	// ErrType.
-	Apply(r *Record, res *Result) (grown int64)
 	// Freeze begins a copy that later records do not disturb.
 	Freeze() (Frozen, error)
 	// AppendHeader appends the header of a dump.
@@ -103,44 +99,21 @@ type kind struct {
 	load func(first []byte, size int64, m *redisbloom.Memory) (Loader, error)
 }
 
-// creator makes contents of a kind from a record of the catalogue.
-type creator struct {
-	kind  catalog.Kind
-	bytes func(*Record) (uint64, error)
-	make  func(*Record, *redisbloom.Memory) (Contents, error)
-	// many takes the place of make for filters that may have several parts.
-	many func(*State, *Record) ([]Contents, error)
+// kinds is the table of kinds: a new one is a file like bloom.go, a row here, and one
+// in sources.
+var kinds = map[catalog.Kind]kind{
+	catalog.String: {name: "string"},
+	catalog.Bloom:  {name: redisbloom.BloomType, load: loadBloom},
+	catalog.Cuckoo: {name: redisbloom.CuckooType, load: loadCuckoo},
+
+	catalog.CountMin: {name: redisbloom.CountMinType, load: loadCountMin},
+	catalog.TopK:     {name: redisbloom.TopKType, load: loadTopK},
+	catalog.TDigest:  {name: redisbloom.TDigestType, load: loadTDigest},
+
+	catalog.Filter: {name: "bloomery-"},
+
+	catalog.FilterPart: {},
 }
-
-// kinds is the table of kinds, creators that of the records that make them: a
-// new kind is a file like bloom.go, a row here, and its rows there.
-var (
-	kinds = map[catalog.Kind]kind{
-		catalog.String: {name: "string"},
-		catalog.Bloom:  {name: redisbloom.BloomType, load: loadBloom},
-		catalog.Cuckoo: {name: redisbloom.CuckooType, load: loadCuckoo},
-
-		catalog.CountMin: {name: redisbloom.CountMinType, load: loadCountMin},
-		catalog.TopK:     {name: redisbloom.TopKType, load: loadTopK},
-		catalog.TDigest:  {name: redisbloom.TDigestType, load: loadTDigest},
-
-		catalog.Filter: {name: "bloomery-"},
-
-		catalog.FilterPart: {},
-	}
-	creators = map[Op]creator{
-		OpBloom:      {kind: catalog.Bloom, bytes: bloomBytes, make: newBloom},
-		OpBloomDump:  {kind: catalog.Bloom, bytes: bloomDumpBytes, make: newBloomDump},
-		OpCuckoo:     {kind: catalog.Cuckoo, bytes: cuckooBytes, make: newCuckoo},
-		OpCuckooDump: {kind: catalog.Cuckoo, bytes: cuckooDumpBytes, make: newCuckooDump},
-		OpFilter:     {kind: catalog.Filter, bytes: filterBytes, many: newFilter},
-		OpShadow:     {kind: catalog.Filter, bytes: shadowBytes, many: newDrafts},
-		OpFilterLoad: {kind: catalog.Filter, bytes: loadBytes, many: newLoading},
-		OpCountMin:   {kind: catalog.CountMin, bytes: countMinBytes, make: newCountMin},
-		OpTopK:       {kind: catalog.TopK, bytes: topKBytes, make: newTopK},
-		OpTDigest:    {kind: catalog.TDigest, bytes: tdigestBytes, make: newTDigest},
-	}
-)
 
 // Known reports whether k is a kind of this release.
 func Known(k catalog.Kind) bool {
@@ -150,34 +123,6 @@ func Known(k catalog.Kind) bool {
 
 // TypeName returns the name of a kind as TYPE spells it.
 func TypeName(k catalog.Kind) string { return kinds[k].name }
-
-// NewBytes returns the memory of the filter that a record makes, or why it
-// makes none. It allocates none of it.
-func NewBytes(r *Record) (uint64, error) {
-	c := creatorOf(r)
-	if c.bytes == nil {
-		return 0, ErrType
-	}
-	if len(r.Value) > maxText {
-		return 0, fmt.Errorf("store: create: %w: header of %d bytes", bloomery.ErrTooLarge, len(r.Value))
-	}
-	return c.bytes(r)
-}
-
-// Creates reports whether op makes a filter or a sketch under a name.
-func (op Op) Creates() bool {
-	_, ok := creators[op]
-	return ok
-}
-
-// creatorOf returns how the contents are made that a record asks for; it is empty
-// if it asks for none.
-func creatorOf(r *Record) creator {
-	if r.Op == OpStage {
-		return creators[Op(r.Flags)]
-	}
-	return creators[r.Op]
-}
 
 // NewLoader begins to load contents of a kind, size bytes of pieces, with the
 // first of them. The error wraps bloomery.ErrCorrupt or bloomery.ErrVersion, or

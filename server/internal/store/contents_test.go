@@ -17,19 +17,19 @@ var contents = []struct {
 	name         string
 	kind         catalog.Kind
 	create, fill store.Record
-	foreign      store.Op // a record of another kind
+	foreign      store.Body // a record of another kind
 }{
 	{
 		name: "MBbloom--", kind: catalog.Bloom,
-		create:  store.Record{Op: store.OpBloom, Name: []byte("k"), Bloom: redisbloom.BloomParams{ErrorRate: 0.01, Capacity: 1000, Expansion: 2}},
-		fill:    store.Record{Op: store.OpAdd, Room: store.Unlimited, Digests: digests(3000)},
-		foreign: store.OpInsert,
+		create:  store.Record{Body: &store.MakeBloom{Name: []byte("k"), Params: redisbloom.BloomParams{ErrorRate: 0.01, Capacity: 1000, Expansion: 2}}},
+		fill:    store.Record{Body: &store.BloomAdd{Room: store.Unlimited, Digests: digests(3000)}},
+		foreign: &store.CuckooInsert{},
 	},
 	{
 		name: "MBbloomCF", kind: catalog.Cuckoo,
-		create:  store.Record{Op: store.OpCuckoo, Name: []byte("k"), Cuckoo: redisbloom.CuckooParams{Capacity: 1000, BucketSize: 2, MaxIterations: 20, Expansion: 1}},
-		fill:    store.Record{Op: store.OpInsert, Room: store.Unlimited, Hashes: hashes(3000)},
-		foreign: store.OpAdd,
+		create:  store.Record{Body: &store.MakeCuckoo{Name: []byte("k"), Params: redisbloom.CuckooParams{Capacity: 1000, BucketSize: 2, MaxIterations: 20, Expansion: 1}}},
+		fill:    store.Record{Body: &store.CuckooInsert{Room: store.Unlimited, Hashes: hashes(3000)}},
+		foreign: &store.BloomAdd{},
 	},
 }
 
@@ -53,7 +53,7 @@ func hashes(n int) []uint64 {
 func apply(t *testing.T, s *store.State, r store.Record) store.Result {
 	t.Helper()
 	var res store.Result
-	if r.Op.Part() {
+	if r.Part() {
 		p := store.PartOf(s.Names.ByID(r.ID))
 		p.Lock()
 		defer p.Unlock()
@@ -72,7 +72,7 @@ func TestContents(t *testing.T) {
 	for _, k := range contents {
 		t.Run(k.name, func(t *testing.T) {
 			s := store.New()
-			want, err := store.NewBytes(&k.create)
+			want, err := store.NewBytes(k.create.Body)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -100,7 +100,7 @@ func TestContents(t *testing.T) {
 			if items := c.Stats().Items; items < 2900 || items > 3000 {
 				t.Errorf("%v items, want about 3000", items)
 			}
-			if res := apply(t, s, store.Record{Op: k.foreign, ID: k.fill.ID}); !errors.Is(res.Err, store.ErrType) {
+			if res := apply(t, s, store.Record{ID: k.fill.ID, Body: k.foreign}); !errors.Is(res.Err, store.ErrType) {
 				t.Errorf("a record of another kind: %v, want %v", res.Err, store.ErrType)
 			}
 			again := reload(t, s, c)
@@ -197,15 +197,15 @@ func dump(c store.Contents) []byte {
 func TestBoundHolds(t *testing.T) {
 	long := bytes.Repeat([]byte("n"), 1000)
 	for _, r := range []store.Record{
-		{Op: store.OpAdd, ID: 1, Room: store.Unlimited, Digests: digests(100)},
-		{Op: store.OpInsert, ID: 1, Room: store.Unlimited, Hashes: hashes(100)},
-		{Op: store.OpRename, Name: []byte("a"), Other: long},
-		{Op: store.OpSet, Name: long, Value: long},
-		{Op: store.OpEvict, IDs: ids(1, 100)},
-		{Op: store.OpRemove, Names: [][]byte{long, long}},
+		{ID: 1, Body: &store.BloomAdd{Room: store.Unlimited, Digests: digests(100)}},
+		{ID: 1, Body: &store.CuckooInsert{Room: store.Unlimited, Hashes: hashes(100)}},
+		{Body: &store.Rename{From: []byte("a"), To: long}},
+		{Body: &store.Set{String: store.String{Name: long, Value: long}}},
+		{Body: &store.Evict{IDs: ids(1, 100)}},
+		{Body: &store.Remove{Names: [][]byte{long, long}}},
 	} {
 		if n := len(store.AppendRecord(nil, &r)); n > r.Bound() {
-			t.Errorf("operation %d has %d bytes, the bound is %d", r.Op, n, r.Bound())
+			t.Errorf("operation %d has %d bytes, the bound is %d", r.Op(), n, r.Bound())
 		}
 	}
 	if store.WholeUnion != -1 {

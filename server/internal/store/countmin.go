@@ -90,45 +90,34 @@ func scanOne(array []byte, iter int64) (next int64, chunk []byte) {
 	return int64(len(array)) + 1, array[iter-1:]
 }
 
-func (c countMin) Apply(r *Record, res *Result) (grown int64) {
-	switch r.Op {
-	case OpCountMinIncr:
-		c.incr(r, res)
-	case OpCountMinChunk:
-		count := c.Total()
-		if r.Limit > 0 {
-			count = r.Limit - 1
-		}
-		start := r.Position - int64(len(r.Value)) - 1
-		if start < 0 {
-			res.Err = redisbloom.ErrChunkPosition
-			return 0
-		}
-		res.Err = c.Load(uint64(start), r.Value, count)
-		res.Changed = res.Err == nil
-	default:
-		res.Err = ErrType
-	}
-	return 0
-}
+// CountMinIncr adds to the counts of items: see AppendIncrement.
+type CountMinIncr struct{ Items []byte }
 
-// AppendIncrement appends an item to the Value of OpCountMinIncr: how much to add,
+// Op implements Body.
+func (*CountMinIncr) Op() Op                            { return OpCountMinIncr }
+func (o *CountMinIncr) fields(c coder, r *Record) coder { return c.target(r).bytes(&o.Items) }
+
+// AppendIncrement appends an item to the Items of CountMinIncr: how much to add,
 // and the item's hashes for a sketch of that depth.
 func AppendIncrement(b []byte, n uint64, item []byte, depth uint64) []byte {
 	return redisbloom.AppendCountMinHashes(binary.AppendUvarint(b, n), item, depth)
 }
 
-// incr adds to the counts of items. Nothing has changed if the record is not for
-// a sketch of this depth.
-func (c countMin) incr(r *Record, res *Result) {
+// change changes nothing if the record is not for a sketch of this depth.
+func (o *CountMinIncr) change(_ *State, p *Part, _ *Record, res *Result) int64 {
+	c, ok := p.contents.(countMin)
+	if !ok {
+		res.Err = ErrType
+		return 0
+	}
 	size := c.HashBytes()
 	res.Counts = res.Counts[:0]
 	for pass := range 2 {
-		for rest := r.Value; len(rest) > 0; rest = rest[size:] {
+		for rest := o.Items; len(rest) > 0; rest = rest[size:] {
 			n, used := binary.Uvarint(rest)
 			if used <= 0 || len(rest)-used < size {
-				res.Err = errPayload(r)
-				return
+				res.Err = errPayload(o)
+				return 0
 			}
 			rest = rest[used:]
 			if pass == 1 {
@@ -138,14 +127,49 @@ func (c countMin) incr(r *Record, res *Result) {
 		}
 	}
 	res.Done = len(res.Counts)
+	return 0
 }
 
-func errPayload(r *Record) error {
-	return fmt.Errorf("store: apply: %w: value of operation %d", bloomery.ErrCorrupt, r.Op)
+func errPayload(b Body) error {
+	return fmt.Errorf("store: apply: %w: value of operation %d", bloomery.ErrCorrupt, b.Op())
 }
 
-func countMinBytes(r *Record) (uint64, error) {
-	p, _, err := redisbloom.ParseCountMinHeader(r.Value)
+// CountMinChunk overwrites counters.
+type CountMinChunk struct {
+	Position int64 // of the byte behind them, plus one
+	Cells    []byte
+	Total    uint64 // the new sum of all counts plus one, 0 if it stays as it is
+}
+
+// Op implements Body.
+func (*CountMinChunk) Op() Op { return OpCountMinChunk }
+
+func (o *CountMinChunk) fields(c coder, r *Record) coder {
+	return c.target(r).bytes(&o.Cells).varint(&o.Position).uvarint(&o.Total)
+}
+
+func (o *CountMinChunk) change(_ *State, p *Part, _ *Record, res *Result) int64 {
+	c, ok := p.contents.(countMin)
+	if !ok {
+		res.Err = ErrType
+		return 0
+	}
+	count := c.Total()
+	if o.Total > 0 {
+		count = o.Total - 1
+	}
+	start := o.Position - int64(len(o.Cells)) - 1
+	if start < 0 {
+		res.Err = redisbloom.ErrChunkPosition
+		return 0
+	}
+	res.Err = c.Load(uint64(start), o.Cells, count)
+	res.Changed = res.Err == nil
+	return 0
+}
+
+func countMinBytes(header []byte) (uint64, error) {
+	p, _, err := redisbloom.ParseCountMinHeader(header)
 	if err != nil {
 		return 0, err
 	}
@@ -155,11 +179,11 @@ func countMinBytes(r *Record) (uint64, error) {
 	return p.Bytes()
 }
 
-func newCountMin(r *Record, m *redisbloom.Memory) (Contents, error) {
-	if _, err := countMinBytes(r); err != nil {
+func newCountMin(header []byte, m *redisbloom.Memory) (Contents, error) {
+	if _, err := countMinBytes(header); err != nil {
 		return nil, err
 	}
-	p, count, _ := redisbloom.ParseCountMinHeader(r.Value)
+	p, count, _ := redisbloom.ParseCountMinHeader(header)
 	p.Memory = m
 	c, err := redisbloom.NewCountMin(p)
 	if err != nil {

@@ -56,60 +56,93 @@ func (c cuckoo) ScanDump(iter int64) (next int64, chunk []byte) {
 	return next, chunk
 }
 
-func (c cuckoo) Apply(r *Record, res *Result) (grown int64) {
-	switch r.Op {
-	case OpInsert, OpInsertNew, OpInsertFirst, OpInsertNewFirst:
-		return c.insert(r, res)
-	case OpInsertEach, OpInsertNewEach:
-		return c.insertEach(r, res)
-	case OpDelete, OpDeleteLazily:
-		return c.delete(r, res)
-	case OpCompact:
-		before := c.Bytes()
-		c.Compact()
-		res.Changed = true
-		return int64(c.Bytes()) - int64(before)
-	case OpCompactPiece:
-		return c.compactPiece(r, res)
-	case OpCuckooChunk:
-		res.Err = c.LoadChunk(r.Position, r.Value)
-		res.Changed = res.Err == nil && len(r.Value) > 0
-	default:
-		res.Err = ErrType
-	}
-	return 0
+// MakeCuckoo makes a CF from parameters.
+type MakeCuckoo struct {
+	Name   []byte
+	Params redisbloom.CuckooParams
 }
 
-func (c cuckoo) insert(r *Record, res *Result) (grown int64) {
-	if r.Limit > 0 && uint64(c.Filters()) >= r.Limit {
+// Op implements Body.
+func (*MakeCuckoo) Op() Op                                   { return OpCuckoo }
+func (o *MakeCuckoo) newName() []byte                        { return o.Name }
+func (o *MakeCuckoo) apply(s *State, r *Record, res *Result) { s.create(o, o.Name, r, res) }
+func (*MakeCuckoo) kind() catalog.Kind                       { return catalog.Cuckoo }
+func (o *MakeCuckoo) bytes() (uint64, error)                 { return o.Params.Bytes() }
+func (o *MakeCuckoo) size(_ uint64, a Adding) Size           { return cuckooSize(o.Params.Shape(), a) }
+
+func (o *MakeCuckoo) fields(c coder, r *Record) coder {
+	p := &o.Params
+	return c.at(r).bytes(&o.Name).uvarint(&p.Capacity).short(&p.BucketSize).short(&p.MaxIterations).short(&p.Expansion)
+}
+
+func (o *MakeCuckoo) contents(s *State) ([]Contents, error) {
+	p := o.Params
+	p.Memory = s.memory
+	c, err := redisbloom.NewCuckoo(p)
+	return one(cuckoo{c}, err)
+}
+
+// CuckooInsert inserts hashes into a CF.
+type CuckooInsert struct {
+	New        bool // only those that it does not have
+	Way        Way
+	Hashes     []uint64
+	Room       uint64 // bytes that the filter may grow by
+	MaxFilters uint64 // sub-filters from which on inserts are refused; 0 for none
+}
+
+// Way is what becomes of the hashes of a record behind one that needs more room.
+type Way uint8
+
+const (
+	// Together passes over it.
+	Together Way = iota
+	// Each takes every hash for a command of its own: the limit of sub-filters is asked
+	// for each, and too little room stops at the first that needs more.
+	Each
+	// First stops at it.
+	First
+)
+
+// inserts are the operations by way, and those of new ones only.
+var inserts = [...][2]Op{Together: {OpInsert, OpInsertNew}, Each: {OpInsertEach, OpInsertNewEach}, First: {OpInsertFirst, OpInsertNewFirst}}
+
+// Op implements Body.
+func (o *CuckooInsert) Op() Op {
+	if o.New {
+		return inserts[o.Way][1]
+	}
+	return inserts[o.Way][0]
+}
+
+func (o *CuckooInsert) fields(c coder, r *Record) coder {
+	return c.target(r).room(&o.Room).uvarint(&o.MaxFilters).hashes(&o.Hashes)
+}
+
+// Len, Give and Hold implement Items.
+func (o *CuckooInsert) Len() int                                    { return len(o.Hashes) }
+func (o *CuckooInsert) Give(room uint64)                            { o.Room = room }
+func (o *CuckooInsert) Hold(_ []redisbloom.Digest, hashes []uint64) { o.Hashes = hashes }
+
+func (o *CuckooInsert) change(_ *State, p *Part, _ *Record, res *Result) (grown int64) {
+	c, ok := p.contents.(cuckoo)
+	if !ok {
+		res.Err = ErrType
+		return 0
+	}
+	if o.Way != Each && o.full(c) {
 		res.Err = ErrExpansions
 		return 0
 	}
-	if cap(res.Codes) < len(r.Hashes) {
-		res.Codes = make([]redisbloom.Result, len(r.Hashes))
+	if cap(res.Codes) < len(o.Hashes) {
+		res.Codes = make([]redisbloom.Result, len(o.Hashes))
 	}
-	res.Codes = res.Codes[:len(r.Hashes)]
+	res.Codes = res.Codes[:len(o.Hashes)]
 	before, items, filters := c.Bytes(), c.Items(), c.Filters()
-	insert := c.InsertDigests
-	if r.Op == OpInsertNew || r.Op == OpInsertNewFirst {
-		insert = c.InsertNXDigests
-	}
-	stops := r.Op == OpInsertFirst || r.Op == OpInsertNewFirst
-	for res.Done < len(r.Hashes) {
-		// What has no room does not stop the others, which may find a slot.
-		n, err := insert(res.Codes[res.Done:], r.Hashes[res.Done:], r.Room-(c.Bytes()-before))
-		res.Done += n
-		if stops && errors.Is(err, redisbloom.ErrBudget) {
-			res.Err = err
-			break
-		}
-		if res.Err == nil {
-			res.Err = err
-		}
-		if res.Done < len(r.Hashes) {
-			res.Codes[res.Done] = redisbloom.Refused
-			res.Done++
-		}
+	if o.Way == Each {
+		o.each(c, before, res)
+	} else {
+		o.together(c, before, res)
 	}
 	res.Changed = c.Items() != items
 	if c.Filters() != filters {
@@ -118,31 +151,52 @@ func (c cuckoo) insert(r *Record, res *Result) (grown int64) {
 	return grown
 }
 
-// insertEach inserts digests each of which is a command of its own.
-func (c cuckoo) insertEach(r *Record, res *Result) (grown int64) {
-	if cap(res.Codes) < len(r.Hashes) {
-		res.Codes = make([]redisbloom.Result, len(r.Hashes))
+// full reports whether there are as many sub-filters as there may be.
+func (o *CuckooInsert) full(c cuckoo) bool {
+	return o.MaxFilters > 0 && uint64(c.Filters()) >= o.MaxFilters
+}
+
+// insert inserts n hashes behind those that are done, into a filter that had so many
+// bytes before, and returns how many it has looked at.
+func (o *CuckooInsert) insert(c cuckoo, n int, before uint64, res *Result) (int, error) {
+	codes, hashes, room := res.Codes[res.Done:res.Done+n], o.Hashes[res.Done:res.Done+n], o.Room-(c.Bytes()-before)
+	if o.New {
+		return c.InsertNXDigests(codes, hashes, room)
 	}
-	res.Codes = res.Codes[:len(r.Hashes)]
-	before, items, filters := c.Bytes(), c.Items(), c.Filters()
-	for res.Done < len(r.Hashes) {
-		n := len(r.Hashes) - res.Done
-		if r.Limit > 0 {
-			if uint64(c.Filters()) >= r.Limit {
-				res.Err = ErrExpansions
-				break
-			}
-			// An item adds one sub-filter at most: so many cannot pass the limit.
-			n = int(min(uint64(n), r.Limit-uint64(c.Filters())))
+	return c.InsertDigests(codes, hashes, room)
+}
+
+func (o *CuckooInsert) together(c cuckoo, before uint64, res *Result) {
+	for res.Done < len(o.Hashes) {
+		// What has no room does not stop the others, which may find a slot.
+		n, err := o.insert(c, len(o.Hashes)-res.Done, before, res)
+		res.Done += n
+		if o.Way == First && errors.Is(err, redisbloom.ErrBudget) {
+			res.Err = err
+			break
 		}
-		codes, hashes, room := res.Codes[res.Done:res.Done+n], r.Hashes[res.Done:res.Done+n], r.Room-(c.Bytes()-before)
-		var done int
-		var err error
-		if r.Op == OpInsertNewEach {
-			done, err = c.InsertNXDigests(codes, hashes, room)
-		} else {
-			done, err = c.InsertDigests(codes, hashes, room)
+		if res.Err == nil {
+			res.Err = err
 		}
+		if res.Done < len(o.Hashes) {
+			res.Codes[res.Done] = redisbloom.Refused
+			res.Done++
+		}
+	}
+}
+
+// each inserts hashes each of which is a command of its own.
+func (o *CuckooInsert) each(c cuckoo, before uint64, res *Result) {
+	for res.Done < len(o.Hashes) {
+		n := len(o.Hashes) - res.Done
+		if o.full(c) {
+			res.Err = ErrExpansions
+			break
+		}
+		if o.MaxFilters > 0 { // an item adds one sub-filter at most: so many cannot pass the limit
+			n = int(min(uint64(n), o.MaxFilters-uint64(c.Filters())))
+		}
+		done, err := o.insert(c, n, before, res)
 		res.Done += done
 		if err != nil {
 			res.Err = err
@@ -151,64 +205,182 @@ func (c cuckoo) insertEach(r *Record, res *Result) (grown int64) {
 			break
 		}
 	}
-	res.Changed = c.Items() != items
-	if c.Filters() != filters {
-		grown = int64(c.Bytes()) - int64(before)
-	}
-	return grown
 }
 
-func (c cuckoo) delete(r *Record, res *Result) (grown int64) {
-	if cap(res.Bools) < len(r.Hashes) {
-		res.Bools = make([]bool, len(r.Hashes))
+// effect gathers the hashes that were inserted.
+func (o *CuckooInsert) effect(f *Effect, r *Record, res *Result) {
+	if !f.gathers(r, &f.scratch.CuckooInsert) {
+		f.scratch.CuckooInsert.Room = Unlimited
 	}
-	res.Bools = res.Bools[:len(r.Hashes)]
+	for i, h := range o.Hashes[:res.Done] {
+		if res.Codes[i] == redisbloom.Inserted {
+			f.hashes = append(f.hashes, h)
+		}
+	}
+}
+
+// CuckooDelete deletes hashes from a CF. If it does so lazily, a filter that takes more
+// than so many steps to compact is left to be compacted in pieces: N of the result is 1
+// if that is due.
+type CuckooDelete struct {
+	Lazily bool
+	Steps  uint64
+	Hashes []uint64
+}
+
+// Op implements Body.
+func (o *CuckooDelete) Op() Op {
+	if o.Lazily {
+		return OpDeleteLazily
+	}
+	return OpDelete
+}
+
+func (o *CuckooDelete) fields(c coder, r *Record) coder {
+	if c = c.target(r); o.Lazily {
+		c = c.uvarint(&o.Steps)
+	}
+	return c.hashes(&o.Hashes)
+}
+
+// Len, Give and Hold implement Items.
+func (o *CuckooDelete) Len() int                                    { return len(o.Hashes) }
+func (o *CuckooDelete) Give(uint64)                                 {}
+func (o *CuckooDelete) Hold(_ []redisbloom.Digest, hashes []uint64) { o.Hashes = hashes }
+
+func (o *CuckooDelete) change(_ *State, p *Part, _ *Record, res *Result) (grown int64) {
+	c, ok := p.contents.(cuckoo)
+	if !ok {
+		res.Err = ErrType
+		return 0
+	}
+	res.sized(len(o.Hashes))
 	before, filters := c.Bytes(), c.Filters()
-	if r.Op == OpDelete {
-		c.DeleteDigests(res.Bools, r.Hashes)
-	} else if c.DeleteDigestsLazily(res.Bools, r.Hashes, r.Limit) {
+	if !o.Lazily {
+		c.DeleteDigests(res.Bools, o.Hashes)
+	} else if c.DeleteDigestsLazily(res.Bools, o.Hashes, o.Steps) {
 		res.N = 1
 	}
-	res.Changed, res.Done = slices.Contains(res.Bools, true), len(r.Hashes)
+	res.Changed, res.Done = slices.Contains(res.Bools, true), len(o.Hashes)
 	if c.Filters() != filters {
 		grown = int64(c.Bytes()) - int64(before)
 	}
 	return grown
 }
 
-// compactPiece does a piece of a compaction. The result says where the next one
-// goes on: Done is the sub-filter, 0 at the end, and N the slot.
-func (c cuckoo) compactPiece(r *Record, res *Result) (grown int64) {
+// effect gathers the hashes that were there.
+func (o *CuckooDelete) effect(f *Effect, r *Record, res *Result) {
+	open := &f.scratch.CuckooDelete
+	if open.Lazily != o.Lazily {
+		f.close()
+	}
+	f.gathers(r, open)
+	open.Lazily, open.Steps = o.Lazily, o.Steps
+	for i, h := range o.Hashes[:res.Done] {
+		if res.Bools[i] {
+			f.hashes = append(f.hashes, h)
+		}
+	}
+}
+
+// CuckooCompact compacts a CF.
+type CuckooCompact struct{}
+
+// Op implements Body.
+func (*CuckooCompact) Op() Op                          { return OpCompact }
+func (*CuckooCompact) fields(c coder, r *Record) coder { return c.target(r) }
+
+func (*CuckooCompact) change(_ *State, p *Part, _ *Record, res *Result) (grown int64) {
+	c, ok := p.contents.(cuckoo)
+	if !ok {
+		res.Err = ErrType
+		return 0
+	}
 	before := c.Bytes()
-	next, changed := c.CompactPiece(redisbloom.Place{Filter: r.Limit, Slot: uint64(r.Position)}, r.Room)
+	c.Compact()
+	res.Changed = true
+	return int64(c.Bytes()) - int64(before)
+}
+
+// CuckooCompactPiece is a piece of a compaction: so many slots of a sub-filter, from one
+// on. The result says where the next one goes on: Done is the sub-filter, 0 at the end,
+// and N the slot.
+type CuckooCompactPiece struct {
+	Filter uint64
+	Slot   uint64
+	Slots  uint64
+}
+
+// Op implements Body.
+func (*CuckooCompactPiece) Op() Op { return OpCompactPiece }
+
+func (o *CuckooCompactPiece) fields(c coder, r *Record) coder {
+	return c.target(r).signed(&o.Slot).room(&o.Slots).uvarint(&o.Filter)
+}
+
+func (o *CuckooCompactPiece) change(_ *State, p *Part, _ *Record, res *Result) (grown int64) {
+	c, ok := p.contents.(cuckoo)
+	if !ok {
+		res.Err = ErrType
+		return 0
+	}
+	before := c.Bytes()
+	next, changed := c.CompactPiece(redisbloom.Place{Filter: o.Filter, Slot: o.Slot}, o.Slots)
 	res.Changed, res.Done, res.N = changed, int(next.Filter), int64(next.Slot)
 	return int64(c.Bytes()) - int64(before)
 }
 
-func cuckooBytes(r *Record) (uint64, error) { return r.Cuckoo.Bytes() }
-
-func newCuckoo(r *Record, m *redisbloom.Memory) (Contents, error) {
-	p := r.Cuckoo
-	p.Memory = m
-	c, err := redisbloom.NewCuckoo(p)
-	return cuckoo{c}, err
+// CuckooChunk stores bytes of a dump in a CF.
+type CuckooChunk struct {
+	Position int64 // of the byte behind them, plus one
+	Data     []byte
 }
 
-func cuckooDumpBytes(r *Record) (uint64, error) {
-	h, err := redisbloom.ParseCuckooHeader(r.Value)
+// Op implements Body.
+func (*CuckooChunk) Op() Op        { return OpCuckooChunk }
+func (o *CuckooChunk) weight() int { return len(o.Data) >> 10 }
+
+func (o *CuckooChunk) fields(c coder, r *Record) coder {
+	return c.target(r).bytes(&o.Data).varint(&o.Position)
+}
+
+func (o *CuckooChunk) change(_ *State, p *Part, _ *Record, res *Result) int64 {
+	c, ok := p.contents.(cuckoo)
+	if !ok {
+		res.Err = ErrType
+		return 0
+	}
+	res.Err = c.LoadChunk(o.Position, o.Data)
+	res.Changed = res.Err == nil && len(o.Data) > 0
+	return 0
+}
+
+func (o *CuckooChunk) effect(f *Effect, r *Record, _ *Result) {
+	for end, piece := range chunks(o.Position, o.Data) {
+		f.put(r, &CuckooChunk{end, piece})
+	}
+}
+
+func cuckooDumpBytes(header []byte) (uint64, error) {
+	h, err := redisbloom.ParseCuckooHeader(header)
 	if err != nil {
 		return 0, err
 	}
 	return h.Bytes(), nil
 }
 
-func newCuckooDump(r *Record, m *redisbloom.Memory) (Contents, error) {
-	h, err := redisbloom.ParseCuckooHeader(r.Value)
+func newCuckooDump(header []byte, m *redisbloom.Memory) (Contents, error) {
+	h, err := redisbloom.ParseCuckooHeader(header)
 	if err != nil {
 		return nil, err
 	}
 	c, err := h.New(m)
 	return cuckoo{c}, err
+}
+
+func cuckooDumpSize(header []byte, _ uint64, a Adding) Size {
+	h, _ := redisbloom.ParseCuckooHeader(header)
+	return cuckooSize(h.Shape(), a)
 }
 
 // cuckooLoader is a Loader of a CF.

@@ -104,59 +104,27 @@ func (d *draft) growth(n int) uint64 {
 	return 0
 }
 
-func (d *draft) Apply(r *Record, res *Result) (grown int64) {
-	switch r.Op {
-	case OpShadowFeed, OpShadowAdd:
-		grown = d.put(r, res)
-		if r.Op == OpShadowFeed {
-			d.fed += uint64(res.Done)
-			res.All, res.Changed = true, res.Done > 0
-			return grown
-		}
-		for i := range res.Done {
-			if res.kept(i) {
-				d.added++
-			}
-		}
-	case OpShadowBreak:
-		res.Changed = !d.broken
-		d.broken = true
-	case OpShadowMissed:
-		d.missed += uint64(r.Position)
-		res.Changed = true
-	case OpFilterAdvance:
-		if d.inner == nil {
-			res.Err = ErrType
-			return 0
-		}
-		d.inner.advance(r, res)
-	default:
-		res.Err = ErrType
-	}
-	return grown
-}
-
 // put adds hashes.
-func (d *draft) put(r *Record, res *Result) (grown int64) {
+func (d *draft) put(hashes []uint64, room uint64, res *Result) (grown int64) {
 	if d.inner != nil {
-		if most, _ := d.inner.Growth(len(r.Hashes)); most > r.Room {
+		if most, _ := d.inner.Growth(len(hashes)); most > room {
 			res.Err = redisbloom.ErrBudget
 			return 0
 		}
-		return d.inner.add(r, res)
+		return d.inner.add(hashes, room, res)
 	}
-	res.sized(len(r.Hashes))
+	res.sized(len(hashes))
 	clear(res.Bools)
-	need := d.growth(len(r.Hashes))
+	need := d.growth(len(hashes))
 	switch {
-	case need > r.Room:
+	case need > room:
 		res.Err = redisbloom.ErrBudget
 		return 0
-	case d.hashes+uint64(len(r.Hashes)) > d.limit:
+	case d.hashes+uint64(len(hashes)) > d.limit:
 		res.Err = bloomery.ErrFull
 		return 0
 	}
-	for _, h := range r.Hashes {
+	for _, h := range hashes {
 		if d.hashes == uint64(len(d.chunks))*chunkHashes {
 			d.chunks = append(d.chunks, make([]uint64, 0, chunkHashes))
 		}
@@ -165,7 +133,7 @@ func (d *draft) put(r *Record, res *Result) (grown int64) {
 		d.hashes++
 	}
 	d.enlarge += need
-	res.Done, res.All, res.Changed = len(r.Hashes), true, len(r.Hashes) > 0
+	res.Done, res.All, res.Changed = len(hashes), true, len(hashes) > 0
 	return int64(need)
 }
 
@@ -301,7 +269,7 @@ func (s *State) staticPlan(p Plan, in *decoder) (*shared, error) {
 // was made for: a key that is fed and added is there twice.
 const limitFactor = 2
 
-// AppendStatic appends the Value of a record that opens a shadow of a static kind, for
+// AppendStatic appends the Header of a record that opens a shadow of a static kind, for
 // so many keys in each part.
 func AppendStatic(b []byte, p *Plan, kind *codec.Kind, h hashing.Hasher, keys uint64, rate float64) []byte {
 	b = AppendPlan(append(b, shadowStatic), p)
@@ -312,44 +280,47 @@ func AppendStatic(b []byte, p *Plan, kind *codec.Kind, h hashing.Hasher, keys ui
 	return binary.AppendUvarint(b, math.Float64bits(rate))
 }
 
-// AppendShadow appends the Value of a record that opens a shadow of another kind: it
+// AppendShadow appends the Header of a record that opens a shadow of another kind: it
 // is made as AppendCreation says.
 func AppendShadow(b []byte, p *Plan, outline []byte) []byte {
 	return AppendCreation(append(b, shadowFilter), p, outline)
 }
 
-// The first byte of the Value of OpShadow.
+// The first byte of the Header of ShadowOpen.
 const (
 	shadowFilter = 0
 	shadowStatic = 1
 )
 
-func shadowBytes(r *Record) (uint64, error) {
-	d := decoder{rest: r.Value}
+// kind and the others implement maker: ShadowOpen makes the parts of a shadow.
+func (*ShadowOpen) kind() catalog.Kind       { return catalog.Filter }
+func (*ShadowOpen) size(uint64, Adding) Size { return Size{} }
+
+func (o *ShadowOpen) bytes() (uint64, error) {
+	if len(o.Header) > maxText {
+		return 0, fmt.Errorf("store: create: %w: header of %d bytes", bloomery.ErrTooLarge, len(o.Header))
+	}
+	d := decoder{rest: o.Header}
 	form := d.byte()
 	switch {
 	case d.bad || form > shadowStatic:
 		return 0, corrupt("shadow")
 	case form == shadowFilter:
-		p, o, err := parseCreation(d.rest)
-		return (o.Bytes() + 2*p.beside() + uint64(len(r.Name))) << p.Parts, err
+		p, outline, err := parseCreation(d.rest)
+		return (outline.Bytes() + 2*p.beside() + uint64(len(o.Name))) << p.Parts, err
 	}
 	p, _, err := parsePlan(d.rest)
-	return (p.beside() + uint64(len(r.Name))) << p.Parts, err
+	return (p.beside() + uint64(len(o.Name))) << p.Parts, err
 }
 
-// newDrafts makes the parts of a shadow.
-func newDrafts(s *State, r *Record) ([]Contents, error) {
-	if r.Op != OpShadow {
-		return nil, ErrType
-	}
-	in := decoder{rest: r.Value}
-	blank := draft{main: r.ID}
-	if r.ID == 0 {
-		blank.name = string(r.Name)
+func (o *ShadowOpen) contents(s *State) ([]Contents, error) {
+	in := decoder{rest: o.Header}
+	blank := draft{main: o.Of}
+	if o.Of == 0 {
+		blank.name = string(o.Name)
 	}
 	if form := in.byte(); form == shadowFilter {
-		parts, err := newFilter(s, &Record{Op: OpFilter, Value: in.rest})
+		parts, err := newFilter(s, in.rest)
 		for i, c := range parts {
 			d := blank
 			d.inner = c.(*filter)

@@ -3,8 +3,6 @@ package store
 // Effect: the records of what really changed.
 
 import (
-	"encoding/binary"
-
 	"github.com/bloomery/bloomery/internal/redisbloom"
 )
 
@@ -16,9 +14,12 @@ import (
 type Effect struct {
 	bytes []byte   // encoded records, none longer than MaxRecord
 	long  [][]byte // more of them behind bytes: see spread
+	next  Record   // that is encoded
 
-	// The record that is being gathered: OpAdd, OpInsert, OpDelete, or none.
-	open    Record
+	// The record whose items are being gathered, nil for none.
+	open    Items
+	target  Record // whose it is
+	scratch Scratch
 	digests []redisbloom.Digest
 	hashes  []uint64
 }
@@ -49,7 +50,7 @@ func NamesWithin(names [][]byte, most int) int {
 
 // NamesFit reports whether names, or names and values, fit into one record.
 func NamesFit(names [][]byte) bool {
-	r := Record{Names: names}
+	r := Record{Body: &Remove{Names: names}}
 	return r.Bound() <= MaxRecord
 }
 
@@ -58,66 +59,29 @@ func (f *Effect) Add(r *Record, res *Result) {
 	if !res.Changed && len(res.effects) == 0 {
 		return
 	}
-	switch r.Op {
-	case OpAdd:
-		f.gather(OpAdd, r)
-		for i, d := range r.Digests[:res.Done] {
-			if res.Bools[i] {
-				f.digests = append(f.digests, d)
-			}
-		}
-	case OpInsert, OpInsertNew, OpInsertEach, OpInsertNewEach, OpInsertFirst, OpInsertNewFirst:
-		f.gather(OpInsert, r)
-		for i, h := range r.Hashes[:res.Done] {
-			if res.Codes[i] == redisbloom.Inserted {
-				f.hashes = append(f.hashes, h)
-			}
-		}
-	case OpDelete, OpDeleteLazily:
-		f.gather(r.Op, r)
-		f.open.Limit = r.Limit
-		for i, h := range r.Hashes[:res.Done] {
-			if res.Bools[i] {
-				f.hashes = append(f.hashes, h)
-			}
-		}
-	case OpFilterAdd, OpFilterDelete, OpShadowFeed:
-		f.gather(r.Op, r)
-		for i, h := range r.Hashes[:res.Done] {
-			if res.kept(i) {
-				f.hashes = append(f.hashes, h)
-			}
-		}
-		if len(res.effects) > 0 { // those of the shadow
-			f.close()
-			f.records(res.effects)
-		}
-	case OpBloomChunk, OpCuckooChunk:
-		f.close()
-		f.chunk(r)
-	case OpCountMinMerge, OpTDigestMerge:
-		f.close()
-		f.records(res.effects)
-	case OpSet, OpAppend, OpSetRange:
-		f.close()
-		if r.Made != "" && len(r.Value) >= Long {
-			f.spread(r)
-		} else {
-			f.text(r)
-		}
-	case OpRemove:
-		f.close()
-		f.names(r)
-	case OpEvict:
-		f.close()
-		f.ids(r)
-	default:
-		f.close()
-		f.bytes = AppendRecord(f.bytes, r)
+	if e, ok := r.Body.(effector); ok {
+		e.effect(f, r, res)
+	} else {
+		f.put(r, r.Body)
 	}
 }
 
-func (f *Effect) records(list []Record) {
+// put encodes a record like r that has another body.
+func (f *Effect) put(r *Record, body Body) {
+	f.close()
+	f.encode(r, body)
+}
+
+func (f *Effect) encode(r *Record, body Body) {
+	f.next = *r
+	f.next.Body = body
+	f.bytes = AppendRecord(f.bytes, &f.next)
+	f.next.Body = nil
+}
+
+// puts encodes what a record did besides.
+func (f *Effect) puts(list []Record) {
+	f.close()
 	for i := range list {
 		f.bytes = AppendRecord(f.bytes, &list[i])
 	}
@@ -136,85 +100,44 @@ func (f *Effect) Take() (records []byte, long [][]byte) {
 	return records, long
 }
 
-// gather makes sure that what is being gathered is of this operation and target.
-func (f *Effect) gather(op Op, r *Record) {
-	if f.open.Op == op && f.open.ID == r.ID && f.open.Index == r.Index && f.open.Origin == r.Origin {
-		return
+// gathers reports whether the items of body, which is of f, are those being gathered,
+// and whether they are for the target of r. If not, they are from here on.
+func (f *Effect) gathers(r *Record, body Items) bool {
+	if f.open == body && f.target.ID == r.ID && f.target.Index == r.Index && f.target.Origin == r.Origin {
+		return true
 	}
 	f.close()
-	f.open.Op, f.open.ID, f.open.Index, f.open.Origin, f.open.Room, f.open.Limit = op, r.ID, r.Index, r.Origin, Unlimited, 0
+	f.open, f.target = body, Record{ID: r.ID, Index: r.Index, Origin: r.Origin}
+	return false
 }
 
 // close encodes what was gathered, cut into records of allowed length.
 func (f *Effect) close() {
-	for rest := f.digests; len(rest) > 0; rest = rest[len(f.open.Digests):] {
-		f.open.Digests = rest[:min(len(rest), maxDigests)]
-		f.bytes = AppendRecord(f.bytes, &f.open)
+	if f.open == nil {
+		return
 	}
-	for rest := f.hashes; len(rest) > 0; rest = rest[len(f.open.Hashes):] {
-		f.open.Hashes = rest[:min(len(rest), maxHashes)]
-		f.bytes = AppendRecord(f.bytes, &f.open)
+	for rest := f.digests; len(rest) > 0; {
+		n := min(len(rest), maxDigests)
+		f.open.Hold(rest[:n], nil)
+		f.encode(&f.target, f.open)
+		rest = rest[n:]
 	}
-	f.open.Op, f.open.Digests, f.open.Hashes = 0, nil, nil
+	for rest := f.hashes; len(rest) > 0; {
+		n := min(len(rest), maxHashes)
+		f.open.Hold(nil, rest[:n])
+		f.encode(&f.target, f.open)
+		rest = rest[n:]
+	}
+	f.open.Hold(nil, nil)
+	f.open = nil
 	f.digests, f.hashes = f.digests[:0], f.hashes[:0]
 }
 
-// chunk cuts a chunk into pieces. A position is that of the byte behind the
-// chunk, plus one, so each piece has its own.
-func (f *Effect) chunk(r *Record) {
-	piece := Record{Op: r.Op, Index: r.Index, ID: r.ID, Origin: r.Origin}
-	for rest := r.Value; len(rest) > 0; rest = rest[len(piece.Value):] {
-		piece.Value = rest[:min(len(rest), maxPiece)]
-		piece.Position = r.Position - int64(len(rest)-len(piece.Value))
-		f.bytes = AppendRecord(f.bytes, &piece)
-	}
-}
-
-// text puts all of a string but its end into records of their own, if it is
-// long.
-func (f *Effect) text(r *Record) {
-	last := *r
-	for len(last.Value) > maxText {
-		f.bytes = AppendRecord(f.bytes, &Record{Op: OpPiece, Origin: r.Origin, Value: last.Value[:maxText]})
-		last.Value = last.Value[maxText:]
-	}
-	f.bytes = AppendRecord(f.bytes, &last)
-}
-
-// spread does what text does without a copy of the string: the value of each
-// record is a part of it, with what stands before it in front.
-func (f *Effect) spread(r *Record) {
-	for rest := r.Value; len(rest) > 0; {
-		n := min(len(rest), maxPiece)
-		head := AppendRecord(nil, &Record{Op: OpPiece, Origin: r.Origin}) // it ends with the length of nothing
-		head = binary.AppendUvarint(head[:len(head)-1], uint64(n))
-		f.long = append(f.long, head, rest[:n])
-		rest = rest[n:]
-	}
-	last := *r
-	last.Value = nil
-	f.long = append(f.long, AppendRecord(nil, &last))
-}
-
-// names cuts a removal: all its records are in one append to the log.
-func (f *Effect) names(r *Record) {
-	part := *r
-	for rest := r.Names; len(rest) > 0; rest = rest[len(part.Names):] {
-		n, size := 0, 64
-		for n < len(rest) && (n == 0 || size+len(rest[n])+nameBytes <= MaxRecord) {
-			size += len(rest[n]) + nameBytes
-			n++
+// kept gathers the hashes that have to be kept, of those that were looked at.
+func (f *Effect) kept(hashes []uint64, res *Result) {
+	for i, h := range hashes[:res.Done] {
+		if res.kept(i) {
+			f.hashes = append(f.hashes, h)
 		}
-		part.Names = rest[:n]
-		f.bytes = AppendRecord(f.bytes, &part)
-	}
-}
-
-// ids cuts what expired.
-func (f *Effect) ids(r *Record) {
-	part := *r
-	for rest := r.IDs; len(rest) > 0; rest = rest[len(part.IDs):] {
-		part.IDs = rest[:min(len(rest), maxIDs)]
-		f.bytes = AppendRecord(f.bytes, &part)
 	}
 }

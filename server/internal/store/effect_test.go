@@ -30,54 +30,56 @@ func TestEffectsOfLongRecords(t *testing.T) {
 	}
 	name := long(store.MaxName, 1)
 	records := []store.Record{
-		{Op: store.OpSet, Name: name, Value: long(5<<20+17, 2), Deadline: 1 << 50},
-		{Op: store.OpAppend, Name: name, Value: long(3<<20, 3)},
-		{Op: store.OpSetRange, Name: name, Value: long(2<<20, 4), Position: 100},
-		{Op: store.OpSet, Name: []byte("short"), Value: []byte("v")},
-		{Op: store.OpCuckoo, Name: []byte("c"), Cuckoo: redisbloom.CuckooParams{Capacity: 1 << 19, BucketSize: 4, MaxIterations: 20, Expansion: 1}},
-		{Op: store.OpInsert, ID: 5, Room: store.Unlimited, Hashes: hashes(50_000)},
-		{Op: store.OpDelete, ID: 5, Hashes: append(hashes(20_000), 1, 2, 3)},
+		{Body: &store.Set{String: store.String{Name: name, Value: long(5<<20+17, 2)}, Deadline: 1 << 50}},
+		{Body: &store.Append{String: store.String{Name: name, Value: long(3<<20, 3)}}},
+		{Body: &store.SetRange{String: store.String{Name: name, Value: long(2<<20, 4)}, Offset: 100}},
+		{Body: &store.Set{String: store.String{Name: []byte("short"), Value: []byte("v")}}},
+		{Body: &store.MakeCuckoo{Name: []byte("c"), Params: redisbloom.CuckooParams{Capacity: 1 << 19, BucketSize: 4, MaxIterations: 20, Expansion: 1}}},
+		{ID: 5, Body: &store.CuckooInsert{Room: store.Unlimited, Hashes: hashes(50_000)}},
+		{ID: 5, Body: &store.CuckooDelete{Hashes: append(hashes(20_000), 1, 2, 3)}},
 	}
 	for _, n := range names {
-		records = append(records, store.Record{Op: store.OpSet, Name: n, Deadline: 1})
+		records = append(records, store.Record{Body: &store.Set{String: store.String{Name: n}, Deadline: 1}})
 	}
 	records = append(records,
-		store.Record{Op: store.OpRemove, Names: names[:30_000]},
-		store.Record{Op: store.OpEvict, At: 2, IDs: ids(30_000, 400_000)})
+		store.Record{Body: &store.Remove{Names: names[:30_000]}},
+		store.Record{At: 2, Body: &store.Evict{IDs: ids(30_000, 400_000)}})
 	live, again := store.New(), store.New()
 	for _, r := range records {
 		var f store.Effect
-		if len(r.Value) >= store.Long { // as the engine does
-			r.Make(live.Names.Get(r.Name))
-			if r.Made == "" {
-				t.Fatalf("operation %d is not made before it is applied", r.Op)
+		made := ""
+		if o, ok := r.Body.(store.Texter); ok && len(o.Text().Value) >= store.Long { // as the engine does
+			store.MakeString(o, live.Names.Get(o.Text().Name))
+			if made = o.Text().Made; made == "" {
+				t.Fatalf("operation %d is not made before it is applied", r.Op())
 			}
 		}
 		res := apply(t, live, r)
 		if res.Err != nil || !res.Changed {
-			t.Fatalf("operation %d: %v, changed %v", r.Op, res.Err, res.Changed)
+			t.Fatalf("operation %d: %v, changed %v", r.Op(), res.Err, res.Changed)
 		}
 		f.Add(&r, &res)
 		count := 0
 		b, long := f.Take()
-		if (r.Made != "") != (len(long) > 0) {
-			t.Errorf("operation %d, made before it is applied %v, leaves %d pieces to the log", r.Op, r.Made != "", len(long))
+		if (made != "") != (len(long) > 0) {
+			t.Errorf("operation %d, made before it is applied %v, leaves %d pieces to the log", r.Op(), made != "", len(long))
 		}
 		for b = slices.Concat(b, slices.Concat(long...)); len(b) > 0; count++ {
-			logged, n, err := store.DecodeRecord(b)
+			var logged store.Record
+			n, err := logged.Decode(b)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if n > store.MaxRecord {
-				t.Errorf("operation %d: a record of %d bytes, want at most %d", r.Op, n, store.MaxRecord)
+				t.Errorf("operation %d: a record of %d bytes, want at most %d", r.Op(), n, store.MaxRecord)
 			}
 			if res := apply(t, again, logged); res.Err != nil {
-				t.Fatalf("operation %d again: %v", logged.Op, res.Err)
+				t.Fatalf("operation %d again: %v", logged.Op(), res.Err)
 			}
 			b = b[n:]
 		}
 		if len(store.AppendRecord(nil, &r)) > store.MaxRecord && count < 2 {
-			t.Errorf("operation %d, too long for one record, makes %d", r.Op, count)
+			t.Errorf("operation %d, too long for one record, makes %d", r.Op(), count)
 		}
 	}
 	if live.Names.Len() != 3 || !bytes.Equal(state(live), state(again)) || live.Bytes() != again.Bytes() {
@@ -104,8 +106,9 @@ func state(s *store.State) []byte {
 func TestMadeStrings(t *testing.T) {
 	s := store.New()
 	name, long := []byte("s"), bytes.Repeat([]byte("long "), store.Long)
-	set := store.Record{Op: store.OpSet, Name: name, Value: long}
-	set.Make(nil)
+	text := &store.Set{String: store.String{Name: name, Value: long}}
+	set := store.Record{Body: text}
+	store.MakeString(text, nil)
 	var f store.Effect
 	allocated := testing.AllocsPerRun(10, func() {
 		var res store.Result
@@ -113,36 +116,36 @@ func TestMadeStrings(t *testing.T) {
 		store.Apply(s, &set, nil, &res)
 		s.Names.Unlock()
 		f.Add(&set, &res)
-		if records, pieces := f.Take(); len(records) != 0 || &pieces[1][0] != unsafe.StringData(set.Made) {
+		if records, pieces := f.Take(); len(records) != 0 || &pieces[1][0] != unsafe.StringData(text.Made) {
 			t.Fatal("the log has a copy")
 		}
 	})
 	first := s.Names.Get(name)
-	if got := store.Text(first); unsafe.StringData(got) != unsafe.StringData(set.Made) {
+	if got := store.Text(first); unsafe.StringData(got) != unsafe.StringData(text.Made) {
 		t.Errorf("the string is a copy, %v allocations", allocated)
 	}
-	for _, op := range []store.Op{store.OpAppend, store.OpSetRange} {
-		base := s.Names.Get(name)
-		r := store.Record{Op: op, Name: name, Value: []byte("tail"), Position: 7}
-		r.Make(base)
-		if string(r.Value) != "tail" {
-			t.Errorf("operation %d: the value becomes %.20q", op, r.Value)
+	tail := store.String{Name: name, Value: []byte("tail")}
+	for o, length := range map[store.Texter]int64{&store.Append{String: tail}: 4, &store.SetRange{String: tail, Offset: 7}: 11} {
+		op, base := o.Op(), s.Names.Get(name)
+		late := store.Record{Body: o}
+		store.MakeString(o, base)
+		if string(o.Text().Value) != "tail" {
+			t.Errorf("operation %d: the value becomes %.20q", op, o.Text().Value)
 		}
-		late := r
-		if res := apply(t, s, r); res.Err != nil || store.Text(res.Entry) != r.Made {
+		if res := apply(t, s, late); res.Err != nil || store.Text(res.Entry) != o.Text().Made {
 			t.Errorf("operation %d: %v", op, res.Err)
 		}
 		if res := apply(t, s, late); !errors.Is(res.Err, store.ErrRetry) || res.Changed {
 			t.Errorf("operation %d on another string: %v, changed %v, want ErrRetry", op, res.Err, res.Changed)
 		}
 		remove(t, s, "s")
-		if res := apply(t, s, late); res.Err != nil || res.N != int64(map[store.Op]int{store.OpAppend: 4, store.OpSetRange: 11}[op]) {
+		if res := apply(t, s, late); res.Err != nil || res.N != length {
 			t.Errorf("operation %d on no string: %v, length %d", op, res.Err, res.N)
 		}
 		apply(t, s, set)
 	}
-	over := store.Record{Op: store.OpSetRange, Name: name, Value: []byte("x"), Position: store.MaxString}
-	if over.Make(nil); over.Made != "" {
+	over := &store.SetRange{String: store.String{Name: name, Value: []byte("x")}, Offset: store.MaxString}
+	if store.MakeString(over, nil); over.Made != "" {
 		t.Error("a string longer than the limit is made")
 	}
 }
@@ -151,10 +154,10 @@ func TestMadeStrings(t *testing.T) {
 // no number.
 func TestLongStringIsNoNumber(t *testing.T) {
 	s := store.New()
-	apply(t, s, store.Record{Op: store.OpSet, Name: []byte("s"), Value: bytes.Repeat([]byte("1"), 1<<20)})
+	apply(t, s, store.Record{Body: &store.Set{String: store.String{Name: []byte("s"), Value: bytes.Repeat([]byte("1"), 1<<20)}}})
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	res := apply(t, s, store.Record{Op: store.OpIncrement, Name: []byte("s"), Position: 1})
+	res := apply(t, s, store.Record{Body: &store.Increment{Name: []byte("s"), By: 1}})
 	runtime.ReadMemStats(&after)
 	if !errors.Is(res.Err, store.ErrNumber) || after.TotalAlloc-before.TotalAlloc > 1<<19 {
 		t.Errorf("INCR of 1 MiB: %v, %d bytes allocated", res.Err, after.TotalAlloc-before.TotalAlloc)
@@ -166,7 +169,7 @@ func TestLongStringIsNoNumber(t *testing.T) {
 func TestRetainedStringsCount(t *testing.T) {
 	s := store.New()
 	set := func(name string) {
-		apply(t, s, store.Record{Op: store.OpSet, Name: []byte(name), Value: make([]byte, store.Long)})
+		apply(t, s, store.Record{Body: &store.Set{String: store.String{Name: []byte(name), Value: make([]byte, store.Long)}}})
 	}
 	set("a")
 	remove(t, s, "a")
@@ -192,7 +195,7 @@ func TestRetainedStringsCount(t *testing.T) {
 	if got := s.Retained(); got != 0 {
 		t.Errorf("%d bytes are retained that were let go", got)
 	}
-	res := apply(t, s, store.Record{Op: store.OpFlush})
+	res := apply(t, s, store.Record{Body: &store.Flush{}})
 	<-res.Left
 	if got := s.Retained(); got < 2*store.Long {
 		t.Errorf("%d bytes are retained of what is flushed", got)

@@ -28,15 +28,13 @@ func near(got, want, share float64) bool { return math.Abs(got-want) <= share*wa
 func TestLayersOfBloom(t *testing.T) {
 	for _, capacity := range []uint64{100, 150_000} {
 		s := store.New()
-		e := apply(t, s, store.Record{
-			Op: store.OpBloom, Name: []byte("k"), Bloom: redisbloom.BloomParams{ErrorRate: 0.01, Capacity: capacity, Expansion: 2},
-		}).Entry
+		e := apply(t, s, store.Record{Body: &store.MakeBloom{Name: []byte("k"), Params: redisbloom.BloomParams{ErrorRate: 0.01, Capacity: capacity, Expansion: 2}}}).Entry
 		p := store.PartOf(e)
 		ds := make([]redisbloom.Digest, capacity*3/2)
 		for i := range ds {
 			ds[i] = redisbloom.BloomDigest([]byte{byte(i), byte(i >> 8), byte(i >> 16)})
 		}
-		apply(t, s, store.Record{Op: store.OpAdd, ID: e.ID, Room: store.Unlimited, Digests: ds})
+		apply(t, s, store.Record{ID: e.ID, Body: &store.BloomAdd{Room: store.Unlimited, Digests: ds}})
 		layers, ok := p.Layers(10)
 		if !ok || len(layers) != 2 {
 			t.Fatalf("capacity %d: %d layers, %v, want 2", capacity, len(layers), ok)
@@ -64,7 +62,7 @@ func TestLayersOfBloom(t *testing.T) {
 func TestLayersOfCuckoo(t *testing.T) {
 	s := store.New()
 	e := apply(t, s, contents[1].create).Entry
-	apply(t, s, store.Record{Op: store.OpInsert, ID: e.ID, Room: store.Unlimited, Hashes: hashes(1500)})
+	apply(t, s, store.Record{ID: e.ID, Body: &store.CuckooInsert{Room: store.Unlimited, Hashes: hashes(1500)}})
 	p := store.PartOf(e)
 	layers, ok := p.Layers(10)
 	arrays := slices.Collect(p.Cuckoo().Arrays())
@@ -91,7 +89,7 @@ func TestLayersOfCuckoo(t *testing.T) {
 func TestDensity(t *testing.T) {
 	s := store.New()
 	e := apply(t, s, contents[0].create).Entry
-	apply(t, s, store.Record{Op: store.OpAdd, ID: e.ID, Room: store.Unlimited, Digests: digests(500)})
+	apply(t, s, store.Record{ID: e.ID, Body: &store.BloomAdd{Room: store.Unlimited, Digests: digests(500)}})
 	p := store.PartOf(e)
 	array := slices.Collect(p.Bloom().Arrays())[0]
 	cells := make([]float64, 7)
@@ -104,8 +102,8 @@ func TestDensity(t *testing.T) {
 			t.Errorf("cell %d is %g, want %g", i, got, want)
 		}
 	}
-	small := apply(t, s, store.Record{Op: store.OpFilter, Name: []byte("small"), Value: creation(t, 100, 0).Value}).Entry
-	apply(t, s, store.Record{Op: store.OpFilterAdd, ID: small.ID, Room: store.Unlimited, Hashes: hashes(1)})
+	small := apply(t, s, store.Record{Body: &store.Make{As: store.OpFilter, Name: []byte("small"), Header: creation(t, 100, 0).Body.(*store.Make).Header}}).Entry
+	apply(t, s, store.Record{ID: small.ID, Body: &store.FilterAdd{Room: store.Unlimited, Hashes: hashes(1)}})
 	part := store.PartOf(small)
 	clear(cells)
 	if ofBits, ok := part.Density(cells); !ok || !ofBits || slices.Max(cells) == 0 {
@@ -118,7 +116,7 @@ func TestProbeCounts(t *testing.T) {
 	s := store.New()
 	e := apply(t, s, creation(t, 1000, 0)).Entry
 	hs := hashes(64)
-	apply(t, s, store.Record{Op: store.OpFilterAdd, ID: e.ID, Room: store.Unlimited, Hashes: hs[:40]})
+	apply(t, s, store.Record{ID: e.ID, Body: &store.FilterAdd{Room: store.Unlimited, Hashes: hs[:40]}})
 	dst := make([]bool, 64)
 	if yes, ok := store.PartOf(e).Probe(dst, hs, true); !ok || yes < 40 || yes > 43 {
 		t.Errorf("Probe() = %d, %v, want the 40 that were added", yes, ok)
@@ -146,8 +144,8 @@ func TestIncrementOverflows(t *testing.T) {
 		{"-9223372036854775808", math.MaxInt64, -1, nil},
 		{"9223372036854775807", math.MinInt64, -1, nil},
 	} {
-		apply(t, s, store.Record{Op: store.OpSet, Name: name, Value: []byte(c.old)})
-		res := apply(t, s, store.Record{Op: store.OpIncrement, Name: name, Position: c.by})
+		apply(t, s, store.Record{Body: &store.Set{String: store.String{Name: name, Value: []byte(c.old)}}})
+		res := apply(t, s, store.Record{Body: &store.Increment{Name: name, By: c.by}})
 		if !errors.Is(res.Err, c.err) || c.err == nil && res.N != c.want {
 			t.Errorf("%s by %d = %d, %v, want %d, %v", c.old, c.by, res.N, res.Err, c.want, c.err)
 		}
@@ -177,13 +175,13 @@ func TestMergeOverrides(t *testing.T) {
 	for _, override := range []bool{false, true} {
 		s := store.New()
 		for i, name := range []string{"to", "from"} {
-			e := apply(t, s, store.Record{Op: store.OpTDigest, Name: []byte(name), Value: redisbloom.AppendTDigestHeader(nil, redisbloom.TDigestParams{Compression: 100})}).Entry
-			apply(t, s, store.Record{Op: store.OpTDigestAdd, ID: e.ID, Value: values(10 * (i + 1))})
+			e := apply(t, s, store.Record{Body: &store.Make{As: store.OpTDigest, Name: []byte(name), Header: redisbloom.AppendTDigestHeader(nil, redisbloom.TDigestParams{Compression: 100})}}).Entry
+			apply(t, s, store.Record{ID: e.ID, Body: &store.TDigestAdd{Values: values(10 * (i + 1))}})
 		}
-		r := store.Record{Op: store.OpTDigestMerge, Name: []byte("to"), Names: [][]byte{[]byte("from")}}
+		r := store.Record{Body: &store.TDigestMerge{Name: []byte("to"), Sources: [][]byte{[]byte("from")}, Override: override}}
 		want := uint64(30)
 		if override {
-			r.Flags, want = store.Override, 20
+			want = 20
 		}
 		if res := apply(t, s, r); res.Err != nil {
 			t.Fatal(res.Err)

@@ -171,23 +171,7 @@ func (c *filter) Growth(n int) (most uint64, sure bool) {
 	return 0, true
 }
 
-func (c *filter) Apply(r *Record, res *Result) (grown int64) {
-	switch r.Op {
-	case OpFilterAdd:
-		return c.add(r, res)
-	case OpFilterDelete:
-		return c.delete(r, res)
-	case OpFilterAdvance:
-		c.advance(r, res)
-	case OpFilterUnion:
-		c.union(r, res)
-	default:
-		res.Err = ErrType
-	}
-	return 0
-}
-
-// sized makes res.Bools as long as the hashes of r.
+// sized makes res.Bools as long as the hashes of a record.
 func (res *Result) sized(n int) {
 	if cap(res.Bools) < n {
 		res.Bools = make([]bool, n)
@@ -195,29 +179,77 @@ func (res *Result) sized(n int) {
 	res.Bools = res.Bools[:n]
 }
 
-// add adds hashes, or inserts them where that is what the kind does. Bools says
-// which were not there before.
-func (c *filter) add(r *Record, res *Result) (grown int64) {
-	res.sized(len(r.Hashes))
+// FilterAdd adds hashes, or inserts them where that is what the kind does.
+type FilterAdd struct {
+	Hashes []uint64
+	Room   uint64 // bytes that the filter may grow by
+
+	// Second are the hashes for Shadow, the shadow that the filter had when the record
+	// was prepared, which may grow by SecondRoom bytes. The log gets what they did, so
+	// they are not encoded.
+	Second     []uint64
+	Shadow     uint64
+	SecondRoom uint64
+}
+
+// Op implements Body.
+func (*FilterAdd) Op() Op { return OpFilterAdd }
+
+func (o *FilterAdd) fields(c coder, r *Record) coder {
+	return c.target(r).room(&o.Room).hashes(&o.Hashes)
+}
+
+// Len, Give and Hold implement Items.
+func (o *FilterAdd) Len() int                                    { return len(o.Hashes) }
+func (o *FilterAdd) Give(room uint64)                            { o.Room = room }
+func (o *FilterAdd) Hold(_ []redisbloom.Digest, hashes []uint64) { o.Hashes = hashes }
+
+func (o *FilterAdd) change(s *State, p *Part, r *Record, res *Result) (grown int64) {
+	c, ok := p.contents.(*filter)
+	if !ok {
+		res.Err = ErrType
+		return 0
+	}
+	grown = c.add(o.Hashes, o.Room, res)
+	if o.Shadow != 0 {
+		s.mirror(o, r, res)
+	}
+	return grown
+}
+
+// effect gathers the hashes that have to be kept.
+func (o *FilterAdd) effect(f *Effect, r *Record, res *Result) {
+	if !f.gathers(r, &f.scratch.FilterAdd) {
+		f.scratch.FilterAdd.Room = Unlimited
+	}
+	f.kept(o.Hashes, res)
+	if len(res.effects) > 0 { // those of the shadow
+		f.puts(res.effects)
+	}
+}
+
+// add adds or inserts hashes. Bools says which were not there before.
+func (c *filter) add(hashes []uint64, room uint64, res *Result) (grown int64) {
+	res.sized(len(hashes))
 	switch f := c.f.(type) {
 	case bloomery.Adder:
 		if g, ok := c.f.(grower); ok {
-			if g.GrowBytes(len(r.Hashes)) > r.Room {
+			if g.GrowBytes(len(hashes)) > room {
 				res.Err = redisbloom.ErrBudget
 				return 0
 			}
 			before := c.own.bytes
-			f.AddHashes(res.Bools, r.Hashes)
+			f.AddHashes(res.Bools, hashes)
 			grown = int64(c.own.bytes - before)
 		} else {
-			f.AddHashes(res.Bools, r.Hashes)
+			f.AddHashes(res.Bools, hashes)
 		}
-		res.Done = len(r.Hashes)
+		res.Done = len(hashes)
 		// A window writes what it has to the present generation again.
 		_, res.All = c.f.(*composed.Window)
 		res.Changed = c.news.added(res.Bools) || res.All && res.Done > 0
 	case bloomery.Inserter:
-		return c.insert(f, r, res)
+		return c.insert(f, hashes, res)
 	default:
 		res.Err = ErrType
 	}
@@ -226,10 +258,10 @@ func (c *filter) add(r *Record, res *Result) (grown int64) {
 
 // insert inserts hashes. One that has no room does not stop the others. Those members
 // of a quorum that stand before a full one have taken it.
-func (c *filter) insert(f bloomery.Inserter, r *Record, res *Result) (grown int64) {
+func (c *filter) insert(f bloomery.Inserter, hashes []uint64, res *Result) (grown int64) {
 	before := c.growingBytes()
 	_, quorum := c.f.(*composed.Quorum)
-	for i, h := range r.Hashes {
+	for i, h := range hashes {
 		res.Bools[i] = !c.f.ContainsHash(h)
 		err := f.InsertHash(h)
 		if err == nil {
@@ -237,14 +269,14 @@ func (c *filter) insert(f bloomery.Inserter, r *Record, res *Result) (grown int6
 			continue
 		}
 		if res.Failed == nil {
-			res.Failed, res.Err = make([]bool, len(r.Hashes)), err
+			res.Failed, res.Err = make([]bool, len(hashes)), err
 			res.torn = quorum
 		}
 		res.Failed[i], res.Bools[i] = true, false
 		res.Changed = res.Changed || quorum
 	}
 	c.news.added(res.Bools)
-	res.All, res.Done = true, len(r.Hashes)
+	res.All, res.Done = true, len(hashes)
 	return c.growingBytes() - before
 }
 
@@ -256,15 +288,36 @@ func (c *filter) growingBytes() int64 {
 	return 0
 }
 
-func (c *filter) delete(r *Record, res *Result) (grown int64) {
+// FilterDelete deletes hashes.
+type FilterDelete struct {
+	Hashes []uint64
+
+	Shadow uint64 // the shadow of the filter, which misses them; not encoded
+}
+
+// Op implements Body.
+func (*FilterDelete) Op() Op                            { return OpFilterDelete }
+func (o *FilterDelete) fields(c coder, r *Record) coder { return c.target(r).hashes(&o.Hashes) }
+
+// Len, Give and Hold implement Items.
+func (o *FilterDelete) Len() int                                    { return len(o.Hashes) }
+func (o *FilterDelete) Give(uint64)                                 {}
+func (o *FilterDelete) Hold(_ []redisbloom.Digest, hashes []uint64) { o.Hashes = hashes }
+
+func (o *FilterDelete) change(s *State, p *Part, r *Record, res *Result) (grown int64) {
+	c, ok := p.contents.(*filter)
+	if !ok {
+		res.Err = ErrType
+		return 0
+	}
 	f, ok := c.f.(bloomery.Deleter)
 	if !ok {
 		res.Err = ErrType
 		return 0
 	}
 	before := c.growingBytes()
-	res.sized(len(r.Hashes))
-	for i, h := range r.Hashes {
+	res.sized(len(o.Hashes))
+	for i, h := range o.Hashes {
 		if res.Bools[i] = f.DeleteHash(h); res.Bools[i] {
 			res.Changed = true
 			if !c.news.unknown && !c.f.ContainsHash(h) {
@@ -272,39 +325,80 @@ func (c *filter) delete(r *Record, res *Result) (grown int64) {
 			}
 		}
 	}
-	res.Done = len(r.Hashes)
+	res.Done = len(o.Hashes)
+	if o.Shadow != 0 {
+		s.missed(o, r, res)
+	}
 	return c.growingBytes() - before
 }
 
-func (c *filter) advance(r *Record, res *Result) {
-	w, ok := c.f.(*composed.Window)
-	if !ok {
-		res.Err = ErrType
-		return
-	}
-	if n := uint64(r.Position); n > w.Generation() {
-		w.Advance(n)
-		res.Changed = true
+// effect gathers the hashes that were there.
+func (o *FilterDelete) effect(f *Effect, r *Record, res *Result) {
+	f.gathers(r, &f.scratch.FilterDelete)
+	f.kept(o.Hashes, res)
+	if len(res.effects) > 0 { // that of the shadow
+		f.puts(res.effects)
 	}
 }
 
-// clear replaces the filter by an empty one that an outline describes.
-func (s *State) clear(c *filter, r *Record, res *Result) {
-	o, err := codec.ParseOutline(r.Value)
-	if err != nil {
-		res.Err = err
-		return
+// FilterAdvance makes a generation of a window the present one. One that is not later
+// changes nothing.
+type FilterAdvance struct{ Generation uint64 }
+
+// Op implements Body.
+func (*FilterAdvance) Op() Op                            { return OpFilterAdvance }
+func (o *FilterAdvance) fields(c coder, r *Record) coder { return c.target(r).signed(&o.Generation) }
+
+func (o *FilterAdvance) change(_ *State, p *Part, _ *Record, res *Result) int64 {
+	c, ok := p.contents.(*filter)
+	if d, is := p.contents.(*draft); is {
+		c, ok = d.inner, d.inner != nil
 	}
-	fresh, err := s.newContents(c.plan.Load(), func(config codec.Config) (bloomery.Hashed, error) { return config.Make(&o) })
+	if !ok {
+		res.Err = ErrType
+		return 0
+	}
+	w, ok := c.f.(*composed.Window)
+	if !ok {
+		res.Err = ErrType
+		return 0
+	}
+	if o.Generation > w.Generation() {
+		w.Advance(o.Generation)
+		res.Changed = true
+	}
+	return 0
+}
+
+// FilterClear replaces the filter by an empty one that an outline describes.
+type FilterClear struct{ Outline []byte }
+
+// Op implements Body.
+func (*FilterClear) Op() Op                            { return OpFilterClear }
+func (o *FilterClear) fields(c coder, r *Record) coder { return c.target(r).bytes(&o.Outline) }
+
+func (o *FilterClear) change(s *State, p *Part, r *Record, res *Result) int64 {
+	c, ok := p.contents.(*filter)
+	if !ok {
+		res.Err = ErrType
+		return 0
+	}
+	outline, err := codec.ParseOutline(o.Outline)
 	if err != nil {
 		res.Err = err
-		return
+		return 0
+	}
+	fresh, err := s.newContents(c.plan.Load(), func(config codec.Config) (bloomery.Hashed, error) { return config.Make(&outline) })
+	if err != nil {
+		res.Err = err
+		return 0
 	}
 	s.become(c, fresh)
 	res.Changed = true
 	if f := s.emptied.Load(); f != nil {
 		(*f)(r.ID)
 	}
+	return 0
 }
 
 // become replaces the filter of c by that of fresh.
@@ -343,8 +437,8 @@ func (c *filter) ScanDump(iter int64) (next int64, chunk []byte) {
 	return int64(len(data)) + 1, data[iter-1:]
 }
 
-func filterBytes(r *Record) (uint64, error) {
-	p, o, err := parseCreation(r.Value)
+func filterBytes(header []byte) (uint64, error) {
+	p, o, err := parseCreation(header)
 	if err != nil {
 		return 0, err
 	}
@@ -352,8 +446,8 @@ func filterBytes(r *Record) (uint64, error) {
 }
 
 // newFilter makes the parts of a filter.
-func newFilter(s *State, r *Record) ([]Contents, error) {
-	p, o, err := parseCreation(r.Value)
+func newFilter(s *State, header []byte) ([]Contents, error) {
+	p, o, err := parseCreation(header)
 	if err != nil {
 		return nil, err
 	}

@@ -228,17 +228,14 @@ type loading struct {
 
 var _ Contents = (*loading)(nil)
 
-func loadBytes(r *Record) (uint64, error) {
-	p, err := parseLoad(r.Value)
+func loadBytes(header []byte) (uint64, error) {
+	p, err := parseLoad(header)
 	return p.beside() << p.Parts, err
 }
 
 // newLoading makes parts to be loaded.
-func newLoading(s *State, r *Record) ([]Contents, error) {
-	if r.Op != OpStage {
-		return nil, ErrType
-	}
-	p, err := parseLoad(r.Value)
+func newLoading(s *State, header []byte) ([]Contents, error) {
+	p, err := parseLoad(header)
 	if err != nil {
 		return nil, err
 	}
@@ -249,44 +246,58 @@ func newLoading(s *State, r *Record) ([]Contents, error) {
 	return parts, nil
 }
 
-// applyPiece stores bytes of an encoding, in order, and makes the filter when the
-// last have come.
-func (s *State) applyPiece(p *Part, l *loading, r *Record, res *Result) {
-	size, n := int64(min(r.Limit, maxEncoding)), int64(len(r.Value))
+// FilterPiece stores bytes of an encoding, in order, and makes the filter when the last
+// have come.
+type FilterPiece struct {
+	Offset int64
+	Of     uint64 // the length of the encoding
+	Data   []byte
+}
+
+// Op implements Body.
+func (*FilterPiece) Op() Op { return OpFilterPiece }
+
+func (o *FilterPiece) fields(c coder, r *Record) coder {
+	return c.target(r).bytes(&o.Data).varint(&o.Offset).uvarint(&o.Of)
+}
+
+func (o *FilterPiece) change(s *State, p *Part, _ *Record, res *Result) int64 {
+	l, ok := p.contents.(*loading)
+	size, n := int64(min(o.Of, maxEncoding)), int64(len(o.Data))
 	switch {
-	case r.Op != OpFilterPiece:
+	case !ok:
 		res.Err = ErrType
-		return
-	case r.Position != l.got || l.buf != nil && size != int64(len(l.buf)) || n > size-l.got || n == 0:
-		res.Err = fmt.Errorf("store: load: %w: %d bytes at %d of %d, %d have come", bloomery.ErrCorrupt, n, r.Position, r.Limit, l.got)
-		return
+		return 0
+	case o.Offset != l.got || l.buf != nil && size != int64(len(l.buf)) || n > size-l.got || n == 0:
+		res.Err = fmt.Errorf("store: load: %w: %d bytes at %d of %d, %d have come", bloomery.ErrCorrupt, n, o.Offset, o.Of, l.got)
+		return 0
 	}
 	if l.buf == nil {
 		if l.buf, res.Err = s.memory.Alloc(int(size)); res.Err != nil {
-			return
+			return 0
 		}
 		s.bytes.Add(size)
 	}
-	copy(l.buf[l.got:], r.Value)
+	copy(l.buf[l.got:], o.Data)
 	if l.got+n == size {
 		c, err := s.openContents(l.plan, l.buf)
 		if err != nil {
 			res.Err = err
-			return
+			return 0
 		}
 		s.bytes.Add(int64(c.Bytes()) - int64(l.Bytes()))
 		l.Release()
 		p.contents = c
 	}
 	l.got += n
-	res.Changed, res.Done = true, len(r.Value)
+	res.Changed, res.Done = true, len(o.Data)
+	return 0
 }
 
 func (*loading) Kind() catalog.Kind             { return catalog.Filter }
 func (*loading) Stats() bloomery.Stats          { return bloomery.Stats{} }
 func (l *loading) Bytes() uint64                { return uint64(len(l.buf)) + l.plan.beside() }
 func (*loading) Growth(int) (uint64, bool)      { return 0, true }
-func (*loading) Apply(*Record, *Result) int64   { return 0 }
 func (l *loading) AppendHeader(b []byte) []byte { return AppendPlan(b, &l.plan) }
 func (*loading) ScanDump(int64) (int64, []byte) { return 0, nil }
 

@@ -3,42 +3,72 @@ package store
 // Growing and folding a filter in use.
 
 import (
-	"math"
-
 	"github.com/bloomery/bloomery"
 	bloomfilter "github.com/bloomery/bloomery/bloom"
 	"github.com/bloomery/bloomery/codec"
 )
 
-// grow turns a bloom filter into a scalable one whose first layer it is. No key is
+// FilterGrow turns a bloom filter into a scalable one whose first layer it is. No key is
 // lost.
-func (s *State) grow(c *filter, r *Record, res *Result) {
+type FilterGrow struct {
+	Rate  float64 // of the scalable filter
+	Equal bool    // its layers have equal shares of that: below LevelShares
+}
+
+// Op implements Body.
+func (o *FilterGrow) Op() Op {
+	if o.Equal {
+		return OpFilterGrow
+	}
+	return OpFilterScale
+}
+
+func (o *FilterGrow) fields(c coder, r *Record) coder { return c.target(r).float(&o.Rate) }
+
+func (o *FilterGrow) change(s *State, p *Part, _ *Record, res *Result) int64 {
+	c, _ := p.contents.(*filter)
+	if c == nil {
+		res.Err = ErrType
+		return 0
+	}
 	f, ok := c.f.(*bloomfilter.Filter)
 	if !ok {
 		res.Err = ErrType
-		return
+		return 0
 	}
-	data, err := grown(f, r.Op, math.Float64frombits(uint64(r.Position)))
+	data, err := o.grown(f)
 	if err == nil {
 		err = s.replace(c, data)
 	}
 	res.Err, res.Changed = err, err == nil
+	return 0
 }
 
-// grown returns the encoding of a scalable filter of rate p whose first layer is f.
-func grown(f *bloomfilter.Filter, op Op, p float64) ([]byte, error) {
-	if op == OpFilterGrow {
-		return EqualLayers(f, p-f.Stats().Asked, p)
+// grown returns the encoding of a scalable filter whose first layer is f.
+func (o *FilterGrow) grown(f *bloomfilter.Filter) ([]byte, error) {
+	if o.Equal {
+		return EqualLayers(f, o.Rate-f.Stats().Asked, o.Rate)
 	}
-	s, err := f.Scalable(p)
+	s, err := f.Scalable(o.Rate)
 	if err != nil {
 		return nil, err
 	}
 	return encoded(s)
 }
 
-// fold halves the array of a filter. No key is lost.
-func (s *State) fold(c *filter, res *Result) {
+// FilterFold halves the array of a filter. No key is lost.
+type FilterFold struct{}
+
+// Op implements Body.
+func (*FilterFold) Op() Op                          { return OpFilterFold }
+func (*FilterFold) fields(c coder, r *Record) coder { return c.target(r) }
+
+func (*FilterFold) change(s *State, p *Part, _ *Record, res *Result) int64 {
+	c, ok := p.contents.(*filter)
+	if !ok {
+		res.Err = ErrType
+		return 0
+	}
 	var data []byte
 	half, err := folded(c.f)
 	if err == nil {
@@ -48,6 +78,7 @@ func (s *State) fold(c *filter, res *Result) {
 		err = s.replace(c, data)
 	}
 	res.Err, res.Changed = err, err == nil
+	return 0
 }
 
 // folded returns a filter of half the size with the same keys. The error is ErrType

@@ -25,7 +25,13 @@ func creation(t *testing.T, capacity int, parts uint8) store.Record {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return store.Record{Op: store.OpFilter, Name: []byte("k"), Value: store.AppendCreation(nil, &store.Plan{Parts: parts}, outline)}
+	return store.Record{Body: &store.Make{As: store.OpFilter, Name: []byte("k"), Header: store.AppendCreation(nil, &store.Plan{Parts: parts}, outline)}}
+}
+
+// staged is creation of a filter without a name.
+func staged(t *testing.T, capacity int, parts uint8) store.Record {
+	t.Helper()
+	return store.Record{Body: &store.Stage{As: store.OpFilter, Header: creation(t, capacity, parts).Body.(*store.Make).Header}}
 }
 
 // TestFilterAccounts asks that a filter takes the bytes that were announced, in one
@@ -35,7 +41,7 @@ func TestFilterAccounts(t *testing.T) {
 		for _, log := range []uint8{0, 2} {
 			s := store.New()
 			r := creation(t, capacity, log)
-			want, err := store.NewBytes(&r)
+			want, err := store.NewBytes(r.Body)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -73,7 +79,7 @@ func TestFilterContents(t *testing.T) {
 		if yes, ok := p.Probe(dst, hs, true); yes != 0 || !ok {
 			t.Errorf("%d answers of an empty filter are positive", yes)
 		}
-		apply(t, s, store.Record{Op: store.OpFilterAdd, ID: e.ID, Room: store.Unlimited, Hashes: hs})
+		apply(t, s, store.Record{ID: e.ID, Body: &store.FilterAdd{Room: store.Unlimited, Hashes: hs}})
 		if yes, ok := p.Probe(dst, hs, true); yes != len(hs) || !ok {
 			t.Errorf("%d of %d items are there", yes, len(hs))
 		}
@@ -105,13 +111,13 @@ func TestFilterContents(t *testing.T) {
 				for i, b := range value {
 					want[at+i] |= b
 				}
-				res := apply(t, s, store.Record{Op: store.OpFilterUnion, ID: e.ID, Position: int64(at), Value: value})
+				res := apply(t, s, store.Record{ID: e.ID, Body: &store.FilterUnion{Offset: int64(at), Data: value}})
 				if res.Err != nil || res.Done != n || !bytes.Equal(array, want) {
 					t.Errorf("union with %d bytes: %v, the array is another one", n, res.Err)
 				}
 			}
 			for _, at := range []int64{-2, int64(len(array)), int64(len(array)) - 1} {
-				if res := apply(t, s, store.Record{Op: store.OpFilterUnion, ID: e.ID, Position: at, Value: []byte("xy")}); !errors.Is(res.Err, bloomery.ErrIncompatible) {
+				if res := apply(t, s, store.Record{ID: e.ID, Body: &store.FilterUnion{Offset: at, Data: []byte("xy")}}); !errors.Is(res.Err, bloomery.ErrIncompatible) {
 					t.Errorf("union at %d of %d: %v, want %v", at, len(array), res.Err, bloomery.ErrIncompatible)
 				}
 			}
@@ -181,10 +187,10 @@ func TestFilterPieces(t *testing.T) {
 	}
 	for _, bad := range []bool{false, true} {
 		s := store.New()
-		stage := store.Record{Op: store.OpStage, Flags: uint8(store.OpFilterLoad), Value: store.AppendPlan(nil, &store.Plan{})}
+		stage := store.Record{Body: &store.Stage{As: store.OpFilterLoad, Header: store.AppendPlan(nil, &store.Plan{})}}
 		e := apply(t, s, stage).Entry
 		piece := func(at, n int) store.Result {
-			return apply(t, s, store.Record{Op: store.OpFilterPiece, ID: e.ID, Position: int64(at), Limit: uint64(len(data)), Value: data[at : at+n]})
+			return apply(t, s, store.Record{ID: e.ID, Body: &store.FilterPiece{Offset: int64(at), Of: uint64(len(data)), Data: data[at : at+n]}})
 		}
 		if bad {
 			data = bytes.Clone(data)
@@ -218,19 +224,17 @@ func TestFilterPieces(t *testing.T) {
 func TestRevealRefuses(t *testing.T) {
 	s := store.New()
 	named := apply(t, s, creation(t, 100, 0)).Entry.ID
-	open := apply(t, s, store.Record{Op: store.OpStage, Flags: uint8(store.OpFilterLoad), Value: store.AppendPlan(nil, &store.Plan{})}).Entry.ID
+	open := apply(t, s, store.Record{Body: &store.Stage{As: store.OpFilterLoad, Header: store.AppendPlan(nil, &store.Plan{})}}).Entry.ID
 	for name, id := range map[string]uint64{"none": 99, "one that has a name": named, "one that is on its way": open} {
-		if res := apply(t, s, store.Record{Op: store.OpReveal, ID: id, Name: []byte("new")}); !errors.Is(res.Err, store.ErrMissing) || res.Changed {
+		if res := apply(t, s, store.Record{Body: &store.Reveal{ID: id, Name: []byte("new")}}); !errors.Is(res.Err, store.ErrMissing) || res.Changed {
 			t.Errorf("%s: %v, want %v", name, res.Err, store.ErrMissing)
 		}
 	}
-	staged := creation(t, 100, 0)
-	staged.Op, staged.Flags, staged.Name = store.OpStage, uint8(store.OpFilter), nil
-	whole := apply(t, s, staged).Entry.ID
-	if res := apply(t, s, store.Record{Op: store.OpReveal, ID: whole, Name: []byte("k"), Flags: store.IfAbsent}); !errors.Is(res.Err, store.ErrExists) {
+	whole := apply(t, s, staged(t, 100, 0)).Entry.ID
+	if res := apply(t, s, store.Record{Body: &store.Reveal{ID: whole, Name: []byte("k"), If: store.IfAbsent}}); !errors.Is(res.Err, store.ErrExists) {
 		t.Errorf("a name that is taken: %v, want %v", res.Err, store.ErrExists)
 	}
-	if res := apply(t, s, store.Record{Op: store.OpReveal, ID: whole, Name: []byte("new"), Flags: store.IfAbsent}); res.Err != nil || s.Names.Len() != 2 {
+	if res := apply(t, s, store.Record{Body: &store.Reveal{ID: whole, Name: []byte("new"), If: store.IfAbsent}}); res.Err != nil || s.Names.Len() != 2 {
 		t.Errorf("%v, %d names", res.Err, s.Names.Len())
 	}
 }
@@ -303,17 +307,20 @@ func TestEncodingsOfOneFilter(t *testing.T) {
 // TestCuckooAccounts inserts where there is no room for more sub-filters, one by one
 // and together, and asks that the state counts what the filter takes.
 func TestCuckooAccounts(t *testing.T) {
-	for _, op := range []store.Op{store.OpInsert, store.OpInsertFirst, store.OpInsertEach, store.OpInsertNew, store.OpInsertNewFirst, store.OpInsertNewEach} {
-		s := store.New()
-		e := apply(t, s, store.Record{Op: store.OpCuckoo, Name: []byte("c"), Cuckoo: redisbloom.CuckooParams{Capacity: 64, BucketSize: 2, MaxIterations: 20, Expansion: 1}}).Entry
+	for i := range 6 {
+		insert := store.CuckooInsert{New: i%2 != 0, Way: store.Way(i / 2)}
+		op, s := insert.Op(), store.New()
+		e := apply(t, s, store.Record{Body: &store.MakeCuckoo{Name: []byte("c"), Params: redisbloom.CuckooParams{Capacity: 64, BucketSize: 2, MaxIterations: 20, Expansion: 1}}}).Entry
 		c := store.PartOf(e).Contents()
 		beside := s.Bytes() - int64(c.Bytes())
-		full := apply(t, s, store.Record{Op: op, ID: e.ID, Hashes: hashes(200)})
-		stops := op != store.OpInsert && op != store.OpInsertNew
+		insert.Hashes = hashes(200)
+		full := apply(t, s, store.Record{ID: e.ID, Body: &insert})
+		stops := insert.Way != store.Together
 		if full.Err == nil || stops == (full.Done == 200) || full.Done < 30 {
 			t.Errorf("operation %d without room: %v after %d items", op, full.Err, full.Done)
 		}
-		res := apply(t, s, store.Record{Op: op, ID: e.ID, Room: store.Unlimited, Hashes: hashes(400)[200:]})
+		insert.Room, insert.Hashes = store.Unlimited, hashes(400)[200:]
+		res := apply(t, s, store.Record{ID: e.ID, Body: &insert})
 		if res.Err != nil || res.Done != 200 || len(res.Codes) != 200 {
 			t.Errorf("operation %d: %v after %d items", op, res.Err, res.Done)
 		}
@@ -322,14 +329,14 @@ func TestCuckooAccounts(t *testing.T) {
 		}
 		before := s.Bytes()
 		position, chunk := c.ScanDump(1)
-		if res := apply(t, s, store.Record{Op: store.OpCuckooChunk, ID: e.ID, Position: position, Value: chunk[:1]}); res.Err != nil || !res.Changed || s.Bytes() != before {
+		if res := apply(t, s, store.Record{ID: e.ID, Body: &store.CuckooChunk{Position: position, Data: chunk[:1]}}); res.Err != nil || !res.Changed || s.Bytes() != before {
 			t.Errorf("a chunk of one byte: %v, changed %v", res.Err, res.Changed)
 		}
 	}
 	for _, op := range []store.Op{store.OpCuckooDump, store.OpBloomDump} {
 		for _, value := range []string{"", "x", "no header at all, but as long as one: some 53 bytes"} {
 			s := store.New()
-			if res := apply(t, s, store.Record{Op: op, Name: []byte("k"), Value: []byte(value)}); res.Err == nil || s.Names.Len() != 0 {
+			if res := apply(t, s, store.Record{Body: &store.Make{As: op, Name: []byte("k"), Header: []byte(value)}}); res.Err == nil || s.Names.Len() != 0 {
 				t.Errorf("operation %d makes a filter of %q", op, value)
 			}
 		}
@@ -342,16 +349,17 @@ func TestEffectsOfTwoFilters(t *testing.T) {
 	var f store.Effect
 	var want []store.Record
 	for i, name := range []string{"a", "b"} {
-		id := apply(t, s, store.Record{Op: store.OpCuckoo, Name: []byte(name), Cuckoo: redisbloom.CuckooParams{Capacity: 64, BucketSize: 2, MaxIterations: 20, Expansion: 1}}).Entry.ID
-		r := store.Record{Op: store.OpInsert, ID: id, Room: store.Unlimited, Hashes: hashes(10)[5*i : 5*i+5]}
+		id := apply(t, s, store.Record{Body: &store.MakeCuckoo{Name: []byte(name), Params: redisbloom.CuckooParams{Capacity: 64, BucketSize: 2, MaxIterations: 20, Expansion: 1}}}).Entry.ID
+		r := store.Record{ID: id, Body: &store.CuckooInsert{Room: store.Unlimited, Hashes: hashes(10)[5*i : 5*i+5]}}
 		res := apply(t, s, r)
 		f.Add(&r, &res)
 		want = append(want, r)
 	}
 	rest, _ := f.Take()
 	for _, w := range want {
-		r, n, err := store.DecodeRecord(rest)
-		if err != nil || r.ID != w.ID || !slices.Equal(r.Hashes, w.Hashes) {
+		var r store.Record
+		n, err := r.Decode(rest)
+		if err != nil || r.ID != w.ID || !slices.Equal(r.Body.(*store.CuckooInsert).Hashes, w.Body.(*store.CuckooInsert).Hashes) {
 			t.Fatalf("the log has %+v, want %+v: %v", r, w, err)
 		}
 		rest = rest[n:]

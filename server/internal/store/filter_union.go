@@ -10,7 +10,7 @@ import (
 	bloomfilter "github.com/bloomery/bloomery/bloom"
 )
 
-// WholeUnion as the Position of OpFilterUnion means that Value is the encoding of a
+// WholeUnion as the Offset of FilterUnion means that Data is the encoding of a
 // filter: for those of one small array.
 const WholeUnion = -1
 
@@ -35,24 +35,45 @@ func (c *filter) array() []byte {
 	return nil
 }
 
-// union adds the keys of a filter of the same shape, or of a piece of its array.
-func (c *filter) union(r *Record, res *Result) {
+// FilterUnion adds the keys of a filter of the same shape, or of a piece of its array.
+type FilterUnion struct {
+	Offset int64 // in the array, or WholeUnion
+	Data   []byte
+}
+
+// Op implements Body.
+func (*FilterUnion) Op() Op { return OpFilterUnion }
+
+func (o *FilterUnion) fields(c coder, r *Record) coder {
+	return c.target(r).bytes(&o.Data).varint(&o.Offset)
+}
+
+func (o *FilterUnion) change(_ *State, p *Part, _ *Record, res *Result) int64 {
+	if c, ok := p.contents.(*filter); ok {
+		c.union(o, res)
+	} else {
+		res.Err = ErrType
+	}
+	return 0
+}
+
+func (c *filter) union(o *FilterUnion, res *Result) {
 	defer func() {
 		if res.Changed {
 			c.news.estimate(c.f, littleBytes)
 		}
 	}()
-	if r.Position == WholeUnion {
-		c.uniteWhole(r, res)
+	if o.Offset == WholeUnion {
+		c.uniteWhole(o.Data, res)
 		return
 	}
 	array := c.array()
-	if array == nil || r.Position < 0 || r.Position > int64(len(array)-len(r.Value)) {
-		res.Err = fmt.Errorf("store: union: %w: %d bytes at %d of an array of %d", bloomery.ErrIncompatible, len(r.Value), r.Position, len(array))
+	if array == nil || o.Offset < 0 || o.Offset > int64(len(array)-len(o.Data)) {
+		res.Err = fmt.Errorf("store: union: %w: %d bytes at %d of an array of %d", bloomery.ErrIncompatible, len(o.Data), o.Offset, len(array))
 		return
 	}
-	res.Changed = orBytes(array[r.Position:], r.Value)
-	res.Done = len(r.Value)
+	res.Changed = orBytes(array[o.Offset:], o.Data)
+	res.Done = len(o.Data)
 }
 
 // orBytes sets in dst all bits that are set in src and reports whether that
@@ -73,7 +94,7 @@ func orBytes(dst, src []byte) bool {
 }
 
 // uniteWhole adds the keys of a filter that the record holds.
-func (c *filter) uniteWhole(r *Record, res *Result) {
+func (c *filter) uniteWhole(data []byte, res *Result) {
 	h, ok := c.f.(hasherOwner)
 	if !ok {
 		res.Err = ErrType
@@ -82,13 +103,13 @@ func (c *filter) uniteWhole(r *Record, res *Result) {
 	config := bloomfilter.Config{Hasher: h.Hasher()}
 	switch f := c.f.(type) {
 	case *bloomfilter.Filter:
-		res.Err = unite(f.Union, config.Decode, r.Value)
+		res.Err = unite(f.Union, config.Decode, data)
 	case *bloomfilter.Standard:
-		res.Err = unite(f.Union, config.DecodeStandard, r.Value)
+		res.Err = unite(f.Union, config.DecodeStandard, data)
 	case *bloomfilter.Partitioned:
-		res.Err = unite(f.Union, config.DecodePartitioned, r.Value)
+		res.Err = unite(f.Union, config.DecodePartitioned, data)
 	case *bloomfilter.Split:
-		res.Err = unite(f.Union, config.DecodeSplit, r.Value)
+		res.Err = unite(f.Union, config.DecodeSplit, data)
 	default:
 		res.Err = ErrType
 	}

@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"math"
 	"testing"
 
 	"github.com/bloomery/bloomery"
@@ -28,12 +27,12 @@ func TestRecordsOfBeforeGiveTheSameBytes(t *testing.T) {
 		s := store.New()
 		e := apply(t, s, creation(t, 1000, 0)).Entry
 		hs := hashes(c.after)
-		apply(t, s, store.Record{Op: store.OpFilterAdd, ID: e.ID, Room: store.Unlimited, Hashes: hs[:c.before]})
-		grow := store.Record{Op: store.OpFilterGrow, ID: e.ID, Position: int64(math.Float64bits(0.02))}
+		apply(t, s, store.Record{ID: e.ID, Body: &store.FilterAdd{Room: store.Unlimited, Hashes: hs[:c.before]}})
+		grow := store.Record{ID: e.ID, Body: &store.FilterGrow{Equal: true, Rate: 0.02}}
 		if res := apply(t, s, grow); res.Err != nil {
 			t.Fatal(res.Err)
 		}
-		apply(t, s, store.Record{Op: store.OpFilterAdd, ID: e.ID, Room: store.Unlimited, Hashes: hs[c.before:]})
+		apply(t, s, store.Record{ID: e.ID, Body: &store.FilterAdd{Room: store.Unlimited, Hashes: hs[c.before:]}})
 		if got := fmt.Sprintf("%x", sha256.Sum256(dump(store.PartOf(e).Contents()))); got != c.sum {
 			t.Errorf("%d keys, grown, %d keys: sum %s, want %s", c.before, c.after, got, c.sum)
 		}
@@ -45,13 +44,13 @@ func TestRecordsOfBeforeGiveTheSameBytes(t *testing.T) {
 func TestScaleRefusesWhatIsOverItsRate(t *testing.T) {
 	s := store.New()
 	e := apply(t, s, creation(t, 1000, 0)).Entry
-	apply(t, s, store.Record{Op: store.OpFilterAdd, ID: e.ID, Room: store.Unlimited, Hashes: hashes(3000)})
+	apply(t, s, store.Record{ID: e.ID, Body: &store.FilterAdd{Room: store.Unlimited, Hashes: hashes(3000)}})
 	before := string(dump(store.PartOf(e).Contents()))
-	scale := store.Record{Op: store.OpFilterScale, ID: e.ID, Position: int64(math.Float64bits(0.02))}
+	scale := store.Record{ID: e.ID, Body: &store.FilterGrow{Rate: 0.02}}
 	if res := apply(t, s, scale); !errors.Is(res.Err, bloomery.ErrParameter) || res.Changed || string(dump(store.PartOf(e).Contents())) != before {
 		t.Errorf("a filter over its rate: %v, changed %v", res.Err, res.Changed)
 	}
-	scale.Position = int64(math.Float64bits(0.9))
+	scale.Body = &store.FilterGrow{Rate: 0.9}
 	if res := apply(t, s, scale); res.Err != nil || store.PartOf(e).Row().Name != "scalable" {
 		t.Errorf("with a rate that can be kept: %v", res.Err)
 	}

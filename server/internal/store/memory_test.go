@@ -15,17 +15,17 @@ import (
 func largeBloom(t *testing.T, s *store.State, name string, mib uint64) *store.Part {
 	t.Helper()
 	params := redisbloom.BloomParams{ErrorRate: 0.01, Capacity: mib << 20 * 8 / 11, Expansion: 2}
-	res := apply(t, s, store.Record{Op: store.OpBloom, Name: []byte(name), Bloom: params})
+	res := apply(t, s, store.Record{Body: &store.MakeBloom{Name: []byte(name), Params: params}})
 	if res.Err != nil {
 		t.Fatal(res.Err)
 	}
-	apply(t, s, store.Record{Op: store.OpAdd, ID: res.Entry.ID, Room: store.Unlimited, Digests: digests(1000)})
+	apply(t, s, store.Record{ID: res.Entry.ID, Body: &store.BloomAdd{Room: store.Unlimited, Digests: digests(1000)}})
 	return store.PartOf(res.Entry)
 }
 
 func remove(t *testing.T, s *store.State, name string) {
 	t.Helper()
-	if res := apply(t, s, store.Record{Op: store.OpRemove, Names: [][]byte{[]byte(name)}}); res.N != 1 {
+	if res := apply(t, s, store.Record{Body: &store.Remove{Names: [][]byte{[]byte(name)}}}); res.N != 1 {
 		t.Fatalf("removed %d, want 1", res.N)
 	}
 }
@@ -44,7 +44,7 @@ func unmapped(t *testing.T, s *store.State) {
 // outside of the heap, and are given back when the filter goes by whatever way.
 func TestLargeArraysAreMapped(t *testing.T) {
 	s := store.New()
-	apply(t, s, store.Record{Op: store.OpBloom, Name: []byte("small"), Bloom: redisbloom.BloomParams{ErrorRate: 0.01, Capacity: 1000, Expansion: 2}})
+	apply(t, s, store.Record{Body: &store.MakeBloom{Name: []byte("small"), Params: redisbloom.BloomParams{ErrorRate: 0.01, Capacity: 1000, Expansion: 2}}})
 	if s.Mapped() != 0 {
 		t.Errorf("a small filter maps %d bytes", s.Mapped())
 	}
@@ -55,30 +55,30 @@ func TestLargeArraysAreMapped(t *testing.T) {
 	remove(t, s, "a")
 	unmapped(t, s)
 	largeBloom(t, s, "a", 2)
-	apply(t, s, store.Record{Op: store.OpFlush})
+	apply(t, s, store.Record{Body: &store.Flush{}})
 	unmapped(t, s)
 	largeBloom(t, s, "a", 2)
-	apply(t, s, store.Record{Op: store.OpSet, Name: []byte("a")}) // overwritten
+	apply(t, s, store.Record{Body: &store.Set{String: store.String{Name: []byte("a")}}}) // overwritten
 	unmapped(t, s)
 	largeBloom(t, s, "b", 2)
-	apply(t, s, store.Record{Op: store.OpRename, Name: []byte("a"), Other: []byte("b")})
+	apply(t, s, store.Record{Body: &store.Rename{From: []byte("a"), To: []byte("b")}})
 	unmapped(t, s)
 	largeBloom(t, s, "c", 2)
-	apply(t, s, store.Record{Op: store.OpExpire, Name: []byte("c"), Deadline: 5})
-	apply(t, s, store.Record{Op: store.OpEvict, At: 6, IDs: ids(1, 100)})
+	apply(t, s, store.Record{Body: &store.Expire{Name: []byte("c"), Deadline: 5}})
+	apply(t, s, store.Record{At: 6, Body: &store.Evict{IDs: ids(1, 100)}})
 	unmapped(t, s)
 	// A cuckoo filter that grows by sub-filters and is compacted.
-	res := apply(t, s, store.Record{Op: store.OpCuckoo, Name: []byte("c"), Cuckoo: redisbloom.CuckooParams{Capacity: 1 << 20, BucketSize: 1, MaxIterations: 1, Expansion: 1}})
-	insert := store.Record{Op: store.OpInsert, ID: res.Entry.ID, Room: store.Unlimited}
+	res := apply(t, s, store.Record{Body: &store.MakeCuckoo{Name: []byte("c"), Params: redisbloom.CuckooParams{Capacity: 1 << 20, BucketSize: 1, MaxIterations: 1, Expansion: 1}}})
+	insert := &store.CuckooInsert{Room: store.Unlimited}
 	for range 4 {
 		insert.Hashes = append(insert.Hashes, 7)
 	}
-	apply(t, s, insert)
+	apply(t, s, store.Record{ID: res.Entry.ID, Body: insert})
 	if s.Mapped() < 2<<20 {
 		t.Errorf("%d bytes are mapped of two sub-filters", s.Mapped())
 	}
-	apply(t, s, store.Record{Op: store.OpDelete, ID: res.Entry.ID, Hashes: insert.Hashes})
-	apply(t, s, store.Record{Op: store.OpCompact, ID: res.Entry.ID})
+	apply(t, s, store.Record{ID: res.Entry.ID, Body: &store.CuckooDelete{Hashes: insert.Hashes}})
+	apply(t, s, store.Record{ID: res.Entry.ID, Body: &store.CuckooCompact{}})
 	for deadline := time.Now().Add(30 * time.Second); s.Mapped() > 1<<20 && time.Now().Before(deadline); {
 		time.Sleep(time.Millisecond)
 	}
@@ -199,10 +199,10 @@ func TestReadDuringRemoval(t *testing.T) {
 // nothing, not even an entry that has expired.
 func TestNoMemory(t *testing.T) {
 	s := store.New()
-	apply(t, s, store.Record{Op: store.OpSet, Name: []byte("k"), Deadline: 5})
+	apply(t, s, store.Record{Body: &store.Set{String: store.String{Name: []byte("k")}, Deadline: 5}})
 	before := state(s)
-	huge := store.Record{Op: store.OpBloom, Name: []byte("k"), At: 6, Bloom: redisbloom.BloomParams{ErrorRate: 1e-300, Capacity: redisbloom.MaxCapacity, Expansion: 2}}
-	if size, err := store.NewBytes(&huge); err != nil || size < 100<<30 {
+	huge := store.Record{At: 6, Body: &store.MakeBloom{Name: []byte("k"), Params: redisbloom.BloomParams{ErrorRate: 1e-300, Capacity: redisbloom.MaxCapacity, Expansion: 2}}}
+	if size, err := store.NewBytes(huge.Body); err != nil || size < 100<<30 {
 		t.Skipf("the largest filter has %d bytes", size)
 	}
 	res := apply(t, s, huge)

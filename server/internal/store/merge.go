@@ -11,9 +11,6 @@ import (
 	"github.com/bloomery/bloomery/server/internal/catalog"
 )
 
-// Override as a flag of OpTDigestMerge leaves out what the destination had.
-const Override = 1
-
 // A merge reads several parts and changes others, so it is a record of the
 // catalogue: it locks all of them, in the order of their ids, until the record is
 // in the log. A replay may meet sources of a later time, in a snapshot of their
@@ -55,29 +52,62 @@ func hold(all []merged, res *Result) {
 	}
 }
 
-// mergeCountMins overwrites a CMS by the weighted sum of others.
-func (s *State) mergeCountMins(r *Record, res *Result) {
-	weights := make([]int64, len(r.Names))
-	d := decoder{rest: r.Value}
-	for i := range weights {
-		weights[i] = d.varint()
+// Merge is the body of a record that merges sketches. A log never holds one: what it
+// did is written as records of parts.
+type Merge interface {
+	Body
+	// Parts returns the name of the destination and those of the sources.
+	Parts() (name []byte, sources [][]byte)
+}
+
+// CountMinMerge overwrites a CMS by the weighted sum of others.
+type CountMinMerge struct {
+	Name    []byte
+	Sources [][]byte
+	Weights []int64 // one for each source
+}
+
+// Op implements Body.
+func (*CountMinMerge) Op() Op            { return OpCountMinMerge }
+func (o *CountMinMerge) newName() []byte { return o.Name }
+func (o *CountMinMerge) weight() int     { return len(o.Sources) }
+
+// Parts implements Merge.
+func (o *CountMinMerge) Parts() (name []byte, sources [][]byte) { return o.Name, o.Sources }
+
+func (o *CountMinMerge) fields(c coder, r *Record) coder {
+	var weights []byte
+	for _, w := range o.Weights {
+		weights = binary.AppendVarint(weights, w)
 	}
-	if d.bad {
-		res.Err = errPayload(r)
+	if c = c.at(r).bytes(&o.Name).names(&o.Sources).bytes(&weights); c.does == reads {
+		o.Weights = o.Weights[:0]
+		for d := (decoder{rest: weights}); len(d.rest) > 0 && !c.bad; c.bad = d.bad {
+			o.Weights = append(o.Weights, d.varint())
+		}
+	}
+	return c
+}
+
+func (*CountMinMerge) effect(f *Effect, _ *Record, res *Result) { f.puts(res.effects) }
+
+func (o *CountMinMerge) apply(s *State, r *Record, res *Result) {
+	if len(o.Weights) != len(o.Sources) {
+		res.Err = errPayload(o)
 		return
 	}
-	all, err := s.lockAll(append([][]byte{r.Name}, r.Names...), catalog.CountMin, r.At, res)
+	all, err := s.lockAll(append([][]byte{o.Name}, o.Sources...), catalog.CountMin, r.At, res)
 	if err != nil {
 		res.Err = err
 		return
 	}
-	sources := make([]*redisbloom.CountMin, len(r.Names))
+	sources := make([]*redisbloom.CountMin, len(o.Sources))
 	for i := range sources {
 		sources[i] = all[i+1].part.CountMin()
 	}
 	target := all[0].part
 	c := target.CountMin()
-	if res.Err = c.Merge(sources, weights); res.Err != nil {
+	if res.Err = c.Merge(sources, o.Weights); res.Err != nil {
 		return
 	}
 	res.Changed = true
@@ -85,27 +115,48 @@ func (s *State) mergeCountMins(r *Record, res *Result) {
 	position := int64(1)
 	for cells := range slices.Chunk(c.Dump().Cells, maxPiece) {
 		position += int64(len(cells))
-		res.effects = append(res.effects, Record{
-			Op: OpCountMinChunk, ID: all[0].entry.ID, Origin: r.Origin, Position: position, Limit: c.Total() + 1, Value: cells,
-		})
+		res.also(r, all[0].entry.ID, &CountMinChunk{Position: position, Cells: cells, Total: c.Total() + 1})
 	}
 }
 
-// AppendWeight appends a weight to the Value of OpCountMinMerge.
-func AppendWeight(b []byte, w int64) []byte { return binary.AppendVarint(b, w) }
+// also notes what a record did to a filter besides, for the log.
+func (res *Result) also(r *Record, id uint64, body Body) {
+	res.effects = append(res.effects, Record{ID: id, Origin: r.Origin, Body: body})
+}
 
-// mergeTDigests replaces a TDIGEST by the union of others, or makes it.
-func (s *State) mergeTDigests(r *Record, res *Result) {
-	target := s.Names.Get(r.Name)
+// TDigestMerge replaces a TDIGEST by the union of others, or makes it.
+type TDigestMerge struct {
+	Name        []byte
+	Sources     [][]byte
+	Compression int64 // 0 for that of the destination, or the largest of the sources
+	Override    bool  // leave out what the destination had
+}
+
+// Op implements Body.
+func (*TDigestMerge) Op() Op            { return OpTDigestMerge }
+func (o *TDigestMerge) newName() []byte { return o.Name }
+func (o *TDigestMerge) weight() int     { return len(o.Sources) }
+
+// Parts implements Merge.
+func (o *TDigestMerge) Parts() (name []byte, sources [][]byte) { return o.Name, o.Sources }
+
+func (o *TDigestMerge) fields(c coder, r *Record) coder {
+	return c.bool(&o.Override).at(r).bytes(&o.Name).names(&o.Sources).varint(&o.Compression)
+}
+
+func (*TDigestMerge) effect(f *Effect, _ *Record, res *Result) { f.puts(res.effects) }
+
+func (o *TDigestMerge) apply(s *State, r *Record, res *Result) {
+	target := s.Names.Get(o.Name)
 	if target != nil && target.Expired(r.At) {
-		res.effects = append(res.effects, Record{Op: OpEvict, At: r.At, Origin: r.Origin, IDs: []uint64{target.ID}})
+		res.effects = append(res.effects, Record{At: r.At, Origin: r.Origin, Body: &Evict{IDs: []uint64{target.ID}}})
 		res.Changed = true
 		s.drop(target)
 		target = nil
 	}
-	names := r.Names
+	names := o.Sources
 	if target != nil {
-		names = append([][]byte{r.Name}, names...)
+		names = append([][]byte{o.Name}, names...)
 	}
 	all, err := s.lockAll(names, catalog.TDigest, r.At, res)
 	if err != nil {
@@ -113,18 +164,18 @@ func (s *State) mergeTDigests(r *Record, res *Result) {
 		return
 	}
 	sources := all
-	if target != nil && r.Flags&Override != 0 {
+	if target != nil && o.Override {
 		sources = all[1:]
 	}
 	for _, m := range sources {
 		if t := m.part.TDigest(); !t.Compressed() {
 			t.Compress()
 			m.part.version++
-			res.effects = append(res.effects, Record{Op: OpCompress, ID: m.entry.ID, Origin: r.Origin})
+			res.also(r, m.entry.ID, &TDigestCompress{})
 			res.Changed = true
 		}
 	}
-	digest, err := s.union(sources, unionCompression(r, target, all))
+	digest, err := s.union(sources, o.compression(target, all))
 	if err != nil {
 		res.Err = err
 		return
@@ -133,11 +184,11 @@ func (s *State) mergeTDigests(r *Record, res *Result) {
 	header := digest.AppendHeader(nil)
 	if target == nil {
 		p := NewPart(tdigest{digest})
-		s.bytes.Add(NewCost(r.Name, p.Bytes()))
+		s.bytes.Add(NewCost(o.Name, p.Bytes()))
 		p.mu.TryLock() // nobody else has it
-		target = s.insertPart(r.Name, catalog.TDigest, p)
+		target = s.insertPart(o.Name, catalog.TDigest, p)
 		res.made, res.Entry = append(res.made[:0], p), target
-		res.effects = append(res.effects, Record{Op: OpTDigest, At: r.At, Origin: r.Origin, Name: r.Name, Value: header})
+		res.effects = append(res.effects, Record{At: r.At, Origin: r.Origin, Body: &Make{As: OpTDigest, Name: o.Name, Header: header}})
 	} else {
 		p := all[0].part
 		old := p.TDigest()
@@ -146,18 +197,20 @@ func (s *State) mergeTDigests(r *Record, res *Result) {
 		*old = *digest
 		p.measure()
 		p.version++
-		res.effects = append(res.effects, Record{Op: OpTDigestBegin, ID: target.ID, Origin: r.Origin, Value: header})
+		res.also(r, target.ID, &TDigestBegin{header})
 	}
-	res.effects = appendNodes(res.effects, digest, Record{Op: OpTDigestChunk, ID: target.ID, Origin: r.Origin})
+	for _, nodes := range nodesOf(digest) {
+		res.also(r, target.ID, nodes)
+	}
 }
 
-// unionCompression returns the compression of a union: as asked for, else that of
+// compression returns the compression of a union: as asked for, else that of
 // the destination unless it is left out, else the largest of the sources.
-func unionCompression(r *Record, target *catalog.Entry, all []merged) int64 {
-	if r.Position > 0 {
-		return r.Position
+func (o *TDigestMerge) compression(target *catalog.Entry, all []merged) int64 {
+	if o.Compression > 0 {
+		return o.Compression
 	}
-	if target != nil && r.Flags&Override == 0 {
+	if target != nil && !o.Override {
 		return all[0].part.TDigest().Stats().Compression
 	}
 	if target != nil {
@@ -186,18 +239,15 @@ func (s *State) union(sources []merged, compression int64) (*redisbloom.TDigest,
 	return digest, nil
 }
 
-// appendNodes appends records that add the nodes of a digest.
-func appendNodes(records []Record, digest *redisbloom.TDigest, r Record) []Record {
+// nodesOf returns records that add the nodes of a digest.
+func nodesOf(digest *redisbloom.TDigest) (list []*TDigestChunk) {
 	const most = maxPiece / 16 * 16 // whole nodes
 	mergedNodes, waiting := digest.Nodes()
 	for nodes := range slices.Chunk(mergedNodes, most) {
-		r.Value = nodes
-		records = append(records, r)
+		list = append(list, &TDigestChunk{Nodes: nodes})
 	}
-	r.Flags = 1
 	for nodes := range slices.Chunk(waiting, most) {
-		r.Value = nodes
-		records = append(records, r)
+		list = append(list, &TDigestChunk{Nodes: nodes, Waiting: true})
 	}
-	return records
+	return list
 }

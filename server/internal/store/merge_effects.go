@@ -23,7 +23,7 @@ func (m *Merged) Release() {
 	}
 }
 
-// Merged returns what a record of OpCountMinMerge or OpTDigestMerge would do to its
+// Merged returns what a record of Merge would do to its
 // destination now. It changes nothing: in a cluster the records are put in order, on
 // condition that the version is still the same. If there is no destination, the first
 // record makes it. The error is what Apply would answer.
@@ -36,7 +36,8 @@ func (s *State) Merged(r *Record) (*Merged, error) {
 	var res Result
 	m.scratch.Names.Lock()
 	Apply(m.scratch, r, nil, &res)
-	target := m.scratch.Names.Get(r.Name)
+	name, _ := r.Body.(Merge).Parts()
+	target := m.scratch.Names.Get(name)
 	effects := res.effects
 	res.Release()
 	m.scratch.Names.Unlock()
@@ -46,7 +47,7 @@ func (s *State) Merged(r *Record) (*Merged, error) {
 	}
 	for _, e := range effects {
 		switch {
-		case e.Op == OpTDigest && m.Entry == nil:
+		case e.Creates() && m.Entry == nil:
 		case target == nil || e.ID != target.ID || m.Entry == nil:
 			continue
 		default:
@@ -59,7 +60,8 @@ func (s *State) Merged(r *Record) (*Merged, error) {
 
 // fillScratch copies the sketches of a merge into a state of their own.
 func (s *State) fillScratch(m *Merged, r *Record) error {
-	for i, name := range append([][]byte{r.Name}, r.Names...) {
+	name, sources := r.Body.(Merge).Parts()
+	for i, name := range append([][]byte{name}, sources...) {
 		e := s.Names.Lookup(name, r.At)
 		if e == nil || m.scratch.Names.Get(name) != nil {
 			continue // Apply says what is missing

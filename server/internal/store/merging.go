@@ -25,14 +25,14 @@ type Merging struct {
 	Relaxed bool
 }
 
-// BeginMerge notes what a record of OpCountMinMerge or OpTDigestMerge works on. The
+// BeginMerge notes what a record of Merge works on. The
 // caller is inside the gate. The error is what Apply would answer.
 func (s *State) BeginMerge(r *Record) (*Merging, error) {
-	kind := catalog.TDigest
-	if r.Op == OpCountMinMerge {
-		kind = catalog.CountMin
+	name, sources := r.Body.(Merge).Parts()
+	m, kind := &Merging{target: s.Names.Lookup(name, r.At)}, catalog.TDigest
+	if o, ok := r.Body.(*CountMinMerge); ok {
+		kind, m.weights = catalog.CountMin, o.Weights
 	}
-	m := &Merging{target: s.Names.Lookup(r.Name, r.At), weights: make([]int64, len(r.Names))}
 	switch {
 	case m.target == nil && kind == catalog.CountMin:
 		return nil, ErrMissing
@@ -41,8 +41,7 @@ func (s *State) BeginMerge(r *Record) (*Merging, error) {
 	case m.target != nil:
 		m.version = PartOf(m.target).Version()
 	}
-	d := decoder{rest: r.Value}
-	for i, name := range r.Names {
+	for _, name := range sources {
 		e := s.Names.Lookup(name, r.At)
 		switch {
 		case e == nil:
@@ -50,7 +49,6 @@ func (s *State) BeginMerge(r *Record) (*Merging, error) {
 		case e.Kind != kind:
 			return nil, ErrType
 		}
-		m.weights[i] = d.varint()
 		m.sources = append(m.sources, merged{e, PartOf(e)})
 		m.seen = append(m.seen, PartOf(e).Version())
 		m.within = m.within || e == m.target
@@ -104,7 +102,8 @@ func (m *Merging) settle(e, old *catalog.Entry, res *Result) bool {
 // MergeBytes returns how many bytes a merge has to look at, about. It is 0 if a name is
 // missing.
 func (s *State) MergeBytes(r *Record) (sum uint64) {
-	for _, name := range append([][]byte{r.Name}, r.Names...) {
+	name, sources := r.Body.(Merge).Parts()
+	for _, name := range append([][]byte{name}, sources...) {
 		e := s.Names.Lookup(name, r.At)
 		if e == nil || PartOf(e) == nil {
 			continue
@@ -121,13 +120,13 @@ func (s *State) MergeBytes(r *Record) (sum uint64) {
 type Sum struct {
 	Create Op
 	Header []byte
-	next   func() (Record, error)
+	next   func() (Body, error)
 	digest *redisbloom.TDigest
 }
 
-// Next returns the next record of a part. One without a value means that there are no
-// more. The value is valid until the next call.
-func (s *Sum) Next() (Record, error) { return s.next() }
+// Next returns the next record of a part, nil if there are no more. It is valid until the
+// next call.
+func (s *Sum) Next() (Body, error) { return s.next() }
 
 // Release gives the memory of the sum back.
 func (s *Sum) Release() {
@@ -168,14 +167,14 @@ func (m *Merging) CountMins(most int) (*Sum, error) {
 }
 
 // cells returns what makes the records of the counters.
-func (m *Merging) cells(most int) func() (Record, error) {
+func (m *Merging) cells(most int) func() (Body, error) {
 	var sum redisbloom.CellSum
 	at, buf := 0, make([]byte, most)
-	return func() (Record, error) {
+	return func() (Body, error) {
 		for i, s := range m.sources {
 			n, ok := copyCells(s.part, buf[:most], at)
 			if !ok {
-				return Record{}, ErrMissing
+				return nil, ErrMissing
 			}
 			if i == 0 {
 				sum.Begin(n)
@@ -184,11 +183,14 @@ func (m *Merging) cells(most int) func() (Record, error) {
 			sum.Add(buf, m.weights[i])
 		}
 		if !sum.Fits() {
-			return Record{}, redisbloom.ErrOverflow
+			return nil, redisbloom.ErrOverflow
+		}
+		if len(buf) == 0 {
+			return nil, nil //nolint:nilnil // there are no more
 		}
 		at += len(buf)
 		sum.Put(buf)
-		return Record{Op: OpCountMinChunk, Position: int64(at) + 1, Value: buf}, nil
+		return &CountMinChunk{Position: int64(at) + 1, Cells: buf}, nil
 	}
 }
 

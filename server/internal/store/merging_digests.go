@@ -21,7 +21,7 @@ const (
 // errChanged means that a digest has changed while it was copied.
 var errChanged = errors.New("store: the digest has changed")
 
-// ReadyDigest is a digest as OpCompress leaves it, if the part has the version that it
+// ReadyDigest is a digest as TDigestCompress leaves it, if the part has the version that it
 // was copied from. The record then takes it instead of compressing.
 type ReadyDigest struct {
 	Version uint64
@@ -120,12 +120,12 @@ func (s *State) copyPieces(p *Part, r ReadyDigest, merged, all int, atOnce bool)
 
 // TDigests returns the union of digests. The error is ErrCondition if one of them has
 // changed or stop reports true, else what Apply would answer.
-func (s *State) TDigests(m *Merging, r *Record, stop func() bool) (*Sum, error) {
+func (s *State) TDigests(m *Merging, o *TDigestMerge, stop func() bool) (*Sum, error) {
 	sources := m.sources
-	if m.target != nil && r.Flags&Override == 0 {
+	if m.target != nil && !o.Override {
 		sources = append([]merged{{m.target, PartOf(m.target)}}, sources...)
 	}
-	compression, err := m.compression(r)
+	compression, err := m.compression(o)
 	if err != nil {
 		return nil, err
 	}
@@ -150,23 +150,23 @@ func (s *State) TDigests(m *Merging, r *Record, stop func() bool) (*Sum, error) 
 			return nil, err
 		}
 	}
-	records := appendNodes(nil, digest, Record{Op: OpTDigestChunk})
-	next := func() (r Record, err error) {
-		if len(records) > 0 {
-			r, records = records[0], records[1:]
+	nodes := nodesOf(digest)
+	next := func() (b Body, err error) {
+		if len(nodes) > 0 {
+			b, nodes = nodes[0], nodes[1:]
 		}
-		return r, nil
+		return b, nil
 	}
 	return &Sum{Create: OpTDigest, Header: digest.AppendHeader(nil), next: next, digest: digest}, nil
 }
 
-// compression returns the compression of a union, as unionCompression does.
-func (m *Merging) compression(r *Record) (most int64, err error) {
-	if r.Position > 0 {
-		return r.Position, nil
+// compression returns the compression of a union, as that of TDigestMerge does.
+func (m *Merging) compression(o *TDigestMerge) (most int64, err error) {
+	if o.Compression > 0 {
+		return o.Compression, nil
 	}
 	of := m.sources
-	if m.target != nil && r.Flags&Override == 0 {
+	if m.target != nil && !o.Override {
 		of = []merged{{m.target, PartOf(m.target)}}
 	}
 	for _, v := range of {

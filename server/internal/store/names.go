@@ -1,108 +1,176 @@
 package store
 
-// Records of the catalogue: names and deadlines.
+// Names and deadlines, and the records that change them.
 
 import (
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/order"
 )
 
-// applyNames applies a record of the catalogue. Entries past their deadline at
-// the time of the record count as absent and are removed when met.
-func (s *State) applyNames(r *Record, res *Result) {
-	res.Entry, res.Old, res.Had, res.Left = nil, "", false, nil
-	switch r.Op {
-	case OpBloom, OpCuckoo, OpBloomDump, OpCuckooDump, OpCountMin, OpTopK, OpTDigest, OpFilter:
-		s.create(r, res)
-	case OpCountMinMerge:
-		s.mergeCountMins(r, res)
-	case OpTDigestMerge:
-		s.mergeTDigests(r, res)
-	case OpStage:
-		s.stage(r, res)
-	case OpReveal:
-		s.reveal(r, res)
-	case OpExpect:
-		s.expect(r, res)
-	case OpShadow:
-		s.openShadow(r, res)
-	case OpShadowSeal:
-		s.seal(r, res)
-	case OpShadowSwap:
-		s.swap(r, res)
-	case OpRemove:
-		for _, name := range r.Names {
-			if e := s.live(name, r.At, res); e != nil {
-				s.drop(e)
-				res.N++
-				res.Changed = true
-			}
-		}
-	case OpRename:
-		s.rename(r, res)
-	case OpExpire:
-		s.expire(r, res)
-	case OpPersist:
-		e := s.live(r.Name, r.At, res)
-		switch {
-		case e == nil:
-			res.Err = ErrMissing
-		case e.When() == 0:
-			res.Err = ErrCondition
-		default:
-			s.Names.SetDeadline(e, 0)
-			res.Changed = true
-		}
-	case OpEvict:
-		for _, id := range r.IDs {
-			if e := s.Names.ByID(id); e != nil && e.Expired(r.At) {
-				s.drop(e)
-				res.N++
-				res.Changed = true
-			}
-		}
-	case OpFlush:
-		s.flush(res)
-	case OpSet, OpAppend, OpSetRange, OpIncrement:
-		s.applyString(r, res)
-	case OpSetMany:
-		s.setMany(r, res)
-	case OpTake:
-		if e := s.liveString(r, res); e != nil {
+// Entries past their deadline at the time of a record count as absent and are removed
+// when met.
+
+// Remove removes names.
+type Remove struct{ Names [][]byte }
+
+// Op implements Body.
+func (*Remove) Op() Op                            { return OpRemove }
+func (o *Remove) fields(c coder, r *Record) coder { return c.at(r).names(&o.Names) }
+func (o *Remove) weight() int                     { return len(o.Names) }
+
+func (o *Remove) apply(s *State, r *Record, res *Result) {
+	for _, name := range o.Names {
+		if e := s.live(name, r.At, res); e != nil {
 			s.drop(e)
+			res.N++
 			res.Changed = true
 		}
-	case OpTouch:
-		s.touch(r, res)
-	case OpPiece:
-		if len(s.pieces)+len(r.Value) > MaxString {
-			res.Err = ErrLength
-			return
-		}
-		s.pieces = append(s.pieces, r.Value...)
-		res.Changed = true
-	case OpSeed:
-		s.SetSeed(uint64(r.Position))
-		res.Changed = true
-	case OpBegin, OpCommit, OpRollback:
-		res.Changed = true
-	case OpBirth, OpJoin, OpLeave, OpSession, OpLevel, OpFound:
-		s.applyRoster(r, res)
-	default:
-		res.Err = ErrType
 	}
 }
 
-// expect asks whether a name stands for what it stood for. It changes nothing.
-func (s *State) expect(r *Record, res *Result) {
-	var id uint64
-	var deadline int64
-	if e := s.Names.Get(r.Name); e != nil && !e.Expired(r.At) {
-		id, deadline = e.ID, e.When()
+// effect cuts a removal: all its records are in one append to the log.
+func (o *Remove) effect(f *Effect, r *Record, _ *Result) {
+	for rest := o.Names; len(rest) > 0; {
+		n := NamesWithin(rest, MaxRecord)
+		f.put(r, &Remove{Names: rest[:n]})
+		rest = rest[n:]
 	}
-	if id != r.ID || deadline != r.Deadline {
+}
+
+// Rename gives the name To to the entry that has From.
+type Rename struct {
+	From, To []byte
+	If       uint8
+}
+
+// Op implements Body.
+func (*Rename) Op() Op            { return OpRename }
+func (o *Rename) newName() []byte { return o.To }
+
+func (o *Rename) fields(c coder, r *Record) coder {
+	return c.byte(&o.If).at(r).bytes(&o.From).bytes(&o.To)
+}
+
+func (o *Rename) apply(s *State, r *Record, res *Result) {
+	e := s.live(o.From, r.At, res)
+	if e == nil {
+		res.Err = ErrMissing
+		return
+	}
+	old := s.live(o.To, r.At, res)
+	if old != nil && o.If&IfAbsent != 0 {
+		res.Err = ErrExists
+		return
+	}
+	if old == e {
+		return
+	}
+	s.bytes.Add(int64(len(o.To) - len(o.From)))
+	s.Names.Rename(e, old, string(o.To))
+	s.replaced(old)
+	res.Changed = true
+}
+
+// Expire sets the deadline of a name.
+type Expire struct {
+	Name     []byte
+	Deadline int64 // milliseconds since 1970
+	If       uint8
+}
+
+// Op implements Body.
+func (*Expire) Op() Op { return OpExpire }
+
+func (o *Expire) fields(c coder, r *Record) coder {
+	return c.byte(&o.If).at(r).varint(&o.Deadline).bytes(&o.Name)
+}
+
+func (o *Expire) apply(s *State, r *Record, res *Result) {
+	e := s.live(o.Name, r.At, res)
+	if e == nil {
+		res.Err = ErrMissing
+		return
+	}
+	old := e.When()
+	later := old != 0 && o.Deadline > old // no deadline is the latest of all
+	earlier := old == 0 || o.Deadline < old
+	if o.If&IfAbsent != 0 && old != 0 || o.If&IfPresent != 0 && old == 0 ||
+		o.If&IfLater != 0 && !later || o.If&IfEarlier != 0 && !earlier {
 		res.Err = ErrCondition
+		return
 	}
+	res.Changed = true
+	if o.Deadline <= r.At {
+		s.drop(e)
+		return
+	}
+	s.Names.SetDeadline(e, o.Deadline)
+}
+
+// Persist takes the deadline of a name away.
+type Persist struct{ Name []byte }
+
+// Op implements Body.
+func (*Persist) Op() Op                            { return OpPersist }
+func (o *Persist) fields(c coder, r *Record) coder { return c.at(r).bytes(&o.Name) }
+
+func (o *Persist) apply(s *State, r *Record, res *Result) {
+	e := s.live(o.Name, r.At, res)
+	switch {
+	case e == nil:
+		res.Err = ErrMissing
+	case e.When() == 0:
+		res.Err = ErrCondition
+	default:
+		s.Names.SetDeadline(e, 0)
+		res.Changed = true
+	}
+}
+
+// Evict removes ids whose deadline has passed.
+type Evict struct{ IDs []uint64 }
+
+// Op implements Body.
+func (*Evict) Op() Op                            { return OpEvict }
+func (o *Evict) fields(c coder, r *Record) coder { return c.at(r).ids(&o.IDs) }
+
+func (o *Evict) apply(s *State, r *Record, res *Result) {
+	for _, id := range o.IDs {
+		if e := s.Names.ByID(id); e != nil && e.Expired(r.At) {
+			s.drop(e)
+			res.N++
+			res.Changed = true
+		}
+	}
+}
+
+// effect cuts what expired.
+func (o *Evict) effect(f *Effect, r *Record, _ *Result) {
+	for rest := o.IDs; len(rest) > 0; {
+		n := min(len(rest), maxIDs)
+		f.put(r, &Evict{IDs: rest[:n]})
+		rest = rest[n:]
+	}
+}
+
+// Flush removes everything.
+type Flush struct{}
+
+// Op implements Body.
+func (*Flush) Op() Op                                 { return OpFlush }
+func (*Flush) fields(c coder, r *Record) coder        { return c.at(r) }
+func (*Flush) apply(s *State, _ *Record, res *Result) { s.flush(res) }
+
+// Seed seeds the order of names. It is the first record of all.
+type Seed struct{ Seed uint64 }
+
+// Op implements Body.
+func (*Seed) Op() Op                            { return OpSeed }
+func (o *Seed) fields(c coder, _ *Record) coder { return c.signed(&o.Seed) }
+
+func (o *Seed) apply(s *State, _ *Record, res *Result) {
+	s.SetSeed(o.Seed)
+	res.Changed = true
 }
 
 // live returns the entry of a name, nil if it is absent or past its deadline.
@@ -163,125 +231,6 @@ func (s *State) flush(res *Result) {
 	}()
 }
 
-func (s *State) create(r *Record, res *Result) {
-	if e := s.Names.Get(r.Name); e != nil && !e.Expired(r.At) {
-		res.Err = ErrExists
-		return
-	}
-	if kind, value := s.newValue(r, res); value != nil {
-		s.live(r.Name, r.At, res) // drops what has expired
-		id := s.take(res.made)
-		res.Entry = s.Names.Insert(string(r.Name), id, kind, 0, value)
-		s.noteWindow(res.Entry)
-	}
-}
-
-// take gives ids to new parts, one each, and returns the first: that of their
-// filter.
-func (s *State) take(made []*Part) uint64 {
-	id := s.last + 1
-	for _, p := range made {
-		s.last++
-		order.Number(&p.mu, s.last)
-	}
-	return id
-}
-
-// newValue makes the parts that a record asks for, locked, and counts their bytes.
-// It returns the value of an entry, nil if that cannot be.
-func (s *State) newValue(r *Record, res *Result) (catalog.Kind, any) {
-	creator := creatorOf(r)
-	var contents []Contents
-	var err error
-	switch {
-	case creator.make != nil:
-		var c Contents
-		c, err = creator.make(r, s.memory)
-		contents = []Contents{c}
-	case creator.many != nil:
-		contents, err = creator.many(s, r)
-	default:
-		err = ErrType
-	}
-	if err != nil { // the system may have no memory: then nothing has changed
-		res.Err = err
-		return 0, nil
-	}
-	sum := NewCost(r.Name, 0)
-	res.made = res.made[:0]
-	for _, c := range contents {
-		p := NewPart(c)
-		p.made = uint32(r.At / 1000)
-		sum += int64(p.Bytes())
-		p.mu.TryLock() // nobody else has it: whatever is locked, this waits for nothing
-		res.made = append(res.made, p)
-	}
-	s.bytes.Add(sum)
-	res.Changed = true
-	return creator.kind, valueOf(res.made)
-}
-
-// stage makes a filter that nobody can see yet.
-func (s *State) stage(r *Record, res *Result) {
-	if kind, value := s.newValue(r, res); value != nil {
-		res.Entry = s.Names.Stage(s.take(res.made), kind, value)
-		s.noteStaged(res.Entry.ID, r.Origin.Session)
-	}
-}
-
-// reveal gives a staged filter its name.
-func (s *State) reveal(r *Record, res *Result) {
-	e := s.Names.ByID(r.ID)
-	if e == nil || !e.Staged() {
-		res.Err = ErrMissing
-		return
-	}
-	old := s.live(r.Name, r.At, res)
-	switch {
-	case !loadedWhole(e):
-		res.Err = ErrMissing
-		return
-	case old != nil && r.Flags&IfAbsent != 0:
-		res.Err = ErrExists
-		return
-	case old != nil && s.ShadowOf(old.ID) != nil:
-		res.Err = ErrRebuilding
-		return
-	case old != nil && r.Flags&IfFilter != 0 && old.Kind != catalog.Filter:
-		res.Err = ErrType
-		return
-	case old != nil && r.Flags&IfNewer != 0 && versionOf(old) >= versionOf(e):
-		res.Err = ErrCondition
-		return
-	case r.Merging != nil && !r.Merging.settle(e, old, res):
-		res.Err = ErrCondition
-		return
-	}
-	deadline := r.Deadline
-	if old != nil && r.Flags&KeepTTL != 0 {
-		deadline = old.When()
-	}
-	s.bytes.Add(int64(len(r.Name)))
-	res.Entry = s.Names.Reveal(e, old, string(r.Name), deadline)
-	res.unhold()
-	s.forgetStaged(e.ID)
-	s.replaced(old)
-	s.noteWindow(res.Entry)
-	res.Changed = true
-}
-
-// DropStaged removes the filters that never got a name: recovery is done with
-// them. The caller holds the catalogue's lock.
-func (s *State) DropStaged() {
-	for _, e := range s.Names.Unnamed() {
-		if sh := s.shadowAt(e.ID); sh != nil && (sh.Main == 0 || s.Names.ByID(sh.Main) != nil) {
-			sh.sealed.Store(0) // a commit that had begun is given up
-			continue
-		}
-		s.drop(e)
-	}
-}
-
 // replaced counts what an entry took in whose place another one stands now. It
 // may be nil.
 func (s *State) replaced(e *catalog.Entry) {
@@ -307,46 +256,4 @@ func (s *State) insertPart(name []byte, kind catalog.Kind, p *Part) *catalog.Ent
 	s.last++
 	order.Number(&p.mu, s.last)
 	return s.Names.Insert(string(name), s.last, kind, 0, p)
-}
-
-func (s *State) rename(r *Record, res *Result) {
-	e := s.live(r.Name, r.At, res)
-	if e == nil {
-		res.Err = ErrMissing
-		return
-	}
-	old := s.live(r.Other, r.At, res)
-	if old != nil && r.Flags&IfAbsent != 0 {
-		res.Err = ErrExists
-		return
-	}
-	if old == e {
-		return
-	}
-	s.bytes.Add(int64(len(r.Other) - len(r.Name)))
-	s.Names.Rename(e, old, string(r.Other))
-	s.replaced(old)
-	res.Changed = true
-}
-
-func (s *State) expire(r *Record, res *Result) {
-	e := s.live(r.Name, r.At, res)
-	if e == nil {
-		res.Err = ErrMissing
-		return
-	}
-	old := e.When()
-	later := old != 0 && r.Deadline > old // no deadline is the latest of all
-	earlier := old == 0 || r.Deadline < old
-	if r.Flags&IfAbsent != 0 && old != 0 || r.Flags&IfPresent != 0 && old == 0 ||
-		r.Flags&IfLater != 0 && !later || r.Flags&IfEarlier != 0 && !earlier {
-		res.Err = ErrCondition
-		return
-	}
-	res.Changed = true
-	if r.Deadline <= r.At {
-		s.drop(e)
-		return
-	}
-	s.Names.SetDeadline(e, r.Deadline)
 }

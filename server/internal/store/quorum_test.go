@@ -25,8 +25,8 @@ func TestFullMembersInTheLog(t *testing.T) {
 	}
 	load := func() (*store.State, uint64) {
 		s := store.New()
-		id := apply(t, s, store.Record{Op: store.OpStage, Flags: uint8(store.OpFilterLoad), Value: store.AppendPlan(nil, &store.Plan{})}).Entry.ID
-		piece := store.Record{Op: store.OpFilterPiece, ID: id, Limit: uint64(len(data)), Value: data}
+		id := apply(t, s, store.Record{Body: &store.Stage{As: store.OpFilterLoad, Header: store.AppendPlan(nil, &store.Plan{})}}).Entry.ID
+		piece := store.Record{ID: id, Body: &store.FilterPiece{Of: uint64(len(data)), Data: data}}
 		if res := apply(t, s, piece); res.Err != nil {
 			t.Fatal(res.Err)
 		}
@@ -36,14 +36,15 @@ func TestFullMembersInTheLog(t *testing.T) {
 	again, _ := load()
 	for i := range 4 {
 		var f store.Effect
-		r := store.Record{Op: store.OpFilterAdd, ID: id, Room: store.Unlimited, Hashes: hashes(200)[50*i : 50*i+50]}
+		r := store.Record{ID: id, Body: &store.FilterAdd{Room: store.Unlimited, Hashes: hashes(200)[50*i : 50*i+50]}}
 		res := apply(t, s, r)
 		if !errors.Is(res.Err, bloomery.ErrFull) || !res.Changed {
 			t.Fatalf("50 hashes for a member of 8: %v, changed %v", res.Err, res.Changed)
 		}
 		f.Add(&r, &res)
 		for rest, _ := f.Take(); len(rest) > 0; {
-			logged, n, err := store.DecodeRecord(rest)
+			var logged store.Record
+			n, err := logged.Decode(rest)
 			if err != nil {
 				t.Fatal(err)
 			}

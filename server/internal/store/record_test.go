@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"bytes"
 	"errors"
 	"reflect"
 	"testing"
@@ -12,81 +13,81 @@ import (
 
 // records has one record of every operation.
 var records = []store.Record{
-	{Op: store.OpBloom, At: 5, Name: []byte("k"), Bloom: redisbloom.BloomParams{ErrorRate: 0.01, Capacity: 100, Expansion: 2, NonScaling: true}},
-	{Op: store.OpCuckoo, At: 5, Name: []byte("k"), Cuckoo: redisbloom.CuckooParams{Capacity: 100, BucketSize: 2, MaxIterations: 20, Expansion: 1}},
-	{Op: store.OpBloomDump, At: 5, Name: []byte("k"), Value: []byte("header")},
-	{Op: store.OpCuckooDump, At: 5, Name: []byte("k"), Value: []byte("header")},
-	{Op: store.OpRemove, At: -1, Names: [][]byte{[]byte("a"), []byte("b")}},
-	{Op: store.OpRename, At: 5, Name: []byte("a"), Other: []byte("b"), Flags: store.IfAbsent},
-	{Op: store.OpExpire, At: 5, Name: []byte("a"), Deadline: 1 << 40, Flags: store.IfLater},
-	{Op: store.OpPersist, At: 5, Name: []byte("a")},
-	{Op: store.OpEvict, At: 5, IDs: []uint64{1, 1 << 60}},
-	{Op: store.OpFlush, At: 5},
-	{Op: store.OpSet, At: 5, Name: []byte("a"), Value: []byte("v"), Deadline: 9, Flags: store.KeepTTL},
-	{Op: store.OpAppend, At: 5, Name: []byte("a"), Value: []byte("v")},
-	{Op: store.OpSetRange, At: 5, Name: []byte("a"), Value: []byte("v"), Position: 3},
-	{Op: store.OpIncrement, At: 5, Name: []byte("a"), Position: -3},
-	{Op: store.OpSetMany, At: 5, Names: [][]byte{[]byte("a"), []byte("1"), []byte("b"), {}}},
-	{Op: store.OpTake, At: 5, Name: []byte("a")},
-	{Op: store.OpTouch, At: 5, Name: []byte("a"), Deadline: 1 << 40},
-	{Op: store.OpExpect, At: 5, ID: 7, Name: []byte("a"), Deadline: 1 << 40},
-	{Op: store.OpExpectPart, ID: 7, Index: 3, Limit: 1 << 40},
-	{Op: store.OpAdd, ID: 7, Index: 1, Room: store.Unlimited, Digests: []redisbloom.Digest{{A: 1, B: 1<<64 - 1}}},
-	{Op: store.OpAdd, ID: 7, Room: 0, Digests: []redisbloom.Digest{{A: 1, B: 2}, {A: 3, B: 4}}},
-	{Op: store.OpInsert, ID: 7, Room: 100, Limit: 32, Hashes: []uint64{1, 2}},
-	{Op: store.OpInsertNew, ID: 7, Room: 100, Limit: 32, Hashes: []uint64{1, 2}},
-	{Op: store.OpDelete, ID: 7, Hashes: []uint64{1}},
-	{Op: store.OpDeleteLazily, ID: 7, Limit: 1 << 14, Hashes: []uint64{1}},
-	{Op: store.OpInsertFirst, ID: 7, Room: 9, Limit: 32, Hashes: []uint64{1, 2}},
-	{Op: store.OpInsertNewFirst, ID: 7, Room: store.Unlimited, Hashes: []uint64{3}},
-	{Op: store.OpCompactPiece, ID: 7, Position: 1 << 40, Room: 4096, Limit: 3},
-	{Op: store.OpCompact, ID: 7, Origin: store.Origin{Session: 3, Counter: 4}},
-	{Op: store.OpBloomChunk, ID: 7, Position: 17, Value: []byte("data")},
-	{Op: store.OpCuckooChunk, ID: 7, Position: 17, Value: []byte("data")},
-	{Op: store.OpPiece, Value: []byte("piece")},
-	{Op: store.OpSeed, Position: -1 << 63},
-	{Op: store.OpCountMin, At: 5, Name: []byte("k"), Value: []byte("header")},
-	{Op: store.OpTopK, At: 5, Name: []byte("k"), Value: []byte("header")},
-	{Op: store.OpTDigest, At: 5, Name: []byte("k"), Value: []byte("header")},
-	{Op: store.OpCountMinMerge, At: 5, Name: []byte("k"), Names: [][]byte{[]byte("a"), []byte("b")}, Value: []byte{2, 3}},
-	{Op: store.OpTDigestMerge, At: 5, Name: []byte("k"), Names: [][]byte{[]byte("a")}, Position: 100, Flags: store.Override},
-	{Op: store.OpCountMinIncr, ID: 7, Value: []byte("items")},
-	{Op: store.OpCountMinChunk, ID: 7, Position: 9, Limit: 1 << 63, Value: []byte("cells")},
-	{Op: store.OpTopKIncr, ID: 7, Value: []byte("items")},
-	{Op: store.OpTopKChunk, ID: 7, Position: 9, Value: []byte("cells")},
-	{Op: store.OpTDigestAdd, ID: 7, Value: []byte("values")},
-	{Op: store.OpTDigestChunk, ID: 7, Flags: 1, Value: []byte("nodes")},
-	{Op: store.OpCompress, ID: 7},
-	{Op: store.OpTDigestBegin, ID: 7, Value: []byte("header")},
-	{Op: store.OpFilterGrow, ID: 7, Index: 2, Position: 1 << 62},
-	{Op: store.OpFilterFold, ID: 7, Index: 2},
-	{Op: store.OpFilterScale, ID: 7, Index: 2, Position: 1 << 62},
-	{Op: store.OpShadow, At: 5, ID: 7, Name: []byte("k"), Value: []byte("plan")},
-	{Op: store.OpShadowSeal, At: 5, ID: 8},
-	{Op: store.OpShadowSwap, At: 5, ID: 8, Name: []byte("k"), IDs: []uint64{7, 1 << 31}},
-	{Op: store.OpShadowFeed, ID: 8, Index: 1, Room: store.Unlimited, Hashes: []uint64{1, 2}},
-	{Op: store.OpShadowAdd, ID: 8, Index: 1, Room: 9, Hashes: []uint64{1, 2}},
-	{Op: store.OpShadowBreak, ID: 8, Index: 1},
-	{Op: store.OpShadowMissed, ID: 8, Index: 1, Position: 17},
-	{Op: store.OpStage, At: 5, Flags: uint8(store.OpBloomDump), Value: []byte("header")},
-	{Op: store.OpReveal, At: 5, ID: 8, Name: []byte("k"), Deadline: 1 << 40, Flags: store.IfAbsent},
-	{Op: store.OpInsertEach, ID: 7, Index: 1, Room: 100, Limit: 32, Hashes: []uint64{1, 2}},
-	{Op: store.OpInsertNewEach, ID: 7, Index: 1, Room: 100, Limit: 32, Hashes: []uint64{1, 2}},
-	{Op: store.OpFilter, At: 5, Name: []byte("k"), Value: []byte("plan")},
-	{Op: store.OpFilterLoad, At: 5, Name: []byte("k"), Value: []byte("plan")},
-	{Op: store.OpFilterAdd, ID: 7, Index: 3, Room: 9, Hashes: []uint64{1, 2}},
-	{Op: store.OpFilterDelete, ID: 7, Index: 3, Hashes: []uint64{1, 2}},
-	{Op: store.OpFilterAdvance, ID: 7, Index: 3, Position: 1 << 50},
-	{Op: store.OpFilterClear, ID: 7, Index: 3, Value: []byte("outline")},
-	{Op: store.OpFilterPiece, ID: 7, Index: 3, Position: 1 << 20, Limit: 1 << 21, Value: []byte("piece")},
-	{Op: store.OpFilterUnion, ID: 7, Index: 3, Position: 1 << 20, Value: []byte("bits")},
-	{Op: store.OpBirth, At: 5, ID: 1<<64 - 1, Position: -5, Limit: 8},
-	{Op: store.OpJoin, At: 5, Name: []byte("a"), Other: []byte("host:6379"), Position: -5, Limit: 1},
-	{Op: store.OpLeave, At: 5, ID: 3},
-	{Op: store.OpSession, At: 5, ID: 3, Position: -5, Limit: 17},
-	{Op: store.OpLevel, At: 5, Limit: 2},
-	{Op: store.OpBegin},
-	{Op: store.OpCommit},
+	{At: 5, Body: &store.MakeBloom{Name: []byte("k"), Params: redisbloom.BloomParams{ErrorRate: 0.01, Capacity: 100, Expansion: 2, NonScaling: true}}},
+	{At: 5, Body: &store.MakeCuckoo{Name: []byte("k"), Params: redisbloom.CuckooParams{Capacity: 100, BucketSize: 2, MaxIterations: 20, Expansion: 1}}},
+	{At: 5, Body: &store.Make{As: store.OpBloomDump, Name: []byte("k"), Header: []byte("header")}},
+	{At: 5, Body: &store.Make{As: store.OpCuckooDump, Name: []byte("k"), Header: []byte("header")}},
+	{At: -1, Body: &store.Remove{Names: [][]byte{[]byte("a"), []byte("b")}}},
+	{At: 5, Body: &store.Rename{From: []byte("a"), To: []byte("b"), If: store.IfAbsent}},
+	{At: 5, Body: &store.Expire{Name: []byte("a"), Deadline: 1 << 40, If: store.IfLater}},
+	{At: 5, Body: &store.Persist{Name: []byte("a")}},
+	{At: 5, Body: &store.Evict{IDs: []uint64{1, 1 << 60}}},
+	{At: 5, Body: &store.Flush{}},
+	{At: 5, Body: &store.Set{String: store.String{Name: []byte("a"), Value: []byte("v")}, Deadline: 9, If: store.KeepTTL}},
+	{At: 5, Body: &store.Append{String: store.String{Name: []byte("a"), Value: []byte("v")}}},
+	{At: 5, Body: &store.SetRange{String: store.String{Name: []byte("a"), Value: []byte("v")}, Offset: 3}},
+	{At: 5, Body: &store.Increment{Name: []byte("a"), By: -3}},
+	{At: 5, Body: &store.SetMany{Pairs: [][]byte{[]byte("a"), []byte("1"), []byte("b"), {}}}},
+	{At: 5, Body: &store.Take{Name: []byte("a")}},
+	{At: 5, Body: &store.Touch{Name: []byte("a"), Deadline: 1 << 40}},
+	{At: 5, Body: &store.Expect{ID: 7, Name: []byte("a"), Deadline: 1 << 40}},
+	{ID: 7, Index: 3, Body: &store.ExpectPart{Version: 1 << 40}},
+	{ID: 7, Index: 1, Body: &store.BloomAdd{Room: store.Unlimited, Digests: []redisbloom.Digest{{A: 1, B: 1<<64 - 1}}}},
+	{ID: 7, Body: &store.BloomAdd{Room: 0, Digests: []redisbloom.Digest{{A: 1, B: 2}, {A: 3, B: 4}}}},
+	{ID: 7, Body: &store.CuckooInsert{Room: 100, MaxFilters: 32, Hashes: []uint64{1, 2}}},
+	{ID: 7, Body: &store.CuckooInsert{New: true, Room: 100, MaxFilters: 32, Hashes: []uint64{1, 2}}},
+	{ID: 7, Body: &store.CuckooDelete{Hashes: []uint64{1}}},
+	{ID: 7, Body: &store.CuckooDelete{Lazily: true, Steps: 1 << 14, Hashes: []uint64{1}}},
+	{ID: 7, Body: &store.CuckooInsert{Way: store.First, Room: 9, MaxFilters: 32, Hashes: []uint64{1, 2}}},
+	{ID: 7, Body: &store.CuckooInsert{New: true, Way: store.First, Room: store.Unlimited, Hashes: []uint64{3}}},
+	{ID: 7, Body: &store.CuckooCompactPiece{Slot: 1 << 40, Slots: 4096, Filter: 3}},
+	{ID: 7, Origin: store.Origin{Session: 3, Counter: 4}, Body: &store.CuckooCompact{}},
+	{ID: 7, Body: &store.BloomChunk{Position: 17, Data: []byte("data")}},
+	{ID: 7, Body: &store.CuckooChunk{Position: 17, Data: []byte("data")}},
+	{Body: &store.Piece{Value: []byte("piece")}},
+	{Body: &store.Seed{Seed: 1 << 63}},
+	{At: 5, Body: &store.Make{As: store.OpCountMin, Name: []byte("k"), Header: []byte("header")}},
+	{At: 5, Body: &store.Make{As: store.OpTopK, Name: []byte("k"), Header: []byte("header")}},
+	{At: 5, Body: &store.Make{As: store.OpTDigest, Name: []byte("k"), Header: []byte("header")}},
+	{At: 5, Body: &store.CountMinMerge{Name: []byte("k"), Sources: [][]byte{[]byte("a"), []byte("b")}, Weights: []int64{1, -2}}},
+	{At: 5, Body: &store.TDigestMerge{Name: []byte("k"), Sources: [][]byte{[]byte("a")}, Compression: 100, Override: true}},
+	{ID: 7, Body: &store.CountMinIncr{Items: []byte("items")}},
+	{ID: 7, Body: &store.CountMinChunk{Position: 9, Total: 1 << 63, Cells: []byte("cells")}},
+	{ID: 7, Body: &store.TopKIncr{Items: []byte("items")}},
+	{ID: 7, Body: &store.TopKChunk{Position: 9, Data: []byte("cells")}},
+	{ID: 7, Body: &store.TDigestAdd{Values: []byte("values")}},
+	{ID: 7, Body: &store.TDigestChunk{Waiting: true, Nodes: []byte("nodes")}},
+	{ID: 7, Body: &store.TDigestCompress{}},
+	{ID: 7, Body: &store.TDigestBegin{Header: []byte("header")}},
+	{ID: 7, Index: 2, Body: &store.FilterGrow{Equal: true, Rate: 1 << 62}},
+	{ID: 7, Index: 2, Body: &store.FilterFold{}},
+	{ID: 7, Index: 2, Body: &store.FilterGrow{Rate: 1 << 62}},
+	{At: 5, Body: &store.ShadowOpen{Of: 7, Name: []byte("k"), Header: []byte("plan")}},
+	{At: 5, Body: &store.ShadowSeal{ID: 8}},
+	{At: 5, Body: &store.ShadowSwap{ID: 8, Name: []byte("k"), Of: 7, Sums: []uint64{1 << 31}}},
+	{ID: 8, Index: 1, Body: &store.ShadowFeed{Room: store.Unlimited, Hashes: []uint64{1, 2}}},
+	{ID: 8, Index: 1, Body: &store.ShadowAdd{Room: 9, Hashes: []uint64{1, 2}}},
+	{ID: 8, Index: 1, Body: &store.ShadowBreak{}},
+	{ID: 8, Index: 1, Body: &store.ShadowMissed{Items: 17}},
+	{At: 5, Body: &store.Stage{As: store.OpBloomDump, Header: []byte("header")}},
+	{At: 5, Body: &store.Reveal{ID: 8, Name: []byte("k"), Deadline: 1 << 40, If: store.IfAbsent}},
+	{ID: 7, Index: 1, Body: &store.CuckooInsert{Way: store.Each, Room: 100, MaxFilters: 32, Hashes: []uint64{1, 2}}},
+	{ID: 7, Index: 1, Body: &store.CuckooInsert{New: true, Way: store.Each, Room: 100, MaxFilters: 32, Hashes: []uint64{1, 2}}},
+	{At: 5, Body: &store.Make{As: store.OpFilter, Name: []byte("k"), Header: []byte("plan")}},
+	{At: 5, Body: &store.Make{As: store.OpFilterLoad, Name: []byte("k"), Header: []byte("plan")}},
+	{ID: 7, Index: 3, Body: &store.FilterAdd{Room: 9, Hashes: []uint64{1, 2}}},
+	{ID: 7, Index: 3, Body: &store.FilterDelete{Hashes: []uint64{1, 2}}},
+	{ID: 7, Index: 3, Body: &store.FilterAdvance{Generation: 1 << 50}},
+	{ID: 7, Index: 3, Body: &store.FilterClear{Outline: []byte("outline")}},
+	{ID: 7, Index: 3, Body: &store.FilterPiece{Offset: 1 << 20, Of: 1 << 21, Data: []byte("piece")}},
+	{ID: 7, Index: 3, Body: &store.FilterUnion{Offset: 1 << 20, Data: []byte("bits")}},
+	{At: 5, Body: &store.Birth{ID: 1<<64 - 1, Seed: 5, Lanes: 8}},
+	{At: 5, Body: &store.Join{Name: []byte("a"), Addr: []byte("host:6379"), Nonce: -5, Level: 1}},
+	{At: 5, Body: &store.Leave{Node: 3}},
+	{At: 5, Body: &store.Session{Node: 3, Nonce: -5, Last: 17}},
+	{At: 5, Body: &store.Level{Level: 2}},
+	{Body: &store.Begin{}},
+	{Body: &store.Commit{}},
 }
 
 func TestRecordsRoundTrip(t *testing.T) {
@@ -95,12 +96,13 @@ func TestRecordsRoundTrip(t *testing.T) {
 		all = store.AppendRecord(all, &r)
 	}
 	for _, want := range records {
-		got, n, err := store.DecodeRecord(all)
+		var got store.Record
+		n, err := got.Decode(all)
 		if err != nil {
-			t.Fatalf("operation %d: %v", want.Op, err)
+			t.Fatalf("operation %d: %v", want.Op(), err)
 		}
 		if !reflect.DeepEqual(got, want) {
-			t.Errorf("operation %d:\n got %+v\nwant %+v", want.Op, got, want)
+			t.Errorf("operation %d:\n got %+v\nwant %+v", want.Op(), got, want)
 		}
 		all = all[n:]
 	}
@@ -113,20 +115,20 @@ func TestRecordsCutShort(t *testing.T) {
 	for _, r := range records {
 		b := store.AppendRecord(nil, &r)
 		if len(b) > r.Bound() {
-			t.Errorf("operation %d has %d bytes, more than its bound, %d", r.Op, len(b), r.Bound())
+			t.Errorf("operation %d has %d bytes, more than its bound, %d", r.Op(), len(b), r.Bound())
 		}
 		for n := range b {
-			if _, _, err := store.DecodeRecord(b[:n]); !errors.Is(err, bloomery.ErrCorrupt) {
-				t.Errorf("operation %d cut to %d of %d bytes: %v, want %v", r.Op, n, len(b), err, bloomery.ErrCorrupt)
+			if _, err := new(store.Record).Decode(b[:n]); !errors.Is(err, bloomery.ErrCorrupt) {
+				t.Errorf("operation %d cut to %d of %d bytes: %v, want %v", r.Op(), n, len(b), err, bloomery.ErrCorrupt)
 			}
 		}
 	}
-	odd := store.AppendRecord(nil, &store.Record{Op: store.OpSetMany, Names: [][]byte{[]byte("a"), []byte("1"), []byte("b")}})
-	if _, _, err := store.DecodeRecord(odd); !errors.Is(err, bloomery.ErrCorrupt) {
+	odd := store.AppendRecord(nil, &store.Record{Body: &store.SetMany{Pairs: [][]byte{[]byte("a"), []byte("1"), []byte("b")}}})
+	if _, err := new(store.Record).Decode(odd); !errors.Is(err, bloomery.ErrCorrupt) {
 		t.Errorf("a name without a value: %v, want %v", err, bloomery.ErrCorrupt)
 	}
 	for _, b := range [][]byte{{9, 1}, {1, 200, 0, 0}, {1, 0}} {
-		if _, _, err := store.DecodeRecord(b); !errors.Is(err, bloomery.ErrVersion) || errors.Is(err, bloomery.ErrCorrupt) {
+		if _, err := new(store.Record).Decode(b); !errors.Is(err, bloomery.ErrVersion) || errors.Is(err, bloomery.ErrCorrupt) {
 			t.Errorf("another version or operation: %v, want %v", err, bloomery.ErrVersion)
 		}
 	}
@@ -138,17 +140,17 @@ func TestGone(t *testing.T) {
 	var res store.Result
 	s.Names.Lock()
 	defer s.Names.Unlock()
-	store.Apply(s, &store.Record{Op: store.OpBloom, Name: []byte("k"), Bloom: redisbloom.BloomParams{ErrorRate: 0.01, Capacity: 10, Expansion: 2}}, nil, &res)
+	store.Apply(s, &store.Record{Body: &store.MakeBloom{Name: []byte("k"), Params: redisbloom.BloomParams{ErrorRate: 0.01, Capacity: 10, Expansion: 2}}}, nil, &res)
 	if res.Err != nil {
 		t.Fatal(res.Err)
 	}
 	res.Release()
 	part, id := store.PartOf(res.Entry), res.Entry.ID
-	store.Apply(s, &store.Record{Op: store.OpRemove, Names: [][]byte{[]byte("k")}}, nil, &res)
+	store.Apply(s, &store.Record{Body: &store.Remove{Names: [][]byte{[]byte("k")}}}, nil, &res)
 	if res.N != 1 || s.Bytes() != 0 {
 		t.Errorf("removed %d, %d bytes left, want 1 and 0", res.N, s.Bytes())
 	}
-	add := store.Record{Op: store.OpAdd, ID: id, Room: store.Unlimited, Digests: []redisbloom.Digest{{A: 1, B: 2}}}
+	add := store.Record{ID: id, Body: &store.BloomAdd{Room: store.Unlimited, Digests: []redisbloom.Digest{{A: 1, B: 2}}}}
 	for _, p := range []*store.Part{part, nil} {
 		if store.Apply(s, &add, p, &res); !errors.Is(res.Err, store.ErrRetry) {
 			t.Errorf("a record for a filter that is gone: %v, want %v", res.Err, store.ErrRetry)
@@ -169,15 +171,15 @@ func TestExpectations(t *testing.T) {
 		return res
 	}
 	name := func(n string) []byte { return []byte(n) }
-	apply(store.Record{Op: store.OpSet, At: 1, Name: name("s"), Value: name("v"), Deadline: 100})
-	f := apply(store.Record{Op: store.OpBloom, At: 1, Name: name("f"), Bloom: redisbloom.BloomParams{ErrorRate: 0.01, Capacity: 10, Expansion: 2}}).Entry
+	apply(store.Record{At: 1, Body: &store.Set{String: store.String{Name: name("s"), Value: name("v")}, Deadline: 100}})
+	f := apply(store.Record{At: 1, Body: &store.MakeBloom{Name: name("f"), Params: redisbloom.BloomParams{ErrorRate: 0.01, Capacity: 10, Expansion: 2}}}).Entry
 	id := s.Names.Get(name("s")).ID
 	before := string(s.AppendSnapshot(nil))
 	expect := func(at int64, n string, id uint64, deadline int64) store.Record {
-		return store.Record{Op: store.OpExpect, At: at, Name: name(n), ID: id, Deadline: deadline}
+		return store.Record{At: at, Body: &store.Expect{Name: name(n), ID: id, Deadline: deadline}}
 	}
 	part := func(version uint64) store.Record {
-		return store.Record{Op: store.OpExpectPart, ID: f.ID, Limit: version}
+		return store.Record{ID: f.ID, Body: &store.ExpectPart{Version: version}}
 	}
 	for _, tt := range []struct {
 		r    store.Record
@@ -193,7 +195,7 @@ func TestExpectations(t *testing.T) {
 		{expect(50, "none", 7, 0), store.ErrCondition},
 		{part(0), nil},
 		{part(1), store.ErrCondition},
-		{store.Record{Op: store.OpExpectPart, ID: 99}, store.ErrRetry},
+		{store.Record{ID: 99, Body: &store.ExpectPart{}}, store.ErrRetry},
 	} {
 		if res := apply(tt.r); !errors.Is(res.Err, tt.want) || res.Changed {
 			t.Errorf("%+v = %v, changed: %v, want %v", tt.r, res.Err, res.Changed, tt.want)
@@ -202,7 +204,7 @@ func TestExpectations(t *testing.T) {
 	if string(s.AppendSnapshot(nil)) != before {
 		t.Error("a condition has changed the state")
 	}
-	apply(store.Record{Op: store.OpAdd, ID: f.ID, Room: store.Unlimited, Digests: []redisbloom.Digest{{A: 1, B: 2}}})
+	apply(store.Record{ID: f.ID, Body: &store.BloomAdd{Room: store.Unlimited, Digests: []redisbloom.Digest{{A: 1, B: 2}}}})
 	if res := apply(part(0)); !errors.Is(res.Err, store.ErrCondition) {
 		t.Errorf("an old version = %v", res.Err)
 	}
@@ -214,33 +216,37 @@ func TestExpectations(t *testing.T) {
 // TestEffectsAreCut asks that what is logged has no record longer than allowed.
 func TestEffectsAreCut(t *testing.T) {
 	var f store.Effect
-	chunk := store.Record{Op: store.OpBloomChunk, ID: 1, Position: 5<<20 + 1, Value: make([]byte, 5<<20)}
+	chunk := store.Record{ID: 1, Body: &store.BloomChunk{Position: 5<<20 + 1, Data: make([]byte, 5<<20)}}
 	f.Add(&chunk, &store.Result{Changed: true})
-	add := store.Record{Op: store.OpAdd, ID: 1, Digests: make([]redisbloom.Digest, 200_000)}
-	res := store.Result{Changed: true, Done: len(add.Digests), Bools: make([]bool, len(add.Digests))}
+	const n = 200_000
+	add := store.Record{ID: 1, Body: &store.BloomAdd{Digests: make([]redisbloom.Digest, n)}}
+	res := store.Result{Changed: true, Done: n, Bools: make([]bool, n)}
 	for i := range res.Bools {
 		res.Bools[i] = i%2 == 0
 	}
 	f.Add(&add, &res)
-	bytes, digests := 0, 0
+	written, digests := 0, 0
 	for b, _ := f.Take(); len(b) > 0; {
-		r, n, err := store.DecodeRecord(b)
+		var r store.Record
+		n, err := r.Decode(b)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if n > store.MaxRecord {
 			t.Errorf("a record of %d bytes, want at most %d", n, store.MaxRecord)
 		}
-		if r.Op == store.OpBloomChunk {
-			if bytes += len(r.Value); r.Position != int64(bytes)+1 {
-				t.Errorf("a piece up to byte %d has position %d", bytes, r.Position)
+		switch o := r.Body.(type) {
+		case *store.BloomChunk:
+			if written += len(o.Data); o.Position != int64(written)+1 {
+				t.Errorf("a piece up to byte %d has position %d", written, o.Position)
 			}
+		case *store.BloomAdd:
+			digests += len(o.Digests)
 		}
-		digests += len(r.Digests)
 		b = b[n:]
 	}
-	if bytes != 5<<20 || digests != 100_000 {
-		t.Errorf("%d bytes and %d digests, want %d and 100000", bytes, digests, 5<<20)
+	if written != 5<<20 || digests != 100_000 {
+		t.Errorf("%d bytes and %d digests, want %d and 100000", written, digests, 5<<20)
 	}
 }
 
@@ -250,7 +256,8 @@ func FuzzDecodeRecord(f *testing.F) {
 		f.Add(store.AppendRecord(nil, &r))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		r, n, err := store.DecodeRecord(data)
+		var r store.Record
+		n, err := r.Decode(data)
 		if err != nil {
 			if !errors.Is(err, bloomery.ErrCorrupt) && !errors.Is(err, bloomery.ErrVersion) {
 				t.Fatalf("error %v wraps neither cause", err)
@@ -260,8 +267,9 @@ func FuzzDecodeRecord(f *testing.F) {
 		if n > len(data) {
 			t.Fatalf("took %d of %d bytes", n, len(data))
 		}
-		again, _, err := store.DecodeRecord(store.AppendRecord(nil, &r))
-		if err != nil || !reflect.DeepEqual(again, r) && r.Bloom.ErrorRate == r.Bloom.ErrorRate {
+		var again store.Record
+		b := store.AppendRecord(nil, &r)
+		if _, err := again.Decode(b); err != nil || !bytes.Equal(store.AppendRecord(nil, &again), b) {
 			t.Fatalf("again: %+v, %v, want %+v", again, err, r)
 		}
 	})

@@ -14,7 +14,7 @@ import (
 // catalogue change it, so every node has the same at the same place of the
 // catalogue. A Roster that State returned is never changed, but replaced.
 type Roster struct {
-	// ID differs from that of any other cluster. OpBirth draws it.
+	// ID differs from that of any other cluster. Birth draws it.
 	ID uint64
 	// Lanes is how many lanes contents are spread over. It never changes.
 	Lanes int
@@ -40,9 +40,9 @@ type Member struct {
 	Name    string
 	Addr    string
 	Level   uint64
-	Joined  int64  // nonce of OpJoin
+	Joined  int64  // nonce of Join
 	Session uint64 // the last one, 0 if there was none
-	Nonce   int64  // of the last OpSession
+	Nonce   int64  // of the last Session
 	Left    bool   // for ever
 }
 
@@ -119,101 +119,174 @@ func (s *State) dropStagedBy(session uint64) {
 	}
 }
 
-// applyRoster applies a record of the cluster. Each can be applied again without
-// harm: they come from nodes that have no session yet, so nothing else recognises
-// one that was sent twice.
-func (s *State) applyRoster(r *Record, res *Result) {
-	old := s.Roster()
-	if r.Op == OpBirth {
-		s.birth(old, r, res)
-		return
-	}
-	if old == nil {
-		res.Err = ErrMissing
-		return
-	}
-	next, ended := old.clone(), uint64(0)
-	if m := old.Member(uint32(min(r.ID, MaxMembers+1))); m != nil && r.Op != OpJoin && r.Op != OpLevel {
-		ended = m.Session
-	}
-	switch r.Op {
-	case OpJoin:
-		next.join(r, res)
-	case OpLeave:
-		switch m := next.Member(uint32(min(r.ID, MaxMembers+1))); {
-		case m == nil:
-			res.Err = ErrMissing
-		case !m.Left:
-			m.Left, res.Changed = true, true
-		}
-	case OpSession:
-		next.session(r, res)
-	case OpLevel:
-		if r.Limit > next.Level {
-			next.Level, res.Changed = r.Limit, true
-		}
-	}
-	if res.Changed {
-		s.roster.Store(next)
-		s.dropStagedBy(ended)
-	}
-}
+// Records of the cluster can be applied again without harm: they come from nodes that
+// have no session yet, so nothing else recognises one that was sent twice.
 
 // firstLevel is the level that a cluster begins with, whatever release begins it.
 const firstLevel = 1
 
-// birth begins a cluster. The first such record counts.
-func (s *State) birth(old *Roster, r *Record, res *Result) {
+// Birth begins a cluster. The first such record counts.
+type Birth struct {
+	ID    uint64 // its name for machines
+	Seed  uint64 // of the order of names
+	Lanes uint64
+}
+
+// Op implements Body.
+func (*Birth) Op() Op { return OpBirth }
+
+func (o *Birth) fields(c coder, r *Record) coder {
+	return c.id(&o.ID).at(r).signed(&o.Seed).uvarint(&o.Lanes)
+}
+
+func (o *Birth) apply(s *State, _ *Record, res *Result) {
 	switch {
-	case old != nil:
+	case s.Roster() != nil:
 		res.Err = ErrExists
-	case r.ID == 0 || r.Limit < 1 || r.Limit > MaxLanes:
+	case o.ID == 0 || o.Lanes < 1 || o.Lanes > MaxLanes:
 		res.Err = ErrCondition
 	default:
-		s.roster.Store(&Roster{ID: r.ID, Lanes: int(r.Limit), Level: firstLevel, Holders: make([][]uint32, r.Limit+2)})
-		s.SetSeed(uint64(r.Position))
+		s.roster.Store(&Roster{ID: o.ID, Lanes: int(o.Lanes), Level: firstLevel, Holders: make([][]uint32, o.Lanes+2)})
+		s.SetSeed(o.Seed)
 		res.Changed = true
 	}
 }
 
-// join gives the next number to a node, or again the one that it has.
-func (r *Roster) join(rec *Record, res *Result) {
+// reroster changes a copy of the roster and makes it the present one if that has changed
+// anything.
+func (s *State) reroster(res *Result, change func(next *Roster)) {
+	old := s.Roster()
+	if old == nil {
+		res.Err = ErrMissing
+		return
+	}
+	next := old.clone()
+	if change(next); res.Changed {
+		s.roster.Store(next)
+	}
+}
+
+// memberOf is Member for a number in a record.
+func (r *Roster) memberOf(node uint64) *Member { return r.Member(uint32(min(node, MaxMembers+1))) }
+
+// Join gives the next number to a node, or again the one that it has.
+type Join struct {
+	Name  []byte // that it calls itself
+	Addr  []byte
+	Level uint64 // up to which it can read records
+	Nonce int64
+}
+
+// Op implements Body.
+func (*Join) Op() Op            { return OpJoin }
+func (o *Join) newName() []byte { return o.Name }
+
+func (o *Join) fields(c coder, r *Record) coder {
+	return c.at(r).bytes(&o.Name).bytes(&o.Addr).varint(&o.Nonce).uvarint(&o.Level)
+}
+
+func (o *Join) apply(s *State, _ *Record, res *Result) {
+	s.reroster(res, func(next *Roster) { next.join(o, res) })
+}
+
+func (r *Roster) join(o *Join, res *Result) {
 	for i := range r.Members {
-		if r.Members[i].Joined == rec.Position {
+		if r.Members[i].Joined == o.Nonce {
 			res.N = int64(r.Members[i].Number)
 			return
 		}
 	}
-	if len(r.Members) >= MaxMembers || rec.Limit < r.Level { // it could not read what others send
+	if len(r.Members) >= MaxMembers || o.Level < r.Level { // it could not read what others send
 		res.Err = ErrCondition
 		return
 	}
 	m := Member{
-		Number: uint32(len(r.Members) + 1), Name: string(rec.Name), Addr: string(rec.Other),
-		Level: rec.Limit, Joined: rec.Position,
+		Number: uint32(len(r.Members) + 1), Name: string(o.Name), Addr: string(o.Addr),
+		Level: o.Level, Joined: o.Nonce,
 	}
 	r.Members = append(r.Members, m)
 	res.N, res.Changed = int64(m.Number), true
 }
 
-// session gives the next session to a node. A record that names another session
-// than the last one was sent before that: it is an old one that comes again, or lost
-// a race.
-func (r *Roster) session(rec *Record, res *Result) {
-	m := r.Member(uint32(min(rec.ID, MaxMembers+1)))
-	switch {
-	case m == nil || m.Left:
-		res.Err = ErrMissing
-	case m.Session != 0 && m.Nonce == rec.Position:
-		res.N = int64(m.Session)
-	case m.Session != rec.Limit:
-		res.Err = ErrCondition
-	default:
-		r.Sessions++
-		m.Session, m.Nonce = r.Sessions, rec.Position
-		res.N, res.Changed = int64(m.Session), true
-	}
+// Leave removes a node for ever.
+type Leave struct{ Node uint64 }
+
+// Op implements Body.
+func (*Leave) Op() Op                            { return OpLeave }
+func (o *Leave) fields(c coder, r *Record) coder { return c.id(&o.Node).at(r) }
+
+func (o *Leave) apply(s *State, _ *Record, res *Result) {
+	ended := uint64(0)
+	s.reroster(res, func(next *Roster) {
+		switch m := next.memberOf(o.Node); {
+		case m == nil:
+			res.Err = ErrMissing
+		case !m.Left:
+			ended = m.Session
+			m.Left, res.Changed = true, true
+		}
+	})
+	s.dropStagedBy(ended)
 }
+
+// Session gives the next session to a node. A record that names another session than the
+// last one was sent before that: it is an old one that comes again, or lost a race.
+type Session struct {
+	Node  uint64
+	Last  uint64 // its last session
+	Nonce int64
+}
+
+// Op implements Body.
+func (*Session) Op() Op { return OpSession }
+
+func (o *Session) fields(c coder, r *Record) coder {
+	return c.id(&o.Node).at(r).varint(&o.Nonce).uvarint(&o.Last)
+}
+
+func (o *Session) apply(s *State, _ *Record, res *Result) {
+	ended := uint64(0)
+	s.reroster(res, func(next *Roster) {
+		switch m := next.memberOf(o.Node); {
+		case m == nil || m.Left:
+			res.Err = ErrMissing
+		case m.Session != 0 && m.Nonce == o.Nonce:
+			res.N = int64(m.Session)
+		case m.Session != o.Last:
+			res.Err = ErrCondition
+		default:
+			ended = m.Session
+			next.Sessions++
+			m.Session, m.Nonce = next.Sessions, o.Nonce
+			res.N, res.Changed = int64(m.Session), true
+		}
+	})
+	s.dropStagedBy(ended)
+}
+
+// Level allows records of a level.
+type Level struct{ Level uint64 }
+
+// Op implements Body.
+func (*Level) Op() Op                            { return OpLevel }
+func (o *Level) fields(c coder, r *Record) coder { return c.at(r).uvarint(&o.Level) }
+
+func (o *Level) apply(s *State, _ *Record, res *Result) {
+	s.reroster(res, func(next *Roster) {
+		if o.Level > next.Level {
+			next.Level, res.Changed = o.Level, true
+		}
+	})
+}
+
+// Found begins a cluster with data that no record has. It changes nothing, and stands
+// first.
+type Found struct{ ID uint64 }
+
+// Op implements Body.
+func (*Found) Op() Op                                   { return OpFound }
+func (o *Found) fields(c coder, r *Record) coder        { return c.id(&o.ID).at(r) }
+func (o *Found) apply(s *State, _ *Record, res *Result) { s.reroster(res, func(*Roster) {}) }
 
 // rosterVersion is the first byte of an encoded roster. One of version 1 has no list
 // of filters without a name.

@@ -14,12 +14,12 @@ func born(t *testing.T) *store.State {
 	t.Helper()
 	s := store.New()
 	for _, r := range []store.Record{
-		{Op: store.OpBirth, ID: 77, Limit: 8, Position: 5},
-		{Op: store.OpJoin, Name: []byte("a"), Other: []byte("a:1"), Position: 100, Limit: 1},
-		{Op: store.OpJoin, Name: []byte("b"), Other: []byte("b:1"), Position: 200, Limit: 1},
+		{Body: &store.Birth{ID: 77, Lanes: 8, Seed: 5}},
+		{Body: &store.Join{Name: []byte("a"), Addr: []byte("a:1"), Nonce: 100, Level: 1}},
+		{Body: &store.Join{Name: []byte("b"), Addr: []byte("b:1"), Nonce: 200, Level: 1}},
 	} {
 		if res := apply(t, s, r); res.Err != nil {
-			t.Fatalf("operation %d: %v", r.Op, res.Err)
+			t.Fatalf("operation %d: %v", r.Op(), res.Err)
 		}
 	}
 	return s
@@ -27,23 +27,23 @@ func born(t *testing.T) *store.State {
 
 func TestRosterNumbersNodesOnce(t *testing.T) {
 	s := born(t)
-	if res := apply(t, s, store.Record{Op: store.OpJoin, Name: []byte("b"), Position: 200}); res.N != 2 || res.Changed || res.Err != nil {
+	if res := apply(t, s, store.Record{Body: &store.Join{Name: []byte("b"), Nonce: 200}}); res.N != 2 || res.Changed || res.Err != nil {
 		t.Errorf("joining again with the same nonce = %d, %v, %v", res.N, res.Changed, res.Err)
 	}
-	if res := apply(t, s, store.Record{Op: store.OpLeave, ID: 2}); res.Err != nil || !res.Changed {
+	if res := apply(t, s, store.Record{Body: &store.Leave{Node: 2}}); res.Err != nil || !res.Changed {
 		t.Errorf("leave: %v", res.Err)
 	}
-	if res := apply(t, s, store.Record{Op: store.OpJoin, Name: []byte("b"), Position: 201, Limit: 1}); res.N != 3 {
+	if res := apply(t, s, store.Record{Body: &store.Join{Name: []byte("b"), Nonce: 201, Level: 1}}); res.N != 3 {
 		t.Errorf("a node that was wiped is number %d, want 3", res.N)
 	}
 	if m := s.Roster().Member(2); m == nil || !m.Left {
 		t.Errorf("number 2 = %+v", m)
 	}
-	if res := apply(t, s, store.Record{Op: store.OpBirth, ID: 78, Limit: 4}); !errors.Is(res.Err, store.ErrExists) || s.Roster().ID != 77 {
+	if res := apply(t, s, store.Record{Body: &store.Birth{ID: 78, Lanes: 4}}); !errors.Is(res.Err, store.ErrExists) || s.Roster().ID != 77 {
 		t.Errorf("a second birth: %v, id %d", res.Err, s.Roster().ID)
 	}
 	for _, id := range []uint64{0, 4, 1 << 32, 1<<32 + 1, 1<<64 - 1} {
-		if res := apply(t, s, store.Record{Op: store.OpLeave, ID: id}); !errors.Is(res.Err, store.ErrMissing) {
+		if res := apply(t, s, store.Record{Body: &store.Leave{Node: id}}); !errors.Is(res.Err, store.ErrMissing) {
 			t.Errorf("leave of %d: %v", id, res.Err)
 		}
 	}
@@ -53,33 +53,33 @@ func TestRosterNumbersNodesOnce(t *testing.T) {
 // and late it comes.
 func TestRosterSessions(t *testing.T) {
 	s := born(t)
-	first := store.Record{Op: store.OpSession, ID: 1, Position: 11, Limit: 0}
+	first := store.Record{Body: &store.Session{Node: 1, Nonce: 11, Last: 0}}
 	if res := apply(t, s, first); res.N != 1 || res.Err != nil {
 		t.Fatalf("first session = %d, %v", res.N, res.Err)
 	}
 	if res := apply(t, s, first); res.N != 1 || res.Changed {
 		t.Errorf("the same again = %d, changed %v", res.N, res.Changed)
 	}
-	if res := apply(t, s, store.Record{Op: store.OpSession, ID: 2, Position: 12}); res.N != 2 {
+	if res := apply(t, s, store.Record{Body: &store.Session{Node: 2, Nonce: 12}}); res.N != 2 {
 		t.Errorf("session of another node = %d", res.N)
 	}
-	if res := apply(t, s, store.Record{Op: store.OpSession, ID: 1, Position: 13, Limit: 1}); res.N != 3 {
+	if res := apply(t, s, store.Record{Body: &store.Session{Node: 1, Nonce: 13, Last: 1}}); res.N != 3 {
 		t.Errorf("second session = %d, %v", res.N, res.Err)
 	}
 	if res := apply(t, s, first); !errors.Is(res.Err, store.ErrCondition) || s.Roster().Member(1).Session != 3 {
 		t.Errorf("an old request comes late: %v, session %d", res.Err, s.Roster().Member(1).Session)
 	}
-	apply(t, s, store.Record{Op: store.OpLeave, ID: 1})
-	if res := apply(t, s, store.Record{Op: store.OpSession, ID: 1, Position: 14, Limit: 3}); !errors.Is(res.Err, store.ErrMissing) {
+	apply(t, s, store.Record{Body: &store.Leave{Node: 1}})
+	if res := apply(t, s, store.Record{Body: &store.Session{Node: 1, Nonce: 14, Last: 3}}); !errors.Is(res.Err, store.ErrMissing) {
 		t.Errorf("a session of a node that left: %v", res.Err)
 	}
 }
 
 func TestRosterRoundTrip(t *testing.T) {
 	s := born(t)
-	apply(t, s, store.Record{Op: store.OpSession, ID: 2, Position: -12})
-	apply(t, s, store.Record{Op: store.OpLeave, ID: 1})
-	apply(t, s, store.Record{Op: store.OpLevel, Limit: 3})
+	apply(t, s, store.Record{Body: &store.Session{Node: 2, Nonce: -12}})
+	apply(t, s, store.Record{Body: &store.Leave{Node: 1}})
+	apply(t, s, store.Record{Body: &store.Level{Level: 3}})
 	want := *s.Roster()
 	want.Holders[3] = []uint32{1, 2}
 	want.Staged = []store.StagedBy{{ID: 9, Session: 1 << 40}, {ID: 1 << 50, Session: 1}}
@@ -108,25 +108,25 @@ func TestRosterRoundTrip(t *testing.T) {
 // them, and no others do.
 func TestStagedBySession(t *testing.T) {
 	s := born(t)
-	apply(t, s, store.Record{Op: store.OpSession, ID: 1, Position: 1})
-	apply(t, s, store.Record{Op: store.OpSession, ID: 2, Position: 2})
+	apply(t, s, store.Record{Body: &store.Session{Node: 1, Nonce: 1}})
+	apply(t, s, store.Record{Body: &store.Session{Node: 2, Nonce: 2}})
 	stage := func(session uint64) uint64 {
-		r := creation(t, 10, 1)
-		r.Op, r.Flags, r.Origin.Session = store.OpStage, uint8(store.OpFilter), session
+		r := staged(t, 10, 1)
+		r.Origin.Session = session
 		return apply(t, s, r).Entry.ID
 	}
 	gone := func(id uint64) bool { return s.Names.ByID(id) == nil }
 	mine, other, named, evicted := stage(1), stage(2), stage(1), stage(1)
-	apply(t, s, store.Record{Op: store.OpReveal, ID: named, Name: []byte("k")})
-	apply(t, s, store.Record{Op: store.OpEvict, IDs: []uint64{evicted}})
+	apply(t, s, store.Record{Body: &store.Reveal{ID: named, Name: []byte("k")}})
+	apply(t, s, store.Record{Body: &store.Evict{IDs: []uint64{evicted}}})
 	if got := s.Roster().Staged; len(got) != 2 || got[0].ID != mine || got[1].ID != other {
 		t.Errorf("without a name are %v", got)
 	}
-	apply(t, s, store.Record{Op: store.OpSession, ID: 1, Position: 3, Limit: 1})
+	apply(t, s, store.Record{Body: &store.Session{Node: 1, Nonce: 3, Last: 1}})
 	if !gone(mine) || gone(other) || gone(named) || len(s.Roster().Staged) != 1 {
 		t.Errorf("after a session: gone are %v, %v, %v, and %v are listed", gone(mine), gone(other), gone(named), s.Roster().Staged)
 	}
-	apply(t, s, store.Record{Op: store.OpLeave, ID: 2})
+	apply(t, s, store.Record{Body: &store.Leave{Node: 2}})
 	if !gone(other) || gone(named) || len(s.Roster().Staged) != 0 {
 		t.Errorf("after a node has left: gone are %v, %v", gone(other), gone(named))
 	}
@@ -135,15 +135,15 @@ func TestStagedBySession(t *testing.T) {
 // TestJoinLevel asks that a node that cannot read what others send does not join.
 func TestJoinLevel(t *testing.T) {
 	s := store.New()
-	apply(t, s, store.Record{Op: store.OpBirth, ID: 77, Limit: 8})
+	apply(t, s, store.Record{Body: &store.Birth{ID: 77, Lanes: 8}})
 	if got := s.Roster().Level; got != 1 {
 		t.Errorf("a cluster begins with level %d, want 1", got)
 	}
-	apply(t, s, store.Record{Op: store.OpLevel, Limit: 3})
-	if res := apply(t, s, store.Record{Op: store.OpJoin, Position: 1, Limit: 2}); !errors.Is(res.Err, store.ErrCondition) {
+	apply(t, s, store.Record{Body: &store.Level{Level: 3}})
+	if res := apply(t, s, store.Record{Body: &store.Join{Nonce: 1, Level: 2}}); !errors.Is(res.Err, store.ErrCondition) {
 		t.Errorf("a node of level 2 joins a cluster of level 3: %v", res.Err)
 	}
-	if res := apply(t, s, store.Record{Op: store.OpJoin, Position: 1, Limit: 3}); res.Err != nil {
+	if res := apply(t, s, store.Record{Body: &store.Join{Nonce: 1, Level: 3}}); res.Err != nil {
 		t.Error(res.Err)
 	}
 }

@@ -74,7 +74,7 @@ func (sh *Shadow) Broken() bool { return sh.broken.Load() }
 // Closed reports whether a commit is under way.
 func (sh *Shadow) Closed() bool { return sh.sealed.Load() != 0 }
 
-// Reopen undoes the seal of a commit that was given up: OpShadowSeal has returned its
+// Reopen undoes the seal of a commit that was given up: ShadowSeal has returned its
 // number. It does nothing if that is not the commit under way: what another one has
 // sealed, nobody else may open. A start opens all shadows, so no record has this.
 func (sh *Shadow) Reopen(commit uint64) { sh.sealed.CompareAndSwap(commit, 0) }
@@ -131,27 +131,32 @@ func (s *State) shadowAt(id uint64) *Shadow {
 // whose records were applied once, does not ask.
 func (s *State) Meets(r *Record) error {
 	t := s.shadows.Load()
-	if t == nil {
-		r.Shadow = 0
-		return nil
+	var own, sh *Shadow // that of a record of a shadow, and of its filter
+	if t != nil {
+		own, sh = t.byID[r.ID], t.byMain[r.ID]
 	}
-	if sh := t.byID[r.ID]; sh != nil && sh.Closed() && r.Op == OpShadowFeed {
-		return ErrSealed
+	if sh != nil && sh.Broken() {
+		sh = nil
 	}
-	sh := t.byMain[r.ID]
-	if sh == nil || sh.Broken() {
-		r.Shadow = 0
-		return nil
-	}
-	switch r.Op {
-	case OpFilterAdd:
-		if r.Shadow != sh.Entry.ID || len(r.Second) != len(r.Hashes) || sh.Closed() {
+	switch o := r.Body.(type) {
+	case *ShadowFeed:
+		if own != nil && own.Closed() {
+			return ErrSealed
+		}
+	case *FilterAdd:
+		if sh == nil {
+			o.Shadow = 0
+		} else if o.Shadow != sh.Entry.ID || len(o.Second) != len(o.Hashes) || sh.Closed() {
 			return ErrRetry
 		}
-	case OpFilterDelete:
-		r.Shadow = sh.Entry.ID
-	case OpFilterClear, OpFilterUnion, OpFilterPiece:
-		return ErrRebuilding
+	case *FilterDelete:
+		if o.Shadow = 0; sh != nil {
+			o.Shadow = sh.Entry.ID
+		}
+	case *FilterClear, *FilterUnion, *FilterPiece:
+		if sh != nil {
+			return ErrRebuilding
+		}
 	}
 	return nil
 }
@@ -180,26 +185,39 @@ func (s *State) publish(sh *Shadow, open bool) {
 	s.shadows.Store(t)
 }
 
-// openShadow makes a shadow. The parts of it are locked until the record is in the
-// log.
-func (s *State) openShadow(r *Record, res *Result) {
-	if r.ID != 0 {
-		e := s.Names.ByID(r.ID)
+// ShadowOpen opens a shadow of a filter, or one that will make a name. The parts of it
+// are locked until the record is in the log.
+type ShadowOpen struct {
+	Of     uint64 // the filter, 0 if there is none
+	Name   []byte // that it will make if there is none
+	Header []byte // see AppendShadow and AppendStatic
+}
+
+// Op implements Body.
+func (*ShadowOpen) Op() Op            { return OpShadow }
+func (o *ShadowOpen) newName() []byte { return o.Name }
+
+func (o *ShadowOpen) fields(c coder, r *Record) coder {
+	return c.id(&o.Of).at(r).bytes(&o.Name).bytes(&o.Header)
+}
+
+func (o *ShadowOpen) apply(s *State, r *Record, res *Result) {
+	if o.Of != 0 {
+		e := s.Names.ByID(o.Of)
 		if e == nil || e.Staged() || e.Expired(r.At) {
 			res.Err = ErrRetry
 			return
 		}
-	} else if e := s.Names.Get(r.Name); e != nil && !e.Expired(r.At) {
+	} else if e := s.Names.Get(o.Name); e != nil && !e.Expired(r.At) {
 		res.Err = ErrRetry
 		return
 	}
-	if s.ShadowOf(r.ID) != nil || r.ID == 0 && s.ShadowNamed(r.Name) != nil {
+	if s.ShadowOf(o.Of) != nil || o.Of == 0 && s.ShadowNamed(o.Name) != nil {
 		res.Err = ErrExists
 		return
 	}
-	if kind, value := s.newValue(r, res); value != nil {
+	if kind, value := s.newValue(o, nil, r, res); value != nil { // the name is in the drafts
 		res.Entry = s.Names.Stage(s.take(res.made), kind, value)
-		s.bytes.Add(-int64(len(r.Name))) // it is in the drafts
 		s.link(res.Entry)
 	}
 }
@@ -269,11 +287,17 @@ func (s *State) close(sh *Shadow) (commit uint64, ok bool) {
 	return s.commits, true
 }
 
-// seal fixes the items of a shadow until the commit whose number is N of the result
-// swaps it in or gives up. It fails if another commit is under way. A replay goes on
-// with whatever comes: a start gives up a commit that had not come to its swap.
-func (s *State) seal(r *Record, res *Result) {
-	sh := s.shadowAt(r.ID)
+// ShadowSeal fixes the items of a shadow until the commit whose number is N of the
+// result swaps it in or gives up. It fails if another commit is under way. A replay goes
+// on with whatever comes: a start gives up a commit that had not come to its swap.
+type ShadowSeal struct{ ID uint64 }
+
+// Op implements Body.
+func (*ShadowSeal) Op() Op                            { return OpShadowSeal }
+func (o *ShadowSeal) fields(c coder, r *Record) coder { return c.id(&o.ID).at(r) }
+
+func (o *ShadowSeal) apply(s *State, _ *Record, res *Result) {
+	sh := s.shadowAt(o.ID)
 	if sh == nil {
 		res.Err = ErrRetry
 		return
@@ -286,33 +310,60 @@ func (s *State) seal(r *Record, res *Result) {
 	res.N, res.Changed = int64(commit), true
 }
 
-// swap gives a shadow the name of its filter, which goes. IDs has the filter, and the
-// checksums of the parts of a static kind: a replay builds them again.
-func (s *State) swap(r *Record, res *Result) {
-	e := s.Names.ByID(r.ID)
-	if e == nil || !e.Staged() || len(r.IDs) == 0 {
+// ShadowSwap gives a shadow the name of its filter, which goes.
+type ShadowSwap struct {
+	ID   uint64
+	Of   uint64   // the filter, 0 if there is none
+	Name []byte   // that the shadow makes if there is none
+	Sums []uint64 // the checksums of the parts of a static kind: a replay builds them again
+
+	// Built is what takes the place of a static kind's hashes. The log gets its
+	// checksums, so it is not encoded.
+	Built *Built
+}
+
+// Op implements Body.
+func (*ShadowSwap) Op() Op            { return OpShadowSwap }
+func (o *ShadowSwap) newName() []byte { return o.Name }
+
+func (o *ShadowSwap) fields(c coder, r *Record) coder {
+	ids := append([]uint64{o.Of}, o.Sums...)
+	c = c.id(&o.ID).at(r).bytes(&o.Name).ids(&ids)
+	switch {
+	case c.does != reads:
+	case len(ids) == 0:
+		c.bad = true
+	default:
+		o.Of, o.Sums = ids[0], ids[1:]
+	}
+	return c
+}
+
+func (o *ShadowSwap) apply(s *State, r *Record, res *Result) {
+	e := s.Names.ByID(o.ID)
+	if e == nil || !e.Staged() {
 		res.Err = ErrRetry
 		return
 	}
-	name, deadline := string(r.Name), int64(0)
+	name, deadline := string(o.Name), int64(0)
 	var old *catalog.Entry
-	if r.IDs[0] != 0 {
-		if old = s.Names.ByID(r.IDs[0]); old == nil || old.Expired(r.At) {
+	if o.Of != 0 {
+		if old = s.Names.ByID(o.Of); old == nil || old.Expired(r.At) {
 			res.Err = ErrRetry
 			return
 		}
 		name, deadline = old.Name(), old.When()
-	} else if s.live(r.Name, r.At, res) != nil {
+	} else if s.live(o.Name, r.At, res) != nil {
 		res.Err = ErrExists
 		return
 	}
-	sh := s.shadowAt(r.ID)
+	sh := s.shadowAt(o.ID)
 	if sh != nil {
-		if res.Err = s.prepareSwap(sh, r); res.Err != nil {
+		if res.Err = s.prepareSwap(sh, o); res.Err != nil {
 			return
 		}
 	}
-	if res.Err = s.finish(e, r); res.Err != nil {
+	if res.Err = s.finish(e, o); res.Err != nil {
 		return
 	}
 	s.bytes.Add(int64(len(name)))
@@ -331,9 +382,9 @@ func (s *State) swap(r *Record, res *Result) {
 // it cannot be swapped in: then it is as open as it was. What was built is of the commit
 // that has sealed the shadow, or it lacks what came later. Other kinds are sealed here,
 // and a replay, which builds by itself, asks nothing.
-func (s *State) prepareSwap(sh *Shadow, r *Record) error {
-	if r.Built != nil {
-		if sh.sealed.Load() != r.Built.commit {
+func (s *State) prepareSwap(sh *Shadow, o *ShadowSwap) error {
+	if o.Built != nil {
+		if sh.sealed.Load() != o.Built.commit {
 			return ErrRetry
 		}
 		if sh.Broken() {
@@ -351,18 +402,14 @@ func (s *State) prepareSwap(sh *Shadow, r *Record) error {
 	return nil
 }
 
-// applyDraft applies a record to a part of a shadow. It reports whether the record is
-// one of a filter, which the part then is: the swap is in the log right behind it.
-func (s *State) applyDraft(p *Part, d *draft, r *Record, res *Result) bool {
-	if r.Op.draft() || r.Op == OpFilterAdvance {
-		s.bytes.Add(d.Apply(r, res))
-		if sh := s.shadowAt(r.ID); sh != nil && d.broken {
-			sh.broken.Store(true)
-		}
-		return false
+// fitsDraft reports whether a part of a shadow takes a record. One of a filter makes the
+// part that filter: the swap is in the log right behind it.
+func (s *State) fitsDraft(p *Part, d *draft, body Body) bool {
+	switch body.(type) {
+	case drafted, *FilterAdvance, *ExpectPart:
+		return true
 	}
 	if d.inner == nil {
-		res.Err = ErrType
 		return false
 	}
 	s.bytes.Add(int64(d.inner.Bytes()) - int64(d.Bytes()))
@@ -371,7 +418,7 @@ func (s *State) applyDraft(p *Part, d *draft, r *Record, res *Result) bool {
 }
 
 // finish turns drafts into filters.
-func (s *State) finish(e *catalog.Entry, r *Record) error {
+func (s *State) finish(e *catalog.Entry, o *ShadowSwap) error {
 	for i, p := range Parts(e) {
 		p.Lock()
 		d, ok := p.contents.(*draft)
@@ -382,13 +429,13 @@ func (s *State) finish(e *catalog.Entry, r *Record) error {
 			continue
 		case d.inner != nil:
 			c = d.inner
-		case r.Built != nil:
-			c = r.Built.parts[i]
+		case o.Built != nil:
+			c = o.Built.parts[i]
 		default:
 			var sum uint32
 			var err error
-			if c, sum, err = s.build(d); err == nil && i+1 < len(r.IDs) && uint64(sum) != r.IDs[i+1] {
-				err = fmt.Errorf("store: build: %w: part %d has checksum %08x, want %08x", bloomery.ErrCorrupt, i, sum, r.IDs[i+1])
+			if c, sum, err = s.build(d); err == nil && i < len(o.Sums) && uint64(sum) != o.Sums[i] {
+				err = fmt.Errorf("store: build: %w: part %d has checksum %08x, want %08x", bloomery.ErrCorrupt, i, sum, o.Sums[i])
 			}
 			if err != nil {
 				p.Unlock()

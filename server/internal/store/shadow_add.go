@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/internal/redisbloom"
 )
 
 // portion is what one part of a shadow gets of a record.
@@ -39,11 +40,12 @@ func (sh *Shadow) portions(hashes []uint64) []portion {
 // by. The caller holds the lock of the part that the record is for.
 func (s *State) ShadowGrowth(r *Record) uint64 {
 	sh := s.ShadowOf(r.ID)
-	if sh == nil || r.Shadow == 0 || r.Op != OpFilterAdd || len(r.Second) == 0 {
+	o, ok := r.Body.(*FilterAdd)
+	if sh == nil || !ok || o.Shadow == 0 || len(o.Second) == 0 {
 		return 0
 	}
 	sum := uint64(0)
-	for _, v := range sh.portions(r.Second) {
+	for _, v := range sh.portions(o.Second) {
 		p := PartAt(sh.Entry, v.index)
 		p.RLock()
 		if !p.gone && p.contents != nil {
@@ -55,41 +57,45 @@ func (s *State) ShadowGrowth(r *Record) uint64 {
 	return sum
 }
 
-// mirror gives the shadow of a filter what a record has added to the filter, or
-// counts what it has deleted. Parts of the shadow stay locked until res.Release. A
-// shadow that cannot take it is broken: that is no error of the record.
-func (s *State) mirror(r *Record, res *Result) {
+// mirror gives the shadow of a filter what a record has added to the filter. Parts of the
+// shadow stay locked until res.Release. A shadow that cannot take it is broken: that is
+// no error of the record.
+func (s *State) mirror(o *FilterAdd, r *Record, res *Result) {
 	sh := s.ShadowOf(r.ID)
-	if sh == nil || sh.Entry.ID != r.Shadow || res.Done == 0 {
+	if sh == nil || sh.Entry.ID != o.Shadow || res.Done == 0 {
 		return
 	}
-	if r.Op == OpFilterDelete {
-		n := int64(0)
-		for _, was := range res.Bools[:res.Done] {
-			if was {
-				n++
-			}
-		}
-		if n > 0 {
-			_, _ = s.toShadow(sh, Record{Op: OpShadowMissed, Index: r.Index & (1<<sh.plan.Parts - 1), Position: n}, res)
-		}
-		return
-	}
-	added := r.Second[:res.Done]
+	added := o.Second[:res.Done]
 	if res.Failed != nil {
 		if added = withRoom(added, res.Failed); len(added) == 0 {
 			return
 		}
 	}
-	room := r.SecondRoom
+	room := o.SecondRoom
 	for _, v := range sh.portions(added) {
-		next := Record{Op: OpShadowAdd, Index: v.index, Hashes: v.hashes, Room: room}
-		grown, err := s.toShadow(sh, next, res)
+		grown, err := s.toShadow(sh, v.index, &ShadowAdd{Hashes: v.hashes, Room: room}, res)
 		room -= min(room, uint64(max(0, grown)))
 		if err != nil {
-			_, _ = s.toShadow(sh, Record{Op: OpShadowBreak, Index: v.index}, res)
+			_, _ = s.toShadow(sh, v.index, &ShadowBreak{}, res)
 			return
 		}
+	}
+}
+
+// missed counts what a record has deleted from a filter and its shadow still has.
+func (s *State) missed(o *FilterDelete, r *Record, res *Result) {
+	sh := s.ShadowOf(r.ID)
+	if sh == nil || sh.Entry.ID != o.Shadow {
+		return
+	}
+	n := uint64(0)
+	for _, was := range res.Bools[:res.Done] {
+		if was {
+			n++
+		}
+	}
+	if n > 0 {
+		_, _ = s.toShadow(sh, r.Index&(1<<sh.plan.Parts-1), &ShadowMissed{n}, res)
 	}
 }
 
@@ -105,9 +111,8 @@ func withRoom(hashes []uint64, failed []bool) []uint64 {
 }
 
 // toShadow applies a record to a part of a shadow, and notes it for the log.
-func (s *State) toShadow(sh *Shadow, r Record, res *Result) (grown int64, err error) {
-	r.ID = sh.Entry.ID
-	p := PartAt(sh.Entry, r.Index)
+func (s *State) toShadow(sh *Shadow, index uint32, body drafted, res *Result) (grown int64, err error) {
+	p := PartAt(sh.Entry, index)
 	if !slices.Contains(res.held, p) {
 		p.Lock()
 		res.held = append(res.held, p)
@@ -117,24 +122,143 @@ func (s *State) toShadow(sh *Shadow, r Record, res *Result) (grown int64, err er
 		return 0, nil // it was given up
 	}
 	var own Result
-	grown = d.Apply(&r, &own)
+	grown = body.draw(d, &own)
 	s.bytes.Add(grown)
-	if r.Op == OpShadowBreak {
+	if d.broken {
 		sh.broken.Store(true)
 	}
 	if !own.Changed {
 		return grown, own.Err
 	}
 	p.version++
-	if r.Op == OpShadowAdd {
+	if o, ok := body.(*ShadowAdd); ok {
 		kept := make([]uint64, 0, own.Done)
-		for i, h := range r.Hashes[:own.Done] {
+		for i, h := range o.Hashes[:own.Done] {
 			if own.kept(i) {
 				kept = append(kept, h)
 			}
 		}
-		r.Hashes, r.Room = kept, Unlimited
+		o.Hashes, o.Room = kept, Unlimited
 	}
-	res.effects = append(res.effects, r)
+	res.effects = append(res.effects, Record{ID: sh.Entry.ID, Index: index, Body: body})
 	return grown, own.Err
+}
+
+// drafted is the body of a record of a part of a shadow.
+type drafted interface {
+	changer
+	// draw changes the draft and returns by how many bytes it has grown.
+	draw(d *draft, res *Result) (grown int64)
+}
+
+// changeDraft is change of all of them.
+func (s *State) changeDraft(p *Part, o drafted, r *Record, res *Result) (grown int64) {
+	d, ok := p.contents.(*draft)
+	if !ok {
+		res.Err = ErrType
+		return 0
+	}
+	grown = o.draw(d, res)
+	if sh := s.shadowAt(r.ID); sh != nil && d.broken {
+		sh.broken.Store(true)
+	}
+	return grown
+}
+
+// ShadowFeed adds or inserts hashes that were fed to a shadow.
+type ShadowFeed struct {
+	Hashes []uint64
+	Room   uint64 // bytes that the shadow may grow by
+}
+
+// Op implements Body.
+func (*ShadowFeed) Op() Op { return OpShadowFeed }
+
+func (o *ShadowFeed) fields(c coder, r *Record) coder {
+	return c.target(r).room(&o.Room).hashes(&o.Hashes)
+}
+
+// Len, Give and Hold implement Items.
+func (o *ShadowFeed) Len() int                                    { return len(o.Hashes) }
+func (o *ShadowFeed) Give(room uint64)                            { o.Room = room }
+func (o *ShadowFeed) Hold(_ []redisbloom.Digest, hashes []uint64) { o.Hashes = hashes }
+
+func (o *ShadowFeed) change(s *State, p *Part, r *Record, res *Result) int64 {
+	return s.changeDraft(p, o, r, res)
+}
+
+func (o *ShadowFeed) draw(d *draft, res *Result) (grown int64) {
+	grown = d.put(o.Hashes, o.Room, res)
+	d.fed += uint64(res.Done)
+	res.All, res.Changed = true, res.Done > 0
+	return grown
+}
+
+// effect gathers the hashes that have to be kept.
+func (o *ShadowFeed) effect(f *Effect, r *Record, res *Result) {
+	if !f.gathers(r, &f.scratch.ShadowFeed) {
+		f.scratch.ShadowFeed.Room = Unlimited
+	}
+	f.kept(o.Hashes, res)
+}
+
+// ShadowAdd adds or inserts hashes that were added to the filter of a shadow.
+type ShadowAdd struct {
+	Hashes []uint64
+	Room   uint64 // bytes that the shadow may grow by
+}
+
+// Op implements Body.
+func (*ShadowAdd) Op() Op { return OpShadowAdd }
+
+func (o *ShadowAdd) fields(c coder, r *Record) coder {
+	return c.target(r).room(&o.Room).hashes(&o.Hashes)
+}
+
+func (o *ShadowAdd) change(s *State, p *Part, r *Record, res *Result) int64 {
+	return s.changeDraft(p, o, r, res)
+}
+
+func (o *ShadowAdd) draw(d *draft, res *Result) (grown int64) {
+	grown = d.put(o.Hashes, o.Room, res)
+	for i := range res.Done {
+		if res.kept(i) {
+			d.added++
+		}
+	}
+	return grown
+}
+
+// ShadowBreak marks a shadow as one that lacks items.
+type ShadowBreak struct{}
+
+// Op implements Body.
+func (*ShadowBreak) Op() Op                          { return OpShadowBreak }
+func (*ShadowBreak) fields(c coder, r *Record) coder { return c.target(r) }
+
+func (o *ShadowBreak) change(s *State, p *Part, r *Record, res *Result) int64 {
+	return s.changeDraft(p, o, r, res)
+}
+
+func (*ShadowBreak) draw(d *draft, res *Result) int64 {
+	res.Changed = !d.broken
+	d.broken = true
+	return 0
+}
+
+// ShadowMissed counts items that were deleted from the filter of a shadow alone.
+type ShadowMissed struct{ Items uint64 }
+
+// Op implements Body.
+func (*ShadowMissed) Op() Op                            { return OpShadowMissed }
+func (o *ShadowMissed) fields(c coder, r *Record) coder { return c.target(r).signed(&o.Items) }
+
+func (o *ShadowMissed) change(s *State, p *Part, r *Record, res *Result) int64 {
+	return s.changeDraft(p, o, r, res)
+}
+
+func (o *ShadowMissed) draw(d *draft, res *Result) int64 {
+	d.missed += o.Items
+	res.Changed = true
+	return 0
 }

@@ -25,7 +25,7 @@ func TestSwapChecksWhatItBuilds(t *testing.T) {
 	s := store.New()
 	apply := func(r store.Record) store.Result {
 		var res store.Result
-		if !r.Op.Part() {
+		if !r.Part() {
 			s.Names.Lock()
 			defer s.Names.Unlock()
 		}
@@ -33,22 +33,23 @@ func TestSwapChecksWhatItBuilds(t *testing.T) {
 		res.Release()
 		return res
 	}
-	begin := apply(store.Record{Op: store.OpShadow, Name: []byte("k"), Value: store.AppendStatic(nil, &store.Plan{}, &fuse8, hashing.Seeded(0), 100, 0.01)})
+	begin := apply(store.Record{Body: &store.ShadowOpen{Name: []byte("k"), Header: store.AppendStatic(nil, &store.Plan{}, &fuse8, hashing.Seeded(0), 100, 0.01)}})
 	if begin.Err != nil {
 		t.Fatal(begin.Err)
 	}
 	id := begin.Entry.ID
-	apply(store.Record{Op: store.OpShadowFeed, ID: id, Room: store.Unlimited, Hashes: []uint64{1 << 40, 2 << 50, 3 << 60}})
+	apply(store.Record{ID: id, Body: &store.ShadowFeed{Room: store.Unlimited, Hashes: []uint64{1 << 40, 2 << 50, 3 << 60}}})
 	built, err := s.Build(s.ShadowNamed([]byte("k")), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	sum := built.Sums()[0]
-	swap := store.Record{Op: store.OpShadowSwap, ID: id, Name: []byte("k"), IDs: []uint64{0, sum + 1}}
+	body := &store.ShadowSwap{ID: id, Name: []byte("k"), Sums: []uint64{sum + 1}}
+	swap := store.Record{Body: body}
 	if res := apply(swap); !errors.Is(res.Err, bloomery.ErrCorrupt) || res.Changed {
 		t.Errorf("a swap with another checksum: %v", res.Err)
 	}
-	swap.IDs[1] = sum
+	body.Sums[0] = sum
 	if res := apply(swap); res.Err != nil || !store.PartOf(res.Entry).Filter().ContainsHash(2<<50) {
 		t.Errorf("a swap with its checksum: %v", res.Err)
 	}
@@ -67,7 +68,7 @@ func static(t *testing.T) (*store.State, *store.Shadow, func(store.Record) store
 	row := slices.IndexFunc(codec.Kinds(), func(k codec.Kind) bool { return k.Name == "fuse8" })
 	s := store.New()
 	do := func(r store.Record) store.Result {
-		if !r.Op.Part() {
+		if !r.Part() {
 			s.Names.Lock()
 			defer s.Names.Unlock()
 		}
@@ -77,7 +78,7 @@ func static(t *testing.T) (*store.State, *store.Shadow, func(store.Record) store
 		return res
 	}
 	fuse8 := codec.Kinds()[row]
-	do(store.Record{Op: store.OpShadow, Name: []byte("k"), Value: store.AppendStatic(nil, &store.Plan{}, &fuse8, hashing.Seeded(0), 100, 0.01)})
+	do(store.Record{Body: &store.ShadowOpen{Name: []byte("k"), Header: store.AppendStatic(nil, &store.Plan{}, &fuse8, hashing.Seeded(0), 100, 0.01)}})
 	return s, s.ShadowNamed([]byte("k")), do
 }
 
@@ -85,14 +86,14 @@ func static(t *testing.T) (*store.State, *store.Shadow, func(store.Record) store
 func TestBrokenWhileSealed(t *testing.T) {
 	s, sh, do := static(t)
 	id := sh.Entry.ID
-	do(store.Record{Op: store.OpShadowFeed, ID: id, Room: store.Unlimited, Hashes: []uint64{1 << 40, 2 << 50}})
-	commit := uint64(do(store.Record{Op: store.OpShadowSeal, ID: id}).N)
+	do(store.Record{ID: id, Body: &store.ShadowFeed{Room: store.Unlimited, Hashes: []uint64{1 << 40, 2 << 50}}})
+	commit := uint64(do(store.Record{Body: &store.ShadowSeal{ID: id}}).N)
 	built, err := s.Build(sh, commit)
 	if err != nil {
 		t.Fatal(err)
 	}
-	do(store.Record{Op: store.OpShadowBreak, ID: id})
-	swap := store.Record{Op: store.OpShadowSwap, ID: id, Name: []byte("k"), IDs: append([]uint64{0}, built.Sums()...), Built: built}
+	do(store.Record{ID: id, Body: &store.ShadowBreak{}})
+	swap := store.Record{Body: &store.ShadowSwap{ID: id, Name: []byte("k"), Sums: built.Sums(), Built: built}}
 	if res := do(swap); !errors.Is(res.Err, store.ErrBroken) || res.Changed {
 		t.Errorf("a swap of a shadow that lacks items: %v", res.Err)
 	}
@@ -103,9 +104,9 @@ func TestBrokenWhileSealed(t *testing.T) {
 func TestSealOnce(t *testing.T) {
 	s, sh, do := static(t)
 	id := sh.Entry.ID
-	feed := store.Record{Op: store.OpShadowFeed, ID: id, Room: store.Unlimited, Hashes: []uint64{1 << 40, 2 << 50, 3 << 60}}
+	feed := store.Record{ID: id, Body: &store.ShadowFeed{Room: store.Unlimited, Hashes: []uint64{1 << 40, 2 << 50, 3 << 60}}}
 	do(feed)
-	seal := store.Record{Op: store.OpShadowSeal, ID: id}
+	seal := store.Record{Body: &store.ShadowSeal{ID: id}}
 	first := do(seal)
 	if first.Err != nil || first.N == 0 || !sh.Closed() {
 		t.Fatalf("the first seal: %v, number %d", first.Err, first.N)
@@ -113,7 +114,7 @@ func TestSealOnce(t *testing.T) {
 	if res := do(seal); !errors.Is(res.Err, store.ErrSealed) || res.Changed {
 		t.Errorf("a second seal: %v", res.Err)
 	}
-	if err := s.Meets(&store.Record{Op: store.OpShadowBreak, ID: id}); err != nil {
+	if err := s.Meets(&store.Record{ID: id, Body: &store.ShadowBreak{}}); err != nil {
 		t.Errorf("a FEED that had no room cannot say so while a commit is under way: %v", err)
 	}
 	sh.Reopen(uint64(first.N) + 1)
@@ -128,13 +129,13 @@ func TestSealOnce(t *testing.T) {
 	if sh.Closed() || s.Meets(&feed) != nil {
 		t.Error("the commit that has sealed it cannot open it")
 	}
-	feed.Hashes = []uint64{4 << 55}
+	feed.Body = &store.ShadowFeed{Room: store.Unlimited, Hashes: []uint64{4 << 55}}
 	do(feed)
 	second := do(seal)
 	if second.Err != nil || second.N == first.N {
 		t.Fatalf("a seal after it was opened: %v, number %d", second.Err, second.N)
 	}
-	swap := store.Record{Op: store.OpShadowSwap, ID: id, Name: []byte("k"), IDs: append([]uint64{0}, older.Sums()...), Built: older}
+	swap := store.Record{Body: &store.ShadowSwap{ID: id, Name: []byte("k"), Sums: older.Sums(), Built: older}}
 	if res := do(swap); !errors.Is(res.Err, store.ErrRetry) || res.Changed {
 		t.Errorf("a swap of what was built before the last items came: %v", res.Err)
 	}
@@ -142,7 +143,7 @@ func TestSealOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	swap.Built, swap.IDs = built, append([]uint64{0}, built.Sums()...)
+	swap.Body = &store.ShadowSwap{ID: id, Name: []byte("k"), Sums: built.Sums(), Built: built}
 	if res := do(swap); res.Err != nil || !store.PartOf(res.Entry).Filter().ContainsHash(4<<55) {
 		t.Errorf("the swap of the commit that has sealed it: %v", res.Err)
 	}
@@ -150,11 +151,11 @@ func TestSealOnce(t *testing.T) {
 
 // TestMoves names the operations by which contents that others can change get a name.
 func TestMoves(t *testing.T) {
-	for op, want := range map[store.Op]bool{
-		store.OpRename: true, store.OpReveal: true, store.OpShadowSwap: true, store.OpFilter: false, store.OpSet: false, store.OpShadowSeal: false,
+	for body, want := range map[store.Body]bool{
+		&store.Rename{}: true, &store.Reveal{}: true, &store.ShadowSwap{}: true, &store.Make{}: false, &store.Set{}: false, &store.ShadowSeal{}: false,
 	} {
-		if op.Moves() != want {
-			t.Errorf("operation %d moves a name: %t, want %t", op, !want, want)
+		if r := (store.Record{Body: body}); r.Moves() != want {
+			t.Errorf("operation %d moves a name: %t, want %t", r.Op(), !want, want)
 		}
 	}
 }
@@ -170,14 +171,20 @@ func shadowed(t *testing.T, capacity int, parts uint8) (*store.Shadow, func(stor
 		}
 		return o
 	}
-	main := apply(t, s, store.Record{Op: store.OpFilter, Name: []byte("k"), Value: store.AppendCreation(nil, &store.Plan{}, outline(1000))}).Entry
-	if res := apply(t, s, store.Record{Op: store.OpShadow, ID: main.ID, Value: store.AppendShadow(nil, &store.Plan{Parts: parts}, outline(capacity))}); res.Err != nil {
+	main := apply(t, s, store.Record{Body: &store.Make{As: store.OpFilter, Name: []byte("k"), Header: store.AppendCreation(nil, &store.Plan{}, outline(1000))}}).Entry
+	if res := apply(t, s, store.Record{Body: &store.ShadowOpen{Of: main.ID, Header: store.AppendShadow(nil, &store.Plan{Parts: parts}, outline(capacity))}}); res.Err != nil {
 		t.Fatal(res.Err)
 	}
 	sh := s.ShadowOf(main.ID)
 	return sh, func(r store.Record) {
 		t.Helper()
-		r.ID, r.Shadow, r.Room, r.SecondRoom = main.ID, sh.Entry.ID, store.Unlimited, store.Unlimited
+		r.ID = main.ID
+		switch o := r.Body.(type) {
+		case *store.FilterAdd:
+			o.Shadow, o.Room, o.SecondRoom = sh.Entry.ID, store.Unlimited, store.Unlimited
+		case *store.FilterDelete:
+			o.Shadow = sh.Entry.ID
+		}
 		p := store.PartOf(main)
 		p.Lock()
 		defer p.Unlock()
@@ -203,14 +210,14 @@ func TestShadowMirrors(t *testing.T) {
 	}
 	for i := range of { // two in a record, for different parts
 		pair := []uint64{of[i][0], of[(i+1)%4][1]}
-		change(store.Record{Op: store.OpFilterAdd, Hashes: pair, Second: pair})
+		change(store.Record{Body: &store.FilterAdd{Hashes: pair, Second: pair}})
 	}
 	for i, p := range store.Parts(sh.Entry) {
 		if got := p.Contents().Stats().Items; got != 2 {
 			t.Errorf("part %d has %d items, want 2", i, got)
 		}
 	}
-	change(store.Record{Op: store.OpFilterDelete, Hashes: []uint64{of[0][0], of[1][1], 12345}})
+	change(store.Record{Body: &store.FilterDelete{Hashes: []uint64{of[0][0], of[1][1], 12345}}})
 	got, ok := sh.Progress()
 	capacity := uint64(0)
 	for _, p := range store.Parts(sh.Entry) {
@@ -232,7 +239,7 @@ func TestShadowBreaks(t *testing.T) {
 	for i := range hs {
 		hs[i] = uint64(i+1) * 0x9E3779B97F4A7C15
 	}
-	change(store.Record{Op: store.OpFilterAdd, Hashes: hs, Second: hs})
+	change(store.Record{Body: &store.FilterAdd{Hashes: hs, Second: hs}})
 	if !sh.Broken() {
 		t.Error("a shadow of 10 items took 200")
 	}
@@ -250,8 +257,8 @@ func shadowOf(t *testing.T, parts uint8, of bloomery.Hashed, shadow uint8) (*sto
 		return o
 	}
 	s := store.New()
-	id := apply(t, s, store.Record{Op: store.OpFilter, Name: []byte("k"), Value: store.AppendCreation(nil, &store.Plan{Parts: parts}, outline(cuckoo.New(1000, 0.01)))}).Entry.ID
-	if res := apply(t, s, store.Record{Op: store.OpShadow, ID: id, Value: store.AppendShadow(nil, &store.Plan{Parts: shadow}, outline(of))}); res.Err != nil {
+	id := apply(t, s, store.Record{Body: &store.Make{As: store.OpFilter, Name: []byte("k"), Header: store.AppendCreation(nil, &store.Plan{Parts: parts}, outline(cuckoo.New(1000, 0.01)))}}).Entry.ID
+	if res := apply(t, s, store.Record{Body: &store.ShadowOpen{Of: id, Header: store.AppendShadow(nil, &store.Plan{Parts: shadow}, outline(of))}}); res.Err != nil {
 		t.Fatal(res.Err)
 	}
 	return s, id, s.ShadowOf(id)
@@ -272,7 +279,8 @@ func change(t *testing.T, s *store.State, r store.Record) (logged []store.Record
 		t.Fatal(res.Err)
 	}
 	for b, _ := f.Take(); len(b) > 0; {
-		e, n, err := store.DecodeRecord(b)
+		var e store.Record
+		n, err := e.Decode(b)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -285,17 +293,18 @@ func change(t *testing.T, s *store.State, r store.Record) (logged []store.Record
 // in a shadow of fewer parts than its filter has.
 func TestShadowsInTheLog(t *testing.T) {
 	s, id, sh := shadowOf(t, 2, cuckoo.New(1000, 0.01), 1)
-	r := store.Record{Op: store.OpFilterAdd, ID: id, Index: 3, Shadow: sh.Entry.ID, Room: store.Unlimited, SecondRoom: store.Unlimited, Hashes: []uint64{1, 2, 3}, Second: []uint64{1, 2, 3}}
+	second := []uint64{1, 2, 3}
+	r := store.Record{ID: id, Index: 3, Body: &store.FilterAdd{Shadow: sh.Entry.ID, Room: store.Unlimited, SecondRoom: store.Unlimited, Hashes: []uint64{1, 2, 3}, Second: second}}
 	var got []uint64
 	for _, e := range change(t, s, r) {
-		if e.Op == store.OpShadowAdd {
-			got = append(got, e.Hashes...)
+		if o, ok := e.Body.(*store.ShadowAdd); ok {
+			got = append(got, o.Hashes...)
 		}
 	}
-	if slices.Sort(got); !slices.Equal(got, r.Second) {
-		t.Errorf("the log has %v for the shadow, want %v", got, r.Second)
+	if slices.Sort(got); !slices.Equal(got, second) {
+		t.Errorf("the log has %v for the shadow, want %v", got, second)
 	}
-	change(t, s, store.Record{Op: store.OpFilterDelete, ID: id, Index: 3, Shadow: sh.Entry.ID, Hashes: []uint64{1, 2}})
+	change(t, s, store.Record{ID: id, Index: 3, Body: &store.FilterDelete{Shadow: sh.Entry.ID, Hashes: []uint64{1, 2}}})
 	if v, ok := sh.Progress(); !ok || v.Added != 3 || v.Missed != 2 {
 		t.Errorf("Progress = %+v, %t, want 3 added and 2 deleted", v, ok)
 	}
@@ -306,7 +315,7 @@ func TestShadowsInTheLog(t *testing.T) {
 func TestShadowWithoutRoom(t *testing.T) {
 	s, id, sh := shadowOf(t, 0, quotient.NewGrowing(100, 0.01), 0)
 	before := s.Bytes()
-	change(t, s, store.Record{Op: store.OpFilterAdd, ID: id, Shadow: sh.Entry.ID, Room: store.Unlimited, Hashes: []uint64{1}, Second: []uint64{1}})
+	change(t, s, store.Record{ID: id, Body: &store.FilterAdd{Shadow: sh.Entry.ID, Room: store.Unlimited, Hashes: []uint64{1}, Second: []uint64{1}}})
 	if !sh.Broken() || s.Bytes() != before {
 		t.Errorf("broken %t, %d bytes, want %d", sh.Broken(), s.Bytes(), before)
 	}

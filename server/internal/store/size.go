@@ -107,39 +107,6 @@ func SizeOf(e *catalog.Entry, a Adding) (s Size) {
 	return s
 }
 
-// NewSize returns the size of what a record makes, when something was added to it. It is
-// zero if the record makes nothing.
-func NewSize(r *Record, a Adding) (s Size) {
-	bytes, err := NewBytes(r)
-	if err != nil {
-		return s
-	}
-	switch r.Op {
-	case OpBloom:
-		s.layers(r.Bloom.Layers(a.Items), a)
-	case OpBloomDump:
-		h, _ := redisbloom.ParseBloomHeader(r.Value)
-		s.layers(h.Layers(a.Items), a)
-	case OpCuckoo:
-		s = cuckooSize(r.Cuckoo.Shape(), a)
-	case OpCuckooDump:
-		h, _ := redisbloom.ParseCuckooHeader(r.Value)
-		s = cuckooSize(h.Shape(), a)
-	case OpCountMin:
-		p, _, _ := redisbloom.ParseCountMinHeader(r.Value)
-		s = countMinSize(bytes, p.Depth)
-	case OpTopK:
-		p, _ := redisbloom.ParseTopKHeader(r.Value)
-		s = topKSize(bytes, uint64(p.K), uint64(p.Depth))
-	case OpTDigest:
-		s = tdigestSize(bytes, a)
-	case OpFilter:
-		s = newFilterSize(r, bytes, a)
-	}
-	s.Bytes = max(s.Bytes, bytes)
-	return s
-}
-
 // layers adds the layers of a BF.
 func (s *Size) layers(layers iter.Seq[redisbloom.Layer], a Adding) {
 	for l := range layers {
@@ -226,6 +193,11 @@ func countMinSize(bytes, depth uint64) Size {
 	return Size{Bytes: bytes, Item: depth * (lineIn(bytes) + hash), Look: arrayBytes / 16, Arrays: 1, Rows: depth}
 }
 
+func newCountMinSize(header []byte, bytes uint64, _ Adding) Size {
+	p, _, _ := redisbloom.ParseCountMinHeader(header)
+	return countMinSize(bytes, p.Depth)
+}
+
 func (t topK) size(Adding) Size {
 	return topKSize(t.Bytes(), uint64(t.K()), uint64(t.Depth()))
 }
@@ -238,6 +210,13 @@ func topKSize(bytes, k, depth uint64) Size {
 		Bytes: bytes, Item: add(depth*(lineIn(bytes)+hash), k*slot), Look: add(k*sorted, lookBytes), Arrays: 1, Rows: depth,
 	}
 }
+
+func newTopKSize(header []byte, bytes uint64, _ Adding) Size {
+	p, _ := redisbloom.ParseTopKHeader(header)
+	return topKSize(bytes, uint64(p.K), uint64(p.Depth))
+}
+
+func newTDigestSize(_ []byte, bytes uint64, a Adding) Size { return tdigestSize(bytes, a) }
 
 func (t tdigest) size(a Adding) Size { return tdigestSize(t.Bytes(), a) }
 
@@ -333,8 +312,8 @@ func (d *draft) size(a Adding) Size {
 
 // newFilterSize is that of a filter that a record makes: one of several members or
 // generations has as many as there may be.
-func newFilterSize(r *Record, bytes uint64, a Adding) Size {
-	p, o, err := parseCreation(r.Value)
+func newFilterSize(header []byte, bytes uint64, a Adding) Size {
+	p, o, err := parseCreation(header)
 	if err != nil {
 		return Size{}
 	}
@@ -343,7 +322,7 @@ func newFilterSize(r *Record, bytes uint64, a Adding) Size {
 	grown := item * uint64(a.Items)
 	switch o.Kind().Name {
 	case "cuckoo":
-		_, outline, _ := parsePlan(r.Value)
+		_, outline, _ := parsePlan(header)
 		head, _ := envelope.ParseHeader(outline) // K is the bits of a slot
 		grown = add(grown, searches(a, float64(bytes)*8/float64(max(head.K, 1)), 0, bytes))
 	case "window", "quorum":

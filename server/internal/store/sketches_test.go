@@ -46,6 +46,41 @@ func values(n int) (b []byte) {
 	return b
 }
 
+// payload returns what the record of a sketch holds.
+func payload(r store.Record) []byte {
+	switch o := r.Body.(type) {
+	case *store.CountMinIncr:
+		return o.Items
+	case *store.TopKIncr:
+		return o.Items
+	case *store.TDigestAdd:
+		return o.Values
+	}
+	return nil
+}
+
+// with returns a record of an operation of sketches that holds a value.
+func with(id uint64, op store.Op, position int64, value []byte) store.Record {
+	r := store.Record{ID: id}
+	switch op {
+	case store.OpCountMinIncr:
+		r.Body = &store.CountMinIncr{Items: value}
+	case store.OpCountMinChunk:
+		r.Body = &store.CountMinChunk{Position: position, Cells: value}
+	case store.OpTopKIncr:
+		r.Body = &store.TopKIncr{Items: value}
+	case store.OpTopKChunk:
+		r.Body = &store.TopKChunk{Position: position, Data: value}
+	case store.OpTDigestAdd:
+		r.Body = &store.TDigestAdd{Values: value}
+	case store.OpTDigestChunk:
+		r.Body = &store.TDigestChunk{Nodes: value}
+	case store.OpTDigestBegin:
+		r.Body = &store.TDigestBegin{Header: value}
+	}
+	return r
+}
+
 // sketches is one sketch of every kind, and a record that fills it.
 var sketches = []struct {
 	name         string
@@ -56,20 +91,20 @@ var sketches = []struct {
 }{
 	{
 		"CMSk-TYPE", catalog.CountMin,
-		store.Record{Op: store.OpCountMin, Name: []byte("k"), Value: countMinHeader(50, 3)},
-		store.Record{Op: store.OpCountMinIncr, Value: increments(300)}, 300,
+		store.Record{Body: &store.Make{As: store.OpCountMin, Name: []byte("k"), Header: countMinHeader(50, 3)}},
+		store.Record{Body: &store.CountMinIncr{Items: increments(300)}}, 300,
 		"[{width 50 0 0} {depth 3 0 0} {count 300 0 0} {error_bound 0 0.04 1} {error_probability 0 0.125 1}]",
 	},
 	{
 		"TopK-TYPE", catalog.TopK,
-		store.Record{Op: store.OpTopK, Name: []byte("k"), Value: topKHeader(5)},
-		store.Record{Op: store.OpTopKIncr, Value: counted(300)}, 5,
+		store.Record{Body: &store.Make{As: store.OpTopK, Name: []byte("k"), Header: topKHeader(5)}},
+		store.Record{Body: &store.TopKIncr{Items: counted(300)}}, 5,
 		"[{k 5 0 0} {width 50 0 0} {depth 3 0 0} {decay 0 0.9 1} {least_count 6 0 0}]",
 	},
 	{
 		"TDIS-TYPE", catalog.TDigest,
-		store.Record{Op: store.OpTDigest, Name: []byte("k"), Value: redisbloom.AppendTDigestHeader(nil, redisbloom.TDigestParams{Compression: 20})},
-		store.Record{Op: store.OpTDigestAdd, Value: values(300)}, 300,
+		store.Record{Body: &store.Make{As: store.OpTDigest, Name: []byte("k"), Header: redisbloom.AppendTDigestHeader(nil, redisbloom.TDigestParams{Compression: 20})}},
+		store.Record{Body: &store.TDigestAdd{Values: values(300)}}, 300,
 		"[{compression 20 0 0} {capacity_nodes 130 0 0} {merged_nodes 14 0 0} {unmerged_nodes 55 0 0} {compressions 2 0 0}]",
 	},
 }
@@ -79,7 +114,7 @@ func TestSketches(t *testing.T) {
 	for _, k := range sketches {
 		t.Run(k.name, func(t *testing.T) {
 			s := store.New()
-			want, err := store.NewBytes(&k.create)
+			want, err := store.NewBytes(k.create.Body)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -100,8 +135,8 @@ func TestSketches(t *testing.T) {
 				t.Fatalf("fill: %v, changed %v", res.Err, res.Changed)
 			}
 			grown := int64(c.Bytes() - want)
-			if grown > int64(len(k.fill.Value)) || s.Bytes()-before != grown {
-				t.Errorf("grown by %d bytes, the state counts %d, the record has %d", grown, s.Bytes()-before, len(k.fill.Value))
+			if grown > int64(len(payload(k.fill))) || s.Bytes()-before != grown {
+				t.Errorf("grown by %d bytes, the state counts %d, the record has %d", grown, s.Bytes()-before, len(payload(k.fill)))
 			}
 			st := c.Stats()
 			if st.Items != k.items || st.Bytes != c.Bytes() {
@@ -110,7 +145,7 @@ func TestSketches(t *testing.T) {
 			if got := fmt.Sprint(c.(store.Detailed).Details()); got != k.details {
 				t.Errorf("details %s, want %s", got, k.details)
 			}
-			if res := apply(t, s, store.Record{Op: store.OpAdd, ID: k.fill.ID}); !errors.Is(res.Err, store.ErrType) {
+			if res := apply(t, s, store.Record{ID: k.fill.ID, Body: &store.BloomAdd{}}); !errors.Is(res.Err, store.ErrType) {
 				t.Errorf("a record of another kind: %v, want %v", res.Err, store.ErrType)
 			}
 			again := reload(t, s, c)
@@ -150,24 +185,23 @@ func TestSketchDumps(t *testing.T) {
 	apply(t, s, cms.fill)
 	p := store.PartOf(s.Names.ByID(cms.fill.ID))
 	for _, c := range []struct{ limit, count uint64 }{{0, 300}, {8, 7}, {1, 0}} {
-		apply(t, s, store.Record{Op: store.OpCountMinChunk, ID: cms.fill.ID, Position: 5, Limit: c.limit, Value: make([]byte, 4)})
+		apply(t, s, store.Record{ID: cms.fill.ID, Body: &store.CountMinChunk{Position: 5, Total: c.limit, Cells: make([]byte, 4)}})
 		if got := p.CountMin().Total(); got != c.count {
 			t.Errorf("after a piece of limit %d the count is %d, want %d", c.limit, got, c.count)
 		}
 	}
 	topk := sketches[1]
-	topk.fill.ID = apply(t, s, store.Record{Op: store.OpTopK, Name: []byte("t"), Value: topk.create.Value}).Entry.ID
+	topk.fill.ID = apply(t, s, store.Record{Body: &store.Make{As: store.OpTopK, Name: []byte("t"), Header: topKHeader(5)}}).Entry.ID
 	for _, value := range [][]byte{{0}, append(counted(3), 0), append(counted(3), 1)} {
-		topk.fill.Value = value
-		if res := apply(t, s, topk.fill); !errors.Is(res.Err, bloomery.ErrCorrupt) || res.Changed {
+		if res := apply(t, s, with(topk.fill.ID, store.OpTopKIncr, 0, value)); !errors.Is(res.Err, bloomery.ErrCorrupt) || res.Changed {
 			t.Errorf("TOPK items that end with half of one: %v", res.Err)
 		}
 	}
-	res := apply(t, s, store.Record{Op: store.OpTDigest, Name: []byte("d"), Value: redisbloom.AppendTDigestHeader(nil, redisbloom.TDigestParams{Compression: 20})})
+	res := apply(t, s, store.Record{Body: &store.Make{As: store.OpTDigest, Name: []byte("d"), Header: redisbloom.AppendTDigestHeader(nil, redisbloom.TDigestParams{Compression: 20})}})
 	if st := store.PartOf(res.Entry).Contents().Stats(); st.Bits != 128*130 {
 		t.Errorf("a TDIGEST of 130 nodes has %d bits", st.Bits)
 	}
-	apply(t, s, store.Record{Op: store.OpTDigest, Name: []byte("large"), Value: redisbloom.AppendTDigestHeader(nil, redisbloom.TDigestParams{Compression: 20_000})})
+	apply(t, s, store.Record{Body: &store.Make{As: store.OpTDigest, Name: []byte("large"), Header: redisbloom.AppendTDigestHeader(nil, redisbloom.TDigestParams{Compression: 20_000})}})
 	if s.Mapped() < 1<<20 {
 		t.Errorf("%d bytes of a large TDIGEST are mapped", s.Mapped())
 	}
@@ -180,10 +214,10 @@ func TestMergesCount(t *testing.T) {
 	s := store.New()
 	part := func(name string) *store.Part { return store.PartOf(s.Names.Get([]byte(name))) }
 	for _, name := range []string{"a", "b"} {
-		id := apply(t, s, store.Record{Op: store.OpTDigest, Name: []byte(name), Value: redisbloom.AppendTDigestHeader(nil, redisbloom.TDigestParams{Compression: 20})}).Entry.ID
-		apply(t, s, store.Record{Op: store.OpTDigestAdd, ID: id, Value: values(50)})
-		id = apply(t, s, store.Record{Op: store.OpCountMin, Name: []byte("cms" + name), Value: countMinHeader(50, 3)}).Entry.ID
-		apply(t, s, store.Record{Op: store.OpCountMinIncr, ID: id, Value: increments(5)})
+		id := apply(t, s, store.Record{Body: &store.Make{As: store.OpTDigest, Name: []byte(name), Header: redisbloom.AppendTDigestHeader(nil, redisbloom.TDigestParams{Compression: 20})}}).Entry.ID
+		apply(t, s, store.Record{ID: id, Body: &store.TDigestAdd{Values: values(50)}})
+		id = apply(t, s, store.Record{Body: &store.Make{As: store.OpCountMin, Name: []byte("cms" + name), Header: countMinHeader(50, 3)}}).Entry.ID
+		apply(t, s, store.Record{ID: id, Body: &store.CountMinIncr{Items: increments(5)}})
 	}
 	version := func(name string) uint64 {
 		v, ok := part(name).Glance(true)
@@ -193,16 +227,16 @@ func TestMergesCount(t *testing.T) {
 		return v
 	}
 	before := version("cmsa")
-	apply(t, s, store.Record{Op: store.OpCountMinMerge, Name: []byte("cmsa"), Names: [][]byte{[]byte("cmsb")}, Value: store.AppendWeight(nil, 3)})
+	apply(t, s, store.Record{Body: &store.CountMinMerge{Name: []byte("cmsa"), Sources: [][]byte{[]byte("cmsb")}, Weights: []int64{3}}})
 	if got := part("cmsa").CountMin().Total(); got != 15 || version("cmsa") == before {
 		t.Errorf("the merged CMS counts %d at version %d, want 15 and not %d", got, version("cmsa"), before)
 	}
 	for _, c := range []struct {
-		flags uint8
-		want  int64
-	}{{0, 100}, {store.Override, 50}} {
+		override bool
+		want     int64
+	}{{false, 100}, {true, 50}} {
 		before := version("a")
-		apply(t, s, store.Record{Op: store.OpTDigestMerge, Name: []byte("a"), Names: [][]byte{[]byte("b")}, Flags: c.flags})
+		apply(t, s, store.Record{Body: &store.TDigestMerge{Name: []byte("a"), Sources: [][]byte{[]byte("b")}, Override: c.override}})
 		if got := part("a").TDigest().Observations(); got != c.want || version("a") == before {
 			t.Errorf("the merged TDIGEST has %d values at version %d, want %d and not %d", got, version("a"), c.want, before)
 		}
@@ -219,25 +253,23 @@ func TestSketchRecordsCutShort(t *testing.T) {
 		s := store.New()
 		k.fill.ID = apply(t, s, k.create).Entry.ID
 		p := store.PartOf(s.Names.ByID(k.fill.ID))
-		value := k.fill.Value[:60]
+		value := payload(k.fill)[:60]
 		for i := range value {
 			before := dump(p.Contents())
-			r := k.fill
-			r.Value = value[:i]
-			if res := apply(t, s, r); res.Err != nil {
+			if res := apply(t, s, with(k.fill.ID, k.fill.Op(), 0, value[:i])); res.Err != nil {
 				if !errors.Is(res.Err, bloomery.ErrCorrupt) || res.Changed || !bytes.Equal(dump(p.Contents()), before) {
 					t.Errorf("%s: cut to %d bytes: %v", k.name, i, res.Err)
 				}
 			}
-			r.Value = bytes.Clone(value)
-			r.Value[i] ^= 0xff
-			apply(t, s, r)
+			damaged := bytes.Clone(value)
+			damaged[i] ^= 0xff
+			apply(t, s, with(k.fill.ID, k.fill.Op(), 0, damaged))
 		}
 		for _, op := range []store.Op{store.OpCountMinChunk, store.OpTopKChunk, store.OpTDigestChunk, store.OpTDigestBegin} {
 			for _, position := range []int64{math.MinInt64, -1, 0, 1, 5, 700, 5000, math.MaxInt64} {
 				for _, value := range []string{"", "x", "0123456789abcdef", "0123456789abcdef0123"} {
 					before := dump(p.Contents())
-					res := apply(t, s, store.Record{Op: op, ID: k.fill.ID, Position: position, Value: []byte(value)})
+					res := apply(t, s, with(k.fill.ID, op, position, []byte(value)))
 					if res.Err != nil && (res.Changed || !bytes.Equal(dump(p.Contents()), before)) {
 						t.Errorf("%s: operation %d at %d with %q: %v, and something has changed", k.name, op, position, value, res.Err)
 					}
@@ -251,34 +283,34 @@ func TestSketchRecordsCutShort(t *testing.T) {
 // or that are none, are refused before anything is allocated.
 func TestSketchesThatCannotBe(t *testing.T) {
 	const huge = math.MaxUint64
-	for _, r := range []store.Record{
-		{Op: store.OpCountMin}, {Op: store.OpTopK}, {Op: store.OpTDigest},
-		{Op: store.OpCountMin, Value: countMinHeader(0, 1)}, {Op: store.OpCountMin, Value: countMinHeader(huge, huge)},
-		{Op: store.OpCountMin, Value: countMinHeader(1<<60, 1)}, {Op: store.OpCountMin, Value: countMinHeader(1, store.MaxDepth+1)},
-		{Op: store.OpTopK, Value: topKHeader(0)},
-		{Op: store.OpTopK, Value: redisbloom.AppendTopKHeader(nil, redisbloom.TopKParams{K: 1, Width: math.MaxUint32, Depth: math.MaxUint32, Decay: 1})},
-		{Op: store.OpTopK, Value: redisbloom.AppendTopKHeader(nil, redisbloom.TopKParams{K: 1, Width: 1, Depth: 1, Decay: math.NaN()})},
-		{Op: store.OpTDigest, Value: redisbloom.AppendTDigestHeader(nil, redisbloom.TDigestParams{Compression: 0})}, {Op: store.OpTDigest, Value: redisbloom.AppendTDigestHeader(nil, redisbloom.TDigestParams{Compression: math.MaxInt64})},
+	for _, r := range []*store.Make{
+		{As: store.OpCountMin}, {As: store.OpTopK}, {As: store.OpTDigest},
+		{As: store.OpCountMin, Header: countMinHeader(0, 1)}, {As: store.OpCountMin, Header: countMinHeader(huge, huge)},
+		{As: store.OpCountMin, Header: countMinHeader(1<<60, 1)}, {As: store.OpCountMin, Header: countMinHeader(1, store.MaxDepth+1)},
+		{As: store.OpTopK, Header: topKHeader(0)},
+		{As: store.OpTopK, Header: redisbloom.AppendTopKHeader(nil, redisbloom.TopKParams{K: 1, Width: math.MaxUint32, Depth: math.MaxUint32, Decay: 1})},
+		{As: store.OpTopK, Header: redisbloom.AppendTopKHeader(nil, redisbloom.TopKParams{K: 1, Width: 1, Depth: 1, Decay: math.NaN()})},
+		{As: store.OpTDigest, Header: redisbloom.AppendTDigestHeader(nil, redisbloom.TDigestParams{Compression: 0})}, {As: store.OpTDigest, Header: redisbloom.AppendTDigestHeader(nil, redisbloom.TDigestParams{Compression: math.MaxInt64})},
 	} {
-		if n, err := store.NewBytes(&r); err == nil {
-			t.Errorf("operation %d with %x: %d bytes, want an error", r.Op, r.Value, n)
+		if n, err := store.NewBytes(r); err == nil {
+			t.Errorf("operation %d with %x: %d bytes, want an error", r.As, r.Header, n)
 		}
 		r.Name = []byte("k")
 		s := store.New()
-		if res := apply(t, s, r); res.Err == nil || s.Names.Len() != 0 || s.Bytes() != 0 {
-			t.Errorf("operation %d with %x is applied", r.Op, r.Value)
+		if res := apply(t, s, store.Record{Body: r}); res.Err == nil || s.Names.Len() != 0 || s.Bytes() != 0 {
+			t.Errorf("operation %d with %x is applied", r.As, r.Header)
 		}
 	}
 }
 
 // TestDeepestSketch makes a CMS of as many rows as there may be.
 func TestDeepestSketch(t *testing.T) {
-	r := store.Record{Op: store.OpCountMin, Name: []byte("k"), Value: countMinHeader(1, 65_536)}
-	if n, err := store.NewBytes(&r); err != nil || n < 4*65_536 {
+	r := store.Record{Body: &store.Make{As: store.OpCountMin, Name: []byte("k"), Header: countMinHeader(1, 65_536)}}
+	if n, err := store.NewBytes(r.Body); err != nil || n < 4*65_536 {
 		t.Errorf("65,536 rows: %d bytes, %v", n, err)
 	}
-	r.Value = countMinHeader(1, 65_537)
-	if n, err := store.NewBytes(&r); err == nil {
+	r.Body = &store.Make{As: store.OpCountMin, Name: []byte("k"), Header: countMinHeader(1, 65_537)}
+	if n, err := store.NewBytes(r.Body); err == nil {
 		t.Errorf("65,537 rows: %d bytes, want an error", n)
 	}
 }
@@ -290,16 +322,17 @@ func TestMergesInTheLog(t *testing.T) {
 		s := store.New()
 		for i, name := range []string{"a", "b", "c"} {
 			for _, k := range sketches {
-				k.create.Name = []byte(name + k.name)
-				k.fill.ID = apply(t, s, k.create).Entry.ID
-				k.fill.Value = k.fill.Value[:len(k.fill.Value)/300*(100+i)/8*8]
-				if k.kind == catalog.CountMin {
-					k.fill.Value = increments(100 + i)
+				create := *k.create.Body.(*store.Make)
+				create.Name = []byte(name + k.name)
+				id := apply(t, s, store.Record{Body: &create}).Entry.ID
+				value := values(100 + i)
+				switch k.kind {
+				case catalog.CountMin:
+					value = increments(100 + i)
+				case catalog.TopK:
+					value = counted(100 + i)
 				}
-				if k.kind == catalog.TopK {
-					k.fill.Value = counted(100 + i)
-				}
-				if res := apply(t, s, k.fill); res.Err != nil {
+				if res := apply(t, s, with(id, k.fill.Op(), 0, value)); res.Err != nil {
 					t.Fatal(res.Err)
 				}
 			}
@@ -313,12 +346,12 @@ func TestMergesInTheLog(t *testing.T) {
 		return n
 	}
 	cms, digest := "CMSk-TYPE", "TDIS-TYPE"
-	weights := store.AppendWeight(store.AppendWeight(nil, 2), 3)
+	weights := []int64{2, 3}
 	for _, r := range []store.Record{
-		{Op: store.OpCountMinMerge, Name: []byte("a" + cms), Names: names(cms, "a", "b"), Value: weights},
-		{Op: store.OpTDigestMerge, Name: []byte("a" + digest), Names: names(digest, "b", "c")},
-		{Op: store.OpTDigestMerge, Name: []byte("a" + digest), Names: names(digest, "a", "a"), Flags: store.Override, Position: 3},
-		{Op: store.OpTDigestMerge, Name: []byte("new"), Names: names(digest, "b", "b")},
+		{Body: &store.CountMinMerge{Name: []byte("a" + cms), Sources: names(cms, "a", "b"), Weights: weights}},
+		{Body: &store.TDigestMerge{Name: []byte("a" + digest), Sources: names(digest, "b", "c")}},
+		{Body: &store.TDigestMerge{Name: []byte("a" + digest), Sources: names(digest, "a", "a"), Override: true, Compression: 3}},
+		{Body: &store.TDigestMerge{Name: []byte("new"), Sources: names(digest, "b", "b")}},
 	} {
 		s, again := build(), build()
 		var f store.Effect
@@ -329,12 +362,13 @@ func TestMergesInTheLog(t *testing.T) {
 		res.Release()
 		s.Names.Unlock()
 		if res.Err != nil || !res.Changed {
-			t.Fatalf("operation %d: %v", r.Op, res.Err)
+			t.Fatalf("operation %d: %v", r.Op(), res.Err)
 		}
 		for b, _ := f.Take(); len(b) > 0; {
-			e, n, err := store.DecodeRecord(b)
-			if err != nil || e.Op == store.OpCountMinMerge || e.Op == store.OpTDigestMerge {
-				t.Fatalf("operation %d in the log: %v", e.Op, err)
+			var e store.Record
+			n, err := e.Decode(b)
+			if err != nil || e.Op() == store.OpCountMinMerge || e.Op() == store.OpTDigestMerge {
+				t.Fatalf("operation %d in the log: %v", e.Op(), err)
 			}
 			if res := apply(t, again, e); res.Err != nil {
 				t.Fatal(res.Err)
@@ -342,7 +376,7 @@ func TestMergesInTheLog(t *testing.T) {
 			b = b[n:]
 		}
 		if !bytes.Equal(snapshot(again), snapshot(s)) || again.Bytes() != s.Bytes() {
-			t.Errorf("operation %d: the log gives another state: %d bytes, want %d", r.Op, again.Bytes(), s.Bytes())
+			t.Errorf("operation %d: the log gives another state: %d bytes, want %d", r.Op(), again.Bytes(), s.Bytes())
 		}
 	}
 }
@@ -351,25 +385,25 @@ func TestMergesInTheLog(t *testing.T) {
 // says, and holds no lock.
 func TestMergesThatCannotBe(t *testing.T) {
 	s := store.New()
-	small := store.Record{Op: store.OpCountMin, Name: []byte("small"), Value: countMinHeader(2, 1)}
-	large := store.Record{Op: store.OpCountMin, Name: []byte("large"), Value: countMinHeader(3, 1)}
+	small := store.Record{Body: &store.Make{As: store.OpCountMin, Name: []byte("small"), Header: countMinHeader(2, 1)}}
+	large := store.Record{Body: &store.Make{As: store.OpCountMin, Name: []byte("large"), Header: countMinHeader(3, 1)}}
 	apply(t, s, small)
 	apply(t, s, large)
-	apply(t, s, store.Record{Op: store.OpSet, Name: []byte("text"), Value: []byte("v")})
-	apply(t, s, store.Record{Op: store.OpTDigest, Name: []byte("old"), Value: redisbloom.AppendTDigestHeader(nil, redisbloom.TDigestParams{Compression: 5})})
-	apply(t, s, store.Record{Op: store.OpExpire, Name: []byte("old"), Deadline: 10})
+	apply(t, s, store.Record{Body: &store.Set{String: store.String{Name: []byte("text"), Value: []byte("v")}}})
+	apply(t, s, store.Record{Body: &store.Make{As: store.OpTDigest, Name: []byte("old"), Header: redisbloom.AppendTDigestHeader(nil, redisbloom.TDigestParams{Compression: 5})}})
+	apply(t, s, store.Record{Body: &store.Expire{Name: []byte("old"), Deadline: 10}})
 	before := snapshot(s)
-	one := store.AppendWeight(nil, 1)
+	one := []int64{1}
 	for _, tt := range []struct {
 		r    store.Record
 		want error
 	}{
-		{store.Record{Op: store.OpCountMinMerge, Name: []byte("small"), Names: [][]byte{[]byte("large")}, Value: one}, bloomery.ErrIncompatible},
-		{store.Record{Op: store.OpCountMinMerge, Name: []byte("small"), Names: [][]byte{[]byte("none")}, Value: one}, store.ErrMissing},
-		{store.Record{Op: store.OpCountMinMerge, Name: []byte("small"), Names: [][]byte{[]byte("text")}, Value: one}, store.ErrType},
-		{store.Record{Op: store.OpCountMinMerge, Name: []byte("small"), Names: [][]byte{[]byte("small")}}, bloomery.ErrCorrupt},
-		{store.Record{Op: store.OpTDigestMerge, Name: []byte("new"), Names: [][]byte{[]byte("old")}, At: 11}, store.ErrMissing},
-		{store.Record{Op: store.OpTDigestMerge, Name: []byte("text"), Names: [][]byte{[]byte("old")}}, store.ErrType},
+		{store.Record{Body: &store.CountMinMerge{Name: []byte("small"), Sources: [][]byte{[]byte("large")}, Weights: one}}, bloomery.ErrIncompatible},
+		{store.Record{Body: &store.CountMinMerge{Name: []byte("small"), Sources: [][]byte{[]byte("none")}, Weights: one}}, store.ErrMissing},
+		{store.Record{Body: &store.CountMinMerge{Name: []byte("small"), Sources: [][]byte{[]byte("text")}, Weights: one}}, store.ErrType},
+		{store.Record{Body: &store.CountMinMerge{Name: []byte("small"), Sources: [][]byte{[]byte("small")}}}, bloomery.ErrCorrupt},
+		{store.Record{At: 11, Body: &store.TDigestMerge{Name: []byte("new"), Sources: [][]byte{[]byte("old")}}}, store.ErrMissing},
+		{store.Record{Body: &store.TDigestMerge{Name: []byte("text"), Sources: [][]byte{[]byte("old")}}}, store.ErrType},
 	} {
 		if res := apply(t, s, tt.r); !errors.Is(res.Err, tt.want) || res.Changed {
 			t.Errorf("%+v: %v, want %v", tt.r, res.Err, tt.want)
@@ -390,15 +424,15 @@ func snapshot(s *store.State) []byte {
 // change nothing, or leave a sketch that can be frozen and loaded again.
 func FuzzSketchRecords(f *testing.F) {
 	for i, k := range sketches {
-		f.Add(byte(i), byte(k.fill.Op), int64(0), k.fill.Value[:40])
+		f.Add(byte(i), byte(k.fill.Op()), int64(0), payload(k.fill)[:40])
 		f.Add(byte(i), byte(store.OpTopKChunk), int64(1300), append(make([]byte, 4), redisbloom.AppendTopKSlot(nil, 1, 2, []byte("x"))...))
 	}
 	f.Add(byte(2), byte(store.OpTDigestChunk), int64(0), make([]byte, 32))
 	f.Add(byte(2), byte(store.OpTDigestBegin), int64(0), redisbloom.AppendTDigestHeader(nil, redisbloom.TDigestParams{Compression: 3}))
 	f.Fuzz(func(t *testing.T, kind, op byte, position int64, value []byte) {
 		k := sketches[int(kind)%len(sketches)]
-		r := store.Record{Op: store.Op(op), Position: position, Value: value}
-		if !r.Op.Part() {
+		r := with(0, store.Op(op), position, value)
+		if r.Body == nil {
 			return
 		}
 		if p, err := redisbloom.ParseTDigestHeader(value); err == nil && p.Compression > 1000 {
@@ -424,14 +458,14 @@ func TestMergedIsTheMerge(t *testing.T) {
 	build := func() *store.State {
 		s := store.New()
 		for i, name := range []string{"a", "b"} {
-			id := apply(t, s, store.Record{Op: store.OpCountMin, Name: []byte(name), Value: countMinHeader(50, 3)}).Entry.ID
-			if res := apply(t, s, store.Record{Op: store.OpCountMinIncr, ID: id, Value: increments(10 + i)}); res.Err != nil {
+			id := apply(t, s, store.Record{Body: &store.Make{As: store.OpCountMin, Name: []byte(name), Header: countMinHeader(50, 3)}}).Entry.ID
+			if res := apply(t, s, store.Record{ID: id, Body: &store.CountMinIncr{Items: increments(10 + i)}}); res.Err != nil {
 				t.Fatal(res.Err)
 			}
 		}
 		return s
 	}
-	merge := store.Record{Op: store.OpCountMinMerge, Name: []byte("a"), Names: [][]byte{[]byte("a"), []byte("b")}, Value: store.AppendWeight(store.AppendWeight(nil, 2), 3)}
+	merge := store.Record{Body: &store.CountMinMerge{Name: []byte("a"), Sources: [][]byte{[]byte("a"), []byte("b")}, Weights: []int64{2, 3}}}
 	s, want := build(), build()
 	before := snapshot(s)
 	m, err := s.Merged(&merge)

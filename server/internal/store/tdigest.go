@@ -63,58 +63,49 @@ func (t tdigest) AppendHeader(b []byte) []byte {
 
 func (tdigest) ScanDump(int64) (next int64, chunk []byte) { return 0, nil }
 
-func (t tdigest) Apply(r *Record, res *Result) (grown int64) {
-	before := t.Bytes()
-	switch r.Op {
-	case OpTDigestAdd:
-		res.Err = t.add(r)
-		res.Changed = res.Err == nil
-	case OpTDigestChunk:
-		res.Err = t.LoadNodes(r.Value, r.Flags != 0)
-		res.Changed = res.Err == nil
-	case OpCompress:
-		if res.Changed = !t.Compressed(); r.Ready != nil {
-			*t.TDigest, *r.Ready.Digest = *r.Ready.Digest, *t.TDigest
-		}
-		t.Compress()
-	case OpTDigestBegin:
-		res.Changed = true
-		if len(r.Value) == 0 {
-			t.Reset()
-		} else if res.Err = t.Begin(r.Value); res.Err != nil {
-			res.Changed = false
-		}
-	default:
-		res.Err = ErrType
-	}
-	return int64(t.Bytes()) - int64(before)
-}
+// TDigestAdd adds values, all or none: see AppendValue.
+type TDigestAdd struct{ Values []byte }
 
-// AppendValue appends a value to the Value of OpTDigestAdd.
+// Op implements Body.
+func (*TDigestAdd) Op() Op                            { return OpTDigestAdd }
+func (o *TDigestAdd) fields(c coder, r *Record) coder { return c.target(r).bytes(&o.Values) }
+
+// AppendValue appends a value to the Values of TDigestAdd.
 func AppendValue(b []byte, v float64) []byte {
 	return binary.LittleEndian.AppendUint64(b, math.Float64bits(v))
 }
 
-// add adds values, all or none.
-func (t tdigest) add(r *Record) error {
+func (o *TDigestAdd) change(_ *State, p *Part, _ *Record, res *Result) (grown int64) {
+	t, ok := p.contents.(tdigest)
+	if !ok {
+		res.Err = ErrType
+		return 0
+	}
+	before := t.Bytes()
+	res.Err = o.add(t)
+	res.Changed = res.Err == nil
+	return int64(t.Bytes()) - int64(before)
+}
+
+func (o *TDigestAdd) add(t tdigest) error {
 	const valueBytes, most = 8, 256
-	n := len(r.Value) / valueBytes
-	if len(r.Value)%valueBytes != 0 {
-		return errPayload(r)
+	n := len(o.Values) / valueBytes
+	if len(o.Values)%valueBytes != 0 {
+		return errPayload(o)
 	}
 	if int64(n) > math.MaxInt64-t.Observations() {
 		return bloomery.ErrFull
 	}
 	for i := range n {
-		if v := valueAt(r.Value, i); v-v != 0 { // NaN or infinite
-			return errPayload(r)
+		if v := valueAt(o.Values, i); v-v != 0 { // NaN or infinite
+			return errPayload(o)
 		}
 	}
 	var values [most]float64
 	for at := 0; at < n; at += most {
 		part := values[:min(most, n-at)]
 		for i := range part {
-			part[i] = valueAt(r.Value, at+i)
+			part[i] = valueAt(o.Values, at+i)
 		}
 		if err := t.Add(part...); err != nil {
 			return err
@@ -127,16 +118,93 @@ func valueAt(b []byte, i int) float64 {
 	return math.Float64frombits(binary.LittleEndian.Uint64(b[8*i:]))
 }
 
-func tdigestBytes(r *Record) (uint64, error) {
-	p, err := redisbloom.ParseTDigestHeader(r.Value)
+// TDigestChunk adds nodes.
+type TDigestChunk struct {
+	Nodes   []byte
+	Waiting bool // they wait to be merged
+}
+
+// Op implements Body.
+func (*TDigestChunk) Op() Op { return OpTDigestChunk }
+
+func (o *TDigestChunk) fields(c coder, r *Record) coder {
+	return c.bool(&o.Waiting).target(r).bytes(&o.Nodes)
+}
+
+func (o *TDigestChunk) change(_ *State, p *Part, _ *Record, res *Result) (grown int64) {
+	t, ok := p.contents.(tdigest)
+	if !ok {
+		res.Err = ErrType
+		return 0
+	}
+	before := t.Bytes()
+	res.Err = t.LoadNodes(o.Nodes, o.Waiting)
+	res.Changed = res.Err == nil
+	return int64(t.Bytes()) - int64(before)
+}
+
+// TDigestBegin forgets all values.
+type TDigestBegin struct{ Header []byte } // the new header, or nothing
+
+// Op implements Body.
+func (*TDigestBegin) Op() Op                            { return OpTDigestBegin }
+func (o *TDigestBegin) fields(c coder, r *Record) coder { return c.target(r).bytes(&o.Header) }
+
+func (o *TDigestBegin) change(_ *State, p *Part, _ *Record, res *Result) (grown int64) {
+	t, ok := p.contents.(tdigest)
+	if !ok {
+		res.Err = ErrType
+		return 0
+	}
+	before := t.Bytes()
+	if len(o.Header) == 0 {
+		t.Reset()
+	} else {
+		res.Err = t.Begin(o.Header)
+	}
+	res.Changed = res.Err == nil
+	return int64(t.Bytes()) - int64(before)
+}
+
+// TDigestCompress compresses a TDIGEST.
+type TDigestCompress struct {
+	// Ready is taken instead of compressing, if it is not nil. The error is ErrCondition
+	// if the digest has changed. It is not encoded.
+	Ready *ReadyDigest
+}
+
+// Op implements Body.
+func (*TDigestCompress) Op() Op                          { return OpCompress }
+func (*TDigestCompress) fields(c coder, r *Record) coder { return c.target(r) }
+
+func (o *TDigestCompress) change(_ *State, p *Part, _ *Record, res *Result) (grown int64) {
+	t, ok := p.contents.(tdigest)
+	switch {
+	case o.Ready != nil && o.Ready.Version != p.version:
+		res.Err = ErrCondition
+		return 0
+	case !ok:
+		res.Err = ErrType
+		return 0
+	}
+	before := t.Bytes()
+	if res.Changed = !t.Compressed(); o.Ready != nil {
+		*t.TDigest, *o.Ready.Digest = *o.Ready.Digest, *t.TDigest
+	}
+	t.Compress()
+	return int64(t.Bytes()) - int64(before)
+}
+
+func tdigestBytes(header []byte) (uint64, error) {
+	p, err := redisbloom.ParseTDigestHeader(header)
 	if err != nil {
 		return 0, err
 	}
 	return p.Bytes()
 }
 
-func newTDigest(r *Record, m *redisbloom.Memory) (Contents, error) {
-	p, err := redisbloom.ParseTDigestHeader(r.Value)
+func newTDigest(header []byte, m *redisbloom.Memory) (Contents, error) {
+	p, err := redisbloom.ParseTDigestHeader(header)
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +213,7 @@ func newTDigest(r *Record, m *redisbloom.Memory) (Contents, error) {
 	if err != nil {
 		return nil, err
 	}
-	return tdigest{t}, t.Begin(r.Value)
+	return tdigest{t}, t.Begin(header)
 }
 
 // tdigestLoader is a Loader of a TDIGEST.

@@ -61,37 +61,36 @@ func (t topK) ScanDump(iter int64) (next int64, chunk []byte) {
 	return scanOne(t.Dump().Cells, iter)
 }
 
-func (t topK) Apply(r *Record, res *Result) (grown int64) {
-	before := t.Bytes()
-	switch r.Op {
-	case OpTopKIncr:
-		t.incr(r, res)
-	case OpTopKChunk:
-		t.load(r, res)
-	default:
-		res.Err = ErrType
-	}
-	return int64(t.Bytes()) - int64(before)
-}
+// TopKIncr adds to the counts of items: see AppendCounted.
+type TopKIncr struct{ Items []byte }
 
-// AppendCounted appends an item to the Value of OpTopKIncr, and how much to add to
+// Op implements Body.
+func (*TopKIncr) Op() Op                            { return OpTopKIncr }
+func (o *TopKIncr) fields(c coder, r *Record) coder { return c.target(r).bytes(&o.Items) }
+
+// AppendCounted appends an item to the Items of TopKIncr, and how much to add to
 // its count.
 func AppendCounted(b []byte, n uint32, item []byte) []byte {
 	b = binary.AppendUvarint(b, uint64(n))
 	return appendBytes(b, item)
 }
 
-// incr adds to the counts of items. Nothing has changed if the record cannot be
-// read.
-func (t topK) incr(r *Record, res *Result) {
+// change changes nothing if the record cannot be read.
+func (o *TopKIncr) change(_ *State, p *Part, _ *Record, res *Result) (grown int64) {
+	t, ok := p.contents.(topK)
+	if !ok {
+		res.Err = ErrType
+		return 0
+	}
+	before := t.Bytes()
 	res.Expelled = res.Expelled[:0]
 	for pass := range 2 {
-		d := decoder{rest: r.Value}
+		d := decoder{rest: o.Items}
 		for len(d.rest) > 0 {
 			n, item := d.uvarint(), d.bytes()
 			if d.bad || n > redisbloom.MaxIncrement {
-				res.Err = errPayload(r)
-				return
+				res.Err = errPayload(o)
+				return 0
 			}
 			if pass == 1 {
 				expelled, _, _ := t.Incr(item, int64(n))
@@ -101,33 +100,52 @@ func (t topK) incr(r *Record, res *Result) {
 		}
 	}
 	res.Done = len(res.Expelled)
+	return int64(t.Bytes()) - int64(before)
 }
 
-// load stores a piece of a dump: cells, or behind them slots, with the number of
+// TopKChunk stores a piece of a dump: cells, or behind them slots, with the number of
 // the first in front.
-func (t topK) load(r *Record, res *Result) {
-	start := r.Position - int64(len(r.Value)) - 1
+type TopKChunk struct {
+	Position int64 // of the byte behind the piece, plus one
+	Data     []byte
+}
+
+// Op implements Body.
+func (*TopKChunk) Op() Op { return OpTopKChunk }
+
+func (o *TopKChunk) fields(c coder, r *Record) coder {
+	return c.target(r).bytes(&o.Data).varint(&o.Position)
+}
+
+func (o *TopKChunk) change(_ *State, p *Part, _ *Record, res *Result) (grown int64) {
+	t, ok := p.contents.(topK)
+	if !ok {
+		res.Err = ErrType
+		return 0
+	}
+	before, start := t.Bytes(), o.Position-int64(len(o.Data))-1
 	switch {
-	case start < 0 || uint64(start) >= t.CellBytes() && len(r.Value) < 4:
+	case start < 0 || uint64(start) >= t.CellBytes() && len(o.Data) < 4:
 		res.Err = redisbloom.ErrChunkPosition
 	case uint64(start) < t.CellBytes():
-		res.Err = t.Load(uint64(start), r.Value)
+		res.Err = t.Load(uint64(start), o.Data)
 	default:
-		res.Err = t.LoadSlots(binary.LittleEndian.Uint32(r.Value), r.Value[4:])
+		res.Err = t.LoadSlots(binary.LittleEndian.Uint32(o.Data), o.Data[4:])
 	}
 	res.Changed = res.Err == nil
+	return int64(t.Bytes()) - int64(before)
 }
 
-func topKBytes(r *Record) (uint64, error) {
-	p, err := redisbloom.ParseTopKHeader(r.Value)
+func topKBytes(header []byte) (uint64, error) {
+	p, err := redisbloom.ParseTopKHeader(header)
 	if err != nil {
 		return 0, err
 	}
 	return p.Bytes()
 }
 
-func newTopK(r *Record, m *redisbloom.Memory) (Contents, error) {
-	p, err := redisbloom.ParseTopKHeader(r.Value)
+func newTopK(header []byte, m *redisbloom.Memory) (Contents, error) {
+	p, err := redisbloom.ParseTopKHeader(header)
 	if err != nil {
 		return nil, err
 	}

@@ -29,11 +29,11 @@ var mAdd = engine.Command{
 }
 
 // adding is what all commands do that add to a Bloom filter.
-var adding = &engine.Writing{Op: store.OpAdd, Merge: true, Grows: true, Reply: replyAdd, Create: create}
+var adding = &engine.Writing{Body: body, Merge: true, Grows: true, Reply: replyAdd, Create: create}
 
 // create makes the record that creates a missing Bloom filter: as the options
 // say, and as configured where they say nothing.
-func create(x *engine.Context, c *engine.Call) store.Record {
+func create(x *engine.Context, c *engine.Call) store.Body {
 	p := x.Settings().Bloom()
 	if o, ok := c.Option.(*options); ok {
 		if o.set&setCapacity != 0 {
@@ -47,7 +47,12 @@ func create(x *engine.Context, c *engine.Call) store.Record {
 		}
 		p.NonScaling = o.params.NonScaling
 	}
-	return store.Record{Op: store.OpBloom, Bloom: p}
+	return &store.MakeBloom{Name: c.Args[1], Params: p}
+}
+
+func body(m *store.Scratch, _ engine.Terms) store.Items {
+	m.BloomAdd = store.BloomAdd{}
+	return &m.BloomAdd
 }
 
 // replyAdd answers which items were new. If one could not be added the array

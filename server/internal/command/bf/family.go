@@ -16,11 +16,14 @@ var family = &engine.Family{
 	Contains: func(w *engine.Workspace, p *store.Part, found []bool, first int) {
 		p.Bloom().ContainsDigests(found, w.Digests[first:first+len(found)])
 	},
-	Record: func(w *engine.Workspace, r *store.Record, first, n int) {
-		r.Digests = w.Digests[first : first+n]
+	Fill: func(w *engine.Workspace, items store.Items, first, n int) {
+		items.Hold(w.Digests[first:first+n], nil)
 	},
 	WriteValue: redisbloom.WriteBloomValue, ReadValue: redisbloom.ReadBloomValue,
-	Create: store.OpBloomDump, Chunk: store.OpBloomChunk, Version: redisbloom.FilterVersion,
+	Create: store.OpBloomDump, Version: redisbloom.FilterVersion,
+	Chunk: func(position int64, data []byte) store.Body {
+		return &store.BloomChunk{Position: position, Data: data}
+	},
 }
 
 func hash(w *engine.Workspace, p *store.Part, items [][]byte) (first int) {

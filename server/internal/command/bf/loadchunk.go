@@ -30,7 +30,7 @@ func prepareLoadChunk(x *engine.Context, c *engine.Call) *engine.Op {
 	case entry == nil && position != 1:
 		c.Fail(engine.TextNotFound)
 	case entry == nil:
-		op, ok := x.Creation(&store.Record{Op: store.OpBloomDump, Name: c.Args[1], Value: c.Args[3]})
+		op, ok := x.Creation(&store.Make{As: store.OpBloomDump, Name: c.Args[1], Header: c.Args[3]})
 		if !ok {
 			c.Fail(textBadData)
 		}
@@ -38,7 +38,7 @@ func prepareLoadChunk(x *engine.Context, c *engine.Call) *engine.Op {
 	case entry.Kind != catalog.Bloom:
 		c.Fail(engine.TextWrongType)
 	default:
-		return x.Chunk(c, entry, store.OpBloomChunk, position)
+		return x.Chunk(c, entry, family, position)
 	}
 	return nil
 }
@@ -64,6 +64,6 @@ func costOfLoadChunk(x *engine.Costs, c *engine.Call) {
 	x.Bytes(len(c.Args[3]))
 	x.Visit(c.Args[1])
 	if position, ok := engine.ParseInt(c.Args[2]); ok && position == 1 {
-		x.Make(c.Args[1], &store.Record{Op: store.OpBloomDump, Value: c.Args[3]})
+		x.Make(c.Args[1], &store.Make{As: store.OpBloomDump, Header: c.Args[3]})
 	}
 }

@@ -87,7 +87,7 @@ func prepareReserve(x *engine.Context, c *engine.Call) *engine.Op {
 		c.Answer(engine.Taken(entry, catalog.Bloom))
 		return nil
 	}
-	op, ok := x.Creation(&store.Record{Op: store.OpBloom, Name: c.Args[1], Bloom: p})
+	op, ok := x.Creation(&store.MakeBloom{Name: c.Args[1], Params: p})
 	if !ok {
 		c.Fail(engine.TextNoMemory)
 		return nil
@@ -109,6 +109,6 @@ func replyReserve(c *engine.Call, res *store.Result) {
 
 func costOfReserve(x *engine.Costs, c *engine.Call) {
 	if p, text := parseReserve(c.Args, x.Context().Settings().Bloom().Expansion); text == "" {
-		x.Make(c.Args[1], &store.Record{Op: store.OpBloom, Bloom: p})
+		x.Make(c.Args[1], &store.MakeBloom{Params: p})
 	}
 }

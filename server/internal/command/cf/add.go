@@ -16,7 +16,7 @@ var add = engine.Command{
 	Categories: []string{"write", "cuckoo"}, Group: engine.GroupCuckoo, Since: "1.0.0",
 	Syntax: "key item", Complexity: "O(n + i), n sub-filters and i iterations",
 	Summary: "Adds an item to a cuckoo filter, which is created if it is not there.",
-	Filter:  &engine.Filter{Family: family, Single: true, Write: single(store.OpInsertEach)},
+	Filter:  &engine.Filter{Family: family, Single: true, Write: single(false)},
 }
 
 // addNX is CF.ADDNX key item.
@@ -25,21 +25,25 @@ var addNX = engine.Command{
 	Categories: []string{"write", "cuckoo"}, Group: engine.GroupCuckoo, Since: "1.0.0",
 	Syntax: "key item", Complexity: "O(n + i), n sub-filters and i iterations",
 	Summary: "Adds an item to a cuckoo filter unless it seems to be there.",
-	Filter:  &engine.Filter{Family: family, Single: true, Write: single(store.OpInsertNewEach)},
+	Filter:  &engine.Filter{Family: family, Single: true, Write: single(true)},
 }
 
 // single is what commands do that insert one item.
-func single(op store.Op) *engine.Writing {
-	return &engine.Writing{Op: op, Merge: true, Codes: true, Limited: true, Grows: true, Reply: replyAdd, Create: create}
+func single(news bool) *engine.Writing {
+	body := func(m *store.Scratch, t engine.Terms) store.Items {
+		m.CuckooInsert = store.CuckooInsert{New: news, Way: store.Each, MaxFilters: t.MaxFilters}
+		return &m.CuckooInsert
+	}
+	return &engine.Writing{Body: body, Merge: true, Codes: true, Grows: true, Reply: replyAdd, Create: create}
 }
 
 // create makes the record that creates a missing cuckoo filter.
-func create(x *engine.Context, c *engine.Call) store.Record {
+func create(x *engine.Context, c *engine.Call) store.Body {
 	p := x.Settings().Cuckoo()
 	if o, ok := c.Option.(*options); ok && o.capacity != 0 {
 		p.Capacity = o.capacity
 	}
-	return store.Record{Op: store.OpCuckoo, Cuckoo: p}
+	return &store.MakeCuckoo{Name: c.Args[1], Params: p}
 }
 
 func replyAdd(c *engine.Call, res *store.Result) {

@@ -75,27 +75,27 @@ func compactInPieces(x *engine.Context, entry *catalog.Entry, deleted bool) engi
 	if n == 0 || deleted && !due {
 		return engine.OK()
 	}
-	r := store.Record{Op: store.OpCompactPiece, ID: entry.ID, Limit: uint64(n - 1)}
+	next := store.CuckooCompactPiece{Filter: uint64(n - 1)}
 	for {
 		if x.Stopped() {
 			return engine.Fail(engine.TextStopped)
 		}
-		if r.Room = stepsPerPiece / (r.Limit + 1); r.Room < fewSlots {
-			r.Room = min(fewSlots, room(redisbloom.Place{Filter: r.Limit, Slot: uint64(r.Position)}))
+		o := next
+		if o.Slots = stepsPerPiece / (o.Filter + 1); o.Slots < fewSlots {
+			o.Slots = min(fewSlots, room(redisbloom.Place{Filter: o.Filter, Slot: o.Slot}))
 		}
-		res, failed := x.ApplyPiece(p, r)
+		res, failed := x.ApplyPiece(p, store.Record{ID: entry.ID, Body: &o})
 		switch {
 		case failed.Kind != engine.None:
 			return failed
 		case res.Err != nil || res.Done == 0:
 			return engine.OK()
 		}
-		next := uint64(res.Done)
-		if deleted && next < r.Limit {
-			if n, _ := filters(); uint64(n) > r.Limit {
-				next = 0 // it is not empty: a record of sub-filter 0 ends the compaction
+		next.Filter, next.Slot = uint64(res.Done), uint64(res.N)
+		if deleted && next.Filter < o.Filter {
+			if n, _ := filters(); uint64(n) > o.Filter {
+				next.Filter = 0 // it is not empty: a record of sub-filter 0 ends the compaction
 			}
 		}
-		r.Limit, r.Position = next, res.N
 	}
 }

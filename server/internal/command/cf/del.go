@@ -17,7 +17,11 @@ var del = engine.Command{
 	Filter: &engine.Filter{
 		Family: family, Single: true,
 		Write: &engine.Writing{
-			Op: store.OpDeleteLazily, Limit: compactSteps, Merge: true,
+			Body: func(m *store.Scratch, _ engine.Terms) store.Items {
+				m.CuckooDelete = store.CuckooDelete{Lazily: true, Steps: compactSteps}
+				return &m.CuckooDelete
+			},
+			Deletes: true, Merge: true,
 			Reply: func(c *engine.Call, res *store.Result) {
 				c.AnswerBools(res.Bools)
 				if res.N != 0 {

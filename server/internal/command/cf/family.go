@@ -23,9 +23,12 @@ var family = &engine.Family{
 	Contains: func(w *engine.Workspace, p *store.Part, found []bool, first int) {
 		p.Cuckoo().ContainsDigests(found, w.Hashes[first:first+len(found)])
 	},
-	Record: func(w *engine.Workspace, r *store.Record, first, n int) {
-		r.Hashes = w.Hashes[first : first+n]
+	Fill: func(w *engine.Workspace, items store.Items, first, n int) {
+		items.Hold(nil, w.Hashes[first:first+n])
 	},
 	WriteValue: redisbloom.WriteCuckooValue, ReadValue: redisbloom.ReadCuckooValue,
-	Create: store.OpCuckooDump, Chunk: store.OpCuckooChunk, Version: redisbloom.FilterVersion,
+	Create: store.OpCuckooDump, Version: redisbloom.FilterVersion,
+	Chunk: func(position int64, data []byte) store.Body {
+		return &store.CuckooChunk{Position: position, Data: data}
+	},
 }

@@ -16,7 +16,7 @@ var insert = engine.Command{
 	Categories: []string{"write", "cuckoo"}, Group: engine.GroupCuckoo, Since: "1.0.0",
 	Syntax: "key [CAPACITY capacity] [NOCREATE] ITEMS item [item ...]", Complexity: "O(m · (n + i)), m items, n sub-filters, i iterations",
 	Summary: "Adds items to a cuckoo filter, which is created with this capacity if it is not there.",
-	Filter:  &engine.Filter{Family: family, Parse: parseInsert, Absent: unlessNoCreate, Write: several(store.OpInsert, store.OpInsertFirst)},
+	Filter:  &engine.Filter{Family: family, Parse: parseInsert, Absent: unlessNoCreate, Write: several(false, engine.Codes)},
 }
 
 // insertNX is CF.INSERTNX key [CAPACITY n] [NOCREATE] ITEMS item [item ...].
@@ -25,12 +25,20 @@ var insertNX = engine.Command{
 	Categories: []string{"write", "cuckoo"}, Group: engine.GroupCuckoo, Since: "1.0.0",
 	Syntax: "key [CAPACITY capacity] [NOCREATE] ITEMS item [item ...]", Complexity: "O(m · (n + i)), m items, n sub-filters, i iterations",
 	Summary: "Adds items to a cuckoo filter unless they seem to be there.",
-	Filter:  &engine.Filter{Family: family, Parse: parseInsert, Absent: unlessNoCreate, Write: several(store.OpInsertNew, store.OpInsertNewFirst)},
+	Filter:  &engine.Filter{Family: family, Parse: parseInsert, Absent: unlessNoCreate, Write: several(true, engine.CodeInts)},
 }
 
 // several is what commands do that insert items.
-func several(op, first store.Op) *engine.Writing {
-	return &engine.Writing{Op: op, First: first, Codes: true, Limited: true, Grows: true, Reply: replyInsert, Create: create}
+func several(news bool, kind engine.ReplyKind) *engine.Writing {
+	body := func(m *store.Scratch, t engine.Terms) store.Items {
+		m.CuckooInsert = store.CuckooInsert{New: news, MaxFilters: t.MaxFilters}
+		if t.Resumes {
+			m.CuckooInsert.Way = store.First
+		}
+		return &m.CuckooInsert
+	}
+	reply := func(c *engine.Call, res *store.Result) { replyInsert(c, res, kind) }
+	return &engine.Writing{Body: body, Codes: true, Grows: true, Reply: reply, Create: create}
 }
 
 // options is what CF.INSERT was given.
@@ -85,7 +93,7 @@ func unlessNoCreate(c *engine.Call) {
 // replyInsert answers what became of every item. One that found no room is -1,
 // whatever the reason, and so is one that was not tried; if none was, the door has
 // refused the record, and there is nothing to say of items.
-func replyInsert(c *engine.Call, res *store.Result) {
+func replyInsert(c *engine.Call, res *store.Result, kind engine.ReplyKind) {
 	switch {
 	case errors.Is(res.Err, store.ErrExpansions):
 		c.Fail(textMost)
@@ -97,8 +105,5 @@ func replyInsert(c *engine.Call, res *store.Result) {
 	for i := res.Done; i < len(res.Codes); i++ {
 		res.Codes[i] = redisbloom.Refused
 	}
-	c.Reply.Kind, c.Reply.Codes = engine.Codes, res.Codes
-	if c.Command().Filter.Write.Op == store.OpInsertNew {
-		c.Reply.Kind = engine.CodeInts
-	}
+	c.Reply.Kind, c.Reply.Codes = kind, res.Codes
 }

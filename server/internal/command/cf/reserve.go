@@ -82,7 +82,7 @@ func prepareReserve(x *engine.Context, c *engine.Call) *engine.Op {
 		c.Answer(engine.Taken(entry, catalog.Cuckoo))
 		return nil
 	}
-	op, ok := x.Creation(&store.Record{Op: store.OpCuckoo, Name: c.Args[1], Cuckoo: p})
+	op, ok := x.Creation(&store.MakeCuckoo{Name: c.Args[1], Params: p})
 	if !ok {
 		c.Fail(textNoMemory)
 		return nil
@@ -107,6 +107,6 @@ func costOfReserve(x *engine.Costs, c *engine.Call) {
 		return
 	}
 	if p, text := parseReserve(c.Args, x.Context().Settings().Cuckoo()); text == "" {
-		x.Make(c.Args[1], &store.Record{Op: store.OpCuckoo, Cuckoo: p})
+		x.Make(c.Args[1], &store.MakeCuckoo{Params: p})
 	}
 }

@@ -17,7 +17,11 @@ var incrBy = engine.Command{
 	Summary: "Adds to the counts of items and returns them.",
 	Sketch: &engine.Sketch{
 		Family: family, Missing: textMissing, Stride: 2, Early: pairs,
-		Op: store.OpCountMinIncr, Fault: engine.TextOOM, Steps: rows,
+		Fault: engine.TextOOM, Steps: rows,
+		Body: func(m *store.Scratch, items []byte) store.Body {
+			m.CountMinIncr.Items = items
+			return &m.CountMinIncr
+		},
 		Encode: func(b []byte, p *store.Part, item [][]byte) ([]byte, string) {
 			n, ok := engine.ParseInt(item[1])
 			switch {

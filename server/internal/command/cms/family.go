@@ -13,5 +13,8 @@ import (
 var family = &engine.Family{
 	Kind:       catalog.CountMin,
 	WriteValue: redisbloom.WriteCountMinValue, ReadValue: redisbloom.ReadCountMinValue,
-	Create: store.OpCountMin, Chunk: store.OpCountMinChunk,
+	Create: store.OpCountMin,
+	Chunk: func(position int64, data []byte) store.Body {
+		return &store.CountMinChunk{Position: position, Cells: data}
+	},
 }

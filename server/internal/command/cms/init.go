@@ -74,7 +74,7 @@ func prepareInit(x *engine.Context, c *engine.Call, read func([][]byte) (redisbl
 		c.Fail(text)
 		return nil
 	}
-	op, ok := x.Creation(&r)
+	op, ok := x.Creation(r)
 	if !ok {
 		c.Fail(textNoMemory)
 		return nil
@@ -95,19 +95,19 @@ func replyInit(c *engine.Call, res *store.Result) {
 }
 
 // initOf returns the record that makes the sketch, or the error text.
-func initOf(c *engine.Call, read func([][]byte) (redisbloom.CountMinParams, string)) (store.Record, string) {
+func initOf(c *engine.Call, read func([][]byte) (redisbloom.CountMinParams, string)) (store.Body, string) {
 	p, text := read(c.Args)
 	if text == "" && p.Width > math.MaxInt64/p.Depth {
 		text = textArguments
 	}
 	if text != "" {
-		return store.Record{}, text
+		return nil, text
 	}
-	return store.Record{Op: store.OpCountMin, Name: c.Args[1], Value: redisbloom.AppendCountMinHeader(nil, p, 0)}, ""
+	return &store.Make{As: store.OpCountMin, Name: c.Args[1], Header: redisbloom.AppendCountMinHeader(nil, p, 0)}, ""
 }
 
 func costOfInit(x *engine.Costs, c *engine.Call, read func([][]byte) (redisbloom.CountMinParams, string)) {
 	if r, text := initOf(c, read); text == "" {
-		x.Make(c.Args[1], &r)
+		x.Make(c.Args[1], r)
 	}
 }

@@ -78,7 +78,7 @@ func prepareMerge(x *engine.Context, c *engine.Call) *engine.Op {
 		c.Fail(text)
 		return nil
 	}
-	var value []byte
+	o := &store.CountMinMerge{Name: c.Args[1], Sources: sources}
 	for i, key := range sources {
 		weight := int64(1)
 		if weights != nil {
@@ -95,13 +95,13 @@ func prepareMerge(x *engine.Context, c *engine.Call) *engine.Op {
 			c.Fail(textIncompatible)
 			return nil
 		}
-		value = store.AppendWeight(value, weight)
+		o.Weights = append(o.Weights, weight)
 	}
-	if !store.NamesFit(append([][]byte{c.Args[1], value}, sources...)) {
+	if (&store.Record{Body: o}).Bound() > store.MaxRecord {
 		c.Fail(textManyKeys)
 		return nil
 	}
-	op := x.Record(store.Record{Op: store.OpCountMinMerge, Name: c.Args[1], Names: sources, Value: value})
+	op := x.Record(o)
 	op.Cost = 4 * width * depth // the log has a copy of all counters until that is written
 	return op
 }

@@ -41,7 +41,7 @@ func likeKey(args [][]byte) int {
 
 // creation is a filter that is about to be made.
 type creation struct {
-	record store.Record
+	record store.Make
 	nx     bool
 }
 
@@ -63,11 +63,11 @@ func beforeCreate(x *engine.Context, c *engine.Call) {
 	if o.given["like"] && x.Queued() {
 		return // the other may be made by the same transaction: prepareCreate looks
 	}
-	v := &creation{nx: o.nx, record: store.Record{Op: store.OpFilter, Name: c.Args[1]}}
+	v := &creation{nx: o.nx, record: store.Make{As: store.OpFilter, Name: c.Args[1]}}
 	if o.given["like"] {
-		v.record.Value, text = like(x, c, o)
+		v.record.Header, text = like(x, c, o)
 	} else {
-		v.record.Value, text = o.value(x)
+		v.record.Header, text = o.value(x)
 	}
 	if text != "" {
 		c.Fail(text)

@@ -243,7 +243,7 @@ func prepareLoad(x *engine.Context, c *engine.Call) *engine.Op {
 	if v.known {
 		flags |= store.IfNewer
 	}
-	return x.Record(store.Record{Op: store.OpReveal, ID: v.staged.ID, Name: c.Args[1], Flags: flags})
+	return x.Record(&store.Reveal{ID: v.staged.ID, Name: c.Args[1], If: flags})
 }
 
 func replyLoad(c *engine.Call, res *store.Result) {

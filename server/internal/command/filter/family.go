@@ -23,8 +23,8 @@ var family = &engine.Family{
 	Contains: func(w *engine.Workspace, p *store.Part, found []bool, first int) {
 		p.Filter().ContainsHashes(found, w.Hashes[first:first+len(found)])
 	},
-	Record: func(w *engine.Workspace, r *store.Record, first, n int) {
-		r.Hashes = w.Hashes[first : first+n]
+	Fill: func(w *engine.Workspace, items store.Items, first, n int) {
+		items.Hold(nil, w.Hashes[first:first+n])
 	},
 	Pack: pack, ReadValue: unpack, Create: store.OpFilterLoad, Version: 1,
 }
@@ -81,7 +81,7 @@ func advance(x *engine.Context, entry *catalog.Entry) (again bool) {
 		generation, due := p.Due(x.Milliseconds())
 		due = due && !p.Gone()
 		p.RUnlock()
-		if due && x.Refresh(p, store.Record{Op: store.OpFilterAdvance, ID: entry.ID, Index: uint32(i), Position: int64(generation)}) {
+		if due && x.Refresh(p, store.Record{ID: entry.ID, Index: uint32(i), Body: &store.FilterAdvance{Generation: generation}}) {
 			again = true
 		}
 	}

@@ -38,7 +38,7 @@ func runFold(x *engine.Context, c *engine.Call) {
 		return
 	}
 	for i := range todo { // to the end: half of it would stay
-		r := store.Record{Op: store.OpFilterFold, ID: entry.ID, Index: i}
+		r := store.Record{ID: entry.ID, Index: i, Body: &store.FilterFold{}}
 		if !settled(c, x.ApplyLarge, store.PartAt(entry, i), r, 2*size) {
 			return
 		}

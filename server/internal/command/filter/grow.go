@@ -1,7 +1,6 @@
 package filter
 
 import (
-	"math"
 	"strconv"
 
 	"github.com/bloomery/bloomery/server/internal/catalog"
@@ -94,11 +93,7 @@ func growPart(x *engine.Context, c *engine.Call, entry *catalog.Entry, i uint32,
 		c.Fail("ERR the filter is over its rate and has " + decimal(now) + " now, which layers cannot lower: give ERROR of more than that, or build it again from its items")
 		return false
 	}
-	op := store.OpFilterScale
-	if x.Level() < store.LevelShares {
-		op = store.OpFilterGrow
-	}
-	r := store.Record{Op: op, ID: entry.ID, Index: i, Position: int64(math.Float64bits(rate))}
+	r := store.Record{ID: entry.ID, Index: i, Body: &store.FilterGrow{Rate: rate, Equal: x.Level() < store.LevelShares}}
 	return settled(c, x.ApplyLarge, p, r, 3*size)
 }
 

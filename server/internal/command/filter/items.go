@@ -59,8 +59,8 @@ var hasHash = engine.Command{
 
 // adding and deleting are what the writes of items do.
 var (
-	adding   = &engine.Writing{Op: store.OpFilterAdd, Merge: true, Grows: true, Reply: replyItems, Failure: failure}
-	deleting = &engine.Writing{Op: store.OpFilterDelete, Merge: true, Reply: replyItems, Failure: failure}
+	adding   = &engine.Writing{Body: addition, Merge: true, Grows: true, Reply: replyItems, Failure: failure}
+	deleting = &engine.Writing{Body: deletion, Deletes: true, Merge: true, Reply: replyItems, Failure: failure}
 )
 
 // replyItems answers a boolean for each item, or an error if it failed. The array
@@ -165,4 +165,14 @@ func countOne(p *store.Part, h uint64) (uint64, bool) {
 		return 0, false
 	}
 	return p.Filter().(bloomery.Counter).CountHash(h), true
+}
+
+func addition(m *store.Scratch, _ engine.Terms) store.Items {
+	m.FilterAdd = store.FilterAdd{}
+	return &m.FilterAdd
+}
+
+func deletion(m *store.Scratch, _ engine.Terms) store.Items {
+	m.FilterDelete = store.FilterDelete{}
+	return &m.FilterDelete
 }

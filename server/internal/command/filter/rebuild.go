@@ -91,19 +91,19 @@ func runBegin(x *engine.Context, c *engine.Call) {
 	}
 	o.room = room{hold: x.Hold, unhold: x.Unhold}
 	defer o.room.release()
-	r := store.Record{Op: store.OpShadow}
+	r := &store.ShadowOpen{}
 	plan := store.Plan{KeyID: o.keyed}
 	if entry == nil {
 		r.Name = c.Args[1]
 	} else {
 		old := store.PartOf(entry).Plan()
-		r.ID, plan.SLA, plan.Budget = entry.ID, old.SLA, old.Budget
+		r.Of, plan.SLA, plan.Budget = entry.ID, old.SLA, old.Budget
 	}
-	if r.Value, text = o.draft(row, &plan, x.Milliseconds()); text != "" {
+	if r.Header, text = o.draft(row, &plan, x.Milliseconds()); text != "" {
 		c.Fail(text)
 		return
 	}
-	size, err := store.NewBytes(&r)
+	size, err := store.NewBytes(r)
 	if err != nil {
 		c.Fail("ERR " + o.kind + ": " + cause(err))
 		return
@@ -307,7 +307,7 @@ const textBroken = "ERR the rebuild is broken, since an item had no room in it: 
 
 // breakShadow marks a shadow as one that lacks items.
 func breakShadow(x *engine.Context, sh *store.Shadow) {
-	x.ApplyPiece(store.PartOf(sh.Entry), store.Record{Op: store.OpShadowBreak, ID: sh.Entry.ID})
+	x.ApplyPiece(store.PartOf(sh.Entry), store.Record{ID: sh.Entry.ID, Body: &store.ShadowBreak{}})
 }
 
 func runAbort(x *engine.Context, c *engine.Call) {
@@ -325,7 +325,7 @@ func runAbort(x *engine.Context, c *engine.Call) {
 		}
 		return
 	}
-	res, failed := x.ApplyNames(store.Record{Op: store.OpEvict, IDs: []uint64{sh.Entry.ID}}, 0)
+	res, failed := x.ApplyNames(&store.Evict{IDs: []uint64{sh.Entry.ID}}, 0)
 	switch {
 	case failed.Kind != engine.None:
 		c.Answer(failed)
@@ -380,7 +380,7 @@ func runStatus(x *engine.Context, c *engine.Call) {
 func shadowed(x *engine.Context, sh *store.Shadow, calls []engine.Call) (again bool) {
 	_, usable := sh.Hasher()
 	if !usable && !sh.Broken() { // its key is gone: it will lack what comes now
-		r := store.Record{Op: store.OpShadowBreak, ID: sh.Entry.ID}
+		r := store.Record{ID: sh.Entry.ID, Body: &store.ShadowBreak{}}
 		if x.Refresh(store.PartOf(sh.Entry), r) {
 			return true
 		}

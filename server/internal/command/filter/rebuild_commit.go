@@ -51,7 +51,7 @@ func runCommit(x *engine.Context, c *engine.Call) {
 		c.Fail(text)
 		return
 	}
-	r := store.Record{Op: store.OpShadowSwap, ID: sh.Entry.ID, IDs: []uint64{sh.Main}}
+	r := &store.ShadowSwap{ID: sh.Entry.ID, Of: sh.Main}
 	if sh.Main == 0 {
 		r.Name = c.Args[1]
 	}
@@ -79,7 +79,7 @@ const buildBytes = 8 + 31 + 8
 
 // commitStatic seals a shadow, builds the filters outside all locks and swaps them in.
 // They must have 90% of old items.
-func commitStatic(x *engine.Context, c *engine.Call, sh *store.Shadow, r store.Record, old, items uint64) {
+func commitStatic(x *engine.Context, c *engine.Call, sh *store.Shadow, r *store.ShadowSwap, old, items uint64) {
 	if sh.Closed() {
 		c.Fail(textCommitting)
 		return
@@ -94,7 +94,7 @@ func commitStatic(x *engine.Context, c *engine.Call, sh *store.Shadow, r store.R
 		return
 	}
 	defer release()
-	res, failed := x.ApplyNames(store.Record{Op: store.OpShadowSeal, ID: sh.Entry.ID}, 0)
+	res, failed := x.ApplyNames(&store.ShadowSeal{ID: sh.Entry.ID}, 0)
 	switch {
 	case failed.Kind != engine.None:
 		c.Answer(failed)
@@ -118,7 +118,7 @@ func commitStatic(x *engine.Context, c *engine.Call, sh *store.Shadow, r store.R
 		c.Fail(text)
 		return
 	}
-	r.Built, r.IDs = built, append(r.IDs, built.Sums()...)
+	r.Built, r.Sums = built, built.Sums()
 	if !swap(x, c, r) {
 		built.Release()
 	}
@@ -126,7 +126,7 @@ func commitStatic(x *engine.Context, c *engine.Call, sh *store.Shadow, r store.R
 
 // swap puts a shadow in the place of its filter and answers. It reports whether that
 // is done, or may be.
-func swap(x *engine.Context, c *engine.Call, r store.Record) bool {
+func swap(x *engine.Context, c *engine.Call, r *store.ShadowSwap) bool {
 	res, failed := x.ApplyNames(r, 0)
 	switch {
 	case failed.Kind != engine.None: // it may be done all the same: what was built is not touched

@@ -228,7 +228,7 @@ func reveal(x *engine.Context, c *engine.Call, t *engine.Staging, failed engine.
 	}
 	var res store.Result
 	if failed.Kind == engine.None {
-		res, failed = x.ApplyPiece(nil, store.Record{Op: store.OpReveal, At: x.Milliseconds(), ID: t.ID, Name: c.Args[1], Flags: flags})
+		res, failed = x.ApplyPiece(nil, store.Record{At: x.Milliseconds(), Body: &store.Reveal{ID: t.ID, Name: c.Args[1], If: flags}})
 	}
 	switch {
 	case failed.Kind != engine.None:
@@ -259,7 +259,7 @@ func pour(x *engine.Context, to *catalog.Entry, from []*catalog.Entry, stop func
 		for j, entry := range from {
 			parts[j] = store.PartAt(entry, uint32(i))
 		}
-		r := store.Record{Op: store.OpFilterUnion, ID: to.ID, Index: uint32(i)}
+		r := store.Record{ID: to.ID, Index: uint32(i)}
 		if failed := pourPart(x, p, r, parts, stop); failed.Kind != engine.None {
 			return failed
 		}
@@ -276,7 +276,7 @@ func pourPart(x *engine.Context, p *store.Part, r store.Record, from []*store.Pa
 		if err != nil {
 			return engine.Fail("ERR " + engine.OneLine(err))
 		}
-		r.Position, r.Value = store.WholeUnion, data
+		r.Body = &store.FilterUnion{Offset: store.WholeUnion, Data: data}
 		return piece(x, p, r)
 	}
 	buf := make([]byte, 2*unionPiece)
@@ -300,7 +300,7 @@ func pourPart(x *engine.Context, p *store.Part, r store.Record, from []*store.Pa
 				}
 			}
 		}
-		r.Position, r.Value = int64(at), all
+		r.Body = &store.FilterUnion{Offset: int64(at), Data: all}
 		if failed := piece(x, p, r); failed.Kind != engine.None {
 			return failed
 		}

@@ -101,7 +101,7 @@ func prepareCopy(x *engine.Context, c *engine.Call) *engine.Op {
 		return nil
 	}
 	if v, ok := c.Option.(*restoring); ok {
-		return x.Record(store.Record{Op: store.OpReveal, ID: v.id, Name: c.Args[2], Deadline: v.deadline, Flags: v.flags})
+		return x.Record(&store.Reveal{ID: v.id, Name: c.Args[2], Deadline: v.deadline, If: v.flags})
 	}
 	entry, deadline := x.Deadline(c.Args[1])
 	if entry == nil || !replace && x.Lookup(c.Args[2]) != nil {
@@ -118,10 +118,10 @@ func prepareCopy(x *engine.Context, c *engine.Call) *engine.Op {
 		c.Fail(textModuleCopy)
 		return nil
 	}
-	r := store.Record{Op: store.OpSet, Name: c.Args[2], Deadline: deadline}
+	r := &store.Set{String: store.String{Name: c.Args[2]}, Deadline: deadline}
 	r.Keep(store.Text(entry), nil) // strings never change: both names share it
 	if !replace {
-		r.Flags = store.IfAbsent
+		r.If = store.IfAbsent
 	}
 	return x.Storing(c, r, nil, len(r.Value))
 }

@@ -41,7 +41,7 @@ func prepareDel(x *engine.Context, c *engine.Call) *engine.Op {
 	names := c.Args[1:]
 	most := x.MaxRecord()
 	if len(names) <= maxNames && (most == 0 || store.NamesWithin(names, most) == len(names)) || x.Grouped() {
-		return x.Record(store.Record{Op: store.OpRemove, Names: names})
+		return x.Record(&store.Remove{Names: names})
 	}
 	r, ok := c.Option.(*removal)
 	if !ok {
@@ -53,7 +53,7 @@ func prepareDel(x *engine.Context, c *engine.Call) *engine.Op {
 		names = names[:store.NamesWithin(names, most)]
 	}
 	r.next = r.done + len(names)
-	return x.Record(store.Record{Op: store.OpRemove, Names: names})
+	return x.Record(&store.Remove{Names: names})
 }
 
 func replyDel(c *engine.Call, res *store.Result) {

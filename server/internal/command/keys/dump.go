@@ -48,7 +48,7 @@ func settle(x *engine.Context, c *engine.Call) {
 	if x.Alone() || x.Refuses() != nil {
 		return
 	}
-	var op store.Op
+	var first store.Body
 	var part *store.Part
 	var entry *catalog.Entry
 	x.Look(func() {
@@ -61,18 +61,18 @@ func settle(x *engine.Context, c *engine.Call) {
 			part.RLock()
 			defer part.RUnlock()
 			if !part.Gone() {
-				op = f.Settle(part)
+				first = f.Settle(part)
 			}
 		}
 	})
-	if op == store.OpCompress && !x.Can().Cluster {
+	if _, ok := first.(*store.TDigestCompress); ok && !x.Can().Cluster {
 		if large, _ := part.LargeDigest(0); large {
 			x.Compress(entry)
 			return
 		}
 	}
-	if op != 0 {
-		x.ApplyPiece(part, store.Record{Op: op, ID: entry.ID})
+	if first != nil {
+		x.ApplyPiece(part, store.Record{ID: entry.ID, Body: first})
 	}
 }
 

@@ -52,7 +52,7 @@ func prepareExpire(x *engine.Context, c *engine.Call, scale int64, absolute bool
 		c.Fail(engine.TextExpire + c.Command().Name + "' command")
 		return nil
 	}
-	return x.Record(store.Record{Op: store.OpExpire, Name: c.Args[1], Deadline: deadline, Flags: flags})
+	return x.Record(&store.Expire{Name: c.Args[1], Deadline: deadline, If: flags})
 }
 
 // replyFlag answers 1 if the record did something.
@@ -91,7 +91,7 @@ var persist = engine.Command{
 	Syntax: "key", Complexity: "O(1)", Summary: "Takes the deadline of a key away.",
 	Cost: engine.ByWords,
 	Prepare: func(x *engine.Context, c *engine.Call) *engine.Op {
-		return x.Record(store.Record{Op: store.OpPersist, Name: c.Args[1]})
+		return x.Record(&store.Persist{Name: c.Args[1]})
 	},
 	Reply: replyFlag,
 }
@@ -175,7 +175,7 @@ func prepareRename(x *engine.Context, c *engine.Call, flags uint8) *engine.Op {
 	if !x.MayMove(c, c.Args[2], x.Lookup(c.Args[1])) {
 		return nil
 	}
-	return x.Record(store.Record{Op: store.OpRename, Name: c.Args[1], Other: c.Args[2], Flags: flags})
+	return x.Record(&store.Rename{From: c.Args[1], To: c.Args[2], If: flags})
 }
 
 func costOfRename(x *engine.Costs, c *engine.Call) {

@@ -176,9 +176,9 @@ func prepareRestore(x *engine.Context, c *engine.Call) *engine.Op {
 		c.Fail(textBusyKey)
 		return nil
 	case v.dead: // born dead, as in Redis
-		return x.Record(store.Record{Op: store.OpRemove, Names: [][]byte{name}})
+		return x.Record(&store.Remove{Names: [][]byte{name}})
 	case v.kind == catalog.String:
-		r := store.Record{Op: store.OpSet, Name: name, Value: v.text, Deadline: v.deadline, Flags: v.flags}
+		r := &store.Set{String: store.String{Name: name, Value: v.text}, Deadline: v.deadline, If: v.flags}
 		if v.unpacked {
 			r.Keep(unsafe.String(unsafe.SliceData(v.text), len(v.text)), nil)
 			x.Unhold(v.held) // from here on it counts as data
@@ -186,7 +186,7 @@ func prepareRestore(x *engine.Context, c *engine.Call) *engine.Op {
 		}
 		return x.Storing(c, r, nil, len(r.Value))
 	default:
-		return x.Record(store.Record{Op: store.OpReveal, ID: v.id, Name: name, Deadline: v.deadline, Flags: v.flags})
+		return x.Record(&store.Reveal{ID: v.id, Name: name, Deadline: v.deadline, If: v.flags})
 	}
 }
 

@@ -99,10 +99,7 @@ func prepareMerge(x *engine.Context, c *engine.Call) *engine.Op {
 		c.Fail(textManyKeys)
 		return nil
 	}
-	r := store.Record{Op: store.OpTDigestMerge, Name: c.Args[1], Names: m.sources, Position: m.compression}
-	if m.override {
-		r.Flags = store.Override
-	}
+	r := &store.TDigestMerge{Name: c.Args[1], Sources: m.sources, Compression: m.compression, Override: m.override}
 	size, err := redisbloom.TDigestParams{Compression: max(most, 1)}.Bytes()
 	if err != nil {
 		c.Fail(textNoRoom)
@@ -140,7 +137,6 @@ const mergedBytes = 32
 func costOfMerge(x *engine.Costs, c *engine.Call) {
 	engine.ByBytes(mergedBytes)(x, c)
 	if m, failed := parseMerge(c); failed.Kind == engine.None && m.compression > 0 {
-		r := digestOf(c.Args[1], m.compression)
-		x.Make(c.Args[1], &r)
+		x.Make(c.Args[1], digestOf(c.Args[1], m.compression))
 	}
 }

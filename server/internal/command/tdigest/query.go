@@ -198,8 +198,8 @@ func compressed(x *engine.Context, entry *catalog.Entry, a *asking, as bool) (*r
 	}
 	if a.compressed < maxCompressed && x.Refuses() == nil {
 		a.compressed++
-		op := x.Record(store.Record{Op: store.OpCompress, ID: entry.ID})
-		op.Part = p
+		op := x.Record(&store.TDigestCompress{})
+		op.Part, op.Record.ID = p, entry.ID
 		return nil, op
 	}
 	data, _ := t.MarshalBinary() // it was made

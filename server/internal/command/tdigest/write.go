@@ -43,7 +43,7 @@ func prepareCreate(x *engine.Context, c *engine.Call) *engine.Op {
 		c.Fail(text)
 		return nil
 	}
-	op, ok := x.Creation(&r)
+	op, ok := x.Creation(r)
 	if !ok {
 		c.Fail(textNoMemory)
 		return nil
@@ -82,7 +82,11 @@ var add = engine.Command{
 	Syntax: "key value [value ...]", Complexity: "O(n · log c), n values and a compression of c",
 	Summary: "Adds values to a t-digest.",
 	Sketch: &engine.Sketch{
-		Family: family, Missing: textMissing, Stride: 1, Op: store.OpTDigestAdd, Fault: textOverflow,
+		Family: family, Missing: textMissing, Stride: 1, Fault: textOverflow,
+		Body: func(m *store.Scratch, values []byte) store.Body {
+			m.TDigestAdd.Values = values
+			return &m.TDigestAdd
+		},
 		Relieve: func(x *engine.Context, entry *catalog.Entry, items int) bool {
 			_, due := store.PartOf(entry).LargeDigest(items)
 			return due && x.Compress(entry).Kind == engine.None
@@ -108,12 +112,13 @@ var reset = engine.Command{
 	Summary: "Forgets all values of a t-digest.",
 	Cost:    engine.ByBytes(1),
 	Sketch: &engine.Sketch{
-		Family: family, Missing: textMissing, Stride: 1, Op: store.OpTDigestBegin, Fault: textOverflow,
+		Family: family, Missing: textMissing, Stride: 1, Fault: textOverflow,
+		Body: func(*store.Scratch, []byte) store.Body { return &store.TDigestBegin{} },
 	},
 }
 
 // creationOf returns the record that makes the digest, or the error text.
-func creationOf(c *engine.Call) (r store.Record, text string) {
+func creationOf(c *engine.Call) (r store.Body, text string) {
 	compression := int64(defaultCompression)
 	if len(c.Args) == 4 {
 		// The word may stand in either place; the number is always the last.
@@ -127,8 +132,8 @@ func creationOf(c *engine.Call) (r store.Record, text string) {
 	return digestOf(c.Args[1], compression), ""
 }
 
-func digestOf(name []byte, compression int64) store.Record {
-	return store.Record{Op: store.OpTDigest, Name: name, Value: redisbloom.AppendTDigestHeader(nil, redisbloom.TDigestParams{Compression: compression})}
+func digestOf(name []byte, compression int64) store.Body {
+	return &store.Make{As: store.OpTDigest, Name: name, Header: redisbloom.AppendTDigestHeader(nil, redisbloom.TDigestParams{Compression: compression})}
 }
 
 func costOfCreate(x *engine.Costs, c *engine.Call) {
@@ -136,6 +141,6 @@ func costOfCreate(x *engine.Costs, c *engine.Call) {
 		return
 	}
 	if r, text := creationOf(c); text == "" {
-		x.Make(c.Args[1], &r)
+		x.Make(c.Args[1], r)
 	}
 }

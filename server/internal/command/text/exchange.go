@@ -17,7 +17,7 @@ var getSet = engine.Command{
 	Syntax: "key value", Complexity: "O(1)", Summary: "Stores a string and returns the one that was there.",
 	Cost: costOfSet,
 	Prepare: func(x *engine.Context, c *engine.Call) *engine.Op {
-		return storing(x, c, store.Record{Op: store.OpSet, Value: c.Args[2], Flags: store.IfString})
+		return storing(x, c, &store.Set{String: store.String{Value: c.Args[2]}, If: store.IfString})
 	},
 	Reply: replyOld,
 }
@@ -29,7 +29,7 @@ var getDel = engine.Command{
 	Syntax: "key", Complexity: "O(1)", Summary: "Removes a string and returns it.",
 	Cost: engine.ByKeys((*engine.Costs).Free),
 	Prepare: func(x *engine.Context, c *engine.Call) *engine.Op {
-		return x.Record(store.Record{Op: store.OpTake, Name: c.Args[1]})
+		return x.Record(&store.Take{Name: c.Args[1]})
 	},
 	Reply: replyOld,
 }
@@ -62,7 +62,7 @@ func prepareGetEx(x *engine.Context, c *engine.Call) *engine.Op {
 	if !ok {
 		return nil
 	}
-	r := store.Record{Op: store.OpTouch, Name: c.Args[1]}
+	r := &store.Touch{Name: c.Args[1]}
 	if life.arg != nil {
 		var text string
 		if r.Deadline, text = life.deadline(x, "getex"); text != "" {

@@ -71,7 +71,7 @@ func checkMSet(_ *engine.Context, c *engine.Call) {
 
 func prepareMSet(x *engine.Context, c *engine.Call) *engine.Op {
 	pairs := c.Args[1:]
-	op := x.Record(store.Record{Op: store.OpSetMany, Names: pairs})
+	op := x.Record(&store.SetMany{Pairs: pairs})
 	for i := 0; i < len(pairs); i += 2 {
 		op.Cost += uint64(store.NewCost(pairs[i], uint64(len(pairs[i+1]))))
 	}
@@ -97,7 +97,7 @@ func timedSet(name string, scale int64, syntax, since, summary string) engine.Co
 				c.Fail(text)
 				return nil
 			}
-			return storing(x, c, store.Record{Op: store.OpSet, Value: c.Args[3], Deadline: deadline})
+			return storing(x, c, &store.Set{String: store.String{Value: c.Args[3]}, Deadline: deadline})
 		},
 		Reply: replySet,
 	}
@@ -110,7 +110,7 @@ var setNX = engine.Command{
 	Syntax: "key value", Complexity: "O(1)", Summary: "Stores a string unless its name is taken.",
 	Cost: costOfSet,
 	Prepare: func(x *engine.Context, c *engine.Call) *engine.Op {
-		return storing(x, c, store.Record{Op: store.OpSet, Value: c.Args[2], Flags: store.IfAbsent})
+		return storing(x, c, &store.Set{String: store.String{Value: c.Args[2]}, If: store.IfAbsent})
 	},
 	Reply: replySetNX,
 }

@@ -63,7 +63,7 @@ func prepareSet(x *engine.Context, c *engine.Call) *engine.Op {
 		c.Fail(text)
 		return nil
 	}
-	r := store.Record{Op: store.OpSet, Value: c.Args[2], Flags: q.flags}
+	r := &store.Set{String: store.String{Value: c.Args[2]}, If: q.flags}
 	if q.life.arg != nil {
 		if r.Deadline, text = q.life.deadline(x, "set"); text != "" {
 			c.Fail(text)
@@ -71,7 +71,7 @@ func prepareSet(x *engine.Context, c *engine.Call) *engine.Op {
 		}
 	}
 	if q.get {
-		r.Flags |= store.IfString
+		r.If |= store.IfString
 		c.Option = q.get
 	}
 	return storing(x, c, r)

@@ -50,7 +50,7 @@ var appendCmd = engine.Command{
 	Syntax: "key value", Complexity: "O(n), n being the length of the string", Summary: "Adds to the end of a string.",
 	Cost: func(x *engine.Costs, c *engine.Call) { x.Append(c.Args[1], len(c.Args[2])) },
 	Prepare: func(x *engine.Context, c *engine.Call) *engine.Op {
-		return change(x, c, store.Record{Op: store.OpAppend, Value: c.Args[2]}, len(c.Args[2]))
+		return change(x, c, &store.Append{String: store.String{Value: c.Args[2]}}, len(c.Args[2]))
 	},
 	Reply: reply,
 }
@@ -70,7 +70,7 @@ var setRange = engine.Command{
 			c.Fail(textOffset)
 		default:
 			grow := int(min(at, store.MaxString)) + len(c.Args[3])
-			return change(x, c, store.Record{Op: store.OpSetRange, Value: c.Args[3], Position: at}, grow)
+			return change(x, c, &store.SetRange{String: store.String{Value: c.Args[3]}, Offset: at}, grow)
 		}
 		return nil
 	},
@@ -107,7 +107,12 @@ func incrementCommand(name string, arity int, syntax, summary string, parse func
 				return nil
 			}
 			const digits = 20 // of the longest number
-			return x.Storing(c, store.Record{Op: store.OpIncrement, Name: c.Args[1], Position: by}, nil, digits)
+			if x.Can().Cluster && !x.Fits(c, c.Args[1], digits) {
+				return nil
+			}
+			op := x.Record(&store.Increment{Name: c.Args[1], By: by})
+			op.Cost = uint64(store.NewCost(c.Args[1], digits))
+			return op
 		},
 		Reply: reply,
 	}

@@ -23,21 +23,22 @@ const (
 )
 
 // storing returns the op of a record that stores a string.
-func storing(x *engine.Context, c *engine.Call, r store.Record) *engine.Op {
-	r.Name = c.Args[1]
-	return x.Storing(c, r, nil, len(r.Value))
+func storing(x *engine.Context, c *engine.Call, o store.Texter) *engine.Op {
+	t := o.Text()
+	t.Name = c.Args[1]
+	return x.Storing(c, o, nil, len(t.Value))
 }
 
 // change returns the op of a record that replaces a string, with memory for one
 // that is grow bytes longer.
-func change(x *engine.Context, c *engine.Call, r store.Record, grow int) *engine.Op {
-	r.Name = c.Args[1]
+func change(x *engine.Context, c *engine.Call, o store.Texter, grow int) *engine.Op {
+	o.Text().Name = c.Args[1]
 	size := grow
-	entry := x.Lookup(r.Name)
+	entry := x.Lookup(c.Args[1])
 	if entry != nil {
 		size += len(store.Text(entry))
 	}
-	return x.Storing(c, r, entry, size)
+	return x.Storing(c, o, entry, size)
 }
 
 // reply answers the number that a record has brought.

@@ -17,7 +17,7 @@ var add = engine.Command{
 	Syntax: "key item [item ...]", Complexity: "O(n · (k + d)), n items and d rows",
 	Summary: "Counts items and returns for each the item that it has expelled.",
 	Sketch: &engine.Sketch{
-		Family: family, Missing: textMissing, Stride: 1, Op: store.OpTopKIncr, Grows: true, Fault: engine.TextOOM, Steps: steps,
+		Family: family, Missing: textMissing, Stride: 1, Body: counting, Grows: true, Fault: engine.TextOOM, Steps: steps,
 		Check: func(c *engine.Call) {
 			for _, item := range c.Items {
 				if len(item) > store.MaxItem {
@@ -41,7 +41,7 @@ var incrBy = engine.Command{
 	Syntax: "key item increment [item increment ...]", Complexity: "O(n · (k + i · d)), n items, increments of i and d rows",
 	Summary: "Adds to the counts of items and returns for each the item that it has expelled.",
 	Sketch: &engine.Sketch{
-		Family: family, Missing: textMissing, Stride: 2, Op: store.OpTopKIncr, Grows: true, Fault: engine.TextOOM, Steps: stepsOfPairs, Tries: tries, Slice: slice,
+		Family: family, Missing: textMissing, Stride: 2, Body: counting, Grows: true, Fault: engine.TextOOM, Steps: stepsOfPairs, Tries: tries, Slice: slice,
 		Early: func(c *engine.Call) {
 			if len(c.Args)%2 != 0 {
 				c.Answer(engine.WrongArity(c.Command().Name))
@@ -125,4 +125,9 @@ const triesAStep = 8
 // stepsOf returns the steps of an item with an increment.
 func stepsOf(p *store.Part, c *engine.Call, increment int64) int {
 	return p.Steps() * (1 + int(increment/triesAStep) + c.Command().Sketch.Longest(c))
+}
+
+func counting(m *store.Scratch, items []byte) store.Body {
+	m.TopKIncr.Items = items
+	return &m.TopKIncr
 }

@@ -13,5 +13,8 @@ import (
 var family = &engine.Family{
 	Kind:       catalog.TopK,
 	WriteValue: redisbloom.WriteTopKValue, ReadValue: redisbloom.ReadTopKValue,
-	Create: store.OpTopK, Chunk: store.OpTopKChunk, Grows: true,
+	Create: store.OpTopK, Grows: true,
+	Chunk: func(position int64, data []byte) store.Body {
+		return &store.TopKChunk{Position: position, Data: data}
+	},
 }

@@ -58,7 +58,7 @@ func prepareReserve(x *engine.Context, c *engine.Call) *engine.Op {
 		c.Fail(text)
 		return nil
 	}
-	op, ok := x.Creation(&store.Record{Op: store.OpTopK, Name: c.Args[1], Value: redisbloom.AppendTopKHeader(nil, p)})
+	op, ok := x.Creation(&store.Make{As: store.OpTopK, Name: c.Args[1], Header: redisbloom.AppendTopKHeader(nil, p)})
 	if !ok {
 		c.Fail(textNoMemory)
 		return nil
@@ -83,6 +83,6 @@ func costOfReserve(x *engine.Costs, c *engine.Call) {
 		return
 	}
 	if p, text := parseReserve(c.Args); text == "" {
-		x.Make(c.Args[1], &store.Record{Op: store.OpTopK, Value: redisbloom.AppendTopKHeader(nil, p)})
+		x.Make(c.Args[1], &store.Make{As: store.OpTopK, Header: redisbloom.AppendTopKHeader(nil, p)})
 	}
 }

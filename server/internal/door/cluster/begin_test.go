@@ -61,9 +61,9 @@ func TestFirstRecord(t *testing.T) {
 	message := func(h header, r store.Record) []byte {
 		return appendSum(store.AppendRecord(appendHeader(nil, &h), &r))
 	}
-	birth := message(header{}, store.Record{Op: store.OpBirth, ID: 9, Limit: 2})
-	found := message(header{cluster: 8}, store.Record{Op: store.OpFound, ID: 8})
-	join := message(header{}, store.Record{Op: store.OpJoin, Name: []byte("n")})
+	birth := message(header{}, store.Record{Body: &store.Birth{ID: 9, Lanes: 2}})
+	found := message(header{cluster: 8}, store.Record{Body: &store.Found{ID: 8}})
+	join := message(header{}, store.Record{Body: &store.Join{Name: []byte("n")}})
 	later := appendSum([]byte{messageVersion + 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0})
 	for name, c := range map[string]struct {
 		messages [][]byte
@@ -77,7 +77,7 @@ func TestFirstRecord(t *testing.T) {
 		"strays":         {[][]byte{[]byte("stray"), {}}, 0, beginning{}, nil},
 		"behind strays":  {[][]byte{[]byte("stray"), {}, birth}, 0, beginning{op: store.OpBirth, id: 9}, nil},
 		"behind another": {[][]byte{join, found}, 0, beginning{op: store.OpFound, id: 8}, nil},
-		"of a node":      {[][]byte{message(header{node: 1}, store.Record{Op: store.OpBirth, ID: 9, Limit: 2})}, 0, beginning{}, nil},
+		"of a node":      {[][]byte{message(header{node: 1}, store.Record{Body: &store.Birth{ID: 9, Lanes: 2}})}, 0, beginning{}, nil},
 		"later release":  {[][]byte{later, birth}, 0, beginning{}, bloomery.ErrVersion},
 		"purged":         {[][]byte{birth, join}, 2, beginning{purged: true}, nil},
 	} {

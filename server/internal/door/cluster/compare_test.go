@@ -44,7 +44,7 @@ func TestCompare(t *testing.T) {
 			e := m.state.Names.Lookup([]byte("cuckoo3"), 0)
 			p := store.PartAt(e, 0)
 			p.Lock()
-			store.Apply(m.state, &store.Record{Op: store.OpInsert, ID: e.ID, Room: store.Unlimited, Hashes: []uint64{uint64(7000 + i)}}, p, &store.Result{})
+			store.Apply(m.state, &store.Record{ID: e.ID, Body: &store.CuckooInsert{Room: store.Unlimited, Hashes: []uint64{uint64(7000 + i)}}}, p, &store.Result{})
 			p.Unlock()
 		}
 		settled()
@@ -54,7 +54,7 @@ func TestCompare(t *testing.T) {
 				t.Errorf("node %d sees %d parts that differ, problems %q", i+1, c.Differ, c.Problems)
 			}
 		}
-		if err := do(list[0].Door, &door.Op{Record: store.Record{Op: store.OpRemove, Names: [][]byte{[]byte("cuckoo3")}}}); err != nil {
+		if err := do(list[0].Door, &door.Op{Record: store.Record{Body: &store.Remove{Names: [][]byte{[]byte("cuckoo3")}}}}); err != nil {
 			t.Fatal(err)
 		}
 		settled()

@@ -120,10 +120,10 @@ func (m *machine) changeAll(round int) {
 	m.fill(round)
 	name := []byte(fmt.Sprint("new", round))
 	ops := []*door.Op{
-		{Record: store.Record{Op: store.OpCuckoo, Name: name, Cuckoo: redisbloom.CuckooParams{Capacity: 64, BucketSize: 2, MaxIterations: 20}}},
-		{Record: store.Record{Op: store.OpRename, Name: []byte(fmt.Sprint("cuckoo", round%3)), Other: []byte("first")}},
-		{Record: store.Record{Op: store.OpRemove, Names: [][]byte{[]byte(fmt.Sprint("cuckoo", (round+1)%3)), []byte("second")}}},
-		{Record: store.Record{Op: store.OpExpire, Name: name, Deadline: 1 << 50}},
+		{Record: store.Record{Body: &store.MakeCuckoo{Name: name, Params: redisbloom.CuckooParams{Capacity: 64, BucketSize: 2, MaxIterations: 20}}}},
+		{Record: store.Record{Body: &store.Rename{From: []byte(fmt.Sprint("cuckoo", round%3)), To: []byte("first")}}},
+		{Record: store.Record{Body: &store.Remove{Names: [][]byte{[]byte(fmt.Sprint("cuckoo", (round+1)%3)), []byte("second")}}}},
+		{Record: store.Record{Body: &store.Expire{Name: name, Deadline: 1 << 50}}},
 	}
 	for _, op := range ops {
 		if err := do(m.Door, op); err != nil && !errors.Is(err, store.ErrMissing) {
@@ -232,7 +232,7 @@ func founded(t *testing.T) ([]*machine, []byte) {
 	old := machines(t, 1)[0]
 	old.start()
 	old.fill(1)
-	deadline := &door.Op{Record: store.Record{Op: store.OpSet, Name: []byte("soon"), Value: []byte("v"), Deadline: time.Now().Add(time.Hour).UnixMilli()}}
+	deadline := &door.Op{Record: store.Record{Body: &store.Set{String: store.String{Name: []byte("soon"), Value: []byte("v")}, Deadline: time.Now().Add(time.Hour).UnixMilli()}}}
 	if err := do(old.Door, deadline); err != nil {
 		t.Fatal(err)
 	}

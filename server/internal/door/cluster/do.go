@@ -26,11 +26,11 @@ func (d *Door) DoGroup(ops []*door.Op) error {
 	size, first := 0, &ops[0].Record
 	for _, op := range ops {
 		r := &op.Record
-		if r.Op.Part() != first.Op.Part() || r.Op.Part() && (r.ID != first.ID || r.Index != first.Index) {
+		if r.Part() != first.Part() || r.Part() && (r.ID != first.ID || r.Index != first.Index) {
 			return fmt.Errorf("%w: records of several lanes", door.ErrGroup)
 		}
-		if err := unfit(r); err != nil {
-			return fmt.Errorf("%w: %w", door.ErrGroup, err)
+		if !d.sends(r) {
+			return fmt.Errorf("%w: %w", door.ErrGroup, errUnfit)
 		}
 		size += len(store.AppendRecord(nil, r))
 	}
@@ -94,7 +94,7 @@ func whole(b *batch, ops []*door.Op) {
 
 // sameRun reports whether two ops are on the same part, and asked for together.
 func sameRun(a, b *door.Op) bool {
-	return a.Record.Op.Part() && b.Record.Op.Part() && a.Record.ID == b.Record.ID && a.Record.Index == b.Record.Index &&
+	return a.Record.Part() && b.Record.Part() && a.Record.ID == b.Record.ID && a.Record.Index == b.Record.Index &&
 		(a.Admit == nil) == (b.Admit == nil)
 }
 
@@ -118,19 +118,19 @@ func answer(ops []*door.Op, err error) {
 // sent.
 func (d *Door) prepare(b *batch, ops []*door.Op, rides []ride, bytes []byte) []byte {
 	first := &ops[0].Record
-	if mark(first.Op) {
+	if first.Marks() {
 		answer(ops, nil)
 		return bytes
 	}
-	if err := unfit(first); err != nil {
-		refuse(ops, fmt.Errorf("%w: %w", door.ErrRefused, err))
+	if !d.sends(first) {
+		refuse(ops, fmt.Errorf("%w: %w", door.ErrRefused, errUnfit))
 		return bytes
 	}
-	if !first.Op.Part() && len(first.NewName()) > store.MaxName {
+	if !first.Part() && len(first.NewName()) > store.MaxName {
 		answer(ops, store.ErrLength)
 		return bytes
 	}
-	if !first.Op.Part() && !d.fitsNew(first) {
+	if !first.Part() && !d.fits(first.Takes()) {
 		refuse(ops, door.ErrMemory) // no command takes that for another error of its own
 		return bytes
 	}
@@ -139,7 +139,7 @@ func (d *Door) prepare(b *batch, ops []*door.Op, rides []ride, bytes []byte) []b
 		refuse(ops, fmt.Errorf("%w: %w", door.ErrDown, err))
 		return bytes
 	}
-	if first.Op.Part() && !d.admit(ops, rides) {
+	if first.Part() && !d.admit(ops, rides) {
 		answer(ops, store.ErrRetry)
 		return bytes
 	}
@@ -156,27 +156,20 @@ func (d *Door) prepare(b *batch, ops []*door.Op, rides []ride, bytes []byte) []b
 		}
 		rides[i].batch, rides[i].lane, rides[i].op = b, l, op
 		rides[i].bytes = bytes[from:len(bytes):len(bytes)]
-		if op.Record.Op == store.OpReveal {
-			rides[i].after = d.partsOf(op.Record.ID)
+		if o, ok := op.Record.Body.(*store.Reveal); ok {
+			rides[i].after = d.partsOf(o.ID)
 		}
 	}
 	return bytes
 }
 
-// mark reports whether an op marks a group, which is a message here.
-func mark(op store.Op) bool {
-	return op == store.OpBegin || op == store.OpCommit || op == store.OpRollback
-}
-
-// unfit returns why a record cannot be sent: one of the catalogue that reads or
-// changes contents. Other lanes are not ordered with the catalogue, so nodes would
-// disagree about what it meets.
-func unfit(r *store.Record) error {
-	switch r.Op {
-	case store.OpCountMinMerge, store.OpTDigestMerge, store.OpShadow, store.OpShadowSeal, store.OpShadowSwap, store.OpPiece:
-		return errUnfit
+// sends reports whether a record can be sent in this cluster.
+func (d *Door) sends(r *store.Record) bool {
+	level := uint64(Level)
+	if roster := d.state.Roster(); roster != nil {
+		level = roster.Level
 	}
-	return nil
+	return r.Sent(level)
 }
 
 var errUnfit = errors.New("cluster: this cannot be done in a cluster")

@@ -71,7 +71,7 @@ func tryOpenAs(t *testing.T, log *memlog.Log, c Config, as func(*memlog.Node) Lo
 }
 
 func set(name string) *door.Op {
-	return &door.Op{Record: store.Record{Op: store.OpSet, Name: []byte(name), Value: []byte("v")}}
+	return &door.Op{Record: store.Record{Body: &store.Set{String: store.String{Name: []byte(name), Value: []byte("v")}}}}
 }
 
 // do puts an op in order and waits.
@@ -126,7 +126,7 @@ func TestGathers(t *testing.T) {
 
 		before = log.Messages(0)
 		long := set("long")
-		long.Record.Value = make([]byte, enoughWaiting)
+		long.Record.Body.(*store.Set).Value = make([]byte, enoughWaiting)
 		d.Do([]*door.Op{long})
 		if synctest.Wait(); log.Messages(0) == before {
 			t.Error("much that waits was not sent at once")
@@ -139,27 +139,27 @@ func TestGroups(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		log := memlog.New(1, memlog.Faults{})
 		d := open(t, log, Config{})
-		make := &door.Op{Record: store.Record{Op: store.OpCuckoo, Name: []byte("f"), Cuckoo: redisbloom.CuckooParams{Capacity: 100, BucketSize: 2, MaxIterations: 20, Expansion: 1}}}
+		make := &door.Op{Record: store.Record{Body: &store.MakeCuckoo{Name: []byte("f"), Params: redisbloom.CuckooParams{Capacity: 100, BucketSize: 2, MaxIterations: 20, Expansion: 1}}}}
 		if err := do(d, make); err != nil {
 			t.Fatal(err)
 		}
 		id := make.Result.Entry.ID
 		insert := func(room uint64) *door.Op {
-			return &door.Op{Record: store.Record{Op: store.OpInsert, ID: id, Room: room, Hashes: []uint64{1, 2}}}
+			return &door.Op{Record: store.Record{ID: id, Body: &store.CuckooInsert{Room: room, Hashes: []uint64{1, 2}}}}
 		}
 		long := set("long")
-		long.Record.Value = []byte(strings.Repeat("x", d.limit-headBytes))
+		long.Record.Body.(*store.Set).Value = []byte(strings.Repeat("x", d.limit-headBytes))
 		for name, ops := range map[string][]*door.Op{
 			"two lanes": {set("a"), insert(0)},
 			"too long":  {set("a"), long},
-			"a merge":   {{Record: store.Record{Op: store.OpCountMinMerge, Name: []byte("m")}}},
+			"a merge":   {{Record: store.Record{Body: &store.CountMinMerge{Name: []byte("m")}}}},
 		} {
 			if err := d.DoGroup(ops); !errors.Is(err, door.ErrGroup) {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
 		before := log.Messages(d.LaneOf(id, 0))
-		expect := &door.Op{Record: store.Record{Op: store.OpExpectPart, ID: id, Limit: 0}}
+		expect := &door.Op{Record: store.Record{ID: id, Body: &store.ExpectPart{Version: 0}}}
 		ops := []*door.Op{expect, insert(store.Unlimited), insert(store.Unlimited)}
 		if err := d.DoGroup(ops); err != nil {
 			t.Fatal(err)
@@ -186,31 +186,33 @@ func TestUnfit(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		log := memlog.New(1, memlog.Faults{})
 		d := open(t, log, Config{})
-		for _, op := range []store.Op{
-			store.OpCountMinMerge, store.OpTDigestMerge, store.OpShadow, store.OpShadowSeal, store.OpShadowSwap, store.OpPiece,
+		for _, body := range []store.Body{
+			&store.CountMinMerge{}, &store.TDigestMerge{}, &store.ShadowOpen{}, &store.ShadowSeal{}, &store.ShadowSwap{}, &store.Piece{},
+			&store.ShadowFeed{}, &store.Seed{},
+			&store.FilterGrow{}, // of a level that the cluster does not have yet
 		} {
-			if err := do(d, &door.Op{Record: store.Record{Op: op, Name: []byte("k")}}); !errors.Is(err, door.ErrRefused) {
-				t.Errorf("operation %d: %v", op, err)
+			if err := do(d, &door.Op{Record: store.Record{Body: body}}); !errors.Is(err, door.ErrRefused) {
+				t.Errorf("operation %d: %v", body.Op(), err)
 			}
 		}
 		before := log.Messages(0)
-		if err := do(d, &door.Op{Record: store.Record{Op: store.OpBegin}}, &door.Op{Record: store.Record{Op: store.OpCommit}}); err != nil || log.Messages(0) != before {
+		if err := do(d, &door.Op{Record: store.Record{Body: &store.Begin{}}}, &door.Op{Record: store.Record{Body: &store.Commit{}}}); err != nil || log.Messages(0) != before {
 			t.Errorf("marks: %v, %d messages", err, log.Messages(0)-before)
 		}
 		long := set("long")
-		long.Record.Value = make([]byte, d.limit)
+		long.Record.Body.(*store.Set).Value = make([]byte, d.limit)
 		if err := do(d, long); !errors.Is(err, door.ErrRefused) {
 			t.Errorf("a record that is too long: %v", err)
 		}
 		most := set("most")
-		most.Record.Value = make([]byte, d.MaxRecord()-64)
+		most.Record.Body.(*store.Set).Value = make([]byte, d.MaxRecord()-64)
 		if err := do(d, most); err != nil {
 			t.Errorf("a record of MaxRecord: %v", err)
 		}
 		if err := do(d, set(strings.Repeat("n", store.MaxName+1))); !errors.Is(err, store.ErrLength) {
 			t.Errorf("a name that is too long: %v", err)
 		}
-		if err := do(d, &door.Op{Record: store.Record{Op: store.OpInsert, ID: 99, Hashes: []uint64{1}}}); !errors.Is(err, store.ErrRetry) {
+		if err := do(d, &door.Op{Record: store.Record{ID: 99, Body: &store.CuckooInsert{Hashes: []uint64{1}}}}); !errors.Is(err, store.ErrRetry) {
 			t.Errorf("a record of a part that is gone: %v", err)
 		}
 	})
@@ -228,7 +230,7 @@ func TestLanes(t *testing.T) {
 		for _, replicas := range []uint8{0, 3, store.AllReplicas} {
 			name := fmt.Sprint("f", replicas)
 			plan := store.Plan{Parts: 7, Replicas: replicas}
-			made := &door.Op{Record: store.Record{Op: store.OpFilter, Name: []byte(name), Value: store.AppendCreation(nil, &plan, outline)}}
+			made := &door.Op{Record: store.Record{Body: &store.Make{As: store.OpFilter, Name: []byte(name), Header: store.AppendCreation(nil, &plan, outline)}}}
 			if err := do(d, made); err != nil {
 				t.Fatal(err)
 			}

@@ -92,7 +92,7 @@ func TestPurgeAndJoin(t *testing.T) {
 		if got := list[3].number.Load(); got != 5 {
 			t.Errorf("a node that was wiped is number %d", got)
 		}
-		if err := do(list[0].Door, &door.Op{Record: store.Record{Op: store.OpLeave, ID: 4}}); err != nil {
+		if err := do(list[0].Door, &door.Op{Record: store.Record{Body: &store.Leave{Node: 4}}}); err != nil {
 			t.Fatal(err)
 		}
 		before = head()
@@ -115,7 +115,7 @@ func TestPurgeAndJoin(t *testing.T) {
 
 		// Whoever was removed stops, and does not come back.
 		victim := list[2]
-		if err := do(list[0].Door, &door.Op{Record: store.Record{Op: store.OpLeave, ID: 3}}); err != nil {
+		if err := do(list[0].Door, &door.Op{Record: store.Record{Body: &store.Leave{Node: 3}}}); err != nil {
 			t.Fatal(err)
 		}
 		<-victim.Failed()

@@ -218,8 +218,11 @@ func parseBeginning(msg []byte) (beginning, error) {
 		return beginning{}, err
 	}
 	for i := range records {
-		if r := &records[i]; r.Op == store.OpBirth || r.Op == store.OpFound {
-			return beginning{op: r.Op, id: r.ID}, nil
+		switch o := records[i].Body.(type) {
+		case *store.Birth:
+			return beginning{op: o.Op(), id: o.ID}, nil
+		case *store.Found:
+			return beginning{op: o.Op(), id: o.ID}, nil
 		}
 	}
 	return beginning{}, nil
@@ -241,7 +244,7 @@ func (d *Door) found(ctx context.Context) error {
 		case d.config.Follows:
 			return ErrNotFirst
 		}
-		r := store.Record{Op: store.OpFound, ID: id, At: d.config.Clock().UnixMilli()}
+		r := store.Record{At: d.config.Clock().UnixMilli(), Body: &store.Found{ID: id}}
 		msg := appendSum(store.AppendRecord(appendHeader(nil, &header{cluster: id}), &r))
 		kept := make(chan error, 1)
 		d.config.Log.Publish(0, msg, func(err error) { kept <- err })

@@ -75,7 +75,7 @@ func (j *journal) begin() error {
 // add notes what a record has done. A nil journal notes nothing. The members of the
 // cluster are not part of the data.
 func (j *journal) add(r *store.Record, res *store.Result) {
-	if j == nil || r.Op >= store.OpBirth && r.Op <= store.OpFound {
+	if j == nil || r.OfCluster() {
 		return
 	}
 	j.mu.Lock()

@@ -36,7 +36,7 @@ func TestStreamsNeverFill(t *testing.T) {
 		write := func(times int) {
 			t.Helper()
 			for i := range times {
-				if err := do(list[0].Door, &door.Op{Record: store.Record{Op: store.OpSet, Name: []byte(fmt.Sprint("k", i%4)), Value: text}}); err != nil {
+				if err := do(list[0].Door, &door.Op{Record: store.Record{Body: &store.Set{String: store.String{Name: []byte(fmt.Sprint("k", i%4)), Value: text}}}}); err != nil {
 					t.Fatal(err)
 				}
 				time.Sleep(time.Second)
@@ -101,7 +101,7 @@ func TestRemovedWhileSaved(t *testing.T) {
 		}
 		list[0].fill(1)
 		src := removing{source{list[0].Door}, func() {
-			if err := do(list[0].Door, &door.Op{Record: store.Record{Op: store.OpRemove, Names: [][]byte{[]byte("cuckoo3"), []byte("parts")}}}); err != nil {
+			if err := do(list[0].Door, &door.Op{Record: store.Record{Body: &store.Remove{Names: [][]byte{[]byte("cuckoo3"), []byte("parts")}}}}); err != nil {
 				t.Error(err)
 			}
 		}}

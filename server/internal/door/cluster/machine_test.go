@@ -114,12 +114,12 @@ func (m *machine) fill(round int) {
 	for i := range 6 {
 		name := fmt.Sprint("cuckoo", i)
 		if !has(m.Door, name) {
-			if err := do(m.Door, &door.Op{Record: store.Record{Op: store.OpCuckoo, Name: []byte(name), Cuckoo: redisbloom.CuckooParams{Capacity: 1024, BucketSize: 2, MaxIterations: 20}}}); err != nil {
+			if err := do(m.Door, &door.Op{Record: store.Record{Body: &store.MakeCuckoo{Name: []byte(name), Params: redisbloom.CuckooParams{Capacity: 1024, BucketSize: 2, MaxIterations: 20}}}}); err != nil {
 				m.t.Fatal(err)
 			}
 		}
 		id := m.state.Names.Lookup([]byte(name), 0).ID
-		insert := &door.Op{Record: store.Record{Op: store.OpInsert, ID: id, Room: store.Unlimited, Hashes: []uint64{uint64(round*100 + i), uint64(round*100 + i + 50)}}}
+		insert := &door.Op{Record: store.Record{ID: id, Body: &store.CuckooInsert{Room: store.Unlimited, Hashes: []uint64{uint64(round*100 + i), uint64(round*100 + i + 50)}}}}
 		if err := do(m.Door, insert, set(fmt.Sprint("text", round, i))); err != nil {
 			m.t.Fatal(err)
 		}
@@ -129,13 +129,13 @@ func (m *machine) fill(round int) {
 		if err != nil {
 			m.t.Fatal(err)
 		}
-		if err := do(m.Door, &door.Op{Record: store.Record{Op: store.OpFilter, Name: []byte("parts"), Value: store.AppendCreation(nil, &store.Plan{Parts: 2}, outline)}}); err != nil {
+		if err := do(m.Door, &door.Op{Record: store.Record{Body: &store.Make{As: store.OpFilter, Name: []byte("parts"), Header: store.AppendCreation(nil, &store.Plan{Parts: 2}, outline)}}}); err != nil {
 			m.t.Fatal(err)
 		}
 	}
 	id := m.state.Names.Lookup([]byte("parts"), 0).ID
 	for i := range uint32(4) {
-		if err := do(m.Door, &door.Op{Record: store.Record{Op: store.OpFilterAdd, ID: id, Index: i, Room: store.Unlimited, Hashes: []uint64{uint64(round)}}}); err != nil {
+		if err := do(m.Door, &door.Op{Record: store.Record{ID: id, Index: i, Body: &store.FilterAdd{Room: store.Unlimited, Hashes: []uint64{uint64(round)}}}}); err != nil {
 			m.t.Fatal(err)
 		}
 	}

@@ -46,7 +46,7 @@ func (d *Door) Remove(node uint32) error {
 			return fmt.Errorf("cluster: node %d (%s) is a log node, and the log would have one copy less: replace it by another node with replace-log", node, m.Addr)
 		}
 	}
-	return d.change(store.Record{Op: store.OpLeave, ID: uint64(node)})
+	return d.change(store.Record{Body: &store.Leave{Node: uint64(node)}})
 }
 
 // voters returns the log if its servers vote, nil if they do not or are not ours.
@@ -98,7 +98,7 @@ func (d *Door) Upgrade() (level uint64, err error) {
 	}
 	switch {
 	case level > r.Level:
-		return level, d.change(store.Record{Op: store.OpLevel, Limit: level})
+		return level, d.change(store.Record{Body: &store.Level{Level: level}})
 	case len(behind) > 0:
 		return r.Level, fmt.Errorf("cluster: upgrade: the level stays %d: other nodes support %d, and %s: update them to the later release", r.Level, most, strings.Join(behind, ", "))
 	}

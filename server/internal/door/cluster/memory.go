@@ -25,22 +25,6 @@ func (d *Door) measure() {
 // fits reports whether every other node has room for n bytes more.
 func (d *Door) fits(n uint64) bool { return n <= ^d.beats.full.Load() }
 
-// fitsNew is fits for a record that makes a filter.
-func (d *Door) fitsNew(r *store.Record) bool {
-	switch r.Op {
-	case store.OpBloom, store.OpCuckoo, store.OpBloomDump, store.OpCuckooDump, store.OpCountMin, store.OpTopK, store.OpTDigest, store.OpFilter, store.OpStage:
-		n, err := store.NewBytes(r)
-		return err != nil || d.fits(n)
-	case store.OpSet, store.OpAppend, store.OpSetRange, store.OpSetMany:
-		n := len(r.Value)
-		for _, v := range r.Names {
-			n += len(v)
-		}
-		return d.fits(uint64(n))
-	}
-	return true
-}
-
 // admitAll is Admit for this node and all others.
 func (d *Door) admitAll(admit door.Admitter, p *store.Part, ops []*door.Op) (aside uint64, ok bool) {
 	aside, ok = admit.Admit(p, ops)

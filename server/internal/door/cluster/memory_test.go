@@ -21,7 +21,7 @@ func TestNoMemory(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		log := memlog.New(1, memlog.Faults{})
 		a := open(t, log, Config{})
-		b := open(t, log, Config{Files: &folder.Memory{}, hooks: hooks{lacks: func(r *store.Record) bool { return string(r.Name) == "large" }}})
+		b := open(t, log, Config{Files: &folder.Memory{}, hooks: hooks{lacks: func(r *store.Record) bool { return string(r.NewName()) == "large" }}})
 		op := set("large")
 		if err := do(b, op); !errors.Is(err, door.ErrUnknown) {
 			t.Errorf("a write that others have: %v", err)
@@ -49,11 +49,11 @@ func TestHeadroom(t *testing.T) {
 		b := open(t, log, Config{Peers: m, Headroom: left.Load})
 		time.Sleep(2 * time.Second)
 		reserve := func(name string) error {
-			return do(a, &door.Op{Record: store.Record{Op: store.OpBloom, Name: []byte(name), Bloom: redisbloom.BloomParams{ErrorRate: 0.01, Capacity: 100_000, Expansion: 2}}})
+			return do(a, &door.Op{Record: store.Record{Body: &store.MakeBloom{Name: []byte(name), Params: redisbloom.BloomParams{ErrorRate: 0.01, Capacity: 100_000, Expansion: 2}}}})
 		}
 		add := func() error {
 			id := a.state.Names.Lookup([]byte("k"), 0).ID
-			return do(a, &door.Op{Record: store.Record{Op: store.OpAdd, ID: id, Digests: []redisbloom.Digest{{A: 1, B: 2}}}, Admit: generous{}})
+			return do(a, &door.Op{Record: store.Record{ID: id, Body: &store.BloomAdd{Digests: []redisbloom.Digest{{A: 1, B: 2}}}}, Admit: generous{}})
 		}
 		if err := reserve("k"); err != nil {
 			t.Fatal(err)
@@ -85,7 +85,7 @@ type generous struct{}
 
 func (generous) Admit(_ *store.Part, ops []*door.Op) (uint64, bool) {
 	for _, op := range ops {
-		op.Record.Room = 10_000
+		op.Record.Body.(store.Items).Give(10_000)
 	}
 	return 10_000, true
 }

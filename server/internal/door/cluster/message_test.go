@@ -17,9 +17,9 @@ var update = flag.Bool("update", false, "write golden files that are missing")
 
 // samples are messages by the name of their golden file.
 func samples() map[string][]byte {
-	add := store.Record{Op: store.OpInsert, ID: 7, Index: 1, Room: 100, Hashes: []uint64{1, 1<<64 - 1}}
-	set := store.Record{Op: store.OpSet, At: 1_700_000_000_000, Name: []byte("k"), Value: []byte("v")}
-	birth := store.Record{Op: store.OpBirth, At: 1_700_000_000_000, ID: 77, Position: -1, Limit: 8}
+	add := store.Record{ID: 7, Index: 1, Body: &store.CuckooInsert{Room: 100, Hashes: []uint64{1, 1<<64 - 1}}}
+	set := store.Record{At: 1_700_000_000_000, Body: &store.Set{String: store.String{Name: []byte("k"), Value: []byte("v")}}}
+	birth := store.Record{At: 1_700_000_000_000, Body: &store.Birth{ID: 77, Seed: 1<<64 - 1, Lanes: 8}}
 	message := func(h header, records ...*store.Record) []byte {
 		b := appendHeader(nil, &h)
 		for _, r := range records {

@@ -28,7 +28,7 @@ func laneNumber(lanes int, id uint64, index uint32, wide bool) int {
 
 // laneOf returns the lane of a record.
 func (d *Door) laneOf(r *store.Record) *lane {
-	if !r.Op.Part() {
+	if !r.Part() {
 		return d.catalogue()
 	}
 	return d.partLane(r.ID, r.Index)

@@ -145,7 +145,7 @@ func (r *replacement) next(ctx context.Context) (step string, done bool, err err
 	case copies.Whole < copies.Streams:
 		return fmt.Sprintf("copies are made: %d of %d streams have all of theirs", copies.Whole, copies.Streams), false, nil
 	case !r.old.Left:
-		if err := r.d.change(store.Record{Op: store.OpLeave, ID: uint64(r.old.Number)}); err != nil {
+		if err := r.d.change(store.Record{Body: &store.Leave{Node: uint64(r.old.Number)}}); err != nil {
 			return "", false, err
 		}
 		return fmt.Sprintf("node %d was removed from the cluster", r.old.Number), false, nil

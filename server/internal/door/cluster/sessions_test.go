@@ -103,7 +103,7 @@ func TestRemoved(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		log := memlog.New(1, memlog.Faults{})
 		a, b := open(t, log, Config{}), open(t, log, Config{})
-		leave := &door.Op{Record: store.Record{Op: store.OpLeave, ID: uint64(b.number.Load())}}
+		leave := &door.Op{Record: store.Record{Body: &store.Leave{Node: uint64(b.number.Load())}}}
 		if err := do(a, leave); err != nil {
 			t.Fatal(err)
 		}
@@ -158,7 +158,7 @@ func TestLeftWithoutAName(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		log := memlog.New(1, memlog.Faults{})
 		a, b := open(t, log, Config{}), open(t, log, Config{})
-		stage := &door.Op{Record: store.Record{Op: store.OpStage, Flags: uint8(store.OpFilterLoad), Value: store.AppendPlan(nil, &store.Plan{})}}
+		stage := &door.Op{Record: store.Record{Body: &store.Stage{As: store.OpFilterLoad, Header: store.AppendPlan(nil, &store.Plan{})}}}
 		if err := do(a, stage); err != nil {
 			t.Fatal(err)
 		}

@@ -175,7 +175,9 @@ func (c *client) send(records ...store.Record) ([]*door.Op, error) {
 	for i, r := range records {
 		r.At = time.Now().UnixMilli()
 		ops[i] = &door.Op{Record: r}
-		ops[i].Result.Codes = make([]redisbloom.Result, 0, len(r.Hashes))
+		if o, ok := r.Body.(store.Items); ok {
+			ops[i].Result.Codes = make([]redisbloom.Result, 0, o.Len())
+		}
 	}
 	c.d.Do(ops)
 	c.d.Wait(ops)
@@ -209,7 +211,7 @@ func (c *client) kept(kind string) string { return fmt.Sprint("kept-", kind, c.s
 
 func (c *client) increment() {
 	name := c.kept("number")
-	ops, err := c.send(store.Record{Op: store.OpIncrement, Name: []byte(name), Position: 1})
+	ops, err := c.send(store.Record{Body: &store.Increment{Name: []byte(name), By: 1}})
 	c.s.model.note(name, 1, err)
 	if err == nil && ops[0].Result.Err != nil {
 		c.s.errorf("%s: %v", name, ops[0].Result.Err)
@@ -224,7 +226,7 @@ func (c *client) filter(name string) (id uint64, ok bool) {
 		if e := c.state.Names.Lookup([]byte(name), time.Now().UnixMilli()); e != nil {
 			return e.ID, store.PartOf(e) != nil
 		}
-		if _, err := c.send(store.Record{Op: store.OpCuckoo, Name: []byte(name), Cuckoo: cuckooOf}); err != nil {
+		if _, err := c.send(store.Record{Body: &store.MakeCuckoo{Name: []byte(name), Params: cuckooOf}}); err != nil {
 			return 0, false
 		}
 	}
@@ -241,14 +243,14 @@ func (c *client) insert() {
 	}
 	records := make([]store.Record, 1+c.s.intn(4))
 	for i := range records {
-		records[i] = store.Record{Op: store.OpInsert, ID: id, Room: store.Unlimited, Hashes: c.hashes(1 + c.s.intn(3))}
+		records[i] = store.Record{ID: id, Body: &store.CuckooInsert{Room: store.Unlimited, Hashes: c.hashes(1 + c.s.intn(3))}}
 	}
 	ops, _ := c.send(records...)
 	for _, op := range ops {
 		if op.Err == nil && errors.Is(op.Result.Err, store.ErrRetry) && c.s.flush {
 			continue
 		}
-		c.s.model.note(name, int64(len(op.Record.Hashes)), op.Err)
+		c.s.model.note(name, int64(op.Record.Body.(store.Items).Len()), op.Err)
 		if op.Err == nil && op.Result.Err != nil {
 			c.s.errorf("insert into %s: %v", name, op.Result.Err)
 		}
@@ -280,12 +282,12 @@ func (c *client) delete() {
 		return
 	}
 	h := c.hashes(1)
-	if _, err := c.send(store.Record{Op: store.OpInsert, ID: id, Room: store.Unlimited, Hashes: h}); err != nil {
+	if _, err := c.send(store.Record{ID: id, Body: &store.CuckooInsert{Room: store.Unlimited, Hashes: h}}); err != nil {
 		c.s.model.note(name, 1, err)
 		return
 	}
 	c.s.model.note(name, 1, nil)
-	ops, err := c.send(store.Record{Op: store.OpDelete, ID: id, Hashes: h})
+	ops, err := c.send(store.Record{ID: id, Body: &store.CuckooDelete{Hashes: h}})
 	c.s.model.note(name, 1, err)
 	if err == nil && !c.s.flush && (ops[0].Result.Err != nil || !ops[0].Result.Bools[0]) {
 		c.s.errorf("delete from %s: %v, %v", name, ops[0].Result.Err, ops[0].Result.Bools)
@@ -296,14 +298,14 @@ func (c *client) delete() {
 func (c *client) group() {
 	a, b := "kept-pair0", "kept-pair1"
 	now := time.Now().UnixMilli()
-	expect := store.Record{Op: store.OpExpect, At: now, Name: []byte("other-text0")}
+	expect := &store.Expect{Name: []byte("other-text0")}
 	if e, deadline := c.state.Names.Deadline(expect.Name, now); e != nil {
 		expect.ID, expect.Deadline = e.ID, deadline
 	}
 	ops := []*door.Op{
-		{Record: expect},
-		{Record: store.Record{Op: store.OpIncrement, At: now, Name: []byte(a), Position: 1}},
-		{Record: store.Record{Op: store.OpIncrement, At: now, Name: []byte(b), Position: 1}},
+		{Record: store.Record{At: now, Body: expect}},
+		{Record: store.Record{At: now, Body: &store.Increment{Name: []byte(a), By: 1}}},
+		{Record: store.Record{At: now, Body: &store.Increment{Name: []byte(b), By: 1}}},
 	}
 	seen := 0
 	for _, op := range ops {
@@ -341,7 +343,7 @@ func (c *client) others() {
 	}
 	records := make([]store.Record, 2+c.s.intn(3))
 	for i := range records {
-		records[i] = store.Record{Op: store.OpInsert, ID: id, Room: store.Unlimited, Hashes: c.hashes(2)}
+		records[i] = store.Record{ID: id, Body: &store.CuckooInsert{Room: store.Unlimited, Hashes: c.hashes(2)}}
 	}
 	ops, _ := c.send(records...)
 	for _, op := range ops {
@@ -367,12 +369,12 @@ func (c *client) parts() {
 		if i%2 == 0 {
 			plan.Replicas = store.AllReplicas
 		}
-		_, _ = c.send(store.Record{Op: store.OpFilter, Name: name, Value: store.AppendCreation(nil, &plan, outline)})
+		_, _ = c.send(store.Record{Body: &store.Make{As: store.OpFilter, Name: name, Header: store.AppendCreation(nil, &plan, outline)}})
 		return
 	}
 	var records []store.Record
 	for part := range uint32(4) {
-		records = append(records, store.Record{Op: store.OpFilterAdd, ID: e.ID, Index: part, Room: store.Unlimited, Hashes: c.hashes(3)})
+		records = append(records, store.Record{ID: e.ID, Index: part, Body: &store.FilterAdd{Room: store.Unlimited, Hashes: c.hashes(3)}})
 	}
 	_, _ = c.send(records...)
 }
@@ -393,7 +395,7 @@ func (c *client) copy() {
 		for at := int64(1); at != 0; {
 			next, chunk := p.Contents().ScanDump(at)
 			if next != 0 {
-				pieces = append(pieces, store.Record{Op: store.OpCuckooChunk, Position: next, Value: bytes.Clone(chunk)})
+				pieces = append(pieces, store.Record{Body: &store.CuckooChunk{Position: next, Data: bytes.Clone(chunk)}})
 			}
 			at = next
 		}
@@ -402,7 +404,7 @@ func (c *client) copy() {
 	if header == nil {
 		return
 	}
-	ops, err := c.send(store.Record{Op: store.OpStage, Flags: uint8(store.OpCuckooDump), Value: header})
+	ops, err := c.send(store.Record{Body: &store.Stage{As: store.OpCuckooDump, Header: header}})
 	if err != nil || ops[0].Result.Err != nil {
 		return
 	}
@@ -414,7 +416,7 @@ func (c *client) copy() {
 		return // it is left behind
 	}
 	name := fmt.Append(nil, "other-filter", c.s.intn(simNames))
-	ops, err = c.send(store.Record{Op: store.OpReveal, ID: id, Name: name})
+	ops, err = c.send(store.Record{Body: &store.Reveal{ID: id, Name: name}})
 	if err == nil && ops[0].Result.Err != nil {
 		c.s.errorf("reveal: %v", ops[0].Result.Err)
 	}
@@ -426,21 +428,21 @@ func (c *client) names() {
 	switch c.s.intn(7) {
 	case 6:
 		if c.s.flush {
-			_, _ = c.send(store.Record{Op: store.OpFlush})
+			_, _ = c.send(store.Record{Body: &store.Flush{}})
 		}
 	case 0:
-		_, _ = c.send(store.Record{Op: store.OpRemove, Names: [][]byte{name("filter"), name("text")}})
+		_, _ = c.send(store.Record{Body: &store.Remove{Names: [][]byte{name("filter"), name("text")}}})
 	case 1:
-		_, _ = c.send(store.Record{Op: store.OpRename, Name: name("filter"), Other: name("filter")})
+		_, _ = c.send(store.Record{Body: &store.Rename{From: name("filter"), To: name("filter")}})
 	case 2:
-		_, _ = c.send(store.Record{Op: store.OpSet, Name: name("text"), Value: name("value")})
+		_, _ = c.send(store.Record{Body: &store.Set{String: store.String{Name: name("text"), Value: name("value")}}})
 	case 3:
-		_, _ = c.send(store.Record{Op: store.OpExpire, Name: name("filter"), Deadline: time.Now().UnixMilli() + 500})
+		_, _ = c.send(store.Record{Body: &store.Expire{Name: name("filter"), Deadline: time.Now().UnixMilli() + 500}})
 	case 4:
 		ids := c.state.Names.Due(time.Now().UnixMilli(), 10)
-		_, _ = c.send(store.Record{Op: store.OpEvict, IDs: ids})
+		_, _ = c.send(store.Record{Body: &store.Evict{IDs: ids}})
 	case 5:
-		_, _ = c.send(store.Record{Op: store.OpAppend, Name: name("text"), Value: []byte("x")})
+		_, _ = c.send(store.Record{Body: &store.Append{String: store.String{Name: name("text"), Value: []byte("x")}}})
 	}
 }
 

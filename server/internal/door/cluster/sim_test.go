@@ -395,7 +395,7 @@ func (s *sim) remove(number uint32) {
 		if d == nil {
 			continue
 		}
-		op := &door.Op{Record: store.Record{Op: store.OpLeave, ID: uint64(number)}}
+		op := &door.Op{Record: store.Record{Body: &store.Leave{Node: uint64(number)}}}
 		ops := []*door.Op{op}
 		if d.Do(ops); op.Err == nil {
 			d.Wait(ops)

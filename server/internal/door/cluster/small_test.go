@@ -105,7 +105,7 @@ func TestEmptyRides(t *testing.T) {
 			ops = append(ops, op)
 			d.catalogue().enqueue([]*ride{r})
 		}
-		made := &door.Op{Record: store.Record{Op: store.OpCuckoo, Name: []byte("f"), Cuckoo: redisbloom.CuckooParams{Capacity: 100, BucketSize: 2, MaxIterations: 20, Expansion: 1}}}
+		made := &door.Op{Record: store.Record{Body: &store.MakeCuckoo{Name: []byte("f"), Params: redisbloom.CuckooParams{Capacity: 100, BucketSize: 2, MaxIterations: 20, Expansion: 1}}}}
 		d.Do([]*door.Op{made})
 		d.Wait(append(ops, made))
 		if made.Err != nil || made.Result.Entry == nil || made.Result.Entry.Name() != "f" {

@@ -240,7 +240,7 @@ func (d *Door) born(ctx context.Context) error {
 	if err := d.until(ctx, cat, func() bool { return d.state.Roster() != nil || cat.seq.Load() >= last }); err != nil {
 		return err
 	}
-	birth := store.Record{Op: store.OpBirth, ID: random() | 1, Position: int64(random()), Limit: uint64(d.config.Lanes)}
+	birth := store.Record{Body: &store.Birth{ID: random() | 1, Seed: random(), Lanes: uint64(d.config.Lanes)}}
 	return d.request(ctx, func() store.Record { return birth }, func(r *store.Roster) bool { return r != nil && len(d.all()) > 1 })
 }
 
@@ -261,7 +261,7 @@ func (d *Door) join(ctx context.Context) error {
 		return d.claimNumber(ctx)
 	}
 	nonce, number := int64(random()), uint32(0)
-	ask := store.Record{Op: store.OpJoin, Name: []byte(d.config.Name), Other: []byte(d.config.Addr), Limit: d.level(), Position: nonce}
+	ask := store.Record{Body: &store.Join{Name: []byte(d.config.Name), Addr: []byte(d.config.Addr), Level: d.level(), Nonce: nonce}}
 	err := d.request(ctx, func() store.Record { return ask }, func(r *store.Roster) bool {
 		for i := range r.Members {
 			if r.Members[i].Joined == nonce {
@@ -300,7 +300,7 @@ func (d *Door) begin(ctx context.Context) error {
 	}
 	err := d.request(ctx, func() store.Record {
 		last := d.state.Roster().Member(number).Session
-		return store.Record{Op: store.OpSession, ID: uint64(number), Position: nonce, Limit: last}
+		return store.Record{Body: &store.Session{Node: uint64(number), Nonce: nonce, Last: last}}
 	}, func(r *store.Roster) bool {
 		m := r.Member(number)
 		if m.Session == 0 || m.Nonce != nonce {

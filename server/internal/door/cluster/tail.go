@@ -231,7 +231,7 @@ func (l *lane) applyRecords(seq uint64, h *header, rides []*ride) {
 		case !held:
 			res.Err, res.Changed, res.Done, res.N = store.ErrCondition, false, 0, 0
 			continue
-		case r.Op.Part():
+		case r.Part():
 			l.applyPart(seq, r, res)
 		default:
 			r.Origin = store.Origin{Session: h.session, Counter: h.counter}
@@ -244,7 +244,7 @@ func (l *lane) applyRecords(seq uint64, h *header, rides []*ride) {
 			l.lost(rides, res.Err)
 			return
 		}
-		if group && r.Op.Expects() && res.Err != nil {
+		if group && r.Expects() && res.Err != nil {
 			held, res.Err = false, store.ErrCondition
 		}
 		if op != nil && op.Applied != nil && held {
@@ -312,15 +312,15 @@ func (l *lane) applyUnnumbered(h *header) {
 	for i := range l.records {
 		r := &l.records[i]
 		roster := l.d.state.Roster()
-		switch r.Op {
-		case store.OpBirth:
-		case store.OpFound:
+		switch r.Body.(type) {
+		case *store.Birth:
+		case *store.Found:
 			if roster == nil {
 				l.d.fail(errFounded) // the node was about to begin the cluster itself
 				return
 			}
 			continue
-		case store.OpJoin, store.OpSession:
+		case *store.Join, *store.Session:
 			if roster == nil || h.cluster != roster.ID {
 				continue
 			}

@@ -87,23 +87,23 @@ func TestReveal(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		log := memlog.New(3, memlog.Faults{Delay: time.Millisecond})
 		a, b := open(t, log, Config{Lanes: 4}), open(t, log, Config{})
-		if err := do(a, &door.Op{Record: store.Record{Op: store.OpBloom, Name: []byte("model"), Bloom: redisbloom.BloomParams{ErrorRate: 0.01, Capacity: 100, Expansion: 2}}}); err != nil {
+		if err := do(a, &door.Op{Record: store.Record{Body: &store.MakeBloom{Name: []byte("model"), Params: redisbloom.BloomParams{ErrorRate: 0.01, Capacity: 100, Expansion: 2}}}}); err != nil {
 			t.Fatal(err)
 		}
 		model := store.PartOf(a.state.Names.Lookup([]byte("model"), 0)).Contents()
 		next, chunk := model.ScanDump(1)
 		bits := bytes.Repeat([]byte{0xff}, len(chunk))
-		stage := &door.Op{Record: store.Record{Op: store.OpStage, Flags: uint8(store.OpBloomDump), Value: model.AppendHeader(nil)}}
+		stage := &door.Op{Record: store.Record{Body: &store.Stage{As: store.OpBloomDump, Header: model.AppendHeader(nil)}}}
 		if err := do(a, stage); err != nil {
 			t.Fatal(err)
 		}
 		id := stage.Result.Entry.ID
 		slow := b.config.Log.(*memlog.Node)
 		slow.Hold(b.LaneOf(id, 0), true)
-		if err := do(a, &door.Op{Record: store.Record{Op: store.OpBloomChunk, ID: id, Position: next, Value: bits}}); err != nil {
+		if err := do(a, &door.Op{Record: store.Record{ID: id, Body: &store.BloomChunk{Position: next, Data: bits}}}); err != nil {
 			t.Fatal(err)
 		}
-		if err := do(a, &door.Op{Record: store.Record{Op: store.OpReveal, ID: id, Name: []byte("k")}}); err != nil {
+		if err := do(a, &door.Op{Record: store.Record{Body: &store.Reveal{ID: id, Name: []byte("k")}}}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Second)
@@ -128,7 +128,7 @@ func TestSeenAtOnce(t *testing.T) {
 		log := memlog.New(1, memlog.Faults{})
 		var d *Door
 		var named place
-		insert := &door.Op{Record: store.Record{Op: store.OpInsert, Room: store.Unlimited, Hashes: []uint64{1}}}
+		insert := &door.Op{Record: store.Record{Body: &store.CuckooInsert{Room: store.Unlimited, Hashes: []uint64{1}}}}
 		between := func() {
 			e := d.state.Names.Lookup([]byte("f"), 0)
 			if e == nil || insert.Record.ID != 0 {
@@ -152,7 +152,7 @@ func TestSeenAtOnce(t *testing.T) {
 			}
 		}
 		d = open(t, log, Config{hooks: hooks{between: func() { between() }}})
-		made := &door.Op{Record: store.Record{Op: store.OpCuckoo, Name: []byte("f"), Cuckoo: cuckooOf}}
+		made := &door.Op{Record: store.Record{Body: &store.MakeCuckoo{Name: []byte("f"), Params: cuckooOf}}}
 		if err := do(d, made, set("s")); err != nil {
 			t.Fatal(err)
 		}
@@ -195,11 +195,11 @@ func TestDamagedWithoutLeader(t *testing.T) {
 		first, copied := open(t, log, Config{}), &alone{}
 		d := openAs(t, log, Config{}, func(n *memlog.Node) Log { copied.Node = n; return copied })
 		copied.is.Store(true)
-		if err := do(first, &door.Op{Record: store.Record{Op: store.OpCuckoo, Name: []byte("f"), Cuckoo: cuckooOf}}); err != nil {
+		if err := do(first, &door.Op{Record: store.Record{Body: &store.MakeCuckoo{Name: []byte("f"), Params: cuckooOf}}}); err != nil {
 			t.Fatal(err)
 		}
 		id := first.state.Names.Lookup([]byte("f"), 0).ID
-		if err := do(first, &door.Op{Record: store.Record{Op: store.OpInsert, ID: id, Room: store.Unlimited, Hashes: []uint64{1}}}); err != nil {
+		if err := do(first, &door.Op{Record: store.Record{ID: id, Body: &store.CuckooInsert{Room: store.Unlimited, Hashes: []uint64{1}}}}); err != nil {
 			t.Fatal(err)
 		}
 		select {

@@ -51,14 +51,15 @@ type adder struct {
 
 func newAdder(d *local.Door, seed, id uint64, part *store.Part) *adder {
 	const run = 16
-	op := &door.Op{Record: store.Record{Op: store.OpAdd, ID: id, Room: store.Unlimited, Digests: make([]redisbloom.Digest, run)}, Part: part}
+	op := &door.Op{Record: store.Record{ID: id, Body: &store.BloomAdd{Room: store.Unlimited, Digests: make([]redisbloom.Digest, run)}}, Part: part}
 	op.Result.Bools = make([]bool, run)
 	return &adder{d, []*door.Op{op}, rand.New(rand.NewPCG(seed, 9))}
 }
 
 func (a *adder) run() {
-	for i := range a.ops[0].Record.Digests {
-		a.ops[0].Record.Digests[i] = redisbloom.Digest{A: a.rng.Uint64(), B: a.rng.Uint64() | 1}
+	digests := a.ops[0].Record.Body.(*store.BloomAdd).Digests
+	for i := range digests {
+		digests[i] = redisbloom.Digest{A: a.rng.Uint64(), B: a.rng.Uint64() | 1}
 	}
 	a.door.Do(a.ops)
 	a.door.Wait(a.ops)
@@ -340,7 +341,7 @@ func BenchmarkNames(b *testing.B) {
 			default:
 			}
 			began := time.Now()
-			d.Do([]*door.Op{{Record: store.Record{Op: store.OpSet, Name: []byte("s")}}})
+			d.Do([]*door.Op{{Record: store.Record{Body: &store.Set{String: store.String{Name: []byte("s")}}}}})
 			most = max(most, time.Since(began))
 			time.Sleep(100 * time.Microsecond)
 		}

@@ -20,7 +20,7 @@ func TestAfterACutGroup(t *testing.T) {
 	state, d := open(t, files, local.Never)
 	id := do(t, d, newBloom("k", 100)).Entry.ID
 	items := func() uint64 { return store.PartOf(state.Names.ByID(id)).Bloom().Items() }
-	do(t, d, add(id, 1), store.Record{Op: store.OpBegin}, add(id, 2))
+	do(t, d, add(id, 1), store.Record{Body: &store.Begin{}}, add(id, 2))
 	for start := range uint64(3) {
 		if err := d.Close(); err != nil {
 			t.Fatal(err)
@@ -89,7 +89,7 @@ func TestReadyCatchesUp(t *testing.T) {
 		t.Errorf("busy %v, %d syncs, want %d", d.Busy(), d.Status().Syncs, before+1)
 	}
 	for range 9 {
-		do(t, d, store.Record{Op: store.OpSet, Name: []byte("k"), Value: make([]byte, 1<<20)})
+		do(t, d, store.Record{Body: &store.Set{String: store.String{Name: []byte("k"), Value: make([]byte, 1<<20)}}})
 	}
 	if !d.Busy() {
 		t.Errorf("%d bytes wait, and it is not busy", d.Status().Buffered)

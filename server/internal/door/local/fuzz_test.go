@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/door/local"
 	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/store"
@@ -20,7 +19,7 @@ func smallFolder(tb testing.TB) *folder.Memory {
 	if err := d.Snapshot(); err != nil {
 		tb.Fatal(err)
 	}
-	do(tb, d, store.Record{Op: store.OpBegin}, add(1, 20, 21), store.Record{Op: store.OpCommit}, add(1, 22))
+	do(tb, d, store.Record{Body: &store.Begin{}}, add(1, 20, 21), store.Record{Body: &store.Commit{}}, add(1, 22))
 	if err := d.Close(); err != nil {
 		tb.Fatal(err)
 	}
@@ -70,23 +69,17 @@ func FuzzLog(f *testing.F) {
 func huge(records []byte) bool {
 	const most = 1 << 24
 	for len(records) > 0 {
-		r, n, err := store.DecodeRecord(records)
+		var r store.Record
+		n, err := r.Decode(records)
 		if err != nil {
 			return false
 		}
-		size := uint64(max(r.Position, 0))
-		switch r.Op {
-		case store.OpBloom:
-			size, _ = r.Bloom.Bytes()
-		case store.OpCuckoo:
-			size, _ = r.Cuckoo.Bytes()
-		case store.OpBloomDump:
-			h, _ := redisbloom.ParseBloomHeader(r.Value)
-			size = h.Bytes()
-		case store.OpCuckooDump:
-			h, _ := redisbloom.ParseCuckooHeader(r.Value)
-			size = h.Bytes()
-		default: // its position is all that it asks for
+		size, _ := store.NewBytes(r.Body)
+		switch o := r.Body.(type) {
+		case *store.SetRange:
+			size = uint64(max(o.Offset, 0))
+		case *store.FilterPiece:
+			size = o.Of
 		}
 		if size > most {
 			return true

@@ -26,7 +26,7 @@ func TestRemovedDuringSnapshot(t *testing.T) {
 		written++
 		if !removed {
 			removed = true
-			d.Do([]*door.Op{{Record: store.Record{Op: store.OpRemove, Names: [][]byte{[]byte("large")}}}})
+			d.Do([]*door.Op{{Record: store.Record{Body: &store.Remove{Names: [][]byte{[]byte("large")}}}}})
 		}
 		return nil
 	}

@@ -198,7 +198,7 @@ func TestStringsOfWholePieces(t *testing.T) {
 	for _, n := range []int{0, 1, 64 << 10, 256 << 10, 1 << 20, 4 << 20} {
 		for _, more := range []int{-1, 0, 1} {
 			if n+more >= 0 {
-				do(t, d, store.Record{Op: store.OpSet, Name: fmt.Append(nil, n, more), Value: bytes.Repeat([]byte("s"), n+more)})
+				do(t, d, store.Record{Body: &store.Set{String: store.String{Name: fmt.Append(nil, n, more), Value: bytes.Repeat([]byte("s"), n+more)}}})
 			}
 		}
 	}
@@ -229,7 +229,7 @@ func TestSnapshotOfALongStringFails(t *testing.T) {
 			return nil
 		}
 		_, d := open(t, disk, local.Never)
-		do(t, d, store.Record{Op: store.OpSet, Name: []byte("long"), Value: bytes.Repeat([]byte("s"), 1<<20+1)})
+		do(t, d, store.Record{Body: &store.Set{String: store.String{Name: []byte("long"), Value: bytes.Repeat([]byte("s"), 1<<20+1)}}})
 		armed.Store(true)
 		if err := d.Snapshot(); (err != nil) != (fails != "" && seen[fails]) {
 			t.Errorf("%s fails: %v", fails, err)

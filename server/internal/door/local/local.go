@@ -170,10 +170,10 @@ func (d *Door) Do(ops []*door.Op) {
 	}
 	for len(ops) > 0 {
 		n := 1
-		if !ops[0].Record.Op.Part() {
+		if !ops[0].Record.Part() {
 			d.names(ops[0])
 		} else {
-			for n < len(ops) && ops[n].Record.Op.Part() && sameTarget(ops[n], ops[0]) {
+			for n < len(ops) && ops[n].Record.Part() && sameTarget(ops[n], ops[0]) {
 				n++
 			}
 			d.part(ops[:n])
@@ -187,7 +187,7 @@ func (d *Door) refuse(ops []*door.Op, err error) {
 	for _, op := range ops {
 		op.Settled = true
 		op.Err, op.Result.Err, op.Result.Changed, op.Result.Done, op.Result.N = err, err, false, 0, 0
-		if op.Record.Op == store.OpCommit {
+		if _, ok := op.Record.Body.(*store.Commit); ok {
 			d.log.mark(false) // nobody must wait for its end
 		}
 	}
@@ -207,10 +207,10 @@ func (d *Door) names(op *door.Op) {
 	defer d.effects.Put(f)
 	d.state.Names.Lock()
 	defer d.state.Names.Unlock()
-	if d.log != nil && op.Record.Op == store.OpBegin {
+	if _, ok := op.Record.Body.(*store.Begin); ok && d.log != nil {
 		d.log.mark(true)
 	}
-	if d.log != nil && op.Record.Op.Moves() {
+	if d.log != nil && op.Record.Moves() {
 		d.log.move(true)
 		defer d.log.move(false)
 	}
@@ -220,7 +220,7 @@ func (d *Door) names(op *door.Op) {
 		return
 	}
 	d.log.append(f.Take())
-	if op.Record.Op == store.OpCommit {
+	if _, ok := op.Record.Body.(*store.Commit); ok {
 		d.log.mark(false)
 	}
 }

@@ -47,16 +47,16 @@ func do(tb testing.TB, d *local.Door, records ...store.Record) *store.Result {
 }
 
 func newBloom(name string, capacity uint64) store.Record {
-	return store.Record{Op: store.OpBloom, Name: []byte(name), Bloom: redisbloom.BloomParams{ErrorRate: 0.01, Capacity: capacity, Expansion: 2}}
+	return store.Record{Body: &store.MakeBloom{Name: []byte(name), Params: redisbloom.BloomParams{ErrorRate: 0.01, Capacity: capacity, Expansion: 2}}}
 }
 
 func add(id uint64, values ...uint64) store.Record {
-	r := store.Record{Op: store.OpAdd, ID: id, Room: store.Unlimited}
+	o := &store.BloomAdd{Room: store.Unlimited}
 	for _, v := range values {
 		v = (v + 1) * 0x9e3779b97f4a7c15
-		r.Digests = append(r.Digests, redisbloom.Digest{A: v, B: v>>13 | 1})
+		o.Digests = append(o.Digests, redisbloom.Digest{A: v, B: v>>13 | 1})
 	}
-	return r
+	return store.Record{ID: id, Body: o}
 }
 
 func snapshot(s *store.State) []byte {
@@ -87,10 +87,10 @@ func fillSmall(tb testing.TB, d *local.Door) {
 	tb.Helper()
 	bloom := do(tb, d, newBloom("bloom", 20)).Entry.ID
 	do(tb, d, add(bloom, 1, 2, 3))
-	cuckoo := do(tb, d, store.Record{Op: store.OpCuckoo, Name: []byte("cuckoo"), Cuckoo: redisbloom.CuckooParams{Capacity: 16, BucketSize: 2, MaxIterations: 5, Expansion: 1}}).Entry.ID
-	do(tb, d, store.Record{Op: store.OpInsert, ID: cuckoo, Room: store.Unlimited, Hashes: []uint64{7, 8, 9}})
-	do(tb, d, store.Record{Op: store.OpSet, Name: []byte("text"), Value: []byte("hello"), Deadline: 1 << 50})
-	do(tb, d, store.Record{Op: store.OpSet, Name: []byte("empty")})
+	cuckoo := do(tb, d, store.Record{Body: &store.MakeCuckoo{Name: []byte("cuckoo"), Params: redisbloom.CuckooParams{Capacity: 16, BucketSize: 2, MaxIterations: 5, Expansion: 1}}}).Entry.ID
+	do(tb, d, store.Record{ID: cuckoo, Body: &store.CuckooInsert{Room: store.Unlimited, Hashes: []uint64{7, 8, 9}}})
+	do(tb, d, store.Record{Body: &store.Set{String: store.String{Name: []byte("text"), Value: []byte("hello")}, Deadline: 1 << 50}})
+	do(tb, d, store.Record{Body: &store.Set{String: store.String{Name: []byte("empty")}}})
 }
 
 func TestReopen(t *testing.T) {
@@ -111,7 +111,7 @@ func TestReopen(t *testing.T) {
 			if err := d.Snapshot(); err != nil {
 				t.Fatal(err)
 			}
-			do(t, d, add(1, 6), store.Record{Op: store.OpRename, Name: []byte("text"), Other: []byte("words")})
+			do(t, d, add(1, 6), store.Record{Body: &store.Rename{From: []byte("text"), To: []byte("words")}})
 			if err := d.Verify(); err != nil {
 				t.Error(err)
 			}
@@ -192,7 +192,7 @@ func TestSnapshotUnderLoad(t *testing.T) {
 				name := fmt.Sprint("k", rng.IntN(50))
 				ops := []*door.Op{{Record: newBloom(name, 50)}, {Record: add(large, rng.Uint64(), rng.Uint64())}}
 				if rng.IntN(4) == 0 {
-					ops[0].Record = store.Record{Op: store.OpRemove, Names: [][]byte{[]byte(name)}}
+					ops[0].Record = store.Record{Body: &store.Remove{Names: [][]byte{[]byte(name)}}}
 				}
 				d.Do(ops)
 				if e := state.Names.Lookup([]byte(name), 0); e != nil {
@@ -544,22 +544,22 @@ func checkBroken(t *testing.T, files *folder.Memory, name string, offset int, wa
 func TestRunsMakeOneFrame(t *testing.T) {
 	files := &folder.Memory{}
 	state, d := open(t, files, local.EverySecond)
-	create := &door.Op{Record: store.Record{Op: store.OpBloom, Name: []byte("k"), Bloom: redisbloom.BloomParams{ErrorRate: 0.01, Capacity: 10, Expansion: 2}}}
+	create := &door.Op{Record: store.Record{Body: &store.MakeBloom{Name: []byte("k"), Params: redisbloom.BloomParams{ErrorRate: 0.01, Capacity: 10, Expansion: 2}}}}
 	d.Do([]*door.Op{create})
 	if create.Result.Err != nil {
 		t.Fatal(create.Result.Err)
 	}
 	id := create.Result.Entry.ID
 	adds := func(a uint64) *door.Op {
-		return &door.Op{Record: store.Record{Op: store.OpAdd, ID: id, Room: store.Unlimited, Digests: []redisbloom.Digest{{A: a, B: a * a}}}}
+		return &door.Op{Record: store.Record{ID: id, Body: &store.BloomAdd{Room: store.Unlimited, Digests: []redisbloom.Digest{{A: a, B: a * a}}}}}
 	}
-	ops := []*door.Op{adds(11), adds(12), adds(11), {Record: store.Record{Op: store.OpRemove, Names: [][]byte{[]byte("nokey")}}}, adds(13)}
+	ops := []*door.Op{adds(11), adds(12), adds(11), {Record: store.Record{Body: &store.Remove{Names: [][]byte{[]byte("nokey")}}}}, adds(13)}
 	d.Do(ops)
 	d.Wait(ops)
 	if got := []bool{ops[0].Result.Bools[0], ops[1].Result.Bools[0], ops[2].Result.Bools[0]}; !got[0] || !got[1] || got[2] {
 		t.Errorf("new: %v, want true, true, false", got) //nolint:dupword // two are new
 	}
-	gone := &door.Op{Record: store.Record{Op: store.OpAdd, ID: 99}}
+	gone := &door.Op{Record: store.Record{ID: 99, Body: &store.BloomAdd{}}}
 	if d.Do([]*door.Op{gone}); !errors.Is(gone.Result.Err, store.ErrRetry) {
 		t.Errorf("a record for an id that never was: %v, want %v", gone.Result.Err, store.ErrRetry)
 	}
@@ -569,11 +569,12 @@ func TestRunsMakeOneFrame(t *testing.T) {
 	log := files.Bytes("00000000000000000000.log")
 	var kinds []store.Op
 	for body := log[32 : len(log)-32]; len(body) > 0; {
-		r, n, err := store.DecodeRecord(body)
+		var r store.Record
+		n, err := r.Decode(body)
 		if err != nil {
 			t.Fatal(err)
 		}
-		kinds = append(kinds, r.Op)
+		kinds = append(kinds, r.Op())
 		body = body[n:]
 	}
 	if !slices.Equal(kinds, []store.Op{store.OpSeed, store.OpBloom, store.OpAdd, store.OpAdd}) {
@@ -594,7 +595,7 @@ type refuser struct{ settled uint64 }
 func (r *refuser) Admit(_ *store.Part, ops []*door.Op) (uint64, bool) {
 	n := 0
 	for _, op := range ops {
-		n += len(op.Record.Digests)
+		n += op.Record.Body.(store.Items).Len()
 	}
 	return uint64(n), n <= 1
 }
@@ -603,11 +604,11 @@ func (r *refuser) Settle(aside uint64) { r.settled += aside }
 
 func TestMemoryIsAskedFor(t *testing.T) {
 	_, d := open(t, nil, local.EverySecond)
-	create := &door.Op{Record: store.Record{Op: store.OpBloom, Name: []byte("k"), Bloom: redisbloom.BloomParams{ErrorRate: 0.01, Capacity: 10, Expansion: 2}}}
+	create := &door.Op{Record: store.Record{Body: &store.MakeBloom{Name: []byte("k"), Params: redisbloom.BloomParams{ErrorRate: 0.01, Capacity: 10, Expansion: 2}}}}
 	d.Do([]*door.Op{create})
 	r := &refuser{}
 	op := func(digests ...redisbloom.Digest) *door.Op {
-		return &door.Op{Admit: r, Record: store.Record{Op: store.OpAdd, ID: create.Result.Entry.ID, Digests: digests}}
+		return &door.Op{Admit: r, Record: store.Record{ID: create.Result.Entry.ID, Body: &store.BloomAdd{Digests: digests}}}
 	}
 	a, b, c := redisbloom.Digest{A: 1, B: 9}, redisbloom.Digest{A: 2, B: 8}, redisbloom.Digest{A: 3, B: 7}
 	ops := []*door.Op{op(a), op(b, c), op(c)}

@@ -59,7 +59,7 @@ type log struct {
 	end     uint64        // position behind the last record
 	written uint64        // position behind what the file has
 	durable uint64        // position behind what the disk has
-	group   bool          // between OpBegin and OpCommit
+	group   bool          // between Begin and Commit
 	moving  bool          // a name stands for other contents, and the record of that comes next
 	taken   bool          // one writes for many
 	turn    chan struct{} // closed when it has done so; nil if nobody waits for that

@@ -47,25 +47,25 @@ func TestLongStringsAreShared(t *testing.T) {
 	do := func(r store.Record) {
 		op := door.Op{Record: r}
 		if d.Do([]*door.Op{&op}); op.Err != nil || op.Result.Err != nil {
-			t.Fatalf("operation %d: %v, %v", r.Op, op.Err, op.Result.Err)
+			t.Fatalf("operation %d: %v, %v", r.Op(), op.Err, op.Result.Err)
 		}
-		want[string(r.Name)] = store.Text(op.Result.Entry)
+		want[string(r.NewName())] = store.Text(op.Result.Entry)
 	}
 	long := 0
 	files.mu.Lock()
 	for i, size := range []int{10, store.Long, 3 << 20, 20, store.Long - 1, 5 << 20, 1} {
 		name := strings.Repeat("n", i+1)
-		r := store.Record{Op: store.OpSet, Name: []byte(name), Value: bytes.Repeat([]byte{byte('a' + i)}, size)}
+		set := &store.Set{String: store.String{Name: []byte(name), Value: bytes.Repeat([]byte{byte('a' + i)}, size)}}
 		if size >= store.Long {
-			r.Make(nil)
+			store.MakeString(set, nil)
 			long += size
 		}
-		do(r)
+		do(store.Record{Body: set})
 	}
-	add := store.Record{Op: store.OpAppend, Name: []byte("nn"), Value: bytes.Repeat([]byte("tail"), store.Long)}
-	add.Make(state.Names.Lookup(add.Name, 0))
+	add := &store.Append{String: store.String{Name: []byte("nn"), Value: bytes.Repeat([]byte("tail"), store.Long)}}
+	store.MakeString(add, state.Names.Lookup(add.Name, 0))
 	long += len(add.Value)
-	do(add)
+	do(store.Record{Body: add})
 	if got := d.Long(); got < int64(long) || got > int64(long)+1000 {
 		t.Errorf("%d bytes of long strings wait, want %d", got, long)
 	}
@@ -107,7 +107,7 @@ func TestLongIsCounted(t *testing.T) {
 	}
 	size := func() int { return len(files.Bytes(folder.LogName(0))) - int(d.Position()) } // of all that is no record
 	before := size()
-	do(t, d, store.Record{Op: store.OpSet, Name: []byte("k"), Value: []byte(text), Made: text})
+	do(t, d, store.Record{Body: &store.Set{String: store.String{Name: []byte("k"), Value: []byte(text), Made: text}}})
 	if n := d.Long(); n < store.Long || n > store.Long+200 {
 		t.Errorf("a string of %d bytes counts as %d", store.Long, n)
 	}

@@ -53,7 +53,7 @@ func removedFiles(t *testing.T, fsync local.Fsync, suffix string, closes bool) {
 	}
 	want := 0
 	set := func() error {
-		op := door.Op{Record: store.Record{Op: store.OpSet, Name: fmt.Appendf(nil, "s%d", want), Value: []byte("v")}}
+		op := door.Op{Record: store.Record{Body: &store.Set{String: store.String{Name: fmt.Appendf(nil, "s%d", want), Value: []byte("v")}}}}
 		d.Do([]*door.Op{&op})
 		want++
 		if op.Err != nil {

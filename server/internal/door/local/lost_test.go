@@ -42,28 +42,32 @@ func TestDerivedOfLost(t *testing.T) {
 	names.Insert("whole", 4, catalog.String, 0, nil)
 	r := replayer{state: &store.State{Names: names}, lost: map[uint64]bool{1: true, 2: true, 3: true}}
 	for _, c := range []struct {
-		name string
-		op   store.Op
+		body store.Body
 		at   int64
 		want bool
 	}{
-		{"lost", store.OpAppend, 100, true},
-		{"lost", store.OpSetRange, 100, true},
-		{"lost", store.OpIncrement, 100, true},
-		{"lost", store.OpSet, 100, false},
-		{"timed", store.OpAppend, 99, true},
-		{"timed", store.OpAppend, 100, false},
-		{"filter", store.OpAppend, 100, false},
-		{"whole", store.OpAppend, 100, false},
-		{"none", store.OpAppend, 100, false},
+		{appending("lost"), 100, true},
+		{&store.SetRange{String: store.String{Name: []byte("lost"), Value: []byte("x")}}, 100, true},
+		{&store.Increment{Name: []byte("lost")}, 100, true},
+		{&store.Set{String: store.String{Name: []byte("lost"), Value: []byte("x")}}, 100, false},
+		{appending("timed"), 99, true},
+		{appending("timed"), 100, false},
+		{appending("filter"), 100, false},
+		{appending("whole"), 100, false},
+		{appending("none"), 100, false},
 	} {
-		rec := store.Record{Op: c.op, Name: []byte(c.name), At: c.at, Value: []byte("x")}
+		rec := store.Record{At: c.at, Body: c.body}
+		name := string(rec.NewName())
 		got := r.derived(&rec)
 		if got != c.want {
-			t.Errorf("%s, record %v at %d: derived %v", c.name, c.op, c.at, got)
+			t.Errorf("%s, record %v at %d: derived %v", name, c.body.Op(), c.at, got)
 		}
-		if got && (rec.Op != store.OpSet || rec.Value != nil || rec.Flags != store.KeepTTL) {
-			t.Errorf("%s: the record becomes %+v", c.name, rec)
+		if o, ok := rec.Body.(*store.Set); got && (!ok || o.Value != nil || o.If != store.KeepTTL || string(o.Name) != name) {
+			t.Errorf("%s: the record becomes %+v", name, rec.Body)
 		}
 	}
+}
+
+func appending(name string) *store.Append {
+	return &store.Append{String: store.String{Name: []byte(name), Value: []byte("x")}}
 }

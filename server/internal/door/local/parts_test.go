@@ -29,12 +29,12 @@ func TestLostPart(t *testing.T) {
 		}
 		return &op.Result
 	}
-	res := do(store.Record{Op: store.OpFilter, Name: []byte("f"), Value: store.AppendCreation(nil, &store.Plan{Parts: 2}, outline)})
+	res := do(store.Record{Body: &store.Make{As: store.OpFilter, Name: []byte("f"), Header: store.AppendCreation(nil, &store.Plan{Parts: 2}, outline)}})
 	id := res.Entry.ID
 	for i := range uint32(4) {
-		do(store.Record{Op: store.OpFilterAdd, ID: id, Index: i, Room: store.Unlimited, Hashes: []uint64{1, 2, 3}})
+		do(store.Record{ID: id, Index: i, Body: &store.FilterAdd{Room: store.Unlimited, Hashes: []uint64{1, 2, 3}}})
 	}
-	do(store.Record{Op: store.OpSet, Name: []byte("s"), Value: []byte("kept")})
+	do(store.Record{Body: &store.Set{String: store.String{Name: []byte("s"), Value: []byte("kept")}}})
 	if err := d.Snapshot(); err != nil {
 		t.Fatal(err)
 	}

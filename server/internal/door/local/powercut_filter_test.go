@@ -22,47 +22,48 @@ func (w *world) rebuild(name []byte, at int64) {
 		w.do(w.begin(e, name, at))
 		return
 	}
-	swap := store.Record{Op: store.OpShadowSwap, At: at, ID: sh.Entry.ID, IDs: []uint64{sh.Main}}
+	swap := &store.ShadowSwap{ID: sh.Entry.ID, Of: sh.Main}
 	if sh.Main == 0 {
 		swap.Name = name
 	}
 	switch k := w.rng.IntN(12); {
 	case k == 0:
-		w.do(store.Record{Op: store.OpEvict, At: at, IDs: []uint64{sh.Entry.ID}})
+		w.do(store.Record{At: at, Body: &store.Evict{IDs: []uint64{sh.Entry.ID}}})
 	case k == 1 && !sh.Row().Features.Static:
-		w.do(swap)
+		w.do(store.Record{At: at, Body: swap})
 	case k < 4 && sh.Row().Features.Static:
-		commit := uint64(w.do(store.Record{Op: store.OpShadowSeal, At: at, ID: sh.Entry.ID}).N)
+		commit := uint64(w.do(store.Record{At: at, Body: &store.ShadowSeal{ID: sh.Entry.ID}}).N)
 		built, err := w.state.Build(sh, commit)
 		if err != nil || k == 2 { // given up
 			sh.Reopen(commit)
 			return
 		}
-		swap.Built, swap.IDs = built, append(swap.IDs, built.Sums()...)
-		w.do(swap)
+		swap.Built, swap.Sums = built, built.Sums()
+		w.do(store.Record{At: at, Body: swap})
 	default:
 		hs := []uint64{w.rng.Uint64N(400) * 0x9e3779b97f4a7c15}
 		part := bloomery.Route(hs[0], uint(sh.Plan().Parts))
-		w.do(store.Record{Op: store.OpShadowFeed, ID: sh.Entry.ID, Index: uint32(part), Hashes: hs, Room: store.Unlimited})
+		w.do(store.Record{ID: sh.Entry.ID, Index: uint32(part), Body: &store.ShadowFeed{Hashes: hs, Room: store.Unlimited}})
 	}
 }
 
 // begin opens a shadow.
 func (w *world) begin(e *catalog.Entry, name []byte, at int64) store.Record {
-	r := store.Record{Op: store.OpShadow, At: at}
+	o := &store.ShadowOpen{}
+	r := store.Record{At: at, Body: o}
 	if e != nil {
-		r.ID = e.ID
+		o.Of = e.ID
 	} else {
-		r.Name = name
+		o.Name = name
 	}
 	p := store.Plan{Parts: uint8(w.rng.IntN(3)), Generation: 1000}
 	if w.rng.IntN(2) == 0 {
-		r.Value = store.AppendShadow(nil, &p, w.outline())
+		o.Header = store.AppendShadow(nil, &p, w.outline())
 		return r
 	}
 	for _, k := range codec.Kinds() {
 		if k.Name == "fuse8" {
-			r.Value = store.AppendStatic(nil, &p, &k, hashing.Seeded(0), 50, 0.01)
+			o.Header = store.AppendStatic(nil, &p, &k, hashing.Seeded(0), 50, 0.01)
 		}
 	}
 	return r

@@ -5,7 +5,6 @@ import (
 	"flag"
 	"fmt"
 	"hash/maphash"
-	"math"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -143,7 +142,7 @@ func (w *world) do(r store.Record) *store.Result {
 	w.door.Ready()
 	w.door.Do([]*door.Op{op})
 	if op.Result.Changed {
-		if r.Op == store.OpFilterFold {
+		if r.Op() == store.OpFilterFold {
 			w.folds++
 		}
 		w.past = append(w.past, moment{w.hash(w.state), w.now, w.group})
@@ -169,24 +168,24 @@ func (w *world) write() {
 	case 28, 29, 30, 31, 32, 33, 34, 35:
 		w.rebuild(name(), at)
 	case 21:
-		w.do(store.Record{Op: store.OpCountMinMerge, Name: name(), Names: [][]byte{name(), name()}, At: at, Value: store.AppendWeight(store.AppendWeight(nil, 1), int64(rng.IntN(3)))})
+		w.do(store.Record{At: at, Body: &store.CountMinMerge{Name: name(), Sources: [][]byte{name(), name()}, Weights: []int64{1, int64(rng.IntN(3))}}})
 	case 22:
-		w.do(store.Record{Op: store.OpTDigestMerge, Name: name(), Names: [][]byte{name()}, At: at, Position: int64(rng.IntN(3)), Flags: uint8(rng.IntN(2))})
+		w.do(store.Record{At: at, Body: &store.TDigestMerge{Name: name(), Sources: [][]byte{name()}, Compression: int64(rng.IntN(3)), Override: rng.IntN(2) == 1}})
 	case 0:
-		w.do(store.Record{Op: store.OpBloom, Name: name(), At: at, Bloom: redisbloom.BloomParams{ErrorRate: 0.1, Capacity: 1 + rng.Uint64N(600), Expansion: 2}})
+		w.do(store.Record{At: at, Body: &store.MakeBloom{Name: name(), Params: redisbloom.BloomParams{ErrorRate: 0.1, Capacity: 1 + rng.Uint64N(600), Expansion: 2}}})
 	case 1:
-		w.do(store.Record{Op: store.OpCuckoo, Name: name(), At: at, Cuckoo: redisbloom.CuckooParams{Capacity: 4 + rng.Uint64N(40), BucketSize: 2, MaxIterations: 5, Expansion: 1}})
+		w.do(store.Record{At: at, Body: &store.MakeCuckoo{Name: name(), Params: redisbloom.CuckooParams{Capacity: 4 + rng.Uint64N(40), BucketSize: 2, MaxIterations: 5, Expansion: 1}}})
 	case 2:
-		w.do(store.Record{Op: store.OpSet, Name: name(), At: at, Value: fmt.Append(nil, rng.IntN(1000))})
+		w.do(store.Record{At: at, Body: &store.Set{String: store.String{Name: name(), Value: fmt.Append(nil, rng.IntN(1000))}}})
 	case 3:
-		w.do(store.Record{Op: store.OpRemove, Names: [][]byte{name(), name()}, At: at})
+		w.do(store.Record{At: at, Body: &store.Remove{Names: [][]byte{name(), name()}}})
 	case 4:
-		w.do(store.Record{Op: store.OpRename, Name: name(), Other: name(), At: at})
+		w.do(store.Record{At: at, Body: &store.Rename{From: name(), To: name()}})
 	case 5:
-		w.do(store.Record{Op: store.OpExpire, Name: name(), At: at, Deadline: at + int64(rng.IntN(5000))})
+		w.do(store.Record{At: at, Body: &store.Expire{Name: name(), Deadline: at + int64(rng.IntN(5000))}})
 	case 6:
 		if rng.IntN(8) == 0 {
-			w.do(store.Record{Op: store.OpFlush, At: at})
+			w.do(store.Record{At: at, Body: &store.Flush{}})
 		}
 	default:
 		e := w.state.Names.Lookup(name(), 0)
@@ -201,16 +200,22 @@ func (w *world) write() {
 			w.do(w.filtered(e))
 			return
 		}
-		r := store.Record{Op: store.OpAdd, ID: e.ID, Room: store.Unlimited}
+		var body store.Body = &store.BloomAdd{}
 		if store.PartOf(e).Cuckoo() != nil {
-			r.Op = []store.Op{store.OpInsert, store.OpInsertNew, store.OpDelete, store.OpCompact}[rng.IntN(4)]
+			body = []store.Body{&store.CuckooInsert{}, &store.CuckooInsert{New: true}, &store.CuckooDelete{}, &store.CuckooCompact{}}[rng.IntN(4)]
 		}
+		var digests []redisbloom.Digest
+		var hashes []uint64
 		for range 1 + rng.IntN(8) {
 			v := rng.Uint64N(200) * 0x9e3779b97f4a7c15
-			r.Digests = append(r.Digests, redisbloom.Digest{A: v, B: v >> 7})
-			r.Hashes = append(r.Hashes, v)
+			digests = append(digests, redisbloom.Digest{A: v, B: v >> 7})
+			hashes = append(hashes, v)
 		}
-		w.do(r)
+		if items, ok := body.(store.Items); ok {
+			items.Hold(digests, hashes)
+			items.Give(store.Unlimited)
+		}
+		w.do(store.Record{ID: e.ID, Body: body})
 	}
 }
 
@@ -251,37 +256,45 @@ func (w *world) outline() []byte {
 // newFilter makes a filter of one to four parts.
 func (w *world) newFilter(name []byte, at int64) store.Record {
 	plan := store.Plan{Parts: uint8(w.rng.IntN(3)), Generation: 1000}
-	return store.Record{Op: store.OpFilter, Name: name, At: at, Value: store.AppendCreation(nil, &plan, w.outline())}
+	return store.Record{At: at, Body: &store.Make{As: store.OpFilter, Name: name, Header: store.AppendCreation(nil, &plan, w.outline())}}
 }
 
 // filtered returns a record of a part of a filter.
 func (w *world) filtered(e *catalog.Entry) store.Record {
-	r := store.Record{ID: e.ID, Index: uint32(w.rng.IntN(store.PartCount(e))), Op: store.OpFilterAdd, Room: store.Unlimited}
+	r := store.Record{ID: e.ID, Index: uint32(w.rng.IntN(store.PartCount(e)))}
+	remove := false
 	features := store.PartOf(e).Row().Features
 	switch k := w.rng.IntN(8); {
 	case k == 0 && store.PartOf(e).Row().Name == "bloom" && w.rng.IntN(2) == 0:
-		r.Op, r.Position = store.OpFilterGrow, int64(math.Float64bits(0.3))
+		r.Body = &store.FilterGrow{Rate: 0.3, Equal: true}
 		return r
 	case k == 0 && !features.Static:
 		// An empty one of any kind: parts of one filter are alike, but each takes
 		// any record of its kind.
-		r.Op, r.Value = store.OpFilterClear, w.blank(e)
+		r.Body = &store.FilterClear{Outline: w.blank(e)}
 		return r
 	case k < 3 && store.PartOf(e).Row().Name == "bloom":
-		r.Op = store.OpFilterFold // what was folded three times stays as it is
+		r.Body = &store.FilterFold{} // what was folded three times stays as it is
 		return r
 	case k < 3 && features.Delete:
-		r.Op = store.OpFilterDelete
+		remove = true
 	case k < 4 && features.Expire:
-		r.Op, r.Position = store.OpFilterAdvance, w.now.UnixMilli()/1000
+		r.Body = &store.FilterAdvance{Generation: uint64(w.now.UnixMilli() / 1000)}
 		return r
 	}
+	var hashes []uint64
 	for range 1 + w.rng.IntN(20) {
-		r.Hashes = append(r.Hashes, w.rng.Uint64N(400)*0x9e3779b97f4a7c15)
+		hashes = append(hashes, w.rng.Uint64N(400)*0x9e3779b97f4a7c15)
 	}
+	if remove {
+		r.Body = &store.FilterDelete{Hashes: hashes}
+		return r
+	}
+	o := &store.FilterAdd{Room: store.Unlimited, Hashes: hashes}
 	if sh := w.state.ShadowOf(e.ID); sh != nil { // one record for both
-		r.Shadow, r.Second, r.SecondRoom = sh.Entry.ID, r.Hashes, store.Unlimited
+		o.Shadow, o.Second, o.SecondRoom = sh.Entry.ID, hashes, store.Unlimited
 	}
+	r.Body = o
 	return r
 }
 
@@ -313,55 +326,61 @@ func (w *world) load(name []byte, at int64) {
 		}
 		parts = append(parts, data)
 	}
-	res := w.do(store.Record{Op: store.OpStage, Flags: uint8(store.OpFilterLoad), At: at, Value: store.AppendPlan(nil, &store.Plan{Parts: 1, Version: uint64(at)})})
+	res := w.do(store.Record{At: at, Body: &store.Stage{As: store.OpFilterLoad, Header: store.AppendPlan(nil, &store.Plan{Parts: 1, Version: uint64(at)})}})
 	if res == nil || res.Entry == nil {
 		return
 	}
 	id := res.Entry.ID
 	for i, data := range parts {
 		for from := 0; from < len(data); from += 1000 {
-			w.do(store.Record{Op: store.OpFilterPiece, ID: id, Index: uint32(i), Position: int64(from), Limit: uint64(len(data)), Value: data[from:min(from+1000, len(data))]})
+			w.do(store.Record{ID: id, Index: uint32(i), Body: &store.FilterPiece{Offset: int64(from), Of: uint64(len(data)), Data: data[from:min(from+1000, len(data))]}})
 		}
 	}
-	w.do(store.Record{Op: store.OpReveal, ID: id, Name: name, At: at})
+	w.do(store.Record{At: at, Body: &store.Reveal{ID: id, Name: name}})
 }
 
 // newSketch makes a sketch of some kind.
 func (w *world) newSketch(name []byte, at int64) store.Record {
-	r := store.Record{Op: store.OpTDigest, Name: name, At: at, Value: redisbloom.AppendTDigestHeader(nil, redisbloom.TDigestParams{Compression: 1 + w.rng.Int64N(5)})}
+	o := &store.Make{As: store.OpTDigest, Name: name, Header: redisbloom.AppendTDigestHeader(nil, redisbloom.TDigestParams{Compression: 1 + w.rng.Int64N(5)})}
 	switch w.rng.IntN(3) {
 	case 0:
-		r.Op, r.Value = store.OpCountMin, nil
+		o.As, o.Header = store.OpCountMin, nil
 		for _, v := range []uint64{1 + w.rng.Uint64N(2)*200, 3, 0} {
-			r.Value = binary.LittleEndian.AppendUint64(r.Value, v)
+			o.Header = binary.LittleEndian.AppendUint64(o.Header, v)
 		}
 	case 1:
-		r.Op = store.OpTopK
-		r.Value = redisbloom.AppendTopKHeader(nil, redisbloom.TopKParams{K: 3, Width: 1 + w.rng.Uint32N(100), Depth: 2, Decay: 0.5})
+		o.As = store.OpTopK
+		o.Header = redisbloom.AppendTopKHeader(nil, redisbloom.TopKParams{K: 3, Width: 1 + w.rng.Uint32N(100), Depth: 2, Decay: 0.5})
 	}
-	return r
+	return store.Record{At: at, Body: o}
 }
 
 // sketched returns a record of a part that is a sketch.
 func (w *world) sketched(id uint64, p *store.Part) (r store.Record, ok bool) {
 	r.ID = id
+	var value []byte
 	switch {
 	case p.CountMin() != nil:
-		r.Op = store.OpCountMinIncr
 		for range 1 + w.rng.IntN(4) {
-			r.Value = store.AppendIncrement(r.Value, w.rng.Uint64N(9), []byte{byte(w.rng.IntN(99))}, p.Depth())
+			value = store.AppendIncrement(value, w.rng.Uint64N(9), []byte{byte(w.rng.IntN(99))}, p.Depth())
 		}
+		r.Body = &store.CountMinIncr{Items: value}
 	case p.TopK() != nil:
-		r.Op = store.OpTopKIncr
 		for range 1 + w.rng.IntN(4) {
-			r.Value = store.AppendCounted(r.Value, w.rng.Uint32N(9), []byte{byte(w.rng.IntN(99))})
+			value = store.AppendCounted(value, w.rng.Uint32N(9), []byte{byte(w.rng.IntN(99))})
 		}
+		r.Body = &store.TopKIncr{Items: value}
 	case p.TDigest() != nil:
-		r.Op = []store.Op{store.OpTDigestAdd, store.OpTDigestAdd, store.OpTDigestAdd, store.OpCompress, store.OpTDigestBegin}[w.rng.IntN(5)]
-		for range 1 + w.rng.IntN(9) {
-			if r.Op == store.OpTDigestAdd {
-				r.Value = store.AppendValue(r.Value, w.rng.NormFloat64())
+		switch w.rng.IntN(5) {
+		case 0:
+			r.Body = &store.TDigestCompress{}
+		case 1:
+			r.Body = &store.TDigestBegin{}
+		default:
+			for range 1 + w.rng.IntN(9) {
+				value = store.AppendValue(value, w.rng.NormFloat64())
 			}
+			r.Body = &store.TDigestAdd{Values: value}
 		}
 	default:
 		return r, false
@@ -375,12 +394,12 @@ func (w *world) transaction() {
 		return
 	}
 	w.group = true
-	w.do(store.Record{Op: store.OpBegin})
+	w.do(store.Record{Body: &store.Begin{}})
 	for range 1 + w.rng.IntN(4) {
 		w.write()
 	}
 	w.group = false
-	w.do(store.Record{Op: store.OpCommit})
+	w.do(store.Record{Body: &store.Commit{}})
 }
 
 // step does something, and what the background would.

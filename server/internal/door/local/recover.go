@@ -43,11 +43,11 @@ func (d *Door) recover() error {
 	if !d.state.Seeded() { // a new folder, or one of before there were seeds
 		seed := d.state.Names.Seed()
 		d.state.SetSeed(seed)
-		d.log.append(store.AppendRecord(nil, &store.Record{Op: store.OpSeed, Position: int64(seed)}), nil)
+		d.log.append(store.AppendRecord(nil, &store.Record{Body: &store.Seed{Seed: seed}}), nil)
 	}
 	if r.group {
 		d.config.Log.Warn("a transaction that was cut short is left out", "records", len(r.held))
-		d.log.append(store.AppendRecord(nil, &store.Record{Op: store.OpRollback}), nil)
+		d.log.append(store.AppendRecord(nil, &store.Record{Body: &store.Rollback{}}), nil)
 		if err := d.log.syncTo(d.log.position(), folder.SyncLog); err != nil {
 			return err
 		}
@@ -347,7 +347,7 @@ type replayer struct {
 	applied int
 	lost    map[uint64]bool // ids whose contents could not be read
 
-	group bool // between OpBegin and OpCommit
+	group bool // between Begin and Commit
 	held  []heldRecord
 }
 
@@ -363,19 +363,19 @@ func (r *replayer) frame(position uint64, body []byte) error {
 		if err != nil {
 			return err
 		}
-		switch op := r.record.Op; {
-		case op == store.OpBegin:
+		switch r.record.Body.(type) {
+		case *store.Begin:
 			r.group, r.held = true, r.held[:0]
-		case op == store.OpRollback:
+		case *store.Rollback:
 			r.group, r.held = false, r.held[:0]
-		case op == store.OpCommit:
+		case *store.Commit:
 			if err := r.commit(); err != nil {
 				return err
 			}
-		case r.group:
-			r.held = append(r.held, heldRecord{position, slices.Clone(body[:n])})
 		default:
-			if err := r.apply(position); err != nil {
+			if r.group {
+				r.held = append(r.held, heldRecord{position, slices.Clone(body[:n])})
+			} else if err := r.apply(position); err != nil {
 				return err
 			}
 		}
@@ -402,7 +402,7 @@ func (r *replayer) commit() error {
 // apply applies the record at a position, unless the snapshot has it.
 func (r *replayer) apply(position uint64) error {
 	rec := &r.record
-	if !rec.Op.Part() {
+	if !rec.Part() {
 		if position < r.m.Position() {
 			return nil
 		}
@@ -416,7 +416,8 @@ func (r *replayer) apply(position uint64) error {
 		if derived {
 			r.lost[r.result.Entry.ID] = true
 		}
-		if errors.Is(r.result.Err, store.ErrMemory) || rec.Op == store.OpShadowSwap && errors.Is(r.result.Err, bloomery.ErrCorrupt) {
+		_, swaps := rec.Body.(*store.ShadowSwap)
+		if errors.Is(r.result.Err, store.ErrMemory) || swaps && errors.Is(r.result.Err, bloomery.ErrCorrupt) {
 			return fmt.Errorf("record at position %d: %w", position, r.result.Err)
 		}
 		return nil
@@ -444,14 +445,15 @@ func (r *replayer) apply(position uint64) error {
 // derived reports whether a record makes a string of one that is lost. It turns
 // the record into one that takes the same id and is lost too.
 func (r *replayer) derived(rec *store.Record) bool {
-	if len(r.lost) == 0 || rec.Op != store.OpAppend && rec.Op != store.OpSetRange && rec.Op != store.OpIncrement {
+	name, ok := store.Derives(rec.Body)
+	if !ok || len(r.lost) == 0 {
 		return false
 	}
-	e := r.state.Names.Get(rec.Name)
+	e := r.state.Names.Get(name)
 	if e == nil || !r.lost[e.ID] || e.Expired(rec.At) || e.Kind != catalog.String {
 		return false
 	}
-	rec.Op, rec.Value, rec.Flags = store.OpSet, nil, store.KeepTTL
+	rec.Body = &store.Set{String: store.String{Name: name}, If: store.KeepTTL}
 	return true
 }
 

@@ -88,7 +88,7 @@ func (d *Door) dropLost(r *replayer, l *snapshot.Loaded) error {
 	if len(names) == 0 {
 		return nil
 	}
-	ops := []*door.Op{{Record: store.Record{Op: store.OpRemove, Names: names}}}
+	ops := []*door.Op{{Record: store.Record{Body: &store.Remove{Names: names}}}}
 	d.Do(ops)
 	d.Wait(ops)
 	return ops[0].Err

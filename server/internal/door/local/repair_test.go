@@ -27,25 +27,25 @@ func mixed(t *testing.T) (*folder.Memory, *store.State) {
 	}
 	for i := range 6 {
 		do(t, d, newBloom(fmt.Sprint("bloom", i), 50))
-		do(t, d, store.Record{Op: store.OpSet, Name: fmt.Append(nil, "text", i), Value: fmt.Append(nil, i)})
-		do(t, d, store.Record{Op: store.OpCuckoo, Name: fmt.Append(nil, "cuckoo", i), Cuckoo: redisbloom.CuckooParams{Capacity: 16, BucketSize: 2, MaxIterations: 5, Expansion: 1}})
+		do(t, d, store.Record{Body: &store.Set{String: store.String{Name: fmt.Append(nil, "text", i), Value: fmt.Append(nil, i)}}})
+		do(t, d, store.Record{Body: &store.MakeCuckoo{Name: fmt.Append(nil, "cuckoo", i), Params: redisbloom.CuckooParams{Capacity: 16, BucketSize: 2, MaxIterations: 5, Expansion: 1}}})
 	}
 	do(t, d, newBloom("large", 10_000))
 	if err := d.Snapshot(); err != nil {
 		t.Fatal(err)
 	}
 	for i := range uint64(6) {
-		do(t, d, add(3*i+1, i, i+1), store.Record{Op: store.OpInsert, ID: 3*i + 3, Room: store.Unlimited, Hashes: []uint64{i}})
+		do(t, d, add(3*i+1, i, i+1), store.Record{ID: 3*i + 3, Body: &store.CuckooInsert{Room: store.Unlimited, Hashes: []uint64{i}}})
 	}
 	do(t, d, add(19, 1, 2, 3))
 	do(t, d,
-		store.Record{Op: store.OpAppend, Name: []byte("text0"), Value: []byte("more")},
-		store.Record{Op: store.OpIncrement, Name: []byte("text1"), Position: 5},
-		store.Record{Op: store.OpSetRange, Name: []byte("text2"), Value: []byte("over"), Position: 3},
-		store.Record{Op: store.OpSet, Name: []byte("text3"), Value: []byte("anew")},
-		store.Record{Op: store.OpRename, Name: []byte("text4"), Other: []byte("moved")},
-		store.Record{Op: store.OpRename, Name: []byte("bloom4"), Other: []byte("moved filter")},
-		store.Record{Op: store.OpRemove, Names: [][]byte{[]byte("bloom5"), []byte("text5")}},
+		store.Record{Body: &store.Append{String: store.String{Name: []byte("text0"), Value: []byte("more")}}},
+		store.Record{Body: &store.Increment{Name: []byte("text1"), By: 5}},
+		store.Record{Body: &store.SetRange{String: store.String{Name: []byte("text2"), Value: []byte("over")}, Offset: 3}},
+		store.Record{Body: &store.Set{String: store.String{Name: []byte("text3"), Value: []byte("anew")}}},
+		store.Record{Body: &store.Rename{From: []byte("text4"), To: []byte("moved")}},
+		store.Record{Body: &store.Rename{From: []byte("bloom4"), To: []byte("moved filter")}},
+		store.Record{Body: &store.Remove{Names: [][]byte{[]byte("bloom5"), []byte("text5")}}},
 		newBloom("young", 50)) // its id depends on all before it
 	do(t, d, add(state.Names.Lookup([]byte("young"), 0).ID, 7))
 	if err := d.Close(); err != nil {
@@ -58,12 +58,12 @@ func mixed(t *testing.T) (*folder.Memory, *store.State) {
 func without(t *testing.T, files *folder.Memory, names []string) []byte {
 	t.Helper()
 	state, d := open(t, files.Copy(), local.Never)
-	r := store.Record{Op: store.OpRemove}
+	r := &store.Remove{}
 	for _, name := range names {
 		r.Names = append(r.Names, []byte(name))
 	}
 	if len(names) > 0 {
-		do(t, d, r)
+		do(t, d, store.Record{Body: r})
 	}
 	return snapshot(state)
 }

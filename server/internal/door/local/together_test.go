@@ -30,7 +30,7 @@ func TestSyncedGoOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	set := func(name string) {
-		d.Do([]*door.Op{{Record: store.Record{Op: store.OpSet, Name: []byte(name), Value: []byte("v")}}})
+		d.Do([]*door.Op{{Record: store.Record{Body: &store.Set{String: store.String{Name: []byte(name), Value: []byte("v")}}}}})
 	}
 	sync := func() chan error {
 		done := make(chan error, 1)

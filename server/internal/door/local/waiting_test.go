@@ -35,7 +35,7 @@ func TestDoNeverWaits(t *testing.T) {
 	go func() {
 		n := 0
 		for ; n < 20; n++ { // 20 MiB: more than twice what Ready lets wait
-			d.Do([]*door.Op{{Record: store.Record{Op: store.OpSet, Name: fmt.Appendf(nil, "k%d", n), Value: make([]byte, 1<<20)}}})
+			d.Do([]*door.Op{{Record: store.Record{Body: &store.Set{String: store.String{Name: fmt.Appendf(nil, "k%d", n), Value: make([]byte, 1<<20)}}}}})
 		}
 		ops <- n
 	}()
@@ -81,7 +81,7 @@ func TestFramesHaveALimit(t *testing.T) {
 		if i == 50 {
 			size = 10 * limit // longer than a frame of several
 		}
-		do(t, d, store.Record{Op: store.OpSet, Name: fmt.Appendf(nil, "k%d", i), Value: make([]byte, size)})
+		do(t, d, store.Record{Body: &store.Set{String: store.String{Name: fmt.Appendf(nil, "k%d", i), Value: make([]byte, size)}}})
 	}
 	if got := d.Status().Buffered; got < 100*100+10*limit {
 		t.Errorf("%d bytes are said to wait", got)
@@ -149,7 +149,7 @@ func TestCursorsOutliveTheProcess(t *testing.T) {
 		files := &folder.Memory{}
 		state, d := open(t, files, local.Never)
 		for i := range 3000 {
-			do(t, d, store.Record{Op: store.OpSet, Name: fmt.Appendf(nil, "name%d", i)})
+			do(t, d, store.Record{Body: &store.Set{String: store.String{Name: fmt.Appendf(nil, "name%d", i)}}})
 		}
 		seen := map[string]bool{}
 		visit := func(v catalog.View) { seen[v.Name] = true }
@@ -192,12 +192,12 @@ func TestLaterRelease(t *testing.T) {
 func TestLongNames(t *testing.T) {
 	state, d := open(t, &folder.Memory{}, local.EverySecond)
 	defer func() { _ = d.Close() }()
-	do(t, d, store.Record{Op: store.OpSet, Name: make([]byte, store.MaxName)})
+	do(t, d, store.Record{Body: &store.Set{String: store.String{Name: make([]byte, store.MaxName)}}})
 	long := make([]byte, store.MaxName+1)
-	for _, r := range []store.Record{{Op: store.OpSet, Name: long}, {Op: store.OpRename, Name: make([]byte, store.MaxName), Other: long}, newBloom(string(long), 10)} {
+	for _, r := range []store.Record{{Body: &store.Set{String: store.String{Name: long}}}, {Body: &store.Rename{From: make([]byte, store.MaxName), To: long}}, newBloom(string(long), 10)} {
 		op := &door.Op{Record: r}
 		if d.Do([]*door.Op{op}); !errors.Is(op.Result.Err, store.ErrLength) {
-			t.Errorf("operation %d: %v, want %v", r.Op, op.Result.Err, store.ErrLength)
+			t.Errorf("operation %d: %v, want %v", r.Op(), op.Result.Err, store.ErrLength)
 		}
 	}
 	if state.Names.Len() != 1 {

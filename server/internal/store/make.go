@@ -1,0 +1,283 @@
+package store
+
+// Records that make contents, with a name or without.
+
+import (
+	"fmt"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/internal/redisbloom"
+	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/order"
+)
+
+// Make makes contents from a header: that of a dump, one that a sketch appends, or what
+// AppendCreation or AppendPlan wrote.
+type Make struct {
+	As     Op // OpBloomDump, OpCuckooDump, OpCountMin, OpTopK, OpTDigest, OpFilter or OpFilterLoad
+	Name   []byte
+	Header []byte
+}
+
+// maker is a body that makes contents.
+type maker interface {
+	Body
+	// kind returns the kind of the entry.
+	kind() catalog.Kind
+	// bytes returns the memory of the contents, or why they cannot be.
+	bytes() (uint64, error)
+	// contents makes them, one for each part.
+	contents(s *State) ([]Contents, error)
+	// size returns the size of contents of so many bytes when something was added.
+	size(bytes uint64, a Adding) Size
+}
+
+// source is how contents are made from a header.
+type source struct {
+	kind  catalog.Kind
+	bytes func(header []byte) (uint64, error)
+	make  func(header []byte, m *redisbloom.Memory) (Contents, error)
+	// many takes the place of make for filters that may have several parts.
+	many func(s *State, header []byte) ([]Contents, error)
+	size func(header []byte, bytes uint64, a Adding) Size
+}
+
+// sources is the table of what headers are of.
+var sources = map[Op]source{
+	OpBloomDump:  {kind: catalog.Bloom, bytes: bloomDumpBytes, make: newBloomDump, size: bloomDumpSize},
+	OpCuckooDump: {kind: catalog.Cuckoo, bytes: cuckooDumpBytes, make: newCuckooDump, size: cuckooDumpSize},
+	OpCountMin:   {kind: catalog.CountMin, bytes: countMinBytes, make: newCountMin, size: newCountMinSize},
+	OpTopK:       {kind: catalog.TopK, bytes: topKBytes, make: newTopK, size: newTopKSize},
+	OpTDigest:    {kind: catalog.TDigest, bytes: tdigestBytes, make: newTDigest, size: newTDigestSize},
+	OpFilter:     {kind: catalog.Filter, bytes: filterBytes, many: newFilter, size: newFilterSize},
+	OpFilterLoad: {kind: catalog.Filter, bytes: loadBytes, many: newLoading},
+}
+
+// Op implements Body.
+func (o *Make) Op() Op                          { return o.As }
+func (o *Make) fields(c coder, r *Record) coder { return c.at(r).bytes(&o.Name).bytes(&o.Header) }
+func (o *Make) newName() []byte                 { return o.Name }
+func (o *Make) weight() int                     { return len(o.Header) >> 10 }
+func (o *Make) kind() catalog.Kind              { return sources[o.As].kind }
+
+func (o *Make) apply(s *State, r *Record, res *Result) {
+	if o.As == OpFilterLoad { // it would be there before its contents
+		res.Err = ErrType
+		return
+	}
+	s.create(o, o.Name, r, res)
+}
+
+func (o *Make) bytes() (uint64, error) {
+	from, ok := sources[o.As]
+	switch {
+	case !ok:
+		return 0, ErrType
+	case len(o.Header) > maxText:
+		return 0, fmt.Errorf("store: create: %w: header of %d bytes", bloomery.ErrTooLarge, len(o.Header))
+	}
+	return from.bytes(o.Header)
+}
+
+func (o *Make) contents(s *State) ([]Contents, error) {
+	from, ok := sources[o.As]
+	switch {
+	case !ok:
+		return nil, ErrType
+	case from.many != nil:
+		return from.many(s, o.Header)
+	}
+	return one(from.make(o.Header, s.memory))
+}
+
+// one is contents of one part.
+func one(c Contents, err error) ([]Contents, error) {
+	if err != nil {
+		return nil, err
+	}
+	return []Contents{c}, nil
+}
+
+func (o *Make) size(bytes uint64, a Adding) (s Size) {
+	if size := sources[o.As].size; size != nil {
+		s = size(o.Header, bytes, a)
+	}
+	return s
+}
+
+// Stage makes contents that nobody can see yet, as Make would: Reveal gives them a
+// name.
+type Stage struct {
+	As     Op
+	Header []byte
+}
+
+// Op implements Body.
+func (*Stage) Op() Op { return OpStage }
+
+func (o *Stage) fields(c coder, r *Record) coder {
+	return c.byte((*uint8)(&o.As)).at(r).bytes(&o.Header)
+}
+
+func (o *Stage) apply(s *State, r *Record, res *Result) {
+	if kind, value := s.newValue(&Make{As: o.As, Header: o.Header}, nil, r, res); value != nil {
+		res.Entry = s.Names.Stage(s.take(res.made), kind, value)
+		s.noteStaged(res.Entry.ID, r.Origin.Session)
+	}
+}
+
+// makerOf returns what makes the contents that a body asks for, nil if it asks for none.
+func makerOf(b Body) maker {
+	if o, ok := b.(*Stage); ok {
+		return &Make{As: o.As, Header: o.Header}
+	}
+	m, _ := b.(maker)
+	return m
+}
+
+// NewBytes returns the memory of the filter that a record makes, or why it
+// makes none. It allocates none of it.
+func NewBytes(b Body) (uint64, error) {
+	m := makerOf(b)
+	if m == nil {
+		return 0, ErrType
+	}
+	return m.bytes()
+}
+
+// Creates reports whether a record makes a filter or a sketch under a name.
+func (r *Record) Creates() bool {
+	_, ok := r.Body.(maker)
+	return ok
+}
+
+// NewSize returns the size of what a record makes, when something was added to it. It is
+// zero if the record makes nothing.
+func NewSize(b Body, a Adding) (s Size) {
+	bytes, err := NewBytes(b)
+	if err != nil {
+		return s
+	}
+	s = makerOf(b).size(bytes, a)
+	s.Bytes = max(s.Bytes, bytes)
+	return s
+}
+
+// create makes contents under a name that is free.
+func (s *State) create(m maker, name []byte, r *Record, res *Result) {
+	if e := s.Names.Get(name); e != nil && !e.Expired(r.At) {
+		res.Err = ErrExists
+		return
+	}
+	if kind, value := s.newValue(m, name, r, res); value != nil {
+		s.live(name, r.At, res) // drops what has expired
+		id := s.take(res.made)
+		res.Entry = s.Names.Insert(string(name), id, kind, 0, value)
+		s.noteWindow(res.Entry)
+	}
+}
+
+// take gives ids to new parts, one each, and returns the first: that of their
+// filter.
+func (s *State) take(made []*Part) uint64 {
+	id := s.last + 1
+	for _, p := range made {
+		s.last++
+		order.Number(&p.mu, s.last)
+	}
+	return id
+}
+
+// newValue makes the parts that a record asks for, locked, and counts their bytes.
+// It returns the value of an entry, nil if that cannot be.
+func (s *State) newValue(m maker, name []byte, r *Record, res *Result) (catalog.Kind, any) {
+	contents, err := m.contents(s)
+	if err != nil { // the system may have no memory: then nothing has changed
+		res.Err = err
+		return 0, nil
+	}
+	sum := NewCost(name, 0)
+	res.made = res.made[:0]
+	for _, c := range contents {
+		p := NewPart(c)
+		p.made = uint32(r.At / 1000)
+		sum += int64(p.Bytes())
+		p.mu.TryLock() // nobody else has it: whatever is locked, this waits for nothing
+		res.made = append(res.made, p)
+	}
+	s.bytes.Add(sum)
+	res.Changed = true
+	return m.kind(), valueOf(res.made)
+}
+
+// Reveal gives a name to contents that have none, replacing what has it.
+type Reveal struct {
+	ID       uint64
+	Name     []byte
+	Deadline int64 // milliseconds since 1970, 0 for none
+	If       uint8
+
+	// Merging is what the contents were made of: sketches that must not have changed. It
+	// is not encoded: a record that is in the log was applied.
+	Merging *Merging
+}
+
+// Op implements Body.
+func (*Reveal) Op() Op            { return OpReveal }
+func (o *Reveal) newName() []byte { return o.Name }
+
+func (o *Reveal) fields(c coder, r *Record) coder {
+	return c.byte(&o.If).id(&o.ID).at(r).varint(&o.Deadline).bytes(&o.Name)
+}
+
+func (o *Reveal) apply(s *State, r *Record, res *Result) {
+	e := s.Names.ByID(o.ID)
+	if e == nil || !e.Staged() {
+		res.Err = ErrMissing
+		return
+	}
+	old := s.live(o.Name, r.At, res)
+	switch {
+	case !loadedWhole(e):
+		res.Err = ErrMissing
+		return
+	case old != nil && o.If&IfAbsent != 0:
+		res.Err = ErrExists
+		return
+	case old != nil && s.ShadowOf(old.ID) != nil:
+		res.Err = ErrRebuilding
+		return
+	case old != nil && o.If&IfFilter != 0 && old.Kind != catalog.Filter:
+		res.Err = ErrType
+		return
+	case old != nil && o.If&IfNewer != 0 && versionOf(old) >= versionOf(e):
+		res.Err = ErrCondition
+		return
+	case o.Merging != nil && !o.Merging.settle(e, old, res):
+		res.Err = ErrCondition
+		return
+	}
+	deadline := o.Deadline
+	if old != nil && o.If&KeepTTL != 0 {
+		deadline = old.When()
+	}
+	s.bytes.Add(int64(len(o.Name)))
+	res.Entry = s.Names.Reveal(e, old, string(o.Name), deadline)
+	res.unhold()
+	s.forgetStaged(e.ID)
+	s.replaced(old)
+	s.noteWindow(res.Entry)
+	res.Changed = true
+}
+
+// DropStaged removes the filters that never got a name: recovery is done with
+// them. The caller holds the catalogue's lock.
+func (s *State) DropStaged() {
+	for _, e := range s.Names.Unnamed() {
+		if sh := s.shadowAt(e.ID); sh != nil && (sh.Main == 0 || s.Names.ByID(sh.Main) != nil) {
+			sh.sealed.Store(0) // a commit that had begun is given up
+			continue
+		}
+		s.drop(e)
+	}
+}
