@@ -2,7 +2,6 @@ package bloom_test
 
 import (
 	"bytes"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,9 +9,8 @@ import (
 
 	"github.com/bloomery/bloomery/bloom"
 	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/internal/golden"
 )
-
-var update = flag.Bool("update", false, "write golden files that do not exist yet")
 
 // The files in testdata are the contract of the format: they must always be
 // read, and the same keys must always give the same bytes. They are only
@@ -52,7 +50,7 @@ func TestGolden(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := golden(t, name, got)
+			want := golden.File(t, name, got)
 			g := fresh()
 			if err := g.UnmarshalBinary(want); err != nil {
 				t.Fatalf("the golden file is not read any more: %v", err)
@@ -127,29 +125,10 @@ func TestGoldenSliced(t *testing.T) {
 	}
 	got, _ := s.MarshalBinary()
 	var again bloom.Sliced
-	if err := again.UnmarshalBinary(golden(t, "v1-sliced", got)); err != nil {
+	if err := again.UnmarshalBinary(golden.File(t, "v1-sliced", got)); err != nil {
 		t.Fatalf("the golden file is not read any more: %v", err)
 	}
 	if got := again.Len(); got != 4 {
 		t.Errorf("Len() = %d, want 4", got)
 	}
-}
-
-// golden returns the golden file of this name, which must hold the bytes got.
-func golden(t *testing.T, name string, got []byte) []byte {
-	t.Helper()
-	path := filepath.Join("testdata", name+".golden")
-	if _, err := os.Stat(path); os.IsNotExist(err) && *update {
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(got, want) {
-		t.Errorf("the same keys give other bytes than %s", path)
-	}
-	return want
 }

@@ -2,7 +2,6 @@ package codec_test
 
 import (
 	"bytes"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,29 +9,8 @@ import (
 
 	"github.com/bloomery/bloomery/bloom"
 	"github.com/bloomery/bloomery/codec"
+	"github.com/bloomery/bloomery/internal/golden"
 )
-
-var update = flag.Bool("update", false, "write golden files that do not exist yet")
-
-// golden compares got with a file in testdata. The files are the contract of
-// the format: they are only added, never rewritten.
-func golden(t *testing.T, name string, got []byte) []byte {
-	t.Helper()
-	path := filepath.Join("testdata", name+".golden")
-	if _, err := os.Stat(path); os.IsNotExist(err) && *update {
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(got, want) {
-		t.Errorf("the same filter gives other bytes than %s", path)
-	}
-	return want
-}
 
 // words returns the encoding of a filter that holds so many keys.
 func words(t *testing.T, bits uint64, keys int) []byte {
@@ -66,7 +44,7 @@ func TestGoldenTransport(t *testing.T) {
 		"v1-transport-empty":    words(t, 16_384, 0),
 		"v1-transport-3-chunks": words(t, 2*8*65536+512, 3000),
 	} {
-		want := golden(t, name, compressed(t, data))
+		want := golden.File(t, name, compressed(t, data))
 		back, err := codec.Decompress(nil, want)
 		if err != nil || !bytes.Equal(back, data) {
 			t.Errorf("%s is not read any more: %v", name, err)
@@ -99,7 +77,7 @@ func TestGoldenTransportKinds(t *testing.T) {
 	}
 	for name, f := range map[string]any{"scalable-flat": scalable, "sliced": sliced} {
 		data := encoded(t, f)
-		want := golden(t, "v1-transport-"+name, compressed(t, data))
+		want := golden.File(t, "v1-transport-"+name, compressed(t, data))
 		back, err := codec.Decompress(nil, want)
 		if err != nil || !bytes.Equal(back, data) {
 			t.Errorf("%s is not read any more: %v", name, err)
@@ -144,7 +122,7 @@ func TestGoldenPatch(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		after, err := codec.Patch(c[0], golden(t, name, patch))
+		after, err := codec.Patch(c[0], golden.File(t, name, patch))
 		if err != nil || !bytes.Equal(after, c[1]) {
 			t.Errorf("%s is not read any more: %v", name, err)
 		}

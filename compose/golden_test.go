@@ -3,7 +3,6 @@ package compose_test
 import (
 	"bytes"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,29 +11,8 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/compose"
 	"github.com/bloomery/bloomery/cuckoo"
+	"github.com/bloomery/bloomery/internal/golden"
 )
-
-var update = flag.Bool("update", false, "write golden files that do not exist yet")
-
-// golden compares got with a file in testdata. The files are the contract of the
-// format: they are only added, never rewritten.
-func golden(t *testing.T, name string, got []byte) []byte {
-	t.Helper()
-	path := filepath.Join("testdata", name+".golden")
-	if _, err := os.Stat(path); os.IsNotExist(err) && *update {
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(got, want) {
-		t.Errorf("the same keys give other bytes than %s", path)
-	}
-	return want
-}
 
 // TestGoldenWindow reads windows of all forms, whose first generations are
 // dropped already.
@@ -58,7 +36,7 @@ func TestGoldenWindow(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := compose.WindowConfig{Hasher: c.Hasher}.Decode(golden(t, name, data))
+			got, err := compose.WindowConfig{Hasher: c.Hasher}.Decode(golden.File(t, name, data))
 			if err != nil {
 				t.Fatalf("the golden file is not read any more: %v", err)
 			}
@@ -143,7 +121,7 @@ func TestGoldenMembers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := c.open(golden(t, name, data))
+			got, err := c.open(golden.File(t, name, data))
 			if err != nil {
 				t.Fatalf("the golden file is not read any more: %v", err)
 			}

@@ -1,18 +1,13 @@
 package counting_test
 
 import (
-	"bytes"
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/bloomery/bloomery/counting"
 	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/internal/golden"
 )
-
-var update = flag.Bool("update", false, "write golden files that do not exist yet")
 
 // The files in testdata are the contract of the format: they must always be
 // read, and the same keys must always give the same bytes. They are only
@@ -61,7 +56,7 @@ func TestGolden(t *testing.T) {
 					_ = f.InsertString(fmt.Sprintf("key %d", i)) // it may be counted no further
 				}
 			}
-			want := golden(t, name, encoded(t, f))
+			want := golden.File(t, name, encoded(t, f))
 			g := fresh()
 			if err := g.UnmarshalBinary(want); err != nil {
 				t.Fatalf("the golden file is not read any more: %v", err)
@@ -73,23 +68,4 @@ func TestGolden(t *testing.T) {
 			}
 		})
 	}
-}
-
-// golden returns the golden file of this name, which must hold the bytes got.
-func golden(t *testing.T, name string, got []byte) []byte {
-	t.Helper()
-	path := filepath.Join("testdata", name+".golden")
-	if _, err := os.Stat(path); os.IsNotExist(err) && *update {
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(got, want) {
-		t.Errorf("the same keys give other bytes than %s", path)
-	}
-	return want
 }

@@ -1,18 +1,13 @@
 package quotient_test
 
 import (
-	"bytes"
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/internal/golden"
 	"github.com/bloomery/bloomery/quotient"
 )
-
-var update = flag.Bool("update", false, "write golden files that do not exist yet")
 
 // The files in testdata are the contract of the format: they must always be
 // read, and the same keys must always give the same bytes. They are only added,
@@ -44,7 +39,7 @@ func TestGolden(t *testing.T) {
 				}
 			}
 			g := config(t, c.config)
-			if err := g.UnmarshalBinary(golden(t, name, marshal(t, f))); err != nil {
+			if err := g.UnmarshalBinary(golden.File(t, name, marshal(t, f))); err != nil {
 				t.Fatalf("the golden file is not read any more: %v", err)
 			}
 			for i := range 80 {
@@ -55,23 +50,4 @@ func TestGolden(t *testing.T) {
 			}
 		})
 	}
-}
-
-// golden returns the golden file of this name, which must hold the bytes got.
-func golden(t *testing.T, name string, got []byte) []byte {
-	t.Helper()
-	path := filepath.Join("testdata", name+".golden")
-	if _, err := os.Stat(path); os.IsNotExist(err) && *update {
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(got, want) {
-		t.Errorf("the same keys give other bytes than %s", path)
-	}
-	return want
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/internal/golden"
 	"github.com/bloomery/bloomery/quotient"
 )
 
@@ -39,7 +40,7 @@ func TestGrowingGolden(t *testing.T) {
 					t.Fatalf("key %d is lost", i)
 				}
 			}
-			data := golden(t, name, encoded(t, g))
+			data := golden.File(t, name, encoded(t, g))
 			h, err := quotient.Config{Hasher: c.config.Hasher}.DecodeGrowing(data)
 			if err != nil {
 				t.Fatalf("the golden file is not read any more: %v", err)

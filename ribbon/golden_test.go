@@ -1,17 +1,12 @@
 package ribbon_test
 
 import (
-	"bytes"
-	"flag"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/internal/golden"
 	"github.com/bloomery/bloomery/ribbon"
 )
-
-var update = flag.Bool("update", false, "write golden files that do not exist yet")
 
 // The files in testdata are the contract of the format: they must always be
 // read, and the same keys must always give the same bytes. They are only
@@ -35,19 +30,7 @@ func TestGolden(t *testing.T) {
 				hs = append(hs, x.config.Hasher.HashUint64(uint64(i)))
 			}
 			got := encoded(t, built(t, x.config, hs))
-			path := filepath.Join("testdata", name+".golden")
-			if _, err := os.Stat(path); os.IsNotExist(err) && *update {
-				if err := os.WriteFile(path, got, 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !bytes.Equal(got, want) {
-				t.Errorf("the same keys give other bytes than %s", path)
-			}
+			want := golden.File(t, name, got)
 			f := built(t, x.config, nil)
 			if err := f.UnmarshalBinary(want); err != nil {
 				t.Fatalf("the golden file is not read any more: %v", err)
