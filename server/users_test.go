@@ -271,7 +271,9 @@ func TestHTTPSecrets(t *testing.T) {
 	as := func(user string) *browser {
 		return b.with("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(user+":pw")))
 	}
-	create := func(name, id string) string { return `{"name": "` + name + `", "kind": "bloom", "keyed": "` + id + `"}` }
+	create := func(name, id string) string {
+		return `{"name": "` + name + `", "kind": "bloom", "keyed": "` + id + `"}`
+	}
 	as("alice").expect(201, "", "POST", "/api/v1/filters", `{"name": "alice:plain", "kind": "bloom"}`)
 	for _, id := range []string{"closed", "open", "missing"} {
 		as("alice").expect(403, "forbidden", "POST", "/api/v1/filters", create("alice:f", id))

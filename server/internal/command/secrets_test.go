@@ -90,8 +90,12 @@ func TestSecretsStayWithTheirNames(t *testing.T) {
 			if user == "two" && words[len(words)-1] != "old" { // it is not for those who do not name it
 				want = textSecret + "is not"
 			}
-			if got := b.as(t, user, words...); !strings.HasPrefix(got, want) {
+			got := b.as(t, user, words...)
+			if !strings.HasPrefix(got, want) {
 				t.Errorf("%s: %.60q: %s", user, words, got)
+			}
+			if dry := b.as(t, "default", append([]string{"ACL", "DRYRUN", user}, words...)...); dry != `"`+strings.TrimPrefix(got, "-NOPERM ")+`"` {
+				t.Errorf("%s: ACL DRYRUN %.60q: %s", user, words, dry)
 			}
 			b.login(t, user) // and inside a transaction
 			b.line("MULTI")
@@ -112,6 +116,9 @@ func TestSecretsStayWithTheirNames(t *testing.T) {
 		words[1] = strings.Replace(words[1], "bob:", "secret:", 1)
 		if words[0] == "COPY" || strings.HasPrefix(words[0], "RENAME") {
 			words[2] = strings.Replace(words[2], "bob:", "secret:", 1)
+		}
+		if dry := b.as(t, "default", append([]string{"ACL", "DRYRUN", "two"}, words...)...); dry != "+OK" {
+			t.Errorf("ACL DRYRUN two %.60q: %s", words, dry)
 		}
 		if got := b.as(t, "two", words...); strings.HasPrefix(got, textSecret) {
 			t.Errorf("%.60q: %s", words, got)
@@ -214,5 +221,31 @@ func TestAdvisedKeysAreForTheName(t *testing.T) {
 				t.Errorf("%s: %s: %s\nwant %s", tt.user, line, got, want)
 			}
 		}
+	}
+}
+
+// TestDryRunOfStableAdds asks for adds to filters that forget, which need the right to
+// delete; nothing is noted in ACL LOG.
+func TestDryRunOfStableAdds(t *testing.T) {
+	b := secretBench(t)
+	b.ok(t, "ACL LOG RESET")
+	b.ok(t, "ACL SETUSER careful on >pw ~* +@all -@delete (~c +filter.del)")
+	b.ok(t, "FILTER.CREATE s stable CAPACITY 100")
+	b.ok(t, "FILTER.CREATE c stable CAPACITY 100")
+	b.ok(t, "FILTER.CREATE f bloom CAPACITY 100")
+	for line, ok := range map[string]bool{
+		"FILTER.ADD s x": false, "FILTER.ADDHASH s 1": false, "FILTER.ADD c x": true, "FILTER.ADD f x": true, "FILTER.ADD none x": true,
+	} {
+		got := b.line("ACL DRYRUN careful " + line)
+		if got == "+OK" != ok || !ok && !strings.HasPrefix(got, `"a filter of kind stable forgets items`) {
+			t.Errorf("ACL DRYRUN of %s: %s", line, got)
+		}
+		if log := b.line("ACL LOG"); log != "[]" {
+			t.Errorf("ACL LOG after the DRYRUN of %s: %s", line, log)
+		}
+		if real := b.as(t, "careful", strings.Fields(line)...); strings.HasPrefix(real, "-NOPERM") == ok {
+			t.Errorf("%s: %s", line, real)
+		}
+		b.ok(t, "ACL LOG RESET")
 	}
 }

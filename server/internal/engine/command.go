@@ -203,6 +203,11 @@ type Command struct {
 	// do with data.
 	Cost func(*Costs, *Call)
 
+	// Also, if there is one, answers a call that its user may not make because of what
+	// keys and arguments hold. It is for ACL DRYRUN, and does nothing else: the command
+	// asks the same when it is run.
+	Also func(*Context, *Call)
+
 	// Before, if there is one, is called outside the gate before Prepare: the
 	// long part of a write. It may answer, and then that is all. After is
 	// called, outside the gate too, when a call that Before has seen is

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bloomery/bloomery/server/internal/acl"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/session"
@@ -18,6 +19,20 @@ import (
 type Context struct {
 	e *Engine
 	s *Session
+	// as, if it is not nil, is whose rights are asked for on a command that is not run.
+	as  *acl.User
+	cmd *Command
+}
+
+// Dry reports whether only rights are asked for: nothing is to be done.
+func (x *Context) Dry() bool { return x.as != nil }
+
+// who returns the user, and the command that is run.
+func (x *Context) who() (*acl.User, *Command) {
+	if x.Dry() {
+		return x.as, x.cmd
+	}
+	return x.s.Rights(), x.s.running
 }
 
 // Now returns the time at which the bundle of this call began.

@@ -34,7 +34,7 @@ func TestEndedSessionRunsNothing(t *testing.T) {
 	e, s = small(commands...)
 	ran = nil
 	w = sent("exec")
-	s.ctx, s.w, s.queue = Context{e, s}, w, [][][]byte{{[]byte("end")}, {[]byte("a")}}
+	s.ctx, s.w, s.queue = Context{e: e, s: s}, w, [][][]byte{{[]byte("end")}, {[]byte("a")}}
 	e.commit(s, &w.Calls[0])
 	if want := []string{"end", "a"}; !slices.Equal(ran, want) || len(w.Calls[0].Reply.Elems) != 2 {
 		t.Errorf("a transaction ran %q, want %q", ran, want)
@@ -56,7 +56,7 @@ func testMonitorsWait(t *testing.T) {
 	}
 	e, s := small(Command{Name: "a", Arity: -1, Run: say}, Command{Name: "b", Arity: 1, Run: say})
 	e.Budget.max.Store(1 << 30)
-	x := &Context{e, NewSession(2, "", "", time.Time{}, func() {})}
+	x := &Context{e: e, s: NewSession(2, "", "", time.Time{}, func() {})}
 	if !x.Server().Monitor() {
 		t.Fatal("the session is no monitor")
 	}
@@ -67,7 +67,7 @@ func testMonitorsWait(t *testing.T) {
 		}
 	}()
 	w := sent("exec")
-	s.ctx, s.w, s.queue = Context{e, s}, w, [][][]byte{{[]byte("a"), []byte("1")}, {[]byte("none")}, {[]byte("b"), []byte("too"), []byte("many")}, {[]byte("b")}}
+	s.ctx, s.w, s.queue = Context{e: e, s: s}, w, [][][]byte{{[]byte("a"), []byte("1")}, {[]byte("none")}, {[]byte("b"), []byte("too"), []byte("many")}, {[]byte("b")}}
 	e.commit(s, &w.Calls[0])
 	if want := []int{0, 0}; !slices.Equal(early, want) {
 		t.Errorf("inside the gate a monitor had %v bytes of lines, want none", early)

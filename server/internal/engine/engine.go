@@ -160,7 +160,7 @@ func (e *Engine) Exec(s *Session, w *Workspace, first int) int {
 	e.Release(s)
 	e.Users.Greet(&s.Client)
 	s.w = w
-	s.ctx = Context{e, s}
+	s.ctx = Context{e: e, s: s}
 	defer e.end(s)
 	calls := w.Calls[first:]
 	if e.shared != nil {

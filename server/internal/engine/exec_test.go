@@ -119,7 +119,7 @@ func TestGateOfCommands(t *testing.T) {
 // TestWeightLeavesTheGate asks that a command that looks at many names lets others in.
 func TestWeightLeavesTheGate(t *testing.T) {
 	e, s := small()
-	x := &Context{e, s}
+	x := &Context{e: e, s: s}
 	e.enter(s)
 	x.Worked(maxWeight - 1)
 	if e.enter(s); s.weight != maxWeight-1 {
@@ -247,7 +247,7 @@ func TestBudgetBounds(t *testing.T) {
 	}
 	var limit int64
 	e.memoryLimit = func(n int64) { limit = n }
-	x := &Context{e, s}
+	x := &Context{e: e, s: s}
 	if x.Server().SetMaxMemory(5); b.Max() != 5 || limit != 5 {
 		t.Errorf("the bound is %d, and %d outside", b.Max(), limit)
 	}

@@ -14,7 +14,7 @@ func monitored(t *testing.T, maxMemory int64) (e *Engine, x *Context, killed *in
 	t.Helper()
 	e = New(Config{State: store.New(), MaxMemory: maxMemory})
 	killed = new(int)
-	return e, &Context{e, NewSession(1, "", "", time.Time{}, func() { *killed++ })}, killed
+	return e, &Context{e: e, s: NewSession(1, "", "", time.Time{}, func() { *killed++ })}, killed
 }
 
 // TestMonitorGetsWhatIsRun asks which calls a monitor sees, in which order, and that
@@ -58,7 +58,7 @@ func TestMonitorsInTurn(t *testing.T) {
 	e := New(Config{State: store.New(), MaxMemory: 1 << 30})
 	var all []*Context
 	for id := range int64(3) {
-		x := &Context{e, NewSession(id, "", "", time.Time{}, func() {})}
+		x := &Context{e: e, s: NewSession(id, "", "", time.Time{}, func() {})}
 		x.Server().Monitor()
 		all = append(all, x)
 	}

@@ -126,7 +126,7 @@ func keyNamed(args [][]byte, at int) string {
 // MayAlso reports whether the user may run another command on a key, one of an item: for
 // a command that does what the other does in the case at hand. It notes it if not.
 func (x *Context) MayAlso(command string, key []byte) bool {
-	u := x.s.Rights()
+	u, _ := x.who()
 	if u.All() {
 		return true
 	}
@@ -135,7 +135,9 @@ func (x *Context) MayAlso(command string, key []byte) bool {
 	if cmd.allowed(u, args) {
 		return true
 	}
-	x.e.refuse(x.s, x.s.now, acl.Cmd, cmd.full, u.Name())
+	if !x.Dry() {
+		x.e.refuse(x.s, x.s.now, acl.Cmd, cmd.full, u.Name())
+	}
 	return false
 }
 

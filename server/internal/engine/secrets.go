@@ -100,13 +100,13 @@ func (x *Context) NewKey(name string, entry *catalog.Entry) string {
 // TouchesAll reports whether the user may run the present command on every key, for
 // reading and writing.
 func (x *Context) TouchesAll() bool {
-	u := x.s.Rights()
+	u, cmd := x.who()
 	if u.All() {
 		return true
 	}
 	selectors := u.Selectors()
 	for i := range selectors {
-		if selectors[i].MayRun(x.s.running.index) && selectors[i].MayTouchAll(acl.Read|acl.Write) {
+		if selectors[i].MayRun(cmd.index) && selectors[i].MayTouchAll(acl.Read|acl.Write) {
 			return true
 		}
 	}
@@ -116,7 +116,9 @@ func (x *Context) TouchesAll() bool {
 // DenySecret answers a call that would give a secret key to a filter of a name, and
 // notes it. The text is the same whether or not there is such a key.
 func (x *Context) DenySecret(c *Call, name []byte, id string) {
-	x.e.refuse(x.s, x.s.now, acl.Key, string(name), x.s.Rights().Name())
+	if !x.Dry() {
+		x.e.refuse(x.s, x.s.now, acl.Key, string(name), x.s.Rights().Name())
+	}
 	if id != "" {
 		id = "'" + id[:min(len(id), 64)] + "' "
 	}

@@ -4,6 +4,7 @@ package engine
 
 import (
 	"errors"
+	"strings"
 
 	"github.com/bloomery/bloomery/server/internal/acl"
 	"github.com/bloomery/bloomery/server/internal/door"
@@ -187,7 +188,16 @@ func (x *Server) DryRun(u *acl.User, args [][]byte) (refusal string, failed Repl
 	why, at := cmd.refused(u, args)
 	switch why {
 	case acl.Allowed:
-		return "", Reply{}
+		if cmd.Also == nil {
+			return "", Reply{}
+		}
+		c := Call{Args: args, cmd: cmd}
+		cmd.Also(&Context{e: x.e, s: x.s, as: u, cmd: cmd}, &c)
+		refusal, denied := strings.CutPrefix(c.Reply.Text, "NOPERM ")
+		if !denied {
+			return "", Reply{}
+		}
+		return refusal, Reply{}
 	case acl.Key:
 		return "User " + u.Name() + " has no permissions to access the '" + keyNamed(args, at) + "' key", Reply{}
 	}

@@ -11,7 +11,7 @@ import (
 func TestReset(t *testing.T) {
 	e := New(Config{State: store.New(), MaxMemory: 1 << 30})
 	s := NewSession(1, "", "", time.Time{}, func() {})
-	x := &Context{e, s}
+	x := &Context{e: e, s: s}
 	s.SetProto(3)
 	s.SetName([]byte("me"))
 	s.SetReplies(false)
@@ -68,7 +68,7 @@ func TestKill(t *testing.T) {
 	killed := 0
 	s := NewSession(3, "a", "b", time.Unix(10, 0), func() { killed++ })
 	mine := NewSession(4, "c", "d", time.Unix(20, 0), func() { killed += 10 })
-	x := &Context{nil, mine}
+	x := &Context{s: mine}
 	if x.Server().Kill(&s.Client); killed != 1 || s.Quit || mine.Quit {
 		t.Errorf("killed %d, quit %v and %v", killed, s.Quit, mine.Quit)
 	}

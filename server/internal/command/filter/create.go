@@ -25,6 +25,7 @@ var create = engine.Command{
 	Complexity: "O(n), n being the number of parts",
 	Summary:    "Creates a filter of a kind. With NX it is no error if there is a filter of that name already.",
 	Cost:       costOfCreate,
+	Also:       alsoCreate,
 	Before:     beforeCreate, Prepare: prepareCreate, Reply: replyCreate,
 }
 

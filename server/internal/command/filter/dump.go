@@ -35,6 +35,7 @@ var load = engine.Command{
 	Syntax: "key cursor data [VERSION n] [SPAN time]", Complexity: "O(n), n being the number of bytes",
 	Summary: "Stores a piece that FILTER.DUMP returned, with its cursor; a whole file with cursor 1. The last piece creates the filter, or replaces the one that is there. With VERSION a filter of that version or a later one is not replaced. A window needs SPAN, unless it replaces one with as many generations.",
 	Cost:    costOfLoad,
+	Also:    alsoLoad,
 	Before:  beforeLoad, Prepare: prepareLoad, Reply: replyLoad, After: afterLoad,
 }
 

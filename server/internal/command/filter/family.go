@@ -44,12 +44,7 @@ func check(x *engine.Context, entry *catalog.Entry, calls []engine.Call) (again 
 	p := store.PartOf(entry)
 	hasher, usable := p.Hasher()
 	row, plan := p.Row(), p.Plan()
-	forgets, sh := "", x.Shadow(entry)
-	if sh != nil && sh.Row().Features.Forget {
-		forgets = sh.Row().Name // the one that takes its place
-	} else if row.Features.Forget {
-		forgets = row.Name
-	}
+	forgets, sh := forgetting(x, entry), x.Shadow(entry)
 	for i := range calls {
 		c := &calls[i]
 		switch f := c.Command().Filter; {
@@ -62,7 +57,7 @@ func check(x *engine.Context, entry *catalog.Entry, calls []engine.Call) (again 
 		case f.Write == deleting && !row.Features.Delete:
 			c.Fail(unable(c, row, func(f codec.Features) bool { return f.Delete }))
 		case f.Write == adding && forgets != "" && !x.MayAlso("filter.del", c.Args[1]):
-			c.Fail("NOPERM a filter of kind " + forgets + " forgets items when others are added: that needs the right to 'filter.del' on this key, too")
+			c.Fail(textForgets(forgets))
 		}
 	}
 	if sh != nil && shadowed(x, sh, calls) {
@@ -72,6 +67,22 @@ func check(x *engine.Context, entry *catalog.Entry, calls []engine.Call) (again 
 		return false
 	}
 	return advance(x, entry)
+}
+
+// forgetting returns the kind of a filter, or of the one that will take its place, if that
+// forgets items, "" if not.
+func forgetting(x *engine.Context, entry *catalog.Entry) string {
+	if sh := x.Shadow(entry); sh != nil && sh.Row().Features.Forget {
+		return sh.Row().Name
+	}
+	if row := store.PartOf(entry).Row(); row.Features.Forget {
+		return row.Name
+	}
+	return ""
+}
+
+func textForgets(kind string) string {
+	return "NOPERM a filter of kind " + kind + " forgets items when others are added: that needs the right to 'filter.del' on this key, too"
 }
 
 // advance lets time pass for the parts of a window.

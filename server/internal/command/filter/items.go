@@ -18,6 +18,7 @@ var add = engine.Command{
 	Categories: []string{"write", "filter", "fast"}, Group: engine.GroupFilter, Since: "0.2.0",
 	Syntax: "key item [item ...]", Complexity: "O(n), n being the number of items",
 	Summary: "Adds items to a filter, and returns for each whether it was new. Kinds that count add an item that is there once more.",
+	Also:    alsoAdd,
 	Filter:  &engine.Filter{Family: family, Write: adding, Absent: engine.NotFound},
 }
 
@@ -45,6 +46,7 @@ var addHash = engine.Command{
 	Categories: []string{"write", "filter", "fast"}, Group: engine.GroupFilter, Since: "0.2.0",
 	Syntax: "key hash [hash ...]", Complexity: "O(n), n being the number of hashes",
 	Summary: "FILTER.ADD for items that the client has hashed as the filter does, to 64 bits. Refused on filters with a secret key.",
+	Also:    alsoAdd,
 	Filter:  &engine.Filter{Family: family, Parse: parseHashes, Hash: readHashes, Write: adding, Absent: engine.NotFound},
 }
 

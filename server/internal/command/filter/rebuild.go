@@ -25,7 +25,8 @@ var rebuild = engine.Command{
 	Complexity: "O(n), n being the number of items of FEED, of parts of BEGIN and COMMIT; a COMMIT of a static kind builds it from all items",
 	Summary: "Builds a new filter beside one that stays in use. While the rebuild is open, items that are added go to both, and FEED adds to the new one " +
 		"the items that were there before. COMMIT replaces the old filter; if the new one has less than 90% of its items, only with FORCE. Static kinds are built this way too.",
-	Run: runRebuild,
+	Also: alsoRebuild,
+	Run:  runRebuild,
 }
 
 // verbs are the words behind the key.

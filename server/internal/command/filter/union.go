@@ -25,7 +25,12 @@ var union = engine.Command{
 	Syntax: "destination source [source ...]", Complexity: "O(n), n being the number of bytes of all sources",
 	Summary: "Adds all items of the sources to the destination, which is created like the first source if it is not there. All must have the same shape and hash.",
 	Cost:    engine.ByBytes(4),
-	Run:     runUnion,
+	Also: func(x *engine.Context, c *engine.Call) {
+		if x.Lookup(c.Args[1]) == nil {
+			x.MayCopy(c, c.Args[1], x.Lookup(c.Args[2]))
+		}
+	},
+	Run: runUnion,
 }
 
 // intersect is FILTER.INTERSECT destination source [source ...].
@@ -36,6 +41,7 @@ var intersect = engine.Command{
 	Syntax: "destination source [source ...]", Complexity: "O(n), n being the number of bytes of all sources",
 	Summary: "Makes a filter of the items that are in all sources, and replaces the destination, which must not be one of them.",
 	Cost:    engine.ByBytes(4),
+	Also:    func(x *engine.Context, c *engine.Call) { x.MayCopy(c, c.Args[1], x.Lookup(c.Args[2])) },
 	Run:     runIntersect,
 }
 

@@ -143,6 +143,7 @@ var rename = engine.Command{
 	Categories: []string{"keyspace", "write", "slow", "delete"}, Group: engine.GroupGeneric, Since: "1.0.0",
 	Syntax: "key newkey", Complexity: "O(1)", Summary: "Gives a key another name, replacing what has it.",
 	Cost:    costOfRename,
+	Also:    alsoRename,
 	Prepare: func(x *engine.Context, c *engine.Call) *engine.Op { return prepareRename(x, c, 0) },
 	Reply: func(c *engine.Call, res *store.Result) {
 		if res.Err != nil {
@@ -159,6 +160,7 @@ var renameNX = engine.Command{
 	Categories: []string{"keyspace", "write", "fast", "delete"}, Group: engine.GroupGeneric, Since: "1.0.0",
 	Syntax: "key newkey", Complexity: "O(1)", Summary: "Gives a key another name unless that is taken.",
 	Cost:    costOfRename,
+	Also:    alsoRename,
 	Prepare: func(x *engine.Context, c *engine.Call) *engine.Op { return prepareRename(x, c, store.IfAbsent) },
 	Reply: func(c *engine.Call, res *store.Result) {
 		if errors.Is(res.Err, store.ErrMissing) {
@@ -177,6 +179,9 @@ func prepareRename(x *engine.Context, c *engine.Call, flags uint8) *engine.Op {
 	}
 	return x.Record(&store.Rename{From: c.Args[1], To: c.Args[2], If: flags})
 }
+
+// alsoRename is for the secret key of a filter that gets another name.
+func alsoRename(x *engine.Context, c *engine.Call) { x.MayMove(c, c.Args[2], x.Lookup(c.Args[1])) }
 
 func costOfRename(x *engine.Costs, c *engine.Call) {
 	x.Same(c.Args[1], c.Args[2])

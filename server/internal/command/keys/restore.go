@@ -19,6 +19,7 @@ var restore = engine.Command{
 	Syntax:     "key ttl serialized-value [REPLACE] [ABSTTL] [IDLETIME seconds] [FREQ frequency]",
 	Complexity: "O(n), n being the number of bytes", Summary: "Makes a key from what DUMP returned.",
 	Cost:   costOfRestore,
+	Also:   alsoRestore,
 	Before: beforeRestore, Prepare: prepareRestore, Reply: replyRestore, After: afterRestore,
 }
 
@@ -157,12 +158,22 @@ func (v *restoring) read(x *engine.Context, c *engine.Call) bool {
 			return false
 		}
 	}
+	if x.Dry() {
+		return true
+	}
 	var failed engine.Reply
 	if v.id, failed = x.Stage(family, header, layers); failed.Kind != engine.None {
 		c.Answer(failed)
 		return false
 	}
 	return true
+}
+
+// alsoRestore is for the secret key of the filter in the payload.
+func alsoRestore(x *engine.Context, c *engine.Call) {
+	if rdb.FooterFits(c.Args[3]) {
+		(&restoring{}).read(x, c)
+	}
 }
 
 func prepareRestore(x *engine.Context, c *engine.Call) *engine.Op {

@@ -1,0 +1,59 @@
+package filter
+
+// What ACL DRYRUN asks besides the rights to commands and keys.
+
+import (
+	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// alsoAdd is for adds to a filter that forgets.
+func alsoAdd(x *engine.Context, c *engine.Call) {
+	entry := x.Lookup(c.Args[1])
+	if entry == nil || entry.Kind != catalog.Filter {
+		return
+	}
+	if kind := forgetting(x, entry); kind != "" && !x.MayAlso("filter.del", c.Args[1]) {
+		c.Fail(textForgets(kind))
+	}
+}
+
+// alsoCreate is for the secret key of a new filter.
+func alsoCreate(x *engine.Context, c *engine.Call) {
+	kind, text := kindNamed(c.Args[2])
+	if text != "" {
+		return
+	}
+	o, text := parseOptions(kind.Name, c.Args[3:])
+	if text != "" {
+		return
+	}
+	if o.given["like"] {
+		x.MayCopy(c, c.Args[1], x.Lookup(o.like))
+		return
+	}
+	o.resolve(x, c)
+}
+
+// alsoLoad is for the secret key of the data.
+func alsoLoad(x *engine.Context, c *engine.Call) {
+	if h, err := store.HashOf(c.Args[3]); err == nil {
+		x.MayHash(c, c.Args[1], h)
+	}
+}
+
+// alsoRebuild is for the secret key of the filter that is built.
+func alsoRebuild(x *engine.Context, c *engine.Call) {
+	entry, sh := target(x, c)
+	switch {
+	case c.Answered():
+	case engine.Is(c.Args[2], "begin"):
+		if o, _, text := beginOptions(x, c, entry); text == "" && !c.Answered() {
+			x.MayHash(c, c.Args[1], o.hasher)
+		}
+	case engine.Is(c.Args[2], "commit") && sh != nil:
+		h, _ := sh.Hasher()
+		x.MayHash(c, c.Args[1], h)
+	}
+}
