@@ -396,10 +396,15 @@ func (f *Scalable) Clone() *Scalable { return f.clone() }
 func (f *Scalable) Clear() {
 	f.mustBeMade()
 	l := f.layers[f.firstLayer()]
+	grown := len(f.layers) == f.made // none came by Union, which adds to the rate
 	l.items = 0
 	clear(l.words)
-	f.layers = []layer{l}
-	f.made, f.total = 1, f.rate
+	f.layers, f.made = []layer{l}, 1
+	if grown {
+		f.settle()
+		return
+	}
+	f.total = f.rate
 	switch first := f.share(1); {
 	case f.tapered || l.rate == first:
 	case f.shares == flatShares:

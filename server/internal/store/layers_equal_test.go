@@ -85,3 +85,19 @@ func TestCheckLevel(t *testing.T) {
 		t.Errorf("EqualLayers: %v", err)
 	}
 }
+
+// TestClearKeepsTheRate empties a filter that has grown by the rule of clusters of before.
+func TestClearKeepsTheRate(t *testing.T) {
+	data, err := store.EqualLayers(bloom.New(2000, 0.01), 0.49, 0.5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var f bloom.Scalable
+	if err := f.UnmarshalBinary(data); err != nil {
+		t.Fatal(err)
+	}
+	f.Clear()
+	if got := f.Stats().Asked; got != 0.5 {
+		t.Errorf("the rate asked for is %v after Clear, want 0.5", got)
+	}
+}
