@@ -13,6 +13,9 @@ import (
 	"github.com/bloomery/bloomery/sizing"
 )
 
+// noJSON refuses JSON, and is no field that can be seen.
+type noJSON = envelope.NoJSON
+
 const (
 	// batch is how many keys are hashed before their hashes are looked up:
 	// 2 KiB of stack.
@@ -23,7 +26,7 @@ const (
 
 // base is what all filters of this package know beside their array.
 type base struct {
-	envelope.NoJSON
+	noJSON
 	hasher   hashing.Hasher
 	shape    sizing.Shape
 	capacity uint64

@@ -24,8 +24,8 @@
 //
 // All keep the false positive rate they are asked for: arrays are sized by the
 // rate that the layout really has, whole numbers and small sizes included. All
-// can be united, counted, written and read, and all but Scalable be intersected
-// and compared.
+// can be united, counted, written and read; all but Scalable can be intersected and
+// compared.
 //
 // # Many goroutines, many filters
 //

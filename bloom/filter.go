@@ -125,7 +125,8 @@ func (f *Filter) AddSeq(seq iter.Seq[[]byte]) {
 
 // Union adds all keys of o to f. Both must have the same shape and hash, else
 // the error wraps ErrIncompatible, names the difference and leaves f as it was.
-// The result is what adding all keys to one filter would have given.
+// The result is what adding all keys to one filter would have given: a key that is
+// in both is there once. Filters with counts have Merge instead, which adds them up.
 func (f *Filter) Union(o *Filter) error {
 	f.mustBeMade()
 	if err := f.compatible(&o.base); err != nil {
@@ -141,8 +142,8 @@ func (f *Filter) Union(o *Filter) error {
 //
 // Bits that both filters have by chance stay, so Stats and EstimateCount are
 // too high for the result: filters of disjoint sets at capacity seem to have
-// 40% of their keys in common. Take the counts before, and the sum of both less
-// that of the union, or Jaccard times that of the union.
+// 40% of their keys in common. To count the keys in both, take the counts before:
+// their sum less the count of the union, or Jaccard times the count of the union.
 func (f *Filter) Intersect(o *Filter) error {
 	f.mustBeMade()
 	if err := f.compatible(&o.base); err != nil {
@@ -159,8 +160,8 @@ func (f *Filter) Intersect(o *Filter) error {
 // Sets of 50,000 keys give it within 0.01, smaller ones less exactly. The
 // counts lose their meaning as the union saturates: with filters for 1% that
 // hold 10 times their capacity it is off by 0.03, and if all bits of the union
-// are set, at some 15 times, it is 0 whatever the sets are. Two empty filters
-// have 1.
+// are set, at some 15 times, it is 0 whatever the sets are. Of two empty filters it
+// is 1.
 func (f *Filter) Jaccard(o *Filter) (float64, error) {
 	if err := f.compatible(&o.base); err != nil {
 		return 0, fmt.Errorf("bloom: jaccard: %w", err)

@@ -6,7 +6,6 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/hashing"
-	"github.com/bloomery/bloomery/internal/envelope"
 	"github.com/bloomery/bloomery/internal/kernel"
 	"github.com/bloomery/bloomery/sizing"
 )
@@ -66,7 +65,7 @@ func (l *layer) setAll(dst []bool, hs []uint64) {
 // depend on each other; a hash of its own for each layer would cost time and
 // gain nothing.
 type layered struct {
-	envelope.NoJSON
+	noJSON
 	hasher hashing.Hasher
 	growth int
 	first  uint64  // capacity of the first layer

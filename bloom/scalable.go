@@ -313,10 +313,10 @@ func (f *Scalable) mustBeMade() {
 // full becomes one that grows, and no key is lost. p is the rate of the whole; 0
 // stands for twice the rate that f was made for.
 //
-// The first layer has spent the rate of f, and if f is over its rate, the one that
-// its bits have now, as Stats predicts it. No layer to come can make up for that, so
-// p must be more, else the error wraps ErrParameter and names the rate; a filter that
-// is far over its rate has to be built again from its keys.
+// The first layer uses up the rate of f or, if f is over it, the rate that its bits
+// have now, as Stats predicts it. p must be more than that, else the error wraps
+// ErrParameter and names the rate. A filter that is far over its rate has to be
+// built again from its keys.
 func (f *Filter) Scalable(p float64) (*Scalable, error) {
 	if f.capacity == 0 || len(f.blocks) == 0 {
 		return nil, fmt.Errorf("bloom: scalable: %w: a filter of unknown capacity", bloomery.ErrParameter)

@@ -103,8 +103,8 @@ var kinds = []Kind{
 var striped = Kind{Number: envelope.KindStriped, Name: "striped"}
 
 // Kinds returns a copy of the table of all kinds of filters, in the order of
-// their numbers. Two are not among them: a bloom.Sliced is many filters, and
-// returns a set of columns; a compose.Striped has the abilities of its stripes,
+// their numbers. Two are not among them: a bloom.Sliced is many filters in one, and
+// answers with a set of columns; a compose.Striped has the abilities of its stripes,
 // which are of one of these kinds. Open reads a Striped too.
 func Kinds() []Kind { return slices.Clone(kinds) }
 

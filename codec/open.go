@@ -187,12 +187,9 @@ func ended(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
-// View returns a view of data, the plain encoding of a filter of any kind. It
-// checks header and lengths, not the payload: opening costs the same for every
-// size, and a corrupt payload can cause false negatives. Verify checks it. The
-// memory must stay as it is while the view is used. Errors are those of Open; a
-// transport form and a compose.Striped cannot be viewed, which is
-// ErrIncompatible.
+// View returns a view of data, the plain encoding of a filter of any kind. Of c
+// Alloc must not be set. Errors are those of Open; a transport form and a
+// compose.Striped cannot be viewed, which is ErrIncompatible.
 func (c Config) View(data []byte) (bloomery.View, error) {
 	if c.Alloc != nil {
 		return nil, fmt.Errorf("codec: view: %w: Alloc is set, which View does not use", bloomery.ErrParameter)

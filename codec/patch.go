@@ -11,8 +11,8 @@ import (
 
 // Diff returns a patch that makes the encoding before into the encoding after,
 // see Patch. It holds what changed in the transport form, and is short if little
-// changed: 1% of the bits take 0.08 of the bytes. They may differ in all,
-// length and kind too; a filter that has grown is compared as far as the old
+// changed: 1% of the bits take 0.08 of the bytes. They may differ in
+// everything, length and kind included; a filter that has grown is compared as far as the old
 // one reaches. The error wraps ErrCorrupt or ErrVersion if one of them is
 // not an encoding or is damaged.
 func Diff(before, after []byte) ([]byte, error) {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/hashing"
-	"github.com/bloomery/bloomery/internal/envelope"
 )
 
 // Layers asks filters one after the other, and then an exact set: a Bloom filter
@@ -30,7 +29,7 @@ import (
 // Safe for concurrent readers if its layers and the exact function are; a writer
 // needs exclusion.
 type Layers struct {
-	envelope.NoJSON
+	noJSON
 	hasher hashing.Hasher
 	layers []bloomery.Hashed
 	exact  func(key []byte) bool

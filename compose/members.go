@@ -14,6 +14,9 @@ import (
 	"github.com/bloomery/bloomery/internal/envelope"
 )
 
+// noJSON refuses JSON, and is no field that can be seen.
+type noJSON = envelope.NoJSON
+
 // What Quorum and Striped have in common: members, and an encoding that holds
 // theirs.
 

@@ -41,7 +41,7 @@ type Quorum struct{ quorum }
 
 // quorum is what a Quorum and its view have in common.
 type quorum struct {
-	envelope.NoJSON
+	noJSON
 	hasher  hashing.Hasher
 	need    int
 	members []bloomery.Hashed

@@ -46,7 +46,7 @@ const (
 //
 // Safe for concurrent use.
 type Striped struct {
-	envelope.NoJSON
+	noJSON
 	hasher  hashing.Hasher
 	bits    uint
 	stripes []stripe

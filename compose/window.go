@@ -59,7 +59,7 @@ type Window struct{ window }
 
 // window is what a Window and a WindowView have in common.
 type window struct {
-	envelope.NoJSON
+	noJSON
 	hasher   hashing.Hasher
 	size     sizing.Window
 	capacity uint64
@@ -392,8 +392,8 @@ func (w *Window) recount() {
 
 // Added returns how many keys were new to their generation when they were added, over
 // all generations that are kept; of a window that was read or united, as many as its
-// bits show. While the window keeps its rate that is the number of Stats without the error of a
-// sample, which is far off when few keys are in a large window.
+// bits show. Stats estimates the same from a sample, and is far off when few keys are
+// in a large window.
 func (w *Window) Added() (n uint64) {
 	for _, c := range w.counts {
 		n += c

@@ -268,9 +268,9 @@ func (f *counted) EstimateCount() uint64 { return round(f.size.Count(f.saturatio
 
 func (f *counted) clone() *Filter { return &Filter{counted{f.copied()}} }
 
-// Bloom returns the encoding of a bloom.Filter with the same keys, for whom
-// only lookups matter: the bits without their counters, a fifth of the size
-// with counters of 4 bits. Packages bloom and codec open it.
+// Bloom returns the encoding of a bloom.Filter with the same keys, for programs that
+// only look keys up: the bits without their counters, a fifth of the size with
+// counters of 4 bits. Packages bloom and codec open it.
 func (f *counted) Bloom() []byte { return f.AppendBloom(nil) }
 
 // AppendBloom appends to dst what Bloom returns.

@@ -12,6 +12,9 @@ import (
 	"github.com/bloomery/bloomery/sizing"
 )
 
+// noJSON refuses JSON, and is no field that can be seen.
+type noJSON = envelope.NoJSON
+
 const (
 	// batch is how many keys are hashed before their hashes are looked up:
 	// 2 KiB of stack.
@@ -47,7 +50,7 @@ func (f format) words(c sizing.Counted) uint64 { return uint64(f.head) + c.Total
 // of this package share. A clear bit is the count 0, and its counter is 0; a
 // set bit with the counter c is the count c + 1.
 type table struct {
-	envelope.NoJSON
+	noJSON
 	form     format
 	hasher   hashing.Hasher
 	size     sizing.Counted

@@ -11,13 +11,16 @@ import (
 	"github.com/bloomery/bloomery/sizing"
 )
 
+// noJSON refuses JSON, and is no field that can be seen.
+type noJSON = envelope.NoJSON
+
 // batch is how many keys are hashed before their hashes are looked up: 2 KiB
 // of stack.
 const batch = 256
 
 // table is an array of buckets that is only read: what Filter and its view share.
 type table struct {
-	envelope.NoJSON
+	noJSON
 	hasher   hashing.Hasher
 	shape    sizing.Cuckoo
 	capacity uint64

@@ -20,9 +20,9 @@ var mutators = []string{
 	"AddColumn", "ClearColumn", "RemoveColumn", "ReplaceColumn",
 }
 
-// Zero tests the law of zero values: zero, a pointer to a filter or view that
-// no constructor made, contains nothing, has no encoding, and panics with the
-// name of the constructor when it is changed.
+// Zero tests the law of zero values: zero, a pointer to a filter that no constructor
+// made, contains nothing, has no encoding, and panics with the name of the
+// constructor when it is changed.
 func Zero(t *testing.T, zero any, constructor string) {
 	t.Helper()
 	v := reflect.ValueOf(zero)

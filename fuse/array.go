@@ -8,13 +8,16 @@ import (
 	"github.com/bloomery/bloomery/sizing"
 )
 
+// noJSON refuses JSON, and is no field that can be seen.
+type noJSON = envelope.NoJSON
+
 // batch is how many keys are hashed before their hashes are looked up: 2 KiB
 // of stack.
 const batch = 256
 
 // array is a filter that is only read: what Filter and its view share.
 type array[T Fingerprint] struct {
-	envelope.NoJSON
+	noJSON
 	first  shard[T] // the only shard, if bits is 0
 	plain  bool     // all shards have three slots and take hashes as they are
 	shards []shard[T]

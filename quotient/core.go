@@ -11,12 +11,15 @@ import (
 	"github.com/bloomery/bloomery/sizing"
 )
 
+// noJSON refuses JSON, and is no field that can be seen.
+type noJSON = envelope.NoJSON
+
 // batch is how many keys are hashed before their hashes are looked up.
 const batch = 256
 
 // core is what can be read of a filter: what Filter and its view share.
 type core struct {
-	envelope.NoJSON
+	noJSON
 	table
 	totals
 	hasher   hashing.Hasher

@@ -5,7 +5,6 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/hashing"
-	"github.com/bloomery/bloomery/internal/envelope"
 	"github.com/bloomery/bloomery/internal/memory"
 	"github.com/bloomery/bloomery/sizing"
 )
@@ -64,7 +63,7 @@ func (s *segment) setTotals(t totals) {
 // its view share. A directory of 2^b entries gives the segment of a hash by
 // its first b bits; a segment whose prefix is shorter has several entries.
 type segments struct {
-	envelope.NoJSON
+	noJSON
 	dir   []*segment
 	shift uint // 64 - b
 	sum   sums

@@ -9,12 +9,15 @@ import (
 	"github.com/bloomery/bloomery/internal/envelope"
 )
 
+// noJSON refuses JSON, and is no field that can be seen.
+type noJSON = envelope.NoJSON
+
 // batch is how many keys are hashed before their hashes are looked up.
 const batch = 256
 
 // table is all that Filter and its view know.
 type table struct {
-	envelope.NoJSON
+	noJSON
 	hasher    hashing.Hasher
 	w         *width
 	r         int  // columns of a narrow block

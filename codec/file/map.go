@@ -16,7 +16,7 @@ import (
 // the system has no mapping, the file is read into memory.
 //
 // A damaged file can cause false negatives: nothing but the header is looked at
-// when it is opened. Verify, of the embedded View, looks at all.
+// when it is opened. Verify looks at all of it.
 //
 // The file must stay as it is. Writing into it changes the filter; truncating
 // it kills every process that then reads a part that is gone (SIGBUS).
@@ -70,9 +70,6 @@ func mapped(name string, c codec.Config) (*Mapped, error) {
 	}
 	return &Mapped{v, data, name}, nil
 }
-
-// String returns Stats as a line of text.
-func (m *Mapped) String() string { return m.Stats().String() }
 
 // Verify checks the whole payload. The error wraps ErrCorrupt, and names the
 // file and the offset of the damage.
