@@ -21,7 +21,7 @@ var setAll = engine.Command{
 			c.Option = 1
 		}
 		at := c.Option.(int)
-		return x.Record(&store.Set{String: store.String{Name: c.Args[at], Value: c.Args[at+1]}})
+		return x.Contents().Record(&store.Set{String: store.String{Name: c.Args[at], Value: c.Args[at+1]}})
 	},
 	Reply: func(c *engine.Call, _ *store.Result) {
 		if at := c.Option.(int) + 2; at < len(c.Args) {

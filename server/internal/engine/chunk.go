@@ -19,10 +19,10 @@ type chunking struct{ done, next int }
 // Chunk returns the op that stores the chunk of a LOADCHUNK, the argument behind
 // its position, in a filter, or the next piece of it. A chunk that does not fit is
 // not cut: all of it is refused.
-func (x *Context) Chunk(c *Call, entry *catalog.Entry, f *Family, position int64) *Op {
+func (x Contents) Chunk(c *Call, entry *catalog.Entry, f *Family, position int64) *Op {
 	p, data := store.PartOf(entry), c.Args[3]
 	l, ok := c.Option.(*chunking)
-	if !ok && len(data) > chunkPiece && !x.Grouped() && holds(p, position, len(data)) {
+	if !ok && len(data) > chunkPiece && !x.Transaction().Grouped() && holds(p, position, len(data)) {
 		l = &chunking{}
 		c.Option = l
 	}

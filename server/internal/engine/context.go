@@ -35,6 +35,32 @@ func (x *Context) who() (*acl.User, *Command) {
 	return x.s.Rights(), x.s.running
 }
 
+// Names is what commands see of names, and of the right to use them.
+type Names struct{ *Context }
+
+// Contents is what commands see of what names stand for: how it is made, filled, changed
+// in pieces, and judged.
+type Contents struct{ *Context }
+
+// Transaction is what commands see of the transaction of the client, and of the one that
+// they are part of.
+type Transaction struct{ *Context }
+
+// Server is what commands see that are about the server and its clients.
+type Server struct{ *Context }
+
+// Names returns the names.
+func (x *Context) Names() Names { return Names{x} }
+
+// Contents returns what names stand for.
+func (x *Context) Contents() Contents { return Contents{x} }
+
+// Transaction returns the transaction of the client.
+func (x *Context) Transaction() Transaction { return Transaction{x} }
+
+// Server returns the server.
+func (x *Context) Server() Server { return Server{x} }
+
 // Now returns the time at which the bundle of this call began.
 func (x *Context) Now() time.Time { return x.s.now }
 
@@ -57,25 +83,25 @@ func (x *Context) Table() *Table { return x.e.table }
 func (x *Context) Budget() *Budget { return &x.e.Budget }
 
 // Lookup returns the entry of a name, nil if there is none.
-func (x *Context) Lookup(name []byte) *catalog.Entry { return x.e.state.Names.Lookup(name, x.s.ms) }
+func (x Names) Lookup(name []byte) *catalog.Entry { return x.e.state.Names.Lookup(name, x.s.ms) }
 
 // Read is Lookup for a command that reads: it counts in keyspace_hits or
 // keyspace_misses.
-func (x *Context) Read(name []byte) *catalog.Entry {
+func (x Names) Read(name []byte) *catalog.Entry {
 	entry := x.Lookup(name)
 	x.e.stats.Looked(&x.s.Client, entry != nil, 1)
 	return entry
 }
 
 // Deadline returns the entry of a name and its deadline, 0 for none.
-func (x *Context) Deadline(name []byte) (*catalog.Entry, int64) {
+func (x Names) Deadline(name []byte) (*catalog.Entry, int64) {
 	return x.e.state.Names.Deadline(name, x.s.ms)
 }
 
 // Scan passes names to visit, as [catalog.Catalog.Scan] does, but only those that the
 // user may read. It looks at fewer than count if the user has so many patterns that it
 // would take long.
-func (x *Context) Scan(cursor uint64, count int, visit func(catalog.View)) uint64 {
+func (x Names) Scan(cursor uint64, count int, visit func(catalog.View)) uint64 {
 	const pieceBytes, usualName = 4 << 20, 32
 	readable := visit
 	if !x.s.Rights().All() {
@@ -108,13 +134,13 @@ func (x *Context) Worked(n int) {
 
 // Random returns some name, and a nil entry if there is none. The user may not be
 // allowed to read it: see Readable.
-func (x *Context) Random() (string, *catalog.Entry) { return x.e.state.Names.Random(x.s.ms) }
+func (x Names) Random() (string, *catalog.Entry) { return x.e.state.Names.Random(x.s.ms) }
 
-// Names returns the number of names, and of those that have a deadline.
-func (x *Context) Names() (all, timed int) { return x.e.state.Names.Len(), x.e.state.Names.Timed() }
+// Count returns the number of names, and of those that have a deadline.
+func (x Names) Count() (all, timed int) { return x.e.state.Names.Len(), x.e.state.Names.Timed() }
 
 // Record returns an op for a record of the catalogue. It is the call's until that is answered.
-func (x *Context) Record(b store.Body) *Op {
+func (x Contents) Record(b store.Body) *Op {
 	op := x.s.w.takeOp()
 	*op = Op{Op: door.Op{Record: store.Record{At: x.s.ms, Body: b}}}
 	return op
@@ -122,7 +148,7 @@ func (x *Context) Record(b store.Body) *Op {
 
 // Creation returns the op that makes a filter, with what it costs. It reports
 // false if the record makes none.
-func (x *Context) Creation(b store.Body) (*Op, bool) {
+func (x Contents) Creation(b store.Body) (*Op, bool) {
 	size, err := store.NewBytes(b)
 	if err != nil {
 		return nil, false
@@ -148,7 +174,7 @@ func (x *Context) Alone() bool { return x.s.alone }
 
 // Queued reports whether a Before runs for a command of a transaction: those that
 // stand before it have not run yet.
-func (x *Context) Queued() bool { return x.s.multi && !x.s.alone }
+func (x Transaction) Queued() bool { return x.s.multi && !x.s.alone }
 
 // Workspace returns the memory of digests: those of a call's items begin at
 // First.
@@ -208,7 +234,7 @@ func (x *Context) Reset() {
 }
 
 // Begin begins a transaction. It reports false if one has begun.
-func (x *Context) Begin() bool {
+func (x Transaction) Begin() bool {
 	if x.s.multi {
 		return false
 	}
@@ -218,20 +244,20 @@ func (x *Context) Begin() bool {
 }
 
 // InTransaction reports whether a transaction has begun.
-func (x *Context) InTransaction() bool { return x.s.multi }
+func (x Transaction) InTransaction() bool { return x.s.multi }
 
 // Discard gives a transaction up.
-func (x *Context) Discard() { x.e.discard(x.s) }
+func (x Transaction) Discard() { x.e.discard(x.s) }
 
 // Commit runs the queued commands and answers c.
-func (x *Context) Commit(c *Call) { x.e.commit(x.s, c) }
+func (x Transaction) Commit(c *Call) { x.e.commit(x.s, c) }
 
 // Watch makes the next transaction depend on a key. It returns the error text if
 // there is no room for that, "" otherwise.
-func (x *Context) Watch(key []byte) string { return x.e.watch(x.s, key) }
+func (x Transaction) Watch(key []byte) string { return x.e.watch(x.s, key) }
 
 // Unwatch forgets the watched keys.
-func (x *Context) Unwatch() { x.e.unwatch(x.s) }
+func (x Transaction) Unwatch() { x.e.unwatch(x.s) }
 
 // unmonitor ends the monitor of a session, if it has one.
 func (e *Engine) unmonitor(s *Session) {

@@ -13,7 +13,7 @@ import (
 // Compress compresses a digest in a copy, outside of all locks, and has the copy take its
 // place unless it has changed meanwhile. The reply says why that was not possible, and is
 // None if it was tried.
-func (x *Context) Compress(entry *catalog.Entry) Reply {
+func (x Contents) Compress(entry *catalog.Entry) Reply {
 	ready, size, failed := x.copyDigest(entry)
 	if failed.Kind != None {
 		return failed
@@ -26,7 +26,7 @@ func (x *Context) Compress(entry *catalog.Entry) Reply {
 
 // WithDigest calls f with a compressed copy of a digest, outside of all locks. The reply
 // says why that was not possible, and is None if it was.
-func (x *Context) WithDigest(entry *catalog.Entry, f func(*redisbloom.TDigest)) Reply {
+func (x Contents) WithDigest(entry *catalog.Entry, f func(*redisbloom.TDigest)) Reply {
 	ready, size, failed := x.copyDigest(entry)
 	if failed.Kind == None {
 		f(ready.Digest)
@@ -37,7 +37,7 @@ func (x *Context) WithDigest(entry *catalog.Entry, f func(*redisbloom.TDigest)) 
 }
 
 // copyDigest returns a compressed copy of a digest, and what is counted for it.
-func (x *Context) copyDigest(entry *catalog.Entry) (ready store.ReadyDigest, size int, failed Reply) {
+func (x Contents) copyDigest(entry *catalog.Entry) (ready store.ReadyDigest, size int, failed Reply) {
 	x.e.leave(x.s)
 	p := store.PartOf(entry)
 	p.RLock()
@@ -59,10 +59,10 @@ func (x *Context) copyDigest(entry *catalog.Entry) (ready store.ReadyDigest, siz
 
 // compressAll compresses the digests of names that are not, as a merge does with its
 // sources. Those that are gone are for the merge to answer.
-func (x *Context) compressAll(names [][]byte) Reply {
+func (x Contents) compressAll(names [][]byte) Reply {
 	for _, name := range names {
 		var entry *catalog.Entry
-		x.Look(func() { entry = x.Lookup(name) })
+		x.Look(func() { entry = x.Names().Lookup(name) })
 		if entry == nil || entry.Kind != catalog.TDigest || x.Stopped() {
 			continue
 		}

@@ -260,7 +260,7 @@ func TestBudgetBounds(t *testing.T) {
 	if x.Server().DataBytes() != 0 {
 		t.Errorf("no data takes %d bytes", x.Server().DataBytes())
 	}
-	release, ok := x.Reserve(1)
+	release, ok := x.Contents().Reserve(1)
 	if ok || release != nil {
 		t.Error("bytes beyond the bound are set aside")
 	}

@@ -15,14 +15,14 @@ import (
 func (e *Engine) Health() *health.Keeper { return e.well }
 
 // Health returns what probes and judges the filters.
-func (x *Context) Health() *health.Keeper { return x.e.well }
+func (x Contents) Health() *health.Keeper { return x.e.well }
 
 // Watched returns the filter of an entry as its health sees it, nil if it is none.
 // Its methods wait for the locks of the filter.
 func (e *Engine) Watched(entry *catalog.Entry) health.Subject { return e.filters.Of(entry) }
 
 // Watched is that of Engine.
-func (x *Context) Watched(entry *catalog.Entry) health.Subject { return x.e.Watched(entry) }
+func (x Contents) Watched(entry *catalog.Entry) health.Subject { return x.e.Watched(entry) }
 
 // born notes that an op has made a filter.
 func (e *Engine) born(op *door.Op) {

@@ -27,7 +27,7 @@ type Staging struct {
 // fills its parts; or it is that of store.AppendCreation, and the parts are empty. A
 // record of [store.OpReveal] gives it a name, Unstage removes it. The reply
 // is what is wrong, None if nothing is.
-func (x *Context) StageFilter(create store.Op, value []byte) (*Staging, Reply) {
+func (x Contents) StageFilter(create store.Op, value []byte) (*Staging, Reply) {
 	entry, failed := x.stageEmpty(create, value)
 	if failed.Kind != None {
 		return nil, failed
@@ -38,7 +38,7 @@ func (x *Context) StageFilter(create store.Op, value []byte) (*Staging, Reply) {
 
 // LoadPart fills a part of a staged filter with an encoding. The reply is what is
 // wrong, None if nothing is.
-func (x *Context) LoadPart(t *Staging, index int, data []byte) Reply {
+func (x Contents) LoadPart(t *Staging, index int, data []byte) Reply {
 	e := x.e
 	e.leave(x.s)
 	if err := store.CheckLevel(data, x.Level()); err != nil {
@@ -71,7 +71,7 @@ func (x *Context) LoadPart(t *Staging, index int, data []byte) Reply {
 
 // stageFilter is Stage for filters of package codec: header is a plan, and layers
 // are the encodings of parts. The id of a secret key in the plan is not trusted.
-func (x *Context) stageFilter(header []byte, layers [][]byte) (id uint64, r Reply) {
+func (x Contents) stageFilter(header []byte, layers [][]byte) (id uint64, r Reply) {
 	plan, err := store.ParsePlan(header)
 	if err != nil || 1<<plan.Parts != len(layers) {
 		return 0, Fail(textBadData)
@@ -101,7 +101,7 @@ const stagedBytes = 192
 
 // KeepStaged keeps a staged filter for the client until it is taken, or the client
 // goes. It reports false, and keeps nothing, if there is no room for the name.
-func (x *Context) KeepStaged(name string, t *Staging) bool {
+func (x Contents) KeepStaged(name string, t *Staging) bool {
 	e, s := x.e, x.s
 	if s.staged[name] == t {
 		return true
@@ -118,10 +118,10 @@ func (x *Context) KeepStaged(name string, t *Staging) bool {
 }
 
 // Staged returns what the client has staged for a name, nil if that is nothing.
-func (x *Context) Staged(name string) *Staging { return x.s.staged[name] }
+func (x Contents) Staged(name string) *Staging { return x.s.staged[name] }
 
 // TakeStaged is Staged, and what it returns is kept no more.
-func (x *Context) TakeStaged(name string) *Staging {
+func (x Contents) TakeStaged(name string) *Staging {
 	t := x.s.staged[name]
 	if t != nil {
 		delete(x.s.staged, name)
@@ -131,7 +131,7 @@ func (x *Context) TakeStaged(name string) *Staging {
 }
 
 // DropStaged removes what the client has staged for a name.
-func (x *Context) DropStaged(name string) {
+func (x Contents) DropStaged(name string) {
 	if t := x.TakeStaged(name); t != nil {
 		x.Unstage(t.ID)
 	}

@@ -21,7 +21,7 @@ type made struct {
 // its name stands for, nil for none: one of size bytes. A long one is made outside
 // the gate, and then the call is prepared again: the op is nil, as it is if there
 // is no memory. In a transaction a long value is kept as it was queued.
-func (x *Context) Storing(c *Call, o store.Texter, base *catalog.Entry, size int) *Op {
+func (x Contents) Storing(c *Call, o store.Texter, base *catalog.Entry, size int) *Op {
 	t := o.Text()
 	if x.Can().Cluster {
 		if !x.Fits(c, t.Name, max(size, len(t.Value))) {
@@ -49,7 +49,7 @@ func (x *Context) Storing(c *Call, o store.Texter, base *catalog.Entry, size int
 }
 
 // make makes the string of a record outside the gate.
-func (x *Context) make(c *Call, o store.Texter, base *catalog.Entry, size int) {
+func (x Contents) make(c *Call, o store.Texter, base *catalog.Entry, size int) {
 	e := x.e
 	e.unmake(c)
 	e.leave(x.s)
@@ -79,7 +79,7 @@ const (
 
 // Unpack makes room for n bytes of a string that the call will store, and holds
 // them until its reply is written. It reports false if there is no memory.
-func (x *Context) Unpack(n uint64) bool {
+func (x Contents) Unpack(n uint64) bool {
 	if !x.room(n) || !x.Hold(int(n)) {
 		return false
 	}
@@ -90,7 +90,7 @@ func (x *Context) Unpack(n uint64) bool {
 // room reports whether there is memory for n bytes more beside long strings that
 // wait to be written to disk. Those may have been replaced and count nowhere else,
 // so it waits for them, outside the gate, if that helps.
-func (x *Context) room(n uint64) bool {
+func (x Contents) room(n uint64) bool {
 	e := x.e
 	for range maxWaits {
 		left, waiting := e.Budget.Left(), uint64(e.door.Long())

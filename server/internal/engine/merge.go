@@ -39,7 +39,7 @@ func (e *Engine) mergeOutside(s *Session, c *Call, op *Op) {
 		if x.GaveUp(c) {
 			return
 		}
-		again, failed, err := x.merge(op, try >= strictTries)
+		again, failed, err := x.Contents().merge(op, try >= strictTries)
 		switch {
 		case again:
 			continue
@@ -55,7 +55,7 @@ func (e *Engine) mergeOutside(s *Session, c *Call, op *Op) {
 
 // merge tries a merge once. It reports again if a sketch has changed meanwhile; failed is
 // what is answered if it could not be kept, err what is wrong with it.
-func (x *Context) merge(op *Op, relaxed bool) (again bool, failed Reply, err error) {
+func (x Contents) merge(op *Op, relaxed bool) (again bool, failed Reply, err error) {
 	if o, ok := op.Record.Body.(*store.TDigestMerge); ok && !relaxed {
 		if failed := x.compressAll(o.Sources); failed.Kind != None {
 			return false, failed, nil
@@ -93,7 +93,7 @@ func (x *Context) merge(op *Op, relaxed bool) (again bool, failed Reply, err err
 }
 
 // summed computes a merge as far as it has to be before its pieces are made.
-func (x *Context) summed(op *Op, m *store.Merging) (*store.Sum, error) {
+func (x Contents) summed(op *Op, m *store.Merging) (*store.Sum, error) {
 	if o, ok := op.Record.Body.(*store.TDigestMerge); ok {
 		return x.e.state.TDigests(m, o, x.Stopped)
 	}
@@ -101,7 +101,7 @@ func (x *Context) summed(op *Op, m *store.Merging) (*store.Sum, error) {
 }
 
 // fill puts the pieces of a sum into a sketch without a name.
-func (x *Context) fill(entry *catalog.Entry, m *store.Merging, sum *store.Sum) (again bool, failed Reply, err error) {
+func (x Contents) fill(entry *catalog.Entry, m *store.Merging, sum *store.Sum) (again bool, failed Reply, err error) {
 	p := store.PartOf(entry)
 	for {
 		switch {

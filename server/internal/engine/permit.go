@@ -125,7 +125,7 @@ func keyNamed(args [][]byte, at int) string {
 
 // MayAlso reports whether the user may run another command on a key, one of an item: for
 // a command that does what the other does in the case at hand. It notes it if not.
-func (x *Context) MayAlso(command string, key []byte) bool {
+func (x Names) MayAlso(command string, key []byte) bool {
 	u, _ := x.who()
 	if u.All() {
 		return true
@@ -143,7 +143,7 @@ func (x *Context) MayAlso(command string, key []byte) bool {
 
 // Readable reports whether the user may read a name by the command that is run: KEYS
 // and its like show no others.
-func (x *Context) Readable(name string) bool {
+func (x Names) Readable(name string) bool {
 	u := x.s.Rights()
 	if u.All() {
 		return true

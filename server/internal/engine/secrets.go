@@ -34,13 +34,13 @@ func (e *Engine) SetSecretNames(patterns map[string][]string) {
 
 // MayHash reports whether a filter of a name may hash as h does, for the user of the
 // call, which it answers if not. Without a secret key it may.
-func (x *Context) MayHash(c *Call, name []byte, h hashing.Hasher) bool {
+func (x Names) MayHash(c *Call, name []byte, h hashing.Hasher) bool {
 	if h.Kind() == hashing.XXH3 || x.HasSecret(name, h) {
 		return true
 	}
 	id := "" // which keys there are is for those who may have all
 	if x.TouchesAll() {
-		id = x.KeyOf(h)
+		id = x.Contents().KeyOf(h)
 	}
 	x.DenySecret(c, name, id)
 	return false
@@ -48,7 +48,7 @@ func (x *Context) MayHash(c *Call, name []byte, h hashing.Hasher) bool {
 
 // MayCopy is MayHash for a copy of an entry. Others than filters, and nil, may have any
 // name.
-func (x *Context) MayCopy(c *Call, name []byte, entry *catalog.Entry) bool {
+func (x Names) MayCopy(c *Call, name []byte, entry *catalog.Entry) bool {
 	if entry == nil || entry.Kind != catalog.Filter {
 		return true
 	}
@@ -57,14 +57,14 @@ func (x *Context) MayCopy(c *Call, name []byte, entry *catalog.Entry) bool {
 }
 
 // MayMove is MayCopy for the entry itself, with the filter that is built in its place.
-func (x *Context) MayMove(c *Call, name []byte, entry *catalog.Entry) bool {
+func (x Names) MayMove(c *Call, name []byte, entry *catalog.Entry) bool {
 	if !x.MayCopy(c, name, entry) {
 		return false
 	}
-	if entry == nil || x.Shadow(entry) == nil {
+	if entry == nil || x.Contents().Shadow(entry) == nil {
 		return true
 	}
-	h, _ := x.Shadow(entry).Hasher()
+	h, _ := x.Contents().Shadow(entry).Hasher()
 	return x.MayHash(c, name, h)
 }
 
@@ -82,7 +82,7 @@ func (x *Context) HasSecret(name []byte, h hashing.Hasher) bool {
 			}
 		}
 	}
-	return open && x.TouchesAll()
+	return open && x.Names().TouchesAll()
 }
 
 // NewKey returns the id of a secret key that the filter of an entry does not have and that
@@ -99,7 +99,7 @@ func (x *Context) NewKey(name string, entry *catalog.Entry) string {
 
 // TouchesAll reports whether the user may run the present command on every key, for
 // reading and writing.
-func (x *Context) TouchesAll() bool {
+func (x Names) TouchesAll() bool {
 	u, cmd := x.who()
 	if u.All() {
 		return true
@@ -115,7 +115,7 @@ func (x *Context) TouchesAll() bool {
 
 // DenySecret answers a call that would give a secret key to a filter of a name, and
 // notes it. The text is the same whether or not there is such a key.
-func (x *Context) DenySecret(c *Call, name []byte, id string) {
+func (x Names) DenySecret(c *Call, name []byte, id string) {
 	if !x.Dry() {
 		x.e.refuse(x.s, x.s.now, acl.Key, string(name), x.s.Rights().Name())
 	}

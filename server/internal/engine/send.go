@@ -145,7 +145,7 @@ const recordExtra = 64
 
 // Fits reports whether a value of n bytes and a name can be stored. In a cluster they
 // are one message. If they cannot, it answers.
-func (x *Context) Fits(c *Call, name []byte, n int) bool {
+func (x Contents) Fits(c *Call, name []byte, n int) bool {
 	if x.e.fits(name, n) {
 		return true
 	}
@@ -163,7 +163,7 @@ func (e *Engine) Cluster() (status.Cluster, bool) {
 
 // Level returns the level of the records that are allowed: all that this release knows,
 // unless machines of an older one may be in the cluster.
-func (x *Context) Level() uint64 {
+func (x Contents) Level() uint64 {
 	if c, ok := x.e.Cluster(); ok {
 		return c.Level
 	}
@@ -171,13 +171,13 @@ func (x *Context) Level() uint64 {
 }
 
 // Nodes returns how many nodes belong to the cluster, 0 if there is none.
-func (x *Context) Nodes() uint64 { return x.e.state.Roster().Nodes() }
+func (x Contents) Nodes() uint64 { return x.e.state.Roster().Nodes() }
 
 // Waits notes that the client is about to wait for something slow.
 func (x *Context) Waits(what string) { x.e.gate.watch.waits(x.s, what) }
 
 // MaxRecord returns how many bytes a record may have, 0 if there is no bound.
-func (x *Context) MaxRecord() int {
+func (x Contents) MaxRecord() int {
 	if x.e.shared == nil {
 		return 0
 	}
@@ -186,4 +186,4 @@ func (x *Context) MaxRecord() int {
 
 // Grouped reports whether a call is prepared as part of a transaction that goes as one
 // message: then it makes one record, whatever its length.
-func (x *Context) Grouped() bool { return x.s.group != nil }
+func (x Transaction) Grouped() bool { return x.s.group != nil }

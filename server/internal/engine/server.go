@@ -12,48 +12,42 @@ import (
 	"github.com/bloomery/bloomery/server/internal/status"
 )
 
-// Server is what commands see that are about the server and its clients.
-type Server Context
-
-// Server returns what commands see that are about the server and its clients.
-func (x *Context) Server() *Server { return (*Server)(x) }
-
 // Shutdown has the server end in order, and the session of the client with it.
-func (x *Server) Shutdown() {
+func (x Server) Shutdown() {
 	x.s.Quit = true
 	x.e.host.Shutdown()
 }
 
 // Facts returns what only the server knows.
-func (x *Server) Facts() status.Server { return x.e.host.Facts() }
+func (x Server) Facts() status.Server { return x.e.host.Facts() }
 
 // SlowLog returns the log of commands that took long.
-func (x *Server) SlowLog() *session.SlowLog { return &x.e.slow }
+func (x Server) SlowLog() *session.SlowLog { return &x.e.slow }
 
 // Latency returns what is noted of commands that took long.
-func (x *Server) Latency() *session.Latency { return &x.e.late }
+func (x Server) Latency() *session.Latency { return &x.e.late }
 
 // Pace returns how many commands are run in a second at present.
-func (x *Server) Pace() int64 { return x.e.pace.PerSecond() }
+func (x Server) Pace() int64 { return x.e.pace.PerSecond() }
 
 // RunID returns 40 digits that stand for this run of the server.
-func (x *Server) RunID() string { return x.e.runID }
+func (x Server) RunID() string { return x.e.runID }
 
 // Counters returns what is counted of commands and names.
-func (x *Server) Counters() *session.Counters { return x.e.stats }
+func (x Server) Counters() *session.Counters { return x.e.stats }
 
 // Usage returns how a command was used.
-func (x *Server) Usage(c *Command) session.Usage { return x.e.stats.Sum(c.index) }
+func (x Server) Usage(c *Command) session.Usage { return x.e.stats.Sum(c.index) }
 
 // ResetUsage begins to count again.
-func (x *Server) ResetUsage() {
+func (x Server) ResetUsage() {
 	x.e.stats.Reset()
 	x.e.pace.Reset()
 	x.e.Users.ResetRefusals()
 }
 
 // Disk returns how data is kept on disk.
-func (x *Server) Disk() (d status.Disk) {
+func (x Server) Disk() (d status.Disk) {
 	if x.e.keep != nil {
 		d = x.e.keep.Status()
 	}
@@ -61,29 +55,29 @@ func (x *Server) Disk() (d status.Disk) {
 }
 
 // SetFsync changes when writes are durable, as CONFIG SET appendfsync names it.
-func (x *Server) SetFsync(mode string) error { return x.e.keep.SetFsync(mode) }
+func (x Server) SetFsync(mode string) error { return x.e.keep.SetFsync(mode) }
 
 // RewriteConfig writes the settings that were changed into the configuration file.
 // It takes long.
-func (x *Server) RewriteConfig() error {
-	(*Context)(x).Waits("write the configuration file")
+func (x Server) RewriteConfig() error {
+	x.Waits("write the configuration file")
 	return x.e.host.RewriteConfig()
 }
 
 // Save writes all data to disk and returns the answer. It takes long.
-func (x *Server) Save() Reply {
-	(*Context)(x).Waits("snapshot")
+func (x Server) Save() Reply {
+	x.Waits("snapshot")
 	return saved(x.e.keep.Snapshot(), OK())
 }
 
 // SaveSoon is Save in the background.
-func (x *Server) SaveSoon() Reply {
+func (x Server) SaveSoon() Reply {
 	return saved(x.e.keep.StartSnapshot(), Word("Background saving started"))
 }
 
 // Verify is Save that then reads everything back and checks it.
-func (x *Server) Verify() Reply {
-	(*Context)(x).Waits("verify")
+func (x Server) Verify() Reply {
+	x.Waits("verify")
 	err := x.e.keep.Snapshot()
 	if err == nil {
 		err = x.e.keep.Verify()
@@ -102,7 +96,7 @@ func saved(err error, ok Reply) Reply {
 }
 
 // SetMaxMemory changes the bound of the budget.
-func (x *Server) SetMaxMemory(n int64) {
+func (x Server) SetMaxMemory(n int64) {
 	x.e.Budget.max.Store(n)
 	if x.e.memoryLimit != nil {
 		x.e.memoryLimit(n)
@@ -110,10 +104,10 @@ func (x *Server) SetMaxMemory(n int64) {
 }
 
 // DataBytes returns the memory that names and contents take.
-func (x *Server) DataBytes() int64 { return x.e.state.Bytes() }
+func (x Server) DataBytes() int64 { return x.e.state.Bytes() }
 
 // Peers calls f for every client.
-func (x *Server) Peers(f func(*session.Client)) {
+func (x Server) Peers(f func(*session.Client)) {
 	x.s.Last.Store(&x.s.running.full)
 	for _, s := range x.e.host.Sessions() {
 		f(&s.Client)
@@ -122,7 +116,7 @@ func (x *Server) Peers(f func(*session.Client)) {
 
 // Kill closes the connection of a client, when the present command is answered if it is
 // the caller's own. It does not wait.
-func (x *Server) Kill(c *session.Client) {
+func (x Server) Kill(c *session.Client) {
 	if c == &x.s.Client {
 		c.Quit = true
 		return
@@ -131,11 +125,11 @@ func (x *Server) Kill(c *session.Client) {
 }
 
 // Pause returns what holds commands of clients back.
-func (x *Server) Pause() *session.Pause { return &x.e.Pause }
+func (x Server) Pause() *session.Pause { return &x.e.Pause }
 
 // Monitor makes the client see all commands. It reports false if there is no
 // memory for that.
-func (x *Server) Monitor() bool {
+func (x Server) Monitor() bool {
 	if x.s.Monitor() != nil {
 		return true
 	}
@@ -148,18 +142,18 @@ func (x *Server) Monitor() bool {
 }
 
 // Describe returns the line of CLIENT LIST of the client itself.
-func (x *Server) Describe() string {
+func (x Server) Describe() string {
 	x.s.Last.Store(&x.s.running.full) // as in Redis, it is this one
 	return x.s.Client.Describe(x.s.now)
 }
 
 // Cluster describes the cluster. It reports false if there is none.
-func (x *Server) Cluster() (status.Cluster, bool) { return x.e.Cluster() }
+func (x Server) Cluster() (status.Cluster, bool) { return x.e.Cluster() }
 
 // LoadUsers reads the file of users and puts it in force, as ReadUsers of Engine does.
 // It takes long.
-func (x *Server) LoadUsers() error {
-	(*Context)(x).Waits("read the file of users")
+func (x Server) LoadUsers() error {
+	x.Waits("read the file of users")
 	list, err := x.e.Users.Read()
 	if err == nil {
 		x.e.dismiss(x.e.Users.Replace(list, x.e.Settings.Password()), x.s)
@@ -169,7 +163,7 @@ func (x *Server) LoadUsers() error {
 
 // DeleteUsers deletes users, closes their connections, and returns how many there
 // were. The connection of the caller ends when the command is answered.
-func (x *Server) DeleteUsers(names [][]byte) int {
+func (x Server) DeleteUsers(names [][]byte) int {
 	gone := x.e.Users.Delete(names)
 	x.e.dismiss(gone, x.s)
 	return len(gone)
@@ -177,7 +171,7 @@ func (x *Server) DeleteUsers(names [][]byte) int {
 
 // DryRun returns what a user would be refused, as ACL DRYRUN words it, "" if nothing.
 // The error is that of a call that nobody can make.
-func (x *Server) DryRun(u *acl.User, args [][]byte) (refusal string, failed Reply) {
+func (x Server) DryRun(u *acl.User, args [][]byte) (refusal string, failed Reply) {
 	cmd := x.e.table.resolve(args)
 	switch {
 	case cmd == nil:
@@ -205,13 +199,13 @@ func (x *Server) DryRun(u *acl.User, args [][]byte) (refusal string, failed Repl
 }
 
 // ReadsAll reports whether the user may read every name.
-func (x *Server) ReadsAll() bool { return x.e.ReadsAll(x.s) }
+func (x Server) ReadsAll() bool { return x.e.ReadsAll(x.s) }
 
 // TextNoCluster is the error of commands that are about a cluster, where there is none.
 const TextNoCluster = "ERR This instance has cluster support disabled"
 
 // Forget removes a node for ever.
-func (x *Server) Forget(node uint32) Reply {
+func (x Server) Forget(node uint32) Reply {
 	members, ok := x.e.shared.(door.Members)
 	if !ok {
 		return Fail(TextNoCluster)
@@ -220,7 +214,7 @@ func (x *Server) Forget(node uint32) Reply {
 }
 
 // ReplaceLog has a node keep the log in the place of another: the next step of that.
-func (x *Server) ReplaceLog(old, with uint32) Reply {
+func (x Server) ReplaceLog(old, with uint32) Reply {
 	members, ok := x.e.shared.(door.Members)
 	if !ok {
 		return Fail(TextNoCluster)
@@ -230,7 +224,7 @@ func (x *Server) ReplaceLog(old, with uint32) Reply {
 }
 
 // Upgrade allows what all nodes can do by now.
-func (x *Server) Upgrade() Reply {
+func (x Server) Upgrade() Reply {
 	members, ok := x.e.shared.(door.Members)
 	if !ok {
 		return Fail(TextNoCluster)
@@ -259,12 +253,12 @@ func changed(err error, made func() Reply) Reply {
 
 // OpenCopy makes a copy of all data of a cluster and answers its number and its files.
 // With stale it is what this node has, whatever others have acknowledged. It takes long.
-func (x *Server) OpenCopy(stale bool) Reply {
+func (x Server) OpenCopy(stale bool) Reply {
 	copier, ok := x.e.shared.(door.Copier)
 	if !ok {
 		return Fail(TextNoCluster)
 	}
-	(*Context)(x).Waits("copy of all data")
+	x.Waits("copy of all data")
 	number, files, err := copier.OpenCopy(stale)
 	switch {
 	case errors.Is(err, door.ErrRefused) || errors.Is(err, door.ErrUnknown):
@@ -280,7 +274,7 @@ func (x *Server) OpenCopy(stale bool) Reply {
 }
 
 // ReadCopy answers a piece of a file of a copy.
-func (x *Server) ReadCopy(number, file, offset, length uint64) Reply {
+func (x Server) ReadCopy(number, file, offset, length uint64) Reply {
 	copier, ok := x.e.shared.(door.Copier)
 	if !ok {
 		return Fail(TextNoCluster)
@@ -293,7 +287,7 @@ func (x *Server) ReadCopy(number, file, offset, length uint64) Reply {
 }
 
 // CloseCopy gives a copy up.
-func (x *Server) CloseCopy(number uint64) Reply {
+func (x Server) CloseCopy(number uint64) Reply {
 	copier, ok := x.e.shared.(door.Copier)
 	if !ok {
 		return Fail(TextNoCluster)

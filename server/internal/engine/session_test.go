@@ -16,14 +16,14 @@ func TestReset(t *testing.T) {
 	s.SetName([]byte("me"))
 	s.SetReplies(false)
 	x.Server().Monitor()
-	if !x.Begin() || x.Begin() || !x.InTransaction() || !s.Busy() {
+	if !x.Transaction().Begin() || x.Transaction().Begin() || !x.Transaction().InTransaction() || !s.Busy() {
 		t.Error("a transaction does not begin, or begins twice")
 	}
-	if text := x.Watch([]byte("key")); text != "" {
+	if text := x.Transaction().Watch([]byte("key")); text != "" {
 		t.Error(text)
 	}
 	x.Reset()
-	if s.Proto != 2 || s.Name() != "" || !s.Wants() || s.Monitor() != nil || x.InTransaction() || s.Busy() ||
+	if s.Proto != 2 || s.Name() != "" || !s.Wants() || s.Monitor() != nil || x.Transaction().InTransaction() || s.Busy() ||
 		s.InMulti.Load() != 0 || s.Watches.Load() != 0 || s.Memory() != 0 || e.Budget.Clients() != 0 {
 		t.Errorf("after a reset: %s, %d bytes held", x.Server().Describe(), e.Budget.Clients())
 	}

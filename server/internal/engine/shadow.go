@@ -54,14 +54,14 @@ func (w *Workspace) secondParts(ops []*door.Op, first, n int) {
 }
 
 // Shadow returns the shadow of a filter, nil if it has none.
-func (x *Context) Shadow(entry *catalog.Entry) *store.Shadow { return x.e.state.ShadowOf(entry.ID) }
+func (x Contents) Shadow(entry *catalog.Entry) *store.Shadow { return x.e.state.ShadowOf(entry.ID) }
 
 // ShadowNamed returns the shadow that will make a name, nil if there is none.
-func (x *Context) ShadowNamed(name []byte) *store.Shadow { return x.e.state.ShadowNamed(name) }
+func (x Contents) ShadowNamed(name []byte) *store.Shadow { return x.e.state.ShadowNamed(name) }
 
 // Build builds the filters of a shadow of a static kind that a commit has sealed. It
 // takes long.
-func (x *Context) Build(sh *store.Shadow, commit uint64) (*store.Built, error) {
+func (x Contents) Build(sh *store.Shadow, commit uint64) (*store.Built, error) {
 	x.e.leave(x.s)
 	x.e.gate.watch.waits(x.s, "build a filter")
 	return x.e.state.Build(sh, commit)
@@ -69,7 +69,7 @@ func (x *Context) Build(sh *store.Shadow, commit uint64) (*store.Built, error) {
 
 // Reserve sets n bytes aside until the reply is written. It reports false if there are
 // not so many.
-func (x *Context) Reserve(n uint64) (release func(), ok bool) {
+func (x Contents) Reserve(n uint64) (release func(), ok bool) {
 	if !x.e.Budget.reserve(n) {
 		return nil, false
 	}
@@ -79,7 +79,7 @@ func (x *Context) Reserve(n uint64) (release func(), ok bool) {
 // ApplyNames puts a record of the catalogue in order, outside the gate but for that,
 // and returns what came of it. It may take cost bytes. The reply reports that the record
 // was not kept, and is None if it was.
-func (x *Context) ApplyNames(b store.Body, cost uint64) (store.Result, Reply) {
+func (x Contents) ApplyNames(b store.Body, cost uint64) (store.Result, Reply) {
 	return x.ApplyLarge(nil, store.Record{At: x.s.ms, Body: b}, cost)
 }
 
@@ -88,7 +88,7 @@ const feedPiece = maxRun
 
 // Feed adds items to a shadow. It returns how many it took, and why not more. The reply
 // reports that a record was not kept, and is None if all were.
-func (x *Context) Feed(sh *store.Shadow, items [][]byte) (done int, failed Reply, err error) {
+func (x Contents) Feed(sh *store.Shadow, items [][]byte) (done int, failed Reply, err error) {
 	e, s := x.e, x.s
 	w, r := s.w, &s.w.routes
 	h, _ := sh.Hasher()

@@ -16,7 +16,7 @@ const stagePiece = 256 << 10
 // its layers: the long part of a RESTORE, outside the gate. A record of
 // [store.OpReveal] gives it a name; Unstage removes it if that does not happen.
 // The reply says what is wrong, and is None if nothing is.
-func (x *Context) Stage(f *Family, header []byte, layers [][]byte) (id uint64, r Reply) {
+func (x Contents) Stage(f *Family, header []byte, layers [][]byte) (id uint64, r Reply) {
 	if f.Create == store.OpFilterLoad {
 		return x.stageFilter(header, layers)
 	}
@@ -61,7 +61,7 @@ func (x *Context) Stage(f *Family, header []byte, layers [][]byte) (id uint64, r
 
 // stageEmpty makes a filter that nobody can see yet, as a record of a kind and a value
 // makes it. The reply says what is wrong, and is None if nothing is.
-func (x *Context) stageEmpty(create store.Op, value []byte) (*catalog.Entry, Reply) {
+func (x Contents) stageEmpty(create store.Op, value []byte) (*catalog.Entry, Reply) {
 	e := x.e
 	e.leave(x.s)
 	op, ok := x.Creation(&store.Stage{As: create, Header: value})
@@ -85,14 +85,14 @@ func (x *Context) stageEmpty(create store.Op, value []byte) (*catalog.Entry, Rep
 const textBadData = "ERR Bad data format"
 
 // Unstage removes a filter that never got a name.
-func (x *Context) Unstage(id uint64) {
+func (x Contents) Unstage(id uint64) {
 	x.e.leave(x.s)
 	op := &door.Op{Record: store.Record{At: x.s.ms, Body: &store.Evict{IDs: []uint64{id}}}}
 	_ = x.apply(op) // a record that is lost is dropped by the next recovery
 }
 
 // apply puts an op in order and waits for it, outside the gate.
-func (x *Context) apply(op *door.Op) error {
+func (x Contents) apply(op *door.Op) error {
 	e := x.e
 	if !x.s.alone {
 		e.gate.watch.waits(x.s, "stage a filter")
@@ -110,7 +110,7 @@ func (x *Context) apply(op *door.Op) error {
 // returns what came of it. It enters the gate for that alone, so that no piece
 // comes between the commands of a transaction. The reply reports that the record was
 // not kept, and is None if it was.
-func (x *Context) ApplyPiece(p *store.Part, r store.Record) (store.Result, Reply) {
+func (x Contents) ApplyPiece(p *store.Part, r store.Record) (store.Result, Reply) {
 	e, s := x.e, x.s
 	e.leave(s)
 	if !s.alone {
@@ -133,7 +133,7 @@ func (x *Context) ApplyPiece(p *store.Part, r store.Record) (store.Result, Reply
 
 // ApplyLarge is ApplyPiece for a record that takes memory: up to cost bytes, which are
 // set aside until it is applied.
-func (x *Context) ApplyLarge(p *store.Part, r store.Record, cost uint64) (store.Result, Reply) {
+func (x Contents) ApplyLarge(p *store.Part, r store.Record, cost uint64) (store.Result, Reply) {
 	if cost > 0 && !x.e.Budget.reserve(cost) { // what takes nothing works with the budget full
 		return store.Result{}, Fail(TextOOM)
 	}
@@ -144,7 +144,7 @@ func (x *Context) ApplyLarge(p *store.Part, r store.Record, cost uint64) (store.
 // Refresh puts a record of a part in order, inside the gate, before the calls that
 // meet the part. In a cluster Sweep does that: no read waits for others there. It reports whether it had to leave the gate for that. A record that
 // is not kept is none: the next call tries again.
-func (x *Context) Refresh(p *store.Part, r store.Record) (left bool) {
+func (x Contents) Refresh(p *store.Part, r store.Record) (left bool) {
 	e, s := x.e, x.s
 	if e.door.Refuses() != nil || !s.alone && e.door.Busy() || e.shared != nil {
 		return false
@@ -163,11 +163,11 @@ func (x *Context) Refresh(p *store.Part, r store.Record) (left bool) {
 }
 
 // Key returns the hasher of a secret key. It reports false if there is no such key.
-func (x *Context) Key(id string) (hashing.Hasher, bool) { return x.e.state.Key(id) }
+func (x Contents) Key(id string) (hashing.Hasher, bool) { return x.e.state.Key(id) }
 
 // KeyOf returns the id of the secret key that a filter hashes with, "" if it has none or
 // that is not known here.
-func (x *Context) KeyOf(h hashing.Hasher) string {
+func (x Contents) KeyOf(h hashing.Hasher) string {
 	if h.Kind() == hashing.XXH3 {
 		return ""
 	}
@@ -175,4 +175,4 @@ func (x *Context) KeyOf(h hashing.Hasher) string {
 }
 
 // Family returns what the commands on filters of a kind share, nil for strings.
-func (x *Context) Family(k catalog.Kind) *Family { return x.e.table.Family(k) }
+func (x Contents) Family(k catalog.Kind) *Family { return x.e.table.Family(k) }

@@ -24,7 +24,7 @@ func (e *Engine) absent(s *Session, c *Call) {
 	if e.busy(s) {
 		return
 	}
-	op, ok := s.ctx.Creation(f.Write.Create(&s.ctx, c))
+	op, ok := s.ctx.Contents().Creation(f.Write.Create(&s.ctx, c))
 	if !ok {
 		c.Fail(TextNoMemory)
 		return

@@ -247,7 +247,7 @@ func runCountKeys(x *engine.Context, c *engine.Call, _ *status.Cluster) {
 	n, cursor := int64(0), uint64(0)
 	for {
 		x.Look(func() {
-			cursor = x.Scan(cursor, some, func(v catalog.View) {
+			cursor = x.Names().Scan(cursor, some, func(v catalog.View) {
 				if keySlot(v.Name) == int(slot) {
 					n++
 				}

@@ -22,7 +22,7 @@ var clusterBackup = engine.Command{
 	},
 }
 
-func runBackup(x *engine.Server, args [][]byte) engine.Reply {
+func runBackup(x engine.Server, args [][]byte) engine.Reply {
 	var numbers [4]uint64
 	given := 0
 	for ; given < len(numbers) && given+1 < len(args); given++ {

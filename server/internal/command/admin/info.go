@@ -236,7 +236,7 @@ func infoCommands(x *engine.Context, b *strings.Builder) {
 }
 
 func infoKeyspace(x *engine.Context, b *strings.Builder) {
-	if all, timed := x.Names(); all > 0 {
+	if all, timed := x.Names().Count(); all > 0 {
 		line(b, "db0", fmt.Sprintf("keys=%d,expires=%d,avg_ttl=0", all, timed))
 	}
 }

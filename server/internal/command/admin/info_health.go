@@ -13,7 +13,7 @@ import (
 // infoHealth shows how many filters have each verdict, and what measuring them has
 // cost.
 func infoHealth(x *engine.Context, b *strings.Builder) {
-	t := x.Health().Totals()
+	t := x.Contents().Health().Totals()
 	line(b, "health_filters", t.Filters)
 	for _, v := range health.Verdicts() {
 		line(b, "health_"+strings.ToLower(v.String()), t.ByVerdict[v])

@@ -25,12 +25,12 @@ func prepareLoadChunk(x *engine.Context, c *engine.Call) *engine.Op {
 		c.Fail(textLoadNumber)
 		return nil
 	}
-	entry := x.Lookup(c.Args[1])
+	entry := x.Names().Lookup(c.Args[1])
 	switch {
 	case entry == nil && position != 1:
 		c.Fail(engine.TextNotFound)
 	case entry == nil:
-		op, ok := x.Creation(&store.Make{As: store.OpBloomDump, Name: c.Args[1], Header: c.Args[3]})
+		op, ok := x.Contents().Creation(&store.Make{As: store.OpBloomDump, Name: c.Args[1], Header: c.Args[3]})
 		if !ok {
 			c.Fail(textBadData)
 		}
@@ -38,7 +38,7 @@ func prepareLoadChunk(x *engine.Context, c *engine.Call) *engine.Op {
 	case entry.Kind != catalog.Bloom:
 		c.Fail(engine.TextWrongType)
 	default:
-		return x.Chunk(c, entry, family, position)
+		return x.Contents().Chunk(c, entry, family, position)
 	}
 	return nil
 }

@@ -83,11 +83,11 @@ func prepareReserve(x *engine.Context, c *engine.Call) *engine.Op {
 		c.Fail(text)
 		return nil
 	}
-	if entry := x.Lookup(c.Args[1]); entry != nil {
+	if entry := x.Names().Lookup(c.Args[1]); entry != nil {
 		c.Answer(engine.Taken(entry, catalog.Bloom))
 		return nil
 	}
-	op, ok := x.Creation(&store.MakeBloom{Name: c.Args[1], Params: p})
+	op, ok := x.Contents().Creation(&store.MakeBloom{Name: c.Args[1], Params: p})
 	if !ok {
 		c.Fail(engine.TextNoMemory)
 		return nil

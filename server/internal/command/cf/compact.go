@@ -31,7 +31,7 @@ func runCompact(x *engine.Context, c *engine.Call) {
 		return
 	}
 	var entry *catalog.Entry
-	x.Look(func() { entry = x.Lookup(c.Args[1]) })
+	x.Look(func() { entry = x.Names().Lookup(c.Args[1]) })
 	switch {
 	case entry == nil || entry.Kind != catalog.Cuckoo:
 		c.Fail(textCompactMissing)
@@ -84,7 +84,7 @@ func compactInPieces(x *engine.Context, entry *catalog.Entry, deleted bool) engi
 		if o.Slots = stepsPerPiece / (o.Filter + 1); o.Slots < fewSlots {
 			o.Slots = min(fewSlots, room(redisbloom.Place{Filter: o.Filter, Slot: o.Slot}))
 		}
-		res, failed := x.ApplyPiece(p, store.Record{ID: entry.ID, Body: &o})
+		res, failed := x.Contents().ApplyPiece(p, store.Record{ID: entry.ID, Body: &o})
 		switch {
 		case failed.Kind != engine.None:
 			return failed

@@ -48,7 +48,7 @@ func afterDel(x *engine.Context, c *engine.Call) {
 		return
 	}
 	var entry *catalog.Entry
-	x.Look(func() { entry = x.Lookup(c.Args[1]) })
+	x.Look(func() { entry = x.Names().Lookup(c.Args[1]) })
 	if entry != nil && entry.Kind == catalog.Cuckoo {
 		_ = compactInPieces(x, entry, true) // what is not kept is done at the next delete
 	}

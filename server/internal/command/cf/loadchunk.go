@@ -25,7 +25,7 @@ func prepareLoadChunk(x *engine.Context, c *engine.Call) *engine.Op {
 		c.Fail(textPosition)
 		return nil
 	}
-	entry := x.Lookup(c.Args[1])
+	entry := x.Names().Lookup(c.Args[1])
 	switch {
 	case entry == nil && position != 1:
 		c.Fail(engine.TextNotFound)
@@ -34,14 +34,14 @@ func prepareLoadChunk(x *engine.Context, c *engine.Call) *engine.Op {
 	case entry.Kind != catalog.Cuckoo || position == 1:
 		c.Answer(engine.Taken(entry, catalog.Cuckoo))
 	default:
-		return x.Chunk(c, entry, family, position)
+		return x.Contents().Chunk(c, entry, family, position)
 	}
 	return nil
 }
 
 // prepareHeader makes a filter from the header of a dump.
 func prepareHeader(x *engine.Context, c *engine.Call) *engine.Op {
-	op, ok := x.Creation(&store.Make{As: store.OpCuckooDump, Name: c.Args[1], Header: c.Args[3]})
+	op, ok := x.Contents().Creation(&store.Make{As: store.OpCuckooDump, Name: c.Args[1], Header: c.Args[3]})
 	if ok {
 		return op
 	}

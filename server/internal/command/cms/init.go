@@ -65,7 +65,7 @@ func byProb(args [][]byte) (p redisbloom.CountMinParams, text string) {
 // prepareInit makes a sketch. Whether the key is there is asked before the
 // arguments are.
 func prepareInit(x *engine.Context, c *engine.Call, read func([][]byte) (redisbloom.CountMinParams, string)) *engine.Op {
-	if x.Lookup(c.Args[1]) != nil {
+	if x.Names().Lookup(c.Args[1]) != nil {
 		c.Fail(textExists)
 		return nil
 	}
@@ -74,7 +74,7 @@ func prepareInit(x *engine.Context, c *engine.Call, read func([][]byte) (redisbl
 		c.Fail(text)
 		return nil
 	}
-	op, ok := x.Creation(r)
+	op, ok := x.Contents().Creation(r)
 	if !ok {
 		c.Fail(textNoMemory)
 		return nil

@@ -26,7 +26,7 @@ var merge = engine.Command{
 
 // find returns the sketch of a key and its size. It answers if there is none.
 func find(x *engine.Context, c *engine.Call, key []byte) (width, depth uint64, ok bool) {
-	entry := x.Lookup(key)
+	entry := x.Names().Lookup(key)
 	switch {
 	case entry == nil:
 		c.Fail(textMissing)
@@ -101,7 +101,7 @@ func prepareMerge(x *engine.Context, c *engine.Call) *engine.Op {
 		c.Fail(textManyKeys)
 		return nil
 	}
-	op := x.Record(o)
+	op := x.Contents().Record(o)
 	op.Cost = 4 * width * depth // the log has a copy of all counters until that is written
 	return op
 }

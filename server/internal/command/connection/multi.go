@@ -10,7 +10,7 @@ var multi = engine.Command{
 	Categories: []string{"fast", "transaction"}, Group: engine.GroupMulti,
 	Since: "1.2.0", Complexity: "O(1)", Summary: "Begins a transaction.",
 	Run: func(x *engine.Context, c *engine.Call) {
-		if !x.Begin() {
+		if !x.Transaction().Begin() {
 			c.Fail("ERR MULTI calls can not be nested")
 			return
 		}
@@ -24,11 +24,11 @@ var discard = engine.Command{
 	Categories: []string{"fast", "transaction"}, Group: engine.GroupMulti,
 	Since: "2.0.0", Complexity: "O(n), n being the number of queued commands", Summary: "Gives a transaction up.",
 	Run: func(x *engine.Context, c *engine.Call) {
-		if !x.InTransaction() {
+		if !x.Transaction().InTransaction() {
 			c.Fail("ERR DISCARD without MULTI")
 			return
 		}
-		x.Discard()
+		x.Transaction().Discard()
 		c.Answer(engine.OK())
 	},
 }
@@ -39,11 +39,11 @@ var exec = engine.Command{
 	Categories: []string{"slow", "transaction"}, Group: engine.GroupMulti,
 	Since: "1.2.0", Complexity: "that of the queued commands", Summary: "Runs the commands of a transaction, with no other in between. A transaction that would touch more data than max-transaction allows is refused as a whole.",
 	Run: func(x *engine.Context, c *engine.Call) {
-		if !x.InTransaction() {
+		if !x.Transaction().InTransaction() {
 			c.Fail("ERR EXEC without MULTI")
 			return
 		}
-		x.Commit(c)
+		x.Transaction().Commit(c)
 	},
 }
 
@@ -54,12 +54,12 @@ var watch = engine.Command{
 	Categories: []string{"fast", "transaction"}, Group: engine.GroupMulti, Since: "2.2.0",
 	Syntax: "key [key ...]", Complexity: "O(1) for every key", Summary: "Makes the next EXEC depend on keys not changing.",
 	Run: func(x *engine.Context, c *engine.Call) {
-		if x.InTransaction() {
+		if x.Transaction().InTransaction() {
 			c.Fail("ERR WATCH inside MULTI is not allowed")
 			return
 		}
 		for _, key := range c.Args[1:] {
-			if text := x.Watch(key); text != "" {
+			if text := x.Transaction().Watch(key); text != "" {
 				c.Fail(text)
 				return
 			}
@@ -75,7 +75,7 @@ var unwatch = engine.Command{
 	Categories: []string{"fast", "transaction"}, Group: engine.GroupMulti, Since: "2.2.0",
 	Complexity: "O(1)", Summary: "Forgets the watched keys.",
 	Run: func(x *engine.Context, c *engine.Call) {
-		x.Unwatch()
+		x.Transaction().Unwatch()
 		c.Answer(engine.OK())
 	},
 }

@@ -10,11 +10,11 @@ import (
 
 // alsoAdd is for adds to a filter that forgets.
 func alsoAdd(x *engine.Context, c *engine.Call) {
-	entry := x.Lookup(c.Args[1])
+	entry := x.Names().Lookup(c.Args[1])
 	if entry == nil || entry.Kind != catalog.Filter {
 		return
 	}
-	if kind := forgetting(x, entry); kind != "" && !x.MayAlso("filter.del", c.Args[1]) {
+	if kind := forgetting(x, entry); kind != "" && !x.Names().MayAlso("filter.del", c.Args[1]) {
 		c.Fail(textForgets(kind))
 	}
 }
@@ -30,7 +30,7 @@ func alsoCreate(x *engine.Context, c *engine.Call) {
 		return
 	}
 	if o.given["like"] {
-		x.MayCopy(c, c.Args[1], x.Lookup(o.like))
+		x.Names().MayCopy(c, c.Args[1], x.Names().Lookup(o.like))
 		return
 	}
 	o.resolve(x, c)
@@ -39,7 +39,7 @@ func alsoCreate(x *engine.Context, c *engine.Call) {
 // alsoLoad is for the secret key of the data.
 func alsoLoad(x *engine.Context, c *engine.Call) {
 	if h, err := store.HashOf(c.Args[3]); err == nil {
-		x.MayHash(c, c.Args[1], h)
+		x.Names().MayHash(c, c.Args[1], h)
 	}
 }
 
@@ -50,10 +50,10 @@ func alsoRebuild(x *engine.Context, c *engine.Call) {
 	case c.Answered():
 	case engine.Is(c.Args[2], "begin"):
 		if o, _, text := beginOptions(x, c, entry); text == "" && !c.Answered() {
-			x.MayHash(c, c.Args[1], o.hasher)
+			x.Names().MayHash(c, c.Args[1], o.hasher)
 		}
 	case engine.Is(c.Args[2], "commit") && sh != nil:
 		h, _ := sh.Hasher()
-		x.MayHash(c, c.Args[1], h)
+		x.Names().MayHash(c, c.Args[1], h)
 	}
 }

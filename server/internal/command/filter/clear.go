@@ -43,7 +43,7 @@ func runClear(x *engine.Context, c *engine.Call) {
 			c.Fail("ERR " + engine.OneLine(err))
 			return
 		}
-		res, failed := x.ApplyPiece(p, store.Record{ID: entry.ID, Index: uint32(i), Body: &store.FilterClear{Outline: outline}})
+		res, failed := x.Contents().ApplyPiece(p, store.Record{ID: entry.ID, Index: uint32(i), Body: &store.FilterClear{Outline: outline}})
 		switch {
 		case failed.Kind != engine.None:
 			c.Answer(failed)

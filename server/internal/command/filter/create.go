@@ -61,7 +61,7 @@ func beforeCreate(x *engine.Context, c *engine.Call) {
 	if c.Answered() {
 		return
 	}
-	if o.given["like"] && x.Queued() {
+	if o.given["like"] && x.Transaction().Queued() {
 		return // the other may be made by the same transaction: prepareCreate looks
 	}
 	v := &creation{nx: o.nx, record: store.Make{As: store.OpFilter, Name: c.Args[1]}}
@@ -83,8 +83,8 @@ func (o *options) resolve(x *engine.Context, c *engine.Call) string {
 	if o.given["replicas"] && !x.Can().Cluster {
 		return "ERR REPLICAS is for a server of a cluster, and this one stands alone (serve --cluster)"
 	}
-	o.level = x.Level()
-	if nodes := x.Nodes(); o.given["replicas"] && o.replicas < nodes {
+	o.level = x.Contents().Level()
+	if nodes := x.Contents().Nodes(); o.given["replicas"] && o.replicas < nodes {
 		return "ERR REPLICAS " + strconv.FormatUint(o.replicas, 10) + " is less than the " + strconv.FormatUint(nodes, 10) +
 			" nodes of the cluster, and every node holds every filter: leave it out, or give REPLICAS ALL"
 	}
@@ -101,13 +101,13 @@ func (o *options) resolve(x *engine.Context, c *engine.Call) string {
 // filter of the name of the call. It answers if that may not have it, and returns the
 // error text if there is no such key.
 func secret(x *engine.Context, c *engine.Call, option, id string) (h hashing.Hasher, text string) {
-	h, ok := x.Key(id)
+	h, ok := x.Contents().Key(id)
 	switch {
 	case ok && x.HasSecret(c.Args[1], h):
-	case !ok && x.TouchesAll():
+	case !ok && x.Names().TouchesAll():
 		text = "ERR " + option + ": there is no key '" + clip([]byte(id)) + "' in the file of keys (serve --keys)"
 	default: // nobody else learns which keys there are
-		x.DenySecret(c, c.Args[1], id)
+		x.Names().DenySecret(c, c.Args[1], id)
 	}
 	return h, text
 }
@@ -155,7 +155,7 @@ func prepareCreate(x *engine.Context, c *engine.Call) *engine.Op {
 		}
 		v = c.Option.(*creation)
 	}
-	if entry := x.Lookup(c.Args[1]); entry != nil {
+	if entry := x.Names().Lookup(c.Args[1]); entry != nil {
 		switch {
 		case entry.Kind != catalog.Filter:
 			c.Fail(engine.TextWrongType)
@@ -166,7 +166,7 @@ func prepareCreate(x *engine.Context, c *engine.Call) *engine.Op {
 		}
 		return nil
 	}
-	op, ok := x.Creation(&v.record)
+	op, ok := x.Contents().Creation(&v.record)
 	if !ok {
 		c.Fail(engine.TextNoMemory)
 		return nil
@@ -193,7 +193,7 @@ func replyCreate(c *engine.Call, res *store.Result) {
 // another, or the error text. It answers if the filter may not have the key of the other.
 func like(x *engine.Context, c *engine.Call, o *options) ([]byte, string) {
 	var entry *catalog.Entry
-	x.Look(func() { entry = x.Lookup(o.like) })
+	x.Look(func() { entry = x.Names().Lookup(o.like) })
 	switch {
 	case entry == nil:
 		return nil, "ERR LIKE: not found"
@@ -203,7 +203,7 @@ func like(x *engine.Context, c *engine.Call, o *options) ([]byte, string) {
 	p := store.PartOf(entry)
 	if h, ok := p.Hasher(); !ok {
 		return nil, missingKey(p.Plan())
-	} else if !x.MayHash(c, c.Args[1], h) {
+	} else if !x.Names().MayHash(c, c.Args[1], h) {
 		return nil, ""
 	}
 	if row := p.Row(); row.Name != o.kind {

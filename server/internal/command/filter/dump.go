@@ -148,20 +148,20 @@ func beforeLoad(x *engine.Context, c *engine.Call) {
 	}
 	name, data := string(c.Args[1]), c.Args[3]
 	var entry *catalog.Entry
-	x.Look(func() { entry = x.Lookup(c.Args[1]) })
+	x.Look(func() { entry = x.Names().Lookup(c.Args[1]) })
 	switch {
-	case x.Queued(): // commands before it may change what is there: the record asks
+	case x.Transaction().Queued(): // commands before it may change what is there: the record asks
 	case entry != nil && entry.Kind != catalog.Filter:
 		c.Fail(engine.TextWrongType)
 		return
 	case entry != nil && v.known && store.PartOf(entry).Plan().Version >= v.version:
-		x.DropStaged(name)
+		x.Contents().DropStaged(name)
 		c.Answer(engine.Flag(false))
 		return
 	}
-	t := x.Staged(name)
+	t := x.Contents().Staged(name)
 	if t != nil && (len(t.Have) != parts || t.Have[part] || t.Version != v.version) {
-		x.DropStaged(name) // another load begins
+		x.Contents().DropStaged(name) // another load begins
 		t = nil
 	}
 	plan, err := planOf(x, c, entry, parts, v.version)
@@ -180,21 +180,21 @@ func beforeLoad(x *engine.Context, c *engine.Call) {
 	}
 	if t == nil {
 		var failed engine.Reply
-		if t, failed = x.StageFilter(store.OpFilterLoad, store.AppendPlan(nil, &plan)); failed.Kind != engine.None {
+		if t, failed = x.Contents().StageFilter(store.OpFilterLoad, store.AppendPlan(nil, &plan)); failed.Kind != engine.None {
 			c.Answer(failed)
 			return
 		}
 		t.Version = v.version
 	}
 	v.staged, c.Option = t, v
-	failed := x.LoadPart(t, part, data)
+	failed := x.Contents().LoadPart(t, part, data)
 	switch {
 	case failed.Kind != engine.None:
-		x.TakeStaged(name)
+		x.Contents().TakeStaged(name)
 		c.Answer(failed)
 	case t.Left == 0:
-		x.TakeStaged(name)
-	case !x.KeepStaged(name, t):
+		x.Contents().TakeStaged(name)
+	case !x.Contents().KeepStaged(name, t):
 		c.Fail(engine.TextOOM)
 	default:
 		v.taken = true
@@ -218,8 +218,8 @@ func planOf(x *engine.Context, c *engine.Call, entry *catalog.Entry, parts int, 
 		p = *store.PartOf(entry).Plan()
 	}
 	p.Parts, p.Version = logOf(uint64(parts)), version
-	p.KeyID = x.KeyOf(h)
-	x.MayHash(c, c.Args[1], h)
+	p.KeyID = x.Contents().KeyOf(h)
+	x.Names().MayHash(c, c.Args[1], h)
 	return p, nil
 }
 
@@ -244,7 +244,7 @@ func prepareLoad(x *engine.Context, c *engine.Call) *engine.Op {
 	if v.known {
 		flags |= store.IfNewer
 	}
-	return x.Record(&store.Reveal{ID: v.staged.ID, Name: c.Args[1], If: flags})
+	return x.Contents().Record(&store.Reveal{ID: v.staged.ID, Name: c.Args[1], If: flags})
 }
 
 func replyLoad(c *engine.Call, res *store.Result) {
@@ -268,7 +268,7 @@ func replyLoad(c *engine.Call, res *store.Result) {
 // afterLoad removes what has got no name and is not kept.
 func afterLoad(x *engine.Context, c *engine.Call) {
 	if v, ok := c.Option.(*loading); ok && !v.taken {
-		x.Unstage(v.staged.ID)
+		x.Contents().Unstage(v.staged.ID)
 	}
 }
 

@@ -50,7 +50,7 @@ func speechOf(k catalog.Kind) speech {
 // findAny returns the filter of a name, of whatever kind. If there is none it
 // answers and returns nil.
 func findAny(x *engine.Context, c *engine.Call) (entry *catalog.Entry) {
-	x.Look(func() { entry = x.Read(c.Args[1]) })
+	x.Look(func() { entry = x.Names().Read(c.Args[1]) })
 	switch {
 	case entry == nil:
 		c.Fail(engine.TextNotFound)
@@ -69,7 +69,7 @@ func ask(x *engine.Context, words []string, key []byte, items [][]byte) ([]bool,
 	for _, w := range words[1:] {
 		args = append(args, []byte(w))
 	}
-	r := x.Nested(append(args, items...)...)
+	r := x.Contents().Nested(append(args, items...)...)
 	answers := make([]bool, 0, len(items))
 	switch r.Kind {
 	case engine.Error:
@@ -112,7 +112,7 @@ func runFalse(x *engine.Context, c *engine.Call) {
 		c.Answer(failed)
 		return
 	}
-	x.Health().False(entry.ID, yeses(found))
+	x.Contents().Health().False(entry.ID, yeses(found))
 	c.Answer(engine.Reply{Kind: engine.Bools, Bools: found})
 }
 
@@ -157,7 +157,7 @@ func runRepair(x *engine.Context, c *engine.Call) {
 			found[places[i]] = isNew
 		}
 		if n := yeses(added); n > 0 {
-			x.Health().Repaired(entry.ID, n)
+			x.Contents().Health().Repaired(entry.ID, n)
 		}
 		if failed.Kind != engine.None {
 			c.Answer(failed)

@@ -44,7 +44,7 @@ func check(x *engine.Context, entry *catalog.Entry, calls []engine.Call) (again 
 	p := store.PartOf(entry)
 	hasher, usable := p.Hasher()
 	row, plan := p.Row(), p.Plan()
-	forgets, sh := forgetting(x, entry), x.Shadow(entry)
+	forgets, sh := forgetting(x, entry), x.Contents().Shadow(entry)
 	for i := range calls {
 		c := &calls[i]
 		switch f := c.Command().Filter; {
@@ -56,7 +56,7 @@ func check(x *engine.Context, entry *catalog.Entry, calls []engine.Call) (again 
 			c.Fail(unable(c, row, func(f codec.Features) bool { return f.Add || f.Insert }))
 		case f.Write == deleting && !row.Features.Delete:
 			c.Fail(unable(c, row, func(f codec.Features) bool { return f.Delete }))
-		case f.Write == adding && forgets != "" && !x.MayAlso("filter.del", c.Args[1]):
+		case f.Write == adding && forgets != "" && !x.Names().MayAlso("filter.del", c.Args[1]):
 			c.Fail(textForgets(forgets))
 		}
 	}
@@ -72,7 +72,7 @@ func check(x *engine.Context, entry *catalog.Entry, calls []engine.Call) (again 
 // forgetting returns the kind of a filter, or of the one that will take its place, if that
 // forgets items, "" if not.
 func forgetting(x *engine.Context, entry *catalog.Entry) string {
-	if sh := x.Shadow(entry); sh != nil && sh.Row().Features.Forget {
+	if sh := x.Contents().Shadow(entry); sh != nil && sh.Row().Features.Forget {
 		return sh.Row().Name
 	}
 	if row := store.PartOf(entry).Row(); row.Features.Forget {
@@ -92,7 +92,7 @@ func advance(x *engine.Context, entry *catalog.Entry) (again bool) {
 		generation, due := p.Due(x.Milliseconds())
 		due = due && !p.Gone()
 		p.RUnlock()
-		if due && x.Refresh(p, store.Record{ID: entry.ID, Index: uint32(i), Body: &store.FilterAdvance{Generation: generation}}) {
+		if due && x.Contents().Refresh(p, store.Record{ID: entry.ID, Index: uint32(i), Body: &store.FilterAdvance{Generation: generation}}) {
 			again = true
 		}
 	}
@@ -147,7 +147,7 @@ func failure(err error) string {
 // find returns the filter of a name. If there is none, or it is something else, it
 // answers and returns nil.
 func find(x *engine.Context, c *engine.Call, name []byte) *catalog.Entry {
-	entry := x.Read(name)
+	entry := x.Names().Read(name)
 	switch {
 	case entry == nil:
 		c.Fail(engine.TextNotFound)

@@ -39,7 +39,7 @@ func runFold(x *engine.Context, c *engine.Call) {
 	}
 	for i := range todo { // to the end: half of it would stay
 		r := store.Record{ID: entry.ID, Index: i, Body: &store.FilterFold{}}
-		if !settled(c, x.ApplyLarge, store.PartAt(entry, i), r, 2*size) {
+		if !settled(c, x.Contents().ApplyLarge, store.PartAt(entry, i), r, 2*size) {
 			return
 		}
 	}

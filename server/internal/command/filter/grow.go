@@ -93,8 +93,8 @@ func growPart(x *engine.Context, c *engine.Call, entry *catalog.Entry, i uint32,
 		c.Fail("ERR the filter is over its rate and has " + decimal(now) + " now, which layers cannot lower: give ERROR of more than that, or build it again from its items")
 		return false
 	}
-	r := store.Record{ID: entry.ID, Index: i, Body: &store.FilterGrow{Rate: rate, Equal: x.Level() < store.LevelShares}}
-	return settled(c, x.ApplyLarge, p, r, 3*size)
+	r := store.Record{ID: entry.ID, Index: i, Body: &store.FilterGrow{Rate: rate, Equal: x.Contents().Level() < store.LevelShares}}
+	return settled(c, x.Contents().ApplyLarge, p, r, 3*size)
 }
 
 func decimal(v float64) string { return strconv.FormatFloat(v, 'g', 4, 64) }

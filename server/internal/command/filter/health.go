@@ -80,7 +80,7 @@ func runHealth(x *engine.Context, c *engine.Call) {
 		}
 		cursor = scanFilters(x, cursor, pattern, func(p patient) {
 			var known bool
-			if p.Diagnosis, p.kind, known = x.Health().Known(x.Watched(p.entry)); known {
+			if p.Diagnosis, p.kind, known = x.Contents().Health().Known(x.Contents().Watched(p.entry)); known {
 				list = append(list, p)
 			} else if len(unknown) < count {
 				unknown = append(unknown, p)
@@ -93,7 +93,7 @@ func runHealth(x *engine.Context, c *engine.Call) {
 			return
 		}
 		var ok bool
-		if p.Diagnosis, p.kind, ok = x.Health().Judge(x.Watched(p.entry)); ok {
+		if p.Diagnosis, p.kind, ok = x.Contents().Health().Judge(x.Contents().Watched(p.entry)); ok {
 			list = append(list, p)
 		}
 	}
@@ -123,7 +123,7 @@ func scanFilters(x *engine.Context, cursor uint64, pattern *engine.Pattern, f fu
 	const few = 128
 	var seen []catalog.View
 	x.Look(func() {
-		cursor = x.Scan(cursor, few, func(v catalog.View) {
+		cursor = x.Names().Scan(cursor, few, func(v catalog.View) {
 			if store.IsFilter(v.Entry) {
 				seen = append(seen, v)
 			}

@@ -67,7 +67,7 @@ func runInfo(x *engine.Context, c *engine.Call) {
 		return
 	}
 	if len(c.Args) == 3 && !sketch {
-		fields = append(fields, field{"history", x.Health().History(entry.ID)})
+		fields = append(fields, field{"history", x.Contents().Health().History(entry.ID)})
 	}
 	if len(c.Args) == 3 {
 		c.Answer(engine.Text(asJSON(fields)))
@@ -79,7 +79,7 @@ func runInfo(x *engine.Context, c *engine.Call) {
 // findSketch returns the entry of a name and whether it is a sketch. Sketches have no
 // false positive rate: nothing of them is measured.
 func findSketch(x *engine.Context, name []byte) (entry *catalog.Entry, ok bool) {
-	x.Look(func() { entry = x.Lookup(name) })
+	x.Look(func() { entry = x.Names().Lookup(name) })
 	if entry == nil || store.PartOf(entry) == nil {
 		return nil, false
 	}
@@ -90,12 +90,12 @@ func findSketch(x *engine.Context, name []byte) (entry *catalog.Entry, ok bool) 
 // describe returns what is known of a filter or a sketch: all of it of one moment. It
 // reports false if it is gone.
 func describe(x *engine.Context, entry *catalog.Entry, name string) ([]field, bool) {
-	f := x.Watched(entry)
+	f := x.Contents().Watched(entry)
 	if f == nil {
 		s, ok := statsOf(x, entry)
 		return described(x, entry, s), ok
 	}
-	r, ok := x.Health().Report(f)
+	r, ok := x.Contents().Health().Report(f)
 	if !ok {
 		return nil, false
 	}
@@ -128,7 +128,7 @@ func described(x *engine.Context, entry *catalog.Entry, s bloomery.Stats) []fiel
 		fields = append(fields, field{"overflow", s.Overflow})
 	}
 	fields = append(fields, details(p)...)
-	if x.Shadow(entry) != nil {
+	if x.Contents().Shadow(entry) != nil {
 		fields = append(fields, field{"rebuilding", true})
 	}
 	if made := p.Made(); made > 0 {
@@ -209,7 +209,7 @@ func sketchDetails(p *store.Part, d store.Detailed) (fields []field) {
 
 // statsOf returns the state of a filter or a sketch. It reports false if it is gone.
 func statsOf(x *engine.Context, entry *catalog.Entry) (s bloomery.Stats, ok bool) {
-	if f := x.Watched(entry); f != nil {
+	if f := x.Contents().Watched(entry); f != nil {
 		l, ok := f.Look()
 		return l.Stats, ok
 	}

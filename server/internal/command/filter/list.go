@@ -174,7 +174,7 @@ func (l *lister) scan(x *engine.Context, cursor uint64, f func(catalog.View)) ui
 	const few = 128
 	var seen []catalog.View
 	x.Look(func() {
-		cursor = x.Scan(cursor, few, func(v catalog.View) {
+		cursor = x.Names().Scan(cursor, few, func(v catalog.View) {
 			if v.Entry.Kind != catalog.String {
 				seen = append(seen, v)
 			}
@@ -192,7 +192,7 @@ func (l *lister) scan(x *engine.Context, cursor uint64, f func(catalog.View)) ui
 // comes behind all verdicts. It reports false if it is gone.
 func peek(x *engine.Context, entry *catalog.Entry) (r health.Report, ok bool) {
 	if store.IsFilter(entry) {
-		return x.Health().Peek(x.Watched(entry))
+		return x.Contents().Health().Peek(x.Contents().Watched(entry))
 	}
 	r.Stats, ok = statsOf(x, entry)
 	r.Kind, r.Parts, r.Layers, r.TooFew, r.TrafficTooFew = kindOf(entry, r.Stats), 1, 1, true, true
@@ -281,7 +281,7 @@ func listedFilter(x *engine.Context, p *patient, r *health.Report) []field {
 		{"asked", r.Asked}, {"predicted", r.Predicted}, {"predicted_sigma", r.PredictedSigma},
 		{"probed", r.Probed}, {"probed_low", r.Interval.Low}, {"probed_high", r.Interval.High}, {"probed_state", probed},
 		{"traffic", r.Traffic}, {"traffic_low", r.TrafficInterval.Low}, {"traffic_high", r.TrafficInterval.High}, {"traffic_state", traffic},
-		{"alarm", r.Repaired > 0}, {"rebuilding", x.Shadow(p.entry) != nil},
+		{"alarm", r.Repaired > 0}, {"rebuilding", x.Contents().Shadow(p.entry) != nil},
 		{"verdict", r.Verdict.String()}, {"reason", r.Reason}, {"command", r.Command(p.name, p.newKey(x))},
 	}
 }

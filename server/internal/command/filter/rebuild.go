@@ -48,12 +48,12 @@ const textRebuilding = "ERR the filter is being rebuilt: FILTER.REBUILD key COMM
 // target returns the filter of a call, nil if there is none, and its shadow, nil if
 // none is open. It answers if the key is something else.
 func target(x *engine.Context, c *engine.Call) (entry *catalog.Entry, sh *store.Shadow) {
-	x.Look(func() { entry = x.Lookup(c.Args[1]) })
+	x.Look(func() { entry = x.Names().Lookup(c.Args[1]) })
 	switch {
 	case entry == nil:
-		return nil, x.ShadowNamed(c.Args[1])
+		return nil, x.Contents().ShadowNamed(c.Args[1])
 	case entry.Kind == catalog.Filter:
-		return entry, x.Shadow(entry)
+		return entry, x.Contents().Shadow(entry)
 	case entry.Kind == catalog.Bloom || entry.Kind == catalog.Cuckoo:
 		c.Fail("ERR FILTER.REBUILD is for filters of FILTER.CREATE: fill a new key and RENAME it to this one")
 	default:
@@ -87,7 +87,7 @@ func runBegin(x *engine.Context, c *engine.Call) {
 	if text != "" {
 		c.Fail(text)
 	}
-	if c.Answered() || !x.MayHash(c, c.Args[1], o.hasher) {
+	if c.Answered() || !x.Names().MayHash(c, c.Args[1], o.hasher) {
 		return
 	}
 	o.room = room{hold: x.Hold, unhold: x.Unhold}
@@ -109,7 +109,7 @@ func runBegin(x *engine.Context, c *engine.Call) {
 		c.Fail("ERR " + o.kind + ": " + cause(err))
 		return
 	}
-	res, failed := x.ApplyNames(r, uint64(store.NewCost(r.Name, size)))
+	res, failed := x.Contents().ApplyNames(r, uint64(store.NewCost(r.Name, size)))
 	switch {
 	case failed.Kind != engine.None:
 		c.Answer(failed)
@@ -139,7 +139,7 @@ func beginOptions(x *engine.Context, c *engine.Call, entry *catalog.Entry) (*opt
 	args := c.Args[3:]
 	o := &options{
 		capacity: defaultCapacity, rate: defaultError, members: defaultMembers, span: defaultSpan, gens: defaultGens, burst: defaultBurst,
-		given: map[string]bool{}, level: x.Level(),
+		given: map[string]bool{}, level: x.Contents().Level(),
 	}
 	if entry != nil {
 		if text := o.takeFrom(x, entry); text != "" {
@@ -288,7 +288,7 @@ func runFeed(x *engine.Context, c *engine.Call) {
 	if sh.Plan().Generation > 0 {
 		x.Look(func() { advance(x, sh.Entry) })
 	}
-	done, failed, err := x.Feed(sh, c.Args[3:])
+	done, failed, err := x.Contents().Feed(sh, c.Args[3:])
 	switch {
 	case failed.Kind != engine.None:
 		c.Answer(failed)
@@ -308,7 +308,7 @@ const textBroken = "ERR the rebuild is broken, since an item had no room in it: 
 
 // breakShadow marks a shadow as one that lacks items.
 func breakShadow(x *engine.Context, sh *store.Shadow) {
-	x.ApplyPiece(store.PartOf(sh.Entry), store.Record{ID: sh.Entry.ID, Body: &store.ShadowBreak{}})
+	x.Contents().ApplyPiece(store.PartOf(sh.Entry), store.Record{ID: sh.Entry.ID, Body: &store.ShadowBreak{}})
 }
 
 func runAbort(x *engine.Context, c *engine.Call) {
@@ -318,7 +318,7 @@ func runAbort(x *engine.Context, c *engine.Call) {
 	}
 	_, sh := target(x, c)
 	if sh == nil { // another key may have taken the name of a rebuild without a filter
-		sh = x.ShadowNamed(c.Args[1])
+		sh = x.Contents().ShadowNamed(c.Args[1])
 	}
 	if sh == nil {
 		if !c.Answered() {
@@ -326,7 +326,7 @@ func runAbort(x *engine.Context, c *engine.Call) {
 		}
 		return
 	}
-	res, failed := x.ApplyNames(&store.Evict{IDs: []uint64{sh.Entry.ID}}, 0)
+	res, failed := x.Contents().ApplyNames(&store.Evict{IDs: []uint64{sh.Entry.ID}}, 0)
 	switch {
 	case failed.Kind != engine.None:
 		c.Answer(failed)
@@ -382,7 +382,7 @@ func shadowed(x *engine.Context, sh *store.Shadow, calls []engine.Call) (again b
 	_, usable := sh.Hasher()
 	if !usable && !sh.Broken() { // its key is gone: it will lack what comes now
 		r := store.Record{ID: sh.Entry.ID, Body: &store.ShadowBreak{}}
-		if x.Refresh(store.PartOf(sh.Entry), r) {
+		if x.Contents().Refresh(store.PartOf(sh.Entry), r) {
 			return true
 		}
 	}

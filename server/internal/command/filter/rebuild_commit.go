@@ -30,7 +30,7 @@ func runCommit(x *engine.Context, c *engine.Call) {
 		c.Fail(textBroken)
 		return
 	}
-	if h, _ := sh.Hasher(); !x.MayHash(c, c.Args[1], h) { // the filter may have another name now
+	if h, _ := sh.Hasher(); !x.Names().MayHash(c, c.Args[1], h) { // the filter may have another name now
 		return
 	}
 	old := uint64(0) // looked at first: what is added from here on goes to both
@@ -88,13 +88,13 @@ func commitStatic(x *engine.Context, c *engine.Call, sh *store.Shadow, r *store.
 		c.Fail("ERR there are no items: FEED some first")
 		return
 	}
-	release, ok := x.Reserve(items * buildBytes)
+	release, ok := x.Contents().Reserve(items * buildBytes)
 	if !ok {
 		c.Fail(engine.TextOOM)
 		return
 	}
 	defer release()
-	res, failed := x.ApplyNames(&store.ShadowSeal{ID: sh.Entry.ID}, 0)
+	res, failed := x.Contents().ApplyNames(&store.ShadowSeal{ID: sh.Entry.ID}, 0)
 	switch {
 	case failed.Kind != engine.None:
 		c.Answer(failed)
@@ -108,7 +108,7 @@ func commitStatic(x *engine.Context, c *engine.Call, sh *store.Shadow, r *store.
 	}
 	commit := uint64(res.N)
 	defer sh.Reopen(commit) // a shadow that is swapped in stays known to nobody
-	built, err := x.Build(sh, commit)
+	built, err := x.Contents().Build(sh, commit)
 	if err != nil {
 		c.Fail("ERR " + sh.Row().Name + ": " + cause(err))
 		return
@@ -127,7 +127,7 @@ func commitStatic(x *engine.Context, c *engine.Call, sh *store.Shadow, r *store.
 // swap puts a shadow in the place of its filter and answers. It reports whether that
 // is done, or may be.
 func swap(x *engine.Context, c *engine.Call, r *store.ShadowSwap) bool {
-	res, failed := x.ApplyNames(r, 0)
+	res, failed := x.Contents().ApplyNames(r, 0)
 	switch {
 	case failed.Kind != engine.None: // it may be done all the same: what was built is not touched
 		c.Answer(failed)

@@ -26,8 +26,8 @@ var union = engine.Command{
 	Summary: "Adds all items of the sources to the destination, which is created like the first source if it is not there. All must have the same shape and hash.",
 	Cost:    engine.ByBytes(4),
 	Also: func(x *engine.Context, c *engine.Call) {
-		if x.Lookup(c.Args[1]) == nil {
-			x.MayCopy(c, c.Args[1], x.Lookup(c.Args[2]))
+		if x.Names().Lookup(c.Args[1]) == nil {
+			x.Names().MayCopy(c, c.Args[1], x.Names().Lookup(c.Args[2]))
 		}
 	},
 	Run: runUnion,
@@ -41,7 +41,7 @@ var intersect = engine.Command{
 	Syntax: "destination source [source ...]", Complexity: "O(n), n being the number of bytes of all sources",
 	Summary: "Makes a filter of the items that are in all sources, and replaces the destination, which must not be one of them.",
 	Cost:    engine.ByBytes(4),
-	Also:    func(x *engine.Context, c *engine.Call) { x.MayCopy(c, c.Args[1], x.Lookup(c.Args[2])) },
+	Also:    func(x *engine.Context, c *engine.Call) { x.Names().MayCopy(c, c.Args[1], x.Names().Lookup(c.Args[2])) },
 	Run:     runIntersect,
 }
 
@@ -152,7 +152,7 @@ func runUnion(x *engine.Context, c *engine.Call) {
 // unite answers, unless the destination was made meanwhile.
 func unite(x *engine.Context, c *engine.Call, entries []*catalog.Entry, f form) {
 	var to *catalog.Entry
-	x.Look(func() { to = x.Lookup(c.Args[1]) })
+	x.Look(func() { to = x.Names().Lookup(c.Args[1]) })
 	switch {
 	case to == nil:
 		stageUnion(x, c, entries)
@@ -185,7 +185,7 @@ func unite(x *engine.Context, c *engine.Call, entries []*catalog.Entry, f form) 
 // stageUnion makes the destination, fills it, and gives it its name. It does not
 // answer if somebody else has made one meanwhile.
 func stageUnion(x *engine.Context, c *engine.Call, entries []*catalog.Entry) {
-	if !x.MayCopy(c, c.Args[1], entries[0]) {
+	if !x.Names().MayCopy(c, c.Args[1], entries[0]) {
 		return
 	}
 	t, failed := stageLike(x, entries[0])
@@ -203,7 +203,7 @@ func runIntersect(x *engine.Context, c *engine.Call) {
 		}
 	}
 	entries, _, ok := sources(x, c, 2)
-	if !ok || !usable(c, entries[0]) || !x.MayCopy(c, c.Args[1], entries[0]) {
+	if !ok || !usable(c, entries[0]) || !x.Names().MayCopy(c, c.Args[1], entries[0]) {
 		return
 	}
 	t, failed := stageLike(x, entries[0])
@@ -222,7 +222,7 @@ func stageLike(x *engine.Context, like *catalog.Entry) (*engine.Staging, engine.
 	}
 	plan := *p.Plan()
 	plan.Version = 0
-	return x.StageFilter(store.OpFilter, store.AppendCreation(nil, &plan, outline))
+	return x.Contents().StageFilter(store.OpFilter, store.AppendCreation(nil, &plan, outline))
 }
 
 // reveal gives a staged filter its name, or removes it if something has failed. It
@@ -234,7 +234,7 @@ func reveal(x *engine.Context, c *engine.Call, t *engine.Staging, failed engine.
 	}
 	var res store.Result
 	if failed.Kind == engine.None {
-		res, failed = x.ApplyPiece(nil, store.Record{At: x.Milliseconds(), Body: &store.Reveal{ID: t.ID, Name: c.Args[1], If: flags}})
+		res, failed = x.Contents().ApplyPiece(nil, store.Record{At: x.Milliseconds(), Body: &store.Reveal{ID: t.ID, Name: c.Args[1], If: flags}})
 	}
 	switch {
 	case failed.Kind != engine.None:
@@ -248,7 +248,7 @@ func reveal(x *engine.Context, c *engine.Call, t *engine.Staging, failed engine.
 	default:
 		c.Fail(failure(res.Err))
 	}
-	x.Unstage(t.ID)
+	x.Contents().Unstage(t.ID)
 }
 
 // toTheEnd is for a filter in use: half of a union would stay in it.
@@ -315,7 +315,7 @@ func pourPart(x *engine.Context, p *store.Part, r store.Record, from []*store.Pa
 }
 
 func piece(x *engine.Context, p *store.Part, r store.Record) engine.Reply {
-	res, failed := x.ApplyPiece(p, r)
+	res, failed := x.Contents().ApplyPiece(p, r)
 	switch {
 	case failed.Kind != engine.None:
 		return failed

@@ -71,7 +71,7 @@ func runWhere(x *engine.Context, c *engine.Call) {
 		}
 		seen = seen[:0]
 		x.Look(func() {
-			cursor = x.Scan(cursor, whereNames, func(v catalog.View) {
+			cursor = x.Names().Scan(cursor, whereNames, func(v catalog.View) {
 				if v.Entry.Kind != catalog.String {
 					seen = append(seen, v)
 				}

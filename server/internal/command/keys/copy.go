@@ -17,7 +17,7 @@ var copyCmd = engine.Command{
 	Syntax: "source destination [DB destination-db] [REPLACE]", Complexity: "O(n), n being the number of bytes",
 	Summary: "Copies a string or a filter of FILTER.CREATE. BF, CF and sketches are refused, as by RedisBloom.",
 	Cost:    costOfCopy,
-	Also:    func(x *engine.Context, c *engine.Call) { x.MayCopy(c, c.Args[2], x.Lookup(c.Args[1])) },
+	Also:    func(x *engine.Context, c *engine.Call) { x.Names().MayCopy(c, c.Args[2], x.Names().Lookup(c.Args[1])) },
 	Before:  beforeCopy, Prepare: prepareCopy, Reply: replyCopy, After: afterRestore,
 }
 
@@ -30,15 +30,15 @@ func beforeCopy(x *engine.Context, c *engine.Call) {
 	var entry *catalog.Entry
 	v := &restoring{kind: catalog.Filter}
 	x.Look(func() {
-		entry, v.deadline = x.Deadline(c.Args[1])
-		if !replace && x.Lookup(c.Args[2]) != nil {
+		entry, v.deadline = x.Names().Deadline(c.Args[1])
+		if !replace && x.Names().Lookup(c.Args[2]) != nil {
 			entry = nil
 		}
 	})
-	if entry == nil || entry.Kind == catalog.String || x.Family(entry.Kind).Pack == nil || !x.MayCopy(c, c.Args[2], entry) {
+	if entry == nil || entry.Kind == catalog.String || x.Contents().Family(entry.Kind).Pack == nil || !x.Names().MayCopy(c, c.Args[2], entry) {
 		return
 	}
-	f := x.Family(entry.Kind)
+	f := x.Contents().Family(entry.Kind)
 	cost := int(store.Cost("", entry))
 	if !x.Hold(2*cost + dumpExtra) {
 		c.Fail(engine.TextOOM)
@@ -52,7 +52,7 @@ func beforeCopy(x *engine.Context, c *engine.Call) {
 	r.Byte()
 	r.Length()
 	header, parts := f.ReadValue(r)
-	id, failed := x.Stage(f, header, parts)
+	id, failed := x.Contents().Stage(f, header, parts)
 	if failed.Kind != engine.None {
 		c.Answer(failed)
 		return
@@ -102,14 +102,14 @@ func prepareCopy(x *engine.Context, c *engine.Call) *engine.Op {
 		return nil
 	}
 	if v, ok := c.Option.(*restoring); ok {
-		return x.Record(&store.Reveal{ID: v.id, Name: c.Args[2], Deadline: v.deadline, If: v.flags})
+		return x.Contents().Record(&store.Reveal{ID: v.id, Name: c.Args[2], Deadline: v.deadline, If: v.flags})
 	}
-	entry, deadline := x.Deadline(c.Args[1])
-	if entry == nil || !replace && x.Lookup(c.Args[2]) != nil {
+	entry, deadline := x.Names().Deadline(c.Args[1])
+	if entry == nil || !replace && x.Names().Lookup(c.Args[2]) != nil {
 		c.Answer(engine.Integer(0))
 		return nil
 	}
-	if entry.Kind != catalog.String && x.Family(entry.Kind).Pack != nil {
+	if entry.Kind != catalog.String && x.Contents().Family(entry.Kind).Pack != nil {
 		if beforeCopy(x, c); c.Option == nil && !c.Answered() {
 			c.Answer(engine.Integer(0)) // it is gone
 		}
@@ -124,7 +124,7 @@ func prepareCopy(x *engine.Context, c *engine.Call) *engine.Op {
 	if !replace {
 		r.If = store.IfAbsent
 	}
-	return x.Storing(c, r, nil, len(r.Value))
+	return x.Contents().Storing(c, r, nil, len(r.Value))
 }
 
 func replyCopy(c *engine.Call, res *store.Result) {

@@ -39,9 +39,9 @@ type removal struct {
 
 func prepareDel(x *engine.Context, c *engine.Call) *engine.Op {
 	names := c.Args[1:]
-	most := x.MaxRecord()
-	if len(names) <= maxNames && (most == 0 || store.NamesWithin(names, most) == len(names)) || x.Grouped() {
-		return x.Record(&store.Remove{Names: names})
+	most := x.Contents().MaxRecord()
+	if len(names) <= maxNames && (most == 0 || store.NamesWithin(names, most) == len(names)) || x.Transaction().Grouped() {
+		return x.Contents().Record(&store.Remove{Names: names})
 	}
 	r, ok := c.Option.(*removal)
 	if !ok {
@@ -53,7 +53,7 @@ func prepareDel(x *engine.Context, c *engine.Call) *engine.Op {
 		names = names[:store.NamesWithin(names, most)]
 	}
 	r.next = r.done + len(names)
-	return x.Record(&store.Remove{Names: names})
+	return x.Contents().Record(&store.Remove{Names: names})
 }
 
 func replyDel(c *engine.Call, res *store.Result) {
@@ -89,7 +89,7 @@ var touch = engine.Command{
 func runExists(x *engine.Context, c *engine.Call) {
 	n := int64(0)
 	for _, key := range c.Args[1:] {
-		if x.Read(key) != nil {
+		if x.Names().Read(key) != nil {
 			n++
 		}
 		x.Worked(1)

@@ -52,11 +52,11 @@ func settle(x *engine.Context, c *engine.Call) {
 	var part *store.Part
 	var entry *catalog.Entry
 	x.Look(func() {
-		entry = x.Lookup(c.Args[1])
+		entry = x.Names().Lookup(c.Args[1])
 		if entry == nil || store.PartOf(entry) == nil {
 			return
 		}
-		if f := x.Family(entry.Kind); f.Settle != nil {
+		if f := x.Contents().Family(entry.Kind); f.Settle != nil {
 			part = store.PartOf(entry)
 			part.RLock()
 			defer part.RUnlock()
@@ -67,12 +67,12 @@ func settle(x *engine.Context, c *engine.Call) {
 	})
 	if _, ok := first.(*store.TDigestCompress); ok && !x.Can().Cluster {
 		if large, _ := part.LargeDigest(0); large {
-			x.Compress(entry)
+			x.Contents().Compress(entry)
 			return
 		}
 	}
 	if first != nil {
-		x.ApplyPiece(part, store.Record{ID: entry.ID, Body: first})
+		x.Contents().ApplyPiece(part, store.Record{ID: entry.ID, Body: first})
 	}
 }
 
@@ -82,7 +82,7 @@ func moduleID(f *engine.Family) uint64 { return rdb.ModuleID(store.TypeName(f.Ki
 // freeze answers, or makes the reply from a frozen copy later. It reports false if
 // the filter is being copied already.
 func freeze(x *engine.Context, c *engine.Call) bool {
-	entry := x.Lookup(c.Args[1])
+	entry := x.Names().Lookup(c.Args[1])
 	if entry == nil {
 		c.Answer(engine.Nil())
 		return true
@@ -93,7 +93,7 @@ func freeze(x *engine.Context, c *engine.Call) bool {
 		return true
 	}
 	p := store.PartOf(entry)
-	if p != nil && x.Family(entry.Kind).Pack != nil {
+	if p != nil && x.Contents().Family(entry.Kind).Pack != nil {
 		pack(x, c, entry, int(cost))
 		return true
 	}
@@ -107,7 +107,7 @@ func freeze(x *engine.Context, c *engine.Call) bool {
 		c.Answer(engine.Nil())
 		return true
 	}
-	family := x.Family(entry.Kind)
+	family := x.Contents().Family(entry.Kind)
 	frozen, err := p.Contents().Freeze()
 	if err != nil {
 		if frozen = nil; errors.Is(err, store.ErrFrozen) && !x.Alone() {
@@ -141,7 +141,7 @@ func pack(x *engine.Context, c *engine.Call, entry *catalog.Entry, cost int) {
 		c.Fail(engine.TextOOM)
 		return
 	}
-	f := x.Family(entry.Kind)
+	f := x.Contents().Family(entry.Kind)
 	make := func() engine.Reply {
 		w := rdb.NewWriter(moduleID(f), cost+dumpExtra)
 		if !f.Pack(w, entry) {

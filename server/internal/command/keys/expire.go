@@ -52,7 +52,7 @@ func prepareExpire(x *engine.Context, c *engine.Call, scale int64, absolute bool
 		c.Fail(engine.TextExpire + c.Command().Name + "' command")
 		return nil
 	}
-	return x.Record(&store.Expire{Name: c.Args[1], Deadline: deadline, If: flags})
+	return x.Contents().Record(&store.Expire{Name: c.Args[1], Deadline: deadline, If: flags})
 }
 
 // replyFlag answers 1 if the record did something.
@@ -91,7 +91,7 @@ var persist = engine.Command{
 	Syntax: "key", Complexity: "O(1)", Summary: "Takes the deadline of a key away.",
 	Cost: engine.ByWords,
 	Prepare: func(x *engine.Context, c *engine.Call) *engine.Op {
-		return x.Record(&store.Persist{Name: c.Args[1]})
+		return x.Contents().Record(&store.Persist{Name: c.Args[1]})
 	},
 	Reply: replyFlag,
 }
@@ -124,7 +124,7 @@ func ttlCommand(name, summary, since string, value func(deadline, now int64) int
 		Syntax: "key", Complexity: "O(1)", Summary: summary,
 		Cost: engine.ByWords,
 		Run: func(x *engine.Context, c *engine.Call) {
-			entry, deadline := x.Deadline(c.Args[1])
+			entry, deadline := x.Names().Deadline(c.Args[1])
 			switch {
 			case entry == nil:
 				c.Answer(engine.Integer(-2))
@@ -174,14 +174,16 @@ var renameNX = engine.Command{
 var renameKeys = []engine.Keys{engine.KeyAt(1, engine.KeyTake), engine.KeyAt(2, engine.KeyOW)}
 
 func prepareRename(x *engine.Context, c *engine.Call, flags uint8) *engine.Op {
-	if !x.MayMove(c, c.Args[2], x.Lookup(c.Args[1])) {
+	if !x.Names().MayMove(c, c.Args[2], x.Names().Lookup(c.Args[1])) {
 		return nil
 	}
-	return x.Record(&store.Rename{From: c.Args[1], To: c.Args[2], If: flags})
+	return x.Contents().Record(&store.Rename{From: c.Args[1], To: c.Args[2], If: flags})
 }
 
 // alsoRename is for the secret key of a filter that gets another name.
-func alsoRename(x *engine.Context, c *engine.Call) { x.MayMove(c, c.Args[2], x.Lookup(c.Args[1])) }
+func alsoRename(x *engine.Context, c *engine.Call) {
+	x.Names().MayMove(c, c.Args[2], x.Names().Lookup(c.Args[1]))
+}
 
 func costOfRename(x *engine.Costs, c *engine.Call) {
 	x.Same(c.Args[1], c.Args[2])

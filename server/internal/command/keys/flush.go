@@ -28,7 +28,7 @@ func prepareFlush(x *engine.Context, c *engine.Call) *engine.Op {
 		c.Fail(engine.TextSyntax)
 		return nil
 	}
-	return x.Record(&store.Flush{})
+	return x.Contents().Record(&store.Flush{})
 }
 
 func replyFlush(c *engine.Call, res *store.Result) {

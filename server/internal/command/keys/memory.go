@@ -34,7 +34,7 @@ func runMemoryUsage(x *engine.Context, c *engine.Call) {
 			return
 		}
 	}
-	entry := x.Lookup(c.Args[2])
+	entry := x.Names().Lookup(c.Args[2])
 	if entry == nil {
 		c.Answer(engine.Nil())
 		return

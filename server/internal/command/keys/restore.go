@@ -85,7 +85,7 @@ func beforeRestore(x *engine.Context, c *engine.Call) {
 	switch {
 	case text != "":
 		c.Fail(text)
-	case !replace && x.Lookup(c.Args[1]) != nil:
+	case !replace && x.Names().Lookup(c.Args[1]) != nil:
 		c.Fail(textBusyKey)
 	case !rdb.FooterFits(c.Args[3]):
 		c.Fail(textDumpFooter)
@@ -113,7 +113,7 @@ func restoreDeadline(ttl int64, absolute bool, now int64) (int64, bool) {
 // reports false if that is not possible, and has answered then.
 func (v *restoring) read(x *engine.Context, c *engine.Call) bool {
 	r := rdb.NewReader(c.Args[3], func(n uint64) bool {
-		if !x.Unpack(n) {
+		if !x.Contents().Unpack(n) {
 			return false
 		}
 		v.unpacked, v.held = true, v.held+int(n)
@@ -154,7 +154,7 @@ func (v *restoring) read(x *engine.Context, c *engine.Call) bool {
 		return true
 	}
 	if family.Kind == catalog.Filter && len(layers) > 0 {
-		if h, err := store.HashOf(layers[0]); err == nil && !x.MayHash(c, c.Args[1], h) {
+		if h, err := store.HashOf(layers[0]); err == nil && !x.Names().MayHash(c, c.Args[1], h) {
 			return false
 		}
 	}
@@ -162,7 +162,7 @@ func (v *restoring) read(x *engine.Context, c *engine.Call) bool {
 		return true
 	}
 	var failed engine.Reply
-	if v.id, failed = x.Stage(family, header, layers); failed.Kind != engine.None {
+	if v.id, failed = x.Contents().Stage(family, header, layers); failed.Kind != engine.None {
 		c.Answer(failed)
 		return false
 	}
@@ -179,15 +179,15 @@ func alsoRestore(x *engine.Context, c *engine.Call) {
 func prepareRestore(x *engine.Context, c *engine.Call) *engine.Op {
 	v := c.Option.(*restoring)
 	name := c.Args[1]
-	switch entry := x.Lookup(name); {
-	case entry != nil && v.flags&store.IfAbsent == 0 && x.Shadow(entry) != nil:
+	switch entry := x.Names().Lookup(name); {
+	case entry != nil && v.flags&store.IfAbsent == 0 && x.Contents().Shadow(entry) != nil:
 		c.Fail(textRebuilding)
 		return nil
-	case v.flags&store.IfAbsent != 0 && x.Lookup(name) != nil:
+	case v.flags&store.IfAbsent != 0 && x.Names().Lookup(name) != nil:
 		c.Fail(textBusyKey)
 		return nil
 	case v.dead: // born dead, as in Redis
-		return x.Record(&store.Remove{Names: [][]byte{name}})
+		return x.Contents().Record(&store.Remove{Names: [][]byte{name}})
 	case v.kind == catalog.String:
 		r := &store.Set{String: store.String{Name: name, Value: v.text}, Deadline: v.deadline, If: v.flags}
 		if v.unpacked {
@@ -195,9 +195,9 @@ func prepareRestore(x *engine.Context, c *engine.Call) *engine.Op {
 			x.Unhold(v.held) // from here on it counts as data
 			v.held = 0
 		}
-		return x.Storing(c, r, nil, len(r.Value))
+		return x.Contents().Storing(c, r, nil, len(r.Value))
 	default:
-		return x.Record(&store.Reveal{ID: v.id, Name: name, Deadline: v.deadline, If: v.flags})
+		return x.Contents().Record(&store.Reveal{ID: v.id, Name: name, Deadline: v.deadline, If: v.flags})
 	}
 }
 
@@ -221,7 +221,7 @@ const textRebuilding = "ERR the filter is being rebuilt: FILTER.REBUILD key COMM
 // afterRestore removes what has got no name.
 func afterRestore(x *engine.Context, c *engine.Call) {
 	if v, ok := c.Option.(*restoring); ok && v.id != 0 {
-		x.Unstage(v.id)
+		x.Contents().Unstage(v.id)
 		v.id = 0
 	}
 }

@@ -95,7 +95,7 @@ func walk(x *engine.Context, cursor uint64, count int, match func(catalog.View) 
 	for {
 		seen = seen[:0]
 		x.Look(func() {
-			cursor = x.Scan(cursor, min(count, few), func(v catalog.View) { seen = append(seen, v) })
+			cursor = x.Names().Scan(cursor, min(count, few), func(v catalog.View) { seen = append(seen, v) })
 		})
 		size := 0
 		for _, v := range seen {
@@ -137,7 +137,10 @@ var dbSize = engine.Command{
 	Name: "dbsize", Arity: 1, Flags: engine.ReadOnly | engine.Fast, Categories: []string{"keyspace", "read", "fast"}, Group: engine.GroupServer,
 	Since: "1.0.0", Complexity: "O(1)", Summary: "Returns the number of keys.",
 	Cost: engine.ByWords,
-	Run:  func(x *engine.Context, c *engine.Call) { all, _ := x.Names(); c.Answer(engine.Integer(int64(all))) },
+	Run: func(x *engine.Context, c *engine.Call) {
+		all, _ := x.Names().Count()
+		c.Answer(engine.Integer(int64(all)))
+	},
 }
 
 // randomKey is RANDOMKEY.
@@ -153,12 +156,12 @@ func runRandomKey(x *engine.Context, c *engine.Call) {
 	for range tries {
 		var name string
 		var entry *catalog.Entry
-		x.Look(func() { name, entry = x.Random() })
+		x.Look(func() { name, entry = x.Names().Random() })
 		if entry == nil {
 			c.Answer(engine.Nil())
 			return
 		}
-		if x.Readable(name) {
+		if x.Names().Readable(name) {
 			c.Answer(engine.Text(name))
 			return
 		}
@@ -167,7 +170,7 @@ func runRandomKey(x *engine.Context, c *engine.Call) {
 	c.Answer(engine.Nil())
 	for cursor, found := uint64(0), false; !found; found = found || cursor == 0 {
 		x.Look(func() {
-			cursor = x.Scan(cursor, few, func(v catalog.View) {
+			cursor = x.Names().Scan(cursor, few, func(v catalog.View) {
 				c.Answer(engine.Text(v.Name))
 				found = true
 			})

@@ -15,7 +15,7 @@ var typeCmd = engine.Command{
 	Syntax: "key", Complexity: "O(1)", Summary: "Returns the type of a key.",
 	Cost: engine.ByWords,
 	Run: func(x *engine.Context, c *engine.Call) {
-		entry := x.Lookup(c.Args[1])
+		entry := x.Names().Lookup(c.Args[1])
 		if entry == nil {
 			c.Answer(engine.Word("none"))
 			return
@@ -48,7 +48,7 @@ func objectSub(name, summary string, answer func(*catalog.Entry) engine.Reply) e
 		Categories: []string{"keyspace", "read", "slow"}, Syntax: "key", Complexity: "O(1)", Summary: summary,
 		Cost: engine.ByWords,
 		Run: func(x *engine.Context, c *engine.Call) {
-			entry := x.Lookup(c.Args[2])
+			entry := x.Names().Lookup(c.Args[2])
 			if entry == nil {
 				c.Answer(engine.Nil())
 				return

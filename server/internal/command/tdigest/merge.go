@@ -68,7 +68,7 @@ func parseMerge(c *engine.Call) (m merging, failed engine.Reply) {
 }
 
 func prepareMerge(x *engine.Context, c *engine.Call) *engine.Op {
-	target := x.Lookup(c.Args[1])
+	target := x.Names().Lookup(c.Args[1])
 	if target != nil && target.Kind != catalog.TDigest {
 		c.Fail(engine.TextWrongType)
 		return nil
@@ -80,7 +80,7 @@ func prepareMerge(x *engine.Context, c *engine.Call) *engine.Op {
 	}
 	most := m.compression // as far as is known now
 	for _, key := range m.sources {
-		entry := x.Lookup(key)
+		entry := x.Names().Lookup(key)
 		switch {
 		case entry == nil:
 			c.Fail(textMissing)
@@ -105,7 +105,7 @@ func prepareMerge(x *engine.Context, c *engine.Call) *engine.Op {
 		c.Fail(textNoRoom)
 		return nil
 	}
-	op := x.Record(r)
+	op := x.Contents().Record(r)
 	op.Cost, op.NoMemory = 2*uint64(store.NewCost(r.Name, size)), textNoRoom // the log has a copy
 	return op
 }

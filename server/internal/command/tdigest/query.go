@@ -83,10 +83,10 @@ func (q *question) before(x *engine.Context, c *engine.Call) {
 // largeOne returns the digest of a call if it is a large one that is not asked under its
 // lock, nil otherwise.
 func largeOne(x *engine.Context, c *engine.Call) (entry *catalog.Entry) {
-	if x.Queued() || x.Can().Cluster {
+	if x.Transaction().Queued() || x.Can().Cluster {
 		return nil
 	}
-	x.Look(func() { entry = x.Lookup(c.Args[1]) })
+	x.Look(func() { entry = x.Names().Lookup(c.Args[1]) })
 	if entry == nil || entry.Kind != catalog.TDigest {
 		return nil
 	}
@@ -99,11 +99,11 @@ func largeOne(x *engine.Context, c *engine.Call) (entry *catalog.Entry) {
 // fromCopy has f answer from a compressed copy of a digest. The digest itself is compressed
 // first, as RedisBloom does, if that can be. A digest that is gone is for Prepare.
 func fromCopy(x *engine.Context, c *engine.Call, entry *catalog.Entry, f func(*redisbloom.TDigest)) {
-	x.Look(func() { x.Read(c.Args[1]) }) // it counts
+	x.Look(func() { x.Names().Read(c.Args[1]) }) // it counts
 	if _, due := store.PartOf(entry).LargeDigest(0); due && x.Refuses() == nil {
-		x.Compress(entry)
+		x.Contents().Compress(entry)
 	}
-	if failed := x.WithDigest(entry, f); failed.Kind != engine.None && failed.Text != engine.TextNotFound {
+	if failed := x.Contents().WithDigest(entry, f); failed.Kind != engine.None && failed.Text != engine.TextNotFound {
 		c.Answer(failed)
 	}
 }
@@ -176,7 +176,7 @@ func (q *question) needs(t *redisbloom.TDigest, values []uint64) bool {
 
 // lookup returns the digest of a call, or answers.
 func lookup(x *engine.Context, c *engine.Call) *catalog.Entry {
-	entry := x.Read(c.Args[1])
+	entry := x.Names().Read(c.Args[1])
 	switch {
 	case entry == nil:
 		c.Fail(textMissing)
@@ -198,7 +198,7 @@ func compressed(x *engine.Context, entry *catalog.Entry, a *asking, as bool) (*r
 	}
 	if a.compressed < maxCompressed && x.Refuses() == nil {
 		a.compressed++
-		op := x.Record(&store.TDigestCompress{})
+		op := x.Contents().Record(&store.TDigestCompress{})
 		op.Part, op.Record.ID = p, entry.ID
 		return nil, op
 	}

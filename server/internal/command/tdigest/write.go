@@ -30,7 +30,7 @@ func prepareCreate(x *engine.Context, c *engine.Call) *engine.Op {
 		c.Answer(engine.WrongArity(c.Command().Name))
 		return nil
 	}
-	if entry := x.Lookup(c.Args[1]); entry != nil {
+	if entry := x.Names().Lookup(c.Args[1]); entry != nil {
 		if entry.Kind != catalog.TDigest {
 			c.Fail(engine.TextWrongType)
 		} else {
@@ -43,7 +43,7 @@ func prepareCreate(x *engine.Context, c *engine.Call) *engine.Op {
 		c.Fail(text)
 		return nil
 	}
-	op, ok := x.Creation(r)
+	op, ok := x.Contents().Creation(r)
 	if !ok {
 		c.Fail(textNoMemory)
 		return nil
@@ -89,7 +89,7 @@ var add = engine.Command{
 		},
 		Relieve: func(x *engine.Context, entry *catalog.Entry, items int) bool {
 			_, due := store.PartOf(entry).LargeDigest(items)
-			return due && x.Compress(entry).Kind == engine.None
+			return due && x.Contents().Compress(entry).Kind == engine.None
 		},
 		Encode: func(b []byte, _ *store.Part, item [][]byte) ([]byte, string) {
 			v, ok := engine.ParseFloat(item[0])

@@ -29,7 +29,7 @@ var getDel = engine.Command{
 	Syntax: "key", Complexity: "O(1)", Summary: "Removes a string and returns it.",
 	Cost: engine.ByKeys((*engine.Costs).Free),
 	Prepare: func(x *engine.Context, c *engine.Call) *engine.Op {
-		return x.Record(&store.Take{Name: c.Args[1]})
+		return x.Contents().Record(&store.Take{Name: c.Args[1]})
 	},
 	Reply: replyOld,
 }
@@ -73,12 +73,12 @@ func prepareGetEx(x *engine.Context, c *engine.Call) *engine.Op {
 		c.Answer(engine.Text(value))
 		return nil
 	}
-	return x.Record(r)
+	return x.Contents().Record(r)
 }
 
 // findString returns the string of the first key. It answers if there is none.
 func findString(x *engine.Context, c *engine.Call) (text string, ok bool) {
-	entry := x.Read(c.Args[1])
+	entry := x.Names().Read(c.Args[1])
 	switch {
 	case entry == nil:
 		c.Answer(engine.Nil())

@@ -34,7 +34,7 @@ func runMGet(x *engine.Context, c *engine.Call) {
 	elems := make([]engine.Reply, len(keys))
 	for i, key := range keys {
 		elems[i] = engine.Nil()
-		if entry := x.Read(key); entry != nil && entry.Kind == catalog.String {
+		if entry := x.Names().Read(key); entry != nil && entry.Kind == catalog.String {
 			elems[i] = engine.Text(store.Text(entry))
 		}
 		x.Worked(1)
@@ -71,7 +71,7 @@ func checkMSet(_ *engine.Context, c *engine.Call) {
 
 func prepareMSet(x *engine.Context, c *engine.Call) *engine.Op {
 	pairs := c.Args[1:]
-	op := x.Record(&store.SetMany{Pairs: pairs})
+	op := x.Contents().Record(&store.SetMany{Pairs: pairs})
 	for i := 0; i < len(pairs); i += 2 {
 		op.Cost += uint64(store.NewCost(pairs[i], uint64(len(pairs[i+1]))))
 	}

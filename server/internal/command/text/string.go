@@ -31,7 +31,7 @@ var strLen = engine.Command{
 	Syntax: "key", Complexity: "O(1)", Summary: "Returns the length of a string.",
 	Cost: engine.ByWords,
 	Run: func(x *engine.Context, c *engine.Call) {
-		entry := x.Read(c.Args[1])
+		entry := x.Names().Read(c.Args[1])
 		switch {
 		case entry == nil:
 			c.Answer(engine.Integer(0))
@@ -107,10 +107,10 @@ func incrementCommand(name string, arity int, syntax, summary string, parse func
 				return nil
 			}
 			const digits = 20 // of the longest number
-			if x.Can().Cluster && !x.Fits(c, c.Args[1], digits) {
+			if x.Can().Cluster && !x.Contents().Fits(c, c.Args[1], digits) {
 				return nil
 			}
-			op := x.Record(&store.Increment{Name: c.Args[1], By: by})
+			op := x.Contents().Record(&store.Increment{Name: c.Args[1], By: by})
 			op.Cost = uint64(store.NewCost(c.Args[1], digits))
 			return op
 		},

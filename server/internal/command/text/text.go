@@ -26,7 +26,7 @@ const (
 func storing(x *engine.Context, c *engine.Call, o store.Texter) *engine.Op {
 	t := o.Text()
 	t.Name = c.Args[1]
-	return x.Storing(c, o, nil, len(t.Value))
+	return x.Contents().Storing(c, o, nil, len(t.Value))
 }
 
 // change returns the op of a record that replaces a string, with memory for one
@@ -34,11 +34,11 @@ func storing(x *engine.Context, c *engine.Call, o store.Texter) *engine.Op {
 func change(x *engine.Context, c *engine.Call, o store.Texter, grow int) *engine.Op {
 	o.Text().Name = c.Args[1]
 	size := grow
-	entry := x.Lookup(c.Args[1])
+	entry := x.Names().Lookup(c.Args[1])
 	if entry != nil {
 		size += len(store.Text(entry))
 	}
-	return x.Storing(c, o, entry, size)
+	return x.Contents().Storing(c, o, entry, size)
 }
 
 // reply answers the number that a record has brought.

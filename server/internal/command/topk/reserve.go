@@ -49,7 +49,7 @@ func prepareReserve(x *engine.Context, c *engine.Call) *engine.Op {
 		c.Answer(engine.WrongArity(c.Command().Name))
 		return nil
 	}
-	if x.Lookup(c.Args[1]) != nil {
+	if x.Names().Lookup(c.Args[1]) != nil {
 		c.Fail(textExists)
 		return nil
 	}
@@ -58,7 +58,7 @@ func prepareReserve(x *engine.Context, c *engine.Call) *engine.Op {
 		c.Fail(text)
 		return nil
 	}
-	op, ok := x.Creation(&store.Make{As: store.OpTopK, Name: c.Args[1], Header: redisbloom.AppendTopKHeader(nil, p)})
+	op, ok := x.Contents().Creation(&store.Make{As: store.OpTopK, Name: c.Args[1], Header: redisbloom.AppendTopKHeader(nil, p)})
 	if !ok {
 		c.Fail(textNoMemory)
 		return nil
