@@ -44,10 +44,10 @@ type Family struct {
 	Settle func(*store.Part) store.Body
 }
 
-// Filter is how a command on one filter runs. Such commands are run in bundles:
+// OnFilter is how a command on one filter runs. Such commands are run in bundles:
 // the items of a bundle are hashed together, and its records take the lock of the
 // filter once.
-type Filter struct {
+type OnFilter struct {
 	Family *Family
 	// Parse checks the arguments and sets Items, or answers. It must not look
 	// at names: nil means that all arguments behind the key are items.
@@ -100,7 +100,7 @@ type Terms struct {
 }
 
 // hash returns what appends the digests of items to those of the workspace.
-func (f *Filter) hash() func(w *Workspace, p *store.Part, items [][]byte) (first int) {
+func (f *OnFilter) hash() func(w *Workspace, p *store.Part, items [][]byte) (first int) {
 	if f.Hash != nil {
 		return f.Hash
 	}

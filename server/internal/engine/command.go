@@ -221,8 +221,8 @@ type Command struct {
 	// an answer is prepared again.
 	Reply func(*Call, *store.Result)
 	// Filter is how a command on one filter runs, Sketch one on a sketch.
-	Filter *Filter
-	Sketch *Sketch
+	Filter *OnFilter
+	Sketch *OnSketch
 
 	full  string // the name with its container: "client|list"
 	quick bool   // Run is all

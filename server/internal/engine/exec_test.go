@@ -143,10 +143,10 @@ func TestJoins(t *testing.T) {
 	f, g := &Family{Kind: catalog.Bloom}, &Family{Kind: catalog.Cuckoo}
 	add := &Writing{}
 	e, s := small(
-		Command{Name: "add", Arity: -3, Filter: &Filter{Family: f, Write: add}}, Command{Name: "put", Arity: 3, Filter: &Filter{Family: f, Write: add}},
-		Command{Name: "grow", Arity: 3, Flags: DenyOOM, Filter: &Filter{Family: f, Write: add}},
-		Command{Name: "has", Arity: -3, Filter: &Filter{Family: f}}, Command{Name: "dump", Arity: 3, Flags: Heavy, Filter: &Filter{Family: f}},
-		Command{Name: "other", Arity: -3, Filter: &Filter{Family: g}}, Command{Name: "get", Arity: -2},
+		Command{Name: "add", Arity: -3, Filter: &OnFilter{Family: f, Write: add}}, Command{Name: "put", Arity: 3, Filter: &OnFilter{Family: f, Write: add}},
+		Command{Name: "grow", Arity: 3, Flags: DenyOOM, Filter: &OnFilter{Family: f, Write: add}},
+		Command{Name: "has", Arity: -3, Filter: &OnFilter{Family: f}}, Command{Name: "dump", Arity: 3, Flags: Heavy, Filter: &OnFilter{Family: f}},
+		Command{Name: "other", Arity: -3, Filter: &OnFilter{Family: g}}, Command{Name: "get", Arity: -2},
 	)
 	for _, c := range []struct {
 		first, next string
@@ -170,17 +170,17 @@ func TestJoins(t *testing.T) {
 func TestWorkOfCommands(t *testing.T) {
 	parse := func(*Context, *Call) {}
 	for _, c := range []struct {
-		filter *Filter
+		filter *OnFilter
 		want   health.Work
 	}{
 		{nil, health.Other},
-		{&Filter{Contains: true}, health.Has},
-		{&Filter{Contains: true, Parse: parse}, health.Has},
-		{&Filter{}, health.Count},
-		{&Filter{Parse: parse}, health.Other},
-		{&Filter{Write: &Writing{}}, health.Add},
-		{&Filter{Write: &Writing{}, Parse: parse}, health.Add},
-		{&Filter{Write: &Writing{Deletes: true}}, health.Delete},
+		{&OnFilter{Contains: true}, health.Has},
+		{&OnFilter{Contains: true, Parse: parse}, health.Has},
+		{&OnFilter{}, health.Count},
+		{&OnFilter{Parse: parse}, health.Other},
+		{&OnFilter{Write: &Writing{}}, health.Add},
+		{&OnFilter{Write: &Writing{}, Parse: parse}, health.Add},
+		{&OnFilter{Write: &Writing{Deletes: true}}, health.Delete},
 	} {
 		if got := workOf(&Command{Filter: c.filter}); got != c.want {
 			t.Errorf("%+v is measured as %v, want %v", c.filter, got, c.want)

@@ -54,7 +54,7 @@ func TestRoutesSort(t *testing.T) {
 func shared(codes bool) (calls []Call, answers []string) {
 	answers = make([]string, 3)
 	cmd := &Command{}
-	cmd.Filter = &Filter{Write: &Writing{Codes: codes, Reply: func(c *Call, res *store.Result) {
+	cmd.Filter = &OnFilter{Write: &Writing{Codes: codes, Reply: func(c *Call, res *store.Result) {
 		i := slices.Index([]int{10, 12, 15}, c.first)
 		answers[i] = fmt.Sprint(res.Done, res.Bools, res.Codes, res.Failed, res.Err)
 	}}}

@@ -121,7 +121,7 @@ const sharedRun = 1024
 const itemBytes = 32
 
 // pieceItems returns how many items of a part a piece has.
-func (e *Engine) pieceItems(f *Filter, p *store.Part) int {
+func (e *Engine) pieceItems(f *OnFilter, p *store.Part) int {
 	most := p.Run()
 	if f.Write == nil || e.shared == nil || most < maxRun {
 		return most

@@ -12,7 +12,7 @@ import (
 
 // shadowOf returns the shadow that a write to a filter has to do with, nil if there is
 // none.
-func (e *Engine) shadowOf(f *Filter, entry *catalog.Entry) *store.Shadow {
+func (e *Engine) shadowOf(f *OnFilter, entry *catalog.Entry) *store.Shadow {
 	if f.Write == nil || f.Write.Deletes || entry.Kind != catalog.Filter {
 		return nil
 	}

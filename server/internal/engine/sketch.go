@@ -11,13 +11,13 @@ import (
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
-// Sketch is how a command on one sketch runs. Calls of one command on one key that
+// OnSketch is how a command on one sketch runs. Calls of one command on one key that
 // follow each other are a bundle: they take its lock once, and those that write make
 // one record.
 //
 // Arguments are checked behind the key, as RedisBloom does. A command of very many
 // items is run in pieces, but checked as a whole before.
-type Sketch struct {
+type OnSketch struct {
 	Family *Family
 	// Missing is what is answered if there is no such key.
 	Missing string
@@ -102,7 +102,7 @@ func joinsSketch(c, next *Call) bool {
 
 // Longest returns how many steps more than one a row of a sketch takes to hash the longest
 // item of a call.
-func (k *Sketch) Longest(c *Call) int {
+func (k *OnSketch) Longest(c *Call) int {
 	longest := 0
 	for i := 0; i < len(c.Items); i += k.Stride {
 		longest = max(longest, len(c.Items[i]))
@@ -111,10 +111,10 @@ func (k *Sketch) Longest(c *Call) int {
 }
 
 // count returns the number of items of a call.
-func (k *Sketch) count(c *Call) int { return k.items(len(c.Items)) }
+func (k *OnSketch) count(c *Call) int { return k.items(len(c.Items)) }
 
 // items returns how many items n arguments are.
-func (k *Sketch) items(n int) int {
+func (k *OnSketch) items(n int) int {
 	if k.Stride == 2 {
 		return n / 2
 	}
@@ -171,13 +171,13 @@ func (e *Engine) runSketchSpan(s *Session, calls []Call) {
 }
 
 // sliced reports whether a single item of a call is done in pieces.
-func (k *Sketch) sliced(p *store.Part, c *Call) bool {
+func (k *OnSketch) sliced(p *store.Part, c *Call) bool {
 	return k.Slice != nil && k.Steps(p, c) > MaxSlice
 }
 
 // relieved calls Relieve. It reports true if the gate was left: what was looked up may
 // have changed. In a transaction, and in a cluster, everything is done under the lock.
-func (e *Engine) relieved(s *Session, k *Sketch, entry *catalog.Entry, items int) bool {
+func (e *Engine) relieved(s *Session, k *OnSketch, entry *catalog.Entry, items int) bool {
 	return k.Relieve != nil && !s.alone && e.shared == nil && !s.killed() && k.Relieve(&s.ctx, entry, items)
 }
 
@@ -202,7 +202,7 @@ func (e *Engine) findSketch(s *Session, c *Call) *catalog.Entry {
 // checked checks the arguments of calls and returns how many of them can be run
 // together: those up to the first that is wrong, or up to as many items as may be
 // looked at under one lock, but the first whatever it has. It returns that number, too.
-func (k *Sketch) checked(p *store.Part, calls []Call) (n, most int) {
+func (k *OnSketch) checked(p *store.Part, calls []Call) (n, most int) {
 	items, most := 0, maxItems
 	for i := range calls {
 		c := &calls[i]
@@ -229,7 +229,7 @@ func (k *Sketch) checked(p *store.Part, calls []Call) (n, most int) {
 }
 
 // tooLong refuses a call with an item that takes too long to hash.
-func (k *Sketch) tooLong(p *store.Part, c *Call) bool {
+func (k *OnSketch) tooLong(p *store.Part, c *Call) bool {
 	rows := p.Rows()
 	if rows*(1+k.Longest(c)) <= maxHashSteps {
 		return false
@@ -318,7 +318,7 @@ func (e *Engine) writeSketch(s *Session, entry *catalog.Entry, p *store.Part, ca
 // encode appends the items of a call to the payload, or answers the call if one of
 // them is wrong. It reports false, and appends nothing, if they are too long for one
 // record.
-func (w *Workspace) encode(k *Sketch, p *store.Part, c *Call) (fits bool) {
+func (w *Workspace) encode(k *OnSketch, p *store.Part, c *Call) (fits bool) {
 	before := len(w.payload)
 	for i := 0; i < len(c.Items); i += k.Stride {
 		if len(w.payload)-before >= sketchPiece {
@@ -337,7 +337,7 @@ func (w *Workspace) encode(k *Sketch, p *store.Part, c *Call) (fits bool) {
 
 // sketchOp returns an op that writes value, of so many items. It reports false if there is no memory
 // for it.
-func (e *Engine) sketchOp(w *Workspace, k *Sketch, entry *catalog.Entry, p *store.Part, value []byte, items int) (*Op, bool) {
+func (e *Engine) sketchOp(w *Workspace, k *OnSketch, entry *catalog.Entry, p *store.Part, value []byte, items int) (*Op, bool) {
 	op := w.takeOp()
 	*op = Op{Op: door.Op{Part: p}}
 	op.Record = store.Record{ID: entry.ID, Body: k.Body(&op.scratch, value)}
@@ -381,7 +381,7 @@ func (e *Engine) answerSketch(w *Workspace, v span) {
 
 // fill sets the elements from the one at to on, from item first of a result on, as
 // many as the result and the call have, and those of items that were cut off.
-func (k *Sketch) fill(elems []Reply, c *Call, res *store.Result, first, to int) {
+func (k *OnSketch) fill(elems []Reply, c *Call, res *store.Result, first, to int) {
 	n := k.count(c)
 	for i := first; to < n && i < res.Done; i++ {
 		k.Element(&elems[to], res, i)
@@ -440,7 +440,7 @@ func (e *Engine) runLong(s *Session, p *store.Part, c *Call, most int) {
 
 // right reports whether all items of a call are right, and answers if not: what is
 // run in pieces is checked as a whole before, outside the gate.
-func (k *Sketch) right(s *Session, p *store.Part, c *Call) bool {
+func (k *OnSketch) right(s *Session, p *store.Part, c *Call) bool {
 	var scratch []byte
 	for i := 0; i < len(c.Items); i += k.Stride {
 		if s.killed() {
@@ -459,7 +459,7 @@ func (k *Sketch) right(s *Session, p *store.Part, c *Call) bool {
 
 // askPiece answers for the items of a call from the one at done on, at most so many, and
 // returns for how many.
-func (k *Sketch) askPiece(p *store.Part, c *Call, elems []Reply, done, most int) int {
+func (k *OnSketch) askPiece(p *store.Part, c *Call, elems []Reply, done, most int) int {
 	p.RLock()
 	defer p.RUnlock()
 	if p.Gone() {

@@ -16,7 +16,7 @@ var add = engine.Command{
 	Categories: []string{"write", "bloom"}, Group: engine.GroupBloom, Since: "1.0.0",
 	Syntax: "key item", Complexity: "O(k), k being the number of hash functions",
 	Summary: "Adds an item to a Bloom filter, which is created if it is not there.",
-	Filter:  &engine.Filter{Family: family, Single: true, Write: adding},
+	Filter:  &engine.OnFilter{Family: family, Single: true, Write: adding},
 }
 
 // mAdd is BF.MADD key item [item ...].
@@ -25,7 +25,7 @@ var mAdd = engine.Command{
 	Categories: []string{"write", "bloom"}, Group: engine.GroupBloom, Since: "1.0.0",
 	Syntax: "key item [item ...]", Complexity: "O(k · n), k hash functions and n items",
 	Summary: "Adds items to a Bloom filter, which is created if it is not there.",
-	Filter:  &engine.Filter{Family: family, Write: adding},
+	Filter:  &engine.OnFilter{Family: family, Write: adding},
 }
 
 // adding is what all commands do that add to a Bloom filter.

@@ -10,7 +10,7 @@ var exists = engine.Command{
 	Categories: []string{"read", "bloom"}, Group: engine.GroupBloom, Since: "1.0.0",
 	Syntax: "key item", Complexity: "O(k), k being the number of hash functions",
 	Summary: "Reports whether an item may have been added to a Bloom filter.",
-	Filter:  &engine.Filter{Family: family, Contains: true, Single: true, Absent: engine.NoneOf, Foreign: engine.NoneOf},
+	Filter:  &engine.OnFilter{Family: family, Contains: true, Single: true, Absent: engine.NoneOf, Foreign: engine.NoneOf},
 }
 
 // mExists is BF.MEXISTS key item [item ...].
@@ -19,5 +19,5 @@ var mExists = engine.Command{
 	Categories: []string{"read", "bloom"}, Group: engine.GroupBloom, Since: "1.0.0",
 	Syntax: "key item [item ...]", Complexity: "O(k · n), k hash functions and n items",
 	Summary: "Reports for each item whether it may have been added to a Bloom filter.",
-	Filter:  &engine.Filter{Family: family, Contains: true, Absent: engine.NoneOf, Foreign: engine.NoneOf},
+	Filter:  &engine.OnFilter{Family: family, Contains: true, Absent: engine.NoneOf, Foreign: engine.NoneOf},
 }

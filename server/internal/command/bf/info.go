@@ -17,7 +17,7 @@ var card = engine.Command{
 	Categories: []string{"read", "bloom", "fast"}, Group: engine.GroupBloom, Since: "2.4.4",
 	Syntax: "key", Complexity: "O(1)",
 	Summary: "Returns how many items were new when they were added to a Bloom filter.",
-	Filter: &engine.Filter{
+	Filter: &engine.OnFilter{
 		Family: family, Parse: engine.NoItems,
 		Read: func(_ *engine.Context, p *store.Part, c *engine.Call) {
 			c.Answer(engine.Integer(int64(p.Bloom().Items())))
@@ -32,7 +32,7 @@ var info = engine.Command{
 	Categories: []string{"read", "bloom", "fast"}, Tips: []string{"dont_cache"}, Group: engine.GroupBloom, Since: "1.0.0",
 	Syntax: "key [CAPACITY | SIZE | FILTERS | ITEMS | EXPANSION]", Complexity: "O(1)",
 	Summary: "Describes a Bloom filter, or returns one fact about it.",
-	Filter:  &engine.Filter{Family: family, Parse: engine.NoItems, Read: readInfo, Absent: engine.NotFound},
+	Filter:  &engine.OnFilter{Family: family, Parse: engine.NoItems, Read: readInfo, Absent: engine.NotFound},
 }
 
 // debug is BF.DEBUG key.
@@ -42,7 +42,7 @@ var debug = engine.Command{
 	Syntax: "key", Complexity: "O(n), n being the number of layers",
 	Summary: "Describes every layer of a Bloom filter.",
 	Cost:    engine.ByKeys((*engine.Costs).Look),
-	Filter:  &engine.Filter{Family: family, Parse: engine.NoItems, Read: readDebug, Absent: engine.NotFound},
+	Filter:  &engine.OnFilter{Family: family, Parse: engine.NoItems, Read: readDebug, Absent: engine.NotFound},
 }
 
 // fields are the fields of BF.INFO, with the words that ask for one.

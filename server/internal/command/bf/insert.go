@@ -27,7 +27,7 @@ var insert = engine.Command{
 	Syntax:     "key [CAPACITY capacity] [ERROR error] [EXPANSION expansion] [NOCREATE] [NONSCALING] ITEMS item [item ...]",
 	Complexity: "O(k · n), k hash functions and n items",
 	Summary:    "Adds items to a Bloom filter, which is created with these parameters if it is not there.",
-	Filter:     &engine.Filter{Family: family, Parse: parseInsert, Write: adding, Absent: unlessNoCreate},
+	Filter:     &engine.OnFilter{Family: family, Parse: parseInsert, Write: adding, Absent: unlessNoCreate},
 }
 
 // parseInsert reads the options from left to right. RedisBloom knows the words

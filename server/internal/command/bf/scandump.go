@@ -12,7 +12,7 @@ var scanDump = engine.Command{
 	Syntax: "key iterator", Complexity: "O(n), n being the number of bytes returned",
 	Summary: "Returns one piece of a Bloom filter, and the iterator of the next.",
 	Cost:    engine.ByKeys((*engine.Costs).Look),
-	Filter:  &engine.Filter{Family: family, Parse: engine.NoItems, Read: readScanDump, Absent: engine.NotFound},
+	Filter:  &engine.OnFilter{Family: family, Parse: engine.NoItems, Read: readScanDump, Absent: engine.NotFound},
 }
 
 // readScanDump reads the iterator only when the key is known to be there, as

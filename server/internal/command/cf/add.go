@@ -16,7 +16,7 @@ var add = engine.Command{
 	Categories: []string{"write", "cuckoo"}, Group: engine.GroupCuckoo, Since: "1.0.0",
 	Syntax: "key item", Complexity: "O(n + i), n sub-filters and i iterations",
 	Summary: "Adds an item to a cuckoo filter, which is created if it is not there.",
-	Filter:  &engine.Filter{Family: family, Single: true, Write: single(false)},
+	Filter:  &engine.OnFilter{Family: family, Single: true, Write: single(false)},
 }
 
 // addNX is CF.ADDNX key item.
@@ -25,7 +25,7 @@ var addNX = engine.Command{
 	Categories: []string{"write", "cuckoo"}, Group: engine.GroupCuckoo, Since: "1.0.0",
 	Syntax: "key item", Complexity: "O(n + i), n sub-filters and i iterations",
 	Summary: "Adds an item to a cuckoo filter unless it seems to be there.",
-	Filter:  &engine.Filter{Family: family, Single: true, Write: single(true)},
+	Filter:  &engine.OnFilter{Family: family, Single: true, Write: single(true)},
 }
 
 // single is what commands do that insert one item.

@@ -14,7 +14,7 @@ var del = engine.Command{
 	Categories: []string{"write", "cuckoo", "delete"}, Group: engine.GroupCuckoo, Since: "1.0.0",
 	Syntax: "key item", Complexity: "O(n), n being the number of sub-filters; more when the filter is compacted",
 	Summary: "Removes one occurrence of an item from a cuckoo filter. Remove only what was added.",
-	Filter: &engine.Filter{
+	Filter: &engine.OnFilter{
 		Family: family, Single: true,
 		Write: &engine.Writing{
 			Body: func(m *store.Scratch, _ engine.Terms) store.Items {

@@ -13,7 +13,7 @@ var exists = engine.Command{
 	Categories: []string{"read", "cuckoo"}, Group: engine.GroupCuckoo, Since: "1.0.0",
 	Syntax: "key item", Complexity: "O(n), n being the number of sub-filters",
 	Summary: "Reports whether an item may be in a cuckoo filter.",
-	Filter:  &engine.Filter{Family: family, Contains: true, Single: true, Absent: engine.NoneOf, Foreign: engine.NoneOf},
+	Filter:  &engine.OnFilter{Family: family, Contains: true, Single: true, Absent: engine.NoneOf, Foreign: engine.NoneOf},
 }
 
 // mExists is CF.MEXISTS key item [item ...].
@@ -22,7 +22,7 @@ var mExists = engine.Command{
 	Categories: []string{"read", "cuckoo"}, Group: engine.GroupCuckoo, Since: "1.0.0",
 	Syntax: "key item [item ...]", Complexity: "O(m · n), m items and n sub-filters",
 	Summary: "Reports for each item whether it may be in a cuckoo filter.",
-	Filter:  &engine.Filter{Family: family, Contains: true, Absent: engine.NoneOf, Foreign: engine.NoneOf},
+	Filter:  &engine.OnFilter{Family: family, Contains: true, Absent: engine.NoneOf, Foreign: engine.NoneOf},
 }
 
 // count is CF.COUNT key item.
@@ -31,7 +31,7 @@ var count = engine.Command{
 	Categories: []string{"read", "cuckoo"}, Group: engine.GroupCuckoo, Since: "1.0.0",
 	Syntax: "key item", Complexity: "O(n), n being the number of sub-filters",
 	Summary: "Returns how often an item may be in a cuckoo filter.",
-	Filter: &engine.Filter{
+	Filter: &engine.OnFilter{
 		Family: family,
 		Read: func(x *engine.Context, p *store.Part, c *engine.Call) {
 			c.Answer(engine.Integer(int64(p.Cuckoo().CountDigest(x.Workspace().Hashes[c.First()]))))

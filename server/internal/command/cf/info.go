@@ -16,7 +16,7 @@ var info = engine.Command{
 	Categories: []string{"read", "cuckoo", "fast"}, Tips: []string{"dont_cache"}, Group: engine.GroupCuckoo, Since: "1.0.0",
 	Syntax: "key", Complexity: "O(1)",
 	Summary: "Describes a cuckoo filter.",
-	Filter:  &engine.Filter{Family: family, Parse: engine.NoItems, Read: readInfo, Absent: engine.NotFound},
+	Filter:  &engine.OnFilter{Family: family, Parse: engine.NoItems, Read: readInfo, Absent: engine.NotFound},
 }
 
 // debug is CF.DEBUG key.
@@ -25,7 +25,7 @@ var debug = engine.Command{
 	Categories: []string{"read", "cuckoo"}, Tips: []string{"dont_cache"}, Group: engine.GroupCuckoo, Since: "1.0.0",
 	Syntax: "key", Complexity: "O(1)",
 	Summary: "Describes a cuckoo filter in one line.",
-	Filter:  &engine.Filter{Family: family, Parse: engine.NoItems, Read: readDebug, Absent: engine.NotFound},
+	Filter:  &engine.OnFilter{Family: family, Parse: engine.NoItems, Read: readDebug, Absent: engine.NotFound},
 }
 
 func readInfo(_ *engine.Context, p *store.Part, c *engine.Call) {

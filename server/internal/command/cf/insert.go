@@ -16,7 +16,7 @@ var insert = engine.Command{
 	Categories: []string{"write", "cuckoo"}, Group: engine.GroupCuckoo, Since: "1.0.0",
 	Syntax: "key [CAPACITY capacity] [NOCREATE] ITEMS item [item ...]", Complexity: "O(m · (n + i)), m items, n sub-filters, i iterations",
 	Summary: "Adds items to a cuckoo filter, which is created with this capacity if it is not there.",
-	Filter:  &engine.Filter{Family: family, Parse: parseInsert, Absent: unlessNoCreate, Write: several(false, engine.Codes)},
+	Filter:  &engine.OnFilter{Family: family, Parse: parseInsert, Absent: unlessNoCreate, Write: several(false, engine.Codes)},
 }
 
 // insertNX is CF.INSERTNX key [CAPACITY n] [NOCREATE] ITEMS item [item ...].
@@ -25,7 +25,7 @@ var insertNX = engine.Command{
 	Categories: []string{"write", "cuckoo"}, Group: engine.GroupCuckoo, Since: "1.0.0",
 	Syntax: "key [CAPACITY capacity] [NOCREATE] ITEMS item [item ...]", Complexity: "O(m · (n + i)), m items, n sub-filters, i iterations",
 	Summary: "Adds items to a cuckoo filter unless they seem to be there.",
-	Filter:  &engine.Filter{Family: family, Parse: parseInsert, Absent: unlessNoCreate, Write: several(true, engine.CodeInts)},
+	Filter:  &engine.OnFilter{Family: family, Parse: parseInsert, Absent: unlessNoCreate, Write: several(true, engine.CodeInts)},
 }
 
 // several is what commands do that insert items.

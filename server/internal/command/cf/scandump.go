@@ -12,7 +12,7 @@ var scanDump = engine.Command{
 	Syntax: "key iterator", Complexity: "O(n), n being the number of bytes returned",
 	Summary: "Returns one piece of a cuckoo filter, and the iterator of the next.",
 	Cost:    engine.ByKeys((*engine.Costs).Look),
-	Filter:  &engine.Filter{Family: family, Parse: parseScanDump, Read: readScanDump, Absent: engine.NotFound},
+	Filter:  &engine.OnFilter{Family: family, Parse: parseScanDump, Read: readScanDump, Absent: engine.NotFound},
 }
 
 func parseScanDump(_ *engine.Context, c *engine.Call) {

@@ -15,7 +15,7 @@ var incrBy = engine.Command{
 	Categories: []string{"write", "cms"}, Group: engine.GroupCountMin, Since: "2.0.0",
 	Syntax: "key item increment [item increment ...]", Complexity: "O(n · d), n items and d rows",
 	Summary: "Adds to the counts of items and returns them.",
-	Sketch: &engine.Sketch{
+	Sketch: &engine.OnSketch{
 		Family: family, Missing: textMissing, Stride: 2, Early: pairs,
 		Fault: engine.TextOOM, Steps: rows,
 		Body: func(m *store.Scratch, items []byte) store.Body {
@@ -59,7 +59,7 @@ var query = engine.Command{
 	Categories: []string{"read", "cms"}, Group: engine.GroupCountMin, Since: "2.0.0",
 	Syntax: "key item [item ...]", Complexity: "O(n · d), n items and d rows",
 	Summary: "Returns the counts of items, which are never too low.",
-	Sketch: &engine.Sketch{
+	Sketch: &engine.OnSketch{
 		Family: family, Missing: textMissing, Stride: 1, Steps: rows,
 		Ask: func(r *engine.Reply, p *store.Part, item []byte) {
 			r.Kind, r.N = engine.Int, int64(p.CountMin().Count(item))
@@ -74,7 +74,7 @@ var info = engine.Command{
 	Syntax: "key", Complexity: "O(1)",
 	Summary: "Describes a count-min sketch.",
 	Cost:    engine.ByWords,
-	Sketch: &engine.Sketch{
+	Sketch: &engine.OnSketch{
 		Family: family, Missing: textMissing, Stride: 1,
 		Look: func(_ *engine.Context, p *store.Part, c *engine.Call) {
 			s := p.CountMin()

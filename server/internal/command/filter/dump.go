@@ -104,8 +104,8 @@ func written(p *store.Part, room int) (string, error) {
 	return b.String(), err
 }
 
-// loading is a call of FILTER.LOAD.
-type loading struct {
+// loadCall is a call of FILTER.LOAD.
+type loadCall struct {
 	staged  *engine.Staging
 	version uint64
 	known   bool // VERSION was given
@@ -114,8 +114,8 @@ type loading struct {
 }
 
 // parseLoad reads cursor and version. It returns the error text, or "".
-func parseLoad(args [][]byte) (part, parts int, v *loading, text string) {
-	v = &loading{}
+func parseLoad(args [][]byte) (part, parts int, v *loadCall, text string) {
+	v = &loadCall{}
 	part, parts, ok := parseCursor(args[2])
 	if !ok || part < 0 {
 		return 0, 0, nil, "ERR cursor must be 1 for a whole filter, or one that FILTER.DUMP has returned with data"
@@ -239,7 +239,7 @@ func fits(t *engine.Staging, part int, data []byte) error {
 }
 
 func prepareLoad(x *engine.Context, c *engine.Call) *engine.Op {
-	v := c.Option.(*loading)
+	v := c.Option.(*loadCall)
 	flags := uint8(store.IfFilter | store.KeepTTL)
 	if v.known {
 		flags |= store.IfNewer
@@ -248,7 +248,7 @@ func prepareLoad(x *engine.Context, c *engine.Call) *engine.Op {
 }
 
 func replyLoad(c *engine.Call, res *store.Result) {
-	v := c.Option.(*loading)
+	v := c.Option.(*loadCall)
 	switch {
 	case res.Err == nil && v.known:
 		v.taken = true
@@ -267,7 +267,7 @@ func replyLoad(c *engine.Call, res *store.Result) {
 
 // afterLoad removes what has got no name and is not kept.
 func afterLoad(x *engine.Context, c *engine.Call) {
-	if v, ok := c.Option.(*loading); ok && !v.taken {
+	if v, ok := c.Option.(*loadCall); ok && !v.taken {
 		x.Contents().Unstage(v.staged.ID)
 	}
 }
@@ -303,7 +303,7 @@ func unpack(r *rdb.Reader) (header []byte, parts [][]byte) {
 
 // costOfLoad counts what Before has stored.
 func costOfLoad(x *engine.Costs, c *engine.Call) {
-	if v, ok := c.Option.(*loading); ok && v.staged != nil {
+	if v, ok := c.Option.(*loadCall); ok && v.staged != nil {
 		x.Reveal(c.Args[1], v.staged.ID)
 	}
 }

@@ -19,7 +19,7 @@ var add = engine.Command{
 	Syntax: "key item [item ...]", Complexity: "O(n), n being the number of items",
 	Summary: "Adds items to a filter, and returns for each whether it was new. Kinds that count add an item that is there once more.",
 	Also:    alsoAdd,
-	Filter:  &engine.Filter{Family: family, Write: adding, Absent: engine.NotFound},
+	Filter:  &engine.OnFilter{Family: family, Write: adding, Absent: engine.NotFound},
 }
 
 // has is FILTER.HAS key item [item ...].
@@ -28,7 +28,7 @@ var has = engine.Command{
 	Categories: []string{"read", "filter", "fast"}, Group: engine.GroupFilter, Since: "0.2.0",
 	Syntax: "key item [item ...]", Complexity: "O(n), n being the number of items",
 	Summary: "Returns for each item whether it may be in the filter. 0 is certain.",
-	Filter:  &engine.Filter{Family: family, Contains: true, Absent: engine.NotFound},
+	Filter:  &engine.OnFilter{Family: family, Contains: true, Absent: engine.NotFound},
 }
 
 // del is FILTER.DEL key item [item ...].
@@ -37,7 +37,7 @@ var del = engine.Command{
 	Categories: []string{"write", "filter", "fast", "delete"}, Group: engine.GroupFilter, Since: "0.2.0",
 	Syntax: "key item [item ...]", Complexity: "O(n), n being the number of items",
 	Summary: "Deletes one occurrence of each item, and returns for each whether it was there. Delete only items that were added: otherwise others may be lost.",
-	Filter:  &engine.Filter{Family: family, Write: deleting, Absent: engine.NotFound},
+	Filter:  &engine.OnFilter{Family: family, Write: deleting, Absent: engine.NotFound},
 }
 
 // addHash is FILTER.ADDHASH key hash [hash ...].
@@ -47,7 +47,7 @@ var addHash = engine.Command{
 	Syntax: "key hash [hash ...]", Complexity: "O(n), n being the number of hashes",
 	Summary: "FILTER.ADD for items that the client has hashed as the filter does, to 64 bits. Refused on filters with a secret key.",
 	Also:    alsoAdd,
-	Filter:  &engine.Filter{Family: family, Parse: parseHashes, Hash: readHashes, Write: adding, Absent: engine.NotFound},
+	Filter:  &engine.OnFilter{Family: family, Parse: parseHashes, Hash: readHashes, Write: adding, Absent: engine.NotFound},
 }
 
 // hasHash is FILTER.HASHASH key hash [hash ...].
@@ -56,7 +56,7 @@ var hasHash = engine.Command{
 	Categories: []string{"read", "filter", "fast"}, Group: engine.GroupFilter, Since: "0.2.0",
 	Syntax: "key hash [hash ...]", Complexity: "O(n), n being the number of hashes",
 	Summary: "FILTER.HAS for items that the client has hashed as the filter does, to 64 bits. Refused on filters with a secret key.",
-	Filter:  &engine.Filter{Family: family, Parse: parseHashes, Hash: readHashes, Contains: true, Absent: engine.NotFound},
+	Filter:  &engine.OnFilter{Family: family, Parse: parseHashes, Hash: readHashes, Contains: true, Absent: engine.NotFound},
 }
 
 // adding and deleting are what the writes of items do.

@@ -21,7 +21,7 @@ func end(name, summary string, value func(*redisbloom.TDigest) float64) engine.C
 		Categories: []string{"read", "fast", "tdigest"}, Group: engine.GroupTDigest, Since: "2.4.0",
 		Syntax: "key", Complexity: "O(1)", Summary: summary,
 		Cost: engine.ByWords,
-		Sketch: &engine.Sketch{
+		Sketch: &engine.OnSketch{
 			Family: family, Missing: textMissing, Stride: 1,
 			Look: func(_ *engine.Context, p *store.Part, c *engine.Call) { c.Answer(engine.Float(value(p.TDigest()))) },
 		},
@@ -35,7 +35,7 @@ var info = engine.Command{
 	Syntax: "key", Complexity: "O(1)",
 	Summary: "Describes a t-digest.",
 	Cost:    engine.ByWords,
-	Sketch:  &engine.Sketch{Family: family, Missing: textMissing, Stride: 1, Look: lookInfo},
+	Sketch:  &engine.OnSketch{Family: family, Missing: textMissing, Stride: 1, Look: lookInfo},
 }
 
 func lookInfo(_ *engine.Context, p *store.Part, c *engine.Call) {

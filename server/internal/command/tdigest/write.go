@@ -81,7 +81,7 @@ var add = engine.Command{
 	Categories: []string{"write", "tdigest"}, Group: engine.GroupTDigest, Since: "2.4.0",
 	Syntax: "key value [value ...]", Complexity: "O(n · log c), n values and a compression of c",
 	Summary: "Adds values to a t-digest.",
-	Sketch: &engine.Sketch{
+	Sketch: &engine.OnSketch{
 		Family: family, Missing: textMissing, Stride: 1, Fault: textOverflow,
 		Body: func(m *store.Scratch, values []byte) store.Body {
 			m.TDigestAdd.Values = values
@@ -111,7 +111,7 @@ var reset = engine.Command{
 	Syntax: "key", Complexity: "O(1)",
 	Summary: "Forgets all values of a t-digest.",
 	Cost:    engine.ByBytes(1),
-	Sketch: &engine.Sketch{
+	Sketch: &engine.OnSketch{
 		Family: family, Missing: textMissing, Stride: 1, Fault: textOverflow,
 		Body: func(*store.Scratch, []byte) store.Body { return &store.TDigestBegin{} },
 	},

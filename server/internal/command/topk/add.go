@@ -16,7 +16,7 @@ var add = engine.Command{
 	Categories: []string{"write", "topk"}, Group: engine.GroupTopK, Since: "2.0.0",
 	Syntax: "key item [item ...]", Complexity: "O(n · (k + d)), n items and d rows",
 	Summary: "Counts items and returns for each the item that it has expelled.",
-	Sketch: &engine.Sketch{
+	Sketch: &engine.OnSketch{
 		Family: family, Missing: textMissing, Stride: 1, Body: counting, Grows: true, Fault: engine.TextOOM, Steps: steps,
 		Check: func(c *engine.Call) {
 			for _, item := range c.Items {
@@ -40,7 +40,7 @@ var incrBy = engine.Command{
 	Categories: []string{"write", "topk"}, Group: engine.GroupTopK, Since: "2.0.0",
 	Syntax: "key item increment [item increment ...]", Complexity: "O(n · (k + i · d)), n items, increments of i and d rows",
 	Summary: "Adds to the counts of items and returns for each the item that it has expelled.",
-	Sketch: &engine.Sketch{
+	Sketch: &engine.OnSketch{
 		Family: family, Missing: textMissing, Stride: 2, Body: counting, Grows: true, Fault: engine.TextOOM, Steps: stepsOfPairs, Tries: tries, Slice: slice,
 		Early: func(c *engine.Call) {
 			if len(c.Args)%2 != 0 {

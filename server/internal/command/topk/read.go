@@ -13,7 +13,7 @@ var query = engine.Command{
 	Categories: []string{"read", "topk"}, Group: engine.GroupTopK, Since: "2.0.0",
 	Syntax: "key item [item ...]", Complexity: "O(n · k), n being the number of items",
 	Summary: "Reports for each item whether it is one of those that are kept.",
-	Sketch: &engine.Sketch{
+	Sketch: &engine.OnSketch{
 		Family: family, Missing: textMissing, Stride: 1, Steps: steps,
 		Ask: func(r *engine.Reply, p *store.Part, item []byte) { *r = engine.Truth(p.TopK().Contains(item)) },
 	},
@@ -25,7 +25,7 @@ var count = engine.Command{
 	Categories: []string{"read", "topk"}, Group: engine.GroupTopK, Since: "2.0.0",
 	Syntax: "key item [item ...]", Complexity: "O(n · (k + d)), n items and d rows",
 	Summary: "Returns the counts of items, which are never too high but for rare collisions.",
-	Sketch: &engine.Sketch{
+	Sketch: &engine.OnSketch{
 		Family: family, Missing: textMissing, Stride: 1, Steps: steps,
 		Ask: func(r *engine.Reply, p *store.Part, item []byte) {
 			r.Kind, r.N = engine.Int, int64(p.TopK().Count(item))
@@ -39,7 +39,7 @@ var list = engine.Command{
 	Categories: []string{"read", "topk"}, Group: engine.GroupTopK, Since: "2.0.0",
 	Syntax: "key [WITHCOUNT]", Complexity: "O(k · log k)",
 	Summary: "Lists the items that are kept, the most frequent first.",
-	Sketch:  &engine.Sketch{Family: family, Missing: textMissing, Stride: 1, Early: checkWord, Look: lookList},
+	Sketch:  &engine.OnSketch{Family: family, Missing: textMissing, Stride: 1, Early: checkWord, Look: lookList},
 }
 
 // checkWord takes any beginning of the word, even none of it, as RedisBloom does.
@@ -81,7 +81,7 @@ var info = engine.Command{
 	Syntax: "key", Complexity: "O(1)",
 	Summary: "Describes a sketch of the most frequent items.",
 	Cost:    engine.ByWords,
-	Sketch: &engine.Sketch{
+	Sketch: &engine.OnSketch{
 		Family: family, Missing: textMissing, Stride: 1,
 		Look: func(_ *engine.Context, p *store.Part, c *engine.Call) {
 			t := p.TopK()
