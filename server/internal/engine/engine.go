@@ -33,6 +33,7 @@ import (
 
 	"github.com/bloomery/bloomery/server/internal/checkup"
 	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/gate"
 	"github.com/bloomery/bloomery/server/internal/health"
 	"github.com/bloomery/bloomery/server/internal/session"
 	"github.com/bloomery/bloomery/server/internal/status"
@@ -78,7 +79,7 @@ type Engine struct {
 	well    *health.Keeper
 	filters checkup.Filters
 	runID   string
-	gate    gate
+	gate    gate.Gate
 
 	secrets  atomic.Pointer[secrets]
 	monitors session.Monitors
@@ -175,7 +176,7 @@ func (e *Engine) Exec(s *Session, w *Workspace, first int) int {
 	e.finish(s, calls[:n])
 	if s.wrote {
 		s.wrote = false
-		e.gate.watch.waits(s, "sync the log")
+		e.waits(s, "sync the log")
 		if err := e.door.Sync(); err != nil {
 			unkept(calls[:n], err)
 		}
@@ -237,7 +238,7 @@ func (e *Engine) enter(s *Session) {
 		e.leave(s)
 	}
 	if !s.alone {
-		e.gate.enter(s.Slot)
+		e.gate.Enter(s.Slot)
 		s.inside, s.weight = true, 0
 	}
 }
@@ -247,9 +248,12 @@ func (e *Engine) enter(s *Session) {
 func (e *Engine) leave(s *Session) {
 	if s.inside {
 		s.inside = false
-		e.gate.leave(s.Slot)
+		e.gate.Leave(s.Slot)
 	}
 }
+
+// waits notes that a session is about to wait: it must not be inside the gate.
+func (e *Engine) waits(s *Session, what string) { e.gate.Waits(s.inside || s.alone, what) }
 
 // step runs the first call, and with it those behind it that make one bundle
 // with it, and returns how many that were.
@@ -375,7 +379,7 @@ func (e *Engine) busy(s *Session) bool {
 		return false
 	}
 	e.leave(s)
-	e.gate.watch.waits(s, "room in the log")
+	e.waits(s, "room in the log")
 	e.door.Ready()
 	return true
 }

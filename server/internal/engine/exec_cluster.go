@@ -216,7 +216,7 @@ func (e *Engine) sendGroup(s *Session, c *Call, g *group, watches map[string]wat
 		}
 		return false
 	}
-	e.gate.watch.waits(s, "wait for a group")
+	e.waits(s, "wait for a group")
 	e.door.Wait(ops)
 	for _, op := range ops {
 		if op.Err != nil {

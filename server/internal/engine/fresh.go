@@ -55,7 +55,7 @@ func (e *Engine) freshen(s *Session, calls []Call) {
 	if !needed {
 		return
 	}
-	e.gate.watch.waits(s, "what other machines have acknowledged")
+	e.waits(s, "what other machines have acknowledged")
 	if s.stale = e.shared.FreshNames(); s.stale != nil {
 		return
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/gate"
 )
 
 // longestHold is how long the gate may be held.
@@ -177,7 +178,7 @@ type holds struct {
 	blockedWall, half999 time.Duration
 }
 
-func sum(list []engine.Hold) holds {
+func sum(list []gate.Hold) holds {
 	h := holds{n: len(list)}
 	var walls []time.Duration
 	for _, v := range list {

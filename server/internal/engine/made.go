@@ -103,7 +103,7 @@ func (x Contents) room(n uint64) bool {
 			return false
 		}
 		e.leave(x.s)
-		e.gate.watch.waits(x.s, "long strings on their way to disk")
+		e.waits(x.s, "long strings on their way to disk")
 		e.door.Ready()
 		if e.door.Long() > 0 {
 			time.Sleep(roomWait)

@@ -251,23 +251,23 @@ func (e *Engine) runQueue(s *Session, calls []Call) {
 // Alone runs f while nothing looks at data or changes it, but for f: a door of several
 // machines applies groups so. It waits for nothing that a client does.
 func (e *Engine) Alone(f func()) {
-	e.gate.close()
-	defer e.gate.open()
+	e.gate.Close()
+	defer e.gate.Open()
 	f()
 }
 
 // closed runs f while the gate is closed for all others. If f writes, its records
 // stand between marks: recovery takes all or none.
 func (e *Engine) closed(s *Session, writes bool, f func()) {
-	e.gate.watch.waits(s, "room in the log")
+	e.waits(s, "room in the log")
 	if writes {
 		e.door.Ready()
 	}
-	e.gate.close()
+	e.gate.Close()
 	s.alone = true
 	defer func() {
 		s.alone = false
-		e.gate.open()
+		e.gate.Open()
 	}()
 	if writes {
 		s.wrote = true

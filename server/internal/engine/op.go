@@ -99,7 +99,7 @@ func (e *Engine) settle(s *Session) {
 	}
 	for len(w.pending) > 0 {
 		e.leave(s)
-		e.gate.watch.waits(s, "wait for records")
+		e.waits(s, "wait for records")
 		pending := w.pending
 		w.pending = nil
 		refs := make([]*door.Op, len(pending))

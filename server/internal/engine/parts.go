@@ -240,7 +240,7 @@ func (e *Engine) doAndWait(s *Session, ops []*door.Op) {
 	for _, op := range ops {
 		if !op.Settled {
 			e.leave(s)
-			e.gate.watch.waits(s, "wait for parts")
+			e.waits(s, "wait for parts")
 			e.wait(s, ops)
 			return
 		}

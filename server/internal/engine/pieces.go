@@ -134,7 +134,7 @@ func (e *Engine) putPiece(s *Session, c *Call, op *Op, v *pieces) {
 	e.do(s, ops)
 	if !op.Settled {
 		e.leave(s)
-		e.gate.watch.waits(s, "wait for a piece")
+		e.waits(s, "wait for a piece")
 		e.wait(s, ops)
 	}
 	res := &op.Result

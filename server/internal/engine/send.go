@@ -76,7 +76,7 @@ func (e *Engine) putMerged(s *Session, op *Op, m *store.Merged) (again bool) {
 	if op.Err = e.doGroup(ops); op.Err != nil {
 		return false
 	}
-	e.gate.watch.waits(s, "wait for a merge")
+	e.waits(s, "wait for a merge")
 	e.door.Wait(ops)
 	for _, o := range ops {
 		if op.Err = o.Err; o.Err != nil {
@@ -174,7 +174,7 @@ func (x Contents) Level() uint64 {
 func (x Contents) Nodes() uint64 { return x.e.state.Roster().Nodes() }
 
 // Waits notes that the client is about to wait for something slow.
-func (x *Context) Waits(what string) { x.e.gate.watch.waits(x.s, what) }
+func (x *Context) Waits(what string) { x.e.waits(x.s, what) }
 
 // MaxRecord returns how many bytes a record may have, 0 if there is no bound.
 func (x Contents) MaxRecord() int {

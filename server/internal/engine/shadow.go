@@ -63,7 +63,7 @@ func (x Contents) ShadowNamed(name []byte) *store.Shadow { return x.e.state.Shad
 // takes long.
 func (x Contents) Build(sh *store.Shadow, commit uint64) (*store.Built, error) {
 	x.e.leave(x.s)
-	x.e.gate.watch.waits(x.s, "build a filter")
+	x.e.waits(x.s, "build a filter")
 	return x.e.state.Build(sh, commit)
 }
 
@@ -101,7 +101,7 @@ func (x Contents) Feed(sh *store.Shadow, items [][]byte) (done int, failed Reply
 		r.sort(hashes, uint(sh.Plan().Parts))
 		ops := e.feedOps(w, sh)
 		e.leave(s)
-		e.gate.watch.waits(s, "feed a shadow")
+		e.waits(s, "feed a shadow")
 		e.door.Ready()
 		e.enter(s)
 		e.do(s, ops)

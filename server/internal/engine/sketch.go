@@ -499,7 +499,7 @@ func (e *Engine) writePiece(s *Session, entry *catalog.Entry, c *Call, elems []R
 	e.do(s, ops)
 	if !op.Settled {
 		e.leave(s)
-		e.gate.watch.waits(s, "wait for a piece")
+		e.waits(s, "wait for a piece")
 		e.wait(s, ops)
 	}
 	e.Budget.release(op.Cost)

@@ -95,7 +95,7 @@ func (x Contents) Unstage(id uint64) {
 func (x Contents) apply(op *door.Op) error {
 	e := x.e
 	if !x.s.alone {
-		e.gate.watch.waits(x.s, "stage a filter")
+		e.waits(x.s, "stage a filter")
 		e.door.Ready()
 	}
 	ops := []*door.Op{op}
@@ -114,7 +114,7 @@ func (x Contents) ApplyPiece(p *store.Part, r store.Record) (store.Result, Reply
 	e, s := x.e, x.s
 	e.leave(s)
 	if !s.alone {
-		e.gate.watch.waits(s, "a piece of a record")
+		e.waits(s, "a piece of a record")
 		e.door.Ready()
 	}
 	op := &door.Op{Part: p, Record: r}
@@ -157,7 +157,7 @@ func (x Contents) Refresh(p *store.Part, r store.Record) (left bool) {
 		return false
 	}
 	e.leave(s)
-	e.gate.watch.waits(s, "wait for a window")
+	e.waits(s, "wait for a window")
 	e.door.Wait(ops)
 	return op.Err == nil
 }

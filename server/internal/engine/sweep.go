@@ -30,9 +30,9 @@ func (e *Engine) Sweep(most int) int {
 	op := &door.Op{Record: store.Record{At: now, Body: &store.Evict{IDs: ids}}}
 	ops := []*door.Op{op}
 	const slot = 0
-	e.gate.enter(slot)
+	e.gate.Enter(slot)
 	e.door.Do(ops)
-	e.gate.leave(slot)
+	e.gate.Leave(slot)
 	if !op.Settled {
 		e.door.Wait(ops)
 	}

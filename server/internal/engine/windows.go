@@ -32,9 +32,9 @@ func (e *Engine) advance(now int64) {
 			op := &door.Op{Part: p, Record: store.Record{ID: id, Index: uint32(i), Body: &store.FilterAdvance{Generation: generation}}}
 			ops := []*door.Op{op}
 			const slot = 0
-			e.gate.enter(slot)
+			e.gate.Enter(slot)
 			e.door.Do(ops)
-			e.gate.leave(slot)
+			e.gate.Leave(slot)
 			if !op.Settled {
 				e.door.Wait(ops)
 			}

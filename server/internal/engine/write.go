@@ -37,7 +37,7 @@ func (e *Engine) absent(s *Session, c *Call) {
 	e.do(s, ops)
 	if !op.Settled {
 		e.leave(s)
-		e.gate.watch.waits(s, "wait for a key")
+		e.waits(s, "wait for a key")
 		e.wait(s, ops)
 	}
 	e.Budget.release(op.Cost)

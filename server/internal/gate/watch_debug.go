@@ -1,6 +1,6 @@
 //go:build bloomerydebug
 
-package engine
+package gate
 
 // Records of the gate, in debug builds.
 
@@ -13,9 +13,9 @@ import (
 	"github.com/bloomery/bloomery/server/internal/order"
 )
 
-// gateWatch records how long the gate is held and who waits inside it. It is
+// watch records how long the gate is held and who waits inside it. It is
 // built with the tag bloomerydebug.
-type gateWatch struct {
+type watch struct {
 	// mu guards what follows.
 	mu      sync.Mutex
 	inside  map[uint64]mark // by goroutine
@@ -44,8 +44,8 @@ type Hold struct {
 	Blocked bool
 }
 
-// GateReport is what the debug build has recorded of the gate.
-type GateReport struct {
+// Report is what the debug build has recorded of the gate.
+type Report struct {
 	// Shared and Alone are the holds by usual commands and by transactions.
 	Shared, Alone []Hold
 	// Waits has who has waited for log, disk or records inside the gate; it
@@ -55,12 +55,12 @@ type GateReport struct {
 	Worst string
 }
 
-// GateReport returns what was recorded since the last call.
-func (e *Engine) GateReport() GateReport {
-	w := &e.gate.watch
+// Report returns what was recorded since the last call.
+func (g *Gate) Report() Report {
+	w := &g.watch
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	r := GateReport{Shared: w.shared, Alone: w.single, Waits: w.waiting, Worst: w.worst}
+	r := Report{Shared: w.shared, Alone: w.single, Waits: w.waiting, Worst: w.worst}
 	w.shared, w.single, w.waiting, w.worst, w.longest = nil, nil, nil, "", 0
 	return r
 }
@@ -77,7 +77,7 @@ func begin() mark {
 	return m
 }
 
-func (w *gateWatch) entered(int) {
+func (w *watch) entered(int) {
 	id := order.Goroutine()
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -85,12 +85,12 @@ func (w *gateWatch) entered(int) {
 		w.inside = map[uint64]mark{}
 	}
 	if _, twice := w.inside[id]; twice {
-		panic("engine: entered the gate twice: a transaction in between would be a deadlock")
+		panic("gate: entered the gate twice: a transaction in between would be a deadlock")
 	}
 	w.inside[id] = begin()
 }
 
-func (w *gateWatch) left(int) {
+func (w *watch) left(int) {
 	now, id := end(), order.Goroutine()
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -98,16 +98,16 @@ func (w *gateWatch) left(int) {
 	delete(w.inside, id)
 }
 
-func (w *gateWatch) closed() {
+func (w *watch) closed() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(w.inside) > 0 {
-		panic(fmt.Sprintf("engine: %d sessions inside a closed gate", len(w.inside)))
+		panic(fmt.Sprintf("gate: %d sessions inside a closed gate", len(w.inside)))
 	}
 	w.alone = begin()
 }
 
-func (w *gateWatch) opened() {
+func (w *watch) opened() {
 	now := end()
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -122,7 +122,7 @@ func end() mark {
 	return m
 }
 
-func (w *gateWatch) note(list *[]Hold, from, to mark) {
+func (w *watch) note(list *[]Hold, from, to mark) {
 	h := Hold{to.at.Sub(from.at), to.cpu - from.cpu, to.waits != from.waits}
 	order.GateHeld(h.CPU, h.Wall)
 	if len(*list) < maxHolds {
@@ -135,8 +135,8 @@ func (w *gateWatch) note(list *[]Hold, from, to mark) {
 }
 
 // waits notes a session that is about to wait: it must not be inside.
-func (w *gateWatch) waits(s *Session, what string) {
-	if !s.inside && !s.alone {
+func (w *watch) waits(inside bool, what string) {
+	if !inside {
 		return
 	}
 	buf := make([]byte, 4096)

@@ -1,6 +1,5 @@
-package engine
-
-// The gate: transactions run alone.
+// Package gate makes transactions alone.
+package gate
 
 import (
 	"sync"
@@ -9,46 +8,46 @@ import (
 	"github.com/bloomery/bloomery/server/internal/session"
 )
 
-// gate makes transactions alone. Everything that looks at data or changes it
+// Gate makes transactions alone. Everything that looks at data or changes it
 // runs inside the gate; EXEC closes it for all others. It is held for
-// microseconds and never while anything waits: see Session.enter and leave.
+// microseconds and never while anything waits: see Waits.
 //
 // It has one lock for every few sessions, so that sessions on different
 // processors do not share a cache line; to close the gate takes all of them.
 //
 // Safe for concurrent use.
-type gate struct {
-	slots [session.Slots]gateSlot
-	watch gateWatch
+type Gate struct {
+	slots [session.Slots]slot
+	watch watch
 }
 
 // cacheLine is the distance at which two values are on different cache lines,
 // also for a processor that fetches two lines at once.
 const cacheLine = 128
 
-type gateSlot struct {
+type slot struct {
 	sync.RWMutex // held by the session inside the gate, or by a transaction that is alone
 
 	_ [cacheLine - 24]byte
 }
 
-// enter lets a session in.
-func (g *gate) enter(slot int) {
+// Enter lets a session in.
+func (g *Gate) Enter(slot int) {
 	order.TakeGate()
 	g.slots[slot].RLock()
 	g.watch.entered(slot)
 }
 
-// leave undoes enter.
-func (g *gate) leave(slot int) {
+// Leave undoes Enter.
+func (g *Gate) Leave(slot int) {
 	g.watch.left(slot)
 	g.slots[slot].RUnlock()
 	order.LeaveGate()
 }
 
-// close waits until all have left and lets nobody in. Locks are taken in the
+// Close waits until all have left and lets nobody in. Locks are taken in the
 // order of their numbers.
-func (g *gate) close() {
+func (g *Gate) Close() {
 	order.TakeGate()
 	for i := range g.slots {
 		g.slots[i].Lock()
@@ -56,11 +55,14 @@ func (g *gate) close() {
 	g.watch.closed()
 }
 
-// open undoes close.
-func (g *gate) open() {
+// Open undoes Close.
+func (g *Gate) Open() {
 	g.watch.opened()
 	for i := range g.slots {
 		g.slots[i].Unlock()
 	}
 	order.LeaveGate()
 }
+
+// Waits notes that a session which is inside, or not, is about to wait: it must not be.
+func (g *Gate) Waits(inside bool, what string) { g.watch.waits(inside, what) }

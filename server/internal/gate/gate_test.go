@@ -1,4 +1,4 @@
-package engine
+package gate
 
 import (
 	"testing"
@@ -9,7 +9,7 @@ import (
 // on the same cache line: else every command would take it from another processor.
 func TestSlotsDoNotShareCacheLines(t *testing.T) {
 	const line = 64
-	var g gate
+	var g Gate
 	if apart := unsafe.Sizeof(g.slots[0]) - unsafe.Sizeof(g.slots[0].RWMutex); apart < line {
 		t.Errorf("two locks of the gate are %d bytes apart", apart)
 	}
