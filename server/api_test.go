@@ -15,7 +15,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/server"
-	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/answer"
 )
 
 // A server lives inside a program: on a free port, and reachable without one.
@@ -341,7 +341,7 @@ func TestSettings(t *testing.T) {
 		want := s.Get(&config)
 		switch s.Kind {
 		case "bytes":
-			n, _ := engine.ParseBytes(want)
+			n, _ := answer.ParseBytes(want)
 			want = fmt.Sprint(n)
 		case "duration":
 			d, _ := time.ParseDuration(want)

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/internal/resp"
-	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/answer"
 )
 
 // Why a server that starts answers nothing else.
@@ -216,7 +216,7 @@ func (l *lobby) talk(nc net.Conn) (rest []byte, stays bool) {
 			if args = found; len(args) == 0 {
 				continue
 			}
-			if engine.Is(args[0], "quit") {
+			if answer.Is(args[0], "quit") {
 				_ = l.write(nc, resp.AppendStatus(out, "OK"))
 				return nil, false
 			}

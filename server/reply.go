@@ -9,7 +9,7 @@ import (
 
 	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/internal/resp"
-	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/answer"
 )
 
 // flushItems is after how many elements of a plain array the buffer is looked at.
@@ -17,32 +17,32 @@ const flushItems = 1024
 
 // reply makes one reply. What is large, as a whole or in its parts, is sent while
 // it is made: the buffer does not grow with the reply.
-func (c *conn) reply(p resp.Protocol, r *engine.Reply) error {
+func (c *conn) reply(p resp.Protocol, r *answer.Reply) error {
 	b := c.b
 	switch r.Kind {
-	case engine.Bool: // the commonest
+	case answer.Bool: // the commonest
 		b.out = resp.AppendBool(b.out, p, r.N != 0)
-	case engine.Bulk, engine.Verbatim:
+	case answer.Bulk, answer.Verbatim:
 		if len(r.Text) > writeBytes {
 			return c.large(p, r)
 		}
 		b.out = appendPlain(b.out, p, r)
-	case engine.Bools:
+	case answer.Bools:
 		return c.bools(p, r)
-	case engine.Codes:
+	case answer.Codes:
 		return c.codes(p, r.Codes)
-	case engine.CodeInts:
+	case answer.CodeInts:
 		return c.codes(resp.RESP2, r.Codes)
-	case engine.Array:
+	case answer.Array:
 		b.out = resp.AppendArray(b.out, len(r.Elems))
 		return c.elems(p, r.Elems)
-	case engine.Map:
+	case answer.Map:
 		b.out = resp.AppendMap(b.out, p, len(r.Elems)/2)
 		return c.elems(p, r.Elems)
-	case engine.Set:
+	case answer.Set:
 		b.out = resp.AppendSet(b.out, p, len(r.Elems))
 		return c.elems(p, r.Elems)
-	case engine.Fields:
+	case answer.Fields:
 		return c.fields(p, r.Elems)
 	default:
 		b.out = appendPlain(b.out, p, r)
@@ -59,25 +59,25 @@ func (c *conn) full() error {
 }
 
 // appendPlain writes a reply that has no parts.
-func appendPlain(b []byte, p resp.Protocol, r *engine.Reply) []byte {
+func appendPlain(b []byte, p resp.Protocol, r *answer.Reply) []byte {
 	switch r.Kind {
-	case engine.Bool:
+	case answer.Bool:
 		return resp.AppendBool(b, p, r.N != 0)
-	case engine.Int:
+	case answer.Int:
 		return resp.AppendInt(b, r.N)
-	case engine.Double:
+	case answer.Double:
 		return resp.AppendDouble(b, p, math.Float64frombits(uint64(r.N)))
-	case engine.Status:
+	case answer.Status:
 		return resp.AppendStatus(b, r.Text)
-	case engine.Error:
+	case answer.Error:
 		return resp.AppendError(b, r.Text)
-	case engine.Bulk:
+	case answer.Bulk:
 		return resp.AppendBulk(b, r.Text)
-	case engine.Verbatim:
+	case answer.Verbatim:
 		return resp.AppendVerbatim(b, p, r.Text)
-	case engine.Null:
+	case answer.Null:
 		return resp.AppendNull(b, p)
-	case engine.NullArray:
+	case answer.NullArray:
 		return resp.AppendNullArray(b, p)
 	default:
 		return b
@@ -85,9 +85,9 @@ func appendPlain(b []byte, p resp.Protocol, r *engine.Reply) []byte {
 }
 
 // large sends a long string piece by piece, without a copy of the whole.
-func (c *conn) large(p resp.Protocol, r *engine.Reply) error {
+func (c *conn) large(p resp.Protocol, r *answer.Reply) error {
 	b := c.b
-	if r.Kind == engine.Verbatim {
+	if r.Kind == answer.Verbatim {
 		b.out = resp.AppendVerbatimHead(b.out, p, len(r.Text))
 	} else {
 		b.out = resp.AppendBulkHead(b.out, len(r.Text))
@@ -104,7 +104,7 @@ func (c *conn) large(p resp.Protocol, r *engine.Reply) error {
 	return nil
 }
 
-func (c *conn) elems(p resp.Protocol, elems []engine.Reply) error {
+func (c *conn) elems(p resp.Protocol, elems []answer.Reply) error {
 	for i := range elems {
 		if err := c.reply(p, &elems[i]); err != nil {
 			return err
@@ -114,7 +114,7 @@ func (c *conn) elems(p resp.Protocol, elems []engine.Reply) error {
 }
 
 // fields writes a map, and where there are no maps its values alone.
-func (c *conn) fields(p resp.Protocol, elems []engine.Reply) error {
+func (c *conn) fields(p resp.Protocol, elems []answer.Reply) error {
 	if p >= resp.RESP3 {
 		c.b.out = resp.AppendMap(c.b.out, p, len(elems)/2)
 		return c.elems(p, elems)
@@ -130,7 +130,7 @@ func (c *conn) fields(p resp.Protocol, elems []engine.Reply) error {
 
 // bools writes an array of booleans, with an error as its last element if there
 // is one.
-func (c *conn) bools(p resp.Protocol, r *engine.Reply) error {
+func (c *conn) bools(p resp.Protocol, r *answer.Reply) error {
 	b, n := c.b, len(r.Bools)
 	if r.Text != "" {
 		n++

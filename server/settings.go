@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/session"
 	"github.com/bloomery/bloomery/server/internal/web/metrics"
@@ -247,7 +248,7 @@ func durationSetting(name string, value time.Duration, help string, field func(*
 
 func bytesSetting[T int | int64](name string, value T, help string, field func(*Config) *T) Setting {
 	return setting(name, "bytes", value, help, field, func(v T) string { return formatBytes(int64(v)) }, func(s string) (T, error) {
-		v, ok := engine.ParseBytes(s)
+		v, ok := answer.ParseBytes(s)
 		if !ok || int64(T(v)) != v {
 			return 0, fmt.Errorf("%q is not an amount of memory (512MiB, 2GB, 1000000)", s)
 		}
@@ -313,7 +314,7 @@ func redisValue(s Setting, c *Config) string {
 	}
 	switch s.Kind {
 	case "bytes":
-		n, _ := engine.ParseBytes(v)
+		n, _ := answer.ParseBytes(v)
 		return strconv.FormatInt(n, 10)
 	case "duration":
 		d, _ := time.ParseDuration(v)

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/status"
 )
@@ -325,7 +326,7 @@ func TestSmallCommands(t *testing.T) {
 		WAIT 0 -1 -> -ERR timeout is negative
 		WAIT 0 0 -> :0
 		MONITOR -> +OK`)
-	if newBench(t, 100).line("MONITOR") != "-"+engine.TextOOM {
+	if newBench(t, 100).line("MONITOR") != "-"+answer.TextOOM {
 		t.Error("MONITOR without memory for it")
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/internal/rdb"
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/engine"
 )
 
@@ -483,7 +484,7 @@ func TestNumbers(t *testing.T) {
 		{"-0", 0, false},
 		{"99999999999999999999", 0, false},
 	} {
-		if got, ok := engine.ParseInt([]byte(tt.in)); ok != tt.ok || ok && got != tt.want {
+		if got, ok := answer.ParseInt([]byte(tt.in)); ok != tt.ok || ok && got != tt.want {
 			t.Errorf("parseInt(%q) = %d, %t, want %d, %t", tt.in, got, ok, tt.want, tt.ok)
 		}
 	}
@@ -513,7 +514,7 @@ func TestNumbers(t *testing.T) {
 		{"--1", 0, false},
 		{"x", 0, false},
 	} {
-		if got, ok := engine.ParseFloat([]byte(tt.in)); ok != tt.ok || ok && got != tt.want {
+		if got, ok := answer.ParseFloat([]byte(tt.in)); ok != tt.ok || ok && got != tt.want {
 			t.Errorf("parseFloat(%q) = %v, %t, want %v, %t", tt.in, got, ok, tt.want, tt.ok)
 		}
 	}
@@ -521,7 +522,7 @@ func TestNumbers(t *testing.T) {
 		0.005: "0.005", 0.00125: "0.00125", 1e-5: "1e-05", 1.5e-300: "1.5e-300", 0.0001: "0.0001", 0.000078125: "7.8125e-05",
 		0.25: "0.25", 1: "1", 123456789: "1.23457e+08", 0.1234567: "0.123457",
 	} {
-		if got := engine.FormatG(in); got != want {
+		if got := answer.FormatG(in); got != want {
 			t.Errorf("formatG(%v) = %s, want %s", in, got, want)
 		}
 	}

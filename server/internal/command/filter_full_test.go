@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/answer"
 )
 
 // addArgs returns the arguments of FILTER.ADD for items.
@@ -31,7 +31,7 @@ func TestFilterFullReply(t *testing.T) {
 				items = append(items, more...)
 				calls = append(calls, addArgs("c", more))
 			}
-			var elems []engine.Reply
+			var elems []answer.Reply
 			for i, r := range b.exec(calls...) {
 				list := spread(r)
 				if len(list) != sizes[i] {
@@ -43,9 +43,9 @@ func TestFilterFullReply(t *testing.T) {
 			full, behind := false, 0
 			for i, e := range elems {
 				switch {
-				case e.Kind == engine.Error && strings.Contains(e.Text, "filter is full"):
+				case e.Kind == answer.Error && strings.Contains(e.Text, "filter is full"):
 					full = true
-				case e.Kind == engine.Bool:
+				case e.Kind == answer.Bool:
 					added = append(added, items[i])
 					if full {
 						behind++
@@ -88,16 +88,16 @@ func TestFilterFullRebuild(t *testing.T) {
 }
 
 // spread returns the elements of an array, that of booleans included.
-func spread(r engine.Reply) []engine.Reply {
-	if r.Kind != engine.Bools {
+func spread(r answer.Reply) []answer.Reply {
+	if r.Kind != answer.Bools {
 		return r.Elems
 	}
-	var list []engine.Reply
+	var list []answer.Reply
 	for _, v := range r.Bools {
-		list = append(list, engine.Truth(v))
+		list = append(list, answer.Truth(v))
 	}
 	if r.Text != "" {
-		list = append(list, engine.Fail(r.Text))
+		list = append(list, answer.Fail(r.Text))
 	}
 	return list
 }

@@ -7,11 +7,11 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/codec"
-	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/answer"
 )
 
 // rows returns the value of a key in the rows of a reply.
-func rows(r *engine.Reply, key string) (values []string) {
+func rows(r *answer.Reply, key string) (values []string) {
 	for i := range r.Elems {
 		values = append(values, show(*entryOf(&r.Elems[i], key)))
 	}
@@ -19,17 +19,17 @@ func rows(r *engine.Reply, key string) (values []string) {
 }
 
 // entryOf returns the value of a key in a map.
-func entryOf(r *engine.Reply, key string) *engine.Reply {
+func entryOf(r *answer.Reply, key string) *answer.Reply {
 	for i := 0; i+1 < len(r.Elems); i += 2 {
 		if r.Elems[i].Text == key {
 			return &r.Elems[i+1]
 		}
 	}
-	return &engine.Reply{}
+	return &answer.Reply{}
 }
 
 // ask runs a command of words without blanks and returns its reply.
-func (b *bench) ask(t *testing.T, line string) *engine.Reply {
+func (b *bench) ask(t *testing.T, line string) *answer.Reply {
 	t.Helper()
 	var args [][]byte
 	for word := range strings.FieldsSeq(line) {
@@ -179,7 +179,7 @@ func TestFilterLayers(t *testing.T) {
 	}
 }
 
-func double(r *engine.Reply) float64 { return math.Float64frombits(uint64(r.N)) }
+func double(r *answer.Reply) float64 { return math.Float64frombits(uint64(r.N)) }
 
 // TestFilterDensity holds the density of filters to the share of bits that are set,
 // for small and large arrays, and for several parts.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/answer"
 )
 
 // piecesOf returns the words of FILTER.LOAD for every piece of a filter, without the
@@ -80,7 +80,7 @@ func TestFilterLoadNames(t *testing.T) {
 			held += len(name)
 		}
 	}
-	if got != "-"+engine.TextOOM || held > limit {
+	if got != "-"+answer.TextOOM || held > limit {
 		t.Errorf("after names of %d bytes: %s, want OOM; the limit is %d", held, got, limit)
 	}
 	if n := b.session.Memory(); n < int64(held) {
@@ -124,7 +124,7 @@ func TestFilterQueued(t *testing.T) {
 		{[][]string{{"DEL", "v"}, load("v", one[0], one[1], "VERSION", "5"), {"FILTER.HAS", "v", "a"}}, "[:1 :1 [true]]"},
 		{[][]string{load("v", one[0], one[1], "VERSION", "5"), load("v", one[0], one[1], "VERSION", "6"), load("v", one[0], one[1], "VERSION", "6")}, "[:0 :1 :0]"},
 		{[][]string{{"DEL", "s"}, load("s", one...), {"FILTER.HAS", "s", "a"}}, "[:1 +OK [true]]"},
-		{[][]string{{"SET", "y", "1"}, load("y", one...)}, "[+OK -" + engine.TextWrongType + "]"},
+		{[][]string{{"SET", "y", "1"}, load("y", one...)}, "[+OK -" + answer.TextWrongType + "]"},
 		{twice, "[" + strings.Join(want, " ") + "]"},
 	} {
 		b.line("MULTI")

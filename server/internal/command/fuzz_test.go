@@ -9,7 +9,7 @@ import (
 	"github.com/bloomery/bloomery/codec"
 	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/internal/rdb"
-	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/answer"
 )
 
 // FuzzCommands runs whatever words it is given, in a server with little memory:
@@ -50,7 +50,7 @@ func FuzzCommands(f *testing.F) {
 			}
 		}
 		for i, r := range b.exec(group...) {
-			if r.Kind == engine.None && !b.session.Quit {
+			if r.Kind == answer.None && !b.session.Quit {
 				t.Fatalf("%q has no reply", group[i])
 			}
 		}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/codec"
-	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/answer"
 )
 
 // TestFilterFalse reports false positives of a BF and a CF.
@@ -107,7 +107,7 @@ func TestFilterHealth(t *testing.T) {
 		"FILTER.HEALTH MATCH nothing":         0,
 		"FILTER.HEALTH MATCH string":          0,
 	} {
-		if r := b.exec(words(line))[0]; r.Kind != engine.Array || len(r.Elems) != want {
+		if r := b.exec(words(line))[0]; r.Kind != answer.Array || len(r.Elems) != want {
 			t.Errorf("%s: %d filters, want %d", line, len(r.Elems), want)
 		}
 	}
@@ -160,13 +160,13 @@ func TestRepairInATransaction(t *testing.T) {
 }
 
 // fieldsOf returns the fields of FILTER.INFO.
-func (b *bench) fieldsOf(t *testing.T, key string) map[string]engine.Reply {
+func (b *bench) fieldsOf(t *testing.T, key string) map[string]answer.Reply {
 	t.Helper()
 	r := b.exec(words("FILTER.INFO " + key))[0]
-	if r.Kind != engine.Map {
+	if r.Kind != answer.Map {
 		t.Fatalf("FILTER.INFO %s answers %s", key, show(r))
 	}
-	fields := map[string]engine.Reply{}
+	fields := map[string]answer.Reply{}
 	for i := 0; i < len(r.Elems); i += 2 {
 		fields[r.Elems[i].Text] = r.Elems[i+1]
 	}
@@ -222,7 +222,7 @@ func TestInfoShowsWhatWasMeasured(t *testing.T) {
 			"kind", "asked", "predicted", "predicted_sigma", "probed", "probed_low", "probed_high", "probes", "traffic", "traffic_low", "traffic_high",
 			"traffic_state", "saturation", "skew", "items", "capacity", "bytes", "negatives", "add_p50_us", "has_p99_us", "has_p999_us", "calls", "measured_seconds",
 		} {
-			if r, ok := got[name]; !ok || r.Kind == engine.None || r.Kind == engine.Null {
+			if r, ok := got[name]; !ok || r.Kind == answer.None || r.Kind == answer.Null {
 				t.Errorf("%s: %s is %s", f.key, name, show(r))
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/engine"
 )
 
@@ -29,7 +30,7 @@ func TestHealthUnderUse(t *testing.T) {
 		sessions.Go(func() {
 			s := engine.NewSession(int64(n+2), "127.0.0.1:1", "127.0.0.1:2", b.now, func() {})
 			var w engine.Workspace
-			do := func(format string, args ...any) engine.Reply {
+			do := func(format string, args ...any) answer.Reply {
 				w.Reset()
 				w.Add(words(fmt.Sprintf(format, args...)))
 				for b.engine.Exec(s, &w, 0) == 0 {
@@ -50,7 +51,7 @@ func TestHealthUnderUse(t *testing.T) {
 				if r := do("FILTER.REPAIR %s a b", key); len(r.Bools) != 2 || r.Bools[0] {
 					t.Errorf("FILTER.REPAIR %s: %s", key, show(r))
 				}
-				if r := do("FILTER.INFO %s", key); r.Kind != engine.Map {
+				if r := do("FILTER.INFO %s", key); r.Kind != answer.Map {
 					t.Errorf("FILTER.INFO %s: %s", key, show(r))
 				}
 				do("FILTER.HEALTH COUNT 3")

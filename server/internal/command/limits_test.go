@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -15,7 +15,7 @@ import (
 // booleans of CF.INSERT, numbers of CF.INSERTNX.
 func TestRepliesOfCuckooInserts(t *testing.T) {
 	b := newBench(t, 1<<30)
-	for line, want := range map[string]engine.ReplyKind{"CF.INSERT f ITEMS a": engine.Codes, "CF.INSERTNX f ITEMS b": engine.CodeInts} {
+	for line, want := range map[string]answer.ReplyKind{"CF.INSERT f ITEMS a": answer.Codes, "CF.INSERTNX f ITEMS b": answer.CodeInts} {
 		if got := b.exec(fields(line))[0].Kind; got != want {
 			t.Errorf("%s answers kind %d, want %d", line, got, want)
 		}
@@ -112,7 +112,7 @@ func TestReadsAndWritesWithoutMemory(t *testing.T) {
 	b.line(fmt.Sprint("CONFIG SET maxmemory ", b.state.Bytes()+50_000))
 	for range 2 { // what the first has frozen is free again
 		for name := range dumps {
-			if got := b.line("DUMP " + name); got != "-"+engine.TextOOM {
+			if got := b.line("DUMP " + name); got != "-"+answer.TextOOM {
 				t.Errorf("DUMP %s without memory = %.50s", name, got)
 			}
 		}
@@ -120,7 +120,7 @@ func TestReadsAndWritesWithoutMemory(t *testing.T) {
 	for _, words := range [][]string{
 		{"SETRANGE", "n", "0", strings.Repeat("x", 200_000)}, {"SETRANGE", "n", "200000", "x"}, {"APPEND", "n", strings.Repeat("x", 200_000)},
 	} {
-		if got := b.do(words...); got != "-"+engine.TextOOM {
+		if got := b.do(words...); got != "-"+answer.TextOOM {
 			t.Errorf("%s without memory = %.50s", words[0], got)
 		}
 	}

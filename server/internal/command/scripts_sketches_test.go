@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -300,7 +300,7 @@ func TestSketchesOfManyItems(t *testing.T) {
 		TDIGEST.MERGE to 1 d -> -ERR T-Digest: allocation of destination digest failed
 		CMS.INITBYDIM m 1000 20 -> -CMS: Insufficient memory to create the key
 		TOPK.RESERVE k 1000 1000 7 0.9 -> -ERR Insufficient memory to create topk data structure`)
-	if got := small.exec(bytesOf(append(quantiles[:2:2], make([]string, 2000)...)))[0].Text; got == engine.TextOOM {
+	if got := small.exec(bytesOf(append(quantiles[:2:2], make([]string, 2000)...)))[0].Text; got == answer.TextOOM {
 		t.Error("arguments that are wrong are refused for want of memory")
 	}
 }

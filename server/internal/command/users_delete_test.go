@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/codec"
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/command"
 	"github.com/bloomery/bloomery/server/internal/engine"
 )
@@ -178,7 +179,7 @@ func TestDeletesOfAbsentItems(t *testing.T) {
 	b.login(t, "adder")
 	// One pipeline, a group of one filter: each command is asked for on its own.
 	replies := b.exec(bytesOf([]string{"FILTER.ADD", "c", "y"}), bytesOf([]string{"FILTER.DEL", "c", "y"}), bytesOf([]string{"FILTER.ADD", "c", "z"}))
-	if got := show(replies[1]); !strings.HasPrefix(got, "-NOPERM") || replies[0].Kind == engine.Error || replies[2].Kind == engine.Error {
+	if got := show(replies[1]); !strings.HasPrefix(got, "-NOPERM") || replies[0].Kind == answer.Error || replies[2].Kind == answer.Error {
 		t.Errorf("in a pipeline: %s, %s, %s", show(replies[0]), got, show(replies[2]))
 	}
 	if got := b.line("FILTER.HAS c y z"); got != "[true true]" {

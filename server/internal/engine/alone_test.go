@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/command"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/session"
@@ -28,7 +29,7 @@ var setAll = engine.Command{
 			c.Option = at
 			return // prepared again, for the next key
 		}
-		c.Answer(engine.OK())
+		c.Answer(answer.OK())
 	},
 }
 

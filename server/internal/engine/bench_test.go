@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/command"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/door/local"
@@ -110,7 +111,7 @@ func (b *bench) RewriteConfig() error { return nil }
 func (b *bench) Facts() status.Server { return status.Server{Started: b.now, Clients: 1} }
 
 // exec runs commands together and returns their replies.
-func (c *client) exec(commands ...[][]byte) []engine.Reply {
+func (c *client) exec(commands ...[][]byte) []answer.Reply {
 	c.work.Reset()
 	for _, args := range commands {
 		c.work.Add(args)
@@ -122,7 +123,7 @@ func (c *client) exec(commands ...[][]byte) []engine.Reply {
 		}
 		done += n
 	}
-	replies := make([]engine.Reply, len(commands))
+	replies := make([]answer.Reply, len(commands))
 	for i := range replies {
 		replies[i] = c.work.Calls[i].Reply
 	}
@@ -156,29 +157,29 @@ func (c *client) do(words ...string) string {
 }
 
 // show writes a reply for people: +OK, -error, :1, "bulk", nil, [a b].
-func show(r engine.Reply) string {
+func show(r answer.Reply) string {
 	switch r.Kind {
-	case engine.Status:
+	case answer.Status:
 		return "+" + r.Text
-	case engine.Error:
+	case answer.Error:
 		return "-" + r.Text
-	case engine.Int, engine.Bool:
+	case answer.Int, answer.Bool:
 		return fmt.Sprint(":", r.N)
-	case engine.Double:
+	case answer.Double:
 		return fmt.Sprint(math.Float64frombits(uint64(r.N)))
-	case engine.Bulk, engine.Verbatim:
+	case answer.Bulk, answer.Verbatim:
 		return fmt.Sprintf("%q", r.Text)
-	case engine.Null, engine.NullArray:
+	case answer.Null, answer.NullArray:
 		return "nil"
-	case engine.Bools:
+	case answer.Bools:
 		s := fmt.Sprint(r.Bools)
 		if r.Text != "" {
 			s += " -" + r.Text
 		}
 		return s
-	case engine.Codes, engine.CodeInts:
+	case answer.Codes, answer.CodeInts:
 		return fmt.Sprint(r.Codes)
-	case engine.Array, engine.Map, engine.Set, engine.Fields:
+	case answer.Array, answer.Map, answer.Set, answer.Fields:
 		var parts []string
 		for _, e := range r.Elems {
 			parts = append(parts, show(e))

@@ -5,6 +5,7 @@ package engine
 import (
 	"sync/atomic"
 
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -117,14 +118,14 @@ func (e *Engine) keepReply(s *Session, c *Call, held int) {
 	if r := &c.Reply; len(r.Text) < freeReply && r.Elems == nil || c.cmd == nil || c.cmd.Group == GroupString {
 		return
 	}
-	n := c.Reply.bytes() - (s.replyBytes - held)
+	n := c.Reply.Bytes() - (s.replyBytes - held)
 	switch {
 	case n <= 0 || e.holdReply(s, n):
 	case c.cmd.writes():
 		e.hold(s, n)
 		s.replyBytes += n
 	default:
-		c.Fail(TextOOM)
+		c.Fail(answer.TextOOM)
 	}
 }
 

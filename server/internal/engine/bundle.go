@@ -4,6 +4,7 @@ package engine
 
 import (
 	"github.com/bloomery/bloomery/internal/rdb"
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/health"
 	"github.com/bloomery/bloomery/server/internal/store"
@@ -251,7 +252,7 @@ func (e *Engine) find(s *Session, c *Call) *catalog.Entry {
 		f.Foreign(c)
 		return nil
 	case entry.Kind != f.Family.Kind:
-		c.Fail(TextWrongType)
+		c.Fail(answer.TextWrongType)
 		return nil
 	}
 	s.filter = entry.ID

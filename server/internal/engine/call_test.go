@@ -4,6 +4,7 @@ import (
 	"testing"
 	"unsafe"
 
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -13,8 +14,8 @@ func TestSizesThatCount(t *testing.T) {
 	if got := unsafe.Sizeof(Call{}); got > callBytes {
 		t.Errorf("a Call takes %d bytes and counts for %d", got, callBytes)
 	}
-	if got := unsafe.Sizeof(Reply{}); got > ReplyBytes {
-		t.Errorf("a Reply takes %d bytes and counts for %d", got, ReplyBytes)
+	if got := unsafe.Sizeof(answer.Reply{}); got > answer.ReplyBytes {
+		t.Errorf("a Reply takes %d bytes and counts for %d", got, answer.ReplyBytes)
 	}
 }
 

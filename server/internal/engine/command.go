@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/bloomery/bloomery/server/internal/acl"
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/health"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -134,7 +135,7 @@ func (k *Keys) span(args [][]byte) (first, last, step int) {
 	if k.First >= len(args) {
 		return 0, -1, 1
 	}
-	n, ok := ParseInt(args[k.First])
+	n, ok := answer.ParseInt(args[k.First])
 	if !ok || n < 1 || n > int64(len(args)-k.First-1) {
 		return 0, -1, 1
 	}

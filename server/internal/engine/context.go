@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/server/internal/acl"
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/session"
@@ -187,23 +188,23 @@ func (x *Context) Workspace() *Workspace { return x.s.w }
 func (x *Context) AnswerChunk(c *Call, p *store.Part, next int64, data []byte) {
 	const little = 128 << 10
 	if len(data) <= little {
-		c.Answer(List(Integer(next), Text(string(data))))
+		c.Answer(answer.List(answer.Integer(next), answer.Text(string(data))))
 		return
 	}
 	if !x.Hold(len(data)) {
-		c.Fail(TextOOM)
+		c.Fail(answer.TextOOM)
 		return
 	}
 	size, from := len(data), next-int64(len(data)) // data itself is not touched any more: a write may free it
-	c.AnswerLater(func() Reply {
+	c.AnswerLater(func() answer.Reply {
 		var text strings.Builder
 		text.Grow(size)
 		for text.Len() < size {
 			if !copyChunk(&text, p, from, min(little, size-text.Len())) {
-				return Fail(TextNotFound)
+				return answer.Fail(answer.TextNotFound)
 			}
 		}
-		return List(Integer(next), Text(text.String()))
+		return answer.List(answer.Integer(next), answer.Text(text.String()))
 	})
 }
 

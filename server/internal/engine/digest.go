@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/bloomery/bloomery/internal/redisbloom"
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -13,9 +14,9 @@ import (
 // Compress compresses a digest in a copy, outside of all locks, and has the copy take its
 // place unless it has changed meanwhile. The reply says why that was not possible, and is
 // None if it was tried.
-func (x Contents) Compress(entry *catalog.Entry) Reply {
+func (x Contents) Compress(entry *catalog.Entry) answer.Reply {
 	ready, size, failed := x.copyDigest(entry)
-	if failed.Kind != None {
+	if failed.Kind != answer.None {
 		return failed
 	}
 	_, failed = x.ApplyPiece(store.PartOf(entry), store.Record{ID: entry.ID, Body: &store.TDigestCompress{Ready: &ready}})
@@ -26,9 +27,9 @@ func (x Contents) Compress(entry *catalog.Entry) Reply {
 
 // WithDigest calls f with a compressed copy of a digest, outside of all locks. The reply
 // says why that was not possible, and is None if it was.
-func (x Contents) WithDigest(entry *catalog.Entry, f func(*redisbloom.TDigest)) Reply {
+func (x Contents) WithDigest(entry *catalog.Entry, f func(*redisbloom.TDigest)) answer.Reply {
 	ready, size, failed := x.copyDigest(entry)
-	if failed.Kind == None {
+	if failed.Kind == answer.None {
 		f(ready.Digest)
 		ready.Digest.Release()
 		x.Unhold(size)
@@ -37,29 +38,29 @@ func (x Contents) WithDigest(entry *catalog.Entry, f func(*redisbloom.TDigest)) 
 }
 
 // copyDigest returns a compressed copy of a digest, and what is counted for it.
-func (x Contents) copyDigest(entry *catalog.Entry) (ready store.ReadyDigest, size int, failed Reply) {
+func (x Contents) copyDigest(entry *catalog.Entry) (ready store.ReadyDigest, size int, failed answer.Reply) {
 	x.e.leave(x.s)
 	p := store.PartOf(entry)
 	p.RLock()
 	size = int(p.Bytes())
 	p.RUnlock()
 	if !x.Hold(size) {
-		return ready, 0, Fail(TextOOM)
+		return ready, 0, answer.Fail(answer.TextOOM)
 	}
 	ready, err := x.e.state.CompressedDigest(p)
 	if err == nil {
-		return ready, size, Reply{}
+		return ready, size, answer.Reply{}
 	}
 	x.Unhold(size)
 	if errors.Is(err, store.ErrRetry) {
-		return ready, 0, Fail(TextNotFound)
+		return ready, 0, answer.Fail(answer.TextNotFound)
 	}
-	return ready, 0, Fail(TextOOM)
+	return ready, 0, answer.Fail(answer.TextOOM)
 }
 
 // compressAll compresses the digests of names that are not, as a merge does with its
 // sources. Those that are gone are for the merge to answer.
-func (x Contents) compressAll(names [][]byte) Reply {
+func (x Contents) compressAll(names [][]byte) answer.Reply {
 	for _, name := range names {
 		var entry *catalog.Entry
 		x.Look(func() { entry = x.Names().Lookup(name) })
@@ -73,15 +74,15 @@ func (x Contents) compressAll(names [][]byte) Reply {
 		if !due {
 			continue
 		}
-		failed := Reply{}
+		failed := answer.Reply{}
 		if large, _ := p.LargeDigest(0); large {
 			failed = x.Compress(entry)
 		} else {
 			_, failed = x.ApplyPiece(p, store.Record{ID: entry.ID, Body: &store.TDigestCompress{}})
 		}
-		if failed.Kind != None && failed.Text != TextNotFound {
+		if failed.Kind != answer.None && failed.Text != answer.TextNotFound {
 			return failed
 		}
 	}
-	return Reply{}
+	return answer.Reply{}
 }

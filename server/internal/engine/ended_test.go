@@ -6,6 +6,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/bloomery/bloomery/server/internal/answer"
 )
 
 // TestEndedSessionRunsNothing asks that of a session whose client is gone nothing more
@@ -14,7 +16,7 @@ func TestEndedSessionRunsNothing(t *testing.T) {
 	var ran []string
 	note := func(_ *Context, c *Call) {
 		ran = append(ran, string(c.Args[0]))
-		c.Answer(OK())
+		c.Answer(answer.OK())
 	}
 	commands := []Command{
 		{Name: "a", Arity: 1, Run: note},
@@ -52,7 +54,7 @@ func testMonitorsWait(t *testing.T) {
 	say := func(_ *Context, c *Call) {
 		synctest.Wait()
 		early = append(early, len(got))
-		c.Answer(OK())
+		c.Answer(answer.OK())
 	}
 	e, s := small(Command{Name: "a", Arity: -1, Run: say}, Command{Name: "b", Arity: 1, Run: say})
 	e.Budget.max.Store(1 << 30)

@@ -31,6 +31,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/checkup"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/gate"
@@ -431,7 +432,7 @@ func (e *Engine) check(s *Session, c *Call) bool {
 	c.cmd = nil
 	cmd := e.table.Lookup(c.Args[0])
 	if cmd == nil {
-		if Is(c.Args[0], "post") || Is(c.Args[0], "host:") {
+		if answer.Is(c.Args[0], "post") || answer.Is(c.Args[0], "host:") {
 			s.Quit, c.Mute = true, true // a browser that was tricked into talking to us
 		}
 		c.Answer(unknownCommand(c.Args))
@@ -439,7 +440,7 @@ func (e *Engine) check(s *Session, c *Call) bool {
 		return false
 	}
 	if cmd.subs != nil && len(c.Args) > 1 {
-		sub := cmd.subs[Lower(c.Args[1])]
+		sub := cmd.subs[answer.Lower(c.Args[1])]
 		if sub == nil {
 			c.Answer(unknownSubcommand(cmd.Name, c.Args[1]))
 			s.multiFailed = true
@@ -454,16 +455,16 @@ func (e *Engine) check(s *Session, c *Call) bool {
 func (e *Engine) allow(s *Session, c *Call, cmd *Command) bool {
 	c.cmd = cmd
 	if !cmd.Takes(len(c.Args)) {
-		return e.reject(s, c, WrongArity(cmd.full))
+		return e.reject(s, c, answer.WrongArity(cmd.full))
 	}
 	if u := s.Rights(); (!u.All() || e.Users.Guest(&s.Client)) && !e.permitted(s, c, u) {
 		return false
 	}
 	if cmd.Flags&NoCluster != 0 && e.can.Cluster {
-		return e.reject(s, c, Fail("ERR "+strings.ToUpper(cmd.Name)+" is not possible in a cluster: it needs records of several filters in one order"))
+		return e.reject(s, c, answer.Fail("ERR "+strings.ToUpper(cmd.Name)+" is not possible in a cluster: it needs records of several filters in one order"))
 	}
 	if cmd.Flags&DenyOOM != 0 && e.Budget.full() {
-		return e.reject(s, c, Fail(TextOOM))
+		return e.reject(s, c, answer.Fail(answer.TextOOM))
 	}
 	if s.stale != nil && cmd.gated && !cmd.writes() {
 		return e.reject(s, c, e.unread(s.stale))
@@ -474,12 +475,12 @@ func (e *Engine) allow(s *Session, c *Call, cmd *Command) bool {
 		}
 	}
 	if s.multi && cmd.Flags&NoMulti != 0 {
-		return e.reject(s, c, Fail("ERR Command not allowed inside a transaction"))
+		return e.reject(s, c, answer.Fail("ERR Command not allowed inside a transaction"))
 	}
 	return true
 }
 
-func (e *Engine) reject(s *Session, c *Call, r Reply) bool {
+func (e *Engine) reject(s *Session, c *Call, r answer.Reply) bool {
 	c.Answer(r)
 	e.stats.Of(&s.Client, c.cmd.index).Reject()
 	c.cmd = nil // it was not run: account passes over it
@@ -531,10 +532,10 @@ func (e *Engine) account(s *Session, calls []Call, took time.Duration) {
 		}
 		asks := m != nil && cmd.work == health.Has
 		for i < len(calls) && calls[i].cmd == cmd {
-			if r := &calls[i].Reply; r.Kind == Error {
+			if r := &calls[i].Reply; r.Kind == answer.Error {
 				failed++
 			} else if asks {
-				a, b := r.lookups()
+				a, b := r.Lookups()
 				asked, no = asked+a, no+b
 			}
 			i++

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -62,7 +63,7 @@ func (g *group) refuse(text string) {
 }
 
 // refuseCall is refuse because of the call that is prepared.
-func (g *group) refuseCall(text string) { g.refuse("'" + Lower(g.call.Args[0]) + "'" + text) }
+func (g *group) refuseCall(text string) { g.refuse("'" + answer.Lower(g.call.Args[0]) + "'" + text) }
 
 // commitGroup runs the queued commands as one group. It answers c if that could not
 // be done.
@@ -99,7 +100,7 @@ func unread(calls []Call) {
 // has answered c then, unless keys have changed meanwhile.
 func (e *Engine) tryGroup(s *Session, c *Call, calls []Call, watches map[string]watched, costs *Costs) bool {
 	if e.changed(s, watches) {
-		c.Answer(Reply{Kind: NullArray})
+		c.Answer(answer.Reply{Kind: answer.NullArray})
 		return false
 	}
 	g := &group{calls: calls, costs: costs, looks: map[string]watched{}, reads: map[*door.Op][]int{}}
@@ -212,7 +213,7 @@ func (e *Engine) sendGroup(s *Session, c *Call, g *group, watches map[string]wat
 	}
 	if err := e.doGroup(ops); err != nil {
 		if c.Answer(e.unsettled(err)); errors.Is(err, door.ErrGroup) || errors.Is(err, errTooLong) {
-			c.Fail(textGroup + OneLine(err) + textApart)
+			c.Fail(textGroup + answer.OneLine(err) + textApart)
 		}
 		return false
 	}

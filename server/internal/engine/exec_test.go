@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/health"
 	"github.com/bloomery/bloomery/server/internal/session"
@@ -40,12 +41,12 @@ func answers(w *Workspace) (all []string) {
 // TestExecStops asks behind which commands Exec stops, and that it goes on where it
 // has stopped.
 func TestExecStops(t *testing.T) {
-	say := func(_ *Context, c *Call) { c.Answer(Text(string(c.Args[0]))) }
+	say := func(_ *Context, c *Call) { c.Answer(answer.Text(string(c.Args[0]))) }
 	e, s := small(
 		Command{Name: "a", Arity: 1, Run: say}, Command{Name: "fast", Arity: -1, Flags: Fast, Run: say},
 		Command{Name: "heavy", Arity: 1, Flags: Heavy, Run: say},
 		Command{Name: "quit", Arity: 1, Run: func(x *Context, c *Call) { x.s.Quit = true; say(x, c) }},
-		Command{Name: "late", Arity: 1, Run: func(_ *Context, c *Call) { c.AnswerLater(func() Reply { return Text("made late") }) }},
+		Command{Name: "late", Arity: 1, Run: func(_ *Context, c *Call) { c.AnswerLater(func() answer.Reply { return answer.Text("made late") }) }},
 	)
 	w := sent("a", "heavy", "late", "fast", "FAST x", "fast", "none", "a a", "quit", "a")
 	var stops []int
@@ -90,7 +91,7 @@ func TestGateOfCommands(t *testing.T) {
 	inside := map[string]bool{}
 	look := func(_ *Context, c *Call) {
 		inside[string(c.Args[0])] = s.inside
-		c.Answer(OK())
+		c.Answer(answer.OK())
 	}
 	after := func(_ *Context, _ *Call) { inside["after"] = s.inside }
 	e, s = small(

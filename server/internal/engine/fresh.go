@@ -6,6 +6,7 @@ import (
 	"errors"
 	"sync"
 
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -20,7 +21,7 @@ func (x *Context) SetOwner(on bool) { x.s.owner = on }
 // known before calls are run what they wait for, so the next ones are run separately.
 func stretch(calls []Call) []Call {
 	for i := range calls {
-		if name := calls[i].Args[0]; Is(name, "filter.read") || Is(name, "rename") || Is(name, "renamenx") {
+		if name := calls[i].Args[0]; answer.Is(name, "filter.read") || answer.Is(name, "rename") || answer.Is(name, "renamenx") {
 			return calls[:i+1]
 		}
 	}
@@ -44,7 +45,7 @@ func (e *Engine) freshen(s *Session, calls []Call) {
 		}
 	}
 	for i := range calls {
-		if s.multi && Is(calls[i].Args[0], "exec") {
+		if s.multi && answer.Is(calls[i].Args[0], "exec") {
 			for _, args := range s.queue {
 				note(args)
 			}

@@ -73,19 +73,3 @@ func (e *Engine) meter(s *Session, cmd *Command) *health.Meter {
 	}
 	return e.well.Adopt(id)
 }
-
-// lookups returns how many items a reply answers for, and how many of the answers are no.
-func (r *Reply) lookups() (asked, no int) {
-	switch r.Kind {
-	case Bool:
-		return 1, int(1 - r.N)
-	case Bools:
-		for _, v := range r.Bools {
-			if !v {
-				no++
-			}
-		}
-		return len(r.Bools), no
-	}
-	return 0, 0
-}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/server/internal/acl"
+	"github.com/bloomery/bloomery/server/internal/answer"
 )
 
 // TestKeysOfCalls asks where the keys of a call are, also where a number among the
@@ -155,12 +156,12 @@ func TestIs(t *testing.T) {
 		{"get", "get", true}, {"GET", "get", true}, {"gEt", "get", true}, {"gets", "get", false}, {"ge", "get", false},
 		{"", "", true}, {"@et", "`et", false}, {"[et", "{et", false}, {"GEZ", "gez", true}, {"AZ", "az", true},
 	} {
-		if Is([]byte(c.arg), c.word) != c.want {
+		if answer.Is([]byte(c.arg), c.word) != c.want {
 			t.Errorf("Is(%q, %q) is not %v", c.arg, c.word, c.want)
 		}
 	}
 	for i, want := range []byte{'a', 'z', 'b', '[', '@', 0, 0} {
-		if got := Letter([]byte("AZb[@"), i); got != want {
+		if got := answer.Letter([]byte("AZb[@"), i); got != want {
 			t.Errorf("Letter(%d) = %q, want %q", i, got, want)
 		}
 	}

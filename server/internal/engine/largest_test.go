@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/checkup"
 	"github.com/bloomery/bloomery/server/internal/command"
 	"github.com/bloomery/bloomery/server/internal/door"
@@ -216,7 +217,7 @@ func newTimed(t *testing.T, maxMemory int64) (*bench, *holdTimer) {
 
 // transact queues calls, and returns the reply of EXEC and how long it has closed the
 // gate.
-func (d *holdTimer) transact(c *client, calls ...[]string) (engine.Reply, time.Duration) {
+func (d *holdTimer) transact(c *client, calls ...[]string) (answer.Reply, time.Duration) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	list := [][][]byte{bytesOf([]string{"MULTI"}), bytesOf([]string{"SET", "marked", "x"})} // what writes stands between marks
@@ -229,8 +230,8 @@ func (d *holdTimer) transact(c *client, calls ...[]string) (engine.Reply, time.D
 }
 
 // refused reports whether EXEC has refused a transaction for what it costs.
-func refused(r engine.Reply) bool {
-	return r.Kind == engine.Error && strings.HasPrefix(r.Text, "EXECABORT") && strings.Contains(r.Text, "max-transaction")
+func refused(r answer.Reply) bool {
+	return r.Kind == answer.Error && strings.HasPrefix(r.Text, "EXECABORT") && strings.Contains(r.Text, "max-transaction")
 }
 
 // TestLargestTransactions queues every command with its largest input as often as EXEC
@@ -249,7 +250,7 @@ func TestLargestTransactions(t *testing.T) {
 	values := fillLargest(b.client, mib<<20)
 	b.line(fmt.Sprint("CONFIG SET max-transaction ", most))
 	call := 0
-	try := func(line string) (n int, r engine.Reply, held time.Duration) {
+	try := func(line string) (n int, r answer.Reply, held time.Duration) {
 		words := len(largestCall(line, call, values))
 		for next := 1; next*words+3 <= most && held <= allowed; next *= 4 {
 			calls := make([][]string, next)
@@ -276,7 +277,7 @@ func TestLargestTransactions(t *testing.T) {
 			return
 		}
 		var n int
-		var r engine.Reply
+		var r answer.Reply
 		var held time.Duration
 		for range tries {
 			if strings.Contains(line, "parts{i}") {
@@ -287,7 +288,7 @@ func TestLargestTransactions(t *testing.T) {
 				break
 			}
 		}
-		if n > 0 && r.Kind != engine.Array {
+		if n > 0 && r.Kind != answer.Array {
 			t.Errorf("%d times %.60s: %.200s", n, line, show(r))
 		}
 		t.Logf("%v %d times %.60s", held, n, line)

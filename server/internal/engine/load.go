@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/store"
@@ -27,32 +28,32 @@ type Staging struct {
 // fills its parts; or it is that of store.AppendCreation, and the parts are empty. A
 // record of [store.OpReveal] gives it a name, Unstage removes it. The reply
 // is what is wrong, None if nothing is.
-func (x Contents) StageFilter(create store.Op, value []byte) (*Staging, Reply) {
+func (x Contents) StageFilter(create store.Op, value []byte) (*Staging, answer.Reply) {
 	entry, failed := x.stageEmpty(create, value)
-	if failed.Kind != None {
+	if failed.Kind != answer.None {
 		return nil, failed
 	}
 	n := store.PartCount(entry)
-	return &Staging{ID: entry.ID, Entry: entry, Have: make([]bool, n), Left: n}, Reply{}
+	return &Staging{ID: entry.ID, Entry: entry, Have: make([]bool, n), Left: n}, answer.Reply{}
 }
 
 // LoadPart fills a part of a staged filter with an encoding. The reply is what is
 // wrong, None if nothing is.
-func (x Contents) LoadPart(t *Staging, index int, data []byte) Reply {
+func (x Contents) LoadPart(t *Staging, index int, data []byte) answer.Reply {
 	e := x.e
 	e.leave(x.s)
 	if err := store.CheckLevel(data, x.Level()); err != nil {
-		return Fail("ERR " + OneLine(err))
+		return answer.Fail("ERR " + answer.OneLine(err))
 	}
 	aside := 2 * uint64(len(data)) // the encoding, and what becomes of it
 	if !e.Budget.reserve(aside) {
-		return Fail(TextOOM)
+		return answer.Fail(answer.TextOOM)
 	}
 	defer e.Budget.release(aside)
 	p := store.PartAt(t.Entry, uint32(index))
 	for at := 0; at < len(data); {
 		if x.Stopped() {
-			return Fail(TextStopped)
+			return answer.Fail(TextStopped)
 		}
 		n := min(len(data)-at, stagePiece)
 		op := &door.Op{Part: p, Record: store.Record{ID: t.ID, Index: uint32(index), Body: &store.FilterPiece{Offset: int64(at), Of: uint64(len(data)), Data: data[at : at+n]}}}
@@ -60,40 +61,40 @@ func (x Contents) LoadPart(t *Staging, index int, data []byte) Reply {
 			return e.unsettled(err)
 		}
 		if err := op.Result.Err; err != nil {
-			return Fail("ERR " + OneLine(err))
+			return answer.Fail("ERR " + answer.OneLine(err))
 		}
 		at += n
 	}
 	t.Have[index] = true
 	t.Left--
-	return Reply{}
+	return answer.Reply{}
 }
 
 // stageFilter is Stage for filters of package codec: header is a plan, and layers
 // are the encodings of parts. The id of a secret key in the plan is not trusted.
-func (x Contents) stageFilter(header []byte, layers [][]byte) (id uint64, r Reply) {
+func (x Contents) stageFilter(header []byte, layers [][]byte) (id uint64, r answer.Reply) {
 	plan, err := store.ParsePlan(header)
 	if err != nil || 1<<plan.Parts != len(layers) {
-		return 0, Fail(textBadData)
+		return 0, answer.Fail(textBadData)
 	}
 	if err := store.CheckEncodings(layers, len(layers)); errors.Is(err, bloomery.ErrTooLarge) {
-		return 0, Fail("ERR " + OneLine(err))
+		return 0, answer.Fail("ERR " + answer.OneLine(err))
 	} else if err != nil {
-		return 0, Fail(textBadData)
+		return 0, answer.Fail(textBadData)
 	}
 	h, _ := store.HashOf(layers[0]) // they are checked
 	plan.KeyID = x.KeyOf(h)
 	t, failed := x.StageFilter(store.OpFilterLoad, store.AppendPlan(nil, &plan))
-	if failed.Kind != None {
+	if failed.Kind != answer.None {
 		return 0, failed
 	}
 	for i, data := range layers {
-		if failed := x.LoadPart(t, i, data); failed.Kind != None {
+		if failed := x.LoadPart(t, i, data); failed.Kind != answer.None {
 			x.Unstage(t.ID)
 			return 0, failed
 		}
 	}
-	return t.ID, Reply{}
+	return t.ID, answer.Reply{}
 }
 
 // stagedBytes is what a staged filter takes besides its data and its name.

@@ -6,6 +6,7 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -54,7 +55,7 @@ func (x Contents) make(c *Call, o store.Texter, base *catalog.Entry, size int) {
 	e.unmake(c)
 	e.leave(x.s)
 	if !x.room(uint64(size)) || !e.Budget.reserve(uint64(size)) {
-		c.Fail(TextOOM)
+		c.Fail(answer.TextOOM)
 		return
 	}
 	e.collect(size)

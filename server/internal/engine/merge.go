@@ -5,6 +5,7 @@ package engine
 import (
 	"errors"
 
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/store"
@@ -43,7 +44,7 @@ func (e *Engine) mergeOutside(s *Session, c *Call, op *Op) {
 		switch {
 		case again:
 			continue
-		case failed.Kind != None:
+		case failed.Kind != answer.None:
 			c.Answer(failed)
 		default:
 			c.cmd.Reply(c, &store.Result{Err: err})
@@ -55,9 +56,9 @@ func (e *Engine) mergeOutside(s *Session, c *Call, op *Op) {
 
 // merge tries a merge once. It reports again if a sketch has changed meanwhile; failed is
 // what is answered if it could not be kept, err what is wrong with it.
-func (x Contents) merge(op *Op, relaxed bool) (again bool, failed Reply, err error) {
+func (x Contents) merge(op *Op, relaxed bool) (again bool, failed answer.Reply, err error) {
 	if o, ok := op.Record.Body.(*store.TDigestMerge); ok && !relaxed {
-		if failed := x.compressAll(o.Sources); failed.Kind != None {
+		if failed := x.compressAll(o.Sources); failed.Kind != answer.None {
 			return false, failed, nil
 		}
 	}
@@ -73,17 +74,17 @@ func (x Contents) merge(op *Op, relaxed bool) (again bool, failed Reply, err err
 	}
 	defer sum.Release()
 	entry, failed := x.stageEmpty(sum.Create, sum.Header)
-	if failed.Kind != None {
-		if op.NoMemory != "" && failed.Text == TextOOM {
-			failed = Fail(op.NoMemory)
+	if failed.Kind != answer.None {
+		if op.NoMemory != "" && failed.Text == answer.TextOOM {
+			failed = answer.Fail(op.NoMemory)
 		}
 		return false, failed, nil
 	}
 	again, failed, err = x.fill(entry, m, sum)
-	if !again && failed.Kind == None && err == nil {
+	if !again && failed.Kind == answer.None && err == nil {
 		var res store.Result
 		res, failed = x.ApplyPiece(nil, store.Record{At: x.s.ms, Body: &store.Reveal{ID: entry.ID, Name: op.Record.NewName(), If: store.KeepTTL, Merging: m}})
-		if failed.Kind == None && res.Err == nil {
+		if failed.Kind == answer.None && res.Err == nil {
 			return false, failed, nil
 		}
 		again, err = errors.Is(res.Err, store.ErrCondition), res.Err
@@ -101,14 +102,14 @@ func (x Contents) summed(op *Op, m *store.Merging) (*store.Sum, error) {
 }
 
 // fill puts the pieces of a sum into a sketch without a name.
-func (x Contents) fill(entry *catalog.Entry, m *store.Merging, sum *store.Sum) (again bool, failed Reply, err error) {
+func (x Contents) fill(entry *catalog.Entry, m *store.Merging, sum *store.Sum) (again bool, failed answer.Reply, err error) {
 	p := store.PartOf(entry)
 	for {
 		switch {
 		case m.Changed():
 			return true, failed, nil
 		case x.Stopped():
-			return false, Fail(TextStopped), nil
+			return false, answer.Fail(TextStopped), nil
 		}
 		body, err := sum.Next()
 		if err != nil || body == nil {

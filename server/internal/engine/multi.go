@@ -5,6 +5,7 @@ package engine
 import (
 	"fmt"
 
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -22,7 +23,7 @@ type watched struct {
 const (
 	watchBytes  = 96
 	argBytes    = 24
-	queuedBytes = 64 + callBytes + ReplyBytes
+	queuedBytes = 64 + callBytes + answer.ReplyBytes
 )
 
 // Others wait while EXEC runs: a transaction is bounded.
@@ -31,7 +32,7 @@ const textTransaction = "ERR the transaction is too long: it may have %d command
 // enqueue keeps a call for EXEC. Its arguments are copied: the buffer they are
 // in will be used again. Of a transaction that has failed nothing is kept.
 func (e *Engine) enqueue(s *Session, c *Call) {
-	c.Answer(Word("QUEUED"))
+	c.Answer(answer.Word("QUEUED"))
 	c.queued = true
 	if s.multiFailed {
 		e.unqueue(s)
@@ -55,7 +56,7 @@ func (e *Engine) enqueue(s *Session, c *Call) {
 	if !e.hold(s, size) {
 		s.multiFailed = true
 		e.unqueue(s)
-		c.Fail(TextOOM)
+		c.Fail(answer.TextOOM)
 		return
 	}
 	args, buf := make([][]byte, len(c.Args)), make([]byte, 0, text)
@@ -110,7 +111,7 @@ func (e *Engine) watch(s *Session, key []byte) string {
 	size := len(key) + watchBytes
 	s.watchBytes += size
 	if !e.hold(s, size) {
-		return TextOOM
+		return answer.TextOOM
 	}
 	if s.watches == nil {
 		s.watches = make(map[string]watched)
@@ -139,7 +140,7 @@ func (e *Engine) look(s *Session, key []byte) watched {
 func (e *Engine) commit(s *Session, c *Call) {
 	if s.multiFailed {
 		e.discard(s)
-		c.Fail(TextExecAbort)
+		c.Fail(answer.TextExecAbort)
 		return
 	}
 	calls := make([]Call, len(s.queue))
@@ -162,7 +163,7 @@ func (e *Engine) commit(s *Session, c *Call) {
 	} else {
 		e.closed(s, writes, func() {
 			if e.changed(s, s.watches) {
-				c.Answer(Reply{Kind: NullArray})
+				c.Answer(answer.Reply{Kind: answer.NullArray})
 				return
 			}
 			if text := costs.tooMuch(); text != "" {
@@ -183,11 +184,11 @@ func (e *Engine) commit(s *Session, c *Call) {
 			e.feed(s, calls[i:i+1])
 		}
 	}
-	elems := make([]Reply, len(calls))
+	elems := make([]answer.Reply, len(calls))
 	for i := range calls {
 		elems[i] = calls[i].Reply
 	}
-	c.Answer(List(elems...))
+	c.Answer(answer.List(elems...))
 }
 
 // count makes calls of the queued commands and counts what they cost. It reports whether

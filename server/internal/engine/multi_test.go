@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/command"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/session"
@@ -18,7 +19,7 @@ func withHold(t *testing.T) (b *bench, held, end chan struct{}) {
 	hold := engine.Command{Name: "hold", Arity: 1, Flags: engine.ReadOnly, Run: func(_ *engine.Context, c *engine.Call) {
 		close(held)
 		<-end
-		c.Answer(engine.OK())
+		c.Answer(answer.OK())
 	}}
 	b.engine = engine.New(engine.Config{
 		Commands: append(command.All(), hold), State: b.state, Door: b.door, Keeper: b.door.Door, Host: b, MaxMemory: 1 << 30,

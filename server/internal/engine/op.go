@@ -5,6 +5,7 @@ package engine
 import (
 	"errors"
 
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -33,7 +34,7 @@ func (e *Engine) put(s *Session, calls []Call, op *Op) {
 	if op.Cost > 0 && !e.Budget.reserve(op.Cost) {
 		text := op.NoMemory
 		if text == "" {
-			text = TextOOM
+			text = answer.TextOOM
 		}
 		c.Fail(text)
 		return
@@ -78,14 +79,14 @@ func (e *Engine) conclude(c *Call, op *Op) {
 
 // unsettled is the one place that answers a record that was not kept, or of
 // which nobody knows.
-func (e *Engine) unsettled(err error) Reply {
+func (e *Engine) unsettled(err error) answer.Reply {
 	switch {
 	case errors.Is(err, door.ErrUnknown):
-		return Fail("UNKNOWN the write may be kept or not (" + Cause(err) + ")")
+		return answer.Fail("UNKNOWN the write may be kept or not (" + Cause(err) + ")")
 	case errors.Is(err, door.ErrMemory):
-		return Fail(TextOOM)
+		return answer.Fail(answer.TextOOM)
 	case errors.Is(err, errTooLong), errors.Is(err, door.ErrGroup):
-		return Fail("ERR " + OneLine(err))
+		return answer.Fail("ERR " + answer.OneLine(err))
 	}
 	return e.refused(err)
 }

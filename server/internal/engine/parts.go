@@ -9,6 +9,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/internal/redisbloom"
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/store"
@@ -109,15 +110,15 @@ func (c *Call) answerParts(v *pieces) {
 // answerEach answers an array with an error in the place of every item that has
 // one.
 func (c *Call) answerEach(found []bool, failed map[int]string) {
-	elems := make([]Reply, len(found))
+	elems := make([]answer.Reply, len(found))
 	for i, v := range found {
 		if text, bad := failed[i]; bad {
-			elems[i] = Fail(text)
+			elems[i] = answer.Fail(text)
 		} else {
-			elems[i] = Truth(v)
+			elems[i] = answer.Truth(v)
 		}
 	}
-	c.Answer(List(elems...))
+	c.Answer(answer.List(elems...))
 }
 
 // runPartsPiece runs a piece of a call on a filter of several parts.

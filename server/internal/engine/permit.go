@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/server/internal/acl"
+	"github.com/bloomery/bloomery/server/internal/answer"
 )
 
 const (
@@ -67,7 +68,7 @@ func (e *Engine) permitted(s *Session, c *Call, u *acl.User) bool {
 		if c.cmd.Flags&NoAuth != 0 {
 			return true
 		}
-		return e.reject(s, c, Fail(TextNoAuth))
+		return e.reject(s, c, answer.Fail(answer.TextNoAuth))
 	}
 	why, at := c.cmd.refused(u, c.Args)
 	if why == acl.Allowed {
@@ -89,7 +90,7 @@ func (e *Engine) bar(s *Session, c *Call) {
 }
 
 // deny notes that a call was refused and returns the error.
-func (e *Engine) deny(s *Session, cmd *Command, args [][]byte, u *acl.User, why acl.Reason, at int) Reply {
+func (e *Engine) deny(s *Session, cmd *Command, args [][]byte, u *acl.User, why acl.Reason, at int) answer.Reply {
 	object := cmd.full
 	if why == acl.Key {
 		object = keyNamed(args, at)
@@ -97,13 +98,13 @@ func (e *Engine) deny(s *Session, cmd *Command, args [][]byte, u *acl.User, why 
 	e.refuse(s, s.now, why, object, u.Name())
 	switch {
 	case s.alone && why == acl.Key:
-		return Fail(textChanged + "no permission to touch the specified keys")
+		return answer.Fail(textChanged + "no permission to touch the specified keys")
 	case s.alone:
-		return Fail(textChanged + "no permission to execute the command or subcommand")
+		return answer.Fail(textChanged + "no permission to execute the command or subcommand")
 	case why == acl.Key:
-		return Fail(TextNoKey)
+		return answer.Fail(TextNoKey)
 	}
-	return Fail("NOPERM User " + u.Name() + " has no permissions to run the '" + cmd.full + "' command")
+	return answer.Fail("NOPERM User " + u.Name() + " has no permissions to run the '" + cmd.full + "' command")
 }
 
 // refuse notes that something was refused to a session.

@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/bloomery/bloomery/internal/redisbloom"
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/store"
@@ -29,7 +30,7 @@ func (e *Engine) runPieces(s *Session, calls []Call) {
 	f, v := c.cmd.Filter, c.pieces
 	if v == nil {
 		if !e.holdReply(s, len(c.Items)) {
-			c.Fail(TextOOM)
+			c.Fail(answer.TextOOM)
 			return
 		}
 		v = &pieces{}

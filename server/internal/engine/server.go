@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/bloomery/bloomery/server/internal/acl"
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/session"
 	"github.com/bloomery/bloomery/server/internal/status"
@@ -65,34 +66,34 @@ func (x Server) RewriteConfig() error {
 }
 
 // Save writes all data to disk and returns the answer. It takes long.
-func (x Server) Save() Reply {
+func (x Server) Save() answer.Reply {
 	x.Waits("snapshot")
-	return saved(x.e.keep.Snapshot(), OK())
+	return saved(x.e.keep.Snapshot(), answer.OK())
 }
 
 // SaveSoon is Save in the background.
-func (x Server) SaveSoon() Reply {
-	return saved(x.e.keep.StartSnapshot(), Word("Background saving started"))
+func (x Server) SaveSoon() answer.Reply {
+	return saved(x.e.keep.StartSnapshot(), answer.Word("Background saving started"))
 }
 
 // Verify is Save that then reads everything back and checks it.
-func (x Server) Verify() Reply {
+func (x Server) Verify() answer.Reply {
 	x.Waits("verify")
 	err := x.e.keep.Snapshot()
 	if err == nil {
 		err = x.e.keep.Verify()
 	}
-	return saved(err, OK())
+	return saved(err, answer.OK())
 }
 
-func saved(err error, ok Reply) Reply {
+func saved(err error, ok answer.Reply) answer.Reply {
 	switch {
 	case err == nil:
 		return ok
 	case errors.Is(err, status.ErrSaving):
-		return Fail("ERR Background save already in progress")
+		return answer.Fail("ERR Background save already in progress")
 	}
-	return Fail("ERR " + OneLine(err))
+	return answer.Fail("ERR " + answer.OneLine(err))
 }
 
 // SetMaxMemory changes the bound of the budget.
@@ -171,31 +172,31 @@ func (x Server) DeleteUsers(names [][]byte) int {
 
 // DryRun returns what a user would be refused, as ACL DRYRUN words it, "" if nothing.
 // The error is that of a call that nobody can make.
-func (x Server) DryRun(u *acl.User, args [][]byte) (refusal string, failed Reply) {
+func (x Server) DryRun(u *acl.User, args [][]byte) (refusal string, failed answer.Reply) {
 	cmd := x.e.table.resolve(args)
 	switch {
 	case cmd == nil:
-		return "", Fail("ERR Command '" + clip(args[0]) + "' not found")
+		return "", answer.Fail("ERR Command '" + clip(args[0]) + "' not found")
 	case !cmd.Takes(len(args)):
-		return "", WrongArity(cmd.full)
+		return "", answer.WrongArity(cmd.full)
 	}
 	why, at := cmd.refused(u, args)
 	switch why {
 	case acl.Allowed:
 		if cmd.Also == nil {
-			return "", Reply{}
+			return "", answer.Reply{}
 		}
 		c := Call{Args: args, cmd: cmd}
 		cmd.Also(&Context{e: x.e, s: x.s, as: u, cmd: cmd}, &c)
 		refusal, denied := strings.CutPrefix(c.Reply.Text, "NOPERM ")
 		if !denied {
-			return "", Reply{}
+			return "", answer.Reply{}
 		}
-		return refusal, Reply{}
+		return refusal, answer.Reply{}
 	case acl.Key:
-		return "User " + u.Name() + " has no permissions to access the '" + keyNamed(args, at) + "' key", Reply{}
+		return "User " + u.Name() + " has no permissions to access the '" + keyNamed(args, at) + "' key", answer.Reply{}
 	}
-	return "User " + u.Name() + " has no permissions to run the '" + cmd.full + "' command", Reply{}
+	return "User " + u.Name() + " has no permissions to run the '" + cmd.full + "' command", answer.Reply{}
 }
 
 // ReadsAll reports whether the user may read every name.
@@ -205,93 +206,93 @@ func (x Server) ReadsAll() bool { return x.e.ReadsAll(x.s) }
 const TextNoCluster = "ERR This instance has cluster support disabled"
 
 // Forget removes a node for ever.
-func (x Server) Forget(node uint32) Reply {
+func (x Server) Forget(node uint32) answer.Reply {
 	members, ok := x.e.shared.(door.Members)
 	if !ok {
-		return Fail(TextNoCluster)
+		return answer.Fail(TextNoCluster)
 	}
-	return changed(members.Remove(node), OK)
+	return changed(members.Remove(node), answer.OK)
 }
 
 // ReplaceLog has a node keep the log in the place of another: the next step of that.
-func (x Server) ReplaceLog(old, with uint32) Reply {
+func (x Server) ReplaceLog(old, with uint32) answer.Reply {
 	members, ok := x.e.shared.(door.Members)
 	if !ok {
-		return Fail(TextNoCluster)
+		return answer.Fail(TextNoCluster)
 	}
 	step, done, err := members.Replace(old, with)
-	return changed(err, func() Reply { return List(Flag(done), Text(step)) })
+	return changed(err, func() answer.Reply { return answer.List(answer.Flag(done), answer.Text(step)) })
 }
 
 // Upgrade allows what all nodes can do by now.
-func (x Server) Upgrade() Reply {
+func (x Server) Upgrade() answer.Reply {
 	members, ok := x.e.shared.(door.Members)
 	if !ok {
-		return Fail(TextNoCluster)
+		return answer.Fail(TextNoCluster)
 	}
 	level, err := members.Upgrade()
-	return changed(err, func() Reply { return Integer(int64(level)) })
+	return changed(err, func() answer.Reply { return answer.Integer(int64(level)) })
 }
 
 // changed answers a change of the cluster, which was not made if there is an error, or may
 // not have been.
-func changed(err error, made func() Reply) Reply {
+func changed(err error, made func() answer.Reply) answer.Reply {
 	if err == nil {
 		return made()
 	}
 	text := Cause(err)
 	switch {
 	case errors.Is(err, door.ErrNotYet):
-		return Fail("TRYAGAIN nothing was changed: " + text)
+		return answer.Fail("TRYAGAIN nothing was changed: " + text)
 	case errors.Is(err, door.ErrUnknown):
-		return Fail("UNKNOWN the change may have been made or not: send the command again (" + text + ")")
+		return answer.Fail("UNKNOWN the change may have been made or not: send the command again (" + text + ")")
 	case errors.Is(err, door.ErrRefused):
-		return Fail("CLUSTERDOWN nothing was changed (" + text + ")")
+		return answer.Fail("CLUSTERDOWN nothing was changed (" + text + ")")
 	}
-	return Fail("ERR " + text)
+	return answer.Fail("ERR " + text)
 }
 
 // OpenCopy makes a copy of all data of a cluster and answers its number and its files.
 // With stale it is what this node has, whatever others have acknowledged. It takes long.
-func (x Server) OpenCopy(stale bool) Reply {
+func (x Server) OpenCopy(stale bool) answer.Reply {
 	copier, ok := x.e.shared.(door.Copier)
 	if !ok {
-		return Fail(TextNoCluster)
+		return answer.Fail(TextNoCluster)
 	}
 	x.Waits("copy of all data")
 	number, files, err := copier.OpenCopy(stale)
 	switch {
 	case errors.Is(err, door.ErrRefused) || errors.Is(err, door.ErrUnknown):
-		return Fail("CLUSTERDOWN This node cannot find out what other nodes have acknowledged (" + Cause(err) + ")")
+		return answer.Fail("CLUSTERDOWN This node cannot find out what other nodes have acknowledged (" + Cause(err) + ")")
 	case err != nil:
-		return Fail("ERR " + OneLine(err))
+		return answer.Fail("ERR " + answer.OneLine(err))
 	}
-	rows := make([]Reply, len(files))
+	rows := make([]answer.Reply, len(files))
 	for i, f := range files {
-		rows[i] = List(Text(f.Name), Integer(f.Size))
+		rows[i] = answer.List(answer.Text(f.Name), answer.Integer(f.Size))
 	}
-	return List(Integer(int64(number)), List(rows...))
+	return answer.List(answer.Integer(int64(number)), answer.List(rows...))
 }
 
 // ReadCopy answers a piece of a file of a copy.
-func (x Server) ReadCopy(number, file, offset, length uint64) Reply {
+func (x Server) ReadCopy(number, file, offset, length uint64) answer.Reply {
 	copier, ok := x.e.shared.(door.Copier)
 	if !ok {
-		return Fail(TextNoCluster)
+		return answer.Fail(TextNoCluster)
 	}
 	piece, err := copier.ReadCopy(number, file, offset, length)
 	if err != nil {
-		return Fail("ERR " + OneLine(err))
+		return answer.Fail("ERR " + answer.OneLine(err))
 	}
-	return Text(string(piece))
+	return answer.Text(string(piece))
 }
 
 // CloseCopy gives a copy up.
-func (x Server) CloseCopy(number uint64) Reply {
+func (x Server) CloseCopy(number uint64) answer.Reply {
 	copier, ok := x.e.shared.(door.Copier)
 	if !ok {
-		return Fail(TextNoCluster)
+		return answer.Fail(TextNoCluster)
 	}
 	copier.CloseCopy(number)
-	return OK()
+	return answer.OK()
 }

@@ -5,6 +5,7 @@ package engine
 import (
 	"slices"
 
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/store"
@@ -79,7 +80,7 @@ func (x Contents) Reserve(n uint64) (release func(), ok bool) {
 // ApplyNames puts a record of the catalogue in order, outside the gate but for that,
 // and returns what came of it. It may take cost bytes. The reply reports that the record
 // was not kept, and is None if it was.
-func (x Contents) ApplyNames(b store.Body, cost uint64) (store.Result, Reply) {
+func (x Contents) ApplyNames(b store.Body, cost uint64) (store.Result, answer.Reply) {
 	return x.ApplyLarge(nil, store.Record{At: x.s.ms, Body: b}, cost)
 }
 
@@ -88,7 +89,7 @@ const feedPiece = maxRun
 
 // Feed adds items to a shadow. It returns how many it took, and why not more. The reply
 // reports that a record was not kept, and is None if all were.
-func (x Contents) Feed(sh *store.Shadow, items [][]byte) (done int, failed Reply, err error) {
+func (x Contents) Feed(sh *store.Shadow, items [][]byte) (done int, failed answer.Reply, err error) {
 	e, s := x.e, x.s
 	w, r := s.w, &s.w.routes
 	h, _ := sh.Hasher()
@@ -112,12 +113,12 @@ func (x Contents) Feed(sh *store.Shadow, items [][]byte) (done int, failed Reply
 			case op.Err != nil:
 				return done, e.unsettled(op.Err), nil
 			case op.Result.Err != nil:
-				return done, Reply{}, op.Result.Err
+				return done, answer.Reply{}, op.Result.Err
 			}
 		}
 		items, done = items[n:], done+n
 	}
-	return done, Reply{}, nil
+	return done, answer.Reply{}, nil
 }
 
 // feedOps returns an op for every part of a shadow that has items, which are sorted in

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/store"
@@ -31,7 +32,7 @@ type OnSketch struct {
 	// Rest.
 	Check func(*Call)
 	// Rest answers for an item that Check has cut off, the first of them or not.
-	Rest func(first bool) Reply
+	Rest func(first bool) answer.Reply
 
 	// Steps, if there is one, returns how many steps each item of a call takes at most:
 	// a step is some tens of nanoseconds. It takes a lock of the part if it needs one.
@@ -49,7 +50,7 @@ type OnSketch struct {
 	// Look answers a read about the whole sketch, under its read lock.
 	Look func(*Context, *store.Part, *Call)
 	// Ask sets the answer of a read about one item, under the read lock.
-	Ask func(r *Reply, p *store.Part, item []byte)
+	Ask func(r *answer.Reply, p *store.Part, item []byte)
 
 	// Body returns the record of a write, which may be in m, with items as Encode has
 	// appended them.
@@ -60,7 +61,7 @@ type OnSketch struct {
 	Encode func(b []byte, p *store.Part, item [][]byte) (value []byte, text string)
 	// Element sets the answer for item i of the record; nil means that one +OK
 	// answers for all of them.
-	Element func(r *Reply, res *store.Result, i int)
+	Element func(r *answer.Reply, res *store.Result, i int)
 	// Relieve, if there is one, does what would take long under the lock before so many
 	// items can be written, outside the gate. It reports false if there was nothing to
 	// do, or nothing can be done.
@@ -193,7 +194,7 @@ func (e *Engine) findSketch(s *Session, c *Call) *catalog.Entry {
 		c.Fail(k.Missing)
 		return nil
 	case entry.Kind != k.Family.Kind:
-		c.Fail(TextWrongType)
+		c.Fail(answer.TextWrongType)
 		return nil
 	}
 	return entry
@@ -297,7 +298,7 @@ func (e *Engine) writeSketch(s *Session, entry *catalog.Entry, p *store.Part, ca
 	if !ok {
 		for i := range calls[:n] {
 			if c := &calls[i]; !c.answered {
-				c.Fail(TextOOM)
+				c.Fail(answer.TextOOM)
 			}
 		}
 		return
@@ -370,7 +371,7 @@ func (e *Engine) answerSketch(w *Workspace, v span) {
 		case res.Err != nil:
 			c.Fail(k.Fault)
 		case k.Element == nil:
-			c.Answer(OK())
+			c.Answer(answer.OK())
 		default:
 			elems := w.takeElems(k.items(len(c.Args) - 2))
 			k.fill(elems, c, res, c.first, 0)
@@ -381,7 +382,7 @@ func (e *Engine) answerSketch(w *Workspace, v span) {
 
 // fill sets the elements from the one at to on, from item first of a result on, as
 // many as the result and the call have, and those of items that were cut off.
-func (k *OnSketch) fill(elems []Reply, c *Call, res *store.Result, first, to int) {
+func (k *OnSketch) fill(elems []answer.Reply, c *Call, res *store.Result, first, to int) {
 	n := k.count(c)
 	for i := first; to < n && i < res.Done; i++ {
 		k.Element(&elems[to], res, i)
@@ -401,14 +402,14 @@ func (e *Engine) runLong(s *Session, p *store.Part, c *Call, most int) {
 	if e.leave(s); k.Body != nil && !k.right(s, p, c) {
 		return
 	}
-	var elems []Reply
+	var elems []answer.Reply
 	if k.Body == nil || k.Element != nil {
 		n := k.items(len(c.Args) - 2)
-		if !e.holdReply(s, n*ReplyBytes) {
-			c.Fail(TextOOM)
+		if !e.holdReply(s, n*answer.ReplyBytes) {
+			c.Fail(answer.TextOOM)
 			return
 		}
-		elems = make([]Reply, n)
+		elems = make([]answer.Reply, n)
 	}
 	done, cut := 0, 0
 	for done < k.count(c) && !c.answered {
@@ -432,9 +433,9 @@ func (e *Engine) runLong(s *Session, p *store.Part, c *Call, most int) {
 	switch {
 	case c.answered:
 	case elems == nil:
-		c.Answer(OK())
+		c.Answer(answer.OK())
 	default:
-		c.Answer(List(elems...))
+		c.Answer(answer.List(elems...))
 	}
 }
 
@@ -459,7 +460,7 @@ func (k *OnSketch) right(s *Session, p *store.Part, c *Call) bool {
 
 // askPiece answers for the items of a call from the one at done on, at most so many, and
 // returns for how many.
-func (k *OnSketch) askPiece(p *store.Part, c *Call, elems []Reply, done, most int) int {
+func (k *OnSketch) askPiece(p *store.Part, c *Call, elems []answer.Reply, done, most int) int {
 	p.RLock()
 	defer p.RUnlock()
 	if p.Gone() {
@@ -474,7 +475,7 @@ func (k *OnSketch) askPiece(p *store.Part, c *Call, elems []Reply, done, most in
 
 // writePiece writes items of a call from the one at done on, at most so many, and returns
 // how many. Of an item that is sliced it writes a piece behind cut.
-func (e *Engine) writePiece(s *Session, entry *catalog.Entry, c *Call, elems []Reply, done, most int, cut *int) int {
+func (e *Engine) writePiece(s *Session, entry *catalog.Entry, c *Call, elems []answer.Reply, done, most int, cut *int) int {
 	w, k := s.w, c.cmd.Sketch
 	w.reuse()
 	p, mark, n, next := store.PartOf(entry), len(w.payload), 0, 0
@@ -492,7 +493,7 @@ func (e *Engine) writePiece(s *Session, entry *catalog.Entry, c *Call, elems []R
 	s.weight += n
 	op, ok := e.sketchOp(w, k, entry, p, w.payload[mark:], n)
 	if !ok {
-		c.Fail(TextOOM)
+		c.Fail(answer.TextOOM)
 		return 0
 	}
 	ops := []*door.Op{&op.Op}
@@ -512,7 +513,7 @@ func (e *Engine) writePiece(s *Session, entry *catalog.Entry, c *Call, elems []R
 		c.Fail(k.Fault)
 	case elems != nil:
 		before := elems[done]
-		if k.fill(elems, c, res, 0, done); *cut > 0 && elems[done].Kind == Null {
+		if k.fill(elems, c, res, 0, done); *cut > 0 && elems[done].Kind == answer.Null {
 			elems[done] = before // an earlier piece has the answer
 		}
 	}

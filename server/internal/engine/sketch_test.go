@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/door"
-	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -146,7 +146,7 @@ func TestSketchMemory(t *testing.T) {
 	refused := false
 	for i := range 200 {
 		got := b.do("TOPK.ADD", "k", fmt.Sprint(i, strings.Repeat("x", 20<<10)))
-		refused = refused || got == "-"+engine.TextOOM
+		refused = refused || got == "-"+answer.TextOOM
 		if used := b.engine.Budget.Used(); used > limit {
 			t.Fatalf("%d bytes in use, limit %d", used, limit)
 		}

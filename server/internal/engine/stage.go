@@ -4,6 +4,7 @@ package engine
 
 import (
 	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/store"
@@ -16,13 +17,13 @@ const stagePiece = 256 << 10
 // its layers: the long part of a RESTORE, outside the gate. A record of
 // [store.OpReveal] gives it a name; Unstage removes it if that does not happen.
 // The reply says what is wrong, and is None if nothing is.
-func (x Contents) Stage(f *Family, header []byte, layers [][]byte) (id uint64, r Reply) {
+func (x Contents) Stage(f *Family, header []byte, layers [][]byte) (id uint64, r answer.Reply) {
 	if f.Create == store.OpFilterLoad {
 		return x.stageFilter(header, layers)
 	}
 	e := x.e
 	entry, failed := x.stageEmpty(f.Create, header)
-	if failed.Kind != None {
+	if failed.Kind != answer.None {
 		return 0, failed
 	}
 	id = entry.ID
@@ -32,14 +33,14 @@ func (x Contents) Stage(f *Family, header []byte, layers [][]byte) (id uint64, r
 		for len(data) > 0 {
 			if x.Stopped() {
 				x.Unstage(id)
-				return 0, Fail(TextStopped)
+				return 0, answer.Fail(TextStopped)
 			}
 			n := min(len(data), stagePiece)
 			position += int64(n)
 			chunk := &door.Op{Part: p, Record: store.Record{ID: id, Body: f.Chunk(position, data[:n])}}
 			if f.Grows && !e.Budget.reserve(uint64(n)) {
 				x.Unstage(id)
-				return 0, Fail(TextOOM)
+				return 0, answer.Fail(answer.TextOOM)
 			}
 			err := x.apply(chunk)
 			if f.Grows {
@@ -51,25 +52,25 @@ func (x Contents) Stage(f *Family, header []byte, layers [][]byte) (id uint64, r
 			}
 			if chunk.Result.Err != nil {
 				x.Unstage(id)
-				return 0, Fail(textBadData)
+				return 0, answer.Fail(textBadData)
 			}
 			data = data[n:]
 		}
 	}
-	return id, Reply{}
+	return id, answer.Reply{}
 }
 
 // stageEmpty makes a filter that nobody can see yet, as a record of a kind and a value
 // makes it. The reply says what is wrong, and is None if nothing is.
-func (x Contents) stageEmpty(create store.Op, value []byte) (*catalog.Entry, Reply) {
+func (x Contents) stageEmpty(create store.Op, value []byte) (*catalog.Entry, answer.Reply) {
 	e := x.e
 	e.leave(x.s)
 	op, ok := x.Creation(&store.Stage{As: create, Header: value})
 	if !ok {
-		return nil, Fail(textBadData)
+		return nil, answer.Fail(textBadData)
 	}
 	if !e.Budget.reserve(op.Cost) {
-		return nil, Fail(TextOOM)
+		return nil, answer.Fail(answer.TextOOM)
 	}
 	err := x.apply(&op.Op)
 	e.Budget.release(op.Cost)
@@ -77,9 +78,9 @@ func (x Contents) stageEmpty(create store.Op, value []byte) (*catalog.Entry, Rep
 	case err != nil:
 		return nil, e.unsettled(err)
 	case op.Result.Err != nil:
-		return nil, Fail(TextOOM)
+		return nil, answer.Fail(answer.TextOOM)
 	}
-	return op.Result.Entry, Reply{}
+	return op.Result.Entry, answer.Reply{}
 }
 
 const textBadData = "ERR Bad data format"
@@ -110,7 +111,7 @@ func (x Contents) apply(op *door.Op) error {
 // returns what came of it. It enters the gate for that alone, so that no piece
 // comes between the commands of a transaction. The reply reports that the record was
 // not kept, and is None if it was.
-func (x Contents) ApplyPiece(p *store.Part, r store.Record) (store.Result, Reply) {
+func (x Contents) ApplyPiece(p *store.Part, r store.Record) (store.Result, answer.Reply) {
 	e, s := x.e, x.s
 	e.leave(s)
 	if !s.alone {
@@ -128,14 +129,14 @@ func (x Contents) ApplyPiece(p *store.Part, r store.Record) (store.Result, Reply
 	if op.Err != nil {
 		return store.Result{}, e.unsettled(op.Err)
 	}
-	return op.Result, Reply{}
+	return op.Result, answer.Reply{}
 }
 
 // ApplyLarge is ApplyPiece for a record that takes memory: up to cost bytes, which are
 // set aside until it is applied.
-func (x Contents) ApplyLarge(p *store.Part, r store.Record, cost uint64) (store.Result, Reply) {
+func (x Contents) ApplyLarge(p *store.Part, r store.Record, cost uint64) (store.Result, answer.Reply) {
 	if cost > 0 && !x.e.Budget.reserve(cost) { // what takes nothing works with the budget full
-		return store.Result{}, Fail(TextOOM)
+		return store.Result{}, answer.Fail(answer.TextOOM)
 	}
 	defer x.e.Budget.release(cost)
 	return x.ApplyPiece(p, r)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/bloomery/bloomery/server/internal/acl"
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 )
 
@@ -118,14 +119,14 @@ func (t *Table) Lookup(name []byte) *Command {
 func (t *Table) resolve(args [][]byte) *Command {
 	cmd := t.Lookup(args[0])
 	if cmd != nil && cmd.subs != nil && len(args) > 1 {
-		return cmd.subs[Lower(args[1])]
+		return cmd.subs[answer.Lower(args[1])]
 	}
 	return cmd
 }
 
 // Find is Lookup that knows "client|list" too.
 func (t *Table) Find(name []byte) *Command {
-	container, sub, ok := strings.Cut(Lower(name), "|")
+	container, sub, ok := strings.Cut(answer.Lower(name), "|")
 	cmd := t.byName[container]
 	if cmd == nil || !ok {
 		return cmd
@@ -168,7 +169,7 @@ func helpFor(c Command) Command {
 				lines = append(lines, strings.TrimSpace(strings.ToUpper(s.Name)+" "+s.Syntax), "    "+s.Summary)
 			}
 			lines = append(lines, "HELP", "    Lists the subcommands.")
-			call.Answer(List(Words(lines)...))
+			call.Answer(answer.List(answer.Words(lines)...))
 		},
 	}
 }

@@ -4,6 +4,7 @@ package engine
 
 import (
 	"github.com/bloomery/bloomery/internal/redisbloom"
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -19,8 +20,8 @@ type Workspace struct {
 	Digests []redisbloom.Digest
 	Hashes  []uint64
 
-	payload []byte  // values of records of sketches
-	elems   []Reply // elements of replies
+	payload []byte         // values of records of sketches
+	elems   []answer.Reply // elements of replies
 	counts  []uint32
 
 	seconds []uint64      // hashes for the shadow of a filter, each at the place of its first
@@ -52,7 +53,7 @@ func (w *Workspace) Add(args [][]byte) {
 	if len(w.Calls) < cap(w.Calls) {
 		w.Calls = w.Calls[:len(w.Calls)+1]
 		c := &w.Calls[len(w.Calls)-1]
-		c.Args, c.Reply.Kind, c.answered, c.Mute, c.Option, c.finish = args, None, false, false, nil, nil
+		c.Args, c.Reply.Kind, c.answered, c.Mute, c.Option, c.finish = args, answer.None, false, false, nil, nil
 		c.waiting, c.single, c.queued, c.rooms, c.pieces, c.made = false, false, false, 0, nil, nil
 		return
 	}
@@ -127,9 +128,9 @@ func (w *Workspace) takeCounts(n int) []uint32 {
 }
 
 // takeElems returns n replies that stay valid until Reset.
-func (w *Workspace) takeElems(n int) []Reply {
+func (w *Workspace) takeElems(n int) []answer.Reply {
 	if cap(w.elems)-len(w.elems) < n {
-		w.elems = make([]Reply, 0, max(n, 64, min(2*cap(w.elems), maxKept)))
+		w.elems = make([]answer.Reply, 0, max(n, 64, min(2*cap(w.elems), maxKept)))
 	}
 	at := len(w.elems)
 	w.elems = w.elems[:at+n]

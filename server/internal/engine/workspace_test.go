@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/internal/redisbloom"
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -13,7 +14,7 @@ func TestWorkspaceGivesRoom(t *testing.T) {
 	var w Workspace
 	bools := [][]bool{w.takeBools(3), w.takeBools(5), w.takeBools(300), w.takeBools(2)}
 	codes := [][]redisbloom.Result{w.takeCodes(3), w.takeCodes(5), w.takeCodes(300), w.takeCodes(2)}
-	elems := [][]Reply{w.takeElems(3), w.takeElems(5), w.takeElems(300), w.takeElems(2)}
+	elems := [][]answer.Reply{w.takeElems(3), w.takeElems(5), w.takeElems(300), w.takeElems(2)}
 	for i, n := range []int{3, 5, 300, 2} {
 		if len(bools[i]) != n || cap(bools[i]) != n || len(codes[i]) != n || cap(codes[i]) != n || len(elems[i]) != n || cap(elems[i]) != n {
 			t.Errorf("room for %d: %d bools, %d codes, %d replies", n, len(bools[i]), len(codes[i]), len(elems[i]))
@@ -68,11 +69,11 @@ func TestWorkspaceForgets(t *testing.T) {
 	w.Add([][]byte{[]byte("b"), []byte("c")})
 	c := &w.Calls[0]
 	c.answered, c.Mute, c.waiting, c.single, c.queued, c.rooms = true, true, true, true, true, 2
-	c.Option, c.finish, c.pieces, c.made, c.Reply.Kind = 1, func() Reply { return Reply{} }, &pieces{}, &made{}, Int
+	c.Option, c.finish, c.pieces, c.made, c.Reply.Kind = 1, func() answer.Reply { return answer.Reply{} }, &pieces{}, &made{}, answer.Int
 	w.Reset()
 	w.Add([][]byte{[]byte("d")})
 	if c := &w.Calls[0]; len(c.Args) != 1 || c.answered || c.Mute || c.waiting || c.single || c.queued || c.rooms != 0 ||
-		c.Option != nil || c.finish != nil || c.pieces != nil || c.made != nil || c.Reply.Kind != None {
+		c.Option != nil || c.finish != nil || c.pieces != nil || c.made != nil || c.Reply.Kind != answer.None {
 		t.Errorf("a call that is used again is %+v", c)
 	}
 	w.pending = []span{{}}
@@ -110,24 +111,24 @@ func TestTouched(t *testing.T) {
 // TestNegatives asks how many answers of a reply are no.
 func TestNegatives(t *testing.T) {
 	for _, c := range []struct {
-		reply Reply
+		reply answer.Reply
 		not   int
 	}{
-		{OK(), 0},
-		{Integer(5), 0},
-		{List(Text("abc"), List(Text("de"))), 0},
-		{Reply{Kind: Bools, Bools: []bool{true, false, false}}, 2},
-		{Reply{Kind: Codes, Codes: make([]redisbloom.Result, 4)}, 0},
-		{Truth(true), 0},
-		{Truth(false), 1},
-		{Flag(true), 0},
-		{Fail("ERR"), 0},
+		{answer.OK(), 0},
+		{answer.Integer(5), 0},
+		{answer.List(answer.Text("abc"), answer.List(answer.Text("de"))), 0},
+		{answer.Reply{Kind: answer.Bools, Bools: []bool{true, false, false}}, 2},
+		{answer.Reply{Kind: answer.Codes, Codes: make([]redisbloom.Result, 4)}, 0},
+		{answer.Truth(true), 0},
+		{answer.Truth(false), 1},
+		{answer.Flag(true), 0},
+		{answer.Fail("ERR"), 0},
 	} {
-		if _, got := c.reply.lookups(); got != c.not {
+		if _, got := c.reply.Lookups(); got != c.not {
 			t.Errorf("%+v has %d negatives, want %d", c.reply, got, c.not)
 		}
 	}
-	if Flag(false).N != 0 || Flag(true).N != 1 || Truth(true).N != 1 || Truth(false).N != 0 {
+	if answer.Flag(false).N != 0 || answer.Flag(true).N != 1 || answer.Truth(true).N != 1 || answer.Truth(false).N != 0 {
 		t.Error("yes is not 1, or no is not 0")
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/bloomery/bloomery/internal/redisbloom"
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/store"
@@ -26,11 +27,11 @@ func (e *Engine) absent(s *Session, c *Call) {
 	}
 	op, ok := s.ctx.Contents().Creation(f.Write.Create(&s.ctx, c))
 	if !ok {
-		c.Fail(TextNoMemory)
+		c.Fail(answer.TextNoMemory)
 		return
 	}
 	if !e.Budget.reserve(op.Cost) {
-		c.Fail(TextOOM)
+		c.Fail(answer.TextOOM)
 		return
 	}
 	ops := []*door.Op{&op.Op}
@@ -45,7 +46,7 @@ func (e *Engine) absent(s *Session, c *Call) {
 	case op.Err != nil:
 		c.Answer(e.unsettled(op.Err))
 	case err != nil && !errors.Is(err, store.ErrExists):
-		c.Fail(TextNoMemory)
+		c.Fail(answer.TextNoMemory)
 	default:
 		e.born(&op.Op)
 	}

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/engine"
 )
 
@@ -95,7 +96,7 @@ func (c *call) close() {
 
 // do runs a command in the session of the call. A reply that is an error is
 // returned as one. What is returned is valid until reuse or close is called.
-func (c *call) do(args ...string) (*engine.Reply, error) {
+func (c *call) do(args ...string) (*answer.Reply, error) {
 	words := make([][]byte, len(args))
 	for i, a := range args {
 		words[i] = []byte(a)
@@ -112,7 +113,7 @@ func (c *call) do(args ...string) (*engine.Reply, error) {
 
 // doAll runs commands one after the other and returns their replies, errors
 // included.
-func (c *call) doAll(commands [][][]byte) ([]engine.Reply, error) {
+func (c *call) doAll(commands [][][]byte) ([]answer.Reply, error) {
 	w := c.h.spaces.Get().(*engine.Workspace)
 	c.spaces = append(c.spaces, w)
 	for _, args := range commands {
@@ -130,7 +131,7 @@ func (c *call) doAll(commands [][][]byte) ([]engine.Reply, error) {
 			return nil, err
 		}
 	}
-	replies := make([]engine.Reply, len(commands))
+	replies := make([]answer.Reply, len(commands))
 	for i := range replies {
 		replies[i] = w.Calls[i].Reply
 	}

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/answer"
 )
 
 var filterRoutes = []route{
@@ -121,7 +121,7 @@ func (c *call) look(v view) (total int64, rows []object, err error) {
 }
 
 // rowOf returns a filter of a list, with its name as JSON has it.
-func rowOf(r *engine.Reply) object {
+func rowOf(r *answer.Reply) object {
 	o := objectOf(r)
 	delete(o, "key")
 	name := at(r, "key").Text
@@ -283,7 +283,7 @@ func (c *call) filterHealth() error {
 		return err
 	}
 	if all["verdict"] == nil { // a sketch
-		return problemOf(engine.TextWrongType)
+		return problemOf(answer.TextWrongType)
 	}
 	o := object{}
 	for _, field := range []string{

@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/answer"
 )
 
 var itemRoutes = []route{
@@ -55,7 +55,7 @@ func (c *call) filterType(name string) (string, error) {
 	case "none":
 		return "", notFound
 	}
-	return "", problemOf(engine.TextWrongType)
+	return "", problemOf(answer.TextWrongType)
 }
 
 // itemHandler returns what answers an operation on items.
@@ -165,19 +165,19 @@ func (o *outcome) fail(text string) {
 const textItemFull = "ERR filter is full"
 
 // add takes over a reply: a value, an error, or a list of them.
-func (o *outcome) add(r *engine.Reply) {
+func (o *outcome) add(r *answer.Reply) {
 	switch r.Kind {
-	case engine.Error:
+	case answer.Error:
 		o.fail(r.Text)
-	case engine.Array:
+	case answer.Array:
 		for i := range r.Elems {
 			o.add(&r.Elems[i])
 		}
-	case engine.Bools:
+	case answer.Bools:
 		for _, v := range r.Bools {
 			o.Results = append(o.Results, v)
 		}
-	case engine.Codes, engine.CodeInts:
+	case answer.Codes, answer.CodeInts:
 		for _, code := range r.Codes {
 			if code < 0 {
 				o.fail(textItemFull)
@@ -192,7 +192,7 @@ func (o *outcome) add(r *engine.Reply) {
 
 // take takes over the replies for n more items. A command of several items that
 // fails as a whole is an error.
-func (o *outcome) take(replies []engine.Reply, n int) error {
+func (o *outcome) take(replies []answer.Reply, n int) error {
 	before := len(o.Results)
 	if r := &replies[0]; len(replies) == 1 && r.Failed() && (n > 1 || before == 0) {
 		return problemOf(r.Text)
@@ -200,7 +200,7 @@ func (o *outcome) take(replies []engine.Reply, n int) error {
 	for i := range replies {
 		o.add(&replies[i])
 	}
-	for text := replies[0].Text; replies[0].Kind == engine.Bools && text != "" && len(o.Results) < before+n; {
+	for text := replies[0].Text; replies[0].Kind == answer.Bools && text != "" && len(o.Results) < before+n; {
 		o.fail(text) // the list ends with the first that failed
 	}
 	return nil

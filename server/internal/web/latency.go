@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/answer"
 )
 
 // spans is into how many spans of time LATENCY HISTOGRAM sorts calls: up to 1,024 ns,
@@ -21,7 +21,7 @@ type timings struct {
 
 // timingsOf reads the reply of LATENCY HISTOGRAM. There every span has the calls of
 // those before it, too.
-func timingsOf(r *engine.Reply) map[string]timings {
+func timingsOf(r *answer.Reply) map[string]timings {
 	all := map[string]timings{}
 	for i := 0; i+1 < len(r.Elems); i += 2 {
 		t := timings{calls: at(&r.Elems[i+1], "calls").N}

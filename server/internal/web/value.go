@@ -5,7 +5,7 @@ package web
 import (
 	"math"
 
-	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/answer"
 )
 
 // object is a map of a reply, as JSON has it.
@@ -13,28 +13,28 @@ type object map[string]any
 
 // valueOf returns a reply as JSON has it. What JSON does not have, a number that is
 // none, is null.
-func valueOf(r *engine.Reply) any {
+func valueOf(r *answer.Reply) any {
 	switch r.Kind {
-	case engine.Int:
+	case answer.Int:
 		return r.N
-	case engine.Bool:
+	case answer.Bool:
 		return r.N != 0
-	case engine.Double:
+	case answer.Double:
 		return decimal(math.Float64frombits(uint64(r.N)))
-	case engine.Status, engine.Bulk, engine.Verbatim:
+	case answer.Status, answer.Bulk, answer.Verbatim:
 		return r.Text
-	case engine.Array, engine.Set:
+	case answer.Array, answer.Set:
 		return valuesOf(r.Elems)
-	case engine.Map, engine.Fields:
+	case answer.Map, answer.Fields:
 		return objectOf(r)
-	case engine.Bools:
+	case answer.Bools:
 		return r.Bools
-	case engine.None, engine.Error, engine.Null, engine.NullArray, engine.Codes, engine.CodeInts: // no value, or none that is asked for
+	case answer.None, answer.Error, answer.Null, answer.NullArray, answer.Codes, answer.CodeInts: // no value, or none that is asked for
 	}
 	return nil
 }
 
-func valuesOf(elems []engine.Reply) []any {
+func valuesOf(elems []answer.Reply) []any {
 	list := make([]any, len(elems))
 	for i := range elems {
 		list[i] = valueOf(&elems[i])
@@ -43,7 +43,7 @@ func valuesOf(elems []engine.Reply) []any {
 }
 
 // objectOf returns a map whose keys are words of ours.
-func objectOf(r *engine.Reply) object {
+func objectOf(r *answer.Reply) object {
 	o := object{}
 	for i := 0; i+1 < len(r.Elems); i += 2 {
 		o[r.Elems[i].Text] = valueOf(&r.Elems[i+1])
@@ -60,11 +60,11 @@ func decimal(v float64) any {
 }
 
 // at returns the value of a key in a map, an empty reply if there is none.
-func at(r *engine.Reply, key string) *engine.Reply {
+func at(r *answer.Reply, key string) *answer.Reply {
 	for i := 0; i+1 < len(r.Elems); i += 2 {
 		if r.Elems[i].Text == key {
 			return &r.Elems[i+1]
 		}
 	}
-	return &engine.Reply{}
+	return &answer.Reply{}
 }

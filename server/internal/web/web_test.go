@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/answer"
 )
 
 // TestRoutesAreDescribed asks that the routes and openapi.yaml name the same paths and
@@ -149,15 +149,15 @@ func TestPercentile(t *testing.T) {
 
 // TestTimings reads what LATENCY HISTOGRAM answers.
 func TestTimings(t *testing.T) {
-	var spans []engine.Reply
+	var spans []answer.Reply
 	want, sum := timings{calls: 24}, int64(0)
 	for i, micros := range []int64{1, 2, 4, 8, 16, 33, 66, 132, 264, 528, 1056, 2113, 4227, 8454, 16908, 33816, 67633, 135266, 270532, 541065, 1082130, 2164260, 4328521, 8657042} {
 		want.took[i] = int64(i % 3)
 		if sum += want.took[i]; want.took[i] > 0 {
-			spans = append(spans, engine.Integer(micros), engine.Integer(sum))
+			spans = append(spans, answer.Integer(micros), answer.Integer(sum))
 		}
 	}
-	reply := engine.Pairs(engine.Text("ping"), engine.Pairs(engine.Text("calls"), engine.Integer(24), engine.Text("histogram_usec"), engine.Pairs(spans...)))
+	reply := answer.Pairs(answer.Text("ping"), answer.Pairs(answer.Text("calls"), answer.Integer(24), answer.Text("histogram_usec"), answer.Pairs(spans...)))
 	if got := timingsOf(&reply)["ping"]; got != want {
 		t.Errorf("timings = %v, want %v", got, want)
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/bloomery/bloomery/server/internal/acl"
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/engine"
 )
 
@@ -86,7 +87,7 @@ var command = engine.Command{
 		{
 			Name: "whoami", Arity: 2, Flags: usual, Categories: forAll,
 			Complexity: "O(1)", Summary: "Returns the name of this connection's user.",
-			Run: func(x *engine.Context, c *engine.Call) { c.Answer(engine.Text(x.Client().User())) },
+			Run: func(x *engine.Context, c *engine.Call) { c.Answer(answer.Text(x.Client().User())) },
 		},
 	},
 }
@@ -96,15 +97,15 @@ func answerUsers(x *engine.Context, c *engine.Call, show func(*acl.User) string)
 	for _, u := range x.Users().All() {
 		lines = append(lines, show(u))
 	}
-	c.Answer(engine.Texts(lines))
+	c.Answer(answer.Texts(lines))
 }
 
 func runCat(x *engine.Context, c *engine.Call) {
 	if len(c.Args) == 2 {
-		c.Answer(engine.Texts(acl.Categories()))
+		c.Answer(answer.Texts(acl.Categories()))
 		return
 	}
-	category := engine.Lower(c.Args[2])
+	category := answer.Lower(c.Args[2])
 	if !slices.Contains(acl.Categories(), category) {
 		c.Fail("ERR Unknown category '" + string(c.Args[2][:min(len(c.Args[2]), 128)]) + "'")
 		return
@@ -116,5 +117,5 @@ func runCat(x *engine.Context, c *engine.Call) {
 		}
 	})
 	slices.SortFunc(names, strings.Compare)
-	c.Answer(engine.Texts(names))
+	c.Answer(answer.Texts(names))
 }

@@ -2,7 +2,10 @@ package acl
 
 // ACL LOAD and ACL SAVE.
 
-import "github.com/bloomery/bloomery/server/internal/engine"
+import (
+	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/server/internal/engine"
+)
 
 const (
 	textNoFile = "ERR This Redis instance is not configured to use an ACL file. Start the server with --acl-file FILE to keep users in one."
@@ -15,10 +18,10 @@ func runLoad(x *engine.Context, c *engine.Call) {
 		return
 	}
 	if err := x.Server().LoadUsers(); err != nil {
-		c.Fail("ERR " + engine.OneLine(err) + textKept)
+		c.Fail("ERR " + answer.OneLine(err) + textKept)
 		return
 	}
-	c.Answer(engine.OK())
+	c.Answer(answer.OK())
 }
 
 func runSave(x *engine.Context, c *engine.Call) {
@@ -28,8 +31,8 @@ func runSave(x *engine.Context, c *engine.Call) {
 	}
 	x.Waits("write the file of users")
 	if err := x.Users().Save(); err != nil {
-		c.Fail("ERR There was an error trying to save the ACLs: " + engine.OneLine(err))
+		c.Fail("ERR There was an error trying to save the ACLs: " + answer.OneLine(err))
 		return
 	}
-	c.Answer(engine.OK())
+	c.Answer(answer.OK())
 }

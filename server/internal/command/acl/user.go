@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 
 	"github.com/bloomery/bloomery/server/internal/acl"
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/engine"
 )
 
@@ -16,10 +17,10 @@ func runSetUser(x *engine.Context, c *engine.Call) {
 		rules = append(rules, string(rule))
 	}
 	if err := x.Users().Set(string(c.Args[2]), rules); err != nil {
-		c.Fail("ERR " + engine.OneLine(err))
+		c.Fail("ERR " + answer.OneLine(err))
 		return
 	}
-	c.Answer(engine.OK())
+	c.Answer(answer.OK())
 }
 
 func runDelUser(x *engine.Context, c *engine.Call) {
@@ -29,41 +30,41 @@ func runDelUser(x *engine.Context, c *engine.Call) {
 			return
 		}
 	}
-	c.Answer(engine.Integer(int64(x.Server().DeleteUsers(c.Args[2:]))))
+	c.Answer(answer.Integer(int64(x.Server().DeleteUsers(c.Args[2:]))))
 }
 
 func runGetUser(x *engine.Context, c *engine.Call) {
 	u := x.Users().Named(string(c.Args[2]))
 	if u == nil {
-		c.Answer(engine.Nil())
+		c.Answer(answer.Nil())
 		return
 	}
-	var flags, more []engine.Reply
+	var flags, more []answer.Reply
 	for _, flag := range u.Flags() {
-		flags = append(flags, engine.Text(flag))
+		flags = append(flags, answer.Text(flag))
 	}
 	selectors := u.Selectors()
 	for i := range selectors[1:] {
-		more = append(more, engine.Pairs(describe(&selectors[1+i])...))
+		more = append(more, answer.Pairs(describe(&selectors[1+i])...))
 	}
-	fields := []engine.Reply{
-		engine.Text("flags"), engine.Unordered(flags),
-		engine.Text("passwords"), engine.Texts(u.Hashes()),
+	fields := []answer.Reply{
+		answer.Text("flags"), answer.Unordered(flags),
+		answer.Text("passwords"), answer.Texts(u.Hashes()),
 	}
 	fields = append(fields, describe(&selectors[0])...)
-	fields = append(fields, engine.Text("selectors"), engine.List(more...))
+	fields = append(fields, answer.Text("selectors"), answer.List(more...))
 	if rate := u.AddRate(); rate > 0 {
-		fields = append(fields, engine.Text("addrate"), engine.Integer(rate))
+		fields = append(fields, answer.Text("addrate"), answer.Integer(rate))
 	}
-	c.Answer(engine.Pairs(fields...))
+	c.Answer(answer.Pairs(fields...))
 }
 
 // describe returns the fields of a selector.
-func describe(s *acl.Selector) []engine.Reply {
-	return []engine.Reply{
-		engine.Text("commands"), engine.Text(s.Commands()),
-		engine.Text("keys"), engine.Text(s.Keys()),
-		engine.Text("channels"), engine.Text(s.Channels()),
+func describe(s *acl.Selector) []answer.Reply {
+	return []answer.Reply{
+		answer.Text("commands"), answer.Text(s.Commands()),
+		answer.Text("keys"), answer.Text(s.Keys()),
+		answer.Text("channels"), answer.Text(s.Channels()),
 	}
 }
 
@@ -75,12 +76,12 @@ func runDryRun(x *engine.Context, c *engine.Call) {
 	}
 	refusal, failed := x.Server().DryRun(u, c.Args[3:])
 	switch {
-	case failed.Kind != engine.None:
+	case failed.Kind != answer.None:
 		c.Answer(failed)
 	case refusal != "":
-		c.Answer(engine.Text(refusal))
+		c.Answer(answer.Text(refusal))
 	default:
-		c.Answer(engine.OK())
+		c.Answer(answer.OK())
 	}
 }
 
@@ -89,8 +90,8 @@ func runGenPass(_ *engine.Context, c *engine.Call) {
 	bits := int64(256)
 	if len(c.Args) == 3 {
 		var ok bool
-		if bits, ok = engine.ParseInt(c.Args[2]); !ok {
-			c.Fail(engine.TextInteger)
+		if bits, ok = answer.ParseInt(c.Args[2]); !ok {
+			c.Fail(answer.TextInteger)
 			return
 		}
 	}
@@ -101,5 +102,5 @@ func runGenPass(_ *engine.Context, c *engine.Call) {
 	digits := (bits + 3) / 4
 	random := make([]byte, (digits+1)/2)
 	_, _ = rand.Read(random) // it never fails
-	c.Answer(engine.Text(hex.EncodeToString(random)[:digits]))
+	c.Answer(answer.Text(hex.EncodeToString(random)[:digits]))
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/status"
@@ -51,7 +52,7 @@ func aboutCluster(name, syntax, summary string, arity int, run func(*engine.Cont
 			case !x.Can().Told():
 				c.Fail(engine.TextNoCluster)
 			case len(c.Args) != arity:
-				c.Answer(engine.WrongArity("cluster|" + name))
+				c.Answer(answer.WrongArity("cluster|" + name))
 			default:
 				s, _ := x.Server().Cluster()
 				run(x, c, &s)
@@ -77,7 +78,7 @@ func inCluster(name, summary string) engine.Command {
 				c.Fail(engine.TextNoCluster)
 				return
 			}
-			c.Answer(engine.OK())
+			c.Answer(answer.OK())
 		},
 	}
 }
@@ -131,30 +132,30 @@ func answering(all []shard, of int) []shard {
 }
 
 func runClusterSlots(x *engine.Context, c *engine.Call, s *status.Cluster) {
-	var rows []engine.Reply
+	var rows []answer.Reply
 	all := shards(x, s)
 	for i, v := range all {
 		if !v.Live {
 			continue
 		}
-		row := []engine.Reply{engine.Integer(int64(v.first)), engine.Integer(int64(v.last))}
+		row := []answer.Reply{answer.Integer(int64(v.first)), answer.Integer(int64(v.last))}
 		for _, n := range answering(all, i) {
-			row = append(row, engine.List(engine.Text(n.host), engine.Integer(int64(n.port)), engine.Text(n.id), engine.List()))
+			row = append(row, answer.List(answer.Text(n.host), answer.Integer(int64(n.port)), answer.Text(n.id), answer.List()))
 		}
-		rows = append(rows, engine.List(row...))
+		rows = append(rows, answer.List(row...))
 	}
-	c.Answer(engine.List(rows...))
+	c.Answer(answer.List(rows...))
 }
 
 func runClusterShards(x *engine.Context, c *engine.Call, s *status.Cluster) {
-	var rows []engine.Reply
+	var rows []answer.Reply
 	all := shards(x, s)
 	for i, v := range all {
-		slots, nodes := engine.List(), all[i:i+1]
+		slots, nodes := answer.List(), all[i:i+1]
 		if v.Live {
-			slots, nodes = engine.List(engine.Integer(int64(v.first)), engine.Integer(int64(v.last))), answering(all, i)
+			slots, nodes = answer.List(answer.Integer(int64(v.first)), answer.Integer(int64(v.last))), answering(all, i)
 		}
-		var list []engine.Reply
+		var list []answer.Reply
 		for k := range nodes {
 			role := "replica"
 			if k == 0 {
@@ -162,25 +163,25 @@ func runClusterShards(x *engine.Context, c *engine.Call, s *status.Cluster) {
 			}
 			list = append(list, nodes[k].describe(role))
 		}
-		rows = append(rows, engine.Pairs(engine.Text("slots"), slots, engine.Text("nodes"), engine.List(list...)))
+		rows = append(rows, answer.Pairs(answer.Text("slots"), slots, answer.Text("nodes"), answer.List(list...)))
 	}
-	c.Answer(engine.List(rows...))
+	c.Answer(answer.List(rows...))
 }
 
 // describe returns a node as CLUSTER SHARDS does.
-func (v *shard) describe(role string) engine.Reply {
+func (v *shard) describe(role string) answer.Reply {
 	health := "fail"
 	if v.Live {
 		health = "online"
 	}
-	return engine.Pairs(
-		engine.Text("id"), engine.Text(v.id),
-		engine.Text("port"), engine.Integer(int64(v.port)),
-		engine.Text("ip"), engine.Text(v.host),
-		engine.Text("endpoint"), engine.Text(v.host),
-		engine.Text("role"), engine.Text(role),
-		engine.Text("replication-offset"), engine.Integer(0),
-		engine.Text("health"), engine.Text(health),
+	return answer.Pairs(
+		answer.Text("id"), answer.Text(v.id),
+		answer.Text("port"), answer.Integer(int64(v.port)),
+		answer.Text("ip"), answer.Text(v.host),
+		answer.Text("endpoint"), answer.Text(v.host),
+		answer.Text("role"), answer.Text(role),
+		answer.Text("replication-offset"), answer.Integer(0),
+		answer.Text("health"), answer.Text(health),
 	)
 }
 
@@ -202,7 +203,7 @@ func runClusterNodes(x *engine.Context, c *engine.Call, s *status.Cluster) {
 		}
 		fmt.Fprintf(&b, "%s %s:%d@0 %s - 0 %d %d %s%s\n", v.id, v.host, v.port, flags, seen, v.Number, link, slots)
 	}
-	c.Answer(engine.Reply{Kind: engine.Verbatim, Text: b.String()})
+	c.Answer(answer.Reply{Kind: answer.Verbatim, Text: b.String()})
 }
 
 func runClusterInfo(_ *engine.Context, c *engine.Call, s *status.Cluster) {
@@ -222,22 +223,22 @@ func runClusterInfo(_ *engine.Context, c *engine.Call, s *status.Cluster) {
 	line(&b, "cluster_my_epoch", s.Node)
 	line(&b, "cluster_stats_messages_sent", s.Sent)
 	line(&b, "cluster_stats_messages_received", s.Applied+s.Passed)
-	c.Answer(engine.Reply{Kind: engine.Verbatim, Text: b.String()})
+	c.Answer(answer.Reply{Kind: answer.Verbatim, Text: b.String()})
 }
 
 func runClusterMyID(_ *engine.Context, c *engine.Call, s *status.Cluster) {
-	c.Answer(engine.Text(nodeID(s.ID, s.Node)))
+	c.Answer(answer.Text(nodeID(s.ID, s.Node)))
 }
 
 func runKeySlot(_ *engine.Context, c *engine.Call, _ *status.Cluster) {
-	c.Answer(engine.Integer(int64(keySlot(string(c.Args[2])))))
+	c.Answer(answer.Integer(int64(keySlot(string(c.Args[2])))))
 }
 
 func runCountKeys(x *engine.Context, c *engine.Call, _ *status.Cluster) {
-	slot, ok := engine.ParseInt(c.Args[2])
+	slot, ok := answer.ParseInt(c.Args[2])
 	switch {
 	case !ok:
-		c.Fail(engine.TextInteger)
+		c.Fail(answer.TextInteger)
 		return
 	case slot < 0 || slot >= slotCount:
 		c.Fail("ERR Invalid slot")
@@ -257,7 +258,7 @@ func runCountKeys(x *engine.Context, c *engine.Call, _ *status.Cluster) {
 			break
 		}
 	}
-	c.Answer(engine.Integer(n))
+	c.Answer(answer.Integer(n))
 }
 
 // keySlot returns the slot of a key as Redis Cluster does: of what is between the

@@ -2,7 +2,10 @@ package admin
 
 // CLUSTER BACKUP: a copy of all data that a client reads in pieces.
 
-import "github.com/bloomery/bloomery/server/internal/engine"
+import (
+	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/server/internal/engine"
+)
 
 // clusterBackup is CLUSTER BACKUP OPEN [STALE], READ and CLOSE. It is what bloomery
 // cluster backup sends; a server that hides its cluster from clients answers too.
@@ -22,11 +25,11 @@ var clusterBackup = engine.Command{
 	},
 }
 
-func runBackup(x engine.Server, args [][]byte) engine.Reply {
+func runBackup(x engine.Server, args [][]byte) answer.Reply {
 	var numbers [4]uint64
 	given := 0
 	for ; given < len(numbers) && given+1 < len(args); given++ {
-		n, ok := engine.ParseInt(args[given+1])
+		n, ok := answer.ParseInt(args[given+1])
 		if !ok || n < 0 {
 			break
 		}
@@ -34,14 +37,14 @@ func runBackup(x engine.Server, args [][]byte) engine.Reply {
 	}
 	whole := given == len(args)-1
 	switch {
-	case engine.Is(args[0], "open") && len(args) == 1:
+	case answer.Is(args[0], "open") && len(args) == 1:
 		return x.OpenCopy(false)
-	case engine.Is(args[0], "open") && len(args) == 2 && engine.Is(args[1], "stale"):
+	case answer.Is(args[0], "open") && len(args) == 2 && answer.Is(args[1], "stale"):
 		return x.OpenCopy(true)
-	case engine.Is(args[0], "read") && whole && given == 4:
+	case answer.Is(args[0], "read") && whole && given == 4:
 		return x.ReadCopy(numbers[0], numbers[1], numbers[2], numbers[3])
-	case engine.Is(args[0], "close") && whole && given == 1:
+	case answer.Is(args[0], "close") && whole && given == 1:
 		return x.CloseCopy(numbers[0])
 	}
-	return engine.Fail(engine.TextSyntax)
+	return answer.Fail(answer.TextSyntax)
 }

@@ -5,6 +5,7 @@ package admin
 import (
 	"strings"
 
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/engine"
 )
 
@@ -35,7 +36,7 @@ func nodes(x *engine.Context, c *engine.Call) (list []uint32) {
 	s, _ := x.Server().Cluster()
 	for _, arg := range c.Args[2:] {
 		number := uint32(0)
-		if n, ok := engine.ParseInt(arg); ok && n > 0 && n <= int64(len(s.Nodes)) {
+		if n, ok := answer.ParseInt(arg); ok && n > 0 && n <= int64(len(s.Nodes)) {
 			number = uint32(n)
 		}
 		for i := range s.Nodes {

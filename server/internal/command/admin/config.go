@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/bloomery/bloomery/internal/redisbloom"
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/session"
 )
@@ -28,7 +29,7 @@ var config = engine.Command{
 			Complexity: "O(1)", Summary: "Resets the counters of INFO.",
 			Run: func(x *engine.Context, c *engine.Call) {
 				x.Server().ResetUsage()
-				c.Answer(engine.OK())
+				c.Answer(answer.OK())
 			},
 		},
 		{
@@ -40,10 +41,10 @@ var config = engine.Command{
 					return
 				}
 				if err := x.Server().RewriteConfig(); err != nil {
-					c.Fail("ERR Rewriting config file: " + engine.OneLine(err))
+					c.Fail("ERR Rewriting config file: " + answer.OneLine(err))
 					return
 				}
-				c.Answer(engine.OK())
+				c.Answer(answer.OK())
 			},
 		},
 		{
@@ -72,7 +73,7 @@ var parameters = []parameter{
 			return strconv.FormatFloat(x.Settings().Defaults().BloomError, 'g', -1, 64)
 		},
 		set: func(_ *engine.Context, d *session.Defaults, v string) (func(), string) {
-			rate, ok := engine.ParseFloat([]byte(v))
+			rate, ok := answer.ParseFloat([]byte(v))
 			if !ok {
 				return nil, invalidValue("bf-error-rate")
 			}
@@ -98,7 +99,7 @@ var parameters = []parameter{
 		name: "maxmemory",
 		get:  func(x *engine.Context) string { return strconv.FormatInt(x.Budget().Max(), 10) },
 		set: func(x *engine.Context, _ *session.Defaults, v string) (func(), string) {
-			n, ok := engine.ParseBytes(v)
+			n, ok := answer.ParseBytes(v)
 			if !ok || n <= 0 {
 				return nil, "argument must be a memory value above 0"
 			}
@@ -174,7 +175,7 @@ func integerParameter(name string, field func(*session.Defaults) *int64, limits 
 		name: name,
 		get:  func(x *engine.Context) string { return strconv.FormatInt(*field(x.Settings().Defaults()), 10) },
 		set: func(_ *engine.Context, d *session.Defaults, v string) (func(), string) {
-			n, ok := engine.ParseInt([]byte(v))
+			n, ok := answer.ParseInt([]byte(v))
 			if !ok {
 				return nil, invalidValue(name)
 			}
@@ -193,7 +194,7 @@ func serverParameter(name string, low, high int64, get func(*engine.Context) int
 		name: name,
 		get:  func(x *engine.Context) string { return strconv.FormatInt(get(x), 10) },
 		set: func(x *engine.Context, _ *session.Defaults, v string) (func(), string) {
-			n, ok := engine.ParseInt([]byte(v))
+			n, ok := answer.ParseInt([]byte(v))
 			if !ok {
 				return nil, "argument couldn't be parsed into an integer"
 			}
@@ -238,49 +239,49 @@ func parameterNames(x *engine.Context) []string {
 }
 
 func runConfigGet(x *engine.Context, c *engine.Call) {
-	elems := []engine.Reply{}
+	elems := []answer.Reply{}
 	for _, name := range parameterNames(x) {
-		if !slices.ContainsFunc(c.Args[2:], func(a []byte) bool { return engine.Match(engine.Lower(a), name) }) {
+		if !slices.ContainsFunc(c.Args[2:], func(a []byte) bool { return engine.Match(answer.Lower(a), name) }) {
 			continue
 		}
 		p, _ := findParameter(x, name)
-		elems = append(elems, engine.Text(name), engine.Text(p.get(x)))
+		elems = append(elems, answer.Text(name), answer.Text(p.get(x)))
 	}
-	c.Answer(engine.Pairs(elems...))
+	c.Answer(answer.Pairs(elems...))
 }
 
 func runConfigSet(x *engine.Context, c *engine.Call) {
 	if len(c.Args)%2 != 0 {
-		c.Answer(engine.WrongArity(c.Command().FullName()))
+		c.Answer(answer.WrongArity(c.Command().FullName()))
 		return
 	}
 	var apply []func()
 	x.Settings().Change(func(next *session.Defaults) bool {
-		var failed engine.Reply
-		if apply, failed = checkSettings(x, next, c.Args[2:]); failed.Kind != engine.None {
+		var failed answer.Reply
+		if apply, failed = checkSettings(x, next, c.Args[2:]); failed.Kind != answer.None {
 			c.Answer(failed)
 			return false
 		}
 		for _, f := range apply {
 			f()
 		}
-		c.Answer(engine.OK())
+		c.Answer(answer.OK())
 		return true
 	})
 }
 
 // checkSettings checks pairs of names and values and returns what puts them in
 // force: next, and functions to call.
-func checkSettings(x *engine.Context, next *session.Defaults, args [][]byte) (apply []func(), failed engine.Reply) {
+func checkSettings(x *engine.Context, next *session.Defaults, args [][]byte) (apply []func(), failed answer.Reply) {
 	seen := map[string]bool{}
 	for i := 0; i < len(args); i += 2 {
-		name := engine.Lower(args[i])
+		name := answer.Lower(args[i])
 		p, ok := findParameter(x, name)
 		var text string
 		var f func()
 		switch {
 		case !ok:
-			return nil, engine.Fail("ERR Unknown option or number of arguments for CONFIG SET - '" + string(args[i]) + "'")
+			return nil, answer.Fail("ERR Unknown option or number of arguments for CONFIG SET - '" + string(args[i]) + "'")
 		case seen[name]:
 			text = "duplicate parameter"
 		case p.set == nil:
@@ -289,20 +290,20 @@ func checkSettings(x *engine.Context, next *session.Defaults, args [][]byte) (ap
 			f, text = p.set(x, next, string(args[i+1]))
 		}
 		if text != "" {
-			return nil, engine.Fail("ERR CONFIG SET failed (possibly related to argument '" + name + "') - " + text)
+			return nil, answer.Fail("ERR CONFIG SET failed (possibly related to argument '" + name + "') - " + text)
 		}
 		seen[name] = true
 		if f != nil {
 			apply = append(apply, f)
 		}
 	}
-	return apply, engine.Reply{}
+	return apply, answer.Reply{}
 }
 
 // secretConfig hides everything behind requirepass.
 func secretConfig(args [][]byte) (from, to int) {
 	for i := 2; i < len(args); i += 2 {
-		if engine.Is(args[i], "requirepass") {
+		if answer.Is(args[i], "requirepass") {
 			return i + 1, len(args)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/engine"
 )
 
@@ -45,7 +46,7 @@ func runInfo(x *engine.Context, c *engine.Call) {
 			return usual
 		}
 		return slices.ContainsFunc(c.Args[1:], func(a []byte) bool {
-			return engine.Is(a, name) || engine.Is(a, "all") || engine.Is(a, "everything") || usual && engine.Is(a, "default")
+			return answer.Is(a, name) || answer.Is(a, "all") || answer.Is(a, "everything") || usual && answer.Is(a, "default")
 		})
 	}
 	var b strings.Builder
@@ -59,7 +60,7 @@ func runInfo(x *engine.Context, c *engine.Call) {
 		b.WriteString("# " + strings.ToUpper(section.name[:1]) + section.name[1:] + "\r\n")
 		section.write(x, &b)
 	}
-	c.Answer(engine.Reply{Kind: engine.Verbatim, Text: b.String()})
+	c.Answer(answer.Reply{Kind: answer.Verbatim, Text: b.String()})
 }
 
 func line(b *strings.Builder, name string, value any) { fmt.Fprintf(b, "%s:%v\r\n", name, value) }
@@ -67,7 +68,7 @@ func line(b *strings.Builder, name string, value any) { fmt.Fprintf(b, "%s:%v\r\
 func infoServer(x *engine.Context, b *strings.Builder) {
 	f := x.Server().Facts()
 	up := int64(x.Now().Sub(f.Started).Seconds())
-	line(b, "redis_version", engine.RedisVersion)
+	line(b, "redis_version", answer.RedisVersion)
 	line(b, "redis_mode", x.Can().Mode())
 	line(b, "server_name", "bloomery")
 	line(b, "bloomery_version", f.Version)
@@ -152,7 +153,7 @@ func infoPersistence(x *engine.Context, b *strings.Builder) {
 	}
 	refused := ""
 	if err := x.Refuses(); err != nil {
-		refused = engine.OneLine(err)
+		refused = answer.OneLine(err)
 	}
 	line(b, "rdb_bgsave_in_progress", number(st.Saving))
 	line(b, "rdb_last_save_time", st.Saved.Unix())
@@ -220,7 +221,7 @@ func infoReplication(_ *engine.Context, b *strings.Builder) {
 }
 
 func infoModules(_ *engine.Context, b *strings.Builder) {
-	line(b, "module", fmt.Sprintf("name=bf,ver=%d,api=1,filters=0,usedby=[],using=[],options=[]", engine.BloomVersion))
+	line(b, "module", fmt.Sprintf("name=bf,ver=%d,api=1,filters=0,usedby=[],using=[],options=[]", answer.BloomVersion))
 }
 
 func infoCommands(x *engine.Context, b *strings.Builder) {

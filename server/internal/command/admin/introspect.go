@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/engine"
 )
 
@@ -18,7 +19,7 @@ var commandCommand = engine.Command{
 		{
 			Name: "count", Arity: 2, Flags: engine.Loading | engine.Stale, Categories: []string{"slow", "connection"},
 			Complexity: "O(1)", Summary: "Returns the number of commands.",
-			Run: func(x *engine.Context, c *engine.Call) { c.Answer(engine.Integer(int64(len(x.Table().All())))) },
+			Run: func(x *engine.Context, c *engine.Call) { c.Answer(answer.Integer(int64(len(x.Table().All())))) },
 		},
 		{
 			Name: "docs", Arity: -2, Flags: engine.Loading | engine.Stale, Categories: []string{"slow", "connection"}, Syntax: "[command-name [command-name ...]]",
@@ -38,15 +39,15 @@ var commandCommand = engine.Command{
 					c.Answer(allInfo(x))
 					return
 				}
-				elems := []engine.Reply{}
+				elems := []answer.Reply{}
 				for _, name := range c.Args[2:] {
 					if cmd := x.Table().Find(name); cmd != nil {
 						elems = append(elems, commandInfo(cmd))
 					} else {
-						elems = append(elems, engine.Nil())
+						elems = append(elems, answer.Nil())
 					}
 				}
-				c.Answer(engine.List(elems...))
+				c.Answer(answer.List(elems...))
 			},
 		},
 		{
@@ -58,34 +59,34 @@ var commandCommand = engine.Command{
 	},
 }
 
-func allInfo(x *engine.Context) engine.Reply {
-	elems := make([]engine.Reply, 0, len(x.Table().All()))
+func allInfo(x *engine.Context) answer.Reply {
+	elems := make([]answer.Reply, 0, len(x.Table().All()))
 	for _, cmd := range x.Table().All() {
 		elems = append(elems, commandInfo(cmd))
 	}
-	return engine.List(elems...)
+	return answer.List(elems...)
 }
 
 // commandInfo is the entry of COMMAND INFO.
-func commandInfo(cmd *engine.Command) engine.Reply {
-	var cats, subs []engine.Reply
+func commandInfo(cmd *engine.Command) answer.Reply {
+	var cats, subs []answer.Reply
 	for _, c := range cmd.Categories {
 		if c != "delete" { // it is ours alone: clients see what RedisBloom shows
-			cats = append(cats, engine.Word("@"+c))
+			cats = append(cats, answer.Word("@"+c))
 		}
 	}
 	for i := range cmd.Subcommands {
 		subs = append(subs, commandInfo(&cmd.Subcommands[i]))
 	}
-	tips := make([]engine.Reply, 0, len(cmd.Tips))
+	tips := make([]answer.Reply, 0, len(cmd.Tips))
 	for _, t := range cmd.Tips {
-		tips = append(tips, engine.Text(t))
+		tips = append(tips, answer.Text(t))
 	}
 	first, last, step := legacyKeys(cmd.Keys)
-	return engine.List(
-		engine.Text(cmd.FullName()), engine.Integer(int64(cmd.Arity)), engine.Unordered(engine.Words(cmd.Flags.Names())),
-		engine.Integer(first), engine.Integer(last), engine.Integer(step),
-		engine.Unordered(cats), engine.Unordered(tips), engine.Unordered(keySpecs(cmd)), engine.Unordered(subs),
+	return answer.List(
+		answer.Text(cmd.FullName()), answer.Integer(int64(cmd.Arity)), answer.Unordered(answer.Words(cmd.Flags.Names())),
+		answer.Integer(first), answer.Integer(last), answer.Integer(step),
+		answer.Unordered(cats), answer.Unordered(tips), answer.Unordered(keySpecs(cmd)), answer.Unordered(subs),
 	)
 }
 
@@ -105,45 +106,45 @@ func legacyKeys(keys []engine.Keys) (first, last, step int64) {
 }
 
 // keySpecs says where keys are in the newer way of COMMAND INFO.
-func keySpecs(cmd *engine.Command) []engine.Reply {
-	var specs []engine.Reply
+func keySpecs(cmd *engine.Command) []answer.Reply {
+	var specs []answer.Reply
 	for _, k := range cmd.Keys {
 		if k.Hidden {
 			continue
 		}
-		begin, find := engine.Pairs(engine.Text("type"), engine.Text("index"),
-			engine.Text("spec"), engine.Pairs(engine.Text("index"), engine.Integer(int64(k.First)))), findKeys(k)
+		begin, find := answer.Pairs(answer.Text("type"), answer.Text("index"),
+			answer.Text("spec"), answer.Pairs(answer.Text("index"), answer.Integer(int64(k.First)))), findKeys(k)
 		if k.At != nil {
-			begin = engine.Pairs(engine.Text("type"), engine.Text("unknown"), engine.Text("spec"), engine.Pairs())
+			begin = answer.Pairs(answer.Text("type"), answer.Text("unknown"), answer.Text("spec"), answer.Pairs())
 			find = begin
 		}
-		specs = append(specs, engine.Pairs(
-			engine.Text("flags"), engine.Unordered(engine.Words(strings.Fields(k.Access))),
-			engine.Text("begin_search"), begin, engine.Text("find_keys"), find,
+		specs = append(specs, answer.Pairs(
+			answer.Text("flags"), answer.Unordered(answer.Words(strings.Fields(k.Access))),
+			answer.Text("begin_search"), begin, answer.Text("find_keys"), find,
 		))
 	}
 	return specs
 }
 
 // findKeys says how keys go on from the first.
-func findKeys(k engine.Keys) engine.Reply {
+func findKeys(k engine.Keys) answer.Reply {
 	if k.Counted {
-		return engine.Pairs(engine.Text("type"), engine.Text("keynum"), engine.Text("spec"), engine.Pairs(
-			engine.Text("keynumidx"), engine.Integer(0), engine.Text("firstkey"), engine.Integer(1),
-			engine.Text("keystep"), engine.Integer(1)))
+		return answer.Pairs(answer.Text("type"), answer.Text("keynum"), answer.Text("spec"), answer.Pairs(
+			answer.Text("keynumidx"), answer.Integer(0), answer.Text("firstkey"), answer.Integer(1),
+			answer.Text("keystep"), answer.Integer(1)))
 	}
 	last := k.Last
 	if last > 0 {
 		last -= k.First
 	}
-	return engine.Pairs(engine.Text("type"), engine.Text("range"), engine.Text("spec"), engine.Pairs(
-		engine.Text("lastkey"), engine.Integer(int64(last)), engine.Text("keystep"), engine.Integer(int64(k.Step)),
-		engine.Text("limit"), engine.Integer(0)))
+	return answer.Pairs(answer.Text("type"), answer.Text("range"), answer.Text("spec"), answer.Pairs(
+		answer.Text("lastkey"), answer.Integer(int64(last)), answer.Text("keystep"), answer.Integer(int64(k.Step)),
+		answer.Text("limit"), answer.Integer(0)))
 }
 
 func runCommandDocs(x *engine.Context, c *engine.Call) {
-	elems := []engine.Reply{}
-	add := func(cmd *engine.Command) { elems = append(elems, engine.Text(cmd.FullName()), commandDocs(cmd)) }
+	elems := []answer.Reply{}
+	add := func(cmd *engine.Command) { elems = append(elems, answer.Text(cmd.FullName()), commandDocs(cmd)) }
 	if len(c.Args) == 2 {
 		for _, cmd := range x.Table().All() {
 			add(cmd)
@@ -154,40 +155,40 @@ func runCommandDocs(x *engine.Context, c *engine.Call) {
 			add(cmd)
 		}
 	}
-	c.Answer(engine.Pairs(elems...))
+	c.Answer(answer.Pairs(elems...))
 }
 
 // commandDocs is the entry of COMMAND DOCS.
-func commandDocs(cmd *engine.Command) engine.Reply {
+func commandDocs(cmd *engine.Command) answer.Reply {
 	group := cmd.Group
 	if cmd.Flags&engine.Module != 0 {
 		group = "module"
 	}
-	elems := []engine.Reply{
-		engine.Text("summary"), engine.Text(cmd.Summary), engine.Text("since"), engine.Text(cmd.Since),
-		engine.Text("group"), engine.Text(group), engine.Text("complexity"), engine.Text(cmd.Complexity),
+	elems := []answer.Reply{
+		answer.Text("summary"), answer.Text(cmd.Summary), answer.Text("since"), answer.Text(cmd.Since),
+		answer.Text("group"), answer.Text(group), answer.Text("complexity"), answer.Text(cmd.Complexity),
 	}
 	if cmd.Flags&engine.Module != 0 {
-		elems = append(elems, engine.Text("module"), engine.Text("bf"))
+		elems = append(elems, answer.Text("module"), answer.Text("bf"))
 	}
 	if args := parseSyntax(cmd.Syntax); len(args) > 0 && len(cmd.Subcommands) == 0 {
-		elems = append(elems, engine.Text("arguments"), engine.List(argumentReplies(args)...))
+		elems = append(elems, answer.Text("arguments"), answer.List(argumentReplies(args)...))
 	}
 	if len(cmd.Subcommands) > 0 {
-		var subs []engine.Reply
+		var subs []answer.Reply
 		for i := range cmd.Subcommands {
-			subs = append(subs, engine.Text(cmd.Subcommands[i].FullName()), commandDocs(&cmd.Subcommands[i]))
+			subs = append(subs, answer.Text(cmd.Subcommands[i].FullName()), commandDocs(&cmd.Subcommands[i]))
 		}
-		elems = append(elems, engine.Text("subcommands"), engine.Pairs(subs...))
+		elems = append(elems, answer.Text("subcommands"), answer.Pairs(subs...))
 	}
-	return engine.Pairs(elems...)
+	return answer.Pairs(elems...)
 }
 
 func runCommandGetKeys(x *engine.Context, c *engine.Call) {
 	args := c.Args[2:]
 	cmd := x.Table().Lookup(args[0])
 	if cmd != nil && len(cmd.Subcommands) > 0 && len(args) > 1 {
-		cmd = cmd.Sub(engine.Lower(args[1]))
+		cmd = cmd.Sub(answer.Lower(args[1]))
 	}
 	switch {
 	case cmd == nil:
@@ -200,27 +201,27 @@ func runCommandGetKeys(x *engine.Context, c *engine.Call) {
 		c.Fail("ERR Invalid number of arguments specified for command")
 		return
 	}
-	keys := []engine.Reply{}
+	keys := []answer.Reply{}
 	cmd.EachKey(args, func(i int, k engine.Keys) {
 		if !k.Hidden {
-			keys = append(keys, engine.Text(string(args[i])))
+			keys = append(keys, answer.Text(string(args[i])))
 		}
 	})
-	c.Answer(engine.List(keys...))
+	c.Answer(answer.List(keys...))
 }
 
 func runCommandList(x *engine.Context, c *engine.Call) {
 	keep := func(*engine.Command) bool { return true }
 	switch args := c.Args[2:]; {
 	case len(args) == 0:
-	case len(args) == 3 && engine.Is(args[0], "filterby") && engine.Is(args[1], "module"):
+	case len(args) == 3 && answer.Is(args[0], "filterby") && answer.Is(args[1], "module"):
 		keep = func(cmd *engine.Command) bool { return cmd.Flags&engine.Module != 0 && string(args[2]) == "bf" }
-	case len(args) == 3 && engine.Is(args[0], "filterby") && engine.Is(args[1], "aclcat"):
-		keep = func(cmd *engine.Command) bool { return slices.Contains(cmd.Categories, engine.Lower(args[2])) }
-	case len(args) == 3 && engine.Is(args[0], "filterby") && engine.Is(args[1], "pattern"):
-		keep = func(cmd *engine.Command) bool { return engine.Match(engine.Lower(args[2]), cmd.FullName()) }
+	case len(args) == 3 && answer.Is(args[0], "filterby") && answer.Is(args[1], "aclcat"):
+		keep = func(cmd *engine.Command) bool { return slices.Contains(cmd.Categories, answer.Lower(args[2])) }
+	case len(args) == 3 && answer.Is(args[0], "filterby") && answer.Is(args[1], "pattern"):
+		keep = func(cmd *engine.Command) bool { return engine.Match(answer.Lower(args[2]), cmd.FullName()) }
 	default:
-		c.Fail(engine.TextSyntax)
+		c.Fail(answer.TextSyntax)
 		return
 	}
 	names := []string{}
@@ -229,5 +230,5 @@ func runCommandList(x *engine.Context, c *engine.Call) {
 			names = append(names, cmd.FullName())
 		}
 	})
-	c.Answer(engine.Texts(names))
+	c.Answer(answer.Texts(names))
 }

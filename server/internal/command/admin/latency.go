@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/session"
 )
@@ -21,7 +22,7 @@ var latency = engine.Command{
 			Name: "doctor", Arity: 2, Flags: latencyFlags, Categories: latencyCategories,
 			Complexity: "O(1)", Summary: "Describes what took long, for people.",
 			Run: func(x *engine.Context, c *engine.Call) {
-				c.Answer(engine.Reply{Kind: engine.Verbatim, Text: latencyReport(x.Server().Latency())})
+				c.Answer(answer.Reply{Kind: answer.Verbatim, Text: latencyReport(x.Server().Latency())})
 			},
 		},
 		{
@@ -34,27 +35,27 @@ var latency = engine.Command{
 			Name: "history", Arity: 3, Flags: latencyFlags, Categories: latencyCategories,
 			Syntax: "event", Complexity: "O(1)", Summary: "Returns the samples of an event.",
 			Run: func(x *engine.Context, c *engine.Call) {
-				elems := []engine.Reply{}
+				elems := []answer.Reply{}
 				for _, e := range x.Server().Latency().Events() {
 					for _, s := range e.Samples {
 						if e.Name == string(c.Args[2]) {
-							elems = append(elems, engine.List(engine.Integer(s.Second), engine.Integer(s.Millis)))
+							elems = append(elems, answer.List(answer.Integer(s.Second), answer.Integer(s.Millis)))
 						}
 					}
 				}
-				c.Answer(engine.List(elems...))
+				c.Answer(answer.List(elems...))
 			},
 		},
 		{
 			Name: "latest", Arity: 2, Flags: latencyFlags, Categories: latencyCategories,
 			Complexity: "O(1)", Summary: "Returns the latest sample of every event.",
 			Run: func(x *engine.Context, c *engine.Call) {
-				elems := []engine.Reply{}
+				elems := []answer.Reply{}
 				for _, e := range x.Server().Latency().Events() {
 					last := e.Samples[len(e.Samples)-1]
-					elems = append(elems, engine.List(engine.Text(e.Name), engine.Integer(last.Second), engine.Integer(last.Millis), engine.Integer(e.Most)))
+					elems = append(elems, answer.List(answer.Text(e.Name), answer.Integer(last.Second), answer.Integer(last.Millis), answer.Integer(e.Most)))
 				}
-				c.Answer(engine.List(elems...))
+				c.Answer(answer.List(elems...))
 			},
 		},
 		{
@@ -65,7 +66,7 @@ var latency = engine.Command{
 				for _, a := range c.Args[2:] {
 					names = append(names, string(a))
 				}
-				c.Answer(engine.Integer(int64(x.Server().Latency().Reset(names...))))
+				c.Answer(answer.Integer(int64(x.Server().Latency().Reset(names...))))
 			},
 		},
 	},
@@ -94,10 +95,10 @@ func latencyReport(l *session.Latency) string {
 }
 
 func runLatencyHistogram(x *engine.Context, c *engine.Call) {
-	elems := []engine.Reply{}
+	elems := []answer.Reply{}
 	add := func(cmd *engine.Command) {
 		if u := x.Server().Usage(cmd); u.Calls > 0 {
-			elems = append(elems, engine.Text(cmd.FullName()), histogram(&u))
+			elems = append(elems, answer.Text(cmd.FullName()), histogram(&u))
 		}
 	}
 	if len(c.Args) == 2 {
@@ -113,21 +114,21 @@ func runLatencyHistogram(x *engine.Context, c *engine.Call) {
 			add(&cmd.Subcommands[i])
 		}
 	}
-	c.Answer(engine.Pairs(elems...))
+	c.Answer(answer.Pairs(elems...))
 }
 
 // histogram answers the calls of a command by the time they took, each bucket
 // with those before it. Redis keeps two digits of a time, and names a bucket by the
 // last that it does not distinguish from its end: 16 µs, 33 µs, 66 µs.
-func histogram(u *session.Usage) engine.Reply {
-	buckets := []engine.Reply{}
+func histogram(u *session.Usage) answer.Reply {
+	buckets := []answer.Reply{}
 	sum := int64(0)
 	for i, n := range u.Took {
 		if n > 0 {
 			sum += n
 			end := session.BucketEnd(i).Nanoseconds()
-			buckets = append(buckets, engine.Integer((end+end>>7-1)/1000), engine.Integer(sum))
+			buckets = append(buckets, answer.Integer((end+end>>7-1)/1000), answer.Integer(sum))
 		}
 	}
-	return engine.Pairs(engine.Text("calls"), engine.Integer(u.Calls), engine.Text("histogram_usec"), engine.Pairs(buckets...))
+	return answer.Pairs(answer.Text("calls"), answer.Integer(u.Calls), answer.Text("histogram_usec"), answer.Pairs(buckets...))
 }

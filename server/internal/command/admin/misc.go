@@ -5,6 +5,7 @@ package admin
 import (
 	"strconv"
 
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/engine"
 )
 
@@ -14,7 +15,7 @@ var timeCommand = engine.Command{
 	Since: "2.6.0", Complexity: "O(1)", Summary: "Returns seconds and microseconds since 1970.",
 	Run: func(x *engine.Context, c *engine.Call) {
 		micros := x.Now().UnixMicro()
-		c.Answer(engine.List(engine.Text(strconv.FormatInt(micros/1e6, 10)), engine.Text(strconv.FormatInt(micros%1e6, 10))))
+		c.Answer(answer.List(answer.Text(strconv.FormatInt(micros/1e6, 10)), answer.Text(strconv.FormatInt(micros%1e6, 10))))
 	},
 }
 
@@ -24,17 +25,17 @@ var wait = engine.Command{
 	Name: "wait", Arity: 3, Flags: 0, Categories: []string{"slow", "connection"}, Group: engine.GroupGeneric,
 	Since: "3.0.0", Syntax: "numreplicas timeout", Complexity: "O(1)", Summary: "Returns 0: there are no replicas.",
 	Run: func(_ *engine.Context, c *engine.Call) {
-		_, ok := engine.ParseInt(c.Args[1])
-		timeout, ok2 := engine.ParseInt(c.Args[2])
+		_, ok := answer.ParseInt(c.Args[1])
+		timeout, ok2 := answer.ParseInt(c.Args[2])
 		switch {
 		case !ok:
-			c.Fail(engine.TextInteger)
+			c.Fail(answer.TextInteger)
 		case !ok2:
 			c.Fail("ERR timeout is not an integer or out of range")
 		case timeout < 0:
 			c.Fail("ERR timeout is negative")
 		default:
-			c.Answer(engine.Integer(0))
+			c.Answer(answer.Integer(0))
 		}
 	},
 }
@@ -46,6 +47,6 @@ var module = engine.Command{
 	Subcommands: []engine.Command{{
 		Name: "list", Arity: 2, Flags: engine.Admin | engine.NoScript, Categories: []string{"admin", "slow", "dangerous"}, Complexity: "O(1)",
 		Summary: "Lists the modules: bf, which is built in.",
-		Run:     func(_ *engine.Context, c *engine.Call) { c.Answer(engine.List(engine.BloomModule())) },
+		Run:     func(_ *engine.Context, c *engine.Call) { c.Answer(answer.List(answer.BloomModule())) },
 	}},
 }

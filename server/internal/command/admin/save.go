@@ -2,7 +2,10 @@ package admin
 
 // SAVE, BGSAVE, LASTSAVE and DEBUG RELOAD.
 
-import "github.com/bloomery/bloomery/server/internal/engine"
+import (
+	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/server/internal/engine"
+)
 
 // save is SAVE.
 var save = engine.Command{
@@ -23,8 +26,8 @@ var bgsave = engine.Command{
 	Name: "bgsave", Arity: -1, Max: 2, Flags: engine.Admin | engine.NoScript | engine.NoMulti | engine.Outside, Categories: []string{"admin", "slow", "dangerous"}, Group: engine.GroupServer,
 	Since: "1.0.0", Syntax: "[SCHEDULE]", Complexity: "O(1)", Summary: "Begins to write a snapshot.",
 	Run: func(x *engine.Context, c *engine.Call) {
-		if len(c.Args) == 2 && !engine.Is(c.Args[1], "schedule") {
-			c.Fail(engine.TextSyntax)
+		if len(c.Args) == 2 && !answer.Is(c.Args[1], "schedule") {
+			c.Fail(answer.TextSyntax)
 			return
 		}
 		if !x.Can().Disk {
@@ -41,10 +44,10 @@ var lastSave = engine.Command{
 	Since: "1.0.0", Complexity: "O(1)", Summary: "Returns when the last snapshot was taken, or the server was started if there is none.",
 	Run: func(x *engine.Context, c *engine.Call) {
 		if x.Can().Disk {
-			c.Answer(engine.Integer(x.Server().Disk().Saved.Unix()))
+			c.Answer(answer.Integer(x.Server().Disk().Saved.Unix()))
 			return
 		}
-		c.Answer(engine.Integer(x.Server().Facts().Started.Unix()))
+		c.Answer(answer.Integer(x.Server().Facts().Started.Unix()))
 	},
 }
 

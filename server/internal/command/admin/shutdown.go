@@ -1,6 +1,9 @@
 package admin
 
-import "github.com/bloomery/bloomery/server/internal/engine"
+import (
+	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/server/internal/engine"
+)
 
 // shutdown is SHUTDOWN. There is no reply: the connection ends, as all do.
 var shutdown = engine.Command{
@@ -14,21 +17,21 @@ var shutdown = engine.Command{
 func runShutdown(x *engine.Context, c *engine.Call) {
 	seen := map[string]bool{}
 	for _, a := range c.Args[1:] {
-		switch word := engine.Lower(a); word {
+		switch word := answer.Lower(a); word {
 		case "save", "nosave", "now", "force", "abort":
 			seen[word] = true
 		default:
-			c.Fail(engine.TextSyntax)
+			c.Fail(answer.TextSyntax)
 			return
 		}
 	}
 	switch {
 	case seen["save"] && seen["nosave"], seen["abort"] && len(seen) > 1:
-		c.Fail(engine.TextSyntax)
+		c.Fail(answer.TextSyntax)
 	case seen["abort"]:
 		c.Fail("ERR No shutdown in progress.")
 	default:
-		c.Answer(engine.OK())
+		c.Answer(answer.OK())
 		c.Mute = true
 		x.Server().Shutdown()
 	}

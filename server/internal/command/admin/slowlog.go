@@ -3,6 +3,7 @@ package admin
 // SLOWLOG and MONITOR.
 
 import (
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/session"
 )
@@ -19,7 +20,7 @@ var slowLog = engine.Command{
 				n := int64(10)
 				if len(c.Args) == 3 {
 					var ok bool
-					if n, ok = engine.ParseInt(c.Args[2]); !ok || n < -1 {
+					if n, ok = answer.ParseInt(c.Args[2]); !ok || n < -1 {
 						c.Fail("ERR count should be greater than or equal to -1")
 						return
 					}
@@ -30,14 +31,14 @@ var slowLog = engine.Command{
 		{
 			Name: "len", Arity: 2, Flags: engine.Admin | engine.Loading | engine.Stale, Categories: []string{"admin", "slow", "dangerous"},
 			Complexity: "O(1)", Summary: "Returns the number of entries.",
-			Run: func(x *engine.Context, c *engine.Call) { c.Answer(engine.Integer(int64(x.Server().SlowLog().Len()))) },
+			Run: func(x *engine.Context, c *engine.Call) { c.Answer(answer.Integer(int64(x.Server().SlowLog().Len()))) },
 		},
 		{
 			Name: "reset", Arity: 2, Flags: engine.Admin | engine.Loading | engine.Stale, Categories: []string{"admin", "slow", "dangerous"},
 			Complexity: "O(n), n being the number of entries", Summary: "Removes the entries.",
 			Run: func(x *engine.Context, c *engine.Call) {
 				x.Server().SlowLog().Reset()
-				c.Answer(engine.OK())
+				c.Answer(answer.OK())
 			},
 		},
 	},
@@ -51,18 +52,18 @@ var monitor = engine.Command{
 		"A client that does not take them as fast as they come is closed.",
 	Run: func(x *engine.Context, c *engine.Call) {
 		if !x.Server().Monitor() {
-			c.Fail(engine.TextOOM)
+			c.Fail(answer.TextOOM)
 			return
 		}
-		c.Answer(engine.OK())
+		c.Answer(answer.OK())
 	},
 }
 
-func slowReply(entries []session.SlowEntry) engine.Reply {
-	elems := []engine.Reply{}
+func slowReply(entries []session.SlowEntry) answer.Reply {
+	elems := []answer.Reply{}
 	for _, e := range entries {
-		elems = append(elems, engine.List(engine.Integer(e.ID), engine.Integer(e.At.Unix()), engine.Integer(e.Took.Microseconds()),
-			engine.Texts(e.Args), engine.Text(e.Addr), engine.Text(e.Name)))
+		elems = append(elems, answer.List(answer.Integer(e.ID), answer.Integer(e.At.Unix()), answer.Integer(e.Took.Microseconds()),
+			answer.Texts(e.Args), answer.Text(e.Addr), answer.Text(e.Name)))
 	}
-	return engine.List(elems...)
+	return answer.List(elems...)
 }

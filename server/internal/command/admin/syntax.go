@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/answer"
 )
 
 // argument is one element of a command's syntax, as COMMAND DOCS shows it.
@@ -116,15 +116,15 @@ func isToken(w string) bool {
 	return strings.IndexFunc(w, unicode.IsLower) < 0 && strings.IndexFunc(w, unicode.IsUpper) >= 0
 }
 
-func argumentReplies(args []argument) []engine.Reply {
-	out := make([]engine.Reply, len(args))
+func argumentReplies(args []argument) []answer.Reply {
+	out := make([]answer.Reply, len(args))
 	for i, a := range args {
 		out[i] = a.reply()
 	}
 	return out
 }
 
-func (a argument) reply() engine.Reply {
+func (a argument) reply() answer.Reply {
 	kind := "string"
 	switch {
 	case a.oneOf != nil:
@@ -136,12 +136,12 @@ func (a argument) reply() engine.Reply {
 	case a.name == "key" || a.name == "newkey":
 		kind = "key"
 	}
-	elems := []engine.Reply{engine.Text("name"), engine.Text(a.name), engine.Text("type"), engine.Text(kind)}
+	elems := []answer.Reply{answer.Text("name"), answer.Text(a.name), answer.Text("type"), answer.Text(kind)}
 	if kind == "key" {
-		elems = append(elems, engine.Text("key_spec_index"), engine.Integer(0))
+		elems = append(elems, answer.Text("key_spec_index"), answer.Integer(0))
 	}
 	if a.token != "" {
-		elems = append(elems, engine.Text("token"), engine.Text(a.token))
+		elems = append(elems, answer.Text("token"), answer.Text(a.token))
 	}
 	var flags []string
 	if a.optional {
@@ -151,10 +151,10 @@ func (a argument) reply() engine.Reply {
 		flags = append(flags, "multiple")
 	}
 	if flags != nil {
-		elems = append(elems, engine.Text("flags"), engine.List(engine.Words(flags)...))
+		elems = append(elems, answer.Text("flags"), answer.List(answer.Words(flags)...))
 	}
 	if inner := append(a.oneOf, a.block...); len(inner) > 0 {
-		elems = append(elems, engine.Text("arguments"), engine.List(argumentReplies(inner)...))
+		elems = append(elems, answer.Text("arguments"), answer.List(argumentReplies(inner)...))
 	}
-	return engine.Pairs(elems...)
+	return answer.Pairs(elems...)
 }

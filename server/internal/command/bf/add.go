@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/bloomery/bloomery/internal/redisbloom"
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -64,7 +65,7 @@ func replyAdd(c *engine.Call, res *store.Result) {
 		c.AnswerBools(res.Bools)
 		return
 	case engine.NoRoom(res.Err):
-		c.Fail(engine.TextOOM)
+		c.Fail(answer.TextOOM)
 		return
 	case errors.Is(res.Err, redisbloom.ErrFull):
 		text = textFull
@@ -73,5 +74,5 @@ func replyAdd(c *engine.Call, res *store.Result) {
 		c.Fail(text)
 		return
 	}
-	c.Answer(engine.Reply{Kind: engine.Bools, Bools: res.Bools[:res.Done], Text: text})
+	c.Answer(answer.Reply{Kind: answer.Bools, Bools: res.Bools[:res.Done], Text: text})
 }

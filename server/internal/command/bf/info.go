@@ -5,6 +5,7 @@ package bf
 import (
 	"fmt"
 
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/engine"
 
 	"github.com/bloomery/bloomery/internal/redisbloom"
@@ -20,9 +21,9 @@ var card = engine.Command{
 	Filter: &engine.OnFilter{
 		Family: family, Parse: engine.NoItems,
 		Read: func(_ *engine.Context, p *store.Part, c *engine.Call) {
-			c.Answer(engine.Integer(int64(p.Bloom().Items())))
+			c.Answer(answer.Integer(int64(p.Bloom().Items())))
 		},
-		Absent: func(c *engine.Call) { c.Answer(engine.Integer(0)) },
+		Absent: func(c *engine.Call) { c.Answer(answer.Integer(0)) },
 	},
 }
 
@@ -48,29 +49,29 @@ var debug = engine.Command{
 // fields are the fields of BF.INFO, with the words that ask for one.
 var fields = []struct {
 	word, name string
-	value      func(*redisbloom.Bloom) engine.Reply
+	value      func(*redisbloom.Bloom) answer.Reply
 }{
-	{"capacity", "Capacity", func(b *redisbloom.Bloom) engine.Reply { return engine.Integer(int64(b.Capacity())) }},
-	{"size", "Size", func(b *redisbloom.Bloom) engine.Reply { return engine.Integer(int64(b.Size())) }},
-	{"filters", "Number of filters", func(b *redisbloom.Bloom) engine.Reply { return engine.Integer(int64(b.Layers())) }},
-	{"items", "Number of items inserted", func(b *redisbloom.Bloom) engine.Reply { return engine.Integer(int64(b.Items())) }},
-	{"expansion", "Expansion rate", func(b *redisbloom.Bloom) engine.Reply {
+	{"capacity", "Capacity", func(b *redisbloom.Bloom) answer.Reply { return answer.Integer(int64(b.Capacity())) }},
+	{"size", "Size", func(b *redisbloom.Bloom) answer.Reply { return answer.Integer(int64(b.Size())) }},
+	{"filters", "Number of filters", func(b *redisbloom.Bloom) answer.Reply { return answer.Integer(int64(b.Layers())) }},
+	{"items", "Number of items inserted", func(b *redisbloom.Bloom) answer.Reply { return answer.Integer(int64(b.Items())) }},
+	{"expansion", "Expansion rate", func(b *redisbloom.Bloom) answer.Reply {
 		if b.NonScaling() {
-			return engine.Nil()
+			return answer.Nil()
 		}
-		return engine.Integer(int64(b.Expansion()))
+		return answer.Integer(int64(b.Expansion()))
 	}},
 }
 
 // readInfo looks at the field only when the key is known to be there, as
 // RedisBloom does.
 func readInfo(_ *engine.Context, p *store.Part, c *engine.Call) {
-	var elems []engine.Reply
+	var elems []answer.Reply
 	for _, f := range fields {
 		if len(c.Args) == 2 {
-			elems = append(elems, engine.Word(f.name), f.value(p.Bloom()))
-		} else if engine.Is(c.Args[2], f.word) {
-			c.Answer(engine.Reply{Kind: engine.Fields, Elems: []engine.Reply{engine.Word(f.name), f.value(p.Bloom())}})
+			elems = append(elems, answer.Word(f.name), f.value(p.Bloom()))
+		} else if answer.Is(c.Args[2], f.word) {
+			c.Answer(answer.Reply{Kind: answer.Fields, Elems: []answer.Reply{answer.Word(f.name), f.value(p.Bloom())}})
 			return
 		}
 	}
@@ -78,16 +79,16 @@ func readInfo(_ *engine.Context, p *store.Part, c *engine.Call) {
 		c.Fail(textInfoValue)
 		return
 	}
-	c.Answer(engine.Pairs(elems...))
+	c.Answer(answer.Pairs(elems...))
 }
 
 func readDebug(_ *engine.Context, p *store.Part, c *engine.Call) {
-	elems := []engine.Reply{engine.Text(fmt.Sprint("size:", p.Bloom().Items()))}
+	elems := []answer.Reply{answer.Text(fmt.Sprint("size:", p.Bloom().Items()))}
 	for i := range p.Bloom().Layers() {
 		l := p.Bloom().Layer(i)
-		elems = append(elems, engine.Text(fmt.Sprintf(
+		elems = append(elems, answer.Text(fmt.Sprintf(
 			"bytes:%d bits:%d hashes:%d hashwidth:%d capacity:%d size:%d ratio:%s",
-			l.Bytes, l.Bits, l.Hashes, l.HashWidth, l.Capacity, l.Size, engine.FormatG(l.ErrorRate))))
+			l.Bytes, l.Bits, l.Hashes, l.HashWidth, l.Capacity, l.Size, answer.FormatG(l.ErrorRate))))
 	}
-	c.Answer(engine.List(elems...))
+	c.Answer(answer.List(elems...))
 }

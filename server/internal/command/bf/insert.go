@@ -2,6 +2,7 @@ package bf
 
 import (
 	"github.com/bloomery/bloomery/internal/redisbloom"
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/engine"
 )
 
@@ -37,22 +38,22 @@ func parseInsert(_ *engine.Context, c *engine.Call) {
 	c.Option = o
 	for i := 2; i < len(c.Args); {
 		word := c.Args[i]
-		letter := engine.Letter(word, 0)
+		letter := answer.Letter(word, 0)
 		i++
 		switch {
 		case letter == 'i':
 			if c.Items = c.Args[i:]; len(c.Items) == 0 {
-				c.Answer(engine.WrongArity(c.Command().Name))
+				c.Answer(answer.WrongArity(c.Command().Name))
 			}
 			return
-		case letter == 'n' && engine.Letter(word, 2) == 'c':
+		case letter == 'n' && answer.Letter(word, 2) == 'c':
 			o.noCreate = true
 			continue
 		case letter == 'n':
 			o.params.NonScaling = true
 			continue
 		case letter != 'c' && letter != 'e':
-			c.Fail(engine.TextUnknownArgument)
+			c.Fail(answer.TextUnknownArgument)
 			return
 		}
 		if i == len(c.Args) {
@@ -64,28 +65,28 @@ func parseInsert(_ *engine.Context, c *engine.Call) {
 		}
 		i++
 	}
-	c.Answer(engine.WrongArity(c.Command().Name))
+	c.Answer(answer.WrongArity(c.Command().Name))
 }
 
 // option reads an option that has a value. It returns the error, or "".
 func (o *options) option(word, value []byte) string {
 	switch {
-	case engine.Letter(word, 0) == 'c':
-		n, ok := engine.ParseInt(value)
+	case answer.Letter(word, 0) == 'c':
+		n, ok := answer.ParseInt(value)
 		if !ok || n < 1 || n > redisbloom.MaxCapacity {
-			return engine.TextCapacity
+			return answer.TextCapacity
 		}
 		o.set |= setCapacity
 		o.params.Capacity = uint64(n)
-	case engine.Letter(word, 1) == 'r':
-		v, ok := engine.ParseFloat(value)
+	case answer.Letter(word, 1) == 'r':
+		v, ok := answer.ParseFloat(value)
 		if !ok || v <= 0 || v >= 1 {
 			return textInsertError
 		}
 		o.set |= setError
 		o.params.ErrorRate = min(v, redisbloom.MaxErrorRate)
 	default:
-		n, ok := engine.ParseInt(value)
+		n, ok := answer.ParseInt(value)
 		if !ok || n < 0 || n > redisbloom.MaxExpansion {
 			return textInsertExpansion
 		}

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/bloomery/bloomery/internal/redisbloom"
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
@@ -20,7 +21,7 @@ var loadChunk = engine.Command{
 }
 
 func prepareLoadChunk(x *engine.Context, c *engine.Call) *engine.Op {
-	position, ok := engine.ParseInt(c.Args[2])
+	position, ok := answer.ParseInt(c.Args[2])
 	if !ok {
 		c.Fail(textLoadNumber)
 		return nil
@@ -28,7 +29,7 @@ func prepareLoadChunk(x *engine.Context, c *engine.Call) *engine.Op {
 	entry := x.Names().Lookup(c.Args[1])
 	switch {
 	case entry == nil && position != 1:
-		c.Fail(engine.TextNotFound)
+		c.Fail(answer.TextNotFound)
 	case entry == nil:
 		op, ok := x.Contents().Creation(&store.Make{As: store.OpBloomDump, Name: c.Args[1], Header: c.Args[3]})
 		if !ok {
@@ -36,7 +37,7 @@ func prepareLoadChunk(x *engine.Context, c *engine.Call) *engine.Op {
 		}
 		return op
 	case entry.Kind != catalog.Bloom:
-		c.Fail(engine.TextWrongType)
+		c.Fail(answer.TextWrongType)
 	default:
 		return x.Contents().Chunk(c, entry, family, position)
 	}
@@ -49,7 +50,7 @@ func replyLoadChunk(c *engine.Call, res *store.Result) {
 	switch {
 	case c.MoreChunks(res), errors.Is(res.Err, store.ErrRetry), errors.Is(res.Err, store.ErrExists):
 	case res.Err == nil:
-		c.Answer(engine.OK())
+		c.Answer(answer.OK())
 	case errors.Is(res.Err, redisbloom.ErrChunkOffset):
 		c.Fail(textBadOffset)
 	case errors.Is(res.Err, redisbloom.ErrChunkLength):
@@ -63,7 +64,7 @@ func replyLoadChunk(c *engine.Call, res *store.Result) {
 func costOfLoadChunk(x *engine.Costs, c *engine.Call) {
 	x.Bytes(len(c.Args[3]))
 	x.Visit(c.Args[1])
-	if position, ok := engine.ParseInt(c.Args[2]); ok && position == 1 {
+	if position, ok := answer.ParseInt(c.Args[2]); ok && position == 1 {
 		x.Make(c.Args[1], &store.Make{As: store.OpBloomDump, Header: c.Args[3]})
 	}
 }

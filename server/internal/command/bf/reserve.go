@@ -3,6 +3,7 @@ package bf
 import (
 	"errors"
 
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/engine"
 
 	"github.com/bloomery/bloomery/internal/redisbloom"
@@ -23,14 +24,14 @@ var reserve = engine.Command{
 // parseReserve reads the parameters of a new filter. expansion is that of a
 // filter made without saying. It returns the error text, or "".
 func parseReserve(args [][]byte, expansion uint32) (p redisbloom.BloomParams, text string) {
-	rate, ok := engine.ParseFloat(args[2])
+	rate, ok := answer.ParseFloat(args[2])
 	if !ok {
 		return p, textErrorRate
 	}
 	if rate <= 0 || rate >= 1 {
 		return p, textErrorRange
 	}
-	capacity, ok := engine.ParseInt(args[3])
+	capacity, ok := answer.ParseInt(args[3])
 	if !ok {
 		return p, textCapacity
 	}
@@ -52,7 +53,7 @@ func parseExpansion(args [][]byte, p *redisbloom.BloomParams) (text string) {
 	if at+2 >= len(args) {
 		return textNoExpansion
 	}
-	n, ok := engine.ParseInt(args[at+2])
+	n, ok := answer.ParseInt(args[at+2])
 	if !ok {
 		return textExpansion
 	}
@@ -70,7 +71,7 @@ func parseExpansion(args [][]byte, p *redisbloom.BloomParams) (text string) {
 // find returns the index of a word in args, in letters of any case, or -1.
 func find(args [][]byte, word string) int {
 	for i, a := range args {
-		if engine.Is(a, word) {
+		if answer.Is(a, word) {
 			return i
 		}
 	}
@@ -89,21 +90,21 @@ func prepareReserve(x *engine.Context, c *engine.Call) *engine.Op {
 	}
 	op, ok := x.Contents().Creation(&store.MakeBloom{Name: c.Args[1], Params: p})
 	if !ok {
-		c.Fail(engine.TextNoMemory)
+		c.Fail(answer.TextNoMemory)
 		return nil
 	}
-	op.NoMemory = engine.TextNoMemory
+	op.NoMemory = answer.TextNoMemory
 	return op
 }
 
 func replyReserve(c *engine.Call, res *store.Result) {
 	switch {
 	case res.Err == nil:
-		c.Answer(engine.OK())
+		c.Answer(answer.OK())
 	case errors.Is(res.Err, store.ErrExists):
-		c.Fail(engine.TextItemExists)
+		c.Fail(answer.TextItemExists)
 	default:
-		c.Fail(engine.TextNoMemory)
+		c.Fail(answer.TextNoMemory)
 	}
 }
 

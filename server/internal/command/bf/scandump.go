@@ -1,6 +1,7 @@
 package bf
 
 import (
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -18,7 +19,7 @@ var scanDump = engine.Command{
 // readScanDump reads the iterator only when the key is known to be there, as
 // RedisBloom does.
 func readScanDump(x *engine.Context, p *store.Part, c *engine.Call) {
-	iter, ok := engine.ParseInt(c.Args[2])
+	iter, ok := answer.ParseInt(c.Args[2])
 	if !ok {
 		c.Fail(textScanNumber)
 		return

@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/bloomery/bloomery/internal/redisbloom"
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -49,12 +50,12 @@ func create(x *engine.Context, c *engine.Call) store.Body {
 func replyAdd(c *engine.Call, res *store.Result) {
 	switch {
 	case res.Err == nil:
-		c.Reply.Kind, c.Reply.N = engine.Bool, int64(res.Codes[0])
+		c.Reply.Kind, c.Reply.N = answer.Bool, int64(res.Codes[0])
 	case errors.Is(res.Err, store.ErrExpansions):
 		c.Fail(textMost)
 	case errors.Is(res.Err, redisbloom.ErrFull):
 		c.Fail(textFull)
 	default:
-		c.Fail(engine.TextOOM)
+		c.Fail(answer.TextOOM)
 	}
 }

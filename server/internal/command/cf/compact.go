@@ -2,6 +2,7 @@ package cf
 
 import (
 	"github.com/bloomery/bloomery/internal/redisbloom"
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
@@ -27,7 +28,7 @@ var compact = engine.Command{
 // does.
 func runCompact(x *engine.Context, c *engine.Call) {
 	if len(c.Args) != 2 {
-		c.Answer(engine.WrongArity(c.Command().Name))
+		c.Answer(answer.WrongArity(c.Command().Name))
 		return
 	}
 	var entry *catalog.Entry
@@ -36,7 +37,7 @@ func runCompact(x *engine.Context, c *engine.Call) {
 	case entry == nil || entry.Kind != catalog.Cuckoo:
 		c.Fail(textCompactMissing)
 	case x.Alone():
-		c.AnswerLater(func() engine.Reply { return compactInPieces(x, entry, false) })
+		c.AnswerLater(func() answer.Reply { return compactInPieces(x, entry, false) })
 	default:
 		c.Answer(compactInPieces(x, entry, false))
 	}
@@ -53,7 +54,7 @@ const (
 // compactInPieces compacts a filter; after deletes only while that is due, and as
 // far as the first sub-filter that is not empty then. One that is removed meanwhile
 // was compacted as far as anybody can see.
-func compactInPieces(x *engine.Context, entry *catalog.Entry, deleted bool) engine.Reply {
+func compactInPieces(x *engine.Context, entry *catalog.Entry, deleted bool) answer.Reply {
 	p := store.PartOf(entry)
 	filters := func() (n int, due bool) {
 		p.RLock()
@@ -73,12 +74,12 @@ func compactInPieces(x *engine.Context, entry *catalog.Entry, deleted bool) engi
 	}
 	n, due := filters()
 	if n == 0 || deleted && !due {
-		return engine.OK()
+		return answer.OK()
 	}
 	next := store.CuckooCompactPiece{Filter: uint64(n - 1)}
 	for {
 		if x.Stopped() {
-			return engine.Fail(engine.TextStopped)
+			return answer.Fail(engine.TextStopped)
 		}
 		o := next
 		if o.Slots = stepsPerPiece / (o.Filter + 1); o.Slots < fewSlots {
@@ -86,10 +87,10 @@ func compactInPieces(x *engine.Context, entry *catalog.Entry, deleted bool) engi
 		}
 		res, failed := x.Contents().ApplyPiece(p, store.Record{ID: entry.ID, Body: &o})
 		switch {
-		case failed.Kind != engine.None:
+		case failed.Kind != answer.None:
 			return failed
 		case res.Err != nil || res.Done == 0:
-			return engine.OK()
+			return answer.OK()
 		}
 		next.Filter, next.Slot = uint64(res.Done), uint64(res.N)
 		if deleted && next.Filter < o.Filter {

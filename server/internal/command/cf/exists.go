@@ -3,6 +3,7 @@ package cf
 // CF.EXISTS, CF.MEXISTS and CF.COUNT.
 
 import (
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -34,9 +35,9 @@ var count = engine.Command{
 	Filter: &engine.OnFilter{
 		Family: family,
 		Read: func(x *engine.Context, p *store.Part, c *engine.Call) {
-			c.Answer(engine.Integer(int64(p.Cuckoo().CountDigest(x.Workspace().Hashes[c.First()]))))
+			c.Answer(answer.Integer(int64(p.Cuckoo().CountDigest(x.Workspace().Hashes[c.First()]))))
 		},
-		Absent:  func(c *engine.Call) { c.Answer(engine.Integer(0)) },
-		Foreign: func(c *engine.Call) { c.Answer(engine.Integer(0)) },
+		Absent:  func(c *engine.Call) { c.Answer(answer.Integer(0)) },
+		Foreign: func(c *engine.Call) { c.Answer(answer.Integer(0)) },
 	},
 }

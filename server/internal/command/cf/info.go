@@ -5,6 +5,7 @@ package cf
 import (
 	"fmt"
 
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/engine"
 
 	"github.com/bloomery/bloomery/server/internal/store"
@@ -30,20 +31,20 @@ var debug = engine.Command{
 
 func readInfo(_ *engine.Context, p *store.Part, c *engine.Call) {
 	f := p.Cuckoo()
-	c.Answer(engine.Pairs(
-		engine.Word("Size"), engine.Integer(int64(f.Size())),
-		engine.Word("Number of buckets"), engine.Integer(int64(f.Buckets())),
-		engine.Word("Number of filters"), engine.Integer(int64(f.Filters())),
-		engine.Word("Number of items inserted"), engine.Integer(int64(f.Items())),
-		engine.Word("Number of items deleted"), engine.Integer(int64(f.Deletes())),
-		engine.Word("Bucket size"), engine.Integer(int64(f.BucketSize())),
-		engine.Word("Expansion rate"), engine.Integer(int64(f.Expansion())),
-		engine.Word("Max iterations"), engine.Integer(int64(f.MaxIterations())),
+	c.Answer(answer.Pairs(
+		answer.Word("Size"), answer.Integer(int64(f.Size())),
+		answer.Word("Number of buckets"), answer.Integer(int64(f.Buckets())),
+		answer.Word("Number of filters"), answer.Integer(int64(f.Filters())),
+		answer.Word("Number of items inserted"), answer.Integer(int64(f.Items())),
+		answer.Word("Number of items deleted"), answer.Integer(int64(f.Deletes())),
+		answer.Word("Bucket size"), answer.Integer(int64(f.BucketSize())),
+		answer.Word("Expansion rate"), answer.Integer(int64(f.Expansion())),
+		answer.Word("Max iterations"), answer.Integer(int64(f.MaxIterations())),
 	))
 }
 
 func readDebug(_ *engine.Context, p *store.Part, c *engine.Call) {
 	f := p.Cuckoo()
-	c.Answer(engine.Text(fmt.Sprintf("bktsize:%d buckets:%d items:%d deletes:%d filters:%d max_iterations:%d expansion:%d",
+	c.Answer(answer.Text(fmt.Sprintf("bktsize:%d buckets:%d items:%d deletes:%d filters:%d max_iterations:%d expansion:%d",
 		f.BucketSize(), f.Buckets(), f.Items(), f.Deletes(), f.Filters(), f.MaxIterations(), f.Expansion())))
 }

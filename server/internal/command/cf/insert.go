@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/bloomery/bloomery/internal/redisbloom"
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -16,7 +17,7 @@ var insert = engine.Command{
 	Categories: []string{"write", "cuckoo"}, Group: engine.GroupCuckoo, Since: "1.0.0",
 	Syntax: "key [CAPACITY capacity] [NOCREATE] ITEMS item [item ...]", Complexity: "O(m · (n + i)), m items, n sub-filters, i iterations",
 	Summary: "Adds items to a cuckoo filter, which is created with this capacity if it is not there.",
-	Filter:  &engine.OnFilter{Family: family, Parse: parseInsert, Absent: unlessNoCreate, Write: several(false, engine.Codes)},
+	Filter:  &engine.OnFilter{Family: family, Parse: parseInsert, Absent: unlessNoCreate, Write: several(false, answer.Codes)},
 }
 
 // insertNX is CF.INSERTNX key [CAPACITY n] [NOCREATE] ITEMS item [item ...].
@@ -25,11 +26,11 @@ var insertNX = engine.Command{
 	Categories: []string{"write", "cuckoo"}, Group: engine.GroupCuckoo, Since: "1.0.0",
 	Syntax: "key [CAPACITY capacity] [NOCREATE] ITEMS item [item ...]", Complexity: "O(m · (n + i)), m items, n sub-filters, i iterations",
 	Summary: "Adds items to a cuckoo filter unless they seem to be there.",
-	Filter:  &engine.OnFilter{Family: family, Parse: parseInsert, Absent: unlessNoCreate, Write: several(true, engine.CodeInts)},
+	Filter:  &engine.OnFilter{Family: family, Parse: parseInsert, Absent: unlessNoCreate, Write: several(true, answer.CodeInts)},
 }
 
 // several is what commands do that insert items.
-func several(news bool, kind engine.ReplyKind) *engine.Writing {
+func several(news bool, kind answer.ReplyKind) *engine.Writing {
 	body := func(m *store.Scratch, t engine.Terms) store.Items {
 		m.CuckooInsert = store.CuckooInsert{New: news, MaxFilters: t.MaxFilters}
 		if t.Resumes {
@@ -53,10 +54,10 @@ func parseInsert(x *engine.Context, c *engine.Call) {
 	o := &options{}
 	c.Option = o
 	for i := 2; i < len(c.Args); i++ {
-		switch engine.Letter(c.Args[i], 0) {
+		switch answer.Letter(c.Args[i], 0) {
 		case 'i':
 			if c.Items = c.Args[i+1:]; len(c.Items) == 0 {
-				c.Answer(engine.WrongArity(c.Command().Name))
+				c.Answer(answer.WrongArity(c.Command().Name))
 			}
 			return
 		case 'n':
@@ -65,9 +66,9 @@ func parseInsert(x *engine.Context, c *engine.Call) {
 			if i++; i == len(c.Args) {
 				break
 			}
-			n, ok := engine.ParseInt(c.Args[i])
+			n, ok := answer.ParseInt(c.Args[i])
 			if !ok {
-				c.Fail(engine.TextCapacity)
+				c.Fail(answer.TextCapacity)
 				return
 			}
 			if n < 2*x.Settings().Defaults().CuckooBucket || n > redisbloom.MaxCapacity {
@@ -76,11 +77,11 @@ func parseInsert(x *engine.Context, c *engine.Call) {
 			}
 			o.capacity = uint64(n)
 		default:
-			c.Fail(engine.TextUnknownArgument)
+			c.Fail(answer.TextUnknownArgument)
 			return
 		}
 	}
-	c.Answer(engine.WrongArity(c.Command().Name))
+	c.Answer(answer.WrongArity(c.Command().Name))
 }
 
 // unlessNoCreate answers a call that must not create its key.
@@ -93,13 +94,13 @@ func unlessNoCreate(c *engine.Call) {
 // replyInsert answers what became of every item. One that found no room is -1,
 // whatever the reason, and so is one that was not tried; if none was, the door has
 // refused the record, and there is nothing to say of items.
-func replyInsert(c *engine.Call, res *store.Result, kind engine.ReplyKind) {
+func replyInsert(c *engine.Call, res *store.Result, kind answer.ReplyKind) {
 	switch {
 	case errors.Is(res.Err, store.ErrExpansions):
 		c.Fail(textMost)
 		return
 	case res.Err != nil && res.Done == 0:
-		c.Fail(engine.TextOOM)
+		c.Fail(answer.TextOOM)
 		return
 	}
 	for i := res.Done; i < len(res.Codes); i++ {

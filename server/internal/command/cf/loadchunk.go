@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/bloomery/bloomery/internal/redisbloom"
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
@@ -20,7 +21,7 @@ var loadChunk = engine.Command{
 }
 
 func prepareLoadChunk(x *engine.Context, c *engine.Call) *engine.Op {
-	position, ok := engine.ParseInt(c.Args[2])
+	position, ok := answer.ParseInt(c.Args[2])
 	if !ok || position == 0 {
 		c.Fail(textPosition)
 		return nil
@@ -28,7 +29,7 @@ func prepareLoadChunk(x *engine.Context, c *engine.Call) *engine.Op {
 	entry := x.Names().Lookup(c.Args[1])
 	switch {
 	case entry == nil && position != 1:
-		c.Fail(engine.TextNotFound)
+		c.Fail(answer.TextNotFound)
 	case entry == nil:
 		return prepareHeader(x, c)
 	case entry.Kind != catalog.Cuckoo || position == 1:
@@ -60,7 +61,7 @@ func replyLoadChunk(c *engine.Call, res *store.Result) {
 	switch {
 	case c.MoreChunks(res), errors.Is(res.Err, store.ErrRetry), errors.Is(res.Err, store.ErrExists):
 	case res.Err == nil:
-		c.Answer(engine.OK())
+		c.Answer(answer.OK())
 	case string(c.Args[2]) == "1":
 		c.Fail(textCreate)
 	default:
@@ -72,7 +73,7 @@ func replyLoadChunk(c *engine.Call, res *store.Result) {
 func costOfLoadChunk(x *engine.Costs, c *engine.Call) {
 	x.Bytes(len(c.Args[3]))
 	x.Visit(c.Args[1])
-	if position, ok := engine.ParseInt(c.Args[2]); ok && position == 1 {
+	if position, ok := answer.ParseInt(c.Args[2]); ok && position == 1 {
 		x.Make(c.Args[1], &store.Make{As: store.OpCuckooDump, Header: c.Args[3]})
 	}
 }

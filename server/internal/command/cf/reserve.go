@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/bloomery/bloomery/internal/redisbloom"
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
@@ -24,9 +25,9 @@ var reserve = engine.Command{
 // not given. Options are pairs; unknown pairs are passed over, and known ones
 // are checked in RedisBloom's order, not in the order sent.
 func parseReserve(args [][]byte, p redisbloom.CuckooParams) (_ redisbloom.CuckooParams, text string) {
-	capacity, ok := engine.ParseInt(args[2])
+	capacity, ok := answer.ParseInt(args[2])
 	if !ok {
-		return p, engine.TextCapacity
+		return p, answer.TextCapacity
 	}
 	for _, o := range []struct {
 		word       string
@@ -42,7 +43,7 @@ func parseReserve(args [][]byte, p redisbloom.CuckooParams) (_ redisbloom.Cuckoo
 		if value == nil {
 			continue
 		}
-		n, ok := engine.ParseInt(value)
+		n, ok := answer.ParseInt(value)
 		if !ok {
 			return p, o.parse
 		}
@@ -61,7 +62,7 @@ func parseReserve(args [][]byte, p redisbloom.CuckooParams) (_ redisbloom.Cuckoo
 // pairValue returns the value behind a word, nil if the word is not there.
 func pairValue(args [][]byte, word string) []byte {
 	for i := 0; i+1 < len(args); i += 2 {
-		if engine.Is(args[i], word) {
+		if answer.Is(args[i], word) {
 			return args[i+1]
 		}
 	}
@@ -70,7 +71,7 @@ func pairValue(args [][]byte, word string) []byte {
 
 func prepareReserve(x *engine.Context, c *engine.Call) *engine.Op {
 	if len(c.Args)%2 == 0 {
-		c.Answer(engine.WrongArity(c.Command().Name))
+		c.Answer(answer.WrongArity(c.Command().Name))
 		return nil
 	}
 	p, text := parseReserve(c.Args, x.Settings().Cuckoo())
@@ -94,9 +95,9 @@ func prepareReserve(x *engine.Context, c *engine.Call) *engine.Op {
 func replyReserve(c *engine.Call, res *store.Result) {
 	switch {
 	case res.Err == nil:
-		c.Answer(engine.OK())
+		c.Answer(answer.OK())
 	case errors.Is(res.Err, store.ErrExists):
-		c.Fail(engine.TextItemExists)
+		c.Fail(answer.TextItemExists)
 	default:
 		c.Fail(textNoMemory)
 	}

@@ -1,6 +1,7 @@
 package cf
 
 import (
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -17,7 +18,7 @@ var scanDump = engine.Command{
 
 func parseScanDump(_ *engine.Context, c *engine.Call) {
 	c.Items = nil
-	n, ok := engine.ParseInt(c.Args[2])
+	n, ok := answer.ParseInt(c.Args[2])
 	if !ok || n < 0 {
 		c.Fail(textPosition)
 		return
@@ -31,7 +32,7 @@ func readScanDump(x *engine.Context, p *store.Part, c *engine.Call) {
 	case err != nil:
 		c.Fail(textPosition)
 	case next == 0:
-		c.Answer(engine.List(engine.Integer(0), engine.Nil()))
+		c.Answer(answer.List(answer.Integer(0), answer.Nil()))
 	default:
 		x.AnswerChunk(c, p, next, data)
 	}

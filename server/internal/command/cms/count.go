@@ -5,6 +5,7 @@ package cms
 import (
 	"math"
 
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -17,13 +18,13 @@ var incrBy = engine.Command{
 	Summary: "Adds to the counts of items and returns them.",
 	Sketch: &engine.OnSketch{
 		Family: family, Missing: textMissing, Stride: 2, Early: pairs,
-		Fault: engine.TextOOM, Steps: rows,
+		Fault: answer.TextOOM, Steps: rows,
 		Body: func(m *store.Scratch, items []byte) store.Body {
 			m.CountMinIncr.Items = items
 			return &m.CountMinIncr
 		},
 		Encode: func(b []byte, p *store.Part, item [][]byte) ([]byte, string) {
-			n, ok := engine.ParseInt(item[1])
+			n, ok := answer.ParseInt(item[1])
 			switch {
 			case !ok:
 				return b, textNumber
@@ -32,9 +33,9 @@ var incrBy = engine.Command{
 			}
 			return store.AppendIncrement(b, uint64(n), item[0], p.Depth()), ""
 		},
-		Element: func(r *engine.Reply, res *store.Result, i int) {
-			if r.Kind, r.N = engine.Int, int64(res.Counts[i]); r.N == math.MaxUint32 {
-				*r = engine.Fail(textOverflow)
+		Element: func(r *answer.Reply, res *store.Result, i int) {
+			if r.Kind, r.N = answer.Int, int64(res.Counts[i]); r.N == math.MaxUint32 {
+				*r = answer.Fail(textOverflow)
 			}
 		},
 	},
@@ -43,7 +44,7 @@ var incrBy = engine.Command{
 // pairs asks that every item has a number.
 func pairs(c *engine.Call) {
 	if len(c.Args)%2 != 0 {
-		c.Answer(engine.WrongArity(c.Command().Name))
+		c.Answer(answer.WrongArity(c.Command().Name))
 	}
 }
 
@@ -61,8 +62,8 @@ var query = engine.Command{
 	Summary: "Returns the counts of items, which are never too low.",
 	Sketch: &engine.OnSketch{
 		Family: family, Missing: textMissing, Stride: 1, Steps: rows,
-		Ask: func(r *engine.Reply, p *store.Part, item []byte) {
-			r.Kind, r.N = engine.Int, int64(p.CountMin().Count(item))
+		Ask: func(r *answer.Reply, p *store.Part, item []byte) {
+			r.Kind, r.N = answer.Int, int64(p.CountMin().Count(item))
 		},
 	},
 }
@@ -78,10 +79,10 @@ var info = engine.Command{
 		Family: family, Missing: textMissing, Stride: 1,
 		Look: func(_ *engine.Context, p *store.Part, c *engine.Call) {
 			s := p.CountMin()
-			c.Answer(engine.Pairs(
-				engine.Word("width"), engine.Integer(int64(s.Width())),
-				engine.Word("depth"), engine.Integer(int64(s.Depth())),
-				engine.Word("count"), engine.Integer(int64(s.Total())),
+			c.Answer(answer.Pairs(
+				answer.Word("width"), answer.Integer(int64(s.Width())),
+				answer.Word("depth"), answer.Integer(int64(s.Depth())),
+				answer.Word("count"), answer.Integer(int64(s.Total())),
 			))
 		},
 	},

@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"github.com/bloomery/bloomery/internal/redisbloom"
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -33,11 +34,11 @@ var initByProb = engine.Command{
 
 // byDim reads width and depth. It returns the error text, or "".
 func byDim(args [][]byte) (p redisbloom.CountMinParams, text string) {
-	width, ok := engine.ParseInt(args[2])
+	width, ok := answer.ParseInt(args[2])
 	if !ok || width < 1 {
 		return p, textWidth
 	}
-	depth, ok := engine.ParseInt(args[3])
+	depth, ok := answer.ParseInt(args[3])
 	if !ok || depth < 1 {
 		return p, textDepth
 	}
@@ -47,11 +48,11 @@ func byDim(args [][]byte) (p redisbloom.CountMinParams, text string) {
 
 // byProb reads error and probability. It returns the error text, or "".
 func byProb(args [][]byte) (p redisbloom.CountMinParams, text string) {
-	rate, ok := engine.ParseFloat(args[2])
+	rate, ok := answer.ParseFloat(args[2])
 	if !ok || rate <= 0 || rate >= 1 {
 		return p, textRate
 	}
-	probability, ok := engine.ParseFloat(args[3])
+	probability, ok := answer.ParseFloat(args[3])
 	if !ok || probability <= 0 || probability >= 1 {
 		return p, textProbability
 	}
@@ -86,7 +87,7 @@ func prepareInit(x *engine.Context, c *engine.Call, read func([][]byte) (redisbl
 func replyInit(c *engine.Call, res *store.Result) {
 	switch {
 	case res.Err == nil:
-		c.Answer(engine.OK())
+		c.Answer(answer.OK())
 	case errors.Is(res.Err, store.ErrExists):
 		c.Fail(textExists)
 	default:

@@ -6,6 +6,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/internal/redisbloom"
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
@@ -32,7 +33,7 @@ func find(x *engine.Context, c *engine.Call, key []byte) (width, depth uint64, o
 		c.Fail(textMissing)
 		return 0, 0, false
 	case entry.Kind != catalog.CountMin:
-		c.Fail(engine.TextWrongType)
+		c.Fail(answer.TextWrongType)
 		return 0, 0, false
 	}
 	p := store.PartOf(entry)
@@ -48,7 +49,7 @@ func find(x *engine.Context, c *engine.Call, key []byte) (width, depth uint64, o
 // splitMerge reads the sources and their weights, nil if none are given. The word
 // is looked for among the sources too, as RedisBloom does.
 func splitMerge(args [][]byte) (sources, weights [][]byte, text string) {
-	n, ok := engine.ParseInt(args[2])
+	n, ok := answer.ParseInt(args[2])
 	switch {
 	case !ok:
 		return nil, nil, textNumKeys
@@ -56,7 +57,7 @@ func splitMerge(args [][]byte) (sources, weights [][]byte, text string) {
 		return nil, nil, textFewKeys
 	}
 	rest := args[3:]
-	at := slices.IndexFunc(rest, func(a []byte) bool { return engine.Is(a, "weights") })
+	at := slices.IndexFunc(rest, func(a []byte) bool { return answer.Is(a, "weights") })
 	switch {
 	case at < 0 && n != int64(len(rest)):
 		return nil, nil, textKeys
@@ -82,7 +83,7 @@ func prepareMerge(x *engine.Context, c *engine.Call) *engine.Op {
 	for i, key := range sources {
 		weight := int64(1)
 		if weights != nil {
-			if weight, ok = engine.ParseInt(weights[i]); !ok {
+			if weight, ok = answer.ParseInt(weights[i]); !ok {
 				c.Fail(textWeight)
 				return nil
 			}
@@ -110,13 +111,13 @@ func prepareMerge(x *engine.Context, c *engine.Call) *engine.Op {
 func replyMerge(c *engine.Call, res *store.Result) {
 	switch {
 	case res.Err == nil:
-		c.Answer(engine.OK())
+		c.Answer(answer.OK())
 	case errors.Is(res.Err, store.ErrMissing), errors.Is(res.Err, store.ErrType):
 	case errors.Is(res.Err, redisbloom.ErrOverflow):
 		c.Fail(textMerge)
 	case errors.Is(res.Err, bloomery.ErrIncompatible):
 		c.Fail(textIncompatible)
 	default:
-		c.Fail(engine.TextOOM)
+		c.Fail(answer.TextOOM)
 	}
 }

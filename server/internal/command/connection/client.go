@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/session"
 )
@@ -22,22 +23,22 @@ var client = engine.Command{
 			Run: func(x *engine.Context, c *engine.Call) {
 				name := x.Client().Name()
 				if name == "" {
-					c.Answer(engine.Nil())
+					c.Answer(answer.Nil())
 					return
 				}
-				c.Answer(engine.Text(name))
+				c.Answer(answer.Text(name))
 			},
 		},
 		{
 			Name: "id", Arity: 2, Flags: engine.NoScript | engine.Loading | engine.Stale, Categories: []string{"slow", "connection"},
 			Complexity: "O(1)", Summary: "Returns the number of this connection.",
-			Run: func(x *engine.Context, c *engine.Call) { c.Answer(engine.Integer(x.Client().ID)) },
+			Run: func(x *engine.Context, c *engine.Call) { c.Answer(answer.Integer(x.Client().ID)) },
 		},
 		{
 			Name: "info", Arity: 2, Flags: engine.NoScript | engine.Loading | engine.Stale, Categories: []string{"slow", "connection"},
 			Complexity: "O(1)", Summary: "Describes this connection.",
 			Run: func(x *engine.Context, c *engine.Call) {
-				c.Answer(engine.Reply{Kind: engine.Verbatim, Text: x.Server().Describe() + "\n"})
+				c.Answer(answer.Reply{Kind: answer.Verbatim, Text: x.Server().Describe() + "\n"})
 			},
 		},
 		{
@@ -87,15 +88,15 @@ var client = engine.Command{
 					c.Fail(textClientName)
 					return
 				}
-				c.Answer(engine.OK())
+				c.Answer(answer.OK())
 			},
 		},
 		{
 			Name: "tracking", Arity: -3, Flags: engine.NoScript | engine.Loading | engine.Stale, Categories: []string{"slow", "connection"},
 			Syntax: "ON|OFF [option ...]", Complexity: "O(1)", Summary: "Refused: client-side caching is not supported.",
 			Run: func(_ *engine.Context, c *engine.Call) {
-				if engine.Is(c.Args[2], "off") {
-					c.Answer(engine.OK())
+				if answer.Is(c.Args[2], "off") {
+					c.Answer(answer.OK())
 					return
 				}
 				c.Fail("ERR Client tracking is not supported by this server")
@@ -106,7 +107,7 @@ var client = engine.Command{
 			Complexity: "O(n), n being the number of clients that wait", Summary: "Ends a pause.",
 			Run: func(x *engine.Context, c *engine.Call) {
 				x.Server().Pause().End(false)
-				c.Answer(engine.OK())
+				c.Answer(answer.OK())
 			},
 		},
 	},
@@ -114,23 +115,23 @@ var client = engine.Command{
 
 // runOnOff takes ON and OFF: what they turn on or off does not exist here.
 func runOnOff(_ *engine.Context, c *engine.Call) {
-	if !engine.Is(c.Args[2], "on") && !engine.Is(c.Args[2], "off") {
-		c.Fail(engine.TextSyntax)
+	if !answer.Is(c.Args[2], "on") && !answer.Is(c.Args[2], "off") {
+		c.Fail(answer.TextSyntax)
 		return
 	}
-	c.Answer(engine.OK())
+	c.Answer(answer.OK())
 }
 
 // longestPause bounds a pause: nobody means more, and it fits a duration.
 const longestPause = 365 * 24 * time.Hour
 
 func runClientPause(x *engine.Context, c *engine.Call) {
-	millis, ok := engine.ParseInt(c.Args[2])
+	millis, ok := answer.ParseInt(c.Args[2])
 	all := true
 	switch {
-	case len(c.Args) == 4 && engine.Is(c.Args[3], "write"):
+	case len(c.Args) == 4 && answer.Is(c.Args[3], "write"):
 		all = false
-	case len(c.Args) == 4 && !engine.Is(c.Args[3], "all"):
+	case len(c.Args) == 4 && !answer.Is(c.Args[3], "all"):
 		c.Fail("ERR CLIENT PAUSE mode must be WRITE or ALL")
 		return
 	}
@@ -141,41 +142,41 @@ func runClientPause(x *engine.Context, c *engine.Call) {
 		c.Fail("ERR timeout is negative")
 	default:
 		x.Server().Pause().Begin(time.Duration(min(millis, longestPause.Milliseconds()))*time.Millisecond, all)
-		c.Answer(engine.OK())
+		c.Answer(answer.OK())
 	}
 }
 
 func runClientReply(x *engine.Context, c *engine.Call) {
 	switch {
-	case engine.Is(c.Args[2], "on"):
+	case answer.Is(c.Args[2], "on"):
 		x.Client().SetReplies(true)
-	case engine.Is(c.Args[2], "off"):
+	case answer.Is(c.Args[2], "off"):
 		x.Client().SetReplies(false)
-	case engine.Is(c.Args[2], "skip"):
+	case answer.Is(c.Args[2], "skip"):
 		x.Client().SkipReply()
 	default:
-		c.Fail(engine.TextSyntax)
+		c.Fail(answer.TextSyntax)
 		return
 	}
-	c.Answer(engine.OK())
+	c.Answer(answer.OK())
 }
 
 func runClientSetInfo(x *engine.Context, c *engine.Call) {
 	var name, version []byte
 	switch {
-	case engine.Is(c.Args[2], "lib-name"):
+	case answer.Is(c.Args[2], "lib-name"):
 		name = c.Args[3]
-	case engine.Is(c.Args[2], "lib-ver"):
+	case answer.Is(c.Args[2], "lib-ver"):
 		version = c.Args[3]
 	default:
 		c.Fail("ERR Unrecognized option '" + string(c.Args[2]) + "'")
 		return
 	}
 	if !x.Client().SetLibrary(name, version) {
-		c.Fail("ERR " + engine.Lower(c.Args[2]) + " cannot contain spaces, newlines or special characters.")
+		c.Fail("ERR " + answer.Lower(c.Args[2]) + " cannot contain spaces, newlines or special characters.")
 		return
 	}
-	c.Answer(engine.OK())
+	c.Answer(answer.OK())
 }
 
 func runClientList(x *engine.Context, c *engine.Call) {
@@ -184,15 +185,15 @@ func runClientList(x *engine.Context, c *engine.Call) {
 	normal := true
 	switch {
 	case len(args) == 0:
-	case engine.Is(args[0], "type") && len(args) == 2:
-		normal = engine.Is(args[1], "normal")
-		if !normal && !engine.Is(args[1], "master") && !engine.Is(args[1], "replica") && !engine.Is(args[1], "slave") && !engine.Is(args[1], "pubsub") {
+	case answer.Is(args[0], "type") && len(args) == 2:
+		normal = answer.Is(args[1], "normal")
+		if !normal && !answer.Is(args[1], "master") && !answer.Is(args[1], "replica") && !answer.Is(args[1], "slave") && !answer.Is(args[1], "pubsub") {
 			c.Fail("ERR Unknown client type '" + string(args[1]) + "'")
 			return
 		}
-	case engine.Is(args[0], "id") && len(args) > 1:
+	case answer.Is(args[0], "id") && len(args) > 1:
 		for _, a := range args[1:] {
-			id, ok := engine.ParseInt(a)
+			id, ok := answer.ParseInt(a)
 			if !ok || id < 1 {
 				c.Fail("ERR Invalid client ID")
 				return
@@ -200,7 +201,7 @@ func runClientList(x *engine.Context, c *engine.Call) {
 			ids = append(ids, id)
 		}
 	default:
-		c.Fail(engine.TextSyntax)
+		c.Fail(answer.TextSyntax)
 		return
 	}
 	var b strings.Builder
@@ -210,5 +211,5 @@ func runClientList(x *engine.Context, c *engine.Call) {
 			b.WriteByte('\n')
 		}
 	})
-	c.Answer(engine.Reply{Kind: engine.Verbatim, Text: b.String()})
+	c.Answer(answer.Reply{Kind: answer.Verbatim, Text: b.String()})
 }

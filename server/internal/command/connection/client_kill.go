@@ -5,6 +5,7 @@ package connection
 import (
 	"time"
 
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/session"
 )
@@ -29,46 +30,46 @@ func parseClientKill(x *engine.Context, args [][]byte) (f killFilter, text strin
 		return f, ""
 	}
 	if len(args)%2 != 0 {
-		return f, engine.TextSyntax
+		return f, answer.TextSyntax
 	}
 	for i := 0; i < len(args); i += 2 {
 		value := args[i+1]
 		switch {
-		case engine.Is(args[i], "id"):
-			id, ok := engine.ParseInt(value)
+		case answer.Is(args[i], "id"):
+			id, ok := answer.ParseInt(value)
 			if !ok || id < 1 {
 				return f, "ERR client-id should be greater than 0"
 			}
 			f.id = id
-		case engine.Is(args[i], "addr"):
+		case answer.Is(args[i], "addr"):
 			f.addr = string(value)
-		case engine.Is(args[i], "laddr"):
+		case answer.Is(args[i], "laddr"):
 			f.local = string(value)
-		case engine.Is(args[i], "user"):
+		case answer.Is(args[i], "user"):
 			if f.user = string(value); x.Users().Named(f.user) == nil {
 				return f, "ERR No such user '" + f.user + "'"
 			}
-		case engine.Is(args[i], "type"):
+		case answer.Is(args[i], "type"):
 			switch {
-			case engine.Is(value, "normal"):
-			case engine.Is(value, "master"), engine.Is(value, "replica"), engine.Is(value, "slave"), engine.Is(value, "pubsub"):
+			case answer.Is(value, "normal"):
+			case answer.Is(value, "master"), answer.Is(value, "replica"), answer.Is(value, "slave"), answer.Is(value, "pubsub"):
 				f.normal = false
 			default:
 				return f, "ERR Unknown client type '" + string(value) + "'"
 			}
-		case engine.Is(args[i], "skipme"):
-			if !engine.Is(value, "yes") && !engine.Is(value, "no") {
-				return f, engine.TextSyntax
+		case answer.Is(args[i], "skipme"):
+			if !answer.Is(value, "yes") && !answer.Is(value, "no") {
+				return f, answer.TextSyntax
 			}
-			f.skipMe = engine.Is(value, "yes")
-		case engine.Is(args[i], "maxage"):
-			n, ok := engine.ParseInt(value)
+			f.skipMe = answer.Is(value, "yes")
+		case answer.Is(args[i], "maxage"):
+			n, ok := answer.ParseInt(value)
 			if !ok || n < 1 {
 				return f, "ERR maxage is not an integer or out of range"
 			}
 			f.maxAge = time.Duration(min(n, 1<<32)) * time.Second
 		default:
-			return f, engine.TextSyntax
+			return f, answer.TextSyntax
 		}
 	}
 	return f, ""
@@ -99,10 +100,10 @@ func runClientKill(x *engine.Context, c *engine.Call) {
 	})
 	switch {
 	case !f.old:
-		c.Answer(engine.Integer(killed))
+		c.Answer(answer.Integer(killed))
 	case killed == 0:
 		c.Fail("ERR No such client")
 	default:
-		c.Answer(engine.OK())
+		c.Answer(answer.OK())
 	}
 }

@@ -4,6 +4,7 @@ package connection
 
 import (
 	"github.com/bloomery/bloomery/server/internal/acl"
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/engine"
 )
 
@@ -17,7 +18,7 @@ func Commands() []engine.Command {
 const (
 	textWrongPass  = "WRONGPASS invalid username-password pair or user is disabled."
 	textNoPassword = "ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?"
-	textOneDB      = engine.TextDB + ": this server has one database, 0. Give the keys of each application a prefix, or run a server for each"
+	textOneDB      = answer.TextDB + ": this server has one database, 0. Give the keys of each application a prefix, or run a server for each"
 	textNoProto    = "NOPROTO unsupported protocol version"
 )
 
@@ -27,20 +28,20 @@ var ping = engine.Command{
 	Since: "1.0.0", Syntax: "[message]", Complexity: "O(1)", Summary: "Answers PONG, or the message.",
 	Run: func(_ *engine.Context, c *engine.Call) {
 		if len(c.Args) == 2 {
-			c.Answer(engine.Text(string(c.Args[1])))
+			c.Answer(answer.Text(string(c.Args[1])))
 			return
 		}
 		c.Answer(pong)
 	},
 }
 
-var pong = engine.Word("PONG")
+var pong = answer.Word("PONG")
 
 // echo is ECHO message.
 var echo = engine.Command{
 	Name: "echo", Arity: 2, Flags: engine.Fast | engine.Loading | engine.Stale, Categories: []string{"fast", "connection"}, Group: engine.GroupConnection,
 	Since: "1.0.0", Syntax: "message", Complexity: "O(1)", Summary: "Answers the message.",
-	Run: func(_ *engine.Context, c *engine.Call) { c.Answer(engine.Text(string(c.Args[1]))) },
+	Run: func(_ *engine.Context, c *engine.Call) { c.Answer(answer.Text(string(c.Args[1]))) },
 }
 
 // quit is QUIT.
@@ -50,7 +51,7 @@ var quit = engine.Command{
 	Since: "1.0.0", Complexity: "O(1)", Summary: "Closes the connection.",
 	Run: func(x *engine.Context, c *engine.Call) {
 		x.Client().Quit = true
-		c.Answer(engine.OK())
+		c.Answer(answer.OK())
 	},
 }
 
@@ -61,7 +62,7 @@ var reset = engine.Command{
 	Since: "6.2.0", Complexity: "O(1)", Summary: "Puts the connection back to its beginning.",
 	Run: func(x *engine.Context, c *engine.Call) {
 		x.Reset()
-		c.Answer(engine.Word("RESET"))
+		c.Answer(answer.Word("RESET"))
 	},
 }
 
@@ -70,14 +71,14 @@ var selectCmd = engine.Command{
 	Name: "select", Arity: 2, Flags: engine.Fast | engine.Loading | engine.Stale, Categories: []string{"fast", "connection"}, Group: engine.GroupConnection,
 	Since: "1.0.0", Syntax: "index", Complexity: "O(1)", Summary: "Chooses the database; there is one, 0.",
 	Run: func(_ *engine.Context, c *engine.Call) {
-		n, ok := engine.ParseInt(c.Args[1])
+		n, ok := answer.ParseInt(c.Args[1])
 		switch {
 		case !ok || n != int64(int32(n)):
-			c.Fail(engine.TextInteger)
+			c.Fail(answer.TextInteger)
 		case n != 0:
 			c.Fail(textOneDB)
 		default:
-			c.Answer(engine.OK())
+			c.Answer(answer.OK())
 		}
 	},
 }
@@ -91,7 +92,7 @@ var auth = engine.Command{
 	Run: func(x *engine.Context, c *engine.Call) {
 		user := []byte(acl.Default)
 		if len(c.Args) > 3 {
-			c.Fail(engine.TextSyntax)
+			c.Fail(answer.TextSyntax)
 			return
 		}
 		if len(c.Args) == 3 {
@@ -104,6 +105,6 @@ var auth = engine.Command{
 			c.Fail(textWrongPass)
 			return
 		}
-		c.Answer(engine.OK())
+		c.Answer(answer.OK())
 	},
 }

@@ -1,6 +1,9 @@
 package connection
 
-import "github.com/bloomery/bloomery/server/internal/engine"
+import (
+	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/server/internal/engine"
+)
 
 // helloCommand is HELLO [protover [AUTH username password] [SETNAME name]].
 var helloCommand = engine.Command{
@@ -24,7 +27,7 @@ func parseHello(args [][]byte) (h hello, text string) {
 	if len(args) == 1 {
 		return h, ""
 	}
-	version, ok := engine.ParseInt(args[1])
+	version, ok := answer.ParseInt(args[1])
 	if !ok {
 		return h, "ERR Protocol version is not an integer or out of range"
 	}
@@ -35,10 +38,10 @@ func parseHello(args [][]byte) (h hello, text string) {
 	for i := 2; i < len(args); i++ {
 		left := len(args) - i - 1
 		switch {
-		case engine.Is(args[i], "auth") && left >= 2:
+		case answer.Is(args[i], "auth") && left >= 2:
 			h.user, h.password = args[i+1], args[i+2]
 			i += 2
-		case engine.Is(args[i], "setname") && left >= 1:
+		case answer.Is(args[i], "setname") && left >= 1:
 			h.name, h.named = args[i+1], true
 			i++
 		default:
@@ -70,14 +73,14 @@ func runHello(x *engine.Context, c *engine.Call) {
 	if h.proto != 0 {
 		s.SetProto(h.proto)
 	}
-	c.Answer(engine.Pairs(
-		engine.Text("server"), engine.Text("redis"),
-		engine.Text("version"), engine.Text(engine.RedisVersion),
-		engine.Text("proto"), engine.Integer(int64(s.Proto)),
-		engine.Text("id"), engine.Integer(s.ID),
-		engine.Text("mode"), engine.Text(x.Can().Mode()),
-		engine.Text("role"), engine.Text("master"),
-		engine.Text("modules"), engine.List(engine.BloomModule()),
+	c.Answer(answer.Pairs(
+		answer.Text("server"), answer.Text("redis"),
+		answer.Text("version"), answer.Text(answer.RedisVersion),
+		answer.Text("proto"), answer.Integer(int64(s.Proto)),
+		answer.Text("id"), answer.Integer(s.ID),
+		answer.Text("mode"), answer.Text(x.Can().Mode()),
+		answer.Text("role"), answer.Text("master"),
+		answer.Text("modules"), answer.List(answer.BloomModule()),
 	))
 }
 
@@ -85,7 +88,7 @@ func runHello(x *engine.Context, c *engine.Call) {
 // is not, is hidden too.
 func secretHello(args [][]byte) (from, to int) {
 	for i, a := range args {
-		if engine.Is(a, "auth") {
+		if answer.Is(a, "auth") {
 			return i + 1, len(args)
 		}
 	}

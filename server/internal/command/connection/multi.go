@@ -2,7 +2,10 @@ package connection
 
 // MULTI, EXEC, DISCARD, WATCH and UNWATCH.
 
-import "github.com/bloomery/bloomery/server/internal/engine"
+import (
+	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/server/internal/engine"
+)
 
 // multi is MULTI.
 var multi = engine.Command{
@@ -14,7 +17,7 @@ var multi = engine.Command{
 			c.Fail("ERR MULTI calls can not be nested")
 			return
 		}
-		c.Answer(engine.OK())
+		c.Answer(answer.OK())
 	},
 }
 
@@ -29,7 +32,7 @@ var discard = engine.Command{
 			return
 		}
 		x.Transaction().Discard()
-		c.Answer(engine.OK())
+		c.Answer(answer.OK())
 	},
 }
 
@@ -65,7 +68,7 @@ var watch = engine.Command{
 			}
 			x.Worked(1)
 		}
-		c.Answer(engine.OK())
+		c.Answer(answer.OK())
 	},
 }
 
@@ -76,6 +79,6 @@ var unwatch = engine.Command{
 	Complexity: "O(1)", Summary: "Forgets the watched keys.",
 	Run: func(x *engine.Context, c *engine.Call) {
 		x.Transaction().Unwatch()
-		c.Answer(engine.OK())
+		c.Answer(answer.OK())
 	},
 }

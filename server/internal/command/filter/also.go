@@ -3,6 +3,7 @@ package filter
 // What ACL DRYRUN asks besides the rights to commands and keys.
 
 import (
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
@@ -48,11 +49,11 @@ func alsoRebuild(x *engine.Context, c *engine.Call) {
 	entry, sh := target(x, c)
 	switch {
 	case c.Answered():
-	case engine.Is(c.Args[2], "begin"):
+	case answer.Is(c.Args[2], "begin"):
 		if o, _, text := beginOptions(x, c, entry); text == "" && !c.Answered() {
 			x.Names().MayHash(c, c.Args[1], o.hasher)
 		}
-	case engine.Is(c.Args[2], "commit") && sh != nil:
+	case answer.Is(c.Args[2], "commit") && sh != nil:
 		h, _ := sh.Hasher()
 		x.Names().MayHash(c, c.Args[1], h)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/bloomery/bloomery/codec"
 	"github.com/bloomery/bloomery/compose"
 	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
@@ -40,12 +41,12 @@ func runClear(x *engine.Context, c *engine.Call) {
 	for i, p := range store.Parts(entry) {
 		outline, err := blankOf(p)
 		if err != nil {
-			c.Fail("ERR " + engine.OneLine(err))
+			c.Fail("ERR " + answer.OneLine(err))
 			return
 		}
 		res, failed := x.Contents().ApplyPiece(p, store.Record{ID: entry.ID, Index: uint32(i), Body: &store.FilterClear{Outline: outline}})
 		switch {
-		case failed.Kind != engine.None:
+		case failed.Kind != answer.None:
 			c.Answer(failed)
 			return
 		case res.Err != nil:
@@ -53,7 +54,7 @@ func runClear(x *engine.Context, c *engine.Call) {
 			return
 		}
 	}
-	c.Answer(engine.OK())
+	c.Answer(answer.OK())
 }
 
 // blankOf returns the outline of an empty filter with the shape of a part. It works

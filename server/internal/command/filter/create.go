@@ -9,6 +9,7 @@ import (
 	"github.com/bloomery/bloomery/codec"
 	"github.com/bloomery/bloomery/compose"
 	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
@@ -33,7 +34,7 @@ var create = engine.Command{
 // with LIKE can have that word as its value.
 func likeKey(args [][]byte) int {
 	for i := 3; i+1 < len(args); i++ {
-		if engine.Is(args[i], "like") {
+		if answer.Is(args[i], "like") {
 			return i + 1
 		}
 	}
@@ -144,7 +145,7 @@ func cause(err error) string {
 			}
 		}
 	}
-	return engine.OneLine(err)
+	return answer.OneLine(err)
 }
 
 func prepareCreate(x *engine.Context, c *engine.Call) *engine.Op {
@@ -158,17 +159,17 @@ func prepareCreate(x *engine.Context, c *engine.Call) *engine.Op {
 	if entry := x.Names().Lookup(c.Args[1]); entry != nil {
 		switch {
 		case entry.Kind != catalog.Filter:
-			c.Fail(engine.TextWrongType)
+			c.Fail(answer.TextWrongType)
 		case v.nx:
-			c.Answer(engine.Flag(false))
+			c.Answer(answer.Flag(false))
 		default:
-			c.Fail(engine.TextItemExists)
+			c.Fail(answer.TextItemExists)
 		}
 		return nil
 	}
 	op, ok := x.Contents().Creation(&v.record)
 	if !ok {
-		c.Fail(engine.TextNoMemory)
+		c.Fail(answer.TextNoMemory)
 		return nil
 	}
 	op.NoMemory = "OOM FILTER.CREATE needs " + strconv.FormatUint(op.Cost, 10) + " bytes, 'maxmemory' leaves " + strconv.FormatUint(x.Budget().Left(), 10)
@@ -180,9 +181,9 @@ func replyCreate(c *engine.Call, res *store.Result) {
 	v := c.Option.(*creation)
 	switch {
 	case res.Err == nil && v.nx:
-		c.Answer(engine.Flag(true))
+		c.Answer(answer.Flag(true))
 	case res.Err == nil:
-		c.Answer(engine.OK())
+		c.Answer(answer.OK())
 	case errors.Is(res.Err, store.ErrExists): // prepared again, it finds the key
 	default:
 		c.Fail(failure(res.Err))
@@ -198,7 +199,7 @@ func like(x *engine.Context, c *engine.Call, o *options) ([]byte, string) {
 	case entry == nil:
 		return nil, "ERR LIKE: not found"
 	case entry.Kind != catalog.Filter:
-		return nil, engine.TextWrongType
+		return nil, answer.TextWrongType
 	}
 	p := store.PartOf(entry)
 	if h, ok := p.Hasher(); !ok {
@@ -214,7 +215,7 @@ func like(x *engine.Context, c *engine.Call, o *options) ([]byte, string) {
 	}
 	outline, err := blankOf(p)
 	if err != nil {
-		return nil, "ERR LIKE: " + engine.OneLine(err)
+		return nil, "ERR LIKE: " + answer.OneLine(err)
 	}
 	plan := *p.Plan()
 	plan.Version = 0

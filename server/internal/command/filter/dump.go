@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/internal/rdb"
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
@@ -44,7 +45,7 @@ func cursorOf(part, parts int) int64 { return int64(parts-1)<<32 | int64(part+1)
 
 // parseCursor reads a cursor.
 func parseCursor(arg []byte) (part, parts int, ok bool) {
-	v, ok := engine.ParseInt(arg)
+	v, ok := answer.ParseInt(arg)
 	part, parts = int(v&(1<<32-1))-1, int(v>>32)+1
 	return part, parts, ok && v >= 0 && parts <= store.MaxParts && bits.OnesCount(uint(parts)) == 1 && part < parts
 }
@@ -68,7 +69,7 @@ func runDump(x *engine.Context, c *engine.Call) {
 	}
 	next := part + 1
 	if next == store.PartCount(entry) {
-		c.Answer(engine.List(engine.Integer(0), engine.Text("")))
+		c.Answer(answer.List(answer.Integer(0), answer.Text("")))
 		return
 	}
 	p := store.PartAt(entry, uint32(next))
@@ -76,15 +77,15 @@ func runDump(x *engine.Context, c *engine.Call) {
 	size := int(p.Bytes())
 	p.RUnlock()
 	if !x.Hold(size + size>>4 + 4096) {
-		c.Fail(engine.TextOOM)
+		c.Fail(answer.TextOOM)
 		return
 	}
 	data, err := written(p, size+size>>16+4096)
 	if err != nil {
-		c.Fail(engine.TextNotFound)
+		c.Fail(answer.TextNotFound)
 		return
 	}
-	c.Answer(engine.List(engine.Integer(cursorOf(next, store.PartCount(entry))), engine.Text(data)))
+	c.Answer(answer.List(answer.Integer(cursorOf(next, store.PartCount(entry))), answer.Text(data)))
 }
 
 // written returns the encoding of a part, for which it makes room once.
@@ -121,13 +122,13 @@ func parseLoad(args [][]byte) (part, parts int, v *loadCall, text string) {
 		return 0, 0, nil, "ERR cursor must be 1 for a whole filter, or one that FILTER.DUMP has returned with data"
 	}
 	for args = args[4:]; len(args) > 0; args = args[2:] {
-		text := engine.TextSyntax
+		text := answer.TextSyntax
 		switch {
 		case len(args) == 1:
-		case engine.Is(args[0], "version") && !v.known:
+		case answer.Is(args[0], "version") && !v.known:
 			text = number(args[1], &v.version, 1, 1<<62, "VERSION")
 			v.known = true
-		case engine.Is(args[0], "span") && v.span == 0:
+		case answer.Is(args[0], "span") && v.span == 0:
 			var o options
 			text = words["span"](&o, args[1])
 			v.span = o.span
@@ -152,11 +153,11 @@ func beforeLoad(x *engine.Context, c *engine.Call) {
 	switch {
 	case x.Transaction().Queued(): // commands before it may change what is there: the record asks
 	case entry != nil && entry.Kind != catalog.Filter:
-		c.Fail(engine.TextWrongType)
+		c.Fail(answer.TextWrongType)
 		return
 	case entry != nil && v.known && store.PartOf(entry).Plan().Version >= v.version:
 		x.Contents().DropStaged(name)
-		c.Answer(engine.Flag(false))
+		c.Answer(answer.Flag(false))
 		return
 	}
 	t := x.Contents().Staged(name)
@@ -175,12 +176,12 @@ func beforeLoad(x *engine.Context, c *engine.Call) {
 		plan.Generation, err = generationOf(entry, data, v.span, x.Milliseconds())
 	}
 	if err != nil {
-		c.Fail("ERR " + engine.OneLine(err))
+		c.Fail("ERR " + answer.OneLine(err))
 		return
 	}
 	if t == nil {
-		var failed engine.Reply
-		if t, failed = x.Contents().StageFilter(store.OpFilterLoad, store.AppendPlan(nil, &plan)); failed.Kind != engine.None {
+		var failed answer.Reply
+		if t, failed = x.Contents().StageFilter(store.OpFilterLoad, store.AppendPlan(nil, &plan)); failed.Kind != answer.None {
 			c.Answer(failed)
 			return
 		}
@@ -189,16 +190,16 @@ func beforeLoad(x *engine.Context, c *engine.Call) {
 	v.staged, c.Option = t, v
 	failed := x.Contents().LoadPart(t, part, data)
 	switch {
-	case failed.Kind != engine.None:
+	case failed.Kind != answer.None:
 		x.Contents().TakeStaged(name)
 		c.Answer(failed)
 	case t.Left == 0:
 		x.Contents().TakeStaged(name)
 	case !x.Contents().KeepStaged(name, t):
-		c.Fail(engine.TextOOM)
+		c.Fail(answer.TextOOM)
 	default:
 		v.taken = true
-		c.Answer(engine.OK())
+		c.Answer(answer.OK())
 	}
 }
 
@@ -252,14 +253,14 @@ func replyLoad(c *engine.Call, res *store.Result) {
 	switch {
 	case res.Err == nil && v.known:
 		v.taken = true
-		c.Answer(engine.Flag(true))
+		c.Answer(answer.Flag(true))
 	case res.Err == nil:
 		v.taken = true
-		c.Answer(engine.OK())
+		c.Answer(answer.OK())
 	case errors.Is(res.Err, store.ErrCondition):
-		c.Answer(engine.Flag(false))
+		c.Answer(answer.Flag(false))
 	case errors.Is(res.Err, store.ErrType):
-		c.Fail(engine.TextWrongType)
+		c.Fail(answer.TextWrongType)
 	default:
 		c.Fail(failure(res.Err))
 	}

@@ -3,6 +3,7 @@ package filter
 // FILTER.FALSE and FILTER.REPAIR.
 
 import (
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
@@ -53,10 +54,10 @@ func findAny(x *engine.Context, c *engine.Call) (entry *catalog.Entry) {
 	x.Look(func() { entry = x.Names().Read(c.Args[1]) })
 	switch {
 	case entry == nil:
-		c.Fail(engine.TextNotFound)
+		c.Fail(answer.TextNotFound)
 		return nil
 	case !store.IsFilter(entry):
-		c.Fail(engine.TextWrongType)
+		c.Fail(answer.TextWrongType)
 		return nil
 	}
 	return entry
@@ -64,7 +65,7 @@ func findAny(x *engine.Context, c *engine.Call) (entry *catalog.Entry) {
 
 // ask runs a command of a filter on items. The reply is an error if it could not be
 // run for all of them, and is None else.
-func ask(x *engine.Context, words []string, key []byte, items [][]byte) ([]bool, engine.Reply) {
+func ask(x *engine.Context, words []string, key []byte, items [][]byte) ([]bool, answer.Reply) {
 	args := [][]byte{[]byte(words[0]), key}
 	for _, w := range words[1:] {
 		args = append(args, []byte(w))
@@ -72,21 +73,21 @@ func ask(x *engine.Context, words []string, key []byte, items [][]byte) ([]bool,
 	r := x.Contents().Nested(append(args, items...)...)
 	answers := make([]bool, 0, len(items))
 	switch r.Kind {
-	case engine.Error:
+	case answer.Error:
 		return nil, r
-	case engine.Bools:
+	case answer.Bools:
 		answers = append(answers, r.Bools...)
 		if r.Text != "" {
-			return answers, engine.Fail(r.Text)
+			return answers, answer.Fail(r.Text)
 		}
-	case engine.Codes, engine.CodeInts:
+	case answer.Codes, answer.CodeInts:
 		for _, v := range r.Codes {
 			if v < 0 {
-				return answers, engine.Fail("ERR filter is full")
+				return answers, answer.Fail("ERR filter is full")
 			}
 			answers = append(answers, v > 0)
 		}
-	case engine.Array:
+	case answer.Array:
 		for _, v := range r.Elems {
 			if v.Failed() {
 				return answers, v
@@ -94,7 +95,7 @@ func ask(x *engine.Context, words []string, key []byte, items [][]byte) ([]bool,
 			answers = append(answers, v.N == 1)
 		}
 	}
-	return answers, engine.Reply{}
+	return answers, answer.Reply{}
 }
 
 func runFalse(x *engine.Context, c *engine.Call) {
@@ -104,16 +105,16 @@ func runFalse(x *engine.Context, c *engine.Call) {
 	}
 	items := c.Args[2:]
 	if !x.Hold(2 * len(items)) {
-		c.Fail(engine.TextOOM)
+		c.Fail(answer.TextOOM)
 		return
 	}
 	found, failed := ask(x, []string{speechOf(entry.Kind).has}, c.Args[1], items)
-	if failed.Kind != engine.None {
+	if failed.Kind != answer.None {
 		c.Answer(failed)
 		return
 	}
 	x.Contents().Health().False(entry.ID, yeses(found))
-	c.Answer(engine.Reply{Kind: engine.Bools, Bools: found})
+	c.Answer(answer.Reply{Kind: answer.Bools, Bools: found})
 }
 
 func yeses(v []bool) (n int) {
@@ -135,11 +136,11 @@ func runRepair(x *engine.Context, c *engine.Call) {
 	items, speech := c.Args[2:], speechOf(entry.Kind)
 	const each = 64 // bytes of an item in the lists below
 	if !x.Hold(each * len(items)) {
-		c.Fail(engine.TextOOM)
+		c.Fail(answer.TextOOM)
 		return
 	}
 	found, failed := ask(x, []string{speech.has}, c.Args[1], items)
-	if failed.Kind != engine.None {
+	if failed.Kind != answer.None {
 		c.Answer(failed)
 		return
 	}
@@ -159,10 +160,10 @@ func runRepair(x *engine.Context, c *engine.Call) {
 		if n := yeses(added); n > 0 {
 			x.Contents().Health().Repaired(entry.ID, n)
 		}
-		if failed.Kind != engine.None {
+		if failed.Kind != answer.None {
 			c.Answer(failed)
 			return
 		}
 	}
-	c.Answer(engine.Reply{Kind: engine.Bools, Bools: found})
+	c.Answer(answer.Reply{Kind: answer.Bools, Bools: found})
 }

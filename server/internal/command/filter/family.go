@@ -10,6 +10,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/codec"
 	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
@@ -134,13 +135,13 @@ func unable(c *engine.Call, row *codec.Kind, can func(codec.Features) bool) stri
 func failure(err error) string {
 	switch {
 	case engine.NoRoom(err), errors.Is(err, store.ErrMemory):
-		return engine.TextOOM
+		return answer.TextOOM
 	case errors.Is(err, bloomery.ErrFull):
 		return "ERR filter is full"
 	case errors.Is(err, store.ErrRebuilding):
 		return textRebuilding
 	default:
-		return "ERR " + engine.OneLine(err)
+		return "ERR " + answer.OneLine(err)
 	}
 }
 
@@ -150,10 +151,10 @@ func find(x *engine.Context, c *engine.Call, name []byte) *catalog.Entry {
 	entry := x.Names().Read(name)
 	switch {
 	case entry == nil:
-		c.Fail(engine.TextNotFound)
+		c.Fail(answer.TextNotFound)
 		return nil
 	case entry.Kind != catalog.Filter:
-		c.Fail(engine.TextWrongType)
+		c.Fail(answer.TextWrongType)
 		return nil
 	}
 	return entry

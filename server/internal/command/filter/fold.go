@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
@@ -28,7 +29,7 @@ func runFold(x *engine.Context, c *engine.Call) {
 	}
 	todo, size := unfolded(entry)
 	if !x.Hold(int(size)) { // for the part that is tried
-		c.Fail(engine.TextOOM)
+		c.Fail(answer.TextOOM)
 		return
 	}
 	text := tryFold(x, entry, todo)
@@ -43,7 +44,7 @@ func runFold(x *engine.Context, c *engine.Call) {
 			return
 		}
 	}
-	c.Answer(engine.OK())
+	c.Answer(answer.OK())
 }
 
 // unfolded returns the largest parts, and their size: all of them, but for those that
@@ -78,7 +79,7 @@ func tryFold(x *engine.Context, entry *catalog.Entry, todo map[uint32]bool) stri
 		}
 		p.RUnlock()
 		if gone {
-			return engine.TextNotFound
+			return answer.TextNotFound
 		}
 		asked = min(asked, now.Asked)
 		if !todo[uint32(i)] {
@@ -88,13 +89,13 @@ func tryFold(x *engine.Context, entry *catalog.Entry, todo map[uint32]bool) stri
 		half, err := p.Folded()
 		switch {
 		case errors.Is(err, store.ErrRetry):
-			return engine.TextNotFound
+			return answer.TextNotFound
 		case errors.Is(err, store.ErrType):
 			return "ERR FILTER.FOLD is for kinds bloom and standard, not for " + p.Row().Name
 		case errors.Is(err, bloomery.ErrIncompatible):
 			return "ERR FILTER.FOLD: this filter cannot be halved: those that FILTER.CREATE makes from 16 KiB on can be, at least three times"
 		case err != nil:
-			return "ERR FILTER.FOLD: " + strings.TrimPrefix(engine.OneLine(err), "bloom: fold: ")
+			return "ERR FILTER.FOLD: " + strings.TrimPrefix(answer.OneLine(err), "bloom: fold: ")
 		}
 		predicted += half.Stats().Predicted
 	}

@@ -3,6 +3,7 @@ package filter
 import (
 	"strconv"
 
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
@@ -23,8 +24,8 @@ var grow = engine.Command{
 func runGrow(x *engine.Context, c *engine.Call) {
 	rate := 0.0
 	if len(c.Args) > 2 {
-		if len(c.Args) != 4 || !engine.Is(c.Args[2], "error") {
-			c.Fail(engine.TextSyntax)
+		if len(c.Args) != 4 || !answer.Is(c.Args[2], "error") {
+			c.Fail(answer.TextSyntax)
 			return
 		}
 		if text := fraction(c.Args[3], &rate); text != "" {
@@ -60,7 +61,7 @@ func runGrow(x *engine.Context, c *engine.Call) {
 			return
 		}
 	}
-	c.Answer(engine.OK())
+	c.Answer(answer.OK())
 }
 
 // growPart grows a part to a rate, 0 for twice what was asked for. It answers and
@@ -76,7 +77,7 @@ func growPart(x *engine.Context, c *engine.Call, entry *catalog.Entry, i uint32,
 	}
 	p.RUnlock()
 	if gone {
-		c.Fail(engine.TextNotFound)
+		c.Fail(answer.TextNotFound)
 		return false
 	}
 	if rate == 0 {
@@ -100,14 +101,14 @@ func growPart(x *engine.Context, c *engine.Call, entry *catalog.Entry, i uint32,
 func decimal(v float64) string { return strconv.FormatFloat(v, 'g', 4, 64) }
 
 // applier is engine.Context.ApplyLarge.
-type applier func(p *store.Part, r store.Record, cost uint64) (store.Result, engine.Reply)
+type applier func(p *store.Part, r store.Record, cost uint64) (store.Result, answer.Reply)
 
 // settled applies a record of a part that takes cost bytes. It answers and reports
 // false if that fails.
 func settled(c *engine.Call, apply applier, p *store.Part, r store.Record, cost uint64) bool {
 	res, failed := apply(p, r, cost)
 	switch {
-	case failed.Kind != engine.None:
+	case failed.Kind != answer.None:
 		c.Answer(failed)
 	case res.Err != nil:
 		c.Fail(failure(res.Err))

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/health"
@@ -33,19 +34,19 @@ func parseHealth(args [][]byte) (pattern *engine.Pattern, count int, text string
 	pattern, count = engine.NewPattern("*"), usualCount
 	for i := 1; i < len(args); i += 2 {
 		if i+1 == len(args) {
-			return nil, 0, engine.TextSyntax
+			return nil, 0, answer.TextSyntax
 		}
 		switch value := args[i+1]; {
-		case engine.Is(args[i], "match"):
+		case answer.Is(args[i], "match"):
 			pattern = engine.NewPattern(string(value))
-		case engine.Is(args[i], "count"):
-			n, ok := engine.ParseInt(value)
+		case answer.Is(args[i], "count"):
+			n, ok := answer.ParseInt(value)
 			if !ok || n < 1 || n > mostCount {
 				return nil, 0, textHealthCount
 			}
 			count = int(n)
 		default:
-			return nil, 0, engine.TextSyntax
+			return nil, 0, answer.TextSyntax
 		}
 	}
 	return pattern, count, ""
@@ -98,24 +99,24 @@ func runHealth(x *engine.Context, c *engine.Call) {
 		}
 	}
 	list = worst(list, count)
-	rows := make([]engine.Reply, len(list))
+	rows := make([]answer.Reply, len(list))
 	size := 0
 	for i, p := range list {
-		rows[i] = engine.Pairs(
-			engine.Text("key"), engine.Text(p.name),
-			engine.Text("kind"), engine.Text(p.kind),
-			engine.Text("verdict"), engine.Text(p.Verdict.String()),
-			engine.Text("reason"), engine.Text(p.Reason),
-			engine.Text("command"), engine.Text(p.Command(p.name, p.newKey(x))),
+		rows[i] = answer.Pairs(
+			answer.Text("key"), answer.Text(p.name),
+			answer.Text("kind"), answer.Text(p.kind),
+			answer.Text("verdict"), answer.Text(p.Verdict.String()),
+			answer.Text("reason"), answer.Text(p.Reason),
+			answer.Text("command"), answer.Text(p.Command(p.name, p.newKey(x))),
 		)
 		const row = 1500 // of a reply in memory, besides the names
 		size += row + 2*len(p.name)
 	}
 	if !x.Hold(size) {
-		c.Fail(engine.TextOOM)
+		c.Fail(answer.TextOOM)
 		return
 	}
-	c.Answer(engine.List(rows...))
+	c.Answer(answer.List(rows...))
 }
 
 // scanFilters passes the filters among the next names that match to f.

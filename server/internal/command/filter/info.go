@@ -9,6 +9,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/compose"
 	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/health"
@@ -26,10 +27,10 @@ var card = engine.Command{
 		if entry := find(x, c, c.Args[1]); entry != nil {
 			s, ok := statsOf(x, entry)
 			if !ok {
-				c.Fail(engine.TextNotFound)
+				c.Fail(answer.TextNotFound)
 				return
 			}
-			c.Answer(engine.Integer(int64(min(s.Items, math.MaxInt64))))
+			c.Answer(answer.Integer(int64(min(s.Items, math.MaxInt64))))
 		}
 	},
 }
@@ -51,8 +52,8 @@ type field struct {
 }
 
 func runInfo(x *engine.Context, c *engine.Call) {
-	if len(c.Args) == 3 && !engine.Is(c.Args[2], "json") {
-		c.Fail(engine.TextSyntax)
+	if len(c.Args) == 3 && !answer.Is(c.Args[2], "json") {
+		c.Fail(answer.TextSyntax)
 		return
 	}
 	entry, sketch := findSketch(x, c.Args[1])
@@ -63,14 +64,14 @@ func runInfo(x *engine.Context, c *engine.Call) {
 	}
 	fields, ok := describe(x, entry, string(c.Args[1]))
 	if !ok {
-		c.Fail(engine.TextNotFound)
+		c.Fail(answer.TextNotFound)
 		return
 	}
 	if len(c.Args) == 3 && !sketch {
 		fields = append(fields, field{"history", x.Contents().Health().History(entry.ID)})
 	}
 	if len(c.Args) == 3 {
-		c.Answer(engine.Text(asJSON(fields)))
+		c.Answer(answer.Text(asJSON(fields)))
 		return
 	}
 	c.Answer(asMap(fields))
@@ -222,26 +223,26 @@ func statsOf(x *engine.Context, entry *catalog.Entry) (s bloomery.Stats, ok bool
 	return p.Contents().Stats(), true
 }
 
-func asMap(fields []field) engine.Reply {
-	pairs := make([]engine.Reply, 0, 2*len(fields))
+func asMap(fields []field) answer.Reply {
+	pairs := make([]answer.Reply, 0, 2*len(fields))
 	for _, f := range fields {
-		pairs = append(pairs, engine.Text(f.name), asReply(f.value))
+		pairs = append(pairs, answer.Text(f.name), asReply(f.value))
 	}
-	return engine.Pairs(pairs...)
+	return answer.Pairs(pairs...)
 }
 
-func asReply(v any) engine.Reply {
+func asReply(v any) answer.Reply {
 	switch v := v.(type) {
 	case string:
-		return engine.Text(v)
+		return answer.Text(v)
 	case int64:
-		return engine.Integer(v)
+		return answer.Integer(v)
 	case bool:
-		return engine.Truth(v)
+		return answer.Truth(v)
 	case float64:
-		return engine.Float(v)
+		return answer.Float(v)
 	}
-	return engine.Nil()
+	return answer.Nil()
 }
 
 // asJSON returns the fields as an object, in their order.

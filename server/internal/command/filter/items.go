@@ -8,6 +8,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/codec"
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -72,13 +73,13 @@ func replyItems(c *engine.Call, res *store.Result) {
 		c.AnswerBools(res.Bools[:res.Done])
 		return
 	}
-	elems, failed := make([]engine.Reply, len(c.Items)), engine.Fail(failure(res.Err))
+	elems, failed := make([]answer.Reply, len(c.Items)), answer.Fail(failure(res.Err))
 	for i := range elems {
 		if elems[i] = failed; !res.Fails(i) {
-			elems[i] = engine.Truth(res.Bools[i])
+			elems[i] = answer.Truth(res.Bools[i])
 		}
 	}
-	c.Answer(engine.List(elems...))
+	c.Answer(answer.List(elems...))
 }
 
 // parseHashes checks the arguments of a command on hashes.
@@ -141,23 +142,23 @@ func runCount(x *engine.Context, c *engine.Call) {
 		return
 	}
 	if !x.Hold(16 * len(c.Args)) {
-		c.Fail(engine.TextOOM)
+		c.Fail(answer.TextOOM)
 		return
 	}
-	counts := make([]engine.Reply, 0, len(c.Args)-2)
+	counts := make([]answer.Reply, 0, len(c.Args)-2)
 	for i, item := range c.Args[2:] {
 		h := hasher.Hash(item)
 		n, ok := countOne(store.PartAt(entry, uint32(bloomery.Route(h, uint(p.Plan().Parts)))), h)
 		if !ok {
-			c.Fail(engine.TextNotFound) // it went while it was asked
+			c.Fail(answer.TextNotFound) // it went while it was asked
 			return
 		}
-		counts = append(counts, engine.Integer(int64(n)))
+		counts = append(counts, answer.Integer(int64(n)))
 		if i%256 == 255 {
 			x.Worked(256)
 		}
 	}
-	c.Answer(engine.List(counts...))
+	c.Answer(answer.List(counts...))
 }
 
 func countOne(p *store.Part, h uint64) (uint64, bool) {

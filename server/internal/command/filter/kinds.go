@@ -2,6 +2,7 @@ package filter
 
 import (
 	"github.com/bloomery/bloomery/codec"
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/engine"
 )
 
@@ -13,27 +14,27 @@ var kindsCmd = engine.Command{
 	Cost:    engine.BySlow,
 	Run: func(_ *engine.Context, c *engine.Call) {
 		table := codec.Kinds()
-		rows := make([]engine.Reply, len(table))
+		rows := make([]answer.Reply, len(table))
 		for i := range table {
 			rows[i] = describeKind(&table[i])
 		}
-		c.Answer(engine.List(rows...))
+		c.Answer(answer.List(rows...))
 	},
 }
 
 // describeKind returns what a kind can do, as a map.
-func describeKind(k *codec.Kind) engine.Reply {
+func describeKind(k *codec.Kind) answer.Reply {
 	f := k.Features
-	return engine.Pairs(
-		engine.Text("kind"), engine.Text(k.Name),
-		engine.Text("number"), engine.Integer(int64(k.Number)),
-		engine.Text("add"), engine.Truth(f.Add || f.Insert),
-		engine.Text("idempotent"), engine.Truth(f.Add),
-		engine.Text("delete"), engine.Truth(f.Delete),
-		engine.Text("count"), engine.Truth(f.Count),
-		engine.Text("static"), engine.Truth(f.Static),
-		engine.Text("grow"), engine.Truth(f.Grow),
-		engine.Text("forget"), engine.Truth(f.Forget),
-		engine.Text("expire"), engine.Truth(f.Expire),
+	return answer.Pairs(
+		answer.Text("kind"), answer.Text(k.Name),
+		answer.Text("number"), answer.Integer(int64(k.Number)),
+		answer.Text("add"), answer.Truth(f.Add || f.Insert),
+		answer.Text("idempotent"), answer.Truth(f.Add),
+		answer.Text("delete"), answer.Truth(f.Delete),
+		answer.Text("count"), answer.Truth(f.Count),
+		answer.Text("static"), answer.Truth(f.Static),
+		answer.Text("grow"), answer.Truth(f.Grow),
+		answer.Text("forget"), answer.Truth(f.Forget),
+		answer.Text("expire"), answer.Truth(f.Expire),
 	)
 }

@@ -3,6 +3,7 @@ package filter
 // FILTER.LAYERS and FILTER.DENSITY.
 
 import (
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -25,11 +26,11 @@ func runLayers(x *engine.Context, c *engine.Call) {
 	if entry == nil {
 		return
 	}
-	rows := []engine.Reply{}
+	rows := []answer.Reply{}
 	for part, p := range store.Parts(entry) {
 		list, ok := p.Layers(mostLayers - len(rows))
 		if !ok {
-			c.Fail(engine.TextNotFound)
+			c.Fail(answer.TextNotFound)
 			return
 		}
 		for i, l := range list {
@@ -47,7 +48,7 @@ func runLayers(x *engine.Context, c *engine.Call) {
 			break
 		}
 	}
-	c.Answer(engine.List(rows...))
+	c.Answer(answer.List(rows...))
 }
 
 // density is FILTER.DENSITY key cells.
@@ -64,7 +65,7 @@ var density = engine.Command{
 const mostCells = 4096
 
 func runDensity(x *engine.Context, c *engine.Call) {
-	n, ok := engine.ParseInt(c.Args[2])
+	n, ok := answer.ParseInt(c.Args[2])
 	if !ok || n < 1 || n > mostCells {
 		c.Fail("ERR cells must be a whole number from 1 to 4096")
 		return
@@ -79,7 +80,7 @@ func runDensity(x *engine.Context, c *engine.Call) {
 	for i := 0; i < len(cells); i += each {
 		p := store.PartAt(entry, uint32(min(i*parts/len(cells), parts-1)))
 		if ofBits, ok = p.Density(cells[i:min(i+each, len(cells))]); !ok {
-			c.Fail(engine.TextNotFound)
+			c.Fail(answer.TextNotFound)
 			return
 		}
 	}
@@ -87,17 +88,17 @@ func runDensity(x *engine.Context, c *engine.Call) {
 	if ofBits {
 		unit = "bits"
 	}
-	list := make([]engine.Reply, len(cells))
+	list := make([]answer.Reply, len(cells))
 	for i, v := range cells {
-		list[i] = engine.Float(v)
+		list[i] = answer.Float(v)
 	}
-	c.Answer(engine.Pairs(engine.Text("unit"), engine.Text(unit), engine.Text("cells"), engine.List(list...)))
+	c.Answer(answer.Pairs(answer.Text("unit"), answer.Text(unit), answer.Text("cells"), answer.List(list...)))
 }
 
 // costOfDensity counts what is looked at of every cell.
 func costOfDensity(x *engine.Costs, c *engine.Call) {
 	const cellBytes = 4 << 10
-	if n, ok := engine.ParseInt(c.Args[2]); ok {
+	if n, ok := answer.ParseInt(c.Args[2]); ok {
 		x.Bytes(int(min(max(n, 0), mostCells)) * cellBytes)
 	}
 	x.Visit(c.Args[1])

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/health"
@@ -77,39 +78,39 @@ const (
 func parseList(args [][]byte) (l lister, text string) {
 	l = lister{pattern: engine.NewPattern("*"), field: "name", count: usualPage}
 	for i := 1; i < len(args); i++ {
-		if engine.Is(args[i], "desc") {
+		if answer.Is(args[i], "desc") {
 			l.descending = true
 			continue
 		}
 		if i+1 == len(args) {
-			return l, engine.TextSyntax
+			return l, answer.TextSyntax
 		}
 		word, value := args[i], args[i+1]
 		i++
 		switch {
-		case engine.Is(word, "match"):
+		case answer.Is(word, "match"):
 			l.pattern = engine.NewPattern(string(value))
-		case engine.Is(word, "sort"):
-			l.field = engine.Lower(value)
+		case answer.Is(word, "sort"):
+			l.field = answer.Lower(value)
 			if _, ok := orders[l.field]; !ok && l.field != "name" && l.field != "kind" {
 				return l, textListSort
 			}
-		case engine.Is(word, "offset") || engine.Is(word, "count"):
-			n, ok := engine.ParseInt(value)
+		case answer.Is(word, "offset") || answer.Is(word, "count"):
+			n, ok := answer.ParseInt(value)
 			most := int64(mostPage)
-			if engine.Is(word, "offset") {
+			if answer.Is(word, "offset") {
 				most = math.MaxInt32
 			}
 			if !ok || n < 0 || n > most {
 				return l, textListPage
 			}
-			if engine.Is(word, "offset") {
+			if answer.Is(word, "offset") {
 				l.offset = int(n)
 			} else {
 				l.count = int(n)
 			}
 		default:
-			return l, engine.TextSyntax
+			return l, answer.TextSyntax
 		}
 	}
 	return l, ""
@@ -147,13 +148,13 @@ func runList(x *engine.Context, c *engine.Call) {
 		}
 	}
 	if !ok {
-		c.Fail(engine.TextOOM)
+		c.Fail(answer.TextOOM)
 		return
 	}
 	l.sort(&all)
 	total := len(all)
 	all = all[min(l.offset, total):min(l.offset+l.count, total)]
-	rows, size := make([]engine.Reply, 0, len(all)), 0
+	rows, size := make([]answer.Reply, 0, len(all)), 0
 	for i := range all {
 		if row, ok := listed(x, &all[i].patient); ok {
 			rows = append(rows, row)
@@ -163,10 +164,10 @@ func runList(x *engine.Context, c *engine.Call) {
 	}
 	x.Unhold(held)
 	if !x.Hold(size) {
-		c.Fail(engine.TextOOM)
+		c.Fail(answer.TextOOM)
 		return
 	}
-	c.Answer(engine.Pairs(engine.Text("total"), engine.Integer(int64(total)), engine.Text("filters"), engine.List(rows...)))
+	c.Answer(answer.Pairs(answer.Text("total"), answer.Integer(int64(total)), answer.Text("filters"), answer.List(rows...)))
 }
 
 // scan passes the filters and sketches among the next names that match to f.
@@ -243,27 +244,27 @@ func (l *lister) sort(all *[]ranked) {
 }
 
 // listed returns the row of a filter or a sketch. It reports false if it is gone.
-func listed(x *engine.Context, p *patient) (engine.Reply, bool) {
+func listed(x *engine.Context, p *patient) (answer.Reply, bool) {
 	r, ok := peek(x, p.entry)
 	if !ok {
-		return engine.Reply{}, false
+		return answer.Reply{}, false
 	}
 	fields := listedFilter(x, p, &r)
 	if !store.IsFilter(p.entry) {
 		if fields, ok = describe(x, p.entry, p.name); !ok {
-			return engine.Reply{}, false
+			return answer.Reply{}, false
 		}
 		fields = slices.DeleteFunc(fields, func(f field) bool { return f.name == "age" })
 	}
-	row := []engine.Reply{engine.Text("key"), engine.Text(p.name)}
+	row := []answer.Reply{answer.Text("key"), answer.Text(p.name)}
 	for _, f := range fields {
-		row = append(row, engine.Text(f.name), asReply(f.value))
+		row = append(row, answer.Text(f.name), asReply(f.value))
 	}
-	created := engine.Nil()
+	created := answer.Nil()
 	if !r.Created.IsZero() {
-		created = engine.Integer(r.Created.Unix())
+		created = answer.Integer(r.Created.Unix())
 	}
-	return engine.Pairs(append(row, engine.Text("created"), created)...), true
+	return answer.Pairs(append(row, answer.Text("created"), created)...), true
 }
 
 // listedFilter returns the fields of a filter.

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/hashing"
-	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/store"
 	"github.com/bloomery/bloomery/sizing"
 )
@@ -55,7 +55,7 @@ type options struct {
 	need     uint64
 	sla      uint64
 	budget   uint64
-	level    uint64 // of the cluster, see engine.Context.Level
+	level    uint64 // of the cluster, see Contents.Level
 	replicas uint64 // nodes of a cluster that hold it; 0 for as many as hold any other
 	nx       bool
 
@@ -103,7 +103,7 @@ var words = map[string]func(o *options, arg []byte) string{
 	"sla":         func(o *options, arg []byte) string { return number(arg, &o.sla, 1, maxSLA, "SLA") },
 	"budget":      func(o *options, arg []byte) string { return number(arg, &o.budget, 1, maxBudget, "BUDGET") },
 	"replicas": func(o *options, arg []byte) string {
-		if engine.Is(arg, "all") {
+		if answer.Is(arg, "all") {
 			o.replicas = store.AllReplicas
 			return ""
 		}
@@ -113,7 +113,7 @@ var words = map[string]func(o *options, arg []byte) string{
 
 // number reads a whole number of a range. It returns the error text, or "".
 func number(arg []byte, to *uint64, low, high uint64, name string) string {
-	v, ok := engine.ParseInt(arg)
+	v, ok := answer.ParseInt(arg)
 	if !ok || v < 0 || uint64(v) < low || uint64(v) > high {
 		return "ERR " + name + " must be a whole number from " + strconv.FormatUint(low, 10) + " to " + strconv.FormatUint(high, 10)
 	}
@@ -123,7 +123,7 @@ func number(arg []byte, to *uint64, low, high uint64, name string) string {
 
 // real reads a number of a range.
 func real(arg []byte, to *float64, low, high float64, name string) string {
-	v, ok := engine.ParseFloat(arg)
+	v, ok := answer.ParseFloat(arg)
 	if !ok || !(v >= low && v <= high) {
 		return "ERR " + name + " must be a number from " + strconv.FormatFloat(low, 'f', -1, 64) + " to " + strconv.FormatFloat(high, 'f', -1, 64)
 	}
@@ -133,7 +133,7 @@ func real(arg []byte, to *float64, low, high float64, name string) string {
 
 // fraction reads a false positive rate.
 func fraction(arg []byte, to *float64) string {
-	v, ok := engine.ParseFloat(arg)
+	v, ok := answer.ParseFloat(arg)
 	if !ok || !(v > 0 && v < 1) {
 		return "ERR ERROR must be a number of more than 0 and less than 1"
 	}
@@ -149,7 +149,7 @@ func parseOptions(kind string, args [][]byte) (*options, string) {
 		members: defaultMembers, given: map[string]bool{},
 	}
 	for i := 0; i < len(args); i++ {
-		word := engine.Lower(args[i])
+		word := answer.Lower(args[i])
 		read := words[word]
 		switch {
 		case o.given[word]:
@@ -159,7 +159,7 @@ func parseOptions(kind string, args [][]byte) (*options, string) {
 		case word == "random":
 			o.seed = rand.Uint64()
 		case read == nil:
-			return nil, engine.TextSyntax + ": '" + clip(args[i]) + "' is not an option of FILTER.CREATE"
+			return nil, answer.TextSyntax + ": '" + clip(args[i]) + "' is not an option of FILTER.CREATE"
 		case i+1 == len(args):
 			return nil, "ERR " + upper(word) + " needs a value"
 		default:

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/sizing"
 )
@@ -33,11 +34,11 @@ var needs = []struct {
 }
 
 func parsePlan(args [][]byte) (n sizing.Needs, text string) {
-	keys, ok := engine.ParseInt(args[1])
+	keys, ok := answer.ParseInt(args[1])
 	if !ok || keys < 1 {
 		return n, "ERR keys must be a whole number of at least 1"
 	}
-	rate, ok := engine.ParseFloat(args[2])
+	rate, ok := answer.ParseFloat(args[2])
 	if !ok || !(rate > 0 && rate < 1) || math.IsNaN(rate) {
 		return n, "ERR error-rate must be more than 0 and less than 1"
 	}
@@ -45,15 +46,15 @@ func parsePlan(args [][]byte) (n sizing.Needs, text string) {
 	if len(args) == 3 {
 		return n, ""
 	}
-	if !engine.Is(args[3], "needs") || len(args) == 4 {
-		return n, engine.TextSyntax
+	if !answer.Is(args[3], "needs") || len(args) == 4 {
+		return n, answer.TextSyntax
 	}
 	for _, word := range args[4:] {
 		i := slices.IndexFunc(needs, func(v struct {
 			word string
 			set  func(*sizing.Needs)
 		}) bool {
-			return engine.Is(word, v.word)
+			return answer.Is(word, v.word)
 		})
 		if i < 0 {
 			return n, "ERR NEEDS takes adversary, counts, deletes, expiry, growth, immutable and parquet"
@@ -71,16 +72,16 @@ func runPlan(_ *engine.Context, c *engine.Call) {
 	}
 	a, err := sizing.Advise(n)
 	if err != nil {
-		c.Fail("ERR " + engine.OneLine(err))
+		c.Fail("ERR " + answer.OneLine(err))
 		return
 	}
 	a.Kinds, a.Others = served(a.Kinds), served(a.Others)
-	c.Answer(engine.Pairs(
-		engine.Text("take"), engine.Text(a.Take()),
-		engine.Text("error_rate"), engine.Float(a.ErrorRate),
-		engine.Text("kinds"), choices(slices.Concat(a.Kinds, a.Others)),
-		engine.Text("exact"), choices(a.Exact),
-		engine.Text("warnings"), warnings(a.Warnings),
+	c.Answer(answer.Pairs(
+		answer.Text("take"), answer.Text(a.Take()),
+		answer.Text("error_rate"), answer.Float(a.ErrorRate),
+		answer.Text("kinds"), choices(slices.Concat(a.Kinds, a.Others)),
+		answer.Text("exact"), choices(a.Exact),
+		answer.Text("warnings"), warnings(a.Warnings),
 	))
 }
 
@@ -101,26 +102,26 @@ func served(list []sizing.Choice) []sizing.Choice {
 	return kept
 }
 
-func choices(list []sizing.Choice) engine.Reply {
-	rows := make([]engine.Reply, len(list))
+func choices(list []sizing.Choice) answer.Reply {
+	rows := make([]answer.Reply, len(list))
 	for i, v := range list {
-		rows[i] = engine.Pairs(
-			engine.Text("kind"), engine.Text(v.Name),
-			engine.Text("bytes"), engine.Integer(int64(min(v.Bytes, math.MaxInt64))),
-			engine.Text("bits_per_key"), engine.Float(v.BitsPerKey),
-			engine.Text("error_rate"), engine.Float(v.ErrorRate),
-			engine.Text("lookup"), engine.Integer(int64(v.Lookup)),
-			engine.Text("insert"), engine.Integer(int64(v.Insert)),
-			engine.Text("reasons"), engine.Texts(v.Reasons),
+		rows[i] = answer.Pairs(
+			answer.Text("kind"), answer.Text(v.Name),
+			answer.Text("bytes"), answer.Integer(int64(min(v.Bytes, math.MaxInt64))),
+			answer.Text("bits_per_key"), answer.Float(v.BitsPerKey),
+			answer.Text("error_rate"), answer.Float(v.ErrorRate),
+			answer.Text("lookup"), answer.Integer(int64(v.Lookup)),
+			answer.Text("insert"), answer.Integer(int64(v.Insert)),
+			answer.Text("reasons"), answer.Texts(v.Reasons),
 		)
 	}
-	return engine.List(rows...)
+	return answer.List(rows...)
 }
 
-func warnings(list []sizing.Warning) engine.Reply {
+func warnings(list []sizing.Warning) answer.Reply {
 	rows := make([]string, len(list))
 	for i, w := range list {
 		rows[i] = w.String()
 	}
-	return engine.Texts(rows)
+	return answer.Texts(rows)
 }

@@ -1,6 +1,9 @@
 package filter
 
-import "github.com/bloomery/bloomery/server/internal/engine"
+import (
+	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/server/internal/engine"
+)
 
 // read is FILTER.READ OWNER | LOCAL.
 var read = engine.Command{
@@ -10,14 +13,14 @@ var read = engine.Command{
 		"they wait for a majority of nodes. LOCAL, the default: what this node has. On a single server both are the same.",
 	Run: func(x *engine.Context, c *engine.Call) {
 		switch {
-		case engine.Is(c.Args[1], "owner"):
+		case answer.Is(c.Args[1], "owner"):
 			x.SetOwner(true)
-		case engine.Is(c.Args[1], "local"):
+		case answer.Is(c.Args[1], "local"):
 			x.SetOwner(false)
 		default:
-			c.Fail(engine.TextSyntax + ": '" + clip(c.Args[1]) + "' is not OWNER or LOCAL")
+			c.Fail(answer.TextSyntax + ": '" + clip(c.Args[1]) + "' is not OWNER or LOCAL")
 			return
 		}
-		c.Answer(engine.OK())
+		c.Answer(answer.OK())
 	},
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/bloomery/bloomery/codec"
 	"github.com/bloomery/bloomery/compose"
 	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
@@ -35,9 +36,9 @@ var verbs = map[string]func(*engine.Context, *engine.Call){
 }
 
 func runRebuild(x *engine.Context, c *engine.Call) {
-	verb := verbs[engine.Lower(c.Args[2])]
+	verb := verbs[answer.Lower(c.Args[2])]
 	if verb == nil {
-		c.Fail(engine.TextSyntax + ": '" + clip(c.Args[2]) + "' is not BEGIN, FEED, COMMIT, ABORT or STATUS")
+		c.Fail(answer.TextSyntax + ": '" + clip(c.Args[2]) + "' is not BEGIN, FEED, COMMIT, ABORT or STATUS")
 		return
 	}
 	verb(x, c)
@@ -57,7 +58,7 @@ func target(x *engine.Context, c *engine.Call) (entry *catalog.Entry, sh *store.
 	case entry.Kind == catalog.Bloom || entry.Kind == catalog.Cuckoo:
 		c.Fail("ERR FILTER.REBUILD is for filters of FILTER.CREATE: fill a new key and RENAME it to this one")
 	default:
-		c.Fail(engine.TextWrongType)
+		c.Fail(answer.TextWrongType)
 	}
 	return nil, nil
 }
@@ -111,7 +112,7 @@ func runBegin(x *engine.Context, c *engine.Call) {
 	}
 	res, failed := x.Contents().ApplyNames(r, uint64(store.NewCost(r.Name, size)))
 	switch {
-	case failed.Kind != engine.None:
+	case failed.Kind != answer.None:
 		c.Answer(failed)
 		return
 	case errors.Is(res.Err, store.ErrRetry):
@@ -130,7 +131,7 @@ func runBegin(x *engine.Context, c *engine.Call) {
 			p.RUnlock() //nolint:staticcheck // waiting is all
 		}
 	}
-	c.Answer(engine.OK())
+	c.Answer(answer.OK())
 }
 
 // beginOptions reads what stands behind BEGIN. What is not given is that of the old
@@ -146,14 +147,14 @@ func beginOptions(x *engine.Context, c *engine.Call, entry *catalog.Entry) (*opt
 			return nil, codec.Kind{}, text
 		}
 	}
-	if len(args) > 0 && !isBeginWord(engine.Lower(args[0])) {
+	if len(args) > 0 && !isBeginWord(answer.Lower(args[0])) {
 		o.kind, args = string(args[0]), args[1:]
 	}
 	for ; len(args) > 0; args = args[2:] {
-		word := engine.Lower(args[0])
+		word := answer.Lower(args[0])
 		switch {
 		case !isBeginWord(word):
-			return nil, codec.Kind{}, engine.TextSyntax + ": '" + clip(args[0]) + "' is not an option of BEGIN"
+			return nil, codec.Kind{}, answer.TextSyntax + ": '" + clip(args[0]) + "' is not an option of BEGIN"
 		case o.given[word]:
 			return nil, codec.Kind{}, "ERR " + upper(word) + " is there twice"
 		case len(args) == 1:
@@ -203,7 +204,7 @@ func anyKind(name string) (codec.Kind, string) {
 func (o *options) takeFrom(x *engine.Context, entry *catalog.Entry) string {
 	s, ok := statsOf(x, entry)
 	if !ok {
-		return engine.TextNotFound
+		return answer.TextNotFound
 	}
 	p := store.PartOf(entry)
 	o.kind, o.keyed = p.Row().Name, p.Plan().KeyID
@@ -247,7 +248,7 @@ func (o *options) draft(row codec.Kind, plan *store.Plan, now int64) ([]byte, st
 	}
 	f, parts, err := o.template()
 	if errors.Is(err, errMemory) {
-		return nil, engine.TextOOM
+		return nil, answer.TextOOM
 	}
 	if err != nil {
 		return nil, "ERR " + o.kind + ": " + cause(err)
@@ -290,7 +291,7 @@ func runFeed(x *engine.Context, c *engine.Call) {
 	}
 	done, failed, err := x.Contents().Feed(sh, c.Args[3:])
 	switch {
-	case failed.Kind != engine.None:
+	case failed.Kind != answer.None:
 		c.Answer(failed)
 	case errors.Is(err, store.ErrRetry), errors.Is(err, store.ErrType): // it is gone, or a filter now
 		c.Fail(textEnded)
@@ -300,7 +301,7 @@ func runFeed(x *engine.Context, c *engine.Call) {
 		breakShadow(x, sh)
 		c.Fail(failure(err) + "; the rebuild is broken: ABORT it, and BEGIN one with more CAPACITY")
 	default:
-		c.Answer(engine.Integer(int64(done)))
+		c.Answer(answer.Integer(int64(done)))
 	}
 }
 
@@ -313,7 +314,7 @@ func breakShadow(x *engine.Context, sh *store.Shadow) {
 
 func runAbort(x *engine.Context, c *engine.Call) {
 	if len(c.Args) != 3 {
-		c.Fail(engine.TextSyntax)
+		c.Fail(answer.TextSyntax)
 		return
 	}
 	_, sh := target(x, c)
@@ -328,18 +329,18 @@ func runAbort(x *engine.Context, c *engine.Call) {
 	}
 	res, failed := x.Contents().ApplyNames(&store.Evict{IDs: []uint64{sh.Entry.ID}}, 0)
 	switch {
-	case failed.Kind != engine.None:
+	case failed.Kind != answer.None:
 		c.Answer(failed)
 	case res.N == 0:
 		c.Fail(textEnded)
 	default:
-		c.Answer(engine.OK())
+		c.Answer(answer.OK())
 	}
 }
 
 func runStatus(x *engine.Context, c *engine.Call) {
 	if len(c.Args) != 3 {
-		c.Fail(engine.TextSyntax)
+		c.Fail(answer.TextSyntax)
 		return
 	}
 	entry, sh := open(x, c)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -17,9 +18,9 @@ const (
 const enough = 0.9
 
 func runCommit(x *engine.Context, c *engine.Call) {
-	force := len(c.Args) == 4 && engine.Is(c.Args[3], "force")
+	force := len(c.Args) == 4 && answer.Is(c.Args[3], "force")
 	if len(c.Args) > 3 && !force {
-		c.Fail(engine.TextSyntax)
+		c.Fail(answer.TextSyntax)
 		return
 	}
 	entry, sh := open(x, c)
@@ -37,7 +38,7 @@ func runCommit(x *engine.Context, c *engine.Call) {
 	if entry != nil && !force {
 		s, ok := statsOf(x, entry)
 		if !ok {
-			c.Fail(engine.TextNotFound)
+			c.Fail(answer.TextNotFound)
 			return
 		}
 		old = s.Items
@@ -90,13 +91,13 @@ func commitStatic(x *engine.Context, c *engine.Call, sh *store.Shadow, r *store.
 	}
 	release, ok := x.Contents().Reserve(items * buildBytes)
 	if !ok {
-		c.Fail(engine.TextOOM)
+		c.Fail(answer.TextOOM)
 		return
 	}
 	defer release()
 	res, failed := x.Contents().ApplyNames(&store.ShadowSeal{ID: sh.Entry.ID}, 0)
 	switch {
-	case failed.Kind != engine.None:
+	case failed.Kind != answer.None:
 		c.Answer(failed)
 		return
 	case errors.Is(res.Err, store.ErrSealed):
@@ -129,7 +130,7 @@ func commitStatic(x *engine.Context, c *engine.Call, sh *store.Shadow, r *store.
 func swap(x *engine.Context, c *engine.Call, r *store.ShadowSwap) bool {
 	res, failed := x.Contents().ApplyNames(r, 0)
 	switch {
-	case failed.Kind != engine.None: // it may be done all the same: what was built is not touched
+	case failed.Kind != answer.None: // it may be done all the same: what was built is not touched
 		c.Answer(failed)
 		return true
 	case errors.Is(res.Err, store.ErrBroken):
@@ -141,7 +142,7 @@ func swap(x *engine.Context, c *engine.Call, r *store.ShadowSwap) bool {
 	case res.Err != nil:
 		c.Fail(failure(res.Err))
 	default:
-		c.Answer(engine.OK())
+		c.Answer(answer.OK())
 		return true
 	}
 	return false

@@ -9,6 +9,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/codec"
 	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
@@ -125,7 +126,7 @@ func sources(x *engine.Context, c *engine.Call, first int) (entries []*catalog.E
 	for i, entry := range entries {
 		this, err := formOf(entry)
 		if err != nil {
-			c.Fail("ERR " + engine.OneLine(err))
+			c.Fail("ERR " + answer.OneLine(err))
 			return nil, f, false
 		}
 		if i > 0 {
@@ -158,12 +159,12 @@ func unite(x *engine.Context, c *engine.Call, entries []*catalog.Entry, f form) 
 		stageUnion(x, c, entries)
 		return
 	case to.Kind != catalog.Filter:
-		c.Fail(engine.TextWrongType)
+		c.Fail(answer.TextWrongType)
 		return
 	}
 	this, err := formOf(to)
 	if err != nil {
-		c.Fail("ERR " + engine.OneLine(err))
+		c.Fail("ERR " + answer.OneLine(err))
 		return
 	}
 	if text := this.differs(f); text != "" {
@@ -174,12 +175,12 @@ func unite(x *engine.Context, c *engine.Call, entries []*catalog.Entry, f form) 
 		if from.ID == to.ID {
 			continue
 		}
-		if failed := pour(x, to, []*catalog.Entry{from}, toTheEnd); failed.Kind != engine.None {
+		if failed := pour(x, to, []*catalog.Entry{from}, toTheEnd); failed.Kind != answer.None {
 			c.Answer(failed)
 			return
 		}
 	}
-	c.Answer(engine.OK())
+	c.Answer(answer.OK())
 }
 
 // stageUnion makes the destination, fills it, and gives it its name. It does not
@@ -189,7 +190,7 @@ func stageUnion(x *engine.Context, c *engine.Call, entries []*catalog.Entry) {
 		return
 	}
 	t, failed := stageLike(x, entries[0])
-	for i := 0; i < len(entries) && failed.Kind == engine.None; i++ {
+	for i := 0; i < len(entries) && failed.Kind == answer.None; i++ {
 		failed = pour(x, t.Entry, entries[i:i+1], x.Stopped)
 	}
 	reveal(x, c, t, failed, store.IfAbsent)
@@ -207,18 +208,18 @@ func runIntersect(x *engine.Context, c *engine.Call) {
 		return
 	}
 	t, failed := stageLike(x, entries[0])
-	if failed.Kind == engine.None {
+	if failed.Kind == answer.None {
 		failed = pour(x, t.Entry, entries, x.Stopped)
 	}
 	reveal(x, c, t, failed, store.IfFilter|store.KeepTTL)
 }
 
 // stageLike makes an empty filter of the form of another, without a name.
-func stageLike(x *engine.Context, like *catalog.Entry) (*engine.Staging, engine.Reply) {
+func stageLike(x *engine.Context, like *catalog.Entry) (*engine.Staging, answer.Reply) {
 	p := store.PartOf(like)
 	outline, err := blankOf(p)
 	if err != nil {
-		return nil, engine.Fail("ERR " + engine.OneLine(err))
+		return nil, answer.Fail("ERR " + answer.OneLine(err))
 	}
 	plan := *p.Plan()
 	plan.Version = 0
@@ -227,23 +228,23 @@ func stageLike(x *engine.Context, like *catalog.Entry) (*engine.Staging, engine.
 
 // reveal gives a staged filter its name, or removes it if something has failed. It
 // leaves the call without an answer if the name is taken and must not be.
-func reveal(x *engine.Context, c *engine.Call, t *engine.Staging, failed engine.Reply, flags uint8) {
+func reveal(x *engine.Context, c *engine.Call, t *engine.Staging, failed answer.Reply, flags uint8) {
 	if t == nil {
 		c.Answer(failed)
 		return
 	}
 	var res store.Result
-	if failed.Kind == engine.None {
+	if failed.Kind == answer.None {
 		res, failed = x.Contents().ApplyPiece(nil, store.Record{At: x.Milliseconds(), Body: &store.Reveal{ID: t.ID, Name: c.Args[1], If: flags}})
 	}
 	switch {
-	case failed.Kind != engine.None:
+	case failed.Kind != answer.None:
 		c.Answer(failed)
 	case res.Err == nil:
-		c.Answer(engine.OK())
+		c.Answer(answer.OK())
 		return
 	case errors.Is(res.Err, store.ErrType):
-		c.Fail(engine.TextWrongType)
+		c.Fail(answer.TextWrongType)
 	case errors.Is(res.Err, store.ErrExists):
 	default:
 		c.Fail(failure(res.Err))
@@ -256,31 +257,31 @@ func toTheEnd() bool { return false }
 
 // pour adds to a filter what is in all of the others, piece by piece, until stop reports
 // true.
-func pour(x *engine.Context, to *catalog.Entry, from []*catalog.Entry, stop func() bool) engine.Reply {
+func pour(x *engine.Context, to *catalog.Entry, from []*catalog.Entry, stop func() bool) answer.Reply {
 	for i, p := range store.Parts(to) {
 		if stop() {
-			return engine.Fail(engine.TextStopped)
+			return answer.Fail(engine.TextStopped)
 		}
 		parts := make([]*store.Part, len(from))
 		for j, entry := range from {
 			parts[j] = store.PartAt(entry, uint32(i))
 		}
 		r := store.Record{ID: to.ID, Index: uint32(i)}
-		if failed := pourPart(x, p, r, parts, stop); failed.Kind != engine.None {
+		if failed := pourPart(x, p, r, parts, stop); failed.Kind != answer.None {
 			return failed
 		}
 	}
-	return engine.Reply{}
+	return answer.Reply{}
 }
 
-func pourPart(x *engine.Context, p *store.Part, r store.Record, from []*store.Part, stop func() bool) engine.Reply {
+func pourPart(x *engine.Context, p *store.Part, r store.Record, from []*store.Part, stop func() bool) answer.Reply {
 	p.RLock()
 	size := len(p.Array())
 	p.RUnlock()
 	if size == 0 {
 		data, err := common(from)
 		if err != nil {
-			return engine.Fail("ERR " + engine.OneLine(err))
+			return answer.Fail("ERR " + answer.OneLine(err))
 		}
 		r.Body = &store.FilterUnion{Offset: store.WholeUnion, Data: data}
 		return piece(x, p, r)
@@ -288,7 +289,7 @@ func pourPart(x *engine.Context, p *store.Part, r store.Record, from []*store.Pa
 	buf := make([]byte, 2*unionPiece)
 	for at := 0; at < size; at += unionPiece {
 		if stop() {
-			return engine.Fail(engine.TextStopped)
+			return answer.Fail(engine.TextStopped)
 		}
 		n := min(unionPiece, size-at)
 		all, one := buf[:n], buf[unionPiece:unionPiece+n]
@@ -298,7 +299,7 @@ func pourPart(x *engine.Context, p *store.Part, r store.Record, from []*store.Pa
 				dst = one
 			}
 			if !copyArray(q, dst, at) {
-				return engine.Fail(engine.TextNotFound)
+				return answer.Fail(answer.TextNotFound)
 			}
 			if j > 0 {
 				for i, b := range one {
@@ -307,24 +308,24 @@ func pourPart(x *engine.Context, p *store.Part, r store.Record, from []*store.Pa
 			}
 		}
 		r.Body = &store.FilterUnion{Offset: int64(at), Data: all}
-		if failed := piece(x, p, r); failed.Kind != engine.None {
+		if failed := piece(x, p, r); failed.Kind != answer.None {
 			return failed
 		}
 	}
-	return engine.Reply{}
+	return answer.Reply{}
 }
 
-func piece(x *engine.Context, p *store.Part, r store.Record) engine.Reply {
+func piece(x *engine.Context, p *store.Part, r store.Record) answer.Reply {
 	res, failed := x.Contents().ApplyPiece(p, r)
 	switch {
-	case failed.Kind != engine.None:
+	case failed.Kind != answer.None:
 		return failed
 	case errors.Is(res.Err, store.ErrRetry):
-		return engine.Fail(engine.TextNotFound)
+		return answer.Fail(answer.TextNotFound)
 	case res.Err != nil:
-		return engine.Fail(failure(res.Err))
+		return answer.Fail(failure(res.Err))
 	}
-	return engine.Reply{}
+	return answer.Reply{}
 }
 
 // copyArray copies a piece of the array of a part. It reports false if the filter is
@@ -378,7 +379,7 @@ func runSimilar(x *engine.Context, c *engine.Call) {
 		}
 		n, err := compare(a, b)
 		if err != nil {
-			c.Fail(engine.TextNotFound)
+			c.Fail(answer.TextNotFound)
 			return
 		}
 		bits := float64(f.shape.Bits)
@@ -390,8 +391,8 @@ func runSimilar(x *engine.Context, c *engine.Call) {
 		common += max(0, counts[0]+counts[1]-counts[2])
 	}
 	if all == 0 {
-		c.Answer(engine.Float(1)) // both are empty
+		c.Answer(answer.Float(1)) // both are empty
 		return
 	}
-	c.Answer(engine.Float(min(1, common/all)))
+	c.Answer(answer.Float(min(1, common/all)))
 }

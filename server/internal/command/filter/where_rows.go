@@ -7,7 +7,7 @@ import (
 	"math/bits"
 	"slices"
 
-	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/answer"
 )
 
 // whereRow is a filter and the items that it may contain: few of them by their numbers,
@@ -65,12 +65,12 @@ func (r *whereRow) each(f func(i int)) {
 
 // reply makes the reply, if there is room for it. A name that a scan has met twice is
 // there once.
-func (s *seeker) reply() engine.Reply {
+func (s *seeker) reply() answer.Reply {
 	slices.SortFunc(s.rows, func(a, b whereRow) int { return cmp.Compare(a.name, b.name) })
 	s.rows = slices.CompactFunc(s.rows, func(a, b whereRow) bool { return a.name == b.name })
 	const aside = 4 + 24 // a count, and where the list of an item is
 	if !s.take(aside * len(s.items)) {
-		return engine.Fail(engine.TextOOM)
+		return answer.Fail(answer.TextOOM)
 	}
 	counts, total, size := make([]uint32, len(s.items)), 0, 0
 	for i := range s.rows {
@@ -80,22 +80,22 @@ func (s *seeker) reply() engine.Reply {
 		})
 	}
 	for _, item := range s.items {
-		size += 2*engine.ReplyBytes + len(item)
+		size += 2*answer.ReplyBytes + len(item)
 	}
-	if !s.take(size + engine.ReplyBytes*total) {
-		return engine.Fail(engine.TextOOM)
+	if !s.take(size + answer.ReplyBytes*total) {
+		return answer.Fail(answer.TextOOM)
 	}
-	names, lists := make([]engine.Reply, total), make([][]engine.Reply, len(s.items))
+	names, lists := make([]answer.Reply, total), make([][]answer.Reply, len(s.items))
 	for i, n := range counts {
 		lists[i], names = names[:0:n], names[n:]
 	}
 	for i := range s.rows {
-		name := engine.Text(s.rows[i].name)
+		name := answer.Text(s.rows[i].name)
 		s.rows[i].each(func(i int) { lists[i] = append(lists[i], name) })
 	}
-	pairs := make([]engine.Reply, 0, 2*len(s.items))
+	pairs := make([]answer.Reply, 0, 2*len(s.items))
 	for i, item := range s.items {
-		pairs = append(pairs, engine.Text(string(item)), engine.List(lists[i]...))
+		pairs = append(pairs, answer.Text(string(item)), answer.List(lists[i]...))
 	}
-	return engine.Pairs(pairs...)
+	return answer.Pairs(pairs...)
 }

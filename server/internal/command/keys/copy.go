@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/bloomery/bloomery/internal/rdb"
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
@@ -41,7 +42,7 @@ func beforeCopy(x *engine.Context, c *engine.Call) {
 	f := x.Contents().Family(entry.Kind)
 	cost := int(store.Cost("", entry))
 	if !x.Hold(2*cost + dumpExtra) {
-		c.Fail(engine.TextOOM)
+		c.Fail(answer.TextOOM)
 		return
 	}
 	w := rdb.NewWriter(moduleID(f), cost+dumpExtra)
@@ -53,7 +54,7 @@ func beforeCopy(x *engine.Context, c *engine.Call) {
 	r.Length()
 	header, parts := f.ReadValue(r)
 	id, failed := x.Contents().Stage(f, header, parts)
-	if failed.Kind != engine.None {
+	if failed.Kind != answer.None {
 		c.Answer(failed)
 		return
 	}
@@ -73,19 +74,19 @@ func costOfCopy(x *engine.Costs, c *engine.Call) {
 func parseCopy(args [][]byte) (replace bool, text string) {
 	for i := 3; i < len(args); i++ {
 		switch {
-		case engine.Is(args[i], "replace"):
+		case answer.Is(args[i], "replace"):
 			replace = true
-		case engine.Is(args[i], "db") && i+1 < len(args):
+		case answer.Is(args[i], "db") && i+1 < len(args):
 			i++
-			n, ok := engine.ParseInt(args[i])
+			n, ok := answer.ParseInt(args[i])
 			if !ok {
-				return false, engine.TextInteger
+				return false, answer.TextInteger
 			}
 			if n != 0 {
-				return false, engine.TextDB
+				return false, answer.TextDB
 			}
 		default:
-			return false, engine.TextSyntax
+			return false, answer.TextSyntax
 		}
 	}
 	return replace, ""
@@ -106,12 +107,12 @@ func prepareCopy(x *engine.Context, c *engine.Call) *engine.Op {
 	}
 	entry, deadline := x.Names().Deadline(c.Args[1])
 	if entry == nil || !replace && x.Names().Lookup(c.Args[2]) != nil {
-		c.Answer(engine.Integer(0))
+		c.Answer(answer.Integer(0))
 		return nil
 	}
 	if entry.Kind != catalog.String && x.Contents().Family(entry.Kind).Pack != nil {
 		if beforeCopy(x, c); c.Option == nil && !c.Answered() {
-			c.Answer(engine.Integer(0)) // it is gone
+			c.Answer(answer.Integer(0)) // it is gone
 		}
 		return nil
 	}
@@ -135,5 +136,5 @@ func replyCopy(c *engine.Call, res *store.Result) {
 		c.Fail(textRebuilding)
 		return
 	}
-	c.Answer(engine.Flag(res.Err == nil))
+	c.Answer(answer.Flag(res.Err == nil))
 }

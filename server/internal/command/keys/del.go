@@ -3,6 +3,7 @@ package keys
 // DEL, UNLINK, EXISTS and TOUCH.
 
 import (
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -59,12 +60,12 @@ func prepareDel(x *engine.Context, c *engine.Call) *engine.Op {
 func replyDel(c *engine.Call, res *store.Result) {
 	r, ok := c.Option.(*removal)
 	if !ok {
-		c.Answer(engine.Integer(res.N))
+		c.Answer(answer.Integer(res.N))
 		return
 	}
 	r.removed += res.N
 	if r.done = r.next; r.done >= len(c.Args)-1 {
-		c.Answer(engine.Integer(r.removed))
+		c.Answer(answer.Integer(r.removed))
 	}
 }
 
@@ -94,5 +95,5 @@ func runExists(x *engine.Context, c *engine.Call) {
 		}
 		x.Worked(1)
 	}
-	c.Answer(engine.Integer(n))
+	c.Answer(answer.Integer(n))
 }

@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"github.com/bloomery/bloomery/internal/rdb"
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
@@ -84,7 +85,7 @@ func moduleID(f *engine.Family) uint64 { return rdb.ModuleID(store.TypeName(f.Ki
 func freeze(x *engine.Context, c *engine.Call) bool {
 	entry := x.Names().Lookup(c.Args[1])
 	if entry == nil {
-		c.Answer(engine.Nil())
+		c.Answer(answer.Nil())
 		return true
 	}
 	cost := store.Cost("", entry)
@@ -104,7 +105,7 @@ func freeze(x *engine.Context, c *engine.Call) bool {
 	p.Lock()
 	defer p.Unlock()
 	if p.Gone() {
-		c.Answer(engine.Nil())
+		c.Answer(answer.Nil())
 		return true
 	}
 	family := x.Contents().Family(entry.Kind)
@@ -119,7 +120,7 @@ func freeze(x *engine.Context, c *engine.Call) bool {
 		if frozen != nil {
 			_ = frozen.Close()
 		}
-		c.Fail(engine.TextOOM)
+		c.Fail(answer.TextOOM)
 		return true
 	}
 	d := &filterDump{
@@ -138,14 +139,14 @@ func freeze(x *engine.Context, c *engine.Call) bool {
 // part by part.
 func pack(x *engine.Context, c *engine.Call, entry *catalog.Entry, cost int) {
 	if !x.Hold(2*cost + dumpExtra) {
-		c.Fail(engine.TextOOM)
+		c.Fail(answer.TextOOM)
 		return
 	}
 	f := x.Contents().Family(entry.Kind)
-	make := func() engine.Reply {
+	make := func() answer.Reply {
 		w := rdb.NewWriter(moduleID(f), cost+dumpExtra)
 		if !f.Pack(w, entry) {
-			return engine.Nil()
+			return answer.Nil()
 		}
 		return payload(w.Payload())
 	}
@@ -186,7 +187,7 @@ func (d *filterDump) copy() {
 }
 
 // reply makes the reply, outside the gate.
-func (d *filterDump) reply() engine.Reply {
+func (d *filterDump) reply() answer.Reply {
 	if d.frozen != nil {
 		d.begin()
 		thaw(d.writer, d.part, d.frozen)
@@ -214,13 +215,13 @@ func thaw(w *rdb.Writer, p *store.Part, frozen store.Frozen) {
 
 func dumpString(x *engine.Context, c *engine.Call, text string) {
 	if !x.Hold(len(text) + dumpExtra) {
-		c.Fail(engine.TextOOM)
+		c.Fail(answer.TextOOM)
 		return
 	}
-	c.AnswerLater(func() engine.Reply {
+	c.AnswerLater(func() answer.Reply {
 		return payload(rdb.AppendFooter(rdb.AppendString(make([]byte, 0, len(text)+dumpExtra), text)))
 	})
 }
 
 // payload answers bytes that nobody changes any more, without a copy.
-func payload(b []byte) engine.Reply { return engine.Text(unsafe.String(unsafe.SliceData(b), len(b))) }
+func payload(b []byte) answer.Reply { return answer.Text(unsafe.String(unsafe.SliceData(b), len(b))) }

@@ -5,6 +5,7 @@ package keys
 import (
 	"errors"
 
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/engine"
 
 	"github.com/bloomery/bloomery/server/internal/store"
@@ -38,38 +39,38 @@ func prepareExpire(x *engine.Context, c *engine.Call, scale int64, absolute bool
 		c.Fail(text)
 		return nil
 	}
-	n, ok := engine.ParseInt(c.Args[2])
+	n, ok := answer.ParseInt(c.Args[2])
 	if !ok {
-		c.Fail(engine.TextInteger)
+		c.Fail(answer.TextInteger)
 		return nil
 	}
 	base := x.Milliseconds()
 	if absolute {
 		base = 0
 	}
-	deadline, ok := engine.DeadlineOf(n, scale, base)
+	deadline, ok := answer.DeadlineOf(n, scale, base)
 	if !ok {
-		c.Fail(engine.TextExpire + c.Command().Name + "' command")
+		c.Fail(answer.TextExpire + c.Command().Name + "' command")
 		return nil
 	}
 	return x.Contents().Record(&store.Expire{Name: c.Args[1], Deadline: deadline, If: flags})
 }
 
 // replyFlag answers 1 if the record did something.
-func replyFlag(c *engine.Call, res *store.Result) { c.Answer(engine.Flag(res.Err == nil)) }
+func replyFlag(c *engine.Call, res *store.Result) { c.Answer(answer.Flag(res.Err == nil)) }
 
 // parseExpireFlags reads the conditions of EXPIRE. It returns the error text, or
 // "".
 func parseExpireFlags(args [][]byte) (flags uint8, text string) {
 	for _, a := range args {
 		switch {
-		case engine.Is(a, "nx"):
+		case answer.Is(a, "nx"):
 			flags |= store.IfAbsent
-		case engine.Is(a, "xx"):
+		case answer.Is(a, "xx"):
 			flags |= store.IfPresent
-		case engine.Is(a, "gt"):
+		case answer.Is(a, "gt"):
 			flags |= store.IfLater
-		case engine.Is(a, "lt"):
+		case answer.Is(a, "lt"):
 			flags |= store.IfEarlier
 		default:
 			return 0, "ERR Unsupported option " + string(a)
@@ -127,11 +128,11 @@ func ttlCommand(name, summary, since string, value func(deadline, now int64) int
 			entry, deadline := x.Names().Deadline(c.Args[1])
 			switch {
 			case entry == nil:
-				c.Answer(engine.Integer(-2))
+				c.Answer(answer.Integer(-2))
 			case deadline == 0:
-				c.Answer(engine.Integer(-1))
+				c.Answer(answer.Integer(-1))
 			default:
-				c.Answer(engine.Integer(value(deadline, x.Milliseconds())))
+				c.Answer(answer.Integer(value(deadline, x.Milliseconds())))
 			}
 		},
 	}
@@ -147,10 +148,10 @@ var rename = engine.Command{
 	Prepare: func(x *engine.Context, c *engine.Call) *engine.Op { return prepareRename(x, c, 0) },
 	Reply: func(c *engine.Call, res *store.Result) {
 		if res.Err != nil {
-			c.Fail(engine.TextNoSuchKey)
+			c.Fail(answer.TextNoSuchKey)
 			return
 		}
-		c.Answer(engine.OK())
+		c.Answer(answer.OK())
 	},
 }
 
@@ -164,10 +165,10 @@ var renameNX = engine.Command{
 	Prepare: func(x *engine.Context, c *engine.Call) *engine.Op { return prepareRename(x, c, store.IfAbsent) },
 	Reply: func(c *engine.Call, res *store.Result) {
 		if errors.Is(res.Err, store.ErrMissing) {
-			c.Fail(engine.TextNoSuchKey)
+			c.Fail(answer.TextNoSuchKey)
 			return
 		}
-		c.Answer(engine.Flag(res.Err == nil))
+		c.Answer(answer.Flag(res.Err == nil))
 	},
 }
 

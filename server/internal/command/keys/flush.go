@@ -3,6 +3,7 @@ package keys
 // FLUSHALL and FLUSHDB.
 
 import (
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -24,18 +25,18 @@ var flushDB = engine.Command{
 }
 
 func prepareFlush(x *engine.Context, c *engine.Call) *engine.Op {
-	if len(c.Args) > 2 || len(c.Args) == 2 && !engine.Is(c.Args[1], "async") && !engine.Is(c.Args[1], "sync") {
-		c.Fail(engine.TextSyntax)
+	if len(c.Args) > 2 || len(c.Args) == 2 && !answer.Is(c.Args[1], "async") && !answer.Is(c.Args[1], "sync") {
+		c.Fail(answer.TextSyntax)
 		return nil
 	}
 	return x.Contents().Record(&store.Flush{})
 }
 
 func replyFlush(c *engine.Call, res *store.Result) {
-	if res.Left != nil && (len(c.Args) == 1 || engine.Is(c.Args[1], "sync")) {
+	if res.Left != nil && (len(c.Args) == 1 || answer.Is(c.Args[1], "sync")) {
 		c.Option = res.Left
 	}
-	c.Answer(engine.OK())
+	c.Answer(answer.OK())
 }
 
 // afterFlush waits, unless ASYNC was asked for, until the memory is given back.

@@ -1,6 +1,7 @@
 package keys
 
 import (
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -21,23 +22,23 @@ var memory = engine.Command{
 // in the catalogue included.
 func runMemoryUsage(x *engine.Context, c *engine.Call) {
 	for i := 3; i < len(c.Args); i += 2 {
-		if !engine.Is(c.Args[i], "samples") || i+1 == len(c.Args) {
-			c.Fail(engine.TextSyntax)
+		if !answer.Is(c.Args[i], "samples") || i+1 == len(c.Args) {
+			c.Fail(answer.TextSyntax)
 			return
 		}
-		switch n, ok := engine.ParseInt(c.Args[i+1]); {
+		switch n, ok := answer.ParseInt(c.Args[i+1]); {
 		case !ok:
-			c.Fail(engine.TextInteger)
+			c.Fail(answer.TextInteger)
 			return
 		case n < 0:
-			c.Fail(engine.TextSyntax)
+			c.Fail(answer.TextSyntax)
 			return
 		}
 	}
 	entry := x.Names().Lookup(c.Args[2])
 	if entry == nil {
-		c.Answer(engine.Nil())
+		c.Answer(answer.Nil())
 		return
 	}
-	c.Answer(engine.Integer(store.Cost(string(c.Args[2]), entry)))
+	c.Answer(answer.Integer(store.Cost(string(c.Args[2]), entry)))
 }

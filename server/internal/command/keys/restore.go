@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"github.com/bloomery/bloomery/internal/rdb"
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
@@ -42,34 +43,34 @@ func parseRestore(args [][]byte) (ttl int64, replace, absolute bool, text string
 	idle, used := false, false
 	for i := 4; i < len(args); i++ {
 		switch {
-		case engine.Is(args[i], "replace"):
+		case answer.Is(args[i], "replace"):
 			replace = true
-		case engine.Is(args[i], "absttl"):
+		case answer.Is(args[i], "absttl"):
 			absolute = true
-		case engine.Is(args[i], "idletime") && i+1 < len(args) && !used:
+		case answer.Is(args[i], "idletime") && i+1 < len(args) && !used:
 			i++
 			idle = true
-			if n, ok := engine.ParseInt(args[i]); !ok {
-				return 0, false, false, engine.TextInteger
+			if n, ok := answer.ParseInt(args[i]); !ok {
+				return 0, false, false, answer.TextInteger
 			} else if n < 0 {
 				return 0, false, false, "ERR Invalid IDLETIME value, must be >= 0"
 			}
-		case engine.Is(args[i], "freq") && i+1 < len(args) && !idle:
+		case answer.Is(args[i], "freq") && i+1 < len(args) && !idle:
 			i++
 			used = true
-			if n, ok := engine.ParseInt(args[i]); !ok {
-				return 0, false, false, engine.TextInteger
+			if n, ok := answer.ParseInt(args[i]); !ok {
+				return 0, false, false, answer.TextInteger
 			} else if n < 0 || n > 255 {
 				return 0, false, false, "ERR Invalid FREQ value, must be >= 0 and <= 255"
 			}
 		default:
-			return 0, false, false, engine.TextSyntax
+			return 0, false, false, answer.TextSyntax
 		}
 	}
-	ttl, ok := engine.ParseInt(args[2])
+	ttl, ok := answer.ParseInt(args[2])
 	switch {
 	case !ok:
-		return 0, false, false, engine.TextInteger
+		return 0, false, false, answer.TextInteger
 	case ttl < 0:
 		return 0, false, false, textTTL
 	}
@@ -106,7 +107,7 @@ func restoreDeadline(ttl int64, absolute bool, now int64) (int64, bool) {
 	if ttl == 0 || absolute {
 		return ttl, true
 	}
-	return engine.DeadlineOf(ttl, 1, now)
+	return answer.DeadlineOf(ttl, 1, now)
 }
 
 // read reads the payload of a call, and stages the filter that is in it. It
@@ -143,7 +144,7 @@ func (v *restoring) read(x *engine.Context, c *engine.Call) bool {
 		r.Bad = true
 	}
 	if r.NoRoom {
-		c.Fail(engine.TextOOM)
+		c.Fail(answer.TextOOM)
 		return false
 	}
 	if !r.Done() {
@@ -161,8 +162,8 @@ func (v *restoring) read(x *engine.Context, c *engine.Call) bool {
 	if x.Dry() {
 		return true
 	}
-	var failed engine.Reply
-	if v.id, failed = x.Contents().Stage(family, header, layers); failed.Kind != engine.None {
+	var failed answer.Reply
+	if v.id, failed = x.Contents().Stage(family, header, layers); failed.Kind != answer.None {
 		c.Answer(failed)
 		return false
 	}
@@ -206,7 +207,7 @@ func replyRestore(c *engine.Call, res *store.Result) {
 	switch {
 	case res.Err == nil:
 		v.id = 0 // it has its name
-		c.Answer(engine.OK())
+		c.Answer(answer.OK())
 	case errors.Is(res.Err, store.ErrExists), errors.Is(res.Err, store.ErrCondition):
 		c.Fail(textBusyKey)
 	case errors.Is(res.Err, store.ErrRebuilding):

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/engine"
 
 	"github.com/bloomery/bloomery/server/internal/catalog"
@@ -41,25 +42,25 @@ func parseScan(args [][]byte) (q query, text string) {
 	q = query{cursor: cursor, pattern: engine.NewPattern("*"), count: 10}
 	for i := 2; i < len(args); i += 2 {
 		if i+1 == len(args) {
-			return q, engine.TextSyntax
+			return q, answer.TextSyntax
 		}
 		value := args[i+1]
 		switch {
-		case engine.Is(args[i], "count"):
-			n, ok := engine.ParseInt(value)
+		case answer.Is(args[i], "count"):
+			n, ok := answer.ParseInt(value)
 			if !ok {
-				return q, engine.TextInteger
+				return q, answer.TextInteger
 			}
 			if n < 1 {
-				return q, engine.TextSyntax
+				return q, answer.TextSyntax
 			}
 			q.count = int(min(n, most))
-		case engine.Is(args[i], "match"):
+		case answer.Is(args[i], "match"):
 			q.pattern = engine.NewPattern(string(value))
-		case engine.Is(args[i], "type"):
+		case answer.Is(args[i], "type"):
 			q.kind = string(value)
 		default:
-			return q, engine.TextSyntax
+			return q, answer.TextSyntax
 		}
 	}
 	return q, ""
@@ -71,22 +72,22 @@ func runScan(x *engine.Context, c *engine.Call) {
 		c.Fail(text)
 		return
 	}
-	names := []engine.Reply{}
+	names := []answer.Reply{}
 	next, ok := walk(x, q.cursor, q.count, func(v catalog.View) bool {
 		return (q.kind == "" || strings.EqualFold(q.kind, store.TypeName(v.Entry.Kind))) && q.pattern.Match(v.Name)
 	}, &names)
 	if !ok {
-		c.Fail(engine.TextOOM)
+		c.Fail(answer.TextOOM)
 		return
 	}
-	c.Answer(engine.List(engine.Text(strconv.FormatUint(next, 10)), engine.List(names...)))
+	c.Answer(answer.List(answer.Text(strconv.FormatUint(next, 10)), answer.List(names...)))
 }
 
 // walk appends the names that match to names, from cursor on, until it has seen
 // at least count, and returns the cursor to go on with. It looks at a few names
 // at a time and compares them outside the gate. It reports false if there is no
 // memory for the reply, or nobody to take it.
-func walk(x *engine.Context, cursor uint64, count int, match func(catalog.View) bool, names *[]engine.Reply) (next uint64, ok bool) {
+func walk(x *engine.Context, cursor uint64, count int, match func(catalog.View) bool, names *[]answer.Reply) (next uint64, ok bool) {
 	const (
 		few       = 128
 		nameBytes = 128 // of a reply in memory, besides the name
@@ -100,7 +101,7 @@ func walk(x *engine.Context, cursor uint64, count int, match func(catalog.View) 
 		size := 0
 		for _, v := range seen {
 			if match(v) {
-				*names = append(*names, engine.Text(v.Name))
+				*names = append(*names, answer.Text(v.Name))
 				size += nameBytes + len(v.Name)
 			}
 		}
@@ -123,12 +124,12 @@ var keys = engine.Command{
 	Cost: func(x *engine.Costs, c *engine.Call) { x.Names(math.MaxInt, c.Args[1:]) },
 	Run: func(x *engine.Context, c *engine.Call) {
 		pattern := engine.NewPattern(string(c.Args[1]))
-		names := []engine.Reply{}
+		names := []answer.Reply{}
 		if _, ok := walk(x, 0, math.MaxInt, func(v catalog.View) bool { return pattern.Match(v.Name) }, &names); !ok {
-			c.Fail(engine.TextOOM)
+			c.Fail(answer.TextOOM)
 			return
 		}
-		c.Answer(engine.List(names...))
+		c.Answer(answer.List(names...))
 	},
 }
 
@@ -139,7 +140,7 @@ var dbSize = engine.Command{
 	Cost: engine.ByWords,
 	Run: func(x *engine.Context, c *engine.Call) {
 		all, _ := x.Names().Count()
-		c.Answer(engine.Integer(int64(all)))
+		c.Answer(answer.Integer(int64(all)))
 	},
 }
 
@@ -158,20 +159,20 @@ func runRandomKey(x *engine.Context, c *engine.Call) {
 		var entry *catalog.Entry
 		x.Look(func() { name, entry = x.Names().Random() })
 		if entry == nil {
-			c.Answer(engine.Nil())
+			c.Answer(answer.Nil())
 			return
 		}
 		if x.Names().Readable(name) {
-			c.Answer(engine.Text(name))
+			c.Answer(answer.Text(name))
 			return
 		}
 	}
 	const few = 128
-	c.Answer(engine.Nil())
+	c.Answer(answer.Nil())
 	for cursor, found := uint64(0), false; !found; found = found || cursor == 0 {
 		x.Look(func() {
 			cursor = x.Names().Scan(cursor, few, func(v catalog.View) {
-				c.Answer(engine.Text(v.Name))
+				c.Answer(answer.Text(v.Name))
 				found = true
 			})
 		})

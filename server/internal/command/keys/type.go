@@ -3,6 +3,7 @@ package keys
 // TYPE and OBJECT.
 
 import (
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
@@ -17,10 +18,10 @@ var typeCmd = engine.Command{
 	Run: func(x *engine.Context, c *engine.Call) {
 		entry := x.Names().Lookup(c.Args[1])
 		if entry == nil {
-			c.Answer(engine.Word("none"))
+			c.Answer(answer.Word("none"))
 			return
 		}
-		c.Answer(engine.Word(store.TypeName(entry.Kind)))
+		c.Answer(answer.Word(store.TypeName(entry.Kind)))
 	},
 }
 
@@ -29,20 +30,20 @@ var object = engine.Command{
 	Name: "object", Arity: -2, Group: engine.GroupGeneric, Since: "2.2.3", Syntax: "subcommand", Summary: "Describes how a key is stored.",
 	Categories: []string{"slow"},
 	Subcommands: []engine.Command{
-		objectSub("encoding", "Returns the encoding of a key.", func(entry *catalog.Entry) engine.Reply {
-			return engine.Text(encoding(entry))
+		objectSub("encoding", "Returns the encoding of a key.", func(entry *catalog.Entry) answer.Reply {
+			return answer.Text(encoding(entry))
 		}),
-		objectSub("freq", "Refused: there is no LFU policy.", func(*catalog.Entry) engine.Reply {
-			return engine.Fail("ERR An LFU maxmemory policy is not selected, access frequency not tracked. Please note that when switching between policies at runtime LRU and LFU data will take some time to adjust.")
+		objectSub("freq", "Refused: there is no LFU policy.", func(*catalog.Entry) answer.Reply {
+			return answer.Fail("ERR An LFU maxmemory policy is not selected, access frequency not tracked. Please note that when switching between policies at runtime LRU and LFU data will take some time to adjust.")
 		}),
-		objectSub("idletime", "Returns 0: reading a key leaves no trace here.", func(*catalog.Entry) engine.Reply {
-			return engine.Integer(0)
+		objectSub("idletime", "Returns 0: reading a key leaves no trace here.", func(*catalog.Entry) answer.Reply {
+			return answer.Integer(0)
 		}),
-		objectSub("refcount", "Returns 1.", func(*catalog.Entry) engine.Reply { return engine.Integer(1) }),
+		objectSub("refcount", "Returns 1.", func(*catalog.Entry) answer.Reply { return answer.Integer(1) }),
 	},
 }
 
-func objectSub(name, summary string, answer func(*catalog.Entry) engine.Reply) engine.Command {
+func objectSub(name, summary string, of func(*catalog.Entry) answer.Reply) engine.Command {
 	return engine.Command{
 		Name: name, Arity: 3, Flags: engine.ReadOnly, Keys: []engine.Keys{engine.KeyAt(2, engine.KeyRO)},
 		Categories: []string{"keyspace", "read", "slow"}, Syntax: "key", Complexity: "O(1)", Summary: summary,
@@ -50,10 +51,10 @@ func objectSub(name, summary string, answer func(*catalog.Entry) engine.Reply) e
 		Run: func(x *engine.Context, c *engine.Call) {
 			entry := x.Names().Lookup(c.Args[2])
 			if entry == nil {
-				c.Answer(engine.Nil())
+				c.Answer(answer.Nil())
 				return
 			}
-			c.Answer(answer(entry))
+			c.Answer(of(entry))
 		},
 	}
 }
@@ -65,7 +66,7 @@ func encoding(entry *catalog.Entry) string {
 		return "raw"
 	}
 	text := store.Text(entry)
-	if _, ok := engine.ParseInt([]byte(text)); ok {
+	if _, ok := answer.ParseInt([]byte(text)); ok {
 		return "int"
 	}
 	const embedded = 44 // the longest string that Redis keeps inside the object

@@ -4,6 +4,7 @@ package tdigest
 
 import (
 	"github.com/bloomery/bloomery/internal/redisbloom"
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -23,7 +24,7 @@ func end(name, summary string, value func(*redisbloom.TDigest) float64) engine.C
 		Cost: engine.ByWords,
 		Sketch: &engine.OnSketch{
 			Family: family, Missing: textMissing, Stride: 1,
-			Look: func(_ *engine.Context, p *store.Part, c *engine.Call) { c.Answer(engine.Float(value(p.TDigest()))) },
+			Look: func(_ *engine.Context, p *store.Part, c *engine.Call) { c.Answer(answer.Float(value(p.TDigest()))) },
 		},
 	}
 }
@@ -41,7 +42,7 @@ var info = engine.Command{
 func lookInfo(_ *engine.Context, p *store.Part, c *engine.Call) {
 	t := p.TDigest()
 	s := t.Stats()
-	var pairs []engine.Reply
+	var pairs []answer.Reply
 	for _, f := range []struct {
 		name  string
 		value int64
@@ -56,7 +57,7 @@ func lookInfo(_ *engine.Context, p *store.Part, c *engine.Call) {
 		{"Total compressions", s.Compressions},
 		{"Memory usage", int64(t.Size())},
 	} {
-		pairs = append(pairs, engine.Word(f.name), engine.Integer(f.value))
+		pairs = append(pairs, answer.Word(f.name), answer.Integer(f.value))
 	}
-	c.Answer(engine.Pairs(pairs...))
+	c.Answer(answer.Pairs(pairs...))
 }

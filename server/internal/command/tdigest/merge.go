@@ -5,6 +5,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/internal/redisbloom"
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
@@ -31,50 +32,50 @@ type merging struct {
 }
 
 // parseMerge reads the arguments. The reply is None if they are right.
-func parseMerge(c *engine.Call) (m merging, failed engine.Reply) {
-	n, ok := engine.ParseInt(c.Args[2])
+func parseMerge(c *engine.Call) (m merging, failed answer.Reply) {
+	n, ok := answer.ParseInt(c.Args[2])
 	switch {
 	case !ok:
-		return m, engine.Fail(textNumKeys)
+		return m, answer.Fail(textNumKeys)
 	case n < 1:
-		return m, engine.Fail(textFewKeys)
+		return m, answer.Fail(textFewKeys)
 	case n > int64(len(c.Args)-3):
-		return m, engine.WrongArity(c.Command().Name)
+		return m, answer.WrongArity(c.Command().Name)
 	}
 	m.sources = c.Args[3 : 3+n]
 	rest := c.Args[3+n:]
 	at := -1
 	for i, word := range rest {
 		switch {
-		case engine.Is(word, "compression") && at < 0:
+		case answer.Is(word, "compression") && at < 0:
 			at = i
-		case engine.Is(word, "override"):
+		case answer.Is(word, "override"):
 			m.override = true
 		}
 	}
 	switch {
 	case at < 0 && !m.override && len(rest) > 0:
-		return m, engine.Fail(textWord)
+		return m, answer.Fail(textWord)
 	case at < 0:
-		return m, engine.Reply{}
+		return m, answer.Reply{}
 	case at+1 == len(rest):
-		return m, engine.WrongArity(c.Command().Name)
+		return m, answer.WrongArity(c.Command().Name)
 	}
 	var text string
 	if m.compression, text = parseCompression(rest[at+1]); text != "" {
-		return m, engine.Fail(text)
+		return m, answer.Fail(text)
 	}
-	return m, engine.Reply{}
+	return m, answer.Reply{}
 }
 
 func prepareMerge(x *engine.Context, c *engine.Call) *engine.Op {
 	target := x.Names().Lookup(c.Args[1])
 	if target != nil && target.Kind != catalog.TDigest {
-		c.Fail(engine.TextWrongType)
+		c.Fail(answer.TextWrongType)
 		return nil
 	}
 	m, failed := parseMerge(c)
-	if failed.Kind != engine.None {
+	if failed.Kind != answer.None {
 		c.Answer(failed)
 		return nil
 	}
@@ -86,7 +87,7 @@ func prepareMerge(x *engine.Context, c *engine.Call) *engine.Op {
 			c.Fail(textMissing)
 			return nil
 		case entry.Kind != catalog.TDigest:
-			c.Fail(engine.TextWrongType)
+			c.Fail(answer.TextWrongType)
 			return nil
 		case m.compression == 0:
 			most = max(most, compressionOf(store.PartOf(entry)))
@@ -121,7 +122,7 @@ func compressionOf(p *store.Part) int64 {
 func replyMerge(c *engine.Call, res *store.Result) {
 	switch {
 	case res.Err == nil:
-		c.Answer(engine.OK())
+		c.Answer(answer.OK())
 	case errors.Is(res.Err, store.ErrMissing), errors.Is(res.Err, store.ErrType):
 	case errors.Is(res.Err, bloomery.ErrFull):
 		c.Fail(textOverflow)
@@ -136,7 +137,7 @@ const mergedBytes = 32
 // costOfMerge counts that all digests are sorted and united, the new one too.
 func costOfMerge(x *engine.Costs, c *engine.Call) {
 	engine.ByBytes(mergedBytes)(x, c)
-	if m, failed := parseMerge(c); failed.Kind == engine.None && m.compression > 0 {
+	if m, failed := parseMerge(c); failed.Kind == answer.None && m.compression > 0 {
 		x.Make(c.Args[1], digestOf(c.Args[1], m.compression))
 	}
 }

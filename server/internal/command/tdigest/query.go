@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/bloomery/bloomery/internal/redisbloom"
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
@@ -23,13 +24,13 @@ type question struct {
 	// nil means never.
 	known func(t *redisbloom.TDigest, v uint64) bool
 	// answer answers for v.
-	answer func(t *redisbloom.TDigest, v uint64) engine.Reply
+	answer func(t *redisbloom.TDigest, v uint64) answer.Reply
 }
 
 // asking is how far a call has come.
 type asking struct {
 	values     []uint64
-	elems      []engine.Reply
+	elems      []answer.Reply
 	compressed int // how often
 }
 
@@ -65,8 +66,8 @@ func (q *question) before(x *engine.Context, c *engine.Call) {
 	case text != "":
 		c.Fail(text)
 		return
-	case !x.Hold(len(a.values) * (engine.ReplyBytes + 8)):
-		c.Fail(engine.TextOOM)
+	case !x.Hold(len(a.values) * (answer.ReplyBytes + 8)):
+		c.Fail(answer.TextOOM)
 		return
 	}
 	fromCopy(x, c, entry, func(t *redisbloom.TDigest) {
@@ -76,7 +77,7 @@ func (q *question) before(x *engine.Context, c *engine.Call) {
 			}
 			a.elems = append(a.elems, q.answer(t, v))
 		}
-		c.Answer(engine.List(a.elems...))
+		c.Answer(answer.List(a.elems...))
 	})
 }
 
@@ -103,7 +104,7 @@ func fromCopy(x *engine.Context, c *engine.Call, entry *catalog.Entry, f func(*r
 	if _, due := store.PartOf(entry).LargeDigest(0); due && x.Refuses() == nil {
 		x.Contents().Compress(entry)
 	}
-	if failed := x.Contents().WithDigest(entry, f); failed.Kind != engine.None && failed.Text != engine.TextNotFound {
+	if failed := x.Contents().WithDigest(entry, f); failed.Kind != answer.None && failed.Text != answer.TextNotFound {
 		c.Answer(failed)
 	}
 }
@@ -123,8 +124,8 @@ func (q *question) prepare(x *engine.Context, c *engine.Call) *engine.Op {
 			c.Fail(text)
 			return nil
 		}
-		if !x.Hold(len(a.values) * (engine.ReplyBytes + 8)) {
-			c.Fail(engine.TextOOM)
+		if !x.Hold(len(a.values) * (answer.ReplyBytes + 8)) {
+			c.Fail(answer.TextOOM)
 			return nil
 		}
 		c.Option = a
@@ -146,7 +147,7 @@ func (q *question) prepare(x *engine.Context, c *engine.Call) *engine.Op {
 		a.elems = append(a.elems, q.answer(t, v))
 	}
 	if len(a.elems) == len(a.values) {
-		c.Answer(engine.List(a.elems...))
+		c.Answer(answer.List(a.elems...))
 	}
 	return nil
 }
@@ -154,7 +155,7 @@ func (q *question) prepare(x *engine.Context, c *engine.Call) *engine.Op {
 // read reads all arguments: the first that is wrong is answered, and nothing is
 // done.
 func (q *question) read(args [][]byte) (*asking, string) {
-	a := &asking{values: make([]uint64, len(args)), elems: make([]engine.Reply, 0, len(args))}
+	a := &asking{values: make([]uint64, len(args)), elems: make([]answer.Reply, 0, len(args))}
 	for i, arg := range args {
 		var text string
 		if a.values[i], text = q.parse(arg); text != "" {
@@ -182,7 +183,7 @@ func lookup(x *engine.Context, c *engine.Call) *catalog.Entry {
 		c.Fail(textMissing)
 		return nil
 	case entry.Kind != catalog.TDigest:
-		c.Fail(engine.TextWrongType)
+		c.Fail(answer.TextWrongType)
 		return nil
 	}
 	return entry
@@ -214,7 +215,7 @@ func compressed(x *engine.Context, entry *catalog.Entry, a *asking, as bool) (*r
 var (
 	cdf = (&question{
 		parse:  func(arg []byte) (uint64, string) { return parseNumber(arg, textCDF) },
-		answer: func(t *redisbloom.TDigest, v uint64) engine.Reply { return engine.Float(t.CDF(number(v))) },
+		answer: func(t *redisbloom.TDigest, v uint64) answer.Reply { return answer.Float(t.CDF(number(v))) },
 	}).command("tdigest.cdf", "key value [value ...]", "Returns for each value the estimated share of smaller ones, those equal to it counted half.")
 
 	quantile = (&question{
@@ -225,32 +226,32 @@ var (
 			}
 			return v, text
 		},
-		answer: func(t *redisbloom.TDigest, v uint64) engine.Reply { return engine.Float(t.Quantile(number(v))) },
+		answer: func(t *redisbloom.TDigest, v uint64) answer.Reply { return answer.Float(t.Quantile(number(v))) },
 	}).command("tdigest.quantile", "key quantile [quantile ...]", "Returns for each share, 0 to 1, the estimated value below which so many are.")
 
 	rank = (&question{
 		parse: parseValue, known: outside,
-		answer: func(t *redisbloom.TDigest, v uint64) engine.Reply { return engine.Integer(t.Rank(number(v))) },
+		answer: func(t *redisbloom.TDigest, v uint64) answer.Reply { return answer.Integer(t.Rank(number(v))) },
 	}).command("tdigest.rank", "key value [value ...]", "Returns for each value the estimated number of smaller ones.")
 
 	revRank = (&question{
 		parse: parseValue, known: outside,
-		answer: func(t *redisbloom.TDigest, v uint64) engine.Reply { return engine.Integer(t.RevRank(number(v))) },
+		answer: func(t *redisbloom.TDigest, v uint64) answer.Reply { return answer.Integer(t.RevRank(number(v))) },
 	}).command("tdigest.revrank", "key value [value ...]", "Returns for each value the estimated number of larger ones.")
 
 	byRank = (&question{
 		parse: parseRank, known: atTheEnd,
-		answer: func(t *redisbloom.TDigest, v uint64) engine.Reply { return engine.Float(t.ByRank(int64(v))) },
+		answer: func(t *redisbloom.TDigest, v uint64) answer.Reply { return answer.Float(t.ByRank(int64(v))) },
 	}).command("tdigest.byrank", "key rank [rank ...]", "Returns the estimated value of each rank: 0 is the smallest.")
 
 	byRevRank = (&question{
 		parse: parseRank, known: atTheEnd,
-		answer: func(t *redisbloom.TDigest, v uint64) engine.Reply { return engine.Float(t.ByRevRank(int64(v))) },
+		answer: func(t *redisbloom.TDigest, v uint64) answer.Reply { return answer.Float(t.ByRevRank(int64(v))) },
 	}).command("tdigest.byrevrank", "key reverse_rank [reverse_rank ...]", "Returns the estimated value of each rank: 0 is the largest.")
 )
 
 func parseNumber(arg []byte, text string) (uint64, string) {
-	v, ok := engine.ParseFloat(arg)
+	v, ok := answer.ParseFloat(arg)
 	if !ok {
 		return 0, text
 	}
@@ -262,7 +263,7 @@ func number(v uint64) float64 { return math.Float64frombits(v) }
 func parseValue(arg []byte) (uint64, string) { return parseNumber(arg, textRankValue) }
 
 func parseRank(arg []byte) (uint64, string) {
-	n, ok := engine.ParseInt(arg)
+	n, ok := answer.ParseInt(arg)
 	switch {
 	case !ok:
 		return 0, textRank
@@ -303,16 +304,16 @@ func beforeTrimmedMean(x *engine.Context, c *engine.Call) {
 		c.Fail(text)
 		return
 	}
-	fromCopy(x, c, entry, func(t *redisbloom.TDigest) { c.Answer(engine.Float(t.TrimmedMean(low, high))) })
+	fromCopy(x, c, entry, func(t *redisbloom.TDigest) { c.Answer(answer.Float(t.TrimmedMean(low, high))) })
 }
 
 // parseCuts reads the two shares. It returns the error text, or "".
 func parseCuts(args [][]byte) (low, high float64, text string) {
-	low, ok := engine.ParseFloat(args[0])
+	low, ok := answer.ParseFloat(args[0])
 	if !ok {
 		return 0, 0, textLowCut
 	}
-	high, ok = engine.ParseFloat(args[1])
+	high, ok = answer.ParseFloat(args[1])
 	switch {
 	case !ok:
 		return 0, 0, textHighCut
@@ -347,7 +348,7 @@ func prepareTrimmedMean(x *engine.Context, c *engine.Call) *engine.Op {
 	}
 	t, op := compressed(x, entry, a, false)
 	if op == nil {
-		c.Answer(engine.Float(t.TrimmedMean(low, high)))
+		c.Answer(answer.Float(t.TrimmedMean(low, high)))
 	}
 	return op
 }

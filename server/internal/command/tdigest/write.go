@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"github.com/bloomery/bloomery/internal/redisbloom"
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
@@ -27,12 +28,12 @@ var create = engine.Command{
 
 func prepareCreate(x *engine.Context, c *engine.Call) *engine.Op {
 	if n := len(c.Args); n != 2 && n != 4 {
-		c.Answer(engine.WrongArity(c.Command().Name))
+		c.Answer(answer.WrongArity(c.Command().Name))
 		return nil
 	}
 	if entry := x.Names().Lookup(c.Args[1]); entry != nil {
 		if entry.Kind != catalog.TDigest {
-			c.Fail(engine.TextWrongType)
+			c.Fail(answer.TextWrongType)
 		} else {
 			c.Fail(textExists)
 		}
@@ -54,7 +55,7 @@ func prepareCreate(x *engine.Context, c *engine.Call) *engine.Op {
 
 // parseCompression reads a compression. It returns the error text, or "".
 func parseCompression(arg []byte) (compression int64, text string) {
-	compression, ok := engine.ParseInt(arg)
+	compression, ok := answer.ParseInt(arg)
 	switch {
 	case !ok:
 		return 0, textCompression
@@ -67,7 +68,7 @@ func parseCompression(arg []byte) (compression int64, text string) {
 func replyCreate(c *engine.Call, res *store.Result) {
 	switch {
 	case res.Err == nil:
-		c.Answer(engine.OK())
+		c.Answer(answer.OK())
 	case errors.Is(res.Err, store.ErrExists):
 		c.Fail(textExists)
 	default:
@@ -89,10 +90,10 @@ var add = engine.Command{
 		},
 		Relieve: func(x *engine.Context, entry *catalog.Entry, items int) bool {
 			_, due := store.PartOf(entry).LargeDigest(items)
-			return due && x.Contents().Compress(entry).Kind == engine.None
+			return due && x.Contents().Compress(entry).Kind == answer.None
 		},
 		Encode: func(b []byte, _ *store.Part, item [][]byte) ([]byte, string) {
-			v, ok := engine.ParseFloat(item[0])
+			v, ok := answer.ParseFloat(item[0])
 			switch {
 			case !ok:
 				return b, textValue
@@ -122,7 +123,7 @@ func creationOf(c *engine.Call) (r store.Body, text string) {
 	compression := int64(defaultCompression)
 	if len(c.Args) == 4 {
 		// The word may stand in either place; the number is always the last.
-		if !engine.Is(c.Args[2], "compression") && !engine.Is(c.Args[3], "compression") {
+		if !answer.Is(c.Args[2], "compression") && !answer.Is(c.Args[3], "compression") {
 			return r, textWord
 		}
 		if compression, text = parseCompression(c.Args[3]); text != "" {

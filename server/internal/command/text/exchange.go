@@ -5,6 +5,7 @@ package text
 import (
 	"errors"
 
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
@@ -49,12 +50,12 @@ func prepareGetEx(x *engine.Context, c *engine.Call) *engine.Op {
 	persist := false
 	for i := 2; i < len(c.Args); i++ {
 		switch {
-		case engine.Is(c.Args[i], "persist") && life.arg == nil:
+		case answer.Is(c.Args[i], "persist") && life.arg == nil:
 			persist = true
 		case !persist && life.option(c.Args[i:]):
 			i++
 		default:
-			c.Fail(engine.TextSyntax)
+			c.Fail(answer.TextSyntax)
 			return nil
 		}
 	}
@@ -70,7 +71,7 @@ func prepareGetEx(x *engine.Context, c *engine.Call) *engine.Op {
 			return nil
 		}
 	} else if !persist {
-		c.Answer(engine.Text(value))
+		c.Answer(answer.Text(value))
 		return nil
 	}
 	return x.Contents().Record(r)
@@ -81,9 +82,9 @@ func findString(x *engine.Context, c *engine.Call) (text string, ok bool) {
 	entry := x.Names().Read(c.Args[1])
 	switch {
 	case entry == nil:
-		c.Answer(engine.Nil())
+		c.Answer(answer.Nil())
 	case entry.Kind != catalog.String:
-		c.Fail(engine.TextWrongType)
+		c.Fail(answer.TextWrongType)
 	default:
 		return store.Text(entry), true
 	}
@@ -94,9 +95,9 @@ func findString(x *engine.Context, c *engine.Call) (text string, ok bool) {
 func replyOld(c *engine.Call, res *store.Result) {
 	switch {
 	case res.Had:
-		c.Answer(engine.Text(res.Old))
+		c.Answer(answer.Text(res.Old))
 	case res.Err == nil, errors.Is(res.Err, store.ErrMissing), errors.Is(res.Err, store.ErrCondition):
-		c.Answer(engine.Nil())
+		c.Answer(answer.Nil())
 	default:
 		reply(c, res)
 	}

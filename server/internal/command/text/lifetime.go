@@ -2,7 +2,10 @@ package text
 
 // EX, PX, EXAT and PXAT: for how long a string is there.
 
-import "github.com/bloomery/bloomery/server/internal/engine"
+import (
+	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/server/internal/engine"
+)
 
 // lifetime is for how long a string is there, as a client gives it: arg units of
 // scale milliseconds, from now on unless absolute. A nil arg means that none was
@@ -20,9 +23,9 @@ func (l *lifetime) option(args [][]byte) bool {
 		return false
 	}
 	switch {
-	case engine.Is(args[0], "ex"), engine.Is(args[0], "exat"):
+	case answer.Is(args[0], "ex"), answer.Is(args[0], "exat"):
 		l.scale = 1000
-	case engine.Is(args[0], "px"), engine.Is(args[0], "pxat"):
+	case answer.Is(args[0], "px"), answer.Is(args[0], "pxat"):
 		l.scale = 1
 	default:
 		return false
@@ -34,17 +37,17 @@ func (l *lifetime) option(args [][]byte) bool {
 // deadline returns when the lifetime ends, or the error text that the command of
 // a name answers.
 func (l *lifetime) deadline(x *engine.Context, command string) (at int64, text string) {
-	n, ok := engine.ParseInt(l.arg)
+	n, ok := answer.ParseInt(l.arg)
 	if !ok {
-		return 0, engine.TextInteger
+		return 0, answer.TextInteger
 	}
 	base := x.Milliseconds()
 	if l.absolute {
 		base = 0
 	}
-	at, ok = engine.DeadlineOf(n, l.scale, base)
+	at, ok = answer.DeadlineOf(n, l.scale, base)
 	if !ok || n <= 0 {
-		return 0, engine.TextExpire + command + "' command"
+		return 0, answer.TextExpire + command + "' command"
 	}
 	return at, ""
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
@@ -28,18 +29,18 @@ const replyBytes = 128
 func runMGet(x *engine.Context, c *engine.Call) {
 	keys := c.Args[1:]
 	if !x.Hold(len(keys) * replyBytes) {
-		c.Fail(engine.TextOOM)
+		c.Fail(answer.TextOOM)
 		return
 	}
-	elems := make([]engine.Reply, len(keys))
+	elems := make([]answer.Reply, len(keys))
 	for i, key := range keys {
-		elems[i] = engine.Nil()
+		elems[i] = answer.Nil()
 		if entry := x.Names().Read(key); entry != nil && entry.Kind == catalog.String {
-			elems[i] = engine.Text(store.Text(entry))
+			elems[i] = answer.Text(store.Text(entry))
 		}
 		x.Worked(1)
 	}
-	c.Answer(engine.List(elems...))
+	c.Answer(answer.List(elems...))
 }
 
 // mset is MSET key value [key value ...]. It runs alone: nobody sees a part of it.
@@ -55,7 +56,7 @@ var mset = engine.Command{
 			reply(c, res)
 			return
 		}
-		c.Answer(engine.OK())
+		c.Answer(answer.OK())
 	},
 }
 
@@ -63,7 +64,7 @@ var mset = engine.Command{
 func checkMSet(_ *engine.Context, c *engine.Call) {
 	switch {
 	case len(c.Args)%2 == 0:
-		c.Answer(engine.WrongArity("mset"))
+		c.Answer(answer.WrongArity("mset"))
 	case !store.NamesFit(c.Args[1:]):
 		c.Fail(fmt.Sprintf("ERR MSET takes %d bytes at most, about 10 more for every key and value: send several; MULTI and EXEC keep them together, if the server is in no cluster", store.MaxRecord))
 	}
@@ -120,5 +121,5 @@ func replySetNX(c *engine.Call, res *store.Result) {
 		reply(c, res)
 		return
 	}
-	c.Answer(engine.Flag(res.Err == nil))
+	c.Answer(answer.Flag(res.Err == nil))
 }

@@ -3,6 +3,7 @@ package text
 import (
 	"errors"
 
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -22,7 +23,7 @@ var set = engine.Command{
 // oldValue returns where the key is if GET asks for its old value, 0 if not.
 func oldValue(args [][]byte) int {
 	for _, a := range args[min(3, len(args)):] {
-		if engine.Is(a, "get") {
+		if answer.Is(a, "get") {
 			return 1
 		}
 	}
@@ -40,18 +41,18 @@ type setting struct {
 func parseSet(args [][]byte) (q setting, text string) {
 	for i := 3; i < len(args); i++ {
 		switch a := args[i]; {
-		case engine.Is(a, "nx") && q.flags&store.IfPresent == 0:
+		case answer.Is(a, "nx") && q.flags&store.IfPresent == 0:
 			q.flags |= store.IfAbsent
-		case engine.Is(a, "xx") && q.flags&store.IfAbsent == 0:
+		case answer.Is(a, "xx") && q.flags&store.IfAbsent == 0:
 			q.flags |= store.IfPresent
-		case engine.Is(a, "get"):
+		case answer.Is(a, "get"):
 			q.get = true
-		case engine.Is(a, "keepttl") && q.life.arg == nil:
+		case answer.Is(a, "keepttl") && q.life.arg == nil:
 			q.flags |= store.KeepTTL
 		case q.flags&store.KeepTTL == 0 && q.life.option(args[i:]):
 			i++
 		default:
-			return q, engine.TextSyntax
+			return q, answer.TextSyntax
 		}
 	}
 	return q, ""
@@ -83,10 +84,10 @@ func replySet(c *engine.Call, res *store.Result) {
 	case get && (res.Err == nil || errors.Is(res.Err, store.ErrCondition)):
 		replyOld(c, res)
 	case errors.Is(res.Err, store.ErrCondition):
-		c.Answer(engine.Nil())
+		c.Answer(answer.Nil())
 	case res.Err != nil:
 		reply(c, res)
 	default:
-		c.Answer(engine.OK())
+		c.Answer(answer.OK())
 	}
 }

@@ -5,6 +5,7 @@ package text
 import (
 	"math"
 
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/engine"
 
 	"github.com/bloomery/bloomery/server/internal/catalog"
@@ -19,7 +20,7 @@ var get = engine.Command{
 	Cost: engine.ByWords,
 	Run: func(x *engine.Context, c *engine.Call) {
 		if text, ok := findString(x, c); ok {
-			c.Answer(engine.Text(text))
+			c.Answer(answer.Text(text))
 		}
 	},
 }
@@ -34,11 +35,11 @@ var strLen = engine.Command{
 		entry := x.Names().Read(c.Args[1])
 		switch {
 		case entry == nil:
-			c.Answer(engine.Integer(0))
+			c.Answer(answer.Integer(0))
 		case entry.Kind != catalog.String:
-			c.Fail(engine.TextWrongType)
+			c.Fail(answer.TextWrongType)
 		default:
-			c.Answer(engine.Integer(int64(len(store.Text(entry)))))
+			c.Answer(answer.Integer(int64(len(store.Text(entry)))))
 		}
 	},
 }
@@ -62,10 +63,10 @@ var setRange = engine.Command{
 	Syntax: "key offset value", Complexity: "O(n), n being the length of the string", Summary: "Overwrites a part of a string.",
 	Cost: costOfSetRange,
 	Prepare: func(x *engine.Context, c *engine.Call) *engine.Op {
-		at, ok := engine.ParseInt(c.Args[2])
+		at, ok := answer.ParseInt(c.Args[2])
 		switch {
 		case !ok:
-			c.Fail(engine.TextInteger)
+			c.Fail(answer.TextInteger)
 		case at < 0:
 			c.Fail(textOffset)
 		default:
@@ -119,9 +120,9 @@ func incrementCommand(name string, arity int, syntax, summary string, parse func
 }
 
 func parseIncrBy(c *engine.Call) (int64, string) {
-	n, ok := engine.ParseInt(c.Args[2])
+	n, ok := answer.ParseInt(c.Args[2])
 	if !ok {
-		return 0, engine.TextInteger
+		return 0, answer.TextInteger
 	}
 	return n, ""
 }

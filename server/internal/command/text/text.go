@@ -5,6 +5,7 @@ package text
 import (
 	"errors"
 
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -45,11 +46,11 @@ func change(x *engine.Context, c *engine.Call, o store.Texter, grow int) *engine
 func reply(c *engine.Call, res *store.Result) {
 	switch {
 	case res.Err == nil:
-		c.Answer(engine.Integer(res.N))
+		c.Answer(answer.Integer(res.N))
 	case errors.Is(res.Err, store.ErrType):
-		c.Fail(engine.TextWrongType)
+		c.Fail(answer.TextWrongType)
 	case errors.Is(res.Err, store.ErrNumber):
-		c.Fail(engine.TextInteger)
+		c.Fail(answer.TextInteger)
 	case errors.Is(res.Err, store.ErrOverflow):
 		c.Fail(textOverflow)
 	default:
@@ -74,7 +75,7 @@ func costOfMSet(x *engine.Costs, c *engine.Call) {
 
 // costOfSetRange counts a copy of the string, which may be made longer.
 func costOfSetRange(x *engine.Costs, c *engine.Call) {
-	if at, ok := engine.ParseInt(c.Args[2]); ok && at >= 0 && at <= store.MaxString {
+	if at, ok := answer.ParseInt(c.Args[2]); ok && at >= 0 && at <= store.MaxString {
 		x.Store(c.Args[1], int(at)+len(c.Args[3]))
 		x.Append(c.Args[1], 0)
 	}

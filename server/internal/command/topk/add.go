@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/bloomery/bloomery/internal/redisbloom"
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -17,7 +18,7 @@ var add = engine.Command{
 	Syntax: "key item [item ...]", Complexity: "O(n · (k + d)), n items and d rows",
 	Summary: "Counts items and returns for each the item that it has expelled.",
 	Sketch: &engine.OnSketch{
-		Family: family, Missing: textMissing, Stride: 1, Body: counting, Grows: true, Fault: engine.TextOOM, Steps: steps,
+		Family: family, Missing: textMissing, Stride: 1, Body: counting, Grows: true, Fault: answer.TextOOM, Steps: steps,
 		Check: func(c *engine.Call) {
 			for _, item := range c.Items {
 				if len(item) > store.MaxItem {
@@ -41,23 +42,23 @@ var incrBy = engine.Command{
 	Syntax: "key item increment [item increment ...]", Complexity: "O(n · (k + i · d)), n items, increments of i and d rows",
 	Summary: "Adds to the counts of items and returns for each the item that it has expelled.",
 	Sketch: &engine.OnSketch{
-		Family: family, Missing: textMissing, Stride: 2, Body: counting, Grows: true, Fault: engine.TextOOM, Steps: stepsOfPairs, Tries: tries, Slice: slice,
+		Family: family, Missing: textMissing, Stride: 2, Body: counting, Grows: true, Fault: answer.TextOOM, Steps: stepsOfPairs, Tries: tries, Slice: slice,
 		Early: func(c *engine.Call) {
 			if len(c.Args)%2 != 0 {
-				c.Answer(engine.WrongArity(c.Command().Name))
+				c.Answer(answer.WrongArity(c.Command().Name))
 			}
 		},
 		Check: checkPairs,
 		Encode: func(b []byte, _ *store.Part, item [][]byte) ([]byte, string) {
-			n, _ := engine.ParseInt(item[1]) // Check has
+			n, _ := answer.ParseInt(item[1]) // Check has
 			return store.AppendCounted(b, uint32(n), item[0]), ""
 		},
 		Element: expelled,
-		Rest: func(first bool) engine.Reply {
+		Rest: func(first bool) answer.Reply {
 			if first {
-				return engine.Fail(textIncrement)
+				return answer.Fail(textIncrement)
 			}
-			return engine.Fail(textSkipped)
+			return answer.Fail(textSkipped)
 		},
 	},
 }
@@ -69,7 +70,7 @@ func checkPairs(c *engine.Call) {
 			c.Fail(textLong)
 			return
 		}
-		if n, ok := engine.ParseInt(c.Items[i+1]); !ok || n < 0 || n > redisbloom.MaxIncrement {
+		if n, ok := answer.ParseInt(c.Items[i+1]); !ok || n < 0 || n > redisbloom.MaxIncrement {
 			c.Items = c.Items[:i]
 			return
 		}
@@ -77,8 +78,8 @@ func checkPairs(c *engine.Call) {
 }
 
 // expelled answers the item that left for item i of a record.
-func expelled(r *engine.Reply, res *store.Result, i int) {
-	if r.Kind = engine.Null; res.Expelled[i] != nil {
+func expelled(r *answer.Reply, res *store.Result, i int) {
+	if r.Kind = answer.Null; res.Expelled[i] != nil {
 		*r = shown(res.Expelled[i])
 	}
 }
@@ -91,7 +92,7 @@ func steps(p *store.Part, c *engine.Call) int { return stepsOf(p, c, 1) }
 func stepsOfPairs(p *store.Part, c *engine.Call) int {
 	most := int64(1)
 	for i := 1; i < len(c.Items); i += 2 {
-		n, _ := engine.ParseInt(c.Items[i]) // Check has
+		n, _ := answer.ParseInt(c.Items[i]) // Check has
 		most = max(most, n)
 	}
 	return stepsOf(p, c, most)
@@ -100,7 +101,7 @@ func stepsOfPairs(p *store.Part, c *engine.Call) int {
 // tries returns the sum of increments.
 func tries(pairs [][]byte) (sum uint64) {
 	for i := 1; i < len(pairs); i += 2 {
-		if n, ok := engine.ParseInt(pairs[i]); ok && n > 0 {
+		if n, ok := answer.ParseInt(pairs[i]); ok && n > 0 {
 			sum += uint64(min(n, redisbloom.MaxIncrement))
 		}
 	}
@@ -110,7 +111,7 @@ func tries(pairs [][]byte) (sum uint64) {
 // slice returns a pair with a part of an increment. Several increments that make the sum
 // have the same chances as one.
 func slice(p *store.Part, pair [][]byte, done int) (piece [][]byte, next int) {
-	n, _ := engine.ParseInt(pair[1]) // Check has
+	n, _ := answer.ParseInt(pair[1]) // Check has
 	left, most := int(n)-done, max(1, engine.MaxSlice*triesAStep/p.Steps())
 	if next = done + most; left <= most {
 		most, next = left, 0

@@ -3,6 +3,7 @@ package topk
 // TOPK.QUERY, COUNT, LIST and INFO.
 
 import (
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -15,7 +16,7 @@ var query = engine.Command{
 	Summary: "Reports for each item whether it is one of those that are kept.",
 	Sketch: &engine.OnSketch{
 		Family: family, Missing: textMissing, Stride: 1, Steps: steps,
-		Ask: func(r *engine.Reply, p *store.Part, item []byte) { *r = engine.Truth(p.TopK().Contains(item)) },
+		Ask: func(r *answer.Reply, p *store.Part, item []byte) { *r = answer.Truth(p.TopK().Contains(item)) },
 	},
 }
 
@@ -27,8 +28,8 @@ var count = engine.Command{
 	Summary: "Returns the counts of items, which are never too high but for rare collisions.",
 	Sketch: &engine.OnSketch{
 		Family: family, Missing: textMissing, Stride: 1, Steps: steps,
-		Ask: func(r *engine.Reply, p *store.Part, item []byte) {
-			r.Kind, r.N = engine.Int, int64(p.TopK().Count(item))
+		Ask: func(r *answer.Reply, p *store.Part, item []byte) {
+			r.Kind, r.N = answer.Int, int64(p.TopK().Count(item))
 		},
 	},
 }
@@ -48,7 +49,7 @@ func checkWord(c *engine.Call) {
 	if len(c.Args) < 3 {
 		return
 	}
-	if n := len(c.Args[2]); n > len(word) || !engine.Is(c.Args[2], word[:n]) {
+	if n := len(c.Args[2]); n > len(word) || !answer.Is(c.Args[2], word[:n]) {
 		c.Fail(textWithCount)
 	}
 }
@@ -57,20 +58,20 @@ func checkWord(c *engine.Call) {
 func lookList(x *engine.Context, p *store.Part, c *engine.Call) {
 	t := p.TopK()
 	// Items of the reply are copies, and the slots are sorted in one.
-	if !x.Hold(int(t.Bytes()-t.CellBytes()) + 2*engine.ReplyBytes*int(t.K())) {
-		c.Fail(engine.TextOOM)
+	if !x.Hold(int(t.Bytes()-t.CellBytes()) + 2*answer.ReplyBytes*int(t.K())) {
+		c.Fail(answer.TextOOM)
 		return
 	}
 	all, withCounts := t.All(), len(c.Args) > 2
-	c.AnswerLater(func() engine.Reply {
-		elems := []engine.Reply{}
+	c.AnswerLater(func() answer.Reply {
+		elems := []answer.Reply{}
 		for item, n := range all {
 			elems = append(elems, shown(item))
 			if withCounts {
-				elems = append(elems, engine.Integer(int64(n)))
+				elems = append(elems, answer.Integer(int64(n)))
 			}
 		}
-		return engine.List(elems...)
+		return answer.List(elems...)
 	})
 }
 
@@ -85,11 +86,11 @@ var info = engine.Command{
 		Family: family, Missing: textMissing, Stride: 1,
 		Look: func(_ *engine.Context, p *store.Part, c *engine.Call) {
 			t := p.TopK()
-			c.Answer(engine.Pairs(
-				engine.Word("k"), engine.Integer(int64(t.K())),
-				engine.Word("width"), engine.Integer(int64(t.Width())),
-				engine.Word("depth"), engine.Integer(int64(t.Depth())),
-				engine.Word("decay"), engine.Float(t.Decay()),
+			c.Answer(answer.Pairs(
+				answer.Word("k"), answer.Integer(int64(t.K())),
+				answer.Word("width"), answer.Integer(int64(t.Width())),
+				answer.Word("depth"), answer.Integer(int64(t.Depth())),
+				answer.Word("decay"), answer.Float(t.Decay()),
 			))
 		},
 	},

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/bloomery/bloomery/internal/redisbloom"
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -30,13 +31,13 @@ func parseReserve(args [][]byte) (p redisbloom.TopKParams, text string) {
 		if i+2 >= len(args) {
 			return p, ""
 		}
-		n, ok := engine.ParseInt(args[i+2])
+		n, ok := answer.ParseInt(args[i+2])
 		if !ok || n < 1 || n > math.MaxUint32 {
 			return p, o.text
 		}
 		*o.value = uint32(n)
 	}
-	decay, ok := engine.ParseFloat(args[5])
+	decay, ok := answer.ParseFloat(args[5])
 	if !ok || decay <= 0 || decay > 1 {
 		return p, textDecay
 	}
@@ -46,7 +47,7 @@ func parseReserve(args [][]byte) (p redisbloom.TopKParams, text string) {
 
 func prepareReserve(x *engine.Context, c *engine.Call) *engine.Op {
 	if n := len(c.Args); n != 3 && n != 6 {
-		c.Answer(engine.WrongArity(c.Command().Name))
+		c.Answer(answer.WrongArity(c.Command().Name))
 		return nil
 	}
 	if x.Names().Lookup(c.Args[1]) != nil {
@@ -70,7 +71,7 @@ func prepareReserve(x *engine.Context, c *engine.Call) *engine.Op {
 func replyReserve(c *engine.Call, res *store.Result) {
 	switch {
 	case res.Err == nil:
-		c.Answer(engine.OK())
+		c.Answer(answer.OK())
 	case errors.Is(res.Err, store.ErrExists):
 		c.Fail(textExists)
 	default:

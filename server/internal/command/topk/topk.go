@@ -8,6 +8,7 @@ package topk
 import (
 	"bytes"
 
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/engine"
 )
 
@@ -36,12 +37,12 @@ const (
 )
 
 // shown is an item as a reply: up to its first zero byte. There may be none.
-func shown(item []byte) engine.Reply {
+func shown(item []byte) answer.Reply {
 	if item == nil {
-		return engine.Nil()
+		return answer.Nil()
 	}
 	if i := bytes.IndexByte(item, 0); i >= 0 {
 		item = item[:i]
 	}
-	return engine.Text(string(item))
+	return answer.Text(string(item))
 }

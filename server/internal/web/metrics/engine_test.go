@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/command"
 	"github.com/bloomery/bloomery/server/internal/door/local"
 	"github.com/bloomery/bloomery/server/internal/engine"
@@ -63,7 +64,7 @@ func (b *bench) Facts() status.Server {
 }
 
 // do runs a command and returns its reply.
-func (b *bench) do(tb testing.TB, args ...string) engine.Reply {
+func (b *bench) do(tb testing.TB, args ...string) answer.Reply {
 	tb.Helper()
 	var raw [][]byte
 	for _, a := range args {

@@ -1,4 +1,4 @@
-package engine
+package answer
 
 // Numbers as Redis reads and writes them.
 

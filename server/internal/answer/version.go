@@ -1,4 +1,4 @@
-package engine
+package answer
 
 // The versions of Redis and RedisBloom that clients see.
 

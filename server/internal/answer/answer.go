@@ -1,6 +1,7 @@
-package engine
-
-// Reply: the answer to a command, independent of protocol.
+// Package answer is what commands answer: values that every protocol writes in its own
+// way, the words of Redis and RedisBloom for errors, and numbers as they read and write
+// them.
+package answer
 
 import (
 	"math"
@@ -134,11 +135,39 @@ func Is(arg []byte, word string) bool {
 	return true
 }
 
-// bytes returns the memory of a reply besides the Reply itself.
-func (r *Reply) bytes() int {
+// Bytes returns the memory of a reply besides the Reply itself.
+func (r *Reply) Bytes() int {
 	n := len(r.Text) + len(r.Bools) + len(r.Codes) + len(r.Elems)*ReplyBytes
 	for i := range r.Elems {
-		n += r.Elems[i].bytes()
+		n += r.Elems[i].Bytes()
 	}
 	return n
+}
+
+// Letter returns the letter of a word at i in lower case, 0 if it is shorter.
+// RedisBloom knows many words by their letters.
+func Letter(word []byte, i int) byte {
+	if i >= len(word) {
+		return 0
+	}
+	if c := word[i]; c >= 'A' && c <= 'Z' {
+		return c + 'a' - 'A'
+	}
+	return word[i]
+}
+
+// Lookups returns how many items a reply answers for, and how many of the answers are no.
+func (r *Reply) Lookups() (asked, no int) {
+	switch r.Kind {
+	case Bool:
+		return 1, int(1 - r.N)
+	case Bools:
+		for _, v := range r.Bools {
+			if !v {
+				no++
+			}
+		}
+		return len(r.Bools), no
+	}
+	return 0, 0
 }

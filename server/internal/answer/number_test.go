@@ -1,4 +1,4 @@
-package engine_test
+package answer_test
 
 import (
 	"fmt"
@@ -8,28 +8,28 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/session"
 )
 
 // TestNumbers reads and writes numbers as Redis does.
 func TestNumbers(t *testing.T) {
 	for _, s := range []string{"0", "1", "-1", "9223372036854775807", "-9223372036854775808", "100"} {
-		if v, ok := engine.ParseInt([]byte(s)); !ok || fmt.Sprint(v) != s {
+		if v, ok := answer.ParseInt([]byte(s)); !ok || fmt.Sprint(v) != s {
 			t.Errorf("ParseInt(%q) = %d, %t", s, v, ok)
 		}
 	}
 	for _, s := range []string{
 		"", "-", "+1", " 1", "1 ", "01", "-0", "00", "1e3", "1.0", "0x10", "9223372036854775808", "-9223372036854775809", "99999999999999999999",
 	} {
-		if v, ok := engine.ParseInt([]byte(s)); ok {
+		if v, ok := answer.ParseInt([]byte(s)); ok {
 			t.Errorf("ParseInt(%q) = %d", s, v)
 		}
 	}
 	for s, want := range map[string]float64{
 		"0": 0, "0.0": 0, "0e9": 0, "0x0": 0, "1": 1, "+1": 1, "-2.5": -2.5, ".5": 0.5, "1e-3": 1e-3, "0x10": 16, "0x.8p1": 1, "inf": math.Inf(1),
 	} {
-		if v, ok := engine.ParseFloat([]byte(s)); !ok || v != want {
+		if v, ok := answer.ParseFloat([]byte(s)); !ok || v != want {
 			t.Errorf("ParseFloat(%q) = %v, %t, want %v", s, v, ok, want)
 		}
 	}
@@ -37,24 +37,24 @@ func TestNumbers(t *testing.T) {
 	for range 20_000 {
 		s := strconv.FormatFloat(rng.NormFloat64()*math.Pow(10, float64(rng.IntN(20))), 'f', rng.IntN(12), 64)
 		want, _ := strconv.ParseFloat(s, 64)
-		if v, ok := engine.ParseFloat([]byte(s)); !ok || math.Float64bits(v) != math.Float64bits(want) {
+		if v, ok := answer.ParseFloat([]byte(s)); !ok || math.Float64bits(v) != math.Float64bits(want) {
 			t.Fatalf("ParseFloat(%q) = %v, %t, want %v", s, v, ok, want)
 		}
 	}
 	for _, s := range []string{".", "-", "-.", "1.2.3", "--1", "1-"} {
-		if v, ok := engine.ParseFloat([]byte(s)); ok {
+		if v, ok := answer.ParseFloat([]byte(s)); ok {
 			t.Errorf("ParseFloat(%q) = %v", s, v)
 		}
 	}
 	for _, s := range []string{"", "nan", "1_0", "+-1", "x", "1e-999", "1e999", "0x1p-9999", "1 "} {
-		if v, ok := engine.ParseFloat([]byte(s)); ok {
+		if v, ok := answer.ParseFloat([]byte(s)); ok {
 			t.Errorf("ParseFloat(%q) = %v", s, v)
 		}
 	}
 	for v, want := range map[float64]string{
 		0.01: "0.01", 1: "1", 100000: "100000", 1e6: "1e+06", 1234567: "1.23457e+06", 0.0001: "0.0001", 0.00001: "1e-05", 1e-300: "1e-300", 0.25: "0.25",
 	} {
-		if got := engine.FormatG(v); got != want {
+		if got := answer.FormatG(v); got != want {
 			t.Errorf("FormatG(%v) = %s, want %s", v, got, want)
 		}
 	}
@@ -69,7 +69,7 @@ func TestNumbers(t *testing.T) {
 		{math.MaxInt64, 1, 1, 0, false},
 		{math.MaxInt64, 1, 0, math.MaxInt64, true},
 	} {
-		if got, ok := engine.DeadlineOf(tt.n, tt.scale, tt.base); ok != tt.ok || ok && got != tt.want {
+		if got, ok := answer.DeadlineOf(tt.n, tt.scale, tt.base); ok != tt.ok || ok && got != tt.want {
 			t.Errorf("DeadlineOf(%d, %d, %d) = %d, %t", tt.n, tt.scale, tt.base, got, ok)
 		}
 	}
@@ -77,7 +77,7 @@ func TestNumbers(t *testing.T) {
 		"0": 0, "17": 17, "5b": 5, "1k": 1000, "1kb": 1024, "1KiB": 1024, "2m": 2_000_000, "2mb": 2 << 20, "3gb": 3 << 30, " 1t ": 1e12,
 		"": -1, "k": -1, "-1": -1, "1x": -1, "1kx": -1, "1.5gb": -1, "9999999t": -1,
 	} {
-		if got, ok := engine.ParseBytes(s); ok != (want >= 0) || ok && got != want {
+		if got, ok := answer.ParseBytes(s); ok != (want >= 0) || ok && got != want {
 			t.Errorf("ParseBytes(%q) = %d, %t, want %d", s, got, ok, want)
 		}
 	}
