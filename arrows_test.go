@@ -15,7 +15,7 @@ const module = "github.com/bloomery/bloomery"
 
 // commands is what every package of commands may import: none imports another.
 var commands = []string{
-	"internal/redisbloom", "server/internal/acl", "server/internal/catalog", "server/internal/engine", "server/internal/health",
+	"internal/redisbloom", "server/internal/acl", "server/internal/answer", "server/internal/catalog", "server/internal/engine", "server/internal/health",
 	"internal/rdb", "server/internal/session", "server/internal/status", "server/internal/store",
 }
 
@@ -69,8 +69,10 @@ var rooms = map[string][]string{
 	"server/internal/acl":                 {"server/internal/glob"},
 	"server/internal/session":             {"internal/redisbloom", "server/internal/acl"},
 	"server/internal/health":              {"", "sizing", "server/internal/status"},
+	"server/internal/answer":              {"internal/redisbloom"},
+	"server/internal/gate":                {"server/internal/order", "server/internal/session"},
 	"server/internal/checkup":             {"", "server/internal/catalog", "server/internal/health", "server/internal/status", "server/internal/store"},
-	"server/internal/engine":              {"", "hashing", "internal/redisbloom", "server/internal/acl", "server/internal/catalog", "server/internal/checkup", "server/internal/door", "server/internal/glob", "server/internal/health", "server/internal/order", "internal/rdb", "server/internal/session", "server/internal/status", "server/internal/store"},
+	"server/internal/engine":              {"", "hashing", "internal/redisbloom", "server/internal/acl", "server/internal/answer", "server/internal/catalog", "server/internal/checkup", "server/internal/door", "server/internal/gate", "server/internal/glob", "server/internal/health", "internal/rdb", "server/internal/session", "server/internal/status", "server/internal/store"},
 	"server/internal/command/bf":          commands,
 	"server/internal/command/cf":          commands,
 	"server/internal/command/filter":      append([]string{"", "bloom", "codec", "compose", "counting", "cuckoo", "hashing", "quotient", "sizing"}, commands...),
@@ -94,10 +96,10 @@ var rooms = map[string][]string{
 	"server/internal/web/teach": {
 		"", "bloom", "compose", "counting", "cuckoo", "hashing", "internal/measuring", "internal/memory", "sizing", "server/internal/health",
 	},
-	"server/internal/web": {"internal/figures", "server/internal/engine", "server/internal/health", "server/internal/web/calc", "server/internal/web/teach"},
+	"server/internal/web": {"internal/figures", "server/internal/answer", "server/internal/engine", "server/internal/health", "server/internal/web/calc", "server/internal/web/teach"},
 	"server": {
 		"", "codec/file", "internal/redisbloom", "hashing", "internal/memory", "internal/resp",
-		"server/internal/command", "server/internal/engine", "server/internal/door", "server/internal/door/local", "server/internal/session", "server/internal/status", "server/internal/store",
+		"server/internal/answer", "server/internal/command", "server/internal/engine", "server/internal/door", "server/internal/door/local", "server/internal/session", "server/internal/status", "server/internal/store",
 		"server/internal/door/cluster", "server/internal/door/cluster/nats", "server/internal/folder",
 		"server/internal/web", "server/internal/web/metrics",
 	},

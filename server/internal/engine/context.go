@@ -15,8 +15,9 @@ import (
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
-// Context is what a handler sees: clock, settings, names, memory for its record,
-// and its own session. It sees no door, no gate and no map of sessions.
+// Context is what every handler sees: clock, settings, who talks, and what holds for each
+// answer. Names, Contents, Transaction and Server have what not all need. It sees no door,
+// no gate and no map of sessions.
 type Context struct {
 	e *Engine
 	s *Session

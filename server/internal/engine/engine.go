@@ -1,7 +1,7 @@
 // Package engine runs commands. It knows none of them: a [Table] says what there
 // is, and a [Command] how it is run.
 //
-//	Exec ── run ── step ─┬─ runBundle   calls on one filter that follow each other
+//	Exec ── run ── step ─┬─ runBundle  calls on one filter that follow each other
 //	                     └─ perform    any other call
 //	                          │
 //	                 Prepare ─► door.Do ─► settle ─► Reply
@@ -13,9 +13,9 @@
 // Everything that looks at data or changes it runs inside the gate, which a
 // transaction closes; nothing waits inside.
 //
-// Handlers see a [Context]: names, settings, clock. They never see the door, the
-// gate or other sessions. Commands return [Reply] values and know nothing of
-// protocols.
+// Handlers see a [Context]: clock, settings, who talks; and through it [Names],
+// [Contents], [Transaction] and [Server]. They never see the door or the gate. Commands
+// return values of package answer and know nothing of protocols.
 //
 // Locks, in the order in which they are taken: gate, catalogue, part, log;
 // shards of the catalogue come last, nothing is called under them. Settings, users,
