@@ -38,47 +38,19 @@ type view struct {
 }
 
 // readView reads a view from the query of a URL.
-func readView(q url.Values, limit int) (v view, err error) {
-	v = view{pattern: "*", sort: "name", limit: limit}
-	match, search := q.Get("match"), q.Get("search")
-	switch {
-	case match != "" && search != "":
-		return v, invalid("give match or search, not both")
-	case len(match) > longName || len(search) > longName:
-		return v, invalid("match and search take at most %d bytes", longName)
-	case match != "":
-		v.pattern = match
-	case search != "":
+func readView(q url.Values, limit int) (view, error) {
+	f := fieldsOf(q)
+	v := view{
+		pattern: f.text("match", "*", longName), sort: f.text("sort", "name", longName), descending: f.descending("order"),
+		offset: f.whole("offset", 0, 0, 1<<31-1), limit: f.whole("limit", limit, 0, mostPage),
+	}
+	if search := f.text("search", "", longName); search != "" {
+		if f.Get("match") != "" {
+			return v, invalid("give match or search, not both")
+		}
 		v.pattern = substring(search)
 	}
-	if text := q.Get("sort"); text != "" {
-		v.sort = text
-	}
-	switch q.Get("order") {
-	case "", "asc":
-	case "desc":
-		v.descending = true
-	default:
-		return v, invalid("order is asc or desc")
-	}
-	if v.offset, err = number(q, "offset", 0, 0, 1<<31-1); err != nil {
-		return v, err
-	}
-	v.limit, err = number(q, "limit", limit, 0, mostPage)
-	return v, err
-}
-
-// number reads a whole number of a query.
-func number(q url.Values, name string, value, least, most int) (int, error) {
-	text := q.Get(name)
-	if text == "" {
-		return value, nil
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil || n < least || n > most {
-		return 0, invalid("%s is a whole number from %d to %d", name, least, most)
-	}
-	return n, nil
+	return v, f.err()
 }
 
 // substring returns the pattern of names that have text in them, in letters of any

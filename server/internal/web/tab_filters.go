@@ -35,12 +35,8 @@ type tableQuery struct {
 	Page, Per int
 }
 
-// The bounds of the query.
-const (
-	usualPer   = 50
-	mostPer    = 200
-	mostSearch = 200
-)
+// mostSearch is how long a search may be.
+const mostSearch = 200
 
 // column is one of the table.
 type column struct {
@@ -249,41 +245,16 @@ func (c *call) listPage(q *tableQuery) (*filterList, error) {
 
 // parseTable reads the query of an address. What is wrong gets its usual value and a
 // message.
-func parseTable(v url.Values) (q tableQuery, wrong map[string]string) {
-	q = tableQuery{Search: v.Get("q"), Sort: "name", Page: 1, Per: usualPer}
-	wrong = map[string]string{}
-	if len(q.Search) > mostSearch {
-		q.Search, wrong["q"] = "", fmt.Sprintf("A search has at most %d characters.", mostSearch)
+func parseTable(v url.Values) (tableQuery, map[string]string) {
+	f := fieldsOf(v)
+	q := tableQuery{
+		Search: f.text("q", "", mostSearch), Sort: f.text("sort", "name", mostSearch), Desc: f.descending("dir"),
+		Per: f.whole("per", usualPage, 1, mostPage), Page: f.whole("page", 1, 1, 1<<30),
 	}
-	if s := v.Get("sort"); s != "" {
-		if slices.ContainsFunc(columns, func(c column) bool { return c.Name == s }) {
-			q.Sort = s
-		} else {
-			wrong["sort"] = "There is no such column: sorted by name."
-		}
+	if !slices.ContainsFunc(columns, func(c column) bool { return c.Name == q.Sort }) {
+		q.Sort, f.wrong["sort"] = "name", "There is no such column: sorted by name."
 	}
-	switch v.Get("dir") {
-	case "", "asc":
-	case "desc":
-		q.Desc = true
-	default:
-		wrong["sort"] = "The direction is asc or desc."
-	}
-	whole := func(name string, most int, into *int) {
-		text := v.Get(name)
-		if text == "" {
-			return
-		}
-		n, err := strconv.Atoi(text)
-		if err != nil || n < 1 || n > most {
-			wrong[name] = fmt.Sprintf("A whole number from 1 to %s, please.", grouped(int64(most)))
-			return
-		}
-		*into = n
-	}
-	whole("per", mostPer, &q.Per)
-	whole("page", 1<<30, &q.Page)
-	return q, wrong
+	return q, f.wrong
 }
 
 // pattern returns the pattern of the names that are looked for. A search with a star
@@ -311,7 +282,7 @@ func (q tableQuery) link() string {
 	if q.Desc {
 		v.Set("dir", "desc")
 	}
-	set("per", strconv.Itoa(q.Per), strconv.Itoa(usualPer))
+	set("per", strconv.Itoa(q.Per), strconv.Itoa(usualPage))
 	set("page", strconv.Itoa(q.Page), "1")
 	if len(v) == 0 {
 		return "filters"

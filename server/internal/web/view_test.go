@@ -180,7 +180,7 @@ func TestTableLinks(t *testing.T) {
 			t.Errorf("%d rows are offered: %v", per, wrong)
 		}
 	}
-	if got := l.PerChoices(); !slices.Contains(got, usualPer) || got[len(got)-1] != mostPer {
+	if got := l.PerChoices(); !slices.Contains(got, usualPage) || got[len(got)-1] != mostPage {
 		t.Errorf("%v rows are offered", got)
 	}
 	for page, want := range map[string]int{"1073741824": 1 << 30, "1073741825": 1, "1": 1, "0": 1} {
