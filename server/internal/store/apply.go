@@ -85,7 +85,11 @@ func (s *State) applyPart(p *Part, body changer, r *Record, res *Result) {
 		res.Err = ErrRetry
 		return
 	}
-	if d, ok := p.contents.(*draft); ok && !s.fitsDraft(p, d, body) {
+	of := operations[body.op()].of
+	if d, ok := p.contents.(*draft); ok && d.inner != nil && !of(d) {
+		s.settleDraft(p, d)
+	}
+	if !of(p.contents) {
 		res.Err = ErrType
 		return
 	}

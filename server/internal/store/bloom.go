@@ -35,8 +35,7 @@ type MakeBloom struct {
 	Params redisbloom.BloomParams
 }
 
-// Op implements Body.
-func (*MakeBloom) Op() Op                                   { return OpBloom }
+func (*MakeBloom) op() Op                                   { return OpBloom }
 func (o *MakeBloom) newName() []byte                        { return o.Name }
 func (o *MakeBloom) apply(s *State, r *Record, res *Result) { s.create(o, o.Name, r, res) }
 func (*MakeBloom) kind() catalog.Kind                       { return catalog.Bloom }
@@ -68,9 +67,7 @@ type BloomAdd struct {
 	Room    uint64 // bytes that the filter may grow by
 }
 
-// Op implements Body.
-func (*BloomAdd) Op() Op { return OpAdd }
-
+func (*BloomAdd) op() Op { return OpAdd }
 func (o *BloomAdd) fields(c coder, r *Record) coder {
 	return c.target(r).room(&o.Room).digests(&o.Digests)
 }
@@ -81,11 +78,7 @@ func (o *BloomAdd) Give(room uint64)                             { o.Room = room
 func (o *BloomAdd) Hold(digests []redisbloom.Digest, _ []uint64) { o.Digests = digests }
 
 func (o *BloomAdd) change(_ *State, p *Part, _ *Record, res *Result) (grown int64) {
-	b, ok := p.contents.(bloom)
-	if !ok {
-		res.Err = ErrType
-		return 0
-	}
+	b := p.contents.(bloom)
 	res.sized(len(o.Digests))
 	layers, items := b.Layers(), b.Items()
 	var before uint64
@@ -118,20 +111,14 @@ type BloomChunk struct {
 	Data     []byte
 }
 
-// Op implements Body.
-func (*BloomChunk) Op() Op        { return OpBloomChunk }
+func (*BloomChunk) op() Op        { return OpBloomChunk }
 func (o *BloomChunk) weight() int { return len(o.Data) >> 10 }
-
 func (o *BloomChunk) fields(c coder, r *Record) coder {
 	return c.target(r).bytes(&o.Data).varint(&o.Position)
 }
 
 func (o *BloomChunk) change(_ *State, p *Part, _ *Record, res *Result) int64 {
-	b, ok := p.contents.(bloom)
-	if !ok {
-		res.Err = ErrType
-		return 0
-	}
+	b := p.contents.(bloom)
 	res.Err = b.LoadChunk(o.Position, o.Data)
 	res.Changed = res.Err == nil && len(o.Data) > 0
 	return 0

@@ -93,8 +93,7 @@ func scanOne(array []byte, iter int64) (next int64, chunk []byte) {
 // CountMinIncr adds to the counts of items: see AppendIncrement.
 type CountMinIncr struct{ Items []byte }
 
-// Op implements Body.
-func (*CountMinIncr) Op() Op                            { return OpCountMinIncr }
+func (*CountMinIncr) op() Op                            { return OpCountMinIncr }
 func (o *CountMinIncr) fields(c coder, r *Record) coder { return c.target(r).bytes(&o.Items) }
 
 // AppendIncrement appends an item to the Items of CountMinIncr: how much to add,
@@ -105,11 +104,7 @@ func AppendIncrement(b []byte, n uint64, item []byte, depth uint64) []byte {
 
 // change changes nothing if the record is not for a sketch of this depth.
 func (o *CountMinIncr) change(_ *State, p *Part, _ *Record, res *Result) int64 {
-	c, ok := p.contents.(countMin)
-	if !ok {
-		res.Err = ErrType
-		return 0
-	}
+	c := p.contents.(countMin)
 	size := c.HashBytes()
 	res.Counts = res.Counts[:0]
 	for pass := range 2 {
@@ -131,7 +126,7 @@ func (o *CountMinIncr) change(_ *State, p *Part, _ *Record, res *Result) int64 {
 }
 
 func errPayload(b Body) error {
-	return fmt.Errorf("store: apply: %w: value of operation %d", bloomery.ErrCorrupt, b.Op())
+	return fmt.Errorf("store: apply: %w: value of operation %d", bloomery.ErrCorrupt, b.op())
 }
 
 // CountMinChunk overwrites counters.
@@ -141,19 +136,13 @@ type CountMinChunk struct {
 	Total    uint64 // the new sum of all counts plus one, 0 if it stays as it is
 }
 
-// Op implements Body.
-func (*CountMinChunk) Op() Op { return OpCountMinChunk }
-
+func (*CountMinChunk) op() Op { return OpCountMinChunk }
 func (o *CountMinChunk) fields(c coder, r *Record) coder {
 	return c.target(r).bytes(&o.Cells).varint(&o.Position).uvarint(&o.Total)
 }
 
 func (o *CountMinChunk) change(_ *State, p *Part, _ *Record, res *Result) int64 {
-	c, ok := p.contents.(countMin)
-	if !ok {
-		res.Err = ErrType
-		return 0
-	}
+	c := p.contents.(countMin)
 	count := c.Total()
 	if o.Total > 0 {
 		count = o.Total - 1

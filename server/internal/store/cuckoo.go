@@ -62,8 +62,7 @@ type MakeCuckoo struct {
 	Params redisbloom.CuckooParams
 }
 
-// Op implements Body.
-func (*MakeCuckoo) Op() Op                                   { return OpCuckoo }
+func (*MakeCuckoo) op() Op                                   { return OpCuckoo }
 func (o *MakeCuckoo) newName() []byte                        { return o.Name }
 func (o *MakeCuckoo) apply(s *State, r *Record, res *Result) { s.create(o, o.Name, r, res) }
 func (*MakeCuckoo) kind() catalog.Kind                       { return catalog.Cuckoo }
@@ -107,8 +106,7 @@ const (
 // inserts are the operations by way, and those of new ones only.
 var inserts = [...][2]Op{Together: {OpInsert, OpInsertNew}, Each: {OpInsertEach, OpInsertNewEach}, First: {OpInsertFirst, OpInsertNewFirst}}
 
-// Op implements Body.
-func (o *CuckooInsert) Op() Op {
+func (o *CuckooInsert) op() Op {
 	if o.New {
 		return inserts[o.Way][1]
 	}
@@ -125,11 +123,7 @@ func (o *CuckooInsert) Give(room uint64)                            { o.Room = r
 func (o *CuckooInsert) Hold(_ []redisbloom.Digest, hashes []uint64) { o.Hashes = hashes }
 
 func (o *CuckooInsert) change(_ *State, p *Part, _ *Record, res *Result) (grown int64) {
-	c, ok := p.contents.(cuckoo)
-	if !ok {
-		res.Err = ErrType
-		return 0
-	}
+	c := p.contents.(cuckoo)
 	if o.Way != Each && o.full(c) {
 		res.Err = ErrExpansions
 		return 0
@@ -228,8 +222,7 @@ type CuckooDelete struct {
 	Hashes []uint64
 }
 
-// Op implements Body.
-func (o *CuckooDelete) Op() Op {
+func (o *CuckooDelete) op() Op {
 	if o.Lazily {
 		return OpDeleteLazily
 	}
@@ -249,11 +242,7 @@ func (o *CuckooDelete) Give(uint64)                                 {}
 func (o *CuckooDelete) Hold(_ []redisbloom.Digest, hashes []uint64) { o.Hashes = hashes }
 
 func (o *CuckooDelete) change(_ *State, p *Part, _ *Record, res *Result) (grown int64) {
-	c, ok := p.contents.(cuckoo)
-	if !ok {
-		res.Err = ErrType
-		return 0
-	}
+	c := p.contents.(cuckoo)
 	res.sized(len(o.Hashes))
 	before, filters := c.Bytes(), c.Filters()
 	if !o.Lazily {
@@ -286,16 +275,11 @@ func (o *CuckooDelete) effect(f *Effect, r *Record, res *Result) {
 // CuckooCompact compacts a CF.
 type CuckooCompact struct{}
 
-// Op implements Body.
-func (*CuckooCompact) Op() Op                          { return OpCompact }
+func (*CuckooCompact) op() Op                          { return OpCompact }
 func (*CuckooCompact) fields(c coder, r *Record) coder { return c.target(r) }
 
 func (*CuckooCompact) change(_ *State, p *Part, _ *Record, res *Result) (grown int64) {
-	c, ok := p.contents.(cuckoo)
-	if !ok {
-		res.Err = ErrType
-		return 0
-	}
+	c := p.contents.(cuckoo)
 	before := c.Bytes()
 	c.Compact()
 	res.Changed = true
@@ -311,19 +295,13 @@ type CuckooCompactPiece struct {
 	Slots  uint64
 }
 
-// Op implements Body.
-func (*CuckooCompactPiece) Op() Op { return OpCompactPiece }
-
+func (*CuckooCompactPiece) op() Op { return OpCompactPiece }
 func (o *CuckooCompactPiece) fields(c coder, r *Record) coder {
 	return c.target(r).signed(&o.Slot).room(&o.Slots).uvarint(&o.Filter)
 }
 
 func (o *CuckooCompactPiece) change(_ *State, p *Part, _ *Record, res *Result) (grown int64) {
-	c, ok := p.contents.(cuckoo)
-	if !ok {
-		res.Err = ErrType
-		return 0
-	}
+	c := p.contents.(cuckoo)
 	before := c.Bytes()
 	next, changed := c.CompactPiece(redisbloom.Place{Filter: o.Filter, Slot: o.Slot}, o.Slots)
 	res.Changed, res.Done, res.N = changed, int(next.Filter), int64(next.Slot)
@@ -336,20 +314,14 @@ type CuckooChunk struct {
 	Data     []byte
 }
 
-// Op implements Body.
-func (*CuckooChunk) Op() Op        { return OpCuckooChunk }
+func (*CuckooChunk) op() Op        { return OpCuckooChunk }
 func (o *CuckooChunk) weight() int { return len(o.Data) >> 10 }
-
 func (o *CuckooChunk) fields(c coder, r *Record) coder {
 	return c.target(r).bytes(&o.Data).varint(&o.Position)
 }
 
 func (o *CuckooChunk) change(_ *State, p *Part, _ *Record, res *Result) int64 {
-	c, ok := p.contents.(cuckoo)
-	if !ok {
-		res.Err = ErrType
-		return 0
-	}
+	c := p.contents.(cuckoo)
 	res.Err = c.LoadChunk(o.Position, o.Data)
 	res.Changed = res.Err == nil && len(o.Data) > 0
 	return 0

@@ -19,7 +19,7 @@ const recordVersion = 1
 // its body writes. Numbers are varints, digests 8 or 16 bytes little-endian, byte
 // strings and lists have their length in front.
 func AppendRecord(b []byte, r *Record) []byte {
-	b = append(b, recordVersion, byte(r.Body.Op()))
+	b = append(b, recordVersion, byte(r.Body.op()))
 	b = binary.AppendUvarint(b, r.Origin.Session)
 	b = binary.AppendUvarint(b, r.Origin.Counter)
 	return r.Body.fields(coder{b: b, does: writes}, r).b
@@ -41,7 +41,7 @@ func (r *Record) Decode(b []byte) (int, error) {
 		return 0, fmt.Errorf("store: decode: %w: operation %d, which this release does not have: a later one is needed", bloomery.ErrVersion, op)
 	}
 	body := r.Body
-	if body == nil || body.Op() != op {
+	if body == nil || body.op() != op {
 		body = operations[op].body()
 	}
 	d := decoder{rest: b[2:]}

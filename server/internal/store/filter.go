@@ -192,9 +192,7 @@ type FilterAdd struct {
 	SecondRoom uint64
 }
 
-// Op implements Body.
-func (*FilterAdd) Op() Op { return OpFilterAdd }
-
+func (*FilterAdd) op() Op { return OpFilterAdd }
 func (o *FilterAdd) fields(c coder, r *Record) coder {
 	return c.target(r).room(&o.Room).hashes(&o.Hashes)
 }
@@ -205,11 +203,7 @@ func (o *FilterAdd) Give(room uint64)                            { o.Room = room
 func (o *FilterAdd) Hold(_ []redisbloom.Digest, hashes []uint64) { o.Hashes = hashes }
 
 func (o *FilterAdd) change(s *State, p *Part, r *Record, res *Result) (grown int64) {
-	c, ok := p.contents.(*filter)
-	if !ok {
-		res.Err = ErrType
-		return 0
-	}
+	c := p.contents.(*filter)
 	grown = c.add(o.Hashes, o.Room, res)
 	if o.Shadow != 0 {
 		s.mirror(o, r, res)
@@ -295,8 +289,7 @@ type FilterDelete struct {
 	Shadow uint64 // the shadow of the filter, which misses them; not encoded
 }
 
-// Op implements Body.
-func (*FilterDelete) Op() Op                            { return OpFilterDelete }
+func (*FilterDelete) op() Op                            { return OpFilterDelete }
 func (o *FilterDelete) fields(c coder, r *Record) coder { return c.target(r).hashes(&o.Hashes) }
 
 // Len, Give and Hold implement Items.
@@ -305,11 +298,7 @@ func (o *FilterDelete) Give(uint64)                                 {}
 func (o *FilterDelete) Hold(_ []redisbloom.Digest, hashes []uint64) { o.Hashes = hashes }
 
 func (o *FilterDelete) change(s *State, p *Part, r *Record, res *Result) (grown int64) {
-	c, ok := p.contents.(*filter)
-	if !ok {
-		res.Err = ErrType
-		return 0
-	}
+	c := p.contents.(*filter)
 	f, ok := c.f.(bloomery.Deleter)
 	if !ok {
 		res.Err = ErrType
@@ -345,44 +334,40 @@ func (o *FilterDelete) effect(f *Effect, r *Record, res *Result) {
 // changes nothing.
 type FilterAdvance struct{ Generation uint64 }
 
-// Op implements Body.
-func (*FilterAdvance) Op() Op                            { return OpFilterAdvance }
+func (*FilterAdvance) op() Op                            { return OpFilterAdvance }
 func (o *FilterAdvance) fields(c coder, r *Record) coder { return c.target(r).signed(&o.Generation) }
 
 func (o *FilterAdvance) change(_ *State, p *Part, _ *Record, res *Result) int64 {
-	c, ok := p.contents.(*filter)
-	if d, is := p.contents.(*draft); is {
-		c, ok = d.inner, d.inner != nil
-	}
-	if !ok {
-		res.Err = ErrType
-		return 0
-	}
-	w, ok := c.f.(*composed.Window)
-	if !ok {
-		res.Err = ErrType
-		return 0
-	}
-	if o.Generation > w.Generation() {
+	if w := windowOf(p.contents); o.Generation > w.Generation() {
 		w.Advance(o.Generation)
 		res.Changed = true
 	}
 	return 0
 }
 
+// windowOf returns the window that contents are, or a shadow is, nil if it is none.
+func windowOf(c Contents) *composed.Window {
+	f, _ := c.(*filter)
+	if d, ok := c.(*draft); ok {
+		f = d.inner
+	}
+	if f == nil {
+		return nil
+	}
+	w, _ := f.f.(*composed.Window)
+	return w
+}
+
+func isWindow(c Contents) bool { return windowOf(c) != nil }
+
 // FilterClear replaces the filter by an empty one that an outline describes.
 type FilterClear struct{ Outline []byte }
 
-// Op implements Body.
-func (*FilterClear) Op() Op                            { return OpFilterClear }
+func (*FilterClear) op() Op                            { return OpFilterClear }
 func (o *FilterClear) fields(c coder, r *Record) coder { return c.target(r).bytes(&o.Outline) }
 
 func (o *FilterClear) change(s *State, p *Part, r *Record, res *Result) int64 {
-	c, ok := p.contents.(*filter)
-	if !ok {
-		res.Err = ErrType
-		return 0
-	}
+	c := p.contents.(*filter)
 	outline, err := codec.ParseOutline(o.Outline)
 	if err != nil {
 		res.Err = err

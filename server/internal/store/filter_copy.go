@@ -254,21 +254,15 @@ type FilterPiece struct {
 	Data   []byte
 }
 
-// Op implements Body.
-func (*FilterPiece) Op() Op { return OpFilterPiece }
-
+func (*FilterPiece) op() Op { return OpFilterPiece }
 func (o *FilterPiece) fields(c coder, r *Record) coder {
 	return c.target(r).bytes(&o.Data).varint(&o.Offset).uvarint(&o.Of)
 }
 
 func (o *FilterPiece) change(s *State, p *Part, _ *Record, res *Result) int64 {
-	l, ok := p.contents.(*loading)
+	l := p.contents.(*loading)
 	size, n := int64(min(o.Of, maxEncoding)), int64(len(o.Data))
-	switch {
-	case !ok:
-		res.Err = ErrType
-		return 0
-	case o.Offset != l.got || l.buf != nil && size != int64(len(l.buf)) || n > size-l.got || n == 0:
+	if o.Offset != l.got || l.buf != nil && size != int64(len(l.buf)) || n > size-l.got || n == 0 {
 		res.Err = fmt.Errorf("store: load: %w: %d bytes at %d of %d, %d have come", bloomery.ErrCorrupt, n, o.Offset, o.Of, l.got)
 		return 0
 	}

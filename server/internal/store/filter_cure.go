@@ -15,8 +15,7 @@ type FilterGrow struct {
 	Equal bool    // its layers have equal shares of that: below LevelShares
 }
 
-// Op implements Body.
-func (o *FilterGrow) Op() Op {
+func (o *FilterGrow) op() Op {
 	if o.Equal {
 		return OpFilterGrow
 	}
@@ -26,11 +25,7 @@ func (o *FilterGrow) Op() Op {
 func (o *FilterGrow) fields(c coder, r *Record) coder { return c.target(r).float(&o.Rate) }
 
 func (o *FilterGrow) change(s *State, p *Part, _ *Record, res *Result) int64 {
-	c, _ := p.contents.(*filter)
-	if c == nil {
-		res.Err = ErrType
-		return 0
-	}
+	c := p.contents.(*filter)
 	f, ok := c.f.(*bloomfilter.Filter)
 	if !ok {
 		res.Err = ErrType
@@ -59,16 +54,11 @@ func (o *FilterGrow) grown(f *bloomfilter.Filter) ([]byte, error) {
 // FilterFold halves the array of a filter. No key is lost.
 type FilterFold struct{}
 
-// Op implements Body.
-func (*FilterFold) Op() Op                          { return OpFilterFold }
+func (*FilterFold) op() Op                          { return OpFilterFold }
 func (*FilterFold) fields(c coder, r *Record) coder { return c.target(r) }
 
 func (*FilterFold) change(s *State, p *Part, _ *Record, res *Result) int64 {
-	c, ok := p.contents.(*filter)
-	if !ok {
-		res.Err = ErrType
-		return 0
-	}
+	c := p.contents.(*filter)
 	var data []byte
 	half, err := folded(c.f)
 	if err == nil {

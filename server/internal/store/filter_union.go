@@ -41,19 +41,13 @@ type FilterUnion struct {
 	Data   []byte
 }
 
-// Op implements Body.
-func (*FilterUnion) Op() Op { return OpFilterUnion }
-
+func (*FilterUnion) op() Op { return OpFilterUnion }
 func (o *FilterUnion) fields(c coder, r *Record) coder {
 	return c.target(r).bytes(&o.Data).varint(&o.Offset)
 }
 
 func (o *FilterUnion) change(_ *State, p *Part, _ *Record, res *Result) int64 {
-	if c, ok := p.contents.(*filter); ok {
-		c.union(o, res)
-	} else {
-		res.Err = ErrType
-	}
+	p.contents.(*filter).union(o, res)
 	return 0
 }
 

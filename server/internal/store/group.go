@@ -10,9 +10,7 @@ type Expect struct {
 	Deadline int64
 }
 
-// Op implements Body.
-func (*Expect) Op() Op { return OpExpect }
-
+func (*Expect) op() Op { return OpExpect }
 func (o *Expect) fields(c coder, r *Record) coder {
 	return c.id(&o.ID).at(r).varint(&o.Deadline).bytes(&o.Name)
 }
@@ -31,8 +29,7 @@ func (o *Expect) apply(s *State, r *Record, res *Result) {
 // ExpectPart is a condition: a part has the version that it had.
 type ExpectPart struct{ Version uint64 }
 
-// Op implements Body.
-func (*ExpectPart) Op() Op                            { return OpExpectPart }
+func (*ExpectPart) op() Op                            { return OpExpectPart }
 func (o *ExpectPart) fields(c coder, r *Record) coder { return c.target(r).uvarint(&o.Version) }
 
 func (o *ExpectPart) change(_ *State, p *Part, _ *Record, res *Result) int64 {
@@ -45,23 +42,20 @@ func (o *ExpectPart) change(_ *State, p *Part, _ *Record, res *Result) int64 {
 // Begin begins a group.
 type Begin struct{}
 
-// Op implements Body.
-func (*Begin) Op() Op                                 { return OpBegin }
+func (*Begin) op() Op                                 { return OpBegin }
 func (*Begin) fields(c coder, _ *Record) coder        { return c }
 func (*Begin) apply(_ *State, _ *Record, res *Result) { res.Changed = true }
 
 // Commit ends a group: it takes effect.
 type Commit struct{}
 
-// Op implements Body.
-func (*Commit) Op() Op                                 { return OpCommit }
+func (*Commit) op() Op                                 { return OpCommit }
 func (*Commit) fields(c coder, _ *Record) coder        { return c }
 func (*Commit) apply(_ *State, _ *Record, res *Result) { res.Changed = true }
 
 // Rollback says that recovery has dropped the group that is open.
 type Rollback struct{}
 
-// Op implements Body.
-func (*Rollback) Op() Op                                 { return OpRollback }
+func (*Rollback) op() Op                                 { return OpRollback }
 func (*Rollback) fields(c coder, _ *Record) coder        { return c }
 func (*Rollback) apply(_ *State, _ *Record, res *Result) { res.Changed = true }

@@ -53,8 +53,7 @@ var sources = map[Op]source{
 	OpFilterLoad: {kind: catalog.Filter, bytes: loadBytes, many: newLoading},
 }
 
-// Op implements Body.
-func (o *Make) Op() Op                          { return o.As }
+func (o *Make) op() Op                          { return o.As }
 func (o *Make) fields(c coder, r *Record) coder { return c.at(r).bytes(&o.Name).bytes(&o.Header) }
 func (o *Make) newName() []byte                 { return o.Name }
 func (o *Make) weight() int                     { return len(o.Header) >> 10 }
@@ -112,9 +111,7 @@ type Stage struct {
 	Header []byte
 }
 
-// Op implements Body.
-func (*Stage) Op() Op { return OpStage }
-
+func (*Stage) op() Op { return OpStage }
 func (o *Stage) fields(c coder, r *Record) coder {
 	return c.byte((*uint8)(&o.As)).at(r).bytes(&o.Header)
 }
@@ -222,10 +219,8 @@ type Reveal struct {
 	Merging *Merging
 }
 
-// Op implements Body.
-func (*Reveal) Op() Op            { return OpReveal }
+func (*Reveal) op() Op            { return OpReveal }
 func (o *Reveal) newName() []byte { return o.Name }
-
 func (o *Reveal) fields(c coder, r *Record) coder {
 	return c.byte(&o.If).id(&o.ID).at(r).varint(&o.Deadline).bytes(&o.Name)
 }

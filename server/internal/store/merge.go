@@ -67,8 +67,7 @@ type CountMinMerge struct {
 	Weights []int64 // one for each source
 }
 
-// Op implements Body.
-func (*CountMinMerge) Op() Op            { return OpCountMinMerge }
+func (*CountMinMerge) op() Op            { return OpCountMinMerge }
 func (o *CountMinMerge) newName() []byte { return o.Name }
 func (o *CountMinMerge) weight() int     { return len(o.Sources) }
 
@@ -132,18 +131,15 @@ type TDigestMerge struct {
 	Override    bool  // leave out what the destination had
 }
 
-// Op implements Body.
-func (*TDigestMerge) Op() Op            { return OpTDigestMerge }
+func (*TDigestMerge) op() Op            { return OpTDigestMerge }
 func (o *TDigestMerge) newName() []byte { return o.Name }
 func (o *TDigestMerge) weight() int     { return len(o.Sources) }
 
 // Parts implements Merge.
 func (o *TDigestMerge) Parts() (name []byte, sources [][]byte) { return o.Name, o.Sources }
-
 func (o *TDigestMerge) fields(c coder, r *Record) coder {
 	return c.bool(&o.Override).at(r).bytes(&o.Name).names(&o.Sources).varint(&o.Compression)
 }
-
 func (*TDigestMerge) effect(f *Effect, _ *Record, res *Result) { f.puts(res.effects) }
 
 func (o *TDigestMerge) apply(s *State, r *Record, res *Result) {

@@ -13,8 +13,7 @@ import (
 // Remove removes names.
 type Remove struct{ Names [][]byte }
 
-// Op implements Body.
-func (*Remove) Op() Op                            { return OpRemove }
+func (*Remove) op() Op                            { return OpRemove }
 func (o *Remove) fields(c coder, r *Record) coder { return c.at(r).names(&o.Names) }
 func (o *Remove) weight() int                     { return len(o.Names) }
 
@@ -43,10 +42,8 @@ type Rename struct {
 	If       uint8
 }
 
-// Op implements Body.
-func (*Rename) Op() Op            { return OpRename }
+func (*Rename) op() Op            { return OpRename }
 func (o *Rename) newName() []byte { return o.To }
-
 func (o *Rename) fields(c coder, r *Record) coder {
 	return c.byte(&o.If).at(r).bytes(&o.From).bytes(&o.To)
 }
@@ -78,9 +75,7 @@ type Expire struct {
 	If       uint8
 }
 
-// Op implements Body.
-func (*Expire) Op() Op { return OpExpire }
-
+func (*Expire) op() Op { return OpExpire }
 func (o *Expire) fields(c coder, r *Record) coder {
 	return c.byte(&o.If).at(r).varint(&o.Deadline).bytes(&o.Name)
 }
@@ -110,8 +105,7 @@ func (o *Expire) apply(s *State, r *Record, res *Result) {
 // Persist takes the deadline of a name away.
 type Persist struct{ Name []byte }
 
-// Op implements Body.
-func (*Persist) Op() Op                            { return OpPersist }
+func (*Persist) op() Op                            { return OpPersist }
 func (o *Persist) fields(c coder, r *Record) coder { return c.at(r).bytes(&o.Name) }
 
 func (o *Persist) apply(s *State, r *Record, res *Result) {
@@ -130,8 +124,7 @@ func (o *Persist) apply(s *State, r *Record, res *Result) {
 // Evict removes ids whose deadline has passed.
 type Evict struct{ IDs []uint64 }
 
-// Op implements Body.
-func (*Evict) Op() Op                            { return OpEvict }
+func (*Evict) op() Op                            { return OpEvict }
 func (o *Evict) fields(c coder, r *Record) coder { return c.at(r).ids(&o.IDs) }
 
 func (o *Evict) apply(s *State, r *Record, res *Result) {
@@ -156,16 +149,14 @@ func (o *Evict) effect(f *Effect, r *Record, _ *Result) {
 // Flush removes everything.
 type Flush struct{}
 
-// Op implements Body.
-func (*Flush) Op() Op                                 { return OpFlush }
+func (*Flush) op() Op                                 { return OpFlush }
 func (*Flush) fields(c coder, r *Record) coder        { return c.at(r) }
 func (*Flush) apply(s *State, _ *Record, res *Result) { s.flush(res) }
 
 // Seed seeds the order of names. It is the first record of all.
 type Seed struct{ Seed uint64 }
 
-// Op implements Body.
-func (*Seed) Op() Op                            { return OpSeed }
+func (*Seed) op() Op                            { return OpSeed }
 func (o *Seed) fields(c coder, _ *Record) coder { return c.signed(&o.Seed) }
 
 func (o *Seed) apply(s *State, _ *Record, res *Result) {

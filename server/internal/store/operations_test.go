@@ -33,14 +33,17 @@ func TestOperations(t *testing.T) {
 		}
 		names[o.name] = op
 		b := o.body()
-		if b.Op() != op {
-			t.Errorf("the body of operation %d is of %d", op, b.Op())
+		if b.op() != op {
+			t.Errorf("the body of operation %d is of %d", op, b.op())
 		}
 		if _, named := b.(namer); named == (o.scope == ofPart) {
 			t.Errorf("%s: scope %d does not fit %T", o.name, o.scope, b)
 		}
 		if _, changes := b.(changer); changes != (o.scope == ofPart) {
 			t.Errorf("%s: scope %d does not fit %T", o.name, o.scope, b)
+		}
+		if (o.of != nil) != (o.scope == ofPart) {
+			t.Errorf("%s: scope %d, and what it is of", o.name, o.scope)
 		}
 		if (makerOf(b) != nil) != (o.takes == newContents) {
 			t.Errorf("%s makes contents, or not, and takes %d", o.name, o.takes)

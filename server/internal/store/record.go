@@ -22,8 +22,8 @@ type Record struct {
 // Body is what a record does: a pointer to one of the types of this package that have
 // an Op. Those of the catalogue are namer, those of a part are changer.
 type Body interface {
-	// Op returns the number of the operation: its row in the table of operations.
-	Op() Op
+	// op returns the number of the operation: its row in the table of operations.
+	op() Op
 	// fields writes the fields of the record in their order, or reads them.
 	fields(c coder, r *Record) coder
 }
@@ -98,22 +98,25 @@ const MaxName = 256 << 10
 const Unlimited = ^uint64(0)
 
 // Op returns the number of the operation.
-func (r *Record) Op() Op { return r.Body.Op() }
+func (r *Record) Op() Op { return r.Body.op() }
+
+// OpOf returns the number of the operation of a body.
+func OpOf(b Body) Op { return b.op() }
 
 // Part reports whether r is a record of a part, not of the catalogue.
-func (r *Record) Part() bool { return operations[r.Body.Op()].scope == ofPart }
+func (r *Record) Part() bool { return operations[r.Body.op()].scope == ofPart }
 
 // OfCluster reports whether r is about the cluster itself, and not about data.
-func (r *Record) OfCluster() bool { return operations[r.Body.Op()].scope == ofCluster }
+func (r *Record) OfCluster() bool { return operations[r.Body.op()].scope == ofCluster }
 
 // Sent reports whether a cluster whose records may be of such a level can send r.
 func (r *Record) Sent(level uint64) bool {
-	o := &operations[r.Body.Op()]
+	o := &operations[r.Body.op()]
 	return o.sent == always && o.level <= level
 }
 
 // Marks reports whether r marks a group, which is one message in a cluster.
-func (r *Record) Marks() bool { return operations[r.Body.Op()].sent == asMark }
+func (r *Record) Marks() bool { return operations[r.Body.op()].sent == asMark }
 
 // Moves reports whether r gives a name to contents that are there: others may change
 // them under that name before the record is in the log.
@@ -138,7 +141,7 @@ func (r *Record) Expects() bool {
 // Takes returns how many bytes r takes wherever it is applied, as far as that is known
 // from the record alone.
 func (r *Record) Takes() (n uint64) {
-	switch operations[r.Body.Op()].takes {
+	switch operations[r.Body.op()].takes {
 	case newContents:
 		n, _ = NewBytes(r.Body)
 	case newText:

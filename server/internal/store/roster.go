@@ -132,9 +132,7 @@ type Birth struct {
 	Lanes uint64
 }
 
-// Op implements Body.
-func (*Birth) Op() Op { return OpBirth }
-
+func (*Birth) op() Op { return OpBirth }
 func (o *Birth) fields(c coder, r *Record) coder {
 	return c.id(&o.ID).at(r).signed(&o.Seed).uvarint(&o.Lanes)
 }
@@ -177,10 +175,8 @@ type Join struct {
 	Nonce int64
 }
 
-// Op implements Body.
-func (*Join) Op() Op            { return OpJoin }
+func (*Join) op() Op            { return OpJoin }
 func (o *Join) newName() []byte { return o.Name }
-
 func (o *Join) fields(c coder, r *Record) coder {
 	return c.at(r).bytes(&o.Name).bytes(&o.Addr).varint(&o.Nonce).uvarint(&o.Level)
 }
@@ -211,8 +207,7 @@ func (r *Roster) join(o *Join, res *Result) {
 // Leave removes a node for ever.
 type Leave struct{ Node uint64 }
 
-// Op implements Body.
-func (*Leave) Op() Op                            { return OpLeave }
+func (*Leave) op() Op                            { return OpLeave }
 func (o *Leave) fields(c coder, r *Record) coder { return c.id(&o.Node).at(r) }
 
 func (o *Leave) apply(s *State, _ *Record, res *Result) {
@@ -237,9 +232,7 @@ type Session struct {
 	Nonce int64
 }
 
-// Op implements Body.
-func (*Session) Op() Op { return OpSession }
-
+func (*Session) op() Op { return OpSession }
 func (o *Session) fields(c coder, r *Record) coder {
 	return c.id(&o.Node).at(r).varint(&o.Nonce).uvarint(&o.Last)
 }
@@ -267,8 +260,7 @@ func (o *Session) apply(s *State, _ *Record, res *Result) {
 // Level allows records of a level.
 type Level struct{ Level uint64 }
 
-// Op implements Body.
-func (*Level) Op() Op                            { return OpLevel }
+func (*Level) op() Op                            { return OpLevel }
 func (o *Level) fields(c coder, r *Record) coder { return c.at(r).uvarint(&o.Level) }
 
 func (o *Level) apply(s *State, _ *Record, res *Result) {
@@ -283,8 +275,7 @@ func (o *Level) apply(s *State, _ *Record, res *Result) {
 // first.
 type Found struct{ ID uint64 }
 
-// Op implements Body.
-func (*Found) Op() Op                                   { return OpFound }
+func (*Found) op() Op                                   { return OpFound }
 func (o *Found) fields(c coder, r *Record) coder        { return c.id(&o.ID).at(r) }
 func (o *Found) apply(s *State, _ *Record, res *Result) { s.reroster(res, func(*Roster) {}) }
 

@@ -193,10 +193,8 @@ type ShadowOpen struct {
 	Header []byte // see AppendShadow and AppendStatic
 }
 
-// Op implements Body.
-func (*ShadowOpen) Op() Op            { return OpShadow }
+func (*ShadowOpen) op() Op            { return OpShadow }
 func (o *ShadowOpen) newName() []byte { return o.Name }
-
 func (o *ShadowOpen) fields(c coder, r *Record) coder {
 	return c.id(&o.Of).at(r).bytes(&o.Name).bytes(&o.Header)
 }
@@ -292,8 +290,7 @@ func (s *State) close(sh *Shadow) (commit uint64, ok bool) {
 // on with whatever comes: a start gives up a commit that had not come to its swap.
 type ShadowSeal struct{ ID uint64 }
 
-// Op implements Body.
-func (*ShadowSeal) Op() Op                            { return OpShadowSeal }
+func (*ShadowSeal) op() Op                            { return OpShadowSeal }
 func (o *ShadowSeal) fields(c coder, r *Record) coder { return c.id(&o.ID).at(r) }
 
 func (o *ShadowSeal) apply(s *State, _ *Record, res *Result) {
@@ -322,8 +319,7 @@ type ShadowSwap struct {
 	Built *Built
 }
 
-// Op implements Body.
-func (*ShadowSwap) Op() Op            { return OpShadowSwap }
+func (*ShadowSwap) op() Op            { return OpShadowSwap }
 func (o *ShadowSwap) newName() []byte { return o.Name }
 
 func (o *ShadowSwap) fields(c coder, r *Record) coder {
@@ -402,19 +398,11 @@ func (s *State) prepareSwap(sh *Shadow, o *ShadowSwap) error {
 	return nil
 }
 
-// fitsDraft reports whether a part of a shadow takes a record. One of a filter makes the
-// part that filter: the swap is in the log right behind it.
-func (s *State) fitsDraft(p *Part, d *draft, body Body) bool {
-	switch body.(type) {
-	case drafted, *FilterAdvance, *ExpectPart:
-		return true
-	}
-	if d.inner == nil {
-		return false
-	}
+// settleDraft makes a part of a shadow the filter that it is: a record of a filter comes,
+// and the swap is in the log right behind it.
+func (s *State) settleDraft(p *Part, d *draft) {
 	s.bytes.Add(int64(d.inner.Bytes()) - int64(d.Bytes()))
 	p.contents = d.inner
-	return true
 }
 
 // finish turns drafts into filters.

@@ -153,11 +153,7 @@ type drafted interface {
 
 // changeDraft is change of all of them.
 func (s *State) changeDraft(p *Part, o drafted, r *Record, res *Result) (grown int64) {
-	d, ok := p.contents.(*draft)
-	if !ok {
-		res.Err = ErrType
-		return 0
-	}
+	d := p.contents.(*draft)
 	grown = o.draw(d, res)
 	if sh := s.shadowAt(r.ID); sh != nil && d.broken {
 		sh.broken.Store(true)
@@ -171,9 +167,7 @@ type ShadowFeed struct {
 	Room   uint64 // bytes that the shadow may grow by
 }
 
-// Op implements Body.
-func (*ShadowFeed) Op() Op { return OpShadowFeed }
-
+func (*ShadowFeed) op() Op { return OpShadowFeed }
 func (o *ShadowFeed) fields(c coder, r *Record) coder {
 	return c.target(r).room(&o.Room).hashes(&o.Hashes)
 }
@@ -182,7 +176,6 @@ func (o *ShadowFeed) fields(c coder, r *Record) coder {
 func (o *ShadowFeed) Len() int                                    { return len(o.Hashes) }
 func (o *ShadowFeed) Give(room uint64)                            { o.Room = room }
 func (o *ShadowFeed) Hold(_ []redisbloom.Digest, hashes []uint64) { o.Hashes = hashes }
-
 func (o *ShadowFeed) change(s *State, p *Part, r *Record, res *Result) int64 {
 	return s.changeDraft(p, o, r, res)
 }
@@ -208,13 +201,10 @@ type ShadowAdd struct {
 	Room   uint64 // bytes that the shadow may grow by
 }
 
-// Op implements Body.
-func (*ShadowAdd) Op() Op { return OpShadowAdd }
-
+func (*ShadowAdd) op() Op { return OpShadowAdd }
 func (o *ShadowAdd) fields(c coder, r *Record) coder {
 	return c.target(r).room(&o.Room).hashes(&o.Hashes)
 }
-
 func (o *ShadowAdd) change(s *State, p *Part, r *Record, res *Result) int64 {
 	return s.changeDraft(p, o, r, res)
 }
@@ -232,10 +222,8 @@ func (o *ShadowAdd) draw(d *draft, res *Result) (grown int64) {
 // ShadowBreak marks a shadow as one that lacks items.
 type ShadowBreak struct{}
 
-// Op implements Body.
-func (*ShadowBreak) Op() Op                          { return OpShadowBreak }
+func (*ShadowBreak) op() Op                          { return OpShadowBreak }
 func (*ShadowBreak) fields(c coder, r *Record) coder { return c.target(r) }
-
 func (o *ShadowBreak) change(s *State, p *Part, r *Record, res *Result) int64 {
 	return s.changeDraft(p, o, r, res)
 }
@@ -249,10 +237,8 @@ func (*ShadowBreak) draw(d *draft, res *Result) int64 {
 // ShadowMissed counts items that were deleted from the filter of a shadow alone.
 type ShadowMissed struct{ Items uint64 }
 
-// Op implements Body.
-func (*ShadowMissed) Op() Op                            { return OpShadowMissed }
+func (*ShadowMissed) op() Op                            { return OpShadowMissed }
 func (o *ShadowMissed) fields(c coder, r *Record) coder { return c.target(r).signed(&o.Items) }
-
 func (o *ShadowMissed) change(s *State, p *Part, r *Record, res *Result) int64 {
 	return s.changeDraft(p, o, r, res)
 }

@@ -59,10 +59,8 @@ type Set struct {
 	If       uint8
 }
 
-// Op implements Body.
-func (*Set) Op() Op                         { return OpSet }
+func (*Set) op() Op                         { return OpSet }
 func (*Set) own(string) (at int, part bool) { return 0, false }
-
 func (o *Set) fields(c coder, r *Record) coder {
 	return c.byte(&o.If).at(r).varint(&o.Deadline).bytes(&o.Name).bytes(&o.Value)
 }
@@ -102,8 +100,7 @@ func (o *Set) apply(s *State, r *Record, res *Result) {
 // Append adds to the end of a string.
 type Append struct{ String }
 
-// Op implements Body.
-func (*Append) Op() Op                                   { return OpAppend }
+func (*Append) op() Op                                   { return OpAppend }
 func (o *Append) fields(c coder, r *Record) coder        { return c.at(r).bytes(&o.Name).bytes(&o.Value) }
 func (o *Append) apply(s *State, r *Record, res *Result) { s.alter(o, r, res) }
 func (*Append) own(old string) (at int, part bool)       { return len(old), true }
@@ -123,10 +120,8 @@ type SetRange struct {
 	Offset int64
 }
 
-// Op implements Body.
-func (*SetRange) Op() Op                           { return OpSetRange }
+func (*SetRange) op() Op                           { return OpSetRange }
 func (o *SetRange) own(string) (at int, part bool) { return int(o.Offset), true }
-
 func (o *SetRange) fields(c coder, r *Record) coder {
 	return c.at(r).bytes(&o.Name).bytes(&o.Value).varint(&o.Offset)
 }
@@ -275,8 +270,7 @@ func (f *Effect) spread(r *Record, o Texter) {
 // Piece has bytes that come before the value of the next record of a string.
 type Piece struct{ Value []byte }
 
-// Op implements Body.
-func (*Piece) Op() Op                            { return OpPiece }
+func (*Piece) op() Op                            { return OpPiece }
 func (o *Piece) fields(c coder, _ *Record) coder { return c.bytes(&o.Value) }
 
 func (o *Piece) apply(s *State, _ *Record, res *Result) {
@@ -294,8 +288,7 @@ type Increment struct {
 	By   int64
 }
 
-// Op implements Body.
-func (*Increment) Op() Op                            { return OpIncrement }
+func (*Increment) op() Op                            { return OpIncrement }
 func (o *Increment) fields(c coder, r *Record) coder { return c.at(r).bytes(&o.Name).varint(&o.By) }
 func (o *Increment) newName() []byte                 { return o.Name }
 
@@ -334,8 +327,7 @@ func increment(old string, had bool, by int64) (string, int64, error) {
 // SetMany stores strings under their names, all or none.
 type SetMany struct{ Pairs [][]byte } // names and values by turns
 
-// Op implements Body.
-func (*SetMany) Op() Op { return OpSetMany }
+func (*SetMany) op() Op { return OpSetMany }
 
 func (o *SetMany) fields(c coder, r *Record) coder {
 	c = c.at(r).names(&o.Pairs)
@@ -368,8 +360,7 @@ func (o *SetMany) apply(s *State, _ *Record, res *Result) {
 // Take removes a string and answers it.
 type Take struct{ Name []byte }
 
-// Op implements Body.
-func (*Take) Op() Op                            { return OpTake }
+func (*Take) op() Op                            { return OpTake }
 func (o *Take) fields(c coder, r *Record) coder { return c.at(r).bytes(&o.Name) }
 
 func (o *Take) apply(s *State, r *Record, res *Result) {
@@ -385,12 +376,8 @@ type Touch struct {
 	Deadline int64 // milliseconds since 1970, 0 takes it away
 }
 
-// Op implements Body.
-func (*Touch) Op() Op { return OpTouch }
-
-func (o *Touch) fields(c coder, r *Record) coder {
-	return c.at(r).varint(&o.Deadline).bytes(&o.Name)
-}
+func (*Touch) op() Op                            { return OpTouch }
+func (o *Touch) fields(c coder, r *Record) coder { return c.at(r).varint(&o.Deadline).bytes(&o.Name) }
 
 func (o *Touch) apply(s *State, r *Record, res *Result) {
 	e := s.liveString(o.Name, r, res)

@@ -66,8 +66,7 @@ func (tdigest) ScanDump(int64) (next int64, chunk []byte) { return 0, nil }
 // TDigestAdd adds values, all or none: see AppendValue.
 type TDigestAdd struct{ Values []byte }
 
-// Op implements Body.
-func (*TDigestAdd) Op() Op                            { return OpTDigestAdd }
+func (*TDigestAdd) op() Op                            { return OpTDigestAdd }
 func (o *TDigestAdd) fields(c coder, r *Record) coder { return c.target(r).bytes(&o.Values) }
 
 // AppendValue appends a value to the Values of TDigestAdd.
@@ -76,11 +75,7 @@ func AppendValue(b []byte, v float64) []byte {
 }
 
 func (o *TDigestAdd) change(_ *State, p *Part, _ *Record, res *Result) (grown int64) {
-	t, ok := p.contents.(tdigest)
-	if !ok {
-		res.Err = ErrType
-		return 0
-	}
+	t := p.contents.(tdigest)
 	before := t.Bytes()
 	res.Err = o.add(t)
 	res.Changed = res.Err == nil
@@ -124,19 +119,13 @@ type TDigestChunk struct {
 	Waiting bool // they wait to be merged
 }
 
-// Op implements Body.
-func (*TDigestChunk) Op() Op { return OpTDigestChunk }
-
+func (*TDigestChunk) op() Op { return OpTDigestChunk }
 func (o *TDigestChunk) fields(c coder, r *Record) coder {
 	return c.bool(&o.Waiting).target(r).bytes(&o.Nodes)
 }
 
 func (o *TDigestChunk) change(_ *State, p *Part, _ *Record, res *Result) (grown int64) {
-	t, ok := p.contents.(tdigest)
-	if !ok {
-		res.Err = ErrType
-		return 0
-	}
+	t := p.contents.(tdigest)
 	before := t.Bytes()
 	res.Err = t.LoadNodes(o.Nodes, o.Waiting)
 	res.Changed = res.Err == nil
@@ -146,16 +135,11 @@ func (o *TDigestChunk) change(_ *State, p *Part, _ *Record, res *Result) (grown 
 // TDigestBegin forgets all values.
 type TDigestBegin struct{ Header []byte } // the new header, or nothing
 
-// Op implements Body.
-func (*TDigestBegin) Op() Op                            { return OpTDigestBegin }
+func (*TDigestBegin) op() Op                            { return OpTDigestBegin }
 func (o *TDigestBegin) fields(c coder, r *Record) coder { return c.target(r).bytes(&o.Header) }
 
 func (o *TDigestBegin) change(_ *State, p *Part, _ *Record, res *Result) (grown int64) {
-	t, ok := p.contents.(tdigest)
-	if !ok {
-		res.Err = ErrType
-		return 0
-	}
+	t := p.contents.(tdigest)
 	before := t.Bytes()
 	if len(o.Header) == 0 {
 		t.Reset()
@@ -173,18 +157,13 @@ type TDigestCompress struct {
 	Ready *ReadyDigest
 }
 
-// Op implements Body.
-func (*TDigestCompress) Op() Op                          { return OpCompress }
+func (*TDigestCompress) op() Op                          { return OpCompress }
 func (*TDigestCompress) fields(c coder, r *Record) coder { return c.target(r) }
 
 func (o *TDigestCompress) change(_ *State, p *Part, _ *Record, res *Result) (grown int64) {
-	t, ok := p.contents.(tdigest)
-	switch {
-	case o.Ready != nil && o.Ready.Version != p.version:
+	t := p.contents.(tdigest)
+	if o.Ready != nil && o.Ready.Version != p.version {
 		res.Err = ErrCondition
-		return 0
-	case !ok:
-		res.Err = ErrType
 		return 0
 	}
 	before := t.Bytes()

@@ -64,8 +64,7 @@ func (t topK) ScanDump(iter int64) (next int64, chunk []byte) {
 // TopKIncr adds to the counts of items: see AppendCounted.
 type TopKIncr struct{ Items []byte }
 
-// Op implements Body.
-func (*TopKIncr) Op() Op                            { return OpTopKIncr }
+func (*TopKIncr) op() Op                            { return OpTopKIncr }
 func (o *TopKIncr) fields(c coder, r *Record) coder { return c.target(r).bytes(&o.Items) }
 
 // AppendCounted appends an item to the Items of TopKIncr, and how much to add to
@@ -77,11 +76,7 @@ func AppendCounted(b []byte, n uint32, item []byte) []byte {
 
 // change changes nothing if the record cannot be read.
 func (o *TopKIncr) change(_ *State, p *Part, _ *Record, res *Result) (grown int64) {
-	t, ok := p.contents.(topK)
-	if !ok {
-		res.Err = ErrType
-		return 0
-	}
+	t := p.contents.(topK)
 	before := t.Bytes()
 	res.Expelled = res.Expelled[:0]
 	for pass := range 2 {
@@ -110,19 +105,13 @@ type TopKChunk struct {
 	Data     []byte
 }
 
-// Op implements Body.
-func (*TopKChunk) Op() Op { return OpTopKChunk }
-
+func (*TopKChunk) op() Op { return OpTopKChunk }
 func (o *TopKChunk) fields(c coder, r *Record) coder {
 	return c.target(r).bytes(&o.Data).varint(&o.Position)
 }
 
 func (o *TopKChunk) change(_ *State, p *Part, _ *Record, res *Result) (grown int64) {
-	t, ok := p.contents.(topK)
-	if !ok {
-		res.Err = ErrType
-		return 0
-	}
+	t := p.contents.(topK)
 	before, start := t.Bytes(), o.Position-int64(len(o.Data))-1
 	switch {
 	case start < 0 || uint64(start) >= t.CellBytes() && len(o.Data) < 4:

@@ -220,9 +220,9 @@ func parseBeginning(msg []byte) (beginning, error) {
 	for i := range records {
 		switch o := records[i].Body.(type) {
 		case *store.Birth:
-			return beginning{op: o.Op(), id: o.ID}, nil
+			return beginning{op: records[i].Op(), id: o.ID}, nil
 		case *store.Found:
-			return beginning{op: o.Op(), id: o.ID}, nil
+			return beginning{op: records[i].Op(), id: o.ID}, nil
 		}
 	}
 	return beginning{}, nil
