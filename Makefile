@@ -155,7 +155,7 @@ fuzz: ## fuzz every target, N=200000x inputs each
 # So few inputs need no coverage to guide them, and so no builds of their own. Seeds of
 # all targets are among the unit tests; these read what comes from outside.
 fuzz-short:
-	scripts/fuzz 1000x plain ./codec ./internal/redisbloom ./internal/envelope ./internal/resp ./server/internal/store ./server/internal/snapshot
+	scripts/fuzz 1000x plain ./codec ./foreign/redisbloom ./internal/redisbloom ./internal/envelope ./internal/resp ./server/internal/store ./server/internal/snapshot
 
 lint: ## linters and formatters
 	$(TOOL) golangci-lint run ./...
