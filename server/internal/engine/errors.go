@@ -6,9 +6,9 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/store"
 )
 
 // refused is the error for a write that could not be kept. Its code is the one
@@ -40,7 +40,7 @@ func (e *Engine) unread(err error) answer.Reply {
 // NoRoom reports whether the budget had too little room for a record, as it was prepared
 // or while it was applied.
 func NoRoom(err error) bool {
-	return errors.Is(err, door.ErrMemory) || errors.Is(err, redisbloom.ErrBudget)
+	return errors.Is(err, door.ErrMemory) || errors.Is(err, store.ErrRoom)
 }
 
 // Cause returns the text of an error of a door without its first words, which say what

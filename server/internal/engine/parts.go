@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/door"
@@ -179,7 +178,7 @@ func (e *Engine) writeParts(s *Session, c *Call, entry *catalog.Entry, v *pieces
 				return
 			case errors.Is(err, store.ErrRetry):
 				return
-			case errors.Is(err, redisbloom.ErrBudget) && c.rooms < maxRooms:
+			case errors.Is(err, store.ErrRoom) && c.rooms < maxRooms:
 				again = append(again, op) // nothing of it was done
 			}
 		}

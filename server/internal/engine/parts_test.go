@@ -92,7 +92,7 @@ func TestShareOfARecord(t *testing.T) {
 			[]string{"1 [false] [] [] other", "", ""}, []bool{y, n, n}, []bool{n, n, n},
 		},
 		"no room in the second": {
-			store.Result{Done: 4, Bools: make([]bool, 6), Err: redisbloom.ErrBudget},
+			store.Result{Done: 4, Bools: make([]bool, 6), Err: store.ErrRoom},
 			[]string{"2 [false false] [] [] <nil>", "", ""}, []bool{y, n, n}, []bool{n, y, y},
 		},
 		"too many sub-filters": {
@@ -122,7 +122,7 @@ func TestRoomIsAskedForTwice(t *testing.T) {
 	for _, codes := range []bool{false, true} {
 		calls, _ := shared(codes)
 		c := &calls[1]
-		res := &store.Result{Err: redisbloom.ErrBudget, Done: 2, Bools: []bool{true, false, true}, Codes: []redisbloom.Result{redisbloom.Inserted, redisbloom.Refused, redisbloom.Refused}}
+		res := &store.Result{Err: store.ErrRoom, Done: 2, Bools: []bool{true, false, true}, Codes: []redisbloom.Result{redisbloom.Inserted, redisbloom.Refused, redisbloom.Refused}}
 		for i, want := range []bool{true, true, false} {
 			if got := c.lacksRoom(res); got != want {
 				t.Errorf("time %d: prepared again %v, want %v", i, got, want)
@@ -137,7 +137,7 @@ func TestRoomIsAskedForTwice(t *testing.T) {
 		if fresh.keep(&store.Result{}); fresh.pieces != nil {
 			t.Error("nothing was done, and something is kept")
 		}
-		if fresh.lacksRoom(&store.Result{Err: redisbloom.ErrBudget, Done: 2}) || fresh.lacksRoom(&store.Result{Err: errors.New("other")}) || fresh.lacksRoom(&store.Result{}) {
+		if fresh.lacksRoom(&store.Result{Err: store.ErrRoom, Done: 2}) || fresh.lacksRoom(&store.Result{Err: errors.New("other")}) || fresh.lacksRoom(&store.Result{}) {
 			t.Error("a call that is done, or failed otherwise, is prepared again")
 		}
 	}

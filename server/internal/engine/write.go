@@ -177,7 +177,7 @@ const maxRooms = 2
 
 // lacksRoom reports whether the rest of a call is to be prepared again.
 func (c *Call) lacksRoom(res *store.Result) bool {
-	if !errors.Is(res.Err, redisbloom.ErrBudget) || c.rooms >= maxRooms || res.Done >= len(c.Items) {
+	if !errors.Is(res.Err, store.ErrRoom) || c.rooms >= maxRooms || res.Done >= len(c.Items) {
 		return false
 	}
 	c.rooms++

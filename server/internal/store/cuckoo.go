@@ -165,7 +165,7 @@ func (o *CuckooInsert) together(c cuckoo, before uint64, res *Result) {
 		// What has no room does not stop the others, which may find a slot.
 		n, err := o.insert(c, len(o.Hashes)-res.Done, before, res)
 		res.Done += n
-		if o.Way == First && errors.Is(err, redisbloom.ErrBudget) {
+		if o.Way == First && errors.Is(err, ErrRoom) {
 			res.Err = err
 			break
 		}

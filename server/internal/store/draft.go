@@ -11,7 +11,6 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/codec"
 	"github.com/bloomery/bloomery/hashing"
-	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 )
 
@@ -108,7 +107,7 @@ func (d *draft) growth(n int) uint64 {
 func (d *draft) put(hashes []uint64, room uint64, res *Result) (grown int64) {
 	if d.inner != nil {
 		if most, _ := d.inner.Growth(len(hashes)); most > room {
-			res.Err = redisbloom.ErrBudget
+			res.Err = ErrRoom
 			return 0
 		}
 		return d.inner.add(hashes, room, res)
@@ -118,7 +117,7 @@ func (d *draft) put(hashes []uint64, room uint64, res *Result) (grown int64) {
 	need := d.growth(len(hashes))
 	switch {
 	case need > room:
-		res.Err = redisbloom.ErrBudget
+		res.Err = ErrRoom
 		return 0
 	case d.hashes+uint64(len(hashes)) > d.limit:
 		res.Err = bloomery.ErrFull

@@ -229,7 +229,7 @@ func (c *filter) add(hashes []uint64, room uint64, res *Result) (grown int64) {
 	case bloomery.Adder:
 		if g, ok := c.f.(grower); ok {
 			if g.GrowBytes(len(hashes)) > room {
-				res.Err = redisbloom.ErrBudget
+				res.Err = ErrRoom
 				return 0
 			}
 			before := c.own.bytes

@@ -19,6 +19,10 @@ const mapFrom = 1 << 20
 // ErrMemory means that the system has no memory for an array.
 var ErrMemory = errors.New("store: the system has no memory for it")
 
+// ErrRoom means that a record had less room than its part would have to grow by: nothing of
+// the item was done, and what is left can be prepared again. Contents of every kind say so.
+var ErrRoom = redisbloom.ErrBudget
+
 // arena owns the large arrays of a state. They are mapped, on huge pages where
 // the system has them, and unmapped when their last holder lets go: memory of a
 // filter that was removed does not wait for the collector.
