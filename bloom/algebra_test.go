@@ -376,9 +376,9 @@ func TestStatsSample(t *testing.T) {
 	s.AddHashes(nil, hs)
 	p.AddHashes(nil, hs)
 	for kind, c := range map[string][2]float64{
-		"bloom":    {f.Stats().Saturation, bloom.Saturation(f)},
-		"standard": {s.Stats().Saturation, bloom.Saturation(s)},
-		"split":    {p.Stats().Saturation, bloom.Saturation(p)},
+		"bloom":    {f.Stats().Saturation, f.Shape().Fill(float64(f.EstimateCount()))},
+		"standard": {s.Stats().Saturation, s.Shape().Fill(float64(s.EstimateCount()))},
+		"split":    {p.Stats().Saturation, p.Shape().Fill(float64(p.EstimateCount()))},
 	} {
 		// 524,288 bits in blocks of 512: sigma of the mean is below 0.0015.
 		if math.Abs(c[0]-c[1]) > 0.006 {

@@ -2,6 +2,7 @@ package bloom
 
 import (
 	"fmt"
+	"io"
 	"iter"
 	"math"
 	"math/bits"
@@ -151,7 +152,52 @@ func (f *base) estimate(words []uint64) uint64 {
 	if len(words) == 0 {
 		return 0
 	}
-	return round(f.shape.Count(f.fill(count(words), uint64(len(words)))))
+	return round(f.shape.Count(f.saturation(words)))
+}
+
+// saturation returns the share of set bits. It reads the whole array.
+func (f *base) saturation(words []uint64) float64 { return f.fill(count(words), uint64(len(words))) }
+
+// unite sets in x, the array of f, the bits of y, that of o.
+func (f *base) unite(o *base, x, y []uint64) error {
+	if err := f.compatible(o); err != nil {
+		return fmt.Errorf("bloom: union: %w", err)
+	}
+	or(x, y)
+	return nil
+}
+
+// keepCommon clears in x, the array of f, the bits that y, that of o, does not have.
+func (f *base) keepCommon(o *base, x, y []uint64) error {
+	if err := f.compatible(o); err != nil {
+		return fmt.Errorf("bloom: intersect: %w", err)
+	}
+	and(x, y)
+	return nil
+}
+
+// alike is jaccard of arrays that may not be comparable.
+func (f *base) alike(o *base, x, y []uint64) (float64, error) {
+	if err := f.compatible(o); err != nil {
+		return 0, fmt.Errorf("bloom: jaccard: %w", err)
+	}
+	return f.jaccard(x, y), nil
+}
+
+// append appends the encoding of a filter with this array to dst.
+func (f *base) append(dst []byte, kind uint16, words []uint64) ([]byte, error) {
+	if len(words) == 0 {
+		return dst, errZero("marshal")
+	}
+	return envelope.Append(dst, f.header(kind, words), words), nil
+}
+
+// writeTo writes the encoding of a filter with this array to w.
+func (f *base) writeTo(w io.Writer, kind uint16, words []uint64) (int64, error) {
+	if len(words) == 0 {
+		return 0, errZero("write")
+	}
+	return envelope.WriteTo(w, f.header(kind, words), words)
 }
 
 // jaccard estimates the share of the keys in both filters among the keys in

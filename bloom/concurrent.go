@@ -350,16 +350,11 @@ func (f *Concurrent) Stats() bloomery.Stats {
 	return f.stats("concurrent", kernel.Words(f.blocks), countShared, 0)
 }
 
-// saturation returns the share of set bits. It reads the whole array.
-func (f *Concurrent) saturation() float64 {
-	w := kernel.Words(f.blocks)
-	return f.fill(countShared(w), uint64(len(w)))
-}
-
 // EstimateCount estimates the number of different keys, see
 // Filter.EstimateCount.
 func (f *Concurrent) EstimateCount() uint64 {
-	return round(f.shape.Count(f.saturation()))
+	w := kernel.Words(f.blocks)
+	return round(f.shape.Count(f.fill(countShared(w), uint64(len(w)))))
 }
 
 // countShared is count while others set bits.

@@ -21,10 +21,3 @@ func LayerRates(s *Scalable) (sum float64) {
 	}
 	return sum
 }
-
-// Saturated is a filter whose set bits can be counted.
-type Saturated interface{ saturation() float64 }
-
-// Saturation returns the share of set bits of a whole array, which Stats may take from
-// a sample.
-func Saturation(f Saturated) float64 { return f.saturation() }

@@ -129,11 +129,7 @@ func (f *Filter) AddSeq(seq iter.Seq[[]byte]) {
 // in both is there once. Filters with counts have Merge instead, which adds them up.
 func (f *Filter) Union(o *Filter) error {
 	f.mustBeMade()
-	if err := f.compatible(&o.base); err != nil {
-		return fmt.Errorf("bloom: union: %w", err)
-	}
-	or(f.words(), o.words())
-	return nil
+	return f.unite(&o.base, f.words(), o.words())
 }
 
 // Intersect keeps in f the keys that are in o, too, and with them more false
@@ -146,11 +142,7 @@ func (f *Filter) Union(o *Filter) error {
 // their sum less the count of the union, or Jaccard times the count of the union.
 func (f *Filter) Intersect(o *Filter) error {
 	f.mustBeMade()
-	if err := f.compatible(&o.base); err != nil {
-		return fmt.Errorf("bloom: intersect: %w", err)
-	}
-	and(f.words(), o.words())
-	return nil
+	return f.keepCommon(&o.base, f.words(), o.words())
 }
 
 // Jaccard estimates how alike the sets in f and o are: the number of keys in
@@ -163,10 +155,7 @@ func (f *Filter) Intersect(o *Filter) error {
 // are set, at some 15 times, it is 0 whatever the sets are. Of two empty filters it
 // is 1.
 func (f *Filter) Jaccard(o *Filter) (float64, error) {
-	if err := f.compatible(&o.base); err != nil {
-		return 0, fmt.Errorf("bloom: jaccard: %w", err)
-	}
-	return f.jaccard(f.words(), o.words()), nil
+	return f.alike(&o.base, f.words(), o.words())
 }
 
 // Clone returns a Filter of its own memory with the same keys.

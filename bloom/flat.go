@@ -165,9 +165,6 @@ func (f *flat) Stats() bloomery.Stats {
 	return f.stats(f.shape.Layout.String(), f.words, count, 0)
 }
 
-// saturation returns the share of set bits. It reads the whole array.
-func (f *flat) saturation() float64 { return f.fill(count(f.words), uint64(len(f.words))) }
-
 // EstimateCount estimates the number of different keys from the set bits. It
 // reads the whole array. A full array answers math.MaxUint64: any number of
 // keys would look the same.
@@ -183,10 +180,7 @@ func (f *flat) copied() flat {
 // AppendBinary appends the encoding of the filter to dst. The error is nil but
 // for a zero filter.
 func (f *flatSet) AppendBinary(dst []byte) ([]byte, error) {
-	if len(f.words) == 0 {
-		return dst, errZero("marshal")
-	}
-	return envelope.Append(dst, f.header(f.kind(), f.words), f.words), nil
+	return f.append(dst, f.kind(), f.words)
 }
 
 // MarshalBinary returns the encoding of the filter. The error is nil but for a
@@ -195,8 +189,5 @@ func (f *flatSet) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
 
 // WriteTo writes the encoding of the filter to w.
 func (f *flatSet) WriteTo(w io.Writer) (int64, error) {
-	if len(f.words) == 0 {
-		return 0, errZero("write")
-	}
-	return envelope.WriteTo(w, f.header(f.kind(), f.words), f.words)
+	return f.writeTo(w, f.kind(), f.words)
 }

@@ -1,7 +1,6 @@
 package bloom
 
 import (
-	"fmt"
 	"iter"
 
 	"github.com/bloomery/bloomery/internal/memory"
@@ -116,29 +115,4 @@ func (f *flatSet) mustBeMade() {
 	if len(f.words) == 0 {
 		panicZero(flatConstructors)
 	}
-}
-
-func (f *flatSet) union(o *flatSet) error {
-	f.mustBeMade()
-	if err := f.compatible(&o.base); err != nil {
-		return fmt.Errorf("bloom: union: %w", err)
-	}
-	or(f.words, o.words)
-	return nil
-}
-
-func (f *flatSet) intersect(o *flatSet) error {
-	f.mustBeMade()
-	if err := f.compatible(&o.base); err != nil {
-		return fmt.Errorf("bloom: intersect: %w", err)
-	}
-	and(f.words, o.words)
-	return nil
-}
-
-func (f *flatSet) alike(o *flatSet) (float64, error) {
-	if err := f.compatible(&o.base); err != nil {
-		return 0, fmt.Errorf("bloom: jaccard: %w", err)
-	}
-	return f.jaccard(f.words, o.words), nil
 }

@@ -64,12 +64,6 @@ func (f *halves) String() string { return f.Stats().String() }
 // PredictedSigma is how far that makes Predicted swing.
 func (f *halves) Stats() bloomery.Stats { return f.stats("split", f.words(), count, 0) }
 
-// saturation returns the share of set bits. It reads the whole array.
-func (f *halves) saturation() float64 {
-	w := f.words()
-	return f.fill(count(w), uint64(len(w)))
-}
-
 // EstimateCount estimates the number of different keys from the set bits. It
 // reads the whole array. A full array answers math.MaxUint64: any number of
 // keys would look the same.
@@ -91,11 +85,7 @@ func (f *halves) AppendBitset(dst []byte) []byte { return envelope.AppendWords(d
 // AppendBinary appends the encoding of the filter to dst. The error is nil but
 // for a zero filter.
 func (f *Split) AppendBinary(dst []byte) ([]byte, error) {
-	if len(f.blocks) == 0 {
-		return dst, errZero("marshal")
-	}
-	w := f.words()
-	return envelope.Append(dst, f.header(envelope.KindSplit, w), w), nil
+	return f.append(dst, envelope.KindSplit, f.words())
 }
 
 // MarshalBinary returns the encoding of the filter. The error is nil but for a
@@ -104,9 +94,5 @@ func (f *Split) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
 
 // WriteTo writes the encoding of the filter to w.
 func (f *Split) WriteTo(w io.Writer) (int64, error) {
-	if len(f.blocks) == 0 {
-		return 0, errZero("write")
-	}
-	words := f.words()
-	return envelope.WriteTo(w, f.header(envelope.KindSplit, words), words)
+	return f.writeTo(w, envelope.KindSplit, f.words())
 }

@@ -174,16 +174,6 @@ func (f *layered) Layer(i int) bloomery.Stats {
 	return s
 }
 
-// saturation returns the share of set bits. It reads all layers.
-func (f *layered) saturation() float64 {
-	var set, bits uint64
-	for i := range f.layers {
-		set += count(f.layers[i].words)
-		bits += f.layers[i].shape.Bits
-	}
-	return min(1, float64(set)/float64(max(bits, 1)))
-}
-
 // EstimateCount estimates the number of different keys from the set bits of
 // the layers, and from their rates how many seemed to be there already. It
 // reads all layers. Keys that were in both filters of a Union count twice. If
@@ -192,7 +182,7 @@ func (f *layered) EstimateCount() uint64 {
 	keys, absent := 0.0, 1.0 // absent: the share of new keys that no layer before has
 	for i := range f.layers {
 		x := &f.layers[i]
-		n := x.shape.Count(x.saturation())
+		n := x.shape.Count(x.saturation(x.words))
 		if n > 0 {
 			keys += n / absent
 		}

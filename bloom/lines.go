@@ -63,12 +63,6 @@ func (f *lines) String() string { return f.Stats().String() }
 // PredictedSigma is how far that makes Predicted swing.
 func (f *lines) Stats() bloomery.Stats { return f.stats("bloom", f.words(), count, 0) }
 
-// saturation returns the share of set bits. It reads the whole array.
-func (f *lines) saturation() float64 {
-	w := f.words()
-	return f.fill(count(w), uint64(len(w)))
-}
-
 // EstimateCount estimates the number of different keys from the set bits. It
 // reads the whole array. A full array answers math.MaxUint64: any number of
 // keys would look the same.
@@ -84,11 +78,7 @@ func (f *lines) clone() *Filter {
 // AppendBinary appends the encoding of the filter to dst. The error is nil but
 // for a zero filter.
 func (f *Filter) AppendBinary(dst []byte) ([]byte, error) {
-	if len(f.blocks) == 0 {
-		return dst, errZero("marshal")
-	}
-	w := f.words()
-	return envelope.Append(dst, f.header(envelope.KindBloom, w), w), nil
+	return f.append(dst, envelope.KindBloom, f.words())
 }
 
 // MarshalBinary returns the encoding of the filter. The error is nil but for a
@@ -97,9 +87,5 @@ func (f *Filter) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
 
 // WriteTo writes the encoding of the filter to w.
 func (f *Filter) WriteTo(w io.Writer) (int64, error) {
-	if len(f.blocks) == 0 {
-		return 0, errZero("write")
-	}
-	words := f.words()
-	return envelope.WriteTo(w, f.header(envelope.KindBloom, words), words)
+	return f.writeTo(w, envelope.KindBloom, f.words())
 }

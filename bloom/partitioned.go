@@ -54,13 +54,21 @@ func (c Config) NewPartitioned() (*Partitioned, error) {
 }
 
 // Union adds all keys of o to f, see Filter.Union.
-func (f *Partitioned) Union(o *Partitioned) error { return f.union(&o.flatSet) }
+func (f *Partitioned) Union(o *Partitioned) error {
+	f.mustBeMade()
+	return f.unite(&o.base, f.words, o.words)
+}
 
 // Intersect keeps in f the keys that are in o, too, see Filter.Intersect.
-func (f *Partitioned) Intersect(o *Partitioned) error { return f.intersect(&o.flatSet) }
+func (f *Partitioned) Intersect(o *Partitioned) error {
+	f.mustBeMade()
+	return f.keepCommon(&o.base, f.words, o.words)
+}
 
 // Jaccard estimates how alike the sets in f and o are, see Filter.Jaccard.
-func (f *Partitioned) Jaccard(o *Partitioned) (float64, error) { return f.alike(&o.flatSet) }
+func (f *Partitioned) Jaccard(o *Partitioned) (float64, error) {
+	return f.alike(&o.base, f.words, o.words)
+}
 
 // Clone returns a Partitioned of its own memory with the same keys.
 func (f *Partitioned) Clone() *Partitioned { return &Partitioned{flatSet{f.copied()}} }

@@ -148,29 +148,18 @@ func (f *Split) AddSeq(seq iter.Seq[[]byte]) {
 // Union adds all keys of o to f, see Filter.Union.
 func (f *Split) Union(o *Split) error {
 	f.mustBeMade()
-	if err := f.compatible(&o.base); err != nil {
-		return fmt.Errorf("bloom: union: %w", err)
-	}
-	or(f.words(), o.words())
-	return nil
+	return f.unite(&o.base, f.words(), o.words())
 }
 
 // Intersect keeps in f the keys that are in o, too, see Filter.Intersect.
 func (f *Split) Intersect(o *Split) error {
 	f.mustBeMade()
-	if err := f.compatible(&o.base); err != nil {
-		return fmt.Errorf("bloom: intersect: %w", err)
-	}
-	and(f.words(), o.words())
-	return nil
+	return f.keepCommon(&o.base, f.words(), o.words())
 }
 
 // Jaccard estimates how alike the sets in f and o are, see Filter.Jaccard.
 func (f *Split) Jaccard(o *Split) (float64, error) {
-	if err := f.compatible(&o.base); err != nil {
-		return 0, fmt.Errorf("bloom: jaccard: %w", err)
-	}
-	return f.jaccard(f.words(), o.words()), nil
+	return f.alike(&o.base, f.words(), o.words())
 }
 
 // Clone returns a Split of its own memory with the same keys.

@@ -49,13 +49,21 @@ func (c Config) NewStandard() (*Standard, error) {
 }
 
 // Union adds all keys of o to f, see Filter.Union.
-func (f *Standard) Union(o *Standard) error { return f.union(&o.flatSet) }
+func (f *Standard) Union(o *Standard) error {
+	f.mustBeMade()
+	return f.unite(&o.base, f.words, o.words)
+}
 
 // Intersect keeps in f the keys that are in o, too, see Filter.Intersect.
-func (f *Standard) Intersect(o *Standard) error { return f.intersect(&o.flatSet) }
+func (f *Standard) Intersect(o *Standard) error {
+	f.mustBeMade()
+	return f.keepCommon(&o.base, f.words, o.words)
+}
 
 // Jaccard estimates how alike the sets in f and o are, see Filter.Jaccard.
-func (f *Standard) Jaccard(o *Standard) (float64, error) { return f.alike(&o.flatSet) }
+func (f *Standard) Jaccard(o *Standard) (float64, error) {
+	return f.alike(&o.base, f.words, o.words)
+}
 
 // Clone returns a Standard of its own memory with the same keys.
 func (f *Standard) Clone() *Standard { return &Standard{flatSet{f.copied()}} }

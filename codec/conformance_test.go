@@ -223,7 +223,7 @@ func rotatingWindow(t testing.TB, h hashing.Hasher) *compose.Window {
 }
 
 // TestViewClone clones the view of every kind, sound and corrupt: all return
-// the filter, or an error.
+// the filter, in memory of its own, or an error.
 func TestViewClone(t *testing.T) {
 	for _, k := range codec.Kinds() {
 		f, err := filledKind(k, hashes(100, 3), 100, 0.01, hashing.Keyed([16]byte{1}))
@@ -251,6 +251,11 @@ func TestViewClone(t *testing.T) {
 			}
 			if err != nil || reflect.TypeOf(c) != reflect.TypeOf(f) || string(encoded(t, c)) != string(data) {
 				t.Errorf("%s: the clone of the view is another filter (%v)", k.Name, err)
+			}
+			before := string(data)
+			change(t, c)
+			if string(data) != before {
+				t.Errorf("%s: what is added to the clone is in the data of the view", k.Name)
 			}
 		}
 	}
