@@ -260,11 +260,12 @@ func (c coder) ids(v *[]uint64) coder {
 func (c coder) digests(v *[]redisbloom.Digest) coder {
 	switch c.does {
 	case writes:
-		c.b = binary.AppendUvarint(c.b, uint64(len(*v)))
+		b := binary.AppendUvarint(c.b, uint64(len(*v)))
 		for _, d := range *v {
-			c.b = binary.LittleEndian.AppendUint64(c.b, d.A)
-			c.b = binary.LittleEndian.AppendUint64(c.b, d.B)
+			b = binary.LittleEndian.AppendUint64(b, d.A)
+			b = binary.LittleEndian.AppendUint64(b, d.B)
 		}
+		c.b = b
 	case reads:
 		d := c.reader()
 		*v = d.digests((*v)[:0])
@@ -279,10 +280,11 @@ func (c coder) digests(v *[]redisbloom.Digest) coder {
 func (c coder) hashes(v *[]uint64) coder {
 	switch c.does {
 	case writes:
-		c.b = binary.AppendUvarint(c.b, uint64(len(*v)))
+		b := binary.AppendUvarint(c.b, uint64(len(*v)))
 		for _, h := range *v {
-			c.b = binary.LittleEndian.AppendUint64(c.b, h)
+			b = binary.LittleEndian.AppendUint64(b, h)
 		}
+		c.b = b
 	case reads:
 		d := c.reader()
 		*v = d.hashes((*v)[:0])
