@@ -34,17 +34,17 @@ func (b *Bloom) Stats() bloomery.Stats {
 	if b.zero() {
 		return s
 	}
-	no, set, variance := 1.0, 0.0, 0.0
+	no, set, variance := 0.0, 0.0, 0.0 // no is a logarithm: few bits give less than 1e-16
 	for i := range b.Layers() {
 		l := b.layer(i)
 		fill, unseen := l.fill(sampleBytes / b.Layers())
 		k := float64(l.hashes)
-		no *= 1 - math.Pow(fill, k)
+		no += math.Log1p(-math.Pow(fill, k))
 		set += fill * float64(len(l.data))
 		slope := k * math.Pow(fill, k-1)
 		variance += slope * slope * unseen
 	}
-	s.Predicted = 1 - no
+	s.Predicted = 0 - math.Expm1(no) // never -0
 	s.PredictedSigma = math.Sqrt(variance)
 	s.Saturation = set / float64(b.dataBytes())
 	return s

@@ -46,3 +46,20 @@ func TestPredictedSigma(t *testing.T) {
 		}
 	}
 }
+
+// TestStatsOfFewItems asks that a rate far below the precision of 1-p is not 0.
+func TestStatsOfFewItems(t *testing.T) {
+	b, err := redisbloom.NewBloom(redisbloom.BloomParams{ErrorRate: 0.01, Capacity: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := b.Stats(); s.Predicted != 0 || math.Signbit(s.Predicted) {
+		t.Errorf("empty: predicted %g, want 0", s.Predicted)
+	}
+	if _, err := b.Add([]byte("alice")); err != nil {
+		t.Fatal(err)
+	}
+	if s := b.Stats(); s.Predicted <= 0 || s.Predicted > 1e-12 {
+		t.Errorf("one item: predicted %g, want a little more than 0", s.Predicted)
+	}
+}
