@@ -57,7 +57,7 @@ func TestNodeStarts(t *testing.T) {
 		t.Error("the connection goes on")
 	}
 	if err := <-ended; !errors.Is(err, context.Canceled) {
-		t.Errorf("NewContext = %v", err)
+		t.Errorf("New = %v", err)
 	}
 }
 

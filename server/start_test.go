@@ -146,9 +146,9 @@ func readRaw(b []byte, r *bufio.Reader) ([]byte, error) {
 	return b, nil
 }
 
-// TestNewContext asks that a start that is given up while it reads its data says so,
+// TestNewGivesUp asks that a start that is given up while it reads its data says so,
 // leaves the folder as it is and free for the next one.
-func TestNewContext(t *testing.T) {
+func TestNewGivesUp(t *testing.T) {
 	dir := t.TempDir()
 	c := server.Config{Addr: []string{"127.0.0.1:0"}, Dir: dir}
 	fill(t, c)
@@ -159,7 +159,7 @@ func TestNewContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if s, err := server.New(ctx, c); s != nil || !errors.Is(err, context.Canceled) {
-		t.Errorf("NewContext = %v, %v, want context.Canceled", s, err)
+		t.Errorf("New = %v, %v, want context.Canceled", s, err)
 	}
 	after, err := os.ReadDir(dir)
 	if err != nil || fmt.Sprint(after) != fmt.Sprint(before) {

@@ -107,8 +107,8 @@ func (c *Cuckoo) Contains(key []byte) bool { return zeroOr(c.m).Contains(key) }
 // Count returns how often key may be in the filter.
 func (c *Cuckoo) Count(key []byte) uint64 { return zeroOr(c.m).Count(key) }
 
-// Delete takes key out once and reports whether it was there. To delete a key that was
-// never inserted can take out another.
+// Delete removes key once and reports whether it was there. Deleting a key that was
+// never inserted can remove another.
 func (c *Cuckoo) Delete(key []byte) bool { return c.m != nil && c.m.Delete(key) }
 
 // Stats returns the state of the filter.

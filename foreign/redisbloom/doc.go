@@ -1,4 +1,4 @@
-// Package redisbloom reads, asks, changes and writes the filters and sketches of
+// Package redisbloom reads, queries, changes and writes the filters and sketches of
 // RedisBloom, bit for bit: [Bloom] is its BF, [Cuckoo] its CF, [CountMin] its CMS, [TopK]
 // its TOPK and [TDigest] its TDIGEST. The same items in the same order give the same
 // answers and the same dumps, so that dumps can be moved in both directions. A program
@@ -26,6 +26,6 @@
 //	found := ok && users.Contains([]byte("alice"))
 //
 // Hashes of RedisBloom have no secret: whoever chooses the items can make them collide.
-// No type may be changed while another goroutine uses it; those that only ask may do so
-// at once, but for a TDigest, whose questions may change it.
+// Any number of goroutines may query a value at the same time, except a TDigest, which
+// queries may change. While one changes a value, no other may use it.
 package redisbloom

@@ -336,7 +336,7 @@ func dumped(name string, version, size uint64, write func(*rdb.Writer), arrays i
 // bloomery.ErrVersion or bloomery.ErrTooLarge.
 func OpenPayload(data []byte) (any, error) {
 	if !rdb.FooterFits(data) {
-		return nil, fmt.Errorf("redisbloom: open: %w: the end of the dump does not fit", bloomery.ErrCorrupt)
+		return nil, fmt.Errorf("redisbloom: open: %w: not what DUMP answered, or damaged: its version or checksum does not fit", bloomery.ErrCorrupt)
 	}
 	r := rdb.NewReader(data, func(n uint64) bool { return memory.Fits(n) == nil })
 	if r.Byte() != rdb.Module {

@@ -27,7 +27,7 @@ type Restore struct {
 	// From is the data folder of a single server, what bloomery cluster backup has
 	// written, which is the same, or a tar file of one.
 	From string
-	// Dir is the folder of the first server of Cluster.Join. It must be empty, or not
+	// Dir is the folder of the first server of Join of a server.Cluster. It must be empty, or not
 	// be there.
 	Dir string
 	// Lanes is how many streams carry the contents of filters, 1 to 64. The default
