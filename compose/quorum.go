@@ -278,16 +278,46 @@ func (q *quorum) Stats() bloomery.Stats {
 	sum(&st, all)
 	st.Items, st.Exact, st.Capacity = all[0].Items, all[0].Exact, all[0].Capacity
 	st.Asked, st.Predicted = atLeast(q.need, asked), atLeast(q.need, predicted)
-	var variance float64
-	for i, m := range all { // how far one member's sigma moves the joint rate
-		p := predicted[i]
-		predicted[i] = min(1, p+m.PredictedSigma)
-		d := atLeast(q.need, predicted) - st.Predicted
-		variance += d * d
-		predicted[i] = p
-	}
-	st.PredictedSigma = math.Sqrt(variance)
+	st.PredictedSigma = sigmaOf(q.need, all)
 	return st
+}
+
+// sigmaOf returns how far the sigmas of all members move their joint rate. It is linear
+// in the rate of each: what matters is how probable it is that the answer depends on that
+// member, as exactly one too few of the others have a false positive.
+func sigmaOf(need int, all []bloomery.Stats) float64 {
+	behind := make([][]float64, len(all)) // how many of those behind a member have it
+	memory := make([]float64, len(all)*need)
+	for i := len(all) - 1; i >= 0; i-- {
+		behind[i] = memory[i*need : (i+1)*need]
+		if i == len(all)-1 {
+			behind[i][0] = 1
+			continue
+		}
+		copy(behind[i], behind[i+1])
+		oneMore(behind[i], all[i+1].Predicted)
+	}
+	before, variance := make([]float64, need), 0.0
+	before[0] = 1
+	for i, m := range all {
+		depends := 0.0
+		for k, p := range before {
+			depends += p * behind[i][need-1-k]
+		}
+		d := depends * (min(1, m.Predicted+m.PredictedSigma) - m.Predicted)
+		variance += d * d
+		oneMore(before, m.Predicted)
+	}
+	return math.Sqrt(variance)
+}
+
+// oneMore takes one more independent event into account: exactly[i] is the probability
+// that i of them happen.
+func oneMore(exactly []float64, p float64) {
+	for i := len(exactly) - 1; i > 0; i-- {
+		exactly[i] = float64(exactly[i]*(1-p)) + float64(exactly[i-1]*p)
+	}
+	exactly[0] *= 1 - p
 }
 
 // atLeast returns the probability that at least m of independent events happen. The
@@ -300,20 +330,26 @@ func atLeast(m int, p []float64) float64 {
 	exactly[0] = 1
 	for _, p := range p {
 		exactly[m] += float64(exactly[m-1] * p)
-		for i := m - 1; i > 0; i-- {
-			exactly[i] = float64(exactly[i]*(1-p)) + float64(exactly[i-1]*p)
-		}
-		exactly[0] *= 1 - p
+		oneMore(exactly[:m], p)
 	}
 	return exactly[m]
 }
 
 func (q *quorum) header() envelope.Header {
-	st := q.Stats()
-	return envelope.Header{
-		Kind: envelope.KindQuorum, Hash: q.hasher.Kind(), Check: q.hasher.Check(), K: uint8(q.need),
-		Extra: uint32(len(q.members)), Capacity: st.Capacity, Rate: min(st.Asked, math.Nextafter(1, 0)), Size: st.Bits,
+	h := envelope.Header{
+		Kind: envelope.KindQuorum, Hash: q.hasher.Kind(), Check: q.hasher.Check(), K: uint8(q.need), Extra: uint32(len(q.members)),
 	}
+	asked := make([]float64, len(q.members))
+	for i, m := range q.members {
+		st := m.Stats()
+		if i == 0 {
+			h.Capacity = st.Capacity
+		}
+		h.Size += st.Bits
+		asked[i] = st.Asked
+	}
+	h.Rate = min(atLeast(q.need, asked), math.Nextafter(1, 0))
+	return h
 }
 
 // AppendBinary appends the encoding of the quorum to dst: that of all members. The
