@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+	"sync"
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/hashing"
@@ -196,15 +197,41 @@ func (f *Scalable) GrowBytes(n int) uint64 {
 	for i := f.made + 1; left > 0; i++ {
 		over, next := bits.Mul64(capacity, uint64(f.growth))
 		share := f.share(i)
-		s, err := layerLayout(share).Size(next, share)
+		size, err := layerBits(next, share)
 		if over != 0 || err != nil {
 			break // no such layer can be made
 		}
 		capacity = next
-		sum += s.Bits / 8
+		sum += size / 8
 		left -= min(left, capacity)
 	}
 	return sum
+}
+
+// layerSizes are sizes that were asked for lately: filters that were made alike grow alike,
+// and it takes far longer to find a size than to look it up.
+// Each layer is larger than the one before: there is room for one of every length.
+var layerSizes [65]struct {
+	sync.Mutex
+	capacity uint64
+	share    float64
+	bits     uint64
+}
+
+// layerBits returns the size of a layer.
+func layerBits(capacity uint64, share float64) (uint64, error) {
+	known := &layerSizes[bits.Len64(capacity)]
+	known.Lock()
+	defer known.Unlock()
+	if known.bits > 0 && known.capacity == capacity && known.share == share {
+		return known.bits, nil
+	}
+	s, err := layerLayout(share).Size(capacity, share)
+	if err != nil {
+		return 0, err
+	}
+	known.capacity, known.share, known.bits = capacity, share, s.Bits
+	return s.Bits, nil
 }
 
 // Add adds key and reports whether the filter changed. False means that the
