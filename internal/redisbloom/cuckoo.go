@@ -1,6 +1,7 @@
 package redisbloom
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"iter"
@@ -232,8 +233,14 @@ func search(data []byte, i, j, size int, v byte) int {
 	return j + k - size
 }
 
+// large is from which size on a bucket is worth a call that compares many slots at once.
+const large = 32
+
 // find returns the index of v in bucket, or -1.
 func find(bucket []byte, v byte) int {
+	if len(bucket) >= large {
+		return bytes.IndexByte(bucket, v)
+	}
 	for i, b := range bucket {
 		if b == v {
 			return i
@@ -243,6 +250,9 @@ func find(bucket []byte, v byte) int {
 }
 
 func count(bucket []byte, v byte) (n uint64) {
+	if len(bucket) >= large {
+		return uint64(bytes.Count(bucket, []byte{v}))
+	}
 	for _, b := range bucket {
 		if b == v {
 			n++
