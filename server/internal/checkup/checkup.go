@@ -126,14 +126,11 @@ func (f filter) Probe(r *rand.Rand) (yes int, ok bool) {
 	return yes, true
 }
 
-// lookParts is how many parts of a filter are looked at, others after each change.
-const lookParts = 16
-
-// Look implements health.Subject.
+// Look implements health.Subject. It looks at some parts, at others after each change.
 func (f filter) Look() (l health.Look, ok bool) {
 	first := store.PartOf(f.entry)
 	parts := store.PartCount(f.entry)
-	step := max(parts/lookParts, 1)
+	step := max(parts/store.LookParts, 1)
 	var version uint64
 	if parts > 1 {
 		if version, ok = f.Version(); !ok {

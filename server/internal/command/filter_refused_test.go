@@ -24,7 +24,7 @@ func TestFilterRefusals(t *testing.T) {
 	}{
 		{"FILTER.CREATE x", []string{"wrong number of arguments"}},
 		{"FILTER.CREATE x nokind", []string{"unknown kind 'nokind'", "bloom, standard", "quorum"}},
-		{"FILTER.CREATE x quorum CAPACITY 1000 MEMBERS 255 NEED 2 PARTS 2048", []string{"2048 parts of 255", "522240 filters", "65536 at most"}},
+		{"FILTER.CREATE x quorum CAPACITY 1000 MEMBERS 255 NEED 2 PARTS 2048", []string{"2048 parts of 255", "522240 filters", "4096 at most"}},
 		{"FILTER.CREATE x fuse8", []string{"fuse8", "FILTER.LOAD"}},
 		{"FILTER.CREATE x ribbon", []string{"ribbon", "FILTER.LOAD"}},
 		{"FILTER.CREATE x bloom CAPACITY 0", []string{"CAPACITY", "1 to 1099511627776"}},

@@ -37,6 +37,14 @@ var long = []struct {
 		"FILTER.SIMILAR s0 s1", 4},
 	{"FILTER.HEALTH", many, "FILTER.HEALTH COUNT 300", 4},
 	{"FILTER.LIST", many, "FILTER.LIST SORT probed", 4},
+	{"FILTER.LIST of few", parts, "FILTER.LIST SORT items", 5},
+	{"FILTER.DENSITY", parts, "FILTER.DENSITY s0 64", 16},
+	{"FILTER.LAYERS", parts, "FILTER.LAYERS s0", 16},
+	{"RANDOMKEY", func(b *bench) {
+		many(b)
+		b.line("ACL SETUSER few on nopass +@all ~none")
+		b.line("AUTH few x")
+	}, "RANDOMKEY", 4},
 	{"KEYS", many, "KEYS *", 4},
 	{"DUMP", func(b *bench) { sketches(b, "CMS.INITBYDIM %s 1000 5", "CMS.INCRBY %s x 1") }, "DUMP s0", 1},
 }
@@ -59,6 +67,9 @@ func sketches(b *bench, commands ...string) {
 		}
 	}
 }
+
+// parts makes filters of several parts.
+func parts(b *bench) { sketches(b, "FILTER.CREATE %s bloom CAPACITY 40000 ERROR 0.01 PARTS 16") }
 
 func many(b *bench) {
 	for i := range 600 {

@@ -3,6 +3,7 @@ package engine
 // Context: what a handler sees.
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -100,23 +101,22 @@ func (x Names) Deadline(name []byte) (*catalog.Entry, int64) {
 	return x.e.state.Names.Deadline(name, x.s.ms)
 }
 
-// Scan passes names to visit, as [catalog.Catalog.Scan] does, but only those that the
-// user may read. It looks at fewer than count if the user has so many patterns that it
-// would take long.
-func (x Names) Scan(cursor uint64, count int, visit func(catalog.View)) uint64 {
+// Scan sets seen to the next names, as [catalog.Catalog.Scan] finds them, but only those
+// that the user may read. It enters the gate, and compares names outside it. It looks at
+// fewer than count if the user has so many patterns that it would take long.
+func (x Names) Scan(cursor uint64, count int, seen *[]catalog.View) uint64 {
 	const pieceBytes, usualName = 4 << 20, 32
-	readable := visit
-	if !x.s.Rights().All() {
-		if each := x.s.matching() * usualName; each > 0 {
-			count = min(count, max(1, pieceBytes/each))
-		}
-		readable = func(v catalog.View) {
-			if x.Readable(v.Name) {
-				visit(v)
-			}
-		}
+	if each := x.s.matching() * usualName; each > 0 {
+		count = min(count, max(1, pieceBytes/each))
 	}
-	return x.e.state.Names.Scan(cursor, count, x.s.ms, readable)
+	*seen = (*seen)[:0]
+	x.Look(func() {
+		cursor = x.e.state.Names.Scan(cursor, count, x.s.ms, func(v catalog.View) { *seen = append(*seen, v) })
+	})
+	if !x.s.Rights().All() {
+		*seen = slices.DeleteFunc(*seen, func(v catalog.View) bool { return !x.Readable(v.Name) })
+	}
+	return cursor
 }
 
 // Look calls f inside the gate: for a command that runs outside it.

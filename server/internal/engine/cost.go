@@ -63,6 +63,7 @@ const (
 	lookBytes  = 16 << 10 // a filter that is described
 	arrayBytes = 256      // an array that is visited or let go
 	layerBytes = 64       // an array that is visited to find out about costs
+	partBytes  = 1 << 10  // a part that is visited for that
 	madeBytes  = 16 << 10 // something that is made
 	freeBytes  = 12 << 10 // a name that is removed
 	userBytes  = 16 << 10 // a user or a client that is described
@@ -333,6 +334,14 @@ func (x *Costs) Names(n int, args [][]byte) {
 	x.matched = plus(x.matched, times(uint64(n), uint64(matchBytes+pattern/patternBytes+x.s.matching())))
 }
 
+// Readable adds what it takes to find out which names the user may read. One who may read
+// all of them need not.
+func (x *Costs) Readable() {
+	if !x.s.Rights().All() {
+		x.Names(math.MaxInt, nil)
+	}
+}
+
 // nameLength returns how long a name is on average, those included that commands make.
 func (x *Costs) nameLength() uint64 {
 	return uint64((x.e.state.Names.NameBytes() + x.own) / max(1, x.e.state.Names.Len()+len(x.names)))
@@ -378,7 +387,7 @@ func (x *Costs) total(most uint64) uint64 {
 
 // everywhere returns what commands on all names cost for one of them.
 func (x *Costs) everywhere(size store.Size) uint64 {
-	return plus(times(x.asked, size.Item), times(x.looks, size.Look+lookBytes))
+	return plus(size.Parts*partBytes, plus(times(x.asked, size.Item), times(x.looks, size.Look+lookBytes)))
 }
 
 // of returns what a transaction does to one extent.
@@ -403,7 +412,7 @@ func (x *Costs) of(e *extent, most uint64) uint64 {
 	frees := e.frees + x.flushes
 	sum := times(min(e.makes, 1+frees), made.Bytes)
 	size = size.Max(made)
-	sum = plus(sum, plus(size.Grown, size.Arrays*layerBytes))
+	sum = plus(sum, plus(size.Grown, size.Arrays*layerBytes+size.Parts*partBytes))
 	sum = plus(sum, plus(times(e.wholes, size.Bytes), times(e.items, size.Item)))
 	sum = plus(sum, plus(times(e.looks, size.Look), times(e.visits+frees, size.Arrays*arrayBytes)))
 	sum = plus(sum, times(e.rows, size.Rows))

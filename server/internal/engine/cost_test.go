@@ -55,6 +55,7 @@ func TestLongTransactions(t *testing.T) {
 	many(b.client, 1000, func(i int) []string { return []string{"SET", strings.Repeat("n", 10_000) + fmt.Sprint(i), "x"} })
 	fill("FILTER.CREATE full cuckoo CAPACITY 1000", "FILTER.CREATE empty cuckoo CAPACITY 1000000", "FILTER.CREATE rebuilt bloom CAPACITY 10000000", "FILTER.CREATE hashes standard CAPACITY 1000000 ERROR 1e-18",
 		"FILTER.REBUILD rebuilt BEGIN standard CAPACITY 10000000 ERROR 1e-18", "CF.RESERVE moves 1000000 MAXITERATIONS 65535")
+	fill("FILTER.CREATE members quorum CAPACITY 10000 MEMBERS 255 NEED 255 PARTS 16", "FILTER.CREATE counting counting CAPACITY 10000000", "FILTER.CREATE small bloom CAPACITY 4096 PARTS 4096")
 	many(b.client, 1200, func(i int) []string { return []string{"FILTER.ADD", "full", fmt.Sprint("x", i)} })
 	many(b.client, 1000, func(i int) []string { return []string{"ACL", "SETUSER", fmt.Sprint("user", i), "~*", "+@all"} })
 	items := func(n int, words ...string) [][]string {
@@ -114,7 +115,14 @@ func TestLongTransactions(t *testing.T) {
 		{"very many hashes", linesOf(60_000, "FILTER.ADD hashes x{i}")},
 		{"ACL LIST", linesOf(20, "ACL LIST")},
 		{"CF.ADD with many moves", linesOf(4000, "CF.ADD moves x{i}")},
-		{"very many arrays", linesOf(1, "FILTER.CREATE new quorum CAPACITY 1000 MEMBERS 32 NEED 2 PARTS 2048")},
+		{"FILTER.DENSITY", linesOf(10, "FILTER.DENSITY counting 4096")},
+		{"FILTER.CARD", linesOf(400, "FILTER.CARD counting")},
+		{"FILTER.CARD of many arrays", linesOf(20, "FILTER.CARD members")},
+		{"FILTER.LAYERS", linesOf(200, "FILTER.LAYERS counting")},
+		{"FILTER.CLEAR of many arrays", linesOf(20, "FILTER.CLEAR members")},
+		{"FILTER.CLEAR of many parts", linesOf(20, "FILTER.CLEAR small")},
+		{"FILTER.DUMP of many arrays", linesOf(20, "FILTER.DUMP members 0")},
+		{"very many arrays", linesOf(1, "FILTER.CREATE new quorum CAPACITY 1000 MEMBERS 32 NEED 2 PARTS 128")},
 	} {
 		b.line("MULTI")
 		for _, words := range append([][]string{{"SET", "mark", "x"}}, tt.calls...) {
@@ -176,6 +184,10 @@ func TestCostIsFoundFast(t *testing.T) {
 	for i := range 20 {
 		b.do(append([]string{"BF.MADD", "layers"}, someWords("{items}", i)...)...)
 	}
+	many(b.client, 40, func(i int) []string {
+		return []string{"FILTER.CREATE", fmt.Sprint("s", i), "scalable", "CAPACITY", "4096", "PARTS", "1024"}
+	})
+	b.line("FILTER.CREATE parts bloom CAPACITY 4096 PARTS 4096")
 	allowed := 20 * time.Millisecond
 	if strconv.IntSize == 32 {
 		allowed *= 10 // numbers of 64 bits are two words there
@@ -192,6 +204,7 @@ func TestCostIsFoundFast(t *testing.T) {
 		{"many layers", linesOf(20_000, "BF.EXISTS layers x{i}")},
 		{"many ways to make a filter", linesOf(30_000, "BF.INSERT f CAPACITY 1{i} EXPANSION 1 ITEMS x")},
 		{"many layers that items make", slices.Concat(linesOf(2000, "BF.RESERVE f 0.01 {i} EXPANSION 1"), linesOf(50_000, "BF.ADD f x{i}"))},
+		{"many parts that grow", append(linesOf(40, "FILTER.ADD s{i}"+strings.Repeat(" x", 167)), linesOf(12, "FILTER.CLEAR parts")...)},
 		{"names that become each other", append(linesOf(50_000, "RENAME f{i} f"), linesOf(20_000, "FILTER.INFO f")...)},
 		{"names that are made of each other", linesOf(60_000, "CMS.MERGE f{i} 1 f")},
 	} {

@@ -145,6 +145,7 @@ func (e *Engine) commit(s *Session, c *Call) {
 	}
 	calls := make([]Call, len(s.queue))
 	costs, writes, long := e.count(s, calls)
+	defer func() { s.cleared = nil }()
 	if long {
 		if text := costs.tooMuch(); text != "" {
 			e.discard(s)
@@ -192,9 +193,11 @@ func (e *Engine) commit(s *Session, c *Call) {
 }
 
 // count makes calls of the queued commands and counts what they cost. It reports whether
-// one of them writes, and whether one has something to do outside the gate first.
+// one of them writes, and whether one has something to do outside the gate first. What
+// the user may do is found out here, too, since it takes long with very many patterns.
 func (e *Engine) count(s *Session, calls []Call) (costs *Costs, writes, long bool) {
 	costs = &Costs{e: e, s: s}
+	s.cleared = s.Rights()
 	var cmd *Command
 	for i, args := range s.queue {
 		c := &calls[i]
@@ -206,7 +209,7 @@ func (e *Engine) count(s *Session, calls []Call) (costs *Costs, writes, long boo
 			continue
 		}
 		writes = writes || cmd.writes()
-		if c.barred = !cmd.allowed(s.Rights(), args); !c.barred {
+		if c.barred = !cmd.allowed(s.cleared, args); !c.barred {
 			long = long || cmd.Before != nil
 			costs.call(cmd, c)
 		}

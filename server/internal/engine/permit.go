@@ -8,6 +8,7 @@ import (
 
 	"github.com/bloomery/bloomery/server/internal/acl"
 	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/server/internal/store"
 )
 
 const (
@@ -47,7 +48,8 @@ func (c *Command) untouchable(s *acl.Selector, args [][]byte) int {
 		k := &c.Keys[j]
 		first, last, step := k.span(args)
 		for i := first; i <= last; i += step {
-			if !s.MayTouch(args[i], k.needs) {
+			// No name is so long: patterns are not compared with it.
+			if len(args[i]) > store.MaxName && !s.MayTouchAll(k.needs) || !s.MayTouch(args[i], k.needs) {
 				return i
 			}
 		}

@@ -5,6 +5,7 @@ package engine
 import (
 	"time"
 
+	"github.com/bloomery/bloomery/server/internal/acl"
 	"github.com/bloomery/bloomery/server/internal/session"
 )
 
@@ -21,6 +22,7 @@ type Session struct {
 	queue       [][][]byte
 	queuedBytes int
 	queuedWords int
+	cleared     *acl.User // with these rights EXEC has found out what may be done
 	watches     map[string]watched
 	watchBytes  int
 	replyBytes  int // held for replies that are not written yet

@@ -155,7 +155,7 @@ func (p *Part) Density(cells []float64) (ofBits, ok bool) {
 }
 
 func density(cells []float64, arrays [][]byte, ofBits bool) {
-	size := 0
+	size, before := 0, 0 // what stands before the array that a piece is in
 	for _, a := range arrays {
 		size += len(a)
 	}
@@ -164,13 +164,12 @@ func density(cells []float64, arrays [][]byte, ofBits bool) {
 		if to = min(max(to, from+1), size); from >= to {
 			continue
 		}
-		for _, a := range arrays { // a piece that reaches into the next array is cut off there
-			if from < len(a) {
-				cells[i] = used(a[from:min(to, len(a), from+sampleBytes)], ofBits)
-				break
-			}
-			from, to = from-len(a), to-len(a)
+		for from-before >= len(arrays[0]) {
+			before, arrays = before+len(arrays[0]), arrays[1:]
 		}
+		// A piece that reaches into the next array is cut off there.
+		a := arrays[0][from-before:]
+		cells[i] = used(a[:min(to-from, len(a), sampleBytes)], ofBits)
 	}
 }
 
@@ -195,7 +194,7 @@ func arraysOf(c Contents) (arrays [][]byte, ofBits bool) {
 		}
 		return arrays, false
 	case *filter:
-		ofBits = bitKinds[c.f.Stats().Kind]
+		ofBits = bitKinds[c.plan.Load().kind.Name]
 		if c.own != nil && len(c.own.list) > 0 {
 			return c.own.list, ofBits
 		}

@@ -83,9 +83,14 @@ const maxParts = 12
 // MaxParts is the largest number of parts of a filter.
 const MaxParts = 1 << maxParts
 
-// MaxMade is the largest number of members that all parts of a quorum have together when it
-// is made or loaded: that is done in one go.
-const MaxMade = 1 << 16
+const (
+	// MaxMade is the largest number of members that all parts of a quorum have together
+	// when it is made: that is done in one go, and all other writers wait.
+	MaxMade = MaxParts
+	// MaxLoaded is that of one that is loaded, part after part. Filters of earlier releases
+	// have so many.
+	MaxLoaded = 1 << 16
+)
 
 // AppendPlan appends the encoding of a plan, which begins with its length.
 func AppendPlan(b []byte, p *Plan) []byte {

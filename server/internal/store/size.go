@@ -11,6 +11,7 @@ import (
 	composed "github.com/bloomery/bloomery/compose"
 	"github.com/bloomery/bloomery/internal/envelope"
 	"github.com/bloomery/bloomery/internal/redisbloom"
+	"github.com/bloomery/bloomery/quotient"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 )
 
@@ -20,8 +21,9 @@ import (
 type Size struct {
 	Bytes  uint64 // everything
 	Item   uint64 // one item, asked for or added
-	Look   uint64 // what describes it: every array, and samples of what is in it
+	Look   uint64 // what describes it: arrays of some parts, and samples of what is in them
 	Arrays uint64 // the number of arrays
+	Parts  uint64 // the number of parts
 	Grown  uint64 // what adding items may allocate or rearrange
 	Rows   uint64 // how often a sketch hashes an item
 }
@@ -70,7 +72,7 @@ func lineIn(bytes uint64) uint64 {
 // Max returns a size that is at least both.
 func (s Size) Max(o Size) Size {
 	return Size{
-		max(s.Bytes, o.Bytes), max(s.Item, o.Item), max(s.Look, o.Look), max(s.Arrays, o.Arrays), max(s.Grown, o.Grown), max(s.Rows, o.Rows),
+		max(s.Bytes, o.Bytes), max(s.Item, o.Item), max(s.Look, o.Look), max(s.Arrays, o.Arrays), max(s.Parts, o.Parts), max(s.Grown, o.Grown), max(s.Rows, o.Rows),
 	}
 }
 
@@ -98,14 +100,27 @@ func SizeOf(e *catalog.Entry, a Adding) (s Size) {
 		if c, ok := p.contents.(sized); ok && !p.gone {
 			one := c.size(a)
 			one.Item = max(one.Item, s.Item) // an item is in one part
-			one.Bytes, one.Look = add(one.Bytes, s.Bytes), add(one.Look, s.Look)
+			one.Bytes, one.Look = add(one.Bytes, s.Bytes), max(one.Look, s.Look)
 			one.Arrays, one.Grown = add(one.Arrays, s.Arrays), add(one.Grown, s.Grown)
 			s = one
 		}
 		p.RUnlock()
 	}
+	s.inParts(uint64(PartCount(e)))
 	return s
 }
+
+// inParts makes Look, that of the largest part, that of so many: some are looked at, all
+// are glanced at.
+func (s *Size) inParts(n uint64) {
+	const glance = 4 << 10
+	if s.Parts = n; n > 1 {
+		s.Look = add(min(n, LookParts)*s.Look, n*glance)
+	}
+}
+
+// LookParts is how many parts of a filter are looked at to describe it.
+const LookParts = 16
 
 // layers adds the layers of a BF.
 func (s *Size) layers(layers iter.Seq[redisbloom.Layer], a Adding) {
@@ -242,16 +257,46 @@ func (c *filter) size(a Adding) (s Size) {
 	if c.f == nil {
 		return s
 	}
-	layers := uint64(layersOf(c.f))
-	bytes := c.Bytes()
-	s = Size{Bytes: bytes, Item: layers * linesIn(c.f) * lineIn(bytes), Arrays: layers}
-	s.Look = min(bytes, layers*lookBytes) + layers*arrayBytes/16
+	layers, bytes, need := uint64(layersOf(c.f)), uint64(keepFrom), uint64(0)
+	if c.own != nil { // that of a small one takes long to find out
+		bytes = c.Bytes()
+	}
+	item := layers * linesIn(c.f) * lineIn(bytes)
+	switch f := c.f.(type) {
+	case *composed.Quorum:
+		need = uint64(f.Need())
+	case *quotient.Growing: // it consists of very many small arrays, which are put together to be visited
+		layers += bytes / growingArray
+	}
+	s = codecSize(bytes, layers, need)
+	s.Item = item
 	if a.Items > 0 {
 		s.Grown, _ = c.Growth(a.Items)
 		s.Bytes = add(s.Bytes, s.Grown)
+		s.Grown = add(s.Grown, growthBytes)
 		s.Grown = add(s.Grown, searched(c.f, a))
 	}
 	return s
+}
+
+const (
+	// growingArray is how much of a growing filter counts as an array.
+	growingArray = 256
+	// growthBytes is what it takes to find out how a part would grow.
+	growthBytes = 1 << 10
+)
+
+// codecSize is that of a part of so many layers, without items. Of a quorum, need is how
+// many members must agree: its rate follows from those of all of them.
+func codecSize(bytes, layers, need uint64) Size {
+	const (
+		sampled                  = 3 << 19 // of a large array, to estimate how full it is
+		described, coded, agreed = 4 << 10, 4 << 10, 16
+	)
+	return Size{
+		Bytes: add(bytes, layers*coded), Arrays: layers,
+		Look: add(min(2*bytes, layers*sampled), layers*(described+need*agreed)),
+	}
 }
 
 // linesIn is how many lines an item touches in each layer of a filter.
@@ -331,8 +376,9 @@ func newFilterSize(header []byte, bytes uint64, a Adding) Size {
 		lines = mostLines
 	}
 	parts := uint64(1) << p.Parts
-	return Size{
-		Bytes: bytes + layers*parts*arrayBytes, Item: layers * lines * lineIn(bytes), Arrays: layers * parts, Grown: grown,
-		Look: min(bytes, parts*layers*lookBytes) + parts*layers*arrayBytes/16,
-	}
+	s := codecSize(bytes/parts, layers, layers)
+	s.Bytes, s.Arrays = bytes+layers*parts*arrayBytes, layers*parts
+	s.Item, s.Grown = layers*lines*lineIn(bytes), grown
+	s.inParts(parts)
+	return s
 }

@@ -245,17 +245,16 @@ func runCountKeys(x *engine.Context, c *engine.Call, _ *status.Cluster) {
 		return
 	}
 	const some = 1000
-	n, cursor := int64(0), uint64(0)
-	for {
-		x.Look(func() {
-			cursor = x.Names().Scan(cursor, some, func(v catalog.View) {
-				if keySlot(v.Name) == int(slot) {
-					n++
-				}
-			})
-		})
-		if cursor == 0 {
-			break
+	n, seen := int64(0), []catalog.View(nil)
+	for cursor, more := uint64(0), true; more; more = cursor != 0 {
+		if x.GaveUp(c) {
+			return
+		}
+		cursor = x.Names().Scan(cursor, some, &seen)
+		for _, v := range seen {
+			if keySlot(v.Name) == int(slot) {
+				n++
+			}
 		}
 	}
 	c.Answer(answer.Integer(n))

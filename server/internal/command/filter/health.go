@@ -123,15 +123,9 @@ func runHealth(x *engine.Context, c *engine.Call) {
 func scanFilters(x *engine.Context, cursor uint64, pattern *engine.Pattern, f func(patient)) uint64 {
 	const few = 128
 	var seen []catalog.View
-	x.Look(func() {
-		cursor = x.Names().Scan(cursor, few, func(v catalog.View) {
-			if store.IsFilter(v.Entry) {
-				seen = append(seen, v)
-			}
-		})
-	})
+	cursor = x.Names().Scan(cursor, few, &seen)
 	for _, v := range seen {
-		if pattern.Match(v.Name) {
+		if store.IsFilter(v.Entry) && pattern.Match(v.Name) && !x.Stopped() {
 			f(patient{name: v.Name, entry: v.Entry})
 		}
 	}

@@ -14,7 +14,7 @@ var layers = engine.Command{
 	Categories: []string{"read", "filter", "slow"}, Group: engine.GroupFilter, Since: "0.3.0",
 	Syntax: "key", Complexity: "O(n), n being the number of layers",
 	Summary: "Describes what a filter of any kind consists of, BF and CF included: layers and sub-filters, the oldest first, generations, the newest first, members. Of very many, 256 are listed.",
-	Cost:    engine.ByKeys((*engine.Costs).Look),
+	Cost:    costOfLayers,
 	Run:     runLayers,
 }
 
@@ -28,6 +28,9 @@ func runLayers(x *engine.Context, c *engine.Call) {
 	}
 	rows := []answer.Reply{}
 	for part, p := range store.Parts(entry) {
+		if x.GaveUp(c) {
+			return
+		}
 		list, ok := p.Layers(mostLayers - len(rows))
 		if !ok {
 			c.Fail(answer.TextNotFound)
@@ -49,6 +52,13 @@ func runLayers(x *engine.Context, c *engine.Call) {
 		}
 	}
 	c.Answer(answer.List(rows...))
+}
+
+// costOfLayers counts that so many parts are looked at, if each is one layer.
+func costOfLayers(x *engine.Costs, c *engine.Call) {
+	for range mostLayers / store.LookParts {
+		x.Look(c.Args[1])
+	}
 }
 
 // density is FILTER.DENSITY key cells.
@@ -78,6 +88,9 @@ func runDensity(x *engine.Context, c *engine.Call) {
 	cells, parts := make([]float64, n), store.PartCount(entry)
 	each, ofBits := max(int(n)/parts, 1), false
 	for i := 0; i < len(cells); i += each {
+		if x.GaveUp(c) {
+			return
+		}
 		p := store.PartAt(entry, uint32(min(i*parts/len(cells), parts-1)))
 		if ofBits, ok = p.Density(cells[i:min(i+each, len(cells))]); !ok {
 			c.Fail(answer.TextNotFound)
@@ -97,7 +110,7 @@ func runDensity(x *engine.Context, c *engine.Call) {
 
 // costOfDensity counts what is looked at of every cell.
 func costOfDensity(x *engine.Costs, c *engine.Call) {
-	const cellBytes = 4 << 10
+	const cellBytes = 8 << 10 // of what is looked at, some byte by byte
 	if n, ok := answer.ParseInt(c.Args[2]); ok {
 		x.Bytes(int(min(max(n, 0), mostCells)) * cellBytes)
 	}

@@ -143,7 +143,10 @@ func runList(x *engine.Context, c *engine.Call) {
 		if ok = x.Hold(size); ok {
 			held += size
 		}
-		for i := before; i < len(all) && ok; i++ {
+		for i := before; i < len(all) && ok && l.field != "name"; i++ { // of names, there is nothing to find out
+			if x.GaveUp(c) {
+				return
+			}
 			l.rank(x, &all[i])
 		}
 	}
@@ -156,6 +159,9 @@ func runList(x *engine.Context, c *engine.Call) {
 	all = all[min(l.offset, total):min(l.offset+l.count, total)]
 	rows, size := make([]answer.Reply, 0, len(all)), 0
 	for i := range all {
+		if x.GaveUp(c) {
+			return
+		}
 		if row, ok := listed(x, &all[i].patient); ok {
 			rows = append(rows, row)
 		}
@@ -174,15 +180,9 @@ func runList(x *engine.Context, c *engine.Call) {
 func (l *lister) scan(x *engine.Context, cursor uint64, f func(catalog.View)) uint64 {
 	const few = 128
 	var seen []catalog.View
-	x.Look(func() {
-		cursor = x.Names().Scan(cursor, few, func(v catalog.View) {
-			if v.Entry.Kind != catalog.String {
-				seen = append(seen, v)
-			}
-		})
-	})
+	cursor = x.Names().Scan(cursor, few, &seen)
 	for _, v := range seen {
-		if l.pattern.Match(v.Name) {
+		if v.Entry.Kind != catalog.String && l.pattern.Match(v.Name) {
 			f(v)
 		}
 	}
@@ -203,11 +203,8 @@ func peek(x *engine.Context, entry *catalog.Entry) (r health.Report, ok bool) {
 	return r, ok
 }
 
-// rank finds out what a filter is sorted by. By name there is nothing to find out.
+// rank finds out what a filter is sorted by.
 func (l *lister) rank(x *engine.Context, p *ranked) {
-	if l.field == "name" {
-		return
-	}
 	r, ok := peek(x, p.entry)
 	if !ok {
 		return // it is gone: it is passed over when its row is made

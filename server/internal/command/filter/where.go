@@ -69,14 +69,9 @@ func runWhere(x *engine.Context, c *engine.Call) {
 		if x.GaveUp(c) {
 			return
 		}
-		seen = seen[:0]
+		cursor = x.Names().Scan(cursor, whereNames, &seen)
+		seen = slices.DeleteFunc(seen, func(v catalog.View) bool { return v.Entry.Kind == catalog.String || !match(v.Name) })
 		x.Look(func() {
-			cursor = x.Names().Scan(cursor, whereNames, func(v catalog.View) {
-				if v.Entry.Kind != catalog.String {
-					seen = append(seen, v)
-				}
-			})
-			seen = slices.DeleteFunc(seen, func(v catalog.View) bool { return !match(v.Name) })
 			s.reach(seen)
 			for i, v := range seen {
 				if s.ask(v.Entry, s.plans[i]) && slices.Contains(s.found, true) {

@@ -94,10 +94,7 @@ func walk(x *engine.Context, cursor uint64, count int, match func(catalog.View) 
 	)
 	var seen []catalog.View
 	for {
-		seen = seen[:0]
-		x.Look(func() {
-			cursor = x.Names().Scan(cursor, min(count, few), func(v catalog.View) { seen = append(seen, v) })
-		})
+		cursor = x.Names().Scan(cursor, min(count, few), &seen)
 		size := 0
 		for _, v := range seen {
 			if match(v) {
@@ -148,7 +145,7 @@ var dbSize = engine.Command{
 var randomKey = engine.Command{
 	Name: "randomkey", Arity: 1, Flags: engine.ReadOnly | engine.Outside, Categories: []string{"keyspace", "read", "slow"}, Group: engine.GroupGeneric,
 	Since: "1.0.0", Complexity: "O(1); O(n), n being the number of keys, for a user who may read few of them", Summary: "Returns some key that the user may read.",
-	Cost: engine.BySlow,
+	Cost: func(x *engine.Costs, _ *engine.Call) { x.Slow(); x.Readable() },
 	Run:  runRandomKey,
 }
 
@@ -168,15 +165,18 @@ func runRandomKey(x *engine.Context, c *engine.Call) {
 		}
 	}
 	const few = 128
-	c.Answer(answer.Nil())
-	for cursor, found := uint64(0), false; !found; found = found || cursor == 0 {
-		x.Look(func() {
-			cursor = x.Names().Scan(cursor, few, func(v catalog.View) {
-				c.Answer(answer.Text(v.Name))
-				found = true
-			})
-		})
+	var seen []catalog.View
+	for cursor, more := uint64(0), true; more && len(seen) == 0; more = cursor != 0 {
+		if x.GaveUp(c) {
+			return
+		}
+		cursor = x.Names().Scan(cursor, few, &seen)
 	}
+	if len(seen) == 0 {
+		c.Answer(answer.Nil())
+		return
+	}
+	c.Answer(answer.Text(seen[0].Name))
 }
 
 func costOfScan(x *engine.Costs, c *engine.Call) {
