@@ -96,7 +96,7 @@ func (b *Budget) Hold(n int) bool {
 func (e *Engine) Hold(s *Session, n int) bool { return e.hold(s, n) }
 
 func (e *Engine) hold(s *Session, n int) bool {
-	s.Client.Hold(n)
+	s.Hold(n)
 	return e.Budget.Hold(n)
 }
 

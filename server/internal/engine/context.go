@@ -230,7 +230,7 @@ func copyChunk(text *strings.Builder, p *store.Part, iter int64, n int) bool {
 func (x *Context) Reset() {
 	x.e.discard(x.s)
 	x.e.unmonitor(x.s)
-	x.s.Client.Reset()
+	x.s.Reset()
 	x.s.owner = false
 	x.e.Users.LogOut(&x.s.Client)
 }

@@ -145,7 +145,7 @@ func (x Server) Monitor() bool {
 // Describe returns the line of CLIENT LIST of the client itself.
 func (x Server) Describe() string {
 	x.s.Last.Store(&x.s.running.full) // as in Redis, it is this one
-	return x.s.Client.Describe(x.s.now)
+	return x.s.Describe(x.s.now)
 }
 
 // Cluster describes the cluster. It reports false if there is none.

@@ -72,9 +72,13 @@ func (o *BloomAdd) fields(c coder, r *Record) coder {
 	return c.target(r).room(&o.Room).digests(&o.Digests)
 }
 
-// Len, Give and Hold implement Items.
-func (o *BloomAdd) Len() int                                     { return len(o.Digests) }
-func (o *BloomAdd) Give(room uint64)                             { o.Room = room }
+// Len implements Items.
+func (o *BloomAdd) Len() int { return len(o.Digests) }
+
+// Give implements Items.
+func (o *BloomAdd) Give(room uint64) { o.Room = room }
+
+// Hold implements Items.
 func (o *BloomAdd) Hold(digests []redisbloom.Digest, _ []uint64) { o.Digests = digests }
 
 func (o *BloomAdd) change(_ *State, p *Part, _ *Record, res *Result) (grown int64) {

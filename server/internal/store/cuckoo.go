@@ -117,9 +117,13 @@ func (o *CuckooInsert) fields(c coder, r *Record) coder {
 	return c.target(r).room(&o.Room).uvarint(&o.MaxFilters).hashes(&o.Hashes)
 }
 
-// Len, Give and Hold implement Items.
-func (o *CuckooInsert) Len() int                                    { return len(o.Hashes) }
-func (o *CuckooInsert) Give(room uint64)                            { o.Room = room }
+// Len implements Items.
+func (o *CuckooInsert) Len() int { return len(o.Hashes) }
+
+// Give implements Items.
+func (o *CuckooInsert) Give(room uint64) { o.Room = room }
+
+// Hold implements Items.
 func (o *CuckooInsert) Hold(_ []redisbloom.Digest, hashes []uint64) { o.Hashes = hashes }
 
 func (o *CuckooInsert) change(_ *State, p *Part, _ *Record, res *Result) (grown int64) {
@@ -236,9 +240,13 @@ func (o *CuckooDelete) fields(c coder, r *Record) coder {
 	return c.hashes(&o.Hashes)
 }
 
-// Len, Give and Hold implement Items.
-func (o *CuckooDelete) Len() int                                    { return len(o.Hashes) }
-func (o *CuckooDelete) Give(uint64)                                 {}
+// Len implements Items.
+func (o *CuckooDelete) Len() int { return len(o.Hashes) }
+
+// Give implements Items.
+func (o *CuckooDelete) Give(uint64) {}
+
+// Hold implements Items.
 func (o *CuckooDelete) Hold(_ []redisbloom.Digest, hashes []uint64) { o.Hashes = hashes }
 
 func (o *CuckooDelete) change(_ *State, p *Part, _ *Record, res *Result) (grown int64) {

@@ -197,9 +197,13 @@ func (o *FilterAdd) fields(c coder, r *Record) coder {
 	return c.target(r).room(&o.Room).hashes(&o.Hashes)
 }
 
-// Len, Give and Hold implement Items.
-func (o *FilterAdd) Len() int                                    { return len(o.Hashes) }
-func (o *FilterAdd) Give(room uint64)                            { o.Room = room }
+// Len implements Items.
+func (o *FilterAdd) Len() int { return len(o.Hashes) }
+
+// Give implements Items.
+func (o *FilterAdd) Give(room uint64) { o.Room = room }
+
+// Hold implements Items.
 func (o *FilterAdd) Hold(_ []redisbloom.Digest, hashes []uint64) { o.Hashes = hashes }
 
 func (o *FilterAdd) change(s *State, p *Part, r *Record, res *Result) (grown int64) {
@@ -292,9 +296,13 @@ type FilterDelete struct {
 func (*FilterDelete) op() Op                            { return OpFilterDelete }
 func (o *FilterDelete) fields(c coder, r *Record) coder { return c.target(r).hashes(&o.Hashes) }
 
-// Len, Give and Hold implement Items.
-func (o *FilterDelete) Len() int                                    { return len(o.Hashes) }
-func (o *FilterDelete) Give(uint64)                                 {}
+// Len implements Items.
+func (o *FilterDelete) Len() int { return len(o.Hashes) }
+
+// Give implements Items.
+func (o *FilterDelete) Give(uint64) {}
+
+// Hold implements Items.
 func (o *FilterDelete) Hold(_ []redisbloom.Digest, hashes []uint64) { o.Hashes = hashes }
 
 func (o *FilterDelete) change(s *State, p *Part, r *Record, res *Result) (grown int64) {

@@ -6,15 +6,15 @@ package store
 // given to something else.
 type Op uint8
 
-// The operations, by the file that has their types.
+// The operations, by the files that have their types.
 const (
-	// bloom.go
+	// In bloom.go.
 
 	OpBloom      Op = 1  // make a BF from parameters
 	OpAdd        Op = 32 // add digests to a BF
 	OpBloomChunk Op = 37 // store bytes of a dump in a BF
 
-	// cuckoo.go
+	// In cuckoo.go.
 
 	OpCuckoo         Op = 2  // make a CF from parameters
 	OpInsert         Op = 33 // insert hashes into a CF
@@ -29,7 +29,7 @@ const (
 	OpCompactPiece   Op = 41 // a piece of that
 	OpCuckooChunk    Op = 38 // in a CF
 
-	// make.go
+	// In make.go.
 
 	OpBloomDump  Op = 3  // make a BF from the header of a dump
 	OpCuckooDump Op = 4  // make a CF from the header of a dump
@@ -41,7 +41,7 @@ const (
 	OpStage      Op = 17 // make a filter without a name
 	OpReveal     Op = 18 // give it one, replacing what has it
 
-	// names.go
+	// In names.go.
 
 	OpRemove  Op = 5  // remove names
 	OpRename  Op = 6  // give a name to another entry
@@ -51,7 +51,7 @@ const (
 	OpFlush   Op = 10 // remove everything
 	OpSeed    Op = 16 // seed the order of names; the first record of all
 
-	// group.go
+	// In group.go.
 
 	OpExpect     Op = 22 // a condition: what a name stands for
 	OpExpectPart Op = 45 // a condition: the version of a part
@@ -59,7 +59,7 @@ const (
 	OpCommit     Op = 65 // end it
 	OpRollback   Op = 66 // recovery has dropped the group that is open
 
-	// strings.go
+	// In strings.go.
 
 	OpSet       Op = 11 // store a string
 	OpAppend    Op = 12 // add to the end of a string
@@ -105,7 +105,7 @@ const (
 	OpShadowBreak  Op = 119 // mark it as one that lacks items
 	OpShadowMissed Op = 120 // count items that were deleted from the filter alone
 
-	// roster.go
+	// In roster.go.
 
 	OpBirth   Op = 128 // begin a cluster
 	OpJoin    Op = 129 // give a number to a node

@@ -5,9 +5,8 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"io/fs"
+	"path/filepath"
 	"reflect"
-	"strings"
 	"testing"
 
 	"github.com/bloomery/bloomery"
@@ -67,11 +66,15 @@ func TestEveryBodyHasARow(t *testing.T) {
 			rows[reflect.TypeOf(make()).Elem().Name()] = true
 		}
 	}
-	packages, err := parser.ParseDir(token.NewFileSet(), ".", func(f fs.FileInfo) bool { return !strings.HasSuffix(f.Name(), "_test.go") }, 0)
+	names, err := filepath.Glob("*.go")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, file := range packages["store"].Files {
+	for _, name := range names {
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
 		for _, d := range file.Decls {
 			f, ok := d.(*ast.FuncDecl)
 			if !ok || f.Recv == nil || f.Name.Name != "fields" {

@@ -172,9 +172,13 @@ func (o *ShadowFeed) fields(c coder, r *Record) coder {
 	return c.target(r).room(&o.Room).hashes(&o.Hashes)
 }
 
-// Len, Give and Hold implement Items.
-func (o *ShadowFeed) Len() int                                    { return len(o.Hashes) }
-func (o *ShadowFeed) Give(room uint64)                            { o.Room = room }
+// Len implements Items.
+func (o *ShadowFeed) Len() int { return len(o.Hashes) }
+
+// Give implements Items.
+func (o *ShadowFeed) Give(room uint64) { o.Room = room }
+
+// Hold implements Items.
 func (o *ShadowFeed) Hold(_ []redisbloom.Digest, hashes []uint64) { o.Hashes = hashes }
 func (o *ShadowFeed) change(s *State, p *Part, r *Record, res *Result) int64 {
 	return s.changeDraft(p, o, r, res)
