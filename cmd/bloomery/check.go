@@ -132,7 +132,7 @@ func (o *checkOptions) values(s *shell, values []string) (*lines.Input, error) {
 		return nil, err
 	}
 	if o.header {
-		return nil, hinted{errors.New("--header, or -k with names: values that are arguments have no header"), "give the number of the column: -k 2"}
+		return nil, hinted{errors.New("--header, or -k with names: values that are arguments have no header"), "give lines with a header by -f FILE, or the number of a column and no --header: -k 2"}
 	}
 	separator := string(o.separator())
 	for _, v := range values {

@@ -128,7 +128,7 @@ func (o *planOptions) run(s *shell, args []string) error {
 		args = append(args, "p="+o.rate.text)
 	}
 	if len(args) == 0 && len(o.needs) == 0 {
-		return solveHint(errors.New("nothing to plan: give two of n, p and m, or --needs"))
+		return solveHint(errors.New("nothing to plan: give n, two of n, p and m, or --needs"))
 	}
 	q, assumed, err := parseParams(args)
 	if err != nil {
