@@ -10,6 +10,7 @@ import (
 
 	"github.com/bloomery/bloomery/server/internal/command"
 	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/store"
 )
 
 // TestEveryCommandHasACost asks that every command says what it costs in a transaction:
@@ -348,6 +349,44 @@ func TestLongGroups(t *testing.T) {
 	}
 }
 
+// TestRightsAreFoundOutBefore runs a transaction of a user with very many patterns: they
+// are not compared with names while the others wait, and no pattern with what is no name.
+func TestRightsAreFoundOutBefore(t *testing.T) {
+	b, timer := newTimed(t, 1<<30)
+	rules := []string{"ACL", "SETUSER", "carol", "on", ">pw", "+@all", "~marked"}
+	for i := range 3000 {
+		rules = append(rules, fmt.Sprint("~tenant", i, ":*"))
+	}
+	long := strings.Repeat("n", store.MaxName+1)
+	if got := b.do("GET", long); got != "nil" {
+		t.Errorf("GET of a very long name by a user with all rights = %s", got)
+	}
+	if got := b.do(append(rules, "~n*")...) + b.line("AUTH carol pw"); got != "+OK+OK" {
+		t.Fatal(got)
+	}
+	if got := b.do("GET", long); got != "-"+engine.TextNoKey {
+		t.Errorf("GET of a very long name by a user with patterns = %s", got)
+	}
+	if got := b.do("GET", long[1:]); got != "nil" {
+		t.Errorf("GET of the longest name by a user with patterns = %s", got)
+	}
+	allowed := 50 * time.Millisecond
+	if underRace {
+		allowed *= 20
+	}
+	var held time.Duration
+	for range tries {
+		r, took := timer.transact(b.client, linesOf(5000, "GET tenant2999:{i}")...)
+		if len(r.Elems) != 5001 || r.Elems[1].Failed() {
+			t.Fatalf("EXEC = %.200s", show(r))
+		}
+		if held = took; held <= allowed {
+			return
+		}
+	}
+	t.Errorf("EXEC has closed the gate for %v of the processor, want at most %v", held, allowed)
+}
+
 // TestPatternsOfUsersCount walks over the names as a user with very many patterns: all of
 // them are compared with every name, so a transaction is refused, and SCAN looks at few
 // names at a time.
@@ -361,7 +400,7 @@ func TestPatternsOfUsersCount(t *testing.T) {
 	if got := b.do(append(rules, "~a*")...) + b.line("AUTH carol pw"); got != "+OK+OK" {
 		t.Fatal(got)
 	}
-	for _, line := range []string{"KEYS *", "FILTER.LIST", "SCAN 0 COUNT 1000", "FILTER.WHERE * x"} {
+	for _, line := range []string{"KEYS *", "FILTER.LIST", "SCAN 0 COUNT 1000", "FILTER.WHERE * x", "RANDOMKEY"} {
 		if got := b.transaction(line); !strings.HasPrefix(got, "-EXECABORT") || !strings.Contains(got, "max-transaction") {
 			t.Errorf("%s in a transaction: %.200s", line, got)
 		}

@@ -290,12 +290,12 @@ const (
 // many members must agree: its rate follows from those of all of them.
 func codecSize(bytes, layers, need uint64) Size {
 	const (
-		sampled                  = 3 << 19 // of a large array, to estimate how full it is
+		sampled                  = 4 << 20 // of a large array, to estimate how full it is
 		described, coded, agreed = 4 << 10, 4 << 10, 16
 	)
 	return Size{
 		Bytes: add(bytes, layers*coded), Arrays: layers,
-		Look: add(min(2*bytes, layers*sampled), layers*(described+need*agreed)),
+		Look: add(min(4*bytes, layers*sampled), layers*(described+need*agreed)),
 	}
 }
 
