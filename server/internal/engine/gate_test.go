@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/gate"
 )
 
