@@ -70,7 +70,7 @@ const (
 	OpTake      Op = 20 // remove a string and answer it
 	OpTouch     Op = 21 // answer a string and set its deadline
 
-	// countmin.go, topk.go, tdigest.go, merge.go
+	// In countmin.go, topk.go, tdigest.go, merge.go.
 
 	OpCountMinIncr  Op = 72 // add to the counts of items
 	OpCountMinChunk Op = 73 // overwrite counters
@@ -83,7 +83,7 @@ const (
 	OpCompress      Op = 78 // compress a TDIGEST
 	OpTDigestMerge  Op = 71 // replace a TDIGEST by the union of others
 
-	// filter.go, filter_copy.go, filter_union.go, filter_cure.go
+	// In filter.go, filter_copy.go, filter_union.go, filter_cure.go.
 
 	OpFilterAdd     Op = 88  // add or insert hashes
 	OpFilterDelete  Op = 89  // delete hashes
@@ -95,7 +95,7 @@ const (
 	OpFilterFold    Op = 113 // halve the array
 	OpFilterScale   Op = 121 // as OpFilterGrow, with the shares of sizing.LayerShare
 
-	// shadow.go, shadow_add.go
+	// In shadow.go, shadow_add.go.
 
 	OpShadow       Op = 114 // open a shadow
 	OpShadowSeal   Op = 115 // fix its items
