@@ -148,10 +148,10 @@ func TestFilterLoadOfTooManyMembers(t *testing.T) {
 	b.ok(t, "FILTER.CREATE q quorum CAPACITY 10 MEMBERS 32 NEED 2")
 	piece, used := piecesOf(t, b, "q")[0][1], b.engine.Budget.Used()
 	const want = "-ERR store: load: too large: 4096 parts of 32 members, and there may be 65536 at most"
-	if got := b.do("FILTER.LOAD", "x", fmt.Sprint(4095<<32|1), piece); got != want || b.engine.Budget.Used() != used {
+	if got := b.do("FILTER.LOAD", "x", fmt.Sprint(uint64(4095<<32|1)), piece); got != want || b.engine.Budget.Used() != used {
 		t.Errorf("32 members in 4,096 parts: %s, and %d bytes more are in use", got, b.engine.Budget.Used()-used)
 	}
-	if got := b.do("FILTER.LOAD", "x", fmt.Sprint(2047<<32|1), piece); got != "+OK" {
+	if got := b.do("FILTER.LOAD", "x", fmt.Sprint(uint64(2047<<32|1)), piece); got != "+OK" {
 		t.Errorf("32 members in 2,048 parts: %s", got)
 	}
 }
