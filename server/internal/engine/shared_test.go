@@ -192,41 +192,44 @@ func TestNoReplyHidesALossInACluster(t *testing.T) {
 		if c.Flags&(engine.Write|engine.Wrote) == 0 {
 			return
 		}
-		for _, line := range samples[c.FullName()] {
-			for code, lose := range map[string]error{"-CLUSTERDOWN ": fmt.Errorf("%w: test", door.ErrDown), "-UNKNOWN ": fmt.Errorf("%w: test", door.ErrUnknown)} {
-				b, d := newShared(t, 1<<30)
-				values := setup(b)
-				d.lose = lose
-				check := func(got string, codes ...string) {
-					t.Helper()
-					if len(d.flight) != 0 {
-						t.Errorf("%s: a record is on its way behind its reply", line)
-					}
-					for _, code := range codes {
-						if strings.HasPrefix(got, code) {
-							return
+		// What a command has needed is given back before the next: 32 bits have not room for all.
+		t.Run(c.FullName(), func(t *testing.T) {
+			for _, line := range samples[c.FullName()] {
+				for code, lose := range map[string]error{"-CLUSTERDOWN ": fmt.Errorf("%w: test", door.ErrDown), "-UNKNOWN ": fmt.Errorf("%w: test", door.ErrUnknown)} {
+					b, d := newShared(t, 1<<30)
+					values := setup(b)
+					d.lose = lose
+					check := func(got string, codes ...string) {
+						t.Helper()
+						if len(d.flight) != 0 {
+							t.Errorf("%s: a record is on its way behind its reply", line)
 						}
+						for _, code := range codes {
+							if strings.HasPrefix(got, code) {
+								return
+							}
+						}
+						t.Errorf("%s over a door that says %v = %s", line, lose, got)
 					}
-					t.Errorf("%s over a door that says %v = %s", line, lose, got)
-				}
-				codes := []string{code}
-				if refusedInCluster[c.FullName()] {
-					codes = []string{"-ERR "}
-				}
-				check(b.do(words(line, values)...), codes...)
-				b.line("MULTI")
-				b.do(words(line, values)...)
-				check(b.line("EXEC"), append(codes, "-EXECABORT ", "["+codes[0])...)
-				d.lose, d.refuses = nil, lose
-				if code == "-CLUSTERDOWN " {
+					codes := []string{code}
+					if refusedInCluster[c.FullName()] {
+						codes = []string{"-ERR "}
+					}
 					check(b.do(words(line, values)...), codes...)
-				}
-				b.engine.Release(b.session)
-				if got := b.engine.Budget.Used() - b.state.Bytes(); got != 0 {
-					t.Errorf("%s: %d bytes stay set aside or held", line, got)
+					b.line("MULTI")
+					b.do(words(line, values)...)
+					check(b.line("EXEC"), append(codes, "-EXECABORT ", "["+codes[0])...)
+					d.lose, d.refuses = nil, lose
+					if code == "-CLUSTERDOWN " {
+						check(b.do(words(line, values)...), codes...)
+					}
+					b.engine.Release(b.session)
+					if got := b.engine.Budget.Used() - b.state.Bytes(); got != 0 {
+						t.Errorf("%s: %d bytes stay set aside or held", line, got)
+					}
 				}
 			}
-		}
+		})
 	})
 }
 
