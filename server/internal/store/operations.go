@@ -115,7 +115,7 @@ const (
 	OpFound   Op = 133 // begin a cluster with data that no record has
 )
 
-// operation is a row of the table: what is to be known of an operation besides what its
+// operation is a row of the table: what an operation is, besides what its
 // type does. A number without a row is one of a later release.
 type operation struct {
 	name  string
