@@ -191,7 +191,7 @@ bench-cli: ## measure the command line against sort, awk and DCSO's bloom, write
 
 bench-server: ## measure the server against Redis, and commit BASE if given, writes docs/evidence/benchmarks-server.md
 	@scripts/need-redis redis-server redis-cli redis-benchmark
-	cd bench && go run ./cmd/server -rounds 5 -base "$(BASE)" -out ../docs/evidence/benchmarks-server.md
+	cd bench && go run ./cmd/server -rounds 15 -requests 300000 -base "$(BASE)" -out ../docs/evidence/benchmarks-server.md
 
 bench-cluster: ## measure three nodes of a cluster beside one server, writes docs/evidence/benchmarks-cluster.md (10 minutes)
 	cd bench && go run ./cmd/cluster -out ../docs/evidence/benchmarks-cluster.md

@@ -119,21 +119,19 @@ func measured(o options, bloomery, dir string) (*report.Document, error) {
 	if servers[redis], err = process.Start(7462, "redis-server", "--port", "7462", "--save", "", "--appendonly", "no", "--dir", dir); err != nil {
 		return nil, err
 	}
+	cert, key, err := certify(dir)
+	if err != nil {
+		return nil, err
+	}
 	for i, program := range programs {
 		if program == "" {
 			continue
 		}
 		port := 7463 + i
-		args := []string{"serve", "--log-level", "warn", "--dir", filepath.Join(dir, "data"+strconv.Itoa(i)), "--fsync", "everysec"}
-		if i == ours {
-			cert, key, err := certify(dir)
-			if err != nil {
-				return nil, err
-			}
-			args = append(args, "--tls-cert", cert, "--tls-key", key, "--addr", "plain:127.0.0.1:"+strconv.Itoa(port)+",tls:127.0.0.1:"+strconv.Itoa(port+tlsPort))
-		} else {
-			args = append(args, "--addr", "127.0.0.1:"+strconv.Itoa(port))
-		}
+		// Both listen for TLS too, though only ours is asked by it: what is compared has
+		// the same arguments.
+		args := []string{"serve", "--log-level", "warn", "--dir", filepath.Join(dir, "data"+strconv.Itoa(i)), "--fsync", "everysec",
+			"--tls-cert", cert, "--tls-key", key, "--addr", "plain:127.0.0.1:" + strconv.Itoa(port) + ",tls:127.0.0.1:" + strconv.Itoa(port+tlsPort)}
 		if servers[i], err = process.Start(port, program, args...); err != nil {
 			return nil, err
 		}
