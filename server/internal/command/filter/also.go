@@ -22,7 +22,7 @@ func alsoAdd(x *engine.Context, c *engine.Call) {
 
 // alsoCreate is for the secret key of a new filter.
 func alsoCreate(x *engine.Context, c *engine.Call) {
-	kind, text := kindNamed(c.Args[2])
+	kind, text := kindNamed(string(c.Args[2]), false)
 	if text != "" {
 		return
 	}

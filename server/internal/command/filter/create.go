@@ -6,8 +6,6 @@ import (
 	"strings"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/codec"
-	"github.com/bloomery/bloomery/compose"
 	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
@@ -48,7 +46,7 @@ type creation struct {
 }
 
 func beforeCreate(x *engine.Context, c *engine.Call) {
-	kind, text := kindNamed(c.Args[2])
+	kind, text := kindNamed(string(c.Args[2]), false)
 	var o *options
 	if text == "" {
 		o, text = parseOptions(kind.Name, c.Args[3:])
@@ -117,19 +115,11 @@ func secret(x *engine.Context, c *engine.Call, option, id string) (h hashing.Has
 func (o *options) value(x *engine.Context) ([]byte, string) {
 	o.room = room{hold: x.Hold, unhold: x.Unhold}
 	defer o.room.release()
-	f, parts, err := o.template()
+	p := store.Plan{SLA: o.sla, Budget: o.budget, KeyID: o.keyed, Replicas: uint8(o.replicas)}
+	outline, err := o.empty(&p, x.Milliseconds())
 	if errors.Is(err, errMemory) {
 		return nil, "OOM FILTER.CREATE needs more than " + strconv.Itoa(o.room.asked) + " bytes, 'maxmemory' leaves " + strconv.FormatUint(x.Budget().Left(), 10)
 	}
-	if err != nil {
-		return nil, "ERR " + o.kind + ": " + cause(err)
-	}
-	p := store.Plan{Parts: logOf(parts), SLA: o.sla, Budget: o.budget, KeyID: o.keyed, Replicas: uint8(o.replicas)}
-	if w, ok := f.(*compose.Window); ok {
-		p.Generation = max(1, o.span.Milliseconds()/int64(o.gens))
-		w.Advance(uint64(max(0, x.Milliseconds()) / p.Generation))
-	}
-	outline, err := codec.AppendOutline(nil, f)
 	if err != nil {
 		return nil, "ERR " + o.kind + ": " + cause(err)
 	}

@@ -176,6 +176,21 @@ func (r *room) release() {
 	r.used = 0
 }
 
+// empty returns the outline of an empty part, and has plan say how many there are and how
+// long a generation of a window is, at a time in milliseconds since 1970.
+func (o *options) empty(plan *store.Plan, now int64) ([]byte, error) {
+	f, parts, err := o.template()
+	if err != nil {
+		return nil, err
+	}
+	plan.Parts = logOf(parts)
+	if w, ok := f.(*compose.Window); ok {
+		plan.Generation = max(1, o.span.Milliseconds()/int64(o.gens))
+		w.Advance(uint64(max(0, now) / plan.Generation))
+	}
+	return codec.AppendOutline(nil, f)
+}
+
 // template returns an empty part and the number of parts: those of o, or the
 // smallest power of two with which a part is within partBytes.
 func (o *options) template() (bloomery.Hashed, uint64, error) {
@@ -242,21 +257,22 @@ func (o *options) part(n uint64, limit int) (bloomery.Hashed, error) {
 	return nil, fmt.Errorf("%w: BITS is not for kind %s", bloomery.ErrParameter, o.kind)
 }
 
-// kindNamed returns the kind that is asked for. It returns the error text, or "".
-func kindNamed(arg []byte) (codec.Kind, string) {
+// kindNamed returns the kind that is asked for, one that is built from all its keys at once
+// only with static. It returns the error text, or "".
+func kindNamed(name string, static bool) (codec.Kind, string) {
 	var names []string
 	for _, k := range codec.Kinds() {
-		if strings.EqualFold(k.Name, string(arg)) {
-			if k.Features.Static {
+		if strings.EqualFold(k.Name, name) {
+			if k.Features.Static && !static {
 				return k, "ERR kind " + k.Name + " is built from all its keys at once: FILTER.REBUILD builds one, FILTER.LOAD takes one that was built"
 			}
 			return k, ""
 		}
-		if !k.Features.Static {
+		if !k.Features.Static || static {
 			names = append(names, k.Name)
 		}
 	}
-	return codec.Kind{}, "ERR unknown kind '" + clip(arg) + "'; there are " + strings.Join(names, ", ")
+	return codec.Kind{}, "ERR unknown kind '" + clip([]byte(name)) + "'; there are " + strings.Join(names, ", ")
 }
 
 // logOf returns the logarithm of a power of two.

@@ -6,6 +6,7 @@ import (
 	"math/bits"
 	"math/rand/v2"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/bloomery/bloomery/hashing"
@@ -153,7 +154,7 @@ func parseOptions(kind string, args [][]byte) (*options, string) {
 		read := words[word]
 		switch {
 		case o.given[word]:
-			return nil, "ERR " + upper(word) + " is there twice"
+			return nil, "ERR " + strings.ToUpper(word) + " is there twice"
 		case word == "nx":
 			o.nx = true
 		case word == "random":
@@ -161,7 +162,7 @@ func parseOptions(kind string, args [][]byte) (*options, string) {
 		case read == nil:
 			return nil, answer.TextSyntax + ": '" + clip(args[i]) + "' is not an option of FILTER.CREATE"
 		case i+1 == len(args):
-			return nil, "ERR " + upper(word) + " needs a value"
+			return nil, "ERR " + strings.ToUpper(word) + " needs a value"
 		default:
 			i++
 			if text := read(o, args[i]); text != "" {
@@ -177,7 +178,7 @@ func parseOptions(kind string, args [][]byte) (*options, string) {
 func (o *options) conflicts() string {
 	for _, pair := range [][2]string{{"seed", "random"}, {"keyed", "seed"}, {"keyed", "random"}, {"bits", "error"}} {
 		if o.given[pair[0]] && o.given[pair[1]] {
-			return "ERR " + upper(pair[0]) + " and " + upper(pair[1]) + " do not go together"
+			return "ERR " + strings.ToUpper(pair[0]) + " and " + strings.ToUpper(pair[1]) + " do not go together"
 		}
 	}
 	if o.given["like"] {
@@ -185,13 +186,13 @@ func (o *options) conflicts() string {
 			switch word {
 			case "like", "nx", "sla", "budget", "replicas":
 			default:
-				return "ERR LIKE takes everything from another filter: " + upper(word) + " does not go with it"
+				return "ERR LIKE takes everything from another filter: " + strings.ToUpper(word) + " does not go with it"
 			}
 		}
 	}
 	for word, kind := range map[string]string{"span": "window", "generations": "window", "burst": "window", "members": "quorum", "need": "quorum"} {
 		if o.given[word] && o.kind != kind {
-			return "ERR " + upper(word) + " is for kind " + kind + ", not for " + o.kind
+			return "ERR " + strings.ToUpper(word) + " is for kind " + kind + ", not for " + o.kind
 		}
 	}
 	switch {
@@ -204,17 +205,6 @@ func (o *options) conflicts() string {
 	}
 	o.burst = min(o.burst, float64(o.gens))
 	return ""
-}
-
-// upper is a word as people type it.
-func upper(word string) string {
-	b := []byte(word)
-	for i, c := range b {
-		if c >= 'a' && c <= 'z' {
-			b[i] = c - 'a' + 'A'
-		}
-	}
-	return string(b)
 }
 
 func clip(arg []byte) string { return string(arg[:min(len(arg), 64)]) }

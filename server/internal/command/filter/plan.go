@@ -95,7 +95,7 @@ func served(list []sizing.Choice) []sizing.Choice {
 				v.Name += strconv.Itoa(size.Width)
 			}
 		}
-		if _, text := anyKind(v.Name); text == "" {
+		if _, text := kindNamed(v.Name, true); text == "" {
 			kept = append(kept, v)
 		}
 	}

@@ -156,9 +156,9 @@ func beginOptions(x *engine.Context, c *engine.Call, entry *catalog.Entry) (*opt
 		case !isBeginWord(word):
 			return nil, codec.Kind{}, answer.TextSyntax + ": '" + clip(args[0]) + "' is not an option of BEGIN"
 		case o.given[word]:
-			return nil, codec.Kind{}, "ERR " + upper(word) + " is there twice"
+			return nil, codec.Kind{}, "ERR " + strings.ToUpper(word) + " is there twice"
 		case len(args) == 1:
-			return nil, codec.Kind{}, "ERR " + upper(word) + " needs a value"
+			return nil, codec.Kind{}, "ERR " + strings.ToUpper(word) + " needs a value"
 		}
 		o.given[word] = true
 		if word == "newkey" {
@@ -174,7 +174,7 @@ func beginOptions(x *engine.Context, c *engine.Call, entry *catalog.Entry) (*opt
 	if o.kind == "" {
 		return nil, codec.Kind{}, "ERR there is no filter of this name: BEGIN needs a kind"
 	}
-	row, text := anyKind(o.kind)
+	row, text := kindNamed(o.kind, true)
 	switch {
 	case text != "":
 	case o.hasher.IsKeyless():
@@ -187,18 +187,6 @@ func beginOptions(x *engine.Context, c *engine.Call, entry *catalog.Entry) (*opt
 }
 
 func isBeginWord(word string) bool { return word == "capacity" || word == "error" || word == "newkey" }
-
-// anyKind returns the kind of a name, also a static one, or the error text.
-func anyKind(name string) (codec.Kind, string) {
-	var names []string
-	for _, k := range codec.Kinds() {
-		if strings.EqualFold(k.Name, name) {
-			return k, ""
-		}
-		names = append(names, k.Name)
-	}
-	return codec.Kind{}, "ERR unknown kind '" + clip([]byte(name)) + "'; there are " + strings.Join(names, ", ")
-}
 
 // takeFrom takes kind, size and hash of a filter. It returns the error text, or "".
 func (o *options) takeFrom(x *engine.Context, entry *catalog.Entry) string {
@@ -246,19 +234,10 @@ func (o *options) draft(row codec.Kind, plan *store.Plan, now int64) ([]byte, st
 		plan.Parts = logOf(n)
 		return store.AppendStatic(nil, plan, &row, o.hasher, uint64(math.Ceil(keys)), o.rate), ""
 	}
-	f, parts, err := o.template()
+	outline, err := o.empty(plan, now)
 	if errors.Is(err, errMemory) {
 		return nil, answer.TextOOM
 	}
-	if err != nil {
-		return nil, "ERR " + o.kind + ": " + cause(err)
-	}
-	plan.Parts = logOf(parts)
-	if w, ok := f.(*compose.Window); ok {
-		plan.Generation = max(1, o.span.Milliseconds()/int64(o.gens))
-		w.Advance(uint64(max(0, now) / plan.Generation))
-	}
-	outline, err := codec.AppendOutline(nil, f)
 	if err != nil {
 		return nil, "ERR " + o.kind + ": " + cause(err)
 	}
